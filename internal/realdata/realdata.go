@@ -1,4 +1,4 @@
-// Package testdata finds the real data that tests use and this repository must
+// Package realdata finds the real data that tests use and this repository must
 // not contain (size, licences): dumps, books, vocabularies, goldens, hostile
 // files.
 //
@@ -6,7 +6,7 @@
 // Without it a test that asks for a file skips with one line, except under
 // continuous integration ($CI set), where its absence is a failure: nothing
 // may be skipped there unseen.
-package testdata
+package realdata
 
 import (
 	"os"
