@@ -1,0 +1,269 @@
+package extract
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// A documents file is a sequence of zstd frames, each holding whole documents
+// as JSON lines, and after them the seek table of the zstd seekable format in
+// a skippable frame, so that every zstd tool reads the file and every reader
+// of seekable files finds its frames:
+//
+//	frame 0 │ frame 1 │ … │ 0x184D2A5E, size │ entries │ frame count, 0, 0x8F92EAB1
+//
+// An entry is the compressed and the decompressed size of a frame, 32 bits
+// each, little endian. A frame is called a block: the unit that shards are
+// dealt from.
+const (
+	skippableMagic = 0x184D2A5E
+	seekableMagic  = 0x8F92EAB1
+	seekEntrySize  = 8
+	seekFooterSize = 9
+)
+
+// ErrCorrupt is what a [CorruptError] unwraps to.
+var ErrCorrupt = errors.New("corrupt documents file")
+
+// A CorruptError locates damage in a documents file.
+type CorruptError struct {
+	Offset int64  // of the frame
+	Reason string // what is wrong with it
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("%v at byte %d: %s", ErrCorrupt, e.Offset, e.Reason)
+}
+
+// Unwrap returns [ErrCorrupt].
+func (e *CorruptError) Unwrap() error { return ErrCorrupt }
+
+// A Block locates one frame of a documents file.
+type Block struct {
+	Offset    int64 `json:"offset"`     // of the frame in the file
+	Length    int64 `json:"length"`     // of the frame, compressed
+	RawLength int64 `json:"raw_length"` // of the JSON lines in it
+	Documents int64 `json:"documents"`
+	TextBytes int64 `json:"text_bytes"` // of the documents' texts
+}
+
+// BlockBytes returns the text size at which a block is closed, from the size of
+// the source file alone, so that blocks do not depend on who reads it.
+func BlockBytes(sourceBytes int64) int64 {
+	return min(max(sourceBytes/1024, 16<<10), 256<<10)
+}
+
+// A Writer writes a documents file. It is not safe for concurrent use.
+type Writer struct {
+	w          io.Writer
+	enc        *zstd.Encoder
+	blockBytes int64
+	raw        []byte // JSON lines of the open block
+	frame      []byte
+	open       Block
+	blocks     []Block
+}
+
+// NewWriter returns a writer of a file whose blocks hold up to blockBytes of
+// text; a longer document is a block of its own.
+func NewWriter(w io.Writer, blockBytes int64) (*Writer, error) {
+	// One goroutine and a level that costs little: the text is compressed to
+	// save disk, and read again within the hour.
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return nil, err
+	}
+	return &Writer{w: w, enc: enc, blockBytes: blockBytes}, nil
+}
+
+// Write appends a document.
+func (w *Writer) Write(d *Document) error {
+	n := int64(len(d.Text))
+	if w.open.Documents > 0 && w.open.TextBytes+n > w.blockBytes {
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	w.raw = d.AppendJSON(w.raw)
+	w.open.Documents++
+	w.open.TextBytes += n
+	if w.open.TextBytes >= w.blockBytes {
+		return w.flush()
+	}
+	return nil
+}
+
+// keptBuffer is what a writer's or reader's buffers may hold on to after a
+// large document.
+const keptBuffer = 4 << 20
+
+func (w *Writer) flush() error {
+	if w.open.Documents == 0 {
+		return nil
+	}
+	w.open.RawLength = int64(len(w.raw))
+	w.frame = w.enc.EncodeAll(w.raw, w.frame[:0])
+	w.open.Length = int64(len(w.frame))
+	if _, err := w.w.Write(w.frame); err != nil {
+		return err
+	}
+	next := Block{Offset: w.open.Offset + w.open.Length}
+	w.blocks = append(w.blocks, w.open)
+	w.open = next
+	w.raw = w.raw[:0]
+	if cap(w.raw) > keptBuffer {
+		w.raw, w.frame = nil, nil
+	}
+	return nil
+}
+
+// Close writes what is left and the seek table, and returns the blocks. It
+// does not close the underlying writer.
+func (w *Writer) Close() ([]Block, error) {
+	if err := w.flush(); err != nil {
+		return nil, err
+	}
+	w.enc.Close()
+	_, err := w.w.Write(appendSeekTable(nil, w.blocks))
+	return w.blocks, err
+}
+
+func appendSeekTable(dst []byte, blocks []Block) []byte {
+	le := binary.LittleEndian
+	dst = le.AppendUint32(dst, skippableMagic)
+	dst = le.AppendUint32(dst, uint32(len(blocks)*seekEntrySize+seekFooterSize))
+	for _, b := range blocks {
+		dst = le.AppendUint32(dst, uint32(b.Length))
+		dst = le.AppendUint32(dst, uint32(b.RawLength))
+	}
+	dst = le.AppendUint32(dst, uint32(len(blocks)))
+	dst = append(dst, 0) // no checksums in the table: each frame carries its own
+	return le.AppendUint32(dst, seekableMagic)
+}
+
+// ReadBlocks reads the seek table at the end of a documents file of the given
+// size. Document counts and text sizes are not in it and are left zero.
+func ReadBlocks(r io.ReaderAt, size int64) ([]Block, error) {
+	var footer [seekFooterSize]byte
+	if size < seekFooterSize+8 {
+		return nil, &CorruptError{0, "too short for a seek table"}
+	}
+	if _, err := r.ReadAt(footer[:], size-seekFooterSize); err != nil {
+		return nil, err
+	}
+	le := binary.LittleEndian
+	if le.Uint32(footer[5:]) != seekableMagic {
+		return nil, &CorruptError{size - seekFooterSize, "no seek table: file cut short?"}
+	}
+	n := int64(le.Uint32(footer[:]))
+	table := make([]byte, min(8+n*seekEntrySize+seekFooterSize, size))
+	start := size - int64(len(table))
+	if _, err := r.ReadAt(table, start); err != nil {
+		return nil, err
+	}
+	if int64(len(table)) != 8+n*seekEntrySize+seekFooterSize || le.Uint32(table) != skippableMagic ||
+		int64(le.Uint32(table[4:])) != int64(len(table))-8 || footer[4] != 0 {
+		return nil, &CorruptError{start, "seek table does not fit its footer"}
+	}
+	blocks := make([]Block, n)
+	offset := int64(0)
+	for i := range blocks {
+		e := table[8+i*seekEntrySize:]
+		blocks[i] = Block{Offset: offset, Length: int64(le.Uint32(e)), RawLength: int64(le.Uint32(e[4:]))}
+		offset += blocks[i].Length
+	}
+	if offset != start {
+		return nil, &CorruptError{start, "seek table does not add up to the file"}
+	}
+	return blocks, nil
+}
+
+// A BlockReader reads blocks of documents files. Its buffers are used again
+// from block to block; it is not safe for concurrent use.
+type BlockReader struct {
+	dec   *zstd.Decoder
+	frame []byte
+	raw   []byte
+}
+
+// NewBlockReader returns a reader. Close frees its decoder.
+func NewBlockReader() (*BlockReader, error) {
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxMemory(maxBlockRaw))
+	if err != nil {
+		return nil, err
+	}
+	return &BlockReader{dec: dec}, nil
+}
+
+// maxBlockRaw bounds the JSON lines of a block: a document of the largest size
+// with every byte escaped in its longest form.
+const maxBlockRaw = 6*MaxDocumentBytes + 1<<20
+
+// Close frees the decoder.
+func (r *BlockReader) Close() { r.dec.Close() }
+
+// Documents yields the documents of a block in order. It yields at most one
+// error, a [CorruptError] where the block is damaged, and then stops. The
+// documents are the caller's to keep.
+func (r *BlockReader) Documents(f io.ReaderAt, b Block) iter.Seq2[*Document, error] {
+	return func(yield func(*Document, error) bool) {
+		raw, err := r.read(f, b)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for n := 0; len(raw) > 0; n++ {
+			line, rest, _ := bytes.Cut(raw, []byte("\n"))
+			raw = rest
+			d := new(Document)
+			if err := d.UnmarshalJSON(line); err != nil {
+				yield(nil, &CorruptError{b.Offset, fmt.Sprintf("document %d of the block: %v", n, err)})
+				return
+			}
+			if !yield(d, nil) {
+				return
+			}
+		}
+	}
+}
+
+// read returns the JSON lines of a block, in the reader's own buffer.
+func (r *BlockReader) read(f io.ReaderAt, b Block) ([]byte, error) {
+	if b.Length < 0 || b.RawLength < 0 || b.RawLength > maxBlockRaw || b.Length > maxBlockRaw {
+		return nil, &CorruptError{b.Offset, "impossible block size"}
+	}
+	r.frame = resize(r.frame, int(b.Length))
+	if n, err := f.ReadAt(r.frame, b.Offset); n < len(r.frame) {
+		if err == io.EOF {
+			return nil, &CorruptError{b.Offset, "file ends inside the block"}
+		}
+		return nil, err
+	}
+	r.raw = resize(r.raw, int(b.RawLength))[:0]
+	raw, err := r.dec.DecodeAll(r.frame, r.raw)
+	if err != nil {
+		return nil, &CorruptError{b.Offset, err.Error()}
+	}
+	if int64(len(raw)) != b.RawLength {
+		return nil, &CorruptError{b.Offset, fmt.Sprintf("%d bytes of text in the block, the table says %d", len(raw), b.RawLength)}
+	}
+	r.raw = raw
+	return raw, nil
+}
+
+// resize returns b with length n, without holding on to what a much larger
+// block needed.
+func resize(b []byte, n int) []byte {
+	if cap(b) < n || (cap(b) > keptBuffer && n < keptBuffer) {
+		return make([]byte, n)
+	}
+	return b[:n]
+}

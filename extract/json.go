@@ -1,0 +1,204 @@
+package extract
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+)
+
+// jsonDocument is the line form of a document: the fields that datatrove and
+// dolma share.
+type jsonDocument struct {
+	ID       string       `json:"id"`
+	Text     string       `json:"text"`
+	Source   string       `json:"source"`
+	Metadata jsonMetadata `json:"metadata"`
+}
+
+type jsonMetadata struct {
+	Title string `json:"title,omitempty"`
+	Lang  string `json:"lang,omitempty"`
+}
+
+// AppendJSON appends the document as one line of JSON, with the line feed.
+// Bytes are a function of the document alone: fields in fixed order, only what
+// JSON demands is escaped.
+func (d *Document) AppendJSON(dst []byte) []byte {
+	dst = appendString(append(dst, `{"id":`...), d.ID)
+	dst = appendString(append(dst, `,"text":`...), d.Text)
+	dst = appendString(append(dst, `,"source":`...), d.Source)
+	dst = append(dst, `,"metadata":{`...)
+	if d.Title != "" {
+		dst = appendString(append(dst, `"title":`...), d.Title)
+		if d.Lang != "" {
+			dst = append(dst, ',')
+		}
+	}
+	if d.Lang != "" {
+		dst = appendString(append(dst, `"lang":`...), d.Lang)
+	}
+	return append(dst, "}}\n"...)
+}
+
+// UnmarshalJSON reads one line as [Document.AppendJSON] writes it, and any
+// other JSON object with the same fields.
+func (d *Document) UnmarshalJSON(line []byte) error {
+	if parseLine(d, line) {
+		return nil
+	}
+	var j jsonDocument
+	if err := json.Unmarshal(line, &j); err != nil {
+		return fmt.Errorf("parse document: %w", err)
+	}
+	*d = Document{ID: j.ID, Title: j.Metadata.Title, Text: j.Text, Source: j.Source, Lang: j.Metadata.Lang}
+	return nil
+}
+
+// parseLine reads the exact form that AppendJSON writes, many times faster than
+// encoding/json; it reports false for anything else.
+func parseLine(d *Document, line []byte) bool {
+	rest := bytes.TrimSuffix(line, []byte("\n"))
+	var ok bool
+	var doc Document
+	if rest, ok = parseField(rest, `{"id":"`, &doc.ID); !ok {
+		return false
+	}
+	if rest, ok = parseField(rest, `,"text":"`, &doc.Text); !ok {
+		return false
+	}
+	if rest, ok = parseField(rest, `,"source":"`, &doc.Source); !ok {
+		return false
+	}
+	if rest, ok = bytes.CutPrefix(rest, []byte(`,"metadata":{`)); !ok {
+		return false
+	}
+	if r, has := parseField(rest, `"title":"`, &doc.Title); has {
+		rest = r
+		if r, comma := bytes.CutPrefix(r, []byte(`,`)); comma {
+			rest = r
+		}
+	}
+	if r, has := parseField(rest, `"lang":"`, &doc.Lang); has {
+		rest = r
+	}
+	if string(rest) != "}}" {
+		return false
+	}
+	*d = doc
+	return true
+}
+
+// parseField reads prefix, a string and its closing quote.
+func parseField(b []byte, prefix string, to *string) (rest []byte, ok bool) {
+	if b, ok = bytes.CutPrefix(b, []byte(prefix)); !ok {
+		return nil, false
+	}
+	quote := bytes.IndexByte(b, '"')
+	if quote < 0 {
+		return nil, false
+	}
+	if bytes.IndexByte(b[:quote], '\\') < 0 {
+		*to = string(b[:quote])
+		return b[quote+1:], utf8.ValidString(*to)
+	}
+	out := make([]byte, 0, closingQuote(b))
+	for {
+		i := bytes.IndexAny(b[:min(len(b), 256)], `"\`)
+		if i < 0 {
+			if len(b) <= 256 {
+				return nil, false
+			}
+			out, b = append(out, b[:256]...), b[256:]
+			continue
+		}
+		out = append(out, b[:i]...)
+		if b[i] == '"' {
+			*to = string(out)
+			return b[i+1:], utf8.ValidString(*to)
+		}
+		if len(b) < i+2 {
+			return nil, false
+		}
+		var n int
+		if out, n = appendEscaped(out, b[i:]); n == 0 {
+			return nil, false
+		}
+		b = b[i+n:]
+	}
+}
+
+// closingQuote bounds the length of a string that begins at b.
+func closingQuote(b []byte) int {
+	for i := 0; i < len(b); i++ {
+		q := bytes.IndexByte(b[i:], '"')
+		if q < 0 {
+			break
+		}
+		i += q
+		if i == 0 || b[i-1] != '\\' {
+			return i
+		}
+	}
+	return len(b)
+}
+
+// appendEscaped decodes the escape at the start of b and returns its length, 0
+// for one that AppendJSON does not write.
+func appendEscaped(dst, b []byte) ([]byte, int) {
+	switch b[1] {
+	case '"', '\\':
+		return append(dst, b[1]), 2
+	case 'n':
+		return append(dst, '\n'), 2
+	case 't':
+		return append(dst, '\t'), 2
+	case 'u':
+		if len(b) >= 6 {
+			if v, err := strconv.ParseUint(string(b[2:6]), 16, 16); err == nil && v < 0x20 {
+				return append(dst, byte(v)), 6
+			}
+		}
+	}
+	return dst, 0
+}
+
+// escape tells the bytes that cannot stand in a JSON string as they are.
+var escape = func() (t [256]bool) {
+	for c := range 0x20 {
+		t[c] = true
+	}
+	t['"'], t['\\'] = true, true
+	return t
+}()
+
+// appendString appends s as a JSON string. Text is valid UTF-8 by contract;
+// what is not is replaced by U+FFFD, as encoding/json does.
+func appendString(dst []byte, s string) []byte {
+	if !utf8.ValidString(s) {
+		s = string(bytes.ToValidUTF8([]byte(s), []byte("\uFFFD")))
+	}
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if !escape[c] {
+			continue
+		}
+		dst = append(dst, s[start:i]...)
+		start = i + 1
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', "0123456789abcdef"[c>>4], "0123456789abcdef"[c&15])
+		}
+	}
+	dst = append(dst, s[start:]...)
+	return append(dst, '"')
+}

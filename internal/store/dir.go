@@ -1,0 +1,193 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// dir is a folder of the local file system.
+type dir string
+
+func (d dir) String() string { return string(d) }
+
+func (d dir) Folder(name string) Folder { return dir(filepath.Join(string(d), name)) }
+
+func (d dir) path(name string) string { return filepath.Join(string(d), name) }
+
+func (d dir) Open(_ context.Context, name string) (File, error) {
+	f, err := os.Open(d.path(name))
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: d.path(name), Err: errors.New("not a regular file")}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return &dirFile{f, info.Size()}, nil
+}
+
+func (d dir) Stat(_ context.Context, name string) (Info, error) {
+	info, err := os.Stat(d.path(name))
+	if err != nil {
+		return Info{}, err
+	}
+	return Info{Name: name, Size: info.Size()}, nil
+}
+
+func (d dir) List(context.Context) ([]Info, error) {
+	entries, err := os.ReadDir(string(d)) // sorted by name
+	if err != nil {
+		return nil, err
+	}
+	var infos []Info
+	for _, e := range entries {
+		if e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		info, err := os.Stat(d.path(e.Name())) // follows links
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed since
+		}
+		if err != nil {
+			return nil, err
+		}
+		if info.Mode().IsRegular() {
+			infos = append(infos, Info{Name: e.Name(), Size: info.Size()})
+		}
+	}
+	return infos, nil
+}
+
+func (d dir) Remove(_ context.Context, name string) error {
+	if err := os.Remove(d.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func (d dir) Create(_ context.Context, name string) (Writer, error) {
+	if name != filepath.Base(name) || strings.HasPrefix(name, TempPrefix) {
+		return nil, fmt.Errorf("create %q in %s: not a plain file name", name, d)
+	}
+	f, err := d.createTemp()
+	if err != nil {
+		return nil, err
+	}
+	return &dirWriter{file: f, dir: d, name: name}, nil
+}
+
+func (d dir) createTemp() (*os.File, error) {
+	if err := os.MkdirAll(string(d), 0o777); err != nil {
+		return nil, err
+	}
+	return os.CreateTemp(string(d), TempPrefix+"*")
+}
+
+func (d dir) Scratch(context.Context) (Scratch, error) {
+	f, err := d.createTemp()
+	if err != nil {
+		return nil, err
+	}
+	// Without a name the file cannot outlive the process, however it ends.
+	if err := os.Remove(f.Name()); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Sweep removes the temporary files that killed runs left in a local folder.
+// The caller holds the folder's lock.
+func Sweep(folder Folder) error {
+	d, ok := folder.(dir)
+	if !ok {
+		return nil
+	}
+	entries, err := os.ReadDir(string(d))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), TempPrefix) && !e.IsDir() {
+			if err := os.Remove(d.path(e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+type dirFile struct {
+	*os.File
+	size int64
+}
+
+func (f *dirFile) Size() int64 { return f.size }
+
+// dirWriter writes a temporary file of its folder and renames it on Commit.
+// google/renameio does the same but names its temporary file after the final
+// one and does not sync the folder.
+type dirWriter struct {
+	file *os.File // nil once committed or aborted
+	dir  dir
+	name string
+}
+
+func (w *dirWriter) Write(p []byte) (int, error) { return w.file.Write(p) }
+
+func (w *dirWriter) Commit() error {
+	if w.file == nil {
+		return fmt.Errorf("commit %s: already closed", w.dir.path(w.name))
+	}
+	if err := w.file.Chmod(0o666 &^ umask()); err != nil { // CreateTemp made it private
+		w.Abort()
+		return err
+	}
+	if err := w.file.Sync(); err != nil {
+		w.Abort()
+		return err
+	}
+	temp := w.file.Name()
+	err := w.file.Close()
+	w.file = nil
+	if err == nil {
+		err = os.Rename(temp, w.dir.path(w.name))
+	}
+	if err != nil {
+		os.Remove(temp)
+		return err
+	}
+	return syncDir(string(w.dir))
+}
+
+func (w *dirWriter) Abort() {
+	if w.file == nil {
+		return
+	}
+	w.file.Close()
+	os.Remove(w.file.Name())
+	w.file = nil
+}
+
+// syncDir makes a rename durable.
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+type fsMode = fs.FileMode
