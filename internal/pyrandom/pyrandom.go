@@ -1,0 +1,235 @@
+// Package pyrandom draws the numbers that CPython 3's random.Random draws, bit
+// for bit: the reference example builder is a Python script, so equal examples
+// need equal draws in equal order.
+//
+//	rng := pyrandom.New(12345)       // random.Random(12345)
+//	p := rng.Float64()               // random()
+//	n := rng.RandInt(1, 6)           // randint(1, 6)
+//	pyrandom.Shuffle(rng, documents) // shuffle(documents)
+//
+// The generator is the Mersenne Twister MT19937 (Matsumoto and Nishimura, "A
+// 623-dimensionally equidistributed uniform pseudo-random number generator",
+// 1998), seeded by its init_by_array. What CPython adds lies in
+// Modules/_randommodule.c and Lib/random.py: a seed is the 32-bit words of its
+// absolute value, a float takes two outputs, an integer below n takes
+// n.bit_length() bits and is drawn again while it is not below n. That has
+// been so since Python 3.2; Python 2 draws other integers.
+//
+// It is no source of secrets. A Rand is 5 KB and must not be shared between
+// goroutines.
+package pyrandom
+
+import "math/bits"
+
+// Parameters of MT19937.
+const (
+	stateLen  = 624        // words of state
+	middle    = 397        // offset of the word mixed in
+	matrixA   = 0x9908b0df // last row of the twist matrix
+	upperMask = 0x80000000 // most significant bit
+	lowerMask = 0x7fffffff // the other 31
+)
+
+// A Rand is a random.Random. Make one with [New].
+type Rand struct {
+	pos   int              // next unused word of out
+	out   [stateLen]uint32 // outputs of the current state, tempered all at once
+	state [stateLen]uint32
+}
+
+// New returns random.Random(seed). Like CPython it takes the absolute value:
+// seeds n and -n give the same numbers.
+func New(seed int64) *Rand {
+	r := new(Rand)
+	r.Seed(seed)
+	return r
+}
+
+// Seed makes r draw as if it came from [New].
+func (r *Rand) Seed(seed int64) {
+	magnitude := uint64(seed)
+	if seed < 0 {
+		magnitude = -magnitude
+	}
+	key := []uint32{uint32(magnitude), uint32(magnitude >> 32)}
+	if key[1] == 0 {
+		key = key[:1]
+	}
+	r.initByArray(key)
+}
+
+// initGenrand fills the state from one word: init_genrand of mt19937ar.c.
+func (r *Rand) initGenrand(seed uint32) {
+	s := &r.state
+	s[0] = seed
+	for i := 1; i < stateLen; i++ {
+		s[i] = 1812433253*(s[i-1]^s[i-1]>>30) + uint32(i)
+	}
+}
+
+// initByArray fills the state from the words of key: init_by_array of
+// mt19937ar.c.
+func (r *Rand) initByArray(key []uint32) {
+	r.initGenrand(19650218)
+	s := &r.state
+	i, j := 1, 0
+	wrap := func() {
+		if i++; i == stateLen {
+			s[0] = s[stateLen-1]
+			i = 1
+		}
+	}
+	for range max(stateLen, len(key)) {
+		s[i] = (s[i] ^ (s[i-1]^s[i-1]>>30)*1664525) + key[j] + uint32(j)
+		wrap()
+		if j++; j == len(key) {
+			j = 0
+		}
+	}
+	for range stateLen - 1 {
+		s[i] = (s[i] ^ (s[i-1]^s[i-1]>>30)*1566083941) - uint32(i)
+		wrap()
+	}
+	s[0] = upperMask
+	r.pos = stateLen
+}
+
+// twist mixes two neighbouring words, without a branch on the low bit.
+func twist(upper, lower uint32) uint32 {
+	y := upper&upperMask | lower&lowerMask
+	return y>>1 ^ -(lower&1)&matrixA
+}
+
+// temper is the output function.
+func temper(y uint32) uint32 {
+	y ^= y >> 11
+	y ^= y << 7 & 0x9d2c5680
+	y ^= y << 15 & 0xefc60000
+	return y ^ y>>18
+}
+
+// refill makes the next 624 outputs.
+func (r *Rand) refill() {
+	s := &r.state
+	for i := range stateLen - middle {
+		s[i] = s[i+middle] ^ twist(s[i], s[i+1])
+		r.out[i] = temper(s[i])
+	}
+	for i := stateLen - middle; i < stateLen-1; i++ {
+		s[i] = s[i+middle-stateLen] ^ twist(s[i], s[i+1])
+		r.out[i] = temper(s[i])
+	}
+	const last = stateLen - 1
+	s[last] = s[middle-1] ^ twist(s[last], s[0])
+	r.out[last] = temper(s[last])
+	r.pos = 0
+}
+
+// Uint32 returns the next output of the generator: getrandbits(32).
+func (r *Rand) Uint32() uint32 {
+	if r.pos >= stateLen {
+		r.refill()
+	}
+	v := r.out[r.pos]
+	r.pos++
+	return v
+}
+
+// Bits53 takes what random() takes, and returns it as an integer below 2^53:
+// random() is Bits53 / 2^53 exactly. Comparing with a threshold of
+// [Threshold] is comparing random() with a float, without floats.
+func (r *Rand) Bits53() uint64 {
+	hi := r.Uint32() >> 5
+	lo := r.Uint32() >> 6
+	return uint64(hi)<<26 | uint64(lo)
+}
+
+// Float64 is random(): in [0, 1), a multiple of 2^-53.
+func (r *Rand) Float64() float64 {
+	return float64(r.Bits53()) / (1 << 53)
+}
+
+// Threshold returns t such that Bits53() < t exactly when random() < p.
+func Threshold(p float64) uint64 {
+	const one = 1 << 53
+	switch {
+	case !(p > 0): // also NaN: a comparison with it is false
+		return 0
+	case p >= 1:
+		return one
+	}
+	scaled := p * one // exact: only the exponent changes
+	t := uint64(scaled)
+	if float64(t) < scaled {
+		t++
+	}
+	return t
+}
+
+// Bits is getrandbits(k) for k in [0, 64].
+func (r *Rand) Bits(k int) uint64 {
+	switch {
+	case k <= 0:
+		return 0
+	case k <= 32:
+		return uint64(r.Uint32() >> (32 - uint(k)))
+	case k <= 64:
+		low := uint64(r.Uint32())
+		return low | uint64(r.Uint32()>>(64-uint(k)))<<32
+	}
+	panic("BUG: more than 64 random bits asked for")
+}
+
+// Below is _randbelow(n): uniform in [0, n), and 0 without a draw for n = 0.
+// It draws at least once for n = 1, as CPython does.
+func (r *Rand) Below(n uint64) uint64 {
+	k := bits.Len64(n)
+	if k <= 32 && k > 0 {
+		return uint64(r.below32(uint32(n), 32-uint(k)))
+	}
+	v := r.Bits(k)
+	for v >= n && n > 0 {
+		v = r.Bits(k)
+	}
+	return v
+}
+
+// below32 is Below for 0 < n < 2^32, shift being 32 - n.bit_length().
+func (r *Rand) below32(n uint32, shift uint) uint32 {
+	for {
+		if v := r.Uint32() >> (shift & 31); v < n {
+			return v
+		}
+	}
+}
+
+// RandInt is randint(a, b): uniform in [a, b], both ends included. It panics
+// when b < a, where CPython raises ValueError.
+func (r *Rand) RandInt(a, b int64) int64 {
+	if b < a {
+		panic("BUG: empty range for RandInt")
+	}
+	width := uint64(b) - uint64(a) + 1
+	if width == 0 { // 2^64 values: 65 bits, the highest of which must be 0
+		return a + int64(r.bits65())
+	}
+	return a + int64(r.Below(width))
+}
+
+// bits65 is _randbelow(2^64), which draws 65 bits until the highest is 0.
+func (r *Rand) bits65() uint64 {
+	for {
+		v := r.Bits(64)
+		if r.Uint32()>>31 == 0 {
+			return v
+		}
+	}
+}
+
+// Shuffle is shuffle(x). The draws depend on len(x) alone.
+func Shuffle[T any](r *Rand, x []T) {
+	for i := len(x) - 1; i > 0; i-- {
+		j := r.Below(uint64(i) + 1)
+		x[i], x[j] = x[j], x[i]
+	}
+}

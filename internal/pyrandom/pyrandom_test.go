@@ -1,0 +1,208 @@
+package pyrandom
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// golden is one seed of testdata/golden.json, written by testdata/golden.py.
+// Numbers that do not fit a float64 travel as strings.
+type golden struct {
+	Seed         int64       `json:"seed"`
+	Bits32       []uint32    `json:"bits32"`
+	Bits32Later  []uint32    `json:"bits32_after_2008"`
+	RandomHex    []string    `json:"random_hex"`
+	Bits         []string    `json:"bits"`
+	Below        [][2]string `json:"below"`
+	RandInt      [][3]string `json:"randint"`
+	Shuffle      [][]int     `json:"shuffle"`
+	ShuffleHead  []int       `json:"shuffle_10000_head"`
+	NextAfterAll uint32      `json:"next_after_all"`
+}
+
+func readGoldens(t *testing.T) []golden {
+	t.Helper()
+	raw, err := os.ReadFile("testdata/golden.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var gs []golden
+	if err := json.Unmarshal(raw, &gs); err != nil {
+		t.Fatal(err)
+	}
+	if len(gs) < 10 {
+		t.Fatalf("got %d seeds in golden.json, want at least 10", len(gs))
+	}
+	return gs
+}
+
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s differs from CPython (-want +got):\n%s", what, diff)
+	}
+}
+
+func TestNumbersAreThoseOfCPython(t *testing.T) {
+	for _, g := range readGoldens(t) {
+		t.Run(strconv.FormatInt(g.Seed, 10), func(t *testing.T) {
+			checkWords(t, g)
+			checkFloats(t, g)
+			checkIntegers(t, g)
+			checkShuffles(t, g)
+		})
+	}
+}
+
+func checkWords(t *testing.T, g golden) {
+	words := func(r *Rand, n int) []uint32 {
+		out := make([]uint32, n)
+		for i := range out {
+			out[i] = r.Uint32()
+		}
+		return out
+	}
+	r := New(g.Seed)
+	equal(t, "getrandbits(32)", words(r, 8), g.Bits32)
+	words(r, 2000)
+	equal(t, "getrandbits(32) later", words(r, 8), g.Bits32Later)
+}
+
+func checkFloats(t *testing.T, g golden) {
+	r := New(g.Seed)
+	for _, want := range g.RandomHex {
+		f, err := strconv.ParseFloat(want, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "random()", r.Float64(), f)
+	}
+}
+
+func checkIntegers(t *testing.T, g golden) {
+	r := New(g.Seed)
+	for k, want := range g.Bits {
+		equal(t, "getrandbits("+strconv.Itoa(k)+")", fmt.Sprint(r.Bits(k)), want)
+	}
+	r = New(g.Seed)
+	for _, c := range g.Below {
+		n, err := strconv.ParseUint(c[0], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "_randbelow("+c[0]+")", fmt.Sprint(r.Below(n)), c[1])
+	}
+	r = New(g.Seed)
+	for _, c := range g.RandInt {
+		a, errA := strconv.ParseInt(c[0], 10, 64)
+		b, errB := strconv.ParseInt(c[1], 10, 64)
+		if errA != nil || errB != nil {
+			t.Fatal(errA, errB)
+		}
+		equal(t, "randint("+c[0]+", "+c[1]+")", fmt.Sprint(r.RandInt(a, b)), c[2])
+	}
+}
+
+func checkShuffles(t *testing.T, g golden) {
+	r := New(g.Seed)
+	for _, want := range g.Shuffle {
+		x := ascending(len(want))
+		Shuffle(r, x)
+		equal(t, "shuffle", x, want)
+	}
+	x := ascending(10000)
+	Shuffle(r, x)
+	equal(t, "shuffle of 10,000", x[:16], g.ShuffleHead)
+	equal(t, "the draw after all shuffles", r.Uint32(), g.NextAfterAll)
+}
+
+func ascending(n int) []int {
+	x := make([]int, n)
+	for i := range x {
+		x[i] = i
+	}
+	return x
+}
+
+func TestThresholdDecidesAsTheFloatComparisonDoes(t *testing.T) {
+	for _, p := range []float64{0, -1, math.NaN(), 0.1, 0.15, 0.5, 0.8, 1, 2, math.Inf(1),
+		math.SmallestNonzeroFloat64, 1 - 1.0/(1<<53), 1.0 / (1 << 53), 3.0 / (1 << 54)} {
+		limit := Threshold(p)
+		for _, v := range []uint64{0, 1, 2, limit - 1, limit, limit + 1, 1<<53 - 1} {
+			if v >= 1<<53 {
+				continue
+			}
+			if got, want := v < limit, float64(v)/(1<<53) < p; got != want {
+				t.Errorf("p %v, draw %d: got %v, want %v", p, v, got, want)
+			}
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		p := rapid.Float64().Draw(t, "p")
+		v := rapid.Uint64Range(0, 1<<53-1).Draw(t, "v")
+		if got, want := v < Threshold(p), float64(v)/(1<<53) < p; got != want {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+	})
+}
+
+func TestShuffleDrawsDependOnTheLengthAlone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		seed := rapid.Int64().Draw(t, "seed")
+		x := rapid.SliceOf(rapid.String()).Draw(t, "x")
+		a, b := New(seed), New(seed)
+		Shuffle(a, x)
+		Shuffle(b, make([]struct{}, len(x)))
+		if a.Uint32() != b.Uint32() {
+			t.Fatal("the generators differ after shuffles of equal length")
+		}
+	})
+}
+
+func TestSeedStartsAgain(t *testing.T) {
+	r := New(5)
+	r.Uint32()
+	r.Seed(6)
+	if got, want := r.Uint32(), New(6).Uint32(); got != want {
+		t.Errorf("got %d, want %d", got, want)
+	}
+}
+
+func TestAnEmptyRangeIsAMistakeOfTheCaller(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("RandInt(1, 0) did not panic")
+		}
+	}()
+	New(0).RandInt(1, 0)
+}
+
+func BenchmarkUint32(b *testing.B) {
+	r := New(1)
+	b.SetBytes(4)
+	b.ReportAllocs()
+	var sum uint32
+	for b.Loop() {
+		sum += r.Uint32()
+	}
+	_ = sum
+}
+
+// BenchmarkShuffle125 shuffles as many candidates as an example of 128 tokens
+// has.
+func BenchmarkShuffle125(b *testing.B) {
+	r := New(1)
+	x := make([]uint16, 125)
+	b.SetBytes(250)
+	b.ReportAllocs()
+	for b.Loop() {
+		Shuffle(r, x)
+	}
+}
