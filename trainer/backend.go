@@ -1,0 +1,265 @@
+package trainer
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+)
+
+// ErrUnavailable is wrapped by the error of opening a backend that this machine
+// or this build does not have.
+var ErrUnavailable = errors.New("device unavailable")
+
+// A Backend computes on one kind of device.
+type Backend interface {
+	// Open makes a model with all weights zero. Its shapes never change: every
+	// batch must stay within o. It returns an error that wraps [ErrUnavailable]
+	// where the device is missing.
+	Open(c Config, h Heads, o Options) (Model, error)
+}
+
+// A Model is a model on a device with its gradients and optimizer state. Its
+// methods are called by one goroutine at a time; a batch may be reused as soon
+// as a method that took it has returned.
+type Model interface {
+	// Forward computes b without dropout and without gradients. It fills what
+	// out asks for (nil: nothing) and returns b's sums.
+	Forward(b *Batch, out *Outputs) (Sums, error)
+
+	// Accumulate computes b with dropout and adds the gradient of its loss,
+	// its terms weighted by coef, to the model's gradients. It may return
+	// before the device is done; sums and errors of computing arrive in Apply.
+	Accumulate(b *Batch, coef Coef) error
+
+	// Apply ends a step: it sums gradients over the ranks, clips them, updates
+	// the weights with the rate of the model's own step counter, and clears
+	// the gradients. A step whose gradients are not finite changes nothing but
+	// the loss scale and is reported as skipped.
+	Apply(s Schedule, comm Comm) (StepInfo, error)
+
+	// Gather makes the optimizer state whole on every rank, so that Tensors
+	// can yield it. It must be called on all ranks.
+	Gather(comm Comm) error
+
+	// Tensors yields all tensors of a kind in the order of [Tensors]. Data is
+	// valid until the next is asked for. It yields at most one error, last.
+	Tensors(k Kind) iter.Seq2[Tensor, error]
+
+	// Load replaces tensors of a kind by those given, by name. Names the model
+	// does not have, and tensors it has and was not given (these keep their
+	// values), are reported; a wrong shape is an error.
+	Load(k Kind, tensors iter.Seq2[Tensor, error]) (LoadReport, error)
+
+	// State and SetState give access to the counters a resume needs.
+	State() State
+	SetState(State)
+
+	// Close frees the device's memory. No method may be called after it.
+	Close() error
+}
+
+// Options fix what a backend may set up once: memory, plans, launch shapes.
+type Options struct {
+	Tokens    int       // most tokens of a batch
+	Sequences int       // most sequences of a batch
+	Masked    int       // most masked tokens of a batch
+	Precision Precision // of weights and activations while computing; masters are at least float32
+	Train     bool      // keep gradients and optimizer state; without it Accumulate and Apply are errors
+	Seed      uint64    // key of dropout
+	Optimizer Optimizer // ignored without Train
+}
+
+// Validate reports every problem of o.
+func (o Options) Validate() error {
+	var errs []error
+	if o.Tokens < 1 || o.Sequences < 1 || o.Masked < 0 {
+		errs = append(errs, fmt.Errorf("batch limits of %d tokens, %d sequences, %d masked: too small", o.Tokens, o.Sequences, o.Masked))
+	}
+	if o.Train {
+		errs = append(errs, o.Optimizer.Validate())
+	}
+	return errors.Join(errs...)
+}
+
+// Fits reports whether b stays within o.
+func (o Options) Fits(b *Batch) error {
+	if b.Tokens() > o.Tokens || b.Sequences() > o.Sequences || b.Masked() > o.Masked {
+		return fmt.Errorf("batch of %d tokens, %d sequences, %d masked: the model was opened for %d, %d, %d",
+			b.Tokens(), b.Sequences(), b.Masked(), o.Tokens, o.Sequences, o.Masked)
+	}
+	return nil
+}
+
+// Precision is the arithmetic of a model.
+type Precision string
+
+// The precisions. Float64 exists on the CPU only: for tests by finite
+// differences.
+const (
+	Float32  Precision = "fp32"
+	Float64  Precision = "fp64"
+	BFloat16 Precision = "bf16"
+	Float16  Precision = "fp16"
+)
+
+// Kind selects one of the values a model keeps for every parameter.
+type Kind int
+
+// The kinds.
+const (
+	Weights      Kind = iota // fp32 masters
+	FirstMoment              // the optimizer's m
+	SecondMoment             // the optimizer's v
+	Gradients                // what Accumulate added since the last Apply
+)
+
+// String returns the kind's name.
+func (k Kind) String() string {
+	names := [...]string{"weights", "first moment", "second moment", "gradients"}
+	if k < 0 || int(k) >= len(names) {
+		return fmt.Sprintf("Kind(%d)", int(k))
+	}
+	return names[k]
+}
+
+// A Tensor is one named parameter, or a value kept for it.
+type Tensor struct {
+	Name  string
+	Shape []int
+	Data  []float32 // row-major
+}
+
+// A LoadReport says what [Model.Load] did not do.
+type LoadReport struct {
+	Missing    []string // tensors of the model that were not given
+	Unexpected []string // tensors given that the model does not have
+}
+
+// Complete returns an error unless nothing was missing and nothing unexpected.
+func (r LoadReport) Complete() error {
+	if len(r.Missing) == 0 && len(r.Unexpected) == 0 {
+		return nil
+	}
+	return fmt.Errorf("tensors missing %q, unexpected %q", r.Missing, r.Unexpected)
+}
+
+// State is what a model counts besides its tensors.
+type State struct {
+	Step      int64   `json:"step"`       // updates done in this phase; indexes the schedule and the bias correction
+	LossScale float64 `json:"loss_scale"` // fp16: factor of the loss; 1 elsewhere
+	GoodSteps int64   `json:"good_steps"` // fp16: updates since the loss scale last changed
+}
+
+// Counts are what a step's loss is averaged over.
+type Counts struct {
+	MaskedWeight float64 // sum of the weights of masked tokens
+	NSP          float64 // sequences with a next-sentence label
+	Labels       float64 // sequences with a label, score or span
+}
+
+// Add returns the sum of c and d.
+func (c Counts) Add(d Counts) Counts {
+	return Counts{c.MaskedWeight + d.MaskedWeight, c.NSP + d.NSP, c.Labels + d.Labels}
+}
+
+// Coef returns the coefficients of the loss terms of a step with these counts.
+func (c Counts) Coef() Coef {
+	inverse := func(n float64) float64 {
+		if n == 0 {
+			return 0
+		}
+		return 1 / n
+	}
+	return Coef{MLM: 1 / (c.MaskedWeight + mlmEpsilon), NSP: inverse(c.NSP), Label: inverse(c.Labels)}
+}
+
+// mlmEpsilon is the 1e-5 of run_pretraining.py's denominator.
+const mlmEpsilon = 1e-5
+
+// Coef are the coefficients of the summed loss terms of a step.
+type Coef struct {
+	MLM   float64 // of Σ w·l
+	NSP   float64 // of the next-sentence losses
+	Label float64 // of the losses of classifier, regression or span
+}
+
+// Sums are added up over batches and ranks; counts are whole numbers.
+type Sums struct {
+	Tokens, Sequences                   float64
+	MLMLoss, MLMWeight, MLMCorrect      float64 // Σ w·l, Σ w, Σ w where the largest logit is right
+	NSPLoss, NSPCount, NSPCorrect       float64
+	LabelLoss, LabelCount, LabelCorrect float64 // of a span, correct means both ends are
+}
+
+// Add returns the sum of s and t.
+func (s Sums) Add(t Sums) Sums {
+	v, w := s.Vector(), t.Vector()
+	for i := range v {
+		v[i] += w[i]
+	}
+	return SumsOf(v)
+}
+
+// Vector returns the sums as numbers that ranks can add up.
+func (s Sums) Vector() [11]float64 {
+	return [11]float64{s.Tokens, s.Sequences, s.MLMLoss, s.MLMWeight, s.MLMCorrect, s.NSPLoss, s.NSPCount, s.NSPCorrect,
+		s.LabelLoss, s.LabelCount, s.LabelCorrect}
+}
+
+// SumsOf is the inverse of [Sums.Vector].
+func SumsOf(v [11]float64) Sums {
+	return Sums{Tokens: v[0], Sequences: v[1], MLMLoss: v[2], MLMWeight: v[3], MLMCorrect: v[4], NSPLoss: v[5], NSPCount: v[6],
+		NSPCorrect: v[7], LabelLoss: v[8], LabelCount: v[9], LabelCorrect: v[10]}
+}
+
+// MLM returns the mean masked-LM loss, as run_pretraining.py defines it.
+func (s Sums) MLM() float64 { return s.MLMLoss / (s.MLMWeight + mlmEpsilon) }
+
+// NSP returns the mean next-sentence loss, 0 without labels.
+func (s Sums) NSP() float64 { return ratio(s.NSPLoss, s.NSPCount) }
+
+// Label returns the mean loss of the fine-tuning head, 0 without labels.
+func (s Sums) Label() float64 { return ratio(s.LabelLoss, s.LabelCount) }
+
+// Loss returns the total loss.
+func (s Sums) Loss() float64 { return s.MLM() + s.NSP() + s.Label() }
+
+func ratio(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}
+
+// Output is a set of things [Model.Forward] can hand out.
+type Output uint
+
+// The outputs.
+const (
+	OutputHidden Output = 1 << iota
+	OutputPooled
+	OutputMLMLogits
+	OutputNSPLogits
+	OutputLogits
+	OutputSpans
+)
+
+// Outputs receives what Want asks for; slices are grown as needed and reused.
+type Outputs struct {
+	Want      Output
+	Hidden    []float32 // (T, H) the encoder's last layer
+	Pooled    []float32 // (S, H)
+	MLMLogits []float32 // (M, V)
+	NSPLogits []float32 // (S, 2)
+	Logits    []float32 // (S, labels) of the classifier
+	Spans     []float32 // (T, 2) start and end logit of every token
+}
+
+// StepInfo describes one update.
+type StepInfo struct {
+	Sums      Sums    // of the whole step, over all ranks
+	Rate      float64 // learning rate
+	GradNorm  float64 // before clipping
+	LossScale float64 // in use during the step
+	Skipped   bool    // gradients were not finite: nothing was updated
+}

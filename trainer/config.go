@@ -1,0 +1,199 @@
+package trainer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// An Activation names the function between the two layers of the feed-forward
+// block and in the masked-LM transform, as transformers' config.json does.
+type Activation string
+
+// The activations known. Google's BERT calls the tanh form "gelu"; transformers
+// gives that name to the erf form. The difference is invisible in the loss
+// (2e-7) and plain in the gradients (4e-4).
+const (
+	GELU     Activation = "gelu"              // x·Φ(x), by erf
+	GELUNew  Activation = "gelu_new"          // ½x(1 + tanh(√(2/π)(x + 0.044715x³)))
+	GELUTanh Activation = "gelu_pytorch_tanh" // the same as GELUNew
+)
+
+// Tanh reports whether the activation is the tanh form of GELU.
+func (a Activation) Tanh() bool { return a == GELUNew || a == GELUTanh }
+
+// Limits of what [Config.Validate] accepts. They keep every product of sizes
+// inside an int64 and every place inside a dropout counter (see
+// trainer/dropout).
+const (
+	MaxVocab          = 1 << 24
+	MaxHidden         = 1 << 15
+	MaxLayers         = 1 << 10
+	MaxAttentionHeads = 1 << 8
+	MaxIntermediate   = 1 << 17
+	MaxPositions      = 1 << 14
+	MaxSegments       = 1 << 10
+)
+
+// Config is the shape of a BERT model. Its JSON form is the part of
+// transformers' config.json (and of Google's bert_config.json) that decides
+// numbers; [ParseConfig] reads either. Start from a [Preset].
+type Config struct {
+	VocabSize         int        `json:"vocab_size"`                   // rows of the word embedding
+	HiddenSize        int        `json:"hidden_size"`                  // width of a token, a multiple of AttentionHeads
+	Layers            int        `json:"num_hidden_layers"`            // encoder layers
+	AttentionHeads    int        `json:"num_attention_heads"`          // heads of each layer
+	IntermediateSize  int        `json:"intermediate_size"`            // width inside the feed-forward block
+	Activation        Activation `json:"hidden_act"`                   // see [Activation]
+	HiddenDropout     float64    `json:"hidden_dropout_prob"`          // [0, 1), after embeddings and every block
+	AttentionDropout  float64    `json:"attention_probs_dropout_prob"` // [0, 1), of attention probabilities
+	MaxPositions      int        `json:"max_position_embeddings"`      // longest sequence in tokens
+	Segments          int        `json:"type_vocab_size"`              // rows of the segment embedding
+	InitializerRange  float64    `json:"initializer_range"`            // standard deviation of initial weights
+	LayerNormEps      float64    `json:"layer_norm_eps"`               // added to the variance
+	ClassifierDropout *float64   `json:"classifier_dropout,omitempty"` // before a classifier; nil means HiddenDropout
+}
+
+// PresetNames lists the names [Preset] knows, smallest first.
+func PresetNames() []string {
+	return []string{"tiny", "mini", "small", "medium", "base", "large"}
+}
+
+// Preset returns one of the six sizes released by google-research/bert (tiny to
+// medium: Turc et al. 2019, arXiv 1908.08962; base and large: Devlin et al.
+// 2018), with a head size of 64, the tanh form of GELU and dropout 0.1.
+func Preset(name string, vocabSize int) (Config, error) {
+	shapes := [][2]int{{2, 128}, {4, 256}, {4, 512}, {8, 512}, {12, 768}, {24, 1024}} // layers, hidden size
+	i := slices.Index(PresetNames(), name)
+	if i < 0 {
+		return Config{}, fmt.Errorf("model %q: must be one of %v", name, PresetNames())
+	}
+	layers, hidden := shapes[i][0], shapes[i][1]
+	return Config{
+		VocabSize:        vocabSize,
+		HiddenSize:       hidden,
+		Layers:           layers,
+		AttentionHeads:   hidden / 64,
+		IntermediateSize: 4 * hidden,
+		Activation:       GELUNew,
+		HiddenDropout:    0.1,
+		AttentionDropout: 0.1,
+		MaxPositions:     512,
+		Segments:         2,
+		InitializerRange: 0.02,
+		LayerNormEps:     1e-12,
+	}, nil
+}
+
+// HeadSize returns the width of one attention head.
+func (c Config) HeadSize() int { return c.HiddenSize / c.AttentionHeads }
+
+// PooledDropout returns the dropout probability before a classifier.
+func (c Config) PooledDropout() float64 {
+	if c.ClassifierDropout != nil {
+		return *c.ClassifierDropout
+	}
+	return c.HiddenDropout
+}
+
+// Validate reports every problem of c at once.
+func (c Config) Validate() error {
+	var errs []error
+	size := func(name string, v, most int) {
+		if v < 1 || v > most {
+			errs = append(errs, fmt.Errorf("%s %d: must be from 1 to %d", name, v, most))
+		}
+	}
+	size("vocab_size", c.VocabSize, MaxVocab)
+	size("hidden_size", c.HiddenSize, MaxHidden)
+	size("num_hidden_layers", c.Layers, MaxLayers)
+	size("num_attention_heads", c.AttentionHeads, MaxAttentionHeads)
+	size("intermediate_size", c.IntermediateSize, MaxIntermediate)
+	size("max_position_embeddings", c.MaxPositions, MaxPositions)
+	size("type_vocab_size", c.Segments, MaxSegments)
+	if c.AttentionHeads > 0 && c.HiddenSize%c.AttentionHeads != 0 {
+		errs = append(errs, fmt.Errorf("hidden_size %d: must be a multiple of num_attention_heads %d", c.HiddenSize, c.AttentionHeads))
+	}
+	if c.Activation != GELU && !c.Activation.Tanh() {
+		errs = append(errs, fmt.Errorf("hidden_act %q: must be %q, %q or %q", c.Activation, GELU, GELUNew, GELUTanh))
+	}
+	errs = append(errs, c.validateFloats()...)
+	return errors.Join(errs...)
+}
+
+func (c Config) validateFloats() []error {
+	var errs []error
+	share := func(name string, v float64) {
+		// A probability that rounds to 256/256 would drop everything.
+		if !(v >= 0) || math.Round(256*v) > 255 {
+			errs = append(errs, fmt.Errorf("%s %v: must be at least 0 and below 0.998", name, v))
+		}
+	}
+	share("hidden_dropout_prob", c.HiddenDropout)
+	share("attention_probs_dropout_prob", c.AttentionDropout)
+	share("classifier_dropout", c.PooledDropout())
+	if !(c.InitializerRange >= 0 && c.InitializerRange <= 1) {
+		errs = append(errs, fmt.Errorf("initializer_range %v: must be from 0 to 1", c.InitializerRange))
+	}
+	if !(c.LayerNormEps > 0 && c.LayerNormEps <= 1) {
+		errs = append(errs, fmt.Errorf("layer_norm_eps %v: must be above 0 and at most 1", c.LayerNormEps))
+	}
+	return errs
+}
+
+// ParseConfig reads transformers' config.json of a BERT model. Keys that are
+// absent have transformers' defaults; keys that would change the model in a way
+// we do not compute are an error.
+func ParseConfig(b []byte) (Config, error) {
+	c, err := Preset("base", 30522)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	c.Activation = GELU
+	if err := parseConfig(b, &c); err != nil {
+		return Config{}, fmt.Errorf("parse config: %w", err)
+	}
+	return c, nil
+}
+
+// ParseGoogleConfig reads the bert_config.json beside a TensorFlow checkpoint
+// of google-research/bert. Its "gelu" is the tanh form.
+func ParseGoogleConfig(b []byte) (Config, error) {
+	c, err := ParseConfig(b)
+	if err != nil {
+		return Config{}, err
+	}
+	if c.Activation == GELU {
+		c.Activation = GELUNew
+	}
+	return c, nil
+}
+
+func parseConfig(b []byte, c *Config) error {
+	var foreign struct {
+		ModelType    *string `json:"model_type"`
+		PositionType *string `json:"position_embedding_type"`
+		IsDecoder    bool    `json:"is_decoder"`
+		CrossAttends bool    `json:"add_cross_attention"`
+		Tied         *bool   `json:"tie_word_embeddings"`
+	}
+	if err := json.Unmarshal(b, c); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, &foreign); err != nil {
+		return err
+	}
+	switch {
+	case foreign.ModelType != nil && *foreign.ModelType != "bert":
+		return fmt.Errorf("model_type %q: must be \"bert\"", *foreign.ModelType)
+	case foreign.PositionType != nil && *foreign.PositionType != "absolute":
+		return fmt.Errorf("position_embedding_type %q: must be \"absolute\"", *foreign.PositionType)
+	case foreign.IsDecoder || foreign.CrossAttends:
+		return errors.New("is_decoder or add_cross_attention: must be false")
+	case foreign.Tied != nil && !*foreign.Tied:
+		return errors.New("tie_word_embeddings: must be true")
+	}
+	return c.Validate()
+}

@@ -1,0 +1,189 @@
+package trainer
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Heads says what a model computes from the encoder's output, as data. The
+// fields may be combined; the names of their tensors are transformers'.
+type Heads struct {
+	MLM        bool `json:"mlm"`        // masked language model, decoder tied to the word embedding
+	NSP        bool `json:"nsp"`        // next sentence: 0 follows, 1 is random
+	Labels     int  `json:"labels"`     // classes of a sequence, cross entropy; 0: no classifier
+	Regression bool `json:"regression"` // one score of a sequence, squared error; excludes Labels
+	Span       bool `json:"span"`       // start and end of an answer
+}
+
+// PretrainHeads returns masked LM and next sentence.
+func PretrainHeads() Heads { return Heads{MLM: true, NSP: true} }
+
+// MaxLabels is the largest number of classes.
+const MaxLabels = 1 << 16
+
+// Validate reports every problem of h.
+func (h Heads) Validate() error {
+	var errs []error
+	if h.Labels < 0 || h.Labels == 1 || h.Labels > MaxLabels {
+		errs = append(errs, fmt.Errorf("labels %d: must be 0 or from 2 to %d", h.Labels, MaxLabels))
+	}
+	if h.Labels != 0 && h.Regression {
+		errs = append(errs, errors.New("labels and regression: only one may be set"))
+	}
+	if h == (Heads{}) {
+		errs = append(errs, errors.New("heads: at least one is needed"))
+	}
+	return errors.Join(errs...)
+}
+
+// Pooled reports whether a head reads the pooled output, and so whether the
+// model has a pooler.
+func (h Heads) Pooled() bool { return h.NSP || h.ClassifierWidth() > 0 }
+
+// ClassifierWidth returns the number of outputs of the classifier: Labels, 1
+// for regression, 0 without one.
+func (h Heads) ClassifierWidth() int {
+	if h.Regression {
+		return 1
+	}
+	return h.Labels
+}
+
+// A TensorSpec describes one parameter of a model.
+type TensorSpec struct {
+	Name      string // transformers' name, e.g. "bert.encoder.layer.0.output.dense.weight"
+	Shape     []int  // row-major
+	Decay     bool   // weight decay and LAMB's trust ratio apply: not to biases and LayerNorm
+	Google    string // google-research/bert's variable name
+	Transpose bool   // Google stores the matrix transposed ("kernel", input × output)
+	Layer     int    // encoder layer; -1 below the encoder, Config.Layers above it
+}
+
+// Size returns the number of elements.
+func (s TensorSpec) Size() int {
+	n := 1
+	for _, d := range s.Shape {
+		n *= d
+	}
+	return n
+}
+
+// Tensors returns every parameter of a model in the order of transformers'
+// named_parameters. The masked-LM decoder is the word embedding and has no
+// entry.
+func Tensors(c Config, h Heads) []TensorSpec {
+	t := table{layer: -1}
+	hidden := c.HiddenSize
+	t.add("bert.embeddings.word_embeddings.weight", c.VocabSize, hidden)
+	t.add("bert.embeddings.position_embeddings.weight", c.MaxPositions, hidden)
+	t.add("bert.embeddings.token_type_embeddings.weight", c.Segments, hidden)
+	t.norm("bert.embeddings", hidden)
+	for t.layer = range c.Layers {
+		p := fmt.Sprintf("bert.encoder.layer.%d.", t.layer)
+		t.dense(p+"attention.self.query", hidden, hidden)
+		t.dense(p+"attention.self.key", hidden, hidden)
+		t.dense(p+"attention.self.value", hidden, hidden)
+		t.dense(p+"attention.output.dense", hidden, hidden)
+		t.norm(p+"attention.output", hidden)
+		t.dense(p+"intermediate.dense", c.IntermediateSize, hidden)
+		t.dense(p+"output.dense", hidden, c.IntermediateSize)
+		t.norm(p+"output", hidden)
+	}
+	t.layer = c.Layers
+	t.heads(c, h)
+	return t.specs
+}
+
+// ParameterCount returns the number of parameters of a model.
+func ParameterCount(c Config, h Heads) int64 {
+	var n int64
+	for _, s := range Tensors(c, h) {
+		n += int64(s.Size())
+	}
+	return n
+}
+
+type table struct {
+	layer int
+	specs []TensorSpec
+}
+
+func (t *table) heads(c Config, h Heads) {
+	if h.Pooled() {
+		t.dense("bert.pooler.dense", c.HiddenSize, c.HiddenSize)
+	}
+	if h.MLM {
+		t.add("cls.predictions.bias", c.VocabSize)
+		t.dense("cls.predictions.transform.dense", c.HiddenSize, c.HiddenSize)
+		t.norm("cls.predictions.transform", c.HiddenSize)
+	}
+	if h.NSP {
+		t.dense("cls.seq_relationship", 2, c.HiddenSize)
+	}
+	if w := h.ClassifierWidth(); w > 0 {
+		t.dense("classifier", w, c.HiddenSize)
+	}
+	if h.Span {
+		t.dense("qa_outputs", 2, c.HiddenSize)
+	}
+}
+
+func (t *table) dense(name string, out, in int) {
+	t.add(name+".weight", out, in)
+	t.add(name+".bias", out)
+}
+
+func (t *table) norm(name string, width int) {
+	t.add(name+".LayerNorm.weight", width)
+	t.add(name+".LayerNorm.bias", width)
+}
+
+func (t *table) add(name string, shape ...int) {
+	google, transpose := GoogleName(name)
+	t.specs = append(t.specs, TensorSpec{
+		Name: name, Shape: shape, Decay: Decays(name), Google: google, Transpose: transpose, Layer: t.layer,
+	})
+}
+
+// Decays reports whether weight decay applies to a tensor: not to biases and
+// LayerNorm, as in google-research/bert and NVIDIA's recipes.
+func Decays(name string) bool {
+	return !strings.Contains(name, "LayerNorm") && !strings.HasSuffix(name, "bias")
+}
+
+var layerNumber = regexp.MustCompile(`layer\.(\d+)`)
+
+// GoogleName returns the variable name google-research/bert gives to a tensor
+// of transformers' name, and whether the matrix is stored transposed there.
+func GoogleName(name string) (google string, transpose bool) {
+	switch name { // heads of run_classifier.py and run_squad.py, and next sentence: stored as they are
+	case "classifier.weight":
+		return "output_weights", false
+	case "classifier.bias":
+		return "output_bias", false
+	case "qa_outputs.weight":
+		return "cls/squad/output_weights", false
+	case "qa_outputs.bias":
+		return "cls/squad/output_bias", false
+	case "cls.seq_relationship.weight":
+		return "cls/seq_relationship/output_weights", false
+	case "cls.seq_relationship.bias":
+		return "cls/seq_relationship/output_bias", false
+	case "cls.predictions.bias":
+		return "cls/predictions/output_bias", false
+	}
+	g := layerNumber.ReplaceAllString(name, "layer_$1")
+	switch {
+	case strings.HasSuffix(g, ".LayerNorm.weight"):
+		g = strings.TrimSuffix(g, "weight") + "gamma"
+	case strings.HasSuffix(g, ".LayerNorm.bias"):
+		g = strings.TrimSuffix(g, "bias") + "beta"
+	case strings.HasSuffix(g, "embeddings.weight"):
+		g = strings.TrimSuffix(g, ".weight")
+	case strings.HasSuffix(g, ".weight"):
+		g, transpose = strings.TrimSuffix(g, "weight")+"kernel", true
+	}
+	return strings.ReplaceAll(g, ".", "/"), transpose
+}
