@@ -1,0 +1,235 @@
+package sentence
+
+import "unicode/utf8"
+
+// A token is a word of the context of a possible sentence end, with what the
+// algorithm says about it. Only the types that a decision needs are made.
+type token struct {
+	word     string
+	typ      []byte // the word in lower case, "##number##" for a number; nil until asked for
+	stop     bool   // ends in a full stop
+	ends     bool   // ends a sentence
+	abbr     bool
+	ellipsis bool
+}
+
+// numberType stands for every number.
+const numberType = "##number##"
+
+// endsWithin reports whether a word of context other than the last ends a
+// sentence.
+func (p *punkt) endsWithin(context string) bool {
+	var previous, current token
+	slot := 0
+	for start, end := nextWord(context, 0); start < len(context); start, end = nextWord(context, end) {
+		current = p.annotate(context[start:end], slot)
+		if previous.word != "" {
+			if previous.stop {
+				p.reconsider(&previous, &current, slot)
+			}
+			if previous.ends {
+				return true
+			}
+		}
+		previous = current
+		slot = 1 - slot
+	}
+	return false
+}
+
+// annotate makes the first decision about a word, from it alone: sentence marks
+// and words with a full stop end a sentence, unless the word is a known
+// abbreviation or the last part of a hyphenated one is.
+func (p *punkt) annotate(word string, slot int) token {
+	t := token{word: word, stop: word[len(word)-1] == '.'}
+	switch {
+	case word == "." || word == "?" || word == "!":
+		t.ends = true
+	case !t.stop:
+	case word[len(word)-2] == '.':
+		t.ellipsis = true // nextWord ends every other word before ".."
+	default:
+		p.setType(&t, slot)
+		lowered := p.lowered[slot]
+		if p.isAbbreviation(lowered[:len(lowered)-1]) {
+			t.abbr = true
+		} else {
+			t.ends = true
+		}
+	}
+	return t
+}
+
+// isAbbreviation looks up a lower-case word without its full stop.
+func (p *punkt) isAbbreviation(word []byte) bool {
+	if p.params.words[string(word)]&abbreviation != 0 {
+		return true
+	}
+	for i := len(word) - 1; i >= 0; i-- {
+		if word[i] == '-' {
+			return p.params.words[string(word[i+1:])]&abbreviation != 0
+		}
+	}
+	return false
+}
+
+// setType fills t.typ, using the lower-case buffer of the slot.
+func (p *punkt) setType(t *token, slot int) {
+	if t.typ != nil {
+		return
+	}
+	p.lowered[slot] = appendLower(p.lowered[slot][:0], t.word)
+	t.typ = p.lowered[slot]
+	if isNumber(t.typ) {
+		t.typ = p.number
+	}
+}
+
+// reconsider makes the second decision about a, a word with a full stop, from
+// the word b behind it. The numbers in the comments are sections of Kiss and
+// Strunk's paper.
+func (p *punkt) reconsider(a, b *token, slot int) {
+	p.setType(a, 1-slot)
+	p.setType(b, slot)
+	typ, next := withoutStop(a.typ), b.typ
+	if b.ends {
+		next = withoutStop(next)
+	}
+	nextInfo := p.params.words[string(next)]
+
+	// 4.1.2: a collocation holds words together that belong to one sentence.
+	if nextInfo&pairSecond != 0 && p.isPair(typ, next) {
+		a.ends, a.abbr = false, true
+		return
+	}
+	initial := isInitial(a.word)
+	firstUpper, firstLower := firstCase(b.word)
+	verdict := judgeNext(b.word, firstUpper, firstLower, nextInfo)
+
+	// 4.2: an abbreviation or ellipsis may end a sentence as well.
+	if (a.abbr || a.ellipsis) && !initial {
+		if verdict == startsSentence || firstUpper && nextInfo&starter != 0 {
+			a.ends = true
+			return
+		}
+	}
+	// 4.3: initials and ordinal numbers look like ends of sentences.
+	if !initial && string(typ) != numberType {
+		return
+	}
+	neverLower := initial && firstUpper && nextInfo&anyLower == 0
+	if verdict == continuesSentence || verdict == unknown && neverLower {
+		a.ends, a.abbr = false, true
+	}
+}
+
+// isPair reports whether two words are a collocation.
+func (p *punkt) isPair(first, second []byte) bool {
+	if p.params.words[string(first)]&pairFirst == 0 {
+		return false
+	}
+	p.pair = append(append(append(p.pair[:0], first...), '\t'), second...)
+	_, ok := p.params.pairs[string(p.pair)]
+	return ok
+}
+
+// A verdict says whether a word begins a sentence.
+type verdict uint8
+
+const (
+	unknown verdict = iota
+	startsSentence
+	continuesSentence
+)
+
+// judgeNext is the orthographic heuristic, 4.1.1: a word with a capital that
+// is otherwise written small begins a sentence; a small word that is
+// known with a capital, or not as a beginning, does not.
+func judgeNext(word string, firstUpper, firstLower bool, info wordInfo) verdict {
+	if len(word) == 1 {
+		switch word[0] {
+		case ';', ':', ',', '.', '!', '?':
+			return continuesSentence
+		}
+	}
+	switch {
+	case firstUpper && info&anyLower != 0 && info&middleUpper == 0:
+		return startsSentence
+	case firstLower && (info&anyUpper != 0 || info&beginLower == 0):
+		return continuesSentence
+	}
+	return unknown
+}
+
+// withoutStop returns a type without its final full stop.
+func withoutStop(typ []byte) []byte {
+	if n := len(typ); n > 1 && typ[n-1] == '.' {
+		return typ[:n-1]
+	}
+	return typ
+}
+
+// isInitial reports whether a word is one letter and a full stop. Letters are
+// what \w of Python's re accepts without \d: "_" and "Ⅷ" too.
+func isInitial(word string) bool {
+	r, width := utf8.DecodeRuneInString(word)
+	return len(word) == width+1 && word[width] == '.' && class(r)&classLetter != 0
+}
+
+// firstCase reports whether a word begins with an upper-case or a lower-case
+// letter.
+func firstCase(word string) (upper, lower bool) {
+	r, _ := utf8.DecodeRuneInString(word)
+	if r < utf8.RuneSelf {
+		return 'A' <= r && r <= 'Z', 'a' <= r && r <= 'z'
+	}
+	c := class(r)
+	return c&classUpper != 0, c&classLower != 0
+}
+
+// isNumber reports whether a lower-case word is a number: a sign, a point, then a
+// digit, then digits, points, commas and hyphens. Digits are those of any
+// script.
+func isNumber(word []byte) bool {
+	i := 0
+	if i < len(word) && word[i] == '-' {
+		i++
+	}
+	if i < len(word) && (word[i] == '.' || word[i] == ',') {
+		i++
+	}
+	width := digitWidth(word[i:])
+	if width == 0 {
+		return false
+	}
+	for i += width; i < len(word); {
+		if c := word[i]; c == ',' || c == '.' || c == '-' {
+			i++
+			continue
+		}
+		width := digitWidth(word[i:])
+		if width == 0 {
+			return false
+		}
+		i += width
+	}
+	return true
+}
+
+// digitWidth returns the length of the decimal digit that s begins with, or 0.
+func digitWidth(s []byte) int {
+	if len(s) == 0 {
+		return 0
+	}
+	if s[0] < utf8.RuneSelf {
+		if '0' <= s[0] && s[0] <= '9' {
+			return 1
+		}
+		return 0
+	}
+	r, width := utf8.DecodeRune(s)
+	if class(r)&classDigit == 0 {
+		return 0
+	}
+	return width
+}

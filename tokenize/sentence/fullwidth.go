@@ -1,0 +1,85 @@
+package sentence
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// hasFullWidthStops reports whether a language is written without the full
+// stop and spaces that Punkt goes by: Chinese in its varieties that are
+// written in characters, Japanese and Thai. The codes are those of Wikipedia's
+// editions and of BCP 47; zh-min-nan (nan) is written in Latin letters.
+func hasFullWidthStops(lang string) bool {
+	lang = strings.ToLower(lang)
+	switch lang {
+	case "zh-min-nan", "zh_min_nan":
+		return false
+	}
+	switch primary(lang) {
+	case "zh", "yue", "wuu", "lzh", "gan", "hsn", "cmn", "ja", "th":
+		return true
+	}
+	return false
+}
+
+// fullWidth ends a sentence after a run of full-width sentence marks with the
+// quotes and brackets that close behind it, and at the end of a line.
+type fullWidth struct{}
+
+func (fullWidth) AppendSpans(dst []Span, text string) []Span {
+	for start := 0; start < len(text); {
+		end := lineEnd(text, start)
+		dst = appendMarked(dst, text, start, end)
+		start = end + 1
+	}
+	return dst
+}
+
+// appendMarked appends the sentences of the line text[start:end].
+func appendMarked(dst []Span, text string, start, end int) []Span {
+	line := text[:end]
+	start = skipSpace(line, start)
+	before := rune(-1)
+	for i := start; i < end; {
+		r, width := utf8.DecodeRuneInString(line[i:])
+		i += width
+		if !endsSentence(before, r) {
+			before = r
+			continue
+		}
+		i = skipClosers(line, i)
+		dst = append(dst, Span{start, i})
+		start = skipSpace(line, i)
+		i, before = start, -1
+	}
+	if stop := trimEnd(line, start, end); stop > start {
+		dst = append(dst, Span{start, stop})
+	}
+	return dst
+}
+
+// endsSentence reports whether the mark r ends a sentence. The full-width full
+// stop does where no digit stands before it: after one it is a decimal point
+// or belongs to the number of a list item.
+func endsSentence(before, r rune) bool {
+	switch r {
+	case '。', '！', '？', '｡', '‼', '⁇', '⁈', '⁉', '︒', '︕', '︖':
+		return true
+	case '．':
+		return !('0' <= before && before <= '9' || '０' <= before && before <= '９')
+	}
+	return false
+}
+
+// skipClosers returns the position behind the sentence marks and closing
+// quotes and brackets at s[i:].
+func skipClosers(s string, i int) int {
+	for i < len(s) {
+		r, width := utf8.DecodeRuneInString(s[i:])
+		if !endsSentence(-1, r) && !strings.ContainsRune("」』）】〉》］｝〕〗〙〛｠｣”’»\"')]", r) {
+			break
+		}
+		i += width
+	}
+	return i
+}

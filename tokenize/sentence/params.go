@@ -1,0 +1,173 @@
+package sentence
+
+import (
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// paramFiles holds a packed file for each language; internal/genpunkt writes
+// them and describes the form.
+//
+//go:embed params/*.gz
+var paramFiles embed.FS
+
+// A wordInfo is what the parameters know of a word: its orthographic contexts
+// in the training text (bits 1 to 6, as in NLTK) and what it is a member of.
+type wordInfo uint16
+
+const (
+	beginUpper  wordInfo = 1 << 1 // seen with a capital at the beginning of a sentence
+	middleUpper wordInfo = 1 << 2 // … inside a sentence
+	unsureUpper wordInfo = 1 << 3 // … where that could not be told
+	beginLower  wordInfo = 1 << 4 // seen in lower case at the beginning of a sentence
+	middleLower wordInfo = 1 << 5
+	unsureLower wordInfo = 1 << 6
+	anyUpper             = beginUpper | middleUpper | unsureUpper
+	anyLower             = beginLower | middleLower | unsureLower
+
+	abbreviation wordInfo = 1 << 8 // written with a full stop that ends no sentence
+	starter      wordInfo = 1 << 9 // often the first of a sentence
+	pairFirst    wordInfo = 1 << 10
+	pairSecond   wordInfo = 1 << 11 // member of a collocation, as first or second
+)
+
+// parameters are those of a language. They are never changed after loading.
+type parameters struct {
+	words map[string]wordInfo // by lower-case word
+	pairs map[string]struct{} // collocations, "first\tsecond"
+}
+
+// A language has parameters, loaded when first asked for.
+type language struct {
+	code string // ISO 639-1
+	name string // of its file
+	load func() (*parameters, error)
+}
+
+// languages lists those with parameters, by code. The loaders keep what they
+// loaded; nothing else here changes.
+var languages = makeLanguages(
+	"cs", "czech", "da", "danish", "de", "german", "el", "greek", "en", "english", "es", "spanish",
+	"et", "estonian", "fi", "finnish", "fr", "french", "it", "italian", "nl", "dutch", "no", "norwegian",
+	"pl", "polish", "pt", "portuguese", "sl", "slovene", "sv", "swedish", "tr", "turkish",
+)
+
+func makeLanguages(codesAndNames ...string) []language {
+	var list []language
+	for pair := range slices.Chunk(codesAndNames, 2) {
+		name := pair[1]
+		list = append(list, language{pair[0], name, sync.OnceValues(func() (*parameters, error) { return loadParameters(name) })})
+	}
+	return list
+}
+
+// Languages returns the ISO 639-1 codes of the languages that Punkt has
+// parameters for, in order.
+func Languages() []string {
+	codes := make([]string, len(languages))
+	for i, l := range languages {
+		codes[i] = l.code
+	}
+	return codes
+}
+
+// PunktLanguage returns the code of the language, one of [Languages], whose
+// parameters Punkt uses for texts in lang: its own, or "en" where it has none.
+// Both written forms of Norwegian (nb, nn) use "no"; the Simple English
+// Wikipedia (simple) is English.
+func PunktLanguage(lang string) string {
+	code := primary(lang)
+	switch code {
+	case "nb", "nn":
+		return "no"
+	}
+	if slices.ContainsFunc(languages, func(l language) bool { return l.code == code }) {
+		return code
+	}
+	return "en"
+}
+
+// parametersOf returns the parameters for texts in lang.
+func parametersOf(lang string) *parameters {
+	code := PunktLanguage(lang)
+	for _, l := range languages {
+		if l.code == code {
+			p, err := l.load()
+			if err != nil {
+				panic("BUG: embedded Punkt parameters: " + err.Error())
+			}
+			return p
+		}
+	}
+	panic("BUG: no language " + code)
+}
+
+func loadParameters(name string) (*parameters, error) {
+	packed, err := paramFiles.ReadFile("params/" + name + ".gz")
+	if err != nil {
+		return nil, err
+	}
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	var text strings.Builder
+	if _, err := io.Copy(&text, r); err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	p, err := parseParameters(text.String())
+	if err != nil {
+		return nil, fmt.Errorf("parse %s: %w", name, err)
+	}
+	return p, nil
+}
+
+// parseParameters reads the lines of an unpacked file. Its words are parts of
+// text, which stays in memory as one piece.
+func parseParameters(text string) (*parameters, error) {
+	p := &parameters{
+		words: make(map[string]wordInfo, strings.Count(text, "\no ")+512),
+		pairs: make(map[string]struct{}, 64),
+	}
+	for line := range strings.Lines(text) {
+		if err := p.add(strings.TrimSuffix(line, "\n")); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+func (p *parameters) add(line string) error {
+	kind, rest, _ := strings.Cut(line, " ")
+	switch kind {
+	case "a":
+		p.words[rest] |= abbreviation
+	case "s":
+		p.words[rest] |= starter
+	case "o":
+		digits, word, ok := strings.Cut(rest, " ")
+		contexts, err := strconv.ParseUint(digits, 16, 7)
+		if !ok || err != nil {
+			return fmt.Errorf("line %q: want two hexadecimal digits and a word", line)
+		}
+		p.words[word] |= wordInfo(contexts)
+	case "c":
+		first, second, ok := strings.Cut(rest, "\t")
+		if !ok {
+			return fmt.Errorf("line %q: want two words", line)
+		}
+		p.words[first] |= pairFirst
+		p.words[second] |= pairSecond
+		p.pairs[rest] = struct{}{}
+	default:
+		return fmt.Errorf("line %q: unknown kind", line)
+	}
+	return nil
+}

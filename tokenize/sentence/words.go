@@ -1,0 +1,115 @@
+package sentence
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// nextWord returns the next word of s at or after i, or start == len(s). A
+// word is, in this order: a run of two or more hyphens or full stops, or
+// three or more full stops with a space between each; characters up to white
+// space, to a mark that cannot stand inside a word, or to a comma before one of
+// these; any other character alone. A line feed is white space that ends every
+// word: the reference works line by line.
+func nextWord(s string, i int) (start, end int) {
+	start = skipSpace(s, i)
+	if start == len(s) {
+		return start, start
+	}
+	if end := multiMark(s, start); end > start {
+		return start, end
+	}
+	if byteClass[s[start]]&byteNoStart != 0 {
+		return start, start + 1
+	}
+	_, width := utf8.DecodeRuneInString(s[start:])
+	return start, wordEnd(s, start+width)
+}
+
+// wordEnd returns where a word that has come as far as s[i:] ends.
+func wordEnd(s string, i int) int {
+	for ; i < len(s); i++ {
+		c := byteClass[s[i]]
+		if c&byteBreak == 0 {
+			continue
+		}
+		if c&byteNonWord != 0 || endsWordAt(s, i) {
+			break
+		}
+	}
+	return i
+}
+
+// endsWordAt reports whether a word ends before s[i], which is white space or
+// may begin it, a hyphen, full stop or comma.
+func endsWordAt(s string, i int) bool {
+	switch s[i] {
+	case '-', '.':
+		return beginsMultiMark(s, i)
+	case ',':
+		next := i + 1
+		return next == len(s) || byteClass[s[next]]&byteNonWord != 0 || spaceWidth(s, next) > 0 || beginsMultiMark(s, next)
+	}
+	return spaceWidth(s, i) > 0
+}
+
+// multiMark returns the end of the mark of several characters at s[i:], or i.
+func multiMark(s string, i int) int {
+	if !beginsMultiMark(s, i) {
+		return i
+	}
+	mark := s[i]
+	end := i + 1
+	for end < len(s) && s[end] == mark {
+		end++
+	}
+	if end > i+1 {
+		return end
+	}
+	return spacedStops(s, i)
+}
+
+// beginsMultiMark reports whether a mark of several characters is at s[i:]. It
+// looks at a few bytes only, so that it may be asked at every byte.
+func beginsMultiMark(s string, i int) bool {
+	switch s[i] {
+	case '-':
+		return strings.HasPrefix(s[i+1:], "-")
+	case '.':
+		if strings.HasPrefix(s[i+1:], ".") {
+			return true
+		}
+		second := stopAndGap(s, i)
+		if second == i {
+			return false
+		}
+		third := stopAndGap(s, second)
+		return third > second && strings.HasPrefix(s[third:], ".")
+	}
+	return false
+}
+
+// spacedStops returns the end of the longest ". . ." at s[i:], which is known
+// to have three full stops at least.
+func spacedStops(s string, i int) int {
+	for {
+		next := stopAndGap(s, i)
+		if next == i || !strings.HasPrefix(s[next:], ".") {
+			return i + 1
+		}
+		i = next
+	}
+}
+
+// stopAndGap returns the position behind a full stop and one white space
+// character other than a line feed at s[i:], or i.
+func stopAndGap(s string, i int) int {
+	if i+1 >= len(s) || s[i] != '.' || s[i+1] == '\n' {
+		return i
+	}
+	width := spaceWidth(s, i+1)
+	if width == 0 {
+		return i
+	}
+	return i + 1 + width
+}
