@@ -1,0 +1,157 @@
+package tfrecord
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+)
+
+// A Span is the place of one frame in an uncompressed file: one line of an
+// index.
+type Span struct {
+	Offset int64 // of the frame's first byte
+	Length int64 // of the whole frame, payload and FrameBytes
+}
+
+// AppendIndex appends the line of a frame to an index.
+func AppendIndex(dst []byte, s Span) []byte {
+	dst = strconv.AppendInt(dst, s.Offset, 10)
+	dst = append(dst, ' ')
+	dst = strconv.AppendInt(dst, s.Length, 10)
+	return append(dst, '\n')
+}
+
+// maxIndexLine is longer than two int64 and what stands between them.
+const maxIndexLine = 64
+
+// An IndexReader reads an index line by line.
+type IndexReader struct {
+	br   *bufio.Reader
+	line int64
+	err  error
+}
+
+// NewIndexReader returns an IndexReader of r.
+func NewIndexReader(r io.Reader) *IndexReader {
+	return &IndexReader{br: bufio.NewReaderSize(r, 16<<10)}
+}
+
+// Next returns the next line, and [io.EOF] after the last. A line that is not
+// two numbers, or no place a frame can have, is an [*IndexError]; it ends the
+// index. Lines may end in CR LF, the last one in nothing.
+func (x *IndexReader) Next() (Span, error) {
+	if x.err != nil {
+		return Span{}, x.err
+	}
+	span, err := x.next()
+	x.err = err
+	return span, err
+}
+
+func (x *IndexReader) next() (Span, error) {
+	line, err := x.br.ReadSlice('\n')
+	switch {
+	case err == io.EOF && len(line) == 0:
+		return Span{}, io.EOF
+	case err != nil && err != io.EOF && err != bufio.ErrBufferFull:
+		return Span{}, fmt.Errorf("read index: %w", err)
+	case len(line) > maxIndexLine:
+		return Span{}, x.fault("line too long")
+	}
+	span, reason := parseSpan(line)
+	if reason != "" {
+		return Span{}, x.fault(reason)
+	}
+	x.line++
+	return span, nil
+}
+
+func (x *IndexReader) fault(reason string) error {
+	return &IndexError{Line: x.line + 1, Reason: reason}
+}
+
+func parseSpan(line []byte) (Span, string) {
+	line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+	first, second, ok := bytes.Cut(line, []byte(" "))
+	if !ok {
+		return Span{}, "not two numbers"
+	}
+	offset, err1 := strconv.ParseUint(string(first), 10, 63)
+	length, err2 := strconv.ParseUint(string(second), 10, 63)
+	switch {
+	case err1 != nil || err2 != nil:
+		return Span{}, "not two numbers"
+	case length < FrameBytes || length > FrameBytes+MaxRecordBytes:
+		return Span{}, fmt.Sprintf("%d bytes cannot be a record", length)
+	case offset > math.MaxInt64-length:
+		return Span{}, fmt.Sprintf("offset %d is beyond any file", offset)
+	}
+	return Span{Offset: int64(offset), Length: int64(length)}, ""
+}
+
+// An IndexError locates a bad line of an index.
+type IndexError struct {
+	Line   int64 // from 1
+	Reason string
+}
+
+func (e *IndexError) Error() string { return fmt.Sprintf("index line %d: %s", e.Line, e.Reason) }
+
+// Unwrap returns [ErrCorrupt].
+func (e *IndexError) Unwrap() error { return ErrCorrupt }
+
+// ReadAt reads the record at a place that an index gives, into buf where that
+// is long enough, and returns its payload. The file must not be compressed.
+// What is no frame of that length there is a [*CorruptError].
+func ReadAt(file io.ReaderAt, s Span, buf []byte) ([]byte, error) {
+	corrupt := func(reason string) error {
+		return &CorruptError{Offset: s.Offset, Record: -1, Reason: reason}
+	}
+	if s.Offset < 0 || s.Length < FrameBytes || s.Length > FrameBytes+MaxRecordBytes {
+		return nil, corrupt(fmt.Sprintf("span of %d bytes cannot be a record", s.Length))
+	}
+	frame, err := readSpan(file, s, buf[:0])
+	switch {
+	case err == io.EOF:
+		return nil, corrupt("truncated record")
+	case err != nil:
+		return nil, fmt.Errorf("read record at byte %d: %w", s.Offset, err)
+	}
+	length, reason := parseHeader(frame, MaxRecordBytes)
+	if reason == "" && length+FrameBytes != s.Length {
+		reason = fmt.Sprintf("length %d where the index says %d", length+FrameBytes, s.Length)
+	}
+	if reason != "" {
+		return nil, corrupt(reason)
+	}
+	end := headerBytes + length
+	if !payloadIntact(frame[headerBytes:end], frame[end:]) {
+		return nil, corrupt("data checksum mismatch")
+	}
+	return frame[headerBytes:end:end], nil
+}
+
+// readSpan reads s.Length bytes. It takes memory as they arrive: an index may
+// lie about a length.
+func readSpan(file io.ReaderAt, s Span, buf []byte) ([]byte, error) {
+	for int64(len(buf)) < s.Length {
+		start := len(buf)
+		if cap(buf) == start {
+			grown := make([]byte, start, min(s.Length, int64(max(2*start, readBufferBytes))))
+			copy(grown, buf)
+			buf = grown
+		}
+		buf = buf[:min(s.Length, int64(cap(buf)))]
+		n, err := file.ReadAt(buf[start:], s.Offset+int64(start))
+		if n < len(buf)-start {
+			if err == nil { // not an io.ReaderAt's behaviour, but no reason to loop
+				err = io.ErrNoProgress
+			}
+			return nil, err
+		}
+	}
+	return buf, nil
+}
