@@ -75,7 +75,7 @@ func (d dir) Remove(_ context.Context, name string) error {
 }
 
 func (d dir) Create(_ context.Context, name string) (Writer, error) {
-	if name != filepath.Base(name) || strings.HasPrefix(name, TempPrefix) {
+	if name != filepath.Base(name) || strings.Trim(name, ".") == "" || strings.HasPrefix(name, TempPrefix) {
 		return nil, fmt.Errorf("create %q in %s: not a plain file name", name, d)
 	}
 	f, err := d.createTemp()

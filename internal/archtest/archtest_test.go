@@ -1,0 +1,160 @@
+// Package archtest holds the table of packages and arrows of ARCHITECTURE.md
+// as a test. It parses files instead of asking the go tool, whose answer would
+// be cached wrongly.
+package archtest
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// allowed says for each package (and the packages below it, unless they have a
+// row of their own) which other packages of the module its code may import.
+// Tests are free.
+var allowed = map[string][]string{
+	"internal/store":        {},
+	"internal/realdata":     {},
+	"internal/pyrandom":     {},
+	"internal/democorpus":   {},
+	"extract":               {},
+	"extract/bzip2":         {},
+	"extract/text":          {"extract"},
+	"extract/books":         {"extract"},
+	"extract/wiki":          {"extract", "extract/bzip2", "extract/wiki/wikitext"},
+	"extract/wiki/wikitext": {},
+	"tokenize":              {},
+	"tokenize/sentence":     {},
+	"tokenize/vocab":        {"tokenize"},
+	"records":               {},
+	"records/tfrecord":      {},
+	"records/pretrain":      {"records", "internal/pyrandom"},
+	"sharding":              {"extract", "internal/store"},
+	"pipeline": {"extract", "extract/bzip2", "extract/wiki", "extract/wiki/wikitext", "extract/books", "extract/text", "tokenize", "tokenize/sentence", "tokenize/vocab",
+		"records", "records/tfrecord", "records/pretrain", "sharding", "internal/store", "internal/pyrandom", "internal/democorpus"},
+	"trainer":           {"records", "sharding", "tokenize", "internal/store"},
+	"trainer/loader":    {"trainer", "records", "records/tfrecord", "sharding", "tokenize", "internal/store"},
+	"cmd/prepare-data":  {"*"},
+	"cmd/train-bert":    {"*"},
+	"internal/archtest": {},
+}
+
+// only says which packages alone may import another module (by prefix of its
+// path).
+var only = map[string][]string{
+	"github.com/apache/beam":       {"pipeline"},
+	"github.com/spf13/cobra":       {"cmd"},
+	"github.com/vbauerster/mpb":    {"cmd"},
+	"github.com/klauspost":         {"extract", "records", "pipeline", "trainer"},
+	"github.com/gofrs/flock":       {"internal/store"},
+	"github.com/neurosnap":         {"tokenize/sentence"},
+	"github.com/sugarme/tokenizer": {"tokenize/hf"},
+	"C":                            {"trainer/cuda"},
+}
+
+func TestPackagesImportOnlyWhatTheTableAllows(t *testing.T) {
+	seen := map[string]bool{}
+	for pkg, imports := range imports(t) {
+		row, rules := rowOf(pkg)
+		seen[row] = true
+		for _, imp := range imports {
+			if own, ok := strings.CutPrefix(imp, "pretext/"); ok {
+				if row == "" {
+					t.Errorf("package %s has no row in the table", pkg)
+				} else if !mayImport(row, rules, pkg, own) {
+					t.Errorf("package %s imports %s, which the table does not allow", pkg, own)
+				}
+			}
+			for _, prefix := range slices.Sorted(maps.Keys(only)) {
+				if imp != prefix && !strings.HasPrefix(imp, prefix+"/") {
+					continue
+				}
+				if !slices.ContainsFunc(only[prefix], func(p string) bool { return below(pkg, p) }) {
+					t.Errorf("package %s imports %s, which only %v may", pkg, imp, only[prefix])
+				}
+			}
+		}
+	}
+	if !seen["pipeline"] || !seen["extract"] {
+		t.Error("the parser saw no packages: is the module's root right?")
+	}
+}
+
+func TestTrainerNeverImportsPipeline(t *testing.T) {
+	for pkg, imports := range imports(t) {
+		if below(pkg, "trainer") && slices.Contains(imports, "pretext/pipeline") {
+			t.Errorf("package %s imports pipeline: their contract is the shard folder", pkg)
+		}
+	}
+}
+
+// rowOf returns the longest row of the table that a package stands below.
+func rowOf(pkg string) (row string, rules []string) {
+	for r, rule := range allowed {
+		if below(pkg, r) && len(r) > len(row) {
+			row, rules = r, rule
+		}
+	}
+	return row, rules
+}
+
+func mayImport(row string, rules []string, pkg, imp string) bool {
+	if slices.Contains(rules, "*") || slices.Contains(rules, imp) {
+		return true
+	}
+	if below(row, "trainer") && row != "trainer" && imp == "trainer" {
+		return true
+	}
+	// A package may use what lies inside its own row.
+	r, _ := rowOf(imp)
+	return r == row && imp != pkg
+}
+
+func below(pkg, row string) bool { return pkg == row || strings.HasPrefix(pkg, row+"/") }
+
+// imports returns the imports of each package's own code, by folder.
+func imports(t *testing.T) map[string][]string {
+	t.Helper()
+	_, file, _, _ := runtime.Caller(0)
+	root := filepath.Join(filepath.Dir(file), "..", "..")
+	out := map[string][]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && path != root || d.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		pkg := filepath.ToSlash(rel)
+		for _, imp := range f.Imports {
+			p, err := strconv.Unquote(imp.Path.Value)
+			if err != nil {
+				return err
+			}
+			out[pkg] = append(out[pkg], p)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

@@ -1,0 +1,126 @@
+package sharding
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+
+	"pretext/internal/store"
+)
+
+// A Problem is one thing that is wrong with a folder.
+type Problem struct {
+	File   string `json:"file"`
+	Offset int64  `json:"offset"`           // of the damage in the file, 0 where it concerns the whole
+	Record int64  `json:"record,omitempty"` // number of the record, from 0, where one is known
+	Reason string `json:"reason"`
+}
+
+func (p Problem) String() string { return p.File + ": " + p.Reason }
+
+// HashFile returns size and SHA-256 of a file.
+func HashFile(ctx context.Context, folder store.Folder, name string) (bytes int64, sum string, err error) {
+	f, err := folder.Open(ctx, name)
+	if err != nil {
+		return 0, "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := copyChunks(ctx, h, f)
+	if err != nil {
+		return 0, "", fmt.Errorf("read %s: %w", name, err)
+	}
+	return n, hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func copyChunks(ctx context.Context, h hash.Hash, f store.File) (int64, error) {
+	buf := make([]byte, 1<<20)
+	var offset int64
+	for offset < f.Size() {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		n, err := f.ReadAt(buf[:min(int64(len(buf)), f.Size()-offset)], offset)
+		h.Write(buf[:n])
+		offset += int64(n)
+		if err != nil && (err != io.EOF || n == 0) {
+			return 0, err
+		}
+	}
+	return offset, nil
+}
+
+// endsBytes is how much of either end of a raw source its hash covers.
+const endsBytes = 1 << 20
+
+// EndsHash returns the SHA-256 of a raw source's first and last MiB (of the
+// whole file where that is less than two). Together with the size it tells
+// sources apart without reading them twice; the ranges' own hashes cover every
+// byte.
+func EndsHash(f store.File) (string, error) {
+	size := f.Size()
+	h := sha256.New()
+	first := min(size, endsBytes)
+	if _, err := io.Copy(h, io.NewSectionReader(f, 0, first)); err != nil {
+		return "", err
+	}
+	last := max(first, size-endsBytes)
+	if _, err := io.Copy(h, io.NewSectionReader(f, last, size-last)); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// Check compares a file with what is said of it and returns what is wrong, nil
+// when nothing is.
+func (e FileEntry) Check(ctx context.Context, folder store.Folder) (*Problem, error) {
+	info, err := folder.Stat(ctx, e.Name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Problem{File: e.Name, Reason: "missing"}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if info.Size != e.Bytes {
+		return &Problem{File: e.Name, Offset: min(info.Size, e.Bytes), Reason: fmt.Sprintf("%d bytes long, the manifest says %d", info.Size, e.Bytes)}, nil
+	}
+	_, sum, err := HashFile(ctx, folder, e.Name)
+	if err != nil {
+		return nil, err
+	}
+	if sum != e.SHA256 {
+		return &Problem{File: e.Name, Reason: "content differs from the manifest (SHA-256)"}, nil
+	}
+	return nil, nil
+}
+
+// Proved reports whether a side-car of this plan exists and the files it
+// speaks of are as it says. It returns the side-car and its own hash.
+func Proved(ctx context.Context, folder store.Folder, name, fingerprint string) (car *SideCar, sum string, ok bool, err error) {
+	raw, err := store.ReadFile(ctx, folder, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", false, nil
+	}
+	if err != nil {
+		return nil, "", false, err
+	}
+	car, err = ReadSideCar(ctx, folder, name)
+	if err != nil || car.Fingerprint != fingerprint {
+		return nil, "", false, nil // unreadable or of another plan: no proof
+	}
+	for _, e := range []FileEntry{car.File, car.Index} {
+		if e.Name == "" {
+			continue
+		}
+		problem, err := e.Check(ctx, folder)
+		if err != nil || problem != nil {
+			return nil, "", false, err
+		}
+	}
+	return car, Hash(raw), true, nil
+}
