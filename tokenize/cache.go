@@ -1,0 +1,69 @@
+package tokenize
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf8"
+)
+
+// A wordCache maps words of at most 15 bytes to at most 4 ids each, two of them
+// in a cache line. It is direct-mapped: a word drives out the one before it in
+// its slot. 65,536 slots of 32 bytes make 2 MiB; larger is hardly faster.
+type wordCache [1 << 16]cacheSlot
+
+const (
+	maxCached    = 15 // bytes of a word
+	maxCachedIDs = 4
+)
+
+// A cacheSlot holds a word, zero-padded: words have no zero bytes, so its length
+// need not be stored, and a zero slot is an empty one.
+type cacheSlot struct {
+	lo, hi uint64 // the word; the highest byte of hi is the number of ids
+	ids    [maxCachedIDs]int32
+}
+
+// slotOf returns the slot of a word.
+func slotOf(lo, hi uint64) uint16 {
+	// Multiplying with the fraction of the golden ratio (Knuth, The Art of
+	// Computer Programming 6.4) spreads both halves over the highest bits.
+	const golden = 0x9e3779b97f4a7c15
+	return uint16((lo ^ bits.RotateLeft64(hi*golden, 32)) * golden >> 48)
+}
+
+// appendShort appends the ids of a normalized word of 1 to 15 bytes.
+func (e *Encoder) appendShort(dst []int32, lo, hi uint64) []int32 {
+	slot := &e.cache[slotOf(lo, hi)]
+	if slot.lo != lo || slot.hi<<8 != hi<<8 {
+		return e.fillSlot(dst, slot, lo, hi)
+	}
+	n := slot.hi >> 56
+	if n == 1 {
+		return append(dst, slot.ids[0])
+	}
+	return append(dst, slot.ids[:n&7]...)
+}
+
+// fillSlot is appendShort for a word that is not in its slot, and puts it there
+// unless it has too many ids.
+func (e *Encoder) fillSlot(dst []int32, slot *cacheSlot, lo, hi uint64) []int32 {
+	var word [16]byte
+	binary.LittleEndian.PutUint64(word[:], lo)
+	binary.LittleEndian.PutUint64(word[8:], hi)
+	size := (bits.Len64(lo) + 7) / 8
+	if hi != 0 {
+		size = 8 + (bits.Len64(hi)+7)/8
+	}
+	start := len(dst)
+	if utf8.RuneCount(word[:size]) > e.words.limit {
+		dst = append(dst, e.vocab.unk)
+	} else {
+		dst = e.trie.appendPieces(dst, word[:size], e.vocab.unk)
+	}
+	if n := copy(slot.ids[:], dst[start:]); n == len(dst)-start {
+		slot.lo, slot.hi = lo, hi|uint64(n)<<56
+	} else {
+		*slot = cacheSlot{}
+	}
+	return dst
+}

@@ -1,0 +1,176 @@
+package tokenize
+
+import (
+	"math/bits"
+	"unicode/utf8"
+)
+
+// An Encoder turns text into ids. It remembers the words it has seen, in a
+// cache of 2 MiB. One goroutine uses it at a time; make one with
+// [Tokenizer.NewEncoder] for each.
+type Encoder struct {
+	*Tokenizer
+
+	words WordSplitter
+	lower uint64 // 0x20 in every byte in uncased mode, else 0
+	cache *wordCache
+	ids   []int32 // scratch of AppendTokens
+}
+
+// NewEncoder returns an encoder.
+func (t *Tokenizer) NewEncoder() *Encoder {
+	e := &Encoder{Tokenizer: t, words: *newWordSplitter(t.options), cache: new(wordCache)}
+	if t.options.DoLowerCase {
+		e.lower = bytes20
+	}
+	return e
+}
+
+// AppendIDs appends the token ids of text to dst.
+func (e *Encoder) AppendIDs(dst []int32, text string) []int32 { return appendIDs(e, dst, text) }
+
+// AppendIDsBytes is [Encoder.AppendIDs] for a slice of bytes.
+func (e *Encoder) AppendIDsBytes(dst []int32, text []byte) []int32 { return appendIDs(e, dst, text) }
+
+// AppendTokens appends the tokens of text to dst, as FullTokenizer.tokenize of
+// the reference returns them: a word that cannot be cut is "[UNK]".
+func (e *Encoder) AppendTokens(dst []string, text string) []string {
+	e.ids = e.AppendIDs(e.ids[:0], text)
+	for _, id := range e.ids {
+		dst = append(dst, e.vocab.tokens[id])
+	}
+	return dst
+}
+
+// appendIDs is the loop over words. Words of at most 15 ASCII letters and
+// digits, up to a space or another ASCII character that ends them, are handled
+// here; everything else by nextWord.
+func appendIDs[T bytestring](e *Encoder, dst []int32, s T) []int32 {
+	for i := 0; i < len(s); {
+		lo, hi := load16(s, i)
+		n := wordLength(lo, hi)
+		if n == 0 {
+			b := s[i]
+			switch asciiKind(b) {
+			case kindSpace:
+				i++
+				continue
+			case kindPunct:
+				dst = append(dst, e.asciiIDs[b&0x7f])
+				i++
+				continue
+			}
+		} else if n < 16 && (i+n == len(s) || endsWord(s[i+n])) {
+			lo, hi = e.pack(lo, hi, n)
+			dst = e.appendShort(dst, lo, hi)
+			i += n
+			continue
+		}
+		i = nextWord(&e.words, s, i)
+		dst = e.appendWord(dst)
+	}
+	return dst
+}
+
+// endsWord reports whether an ASCII word certainly ends before b: a control
+// character or the begin of a longer sequence might be nothing, an accent, or
+// part of the word.
+func endsWord(b byte) bool {
+	kind := asciiKind(b)
+	return kind == kindSpace || kind == kindPunct
+}
+
+// asciiKind returns the kind of an ASCII character, kindKeep for other bytes.
+func asciiKind(b byte) class {
+	if b >= utf8.RuneSelf {
+		return kindKeep
+	}
+	return class(classPages[b]) & kindMask
+}
+
+const (
+	bytes01 = 0x0101010101010101
+	bytes20 = 0x2020202020202020
+	bytes7f = 0x7f7f7f7f7f7f7f7f
+	bytes80 = 0x8080808080808080
+)
+
+// load8 returns the eight bytes of s at i, the first one lowest. The compiler
+// makes one load of it.
+func load8[T bytestring](s T, i int) uint64 {
+	b := s[i : i+8]
+	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+}
+
+// load16 returns the sixteen bytes of s at i, zeros behind its end.
+func load16[T bytestring](s T, i int) (lo, hi uint64) {
+	if i+16 <= len(s) {
+		return load8(s, i), load8(s, i+8)
+	}
+	return loadTail(s, i)
+}
+
+// loadTail is load16 for less than sixteen bytes.
+func loadTail[T bytestring](s T, i int) (lo, hi uint64) {
+	rest := len(s) - i
+	switch {
+	case rest >= 8:
+		return load8(s, i), load8(s, len(s)-8) >> (8 * (16 - uint(rest)))
+	case len(s) >= 8:
+		return load8(s, len(s)-8) >> (8 * (8 - uint(rest))), 0
+	}
+	for j := len(s) - 1; j >= i; j-- {
+		lo = lo<<8 | uint64(s[j])
+	}
+	return lo, 0
+}
+
+// letters marks the bytes of x that are ASCII letters, others the bytes that
+// are neither letter nor digit, by their highest bits. Adding moves a byte over
+// 0x7f if it is at least some value; the highest bit of every byte was cleared
+// before, so nothing is carried into the next.
+func letters(x uint64) uint64 {
+	l := x&bytes7f | bytes20
+	return (l + (0x80-'a')*bytes01) &^ (l + (0x7f-'z')*bytes01) &^ x & bytes80
+}
+
+func others(x uint64) uint64 {
+	d := x & bytes7f
+	digits := (d + (0x80-'0')*bytes01) &^ (d + (0x7f-'9')*bytes01) &^ x
+	return ^(letters(x) | digits) & bytes80
+}
+
+// wordLength returns the number of ASCII letters and digits at the begin of the
+// sixteen bytes given.
+func wordLength(lo, hi uint64) int {
+	if end := others(lo); end != 0 {
+		return bits.TrailingZeros64(end) >> 3
+	}
+	return 8 + bits.TrailingZeros64(others(hi))>>3
+}
+
+// pack cuts a word of n bytes, 1 to 15, out of sixteen and lower-cases it in
+// uncased mode.
+func (e *Encoder) pack(lo, hi uint64, n int) (uint64, uint64) {
+	lo |= letters(lo) >> 2 & e.lower
+	if n <= 8 {
+		return lo & (^uint64(0) >> (64 - 8*uint(n))), 0
+	}
+	hi |= letters(hi) >> 2 & e.lower
+	return lo, hi & (1<<(8*uint(n-8)) - 1)
+}
+
+// appendWord appends the ids of the current word of e.words.
+func (e *Encoder) appendWord(dst []int32) []int32 {
+	switch {
+	case e.words.chars == 0:
+		return dst
+	case e.words.chars > e.words.limit:
+		return append(dst, e.vocab.unk)
+	case len(e.words.word) <= maxCached:
+		lo, hi := loadTail(e.words.word, 0)
+		return e.appendShort(dst, lo, hi)
+	}
+	return e.trie.appendPieces(dst, e.words.word, e.vocab.unk)
+}

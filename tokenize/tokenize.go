@@ -1,0 +1,90 @@
+// Package tokenize turns text into the token ids of BERT's WordPiece model,
+// exactly as tokenization.py of google-research/bert does, some 200 times as
+// fast.
+//
+//	vocab, err := tokenize.LoadVocab(file)
+//	...
+//	tok, err := tokenize.New(vocab, tokenize.DefaultOptions())
+//	...
+//	enc := tok.NewEncoder() // one a goroutine
+//	for _, sentence := range sentences {
+//		ids = enc.AppendIDs(ids[:0], sentence)
+//	}
+//
+// # What is computed
+//
+// AppendIDs(text) = convert_tokens_to_ids(FullTokenizer.tokenize(text)):
+//
+//  1. Clean: drop what is not valid UTF-8, U+0000, U+FFFD and all control and
+//     format characters (Cc, Cf) except tab, LF and CR. What stood around a
+//     dropped character is joined.
+//  2. Split at white space: tab, LF, CR, and categories Zs, Zl and Zp. Every
+//     ideograph (eight CJK blocks) is a word of its own.
+//  3. In uncased mode: lower-case by the full rules of Unicode (final sigma
+//     included), decompose (NFD), drop accents (Mn).
+//  4. Every punctuation character (P*, and all of ASCII that is neither letter
+//     nor digit) is a word of its own.
+//  5. A word of more than 200 characters is [UNK]. Any other is cut greedily into
+//     the longest pieces of the vocabulary, those after the first with "##" in
+//     front; a word that cannot be cut is [UNK].
+//
+// A special token in the text is text: "[MASK]" becomes "[", "mask", "]".
+//
+// White space, punctuation, case and accents are those of the Unicode version
+// in [UnicodeVersion], from tables that are part of this package, whatever the
+// Go toolchain: the same text gives the same ids for ever. The reference takes
+// them from the Python it runs under.
+//
+// # Sharing
+//
+// [Vocab] and [Tokenizer] do not change and may be shared. An [Encoder] and a
+// [WordSplitter] belong to one goroutine each. Results do not depend on what an
+// encoder did before.
+//
+// # How
+//
+// Text is read eight bytes at a time: a word of ASCII letters and digits is
+// found, lower-cased and packed into two integers without looking at single
+// bytes, then looked up in a cache of the encoder that holds the ids of words
+// seen before. All other words are normalized character by character with one
+// table look-up each and take part in the cache as well. Words not in the cache
+// are cut on a double-array trie. No step allocates.
+//
+// Time is linear in the text, whatever it is. Memory is 2 MiB for an encoder,
+// about 1 MB for the trie of bert-base-uncased, and nothing that grows with the
+// text but the result.
+package tokenize
+
+import "fmt"
+
+// A Tokenizer holds what encoders share. It does not change and may be shared.
+type Tokenizer struct {
+	vocab    *Vocab
+	options  Options
+	trie     *trie
+	asciiIDs [128]int32 // of the words that are one ASCII character
+}
+
+// New returns a tokenizer for a vocabulary.
+func New(v *Vocab, o Options) (*Tokenizer, error) {
+	if v == nil {
+		return nil, fmt.Errorf("new tokenizer: no vocabulary")
+	}
+	if err := o.Validate(); err != nil {
+		return nil, fmt.Errorf("new tokenizer: %w", err)
+	}
+	t := &Tokenizer{vocab: v, options: o, trie: newTrie(v.tokens)}
+	for b := range t.asciiIDs {
+		t.asciiIDs[b] = v.unk
+		if id, ok := v.ID(string(rune(b))); ok {
+			t.asciiIDs[b] = id
+		}
+	}
+	return t, nil
+}
+
+// Vocab returns the vocabulary.
+func (t *Tokenizer) Vocab() *Vocab { return t.vocab }
+
+// Options returns the options.
+func (t *Tokenizer) Options() Options { return t.options }

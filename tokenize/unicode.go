@@ -1,0 +1,105 @@
+package tokenize
+
+import "unicode/utf8"
+
+//go:generate sh -c "go run ./internal/gentables > tables.tmp && mv tables.tmp tables_generated.go"
+
+// A class says all that tokenization needs to know of a code point, in one
+// byte of a two-stage table (classPage, classPages; 256 code points a page):
+//
+//	bits 0-2  kind: what cleaning and cutting into words do, in both modes
+//	bits 3-5  lower: what lower-casing, decomposing (NFD) and removing accents
+//	          (Mn) make of it, in uncased mode
+//	bits 6-7  sigma: what it means to a capital sigma before or after it
+type class uint8
+
+// Kinds.
+const (
+	kindMask   class = 7
+	kindKeep   class = 0 // part of a word
+	kindRemove class = 1 // U+0000, U+FFFD, control and format characters: deleted, joins its neighbours
+	kindSpace  class = 2 // ends a word
+	kindCJK    class = 3 // ideograph: a word of its own
+	kindPunct  class = 4 // ASCII symbol or general category P: a word of its own
+)
+
+// Actions of uncased mode.
+const (
+	lowerMask      class = 7 << 3
+	lowerSame      class = 0 << 3 // stays as it is
+	lowerMap       class = 1 << 3 // becomes its mapping
+	lowerPunct     class = 2 << 3 // becomes its mapping, one punctuation character
+	lowerDrop      class = 3 << 3 // disappears; a non-starter
+	lowerDropBreak class = 4 << 3 // disappears, but canonical ordering stops at it
+	lowerReorder   class = 5 << 3 // stays, subject to canonical ordering: a non-starter outside Mn
+	lowerMapTail   class = 6 << 3 // becomes its mapping, whose end is subject to canonical ordering
+	lowerHangul    class = 7 << 3 // becomes two or three jamo by arithmetic
+)
+
+// Contexts of a capital sigma (Unicode, chapter 3.13, Final_Sigma).
+const (
+	sigmaMask      class = 3 << 6
+	sigmaCased     class = 1 << 6 // a letter with case
+	sigmaIgnorable class = 2 << 6 // looked through (Case_Ignorable)
+)
+
+// classOf returns the class of r, which must be a valid code point.
+func classOf(r rune) class {
+	page := int(classPage[uint32(r)>>8])
+	return class(classPages[page<<8|int(r&0xff)])
+}
+
+// mappingOf returns what r becomes in uncased mode where its action is
+// lowerMap, lowerPunct or lowerMapTail.
+func mappingOf(r rune) string {
+	page := int(mappingPage[uint32(r)>>8])
+	at := int(mappingPages[page<<8|int(r&0xff)])
+	return mappingText[at+1 : at+1+int(mappingText[at])]
+}
+
+// combiningClass returns the Canonical_Combining_Class of the non-starters
+// outside general category Mn (UnicodeData.txt, field 3), and 0 for all others:
+// those of Mn are gone before order matters.
+func combiningClass(r rune) uint8 {
+	switch {
+	case r == 0x1715 || r == 0x1734 || r == 0x1b44 || r == 0x1baa ||
+		r == 0x1bf2 || r == 0x1bf3 || r == 0xa953 || r == 0xa9c0 || r == 0x111c0 ||
+		r == 0x11235 || r == 0x1134d || r == 0x116b6 || r == 0x1193d || r == 0x11f41:
+		return 9 // viramas
+	case r == 0x302e || r == 0x302f:
+		return 224 // Hangul tone marks
+	case r == 0x16ff0 || r == 0x16ff1:
+		return 6 // Vietnamese reading marks
+	case r == 0x1d165 || r == 0x1d166 || 0x1d16e <= r && r <= 0x1d172:
+		return 216 // musical stems and flags
+	case r == 0x1d16d:
+		return 226 // musical augmentation dot
+	}
+	return 0
+}
+
+// bytestring is text in either form; the functions over it are compiled twice.
+type bytestring interface{ string | []byte }
+
+// decodeRune returns the character at s[i] and its length in bytes, or
+// utf8.RuneError and 1 where no valid UTF-8 sequence begins. The reference
+// drops such bytes, and U+FFFD itself too, so the two need not be told apart.
+func decodeRune[T bytestring](s T, i int) (r rune, size int) {
+	b := s[i]
+	if b < utf8.RuneSelf {
+		return rune(b), 1
+	}
+	if b >= 0xc2 && b < 0xe0 && i+1 < len(s) && s[i+1]&0xc0 == 0x80 {
+		return rune(b&0x1f)<<6 | rune(s[i+1]&0x3f), 2
+	}
+	var buf [utf8.UTFMax]byte
+	n := copy(buf[:], s[i:])
+	return utf8.DecodeRune(buf[:n])
+}
+
+// decodeLastRune is decodeRune for the character that ends before s[end].
+func decodeLastRune[T bytestring](s T, end int) (r rune, size int) {
+	var buf [utf8.UTFMax]byte
+	n := copy(buf[:], s[max(0, end-utf8.UTFMax):end])
+	return utf8.DecodeLastRune(buf[:n])
+}

@@ -1,0 +1,204 @@
+package tokenize
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// The tokens that BERT gives a meaning of their own. Every vocabulary has them,
+// anywhere.
+const (
+	PadToken  = "[PAD]"
+	UnkToken  = "[UNK]"
+	ClsToken  = "[CLS]"
+	SepToken  = "[SEP]"
+	MaskToken = "[MASK]"
+)
+
+// SpecialTokens lists them in the order in which trained vocabularies begin.
+func SpecialTokens() []string {
+	return []string{PadToken, UnkToken, ClsToken, SepToken, MaskToken}
+}
+
+const (
+	maxVocabBytes    = 64 << 20 // 60 times the largest vocabulary of BERT
+	maxVocabProblems = 20       // reported before the rest is only counted
+)
+
+// A Vocab is a list of tokens; the id of a token is its place in the list,
+// counted from 0. It does not change and may be shared.
+type Vocab struct {
+	tokens  []string
+	ids     map[string]int32
+	subword []bool
+	sha256  string
+
+	pad, unk, cls, sep, mask int32
+}
+
+// LoadVocab reads a vocab.txt, of at most 64 MiB. See [ReadVocab].
+func LoadVocab(r io.Reader) (*Vocab, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxVocabBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read vocabulary: %w", err)
+	}
+	return ReadVocab("vocabulary", data)
+}
+
+// ReadVocab reads the content of a vocab.txt: UTF-8, a token a line. White
+// space around a token is dropped as Python's str.strip drops it, CR included;
+// the last line needs no line end; an empty line is an entry as any other (it
+// takes an id), all as in the reference.
+//
+// Unlike the reference, which lets the last of two equal entries win and fails
+// late or never where a special token is missing, ReadVocab refuses what cannot
+// be meant: equal entries, a missing special token, a byte order mark, invalid
+// UTF-8, an empty file. The error lists every problem by line, with name in
+// front.
+func ReadVocab(name string, data []byte) (*Vocab, error) {
+	if len(data) > maxVocabBytes {
+		return nil, fmt.Errorf("%s: more than %d bytes: not a vocabulary", name, maxVocabBytes)
+	}
+	if len(data) == 0 {
+		return nil, fmt.Errorf("%s: empty", name)
+	}
+	sum := sha256.Sum256(data)
+	v := &Vocab{sha256: hex.EncodeToString(sum[:])}
+	problems := problemList{name: name}
+	v.tokens = readTokens(data, &problems)
+	v.index(&problems)
+	if err := problems.err(); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// NewVocab returns the vocabulary of the tokens given, under the rules of
+// [ReadVocab]. Its hash is that of the file with a token a line.
+func NewVocab(tokens []string) (*Vocab, error) {
+	for i, token := range tokens {
+		if strings.Contains(token, "\n") {
+			return nil, fmt.Errorf("vocabulary: token %d %q: holds a line end", i, token)
+		}
+	}
+	var file bytes.Buffer
+	for _, token := range tokens {
+		file.WriteString(token)
+		file.WriteByte('\n')
+	}
+	return ReadVocab("vocabulary", file.Bytes())
+}
+
+// readTokens cuts data into tokens.
+func readTokens(data []byte, problems *problemList) []string {
+	text := string(data)
+	if rest, ok := strings.CutPrefix(text, "\ufeff"); ok {
+		problems.add("line 1: byte order mark")
+		text = rest
+	}
+	text = strings.TrimSuffix(text, "\n")
+	tokens := make([]string, 0, strings.Count(text, "\n")+1)
+	for line := range strings.SplitSeq(text, "\n") {
+		if !utf8.ValidString(line) {
+			problems.add("line %d: %q: invalid UTF-8", len(tokens)+1, line)
+		}
+		tokens = append(tokens, strings.TrimFunc(line, isPythonSpace))
+	}
+	return tokens
+}
+
+// index fills what is derived from the tokens.
+func (v *Vocab) index(problems *problemList) {
+	v.ids = make(map[string]int32, len(v.tokens))
+	v.subword = make([]bool, len(v.tokens))
+	for id, token := range v.tokens {
+		v.subword[id] = strings.HasPrefix(token, subwordPrefix)
+		if first, ok := v.ids[token]; ok {
+			problems.add("line %d: %q: already on line %d", id+1, token, first+1)
+			continue
+		}
+		v.ids[token] = int32(id)
+	}
+	for token, id := range map[string]*int32{
+		PadToken: &v.pad, UnkToken: &v.unk, ClsToken: &v.cls, SepToken: &v.sep, MaskToken: &v.mask,
+	} {
+		*id = v.ids[token]
+	}
+	for _, token := range SpecialTokens() {
+		if _, ok := v.ids[token]; !ok {
+			problems.add("%s is missing", token)
+		}
+	}
+}
+
+// Len returns the number of tokens.
+func (v *Vocab) Len() int { return len(v.tokens) }
+
+// ID returns the id of a token.
+func (v *Vocab) ID(token string) (id int32, ok bool) {
+	id, ok = v.ids[token]
+	return id, ok
+}
+
+// Token returns the token of an id, which must be between 0 and Len()-1.
+func (v *Vocab) Token(id int32) string { return v.tokens[id] }
+
+// IsSubword reports whether the token of an id continues a word (begins with
+// "##"). The id must be between 0 and Len()-1.
+func (v *Vocab) IsSubword(id int32) bool { return v.subword[id] }
+
+// SHA256 returns the hash of the file's bytes, in lower-case hexadecimal.
+func (v *Vocab) SHA256() string { return v.sha256 }
+
+// PAD returns the id of [PAD].
+func (v *Vocab) PAD() int32 { return v.pad }
+
+// UNK returns the id of [UNK].
+func (v *Vocab) UNK() int32 { return v.unk }
+
+// CLS returns the id of [CLS].
+func (v *Vocab) CLS() int32 { return v.cls }
+
+// SEP returns the id of [SEP].
+func (v *Vocab) SEP() int32 { return v.sep }
+
+// MASK returns the id of [MASK].
+func (v *Vocab) MASK() int32 { return v.mask }
+
+// isPythonSpace reports whether Python's str.strip and str.split treat r as
+// white space: bidirectional class WS, B or S, or general category Zs.
+func isPythonSpace(r rune) bool {
+	switch {
+	case '\t' <= r && r <= '\r', 0x1c <= r && r <= ' ', r == 0x85:
+		return true
+	}
+	return r > 0x85 && r != utf8.RuneError && classOf(r)&kindMask == kindSpace
+}
+
+// A problemList collects problems of a file and keeps the first ones.
+type problemList struct {
+	name string
+	errs []error
+	more int
+}
+
+func (p *problemList) add(format string, args ...any) {
+	if len(p.errs) == maxVocabProblems {
+		p.more++
+		return
+	}
+	p.errs = append(p.errs, fmt.Errorf(p.name+": "+format, args...))
+}
+
+func (p *problemList) err() error {
+	if p.more > 0 {
+		return errors.Join(append(p.errs, fmt.Errorf("%s: %d more problems", p.name, p.more))...)
+	}
+	return errors.Join(p.errs...)
+}
