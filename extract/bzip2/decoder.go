@@ -1,0 +1,100 @@
+package bzip2
+
+// pieceSize is the most that one call of [Reader.Next] returns. The runs of a
+// block of 900 kB can expand to 46 MB.
+const pieceSize = 4 << 20
+
+// A decoder decodes single blocks. Its memory, some 12 MB, is used again for
+// each.
+type decoder struct {
+	bits   bitReader
+	header header
+	column column
+	table  table
+	walker walker
+	crcs   *crcTables
+
+	text [maxBlock]byte // of the block, runs not yet expanded
+	size int            // bytes of text in use
+	runs runs           // over text
+	out  []byte         // the piece handed out last
+	work int64          // bytes decoded so far, whatever became of them
+}
+
+func newDecoder() *decoder { return &decoder{crcs: newCRCTables()} }
+
+// decode decodes the block behind whose magic number the reader stands, of at
+// most limit bytes before runs expand, and leaves the reader behind it. It
+// checks everything, the checksum included; then [decoder.piece] returns the
+// data.
+func (d *decoder) decode(limit int) error {
+	if err := d.header.read(&d.bits); err != nil {
+		return err
+	}
+	err := d.column.read(&d.bits, &d.header, limit)
+	d.size = d.column.n
+	d.work += int64(d.size)
+	if err != nil {
+		return err
+	}
+	if d.bits.overrun() {
+		return errTruncated
+	}
+	if d.header.origin >= uint32(d.size) {
+		return errOrigin
+	}
+	d.table.link(&d.column)
+	d.walker.walk(&d.table, d.text[:d.size], d.header.origin, d.column.data[:d.size])
+	return d.check()
+}
+
+// check compares the checksum. Where the data is one piece, it stays in out;
+// else it will be expanded again to be handed out. So no byte of a damaged
+// block ever leaves, and memory stays bounded.
+func (d *decoder) check() error {
+	d.rewind()
+	crc := uint32(0)
+	pieces := 0
+	for ; d.more(); pieces++ {
+		d.expand()
+		crc = d.crcs.update(crc, d.out)
+		d.work += int64(len(d.out))
+	}
+	if crc != d.header.crc {
+		return errBlockCRC
+	}
+	if pieces > 1 {
+		d.rewind()
+	}
+	return nil
+}
+
+// rewind goes back to the beginning of the block's data.
+func (d *decoder) rewind() {
+	d.runs.src = d.text[:d.size]
+	d.out = d.out[:0]
+}
+
+// more reports whether data of the block is yet to be expanded.
+func (d *decoder) more() bool { return len(d.runs.src) > 0 }
+
+// expand puts the next piece of the block's data into out.
+func (d *decoder) expand() {
+	d.out = d.out[:0]
+	for {
+		d.out = d.runs.expand(d.out)
+		if !d.more() || cap(d.out) >= pieceSize {
+			return
+		}
+		size := min(max(2*cap(d.out), 1<<20), pieceSize)
+		d.out = append(make([]byte, 0, size), d.out...)
+	}
+}
+
+// piece returns the next piece of the block's data. The first may lie ready.
+func (d *decoder) piece() []byte {
+	if d.more() {
+		d.expand()
+	}
+	return d.out
+}

@@ -1,0 +1,105 @@
+package bzip2
+
+import "io"
+
+const (
+	// maxCompressed is more than a block takes of the file: 20 bits for each
+	// of 900,000 symbols, and a header.
+	maxCompressed = 4 << 20
+
+	// doubtBudget bounds the work of [Reader.chance] in bytes read or
+	// decoded, doubtCost being charged for a look at a magic number: a
+	// hostile file may consist of little else.
+	doubtBudget = 32 << 20
+	doubtCost   = 4 << 10
+)
+
+// search goes to the first block of a range that begins anywhere in the file.
+//
+// The magic number of a block may also come about by chance inside another
+// block, once in 2^48 bits. So the block found is decoded at once; if it is
+// sound, that settles it.
+func (r *Reader) search() error {
+	r.first = false
+	b := &r.d.bits
+	bit := b.find(r.start, r.end)
+	if bit < 0 {
+		if b.err != nil {
+			return b.err
+		}
+		return io.EOF
+	}
+	err := r.try(bit)
+	if err != nil && b.err == nil && r.chance(bit) {
+		return nil
+	}
+	if b.err != nil {
+		return b.err
+	}
+	return err
+}
+
+// try decodes what may be a block whose magic number begins at that bit.
+func (r *Reader) try(bit int64) error {
+	r.level, r.whole = r.levelBefore(bit)
+	r.crc = 0
+	r.d.bits.seek(bit + magicBits)
+	r.bit, r.state = bit, atBlock
+	return r.decode()
+}
+
+// levelBefore returns the level of the stream whose first block begins at that
+// bit, and whether there is one: a stream header precedes, which stands at the
+// beginning of the file or behind the end of another stream.
+func (r *Reader) levelBefore(bit int64) (level int, ok bool) {
+	b := &r.d.bits
+	header := bit - 32
+	if header < 0 || header%8 != 0 {
+		return maxLevel, false
+	}
+	b.seek(header)
+	level, ok = headerLevel(b.take(32))
+	if !ok {
+		return maxLevel, false
+	}
+	if header == 0 {
+		return level, true
+	}
+	// The end of a stream: magic number, checksum, up to 7 bits of padding.
+	last := header - 32 - magicBits
+	for end := last; end >= 0 && end > last-8; end-- {
+		b.seek(end)
+		if b.take48() == endMagic {
+			return level, true
+		}
+	}
+	return maxLevel, false
+}
+
+// chance decides about a magic number whose block cannot be decoded: chance,
+// or damage? It decodes the sound block before it. If that one, or the end of
+// its stream, reaches behind the magic number, it was chance, and the reader
+// stands before the block that follows. In any other case it is damage: a
+// sound block leads up to it, or there is none to tell.
+func (r *Reader) chance(bit int64) bool {
+	b := &r.d.bits
+	var before []int64
+	for from := max(bit/8-maxCompressed, 0); from < bit/8; {
+		q := b.find(from, bit/8)
+		if q < 0 {
+			break
+		}
+		before = append(before, q)
+		from = q/8 + 1
+	}
+	budget := int64(doubtBudget)
+	for i := len(before) - 1; i >= 0 && budget > 0 && b.err == nil; i-- {
+		work := r.d.work
+		if r.try(before[i]) == nil {
+			// Any block between the two was tried before and is not sound.
+			return r.advance() == nil && r.bit > bit
+		}
+		budget -= doubtCost + (b.bit()-before[i])/8 + r.d.work - work
+	}
+	return false
+}

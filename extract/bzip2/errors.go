@@ -1,0 +1,68 @@
+package bzip2
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrCorrupt is what every [CorruptError] unwraps to.
+var ErrCorrupt = errors.New("corrupt bzip2 data")
+
+// ErrTrailing is what the [CorruptError] of data behind the last stream
+// unwraps to, beside [ErrCorrupt]: zeros or garbage follow a stream that is
+// complete and sound, and no block begins in them. Every block of the file has
+// been delivered; the caller decides whether that will do (the bzip2 tool
+// warns and goes on, compress/bzip2 fails).
+var ErrTrailing = errors.New("data after the last bzip2 stream")
+
+// A CorruptError locates damaged data in a bzip2 file. It unwraps to
+// [ErrCorrupt], and to [io.ErrUnexpectedEOF] where the file ends too early, or
+// [ErrTrailing] where it ends too late.
+//
+// Reading can go on behind the damage with a reader of the range that begins
+// at Offset+1.
+type CorruptError struct {
+	Offset int64  // byte of the file in which the damaged block, header or trailer begins
+	Reason string // e.g. "block checksum mismatch"
+	Err    error  // io.ErrUnexpectedEOF, ErrTrailing, or nil
+}
+
+// Error implements error.
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("corrupt bzip2 data at byte %d: %s", e.Offset, e.Reason)
+}
+
+// Unwrap returns [ErrCorrupt], and Err where there is one.
+func (e *CorruptError) Unwrap() []error {
+	if e.Err == nil {
+		return []error{ErrCorrupt}
+	}
+	return []error{ErrCorrupt, e.Err}
+}
+
+// A fault is what is wrong with a block, before its place is known.
+type fault string
+
+func (f fault) Error() string { return string(f) }
+
+// Everything that can be wrong with a file.
+const (
+	errTruncated      fault = "file ends inside a bzip2 stream"
+	errHeader         fault = "not a bzip2 stream header"
+	errTrailing       fault = "data after the last bzip2 stream"
+	errMagic          fault = "neither a block nor the end of the stream"
+	errStreamCRC      fault = "stream checksum mismatch"
+	errBlockCRC       fault = "block checksum mismatch"
+	errRandomised     fault = "randomised block (obsolete)"
+	errNoBytes        fault = "no byte values in block"
+	errTables         fault = "number of Huffman tables out of range"
+	errSelector       fault = "Huffman table selector out of range"
+	errNoSelectors    fault = "no Huffman table selectors"
+	errSelectors      fault = "too few Huffman table selectors"
+	errCodeLength     fault = "Huffman code length out of range"
+	errOversubscribed fault = "oversubscribed Huffman code"
+	errCode           fault = "Huffman code not assigned"
+	errRepeat         fault = "run too long"
+	errTooLong        fault = "data exceeds block size"
+	errOrigin         fault = "origin of the transform out of range"
+)

@@ -1,0 +1,111 @@
+package bzip2
+
+const (
+	maxTables    = 6
+	maxSelectors = 1<<15 - 1 // what its 15 bits can say; encoders need at most 18002
+	groupSize    = 50        // symbols decoded with one table
+)
+
+// A header is what precedes the compressed symbols of a block.
+type header struct {
+	crc       uint32    // of the decoded block
+	origin    uint32    // row of the sorted rotations that is the text
+	symbols   int       // size of the alphabet of the Huffman codes
+	bytes     [256]byte // values in use, symbols-2 of them
+	selectors []uint8   // table of each group
+	tables    [maxTables]huffman
+}
+
+// read parses the header of a block, from behind its magic number.
+func (h *header) read(b *bitReader) error {
+	h.crc = b.take(32)
+	if b.take(1) != 0 {
+		return errRandomised
+	}
+	h.origin = b.take(24)
+	h.symbols = h.readBytes(b) + 2
+	if h.symbols == 2 {
+		return errNoBytes
+	}
+	tables := int(b.take(3))
+	if tables < 2 || tables > maxTables {
+		return errTables
+	}
+	if err := h.readSelectors(b, tables); err != nil {
+		return err
+	}
+	for i := range tables {
+		if err := h.readTable(b, &h.tables[i]); err != nil {
+			return err
+		}
+	}
+	if len(h.selectors) == 0 {
+		return errNoSelectors
+	}
+	return nil
+}
+
+// readBytes reads which byte values occur, a bitmap of 16 bitmaps of which
+// empty ones are left out, and returns their number.
+func (h *header) readBytes(b *bitReader) int {
+	n := 0
+	ranges := b.take(16)
+	for i := range 16 {
+		if ranges>>(15-i)&1 == 0 {
+			continue
+		}
+		used := b.take(16)
+		for j := range 16 {
+			if used>>(15-j)&1 != 0 {
+				h.bytes[n] = byte(i<<4 | j)
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// readSelectors reads the table of each group: places in a move-to-front
+// list, in unary.
+func (h *header) readSelectors(b *bitReader, tables int) error {
+	n := int(b.take(15))
+	if h.selectors == nil {
+		h.selectors = make([]uint8, 0, maxSelectors)
+	}
+	h.selectors = h.selectors[:n]
+	order := [maxTables]uint8{0, 1, 2, 3, 4, 5}
+	for i := range h.selectors {
+		place := 0
+		for b.take(1) == 1 {
+			place++
+			if place >= tables {
+				return errSelector
+			}
+		}
+		table := order[place]
+		copy(order[1:place+1], order[:place])
+		order[0] = table
+		h.selectors[i] = table
+	}
+	return nil
+}
+
+// readTable reads the code lengths of a table, each the one before plus or
+// minus some ones, and builds it.
+func (h *header) readTable(b *bitReader, t *huffman) error {
+	var lens [maxSymbols]uint8
+	l := b.take(5)
+	for i := range lens[:h.symbols] {
+		for {
+			if l < 1 || l > maxCodeLen {
+				return errCodeLength
+			}
+			if b.take(1) == 0 {
+				break
+			}
+			l += 1 - 2*b.take(1)
+		}
+		lens[i] = uint8(l)
+	}
+	return t.init(lens[:h.symbols])
+}

@@ -1,0 +1,251 @@
+package bzip2
+
+import (
+	"io"
+	"math/bits"
+)
+
+const (
+	headerPrefix = 'B'<<16 | 'Z'<<8 | 'h' // begins a stream; its level follows, '1' to '9'
+	maxLevel     = 9
+	levelSize    = 100000 // block size by level, before runs expand
+)
+
+// A Block is a decoded block of a bzip2 file, or a piece of one: blocks of
+// more than 4 MiB, which only long runs of one byte give, come in several
+// pieces.
+type Block struct {
+	Data      []byte // decoded; valid until the next call
+	Bit       int64  // where in the file the block's magic number begins, in bits
+	Owned     bool   // the block begins in the reader's range
+	Continued bool   // Data continues that of the call before
+}
+
+// A Reader decodes the blocks that begin in a byte range of a bzip2 file, and
+// those behind the range for as long as the caller wants. See the package
+// comment. It is not safe for concurrent use; readers of one file share
+// nothing but the io.ReaderAt.
+type Reader struct {
+	d          *decoder
+	start, end int64 // bytes of the file
+
+	state state
+	bit   int64  // of the file, where the magic number begins that was read last
+	level int    // of the stream; 9 where its header was not seen
+	whole bool   // the stream was read from its header on
+	crc   uint32 // of the stream's blocks so far, if whole
+	first bool   // no stream was seen yet
+	err   error  // returned by every call from now on
+}
+
+// A state says what a Reader stands before.
+type state uint8
+
+const (
+	atStart  state = iota // the range: nothing was read
+	atHeader              // a stream header or the end of the file
+	atMagic               // a block or the end of a stream
+	atBlock               // a block, its magic number read
+	decoded               // a block's data, none of it handed out
+	inBlock               // a block's data, some of it or all handed out
+)
+
+// NewReader returns a reader of the blocks that begin in the bytes [start, end)
+// of a bzip2 file of the given size.
+func NewReader(src io.ReaderAt, size, start, end int64) *Reader {
+	r := &Reader{d: newDecoder()}
+	r.Reset(src, size, start, end)
+	return r
+}
+
+// Reset makes the reader that of another range or file, as [NewReader] would.
+// It keeps the reader's memory, some 12 MB.
+func (r *Reader) Reset(src io.ReaderAt, size, start, end int64) {
+	d := r.d
+	d.bits.reset(src, size)
+	*r = Reader{d: d, start: max(start, 0), end: min(end, size), first: true}
+}
+
+// Next returns the next block, or the next piece of one. At the end of the
+// file, or at once if no block begins in the range, it returns [io.EOF]. Any
+// other error is a [CorruptError], or one of reading the file. Errors stay.
+func (r *Reader) Next() (Block, error) {
+	if r.err != nil {
+		return Block{}, r.err
+	}
+	b := r.block()
+	if !b.Continued {
+		if r.err = r.decode(); r.err != nil {
+			return Block{}, r.err
+		}
+		b = r.block()
+		r.state = inBlock
+	}
+	b.Data = r.d.piece()
+	return b, nil
+}
+
+// Peek returns what [Reader.Next] will return, but for the data, and decodes
+// nothing if it can be known without: it tells cheaply whether the range's
+// blocks have all been read. Errors that Next would return before decoding the
+// block are returned here, and stay.
+func (r *Reader) Peek() (Block, error) {
+	if r.err != nil {
+		return Block{}, r.err
+	}
+	if b := r.block(); b.Continued {
+		return b, nil
+	}
+	if r.err = r.locate(); r.err != nil {
+		return Block{}, r.err
+	}
+	return r.block(), nil
+}
+
+// block describes the block that the reader stands before or in.
+func (r *Reader) block() Block {
+	return Block{
+		Bit:       r.bit,
+		Owned:     r.bit < r.end*8,
+		Continued: r.state == inBlock && r.d.more(),
+	}
+}
+
+// decode decodes the next block.
+func (r *Reader) decode() error {
+	if err := r.locate(); err != nil {
+		return err
+	}
+	if r.state == decoded {
+		return nil
+	}
+	if err := r.d.decode(r.level * levelSize); err != nil {
+		return r.fail(err)
+	}
+	r.crc = bits.RotateLeft32(r.crc, 1) ^ r.d.header.crc
+	r.state = decoded
+	return nil
+}
+
+// locate goes to the next block, if the reader does not stand there.
+func (r *Reader) locate() error {
+	switch r.state {
+	case atBlock, decoded:
+		return nil
+	case atStart:
+		if err := r.begin(); err != nil {
+			return err
+		}
+		if r.bit >= r.end*8 {
+			return io.EOF
+		}
+		return nil
+	default:
+		return r.advance()
+	}
+}
+
+// begin goes to the first block of the range, or one behind it if there is
+// none. The file's beginning is read in order, so that what is wrong with it
+// is found; any other range is searched.
+func (r *Reader) begin() error {
+	if r.start > 0 {
+		return r.search()
+	}
+	r.state = atHeader
+	return r.advance()
+}
+
+// advance goes from the end of a block, or from a stream header, to the next
+// block, through the ends of streams and through streams without blocks.
+func (r *Reader) advance() error {
+	b := &r.d.bits
+	for {
+		if r.state == atHeader {
+			if err := r.readHeader(); err != nil {
+				return err
+			}
+		}
+		r.bit = b.bit()
+		switch b.take48() {
+		case blockMagic:
+			r.state = atBlock
+			return nil
+		case endMagic:
+			if err := r.readEnd(); err != nil {
+				return err
+			}
+		default:
+			return r.fail(errMagic)
+		}
+	}
+}
+
+// readEnd reads the end of a stream behind its magic number.
+func (r *Reader) readEnd() error {
+	b := &r.d.bits
+	crc := b.take(32)
+	if b.overrun() {
+		return r.fail(errTruncated)
+	}
+	if r.whole && crc != r.crc {
+		return r.fail(errStreamCRC)
+	}
+	b.align()
+	r.state = atHeader
+	return nil
+}
+
+// readHeader reads a stream header. Where the file ends in its place it
+// returns io.EOF.
+func (r *Reader) readHeader() error {
+	b := &r.d.bits
+	r.bit = b.bit()
+	left := b.size - r.bit/8
+	if left == 0 && !r.first {
+		return io.EOF
+	}
+	h := b.take(32)
+	if left < 4 && h>>(32-8*left) == headerPrefix<<8>>(32-8*left) {
+		return r.fail(errTruncated)
+	}
+	level, ok := headerLevel(h)
+	if !ok {
+		return r.badHeader(h)
+	}
+	r.level, r.whole, r.crc = level, true, 0
+	r.first, r.state = false, atMagic
+	return nil
+}
+
+// badHeader tells data behind the last stream from a damaged stream: the
+// latter has a magic number, and soon.
+func (r *Reader) badHeader(h uint32) error {
+	r.d.bits.seek(r.bit) // so that nothing was read behind the end
+	at := r.bit / 8
+	if r.first || h>>8 == headerPrefix || r.d.bits.find(at, at+windowSize) >= 0 {
+		return r.fail(errHeader)
+	}
+	return r.fail(errTrailing)
+}
+
+// headerLevel returns the level in a stream header, and whether it is one.
+func headerLevel(h uint32) (level int, ok bool) {
+	level = int(h&0xff) - '0'
+	return level, h>>8 == headerPrefix && level >= 1 && level <= maxLevel
+}
+
+// fail returns an error about what begins at r.bit.
+func (r *Reader) fail(cause error) error {
+	b := &r.d.bits
+	e := &CorruptError{Offset: r.bit / 8, Reason: cause.Error()}
+	switch {
+	case b.err != nil:
+		return b.err
+	case cause == errTrailing:
+		e.Err = ErrTrailing
+	case b.overrun() || cause == errTruncated:
+		e.Reason, e.Err = errTruncated.Error(), io.ErrUnexpectedEOF
+	}
+	return e
+}

@@ -1,0 +1,86 @@
+package bzip2
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+const (
+	runMark = 4   // equal bytes behind which a count of more stands
+	maxMore = 255 // what that count can say (encoders write at most 251)
+
+	// runRoom is the room that expanding wants for one step: the most a run
+	// can add, and bytes that may begin one.
+	runRoom = maxMore + 2*runMark
+)
+
+// A runs undoes the run-length coding that bzip2 applies before all else:
+// behind four equal bytes stands a count of further ones, 0 to 255. Where the
+// block ends in its place the count is 0.
+type runs struct {
+	src []byte // not yet expanded
+}
+
+// expand appends the expanded bytes to dst, within its capacity, and returns
+// it. It stops early when less than runRoom of the capacity is left.
+func (r *runs) expand(dst []byte) []byte {
+	for len(r.src) > 0 {
+		room := cap(dst) - len(dst) - maxMore
+		if room < 2*runMark {
+			break
+		}
+		part := r.src[:min(len(r.src), room)]
+		k := findRun(part)
+		if k < 0 {
+			k = len(part)
+			if k < len(r.src) {
+				k -= runMark - 1 // these may begin a run
+			}
+			dst = append(dst, part[:k]...)
+			r.src = r.src[k:]
+			continue
+		}
+		k += runMark
+		dst = append(dst, part[:k]...)
+		r.src = r.src[k:]
+		if len(r.src) > 0 {
+			dst = repeat(dst, part[k-1], int(r.src[0]))
+			r.src = r.src[1:]
+		}
+	}
+	return dst
+}
+
+// repeat appends n times c to dst, which has room for it.
+func repeat(dst []byte, c byte, n int) []byte {
+	more := dst[len(dst) : len(dst)+n]
+	for i := range more {
+		more[i] = c
+	}
+	return dst[:len(dst)+n]
+}
+
+// findRun returns where the first four equal bytes of p begin, or -1.
+func findRun(p []byte) int {
+	i := 0
+	// Six places a step: byte k of diff is zero where p[i+k] == p[i+k+1].
+	for ; i+9 <= len(p); i += 6 {
+		diff := binary.LittleEndian.Uint64(p[i:]) ^ binary.LittleEndian.Uint64(p[i+1:])
+		zero := zeroBytes(diff)
+		if zero = zero & (zero >> 8) & (zero >> 16); zero != 0 {
+			return i + bits.TrailingZeros64(zero)>>3
+		}
+	}
+	for ; i+runMark <= len(p); i++ {
+		if p[i] == p[i+1] && p[i] == p[i+2] && p[i] == p[i+3] {
+			return i
+		}
+	}
+	return -1
+}
+
+// zeroBytes returns a word with the top bit of each byte set that is zero in x.
+func zeroBytes(x uint64) uint64 {
+	const low = 0x7f7f7f7f7f7f7f7f
+	return ^(x&low + low | x | low)
+}

@@ -1,0 +1,87 @@
+package bzip2
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+const (
+	blockMagic = 0x314159265359 // begins a block: the digits of π
+	endMagic   = 0x177245385090 // ends a stream: those of its square root
+	magicBits  = 48
+	overlap    = 6 // bytes that a magic number can take behind the one it begins in
+
+	// searchStep is the number of bytes searched for each of the eight
+	// shifts in turn: a magic number near the beginning is found without
+	// going through the window eight times.
+	searchStep = 1 << 14
+)
+
+// findMagic returns the first bit of p where a block magic begins, or -1.
+func findMagic(p []byte) int {
+	for off := 0; len(p)-off >= overlap; off += searchStep {
+		if bit := findMagicStep(p[off:min(off+searchStep+overlap, len(p))]); bit >= 0 {
+			return off*8 + bit
+		}
+	}
+	return -1
+}
+
+// findMagicStep is findMagic for a short p. For each shift it looks for the
+// whole bytes in the middle of the magic number, then at the bits around them.
+func findMagicStep(p []byte) int {
+	best := -1
+	for shift := range 8 {
+		var w [8]byte
+		binary.BigEndian.PutUint64(w[:], blockMagic<<(16-shift))
+		pattern := w[1:6]
+		for from := 1; ; {
+			i := bytes.Index(p[min(from, len(p)):], pattern)
+			if i < 0 {
+				break
+			}
+			at := from + i - 1
+			from = at + 2
+			if magicAt(p, at*8+shift) {
+				if bit := at*8 + shift; best < 0 || bit < best {
+					best = bit
+				}
+				break
+			}
+		}
+	}
+	return best
+}
+
+// magicAt reports whether a block magic begins at that bit of p.
+func magicAt(p []byte, bit int) bool {
+	var w [8]byte
+	copy(w[:], p[bit>>3:])
+	end := bit + magicBits
+	return end <= len(p)*8 && binary.BigEndian.Uint64(w[:])<<(bit&7)>>16 == blockMagic
+}
+
+// find returns the first bit of the file where a block magic begins, in its
+// bytes [from, to), or -1. It returns the only one in that byte: the number
+// does not overlap itself. The reader stands anywhere afterwards.
+func (b *bitReader) find(from, to int64) int64 {
+	for from < to {
+		b.seek(from * 8)
+		b.ensure(searchStep)
+		part := b.win[b.pos:b.end]
+		if int64(len(part)) > to-from+overlap {
+			part = part[:to-from+overlap]
+		}
+		if bit := findMagic(part); bit >= 0 {
+			if bit := from*8 + int64(bit); bit < to*8 {
+				return bit
+			}
+			return -1
+		}
+		if b.err != nil || len(part) <= overlap {
+			return -1
+		}
+		from += int64(len(part) - overlap)
+	}
+	return -1
+}
