@@ -1,0 +1,165 @@
+// Package dropout defines which elements are dropped. It is the one definition
+// in Go; the CUDA kernels hold its twin, and a golden table in this package's
+// tests holds both.
+//
+// Randomness is a pure function of the seed, the sequence and the place, by the
+// counter-based generator Philox4x32-10 (Salmon et al., "Parallel random
+// numbers: as easy as 1, 2, 3", SC 2011). No mask is stored: the backward pass
+// computes it again. A sequence has the same masks in any micro-batch, on any
+// rank and after a resume, because its global position is part of the counter
+// and its place in the batch is not.
+//
+//	m := dropout.New(seed, 0.1)
+//	dropout.Hidden(m, row, position, dropout.At(dropout.FeedForward, layer), place)
+//
+// # Layout
+//
+// The key is the seed: low word, high word. The counter's four words are
+//
+//	c0, c1  global position of the sequence, low and high word
+//	c2      kind of the site | layer << 8
+//	c3      place inside the sequence
+//
+// A call gives 16 bytes, and every element owns one: word w>>2, byte w&3 (the
+// lowest is byte 0) for byte w. The element is kept when its byte is below
+// keep = 256 − round(256·p); so the effective probability is round(256·p)/256,
+// and what is kept is scaled by 256/keep.
+//
+// Hidden values (rows × width, flat element e of the sequence): c3 = e/16, byte
+// e mod 16.
+//
+// Attention probabilities (query row r, key column k of head h, both inside the
+// sequence): c3 = lane | k/32 << 5 | r/16 << 14 | h << 24 with
+// lane = (r mod 8)·4 + (k mod 8)/2, and the element's byte is
+// (k mod 32)/8·4 + (r mod 16)/8·2 + k mod 2: the 16 elements a lane of a tensor
+// core holds of a 16×32 block.
+//
+// Everything here is a pure function; values may be shared by goroutines.
+package dropout
+
+import "math"
+
+// A Kind is a place in the model where elements are dropped.
+type Kind uint32
+
+// The kinds. Embeddings and Pooled belong to layer 0.
+const (
+	Embeddings      Kind = 0 // output of the embedding's LayerNorm
+	Probabilities   Kind = 1 // attention probabilities
+	AttentionOutput Kind = 2 // output of the attention block, before the residual
+	FeedForward     Kind = 3 // output of the feed-forward block, before the residual
+	Pooled          Kind = 4 // pooled output, before a classifier; element j of row 0
+)
+
+// A Site is a kind in a layer: the counter's third word.
+type Site uint32
+
+// At returns the site of a kind in an encoder layer.
+func At(k Kind, layer int) Site { return Site(uint32(k) | uint32(layer)<<8) }
+
+// A Mask decides for one seed and probability. The zero value drops
+// everything; see [None].
+type Mask struct {
+	seed uint64
+	keep uint32 // of 256
+}
+
+// New returns the mask of a seed and a probability in [0, 1).
+func New(seed uint64, p float64) Mask {
+	return Mask{seed: seed, keep: uint32(256 - math.Round(256*p))}
+}
+
+// None returns the mask that keeps everything.
+func None() Mask { return Mask{keep: 256} }
+
+// Active reports whether the mask drops anything.
+func (m Mask) Active() bool { return m.keep < 256 }
+
+// Scale returns the factor of kept elements.
+func (m Mask) Scale() float64 { return 256 / float64(m.keep) }
+
+// Philox returns one block of Philox4x32-10.
+func Philox(key uint64, c [4]uint32) [4]uint32 {
+	const (
+		m0, m1 = 0xD2511F53, 0xCD9E8D57
+		w0, w1 = 0x9E3779B9, 0xBB67AE85
+	)
+	k0, k1 := uint32(key), uint32(key>>32)
+	for range 10 {
+		p0, p1 := uint64(m0)*uint64(c[0]), uint64(m1)*uint64(c[2])
+		c = [4]uint32{uint32(p1>>32) ^ c[1] ^ k0, uint32(p1), uint32(p0>>32) ^ c[3] ^ k1, uint32(p0)}
+		k0 += w0
+		k1 += w1
+	}
+	return c
+}
+
+func (m Mask) block(position int64, site Site, place uint32) [4]uint32 {
+	return Philox(m.seed, [4]uint32{uint32(position), uint32(uint64(position) >> 32), uint32(site), place})
+}
+
+// Hidden drops and scales, in place, the elements of x, which are the flat
+// elements first, first+1, … of the sequence at a global position.
+func Hidden[T float32 | float64](m Mask, x []T, position int64, site Site, first int) {
+	if !m.Active() {
+		return
+	}
+	scale := T(m.Scale())
+	for i := 0; i < len(x); {
+		element := first + i
+		words := m.block(position, site, uint32(element/16))
+		n := min(len(x)-i, 16-element%16)
+		for j := range n {
+			b := element%16 + j
+			if words[b>>2]>>(8*(b&3))&255 < m.keep {
+				x[i+j] *= scale
+			} else {
+				x[i+j] = 0
+			}
+		}
+		i += n
+	}
+}
+
+// Attention drops and scales, in place, the probabilities x of one head of the
+// sequence at a global position: x[r*stride+k] for query rows r and keys k.
+func Attention[T float32 | float64](m Mask, x []T, rows, keys, stride int, position int64, site Site, head int) {
+	if !m.Active() {
+		return
+	}
+	for r := 0; r < rows; r += 16 {
+		for k := 0; k < keys; k += 32 {
+			block := uint32(k/32)<<5 | uint32(r/16)<<14 | uint32(head)<<24
+			for lane := range 32 {
+				words := m.block(position, site, block|uint32(lane))
+				lanePart(m, x, words, r+lane/4, k+lane%4*2, rows, keys, stride)
+			}
+		}
+	}
+}
+
+// lanePart handles the 16 elements of a lane: rows r and r+8, and columns k and
+// k+1 of the block's four groups of eight.
+func lanePart[T float32 | float64](m Mask, x []T, words [4]uint32, r, k, rows, keys, stride int) {
+	scale := T(m.Scale())
+	for half := range 2 {
+		row := r + 8*half
+		if row >= rows {
+			return
+		}
+		line := x[row*stride : row*stride+keys]
+		for group, w := range words {
+			for odd := range 2 {
+				col := k + 8*group + odd
+				if col >= keys {
+					continue
+				}
+				if w>>(8*(2*half+odd))&255 < m.keep {
+					line[col] *= scale
+				} else {
+					line[col] = 0
+				}
+			}
+		}
+	}
+}
