@@ -1,0 +1,183 @@
+package text
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// ErrCorrupt is what a [CorruptError] unwraps to.
+var ErrCorrupt = errors.New("corrupt file")
+
+// A CorruptError locates damage in a compressed file.
+type CorruptError struct {
+	File   string // name of the source
+	Offset int64  // how many bytes of the file had been read when it showed
+	Reason string // e.g. "gzip: invalid checksum"
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("%v %q near byte %d: %s", ErrCorrupt, e.File, e.Offset, e.Reason)
+}
+
+// Unwrap returns [ErrCorrupt].
+func (e *CorruptError) Unwrap() error { return ErrCorrupt }
+
+// maxWindow is the largest zstd window accepted: what the zstd command accepts
+// without being told otherwise.
+const maxWindow = 128 << 20
+
+// Decompress returns the content of a file that may be compressed: gzip, of any
+// number of members, zstd, or else the bytes themselves. The first bytes
+// decide, not the name. Zeros after the last gzip member are padding, anything
+// else there is damage. Damage is a [CorruptError] under the name given; errors
+// of r itself are passed on as they are. Close does not close r.
+func Decompress(name string, r io.Reader) (io.ReadCloser, error) {
+	src := &countingReader{r: r}
+	buffered := bufio.NewReaderSize(src, 64<<10)
+	d := &decompressor{name: name, src: src, close: func() {}}
+	head, err := buffered.Peek(4)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	switch {
+	case len(head) >= 2 && head[0] == 0x1F && head[1] == 0x8B:
+		d.r = &gzipMembers{src: buffered}
+	case isZstd(head):
+		dec, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
+		if err != nil {
+			return nil, d.locate(err)
+		}
+		d.r, d.close = dec, dec.Close
+	default:
+		d.r = buffered
+	}
+	return d, nil
+}
+
+// isZstd tells the magic numbers of RFC 8878: a frame, or a skippable frame.
+func isZstd(head []byte) bool {
+	if len(head) < 4 {
+		return false
+	}
+	if head[1] == 0xB5 && head[2] == 0x2F && head[3] == 0xFD {
+		return head[0] == 0x28
+	}
+	return head[0]&0xF0 == 0x50 && head[1] == 0x2A && head[2] == 0x4D && head[3] == 0x18
+}
+
+type decompressor struct {
+	name  string
+	src   *countingReader
+	r     io.Reader
+	close func()
+}
+
+func (d *decompressor) Read(p []byte) (int, error) {
+	n, err := d.r.Read(p)
+	if err != nil && err != io.EOF {
+		err = d.locate(err)
+	}
+	return n, err
+}
+
+// locate tells an error of the source from damage.
+func (d *decompressor) locate(err error) error {
+	if d.src.err != nil {
+		return d.src.err
+	}
+	return &CorruptError{File: d.name, Offset: d.src.n, Reason: err.Error()}
+}
+
+func (d *decompressor) Close() error {
+	d.close()
+	return nil
+}
+
+// countingReader counts what was read and remembers an error of its source.
+type countingReader struct {
+	r   io.Reader
+	n   int64
+	err error
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	if err != nil && err != io.EOF {
+		c.err = err
+	}
+	return n, err
+}
+
+// gzipMembers reads gzip members one after the other.
+type gzipMembers struct {
+	src *bufio.Reader
+	z   *gzip.Reader
+	err error
+}
+
+func (g *gzipMembers) Read(p []byte) (int, error) {
+	for g.err == nil {
+		if g.z == nil {
+			g.err = g.begin()
+			continue
+		}
+		n, err := g.z.Read(p)
+		if err == io.EOF {
+			err = g.nextMember()
+		}
+		g.err = err
+		if n > 0 {
+			return n, nil
+		}
+	}
+	return 0, g.err
+}
+
+// begin reads the header of the first member.
+func (g *gzipMembers) begin() error {
+	z, err := gzip.NewReader(g.src)
+	if err != nil {
+		return noEOF(err)
+	}
+	z.Multistream(false)
+	g.z = z
+	return nil
+}
+
+// nextMember stands after a member: it begins the next one, or returns io.EOF
+// where there is none.
+func (g *gzipMembers) nextMember() error {
+	for {
+		head, err := g.src.Peek(2)
+		switch {
+		case len(head) == 2 && head[0] == 0x1F && head[1] == 0x8B:
+			if err := g.z.Reset(g.src); err != nil {
+				return noEOF(err)
+			}
+			g.z.Multistream(false)
+			return nil
+		case len(head) > 0 && head[0] == 0:
+			if _, err := g.src.Discard(1); err != nil {
+				return err
+			}
+		case len(head) > 0:
+			return errors.New("gzip: bytes after the last member")
+		default:
+			return err
+		}
+	}
+}
+
+// noEOF turns the end of a source in the wrong place into an error.
+func noEOF(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,463 @@
+package text
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// A jsonScanner reads the one line of JSON that comes next, field by field and
+// without holding it. encoding/json would need the line in memory, and longer:
+// a text of the largest size may take six times its length.
+//
+// Methods that return bool report whether the grammar holds; after the first
+// false the rest of the line is of no interest.
+type jsonScanner struct {
+	in    *bufio.Reader
+	limit int // of the text, in bytes
+	line  *jsonLine
+
+	out  []byte // the string that is being read
+	room int    // how many more bytes of it are kept
+
+	empty bool  // the source ended before the line had a byte
+	ended bool  // the line feed, or the end of the source, was read
+	err   error // of the source: io.EOF, or what stopped it
+}
+
+// maxDepth is how deep fields that are passed over may nest.
+const maxDepth = 1000
+
+// next returns the next byte of the line, 0 at its end: no byte 0 is allowed
+// anywhere in JSON.
+func (s *jsonScanner) next() byte {
+	if s.ended {
+		return 0
+	}
+	c, err := s.in.ReadByte()
+	if err != nil {
+		s.ended, s.err = true, err
+		return 0
+	}
+	if c == '\n' {
+		s.ended = true
+		return 0
+	}
+	return c
+}
+
+// back gives back the byte that next returned last.
+func (s *jsonScanner) back() {
+	if s.ended {
+		return
+	}
+	if err := s.in.UnreadByte(); err != nil {
+		panic("BUG: back without next")
+	}
+}
+
+// nextSolid returns the next byte that is not white space.
+func (s *jsonScanner) nextSolid() byte {
+	for {
+		if c := s.next(); c != ' ' && c != '\t' && c != '\r' {
+			return c
+		}
+	}
+}
+
+// skipLine reads on to the end of the line.
+func (s *jsonScanner) skipLine() {
+	for !s.ended {
+		_, err := s.in.ReadSlice('\n')
+		if err == nil {
+			s.ended = true
+		} else if !errors.Is(err, bufio.ErrBufferFull) {
+			s.ended, s.err = true, err
+		}
+	}
+}
+
+// object reads the whole line.
+func (s *jsonScanner) object() (ok, blank bool) {
+	c := s.next()
+	s.empty = s.ended && s.err != nil
+	if c == ' ' || c == '\t' || c == '\r' {
+		c = s.nextSolid()
+	}
+	if c == 0 && s.ended {
+		return false, true
+	}
+	if c != '{' || !s.members(0, s.field) {
+		return false, false
+	}
+	return s.nextSolid() == 0 && s.ended, false
+}
+
+// members reads the rest of an object; field reads the value that follows a
+// name.
+func (s *jsonScanner) members(depth int, field func(depth int, key []byte) bool) bool {
+	c := s.nextSolid()
+	if c == '}' {
+		return true
+	}
+	for {
+		if c != '"' || !s.stringTo(&s.line.key, 64) || s.nextSolid() != ':' {
+			return false
+		}
+		if !field(depth+1, s.line.key) {
+			return false
+		}
+		switch s.nextSolid() {
+		case ',':
+			c = s.nextSolid()
+		case '}':
+			return true
+		default:
+			return false
+		}
+	}
+}
+
+// field reads the value of a field of the document.
+func (s *jsonScanner) field(depth int, key []byte) bool {
+	l := s.line
+	switch string(key) {
+	case "text":
+		return s.textField(depth)
+	case "id":
+		return s.idField(depth)
+	case "metadata":
+		l.inner = labels{l.inner.title[:0], l.inner.source[:0], l.inner.lang[:0]}
+		c := s.nextSolid()
+		if c == '{' {
+			return s.members(depth, func(depth int, key []byte) bool { return s.labelField(depth, key, &l.inner) })
+		}
+		return s.value(depth, c)
+	}
+	return s.labelField(depth, key, &l.outer)
+}
+
+func (s *jsonScanner) textField(depth int) bool {
+	l := s.line
+	l.hasText, l.tooLong, l.text = false, false, l.text[:0]
+	c := s.nextSolid()
+	if c != '"' {
+		return s.value(depth, c)
+	}
+	if !s.stringTo(&l.text, s.limit+1) {
+		return false
+	}
+	l.hasText, l.tooLong = true, len(l.text) > s.limit
+	return true
+}
+
+func (s *jsonScanner) idField(depth int) bool {
+	l := s.line
+	l.id, l.badID = l.id[:0], false
+	c := s.nextSolid()
+	switch {
+	case c == '"':
+		if !s.stringTo(&l.id, maxIDBytes+1) {
+			return false
+		}
+	case c == '-' || c >= '0' && c <= '9':
+		s.back()
+		if !s.number(func(c byte) {
+			if len(l.id) <= maxIDBytes {
+				l.id = append(l.id, c)
+			}
+		}) {
+			return false
+		}
+	default:
+		return s.value(depth, c)
+	}
+	l.badID = len(l.id) > maxIDBytes
+	return true
+}
+
+func (s *jsonScanner) labelField(depth int, key []byte, to *labels) bool {
+	var dst *[]byte
+	switch string(key) {
+	case "title":
+		dst = &to.title
+	case "source":
+		dst = &to.source
+	case "lang", "language":
+		dst = &to.lang
+	}
+	if dst == nil {
+		return s.value(depth, s.nextSolid())
+	}
+	*dst = (*dst)[:0]
+	c := s.nextSolid()
+	if c != '"' {
+		return s.value(depth, c)
+	}
+	return s.stringTo(dst, maxFieldBytes)
+}
+
+// value passes over a value that begins with c.
+func (s *jsonScanner) value(depth int, c byte) bool {
+	if depth > maxDepth {
+		return false
+	}
+	switch c {
+	case '"':
+		return s.stringTo(nil, 0)
+	case '{':
+		return s.members(depth, func(depth int, _ []byte) bool { return s.value(depth, s.nextSolid()) })
+	case '[':
+		return s.elements(depth)
+	case 't':
+		return s.word("rue")
+	case 'f':
+		return s.word("alse")
+	case 'n':
+		return s.word("ull")
+	case 'N':
+		return s.word("aN")
+	case 'I':
+		return s.word("nfinity")
+	}
+	if c == '-' {
+		if c = s.next(); c == 'I' {
+			return s.word("nfinity")
+		}
+	}
+	s.back()
+	return s.digits(func(byte) {})
+}
+
+// elements reads the rest of an array.
+func (s *jsonScanner) elements(depth int) bool {
+	c := s.nextSolid()
+	if c == ']' {
+		return true
+	}
+	for s.value(depth+1, c) {
+		switch s.nextSolid() {
+		case ',':
+			c = s.nextSolid()
+		case ']':
+			return true
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// word reads the rest of a literal.
+func (s *jsonScanner) word(rest string) bool {
+	for i := range len(rest) {
+		if s.next() != rest[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// number reads a number and gives its bytes to keep.
+func (s *jsonScanner) number(keep func(byte)) bool {
+	if c := s.next(); c == '-' {
+		keep(c)
+	} else {
+		s.back()
+	}
+	return s.digits(keep)
+}
+
+// digits reads a number without its minus sign.
+func (s *jsonScanner) digits(keep func(byte)) bool {
+	c := s.next()
+	if c == '0' {
+		keep(c)
+		c = s.next()
+	} else if c = s.run(c, keep); c == badRun {
+		return false
+	}
+	if c == '.' {
+		keep(c)
+		if c = s.run(s.next(), keep); c == badRun {
+			return false
+		}
+	}
+	if c == 'e' || c == 'E' {
+		keep(c)
+		if c = s.next(); c == '+' || c == '-' {
+			keep(c)
+			c = s.next()
+		}
+		if c = s.run(c, keep); c == badRun {
+			return false
+		}
+	}
+	s.back()
+	return true
+}
+
+// badRun is what run returns where there is no digit; as a byte of JSON outside
+// strings it is impossible.
+const badRun = 0xFF
+
+// run reads digits that begin with c and returns the byte after them.
+func (s *jsonScanner) run(c byte, keep func(byte)) byte {
+	if c < '0' || c > '9' {
+		return badRun
+	}
+	for ; c >= '0' && c <= '9'; c = s.next() {
+		keep(c)
+	}
+	return c
+}
+
+// stringTo reads the rest of a string into *dst, which it empties first; dst
+// may be nil. What goes beyond limit bytes is read and dropped.
+func (s *jsonScanner) stringTo(dst *[]byte, limit int) bool {
+	if dst == nil {
+		dst, limit = new([]byte), 0
+	}
+	s.out, s.room = (*dst)[:0], limit
+	ok := s.string()
+	*dst, s.out = s.out, nil
+	return ok
+}
+
+func (s *jsonScanner) string() bool {
+	for {
+		window, err := s.window()
+		if err != nil {
+			return false
+		}
+		n := plainPrefix(window)
+		s.put(window[:n])
+		if _, err := s.in.Discard(n); err != nil {
+			return false
+		}
+		if n == len(window) {
+			continue
+		}
+		switch s.next() {
+		case '"':
+			return true
+		case '\\':
+			if !s.escape(s.next()) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+}
+
+// put appends to the string that is being read, as far as it may grow.
+func (s *jsonScanner) put(b []byte) {
+	b = b[:min(len(b), s.room)]
+	s.room -= len(b)
+	s.out = append(s.out, b...)
+}
+
+func (s *jsonScanner) putRune(r rune) {
+	var b [utf8.UTFMax]byte
+	s.put(b[:utf8.EncodeRune(b[:], r)])
+}
+
+// window returns what is buffered, at least a byte.
+func (s *jsonScanner) window() ([]byte, error) {
+	if s.ended {
+		return nil, io.ErrUnexpectedEOF
+	}
+	if s.in.Buffered() == 0 {
+		if _, err := s.in.Peek(1); err != nil {
+			s.ended, s.err = true, err
+			return nil, err
+		}
+	}
+	return s.in.Peek(s.in.Buffered())
+}
+
+// plainPrefix returns how many bytes of b stand for themselves in a string.
+func plainPrefix(b []byte) int {
+	for i, c := range b {
+		if c == '"' || c == '\\' || c < ' ' {
+			return i
+		}
+	}
+	return len(b)
+}
+
+// escape reads the rest of an escape, c being the byte after the backslash.
+func (s *jsonScanner) escape(c byte) bool {
+	switch c {
+	case '"', '\\', '/':
+	case 'b':
+		c = '\b'
+	case 'f':
+		c = '\f'
+	case 'n':
+		c = '\n'
+	case 'r':
+		c = '\r'
+	case 't':
+		c = '\t'
+	case 'u':
+		return s.unicodeEscape()
+	default:
+		return false
+	}
+	s.putRune(rune(c))
+	return true
+}
+
+// unicodeEscape reads the rest of \uXXXX, and the other half of a surrogate
+// pair where there is one.
+func (s *jsonScanner) unicodeEscape() bool {
+	r, ok := s.hex4()
+	if !ok {
+		return false
+	}
+	for utf16.IsSurrogate(r) {
+		if s.next() != '\\' {
+			s.back()
+			break
+		}
+		if c := s.next(); c != 'u' {
+			s.putRune(utf8.RuneError)
+			return s.escape(c)
+		}
+		low, ok := s.hex4()
+		if !ok {
+			return false
+		}
+		if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
+			s.putRune(pair)
+			return true
+		}
+		s.putRune(utf8.RuneError)
+		r = low
+	}
+	s.putRune(r)
+	return true
+}
+
+// hex4 reads four hexadecimal digits.
+func (s *jsonScanner) hex4() (rune, bool) {
+	var r rune
+	for range 4 {
+		c := s.next()
+		switch {
+		case c >= '0' && c <= '9':
+			r = r<<4 | rune(c-'0')
+		case c >= 'a' && c <= 'f':
+			r = r<<4 | rune(c-'a'+10)
+		case c >= 'A' && c <= 'F':
+			r = r<<4 | rune(c-'A'+10)
+		default:
+			return 0, false
+		}
+	}
+	return r, true
+}

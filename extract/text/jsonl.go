@@ -1,0 +1,128 @@
+package text
+
+import (
+	"bufio"
+	"io"
+
+	"pretext/extract"
+)
+
+// Limits of fields that are held but not text. A longer ID makes the line
+// malformed, the others are cut.
+const (
+	maxIDBytes    = 1 << 10
+	maxFieldBytes = 4 << 10
+)
+
+// jsonLine holds the fields of the line that is being read.
+type jsonLine struct {
+	text    []byte
+	id      []byte
+	hasText bool
+	tooLong bool // the text is too large: it was not kept
+	badID   bool
+	outer   labels
+	inner   labels // of "metadata"
+	key     []byte
+}
+
+// labels are the fields that stand on the outside or in "metadata".
+type labels struct{ title, source, lang []byte }
+
+func (l *jsonLine) reset() {
+	*l = jsonLine{
+		text: l.text[:0], id: l.id[:0], key: l.key[:0],
+		outer: labels{l.outer.title[:0], l.outer.source[:0], l.outer.lang[:0]},
+		inner: labels{l.inner.title[:0], l.inner.source[:0], l.inner.lang[:0]},
+	}
+}
+
+// readJSON reads one source of JSON lines.
+func (r *Reader) readJSON(src io.Reader) error {
+	in := bufio.NewReaderSize(src, readBytes)
+	if head, err := in.Peek(3); err == nil && string(head) == "\xEF\xBB\xBF" {
+		if _, err := in.Discard(3); err != nil {
+			return err
+		}
+	}
+	s := new(jsonScanner)
+	for {
+		*s = jsonScanner{in: in, limit: r.limit, line: &r.json}
+		r.json.reset()
+		ok, blank := s.object()
+		s.skipLine()
+		if s.err != nil && s.err != io.EOF {
+			return s.err
+		}
+		if s.err == io.EOF && s.empty {
+			return nil
+		}
+		if err := r.endJSON(ok, blank); err != nil {
+			return err
+		}
+		if s.err == io.EOF {
+			return nil
+		}
+	}
+}
+
+// endJSON takes what a line gave.
+func (r *Reader) endJSON(ok, blank bool) error {
+	l := &r.json
+	defer r.nextLine()
+	switch {
+	case blank:
+		return nil
+	case !ok || !l.hasText || l.badID:
+		r.reject(extract.RejectMalformed)
+		r.stats.Malformed = appendPlace(r.stats.Malformed, r.current)
+		return nil
+	case l.tooLong:
+		r.reject(extract.RejectTooLarge)
+		return nil
+	}
+	valid, dropped := l.text, 0
+	if n := invalidAt(l.text); n < len(l.text) {
+		valid, dropped = AppendValid(l.text[:n], l.text[n:])
+	}
+	r.countInvalid(dropped)
+	valid = Strip(valid)
+	if len(valid) == 0 {
+		r.reject(extract.RejectEmpty)
+		return nil
+	}
+	return r.emit(r.jsonDocument(valid))
+}
+
+func (r *Reader) jsonDocument(text []byte) *extract.Document {
+	l := &r.json
+	doc := &extract.Document{
+		ID:     label(l.id, nil),
+		Title:  label(l.outer.title, l.inner.title),
+		Text:   string(text),
+		Source: label(l.outer.source, l.inner.source),
+		Lang:   label(l.outer.lang, l.inner.lang),
+	}
+	if doc.ID == "" {
+		doc.ID = textID(text)
+	}
+	if doc.Source == "" {
+		doc.Source = baseName(r.current.File)
+	}
+	if doc.Lang == "" {
+		doc.Lang = r.opts.Lang
+	}
+	return doc
+}
+
+// label returns the first of two fields that says something, valid and
+// stripped.
+func label(outer, inner []byte) string {
+	for _, b := range [2][]byte{outer, inner} {
+		valid, _ := AppendValid(nil, b)
+		if valid = Strip(valid); len(valid) > 0 {
+			return string(valid)
+		}
+	}
+	return ""
+}

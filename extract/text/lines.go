@@ -1,0 +1,207 @@
+package text
+
+import (
+	"bytes"
+	"io"
+	"unicode/utf8"
+
+	"pretext/extract"
+)
+
+// readBytes is how much is read at once.
+const readBytes = 256 << 10
+
+// assembler holds the document that is being read.
+//
+// A line that lies whole in what was read at once is cleaned where it lies and
+// appended. Any other comes in pieces, which are cleaned one by one and
+// appended too, so that no line needs memory of its own.
+type assembler struct {
+	text []byte // stripped lines joined by LF; then the line that comes in pieces
+	over bool   // the document is too large: text is empty until it ends
+
+	inLine bool   // a line has begun
+	start  int    // where in text that line begins
+	solid  bool   // it has something that is not blank
+	full   bool   // text with this line is at its limit: only blanks may follow
+	carry  []byte // its last bytes, where they begin a character
+	piece  []byte // scratch
+}
+
+// readLines reads one source of the text form.
+func (r *Reader) readLines(src io.Reader) error {
+	buf := make([]byte, readBytes)
+	for {
+		n, err := src.Read(buf)
+		if err := r.feed(buf[:n]); err != nil {
+			return err
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if r.lines.inLine {
+		return r.endLine()
+	}
+	return nil
+}
+
+// feed takes the next bytes of the source, which it may change.
+func (r *Reader) feed(b []byte) error {
+	for len(b) > 0 {
+		end := bytes.IndexByte(b, '\n')
+		if end < 0 {
+			r.addPiece(b)
+			return nil
+		}
+		var err error
+		if r.lines.inLine {
+			r.addPiece(b[:end])
+			err = r.endLine()
+		} else {
+			err = r.addLine(b[:end])
+		}
+		if err != nil {
+			return err
+		}
+		b = b[end+1:]
+	}
+	return nil
+}
+
+// addLine takes a whole line.
+func (r *Reader) addLine(line []byte) error {
+	a := &r.lines
+	line = dropCR(line)
+	if !utf8.Valid(line) {
+		var dropped int
+		a.piece, dropped = AppendValid(a.piece[:0], line)
+		r.countInvalid(dropped)
+		line = a.piece
+	}
+	line = Strip(line)
+	r.nextLine()
+	if len(line) == 0 {
+		return r.endDocument()
+	}
+	if a.over {
+		return nil
+	}
+	r.begin()
+	a.text = append(a.text, line...)
+	if len(a.text) > r.limit {
+		a.tooLarge()
+	}
+	return nil
+}
+
+// begin makes room for a line in the text.
+func (r *Reader) begin() {
+	if len(r.lines.text) == 0 {
+		r.began = r.current.File
+		return
+	}
+	r.lines.text = append(r.lines.text, '\n')
+}
+
+func (a *assembler) tooLarge() {
+	a.over, a.full, a.text, a.start = true, false, a.text[:0], 0
+}
+
+func (r *Reader) nextLine() {
+	r.stats.Lines++
+	r.current.Line++
+}
+
+// addPiece takes bytes of a line whose end is not in sight.
+func (r *Reader) addPiece(b []byte) {
+	a := &r.lines
+	if !a.inLine {
+		a.inLine, a.solid, a.full, a.start = true, false, false, len(a.text)
+	}
+	a.carry = append(a.carry, dropCR(b)...)
+	whole, rest := cutIncomplete(a.carry)
+	r.addClean(whole)
+	a.carry = a.carry[:copy(a.carry, rest)]
+}
+
+// addClean takes bytes of a line that do not cut a character.
+func (r *Reader) addClean(b []byte) {
+	a := &r.lines
+	var dropped int
+	a.piece, dropped = AppendValid(a.piece[:0], b)
+	r.countInvalid(dropped)
+	b = a.piece
+	if !a.solid || a.full {
+		b = trimLeft(b)
+	}
+	if len(b) == 0 {
+		return
+	}
+	if a.full {
+		a.tooLarge()
+	}
+	if !a.solid {
+		a.solid = true
+		if !a.over {
+			r.begin()
+		}
+	}
+	if a.over {
+		return
+	}
+	a.text = append(a.text, b...)
+	if len(a.text) <= r.limit {
+		return
+	}
+	// What is over may be blanks, which go when the line ends there.
+	a.text = a.text[:a.start+len(trimRight(a.text[a.start:]))]
+	if len(a.text) > r.limit {
+		a.tooLarge()
+		return
+	}
+	a.full = true
+}
+
+// endLine ends a line that came in pieces.
+func (r *Reader) endLine() error {
+	a := &r.lines
+	if len(a.carry) > 0 {
+		r.addClean(a.carry)
+		a.carry = a.carry[:0]
+	}
+	a.inLine = false
+	r.nextLine()
+	if !a.solid {
+		return r.endDocument()
+	}
+	if !a.over {
+		a.text = a.text[:a.start+len(trimRight(a.text[a.start:]))]
+	}
+	a.full = false
+	return nil
+}
+
+// endDocument ends the document, if one has begun.
+func (r *Reader) endDocument() error {
+	a := &r.lines
+	switch {
+	case a.over:
+		a.over = false
+		r.reject(extract.RejectTooLarge)
+		return nil
+	case len(a.text) == 0:
+		return nil
+	}
+	doc := &extract.Document{
+		ID:     textID(a.text),
+		Text:   string(a.text),
+		Source: baseName(r.began),
+		Lang:   r.opts.Lang,
+	}
+	a.text = a.text[:0]
+	return r.emit(doc)
+}
