@@ -1,0 +1,300 @@
+package wiki
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Compression says how a dump is packed.
+type Compression string
+
+// The compressions that are read.
+const (
+	CompressionNone  Compression = "none"
+	CompressionBzip2 Compression = "bzip2" // of one stream or many
+	CompressionGzip  Compression = "gzip"
+)
+
+// An Encoding says how the characters of a dump are stored.
+type Encoding string
+
+// The encodings that are read.
+const (
+	EncodingUTF8    Encoding = "utf-8"
+	EncodingUTF16LE Encoding = "utf-16le"
+	EncodingUTF16BE Encoding = "utf-16be"
+)
+
+// A Head is what the beginning of a dump says about all of it. It is plain data
+// that travels in tasks: read once with [ReadHead], it tells a [Reader] of any
+// range what the range itself cannot know.
+//
+// A dump without <siteinfo> leaves the fields from it empty: documents are then
+// named after the file (see [DBName]), their language is not known, and
+// namespaces go by MediaWiki's English names.
+type Head struct {
+	DBName      string      `json:"dbname"`    // "enwiki"
+	Lang        string      `json:"lang"`      // xml:lang of <mediawiki>: "en"
+	SiteName    string      `json:"sitename"`  // "Wikipedia"
+	Base        string      `json:"base"`      // address of the main page
+	Generator   string      `json:"generator"` // "MediaWiki 1.45.0-wmf.5"
+	Namespaces  []Namespace `json:"namespaces,omitempty"`
+	Compression Compression `json:"compression"`
+	Encoding    Encoding    `json:"encoding"`
+}
+
+// A Namespace is one line of the namespace table of a dump.
+type Namespace struct {
+	Key  int    `json:"key"`
+	Name string `json:"name"`
+}
+
+// splittable reports whether a dump can be read from the middle.
+func (h Head) splittable() bool {
+	utf16 := h.Encoding == EncodingUTF16LE || h.Encoding == EncodingUTF16BE
+	return h.Compression != CompressionGzip && !utf16
+}
+
+// maxHeadBytes bounds how far the head is looked for: some ten times the
+// longest one, that of a wiki with many namespaces.
+const maxHeadBytes = 1 << 20
+
+// ReadHead reads the beginning of a dump of size bytes. What it is packed with
+// and encoded in follows from its bytes, never from its name. An empty file, or
+// one that is not a dump, is a [*CorruptError]; a format that is not read is
+// named in the error.
+func ReadHead(r io.ReaderAt, size int64) (Head, error) {
+	h, err := readHead(r, size)
+	if err != nil {
+		return Head{}, fmt.Errorf("read head of dump: %w", err)
+	}
+	return h, nil
+}
+
+func readHead(r io.ReaderAt, size int64) (Head, error) {
+	if size <= 0 {
+		return Head{}, &CorruptError{Reason: "file is empty", Err: io.ErrUnexpectedEOF}
+	}
+	head := Head{Encoding: EncodingUTF8}
+	var err error
+	if head.Compression, err = sniffCompression(r, size); err != nil {
+		return Head{}, err
+	}
+	text, err := decodedHead(openSource(r, size, Range{0, size}, head))
+	if err != nil {
+		return Head{}, err
+	}
+	if head.Encoding = sniffEncoding(text); head.Encoding != EncodingUTF8 {
+		if text, err = decodedHead(openSource(r, size, Range{0, size}, head)); err != nil {
+			return Head{}, err
+		}
+	}
+	return head, head.parse(text)
+}
+
+// sniffCompression tells what a file is packed with by its first bytes.
+func sniffCompression(r io.ReaderAt, size int64) (Compression, error) {
+	magic := make([]byte, min(size, 6))
+	if n, err := r.ReadAt(magic, 0); n < len(magic) {
+		return "", readError(int64(n), err)
+	}
+	switch begins := func(s string) bool { return strings.HasPrefix(string(magic), s) }; {
+	case begins("BZh"):
+		return CompressionBzip2, nil
+	case begins("\x1f\x8b"):
+		return CompressionGzip, nil
+	case begins("\xfd7zXZ\x00"):
+		return "", errNotRead("xz")
+	case begins("7z\xbc\xaf\x27\x1c"):
+		return "", errNotRead("7-Zip")
+	case begins("\x28\xb5\x2f\xfd"):
+		return "", errNotRead("zstd")
+	case begins("PK\x03\x04"):
+		return "", errNotRead("zip")
+	}
+	return CompressionNone, nil
+}
+
+func errNotRead(format string) error {
+	return fmt.Errorf("packed with %s, which is not read: unpack it, or pack it with bzip2", format)
+}
+
+// decodedHead returns the beginning of the decoded dump, at least up to its
+// first page or the end of its siteinfo where there is one within
+// [maxHeadBytes].
+func decodedHead(src source) ([]byte, error) {
+	buf := make([]byte, 0, 64<<10)
+	for len(buf) < maxHeadBytes && headEnd(buf) < 0 {
+		buf = slices.Grow(buf, 64<<10)
+		n, _, err := src.read(buf[len(buf):min(cap(buf), len(buf)+64<<10)])
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		buf = buf[:len(buf)+n]
+	}
+	return buf, nil
+}
+
+// headEnd returns where the head of a dump ends, -1 when that is not in b.
+func headEnd(b []byte) int {
+	end := -1
+	for _, mark := range []string{"</siteinfo", "<page>", "<page "} {
+		if i := bytes.Index(b, []byte(mark)); i >= 0 && (end < 0 || i < end) {
+			end = i
+		}
+	}
+	return end
+}
+
+// sniffEncoding tells the encoding by the byte order mark, or by the first <.
+func sniffEncoding(b []byte) Encoding {
+	switch {
+	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("<\x00")):
+		return EncodingUTF16LE
+	case bytes.HasPrefix(b, []byte("\xfe\xff")), bytes.HasPrefix(b, []byte("\x00<")):
+		return EncodingUTF16BE
+	}
+	return EncodingUTF8
+}
+
+// parse fills the fields from the decoded beginning of a dump.
+func (h *Head) parse(text []byte) error {
+	if len(text) == 0 {
+		return &CorruptError{Reason: "nothing is packed in the file", Err: io.ErrUnexpectedEOF}
+	}
+	if err := checkDeclaration(text); err != nil {
+		return err
+	}
+	end := headEnd(text)
+	start := bytes.Index(text, []byte("<mediawiki"))
+	if start < 0 || end >= 0 && start > end {
+		if end >= 0 || hasPageTag(text) {
+			return nil // it begins with its pages
+		}
+		return &CorruptError{Reason: "not a MediaWiki dump: neither <mediawiki> nor <page> at its beginning"}
+	}
+	if end < 0 {
+		if len(text) < maxHeadBytes && !bytes.Contains(text, []byte("</mediawiki")) {
+			return &CorruptError{Offset: 0, Reason: "file ends inside its head", Err: io.ErrUnexpectedEOF}
+		}
+		end = len(text)
+	}
+	h.siteinfo(text[start:end])
+	return nil
+}
+
+func hasPageTag(b []byte) bool {
+	return bytes.Contains(b, []byte("<page>"))
+}
+
+// checkDeclaration refuses the encodings that an XML declaration may name and
+// that would be read wrong.
+func checkDeclaration(text []byte) error {
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	if !bytes.HasPrefix(text, []byte("<?xml")) {
+		return nil
+	}
+	end := bytes.Index(text, []byte("?>"))
+	if end < 0 {
+		return &CorruptError{Reason: "XML declaration without end"}
+	}
+	name, ok := attr(text[len("<?xml"):end], "encoding")
+	if !ok {
+		return nil
+	}
+	switch s := strings.ToLower(string(name)); {
+	case s == "utf-8", s == "utf8", s == "us-ascii", s == "ascii", strings.HasPrefix(s, "utf-16"):
+		return nil
+	}
+	return fmt.Errorf("encoding %q is not read: convert the dump to UTF-8", name)
+}
+
+// siteinfo reads the fields from what stands between <mediawiki and </siteinfo>.
+func (h *Head) siteinfo(b []byte) {
+	fields := map[string]*string{
+		"sitename": &h.SiteName, "dbname": &h.DBName, "base": &h.Base, "generator": &h.Generator,
+	}
+	for w := (walker{b: b}); ; {
+		t, ok := w.next()
+		if !ok {
+			return
+		}
+		if t.end {
+			continue
+		}
+		name := string(t.name)
+		switch field := fields[name]; {
+		case name == "mediawiki":
+			lang, _ := attr(t.attrs, "xml:lang")
+			h.Lang = cleanString(lang, false)
+		case t.empty && name != "namespace":
+		case field != nil:
+			*field = w.string(t.name)
+		case name == "namespace":
+			h.namespace(&w, t)
+		}
+	}
+}
+
+// namespace adds one line of the namespace table. The article namespace has no
+// name: its tag is empty.
+func (h *Head) namespace(w *walker, t tag) {
+	value, _ := attr(t.attrs, "key")
+	key, err := strconv.Atoi(string(value))
+	name := ""
+	if !t.empty {
+		name = w.string(t.name)
+	}
+	if err == nil && math.MinInt32 <= key && key <= math.MaxInt32 {
+		h.Namespaces = append(h.Namespaces, Namespace{Key: key, Name: name})
+	}
+}
+
+// string returns the content of the element that begins at w.pos as characters,
+// "" when it has no end.
+func (w *walker) string(name []byte) string {
+	raw, markup, ok := w.content(name)
+	if !ok {
+		return ""
+	}
+	return cleanString(raw, markup)
+}
+
+// cleanString returns the characters of raw, trimmed and valid. It works on a
+// copy.
+func cleanString(raw []byte, markup bool) string {
+	b, _, _ := dropInvalid(characters(bytes.Clone(raw), markup))
+	return string(bytes.TrimSpace(b))
+}
+
+// DBName returns the database name for a dump whose head holds none: what
+// precedes the date in a name as Wikimedia gives them ("enwiki" for
+// "enwiki-20250101-pages-articles.xml.bz2"), for any other name the name without
+// .xml and what it is packed with.
+func DBName(source string) string {
+	wiki, rest, _ := strings.Cut(source, "-")
+	date, _, dashed := strings.Cut(rest, "-")
+	if wiki != "" && dashed && (date == "latest" || len(date) == 8 && strings.Trim(date, "0123456789") == "") {
+		return wiki
+	}
+	name := source
+	for _, suffix := range []string{".bz2", ".gz", ".xml"} {
+		name = strings.TrimSuffix(name, suffix)
+	}
+	if name == "" {
+		return source
+	}
+	return name
+}
+
+// errors that are not about the dump
+var errUsed = errors.New("documents of a range were asked for twice")

@@ -1,0 +1,86 @@
+package wiki
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"hash"
+	"io"
+)
+
+// A Range is one task: the pages of a dump whose <page> tag begins in the
+// bytes [Start, End) of an uncompressed file, or in the bzip2 blocks that begin
+// there. Ranges that follow each other give every page exactly once, wherever
+// the cuts lie. A dump that can only be read from its beginning (gzip, UTF-16)
+// belongs as a whole to the range with Start 0.
+type Range struct {
+	Start int64 `json:"start"`
+	End   int64 `json:"end"`
+}
+
+// The length of a range: short enough that 16 cores share a small dump, long
+// enough that what a range reads beyond its end (one block of bzip2, about
+// 250 kB of a file) does not matter.
+const (
+	minRangeBytes = 1 << 20
+	maxRangeBytes = 32 << 20
+	rangesPerDump = 64
+)
+
+// Ranges cuts a dump of size bytes into ranges of clamp(size/64, 1 MiB,
+// 32 MiB), the last one shorter: from the size alone, so that everybody who
+// reads the same dump cuts it alike. An empty dump has none.
+func Ranges(size int64) []Range {
+	if size <= 0 {
+		return nil
+	}
+	step := min(max(size/rangesPerDump, minRangeBytes), maxRangeBytes)
+	ranges := make([]Range, 0, (size+step-1)/step)
+	for start := int64(0); start < size; start += step {
+		ranges = append(ranges, Range{Start: start, End: min(start+step, size)})
+	}
+	return ranges
+}
+
+// A RangeHash is an io.ReaderAt that computes the SHA-256 of the bytes of one
+// range while they are read through it. Give it to [NewReader] in place of the
+// file: the [Reader] reads its range from front to back, so that the hash costs
+// no second reading. It is not safe for concurrent use.
+type RangeHash struct {
+	r    io.ReaderAt
+	hash hash.Hash
+	next int64 // first byte of the range that is not hashed yet
+	end  int64
+}
+
+// NewRangeHash returns a RangeHash of the bytes [rng.Start, rng.End) of r.
+func NewRangeHash(r io.ReaderAt, rng Range) *RangeHash {
+	return &RangeHash{r: r, hash: sha256.New(), next: rng.Start, end: rng.End}
+}
+
+// ReadAt reads from the file, and hashes what comes next in the range.
+func (h *RangeHash) ReadAt(p []byte, off int64) (int, error) {
+	n, err := h.r.ReadAt(p, off)
+	if off <= h.next && h.next < min(off+int64(n), h.end) {
+		stop := min(off+int64(n), h.end)
+		h.hash.Write(p[h.next-off : stop-off])
+		h.next = stop
+	}
+	return n, err
+}
+
+// Sum returns the SHA-256 of the range. It reads what nobody has read through h
+// so far: nothing after a [Reader] has come to its end.
+func (h *RangeHash) Sum() ([sha256.Size]byte, error) {
+	var sum [sha256.Size]byte
+	rest := io.NewSectionReader(h.r, h.next, h.end-h.next)
+	n, err := io.Copy(h.hash, rest)
+	h.next += n
+	if err == nil && h.next < h.end {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return sum, fmt.Errorf("hash bytes %d to %d: %w", h.next, h.end, err)
+	}
+	h.hash.Sum(sum[:0])
+	return sum, nil
+}

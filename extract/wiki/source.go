@@ -1,0 +1,229 @@
+package wiki
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// A source delivers the decoded bytes of a dump from the beginning of a range
+// on, and past its end for as long as it is asked.
+type source interface {
+	// read puts the next bytes into p, which is not empty: at least one, or an
+	// error; io.EOF at the end of the dump. Either the range owns all of them,
+	// or none and none that follow.
+	read(p []byte) (n int, owned bool, err error)
+	// offset returns where in the file the bytes last read come from.
+	offset() int64
+	// plain reports whether the file holds the bytes as they are, so that
+	// offsets count on from byte to byte.
+	plain() bool
+}
+
+// openSource returns the source of a range of a dump that head describes.
+func openSource(r io.ReaderAt, size int64, rng Range, head Head) source {
+	if !head.splittable() {
+		// All of it belongs to the range that has its first byte.
+		if rng.Start > 0 {
+			return emptySource{}
+		}
+		rng = Range{Start: 0, End: size}
+	}
+	var src source
+	switch head.Compression {
+	case CompressionBzip2:
+		src = newBzip2Source(r, size, rng)
+	case CompressionGzip:
+		src = newGzipSource(r, size)
+	default:
+		src = &plainSource{r: r, size: size, end: min(rng.End, size), next: rng.Start}
+	}
+	switch head.Encoding {
+	case EncodingUTF16LE:
+		return &utf16Source{src: src}
+	case EncodingUTF16BE:
+		return &utf16Source{src: src, bigEndian: true}
+	}
+	return src
+}
+
+type emptySource struct{}
+
+func (emptySource) read([]byte) (int, bool, error) { return 0, false, io.EOF }
+func (emptySource) offset() int64                  { return 0 }
+func (emptySource) plain() bool                    { return true }
+
+// A plainSource reads a file that is not compressed.
+type plainSource struct {
+	r         io.ReaderAt
+	size, end int64 // of the file, of the range
+	next      int64
+	last      int64
+}
+
+func (s *plainSource) read(p []byte) (int, bool, error) {
+	stop, owned := s.size, false
+	if s.next < s.end {
+		stop, owned = s.end, true
+	}
+	p = p[:min(int64(len(p)), stop-s.next)]
+	if len(p) == 0 {
+		return 0, false, io.EOF
+	}
+	n, err := s.r.ReadAt(p, s.next)
+	if n < len(p) {
+		return 0, false, readError(s.next+int64(n), err)
+	}
+	s.last, s.next = s.next, s.next+int64(n)
+	return n, owned, nil
+}
+
+func (s *plainSource) offset() int64 { return s.last }
+func (s *plainSource) plain() bool   { return true }
+
+// readError describes a ReadAt that gave less than it was asked for.
+func readError(offset int64, err error) error {
+	if err == nil || err == io.EOF {
+		return &CorruptError{Offset: offset, Reason: "file is shorter than its size", Err: io.ErrUnexpectedEOF}
+	}
+	return fmt.Errorf("read at byte %d: %w", offset, err)
+}
+
+// A gzipSource reads a gzip file, of one member or several, from its front.
+type gzipSource struct {
+	file *countingReader
+	z    *gzip.Reader // nil until the first read
+}
+
+func newGzipSource(r io.ReaderAt, size int64) *gzipSource {
+	return &gzipSource{file: &countingReader{r: io.NewSectionReader(r, 0, size)}}
+}
+
+func (s *gzipSource) read(p []byte) (int, bool, error) {
+	var err error
+	if s.z == nil {
+		if s.z, err = gzip.NewReader(s.file); err != nil {
+			s.z = nil
+			return 0, false, s.corrupt(err)
+		}
+	}
+	n := 0
+	for n == 0 && err == nil {
+		n, err = s.z.Read(p)
+	}
+	if n > 0 {
+		return n, true, nil // an error will come again
+	}
+	return 0, false, s.corrupt(err)
+}
+
+// corrupt tells damage from a disk that does not read.
+func (s *gzipSource) corrupt(err error) error {
+	switch {
+	case err == io.EOF && s.z != nil:
+		return err
+	case s.file.err != nil:
+		return readError(s.file.n, s.file.err)
+	case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
+		return &CorruptError{Offset: s.file.n, Reason: "gzip: file ends early", Err: io.ErrUnexpectedEOF}
+	}
+	return &CorruptError{Offset: s.file.n, Reason: err.Error(), Err: err}
+}
+
+func (s *gzipSource) offset() int64 { return s.file.n }
+func (s *gzipSource) plain() bool   { return false }
+
+// A countingReader counts what is read through it, and remembers why reading
+// stopped.
+type countingReader struct {
+	r   io.Reader
+	n   int64
+	err error // nil for io.EOF
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	if err != nil && err != io.EOF {
+		c.err = err
+	}
+	return n, err
+}
+
+// A utf16Source turns UTF-16 into UTF-8. A surrogate without its partner becomes
+// three bytes that are not valid UTF-8, and is dropped and counted as such with
+// the page that it stands in.
+type utf16Source struct {
+	src       source
+	bigEndian bool
+	raw       [4096]byte
+	start     int // raw[start:end] is not turned yet
+	end       int
+	eof       bool
+}
+
+func (s *utf16Source) read(p []byte) (int, bool, error) {
+	for {
+		n := s.transcode(p)
+		if n > 0 {
+			return n, true, nil
+		}
+		if s.eof {
+			if s.start < s.end {
+				return 0, false, &CorruptError{Offset: s.offset(), Reason: "file ends inside a UTF-16 character",
+					Err: io.ErrUnexpectedEOF}
+			}
+			return 0, false, io.EOF
+		}
+		s.end = copy(s.raw[:], s.raw[s.start:s.end])
+		s.start = 0
+		m, _, err := s.src.read(s.raw[s.end:])
+		if err != nil && err != io.EOF {
+			return 0, false, err
+		}
+		s.eof = err == io.EOF
+		s.end += m
+	}
+}
+
+// transcode fills p with what the units at hand give.
+func (s *utf16Source) transcode(p []byte) int {
+	n := 0
+	for s.end-s.start >= 2 && len(p)-n >= utf8.UTFMax {
+		r := s.unit(s.start)
+		size := 2
+		switch {
+		case !utf16.IsSurrogate(r):
+			n += utf8.EncodeRune(p[n:], r)
+		case s.end-s.start < 4 && !s.eof:
+			return n // the partner is still to come
+		default:
+			pair := rune(utf8.RuneError)
+			if s.end-s.start >= 4 {
+				pair = utf16.DecodeRune(r, s.unit(s.start+2))
+			}
+			if pair == utf8.RuneError {
+				n += copy(p[n:], []byte{0xE0 | byte(r>>12), 0x80 | byte(r>>6)&0x3F, 0x80 | byte(r)&0x3F})
+				break
+			}
+			size = 4
+			n += utf8.EncodeRune(p[n:], pair)
+		}
+		s.start += size
+	}
+	return n
+}
+
+func (s *utf16Source) unit(i int) rune {
+	if s.bigEndian {
+		return rune(s.raw[i])<<8 | rune(s.raw[i+1])
+	}
+	return rune(s.raw[i+1])<<8 | rune(s.raw[i])
+}
+
+func (s *utf16Source) offset() int64 { return s.src.offset() }
+func (s *utf16Source) plain() bool   { return false }
