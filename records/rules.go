@@ -1,0 +1,178 @@
+package records
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Rules is what an example must satisfy to be BERT input. Zero fields are not
+// checked, so the zero Rules checks what holds for any run.
+type Rules struct {
+	MaxSeqLength         int // values of input_ids
+	MaxPredictionsPerSeq int // values of masked_lm_positions
+	VocabSize            int // ids are below it
+
+	// CLS and SEP are the ids of [CLS] and [SEP]; checked unless both are 0.
+	CLS, SEP int32
+}
+
+// Check returns everything that is wrong with an example that
+// [Example.Decode] accepted: each a [*FeatureError], joined by [errors.Join].
+//
+// It holds an example against its own parts. Ones and zeros of the mask, the
+// segments and the weights must be where they belong, [CLS] and [SEP] where the
+// segments say, positions ascending within the tokens and on none of those, and
+// the padding zero. What a masked token was replaced with may be any id, for
+// the original script draws it from the whole vocabulary. An example without a
+// prediction is sound.
+func (r Rules) Check(e *Example) error {
+	c := checker{rules: r, e: e, tokens: e.Tokens(), predictions: e.Predictions()}
+	c.lengths()
+	c.padding()
+	c.segments()
+	c.vocabulary()
+	c.positions()
+	if l := e.NextSentenceLabel; l != 0 && l != 1 {
+		c.fault(NextSentenceLabels, "%d, which is neither 0 nor 1", l)
+	}
+	return errors.Join(c.faults...)
+}
+
+// A checker is one call of Check.
+type checker struct {
+	rules               Rules
+	e                   *Example
+	tokens, predictions int
+	second              int // index of the first token of segment 1; 0 when unknown
+	faults              []error
+}
+
+func (c *checker) fault(feature, format string, args ...any) {
+	c.faults = append(c.faults, &FeatureError{feature, fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) lengths() {
+	if n, want := len(c.e.InputIDs), c.rules.MaxSeqLength; want != 0 && n != want {
+		c.fault(InputIDs, "%d values where max_seq_length is %d", n, want)
+	}
+	if n, want := len(c.e.MaskedLMPositions), c.rules.MaxPredictionsPerSeq; want != 0 && n != want {
+		c.fault(MaskedLMPositions, "%d values where max_predictions_per_seq is %d", n, want)
+	}
+	const least = 5 // [CLS] a [SEP] b [SEP]
+	if c.tokens < least {
+		c.fault(InputMask, "%d tokens, fewer than the %d of the shortest pair", c.tokens, least)
+	}
+}
+
+// padding checks that nothing but zeros follows the tokens and the
+// predictions.
+func (c *checker) padding() {
+	e := c.e
+	c.zeros(InputMask, e.InputMask, c.tokens)
+	c.zeros(InputIDs, e.InputIDs, c.tokens)
+	c.zeros(SegmentIDs, e.SegmentIDs, c.tokens)
+	c.zeros(MaskedLMPositions, e.MaskedLMPositions, c.predictions)
+	c.zeros(MaskedLMIDs, e.MaskedLMIDs, c.predictions)
+	for i, w := range tail(e.MaskedLMWeights, c.predictions) {
+		if w != 0 {
+			c.fault(MaskedLMWeights, "value %d is %v, neither a leading 1 nor 0 after them", c.predictions+i, w)
+			return
+		}
+	}
+}
+
+func (c *checker) zeros(feature string, values []int32, from int) {
+	for i, v := range tail(values, from) {
+		if v != 0 {
+			c.fault(feature, "value %d is %d where padding is due", from+i, v)
+			return
+		}
+	}
+}
+
+// tail is values[from:], and empty for an Example made by hand whose lists are
+// too short.
+func tail[T any](values []T, from int) []T { return values[min(from, len(values)):] }
+
+// segments checks that the segments are 0…0 1…1 over the tokens, neither of
+// them without a token of its own, and the special tokens at their borders.
+func (c *checker) segments() {
+	segments := c.e.SegmentIDs[:min(c.tokens, len(c.e.SegmentIDs))]
+	c.second = len(segments)
+	for i, s := range segments {
+		switch {
+		case s == 1 && i < c.second:
+			c.second = i
+		case s != 0 && s != 1, s == 0 && i > c.second:
+			c.fault(SegmentIDs, "value %d is %d, not of the form 0…0 1…1", i, s)
+			c.second = 0
+			return
+		}
+	}
+	if c.second < 3 || c.second > len(segments)-2 {
+		c.fault(SegmentIDs, "the second segment begins at %d of %d: one of the two is empty", c.second, len(segments))
+		c.second = 0
+		return
+	}
+	c.specials()
+}
+
+func (c *checker) specials() {
+	if c.rules.CLS == 0 && c.rules.SEP == 0 {
+		return
+	}
+	for _, at := range []int{0, c.second - 1, c.tokens - 1} {
+		name, want := "[SEP]", c.rules.SEP
+		if at == 0 {
+			name, want = "[CLS]", c.rules.CLS
+		}
+		if at < len(c.e.InputIDs) && c.e.InputIDs[at] != want {
+			c.fault(InputIDs, "value %d is %d where %s, %d, is due", at, c.e.InputIDs[at], name, want)
+		}
+	}
+}
+
+func (c *checker) vocabulary() {
+	if c.rules.VocabSize == 0 {
+		return
+	}
+	c.below(InputIDs, c.e.InputIDs)
+	c.below(MaskedLMIDs, c.e.MaskedLMIDs)
+}
+
+func (c *checker) below(feature string, values []int32) {
+	for i, v := range values {
+		if v < 0 || int(v) >= c.rules.VocabSize {
+			c.fault(feature, "value %d is %d, not an id of a vocabulary of %d", i, v, c.rules.VocabSize)
+			return
+		}
+	}
+}
+
+func (c *checker) positions() {
+	positions := c.e.MaskedLMPositions[:min(c.predictions, len(c.e.MaskedLMPositions))]
+	for i, p := range positions {
+		switch {
+		case p < 0 || int(p) >= c.tokens:
+			c.fault(MaskedLMPositions, "value %d is %d, not one of %d tokens", i, p, c.tokens)
+		case i > 0 && p <= positions[i-1]:
+			c.fault(MaskedLMPositions, "value %d is %d after %d: not ascending", i, p, positions[i-1])
+		case p == 0 || int(p) == c.tokens-1 || c.second > 0 && int(p) == c.second-1:
+			c.fault(MaskedLMPositions, "value %d is %d, the place of a special token", i, p)
+		default:
+			c.original(i)
+			continue
+		}
+		return
+	}
+}
+
+// original checks that no special token was masked.
+func (c *checker) original(i int) {
+	if c.rules.CLS == 0 && c.rules.SEP == 0 || i >= len(c.e.MaskedLMIDs) {
+		return
+	}
+	if id := c.e.MaskedLMIDs[i]; id == c.rules.CLS || id == c.rules.SEP {
+		c.fault(MaskedLMIDs, "value %d is %d, a special token", i, id)
+	}
+}
