@@ -14,6 +14,7 @@ type wordCache [1 << 16]cacheSlot
 const (
 	maxCached    = 15 // bytes of a word
 	maxCachedIDs = 4
+	lowBytes     = 1<<(8*7) - 1 // the part of hi that belongs to the word
 )
 
 // A cacheSlot holds a word, zero-padded: words have no zero bytes, so its length
@@ -31,21 +32,8 @@ func slotOf(lo, hi uint64) uint16 {
 	return uint16((lo ^ bits.RotateLeft64(hi*golden, 32)) * golden >> 48)
 }
 
-// appendShort appends the ids of a normalized word of 1 to 15 bytes.
-func (e *Encoder) appendShort(dst []int32, lo, hi uint64) []int32 {
-	slot := &e.cache[slotOf(lo, hi)]
-	if slot.lo != lo || slot.hi<<8 != hi<<8 {
-		return e.fillSlot(dst, slot, lo, hi)
-	}
-	n := slot.hi >> 56
-	if n == 1 {
-		return append(dst, slot.ids[0])
-	}
-	return append(dst, slot.ids[:n&7]...)
-}
-
-// fillSlot is appendShort for a word that is not in its slot, and puts it there
-// unless it has too many ids.
+// fillSlot appends the ids of a word of 1 to 15 bytes that is not in its slot,
+// and puts it there unless it has too many ids.
 func (e *Encoder) fillSlot(dst []int32, slot *cacheSlot, lo, hi uint64) []int32 {
 	var word [16]byte
 	binary.LittleEndian.PutUint64(word[:], lo)

@@ -1,9 +1,6 @@
 package tokenize
 
-import (
-	"math/bits"
-	"unicode/utf8"
-)
+import "math/bits"
 
 // An Encoder turns text into ids. It remembers the words it has seen, in a
 // cache of 2 MiB. One goroutine uses it at a time; make one with
@@ -43,49 +40,54 @@ func (e *Encoder) AppendTokens(dst []string, text string) []string {
 }
 
 // appendIDs is the loop over words. Words of at most 15 ASCII letters and
-// digits, up to a space or another ASCII character that ends them, are handled
-// here; everything else by nextWord.
+// digits that end before white space or an ASCII punctuation character are
+// handled here, these two as well; everything else by nextWord.
+//
+// It is longer than a function should be: as a set of small ones it takes a
+// third more time.
 func appendIDs[T bytestring](e *Encoder, dst []int32, s T) []int32 {
 	for i := 0; i < len(s); {
 		lo, hi := load16(s, i)
-		n := wordLength(lo, hi)
-		if n == 0 {
-			b := s[i]
-			switch asciiKind(b) {
-			case kindSpace:
-				i++
-				continue
-			case kindPunct:
-				dst = append(dst, e.asciiIDs[b&0x7f])
-				i++
-				continue
+		capitals := letters(lo)
+		n := 0 // bytes of the word, 16 for "not to be handled here"
+		if end := others(lo, capitals); end != 0 {
+			n = bits.TrailingZeros64(end) >> 3
+			if n == 0 {
+				if id := e.ascii[s[i]]; id >= 0 {
+					dst = append(dst, id)
+					i++
+					continue
+				} else if id == asciiSpace {
+					i++
+					continue
+				}
+				n = 16
 			}
-		} else if n < 16 && (i+n == len(s) || endsWord(s[i+n])) {
-			lo, hi = e.pack(lo, hi, n)
-			dst = e.appendShort(dst, lo, hi)
-			i += n
+			lo = (lo | capitals>>2&e.lower) & (1<<(8*uint(n)&63) - 1)
+			hi = 0
+		} else {
+			lo |= capitals >> 2 & e.lower
+			capitals = letters(hi)
+			n = 8 + bits.TrailingZeros64(others(hi, capitals))>>3
+			hi = (hi | capitals>>2&e.lower) & (1<<(8*uint(n-8)&63) - 1)
+		}
+		if n == 16 || i+n < len(s) && e.ascii[s[i+n]] == asciiOther {
+			i = nextWord(&e.words, s, i)
+			dst = e.appendWord(dst)
 			continue
 		}
-		i = nextWord(&e.words, s, i)
-		dst = e.appendWord(dst)
+		i += n
+		slot := &e.cache[slotOf(lo, hi)]
+		switch {
+		case slot.lo != lo || slot.hi&lowBytes != hi:
+			dst = e.fillSlot(dst, slot, lo, hi)
+		case slot.hi>>56 == 1:
+			dst = append(dst, slot.ids[0])
+		default:
+			dst = append(dst, slot.ids[:slot.hi>>56&7]...)
+		}
 	}
 	return dst
-}
-
-// endsWord reports whether an ASCII word certainly ends before b: a control
-// character or the begin of a longer sequence might be nothing, an accent, or
-// part of the word.
-func endsWord(b byte) bool {
-	kind := asciiKind(b)
-	return kind == kindSpace || kind == kindPunct
-}
-
-// asciiKind returns the kind of an ASCII character, kindKeep for other bytes.
-func asciiKind(b byte) class {
-	if b >= utf8.RuneSelf {
-		return kindKeep
-	}
-	return class(classPages[b]) & kindMask
 }
 
 const (
@@ -126,39 +128,20 @@ func loadTail[T bytestring](s T, i int) (lo, hi uint64) {
 	return lo, 0
 }
 
-// letters marks the bytes of x that are ASCII letters, others the bytes that
-// are neither letter nor digit, by their highest bits. Adding moves a byte over
-// 0x7f if it is at least some value; the highest bit of every byte was cleared
-// before, so nothing is carried into the next.
+// letters marks the bytes of x that are ASCII letters, by their highest bits.
+// Adding moves a byte over 0x7f if it is at least some value; the highest bit of
+// every byte was cleared before, so nothing is carried into the next.
 func letters(x uint64) uint64 {
 	l := x&bytes7f | bytes20
 	return (l + (0x80-'a')*bytes01) &^ (l + (0x7f-'z')*bytes01) &^ x & bytes80
 }
 
-func others(x uint64) uint64 {
+// others marks the bytes of x that are neither ASCII letters, given by letters,
+// nor digits.
+func others(x, letters uint64) uint64 {
 	d := x & bytes7f
 	digits := (d + (0x80-'0')*bytes01) &^ (d + (0x7f-'9')*bytes01) &^ x
-	return ^(letters(x) | digits) & bytes80
-}
-
-// wordLength returns the number of ASCII letters and digits at the begin of the
-// sixteen bytes given.
-func wordLength(lo, hi uint64) int {
-	if end := others(lo); end != 0 {
-		return bits.TrailingZeros64(end) >> 3
-	}
-	return 8 + bits.TrailingZeros64(others(hi))>>3
-}
-
-// pack cuts a word of n bytes, 1 to 15, out of sixteen and lower-cases it in
-// uncased mode.
-func (e *Encoder) pack(lo, hi uint64, n int) (uint64, uint64) {
-	lo |= letters(lo) >> 2 & e.lower
-	if n <= 8 {
-		return lo & (^uint64(0) >> (64 - 8*uint(n))), 0
-	}
-	hi |= letters(hi) >> 2 & e.lower
-	return lo, hi & (1<<(8*uint(n-8)) - 1)
+	return ^(letters | digits) & bytes80
 }
 
 // appendWord appends the ids of the current word of e.words.
@@ -170,7 +153,11 @@ func (e *Encoder) appendWord(dst []int32) []int32 {
 		return append(dst, e.vocab.unk)
 	case len(e.words.word) <= maxCached:
 		lo, hi := loadTail(e.words.word, 0)
-		return e.appendShort(dst, lo, hi)
+		slot := &e.cache[slotOf(lo, hi)]
+		if slot.lo == lo && slot.hi&lowBytes == hi {
+			return append(dst, slot.ids[:slot.hi>>56&7]...)
+		}
+		return e.fillSlot(dst, slot, lo, hi)
 	}
 	return e.trie.appendPieces(dst, e.words.word, e.vocab.unk)
 }

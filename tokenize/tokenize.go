@@ -55,15 +55,24 @@
 // text but the result.
 package tokenize
 
-import "fmt"
+import (
+	"fmt"
+	"unicode/utf8"
+)
 
 // A Tokenizer holds what encoders share. It does not change and may be shared.
 type Tokenizer struct {
-	vocab    *Vocab
-	options  Options
-	trie     *trie
-	asciiIDs [128]int32 // of the words that are one ASCII character
+	vocab   *Vocab
+	options Options
+	trie    *trie
+	ascii   [256]int32 // of a byte that is a word: its id; else one of the below
 }
+
+// What a byte is that is not a word of its own.
+const (
+	asciiSpace = -1 // white space
+	asciiOther = -2 // part of a word, deleted, or not ASCII
+)
 
 // New returns a tokenizer for a vocabulary.
 func New(v *Vocab, o Options) (*Tokenizer, error) {
@@ -73,14 +82,28 @@ func New(v *Vocab, o Options) (*Tokenizer, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("new tokenizer: %w", err)
 	}
-	t := &Tokenizer{vocab: v, options: o, trie: newTrie(v.tokens)}
-	for b := range t.asciiIDs {
-		t.asciiIDs[b] = v.unk
-		if id, ok := v.ID(string(rune(b))); ok {
-			t.asciiIDs[b] = id
-		}
+	t := &Tokenizer{vocab: v, options: o, trie: newTrie(v.tokens, o.maxChars())}
+	for b := range t.ascii {
+		t.ascii[b] = t.asciiID(byte(b))
 	}
 	return t, nil
+}
+
+// asciiID returns the entry of Tokenizer.ascii for b.
+func (t *Tokenizer) asciiID(b byte) int32 {
+	if b >= utf8.RuneSelf {
+		return asciiOther
+	}
+	switch classOf(rune(b)) & kindMask {
+	case kindSpace:
+		return asciiSpace
+	case kindPunct:
+		if id, ok := t.vocab.ID(string(rune(b))); ok {
+			return id
+		}
+		return t.vocab.unk
+	}
+	return asciiOther
 }
 
 // Vocab returns the vocabulary.

@@ -2,8 +2,10 @@ package tokenize
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // A trie finds the longest piece at the beginning of a word. It is a
@@ -30,29 +32,32 @@ const (
 // subwordPrefix marks the pieces that continue a word.
 const subwordPrefix = "##"
 
-// newTrie returns the trie of a vocabulary. Entries that no word can match (the
-// empty one and "##" itself) are not in it.
-func newTrie(tokens []string) *trie {
+// newTrie returns the trie of a vocabulary without equal entries. Those that no
+// word of at most maxChars characters can match, among them "" and "##", are
+// left out.
+func newTrie(tokens []string, maxChars int) *trie {
 	var roots [2][]trieKey
+	bytes := 0
 	for id, token := range tokens {
 		root := rootWord
 		if rest, ok := strings.CutPrefix(token, subwordPrefix); ok {
 			root, token = rootSubword, rest
 		}
-		if token != "" {
+		if token != "" && len(token) <= utf8.UTFMax*maxChars {
 			roots[root] = append(roots[root], trieKey{token, int32(id)})
+			bytes += len(token)
 		}
 	}
-	b := trieBuilder{free: 2}
-	b.grow(2)
+	b := trieBuilder{nodes: make([]trieNode, 0, bytes/2)} // most prefixes are shared
 	for root, keys := range roots {
 		slices.SortFunc(keys, func(a, b trieKey) int { return cmp.Compare(a.text, b.text) })
-		b.nodes[root].parent = isRoot
-		b.queue = append(b.queue, trieRange{int32(root), 0, keys})
+		b.take(root, isRoot)
+		b.stack = append(b.stack, trieRange{int32(root), 0, keys})
 	}
-	for len(b.queue) > 0 {
-		r := b.queue[0]
-		b.queue = b.queue[1:]
+	for len(b.stack) > 0 {
+		last := len(b.stack) - 1
+		r := b.stack[last]
+		b.stack = b.stack[:last]
 		b.place(r)
 	}
 	return b.finish()
@@ -73,19 +78,24 @@ type trieRange struct {
 
 type trieBuilder struct {
 	nodes []trieNode
-	free  int // no state before it is free
-	queue []trieRange
-	bytes []byte // scratch: labels of the children being placed
+	used  []uint64    // a bit a state; reaches well behind the last one
+	stack []trieRange // states whose children have no place yet
+	bytes []byte      // scratch: labels of the children being placed
 }
 
-// grow makes at least n states.
-func (b *trieBuilder) grow(n int) {
-	for len(b.nodes) < n {
+// take makes state the child of parent.
+func (b *trieBuilder) take(state int, parent int32) {
+	for len(b.nodes) <= state {
 		b.nodes = append(b.nodes, trieNode{base: noState, parent: noState, id: noPiece})
 	}
+	for len(b.used) <= (state+searchStates+256)/64+1 {
+		b.used = append(b.used, 0)
+	}
+	b.nodes[state].parent = parent
+	b.used[state/64] |= 1 << (state % 64)
 }
 
-// place gives states to the children of r and queues them.
+// place gives states to the children of r and remembers them.
 func (b *trieBuilder) place(r trieRange) {
 	if len(r.keys) > 0 && len(r.keys[0].text) == r.depth {
 		b.nodes[r.state].id = r.keys[0].id
@@ -109,51 +119,43 @@ func (b *trieBuilder) place(r trieRange) {
 			n++
 		}
 		child := base + int(label)
-		b.nodes[child].parent = r.state
-		b.queue = append(b.queue, trieRange{int32(child), r.depth + 1, rest[:n]})
+		b.take(child, r.state)
+		b.stack = append(b.stack, trieRange{int32(child), r.depth + 1, rest[:n]})
 		rest = rest[n:]
 	}
 }
 
-// searchStates bounds the search for a gap, which would be quadratic otherwise.
-const searchStates = 512
+// searchStates is how far back gaps between states are filled. Looking at all
+// of them would cost quadratic time.
+const searchStates = 4096
 
-// findBase finds a base at which the states for b.bytes are free: a gap not far
-// behind the first free state, or else the end of the array.
+// findBase finds a base at which the states for b.bytes are free, looking at 64
+// bases at once. Behind the last state all are.
 func (b *trieBuilder) findBase() int {
-	for b.free < len(b.nodes) && b.nodes[b.free].parent != noState {
-		b.free++
-	}
-	first := int(b.bytes[0])
-	start := max(b.free, first)
-	for at := start; at < min(len(b.nodes), start+searchStates); at++ {
-		if b.nodes[at].parent == noState && b.fits(at-first) {
-			return at - first
+	for base := max(0, len(b.nodes)-searchStates); ; base += 64 {
+		fits := ^uint64(0)
+		for _, label := range b.bytes {
+			at := base + int(label)
+			fits &^= b.used[at/64]>>(at%64) | b.used[at/64+1]<<(64-at%64)
+			if fits == 0 {
+				break
+			}
+		}
+		if fits != 0 {
+			return base + bits.TrailingZeros64(fits)
 		}
 	}
-	base := max(0, len(b.nodes)-first)
-	b.grow(base + 256)
-	return base
-}
-
-// fits reports whether the states for b.bytes at base are free.
-func (b *trieBuilder) fits(base int) bool {
-	b.grow(base + 256)
-	for _, label := range b.bytes {
-		if b.nodes[base+int(label)].parent != noState {
-			return false
-		}
-	}
-	return true
 }
 
 // finish points the states without children behind all others, where no byte
 // leads to a child of theirs.
 func (b *trieBuilder) finish() *trie {
 	end := len(b.nodes)
-	b.grow(end + 256)
+	for range 256 {
+		b.nodes = append(b.nodes, trieNode{parent: noState, id: noPiece})
+	}
 	for i := range b.nodes {
-		if b.nodes[i].base == noState {
+		if i >= end || b.nodes[i].base == noState {
 			b.nodes[i].base = int32(end)
 		}
 	}

@@ -27,7 +27,7 @@ func SpecialTokens() []string {
 }
 
 const (
-	maxVocabBytes    = 64 << 20 // 60 times the largest vocabulary of BERT
+	maxVocabBytes    = 16 << 20 // 16 times the largest vocabulary of BERT
 	maxVocabProblems = 20       // reported before the rest is only counted
 )
 
@@ -42,7 +42,7 @@ type Vocab struct {
 	pad, unk, cls, sep, mask int32
 }
 
-// LoadVocab reads a vocab.txt, of at most 64 MiB. See [ReadVocab].
+// LoadVocab reads a vocab.txt, of at most 16 MiB. See [ReadVocab].
 func LoadVocab(r io.Reader) (*Vocab, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxVocabBytes+1))
 	if err != nil {
@@ -125,11 +125,8 @@ func (v *Vocab) index(problems *problemList) {
 		}
 		v.ids[token] = int32(id)
 	}
-	for token, id := range map[string]*int32{
-		PadToken: &v.pad, UnkToken: &v.unk, ClsToken: &v.cls, SepToken: &v.sep, MaskToken: &v.mask,
-	} {
-		*id = v.ids[token]
-	}
+	v.pad, v.unk = v.ids[PadToken], v.ids[UnkToken]
+	v.cls, v.sep, v.mask = v.ids[ClsToken], v.ids[SepToken], v.ids[MaskToken]
 	for _, token := range SpecialTokens() {
 		if _, ok := v.ids[token]; !ok {
 			problems.add("%s is missing", token)
