@@ -2,7 +2,6 @@ package wiki_test
 
 import (
 	"fmt"
-	"log"
 	"strings"
 
 	"pretext/extract/wiki"
@@ -29,14 +28,16 @@ func Example() {
 
 	head, err := wiki.ReadHead(file, size)
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	var stats wiki.Stats
 	for _, rng := range wiki.Ranges(size) {
 		r := wiki.NewReader(file, size, rng, head, wiki.DefaultOptions(), "birdwiki.xml")
 		for doc, err := range r.Documents() {
 			if err != nil {
-				log.Fatal(err)
+				fmt.Println(err)
+				return
 			}
 			fmt.Printf("%s %s (%s): %s\n", doc.ID, doc.Title, doc.Lang, doc.Text)
 		}

@@ -2,7 +2,6 @@ package wiki
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -177,7 +176,7 @@ func (h *Head) parse(text []byte) error {
 	end := headEnd(text)
 	start := bytes.Index(text, []byte("<mediawiki"))
 	if start < 0 || end >= 0 && start > end {
-		if end >= 0 || hasPageTag(text) {
+		if end >= 0 {
 			return nil // it begins with its pages
 		}
 		return &CorruptError{Reason: "not a MediaWiki dump: neither <mediawiki> nor <page> at its beginning"}
@@ -190,10 +189,6 @@ func (h *Head) parse(text []byte) error {
 	}
 	h.siteinfo(text[start:end])
 	return nil
-}
-
-func hasPageTag(b []byte) bool {
-	return bytes.Contains(b, []byte("<page>"))
 }
 
 // checkDeclaration refuses the encodings that an XML declaration may name and
@@ -295,6 +290,3 @@ func DBName(source string) string {
 	}
 	return name
 }
-
-// errors that are not about the dump
-var errUsed = errors.New("documents of a range were asked for twice")

@@ -36,8 +36,11 @@ func parseHead(b []byte) (h pageHead, ok bool) {
 		if t.end {
 			continue
 		}
+		if string(t.name) == "redirect" {
+			h.redirect = true // whatever the attribute with its target looks like
+			continue
+		}
 		if t.empty {
-			h.redirect = h.redirect || string(t.name) == "redirect"
 			continue
 		}
 		raw, markup, ok := w.content(t.name)
@@ -53,8 +56,6 @@ func parseHead(b []byte) (h pageHead, ok bool) {
 		case "ns":
 			h.ns, ok = parseNS(raw)
 			h.hasNS = true
-		case "redirect":
-			h.redirect = true
 		}
 		if !ok {
 			return h, false

@@ -42,7 +42,7 @@ func NewReader(r io.ReaderAt, size int64, rng Range, head Head, opts Options, so
 	rd := &Reader{
 		options: opts, source: source, dbname: head.DBName, lang: head.Lang, size: size,
 		namespaces: newNamespaceTable(head),
-		split:      newSplitter(openSource(r, size, rng, head), nil),
+		split:      newSplitter(openSource(r, size, rng, head), defaultBounds()),
 		scanner:    wikitext.NewScanner(opts.Wikitext),
 	}
 	if rd.dbname == "" {
@@ -64,7 +64,7 @@ func NewReader(r io.ReaderAt, size int64, rng Range, head Head, opts Options, so
 func (r *Reader) Documents() iter.Seq2[*extract.Document, error] {
 	return func(yield func(*extract.Document, error) bool) {
 		if r.used {
-			panic("BUG: " + errUsed.Error())
+			panic("BUG: the documents of a range are asked for twice")
 		}
 		r.used = true
 		var doc extract.Document

@@ -8,20 +8,26 @@ import (
 	"pretext/extract"
 )
 
-// Sizes of the window through which a dump is read.
-const (
-	windowBytes = 512 << 10 // at first; grows with the pages
-	minRead     = 64 << 10  // room that a read is offered at least
-	maxHead     = 1 << 20   // of a page before its first revision
-	// What a revision holds beside its text (contributor, comment, checksum)
-	// is far below the MiB granted here.
-	maxRevision = extract.MaxPageBytes + 1<<20
-	maxWindow   = maxHead + maxRevision + 1<<20
+// lookahead is the length of the longest tag that the splitter must tell from
+// others, with the byte behind it.
+const lookahead = len("</mediawiki>")
 
-	// lookahead is the length of the longest tag that the splitter must tell
-	// from others, with the byte behind it.
-	lookahead = len("</mediawiki>")
-)
+// bounds are the sizes, in bytes, that a splitter keeps to.
+type bounds struct {
+	window   int // of the window at first; it grows with the pages, to the sum of all bounds
+	read     int // room that a read is offered at least
+	head     int // a longer head of a page (before its first revision) is too large
+	revision int // a longer last revision is too large
+}
+
+// defaultBounds are those for dumps. What a revision holds beside its text
+// (contributor, comment, checksum) is far below the MiB granted here.
+func defaultBounds() bounds {
+	return bounds{window: 512 << 10, read: 64 << 10, head: 1 << 20, revision: extract.MaxPageBytes + 1<<20}
+}
+
+// most returns the greatest size of the window.
+func (b bounds) most() int { return b.window + b.read + b.head + b.revision }
 
 // An ending says how a page came to its end.
 type ending int
@@ -51,11 +57,12 @@ type rawPage struct {
 // the same pages as one that has read it from the front. A sound dump escapes
 // every < of its text, so no such tag can stand inside a page.
 type splitter struct {
-	src   source
-	buf   []byte // buf[keep:fill] is the window
-	fill  int
-	scan  int   // looked at so far
-	delta int64 // position of buf[i] in the decoded stream, minus i, for i ≥ scan
+	src    source
+	bounds bounds
+	buf    []byte // buf[keep:fill] is the window
+	fill   int
+	scan   int   // looked at so far
+	delta  int64 // position of buf[i] in the decoded stream, minus i, for i ≥ scan
 
 	ownedEnd int64  // position of the first byte that the range does not own
 	owned    int64  // bytes of the stream that the range owns, so far
@@ -82,11 +89,8 @@ type pageState struct {
 // A mark says that the stream at pos comes from offset of the file.
 type mark struct{ pos, offset int64 }
 
-func newSplitter(src source, buf []byte) *splitter {
-	if buf == nil {
-		buf = make([]byte, windowBytes)
-	}
-	return &splitter{src: src, buf: buf, ownedEnd: math.MaxInt64}
+func newSplitter(src source, b bounds) *splitter {
+	return &splitter{src: src, bounds: b, buf: make([]byte, b.window), ownedEnd: math.MaxInt64}
 }
 
 // next returns the next page that begins in the range, or io.EOF.
@@ -190,13 +194,13 @@ func (s *splitter) closePage(end ending) rawPage {
 		p.headLen = pos - p.startPos
 	}
 	switch {
-	case p.headLen > maxHead:
+	case p.headLen > int64(s.bounds.head):
 		raw.tooLarge = true
 	case p.first < 0:
 		raw.head = s.buf[p.start:s.scan]
 	default:
 		raw.head = s.buf[p.start:p.first]
-		if raw.tooLarge = pos-p.lastPos > maxRevision; !raw.tooLarge {
+		if raw.tooLarge = pos-p.lastPos > int64(s.bounds.revision); !raw.tooLarge {
 			raw.revision = s.buf[p.last:s.scan]
 		}
 	}
@@ -222,7 +226,7 @@ func (s *splitter) fileOffset(pos int64) int64 {
 // of the open page what cannot be used any more. An error waits in s.err until
 // what was read before it has been used.
 func (s *splitter) more() {
-	if len(s.buf)-s.fill < minRead {
+	if len(s.buf)-s.fill < s.bounds.read {
 		s.makeRoom()
 	}
 	n, owned, err := s.src.read(s.buf[s.fill:])
@@ -263,11 +267,11 @@ func (s *splitter) makeRoom() {
 	} else {
 		s.drop(0, s.scan)
 	}
-	if len(s.buf)-s.fill < minRead {
-		if len(s.buf) >= maxWindow {
+	if len(s.buf)-s.fill < s.bounds.read {
+		if len(s.buf) >= s.bounds.most() {
 			panic("BUG: the window is full of one page")
 		}
-		grown := make([]byte, min(2*len(s.buf), maxWindow))
+		grown := make([]byte, min(2*len(s.buf), s.bounds.most()))
 		copy(grown, s.buf[:s.fill])
 		s.buf = grown
 	}
@@ -278,11 +282,11 @@ func (s *splitter) makeRoom() {
 func (s *splitter) trimPage() {
 	p := &s.page
 	switch pos := s.delta + int64(s.scan); {
-	case p.headLost || p.first < 0 && pos-p.startPos > maxHead || p.headLen > maxHead:
+	case p.headLost || p.first < 0 && pos-p.startPos > int64(s.bounds.head) || p.headLen > int64(s.bounds.head):
 		p.headLost = true
 		s.drop(p.start, s.scan)
 	case p.first < 0:
-	case p.revisionOut || pos-p.lastPos > maxRevision:
+	case p.revisionOut || pos-p.lastPos > int64(s.bounds.revision):
 		p.revisionOut = true
 		s.drop(p.first, s.scan)
 		p.last = p.first
