@@ -1,0 +1,185 @@
+package checkpoint
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"pretext/trainer"
+)
+
+// File names in a folder, as transformers has them.
+const (
+	configFile  = "config.json"
+	weightsFile = "model.safetensors"
+)
+
+// A Pretrained is a model found in files. Close it after use.
+type Pretrained struct {
+	Config  trainer.Config
+	names   map[string]string // our name → name in the file
+	order   []string          // our names
+	weights weights
+	close   func() error
+}
+
+// weights reads tensors by their name in the file.
+type weights interface {
+	tensor(name, file string, dst []float32) (trainer.Tensor, error)
+}
+
+// OpenPretrained opens a folder with config.json and model.safetensors.
+// It accepts the names of any of transformers' BERT classes and of older
+// versions: a bare BertModel without the "bert." prefix, LayerNorm's gamma and
+// beta, the decoder that repeats tied tensors (left out here), and the integer
+// buffer position_ids.
+func OpenPretrained(dir string) (*Pretrained, error) {
+	b, err := os.ReadFile(filepath.Join(dir, configFile))
+	if err != nil {
+		return nil, fmt.Errorf("open model: %w", err)
+	}
+	c, err := trainer.ParseConfig(b)
+	if err != nil {
+		return nil, fmt.Errorf("open model %s: %w", dir, err)
+	}
+	s, err := OpenSafetensors(filepath.Join(dir, weightsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("open model %s: no %s (other formats: save it once with save_pretrained(safe_serialization=True))", dir, weightsFile)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open model: %w", err)
+	}
+	p := &Pretrained{Config: c, names: map[string]string{}, weights: safeWeights{s}, close: s.Close}
+	if err := p.index(s); err != nil {
+		return nil, errors.Join(fmt.Errorf("open model %s: %w", dir, err), s.Close())
+	}
+	return p, nil
+}
+
+// index gives every tensor of the file its canonical name.
+func (p *Pretrained) index(s *Safetensors) error {
+	for _, e := range s.Entries {
+		name, ok := canonical(e.Name)
+		if !ok {
+			continue
+		}
+		if other, twice := p.names[name]; twice {
+			return fmt.Errorf("tensors %q and %q are both %q", other, e.Name, name)
+		}
+		p.names[name] = e.Name
+		p.order = append(p.order, name)
+	}
+	slices.Sort(p.order)
+	return nil
+}
+
+// canonical returns transformers' present name of a tensor; false for one that
+// holds nothing of its own.
+func canonical(name string) (string, bool) {
+	switch name {
+	case "cls.predictions.decoder.weight", "cls.predictions.decoder.bias": // tied
+		return "", false
+	}
+	if strings.HasSuffix(name, "embeddings.position_ids") || strings.HasSuffix(name, "embeddings.token_type_ids") {
+		return "", false
+	}
+	if s, ok := strings.CutSuffix(name, "LayerNorm.gamma"); ok {
+		name = s + "LayerNorm.weight"
+	}
+	if s, ok := strings.CutSuffix(name, "LayerNorm.beta"); ok {
+		name = s + "LayerNorm.bias"
+	}
+	for _, prefix := range []string{"embeddings.", "encoder.", "pooler."} {
+		if strings.HasPrefix(name, prefix) {
+			return "bert." + name, true
+		}
+	}
+	return name, true
+}
+
+// Names returns the names of all tensors, sorted.
+func (p *Pretrained) Names() []string { return slices.Clone(p.order) }
+
+// Heads returns the heads whose tensors are in the files. A classifier of one
+// output is taken for a regression.
+func (p *Pretrained) Heads() (trainer.Heads, error) {
+	has := func(name string) bool { return p.names[name] != "" }
+	h := trainer.Heads{
+		MLM: has("cls.predictions.bias"), NSP: has("cls.seq_relationship.weight"), Span: has("qa_outputs.weight"),
+	}
+	if has("classifier.bias") {
+		t, err := p.Tensor("classifier.bias", nil)
+		if err != nil {
+			return h, err
+		}
+		if len(t.Data) == 1 {
+			h.Regression = true
+		} else {
+			h.Labels = len(t.Data)
+		}
+	}
+	return h, nil
+}
+
+// Tensor reads one tensor by transformers' name, using dst's memory if it is
+// large enough.
+func (p *Pretrained) Tensor(name string, dst []float32) (trainer.Tensor, error) {
+	file, ok := p.names[name]
+	if !ok {
+		return trainer.Tensor{}, fmt.Errorf("tensor %q: not in the file", name)
+	}
+	return p.weights.tensor(name, file, dst)
+}
+
+// Tensors yields all tensors by transformers' names, sorted. Data is valid
+// until the next is asked for.
+func (p *Pretrained) Tensors() iter.Seq2[trainer.Tensor, error] {
+	return func(yield func(trainer.Tensor, error) bool) {
+		var data []float32
+		for _, name := range p.order {
+			t, err := p.Tensor(name, data)
+			if !yield(t, err) || err != nil {
+				return
+			}
+			data = t.Data
+		}
+	}
+}
+
+// Close closes the files.
+func (p *Pretrained) Close() error { return p.close() }
+
+type safeWeights struct{ s *Safetensors }
+
+func (w safeWeights) tensor(name, file string, dst []float32) (trainer.Tensor, error) {
+	data, err := w.s.Float32s(file, dst)
+	if err != nil {
+		return trainer.Tensor{}, err
+	}
+	e, _ := w.s.Lookup(file)
+	shape := make([]int, len(e.Shape))
+	for i, n := range e.Shape {
+		shape[i] = int(n)
+	}
+	return trainer.Tensor{Name: name, Shape: shape, Data: data}, nil
+}
+
+// Tensors yields every floating-point tensor of a file under its own name, in
+// the order of the data. Data is valid until the next is asked for.
+func (s *Safetensors) Tensors() iter.Seq2[trainer.Tensor, error] {
+	return func(yield func(trainer.Tensor, error) bool) {
+		var data []float32
+		for _, e := range s.Entries {
+			t, err := safeWeights{s}.tensor(e.Name, e.Name, data)
+			if !yield(t, err) || err != nil {
+				return
+			}
+			data = t.Data
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package cpu
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"pretext/trainer"
+	"pretext/trainer/cpu/internal/kernel"
+	"pretext/trainer/optim"
+)
+
+// Apply implements trainer.Model. Each rank updates its own part of the flat
+// buffer (ZeRO-1) and all gather the weights.
+func (m *model[T]) Apply(s trainer.Schedule, comm trainer.Comm) (trainer.StepInfo, error) {
+	if m.closed || !m.o.Train {
+		return trainer.StepInfo{}, errors.New("apply: the model is closed or was not opened for training")
+	}
+	info, err := m.apply(s, comm)
+	if err != nil {
+		return info, fmt.Errorf("apply: %w", err)
+	}
+	clear(m.g)
+	m.sums = trainer.Sums{}
+	return info, nil
+}
+
+func (m *model[T]) apply(s trainer.Schedule, comm trainer.Comm) (trainer.StepInfo, error) {
+	bounds := m.bounds(comm.Size())
+	if err := comm.ReduceScatter(values(m.g), bounds); err != nil {
+		return trainer.StepInfo{}, err
+	}
+	parts := m.parts(bounds[comm.Rank()], bounds[comm.Rank()+1])
+	info, err := m.agree(parts, comm)
+	if err != nil || info.Skipped {
+		return info, err
+	}
+	info.Rate = s.Rate(m.state.Step)
+	c := optim.For[T](m.o.Optimizer, m.state.Step, info.Rate, info.GradNorm)
+	if err := m.update(parts, c, comm); err != nil {
+		return info, err
+	}
+	m.state.Step++
+	m.state.GoodSteps++
+	return info, comm.AllGather(values(m.w), bounds)
+}
+
+// agree adds up the norm of the gradients and the sums over the ranks.
+func (m *model[T]) agree(parts []part, comm trainer.Comm) (trainer.StepInfo, error) {
+	squares := make([]float64, len(parts))
+	m.pool.Do(len(parts), func(_, i int) { squares[i] = optim.SumSquares(m.g[parts[i].lo:parts[i].hi]) })
+	total := 0.0
+	for _, q := range squares {
+		total += q
+	}
+	sums := m.sums.Vector()
+	all := append([]float64{total}, sums[:]...)
+	if err := comm.AllReduce(all); err != nil {
+		return trainer.StepInfo{}, err
+	}
+	copy(sums[:], all[1:])
+	norm := math.Sqrt(all[0])
+	return trainer.StepInfo{
+		Sums: trainer.SumsOf(sums), GradNorm: norm, LossScale: 1,
+		Skipped: math.IsNaN(norm) || math.IsInf(norm, 0),
+	}, nil
+}
+
+// A part is a range of the flat buffer inside one tensor.
+type part struct {
+	lo, hi int
+	tensor int // index in the layout's specs
+}
+
+// partSize bounds a part: the unit of threads and of sums.
+const partSize = 1 << 14
+
+// parts cuts [lo, hi) of the flat buffer at tensors and at multiples of
+// partSize inside them.
+func (m *model[T]) parts(lo, hi int) []part {
+	var parts []part
+	for _, t := range m.layout.flat {
+		begin := m.layout.offset[t]
+		end := begin + m.layout.specs[t].Size()
+		for at := begin; at < end; at += partSize {
+			p := part{max(at, lo), min(at+partSize, end, hi), t}
+			if p.lo < p.hi {
+				parts = append(parts, p)
+			}
+		}
+	}
+	return parts
+}
+
+// bounds divides the flat buffer among ranks.
+func (m *model[T]) bounds(ranks int) []int {
+	bounds := make([]int, ranks+1)
+	for r := range bounds {
+		bounds[r] = m.layout.size / ranks * r
+	}
+	bounds[ranks] = m.layout.size
+	return bounds
+}
+
+// update applies the rule to the parts of this rank.
+func (m *model[T]) update(parts []part, c optim.Constants[T], comm trainer.Comm) error {
+	m.pool.Do(len(parts), func(_, i int) {
+		p := parts[i]
+		lo, hi := p.lo, p.hi
+		m.set.Adam(c.Decaying(m.layout.specs[p.tensor].Decay), m.w[lo:hi], m.m[lo:hi], m.v[lo:hi], m.g[lo:hi])
+	})
+	if !c.Direction {
+		return nil
+	}
+	ratios, err := m.trustRatios(parts, comm)
+	if err != nil {
+		return err
+	}
+	m.pool.Do(len(parts), func(_, i int) {
+		p := parts[i]
+		optim.Move(c.Rate*T(ratios[p.tensor]), m.w[p.lo:p.hi], m.g[p.lo:p.hi])
+	})
+	return nil
+}
+
+// trustRatios returns LAMB's ratio of every tensor; 1 for those that do not
+// decay.
+func (m *model[T]) trustRatios(parts []part, comm trainer.Comm) ([]float64, error) {
+	squares := make([][2]float64, len(parts))
+	m.pool.Do(len(parts), func(_, i int) {
+		p := parts[i]
+		squares[i] = [2]float64{optim.SumSquares(m.w[p.lo:p.hi]), optim.SumSquares(m.g[p.lo:p.hi])}
+	})
+	sums := make([]float64, 2*len(m.layout.specs))
+	for i, p := range parts {
+		sums[2*p.tensor] += squares[i][0]
+		sums[2*p.tensor+1] += squares[i][1]
+	}
+	if err := comm.AllReduce(sums); err != nil {
+		return nil, err
+	}
+	ratios := make([]float64, len(m.layout.specs))
+	for i, s := range m.layout.specs {
+		ratios[i] = 1
+		if s.Decay {
+			ratios[i] = optim.TrustRatio(sums[2*i], sums[2*i+1])
+		}
+	}
+	return ratios, nil
+}
+
+// Gather implements trainer.Model.
+func (m *model[T]) Gather(comm trainer.Comm) error {
+	if m.closed || !m.o.Train {
+		return nil
+	}
+	bounds := m.bounds(comm.Size())
+	return errors.Join(comm.AllGather(values(m.m), bounds), comm.AllGather(values(m.v), bounds))
+}
+
+// values wraps a buffer for a Comm.
+func values[T kernel.Float](x []T) trainer.Values {
+	switch x := any(x).(type) {
+	case []float32:
+		return trainer.Float32s(x)
+	case []float64:
+		return trainer.Float64s(x)
+	}
+	panic("BUG: no such element type")
+}

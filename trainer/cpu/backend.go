@@ -1,0 +1,47 @@
+package cpu
+
+import (
+	"errors"
+	"fmt"
+
+	"pretext/trainer"
+	"pretext/trainer/cpu/internal/kernel"
+)
+
+// A Backend opens models on the processor. The zero value uses everything.
+type Backend struct {
+	Threads int    // goroutines of a computation; 0: one a processor
+	ISA     string // "plain", "avx2" or "avx512"; "": the fastest this machine has
+}
+
+var _ trainer.Backend = Backend{}
+
+// ErrClosed is returned by a model that was closed.
+var ErrClosed = errors.New("model is closed")
+
+// Open makes a model. Precisions are fp32, and fp64 for tests. An instruction
+// set the machine lacks gives an error that wraps [trainer.ErrUnavailable].
+func (b Backend) Open(c trainer.Config, h trainer.Heads, o trainer.Options) (trainer.Model, error) {
+	if err := errors.Join(c.Validate(), h.Validate(), o.Validate()); err != nil {
+		return nil, fmt.Errorf("open cpu model: %w", err)
+	}
+	switch o.Precision {
+	case trainer.Float32:
+		return open[float32](b, c, h, o)
+	case trainer.Float64:
+		return open[float64](b, c, h, o)
+	}
+	return nil, fmt.Errorf("open cpu model: precision %q: must be %q or %q", o.Precision, trainer.Float32, trainer.Float64)
+}
+
+func open[T kernel.Float](b Backend, c trainer.Config, h trainer.Heads, o trainer.Options) (trainer.Model, error) {
+	isa := kernel.ISA(b.ISA)
+	if o.Precision == trainer.Float64 {
+		isa = kernel.Plain
+	}
+	set, err := kernel.For[T](isa)
+	if err != nil {
+		return nil, fmt.Errorf("open cpu model: %w: %w", trainer.ErrUnavailable, err)
+	}
+	return newModel(c, h, o, set, kernel.NewPool(b.Threads)), nil
+}

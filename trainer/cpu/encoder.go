@@ -1,0 +1,78 @@
+package cpu
+
+import (
+	"pretext/trainer"
+	"pretext/trainer/cpu/internal/kernel"
+	"pretext/trainer/dropout"
+)
+
+// encode computes the encoder's output, the last layer's final.y.
+func (m *model[T]) encode(b *trainer.Batch) {
+	m.embed(b)
+	for i := range m.p.blocks {
+		m.layer(b, i)
+	}
+}
+
+// layer computes one encoder layer.
+func (m *model[T]) layer(b *trainer.Batch, i int) {
+	p, k, t := &m.p.blocks[i], &m.a.layers[i], b.Tokens()
+	m.linear(k.qkv, k.x, t, &p.qkv)
+	m.addBias(k.qkv, t, p.qkv.b)
+	m.attend(b, i)
+	m.linear(m.a.o, k.ctx, t, &p.attended)
+	m.addNorm(b, m.a.o, addend[T]{p.attended.b, k.x, dropout.At(dropout.AttentionOutput, i)}, &p.norm1, &k.mid)
+	m.linear(k.u, k.mid.y, t, &p.up)
+	m.activate(m.a.g, k.u, t, p.up.b)
+	m.linear(m.a.o, m.a.g, t, &p.down)
+	m.addNorm(b, m.a.o, addend[T]{p.down.b, k.mid.y, dropout.At(dropout.FeedForward, i)}, &p.norm2, &k.final)
+}
+
+// output returns the encoder's output, (T, H).
+func (m *model[T]) output() []T { return m.a.layers[len(m.a.layers)-1].final.y }
+
+// linear sets y (rows, out) to x (rows, in) · Wᵀ, without the bias.
+func (m *model[T]) linear(y, x []T, rows int, d *dense[T]) {
+	m.gemm.Mul(rows, d.out, d.in, kernel.Rows(x, d.in), kernel.Rows(d.w, d.in).T(), y, d.out, false)
+}
+
+// linearGrad adds the gradients of W and, given dx, the gradient of x: dx is
+// set, or with add increased.
+func (m *model[T]) linearGrad(dy, x []T, rows int, d *dense[T], dx []T, add bool) {
+	m.gemm.Mul(d.out, d.in, rows, kernel.Rows(dy, d.out).T(), kernel.Rows(x, d.in), d.dw, d.in, true)
+	m.gemm.Mul(rows, d.in, d.out, kernel.Rows(dy, d.out), kernel.Rows(d.w, d.in), dx, d.in, add)
+}
+
+// backward takes dy, the gradient of the encoder's output, down to the
+// embeddings.
+func (m *model[T]) backward(b *trainer.Batch) {
+	for i := len(m.p.blocks) - 1; i >= 0; i-- {
+		m.layerGrad(b, i)
+	}
+	m.embedGrad(b)
+}
+
+// layerGrad replaces a.dy, the gradient of a layer's output, by that of its
+// input.
+func (m *model[T]) layerGrad(b *trainer.Batch, i int) {
+	p, k, a, t := &m.p.blocks[i], &m.a.layers[i], &m.a, b.Tokens()
+
+	// Feed-forward block. dz is the gradient of the sum before the LayerNorm: of the residual too.
+	m.normGrad(a.dz, a.dy, t, &p.norm2, &k.final)
+	m.dropGrad(b, a.do, a.dz, dropout.At(dropout.FeedForward, i))
+	m.biasGrad(p.down.db, a.do, t)
+	m.activateAgain(a.g, k.u, t)
+	m.linearGrad(a.do, a.g, t, &p.down, a.du, false)
+	m.activateGrad(a.du, k.u, t)
+	m.biasGrad(p.up.db, a.du, t)
+	m.linearGrad(a.du, k.mid.y, t, &p.up, a.dz, true)
+
+	// Attention block.
+	m.normGrad(a.dy, a.dz, t, &p.norm1, &k.mid)
+	m.dropGrad(b, a.do, a.dy, dropout.At(dropout.AttentionOutput, i))
+	m.biasGrad(p.attended.db, a.do, t)
+	m.linearGrad(a.do, k.ctx, t, &p.attended, a.dz, false)
+	m.attendGrad(b, i)
+	m.biasGrad(p.qkv.db, a.dqkv, t)
+	m.linearGrad(a.dqkv, k.x, t, &p.qkv, a.dy, true)
+}

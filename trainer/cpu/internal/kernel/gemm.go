@@ -1,0 +1,175 @@
+package kernel
+
+// Block sizes of the product, in elements: a packed panel of B (kBlock×NR)
+// stays in the first-level cache, a packed block of A (about mBlock×kBlock) in
+// the second, and a packed block of B (kBlock×nBlock) in the last.
+const (
+	kBlock = 256
+	mBlock = 192
+	nBlock = 4096
+)
+
+// A Matrix is a view of rows in a slice: element (i, j) is Data[i*Stride+j], or
+// with Trans Data[j*Stride+i].
+type Matrix[T Float] struct {
+	Data   []T
+	Stride int
+	Trans  bool
+}
+
+// Rows returns the view of a matrix stored by rows.
+func Rows[T Float](data []T, stride int) Matrix[T] { return Matrix[T]{Data: data, Stride: stride} }
+
+// T returns the transposed view.
+func (m Matrix[T]) T() Matrix[T] { return Matrix[T]{m.Data, m.Stride, !m.Trans} }
+
+// A Gemm multiplies matrices. It owns the packing buffers, so one goroutine
+// uses it at a time.
+type Gemm[T Float] struct {
+	set   *Set[T]
+	pool  *Pool
+	bPack []T
+	work  []gemmWorker[T]
+}
+
+type gemmWorker[T Float] struct{ aPack, tile []T }
+
+// NewGemm returns a Gemm that computes with a set on a pool's threads.
+func NewGemm[T Float](s *Set[T], p *Pool) *Gemm[T] {
+	g := &Gemm[T]{set: s, pool: p, work: make([]gemmWorker[T], max(1, p.Threads))}
+	for i := range g.work {
+		g.work[i].tile = make([]T, s.MR*s.NR)
+	}
+	return g
+}
+
+// Mul sets c (m×n, rows of ldc elements) to a·b, or adds it to c. a is m×k and b
+// is k×n. With k = 0 it sets c to zero.
+func (g *Gemm[T]) Mul(m, n, k int, a, b Matrix[T], c []T, ldc int, add bool) {
+	if m == 0 || n == 0 {
+		return
+	}
+	if k == 0 {
+		if !add {
+			for i := range m {
+				clear(c[i*ldc : i*ldc+n])
+			}
+		}
+		return
+	}
+	for n0 := 0; n0 < n; n0 += nBlock {
+		nb := min(nBlock, n-n0)
+		for k0 := 0; k0 < k; k0 += kBlock {
+			kb := min(kBlock, k-k0)
+			g.packB(b, k0, kb, n0, nb)
+			g.block(product[T]{a: a, m: m, k0: k0, kb: kb, nb: nb, c: c[n0:], ldc: ldc, add: add || k0 > 0})
+		}
+	}
+}
+
+// A product is the part of a multiplication done with one packed block of B.
+type product[T Float] struct {
+	a             Matrix[T]
+	m, k0, kb, nb int
+	c             []T
+	ldc           int
+	add           bool
+}
+
+// block spreads a product over the threads: by rows, and by columns as well
+// when there are too few blocks of rows.
+func (g *Gemm[T]) block(p product[T]) {
+	mr, nr := g.set.MR, g.set.NR
+	rows := (mBlock + mr - 1) / mr * mr
+	rowBlocks := (p.m + rows - 1) / rows
+	panels := (p.nb + nr - 1) / nr
+	columnBlocks := 1
+	if threads := g.pool.Threads; threads > 1 && rowBlocks < 4*threads {
+		columnBlocks = min(panels, (4*threads+rowBlocks-1)/rowBlocks)
+	}
+	g.pool.Do(rowBlocks*columnBlocks, func(worker, i int) {
+		row, column := i/columnBlocks, i%columnBlocks
+		m0 := row * rows
+		w := &g.work[worker]
+		w.aPack = grow(w.aPack, rows*p.kb)
+		mb := min(rows, p.m-m0)
+		packPanels(w.aPack, p.a, m0, mb, p.k0, p.kb, mr)
+		g.tiles(w, p, m0, mb, panels*column/columnBlocks, panels*(column+1)/columnBlocks)
+	})
+}
+
+// tiles computes rows [m0, m0+mb) of the panels [first, last) of B.
+func (g *Gemm[T]) tiles(w *gemmWorker[T], p product[T], m0, mb, first, last int) {
+	mr, nr := g.set.MR, g.set.NR
+	for panel := first; panel < last; panel++ {
+		b := g.bPack[panel*nr*p.kb : (panel+1)*nr*p.kb]
+		n0 := panel * nr
+		nb := min(nr, p.nb-n0)
+		for i := 0; i < mb; i += mr {
+			a := w.aPack[i*p.kb : (i+mr)*p.kb]
+			at := (m0+i)*p.ldc + n0
+			if i+mr <= mb && nb == nr {
+				g.set.Micro(p.kb, a, b, p.c[at:], p.ldc, p.add)
+				continue
+			}
+			g.set.Micro(p.kb, a, b, w.tile, nr, false)
+			copyTile(p.c[at:], w.tile, min(mr, mb-i), nb, p.ldc, nr, p.add)
+		}
+	}
+}
+
+func copyTile[T Float](c, tile []T, rows, columns, ldc, nr int, add bool) {
+	for i := range rows {
+		dst, src := c[i*ldc:i*ldc+columns], tile[i*nr:i*nr+columns]
+		if !add {
+			copy(dst, src)
+			continue
+		}
+		for j, v := range src {
+			dst[j] += v
+		}
+	}
+}
+
+// packB packs b[k0:k0+kb, n0:n0+nb] into panels of NR columns.
+func (g *Gemm[T]) packB(b Matrix[T], k0, kb, n0, nb int) {
+	nr := g.set.NR
+	panels := (nb + nr - 1) / nr
+	g.bPack = grow(g.bPack, panels*nr*kb)
+	bt := b.T()
+	g.pool.Ranges(panels, 16, func(lo, hi int) {
+		packPanels(g.bPack[lo*nr*kb:hi*nr*kb], bt, n0+lo*nr, min(nb, hi*nr)-lo*nr, k0, kb, nr)
+	})
+}
+
+// packPanels packs rows [m0, m0+mb) and columns [k0, k0+kb) of m into panels of
+// width rows: dst[panel*width*kb + p*width + i]. Rows past the end are zero.
+func packPanels[T Float](dst []T, m Matrix[T], m0, mb, k0, kb, width int) {
+	for i := 0; i < mb; i += width {
+		panel := dst[i*kb : i*kb+width*kb]
+		rows := min(width, mb-i)
+		if rows < width {
+			clear(panel)
+		}
+		if m.Trans {
+			for p := range kb {
+				at := (k0+p)*m.Stride + m0 + i
+				copy(panel[p*width:p*width+rows], m.Data[at:at+rows])
+			}
+			continue
+		}
+		for r := range rows {
+			at := (m0+i+r)*m.Stride + k0
+			for p, v := range m.Data[at : at+kb] {
+				panel[p*width+r] = v
+			}
+		}
+	}
+}
+
+func grow[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}

@@ -1,0 +1,119 @@
+// Package kernel holds the inner loops of the CPU backend: matrix products and
+// the element-wise functions that cost most.
+//
+// A [Set] is one implementation of the inner loops for one instruction set;
+// [Plain] in Go is always there and is what the others are tested against. The
+// drivers around a set are shared. Threads come from a [Pool].
+//
+// Results are the same bits for any number of threads: a product is split over
+// rows and columns and never over the inner dimension, and every other sum is
+// over fixed blocks in a fixed order. Different sets differ by rounding.
+package kernel
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"pretext/trainer/optim"
+)
+
+// Float is the element type of a computation.
+type Float interface{ float32 | float64 }
+
+// An ISA names a set of inner loops.
+type ISA string
+
+// The instruction sets. Best selects the fastest this machine has.
+const (
+	Best   ISA = ""
+	Plain  ISA = "plain"
+	AVX2   ISA = "avx2"   // with FMA
+	AVX512 ISA = "avx512" // F, DQ, BW, VL
+)
+
+// A Set is the inner loops of one instruction set.
+type Set[T Float] struct {
+	ISA ISA
+
+	// A tile of a product has MR rows and NR columns.
+	MR, NR int
+
+	// Micro computes a tile over k steps: c[i*ldc+j] (+)= Σp a[p*MR+i]·b[p*NR+j]. It overwrites c unless add.
+	Micro func(k int, a, b, c []T, ldc int, add bool)
+
+	// ExpSum replaces x by exp(x − shift) and returns the sum of that.
+	ExpSum func(x []T, shift T) T
+
+	// Max returns the largest element; x is not empty.
+	Max func(x []T) T
+
+	// GELU sets y to the activation of x; tanh selects the tanh form.
+	GELU func(y, x []T, tanh bool)
+
+	// GELUGrad multiplies dy by the activation's derivative at x.
+	GELUGrad func(dy, x []T, tanh bool)
+
+	// Adam is [optim.Update].
+	Adam func(c optim.Constants[T], w, m, v, g []T)
+}
+
+// For returns the set of an instruction set, or an error where the machine
+// lacks it. Double precision has the plain set only.
+func For[T Float](isa ISA) (*Set[T], error) {
+	var zero T
+	if _, single := any(zero).(float32); !single {
+		if isa != Best && isa != Plain {
+			return nil, fmt.Errorf("instruction set %q: only %q computes in double precision", isa, Plain)
+		}
+		return plain[T](), nil
+	}
+	set, err := single(isa)
+	if err != nil {
+		return nil, err
+	}
+	return any(set).(*Set[T]), nil
+}
+
+// A Pool runs loops on a fixed number of threads. The zero value uses one.
+type Pool struct{ Threads int }
+
+// NewPool returns a pool of n threads; 0 means one a processor.
+func NewPool(n int) *Pool {
+	if n <= 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	return &Pool{Threads: n}
+}
+
+// Do calls f(worker, i) for every i in [0, n), each once, on up to Threads
+// goroutines; worker is below Threads and never runs twice at a time. It
+// returns when all are done.
+func (p *Pool) Do(n int, f func(worker, i int)) {
+	workers := min(p.Threads, n)
+	if workers <= 1 {
+		for i := range n {
+			f(0, i)
+		}
+		return
+	}
+	var next atomic.Int64
+	loop := func(worker int) {
+		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			f(worker, i)
+		}
+	}
+	var wg sync.WaitGroup
+	for w := 1; w < workers; w++ {
+		wg.Go(func() { loop(w) })
+	}
+	loop(0)
+	wg.Wait()
+}
+
+// Ranges calls f for consecutive ranges [lo, hi) of at most grain that cover
+// [0, n).
+func (p *Pool) Ranges(n, grain int, f func(lo, hi int)) {
+	p.Do((n+grain-1)/grain, func(_, i int) { f(i*grain, min(n, (i+1)*grain)) })
+}

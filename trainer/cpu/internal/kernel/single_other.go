@@ -1,0 +1,11 @@
+package kernel
+
+import "fmt"
+
+// single returns a set of single precision.
+func single(isa ISA) (*Set[float32], error) {
+	if isa != Best && isa != Plain {
+		return nil, fmt.Errorf("instruction set %q: not on this machine", isa)
+	}
+	return plain[float32](), nil
+}

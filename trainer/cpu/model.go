@@ -1,0 +1,185 @@
+package cpu
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"pretext/trainer"
+	"pretext/trainer/cpu/internal/kernel"
+	"pretext/trainer/dropout"
+)
+
+// model implements trainer.Model. Shapes in comments are for the most tokens
+// (T), sequences (S) and masked tokens (M) the model was opened for; the first
+// rows are used.
+type model[T kernel.Float] struct {
+	c    trainer.Config
+	h    trainer.Heads
+	o    trainer.Options
+	set  *kernel.Set[T]
+	pool *kernel.Pool
+	gemm *kernel.Gemm[T]
+	solo []*kernel.Gemm[T] // one a thread: attention's products
+
+	layout            layout
+	w, g, m, v        []T // weights, gradients and moments, flat; the last three nil without training
+	p                 views[T]
+	a                 activations[T]
+	state             trainer.State
+	sums              trainer.Sums // of the batches accumulated since the last Apply
+	hidden, attention dropout.Mask // in effect in the current pass
+	pooled            dropout.Mask
+	closed            bool
+}
+
+func newModel[T kernel.Float](c trainer.Config, h trainer.Heads, o trainer.Options, s *kernel.Set[T], p *kernel.Pool) *model[T] {
+	m := &model[T]{c: c, h: h, o: o, set: s, pool: p, gemm: kernel.NewGemm(s, p), layout: newLayout(c, h)}
+	one := kernel.NewPool(1)
+	for range p.Threads {
+		m.solo = append(m.solo, kernel.NewGemm(s, one))
+	}
+	m.w = make([]T, m.layout.size)
+	if o.Train {
+		m.g, m.m, m.v = make([]T, m.layout.size), make([]T, m.layout.size), make([]T, m.layout.size)
+	}
+	m.p = viewer[T]{&m.layout, m.w, m.g}.views(c, h)
+	m.a = newActivations[T](c, h, o, p.Threads)
+	m.state.LossScale = 1
+	return m
+}
+
+// Forward implements trainer.Model.
+func (m *model[T]) Forward(b *trainer.Batch, out *trainer.Outputs) (trainer.Sums, error) {
+	if err := m.check(b); err != nil {
+		return trainer.Sums{}, fmt.Errorf("forward: %w", err)
+	}
+	if out == nil {
+		out = &trainer.Outputs{}
+	}
+	m.hidden, m.attention, m.pooled = dropout.None(), dropout.None(), dropout.None()
+	m.place(b)
+	m.encode(b)
+	return m.heads(b, pass[T]{out: out}), nil
+}
+
+// Accumulate implements trainer.Model.
+func (m *model[T]) Accumulate(b *trainer.Batch, coef trainer.Coef) error {
+	err := m.check(b)
+	if err == nil && !m.o.Train {
+		err = errors.New("the model was not opened for training")
+	}
+	if err != nil {
+		return fmt.Errorf("accumulate: %w", err)
+	}
+	m.hidden = dropout.New(m.o.Seed, m.c.HiddenDropout)
+	m.attention = dropout.New(m.o.Seed, m.c.AttentionDropout)
+	m.pooled = dropout.New(m.o.Seed, m.c.PooledDropout())
+	m.place(b)
+	m.encode(b)
+	m.sums = m.sums.Add(m.heads(b, pass[T]{coef: coef, train: true, out: &trainer.Outputs{}}))
+	m.backward(b)
+	return nil
+}
+
+// check refuses a batch the model cannot compute.
+func (m *model[T]) check(b *trainer.Batch) error {
+	if m.closed {
+		return ErrClosed
+	}
+	if err := m.o.Fits(b); err != nil {
+		return err
+	}
+	return b.Validate(m.c, m.h)
+}
+
+// values returns the flat buffer of a kind, nil where there is none.
+func (m *model[T]) values(k trainer.Kind) []T {
+	switch k {
+	case trainer.Weights:
+		return m.w
+	case trainer.FirstMoment:
+		return m.m
+	case trainer.SecondMoment:
+		return m.v
+	case trainer.Gradients:
+		return m.g
+	}
+	return nil
+}
+
+// Tensors implements trainer.Model.
+func (m *model[T]) Tensors(k trainer.Kind) iter.Seq2[trainer.Tensor, error] {
+	return func(yield func(trainer.Tensor, error) bool) {
+		src := m.values(k)
+		if src == nil || m.closed {
+			yield(trainer.Tensor{}, fmt.Errorf("read %v: the model does not keep them", k))
+			return
+		}
+		var data []float32
+		for i, s := range m.layout.specs {
+			part := src[m.layout.offset[i] : m.layout.offset[i]+s.Size()]
+			data = appendFloat32(data[:0], part)
+			if !yield(trainer.Tensor{Name: s.Name, Shape: s.Shape, Data: data}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Load implements trainer.Model.
+func (m *model[T]) Load(k trainer.Kind, tensors iter.Seq2[trainer.Tensor, error]) (trainer.LoadReport, error) {
+	var r trainer.LoadReport
+	dst := m.values(k)
+	if dst == nil || m.closed {
+		return r, fmt.Errorf("load %v: the model does not keep them", k)
+	}
+	given := make([]bool, len(m.layout.specs))
+	for t, err := range tensors {
+		if err != nil {
+			return r, fmt.Errorf("load %v: %w", k, err)
+		}
+		i, ok := m.layout.byName[t.Name]
+		if !ok {
+			r.Unexpected = append(r.Unexpected, t.Name)
+			continue
+		}
+		s := m.layout.specs[i]
+		if len(t.Data) != s.Size() || !slices.Equal(t.Shape, s.Shape) {
+			return r, fmt.Errorf("load %v: tensor %q has shape %v, the model %v", k, t.Name, t.Shape, s.Shape)
+		}
+		given[i] = true
+		for j, v := range t.Data {
+			dst[m.layout.offset[i]+j] = T(v)
+		}
+	}
+	for i, ok := range given {
+		if !ok {
+			r.Missing = append(r.Missing, m.layout.specs[i].Name)
+		}
+	}
+	return r, nil
+}
+
+// State implements trainer.Model.
+func (m *model[T]) State() trainer.State { return m.state }
+
+// SetState implements trainer.Model. The loss scale is always 1 here.
+func (m *model[T]) SetState(s trainer.State) {
+	m.state = s
+	m.state.LossScale = 1
+}
+
+// Close implements trainer.Model.
+func (m *model[T]) Close() error {
+	*m = model[T]{closed: true}
+	return nil
+}
+
+func appendFloat32[T kernel.Float](dst []float32, src []T) []float32 {
+	for _, v := range src {
+		dst = append(dst, float32(v))
+	}
+	return dst
+}

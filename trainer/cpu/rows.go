@@ -1,0 +1,182 @@
+package cpu
+
+import (
+	"math"
+
+	"pretext/trainer"
+	"pretext/trainer/dropout"
+)
+
+// Work is given to threads in pieces of about this many elements.
+const grain = 1 << 14
+
+// rows calls f for ranges of rows of a matrix with a width.
+func (m *model[T]) rows(n, width int, f func(lo, hi int)) {
+	m.pool.Ranges(n, max(1, grain/width), f)
+}
+
+// addBias adds b to every row of x.
+func (m *model[T]) addBias(x []T, rows int, b []T) {
+	m.rows(rows, len(b), func(lo, hi int) {
+		for r := lo; r < hi; r++ {
+			add(x[r*len(b):(r+1)*len(b)], b)
+		}
+	})
+}
+
+// add adds y to x.
+func add[T float32 | float64](x, y []T) {
+	x = x[:len(y)]
+	for i, v := range y {
+		x[i] += v
+	}
+}
+
+// activate adds b to every row of u and sets g to the activation of that.
+func (m *model[T]) activate(g, u []T, rows int, b []T) {
+	n := len(b)
+	m.rows(rows, n, func(lo, hi int) {
+		for r := lo; r < hi; r++ {
+			add(u[r*n:(r+1)*n], b)
+		}
+		m.set.GELU(g[lo*n:hi*n], u[lo*n:hi*n], m.c.Activation.Tanh())
+	})
+}
+
+// activateAgain computes g from u once more.
+func (m *model[T]) activateAgain(g, u []T, rows int) {
+	n := m.c.IntermediateSize
+	m.rows(rows, n, func(lo, hi int) { m.set.GELU(g[lo*n:hi*n], u[lo*n:hi*n], m.c.Activation.Tanh()) })
+}
+
+// activateGrad turns du, the gradient of the activation's output, into that of
+// its input u.
+func (m *model[T]) activateGrad(du, u []T, rows int) {
+	n := m.c.IntermediateSize
+	m.rows(rows, n, func(lo, hi int) { m.set.GELUGrad(du[lo*n:hi*n], u[lo*n:hi*n], m.c.Activation.Tanh()) })
+}
+
+// An addend completes the input of a LayerNorm: the block's bias, the residual
+// and where dropout happens.
+type addend[T float32 | float64] struct {
+	bias, residual []T
+	site           dropout.Site
+}
+
+// addNorm sets y to LN(drop(o + bias) + residual) and keeps what the gradient
+// needs. o is overwritten.
+func (m *model[T]) addNorm(b *trainer.Batch, o []T, with addend[T], p *norm[T], y *normed[T]) {
+	h := m.c.HiddenSize
+	m.rows(b.Tokens(), h, func(lo, hi int) {
+		for r := lo; r < hi; r++ {
+			row := o[r*h : (r+1)*h]
+			add(row, with.bias)
+			m.drop(b, row, r, with.site)
+			add(row, with.residual[r*h:(r+1)*h])
+			m.normRow(r, row, p, y)
+		}
+	})
+}
+
+// normRow is LayerNorm of one row: y = (x − mean)/√(var + ε)·gain + bias.
+func (m *model[T]) normRow(r int, x []T, p *norm[T], y *normed[T]) {
+	h := len(x)
+	mean := sum(x) / T(h)
+	var square T
+	xhat, out := y.xhat[r*h:(r+1)*h], y.y[r*h:(r+1)*h]
+	for i, v := range x {
+		d := v - mean
+		xhat[i] = d
+		square += d * d
+	}
+	scale := T(1 / math.Sqrt(float64(square)/float64(h)+m.c.LayerNormEps))
+	y.scale[r] = scale
+	for i, v := range xhat {
+		v *= scale
+		xhat[i] = v
+		out[i] = v*p.gain[i] + p.bias[i]
+	}
+}
+
+func sum[T float32 | float64](x []T) T {
+	var s T
+	for _, v := range x {
+		s += v
+	}
+	return s
+}
+
+// normGrad sets dx to the gradient of a LayerNorm's input and adds those of its
+// parameters.
+func (m *model[T]) normGrad(dx, dy []T, rows int, p *norm[T], y *normed[T]) {
+	h := m.c.HiddenSize
+	m.rows(rows, h, func(lo, hi int) {
+		for r := lo; r < hi; r++ {
+			normGradRow(dx[r*h:(r+1)*h], dy[r*h:(r+1)*h], y.xhat[r*h:(r+1)*h], p.gain, y.scale[r])
+		}
+	})
+	m.columns(h, func(lo, hi int) {
+		addColumns(p.dgain, dy, y.xhat, rows, h, lo, hi)
+		addColumns(p.dbias, dy, nil, rows, h, lo, hi)
+	})
+}
+
+// normGradRow: with q = dy·gain, dx = scale·(q − mean(q) − x̂·mean(q·x̂)).
+func normGradRow[T float32 | float64](dx, dy, xhat, gain []T, scale T) {
+	var s, t T
+	dy, xhat, gain = dy[:len(dx)], xhat[:len(dx)], gain[:len(dx)]
+	for i := range dx {
+		q := dy[i] * gain[i]
+		s += q
+		t += q * xhat[i]
+	}
+	s /= T(len(dx))
+	t /= T(len(dx))
+	for i := range dx {
+		dx[i] = scale * (dy[i]*gain[i] - s - xhat[i]*t)
+	}
+}
+
+// dropGrad sets do to the gradient of what was dropped out to give a value with
+// gradient dz.
+func (m *model[T]) dropGrad(b *trainer.Batch, do, dz []T, site dropout.Site) {
+	h := m.c.HiddenSize
+	m.rows(b.Tokens(), h, func(lo, hi int) {
+		copy(do[lo*h:hi*h], dz[lo*h:hi*h])
+		for r := lo; r < hi; r++ {
+			m.drop(b, do[r*h:(r+1)*h], r, site)
+		}
+	})
+}
+
+// biasGrad adds the sum of the rows of dy to db.
+func (m *model[T]) biasGrad(db, dy []T, rows int) {
+	m.columns(len(db), func(lo, hi int) { addColumns(db, dy, nil, rows, len(db), lo, hi) })
+}
+
+// columns calls f for ranges of columns: sums over rows are split that way, so
+// that their order does not depend on the threads.
+func (m *model[T]) columns(n int, f func(lo, hi int)) { m.pool.Ranges(n, 64, f) }
+
+// addColumns adds to dst[lo:hi] the sums over rows of x, or of x·y, in blocks of
+// rows to keep rounding small.
+func addColumns[T float32 | float64](dst, x, y []T, rows, width, lo, hi int) {
+	const blockRows = 64
+	var part [64]T
+	for r0 := 0; r0 < rows; r0 += blockRows {
+		block := part[:hi-lo]
+		clear(block)
+		for r := r0; r < min(rows, r0+blockRows); r++ {
+			v := x[r*width+lo : r*width+hi]
+			if y == nil {
+				add(block, v)
+				continue
+			}
+			w := y[r*width+lo : r*width+hi]
+			for i, q := range v {
+				block[i] += q * w[i]
+			}
+		}
+		add(dst[lo:hi], block)
+	}
+}

@@ -1,0 +1,146 @@
+// Package optim defines the update rules. Backends use it (trainer/cpu) or are
+// held to it (trainer/cuda).
+//
+// # AdamW, as google-research/bert
+//
+// From optimization.py (AdamWeightDecayOptimizer): gradients are clipped by
+// their global norm, the moments' bias is not corrected, epsilon is outside the
+// root, and decay is added to the direction and not to the moments:
+//
+//	q = g · min(1, clip/‖g‖)
+//	m ← β₁m + (1−β₁)q,  v ← β₂v + (1−β₂)q²
+//	w ← w − rate·(m/(√v + ε) + decay·w)
+//
+// With m and v from zero the first directions are about 3.16·sign(g), which is
+// what warm-up is for. [trainer.Optimizer.BiasCorrection] gives the textbook
+// rule instead.
+//
+// # LAMB, as NVIDIA
+//
+// From apex's FusedLAMB as DeepLearningExamples uses it: q = g / max(1,
+// ‖g‖/clip), the moments as above with their bias corrected, and for tensors
+// that decay the direction u is scaled by the trust ratio ‖w‖/‖u‖ of that
+// tensor (1 if either is 0), with the weights before the update:
+//
+//	u = m̂/(√v̂ + ε) + decay·w,  w ← w − rate·ratio·u
+//
+// Biases and LayerNorm have ratio 1 and no decay. The first step is number 1 in
+// the bias correction.
+//
+// # How to use it
+//
+//	c := optim.For[float32](o, step, rate, norm)
+//	for _, t := range tensors {
+//		optim.Update(c.Decaying(t.Decay), t.W, t.M, t.V, t.G)
+//	}
+//
+// for AdamW. For LAMB the same call leaves the direction in g; the norms of w
+// and g give the trust ratio, and [Move] ends the update. All functions work on
+// any part of a tensor and are pure; disjoint parts may be updated at once.
+package optim
+
+import (
+	"math"
+
+	"pretext/trainer"
+)
+
+// Constants are the numbers of one update:
+//
+//	q = Scale·g; m ← Beta1·m + Rest1·q; v ← Beta2·v + Rest2·q²
+//	u = C1·m / (√(C2·v) + Epsilon) + Decay·w
+//
+// and then w ← w − Rate·u, or with Direction g ← u.
+type Constants[T float32 | float64] struct {
+	Scale        T // 1, or less where the gradients are clipped
+	Beta1, Rest1 T
+	Beta2, Rest2 T
+	C1, C2       T // bias corrections; 1 without
+	Epsilon      T
+	Decay, Rate  T
+	Direction    bool
+	decay        T
+}
+
+// For returns the constants of the update with a number, counted from 0, for
+// gradients of a global norm. Decay is zero until [Constants.Decaying].
+func For[T float32 | float64](o trainer.Optimizer, step int64, rate, norm float64) Constants[T] {
+	c1, c2 := 1.0, 1.0
+	if o.BiasCorrection {
+		c1 = 1 / (1 - math.Pow(o.Beta1, float64(step+1)))
+		c2 = 1 / (1 - math.Pow(o.Beta2, float64(step+1)))
+	}
+	return Constants[T]{
+		Scale: T(Clip(o, norm)), Beta1: T(o.Beta1), Rest1: T(1 - o.Beta1), Beta2: T(o.Beta2), Rest2: T(1 - o.Beta2),
+		C1: T(c1), C2: T(c2), Epsilon: T(o.Epsilon), Rate: T(rate), Direction: o.Name == trainer.LAMB, decay: T(o.WeightDecay),
+	}
+}
+
+// Decaying returns the constants for a tensor that decays or does not.
+func (c Constants[T]) Decaying(on bool) Constants[T] {
+	c.Decay = 0
+	if on {
+		c.Decay = c.decay
+	}
+	return c
+}
+
+// Clip returns the factor that brings gradients of a global norm down to
+// o.ClipNorm; 1 when they are below it or o does not clip.
+func Clip(o trainer.Optimizer, norm float64) float64 {
+	if o.ClipNorm == 0 || norm <= o.ClipNorm {
+		return 1
+	}
+	return o.ClipNorm / norm
+}
+
+// Update updates moments and weights, or the direction, of part of a tensor.
+// The slices have the length of g.
+func Update[T float32 | float64](c Constants[T], w, m, v, g []T) {
+	w, m, v = w[:len(g)], m[:len(g)], v[:len(g)]
+	for i, q := range g {
+		q *= c.Scale
+		m[i] = c.Beta1*m[i] + c.Rest1*q
+		v[i] = c.Beta2*v[i] + c.Rest2*(q*q)
+		u := c.C1*m[i]/(T(math.Sqrt(float64(c.C2*v[i])))+c.Epsilon) + c.Decay*w[i]
+		if c.Direction {
+			g[i] = u
+		} else {
+			w[i] -= c.Rate * u
+		}
+	}
+}
+
+// TrustRatio returns LAMB's factor of a tensor that decays, from the sums of
+// squares of its weights and of its direction.
+func TrustRatio(weights, direction float64) float64 {
+	if weights > 0 && direction > 0 {
+		return math.Sqrt(weights) / math.Sqrt(direction)
+	}
+	return 1
+}
+
+// Move ends a LAMB update: w ← w − rate·u.
+func Move[T float32 | float64](rate T, w, u []T) {
+	w = w[:len(u)]
+	for i, d := range u {
+		w[i] -= rate * d
+	}
+}
+
+// SumSquares returns the sum of squares of x in double precision, in a fixed
+// order.
+func SumSquares[T float32 | float64](x []T) float64 {
+	var s [4]float64
+	for len(x) >= 4 {
+		for i := range 4 {
+			v := float64(x[i])
+			s[i] += v * v
+		}
+		x = x[4:]
+	}
+	for _, v := range x {
+		s[0] += float64(v) * float64(v)
+	}
+	return s[0] + s[1] + (s[2] + s[3])
+}
