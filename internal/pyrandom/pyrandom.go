@@ -144,6 +144,13 @@ func (r *Rand) Bits53() uint64 {
 	return uint64(hi)<<26 | uint64(lo)
 }
 
+// Coin is random() < 0.5: the highest bit decides, but two outputs are taken.
+func (r *Rand) Coin() bool {
+	hi := r.Uint32()
+	r.Uint32()
+	return hi>>31 == 0
+}
+
 // Float64 is random(): in [0, 1), a multiple of 2^-53.
 func (r *Rand) Float64() float64 {
 	return float64(r.Bits53()) / (1 << 53)

@@ -153,6 +153,15 @@ func TestThresholdDecidesAsTheFloatComparisonDoes(t *testing.T) {
 	})
 }
 
+func TestCoinIsRandomBelowOneHalf(t *testing.T) {
+	coin, float := New(3), New(3)
+	for range 2000 {
+		if coin.Coin() != (float.Float64() < 0.5) {
+			t.Fatal("Coin is not random() < 0.5")
+		}
+	}
+}
+
 func TestShuffleDrawsDependOnTheLengthAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Int64().Draw(t, "seed")

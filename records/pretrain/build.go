@@ -1,0 +1,205 @@
+package pretrain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"pretext/internal/pyrandom"
+	"pretext/records"
+)
+
+// Counts is what a Build made. It depends on corpus, options, vocabulary and
+// seed alone.
+type Counts struct {
+	Examples      int64 `json:"examples"`
+	RandomNext    int64 `json:"random_next"`    // examples labelled 1
+	Tokens        int64 `json:"tokens"`         // in examples, with [CLS] and [SEP], without padding
+	Predictions   int64 `json:"predictions"`    // masked tokens
+	NoPredictions int64 `json:"no_predictions"` // examples without any, possible with whole words only
+}
+
+// Add returns the sum of both.
+func (c Counts) Add(d Counts) Counts {
+	return Counts{
+		Examples:      c.Examples + d.Examples,
+		RandomNext:    c.RandomNext + d.RandomNext,
+		Tokens:        c.Tokens + d.Tokens,
+		Predictions:   c.Predictions + d.Predictions,
+		NoPredictions: c.NoPredictions + d.NoPredictions,
+	}
+}
+
+// A Record is one example on its way out.
+type Record struct {
+	Payload     []byte // wire form of a [records.Example], valid during the call
+	Tokens      int    // without padding
+	Predictions int
+	RandomNext  bool
+}
+
+// A Builder makes examples. It keeps its memory for the next Build and is for
+// one goroutine at a time.
+type Builder struct {
+	opts  Options
+	vocab Vocab
+
+	rng     *pyrandom.Rand
+	masker  *masker
+	walker  walker
+	store   *store
+	places  []uint64 // address of each instance in the store
+	current instance // being made
+	example *records.Example
+	payload []byte
+	wide    bool
+	counts  Counts
+}
+
+// NewBuilder returns a Builder, or everything that is wrong with the options
+// and the vocabulary.
+func NewBuilder(o Options, v Vocab, s Scratch) (*Builder, error) {
+	if err := errors.Join(o.Validate(), v.validate(o)); err != nil {
+		return nil, err
+	}
+	rng := pyrandom.New(0)
+	return &Builder{
+		opts: o, vocab: v, rng: rng,
+		masker: newMasker(o, v, rng),
+		walker: walker{rng: rng, room: o.MaxSeqLength - 3, short: pyrandom.Threshold(o.ShortSeqProb)},
+		store:  newStore(s),
+		current: instance{
+			tokens:    make([]int32, o.MaxSeqLength),
+			positions: make([]uint16, 0, o.MaxPredictionsPerSeq),
+			labels:    make([]int32, 0, o.MaxPredictionsPerSeq),
+		},
+		example: newExample(o),
+		wide:    v.Size > 1<<16,
+	}, nil
+}
+
+// Build makes all examples of a corpus with random.Random(seed) and calls
+// yield for each, in their final order. An error of yield, of the scratch file
+// or of ctx ends it and is returned. The corpus must have been made for a
+// vocabulary of the same size.
+func (b *Builder) Build(ctx context.Context, corpus *Corpus, seed int64, yield func(Record) error) (Counts, error) {
+	if corpus.vocabSize != b.vocab.Size {
+		return Counts{}, fmt.Errorf("build examples: corpus for a vocabulary of %d, options for one of %d",
+			corpus.vocabSize, b.vocab.Size)
+	}
+	if err := corpus.validate(); err != nil {
+		return Counts{}, fmt.Errorf("build examples: %w", err)
+	}
+	b.counts = Counts{}
+	b.places = b.places[:0]
+	b.rng.Seed(seed)
+	err := b.generate(ctx, corpus)
+	if err == nil {
+		pyrandom.Shuffle(b.rng, b.places)
+		err = b.emit(ctx, yield)
+	}
+	if closeErr := b.store.reset(); err == nil {
+		err = closeErr
+	}
+	return b.counts, err
+}
+
+// generate makes all instances, in the order of the original, and leaves them
+// in the store.
+func (b *Builder) generate(ctx context.Context, corpus *Corpus) error {
+	b.walker.corpus = corpus
+	defer func() { b.walker.corpus = nil }()
+	order := b.walker.order[:0]
+	for document := range corpus.Documents() {
+		order = append(order, uint32(document))
+	}
+	pyrandom.Shuffle(b.rng, order)
+	b.walker.order = order
+
+	for range b.opts.DupeFactor {
+		for place := range order {
+			if place%checkEvery == 0 {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+			}
+			if err := b.walker.walk(ctx, place, b.keep); err != nil {
+				return err
+			}
+		}
+	}
+	return b.store.flush()
+}
+
+// keep makes an instance of a pair and puts it into the store.
+func (b *Builder) keep(p pair) error {
+	in := &b.current
+	in.compose(p, b.walker.corpus, b.vocab)
+	in.positions, in.labels = b.masker.apply(in.tokens, in.positions[:0], in.labels[:0])
+
+	place, address, err := b.store.reserve(compactBytes(len(in.tokens), len(in.positions), b.idBytes()))
+	if err != nil {
+		return err
+	}
+	b.store.commit(in.put(place, b.wide))
+	b.places = append(b.places, address)
+	b.count(in)
+	return nil
+}
+
+func (b *Builder) idBytes() int {
+	if b.wide {
+		return 4
+	}
+	return 2
+}
+
+func (b *Builder) count(in *instance) {
+	b.counts.Examples++
+	b.counts.Tokens += int64(len(in.tokens))
+	b.counts.Predictions += int64(len(in.positions))
+	if in.randomNext {
+		b.counts.RandomNext++
+	}
+	if len(in.positions) == 0 {
+		b.counts.NoPredictions++
+	}
+}
+
+// compose sets in to [CLS] A [SEP] B [SEP].
+func (in *instance) compose(p pair, corpus *Corpus, v Vocab) {
+	a, b := p.a.len(), p.b.len()
+	in.randomNext = p.randomNext
+	in.second = a + 2
+	in.tokens = in.tokens[:a+b+3]
+	in.tokens[0] = v.CLS
+	corpus.read(in.tokens[1:1+a], p.a)
+	in.tokens[1+a] = v.SEP
+	corpus.read(in.tokens[2+a:2+a+b], p.b)
+	in.tokens[2+a+b] = v.SEP
+}
+
+// emit yields the instances in the order of b.places.
+func (b *Builder) emit(ctx context.Context, yield func(Record) error) error {
+	longest := compactBytes(b.opts.MaxSeqLength, b.opts.MaxPredictionsPerSeq, b.idBytes())
+	for i, address := range b.places {
+		if i%checkEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		compact, err := b.store.read(address, longest)
+		if err != nil {
+			return err
+		}
+		r := Record{}
+		r.Tokens, r.Predictions = expand(b.example, compact, b.wide)
+		r.RandomNext = b.example.NextSentenceLabel == 1
+		b.payload = b.example.Append(b.payload[:0])
+		r.Payload = b.payload
+		if err := yield(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}

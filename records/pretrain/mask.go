@@ -1,0 +1,127 @@
+package pretrain
+
+import (
+	"math/bits"
+
+	"pretext/internal/pyrandom"
+)
+
+// A masker chooses and replaces the tokens to predict. It draws as
+// create_masked_lm_predictions does.
+type masker struct {
+	opts  Options
+	vocab Vocab
+	rng   *pyrandom.Rand
+	mask  uint64 // threshold of becoming [MASK]
+
+	subword []bool // by id; nil without whole words
+
+	places []uint16 // candidates, words one after the other
+	words  []word   // with whole words: stretches of places
+	chosen []uint64 // bit set of places chosen
+	became []int32  // by place: what a chosen token becomes
+}
+
+// A word is a stretch of masker.places.
+type word struct{ from, to uint16 }
+
+// maskProb is the share of predicted tokens that become [MASK]; of the others
+// half stay.
+const maskProb = 0.8
+
+func newMasker(o Options, v Vocab, rng *pyrandom.Rand) *masker {
+	m := &masker{
+		opts: o, vocab: v, rng: rng,
+		mask:   pyrandom.Threshold(maskProb),
+		places: make([]uint16, 0, o.MaxSeqLength),
+		chosen: make([]uint64, (o.MaxSeqLength+63)/64),
+		became: make([]int32, o.MaxSeqLength),
+	}
+	if o.DoWholeWordMask {
+		m.words = make([]word, 0, o.MaxSeqLength)
+		m.subword = make([]bool, v.Size)
+		for id := range m.subword {
+			m.subword[id] = v.IsSubword(int32(id))
+		}
+	}
+	return m
+}
+
+// apply masks an example in place. It appends the places predicted, ascending,
+// and the tokens that stood there.
+func (m *masker) apply(tokens []int32, positions []uint16, labels []int32) ([]uint16, []int32) {
+	want := m.opts.predictions(len(tokens))
+	if m.subword == nil {
+		m.choosePieces(tokens, want)
+	} else {
+		m.chooseWords(tokens, want)
+	}
+	for i, set := range m.chosen {
+		for m.chosen[i] = 0; set != 0; set &= set - 1 {
+			at := i*64 + bits.TrailingZeros64(set)
+			positions = append(positions, uint16(at))
+			labels = append(labels, tokens[at])
+			tokens[at] = m.became[at]
+		}
+	}
+	return positions, labels
+}
+
+// special tells whether a token is never predicted. The original compares the
+// tokens' text, so one that the text itself holds counts too.
+func (m *masker) special(id int32) bool { return id == m.vocab.CLS || id == m.vocab.SEP }
+
+func (m *masker) choosePieces(tokens []int32, want int) {
+	places := m.places[:0]
+	for i, id := range tokens {
+		if !m.special(id) {
+			places = append(places, uint16(i))
+		}
+	}
+	pyrandom.Shuffle(m.rng, places)
+	for _, at := range places[:min(want, len(places))] {
+		m.choose(tokens, at)
+	}
+}
+
+// chooseWords takes whole words while they fit. A piece that continues a word
+// belongs to the last one, even when a [SEP] stands between.
+func (m *masker) chooseWords(tokens []int32, want int) {
+	places, words := m.places[:0], m.words[:0]
+	for i, id := range tokens {
+		if m.special(id) {
+			continue
+		}
+		if len(words) == 0 || !m.subword[id] {
+			words = append(words, word{from: uint16(len(places))})
+		}
+		places = append(places, uint16(i))
+		words[len(words)-1].to = uint16(len(places))
+	}
+	pyrandom.Shuffle(m.rng, words)
+	for _, w := range words {
+		if want == 0 {
+			break
+		}
+		if n := int(w.to - w.from); n <= want {
+			want -= n
+			for _, at := range places[w.from:w.to] {
+				m.choose(tokens, at)
+			}
+		}
+	}
+}
+
+// choose draws what the token at a place becomes.
+func (m *masker) choose(tokens []int32, at uint16) {
+	became := m.vocab.Mask
+	if m.rng.Bits53() >= m.mask {
+		if m.rng.Coin() {
+			became = tokens[at]
+		} else {
+			became = int32(m.rng.Below(uint64(m.vocab.Size)))
+		}
+	}
+	m.became[at] = became
+	m.chosen[at/64] |= 1 << (at % 64)
+}

@@ -1,0 +1,116 @@
+package pretrain
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Options configures example building. Start from [DefaultOptions] and change
+// fields; [Options.Validate] reports every problem at once. Names and defaults
+// are those of the original script's flags. The seed is an argument of
+// [Builder.Build].
+type Options struct {
+	// MaxSeqLength is the length of an example in tokens, with [CLS] and both
+	// [SEP], in [5, 65535]. Below 5 the original script fails: there is no room
+	// for a token in each segment.
+	MaxSeqLength int `json:"max_seq_length"`
+
+	// MaxPredictionsPerSeq is the most tokens to predict in an example, in
+	// [1, MaxSeqLength]. The original script takes more, too, and pads.
+	MaxPredictionsPerSeq int `json:"max_predictions_per_seq"`
+
+	// MaskedLMProb is the share of tokens to predict, in [0, 1]; at least one
+	// token is predicted whatever the share.
+	MaskedLMProb float64 `json:"masked_lm_prob"`
+
+	// ShortSeqProb is the share of documents, for each walk, whose examples are
+	// shorter than the maximum, in [0, 1].
+	ShortSeqProb float64 `json:"short_seq_prob"`
+
+	// DupeFactor is how often each document is walked, at least 1.
+	DupeFactor int `json:"dupe_factor"`
+
+	// DoWholeWordMask predicts either all pieces of a word or none.
+	DoWholeWordMask bool `json:"do_whole_word_mask"`
+}
+
+// Limits of Options.
+const (
+	minSeqLength = 5     // [CLS] a [SEP] b [SEP]
+	maxSeqLength = 65535 // positions are held in 16 bits
+)
+
+// DefaultOptions returns the defaults of the original script's flags.
+func DefaultOptions() Options {
+	return Options{
+		MaxSeqLength:         128,
+		MaxPredictionsPerSeq: 20,
+		MaskedLMProb:         0.15,
+		ShortSeqProb:         0.1,
+		DupeFactor:           10,
+	}
+}
+
+// Validate reports everything that is wrong with o, joined by [errors.Join].
+func (o Options) Validate() error {
+	var errs []error
+	problem := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if o.MaxSeqLength < minSeqLength || o.MaxSeqLength > maxSeqLength {
+		problem("max_seq_length %d: must be from %d to %d", o.MaxSeqLength, minSeqLength, maxSeqLength)
+	}
+	switch {
+	case o.MaxPredictionsPerSeq < 1:
+		problem("max_predictions_per_seq %d: must be at least 1", o.MaxPredictionsPerSeq)
+	case o.MaxPredictionsPerSeq > o.MaxSeqLength:
+		problem("max_predictions_per_seq %d: more than max_seq_length %d (the original script accepts it, and pads)",
+			o.MaxPredictionsPerSeq, o.MaxSeqLength)
+	}
+	share := func(name string, v float64) {
+		if !(v >= 0 && v <= 1) { // also NaN
+			problem("%s %v: must be from 0 to 1", name, v)
+		}
+	}
+	share("masked_lm_prob", o.MaskedLMProb)
+	share("short_seq_prob", o.ShortSeqProb)
+	if o.DupeFactor < 1 {
+		problem("dupe_factor %d: must be at least 1 (the original script writes no examples with less)", o.DupeFactor)
+	}
+	return errors.Join(errs...)
+}
+
+// predictions returns how many of n tokens, specials included, are to be
+// predicted: Python's min(most, max(1, int(round(n * prob)))).
+func (o Options) predictions(n int) int {
+	k := int(math.RoundToEven(float64(n) * o.MaskedLMProb))
+	return min(o.MaxPredictionsPerSeq, max(1, k))
+}
+
+// A Vocab is what example building must know about a vocabulary.
+type Vocab struct {
+	Size           int   // number of entries; ids are below it
+	CLS, SEP, Mask int32 // ids of [CLS], [SEP] and [MASK]
+
+	// IsSubword tells whether an entry continues a word ("##ing"). It is needed
+	// for DoWholeWordMask only, and asked once for every id.
+	IsSubword func(id int32) bool
+}
+
+func (v Vocab) validate(o Options) error {
+	var errs []error
+	if v.Size < 1 || v.Size > math.MaxInt32 {
+		errs = append(errs, fmt.Errorf("vocabulary of %d entries", v.Size))
+	}
+	for _, special := range []struct {
+		name string
+		id   int32
+	}{{"[CLS]", v.CLS}, {"[SEP]", v.SEP}, {"[MASK]", v.Mask}} {
+		if special.id < 0 || int(special.id) >= v.Size {
+			errs = append(errs, fmt.Errorf("id %d of %s is not in a vocabulary of %d", special.id, special.name, v.Size))
+		}
+	}
+	if o.DoWholeWordMask && v.IsSubword == nil {
+		errs = append(errs, errors.New("do_whole_word_mask needs Vocab.IsSubword"))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,117 @@
+package pretrain
+
+import (
+	"context"
+
+	"pretext/internal/pyrandom"
+)
+
+// otherDocumentTries is how often another document is drawn before the
+// document itself is taken.
+const otherDocumentTries = 10
+
+// A walker walks documents and makes pairs of segments of them. It draws as
+// create_instances_from_document and truncate_seq_pair do.
+type walker struct {
+	corpus *Corpus
+	rng    *pyrandom.Rand
+	order  []uint32 // documents, shuffled
+	room   int      // tokens of both segments together
+	short  uint64   // threshold of ShortSeqProb
+}
+
+// A pair is two segments, and whether the second is from elsewhere.
+type pair struct {
+	a, b       span
+	randomNext bool
+}
+
+// walk calls emit for each pair of the document at a place of the order.
+func (w *walker) walk(ctx context.Context, place int, emit func(pair) error) error {
+	target := w.room
+	if w.rng.Bits53() < w.short {
+		target = int(w.rng.RandInt(2, int64(w.room)))
+	}
+	start, end := w.corpus.sentences(w.order[place])
+	made := 0
+	for i := start; i < end; i++ {
+		last := i == end-1
+		if !last && int(w.corpus.sentenceEnds[i]-w.corpus.tokenStart(start)) < target {
+			continue
+		}
+		if made++; made%checkEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		p, used := w.pair(place, start, i+1, target)
+		if err := emit(p); err != nil {
+			return err
+		}
+		start += used
+		i = start - 1
+	}
+	return nil
+}
+
+// checkEvery is how many pairs or records pass between looks at the context.
+const checkEvery = 256
+
+// pair makes a pair of the sentences [start, end) and tells how many of them
+// it used up: the rest is gathered again.
+func (w *walker) pair(place int, start, end uint32, target int) (p pair, used uint32) {
+	gathered := end - start
+	used = 1
+	if gathered >= 2 {
+		used = uint32(w.rng.RandInt(1, int64(gathered)-1))
+	}
+	p.a = span{w.corpus.tokenStart(start), w.corpus.tokenStart(start + used)}
+	if gathered == 1 || w.rng.Coin() {
+		p.randomNext = true
+		p.b = w.elsewhere(place, target-p.a.len())
+	} else {
+		p.b = span{p.a.to, w.corpus.tokenStart(end)}
+		used = gathered
+	}
+	w.truncate(&p)
+	return p, used
+}
+
+// elsewhere draws the start of a segment in another document and extends it by
+// whole sentences, at least one, until it has the length wanted or the
+// document ends.
+func (w *walker) elsewhere(place, want int) span {
+	other := place
+	for range otherDocumentTries {
+		if other = int(w.rng.Below(uint64(len(w.order)))); other != place {
+			break
+		}
+	}
+	first, end := w.corpus.sentences(w.order[other])
+	sentence := first + uint32(w.rng.Below(uint64(end-first)))
+	s := span{from: w.corpus.tokenStart(sentence)}
+	for ; sentence < end; sentence++ {
+		s.to = w.corpus.sentenceEnds[sentence]
+		if s.len() >= want {
+			break
+		}
+	}
+	return s
+}
+
+// truncate takes tokens off the longer segment, B where they are equal, at
+// either end by a coin, until both fit.
+func (w *walker) truncate(p *pair) {
+	for a, b := p.a.len(), p.b.len(); a+b > w.room; {
+		longer, n := &p.b, &b
+		if a > b {
+			longer, n = &p.a, &a
+		}
+		if w.rng.Coin() {
+			longer.from++
+		} else {
+			longer.to--
+		}
+		*n--
+	}
+}
