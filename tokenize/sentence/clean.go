@@ -36,14 +36,16 @@ func AppendClean(dst []byte, sentence string) []byte {
 // s[i:], or 0 if another character is there. White space is what Python's
 // str.isspace and the \s of its re module accept; the two agree.
 func spaceWidth(s string, i int) int {
-	switch c := byteClass[s[i]]; {
-	case c&byteSpace != 0:
-		return 1
-	case c&byteMaybeGap == 0:
-		return 0
+	c := byteClass[s[i]]
+	if c&byteMaybeGap != 0 {
+		return wideSpaceWidth(s[i:])
 	}
-	r, width := utf8.DecodeRuneInString(s[i:])
-	if isWideSpace(r) {
+	return int(c & byteSpace) // the bit is 1
+}
+
+// wideSpaceWidth is [spaceWidth] for a character that is not ASCII.
+func wideSpaceWidth(s string) int {
+	if r, width := utf8.DecodeRuneInString(s); isWideSpace(r) {
 		return width
 	}
 	return 0

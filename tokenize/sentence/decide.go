@@ -1,6 +1,9 @@
 package sentence
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // A token is a word of the context of a possible sentence end, with what the
 // algorithm says about it. Only the types that a decision needs are made.
@@ -62,15 +65,11 @@ func (p *punkt) annotate(word string, slot int) token {
 
 // isAbbreviation looks up a lower-case word without its full stop.
 func (p *punkt) isAbbreviation(word []byte) bool {
-	if p.params.words[string(word)]&abbreviation != 0 {
+	if p.params.isAbbreviation(word) {
 		return true
 	}
-	for i := len(word) - 1; i >= 0; i-- {
-		if word[i] == '-' {
-			return p.params.words[string(word[i+1:])]&abbreviation != 0
-		}
-	}
-	return false
+	i := bytes.LastIndexByte(word, '-')
+	return i >= 0 && p.params.isAbbreviation(word[i+1:])
 }
 
 // setType fills t.typ, using the lower-case buffer of the slot.

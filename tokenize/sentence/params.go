@@ -42,6 +42,10 @@ const (
 type parameters struct {
 	words map[string]wordInfo // by lower-case word
 	pairs map[string]struct{} // collocations, "first\tsecond"
+
+	// abbrLengths has the bit min(length, 63) set for the last byte of each
+	// abbreviation: few words pass this and need looking up.
+	abbrLengths [256]uint64
 }
 
 // A language has parameters, loaded when first asked for.
@@ -148,7 +152,11 @@ func (p *parameters) add(line string) error {
 	kind, rest, _ := strings.Cut(line, " ")
 	switch kind {
 	case "a":
+		if rest == "" {
+			return fmt.Errorf("line %q: want a word", line)
+		}
 		p.words[rest] |= abbreviation
+		p.abbrLengths[rest[len(rest)-1]] |= lengthBit(len(rest))
 	case "s":
 		p.words[rest] |= starter
 	case "o":
@@ -170,4 +178,13 @@ func (p *parameters) add(line string) error {
 		return fmt.Errorf("line %q: unknown kind", line)
 	}
 	return nil
+}
+
+func lengthBit(length int) uint64 { return 1 << min(length, 63) }
+
+// isAbbreviation reports whether a lower-case word, without its full stop, is
+// an abbreviation.
+func (p *parameters) isAbbreviation(word []byte) bool {
+	n := len(word)
+	return n > 0 && p.abbrLengths[word[n-1]]&lengthBit(n) != 0 && p.words[string(word)]&abbreviation != 0
 }

@@ -76,7 +76,7 @@ func TestEveryLanguageHasItsParameters(t *testing.T) {
 }
 
 func TestDamagedParametersAreRefused(t *testing.T) {
-	for _, text := range []string{"x word\n", "o zz word\n", "o 10word\n", "c single\n", "\n", "o ff word\n"} {
+	for _, text := range []string{"x word\n", "o zz word\n", "o 10word\n", "c single\n", "\n", "o ff word\n", "a \n"} {
 		if _, err := parseParameters(text); err == nil {
 			t.Errorf("%q: got no error", text)
 		}
