@@ -1,0 +1,133 @@
+package vocab
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"slices"
+	"strconv"
+
+	"pretext/tokenize"
+)
+
+// Counts counts the words of text, as WordPiece sees words
+// ([tokenize.WordSplitter]). Words of more than 200 characters are not counted:
+// WordPiece gives [UNK] for them.
+//
+// One goroutine uses it at a time.
+type Counts struct {
+	splitter *tokenize.WordSplitter
+	seed     maphash.Seed
+	slots    []int32 // open addressing: number of the entry plus 1, 0 for free
+	entries  []countsEntry
+	text     []byte // the words, one behind the other
+}
+
+type countsEntry struct {
+	count int64
+	start int // in text; the word ends where the next one starts
+	hash  uint32
+}
+
+// NewCounts returns an empty counter. Of the options it uses DoLowerCase.
+func NewCounts(o Options) (*Counts, error) {
+	splitter, err := tokenize.NewWordSplitter(tokenize.Options{DoLowerCase: o.DoLowerCase})
+	if err != nil {
+		return nil, fmt.Errorf("count words: %w", err)
+	}
+	return &Counts{splitter: splitter, seed: maphash.MakeSeed(), slots: make([]int32, 1<<12)}, nil
+}
+
+// Add counts the words of text.
+func (c *Counts) Add(text string) {
+	for word := range c.splitter.Words(text) {
+		c.add(word)
+	}
+}
+
+// add counts one word.
+func (c *Counts) add(word []byte) {
+	hash := uint32(maphash.Bytes(c.seed, word))
+	mask := uint32(len(c.slots) - 1)
+	at := hash & mask
+	for ; c.slots[at] != 0; at = (at + 1) & mask {
+		n := int(c.slots[at] - 1)
+		if e := &c.entries[n]; e.hash == hash && bytes.Equal(c.word(n), word) {
+			e.count++
+			return
+		}
+	}
+	c.entries = append(c.entries, countsEntry{count: 1, start: len(c.text), hash: hash})
+	c.text = append(c.text, word...)
+	c.slots[at] = int32(len(c.entries))
+	if 4*len(c.entries) > 3*len(c.slots) {
+		c.grow()
+	}
+}
+
+// word returns the word of an entry.
+func (c *Counts) word(n int) []byte {
+	end := len(c.text)
+	if n+1 < len(c.entries) {
+		end = c.entries[n+1].start
+	}
+	return c.text[c.entries[n].start:end]
+}
+
+// grow doubles the slots.
+func (c *Counts) grow() {
+	c.slots = make([]int32, 2*len(c.slots))
+	mask := uint32(len(c.slots) - 1)
+	for n, e := range c.entries {
+		at := e.hash & mask
+		for c.slots[at] != 0 {
+			at = (at + 1) & mask
+		}
+		c.slots[at] = int32(n + 1)
+	}
+}
+
+// Len returns the number of distinct words.
+func (c *Counts) Len() int { return len(c.entries) }
+
+// Size returns the bytes of memory that c holds. Who must bound it writes the
+// counts to a file and resets them when it is exceeded; [Merge] adds up the
+// files.
+func (c *Counts) Size() int64 {
+	const entrySize = 24
+	return int64(cap(c.text)) + int64(cap(c.slots))*4 + int64(cap(c.entries))*entrySize
+}
+
+// Reset forgets all counts and keeps the memory.
+func (c *Counts) Reset() {
+	clear(c.slots)
+	c.entries, c.text = c.entries[:0], c.text[:0]
+}
+
+// WriteTo writes a word-counts file. The bytes depend only on what was counted,
+// not on the order.
+func (c *Counts) WriteTo(w io.Writer) (int64, error) {
+	order := make([]int32, len(c.entries))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return bytes.Compare(c.word(int(a)), c.word(int(b))) })
+	out := bufio.NewWriterSize(w, 1<<16)
+	var line []byte
+	var written int64
+	for _, n := range order {
+		line = append(append(line[:0], c.word(int(n))...), '\t')
+		line = append(strconv.AppendInt(line, c.entries[n].count, 10), '\n')
+		k, err := out.Write(line)
+		written += int64(k)
+		if err != nil {
+			return written, fmt.Errorf("write word counts: %w", err)
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return written - int64(out.Buffered()), fmt.Errorf("write word counts: %w", err)
+	}
+	return written, nil
+}

@@ -1,0 +1,162 @@
+package vocab
+
+// A merger joins pairs of neighbouring tokens, the most frequent first.
+//
+// It knows for every pair how often it occurs (exactly, at any time) and in
+// which words it occurs or did occur. The queue may hold outdated entries: they
+// are found out when they come up.
+type merger struct {
+	corpus *corpus
+	vocab  *vocabulary
+	min    int64 // frequency
+
+	index   pairIndex
+	pairs   []pair
+	links   []link // lists of words, each beginning at a pair's words
+	unused  int32  // list of links to use again
+	queue   pairQueue
+	touched []int32 // pairs that became more frequent in the current merge
+}
+
+type pair struct {
+	left, right int32
+	words       int32 // first link of the words in which it occurs, noLink for none
+	count       int64
+	queued      int64 // count of its valid entry in the queue, 0 for none
+}
+
+// A link is a member of a list of words.
+type link struct{ word, next int32 }
+
+const noLink = -1
+
+func newMerger(c *corpus, v *vocabulary, min int64) *merger {
+	m := &merger{corpus: c, vocab: v, min: min, index: newPairIndex(), unused: noLink}
+	for i := range c.words {
+		w := &c.words[i]
+		symbols := c.symbols[w.start : w.start+int(w.n)]
+		for k := 1; k < len(symbols); k++ {
+			m.gain(symbols[k-1], symbols[k], int32(i), w.count)
+		}
+	}
+	m.enqueueTouched()
+	return m
+}
+
+// run learns tokens until there are size of them or no pair is frequent enough.
+func (m *merger) run(size int) {
+	for len(m.vocab.tokens) < size {
+		top, ok := m.queue.pop()
+		if !ok {
+			return
+		}
+		p := &m.pairs[top.pair]
+		if top.count != p.queued {
+			continue // another entry of the pair is valid
+		}
+		p.queued = 0
+		if p.count != top.count {
+			m.enqueue(top.pair)
+			continue
+		}
+		m.merge(top.pair)
+	}
+}
+
+// merge joins a pair in all words.
+func (m *merger) merge(n int32) {
+	left, right := m.pairs[n].left, m.pairs[n].right
+	joined := m.vocab.join(left, right)
+	at := m.pairs[n].words
+	m.pairs[n].words = noLink
+	for at != noLink {
+		l := m.links[at]
+		m.links[at].next = m.unused
+		m.unused = at
+		at = l.next
+		m.mergeWord(l.word, left, right, joined)
+	}
+	m.enqueueTouched()
+}
+
+// mergeWord joins left and right in a word, from the front.
+func (m *merger) mergeWord(n, left, right, joined int32) {
+	w := &m.corpus.words[n]
+	symbols := m.corpus.symbols[w.start : w.start+int(w.n)]
+	end := 0 // of what is already joined
+	for k := 0; k < len(symbols); k++ {
+		if symbols[k] != left || k+1 == len(symbols) || symbols[k+1] != right {
+			symbols[end] = symbols[k]
+			end++
+			continue
+		}
+		m.lose(left, right, w.count)
+		if end > 0 {
+			m.lose(symbols[end-1], left, w.count)
+			m.gain(symbols[end-1], joined, n, w.count)
+		}
+		if k+2 < len(symbols) {
+			m.lose(right, symbols[k+2], w.count)
+			m.gain(joined, symbols[k+2], n, w.count)
+		}
+		symbols[end] = joined
+		end++
+		k++
+	}
+	w.n = int32(end)
+}
+
+// gain counts a pair in a word.
+func (m *merger) gain(left, right, word int32, count int64) {
+	n, isNew := m.index.find(left, right, int32(len(m.pairs)))
+	if isNew {
+		m.pairs = append(m.pairs, pair{left: left, right: right, words: noLink})
+	}
+	p := &m.pairs[n]
+	p.count += count
+	m.touched = append(m.touched, n)
+	if p.words != noLink && m.links[p.words].word == word {
+		return
+	}
+	p.words = m.newLink(link{word: word, next: p.words})
+}
+
+// lose takes back a gain.
+func (m *merger) lose(left, right int32, count int64) {
+	n, isNew := m.index.find(left, right, 0)
+	if isNew {
+		panic("BUG: pair lost that was never gained")
+	}
+	m.pairs[n].count -= count
+}
+
+func (m *merger) newLink(l link) int32 {
+	if m.unused == noLink {
+		m.links = append(m.links, l)
+		return int32(len(m.links) - 1)
+	}
+	at := m.unused
+	m.unused = m.links[at].next
+	m.links[at] = l
+	return at
+}
+
+// enqueueTouched puts the pairs that gained into the queue.
+func (m *merger) enqueueTouched() {
+	for _, n := range m.touched {
+		if p := &m.pairs[n]; p.count > p.queued {
+			m.enqueue(n)
+		}
+	}
+	m.touched = m.touched[:0]
+}
+
+// enqueue puts a pair into the queue, if it is frequent enough.
+func (m *merger) enqueue(n int32) {
+	p := &m.pairs[n]
+	if p.count < m.min {
+		return
+	}
+	p.queued = p.count
+	m.queue.push(queueEntry{count: p.count, left: p.left, right: p.right, pair: n})
+}

@@ -1,0 +1,119 @@
+package vocab
+
+// A pairIndex gives pairs of tokens numbers. It is an open-addressing hash
+// table that never forgets.
+type pairIndex struct {
+	slots []pairSlot
+	used  int
+}
+
+type pairSlot struct {
+	key    uint64 // left and right token plus 1, so that 0 is a free slot
+	number int32
+}
+
+func newPairIndex() pairIndex { return pairIndex{slots: make([]pairSlot, 1<<12)} }
+
+// find returns the number of a pair. A new pair gets the number given.
+func (x *pairIndex) find(left, right, number int32) (n int32, isNew bool) {
+	key := uint64(uint32(left))<<32 | uint64(uint32(right)+1)
+	slot := x.slot(key)
+	if slot.key == key {
+		return slot.number, false
+	}
+	*slot = pairSlot{key, number}
+	if x.used++; 4*x.used > 3*len(x.slots) {
+		x.grow()
+	}
+	return number, true
+}
+
+// slot returns the slot of a key, or the free one where it belongs.
+func (x *pairIndex) slot(key uint64) *pairSlot {
+	const golden = 0x9e3779b97f4a7c15 // see Knuth, The Art of Computer Programming 6.4
+	mask := uint64(len(x.slots) - 1)
+	hash := key * golden
+	for at := (hash ^ hash>>32) & mask; ; at = (at + 1) & mask {
+		if slot := &x.slots[at]; slot.key == key || slot.key == 0 {
+			return slot
+		}
+	}
+}
+
+func (x *pairIndex) grow() {
+	old := x.slots
+	x.slots = make([]pairSlot, 2*len(old))
+	for _, s := range old {
+		if s.key != 0 {
+			*x.slot(s.key) = s
+		}
+	}
+}
+
+// A pairQueue is a binary heap with the most frequent pair on top.
+type pairQueue []queueEntry
+
+type queueEntry struct {
+	count       int64
+	left, right int32
+	pair        int32 // its number
+}
+
+// before orders the queue. Equal counts are decided by the tokens' ids, which
+// do not depend on the order in which pairs were found.
+func (a *queueEntry) before(b *queueEntry) bool {
+	switch {
+	case a.count != b.count:
+		return a.count > b.count
+	case a.left != b.left:
+		return a.left < b.left
+	}
+	return a.right < b.right
+}
+
+func (q *pairQueue) push(e queueEntry) {
+	*q = append(*q, e)
+	h := *q
+	at := len(h) - 1
+	for at > 0 {
+		parent := (at - 1) / 2
+		if !e.before(&h[parent]) {
+			break
+		}
+		h[at] = h[parent]
+		at = parent
+	}
+	h[at] = e
+}
+
+// pop takes the top; ok is false when the queue is empty.
+func (q *pairQueue) pop() (top queueEntry, ok bool) {
+	h := *q
+	if len(h) == 0 {
+		return top, false
+	}
+	top = h[0]
+	last := h[len(h)-1]
+	h = h[:len(h)-1]
+	*q = h
+	if len(h) == 0 {
+		return top, true
+	}
+	at := 0
+	for {
+		child := 2*at + 1
+		if child >= len(h) {
+			break
+		}
+		if child+1 < len(h) && h[child+1].before(&h[child]) {
+			child++
+		}
+		if !h[child].before(&last) {
+			break
+		}
+		h[at] = h[child]
+		at = child
+	}
+	h[at] = last
+	return top, true
+}

@@ -1,0 +1,212 @@
+package vocab
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"pretext/tokenize"
+)
+
+// subwordPrefix marks the tokens that continue a word.
+const subwordPrefix = "##"
+
+// Train learns a vocabulary from words, which must come in ascending order of
+// bytes, each once, as [Merge] yields them. An error of words ends it.
+//
+// Where the text has too few different words to learn VocabSize tokens, the
+// result has fewer: its length says so. It is an error when not even the
+// special tokens and the alphabet have room.
+func Train(words iter.Seq2[WordCount, error], o Options) ([]string, error) {
+	if err := o.Validate(); err != nil {
+		return nil, fmt.Errorf("train vocabulary: %w", err)
+	}
+	c := newCorpus(o.MaxWords)
+	for w, err := range words {
+		if err == nil {
+			err = c.add(w)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("train vocabulary: %w", err)
+		}
+	}
+	c.prune()
+	v := newVocabulary(tokenize.SpecialTokens())
+	v.addAlphabet(c, o.LimitAlphabet)
+	if len(v.tokens) > o.VocabSize {
+		return nil, fmt.Errorf("train vocabulary: vocab_size %d: too small for the special tokens and the characters of the text, %d together (limit_alphabet %d)",
+			o.VocabSize, len(v.tokens), o.LimitAlphabet)
+	}
+	newMerger(c, v, o.MinFrequency).run(o.VocabSize)
+	return v.tokens, nil
+}
+
+// maxSymbols bounds the characters of all words together, each counted once: a
+// merger makes at most three links of each and numbers them with 31 bits.
+const maxSymbols = 1 << 29
+
+// A corpus holds the words to learn from.
+type corpus struct {
+	maxWords int
+	words    []word  // in ascending order
+	symbols  []int32 // of the words, one behind the other: characters, later tokens
+	letters  []int64 // how often each character occurs, over all words
+	total    int64   // characters of all words
+	last     string  // word added last
+}
+
+type word struct {
+	count int64
+	start int // in corpus.symbols
+	n     int32
+}
+
+func newCorpus(maxWords int) *corpus {
+	return &corpus{maxWords: maxWords, letters: make([]int64, utf8.MaxRune+1)}
+}
+
+// add adds a word.
+func (c *corpus) add(w WordCount) error {
+	if reason := checkWord(w.Word); reason != "" {
+		return fmt.Errorf("word %q: %s", w.Word, reason)
+	}
+	if w.Word <= c.last {
+		return fmt.Errorf("word %q: not behind %q", w.Word, c.last)
+	}
+	if w.Count < 1 || w.Count > MaxCount {
+		return fmt.Errorf("word %q: count %d: must be between 1 and %d", w.Word, w.Count, int64(MaxCount))
+	}
+	if c.total += w.Count * int64(len(w.Word)); c.total > math.MaxInt64/2 {
+		return errors.New("more text than 62 bits can count")
+	}
+	c.last = w.Word
+	start := len(c.symbols)
+	for _, r := range w.Word {
+		c.letters[r] += w.Count
+		c.symbols = append(c.symbols, r)
+	}
+	c.words = append(c.words, word{count: w.Count, start: start, n: int32(len(c.symbols) - start)})
+	if len(c.words) >= 2*c.maxWords {
+		c.prune()
+	}
+	if len(c.symbols) > maxSymbols {
+		return fmt.Errorf("more than %d characters in %d words: lower max_words", maxSymbols, len(c.words))
+	}
+	return nil
+}
+
+// prune keeps the maxWords most frequent words, of equally frequent ones the
+// first.
+func (c *corpus) prune() {
+	if len(c.words) <= c.maxWords {
+		return
+	}
+	counts := make([]int64, len(c.words))
+	for i, w := range c.words {
+		counts[i] = w.count
+	}
+	slices.Sort(counts)
+	least := counts[len(counts)-c.maxWords]
+	first, _ := slices.BinarySearch(counts, least+1)
+	ties := c.maxWords - (len(counts) - first) // words of the least count that stay
+	kept, end := c.words[:0], 0
+	for _, w := range c.words {
+		if w.count == least {
+			ties--
+		}
+		if w.count < least || w.count == least && ties < 0 {
+			continue
+		}
+		copy(c.symbols[end:], c.symbols[w.start:w.start+int(w.n)])
+		w.start = end
+		end += int(w.n)
+		kept = append(kept, w)
+	}
+	c.words, c.symbols = kept, c.symbols[:end]
+}
+
+// A vocabulary is the list of tokens learned so far.
+type vocabulary struct {
+	tokens []string
+	ids    map[string]int32
+}
+
+func newVocabulary(tokens []string) *vocabulary {
+	v := &vocabulary{ids: map[string]int32{}}
+	for _, token := range tokens {
+		v.add(token)
+	}
+	return v
+}
+
+// add returns the id of a token, a new one if it is new.
+func (v *vocabulary) add(token string) int32 {
+	id, ok := v.ids[token]
+	if !ok {
+		id = int32(len(v.tokens))
+		v.tokens = append(v.tokens, token)
+		v.ids[token] = id
+	}
+	return id
+}
+
+// join adds the token that two neighbours make.
+func (v *vocabulary) join(left, right int32) int32 {
+	return v.add(v.tokens[left] + strings.TrimPrefix(v.tokens[right], subwordPrefix))
+}
+
+// addAlphabet adds the most frequent characters and turns the words of c from
+// characters into tokens.
+func (v *vocabulary) addAlphabet(c *corpus, limit int) {
+	const (
+		first = 0 // a character at the begin of a word
+		later = 1 // one behind it
+		none  = -1
+	)
+	ids := [2][]int32{slices.Repeat([]int32{none}, len(c.letters)), slices.Repeat([]int32{none}, len(c.letters))}
+	alphabet := topLetters(c.letters, limit)
+	for _, r := range alphabet {
+		ids[first][r] = v.add(string(r))
+	}
+	continues := make([]bool, len(c.letters))
+	for _, w := range c.words {
+		for _, r := range c.symbols[w.start+1 : w.start+int(w.n)] {
+			continues[r] = true
+		}
+	}
+	for _, r := range alphabet {
+		if continues[r] {
+			ids[later][r] = v.add(subwordPrefix + string(r))
+		}
+	}
+	for i := range c.words {
+		w := &c.words[i]
+		kept := c.symbols[w.start:w.start]
+		for j, r := range c.symbols[w.start : w.start+int(w.n)] {
+			if id := ids[min(j, later)][r]; id != none {
+				kept = append(kept, id)
+			}
+		}
+		w.n = int32(len(kept))
+	}
+}
+
+// topLetters returns the most frequent characters, of equally frequent ones the
+// first, in ascending order.
+func topLetters(counts []int64, limit int) []rune {
+	var letters []rune
+	for r, n := range counts {
+		if n > 0 {
+			letters = append(letters, rune(r))
+		}
+	}
+	slices.SortStableFunc(letters, func(a, b rune) int { return cmp.Compare(counts[b], counts[a]) })
+	letters = letters[:min(limit, len(letters))]
+	slices.Sort(letters)
+	return letters
+}
