@@ -7,7 +7,7 @@ const (
 	// of 900,000 symbols, and a header.
 	maxCompressed = 4 << 20
 
-	// doubtBudget bounds the work of [Reader.chance] in bytes read or
+	// doubtBudget bounds the work of [Reader.settle] in bytes read or
 	// decoded, doubtCost being charged for a look at a magic number: a
 	// hostile file may consist of little else.
 	doubtBudget = 32 << 20
@@ -30,10 +30,10 @@ func (r *Reader) search() error {
 		return io.EOF
 	}
 	err := r.try(bit)
-	if err != nil && b.err == nil && r.chance(bit) {
-		return nil
+	if err != nil && b.err == nil {
+		err = r.settle(bit, err)
 	}
-	if b.err != nil {
+	if err != nil && b.err != nil {
 		return b.err
 	}
 	return err
@@ -76,30 +76,31 @@ func (r *Reader) levelBefore(bit int64) (level int, ok bool) {
 	return maxLevel, false
 }
 
-// chance decides about a magic number whose block cannot be decoded: chance,
+// settle decides about a magic number whose block cannot be decoded: chance,
 // or damage? It decodes the sound block before it. If that one, or the end of
 // its stream, reaches behind the magic number, it was chance, and the reader
-// stands before the block that follows. In any other case it is damage: a
-// sound block leads up to it, or there is none to tell.
-func (r *Reader) chance(bit int64) bool {
+// goes on to what follows. In any other case settle returns damage: a sound
+// block leads up to the place, or there is none to tell.
+func (r *Reader) settle(bit int64, damage error) error {
 	b := &r.d.bits
-	var before []int64
-	for from := max(bit/8-maxCompressed, 0); from < bit/8; {
-		q := b.find(from, bit/8)
-		if q < 0 {
-			break
-		}
-		before = append(before, q)
-		from = q/8 + 1
-	}
 	budget := int64(doubtBudget)
-	for i := len(before) - 1; i >= 0 && budget > 0 && b.err == nil; i-- {
-		work := r.d.work
-		if r.try(before[i]) == nil {
-			// Any block between the two was tried before and is not sound.
-			return r.advance() == nil && r.bit > bit
+	first := max(bit/8-maxCompressed, 0)
+	for to := bit / 8; to > first; to -= searchStep {
+		before := b.findAll(max(to-searchStep, first), to)
+		for i := len(before) - 1; i >= 0; i-- {
+			work := r.d.work
+			if r.try(before[i]) == nil {
+				// A block between the two is not sound: it was tried before.
+				if err := r.advance(); r.bit > bit {
+					return err
+				}
+				return damage
+			}
+			budget -= doubtCost + (b.bit()-before[i])/8 + r.d.work - work
+			if budget < 0 || b.err != nil {
+				return damage
+			}
 		}
-		budget -= doubtCost + (b.bit()-before[i])/8 + r.d.work - work
 	}
-	return false
+	return damage
 }

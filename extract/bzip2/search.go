@@ -40,14 +40,15 @@ func findMagicStep(p []byte) int {
 			if i < 0 {
 				break
 			}
-			at := from + i - 1
-			from = at + 2
-			if magicAt(p, at*8+shift) {
-				if bit := at*8 + shift; best < 0 || bit < best {
+			bit := (from+i-1)*8 + shift
+			if magicAt(p, bit) {
+				if best < 0 || bit < best {
 					best = bit
 				}
+				p = p[:min(bit/8+1+overlap, len(p))] // what begins behind is no better
 				break
 			}
+			from += i + 1
 		}
 	}
 	return best
@@ -62,8 +63,7 @@ func magicAt(p []byte, bit int) bool {
 }
 
 // find returns the first bit of the file where a block magic begins, in its
-// bytes [from, to), or -1. It returns the only one in that byte: the number
-// does not overlap itself. The reader stands anywhere afterwards.
+// bytes [from, to), or -1. No two begin in the same byte. The reader stands anywhere afterwards.
 func (b *bitReader) find(from, to int64) int64 {
 	for from < to {
 		b.seek(from * 8)
@@ -84,4 +84,17 @@ func (b *bitReader) find(from, to int64) int64 {
 		from += int64(len(part) - overlap)
 	}
 	return -1
+}
+
+// findAll returns what find does, for all magic numbers that begin there.
+func (b *bitReader) findAll(from, to int64) []int64 {
+	var all []int64
+	for {
+		bit := b.find(from, to)
+		if bit < 0 {
+			return all
+		}
+		all = append(all, bit)
+		from = bit/8 + 1
+	}
 }

@@ -1,0 +1,214 @@
+package bzip2
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestTheChecksumEqualsThePlainOne(t *testing.T) {
+	crcs := newCRCTables()
+	rapid.Check(t, func(t *rapid.T) {
+		p := rapid.SliceOf(rapid.Byte()).Draw(t, "p")
+		cut := rapid.IntRange(0, len(p)).Draw(t, "cut")
+		if got, want := crcs.update(crcs.update(0, p[:cut]), p[cut:]), plainCRC(p); got != want {
+			t.Fatalf("got %08x, want %08x", got, want)
+		}
+	})
+	if got := crcs.update(0, []byte("123456789")); got != 0xfc891918 {
+		t.Errorf("got %08x for the check value of CRC-32/BZIP2", got)
+	}
+}
+
+func TestAMagicNumberIsFoundAtAnyBit(t *testing.T) {
+	const size = searchStep + 40
+	noise := rand.New(rand.NewPCG(3, 4))
+	for _, at := range []int{0, 1, 7, 8, 15, 60, searchStep*8 - 49, searchStep*8 - 1, searchStep * 8, searchStep*8 + 3, size*8 - magicBits} {
+		for range 8 {
+			e := &encoder{}
+			for i := range at {
+				_ = i
+				e.bits(noise.Uint64(), 1)
+			}
+			e.bits(blockMagic, magicBits)
+			for e.bit() < size*8 {
+				e.bits(noise.Uint64(), 1)
+			}
+			if got := findMagic(e.out); got != at {
+				t.Fatalf("got %d, want %d", got, at)
+			}
+			e.out[at/8+3] ^= 4
+			if got := findMagic(e.out); got != -1 {
+				t.Fatalf("found a damaged magic number at %d", got)
+			}
+		}
+	}
+}
+
+func TestNoTwoMagicNumbersBeginInTheSameOrNextByte(t *testing.T) {
+	for k := 1; k < 16; k++ {
+		if uint64(blockMagic)>>k == blockMagic&(1<<(magicBits-k)-1) {
+			t.Errorf("a magic number may begin %d bits behind another", k)
+		}
+	}
+}
+
+func TestTheFirstOfSeveralMagicNumbersIsFound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var e encoder
+		for range rapid.IntRange(0, 5).Draw(t, "count") {
+			e.bits(0, rapid.IntRange(0, 64).Draw(t, "gap"))
+			e.bits(blockMagic, magicBits)
+		}
+		want := -1
+		for bit := 0; bit+magicBits <= len(e.out)*8 && want < 0; bit++ {
+			if magicAt(e.out, bit) {
+				want = bit
+			}
+		}
+		if got := findMagic(e.out); got != want {
+			t.Fatalf("got %d, want %d", got, want)
+		}
+	})
+}
+
+func TestRunsExpandWhateverTheRoom(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := []byte(genText().Draw(t, "text"))
+		room := rapid.IntRange(runRoom, 2*runRoom).Draw(t, "room")
+		r := runs{src: shorten(text)}
+		var got []byte
+		for len(r.src) > 0 {
+			part := r.expand(make([]byte, 0, room))
+			if len(part) == 0 {
+				t.Fatal("no progress")
+			}
+			got = append(got, part...)
+		}
+		if !bytes.Equal(got, text) {
+			t.Fatalf("got %q, want %q", got, text)
+		}
+	})
+}
+
+func TestRunsOfAnyCountExpand(t *testing.T) {
+	for _, test := range []struct{ src, want string }{
+		{"", ""},
+		{"aaaa", "aaaa"},
+		{"aaaa\x00", "aaaa"},
+		{"aaaa\x00a", "aaaaa"},
+		{"aaaa\x00aaaa\x01b", "aaaaaaaaab"},
+		{"aaaaaaaab", "aaaa" + string(bytes.Repeat([]byte("a"), 'a')) + "aaab"},
+		{"xaaa\xffy", "xaaa\xffy"},
+		{"aaaa\xff", string(bytes.Repeat([]byte("a"), 259))},
+	} {
+		r := runs{src: []byte(test.src)}
+		if got := r.expand(make([]byte, 0, 1000)); string(got) != test.want {
+			t.Errorf("%q: got %q, want %q", test.src, got, test.want)
+		}
+	}
+}
+
+// walkBoth checks that both walks of a column give the same text.
+func walkBoth(tb testing.TB, data []byte, origin uint32) {
+	tb.Helper()
+	var (
+		col column
+		tab table
+		w   walker
+	)
+	col.n = copy(col.data[:], data)
+	for _, c := range data {
+		col.count[c]++
+	}
+	tab.link(&col)
+	want, got := make([]byte, len(data)), make([]byte, len(data))
+	tab.walk(want, origin)
+	w.walk(&tab, got, origin, make([]byte, len(data)))
+	if !bytes.Equal(got, want) {
+		tb.Fatalf("%d bytes from row %d: the walks differ", len(data), origin)
+	}
+}
+
+func TestBothWalksGiveTheSameText(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	noise := make([]byte, maxBlock)
+	for i := range noise {
+		noise[i] = byte(rnd.Uint32())
+	}
+	skew := slices.Clone(noise)
+	for i := range skew {
+		skew[i] &= skew[(i*7+1)%len(skew)] & 0x11
+	}
+	for _, n := range []int{1, minWalk - 1, minWalk, minWalk + 1, 100000, maxBlock} {
+		for _, origin := range []int{0, n / 3, n - 1} {
+			walkBoth(t, noise[:n], uint32(origin))
+			walkBoth(t, skew[:n], uint32(origin))
+		}
+	}
+}
+
+func TestBothWalksGiveTheSameTextOfManyCycles(t *testing.T) {
+	for period := 1; period < 40; period++ {
+		var data []byte
+		for c := range period {
+			data = append(data, bytes.Repeat([]byte{byte(c * 7)}, 50000/period)...)
+		}
+		walkBoth(t, data, uint32(len(data)/2))
+	}
+}
+
+func TestHuffmanCodesDecodeAsTheirCanonicalOrderSays(t *testing.T) {
+	h := new(huffman)
+	for _, lens := range [][]uint8{flat(3), flat(258), skewed(3), skewed(258), skewed(40), deep()} {
+		if err := h.init(lens); err != nil {
+			t.Fatal(err)
+		}
+		for s, l := range lens {
+			checkCode(t, h, code(lens, s)<<(64-l), uint16(s), uint(l))
+			checkCode(t, h, code(lens, s)<<(64-l)|(1<<(64-l)-1), uint16(s), uint(l))
+		}
+	}
+}
+
+// deep returns the lengths of the code with the longest codes.
+func deep() []uint8 {
+	lens := make([]uint8, maxCodeLen+1)
+	for i := range lens {
+		lens[i] = uint8(min(i+1, maxCodeLen))
+	}
+	return lens
+}
+
+func checkCode(tb testing.TB, h *huffman, bits uint64, symbol uint16, length uint) {
+	tb.Helper()
+	e := h.lut[bits>>(64-lutBits)]
+	s, l := e>>5, uint(e&31)
+	if l == 0 {
+		s, l = h.long(bits)
+	}
+	if s != symbol || l != length {
+		tb.Fatalf("bits %064b: got symbol %d of %d bits, want %d of %d", bits, s, l, symbol, length)
+	}
+}
+
+func TestIncompleteHuffmanCodesAreReadAsFarAsTheyGo(t *testing.T) {
+	h := new(huffman)
+	lens := []uint8{2, 2, 13, 13}
+	if err := h.init(lens); err != nil {
+		t.Fatal(err)
+	}
+	for s, l := range lens {
+		checkCode(t, h, code(lens, s)<<(64-l), uint16(s), uint(l))
+	}
+	checkCode(t, h, ^uint64(0), 0, 0)
+	if err := h.init([]uint8{1, 1, 3}); err != nil {
+		t.Errorf("a code that compress/bzip2 takes: %v", err)
+	}
+	if err := h.init([]uint8{1, 1, 1}); err != errOversubscribed {
+		t.Errorf("a code that compress/bzip2 refuses: %v", err)
+	}
+}
