@@ -187,9 +187,8 @@ func checkGradients(t *testing.T, m trainer.Model, want oracleFile, p trainer.Pr
 			}
 			continue
 		}
-		if g.Name == wordEmbedding {
+		if g.Name == wordEmbedding && norm(golden[:g.Shape[1]]) == 0 {
 			clear(g.Data[:g.Shape[1]])
-			clear(golden[:g.Shape[1]])
 		}
 		closeTo(t, g.Name, g.Data, golden, tol.gradient)
 	}
