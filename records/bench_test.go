@@ -36,6 +36,33 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
+func BenchmarkEncoder(b *testing.B) {
+	e := full(128, 20)
+	enc := NewEncoder(128, 20)
+	parts := Parts{
+		Tokens: 128, Second: 64, Predictions: 20,
+		IDs:       AppendPacked(nil, e.InputIDs),
+		Positions: AppendPacked(nil, e.MaskedLMPositions),
+		Labels:    AppendPacked(nil, e.MaskedLMIDs),
+	}
+	buf := enc.Append(nil, parts)
+	b.SetBytes(int64(len(buf)))
+	b.ReportAllocs()
+	for b.Loop() {
+		buf = enc.Append(buf[:0], parts)
+	}
+}
+
+func BenchmarkAppendPacked(b *testing.B) {
+	ids := full(128, 20).InputIDs
+	buf := AppendPacked(nil, ids)
+	b.SetBytes(int64(4 * len(ids)))
+	b.ReportAllocs()
+	for b.Loop() {
+		buf = AppendPacked(buf[:0], ids)
+	}
+}
+
 func BenchmarkDecode(b *testing.B) {
 	payload := full(128, 20).Append(nil)
 	var e Example

@@ -101,18 +101,26 @@ type intList struct {
 }
 
 func newIntList(name string, values []int32) intList {
-	size, all := 0, uint32(0)
-	for _, v := range values {
-		size += uvarintBytes(uint64(uint32(v)))
-		all |= uint32(v)
+	more, all := 0, uint32(0)
+	for _, signed := range values {
+		v := uint32(signed)
+		more += moreBytes(v)
+		all |= v
 	}
-	if all>>31 != 0 { // negative: sign-extended to 64 bits, ten bytes each
+	size := len(values) + more
+	if all >= 1<<28 { // five bytes, or, sign-extended to 64 bits, ten
 		size = 0
 		for _, v := range values {
 			size += uvarintBytes(uint64(int64(v)))
 		}
 	}
 	return intList{layout: listLayout(name, size), values: values, short: all < 1<<28}
+}
+
+// moreBytes returns how many bytes a varint below 2^28 has after its first,
+// without a branch: each difference is negative where v is larger.
+func moreBytes(v uint32) int {
+	return int((0x7f-v)>>31 + (0x3fff-v)>>31 + (0x1fffff-v)>>31)
 }
 
 // spareBytes is how far append may write beyond the end of what it appends.
@@ -150,15 +158,21 @@ func appendBytes(dst []byte, values []int32) []byte {
 // The next value overwrites what was too much.
 func appendShort(dst []byte, values []int32, size int) []byte {
 	n := len(dst)
-	out := dst[n : n+size+spareBytes]
+	at := putShort(dst[n:n+size+spareBytes], values)
+	return dst[:n+at]
+}
+
+// putShort writes varints of at most four bytes to out, which has spareBytes
+// more than they take, and returns their size.
+func putShort(out []byte, values []int32) int {
 	at := 0
 	for _, signed := range values {
 		v := uint32(signed)
-		more := uint(bits.Len32(v|1)-1) / 7 // bytes after the first
+		more := moreBytes(v)
 		word := v&0x7f | v&(0x7f<<7)<<1 | v&(0x7f<<14)<<2 | v&(0x7f<<21)<<3
-		word |= 0x80808080 & (1<<(8*more&31) - 1)
+		word |= 0x80808080 & (1<<(8*uint(more)&31) - 1)
 		binary.LittleEndian.PutUint32(out[at:], word)
-		at += int(more) + 1
+		at += more + 1
 	}
-	return dst[:n+size]
+	return at
 }

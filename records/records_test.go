@@ -157,6 +157,62 @@ func TestWireFormIsThatOfAPlainWriter(t *testing.T) {
 	})
 }
 
+// anyParts draws the parts of an example, and the example they are of.
+func anyParts(t *rapid.T) (*Encoder, Parts, *Example) {
+	id := rapid.OneOf(rapid.Int32Range(0, 200), rapid.Int32Range(0, 40000), rapid.Int32Min(0))
+	s, p := rapid.IntRange(1, 300).Draw(t, "S"), rapid.IntRange(0, 320).Draw(t, "P")
+	tokens, predictions := rapid.IntRange(0, s).Draw(t, "tokens"), rapid.IntRange(0, p).Draw(t, "predictions")
+	second := rapid.IntRange(0, tokens).Draw(t, "second")
+	e := &Example{
+		InputIDs: make([]int32, s), InputMask: make([]int32, s), SegmentIDs: make([]int32, s),
+		MaskedLMPositions: make([]int32, p), MaskedLMIDs: make([]int32, p), MaskedLMWeights: make([]float32, p),
+		NextSentenceLabel: rapid.Int32Range(0, 1).Draw(t, "label"),
+	}
+	for i := range tokens {
+		e.InputIDs[i] = id.Draw(t, "id")
+		e.InputMask[i] = 1
+		if i >= second {
+			e.SegmentIDs[i] = 1
+		}
+	}
+	for i := range predictions {
+		e.MaskedLMPositions[i] = rapid.Int32Range(0, 70000).Draw(t, "position")
+		e.MaskedLMIDs[i] = id.Draw(t, "masked id")
+		e.MaskedLMWeights[i] = 1
+	}
+	return NewEncoder(s, p), Parts{
+		Tokens: tokens, Second: second, Predictions: predictions,
+		IDs:        AppendPacked(nil, e.InputIDs[:tokens]),
+		Positions:  AppendPacked(nil, e.MaskedLMPositions[:predictions]),
+		Labels:     AppendPacked(nil, e.MaskedLMIDs[:predictions]),
+		RandomNext: e.NextSentenceLabel == 1,
+	}, e
+}
+
+func TestPartsAreWrittenAsTheirExample(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		enc, parts, e := anyParts(t)
+		want := e.Append([]byte("before"))
+		if got := enc.Append([]byte("before"), parts); !bytes.Equal(got, want) {
+			t.Fatalf("got  %x\nwant %x", got, want)
+		}
+	})
+}
+
+func TestPackedListsAreVarints(t *testing.T) {
+	values := []int32{0, 1, 127, 128, 16383, 16384, 1<<21 - 1, 1 << 21, 1<<28 - 1}
+	for _, more := range [][]int32{nil, {1 << 28}, {math.MaxInt32}, {-1}} {
+		all := append(values[:len(values):len(values)], more...)
+		var want []byte
+		for _, v := range all {
+			want = binary.AppendUvarint(want, uint64(int64(v)))
+		}
+		if got := AppendPacked([]byte("x"), all); !bytes.Equal(got, append([]byte("x"), want...)) {
+			t.Errorf("%d: got %x, want %x", all, got, want)
+		}
+	}
+}
+
 func TestDecodeGivesBackWhatWasAppended(t *testing.T) {
 	var got Example // used again and again: nothing of an earlier example may stay
 	rapid.Check(t, func(t *rapid.T) {

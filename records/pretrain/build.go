@@ -50,9 +50,9 @@ type Builder struct {
 	store   *store
 	places  []uint64 // address of each instance in the store
 	current instance // being made
-	example *records.Example
+	encoder *records.Encoder
+	longest int // bytes of the longest instance in the store
 	payload []byte
-	wide    bool
 	counts  Counts
 }
 
@@ -70,11 +70,11 @@ func NewBuilder(o Options, v Vocab, s Scratch) (*Builder, error) {
 		store:  newStore(s),
 		current: instance{
 			tokens:    make([]int32, o.MaxSeqLength),
-			positions: make([]uint16, 0, o.MaxPredictionsPerSeq),
+			positions: make([]int32, 0, o.MaxPredictionsPerSeq),
 			labels:    make([]int32, 0, o.MaxPredictionsPerSeq),
 		},
-		example: newExample(o),
-		wide:    v.Size > 1<<16,
+		encoder: records.NewEncoder(o.MaxSeqLength, o.MaxPredictionsPerSeq),
+		longest: maxCompactBytes(o, v),
 	}, nil
 }
 
@@ -137,21 +137,14 @@ func (b *Builder) keep(p pair) error {
 	in.compose(p, b.walker.corpus, b.vocab)
 	in.positions, in.labels = b.masker.apply(in.tokens, in.positions[:0], in.labels[:0])
 
-	place, address, err := b.store.reserve(compactBytes(len(in.tokens), len(in.positions), b.idBytes()))
+	place, address, err := b.store.reserve(b.longest)
 	if err != nil {
 		return err
 	}
-	b.store.commit(in.put(place, b.wide))
+	b.store.commit(len(in.appendCompact(place[:0])))
 	b.places = append(b.places, address)
 	b.count(in)
 	return nil
-}
-
-func (b *Builder) idBytes() int {
-	if b.wide {
-		return 4
-	}
-	return 2
 }
 
 func (b *Builder) count(in *instance) {
@@ -181,22 +174,19 @@ func (in *instance) compose(p pair, corpus *Corpus, v Vocab) {
 
 // emit yields the instances in the order of b.places.
 func (b *Builder) emit(ctx context.Context, yield func(Record) error) error {
-	longest := compactBytes(b.opts.MaxSeqLength, b.opts.MaxPredictionsPerSeq, b.idBytes())
 	for i, address := range b.places {
 		if i%checkEvery == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 		}
-		compact, err := b.store.read(address, longest)
+		compact, err := b.store.read(address, b.longest)
 		if err != nil {
 			return err
 		}
-		r := Record{}
-		r.Tokens, r.Predictions = expand(b.example, compact, b.wide)
-		r.RandomNext = b.example.NextSentenceLabel == 1
-		b.payload = b.example.Append(b.payload[:0])
-		r.Payload = b.payload
+		parts := readCompact(compact)
+		b.payload = b.encoder.Append(b.payload[:0], parts)
+		r := Record{Payload: b.payload, Tokens: parts.Tokens, Predictions: parts.Predictions, RandomNext: parts.RandomNext}
 		if err := yield(r); err != nil {
 			return err
 		}

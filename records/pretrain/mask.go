@@ -49,7 +49,7 @@ func newMasker(o Options, v Vocab, rng *pyrandom.Rand) *masker {
 
 // apply masks an example in place. It appends the places predicted, ascending,
 // and the tokens that stood there.
-func (m *masker) apply(tokens []int32, positions []uint16, labels []int32) ([]uint16, []int32) {
+func (m *masker) apply(tokens []int32, positions, labels []int32) (_, _ []int32) {
 	want := m.opts.predictions(len(tokens))
 	if m.subword == nil {
 		m.choosePieces(tokens, want)
@@ -59,7 +59,7 @@ func (m *masker) apply(tokens []int32, positions []uint16, labels []int32) ([]ui
 	for i, set := range m.chosen {
 		for m.chosen[i] = 0; set != 0; set &= set - 1 {
 			at := i*64 + bits.TrailingZeros64(set)
-			positions = append(positions, uint16(at))
+			positions = append(positions, int32(at))
 			labels = append(labels, tokens[at])
 			tokens[at] = m.became[at]
 		}

@@ -1,0 +1,121 @@
+package records
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+// Parts is an example before padding, its lists packed as the wire form packs
+// them ([AppendPacked]): what a builder of examples can keep in little room and
+// an [Encoder] turns into a payload by copying. S and P are the encoder's.
+type Parts struct {
+	Tokens      int    // at most S
+	Second      int    // place of the first token of segment 1, at most Tokens
+	Predictions int    // at most P
+	IDs         []byte // Tokens packed values
+	Positions   []byte // Predictions packed values
+	Labels      []byte // Predictions packed values
+	RandomNext  bool   // segment 1 does not follow segment 0
+}
+
+// AppendPacked appends values to a packed list: varints one after the other.
+func AppendPacked(dst []byte, values []int32) []byte {
+	all := int32(0)
+	for _, v := range values {
+		all |= v
+	}
+	if uint32(all) >= 1<<28 {
+		for _, v := range values {
+			dst = binary.AppendUvarint(dst, uint64(int64(v)))
+		}
+		return dst
+	}
+	dst = slices.Grow(dst, 4*len(values)+spareBytes)
+	n := len(dst)
+	return dst[:n+putShort(dst[n:cap(dst)], values)]
+}
+
+// An Encoder writes examples of one length from [Parts]. It does not change
+// and may be shared.
+type Encoder struct {
+	seq, predictions int
+
+	mask, segments, weights, label []byte // what precedes the values of each
+
+	ones   []byte // S ones, S zeros: any mask is a window of it
+	floats []byte // P ones, P zeros, as floats
+}
+
+// NewEncoder returns an Encoder of examples with S = maxSeqLength and
+// P = maxPredictionsPerSeq.
+func NewEncoder(maxSeqLength, maxPredictionsPerSeq int) *Encoder {
+	s, p := maxSeqLength, maxPredictionsPerSeq
+	e := &Encoder{
+		seq: s, predictions: p,
+		mask:     openEntry(InputMask, s, tagInts),
+		segments: openEntry(SegmentIDs, s, tagInts),
+		weights:  openEntry(MaskedLMWeights, 4*p, tagFloats),
+		label:    openEntry(NextSentenceLabels, 1, tagInts),
+		ones:     make([]byte, 2*s),
+		floats:   make([]byte, 8*p),
+	}
+	for i := range s {
+		e.ones[i] = 1
+	}
+	for i := range p {
+		binary.LittleEndian.PutUint32(e.floats[4*i:], math.Float32bits(1))
+	}
+	return e
+}
+
+func openEntry(name string, packed int, kind byte) []byte {
+	l := listLayout(name, packed)
+	return l.appendOpen(nil, kind)
+}
+
+// Append appends the payload of an example to dst: what [Example.Append] would
+// append, byte for byte.
+func (e *Encoder) Append(dst []byte, p Parts) []byte {
+	zeros := e.ones[e.seq:]
+	padding, unused := e.seq-p.Tokens, e.predictions-p.Predictions
+	ids := listLayout(InputIDs, len(p.IDs)+padding)
+	positions := listLayout(MaskedLMPositions, len(p.Positions)+unused)
+	labels := listLayout(MaskedLMIDs, len(p.Labels)+unused)
+	body := nested(ids.entry) + nested(positions.entry) + nested(labels.entry) +
+		len(e.mask) + e.seq + len(e.segments) + e.seq +
+		len(e.weights) + 4*e.predictions + len(e.label) + 1
+
+	dst = slices.Grow(dst, nested(body))
+	dst = appendTag(dst, tagFirst, body)
+	dst = ids.appendList(dst, p.IDs, zeros[:padding])
+	dst = append(dst, e.mask...)
+	dst = append(dst, e.ones[padding:padding+e.seq]...)
+	dst = append(dst, e.segments...)
+	dst = append(dst, zeros[:p.Second]...)
+	dst = append(dst, e.ones[:p.Tokens-p.Second]...)
+	dst = append(dst, zeros[:padding]...)
+	dst = positions.appendList(dst, p.Positions, unusedZeros(zeros, unused))
+	dst = labels.appendList(dst, p.Labels, unusedZeros(zeros, unused))
+	dst = append(dst, e.weights...)
+	dst = append(dst, e.floats[4*unused:4*(unused+e.predictions)]...)
+	dst = append(dst, e.label...)
+	if p.RandomNext {
+		return append(dst, 1)
+	}
+	return append(dst, 0)
+}
+
+// unusedZeros returns n zeros: of a longer list of them where it is long
+// enough, which only P > S makes it not.
+func unusedZeros(zeros []byte, n int) []byte {
+	if n <= len(zeros) {
+		return zeros[:n]
+	}
+	return make([]byte, n)
+}
+
+// appendList appends an entry of packed values and their padding.
+func (l *layout) appendList(dst, values, padding []byte) []byte {
+	return append(append(l.appendOpen(dst, tagInts), values...), padding...)
+}
