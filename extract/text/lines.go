@@ -123,7 +123,7 @@ func (r *Reader) addPiece(b []byte) {
 		a.inLine, a.solid, a.full, a.start = true, false, false, len(a.text)
 	}
 	a.carry = append(a.carry, dropCR(b)...)
-	whole, rest := cutIncomplete(a.carry)
+	whole, rest := CutIncomplete(a.carry)
 	r.addClean(whole)
 	a.carry = a.carry[:copy(a.carry, rest)]
 }

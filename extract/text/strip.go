@@ -96,9 +96,9 @@ func invalidAt(b []byte) int {
 	}
 }
 
-// cutIncomplete splits off the last bytes of b where they begin a character
-// that goes on after b.
-func cutIncomplete(b []byte) (whole, rest []byte) {
+// CutIncomplete splits off the last bytes of b where they begin a character
+// that goes on after b. Both results share memory with b.
+func CutIncomplete(b []byte) (whole, rest []byte) {
 	for i := len(b) - 1; i >= 0 && i >= len(b)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(b[i]) {
 			if !utf8.FullRune(b[i:]) {

@@ -1,0 +1,380 @@
+package books
+
+import (
+	"bytes"
+	"encoding/xml"
+	"io"
+	"net/url"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
+
+	"pretext/extract"
+	"pretext/extract/text"
+)
+
+// Places and names of EPUB 3.3 (Open Container Format, §4.2).
+const (
+	containerName  = "META-INF/container.xml"
+	encryptionName = "META-INF/encryption.xml"
+)
+
+// Limits of an EPUB: members, bytes of a package document, and of what it calls
+// itself.
+const (
+	maxEPUBMembers  = 1 << 16
+	maxPackageBytes = 8 << 20
+	maxTitleBytes   = 4 << 10
+	maxLangBytes    = 35 // RFC 5646, §4.4.1
+)
+
+// isEPUB reports whether an archive holds a container document.
+func (z *zipArchive) isEPUB() (bool, error) {
+	for entry, err := range z.entries() {
+		if err != nil {
+			return false, err
+		}
+		if entry.name == containerName {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// An epubFile is an open EPUB.
+type epubFile struct {
+	z       *zipArchive
+	members map[string]*zipEntry
+	bytes   int64 // read so far
+}
+
+func openEPUB(z *zipArchive) (*epubFile, error) {
+	e := &epubFile{z: z, members: map[string]*zipEntry{}}
+	for entry, err := range z.entries() {
+		if err != nil {
+			return nil, err
+		}
+		if len(e.members) == maxEPUBMembers {
+			return nil, &memberError{"EPUB of too many members"}
+		}
+		if _, ok := e.members[entry.name]; !ok {
+			e.members[entry.name] = entry
+		}
+	}
+	return e, nil
+}
+
+// small reads a member that must be there and small.
+func (e *epubFile) small(name string) ([]byte, error) {
+	entry := e.members[name]
+	if entry == nil {
+		return nil, &memberError{"EPUB without " + name}
+	}
+	src, err := e.z.open(entry)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(io.LimitReader(src, maxPackageBytes+1))
+	if err == nil && len(b) > maxPackageBytes {
+		err = &memberError{name + " is too large"}
+	}
+	return b, err
+}
+
+// A packageDoc is what the package document says that we use.
+type packageDoc struct {
+	title, lang string
+	items       map[string]packageItem
+	spine       []spineItem
+}
+
+type packageItem struct{ href, mediaType, properties string }
+
+type spineItem struct {
+	id     string
+	linear bool
+}
+
+// newXML reads XML as it is found: any encoding, unknown entities, loose ends.
+// Nothing outside is ever read.
+func newXML(b []byte) *xml.Decoder {
+	d := xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(b, []byte("\xEF\xBB\xBF"))))
+	d.Strict = false
+	d.Entity = xml.HTMLEntity
+	d.CharsetReader = charset.NewReaderLabel
+	return d
+}
+
+// eachElement calls visit for all start elements, with the text that follows
+// each until the next tag, up to where the XML breaks off.
+func eachElement(b []byte, visit func(xml.StartElement, string)) {
+	d := newXML(b)
+	var open *xml.StartElement
+	var chars []byte
+	flush := func() {
+		if open != nil {
+			visit(*open, string(chars))
+		}
+		open, chars = nil, nil
+	}
+	for {
+		token, err := d.Token()
+		if err != nil {
+			flush()
+			return
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			flush()
+			t = t.Copy()
+			open = &t
+		case xml.CharData:
+			if open != nil && len(chars) < maxTitleBytes {
+				chars = append(chars, t...)
+			}
+		case xml.EndElement:
+			flush()
+		}
+	}
+}
+
+func attribute(e xml.StartElement, name string) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// packagePath finds the package document.
+func (e *epubFile) packagePath() (string, error) {
+	b, err := e.small(containerName)
+	if err != nil {
+		return "", err
+	}
+	found := ""
+	eachElement(b, func(element xml.StartElement, _ string) {
+		if element.Name.Local == "rootfile" && found == "" {
+			found = attribute(element, "full-path")
+		}
+	})
+	found = strings.TrimPrefix(path.Clean("/"+found), "/")
+	if found == "" {
+		return "", &memberError{"EPUB container that names no package"}
+	}
+	return found, nil
+}
+
+// encrypted returns which members are encrypted. Fonts may be, by a method of
+// their own, without harm.
+func (e *epubFile) encrypted() map[string]bool {
+	names := map[string]bool{}
+	b, err := e.small(encryptionName)
+	if err != nil {
+		return names
+	}
+	eachElement(b, func(element xml.StartElement, _ string) {
+		if element.Name.Local == "CipherReference" {
+			names[resolve("", attribute(element, "URI"))] = true
+		}
+	})
+	return names
+}
+
+func parsePackage(b []byte) packageDoc {
+	p := packageDoc{items: map[string]packageItem{}}
+	eachElement(b, func(element xml.StartElement, chars string) {
+		switch element.Name.Local {
+		case "title":
+			if p.title == "" {
+				p.title = label(chars, maxTitleBytes)
+			}
+		case "language":
+			if p.lang == "" && !strings.EqualFold(chars, "und") {
+				p.lang = label(chars, maxLangBytes)
+			}
+		case "item":
+			id := attribute(element, "id")
+			if _, ok := p.items[id]; !ok {
+				p.items[id] = packageItem{attribute(element, "href"), attribute(element, "media-type"), attribute(element, "properties")}
+			}
+		case "itemref":
+			p.spine = append(p.spine, spineItem{attribute(element, "idref"), attribute(element, "linear") != "no"})
+		}
+	})
+	return p
+}
+
+// label collapses white space and cuts what is too long.
+func label(s string, limit int) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return strings.TrimSpace(s[:limit])
+}
+
+// resolve turns a reference into the name of a member: nothing else can be
+// named, whatever it says.
+func resolve(dir, href string) string {
+	href, _, _ = strings.Cut(href, "#")
+	if plain, err := url.PathUnescape(href); err == nil {
+		href = plain
+	}
+	return strings.TrimPrefix(path.Clean("/"+dir+"/"+href), "/")
+}
+
+// reading returns the members to read, in order.
+func (p packageDoc) reading(dir string) []string {
+	anyLinear := false
+	for _, s := range p.spine {
+		anyLinear = anyLinear || s.linear
+	}
+	var names []string
+	seen := map[string]bool{}
+	for _, s := range p.spine {
+		item, ok := p.items[s.id]
+		if !ok || seen[s.id] || anyLinear && !s.linear || hasWord(item.properties, "nav") || !isHTML(item) {
+			continue
+		}
+		seen[s.id] = true
+		names = append(names, resolve(dir, item.href))
+	}
+	return names
+}
+
+func hasWord(list, word string) bool {
+	for field := range strings.FieldsSeq(list) {
+		if field == word {
+			return true
+		}
+	}
+	return false
+}
+
+func isHTML(item packageItem) bool {
+	switch item.mediaType {
+	case "application/xhtml+xml", "text/html", "text/x-oeb1-document", "":
+		return true
+	}
+	return false
+}
+
+// epub reads an EPUB. A [memberError] or [CorruptError] says why it cannot be
+// read.
+func (r *Reader) epub(name string, z *zipArchive) (book, error) {
+	b := book{name: name}
+	e, err := openEPUB(z)
+	if err != nil {
+		return b, err
+	}
+	packageName, err := e.packagePath()
+	if err != nil {
+		return b, err
+	}
+	raw, err := e.small(packageName)
+	if err != nil {
+		return b, err
+	}
+	p := parsePackage(raw)
+	b.title, b.lang = p.title, p.lang
+	prose := &prose{limit: r.limit + 1, keepBoilerplate: r.opts.KeepBoilerplate}
+	if err := e.readAll(p.reading(path.Dir(packageName)), prose); err != nil {
+		if err == errRejected {
+			b.reject = extract.RejectTooLarge
+			return b, nil
+		}
+		return b, err
+	}
+	return r.finishProse(b, prose), nil
+}
+
+// readAll reads the members named, in order. Names without a member are passed
+// over: what is there is the book.
+func (e *epubFile) readAll(names []string, to *prose) error {
+	encrypted := e.encrypted()
+	found := 0
+	for _, name := range names {
+		entry := e.members[name]
+		if entry == nil {
+			continue
+		}
+		if encrypted[name] {
+			return &memberError{"encrypted"}
+		}
+		src, err := e.z.open(entry)
+		if err != nil {
+			return err
+		}
+		if err := to.read(&limited{r: src, left: maxFileBytes - e.bytes, count: &e.bytes}); err != nil {
+			return err
+		}
+		found++
+	}
+	if found == 0 {
+		return &memberError{"EPUB without readable content"}
+	}
+	return nil
+}
+
+// limited is a reader that rejects what is too much.
+type limited struct {
+	r     io.Reader
+	left  int64
+	count *int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	l.left -= int64(n)
+	*l.count += int64(n)
+	if l.left < 0 {
+		return 0, errRejected
+	}
+	return n, err
+}
+
+// finishProse makes a document of the paragraphs of an EPUB, or a reject.
+func (r *Reader) finishProse(b book, p *prose) book {
+	controls := 0
+	for _, c := range p.out {
+		if isControl(c) {
+			controls++
+		}
+	}
+	switch {
+	case bytes.IndexByte(p.out, 0) >= 0 || controls*100 > len(p.out):
+		b.reject = extract.RejectBinary
+		return b
+	case p.invalid*10 > len(p.out)+p.invalid:
+		b.reject = extract.RejectEncoding
+		return b
+	}
+	if p.invalid > 0 {
+		r.stats.InvalidBytes += int64(p.invalid)
+		b.note = "bytes that are not UTF-8 were dropped"
+	}
+	if p.recoded {
+		r.stats.Recoded++
+	}
+	lines, trimmed := p.out, p.trimmed
+	if !r.opts.KeepBoilerplate {
+		var more bool
+		lines, more = trimGutenberg(lines)
+		trimmed = trimmed || more
+	}
+	if trimmed {
+		r.stats.Trimmed++
+	}
+	if b.text = joinLines(lines, true, 0); len(b.text) > r.limit {
+		b.text, b.reject = nil, extract.RejectTooLarge
+	}
+	b.text = text.Strip(b.text)
+	return b
+}

@@ -1,0 +1,77 @@
+package books
+
+import (
+	"bytes"
+)
+
+// headerBytes is where the marker that ends Project Gutenberg's header is
+// looked for: headers are some 1 KB, those before 2003 some 20 KB.
+const headerBytes = 64 << 10
+
+// trimGutenberg drops from collected lines what Project Gutenberg put before
+// and after the book, where it left its markers.
+func trimGutenberg(lines []byte) (_ []byte, trimmed bool) {
+	start, end := 0, len(lines)
+	for at := 0; at < len(lines); {
+		v, rest := nextView(lines[at:])
+		after := len(lines) - len(rest)
+		if start == 0 && at < headerBytes && isStart(v.bytes) {
+			after = endOfMarker(lines, at, after)
+			start = after
+		} else if isEnd(v.bytes) {
+			end = at
+			break
+		}
+		at = after
+	}
+	return lines[start:end], end-start < len(lines)
+}
+
+// isStart tells the line that ends the header:
+//
+//	*** START OF THE PROJECT GUTENBERG EBOOK THE TITLE ***
+//	*END*THE SMALL PRINT! FOR PUBLIC DOMAIN ETEXTS*Ver.04.29.93*END*   (before 2003)
+func isStart(line []byte) bool {
+	if len(line) == 0 || line[0] != '*' {
+		return false
+	}
+	line = bytes.ToUpper(line[:min(len(line), 100)])
+	stars := bytes.TrimLeft(line, "* ")
+	return bytes.HasPrefix(stars, []byte("START OF TH")) && bytes.Contains(stars, []byte("PROJECT GUTENBERG")) ||
+		bytes.HasPrefix(stars, []byte("END*THE SMALL PRINT!")) ||
+		bytes.HasPrefix(stars, []byte("END THE SMALL PRINT!"))
+}
+
+// isEnd tells the line that begins the licence.
+func isEnd(line []byte) bool {
+	if len(line) == 0 || line[0] != '*' && line[0] != 'E' && line[0] != 'e' {
+		return false
+	}
+	line = bytes.ToUpper(line[:min(len(line), 100)])
+	if line[0] == '*' {
+		stars := bytes.TrimLeft(line, "* ")
+		return bytes.HasPrefix(stars, []byte("END OF TH")) && bytes.Contains(stars, []byte("PROJECT GUTENBERG"))
+	}
+	return bytes.HasPrefix(line, []byte("END OF PROJECT GUTENBERG")) ||
+		bytes.HasPrefix(line, []byte("END OF THE PROJECT GUTENBERG")) ||
+		bytes.HasPrefix(line, []byte("END OF THIS PROJECT GUTENBERG"))
+}
+
+// endOfMarker returns where the marker that begins at a line ends: long titles
+// run on over some lines, up to the stars.
+func endOfMarker(lines []byte, at, after int) int {
+	v, _ := nextView(lines[at:])
+	pos := after
+	for range 3 {
+		if bytes.HasSuffix(v.bytes, []byte("*")) {
+			return pos
+		}
+		var rest []byte
+		v, rest = nextView(lines[pos:])
+		if len(v.bytes) == 0 {
+			break
+		}
+		pos = len(lines) - len(rest)
+	}
+	return after
+}

@@ -1,0 +1,94 @@
+package books
+
+import (
+	"path"
+	"strings"
+	"unicode"
+)
+
+// maxNameBytes is the length of the longest name that becomes an ID.
+const maxNameBytes = 1024
+
+// cleanName makes of the path of a member what may stand in an ID, or reports
+// false.
+func cleanName(name string) (string, bool) {
+	if len(name) > 1<<16 {
+		return "", false
+	}
+	name = strings.ToValidUTF8(name, "")
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\\':
+			return '/'
+		case unicode.IsControl(r) || r == '\u2028' || r == '\u2029':
+			return -1
+		}
+		return r
+	}, name)
+	var elements []string
+	for element := range strings.SplitSeq(name, "/") {
+		if element != "" && element != "." && element != ".." {
+			elements = append(elements, element)
+		}
+	}
+	name = strings.Join(elements, "/")
+	return name, name != "" && len(name) <= maxNameBytes
+}
+
+// format is what a name promises.
+type format int
+
+const (
+	other format = iota
+	txt
+	epub
+	zipped
+	tarred
+)
+
+// kindOf tells books by their name: .txt and .epub.
+func kindOf(name string) format {
+	base := path.Base(strings.ReplaceAll(name, `\`, "/"))
+	if strings.HasPrefix(base, ".") {
+		return other
+	}
+	switch strings.ToLower(path.Ext(base)) {
+	case ".txt":
+		return txt
+	case ".epub":
+		return epub
+	}
+	return other
+}
+
+// promises tells what a lone file should be by its name.
+func promises(name string) format {
+	name = strings.ToLower(name)
+	switch {
+	case strings.HasSuffix(name, ".zip"), strings.HasSuffix(name, ".epub"):
+		return zipped
+	case strings.HasSuffix(name, ".tgz"), strings.HasSuffix(unpackedName(name), ".tar"):
+		return tarred
+	}
+	return other
+}
+
+// unpackedName drops the extension of a packed file.
+func unpackedName(name string) string {
+	for _, ext := range []string{".gz", ".zst"} {
+		if rest, ok := strings.CutSuffix(name, ext); ok {
+			return rest
+		}
+	}
+	return name
+}
+
+// stem returns a base name without extensions: the title of a book that has no
+// other.
+func stem(base string) string {
+	base = unpackedName(base)
+	if rest := strings.TrimSuffix(base, path.Ext(base)); rest != "" {
+		return rest
+	}
+	return base
+}

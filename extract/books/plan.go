@@ -1,0 +1,191 @@
+package books
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// TaskBytes is how many bytes of consecutive files of a folder make a task; a
+// larger file is a task of its own.
+const TaskBytes = 32 << 20
+
+// Kind says how a task is read.
+type Kind string
+
+// The kinds of tasks.
+const (
+	KindFile   Kind = "file"   // one file: an archive or a book
+	KindFolder Kind = "folder" // some files of a folder
+)
+
+// A Task is a part of the sources that is read at once.
+type Task struct {
+	Path    Name   `json:"path"` // of the file or folder
+	Kind    Kind   `json:"kind"`
+	Files   []Name `json:"files,omitempty"`   // in the folder, slash-separated, in order
+	Bytes   int64  `json:"bytes"`             // of all files
+	Skipped int64  `json:"skipped,omitempty"` // files of the folder that are no books; its first task has the count
+}
+
+// A Name is a path of a store. Its JSON form is a string where it is UTF-8 and
+// {"bytes": base64} where not, since JSON would change it.
+type Name string
+
+type nameBytes struct {
+	Bytes []byte `json:"bytes"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (n Name) MarshalJSON() ([]byte, error) {
+	if utf8.ValidString(string(n)) {
+		return json.Marshal(string(n))
+	}
+	return json.Marshal(nameBytes{[]byte(n)})
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (n *Name) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '{' {
+		var raw nameBytes
+		err := json.Unmarshal(b, &raw)
+		*n = Name(raw.Bytes)
+		return err
+	}
+	return json.Unmarshal(b, (*string)(n))
+}
+
+// A File is a file open for reading at any offset.
+type File interface {
+	io.ReaderAt
+	io.Closer
+	Size() int64
+}
+
+// Info describes a file.
+type Info struct {
+	Name string // slash-separated path in the folder; "" where the path itself is the file
+	Size int64
+}
+
+// A Store is where sources lie. Its methods are safe for concurrent use.
+type Store interface {
+	// List returns the files below a folder, in any order, or the one file
+	// that path is.
+	List(path string) ([]Info, error)
+	// Open opens the file of that name in the folder path, or the file path
+	// where name is "".
+	Open(path, name string) (File, error)
+}
+
+// Plan lists the sources at paths, in their order, and cuts them into tasks.
+// A folder without books is an error.
+func Plan(store Store, paths []string) ([]Task, error) {
+	var tasks []Task
+	for _, p := range paths {
+		files, err := store.List(p)
+		if err != nil {
+			return nil, fmt.Errorf("plan books %q: %w", p, err)
+		}
+		if len(files) == 1 && files[0].Name == "" {
+			tasks = append(tasks, Task{Path: Name(p), Kind: KindFile, Bytes: files[0].Size})
+			continue
+		}
+		folder := planFolder(p, files)
+		if len(folder) == 0 {
+			return nil, fmt.Errorf("plan books %q: no .txt or .epub file in this folder", p)
+		}
+		tasks = append(tasks, folder...)
+	}
+	return tasks, nil
+}
+
+func planFolder(p string, files []Info) []Task {
+	slices.SortFunc(files, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
+	var tasks []Task
+	var skipped int64
+	for _, f := range files {
+		if kindOf(f.Name) == other {
+			skipped++
+			continue
+		}
+		last := len(tasks) - 1
+		if last < 0 || tasks[last].Bytes+f.Size > TaskBytes {
+			tasks = append(tasks, Task{Path: Name(p), Kind: KindFolder})
+			last++
+		}
+		tasks[last].Files = append(tasks[last].Files, Name(f.Name))
+		tasks[last].Bytes += f.Size
+	}
+	if len(tasks) > 0 {
+		tasks[0].Skipped = skipped
+	}
+	return tasks
+}
+
+// Local is the [Store] of the local file system. Links to files are followed,
+// links to folders inside of a folder are not.
+type Local struct{}
+
+// List implements [Store].
+func (Local) List(root string) ([]Info, error) {
+	info, err := os.Stat(root)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []Info{{"", info.Size()}}, nil
+	}
+	var files []Info
+	err = filepath.WalkDir(root+string(filepath.Separator), func(p string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := os.Stat(p)
+		if err != nil || !info.Mode().IsRegular() {
+			return ignoreMissing(err)
+		}
+		name, err := filepath.Rel(root, p)
+		if err != nil {
+			return err
+		}
+		files = append(files, Info{filepath.ToSlash(name), info.Size()})
+		return nil
+	})
+	return files, err
+}
+
+// ignoreMissing passes over links that lead nowhere.
+func ignoreMissing(err error) error {
+	if os.IsNotExist(err) {
+		return nil
+	}
+	return err
+}
+
+// Open implements [Store].
+func (Local) Open(root, name string) (File, error) {
+	f, err := os.Open(filepath.Join(root, filepath.FromSlash(name)))
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return localFile{f, info.Size()}, nil
+}
+
+type localFile struct {
+	*os.File
+	size int64
+}
+
+func (f localFile) Size() int64 { return f.size }

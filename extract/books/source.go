@@ -1,0 +1,187 @@
+package books
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"path"
+
+	"pretext/extract"
+	"pretext/extract/text"
+)
+
+// maxNestedBytes is the size of the largest EPUB inside of an archive: it is
+// held, since EPUBs are read from their end.
+const maxNestedBytes = 64 << 20
+
+// readLone reads the file that is all of a task, for what its first bytes say.
+func (r *Reader) readLone(f File, base string) error {
+	var head [4]byte
+	n, err := f.ReadAt(head[:], 0)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if isZip(head[:n]) || promises(base) == zipped {
+		return r.readZip(f, base)
+	}
+	plain, err := text.Decompress(base, io.NewSectionReader(f, 0, f.Size()))
+	if err != nil {
+		return err
+	}
+	defer plain.Close()
+	in := bufio.NewReaderSize(plain, 64<<10)
+	block, err := in.Peek(tarBlock)
+	if isTar(block) || promises(base) == tarred {
+		return r.readTar(in)
+	}
+	if err != nil && err != io.EOF {
+		return err
+	}
+	return r.readPlain(base, in)
+}
+
+// readPlain reads a text file. Damage of a packed one is an error.
+func (r *Reader) readPlain(name string, src io.Reader) error {
+	clean, ok := cleanName(name)
+	if !ok {
+		return r.finish(badName())
+	}
+	b, err := r.plain(clean, src)
+	if err != nil {
+		return err
+	}
+	return r.finish(b)
+}
+
+// badName makes the reject of a book whose name is no name.
+func badName() book {
+	return book{reject: extract.RejectMalformed, note: "unusable file name"}
+}
+
+// readOne reads a file of a folder.
+func (r *Reader) readOne(name string) error {
+	f, err := r.store.Open(string(r.task.Path), name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if kindOf(name) == epub {
+		clean, ok := cleanName(name)
+		if !ok {
+			return r.finish(badName())
+		}
+		return r.readEPUB(clean, f, f.Size())
+	}
+	return r.readPlain(name, bufio.NewReaderSize(io.NewSectionReader(f, 0, f.Size()), 64<<10))
+}
+
+// readMember reads a member of an archive that may be a book. Errors that tell
+// of damage of the member alone are rejects; open is not called for what is no
+// book.
+func (r *Reader) readMember(name string, open func() (io.Reader, error)) error {
+	kind := kindOf(name)
+	if kind == other {
+		r.stats.Skipped++
+		return nil
+	}
+	clean, ok := cleanName(name)
+	if !ok {
+		return r.finish(badName())
+	}
+	src, err := open()
+	if err == nil {
+		if kind == txt {
+			var b book
+			if b, err = r.plain(clean, src); err == nil {
+				return r.finish(b)
+			}
+		} else if err = r.readNested(clean, src); err == nil {
+			return nil
+		}
+	}
+	var bad *memberError
+	if errors.As(err, &bad) {
+		return r.finish(damaged(clean, bad.Error()))
+	}
+	return err
+}
+
+// A memberError is damage of one member of an archive that leaves the others
+// readable.
+type memberError struct{ reason string }
+
+func (e *memberError) Error() string { return e.reason }
+
+// readNested reads an EPUB inside of an archive.
+func (r *Reader) readNested(name string, src io.Reader) error {
+	held, err := io.ReadAll(io.LimitReader(src, maxNestedBytes+1))
+	if err != nil {
+		return err
+	}
+	if len(held) > maxNestedBytes {
+		return r.finish(book{name: name, reject: extract.RejectTooLarge})
+	}
+	return r.readEPUB(name, bytes.NewReader(held), int64(len(held)))
+}
+
+// readEPUB reads an EPUB that is one book among others: damage is a reject.
+func (r *Reader) readEPUB(name string, src io.ReaderAt, size int64) error {
+	z, err := openZip(src, size)
+	if err == nil {
+		var b book
+		if b, err = r.epub(name, z); err == nil {
+			return r.finish(b)
+		}
+	}
+	var bad *memberError
+	var corrupt *CorruptError
+	switch {
+	case errors.As(err, &bad):
+		return r.finish(damaged(name, bad.reason))
+	case errors.As(err, &corrupt):
+		return r.finish(damaged(name, corrupt.Reason))
+	}
+	return err
+}
+
+// readZip reads a lone zip archive or EPUB.
+func (r *Reader) readZip(f File, base string) error {
+	z, err := openZip(f, f.Size())
+	if err != nil {
+		return r.locate(err)
+	}
+	isBook, err := z.isEPUB()
+	if err != nil {
+		return r.locate(err)
+	}
+	if isBook {
+		name, ok := cleanName(base)
+		if !ok {
+			return r.finish(badName())
+		}
+		return r.readEPUB(name, f, f.Size())
+	}
+	for entry, err := range z.entries() {
+		if err != nil {
+			return r.locate(err)
+		}
+		if !entry.regular() {
+			r.stats.Skipped++
+			continue
+		}
+		if err := r.readMember(entry.path(), func() (io.Reader, error) { return z.open(entry) }); err != nil {
+			return r.locate(err)
+		}
+	}
+	return nil
+}
+
+// locate puts the path of the source into an error of an archive.
+func (r *Reader) locate(err error) error {
+	var corrupt *CorruptError
+	if errors.As(err, &corrupt) && corrupt.File == "" {
+		return &CorruptError{File: path.Base(string(r.task.Path)), Offset: corrupt.Offset, Reason: corrupt.Reason}
+	}
+	return err
+}

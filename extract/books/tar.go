@@ -1,0 +1,90 @@
+package books
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"io"
+	"path"
+	"strconv"
+
+	"pretext/extract/text"
+)
+
+// tarBlock is the unit of a tar archive, and the size of a header.
+const tarBlock = 512
+
+// isTar reports whether a block is a tar header: the checksum of all bytes, its
+// own field counted as blanks, stands in it in octal.
+func isTar(block []byte) bool {
+	if len(block) < tarBlock {
+		return false
+	}
+	digits := bytes.Trim(block[148:156], " \x00")
+	want, err := strconv.ParseInt(string(digits), 8, 32)
+	if err != nil {
+		return false
+	}
+	var sum int64
+	for i, b := range block[:tarBlock] {
+		if i >= 148 && i < 156 {
+			b = ' '
+		}
+		sum += int64(b)
+	}
+	return sum == want
+}
+
+// readTar reads the members of a tar archive one after the other.
+func (r *Reader) readTar(src io.Reader) error {
+	counter := &counter{r: src}
+	archive := tar.NewReader(counter)
+	for {
+		header, err := archive.Next()
+		if err == io.EOF {
+			return nil
+		}
+		// The name is never used as one, so an insecure path is a path.
+		if err != nil && !errors.Is(err, tar.ErrInsecurePath) {
+			return r.tarError(counter, err)
+		}
+		if header.Typeflag != tar.TypeReg && header.Typeflag != tar.TypeGNUSparse {
+			r.stats.Skipped++
+			continue
+		}
+		err = r.readMember(header.Name, func() (io.Reader, error) { return archive, nil })
+		if err == errStopped {
+			return err
+		}
+		if err != nil {
+			return r.tarError(counter, err)
+		}
+	}
+}
+
+// tarError tells damage from errors of the source.
+func (r *Reader) tarError(c *counter, err error) error {
+	switch {
+	case errors.Is(err, text.ErrCorrupt): // of the packing
+		return err
+	case c.err != nil:
+		return c.err
+	}
+	return &CorruptError{File: path.Base(string(r.task.Path)), Offset: c.n, Reason: err.Error()}
+}
+
+// counter counts what was read and remembers an error of its source.
+type counter struct {
+	r   io.Reader
+	n   int64
+	err error
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	if err != nil && err != io.EOF {
+		c.err = err
+	}
+	return n, err
+}

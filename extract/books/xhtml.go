@@ -1,0 +1,281 @@
+package books
+
+import (
+	"bytes"
+	"io"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/charset"
+
+	"pretext/extract/text"
+)
+
+// maxTokenBytes is the longest tag or run of text of an XHTML document.
+const maxTokenBytes = 64 << 20
+
+// prose collects the paragraphs of XHTML documents, in the form of collected
+// lines without indentation: what trims and joins those does so here too.
+type prose struct {
+	limit           int
+	keepBoilerplate bool
+
+	out     []byte
+	start   int  // where the paragraph begins in out
+	count   int  // of paragraphs: each has a byte in out that the text has not
+	space   bool // white space is owed before the next character
+	pre     int  // how many <pre> are open
+	invalid int  // bytes that were not UTF-8
+	recoded bool // a document was not UTF-8
+	trimmed bool // Project Gutenberg's own sections were dropped
+}
+
+// An element's part in the text.
+const (
+	inline  = iota // none
+	block          // its text is a paragraph of its own
+	cell           // blank around
+	dropped        // its text is none
+)
+
+// elements tells the parts of elements of HTML; others are inline.
+func part(name string) int {
+	switch name {
+	case "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "dialog", "div", "dl", "dt",
+		"fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr", "html",
+		"legend", "li", "main", "menu", "ol", "p", "pre", "section", "summary", "table", "tbody", "tfoot", "thead", "tr", "ul":
+		return block
+	case "td", "th":
+		return cell
+	case "applet", "audio", "canvas", "head", "iframe", "math", "nav", "noscript", "object", "rp", "rt", "script", "select", "style",
+		"svg", "template", "textarea", "title", "video":
+		return dropped
+	}
+	return inline
+}
+
+// void tells elements that have no end tag.
+func void(name string) bool {
+	switch name {
+	case "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr":
+		return true
+	}
+	return false
+}
+
+// read appends the paragraphs of a document. It returns errRejected where the
+// text gets too large.
+func (p *prose) read(src io.Reader) error {
+	src, err := p.decoded(src)
+	if err != nil {
+		return err
+	}
+	z := html.NewTokenizer(src)
+	z.SetMaxBuf(maxTokenBytes)
+	z.AllowCDATA(true)
+	p.pre = 0
+	p.begin()
+	skip := skipper{}
+	for {
+		kind := z.Next()
+		switch kind {
+		case html.ErrorToken:
+			p.end()
+			return tokenError(z.Err())
+		case html.TextToken:
+			if skip.depth == 0 {
+				p.text(z.Text())
+			}
+		case html.StartTagToken, html.EndTagToken, html.SelfClosingTagToken:
+			p.tag(z, kind, &skip)
+		}
+		if len(p.out)-p.count > p.limit {
+			return errRejected
+		}
+	}
+}
+
+func tokenError(err error) error {
+	switch err {
+	case io.EOF:
+		return nil
+	case html.ErrBufferExceeded:
+		return errRejected
+	}
+	return err
+}
+
+// skipper is inside of an element whose text is dropped.
+type skipper struct {
+	name  string
+	depth int // how many elements of that name are open
+}
+
+// tag takes a tag.
+func (p *prose) tag(z *html.Tokenizer, kind html.TokenType, skip *skipper) {
+	raw, more := z.TagName()
+	name := string(raw)
+	if kind == html.SelfClosingTagToken {
+		// HTML ignores the slash and takes what follows <title/> or <script/>
+		// for its text; EPUBs are XHTML.
+		z.NextIsNotRawText()
+	}
+	opens := kind == html.StartTagToken && !void(name)
+	if skip.depth > 0 {
+		switch {
+		case name == "body" && skip.name == "head":
+			skip.depth = 0 // an unclosed head
+		case name != skip.name:
+		case opens:
+			skip.depth++
+		case kind == html.EndTagToken:
+			skip.depth--
+		}
+		return
+	}
+	role := part(name)
+	if kind != html.EndTagToken && more && p.isApparatus(z) {
+		role = dropped
+	}
+	switch role {
+	case dropped:
+		if opens {
+			skip.name, skip.depth = name, 1
+		}
+	case cell:
+		p.space = true
+	case block:
+		p.end()
+		p.begin()
+		if name == "pre" {
+			p.countPre(opens)
+		}
+	}
+}
+
+func (p *prose) countPre(opens bool) {
+	if opens {
+		p.pre++
+	} else if p.pre > 0 {
+		p.pre--
+	}
+}
+
+// isApparatus reports whether the attributes of a tag say that what it holds is
+// no text of the book: a page number, the mark of a note, navigation, hidden,
+// or what Project Gutenberg put before and after.
+func (p *prose) isApparatus(z *html.Tokenizer) bool {
+	for more := true; more; {
+		var key, value []byte
+		key, value, more = z.TagAttr()
+		switch string(key) {
+		case "epub:type", "role":
+			for word := range bytes.FieldsSeq(value) {
+				switch string(bytes.TrimPrefix(word, []byte("doc-"))) {
+				case "pagebreak", "noteref", "toc", "landmarks", "page-list", "backlink":
+					return true
+				}
+			}
+		case "hidden":
+			return true
+		case "class":
+			if !p.keepBoilerplate && bytes.Contains(value, []byte("pg-boilerplate")) {
+				p.trimmed = true
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// begin begins a paragraph.
+func (p *prose) begin() {
+	p.out = append(p.out, '!')
+	p.start, p.space = len(p.out), false
+}
+
+// end ends the paragraph, which is none if it is blank.
+func (p *prose) end() {
+	line := text.Strip(p.out[p.start:])
+	if len(line) == 0 {
+		p.out = p.out[:p.start-1]
+		return
+	}
+	n := copy(p.out[p.start:], line)
+	p.out = append(p.out[:p.start+n], '\n')
+	p.count++
+}
+
+// text appends text to the paragraph, white space collapsed.
+func (p *prose) text(b []byte) {
+	for len(b) > 0 {
+		n := bytes.IndexAny(b, " \t\n\r\f")
+		if n < 0 {
+			n = len(b)
+		}
+		if n > 0 {
+			if p.space && len(p.out) > p.start {
+				p.out = append(p.out, ' ')
+			}
+			p.space = false
+			var dropped int
+			p.out, dropped = text.AppendValid(p.out, b[:n])
+			p.invalid += dropped
+		}
+		if n == len(b) {
+			return
+		}
+		if p.space = true; b[n] == '\n' && p.pre > 0 {
+			p.end()
+			p.begin()
+		}
+		b = b[n+1:]
+	}
+}
+
+// decoded returns a document in UTF-8: by its byte order mark, by what its
+// first KB declares, or as it is.
+func (p *prose) decoded(src io.Reader) (io.Reader, error) {
+	src, wide, err := decodeWide(src)
+	if err == errRejected {
+		return nil, &memberError{"content in UTF-32"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if wide {
+		p.recoded = true
+		return src, nil
+	}
+	head := make([]byte, 1024)
+	n, err := io.ReadFull(src, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, err
+	}
+	whole := io.Reader(bytes.NewReader(head[:n]))
+	if err == nil {
+		whole = io.MultiReader(whole, src)
+	}
+	encoding, name := charset.Lookup(declared(head[:n]))
+	if encoding == nil || name == "utf-8" || name == "utf-16le" || name == "utf-16be" || name == "replacement" {
+		return whole, nil
+	}
+	p.recoded = true
+	return encoding.NewDecoder().Reader(whole), nil
+}
+
+// declared returns the encoding that the head of a document names, in its XML
+// declaration or a meta element.
+func declared(head []byte) string {
+	for _, key := range []string{"encoding=", "charset="} {
+		_, after, ok := bytes.Cut(head, []byte(key))
+		if !ok {
+			continue
+		}
+		after = bytes.TrimLeft(after, `"' `)
+		end := bytes.IndexAny(after, `"' ;?>/`)
+		if end > 0 {
+			return string(after[:end])
+		}
+	}
+	return ""
+}
