@@ -1,0 +1,92 @@
+package tokenize_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"os"
+	"slices"
+	"testing"
+	"unicode/utf8"
+)
+
+// contexts puts a character where its neighbours matter: alone, inside a word,
+// behind a capital letter and before a capital sigma and around one, between
+// accents, between non-starters that are not accents, behind punctuation.
+func contexts(r rune) string {
+	c := string(r)
+	return c + " x" + c + "y Z" + c + " AΣ" + c + "B ΑΣ" + c + " " + c + "Σ e\u0301" + c + "\u0323\U0001D16D" + c +
+		"\U0001D165 WordWordWord" + c + "!" + c
+}
+
+// everyCodePoint yields all code points that UTF-8 can hold.
+func everyCodePoint(yield func(rune) bool) {
+	for r := rune(0); r <= utf8.MaxRune; r++ {
+		if utf8.ValidRune(r) && !yield(r) {
+			return
+		}
+	}
+}
+
+// TestEveryCodePointGivesTheWordsOfTheReference compares every code point that is
+// assigned or near an assigned one in all contexts; with PRETEXT_LONG_TESTS set
+// it leaves none out.
+func TestEveryCodePointGivesTheWordsOfTheReference(t *testing.T) {
+	needOracle(t)
+	all := os.Getenv("PRETEXT_LONG_TESTS") != ""
+	for _, lower := range []bool{true, false} {
+		slow, fast := reference{lower: lower}, splitter(t, lower)
+		var got []string
+		for r := range everyCodePoint {
+			if !all && uniform(r) && r%97 != 0 {
+				continue
+			}
+			text := contexts(r)
+			got = fast.AppendWords(got[:0], text)
+			if want := slow.words(text); !slices.Equal(got, want) {
+				t.Errorf("%U, lower %v:\ngot  %+q\nwant %+q", r, lower, got, want)
+			}
+		}
+	}
+}
+
+// uniform reports whether r lies in a large range of characters that are alike.
+func uniform(r rune) bool {
+	switch {
+	case 0x3500 <= r && r < 0x4d00, 0x4e80 <= r && r < 0x9f00, // ideographs
+		0xac80 <= r && r < 0xd780,    // Hangul syllables
+		0xe080 <= r && r < 0xf880,    // private use
+		0x13480 <= r && r < 0x16780,  // unassigned, hieroglyphs
+		0x17080 <= r && r < 0x1af00,  // Tangut
+		0x20080 <= r && r < 0x2f780,  // ideographs
+		0x2fa80 <= r && r < 0xe0000,  // ideographs, unassigned
+		0xe0200 <= r && r < 0x10ff80: // unassigned, private use
+		return true
+	}
+	return false
+}
+
+// The words that all code points give in all contexts, as one hash. They are the
+// same under any Go toolchain.
+const (
+	everyCodePointUncased = "c0464f42fb747eeefa78e85b78d03dbd85937c17aa121964742eb5affe16168e"
+	everyCodePointCased   = "2d6aaf82f31707b572970e0612f88fa55f6258c033a06193072614d1af1d20fd"
+)
+
+func TestNoToolchainChangesTheWordsOfAnyCodePoint(t *testing.T) {
+	for lower, want := range map[bool]string{true: everyCodePointUncased, false: everyCodePointCased} {
+		fast, sum := splitter(t, lower), sha256.New()
+		for r := range everyCodePoint {
+			for word := range fast.Words(contexts(r)) {
+				sum.Write(word)
+				writeString(sum, " ")
+			}
+			writeString(sum, "\n")
+		}
+		if got := hex.EncodeToString(sum.Sum(nil)); got != want {
+			t.Errorf("lower %v: got %s, want %s", lower, got, want)
+		}
+	}
+}
+
+func writeString(h hash.Hash, s string) { h.Write([]byte(s)) }
