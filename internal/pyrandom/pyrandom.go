@@ -21,20 +21,12 @@ package pyrandom
 
 import "math/bits"
 
-// Parameters of MT19937.
-const (
-	stateLen  = 624        // words of state
-	middle    = 397        // offset of the word mixed in
-	matrixA   = 0x9908b0df // last row of the twist matrix
-	upperMask = 0x80000000 // most significant bit
-	lowerMask = 0x7fffffff // the other 31
-)
-
 // A Rand is a random.Random. Make one with [New].
 type Rand struct {
-	pos   int              // next unused word of out
-	out   [stateLen]uint32 // outputs of the current state, tempered all at once
-	state [stateLen]uint32
+	pos     int              // next unused word of out
+	out     [stateLen]uint32 // outputs of the current state, tempered all at once
+	state   [pairs]uint64    // words 2i and 2i+1, the first in the low half
+	targets [256]uint32      // of Shuffle
 }
 
 // New returns random.Random(seed). Like CPython it takes the absolute value:
@@ -56,73 +48,6 @@ func (r *Rand) Seed(seed int64) {
 		key = key[:1]
 	}
 	r.initByArray(key)
-}
-
-// initGenrand fills the state from one word: init_genrand of mt19937ar.c.
-func (r *Rand) initGenrand(seed uint32) {
-	s := &r.state
-	s[0] = seed
-	for i := 1; i < stateLen; i++ {
-		s[i] = 1812433253*(s[i-1]^s[i-1]>>30) + uint32(i)
-	}
-}
-
-// initByArray fills the state from the words of key: init_by_array of
-// mt19937ar.c.
-func (r *Rand) initByArray(key []uint32) {
-	r.initGenrand(19650218)
-	s := &r.state
-	i, j := 1, 0
-	wrap := func() {
-		if i++; i == stateLen {
-			s[0] = s[stateLen-1]
-			i = 1
-		}
-	}
-	for range max(stateLen, len(key)) {
-		s[i] = (s[i] ^ (s[i-1]^s[i-1]>>30)*1664525) + key[j] + uint32(j)
-		wrap()
-		if j++; j == len(key) {
-			j = 0
-		}
-	}
-	for range stateLen - 1 {
-		s[i] = (s[i] ^ (s[i-1]^s[i-1]>>30)*1566083941) - uint32(i)
-		wrap()
-	}
-	s[0] = upperMask
-	r.pos = stateLen
-}
-
-// twist mixes two neighbouring words, without a branch on the low bit.
-func twist(upper, lower uint32) uint32 {
-	y := upper&upperMask | lower&lowerMask
-	return y>>1 ^ -(lower&1)&matrixA
-}
-
-// temper is the output function.
-func temper(y uint32) uint32 {
-	y ^= y >> 11
-	y ^= y << 7 & 0x9d2c5680
-	y ^= y << 15 & 0xefc60000
-	return y ^ y>>18
-}
-
-// refill makes the next 624 outputs.
-func (r *Rand) refill() {
-	s := &r.state
-	for i := range stateLen - middle {
-		s[i] = s[i+middle] ^ twist(s[i], s[i+1])
-		r.out[i] = temper(s[i])
-	}
-	for i := stateLen - middle; i < stateLen-1; i++ {
-		s[i] = s[i+middle-stateLen] ^ twist(s[i], s[i+1])
-		r.out[i] = temper(s[i])
-	}
-	const last = stateLen - 1
-	s[last] = s[middle-1] ^ twist(s[last], s[0])
-	r.out[last] = temper(s[last])
-	r.pos = 0
 }
 
 // Uint32 returns the next output of the generator: getrandbits(32).
@@ -230,13 +155,5 @@ func (r *Rand) bits65() uint64 {
 		if r.Uint32()>>31 == 0 {
 			return v
 		}
-	}
-}
-
-// Shuffle is shuffle(x). The draws depend on len(x) alone.
-func Shuffle[T any](r *Rand, x []T) {
-	for i := len(x) - 1; i > 0; i-- {
-		j := r.Below(uint64(i) + 1)
-		x[i], x[j] = x[j], x[i]
 	}
 }

@@ -153,6 +153,65 @@ func TestThresholdDecidesAsTheFloatComparisonDoes(t *testing.T) {
 	})
 }
 
+// plainOutputs is the generator as its authors write it, one word at a time:
+// what refill must equal.
+func plainOutputs(state *[stateLen]uint32) (out [stateLen]uint32) {
+	for i := range state {
+		y := state[i]&upperMask | state[(i+1)%stateLen]&lowerMask
+		state[i] = state[(i+middle)%stateLen] ^ y>>1
+		if y&1 != 0 {
+			state[i] ^= matrixA
+		}
+		y = state[i]
+		y ^= y >> 11
+		y ^= y << 7 & 0x9d2c5680
+		y ^= y << 15 & 0xefc60000
+		out[i] = y ^ y>>18
+	}
+	return out
+}
+
+func TestTwoWordsAtATimeAreThePlainGenerator(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := New(rapid.Int64().Draw(t, "seed"))
+		var state [stateLen]uint32
+		for i, pair := range r.state {
+			state[2*i], state[2*i+1] = uint32(pair), uint32(pair>>32)
+		}
+		for range 3 {
+			r.refill()
+			if want := plainOutputs(&state); r.out != want {
+				t.Fatalf("got  %x\nwant %x", r.out, want)
+			}
+		}
+	})
+}
+
+func TestShuffleIsThePlainLoop(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		seed := rapid.Int64().Draw(t, "seed")
+		n := rapid.OneOf(rapid.IntRange(0, 130), rapid.IntRange(0, 3000)).Draw(t, "n")
+		skip := rapid.IntRange(0, 700).Draw(t, "outputs used before")
+		got, want := ascending(n), ascending(n)
+		a, b := New(seed), New(seed)
+		for range skip {
+			a.Uint32()
+			b.Uint32()
+		}
+		Shuffle(a, got)
+		for i := n - 1; i > 0; i-- {
+			j := b.Below(uint64(i) + 1)
+			want[i], want[j] = want[j], want[i]
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("(-want +got):\n%s", diff)
+		}
+		if a.Uint32() != b.Uint32() {
+			t.Fatal("other draws")
+		}
+	})
+}
+
 func TestCoinIsRandomBelowOneHalf(t *testing.T) {
 	coin, float := New(3), New(3)
 	for range 2000 {

@@ -1,0 +1,97 @@
+package pyrandom
+
+// Parameters of MT19937.
+const (
+	stateLen  = 624        // words of state
+	middle    = 397        // offset of the word mixed in
+	matrixA   = 0x9908b0df // last row of the twist matrix
+	upperMask = 0x80000000 // most significant bit
+	lowerMask = 0x7fffffff // the other 31
+)
+
+// The state is computed two words at a time, in the halves of a uint64.
+const (
+	pairs = stateLen / 2
+	both  = 1<<32 | 1 // times a 32-bit mask: the mask for both halves
+)
+
+// seedWords returns the state that init_genrand of mt19937ar.c makes of one
+// word.
+func seedWords(seed uint32) (s [stateLen]uint32) {
+	s[0] = seed
+	for i := 1; i < stateLen; i++ {
+		s[i] = 1812433253*(s[i-1]^s[i-1]>>30) + uint32(i)
+	}
+	return s
+}
+
+// initByArray fills the state from the words of key: init_by_array of
+// mt19937ar.c.
+func (r *Rand) initByArray(key []uint32) {
+	s := seedWords(19650218)
+	i, j := 1, 0
+	wrap := func() {
+		if i++; i == stateLen {
+			s[0] = s[stateLen-1]
+			i = 1
+		}
+	}
+	for range max(stateLen, len(key)) {
+		s[i] = (s[i] ^ (s[i-1]^s[i-1]>>30)*1664525) + key[j] + uint32(j)
+		wrap()
+		if j++; j == len(key) {
+			j = 0
+		}
+	}
+	for range stateLen - 1 {
+		s[i] = (s[i] ^ (s[i-1]^s[i-1]>>30)*1566083941) - uint32(i)
+		wrap()
+	}
+	s[0] = upperMask
+	for p := range r.state {
+		r.state[p] = uint64(s[2*p]) | uint64(s[2*p+1])<<32
+	}
+	r.pos = stateLen
+}
+
+// twist returns the new words i and i+1. current holds the old ones, next the
+// two after those, far the words i+middle and i+middle+1.
+func twist(current, next, far uint64) uint64 {
+	following := current>>32 | next<<32 // words i+1 and i+2
+	y := current&(upperMask*both) | following&(lowerMask*both)
+	return far ^ y>>1&(lowerMask*both) ^ (following&both)*matrixA
+}
+
+// temper is the output function. Where a shift would carry bits from one half
+// into the other, the mask takes them off.
+func temper(y uint64) uint64 {
+	y ^= y >> 11 & (0x001fffff * both)
+	y ^= y << 7 & (0x9d2c5680 * both)
+	y ^= y << 15 & (0xefc60000 * both)
+	return y ^ y>>18&(0x00003fff*both)
+}
+
+// refill makes the next 624 outputs. middle is odd, so the far words are the
+// halves of two neighbouring pairs; those before the current one are new
+// already, as they must be.
+func (r *Rand) refill() {
+	const distance = middle / 2
+	s := &r.state
+	far := s[distance]
+	for p := range pairs {
+		q := p + distance + 1
+		if q >= pairs {
+			q -= pairs
+		}
+		after := p + 1
+		if after == pairs {
+			after = 0
+		}
+		near := far
+		far = s[q]
+		s[p] = twist(s[p], s[after], near>>32|far<<32)
+		v := temper(s[p])
+		r.out[2*p], r.out[2*p+1] = uint32(v), uint32(v>>32)
+	}
+	r.pos = 0
+}

@@ -1,0 +1,66 @@
+package pyrandom
+
+import "math/bits"
+
+// Shuffle is shuffle(x). The draws depend on len(x) alone.
+//
+// For each i from the last down to 1 the original swaps x[i] with x[j], j
+// drawn from [0, i]. Here the draws of many i come first and the swaps after:
+// a draw is taken or not without a branch, which no processor could foresee.
+func Shuffle[T any](r *Rand, x []T) {
+	i := len(x) - 1
+	for ; i >= maxTarget; i-- {
+		j := r.Below(uint64(i) + 1)
+		x[i], x[j] = x[j], x[i]
+	}
+	for i > 0 {
+		for _, j := range r.drawTargets(uint32(i)) {
+			x[i], x[j] = x[j], x[i]
+			i--
+		}
+	}
+}
+
+// maxTarget is where drawTargets' comparison by subtraction would overflow.
+const maxTarget = 1 << 30
+
+// drawTargets draws j from [0, i], then from [0, i-1] and so on, down to
+// [0, 1] or until there is no room for more.
+func (r *Rand) drawTargets(i uint32) []uint32 {
+	n := uint32(0)
+	for i > 0 && n < uint32(len(r.targets)) {
+		// All i down to last take equally many bits.
+		k := bits.Len32(i + 1)
+		last := max(1, uint32(1)<<(k-1)-1)
+		if room := uint32(len(r.targets)) - n; i-last >= room {
+			last = i - room + 1
+		}
+		drawn := r.drawRun(r.targets[n:], i, last, 32-uint(k))
+		n += drawn
+		i -= drawn
+	}
+	return r.targets[:n]
+}
+
+// drawRun draws j from [0, i] for i down to last, each of 32-shift bits.
+func (r *Rand) drawRun(targets []uint32, i, last uint32, shift uint) uint32 {
+	n, count := uint32(0), i-last+1
+	for n < count {
+		if r.pos >= stateLen {
+			r.refill()
+		}
+		words := r.out[r.pos:]
+		used := len(words)
+		for at, word := range words {
+			j := word >> (shift & 31)
+			targets[n] = j
+			n += (j - (i - n) - 1) >> 31 // 1 when j <= i-n, for then it is negative
+			if n == count {
+				used = at + 1
+				break
+			}
+		}
+		r.pos += used
+	}
+	return n
+}
