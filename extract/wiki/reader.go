@@ -20,6 +20,7 @@ type Reader struct {
 	source     string
 	dbname     string
 	lang       string
+	rng        Range
 	size       int64
 	namespaces namespaceTable
 	split      *splitter
@@ -33,14 +34,16 @@ type Reader struct {
 // head is what [ReadHead] said of the dump, opts have been validated, and source
 // is the base name of the file, which documents bear as their source.
 //
-// The reader holds up to 64 MiB while it meets pages of the greatest length
-// allowed, some 10 MiB else.
+// The reader holds some 15 MiB, and up to 64 MiB while it meets pages of the
+// greatest length allowed.
 func NewReader(r io.ReaderAt, size int64, rng Range, head Head, opts Options, source string) *Reader {
-	if rng.Start < 0 || rng.End < rng.Start || rng.End > size {
-		panic(fmt.Sprintf("BUG: range [%d, %d) of a dump of %d bytes", rng.Start, rng.End, size))
-	}
 	rd := &Reader{
-		options: opts, source: source, dbname: head.DBName, lang: head.Lang, size: size,
+		options:    opts,
+		source:     source,
+		dbname:     head.DBName,
+		lang:       head.Lang,
+		rng:        rng,
+		size:       size,
 		namespaces: newNamespaceTable(head),
 		split:      newSplitter(openSource(r, size, rng, head), defaultBounds()),
 		scanner:    wikitext.NewScanner(opts.Wikitext),
@@ -152,6 +155,6 @@ func (r *Reader) countInvalid(dropped int, id, offset int64, at int) {
 // come to its end.
 func (r *Reader) Stats() Stats {
 	s := r.stats.clone()
-	s.XMLBytes, s.Footers = r.split.owned, r.split.footers
+	s.Bytes, s.XMLBytes, s.Footers = r.rng.End-r.rng.Start, r.split.owned, r.split.footers
 	return s
 }

@@ -288,6 +288,38 @@ func TestAPageOverTheLimitIsSkipped(t *testing.T) {
 	}
 }
 
+func TestARangeThatTheFileDoesNotHoldIsAnError(t *testing.T) {
+	dump := siteinfo + article(1, "A", "Sound.")
+	for _, rng := range []Range{{0, int64(len(dump)) + 1}, {-1, 5}, {9, 8}} {
+		rd := NewReader(strings.NewReader(dump), int64(len(dump)), rng, Head{}, DefaultOptions(), "x.xml")
+		var err error
+		for _, err = range rd.Documents() {
+		}
+		if !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%v: got %v", rng, err)
+		}
+	}
+}
+
+func TestAPageCostsTwoAllocations(t *testing.T) {
+	page := article(1, "A title &amp; more", strings.Repeat("Some ''text'' with [[links|a link]], {{templates}} &amp; entities. ", 50))
+	allocs := func(pages int) float64 {
+		dump := []byte(siteinfo + strings.Repeat(page, pages))
+		return testing.AllocsPerRun(3, func() {
+			rd := NewReader(bytes.NewReader(dump), int64(len(dump)), Range{0, int64(len(dump))}, Head{}, DefaultOptions(), "x.xml")
+			for _, err := range rd.Documents() {
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	// Its title and its ID; what a reader allocates once does not count.
+	if n := (allocs(1100) - allocs(100)) / 1000; n > 2.01 {
+		t.Errorf("%.2f allocations a page, want 2", n)
+	}
+}
+
 func TestTheDocumentsOfASecondPassAreRefused(t *testing.T) {
 	rd := NewReader(strings.NewReader(""), 0, Range{}, Head{}, DefaultOptions(), "x")
 	for range rd.Documents() {

@@ -26,10 +26,15 @@ type source interface {
 
 // openSource returns the source of a range of a dump that head describes.
 func openSource(r io.ReaderAt, size int64, rng Range, head Head) source {
+	if rng.Start < 0 || rng.Start > rng.End || rng.End > size {
+		// The file is not what it was when the ranges were made.
+		return failedSource{&CorruptError{Offset: size, Reason: fmt.Sprintf("file does not hold bytes %d to %d", rng.Start, rng.End),
+			Err: io.ErrUnexpectedEOF}}
+	}
 	if !head.splittable() {
 		// All of it belongs to the range that has its first byte.
 		if rng.Start > 0 {
-			return emptySource{}
+			return failedSource{io.EOF}
 		}
 		rng = Range{Start: 0, End: size}
 	}
@@ -40,7 +45,7 @@ func openSource(r io.ReaderAt, size int64, rng Range, head Head) source {
 	case CompressionGzip:
 		src = newGzipSource(r, size)
 	default:
-		src = &plainSource{r: r, size: size, end: min(rng.End, size), next: rng.Start}
+		src = &plainSource{r: r, size: size, end: rng.End, next: rng.Start}
 	}
 	switch head.Encoding {
 	case EncodingUTF16LE:
@@ -51,11 +56,12 @@ func openSource(r io.ReaderAt, size int64, rng Range, head Head) source {
 	return src
 }
 
-type emptySource struct{}
+// A failedSource gives nothing but an error.
+type failedSource struct{ err error }
 
-func (emptySource) read([]byte) (int, bool, error) { return 0, false, io.EOF }
-func (emptySource) offset() int64                  { return 0 }
-func (emptySource) plain() bool                    { return true }
+func (s failedSource) read([]byte) (int, bool, error) { return 0, false, s.err }
+func (failedSource) offset() int64                    { return 0 }
+func (failedSource) plain() bool                      { return true }
 
 // A plainSource reads a file that is not compressed.
 type plainSource struct {

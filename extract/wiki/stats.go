@@ -14,6 +14,7 @@ type Stats struct {
 	Kept    int64                    `json:"kept"`              // pages that became documents
 	Rejects map[extract.Reject]int64 `json:"rejects,omitempty"` // pages that did not, by reason
 
+	Bytes     int64 `json:"bytes"`      // of the file, in the range
 	XMLBytes  int64 `json:"xml_bytes"`  // decoded bytes that the range owns
 	TextBytes int64 `json:"text_bytes"` // of the documents
 
@@ -43,6 +44,7 @@ func (s *Stats) Add(t Stats) {
 	for reason, n := range t.Rejects {
 		s.reject(reason, n)
 	}
+	s.Bytes += t.Bytes
 	s.XMLBytes += t.XMLBytes
 	s.TextBytes += t.TextBytes
 	s.InvalidUTF8 += t.InvalidUTF8

@@ -255,58 +255,66 @@ func unescape(b []byte) []byte {
 	}
 	o := i
 	for i < len(b) {
-		c, n := reference(b[i:])
-		o += copy(b[o:], c.bytes[:c.n])
-		i += n
+		if c, n := entity(b[i:]); n > 0 {
+			b[o] = c
+			i, o = i+n, o+1
+		} else if r, n := charRef(b[i:]); n > 0 {
+			i, o = i+n, o+utf8.EncodeRune(b[o:], r)
+		} else {
+			b[o] = '&'
+			i, o = i+1, o+1
+		}
 		j := bytes.IndexByte(b[i:], '&')
 		if j < 0 {
 			j = len(b) - i
 		}
-		o += copy(b[o:], b[i:i+j])
-		i += j
+		copy(b[o:], b[i:i+j])
+		i, o = i+j, o+j
 	}
 	return b[:o]
 }
 
-// encoded is one character in UTF-8.
-type encoded struct {
-	bytes [utf8.UTFMax]byte
-	n     int
-}
-
-func ascii(c byte) encoded { return encoded{bytes: [utf8.UTFMax]byte{c}, n: 1} }
-
-// reference decodes the reference at the beginning of b, which is a &, and
-// returns its length; for anything else, the & itself.
-func reference(b []byte) (encoded, int) {
-	switch {
-	case hasPrefix(b, "&lt;"):
-		return ascii('<'), 4
-	case hasPrefix(b, "&gt;"):
-		return ascii('>'), 4
-	case hasPrefix(b, "&amp;"):
-		return ascii('&'), 5
-	case hasPrefix(b, "&quot;"):
-		return ascii('"'), 6
-	case hasPrefix(b, "&apos;"):
-		return ascii('\''), 6
-	case hasPrefix(b, "&#"):
-		if r, n := charRef(b); n > 0 {
-			c := encoded{}
-			c.n = utf8.EncodeRune(c.bytes[:], r)
-			return c, n
+// entity decodes the entity at the beginning of b, which is a &, and returns
+// its length, 0 for anything else.
+func entity(b []byte) (byte, int) {
+	if len(b) < len("&lt;") {
+		return 0, 0
+	}
+	switch b[1] {
+	case 'l':
+		if b[2] == 't' && b[3] == ';' {
+			return '<', 4
+		}
+	case 'g':
+		if b[2] == 't' && b[3] == ';' {
+			return '>', 4
+		}
+	case 'q':
+		if hasPrefix(b, "&quot;") {
+			return '"', 6
+		}
+	case 'a':
+		if hasPrefix(b, "&amp;") {
+			return '&', 5
+		}
+		if hasPrefix(b, "&apos;") {
+			return '\'', 6
 		}
 	}
-	return ascii('&'), 1
+	return 0, 0
 }
 
 func hasPrefix(b []byte, prefix string) bool {
 	return len(b) >= len(prefix) && string(b[:len(prefix)]) == prefix
 }
 
-// charRef decodes &#123; and &#x7b; for the characters that XML 1.0 allows
-// (§2.2), and returns its length, 0 for anything else.
+// charRef decodes &#123; or &#x7b; at the beginning of b, which is a &, for the
+// characters that XML 1.0 allows (§2.2), and returns its length, 0 for anything
+// else.
 func charRef(b []byte) (r rune, n int) {
+	if !hasPrefix(b, "&#") {
+		return 0, 0
+	}
 	base, i := rune(10), 2
 	if len(b) > 2 && b[2] == 'x' {
 		base, i = 16, 3

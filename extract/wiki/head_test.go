@@ -1,0 +1,264 @@
+package wiki
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/gzip"
+	"pgregory.net/rapid"
+
+	"pretext/extract"
+)
+
+func readHeadOf(s string) (Head, error) {
+	return ReadHead(strings.NewReader(s), int64(len(s)))
+}
+
+// inUTF16 encodes text with a byte order mark.
+func inUTF16(s string, bigEndian bool) string {
+	var b []byte
+	for _, u := range utf16.Encode([]rune("\ufeff" + s)) {
+		if bigEndian {
+			b = append(b, byte(u>>8), byte(u))
+		} else {
+			b = append(b, byte(u), byte(u>>8))
+		}
+	}
+	return string(b)
+}
+
+func gzipped(s string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write([]byte(s)); err != nil {
+		panic(err)
+	}
+	w.Close()
+	return b.String()
+}
+
+func TestReadHeadTellsWhatADumpIs(t *testing.T) {
+	plain := string(birds(t, "birds.xml"))
+	want := Head{
+		DBName: "birdwiki", Lang: "en", SiteName: "Birds & more", Base: "https://birds.example/wiki/Main_Page", Generator: "MediaWiki 1.45.0",
+		Namespaces:  []Namespace{{-2, "Media"}, {0, ""}, {10, "Template"}},
+		Compression: CompressionNone, Encoding: EncodingUTF8,
+	}
+	with := func(c Compression, e Encoding) Head {
+		h := want
+		h.Compression, h.Encoding = c, e
+		return h
+	}
+	noHead := Head{Compression: CompressionNone, Encoding: EncodingUTF8}
+	for _, c := range []struct {
+		name, dump string
+		want       Head
+	}{
+		{"plain", plain, want},
+		{"bzip2", string(birds(t, "birds.xml.bz2")), with(CompressionBzip2, EncodingUTF8)},
+		{"gzip", gzipped(plain), with(CompressionGzip, EncodingUTF8)},
+		{"byte order mark", "\xef\xbb\xbf" + plain, want},
+		{"declaration", "<?xml version=\"1.0\" encoding='utf-8'?>\n" + plain, want},
+		{"document type", "<!DOCTYPE x [<!ENTITY a 'b'>]>" + plain, want},
+		{"UTF-16LE", inUTF16(plain, false), with(CompressionNone, EncodingUTF16LE)},
+		{"UTF-16BE", inUTF16(plain, true), with(CompressionNone, EncodingUTF16BE)},
+		{"UTF-16 without mark", inUTF16(plain, true)[2:], with(CompressionNone, EncodingUTF16BE)},
+		{"UTF-16 in gzip", gzipped(inUTF16(plain, false)), with(CompressionGzip, EncodingUTF16LE)},
+		{"no siteinfo", "<mediawiki xml:lang='fy'><page></page>", Head{Lang: "fy", Compression: CompressionNone, Encoding: EncodingUTF8}},
+		{"pages alone", "\n  <page></page>", noHead},
+		{"no pages", "<mediawiki></mediawiki>", noHead},
+		{"what is broken is left out", "<mediawiki xml:lang=nl><siteinfo><dbname>x<base>y</base><namespace key='z'>Z</namespace></siteinfo>",
+			Head{Base: "y", Compression: CompressionNone, Encoding: EncodingUTF8}},
+	} {
+		got, err := readHeadOf(c.dump)
+		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v, -want +got:\n%s", c.name, err, diff)
+		}
+		travelled := Head{}
+		b, err := json.Marshal(got)
+		if err == nil {
+			err = json.Unmarshal(b, &travelled)
+		}
+		if diff := cmp.Diff(got, travelled); diff != "" || err != nil {
+			t.Errorf("%s as JSON: %v, -want +got:\n%s", c.name, err, diff)
+		}
+	}
+}
+
+func TestReadHeadRefusesWhatIsNoDump(t *testing.T) {
+	plain := string(birds(t, "birds.xml"))
+	for _, c := range []struct {
+		name, dump, want string
+		corrupt          bool
+	}{
+		{"nothing", "", "file is empty", true},
+		{"an empty bzip2 stream", "BZh9\x17\x72\x45\x38\x50\x90\x00\x00\x00\x00", "nothing is packed", true},
+		{"text", "Call me Ishmael.", "not a MediaWiki dump", true},
+		{"another XML", "<html><body><p>x</p></body></html>", "not a MediaWiki dump", true},
+		{"a cut head", plain[:400], "ends inside its head", true},
+		{"a cut gzip", gzipped(plain)[:60], "gzip: file ends early", true},
+		{"a cut bzip2", string(birds(t, "birds.xml.bz2"))[:60], "bzip2", true},
+		{"a bzip2 magic alone", "BZh", "bzip2", true},
+		{"a gzip magic alone", "\x1f\x8b", "gzip", true},
+		{"xz", "\xfd7zXZ\x00\x00", "packed with xz", false},
+		{"7-Zip", "7z\xbc\xaf\x27\x1c\x00", "packed with 7-Zip", false},
+		{"zstd", "\x28\xb5\x2f\xfd\x00\x00", "packed with zstd", false},
+		{"zip", "PK\x03\x04\x00\x00", "packed with zip", false},
+		{"Latin-1", `<?xml version="1.0" encoding="ISO-8859-1"?>` + plain, `encoding "ISO-8859-1" is not read`, false},
+		{"a declaration without end", `<?xml version="1.0"`, "without end", true},
+		{"a page in UTF-16 cut inside a character", inUTF16("<mediawiki>", true) + "\x00", "", true},
+	} {
+		_, err := readHeadOf(c.dump)
+		if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, ErrCorrupt) != c.corrupt {
+			t.Errorf("%s: got %v, want %q, corrupt %v", c.name, err, c.want, c.corrupt)
+		}
+	}
+}
+
+func TestTheHeadIsNotLookedForWithoutEnd(t *testing.T) {
+	long := "<mediawiki xml:lang='nl'><siteinfo>" + strings.Repeat("<x>", maxHeadBytes)
+	got, err := readHeadOf(long)
+	if err != nil || got.Lang != "nl" {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+func TestTheDatabaseIsNamedAfterTheFile(t *testing.T) {
+	for name, want := range map[string]string{
+		"enwiki-20250101-pages-articles.xml.bz2":                     "enwiki",
+		"zh_classicalwiki-latest-pages-articles-multistream.xml.bz2": "zh_classicalwiki",
+		"enwiki-20250101-pages-articles1.xml-p1p41242.bz2":           "enwiki",
+		"dewiki-sample.xml.bz2":                                      "dewiki-sample",
+		"my birds.xml":                                               "my birds",
+		"birds.xml.gz":                                               "birds",
+		"birds":                                                      "birds",
+		".xml":                                                       ".xml",
+		"-20250101-x":                                                "-20250101-x",
+		"":                                                           "",
+	} {
+		if got := DBName(name); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestPackedDumpsThatCannotBeCutBelongToTheFirstRange(t *testing.T) {
+	plain := string(birds(t, "birds.xml"))
+	want := readBytes(t, []byte(plain), whole(int64(len(plain))))
+	for name, dump := range map[string]string{
+		"gzip": gzipped(plain[:900]) + gzipped(plain[900:]), "UTF-16LE": inUTF16(plain, false), "UTF-16BE in gzip": gzipped(inUTF16(plain, true)),
+	} {
+		size := int64(len(dump))
+		for _, ranges := range [][]Range{whole(size), even(size, 7)} {
+			got := readBytes(t, []byte(dump), ranges)
+			if name != "gzip" { // the mark is three bytes of UTF-8
+				got.stats.XMLBytes -= 3
+			}
+			got.stats.Bytes = want.stats.Bytes
+			if diff := diff(want, got); diff != "" {
+				t.Errorf("%s in %d ranges, -want +got:\n%s", name, len(ranges), diff)
+			}
+		}
+	}
+}
+
+func TestUTF16BecomesUTF8HoweverItArrives(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := rapid.String().Draw(t, "text")
+		bigEndian := rapid.Bool().Draw(t, "big endian")
+		raw := inUTF16(want, bigEndian)[2:]
+		rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		plain := plainOf([]byte(raw), Range{0, int64(len(raw))})
+		src := &utf16Source{src: &stutter{plain, rnd}, bigEndian: bigEndian}
+		var got []byte
+		for p := make([]byte, 9); ; {
+			n, _, err := src.read(p[:utf8.UTFMax+rnd.IntN(6)])
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, p[:n]...)
+		}
+		if string(got) != want {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	})
+}
+
+func TestLoneSurrogatesAreDroppedAndCounted(t *testing.T) {
+	dump := inUTF16(siteinfo+article(1, "A", "x 😀 SURROGATE y"), false)
+	for _, lone := range []string{"\x00\xd8", "\x00\xdc", "\x00\xdc\x00\xd8"} {
+		b := strings.Replace(dump, inUTF16("SURROGATE", false)[2:], lone, 1)
+		res := readBytes(t, []byte(b), whole(int64(len(b))))
+		if len(res.docs) != 1 || !strings.HasPrefix(res.docs[0].Text, "x 😀") || res.err != nil {
+			t.Fatalf("%x: got %v, %v", lone, res.docs, res.err)
+		}
+		if want := int64(len(lone) / 2 * 3); res.stats.InvalidUTF8 != want {
+			t.Errorf("%x: %d bytes dropped, want %d", lone, res.stats.InvalidUTF8, want)
+		}
+	}
+}
+
+func TestDamageOfAGzippedDumpIsNamedAfterWhatPrecedesIt(t *testing.T) {
+	dump := gzipped(siteinfo + strings.Repeat(article(1, "A", "Sound. "+strings.Repeat("x ", 5000)), 100))
+	for name, b := range map[string]string{
+		"cut": dump[:len(dump)-12], "checksum": dump[:len(dump)-8] + "\x00\x00\x00\x00" + dump[len(dump)-4:], "garbage": dump + "garbage",
+	} {
+		res := readBytes(t, []byte(b), whole(int64(len(b))))
+		if damage, ok := errors.AsType[*CorruptError](res.err); !ok || !errors.Is(res.err, ErrCorrupt) || damage.Offset == 0 {
+			t.Errorf("%s: got %v", name, res.err)
+		}
+		if len(res.docs) < 99 {
+			t.Errorf("%s: %d documents before the damage, want 99", name, len(res.docs))
+		}
+	}
+}
+
+func FuzzReadHead(f *testing.F) {
+	f.Add([]byte(siteinfo))
+	f.Add([]byte("<?xml encoding='x'?><mediawiki"))
+	f.Add([]byte("BZh9"))
+	f.Add([]byte(inUTF16("<mediawiki><page>", true)))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h, err := ReadHead(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			return
+		}
+		if h.Compression == CompressionNone && h.Encoding == EncodingUTF8 && !bytes.Contains(b, []byte("<mediawiki")) && !bytes.Contains(b, []byte("<page")) {
+			t.Errorf("%q was taken for a dump", b)
+		}
+		travelled := Head{}
+		j, err := json.Marshal(h)
+		if err == nil {
+			err = json.Unmarshal(j, &travelled)
+		}
+		if diff := cmp.Diff(h, travelled); diff != "" || err != nil {
+			t.Errorf("as JSON: %v, -want +got:\n%s", err, diff)
+		}
+	})
+}
+
+func TestStatsOfRangesAddUp(t *testing.T) {
+	a := Stats{Pages: 3, Kept: 1, Rejects: map[extract.Reject]int64{"empty": 2}, XMLBytes: 5, InvalidPlaces: make([]Place, 6)}
+	var sum Stats
+	sum.Add(a)
+	sum.Add(a)
+	sum.Add(Stats{})
+	want := Stats{Pages: 6, Kept: 2, Rejects: map[extract.Reject]int64{"empty": 4}, XMLBytes: 10, InvalidPlaces: make([]Place, maxPlaces)}
+	if diff := cmp.Diff(want, sum); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if a.Rejects["empty"] != 2 {
+		t.Error("adding changed what was added")
+	}
+}

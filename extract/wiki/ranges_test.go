@@ -1,0 +1,144 @@
+package wiki
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// birds reads a dump that lies beside the test.
+func birds(tb testing.TB, name string) []byte {
+	tb.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return b
+}
+
+func TestEveryCutOfADumpGivesTheSameDocuments(t *testing.T) {
+	want := readBytes(t, birds(t, "birds.xml"), whole(int64(len(birds(t, "birds.xml")))))
+	if want.stats.Pages != 5 || want.stats.Kept != 3 || want.err != nil {
+		t.Fatalf("got %v, %v", want.stats, want.err)
+	}
+	packed := birds(t, "birds.xml.bz2")
+	for name, step := range map[string]int64{"birds.xml": 1, "birds.xml.bz2": 11} { // a bzip2 reader costs 12 MB
+		dump := birds(t, name)
+		size := int64(len(dump))
+		for at := int64(0); at < size; at += step {
+			checkCut(t, name, dump, at, want)
+		}
+	}
+	for at := range packed { // close to where streams and blocks begin
+		if bytes.HasPrefix(packed[at:], []byte("BZh")) {
+			for near := max(at-1, 0); near < min(at+6, len(packed)); near++ {
+				checkCut(t, "birds.xml.bz2", packed, int64(near), want)
+			}
+		}
+	}
+}
+
+func checkCut(t *testing.T, name string, dump []byte, at int64, want result) {
+	t.Helper()
+	got := readBytes(t, dump, cut(int64(len(dump)), at))
+	if got.stats.Bytes != int64(len(dump)) {
+		t.Fatalf("%s cut at %d: %d bytes, want %d", name, at, got.stats.Bytes, len(dump))
+	}
+	got.stats.Bytes = want.stats.Bytes
+	if diff := diff(want, got); diff != "" {
+		t.Fatalf("%s cut at %d, -want +got:\n%s", name, at, diff)
+	}
+}
+
+func TestRangesFollowFromTheSizeAlone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.Int64Range(1, 30<<30).Draw(t, "size")
+		ranges := Ranges(size)
+		next := int64(0)
+		for i, r := range ranges {
+			if r.Start != next || r.End <= r.Start {
+				t.Fatalf("range %d is %v after %d", i, r, next)
+			}
+			if n := r.End - r.Start; n > maxRangeBytes || n < minRangeBytes && i < len(ranges)-1 {
+				t.Fatalf("range %d is %d bytes long", i, n)
+			}
+			next = r.End
+		}
+		if next != size {
+			t.Fatalf("the ranges end at %d of %d", next, size)
+		}
+	})
+	for size, want := range map[int64]int{-1: 0, 0: 0, 1: 1, 1 << 20: 1, 1<<20 + 1: 2, 64 << 20: 64, 64 << 25: 64, 64<<25 + 64: 65, 26 << 30: 832} {
+		if got := len(Ranges(size)); got != want {
+			t.Errorf("%d bytes: %d ranges, want %d", size, got, want)
+		}
+	}
+}
+
+// countingReaderAt counts the bytes read of a file.
+type countingReaderAt struct {
+	io.ReaderAt
+	n int64
+}
+
+func (c *countingReaderAt) ReadAt(p []byte, off int64) (int, error) {
+	n, err := c.ReaderAt.ReadAt(p, off)
+	c.n += int64(n)
+	return n, err
+}
+
+func TestTheHashOfARangeCostsNoSecondReading(t *testing.T) {
+	for _, name := range []string{"birds.xml", "birds.xml.bz2"} {
+		dump := birds(t, name)
+		size := int64(len(dump))
+		head, err := ReadHead(bytes.NewReader(dump), size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rng := range cut(size, 100, 101, 300, size-40) {
+			file := &countingReaderAt{ReaderAt: bytes.NewReader(dump)}
+			hash := NewRangeHash(file, rng)
+			rd := NewReader(hash, size, rng, head, DefaultOptions(), name)
+			for _, err := range rd.Documents() {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := file.n
+			got, err := hash.Sum()
+			if want := sha256.Sum256(dump[rng.Start:rng.End]); got != want || err != nil {
+				t.Errorf("%s %v: got %x, %v, want %x", name, rng, got, err, want)
+			}
+			if file.n != before {
+				t.Errorf("%s %v: %d bytes read for the hash alone", name, rng, file.n-before)
+			}
+		}
+	}
+}
+
+func TestTheHashReadsWhatNobodyHasRead(t *testing.T) {
+	dump := birds(t, "birds.xml")
+	h := NewRangeHash(bytes.NewReader(dump), Range{10, 500})
+	p := make([]byte, 100)
+	for _, off := range []int64{0, 300, 50, 60, 400} { // hashes 10 to 160
+		if _, err := h.ReadAt(p, off); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := h.Sum()
+	if want := sha256.Sum256(dump[10:500]); got != want || err != nil {
+		t.Errorf("got %x, %v, want %x", got, err, want)
+	}
+	if again, err := h.Sum(); again != got || err != nil {
+		t.Errorf("the second time: got %x, %v, want %x", again, err, got)
+	}
+	if _, err := NewRangeHash(bytes.NewReader(dump), Range{0, int64(len(dump)) + 1}).Sum(); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("beyond the file: got %v", err)
+	}
+}
