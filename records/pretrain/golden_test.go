@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -264,5 +263,3 @@ func TestOptionsTravelAsJSONUnderTheOriginalNames(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
-
-var errStop = errors.New("enough")
