@@ -1,0 +1,181 @@
+package wikitext
+
+import "bytes"
+
+// blocks renders the lines of src[i:e].
+func (s *Scanner) blocks(i, e int) {
+	for i < e {
+		i = s.block(i, e)
+	}
+	s.endLine()
+}
+
+// block renders the construct that begins with the line at i and returns
+// where the next line begins.
+func (s *Scanner) block(i, e int) int {
+	src := s.src
+	if isList(src[i]) {
+		return s.list(i, e)
+	}
+	s.prefix = s.prefix[:0]
+	switch src[i] {
+	case '\n':
+		s.endLine()
+		return i + 1
+	case ' ', '\t', '\r':
+		return s.indented(i, e)
+	case '=':
+		if next, ok := s.heading(i, e); ok {
+			s.residue = false
+			return next
+		}
+	case '{':
+		if s.tableStart(i, e) {
+			return s.table(i, e)
+		}
+		s.residue = s.residue || i+1 < e && src[i+1] == '{'
+	case '|', '!':
+		if s.isResidue(i, e) {
+			return min(s.lineEnd(i, e)+1, e)
+		}
+	case '-':
+		if bytes.HasPrefix(src[i:e], []byte("----")) {
+			s.endLine()
+			return s.paragraphLine(i+runLength(src[:e], i), e)
+		}
+	case '<':
+		if next, ok := s.commentLines(i, e); ok {
+			return next
+		}
+	}
+	if s.soft {
+		s.softBreak()
+	}
+	return s.paragraphLine(i, e)
+}
+
+// paragraphLine renders a paragraph line at i.
+func (s *Scanner) paragraphLine(i, e int) int {
+	i = s.inline(i, e, modeLine)
+	s.endQuotes()
+	s.soft = !s.bol
+	return min(i+1, e)
+}
+
+// indented renders a line that begins with a blank: an empty line, a table, or
+// a line of its own (MediaWiki shows it as it stands).
+func (s *Scanner) indented(i, e int) int {
+	j := i
+	for j < e && isBlank(s.src[j]) {
+		j++
+	}
+	switch {
+	case j == e:
+		return e
+	case s.src[j] == '\n':
+		s.endLine()
+		return j + 1
+	case s.tableStart(j, e):
+		return s.table(j, e)
+	case s.src[j] == '<':
+		if next, ok := s.commentLines(j, e); ok {
+			return next
+		}
+	}
+	if s.src[i] != ' ' {
+		if s.soft {
+			s.softBreak()
+		}
+		return s.paragraphLine(j, e)
+	}
+	s.endLine()
+	next := s.paragraphLine(j, e)
+	s.endLine()
+	return next
+}
+
+// isResidue tells whether the line at i is a row of a table that a template
+// has opened, or the end of one.
+func (s *Scanner) isResidue(i, e int) bool {
+	if s.src[i] == '|' && i+1 < e && (s.src[i+1] == '}' || s.src[i+1] == '-' || s.src[i+1] == '+') {
+		return true
+	}
+	return s.residue && (s.src[i] == '|' || i+1 < e && s.src[i+1] == ' ')
+}
+
+// isList tells whether a line that begins with c is a list item.
+func isList(c byte) bool { return c == '*' || c == '#' || c == ':' || c == ';' }
+
+// list renders a list item without its markers.
+func (s *Scanner) list(i, e int) int {
+	j := i
+	for j < e && isList(s.src[j]) {
+		j++
+	}
+	terms := s.terms(s.src[i:j])
+	s.endLine()
+	text := j
+	for text < e && isBlank(s.src[text]) {
+		text++
+	}
+	if text < e && s.tableStart(text, e) {
+		return s.table(text, e)
+	}
+	start, heads := len(s.out), s.heads.n
+	s.tags = 0
+	for ; terms > 0; terms-- {
+		text = s.inline(text, e, modeTerm)
+		if text >= e || s.src[text] != ':' {
+			break
+		}
+		s.breakLine()
+		text++
+	}
+	if text < e && s.src[text] != '\n' {
+		text = s.inline(text, e, modeLine)
+	}
+	s.endLine()
+	if !s.opt.Lists {
+		s.out, s.line, s.heads.n = s.out[:start], start, heads
+		s.quotes.reset(start)
+	}
+	return min(text+1, e)
+}
+
+// terms returns how many terms a line with these markers may define: as many
+// as it has semicolons that open a definition list, or one if it continues
+// one (BlockLevelPass::execute).
+func (s *Scanner) terms(markers []byte) int {
+	same := len(markers) == len(s.prefix)
+	common, n := 0, 0
+	for k, c := range markers {
+		p := c
+		if p == ';' {
+			p = ':'
+		}
+		if k < len(s.prefix) {
+			same = same && s.prefix[k] == p
+			if common == k && s.prefix[k] == c {
+				common++
+			}
+		}
+	}
+	if same {
+		if markers[len(markers)-1] == ';' {
+			n = 1
+		}
+	} else {
+		for _, c := range markers[common:] {
+			if c == ';' {
+				n++
+			}
+		}
+	}
+	s.prefix = append(s.prefix[:0], markers...)
+	for k, c := range s.prefix {
+		if c == ';' {
+			s.prefix[k] = ':'
+		}
+	}
+	return n
+}

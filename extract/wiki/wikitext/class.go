@@ -1,0 +1,38 @@
+package wikitext
+
+// Classes of bytes, so that a run of plain text is skipped with one table
+// look-up a byte.
+const (
+	classInline  = 1 << iota // may begin something inline
+	classLine                // matters when looking for the end of a line
+	classBrace               // matters when pairing brackets
+	classTarget              // may not stand in the target of a link
+	classLabel               // matters when looking for the end of a label
+	classColon               // splits a term from its definition
+	classVariant             // may begin a language variant
+	classURL                 // may not stand in the URL of an external link
+	classLetter              // ASCII letter
+)
+
+var class = buildClasses()
+
+func buildClasses() (t [256]uint16) {
+	set := func(chars string, c uint16) {
+		for i := range len(chars) {
+			t[chars[i]] |= c
+		}
+	}
+	set("\n{[<&'_\xC2", classInline)
+	set("\n{<", classLine)
+	set("{}[]<", classBrace)
+	set("\n{}[]|<>", classTarget)
+	set("[]{<", classLabel)
+	set(":", classColon)
+	set("-", classVariant)
+	set("[]<>\"\x7F", classURL)
+	set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", classLetter)
+	for c := range 0x21 {
+		t[c] |= classURL
+	}
+	return t
+}

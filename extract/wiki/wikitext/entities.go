@@ -1,0 +1,106 @@
+package wikitext
+
+import "unicode/utf8"
+
+//go:generate go run ./internal/genentities
+
+// maxEntity bounds the name or number of a character reference; the longest
+// name of HTML has 31 letters.
+const maxEntity = 40
+
+// An entity is a character reference: what it shows, and where it ends.
+type entity struct {
+	text string // "" with char 0: shows nothing
+	char rune   // shown instead of text, unless 0
+	next int
+}
+
+// entityAt reads the character reference at i, "&". It must end in ";" and
+// name a character that MediaWiki shows (Sanitizer::normalizeCharReferences);
+// anything else is text.
+func entityAt(src []byte, i int) (ent entity, ok bool) {
+	j := i + 1
+	for j < len(src) && j-i <= maxEntity && src[j] != ';' {
+		c := src[j]
+		if class[c]&classLetter == 0 && (c < '0' || c > '9') && (c != '#' || j > i+1) {
+			return ent, false
+		}
+		j++
+	}
+	if j >= len(src) || src[j] != ';' || j == i+1 {
+		return ent, false
+	}
+	ent.next = j + 1
+	name := src[i+1 : j]
+	if name[0] == '#' {
+		ent.char, ok = numericEntity(name[1:])
+		ent.char = shown(ent.char)
+		return ent, ok
+	}
+	switch string(name) { // as text: no need for a look-up
+	case "nbsp", "thinsp", "ensp", "emsp":
+		ent.text = " "
+		return ent, true
+	case "shy", "lrm", "rlm": // not to be seen
+		return ent, true
+	}
+	ent.text, ok = namedEntities[string(name)]
+	return ent, ok
+}
+
+// numericEntity returns the character of a decimal or hexadecimal reference.
+func numericEntity(digits []byte) (r rune, ok bool) {
+	base := rune(10)
+	if len(digits) > 0 && digits[0]|0x20 == 'x' {
+		base, digits = 16, digits[1:]
+	}
+	if len(digits) == 0 {
+		return 0, false
+	}
+	for _, c := range digits {
+		d := rune(c) - '0'
+		if l := rune(c | 0x20); l >= 'a' && l <= 'f' {
+			d = l - 'a' + 10
+		}
+		if d < 0 || d >= base {
+			return 0, false
+		}
+		if r = r*base + d; r > utf8.MaxRune {
+			return 0, false
+		}
+	}
+	return r, validChar(r)
+}
+
+// validChar tells whether MediaWiki shows a character given by its number
+// (Sanitizer::validateCodepoint).
+func validChar(r rune) bool {
+	switch {
+	case r == '\t' || r == '\n':
+		return true
+	case r < 0x20 || r > 0x7E && r < 0xA0:
+		return false
+	}
+	return r <= 0xD7FF || r >= 0xE000 && r <= 0xFFFD || r >= 0x10000 && r <= utf8.MaxRune
+}
+
+// shown maps the spaces to a plain space and what cannot be seen to nothing.
+func shown(r rune) rune {
+	switch r {
+	case '\t', '\n', 0xA0, 0x2002, 0x2003, 0x2009, 0x202F:
+		return ' '
+	case 0xAD, 0x200E, 0x200F:
+		return 0
+	}
+	return r
+}
+
+// entity writes what a character reference shows.
+func (s *Scanner) entity(ent entity) {
+	if ent.char != 0 {
+		var buf [utf8.UTFMax]byte
+		s.text(utf8.AppendRune(buf[:0], ent.char))
+		return
+	}
+	s.str(ent.text)
+}

@@ -1,0 +1,256 @@
+package wikitext
+
+import "bytes"
+
+var (
+	commentStart = []byte("<!--")
+	commentEnd   = []byte("-->")
+)
+
+// An extFinder remembers where the closing tags of extension tags are.
+type extFinder struct {
+	tagClose [tagCount]nextFinder // by kind of opaque tag
+	gt       nextFinder           // '>'
+	comment  nextFinder           // "-->"
+	variant  nextFinder           // "}-"
+}
+
+func (f *extFinder) reset(size int) {
+	for k := range f.tagClose {
+		f.tagClose[k] = nextFinder{none: size}
+	}
+	f.gt = nextFinder{none: size}
+	f.comment, f.variant = f.gt, f.gt
+}
+
+// A nextFinder remembers the last answer to "where is the next one".
+type nextFinder struct {
+	from, to, end int // asked from; found at to, ending at end; to = 0: never asked
+	none          int // there is none from here on
+}
+
+// cached returns the answer if it is known.
+func (f *nextFinder) cached(i int) (to, end int, known bool) {
+	if i >= f.none {
+		return -1, -1, true
+	}
+	if f.to > 0 && i >= f.from && i <= f.to {
+		return f.to, f.end, true
+	}
+	return 0, 0, false
+}
+
+func (f *nextFinder) found(i, to, end int) { f.from, f.to, f.end = i, to, end }
+
+// next returns where the bytes of sub next occur from i on, or -1.
+func (s *Scanner) next(f *nextFinder, i int, sub []byte) int {
+	if to, _, known := f.cached(i); known {
+		return to
+	}
+	k := bytes.Index(s.src[i:], sub)
+	if k < 0 {
+		f.none = i
+		s.work += len(s.src) - i
+		return -1
+	}
+	s.work += k
+	f.found(i, i+k, i+k+len(sub))
+	return i + k
+}
+
+var gt = []byte(">")
+
+// An extTag is an extension tag with its content, which is opaque to
+// everything else: brackets, tables and line ends in it count for nothing.
+type extTag struct {
+	tagInfo
+	body, bodyEnd int // body > bodyEnd: none, the tag closes itself
+	next          int
+}
+
+// extTagAt reads the extension tag at i, "<", as MediaWiki's preprocessor
+// does: the tag ends at the first ">", its content at the first closing tag.
+// One that is not closed is no extension tag, but for includeonly.
+func (s *Scanner) extTagAt(i, e int) (t extTag, ok bool) {
+	info, nameEnd := s.tagName(i+1, e)
+	if info.kind < firstOpaque {
+		return t, false
+	}
+	end := s.next(&s.ext.gt, nameEnd, gt)
+	if end < 0 || end >= e || end > nameEnd && !endsTagName(s.src[nameEnd]) {
+		return t, false
+	}
+	t = extTag{tagInfo: info, body: end + 1, next: end + 1}
+	if s.src[end-1] == '/' {
+		t.bodyEnd = end
+		return t, true
+	}
+	to, next := s.closingTag(info, end+1)
+	if to < 0 && info.kind == tagIncludeOnly {
+		to, next = len(s.src), len(s.src)
+	}
+	if to < 0 || next > e {
+		return t, false
+	}
+	t.bodyEnd, t.next = to, next
+	return t, true
+}
+
+// closingTag returns where the next closing tag of the kind begins and ends,
+// or -1.
+func (s *Scanner) closingTag(info tagInfo, i int) (to, end int) {
+	f := &s.ext.tagClose[info.id]
+	if to, end, known := f.cached(i); known {
+		return to, end
+	}
+	start := i
+	for {
+		k := bytes.Index(s.src[i:], []byte("</"))
+		if k < 0 {
+			f.none = start
+			s.work += len(s.src) - start
+			return -1, -1
+		}
+		i += k
+		closing, j := s.tagName(i+2, len(s.src))
+		if closing.id == info.id {
+			for j < len(s.src) && (isBlank(s.src[j]) || s.src[j] == '\n') {
+				j++
+			}
+			if j < len(s.src) && s.src[j] == '>' {
+				s.work += j - start
+				f.found(start, i, j+1)
+				return i, j + 1
+			}
+		}
+		i += 2
+	}
+}
+
+// opaqueEnd returns the end of the comment or extension tag at i, "<"; or i if
+// there is none. A comment that is not closed ends with the page.
+func (s *Scanner) opaqueEnd(i, e int) int {
+	if i+1 >= e {
+		return i
+	}
+	if s.src[i+1] == '!' {
+		return s.commentEndAt(i, e)
+	}
+	if class[s.src[i+1]]&classLetter == 0 {
+		return i
+	}
+	if t, ok := s.extTagAt(i, e); ok {
+		return t.next
+	}
+	return i
+}
+
+// commentEndAt returns the end of the comment at i, or i if there is none.
+func (s *Scanner) commentEndAt(i, e int) int {
+	if !bytes.HasPrefix(s.src[i:e], commentStart) {
+		return i
+	}
+	k := s.next(&s.ext.comment, i+4, commentEnd)
+	if k < 0 || k+3 > e {
+		return e
+	}
+	return k + 3
+}
+
+// commentLines returns the end of a line that holds nothing but comments and
+// blanks: such a line vanishes with its line feed.
+func (s *Scanner) commentLines(i, e int) (next int, ok bool) {
+	for seen := false; i < e; {
+		switch c := s.src[i]; {
+		case isBlank(c):
+			i++
+		case c == '<':
+			j := s.commentEndAt(i, e)
+			if j == i {
+				return i, false
+			}
+			i, seen = j, true
+		default:
+			return i + 1, seen && c == '\n'
+		}
+	}
+	return i, true
+}
+
+// extension renders an extension tag.
+func (s *Scanner) extension(t extTag) {
+	switch t.kind {
+	case tagNowiki:
+		s.literal(t.body, t.bodyEnd)
+	case tagPre:
+		s.preformatted(t.body, t.bodyEnd)
+	case tagCode:
+		if s.opt.Code {
+			s.preformatted(t.body, t.bodyEnd)
+			return
+		}
+		s.removed()
+	case tagMath:
+		if s.opt.Math != "" {
+			s.str(s.opt.Math)
+			return
+		}
+		s.removed()
+	default:
+		s.removed()
+	}
+}
+
+// literal writes source text whose only markup is entities.
+func (s *Scanner) literal(i, e int) {
+	start := i
+	for i < e {
+		switch s.src[i] {
+		case '&', 0xC2, '\n':
+			s.text(s.src[start:i])
+			i = s.literalByte(i, e)
+			start = i
+		default:
+			i++
+		}
+	}
+	if start < e {
+		s.text(s.src[start:e])
+	}
+}
+
+// literalByte writes what begins at i: an entity, a no-break space, a line
+// feed or nothing of the kind.
+func (s *Scanner) literalByte(i, e int) int {
+	switch s.src[i] {
+	case '&':
+		if ent, ok := entityAt(s.src[:e], i); ok {
+			s.entity(ent)
+			return ent.next
+		}
+	case '\n':
+		s.str(" ")
+		return i + 1
+	default:
+		if i+1 < e && s.src[i+1] == 0xA0 {
+			s.str(" ")
+			return i + 2
+		}
+	}
+	s.text(s.src[i : i+1])
+	return i + 1
+}
+
+// preformatted writes literal lines, each on a line of its own.
+func (s *Scanner) preformatted(i, e int) {
+	s.breakLine()
+	for i < e {
+		k := bytes.IndexByte(s.src[i:e], '\n')
+		if k < 0 {
+			k = e - i
+		}
+		s.literal(i, i+k)
+		s.breakLine()
+		i += k + 1
+	}
+}

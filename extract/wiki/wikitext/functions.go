@@ -1,0 +1,174 @@
+package wikitext
+
+import (
+	"bytes"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A function is a variable or parser function of MediaWiki.
+type function uint8
+
+const (
+	funcNone function = iota
+	funcDrop
+	funcTitle
+	funcLower
+	funcUpper
+	funcLowerFirst
+	funcUpperFirst
+	funcNumber
+	funcPlural
+	funcLast
+	funcIf
+	funcIfEqual
+	funcFirst
+)
+
+// variables are written without a colon; what depends on the time of reading
+// or on other pages is dropped.
+var variables = map[string]function{
+	"pagename": funcTitle, "pagenamee": funcTitle, "fullpagename": funcTitle, "basepagename": funcTitle,
+	"subpagename": funcTitle, "rootpagename": funcTitle, "namespace": funcDrop, "sitename": funcDrop,
+	"currentyear": funcDrop, "currentmonth": funcDrop, "currentmonthname": funcDrop, "currentday": funcDrop,
+	"localyear": funcDrop, "localmonth": funcDrop, "localday": funcDrop, "currenttime": funcDrop,
+	"numberofarticles": funcDrop, "numberofpages": funcDrop, "numberofusers": funcDrop, "revisionid": funcDrop,
+	"本名": funcTitle,
+}
+
+var functions = map[string]function{
+	"lc": funcLower, "uc": funcUpper, "lcfirst": funcLowerFirst, "ucfirst": funcUpperFirst,
+	"formatnum": funcNumber, "plural": funcPlural, "grammar": funcLast, "#if": funcIf, "#ifeq": funcIfEqual,
+	"pagename": funcFirst, "fullpagename": funcFirst, "urlencode": funcFirst, "anchorencode": funcFirst,
+	"defaultsort": funcDrop, "displaytitle": funcDrop, "#invoke": funcDrop, "#tag": funcDrop, "#switch": funcDrop,
+	"#expr": funcDrop, "#ifexpr": funcDrop, "#ifexist": funcDrop, "#time": funcDrop, "#lst": funcDrop,
+	"#lsth": funcDrop, "#section": funcDrop, "#property": funcDrop, "#statements": funcDrop, "#titleparts": funcDrop,
+	"#language": funcDrop, "ns": funcDrop, "int": funcDrop, "fullurl": funcDrop, "localurl": funcDrop,
+	"filepath": funcDrop, "numberofarticles": funcDrop, "pagesincategory": funcDrop, "padleft": funcFirst,
+	"padright": funcFirst, "noexternallanglinks": funcDrop, "#babel": funcDrop, "#coordinates": funcDrop,
+	"sortierung": funcDrop, "clédetri": funcDrop, "ordena": funcDrop, "デフォルトソート": funcDrop,
+}
+
+// builtin renders a variable or parser function and tells whether it was one.
+func (s *Scanner) builtin(name []byte, args []argument) bool {
+	if f := variables[string(name)]; f != funcNone && len(args) == 1 {
+		if f == funcTitle {
+			s.str(s.page.Title)
+		}
+		return true
+	}
+	k := bytes.IndexByte(name, ':')
+	if k <= 0 {
+		return false
+	}
+	f := functions[string(trimSpace(name[:k]))]
+	if f == funcNone {
+		return name[0] == '#'
+	}
+	first := args[0].value
+	first.start += bytes.IndexByte(s.src[first.start:first.end], ':') + 1
+	first = s.trim(first.start, first.end)
+	s.function(f, first, args)
+	return true
+}
+
+// function renders a parser function; first is its text after the colon.
+func (s *Scanner) function(f function, first span, args []argument) {
+	switch f {
+	case funcFirst:
+		s.put(first)
+	case funcLast:
+		if len(args) > 1 {
+			s.put(args[len(args)-1].value)
+		}
+	case funcIf:
+		s.choose(s.shows(first), args, 1)
+	case funcIfEqual:
+		a, mark := s.capture(first)
+		b, _ := s.capture(s.arg(args, 1))
+		equal := bytes.Equal(a, b)
+		s.release(mark)
+		s.choose(equal, args, 2)
+	case funcPlural:
+		a, mark := s.capture(first)
+		one := string(a) == "1"
+		s.release(mark)
+		s.choose(one, args, 1)
+	case funcNumber:
+		s.number(first)
+	case funcLower, funcUpper, funcLowerFirst, funcUpperFirst:
+		text, mark := s.capture(first)
+		end := len(s.aside)
+		s.aside = appendCase(s.aside, text, f)
+		s.text(s.aside[end:])
+		s.release(mark)
+	}
+}
+
+// shows tells whether an argument shows any text.
+func (s *Scanner) shows(p span) bool {
+	text, mark := s.capture(p)
+	s.release(mark)
+	return len(text) > 0
+}
+
+// choose renders positional argument n if yes, else the one after.
+func (s *Scanner) choose(yes bool, args []argument, n int) {
+	if !yes {
+		n++
+	}
+	s.put(s.arg(args, n))
+}
+
+// appendCase appends text with its case changed.
+func appendCase(dst, text []byte, f function) []byte {
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && n == 1 {
+			dst = append(dst, text[i])
+			i++
+			continue
+		}
+		switch {
+		case f == funcLower, f == funcLowerFirst && i == 0:
+			r = unicode.ToLower(r)
+		case f == funcUpper, f == funcUpperFirst && i == 0:
+			r = unicode.ToUpper(r)
+		}
+		dst = utf8.AppendRune(dst, r)
+		i += n
+	}
+	return dst
+}
+
+// number renders a number with its digits in groups.
+func (s *Scanner) number(p span) {
+	text, mark := s.capture(p)
+	end := len(s.aside)
+	s.aside = appendGrouped(s.aside, text)
+	s.text(s.aside[end:])
+	s.release(mark)
+}
+
+// appendGrouped appends text with commas between groups of three digits where
+// it is a plain number.
+func appendGrouped(dst, text []byte) []byte {
+	start := 0
+	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
+		start = 1
+	}
+	digits := start
+	for digits < len(text) && text[digits] >= '0' && text[digits] <= '9' {
+		digits++
+	}
+	if digits < len(text) && text[digits] != '.' { // not a plain number
+		return append(dst, text...)
+	}
+	for i, c := range text {
+		if i > start && i < digits && (digits-i)%3 == 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}

@@ -1,0 +1,169 @@
+package wikitext
+
+import "bytes"
+
+// pendingHeadings holds the headings whose sections have shown no text yet.
+// They are written before the first text that follows, so the heading of a
+// section left empty vanishes.
+type pendingHeadings struct {
+	buf  []byte
+	head [6]pendingHeading
+	n    int
+}
+
+type pendingHeading struct {
+	level      int
+	start, end int // in buf
+}
+
+func (h *pendingHeadings) reset() { h.buf, h.n = h.buf[:0], 0 }
+
+// push adds a heading; it replaces those of its level and below.
+func (h *pendingHeadings) push(level int, text []byte) {
+	for h.n > 0 && h.head[h.n-1].level >= level {
+		h.n--
+	}
+	start := 0
+	if h.n > 0 {
+		start = h.head[h.n-1].end
+	}
+	h.buf = append(h.buf[:start], text...)
+	h.head[h.n] = pendingHeading{level: level, start: start, end: len(h.buf)}
+	h.n++
+}
+
+// flush writes the waiting headings before the line that begins.
+func (h *pendingHeadings) flush(s *Scanner) {
+	for _, p := range h.head[:h.n] {
+		if p.end > p.start {
+			s.out = append(s.out, h.buf[p.start:p.end]...)
+			s.out = append(s.out, '\n')
+		}
+	}
+	if h.n > 0 {
+		s.line = len(s.out)
+		s.chunk = max(s.chunk, s.line)
+		h.n = 0
+	}
+}
+
+// A headingLine is a line "== text ==".
+type headingLine struct {
+	level      int
+	start, end int // the text
+	next       int // the next line
+}
+
+// headingAt reads the heading at a line that begins with '='. Comments and
+// blanks may follow the closing signs.
+func (s *Scanner) headingAt(i, e int) (h headingLine, ok bool) {
+	eol := s.lineEnd(i, e)
+	end := s.trimComments(i, eol)
+	open := i
+	for open < end && s.src[open] == '=' {
+		open++
+	}
+	shut := end
+	for shut > open && s.src[shut-1] == '=' {
+		shut--
+	}
+	level := min(open-i, end-shut, 6)
+	if open == end { // a line of signs alone: the middle ones are the text
+		level = min((end-i-1)/2, 6)
+	}
+	if level <= 0 {
+		return headingLine{}, false
+	}
+	h = headingLine{level: level, start: i + level, end: end - level, next: min(eol+1, e)}
+	return h, true
+}
+
+// trimComments returns the end of src[i:e] without the comments and blanks at
+// its end.
+func (s *Scanner) trimComments(i, e int) int {
+	for {
+		for e > i && isBlank(s.src[e-1]) {
+			e--
+		}
+		if !bytes.HasSuffix(s.src[i:e], commentEnd) {
+			return e
+		}
+		k := bytes.LastIndex(s.src[i:e], commentStart)
+		if k < 0 || bytes.Index(s.src[i+k+4:e], commentEnd) != e-i-k-4-3 {
+			return e
+		}
+		e = i + k
+	}
+}
+
+// heading renders the heading at i and returns where the next line, or after
+// back matter the next section, begins.
+func (s *Scanner) heading(i, e int) (next int, ok bool) {
+	h, ok := s.headingAt(i, e)
+	if !ok {
+		return i, false
+	}
+	s.endLine()
+	saved := s.output
+	s.output = output{out: s.out, base: s.base, line: len(s.out), bol: true, head: true}
+	s.inline(h.start, h.end, modeArgument)
+	s.endQuotes()
+	out := s.out
+	text := bytes.TrimSpace(out[saved.line:])
+	backMatter := !s.opt.BackMatter && h.level <= maxBackMatterLevel && isBackMatter(text, &s.name)
+	if !s.opt.Headings || backMatter {
+		text = nil
+	}
+	s.heads.push(h.level, text)
+	saved.out = out[:saved.line]
+	s.output = saved
+	s.quotes.reset(len(s.out))
+	if backMatter {
+		return s.sectionEnd(h.next, e, h.level), true
+	}
+	return h.next, true
+}
+
+// maxBackMatterLevel: a deeper heading "Notes" belongs to its section.
+const maxBackMatterLevel = 3
+
+// sectionEnd returns where the next heading of the level or above begins.
+func (s *Scanner) sectionEnd(i, e, level int) int {
+	for i < e {
+		if s.src[i] == '=' {
+			if h, ok := s.headingAt(i, e); ok && h.level <= level {
+				return i
+			}
+		}
+		i = min(s.lineEnd(i, e)+1, e) // not into a comment: it may hold headings
+	}
+	return e
+}
+
+// lineEnd returns the end of the source line at i: the next line feed outside
+// of templates, comments and extension tags.
+func (s *Scanner) lineEnd(i, e int) int {
+	for i < e {
+		c := s.src[i]
+		if class[c]&classLine == 0 {
+			i++
+			continue
+		}
+		switch c {
+		case '\n':
+			return i
+		case '{':
+			if j, ok := s.bracesEnd(i, e); ok {
+				i = j
+				continue
+			}
+		case '<':
+			if j := s.opaqueEnd(i, e); j > i {
+				i = j
+				continue
+			}
+		}
+		i++
+	}
+	return e
+}

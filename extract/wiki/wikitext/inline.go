@@ -1,0 +1,178 @@
+package wikitext
+
+import "bytes"
+
+// A mode says what an inline scan takes for markup and where it stops.
+type mode struct {
+	mask  uint16 // classes of bytes to look at
+	line  bool   // stops before a line feed; otherwise it is a space
+	label bool   // no links: inside the label of one
+	colon bool   // stops before a colon outside of tags: a term's definition
+}
+
+var (
+	modeLine     = mode{mask: classInline, line: true}
+	modeTerm     = mode{mask: classInline | classColon, line: true, colon: true}
+	modeArgument = mode{mask: classInline}
+	modeLabel    = mode{mask: classInline, label: true}
+)
+
+// inline renders the markup inside of lines in src[i:e] and returns where it
+// stopped. Every case first reads ahead, then writes the plain text before,
+// then what the markup shows.
+func (s *Scanner) inline(i, e int, m mode) int {
+	src := s.src
+	start, begin := i, i
+	if s.variants() {
+		m.mask |= classVariant
+	}
+	for i < e {
+		if class[src[i]]&m.mask == 0 {
+			i++
+			continue
+		}
+		next, stop := s.markup(start, i, e, m)
+		if stop {
+			s.work += next - begin
+			return next
+		}
+		if next > i {
+			start, i = next, next
+			continue
+		}
+		i++
+	}
+	s.text(src[start:e])
+	s.work += e - begin
+	return e
+}
+
+// markup renders what begins at i after writing the plain text src[start:i].
+// It returns i if that is plain text too.
+func (s *Scanner) markup(start, i, e int, m mode) (next int, stop bool) {
+	src := s.src
+	switch src[i] {
+	case '\n':
+		s.text(src[start:i])
+		if m.line {
+			return i, true
+		}
+		if !m.label {
+			s.endQuotes()
+		}
+		s.str(" ")
+		return i + 1, false
+	case '\'':
+		if i+1 < e && src[i+1] == '\'' {
+			s.text(src[start:i])
+			n := runLength(src[:e], i)
+			s.quote(n)
+			return i + n, false
+		}
+	case '[':
+		if !m.label {
+			return s.bracket(start, i, e), false
+		}
+	case '{':
+		if i+1 < e && src[i+1] == '{' {
+			s.text(src[start:i])
+			return s.braces(i, e), false
+		}
+	case '<':
+		return s.angle(start, i, e), false
+	case '&':
+		if ent, ok := entityAt(src[:e], i); ok {
+			s.text(src[start:i])
+			s.entity(ent)
+			return ent.next, false
+		}
+	case 0xC2:
+		if i+1 < e && src[i+1] == 0xA0 {
+			s.text(src[start:i])
+			s.str(" ")
+			return i + 2, false
+		}
+	case '_':
+		if n := switchAt(src[i:e], &s.name); n > 0 {
+			s.text(src[start:i])
+			return i + n, false
+		}
+	case '-':
+		return s.variant(start, i, e), false
+	case ':':
+		if s.tags <= 0 && s.bold&1 == 0 && s.italic&1 == 0 && !s.inURL(start, i, e) {
+			s.text(src[start:i])
+			return i, true
+		}
+	}
+	return i, false
+}
+
+// bracket renders the internal or external link at i.
+func (s *Scanner) bracket(start, i, e int) (next int) {
+	if i+1 < e && s.src[i+1] == '[' {
+		if l, ok := s.linkAt(i, e); ok {
+			s.text(s.src[start:i])
+			s.link(l)
+			return l.next
+		}
+		if l, ok := s.extLinkAt(i+1, e); ok { // [[http://a b]]
+			s.text(s.src[start : i+1])
+			s.extLink(l)
+			return l.next
+		}
+		s.text(s.src[start : i+2])
+		return i + 2
+	}
+	if l, ok := s.extLinkAt(i, e); ok {
+		s.text(s.src[start:i])
+		s.extLink(l)
+		return l.next
+	}
+	return i
+}
+
+// angle renders the comment or tag at i.
+func (s *Scanner) angle(start, i, e int) (next int) {
+	if end := s.commentEndAt(i, e); end > i {
+		s.text(s.src[start:i])
+		return end
+	}
+	if i+1 >= e || s.src[i+1] != '/' && class[s.src[i+1]]&classLetter == 0 {
+		return i
+	}
+	if t, ok := s.extTagAt(i, e); ok {
+		s.text(s.src[start:i])
+		s.extension(t)
+		return t.next
+	}
+	t, ok := s.tagAt(i, e)
+	if !ok {
+		return i
+	}
+	s.text(s.src[start:i])
+	if t.kind == tagTable && !t.closing {
+		if end, ok := s.htmlTableEnd(i, e); ok {
+			s.breakLine()
+			return end
+		}
+	}
+	s.tag(t)
+	if t.kind == tagDrop && !t.closing && !t.selfClosed { // <ref> that is never closed: to the end of the line
+		return s.lineEnd(t.next, e)
+	}
+	return t.next
+}
+
+// inURL tells whether the colon at i is part of a URL in plain text.
+func (s *Scanner) inURL(start, i, e int) bool {
+	k := i
+	for k > start && class[s.src[k-1]]&classLetter != 0 {
+		k--
+	}
+	if !hasProtocol(s.src[k:e]) {
+		// perhaps a port or the like, further on in the URL
+		k = start + bytes.LastIndexByte(s.src[start:i], ' ') + 1
+	}
+	return hasProtocol(s.src[k:e])
+}

@@ -1,0 +1,289 @@
+package wikitext
+
+import "bytes"
+
+// A link is an internal link [[target|label]].
+type link struct {
+	target, targetEnd int
+	label, labelEnd   int // label < 0: none
+	next              int
+}
+
+// linkAt reads the link at i, "[[", by the rules of
+// Parser::handleInternalLinks2: the target is one line of title characters,
+// the label ends at the first "]]" and holds no "[["; only the caption of a
+// file may hold links.
+func (s *Scanner) linkAt(i, e int) (l link, ok bool) {
+	l = link{target: i + 2, label: -1}
+	j := s.targetEnd(i+2, e)
+	l.targetEnd = j
+	if j >= e || j == l.target {
+		return l, false
+	}
+	if s.src[j] == ']' {
+		l.next = j + 2
+		return l, j+1 < e && s.src[j+1] == ']' && s.validTarget(l)
+	}
+	if s.src[j] != '|' || !s.validTarget(l) {
+		return l, false
+	}
+	l.label = j + 1
+	at, closed := s.labelEnd(j+1, e)
+	if !closed {
+		if namespaceOf(s.src[l.target:l.targetEnd], &s.name) != wordFile {
+			return l, false
+		}
+		end, ok := s.image.end(s, i, at, e)
+		l.labelEnd, l.next = end-2, end
+		return l, ok
+	}
+	l.labelEnd, l.next = at, at+2
+	if l.next < e && s.src[l.next] == ']' && bytes.IndexByte(s.src[l.label:at], '[') >= 0 {
+		l.labelEnd++ // [[a|[b]]]: the label ends with a bracket
+		l.next++
+	}
+	return l, true
+}
+
+// targetEnd returns where the characters of a title end. Templates in a
+// target are stepped over.
+func (s *Scanner) targetEnd(i, e int) int {
+	for i < e {
+		c := s.src[i]
+		if class[c]&classTarget == 0 {
+			i++
+			continue
+		}
+		if c == '{' {
+			if j, ok := s.bracesEnd(i, e); ok {
+				i = j
+				continue
+			}
+		}
+		if c == '<' {
+			if j := s.commentEndAt(i, e); j > i {
+				i = j
+				continue
+			}
+		}
+		return i
+	}
+	return e
+}
+
+// labelEnd returns where the first "]]" or "[[" from i on stands, outside of
+// templates, comments and extension tags, and whether it is a "]]".
+func (s *Scanner) labelEnd(i, e int) (at int, closed bool) {
+	for i < e {
+		c := s.src[i]
+		if class[c]&classLabel == 0 {
+			i++
+			continue
+		}
+		switch c {
+		case '[', ']':
+			if i+1 < e && s.src[i+1] == c {
+				return i, c == ']'
+			}
+		case '{':
+			if j, ok := s.bracesEnd(i, e); ok {
+				i = j
+				continue
+			}
+		default:
+			if j := s.opaqueEnd(i, e); j > i {
+				i = j
+				continue
+			}
+		}
+		i++
+	}
+	return e, false
+}
+
+// An imageFinder remembers where the file link whose caption holds links
+// ends. MediaWiki cuts the text at each "[["; the caption goes on over the
+// pieces with one "]]" (a link) and ends at the second "]]" of the first piece
+// that has two; a piece with none means that the file is not closed.
+type imageFinder struct {
+	from, to int // asked from; the answer holds for all up to to
+	limit    int
+	last     int // end of the file link, -1: not closed
+}
+
+// end returns the end of the file link at i whose caption meets the first
+// "[[" at j.
+func (f *imageFinder) end(s *Scanner, i, j, e int) (end int, ok bool) {
+	if f.to > 0 && i >= f.from && j <= f.to && e == f.limit {
+		return f.last, f.last >= 0
+	}
+	*f = imageFinder{from: i, limit: e, last: -1}
+	for {
+		if j >= e {
+			break
+		}
+		at, closed := s.labelEnd(j+2, e)
+		if !closed {
+			j = at
+			break
+		}
+		at, closed = s.labelEnd(at+2, e)
+		if closed {
+			f.last = at + 2
+			break
+		}
+		j = at
+	}
+	f.to = j
+	return f.last, f.last >= 0
+}
+
+// validTarget tells whether a target is a title that MediaWiki links.
+func (s *Scanner) validTarget(l link) bool {
+	t := trimSpace(s.src[l.target:l.targetEnd])
+	if len(t) == 0 || hasProtocol(t) && t[0] != '/' {
+		return false
+	}
+	if bytes.Contains(t, []byte("{{")) || bytes.Contains(t, commentStart) {
+		return true // what it shows is not known
+	}
+	if t[0] == ':' {
+		t = trimSpace(t[1:])
+	}
+	switch {
+	case len(t) == 0, t[0] == ':' && len(t) > 1 && t[1] == ':', len(t) > maxTitleBytes:
+		return false
+	case bytes.Contains(t, []byte("~~~")), bytes.Contains(t, []byte("%")) && badPercent(t):
+		return false
+	}
+	return !relative(t)
+}
+
+// maxTitleBytes bounds a target: a title has 255 bytes, a section name after
+// it may be longer.
+const maxTitleBytes = 1024
+
+// relative tells whether a title has a part "." or "..", which no title may.
+func relative(t []byte) bool {
+	if t[0] == '.' && (len(t) == 1 || string(t) == ".." || bytes.HasPrefix(t, []byte("./")) || bytes.HasPrefix(t, []byte("../"))) {
+		return true
+	}
+	if k := bytes.IndexByte(t, '#'); k >= 0 {
+		t = t[:k]
+	}
+	return bytes.Contains(t, []byte("/./")) || bytes.Contains(t, []byte("/../")) ||
+		bytes.HasSuffix(t, []byte("/.")) || bytes.HasSuffix(t, []byte("/.."))
+}
+
+// badPercent tells whether a title has a percent escape for a character that
+// no title may hold.
+func badPercent(t []byte) bool {
+	for i := range t {
+		if c, ok := percentAt(t, i); ok && (class[c]&classTarget != 0 || c < 0x20 || c == 0x7F) {
+			return true
+		}
+	}
+	return false
+}
+
+// percentAt decodes the escape %XX at i.
+func percentAt(t []byte, i int) (c byte, ok bool) {
+	if t[i] != '%' || i+2 >= len(t) {
+		return 0, false
+	}
+	h, ok1 := hexDigit(t[i+1])
+	l, ok2 := hexDigit(t[i+2])
+	return h<<4 | l, ok1 && ok2
+}
+
+func hexDigit(c byte) (v byte, ok bool) {
+	switch {
+	case c >= '0' && c <= '9':
+		return c - '0', true
+	case c|0x20 >= 'a' && c|0x20 <= 'f':
+		return c | 0x20 - 'a' + 10, true
+	}
+	return 0, false
+}
+
+// link renders an internal link.
+func (s *Scanner) link(l link) {
+	target := trimSpace(s.src[l.target:l.targetEnd])
+	escaped := target[0] == ':'
+	if !escaped {
+		switch namespaceOf(target, &s.name) {
+		case wordFile, wordCategory, wordLanguage:
+			s.removed()
+			return
+		}
+	}
+	switch {
+	case l.label < 0:
+		s.title(l, escaped)
+	case l.label == l.labelEnd:
+		s.pipeTrick(l)
+	default:
+		saved := s.quotes
+		s.quotes.reset(len(s.out))
+		s.inline(l.label, l.labelEnd, modeLabel)
+		s.endQuotes()
+		s.quotes = saved
+	}
+}
+
+// title shows the target of a link without a label, as it stands but for
+// percent escapes.
+func (s *Scanner) title(l link, escaped bool) {
+	i, e := l.target, l.targetEnd
+	for i < e && (isBlank(s.src[i]) || escaped && s.src[i] == ':') {
+		escaped = escaped && s.src[i] != ':'
+		i++
+	}
+	for e > i && isBlank(s.src[e-1]) {
+		e--
+	}
+	if bytes.IndexByte(s.src[i:e], '{') >= 0 || bytes.IndexByte(s.src[i:e], '<') >= 0 {
+		s.inline(i, e, modeLabel)
+		return
+	}
+	if bytes.IndexByte(s.src[i:e], '%') < 0 {
+		s.literal(i, e)
+		return
+	}
+	s.name = s.name[:0]
+	for ; i < e; i++ {
+		if c, ok := percentAt(s.src[:e], i); ok {
+			s.name = append(s.name, c)
+			i += 2
+			continue
+		}
+		s.name = append(s.name, s.src[i])
+	}
+	s.text(bytes.ToValidUTF8(s.name, nil))
+}
+
+// pipeTrick shows what MediaWiki makes of [[ns:Title (x)|]] when it is saved;
+// some pages have it where saving left it alone.
+func (s *Scanner) pipeTrick(l link) {
+	t := trimSpace(s.src[l.target:l.targetEnd])
+	if k := bytes.IndexByte(t, ':'); k >= 0 {
+		t = trimSpace(t[k+1:])
+	}
+	if k := bytes.Index(t, []byte(" (")); k > 0 {
+		t = t[:k]
+	} else if k := bytes.Index(t, []byte(", ")); k > 0 {
+		t = t[:k]
+	}
+	s.text(t)
+}
+
+func trimSpace(b []byte) []byte {
+	b = trimBlankLeft(b)
+	for len(b) > 0 && (isBlank(b[len(b)-1]) || b[len(b)-1] == '\n') {
+		b = b[:len(b)-1]
+	}
+	for len(b) > 0 && (isBlank(b[0]) || b[0] == '\n') {
+		b = b[1:]
+	}
+	return b
+}

@@ -1,0 +1,194 @@
+package wikitext
+
+// A finder knows where constructs end. Every answer is found by a scan that
+// is never repeated: each kind of construct remembers how far it has looked
+// and what it found, so that hostile input (unclosed, deeply nested) costs
+// linear time. Questions come nearly in the order of the source.
+type finder struct {
+	elements []element // pairs of braces, and of brackets inside braces
+	matched  int       // braces that begin before this place are in elements
+	pieces   []piece   // scratch of match: what is open
+
+	tables tableFinder
+	html   tableFinder // <table>
+	ext    extFinder
+	image  imageFinder
+	url    urlFinder
+	work   int // bytes looked at, for tests of linearity
+}
+
+// maxKept is the number of scratch entries kept from page to page; a hostile
+// page may need more.
+const maxKept = 1 << 16
+
+func (f *finder) reset(size int) {
+	if cap(f.elements) > maxKept {
+		f.elements = nil
+	}
+	if cap(f.pieces) > maxKept {
+		f.pieces = nil
+	}
+	f.elements, f.pieces, f.matched = f.elements[:0], f.pieces[:0], 0
+	f.tables.reset()
+	f.html.reset()
+	f.ext.reset(size)
+	f.image, f.url = imageFinder{}, urlFinder{}
+	f.work = 0
+}
+
+// An element is a template {{…}}, a parameter {{{…}}} or a link [[…]].
+// Several elements may begin in one run of braces.
+type element struct {
+	start, end int // end < 0: not closed
+	width      int // braces at each end: 2, or 3 for a parameter
+}
+
+// A piece is a run of opening braces or brackets that is not yet used up.
+type piece struct {
+	pos, count int
+	slot       int  // where its next element goes: slots are reserved when it opens
+	kind       byte // '{' or '['
+}
+
+// elementAt returns the element that begins exactly at i.
+func (s *Scanner) elementAt(i int) (element, bool) {
+	if i >= s.matched {
+		if s.src[i] != '{' {
+			return element{}, false // brackets are paired inside braces only
+		}
+		s.match(i)
+	}
+	lo, hi := 0, len(s.elements)
+	for lo < hi { // the last element that begins at i or before
+		m := int(uint(lo+hi) >> 1)
+		if s.elements[m].start <= i {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	if lo == 0 || s.elements[lo-1].start != i || s.elements[lo-1].end < 0 {
+		return element{}, false
+	}
+	return s.elements[lo-1], true
+}
+
+// bracesEnd returns the end of the template or parameter at i, if it ends
+// before e.
+func (s *Scanner) bracesEnd(i, e int) (end int, ok bool) {
+	if i+1 >= e || s.src[i+1] != '{' {
+		return i, false
+	}
+	el, ok := s.elementAt(i)
+	if !ok || el.end > e {
+		return i, false
+	}
+	return el.end, true
+}
+
+// match pairs braces from i on until all are closed, or to the end of the
+// page. It follows MediaWiki's preprocessor: a closing run takes three braces
+// from the innermost open run where both have three, else two; comments and
+// extension tags are opaque. Unlike there, a closing brace discards brackets
+// left open inside: one "[[" must not swallow what follows.
+func (s *Scanner) match(i int) {
+	src, n := s.src, len(s.src)
+	start := i
+	s.pieces = s.pieces[:0]
+	for i < n {
+		c := src[i]
+		if class[c]&classBrace == 0 {
+			i++
+			continue
+		}
+		switch c {
+		case '{', '[':
+			run := runLength(src, i)
+			if run >= 2 {
+				s.open(i, run)
+			}
+			i += run
+		case '}', ']':
+			i = s.close(i, runLength(src, i))
+			if len(s.pieces) == 0 {
+				s.matched = i
+				s.work += i - start
+				return
+			}
+		default:
+			if j := s.opaqueEnd(i, n); j > i {
+				i = j
+			} else {
+				i++
+			}
+		}
+	}
+	s.matched = n
+	s.work += n - start
+}
+
+// runLength returns the length of the run of equal bytes at i.
+func runLength(src []byte, i int) int {
+	j := i + 1
+	for j < len(src) && src[j] == src[i] {
+		j++
+	}
+	return j - i
+}
+
+// open puts a run on the stack and reserves the elements it can give. They
+// are filled from the last to the first, so elements stay sorted by start.
+func (s *Scanner) open(i, run int) {
+	slots := run / 2
+	for range slots {
+		s.elements = append(s.elements, element{start: i, end: -1})
+	}
+	s.pieces = append(s.pieces, piece{pos: i, count: run, slot: len(s.elements) - 1, kind: s.src[i]})
+}
+
+// close uses up a run of closing braces or brackets and returns where it ends,
+// or where the last open piece was closed.
+func (s *Scanner) close(i, run int) int {
+	brace := s.src[i] == '}'
+	for run >= 2 {
+		top := s.top(brace)
+		if top == nil {
+			break
+		}
+		width := 2
+		if brace && run >= 3 && top.count >= 3 {
+			width = 3
+		}
+		s.elements[top.slot] = element{start: top.pos + top.count - width, end: i + width, width: width}
+		top.slot--
+		top.count -= width
+		i += width
+		run -= width
+		if top.count < 2 {
+			s.pieces = s.pieces[:len(s.pieces)-1]
+			if len(s.pieces) == 0 {
+				return i
+			}
+		}
+	}
+	return i + run
+}
+
+// top returns the piece that a closing brace or bracket closes; nil if none.
+func (s *Scanner) top(brace bool) *piece {
+	k := len(s.pieces) - 1
+	if !brace {
+		if k >= 0 && s.pieces[k].kind == '[' {
+			return &s.pieces[k]
+		}
+		return nil
+	}
+	for k >= 0 && s.pieces[k].kind == '[' {
+		k--
+	}
+	if k < 0 {
+		return nil
+	}
+	s.pieces = s.pieces[:k+1]
+	return &s.pieces[k]
+}

@@ -1,0 +1,56 @@
+package wikitext
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Options says what of a page becomes text. Start from [DefaultOptions] and
+// change fields; [Options.Validate] reports every problem at once.
+//
+// Tables, files and their captions, galleries, footnotes, categories,
+// navigation and maintenance templates are never text.
+type Options struct {
+	// Headings keeps headings, each on a line of its own. The heading of a
+	// section that has no text is dropped in any case.
+	Headings bool `json:"headings"`
+
+	// BackMatter keeps the sections that close an article and hold no prose:
+	// references, external links, see also, further reading, notes.
+	BackMatter bool `json:"back_matter"`
+
+	// Lists keeps list items, each on a line of its own, without its marker.
+	Lists bool `json:"lists"`
+
+	// Code keeps blocks of source code (<syntaxhighlight>, <source>). Code
+	// inside a sentence (<code>, <kbd>) is kept in any case.
+	Code bool `json:"code"`
+
+	// Math is written where a formula (<math>, <chem>) stood; empty drops
+	// formulas without a trace. At most 32 bytes, one line.
+	Math string `json:"math"`
+}
+
+// DefaultOptions returns the options that give prose: headings and lists kept,
+// back matter, code blocks and formulas dropped.
+func DefaultOptions() Options {
+	return Options{Headings: true, Lists: true}
+}
+
+// maxMathBytes bounds the placeholder of a formula, so that text stays within
+// a constant factor of its source.
+const maxMathBytes = 32
+
+// Validate reports every field out of its range.
+func (o Options) Validate() error {
+	var errs []error
+	if len(o.Math) > maxMathBytes {
+		errs = append(errs, fmt.Errorf("math: %d bytes, must be at most %d", len(o.Math), maxMathBytes))
+	}
+	if !utf8.ValidString(o.Math) || strings.ContainsAny(o.Math, "\r\n") {
+		errs = append(errs, fmt.Errorf("math %q: must be one line of valid UTF-8", o.Math))
+	}
+	return errors.Join(errs...)
+}

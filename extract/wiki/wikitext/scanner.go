@@ -1,0 +1,110 @@
+package wikitext
+
+import (
+	"bytes"
+	"iter"
+)
+
+// A Page is what the text of a page may depend on beside its wikitext.
+type Page struct {
+	Title string // for {{PAGENAME}}; may be empty
+	Lang  string // code of the wiki's language, "en"; may be empty
+}
+
+// A Scanner turns wikitext into plain text. It holds buffers that are reused
+// from page to page; the result does not depend on the pages before.
+// A Scanner must not be used by several goroutines at a time.
+type Scanner struct {
+	opt     Options
+	dropped Tally
+
+	src  []byte
+	page Page
+
+	output // what is written so far, see seam.go
+	quotes // bold and italics of the source line, see quotes.go
+	heads  pendingHeadings
+	finder // where constructs end, see match.go, tables.go, links.go, exttags.go
+
+	args    []argument // of the templates being rendered, a stack
+	name    []byte     // scratch: a folded name
+	aside   []byte     // text rendered aside, a stack
+	depth   int        // templates and parameters being rendered
+	prefix  []byte     // list markers of the line before, ; as :
+	residue bool       // a dropped template may have opened a table
+	stray   int        // closing braces to drop after the current template
+	tags    int        // HTML tags open on the line of a definition list
+}
+
+// NewScanner returns a scanner. Options that [Options.Validate] refuses must
+// not be passed.
+func NewScanner(o Options) *Scanner {
+	if err := o.Validate(); err != nil {
+		panic("BUG: wikitext options: " + err.Error())
+	}
+	return &Scanner{opt: o}
+}
+
+// AppendText appends the plain text of a page to dst and returns the extended
+// slice. src is wikitext as an editor sees it, entities of the dump's XML
+// decoded once. It need not be valid UTF-8; where it is, the text is.
+//
+// The text has no empty lines and no white space at its ends; a redirect has
+// no text.
+func (s *Scanner) AppendText(dst, src []byte, page Page) []byte {
+	if IsRedirect(src) {
+		return dst
+	}
+	s.start(dst, src, page)
+	s.blocks(0, len(src))
+	return s.finish()
+}
+
+// start makes the scanner ready for a page.
+func (s *Scanner) start(dst, src []byte, page Page) {
+	s.src, s.page = src, page
+	s.output = output{out: dst, base: len(dst), line: len(dst), bol: true}
+	s.quotes.reset(len(dst))
+	s.heads.reset()
+	s.finder.reset(len(src))
+	s.args, s.prefix, s.aside = s.args[:0], s.prefix[:0], s.aside[:0]
+	s.depth, s.residue, s.stray, s.tags = 0, false, 0, 0
+}
+
+// finish returns the text without white space at its end and lets go of the
+// caller's memory.
+func (s *Scanner) finish() []byte {
+	out := s.out[:s.base+len(bytes.TrimRight(s.out[s.base:], " \t\r\n"))]
+	out = collapseSpaces(out, s.base)
+	s.src, s.out, s.page = nil, nil, Page{}
+	return out
+}
+
+// collapseSpaces makes every run of spaces in b[from:] one space, in place.
+func collapseSpaces(b []byte, from int) []byte {
+	k := bytes.Index(b[from:], []byte("  "))
+	if k < 0 {
+		return b
+	}
+	to := from + k + 1
+	for i := to; i < len(b); i++ {
+		if b[i] == ' ' && b[to-1] == ' ' {
+			continue
+		}
+		b[to] = b[i]
+		to++
+	}
+	return b[:to]
+}
+
+// Dropped yields the names of the templates that were dropped because the
+// scanner does not know them, with the number of uses since the last
+// [Scanner.Reset], the most frequent first. Names are folded to lower case.
+func (s *Scanner) Dropped() iter.Seq2[string, int] { return s.dropped.All() }
+
+// Tally returns the counts behind [Scanner.Dropped]; it may be merged into
+// another one and changes with the next page.
+func (s *Scanner) Tally() *Tally { return &s.dropped }
+
+// Reset forgets the counts of [Scanner.Dropped].
+func (s *Scanner) Reset() { s.dropped.Reset() }

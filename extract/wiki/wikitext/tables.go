@@ -1,0 +1,199 @@
+package wikitext
+
+import "bytes"
+
+// A tableFinder pairs the begins and ends of tables, which nest.
+type tableFinder struct {
+	tables  []tableSpan // by start
+	open    []int       // scratch: tables not closed yet, places in tables
+	matched int         // tables that begin before this place are known
+}
+
+type tableSpan struct{ start, end int } // end < 0: not closed
+
+func (f *tableFinder) reset() {
+	if cap(f.tables) > maxKept || cap(f.open) > maxKept {
+		f.tables, f.open = nil, nil
+	}
+	f.tables, f.open, f.matched = f.tables[:0], f.open[:0], 0
+}
+
+// find returns the end of the table that begins at i, known or not.
+func (f *tableFinder) find(i int) (end int, known bool) {
+	lo, hi := 0, len(f.tables)
+	for lo < hi {
+		m := int(uint(lo+hi) >> 1)
+		if f.tables[m].start < i {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	if lo < len(f.tables) && f.tables[lo].start == i {
+		return f.tables[lo].end, true
+	}
+	return -1, i < f.matched
+}
+
+func (f *tableFinder) begin(i int) {
+	f.open = append(f.open, len(f.tables))
+	f.tables = append(f.tables, tableSpan{start: i, end: -1})
+}
+
+// finish closes the innermost table and tells whether none is open any more.
+func (f *tableFinder) finish(end int) bool {
+	k := f.open[len(f.open)-1]
+	f.open = f.open[:len(f.open)-1]
+	f.tables[k].end = end
+	return len(f.open) == 0
+}
+
+// tableStart tells whether a table begins at i, where a line's text begins:
+// "{|", or the same written with templates.
+func (s *Scanner) tableStart(i, e int) bool {
+	rest := s.src[i:e]
+	return len(rest) > 1 && rest[0] == '{' &&
+		(rest[1] == '|' && !bytes.HasPrefix(rest, []byte("{|}}")) ||
+			bytes.HasPrefix(rest, []byte("{{{!}}")) || bytes.HasPrefix(rest, []byte("{{(!}}")))
+}
+
+// tableStop returns the length of the mark that ends a table at i, or 0.
+// "|}}" is the end of a template whose last parameter is empty.
+func (s *Scanner) tableStop(i, e int) int {
+	rest := s.src[i:e]
+	switch {
+	case bytes.HasPrefix(rest, []byte("|}")) && !bytes.HasPrefix(rest, []byte("|}}")):
+		return 2
+	case bytes.HasPrefix(rest, []byte("{{!}}}")), bytes.HasPrefix(rest, []byte("{{!)}}")):
+		return 6
+	}
+	return 0
+}
+
+// tableEnd returns the end of the table at i, tableStart(i), if it is closed
+// before e.
+func (s *Scanner) tableEnd(i, e int) (end int, ok bool) {
+	end, known := s.tables.find(i)
+	if !known {
+		s.matchTables(i)
+		end, _ = s.tables.find(i)
+	}
+	return end, end >= 0 && end <= e
+}
+
+// matchTables pairs tables from the one at i on until all are closed.
+func (s *Scanner) matchTables(i int) {
+	n := len(s.src)
+	start := i
+	for atStart := true; i < n; {
+		if atStart {
+			atStart = false
+			switch at := s.skipIndent(i); {
+			case s.tableStart(at, n):
+				s.tables.begin(at)
+				i = at + 2
+				continue
+			case s.tableStop(at, n) > 0:
+				i = at + s.tableStop(at, n)
+				if len(s.tables.open) > 0 && s.tables.finish(i) {
+					s.tables.matched = i
+					s.work += i - start
+					return
+				}
+				continue
+			}
+		}
+		c := s.src[i]
+		if class[c]&classLine == 0 {
+			i++
+			continue
+		}
+		i, atStart = s.skipLinePart(i, n)
+	}
+	s.tables.matched, s.tables.open = n, s.tables.open[:0]
+	s.work += n - start
+}
+
+// skipLinePart steps over the byte of classLine at i, or over the template,
+// comment or extension tag that begins there.
+func (s *Scanner) skipLinePart(i, n int) (next int, newLine bool) {
+	switch s.src[i] {
+	case '\n':
+		return i + 1, true
+	case '{':
+		if j, ok := s.bracesEnd(i, n); ok {
+			return j, false
+		}
+	case '<':
+		if j := s.opaqueEnd(i, n); j > i {
+			return j, false
+		}
+	}
+	return i + 1, false
+}
+
+// skipIndent steps over the blanks and list markers before a table.
+func (s *Scanner) skipIndent(i int) int {
+	for i < len(s.src) {
+		switch s.src[i] {
+		case ' ', '\t', ':', '*', '#', ';':
+			i++
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// table drops the table at i and returns where the text goes on. After a table
+// that is never closed this is the next heading, or the end of the page.
+func (s *Scanner) table(i, e int) int {
+	s.endLine()
+	if end, ok := s.tableEnd(i, e); ok {
+		return end
+	}
+	return s.sectionEnd(i, e, 6)
+}
+
+// htmlTableEnd returns the end of the <table> element at i, if it is closed
+// before e.
+func (s *Scanner) htmlTableEnd(i, e int) (end int, ok bool) {
+	end, known := s.finder.html.find(i)
+	if !known {
+		s.matchHTMLTables(i)
+		end, _ = s.finder.html.find(i)
+	}
+	return end, end >= 0 && end <= e
+}
+
+// matchHTMLTables pairs <table> tags from the one at i on until all are
+// closed.
+func (s *Scanner) matchHTMLTables(i int) {
+	f, n, start := &s.finder.html, len(s.src), i
+	for i < n {
+		k := bytes.IndexByte(s.src[i:], '<')
+		if k < 0 {
+			break
+		}
+		i += k
+		if j := s.opaqueEnd(i, n); j > i {
+			i = j
+			continue
+		}
+		tag, ok := s.tagAt(i, n)
+		if !ok {
+			i++
+			continue
+		}
+		if tag.kind == tagTable && !tag.closing {
+			f.begin(i)
+		} else if tag.kind == tagTable && len(f.open) > 0 && f.finish(tag.next) {
+			f.matched = tag.next
+			s.work += tag.next - start
+			return
+		}
+		i = tag.next
+	}
+	f.matched, f.open = n, f.open[:0]
+	s.work += n - start
+}

@@ -1,0 +1,186 @@
+package wikitext
+
+// A tagKind says what a tag does to the text.
+type tagKind uint8
+
+const (
+	tagUnknown tagKind = iota // shown as text
+	tagInline                 // has no trace: <b>
+	tagSpace                  // separates words: <br>
+	tagBlock                  // separates lines: <div>
+	tagTable                  // dropped with its content; nests
+	tagSkip                   // self-contained, has no closing tag: <section begin=x>
+
+	// Extension tags, whose content is opaque.
+	tagDrop        // dropped with its content
+	tagIncludeOnly // the same, even if not closed
+	tagNowiki      // content is literal
+	tagPre         // content is literal lines
+	tagCode        // content is source code
+	tagMath        // content is a formula
+)
+
+const firstOpaque = tagDrop
+
+// tagInfo is what is known of a tag by its name.
+type tagInfo struct {
+	kind tagKind
+	id   uint8 // number of the opaque tag, from 1
+}
+
+// Names of HTML tags that MediaWiki accepts (Sanitizer::getRecognizedTagData)
+// and of the extension tags of Wikimedia's wikis; any other tag is shown as
+// text. Where two names of an extension tag are in use both are listed.
+var tagNames = map[tagKind][]string{
+	tagInline: {
+		"abbr", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins", "kbd",
+		"mark", "meta", "link", "q", "rb", "rtc", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup",
+		"time", "tt", "u", "var", "wbr",
+		"noinclude", "onlyinclude", "translate", "tvar", "nobr", "rbc",
+	},
+	tagSpace: {"br"},
+	tagBlock: {
+		"blockquote", "caption", "center", "dd", "div", "dl", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li",
+		"ol", "p", "poem", "td", "th", "tr", "ul",
+	},
+	tagTable: {"table"},
+	tagSkip:  {"section", "languages", "templatestyles"},
+	tagDrop: {
+		"ref", "references", "gallery", "imagemap", "timeline", "score", "graph", "hiero", "mapframe", "maplink",
+		"categorytree", "charinsert", "indicator", "inputbox", "langconvert", "pagelist", "pages", "pagequality",
+		"templatedata", "dynamicpagelist", "rss", "phonos", "quiz", "randomselection", "choose", "listing",
+		"rt", "rp", "tabber", "youtube", "embedvideo", "seo",
+	},
+	tagIncludeOnly: {"includeonly"},
+	tagNowiki:      {"nowiki"},
+	tagPre:         {"pre"},
+	tagCode:        {"syntaxhighlight", "source"},
+	tagMath:        {"math", "chem", "ce"},
+}
+
+// tagCount bounds tagInfo.id.
+const tagCount = 48
+
+// maxTagName is the length of the longest name.
+const maxTagName = len("syntaxhighlight")
+
+var tagByName = buildTags()
+
+func buildTags() map[string]tagInfo {
+	table := make(map[string]tagInfo)
+	id := uint8(0)
+	for kind := tagInline; kind <= tagMath; kind++ {
+		for _, name := range tagNames[kind] {
+			info := tagInfo{kind: kind}
+			if kind >= firstOpaque {
+				id++
+				info.id = id
+			}
+			table[name] = info
+		}
+	}
+	if id >= tagCount {
+		panic("BUG: wikitext: tagCount too small")
+	}
+	return table
+}
+
+// tagName reads a tag's name at i and returns what is known of it and where
+// the name ends.
+func (s *Scanner) tagName(i, e int) (info tagInfo, end int) {
+	var name [maxTagName]byte
+	n := 0
+	for ; i < e; i++ {
+		c := s.src[i]
+		if class[c]&classLetter == 0 && (n == 0 || c < '0' || c > '9') {
+			break
+		}
+		if n == len(name) {
+			return tagInfo{}, i
+		}
+		if c <= 'Z' && c >= 'A' {
+			c += 'a' - 'A'
+		}
+		name[n] = c
+		n++
+	}
+	if n == 0 {
+		return tagInfo{}, i
+	}
+	return tagByName[string(name[:n])], i
+}
+
+// endsTagName tells whether c may follow the name of a tag.
+func endsTagName(c byte) bool {
+	return isBlank(c) || c == '\n' || c == '\v' || c == '\f' || c == '/' || c == '>'
+}
+
+// A htmlTag is an HTML tag, or an extension tag without its content.
+type htmlTag struct {
+	tagInfo
+	closing, selfClosed bool
+	next                int
+}
+
+// tagAt reads the known tag at i, "<". It ends at the first ">"; a "<" before
+// that makes it text. A ">" inside a quoted attribute does not end it.
+func (s *Scanner) tagAt(i, e int) (t htmlTag, ok bool) {
+	j := i + 1
+	if j < e && s.src[j] == '/' {
+		t.closing = true
+		j++
+	}
+	t.tagInfo, j = s.tagName(j, e)
+	if t.kind == tagUnknown || j >= e || !endsTagName(s.src[j]) {
+		return t, false
+	}
+	for ; j < e; j++ {
+		switch s.src[j] {
+		case '>':
+			t.selfClosed = s.src[j-1] == '/'
+			t.next = j + 1
+			return t, true
+		case '<':
+			return t, false
+		case '"':
+			if s.src[j-1] == '=' {
+				j = s.quotedEnd(j, e)
+			}
+		}
+	}
+	return t, false
+}
+
+// quotedEnd returns the end of the quoted attribute value at j, or j if it is
+// not closed on the same line.
+func (s *Scanner) quotedEnd(j, e int) int {
+	for k := j + 1; k < e; k++ {
+		switch s.src[k] {
+		case '"':
+			return k
+		case '<', '\n':
+			return j
+		}
+	}
+	return j
+}
+
+// tag renders an HTML tag.
+func (s *Scanner) tag(t htmlTag) {
+	switch t.kind {
+	case tagSpace:
+		s.str(" ")
+	case tagBlock, tagTable:
+		s.breakLine()
+	case tagInline:
+		if t.closing {
+			s.tags--
+		} else if !t.selfClosed {
+			s.tags++
+		}
+	case tagPre:
+		s.breakLine()
+	default:
+		s.removed()
+	}
+}

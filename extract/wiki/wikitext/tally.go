@@ -1,0 +1,116 @@
+package wikitext
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+)
+
+// tallySize is the number of distinct names a [Tally] holds. A full Wikipedia
+// uses some hundred thousand template names; the ones worth a handler are far
+// more frequent than one use in 2,048.
+const tallySize = 2048
+
+// maxTallyName is the longest name counted as it is; longer ones are cut.
+const maxTallyName = 64
+
+// A Tally counts names in bounded memory: a Misra-Gries summary ("Finding
+// repeated elements", 1982). While at most 2,048 distinct names were added the
+// counts are exact; afterwards a count may be too small by at most
+// [Tally.Slack], and a name used more often than that is present.
+//
+// The zero value is ready to use. The same additions in the same order give
+// the same tally.
+type Tally struct {
+	index map[string]int // name → place in names, counts
+	names []string
+	count []int
+	slack int
+}
+
+// Add counts n uses of a name.
+func (t *Tally) Add(name []byte, n int) {
+	if len(name) > maxTallyName {
+		name = name[:maxTallyName]
+	}
+	if k, ok := t.index[string(name)]; ok { // no allocation for a known name
+		t.count[k] += n
+		return
+	}
+	t.insert(string(name), n)
+}
+
+// Merge adds the counts of another tally. Merging in any order gives tallies
+// that obey the same bound; where no tally was ever full, the same counts.
+func (t *Tally) Merge(other *Tally) {
+	for name, n := range other.All() {
+		if k, ok := t.index[name]; ok {
+			t.count[k] += n
+			continue
+		}
+		t.insert(name, n)
+	}
+	t.slack += other.slack
+}
+
+// insert adds a name that is not counted yet. When there is no room, the
+// smallest amount that makes room is taken from all counts, n included.
+func (t *Tally) insert(name string, n int) {
+	if len(t.names) >= tallySize {
+		low := min(slices.Min(t.count), n)
+		t.shrink(low)
+		n -= low
+	}
+	if n <= 0 {
+		return
+	}
+	if t.index == nil {
+		t.index = make(map[string]int)
+	}
+	t.index[name] = len(t.names)
+	t.names = append(t.names, name)
+	t.count = append(t.count, n)
+}
+
+// shrink takes low from every count and forgets the names that reach zero.
+func (t *Tally) shrink(low int) {
+	t.slack += low
+	kept := 0
+	for k, name := range t.names {
+		if t.count[k] -= low; t.count[k] <= 0 {
+			delete(t.index, name)
+			continue
+		}
+		t.names[kept], t.count[kept] = name, t.count[k]
+		t.index[name] = kept
+		kept++
+	}
+	t.names, t.count = t.names[:kept], t.count[:kept]
+}
+
+// Reset forgets all counts.
+func (t *Tally) Reset() {
+	clear(t.index)
+	t.names, t.count, t.slack = t.names[:0], t.count[:0], 0
+}
+
+// Slack returns the most that a count can be too small by.
+func (t *Tally) Slack() int { return t.slack }
+
+// All yields names and counts, the most frequent first, equal counts by name.
+func (t *Tally) All() iter.Seq2[string, int] {
+	order := make([]int, len(t.names))
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(t.count[b], t.count[a]), cmp.Compare(t.names[a], t.names[b]))
+	})
+	return func(yield func(string, int) bool) {
+		for _, k := range order {
+			if !yield(t.names[k], t.count[k]) {
+				return
+			}
+		}
+	}
+}

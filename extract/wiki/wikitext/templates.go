@@ -1,0 +1,260 @@
+package wikitext
+
+import "bytes"
+
+// maxDepth bounds the templates rendered inside of each other; MediaWiki stops
+// at 40 as well. What is deeper is dropped.
+const maxDepth = 40
+
+// maxArguments bounds the arguments of a template that are read.
+const maxArguments = 512
+
+// A span is a piece of the source.
+type span struct{ start, end int }
+
+func (p span) empty() bool { return p.start >= p.end }
+
+// An argument of a template, named or positional.
+type argument struct {
+	key   span // empty: positional
+	value span // without blanks at its ends
+}
+
+// braces renders the template or parameter at i, "{{".
+func (s *Scanner) braces(i, e int) (next int) {
+	el, ok := s.elementAt(i)
+	if !ok || el.end > e {
+		return s.openBraces(i, e)
+	}
+	if s.depth < maxDepth {
+		s.depth++
+		if el.width == 3 {
+			s.parameter(i+3, el.end-3)
+		} else {
+			s.template(i+2, el.end-2)
+		}
+		s.depth--
+	}
+	s.removed()
+	next = el.end
+	for ; s.stray > 0 && next < e && s.src[next] == '}'; next++ {
+		s.stray--
+	}
+	s.stray = 0
+	return next
+}
+
+// openBraces drops braces that are not closed: those before a template in the
+// same run, else the rest of the line.
+func (s *Scanner) openBraces(i, e int) (next int) {
+	run := runLength(s.src[:e], i)
+	for k := 1; k+1 < run; k++ {
+		if el, ok := s.elementAt(i + k); ok && el.end <= e {
+			s.stray = k
+			return i + k
+		}
+	}
+	s.removed()
+	s.residue = true
+	if k := bytes.IndexByte(s.src[i:e], '\n'); k >= 0 {
+		return i + k
+	}
+	return e
+}
+
+// parameter renders {{{name|default}}}, which on a page shows its default.
+func (s *Scanner) parameter(i, e int) {
+	base := len(s.args)
+	s.split(i, e)
+	if args := s.args[base:]; len(args) > 1 {
+		lo := args[1].value.start
+		if !args[1].key.empty() {
+			lo = args[1].key.start
+		}
+		s.inline(lo, args[1].value.end, modeArgument)
+	}
+	s.args = s.args[:base]
+}
+
+// template renders the template whose text between the braces is src[i:e].
+func (s *Scanner) template(i, e int) {
+	base := len(s.args)
+	s.split(i, e)
+	args := s.args[base:]
+	name := s.templateName(args[0].value)
+	if !s.builtin(name, args) {
+		if t, ok := lookUp(name, s.src[args[0].value.start:args[0].value.end]); ok {
+			s.render(t, args)
+		} else if len(name) > 0 {
+			s.dropped.Add(name, 1)
+		}
+	}
+	s.args = s.args[:base]
+}
+
+// templateName folds the name of a template, without comments and namespace.
+// The result is valid until the next name is folded.
+func (s *Scanner) templateName(p span) []byte {
+	b := s.src[p.start:p.end]
+	if k := bytes.Index(b, commentStart); k > 0 {
+		b = b[:k]
+	} else if k == 0 {
+		if end := bytes.Index(b, commentEnd); end >= 0 {
+			b = b[end+3:]
+		}
+	}
+	if len(b) > maxTemplateName && bytes.IndexByte(b[:maxTemplateName], ':') < 0 {
+		return nil
+	}
+	b = b[:min(len(b), maxTemplateName)]
+	name := fold(&s.name, trimSpace(b))
+	if k := bytes.IndexByte(name, ':'); k > 0 && templateWords[string(name[:k])] {
+		name = trimSpace(name[k+1:])
+	}
+	return name
+}
+
+// maxTemplateName is the longest name of a title in bytes.
+const maxTemplateName = 255
+
+// templateWords are names of the template namespace and the words that
+// substitute a template.
+var templateWords = makeSet("template", "vorlage", "modèle", "plantilla", "шаблон", "predefinição", "sjabloon",
+	"szablon", "mall", "πρότυπο", "subst", "safesubst", "msg", "msgnw")
+
+// split reads the name and arguments of a template onto the stack of
+// arguments: the text between bars outside of templates, links, comments and
+// extension tags. The name comes first, as a positional argument.
+func (s *Scanner) split(i, e int) {
+	base := len(s.args)
+	start, equal := i, -1
+	for i < e {
+		switch s.src[i] {
+		case '{':
+			if j, ok := s.bracesEnd(i, e); ok {
+				i = j
+				continue
+			}
+		case '[':
+			if el, ok := s.elementAt(i); ok && el.end <= e {
+				i = el.end
+				continue
+			}
+		case '<':
+			if j := s.opaqueEnd(i, e); j > i {
+				i = j
+				continue
+			}
+		case '=':
+			if equal < 0 {
+				equal = i
+			}
+		case '|':
+			if len(s.args)-base < maxArguments {
+				s.addArgument(start, i, equal, base)
+			}
+			start, equal = i+1, -1
+		}
+		i++
+	}
+	s.addArgument(start, e, equal, base)
+}
+
+func (s *Scanner) addArgument(i, e, equal, base int) {
+	if equal >= 0 && len(s.args) > base {
+		if key := s.trim(i, equal); isKey(s.src[key.start:key.end]) {
+			s.args = append(s.args, argument{key: key, value: s.trim(equal+1, e)})
+			return
+		}
+	}
+	s.args = append(s.args, argument{value: s.trim(i, e)})
+}
+
+// maxKey is the longest name of an argument in bytes.
+const maxKey = 64
+
+// isKey tells whether b can name an argument. MediaWiki takes any text before
+// an equals sign; an attribute of a tag or the query of a URL is one that its
+// author did not mean.
+func isKey(b []byte) bool {
+	return len(b) > 0 && len(b) <= maxKey && bytes.IndexAny(b, "[<{\"'/\n") < 0
+}
+
+// trim returns src[i:e] without blanks and line feeds at its ends.
+func (s *Scanner) trim(i, e int) span {
+	for i < e && (isBlank(s.src[i]) || s.src[i] == '\n') {
+		i++
+	}
+	for e > i && (isBlank(s.src[e-1]) || s.src[e-1] == '\n') {
+		e--
+	}
+	return span{i, e}
+}
+
+// arg returns the value of positional argument n, from 1, also if it is
+// written with its number.
+func (s *Scanner) arg(args []argument, n int) span {
+	found := span{}
+	place := 0
+	for _, a := range args[1:] {
+		if a.key.empty() {
+			if place++; place == n {
+				found = a.value
+			}
+			continue
+		}
+		if key := s.src[a.key.start:a.key.end]; len(key) == 1 && int(key[0]) == '0'+n {
+			found = a.value
+		}
+	}
+	return found
+}
+
+// named returns the value of the first of the named arguments that is not
+// empty.
+func (s *Scanner) named(args []argument, keys ...string) span {
+	for _, key := range keys {
+		for _, a := range args[1:] {
+			if string(s.src[a.key.start:a.key.end]) == key && !a.value.empty() {
+				return a.value
+			}
+		}
+	}
+	return span{}
+}
+
+// is tells whether a named argument has a value; "no" and the like are none.
+func (s *Scanner) is(args []argument, key string) bool {
+	switch string(s.bytes(s.named(args, key))) {
+	case "", "no", "n", "off", "0", "false":
+		return false
+	}
+	return true
+}
+
+func (s *Scanner) bytes(p span) []byte { return s.src[p.start:p.end] }
+
+// put renders an argument.
+func (s *Scanner) put(p span) {
+	if !p.empty() {
+		s.inline(p.start, p.end, modeArgument)
+	}
+}
+
+// render aside: the text of an argument that must be looked at before it is
+// written. The result lies on the stack s.aside; release takes it off.
+func (s *Scanner) capture(p span) (text []byte, mark int) {
+	savedOutput, savedQuotes := s.output, s.quotes
+	at := len(s.out)
+	s.output = output{out: s.out, base: s.base, line: at, bol: true, head: true}
+	s.quotes.reset(at)
+	s.put(p)
+	s.endQuotes()
+	mark = len(s.aside)
+	s.aside = append(s.aside, s.out[at:]...)
+	savedOutput.out = s.out[:at]
+	s.output, s.quotes = savedOutput, savedQuotes
+	return s.aside[mark:], mark
+}
+
+func (s *Scanner) release(mark int) { s.aside = s.aside[:mark] }

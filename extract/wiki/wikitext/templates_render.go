@@ -1,0 +1,245 @@
+package wikitext
+
+import "bytes"
+
+// An op is a way to render a template. The table of templates holds data
+// only, so that it can be read, and checked, as a table.
+type op uint8
+
+const (
+	opDrop      op = iota
+	opText         // the text
+	opArg          // the text, positional argument n
+	opArgAfter     // positional argument n, the text
+	opQuoted       // positional argument n between the halves of the text
+	opLast         // the last positional argument
+	opLastOf       // the last of the first n positional arguments that is not empty
+	opJoin         // positional arguments from n on with the text between
+	opAlt          // named argument given by the text, else positional argument n
+	opBlock        // positional argument n, or named "text", as lines of their own
+	opItems        // positional arguments from n on, each on a line
+	opBreak        // ends the line
+	opSound        // positional argument n outside of parentheses (pronunciation)
+	opConvert      // a quantity
+	opNumber       // positional argument n with grouped digits
+	opValue        // {{val}}
+	opFraction     // {{frac}}
+	opLang         // {{langx}}, {{lang-xx}}: language and text
+	opZh           // {{zh}}
+	opJapanese     // {{nihongo}}
+	opKorean       // {{korean}}
+	opDate         // year, month, day from argument n on
+	opAsOf         // {{as of}}
+	opCirca        // {{circa}}: the text before each argument
+	opAge          // {{age}} between two dates
+	opCountry      // {{flag}}
+	opShip         // {{ship}}, {{USS}}
+	opShipClass    // {{sclass}}
+	opLink         // {{ill}}
+	opHarvard      // {{harvtxt}}
+	opMusic        // {{music}}
+	opHeight       // {{height}}
+	opScience      // {{e}}: times ten to the power of
+	opSic          // {{sic}}
+	opTranslit     // {{transl}}
+	opEra          // {{bd}}: birth and death
+)
+
+// A template says how to render a template: its operation, a text and the
+// number of an argument.
+type template struct {
+	op   op
+	text string
+	n    int
+}
+
+// render renders a template that is known.
+func (s *Scanner) render(t template, args []argument) {
+	switch t.op {
+	case opText:
+		s.str(t.text)
+	case opArg:
+		s.affixed(t.text, s.arg(args, t.n), "")
+	case opArgAfter:
+		s.affixed("", s.arg(args, t.n), t.text)
+	case opQuoted:
+		before, after, _ := bytes.Cut([]byte(t.text), []byte("|"))
+		s.affixed(string(before), s.arg(args, t.n), string(after))
+	case opLast, opLastOf:
+		s.put(s.lastArgument(args, t.n))
+	case opJoin:
+		s.joined(args, t.n, t.text)
+	case opAlt:
+		if p := s.named(args, t.text); !p.empty() {
+			s.put(p)
+		} else {
+			s.put(s.arg(args, t.n))
+		}
+	case opBlock:
+		s.quotation(t, args)
+	case opItems:
+		s.items(args, t.n)
+	case opBreak:
+		s.breakLine()
+	case opSound:
+		if !s.inParentheses() {
+			s.put(s.arg(args, t.n))
+		}
+	default:
+		s.renderSpecial(t, args)
+	}
+}
+
+// renderSpecial renders the templates that have a function of their own.
+func (s *Scanner) renderSpecial(t template, args []argument) {
+	switch t.op {
+	case opConvert:
+		s.convert(args)
+	case opNumber:
+		s.number(s.arg(args, t.n))
+	case opValue:
+		s.value(args)
+	case opFraction:
+		s.fraction(args)
+	case opLang:
+		s.language(t, args)
+	case opZh:
+		s.chinese(args)
+	case opJapanese:
+		s.japanese(t, args)
+	case opKorean:
+		s.korean(args)
+	case opDate:
+		s.date(args, t.n)
+	case opAsOf:
+		s.asOf(args)
+	case opCirca:
+		s.circa(t, args)
+	case opAge:
+		s.age(args)
+	case opCountry:
+		s.country(args)
+	case opShip:
+		s.ship(t, args)
+	case opShipClass:
+		s.shipClass(args)
+	case opLink:
+		s.interlanguage(t, args)
+	case opHarvard:
+		s.harvard(args)
+	case opMusic:
+		s.music(args)
+	case opHeight:
+		s.height(args)
+	case opScience:
+		s.affixed("×10", s.arg(args, 1), "")
+	case opSic:
+		s.sic(args)
+	case opTranslit:
+		s.put(s.lastArgument(args, 3))
+	case opEra:
+		s.era(args)
+	}
+}
+
+// affixed renders an argument between two strings; nothing if it is empty.
+func (s *Scanner) affixed(before string, p span, after string) {
+	if p.empty() {
+		return
+	}
+	s.str(before)
+	s.put(p)
+	s.str(after)
+}
+
+// lastArgument returns the last positional argument that is not empty, among
+// the first n if n > 0.
+func (s *Scanner) lastArgument(args []argument, n int) span {
+	last, place := span{}, 0
+	for _, a := range args[1:] {
+		if !a.key.empty() {
+			continue
+		}
+		if place++; n > 0 && place > n {
+			break
+		}
+		if !a.value.empty() {
+			last = a.value
+		}
+	}
+	return last
+}
+
+// joined renders the positional arguments from number n on.
+func (s *Scanner) joined(args []argument, n int, between string) {
+	place, written := 0, false
+	for _, a := range args[1:] {
+		if !a.key.empty() {
+			continue
+		}
+		if place++; place < n || a.value.empty() {
+			continue
+		}
+		if written {
+			s.str(between)
+		}
+		s.put(a.value)
+		written = true
+	}
+}
+
+// quotation renders an argument that holds whole lines: quotes, lists, poems.
+func (s *Scanner) quotation(t template, args []argument) {
+	p := s.named(args, "text", "quote", "content", "1")
+	if p.empty() {
+		p = s.arg(args, t.n)
+	}
+	s.lines(p)
+}
+
+// lines renders an argument as lines of their own.
+func (s *Scanner) lines(p span) {
+	if p.empty() {
+		return
+	}
+	if s.head || s.line > len(s.out) { // inside of a heading or aside: no lines
+		s.put(p)
+		return
+	}
+	prefix := len(s.aside)
+	s.aside = append(s.aside, s.prefix...)
+	quotes, soft := s.quotes, s.soft
+	s.breakLine()
+	s.quotes.reset(len(s.out))
+	s.prefix = s.prefix[:0]
+	s.blocks(p.start, p.end)
+	s.prefix = append(s.prefix[:0], s.aside[prefix:]...)
+	s.aside = s.aside[:prefix]
+	quotes.chunk = len(s.out)
+	s.quotes, s.soft = quotes, soft
+}
+
+// items renders positional arguments, each on a line of its own.
+func (s *Scanner) items(args []argument, n int) {
+	place := 0
+	for _, a := range args[1:] {
+		if !a.key.empty() {
+			continue
+		}
+		if place++; place >= n {
+			s.lines(a.value)
+		}
+	}
+}
+
+// parenthesisReach is how far back, in bytes, an open parenthesis is looked
+// for.
+const parenthesisReach = 256
+
+// inParentheses tells whether a parenthesis is open on the output line.
+func (s *Scanner) inParentheses() bool {
+	tail := s.out[s.line:]
+	tail = tail[max(0, len(tail)-parenthesisReach):]
+	return bytes.LastIndexByte(tail, '(') > bytes.LastIndexByte(tail, ')') ||
+		bytes.LastIndex(tail, []byte("（")) > bytes.LastIndex(tail, []byte("）"))
+}

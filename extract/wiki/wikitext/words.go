@@ -1,0 +1,178 @@
+package wikitext
+
+import (
+	"bytes"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The tables of words are those of MediaWiki, of all languages at once: the
+// words of one language are no ordinary titles in another, and pages copied
+// between wikis carry foreign ones.
+//
+//go:generate go run ./internal/genwords mediawiki
+
+// A word is what the part of a target before the first colon means.
+type word uint8
+
+const (
+	wordOther    word = iota
+	wordFile          // dropped with its caption
+	wordMedia         // a link to a file: shows its label
+	wordCategory      // dropped
+	wordLanguage      // link to the same page in another language: dropped
+)
+
+// maxWord is the longest name of a namespace in bytes; longer ones are titles.
+const maxWord = 96
+
+// namespaceOf classifies a link's target.
+func namespaceOf(target []byte, scratch *[]byte) word {
+	k := bytes.IndexByte(target, ':')
+	if k <= 0 || k > maxWord {
+		return wordOther
+	}
+	name := fold(scratch, trimSpace(target[:k]))
+	if w := namespaceWords[string(name)]; w != wordOther {
+		return w
+	}
+	if languageCodes[string(name)] {
+		return wordLanguage
+	}
+	return wordOther
+}
+
+// fold writes b in lower case to scratch, with spaces for underscores, and
+// returns it.
+func fold(scratch *[]byte, b []byte) []byte {
+	out := (*scratch)[:0]
+	for i := 0; i < len(b); {
+		c := b[i]
+		switch {
+		case c >= 'A' && c <= 'Z':
+			out = append(out, c+'a'-'A')
+			i++
+		case c == '_':
+			out = append(out, ' ')
+			i++
+		case c < utf8.RuneSelf:
+			out = append(out, c)
+			i++
+		default:
+			r, n := utf8.DecodeRune(b[i:])
+			if r == utf8.RuneError && n == 1 {
+				out = append(out, c)
+			} else {
+				out = utf8.AppendRune(out, unicode.ToLower(r))
+			}
+			i += n
+		}
+	}
+	*scratch = out
+	return out
+}
+
+// switchAt returns the length of the behaviour switch at the start of b,
+// __NOTOC__ and the like, or 0.
+func switchAt(b []byte, scratch *[]byte) int {
+	if len(b) < 5 || b[1] != '_' || b[2] == '_' {
+		return 0
+	}
+	k := bytes.Index(b[2:min(len(b), maxWord+4)], []byte("__"))
+	if k <= 0 || !switchWords[string(fold(scratch, b[2:2+k]))] {
+		return 0
+	}
+	return k + 4
+}
+
+// IsRedirect tells whether a page is a redirect in any language: "#", a
+// redirect word, perhaps a colon, a link.
+func IsRedirect(src []byte) bool {
+	b := bytes.TrimLeft(src[:min(len(src), 1024)], " \t\r\n")
+	switch {
+	case bytes.HasPrefix(b, []byte("#")):
+		b = b[1:]
+	case bytes.HasPrefix(b, []byte("＃")):
+		b = b[len("＃"):]
+	default:
+		return false
+	}
+	b = bytes.TrimLeft(b, " ")
+	k := bytes.IndexAny(b[:min(len(b), maxWord)], "[:\n\t {")
+	if k <= 0 {
+		return false
+	}
+	rest := b[k:]
+	if rest[0] == ' ' || rest[0] == '\t' || rest[0] == ':' || rest[0] == '\n' {
+		rest = bytes.TrimLeft(rest, " \t\r\n")
+		rest = bytes.TrimPrefix(rest, []byte(":"))
+		rest = bytes.TrimLeft(rest, " \t\r\n")
+	}
+	if !bytes.HasPrefix(rest, []byte("[[")) {
+		return false
+	}
+	var scratch [maxWord * 2]byte
+	buf := scratch[:0]
+	return redirectWords[string(fold(&buf, b[:k]))]
+}
+
+// backMatter are the headings of sections that close an article and hold no
+// prose, in the languages of the largest Wikipedias, folded.
+var backMatter = makeSet(
+	// en
+	"references", "external links", "external link", "see also", "further reading", "notes", "notes and references",
+	"references and notes", "footnotes", "citations", "sources", "bibliography", "works cited", "general references",
+	"general sources", "cited sources", "cited works", "notes and citations", "citations and references",
+	"explanatory notes", "additional reading", "references and further reading", "sources and further reading",
+	"bibliography and further reading", "gallery", "image gallery", "related pages", "other websites",
+	// de
+	"einzelnachweise", "weblinks", "siehe auch", "literatur", "quellen", "anmerkungen", "belege", "fußnoten",
+	"weiterführende literatur", "einzelnachweise und anmerkungen", "anmerkungen und einzelnachweise",
+	// fr
+	"notes et références", "références", "liens externes", "lien externe", "voir aussi", "articles connexes",
+	"article connexe", "bibliographie", "annexes", "notes", "sources",
+	// es, pt, it, ca
+	"referencias", "enlaces externos", "véase también", "bibliografía", "notas", "notas y referencias", "fuentes",
+	"referências", "ligações externas", "ver também", "bibliografia", "leitura adicional", "notas e referências",
+	"note", "collegamenti esterni", "voci correlate", "altri progetti", "referències", "enllaços externs", "vegeu també",
+	// nl, sv, no, da, fi, pl, cs, hu, ro, tr, vi, id
+	"referenties", "externe links", "externe link", "zie ook", "literatuur", "bronnen", "noten", "bronnen, noten en/of referenties",
+	"referenser", "externa länkar", "se även", "källor", "noter", "litteratur",
+	"referanser", "eksterne lenker", "se også", "kilder", "fotnoter", "eksterne henvisninger",
+	"lähteet", "aiheesta muualla", "katso myös", "viitteet", "kirjallisuutta",
+	"przypisy", "linki zewnętrzne", "zobacz też", "bibliografia", "uwagi",
+	"odkazy", "externí odkazy", "související články", "literatura", "reference", "poznámky",
+	"jegyzetek", "külső hivatkozások", "további információk", "lásd még", "források",
+	"legături externe", "vezi și", "referințe", "kaynakça", "dış bağlantılar", "ayrıca bakınız", "notlar",
+	"tham khảo", "liên kết ngoài", "xem thêm", "chú thích", "referensi", "pranala luar", "lihat pula",
+	// ru, uk, bg, sr
+	"примечания", "ссылки", "литература", "см. также", "источники", "примітки", "посилання", "див. також", "література",
+	"джерела", "външни препратки", "източници", "бележки", "вижте също", "референце", "спољашње везе", "види још",
+	// el, ar, he, fa
+	"παραπομπές", "εξωτερικοί σύνδεσμοι", "δείτε επίσης", "πηγές", "βιβλιογραφία", "σημειώσεις",
+	"مراجع", "المراجع", "وصلات خارجية", "انظر أيضًا", "انظر أيضا", "الهوامش", "هوامش", "مصادر",
+	"הערות שוליים", "קישורים חיצוניים", "ראו גם", "לקריאה נוספת", "منابع", "پیوند به بیرون", "جستارهای وابسته", "پانویس",
+	// ja, zh, ko
+	"脚注", "関連項目", "外部リンク", "参考文献", "注釈", "出典", "注釈・出典", "関連文献", "参考資料",
+	"参考", "外部链接", "外部連結", "外部鏈接", "参见", "參見", "参看", "參看", "參考文獻", "參考資料", "注释", "注釋", "註釋",
+	"参考来源", "參考來源", "延伸阅读", "延伸閱讀", "相关条目", "相關條目", "腳註", "脚註", "備註", "备注", "参考资料",
+	"같이 보기", "각주", "외부 링크", "참고 문헌", "참고 자료", "주석", "함께 보기",
+)
+
+func makeSet(words ...string) map[string]bool {
+	m := make(map[string]bool, len(words))
+	for _, w := range words {
+		m[w] = true
+	}
+	return m
+}
+
+// maxHeading is the longest heading compared with the table, in bytes.
+const maxHeading = 64
+
+func isBackMatter(heading []byte, scratch *[]byte) bool {
+	if len(heading) > maxHeading {
+		return false
+	}
+	return backMatter[string(bytes.TrimRight(fold(scratch, heading), ": "))]
+}
