@@ -48,7 +48,7 @@ func (m *model[T]) apply(s trainer.Schedule, comm trainer.Comm) (trainer.StepInf
 // agree adds up the norm of the gradients and the sums over the ranks.
 func (m *model[T]) agree(parts []part, comm trainer.Comm) (trainer.StepInfo, error) {
 	squares := make([]float64, len(parts))
-	m.pool.Do(len(parts), func(_, i int) { squares[i] = optim.SumSquares(m.g[parts[i].lo:parts[i].hi]) })
+	m.pool.Do(len(parts), func(_, i int) { squares[i] = m.set.SumSquares(m.g[parts[i].lo:parts[i].hi]) })
 	total := 0.0
 	for _, q := range squares {
 		total += q
@@ -129,7 +129,7 @@ func (m *model[T]) trustRatios(parts []part, comm trainer.Comm) ([]float64, erro
 	squares := make([][2]float64, len(parts))
 	m.pool.Do(len(parts), func(_, i int) {
 		p := parts[i]
-		squares[i] = [2]float64{optim.SumSquares(m.w[p.lo:p.hi]), optim.SumSquares(m.g[p.lo:p.hi])}
+		squares[i] = [2]float64{m.set.SumSquares(m.w[p.lo:p.hi]), m.set.SumSquares(m.g[p.lo:p.hi])}
 	})
 	sums := make([]float64, 2*len(m.layout.specs))
 	for i, p := range parts {

@@ -55,6 +55,9 @@ type Set[T Float] struct {
 	// GELUGrad multiplies dy by the activation's derivative at x.
 	GELUGrad func(dy, x []T, tanh bool)
 
+	// SumSquares is [optim.SumSquares].
+	SumSquares func(x []T) float64
+
 	// Adam is [optim.Update].
 	Adam func(c optim.Constants[T], w, m, v, g []T)
 }

@@ -11,7 +11,7 @@ func plain[T Float]() *Set[T] {
 	return &Set[T]{
 		ISA: Plain, MR: 4, NR: 4,
 		Micro: plainMicro[T], ExpSum: plainExpSum[T], Max: plainMax[T],
-		GELU: plainGELU[T], GELUGrad: plainGELUGrad[T], Adam: optim.Update[T],
+		GELU: plainGELU[T], GELUGrad: plainGELUGrad[T], Adam: optim.Update[T], SumSquares: optim.SumSquares[T],
 	}
 }
 

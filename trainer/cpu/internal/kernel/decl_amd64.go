@@ -1,0 +1,57 @@
+package kernel
+
+// Implemented in simd_amd64.s, which gen.go writes.
+
+//go:noescape
+func microAVX2(k int, a, b, c *float32, ldc int, add bool)
+
+//go:noescape
+func expSumAVX2(x *float32, n int, shift *float32, table *float32, sums *float32)
+
+//go:noescape
+func maxAVX2(x *float32, n int, top *float32)
+
+//go:noescape
+func geluAVX2(y, x *float32, n int, table *float32)
+
+//go:noescape
+func geluGradAVX2(y, x *float32, n int, table *float32)
+
+//go:noescape
+func erfGeluAVX2(y, x *float32, n int, table *float32)
+
+//go:noescape
+func erfGeluGradAVX2(y, x *float32, n int, table *float32)
+
+//go:noescape
+func adamAVX2(c, w, m, v, q *float32, n int, direction bool)
+
+//go:noescape
+func squaresAVX2(x *float32, n int, sums *float64)
+
+//go:noescape
+func microAVX512(k int, a, b, c *float32, ldc int, add bool)
+
+//go:noescape
+func expSumAVX512(x *float32, n int, shift *float32, table *float32, sums *float32)
+
+//go:noescape
+func maxAVX512(x *float32, n int, top *float32)
+
+//go:noescape
+func geluAVX512(y, x *float32, n int, table *float32)
+
+//go:noescape
+func geluGradAVX512(y, x *float32, n int, table *float32)
+
+//go:noescape
+func erfGeluAVX512(y, x *float32, n int, table *float32)
+
+//go:noescape
+func erfGeluGradAVX512(y, x *float32, n int, table *float32)
+
+//go:noescape
+func adamAVX512(c, w, m, v, q *float32, n int, direction bool)
+
+//go:noescape
+func squaresAVX512(x *float32, n int, sums *float64)

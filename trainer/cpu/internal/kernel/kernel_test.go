@@ -1,0 +1,280 @@
+package kernel
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"pgregory.net/rapid"
+
+	"pretext/trainer"
+	"pretext/trainer/optim"
+)
+
+func randomFloats(r *rand.Rand, n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(r.NormFloat64())
+	}
+	return x
+}
+
+// eachSet runs f with every set of this machine.
+func eachSet(t *testing.T, f func(t *testing.T, s *Set[float32])) {
+	for _, isa := range []ISA{Plain, AVX2, AVX512} {
+		s, err := For[float32](isa)
+		if err != nil {
+			t.Log(err)
+			continue
+		}
+		t.Run(string(isa), func(t *testing.T) { f(t, s) })
+	}
+}
+
+// reference multiplies with gonum in double precision.
+func reference(m, n, k int, a, b Matrix[float32], c []float32, ldc int, add bool) []float64 {
+	general := func(x Matrix[float32], rows, cols int) blas64.General {
+		g := blas64.General{Rows: rows, Cols: cols, Stride: cols, Data: make([]float64, rows*cols)}
+		for i := range rows {
+			for j := range cols {
+				if x.Trans {
+					g.Data[i*cols+j] = float64(x.Data[j*x.Stride+i])
+				} else {
+					g.Data[i*cols+j] = float64(x.Data[i*x.Stride+j])
+				}
+			}
+		}
+		return g
+	}
+	out := blas64.General{Rows: m, Cols: n, Stride: n, Data: make([]float64, m*n)}
+	beta := 0.0
+	if add {
+		beta = 1
+		for i := range m {
+			for j := range n {
+				out.Data[i*n+j] = float64(c[i*ldc+j])
+			}
+		}
+	}
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, general(a, m, k), general(b, k, n), beta, out)
+	return out.Data
+}
+
+func TestProductsEqualGonums(t *testing.T) {
+	eachSet(t, func(t *testing.T, s *Set[float32]) {
+		gemms := map[int]*Gemm[float32]{1: NewGemm(s, NewPool(1)), 3: NewGemm(s, NewPool(3))}
+		rapid.Check(t, func(t *rapid.T) {
+			size := rapid.OneOf(rapid.IntRange(1, 40), rapid.IntRange(1, 150))
+			m, n, k := size.Draw(t, "m"), size.Draw(t, "n"), size.Draw(t, "k")
+			r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+			view := func(rows, cols int) Matrix[float32] {
+				trans := rapid.Bool().Draw(t, "trans")
+				if trans {
+					rows, cols = cols, rows
+				}
+				stride := cols + rapid.IntRange(0, 5).Draw(t, "gap")
+				return Matrix[float32]{randomFloats(r, (rows-1)*stride+cols), stride, trans}
+			}
+			a, b := view(m, k), view(k, n)
+			ldc := n + rapid.IntRange(0, 5).Draw(t, "gap")
+			c := randomFloats(r, (m-1)*ldc+n)
+			start := slices.Clone(c)
+			add := rapid.Bool().Draw(t, "add")
+			want := reference(m, n, k, a, b, c, ldc, add)
+			gemms[rapid.SampledFrom([]int{1, 3}).Draw(t, "threads")].Mul(m, n, k, a, b, c, ldc, add)
+			for i := range c {
+				row, col := i/ldc, i%ldc
+				if col >= n {
+					if c[i] != start[i] {
+						t.Fatalf("element between rows changed at %d", i)
+					}
+					continue
+				}
+				if d := math.Abs(float64(c[i]) - want[row*n+col]); !(d <= 1e-5*math.Sqrt(float64(k))+1e-5) {
+					t.Fatalf("%d×%d×%d, (%d, %d): got %v, want %v", m, n, k, row, col, c[i], want[row*n+col])
+				}
+			}
+		})
+	})
+}
+
+func TestAnEmptyInnerDimensionGivesZero(t *testing.T) {
+	g := NewGemm(plain[float64](), &Pool{})
+	c := []float64{1, 2, 3, 4}
+	g.Mul(2, 1, 0, Matrix[float64]{}, Matrix[float64]{}, c, 2, true)
+	g.Mul(2, 1, 0, Matrix[float64]{}, Matrix[float64]{}, c, 2, false)
+	if !slices.Equal(c, []float64{0, 2, 0, 4}) {
+		t.Error(c)
+	}
+}
+
+func TestProductsAreTheSameBitsForAnyNumberOfThreads(t *testing.T) {
+	eachSet(t, func(t *testing.T, s *Set[float32]) {
+		r := rand.New(rand.NewPCG(1, 2))
+		for _, size := range [][3]int{{5, 700, 300}, {700, 5, 300}, {201, 333, 517}, {1, 1, 1000}} {
+			m, n, k := size[0], size[1], size[2]
+			a, b := Rows(randomFloats(r, m*k), k), Rows(randomFloats(r, k*n), n)
+			want := make([]float32, m*n)
+			NewGemm(s, NewPool(1)).Mul(m, n, k, a, b, want, n, false)
+			for _, threads := range []int{2, 5} {
+				got := make([]float32, m*n)
+				NewGemm(s, NewPool(threads)).Mul(m, n, k, a, b, got, n, false)
+				if !slices.Equal(got, want) {
+					t.Errorf("%v: %d threads give other bits", size, threads)
+				}
+			}
+		}
+	})
+}
+
+func TestElementFunctionsEqualTheirDefinitions(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	eachSet(t, func(t *testing.T, s *Set[float32]) {
+		for n := 1; n < 70; n++ {
+			x := randomFloats(r, n)
+			for i := range x {
+				x[i] *= 3
+			}
+			checkExpSum(t, s, x)
+			for _, tanh := range []bool{false, true} {
+				checkGELU(t, s, x, tanh)
+			}
+			if got, want := s.Max(x), slices.Max(x); got != want {
+				t.Fatalf("max of %v: got %v", x, got)
+			}
+			if got, want := s.SumSquares(x), optim.SumSquares(x); math.Abs(got/want-1) > 1e-14 {
+				t.Fatalf("sum of squares: got %v, want %v", got, want)
+			}
+		}
+	})
+}
+
+func checkExpSum(t *testing.T, s *Set[float32], x []float32) {
+	t.Helper()
+	got, sum := slices.Clone(x), 0.0
+	total := s.ExpSum(got, 1.5)
+	for i, v := range x {
+		want := math.Exp(float64(v - 1.5))
+		sum += want
+		if math.Abs(float64(got[i])/want-1) > 3e-7 {
+			t.Fatalf("exp(%v): got %v, want %v", v-1.5, got[i], want)
+		}
+	}
+	if math.Abs(float64(total)/sum-1) > 1e-6 {
+		t.Fatalf("sum of exponentials: got %v, want %v", total, sum)
+	}
+}
+
+func checkGELU(t *testing.T, s *Set[float32], x []float32, tanh bool) {
+	t.Helper()
+	wide, want := make([]float64, len(x)), make([]float64, len(x))
+	grad, wantGrad := make([]float32, len(x)), make([]float64, len(x))
+	for i, v := range x {
+		wide[i], grad[i], wantGrad[i] = float64(v), 2, 2
+	}
+	plainGELU(want, wide, tanh)
+	plainGELUGrad(wantGrad, wide, tanh)
+	got := make([]float32, len(x))
+	s.GELU(got, x, tanh)
+	s.GELUGrad(grad, x, tanh)
+	for i, v := range x {
+		if math.Abs(float64(got[i])-want[i]) > 4e-7*max(1, math.Abs(want[i])) {
+			t.Fatalf("gelu(%v), tanh %v: got %v, want %v", v, tanh, got[i], want[i])
+		}
+		if math.Abs(float64(grad[i])-wantGrad[i]) > 2e-6 {
+			t.Fatalf("gelu'(%v), tanh %v: got %v, want %v", v, tanh, grad[i]/2, wantGrad[i]/2)
+		}
+	}
+}
+
+func TestExtremesStayFiniteAndNaNStaysNaN(t *testing.T) {
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	eachSet(t, func(t *testing.T, s *Set[float32]) {
+		x := []float32{-1e30, -1000, -88, -87, -50, 50, 1000, 1e18, 0, -inf, nan, 1, 2, 3, 4, 5, 6}
+		for _, tanh := range []bool{false, true} {
+			y := make([]float32, len(x))
+			s.GELU(y, x, tanh)
+			for i, v := range x[:9] {
+				if want := max(v, 0); math.Abs(float64(y[i]-want)) > 1e-6*float64(want)+1e-8 {
+					t.Errorf("gelu(%v), tanh %v: got %v", v, tanh, y[i])
+				}
+			}
+			if !math.IsNaN(float64(y[10])) {
+				t.Errorf("gelu(NaN), tanh %v: got %v", tanh, y[10])
+			}
+		}
+		e := []float32{-1e30, -200, -90, 0, -inf}
+		if sum := s.ExpSum(e, 0); sum != 1 {
+			t.Errorf("exponentials %v with sum %v, want 1", e, sum)
+		}
+		if sum := s.ExpSum([]float32{0, nan, 0, 0}, 0); !math.IsNaN(float64(sum)) {
+			t.Errorf("sum with NaN: got %v", sum)
+		}
+		if !math.IsNaN(s.SumSquares([]float32{0, nan, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2, 3, 4})) {
+			t.Error("sum of squares hides a NaN")
+		}
+	})
+}
+
+func TestAdamEqualsItsDefinition(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	eachSet(t, func(t *testing.T, s *Set[float32]) {
+		for _, name := range []trainer.OptimizerName{trainer.AdamW, trainer.LAMB} {
+			c := optim.For[float32](trainer.DefaultOptimizer(name), 3, 0.01, 2).Decaying(true)
+			for n := 1; n < 50; n++ {
+				w, m, v, g := randomFloats(r, n), randomFloats(r, n), randomFloats(r, n), randomFloats(r, n)
+				for i := range v {
+					v[i] *= v[i]
+				}
+				got, want := [][]float32{w, m, v, g}, make([][]float32, 4)
+				for i := range got {
+					want[i] = slices.Clone(got[i])
+				}
+				s.Adam(c, w, m, v, g)
+				optim.Update(c, want[0], want[1], want[2], want[3])
+				for i := range got {
+					for j := range n {
+						if d := math.Abs(float64(got[i][j] - want[i][j])); !(d <= 2e-6*max(1, math.Abs(float64(want[i][j])))) {
+							t.Fatalf("%s, value %d of kind %d: got %v, want %v", name, j, i, got[i][j], want[i][j])
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestPoolRunsEachPieceOnce(t *testing.T) {
+	for _, threads := range []int{0, 1, 2, 9} {
+		p := &Pool{Threads: threads}
+		seen := make([]int, 100)
+		p.Do(len(seen), func(worker, i int) {
+			if worker >= max(1, threads) {
+				t.Errorf("worker %d of %d", worker, threads)
+			}
+			seen[i]++
+		})
+		p.Ranges(len(seen), 7, func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				seen[i]++
+			}
+		})
+		for i, n := range seen {
+			if n != 2 {
+				t.Errorf("%d threads: piece %d ran %d times", threads, i, n)
+			}
+		}
+	}
+}
+
+func TestUnknownSetsAreRefused(t *testing.T) {
+	if _, err := For[float32]("mmx"); err == nil {
+		t.Error("mmx in single precision")
+	}
+	if _, err := For[float64](AVX2); err == nil {
+		t.Error("avx2 in double precision")
+	}
+}

@@ -1,0 +1,216 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+
+	"golang.org/x/sys/cpu"
+
+	"pretext/trainer/optim"
+)
+
+//go:generate go run gen.go
+
+// constants is the table the assembly reads; its order is that of gen.go.
+// Polynomial of exp: 1/7! … 1/0!. erf: Abramowitz and Stegun 7.1.26.
+var constants = [...]float32{
+	math.Log2E, 0.693359375, -2.12194440e-4, -87, 88,
+	1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1, 1,
+	-2 * geluRoot, -2 * geluRoot * geluCubic, 2 * geluRoot, 6 * geluRoot * geluCubic,
+	math.Sqrt2 / 2, 0.3275911, 1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592,
+	0.5, 0.39894228040143267794, float32(math.Copysign(0, -1)),
+}
+
+// single returns a set of single precision.
+func single(isa ISA) (*Set[float32], error) {
+	avx2 := cpu.X86.HasAVX2 && cpu.X86.HasFMA
+	avx512 := avx2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL
+	if isa == Best {
+		switch {
+		case avx512:
+			isa = AVX512
+		case avx2:
+			isa = AVX2
+		default:
+			isa = Plain
+		}
+	}
+	switch {
+	case isa == Plain:
+		return plain[float32](), nil
+	case isa == AVX2 && avx2:
+		return simd(level{isa: AVX2, width: 8}, 6, 16), nil
+	case isa == AVX512 && avx512:
+		return simd(level{isa: AVX512, width: 16, wide: true}, 14, 32), nil
+	}
+	return nil, fmt.Errorf("instruction set %q: not on this machine", isa)
+}
+
+// A level chooses the assembly of an instruction set, whose registers hold
+// width floats. It calls by name, not through function values, so that the
+// small buffers passed by address stay on the stack.
+type level struct {
+	isa   ISA
+	width int
+	wide  bool
+}
+
+// simd returns the set of a level.
+func simd(l level, mr, nr int) *Set[float32] {
+	return &Set[float32]{
+		ISA: l.isa, MR: mr, NR: nr,
+		Micro: func(k int, a, b, c []float32, ldc int, add bool) {
+			_, _, _ = a[k*mr-1], b[k*nr-1], c[(mr-1)*ldc+nr-1]
+			if l.wide {
+				microAVX512(k, &a[0], &b[0], &c[0], ldc, add)
+			} else {
+				microAVX2(k, &a[0], &b[0], &c[0], ldc, add)
+			}
+		},
+		ExpSum: l.expSum, Max: l.max, GELU: l.gelu, GELUGrad: l.geluGrad, Adam: l.adam, SumSquares: l.sumSquares,
+	}
+}
+
+// What is left over at the end of a slice goes through a padded copy.
+
+func (l level) expSum(x []float32, shift float32) float32 {
+	total := float32(0)
+	n := len(x) / l.width * l.width
+	if n > 0 {
+		total = l.expSumFull(x[:n], shift)
+	}
+	if n < len(x) {
+		var tail [16]float32
+		copy(tail[:], x[n:])
+		l.expSumFull(tail[:l.width], shift)
+		for i := range x[n:] {
+			x[n+i] = tail[i]
+			total += tail[i]
+		}
+	}
+	return total
+}
+
+func (l level) expSumFull(x []float32, shift float32) float32 {
+	var sums [16]float32
+	if l.wide {
+		expSumAVX512(&x[0], len(x), &shift, &constants[0], &sums[0])
+	} else {
+		expSumAVX2(&x[0], len(x), &shift, &constants[0], &sums[0])
+	}
+	total := float32(0)
+	for _, s := range sums {
+		total += s
+	}
+	return total
+}
+
+func (l level) max(x []float32) float32 {
+	n := len(x) / l.width * l.width
+	top := x[len(x)-1]
+	if n > 0 {
+		var parts [16]float32
+		if l.wide {
+			maxAVX512(&x[0], n, &parts[0])
+		} else {
+			maxAVX2(&x[0], n, &parts[0])
+		}
+		for _, p := range parts[:l.width] {
+			top = max(top, p)
+		}
+	}
+	for _, v := range x[n:] {
+		top = max(top, v)
+	}
+	return top
+}
+
+func (l level) gelu(y, x []float32, tanh bool) {
+	l.pairs(y, x, func(y, x *float32, n int) {
+		switch {
+		case l.wide && tanh:
+			geluAVX512(y, x, n, &constants[0])
+		case l.wide:
+			erfGeluAVX512(y, x, n, &constants[0])
+		case tanh:
+			geluAVX2(y, x, n, &constants[0])
+		default:
+			erfGeluAVX2(y, x, n, &constants[0])
+		}
+	})
+}
+
+func (l level) geluGrad(dy, x []float32, tanh bool) {
+	l.pairs(dy, x, func(y, x *float32, n int) {
+		switch {
+		case l.wide && tanh:
+			geluGradAVX512(y, x, n, &constants[0])
+		case l.wide:
+			erfGeluGradAVX512(y, x, n, &constants[0])
+		case tanh:
+			geluGradAVX2(y, x, n, &constants[0])
+		default:
+			erfGeluGradAVX2(y, x, n, &constants[0])
+		}
+	})
+}
+
+func (l level) pairs(y, x []float32, f func(y, x *float32, n int)) {
+	y = y[:len(x)]
+	n := len(x) / l.width * l.width
+	if n > 0 {
+		f(&y[0], &x[0], n)
+	}
+	if n < len(x) {
+		var ty, tx [16]float32
+		copy(ty[:], y[n:])
+		copy(tx[:], x[n:])
+		f(&ty[0], &tx[0], l.width)
+		copy(y[n:], ty[:])
+	}
+}
+
+func (l level) adam(c optim.Constants[float32], w, m, v, g []float32) {
+	w, m, v = w[:len(g)], m[:len(g)], v[:len(g)]
+	n := len(g) / l.width * l.width
+	if n > 0 {
+		l.adamFull(c, w[:n], m[:n], v[:n], g[:n])
+	}
+	if n < len(g) {
+		var t [4][16]float32
+		for i, x := range [4][]float32{w, m, v, g} {
+			copy(t[i][:], x[n:])
+		}
+		l.adamFull(c, t[0][:l.width], t[1][:l.width], t[2][:l.width], t[3][:l.width])
+		for i, x := range [4][]float32{w, m, v, g} {
+			copy(x[n:], t[i][:])
+		}
+	}
+}
+
+func (l level) adamFull(c optim.Constants[float32], w, m, v, g []float32) {
+	table := [10]float32{c.Scale, c.Beta1, c.Rest1, c.Beta2, c.Rest2, c.C1, c.C2, c.Epsilon, c.Decay, c.Rate}
+	if l.wide {
+		adamAVX512(&table[0], &w[0], &m[0], &v[0], &g[0], len(g), c.Direction)
+	} else {
+		adamAVX2(&table[0], &w[0], &m[0], &v[0], &g[0], len(g), c.Direction)
+	}
+}
+
+func (l level) sumSquares(x []float32) float64 {
+	n := len(x) / l.width * l.width
+	sum := optim.SumSquares(x[n:])
+	if n == 0 {
+		return sum
+	}
+	var parts [8]float64
+	if l.wide {
+		squaresAVX512(&x[0], n, &parts[0])
+	} else {
+		squaresAVX2(&x[0], n, &parts[0])
+	}
+	for _, p := range parts {
+		sum += p
+	}
+	return sum
+}
