@@ -129,8 +129,8 @@ const evalSeedOffset = 1 << 32
 
 // Seed returns the seed of the generator that makes a shard's examples: the
 // run's seed plus the shard's index, and 2^32 more on the eval side.
-func (n ShardName) Seed(randomSeed uint64) uint64 {
-	seed := randomSeed + uint64(n.Index)
+func (n ShardName) Seed(randomSeed int64) int64 {
+	seed := randomSeed + int64(n.Index)
 	if n.Split == Eval {
 		seed += evalSeedOffset
 	}

@@ -1,0 +1,244 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"pretext/extract/wiki/wikitext"
+	"pretext/pipeline"
+	"pretext/tokenize"
+	"pretext/tokenize/sentence"
+)
+
+// The filters do one step of the data path from standard input to standard
+// output. With --jsonl they answer each line with a line, whatever it holds.
+
+func newText() *cobra.Command {
+	var jsonl bool
+	var title, lang string
+	opts := wikitext.DefaultOptions()
+	cmd := &cobra.Command{
+		Use:   "text",
+		Short: "Filter: wikitext of a page to plain text",
+		Long: `Reads the wikitext of one page and writes its plain text.
+With --jsonl: {"wikitext", "title"?, "lang"?} a line, answered by {"text"}.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := opts.Validate(); err != nil {
+				return usageError{err}
+			}
+			s := wikitext.NewScanner(opts)
+			type in struct{ Wikitext, Title, Lang string }
+			type out struct {
+				Text string `json:"text"`
+			}
+			convert := func(v in) (out, error) {
+				page := wikitext.Page{Title: v.Title, Lang: v.Lang}
+				return out{string(s.AppendText(nil, []byte(v.Wikitext), page))}, nil
+			}
+			if jsonl {
+				return filterLines(cmd, convert)
+			}
+			src, err := io.ReadAll(cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			text := s.AppendText(nil, src, wikitext.Page{Title: title, Lang: lang})
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", text)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "read and write a JSON object a line")
+	cmd.Flags().StringVar(&title, "title", "", "title of the page")
+	cmd.Flags().StringVar(&lang, "language", "", "language of the page")
+	return cmd
+}
+
+func newSentences() *cobra.Command {
+	var jsonl bool
+	var lang string
+	splitter := sentence.Punkt
+	cmd := &cobra.Command{
+		Use:   "sentences",
+		Short: "Filter: text to sentences",
+		Long: `Reads a text and writes its sentences, one a line.
+With --jsonl: {"text", "lang"?} a line, answered by {"sentences": [...]}, each
+as it stands in the text.
+
+The default, punkt, decides over the whole text as NLTK 3.8.1 to 3.10.0 does.
+auto, the default where records are made, ends a sentence at every line end too.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			type in struct{ Text, Lang string }
+			type out struct {
+				Sentences []string `json:"sentences"`
+			}
+			splitters := pipeline.NewSplitters(splitter)
+			if _, err := splitters.For(lang); err != nil {
+				return usageError{err}
+			}
+			split := func(v in) (out, error) {
+				if v.Lang == "" {
+					v.Lang = lang
+				}
+				s, err := splitters.For(v.Lang)
+				if err != nil {
+					return out{}, err
+				}
+				found := []string{}
+				for _, span := range s.AppendSpans(nil, v.Text) {
+					found = append(found, v.Text[span.Start:span.End])
+				}
+				return out{found}, nil
+			}
+			if jsonl {
+				return filterLines(cmd, split)
+			}
+			src, err := io.ReadAll(cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			result, err := split(in{Text: string(src)})
+			if err != nil {
+				return err
+			}
+			w := bufio.NewWriter(cmd.OutOrStdout())
+			for _, s := range result.Sentences {
+				if line := sentence.AppendClean(nil, s); len(line) > 0 {
+					w.Write(append(line, '\n'))
+				}
+			}
+			return w.Flush()
+		},
+	}
+	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "read and write a JSON object a line")
+	cmd.Flags().StringVar(&lang, "language", "", "language of the text; default English")
+	cmd.Flags().StringVar(&splitter, "sentence-splitter", splitter, "auto, punkt or newline")
+	return cmd
+}
+
+func newTokenize() *cobra.Command {
+	var jsonl bool
+	var vocab string
+	profile := string(tokenize.ProfileGoogle)
+	opts := tokenize.DefaultOptions()
+	cmd := &cobra.Command{
+		Use:   "tokenize --vocab FILE",
+		Short: "Filter: text to WordPiece tokens",
+		Long: `Reads lines of text and writes their tokens, separated by spaces.
+With --jsonl: {"text"} or {"bytes_b64"} a line, answered by {"tokens": [...], "ids": [...]}.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if vocab == "" {
+				return usagef("no vocabulary: give --vocab FILE")
+			}
+			opts.Profile = tokenize.Profile(profile)
+			if err := opts.Validate(); err != nil {
+				return usageError{err}
+			}
+			tok, err := loadTokenizer(vocab, opts)
+			if err != nil {
+				return err
+			}
+			enc := tok.NewEncoder()
+			type in struct {
+				Text  string
+				Bytes *string `json:"bytes_b64"`
+			}
+			type out struct {
+				Tokens []string `json:"tokens"`
+				IDs    []int32  `json:"ids"`
+			}
+			if jsonl {
+				return filterLines(cmd, func(v in) (out, error) {
+					text := []byte(v.Text)
+					if v.Bytes != nil {
+						if text, err = base64.StdEncoding.DecodeString(*v.Bytes); err != nil {
+							return out{}, err
+						}
+					}
+					o := out{[]string{}, enc.AppendIDsBytes([]int32{}, text)}
+					for _, id := range o.IDs {
+						o.Tokens = append(o.Tokens, tok.Vocab().Token(id))
+					}
+					return o, nil
+				})
+			}
+			return eachLine(cmd.InOrStdin(), cmd.OutOrStdout(), func(w *bufio.Writer, line []byte) error {
+				_, err := fmt.Fprintln(w, strings.Join(enc.AppendTokens(nil, string(line)), " "))
+				return err
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "read and write a JSON object a line")
+	cmd.Flags().StringVar(&vocab, "vocab", "", "vocab.txt (required)")
+	cmd.Flags().BoolVar(&opts.DoLowerCase, "do-lower-case", opts.DoLowerCase, "lower-case and drop accents, for uncased vocabularies")
+	cmd.Flags().StringVar(&profile, "profile", profile, "dialect: google")
+	return cmd
+}
+
+func loadTokenizer(path string, opts tokenize.Options) (*tokenize.Tokenizer, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	v, err := tokenize.ReadVocab(path, raw)
+	if err != nil {
+		return nil, fmt.Errorf("%w vocabulary: %w", pipeline.ErrDamaged, err)
+	}
+	return tokenize.New(v, opts)
+}
+
+// filterLines answers each JSON line with one. A line that cannot be read is
+// answered by {"error"}, so that the lines of input and output stay in step.
+func filterLines[In, Out any](cmd *cobra.Command, f func(In) (Out, error)) error {
+	return eachLine(cmd.InOrStdin(), cmd.OutOrStdout(), func(w *bufio.Writer, line []byte) error {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		var in In
+		err := json.Unmarshal(line, &in)
+		if err == nil {
+			var out Out
+			if out, err = f(in); err == nil {
+				return enc.Encode(out)
+			}
+		}
+		return enc.Encode(struct {
+			Error string `json:"error"`
+		}{err.Error()})
+	})
+}
+
+// eachLine calls f for each line of r, without its line feed, however long.
+// Output is flushed whenever the input has to be waited for.
+func eachLine(r io.Reader, w io.Writer, f func(*bufio.Writer, []byte) error) error {
+	in, out := bufio.NewReaderSize(r, 64<<10), bufio.NewWriterSize(w, 64<<10)
+	for {
+		line, err := in.ReadBytes('\n')
+		if len(line) > 0 {
+			if err := f(out, bytes.TrimSuffix(line, []byte("\n"))); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return out.Flush()
+		}
+		if err != nil {
+			return err
+		}
+		if in.Buffered() == 0 {
+			if err := out.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+}

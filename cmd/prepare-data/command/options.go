@@ -1,0 +1,85 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"pretext/pipeline"
+)
+
+// sourceFlags name sources and say what becomes of them. Their order on the
+// command line is the order of the documents.
+type sourceFlags struct {
+	sources []pipeline.Source
+	options pipeline.ExtractOptions
+	lang    string
+}
+
+func (f *sourceFlags) add(fs *pflag.FlagSet) {
+	f.options = pipeline.DefaultExtractOptions()
+	fs.Var(&sourceList{&f.sources, pipeline.KindWiki}, "wiki-dump", "MediaWiki XML dump: .xml, .xml.bz2 or .xml.gz; may be repeated")
+	fs.Var(&sourceList{&f.sources, pipeline.KindBooks}, "books", "book, folder, .tar, .tar.gz, .zip or .epub; may be repeated")
+	w := &f.options.Wiki
+	fs.StringVar(&f.lang, "language", "", "language of all sources, such as en; default: what each says itself")
+	fs.IntSliceVar(&w.Namespaces, "namespaces", w.Namespaces, "namespaces of a dump that are kept")
+	fs.BoolVar(&w.KeepDisambiguations, "keep-disambiguations", w.KeepDisambiguations, "keep disambiguation pages")
+	fs.IntVar(&w.MinCharacters, "min-characters", w.MinCharacters, "shortest text of a page that is kept, in characters")
+}
+
+// extract returns the options with what concerns all kinds of sources put into
+// each.
+func (f *sourceFlags) extract() pipeline.ExtractOptions {
+	o := f.options
+	o.Wiki.Language, o.Books.Lang, o.Text.Lang = f.lang, f.lang, f.lang
+	return o
+}
+
+// sourceList collects the values of a flag into the common list.
+type sourceList struct {
+	to   *[]pipeline.Source
+	kind string
+}
+
+func (l *sourceList) Set(path string) error {
+	*l.to = append(*l.to, pipeline.Source{Kind: l.kind, Path: path})
+	return nil
+}
+
+func (l *sourceList) Type() string { return "path" }
+
+func (l *sourceList) String() string {
+	var paths []string
+	if l.to != nil {
+		for _, s := range *l.to {
+			if s.Kind == l.kind {
+				paths = append(paths, s.Path)
+			}
+		}
+	}
+	return strings.Join(paths, ",")
+}
+
+// exampleFlags are Google's, with hyphens, and ours for shards.
+type exampleFlags struct {
+	options pipeline.ExamplesOptions
+}
+
+func (f *exampleFlags) add(fs *pflag.FlagSet) {
+	f.options = pipeline.DefaultExamplesOptions()
+	o := &f.options
+	fs.IntVar(&o.MaxSeqLength, "max-seq-length", o.MaxSeqLength, "tokens of an example, with [CLS] and [SEP]")
+	fs.IntVar(&o.MaxPredictionsPerSeq, "max-predictions-per-seq", o.MaxPredictionsPerSeq, "masked positions of an example, at most")
+	fs.Float64Var(&o.MaskedLMProb, "masked-lm-prob", o.MaskedLMProb, "share of tokens to predict")
+	fs.Float64Var(&o.ShortSeqProb, "short-seq-prob", o.ShortSeqProb, "share of documents cut into shorter examples")
+	fs.IntVar(&o.DupeFactor, "dupe-factor", o.DupeFactor, "passes over the documents, each with other masks")
+	fs.BoolVar(&o.DoWholeWordMask, "do-whole-word-mask", o.DoWholeWordMask, "mask all pieces of a word together")
+	fs.Int64Var(&o.RandomSeed, "random-seed", o.RandomSeed, "seed of shard 0; shard i has seed + i")
+	fs.BoolVar(&o.DoLowerCase, "do-lower-case", o.DoLowerCase, "lower-case and drop accents, for uncased vocabularies")
+	fs.StringVar(&o.Recipe, "recipe", o.Recipe, "how examples are made: google")
+	fs.StringVar(&o.SentenceSplitter, "sentence-splitter", o.SentenceSplitter, "auto, punkt or newline")
+	fs.IntVar(&o.Shards, "shards", o.Shards, "number of shards; 0: one for each 16 MiB of text")
+	fs.Float64Var(&o.Fraction, "eval-fraction", o.Fraction, "share of documents held out for evaluation")
+	fs.Uint64Var(&o.Split.Seed, "split-seed", o.Split.Seed, "seed of the held-out split")
+	fs.StringVar(&o.Compression, "compression", o.Compression, "of the records' files: none or gzip")
+}

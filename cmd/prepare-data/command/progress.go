@@ -1,0 +1,89 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+	"golang.org/x/term"
+
+	"pretext/pipeline"
+)
+
+// progressInterval is the time between two lines where no terminal shows a
+// bar.
+const progressInterval = 10 * time.Second
+
+// watch returns the function that shows the progress of stages: a bar on a
+// terminal, a line an interval elsewhere, nothing where quiet is set.
+func watch(stderr io.Writer, quiet bool) func(*pipeline.Meter) (stop func()) {
+	if quiet {
+		return nil
+	}
+	if f, ok := stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return func(m *pipeline.Meter) func() { return showBar(stderr, m) }
+	}
+	return func(m *pipeline.Meter) func() { return showLines(stderr, m) }
+}
+
+func showBar(stderr io.Writer, m *pipeline.Meter) func() {
+	p := mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(48))
+	bar := p.AddBar(m.Total,
+		mpb.PrependDecorators(decor.Name(fmt.Sprintf("%-9s", m.Stage))),
+		mpb.AppendDecorators(decor.Percentage(), decor.Name("  "), decor.AverageETA(decor.ET_STYLE_GO)))
+	return every(200*time.Millisecond, func() { bar.SetCurrent(min(m.Done(), m.Total)) }, func() {
+		bar.SetTotal(-1, true) // what there is, is all
+		p.Wait()
+	})
+}
+
+func showLines(stderr io.Writer, m *pipeline.Meter) func() {
+	start := time.Now()
+	line := func() {
+		done, elapsed := m.Done(), time.Since(start)
+		percent := ""
+		if m.Total > 0 {
+			percent = fmt.Sprintf(" of %s (%d%%)", size(m.Total), 100*min(done, m.Total)/m.Total)
+		}
+		fmt.Fprintf(stderr, "prepare-data: %s: %s%s, %s/s, %s\n", m.Stage, size(done), percent,
+			size(int64(float64(done)/elapsed.Seconds())), elapsed.Round(time.Second))
+	}
+	return every(progressInterval, line, func() {})
+}
+
+// every calls tick at an interval from a goroutine of its own until the
+// function that it returns is called, which then calls end.
+func every(interval time.Duration, tick, end func()) (stop func()) {
+	quit, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		t := time.NewTicker(interval)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				tick()
+			case <-quit:
+				end()
+				return
+			}
+		}
+	}()
+	return func() { close(quit); <-gone }
+}
+
+// size formats a number of bytes for people.
+func size(n int64) string {
+	switch {
+	case n >= 10e9:
+		return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	case n >= 1e3:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%d B", n)
+}

@@ -1,0 +1,165 @@
+// Package command is the command line of prepare-data: flags in, text out.
+// Results go to standard output, everything else to standard error; what a
+// command does is in package pipeline.
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"pretext/pipeline"
+)
+
+// NewRoot returns the command with all its subcommands.
+func NewRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "prepare-data",
+		Short: "Turn Wikipedia dumps and books into BERT pre-training data",
+		Long: `prepare-data turns Wikipedia dumps and books into BERT pre-training data:
+masked-LM and next-sentence examples in TFRecord shards, the very examples that
+create_pretraining_data.py of google-research/bert makes.
+
+  prepare-data demo --out demo                 see it work, offline, in seconds
+  prepare-data run --wiki-dump D --books B --vocab V --out OUT
+  prepare-data verify OUT                      check every byte and every record
+  prepare-data head OUT                        look at examples
+
+Exit codes: 0 ok, 1 other, 2 usage, 3 more rejects than allowed, 4 damaged data,
+6 disk full, 7 permission, 8 folder in use, 9 does not fit in memory,
+130 interrupted (run the same command again to go on).`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       version(),
+	}
+	root.SetGlobalNormalizationFunc(normalize)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(newRun(), newExtract(), newVocab(), newExamples(),
+		newVerify(), newInspect(), newHead(), newExport(), newText(), newSentences(), newTokenize())
+	for _, c := range root.Commands() {
+		args := c.Args
+		c.Args = func(cmd *cobra.Command, a []string) error {
+			if args == nil {
+				return nil
+			}
+			if err := args(cmd, a); err != nil {
+				return usageError{err}
+			}
+			return nil
+		}
+	}
+	// Cobra's own complaint about an unknown command is a usage error too.
+	root.Args = func(cmd *cobra.Command, a []string) error {
+		if len(a) > 0 {
+			hint := ""
+			if s := cmd.SuggestionsFor(a[0]); len(s) > 0 {
+				hint = fmt.Sprintf(", did you mean %s?", strings.Join(s, " or "))
+			}
+			return usagef("unknown command %q%s", a[0], hint)
+		}
+		return nil
+	}
+	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	return root
+}
+
+// normalize lets Google's flag names, written with underscores, be typed as
+// they are.
+func normalize(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
+}
+
+// version is the module's version as the build recorded it.
+func version() string {
+	v := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		v = info.Main.Version
+	}
+	return fmt.Sprintf("%s %s %s/%s", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// runFlags are the flags of commands that run stages.
+type runFlags struct {
+	out        string
+	workers    int
+	runner     string
+	overwrite  bool
+	quiet      bool
+	json       bool
+	memory     byteSize
+	maxRejects float64
+}
+
+func (f *runFlags) add(fs *pflag.FlagSet) {
+	f.memory = 600e6
+	fs.StringVarP(&f.out, "out", "o", "", "folder to write to (required)")
+	fs.IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "tasks at work at a time; decides no byte of the output")
+	fs.StringVar(&f.runner, "runner", "prism", "Beam runner: prism or direct; decides no byte of the output")
+	fs.BoolVar(&f.overwrite, "overwrite", false, "replace the output of a run with other options")
+	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
+	fs.BoolVar(&f.json, "json", false, "write the result as JSON")
+	fs.Var(&f.memory, "memory", "memory the process may use, such as 600MB or 2GB")
+	fs.Float64Var(&f.maxRejects, "max-rejects", 1, "largest share of pages, books or lines that may be unreadable, 0 to 1")
+}
+
+// runner returns the pipeline's view of the flags.
+func (f *runFlags) pipeline(stderr io.Writer) (pipeline.Runner, error) {
+	if f.out == "" {
+		return pipeline.Runner{}, usagef("no output folder: give --out DIR")
+	}
+	if f.workers < 1 {
+		return pipeline.Runner{}, usagef("--workers %d: must be at least 1", f.workers)
+	}
+	if !slices.Contains(pipeline.Runners, f.runner) {
+		return pipeline.Runner{}, usagef("--runner %q: must be one of %s", f.runner, strings.Join(pipeline.Runners, ", "))
+	}
+	if !(f.maxRejects >= 0 && f.maxRejects <= 1) {
+		return pipeline.Runner{}, usagef("--max-rejects %g: must be between 0 and 1", f.maxRejects)
+	}
+	pipeline.LimitMemory(int64(f.memory))
+	return pipeline.Runner{Name: f.runner, Workers: f.workers, Watch: watch(stderr, f.quiet)}, nil
+}
+
+// byteSize is a flag that takes 600MB, 2GB, 1.5GiB or a plain number.
+type byteSize int64
+
+var byteUnits = []struct {
+	suffix string
+	factor float64
+}{{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {"k", 1e3}, {"m", 1e6}, {"g", 1e9}, {"b", 1}, {"", 1}}
+
+func (b *byteSize) Set(s string) error {
+	lower := strings.ToLower(strings.TrimSpace(s))
+	for _, u := range byteUnits {
+		number, ok := strings.CutSuffix(lower, u.suffix)
+		if !ok {
+			continue
+		}
+		v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if err != nil || !(v >= 0 && v*u.factor < 1<<62) {
+			break
+		}
+		*b = byteSize(v * u.factor)
+		return nil
+	}
+	return fmt.Errorf("%q is not a size: write 600MB, 2GB or a number of bytes", s)
+}
+
+func (b *byteSize) Type() string   { return "size" }
+func (b *byteSize) String() string { return size(int64(*b)) }
+
+// printJSON writes a result for machines.
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}

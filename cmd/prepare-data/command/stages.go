@@ -1,0 +1,173 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pretext/pipeline"
+)
+
+func newExtract() *cobra.Command {
+	var run runFlags
+	var src sourceFlags
+	cmd := &cobra.Command{
+		Use:   "extract --wiki-dump FILE --books PATH --out DIR",
+		Short: "Stage: dumps and books to documents",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := run.pipeline(cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			if len(src.sources) == 0 {
+				return usagef("no sources: give --wiki-dump FILE or --books PATH")
+			}
+			s, err := pipeline.Summarize("extract", run.out, func() (*pipeline.Manifest, error) {
+				return pipeline.Extract(cmd.Context(), r, pipeline.ExtractConfig{Sources: src.sources, Options: src.extract(),
+					Out: run.out, Overwrite: run.overwrite, MaxRejects: run.maxRejects})
+			})
+			return run.report(cmd, err, s)
+		},
+	}
+	run.add(cmd.Flags())
+	src.add(cmd.Flags())
+	return cmd
+}
+
+func newVocab() *cobra.Command {
+	var run runFlags
+	o := pipeline.DefaultVocabOptions()
+	cmd := &cobra.Command{
+		Use:   "vocab DOCUMENTS... --out DIR",
+		Short: "Stage: documents to a WordPiece vocabulary",
+		Long: `Trains a WordPiece vocabulary from documents folders and writes vocab.txt.
+Documents that are held out (--eval-fraction) take no part.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := run.pipeline(cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			s, err := pipeline.Summarize("vocab", run.out, func() (*pipeline.Manifest, error) {
+				return pipeline.Vocab(cmd.Context(), r, pipeline.VocabConfig{Documents: args, Options: o, Out: run.out, Overwrite: run.overwrite})
+			})
+			return run.report(cmd, err, s)
+		},
+	}
+	run.add(cmd.Flags())
+	fs := cmd.Flags()
+	fs.IntVar(&o.VocabSize, "vocab-size", o.VocabSize, "entries of the vocabulary")
+	fs.BoolVar(&o.DoLowerCase, "do-lower-case", o.DoLowerCase, "lower-case and drop accents")
+	fs.Float64Var(&o.Split.Fraction, "eval-fraction", o.Split.Fraction, "share of documents held out for evaluation")
+	fs.Uint64Var(&o.Split.Seed, "split-seed", o.Split.Seed, "seed of the held-out split")
+	return cmd
+}
+
+func newExamples() *cobra.Command {
+	var run runFlags
+	var ex exampleFlags
+	var texts []string
+	var vocab, lang string
+	cmd := &cobra.Command{
+		Use:   "examples DOCUMENTS... --vocab FILE --out DIR",
+		Short: "Stage: documents to shards of examples",
+		Long: `Makes masked-LM and next-sentence examples of documents: folders that the stage
+before wrote, JSON lines of other tools (.jsonl, .gz or .zst; "text" and perhaps
+"id"), or, with --text, files in the text form of create_pretraining_data.py.
+Files given with --text are one stream of lines, as in that script.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := run.pipeline(cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			if vocab == "" {
+				return usagef("no vocabulary: give --vocab FILE (prepare-data vocab trains one)")
+			}
+			if len(texts) > 0 && !cmd.Flags().Changed("sentence-splitter") {
+				ex.options.SentenceSplitter = "newline" // a line is a sentence there
+			}
+			opts := pipeline.DefaultExtractOptions()
+			opts.Text.Lang = lang
+			s, err := pipeline.Summarize("examples", run.out, func() (*pipeline.Manifest, error) {
+				return pipeline.Examples(cmd.Context(), r, pipeline.ExamplesConfig{Documents: args, Texts: texts, Vocab: vocab,
+					Options: ex.options, Import: opts, Memory: int64(run.memory), Out: run.out, Overwrite: run.overwrite})
+			})
+			return run.report(cmd, err, s)
+		},
+	}
+	run.add(cmd.Flags())
+	ex.add(cmd.Flags())
+	cmd.Flags().StringArrayVar(&texts, "text", nil, "file with a sentence a line and a blank line between documents; may be repeated")
+	cmd.Flags().StringVar(&vocab, "vocab", "", "vocab.txt (required)")
+	cmd.Flags().StringVar(&lang, "language", "", "language of JSON lines that do not name theirs")
+	return cmd
+}
+
+func newRun() *cobra.Command {
+	var run runFlags
+	var src sourceFlags
+	var ex exampleFlags
+	var vocab string
+	vocabSize := pipeline.DefaultVocabOptions().VocabSize
+	cmd := &cobra.Command{
+		Use:   "run --wiki-dump FILE --books PATH --vocab FILE --out DIR",
+		Short: "All stages: dumps and books to shards",
+		Long: `Runs all stages: OUT/documents, OUT/vocab, OUT/shards. Without --vocab a
+vocabulary is trained. Run again after an interruption, it goes on from what is
+there.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := run.pipeline(cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			if len(src.sources) == 0 {
+				return usagef("no sources: give --wiki-dump FILE or --books PATH")
+			}
+			s, err := pipeline.Run(cmd.Context(), r, pipeline.RunConfig{Sources: src.sources, Extract: src.extract(), Vocab: vocab,
+				VocabSize: vocabSize, Examples: ex.options, Memory: int64(run.memory), MaxRejects: run.maxRejects, Out: run.out, Overwrite: run.overwrite})
+			return run.report(cmd, err, s...)
+		},
+	}
+	run.add(cmd.Flags())
+	src.add(cmd.Flags())
+	ex.add(cmd.Flags())
+	cmd.Flags().StringVar(&vocab, "vocab", "", "vocab.txt; default: train one")
+	cmd.Flags().IntVar(&vocabSize, "vocab-size", vocabSize, "entries of the vocabulary, when it is trained")
+	return cmd
+}
+
+// report prints the summaries of the stages that were run, warnings and notes
+// on standard error, and passes the error on.
+func (f *runFlags) report(cmd *cobra.Command, err error, stages ...pipeline.StageSummary) error {
+	for _, s := range stages {
+		for _, w := range s.Warnings {
+			fmt.Fprintf(cmd.ErrOrStderr(), "prepare-data: %s: note: %s\n", s.Stage, w)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return printJSON(cmd.OutOrStdout(), struct {
+			Out    string                  `json:"out"`
+			Stages []pipeline.StageSummary `json:"stages"`
+		}{f.out, stages})
+	}
+	return printSummary(cmd.OutOrStdout(), stages)
+}
+
+func printSummary(w io.Writer, stages []pipeline.StageSummary) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, s := range stages {
+		fmt.Fprintf(t, "%s\t%s\t%d files, %s\t%s\n", s.Stage, s.Folder, s.Files, size(s.Bytes), s.Elapsed.Round(10*time.Millisecond))
+		for _, line := range s.Lines() {
+			fmt.Fprintf(t, "\t%s\t%d\t\n", line.Name, line.Count)
+		}
+	}
+	return t.Flush()
+}

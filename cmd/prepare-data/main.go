@@ -1,0 +1,22 @@
+// Command prepare-data turns Wikipedia dumps and books into BERT pre-training
+// data.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"pretext/cmd/prepare-data/command"
+	"pretext/pipeline"
+)
+
+func main() {
+	pipeline.Init(os.Args[1:])
+	// The first signal ends the run in good order, a second one at once.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	err := command.NewRoot().ExecuteContext(ctx)
+	os.Exit(command.Report(os.Stderr, err))
+}

@@ -1,0 +1,149 @@
+package pipeline
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"pretext/internal/store"
+	"pretext/sharding"
+)
+
+// An ExportConfig says which shards' documents are written as text, and where.
+type ExportConfig struct {
+	Shards    string   // folder of shards
+	Documents []string // the documents folders it was made from, in order
+	Out       string
+}
+
+// An ExportedFile is one side of one shard as text.
+type ExportedFile struct {
+	Name       string `json:"name"`
+	RandomSeed int64  `json:"random_seed"` // makes the same records of it
+	Documents  int64  `json:"documents"`
+	Sentences  int64  `json:"sentences"`
+}
+
+// ExportText writes the documents of every shard, one side a file, in the text
+// form of create_pretraining_data.py and in the order in which the examples were
+// made of them. The records of a shard are what that script, or this program
+// with one shard, makes of its file with the seed given.
+func ExportText(ctx context.Context, c ExportConfig) ([]ExportedFile, error) {
+	in, err := store.Open(c.Shards)
+	if err != nil {
+		return nil, err
+	}
+	m, err := sharding.ReadManifest(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	var o ExamplesOptions
+	if m.Stage != "examples" {
+		return nil, &ConfigError{fmt.Errorf("%s holds the output of stage %q, not shards", c.Shards, m.Stage)}
+	}
+	if err := json.Unmarshal(m.Options, &o); err != nil {
+		return nil, fmt.Errorf("read %s in %s: %w: %v", sharding.ManifestName, c.Shards, sharding.ErrFormat, err)
+	}
+	locations, err := c.locate(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	out, err := store.Open(c.Out)
+	if err != nil {
+		return nil, err
+	}
+	var files []ExportedFile
+	for i := range o.Shards {
+		st := &stage{folder: in}
+		var t examplesTask
+		if err := st.task(ctx, i, &t); err != nil {
+			return nil, err
+		}
+		for _, split := range o.splits() {
+			name := sharding.ShardName{Split: split, Index: i, Count: o.Shards}
+			f, err := exportSide(ctx, out, name, o, t.Blocks, locations)
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, f)
+		}
+	}
+	return files, nil
+}
+
+// locate finds the documents folders of shards: those given, or the neighbours
+// of a run. They must be the very ones.
+func (c ExportConfig) locate(ctx context.Context, m *sharding.Manifest) ([]string, error) {
+	locations := c.Documents
+	if len(locations) == 0 {
+		for _, dir := range []string{filepath.Join(c.Shards, ImportedFolder), filepath.Join(filepath.Dir(absolute(c.Shards)), DocumentsFolder)} {
+			if _, err := openDocumentsFolder(ctx, dir); err == nil {
+				locations = []string{dir}
+				break
+			}
+		}
+	}
+	inputs, err := openDocuments(ctx, locations)
+	if err != nil {
+		return nil, err
+	}
+	want := m.Inputs[:len(m.Inputs)-1] // the last is the vocabulary
+	if len(inputs) != len(want) {
+		return nil, &ConfigError{fmt.Errorf("%s was made of %d documents folders, %d are given: name them with --documents, in order", c.Shards, len(want), len(inputs))}
+	}
+	for i, in := range inputs {
+		if in.input != want[i] {
+			return nil, &ConfigError{fmt.Errorf("%s is not the documents folder that %s was made from", locations[i], c.Shards)}
+		}
+	}
+	return locations, nil
+}
+
+func exportSide(ctx context.Context, out store.Folder, name sharding.ShardName, o ExamplesOptions, blocks blockList, locations []string) (ExportedFile, error) {
+	f := ExportedFile{Name: name.String() + ".txt", RandomSeed: name.Seed(o.RandomSeed)}
+	file, err := out.Create(ctx, f.Name)
+	if err != nil {
+		return f, err
+	}
+	defer file.Abort()
+	w := bufio.NewWriterSize(file, 1<<20)
+	s := sentences{splitters: NewSplitters(o.SentenceSplitter)}
+	for doc, err := range blocks.documents(ctx, locations, new(Meter)) {
+		if err != nil {
+			return f, err
+		}
+		if o.HeldOut(doc.ID) != (name.Split == sharding.Eval) {
+			continue
+		}
+		for line, err := range s.of(doc) {
+			if err != nil {
+				return f, err
+			}
+			w.Write(line)
+			w.WriteByte('\n')
+			f.Sentences++
+		}
+		w.WriteByte('\n')
+		f.Documents++
+	}
+	if err := w.Flush(); err != nil {
+		return f, err
+	}
+	return f, file.Commit()
+}
+
+// ShardsOf returns the folder of shards in a run's folder.
+func ShardsOf(path string) (string, bool) {
+	folders, _, err := resolve(path)
+	if err != nil {
+		return "", false
+	}
+	for _, f := range folders {
+		if filepath.Base(f) == ShardsFolder && filepath.Clean(f) != filepath.Clean(path) {
+			return f, true
+		}
+	}
+	return "", false
+}

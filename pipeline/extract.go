@@ -1,0 +1,390 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"path/filepath"
+
+	"pretext/extract"
+	"pretext/extract/books"
+	"pretext/extract/text"
+	"pretext/extract/wiki"
+	"pretext/internal/store"
+	"pretext/sharding"
+)
+
+// extractAlgorithm is raised when the same sources give other documents.
+const extractAlgorithm = 1
+
+// The kinds of sources.
+const (
+	KindWiki  = "wiki"  // a MediaWiki XML dump
+	KindBooks = "books" // a book, a folder or an archive of books
+	KindText  = "text"  // BERT text: a sentence a line, a blank line between documents
+	KindJSONL = "jsonl" // a JSON object a line
+)
+
+// A Source is something documents are made from, in the order of the command
+// line.
+type Source struct {
+	Kind string `json:"kind"`
+	Path string `json:"path"`
+}
+
+// ExtractOptions are the options that decide what documents are made.
+type ExtractOptions struct {
+	Wiki  wiki.Options  `json:"wiki"`
+	Books books.Options `json:"books"`
+	Text  text.Options  `json:"text"`
+}
+
+// DefaultExtractOptions returns the options for English or any other language
+// that the sources name themselves.
+func DefaultExtractOptions() ExtractOptions {
+	return ExtractOptions{Wiki: wiki.DefaultOptions()}
+}
+
+// Validate returns all that is wrong with the options.
+func (o ExtractOptions) Validate() error {
+	return o.Wiki.Validate()
+}
+
+// ExtractConfig says what the extract stage makes of what, and where.
+type ExtractConfig struct {
+	Sources []Source
+	Options ExtractOptions
+	// MaxRejects is the share of pages, books and lines that may be
+	// unreadable; above it the finished stage is an error.
+	MaxRejects float64
+	Out        string
+	Overwrite  bool
+}
+
+// ExtractSpec is what an extract worker needs beyond its task.
+type ExtractSpec struct {
+	Sources []SourceSpec
+	Options ExtractOptions
+}
+
+// A SourceSpec is a source as the plan found it.
+type SourceSpec struct {
+	Kind  string
+	Paths []string // one, but for text: there all files are one stream
+	Stem  string   // of the documents files
+	Bytes int64
+	Head  wiki.Head // of a dump
+}
+
+// An extractTask is the plan of one documents file.
+type extractTask struct {
+	Source int         `json:"source"`
+	Number int         `json:"number"` // of the documents file of its source
+	Range  *wiki.Range `json:"range,omitempty"`
+	Books  *books.Task `json:"books,omitempty"`
+}
+
+// documentsBody is what a side-car says of a documents file.
+type documentsBody struct {
+	SourceSHA256 string           `json:"source_sha256,omitempty"` // of the bytes of a dump that the task owns
+	Dropped      map[string]int64 `json:"dropped_templates,omitempty"`
+	Notes        []string         `json:"notes,omitempty"`
+	Blocks       []extract.Block  `json:"blocks"`
+}
+
+const documentsPrefix = "documents-"
+
+func (s SourceSpec) fileName(number int) string {
+	return fmt.Sprintf("%s%s-%05d", documentsPrefix, s.Stem, number)
+}
+
+// Extract makes documents of sources: OUT/documents-SOURCE-NNNNN.jsonl.zst.
+func Extract(ctx context.Context, r Runner, c ExtractConfig) (*sharding.Manifest, error) {
+	if err := c.Options.Validate(); err != nil {
+		return nil, &ConfigError{err}
+	}
+	plan, err := planSources(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	options, err := json.Marshal(c.Options)
+	if err != nil {
+		return nil, err
+	}
+	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "extract", Algorithm: extractAlgorithm,
+		Options: options, Inputs: plan.inputs}
+	spec := Spec{Stage: "extract", Out: c.Out, Extract: &ExtractSpec{plan.sources, c.Options}}
+	m, err := drive(ctx, r, driveConfig{spec: spec, recipe: recipe, tasks: plan.tasks, total: plan.bytes, unit: "bytes", overwrite: c.Overwrite})
+	if err != nil {
+		return nil, err
+	}
+	if m.Counts["documents"] == 0 {
+		return nil, fmt.Errorf("%w in %s: %s", ErrNoDocuments, plan.names(), rejectSummary(m.Counts))
+	}
+	return m, checkRejects(m.Counts, c.MaxRejects)
+}
+
+// unreadable are the rejects that tell of bad data, not of a choice.
+var unreadable = []extract.Reject{extract.RejectMalformed, extract.RejectUnterminated, extract.RejectTooLarge, extract.RejectBinary, extract.RejectEncoding}
+
+func checkRejects(c sharding.Counts, allowed float64) error {
+	bad := sharding.Counts{}
+	var rejected int64
+	for _, reason := range unreadable {
+		key := "reject." + string(reason)
+		if n := c[key]; n > 0 {
+			bad[key] = n
+			rejected += n
+		}
+	}
+	seen := c["documents"]
+	for _, reason := range rejectReasons(c) {
+		seen += c["reject."+reason]
+	}
+	if float64(rejected) > allowed*float64(seen) {
+		return &RejectsError{Rejected: rejected, Seen: seen, Allowed: allowed, Reasons: rejectSummary(bad)}
+	}
+	return nil
+}
+
+// extractWorker makes documents files.
+type extractWorker struct {
+	*stage
+	ExtractSpec
+}
+
+func (w *extractWorker) do(ctx context.Context, index int) ([]Result, error) {
+	var t extractTask
+	if err := w.task(ctx, index, &t); err != nil {
+		return nil, err
+	}
+	source := w.Sources[t.Source]
+	name := source.fileName(t.Number)
+	sideCar := name + sharding.SideCarSuffix
+	if results, ok, err := w.proved(ctx, index, sideCar); err != nil || ok {
+		w.meter.Add(t.bytes(source))
+		return results, err
+	}
+	out, err := w.create(ctx, name+sharding.DocumentsSuffix)
+	if err != nil {
+		return nil, err
+	}
+	defer out.abort()
+	documents, err := extract.NewWriter(out, extract.BlockBytes(source.Bytes))
+	if err != nil {
+		return nil, err
+	}
+	reading, err := w.open(ctx, source, t)
+	if err != nil {
+		return nil, err
+	}
+	defer reading.close()
+	for doc, err := range reading.documents {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = documents.Write(doc)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	counts, body, err := reading.summary()
+	if err != nil {
+		return nil, err
+	}
+	if body.Blocks, err = documents.Close(); err != nil {
+		return nil, err
+	}
+	if err := w.commit(ctx, out); err != nil {
+		return nil, err
+	}
+	for _, b := range body.Blocks {
+		counts["text_bytes"] += b.TextBytes
+	}
+	counts["blocks"] = int64(len(body.Blocks))
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	result, err := w.prove(ctx, sideCar, sharding.SideCar{Task: index, File: out.entry(index, counts), Body: raw})
+	return []Result{result}, err
+}
+
+func (w *extractWorker) finish(ctx context.Context, results []Result) error {
+	return w.manifest(ctx, results)
+}
+
+// bytes returns what a task reads of its source.
+func (t extractTask) bytes(s SourceSpec) int64 {
+	switch {
+	case t.Range != nil:
+		return t.Range.End - t.Range.Start
+	case t.Books != nil:
+		return t.Books.Bytes
+	}
+	return s.Bytes
+}
+
+// A reading is an opened source: its documents, then what was counted.
+type reading struct {
+	documents iter.Seq2[*extract.Document, error]
+	summary   func() (sharding.Counts, documentsBody, error)
+	close     func()
+}
+
+func (w *extractWorker) open(ctx context.Context, s SourceSpec, t extractTask) (*reading, error) {
+	switch s.Kind {
+	case KindWiki:
+		return w.openWiki(ctx, s, *t.Range)
+	case KindBooks:
+		return w.openBooks(ctx, s, *t.Books)
+	case KindText, KindJSONL:
+		return w.openText(ctx, s)
+	}
+	panic("BUG: source of kind " + s.Kind)
+}
+
+func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Range) (*reading, error) {
+	f, err := openPath(ctx, s.Paths[0])
+	if err != nil {
+		return nil, err
+	}
+	hash := wiki.NewRangeHash(&meteredReaderAt{ctx: ctx, r: f, meter: w.meter, next: rng.Start, end: rng.End}, rng)
+	r := wiki.NewReader(hash, f.Size(), rng, s.Head, w.Options.Wiki, filepath.Base(s.Paths[0]))
+	summary := func() (sharding.Counts, documentsBody, error) {
+		sum, err := hash.Sum()
+		if err != nil {
+			return nil, documentsBody{}, err
+		}
+		st := r.Stats()
+		counts := sharding.Counts{"pages": st.Pages, "documents": st.Kept, "xml_bytes": st.XMLBytes,
+			"invalid_utf8_bytes": st.InvalidUTF8, "footers": st.Footers}
+		addRejects(counts, st.Rejects)
+		var notes []string
+		for _, p := range st.InvalidPlaces {
+			notes = append(notes, fmt.Sprintf("invalid UTF-8 dropped: %s, page %s (at byte %d of the file), byte %d of its text",
+				filepath.Base(s.Paths[0]), p.Page, p.Offset, p.Byte))
+		}
+		return counts, documentsBody{SourceSHA256: fmt.Sprintf("%x", sum), Notes: notes}, nil
+	}
+	return &reading{r.Documents(), summary, func() { f.Close() }}, nil
+}
+
+func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Task) (*reading, error) {
+	t.Path = books.Name(s.Paths[0])
+	r := books.NewReader(meteredBooks{ctx, w.meter}, t, w.Options.Books)
+	summary := func() (sharding.Counts, documentsBody, error) {
+		st := r.Stats()
+		counts := sharding.Counts{"files": st.Books, "documents": st.Kept, "skipped_files": st.Skipped, "equal_ids": st.Duplicates,
+			"invalid_utf8_bytes": st.InvalidBytes, "recoded_files": st.Recoded, "trimmed_files": st.Trimmed}
+		addRejects(counts, st.Rejects)
+		var notes []string
+		for _, n := range st.Notes {
+			notes = append(notes, n.Name+": "+n.Text)
+		}
+		return counts, documentsBody{Notes: notes}, nil
+	}
+	return &reading{r.Documents(), summary, func() {}}, nil
+}
+
+// meteredBooks is the local store of books, metered.
+type meteredBooks struct {
+	ctx   context.Context
+	meter *Meter
+}
+
+func (m meteredBooks) List(path string) ([]books.Info, error) { return books.Local{}.List(path) }
+
+func (m meteredBooks) Open(path, name string) (books.File, error) {
+	f, err := books.Local{}.Open(path, name)
+	if err != nil {
+		return nil, err
+	}
+	return &meteredFile{meteredReaderAt{ctx: m.ctx, r: f, meter: m.meter, end: f.Size()}, f}, nil
+}
+
+type meteredFile struct {
+	meteredReaderAt
+	file books.File
+}
+
+func (f *meteredFile) Size() int64  { return f.file.Size() }
+func (f *meteredFile) Close() error { return f.file.Close() }
+
+func (w *extractWorker) openText(ctx context.Context, s SourceSpec) (*reading, error) {
+	var sources []text.Source
+	for _, path := range s.Paths {
+		sources = append(sources, text.Source{Name: path, Open: func() (io.ReadCloser, error) {
+			f, err := openPath(ctx, path)
+			if err != nil {
+				return nil, err
+			}
+			metered := &meteredReaderAt{ctx: ctx, r: f, meter: w.meter, end: f.Size()}
+			return struct {
+				io.Reader
+				io.Closer
+			}{io.NewSectionReader(metered, 0, f.Size()), f}, nil
+		}})
+	}
+	var r *text.Reader
+	if s.Kind == KindText {
+		r = text.NewLines(sources, w.Options.Text)
+	} else {
+		r = text.NewJSONLines(sources, w.Options.Text)
+	}
+	summary := func() (sharding.Counts, documentsBody, error) {
+		st := r.Stats()
+		counts := sharding.Counts{"lines": st.Lines, "documents": st.Kept, "invalid_utf8_bytes": st.InvalidBytes}
+		addRejects(counts, st.Rejects)
+		var notes []string
+		for _, p := range st.Invalid {
+			notes = append(notes, fmt.Sprintf("invalid UTF-8 dropped: %s, line %d", filepath.Base(p.File), p.Line))
+		}
+		for _, p := range st.Malformed {
+			notes = append(notes, fmt.Sprintf("not a document: %s, line %d", filepath.Base(p.File), p.Line))
+		}
+		return counts, documentsBody{Notes: notes}, nil
+	}
+	return &reading{r.Documents(), summary, func() {}}, nil
+}
+
+func addRejects[N int | int64](counts sharding.Counts, rejects map[extract.Reject]N) {
+	for reason, n := range rejects {
+		counts["reject."+string(reason)] += int64(n)
+	}
+}
+
+// openPath opens a source by its path.
+func openPath(ctx context.Context, path string) (store.File, error) {
+	folder, err := store.Open(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	return folder.Open(ctx, filepath.Base(path))
+}
+
+// meteredReaderAt counts the bytes of a range as they are first read, and ends
+// the reading when the context does: some inputs make a reader go on for long
+// between two documents.
+type meteredReaderAt struct {
+	ctx       context.Context
+	r         io.ReaderAt
+	meter     *Meter
+	next, end int64
+}
+
+func (m *meteredReaderAt) ReadAt(p []byte, off int64) (int, error) {
+	if err := m.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := m.r.ReadAt(p, off)
+	if stop := min(off+int64(n), m.end); stop > m.next {
+		m.meter.Add(stop - m.next)
+		m.next = stop
+	}
+	return n, err
+}

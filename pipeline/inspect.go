@@ -1,0 +1,283 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"path/filepath"
+
+	"pretext/internal/store"
+	"pretext/records"
+	"pretext/records/tfrecord"
+	"pretext/sharding"
+	"pretext/tokenize"
+)
+
+// An Inspection says what is in a folder or file of records.
+type Inspection struct {
+	Path        string              `json:"path"`
+	Stage       string              `json:"stage,omitempty"` // "" for a file without a manifest
+	Fingerprint string              `json:"fingerprint,omitempty"`
+	Options     json.RawMessage     `json:"options,omitempty"`
+	Inputs      []sharding.Input    `json:"inputs,omitempty"`
+	Counts      sharding.Counts     `json:"counts,omitempty"`
+	Files       []FileInspection    `json:"files"`
+	Features    []FeatureInspection `json:"features,omitempty"` // of all records together
+}
+
+// A FileInspection is one data file.
+type FileInspection struct {
+	Name        string          `json:"name"`
+	Bytes       int64           `json:"bytes"`
+	SHA256      string          `json:"sha256,omitempty"`
+	Compression string          `json:"compression,omitempty"`
+	Records     int64           `json:"records,omitempty"`
+	Counts      sharding.Counts `json:"counts,omitempty"`
+}
+
+// A FeatureInspection is what all records say under one name. Sums let another
+// reader check that it read the same values.
+type FeatureInspection struct {
+	Name    string  `json:"name"`
+	Kind    string  `json:"kind"`
+	Records int64   `json:"records"` // that have it
+	Least   int     `json:"least"`   // values in a record
+	Most    int     `json:"most"`
+	Values  int64   `json:"values"`
+	Sum     float64 `json:"sum"` // of the values; of their lengths, for bytes
+}
+
+// Inspect describes a run's folder, a stage's folder or a file of records, one
+// Inspection for each folder. With values it reads all records and sums up
+// their features.
+func Inspect(ctx context.Context, path string, values bool) ([]Inspection, error) {
+	folders, file, err := resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	if file != "" {
+		one, err := inspectFile(ctx, file)
+		return []Inspection{one}, err
+	}
+	var all []Inspection
+	for _, f := range folders {
+		one, err := inspectFolder(ctx, f, values)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+func inspectFolder(ctx context.Context, path string, values bool) (Inspection, error) {
+	folder, err := store.Open(path)
+	if err != nil {
+		return Inspection{}, err
+	}
+	m, err := sharding.ReadManifest(ctx, folder)
+	if err != nil {
+		return Inspection{}, err
+	}
+	in := Inspection{Path: path, Stage: m.Stage, Fingerprint: m.Fingerprint, Options: m.Options, Inputs: m.Inputs, Counts: m.Counts}
+	for _, e := range m.Files {
+		if len(e.Counts) > 0 {
+			in.Files = append(in.Files, FileInspection{Name: e.Name, Bytes: e.Bytes, SHA256: e.SHA256, Counts: e.Counts, Records: e.Counts["records"]})
+		}
+	}
+	if !values {
+		return in, nil
+	}
+	sums := newFeatureSums()
+	for _, e := range recordFiles(m) {
+		if _, _, err := sums.file(ctx, filepath.Join(path, e.Name)); err != nil {
+			return in, err
+		}
+	}
+	in.Features = sums.list
+	return in, nil
+}
+
+func inspectFile(ctx context.Context, path string) (Inspection, error) {
+	sums := newFeatureSums()
+	n, compression, err := sums.file(ctx, path)
+	if err != nil {
+		return Inspection{}, err
+	}
+	bytes, sum, err := hashPath(ctx, path)
+	in := Inspection{Path: path, Counts: sharding.Counts{"records": n}, Features: sums.list,
+		Files: []FileInspection{{Name: filepath.Base(path), Bytes: bytes, SHA256: sum, Compression: compression, Records: n}}}
+	return in, err
+}
+
+func hashPath(ctx context.Context, path string) (int64, string, error) {
+	folder, err := store.Open(filepath.Dir(path))
+	if err != nil {
+		return 0, "", err
+	}
+	return sharding.HashFile(ctx, folder, filepath.Base(path))
+}
+
+// featureSums adds up features, in the order in which they first appear.
+type featureSums struct {
+	list   []FeatureInspection
+	index  map[string]int
+	ints   []int64
+	floats []float32
+	bytes  [][]byte
+}
+
+func newFeatureSums() *featureSums { return &featureSums{index: map[string]int{}} }
+
+func (s *featureSums) file(ctx context.Context, path string) (n int64, compression string, err error) {
+	f, err := openPath(ctx, path)
+	if err != nil {
+		return 0, "", err
+	}
+	defer f.Close()
+	r := tfrecord.NewReader(store.NewReader(f, 0), tfrecord.ReaderOptions{})
+	for {
+		payload, err := r.Next()
+		if err == io.EOF {
+			return n, r.Compression(), nil
+		}
+		if err != nil {
+			return n, "", fmt.Errorf("%s: %w", path, err)
+		}
+		for feature, err := range records.Features(payload) {
+			if err != nil {
+				return n, "", fmt.Errorf("%s: record %d: %w", path, n, err)
+			}
+			s.add(feature)
+		}
+		n++
+		if n%1024 == 0 && ctx.Err() != nil {
+			return n, "", ctx.Err()
+		}
+	}
+}
+
+func (s *featureSums) add(f records.Feature) {
+	i, ok := s.index[f.Name]
+	if !ok {
+		i = len(s.list)
+		s.index[f.Name] = i
+		s.list = append(s.list, FeatureInspection{Name: f.Name, Kind: f.Kind.String(), Least: 1 << 30})
+	}
+	var n int
+	to := &s.list[i]
+	s.ints, s.floats, s.bytes = f.AppendInts(s.ints[:0]), f.AppendFloats(s.floats[:0]), f.AppendBytes(s.bytes[:0])
+	n = len(s.ints) + len(s.floats) + len(s.bytes)
+	for _, v := range s.ints {
+		to.Sum += float64(v)
+	}
+	for _, v := range s.floats {
+		to.Sum += float64(v)
+	}
+	for _, v := range s.bytes {
+		to.Sum += float64(len(v))
+	}
+	to.Records++
+	to.Values += int64(n)
+	to.Least, to.Most = min(to.Least, n), max(to.Most, n)
+}
+
+// A DecodedRecord is an example of a shard with its place.
+type DecodedRecord struct {
+	File    string
+	Record  int64
+	Example *records.Example // valid until the next
+}
+
+// Records yields the examples of a run, a folder of shards or a file of
+// records, in file order, and at most one error.
+func Records(ctx context.Context, path string) iter.Seq2[DecodedRecord, error] {
+	return func(yield func(DecodedRecord, error) bool) {
+		files, err := recordPaths(ctx, path)
+		if err != nil {
+			yield(DecodedRecord{}, err)
+			return
+		}
+		for _, file := range files {
+			if more, err := yieldRecords(ctx, file, yield); err != nil {
+				yield(DecodedRecord{}, err)
+				return
+			} else if !more {
+				return
+			}
+		}
+	}
+}
+
+func recordPaths(ctx context.Context, path string) (files []string, err error) {
+	folders, file, err := resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	if file != "" {
+		return []string{file}, nil
+	}
+	for _, dir := range folders {
+		folder, err := store.Open(dir)
+		if err != nil {
+			return nil, err
+		}
+		m, err := sharding.ReadManifest(ctx, folder)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range recordFiles(m) {
+			files = append(files, filepath.Join(dir, e.Name))
+		}
+	}
+	if len(files) == 0 {
+		return nil, &ConfigError{fmt.Errorf("%s holds no shards of examples", path)}
+	}
+	return files, nil
+}
+
+func yieldRecords(ctx context.Context, file string, yield func(DecodedRecord, error) bool) (more bool, err error) {
+	f, err := openPath(ctx, file)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	r := tfrecord.NewReader(store.NewReader(f, 0), tfrecord.ReaderOptions{})
+	var example records.Example
+	for n := int64(0); ; n++ {
+		payload, err := r.Next()
+		if err == io.EOF {
+			return true, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", file, err)
+		}
+		if err := example.Decode(payload); err != nil {
+			return false, fmt.Errorf("%s: record %d: %w", file, n, err)
+		}
+		if !yield(DecodedRecord{file, n, &example}, nil) {
+			return false, nil
+		}
+	}
+}
+
+// FindVocab returns the vocabulary that belongs to a run, a folder of shards or
+// a file in one; nil where there is none.
+func FindVocab(ctx context.Context, path string) (*tokenize.Vocab, error) {
+	for _, dir := range []string{path, filepath.Join(path, ShardsFolder), filepath.Dir(path), filepath.Join(path, VocabFolder)} {
+		f, err := openPath(ctx, filepath.Join(dir, sharding.VocabName))
+		if err != nil {
+			continue
+		}
+		raw := make([]byte, f.Size())
+		_, err = f.ReadAt(raw, 0)
+		f.Close()
+		if err != nil && err != io.EOF {
+			return nil, err
+		}
+		return tokenize.ReadVocab(filepath.Join(dir, sharding.VocabName), raw)
+	}
+	return nil, nil
+}

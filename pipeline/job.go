@@ -1,0 +1,185 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct" // runner "direct"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"  // runner "prism"
+)
+
+// A Runner says where and how wide jobs run. It decides no byte of any output.
+type Runner struct {
+	Name    string // "prism" (default), "direct"
+	Workers int    // tasks at work at a time, at least 1
+	// Watch is called at the beginning of each stage with its meter, and the
+	// function that it returns at the end. It may be nil.
+	Watch func(*Meter) (stop func())
+}
+
+// Runners are the names that [Runner] takes.
+var Runners = []string{"prism", "direct"}
+
+// A Task is one element of a stage's job: an index into its plan.
+type Task struct {
+	Index int
+}
+
+// A Result names a side-car that a task committed, and its content's hash.
+type Result struct {
+	Task    int
+	SideCar string
+	SHA256  string
+}
+
+func init() {
+	register.DoFn3x1[context.Context, Task, func(int, Result), error](&taskFn{})
+	register.DoFn4x1[context.Context, int, func(*Result) bool, func(string), error](&manifestFn{})
+	register.DoFn1x0[string](&consumeFn{})
+	register.Emitter2[int, Result]()
+	register.Emitter1[string]()
+	register.Iter1[Result]()
+}
+
+// taskFn does the tasks of a stage. Beam ships it as JSON: exported fields
+// travel, the rest is rebuilt in StartBundle.
+type taskFn struct {
+	Job     string
+	Workers int
+	Spec    Spec
+
+	worker worker
+	pool   *pool[[]Result]
+}
+
+func (fn *taskFn) StartBundle(ctx context.Context, _ func(int, Result)) error {
+	j := findJob(fn.Job, fn.Workers)
+	w, err := fn.Spec.worker(j.meter)
+	if err != nil {
+		return err
+	}
+	fn.worker, fn.pool = w, newPool[[]Result](ctx, j)
+	return nil
+}
+
+func (fn *taskFn) ProcessElement(_ context.Context, task Task, _ func(int, Result)) error {
+	w := fn.worker
+	return fn.pool.Go(func(ctx context.Context) ([]Result, error) { return w.do(ctx, task.Index) })
+}
+
+func (fn *taskFn) FinishBundle(_ context.Context, emit func(int, Result)) error {
+	return fn.pool.Wait(func(results []Result) {
+		for _, r := range results {
+			emit(0, r)
+		}
+	})
+}
+
+// manifestFn gathers the results of all tasks under one key and writes the
+// manifest. It may run twice and writes the same bytes each time.
+type manifestFn struct {
+	Job     string
+	Workers int
+	Spec    Spec
+}
+
+func (fn *manifestFn) ProcessElement(ctx context.Context, _ int, next func(*Result) bool, emit func(string)) error {
+	var results []Result
+	for r := (Result{}); next(&r); r = (Result{}) {
+		results = append(results, r)
+	}
+	slices.SortFunc(results, func(a, b Result) int {
+		return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.SideCar, b.SideCar))
+	})
+	results = slices.Compact(results) // a task may have run twice
+	j := findJob(fn.Job, fn.Workers)
+	w, err := fn.Spec.worker(j.meter)
+	if err == nil {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(j.ctx, cancel)()
+		err = w.finish(ctx, results)
+	}
+	if err != nil {
+		j.cancel(err)
+		return err
+	}
+	emit(fn.Job)
+	return nil
+}
+
+// consumeFn reads the manifest DoFn's output. Without a consumer Prism keeps a
+// core busy for as long as the stage before runs.
+type consumeFn struct{}
+
+func (*consumeFn) ProcessElement(string) {}
+
+// runJob runs a stage's tasks and its manifest as one Beam job and returns the
+// error of the task that failed first, with its type. When it returns, no task
+// of the job is at work in this process.
+func runJob(ctx context.Context, r Runner, spec Spec, tasks int, meter *Meter) error {
+	name := jobName(spec.Stage)
+	j := newJob(ctx, max(1, r.Workers), meter)
+	jobs.Store(name, j)
+	defer jobs.Delete(name)
+
+	p, s := beam.NewPipelineWithRoot()
+	elements := make([]Task, tasks)
+	for i := range elements {
+		elements[i].Index = i
+	}
+	in := beam.Reshuffle(s, beam.CreateList(s, elements))
+	results := beam.ParDo(s.Scope(spec.Stage), &taskFn{Job: name, Workers: r.Workers, Spec: spec}, in)
+	manifest := beam.ParDo(s.Scope("manifest"), &manifestFn{Job: name, Workers: r.Workers, Spec: spec}, beam.GroupByKey(s, results))
+	beam.ParDo0(s.Scope("consume"), &consumeFn{}, beam.Reshuffle(s, manifest))
+
+	restore, err := privateTemp()
+	if err != nil {
+		return err
+	}
+	defer restore()
+	_, err = beam.Run(j.ctx, cmp.Or(r.Name, "prism"), p)
+	j.cancel(errDone) // whatever ended the job, its tasks stop now
+	j.wg.Wait()
+	if cause := j.err(); !errors.Is(cause, errDone) {
+		return cause // the typed error; Beam's is text that went over gRPC
+	}
+	if err != nil {
+		return fmt.Errorf("%s: run Beam job: %w", spec.Stage, err)
+	}
+	return nil
+}
+
+var errDone = errors.New("job done")
+
+// jobName returns a name that no other job has, of lower-case letters and
+// digits alone since Java job services rewrite everything else.
+func jobName(stage string) string {
+	return "pretext" + stage + fmt.Sprintf("%x", rand.Text()[:8])
+}
+
+// privateTemp gives the runner a temporary folder of its own and returns the
+// function that removes it: each loopback job leaves an empty folder behind.
+func privateTemp() (restore func(), err error) {
+	old, set := os.LookupEnv("TMPDIR")
+	dir, err := os.MkdirTemp("", "pretext-beam-")
+	if err != nil {
+		return nil, fmt.Errorf("make temporary folder: %w", err)
+	}
+	os.Setenv("TMPDIR", dir)
+	return func() {
+		if set {
+			os.Setenv("TMPDIR", old)
+		} else {
+			os.Unsetenv("TMPDIR")
+		}
+		os.RemoveAll(dir)
+	}, nil
+}

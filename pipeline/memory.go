@@ -1,0 +1,36 @@
+package pipeline
+
+import "runtime/debug"
+
+// What the examples stage takes, measured on real runs and rounded up. The
+// parts are those of DESIGN's bound: workers × (shard + largest document).
+const (
+	baseMemory  = 160 << 20 // program, embedded runner, vocabulary, buffers that live as long as the process
+	taskMemory  = 16 << 20  // word cache, block buffers and output buffers of a task
+	minScratch  = 8 << 20   // instances that a task holds in memory at least
+	maxScratch  = 256 << 20
+	textPerByte = 2 // bytes of ids and sentence marks for a byte of text, vocabulary below 65,537 entries
+)
+
+// memory returns the bytes of instances that each of the workers may hold, or a
+// [MemoryError] when the plan does not fit.
+func (p *shardPlan) memory(have int64, workers, vocabSize int) (scratch int64, err error) {
+	perByte := int64(textPerByte)
+	if vocabSize > 1<<16 {
+		perByte *= 2
+	}
+	// A document passes through as a compressed frame, JSON and text at once.
+	need := baseMemory + int64(max(1, workers))*(taskMemory+minScratch+p.largest*perByte+3*p.largestDocument)
+	if need > have {
+		return 0, &MemoryError{Need: need, Have: have, Why: "making examples"}
+	}
+	return min(maxScratch, minScratch+(have-need)/int64(max(1, workers))/2), nil
+}
+
+// LimitMemory tells Go's collector how much the process may use, so that it
+// works harder near the limit instead of letting garbage add up. What is not
+// Go's heap (the program's own pages, stacks, the kernel's buffers) is left
+// room.
+func LimitMemory(bytes int64) {
+	debug.SetMemoryLimit(max(bytes-bytes/8, 64<<20))
+}

@@ -1,0 +1,111 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+)
+
+// A job is what this process knows of a running Beam job. DoFns are built from
+// JSON by the runner and find their job by its name; in a worker process of a
+// cluster there is none, and one is made with that process's own limits.
+type job struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	gate   chan struct{} // a slot for each task at work
+	wg     sync.WaitGroup
+	meter  *Meter
+}
+
+// jobs holds the jobs of this process by name. It is the one piece of global
+// state that embedding a runner needs: Beam gives DoFns no way back to those
+// who started them.
+var jobs sync.Map // string → *job
+
+func newJob(ctx context.Context, workers int, meter *Meter) *job {
+	ctx, cancel := context.WithCancelCause(ctx)
+	return &job{ctx: ctx, cancel: cancel, gate: make(chan struct{}, workers), meter: meter}
+}
+
+// findJob returns the job of a name, for use inside DoFns.
+func findJob(name string, workers int) *job {
+	j, ok := jobs.Load(name)
+	if !ok {
+		j, _ = jobs.LoadOrStore(name, newJob(context.Background(), workers, new(Meter)))
+	}
+	return j.(*job)
+}
+
+// err returns why the job was ended, nil while it was not.
+func (j *job) err() error { return context.Cause(j.ctx) }
+
+// A pool runs the tasks of one bundle. Results are emitted by the bundle's own
+// goroutine only, since Beam's emitters are not safe for concurrent use, and in
+// the order of the tasks.
+type pool[R any] struct {
+	job    *job
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	outs   []*R
+}
+
+// newPool returns a pool for a bundle; its tasks end early when the bundle's
+// context or the job ends.
+func newPool[R any](ctx context.Context, j *job) *pool[R] {
+	ctx, cancel := context.WithCancel(ctx)
+	context.AfterFunc(j.ctx, cancel)
+	return &pool[R]{job: j, ctx: ctx, cancel: cancel}
+}
+
+// Go starts a task when the process has a free slot for it. Tasks that it does
+// not take stay with the runner.
+func (p *pool[R]) Go(task func(context.Context) (R, error)) error {
+	select {
+	case p.job.gate <- struct{}{}:
+	case <-p.ctx.Done():
+		return p.failure()
+	}
+	out := new(R)
+	p.outs = append(p.outs, out)
+	p.wg.Add(1)
+	p.job.wg.Add(1)
+	go func() {
+		defer func() {
+			if r := recover(); r != nil { // a panic outside Beam's goroutines would end the process
+				p.job.cancel(fmt.Errorf("BUG: panic in a task: %v\n%s", r, debug.Stack()))
+			}
+			<-p.job.gate
+			p.wg.Done()
+			p.job.wg.Done()
+		}()
+		r, err := task(p.ctx)
+		if err != nil {
+			p.job.cancel(err) // the first failure ends all bundles
+			return
+		}
+		*out = r
+	}()
+	return nil
+}
+
+// Wait waits for the tasks and emits their results.
+func (p *pool[R]) Wait(emit func(R)) error {
+	p.wg.Wait()
+	defer p.cancel()
+	if err := p.failure(); err != nil {
+		return err
+	}
+	for _, out := range p.outs {
+		emit(*out)
+	}
+	return nil
+}
+
+func (p *pool[R]) failure() error {
+	if err := p.job.err(); err != nil {
+		return err
+	}
+	return p.ctx.Err()
+}

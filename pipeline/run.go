@@ -1,0 +1,162 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"pretext/internal/store"
+	"pretext/sharding"
+)
+
+// The folders of a run, below its own.
+const (
+	DocumentsFolder = "documents"
+	VocabFolder     = "vocab"
+	ShardsFolder    = "shards"
+)
+
+// Manifest is what a stage returns.
+type Manifest = sharding.Manifest
+
+// RunConfig says what the whole line makes of what, and where.
+type RunConfig struct {
+	Sources    []Source
+	Extract    ExtractOptions
+	Vocab      string // path of a vocabulary; "" trains one
+	VocabSize  int    // of a trained one
+	Examples   ExamplesOptions
+	Memory     int64
+	MaxRejects float64
+	Out        string
+	Overwrite  bool
+}
+
+// Run runs all stages below one folder: documents, vocab, shards. It returns
+// the summaries of the stages that ended well, whatever came after.
+func Run(ctx context.Context, r Runner, c RunConfig) (stages []StageSummary, err error) {
+	if err := c.Examples.Validate(); err != nil {
+		return nil, &ConfigError{err}
+	}
+	if c.Vocab != "" {
+		if _, _, err := readVocab(c.Vocab); err != nil {
+			return nil, err // before hours of work, not after
+		}
+	}
+	folder, err := store.Open(c.Out)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := store.Lock(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	below := func(name string) string { return filepath.Join(c.Out, name) }
+	documents := []string{below(DocumentsFolder)}
+	vocabOptions := DefaultVocabOptions()
+	vocabOptions.VocabSize, vocabOptions.DoLowerCase, vocabOptions.Split = c.VocabSize, c.Examples.DoLowerCase, c.Examples.Split
+	for _, stage := range []struct {
+		name, folder string
+		run          func(out string) (*Manifest, error)
+	}{
+		{"extract", DocumentsFolder, func(out string) (*Manifest, error) {
+			return Extract(ctx, r, ExtractConfig{Sources: c.Sources, Options: c.Extract, MaxRejects: c.MaxRejects, Out: out, Overwrite: c.Overwrite})
+		}},
+		{"vocab", VocabFolder, func(out string) (*Manifest, error) {
+			return Vocab(ctx, r, VocabConfig{Documents: documents, Given: c.Vocab, Options: vocabOptions, Out: out, Overwrite: c.Overwrite})
+		}},
+		{"examples", ShardsFolder, func(out string) (*Manifest, error) {
+			return Examples(ctx, r, ExamplesConfig{Documents: documents, Vocab: filepath.Join(below(VocabFolder), sharding.VocabName),
+				Options: c.Examples, Memory: c.Memory, Out: out, Overwrite: c.Overwrite})
+		}},
+	} {
+		s, err := Summarize(stage.name, below(stage.folder), func() (*Manifest, error) { return stage.run(below(stage.folder)) })
+		if err != nil {
+			return stages, err
+		}
+		stages = append(stages, s)
+	}
+	return stages, nil
+}
+
+// A StageSummary is what a person wants to know of a stage that was run.
+type StageSummary struct {
+	Stage    string          `json:"stage"`
+	Folder   string          `json:"folder"`
+	Files    int             `json:"files"`
+	Bytes    int64           `json:"bytes"`
+	Counts   sharding.Counts `json:"counts"`
+	Warnings []string        `json:"warnings,omitempty"`
+	Seconds  float64         `json:"seconds"`
+	CPU      float64         `json:"cpu_seconds"`
+	Elapsed  time.Duration   `json:"-"`
+}
+
+// Summarize runs a stage and describes what came of it.
+func Summarize(stage, folder string, run func() (*Manifest, error)) (StageSummary, error) {
+	start, cpu := time.Now(), cpuTime()
+	m, err := run()
+	if err != nil {
+		return StageSummary{}, err
+	}
+	s := StageSummary{Stage: stage, Folder: folder, Files: len(m.Files), Counts: m.Counts, Elapsed: time.Since(start)}
+	s.Seconds, s.CPU = s.Elapsed.Seconds(), (cpuTime() - cpu).Seconds()
+	for _, f := range m.Files {
+		s.Bytes += f.Bytes
+	}
+	s.Warnings = warnings(m)
+	return s, nil
+}
+
+// warnings are what a person should look at though nothing failed.
+func warnings(m *Manifest) (notes []string) {
+	if m.Stage != "extract" {
+		return nil
+	}
+	pages, footers := map[string]int64{}, map[string]int64{}
+	for _, f := range documentsFiles(m) {
+		source := f.Name[:strings.LastIndexByte(strings.TrimSuffix(f.Name, sharding.DocumentsSuffix), '-')]
+		pages[source] += f.Counts["pages"]
+		footers[source] += f.Counts["footers"]
+	}
+	for _, f := range documentsFiles(m) {
+		source := f.Name[:strings.LastIndexByte(strings.TrimSuffix(f.Name, sharding.DocumentsSuffix), '-')]
+		if pages[source] > 0 && footers[source] == 0 {
+			notes = append(notes, fmt.Sprintf("the dump of %s* has no </mediawiki> at its end: is it whole?", source))
+			footers[source] = 1 // said once
+		}
+	}
+	if n := m.Counts["invalid_utf8_bytes"]; n > 0 {
+		notes = append(notes, fmt.Sprintf("%d bytes of invalid UTF-8 were dropped (see \"notes\" in the side-cars)", n))
+	}
+	return notes
+}
+
+// A SummaryLine is one count of a summary.
+type SummaryLine struct {
+	Name  string
+	Count int64
+}
+
+// summaryOrder names the counts that a summary shows, and how.
+var summaryOrder = []struct{ key, name string }{
+	{"pages", "pages"}, {"files", "files read"}, {"lines", "lines"}, {"documents", "documents"}, {"sentences", "sentences"},
+	{"words", "distinct words, counted by task"}, {"tokens", "tokens"}, {"unknown_tokens", "unknown tokens"}, {"text_bytes", "bytes of text"},
+	{"records", "examples"}, {"masked", "masked positions"}, {"random_next", "random next sentences"},
+}
+
+// Lines returns the counts in the order in which a person wants them.
+func (s StageSummary) Lines() (lines []SummaryLine) {
+	for _, o := range summaryOrder {
+		if n, ok := s.Counts[o.key]; ok {
+			lines = append(lines, SummaryLine{o.name, n})
+		}
+	}
+	for _, reason := range rejectReasons(s.Counts) {
+		lines = append(lines, SummaryLine{"rejected: " + reason, s.Counts["reject."+reason]})
+	}
+	return lines
+}

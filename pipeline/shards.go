@@ -1,0 +1,102 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+
+	"pretext/records/pretrain"
+	"pretext/records/tfrecord"
+	"pretext/sharding"
+	"pretext/tokenize"
+)
+
+// build makes the records of one side of a shard: the file, its index and the
+// side-car that proves both.
+func (w *examplesWorker) build(ctx context.Context, index int, side *shardSide, tok *tokenize.Tokenizer) (Result, error) {
+	name := sharding.ShardName{Split: side.split, Index: index, Count: w.Options.Shards}
+	body := shardBody{RandomSeed: name.Seed(w.Options.RandomSeed), Split: side.split, Shard: index, Shards: w.Options.Shards}
+	builder, err := pretrain.NewBuilder(w.Options.Options, pretrainVocab(tok.Vocab()), w.scratch(ctx))
+	if err != nil {
+		return Result{}, err
+	}
+	out, err := w.create(ctx, name.Records(w.Options.Compression == CompressionGzip))
+	if err != nil {
+		return Result{}, err
+	}
+	defer out.abort()
+	frames := newFrameWriter(out, w.Options.Compression == CompressionGzip)
+	made, err := builder.Build(ctx, side.corpus, body.RandomSeed, func(r pretrain.Record) error {
+		body.Tokens = append(body.Tokens, uint16(r.Tokens))
+		body.Masked = append(body.Masked, uint16(r.Predictions))
+		return frames.write(r.Payload)
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	if err := frames.close(); err != nil {
+		return Result{}, err
+	}
+	if err := w.commit(ctx, out); err != nil {
+		return Result{}, err
+	}
+	indexEntry, err := w.write(ctx, name.IndexFile(), frames.index)
+	if err != nil {
+		return Result{}, err
+	}
+	indexEntry.Task = index
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return Result{}, err
+	}
+	side.counts.Add(sharding.Counts{"records": made.Examples, "random_next": made.RandomNext, "masked": made.Predictions,
+		"record_tokens": made.Tokens, "without_predictions": made.NoPredictions})
+	return w.prove(ctx, name.SideCar(), sharding.SideCar{Task: index, File: out.entry(index, side.counts), Index: indexEntry, Body: raw})
+}
+
+// scratch says where a task's instances wait for the last shuffle.
+func (w *examplesWorker) scratch(ctx context.Context) pretrain.Scratch {
+	return pretrain.Scratch{MemoryBytes: w.Scratch, Create: func() (pretrain.ScratchFile, error) { return w.folder.Scratch(ctx) }}
+}
+
+// pretrainVocab is what example building must know of a vocabulary.
+func pretrainVocab(v *tokenize.Vocab) pretrain.Vocab {
+	return pretrain.Vocab{Size: v.Len(), CLS: v.CLS(), SEP: v.SEP(), Mask: v.MASK(), IsSubword: v.IsSubword}
+}
+
+// A frameWriter frames records into a file, compressed or not, and keeps their
+// index.
+type frameWriter struct {
+	w      io.Writer
+	gz     *gzip.Writer // nil without compression
+	frame  []byte
+	index  []byte
+	offset int64
+}
+
+func newFrameWriter(w io.Writer, compress bool) *frameWriter {
+	f := &frameWriter{w: w}
+	if compress {
+		f.gz = gzip.NewWriter(w) // one member: TensorFlow reads the first only
+		f.w = f.gz
+	}
+	return f
+}
+
+func (f *frameWriter) write(payload []byte) error {
+	f.frame = tfrecord.AppendFrame(f.frame[:0], payload)
+	n := int64(len(f.frame))
+	f.index = tfrecord.AppendIndex(f.index, tfrecord.Span{Offset: f.offset, Length: n})
+	f.offset += n
+	_, err := f.w.Write(f.frame)
+	return err
+}
+
+func (f *frameWriter) close() error {
+	if f.gz == nil {
+		return nil
+	}
+	return f.gz.Close()
+}

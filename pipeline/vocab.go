@@ -1,0 +1,211 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"pretext/internal/store"
+	"pretext/sharding"
+	"pretext/tokenize/vocab"
+)
+
+// vocabAlgorithm is raised when the same documents give another vocabulary.
+const vocabAlgorithm = 1
+
+const (
+	countsPrefix = "counts-"
+	countsSuffix = ".txt"
+)
+
+// countTaskBytes is the text whose words one task counts.
+const countTaskBytes = 32 << 20
+
+// VocabOptions are the options that decide a trained vocabulary.
+type VocabOptions struct {
+	vocab.Options
+	sharding.Split // documents held out take no part
+}
+
+// DefaultVocabOptions returns the options for a vocabulary like that of
+// bert-base-uncased.
+func DefaultVocabOptions() VocabOptions { return VocabOptions{Options: vocab.DefaultOptions()} }
+
+// VocabConfig says what the vocab stage makes of what, and where.
+type VocabConfig struct {
+	Documents []string // documents folders
+	Given     string   // path of a vocabulary to copy in place of training one
+	Options   VocabOptions
+	Out       string
+	Overwrite bool
+}
+
+// VocabSpec is what a vocab worker needs beyond its task.
+type VocabSpec struct {
+	Documents []string
+	Options   VocabOptions
+	Given     []byte // the vocabulary, where none is trained
+}
+
+// A vocabTask is the plan of one file of word counts.
+type vocabTask struct {
+	Blocks blockList `json:"blocks,omitempty"`
+}
+
+// Vocab trains a vocabulary from documents, or takes a given one into a folder
+// of its own: OUT/vocab.txt.
+func Vocab(ctx context.Context, r Runner, c VocabConfig) (*sharding.Manifest, error) {
+	if c.Given != "" {
+		return copyVocab(ctx, r, c)
+	}
+	if err := c.Options.Validate(); err != nil {
+		return nil, &ConfigError{err}
+	}
+	inputs, err := openDocuments(ctx, c.Documents)
+	if err != nil {
+		return nil, err
+	}
+	spec := &VocabSpec{Options: c.Options}
+	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "vocab", Algorithm: vocabAlgorithm}
+	if recipe.Options, err = json.Marshal(c.Options); err != nil {
+		return nil, err
+	}
+	var tasks []any
+	var total int64
+	var open blockList
+	for i, in := range inputs {
+		spec.Documents = append(spec.Documents, in.location)
+		recipe.Inputs = append(recipe.Inputs, in.input)
+		for _, f := range in.files {
+			if len(f.blocks) == 0 {
+				continue
+			}
+			blocks := fileBlocks{Folder: i, Name: f.name, Blocks: f.blocks}
+			open = append(open, blocks)
+			total += blockList{blocks}.textBytes()
+			if open.textBytes() >= countTaskBytes {
+				tasks, open = append(tasks, vocabTask{open}), nil
+			}
+		}
+	}
+	if len(open) > 0 || len(tasks) == 0 {
+		tasks = append(tasks, vocabTask{open})
+	}
+	if total == 0 {
+		return nil, fmt.Errorf("%w in %v", ErrNoDocuments, c.Documents)
+	}
+	return drive(ctx, r, driveConfig{spec: Spec{Stage: "vocab", Out: c.Out, Vocab: spec}, recipe: recipe, tasks: tasks,
+		total: total, unit: "bytes of text", overwrite: c.Overwrite})
+}
+
+// copyVocab makes a vocab folder of a vocabulary that the user has.
+func copyVocab(ctx context.Context, r Runner, c VocabConfig) (*sharding.Manifest, error) {
+	raw, _, err := readVocab(c.Given)
+	if err != nil {
+		return nil, err
+	}
+	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "vocab", Algorithm: vocabAlgorithm,
+		Options: json.RawMessage(`{"given":true}`),
+		Inputs:  []sharding.Input{{Name: filepath.Base(c.Given), Bytes: int64(len(raw)), SHA256: sharding.Hash(raw)}}}
+	return drive(ctx, r, driveConfig{spec: Spec{Stage: "vocab", Out: c.Out, Vocab: &VocabSpec{Given: raw}}, recipe: recipe,
+		tasks: []any{vocabTask{}}, total: int64(len(raw)), unit: "bytes", overwrite: c.Overwrite})
+}
+
+// vocabWorker counts words and trains.
+type vocabWorker struct {
+	*stage
+	VocabSpec
+}
+
+func (w *vocabWorker) do(ctx context.Context, index int) ([]Result, error) {
+	if w.Given != nil {
+		return []Result{{Task: index}}, nil
+	}
+	name := fmt.Sprintf("%s%05d", countsPrefix, index)
+	sideCar := name + sharding.SideCarSuffix
+	var t vocabTask
+	if err := w.task(ctx, index, &t); err != nil {
+		return nil, err
+	}
+	if results, ok, err := w.proved(ctx, index, sideCar); err != nil || ok {
+		w.meter.Add(t.Blocks.textBytes())
+		return results, err
+	}
+	counts, err := vocab.NewCounts(w.Options.Options)
+	if err != nil {
+		return nil, err
+	}
+	documents := int64(0)
+	for doc, err := range t.Blocks.documents(ctx, w.Documents, w.meter) {
+		if err != nil {
+			return nil, err
+		}
+		if !w.Options.HeldOut(doc.ID) {
+			counts.Add(doc.Text)
+			documents++
+		}
+	}
+	out, err := w.create(ctx, name+countsSuffix)
+	if err != nil {
+		return nil, err
+	}
+	defer out.abort()
+	if _, err := counts.WriteTo(out); err != nil {
+		return nil, err
+	}
+	if err := w.commit(ctx, out); err != nil {
+		return nil, err
+	}
+	entry := out.entry(index, sharding.Counts{"documents": documents, "words": int64(counts.Len())})
+	result, err := w.prove(ctx, sideCar, sharding.SideCar{Task: index, File: entry})
+	return []Result{result}, err
+}
+
+// finish trains on the merged counts.
+func (w *vocabWorker) finish(ctx context.Context, results []Result) error {
+	if w.Given != nil {
+		entry, err := w.write(ctx, sharding.VocabName, w.Given)
+		if err != nil {
+			return err
+		}
+		entry.Counts = sharding.Counts{"tokens": int64(bytes.Count(bytes.TrimSuffix(w.Given, []byte("\n")), []byte("\n"))) + 1}
+		return w.manifest(ctx, nil, entry)
+	}
+	tokens, err := w.train(ctx, results)
+	if err != nil {
+		return fmt.Errorf("train vocabulary: %w", err)
+	}
+	var file bytes.Buffer
+	if err := vocab.Write(&file, tokens); err != nil {
+		return err
+	}
+	entry, err := w.write(ctx, sharding.VocabName, file.Bytes())
+	if err != nil {
+		return err
+	}
+	entry.Counts = sharding.Counts{"tokens": int64(len(tokens))}
+	return w.manifest(ctx, results, entry)
+}
+
+func (w *vocabWorker) train(ctx context.Context, results []Result) (tokens []string, err error) {
+	var readers []io.Reader
+	var files []store.File
+	defer func() {
+		for _, f := range files {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	for _, r := range results {
+		f, err := w.folder.Open(ctx, r.SideCar[:len(r.SideCar)-len(sharding.SideCarSuffix)]+countsSuffix)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+		readers = append(readers, store.NewReader(f, 0))
+	}
+	return vocab.Train(vocab.Merge(readers...), w.Options.Options)
+}
