@@ -190,6 +190,9 @@ func TestHostileDumpsAreReadOrRefusedAsTheyDeserve(t *testing.T) {
 			file := realdata.Path(t, "hostile/"+f.File)
 			res := readFile(t, file, whole)
 			checkHostile(t, f, res)
+			if dir == "size" {
+				return // long, and nothing new in ranges
+			}
 			got := readFile(t, file, func(size int64) []Range { return even(size, 5) })
 			if (got.err == nil) != (res.err == nil) {
 				t.Errorf("in 5 ranges: error %v, at once %v", got.err, res.err)

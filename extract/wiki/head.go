@@ -145,13 +145,18 @@ func decodedHead(src source) ([]byte, error) {
 
 // headEnd returns where the head of a dump ends, -1 when that is not in b.
 func headEnd(b []byte) int {
-	end := -1
-	for _, mark := range []string{"</siteinfo", "<page>", "<page "} {
-		if i := bytes.Index(b, []byte(mark)); i >= 0 && (end < 0 || i < end) {
-			end = i
+	return firstOf(b, "</siteinfo", "<page>", "<page ")
+}
+
+// firstOf returns where the first of some words stands in b, -1 when none does.
+func firstOf(b []byte, words ...string) int {
+	first := -1
+	for _, word := range words {
+		if i := bytes.Index(b, []byte(word)); i >= 0 && (first < 0 || i < first) {
+			first = i
 		}
 	}
-	return end
+	return first
 }
 
 // sniffEncoding tells the encoding by the byte order mark, or by the first <.
@@ -173,21 +178,21 @@ func (h *Head) parse(text []byte) error {
 	if err := checkDeclaration(text); err != nil {
 		return err
 	}
-	end := headEnd(text)
-	start := bytes.Index(text, []byte("<mediawiki"))
-	if start < 0 || end >= 0 && start > end {
-		if end >= 0 {
-			return nil // it begins with its pages
-		}
+	start, page := bytes.Index(text, []byte("<mediawiki")), firstOf(text, "<page>", "<page ")
+	switch {
+	case page >= 0 && (start < 0 || page < start):
+		return nil // it begins with its pages
+	case start < 0:
 		return &CorruptError{Reason: "not a MediaWiki dump: neither <mediawiki> nor <page> at its beginning"}
 	}
+	end := headEnd(text[start:])
 	if end < 0 {
 		if len(text) < maxHeadBytes && !bytes.Contains(text, []byte("</mediawiki")) {
 			return &CorruptError{Offset: 0, Reason: "file ends inside its head", Err: io.ErrUnexpectedEOF}
 		}
-		end = len(text)
+		end = len(text) - start
 	}
-	h.siteinfo(text[start:end])
+	h.siteinfo(text[start : start+end])
 	return nil
 }
 

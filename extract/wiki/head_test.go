@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -228,6 +229,7 @@ func FuzzReadHead(f *testing.F) {
 	f.Add([]byte(siteinfo))
 	f.Add([]byte("<?xml encoding='x'?><mediawiki"))
 	f.Add([]byte("BZh9"))
+	f.Add([]byte("</siteinfo"))
 	f.Add([]byte(inUTF16("<mediawiki><page>", true)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		h, err := ReadHead(bytes.NewReader(b), int64(len(b)))
@@ -257,6 +259,15 @@ func TestStatsOfRangesAddUp(t *testing.T) {
 	want := Stats{Pages: 6, Kept: 2, Rejects: map[extract.Reject]int64{"empty": 4}, XMLBytes: 10, InvalidPlaces: make([]Place, maxPlaces)}
 	if diff := cmp.Diff(want, sum); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+	a.Templates = map[string]int64{}
+	for i := range maxTemplates {
+		a.Templates[strconv.Itoa(1000+i)] = int64(1 + i%2)
+	}
+	sum.Add(a)
+	sum.Add(Stats{Templates: map[string]int64{"new": 2, "rare": 1, "1000": 1}})
+	if n := len(sum.Templates); n != maxTemplates || sum.Templates["new"] != 2 || sum.Templates["1000"] != 2 || sum.Templates["1498"] != 0 || sum.Templates["rare"] != 0 {
+		t.Errorf("%d templates: %v", n, sum.Templates)
 	}
 	if a.Rejects["empty"] != 2 {
 		t.Error("adding changed what was added")

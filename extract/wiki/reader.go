@@ -156,5 +156,11 @@ func (r *Reader) countInvalid(dropped int, id, offset int64, at int) {
 func (r *Reader) Stats() Stats {
 	s := r.stats.clone()
 	s.Bytes, s.XMLBytes, s.Footers = r.rng.End-r.rng.Start, r.split.owned, r.split.footers
+	for name, n := range r.scanner.Dropped() {
+		s.template(name, int64(n))
+		if len(s.Templates) == maxTemplates {
+			break // they come by frequency
+		}
+	}
 	return s
 }

@@ -301,7 +301,7 @@ func TestARangeThatTheFileDoesNotHoldIsAnError(t *testing.T) {
 	}
 }
 
-func TestAPageCostsTwoAllocations(t *testing.T) {
+func TestAPageCostsFewAllocations(t *testing.T) {
 	page := article(1, "A title &amp; more", strings.Repeat("Some ''text'' with [[links|a link]], {{templates}} &amp; entities. ", 50))
 	allocs := func(pages int) float64 {
 		dump := []byte(siteinfo + strings.Repeat(page, pages))
@@ -314,9 +314,10 @@ func TestAPageCostsTwoAllocations(t *testing.T) {
 			}
 		})
 	}
-	// Its title and its ID; what a reader allocates once does not count.
-	if n := (allocs(1100) - allocs(100)) / 1000; n > 2.01 {
-		t.Errorf("%.2f allocations a page, want 2", n)
+	// Its title and its ID, and one of 160 bytes to look for disambiguations;
+	// what a reader allocates once does not count.
+	if n := (allocs(1100) - allocs(100)) / 1000; n > 3.01 {
+		t.Errorf("%.2f allocations a page, want 3", n)
 	}
 }
 

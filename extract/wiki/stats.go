@@ -1,7 +1,9 @@
 package wiki
 
 import (
+	"cmp"
 	"maps"
+	"slices"
 
 	"pretext/extract"
 )
@@ -24,6 +26,12 @@ type Stats struct {
 	// Footers counts </mediawiki> tags. A dump that has none in all of its
 	// ranges may be a download that stopped between two pages.
 	Footers int64 `json:"footers"`
+
+	// Templates counts the uses of templates that package wikitext does not know
+	// and dropped, by name: what to look at when text is missing. Only the most
+	// frequent 500 of a range are named, and counts are lower bounds where there
+	// are more (see wikitext.Tally).
+	Templates map[string]int64 `json:"templates,omitempty"`
 }
 
 // A Place points at something in a page.
@@ -33,8 +41,11 @@ type Place struct {
 	Byte   int    `json:"byte"`   // in the page's title or wikitext
 }
 
-// maxPlaces bounds the places that Stats hold.
-const maxPlaces = 8
+// What Stats hold at most.
+const (
+	maxPlaces    = 8
+	maxTemplates = 500
+)
 
 // Add adds the counts of a range that follows in the same dump, or of another
 // dump.
@@ -50,6 +61,31 @@ func (s *Stats) Add(t Stats) {
 	s.InvalidUTF8 += t.InvalidUTF8
 	s.InvalidPlaces = append(s.InvalidPlaces, t.InvalidPlaces[:min(len(t.InvalidPlaces), maxPlaces-len(s.InvalidPlaces))]...)
 	s.Footers += t.Footers
+	for name, n := range t.Templates {
+		s.template(name, n)
+	}
+	s.trimTemplates()
+}
+
+func (s *Stats) template(name string, n int64) {
+	if s.Templates == nil {
+		s.Templates = map[string]int64{}
+	}
+	s.Templates[name] += n
+}
+
+// trimTemplates keeps the most frequent templates, by name where counts are
+// equal.
+func (s *Stats) trimTemplates() {
+	if len(s.Templates) <= maxTemplates {
+		return
+	}
+	names := slices.SortedFunc(maps.Keys(s.Templates), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.Templates[b], s.Templates[a]), cmp.Compare(a, b))
+	})
+	for _, name := range names[maxTemplates:] {
+		delete(s.Templates, name)
+	}
 }
 
 func (s *Stats) reject(reason extract.Reject, n int64) {
