@@ -17,6 +17,18 @@ func (s *Scanner) block(i, e int) int {
 	if isList(src[i]) {
 		return s.list(i, e)
 	}
+	if src[i] == '<' {
+		if next, ok := s.commentLines(i, e); ok {
+			return next
+		} else if next = s.commentEndAt(i, e); next > i {
+			return next // what follows is the start of the line
+		}
+	}
+	if src[i] == '_' {
+		if n := switchAt(src[i:e], &s.name); n > 0 {
+			return i + n
+		}
+	}
 	s.prefix = s.prefix[:0]
 	switch src[i] {
 	case '\n':
@@ -31,7 +43,7 @@ func (s *Scanner) block(i, e int) int {
 		}
 	case '{':
 		if s.tableStart(i, e) {
-			return s.table(i, e)
+			return s.tableLine(i, e)
 		}
 		s.residue = s.residue || i+1 < e && src[i+1] == '{'
 	case '|', '!':
@@ -42,10 +54,6 @@ func (s *Scanner) block(i, e int) int {
 		if bytes.HasPrefix(src[i:e], []byte("----")) {
 			s.endLine()
 			return s.paragraphLine(i+runLength(src[:e], i), e)
-		}
-	case '<':
-		if next, ok := s.commentLines(i, e); ok {
-			return next
 		}
 	}
 	if s.soft {
@@ -76,7 +84,7 @@ func (s *Scanner) indented(i, e int) int {
 		s.endLine()
 		return j + 1
 	case s.tableStart(j, e):
-		return s.table(j, e)
+		return s.tableLine(j, e)
 	case s.src[j] == '<':
 		if next, ok := s.commentLines(j, e); ok {
 			return next
@@ -97,9 +105,6 @@ func (s *Scanner) indented(i, e int) int {
 // isResidue tells whether the line at i is a row of a table that a template
 // has opened, or the end of one.
 func (s *Scanner) isResidue(i, e int) bool {
-	if s.src[i] == '|' && i+1 < e && (s.src[i+1] == '}' || s.src[i+1] == '-' || s.src[i+1] == '+') {
-		return true
-	}
 	return s.residue && (s.src[i] == '|' || i+1 < e && s.src[i+1] == ' ')
 }
 
@@ -119,7 +124,7 @@ func (s *Scanner) list(i, e int) int {
 		text++
 	}
 	if text < e && s.tableStart(text, e) {
-		return s.table(text, e)
+		return s.tableLine(text, e)
 	}
 	start, heads := len(s.out), s.heads.n
 	s.tags = 0

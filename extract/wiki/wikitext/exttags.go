@@ -183,7 +183,7 @@ func (s *Scanner) extension(t extTag) {
 	case tagNowiki:
 		s.literal(t.body, t.bodyEnd)
 	case tagPre:
-		s.preformatted(t.body, t.bodyEnd)
+		s.preformatted(s.withoutNowiki(t.body, t.bodyEnd))
 	case tagCode:
 		if s.opt.Code {
 			s.preformatted(t.body, t.bodyEnd)
@@ -253,4 +253,17 @@ func (s *Scanner) preformatted(i, e int) {
 		s.breakLine()
 		i += k + 1
 	}
+}
+
+var nowikiStart, nowikiEnd = []byte("<nowiki>"), []byte("</nowiki>")
+
+// withoutNowiki returns the content of <pre><nowiki>…</nowiki></pre>: both
+// tags are needed by some and shown by none.
+func (s *Scanner) withoutNowiki(i, e int) (start, end int) {
+	body := s.trim(i, e)
+	b := s.bytes(body)
+	if !bytes.HasPrefix(b, nowikiStart) || !bytes.HasSuffix(b, nowikiEnd) {
+		return i, e
+	}
+	return body.start + len(nowikiStart), body.end - len(nowikiEnd)
 }

@@ -7,9 +7,11 @@ import "bytes"
 // section left empty vanishes.
 type pendingHeadings struct {
 	buf  []byte
-	head [6]pendingHeading
+	head [maxHeadingLevel]pendingHeading
 	n    int
 }
+
+const maxHeadingLevel = 6
 
 type pendingHeading struct {
 	level      int
@@ -67,9 +69,9 @@ func (s *Scanner) headingAt(i, e int) (h headingLine, ok bool) {
 	for shut > open && s.src[shut-1] == '=' {
 		shut--
 	}
-	level := min(open-i, end-shut, 6)
+	level := min(open-i, end-shut, maxHeadingLevel)
 	if open == end { // a line of signs alone: the middle ones are the text
-		level = min((end-i-1)/2, 6)
+		level = min((end-i-1)/2, maxHeadingLevel)
 	}
 	if level <= 0 {
 		return headingLine{}, false

@@ -147,32 +147,46 @@ func (s *Scanner) angle(start, i, e int) (next int) {
 		return t.next
 	}
 	t, ok := s.tagAt(i, e)
-	if !ok {
-		return i
+	if !ok || t.kind == tagNowiki {
+		return i // a <nowiki> that is not closed is shown
 	}
 	s.text(s.src[start:i])
-	if t.kind == tagTable && !t.closing {
+	return s.tagElement(t, i, e)
+}
+
+// tagElement renders the tag t at i that is no closed extension tag, with its
+// content if that is dropped.
+func (s *Scanner) tagElement(t htmlTag, i, e int) (next int) {
+	switch {
+	case t.closing || t.selfClosed:
+	case t.kind == tagTable:
 		if end, ok := s.htmlTableEnd(i, e); ok {
 			s.breakLine()
 			return end
 		}
-	}
-	s.tag(t)
-	if t.kind == tagDrop && !t.closing && !t.selfClosed { // <ref> that is never closed: to the end of the line
+	case t.kind == tagDrop: // <ref> that is never closed: to the end of the line
+		s.removed()
 		return s.lineEnd(t.next, e)
 	}
+	s.tag(t)
 	return t.next
 }
 
-// inURL tells whether the colon at i is part of a URL in plain text.
+// inURL tells whether the colon at i is part of a URL in plain text, which
+// begins in src[start:i] or with the letters before the colon.
 func (s *Scanner) inURL(start, i, e int) bool {
 	k := i
+	if at := bytes.LastIndex(s.src[start:i], []byte("://")); at >= 0 {
+		k = start + at
+		for _, c := range s.src[k:i] {
+			if class[c]&classURL != 0 {
+				k = i
+				break
+			}
+		}
+	}
 	for k > start && class[s.src[k-1]]&classLetter != 0 {
 		k--
-	}
-	if !hasProtocol(s.src[k:e]) {
-		// perhaps a port or the like, further on in the URL
-		k = start + bytes.LastIndexByte(s.src[start:i], ' ') + 1
 	}
 	return hasProtocol(s.src[k:e])
 }

@@ -151,9 +151,11 @@ func (s *Scanner) validTarget(l link) bool {
 		t = trimSpace(t[1:])
 	}
 	switch {
-	case len(t) == 0, t[0] == ':' && len(t) > 1 && t[1] == ':', len(t) > maxTitleBytes:
+	case len(t) == 0, t[0] == ':', len(t) > maxTitleBytes, bytes.Contains(t, []byte("~~~")):
 		return false
-	case bytes.Contains(t, []byte("~~~")), bytes.Contains(t, []byte("%")) && badPercent(t):
+	case bytes.IndexByte(t, '%') >= 0 && badPercent(t), bytes.IndexByte(t, '&') >= 0 && badEntity(t):
+		return false
+	case t[len(t)-1] == ':' && isNamespace(fold(&s.name, trimSpace(t[:len(t)-1]))):
 		return false
 	}
 	return !relative(t)
@@ -180,6 +182,28 @@ func relative(t []byte) bool {
 func badPercent(t []byte) bool {
 	for i := range t {
 		if c, ok := percentAt(t, i); ok && (class[c]&classTarget != 0 || c < 0x20 || c == 0x7F) {
+			return true
+		}
+	}
+	return false
+}
+
+// badEntity tells whether a title has a character reference for a character
+// that no title may hold.
+func badEntity(t []byte) bool {
+	for i, c := range t {
+		if c != '&' {
+			continue
+		}
+		ent, ok := entityAt(t, i)
+		if !ok {
+			continue
+		}
+		shows := ent.char
+		if len(ent.text) == 1 {
+			shows = rune(ent.text[0])
+		}
+		if shows > 0x20 && shows < 0x80 && class[shows]&classTarget != 0 {
 			return true
 		}
 	}
@@ -229,6 +253,7 @@ func (s *Scanner) link(l link) {
 		s.endQuotes()
 		s.quotes = saved
 	}
+	s.linkEnd = len(s.out)
 }
 
 // title shows the target of a link without a label, as it stands but for

@@ -8,13 +8,14 @@ package wikitext
 type quotes struct {
 	bold, italic int // runs seen
 	chunk        int // where the text since the last run begins
+	linkEnd      int // where the last link ends: to doQuotes it is no text
 	afterLetter  int // first bold run after a one-letter word; -1: none
 	afterWord    int // first bold run after any other text
 	afterSpace   int // first bold run after a space
 }
 
 func (q *quotes) reset(at int) {
-	*q = quotes{chunk: at, afterLetter: -1, afterWord: -1, afterSpace: -1}
+	*q = quotes{chunk: at, linkEnd: -1, afterLetter: -1, afterWord: -1, afterSpace: -1}
 }
 
 // quote notes a run of n ≥ 2 apostrophes at the end of the output.
@@ -54,7 +55,7 @@ func (s *Scanner) apostrophes(n int) {
 func (s *Scanner) noteBold() {
 	p := len(s.out)
 	var x1, x2 byte
-	if p > s.chunk {
+	if p > s.chunk && p != s.linkEnd {
 		x1, x2 = s.out[p-1], s.out[max(p-2, s.chunk)]
 	}
 	first := &s.afterWord

@@ -145,14 +145,17 @@ func (s *Scanner) skipIndent(i int) int {
 	return i
 }
 
-// table drops the table at i and returns where the text goes on. After a table
-// that is never closed this is the next heading, or the end of the page.
-func (s *Scanner) table(i, e int) int {
+// tableLine drops the table at i, renders what stands after it on its last
+// line, and returns where the next line begins. After a table that is never closed this
+// is the next heading, or the end of the page.
+func (s *Scanner) tableLine(i, e int) int {
 	s.endLine()
-	if end, ok := s.tableEnd(i, e); ok {
-		return end
+	end, ok := s.tableEnd(i, e)
+	if !ok {
+		s.residue = true
+		return s.sectionEnd(i, e, maxHeadingLevel)
 	}
-	return s.sectionEnd(i, e, 6)
+	return s.paragraphLine(end, e)
 }
 
 // htmlTableEnd returns the end of the <table> element at i, if it is closed

@@ -167,18 +167,16 @@ func (s *Scanner) quotedEnd(j, e int) int {
 
 // tag renders an HTML tag.
 func (s *Scanner) tag(t htmlTag) {
+	if t.closing {
+		s.tags--
+	} else if !t.selfClosed {
+		s.tags++
+	}
 	switch t.kind {
+	case tagInline:
 	case tagSpace:
 		s.str(" ")
-	case tagBlock, tagTable:
-		s.breakLine()
-	case tagInline:
-		if t.closing {
-			s.tags--
-		} else if !t.selfClosed {
-			s.tags++
-		}
-	case tagPre:
+	case tagBlock, tagTable, tagPre:
 		s.breakLine()
 	default:
 		s.removed()

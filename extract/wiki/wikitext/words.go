@@ -42,6 +42,16 @@ func namespaceOf(target []byte, scratch *[]byte) word {
 	return wordOther
 }
 
+// isNamespace tells whether a folded name is that of a namespace. Of those
+// whose links are shown only the English names are known.
+func isNamespace(name []byte) bool {
+	switch string(name) {
+	case "talk", "user", "user talk", "project", "wikipedia", "template", "help", "special", "mediawiki", "portal", "draft", "module":
+		return true
+	}
+	return namespaceWords[string(name)] != wordOther || languageCodes[string(name)]
+}
+
 // fold writes b in lower case to scratch, with spaces for underscores, and
 // returns it.
 func fold(scratch *[]byte, b []byte) []byte {
