@@ -81,6 +81,22 @@ func TestEveryValidEncodingDecodesToTheSame(t *testing.T) {
 	}
 }
 
+func TestAnEmptyListMayBeLeftOut(t *testing.T) {
+	e := small()
+	e.MaskedLMPositions, e.MaskedLMIDs, e.MaskedLMWeights = nil, nil, nil
+	in := entries(e)
+	for i, name := range []string{MaskedLMPositions, MaskedLMIDs, MaskedLMWeights} {
+		in[3+i] = message{}.bytes(1, []byte(name)) // a key alone
+	}
+	var got Example
+	if err := got.Decode(example(in...)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(e, &got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestDecodeNamesTheFeatureAtFault(t *testing.T) {
 	in := entries(small())
 	with := func(i int, m message) []byte {

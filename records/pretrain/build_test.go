@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -117,6 +118,31 @@ func TestBuildIsThePlainAlgorithm(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestACompleteCorpusMayBeShared(t *testing.T) {
+	c := proseCorpus(t, 30)
+	results := make([][]byte, 3)
+	var group sync.WaitGroup
+	for i := range results {
+		group.Go(func() {
+			b, err := NewBuilder(DefaultOptions(), benchVocab(), Scratch{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if _, err = b.Build(context.Background(), c, 9, func(r Record) error {
+				results[i] = append(results[i], r.Payload...)
+				return nil
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if len(results[0]) == 0 || !bytes.Equal(results[0], results[1]) || !bytes.Equal(results[0], results[2]) {
+		t.Error("builders that share a corpus give other examples")
+	}
 }
 
 func TestAnErrorOfYieldEndsTheBuild(t *testing.T) {

@@ -46,7 +46,11 @@ type store struct {
 func newStore(config Scratch) *store {
 	s := &store{config: config, limit: -1}
 	if config.Create != nil {
-		s.limit = int((max(0, config.MemoryBytes) + chunkBytes - 1) / chunkBytes)
+		bytes := max(0, config.MemoryBytes)
+		s.limit = int(bytes / chunkBytes)
+		if bytes%chunkBytes != 0 {
+			s.limit++
+		}
 	}
 	return s
 }

@@ -63,18 +63,19 @@ func TestDamageIsReportedWithItsPlace(t *testing.T) {
 		file []byte
 		want CorruptError
 	}{
-		"length":          {change(second), CorruptError{second, 1, "length checksum mismatch"}},
-		"data":            {change(second + headerBytes), CorruptError{second, 1, "data checksum mismatch"}},
-		"header cut":      {good[:second+5], CorruptError{second, 1, "truncated header"}},
-		"record cut":      {good[:second+headerBytes], CorruptError{second, 1, "truncated record"}},
-		"huge length":     {huge, CorruptError{2 * second, 2, "length 1152921504606846976 over the limit of 1073741824 bytes"}},
-		"zeros after":     {append(bytes.Clone(good), make([]byte, 64)...), CorruptError{2 * second, 2, "length checksum mismatch"}},
-		"short first":     {[]byte{1, 2, 3}, CorruptError{0, 0, "truncated header"}},
-		"gzip cut":        {gzipped(t, good)[:20], CorruptError{0, 0, "truncated gzip stream"}},
-		"gzip header cut": {gzipped(t, good)[:5], CorruptError{0, 0, "truncated gzip stream"}},
-		"gzip then junk":  {append(gzipped(t, good), "junk that is long enough"...), CorruptError{2 * second, 2, "gzip stream: gzip: invalid header"}},
-		"zlib then junk":  {append(zlibbed(t, good, 6), 'x'), CorruptError{2 * second, 2, "data after the end of the zlib stream"}},
-		"zlib cut":        {zlibbed(t, good, 6)[:12], CorruptError{0, 0, "truncated zlib stream"}},
+		"length":           {change(second), CorruptError{second, 1, "length checksum mismatch"}},
+		"data":             {change(second + headerBytes), CorruptError{second, 1, "data checksum mismatch"}},
+		"header cut":       {good[:second+5], CorruptError{second, 1, "truncated header"}},
+		"record cut":       {good[:second+headerBytes], CorruptError{second, 1, "truncated record"}},
+		"huge length":      {huge, CorruptError{2 * second, 2, "length 1152921504606846976 over the limit of 1073741824 bytes"}},
+		"zeros after":      {append(bytes.Clone(good), make([]byte, 64)...), CorruptError{2 * second, 2, "length checksum mismatch"}},
+		"length like zlib": {damagedLikeZlib(), CorruptError{0, 0, "length checksum mismatch"}},
+		"short first":      {[]byte{1, 2, 3}, CorruptError{0, 0, "truncated header"}},
+		"gzip cut":         {gzipped(t, good)[:20], CorruptError{0, 0, "truncated gzip stream"}},
+		"gzip header cut":  {gzipped(t, good)[:5], CorruptError{0, 0, "truncated gzip stream"}},
+		"gzip then junk":   {append(gzipped(t, good), "junk that is long enough"...), CorruptError{2 * second, 2, "gzip stream: gzip: invalid header"}},
+		"zlib then junk":   {append(zlibbed(t, good, 6), 'x'), CorruptError{2 * second, 2, "data after the end of the zlib stream"}},
+		"zlib cut":         {zlibbed(t, good, 6)[:12], CorruptError{0, 0, "truncated zlib stream"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := NewReader(bytes.NewReader(c.file), ReaderOptions{})
@@ -91,6 +92,14 @@ func TestDamageIsReportedWithItsPlace(t *testing.T) {
 			}
 		})
 	}
+}
+
+// damagedLikeZlib is a file whose first length, 0x0178, is also a zlib header,
+// with a bad checksum.
+func damagedLikeZlib() []byte {
+	file := frames(make([]byte, 0x0178))
+	file[8] ^= 1
+	return file
 }
 
 // appendHugeHeader appends a header that claims 2^60 bytes, with the right
