@@ -18,22 +18,23 @@ func benchVocab() Vocab {
 // encyclopedia text.
 func proseCorpus(tb testing.TB, documents int) *Corpus {
 	tb.Helper()
+	return corpusOf(tb, benchVocab().Size, prose(documents))
+}
+
+// prose returns the documents of proseCorpus.
+func prose(documents int) [][][]int32 {
 	rng := rand.New(rand.NewPCG(1, 2))
-	c := NewCorpus(benchVocab().Size)
-	var ids []int32
-	for range documents {
+	out := make([][][]int32, documents)
+	for d := range out {
 		for range 1 + int(rng.ExpFloat64()*20) {
-			ids = ids[:0]
+			var ids []int32
 			for range 2 + int(rng.ExpFloat64()*25) {
 				ids = append(ids, 1000+int32(rng.ExpFloat64()*4000)%29000)
 			}
-			if err := c.AddSentence(ids); err != nil {
-				tb.Fatal(err)
-			}
+			out[d] = append(out[d], ids)
 		}
-		c.EndDocument()
 	}
-	return c
+	return out
 }
 
 // BenchmarkBuild builds and frames records with the default options; ns/record

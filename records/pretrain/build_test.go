@@ -92,32 +92,47 @@ func mustBuilder(tb interface{ Fatal(...any) }, o Options, v Vocab, s Scratch) *
 	return b
 }
 
+// checkPlain compares Build with the plain algorithm.
+func checkPlain(t interface {
+	Fatal(...any)
+	Fatalf(string, ...any)
+}, o Options, v Vocab, documents [][][]int32, seed int64) {
+	kept := withoutEmpties(documents)
+	c := corpusOf(t, v.Size, documents)
+	if got := c.Documents(); got != len(kept) {
+		t.Fatalf("got %d documents, want %d", got, len(kept))
+	}
+	plain := plainBuilder{o, v, pyrandom.New(seed), kept}
+	want := plain.build()
+	got, counts := buildAll(t, mustBuilder(t, o, v, Scratch{}), c, seed)
+	if len(got) != len(want) || counts.Examples != int64(len(want)) {
+		t.Fatalf("got %d examples and count %d, want %d", len(got), counts.Examples, len(want))
+	}
+	for i := range want {
+		if bytes.Equal(got[i], want[i].Append(nil)) {
+			continue
+		}
+		var e records.Example
+		if err := e.Decode(got[i]); err != nil {
+			t.Fatal(err)
+		}
+		t.Fatalf("example %d (-want +got):\n%s", i, cmp.Diff(want[i], &e))
+	}
+}
+
 func TestBuildIsThePlainAlgorithm(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o, seed := anyOptions(t), rapid.Int64().Draw(t, "seed")
 		v := smallVocab(rapid.SampledFrom([]int{7, 200, 1 << 16, 70000}).Draw(t, "vocabulary"))
-		documents := anyDocuments(t, v.Size)
-		plain := plainBuilder{o, v, pyrandom.New(seed), withoutEmpties(documents)}
-		want := plain.build()
-
-		c := corpusOf(t, v.Size, documents)
-		if got := c.Documents(); got != len(withoutEmpties(documents)) {
-			t.Fatalf("got %d documents, want %d", got, len(withoutEmpties(documents)))
-		}
-		got, counts := buildAll(t, mustBuilder(t, o, v, Scratch{}), c, seed)
-		if len(got) != len(want) || counts.Examples != int64(len(want)) {
-			t.Fatalf("got %d examples and count %d, want %d", len(got), counts.Examples, len(want))
-		}
-		for i := range want {
-			if !bytes.Equal(got[i], want[i].Append(nil)) {
-				var e records.Example
-				if err := e.Decode(got[i]); err != nil {
-					t.Fatal(err)
-				}
-				t.Fatalf("example %d (-want +got):\n%s", i, cmp.Diff(want[i], &e))
-			}
-		}
+		checkPlain(t, o, v, anyDocuments(t, v.Size), seed)
 	})
+}
+
+func TestBuildIsThePlainAlgorithmAtRealLengths(t *testing.T) {
+	o := DefaultOptions()
+	checkPlain(t, o, benchVocab(), prose(60), 12345)
+	o.MaxSeqLength, o.MaxPredictionsPerSeq, o.DoWholeWordMask = 512, 76, true
+	checkPlain(t, o, benchVocab(), prose(60), 12345)
 }
 
 func TestACompleteCorpusMayBeShared(t *testing.T) {
