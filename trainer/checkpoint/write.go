@@ -11,9 +11,8 @@ import (
 )
 
 // WriteSafetensors writes float32 tensors, which arrive in the order of specs,
-// with the metadata transformers asks for. Names get the prefix. Equal tensors
-// give equal bytes. It holds one tensor in memory, and nothing is mapped.
-func WriteSafetensors(w io.Writer, prefix string, specs []trainer.TensorSpec, tensors iter.Seq2[trainer.Tensor, error]) error {
+// with the metadata transformers asks for. Equal tensors give equal bytes. It holds one tensor in memory, and nothing is mapped.
+func WriteSafetensors(w io.Writer, specs []trainer.TensorSpec, tensors iter.Seq2[trainer.Tensor, error]) error {
 	entries := make([]Entry, len(specs))
 	at := int64(0)
 	for i, s := range specs {
@@ -22,7 +21,7 @@ func WriteSafetensors(w io.Writer, prefix string, specs []trainer.TensorSpec, te
 			shape[j] = int64(n)
 		}
 		end := at + 4*int64(s.Size())
-		entries[i] = Entry{Name: prefix + s.Name, DType: F32, Shape: shape, Begin: at, End: end}
+		entries[i] = Entry{Name: s.Name, DType: F32, Shape: shape, Begin: at, End: end}
 		at = end
 	}
 	head, err := appendHeader(nil, map[string]string{"format": "pt"}, entries)

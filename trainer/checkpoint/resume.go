@@ -1,0 +1,279 @@
+package checkpoint
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"pretext/trainer"
+)
+
+// ErrNone is returned by [Newest] when there is no valid checkpoint.
+var ErrNone = errors.New("no valid checkpoint")
+
+// A Checkpoint is a folder that was verified.
+type Checkpoint struct {
+	Dir    string
+	Config trainer.Config
+	State  State
+}
+
+// Newest returns the valid checkpoint of the highest step in a folder of
+// checkpoints. Folders that are damaged or incomplete are passed over; what is
+// wrong with them is in the error when none is left.
+func Newest(out string) (*Checkpoint, error) {
+	steps, err := stepFolders(out)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var damaged []error
+	for _, name := range slices.Backward(steps) {
+		c, err := Open(filepath.Join(out, name))
+		if err == nil {
+			return c, nil
+		}
+		damaged = append(damaged, err)
+	}
+	return nil, errors.Join(append([]error{fmt.Errorf("%w in %s", ErrNone, out)}, damaged...)...)
+}
+
+// stepFolders returns the names of checkpoints, by step.
+func stepFolders(out string) ([]string, error) {
+	entries, err := os.ReadDir(out)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		digits, ok := strings.CutPrefix(e.Name(), "step-")
+		if ok && e.IsDir() && len(digits) >= 8 && strings.Trim(digits, "0123456789") == "" {
+			names = append(names, e.Name())
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { // step numbers of more than eight digits are longer
+		if len(a) != len(b) {
+			return len(a) - len(b)
+		}
+		return strings.Compare(a, b)
+	})
+	return names, nil
+}
+
+// Open verifies a checkpoint, every byte by the hashes of its manifest, and
+// reads its state.
+func Open(dir string) (*Checkpoint, error) {
+	c := &Checkpoint{Dir: dir}
+	if err := c.open(); err != nil {
+		return nil, fmt.Errorf("open checkpoint %s: %w", dir, err)
+	}
+	return c, nil
+}
+
+func (c *Checkpoint) open() error {
+	names, err := verify(c.Dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{configFile, weightsFile, optimizerFile, stateFile} {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("%s: not in the manifest", name)
+		}
+	}
+	b, err := os.ReadFile(filepath.Join(c.Dir, configFile))
+	if err != nil {
+		return err
+	}
+	if c.Config, err = trainer.ParseConfig(b); err != nil {
+		return err
+	}
+	if err := readJSON(filepath.Join(c.Dir, stateFile), &c.State); err != nil {
+		return err
+	}
+	if c.State.Format != formatVersion {
+		return fmt.Errorf("format %d: this version reads format %d", c.State.Format, formatVersion)
+	}
+	return c.State.Heads.Validate()
+}
+
+func readJSON(path string, v any) error {
+	b, err := readBounded(path, 16<<20)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
+	return nil
+}
+
+// verify checks the files of a folder against its manifest and returns their
+// names.
+func verify(dir string) ([]string, error) {
+	var m manifest
+	if err := readJSON(filepath.Join(dir, manifestFile), &m); err != nil {
+		return nil, err
+	}
+	if m.Format != formatVersion {
+		return nil, fmt.Errorf("format %d: this version reads format %d", m.Format, formatVersion)
+	}
+	var names []string
+	for _, f := range m.Files {
+		if f.Name != filepath.Base(f.Name) || f.Name == manifestFile {
+			return nil, fmt.Errorf("manifest: file name %q", f.Name)
+		}
+		if err := verifyFile(filepath.Join(dir, f.Name), f); err != nil {
+			return nil, err
+		}
+		names = append(names, f.Name)
+	}
+	return names, nil
+}
+
+func verifyFile(path string, want fileEntry) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	if err != nil {
+		return err
+	}
+	if n != want.Bytes || hex.EncodeToString(h.Sum(nil)) != want.SHA256 {
+		return fmt.Errorf("%s: differs from the manifest", want.Name)
+	}
+	return nil
+}
+
+// Weights opens the model's weights. Close them after use.
+func (c *Checkpoint) Weights() (*Pretrained, error) { return OpenPretrained(c.Dir) }
+
+// Restore loads weights, moments and counters into a model opened with the
+// checkpoint's config and heads.
+func (c *Checkpoint) Restore(m trainer.Model) error {
+	if err := c.restore(m); err != nil {
+		return fmt.Errorf("restore checkpoint %s: %w", c.Dir, err)
+	}
+	return nil
+}
+
+func (c *Checkpoint) restore(m trainer.Model) error {
+	if err := c.loadWeights(m); err != nil {
+		return err
+	}
+	if err := c.LoadMoments(m); err != nil {
+		return err
+	}
+	m.SetState(c.State.Model)
+	return nil
+}
+
+func (c *Checkpoint) loadWeights(m trainer.Model) error {
+	p, err := c.Weights()
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	report, err := m.Load(trainer.Weights, p.Tensors())
+	if err != nil {
+		return err
+	}
+	return report.Complete()
+}
+
+// LoadMoments loads m and v alone: what a new phase takes over besides the
+// weights.
+func (c *Checkpoint) LoadMoments(m trainer.Model) error {
+	s, err := OpenSafetensors(filepath.Join(c.Dir, optimizerFile))
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for prefix, kind := range map[string]trainer.Kind{firstPrefix: trainer.FirstMoment, secondPrefix: trainer.SecondMoment} {
+		report, err := m.Load(kind, prefixed(s, prefix))
+		if err != nil {
+			return err
+		}
+		if err := report.Complete(); err != nil {
+			return fmt.Errorf("%v: %w", kind, err)
+		}
+	}
+	return nil
+}
+
+// prefixed yields the tensors with a prefix, without it.
+func prefixed(s *Safetensors, prefix string) iter.Seq2[trainer.Tensor, error] {
+	return func(yield func(trainer.Tensor, error) bool) {
+		var data []float32
+		for _, e := range s.Entries {
+			name, ok := strings.CutPrefix(e.Name, prefix)
+			if !ok {
+				continue
+			}
+			t, err := safeWeights{s}.tensor(name, e.Name, data)
+			if !yield(t, err) || err != nil {
+				return
+			}
+			data = t.Data
+		}
+	}
+}
+
+// Prune removes all but the keep checkpoints of the highest steps, and what
+// interrupted writes left behind. keep is at least 1.
+func Prune(out string, keep int) error {
+	steps, err := stepFolders(out)
+	if err != nil {
+		return fmt.Errorf("prune checkpoints: %w", err)
+	}
+	var errs []error
+	for _, name := range steps[:max(0, len(steps)-max(1, keep))] {
+		errs = append(errs, os.RemoveAll(filepath.Join(out, name)))
+	}
+	left, err := filepath.Glob(filepath.Join(escapeGlob(out), ".tmp-step-*"))
+	errs = append(errs, err)
+	for _, path := range left {
+		errs = append(errs, os.RemoveAll(path))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("prune checkpoints: %w", err)
+	}
+	return nil
+}
+
+// A Saver implements [trainer.Saver] with folders under Dir. Only rank 0
+// writes.
+type Saver struct {
+	Dir       string
+	Keep      int // newest checkpoints to keep; 0: all
+	Rank      int
+	Config    trainer.Config
+	State     State // what stays the same during the run
+	Tokenizer Tokenizer
+}
+
+// Save writes a checkpoint and removes old ones.
+func (s *Saver) Save(p trainer.Progress, m trainer.Model) error {
+	if s.Rank != 0 {
+		return nil
+	}
+	state := s.State
+	state.Progress, state.Model = p, m.State()
+	if _, err := Write(s.Dir, s.Config, state, s.Tokenizer, m); err != nil {
+		return err
+	}
+	if s.Keep == 0 {
+		return nil
+	}
+	return Prune(s.Dir, s.Keep)
+}

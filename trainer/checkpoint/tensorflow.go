@@ -1,0 +1,184 @@
+package checkpoint
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"pretext/trainer"
+)
+
+// OpenTensorFlow opens a checkpoint of google-research/bert: prefix is the path
+// without ".index" ("…/bert_model.ckpt"), and bert_config.json lies beside it.
+// Variables that are not weights of the model (optimizer slots, the global
+// step) are left out; kernels are transposed on reading.
+func OpenTensorFlow(prefix string) (*Pretrained, error) {
+	p, err := openTensorFlow(prefix)
+	if err != nil {
+		return nil, fmt.Errorf("open TensorFlow checkpoint %s: %w", prefix, err)
+	}
+	return p, nil
+}
+
+func openTensorFlow(prefix string) (*Pretrained, error) {
+	b, err := os.ReadFile(filepath.Join(filepath.Dir(prefix), "bert_config.json"))
+	if err != nil {
+		return nil, err
+	}
+	c, err := trainer.ParseGoogleConfig(b)
+	if err != nil {
+		return nil, err
+	}
+	index, err := readBounded(prefix+".index", maxIndex)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := parseBundleIndex(index)
+	if err != nil {
+		return nil, err
+	}
+	w := &tensorFlowWeights{prefix: prefix, entries: map[string]bundleEntry{}, files: map[uint64]*os.File{}}
+	p := &Pretrained{Config: c, names: map[string]string{}, weights: w, close: w.close}
+	if err := w.index(p, entries); err != nil {
+		return nil, err
+	}
+	return p, w.open()
+}
+
+// index finds the variables of the model.
+func (w *tensorFlowWeights) index(p *Pretrained, entries []bundleEntry) error {
+	specs := trainer.Tensors(p.Config, trainer.Heads{MLM: true, NSP: true, Span: true, Labels: 2})
+	for _, s := range specs {
+		e, ok := findVariable(entries, s.Google)
+		if !ok {
+			continue
+		}
+		if err := e.check(); err != nil {
+			return err
+		}
+		if e.dtype != dtFloat || e.sliced {
+			return fmt.Errorf("variable %q: only whole float32 variables can be read", e.name)
+		}
+		w.entries[e.name] = e
+		p.names[s.Name] = e.name
+		p.order = append(p.order, s.Name)
+	}
+	slices.Sort(p.order)
+	return nil
+}
+
+func readBounded(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(b)) > most {
+		err = fmt.Errorf("%s: larger than %d bytes", path, most)
+	}
+	return b, err
+}
+
+// tensorFlowWeights reads variables from the data files.
+type tensorFlowWeights struct {
+	prefix  string
+	entries map[string]bundleEntry
+	files   map[uint64]*os.File // by number
+}
+
+// open opens the data files that the model's variables lie in. Their names end
+// in the number of files, which is found by looking.
+func (w *tensorFlowWeights) open() error {
+	found, err := filepath.Glob(escapeGlob(w.prefix) + ".data-?????-of-?????")
+	if err != nil {
+		return err
+	}
+	for _, e := range w.entries {
+		if w.files[e.shard] != nil {
+			continue
+		}
+		name := fmt.Sprintf("%s.data-%05d-of-%05d", w.prefix, e.shard, len(found))
+		f, err := os.Open(name)
+		if err != nil {
+			return errors.Join(err, w.close())
+		}
+		w.files[e.shard] = f
+	}
+	return nil
+}
+
+// escapeGlob protects a path from [filepath.Glob].
+func escapeGlob(path string) string {
+	var b []byte
+	for i := range len(path) {
+		switch path[i] {
+		case '*', '?', '[', '\\':
+			b = append(b, '\\')
+		}
+		b = append(b, path[i])
+	}
+	return string(b)
+}
+
+func (w *tensorFlowWeights) close() error {
+	var errs []error
+	for _, f := range w.files {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (w *tensorFlowWeights) tensor(name, file string, dst []float32) (trainer.Tensor, error) {
+	e := w.entries[file]
+	f := w.files[e.shard]
+	info, err := f.Stat()
+	if err != nil {
+		return trainer.Tensor{}, err
+	}
+	if e.offset > info.Size() || e.size > info.Size()-e.offset {
+		return trainer.Tensor{}, fmt.Errorf("variable %q: its data file ends before it", file)
+	}
+	raw := make([]byte, e.size)
+	if _, err := f.ReadAt(raw, e.offset); err != nil {
+		return trainer.Tensor{}, fmt.Errorf("read variable %q: %w", file, err)
+	}
+	if crc32.Checksum(raw, castagnoli) != unmask(e.crc) {
+		return trainer.Tensor{}, fmt.Errorf("variable %q: checksum does not match", file)
+	}
+	return decodeVariable(name, raw, e.shape, dst)
+}
+
+// decodeVariable converts and, where transformers' form is the other way round,
+// transposes.
+func decodeVariable(name string, raw []byte, stored []int64, dst []float32) (trainer.Tensor, error) {
+	n := len(raw) / 4
+	dst = slices.Grow(dst[:0], n)[:n]
+	at := func(i int) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:])) }
+	shape := make([]int, len(stored))
+	for i, d := range stored {
+		shape[i] = int(d)
+	}
+	if _, transpose := trainer.GoogleName(name); !transpose {
+		for i := range dst {
+			dst[i] = at(i)
+		}
+		return trainer.Tensor{Name: name, Shape: shape, Data: dst}, nil
+	}
+	if len(shape) != 2 {
+		return trainer.Tensor{}, fmt.Errorf("tensor %q: stored with shape %v, not a matrix", name, shape)
+	}
+	in, out := shape[0], shape[1]
+	for i := range in {
+		for o := range out {
+			dst[o*in+i] = at(i*out + o)
+		}
+	}
+	return trainer.Tensor{Name: name, Shape: []int{out, in}, Data: dst}, nil
+}
