@@ -2,9 +2,10 @@ package wiki
 
 import (
 	"bytes"
-	"compress/bzip2"
+	stdbzip2 "compress/bzip2"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"path"
 	"regexp"
@@ -17,6 +18,7 @@ import (
 	kgzip "github.com/klauspost/compress/gzip"
 
 	"pretext/extract"
+	"pretext/extract/bzip2"
 	"pretext/internal/realdata"
 )
 
@@ -61,6 +63,7 @@ func readFacts(t *testing.T) []dumpFacts {
 }
 
 func TestRealDumpsGiveTheirPagesAndArticles(t *testing.T) {
+	t.Parallel()
 	// What the README counts with an XML parser, which stops where a dump is not
 	// well-formed, and what is so by our own rules.
 	special := map[string]dumpFacts{
@@ -104,8 +107,9 @@ func checkFacts(t *testing.T, f dumpFacts, res result) {
 }
 
 func TestAnyPackingOfADumpGivesTheSameDocuments(t *testing.T) {
+	t.Parallel()
 	const dir = "wiki/official-multistream/"
-	plain, err := io.ReadAll(bzip2.NewReader(bytes.NewReader(realdata.Read(t, dir+"pages-articles-p2566p2583.xml.bz2"))))
+	plain, err := io.ReadAll(stdbzip2.NewReader(bytes.NewReader(realdata.Read(t, dir+"pages-articles-p2566p2583.xml.bz2"))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,6 +146,7 @@ func TestAnyPackingOfADumpGivesTheSameDocuments(t *testing.T) {
 }
 
 func TestRangesOfARealDumpGiveWhatReadingItAtOnceGives(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{
 		"wiki/enwiki-small-pages-articles.xml.bz2", "wiki/enwiktionary-20150224-pages-articles-multistream.xml.bz2",
 		"hostile/dump/page-across-streams.xml.bz2", "hostile/dump/empty-streams.xml.bz2", "wiki/bgwiki-utf16.xml.bz2",
@@ -174,6 +179,7 @@ type hostileFile struct {
 }
 
 func TestHostileDumpsAreReadOrRefusedAsTheyDeserve(t *testing.T) {
+	t.Parallel()
 	var list struct{ Files []hostileFile }
 	if err := json.Unmarshal(realdata.Read(t, "hostile/hostile.json"), &list); err != nil {
 		t.Fatal(err)
@@ -201,6 +207,30 @@ func TestHostileDumpsAreReadOrRefusedAsTheyDeserve(t *testing.T) {
 				t.Errorf("in 5 ranges, -at once +in ranges:\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestDamageIsReportedWhereverTheDumpIsCut(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"cut-in-stream", "bit-flip", "bad-magic", "garbage-tail", "zero-tail"} {
+		file := realdata.Path(t, "hostile/dump/"+name+".xml.bz2")
+		want := readFile(t, file, whole)
+		damage, ok := errors.AsType[*CorruptError](want.err)
+		if !ok {
+			t.Fatalf("%s: error %v", name, want.err)
+		}
+		if tail := strings.HasSuffix(name, "-tail"); tail != errors.Is(want.err, bzip2.ErrTrailing) {
+			t.Errorf("%s: error %v is of the wrong kind", name, want.err)
+		}
+		for _, near := range []int64{-30000, -1, 0, 1, 3, 4, 5, 10, 600} {
+			got := readFile(t, file, func(size int64) []Range { return cut(size, min(damage.Offset+near, size-1)) })
+			if diff := cmp.Diff(want.docs, got.docs); diff != "" {
+				t.Errorf("%s cut %d bytes from the damage, -want +got:\n%s", name, near, diff)
+			}
+			if fmt.Sprint(got.err) != fmt.Sprint(want.err) {
+				t.Errorf("%s cut %d bytes from the damage: %v, want %v", name, near, got.err, want.err)
+			}
+		}
 	}
 }
 
@@ -343,7 +373,7 @@ func TestLineEndsAndByteOrderMarksDoNotMatter(t *testing.T) {
 // bigFile unpacks a dump of the test data, for benchmarks.
 func bigFile(tb testing.TB, name string) []byte {
 	tb.Helper()
-	b, err := io.ReadAll(bzip2.NewReader(bytes.NewReader(realdata.Read(tb, name))))
+	b, err := io.ReadAll(stdbzip2.NewReader(bytes.NewReader(realdata.Read(tb, name))))
 	if err != nil {
 		tb.Fatal(err)
 	}

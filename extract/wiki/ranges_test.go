@@ -23,6 +23,7 @@ func birds(tb testing.TB, name string) []byte {
 }
 
 func TestEveryCutOfADumpGivesTheSameDocuments(t *testing.T) {
+	t.Parallel()
 	want := readBytes(t, birds(t, "birds.xml"), whole(int64(len(birds(t, "birds.xml")))))
 	if want.stats.Pages != 5 || want.stats.Kept != 3 || want.err != nil {
 		t.Fatalf("got %v, %v", want.stats, want.err)
