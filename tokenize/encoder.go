@@ -71,12 +71,19 @@ func appendIDs[T bytestring](e *Encoder, dst []int32, s T) []int32 {
 			n = 8 + bits.TrailingZeros64(others(hi, capitals))>>3
 			hi = (hi | capitals>>2&e.lower) & (1<<(8*uint(n-8)&63) - 1)
 		}
-		if n == 16 || i+n < len(s) && e.ascii[s[i+n]] == asciiOther {
+		end := int32(asciiSpace) // what ends the word
+		if i+n < len(s) {
+			end = e.ascii[s[i+n]]
+		}
+		if n == 16 || end == asciiOther {
 			i = nextWord(&e.words, s, i)
 			dst = e.appendWord(dst)
 			continue
 		}
 		i += n
+		if end == asciiSpace {
+			i++
+		}
 		slot := &e.cache[slotOf(lo, hi)]
 		switch {
 		case slot.lo != lo || slot.hi&lowBytes != hi:

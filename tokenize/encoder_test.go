@@ -73,7 +73,7 @@ func fuzzSeeds() []string {
 		"한국어 각 한\u302e", "世界 abc世def 豈 \U0002f800x", "≠ ≮ \u1fef \u037e \u0387 a≠b",
 		"\U0001D15E\U0001D165\U0001D16D\U0001D160 x\U0001D16D\u0323\U0001D165y \u0f73\u0f75 \u302e\u0301\u302f",
 		"[MASK] [UNK] ##able [PAD]x", strings.Repeat("Ab", 100) + " " + strings.Repeat("é", 201),
-		"a\xffb \xed\xa0\x80c \xf4\x90\x80\x80d \xe2\x82", "\xc3", "x\xc3", "0123456789abcdef", "0123456789abcde",
+		"a\xffb \xed\xa0\x80c \xf4\x90\x80\x80d \xe2\x82", "\xc3", "x\xc3", "0123456789abcdef", "0123456789abcde", "000000000000B000",
 		"😀👨‍👩‍👧 🇩🇪 ¿qué? — “quoted” ‘x’",
 	}
 }
@@ -112,10 +112,10 @@ func checkPromises(t *testing.T, e *tokenize.Encoder, a, b string) {
 	if got := e.AppendIDsBytes(nil, within); !slices.Equal(got, idsA) {
 		t.Errorf("%+q: %d, with text behind its end: %d", a, idsA, got)
 	}
-	room := slices.Repeat([]int32{-7}, len(idsA)+8)
-	e.AppendIDs(room[:0], a)
-	if got := room[len(idsA):]; slices.ContainsFunc(got, func(id int32) bool { return id != -7 }) {
-		t.Errorf("%+q: wrote behind the result: %d", a, got)
+	for _, room := range []int{0, 1, len(idsA), 2 * len(idsA)} {
+		if got := e.AppendIDs(append(make([]int32, 0, room+1), -7), a); got[0] != -7 || !slices.Equal(got[1:], idsA) {
+			t.Errorf("%+q: %d, appended with room for %d: %d", a, idsA, room, got)
+		}
 	}
 	for _, id := range idsA {
 		if id < 0 || int(id) >= e.Vocab().Len() {
