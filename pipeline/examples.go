@@ -143,7 +143,7 @@ func Examples(ctx context.Context, r Runner, c ExamplesConfig) (*sharding.Manife
 	}
 	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "examples", Algorithm: examplesAlgorithm, Options: options,
 		Inputs: append(plan.inputs, sharding.Input{Name: sharding.VocabName, Bytes: int64(len(vocabFile)), SHA256: sharding.Hash(vocabFile)})}
-	m, err := drive(ctx, r, driveConfig{spec: spec, recipe: recipe, tasks: plan.tasks, total: plan.bytes, unit: "bytes of text", overwrite: c.Overwrite,
+	m, err := drive(ctx, r, driveConfig{spec: spec, recipe: recipe, tasks: plan.tasks, total: 2 * plan.bytes, overwrite: c.Overwrite,
 		prepare: func(ctx context.Context, folder store.Folder) error {
 			return store.WriteFile(ctx, folder, sharding.VocabName, vocabFile)
 		}})
@@ -286,7 +286,7 @@ func (w *examplesWorker) do(ctx context.Context, index int) ([]Result, error) {
 		return nil, err
 	}
 	if results, ok, err := w.proved(ctx, index, sideCars...); err != nil || ok {
-		w.meter.Add(t.Blocks.textBytes())
+		w.meter.Add(2 * t.Blocks.textBytes())
 		return results, err
 	}
 	tok, err := w.load(ctx)
@@ -304,7 +304,8 @@ func (w *examplesWorker) do(ctx context.Context, index int) ([]Result, error) {
 			return nil, err
 		}
 		results = append(results, r)
-		*side = shardSide{} // its memory is free before the next side is built
+		w.meter.Add(t.Blocks.textBytes() / int64(len(sides))) // reading was the first half
+		*side = shardSide{}                                   // its memory is free before the next side is built
 	}
 	return results, nil
 }
@@ -367,7 +368,7 @@ func (w *examplesWorker) finish(ctx context.Context, results []Result) error {
 	if err != nil {
 		return err
 	}
-	return w.manifest(ctx, results, sharding.FileEntry{Name: sharding.VocabName, Bytes: bytes, SHA256: sum})
+	return w.manifest(ctx, results, nil, sharding.FileEntry{Name: sharding.VocabName, Bytes: bytes, SHA256: sum})
 }
 
 // Shards returns the side-car and index names of a manifest's shards, for

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"path/filepath"
+	"strings"
 
 	"pretext/extract"
 	"pretext/extract/books"
@@ -116,7 +117,7 @@ func Extract(ctx context.Context, r Runner, c ExtractConfig) (*sharding.Manifest
 	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "extract", Algorithm: extractAlgorithm,
 		Options: options, Inputs: plan.inputs}
 	spec := Spec{Stage: "extract", Out: c.Out, Extract: &ExtractSpec{plan.sources, c.Options}}
-	m, err := drive(ctx, r, driveConfig{spec: spec, recipe: recipe, tasks: plan.tasks, total: plan.bytes, unit: "bytes", overwrite: c.Overwrite})
+	m, err := drive(ctx, r, driveConfig{spec: spec, recipe: recipe, tasks: plan.tasks, total: plan.bytes, overwrite: c.Overwrite})
 	if err != nil {
 		return nil, err
 	}
@@ -181,6 +182,7 @@ func (w *extractWorker) do(ctx context.Context, index int) ([]Result, error) {
 		return nil, err
 	}
 	defer reading.close()
+	var ids idList
 	for doc, err := range reading.documents {
 		if err == nil {
 			err = ctx.Err()
@@ -191,6 +193,7 @@ func (w *extractWorker) do(ctx context.Context, index int) ([]Result, error) {
 		if err != nil {
 			return nil, err
 		}
+		ids.add(doc.ID)
 	}
 	counts, body, err := reading.summary()
 	if err != nil {
@@ -210,12 +213,25 @@ func (w *extractWorker) do(ctx context.Context, index int) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	result, err := w.prove(ctx, sideCar, sharding.SideCar{Task: index, File: out.entry(index, counts), Body: raw})
+	idsEntry, err := w.write(ctx, name+idsSuffix, ids.bytes())
+	if err != nil {
+		return nil, err
+	}
+	idsEntry.Task = index
+	result, err := w.prove(ctx, sideCar, sharding.SideCar{Task: index, File: out.entry(index, counts), Index: idsEntry, Body: raw})
 	return []Result{result}, err
 }
 
 func (w *extractWorker) finish(ctx context.Context, results []Result) error {
-	return w.manifest(ctx, results)
+	var lists []string
+	for _, r := range results {
+		lists = append(lists, strings.TrimSuffix(r.SideCar, sharding.SideCarSuffix)+idsSuffix)
+	}
+	equal, err := countEqualIDs(ctx, w.folder, lists)
+	if err != nil {
+		return err
+	}
+	return w.manifest(ctx, results, sharding.Counts{"equal_ids": equal})
 }
 
 // bytes returns what a task reads of its source.
@@ -279,7 +295,7 @@ func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Tas
 	r := books.NewReader(meteredBooks{ctx, w.meter}, t, w.Options.Books)
 	summary := func() (sharding.Counts, documentsBody, error) {
 		st := r.Stats()
-		counts := sharding.Counts{"files": st.Books, "documents": st.Kept, "skipped_files": st.Skipped, "equal_ids": st.Duplicates,
+		counts := sharding.Counts{"files": st.Books, "documents": st.Kept, "skipped_files": st.Skipped,
 			"invalid_utf8_bytes": st.InvalidBytes, "recoded_files": st.Recoded, "trimmed_files": st.Trimmed}
 		addRejects(counts, st.Rejects)
 		var notes []string

@@ -6,8 +6,7 @@ import "sync/atomic"
 // for display only: results are what manifests say.
 type Meter struct {
 	Stage string // "extract"
-	Unit  string // what is counted: "bytes", "records"
-	Total int64  // 0 when not known
+	Total int64  // of what Done counts; bytes of some kind, 0 when not known
 	done  atomic.Int64
 }
 

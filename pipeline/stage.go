@@ -138,13 +138,18 @@ func (s *stage) proved(ctx context.Context, task int, sideCars ...string) (resul
 }
 
 // manifest writes the manifest over the files that the side-cars speak of, and
-// files beside them.
-func (s *stage) manifest(ctx context.Context, results []Result, more ...sharding.FileEntry) error {
+// files beside them. Its counts are the sums of the files' and what is known of
+// the whole alone.
+func (s *stage) manifest(ctx context.Context, results []Result, whole sharding.Counts, more ...sharding.FileEntry) error {
 	plan, err := sharding.ReadPlan(ctx, s.folder)
 	if err != nil {
 		return fmt.Errorf("read plan: %w", err)
 	}
 	m := sharding.Manifest{Recipe: plan.Recipe, Fingerprint: plan.Fingerprint, Counts: sharding.Counts{}, Files: more}
+	m.Counts.Add(whole)
+	for _, e := range more {
+		m.Counts.Add(e.Counts)
+	}
 	for _, r := range results {
 		raw, err := store.ReadFile(ctx, s.folder, r.SideCar)
 		if err != nil {
@@ -367,7 +372,6 @@ type driveConfig struct {
 	recipe    sharding.Recipe
 	tasks     []any // the plan of each task
 	total     int64 // of the meter
-	unit      string
 	overwrite bool
 	// prepare writes what all tasks read; it runs under the folder's lock,
 	// before the first task. It may be nil.
@@ -399,7 +403,7 @@ func drive(ctx context.Context, r Runner, c driveConfig) (*sharding.Manifest, er
 	}
 	c.spec.Fingerprint = c.recipe.Fingerprint()
 	start, cpu := time.Now(), cpuTime()
-	meter := &Meter{Stage: c.spec.Stage, Unit: c.unit, Total: c.total}
+	meter := &Meter{Stage: c.spec.Stage, Total: c.total}
 	if r.Watch != nil {
 		defer r.Watch(meter)()
 	}

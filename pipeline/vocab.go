@@ -99,7 +99,7 @@ func Vocab(ctx context.Context, r Runner, c VocabConfig) (*sharding.Manifest, er
 		return nil, fmt.Errorf("%w in %v", ErrNoDocuments, c.Documents)
 	}
 	return drive(ctx, r, driveConfig{spec: Spec{Stage: "vocab", Out: c.Out, Vocab: spec}, recipe: recipe, tasks: tasks,
-		total: total, unit: "bytes of text", overwrite: c.Overwrite})
+		total: total, overwrite: c.Overwrite})
 }
 
 // copyVocab makes a vocab folder of a vocabulary that the user has.
@@ -112,7 +112,7 @@ func copyVocab(ctx context.Context, r Runner, c VocabConfig) (*sharding.Manifest
 		Options: json.RawMessage(`{"given":true}`),
 		Inputs:  []sharding.Input{{Name: filepath.Base(c.Given), Bytes: int64(len(raw)), SHA256: sharding.Hash(raw)}}}
 	return drive(ctx, r, driveConfig{spec: Spec{Stage: "vocab", Out: c.Out, Vocab: &VocabSpec{Given: raw}}, recipe: recipe,
-		tasks: []any{vocabTask{}}, total: int64(len(raw)), unit: "bytes", overwrite: c.Overwrite})
+		tasks: []any{vocabTask{}}, total: int64(len(raw)), overwrite: c.Overwrite})
 }
 
 // vocabWorker counts words and trains.
@@ -173,7 +173,7 @@ func (w *vocabWorker) finish(ctx context.Context, results []Result) error {
 			return err
 		}
 		entry.Counts = sharding.Counts{"tokens": int64(bytes.Count(bytes.TrimSuffix(w.Given, []byte("\n")), []byte("\n"))) + 1}
-		return w.manifest(ctx, nil, entry)
+		return w.manifest(ctx, nil, nil, entry)
 	}
 	tokens, err := w.train(ctx, results)
 	if err != nil {
@@ -188,7 +188,7 @@ func (w *vocabWorker) finish(ctx context.Context, results []Result) error {
 		return err
 	}
 	entry.Counts = sharding.Counts{"tokens": int64(len(tokens))}
-	return w.manifest(ctx, results, entry)
+	return w.manifest(ctx, results, nil, entry)
 }
 
 func (w *vocabWorker) train(ctx context.Context, results []Result) (tokens []string, err error) {

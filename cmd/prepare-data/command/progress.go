@@ -44,12 +44,14 @@ func showLines(stderr io.Writer, m *pipeline.Meter) func() {
 	start := time.Now()
 	line := func() {
 		done, elapsed := m.Done(), time.Since(start)
-		percent := ""
-		if m.Total > 0 {
-			percent = fmt.Sprintf(" of %s (%d%%)", size(m.Total), 100*min(done, m.Total)/m.Total)
+		if done <= 0 || m.Total <= 0 {
+			fmt.Fprintf(stderr, "prepare-data: %s: %s\n", m.Stage, elapsed.Round(time.Second))
+			return
 		}
-		fmt.Fprintf(stderr, "prepare-data: %s: %s%s, %s/s, %s\n", m.Stage, size(done), percent,
-			size(int64(float64(done)/elapsed.Seconds())), elapsed.Round(time.Second))
+		share := min(1, float64(done)/float64(m.Total))
+		left := time.Duration(float64(elapsed) * (1 - share) / share)
+		fmt.Fprintf(stderr, "prepare-data: %s: %.0f%%, %s, about %s left\n", m.Stage, 100*share,
+			elapsed.Round(time.Second), left.Round(time.Second))
 	}
 	return every(progressInterval, line, func() {})
 }
