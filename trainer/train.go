@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 )
 
 // A Source brings the examples of a run in their fixed order.
@@ -163,7 +164,7 @@ func (r *run) accumulate(share Share, coef Coef) error {
 		}
 		seen = seen.Add(b.Counts(r.Heads))
 	}
-	if seen != share.Counts {
+	if seen.NSP != share.Counts.NSP || seen.Labels != share.Counts.Labels || math.Abs(seen.MaskedWeight-share.Counts.MaskedWeight) > 1e-6*seen.MaskedWeight {
 		return fmt.Errorf("source counted %+v, its batches hold %+v", share.Counts, seen)
 	}
 	return nil

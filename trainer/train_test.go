@@ -1,0 +1,273 @@
+package trainer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pretext/trainer"
+	"pretext/trainer/cpu"
+)
+
+func loopConfig() trainer.Config {
+	return trainer.Config{
+		VocabSize: 23, HiddenSize: 8, Layers: 1, AttentionHeads: 2, IntermediateSize: 12, Activation: trainer.GELUNew,
+		HiddenDropout: 0.1, AttentionDropout: 0.1, MaxPositions: 20, Segments: 2, InitializerRange: 0.1, LayerNormEps: 1e-12,
+	}
+}
+
+// memory is a Source of sequences in memory.
+type memory struct {
+	sequences []trainer.Sequence
+	tokens    int   // of a micro-batch
+	fail      int64 // position at which reading fails
+	lie       bool  // about the counts
+}
+
+func newMemory(n, tokens int) *memory {
+	r := rand.New(rand.NewPCG(1, 2))
+	m := &memory{tokens: tokens, fail: -1}
+	for range n {
+		s := trainer.Sequence{NSPLabel: int32(r.IntN(2))}
+		for range 2 + r.IntN(18) {
+			s.IDs, s.Segments = append(s.IDs, int32(r.IntN(23))), append(s.Segments, 0)
+		}
+		for range 1 + len(s.IDs)/7 {
+			s.MaskedPositions = append(s.MaskedPositions, int32(r.IntN(len(s.IDs))))
+			s.MaskedIDs, s.MaskedWeights = append(s.MaskedIDs, int32(r.IntN(23))), append(s.MaskedWeights, 1)
+		}
+		m.sequences = append(m.sequences, s)
+	}
+	return m
+}
+
+var errDisk = errors.New("disk on fire")
+
+func (m *memory) Step(position int64, n int) (trainer.Share, error) {
+	if m.fail >= position && m.fail < position+int64(n) {
+		return trainer.Share{}, errDisk
+	}
+	var lengths []int32
+	var counts trainer.Counts
+	for i := range n {
+		_, index := trainer.Epoch(position+int64(i), int64(len(m.sequences)))
+		s := m.sequences[index]
+		lengths = append(lengths, int32(len(s.IDs)))
+		counts = counts.Add(trainer.Counts{MaskedWeight: float64(len(s.MaskedIDs)), NSP: 1})
+	}
+	if m.lie {
+		counts.NSP++
+	}
+	bounds, err := trainer.Cut(lengths, m.tokens)
+	return trainer.Share{Counts: counts, Batches: m.batches(position, bounds)}, err
+}
+
+func (m *memory) batches(position int64, bounds []int) iter.Seq2[*trainer.Batch, error] {
+	return func(yield func(*trainer.Batch, error) bool) {
+		b := &trainer.Batch{}
+		for j := 1; j < len(bounds); j++ {
+			b.Reset()
+			for i := bounds[j-1]; i < bounds[j]; i++ {
+				s := m.sequences[(position+int64(i))%int64(len(m.sequences))]
+				s.Position = position + int64(i)
+				b.Append(s)
+			}
+			if !yield(b, nil) {
+				return
+			}
+		}
+	}
+}
+
+func newLoop(t *testing.T, src trainer.Source) trainer.Loop {
+	t.Helper()
+	m, err := cpu.Backend{Threads: 1}.Open(loopConfig(), trainer.PretrainHeads(), trainer.Options{
+		Tokens: 500, Sequences: 100, Masked: 200, Precision: trainer.Float64, Train: true, Seed: 5, Optimizer: trainer.DefaultOptimizer(trainer.AdamW),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	if _, err := m.Load(trainer.Weights, trainer.InitialWeights(loopConfig(), trainer.PretrainHeads(), 1)); err != nil {
+		t.Fatal(err)
+	}
+	return trainer.Loop{
+		Model: m, Heads: trainer.PretrainHeads(), Source: src, Batch: 6,
+		Schedule: trainer.Schedule{Kind: trainer.Linear, Peak: 0.02, Steps: 12, Warmup: 2},
+	}
+}
+
+func weights(t *testing.T, m trainer.Model) map[string][]float32 {
+	t.Helper()
+	all := map[string][]float32{}
+	for w, err := range m.Tensors(trainer.Weights) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[w.Name] = append([]float32{}, w.Data...)
+	}
+	return all
+}
+
+// shelf is a Saver that keeps weights, moments and counters in memory.
+type shelf struct {
+	saved []trainer.Progress
+	kept  map[trainer.Kind][]trainer.Tensor
+	state trainer.State
+}
+
+func (s *shelf) Save(p trainer.Progress, m trainer.Model) error {
+	s.saved = append(s.saved, p)
+	s.kept, s.state = map[trainer.Kind][]trainer.Tensor{}, m.State()
+	for _, k := range []trainer.Kind{trainer.Weights, trainer.FirstMoment, trainer.SecondMoment} {
+		for x, err := range m.Tensors(k) {
+			if err != nil {
+				return err
+			}
+			x.Data = append([]float32{}, x.Data...)
+			s.kept[k] = append(s.kept[k], x)
+		}
+	}
+	return nil
+}
+
+func (s *shelf) restore(t *testing.T, m trainer.Model) {
+	t.Helper()
+	for k, tensors := range s.kept {
+		_, err := m.Load(k, func(yield func(trainer.Tensor, error) bool) {
+			for _, x := range tensors {
+				if !yield(x, nil) {
+					return
+				}
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.SetState(s.state)
+}
+
+func TestTrainTakesItsStepsAndSaves(t *testing.T) {
+	l, s := newLoop(t, newMemory(10, 50)), &shelf{}
+	l.Saver, l.SaveEvery = s, 5
+	var losses []float64
+	l.Observe = func(r trainer.Report) error {
+		losses = append(losses, r.Info.Sums.Loss())
+		if r.Info.Rate != l.Schedule.Rate(r.Progress.Step-1) {
+			t.Errorf("step %d: rate %v", r.Progress.Step, r.Info.Rate)
+		}
+		return nil
+	}
+	end, err := trainer.Train(t.Context(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (trainer.Progress{Step: 12, Position: 72}); end != want {
+		t.Errorf("ended at %+v, want %+v", end, want)
+	}
+	if diff := cmp.Diff([]trainer.Progress{{Step: 5, Position: 30}, {Step: 10, Position: 60}, {Step: 12, Position: 72}}, s.saved); diff != "" {
+		t.Error(diff)
+	}
+	if len(losses) != 12 || losses[11] > losses[0]-0.1 {
+		t.Errorf("losses %v", losses)
+	}
+}
+
+func TestMicroBatchSizeChangesNothingButRounding(t *testing.T) {
+	want := map[string][]float32{}
+	for _, tokens := range []int{20, 33, 500} {
+		l := newLoop(t, newMemory(10, tokens))
+		if _, err := trainer.Train(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+		got := weights(t, l.Model)
+		if len(want) == 0 {
+			want = got
+		}
+		near := cmp.Comparer(func(a, b float32) bool { return max(a-b, b-a) <= 1e-6 })
+		if diff := cmp.Diff(want, got, near); diff != "" {
+			t.Errorf("%d tokens: %s", tokens, diff)
+		}
+	}
+}
+
+func TestAStoppedRunGoesOnAsIfItHadNot(t *testing.T) {
+	whole := newLoop(t, newMemory(10, 50))
+	whole.SaveEvery, whole.Saver = 1, &shelf{} // in double precision a checkpoint rounds to single: do so in both
+	whole.Observe = func(trainer.Report) error { return nil }
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped, s := newLoop(t, newMemory(10, 50)), &shelf{}
+	stopped.Saver = s
+	stopped.Observe = func(r trainer.Report) error {
+		if r.Progress.Step == 7 {
+			cancel()
+		}
+		return nil
+	}
+	at, err := trainer.Train(ctx, stopped)
+	if !errors.Is(err, context.Canceled) || at.Step != 7 || len(s.saved) != 1 {
+		t.Fatalf("stopped at %+v, saved %v, error %v", at, s.saved, err)
+	}
+	resumed := newLoop(t, newMemory(10, 50))
+	s.restore(t, resumed.Model)
+	resumed.Start = at
+	if _, err := trainer.Train(t.Context(), resumed); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := trainer.Train(t.Context(), whole); err != nil {
+		t.Fatal(err)
+	}
+	near := cmp.Comparer(func(a, b float32) bool { return max(a-b, b-a) <= 1e-6 })
+	if diff := cmp.Diff(weights(t, whole.Model), weights(t, resumed.Model), near); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestErrorsStopTheRunAndSayWhere(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*trainer.Loop, *memory)
+		want   string
+		is     error
+	}{
+		"source":   {func(_ *trainer.Loop, m *memory) { m.fail = 20 }, "step 3", errDisk},
+		"counts":   {func(_ *trainer.Loop, m *memory) { m.lie = true }, "source counted", nil},
+		"observer": {func(l *trainer.Loop, _ *memory) { l.Observe = func(trainer.Report) error { return errDisk } }, "step 1", errDisk},
+		"saver":    {func(l *trainer.Loop, _ *memory) { l.Saver, l.SaveEvery = brokenSaver{}, 2 }, "save checkpoint of step 2", errDisk},
+		"schedule": {func(l *trainer.Loop, _ *memory) { l.Schedule.Steps = 0 }, "num_train_steps", nil},
+		"batch":    {func(l *trainer.Loop, _ *memory) { l.Batch = 0 }, "train_batch_size", nil},
+		"infinite": {func(l *trainer.Loop, _ *memory) { l.Schedule.Peak, l.Schedule.Warmup = 1e38, 0 }, "not finite", nil},
+	} {
+		src := newMemory(10, 50)
+		l := newLoop(t, src)
+		c.change(&l, src)
+		_, err := trainer.Train(t.Context(), l)
+		if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+type brokenSaver struct{}
+
+func (brokenSaver) Save(trainer.Progress, trainer.Model) error { return errDisk }
+
+func ExampleCut() {
+	bounds, err := trainer.Cut([]int32{100, 60, 50, 120, 10}, 200)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for j := 1; j < len(bounds); j++ {
+		fmt.Printf("micro-batch %d: sequences %d to %d, rank %d of 2\n", j-1, bounds[j-1], bounds[j]-1, (j-1)%2)
+	}
+	// Output:
+	// micro-batch 0: sequences 0 to 1, rank 0 of 2
+	// micro-batch 1: sequences 2 to 4, rank 1 of 2
+}
