@@ -149,10 +149,11 @@ func (e *CorruptError) Unwrap() error { return ErrCorrupt }
 
 // A Reader reads the books of a task.
 type Reader struct {
-	store Store
-	task  Task
-	opts  Options
-	limit int // extract.MaxDocumentBytes; tests set a smaller one
+	store     Store
+	task      Task
+	opts      Options
+	limit     int   // extract.MaxDocumentBytes; tests set a smaller one
+	fileLimit int64 // maxFileBytes; likewise
 
 	stats Stats
 	seen  map[uint64]struct{} // hashes of IDs
@@ -162,7 +163,7 @@ type Reader struct {
 // NewReader returns a reader of a task that [Plan] made.
 func NewReader(store Store, task Task, opts Options) *Reader {
 	return &Reader{
-		store: store, task: task, opts: opts, limit: extract.MaxDocumentBytes,
+		store: store, task: task, opts: opts, limit: extract.MaxDocumentBytes, fileLimit: maxFileBytes,
 		stats: Stats{Rejects: map[extract.Reject]int64{}, Skipped: task.Skipped},
 		seen:  map[uint64]struct{}{},
 	}

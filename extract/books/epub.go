@@ -230,23 +230,27 @@ func resolve(dir, href string) string {
 	return strings.TrimPrefix(path.Clean("/"+dir+"/"+href), "/")
 }
 
-// reading returns the members to read, in order.
+// reading returns the members to read, in order: those of the linear reading
+// order, or all where it has none.
 func (p packageDoc) reading(dir string) []string {
-	anyLinear := false
-	for _, s := range p.spine {
-		anyLinear = anyLinear || s.linear
-	}
-	var names []string
+	var linear, all []string
 	seen := map[string]bool{}
 	for _, s := range p.spine {
 		item, ok := p.items[s.id]
-		if !ok || seen[s.id] || anyLinear && !s.linear || hasWord(item.properties, "nav") || !isHTML(item) {
+		if !ok || seen[s.id] || hasWord(item.properties, "nav") || !isHTML(item) {
 			continue
 		}
 		seen[s.id] = true
-		names = append(names, resolve(dir, item.href))
+		name := resolve(dir, item.href)
+		all = append(all, name)
+		if s.linear {
+			linear = append(linear, name)
+		}
 	}
-	return names
+	if len(linear) == 0 {
+		return all
+	}
+	return linear
 }
 
 func hasWord(list, word string) bool {
@@ -284,7 +288,7 @@ func (r *Reader) epub(name string, z *zipArchive) (book, error) {
 	}
 	p := parsePackage(raw)
 	b.title, b.lang = p.title, p.lang
-	prose := &prose{limit: r.limit + 1, keepBoilerplate: r.opts.KeepBoilerplate}
+	prose := &prose{limit: r.limit + 1, fileLimit: r.fileLimit, keepBoilerplate: r.opts.KeepBoilerplate}
 	if err := e.readAll(p.reading(path.Dir(packageName)), prose); err != nil {
 		if err == errRejected {
 			b.reject = extract.RejectTooLarge
@@ -312,7 +316,7 @@ func (e *epubFile) readAll(names []string, to *prose) error {
 		if err != nil {
 			return err
 		}
-		if err := to.read(&limited{r: src, left: maxFileBytes - e.bytes, count: &e.bytes}); err != nil {
+		if err := to.read(&limited{r: src, left: to.fileLimit - e.bytes, count: &e.bytes}); err != nil {
 			return err
 		}
 		found++
@@ -342,14 +346,8 @@ func (l *limited) Read(p []byte) (int, error) {
 
 // finishProse makes a document of the paragraphs of an EPUB, or a reject.
 func (r *Reader) finishProse(b book, p *prose) book {
-	controls := 0
-	for _, c := range p.out {
-		if isControl(c) {
-			controls++
-		}
-	}
 	switch {
-	case bytes.IndexByte(p.out, 0) >= 0 || controls*100 > len(p.out):
+	case bytes.IndexByte(p.out, 0) >= 0 || countControls(p.out)*100 > len(p.out):
 		b.reject = extract.RejectBinary
 		return b
 	case p.invalid*10 > len(p.out)+p.invalid:

@@ -29,10 +29,11 @@ var errRejected = errors.New("rejected")
 // The bytes of a line are without the blanks around them. They are not yet
 // known to be UTF-8.
 type collector struct {
-	limit  int // of the text, in bytes
-	out    []byte
-	size   int // of the text so far: lines, and a byte between two
-	reject extract.Reject
+	limit     int   // of the text, in bytes
+	fileLimit int64 // of the file
+	out       []byte
+	size      int // of the text so far: lines, and a byte between two
+	reject    extract.Reject
 
 	inLine  bool
 	columns int  // of blanks before the line
@@ -83,42 +84,72 @@ func isControl(b byte) bool {
 	return b < 0x08 || b >= 0x0E && b < 0x20 && b != 0x1A && b != 0x1B || b == 0x7F
 }
 
+// controlTable has 1 for every control character.
+var controlTable = func() (t [256]uint8) {
+	for i := range t {
+		if isControl(byte(i)) {
+			t[i] = 1
+		}
+	}
+	return t
+}()
+
+func countControls(b []byte) (n int) {
+	for _, c := range b {
+		n += int(controlTable[c])
+	}
+	return n
+}
+
 // add takes the next bytes of the file, or reports false.
 func (c *collector) add(b []byte) bool {
 	c.bytes += int64(len(b))
-	for _, x := range b {
-		if isControl(x) {
-			c.controls++
-		}
-	}
+	c.controls += int64(countControls(b))
 	switch {
 	case bytes.IndexByte(b, 0) >= 0:
 		c.reject = extract.RejectBinary
-	case c.bytes > maxFileBytes:
+	case c.bytes > c.fileLimit:
 		c.reject = extract.RejectTooLarge
 	}
-	for c.reject == "" && len(b) > 0 {
-		if c.afterCR && b[0] == '\n' {
-			c.afterCR, b = false, b[1:]
-			continue
-		}
+	if c.afterCR && len(b) > 0 {
 		c.afterCR = false
-		end := bytes.IndexByte(b, '\n')
-		if end < 0 {
-			end = len(b)
+		if b[0] == '\n' {
+			b = b[1:]
 		}
-		if cr := bytes.IndexByte(b[:end], '\r'); cr >= 0 {
-			end = cr
+	}
+	lf, cr := -1, -1 // the next of each, found once
+	for at := 0; at < len(b) && c.reject == ""; {
+		if lf < at {
+			lf = indexFrom(b, at, '\n')
 		}
-		c.piece(b[:end])
+		if cr < at {
+			cr = indexFrom(b, at, '\r')
+		}
+		end := min(lf, cr)
+		c.piece(b[at:end])
 		if end == len(b) {
 			break
 		}
-		c.afterCR = b[end] == '\r'
 		c.endLine()
-		b = b[end+1:]
+		at = end + 1
+		if end == cr {
+			if at == len(b) {
+				c.afterCR = true
+			} else if b[at] == '\n' {
+				at++
+			}
+		}
 	}
 	return c.reject == ""
+}
+
+// indexFrom returns the place of the next c at or after at, len(b) where there
+// is none.
+func indexFrom(b []byte, at int, c byte) int {
+	if i := bytes.IndexByte(b[at:], c); i >= 0 {
+		return at + i
+	}
+	return len(b)
 }
 
 // piece takes bytes of a line.
@@ -155,8 +186,13 @@ func (c *collector) piece(b []byte) {
 // them.
 func (c *collector) indent(b []byte) []byte {
 	for len(b) > 0 {
-		r, n := utf8.DecodeRune(b)
+		r, n := rune(b[0]), 1
+		if r >= utf8.RuneSelf {
+			r, n = utf8.DecodeRune(b)
+		}
 		switch {
+		case r > ' ' && r < utf8.RuneSelf:
+			return b
 		case r == '\t':
 			c.columns += 8 - c.columns%8
 		case r == '\u3000':
@@ -199,7 +235,7 @@ func (r *Reader) plain(name string, src io.Reader) (book, error) {
 	if err != nil {
 		return b, err
 	}
-	c := &collector{limit: r.limit + 1}
+	c := &collector{limit: r.limit + 1, fileLimit: r.fileLimit}
 	if err := c.collect(src); err != nil {
 		b.reject = c.reject
 		if err == errRejected {

@@ -41,7 +41,7 @@ func (r *Reader) readTar(src io.Reader) error {
 	archive := tar.NewReader(counter)
 	for {
 		header, err := archive.Next()
-		if err == io.EOF {
+		if err == io.EOF && counter.n > 0 {
 			return nil
 		}
 		// The name is never used as one, so an insecure path is a path.

@@ -16,7 +16,8 @@ const maxTokenBytes = 64 << 20
 // prose collects the paragraphs of XHTML documents, in the form of collected
 // lines without indentation: what trims and joins those does so here too.
 type prose struct {
-	limit           int
+	limit           int   // of the text, in bytes
+	fileLimit       int64 // of all that is read
 	keepBoilerplate bool
 
 	out     []byte
@@ -88,7 +89,8 @@ func (p *prose) read(src io.Reader) error {
 		case html.StartTagToken, html.EndTagToken, html.SelfClosingTagToken:
 			p.tag(z, kind, &skip)
 		}
-		if len(p.out)-p.count > p.limit {
+		// What counts exactly is the text at the end; here it may be a few bytes off.
+		if len(p.out)-p.count > p.limit+2 {
 			return errRejected
 		}
 	}
