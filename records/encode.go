@@ -97,30 +97,34 @@ func appendFloats(dst []byte, l layout, values []float32) []byte {
 type intList struct {
 	layout
 	values []int32
-	short  bool // no value has a bit above the 28 that four bytes of varint hold
+	short  bool // no value is shortLimit or more
 }
 
 func newIntList(name string, values []int32) intList {
-	more, all := 0, uint32(0)
+	size, all := len(values), uint32(0)
 	for _, signed := range values {
 		v := uint32(signed)
-		more += moreBytes(v)
+		second, third := further(v)
+		size += int(second + third)
 		all |= v
 	}
-	size := len(values) + more
-	if all >= 1<<28 { // five bytes, or, sign-extended to 64 bits, ten
+	if all >= shortLimit {
 		size = 0
 		for _, v := range values {
-			size += uvarintBytes(uint64(int64(v)))
+			size += uvarintBytes(uint64(int64(v))) // ten where negative
 		}
 	}
-	return intList{layout: listLayout(name, size), values: values, short: all < 1<<28}
+	return intList{layout: listLayout(name, size), values: values, short: all < shortLimit}
 }
 
-// moreBytes returns how many bytes a varint below 2^28 has after its first,
-// without a branch: each difference is negative where v is larger.
-func moreBytes(v uint32) int {
-	return int((0x7f-v)>>31 + (0x3fff-v)>>31 + (0x1fffff-v)>>31)
+// shortLimit is where varints get longer than three bytes. No vocabulary goes
+// so far.
+const shortLimit = 1 << 21
+
+// further returns 1 for a second and for a third byte of a varint below
+// shortLimit, without a branch: each difference is negative where v is larger.
+func further(v uint32) (second, third uint32) {
+	return (0x7f - v) >> 31, (0x3fff - v) >> 31
 }
 
 // spareBytes is how far append may write beyond the end of what it appends.
@@ -152,27 +156,26 @@ func appendBytes(dst []byte, values []int32) []byte {
 	return dst
 }
 
-// appendShort appends varints of at most four bytes, size in all. It spreads
-// the groups of seven bits over a word, sets the continuation bits and stores
-// the word, whatever the length: no branch on a value that cannot be foreseen.
-// The next value overwrites what was too much.
+// appendShort appends varints below shortLimit, size in all.
 func appendShort(dst []byte, values []int32, size int) []byte {
 	n := len(dst)
 	at := putShort(dst[n:n+size+spareBytes], values)
 	return dst[:n+at]
 }
 
-// putShort writes varints of at most four bytes to out, which has spareBytes
-// more than they take, and returns their size.
+// putShort writes varints below shortLimit to out, which has spareBytes more
+// than they take, and returns their size. It spreads the groups of seven bits
+// over a word, sets the continuation bits and stores the word, whatever the
+// length: no branch on a value that cannot be foreseen. The next value
+// overwrites what was too much.
 func putShort(out []byte, values []int32) int {
 	at := 0
 	for _, signed := range values {
 		v := uint32(signed)
-		more := moreBytes(v)
-		word := v&0x7f | v&(0x7f<<7)<<1 | v&(0x7f<<14)<<2 | v&(0x7f<<21)<<3
-		word |= 0x80808080 & (1<<(8*uint(more)&31) - 1)
+		second, third := further(v)
+		word := v&0x7f | v&(0x7f<<7)<<1 | v&(0x7f<<14)<<2 | second<<7 | third<<15
 		binary.LittleEndian.PutUint32(out[at:], word)
-		at += more + 1
+		at += int(1 + second + third)
 	}
 	return at
 }

@@ -25,13 +25,13 @@ func AppendPacked(dst []byte, values []int32) []byte {
 	for _, v := range values {
 		all |= v
 	}
-	if uint32(all) >= 1<<28 {
+	if uint32(all) >= shortLimit {
 		for _, v := range values {
 			dst = binary.AppendUvarint(dst, uint64(int64(v)))
 		}
 		return dst
 	}
-	dst = slices.Grow(dst, 4*len(values)+spareBytes)
+	dst = slices.Grow(dst, 3*len(values)+spareBytes)
 	n := len(dst)
 	return dst[:n+putShort(dst[n:cap(dst)], values)]
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // payloads returns copies of all records of a file.
-func payloads(t *testing.T, name string) [][]byte {
+func payloads(t testing.TB, name string) [][]byte {
 	t.Helper()
 	var out [][]byte
 	r := tfrecord.NewReader(bytes.NewReader(realdata.Read(t, name)), tfrecord.ReaderOptions{})
