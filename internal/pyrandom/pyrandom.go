@@ -15,7 +15,7 @@
 // n.bit_length() bits and is drawn again while it is not below n. That has
 // been so since Python 3.2; Python 2 draws other integers.
 //
-// It is no source of secrets. A Rand is 5 KB and must not be shared between
+// It is no source of secrets. A Rand is 6 KB and must not be shared between
 // goroutines.
 package pyrandom
 

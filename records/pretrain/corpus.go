@@ -27,7 +27,7 @@ const maxTokens = math.MaxUint32
 
 // NewCorpus returns an empty corpus of ids below vocabSize.
 func NewCorpus(vocabSize int) *Corpus {
-	return &Corpus{vocabSize: vocabSize, isWide: vocabSize > 1<<16}
+	return &Corpus{vocabSize: max(0, vocabSize), isWide: vocabSize > 1<<16}
 }
 
 // AddSentence appends a sentence to the document at the end. It keeps nothing
