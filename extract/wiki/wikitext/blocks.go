@@ -127,7 +127,7 @@ func (s *Scanner) list(i, e int) int {
 		return s.tableLine(text, e)
 	}
 	start, heads := len(s.out), s.heads.n
-	s.tags = 0
+	s.tags, s.freeURL = 0, 0
 	for ; terms > 0; terms-- {
 		text = s.inline(text, e, modeTerm)
 		if text >= e || s.src[text] != ':' {

@@ -3,15 +3,17 @@ package wikitext
 // Classes of bytes, so that a run of plain text is skipped with one table
 // look-up a byte.
 const (
-	classInline  = 1 << iota // may begin something inline
-	classLine                // matters when looking for the end of a line
-	classBrace               // matters when pairing brackets
-	classTarget              // may not stand in the target of a link
-	classLabel               // matters when looking for the end of a label
-	classColon               // splits a term from its definition
-	classVariant             // may begin a language variant
-	classURL                 // may not stand in the URL of an external link
-	classLetter              // ASCII letter
+	classInline   = 1 << iota // may begin something inline
+	classLine                 // matters when looking for the end of a line
+	classBrace                // matters when pairing brackets
+	classTarget               // may not stand in the target of a link
+	classLabel                // matters when looking for the end of a label
+	classColon                // splits a term from its definition
+	classVariant              // may begin a language variant
+	classURL                  // may not stand in the URL of an external link
+	classLetter               // ASCII letter
+	classOdd                  // a title with it needs a closer look
+	classArgument             // matters when splitting the arguments of a template
 )
 
 var class = buildClasses()
@@ -30,6 +32,8 @@ func buildClasses() (t [256]uint16) {
 	set(":", classColon)
 	set("-", classVariant)
 	set("[]<>\"\x7F", classURL)
+	set(":%&~/{<\xC2", classOdd)
+	set("{[<=|", classArgument)
 	set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", classLetter)
 	for c := range 0x21 {
 		t[c] |= classURL

@@ -1,38 +1,43 @@
 package wikitext
 
-// Protocols that begin a URL ($wgUrlProtocols).
-var protocols = []string{
-	"http://", "https://", "//", "ftp://", "ftps://", "mailto:", "news:", "tel:", "sms:", "irc://", "ircs://",
-	"ssh://", "sftp://", "xmpp:", "sip:", "sips:", "gopher://", "telnet://", "nntp://", "worldwind://", "svn://",
-	"git://", "mms://", "bitcoin:", "magnet:", "urn:", "geo:", "matrix:", "redis://",
+// maxProtocol is the longest name of a protocol.
+const maxProtocol = len("worldwind")
+
+// protocolLength returns the length of the protocol of a URL ($wgUrlProtocols)
+// at the start of b, in any case, or 0.
+func protocolLength(b []byte) int {
+	var name [maxProtocol]byte
+	n := 0
+	for n < len(b) && class[b[n]]&classLetter != 0 {
+		if n == maxProtocol {
+			return 0
+		}
+		name[n] = b[n] | 0x20
+		n++
+	}
+	switch string(name[:n]) {
+	case "": // relative to the protocol of the page
+	case "http", "https", "ftp", "ftps", "irc", "ircs", "ssh", "sftp", "gopher", "telnet", "nntp", "worldwind", "svn", "git", "mms", "redis":
+		if n >= len(b) || b[n] != ':' {
+			return 0
+		}
+		n++
+	case "mailto", "news", "tel", "sms", "xmpp", "sip", "sips", "bitcoin", "magnet", "urn", "geo", "matrix":
+		if n >= len(b) || b[n] != ':' {
+			return 0
+		}
+		return n + 1
+	default:
+		return 0
+	}
+	if n+1 < len(b) && b[n] == '/' && b[n+1] == '/' {
+		return n + 2
+	}
+	return 0
 }
 
-// hasProtocol tells whether b begins with the protocol of a URL, in any case.
-func hasProtocol(b []byte) bool {
-	if len(b) == 0 || b[0] != '/' && class[b[0]]&classLetter == 0 {
-		return false
-	}
-	for _, p := range protocols {
-		if len(b) >= len(p) && equalFold(b[:len(p)], p) {
-			return true
-		}
-	}
-	return false
-}
-
-// equalFold compares ASCII without regard to case; lower is in lower case and
-// of the same length.
-func equalFold(b []byte, lower string) bool {
-	for i, c := range b {
-		if c >= 'A' && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		if c != lower[i] {
-			return false
-		}
-	}
-	return true
-}
+// hasProtocol tells whether b begins with the protocol of a URL.
+func hasProtocol(b []byte) bool { return protocolLength(b) > 0 }
 
 // An extLink is an external link [url label].
 type extLink struct {
@@ -49,10 +54,18 @@ type urlFinder struct{ from, to, limit int }
 // over (Parser::handleExternalLinks).
 func (s *Scanner) extLinkAt(i, e int) (l extLink, ok bool) {
 	f := &s.url
-	if i >= f.from && i < f.to && e == f.limit || !hasProtocol(s.src[i+1:e]) {
+	if i >= f.from && i < f.to && e == f.limit {
 		return l, false
 	}
-	j := s.urlEnd(i+1, e)
+	n := protocolLength(s.src[i+1 : e])
+	if n == 0 {
+		return l, false
+	}
+	first := i + 1 + n
+	j := s.urlEnd(first, e)
+	if j == first {
+		return l, false
+	}
 	k := j
 	for k < e && s.src[k] != ']' && s.src[k] != '\n' {
 		switch s.src[k] {
@@ -81,17 +94,7 @@ func (s *Scanner) extLinkAt(i, e int) (l extLink, ok bool) {
 		*f = urlFinder{from: i, to: k, limit: e}
 		return l, false
 	}
-	return extLink{label: j, labelEnd: k, next: k + 1}, bareURL(s.src[i+1 : j])
-}
-
-// bareURL tells whether there is something after the protocol.
-func bareURL(url []byte) bool {
-	for _, p := range protocols {
-		if len(url) > len(p) && equalFold(url[:len(p)], p) {
-			return true
-		}
-	}
-	return false
+	return extLink{label: j, labelEnd: k, next: k + 1}, true
 }
 
 // urlEnd returns the end of the URL at i. Templates in it are stepped over;

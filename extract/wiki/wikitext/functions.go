@@ -49,32 +49,31 @@ var functions = map[string]function{
 	"sortierung": funcDrop, "clédetri": funcDrop, "ordena": funcDrop, "デフォルトソート": funcDrop,
 }
 
-// builtin renders a variable or parser function and tells whether it was one.
-func (s *Scanner) builtin(name []byte, args []argument) bool {
-	if f := variables[string(name)]; f != funcNone && len(args) == 1 {
-		if f == funcTitle {
-			s.str(s.page.Title)
-		}
-		return true
-	}
+// functionOf returns the variable or parser function that a folded template
+// name stands for, funcNone if it is a template.
+func functionOf(name []byte) function {
 	k := bytes.IndexByte(name, ':')
-	if k <= 0 {
-		return false
+	if k < 0 {
+		return variables[string(name)]
 	}
-	f := functions[string(trimSpace(name[:k]))]
-	if f == funcNone {
-		return name[0] == '#'
+	if f := functions[string(trimSpace(name[:k]))]; f != funcNone || k == 0 {
+		return f
 	}
-	first := args[0].value
-	first.start += bytes.IndexByte(s.src[first.start:first.end], ':') + 1
-	first = s.trim(first.start, first.end)
-	s.function(f, first, args)
-	return true
+	if name[0] == '#' {
+		return funcDrop
+	}
+	return funcNone
 }
 
-// function renders a parser function; first is its text after the colon.
-func (s *Scanner) function(f function, first span, args []argument) {
+// function renders a variable or parser function. The first argument begins
+// with its name.
+func (s *Scanner) function(f function, args []argument) {
+	first := args[0].value
+	colon := bytes.IndexByte(s.bytes(first), ':')
+	first = s.trim(first.start+colon+1, first.end)
 	switch f {
+	case funcTitle:
+		s.str(s.page.Title)
 	case funcFirst:
 		s.put(first)
 	case funcLast:

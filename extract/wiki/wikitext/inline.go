@@ -1,7 +1,5 @@
 package wikitext
 
-import "bytes"
-
 // A mode says what an inline scan takes for markup and where it stops.
 type mode struct {
 	mask  uint16 // classes of bytes to look at
@@ -22,7 +20,7 @@ var (
 // then what the markup shows.
 func (s *Scanner) inline(i, e int, m mode) int {
 	src := s.src
-	start, begin := i, i
+	start, counted := i, i
 	if s.variants() {
 		m.mask |= classVariant
 	}
@@ -32,8 +30,9 @@ func (s *Scanner) inline(i, e int, m mode) int {
 			continue
 		}
 		next, stop := s.markup(start, i, e, m)
+		s.work += i + 1 - counted
+		counted = max(next, i+1)
 		if stop {
-			s.work += next - begin
 			return next
 		}
 		if next > i {
@@ -43,7 +42,7 @@ func (s *Scanner) inline(i, e int, m mode) int {
 		i++
 	}
 	s.text(src[start:e])
-	s.work += e - begin
+	s.work += e - counted
 	return e
 }
 
@@ -136,6 +135,9 @@ func (s *Scanner) bracket(start, i, e int) (next int) {
 func (s *Scanner) angle(start, i, e int) (next int) {
 	if end := s.commentEndAt(i, e); end > i {
 		s.text(s.src[start:i])
+		if end < e && s.src[end] == ' ' && len(s.out) > s.line && s.out[len(s.out)-1] == ' ' {
+			end++ // one space is enough
+		}
 		return end
 	}
 	if i+1 >= e || s.src[i+1] != '/' && class[s.src[i+1]]&classLetter == 0 {
@@ -172,21 +174,20 @@ func (s *Scanner) tagElement(t htmlTag, i, e int) (next int) {
 	return t.next
 }
 
-// inURL tells whether the colon at i is part of a URL in plain text, which
-// begins in src[start:i] or with the letters before the colon.
+// inURL tells whether the colon at i, in the plain text from start on, is part
+// of a URL; the colon after its protocol shows where it begins and ends.
 func (s *Scanner) inURL(start, i, e int) bool {
-	k := i
-	if at := bytes.LastIndex(s.src[start:i], []byte("://")); at >= 0 {
-		k = start + at
-		for _, c := range s.src[k:i] {
-			if class[c]&classURL != 0 {
-				k = i
-				break
-			}
-		}
+	if i < s.freeURL {
+		return true
 	}
-	for k > start && class[s.src[k-1]]&classLetter != 0 {
+	k := i
+	for k > start && i-k < maxProtocol && class[s.src[k-1]]&classLetter != 0 {
 		k--
 	}
-	return hasProtocol(s.src[k:e])
+	n := protocolLength(s.src[k:e])
+	if n == 0 {
+		return false
+	}
+	s.freeURL = s.urlEnd(k+n, e)
+	return true
 }

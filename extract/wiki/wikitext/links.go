@@ -7,6 +7,7 @@ type link struct {
 	target, targetEnd int
 	label, labelEnd   int // label < 0: none
 	next              int
+	odd               bool // the target is not just words
 }
 
 // linkAt reads the link at i, "[[", by the rules of
@@ -15,8 +16,8 @@ type link struct {
 // file may hold links.
 func (s *Scanner) linkAt(i, e int) (l link, ok bool) {
 	l = link{target: i + 2, label: -1}
-	j := s.targetEnd(i+2, e)
-	l.targetEnd = j
+	j, odd := s.targetEnd(i+2, e)
+	l.targetEnd, l.odd = j, odd
 	if j >= e || j == l.target {
 		return l, false
 	}
@@ -30,7 +31,7 @@ func (s *Scanner) linkAt(i, e int) (l link, ok bool) {
 	l.label = j + 1
 	at, closed := s.labelEnd(j+1, e)
 	if !closed {
-		if namespaceOf(s.src[l.target:l.targetEnd], &s.name) != wordFile {
+		if !l.odd || namespaceOf(s.src[l.target:l.targetEnd], &s.name) != wordFile {
 			return l, false
 		}
 		end, ok := s.image.end(s, i, at, e)
@@ -45,30 +46,34 @@ func (s *Scanner) linkAt(i, e int) (l link, ok bool) {
 	return l, true
 }
 
-// targetEnd returns where the characters of a title end. Templates in a
-// target are stepped over.
-func (s *Scanner) targetEnd(i, e int) int {
+// targetEnd returns where the characters of a title end, and whether odd ones
+// are among them. Templates in a target are stepped over.
+func (s *Scanner) targetEnd(i, e int) (end int, odd bool) {
+	var seen uint16
 	for i < e {
 		c := s.src[i]
 		if class[c]&classTarget == 0 {
+			seen |= class[c]
 			i++
 			continue
 		}
 		if c == '{' {
 			if j, ok := s.bracesEnd(i, e); ok {
 				i = j
+				seen |= classOdd
 				continue
 			}
 		}
 		if c == '<' {
 			if j := s.commentEndAt(i, e); j > i {
 				i = j
+				seen |= classOdd
 				continue
 			}
 		}
-		return i
+		break
 	}
-	return e
+	return i, seen&classOdd != 0
 }
 
 // labelEnd returns where the first "]]" or "[[" from i on stands, outside of
@@ -141,6 +146,9 @@ func (f *imageFinder) end(s *Scanner, i, j, e int) (end int, ok bool) {
 // validTarget tells whether a target is a title that MediaWiki links.
 func (s *Scanner) validTarget(l link) bool {
 	t := trimSpace(s.src[l.target:l.targetEnd])
+	if !l.odd {
+		return len(t) > 0 && len(t) <= maxTitleBytes && string(t) != "." && string(t) != ".."
+	}
 	if len(t) == 0 || hasProtocol(t) && t[0] != '/' {
 		return false
 	}
@@ -155,8 +163,8 @@ func (s *Scanner) validTarget(l link) bool {
 		return false
 	case bytes.IndexByte(t, '%') >= 0 && badPercent(t), bytes.IndexByte(t, '&') >= 0 && badEntity(t):
 		return false
-	case t[len(t)-1] == ':' && isNamespace(fold(&s.name, trimSpace(t[:len(t)-1]))):
-		return false
+	case t[len(t)-1] == ':' && isShownNamespace(fold(&s.name, trimSpace(t[:len(t)-1]))):
+		return false // of the others even an empty title is dropped
 	}
 	return !relative(t)
 }
@@ -232,11 +240,11 @@ func hexDigit(c byte) (v byte, ok bool) {
 
 // link renders an internal link.
 func (s *Scanner) link(l link) {
-	target := trimSpace(s.src[l.target:l.targetEnd])
-	escaped := target[0] == ':'
-	if !escaped {
-		switch namespaceOf(target, &s.name) {
-		case wordFile, wordCategory, wordLanguage:
+	escaped := false
+	if l.odd {
+		target := trimSpace(s.src[l.target:l.targetEnd])
+		escaped = target[0] == ':'
+		if w := namespaceOf(target, &s.name); w != wordOther && w != wordMedia { // none if escaped
 			s.removed()
 			return
 		}
@@ -266,6 +274,10 @@ func (s *Scanner) title(l link, escaped bool) {
 	}
 	for e > i && isBlank(s.src[e-1]) {
 		e--
+	}
+	if !l.odd {
+		s.text(s.src[i:e])
+		return
 	}
 	if bytes.IndexByte(s.src[i:e], '{') >= 0 || bytes.IndexByte(s.src[i:e], '<') >= 0 {
 		s.inline(i, e, modeLabel)

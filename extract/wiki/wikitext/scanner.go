@@ -34,6 +34,7 @@ type Scanner struct {
 	residue bool       // a dropped template may have opened a table
 	stray   int        // closing braces to drop after the current template
 	tags    int        // HTML tags open on the line of a definition list
+	freeURL int        // a URL in the plain text of that line ends here
 }
 
 // NewScanner returns a scanner. Options that [Options.Validate] refuses must
@@ -68,33 +69,15 @@ func (s *Scanner) start(dst, src []byte, page Page) {
 	s.heads.reset()
 	s.finder.reset(len(src))
 	s.args, s.prefix, s.aside = s.args[:0], s.prefix[:0], s.aside[:0]
-	s.depth, s.residue, s.stray, s.tags = 0, false, 0, 0
+	s.depth, s.residue, s.stray, s.tags, s.freeURL = 0, false, 0, 0, 0
 }
 
 // finish returns the text without white space at its end and lets go of the
 // caller's memory.
 func (s *Scanner) finish() []byte {
 	out := s.out[:s.base+len(bytes.TrimRight(s.out[s.base:], " \t\r\n"))]
-	out = collapseSpaces(out, s.base)
 	s.src, s.out, s.page = nil, nil, Page{}
 	return out
-}
-
-// collapseSpaces makes every run of spaces in b[from:] one space, in place.
-func collapseSpaces(b []byte, from int) []byte {
-	k := bytes.Index(b[from:], []byte("  "))
-	if k < 0 {
-		return b
-	}
-	to := from + k + 1
-	for i := to; i < len(b); i++ {
-		if b[i] == ' ' && b[to-1] == ' ' {
-			continue
-		}
-		b[to] = b[i]
-		to++
-	}
-	return b[:to]
 }
 
 // Dropped yields the names of the templates that were dropped because the

@@ -78,18 +78,57 @@ func (s *Scanner) parameter(i, e int) {
 
 // template renders the template whose text between the braces is src[i:e].
 func (s *Scanner) template(i, e int) {
-	base := len(s.args)
-	s.split(i, e)
-	args := s.args[base:]
-	name := s.templateName(args[0].value)
-	if !s.builtin(name, args) {
-		if t, ok := lookUp(name, s.src[args[0].value.start:args[0].value.end]); ok {
-			s.render(t, args)
-		} else if len(name) > 0 {
+	given := s.trim(i, s.nameEnd(i, e))
+	name := s.templateName(given)
+	f := functionOf(name)
+	t, known := template{}, false
+	if f == funcNone {
+		t, known = lookUp(name, s.bytes(given))
+		if !known && len(name) > 0 {
 			s.dropped.Add(name, 1)
 		}
+		if t.op == opDrop {
+			return
+		}
+	} else if f == funcDrop {
+		return
+	}
+	base := len(s.args)
+	s.split(i, e)
+	if f != funcNone {
+		s.function(f, s.args[base:])
+	} else {
+		s.render(t, s.args[base:])
 	}
 	s.args = s.args[:base]
+}
+
+// nameEnd returns where the name of a template ends: at a bar outside of
+// templates and comments.
+func (s *Scanner) nameEnd(i, e int) int {
+	for i < e {
+		c := s.src[i]
+		if class[c]&classArgument == 0 || c == '=' {
+			i++
+			continue
+		}
+		switch c {
+		case '|':
+			return i
+		case '{':
+			if j, ok := s.bracesEnd(i, e); ok {
+				i = j
+				continue
+			}
+		case '<':
+			if j := s.opaqueEnd(i, e); j > i {
+				i = j
+				continue
+			}
+		}
+		i++
+	}
+	return e
 }
 
 // templateName folds the name of a template, without comments and namespace.
@@ -129,6 +168,11 @@ func (s *Scanner) split(i, e int) {
 	base := len(s.args)
 	start, equal := i, -1
 	for i < e {
+		s.work++
+		if class[s.src[i]]&classArgument == 0 {
+			i++
+			continue
+		}
 		switch s.src[i] {
 		case '{':
 			if j, ok := s.bracesEnd(i, e); ok {

@@ -42,14 +42,14 @@ func namespaceOf(target []byte, scratch *[]byte) word {
 	return wordOther
 }
 
-// isNamespace tells whether a folded name is that of a namespace. Of those
-// whose links are shown only the English names are known.
-func isNamespace(name []byte) bool {
+// isShownNamespace tells whether a folded name is that of a namespace whose
+// links are shown. Only the English names are known.
+func isShownNamespace(name []byte) bool {
 	switch string(name) {
 	case "talk", "user", "user talk", "project", "wikipedia", "template", "help", "special", "mediawiki", "portal", "draft", "module":
 		return true
 	}
-	return namespaceWords[string(name)] != wordOther || languageCodes[string(name)]
+	return false
 }
 
 // fold writes b in lower case to scratch, with spaces for underscores, and

@@ -1,0 +1,64 @@
+package wikitext
+
+import (
+	"strings"
+	"testing"
+)
+
+// hostilePieces are repeated to make pages that a scanner with a quadratic
+// path cannot finish: constructs that are not closed, or nest.
+var hostilePieces = []string{
+	"{{", "{{a|", "{{nowrap|", "{{{", "{{{a|", "{{a}", "{{a|[[b}}", "}}", "}", "{", "{ {",
+	"[[", "[[a|", "[[a|b", "[[File:a|", "[[File:a|[[b]]", "[[File:a|[[b]] [[c", "]]", "]", "[", "[[[", "[[a]", "[[a|{{b|", "[[a%",
+	"[http://a ", "[http://a [", "[http://", "[//a [[b]] ", "http://a:", "[http://a {{b|",
+	"<ref>", "<ref>a</re", "<ref name=", "<ref", "<ref/", "<math>", "<nowiki>", "<pre>", "<!--", "<!-", "<b x=\"", "<b x=\"y", "<b ", "<", "</", "</ref", "<table>", "<table><tr>", "<td>", "<includeonly>", "<gallery>\n",
+	"<ref><math>", "<ref></math>", "<table></ref>", "<rt>", "</table>", "<div>", "<br>",
+	"{|\n", "{|\n|a\n", "{|\n|}\n{|\n", "\n{|", ":{|\n", "|}\n", "|-\n", "{|\n== a ==\n", "{{{!}}\n", "{|<ref>\n", "{|{{a|\n",
+	"'", "''", "'''", "''''", "'' ", "a'''b ''c\n", "'''''", "[[a|''", "''\n",
+	"&", "&amp", "&#", "&a;", "&#x", "&amp;",
+	"*", "*a\n", "#", ";", ";a:", ";:", ":", "; a : b\n", ";''a:", ";http://a:",
+	"=", "==", "== a ==\n", "==a", "=\n", "== <!-- ", "== {{a|\n", "= a <!-- b -->", "== References ==\n", "==a==<!--\n-->",
+	"_", "__", "__NOTOC__", "__A", "__A_", "-{", "-{a", "-{a}-", "}-", "-", "----", "----\n", " \n", " a\n", "\n", "\t", "|\n", "!", "\x00", "\xff", "\xc2", "(", "( {{x}} ", "(<ref/>", ",{{x}},", "({{x}}", "{{x}})", "\u00a0",
+	"{{convert|", "{{convert|1|to|", "{{quote|", "{{quote|\n", "{{plainlist|\n* ", "{{ubl|a|", "{{lc:", "{{#if:|", "{{frac|", "{{hlist|{{hlist|", "{{langx|de|", "{{lang|x|{{lang|x|", "{{IPA|", "({{IPA|x}}",
+	"{{nowrap|a}}", "{{nowrap|}}", "{{a}}\n", "[[Category:a]]\n", "[[a]]", "<b>a</b>", "<ref>a</ref>", "<ref/>",
+}
+
+// workPerByte bounds the bytes looked at for each byte of a page: the passes
+// that look ahead for a kind of construct, and the depth that is rendered.
+const workPerByte = 24
+
+func TestHostilePagesTakeLinearWork(t *testing.T) {
+	s := NewScanner(DefaultOptions())
+	const size = 1 << 16
+	for _, lang := range []string{"en", "zh"} {
+		for _, piece := range hostilePieces {
+			for _, page := range []string{
+				strings.Repeat(piece, size/len(piece)),
+				strings.Repeat(piece, size/len(piece)/2) + strings.Repeat(mirror(piece), size/len(piece)/2),
+				strings.Repeat(piece+" text of a line\n", size/(len(piece)+16)),
+			} {
+				s.AppendText(nil, []byte(page), Page{Lang: lang})
+				if s.work > workPerByte*len(page) {
+					t.Errorf("%q repeated (%q…): looked at %d bytes for each byte", piece, page[:min(40, len(page))], s.work/len(page))
+				}
+			}
+		}
+	}
+}
+
+// mirror returns what closes a piece, or the piece again.
+func mirror(piece string) string {
+	var b strings.Builder
+	for i := len(piece) - 1; i >= 0; i-- {
+		switch c := piece[i]; c {
+		case '{':
+			b.WriteByte('}')
+		case '[':
+			b.WriteByte(']')
+		}
+	}
+	if b.Len() == 0 {
+		return piece
+	}
+	return b.String()
+}
