@@ -214,15 +214,7 @@ func (p *prose) text(b []byte) {
 		if n < 0 {
 			n = len(b)
 		}
-		if n > 0 {
-			if p.space && len(p.out) > p.start {
-				p.out = append(p.out, ' ')
-			}
-			p.space = false
-			var dropped int
-			p.out, dropped = text.AppendValid(p.out, b[:n])
-			p.invalid += dropped
-		}
+		p.word(b[:n])
 		if n == len(b) {
 			return
 		}
@@ -232,6 +224,23 @@ func (p *prose) text(b []byte) {
 		}
 		b = b[n+1:]
 	}
+}
+
+// word appends text without white space.
+func (p *prose) word(b []byte) {
+	before := len(p.out)
+	if p.space && before > p.start {
+		p.out = append(p.out, ' ')
+	}
+	at := len(p.out)
+	var dropped int
+	p.out, dropped = text.AppendValid(p.out, b)
+	p.invalid += dropped
+	if len(p.out) == at {
+		p.out = p.out[:before] // nothing: the space is still owed
+		return
+	}
+	p.space = false
 }
 
 // decoded returns a document in UTF-8: by its byte order mark, by what its
@@ -266,18 +275,39 @@ func (p *prose) decoded(src io.Reader) (io.Reader, error) {
 }
 
 // declared returns the encoding that the head of a document names, in its XML
-// declaration or a meta element.
+// declaration or else in a meta element.
 func declared(head []byte) string {
-	for _, key := range []string{"encoding=", "charset="} {
-		_, after, ok := bytes.Cut(head, []byte(key))
-		if !ok {
-			continue
-		}
-		after = bytes.TrimLeft(after, `"' `)
-		end := bytes.IndexAny(after, `"' ;?>/`)
-		if end > 0 {
-			return string(after[:end])
+	head = bytes.ToLower(head)
+	if trimmed := bytes.TrimLeft(head, " \t\r\n"); bytes.HasPrefix(trimmed, []byte("<?xml")) {
+		declaration, _, _ := bytes.Cut(trimmed, []byte("?>"))
+		if name := valueAfter(declaration, "encoding="); name != "" {
+			return name
 		}
 	}
-	return ""
+	for {
+		_, after, ok := bytes.Cut(head, []byte("<meta"))
+		if !ok {
+			return ""
+		}
+		var element []byte
+		if element, head, ok = bytes.Cut(after, []byte(">")); !ok {
+			return ""
+		}
+		if name := valueAfter(element, "charset="); name != "" {
+			return name
+		}
+	}
+}
+
+// valueAfter returns the value, quoted or not, after a key.
+func valueAfter(b []byte, key string) string {
+	_, after, ok := bytes.Cut(b, []byte(key))
+	if !ok {
+		return ""
+	}
+	after = bytes.TrimLeft(after, `"' `)
+	if end := bytes.IndexAny(after, `"' ;/`); end >= 0 {
+		after = after[:end]
+	}
+	return string(after)
 }
