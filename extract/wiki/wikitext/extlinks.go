@@ -68,6 +68,7 @@ func (s *Scanner) extLinkAt(i, e int) (l extLink, ok bool) {
 	}
 	k := j
 	for k < e && s.src[k] != ']' && s.src[k] != '\n' {
+		s.work++
 		switch s.src[k] {
 		case '[':
 			if k+1 < e && s.src[k+1] == '[' {
@@ -89,7 +90,6 @@ func (s *Scanner) extLinkAt(i, e int) (l extLink, ok bool) {
 		}
 		k++
 	}
-	s.work += k - i
 	if k >= e || s.src[k] != ']' {
 		*f = urlFinder{from: i, to: k, limit: e}
 		return l, false

@@ -58,19 +58,35 @@ func (s *Scanner) elementAt(i int) (element, bool) {
 		}
 		s.match(i)
 	}
-	lo, hi := 0, len(s.elements)
-	for lo < hi { // the last element that begins at i or before
+	k := s.lastElement(i)
+	if k < 0 || s.elements[k].start != i || s.elements[k].end < 0 {
+		return element{}, false
+	}
+	return s.elements[k], true
+}
+
+// lastElement returns the place of the last element that begins at i or
+// before, or -1.
+func (f *finder) lastElement(i int) int {
+	lo, hi := 0, len(f.elements)
+	for lo < hi {
 		m := int(uint(lo+hi) >> 1)
-		if s.elements[m].start <= i {
+		if f.elements[m].start <= i {
 			lo = m + 1
 		} else {
 			hi = m
 		}
 	}
-	if lo == 0 || s.elements[lo-1].start != i || s.elements[lo-1].end < 0 {
-		return element{}, false
+	return lo - 1
+}
+
+// elementInRun returns the outermost closed element that begins inside the
+// run of braces at i, but not with it.
+func (f *finder) elementInRun(i, run int) (el element, ok bool) {
+	for k := f.lastElement(i + run - 1); k >= 0 && f.elements[k].start > i && f.elements[k].end >= 0; k-- {
+		el, ok = f.elements[k], true
 	}
-	return s.elements[lo-1], true
+	return el, ok
 }
 
 // bracesEnd returns the end of the template or parameter at i, if it ends

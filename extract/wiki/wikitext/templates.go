@@ -47,12 +47,9 @@ func (s *Scanner) braces(i, e int) (next int) {
 // openBraces drops braces that are not closed: those before a template in the
 // same run, else the rest of the line.
 func (s *Scanner) openBraces(i, e int) (next int) {
-	run := runLength(s.src[:e], i)
-	for k := 1; k+1 < run; k++ {
-		if el, ok := s.elementAt(i + k); ok && el.end <= e {
-			s.stray = k
-			return i + k
-		}
+	if el, ok := s.elementInRun(i, runLength(s.src[:e], i)); ok && el.end <= e {
+		s.stray = el.start - i
+		return el.start
 	}
 	s.removed()
 	s.residue = true
