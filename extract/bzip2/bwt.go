@@ -23,7 +23,7 @@ func (t *table) link(col *column) {
 		next[c] = sum
 		sum += n
 	}
-	for i, c := range col.data[:col.n] {
+	for i, c := range col.data() {
 		j := next[c]
 		next[c] = j + 1
 		t[j&tableMask] = uint32(i)<<8 | uint32(c)

@@ -44,7 +44,7 @@ func (d *decoder) decode(limit int) error {
 		return errOrigin
 	}
 	d.table.link(&d.column)
-	d.walker.walk(&d.table, d.text[:d.size], d.header.origin, d.column.data[:d.size])
+	d.walker.walk(&d.table, d.text[:d.size], d.header.origin, d.column.data())
 	return d.check()
 }
 

@@ -3,39 +3,69 @@ package bzip2
 import "encoding/binary"
 
 const (
-	maxBlock = 900000  // most symbols in a block of any level, before runs expand
+	maxBlock = 900000  // most bytes in a block of any level, before runs expand
 	maxRun   = 2 << 20 // longest run that decoders accept, whatever the block size
 
 	// groupBytes is what a group of symbols can take of the file, with the
 	// bytes that refilling reads ahead.
 	groupBytes = groupSize*maxCodeLen/8 + 16
+
+	// columnSlack is what a group can write behind a block that is too long
+	// before that is noticed: 8 bytes for each symbol, and one word.
+	columnSlack = groupSize*8 + 8
 )
 
 // A column is the last column of the sorted rotations of a block, which is
 // what the entropy coder of bzip2 transmits.
 type column struct {
-	data  [maxBlock + 64]byte // a group of literals may pass the end before it is noticed
-	n     int                 // bytes of data in use
-	count [256]uint32         // how often each byte value occurs
+	buf   [1 + maxBlock + columnSlack]byte // the column begins at buf[1]
+	n     int                              // its length
+	count [256]uint32                      // how often each byte value occurs
+}
+
+// data returns the column.
+func (col *column) data() []byte { return col.buf[1 : 1+col.n] }
+
+// A placeMask covers, in the two words that hold places 0 to 15 of a
+// move-to-front list, the places that change when one of them moves to the
+// front: itself and those before it.
+type placeMask struct{ lo, hi uint64 }
+
+var placeMasks = [16]placeMask{
+	{0xff, 0}, {0xffff, 0}, {0xffffff, 0}, {0xffffffff, 0},
+	{0xffffffffff, 0}, {0xffffffffffff, 0}, {0xffffffffffffff, 0}, {^uint64(0), 0},
+	{^uint64(0), 0xff}, {^uint64(0), 0xffff}, {^uint64(0), 0xffffff}, {^uint64(0), 0xffffffff},
+	{^uint64(0), 0xffffffffff}, {^uint64(0), 0xffffffffffff}, {^uint64(0), 0xffffffffffffff}, {^uint64(0), ^uint64(0)},
 }
 
 // read decodes the compressed symbols of a block of at most limit bytes:
-// Huffman codes of move-to-front places, with runs of place 0 written as a
-// number in bijective base 2.
+// Huffman codes of places in a move-to-front list, with runs of place 0
+// written as a number in bijective base 2.
+//
+// A byte is written not when its place is read, but with the run that follows
+// it, when that has ended: mostly by a single store of eight. So the first
+// write is that of the byte that the list begins with, before which nothing
+// was read: buf[0] takes it.
+//
+// The first 16 places of the list are two words, place 0 lowest, where moving
+// to the front is shifts and masks; the others are h.bytes from 16 on.
 //
 // The loop is one function, and long, because its state (bit buffer, output
-// position, run, move-to-front list) must stay in registers. Checks are made
-// once in a group where the buffers' slack permits.
+// position, run, list) must stay in registers: this is where half of the time
+// of decoding goes. Sizes are checked once in a group, which the buffers'
+// slack permits.
 func (col *column) read(b *bitReader, h *header, limit int) (err error) {
+	var (
+		lo, hi = binary.LittleEndian.Uint64(h.bytes[:]), binary.LittleEndian.Uint64(h.bytes[8:])
+		n      = 0       // bytes written, with buf[0]
+		run    = 1       // how often to write the byte at place 0
+		shift  = uint(0) // weight of the run's next digit
+	)
 	col.count = [256]uint32{}
-	m := newMTF(h.bytes[:])
-	lo, hi := m.lo, m.hi
-	end := uint(h.symbols - 1)
-	n, run, weight := 0, 0, 1
+	col.count[byte(lo)] = ^uint32(0) // -1: buf[0] does not count
 	bits, have, pos, win := b.bits, b.n, b.pos, b.win
-	group := 0
 decoding:
-	for ; ; group++ {
+	for group := 0; ; group++ {
 		if group == len(h.selectors) {
 			err = errSelectors
 			break
@@ -43,104 +73,83 @@ decoding:
 		if pos+groupBytes > b.end {
 			b.bits, b.n, b.pos = bits, have, pos
 			b.ensure(groupBytes)
-			pos = b.pos
-			if pos > b.end+8 {
+			if pos = b.pos; pos > b.end+8 {
 				err = errTruncated
 				break
 			}
 		}
-		table := &h.tables[h.selectors[group]]
-		for range groupSize {
+		t := &h.tables[h.selectors[group]]
+		for left := groupSize; left > 0; {
 			if have < maxCodeLen {
 				bits |= binary.BigEndian.Uint64(win[pos:]) >> have
 				pos += int((63 - have) >> 3)
 				have |= 56
 			}
-			e := table.lut[bits>>(64-lutBits)]
-			sym, length := uint(e>>5), uint(e&31)
-			if length == 0 {
-				s, l := table.long(bits)
-				if l == 0 {
+			lut := &t.several
+			if left < maxSeveral {
+				lut = &t.one
+			}
+			e := lut[bits>>(64-lutBits)]
+			if e == 0 {
+				if e = t.long(bits); e == 0 {
 					err = errCode
 					break decoding
 				}
-				sym, length = uint(s), l
 			}
-			bits <<= length & 63
-			have -= length
-			if sym <= 1 {
-				run += weight << sym
-				weight <<= 1
+			bits <<= e.length() & 63
+			have -= e.length()
+			left -= e.symbols()
+			run += int(e.run()) << (shift & 63)
+			shift += e.digits()
+			place := e.place()
+			if place == 0 {
+				if run > maxRun {
+					err = errRepeat
+					break decoding
+				}
 				continue
 			}
-			if run > 0 {
-				c := byte(lo)
-				if run > limit-n {
+			front := byte(lo)
+			col.count[front] += uint32(run)
+			binary.LittleEndian.PutUint64(col.buf[n:], uint64(front)*0x0101010101010101)
+			if run > 8 {
+				if run > limit+1-n {
 					err = errTooLong
 					break decoding
 				}
-				col.count[c] += uint32(run)
-				dst := col.data[n : n+run]
-				for i := range dst {
-					dst[i] = c
-				}
-				n += run
-				run, weight = 0, 1
+				fill(col.buf[n:n+run], front)
 			}
-			if sym == end {
+			n += run
+			run, shift = 1, 0
+			if place < 16 {
+				word := lo
+				if place >= 8 {
+					word = hi
+				}
+				c := word >> (place * 8 & 63) & 0xff
+				mask := &placeMasks[place&15]
+				hi = hi&^mask.hi | (hi<<8|lo>>56)&mask.hi
+				lo = lo&^mask.lo | lo<<8&mask.lo | c
+				continue
+			}
+			if place == endOfBlock {
 				break decoding
 			}
-			place := sym - 1
-			var c uint64
-			switch {
-			case place < 8:
-				s := place * 8
-				c = lo >> (s & 63) & 0xff
-				mask := uint64(0x100)<<(s&63) - 1
-				lo = lo&^mask | lo<<8&mask | c
-			case place < 16:
-				s := place*8 - 64
-				c = hi >> (s & 63) & 0xff
-				mask := uint64(0x100)<<(s&63) - 1
-				hi = hi&^mask | hi<<8&mask | lo>>56
-				lo = lo<<8 | c
-			default:
-				j := (place - 16) & 0xff
-				c = uint64(m.rest[j])
-				copy(m.rest[1:j+1], m.rest[:j])
-				m.rest[0] = byte(hi >> 56)
-				hi = hi<<8 | lo>>56
-				lo = lo<<8 | c
-			}
-			col.count[byte(c)]++
-			col.data[n] = byte(c)
-			n++
+			j := (place - 16) & 0xff
+			c := h.bytes[16+j]
+			copy(h.bytes[17:17+j], h.bytes[16:16+j])
+			h.bytes[16] = byte(hi >> 56)
+			hi = hi<<8 | lo>>56
+			lo = lo<<8 | uint64(c)
 		}
-		if run > maxRun {
-			err = errRepeat
-			break
-		}
-		if n > limit {
+		if n > limit+1 {
 			break
 		}
 	}
 	b.bits, b.n, b.pos = bits, have, pos
-	col.n = n
-	if err == nil && n > limit {
+	col.n = max(n-1, 0)
+	if err == nil && n > limit+1 {
 		err = errTooLong
 	}
 	return err
-}
-
-// An mtf is a move-to-front list of bytes. The first 16 places lie in two
-// words, place 0 lowest, where moving to the front is shifts and masks.
-type mtf struct {
-	lo, hi uint64
-	rest   [256]byte // places from 16 on
-}
-
-func newMTF(values []byte) mtf {
-	m := mtf{lo: binary.LittleEndian.Uint64(values), hi: binary.LittleEndian.Uint64(values[8:])}
-	copy(m.rest[:], values[16:])
-	return m
 }

@@ -2,21 +2,60 @@ package bzip2
 
 const (
 	maxCodeLen = 20  // longest Huffman code that decoders accept
-	maxSymbols = 258 // two for run lengths, 255 move-to-front places, end of block
-	lutBits    = 11  // codes up to this length take one table look-up
+	maxSymbols = 258 // two digits of runs, 255 places, end of block
+
+	lutBits    = 10           // bits that decoding tables look at
+	lutSize    = 1 << lutBits // entries of a decoding table
+	maxSeveral = 3            // most symbols in an entry
+
+	endOfBlock = 256 // in an entry, instead of a place
 )
+
+// An entry of a decoding table says what the next bits mean: digits of a run,
+// then perhaps a place in the move-to-front list, or the end of the block. 0
+// is no entry.
+//
+//	bits  0- 5  length of the codes
+//	bits  6- 8  number of digits
+//	bits  9-11  number of symbols
+//	bits 12-19  value of the digits, the first one having weight 1
+//	bits 23-31  the place (1 to 254), endOfBlock, or 0
+type entry uint32
+
+func (e entry) length() uint { return uint(e & 63) }
+func (e entry) digits() uint { return uint(e >> 6 & 7) }
+func (e entry) symbols() int { return int(e >> 9 & 7) }
+func (e entry) run() int     { return int(e >> 12 & 0xff) }
+func (e entry) place() uint  { return uint(e >> 23) }
+
+// newEntry returns the entry of one symbol.
+func newEntry(symbol, symbols int, length uint) entry {
+	e := entry(1<<9 | length)
+	switch symbol {
+	case 0, 1: // digits of a number in bijective base 2: worth 1 and 2
+		return e | 1<<6 | entry(symbol+1)<<12
+	case symbols - 1:
+		return e | endOfBlock<<23
+	default:
+		return e | entry(symbol-1)<<23
+	}
+}
+
+// join returns the entry of what e means, digits only, and f behind it.
+func (e entry) join(f entry) entry {
+	const sums = 63 | 7<<6 | 7<<9 // fields that add up
+	return e + f&sums + entry(f.run())<<(12+e.digits()) + f&^(1<<23-1)
+}
 
 // A huffman is the decoding table of one canonical Huffman code: shorter codes
 // first, equal lengths in the order of their symbols.
 type huffman struct {
-	// lut maps the next lutBits bits to symbol<<5 | length of its code,
-	// or 0 where the code is longer or not assigned.
-	lut [1 << lutBits]uint16
+	one     [lutSize]entry // by the next lutBits bits: the next symbol
+	several [lutSize]entry // the same, with what follows a digit
 
+	entries [maxSymbols]entry      // in the order of their codes
 	limit   [maxCodeLen + 1]uint32 // by length: one more than its last code
-	first   [maxCodeLen + 1]int32  // by length: index in symbol of its code 0, may be negative
-	symbol  [maxSymbols]uint16     // in the order of their codes
-	longest uint
+	first   [maxCodeLen + 1]int32  // by length: index in entries of its code 0, may be negative
 }
 
 // init builds the table of a code from the lengths of its codes, each in
@@ -36,22 +75,19 @@ func (h *huffman) init(lens []uint8) error {
 		return errOversubscribed
 	}
 	h.sort(lens, &count)
-	clear(h.lut[:])
-	h.longest = 0
+	h.one = [lutSize]entry{}
 	code, index := uint32(0), 0
 	for l := uint(1); l <= maxCodeLen; l++ {
 		h.first[l] = int32(index) - int32(code)
 		if l <= lutBits {
-			h.fill(h.symbol[index:index+count[l]], code, l)
+			h.fill(h.entries[index:index+count[l]], code, l)
 		}
 		code += uint32(count[l])
 		index += count[l]
 		h.limit[l] = code
 		code <<= 1
-		if count[l] > 0 {
-			h.longest = l
-		}
 	}
+	h.combine()
 	return nil
 }
 
@@ -75,35 +111,53 @@ func (h *huffman) sort(lens []uint8, count *[maxCodeLen + 1]int) {
 		next[l+1] = next[l] + count[l]
 	}
 	for s, l := range lens {
-		h.symbol[next[l]] = uint16(s)
+		h.entries[next[l]] = newEntry(s, len(lens), uint(l))
 		next[l]++
 	}
 }
 
-// fill enters the symbols whose codes are code, code+1, … of length l.
-func (h *huffman) fill(symbols []uint16, code uint32, l uint) {
-	for _, s := range symbols {
+// fill enters the symbols whose codes are code, code+1, … of length l, other
+// than the end of the block: the rare cases take the same way.
+func (h *huffman) fill(entries []entry, code uint32, l uint) {
+	for _, e := range entries {
 		if code >= 1<<l {
 			return // oversubscribed: no code is left
 		}
-		lo := code << (lutBits - l)
-		hi := lo + 1<<(lutBits-l)
-		e := s<<5 | uint16(l)
-		for i := lo; i < hi; i++ {
-			h.lut[i] = e
+		if e.place() != endOfBlock {
+			lo := code << (lutBits - l)
+			part := h.one[lo : lo+1<<(lutBits-l)]
+			for i := range part {
+				part[i] = e
+			}
 		}
 		code++
 	}
 }
 
-// long decodes a code longer than lutBits at the top of bits. It returns the
-// symbol and the length of its code, or length 0 if the code is not assigned.
-func (h *huffman) long(bits uint64) (symbol uint16, length uint) {
-	for l := uint(lutBits + 1); l <= h.longest; l++ {
+// combine builds several from one: to a digit it adds what follows, as far as
+// the bits tell, until that is a place. Half of all digits are followed by
+// another digit, so most steps of the decoder end with a place.
+func (h *huffman) combine() {
+	for i, e := range h.one {
+		for e.place() == 0 && e != 0 && e.symbols() < maxSeveral {
+			f := h.one[i<<e.length()&(lutSize-1)]
+			if f == 0 || e.length()+f.length() > lutBits {
+				break
+			}
+			e = e.join(f)
+		}
+		h.several[i] = e
+	}
+}
+
+// long returns the entry of a code at the top of bits that the tables do not
+// have: it is too long, or the end of the block. 0 says that it is not assigned.
+func (h *huffman) long(bits uint64) entry {
+	for l := uint(1); l <= maxCodeLen; l++ {
 		code := uint32(bits >> (64 - l))
 		if code < h.limit[l] {
-			return h.symbol[int32(code)+h.first[l]], l
+			return h.entries[int32(code)+h.first[l]]
 		}
 	}
-	return 0, 0
+	return 0
 }

@@ -53,11 +53,19 @@ func (r *runs) expand(dst []byte) []byte {
 
 // repeat appends n times c to dst, which has room for it.
 func repeat(dst []byte, c byte, n int) []byte {
-	more := dst[len(dst) : len(dst)+n]
-	for i := range more {
-		more[i] = c
-	}
+	fill(dst[len(dst):len(dst)+n], c)
 	return dst[:len(dst)+n]
+}
+
+// fill sets all of p to c.
+func fill(p []byte, c byte) {
+	word := uint64(c) * 0x0101010101010101
+	for ; len(p) >= 8; p = p[8:] {
+		binary.LittleEndian.PutUint64(p, word)
+	}
+	for i := range p {
+		p[i] = c
+	}
 }
 
 // findRun returns where the first four equal bytes of p begin, or -1.

@@ -1,10 +1,17 @@
 package bzip2
 
 const (
-	chains   = 8       // walked at the same time
+	// chains is how many are walked at the same time: with fewer the memory
+	// idles, with more the processor's registers and cache ways run out.
+	chains   = 12
 	chainCap = 1 << 17 // a chain's share of a block, at most maxBlock/chains, up to a power of two
-	cuts     = 256     // segments that a block is cut into, about
-	minWalk  = 1 << 14 // bytes under which cutting does not pay
+
+	// chainPad sets the chains' output apart in the cache: at a distance of a
+	// power of two all of them would compete for the same lines.
+	chainPad = 320
+
+	cutSize = 1 << 10 // bytes a segment has on average
+	minWalk = 1 << 14 // bytes of a block under which cutting does not pay
 
 	marked = 1 << 31 // in a table: the row begins a segment; the rest is its number
 )
@@ -18,10 +25,10 @@ type segment struct {
 
 // A walker undoes the transform along several chains at a time.
 //
-// One step of the plain walk waits for memory, some 20 ns in a table larger
-// than the cache. But the walk may begin anywhere: rows chosen all over the
-// table begin segments, eight of which are walked in turn, so that eight
-// accesses are under way at any time. A segment ends where the next one
+// One step of the plain walk waits for memory, in a table larger than most
+// caches. But the walk may begin anywhere: rows chosen all over the table begin
+// segments, as many of which are walked in turn as there are chains, so that
+// as many accesses are under way at any time. A segment ends where another
 // begins; at last they are joined in the order of the text. (Several walks of
 // one block: Kärkkäinen, Kempa and Puglisi, "Slashing the time for BWT
 // inversion", DCC 2012.)
@@ -30,9 +37,9 @@ type segment struct {
 // several, and the text goes round one of them; so may those of hostile data.
 // Marks on the others cost their walk and no more: no row is visited twice.
 type walker struct {
-	segments [cuts + 1 + chains]segment
+	segments [1 + maxBlock/cutSize + chains]segment
 	n        int // segments in use
-	out      [chains][chainCap]byte
+	out      [chains][chainCap + chainPad]byte
 }
 
 // walk writes the text to dst, beginning at row origin. It destroys the table
@@ -48,14 +55,14 @@ func (w *walker) walk(t *table, dst []byte, origin uint32, scratch []byte) {
 }
 
 // cut marks the rows that begin segments: first the origin, then others all
-// over the table.
+// over the table, in an order that no text follows. They differ: the factor, a
+// prime next to 2^32 divided by the golden ratio, is larger than n. So there
+// are more segments than chains.
 func (w *walker) cut(t *table, n, origin uint32) {
 	w.n = 0
 	w.mark(t, origin)
-	for i := range uint64(cuts) {
-		// Multiplication by the golden ratio: evenly spread, in no order
-		// that a text could follow.
-		w.mark(t, uint32((i*2654435761+12345)%uint64(n)))
+	for i := range uint64(n / cutSize) {
+		w.mark(t, uint32(i*2654435761%uint64(n)))
 	}
 }
 
@@ -72,12 +79,10 @@ func (w *walker) mark(t *table, row uint32) {
 
 // chains walks all segments. While there are enough of them all chains step
 // together; what is left when they run out is walked one after the other.
-//
-// The loop is written out because the chains' state must stay in registers.
 func (w *walker) chains(t *table, scratch []byte) {
 	var (
 		x     [chains]uint32 // entry of the current row
-		seg   [chains]int    // segment being walked
+		seg   [chains]int    // segment being walked, or -1
 		begin [chains]int    // its begin in out
 	)
 	for j := range chains {
@@ -90,8 +95,7 @@ func (w *walker) chains(t *table, scratch []byte) {
 			if x[j]&marked == 0 {
 				continue
 			}
-			s := &w.segments[seg[j]]
-			s.text, s.next = w.out[j][begin[j]:p], x[j]&^marked
+			w.segments[seg[j]].close(w.out[j][begin[j]:p], x[j]&^marked)
 			if taken == w.n {
 				seg[j], more = -1, false
 				continue
@@ -101,38 +105,64 @@ func (w *walker) chains(t *table, scratch []byte) {
 		}
 	}
 	for j := range chains {
-		if seg[j] < 0 {
-			continue
+		if seg[j] >= 0 {
+			w.segments[seg[j]].close(w.out[j][begin[j]:p], uint32(w.n))
+			scratch = w.rest(t, x[j], scratch)
 		}
-		s := &w.segments[seg[j]]
-		s.text, s.next = w.out[j][begin[j]:p], uint32(w.n)
-		k := 0
-		row := x[j]
-		for row&marked == 0 {
-			scratch[k] = byte(row)
-			k++
-			row = t[row>>8&tableMask]
-		}
-		w.segments[w.n] = segment{text: scratch[:k], next: row &^ marked}
-		scratch = scratch[k:]
-		w.n++
 	}
 }
 
-// stride walks all chains from position p on until one meets a mark, and
-// returns the position reached.
-func (w *walker) stride(t *table, x *[chains]uint32, p int) int {
-	x0, x1, x2, x3, x4, x5, x6, x7 := x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]
-	out := &w.out
-	for (x0|x1|x2|x3|x4|x5|x6|x7)&marked == 0 {
-		i := p & (chainCap - 1)
-		out[0][i], out[1][i], out[2][i], out[3][i] = byte(x0), byte(x1), byte(x2), byte(x3)
-		out[4][i], out[5][i], out[6][i], out[7][i] = byte(x4), byte(x5), byte(x6), byte(x7)
-		p++
-		x0, x1, x2, x3 = t[x0>>8&tableMask], t[x1>>8&tableMask], t[x2>>8&tableMask], t[x3>>8&tableMask]
-		x4, x5, x6, x7 = t[x4>>8&tableMask], t[x5>>8&tableMask], t[x6>>8&tableMask], t[x7>>8&tableMask]
+// close ends a segment.
+func (s *segment) close(text []byte, next uint32) { s.text, s.next = text, next }
+
+// rest walks what is left of a segment, from the entry x on, as a segment of
+// its own. It writes to scratch and returns what is left of that.
+func (w *walker) rest(t *table, x uint32, scratch []byte) []byte {
+	n := 0
+	for ; x&marked == 0; x = t[x>>8&tableMask] {
+		scratch[n] = byte(x)
+		n++
 	}
-	*x = [chains]uint32{x0, x1, x2, x3, x4, x5, x6, x7}
+	w.segments[w.n].close(scratch[:n], x&^marked)
+	w.n++
+	return scratch[n:]
+}
+
+// stride walks all chains from position p on until one meets a mark, and
+// returns the position reached. It is written out so that the chains' entries
+// stay in registers.
+func (w *walker) stride(t *table, x *[chains]uint32, p int) int {
+	x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11 := x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8], x[9], x[10], x[11]
+	out := &w.out
+	for (x0|x1|x2|x3|x4|x5|x6|x7|x8|x9|x10|x11)&marked == 0 {
+		i := p & (chainCap - 1)
+		out[0][i] = byte(x0)
+		out[1][i] = byte(x1)
+		out[2][i] = byte(x2)
+		out[3][i] = byte(x3)
+		out[4][i] = byte(x4)
+		out[5][i] = byte(x5)
+		out[6][i] = byte(x6)
+		out[7][i] = byte(x7)
+		out[8][i] = byte(x8)
+		out[9][i] = byte(x9)
+		out[10][i] = byte(x10)
+		out[11][i] = byte(x11)
+		p++
+		x0 = t[x0>>8&tableMask]
+		x1 = t[x1>>8&tableMask]
+		x2 = t[x2>>8&tableMask]
+		x3 = t[x3>>8&tableMask]
+		x4 = t[x4>>8&tableMask]
+		x5 = t[x5>>8&tableMask]
+		x6 = t[x6>>8&tableMask]
+		x7 = t[x7>>8&tableMask]
+		x8 = t[x8>>8&tableMask]
+		x9 = t[x9>>8&tableMask]
+		x10 = t[x10>>8&tableMask]
+		x11 = t[x11>>8&tableMask]
+	}
+	*x = [chains]uint32{x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11}
 	return p
 }
 
