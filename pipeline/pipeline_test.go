@@ -1,0 +1,392 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pretext/internal/store"
+	"pretext/sharding"
+)
+
+func TestMain(m *testing.M) {
+	Init(os.Args[1:])
+	os.Exit(m.Run())
+}
+
+// dump returns a small wiki as plain XML.
+func dump(pages int) []byte {
+	var b strings.Builder
+	b.WriteString(`<mediawiki xml:lang="en"><siteinfo><sitename>T</sitename><dbname>testwiki</dbname><namespaces><namespace key="0" /><namespace key="1">Talk</namespace></namespaces></siteinfo>` + "\n")
+	for i := range pages {
+		fmt.Fprintf(&b, "<page><title>Page %d</title><ns>%d</ns><id>%d</id><revision><id>1</id><text>", i, i%7/6, i+1)
+		for j := range 5 + i%9 {
+			fmt.Fprintf(&b, "The '''river''' number %d of [[valley|valleys]] %d runs to the sea. It carries %d boats, Mr. Smith said.\n\n", j, i, i*j)
+		}
+		b.WriteString("</text></revision></page>\n")
+	}
+	b.WriteString("</mediawiki>\n")
+	return []byte(b.String())
+}
+
+// write makes a file in a folder of the test.
+func writeFile(t *testing.T, dir, name string, content []byte) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var testRunner = Runner{Name: "direct", Workers: 2}
+
+// config returns a run over a wiki and a book, small enough for many runs.
+func config(t *testing.T, out string) RunConfig {
+	t.Helper()
+	dir := t.TempDir()
+	c := RunConfig{Out: out, Extract: DefaultExtractOptions(), VocabSize: 300, Examples: DefaultExamplesOptions(), Memory: 600e6, MaxRejects: 1}
+	c.Examples.MaxSeqLength, c.Examples.DupeFactor, c.Examples.Shards, c.Examples.Fraction = 32, 2, 3, 0.2
+	c.Sources = []Source{
+		{KindWiki, writeFile(t, dir, "test.xml", dump(200))},
+		{KindBooks, writeFile(t, dir, "book.txt", []byte(strings.Repeat("A short book has a few words. It ends soon.\n\n", 300)))},
+	}
+	return c
+}
+
+// tree returns the hash of every file below a folder but those that are not a
+// function of the input.
+func tree(t *testing.T, root string) map[string]string {
+	t.Helper()
+	sums := map[string]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == sharding.RunName {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		sum := sha256.Sum256(b)
+		sums[rel] = hex.EncodeToString(sum[:])
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sums
+}
+
+func run(t *testing.T, r Runner, c RunConfig) []StageSummary {
+	t.Helper()
+	stages, err := Run(context.Background(), r, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stages
+}
+
+func verify(t *testing.T, path string) *Verification {
+	t.Helper()
+	v, err := Verify(context.Background(), path, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestBytesDoNotDependOnWorkersOrRunner(t *testing.T) {
+	c := config(t, filepath.Join(t.TempDir(), "first"))
+	run(t, testRunner, c)
+	want := tree(t, c.Out)
+	if len(want) < 20 {
+		t.Fatalf("only %d files were made", len(want))
+	}
+	for _, r := range []Runner{{Name: "prism", Workers: 1}, {Name: "prism", Workers: 2}, {Name: "prism", Workers: 7}, {Name: "direct", Workers: 1}, {Name: "direct", Workers: 7}} {
+		t.Run(fmt.Sprint(r.Name, r.Workers), func(t *testing.T) {
+			c := c
+			c.Out = filepath.Join(t.TempDir(), "other")
+			run(t, r, c)
+			if diff := cmp.Diff(want, tree(t, c.Out)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestARunIsVerifiedAndItsCountsAddUp(t *testing.T) {
+	c := config(t, t.TempDir())
+	stages := run(t, testRunner, c)
+	v := verify(t, c.Out)
+	if !v.OK() {
+		t.Fatalf("problems: %v", v.Problems)
+	}
+	extracted, examples := stages[0].Counts, stages[2].Counts
+	if pages := extracted["pages"]; pages != 200 || pages+extracted["files"] != extracted["documents"]+extracted["reject.namespace"] {
+		t.Errorf("pages and books do not add up: %v", extracted)
+	}
+	if extracted["documents"] != examples["documents"] || examples["documents"] != v.Documents {
+		t.Errorf("documents: %d extracted, %d used, %d verified", extracted["documents"], examples["documents"], v.Documents)
+	}
+	if v.Records == 0 || v.Records != examples["records"] {
+		t.Errorf("records: %d made, %d verified", examples["records"], v.Records)
+	}
+}
+
+func TestExportedTextMakesTheSameRecords(t *testing.T) {
+	ctx := context.Background()
+	c := config(t, t.TempDir())
+	run(t, testRunner, c)
+	shards, text := filepath.Join(c.Out, ShardsFolder), filepath.Join(t.TempDir(), "text")
+	files, err := ExportText(ctx, ExportConfig{Shards: shards, Out: text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) != 6 {
+		t.Fatalf("got %d files, want 3 shards of 2 sides", len(files))
+	}
+	for _, f := range files {
+		o := c.Examples
+		o.Shards, o.Fraction, o.RandomSeed, o.SentenceSplitter = 1, 0, f.RandomSeed, "newline"
+		again := t.TempDir()
+		_, err := Examples(ctx, testRunner, ExamplesConfig{Texts: []string{filepath.Join(text, f.Name)}, Vocab: filepath.Join(shards, sharding.VocabName),
+			Options: o, Import: DefaultExtractOptions(), Memory: 600e6, Out: again})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(filepath.Join(again, "train-00000-of-00001.tfrecord"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := os.ReadFile(filepath.Join(shards, strings.TrimSuffix(f.Name, ".txt")+sharding.RecordSuffix))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != string(want) || len(want) == 0 {
+			t.Errorf("%s: %d bytes of records, want the %d of the shard", f.Name, len(got), len(want))
+		}
+	}
+}
+
+func TestARerunDoesOnlyWhatIsNotProved(t *testing.T) {
+	c := config(t, t.TempDir())
+	run(t, testRunner, c)
+	want := tree(t, c.Out)
+	shards := filepath.Join(c.Out, ShardsFolder)
+	kept := filepath.Join(shards, "train-00000-of-00003.tfrecord")
+	before, err := os.Stat(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, damage := range map[string]func(path string) error{
+		"train-00001-of-00003.tfrecord": os.Remove,
+		"train-00002-of-00003.json":     os.Remove,
+		"eval-00001-of-00003.tfrecord":  func(p string) error { return os.Truncate(p, 10) },
+		sharding.ManifestName:           os.Remove,
+		"eval-00002-of-00003.idx":       os.Remove,
+	} {
+		if err := damage(filepath.Join(shards, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writeFile(t, shards, store.TempPrefix+"left", []byte("half a file"))
+	run(t, testRunner, c)
+	if diff := cmp.Diff(want, tree(t, c.Out)); diff != "" {
+		t.Error(diff)
+	}
+	after, err := os.Stat(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !os.SameFile(before, after) || !before.ModTime().Equal(after.ModTime()) {
+		t.Error("a shard that was proved was made again")
+	}
+}
+
+func TestOtherOptionsAreRefusedWithWhatDiffers(t *testing.T) {
+	ctx := context.Background()
+	c := config(t, t.TempDir())
+	run(t, testRunner, c)
+	want := tree(t, c.Out)
+	c.Examples.DupeFactor = 3
+	_, err := Run(ctx, testRunner, c)
+	var other *OptionsError
+	if !errors.As(err, &other) || !strings.Contains(err.Error(), "dupe_factor was 2, now 3") {
+		t.Errorf("got %v", err)
+	}
+	if diff := cmp.Diff(want, tree(t, c.Out)); diff != "" {
+		t.Errorf("a refused run changed the folder: %s", diff)
+	}
+	c.Overwrite = true
+	run(t, testRunner, c)
+	if v := verify(t, c.Out); !v.OK() {
+		t.Errorf("after --overwrite: %v", v.Problems)
+	}
+}
+
+func TestASecondRunInTheFolderIsRefused(t *testing.T) {
+	c := config(t, t.TempDir())
+	folder, err := store.Open(filepath.Join(c.Out, DocumentsFolder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := store.Lock(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	if _, err := Run(context.Background(), testRunner, c); !errors.Is(err, store.ErrLocked) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A worker of an old plan, thought dead, must not write into a new one.
+func TestAStaleWorkerIsFenced(t *testing.T) {
+	ctx := context.Background()
+	c := config(t, t.TempDir())
+	run(t, testRunner, c)
+	shards := filepath.Join(c.Out, ShardsFolder)
+	folder, _ := store.Open(shards)
+	plan, err := sharding.ReadPlan(ctx, folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := Spec{Stage: "examples", Out: shards, Fingerprint: "0123", Examples: &ExamplesSpec{Documents: []string{filepath.Join(c.Out, DocumentsFolder)}}}
+	if err := json.Unmarshal(plan.Options, &spec.Examples.Options); err != nil {
+		t.Fatal(err)
+	}
+	want := tree(t, c.Out)
+	w, err := spec.worker(new(Meter))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.do(ctx, 0); !errors.Is(err, ErrFenced) {
+		t.Errorf("task: got %v", err)
+	}
+	if err := w.finish(ctx, nil); !errors.Is(err, ErrFenced) {
+		t.Errorf("manifest: got %v", err)
+	}
+	if diff := cmp.Diff(want, tree(t, c.Out)); diff != "" {
+		t.Errorf("a fenced worker changed the folder: %s", diff)
+	}
+}
+
+func TestVerifyNamesWhatIsWrong(t *testing.T) {
+	c := config(t, t.TempDir())
+	c.Examples.Fraction = 0
+	run(t, testRunner, c)
+	shards := filepath.Join(c.Out, ShardsFolder)
+	shard := func(i int) string {
+		return filepath.Join(shards, sharding.ShardName{Split: sharding.Train, Index: i, Count: 3}.Records(false))
+	}
+	edit := func(path string, f func([]byte) []byte) func(t *testing.T) {
+		return func(t *testing.T) {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			os.WriteFile(path, f(b), 0o666)
+			t.Cleanup(func() { os.WriteFile(path, b, 0o666) })
+		}
+	}
+	other, err := os.ReadFile(shard(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		break_ func(t *testing.T)
+		want   string
+	}{
+		"flipped bit":       {edit(shard(0), func(b []byte) []byte { c := append([]byte{}, b...); c[len(c)/2] ^= 1; return c }), "corrupt record at byte"},
+		"cut at a record":   {edit(shard(0), func(b []byte) []byte { return b[:0] }), "bytes long, the manifest says"},
+		"swapped":           {edit(shard(0), func([]byte) []byte { return other }), "the manifest says"},
+		"missing":           {func(t *testing.T) { os.Rename(shard(0), shard(0)+".x"); t.Cleanup(func() { os.Rename(shard(0)+".x", shard(0)) }) }, "missing"},
+		"foreign shard":     {func(t *testing.T) { p := writeFile(t, shards, "train-00003-of-00004.tfrecord", other); t.Cleanup(func() { os.Remove(p) }) }, "not in the manifest"},
+		"edited index":      {edit(filepath.Join(shards, "train-00001-of-00003.idx"), func(b []byte) []byte { return append([]byte("1"), b...) }), "the index says otherwise"},
+		"damaged documents": {edit(filepath.Join(c.Out, DocumentsFolder, "documents-test-00000.jsonl.zst"), func(b []byte) []byte { c := append([]byte{}, b...); c[len(c)/3] ^= 4; return c }), "corrupt documents file at byte"},
+		"edited vocabulary": {edit(filepath.Join(shards, sharding.VocabName), func(b []byte) []byte { return b[5:] }), "the manifest says"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.break_(t)
+			v := verify(t, c.Out)
+			if !strings.Contains(fmt.Sprint(v.Problems), tc.want) {
+				t.Errorf("got %v, want a problem with %q", v.Problems, tc.want)
+			}
+		})
+	}
+	if v := verify(t, c.Out); !v.OK() {
+		t.Errorf("all mended: %v", v.Problems)
+	}
+	edit(filepath.Join(shards, sharding.ManifestName), func(b []byte) []byte { return []byte(strings.Replace(string(b), `"dupe_factor": 2`, `"dupe_factor": 9`, 1)) })(t)
+	if _, err := Verify(context.Background(), shards, 1); !errors.Is(err, sharding.ErrFormat) {
+		t.Errorf("edited manifest: got %v", err)
+	}
+}
+
+func TestACancelledRunGoesOn(t *testing.T) {
+	c := config(t, t.TempDir())
+	ctx, cancel := context.WithCancel(context.Background())
+	r := testRunner
+	r.Name = "prism"
+	r.Watch = func(m *Meter) func() {
+		if m.Stage == "examples" {
+			cancel()
+		}
+		return func() {}
+	}
+	if _, err := Run(ctx, r, c); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v, want a cancelled run", err)
+	}
+	if _, err := Verify(context.Background(), filepath.Join(c.Out, ShardsFolder), 1); !errors.Is(err, sharding.ErrUnfinished) {
+		t.Errorf("cancelled shards: got %v, want an unfinished folder", err)
+	}
+	for name := range tree(t, c.Out) {
+		if strings.HasPrefix(filepath.Base(name), store.TempPrefix) {
+			t.Errorf("%s was left", name)
+		}
+	}
+	run(t, r, c)
+	if v := verify(t, c.Out); !v.OK() {
+		t.Error(v.Problems)
+	}
+}
+
+func TestMemoryIsCheckedBeforeWork(t *testing.T) {
+	c := config(t, t.TempDir())
+	c.Memory = 1 << 20
+	_, err := Run(context.Background(), testRunner, c)
+	var memory *MemoryError
+	if !errors.As(err, &memory) {
+		t.Fatalf("got %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(c.Out, ShardsFolder)); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("work was begun")
+	}
+}
+
+func TestEqualIDsAreCountedAcrossSources(t *testing.T) {
+	dir := t.TempDir()
+	a, b := writeFile(t, dir, "a/test.xml", dump(50)), writeFile(t, dir, "b/test.xml", dump(50))
+	m, err := Extract(context.Background(), testRunner, ExtractConfig{Sources: []Source{{KindWiki, a}, {KindWiki, b}},
+		Options: DefaultExtractOptions(), MaxRejects: 1, Out: filepath.Join(dir, "out")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Counts["equal_ids"]*2 != m.Counts["documents"] || m.Counts["documents"] == 0 {
+		t.Errorf("got %v", m.Counts)
+	}
+}
