@@ -184,7 +184,10 @@ func (b *Builder) emit(ctx context.Context, yield func(Record) error) error {
 		if err != nil {
 			return err
 		}
-		parts := readCompact(compact)
+		parts, err := readCompact(compact, b.opts)
+		if err != nil {
+			return err
+		}
 		b.payload = b.encoder.Append(b.payload[:0], parts)
 		r := Record{Payload: b.payload, Tokens: parts.Tokens, Predictions: parts.Predictions, RandomNext: parts.RandomNext}
 		if err := yield(r); err != nil {

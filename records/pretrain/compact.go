@@ -2,6 +2,7 @@ package pretrain
 
 import (
 	"encoding/binary"
+	"errors"
 
 	"pretext/records"
 )
@@ -53,21 +54,30 @@ func (in *instance) appendCompact(dst []byte) []byte {
 	return append(dst, in.lists...)
 }
 
+var errScratch = errors.New("read scratch: not the example that was written")
+
 // readCompact reads the compact form at the start of b, which it points into.
-func readCompact(b []byte) records.Parts {
-	next := func() int {
+// What a file gave back may be damaged: nothing is taken that an encoder for
+// the options would not stand.
+func readCompact(b []byte, o Options) (p records.Parts, err error) {
+	var numbers [6]int
+	for i := range numbers {
 		v, n := binary.Uvarint(b)
-		if n <= 0 {
-			panic("BUG: broken instance in the scratch")
+		if n <= 0 || v >= chunkBytes {
+			return p, errScratch
 		}
+		numbers[i] = int(v)
 		b = b[n:]
-		return int(v)
 	}
-	first := next()
-	p := records.Parts{Tokens: first >> 1, RandomNext: first&1 != 0, Second: next(), Predictions: next()}
-	ids, positions, labels := next(), next(), next()
+	p.Tokens, p.RandomNext = numbers[0]>>1, numbers[0]&1 != 0
+	p.Second, p.Predictions = numbers[1], numbers[2]
+	ids, positions, labels := numbers[3], numbers[4], numbers[5]
+	if p.Tokens > o.MaxSeqLength || p.Second > p.Tokens || p.Predictions > o.MaxPredictionsPerSeq ||
+		ids+positions+labels > len(b) {
+		return p, errScratch
+	}
 	p.IDs, b = b[:ids], b[ids:]
 	p.Positions, b = b[:positions], b[positions:]
 	p.Labels = b[:labels]
-	return p
+	return p, nil
 }

@@ -111,15 +111,13 @@ func (s *store) flush() error {
 func (s *store) fileOffset(chunk int) int64 { return int64(chunk-s.limit) * chunkBytes }
 
 // read returns the bytes at an address, at least those of the record there,
-// which has at most size. They are valid until the next call.
+// which has at most size. They are valid until the next call. The last chunk
+// must have been flushed.
 func (s *store) read(address uint64, size int) ([]byte, error) {
 	chunk, offset := int(address/chunkBytes), int(address%chunkBytes)
 	size = min(size, chunkBytes-offset)
-	switch {
-	case s.inMemory(chunk):
+	if s.inMemory(chunk) {
 		return s.chunks[chunk][offset : offset+size], nil
-	case chunk == s.chunk: // the last one, which is still here
-		return s.tail[offset:min(offset+size, s.used)], nil
 	}
 	if cap(s.buf) < size {
 		s.buf = make([]byte, size)

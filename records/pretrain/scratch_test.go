@@ -16,6 +16,8 @@ type memoryFile struct {
 	data   []byte
 	closed bool
 	fail   error // of WriteAt, ReadAt
+
+	failClose error
 }
 
 func (f *memoryFile) WriteAt(p []byte, off int64) (int, error) {
@@ -44,7 +46,7 @@ func (f *memoryFile) ReadAt(p []byte, off int64) (int, error) {
 
 func (f *memoryFile) Close() error {
 	f.closed = true
-	return nil
+	return f.failClose
 }
 
 func TestScratchFileAndMemoryGiveTheSame(t *testing.T) {
@@ -74,6 +76,17 @@ func TestScratchFileAndMemoryGiveTheSame(t *testing.T) {
 				t.Errorf("budget %d: a scratch file was left open", budget)
 			}
 		}
+	}
+}
+
+func TestABuilderUsesItsMemoryAgain(t *testing.T) {
+	c := proseCorpus(t, 100)
+	b := mustBuilder(t, DefaultOptions(), benchVocab(), Scratch{})
+	buildAll(t, b, c, 1)
+	chunks, places := len(b.store.chunks), cap(b.places)
+	buildAll(t, b, c, 1)
+	if len(b.store.chunks) != chunks || cap(b.places) != places {
+		t.Errorf("%d chunks and room for %d places became %d and %d", chunks, places, len(b.store.chunks), cap(b.places))
 	}
 }
 
@@ -110,6 +123,38 @@ func TestErrorsOfTheScratchFileEndTheBuild(t *testing.T) {
 	err := build(func() (ScratchFile, error) { return f, nil }, func(Record) error { f.fail = full; return nil })
 	if !errors.Is(err, full) || !f.closed {
 		t.Errorf("read: got %v, closed %v", err, f.closed)
+	}
+	f = &memoryFile{failClose: full}
+	if err := build(func() (ScratchFile, error) { return f, nil }, nothing); !errors.Is(err, full) {
+		t.Errorf("close: got %v", err)
+	}
+}
+
+// A file that does not give back what was written must not bring the program
+// down.
+func TestADamagedScratchFileIsAnError(t *testing.T) {
+	c := proseCorpus(t, 20)
+	for name, damage := range map[string]func(f *memoryFile){
+		"cut":        func(f *memoryFile) { f.data = f.data[:100] },
+		"all ones":   func(f *memoryFile) { copy(f.data, bytes.Repeat([]byte{0xff}, len(f.data))) },
+		"all x":      func(f *memoryFile) { copy(f.data, bytes.Repeat([]byte("x"), len(f.data))) },
+		"all 1 << 7": func(f *memoryFile) { copy(f.data, bytes.Repeat([]byte{0x80, 1}, len(f.data)/2)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := new(memoryFile)
+			b := mustBuilder(t, DefaultOptions(), benchVocab(), Scratch{Create: func() (ScratchFile, error) { return f, nil }})
+			first := true
+			_, err := b.Build(context.Background(), c, 1, func(Record) error {
+				if first {
+					damage(f)
+				}
+				first = false
+				return nil
+			})
+			if !errors.Is(err, errScratch) || !f.closed {
+				t.Errorf("got %v, closed %v", err, f.closed)
+			}
+		})
 	}
 }
 
