@@ -57,15 +57,10 @@ func (m *model[T]) attend(b *trainer.Batch, layer int) {
 // softmax replaces x by softmax(x·scale) and returns the logarithm of the sum
 // of the exponentials.
 func (m *model[T]) softmax(x []T, scale T) T {
-	for i := range x {
-		x[i] *= scale
-	}
+	m.set.Scale(x, scale)
 	top := m.set.Max(x)
 	sum := m.set.ExpSum(x, top)
-	inverse := 1 / sum
-	for i := range x {
-		x[i] *= inverse
-	}
+	m.set.Scale(x, 1/sum)
 	return top + T(math.Log(float64(sum)))
 }
 
@@ -109,9 +104,7 @@ func (m *model[T]) probabilities(gemm *kernel.Gemm[T], p []T, h head[T], layer i
 	lse := m.a.layers[layer].lse[h.number*m.o.Tokens+h.first:]
 	for r := range h.n {
 		row := p[r*h.keys : (r+1)*h.keys]
-		for i := range row {
-			row[i] *= h.scale
-		}
+		m.set.Scale(row, h.scale)
 		m.set.ExpSum(row, lse[r])
 	}
 }

@@ -13,8 +13,8 @@ func (m *model[T]) embed(b *trainer.Batch) {
 			word, position, segment := int(b.IDs[r])*h, int(b.Positions[r])*h, int(b.Segments[r])*h
 			row := m.a.o[r*h : (r+1)*h]
 			copy(row, p.word.w[word:word+h])
-			add(row, p.position.w[position:position+h])
-			add(row, p.segment.w[segment:segment+h])
+			m.set.Add(row, p.position.w[position:position+h])
+			m.set.Add(row, p.segment.w[segment:segment+h])
 			m.normRow(r, row, &p.embedNorm, &m.a.embedded)
 			x := m.a.x[r*h : (r+1)*h]
 			copy(x, m.a.embedded.y[r*h:(r+1)*h])
@@ -32,9 +32,9 @@ func (m *model[T]) embedGrad(b *trainer.Batch) {
 	m.columns(h, func(lo, hi int) {
 		for r := range t {
 			d := a.dz[r*h+lo : r*h+hi]
-			add(p.word.dw[int(b.IDs[r])*h+lo:], d)
-			add(p.position.dw[int(b.Positions[r])*h+lo:], d)
-			add(p.segment.dw[int(b.Segments[r])*h+lo:], d)
+			m.set.Add(p.word.dw[int(b.IDs[r])*h+lo:], d)
+			m.set.Add(p.position.dw[int(b.Positions[r])*h+lo:], d)
+			m.set.Add(p.segment.dw[int(b.Segments[r])*h+lo:], d)
 		}
 	})
 }

@@ -69,7 +69,7 @@ func (m *model[T]) pooler(b *trainer.Batch, p pass[T], sums *trainer.Sums) {
 	m.biasGrad(m.p.pooler.db, dpooled, n)
 	m.linearGrad(dpooled, a.first, n, &m.p.pooler, a.dropped, false)
 	for s := range n {
-		add(a.dy[int(b.CuSeqlens[s])*h:], a.dropped[s*h:(s+1)*h])
+		m.set.Add(a.dy[int(b.CuSeqlens[s])*h:], a.dropped[s*h:(s+1)*h])
 	}
 }
 
@@ -121,7 +121,7 @@ func (m *model[T]) classify(b *trainer.Batch, p pass[T], sums *trainer.Sums) {
 		dinput := make([]T, n*h)
 		m.linearGrad(logits, input, n, d, dinput, false)
 		m.dropPooled(b, dinput)
-		add(m.a.dpooled, dinput)
+		m.set.Add(m.a.dpooled, dinput)
 	}
 }
 

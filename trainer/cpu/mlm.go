@@ -34,10 +34,7 @@ func (m *model[T]) crossEntropy(x []T, label int32, coef T) rowLoss {
 	}
 	sum := m.set.ExpSum(x, top)
 	l.loss = math.Log(float64(sum)) + float64(top) - float64(target)
-	scale := coef / sum
-	for i := range x {
-		x[i] *= scale
-	}
+	m.set.Scale(x, coef/sum)
 	x[label] -= coef
 	return l
 }
@@ -52,7 +49,7 @@ func (m *model[T]) mlm(b *trainer.Batch, p pass[T], sums *trainer.Sums) {
 	m.linear(a.u, a.x, n, &m.p.transform)
 	m.rows(n, h, func(lo, hi int) {
 		for r := lo; r < hi; r++ {
-			add(a.u[r*h:(r+1)*h], m.p.transform.b)
+			m.set.Add(a.u[r*h:(r+1)*h], m.p.transform.b)
 		}
 		m.set.GELU(a.g[lo*h:hi*h], a.u[lo*h:hi*h], m.c.Activation.Tanh())
 		for r := lo; r < hi; r++ {
@@ -79,7 +76,7 @@ func (m *model[T]) mlmChunk(b *trainer.Batch, p pass[T], sums *trainer.Sums, lo,
 	m.gemm.Mul(n, v, h, y, kernel.Rows(word.w, h).T(), a.logits, v, false)
 	m.pool.Do(n, func(_, i int) {
 		row := a.logits[i*v : (i+1)*v]
-		add(row, bias.w)
+		m.set.Add(row, bias.w)
 		if p.out.Want&trainer.OutputMLMLogits == 0 {
 			a.loss[i] = m.crossEntropy(row, b.MaskedIDs[lo+i], T(p.coef.MLM*float64(b.MaskedWeights[lo+i])))
 		}
@@ -111,6 +108,6 @@ func (m *model[T]) mlmGrad(b *trainer.Batch) {
 	m.biasGrad(m.p.transform.db, a.dx, n)
 	m.linearGrad(a.dx, a.x, n, &m.p.transform, a.dy, false)
 	for i, row := range b.MaskedIndex {
-		add(m.a.dy[int(row)*h:], a.dy[i*h:(i+1)*h])
+		m.set.Add(m.a.dy[int(row)*h:], a.dy[i*h:(i+1)*h])
 	}
 }

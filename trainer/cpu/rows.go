@@ -19,17 +19,9 @@ func (m *model[T]) rows(n, width int, f func(lo, hi int)) {
 func (m *model[T]) addBias(x []T, rows int, b []T) {
 	m.rows(rows, len(b), func(lo, hi int) {
 		for r := lo; r < hi; r++ {
-			add(x[r*len(b):(r+1)*len(b)], b)
+			m.set.Add(x[r*len(b):(r+1)*len(b)], b)
 		}
 	})
-}
-
-// add adds y to x.
-func add[T float32 | float64](x, y []T) {
-	x = x[:len(y)]
-	for i, v := range y {
-		x[i] += v
-	}
 }
 
 // activate adds b to every row of u and sets g to the activation of that.
@@ -37,7 +29,7 @@ func (m *model[T]) activate(g, u []T, rows int, b []T) {
 	n := len(b)
 	m.rows(rows, n, func(lo, hi int) {
 		for r := lo; r < hi; r++ {
-			add(u[r*n:(r+1)*n], b)
+			m.set.Add(u[r*n:(r+1)*n], b)
 		}
 		m.set.GELU(g[lo*n:hi*n], u[lo*n:hi*n], m.c.Activation.Tanh())
 	})
@@ -70,9 +62,9 @@ func (m *model[T]) addNorm(b *trainer.Batch, o []T, with addend[T], p *norm[T], 
 	m.rows(b.Tokens(), h, func(lo, hi int) {
 		for r := lo; r < hi; r++ {
 			row := o[r*h : (r+1)*h]
-			add(row, with.bias)
+			m.set.Add(row, with.bias)
 			m.drop(b, row, r, with.site)
-			add(row, with.residual[r*h:(r+1)*h])
+			m.set.Add(row, with.residual[r*h:(r+1)*h])
 			m.normRow(r, row, p, y)
 		}
 	})
@@ -116,8 +108,8 @@ func (m *model[T]) normGrad(dx, dy []T, rows int, p *norm[T], y *normed[T]) {
 		}
 	})
 	m.columns(h, func(lo, hi int) {
-		addColumns(p.dgain, dy, y.xhat, rows, h, lo, hi)
-		addColumns(p.dbias, dy, nil, rows, h, lo, hi)
+		m.addColumns(p.dgain, dy, y.xhat, rows, lo, hi)
+		m.addColumns(p.dbias, dy, nil, rows, lo, hi)
 	})
 }
 
@@ -151,32 +143,32 @@ func (m *model[T]) dropGrad(b *trainer.Batch, do, dz []T, site dropout.Site) {
 
 // biasGrad adds the sum of the rows of dy to db.
 func (m *model[T]) biasGrad(db, dy []T, rows int) {
-	m.columns(len(db), func(lo, hi int) { addColumns(db, dy, nil, rows, len(db), lo, hi) })
+	m.columns(len(db), func(lo, hi int) { m.addColumns(db, dy, nil, rows, lo, hi) })
 }
 
 // columns calls f for ranges of columns: sums over rows are split that way, so
 // that their order does not depend on the threads.
-func (m *model[T]) columns(n int, f func(lo, hi int)) { m.pool.Ranges(n, 64, f) }
+func (m *model[T]) columns(n int, f func(lo, hi int)) { m.pool.Ranges(n, columnGrain, f) }
+
+// columnGrain is the number of columns a thread sums at a time.
+const columnGrain = 256
 
 // addColumns adds to dst[lo:hi] the sums over rows of x, or of x·y, in blocks of
 // rows to keep rounding small.
-func addColumns[T float32 | float64](dst, x, y []T, rows, width, lo, hi int) {
+func (m *model[T]) addColumns(dst, x, y []T, rows, lo, hi int) {
 	const blockRows = 64
-	var part [64]T
+	width := len(dst)
+	var part [columnGrain]T
 	for r0 := 0; r0 < rows; r0 += blockRows {
 		block := part[:hi-lo]
 		clear(block)
 		for r := r0; r < min(rows, r0+blockRows); r++ {
-			v := x[r*width+lo : r*width+hi]
 			if y == nil {
-				add(block, v)
-				continue
-			}
-			w := y[r*width+lo : r*width+hi]
-			for i, q := range v {
-				block[i] += q * w[i]
+				m.set.Add(block, x[r*width+lo:r*width+hi])
+			} else {
+				m.set.MulAdd(block, x[r*width+lo:r*width+hi], y[r*width+lo:r*width+hi])
 			}
 		}
-		add(dst[lo:hi], block)
+		m.set.Add(dst[lo:hi], block)
 	}
 }

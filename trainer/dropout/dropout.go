@@ -105,7 +105,7 @@ func Hidden[T float32 | float64](m Mask, x []T, position int64, site Site, first
 		return
 	}
 	scale := T(m.Scale())
-	for i := 0; i < len(x); {
+	for i := hiddenFast(m, x, position, site, first); i < len(x); {
 		element := first + i
 		words := m.block(position, site, uint32(element/16))
 		n := min(len(x)-i, 16-element%16)
@@ -130,6 +130,9 @@ func Attention[T float32 | float64](m Mask, x []T, rows, keys, stride int, posit
 	for r := 0; r < rows; r += 16 {
 		for k := 0; k < keys; k += 32 {
 			block := uint32(k/32)<<5 | uint32(r/16)<<14 | uint32(head)<<24
+			if attentionFast(m, x[r*stride+k:], rows-r, keys-k, stride, position, site, block) {
+				continue
+			}
 			for lane := range 32 {
 				words := m.block(position, site, block|uint32(lane))
 				lanePart(m, x, words, r+lane/4, k+lane%4*2, rows, keys, stride)

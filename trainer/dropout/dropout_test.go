@@ -95,6 +95,45 @@ func TestMasksEqualTheGoldenTable(t *testing.T) {
 	}
 }
 
+// TestSinglePrecisionDropsWhatDoublePrecisionDoes holds the vector code, which
+// exists for float32, to the plain one.
+func TestSinglePrecisionDropsWhatDoublePrecisionDoes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		position := rapid.Int64Min(0).Draw(t, "position")
+		m := dropout.New(rapid.Uint64().Draw(t, "seed"), rapid.Float64Range(0, 0.99).Draw(t, "p"))
+		n := rapid.IntRange(1, 700).Draw(t, "n")
+		first := rapid.IntRange(0, 100).Draw(t, "first") * rapid.SampledFrom([]int{1, 16}).Draw(t, "step")
+		single, double := pair(n)
+		dropout.Hidden(m, single, position, dropout.At(dropout.FeedForward, 3), first)
+		dropout.Hidden(m, double, position, dropout.At(dropout.FeedForward, 3), first)
+		equal(t, single, double)
+
+		rows, keys := rapid.IntRange(1, 40).Draw(t, "rows"), rapid.IntRange(1, 80).Draw(t, "keys")
+		stride := keys + rapid.IntRange(0, 3).Draw(t, "gap")
+		single, double = pair((rows-1)*stride + keys)
+		head := rapid.IntRange(0, 255).Draw(t, "head")
+		dropout.Attention(m, single, rows, keys, stride, position, dropout.At(dropout.Probabilities, 11), head)
+		dropout.Attention(m, double, rows, keys, stride, position, dropout.At(dropout.Probabilities, 11), head)
+		equal(t, single, double)
+	})
+}
+
+func pair(n int) (single []float32, double []float64) {
+	for i := range n {
+		single, double = append(single, float32(i+1)), append(double, float64(i+1))
+	}
+	return single, double
+}
+
+func equal(t *rapid.T, single []float32, double []float64) {
+	t.Helper()
+	for i, v := range double {
+		if d := float64(single[i]) - v; d > 1e-6*v || d < -1e-6*v {
+			t.Fatalf("element %d: single %v, double %v", i, single[i], v)
+		}
+	}
+}
+
 func TestHiddenMaskIsTheSameHoweverRowsAreCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 200).Draw(t, "n")

@@ -55,3 +55,33 @@ func adamAVX512(c, w, m, v, q *float32, n int, direction bool)
 
 //go:noescape
 func squaresAVX512(x *float32, n int, sums *float64)
+
+//go:noescape
+func addAVX2(x, y *float32, n int)
+
+//go:noescape
+func mulAddAVX2(x, y, z *float32, n int)
+
+//go:noescape
+func scaleAVX2(x *float32, n int, by *float32)
+
+//go:noescape
+func addAVX512(x, y *float32, n int)
+
+//go:noescape
+func mulAddAVX512(x, y, z *float32, n int)
+
+//go:noescape
+func scaleAVX512(x *float32, n int, by *float32)
+
+//go:noescape
+func transposeAVX2(dst *float32, dstStride int, src *float32, srcStride int, k int)
+
+//go:noescape
+func copyEightsAVX2(dst *float32, dstStride int, src *float32, srcStride int, k int)
+
+//go:noescape
+func copyPanelsAVX2(dst *float32, dstStride int, src *float32, srcStride int, k int)
+
+//go:noescape
+func copyPanelsAVX512(dst *float32, dstStride int, src *float32, srcStride int, k int)

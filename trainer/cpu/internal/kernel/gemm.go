@@ -91,9 +91,9 @@ func (g *Gemm[T]) block(p product[T]) {
 		row, column := i/columnBlocks, i%columnBlocks
 		m0 := row * rows
 		w := &g.work[worker]
-		w.aPack = grow(w.aPack, rows*p.kb)
+		w.aPack = grow(w.aPack, rows*p.kb+slack)
 		mb := min(rows, p.m-m0)
-		packPanels(w.aPack, p.a, m0, mb, p.k0, p.kb, mr)
+		g.set.pack(w.aPack, p.a, area{m0, mb, p.k0, p.kb}, mr)
 		g.tiles(w, p, m0, mb, panels*column/columnBlocks, panels*(column+1)/columnBlocks)
 	})
 }
@@ -135,36 +135,11 @@ func copyTile[T Float](c, tile []T, rows, columns, ldc, nr int, add bool) {
 func (g *Gemm[T]) packB(b Matrix[T], k0, kb, n0, nb int) {
 	nr := g.set.NR
 	panels := (nb + nr - 1) / nr
-	g.bPack = grow(g.bPack, panels*nr*kb)
+	g.bPack = grow(g.bPack, panels*nr*kb+slack)
 	bt := b.T()
 	g.pool.Ranges(panels, 16, func(lo, hi int) {
-		packPanels(g.bPack[lo*nr*kb:hi*nr*kb], bt, n0+lo*nr, min(nb, hi*nr)-lo*nr, k0, kb, nr)
+		g.set.pack(g.bPack[lo*nr*kb:], bt, area{n0 + lo*nr, min(nb, hi*nr) - lo*nr, k0, kb}, nr)
 	})
-}
-
-// packPanels packs rows [m0, m0+mb) and columns [k0, k0+kb) of m into panels of
-// width rows: dst[panel*width*kb + p*width + i]. Rows past the end are zero.
-func packPanels[T Float](dst []T, m Matrix[T], m0, mb, k0, kb, width int) {
-	for i := 0; i < mb; i += width {
-		panel := dst[i*kb : i*kb+width*kb]
-		rows := min(width, mb-i)
-		if rows < width {
-			clear(panel)
-		}
-		if m.Trans {
-			for p := range kb {
-				at := (k0+p)*m.Stride + m0 + i
-				copy(panel[p*width:p*width+rows], m.Data[at:at+rows])
-			}
-			continue
-		}
-		for r := range rows {
-			at := (m0+i+r)*m.Stride + k0
-			for p, v := range m.Data[at : at+kb] {
-				panel[p*width+r] = v
-			}
-		}
-	}
 }
 
 func grow[T any](s []T, n int) []T {

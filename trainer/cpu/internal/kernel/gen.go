@@ -66,6 +66,14 @@ func main() {
 		s.erf("erfGeluGrad", true)
 		s.adam()
 		s.squares()
+		s.add()
+		s.mulAdd()
+		s.scale()
+		if !s.wideShapes {
+			s.transpose()
+			s.copyRows("copyEights", 1)
+		}
+		s.copyRows("copyPanels", 2)
 	}
 	if err := os.WriteFile("simd_amd64.s", out.Bytes(), 0o666); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -429,5 +437,114 @@ func (s isa) squares() {
 	}, "SI")
 	s.p("VADDPD %s, %s, %s", s.r(0), s.r(1), s.r(0))
 	s.p("VMOVUPD %s, (DX)", s.r(0))
+	s.end()
+}
+
+// add adds y to x.
+func (s isa) add() {
+	s.text("add", "x, y *float32, n int", 24)
+	s.p("MOVQ x+0(FP), DI")
+	s.p("MOVQ y+8(FP), SI")
+	s.p("MOVQ n+16(FP), CX")
+	s.loop("next", func() {
+		s.p("VMOVUPS (DI), %s", s.r(0))
+		s.p("VADDPS (SI), %[1]s, %[1]s", s.r(0))
+		s.p("VMOVUPS %s, (DI)", s.r(0))
+	}, "SI", "DI")
+	s.end()
+}
+
+// mulAdd adds y·z to x.
+func (s isa) mulAdd() {
+	s.text("mulAdd", "x, y, z *float32, n int", 32)
+	s.p("MOVQ x+0(FP), DI")
+	s.p("MOVQ y+8(FP), SI")
+	s.p("MOVQ z+16(FP), DX")
+	s.p("MOVQ n+24(FP), CX")
+	s.loop("next", func() {
+		s.p("VMOVUPS (DI), %s", s.r(0))
+		s.p("VMOVUPS (SI), %s", s.r(1))
+		s.p("VFMADD231PS (DX), %s, %s", s.r(1), s.r(0))
+		s.p("VMOVUPS %s, (DI)", s.r(0))
+	}, "SI", "DX", "DI")
+	s.end()
+}
+
+// scale multiplies x by a number.
+func (s isa) scale() {
+	s.text("scale", "x *float32, n int, by *float32", 24)
+	s.p("MOVQ x+0(FP), DI")
+	s.p("MOVQ n+8(FP), CX")
+	s.p("MOVQ by+16(FP), AX")
+	s.p("VBROADCASTSS (AX), %s", s.r(1))
+	s.loop("next", func() {
+		s.p("VMULPS (DI), %s, %s", s.r(1), s.r(0))
+		s.p("VMOVUPS %s, (DI)", s.r(0))
+	}, "DI")
+	s.end()
+}
+
+// strides loads the arguments of transpose and copyRows, strides in bytes.
+func (s isa) strides() {
+	s.p("MOVQ dst+0(FP), DI")
+	s.p("MOVQ dstStride+8(FP), R9")
+	s.p("MOVQ src+16(FP), SI")
+	s.p("MOVQ srcStride+24(FP), R8")
+	s.p("MOVQ k+32(FP), CX")
+	s.p("SHLQ $2, R9")
+	s.p("SHLQ $2, R8")
+}
+
+// transpose turns 8 rows of k columns, a multiple of 8, into k rows of 8. It
+// stores its rows in order, each in one go.
+func (s isa) transpose() {
+	s.text("transpose", "dst *float32, dstStride int, src *float32, srcStride int, k int", 40)
+	s.strides()
+	s.p("LEAQ (R8)(R8*2), R10")
+	s.p("LEAQ (SI)(R8*4), R12")
+	s.loop("next", func() {
+		for i, at := range []string{"(SI)", "(SI)(R8*1)", "(SI)(R8*2)", "(SI)(R10*1)", "(R12)", "(R12)(R8*1)", "(R12)(R8*2)", "(R12)(R10*1)"} {
+			s.p("VMOVUPS %s, %s", at, s.r(i))
+		}
+		for i := 0; i < 8; i += 2 { // pairs of rows, then of pairs, then of fours
+			s.p("VUNPCKLPS %s, %s, %s", s.r(i+1), s.r(i), s.r(8+i))
+			s.p("VUNPCKHPS %s, %s, %s", s.r(i+1), s.r(i), s.r(9+i))
+		}
+		for i := 0; i < 8; i += 4 {
+			for j := range 2 {
+				s.p("VUNPCKLPD %s, %s, %s", s.r(8+i+2+j), s.r(8+i+j), s.r(i+2*j))
+				s.p("VUNPCKHPD %s, %s, %s", s.r(8+i+2+j), s.r(8+i+j), s.r(i+2*j+1))
+			}
+		}
+		for i := range 4 {
+			s.p("VPERM2F128 $0x20, %s, %s, %s", s.r(4+i), s.r(i), s.r(8+i))
+			s.p("VPERM2F128 $0x31, %s, %s, %s", s.r(4+i), s.r(i), s.r(12+i))
+		}
+		for i := range 8 {
+			s.p("VMOVUPS %s, (DI)", s.r(8+i))
+			s.p("ADDQ R9, DI")
+		}
+	}, "SI", "R12")
+	s.end()
+}
+
+// copyRows copies k rows of some registers.
+func (s isa) copyRows(name string, registers int) {
+	s.text(name, "dst *float32, dstStride int, src *float32, srcStride int, k int", 40)
+	s.strides()
+	s.p("TESTQ CX, CX")
+	s.p("JEQ nextEnd")
+	s.label("next")
+	for i := range registers {
+		s.p("VMOVUPS %d(SI), %s", 4*s.width*i, s.r(i))
+	}
+	for i := range registers {
+		s.p("VMOVUPS %s, %d(DI)", s.r(i), 4*s.width*i)
+	}
+	s.p("ADDQ R8, SI")
+	s.p("ADDQ R9, DI")
+	s.p("DECQ CX")
+	s.p("JNE next")
+	s.label("nextEnd")
 	s.end()
 }

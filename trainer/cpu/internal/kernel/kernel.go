@@ -55,6 +55,21 @@ type Set[T Float] struct {
 	// GELUGrad multiplies dy by the activation's derivative at x.
 	GELUGrad func(dy, x []T, tanh bool)
 
+	// Add adds y to x.
+	Add func(x, y []T)
+
+	// MulAdd adds y·z to x.
+	MulAdd func(x, y, z []T)
+
+	// Scale multiplies x by a number.
+	Scale func(x []T, by T)
+
+	// Transpose8 sets dst[p*dstStride+r] to src[r*srcStride+p] for 8 rows r and
+	// p in [0, k), k being a multiple of 8. CopyEights, for r below 8 and any k,
+	// and CopyPanels, for r below NR, set it to src[p*srcStride+r]. All write in
+	// the order of p. They are nil where there is nothing faster than a loop.
+	Transpose8, CopyEights, CopyPanels func(dst []T, dstStride int, src []T, srcStride, k int)
+
 	// SumSquares is [optim.SumSquares].
 	SumSquares func(x []T) float64
 

@@ -142,6 +142,7 @@ func TestElementFunctionsEqualTheirDefinitions(t *testing.T) {
 			for _, tanh := range []bool{false, true} {
 				checkGELU(t, s, x, tanh)
 			}
+			checkSums(t, s, x, randomFloats(r, n), randomFloats(r, n))
 			if got, want := s.Max(x), slices.Max(x); got != want {
 				t.Fatalf("max of %v: got %v", x, got)
 			}
@@ -150,6 +151,19 @@ func TestElementFunctionsEqualTheirDefinitions(t *testing.T) {
 			}
 		}
 	})
+}
+
+func checkSums(t *testing.T, s *Set[float32], x, y, z []float32) {
+	t.Helper()
+	sum, product, scaled := slices.Clone(x), slices.Clone(x), slices.Clone(x)
+	s.Add(sum, y)
+	s.MulAdd(product, y, z)
+	s.Scale(scaled, 3)
+	for i, v := range x {
+		if want := v + y[i]*z[i]; sum[i] != v+y[i] || scaled[i] != 3*v || math.Abs(float64(product[i]-want)) > 1e-6*(1+math.Abs(float64(y[i]*z[i]))) {
+			t.Fatalf("element %d of %d: sum %v, product %v, scaled %v", i, len(x), sum[i], product[i], scaled[i])
+		}
+	}
 }
 
 func checkExpSum(t *testing.T, s *Set[float32], x []float32) {

@@ -12,6 +12,7 @@ func plain[T Float]() *Set[T] {
 		ISA: Plain, MR: 4, NR: 4,
 		Micro: plainMicro[T], ExpSum: plainExpSum[T], Max: plainMax[T],
 		GELU: plainGELU[T], GELUGrad: plainGELUGrad[T], Adam: optim.Update[T], SumSquares: optim.SumSquares[T],
+		Add: plainAdd[T], MulAdd: plainMulAdd[T], Scale: plainScale[T],
 	}
 }
 
@@ -87,5 +88,25 @@ func plainGELUGrad[T Float](dy, x []T, tanh bool) {
 			d = 0.5*math.Erfc(-u*(math.Sqrt2/2)) + u*0.39894228040143267794*math.Exp(-0.5*u*u)
 		}
 		dy[i] = T(float64(dy[i]) * d)
+	}
+}
+
+func plainAdd[T Float](x, y []T) {
+	x = x[:len(y)]
+	for i, v := range y {
+		x[i] += v
+	}
+}
+
+func plainMulAdd[T Float](x, y, z []T) {
+	x, z = x[:len(y)], z[:len(y)]
+	for i, v := range y {
+		x[i] += v * z[i]
+	}
+}
+
+func plainScale[T Float](x []T, by T) {
+	for i := range x {
+		x[i] *= by
 	}
 }

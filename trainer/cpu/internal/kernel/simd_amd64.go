@@ -68,6 +68,7 @@ func simd(l level, mr, nr int) *Set[float32] {
 			}
 		},
 		ExpSum: l.expSum, Max: l.max, GELU: l.gelu, GELUGrad: l.geluGrad, Adam: l.adam, SumSquares: l.sumSquares,
+		Add: l.add, MulAdd: l.mulAdd, Scale: l.scale, Transpose8: transpose8, CopyEights: copyEights, CopyPanels: l.copyPanels,
 	}
 }
 
@@ -213,4 +214,74 @@ func (l level) sumSquares(x []float32) float64 {
 		sum += p
 	}
 	return sum
+}
+
+func (l level) add(x, y []float32) {
+	x = x[:len(y)]
+	n := len(y) / l.width * l.width
+	if n > 0 {
+		if l.wide {
+			addAVX512(&x[0], &y[0], n)
+		} else {
+			addAVX2(&x[0], &y[0], n)
+		}
+	}
+	for i := n; i < len(y); i++ {
+		x[i] += y[i]
+	}
+}
+
+func (l level) mulAdd(x, y, z []float32) {
+	x, z = x[:len(y)], z[:len(y)]
+	n := len(y) / l.width * l.width
+	if n > 0 {
+		if l.wide {
+			mulAddAVX512(&x[0], &y[0], &z[0], n)
+		} else {
+			mulAddAVX2(&x[0], &y[0], &z[0], n)
+		}
+	}
+	for i := n; i < len(y); i++ {
+		x[i] += y[i] * z[i]
+	}
+}
+
+func (l level) scale(x []float32, by float32) {
+	n := len(x) / l.width * l.width
+	if n > 0 {
+		if l.wide {
+			scaleAVX512(&x[0], n, &by)
+		} else {
+			scaleAVX2(&x[0], n, &by)
+		}
+	}
+	for i := n; i < len(x); i++ {
+		x[i] *= by
+	}
+}
+
+func transpose8(dst []float32, dstStride int, src []float32, srcStride, k int) {
+	if k > 0 {
+		_, _ = dst[(k-1)*dstStride+7], src[7*srcStride+k-1]
+		transposeAVX2(&dst[0], dstStride, &src[0], srcStride, k)
+	}
+}
+
+func copyEights(dst []float32, dstStride int, src []float32, srcStride, k int) {
+	if k > 0 {
+		_, _ = dst[(k-1)*dstStride+7], src[(k-1)*srcStride+7]
+		copyEightsAVX2(&dst[0], dstStride, &src[0], srcStride, k)
+	}
+}
+
+func (l level) copyPanels(dst []float32, dstStride int, src []float32, srcStride, k int) {
+	if k == 0 {
+		return
+	}
+	_, _ = dst[(k-1)*dstStride+2*l.width-1], src[(k-1)*srcStride+2*l.width-1]
+	if l.wide {
+		copyPanelsAVX512(&dst[0], dstStride, &src[0], srcStride, k)
+	} else {
+		copyPanelsAVX2(&dst[0], dstStride, &src[0], srcStride, k)
+	}
 }

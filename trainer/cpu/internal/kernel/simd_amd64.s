@@ -636,6 +636,181 @@ nextEnd:
 	VZEROUPPER
 	RET
 
+// func addAVX2(x, y *float32, n int)
+TEXT ·addAVX2(SB), NOSPLIT, $0-24
+	MOVQ x+0(FP), DI
+	MOVQ y+8(FP), SI
+	MOVQ n+16(FP), CX
+	SHRQ $3, CX
+	JEQ nextEnd
+next:
+	VMOVUPS (DI), Y0
+	VADDPS (SI), Y0, Y0
+	VMOVUPS Y0, (DI)
+	ADDQ $32, SI
+	ADDQ $32, DI
+	DECQ CX
+	JNE next
+nextEnd:
+	VZEROUPPER
+	RET
+
+// func mulAddAVX2(x, y, z *float32, n int)
+TEXT ·mulAddAVX2(SB), NOSPLIT, $0-32
+	MOVQ x+0(FP), DI
+	MOVQ y+8(FP), SI
+	MOVQ z+16(FP), DX
+	MOVQ n+24(FP), CX
+	SHRQ $3, CX
+	JEQ nextEnd
+next:
+	VMOVUPS (DI), Y0
+	VMOVUPS (SI), Y1
+	VFMADD231PS (DX), Y1, Y0
+	VMOVUPS Y0, (DI)
+	ADDQ $32, SI
+	ADDQ $32, DX
+	ADDQ $32, DI
+	DECQ CX
+	JNE next
+nextEnd:
+	VZEROUPPER
+	RET
+
+// func scaleAVX2(x *float32, n int, by *float32)
+TEXT ·scaleAVX2(SB), NOSPLIT, $0-24
+	MOVQ x+0(FP), DI
+	MOVQ n+8(FP), CX
+	MOVQ by+16(FP), AX
+	VBROADCASTSS (AX), Y1
+	SHRQ $3, CX
+	JEQ nextEnd
+next:
+	VMULPS (DI), Y1, Y0
+	VMOVUPS Y0, (DI)
+	ADDQ $32, DI
+	DECQ CX
+	JNE next
+nextEnd:
+	VZEROUPPER
+	RET
+
+// func transposeAVX2(dst *float32, dstStride int, src *float32, srcStride int, k int)
+TEXT ·transposeAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ dstStride+8(FP), R9
+	MOVQ src+16(FP), SI
+	MOVQ srcStride+24(FP), R8
+	MOVQ k+32(FP), CX
+	SHLQ $2, R9
+	SHLQ $2, R8
+	LEAQ (R8)(R8*2), R10
+	LEAQ (SI)(R8*4), R12
+	SHRQ $3, CX
+	JEQ nextEnd
+next:
+	VMOVUPS (SI), Y0
+	VMOVUPS (SI)(R8*1), Y1
+	VMOVUPS (SI)(R8*2), Y2
+	VMOVUPS (SI)(R10*1), Y3
+	VMOVUPS (R12), Y4
+	VMOVUPS (R12)(R8*1), Y5
+	VMOVUPS (R12)(R8*2), Y6
+	VMOVUPS (R12)(R10*1), Y7
+	VUNPCKLPS Y1, Y0, Y8
+	VUNPCKHPS Y1, Y0, Y9
+	VUNPCKLPS Y3, Y2, Y10
+	VUNPCKHPS Y3, Y2, Y11
+	VUNPCKLPS Y5, Y4, Y12
+	VUNPCKHPS Y5, Y4, Y13
+	VUNPCKLPS Y7, Y6, Y14
+	VUNPCKHPS Y7, Y6, Y15
+	VUNPCKLPD Y10, Y8, Y0
+	VUNPCKHPD Y10, Y8, Y1
+	VUNPCKLPD Y11, Y9, Y2
+	VUNPCKHPD Y11, Y9, Y3
+	VUNPCKLPD Y14, Y12, Y4
+	VUNPCKHPD Y14, Y12, Y5
+	VUNPCKLPD Y15, Y13, Y6
+	VUNPCKHPD Y15, Y13, Y7
+	VPERM2F128 $0x20, Y4, Y0, Y8
+	VPERM2F128 $0x31, Y4, Y0, Y12
+	VPERM2F128 $0x20, Y5, Y1, Y9
+	VPERM2F128 $0x31, Y5, Y1, Y13
+	VPERM2F128 $0x20, Y6, Y2, Y10
+	VPERM2F128 $0x31, Y6, Y2, Y14
+	VPERM2F128 $0x20, Y7, Y3, Y11
+	VPERM2F128 $0x31, Y7, Y3, Y15
+	VMOVUPS Y8, (DI)
+	ADDQ R9, DI
+	VMOVUPS Y9, (DI)
+	ADDQ R9, DI
+	VMOVUPS Y10, (DI)
+	ADDQ R9, DI
+	VMOVUPS Y11, (DI)
+	ADDQ R9, DI
+	VMOVUPS Y12, (DI)
+	ADDQ R9, DI
+	VMOVUPS Y13, (DI)
+	ADDQ R9, DI
+	VMOVUPS Y14, (DI)
+	ADDQ R9, DI
+	VMOVUPS Y15, (DI)
+	ADDQ R9, DI
+	ADDQ $32, SI
+	ADDQ $32, R12
+	DECQ CX
+	JNE next
+nextEnd:
+	VZEROUPPER
+	RET
+
+// func copyEightsAVX2(dst *float32, dstStride int, src *float32, srcStride int, k int)
+TEXT ·copyEightsAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ dstStride+8(FP), R9
+	MOVQ src+16(FP), SI
+	MOVQ srcStride+24(FP), R8
+	MOVQ k+32(FP), CX
+	SHLQ $2, R9
+	SHLQ $2, R8
+	TESTQ CX, CX
+	JEQ nextEnd
+next:
+	VMOVUPS 0(SI), Y0
+	VMOVUPS Y0, 0(DI)
+	ADDQ R8, SI
+	ADDQ R9, DI
+	DECQ CX
+	JNE next
+nextEnd:
+	VZEROUPPER
+	RET
+
+// func copyPanelsAVX2(dst *float32, dstStride int, src *float32, srcStride int, k int)
+TEXT ·copyPanelsAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ dstStride+8(FP), R9
+	MOVQ src+16(FP), SI
+	MOVQ srcStride+24(FP), R8
+	MOVQ k+32(FP), CX
+	SHLQ $2, R9
+	SHLQ $2, R8
+	TESTQ CX, CX
+	JEQ nextEnd
+next:
+	VMOVUPS 0(SI), Y0
+	VMOVUPS 32(SI), Y1
+	VMOVUPS Y0, 0(DI)
+	VMOVUPS Y1, 32(DI)
+	ADDQ R8, SI
+	ADDQ R9, DI
+	DECQ CX
+	JNE next
+nextEnd:
+	VZEROUPPER
+	RET
+
 // func microAVX512(k int, a, b, c *float32, ldc int, add bool)
 TEXT ·microAVX512(SB), NOSPLIT, $0-41
 	MOVQ k+0(FP), CX
@@ -1465,5 +1640,88 @@ next:
 nextEnd:
 	VADDPD Z0, Z1, Z0
 	VMOVUPD Z0, (DX)
+	VZEROUPPER
+	RET
+
+// func addAVX512(x, y *float32, n int)
+TEXT ·addAVX512(SB), NOSPLIT, $0-24
+	MOVQ x+0(FP), DI
+	MOVQ y+8(FP), SI
+	MOVQ n+16(FP), CX
+	SHRQ $4, CX
+	JEQ nextEnd
+next:
+	VMOVUPS (DI), Z0
+	VADDPS (SI), Z0, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ $64, SI
+	ADDQ $64, DI
+	DECQ CX
+	JNE next
+nextEnd:
+	VZEROUPPER
+	RET
+
+// func mulAddAVX512(x, y, z *float32, n int)
+TEXT ·mulAddAVX512(SB), NOSPLIT, $0-32
+	MOVQ x+0(FP), DI
+	MOVQ y+8(FP), SI
+	MOVQ z+16(FP), DX
+	MOVQ n+24(FP), CX
+	SHRQ $4, CX
+	JEQ nextEnd
+next:
+	VMOVUPS (DI), Z0
+	VMOVUPS (SI), Z1
+	VFMADD231PS (DX), Z1, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ $64, SI
+	ADDQ $64, DX
+	ADDQ $64, DI
+	DECQ CX
+	JNE next
+nextEnd:
+	VZEROUPPER
+	RET
+
+// func scaleAVX512(x *float32, n int, by *float32)
+TEXT ·scaleAVX512(SB), NOSPLIT, $0-24
+	MOVQ x+0(FP), DI
+	MOVQ n+8(FP), CX
+	MOVQ by+16(FP), AX
+	VBROADCASTSS (AX), Z1
+	SHRQ $4, CX
+	JEQ nextEnd
+next:
+	VMULPS (DI), Z1, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ $64, DI
+	DECQ CX
+	JNE next
+nextEnd:
+	VZEROUPPER
+	RET
+
+// func copyPanelsAVX512(dst *float32, dstStride int, src *float32, srcStride int, k int)
+TEXT ·copyPanelsAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ dstStride+8(FP), R9
+	MOVQ src+16(FP), SI
+	MOVQ srcStride+24(FP), R8
+	MOVQ k+32(FP), CX
+	SHLQ $2, R9
+	SHLQ $2, R8
+	TESTQ CX, CX
+	JEQ nextEnd
+next:
+	VMOVUPS 0(SI), Z0
+	VMOVUPS 64(SI), Z1
+	VMOVUPS Z0, 0(DI)
+	VMOVUPS Z1, 64(DI)
+	ADDQ R8, SI
+	ADDQ R9, DI
+	DECQ CX
+	JNE next
+nextEnd:
 	VZEROUPPER
 	RET

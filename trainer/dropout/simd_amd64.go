@@ -1,0 +1,65 @@
+package dropout
+
+import "golang.org/x/sys/cpu"
+
+// hiddenBytes computes the bytes of eight blocks with consecutive places.
+//
+//go:noescape
+func hiddenBytes(key, position uint64, site, place uint32, out *[128]byte)
+
+// attentionBytes computes the bytes of the 32 lanes of a 16×32 block, by rows.
+//
+//go:noescape
+func attentionBytes(key, position uint64, site, place uint32, out *[512]byte)
+
+// apply drops and scales n elements, a multiple of 8, by their bytes.
+//
+//go:noescape
+func apply(x *float32, mask *byte, n int, keep uint32, scale float32)
+
+// fast reports whether the functions above may be called.
+func fast() bool { return cpu.X86.HasAVX2 }
+
+// hiddenFast handles a prefix of x in single precision and returns its length:
+// 0, or as many elements as whole groups of eight blocks hold.
+func hiddenFast[T float32 | float64](m Mask, x []T, position int64, site Site, first int) int {
+	y, single := any(x).([]float32)
+	if !single || first%16 != 0 || len(x) < 128 || !fast() {
+		return 0
+	}
+	var mask [128]byte
+	n := len(y) / 128 * 128
+	for i := 0; i < n; i += 128 {
+		hiddenBytes(m.seed, uint64(position), uint32(site), uint32((first+i)/16), &mask)
+		apply(&y[i], &mask[0], 128, m.keep, float32(m.Scale()))
+	}
+	return n
+}
+
+// attentionFast handles a block of rows and keys in single precision, or
+// returns false.
+func attentionFast[T float32 | float64](m Mask, x []T, rows, keys, stride int, position int64, site Site, place uint32) bool {
+	y, single := any(x).([]float32)
+	if !single || !fast() {
+		return false
+	}
+	var mask [512]byte
+	attentionBytes(m.seed, uint64(position), uint32(site), place, &mask)
+	scale := float32(m.Scale())
+	for r := range min(16, rows) {
+		line := y[r*stride:]
+		n := min(32, keys)
+		whole := n &^ 7
+		if whole > 0 {
+			apply(&line[0], &mask[32*r], whole, m.keep, scale)
+		}
+		for k := whole; k < n; k++ {
+			if uint32(mask[32*r+k]) < m.keep {
+				line[k] *= scale
+			} else {
+				line[k] = 0
+			}
+		}
+	}
+	return true
+}
