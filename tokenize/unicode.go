@@ -89,8 +89,12 @@ func decodeRune[T bytestring](s T, i int) (r rune, size int) {
 	if b < utf8.RuneSelf {
 		return rune(b), 1
 	}
-	if b >= 0xc2 && b < 0xe0 && i+1 < len(s) && s[i+1]&0xc0 == 0x80 {
+	// The two forms of most text, fast; 0xe0 and 0xed restrict the second byte.
+	switch {
+	case b >= 0xc2 && b < 0xe0 && i+1 < len(s) && s[i+1]&0xc0 == 0x80:
 		return rune(b&0x1f)<<6 | rune(s[i+1]&0x3f), 2
+	case b > 0xe0 && b < 0xf0 && b != 0xed && i+2 < len(s) && s[i+1]&0xc0 == 0x80 && s[i+2]&0xc0 == 0x80:
+		return rune(b&0x0f)<<12 | rune(s[i+1]&0x3f)<<6 | rune(s[i+2]&0x3f), 3
 	}
 	var buf [utf8.UTFMax]byte
 	n := copy(buf[:], s[i:])

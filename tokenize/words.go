@@ -14,8 +14,8 @@ import (
 //
 // It holds the buffer of the current word: one goroutine uses it at a time.
 type WordSplitter struct {
-	lower bool
-	limit int // characters that word may hold
+	changes class // the bits of a class that are not 0 if a character does not just stay
+	limit   int   // characters that word may hold
 
 	word  []byte // current word, normalized, valid UTF-8
 	chars int    // its characters; above limit word holds only the first of them
@@ -31,7 +31,11 @@ func NewWordSplitter(o Options) (*WordSplitter, error) {
 }
 
 func newWordSplitter(o Options) *WordSplitter {
-	return &WordSplitter{lower: o.DoLowerCase, limit: o.maxChars()}
+	changes := kindMask
+	if o.DoLowerCase {
+		changes |= lowerMask
+	}
+	return &WordSplitter{changes: changes, limit: o.maxChars()}
 }
 
 // Words yields the words of text in order. A word of more than
@@ -77,8 +81,11 @@ func nextWord[T bytestring](w *WordSplitter, s T, i int) int {
 		}
 		c := classOf(r)
 		switch {
-		case c&kindMask == kindKeep && (c&lowerMask == lowerSame || !w.lower):
-			w.add(r)
+		case c&w.changes == kindKeep|lowerSame:
+			if w.chars < w.limit {
+				w.word = appendChar(w.word, s, i, size)
+			}
+			w.chars++
 		case c&kindMask == kindRemove:
 		case c&kindMask == kindSpace:
 			if w.chars > 0 {
@@ -103,6 +110,19 @@ func nextWord[T bytestring](w *WordSplitter, s T, i int) int {
 	return i
 }
 
+// appendChar appends the character of the given size at s[i].
+func appendChar[T bytestring](dst []byte, s T, i, size int) []byte {
+	switch size {
+	case 1:
+		return append(dst, s[i])
+	case 2:
+		return append(dst, s[i], s[i+1])
+	case 3:
+		return append(dst, s[i], s[i+1], s[i+2])
+	}
+	return append(dst, s[i:i+size]...)
+}
+
 // add adds a character to the word.
 func (w *WordSplitter) add(r rune) {
 	if w.chars < w.limit {
@@ -113,11 +133,11 @@ func (w *WordSplitter) add(r rune) {
 
 // addAlone makes an ideograph or a punctuation character the word.
 func (w *WordSplitter) addAlone(r rune, c class) {
-	if w.lower && c&lowerMask != lowerSame {
-		w.addLowered(r, c)
+	if c&w.changes&lowerMask == lowerSame {
+		w.add(r)
 		return
 	}
-	w.add(r)
+	w.addLowered(r, c)
 }
 
 // addLowered adds what r becomes in uncased mode.
