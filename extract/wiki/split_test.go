@@ -120,6 +120,22 @@ func TestTheSplitterAgreesWithThePlainVersion(t *testing.T) {
 	})
 }
 
+func TestOnlyTheLastRevisionIsHeld(t *testing.T) {
+	x := strings.Repeat
+	for _, data := range []string{
+		"<page>h<revision>" + x("a", 300) + "<revision>" + x("b", 70) + "</page>",
+		"<page>h<revision>" + x("a", 300) + "<revision>" + x("b", 300) + "</page><page>",
+		"<page>h<revision>" + x("a", 70) + "<revision>" + x("b", 300) + "<revision>c</page>",
+		"<page>h" + x("<revision>"+x("a", 80), 20) + "</page><page>i</page>",
+		"<page>" + x("h", 300) + x("<revision>"+x("a", 80), 5) + "</page><page>i</page>",
+		"<page>" + x("h", 50) + "<revision>" + x("a", 50) + "</page>" + x("y", 200) + "<page></page>",
+		x("y", 500) + "<page>" + x("h", 54) + "<revision>" + x("a", 80) + "</page>",
+		x("y", 500) + "<page>" + x("h", 55) + "<revision>" + x("a", 81) + "</page>",
+	} {
+		checkSplit(t, []byte(data))
+	}
+}
+
 func FuzzSplit(f *testing.F) {
 	for _, seed := range []string{
 		"<page><revision>a</page><page></page></mediawiki>", "<page", "<page><page>", strings.Repeat("<", 100),

@@ -72,6 +72,25 @@ func FuzzCharacters(f *testing.F) {
 	})
 }
 
+// What is not linear would take many minutes, and end by the time limit of go
+// test.
+func TestHostileMarkupIsReadInLinearTime(t *testing.T) {
+	const n = 2 << 20
+	for _, unit := range []string{
+		"<", "<!", "<!--", "<![CDATA[", "<!--<![CDATA[", "<a>", "<a/>", "<?", "</tex", "<text>", "<title>", "&", "&#0", "&#x", "&lt",
+		"\r", "\xff", "<page", "<page>", "<revision>", "a=\"b\" ", "a=", "'",
+	} {
+		mess := []byte(strings.Repeat(unit, n/len(unit)))
+		parseHead(mess)
+		parseRevision(mess)
+		parseHead(append([]byte("<page><title>"), mess...))
+		parseRevision(append(append([]byte("<revision><text>"), mess...), "</text>"...))
+		attr(mess, "deleted")
+		splitAll(t, plainOf(mess, Range{0, int64(len(mess)) / 2}), defaultBounds())
+		dropInvalid(characters(mess, true))
+	}
+}
+
 func TestAttributesAreFoundByName(t *testing.T) {
 	const attrs = ` bytes="12" title = 'a "b" deleted="x"'	xml:space="preserve" deleted="deleted" `
 	for _, c := range []struct {
