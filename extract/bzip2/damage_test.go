@@ -282,7 +282,7 @@ func TestMagicNumbersInsideABlockAreSkipped(t *testing.T) {
 				t.Fatalf("the test's file has %d magic numbers", got)
 			}
 			r := NewReader(nil, 0, 0, 0)
-			for cut := int64(0); cut < int64(len(e.out)); cut += 1 + int64(len(e.out))/400 {
+			for cut := int64(0); cut < int64(len(e.out)); cut += 1 + int64(len(e.out))/150 {
 				checkCuts(t, r, e.out, want, cut)
 			}
 		}

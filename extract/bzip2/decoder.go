@@ -4,8 +4,8 @@ package bzip2
 // block of 900 kB can expand to 46 MB.
 const pieceSize = 4 << 20
 
-// A decoder decodes single blocks. Its memory, some 12 MB, is used again for
-// each.
+// A decoder decodes single blocks. Its memory, 9 MB and one piece, is used again
+// for each.
 type decoder struct {
 	bits   bitReader
 	header header

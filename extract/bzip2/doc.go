@@ -15,11 +15,14 @@
 //		if err != nil {
 //			return err
 //		}
-//		if !b.Owned && nothingBegun {
-//			break
+//		if !b.Owned && complete {
+//			break // what this range began is complete
 //		}
-//		use(b.Data)
+//		use(b.Data) // before the next call
 //	}
+//
+// A caller that does not need what begins behind its range asks [Reader.Peek]
+// first, which does not decode it.
 //
 // # Ranges
 //
@@ -35,18 +38,30 @@
 //
 // # Checks
 //
-// Data is handed out when the checksum of its block was found right: damaged
-// data never leaves. The checksum of a stream is compared where the reader
-// read it from its beginning. A block of a stream whose header the reader did
-// not see may be as large as level 9 permits. Codes, tables and lengths are
-// checked as compress/bzip2 does, so both accept the same files, with these
-// exceptions, which no encoder writes: Huffman codes that are not complete are
-// read as libbz2 does; four equal bytes with the count 0 and the same byte
-// behind them begin a new run, as for libbz2; and data behind the last stream
-// is told apart by [ErrTrailing].
+// A block's data is handed out after its checksum was found right: damaged
+// data never leaves. The checksum of a stream is compared where the reader read
+// the stream from its beginning. A block of a stream whose header the reader
+// did not see may be as large as level 9 permits.
+//
+// Codes, tables and lengths are checked as compress/bzip2 does, randomised
+// blocks (obsolete since 1999) refused as there, and both take the same files
+// but for these, which no encoder writes:
+//
+//   - Huffman codes that are not complete are read as libbz2 reads them.
+//   - Behind four equal bytes and the count 0 the same byte begins a new run,
+//     as in libbz2.
+//
+// Data behind the last stream is an error for both; here it is told apart, by
+// [ErrTrailing].
 //
 // # Memory
 //
-// The file is read by ReadAt through a window of 1 MiB. A reader holds about
-// 12 MB, whatever the file holds; [Reader.Reset] uses them again.
+// The file is read by ReadAt through a window of 1 MiB. A reader holds some
+// 9 MB and the largest piece it handed out, of 1 to 4 MiB, whatever the file
+// expands to; [Reader.Reset] uses them again.
+//
+// # Concurrency
+//
+// A reader is for one goroutine at a time. Readers share nothing but the
+// io.ReaderAt, which each calls from its own methods only.
 package bzip2

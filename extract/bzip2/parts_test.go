@@ -174,6 +174,35 @@ func TestHuffmanCodesDecodeAsTheirCanonicalOrderSays(t *testing.T) {
 	}
 }
 
+func TestAnEntryOfSeveralSymbolsMeansTheSymbolsInTurn(t *testing.T) {
+	h := new(huffman)
+	for _, lens := range [][]uint8{flat(3), flat(258), skewed(3), skewed(40), deep(), {2, 2, 13, 13}} {
+		if err := h.init(lens); err != nil {
+			t.Fatal(err)
+		}
+		for i, e := range h.several {
+			var length, digits, run int
+			var place uint
+			for n := e.symbols(); n > 0; n-- {
+				one := h.one[i<<length&(lutSize-1)]
+				if place != 0 || one == 0 {
+					t.Fatalf("%v: entry %d: %v goes on behind its end", lens, i, e)
+				}
+				run += one.run() << digits
+				length += int(one.length())
+				digits += int(one.digits())
+				place = one.place()
+			}
+			if length != int(e.length()) || digits != int(e.digits()) || run != e.run() || place != e.place() || length > lutBits {
+				t.Fatalf("%v: entry %d: got %v, want length %d, digits %d, run %d, place %d", lens, i, e, length, digits, run, place)
+			}
+			if (e == 0) != (h.one[i] == 0) {
+				t.Fatalf("%v: entry %d: got %v for %v", lens, i, e, h.one[i])
+			}
+		}
+	}
+}
+
 // deep returns the lengths of the code with the longest codes.
 func deep() []uint8 {
 	lens := make([]uint8, maxCodeLen+1)

@@ -59,7 +59,7 @@ func NewReader(src io.ReaderAt, size, start, end int64) *Reader {
 }
 
 // Reset makes the reader that of another range or file, as [NewReader] would.
-// It keeps the reader's memory, some 12 MB.
+// It keeps the reader's memory.
 func (r *Reader) Reset(src io.ReaderAt, size, start, end int64) {
 	d := r.d
 	d.bits.reset(src, size)
