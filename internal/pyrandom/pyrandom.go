@@ -76,6 +76,27 @@ func (r *Rand) Coin() bool {
 	return hi>>31 == 0
 }
 
+// Coins is n calls of Coin: it returns how many were true.
+func (r *Rand) Coins(n int) (heads int) {
+	for n > 0 {
+		whole := min(n, (stateLen-r.pos)/2) // pairs of outputs that are there
+		if whole == 0 {
+			if r.Coin() {
+				heads++
+			}
+			n--
+			continue
+		}
+		words := r.out[r.pos : r.pos+2*whole]
+		for i := 0; i < len(words); i += 2 {
+			heads += int(^words[i] >> 31)
+		}
+		r.pos += len(words)
+		n -= whole
+	}
+	return heads
+}
+
 // Float64 is random(): in [0, 1), a multiple of 2^-53.
 func (r *Rand) Float64() float64 {
 	return float64(r.Bits53()) / (1 << 53)

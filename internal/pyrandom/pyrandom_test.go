@@ -221,6 +221,29 @@ func TestCoinIsRandomBelowOneHalf(t *testing.T) {
 	}
 }
 
+func TestCoinsAreSoManyCoins(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		seed := rapid.Int64().Draw(t, "seed")
+		a, b := New(seed), New(seed)
+		for range rapid.IntRange(0, 700).Draw(t, "outputs used before") {
+			a.Uint32()
+			b.Uint32()
+		}
+		n, want := rapid.IntRange(-1, 2000).Draw(t, "n"), 0
+		for range n {
+			if b.Coin() {
+				want++
+			}
+		}
+		if got := a.Coins(n); got != want {
+			t.Fatalf("got %d, want %d", got, want)
+		}
+		if a.Uint32() != b.Uint32() {
+			t.Fatal("other draws")
+		}
+	})
+}
+
 func TestShuffleDrawsDependOnTheLengthAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Int64().Draw(t, "seed")

@@ -100,18 +100,22 @@ func (w *walker) elsewhere(place, want int) span {
 }
 
 // truncate takes tokens off the longer segment, B where they are equal, at
-// either end by a coin, until both fit.
+// either end by a coin, until both fit. While one segment stays the longer one,
+// only the number of heads counts, and many coins are thrown at once.
 func (w *walker) truncate(p *pair) {
-	for a, b := p.a.len(), p.b.len(); a+b > w.room; {
-		longer, n := &p.b, &b
+	for {
+		a, b := p.a.len(), p.b.len()
+		excess := a + b - w.room
+		if excess <= 0 {
+			return
+		}
+		longer, lead := &p.b, b-a+1
 		if a > b {
-			longer, n = &p.a, &a
+			longer, lead = &p.a, a-b
 		}
-		if w.rng.Coin() {
-			longer.from++
-		} else {
-			longer.to--
-		}
-		*n--
+		n := min(excess, lead)
+		heads := w.rng.Coins(n)
+		longer.from += uint32(heads)
+		longer.to -= uint32(n - heads)
 	}
 }
