@@ -13,6 +13,7 @@ import (
 
 	"pretext/trainer"
 	"pretext/trainer/cpu"
+	"pretext/trainer/internal/ranktest"
 )
 
 func loopConfig() trainer.Config {
@@ -28,11 +29,12 @@ type memory struct {
 	tokens    int   // of a micro-batch
 	fail      int64 // position at which reading fails
 	lie       bool  // about the counts
+	comm      trainer.Comm
 }
 
 func newMemory(n, tokens int) *memory {
 	r := rand.New(rand.NewPCG(1, 2))
-	m := &memory{tokens: tokens, fail: -1}
+	m := &memory{tokens: tokens, fail: -1, comm: trainer.Alone{}}
 	for range n {
 		s := trainer.Sequence{NSPLabel: int32(r.IntN(2))}
 		for range 2 + r.IntN(18) {
@@ -54,29 +56,40 @@ func (m *memory) Step(position int64, n int) (trainer.Share, error) {
 		return trainer.Share{}, errDisk
 	}
 	var lengths []int32
-	var counts trainer.Counts
 	for i := range n {
-		_, index := trainer.Epoch(position+int64(i), int64(len(m.sequences)))
-		s := m.sequences[index]
-		lengths = append(lengths, int32(len(s.IDs)))
-		counts = counts.Add(trainer.Counts{MaskedWeight: float64(len(s.MaskedIDs)), NSP: 1})
+		lengths = append(lengths, int32(len(m.at(position+int64(i)).IDs)))
+	}
+	bounds, err := trainer.Cut(lengths, m.tokens)
+	var counts trainer.Counts
+	for j := 1; j < len(bounds); j++ {
+		for i := bounds[j-1]; i < bounds[j] && trainer.Mine(j-1, m.comm.Rank(), m.comm.Size()); i++ {
+			counts = counts.Add(trainer.Counts{MaskedWeight: float64(len(m.at(position + int64(i)).MaskedIDs)), NSP: 1})
+		}
 	}
 	if m.lie {
 		counts.NSP++
 	}
-	bounds, err := trainer.Cut(lengths, m.tokens)
 	return trainer.Share{Counts: counts, Batches: m.batches(position, bounds)}, err
+}
+
+// at returns the sequence at a position.
+func (m *memory) at(position int64) trainer.Sequence {
+	_, index := trainer.Epoch(position, int64(len(m.sequences)))
+	s := m.sequences[index]
+	s.Position = position
+	return s
 }
 
 func (m *memory) batches(position int64, bounds []int) iter.Seq2[*trainer.Batch, error] {
 	return func(yield func(*trainer.Batch, error) bool) {
 		b := &trainer.Batch{}
 		for j := 1; j < len(bounds); j++ {
+			if !trainer.Mine(j-1, m.comm.Rank(), m.comm.Size()) {
+				continue
+			}
 			b.Reset()
 			for i := bounds[j-1]; i < bounds[j]; i++ {
-				s := m.sequences[(position+int64(i))%int64(len(m.sequences))]
-				s.Position = position + int64(i)
-				b.Append(s)
+				b.Append(m.at(position + int64(i)))
 			}
 			if !yield(b, nil) {
 				return
@@ -227,6 +240,61 @@ func TestAStoppedRunGoesOnAsIfItHadNot(t *testing.T) {
 	near := cmp.Comparer(func(a, b float32) bool { return max(a-b, b-a) <= 1e-6 })
 	if diff := cmp.Diff(weights(t, whole.Model), weights(t, resumed.Model), near); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestRanksTrainAsOne(t *testing.T) {
+	alone := newLoop(t, newMemory(10, 25))
+	if _, err := trainer.Train(t.Context(), alone); err != nil {
+		t.Fatal(err)
+	}
+	want := weights(t, alone.Model)
+	for _, ranks := range []int{2, 5} { // five ranks are more than there are micro-batches
+		got := make([]map[string][]float32, ranks)
+		ranktest.Run(ranks, func(comm trainer.Comm) {
+			src := newMemory(10, 25)
+			src.comm = comm
+			l := newLoop(t, src)
+			l.Comm = comm
+			if _, err := trainer.Train(t.Context(), l); err != nil {
+				t.Error(err)
+			}
+			got[comm.Rank()] = weights(t, l.Model)
+		})
+		near := cmp.Comparer(func(a, b float32) bool { return max(a-b, b-a) <= 1e-6 })
+		for r := range ranks {
+			if diff := cmp.Diff(want, got[r], near); diff != "" {
+				t.Errorf("rank %d of %d: %s", r, ranks, diff)
+			}
+		}
+	}
+}
+
+func TestAllRanksStopAfterTheSameStepWhenOneIsTold(t *testing.T) {
+	const ranks = 3
+	var at [ranks]trainer.Progress
+	var errs [ranks]error
+	ranktest.Run(ranks, func(comm trainer.Comm) {
+		src := newMemory(10, 25)
+		src.comm = comm
+		l := newLoop(t, src)
+		l.Comm = comm
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		if comm.Rank() == 1 {
+			l.Observe = func(r trainer.Report) error {
+				if r.Progress.Step == 4 {
+					cancel()
+				}
+				return nil
+			}
+		}
+		at[comm.Rank()], errs[comm.Rank()] = trainer.Train(ctx, l)
+	})
+	for r := range ranks {
+		if at[r].Step != 4 || !errors.Is(errs[r], context.Canceled) {
+			t.Errorf("rank %d: stopped at %+v, error %v", r, at[r], errs[r])
+		}
 	}
 }
 

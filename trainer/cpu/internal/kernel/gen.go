@@ -90,8 +90,11 @@ func (s isa) label(name string) { fmt.Fprintf(s.out, "%s:\n", name) }
 func (s isa) r(i int) string { return fmt.Sprintf("%s%d", s.reg, i) }
 
 // text begins a function whose comment is its Go declaration.
-func (s isa) text(name, args string, size int) {
-	fmt.Fprintf(s.out, "\n// func %s%s(%s)\nTEXT ·%s%s(SB), NOSPLIT, $0-%d\n", name, s.suffix, args, name, s.suffix, size)
+func (s isa) text(name, args string, size int) { s.framed(name, args, 0, size) }
+
+// framed is text with a stack frame.
+func (s isa) framed(name, args string, frame, size int) {
+	fmt.Fprintf(s.out, "\n// func %s%s(%s)\nTEXT ·%s%s(SB), NOSPLIT, $%d-%d\n", name, s.suffix, args, name, s.suffix, frame, size)
 }
 
 func (s isa) end() {
@@ -367,9 +370,17 @@ func (s isa) signOf(mask, x, dst int) {
 }
 
 // adam is optim.Update; c holds Scale, Beta1, Rest1, Beta2, Rest2, C1, C2,
-// Epsilon, Decay and Rate.
+// Epsilon, Decay and Rate. Moments of rows that get no gradient decay into
+// subnormal numbers, on which arithmetic is a hundred times slower and which
+// rounding never lets reach zero: they are flushed to zero (bits 6 and 15 of the
+// control register).
 func (s isa) adam() {
-	s.text("adam", "c, w, m, v, q *float32, n int, direction bool", 49)
+	s.framed("adam", "c, w, m, v, q *float32, n int, direction bool", 8, 49)
+	s.p("STMXCSR saved-4(SP)")
+	s.p("MOVL saved-4(SP), AX")
+	s.p("ORL $0x8040, AX")
+	s.p("MOVL AX, flushing-8(SP)")
+	s.p("LDMXCSR flushing-8(SP)")
 	s.p("MOVQ c+0(FP), R9")
 	s.p("MOVQ w+8(FP), DX")
 	s.p("MOVQ m+16(FP), R10")
@@ -410,6 +421,7 @@ func (s isa) adam() {
 		s.p("VMOVUPS %s, (DX)", s.r(3))
 		s.label("moved")
 	}, "SI", "DX", "R10", "R11")
+	s.p("LDMXCSR saved-4(SP)")
 	s.end()
 }
 

@@ -261,6 +261,26 @@ func TestAdamEqualsItsDefinition(t *testing.T) {
 	})
 }
 
+func TestMomentsWithoutGradientReachZero(t *testing.T) {
+	eachSet(t, func(t *testing.T, s *Set[float32]) {
+		if s.ISA == Plain {
+			t.Skip("the plain set keeps subnormal numbers")
+		}
+		c := optim.For[float32](trainer.DefaultOptimizer(trainer.AdamW), 3, 0.01, 2)
+		w, m, v, g := make([]float32, 16), slices.Repeat([]float32{1e-37}, 16), slices.Repeat([]float32{1e-30}, 16), make([]float32, 16)
+		for range 100 {
+			s.Adam(c, w, m, v, g)
+		}
+		if m[3] != 0 {
+			t.Errorf("moment %v after 100 steps without gradient", m[3])
+		}
+		small := float32(1e-38)
+		if small/10*10 == 0 {
+			t.Error("subnormal numbers are still flushed after the call")
+		}
+	})
+}
+
 func TestPoolRunsEachPieceOnce(t *testing.T) {
 	for _, threads := range []int{0, 1, 2, 9} {
 		p := &Pool{Threads: threads}

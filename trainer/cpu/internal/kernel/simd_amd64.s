@@ -554,7 +554,12 @@ nextEnd:
 	RET
 
 // func adamAVX2(c, w, m, v, q *float32, n int, direction bool)
-TEXT ·adamAVX2(SB), NOSPLIT, $0-49
+TEXT ·adamAVX2(SB), NOSPLIT, $8-49
+	STMXCSR saved-4(SP)
+	MOVL saved-4(SP), AX
+	ORL $0x8040, AX
+	MOVL AX, flushing-8(SP)
+	LDMXCSR flushing-8(SP)
 	MOVQ c+0(FP), R9
 	MOVQ w+8(FP), DX
 	MOVQ m+16(FP), R10
@@ -608,6 +613,7 @@ moved:
 	DECQ CX
 	JNE next
 nextEnd:
+	LDMXCSR saved-4(SP)
 	VZEROUPPER
 	RET
 
@@ -1561,7 +1567,12 @@ nextEnd:
 	RET
 
 // func adamAVX512(c, w, m, v, q *float32, n int, direction bool)
-TEXT ·adamAVX512(SB), NOSPLIT, $0-49
+TEXT ·adamAVX512(SB), NOSPLIT, $8-49
+	STMXCSR saved-4(SP)
+	MOVL saved-4(SP), AX
+	ORL $0x8040, AX
+	MOVL AX, flushing-8(SP)
+	LDMXCSR flushing-8(SP)
 	MOVQ c+0(FP), R9
 	MOVQ w+8(FP), DX
 	MOVQ m+16(FP), R10
@@ -1615,6 +1626,7 @@ moved:
 	DECQ CX
 	JNE next
 nextEnd:
+	LDMXCSR saved-4(SP)
 	VZEROUPPER
 	RET
 

@@ -1,6 +1,10 @@
-package cpu
+// Package ranktest joins goroutines as the ranks of a run, for tests.
+//
+//	ranktest.Run(3, func(comm trainer.Comm) { … })
+package ranktest
 
 import (
+	"math"
 	"sync"
 
 	"pretext/trainer"
@@ -23,8 +27,9 @@ type member struct {
 	rank int
 }
 
-// onRanks runs f on n ranks at once.
-func onRanks(n int, f func(trainer.Comm)) {
+// Run runs f on n ranks at once and returns when all are done. Parts of a
+// buffer that a collective leaves undefined become NaN.
+func Run(n int, f func(trainer.Comm)) {
 	g := &group{size: n, inputs: make([][]float64, n)}
 	g.cond = sync.NewCond(&g.mu)
 	var wg sync.WaitGroup
@@ -48,7 +53,10 @@ func (m member) wait() {
 	}
 }
 
+// Rank implements trainer.Comm.
 func (m member) Rank() int { return m.rank }
+
+// Size implements trainer.Comm.
 func (m member) Size() int { return m.size }
 
 // exchange gives f everybody's values.
@@ -59,6 +67,7 @@ func (m member) exchange(x []float64, f func(all [][]float64)) {
 	m.wait()
 }
 
+// AllReduce implements trainer.Comm.
 func (m member) AllReduce(x []float64) error {
 	m.exchange(x, func(all [][]float64) {
 		for i := range x {
@@ -71,32 +80,61 @@ func (m member) AllReduce(x []float64) error {
 	return nil
 }
 
+// ReduceScatter implements trainer.Comm.
 func (m member) ReduceScatter(v trainer.Values, bounds []int) error {
-	x := v.(trainer.Float64s)
-	m.exchange(x, func(all [][]float64) {
+	switch x := v.(type) {
+	case trainer.Float64s:
+		reduceScatter(m, x, bounds)
+	case trainer.Float32s:
+		reduceScatter(m, x, bounds)
+	}
+	return nil
+}
+
+func reduceScatter[T float32 | float64](m member, x []T, bounds []int) {
+	m.exchange(widen(x), func(all [][]float64) {
 		for i := range x {
-			x[i] = -12345 // undefined outside the own part
+			x[i] = T(math.NaN())
 		}
 		for i := bounds[m.rank]; i < bounds[m.rank+1]; i++ {
 			x[i] = 0
 			for _, v := range all {
-				x[i] += v[i]
+				x[i] += T(v[i])
 			}
 		}
 	})
+}
+
+func widen[T float32 | float64](x []T) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = float64(v)
+	}
+	return y
+}
+
+// AllGather implements trainer.Comm.
+func (m member) AllGather(v trainer.Values, bounds []int) error {
+	switch x := v.(type) {
+	case trainer.Float64s:
+		allGather(m, x, bounds)
+	case trainer.Float32s:
+		allGather(m, x, bounds)
+	}
 	return nil
 }
 
-func (m member) AllGather(v trainer.Values, bounds []int) error {
-	x := v.(trainer.Float64s)
-	m.exchange(x, func(all [][]float64) {
+func allGather[T float32 | float64](m member, x []T, bounds []int) {
+	m.exchange(widen(x), func(all [][]float64) {
 		for r, v := range all {
-			copy(x[bounds[r]:bounds[r+1]], v[bounds[r]:bounds[r+1]])
+			for i := bounds[r]; i < bounds[r+1]; i++ {
+				x[i] = T(v[i])
+			}
 		}
 	})
-	return nil
 }
 
+// Broadcast implements trainer.Comm.
 func (m member) Broadcast(b []byte, root int) error {
 	if m.rank == root {
 		m.bytes = append([]byte{}, b...)
