@@ -4,19 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
-	"math/rand/v2"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/gzip"
-	"pgregory.net/rapid"
-
-	"pretext/extract"
 )
 
 func readHeadOf(s string) (Head, error) {
@@ -151,80 +144,6 @@ func TestTheDatabaseIsNamedAfterTheFile(t *testing.T) {
 	}
 }
 
-func TestPackedDumpsThatCannotBeCutBelongToTheFirstRange(t *testing.T) {
-	plain := string(birds(t, "birds.xml"))
-	want := readBytes(t, []byte(plain), whole(int64(len(plain))))
-	for name, dump := range map[string]string{
-		"gzip": gzipped(plain[:900]) + gzipped(plain[900:]), "UTF-16LE": inUTF16(plain, false), "UTF-16BE in gzip": gzipped(inUTF16(plain, true)),
-	} {
-		size := int64(len(dump))
-		for _, ranges := range [][]Range{whole(size), even(size, 7)} {
-			got := readBytes(t, []byte(dump), ranges)
-			if name != "gzip" { // the mark is three bytes of UTF-8
-				got.stats.XMLBytes -= 3
-			}
-			got.stats.Bytes = want.stats.Bytes
-			if diff := diff(want, got); diff != "" {
-				t.Errorf("%s in %d ranges, -want +got:\n%s", name, len(ranges), diff)
-			}
-		}
-	}
-}
-
-func TestUTF16BecomesUTF8HoweverItArrives(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		want := rapid.String().Draw(t, "text")
-		bigEndian := rapid.Bool().Draw(t, "big endian")
-		raw := inUTF16(want, bigEndian)[2:]
-		rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		plain := plainOf([]byte(raw), Range{0, int64(len(raw))})
-		src := &utf16Source{src: &stutter{plain, rnd}, bigEndian: bigEndian}
-		var got []byte
-		for p := make([]byte, 9); ; {
-			n, _, err := src.read(p[:utf8.UTFMax+rnd.IntN(6)])
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			got = append(got, p[:n]...)
-		}
-		if string(got) != want {
-			t.Fatalf("got %q, want %q", got, want)
-		}
-	})
-}
-
-func TestLoneSurrogatesAreDroppedAndCounted(t *testing.T) {
-	dump := inUTF16(siteinfo+article(1, "A", "x 😀 SURROGATE y"), false)
-	for _, lone := range []string{"\x00\xd8", "\x00\xdc", "\x00\xdc\x00\xd8"} {
-		b := strings.Replace(dump, inUTF16("SURROGATE", false)[2:], lone, 1)
-		res := readBytes(t, []byte(b), whole(int64(len(b))))
-		if len(res.docs) != 1 || !strings.HasPrefix(res.docs[0].Text, "x 😀") || res.err != nil {
-			t.Fatalf("%x: got %v, %v", lone, res.docs, res.err)
-		}
-		if want := int64(len(lone) / 2 * 3); res.stats.InvalidUTF8 != want {
-			t.Errorf("%x: %d bytes dropped, want %d", lone, res.stats.InvalidUTF8, want)
-		}
-	}
-}
-
-func TestDamageOfAGzippedDumpIsNamedAfterWhatPrecedesIt(t *testing.T) {
-	dump := gzipped(siteinfo + strings.Repeat(article(1, "A", "Sound. "+strings.Repeat("x ", 5000)), 100))
-	for name, b := range map[string]string{
-		"cut": dump[:len(dump)-12], "checksum": dump[:len(dump)-8] + "\x00\x00\x00\x00" + dump[len(dump)-4:], "garbage": dump + "garbage",
-	} {
-		res := readBytes(t, []byte(b), whole(int64(len(b))))
-		if damage, ok := errors.AsType[*CorruptError](res.err); !ok || !errors.Is(res.err, ErrCorrupt) || damage.Offset == 0 {
-			t.Errorf("%s: got %v", name, res.err)
-		}
-		if len(res.docs) < 99 {
-			t.Errorf("%s: %d documents before the damage, want 99", name, len(res.docs))
-		}
-	}
-}
-
 func FuzzReadHead(f *testing.F) {
 	f.Add([]byte(siteinfo))
 	f.Add([]byte("<?xml encoding='x'?><mediawiki"))
@@ -248,28 +167,4 @@ func FuzzReadHead(f *testing.F) {
 			t.Errorf("as JSON: %v, -want +got:\n%s", err, diff)
 		}
 	})
-}
-
-func TestStatsOfRangesAddUp(t *testing.T) {
-	a := Stats{Pages: 3, Kept: 1, Rejects: map[extract.Reject]int64{"empty": 2}, XMLBytes: 5, InvalidPlaces: make([]Place, 6)}
-	var sum Stats
-	sum.Add(a)
-	sum.Add(a)
-	sum.Add(Stats{})
-	want := Stats{Pages: 6, Kept: 2, Rejects: map[extract.Reject]int64{"empty": 4}, XMLBytes: 10, InvalidPlaces: make([]Place, maxPlaces)}
-	if diff := cmp.Diff(want, sum); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	a.Templates = map[string]int64{}
-	for i := range maxTemplates {
-		a.Templates[strconv.Itoa(1000+i)] = int64(1 + i%2)
-	}
-	sum.Add(a)
-	sum.Add(Stats{Templates: map[string]int64{"new": 2, "rare": 1, "1000": 1}})
-	if n := len(sum.Templates); n != maxTemplates || sum.Templates["new"] != 2 || sum.Templates["1000"] != 2 || sum.Templates["1498"] != 0 || sum.Templates["rare"] != 0 {
-		t.Errorf("%d templates: %v", n, sum.Templates)
-	}
-	if a.Rejects["empty"] != 2 {
-		t.Error("adding changed what was added")
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -54,6 +55,38 @@ func checkCut(t *testing.T, name string, dump []byte, at int64, want result) {
 	got.stats.Bytes = want.stats.Bytes
 	if diff := diff(want, got); diff != "" {
 		t.Fatalf("%s cut at %d, -want +got:\n%s", name, at, diff)
+	}
+}
+
+func TestRangesMayBeReadAtTheSameTime(t *testing.T) {
+	dump := birds(t, "birds.xml.bz2")
+	size := int64(len(dump))
+	file := bytes.NewReader(dump)
+	head, err := ReadHead(file, size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ranges := even(size, 4)
+	stats := make([]Stats, len(ranges))
+	var wg sync.WaitGroup
+	for i, rng := range ranges {
+		wg.Go(func() {
+			rd := NewReader(file, size, rng, head, DefaultOptions(), "birds.xml.bz2")
+			for _, err := range rd.Documents() {
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			stats[i] = rd.Stats()
+		})
+	}
+	wg.Wait()
+	var sum Stats
+	for _, s := range stats {
+		sum.Add(s)
+	}
+	if sum.Pages != 5 || sum.Kept != 3 || sum.Bytes != size {
+		t.Errorf("got %+v", sum)
 	}
 }
 
