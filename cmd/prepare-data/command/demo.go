@@ -1,0 +1,53 @@
+package command
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"pretext/pipeline"
+)
+
+func newDemo() *cobra.Command {
+	run := runFlags{runner: "prism", workers: runtime.GOMAXPROCS(0), memory: 600e6, maxRejects: 1}
+	cmd := &cobra.Command{
+		Use:   "demo --out DIR",
+		Short: "Run everything on a small embedded corpus, offline",
+		Long: `Writes a small wiki and two books to DIR/sources and runs all stages on them:
+documents, a vocabulary, shards with a tenth held out. Then it verifies what it
+made. Nothing is downloaded.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := run.pipeline(cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			stages, err := pipeline.Demo(cmd.Context(), r, pipeline.DemoConfig(run.out))
+			if err := run.report(cmd, err, stages...); err != nil {
+				return err
+			}
+			v, err := pipeline.Verify(cmd.Context(), run.out, run.workers)
+			if err != nil {
+				return err
+			}
+			if !v.OK() {
+				return fmt.Errorf("%w: %v", pipeline.ErrDamaged, v.Problems[0])
+			}
+			if run.json {
+				return nil
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "\nverified: %d files, %s, %d documents, %d records\n", v.Files, size(v.Bytes), v.Documents, v.Records)
+			fmt.Fprintf(cmd.OutOrStdout(), "next: prepare-data head %s\n", filepath.Join(run.out, pipeline.ShardsFolder))
+			return nil
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVarP(&run.out, "out", "o", "", "folder to write to (required)")
+	fs.IntVar(&run.workers, "workers", run.workers, "tasks at work at a time; decides no byte of the output")
+	fs.StringVar(&run.runner, "runner", run.runner, "Beam runner: prism or direct; decides no byte of the output")
+	fs.BoolVarP(&run.quiet, "quiet", "q", false, "show no progress")
+	fs.BoolVar(&run.json, "json", false, "write the result as JSON")
+	return cmd
+}

@@ -1,0 +1,75 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+
+	"pretext/internal/democorpus"
+	"pretext/internal/store"
+)
+
+// SourcesFolder is the folder of a run in which sources lie that it brought
+// itself.
+const SourcesFolder = "sources"
+
+// demoVocabSize suits the few hundred kilobytes of the demo's text.
+const demoVocabSize = 4000
+
+// DemoConfig returns the run that the demo is: a small wiki and two books, a
+// vocabulary trained from them, a tenth of the documents held out.
+func DemoConfig(out string) RunConfig {
+	c := RunConfig{Extract: DefaultExtractOptions(), VocabSize: demoVocabSize, Examples: DefaultExamplesOptions(), Memory: 600e6, MaxRejects: 1, Out: out}
+	c.Examples.DupeFactor = 5
+	c.Examples.Shards = 4
+	c.Examples.Fraction = 0.1
+	c.Sources = []Source{
+		{KindWiki, filepath.Join(out, SourcesFolder, democorpus.DumpName)},
+		{KindBooks, filepath.Join(out, SourcesFolder, "books")},
+	}
+	return c
+}
+
+// Demo writes the embedded corpus below out and runs all stages on it.
+func Demo(ctx context.Context, r Runner, c RunConfig) ([]StageSummary, error) {
+	if err := writeDemoSources(ctx, c.Out); err != nil {
+		return nil, err
+	}
+	return Run(ctx, r, c)
+}
+
+func writeDemoSources(ctx context.Context, out string) error {
+	root, err := store.Open(out)
+	if err != nil {
+		return err
+	}
+	sources := root.Folder(SourcesFolder)
+	if err := keep(ctx, sources, democorpus.DumpName, democorpus.Dump()); err != nil {
+		return err
+	}
+	books := democorpus.Books()
+	return fs.WalkDir(books, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := fs.ReadFile(books, name)
+		if err != nil {
+			return err
+		}
+		return keep(ctx, sources.Folder("books"), path.Base(name), b)
+	})
+}
+
+// keep writes a file unless it is there already, as it is on a second run.
+func keep(ctx context.Context, folder store.Folder, name string, data []byte) error {
+	old, err := store.ReadFile(ctx, folder, name)
+	if err == nil && string(old) == string(data) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return store.WriteFile(ctx, folder, name, data)
+}
