@@ -43,6 +43,8 @@ const (
 	opSic          // {{sic}}
 	opTranslit     // {{transl}}
 	opEra          // {{bd}}: birth and death
+	opCentury      // {{s|XIX|e}} of the French Wikipedia, the text at the end
+	opGiven        // the name of the template as it stands
 )
 
 // A template says how to render a template: its operation, a text and the
@@ -139,6 +141,10 @@ func (s *Scanner) renderSpecial(t template, args []argument) {
 		s.put(s.lastArgument(args, 3))
 	case opEra:
 		s.era(args)
+	case opCentury:
+		s.century(t, args)
+	case opGiven:
+		s.put(args[0].value)
 	}
 }
 

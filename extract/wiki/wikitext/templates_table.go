@@ -14,25 +14,25 @@ var templateNames = []struct {
 	names string
 }{
 	// One argument shown as it is.
-	{template{op: opArg, n: 1}, "nowrap|nobr|nobreak|nowr|nobold|noitalic|noitalics|normal|small|smaller|big|bigger|large|larger|huge|" +
+	{template{op: opArg, n: 1}, "nowrap|nobr|nobreak|nowr|nobold|noitalic|noitalics|normal|small|smaller|big|bigger|large|huge|" +
 		"abbr|abbrv|abbrlink|tooltip|define|sc|smallcaps|small caps|smallcaps all|sc2|scaps|aut|allcaps|vanchor|visible anchor|anchord|" +
 		"linktext|keypress|key press|key|kbd|samp|not a typo|typo|notatypo|as written|proper name|mvar|var|varserif|math|bigmath|code|codett|mono|monospace|tt|pre|" +
 		"strong|em|emph|b|i|bold|italic|italics|bi|underline|u|strike|strikethrough|strikeout|overline|overbar|overset|underscore|" +
 		"nihongo2|nihongo foot|nihongo core|unicode|uni|ipa link|ipalink|ipa-all|polytonic|hebrew|arabic|persian|urdu|cyrillic|greek|script|" +
-		"center|centre|align|left|right|larger|resize|nowiki|tq|tqq|xt|mxt|!xt|green|red|blue|highlight|hilite|mark|background|" +
+		"center|centre|align|left|right|larger|nowiki|tq|tqq|xt|mxt|!xt|green|red|blue|highlight|hilite|mark|background|" +
 		"flag athlete|sortname2|nbay|ndb|fontcolor2|sub-superscript|lcase|exp|ind|indice|exposant|term|defn|glossary term|gli|" +
 		"no break|noprint|printonly|screen reader-only|nosup|nowraplinks|keep together|" +
 		"refnec|référence nécessaire|référence souhaitée|passage évasif|pas clair|quoi|qui|quand|lequel|laquelle|terme défini|vocabulaire|" +
 		"api|lien web texte|petit|grand|souligner|surligner|citation nécessaire|versalitas|versalita|esd|enlace roto texto|" +
 		"kapitälchen|polytonisch|dmg|schriftgröße|nicht umbrechen|unterstrichen|zentriert|farbe|" +
-		"要出典範囲|jis2004フォント|jis90フォント|補助漢字フォント|拡張漢字|cjk|仮リンク|ルビ|ruby-ja|読み仮名|読み仮名 ruby不使用|visible anchor|括弧内|旧字体|" +
+		"要出典範囲|jis2004フォント|jis90フォント|補助漢字フォント|拡張漢字|cjk|仮リンク|ルビ|ruby-ja|読み仮名|読み仮名 ruby不使用|括弧内|旧字体|cp932フォント|iast|iast3|jalink|unité de mesure|" +
 		"le|link-en|link-ja|link-de|link-fr|link-ru|link-ko|link-la|link-es|link-it|link-zh|lje|lj|僻字|新字形|旧字形|kai|宋体|楷体|" +
 		"ударение|comment|комментарий|nobr2|неп|нп1|" +
 		"plain link|plainlink|plainlinks|wikt|wiktionary|dict|lc1|first word|initials|sup sub|" +
 		"linkjis|新字|fb|fbu|fbw|nft|cr|crw|crname|nfa|nhlteam|music genre|mon|" +
 		"nom|cite quote|w|title|titel|mapcode|mp|mpv|mps"},
 	{template{op: opArg, n: 2}, "lang|lang1|langue|idioma|rtl-lang|ltr-lang|color|colour|fontcolor|font color|textcolor|background color|bgcolor|" +
-		"wikt-lang|wikt lang|m|mention|cog|l|script/lang|rtl lang|resize2|alignright|sort|hover|hover title|" +
+		"wikt-lang|wikt lang|mention|cog|l|script/lang|rtl lang|resize2|alignright|sort|hover|hover title|" +
 		"lang-mul|nihongo title|phonetic|iw|tsl2|legend|legend2|legend inline|couleur|farblegende|" +
 		"pronunciation text|style|stil|span|langr|lang2|fontsize|font|font size|raise|lower|ligature|overunderset|lang+"},
 	{template{op: opArg, n: 3}, "fontcolor3|tsl|translink|link-interwiki3"},
@@ -64,7 +64,7 @@ var templateNames = []struct {
 	{template{op: opText, text: " – "}, "spaced ndash|snd|spnd|sndash|spndash|spaced en dash|spaced n dash|dash|- -|spaced endash|–s|tiret|snds"},
 	{template{op: opText, text: " — "}, "spaced mdash|smd|spaced em dash|spaced m dash"},
 	{template{op: opText, text: "‑"}, "nbhyph|nbh|non breaking hyphen|nonbreaking hyphen|nbhyphen|hyphen"},
-	{template{op: opText, text: " "}, "nbsp|space|spaces|sp|thinsp|thin space|thinspace|hairsp|hair space|nnbsp|narrow no-break space|ensp|emsp|\\s|indent|in5|" +
+	{template{op: opText, text: " "}, "nbsp|space|spaces|thinsp|thin space|thinspace|hairsp|hair space|nnbsp|narrow no-break space|ensp|emsp|\\s|indent|in5|" +
 		"non breaking space|nbsp2|wsp|px2|px1|figure space|figsp|spc|espace|espacio|leerzeichen|snbsp|tab|gap"},
 	{template{op: opText, text: " · "}, "middot|dot|·|interpunct|•|bull|bullet|•w|·w|dotw|bulletpoint|-w|, |point|pucka"},
 	{template{op: opText, text: " / "}, "\\|/|slash"},
@@ -95,8 +95,13 @@ var templateNames = []struct {
 	{template{op: opText, text: "¾"}, "3/4|¾"},
 	{template{op: opText, text: "no"}, "n°|numéro|nº"},
 	{template{op: opText, text: "er"}, "er"},
-	{template{op: opText, text: "1er"}, "1er"},
-	{template{op: opText, text: "1re"}, "1re|1ère"},
+	{template{op: opText, text: "CO2"}, "co2"},
+	{template{op: opText, text: "H2O"}, "h2o"},
+	{template{op: opText, text: "etc."}, "etc.|, etc."},
+	{template{op: opText, text: "Mme"}, "mme"},
+	{template{op: opText, text: "Mlle"}, "mlle"},
+	{template{op: opText, text: "Mgr"}, "mgr"},
+	{template{op: opText, text: "\""}, "-\"|\"-"},
 	{template{op: opText, text: "ème"}, "ème|ième"},
 	{template{op: opText, text: "av. J.-C."}, "av jc|avjc|av. j.-c.|-jc"},
 	{template{op: opText, text: "apr. J.-C."}, "ap jc|apjc|apr. j.-c."},
@@ -142,14 +147,14 @@ var templateNames = []struct {
 	{template{op: opJoin, n: 1, text: "–"}, "ndash range|date range|year range"},
 	{template{op: opJoin, n: 1, text: ":"}, "ratio|colon-separated"},
 	{template{op: opJoin, n: 1, text: ""}, "chem|chem2|chem/link|chemf|gaps|fchim|formule chimique|concat|radical"},
-	{template{op: opJoin, n: 1, text: ", "}, "hlist|flatlist items|comma separated entries|csv|comma list|cslist|hlist-comma|enum|bare url list"},
+	{template{op: opJoin, n: 1, text: ", "}, "hlist|comma separated entries|csv|cslist|hlist-comma"},
 	{template{op: opJoin, n: 1, text: " "}, "date|date-|date rép|sortname|sort name|fecha|datum|date sport|date de naissance|date de décès|unité|nombre|unité/2|unidad|nb|physical quantity"},
 	{template{op: opJoin, n: 1, text: " & "}, "& list"},
 	{template{op: opJoin, n: 1, text: "+"}, "keyboard|key combination|button|keypress combo"},
 
 	// Lines of their own.
 	{template{op: opBlock, n: 1}, "quote|blockquote|bq|block quote|bquote|quotation|quotation1|cquote|centered pull quote|cquote2|quoteblock|imagequote|poemquote|poem quote|" +
-		"poem|poème|poema|verse|block indent|blockindent|plainlist|flatlist|plain list|flat list|columns-list|col-list|column-list|columns list|colonnes|" +
+		"retrait|poem|poème|poema|verse|block indent|blockindent|plainlist|flatlist|plain list|flat list|columns-list|col-list|column-list|columns list|colonnes|" +
 		"columnlist|multi-column list|zitat|quote paragraph|citation bloc|début citation|cita bloque|quote without source|" +
 		"plainbulleted|indented plainlist|bloc emphase|zitatblock|gedicht|verse quote|blockzitat|" +
 		"quote-source|cquotetxt|epigraph|épigraphe|small div|smalldiv|fs90|fs interval|resize block|align center|scroll|fixed width|div|cytat|цитата|citat|cita larga"},
@@ -254,7 +259,15 @@ var templateNames = []struct {
 	{template{op: opMusic}, "music"},
 	{template{op: opArg, n: 1, text: ""}, "officialname|native phrase"},
 	{template{op: opArg, n: 2}, "native name|nativename|langue native"},
-	{template{op: opQuoted, n: 1, text: "|e siècle"}, "siècle"},
+	{template{op: opCentury, text: " siècle"}, "s|siècle|s-|s mini|sap-|-s mini"},
+	{template{op: opCentury, text: " siècles"}, "s2|s2-|sp|sp-"},
+	{template{op: opCentury, text: " siècle av. J.-C."}, "-s|-s-"},
+	{template{op: opCentury, text: " siècles av. J.-C."}, "-sp|-sp-|-s2-"},
+	{template{op: opCentury, text: " millénaire"}, "millénaire|m-|m"},
+	{template{op: opCentury, text: " millénaire av. J.-C."}, "-millénaire|-m-|-m"},
+	{template{op: opJoin, n: 1, text: " h "}, "heure|hour"},
+	{template{op: opLast}, "snamei|sname|species name|taxon|taxlink|vern|bibleref|bibleverse|bible|souverain|souverain2|souverain3|souverain-|roi"},
+	{template{op: opArg, n: 1, text: "OCLC "}, "oclc"},
 	{template{op: opQuoted, n: 1, text: "siglo |"}, "siglo"},
 	{template{op: opArgAfter, n: 1, text: " m"}, "höhe"},
 	{template{op: opDrop}, dropNames},
@@ -262,7 +275,7 @@ var templateNames = []struct {
 
 // dropNames are templates known to hold no text of a sentence: footnotes,
 // notices, boxes, marks.
-const dropNames = "citation needed|cn|fact|cn-span|clarify|when|who|which|where|why|whom|vague|dubious|disputed inline|failed verification|verify source|page needed|" +
+const dropNames = "citation needed|cn|,|exp,|virgule|article détaillé|articles détaillés|article connexe|voir homonymes|confusion|arbre généalogique|écrit|en langue|anglais|latin|disambiguation|chart|familytree|clade|more footnotes|no footnotes|noteta|出典の明記|要出典|主條目|efn2|refnest|vr|fact|cn-span|clarify|when|who|which|where|why|whom|vague|dubious|disputed inline|failed verification|verify source|page needed|" +
 	"rp|sfn|sfnp|sfnm|sfnref|efn|efn-ua|efn-lr|efn-la|efn-ur|refn|r|ref|ref label|note label|note|notetag|harv|harvnb|harvp|harvcol|harvcolnb|snf|sfn2|" +
 	"reflist|references|refbegin|refend|notelist|notelist-ua|notelist-la|notelist-lr|notefoot|refs|listaref|ref-list|références|réflist|referenties|portal|portal bar|portal-inline|" +
 	"main|main article|see also|further|details|about|for|other uses|redirect|hatnote|distinguish|confused|otheruses|other uses2|for-multi|more|see|seealso|see-also|selfref|" +
@@ -278,7 +291,7 @@ const dropNames = "citation needed|cn|fact|cn-span|clarify|when|who|which|where|
 	"anchor|anchors|shy|zwsp|zwnj|zwj|wbr|wj|hidden|hs|nowrap begin|nowrap end|nobr end|nobr begin|nowrap start|wrap|increase|decrease|steady|gain|loss|profit|nochange|hidden begin|hidden end|" +
 	"quote box|quotebox|pull quote|pullquote|rquote|quote frame|side box|sidebar|unsolved|expert needed|merge|merge to|merge from|split|globalize|weasel inline|by whom|according to whom|opinion|peacock inline|not verified in body|better source needed|better source|" +
 	"circular reference|primary source inline|primary source|importance inline|non-primary source needed|full citation needed|full|specify|time needed|year needed|ambiguous|contradict-inline|inconsistent|disputed|disputed-inline|fv|check|attribution needed|update after|clarification needed|improve source|self-published inline|self-published source|lead too short|multiple issues|" +
-	"inflation|inflation-year|inflation-fn|to usd|currentyear|currentday|currentmonthname|webcite|cite|dead|sp-|0|00|000|ndash space|hr|rule|white|party color|color box|legend0|family name hatnote|ребус"
+	"inflation|inflation-year|inflation-fn|to usd|currentyear|currentday|currentmonthname|webcite|cite|dead|0|00|000|ndash space|hr|rule|white|party color|color box|legend0|family name hatnote|ребус"
 
 // templatePrefixes are families of templates.
 var templatePrefixes = []struct {
@@ -300,6 +313,8 @@ var templatePrefixes = []struct {
 	{"wikisource", template{op: opDrop}},
 	{"commons", template{op: opDrop}},
 	{"r/", template{op: opDrop}},
+	{"expand ", template{op: opDrop}},
+	{"vol-", template{op: opArg, n: 1}},
 }
 
 var templates = buildTemplates()
@@ -317,20 +332,38 @@ func buildTemplates() map[string]template {
 	return m
 }
 
-// byShape knows templates by the form of their names: "XIXe siècle" of the
-// French Wikipedia shows its own name, "enS" of the German one is a text in a
-// language.
+// byShape knows templates by the form of their names: "XIXe siècle" and "2e"
+// of the French Wikipedia show their own names, "enS" of the German one is a
+// text in a language, "FRA" a country.
 func byShape(name, given []byte) (template, bool) {
-	if century, ok := bytes.CutSuffix(name, []byte(" siècle")); ok && len(century) < 12 {
-		return template{op: opText, text: string(given)}, true
-	}
-	if code, ok := bytes.CutSuffix(given, []byte("S")); ok && len(code) <= 3 {
-		if _, known := languageCode[string(code)]; known {
+	switch {
+	case bytes.HasSuffix(name, []byte(" siècle")) && len(name) < 24, isOrdinal(given):
+		return template{op: opGiven}, true
+	case len(given) == 3 && countryNames[string(given)] != "":
+		return template{op: opText, text: countryNames[string(given)]}, true
+	case len(given) <= 4 && bytes.HasSuffix(given, []byte("S")):
+		if _, known := languageCode[string(given[:len(given)-1])]; known {
 			return template{op: opArg, n: 1}, true
 		}
-	}
-	if bytes.HasSuffix(name, []byte("-stub")) {
+	case bytes.HasSuffix(name, []byte("-stub")), bytes.HasSuffix(name, []byte(" stub")):
 		return template{op: opDrop}, true
 	}
 	return template{}, false
+}
+
+// isOrdinal tells whether b is a number, in digits or Roman numerals, with an
+// ordinal ending: "2e", "XIVe", "Ier".
+func isOrdinal(b []byte) bool {
+	number := bytes.TrimLeft(b, "0123456789")
+	if len(number) == len(b) {
+		number = bytes.TrimLeft(b, "IVXLCM")
+	}
+	if len(number) == len(b) {
+		return false
+	}
+	switch string(number) {
+	case "e", "er", "re", "ème", "ère", "nd", "nde":
+		return true
+	}
+	return false
 }

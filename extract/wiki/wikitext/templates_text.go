@@ -93,6 +93,7 @@ func (s *Scanner) japanese(t template, args []argument) {
 		} else {
 			s.str(" (")
 		}
+		s.removed() // some write ", lit. x" where the kanji are missing
 		s.put(p)
 		written = true
 	}
@@ -241,6 +242,48 @@ func (s *Scanner) era(args []argument) {
 	s.put(s.arg(args, 3))
 	s.put(s.arg(args, 4))
 	s.str("）")
+}
+
+// century renders the centuries of the French Wikipedia: {{s|XIX|e}},
+// {{sp|XVI|e|au|XVII|e|s}}. Numeral and ordinal ending are arguments of their
+// own, words between stand as they are.
+func (s *Scanner) century(t template, args []argument) {
+	pending := false // a numeral is written, its ending may follow
+	between := " et "
+	written := 0
+	for _, a := range args[1:] {
+		text := s.bytes(a.value)
+		switch {
+		case !a.key.empty() || len(text) == 0 || string(text) == "s":
+		case isRoman(text):
+			if written > 0 {
+				s.str(between)
+			}
+			s.put(a.value)
+			pending = true
+			written++
+		case pending && (string(text) == "e" || string(text) == "er"):
+			s.put(a.value)
+		default:
+			s.str(" ")
+			s.put(a.value)
+			pending, between = false, " "
+		}
+	}
+	if written > 0 {
+		s.str(t.text)
+	}
+}
+
+func isRoman(b []byte) bool {
+	for _, c := range b {
+		switch c {
+		case 'I', 'V', 'X', 'L', 'C':
+		default:
+			return false
+		}
+	}
+	return len(b) > 0
 }
 
 // lookUp returns how to render the template of the folded name; given is the
