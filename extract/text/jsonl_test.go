@@ -128,7 +128,7 @@ func TestTextsTooLargeAreRejected(t *testing.T) {
 func TestHugeJSONLinesTakeNoMemory(t *testing.T) {
 	for _, wrap := range [][2]string{{`{"text":"`, `"}`}, {`{"a":"`, `","text":"x"}`}, {`{"id":"`, `","text":"x"}`}, {``, ``}, {`{"`, `":1}`}} {
 		open := func() (io.ReadCloser, error) {
-			return io.NopCloser(io.MultiReader(strings.NewReader(wrap[0]), &endless{'x', 150 << 20}, strings.NewReader(wrap[1]+"\n{\"text\":\"b\"}"))), nil
+			return io.NopCloser(io.MultiReader(strings.NewReader(wrap[0]), &endless{'x', 70 << 20}, strings.NewReader(wrap[1]+"\n{\"text\":\"b\"}"))), nil
 		}
 		r := NewJSONLines([]Source{{"f", open}}, Options{})
 		docs := texts(collect(t, r))

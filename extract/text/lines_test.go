@@ -191,7 +191,7 @@ func slowly(content string) Source {
 	}}
 }
 
-// blankLine is an endless line of one byte repeated.
+// endless is one byte, repeated.
 type endless struct {
 	c    byte
 	left int
@@ -212,7 +212,7 @@ func (e *endless) Read(p []byte) (int, error) {
 func TestHugeLinesTakeNoMemoryOfTheirOwn(t *testing.T) {
 	for _, c := range []byte("x \xff\r") {
 		open := func() (io.ReadCloser, error) {
-			return io.NopCloser(io.MultiReader(strings.NewReader("a\n"), &endless{c, 150 << 20}, strings.NewReader("\n\nb\n"))), nil
+			return io.NopCloser(io.MultiReader(strings.NewReader("a\n"), &endless{c, 70 << 20}, strings.NewReader("\n\nb\n"))), nil
 		}
 		r := NewLines([]Source{{"f", open}}, Options{})
 		docs := texts(collect(t, r))

@@ -1,0 +1,128 @@
+package books
+
+import (
+	"bytes"
+	"io"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+
+	"pretext/extract"
+	"pretext/extract/text"
+)
+
+// decodeWide drops a byte order mark, and turns UTF-16 into UTF-8.
+func decodeWide(src io.Reader) (_ io.Reader, wide bool, err error) {
+	var head [4]byte
+	n, err := io.ReadFull(src, head[:])
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, false, err
+	}
+	mark := head[:n]
+	rest := func(skip int) io.Reader {
+		if err != nil { // the source ended
+			return bytes.NewReader(mark[skip:])
+		}
+		return io.MultiReader(bytes.NewReader(mark[skip:]), src)
+	}
+	utf16 := func(order unicode.Endianness) io.Reader {
+		return unicode.UTF16(order, unicode.IgnoreBOM).NewDecoder().Reader(rest(2))
+	}
+	switch {
+	case bytes.HasPrefix(mark, []byte("\xEF\xBB\xBF")):
+		return rest(3), false, nil
+	case string(mark) == "\xFF\xFE\x00\x00", string(mark) == "\x00\x00\xFE\xFF":
+		return nil, false, errRejected
+	case bytes.HasPrefix(mark, []byte("\xFF\xFE")):
+		return utf16(unicode.LittleEndian), true, nil
+	case bytes.HasPrefix(mark, []byte("\xFE\xFF")):
+		return utf16(unicode.BigEndian), true, nil
+	}
+	return rest(0), false, nil
+}
+
+// decode makes UTF-8 of collected lines, or rejects the book.
+func (r *Reader) decode(b *book, lines []byte) (_ []byte, recoded, ok bool) {
+	if utf8.Valid(lines) {
+		return lines, false, true
+	}
+	s := survey(lines)
+	switch {
+	case s.western():
+		b.note = "not UTF-8, read as Windows-1252"
+		return fromWindows1252(lines), true, true
+	case s.invalid*10 > s.solid || s.invalid > s.runes && s.invalid*100 > s.solid:
+		b.reject, b.note = extract.RejectEncoding, "neither UTF-8 nor Windows-1252"
+		return nil, false, false
+	}
+	valid, dropped := text.AppendValid(lines[:0], lines)
+	r.stats.InvalidBytes += int64(dropped)
+	b.note = "bytes that are not UTF-8 were dropped"
+	return valid, false, true
+}
+
+// high counts the bytes of a text that are not ASCII.
+type high struct {
+	solid   int // bytes that are not blank
+	runes   int // characters of UTF-8 above ASCII
+	invalid int // bytes that are not UTF-8
+	letters int // those of them that are Western European letters or punctuation in Windows-1252
+	nothing int // those that are nothing there
+}
+
+func survey(b []byte) high {
+	var s high
+	for len(b) > 0 {
+		if c := b[0]; c < utf8.RuneSelf {
+			if !text.IsBlank(rune(c)) {
+				s.solid++
+			}
+			b = b[1:]
+			continue
+		}
+		ch, n := utf8.DecodeRune(b)
+		s.solid += n
+		if ch == utf8.RuneError && n == 1 {
+			s.invalid++
+			s.windows1252(b[0])
+		} else {
+			s.runes++
+		}
+		b = b[n:]
+	}
+	return s
+}
+
+func (s *high) windows1252(c byte) {
+	switch {
+	case c == 0x81 || c == 0x8D || c == 0x8F || c == 0x90 || c == 0x9D:
+		s.nothing++
+	case c >= 0xC0 && c != 0xD7 && c != 0xF7, // letters
+		c >= 0x91 && c <= 0x97,                           // quotation marks, dashes
+		c == 0x82 || c == 0x84 || c == 0x85 || c == 0x8B, // low quotation marks, ellipsis
+		c == 0x8A || c == 0x8C || c == 0x8E || c == 0x9A || c == 0x9B || c == 0x9C || c == 0x9E || c == 0x9F,
+		c == 0xA0 || c == 0xA1 || c == 0xA3 || c == 0xA7 || c == 0xAB || c == 0xB0 || c == 0xB7 || c == 0xBB || c == 0xBF:
+		s.letters++
+	}
+}
+
+// western reports whether the bytes that are not UTF-8 are plausible as
+// Windows-1252: they outnumber characters that are UTF-8, are at most three in
+// ten, nearly all letters or marks of text, and all defined. Text in Cyrillic,
+// Greek or East Asian encodings has far more high bytes than that.
+func (s high) western() bool {
+	return s.invalid > s.runes && s.nothing == 0 && s.invalid*10 <= s.solid*3 && s.letters*10 >= s.invalid*9
+}
+
+func fromWindows1252(b []byte) []byte {
+	out := make([]byte, 0, len(b)+len(b)/16)
+	for _, c := range b {
+		if c < utf8.RuneSelf {
+			out = append(out, c)
+			continue
+		}
+		out = utf8.AppendRune(out, charmap.Windows1252.DecodeByte(c))
+	}
+	return out
+}

@@ -1,0 +1,155 @@
+package text
+
+import (
+	"io"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// stringTo reads the rest of a string into *dst, which it empties first; dst
+// may be nil. What goes beyond limit bytes is read and dropped.
+func (s *jsonScanner) stringTo(dst *[]byte, limit int) bool {
+	if dst == nil {
+		dst, limit = new([]byte), 0
+	}
+	s.out, s.room = (*dst)[:0], limit
+	ok := s.string()
+	*dst, s.out = s.out, nil
+	return ok
+}
+
+func (s *jsonScanner) string() bool {
+	for {
+		window, err := s.window()
+		if err != nil {
+			return false
+		}
+		n := plainPrefix(window)
+		s.put(window[:n])
+		if _, err := s.in.Discard(n); err != nil {
+			return false
+		}
+		if n == len(window) {
+			continue
+		}
+		switch s.next() {
+		case '"':
+			return true
+		case '\\':
+			if !s.escape(s.next()) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+}
+
+// put appends to the string that is being read, as far as it may grow.
+func (s *jsonScanner) put(b []byte) {
+	b = b[:min(len(b), s.room)]
+	s.room -= len(b)
+	s.out = append(s.out, b...)
+}
+
+func (s *jsonScanner) putRune(r rune) {
+	var b [utf8.UTFMax]byte
+	s.put(b[:utf8.EncodeRune(b[:], r)])
+}
+
+// window returns what is buffered, at least a byte.
+func (s *jsonScanner) window() ([]byte, error) {
+	if s.ended {
+		return nil, io.ErrUnexpectedEOF
+	}
+	if s.in.Buffered() == 0 {
+		if _, err := s.in.Peek(1); err != nil {
+			s.ended, s.err = true, err
+			return nil, err
+		}
+	}
+	return s.in.Peek(s.in.Buffered())
+}
+
+// plainPrefix returns how many bytes of b stand for themselves in a string.
+func plainPrefix(b []byte) int {
+	for i, c := range b {
+		if c == '"' || c == '\\' || c < ' ' {
+			return i
+		}
+	}
+	return len(b)
+}
+
+// escape reads the rest of an escape, c being the byte after the backslash.
+func (s *jsonScanner) escape(c byte) bool {
+	switch c {
+	case '"', '\\', '/':
+	case 'b':
+		c = '\b'
+	case 'f':
+		c = '\f'
+	case 'n':
+		c = '\n'
+	case 'r':
+		c = '\r'
+	case 't':
+		c = '\t'
+	case 'u':
+		return s.unicodeEscape()
+	default:
+		return false
+	}
+	s.putRune(rune(c))
+	return true
+}
+
+// unicodeEscape reads the rest of \uXXXX, and the other half of a surrogate
+// pair where there is one.
+func (s *jsonScanner) unicodeEscape() bool {
+	r, ok := s.hex4()
+	if !ok {
+		return false
+	}
+	for utf16.IsSurrogate(r) {
+		if s.next() != '\\' {
+			s.back()
+			break
+		}
+		if c := s.next(); c != 'u' {
+			s.putRune(utf8.RuneError)
+			return s.escape(c)
+		}
+		low, ok := s.hex4()
+		if !ok {
+			return false
+		}
+		if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
+			s.putRune(pair)
+			return true
+		}
+		s.putRune(utf8.RuneError)
+		r = low
+	}
+	s.putRune(r)
+	return true
+}
+
+// hex4 reads four hexadecimal digits.
+func (s *jsonScanner) hex4() (rune, bool) {
+	var r rune
+	for range 4 {
+		c := s.next()
+		switch {
+		case c >= '0' && c <= '9':
+			r = r<<4 | rune(c-'0')
+		case c >= 'a' && c <= 'f':
+			r = r<<4 | rune(c-'a'+10)
+		case c >= 'A' && c <= 'F':
+			r = r<<4 | rune(c-'A'+10)
+		default:
+			return 0, false
+		}
+	}
+	return r, true
+}
