@@ -304,24 +304,58 @@ func TestAFalseMagicNumberInsideDamageIsAnError(t *testing.T) {
 }
 
 func TestManyFalseMagicNumbersTakeBoundedTime(t *testing.T) {
-	// Each begins a block that decodes far: a header, and then more headers,
-	// which any code reads as symbols.
-	b := newBlock([]byte("abcdefg"))
-	b.crc++
-	b.selectors = make([]uint8, 18000)
+	b := columnBlock(bytes.Repeat([]byte("a"), maxBlock), 0) // its checksum is wrong
 	var e encoder
 	for range 400 {
 		e.block(b)
-		e.free = 0
 	}
-	file := append([]byte{0}, e.out...)
-	size := int64(len(file))
-	r := NewReader(bytes.NewReader(file), size, size/2, size)
+	size := int64(len(e.out))
+	r := NewReader(bytes.NewReader(e.out), size, size-100, size)
 	if _, err := r.Next(); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("got %v", err)
 	}
-	if limit := int64(2*doubtBudget + 4<<20); r.d.work > limit {
-		t.Errorf("decoded %d bytes", r.d.work)
+	if r.d.work < doubtBudget/2 || r.d.work > 2*doubtBudget {
+		t.Errorf("decoded %d bytes, want about %d", r.d.work, doubtBudget)
+	}
+}
+
+func TestABlockMayBeAsLongAsItsLevelSays(t *testing.T) {
+	d := newDecoder()
+	for _, unit := range []string{"a", "ab", "aab"} {
+		for n, want := range map[int]fault{levelSize: errBlockCRC, levelSize + 1: errTooLong} {
+			column := bytes.Repeat([]byte(unit), n/len(unit)+1)[:n]
+			file := fileOf(1, columnBlock(column, 0)) // its checksum is wrong
+			d.bits.reset(bytes.NewReader(file), int64(len(file)))
+			d.bits.seek(32 + magicBits)
+			if got := d.decode(levelSize); got != want {
+				t.Errorf("%d bytes of %q: got %v, want %v", n, unit, got, want)
+			}
+		}
+	}
+}
+
+func TestAStreamHeaderIsKnownByWhatPrecedes(t *testing.T) {
+	var e encoder
+	e.begin(2)
+	first := e.bit()
+	e.text("one")
+	e.end()
+	e.begin(3)
+	second := e.bit()
+	e.text("two")
+	e.bits(0, e.free)
+	e.begin(4) // looks like a header, but no stream ended
+	third := e.bit()
+	e.text("three")
+	r := NewReader(bytes.NewReader(e.out), int64(len(e.out)), 0, 0)
+	for _, test := range []struct {
+		bit   int64
+		level int
+		ok    bool
+	}{{first, 2, true}, {second, 3, true}, {third, maxLevel, false}} {
+		if level, ok := r.levelBefore(test.bit); level != test.level || ok != test.ok {
+			t.Errorf("bit %d: got %d, %v, want %d, %v", test.bit, level, ok, test.level, test.ok)
+		}
 	}
 }
 

@@ -42,10 +42,8 @@ func findMagicStep(p []byte) int {
 			}
 			bit := (from+i-1)*8 + shift
 			if magicAt(p, bit) {
-				if best < 0 || bit < best {
-					best = bit
-				}
-				p = p[:min(bit/8+1+overlap, len(p))] // what begins behind is no better
+				best = bit
+				p = p[:min(bit/8+overlap, len(p))] // what begins behind this byte is no better
 				break
 			}
 			from += i + 1
