@@ -181,6 +181,31 @@ func TestTheCacheIsNotSeen(t *testing.T) {
 	}
 }
 
+// TestWordsThatShareASlotAreKeptApart encodes so many words of eight equal bytes
+// and three different ones, at either end, that thousands of them meet in a slot
+// of the cache.
+func TestWordsThatShareASlotAreKeptApart(t *testing.T) {
+	tokens := append(tokenize.SpecialTokens(), "prefixed", "##suffixed")
+	for i := range 26 * 26 * 26 {
+		three := string([]byte{byte('a' + i/676), byte('a' + i/26%26), byte('a' + i%26)})
+		tokens = append(tokens, three, "##"+three)
+	}
+	v, err := tokenize.NewVocab(tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEncoder(t, v, true)
+	for round := range 2 {
+		for id := int32(7); int(id) < v.Len(); id += 2 {
+			three := v.Token(id)
+			got := e.AppendIDs(nil, "prefixed"+three+" "+three+"suffixed")
+			if want := []int32{5, id + 1, id, 6}; !slices.Equal(got, want) {
+				t.Fatalf("round %d, %q: got %d, want %d", round, three, got, want)
+			}
+		}
+	}
+}
+
 func TestASugarmeModelGivesTheSamePieces(t *testing.T) {
 	path := realdata.Path(t, "vocab/bert-base-uncased-vocab.txt")
 	model, err := wordpiece.NewWordPieceFromFile(path, "[UNK]", 200)
