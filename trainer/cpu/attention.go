@@ -10,13 +10,13 @@ import (
 
 // A head is one attention head of one sequence: what a thread works on.
 type head[T kernel.Float] struct {
-	number, sequence int
-	position         int64 // global, of the sequence
-	first            int   // row of the sequence's first token
-	n, keys          int   // tokens, and how many of them are attended to
-	size             int   // width of the head
-	scale            T     // 1/√size
-	q, k, v          []T   // from the sequence's first row; rows of 3H elements
+	number   int
+	position int64 // global, of the sequence
+	first    int   // row of the sequence's first token
+	n, keys  int   // tokens, and how many of them are attended to
+	size     int   // width of the head
+	scale    T     // 1/√size
+	q, k, v  []T   // from the sequence's first row; rows of 3H elements
 }
 
 // eachHead calls f for every head of every sequence, on all threads.
@@ -33,24 +33,62 @@ func (m *model[T]) eachHead(b *trainer.Batch, layer int, f func(worker int, h he
 		}
 		at := first*3*width + number*d
 		f(worker, head[T]{
-			number: number, sequence: s, position: b.Sequence[s], first: first, n: n, keys: keys, size: d,
+			number: number, position: b.Sequence[s], first: first, n: n, keys: keys, size: d,
 			scale: T(1 / math.Sqrt(float64(d))), q: qkv[at:], k: qkv[at+width:], v: qkv[at+2*width:],
 		})
 	})
+}
+
+// attentionRows is the number of query rows whose scores are held at once: a
+// multiple of 16, as dropout asks.
+const attentionRows = 256
+
+// A rowBlock is some query rows of a head.
+type rowBlock[T kernel.Float] struct {
+	first, n int // rows inside the sequence
+	p, dp    []T // (n, keys) scratch
+}
+
+// eachBlock calls f for the row blocks of a head, in order.
+func (m *model[T]) eachBlock(worker int, h head[T], f func(b rowBlock[T])) {
+	s := &m.a.score[worker]
+	most := min(attentionRows, h.n) * h.keys
+	s.p, s.dp = grow(s.p, most), grow(s.dp, most)
+	for first := 0; first < h.n; first += attentionRows {
+		n := min(attentionRows, h.n-first)
+		f(rowBlock[T]{first, n, s.p[:n*h.keys], s.dp[:n*h.keys]})
+	}
+}
+
+// row returns a row of a block's matrix.
+func (h head[T]) row(x []T, r int) []T { return x[r*h.keys : (r+1)*h.keys] }
+
+// dropScores drops out probabilities of a block.
+func (m *model[T]) dropScores(x []T, h head[T], b rowBlock[T], layer int) {
+	s := dropout.Scores[T]{Values: x, First: b.first, Rows: b.n, Keys: h.keys, Stride: h.keys, Head: h.number}
+	dropout.Attention(m.attention, s, h.position, dropout.At(dropout.Probabilities, layer))
+}
+
+// scores sets p to q·kᵀ of a block, not scaled.
+func (m *model[T]) scores(gemm *kernel.Gemm[T], h head[T], b rowBlock[T]) {
+	stride := 3 * m.c.HiddenSize
+	gemm.Mul(b.n, h.keys, h.size, kernel.Rows(h.q[b.first*stride:], stride), kernel.Rows(h.k, stride).T(), b.p, h.keys, false)
 }
 
 // attend computes ctx and lse of a layer.
 func (m *model[T]) attend(b *trainer.Batch, layer int) {
 	width, k := m.c.HiddenSize, &m.a.layers[layer]
 	m.eachHead(b, layer, func(worker int, h head[T]) {
-		gemm, s := m.solo[worker], &m.a.score[worker]
-		s.p = grow(s.p, h.n*h.keys)
-		gemm.Mul(h.n, h.keys, h.size, kernel.Rows(h.q, 3*width), kernel.Rows(h.k, 3*width).T(), s.p, h.keys, false)
-		for r := range h.n {
-			k.lse[h.number*m.o.Tokens+h.first+r] = m.softmax(s.p[r*h.keys:(r+1)*h.keys], h.scale)
-		}
-		dropout.Attention(m.attention, s.p, h.n, h.keys, h.keys, h.position, dropout.At(dropout.Probabilities, layer), h.number)
-		gemm.Mul(h.n, h.size, h.keys, kernel.Rows(s.p, h.keys), kernel.Rows(h.v, 3*width), k.ctx[h.first*width+h.number*h.size:], width, false)
+		gemm := m.solo[worker]
+		ctx, lse := k.ctx[h.first*width+h.number*h.size:], k.lse[h.number*m.o.Tokens+h.first:]
+		m.eachBlock(worker, h, func(b rowBlock[T]) {
+			m.scores(gemm, h, b)
+			for r := range b.n {
+				lse[b.first+r] = m.softmax(h.row(b.p, r), h.scale)
+			}
+			m.dropScores(b.p, h, b, layer)
+			gemm.Mul(b.n, h.size, h.keys, kernel.Rows(b.p, h.keys), kernel.Rows(h.v, 3*width), ctx[b.first*width:], width, false)
+		})
 	})
 }
 
@@ -71,39 +109,46 @@ func (m *model[T]) softmax(x []T, scale T) T {
 func (m *model[T]) attendGrad(b *trainer.Batch, layer int) {
 	width := m.c.HiddenSize
 	m.eachHead(b, layer, func(worker int, h head[T]) {
-		gemm, s := m.solo[worker], &m.a.score[worker]
-		s.p, s.dp = grow(s.p, h.n*h.keys), grow(s.dp, h.n*h.keys)
-		site := dropout.At(dropout.Probabilities, layer)
-		q, k, v := kernel.Rows(h.q, 3*width), kernel.Rows(h.k, 3*width), kernel.Rows(h.v, 3*width)
-		dctx := kernel.Rows(m.a.dz[h.first*width+h.number*h.size:], width)
 		at := h.first*3*width + h.number*h.size
-		dq, dk, dv := m.a.dqkv[at:], m.a.dqkv[at+width:], m.a.dqkv[at+2*width:]
-
-		m.probabilities(gemm, s.p, h, layer)
-		copy(s.dp, s.p)
-		dropout.Attention(m.attention, s.dp, h.n, h.keys, h.keys, h.position, site, h.number)
-		gemm.Mul(h.keys, h.size, h.n, kernel.Rows(s.dp, h.keys).T(), dctx, dv, 3*width, false)
-		gemm.Mul(h.n, h.keys, h.size, dctx, v.T(), s.dp, h.keys, false)
-		dropout.Attention(m.attention, s.dp, h.n, h.keys, h.keys, h.position, site, h.number)
-		for r := range h.n {
-			softmaxGrad(s.dp[r*h.keys:(r+1)*h.keys], s.p[r*h.keys:(r+1)*h.keys], h.scale)
-		}
-		gemm.Mul(h.n, h.size, h.keys, kernel.Rows(s.dp, h.keys), k, dq, 3*width, false)
-		gemm.Mul(h.keys, h.size, h.n, kernel.Rows(s.dp, h.keys).T(), q, dk, 3*width, false)
+		d := qkv[T]{m.a.dqkv[at:], m.a.dqkv[at+width:], m.a.dqkv[at+2*width:]}
+		m.eachBlock(worker, h, func(b rowBlock[T]) { m.attendBlockGrad(m.solo[worker], h, b, d, layer) })
 		for r := h.keys; r < h.n; r++ { // tokens nobody attends to
-			clear(dk[r*3*width : r*3*width+h.size])
-			clear(dv[r*3*width : r*3*width+h.size])
+			clear(d.k[r*3*width : r*3*width+h.size])
+			clear(d.v[r*3*width : r*3*width+h.size])
 		}
 	})
 }
 
-// probabilities computes the softmax of a head again.
-func (m *model[T]) probabilities(gemm *kernel.Gemm[T], p []T, h head[T], layer int) {
-	width := m.c.HiddenSize
-	gemm.Mul(h.n, h.keys, h.size, kernel.Rows(h.q, 3*width), kernel.Rows(h.k, 3*width).T(), p, h.keys, false)
-	lse := m.a.layers[layer].lse[h.number*m.o.Tokens+h.first:]
-	for r := range h.n {
-		row := p[r*h.keys : (r+1)*h.keys]
+// qkv are gradients of a head, from the sequence's first row.
+type qkv[T kernel.Float] struct{ q, k, v []T }
+
+// attendBlockGrad sets a block's rows of d.q and adds its part of d.k and d.v,
+// which the first block sets.
+func (m *model[T]) attendBlockGrad(gemm *kernel.Gemm[T], h head[T], b rowBlock[T], d qkv[T], layer int) {
+	width, stride, more := m.c.HiddenSize, 3*m.c.HiddenSize, b.first > 0
+	q, k, v := kernel.Rows(h.q[b.first*stride:], stride), kernel.Rows(h.k, stride), kernel.Rows(h.v, stride)
+	dctx := kernel.Rows(m.a.dz[(h.first+b.first)*width+h.number*h.size:], width)
+	p, dp := b.p, kernel.Rows(b.dp, h.keys)
+
+	m.probabilities(gemm, h, b, layer)
+	copy(b.dp, p)
+	m.dropScores(b.dp, h, b, layer)
+	gemm.Mul(h.keys, h.size, b.n, dp.T(), dctx, d.v, stride, more)
+	gemm.Mul(b.n, h.keys, h.size, dctx, v.T(), b.dp, h.keys, false)
+	m.dropScores(b.dp, h, b, layer)
+	for r := range b.n {
+		softmaxGrad(h.row(b.dp, r), h.row(p, r), h.scale)
+	}
+	gemm.Mul(b.n, h.size, h.keys, dp, k, d.q[b.first*stride:], stride, false)
+	gemm.Mul(h.keys, h.size, b.n, dp.T(), q, d.k, stride, more)
+}
+
+// probabilities computes the softmax of a block again.
+func (m *model[T]) probabilities(gemm *kernel.Gemm[T], h head[T], b rowBlock[T], layer int) {
+	m.scores(gemm, h, b)
+	lse := m.a.layers[layer].lse[h.number*m.o.Tokens+h.first+b.first:]
+	for r := range b.n {
+		row := h.row(b.p, r)
 		m.set.Scale(row, h.scale)
 		m.set.ExpSum(row, lse[r])
 	}

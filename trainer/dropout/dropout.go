@@ -121,40 +121,59 @@ func Hidden[T float32 | float64](m Mask, x []T, position int64, site Site, first
 	}
 }
 
-// Attention drops and scales, in place, the probabilities x of one head of the
-// sequence at a global position: x[r*stride+k] for query rows r and keys k.
-func Attention[T float32 | float64](m Mask, x []T, rows, keys, stride int, position int64, site Site, head int) {
+// Scores are probabilities of one attention head: Values[r*Stride+k] belongs to
+// query row First+r and key k of the sequence.
+type Scores[T float32 | float64] struct {
+	Values     []T
+	First      int // a multiple of 16
+	Rows, Keys int
+	Stride     int // at least Keys
+	Head       int
+}
+
+// Attention drops and scales, in place, probabilities of the sequence at a
+// global position.
+func Attention[T float32 | float64](m Mask, s Scores[T], position int64, site Site) {
 	if !m.Active() {
 		return
 	}
-	for r := 0; r < rows; r += 16 {
-		for k := 0; k < keys; k += 32 {
-			block := uint32(k/32)<<5 | uint32(r/16)<<14 | uint32(head)<<24
-			if attentionFast(m, x[r*stride+k:], rows-r, keys-k, stride, position, site, block) {
+	if s.First%16 != 0 {
+		panic("BUG: first row is no multiple of 16")
+	}
+	for r := 0; r < s.Rows; r += 16 {
+		for k := 0; k < s.Keys; k += 32 {
+			place := uint32(k/32)<<5 | uint32((s.First+r)/16)<<14 | uint32(s.Head)<<24
+			tile := tile[T]{s.Values[r*s.Stride+k:], min(16, s.Rows-r), min(32, s.Keys-k), s.Stride}
+			if attentionFast(m, tile, position, site, place) {
 				continue
 			}
 			for lane := range 32 {
-				words := m.block(position, site, block|uint32(lane))
-				lanePart(m, x, words, r+lane/4, k+lane%4*2, rows, keys, stride)
+				tile.lane(m, m.block(position, site, place|uint32(lane)), lane)
 			}
 		}
 	}
 }
 
-// lanePart handles the 16 elements of a lane: rows r and r+8, and columns k and
-// k+1 of the block's four groups of eight.
-func lanePart[T float32 | float64](m Mask, x []T, words [4]uint32, r, k, rows, keys, stride int) {
+// A tile is up to 16 rows and 32 keys: what the 32 lanes of a block own.
+type tile[T float32 | float64] struct {
+	x                  []T
+	rows, keys, stride int
+}
+
+// lane handles the 16 elements of a lane: two rows eight apart, and two columns
+// of each of the tile's four groups of eight.
+func (t tile[T]) lane(m Mask, words [4]uint32, lane int) {
 	scale := T(m.Scale())
 	for half := range 2 {
-		row := r + 8*half
-		if row >= rows {
+		row := lane/4 + 8*half
+		if row >= t.rows {
 			return
 		}
-		line := x[row*stride : row*stride+keys]
+		line := t.x[row*t.stride : row*t.stride+t.keys]
 		for group, w := range words {
 			for odd := range 2 {
-				col := k + 8*group + odd
-				if col >= keys {
+				col := 8*group + lane%4*2 + odd
+				if col >= t.keys {
 					continue
 				}
 				if w>>(8*(2*half+odd))&255 < m.keep {

@@ -71,7 +71,7 @@ func maskOf(seed uint64, p float64, position int64, kind dropout.Kind, layer, he
 	}
 	site := dropout.At(kind, layer)
 	if kind == dropout.Probabilities {
-		dropout.Attention(m, x, first+1, n, n, position, site, head)
+		dropout.Attention(m, dropout.Scores[float64]{Values: x, Rows: first + 1, Keys: n, Stride: n, Head: head}, position, site)
 		x = x[first*n:]
 	} else {
 		dropout.Hidden(m, x, position, site, first)
@@ -112,8 +112,9 @@ func TestSinglePrecisionDropsWhatDoublePrecisionDoes(t *testing.T) {
 		stride := keys + rapid.IntRange(0, 3).Draw(t, "gap")
 		single, double = pair((rows-1)*stride + keys)
 		head := rapid.IntRange(0, 255).Draw(t, "head")
-		dropout.Attention(m, single, rows, keys, stride, position, dropout.At(dropout.Probabilities, 11), head)
-		dropout.Attention(m, double, rows, keys, stride, position, dropout.At(dropout.Probabilities, 11), head)
+		first = rapid.IntRange(0, 20).Draw(t, "block") * 16
+		dropout.Attention(m, dropout.Scores[float32]{single, first, rows, keys, stride, head}, position, dropout.At(dropout.Probabilities, 11))
+		dropout.Attention(m, dropout.Scores[float64]{double, first, rows, keys, stride, head}, position, dropout.At(dropout.Probabilities, 11))
 		equal(t, single, double)
 	})
 }
@@ -164,11 +165,13 @@ func TestAttentionMaskIsTheSameInAnyStrideAndSize(t *testing.T) {
 		return x
 	}
 	large := ones(50 * 90)
-	dropout.Attention(m, large, 50, 90, 90, 11, site, 4)
+	dropout.Attention(m, dropout.Scores[float64]{Values: large, Rows: 50, Keys: 90, Stride: 90, Head: 4}, 11, site)
 	for _, size := range [][2]int{{1, 1}, {16, 32}, {17, 33}, {37, 71}} {
 		rows, keys := size[0], size[1]
 		small := ones(rows * 100)
-		dropout.Attention(m, small, rows, keys, 100, 11, site, 4)
+		first := rows / 16 * 16 // the last rows alone
+		dropout.Attention(m, dropout.Scores[float64]{Values: small, Rows: first, Keys: keys, Stride: 100, Head: 4}, 11, site)
+		dropout.Attention(m, dropout.Scores[float64]{small[first*100:], first, rows - first, keys, 100, 4}, 11, site)
 		for r := range rows {
 			if diff := cmp.Diff(large[r*90:r*90+keys], small[r*100:r*100+keys]); diff != "" {
 				t.Fatalf("%d×%d, row %d: %s", rows, keys, r, diff)
@@ -229,7 +232,7 @@ func TestNoDropoutChangesNothing(t *testing.T) {
 	x := []float32{1, 2, 3}
 	for _, m := range []dropout.Mask{dropout.None(), dropout.New(1, 0), dropout.New(1, 0.001)} {
 		dropout.Hidden(m, x, 0, 0, 0)
-		dropout.Attention(m, x, 1, 3, 3, 0, 0, 0)
+		dropout.Attention(m, dropout.Scores[float32]{Values: x, Rows: 1, Keys: 3, Stride: 3}, 0, 0)
 		if m.Active() || m.Scale() != 1 {
 			t.Errorf("mask %+v is active", m)
 		}
@@ -261,6 +264,6 @@ func BenchmarkAttention(b *testing.B) {
 	b.SetBytes(int64(4 * len(x)))
 	b.ReportAllocs()
 	for b.Loop() {
-		dropout.Attention(m, x, 128, 128, 128, 1, 0, 0)
+		dropout.Attention(m, dropout.Scores[float32]{Values: x, Rows: 128, Keys: 128, Stride: 128}, 1, 0)
 	}
 }

@@ -36,24 +36,22 @@ func hiddenFast[T float32 | float64](m Mask, x []T, position int64, site Site, f
 	return n
 }
 
-// attentionFast handles a block of rows and keys in single precision, or
-// returns false.
-func attentionFast[T float32 | float64](m Mask, x []T, rows, keys, stride int, position int64, site Site, place uint32) bool {
-	y, single := any(x).([]float32)
+// attentionFast handles a tile in single precision, or returns false.
+func attentionFast[T float32 | float64](m Mask, t tile[T], position int64, site Site, place uint32) bool {
+	x, single := any(t.x).([]float32)
 	if !single || !fast() {
 		return false
 	}
 	var mask [512]byte
 	attentionBytes(m.seed, uint64(position), uint32(site), place, &mask)
 	scale := float32(m.Scale())
-	for r := range min(16, rows) {
-		line := y[r*stride:]
-		n := min(32, keys)
-		whole := n &^ 7
+	for r := range t.rows {
+		line := x[r*t.stride : r*t.stride+t.keys]
+		whole := t.keys &^ 7
 		if whole > 0 {
 			apply(&line[0], &mask[32*r], whole, m.keep, scale)
 		}
-		for k := whole; k < n; k++ {
+		for k := whole; k < t.keys; k++ {
 			if uint32(mask[32*r+k]) < m.keep {
 				line[k] *= scale
 			} else {
