@@ -183,7 +183,7 @@ func (s *Scanner) extension(t extTag) {
 	case tagNowiki:
 		s.literal(t.body, t.bodyEnd)
 	case tagPre:
-		s.preformatted(s.withoutNowiki(t.body, t.bodyEnd))
+		s.preformattedNowiki(t.body, t.bodyEnd)
 	case tagCode:
 		if s.opt.Code {
 			s.preformatted(t.body, t.bodyEnd)
@@ -244,10 +244,17 @@ func (s *Scanner) literalByte(i, e int) int {
 // preformatted writes literal lines, each on a line of its own.
 func (s *Scanner) preformatted(i, e int) {
 	s.breakLine()
-	for i < e {
+	s.literalLines(i, e)
+	s.breakLine()
+}
+
+// literalLines writes literal text and ends a line at each line feed.
+func (s *Scanner) literalLines(i, e int) {
+	for {
 		k := bytes.IndexByte(s.src[i:e], '\n')
 		if k < 0 {
-			k = e - i
+			s.literal(i, e)
+			return
 		}
 		s.literal(i, i+k)
 		s.breakLine()
@@ -257,13 +264,24 @@ func (s *Scanner) preformatted(i, e int) {
 
 var nowikiStart, nowikiEnd = []byte("<nowiki>"), []byte("</nowiki>")
 
-// withoutNowiki returns the content of <pre><nowiki>…</nowiki></pre>: both
-// tags are needed by some and shown by none.
-func (s *Scanner) withoutNowiki(i, e int) (start, end int) {
-	body := s.trim(i, e)
-	b := s.bytes(body)
-	if !bytes.HasPrefix(b, nowikiStart) || !bytes.HasSuffix(b, nowikiEnd) {
-		return i, e
+// preformattedNowiki writes the content of <pre>. Pairs of nowiki tags in it
+// are needed by some and shown by none.
+func (s *Scanner) preformattedNowiki(i, e int) {
+	s.breakLine()
+	for {
+		open := bytes.Index(s.src[i:e], nowikiStart)
+		if open < 0 {
+			break
+		}
+		body := i + open + len(nowikiStart)
+		shut := bytes.Index(s.src[body:e], nowikiEnd)
+		if shut < 0 {
+			break
+		}
+		s.literalLines(i, i+open)
+		s.literalLines(body, body+shut)
+		i = body + shut + len(nowikiEnd)
 	}
-	return body.start + len(nowikiStart), body.end - len(nowikiEnd)
+	s.literalLines(i, e)
+	s.breakLine()
 }

@@ -87,11 +87,11 @@ func (s *Scanner) trimComments(i, e int) int {
 		for e > i && isBlank(s.src[e-1]) {
 			e--
 		}
-		if !bytes.HasSuffix(s.src[i:e], commentEnd) {
+		if e < len(s.src) && !bytes.HasSuffix(s.src[i:e], commentEnd) {
 			return e
 		}
 		k := bytes.LastIndex(s.src[i:e], commentStart)
-		if k < 0 || bytes.Index(s.src[i+k+4:e], commentEnd) != e-i-k-4-3 {
+		if k < 0 || s.commentEndAt(i+k, len(s.src)) != e {
 			return e
 		}
 		e = i + k

@@ -64,9 +64,9 @@ func (s *Scanner) markup(start, i, e int, m mode) (next int, stop bool) {
 	case '\'':
 		if i+1 < e && src[i+1] == '\'' {
 			s.text(src[start:i])
-			n := runLength(src[:e], i)
+			n, next := s.quoteRun(i, e)
 			s.quote(n)
-			return i + n, false
+			return next, false
 		}
 	case '[':
 		if !m.label {

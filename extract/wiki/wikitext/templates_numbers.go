@@ -152,25 +152,29 @@ func (s *Scanner) asOf(args []argument) {
 		s.put(p)
 		return
 	}
-	word := "As of "
-	if s.is(args, "since") {
-		word = "Since "
+	since, lower := s.is(args, "since"), s.is(args, "lc")
+	switch {
+	case since && lower:
+		s.str("since ")
+	case since:
+		s.str("Since ")
+	case lower:
+		s.str("as of ")
+	default:
+		s.str("As of ")
 	}
-	if s.is(args, "lc") {
-		word = map[string]string{"As of ": "as of ", "Since ": "since "}[word]
-	}
-	s.str(word)
 	s.date(args, 1)
 	s.put(s.named(args, "post"))
 }
 
 // circa renders {{circa|1350|1400}}: "c. 1350 – c. 1400".
 func (s *Scanner) circa(t template, args []argument) {
-	s.affixed(t.text, s.arg(args, 1), "")
-	if s.arg(args, 1).empty() {
-		s.str(t.text)
+	s.str(t.text)
+	s.put(s.arg(args, 1))
+	if p := s.arg(args, 2); !p.empty() {
+		s.str(" – ")
+		s.affixed(t.text, p, "")
 	}
-	s.affixed(" – "+t.text, s.arg(args, 2), "")
 }
 
 // age renders the full years between two dates; without a second date it

@@ -45,7 +45,7 @@ var templateNames = []struct {
 	{template{op: opText, text: "''"}, "''"},
 	{template{op: opText, text: "'\""}, "'\"|' \"|'\"'"},
 	{template{op: opText, text: "\"'"}, "\"'|\" '"},
-	{template{op: opText, text: "|"}, "!|pipe|bar|vertical bar|vert|{{!}}"},
+	{template{op: opText, text: "|"}, "!|pipe|vertical bar|vert|{{!}}"},
 	{template{op: opText, text: "||"}, "!!"},
 	{template{op: opText, text: "="}, "=|equals|equal|equals sign"},
 	{template{op: opText, text: "{{"}, "((|double left curly bracket"},

@@ -6,9 +6,9 @@ import "bytes"
 // {{langx|de|Wort}}, {{lang-de|Wort}}. A transliteration and a translation may
 // follow.
 func (s *Scanner) language(t template, args []argument) {
-	n, code := t.n, t.text
-	if code == "" {
-		code, n = string(s.bytes(s.arg(args, 1))), 2
+	n, name := t.n, languageNames[t.text]
+	if t.text == "" {
+		n, name = 2, languageNames[string(s.bytes(s.arg(args, 1)))]
 	}
 	text := s.arg(args, n)
 	if text.empty() {
@@ -21,7 +21,7 @@ func (s *Scanner) language(t template, args []argument) {
 		if s.is(args, "label") && string(s.bytes(label)) != "none" {
 			s.affixed("", label, ": ")
 		}
-	} else if name := languageNames[code]; name != "" {
+	} else if name != "" {
 		s.str(name)
 		s.str(": ")
 	}

@@ -1,0 +1,75 @@
+package wikitext
+
+import (
+	"fmt"
+	"maps"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestATallyThatIsNotFullIsExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		names := rapid.SliceOf(rapid.StringMatching(`[a-f]{1,3}`)).Draw(t, "names")
+		var whole, first, second Tally
+		want := map[string]int{}
+		for k, name := range names {
+			whole.Add([]byte(name), 1)
+			want[name]++
+			if k%2 == 0 {
+				first.Add([]byte(name), 1)
+			} else {
+				second.Add([]byte(name), 1)
+			}
+		}
+		first.Merge(&second)
+		if diff := cmp.Diff(want, maps.Collect(whole.All())); diff != "" {
+			t.Fatal(diff)
+		}
+		if diff := cmp.Diff(want, maps.Collect(first.All())); diff != "" {
+			t.Fatal("merged:", diff)
+		}
+		if whole.Slack() != 0 || first.Slack() != 0 {
+			t.Fatal("a tally that was never full has slack")
+		}
+	})
+}
+
+func TestAFullTallyIsWrongByItsSlackAtMost(t *testing.T) {
+	var tally Tally
+	want := map[string]int{}
+	for k := range 4 * tallySize {
+		rare, frequent := fmt.Sprint("rare ", k), fmt.Sprint("frequent ", k%7)
+		for _, name := range []string{rare, frequent} {
+			tally.Add([]byte(name), 1)
+			want[name]++
+		}
+	}
+	if tally.Slack() == 0 {
+		t.Fatal("the tally was never full")
+	}
+	got := maps.Collect(tally.All())
+	if len(got) > tallySize {
+		t.Errorf("%d names are held", len(got))
+	}
+	for name, n := range want {
+		if got[name] > n || got[name] < n-tally.Slack() {
+			t.Errorf("%s: got %d, want %d, slack %d", name, got[name], n, tally.Slack())
+		}
+	}
+}
+
+func TestATallyYieldsTheMostFrequentFirst(t *testing.T) {
+	var tally Tally
+	for _, name := range []string{"b", "a", "c", "c"} {
+		tally.Add([]byte(name), 1)
+	}
+	var order []string
+	for name := range tally.All() {
+		order = append(order, name)
+	}
+	if diff := cmp.Diff([]string{"c", "a", "b"}, order); diff != "" {
+		t.Error(diff)
+	}
+}
