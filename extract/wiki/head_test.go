@@ -119,9 +119,10 @@ func TestReadHeadRefusesWhatIsNoDump(t *testing.T) {
 
 func TestTheHeadIsNotLookedForWithoutEnd(t *testing.T) {
 	long := "<mediawiki xml:lang='nl'><siteinfo>" + strings.Repeat("<x>", maxHeadBytes)
-	got, err := readHeadOf(long)
-	if err != nil || got.Lang != "nl" {
-		t.Errorf("got %v, %v", got, err)
+	file := &countingReaderAt{ReaderAt: strings.NewReader(long)}
+	got, err := ReadHead(file, int64(len(long)))
+	if err != nil || got.Lang != "nl" || file.n > maxHeadBytes+100 {
+		t.Errorf("got %v, %v, having read %d bytes", got, err, file.n)
 	}
 }
 

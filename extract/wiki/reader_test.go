@@ -62,7 +62,7 @@ func TestEveryPageIsADocumentOrAReject(t *testing.T) {
 		{"spaces in tags", "<page >\n<title >Wren</title ><id> 1 </id><revision ><text\n>Some text.</text\t></revision ></page >\n", "", "Some text."},
 		{"unknown elements with ids and texts inside", xmlPage("<title>Wren</title><new><id>x</id><text/></new><id>1</id>" +
 			"<revision><content><model>json</model><text>no</text></content><text>Some text.</text><sha1/></revision>"), "", "Some text."},
-		{"what follows the revision", xmlPage("<title>Wren</title><id>1</id>" + rev + "<upload><text>no</text></upload>"), "", "Some text."},
+		{"what follows the revision", xmlPage("<title>Wren</title><id>1</id>" + rev + "<upload><text>no</text></upload><model>json</model><text>no</text>"), "", "Some text."},
 		{"the last of several revisions", xmlPage("<title>Wren</title><id>1</id><revision><model>json</model><text>old</text></revision>" +
 			rev), "", "Some text."},
 		{"a title with a colon", article(1, "Wren: a life", "Some text."), "", "Some text."},
@@ -249,21 +249,29 @@ func (r failingReader) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func TestADiskThatFailsIsNotADamagedDump(t *testing.T) {
-	dump := []byte(siteinfo + strings.Repeat(article(1, "A", strings.Repeat("Sound. ", 1000)), 200))
-	r := failingReader{bytes.NewReader(dump), int64(len(dump) / 2)}
-	size := int64(len(dump))
-	head, err := ReadHead(r, size)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rd := NewReader(r, size, Range{0, size}, head, DefaultOptions(), "x.xml")
-	for _, err = range rd.Documents() {
+	plain := siteinfo + strings.Repeat(article(1, "A", strings.Repeat("Sound. ", 1000)), 200)
+	for name, c := range map[string]struct {
+		dump string
+		good int
+	}{
+		"plain": {plain, len(plain) / 2},
+		"gzip":  {gzipped(plain), 500},
+		"bzip2": {string(birds(t, "birds.xml.bz2")), 500},
+	} {
+		size := int64(len(c.dump))
+		head, err := ReadHead(strings.NewReader(c.dump), size)
 		if err != nil {
-			break
+			t.Fatal(err)
 		}
-	}
-	if !errors.Is(err, errDisk) || errors.Is(err, ErrCorrupt) {
-		t.Errorf("got %v", err)
+		rd := NewReader(failingReader{strings.NewReader(c.dump), int64(c.good)}, size, Range{0, size}, head, DefaultOptions(), "x.xml")
+		for _, err = range rd.Documents() {
+			if err != nil {
+				break
+			}
+		}
+		if !errors.Is(err, errDisk) || errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: got %v", name, err)
+		}
 	}
 }
 
@@ -271,7 +279,7 @@ func TestAPageOverTheLimitIsSkipped(t *testing.T) {
 	big := strings.Repeat("Word and word. ", extract.MaxPageBytes/15+1)
 	most := big[:extract.MaxPageBytes-1] + "w"
 	huge := xmlPage("<title>X</title><ns>0</ns><id>5</id><revision><text>" + big + big + "</text></revision>" + rev)
-	dump := []byte(siteinfo + article(1, "A", most) + article(2, "B", big) + article(3, "C", "Sound.") + huge +
+	dump := []byte(siteinfo + article(1, "A", most) + article(2, "B", most+"x") + article(3, "C", "Sound.") + huge +
 		xmlPage("<title>User:Y</title><ns>2</ns><id>6</id><revision><text>"+big+big+"</text></revision>") +
 		xmlPage("<title>"+big+"</title><ns>0</ns><id>7</id>"+rev) + article(8, "D", "Sound.") + "</mediawiki>")
 	res := readBytes(t, dump, even(int64(len(dump)), 7))
