@@ -182,7 +182,7 @@ func readVocab(path string) ([]byte, *tokenize.Vocab, error) {
 	}
 	v, err := tokenize.ReadVocab(path, raw)
 	if err != nil {
-		return nil, nil, &ConfigError{err}
+		return nil, nil, fmt.Errorf("%w vocabulary: %w", ErrDamaged, err)
 	}
 	return raw, v, nil
 }

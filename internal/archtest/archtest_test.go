@@ -27,7 +27,7 @@ var allowed = map[string][]string{
 	"extract":               {},
 	"extract/bzip2":         {},
 	"extract/text":          {"extract"},
-	"extract/books":         {"extract"},
+	"extract/books":         {"extract", "extract/text"},
 	"extract/wiki":          {"extract", "extract/bzip2", "extract/wiki/wikitext"},
 	"extract/wiki/wikitext": {},
 	"tokenize":              {},
