@@ -12,10 +12,10 @@ const (
 // this step yields in its lower 8 bits.
 type table [tableSize]uint32
 
-// link builds the list of a column. The rows that begin with byte c are the
-// rows that end with c, in the same order: the step from the former to the
-// latter goes back one byte in the text… or forward one, in the direction
-// bzip2 sorts.
+// link builds the list of a column. The n-th row that begins with some byte
+// leads to the n-th row that ends with it: both are the same place of the
+// text, and the rows are sorted by what follows that place. The byte to yield
+// is the one they share.
 func (t *table) link(col *column) {
 	var next [256]uint32
 	sum := uint32(0)
