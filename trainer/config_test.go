@@ -107,7 +107,7 @@ func FuzzParseConfig(f *testing.F) {
 	})
 }
 
-func TestTensorsAreTransformersAndGooglesByName(t *testing.T) {
+func TestOracleNamesAreTransformersAndGoogles(t *testing.T) {
 	var want []struct {
 		Name      string `json:"transformers"`
 		Shape     []int  `json:"shape"`

@@ -298,6 +298,32 @@ func TestAllRanksStopAfterTheSameStepWhenOneIsTold(t *testing.T) {
 	}
 }
 
+func TestEvaluationOfRanksIsThatOfOne(t *testing.T) {
+	sums := func(comm trainer.Comm) trainer.Sums {
+		src := newMemory(10, 25)
+		src.comm = comm
+		share, err := src.Step(0, 10)
+		if err != nil {
+			t.Error(err)
+		}
+		s, err := trainer.Evaluate(newLoop(t, src).Model, share.Batches, comm)
+		if err != nil {
+			t.Error(err)
+		}
+		return s
+	}
+	want := sums(trainer.Alone{})
+	if want.Sequences != 10 || want.Loss() < 1 {
+		t.Errorf("got %+v", want)
+	}
+	ranktest.Run(3, func(comm trainer.Comm) {
+		got := sums(comm)
+		if d := got.Loss() - want.Loss(); d > 1e-12 || d < -1e-12 || got.Tokens != want.Tokens {
+			t.Errorf("rank %d: got %+v, want %+v", comm.Rank(), got, want)
+		}
+	})
+}
+
 func TestErrorsStopTheRunAndSayWhere(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*trainer.Loop, *memory)

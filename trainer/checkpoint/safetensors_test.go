@@ -172,14 +172,20 @@ func TestWrittenSafetensorsReadBackTheSame(t *testing.T) {
 	}
 }
 
-func TestTransformersOwnFilesAreRead(t *testing.T) {
-	s, err := OpenSafetensors(realdata.Path(t, "oracle/pretrain/model.safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	if len(s.Entries) != 46 || s.Metadata["format"] != "pt" {
-		t.Errorf("got %d tensors, metadata %v", len(s.Entries), s.Metadata)
+func TestOracleWeightsAreTheTensorsOfTheirConfig(t *testing.T) {
+	for _, dir := range []string{"oracle/pretrain", "oracle/optim"} {
+		s, err := OpenSafetensors(realdata.Path(t, dir+"/model.safetensors"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		c, err := trainer.ParseConfig(realdata.Read(t, dir+"/config.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := len(trainer.Tensors(c, trainer.PretrainHeads())); len(s.Entries) != want || s.Metadata["format"] != "pt" {
+			t.Errorf("%s: got %d tensors of %d, metadata %v", dir, len(s.Entries), want, s.Metadata)
+		}
 	}
 }
 

@@ -27,9 +27,10 @@
 //
 // # Memory
 //
-// About 4·(8H + F)·Layers bytes a token of [trainer.Options.Tokens] when
-// training (a sixth of that without), 16 bytes a parameter (4 without
-// training), and a chunk of logits (256 × vocabulary × 4 bytes).
+// About 4·(8H + F) bytes a token of [trainer.Options.Tokens] and layer when
+// training (as much as two layers without), 16 bytes a parameter (4 without),
+// and a chunk of logits (256 × vocabulary × 4 bytes). Attention adds two
+// matrices of 256 × sequence length a thread.
 //
 // # Determinism
 //

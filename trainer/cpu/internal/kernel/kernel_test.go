@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -311,4 +312,18 @@ func TestUnknownSetsAreRefused(t *testing.T) {
 	if _, err := For[float64](AVX2); err == nil {
 		t.Error("avx2 in double precision")
 	}
+}
+
+func ExampleGemm_Mul() {
+	set, err := For[float32](Plain)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	x := Rows([]float32{1, 2, 3, 4, 5, 6}, 3)          // 2×3
+	w := Rows([]float32{1, 0, 0, 0, 1, 0, 1, 1, 1}, 3) // three outputs of three inputs
+	y := make([]float32, 2*3)
+	NewGemm(set, NewPool(1)).Mul(2, 3, 3, x, w.T(), y, 3, false)
+	fmt.Println(y)
+	// Output: [1 2 6 4 5 15]
 }
