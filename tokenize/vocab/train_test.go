@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -150,6 +151,35 @@ func TestTrainEqualsThePlainAlgorithm(t *testing.T) {
 			t.Errorf("(-plain +got):\n%s", diff)
 		}
 	})
+}
+
+// TestTrainEqualsThePlainAlgorithmOnLongWordsOfTwoLetters has pairs that overlap
+// and hundreds of merges that depend on each other.
+func TestTrainEqualsThePlainAlgorithmOnLongWordsOfTwoLetters(t *testing.T) {
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		counts := map[string]int64{}
+		for range 60 {
+			w := make([]byte, 1+random.IntN(16))
+			for i := range w {
+				w[i] = "ab"[random.IntN(2)]
+			}
+			counts[string(w)] = 1 + random.Int64N(5)
+		}
+		var words []vocab.WordCount
+		for _, w := range sortedKeys(counts) {
+			words = append(words, vocab.WordCount{Word: w, Count: counts[w]})
+		}
+		o := vocab.DefaultOptions()
+		o.VocabSize, o.MinFrequency = 400, 1
+		got, err := vocab.Train(sequence(words, nil), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := gocmp.Diff(plainTrain(words, o), got); diff != "" {
+			t.Fatalf("seed %d (-plain +got):\n%s", seed, diff)
+		}
+	}
 }
 
 func TestTheVocabularyDoesNotDependOnHowCountingIsDivided(t *testing.T) {
