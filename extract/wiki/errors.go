@@ -16,6 +16,7 @@ type CorruptError struct {
 	Err    error  // what a decoder said, io.ErrUnexpectedEOF for a file cut short, or nil
 }
 
+// Error implements error.
 func (e *CorruptError) Error() string {
 	return fmt.Sprintf("%v at byte %d: %s", ErrCorrupt, e.Offset, e.Reason)
 }

@@ -21,7 +21,7 @@ type Stats struct {
 	TextBytes int64 `json:"text_bytes"` // of the documents
 
 	InvalidUTF8   int64   `json:"invalid_utf8"`             // bytes dropped because they are not UTF-8
-	InvalidPlaces []Place `json:"invalid_places,omitempty"` // where the first of them stood, a page each
+	InvalidPlaces []Place `json:"invalid_places,omitempty"` // the first of each title or text that had some, at most 8
 
 	// Footers counts </mediawiki> tags. A dump that has none in all of its
 	// ranges may be a download that stopped between two pages.
