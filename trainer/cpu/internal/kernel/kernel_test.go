@@ -69,7 +69,7 @@ func TestProductsEqualGonums(t *testing.T) {
 		gemms := map[int]*Gemm[float32]{1: NewGemm(s, NewPool(1)), 3: NewGemm(s, NewPool(3))}
 		rapid.Check(t, func(t *rapid.T) {
 			size := rapid.OneOf(rapid.IntRange(1, 40), rapid.IntRange(1, 150))
-			m, n, k := size.Draw(t, "m"), size.Draw(t, "n"), size.Draw(t, "k")
+			m, n, k := size.Draw(t, "m"), size.Draw(t, "n"), rapid.OneOf(size, rapid.IntRange(kBlock-1, 2*kBlock+9)).Draw(t, "k")
 			r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 			view := func(rows, cols int) Matrix[float32] {
 				trans := rapid.Bool().Draw(t, "trans")
@@ -99,6 +99,23 @@ func TestProductsEqualGonums(t *testing.T) {
 				}
 			}
 		})
+	})
+}
+
+func TestProductsWiderThanABlockEqualGonums(t *testing.T) {
+	eachSet(t, func(t *testing.T, s *Set[float32]) {
+		const m, n, k = 5, nBlock + 100, kBlock + 3
+		r := rand.New(rand.NewPCG(8, 9))
+		a, b, c := Rows(randomFloats(r, m*k), k), Rows(randomFloats(r, n*k), k).T(), randomFloats(r, m*n)
+		for _, add := range []bool{false, true} {
+			want := reference(m, n, k, a, b, c, n, add)
+			NewGemm(s, NewPool(2)).Mul(m, n, k, a, b, c, n, add)
+			for i, v := range c {
+				if math.Abs(float64(v)-want[i]) > 2e-4 {
+					t.Fatalf("add %v, element %d: got %v, want %v", add, i, v, want[i])
+				}
+			}
+		}
 	})
 }
 
