@@ -186,15 +186,13 @@ func firstCase(word string) (upper, lower bool) {
 	return c&classUpper != 0, c&classLower != 0
 }
 
-// isNumber reports whether a lower-case word is a number: a sign, a point, then a
-// digit, then digits, points, commas and hyphens. Digits are those of any
-// script.
+// isNumber reports whether a lower-case word is a number: a point or none, then
+// a digit, then digits, points, commas and hyphens. Digits are those of any
+// script. (The reference also allows a hyphen or comma in front, but no word
+// begins with these.)
 func isNumber(word []byte) bool {
 	i := 0
-	if i < len(word) && word[i] == '-' {
-		i++
-	}
-	if i < len(word) && (word[i] == '.' || word[i] == ',') {
+	if word[0] == '.' {
 		i++
 	}
 	width := digitWidth(word[i:])

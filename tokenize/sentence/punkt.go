@@ -66,10 +66,8 @@ func (p *punkt) AppendSpans(dst []Span, text string) []Span {
 
 // contextStart returns where the context of the candidate at mark begins:
 // behind the last white space since the previous candidate, or where the
-// previous one's begins if there is none. The reference searches white space
-// of ASCII only, and does not see it in the first place it searches, because
-// it takes the index 0 for "not found"; that can be the first byte of a
-// text only.
+// previous one's begins if there is none. As in the reference, this white space
+// is that of ASCII only.
 func contextStart(text string, previous candidate, mark int) int {
 	for i := mark - 1; i > previous.mark; i-- {
 		if byteClass[text[i]]&bytePlainGap != 0 {

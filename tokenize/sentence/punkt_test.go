@@ -116,7 +116,7 @@ func TestPunktIsItsPlainForm(t *testing.T) {
 func FuzzPunkt(f *testing.F) {
 	for _, seed := range []string{
 		"Mr. Fox left. He ran.", "a. . . b", "x,. y", "-- A.", "(He left.) \"Why?\"--'Go!'", "ΟΔΟΣ. Σ’α", "\n.\nA", "1,000. A. b", "\xff. X",
-		" . A", ".\u00a0.\u00a0.\u00a0x", "A.\n\n\"B", "etc.-etc. The", "!?!? x", "İ. i̇. Ⅷ. ٣.",
+		" . A", ".\u00a0.\u00a0.\u00a0x", "A.\n\n\"B", "etc.-etc. The", "!?!? x", "a.\u00a0.\n. X", "half-known-etc. The", "İ. i̇. Ⅷ. ٣.",
 	} {
 		f.Add(seed)
 	}

@@ -41,7 +41,7 @@
 // # Sharing
 //
 // A [Splitter] keeps scratch memory: one per goroutine. The parameters of a
-// language are loaded by the first [New] that asks for them (5 to 40 ms), never change
+// language are loaded by the first [New] that asks for them, in some 5 to 30 ms, never change
 // afterwards and are shared by all its splitters.
 //
 // # Origin of the parameters

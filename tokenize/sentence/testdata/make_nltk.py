@@ -27,6 +27,14 @@ MARKS = [".", ".", ".", "?", "!", "...", ". . .", ".. ", ". . ", ",", ";", ":", 
 ODD = ["\u0130.", "\u2167.", "\u0663.", "\u0661\u0662", "\u0391\u03a3.", "\u03a3\u0391\u03a3", "\u0391\u03a3\u2019", "\u03a3.",
        "\u01c5.", "\u00aa.", "\u00df.", "_.", "a.", "B.", "A.B.", "x-etc.", "12.", "-3.5", ".5", "3,000.", "1-2.", "12.a",
        "\u24b6.", "\u02b0.", "\u4e2d.", "\u00e9.", "\u200b.", "\uff11\uff12.", "\x00", "\U0001d400.", "\U00010400.", "\u10a0."]
+# What random strings hit too seldom, in English.
+HAND = [
+    "It was a well-known-etc. The rest.", "Two-part-prof. Smith and semi-mr. Fox.", "a.\u00a0.\n. X", ".\u00a0.\u00a0.\nX", " . A", " a. B", "\n.\nA",
+    "x,\u00a0. y", "(One.) (Two!) [Three?] {Four.} Five", "He said \"Go.\"--and \"Stop.\"-- so", "'So.') \"Ha!\"\n\n\"Ho!\" )", "Ends in a closer.)", "Only.\"",
+    "No. 7. No. seven. no. 7", "J. S. Bach. J. s. bach", "At 3.30 p.m. Mr. X left. At 4 p.m. he ran.", "U.S. U.S. The U.S. A", "etc...", "etc. . . And", "...", ". . . .", "!?!? X!! y",
+    "1. One 2. Two. 3. Three", "\u00a71. A \u00a72. B.", "vs. The. vs. the.", "\u03a3.\u03a3. \u039f\u0394\u039f\u03a3. \u0391", "a.b.c. D.e.F. g", "x. -- y. --Z", "A.\u2028B. C", "--. A", "-.- A. b", "Acme Inc. However,) it is.", "Acme Inc. However,--it is.", "Acme Inc. However,. it", "Acme Inc. However, it",
+    "It was -5. the rest", "It was .5. the rest", "It was ,5. the rest", "It was 5,. the rest", "It was 1,5-7. the rest",
+]
 
 
 def load(path, language):
@@ -69,8 +77,8 @@ def main():
     rnd = random.Random(381)
     for code, language in LANGUAGES.items():
         tokenizer, data = load(sys.argv[1], language)
-        for _ in range(TEXTS):
-            text = "".join(word(rnd, data) + rnd.choice(GAPS) for _ in range(rnd.randint(1, 12)))
+        texts = ["".join(word(rnd, data) + rnd.choice(GAPS) for _ in range(rnd.randint(1, 12))) for _ in range(TEXTS)]
+        for text in texts + (HAND if code == "en" else []):
             at = [0]
             for c in text:
                 at.append(at[-1] + len(c.encode()))
