@@ -164,7 +164,7 @@ func TestArticlesUseTheMarkupOfRealOnes(t *testing.T) {
 		"nested template":    `\{\{[^{}]*\{\{`,
 		"infobox":            `\{\{Infobox`,
 		"table":              `(?m)^\{\|`,
-		"nested table":       `\|\| \{\|`,
+		"nested table":       `\|\|\n\{\|`,
 		"HTML table":         `<table`,
 		"named reference":    `<ref name="count">`,
 		"reused reference":   `<ref name="count" />`,
