@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -11,6 +12,7 @@ import (
 
 	"pretext/extract"
 	"pretext/extract/books"
+	"pretext/extract/bzip2"
 	"pretext/extract/text"
 	"pretext/extract/wiki"
 	"pretext/internal/store"
@@ -271,6 +273,20 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 	}
 	hash := wiki.NewRangeHash(&meteredReaderAt{ctx: ctx, r: f, meter: w.meter, next: rng.Start, end: rng.End}, rng)
 	r := wiki.NewReader(hash, f.Size(), rng, s.Head, w.Options.Wiki, filepath.Base(s.Paths[0]))
+	// All pages were read by the time that bytes after the last stream are
+	// met: padding of a download, most often. They are noted, not fatal.
+	var trailing error
+	documents := func(yield func(*extract.Document, error) bool) {
+		for doc, err := range r.Documents() {
+			if errors.Is(err, bzip2.ErrTrailing) {
+				trailing = err
+				return
+			}
+			if !yield(doc, err) {
+				return
+			}
+		}
+	}
 	summary := func() (sharding.Counts, documentsBody, error) {
 		sum, err := hash.Sum()
 		if err != nil {
@@ -285,9 +301,13 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 			notes = append(notes, fmt.Sprintf("invalid UTF-8 dropped: %s, page %s (at byte %d of the file), byte %d of its text",
 				filepath.Base(s.Paths[0]), p.Page, p.Offset, p.Byte))
 		}
-		return counts, documentsBody{SourceSHA256: fmt.Sprintf("%x", sum), Notes: notes}, nil
+		if trailing != nil {
+			counts["trailing_garbage"] = 1
+			notes = append(notes, trailing.Error())
+		}
+		return counts, documentsBody{SourceSHA256: fmt.Sprintf("%x", sum), Dropped: st.Templates, Notes: notes}, nil
 	}
-	return &reading{r.Documents(), summary, func() { f.Close() }}, nil
+	return &reading{documents, summary, func() { f.Close() }}, nil
 }
 
 func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Task) (*reading, error) {

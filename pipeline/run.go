@@ -132,6 +132,9 @@ func warnings(m *Manifest) (notes []string) {
 	if n := m.Counts["invalid_utf8_bytes"]; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d bytes of invalid UTF-8 were dropped (see \"notes\" in the side-cars)", n))
 	}
+	if m.Counts["trailing_garbage"] > 0 {
+		notes = append(notes, "bytes after the end of a dump were ignored (see \"notes\" in the side-cars)")
+	}
 	if n := m.Counts["equal_ids"]; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d documents have the ID of another one; all are kept", n))
 	}
