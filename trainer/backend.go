@@ -69,11 +69,15 @@ type Options struct {
 	Optimizer Optimizer // ignored without Train
 }
 
+// MaxBatchTokens is the largest limit of a batch.
+const MaxBatchTokens = 1 << 24
+
 // Validate reports every problem of o.
 func (o Options) Validate() error {
 	var errs []error
-	if o.Tokens < 1 || o.Sequences < 1 || o.Masked < 0 {
-		errs = append(errs, fmt.Errorf("batch limits of %d tokens, %d sequences, %d masked: too small", o.Tokens, o.Sequences, o.Masked))
+	if o.Tokens < 1 || o.Sequences < 1 || o.Masked < 0 || max(o.Tokens, o.Sequences, o.Masked) > MaxBatchTokens {
+		errs = append(errs, fmt.Errorf("batch limits of %d tokens, %d sequences, %d masked: must be from 1, 1 and 0 to %d",
+			o.Tokens, o.Sequences, o.Masked, MaxBatchTokens))
 	}
 	if o.Train {
 		errs = append(errs, o.Optimizer.Validate())

@@ -35,6 +35,7 @@ const (
 	MaxIntermediate   = 1 << 17
 	MaxPositions      = 1 << 14
 	MaxSegments       = 1 << 10
+	MaxParameters     = 1 << 33
 )
 
 // Config is the shape of a BERT model. Its JSON form is the part of
@@ -119,8 +120,21 @@ func (c Config) Validate() error {
 	if c.Activation != GELU && !c.Activation.Tanh() {
 		errs = append(errs, fmt.Errorf("hidden_act %q: must be %q, %q or %q", c.Activation, GELU, GELUNew, GELUTanh))
 	}
+	if len(errs) == 0 {
+		if n := c.matrices(); n > MaxParameters {
+			errs = append(errs, fmt.Errorf("model of %d parameters: must be at most %d", n, MaxParameters))
+		}
+	}
 	errs = append(errs, c.validateFloats()...)
 	return errors.Join(errs...)
+}
+
+// matrices returns the number of parameters in the matrices of the encoder: all
+// but a thousandth.
+func (c Config) matrices() int64 {
+	hidden := int64(c.HiddenSize)
+	layer := 4*hidden*hidden + 2*hidden*int64(c.IntermediateSize)
+	return hidden*int64(c.VocabSize+c.MaxPositions) + int64(c.Layers)*layer
 }
 
 func (c Config) validateFloats() []error {

@@ -68,6 +68,7 @@ func TestConfigOfTransformersIsRead(t *testing.T) {
 		{"untied", `{"tie_word_embeddings": false}`, "tie_word_embeddings", nil},
 		{"another activation", `{"hidden_act": "relu"}`, "hidden_act", nil},
 		{"huge", `{"vocab_size": 4611686018427387904}`, "vocab_size", nil},
+		{"too many parameters", `{"hidden_size": 32768, "num_attention_heads": 256, "num_hidden_layers": 1024}`, "parameters", nil},
 		{"not JSON", `{`, "parse config", nil},
 	}
 	for _, c := range cases {

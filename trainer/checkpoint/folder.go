@@ -81,7 +81,7 @@ func WriteModel(dir string, c trainer.Config, h trainer.Heads, t Tokenizer, weig
 // Write writes the checkpoint of a model as out/step-NNNNNNNN and returns the
 // folder's path. The model's optimizer state must have been gathered.
 func Write(out string, c trainer.Config, s State, t Tokenizer, m trainer.Model) (string, error) {
-	s.Format = formatVersion
+	s.Format, s.Model = formatVersion, m.State()
 	dir := filepath.Join(out, fmt.Sprintf("step-%08d", s.Progress.Step))
 	err := replaceFolder(dir, func(f *folder) error {
 		if err := f.writeModel(c, s.Heads, t, m.Tensors(trainer.Weights)); err != nil {

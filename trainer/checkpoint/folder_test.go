@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -113,6 +114,76 @@ func TestARestoredModelGoesOnAsIfNotStopped(t *testing.T) {
 	step(t, r)
 	if diff := cmp.Diff(values(t, m), values(t, r)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestAChangedRunIsRefusedByName(t *testing.T) {
+	was := checkpoint.State{Phase: 1, Batch: 8, Tokens: 99, Ranks: 4, Seed: 1, Data: "aa", Options: map[string]string{"dynamic_masking": "true"}}
+	same := was
+	same.Ranks, same.Progress.Step, same.Options = 1, 77, map[string]string{"dynamic_masking": "true"}
+	if err := was.Check(same); err != nil {
+		t.Errorf("other ranks: %v", err)
+	}
+	for want, change := range map[string]func(*checkpoint.State){
+		"phase":              func(s *checkpoint.State) { s.Phase = 2 },
+		"heads":              func(s *checkpoint.State) { s.Heads.MLM = true },
+		"train_batch_size":   func(s *checkpoint.State) { s.Batch = 9 },
+		"micro_batch_tokens": func(s *checkpoint.State) { s.Tokens = 9 },
+		"seed":               func(s *checkpoint.State) { s.Seed = 9 },
+		"data manifest":      func(s *checkpoint.State) { s.Data = "bb" },
+		"schedule":           func(s *checkpoint.State) { s.Schedule.Peak = 1 },
+		"optimizer":          func(s *checkpoint.State) { s.Optimizer.Beta1 = 1 },
+		"dynamic_masking":    func(s *checkpoint.State) { s.Options = nil },
+		"whole_word":         func(s *checkpoint.State) { s.Options = map[string]string{"dynamic_masking": "true", "whole_word": "1"} },
+	} {
+		other := was
+		change(&other)
+		if err := was.Check(other); err == nil || !strings.HasPrefix(err.Error(), want+":") {
+			t.Errorf("%s: got %v", want, err)
+		}
+	}
+}
+
+func TestInitializingFillsWhatTheFilesLack(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "model")
+	if err := checkpoint.WriteModel(dir, tiny(), trainer.PretrainHeads(), tokenizer, trainer.InitialWeights(tiny(), trainer.PretrainHeads(), 9)); err != nil {
+		t.Fatal(err)
+	}
+	p, err := checkpoint.OpenPretrained(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	h := trainer.Heads{Labels: 2}
+	m, err := cpu.Backend{}.Open(p.Config, h, trainer.Options{Tokens: 8, Sequences: 2, Precision: trainer.Float32})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := p.Initialize(m, h, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"classifier.weight", "classifier.bias"}, report.Missing); diff != "" || len(report.Unexpected) != 7 {
+		t.Error(diff, report.Unexpected)
+	}
+	own := map[string]bool{"classifier.weight": true, "classifier.bias": true}
+	for want := range trainer.InitialWeights(tiny(), trainer.Heads{Labels: 2}, 5) {
+		if !own[want.Name] {
+			continue
+		}
+		for got := range m.Tensors(trainer.Weights) {
+			if got.Name == want.Name && !cmp.Equal(got.Data, want.Data) {
+				t.Errorf("%s is not the initial one", got.Name)
+			}
+		}
+	}
+	for got := range m.Tensors(trainer.Weights) {
+		if own[got.Name] {
+			continue
+		}
+		if want, err := p.Tensor(got.Name, nil); err != nil || !cmp.Equal(got.Data, want.Data) {
+			t.Errorf("%s is not the files': %v", got.Name, err)
+		}
 	}
 }
 

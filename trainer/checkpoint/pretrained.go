@@ -151,6 +151,17 @@ func (p *Pretrained) Tensors() iter.Seq2[trainer.Tensor, error] {
 	}
 }
 
+// Initialize loads a model with what the files hold and, where they have
+// nothing, with initial weights: the start of continued pre-training or of
+// fine-tuning. The report says which tensors were missing in the files and which
+// of the files' the model does not have.
+func (p *Pretrained) Initialize(m trainer.Model, h trainer.Heads, seed uint64) (trainer.LoadReport, error) {
+	if _, err := m.Load(trainer.Weights, trainer.InitialWeights(p.Config, h, seed)); err != nil {
+		return trainer.LoadReport{}, err
+	}
+	return m.Load(trainer.Weights, p.Tensors())
+}
+
 // Close closes the files.
 func (p *Pretrained) Close() error { return p.close() }
 

@@ -9,8 +9,10 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -155,6 +157,39 @@ func verifyFile(path string, want fileEntry) error {
 	return nil
 }
 
+// Check returns an error that names every setting in which a run differs from
+// the one that wrote s, among those that must not change within a phase. The
+// number of ranks may.
+func (s State) Check(run State) error {
+	var errs []error
+	check := func(name string, was, is any) {
+		if !reflect.DeepEqual(was, is) {
+			errs = append(errs, fmt.Errorf("%s: the checkpoint has %v, this run %v", name, was, is))
+		}
+	}
+	check("phase", s.Phase, run.Phase)
+	check("heads", s.Heads, run.Heads)
+	check("train_batch_size", s.Batch, run.Batch)
+	check("micro_batch_tokens", s.Tokens, run.Tokens)
+	check("seed", s.Seed, run.Seed)
+	check("data manifest", s.Data, run.Data)
+	check("schedule", s.Schedule, run.Schedule)
+	check("optimizer", s.Optimizer, run.Optimizer)
+	for _, name := range slices.Sorted(maps.Keys(union(s.Options, run.Options))) {
+		check(name, s.Options[name], run.Options[name])
+	}
+	return errors.Join(errs...)
+}
+
+func union(a, b map[string]string) map[string]string {
+	u := maps.Clone(a)
+	if u == nil {
+		u = map[string]string{}
+	}
+	maps.Copy(u, b)
+	return u
+}
+
 // Weights opens the model's weights. Close them after use.
 func (c *Checkpoint) Weights() (*Pretrained, error) { return OpenPretrained(c.Dir) }
 
@@ -268,7 +303,7 @@ func (s *Saver) Save(p trainer.Progress, m trainer.Model) error {
 		return nil
 	}
 	state := s.State
-	state.Progress, state.Model = p, m.State()
+	state.Progress = p
 	if _, err := Write(s.Dir, s.Config, state, s.Tokenizer, m); err != nil {
 		return err
 	}

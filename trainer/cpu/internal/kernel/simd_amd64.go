@@ -9,7 +9,7 @@ import (
 	"pretext/trainer/optim"
 )
 
-//go:generate go run gen.go
+//go:generate go run gen.go gen_elements.go
 
 // constants is the table the assembly reads; its order is that of gen.go.
 // Polynomial of exp: 1/7! … 1/0!. erf: Abramowitz and Stegun 7.1.26.

@@ -1,0 +1,122 @@
+package loader
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+
+	"pretext/internal/store"
+	"pretext/records"
+	"pretext/records/tfrecord"
+	"pretext/sharding"
+)
+
+// maxRecordBytes is the longest record that is taken for an example. A list of
+// an example has at most 2^20 values ([records.Example.Decode]), so a longer one
+// could only carry further features of that size.
+const maxRecordBytes = 64 << 20
+
+// A Record is an example with its place.
+type Record struct {
+	File    string           // path
+	Index   int64            // number in the file, from 0
+	Offset  int64            // of its frame, in the uncompressed stream
+	Example *records.Example // valid until the next step
+}
+
+// Examples yields every example of the selected files in order, and at most
+// one error, a [*RecordError] or [*DamageError] where the data is at fault. It
+// may be ranged over again, and by several goroutines at a time.
+func (s *Shards) Examples(ctx context.Context) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		var example records.Example
+		for i := range s.files {
+			more, err := s.read(ctx, &s.files[i], &example, yield)
+			if err != nil {
+				yield(Record{}, err)
+				return
+			}
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// read yields the examples of one file; more is false when yield asked to stop.
+func (s *Shards) read(ctx context.Context, f *File, example *records.Example, yield func(Record, error) bool) (more bool, err error) {
+	file, err := s.open(ctx, f)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	r := tfrecord.NewReader(store.NewReader(file, 0), tfrecord.ReaderOptions{MaxRecordBytes: maxRecordBytes})
+	for {
+		record := Record{File: f.Path, Index: r.Records(), Offset: r.Offset(), Example: example}
+		payload, err := r.Next()
+		switch {
+		case err == io.EOF:
+			return true, f.checkCount(record.Index)
+		case err != nil:
+			return false, record.fault(err)
+		case record.Index == f.Records:
+			return false, f.damage(fmt.Sprintf("more than the %d records that the manifest says", f.Records))
+		}
+		if err := s.decode(payload, example); err != nil {
+			return false, record.fault(err)
+		}
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		if !yield(record, nil) {
+			return false, nil
+		}
+	}
+}
+
+// open opens a file and sees that it still has the size it had.
+func (s *Shards) open(ctx context.Context, f *File) (store.File, error) {
+	file, err := s.folder.Open(ctx, f.name)
+	if err != nil {
+		return nil, err
+	}
+	if file.Size() != f.Bytes {
+		file.Close()
+		return nil, f.damage(fmt.Sprintf("%d bytes long, %d when it was opened first", file.Size(), f.Bytes))
+	}
+	return file, nil
+}
+
+// decode decodes an example and compares its lengths with the manifest.
+func (s *Shards) decode(payload []byte, e *records.Example) error {
+	if err := e.Decode(payload); err != nil {
+		return err
+	}
+	if s.manifest == nil {
+		return nil
+	}
+	if n := len(e.InputIDs); n != s.shape.MaxSeqLength {
+		return &records.FeatureError{Feature: records.InputIDs, Reason: fmt.Sprintf("%d values, max_seq_length is %d", n, s.shape.MaxSeqLength)}
+	}
+	if n := len(e.MaskedLMPositions); n != s.shape.MaxPredictionsPerSeq {
+		return &records.FeatureError{Feature: records.MaskedLMPositions, Reason: fmt.Sprintf("%d values, max_predictions_per_seq is %d", n, s.shape.MaxPredictionsPerSeq)}
+	}
+	return nil
+}
+
+func (f *File) checkCount(n int64) error {
+	if f.Records < 0 || n == f.Records {
+		return nil
+	}
+	return f.damage(fmt.Sprintf("%d records, the manifest says %d", n, f.Records))
+}
+
+func (f *File) damage(reason string) error {
+	return &DamageError{Problems: []sharding.Problem{{File: f.Path, Reason: reason}}}
+}
+
+// fault is what went wrong with a record.
+func (r Record) fault(err error) error {
+	return &RecordError{File: r.File, Record: r.Index, Offset: r.Offset, Err: err}
+}

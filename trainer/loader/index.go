@@ -1,0 +1,156 @@
+package loader
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"pretext/internal/store"
+	"pretext/records/tfrecord"
+	"pretext/sharding"
+)
+
+// blockBytes is how much of a file shares an entry of an index. A record is found
+// by walking from the first of its block: one read of this size costs less than
+// the memory of an entry for each record.
+const blockBytes = 64 << 10
+
+// An Index knows the place of every example: what random access needs. It does
+// not change and may be shared.
+type Index struct {
+	shards *Shards
+	files  []fileIndex
+	total  int64
+}
+
+// A fileIndex is the index of one file: its blocks, each of at most blockBytes
+// or of one record.
+type fileIndex struct {
+	first  int64   // number of its first example over all files
+	blocks []block // the last one is empty: it is the end of the file
+}
+
+// A block is a place between two records.
+type block struct {
+	record int64 // number in the file of the record that begins here
+	offset int64
+}
+
+// records returns the number of records in the file.
+func (x *fileIndex) records() int64 { return x.blocks[len(x.blocks)-1].record }
+
+// Index reads the index files of the folder, or, of foreign files, all of their
+// records once. The number of records is checked against the manifest.
+// Compressed files have no random access: the error is a [*CompressedError].
+func (s *Shards) Index(ctx context.Context) (*Index, error) {
+	x := &Index{shards: s, files: make([]fileIndex, 0, len(s.files))}
+	for i := range s.files {
+		f := &s.files[i]
+		read := s.scan
+		if s.manifest != nil {
+			read = s.readIndex
+		}
+		one, err := read(ctx, f)
+		if err == nil {
+			err = f.checkCount(one.records())
+		}
+		if err != nil {
+			return nil, err
+		}
+		one.first = x.total
+		x.total += one.records()
+		x.files = append(x.files, one)
+	}
+	return x, nil
+}
+
+// Len returns the number of examples in all selected files.
+func (x *Index) Len() int64 { return x.total }
+
+// A blockCutter puts the frames of a file into blocks.
+type blockCutter struct {
+	blocks      []block
+	record, end int64 // how many frames there were, and where the last one ended
+}
+
+func (c *blockCutter) add(length int64) {
+	if n := len(c.blocks); n == 0 || c.end+length-c.blocks[n-1].offset > blockBytes {
+		c.blocks = append(c.blocks, block{c.record, c.end})
+	}
+	c.record++
+	c.end += length
+}
+
+func (c *blockCutter) index() fileIndex {
+	return fileIndex{blocks: append(c.blocks, block{c.record, c.end})}
+}
+
+// scan indexes a file by reading it.
+func (s *Shards) scan(ctx context.Context, f *File) (x fileIndex, err error) {
+	file, err := s.open(ctx, f)
+	if err != nil {
+		return x, err
+	}
+	defer file.Close()
+	// Checksums are left to those who read the records.
+	r := tfrecord.NewReader(store.NewReader(file, 0), tfrecord.ReaderOptions{MaxRecordBytes: maxRecordBytes, SkipChecksums: true})
+	var c blockCutter
+	for {
+		_, err := r.Next()
+		if compression := r.Compression(); compression != "" {
+			return x, &CompressedError{File: f.Path, Compression: compression}
+		}
+		if err == io.EOF {
+			return c.index(), nil
+		}
+		if err != nil {
+			return x, Record{File: f.Path, Index: c.record, Offset: c.end}.fault(err)
+		}
+		if err := ctx.Err(); err != nil {
+			return x, err
+		}
+		c.add(r.Offset() - c.end)
+	}
+}
+
+// readIndex reads the .idx file beside a shard. Its frames must lie one behind
+// the other, from the first byte of the shard to the last.
+func (s *Shards) readIndex(ctx context.Context, f *File) (x fileIndex, err error) {
+	name, _ := sharding.ParseShardName(f.name)
+	if f.name == name.Records(true) {
+		return x, &CompressedError{File: f.Path, Compression: "gzip"}
+	}
+	file, err := s.folder.Open(ctx, name.IndexFile())
+	if err != nil {
+		return x, err
+	}
+	defer file.Close()
+	own := File{Path: filepath.Join(s.folder.String(), name.IndexFile())}
+	r := tfrecord.NewIndexReader(store.NewReader(file, 0))
+	var c blockCutter
+	for {
+		span, err := r.Next()
+		switch {
+		case err == io.EOF && c.end != f.Bytes:
+			return x, own.damage(fmt.Sprintf("ends at byte %d of %d", c.end, f.Bytes))
+		case err == io.EOF:
+			return c.index(), ctx.Err()
+		case err != nil:
+			return x, fmt.Errorf("%s: %w", own.Path, err)
+		case span.Offset != c.end || span.Length > f.Bytes-c.end:
+			return x, own.damage(fmt.Sprintf("record %d, %d bytes at byte %d, is not the next of %d bytes", c.record, span.Length, span.Offset, f.Bytes))
+		}
+		c.add(span.Length)
+	}
+}
+
+// A CompressedError says that a file has no random access.
+type CompressedError struct {
+	File        string
+	Compression string // "gzip" or "zlib"
+}
+
+func (e *CompressedError) Error() string {
+	return fmt.Sprintf("%s: compressed (%s), so records can only be read in order: make the shards anew with --compression none, or decompress them", e.File, e.Compression)
+}

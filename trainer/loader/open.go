@@ -1,0 +1,262 @@
+package loader
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"pretext/internal/store"
+	"pretext/sharding"
+	"pretext/tokenize"
+)
+
+// Options says what to open and how carefully.
+type Options struct {
+	// Split is the side of the held-out split to read: [sharding.Train],
+	// [sharding.Eval], or "" for both. Files of foreign folders count as train
+	// unless they are named eval-NNNNN-of-NNNNN. A path that is a single file
+	// is read whatever its side.
+	Split string `json:"split"`
+
+	// Verify reads every file that the manifest lists and compares its
+	// SHA-256, about a second a GB, before anything is returned.
+	Verify bool `json:"verify"`
+}
+
+// Validate reports what is wrong with the options.
+func (o Options) Validate() error {
+	switch o.Split {
+	case "", sharding.Train, sharding.Eval:
+		return nil
+	}
+	return fmt.Errorf("split %q: must be %q, %q or empty", o.Split, sharding.Train, sharding.Eval)
+}
+
+// Shards are the files of records that [Open] found.
+type Shards struct {
+	folder   store.Folder
+	manifest *sharding.Manifest // nil: foreign
+	shape    shape
+	files    []File
+}
+
+// shape is what the manifest's options say of every example; zero: unknown.
+type shape struct {
+	MaxSeqLength         int `json:"max_seq_length"`
+	MaxPredictionsPerSeq int `json:"max_predictions_per_seq"`
+}
+
+// A File is one file of records.
+type File struct {
+	Path    string // as the caller may open it
+	Split   string // [sharding.Train], [sharding.Eval], or "" where the name does not say
+	Bytes   int64  // on disk
+	Records int64  // as the manifest says; -1 where there is none
+
+	name string // in the folder
+}
+
+// shardsFolder is where a run keeps its shards, see docs/format.md.
+const shardsFolder = "shards"
+
+// stage is what the manifest of shards calls itself.
+const stage = "examples"
+
+// Open finds the records at a path, as the package comment says, and checks
+// them against the manifest. The error matches [fs.ErrNotExist] when there is
+// nothing at the path, [sharding.ErrUnfinished] when a folder is neither
+// finished nor foreign, [ErrNoShards] when it has nothing to read, and
+// [ErrDamaged] when it is not what its manifest says.
+func Open(ctx context.Context, path string, opts Options) (*Shards, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, fmt.Errorf("open shards: %w", err)
+	}
+	folder, err := store.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	infos, err := folder.List(ctx)
+	if errors.Is(err, syscall.ENOTDIR) {
+		return openFile(ctx, path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if isStage(infos) {
+		return openFolder(ctx, folder, opts)
+	}
+	below := folder.Folder(shardsFolder)
+	belowInfos, err := below.List(ctx)
+	switch {
+	case err == nil && isStage(belowInfos):
+		return openFolder(ctx, below, opts)
+	case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+		return nil, err
+	}
+	return openForeign(folder, infos, opts)
+}
+
+// isStage tells whether a stage of ours works or worked in a folder.
+func isStage(infos []store.Info) bool {
+	return slices.ContainsFunc(infos, func(i store.Info) bool {
+		return i.Name == sharding.ManifestName || i.Name == sharding.PlanName
+	})
+}
+
+// openFile opens a single file of records.
+func openFile(ctx context.Context, path string) (*Shards, error) {
+	folder, err := store.Open(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	f, err := folder.Open(ctx, filepath.Base(path))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	file := foreignFile(store.Info{Name: filepath.Base(path), Size: f.Size()}, path)
+	return &Shards{folder: folder, files: []File{file}}, nil
+}
+
+// openFolder opens a folder of shards by its manifest.
+func openFolder(ctx context.Context, folder store.Folder, opts Options) (*Shards, error) {
+	m, err := sharding.ReadManifest(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	if m.Stage != stage {
+		return nil, fmt.Errorf("%s %w: its stage is %q", folder, ErrNoShards, m.Stage)
+	}
+	s := &Shards{folder: folder, manifest: m}
+	if err := s.readOptions(); err != nil {
+		return nil, fmt.Errorf("read %s in %s: %w: %w", sharding.ManifestName, folder, sharding.ErrFormat, err)
+	}
+	if err := s.check(ctx, opts.Verify); err != nil {
+		return nil, err
+	}
+	for _, e := range m.Files {
+		n, ok := sharding.ParseShardName(e.Name)
+		if !ok || e.Name != n.Records(false) && e.Name != n.Records(true) {
+			continue
+		}
+		if opts.Split == "" || opts.Split == n.Split {
+			s.files = append(s.files, File{Path: filepath.Join(folder.String(), e.Name), Split: n.Split,
+				Bytes: e.Bytes, Records: e.Counts["records"], name: e.Name})
+		}
+	}
+	if len(s.files) == 0 {
+		return nil, none(folder, opts)
+	}
+	return s, nil
+}
+
+func none(folder store.Folder, opts Options) error {
+	if opts.Split == "" {
+		return fmt.Errorf("%s %w", folder, ErrNoShards)
+	}
+	return fmt.Errorf("%s %w of the split %q", folder, ErrNoShards, opts.Split)
+}
+
+// readOptions takes from the manifest what holds for every example, and sees
+// that its list of files is one: plain names, each once.
+func (s *Shards) readOptions() error {
+	if err := json.Unmarshal(s.manifest.Options, &s.shape); err != nil {
+		return err
+	}
+	if s.shape.MaxSeqLength < 1 || s.shape.MaxPredictionsPerSeq < 0 {
+		return fmt.Errorf("max_seq_length %d, max_predictions_per_seq %d", s.shape.MaxSeqLength, s.shape.MaxPredictionsPerSeq)
+	}
+	last := ""
+	for _, e := range s.manifest.Files {
+		if e.Name != filepath.Base(e.Name) || e.Name <= last {
+			return fmt.Errorf("file %q: not a plain name after %q", e.Name, last)
+		}
+		last = e.Name
+	}
+	return nil
+}
+
+// check compares the folder with the manifest: existence and size of all
+// files, and with verify their hashes.
+func (s *Shards) check(ctx context.Context, verify bool) error {
+	var problems []sharding.Problem
+	for _, e := range s.manifest.Files {
+		compare := s.compareSize
+		if verify {
+			compare = func(ctx context.Context, e sharding.FileEntry) (*sharding.Problem, error) {
+				return e.Check(ctx, s.folder)
+			}
+		}
+		problem, err := compare(ctx, e)
+		if err != nil {
+			return fmt.Errorf("check %s: %w", filepath.Join(s.folder.String(), e.Name), err)
+		}
+		if problem != nil {
+			problem.File = filepath.Join(s.folder.String(), problem.File)
+			problems = append(problems, *problem)
+		}
+	}
+	if len(problems) > 0 {
+		return &DamageError{Problems: problems}
+	}
+	return nil
+}
+
+func (s *Shards) compareSize(ctx context.Context, e sharding.FileEntry) (*sharding.Problem, error) {
+	info, err := s.folder.Stat(ctx, e.Name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &sharding.Problem{File: e.Name, Reason: "missing"}, nil
+	case err != nil:
+		return nil, err
+	case info.Size != e.Bytes:
+		return &sharding.Problem{File: e.Name, Offset: min(info.Size, e.Bytes),
+			Reason: fmt.Sprintf("%d bytes long, the manifest says %d", info.Size, e.Bytes)}, nil
+	}
+	return nil, ctx.Err()
+}
+
+// Files returns the selected files in the order in which they are read.
+func (s *Shards) Files() []File { return slices.Clone(s.files) }
+
+// Manifest returns the manifest of the folder, nil for foreign files. It must
+// not be changed.
+func (s *Shards) Manifest() *sharding.Manifest { return s.manifest }
+
+// Records returns the number of examples in the selected files, as the
+// manifest says; ok is false where there is none. [Shards.Index] counts them.
+func (s *Shards) Records() (n int64, ok bool) {
+	for _, f := range s.files {
+		if f.Records < 0 {
+			return 0, false
+		}
+		n += f.Records
+	}
+	return n, true
+}
+
+// MaxSeqLength returns the number of token places in each example, padding
+// included; 0 for foreign files, whose examples may differ.
+func (s *Shards) MaxSeqLength() int { return s.shape.MaxSeqLength }
+
+// MaxPredictionsPerSeq returns the number of places for predictions in each
+// example, likewise.
+func (s *Shards) MaxPredictionsPerSeq() int { return s.shape.MaxPredictionsPerSeq }
+
+// Vocab reads the vocabulary that lies beside the records. It is nil, without
+// an error, where there is none.
+func (s *Shards) Vocab(ctx context.Context) (*tokenize.Vocab, error) {
+	raw, err := store.ReadFile(ctx, s.folder, sharding.VocabName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return tokenize.ReadVocab(filepath.Join(s.folder.String(), sharding.VocabName), raw)
+}
