@@ -45,16 +45,11 @@ type extLink struct {
 	next            int
 }
 
-// A urlFinder remembers that no external link that begins in [from, to) is
-// closed before limit.
-type urlFinder struct{ from, to, limit int }
-
 // extLinkAt reads the external link at i, "[": a URL, then a label up to the
 // next "]" on the line, where links and templates in the label are stepped
 // over (Parser::handleExternalLinks).
 func (s *Scanner) extLinkAt(i, e int) (l extLink, ok bool) {
-	f := &s.url
-	if i >= f.from && i < f.to && e == f.limit {
+	if s.near.url.covers(i, e) {
 		return l, false
 	}
 	n := protocolLength(s.src[i+1 : e])
@@ -91,7 +86,7 @@ func (s *Scanner) extLinkAt(i, e int) (l extLink, ok bool) {
 		k++
 	}
 	if k >= e || s.src[k] != ']' {
-		*f = urlFinder{from: i, to: k, limit: e}
+		s.near.url = failure{from: i, to: k, limit: e}
 		return l, false
 	}
 	return extLink{label: j, labelEnd: k, next: k + 1}, true

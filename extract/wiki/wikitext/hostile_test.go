@@ -20,6 +20,9 @@ var hostilePieces = []string{
 	"=", "==", "== a ==\n", "==a", "=\n", "== <!-- ", "== {{a|\n", "= a <!-- b -->", "== References ==\n", "==a==<!--\n-->",
 	"_", "__", "__NOTOC__", "__A", "__A_", "-{", "-{a", "-{a}-", "}-", "-", "----", "----\n", " \n", " a\n", "\n", "\t", "|\n", "!", "\x00", "\xff", "\xc2", "(", "( {{x}} ", "(<ref/>", ",{{x}},", "({{x}}", "{{x}})", "\u00a0",
 	"{{convert|", "{{convert|1|to|", "{{quote|", "{{quote|\n", "{{plainlist|\n* ", "{{ubl|a|", "{{lc:", "{{#if:|", "{{frac|", "{{hlist|{{hlist|", "{{langx|de|", "{{lang|x|{{lang|x|", "{{IPA|", "({{IPA|x}}",
+	"[//a [[b]] -{a[[[}}",               // "}}-{" ends a variant: a range of its own each time
+	"'' [[a|{{b|<table></ref>{|<ref>\n", // lines begin inside of what a look ahead stepped over
+	"{{{a|[[File:a|-->|\n</ref><!--", "[[File:a|<!--{{{a|\n-->",
 	"{{nowrap|a}}", "{{nowrap|}}", "{{a}}\n", "[[Category:a]]\n", "[[a]]", "<b>a</b>", "<ref>a</ref>", "<ref/>",
 }
 

@@ -19,6 +19,17 @@ var (
 // stopped. Every case first reads ahead, then writes the plain text before,
 // then what the markup shows.
 func (s *Scanner) inline(i, e int, m mode) int {
+	if m.line {
+		return s.scan(i, e, m)
+	}
+	near := s.near // what is known of the range around
+	next := s.scan(i, e, m)
+	s.near = near
+	return next
+}
+
+// scan is the loop of inline.
+func (s *Scanner) scan(i, e int, m mode) int {
 	src := s.src
 	start, counted := i, i
 	if s.variants() {

@@ -1,6 +1,9 @@
 package wikitext
 
-import "bytes"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // A link is an internal link [[target|label]].
 type link struct {
@@ -34,7 +37,7 @@ func (s *Scanner) linkAt(i, e int) (l link, ok bool) {
 		if !l.odd || namespaceOf(s.src[l.target:l.targetEnd], &s.name) != wordFile {
 			return l, false
 		}
-		end, ok := s.image.end(s, i, at, e)
+		end, ok := s.near.image.end(s, i, at, e)
 		l.labelEnd, l.next = end-2, end
 		return l, ok
 	}
@@ -79,7 +82,12 @@ func (s *Scanner) targetEnd(i, e int) (end int, odd bool) {
 // labelEnd returns where the first "]]" or "[[" from i on stands, outside of
 // templates, comments and extension tags, and whether it is a "]]".
 func (s *Scanner) labelEnd(i, e int) (at int, closed bool) {
+	if s.near.label.covers(i, e) {
+		return e, false
+	}
+	start := i
 	for i < e {
+		s.work++
 		c := s.src[i]
 		if class[c]&classLabel == 0 {
 			i++
@@ -103,8 +111,16 @@ func (s *Scanner) labelEnd(i, e int) (at int, closed bool) {
 		}
 		i++
 	}
+	s.near.label = failure{from: start, to: e, limit: e}
 	return e, false
 }
+
+// A failure remembers that no construct of a kind that begins in [from, to) is
+// closed before limit.
+type failure struct{ from, to, limit int }
+
+// covers tells whether a construct at i is known not to be closed before e.
+func (f failure) covers(i, e int) bool { return i >= f.from && i < f.to && e == f.limit }
 
 // An imageFinder remembers where the file link whose caption holds links
 // ends. MediaWiki cuts the text at each "[["; the caption goes on over the
@@ -296,7 +312,11 @@ func (s *Scanner) title(l link, escaped bool) {
 		}
 		s.name = append(s.name, s.src[i])
 	}
-	s.text(bytes.ToValidUTF8(s.name, nil))
+	if utf8.Valid(s.name) {
+		s.text(s.name)
+	} else {
+		s.text(bytes.ToValidUTF8(s.name, nil))
+	}
 }
 
 // pipeTrick shows what MediaWiki makes of [[ns:Title (x)|]] when it is saved;

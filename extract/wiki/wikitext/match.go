@@ -12,9 +12,16 @@ type finder struct {
 	tables tableFinder
 	html   tableFinder // <table>
 	ext    extFinder
-	image  imageFinder
-	url    urlFinder
+	near   nearFinder
 	work   int // bytes looked at, for tests of linearity
+}
+
+// A nearFinder remembers the ends of what is closed inside the range that is
+// rendered: a label, an argument, the lines of the page.
+type nearFinder struct {
+	image imageFinder
+	label failure // of links
+	url   failure // of external links
 }
 
 // maxKept is the number of scratch entries kept from page to page; a hostile
@@ -32,7 +39,7 @@ func (f *finder) reset(size int) {
 	f.tables.reset()
 	f.html.reset()
 	f.ext.reset(size)
-	f.image, f.url = imageFinder{}, urlFinder{}
+	f.near = nearFinder{}
 	f.work = 0
 }
 

@@ -81,8 +81,10 @@ func (t *Tally) shrink(low int) {
 			delete(t.index, name)
 			continue
 		}
-		t.names[kept], t.count[kept] = name, t.count[k]
-		t.index[name] = kept
+		if kept != k {
+			t.names[kept], t.count[kept] = name, t.count[k]
+			t.index[name] = kept
+		}
 		kept++
 	}
 	t.names, t.count = t.names[:kept], t.count[:kept]

@@ -53,10 +53,7 @@ func (s *Scanner) openBraces(i, e int) (next int) {
 	}
 	s.removed()
 	s.residue = true
-	if k := bytes.IndexByte(s.src[i:e], '\n'); k >= 0 {
-		return i + k
-	}
-	return e
+	return s.lineEnd(i, e)
 }
 
 // parameter renders {{{name|default}}}, which on a page shows its default.

@@ -110,12 +110,12 @@ var monthNames = [13]string{1: "January", "February", "March", "April", "May", "
 // date.
 func (s *Scanner) date(args []argument, n int) {
 	year := s.bytes(s.arg(args, n))
-	month, _ := strconv.Atoi(string(s.bytes(s.arg(args, n+1))))
-	day, _ := strconv.Atoi(string(s.bytes(s.arg(args, n+2))))
+	month, _ := parseNumber(s.bytes(s.arg(args, n+1)))
+	day, _ := parseNumber(s.bytes(s.arg(args, n+2)))
 	if len(year) == 0 {
 		return
 	}
-	if month < 1 || month > 12 || !isNumber(year) {
+	if _, ok := parseNumber(year); !ok || month < 1 || month > 12 {
 		s.put(s.arg(args, n))
 		return
 	}
@@ -124,26 +124,37 @@ func (s *Scanner) date(args []argument, n int) {
 		s.str(monthNames[month])
 		s.str(" ")
 	case s.is(args, "df"):
-		s.str(strconv.Itoa(day))
+		s.decimal(day)
 		s.str(" ")
 		s.str(monthNames[month])
 		s.str(" ")
 	default:
 		s.str(monthNames[month])
 		s.str(" ")
-		s.str(strconv.Itoa(day))
+		s.decimal(day)
 		s.str(", ")
 	}
 	s.text(year)
 }
 
-func isNumber(b []byte) bool {
+// parseNumber returns the value of a number of at most nine digits.
+func parseNumber(b []byte) (v int, ok bool) {
+	if len(b) == 0 || len(b) > 9 {
+		return 0, false
+	}
 	for _, c := range b {
 		if c < '0' || c > '9' {
-			return false
+			return 0, false
 		}
+		v = 10*v + int(c-'0')
 	}
-	return len(b) > 0
+	return v, true
+}
+
+// decimal writes a number.
+func (s *Scanner) decimal(v int) {
+	var buf [20]byte
+	s.text(strconv.AppendInt(buf[:0], int64(v), 10))
 }
 
 // asOf renders {{as of|2015|3}}: "As of March 2015".
@@ -182,8 +193,8 @@ func (s *Scanner) circa(t template, args []argument) {
 func (s *Scanner) age(args []argument) {
 	var d [6]int
 	for k := range d {
-		v, err := strconv.Atoi(string(s.bytes(s.arg(args, k+1))))
-		if err != nil {
+		v, ok := parseNumber(s.bytes(s.arg(args, k+1)))
+		if !ok {
 			return
 		}
 		d[k] = v
@@ -193,7 +204,7 @@ func (s *Scanner) age(args []argument) {
 		years--
 	}
 	if years >= 0 {
-		s.str(strconv.Itoa(years))
+		s.decimal(years)
 	}
 }
 

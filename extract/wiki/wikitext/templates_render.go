@@ -214,7 +214,7 @@ func (s *Scanner) lines(p span) {
 	}
 	prefix := len(s.aside)
 	s.aside = append(s.aside, s.prefix...)
-	quotes, soft := s.quotes, s.soft
+	quotes, soft, near := s.quotes, s.soft, s.near
 	s.breakLine()
 	s.quotes.reset(len(s.out))
 	s.prefix = s.prefix[:0]
@@ -222,7 +222,7 @@ func (s *Scanner) lines(p span) {
 	s.prefix = append(s.prefix[:0], s.aside[prefix:]...)
 	s.aside = s.aside[:prefix]
 	quotes.chunk = len(s.out)
-	s.quotes, s.soft = quotes, soft
+	s.quotes, s.soft, s.near = quotes, soft, near
 }
 
 // items renders positional arguments, each on a line of its own.
