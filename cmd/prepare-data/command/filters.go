@@ -202,20 +202,31 @@ func loadTokenizer(path string, opts tokenize.Options) (*tokenize.Tokenizer, err
 // answered by {"error"}, so that the lines of input and output stay in step.
 func filterLines[In, Out any](cmd *cobra.Command, f func(In) (Out, error)) error {
 	return eachLine(cmd.InOrStdin(), cmd.OutOrStdout(), func(w *bufio.Writer, line []byte) error {
-		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false)
 		var in In
 		err := json.Unmarshal(line, &in)
 		if err == nil {
 			var out Out
 			if out, err = f(in); err == nil {
-				return enc.Encode(out)
+				return writeLine(w, out)
 			}
 		}
-		return enc.Encode(struct {
+		return writeLine(w, struct {
 			Error string `json:"error"`
 		}{err.Error()})
 	})
+}
+
+// writeLine writes v as one line of JSON. U+0085 is escaped, as encoding/json
+// does with U+2028: some readers take either for the end of a line.
+func writeLine(w io.Writer, v any) error {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(bytes.ReplaceAll(buf.Bytes(), []byte("\u0085"), []byte(`\u0085`)))
+	return err
 }
 
 // eachLine calls f for each line of r, without its line feed, however long.
