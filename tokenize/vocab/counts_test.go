@@ -170,7 +170,8 @@ func TestMergeLocatesDamage(t *testing.T) {
 		{"CRLF", "a\t1\r\n", `word counts 1: line 1: "a": count "1\r": not a number from 1 to 17592186044416`},
 		{"not UTF-8", "a\xff\t1\n", `word counts 1: line 1: "a\xff": invalid UTF-8`},
 		{"white space", "a b\t1\n", `word counts 1: line 1: "a b": white space or control character`},
-		{"long line", strings.Repeat("a", 1<<20) + "\t1\n", "word counts 1: line 1: longer than 4160 bytes"},
+		{"long line", strings.Repeat("a", 1<<20) + "\t1\n", "word counts 1: line 1: longer than 16384 bytes"},
+		{"long word", strings.Repeat("a", 4097) + "\t1\n", `word counts 1: line 1: "` + strings.Repeat("a", 4097) + `": too long`},
 		{"overflow of a sum", "z\t17592186044416\n", `word counts 1: line 1: "z": counts over 17592186044416`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

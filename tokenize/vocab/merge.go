@@ -39,6 +39,8 @@ const (
 	// maxWordBytes is more than any word of Counts has: 200 characters.
 	maxWordBytes = 4 << 10
 
+	lineBuffer = 16 << 10 // bytes of a file read at once; no line is longer
+
 	// MaxCount bounds the sum of all counts of a word: 17 trillion.
 	MaxCount = 1 << 44
 )
@@ -58,7 +60,7 @@ func Merge(files ...io.Reader) iter.Seq2[WordCount, error] {
 func merge(files []io.Reader, yield func(WordCount) bool) error {
 	queue := make(cursorHeap, 0, len(files))
 	for i, file := range files {
-		c := &cursor{file: i, lines: bufio.NewReaderSize(file, maxWordBytes+64)}
+		c := &cursor{file: i, lines: bufio.NewReaderSize(file, lineBuffer)}
 		if err := c.next(); err == nil {
 			queue = append(queue, c)
 		} else if err != io.EOF {

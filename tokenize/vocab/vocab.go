@@ -42,8 +42,8 @@
 // # Sharing and size
 //
 // A [Counts] belongs to one goroutine and holds about 50 bytes for a distinct
-// word; see [Counts.Size]. [Merge] holds a line of each file. [Train] holds about
-// 100 bytes a word for the MaxWords most frequent words.
+// word; see [Counts.Size]. [Merge] holds 16 KiB for each file. [Train] holds some
+// 200 bytes for each of the MaxWords most frequent words.
 package vocab
 
 import (
