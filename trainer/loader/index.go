@@ -138,7 +138,7 @@ func (s *Shards) readIndex(ctx context.Context, f *File) (x fileIndex, err error
 			return c.index(), ctx.Err()
 		case err != nil:
 			return x, fmt.Errorf("%s: %w", own.Path, err)
-		case span.Offset != c.end || span.Length > f.Bytes-c.end:
+		case span.Offset != c.end || span.Length > min(f.Bytes-c.end, maxRecordBytes+tfrecord.FrameBytes):
 			return x, own.damage(fmt.Sprintf("record %d, %d bytes at byte %d, is not the next of %d bytes", c.record, span.Length, span.Offset, f.Bytes))
 		}
 		c.add(span.Length)

@@ -113,11 +113,13 @@ func (p *Picker) decode(record *Record, skip int64) error {
 			record.Offset += n
 			continue
 		}
+		if int64(cap(p.frame)) < n {
+			p.frame = make([]byte, 2*n) // n bytes are in the window
+		}
 		payload, err := tfrecord.ReadAt(&p.window, tfrecord.Span{Offset: record.Offset, Length: n}, p.frame)
 		if err != nil {
 			return err
 		}
-		p.frame = payload
 		return p.index.shards.decode(payload, record.Example)
 	}
 }
