@@ -61,6 +61,18 @@ func TestEncoderEqualsTheReferenceOnTexts(t *testing.T) {
 	}
 }
 
+func TestEncoderEqualsTheReferenceOnRealText(t *testing.T) {
+	needOracle(t)
+	sample := string(realdata.Read(t, "tfrecord/bert-pretraining/sample_text.txt"))
+	lines := slices.Concat(strings.Split(sample, "\n"), englishLines(t)[:500], multilingualLines(t))
+	for _, lower := range []bool{true, false} {
+		e := newEncoder(t, vocabFile(t, "vocab/bert-base-multilingual-cased-vocab.txt"), lower)
+		for _, line := range lines {
+			checkReference(t, e, line)
+		}
+	}
+}
+
 // fuzzSeeds are texts of the kinds where implementations differ.
 func fuzzSeeds() []string {
 	return []string{
