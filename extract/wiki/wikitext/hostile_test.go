@@ -32,7 +32,7 @@ const workPerByte = 24
 
 func TestHostilePagesTakeLinearWork(t *testing.T) {
 	s := NewScanner(DefaultOptions())
-	const size = 1 << 16
+	const size = 1 << 15
 	for _, lang := range []string{"en", "zh"} {
 		for _, piece := range hostilePieces {
 			for _, page := range []string{

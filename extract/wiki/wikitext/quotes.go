@@ -89,6 +89,10 @@ func (s *Scanner) noteBold() {
 
 // endQuotes settles the apostrophes of a source line.
 func (s *Scanner) endQuotes() {
+	if s.bold|s.italic == 0 { // most lines
+		s.chunk, s.linkEnd = len(s.out), -1
+		return
+	}
 	if s.bold&1 == 1 && s.italic&1 == 1 {
 		p := s.afterLetter
 		if p < 0 {

@@ -167,6 +167,7 @@ var templateNames = []struct {
 	// Quantities and dates.
 	{template{op: opConvert}, "convert|cvt|conv|convinfobox|convert/sandbox|ct|конвертировать"},
 	{template{op: opNumber, n: 1}, "formatnum|number|nts|delimitnum|format number|fnum|num|formatnumber|formatprice|formatting number|numberformat|число"},
+	{template{op: opNumber, n: 2}, "inflation"}, // as given: the rest depends on the day of reading
 	{template{op: opValue}, "val"},
 	{template{op: opFraction}, "frac|sfrac|fraction|fract|nicefrac|tfrac|dfrac|intfrac|bruch|frac2|xfrac|fracción"},
 	{template{op: opScience}, "e|esp|sn|scinote|x10^|×10^|e10"},
@@ -291,7 +292,7 @@ const dropNames = "citation needed|cn|,|exp,|virgule|article détaillé|articles
 	"anchor|anchors|shy|zwsp|zwnj|zwj|wbr|wj|hidden|hs|nowrap begin|nowrap end|nobr end|nobr begin|nowrap start|wrap|increase|decrease|steady|gain|loss|profit|nochange|hidden begin|hidden end|" +
 	"quote box|quotebox|pull quote|pullquote|rquote|quote frame|side box|sidebar|unsolved|expert needed|merge|merge to|merge from|split|globalize|weasel inline|by whom|according to whom|opinion|peacock inline|not verified in body|better source needed|better source|" +
 	"circular reference|primary source inline|primary source|importance inline|non-primary source needed|full citation needed|full|specify|time needed|year needed|ambiguous|contradict-inline|inconsistent|disputed|disputed-inline|fv|check|attribution needed|update after|clarification needed|improve source|self-published inline|self-published source|lead too short|multiple issues|" +
-	"inflation|inflation-year|inflation-fn|to usd|currentyear|currentday|currentmonthname|webcite|cite|dead|0|00|000|ndash space|hr|rule|white|party color|color box|legend0|family name hatnote|ребус"
+	"inflation-year|inflation-fn|to usd|currentyear|currentday|currentmonthname|webcite|cite|dead|0|00|000|ndash space|hr|rule|white|party color|color box|legend0|family name hatnote|ребус"
 
 // templatePrefixes are families of templates.
 var templatePrefixes = []struct {
