@@ -187,12 +187,11 @@ func FuzzBundleIndex(f *testing.F) {
 		if err == nil && len(name) > 0 && (len(entries) != 1 || entries[0].name != string(name)) {
 			t.Fatalf("got %+v, want one entry %q", entries, name)
 		}
-		for i := range b { // damage anywhere is an error or changes nothing
+		for i := range b { // every byte before the footer is under a checksum
 			damaged := bytes.Clone(b)
 			damaged[i] ^= 1 << (i % 8)
-			got, damage := parseBundleIndex(damaged)
-			if damage == nil && i < len(b)-bundleFooter && len(got) != len(entries) {
-				t.Fatalf("byte %d flipped: %d entries of %d", i, len(got), len(entries))
+			if _, err := parseBundleIndex(damaged); err == nil && i < len(b)-bundleFooter {
+				t.Fatalf("byte %d flipped: accepted", i)
 			}
 			if _, err := parseBundleIndex(b[:i]); err == nil {
 				t.Fatalf("cut at byte %d: accepted", i)
