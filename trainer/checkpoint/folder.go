@@ -191,6 +191,7 @@ type hashing struct {
 	n    int64
 }
 
+// Write implements io.Writer.
 func (h *hashing) Write(b []byte) (int, error) {
 	n, err := h.w.Write(b)
 	h.hash.Write(b[:n])

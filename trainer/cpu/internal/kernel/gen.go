@@ -114,8 +114,34 @@ func (s isa) zero(i int) {
 // constant loads a constant into a register; R9 points to the table.
 func (s isa) constant(c, dst int) { s.p("VBROADCASTSS %d(R9), %s", 4*c, s.r(dst)) }
 
-// micro computes a tile of rows×(2 registers).
+// micro computes a tile of rows×(2 registers). Registers 2i and 2i+1 hold row i
+// of the tile; behind them come two of B and two for elements of A.
 func (s isa) micro() {
+	s.microBegin()
+	s.p("MOVQ CX, R11")
+	s.p("SHRQ $2, R11")
+	s.p("JEQ rest")
+	s.label("quad")
+	for line := range 3 { // the panel of A comes from the second-level cache
+		s.p("PREFETCHT0 %d(SI)", 4*s.rows*16+64*line)
+	}
+	s.microSteps(4)
+	s.p("DECQ R11")
+	s.p("JNE quad")
+	s.label("rest")
+	s.p("ANDQ $3, CX")
+	s.p("JEQ done")
+	s.label("one")
+	s.microSteps(1)
+	s.p("DECQ CX")
+	s.p("JNE one")
+	s.label("done")
+	s.microEnd()
+}
+
+// microBegin loads the arguments, clears the tile, and fetches the memory it
+// will be written to.
+func (s isa) microBegin() {
 	s.text("micro", "k int, a, b, c *float32, ldc int, add bool", 41)
 	s.p("MOVQ k+0(FP), CX")
 	s.p("MOVQ a+8(FP), SI")
@@ -124,69 +150,49 @@ func (s isa) micro() {
 	s.p("MOVQ ldc+32(FP), R8")
 	s.p("MOVBLZX add+40(FP), AX")
 	s.p("SHLQ $2, R8")
-	acc := func(i, j int) int { return 2*i + j }
-	b0, b1, t0, t1 := 2*s.rows, 2*s.rows+1, 2*s.rows+2, 2*s.rows+3
 	for i := range 2 * s.rows {
 		s.zero(i)
 	}
-	// The tile of C is wanted at the end: fetch it while computing.
 	s.p("MOVQ DX, R10")
 	for range s.rows {
 		s.p("PREFETCHT0 (R10)")
 		s.p("PREFETCHT0 %d(R10)", 4*(2*s.width-1))
 		s.p("ADDQ R8, R10")
 	}
-	step := func(n int) {
-		s.p("VMOVUPS %d(DI), %s", n*8*s.width, s.r(b0))
-		s.p("VMOVUPS %d(DI), %s", n*8*s.width+4*s.width, s.r(b1))
+}
+
+// microSteps adds the products of n steps.
+func (s isa) microSteps(n int) {
+	b0, b1 := 2*s.rows, 2*s.rows+1
+	for step := range n {
+		s.p("VMOVUPS %d(DI), %s", step*8*s.width, s.r(b0))
+		s.p("VMOVUPS %d(DI), %s", step*8*s.width+4*s.width, s.r(b1))
 		for i := range s.rows {
-			t := t0
-			if i%2 == 1 {
-				t = t1
-			}
-			s.p("VBROADCASTSS %d(SI), %s", 4*(n*s.rows+i), s.r(t))
-			s.p("VFMADD231PS %s, %s, %s", s.r(b0), s.r(t), s.r(acc(i, 0)))
-			s.p("VFMADD231PS %s, %s, %s", s.r(b1), s.r(t), s.r(acc(i, 1)))
+			a := 2*s.rows + 2 + i%2
+			s.p("VBROADCASTSS %d(SI), %s", 4*(step*s.rows+i), s.r(a))
+			s.p("VFMADD231PS %s, %s, %s", s.r(b0), s.r(a), s.r(2*i))
+			s.p("VFMADD231PS %s, %s, %s", s.r(b1), s.r(a), s.r(2*i+1))
 		}
 	}
-	const unroll = 4
-	s.p("MOVQ CX, R11")
-	s.p("SHRQ $2, R11")
-	s.p("JEQ rest")
-	s.label("quad")
-	s.p("PREFETCHT0 %d(SI)", 4*s.rows*16)
-	s.p("PREFETCHT0 %d(SI)", 4*s.rows*16+64)
-	s.p("PREFETCHT0 %d(SI)", 4*s.rows*16+128)
-	for n := range unroll {
-		step(n)
-	}
-	s.p("ADDQ $%d, SI", 4*s.rows*unroll)
-	s.p("ADDQ $%d, DI", 8*s.width*unroll)
-	s.p("DECQ R11")
-	s.p("JNE quad")
-	s.label("rest")
-	s.p("ANDQ $3, CX")
-	s.p("JEQ done")
-	s.label("one")
-	step(0)
-	s.p("ADDQ $%d, SI", 4*s.rows)
-	s.p("ADDQ $%d, DI", 8*s.width)
-	s.p("DECQ CX")
-	s.p("JNE one")
-	s.label("done")
+	s.p("ADDQ $%d, SI", 4*s.rows*n)
+	s.p("ADDQ $%d, DI", 8*s.width*n)
+}
+
+// microEnd writes the tile, or adds it to what is there.
+func (s isa) microEnd() {
 	s.p("TESTL AX, AX")
 	s.p("JEQ store")
 	s.p("MOVQ DX, R10")
 	for i := range s.rows {
 		for j := range 2 {
-			s.p("VADDPS %d(R10), %[2]s, %[2]s", 4*j*s.width, s.r(acc(i, j)))
+			s.p("VADDPS %d(R10), %[2]s, %[2]s", 4*j*s.width, s.r(2*i+j))
 		}
 		s.p("ADDQ R8, R10")
 	}
 	s.label("store")
 	for i := range s.rows {
 		for j := range 2 {
-			s.p("VMOVUPS %s, %d(DX)", s.r(acc(i, j)), 4*j*s.width)
+			s.p("VMOVUPS %s, %d(DX)", s.r(2*i+j), 4*j*s.width)
 		}
 		s.p("ADDQ R8, DX")
 	}
