@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"iter"
 	"path/filepath"
 
 	"pretext/internal/store"
 	"pretext/records"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
-	"pretext/tokenize"
 )
 
 // An Inspection says what is in a folder or file of records.
@@ -182,102 +180,4 @@ func (s *featureSums) add(f records.Feature) {
 	to.Records++
 	to.Values += int64(n)
 	to.Least, to.Most = min(to.Least, n), max(to.Most, n)
-}
-
-// A DecodedRecord is an example of a shard with its place.
-type DecodedRecord struct {
-	File    string
-	Record  int64
-	Example *records.Example // valid until the next
-}
-
-// Records yields the examples of a run, a folder of shards or a file of
-// records, in file order, and at most one error.
-func Records(ctx context.Context, path string) iter.Seq2[DecodedRecord, error] {
-	return func(yield func(DecodedRecord, error) bool) {
-		files, err := recordPaths(ctx, path)
-		if err != nil {
-			yield(DecodedRecord{}, err)
-			return
-		}
-		for _, file := range files {
-			if more, err := yieldRecords(ctx, file, yield); err != nil {
-				yield(DecodedRecord{}, err)
-				return
-			} else if !more {
-				return
-			}
-		}
-	}
-}
-
-func recordPaths(ctx context.Context, path string) (files []string, err error) {
-	folders, file, err := resolve(path)
-	if err != nil {
-		return nil, err
-	}
-	if file != "" {
-		return []string{file}, nil
-	}
-	for _, dir := range folders {
-		folder, err := store.Open(dir)
-		if err != nil {
-			return nil, err
-		}
-		m, err := sharding.ReadManifest(ctx, folder)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range recordFiles(m) {
-			files = append(files, filepath.Join(dir, e.Name))
-		}
-	}
-	if len(files) == 0 {
-		return nil, &ConfigError{fmt.Errorf("%s holds no shards of examples", path)}
-	}
-	return files, nil
-}
-
-func yieldRecords(ctx context.Context, file string, yield func(DecodedRecord, error) bool) (more bool, err error) {
-	f, err := openPath(ctx, file)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	r := tfrecord.NewReader(store.NewReader(f, 0), tfrecord.ReaderOptions{})
-	var example records.Example
-	for n := int64(0); ; n++ {
-		payload, err := r.Next()
-		if err == io.EOF {
-			return true, nil
-		}
-		if err != nil {
-			return false, fmt.Errorf("%s: %w", file, err)
-		}
-		if err := example.Decode(payload); err != nil {
-			return false, fmt.Errorf("%s: record %d: %w", file, n, err)
-		}
-		if !yield(DecodedRecord{file, n, &example}, nil) {
-			return false, nil
-		}
-	}
-}
-
-// FindVocab returns the vocabulary that belongs to a run, a folder of shards or
-// a file in one; nil where there is none.
-func FindVocab(ctx context.Context, path string) (*tokenize.Vocab, error) {
-	for _, dir := range []string{path, filepath.Join(path, ShardsFolder), filepath.Dir(path), filepath.Join(path, VocabFolder)} {
-		f, err := openPath(ctx, filepath.Join(dir, sharding.VocabName))
-		if err != nil {
-			continue
-		}
-		raw := make([]byte, f.Size())
-		_, err = f.ReadAt(raw, 0)
-		f.Close()
-		if err != nil && err != io.EOF {
-			return nil, err
-		}
-		return tokenize.ReadVocab(filepath.Join(dir, sharding.VocabName), raw)
-	}
-	return nil, nil
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"pretext/extract"
 	"pretext/extract/books"
@@ -19,6 +20,7 @@ import (
 	"pretext/records"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
+	"pretext/trainer/loader"
 )
 
 // The exit codes, as docs/commands.md lists them.
@@ -58,15 +60,32 @@ func Report(stderr io.Writer, err error) int {
 	case exitDiskFull:
 		message += ": free some space and run the same command again"
 	}
-	fmt.Fprintf(stderr, "prepare-data: %s\n", message)
+	fmt.Fprintf(stderr, "prepare-data: %s\n", oneLine(message))
 	return code
+}
+
+// oneLine puts a message on one line and makes control characters visible, such
+// as a file's name may hold. Only the trace of a bug of ours keeps its lines.
+func oneLine(message string) string {
+	if strings.HasPrefix(message, "BUG: ") {
+		return message
+	}
+	var b strings.Builder
+	for _, r := range strings.ReplaceAll(message, "\n", "; ") {
+		if unicode.IsControl(r) {
+			fmt.Fprintf(&b, "\\x%02x", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // damaged are the errors of data that is not what it should be.
 var damaged = []error{
 	extract.ErrCorrupt, bzip2.ErrCorrupt, wiki.ErrCorrupt, books.ErrCorrupt, text.ErrCorrupt,
 	records.ErrExample, tfrecord.ErrCorrupt, sharding.ErrFormat, sharding.ErrUnfinished,
-	pipeline.ErrDamaged, pipeline.ErrNoDocuments, pipeline.ErrNoRecords,
+	pipeline.ErrDamaged, pipeline.ErrNoDocuments, pipeline.ErrNoRecords, loader.ErrDamaged,
 }
 
 func exitCode(err error) int {

@@ -3,6 +3,7 @@ package command
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"pretext/pipeline"
 	"pretext/records"
 	"pretext/tokenize"
+	"pretext/trainer/loader"
 )
 
 func newVerify() *cobra.Command {
@@ -25,13 +27,15 @@ func newVerify() *cobra.Command {
 		Short: "Check every byte and every record of a run, a folder or a file of records",
 		Args:  cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			problems := 0
+			problems, first := 0, ""
 			for _, path := range args {
 				v, err := pipeline.Verify(cmd.Context(), path, workers)
 				if err != nil {
 					return err
 				}
-				problems += len(v.Problems)
+				if problems += len(v.Problems); problems > 0 && first == "" {
+					first = path
+				}
 				if asJSON {
 					if err := printJSON(cmd.OutOrStdout(), v); err != nil {
 						return err
@@ -46,7 +50,7 @@ func newVerify() *cobra.Command {
 				}
 			}
 			if problems > 0 {
-				return fmt.Errorf("%w: %d problems", pipeline.ErrDamaged, problems)
+				return fmt.Errorf("%w: %s: %d problems", pipeline.ErrDamaged, first, problems)
 			}
 			return nil
 		},
@@ -105,13 +109,14 @@ type jsonExample struct {
 func inspectRecords(cmd *cobra.Command, path string) error {
 	w := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
 	enc := json.NewEncoder(w)
-	for r, err := range pipeline.Records(cmd.Context(), path) {
-		if err == nil {
-			err = cmd.Context().Err()
-		}
+	shards, err := openShards(cmd, path)
+	if err != nil {
+		return err
+	}
+	for r, err := range shards.Examples(cmd.Context()) {
 		if err == nil {
 			e := r.Example
-			err = enc.Encode(jsonExample{r.File, r.Record, e.InputIDs, e.InputMask, e.SegmentIDs, e.MaskedLMPositions,
+			err = enc.Encode(jsonExample{r.File, r.Index, e.InputIDs, e.InputMask, e.SegmentIDs, e.MaskedLMPositions,
 				e.MaskedLMIDs, e.MaskedLMWeights, []int32{e.NextSentenceLabel}})
 		}
 		if err != nil {
@@ -156,17 +161,21 @@ masked token is written [MASK→original], one replaced by another word
 [word→original], one to be predicted but left as it is [word]; segment B is marked.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			vocab, err := headVocab(cmd, args[0], vocabPath)
+			if n <= 0 {
+				return usagef("-n %d: must be at least 1", n)
+			}
+			shards, err := openShards(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			vocab, err := headVocab(cmd, shards, vocabPath)
 			if err != nil {
 				return err
 			}
 			f, isFile := cmd.OutOrStdout().(*os.File)
 			p := examplePrinter{w: bufio.NewWriter(cmd.OutOrStdout()), vocab: vocab, colour: !plain && isFile && term.IsTerminal(int(f.Fd()))}
 			shown := 0
-			if n <= 0 {
-				return usagef("-n %d: must be at least 1", n)
-			}
-			for r, err := range pipeline.Records(cmd.Context(), args[0]) {
+			for r, err := range shards.Examples(cmd.Context()) {
 				if err != nil {
 					return err
 				}
@@ -184,9 +193,19 @@ masked token is written [MASK→original], one replaced by another word
 	return cmd
 }
 
-func headVocab(cmd *cobra.Command, path, vocabPath string) (*tokenize.Vocab, error) {
+// openShards opens what a command was given to read records of. A folder that
+// holds something else is a wrong argument.
+func openShards(cmd *cobra.Command, path string) (*loader.Shards, error) {
+	shards, err := loader.Open(cmd.Context(), path, loader.Options{})
+	if errors.Is(err, loader.ErrNoShards) {
+		return nil, usageError{err}
+	}
+	return shards, err
+}
+
+func headVocab(cmd *cobra.Command, shards *loader.Shards, vocabPath string) (*tokenize.Vocab, error) {
 	if vocabPath == "" {
-		return pipeline.FindVocab(cmd.Context(), path)
+		return shards.Vocab(cmd.Context())
 	}
 	tok, err := loadTokenizer(vocabPath, tokenize.DefaultOptions())
 	if err != nil {
@@ -216,13 +235,13 @@ func (p *examplePrinter) paint(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-func (p *examplePrinter) print(r pipeline.DecodedRecord) {
+func (p *examplePrinter) print(r loader.Record) {
 	e := r.Example
 	next := "B follows A"
 	if e.NextSentenceLabel == 1 {
 		next = "B is random"
 	}
-	fmt.Fprintf(p.w, "%s record %d: %d of %d tokens, %d masked, %s\n", r.File, r.Record, e.Tokens(), len(e.InputIDs), e.Predictions(), next)
+	fmt.Fprintf(p.w, "%s record %d: %d of %d tokens, %d masked, %s\n", r.File, r.Index, e.Tokens(), len(e.InputIDs), e.Predictions(), next)
 	p.segment("A", e, 0, 0)
 	p.segment("B", e, 1, segmentStart(e))
 	fmt.Fprintln(p.w)
