@@ -17,17 +17,8 @@ func (s *Scanner) block(i, e int) int {
 	if isList(src[i]) {
 		return s.list(i, e)
 	}
-	if src[i] == '<' {
-		if next, ok := s.commentLines(i, e); ok {
-			return next
-		} else if next = s.commentEndAt(i, e); next > i {
-			return next // what follows is the start of the line
-		}
-	}
-	if src[i] == '_' {
-		if n := switchAt(src[i:e], &s.name); n > 0 {
-			return i + n
-		}
+	if next := s.invisible(i, e); next > i {
+		return next
 	}
 	s.prefix = s.prefix[:0]
 	switch src[i] {
@@ -60,6 +51,20 @@ func (s *Scanner) block(i, e int) int {
 		s.softBreak()
 	}
 	return s.paragraphLine(i, e)
+}
+
+// invisible returns where the comment or behaviour switch at the start of a
+// line ends, with the line if it holds nothing else, or i. What follows is
+// still the start of a line.
+func (s *Scanner) invisible(i, e int) int {
+	switch s.src[i] {
+	case '<':
+		next, _ := s.commentLines(i, e)
+		return next
+	case '_':
+		return i + switchAt(s.src[i:e], &s.name)
+	}
+	return i
 }
 
 // paragraphLine renders a paragraph line at i.

@@ -64,32 +64,35 @@ func (s *Scanner) extLinkAt(i, e int) (l extLink, ok bool) {
 	k := j
 	for k < e && s.src[k] != ']' && s.src[k] != '\n' {
 		s.work++
-		switch s.src[k] {
-		case '[':
-			if k+1 < e && s.src[k+1] == '[' {
-				if inner, ok := s.linkAt(k, e); ok {
-					k = inner.next
-					continue
-				}
-			}
-		case '{':
-			if end, ok := s.bracesEnd(k, e); ok {
-				k = end
-				continue
-			}
-		case '<':
-			if end := s.opaqueEnd(k, e); end > k {
-				k = end
-				continue
-			}
-		}
-		k++
+		k = s.skipInLabel(k, e)
 	}
 	if k >= e || s.src[k] != ']' {
 		s.near.url = failure{from: i, to: k, limit: e}
 		return l, false
 	}
 	return extLink{label: j, labelEnd: k, next: k + 1}, true
+}
+
+// skipInLabel steps over the link, template, comment or extension tag at k, or
+// over one byte.
+func (s *Scanner) skipInLabel(k, e int) int {
+	switch s.src[k] {
+	case '[':
+		if k+1 < e && s.src[k+1] == '[' {
+			if inner, ok := s.linkAt(k, e); ok {
+				return inner.next
+			}
+		}
+	case '{':
+		if end, ok := s.bracesEnd(k, e); ok {
+			return end
+		}
+	case '<':
+		if end := s.opaqueEnd(k, e); end > k {
+			return end
+		}
+	}
+	return k + 1
 }
 
 // urlEnd returns the end of the URL at i. Templates in it are stepped over;

@@ -158,23 +158,24 @@ func (s *Scanner) commentEndAt(i, e int) int {
 }
 
 // commentLines returns the end of a line that holds nothing but comments and
-// blanks: such a line vanishes with its line feed.
+// blanks: such a line vanishes with its line feed. For another line it returns
+// where the comments at its start end.
 func (s *Scanner) commentLines(i, e int) (next int, ok bool) {
-	for seen := false; i < e; {
+	next = i
+	for i < e {
 		switch c := s.src[i]; {
 		case isBlank(c):
 			i++
-		case c == '<':
-			j := s.commentEndAt(i, e)
-			if j == i {
-				return i, false
-			}
-			i, seen = j, true
+		case c == '<' && s.commentEndAt(i, e) > i:
+			i = s.commentEndAt(i, e)
+			next = i
+		case c == '\n':
+			return i + 1, true
 		default:
-			return i + 1, seen && c == '\n'
+			return next, false
 		}
 	}
-	return i, true
+	return e, true
 }
 
 // extension renders an extension tag.

@@ -23,7 +23,7 @@ var hostilePieces = []string{
 	"[//a [[b]] -{a[[[}}",               // "}}-{" ends a variant: a range of its own each time
 	"'' [[a|{{b|<table></ref>{|<ref>\n", // lines begin inside of what a look ahead stepped over
 	"{{{a|[[File:a|-->|\n</ref><!--", "[[File:a|<!--{{{a|\n-->",
-	"{{nowrap|a}}", "{{nowrap|}}", "{{a}}\n", "[[Category:a]]\n", "[[a]]", "<b>a</b>", "<ref>a</ref>", "<ref/>",
+	"<!---->", "<!-- a -->", " ", "{{nowrap|a}}", "{{nowrap|}}", "{{a}}\n", "[[Category:a]]\n", "[[a]]", "<b>a</b>", "<ref>a</ref>", "<ref/>",
 }
 
 // workPerByte bounds the bytes looked at for each byte of a page: the passes
@@ -36,7 +36,7 @@ func TestHostilePagesTakeLinearWork(t *testing.T) {
 	for _, lang := range []string{"en", "zh"} {
 		for _, piece := range hostilePieces {
 			for _, page := range []string{
-				strings.Repeat(piece, size/len(piece)),
+				strings.Repeat(piece, size/len(piece)) + "x",
 				strings.Repeat(piece, size/len(piece)/2) + strings.Repeat(mirror(piece), size/len(piece)/2),
 				strings.Repeat(piece+" text of a line\n", size/(len(piece)+16)),
 			} {

@@ -1,5 +1,7 @@
 package wikitext
 
+import "slices"
+
 // A finder knows where constructs end. Every answer is found by a scan that
 // is never repeated: each kind of construct remembers how far it has looked
 // and what it found, so that hostile input (unclosed, deeply nested) costs
@@ -46,9 +48,13 @@ func (f *finder) reset(size int) {
 // An element is a template {{…}}, a parameter {{{…}}} or a link [[…]].
 // Several elements may begin in one run of braces.
 type element struct {
-	start, end int // end < 0: not closed
-	width      int // braces at each end: 2, or 3 for a parameter
+	start, end int32 // end < 0: not closed
+	width      int32 // braces at each end: 2, or 3 for a parameter
 }
+
+// maxPage bounds the bytes of a page that are looked at, so that places fit
+// in 32 bits. MediaWiki's own limit is 2 MiB.
+const maxPage = 1<<31 - 1
 
 // A piece is a run of opening braces or brackets that is not yet used up.
 type piece struct {
@@ -66,7 +72,7 @@ func (s *Scanner) elementAt(i int) (element, bool) {
 		s.match(i)
 	}
 	k := s.lastElement(i)
-	if k < 0 || s.elements[k].start != i || s.elements[k].end < 0 {
+	if k < 0 || int(s.elements[k].start) != i || s.elements[k].end < 0 {
 		return element{}, false
 	}
 	return s.elements[k], true
@@ -78,7 +84,7 @@ func (f *finder) lastElement(i int) int {
 	lo, hi := 0, len(f.elements)
 	for lo < hi {
 		m := int(uint(lo+hi) >> 1)
-		if f.elements[m].start <= i {
+		if int(f.elements[m].start) <= i {
 			lo = m + 1
 		} else {
 			hi = m
@@ -90,7 +96,7 @@ func (f *finder) lastElement(i int) int {
 // elementInRun returns the outermost closed element that begins inside the
 // run of braces at i, but not with it.
 func (f *finder) elementInRun(i, run int) (el element, ok bool) {
-	for k := f.lastElement(i + run - 1); k >= 0 && f.elements[k].start > i && f.elements[k].end >= 0; k-- {
+	for k := f.lastElement(i + run - 1); k >= 0 && int(f.elements[k].start) > i && f.elements[k].end >= 0; k-- {
 		el, ok = f.elements[k], true
 	}
 	return el, ok
@@ -103,10 +109,10 @@ func (s *Scanner) bracesEnd(i, e int) (end int, ok bool) {
 		return i, false
 	}
 	el, ok := s.elementAt(i)
-	if !ok || el.end > e {
+	if !ok || int(el.end) > e {
 		return i, false
 	}
-	return el.end, true
+	return int(el.end), true
 }
 
 // match pairs braces from i on until all are closed, or to the end of the
@@ -163,8 +169,9 @@ func runLength(src []byte, i int) int {
 // are filled from the last to the first, so elements stay sorted by start.
 func (s *Scanner) open(i, run int) {
 	slots := run / 2
+	s.elements = slices.Grow(s.elements, slots)
 	for range slots {
-		s.elements = append(s.elements, element{start: i, end: -1})
+		s.elements = append(s.elements, element{start: int32(i), end: -1})
 	}
 	s.pieces = append(s.pieces, piece{pos: i, count: run, slot: len(s.elements) - 1, kind: s.src[i]})
 }
@@ -182,7 +189,7 @@ func (s *Scanner) close(i, run int) int {
 		if brace && run >= 3 && top.count >= 3 {
 			width = 3
 		}
-		s.elements[top.slot] = element{start: top.pos + top.count - width, end: i + width, width: width}
+		s.elements[top.slot] = element{start: int32(top.pos + top.count - width), end: int32(i + width), width: int32(width)}
 		top.slot--
 		top.count -= width
 		i += width

@@ -56,6 +56,7 @@ func (s *Scanner) AppendText(dst, src []byte, page Page) []byte {
 	if IsRedirect(src) {
 		return dst
 	}
+	src = src[:min(len(src), maxPage)]
 	s.start(dst, src, page)
 	s.blocks(0, len(src))
 	return s.finish()

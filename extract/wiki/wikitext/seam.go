@@ -83,7 +83,8 @@ func (s *Scanner) begin() {
 }
 
 // join fits text to what stands before it and returns the part still to be
-// written. The seam stays open while nothing but blanks is written.
+// written. The seam stays open while nothing but blanks is written. The cases
+// are the table of what may not stand beside what; they read best in one place.
 func (s *Scanner) join(p []byte) []byte {
 	if s.bol {
 		return s.joinAtStart(p)

@@ -146,16 +146,24 @@ func (s *Scanner) skipIndent(i int) int {
 }
 
 // tableLine drops the table at i, renders what stands after it on its last
-// line, and returns where the next line begins. After a table that is never closed this
-// is the next heading, or the end of the page.
+// line, and returns where the next line begins. After a table that is never
+// closed this is the next heading, or the end of the page; one without a cell
+// loses its first line only.
 func (s *Scanner) tableLine(i, e int) int {
 	s.endLine()
-	end, ok := s.tableEnd(i, e)
-	if !ok {
-		s.residue = true
-		return s.sectionEnd(i, e, maxHeadingLevel)
+	if end, ok := s.tableEnd(i, e); ok {
+		return s.paragraphLine(end, e)
 	}
-	return s.paragraphLine(end, e)
+	s.residue = true
+	next := min(s.lineEnd(i, e)+1, e)
+	first := next
+	for first < e && (isBlank(s.src[first]) || s.src[first] == '\n') {
+		first++
+	}
+	if first < e && s.src[first] != '|' && s.src[first] != '!' {
+		return next
+	}
+	return s.sectionEnd(next, e, maxHeadingLevel)
 }
 
 // htmlTableEnd returns the end of the <table> element at i, if it is closed

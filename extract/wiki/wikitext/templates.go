@@ -23,20 +23,20 @@ type argument struct {
 // braces renders the template or parameter at i, "{{".
 func (s *Scanner) braces(i, e int) (next int) {
 	el, ok := s.elementAt(i)
-	if !ok || el.end > e {
+	next = int(el.end)
+	if !ok || next > e {
 		return s.openBraces(i, e)
 	}
 	if s.depth < maxDepth {
 		s.depth++
 		if el.width == 3 {
-			s.parameter(i+3, el.end-3)
+			s.parameter(i+3, next-3)
 		} else {
-			s.template(i+2, el.end-2)
+			s.template(i+2, next-2)
 		}
 		s.depth--
 	}
 	s.removed()
-	next = el.end
 	for ; s.stray > 0 && next < e && s.src[next] == '}'; next++ {
 		s.stray--
 	}
@@ -47,9 +47,9 @@ func (s *Scanner) braces(i, e int) (next int) {
 // openBraces drops braces that are not closed: those before a template in the
 // same run, else the rest of the line.
 func (s *Scanner) openBraces(i, e int) (next int) {
-	if el, ok := s.elementInRun(i, runLength(s.src[:e], i)); ok && el.end <= e {
-		s.stray = el.start - i
-		return el.start
+	if el, ok := s.elementInRun(i, runLength(s.src[:e], i)); ok && int(el.end) <= e {
+		s.stray = int(el.start) - i
+		return int(el.start)
 	}
 	s.removed()
 	s.residue = true
@@ -174,8 +174,8 @@ func (s *Scanner) split(i, e int) {
 				continue
 			}
 		case '[':
-			if el, ok := s.elementAt(i); ok && el.end <= e {
-				i = el.end
+			if el, ok := s.elementAt(i); ok && int(el.end) <= e {
+				i = int(el.end)
 				continue
 			}
 		case '<':

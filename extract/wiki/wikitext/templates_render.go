@@ -92,7 +92,8 @@ func (s *Scanner) render(t template, args []argument) {
 	}
 }
 
-// renderSpecial renders the templates that have a function of their own.
+// renderSpecial renders the templates that have a function of their own: a
+// line for each, no more.
 func (s *Scanner) renderSpecial(t template, args []argument) {
 	switch t.op {
 	case opConvert:
