@@ -51,7 +51,14 @@ type bundleEntry struct {
 	sliced       bool   // a partitioned variable
 }
 
-const dtFloat = 1
+// Element types, of TensorFlow's DataType.
+const (
+	dtFloat = 1
+	dtInt64 = 9
+)
+
+// globalStep is the name of the step counter.
+const globalStep = "global_step"
 
 // check reports an entry of a float32 variable that contradicts itself.
 func (e bundleEntry) check() error {

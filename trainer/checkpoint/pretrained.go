@@ -25,8 +25,13 @@ type Pretrained struct {
 	names   map[string]string // our name → name in the file
 	order   []string          // our names
 	weights weights
+	moments map[trainer.Kind][]moment
+	step    *int64 // updates done, where the files say so
 	close   func() error
 }
+
+// A moment is a tensor of the optimizer: our name and that in the files.
+type moment struct{ name, file string }
 
 // weights reads tensors by their name in the file.
 type weights interface {
@@ -149,6 +154,31 @@ func (p *Pretrained) Tensors() iter.Seq2[trainer.Tensor, error] {
 			data = t.Data
 		}
 	}
+}
+
+// Moments yields the optimizer's first or second moments by the names of their
+// weights: those of a TensorFlow checkpoint that was left by training. There are
+// none in transformers' folders. Data is valid until the next is asked for.
+func (p *Pretrained) Moments(k trainer.Kind) iter.Seq2[trainer.Tensor, error] {
+	return func(yield func(trainer.Tensor, error) bool) {
+		var data []float32
+		for _, m := range p.moments[k] {
+			t, err := p.weights.tensor(m.name, m.file, data)
+			if !yield(t, err) || err != nil {
+				return
+			}
+			data = t.Data
+		}
+	}
+}
+
+// Step returns the number of updates the files say were done (TensorFlow's
+// global_step).
+func (p *Pretrained) Step() (step int64, ok bool) {
+	if p.step == nil {
+		return 0, false
+	}
+	return *p.step, true
 }
 
 // Initialize loads a model with what the files hold and, where they have

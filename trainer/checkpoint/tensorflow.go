@@ -16,8 +16,9 @@ import (
 
 // OpenTensorFlow opens a checkpoint of google-research/bert: prefix is the path
 // without ".index" ("…/bert_model.ckpt"), and bert_config.json lies beside it.
-// Variables that are not weights of the model (optimizer slots, the global
-// step) are left out; kernels are transposed on reading.
+// Kernels are transposed on reading. The slots of its optimizer and the global
+// step are there too ([Pretrained.Moments], [Pretrained.Step]); other variables
+// are left out.
 func OpenTensorFlow(prefix string) (*Pretrained, error) {
 	p, err := openTensorFlow(prefix)
 	if err != nil {
@@ -48,29 +49,86 @@ func openTensorFlow(prefix string) (*Pretrained, error) {
 	if err := w.index(p, entries); err != nil {
 		return nil, err
 	}
-	return p, w.open()
+	if err := w.open(); err != nil {
+		return nil, err
+	}
+	if p.step, err = w.readStep(); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	return p, nil
 }
 
-// index finds the variables of the model.
+// Names that AdamWeightDecayOptimizer gives to its slots.
+const (
+	firstSlot  = "/adam_m"
+	secondSlot = "/adam_v"
+)
+
+// index finds the variables of the model and their slots.
 func (w *tensorFlowWeights) index(p *Pretrained, entries []bundleEntry) error {
-	specs := trainer.Tensors(p.Config, trainer.Heads{MLM: true, NSP: true, Span: true, Labels: 2})
-	for _, s := range specs {
-		e, ok := findVariable(entries, s.Google)
-		if !ok {
+	p.moments = map[trainer.Kind][]moment{}
+	for _, s := range trainer.Tensors(p.Config, trainer.Heads{MLM: true, NSP: true, Span: true, Labels: 2}) {
+		if ok, err := w.add(entries, s.Google); err != nil {
+			return err
+		} else if !ok {
 			continue
 		}
-		if err := e.check(); err != nil {
-			return err
-		}
-		if e.dtype != dtFloat || e.sliced {
-			return fmt.Errorf("variable %q: only whole float32 variables can be read", e.name)
-		}
-		w.entries[e.name] = e
-		p.names[s.Name] = e.name
+		p.names[s.Name] = s.Google
 		p.order = append(p.order, s.Name)
+		for kind, slot := range map[trainer.Kind]string{trainer.FirstMoment: firstSlot, trainer.SecondMoment: secondSlot} {
+			ok, err := w.add(entries, s.Google+slot)
+			if err != nil {
+				return err
+			}
+			if ok {
+				p.moments[kind] = append(p.moments[kind], moment{s.Name, s.Google + slot})
+			}
+		}
 	}
 	slices.Sort(p.order)
+	return w.addStep(entries)
+}
+
+// add takes a variable of the model; false if there is none of that name.
+func (w *tensorFlowWeights) add(entries []bundleEntry, name string) (bool, error) {
+	e, ok := findVariable(entries, name)
+	if !ok {
+		return false, nil
+	}
+	if err := e.check(); err != nil {
+		return false, err
+	}
+	if e.dtype != dtFloat || e.sliced {
+		return false, fmt.Errorf("variable %q: only whole float32 variables can be read", name)
+	}
+	w.entries[name] = e
+	return true, nil
+}
+
+// addStep takes the global step, a single int64.
+func (w *tensorFlowWeights) addStep(entries []bundleEntry) error {
+	e, ok := findVariable(entries, globalStep)
+	if !ok {
+		return nil
+	}
+	if e.dtype != dtInt64 || e.size != 8 || e.offset < 0 || e.sliced {
+		return fmt.Errorf("variable %q: not a single int64", globalStep)
+	}
+	w.entries[globalStep] = e
 	return nil
+}
+
+// readStep reads the global step, nil without one.
+func (w *tensorFlowWeights) readStep() (*int64, error) {
+	if _, ok := w.entries[globalStep]; !ok {
+		return nil, nil
+	}
+	b, err := w.raw(globalStep)
+	if err != nil {
+		return nil, err
+	}
+	step := int64(binary.LittleEndian.Uint64(b))
+	return &step, nil
 }
 
 func readBounded(path string, most int64) ([]byte, error) {
@@ -136,23 +194,32 @@ func (w *tensorFlowWeights) close() error {
 }
 
 func (w *tensorFlowWeights) tensor(name, file string, dst []float32) (trainer.Tensor, error) {
-	e := w.entries[file]
-	f := w.files[e.shard]
-	info, err := f.Stat()
+	raw, err := w.raw(file)
 	if err != nil {
 		return trainer.Tensor{}, err
 	}
+	return decodeVariable(name, raw, w.entries[file].shape, dst)
+}
+
+// raw reads and checks the bytes of a variable.
+func (w *tensorFlowWeights) raw(name string) ([]byte, error) {
+	e := w.entries[name]
+	f := w.files[e.shard]
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
 	if e.offset > info.Size() || e.size > info.Size()-e.offset {
-		return trainer.Tensor{}, fmt.Errorf("variable %q: its data file ends before it", file)
+		return nil, fmt.Errorf("variable %q: its data file ends before it", name)
 	}
 	raw := make([]byte, e.size)
 	if _, err := f.ReadAt(raw, e.offset); err != nil {
-		return trainer.Tensor{}, fmt.Errorf("read variable %q: %w", file, err)
+		return nil, fmt.Errorf("read variable %q: %w", name, err)
 	}
 	if crc32.Checksum(raw, castagnoli) != unmask(e.crc) {
-		return trainer.Tensor{}, fmt.Errorf("variable %q: checksum does not match", file)
+		return nil, fmt.Errorf("variable %q: checksum does not match", name)
 	}
-	return decodeVariable(name, raw, e.shape, dst)
+	return raw, nil
 }
 
 // decodeVariable converts and, where transformers' form is the other way round,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"hash/crc32"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,6 +51,51 @@ func TestATensorFlowCheckpointEqualsItsConversion(t *testing.T) {
 	h, err := p.Heads()
 	if err != nil || h != trainer.PretrainHeads() {
 		t.Errorf("heads %+v, %v", h, err)
+	}
+}
+
+func TestSlotsOfATrainingCheckpointAreItsMoments(t *testing.T) {
+	realdata.Path(t, toy+".index")
+	p, err := OpenTensorFlow(filepath.Join(realdata.Root(), filepath.FromSlash(toy)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	entries, err := parseBundleIndex(realdata.Read(t, toy+".index"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := realdata.Read(t, toy+".data-00000-of-00001")
+	for kind, slot := range map[trainer.Kind]string{trainer.FirstMoment: "/adam_m", trainer.SecondMoment: "/adam_v"} {
+		n := 0
+		for got, err := range p.Moments(kind) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+			google, transpose := trainer.GoogleName(got.Name)
+			e, ok := findVariable(entries, google+slot)
+			if !ok {
+				t.Fatalf("no variable %s", google+slot)
+			}
+			for i, v := range got.Data {
+				j := i
+				if transpose {
+					j = i%got.Shape[1]*got.Shape[0] + i/got.Shape[1]
+				}
+				if want := math.Float32frombits(binary.LittleEndian.Uint32(data[int(e.offset)+4*j:])); v != want {
+					t.Fatalf("%s, element %d: got %v, want %v", got.Name, i, v, want)
+				}
+			}
+		}
+		if n != len(p.Names()) {
+			t.Errorf("%d tensors of %v, want %d", n, kind, len(p.Names()))
+		}
+	}
+	e, ok := findVariable(entries, "global_step")
+	step, has := p.Step()
+	if ok != has || ok && step != int64(binary.LittleEndian.Uint64(data[e.offset:])) {
+		t.Errorf("step %d, %v; in the index %v", step, has, ok)
 	}
 }
 

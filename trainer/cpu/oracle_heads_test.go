@@ -18,7 +18,7 @@ func TestOracleQuestionAnswering(t *testing.T) { headTest(t, "question-answering
 // headTest runs a fine-tuning head on the encoder of optim/. Its batch keeps
 // the padding, which the span loss counts.
 func headTest(t *testing.T, kind string) {
-	eachPrecision(t, func(t *testing.T, p trainer.Precision) {
+	eachWay(t, func(t *testing.T, w way) {
 		dir := "heads/" + kind
 		c, err := trainer.ParseConfig(realdata.Read(t, "oracle/"+dir+"/config.json"))
 		if err != nil {
@@ -32,7 +32,7 @@ func headTest(t *testing.T, kind string) {
 			h.Labels = len(head.floats("classifier.bias"))
 		}
 		b := openOracle(t, "heads/batch.safetensors").headBatch()
-		m := openHead(t, c, h, p, b, head)
+		m := openHead(t, c, h, w, b, head)
 		var want struct {
 			Loss     float64 `json:"loss"`
 			GradNorm float64 `json:"grad_norm"`
@@ -43,28 +43,28 @@ func headTest(t *testing.T, kind string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tol := tolerances[p]
+		tol := tolerances[w.precision]
 		near(t, "loss", sums.Label(), want.Loss, tol.loss)
 		checkHeadOutputs(t, out, openOracle(t, dir+"/outputs.safetensors"), kind)
 		if err := m.Accumulate(b, b.Counts(h).Coef()); err != nil {
 			t.Fatal(err)
 		}
 		if kind != "regression" {
-			checkGradients(t, m, openOracle(t, dir+"/grads.safetensors"), p)
+			checkGradients(t, m, openOracle(t, dir+"/grads.safetensors"), w)
 		}
 		near(t, "gradient norm", kindNorm(t, m, trainer.Gradients), want.GradNorm, max(1e-7, 10*tol.loss))
 	})
 }
 
-func openHead(t *testing.T, c trainer.Config, h trainer.Heads, p trainer.Precision, b *trainer.Batch, head oracleFile) trainer.Model {
+func openHead(t *testing.T, c trainer.Config, h trainer.Heads, w way, b *trainer.Batch, head oracleFile) trainer.Model {
 	t.Helper()
 	encoder, err := checkpoint.OpenPretrained(realdata.Path(t, "oracle/optim"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { encoder.Close() })
-	m, err := cpu.Backend{}.Open(c, h, trainer.Options{
-		Tokens: b.Tokens(), Sequences: b.Sequences(), Precision: p, Train: true, Optimizer: trainer.DefaultOptimizer(trainer.AdamW),
+	m, err := cpu.Backend{ISA: w.isa}.Open(c, h, trainer.Options{
+		Tokens: b.Tokens(), Sequences: b.Sequences(), Precision: w.precision, Train: true, Optimizer: trainer.DefaultOptimizer(trainer.AdamW),
 	})
 	if err != nil {
 		t.Fatal(err)

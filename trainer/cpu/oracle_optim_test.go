@@ -57,20 +57,20 @@ func (o optimOptions) optimizer() trainer.Optimizer {
 	}
 }
 
-func TestOracleAdamW(t *testing.T) { eachPrecision(t, runOptimizer("adamw")) }
+func TestOracleAdamW(t *testing.T) { eachWay(t, runOptimizer("adamw")) }
 
-func TestOracleLAMB(t *testing.T) { eachPrecision(t, runOptimizer("lamb")) }
+func TestOracleLAMB(t *testing.T) { eachWay(t, runOptimizer("lamb")) }
 
-func runOptimizer(name string) func(*testing.T, trainer.Precision) {
-	return func(t *testing.T, p trainer.Precision) {
+func runOptimizer(name string) func(*testing.T, way) {
+	return func(t *testing.T, w way) {
 		var want optimGolden
 		readJSON(t, "optim/"+name+".json", &want)
 		bs := openOracle(t, "optim/batches.safetensors").batches(want.BatchSize)
-		m, start := openModel(t, "optim", trainer.PretrainHeads(), p, want.Options.optimizer(), bs...)
+		m, start := openModel(t, "optim", trainer.PretrainHeads(), w, want.Options.optimizer(), bs...)
 		if got := decayed(start.Config); fmt.Sprint(got) != fmt.Sprint(want.Decayed) {
 			t.Errorf("decayed tensors: got %v, want %v", got, want.Decayed)
 		}
-		tol := tolerances[p]
+		tol := tolerances[w.precision]
 		for i, step := range want.Steps {
 			if err := m.Accumulate(bs[i], bs[i].Counts(trainer.PretrainHeads()).Coef()); err != nil {
 				t.Fatal(err)
@@ -91,7 +91,7 @@ func runOptimizer(name string) func(*testing.T, trainer.Precision) {
 			near(t, at+"norm of m", kindNorm(t, m, trainer.FirstMoment), step.MNorm, max(1e-7, 10*tol.loss))
 			near(t, at+"norm of v", kindNorm(t, m, trainer.SecondMoment), step.VNorm, max(1e-7, 10*tol.loss))
 		}
-		checkMovement(t, m, start, openOracle(t, path.Join("optim", name+"-final.safetensors")), p)
+		checkMovement(t, m, start, openOracle(t, path.Join("optim", name+"-final.safetensors")), w)
 	}
 }
 
@@ -121,25 +121,25 @@ func kindNorm(t *testing.T, m trainer.Model, k trainer.Kind) float64 {
 
 // checkMovement compares final weights by the way they went. The goldens and
 // the start are float32, whose rounding alone is 6e-8 of a weight.
-func checkMovement(t *testing.T, m trainer.Model, start *checkpoint.Pretrained, want oracleFile, p trainer.Precision) {
+func checkMovement(t *testing.T, m trainer.Model, start *checkpoint.Pretrained, want oracleFile, w way) {
 	t.Helper()
-	tol := tolerances[p]
-	for w, err := range m.Tensors(trainer.Weights) {
+	tol := tolerances[w.precision]
+	for x, err := range m.Tensors(trainer.Weights) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		end := want.floats(w.Name)
-		if strings.HasSuffix(w.Name, "key.bias") {
-			closeTo(t, w.Name, w.Data, end, tol.keyWeight)
+		end := want.floats(x.Name)
+		if strings.HasSuffix(x.Name, "key.bias") {
+			closeTo(t, x.Name, x.Data, end, tol.keyWeight)
 			continue
 		}
-		begin, err := start.Tensor(w.Name, nil)
+		begin, err := start.Tensor(x.Name, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		moved := distance(end, begin.Data)
-		if d := distance(w.Data, end) / moved; !(d <= tol.movement) {
-			t.Errorf("%s: apart by %.3g of the movement, allowed %.3g (%.3g of the weights)", w.Name, d, tol.movement, distance(w.Data, end)/norm(end))
+		if d := distance(x.Data, end) / moved; !(d <= tol.movement) {
+			t.Errorf("%s: apart by %.3g of the movement, allowed %.3g (%.3g of the weights)", x.Name, d, tol.movement, distance(x.Data, end)/norm(end))
 		}
 	}
 }

@@ -9,9 +9,9 @@ import (
 )
 
 func TestOraclePretrainingStep(t *testing.T) {
-	eachPrecision(t, func(t *testing.T, p trainer.Precision) {
+	eachWay(t, func(t *testing.T, w way) {
 		b := openOracle(t, "pretrain/batch.safetensors").batches(0)[0]
-		m, _ := openModel(t, "pretrain", trainer.PretrainHeads(), p, trainer.DefaultOptimizer(trainer.AdamW), b)
+		m, _ := openModel(t, "pretrain", trainer.PretrainHeads(), w, trainer.DefaultOptimizer(trainer.AdamW), b)
 		var want struct {
 			Loss         float64 `json:"loss"`
 			MLM          float64 `json:"mlm_loss"`
@@ -29,7 +29,7 @@ func TestOraclePretrainingStep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tol := tolerances[p]
+		tol := tolerances[w.precision]
 		near(t, "loss", sums.Loss(), want.Loss, tol.loss)
 		near(t, "padding-free loss", sums.Loss(), want.PaddingFree, tol.loss)
 		near(t, "masked-LM loss", sums.MLM(), want.MLM, tol.loss)
@@ -43,7 +43,7 @@ func TestOraclePretrainingStep(t *testing.T) {
 		if err := m.Accumulate(b, b.Counts(trainer.PretrainHeads()).Coef()); err != nil {
 			t.Fatal(err)
 		}
-		checkGradients(t, m, openOracle(t, "pretrain/grads.safetensors"), p)
+		checkGradients(t, m, openOracle(t, "pretrain/grads.safetensors"), w)
 		info, err := m.Apply(trainer.Schedule{Kind: trainer.Constant, Steps: 1}, trainer.Alone{})
 		if err != nil {
 			t.Fatal(err)
@@ -54,16 +54,16 @@ func TestOraclePretrainingStep(t *testing.T) {
 }
 
 func TestOraclePretrainingOutputs(t *testing.T) {
-	eachPrecision(t, func(t *testing.T, p trainer.Precision) {
+	eachWay(t, func(t *testing.T, w way) {
 		padded := openOracle(t, "pretrain/batch.safetensors")
 		b := padded.batches(0)[0]
-		m, weights := openModel(t, "pretrain", trainer.PretrainHeads(), p, trainer.DefaultOptimizer(trainer.AdamW), b)
+		m, weights := openModel(t, "pretrain", trainer.PretrainHeads(), w, trainer.DefaultOptimizer(trainer.AdamW), b)
 		want := openOracle(t, "pretrain/outputs.safetensors")
 		out := &trainer.Outputs{Want: trainer.OutputHidden | trainer.OutputPooled | trainer.OutputMLMLogits | trainer.OutputNSPLogits}
 		if _, err := m.Forward(b, out); err != nil {
 			t.Fatal(err)
 		}
-		tolerance := map[trainer.Precision]float64{trainer.Float64: 1e-7, trainer.Float32: 1e-5}[p]
+		tolerance := map[trainer.Precision]float64{trainer.Float64: 1e-7, trainer.Float32: 1e-5}[w.precision]
 		closeTo(t, "pooled output", out.Pooled, want.floats("pooled_output"), tolerance)
 		closeTo(t, "next-sentence logits", out.NSPLogits, want.floats("nsp_logits"), tolerance)
 		h, v := weights.Config.HiddenSize, weights.Config.VocabSize

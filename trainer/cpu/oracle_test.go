@@ -2,6 +2,7 @@ package cpu_test
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"testing"
 
@@ -97,18 +98,18 @@ func (f oracleFile) batches(n int) []*trainer.Batch {
 }
 
 // openModel opens a model with the weights of an oracle folder.
-func openModel(t *testing.T, dir string, h trainer.Heads, p trainer.Precision, o trainer.Optimizer, bs ...*trainer.Batch) (trainer.Model, *checkpoint.Pretrained) {
+func openModel(t *testing.T, dir string, h trainer.Heads, w way, o trainer.Optimizer, bs ...*trainer.Batch) (trainer.Model, *checkpoint.Pretrained) {
 	t.Helper()
 	weights, err := checkpoint.OpenPretrained(realdata.Path(t, "oracle/"+dir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { weights.Close() })
-	opts := trainer.Options{Precision: p, Train: true, Optimizer: o}
+	opts := trainer.Options{Precision: w.precision, Train: true, Optimizer: o}
 	for _, b := range bs {
 		opts.Tokens, opts.Sequences, opts.Masked = max(opts.Tokens, b.Tokens()), max(opts.Sequences, b.Sequences()), max(opts.Masked, b.Masked())
 	}
-	m, err := cpu.Backend{}.Open(weights.Config, h, opts)
+	m, err := cpu.Backend{ISA: w.isa}.Open(weights.Config, h, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,9 +126,30 @@ func openModel(t *testing.T, dir string, h trainer.Heads, p trainer.Precision, o
 	return m, weights
 }
 
-func eachPrecision(t *testing.T, f func(t *testing.T, p trainer.Precision)) {
-	for _, p := range []trainer.Precision{trainer.Float64, trainer.Float32} {
-		t.Run(string(p), func(t *testing.T) { f(t, p) })
+// A way is a precision and the instruction set that computes in it.
+type way struct {
+	precision trainer.Precision
+	isa       string
+}
+
+// eachWay runs f in double precision, and in single with every instruction set
+// of the machine.
+func eachWay(t *testing.T, f func(t *testing.T, w way)) {
+	for _, w := range []way{{trainer.Float64, ""}, {trainer.Float32, "plain"}, {trainer.Float32, "avx2"}, {trainer.Float32, "avx512"}} {
+		t.Run(string(w.precision)+" "+w.isa, func(t *testing.T) {
+			_, err := cpu.Backend{ISA: w.isa}.Open(smallestConfig(), trainer.PretrainHeads(), trainer.Options{Tokens: 1, Sequences: 1, Precision: w.precision})
+			if errors.Is(err, trainer.ErrUnavailable) {
+				t.Skip(err)
+			}
+			f(t, w)
+		})
+	}
+}
+
+func smallestConfig() trainer.Config {
+	return trainer.Config{
+		VocabSize: 1, HiddenSize: 1, Layers: 1, AttentionHeads: 1, IntermediateSize: 1, MaxPositions: 1, Segments: 1,
+		Activation: trainer.GELU, LayerNormEps: 1e-12,
 	}
 }
 
@@ -169,9 +191,9 @@ func closeTo(t *testing.T, name string, got, want []float32, tolerance float64) 
 
 // checkGradients compares all gradients with a file. Where the true gradient is
 // zero (key biases; what only shifts all span logits), it is compared by size.
-func checkGradients(t *testing.T, m trainer.Model, want oracleFile, p trainer.Precision) {
+func checkGradients(t *testing.T, m trainer.Model, want oracleFile, w way) {
 	t.Helper()
-	tol, n := tolerances[p], 0
+	tol, n := tolerances[w.precision], 0
 	for g, err := range m.Tensors(trainer.Gradients) {
 		if err != nil {
 			t.Fatal(err)
