@@ -9,6 +9,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"pretext/internal/pyspace"
 )
 
 // The tokens that BERT gives a meaning of their own. Every vocabulary has them,
@@ -108,7 +110,7 @@ func readTokens(data []byte, problems *problemList) []string {
 		if !utf8.ValidString(line) {
 			problems.add("line %d: %q: invalid UTF-8", len(tokens)+1, line)
 		}
-		tokens = append(tokens, strings.TrimFunc(line, isPythonSpace))
+		tokens = append(tokens, pyspace.Strip(line))
 	}
 	return tokens
 }
@@ -167,16 +169,6 @@ func (v *Vocab) SEP() int32 { return v.sep }
 
 // MASK returns the id of [MASK].
 func (v *Vocab) MASK() int32 { return v.mask }
-
-// isPythonSpace reports whether Python's str.strip and str.split treat r as
-// white space: bidirectional class WS, B or S, or general category Zs.
-func isPythonSpace(r rune) bool {
-	switch {
-	case '\t' <= r && r <= '\r', 0x1c <= r && r <= ' ', r == 0x85:
-		return true
-	}
-	return r > 0x85 && r != utf8.RuneError && classOf(r)&kindMask == kindSpace
-}
 
 // A problemList collects problems of a file and keeps the first ones.
 type problemList struct {

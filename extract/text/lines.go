@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"pretext/extract"
+	"pretext/internal/pyspace"
 )
 
 // readBytes is how much is read at once.
@@ -136,7 +137,7 @@ func (r *Reader) addClean(b []byte) {
 	r.countInvalid(dropped)
 	b = a.piece
 	if !a.solid || a.full {
-		b = trimLeft(b)
+		b = pyspace.StripLeft(b)
 	}
 	if len(b) == 0 {
 		return
@@ -158,7 +159,7 @@ func (r *Reader) addClean(b []byte) {
 		return
 	}
 	// What is over may be blanks, which go when the line ends there.
-	a.text = a.text[:a.start+len(trimRight(a.text[a.start:]))]
+	a.text = a.text[:a.start+len(pyspace.StripRight(a.text[a.start:]))]
 	if len(a.text) > r.limit {
 		a.tooLarge()
 		return
@@ -179,7 +180,7 @@ func (r *Reader) endLine() error {
 		return r.endDocument()
 	}
 	if !a.over {
-		a.text = a.text[:a.start+len(trimRight(a.text[a.start:]))]
+		a.text = a.text[:a.start+len(pyspace.StripRight(a.text[a.start:]))]
 	}
 	a.full = false
 	return nil

@@ -3,67 +3,18 @@ package text
 import (
 	"bytes"
 	"unicode/utf8"
+
+	"pretext/internal/pyspace"
 )
 
 // IsBlank reports whether Python's str.isspace holds for r: the characters
-// that str.strip removes. That is White_Space of Unicode and the separators
-// U+001C..U+001F; neither U+200B nor U+FEFF belong to it.
-func IsBlank(r rune) bool {
-	switch {
-	case r <= ' ':
-		return r == ' ' || r >= '\t' && r <= '\r' || r >= 0x1C
-	case r < 0x1680:
-		return r == 0x85 || r == 0xA0
-	case r < 0x2000:
-		return r == 0x1680
-	case r <= 0x205F:
-		return r <= 0x200A || r == 0x2028 || r == 0x2029 || r == 0x202F || r == 0x205F
-	}
-	return r == 0x3000
-}
+// that str.strip removes.
+func IsBlank(r rune) bool { return pyspace.IsSpace(r) }
 
 // Strip returns b without leading and trailing blanks, as Python's str.strip
 // does. Bytes that are not UTF-8 count as characters that are not blank. The
 // result shares memory with b.
-func Strip(b []byte) []byte {
-	return trimRight(trimLeft(b))
-}
-
-func trimLeft(b []byte) []byte {
-	for len(b) > 0 {
-		if c := b[0]; c < utf8.RuneSelf {
-			if !IsBlank(rune(c)) {
-				return b
-			}
-			b = b[1:]
-			continue
-		}
-		r, size := utf8.DecodeRune(b)
-		if !IsBlank(r) {
-			return b
-		}
-		b = b[size:]
-	}
-	return b
-}
-
-func trimRight(b []byte) []byte {
-	for len(b) > 0 {
-		if c := b[len(b)-1]; c < utf8.RuneSelf {
-			if !IsBlank(rune(c)) {
-				return b
-			}
-			b = b[:len(b)-1]
-			continue
-		}
-		r, size := utf8.DecodeLastRune(b)
-		if !IsBlank(r) {
-			return b
-		}
-		b = b[:len(b)-size]
-	}
-	return b
-}
+func Strip(b []byte) []byte { return pyspace.Strip(b) }
 
 // AppendValid appends b without the bytes that are not UTF-8, as Python's
 // decoder does with errors=ignore, and returns how many bytes it left out.

@@ -1,5 +1,11 @@
 package sentence
 
+import (
+	"unicode/utf8"
+
+	"pretext/internal/pyspace"
+)
+
 // Bits of byteClass.
 const (
 	byteSpace    uint8 = 1 << iota // ASCII white space
@@ -21,15 +27,20 @@ func makeByteClass() (t [256]uint8) {
 	}
 	const (
 		plainGaps = " \t\n\v\f\r"
-		gaps      = plainGaps + "\x1c\x1d\x1e\x1f"
-		maybeGaps = "\xc2\xe1\xe2\xe3" // first bytes of U+0085 to U+3000, see isWideSpace
 		nonWord   = ")\";}]*:@'({[?!"
 	)
-	mark(byteSpace, gaps)
+	for _, r := range pyspace.Chars {
+		c := utf8.AppendRune(nil, r)[0]
+		t[c] |= byteBreak
+		if c < utf8.RuneSelf {
+			t[c] |= byteSpace
+		} else {
+			t[c] |= byteMaybeGap
+		}
+	}
 	mark(bytePlainGap, plainGaps)
-	mark(byteMaybeGap, maybeGaps)
 	mark(byteNonWord, nonWord)
 	mark(byteNoStart, "(\"`{[:;&#*@)}]-,")
-	mark(byteBreak, gaps+maybeGaps+nonWord+"-.,")
+	mark(byteBreak, nonWord+"-.,")
 	return t
 }

@@ -1,15 +1,10 @@
 package sentence
 
-import "unicode/utf8"
+import "pretext/internal/pyspace"
 
 // Strip returns s without leading and trailing white space, as Python's
-// str.strip does. Python's white space is \t \n \v \f \r, U+001C to U+001F,
-// space, U+0085, U+00A0, U+1680, U+2000 to U+200A, U+2028, U+2029, U+202F,
-// U+205F and U+3000: more than unicode.IsSpace knows (U+001C to U+001F).
-func Strip(s string) string {
-	start := skipSpace(s, 0)
-	return s[start:trimEnd(s, start, len(s))]
-}
+// str.strip does.
+func Strip(s string) string { return pyspace.Strip(s) }
 
 // AppendClean appends a sentence to dst as the following stages take it: every
 // run of CR and LF becomes one space, and white space around it is dropped as
@@ -33,32 +28,14 @@ func AppendClean(dst []byte, sentence string) []byte {
 }
 
 // spaceWidth returns the length in bytes of the white space character at
-// s[i:], or 0 if another character is there. White space is what Python's
-// str.isspace and the \s of its re module accept; the two agree.
+// s[i:], or 0 if another character is there. It is [pyspace.Width] with the
+// look-up that decides about most characters drawn in front.
 func spaceWidth(s string, i int) int {
 	c := byteClass[s[i]]
 	if c&byteMaybeGap != 0 {
-		return wideSpaceWidth(s[i:])
+		return pyspace.Width(s[i:])
 	}
 	return int(c & byteSpace) // the bit is 1
-}
-
-// wideSpaceWidth is [spaceWidth] for a character that is not ASCII.
-func wideSpaceWidth(s string) int {
-	if r, width := utf8.DecodeRuneInString(s); isWideSpace(r) {
-		return width
-	}
-	return 0
-}
-
-// isWideSpace reports whether a character outside ASCII is white space.
-func isWideSpace(r rune) bool {
-	switch {
-	case r == 0x85, r == 0xa0, r == 0x1680, 0x2000 <= r && r <= 0x200a,
-		r == 0x2028, r == 0x2029, r == 0x202f, r == 0x205f, r == 0x3000:
-		return true
-	}
-	return false
 }
 
 // skipSpace returns the first position at or after i that is not white space.
@@ -87,12 +64,8 @@ func skipNonSpace(s string, i int) int {
 // trimEnd returns end moved back over white space, not further than start.
 func trimEnd(s string, start, end int) int {
 	for end > start {
-		r, width := utf8.DecodeLastRuneInString(s[start:end])
-		if r < utf8.RuneSelf {
-			if byteClass[r]&byteSpace == 0 {
-				break
-			}
-		} else if !isWideSpace(r) {
+		width := pyspace.LastWidth(s[start:end])
+		if width == 0 {
 			break
 		}
 		end -= width
