@@ -30,29 +30,26 @@ func (s *Scanner) inline(i, e int, m mode) int {
 
 // scan is the loop of inline.
 func (s *Scanner) scan(i, e int, m mode) int {
-	src := s.src
+	src := s.src[:e] // no bounds check below
 	start, counted := i, i
-	if s.variants() {
-		m.mask |= classVariant
-	}
-	for i < e {
-		if class[src[i]]&m.mask == 0 {
+	for mask := m.mask | s.variants; i < len(src); {
+		if class[src[i]]&mask == 0 {
 			i++
 			continue
 		}
 		next, stop := s.markup(start, i, e, m)
 		s.work += i + 1 - counted
-		counted = max(next, i+1)
 		if stop {
 			return next
 		}
 		if next > i {
 			start, i = next, next
-			continue
+		} else {
+			i++
 		}
-		i++
+		counted = i
 	}
-	s.text(src[start:e])
+	s.text(src[start:])
 	s.work += e - counted
 	return e
 }

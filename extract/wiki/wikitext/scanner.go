@@ -18,8 +18,9 @@ type Scanner struct {
 	opt     Options
 	dropped Tally
 
-	src  []byte
-	page Page
+	src      []byte
+	page     Page
+	variants uint16 // classVariant if the language has variants
 
 	output // what is written so far, see seam.go
 	quotes // bold and italics of the source line, see quotes.go
@@ -64,7 +65,10 @@ func (s *Scanner) AppendText(dst, src []byte, page Page) []byte {
 
 // start makes the scanner ready for a page.
 func (s *Scanner) start(dst, src []byte, page Page) {
-	s.src, s.page = src, page
+	s.src, s.page, s.variants = src, page, 0
+	if hasVariants(page.Lang) {
+		s.variants = classVariant
+	}
 	s.output = output{out: dst, base: len(dst), line: len(dst), bol: true}
 	s.quotes.reset(len(dst))
 	s.heads.reset()

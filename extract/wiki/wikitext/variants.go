@@ -2,10 +2,10 @@ package wikitext
 
 import "bytes"
 
-// variants tells whether the page's language is written in several variants,
-// so that -{…}- is markup (LanguageConverter).
-func (s *Scanner) variants() bool {
-	switch s.page.Lang {
+// hasVariants tells whether a language is written in several variants, so that
+// -{…}- is markup (LanguageConverter).
+func hasVariants(lang string) bool {
+	switch lang {
 	case "zh", "sr", "sh", "kk", "ku", "uz", "crh", "iu", "shi", "tg", "gan", "wuu", "zh-classical", "ban", "tly":
 		return true
 	}
