@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,9 @@ const (
 	configFile  = "config.json"
 	weightsFile = "model.safetensors"
 )
+
+// maxConfig bounds the JSON files of a folder.
+const maxConfig = 16 << 20
 
 // A Pretrained is a model found in files. Close it after use.
 type Pretrained struct {
@@ -44,7 +46,7 @@ type weights interface {
 // beta, the decoder that repeats tied tensors (left out here), and the integer
 // buffer position_ids.
 func OpenPretrained(dir string) (*Pretrained, error) {
-	b, err := os.ReadFile(filepath.Join(dir, configFile))
+	b, err := readBounded(filepath.Join(dir, configFile), maxConfig)
 	if err != nil {
 		return nil, fmt.Errorf("open model: %w", err)
 	}

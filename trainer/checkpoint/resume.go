@@ -90,7 +90,7 @@ func (c *Checkpoint) open() error {
 			return fmt.Errorf("%s: not in the manifest", name)
 		}
 	}
-	b, err := os.ReadFile(filepath.Join(c.Dir, configFile))
+	b, err := readBounded(filepath.Join(c.Dir, configFile), maxConfig)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (c *Checkpoint) open() error {
 }
 
 func readJSON(path string, v any) error {
-	b, err := readBounded(path, 16<<20)
+	b, err := readBounded(path, maxConfig)
 	if err != nil {
 		return err
 	}

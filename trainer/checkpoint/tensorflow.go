@@ -28,7 +28,7 @@ func OpenTensorFlow(prefix string) (*Pretrained, error) {
 }
 
 func openTensorFlow(prefix string) (*Pretrained, error) {
-	b, err := os.ReadFile(filepath.Join(filepath.Dir(prefix), "bert_config.json"))
+	b, err := readBounded(filepath.Join(filepath.Dir(prefix), "bert_config.json"), maxConfig)
 	if err != nil {
 		return nil, err
 	}
