@@ -14,7 +14,7 @@ import (
 )
 
 // A case is a line of a case list: wikitext, and what its text must be.
-// The fields are those of shared/data/cases/wikitext_check.py.
+// The fields are those of the shared list of cases.
 type testCase struct {
 	Name        string   `json:"name"`
 	Category    string   `json:"category"`
