@@ -34,18 +34,20 @@ func DemoConfig(out string) RunConfig {
 
 // Demo writes the embedded corpus below out and runs all stages on it.
 func Demo(ctx context.Context, r Runner, c RunConfig) ([]StageSummary, error) {
-	if err := writeDemoSources(ctx, c.Out); err != nil {
-		return nil, err
-	}
-	return Run(ctx, r, c)
+	return locked(c.Out, func(root store.Folder) ([]StageSummary, error) {
+		if err := writeDemoSources(ctx, root.Folder(SourcesFolder)); err != nil {
+			return nil, err
+		}
+		return runStages(ctx, r, c)
+	})
 }
 
-func writeDemoSources(ctx context.Context, out string) error {
-	root, err := store.Open(out)
-	if err != nil {
-		return err
+func writeDemoSources(ctx context.Context, sources store.Folder) error {
+	for _, folder := range []store.Folder{sources, sources.Folder("books")} {
+		if err := store.Sweep(folder); err != nil {
+			return err
+		}
 	}
-	sources := root.Folder(SourcesFolder)
 	if err := keep(ctx, sources, democorpus.DumpName, democorpus.Dump()); err != nil {
 		return err
 	}

@@ -154,16 +154,13 @@ func readBlocks(ctx context.Context, r *extract.BlockReader, location string, fi
 	return true, nil
 }
 
-// importDocuments turns arguments that are not documents folders of ours into
-// one: BERT text, JSON lines, or folders of JSON lines, extracted to the folder
-// "imported" below out. It returns the folders that the stage reads.
-func importDocuments(ctx context.Context, r Runner, arguments, texts []string, opts ExtractOptions, out string, overwrite bool) ([]string, error) {
-	var folders []string
-	var foreign []Source
+// sortDocuments tells arguments that are documents folders of ours from those
+// that must be made into one first: BERT text, JSON lines, folders of JSON lines.
+func sortDocuments(arguments, texts []string) (folders []string, foreign []Source, err error) {
 	for _, arg := range arguments {
 		sources, ours, err := classify(arg)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if ours {
 			folders = append(folders, arg)
@@ -173,12 +170,7 @@ func importDocuments(ctx context.Context, r Runner, arguments, texts []string, o
 	for _, path := range texts {
 		foreign = append(foreign, Source{KindText, path})
 	}
-	if len(foreign) == 0 {
-		return folders, nil
-	}
-	imported := filepath.Join(out, ImportedFolder)
-	_, err := Extract(ctx, r, ExtractConfig{Sources: foreign, Options: opts, Out: imported, Overwrite: overwrite})
-	return append(folders, imported), err
+	return folders, foreign, nil
 }
 
 // ImportedFolder is the folder below a stage's own in which foreign documents

@@ -117,11 +117,33 @@ func Examples(ctx context.Context, r Runner, c ExamplesConfig) (*sharding.Manife
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	vocabFile, vocab, err := readVocab(c.Vocab)
+	if _, _, err := readVocab(c.Vocab); err != nil {
+		return nil, err // before documents are imported
+	}
+	folders, foreign, err := sortDocuments(c.Documents, c.Texts)
 	if err != nil {
 		return nil, err
 	}
-	folders, err := importDocuments(ctx, r, c.Documents, c.Texts, c.Import, c.Out, c.Overwrite)
+	if len(foreign) == 0 {
+		return makeExamples(ctx, r, c, folders, drive)
+	}
+	// The lock is held while foreign documents are imported too: no other run
+	// may replace them below this one.
+	return locked(c.Out, func(folder store.Folder) (*sharding.Manifest, error) {
+		imported := filepath.Join(c.Out, ImportedFolder)
+		if _, err := Extract(ctx, r, ExtractConfig{Sources: foreign, Options: c.Import, Out: imported, Overwrite: c.Overwrite}); err != nil {
+			return nil, err
+		}
+		return makeExamples(ctx, r, c, append(folders, imported), func(ctx context.Context, r Runner, d driveConfig) (*sharding.Manifest, error) {
+			return driveIn(ctx, folder, r, d)
+		})
+	})
+}
+
+// makeExamples makes shards of documents folders of ours.
+func makeExamples(ctx context.Context, r Runner, c ExamplesConfig, folders []string,
+	drive func(context.Context, Runner, driveConfig) (*sharding.Manifest, error)) (*sharding.Manifest, error) {
+	vocabFile, vocab, err := readVocab(c.Vocab)
 	if err != nil {
 		return nil, err
 	}
@@ -194,9 +216,7 @@ type shardPlan struct {
 	inputs    []sharding.Input
 	tasks     []any
 	bytes     int64
-	// Bytes of text of the largest shard and the largest block, which is one
-	// document where it is large at all.
-	largest, largestDocument int64
+	sizes     []taskSize // of the tasks
 }
 
 // planShards deals the blocks of the documents to shards.
@@ -212,7 +232,6 @@ func planShards(inputs []documentsInput, o ExamplesOptions) (*shardPlan, error) 
 			for k, b := range f.blocks {
 				refs = append(refs, sharding.BlockRef{File: len(places), Block: k, Bytes: b.TextBytes})
 				p.bytes += b.TextBytes
-				p.largestDocument = max(p.largestDocument, b.TextBytes)
 			}
 			places = append(places, place{i, j})
 		}
@@ -240,7 +259,7 @@ func planShards(inputs []documentsInput, o ExamplesOptions) (*shardPlan, error) 
 			f := &blocks[len(blocks)-1]
 			f.Blocks = append(f.Blocks, file.blocks[ref.Block])
 		}
-		p.largest = max(p.largest, blocks.textBytes())
+		p.sizes = append(p.sizes, blocks.size())
 		p.tasks = append(p.tasks, examplesTask{blocks})
 	}
 	return p, nil

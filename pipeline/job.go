@@ -11,8 +11,11 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+	//lint:ignore SA1019 deprecated upstream in favour of Prism, but it alone opens no port
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct" // runner "direct"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"  // runner "prism"
+
+	"pretext/internal/store"
 )
 
 // A Runner says where and how wide jobs run. It decides no byte of any output.
@@ -100,6 +103,10 @@ func (fn *manifestFn) ProcessElement(ctx context.Context, _ int, next func(*Resu
 	})
 	results = slices.Compact(results) // a task may have run twice
 	j := findJob(fn.Job, fn.Workers)
+	if !j.begin() {
+		return j.err()
+	}
+	defer j.wg.Done()
 	w, err := fn.Spec.worker(j.meter)
 	if err == nil {
 		ctx, cancel := context.WithCancel(ctx)
@@ -140,14 +147,13 @@ func runJob(ctx context.Context, r Runner, spec Spec, tasks int, meter *Meter) e
 	manifest := beam.ParDo(s.Scope("manifest"), &manifestFn{Job: name, Workers: r.Workers, Spec: spec}, beam.GroupByKey(s, results))
 	beam.ParDo0(s.Scope("consume"), &consumeFn{}, beam.Reshuffle(s, manifest))
 
-	restore, err := privateTemp()
+	restore, err := privateTemp(spec.Out)
 	if err != nil {
 		return err
 	}
 	defer restore()
 	_, err = beam.Run(j.ctx, cmp.Or(r.Name, "prism"), p)
-	j.cancel(errDone) // whatever ended the job, its tasks stop now
-	j.wg.Wait()
+	j.end() // whatever ended the job, its tasks stop now
 	if cause := j.err(); !errors.Is(cause, errDone) {
 		return cause // the typed error; Beam's is text that went over gRPC
 	}
@@ -165,21 +171,26 @@ func jobName(stage string) string {
 	return "pretext" + stage + fmt.Sprintf("%x", rand.Text()[:8])
 }
 
-// privateTemp gives the runner a temporary folder of its own and returns the
-// function that removes it: each loopback job leaves an empty folder behind.
-func privateTemp() (restore func(), err error) {
-	old, set := os.LookupEnv("TMPDIR")
-	dir, err := os.MkdirTemp("", "pretext-beam-")
+// privateTemp gives the runner a temporary folder of its own, below the stage's,
+// and returns the function that removes it: each loopback job leaves an empty
+// folder behind, and that of a killed one is swept by the next run.
+func privateTemp(out string) (restore func(), err error) {
+	folder, err := store.Open(out)
 	if err != nil {
-		return nil, fmt.Errorf("make temporary folder: %w", err)
+		return nil, err
 	}
-	os.Setenv("TMPDIR", dir)
+	dir, remove, err := store.TempFolder(folder)
+	if err != nil {
+		return nil, err
+	}
+	old, set := os.LookupEnv("TMPDIR")
+	os.Setenv("TMPDIR", absolute(dir))
 	return func() {
 		if set {
 			os.Setenv("TMPDIR", old)
 		} else {
 			os.Unsetenv("TMPDIR")
 		}
-		os.RemoveAll(dir)
+		remove()
 	}, nil
 }

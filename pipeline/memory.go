@@ -1,9 +1,14 @@
 package pipeline
 
-import "runtime/debug"
+import (
+	"cmp"
+	"runtime/debug"
+	"slices"
+)
 
 // What the examples stage takes, measured on real runs and rounded up. The
-// parts are those of DESIGN's bound: workers × (shard + largest document).
+// parts are those of the bound in ARCHITECTURE.md: the sum over the tasks that
+// may be at work together of shard + largest document.
 const (
 	baseMemory  = 160 << 20 // program, embedded runner, vocabulary, buffers that live as long as the process
 	taskMemory  = 16 << 20  // word cache, block buffers and output buffers of a task
@@ -12,6 +17,22 @@ const (
 	textPerByte = 2 // bytes of ids and sentence marks for a byte of text, vocabulary below 65,537 entries
 )
 
+// A taskSize is what the memory of a task depends on, in bytes of text.
+type taskSize struct {
+	shard    int64
+	document int64 // the largest block, which is one document where it is large at all
+}
+
+func (l blockList) size() (s taskSize) {
+	for _, f := range l {
+		for _, b := range f.Blocks {
+			s.shard += b.TextBytes
+			s.document = max(s.document, b.TextBytes)
+		}
+	}
+	return s
+}
+
 // memory returns the bytes of instances that each of the workers may hold, or a
 // [MemoryError] when the plan does not fit.
 func (p *shardPlan) memory(have int64, workers, vocabSize int) (scratch int64, err error) {
@@ -19,12 +40,21 @@ func (p *shardPlan) memory(have int64, workers, vocabSize int) (scratch int64, e
 	if vocabSize > 1<<16 {
 		perByte *= 2
 	}
-	// A document passes through as a compressed frame, JSON and text at once.
-	need := baseMemory + int64(max(1, workers))*(taskMemory+minScratch+p.largest*perByte+3*p.largestDocument)
+	tasks := make([]int64, len(p.sizes))
+	for i, s := range p.sizes {
+		// A document passes through as a compressed frame, JSON and text at once.
+		tasks[i] = taskMemory + minScratch + s.shard*perByte + 3*s.document
+	}
+	slices.SortFunc(tasks, func(a, b int64) int { return cmp.Compare(b, a) })
+	workers = min(max(1, workers), len(tasks))
+	need := int64(baseMemory)
+	for _, n := range tasks[:workers] { // the worst that can be at work at a time
+		need += n
+	}
 	if need > have {
 		return 0, &MemoryError{Need: need, Have: have, Why: "making examples"}
 	}
-	return min(maxScratch, minScratch+(have-need)/int64(max(1, workers))/2), nil
+	return min(maxScratch, minScratch+(have-need)/int64(workers)/2), nil
 }
 
 // LimitMemory tells Go's collector how much the process may use, so that it

@@ -14,6 +14,7 @@ type job struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	gate   chan struct{} // a slot for each task at work
+	mu     sync.Mutex    // held while work is added to wg
 	wg     sync.WaitGroup
 	meter  *Meter
 }
@@ -35,6 +36,27 @@ func findJob(name string, workers int) *job {
 		j, _ = jobs.LoadOrStore(name, newJob(context.Background(), workers, new(Meter)))
 	}
 	return j.(*job)
+}
+
+// begin registers work that the job's end waits for, with wg.Done; it is false
+// once the job has ended. Work that began later would be cut off half-way when
+// the process exits, and leave temporary files.
+func (j *job) begin() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.ctx.Err() != nil {
+		return false
+	}
+	j.wg.Add(1)
+	return true
+}
+
+// end ends the job and waits for the work that has begun.
+func (j *job) end() {
+	j.cancel(errDone)
+	j.mu.Lock() // nothing begins any more
+	j.mu.Unlock()
+	j.wg.Wait()
 }
 
 // err returns why the job was ended, nil while it was not.
@@ -67,10 +89,13 @@ func (p *pool[R]) Go(task func(context.Context) (R, error)) error {
 	case <-p.ctx.Done():
 		return p.failure()
 	}
+	if !p.job.begin() { // both were ready
+		<-p.job.gate
+		return p.failure()
+	}
 	out := new(R)
 	p.outs = append(p.outs, out)
 	p.wg.Add(1)
-	p.job.wg.Add(1)
 	go func() {
 		defer func() {
 			if r := recover(); r != nil { // a panic outside Beam's goroutines would end the process

@@ -45,15 +45,25 @@ func Run(ctx context.Context, r Runner, c RunConfig) (stages []StageSummary, err
 			return nil, err // before hours of work, not after
 		}
 	}
-	folder, err := store.Open(c.Out)
+	return locked(c.Out, func(store.Folder) ([]StageSummary, error) { return runStages(ctx, r, c) })
+}
+
+// locked does something while it holds the lock of a folder.
+func locked[R any](location string, do func(store.Folder) (R, error)) (result R, err error) {
+	folder, err := store.Open(location)
 	if err != nil {
-		return nil, err
+		return result, err
 	}
 	unlock, err := store.Lock(folder)
 	if err != nil {
-		return nil, err
+		return result, err
 	}
 	defer unlock()
+	return do(folder)
+}
+
+// runStages is Run with the folder locked.
+func runStages(ctx context.Context, r Runner, c RunConfig) (stages []StageSummary, err error) {
 	below := func(name string) string { return filepath.Join(c.Out, name) }
 	documents := []string{below(DocumentsFolder)}
 	vocabOptions := DefaultVocabOptions()

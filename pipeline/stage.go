@@ -259,27 +259,36 @@ func claim(ctx context.Context, folder store.Folder, recipe sharding.Recipe, ove
 	return empty(ctx, folder)
 }
 
-// empty removes the files of a stage, the manifest first so that the folder is
-// at no moment taken for finished.
+// empty removes the files of a stage: the manifest first, so that the folder is
+// at no moment taken for finished, and the plan last, so that a folder without
+// a plan never holds files of an older one, wherever this is cut short. The
+// tasks of the plan go when the next is written.
 func empty(ctx context.Context, folder store.Folder) error {
 	if err := folder.Remove(ctx, sharding.ManifestName); err != nil {
 		return err
 	}
-	for _, f := range []store.Folder{folder, folder.Folder(sharding.PlanFolder)} {
-		files, err := f.List(ctx)
-		if errors.Is(err, fs.ErrNotExist) {
+	if err := removeOurs(ctx, folder, sharding.PlanName); err != nil {
+		return err
+	}
+	return folder.Remove(ctx, sharding.PlanName)
+}
+
+// removeOurs removes the files of a folder that a stage may have written, but
+// one.
+func removeOurs(ctx context.Context, folder store.Folder, but string) error {
+	files, err := folder.List(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, info := range files {
+		if info.Name == but || !ours(info.Name) {
 			continue
 		}
-		if err != nil {
+		if err := folder.Remove(ctx, info.Name); err != nil {
 			return err
-		}
-		for _, info := range files {
-			if !ours(info.Name) {
-				continue
-			}
-			if err := f.Remove(ctx, info.Name); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
@@ -378,18 +387,14 @@ type driveConfig struct {
 	prepare func(context.Context, store.Folder) error
 }
 
-// drive runs a stage: it locks and claims the folder, writes the plan, runs the
-// job and returns the manifest.
+// drive locks a stage's folder and runs the stage there.
 func drive(ctx context.Context, r Runner, c driveConfig) (*sharding.Manifest, error) {
-	folder, err := store.Open(c.spec.Out)
-	if err != nil {
-		return nil, err
-	}
-	unlock, err := store.Lock(folder)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
+	return locked(c.spec.Out, func(folder store.Folder) (*sharding.Manifest, error) { return driveIn(ctx, folder, r, c) })
+}
+
+// driveIn runs a stage in a locked folder: it claims the folder, writes the
+// plan, runs the job and returns the manifest.
+func driveIn(ctx context.Context, folder store.Folder, r Runner, c driveConfig) (*sharding.Manifest, error) {
 	if err := claim(ctx, folder, c.recipe, c.overwrite); err != nil {
 		return nil, err
 	}
@@ -431,6 +436,9 @@ func writePlan(ctx context.Context, folder store.Folder, recipe sharding.Recipe,
 	plan := sharding.StagePlan{Recipe: recipe, Tasks: len(tasks), Fingerprint: recipe.Fingerprint()}
 	if old, err := sharding.ReadPlan(ctx, folder); err == nil && old.Fingerprint == plan.Fingerprint && old.Tasks == plan.Tasks {
 		return nil // the same plan: its tasks were written before it
+	}
+	if err := removeOurs(ctx, planFolder, ""); err != nil { // of an older plan, or of one that was never finished
+		return fmt.Errorf("write plan: %w", err)
 	}
 	for i, t := range tasks {
 		if err := store.WriteFile(ctx, planFolder, sharding.TaskFile(i), sharding.Compact(t)); err != nil {
