@@ -8,6 +8,7 @@ import (
 
 	"pretext/records"
 	"pretext/records/tfrecord"
+	"pretext/trainer"
 	"pretext/trainer/loader"
 )
 
@@ -103,5 +104,26 @@ func BenchmarkPickerAtRandom(b *testing.B) {
 		if _, err := p.At(context.Background(), rng.Int64N(20000)); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func BenchmarkSourceStep(b *testing.B) {
+	path, size := realSized(b, 20000)
+	src := newSource(b, open(b, path, loader.Options{}), loader.SourceOptions{MicroBatchTokens: 4096, Heads: trainer.PretrainHeads()})
+	const batch = 256
+	b.SetBytes(batch * size / 20000)
+	b.ReportAllocs()
+	position := int64(0)
+	for b.Loop() {
+		share, err := src.Step(position, batch)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, err := range share.Batches {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		position += batch
 	}
 }

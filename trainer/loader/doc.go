@@ -43,11 +43,25 @@
 // them in this order from 0 and reads any of them on its own: the position on
 // which a training order is built.
 //
+// # Training
+//
+// A [Source] brings the examples of a run in a shuffled order and cuts them into
+// micro-batches, for [trainer.Train]:
+//
+//	src, err := loader.NewSource(ctx, shards, loader.SourceOptions{Seed: 1, MicroBatchTokens: 8192, Heads: trainer.PretrainHeads()})
+//
+// Position p is index p mod N of epoch p div N, N examples an epoch. In each
+// epoch the spans (16 MiB of a file, or less at its end) are shuffled, and then
+// the records of every 8 spans that follow each other: all of that by the seed
+// and the epoch alone, so a position stands for the same example on any number
+// of ranks and after any restart.
+//
 // # Memory and concurrency
 //
 // Iterating holds one read buffer (128 KiB, or the longest record, which may
 // have 64 MiB) and one example, whatever the size of the folder, and allocates
 // nothing for an example. An index holds 16 bytes for every 64 KiB of records. Shards
-// and an index do not change and may be shared; each iteration and each
-// [Picker] is for one goroutine.
+// and an index do not change and may be shared; each iteration, each
+// [Picker] and each [Source] is for one goroutine. A Source holds a window of
+// the order, 128 MiB, and the examples of a step.
 package loader
