@@ -311,11 +311,17 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 		break_ func(t *testing.T)
 		want   string
 	}{
-		"flipped bit":       {edit(shard(0), func(b []byte) []byte { c := append([]byte{}, b...); c[len(c)/2] ^= 1; return c }), "corrupt record at byte"},
-		"cut at a record":   {edit(shard(0), func(b []byte) []byte { return b[:0] }), "bytes long, the manifest says"},
-		"swapped":           {edit(shard(0), func([]byte) []byte { return other }), "the manifest says"},
-		"missing":           {func(t *testing.T) { os.Rename(shard(0), shard(0)+".x"); t.Cleanup(func() { os.Rename(shard(0)+".x", shard(0)) }) }, "missing"},
-		"foreign shard":     {func(t *testing.T) { p := writeFile(t, shards, "train-00003-of-00004.tfrecord", other); t.Cleanup(func() { os.Remove(p) }) }, "not in the manifest"},
+		"flipped bit":     {edit(shard(0), func(b []byte) []byte { c := append([]byte{}, b...); c[len(c)/2] ^= 1; return c }), "corrupt record at byte"},
+		"cut at a record": {edit(shard(0), func(b []byte) []byte { return b[:0] }), "bytes long, the manifest says"},
+		"swapped":         {edit(shard(0), func([]byte) []byte { return other }), "the manifest says"},
+		"missing": {func(t *testing.T) {
+			os.Rename(shard(0), shard(0)+".x")
+			t.Cleanup(func() { os.Rename(shard(0)+".x", shard(0)) })
+		}, "missing"},
+		"foreign shard": {func(t *testing.T) {
+			p := writeFile(t, shards, "train-00003-of-00004.tfrecord", other)
+			t.Cleanup(func() { os.Remove(p) })
+		}, "not in the manifest"},
 		"edited index":      {edit(filepath.Join(shards, "train-00001-of-00003.idx"), func(b []byte) []byte { return append([]byte("1"), b...) }), "the index says otherwise"},
 		"damaged documents": {edit(filepath.Join(c.Out, DocumentsFolder, "documents-test-00000.jsonl.zst"), func(b []byte) []byte { c := append([]byte{}, b...); c[len(c)/3] ^= 4; return c }), "corrupt documents file at byte"},
 		"edited vocabulary": {edit(filepath.Join(shards, sharding.VocabName), func(b []byte) []byte { return b[5:] }), "the manifest says"},
@@ -331,7 +337,9 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 	if v := verify(t, c.Out); !v.OK() {
 		t.Errorf("all mended: %v", v.Problems)
 	}
-	edit(filepath.Join(shards, sharding.ManifestName), func(b []byte) []byte { return []byte(strings.Replace(string(b), `"dupe_factor": 2`, `"dupe_factor": 9`, 1)) })(t)
+	edit(filepath.Join(shards, sharding.ManifestName), func(b []byte) []byte {
+		return []byte(strings.Replace(string(b), `"dupe_factor": 2`, `"dupe_factor": 9`, 1))
+	})(t)
 	if _, err := Verify(context.Background(), shards, 1); !errors.Is(err, sharding.ErrFormat) {
 		t.Errorf("edited manifest: got %v", err)
 	}

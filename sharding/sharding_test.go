@@ -268,3 +268,38 @@ func TestDefaultShardsFollowTheText(t *testing.T) {
 		}
 	}
 }
+
+// Whatever stands in the JSON files of a folder, readers do not fail but by
+// error, and what they accept is written back as the same value.
+func FuzzReadManifest(f *testing.F) {
+	m := Manifest{Recipe: Recipe{FormatVersion: FormatVersion, Stage: "vocab", Options: json.RawMessage(`{}`)}, Counts: Counts{"a": 1}}
+	m.Fingerprint = m.Recipe.Fingerprint()
+	f.Add(Marshal(m))
+	f.Add(Compact(SideCar{FormatVersion: FormatVersion, File: FileEntry{Name: "x"}}))
+	f.Add([]byte(`{"format_version":1,"options":null}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		ctx := context.Background()
+		folder, err := store.Open(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{ManifestName, PlanName, "car.json"} {
+			if err := store.WriteFile(ctx, folder, name, raw); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ReadPlan(ctx, folder)
+		ReadSideCar(ctx, folder, "car.json")
+		m, err := ReadManifest(ctx, folder)
+		if err != nil {
+			return
+		}
+		if err := store.WriteFile(ctx, folder, ManifestName, Marshal(m)); err != nil {
+			t.Fatal(err)
+		}
+		again, err := ReadManifest(ctx, folder)
+		if err != nil || string(Marshal(again)) != string(Marshal(m)) {
+			t.Fatalf("%s\nreads back as\n%s (%v)", Marshal(m), Marshal(again), err)
+		}
+	})
+}

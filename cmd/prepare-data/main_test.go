@@ -8,7 +8,21 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"prepare-data": main})
+	testscript.Main(shared{m}, map[string]func(){"prepare-data": main})
+}
+
+// sharedDir holds what tests share.
+var sharedDir string
+
+// shared are the tests, after which what they share is removed.
+type shared struct{ testscript.TestingM }
+
+func (s shared) Run() int {
+	code := s.TestingM.Run()
+	if sharedDir != "" {
+		os.RemoveAll(sharedDir)
+	}
+	return code
 }
 
 // Every script of testdata/script is a contract of the command line.
@@ -19,7 +33,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TMPDIR", env.Getenv("WORK"))
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"truncate": truncate, "flip": flip, "exits": exits},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"truncate": truncate, "flip": flip, "exits": exits},
 		RequireExplicitExec: true,
 	})
 }

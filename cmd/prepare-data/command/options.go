@@ -24,6 +24,15 @@ func (f *sourceFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.lang, "language", "", "language of all sources, such as en; default: what each says itself")
 	fs.IntSliceVar(&w.Namespaces, "namespaces", w.Namespaces, "namespaces of a dump that are kept")
 	fs.BoolVar(&w.KeepDisambiguations, "keep-disambiguations", w.KeepDisambiguations, "keep disambiguation pages")
+	t := &w.Wikitext
+	fs.BoolVar(&t.Headings, "headings", t.Headings, "keep headings, each on a line of its own")
+	fs.BoolVar(&t.Lists, "lists", t.Lists, "keep list items, each on a line of its own")
+	fs.BoolVar(&t.BackMatter, "back-matter", t.BackMatter, "keep references, external links, see also and the like")
+	fs.BoolVar(&t.Code, "code", t.Code, "keep blocks of source code")
+	fs.StringVar(&t.Math, "math", t.Math, "what to write for a formula; default nothing")
+	b := &f.options.Books
+	fs.BoolVar(&b.KeepLines, "keep-lines", b.KeepLines, "take every line of a book as a paragraph")
+	fs.BoolVar(&b.KeepBoilerplate, "keep-boilerplate", b.KeepBoilerplate, "leave Project Gutenberg's header and licence in books")
 	fs.IntVar(&w.MinCharacters, "min-characters", w.MinCharacters, "shortest text of a page that is kept, in characters")
 }
 
