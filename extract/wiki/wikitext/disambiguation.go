@@ -18,7 +18,7 @@ var disambiguations = makeSet(
 	"förgrening", "gren", "namnsida", "grensida", "flertydig", "peker", "fleirtyding", "täsmennyssivu", "täsmennys", "ujednoznacznienie", "rozcestník", "rozlišovacia stránka",
 	"egyért", "dezambiguizare", "anlam ayrımı", "anlamayrımı", "trang định hướng", "định hướng", "tđh", "неоднозначность", "многозначность", "disambig-ru", "список однофамильцев", "фамилия",
 	"багатозначність", "неоднозначність", "пояснение", "вишезначна одредница", "višeznačna odrednica", "razdvojba", "čvor", "razločitev", "појаснување", "неадназначнасць", "неадназначнасьць",
-	"αποσαφήνιση", "توضيح", "צפירושונים", "פירושונים", "ابهام‌زدایی", "ابهامزدایی", "aimai", "曖昧さ回避", "人名の曖昧さ回避", "地名の曖昧さ回避", "同名の作品", "disambig-ja", "消歧义", "消歧義", "消歧义页", "消歧義頁", "消除歧义", "消除歧義", "消含糊", "搞清楚", "동음이의", "동명이인",
+	"αποσαφήνιση", "توضيح", "צפירושונים", "פירושונים", "ابهام\u200cزدایی", "ابهامزدایی", "aimai", "曖昧さ回避", "人名の曖昧さ回避", "地名の曖昧さ回避", "同名の作品", "disambig-ja", "消歧义", "消歧義", "消歧义页", "消歧義頁", "消除歧义", "消除歧義", "消含糊", "搞清楚", "동음이의", "동명이인",
 	"แก้กำกวม", "kth", "kthjellim", "apartigilo", "argipen", "homónimos", "gwahaniaethu", "discretiva", "daugiareikšmis", "nuorodinis", "nozīmju atdalīšana", "täpsustuslehekülg", "täpsustus", "aðgreining", "երկիմաստ", "երկիմաստության փարատում", "მრავალმნიშვნელოვანი", "dəqiqləşdirmə", "айрық", "omonimeye", "omonimia", "dixebra", "desambigazión", "telplänov", "mehrdüdig begreep", "fleiri týdningar",
 	"দ্ব্যর্থতা নিরসন", "बहुविकल्पी", "बहुविकल्पी शब्द", "அயற்பெயர்", "பக்கவழி நெறிப்படுத்தல்", "అయోమయ నివృత్తి", "നാനാർത്ഥം", "ನಾನಾರ್ಥ", "ضد ابہام", "ملتبس",
 )

@@ -215,7 +215,7 @@ const maxKey = 64
 // an equals sign; an attribute of a tag or the query of a URL is one that its
 // author did not mean.
 func isKey(b []byte) bool {
-	return len(b) > 0 && len(b) <= maxKey && bytes.IndexAny(b, "[<{\"'/\n") < 0
+	return len(b) > 0 && len(b) <= maxKey && !bytes.ContainsAny(b, "[<{\"'/\n")
 }
 
 // trim returns src[i:e] without blanks and line feeds at its ends.

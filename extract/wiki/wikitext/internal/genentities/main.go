@@ -11,10 +11,11 @@ import (
 	"go/format"
 	"html"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
+	"strings"
 )
 
 var nameLine = regexp.MustCompile(`"([A-Za-z0-9]+);":`)
@@ -29,7 +30,11 @@ func main() {
 }
 
 func run(out string) error {
-	src, err := os.ReadFile(filepath.Join(runtime.GOROOT(), "src", "html", "entity.go"))
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return fmt.Errorf("go env GOROOT: %w", err)
+	}
+	src, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "src", "html", "entity.go"))
 	if err != nil {
 		return err
 	}
