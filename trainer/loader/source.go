@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 
 	"pretext/records"
 	"pretext/trainer"
@@ -21,7 +22,7 @@ type SourceOptions struct {
 	MicroBatchTokens int `json:"micro_batch_tokens"`
 
 	// WindowSpans is how many spans of 16 MiB records are shuffled in, and
-	// about what a Source holds of them in memory; 0 means 8.
+	// about what a Source holds of them in memory; 0 means 8, at most 1024.
 	WindowSpans int `json:"window_spans"`
 
 	// Heads of the model: what a micro-batch is counted for.
@@ -46,13 +47,16 @@ type SourceOptions struct {
 // defaultWindowSpans keeps 128 MiB, about 150,000 examples of 128 tokens.
 const defaultWindowSpans = 8
 
+// maxWindowSpans is 16 GiB: the records of a window are numbered in 32 bits.
+const maxWindowSpans = 1024
+
 func (o SourceOptions) validate() error {
 	var errs []error
 	if o.MicroBatchTokens < 1 {
 		errs = append(errs, fmt.Errorf("micro_batch_tokens %d: must be at least 1", o.MicroBatchTokens))
 	}
-	if o.WindowSpans < 0 {
-		errs = append(errs, fmt.Errorf("window_spans %d: must not be negative", o.WindowSpans))
+	if o.WindowSpans < 0 || o.WindowSpans > maxWindowSpans {
+		errs = append(errs, fmt.Errorf("window_spans %d: must be from 0 to %d", o.WindowSpans, maxWindowSpans))
 	}
 	if o.Rank < 0 || o.Rank >= o.Ranks {
 		errs = append(errs, fmt.Errorf("rank %d of %d: must be from 0 to one less", o.Rank, o.Ranks))
@@ -103,8 +107,8 @@ func (s *Source) Len() int64 { return s.index.Len() }
 // stepData is the examples of a step, decoded and without padding, one behind
 // the other: they are counted before the first batch is built.
 type stepData struct {
-	lengths   []int32            // of each position; 0: a hole
-	sequences []trainer.Sequence // slices of the arrays below
+	lengths   []int32            // of each sequence
+	sequences []trainer.Sequence // slices of the arrays below; holes are left out
 	ints      []int32
 	weights   []float32
 	example   records.Example
@@ -115,8 +119,8 @@ type stepData struct {
 // position+sequences): it reads all of them, since where micro-batches are cut
 // depends on every length, and holds them until the next call.
 func (s *Source) Step(position int64, sequences int) (trainer.Share, error) {
-	if position < 0 || sequences < 1 {
-		return trainer.Share{}, fmt.Errorf("step of %d examples at position %d: must be positive", sequences, position)
+	if position < 0 || sequences < 1 || position > math.MaxInt64-int64(sequences) {
+		return trainer.Share{}, fmt.Errorf("step of %d examples at position %d: not a step", sequences, position)
 	}
 	d := &s.step
 	d.lengths, d.sequences, d.ints, d.weights = d.lengths[:0], d.sequences[:0], d.ints[:0], d.weights[:0]
@@ -160,8 +164,7 @@ func (s *Source) Sweep(n int64) iter.Seq2[*trainer.Batch, error] {
 	}
 }
 
-// batches yields this rank's micro-batches of the step. One that is all holes
-// is left out.
+// batches yields this rank's micro-batches of the step.
 func (s *Source) batches(cuts []int) iter.Seq2[*trainer.Batch, error] {
 	return func(yield func(*trainer.Batch, error) bool) {
 		for j := range len(cuts) - 1 {
@@ -170,18 +173,16 @@ func (s *Source) batches(cuts []int) iter.Seq2[*trainer.Batch, error] {
 			}
 			s.batch.Reset()
 			for i := cuts[j]; i < cuts[j+1]; i++ {
-				if s.step.lengths[i] > 0 {
-					s.batch.Append(s.step.sequences[i])
-				}
+				s.batch.Append(s.step.sequences[i])
 			}
-			if s.batch.Sequences() > 0 && !yield(&s.batch, nil) {
+			if !yield(&s.batch, nil) {
 				return
 			}
 		}
 	}
 }
 
-// read appends the example at a position to the step.
+// read appends the example at a position to the step, unless it is quarantined.
 func (s *Source) read(position int64) error {
 	in, err := s.load(position)
 	if err != nil {
@@ -199,12 +200,7 @@ func (s *Source) read(position int64) error {
 	case s.opts.Quarantine == nil:
 		return bad
 	}
-	if err := s.opts.Quarantine(bad); err != nil {
-		return err
-	}
-	s.step.lengths = append(s.step.lengths, 0)
-	s.step.sequences = append(s.step.sequences, trainer.Sequence{Position: position})
-	return nil
+	return s.opts.Quarantine(bad) // nothing is appended: its position is a hole
 }
 
 // load reads the window of a position and returns the index in it.

@@ -3,6 +3,7 @@ package loader_test
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"testing"
 
@@ -83,22 +84,33 @@ func numbersOf(all []drawn) (numbers []int) {
 }
 
 func TestEveryEpochBringsEveryExampleOnce(t *testing.T) {
-	src := newSource(t, shardsOf(t, 40, 0, 25, 31, 4), sourceOptions())
 	const n = 100
-	if src.Len() != n {
-		t.Fatalf("got %d examples in an epoch, want %d", src.Len(), n)
-	}
-	var epochs [][]int
-	for e := range int64(3) {
-		got := numbersOf(draw(t, src, e*n, n))
-		sorted := slices.Sorted(slices.Values(got))
-		if d := cmp.Diff(upTo(0, n), sorted); d != "" {
-			t.Errorf("examples of epoch %d (-want +got):\n%s", e, d)
+	for _, sizes := range [][]int{{40, 0, 25, 31, 4}, {n}} {
+		src := newSource(t, shardsOf(t, sizes...), sourceOptions())
+		if src.Len() != n {
+			t.Fatalf("got %d examples in an epoch, want %d", src.Len(), n)
 		}
-		epochs = append(epochs, got)
+		var epochs [][]int
+		for e := range int64(3) {
+			got := numbersOf(draw(t, src, e*n, n))
+			sorted := slices.Sorted(slices.Values(got))
+			if d := cmp.Diff(upTo(0, n), sorted); d != "" {
+				t.Errorf("%v: examples of epoch %d (-want +got):\n%s", sizes, e, d)
+			}
+			epochs = append(epochs, got)
+		}
+		if slices.Equal(epochs[0], epochs[1]) || slices.Equal(epochs[0], upTo(0, n)) {
+			t.Errorf("%v: got epochs %v and %v, want two orders that differ", sizes, epochs[0], epochs[1])
+		}
 	}
-	if slices.Equal(epochs[0], epochs[1]) || slices.Equal(epochs[0], upTo(0, n)) {
-		t.Errorf("got epochs %v and %v, want two orders that differ", epochs[0], epochs[1])
+}
+
+// The order is part of what a run's results depend on: it must not change.
+func TestTheOrderOfTwoEpochsIsPinned(t *testing.T) {
+	got := numbersOf(draw(t, newSource(t, shardsOf(t, 4, 3, 2), sourceOptions()), 0, 18))
+	want := []int{0, 3, 2, 8, 1, 7, 4, 5, 6, 5, 4, 7, 8, 6, 3, 1, 0, 2}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("examples (-want +got):\n%s", d)
 	}
 }
 
@@ -267,11 +279,21 @@ func TestWhatMakesNoTrainingOrder(t *testing.T) {
 		{"no tokens", shardsOf(t, 3), func(o *loader.SourceOptions) { o.MicroBatchTokens = 0 }},
 		{"a rank too high", shardsOf(t, 3), func(o *loader.SourceOptions) { o.Rank, o.Ranks = 2, 2 }},
 		{"a negative window", shardsOf(t, 3), func(o *loader.SourceOptions) { o.WindowSpans = -1 }},
+		{"a window too large", shardsOf(t, 3), func(o *loader.SourceOptions) { o.WindowSpans = 1025 }},
 	} {
 		opts := sourceOptions()
 		c.change(&opts)
 		if _, err := loader.NewSource(context.Background(), c.shards, opts); err == nil {
 			t.Errorf("%s: got no error", c.name)
+		}
+	}
+	src := newSource(t, shardsOf(t, 3), sourceOptions())
+	for _, at := range []struct {
+		position int64
+		n        int
+	}{{-1, 2}, {0, 0}, {math.MaxInt64 - 1, 2}} {
+		if _, err := src.Step(at.position, at.n); err == nil {
+			t.Errorf("%d examples at position %d: got no error", at.n, at.position)
 		}
 	}
 	opts := sourceOptions()
