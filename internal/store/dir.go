@@ -80,9 +80,17 @@ func (d dir) Create(_ context.Context, name string) (Writer, error) {
 	}
 	f, err := d.createTemp()
 	if err != nil {
-		return nil, err
+		return nil, named(err, "create", d.path(name))
 	}
 	return &dirWriter{file: f, dir: d, name: name}, nil
+}
+
+// named puts a name that a person knows into the error of a temporary file.
+func named(err error, op, path string) error {
+	if p := (*fs.PathError)(nil); errors.As(err, &p) && strings.HasPrefix(filepath.Base(p.Path), TempPrefix) {
+		return &fs.PathError{Op: op, Path: path, Err: p.Err}
+	}
+	return err
 }
 
 func (d dir) createTemp() (*os.File, error) {
@@ -102,10 +110,48 @@ func (d dir) Scratch(context.Context) (Scratch, error) {
 		f.Close()
 		return nil, err
 	}
-	return f, nil
+	return &dirScratch{f, d.path("(scratch file)")}, nil
 }
 
-// Sweep removes the temporary files that killed runs left in a local folder.
+// dirScratch is a file that has lost its name; errors say where it lies.
+type dirScratch struct {
+	*os.File
+	place string
+}
+
+func (s *dirScratch) WriteAt(p []byte, off int64) (int, error) {
+	n, err := s.File.WriteAt(p, off)
+	return n, named(err, "write", s.place)
+}
+
+func (s *dirScratch) ReadAt(p []byte, off int64) (int, error) {
+	n, err := s.File.ReadAt(p, off)
+	return n, named(err, "read", s.place)
+}
+
+// folderPrefix begins the names of temporary folders.
+const folderPrefix = TempPrefix + "folder-"
+
+// TempFolder makes a temporary folder on the local disk, for programs that
+// insist on one: inside the folder where it is local, so that [Sweep] finds it
+// when the process is killed. It returns its path and the function that removes
+// it with all that is in it.
+func TempFolder(folder Folder) (path string, remove func(), err error) {
+	parent := ""
+	if d, ok := folder.(dir); ok {
+		parent = string(d)
+		if err := os.MkdirAll(parent, 0o777); err != nil {
+			return "", nil, err
+		}
+	}
+	if path, err = os.MkdirTemp(parent, folderPrefix+"*"); err != nil {
+		return "", nil, named(err, "create temporary folder in", parent)
+	}
+	return path, func() { os.RemoveAll(path) }, nil
+}
+
+// Sweep removes the temporary files and folders that killed runs left in a local
+// folder.
 // The caller holds the folder's lock.
 func Sweep(folder Folder) error {
 	d, ok := folder.(dir)
@@ -120,10 +166,15 @@ func Sweep(folder Folder) error {
 		return err
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), TempPrefix) && !e.IsDir() {
-			if err := os.Remove(d.path(e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
+		remove := os.Remove
+		switch {
+		case strings.HasPrefix(e.Name(), folderPrefix):
+			remove = os.RemoveAll
+		case !strings.HasPrefix(e.Name(), TempPrefix) || e.IsDir():
+			continue
+		}
+		if err := remove(d.path(e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 	}
 	return nil
@@ -145,7 +196,10 @@ type dirWriter struct {
 	name string
 }
 
-func (w *dirWriter) Write(p []byte) (int, error) { return w.file.Write(p) }
+func (w *dirWriter) Write(p []byte) (int, error) {
+	n, err := w.file.Write(p)
+	return n, named(err, "write", w.dir.path(w.name))
+}
 
 func (w *dirWriter) Commit() error {
 	if w.file == nil {
@@ -153,11 +207,11 @@ func (w *dirWriter) Commit() error {
 	}
 	if err := w.file.Chmod(0o666 &^ umask()); err != nil { // CreateTemp made it private
 		w.Abort()
-		return err
+		return named(err, "commit", w.dir.path(w.name))
 	}
 	if err := w.file.Sync(); err != nil {
 		w.Abort()
-		return err
+		return named(err, "sync", w.dir.path(w.name))
 	}
 	temp := w.file.Name()
 	err := w.file.Close()
@@ -167,7 +221,7 @@ func (w *dirWriter) Commit() error {
 	}
 	if err != nil {
 		os.Remove(temp)
-		return err
+		return named(err, "commit", w.dir.path(w.name))
 	}
 	return syncDir(string(w.dir))
 }

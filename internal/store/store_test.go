@@ -230,3 +230,61 @@ func TestALockFileThatWasLeftBehindDoesNotLock(t *testing.T) {
 	}
 	unlock()
 }
+
+func TestATemporaryFolderIsSweptWhenItsOwnerIsKilled(t *testing.T) {
+	f, path := open(t)
+	temp, remove, err := TempFolder(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if filepath.Dir(temp) != path {
+		t.Errorf("temporary folder %s: want it in %s", temp, path)
+	}
+	remove()
+	if _, err := os.Stat(temp); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after remove: got %v, want no such folder", err)
+	}
+	killed, _, err := TempFolder(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := filepath.Join(path, ".tmp-of-mine") // a folder that this package did not make
+	for _, dir := range []string{filepath.Join(killed, "a", "b"), mine} {
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Sweep(f); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(killed); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after a sweep: got %v, want no such folder", err)
+	}
+	if _, err := os.Stat(mine); err != nil {
+		t.Errorf("a sweep took a folder that is not of this package: %v", err)
+	}
+}
+
+func TestErrorsNameTheFileAndNotItsTemporaryName(t *testing.T) {
+	f, path := open(t)
+	w, err := f.Create(t.Context(), "big.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.(*dirWriter).file.Close() // stands in for a disk that takes no more
+	_, err = w.Write([]byte("data"))
+	if want := "write " + filepath.Join(path, "big.txt") + ": file already closed"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if err := w.Commit(); err == nil || strings.Contains(err.Error(), TempPrefix) {
+		t.Errorf("commit: got %v, want an error without the temporary name", err)
+	}
+	s, err := f.Scratch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if _, err := s.WriteAt([]byte("data"), 0); err == nil || strings.Contains(err.Error(), TempPrefix) || !strings.Contains(err.Error(), path) {
+		t.Errorf("scratch: got %v, want an error that names the folder alone", err)
+	}
+}
