@@ -1,9 +1,10 @@
 # What there is to run; .ci/run calls test and check.
 PY      := .venv/bin/python
+PEERS   := .venv-peers/bin/python
 DEMO    := .venv/demo
 FUZZTIME ?= 5s
 
-.PHONY: build test check format vet lint race generated fuzz interop bench clean
+.PHONY: build test check format vet lint race generated fuzz interop bench bench-peers bench-packages clean
 
 build: ## static release binary
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/prepare-data ./cmd/prepare-data
@@ -44,8 +45,22 @@ $(PY):
 	python3 -m venv .venv
 	.venv/bin/pip install --quiet tensorflow-cpu
 
-bench:
+# Every stage and the whole run, in CPU time and against bzip2: docs/benchmarks.md.
+# BENCHFLAGS='-dump F -books P' measures other input, -json prints all samples.
+bench: build
+	go run ./internal/bench $(BENCHFLAGS)
+
+# The tools that others use for the same work, and ours beside them.
+bench-peers: $(PEERS)
+	@command -v bzip2 >/dev/null && command -v lbzip2 >/dev/null || { echo "bzip2 and lbzip2 are needed: apt-get install bzip2 lbzip2"; exit 1; }
+	go run ./internal/bench -peers $(PEERS) -write docs/benchmarks.md $(BENCHFLAGS)
+
+$(PEERS):
+	python3 -m venv .venv-peers
+	.venv-peers/bin/pip install --quiet wikiextractor==3.1.0 mwparserfromhell==0.7.2 tokenizers==0.23.3 nltk==3.8.1
+
+bench-packages:
 	go test -run '^$$' -bench . -benchmem ./...
 
 clean:
-	rm -rf .venv bin demo
+	rm -rf .venv .venv-peers bin demo

@@ -45,6 +45,7 @@ var allowed = map[string][]string{
 	"cmd/prepare-data":  {"*"},
 	"cmd/train-bert":    {"*"},
 	"internal/archtest": {},
+	"internal/bench":    {"*"},
 }
 
 // only says which packages alone may import another module (by prefix of its

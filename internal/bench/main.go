@@ -1,0 +1,163 @@
+// Command bench measures the stages of the data path, and the tools that others
+// use for the same work:
+//
+//	go run ./internal/bench -binary bin/prepare-data          # what make bench does
+//	go run ./internal/bench -peers .venv-peers/bin/python     # what make bench-peers does
+//
+// All is measured in one run, in rounds: a round does every piece of work once,
+// one after the other, so that a machine that is slower for a while is slower
+// for all. The figure is CPU time (user and system, of all threads and child
+// processes), since wall time on a shared machine says little; a speed is bytes
+// of that time, which is bytes a core. A ratio is taken within a round. Of the
+// rounds the median is shown, with the least and the greatest.
+//
+// The yardstick is bzip2 -dc on the same dump: machines differ, and a ratio to
+// something everybody has can be compared where MB/s cannot. MB is 10^6 bytes.
+//
+// What two tools made of the same input is compared before their speeds are; a
+// line of the result says how.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+
+	"pretext/internal/realdata"
+)
+
+// options are the flags.
+type options struct {
+	dump, books, vocab string
+	binary             string // prepare-data
+	rounds             int
+	json               bool
+	python             string // of the peers; "" for none
+	only               *regexp.Regexp
+	page               string // file whose table is replaced
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	o, err := parse(args, stderr)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "pretext-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	fmt.Fprintln(stderr, "reading", o.dump, "and", o.books)
+	works, pairs, err := list(ctx, o, dir)
+	if err != nil {
+		return err
+	}
+	rep := report{Machine: describe(), Inputs: inputs(o), Pairs: pairs}
+	if err := rep.measure(ctx, works, o.rounds, stderr); err != nil {
+		return err
+	}
+	if o.page != "" {
+		if err := rep.writePage(o.page); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		enc := json.NewEncoder(stdout)
+		enc.SetIndent("", "  ")
+		return enc.Encode(rep)
+	}
+	return rep.writeText(stdout)
+}
+
+// list returns what is to be measured, and what is to be compared.
+func list(ctx context.Context, o options, dir string) (works []*work, pairs []pair, err error) {
+	c, err := readCorpus(ctx, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	works = append(works, yardstick(o.dump, c.xmlBytes))
+	if o.python == "" {
+		works = append(works, c.stages()...)
+		works = append(works, wholeRun(o, dir)...)
+	} else {
+		peers, compared, err := c.peers(ctx, o, dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		works, pairs = append(works, peers...), compared
+	}
+	if o.only != nil {
+		works, pairs = filter(works, pairs, o.only)
+	}
+	return works, pairs, nil
+}
+
+func parse(args []string, stderr io.Writer) (o options, err error) {
+	data := func(name string) string { return filepath.Join(realdata.Root(), filepath.FromSlash(name)) }
+	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.StringVar(&o.dump, "dump", data("wiki/enwiki-small-pages-articles.xml.bz2"), "MediaWiki dump, .xml.bz2")
+	fs.StringVar(&o.books, "books", data("books/books-txt.tar.gz"), "books: folder, .tar.gz, .zip")
+	fs.StringVar(&o.vocab, "vocab", data("vocab/bert-base-uncased-vocab.txt"), "vocab.txt, uncased")
+	fs.StringVar(&o.binary, "binary", "bin/prepare-data", "the program whose whole run is measured; \"\" leaves it out")
+	fs.IntVar(&o.rounds, "rounds", 3, "times that everything is measured")
+	fs.BoolVar(&o.json, "json", false, "write the result as JSON, every sample in it")
+	fs.StringVar(&o.python, "peers", "", "python with the peers installed: measure them, and ours beside them")
+	fs.StringVar(&o.page, "write", "", "Markdown file whose table between the bench marks is replaced")
+	only := fs.String("only", "", "measure only what this regular expression finds in the names")
+	if err := fs.Parse(args); err != nil {
+		return o, err
+	}
+	if fs.NArg() > 0 || o.rounds < 1 {
+		return o, fmt.Errorf("arguments %q, rounds %d: no arguments are taken, and one round at least is needed", fs.Args(), o.rounds)
+	}
+	if *only != "" {
+		if o.only, err = regexp.Compile(*only); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+func inputs(o options) (names []string) {
+	for _, path := range []string{o.dump, o.books, o.vocab} {
+		size := int64(0)
+		if info, err := os.Stat(path); err == nil {
+			size = info.Size()
+		}
+		names = append(names, fmt.Sprintf("%s (%d bytes)", filepath.Base(path), size))
+	}
+	return names
+}
+
+// filter keeps the works whose names match, the yardstick and what pairs need.
+func filter(works []*work, pairs []pair, only *regexp.Regexp) (kept []*work, compared []pair) {
+	need := map[string]bool{works[0].name: true}
+	for _, p := range pairs {
+		if only.MatchString(p.Ours) || only.MatchString(p.Peer) {
+			compared = append(compared, p)
+			need[p.Ours], need[p.Peer] = true, true
+		}
+	}
+	for _, w := range works {
+		if need[w.name] || only.MatchString(w.name) {
+			kept = append(kept, w)
+		}
+	}
+	return kept, compared
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// A report is what was measured.
+type report struct {
+	Machine machine   `json:"machine"`
+	Started time.Time `json:"started"`
+	Load    []string  `json:"load"` // average of a minute, before the first round and after each
+	Inputs  []string  `json:"inputs"`
+	Results []*result `json:"results"` // the yardstick is the first
+	Pairs   []pair    `json:"pairs,omitempty"`
+}
+
+// A result is a work's samples, one a round.
+type result struct {
+	Name    string   `json:"name"`
+	Of      string   `json:"of"`
+	Samples []sample `json:"samples"`
+}
+
+// A pair is a comparison of one of our works with a peer's. Both do the same
+// work, of which Same tells how it was checked.
+type pair struct {
+	Name string   `json:"name"`
+	Ours string   `json:"ours"`
+	Peer string   `json:"peer"`
+	Must float64  `json:"must,omitempty"` // ratio that we want to keep, 0: none
+	Same *verdict `json:"same"`
+}
+
+// A verdict says how far two outputs are the same. It is filled while works
+// are measured.
+type verdict struct {
+	Text string `json:"text"`
+}
+
+func (r *report) result(name string) *result {
+	for _, res := range r.Results {
+		if res.Name == name {
+			return res
+		}
+	}
+	panic("BUG: no work " + name)
+}
+
+func (r *result) spread(figure func(sample) float64) spread {
+	var values []float64
+	for _, s := range r.Samples {
+		values = append(values, figure(s))
+	}
+	return spreadOf(values)
+}
+
+// ratio compares the speeds of two works, round by round.
+func ratio(of, to *result) spread {
+	var values []float64
+	for i, s := range of.Samples {
+		values = append(values, s.speed()/to.Samples[i].speed())
+	}
+	return spreadOf(values)
+}
+
+// rows returns the table of works: a heading and lines of cells.
+func (r *report) rows() [][]string {
+	rows := [][]string{{"work", "MB", "of", "MB/s a core", "× bzip2 -dc", "µs a record", "peak RSS MB"}}
+	for _, res := range r.Results {
+		s := res.Samples[len(res.Samples)-1]
+		row := []string{res.Name, figure(float64(s.Bytes) / 1e6), res.Of, res.spread(sample.speed).String(), ratio(res, r.Results[0]).String(), "", ""}
+		if s.Records > 0 && res.Of == "records" {
+			row[5] = fmt.Sprintf("%v of %d", res.spread(sample.perRecord), s.Records)
+		}
+		if s.PeakRSS > 0 {
+			row[6] = figure(res.spread(func(s sample) float64 { return float64(s.PeakRSS) / 1e6 }).Median)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// pairRows returns the table of comparisons.
+func (r *report) pairRows() [][]string {
+	rows := [][]string{{"comparison", "ours, MB/s a core", "theirs, MB/s a core", "ratio", "wanted", "same work?"}}
+	for _, p := range r.Pairs {
+		ours, peer := r.result(p.Ours), r.result(p.Peer)
+		times, want := ratio(ours, peer), ""
+		if p.Must > 0 {
+			want = fmt.Sprintf("≥ %g: ", p.Must)
+			if times.Median >= p.Must {
+				want += "kept"
+			} else {
+				want += "**missed**"
+			}
+		}
+		rows = append(rows, []string{p.Name, figure(ours.spread(sample.speed).Median), figure(peer.spread(sample.speed).Median), times.String(), want, p.Same.Text})
+	}
+	return rows
+}
+
+// tables returns the tables that have rows.
+func (r *report) tables() [][][]string {
+	tables := [][][]string{r.rows()}
+	if len(r.Pairs) > 0 {
+		tables = append(tables, r.pairRows())
+	}
+	return tables
+}
+
+func (s spread) String() string {
+	return fmt.Sprintf("%s (%s–%s)", figure(s.Median), figure(s.Min), figure(s.Max))
+}
+
+// figure writes a number to three digits.
+func figure(v float64) string {
+	switch {
+	case v >= 100:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}
+
+// heading says what the tables are of.
+func (r *report) heading() string {
+	return fmt.Sprintf("%s, %d cores, %s, %s; %s UTC, %d rounds: median (least–greatest) of CPU time;\nload average before and after each round %s; input: %s",
+		r.Machine.CPU, r.Machine.Cores, r.Machine.OS, r.Machine.Go, r.Started.Format("2006-01-02 15:04"), len(r.Results[0].Samples),
+		strings.Join(r.Load, ", "), strings.Join(r.Inputs, ", "))
+}
+
+func (r *report) writeText(w io.Writer) error {
+	var b bytes.Buffer
+	fmt.Fprintln(&b, r.heading())
+	for _, rows := range r.tables() {
+		fmt.Fprintln(&b)
+		tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		for _, row := range rows {
+			fmt.Fprintln(tw, strings.ReplaceAll(strings.Join(row, "\t"), "**", ""))
+		}
+		if err := tw.Flush(); err != nil {
+			return err
+		}
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// writePage replaces the part of a page between the marks of this kind of
+// report.
+func (r *report) writePage(path string) error {
+	page, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	kind := "stages"
+	if len(r.Pairs) > 0 {
+		kind = "peers"
+	}
+	before, rest, ok := strings.Cut(string(page), "<!-- bench "+kind+" -->\n")
+	_, after, closed := strings.Cut(rest, "<!-- end -->\n")
+	if !ok || !closed {
+		return errors.New(path + ": no marks <!-- bench " + kind + " --> and <!-- end -->")
+	}
+	text := before + "<!-- bench " + kind + " -->\n" + r.markdown() + "<!-- end -->\n" + after
+	return os.WriteFile(path, []byte(text), 0o644)
+}
+
+func (r *report) markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s.\n", r.heading())
+	for _, rows := range r.tables() {
+		b.WriteString("\n")
+		for i, row := range rows {
+			fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+			if i == 0 {
+				fmt.Fprintf(&b, "|%s\n", strings.Repeat("---|", len(row)))
+			}
+		}
+	}
+	return b.String()
+}

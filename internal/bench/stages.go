@@ -1,0 +1,331 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"pretext/extract"
+	"pretext/extract/bzip2"
+	"pretext/extract/wiki"
+	"pretext/extract/wiki/wikitext"
+	"pretext/records"
+	"pretext/records/pretrain"
+	"pretext/records/tfrecord"
+	"pretext/tokenize"
+	"pretext/tokenize/sentence"
+)
+
+const (
+	dupeFactor = 5        // of the examples that are made
+	shardBytes = 16 << 20 // of text, as prepare-data cuts by default
+	seed       = 12345    // of the first shard, prepare-data's default: the count of records is that of its run
+	maxRecords = 100_000  // that are held for the works on records
+)
+
+// stages returns the works on the corpus, in the order of the data path.
+func (c *corpus) stages() []*work {
+	works := []*work{
+		c.decode(),
+		c.splitPages(),
+		c.scan(),
+		c.extract("dump to text", c.dump, c.head),
+		inside("books to text", "text", c.textBytes-c.wikiBytes(), func() (n int64, err error) {
+			return n, c.fromBooks(func(*extract.Document) { n++ })
+		}),
+	}
+	works = append(works, c.documentsFile()...)
+	works = append(works, c.splitSentences(), c.wordPiece(), c.buildExamples())
+	return append(works, c.recordFile()...)
+}
+
+func (c *corpus) wikiBytes() (n int64) {
+	for _, d := range c.documents[:c.wiki] {
+		n += int64(len(d.Text))
+	}
+	return n
+}
+
+func (c *corpus) decode() *work {
+	return inside("bzip2 decoding", "XML", c.xmlBytes, func() (int64, error) {
+		n, err := io.Copy(io.Discard, bzip2.NewStreamReader(bytes.NewReader(c.dump), int64(len(c.dump))))
+		if err == nil && n != c.xmlBytes {
+			err = fmt.Errorf("decoded %d bytes of %d", n, c.xmlBytes)
+		}
+		return 0, err
+	})
+}
+
+// splitPages finds the pages and reads their headers; none is kept, so nothing
+// is unescaped or scanned.
+func (c *corpus) splitPages() *work {
+	head := c.head
+	head.Compression = wiki.CompressionNone
+	o := wiki.DefaultOptions()
+	o.Namespaces = []int{-1} // media pages: a dump holds none
+	return inside("XML to pages", "XML", c.xmlBytes, func() (int64, error) {
+		stats, err := c.fromDump(bytes.NewReader(c.xml), head, o, func(*extract.Document) {})
+		return stats.Pages, err
+	})
+}
+
+func (c *corpus) scan() *work {
+	size := int64(0)
+	for _, p := range c.pages {
+		size += int64(len(p.text))
+	}
+	s := wikitext.NewScanner(wikitext.DefaultOptions())
+	var text []byte
+	return inside("wikitext to text", "wikitext", size, func() (int64, error) {
+		for _, p := range c.pages {
+			text = s.AppendText(text[:0], p.text, wikitext.Page{Title: p.title, Lang: c.head.Lang})
+		}
+		return int64(len(c.pages)), nil
+	})
+}
+
+// extract is the whole way from a dump to documents.
+func (c *corpus) extract(name string, dump []byte, head wiki.Head) *work {
+	return inside(name, "XML", c.xmlBytes, func() (int64, error) {
+		stats, err := c.fromDump(bytes.NewReader(dump), head, wiki.DefaultOptions(), func(*extract.Document) {})
+		return stats.Pages, err
+	})
+}
+
+func (c *corpus) documentsFile() []*work {
+	var file bytes.Buffer
+	var blocks []extract.Block
+	write := inside("documents file, writing", "text", c.textBytes, func() (int64, error) {
+		file.Reset()
+		w, err := extract.NewWriter(&file, extract.BlockBytes(int64(len(c.dump))))
+		if err != nil {
+			return 0, err
+		}
+		for _, d := range c.documents {
+			if err := w.Write(d); err != nil {
+				return 0, err
+			}
+		}
+		blocks, err = w.Close()
+		return int64(len(c.documents)), err
+	})
+	read := inside("documents file, reading", "text", c.textBytes, func() (n int64, err error) {
+		r, err := extract.NewBlockReader()
+		if err != nil {
+			return 0, err
+		}
+		defer r.Close()
+		src := bytes.NewReader(file.Bytes())
+		for _, b := range blocks {
+			for _, err := range r.Documents(src, b) {
+				if err != nil {
+					return 0, err
+				}
+				n++
+			}
+		}
+		return n, nil
+	})
+	return []*work{write, read} // in this order: reading reads what was written
+}
+
+func (c *corpus) splitSentences() *work {
+	return inside("sentences (Punkt)", "text", c.textBytes, func() (int64, error) {
+		s, err := c.split(func([]byte) {})
+		return int64(len(s)), err
+	})
+}
+
+// split returns the clean sentences of all documents, or gives them to a
+// function, which must not keep them.
+func (c *corpus) split(give func([]byte)) (all [][]byte, err error) {
+	splitter, err := sentence.New(sentence.Auto, c.head.Lang)
+	if err != nil {
+		return nil, err
+	}
+	splitter = sentence.ByLine(splitter)
+	if give == nil {
+		give = func(line []byte) { all = append(all, slices.Clone(line)) }
+	}
+	var spans []sentence.Span
+	var line []byte
+	for _, d := range c.documents {
+		spans = splitter.AppendSpans(spans[:0], d.Text)
+		for _, s := range spans {
+			if line = sentence.AppendClean(line[:0], d.Text[s.Start:s.End]); len(line) > 0 {
+				give(line)
+			}
+		}
+	}
+	return all, nil
+}
+
+func (c *corpus) wordPiece() *work {
+	enc := c.tok.NewEncoder()
+	var ids []int32
+	return inside("WordPiece", "text", c.lineBytes, func() (int64, error) {
+		for _, s := range c.sentences {
+			ids = enc.AppendIDsBytes(ids[:0], s)
+		}
+		return 0, nil
+	})
+}
+
+// corpora tokenizes the documents into corpora of a shard's size.
+func (c *corpus) corpora() (all []*pretrain.Corpus, err error) {
+	splitter, err := sentence.New(sentence.Auto, c.head.Lang)
+	if err != nil {
+		return nil, err
+	}
+	splitter = sentence.ByLine(splitter)
+	enc := c.tok.NewEncoder()
+	size := shardBytes
+	for _, d := range c.documents {
+		if size += len(d.Text); size > shardBytes {
+			all, size = append(all, pretrain.NewCorpus(c.tok.Vocab().Len())), 0
+		}
+		last := all[len(all)-1]
+		for _, s := range splitter.AppendSpans(nil, d.Text) {
+			line := sentence.AppendClean(nil, d.Text[s.Start:s.End])
+			if err := last.AddSentence(enc.AppendIDsBytes(nil, line)); err != nil {
+				return nil, err
+			}
+		}
+		last.EndDocument()
+	}
+	return all, nil
+}
+
+func (c *corpus) builder() (*pretrain.Builder, error) {
+	o := pretrain.DefaultOptions()
+	o.DupeFactor = dupeFactor
+	return pretrain.NewBuilder(o, pretrainVocab(c.tok.Vocab()), pretrain.Scratch{})
+}
+
+func pretrainVocab(v *tokenize.Vocab) pretrain.Vocab {
+	return pretrain.Vocab{Size: v.Len(), CLS: v.CLS(), SEP: v.SEP(), Mask: v.MASK(), IsSubword: v.IsSubword}
+}
+
+// buildExamples makes all examples, payloads included; its bytes are theirs.
+func (c *corpus) buildExamples() *work {
+	var corpora []*pretrain.Corpus // of the first round on
+	w := &work{name: "examples (128/20, dupe 5)", of: "records"}
+	w.run = func(ctx context.Context) (sample, error) {
+		if corpora == nil {
+			var err error
+			if corpora, err = c.corpora(); err != nil {
+				return sample{}, err
+			}
+		}
+		builder, err := c.builder()
+		if err != nil {
+			return sample{}, err
+		}
+		var size int64
+		s, err := inside(w.name, w.of, 0, func() (n int64, err error) {
+			size = 0
+			for i, shard := range corpora {
+				made, err := builder.Build(ctx, shard, seed+int64(i), func(r pretrain.Record) error {
+					size += int64(len(r.Payload))
+					return nil
+				})
+				if err != nil {
+					return 0, err
+				}
+				n += made.Examples
+			}
+			return n, nil
+		}).run(ctx)
+		s.Bytes = size
+		return s, err
+	}
+	return w
+}
+
+// recordFile measures the wire form of records and their frames.
+func (c *corpus) recordFile() []*work {
+	var parts []records.Parts
+	var file []byte
+	var payload, frames []byte
+	encoder := records.NewEncoder(pretrain.DefaultOptions().MaxSeqLength, pretrain.DefaultOptions().MaxPredictionsPerSeq)
+	encode := func() (int64, error) {
+		frames = frames[:0]
+		for _, p := range parts {
+			payload = encoder.Append(payload[:0], p)
+			frames = tfrecord.AppendFrame(frames, payload)
+		}
+		return int64(len(parts)), nil
+	}
+	prepare := func(ctx context.Context) (err error) {
+		if file != nil {
+			return nil
+		}
+		if parts, file, err = c.records(ctx); err != nil {
+			return err
+		}
+		if _, err = encode(); err == nil && !bytes.Equal(frames, file) { // once: its memory is there then
+			err = errors.New("encoding gives other bytes than the builder")
+		}
+		return err
+	}
+	read := func() (n int64, err error) {
+		r := tfrecord.NewReader(bytes.NewReader(file), tfrecord.ReaderOptions{})
+		for {
+			if _, err := r.Next(); err == io.EOF {
+				return r.Records(), nil
+			} else if err != nil {
+				return 0, err
+			}
+		}
+	}
+	late := func(name string, do func() (int64, error)) *work {
+		return &work{name: name, of: "records", run: func(ctx context.Context) (sample, error) {
+			if err := prepare(ctx); err != nil {
+				return sample{}, err
+			}
+			return inside(name, "records", int64(len(file)), do).run(ctx)
+		}}
+	}
+	return []*work{late("record encoding and framing", encode), late("TFRecord reading, with CRC", read)}
+}
+
+// records makes some records, and returns them as parts and as framed bytes.
+func (c *corpus) records(ctx context.Context) (parts []records.Parts, file []byte, err error) {
+	corpora, err := c.corpora()
+	if err != nil {
+		return nil, nil, err
+	}
+	builder, err := c.builder()
+	if err != nil {
+		return nil, nil, err
+	}
+	enough := errors.New("enough")
+	var e records.Example
+	_, err = builder.Build(ctx, corpora[0], seed, func(r pretrain.Record) error {
+		if len(parts) == maxRecords {
+			return enough
+		}
+		if err := e.Decode(r.Payload); err != nil {
+			return err
+		}
+		parts = append(parts, partsOf(&e, r.RandomNext))
+		file = tfrecord.AppendFrame(file, r.Payload)
+		return nil
+	})
+	if errors.Is(err, enough) {
+		err = nil
+	}
+	return parts, file, err
+}
+
+func partsOf(e *records.Example, randomNext bool) records.Parts {
+	p := records.Parts{Tokens: e.Tokens(), Predictions: e.Predictions(), RandomNext: randomNext}
+	p.Second = slices.Index(e.SegmentIDs[:p.Tokens], 1)
+	p.IDs = records.AppendPacked(nil, e.InputIDs[:p.Tokens])
+	p.Positions = records.AppendPacked(nil, e.MaskedLMPositions[:p.Predictions])
+	p.Labels = records.AppendPacked(nil, e.MaskedLMIDs[:p.Predictions])
+	return p
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// stageSummary is what prepare-data run --json says of a stage.
+type stageSummary struct {
+	Stage  string           `json:"stage"`
+	Bytes  int64            `json:"bytes"`
+	Counts map[string]int64 `json:"counts"`
+	CPU    float64          `json:"cpu_seconds"`
+}
+
+// wholeRun measures prepare-data run as a process of its own, and the parts
+// that its stages say they have of it. What is left is the program's start,
+// with that of the embedded runner, and its end.
+func wholeRun(o options, dir string) []*work {
+	if o.binary == "" {
+		return nil
+	}
+	var stages []stageSummary
+	var whole sample
+	run := func(ctx context.Context) (sample, error) {
+		var err error
+		stages, whole, err = runOnce(ctx, o, filepath.Join(dir, "run"))
+		return whole, err
+	}
+	works := []*work{{name: "prepare-data run, CPU a record", of: "records", run: run}}
+	for _, name := range []string{"extract", "vocab", "examples"} {
+		works = append(works, &work{name: "… of it: stage " + name, of: "records", run: func(context.Context) (sample, error) {
+			i := slices.IndexFunc(stages, func(s stageSummary) bool { return s.Stage == name })
+			if i < 0 {
+				return sample{}, fmt.Errorf("the run has no stage %s", name)
+			}
+			return sample{CPU: time.Duration(stages[i].CPU * float64(time.Second)), Bytes: whole.Bytes, Records: whole.Records}, nil
+		}})
+	}
+	return works
+}
+
+func runOnce(ctx context.Context, o options, out string) (stages []stageSummary, s sample, err error) {
+	binary, err := filepath.Abs(o.binary)
+	if err != nil {
+		return nil, s, err
+	}
+	var stdout bytes.Buffer
+	cmd := exec.CommandContext(ctx, binary, "run", "--wiki-dump", o.dump, "--books", o.books, "--vocab", o.vocab,
+		"--dupe-factor", strconv.Itoa(dupeFactor), "--out", out, "--json", "--quiet")
+	cmd.Stdout = &stdout
+	defer os.RemoveAll(out)
+	if s, err = child(cmd); err != nil {
+		return nil, s, err
+	}
+	var printed struct {
+		Stages []stageSummary `json:"stages"`
+	}
+	if err := json.Unmarshal(stdout.Bytes(), &printed); err != nil {
+		return nil, s, fmt.Errorf("what the run printed: %w", err)
+	}
+	stages = printed.Stages
+	if len(stages) == 0 {
+		return nil, s, fmt.Errorf("the run named no stages")
+	}
+	last := stages[len(stages)-1]
+	s.Bytes, s.Records = last.Bytes, last.Counts["records"]
+	return stages, s, nil
+}
