@@ -20,15 +20,18 @@ func (d dir) Folder(name string) Folder { return dir(filepath.Join(string(d), na
 func (d dir) path(name string) string { return filepath.Join(string(d), name) }
 
 func (d dir) Open(_ context.Context, name string) (File, error) {
+	info, err := os.Stat(d.path(name)) // first, since opening a pipe would wait for its writer
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: d.path(name), Err: ErrNotFile}
+	}
 	f, err := os.Open(d.path(name))
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: d.path(name), Err: errors.New("not a regular file")}
-	}
-	if err != nil {
+	if info, err = f.Stat(); err != nil { // it may have been replaced since
 		f.Close()
 		return nil, err
 	}

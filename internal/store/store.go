@@ -22,6 +22,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -31,6 +32,10 @@ import (
 // never contain the name under construction, so that no pattern a reader uses
 // (*.tfrecord*) can match them.
 const TempPrefix = ".tmp-"
+
+// ErrNotFile says that a name belongs to a folder, a device or a pipe: such
+// things cannot be read at any offset.
+var ErrNotFile = errors.New("not a regular file")
 
 // A Folder is a set of files with slash-free names, and folders below it.
 type Folder interface {

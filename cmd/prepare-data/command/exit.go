@@ -118,7 +118,7 @@ func exitCode(err error) int {
 		return exitRejects
 	case is(damaged...):
 		return exitDamaged
-	case errors.As(err, &usage), errors.As(err, &options), errors.As(err, &config), errors.As(err, &shards), is(fs.ErrNotExist, syscall.ENOTDIR, syscall.EISDIR):
+	case errors.As(err, &usage), errors.As(err, &options), errors.As(err, &config), errors.As(err, &shards), is(fs.ErrNotExist, store.ErrNotFile, syscall.ENOTDIR, syscall.EISDIR):
 		return exitUsage
 	}
 	return exitOther

@@ -1,0 +1,145 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// named wants a message to name a file as a person knows it: below root, by its
+// final name or as the nameless scratch file.
+func named(t *testing.T, message, root string) {
+	t.Helper()
+	if !strings.Contains(message, root+"/") || strings.Contains(message, ".tmp-") {
+		t.Errorf("want a file below %s by its own name in %q", root, message)
+	}
+}
+
+func TestAFullDiskEndsARunThatLaterGoesOn(t *testing.T) {
+	t.Parallel()
+	c := demoSources(t)
+	out := t.TempDir()
+	for _, blocks := range []int{2, 8, 32, 64, 128, 512} { // of 512 or 1024 bytes, as the shell counts
+		p := shell(t, fmt.Sprintf("ulimit -f %d", blocks), c.run(out)...)
+		if code := p.code(t); code == 0 {
+			break
+		} else if code != 6 {
+			t.Errorf("files of at most %d blocks: exit code %d, want 6", blocks, code)
+		}
+		p.oneLine(t, "free some space and run the same command again")
+		named(t, p.stderr.String(), out)
+		after := fmt.Sprintf("files of at most %d blocks", blocks)
+		noTemporary(t, after, out, p.temp)
+		manifestsHold(t, out, after)
+	}
+	prepareData(t, c.run(out)...).succeed(t)
+	c.sameTree(t, out, "after the disk was full")
+}
+
+// A small file system of its own shows what a limit on single files does not:
+// no room for temporary files, plans and locks. Few may mount one.
+func TestAFullFileSystemEndsARunThatLaterGoesOn(t *testing.T) {
+	t.Parallel()
+	c := demoSources(t)
+	for _, size := range []string{"16k", "160k", "600k", "1500k"} {
+		out := t.TempDir()
+		if err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", out).Run(); err != nil {
+			t.Logf("no file system of %s mounted (%v): limits on files are tested without", size, err)
+			return
+		}
+		t.Cleanup(func() { exec.Command("umount", out).Run() })
+		p := prepareData(t, c.run(out)...)
+		p.fail(t, 6, "no space left on device", "free some space")
+		named(t, p.stderr.String(), out)
+		noTemporary(t, size, out, p.temp)
+		manifestsHold(t, out, size)
+		if err := exec.Command("mount", "-o", "remount,size=64m", out).Run(); err != nil {
+			t.Fatal(err)
+		}
+		prepareData(t, c.run(out)...).succeed(t)
+		c.sameTree(t, out, "after a disk of "+size+" was full")
+	}
+}
+
+// unprivileged returns a process that file modes bind, and hands it the folders
+// given: as root the process of another user.
+func unprivileged(t *testing.T, dir string, args ...string) *process {
+	t.Helper()
+	p := prepareData(t, args...)
+	if os.Getuid() != 0 {
+		return p
+	}
+	const nobody = 65534
+	binary := filepath.Join(dir, "binary")
+	if _, err := os.Stat(binary); err != nil {
+		if b, err := os.ReadFile(self(t)); err != nil {
+			t.Fatal(err)
+		} else if err := os.WriteFile(binary, b, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Path = binary
+	p.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	return p
+}
+
+func TestPermissionsAndThingsOfTheWrongKindAreToldApart(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "prepare-data-modes-") // t.TempDir lies below a folder that others may not enter
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.Chmod(dir, 0o755))
+	path := func(name string) string { return filepath.Join(dir, name) }
+	for _, name := range []string{"readonly", "open", "books", "closed"} {
+		must(os.Mkdir(path(name), 0o777))
+		must(os.Chmod(path(name), 0o777))
+	}
+	for _, name := range []string{"book.txt", "secret.txt", "books/a.txt", "books/secret.txt", "closed/a.txt"} {
+		must(os.WriteFile(path(name), []byte("A short book. It has two sentences.\n"), 0o644))
+	}
+	must(os.WriteFile(path("vocab.txt"), []byte("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nbook\n"), 0o644))
+	must(syscall.Mkfifo(path("pipe.xml"), 0o644)) // that nobody ever writes to
+	for name, mode := range map[string]os.FileMode{"readonly": 0o555, "closed": 0, "secret.txt": 0, "books/secret.txt": 0} {
+		must(os.Chmod(path(name), mode))
+	}
+	for _, test := range []struct {
+		name string
+		code int
+		file string // that the message names
+		args []string
+	}{
+		{"output folder in a read-only folder", 7, "readonly/out", []string{"extract", "--books", path("book.txt"), "--out", path("readonly/out")}},
+		{"read-only output folder", 7, "readonly", []string{"extract", "--books", path("book.txt"), "--out", path("readonly")}},
+		{"unreadable book", 7, "secret.txt", []string{"extract", "--books", path("secret.txt"), "--out", path("open/1")}},
+		{"unreadable book in a folder", 7, "books/secret.txt", []string{"extract", "--books", path("books"), "--out", path("open/2")}},
+		{"unreadable folder of books", 7, "closed", []string{"extract", "--books", path("closed"), "--out", path("open/3")}},
+		{"unreadable dump", 7, "secret.txt", []string{"extract", "--wiki-dump", path("secret.txt"), "--out", path("open/4")}},
+		{"unreadable vocabulary", 7, "secret.txt", []string{"run", "--books", path("book.txt"), "--vocab", path("secret.txt"), "--out", path("open/5")}},
+		{"unreadable text", 7, "secret.txt", []string{"examples", "--text", path("secret.txt"), "--vocab", path("vocab.txt"), "--out", path("open/6")}},
+		{"a file for the output folder", 2, "book.txt", []string{"extract", "--books", path("book.txt"), "--out", path("book.txt")}},
+		{"a file above the output folder", 2, "book.txt", []string{"extract", "--books", path("book.txt"), "--out", path("book.txt/out")}},
+		{"a folder for a dump", 2, "books", []string{"extract", "--wiki-dump", path("books"), "--out", path("open/7")}},
+		{"a folder for a vocabulary", 2, "books", []string{"run", "--books", path("book.txt"), "--vocab", path("books"), "--out", path("open/8")}},
+		{"a pipe for a dump", 2, "pipe.xml", []string{"extract", "--wiki-dump", path("pipe.xml"), "--out", path("open/10")}},
+		{"a device for a dump", 2, "/dev/zero", []string{"extract", "--wiki-dump", "/dev/zero", "--out", path("open/9")}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			unprivileged(t, dir, test.args...).fail(t, test.code, test.file)
+		})
+	}
+	noTemporary(t, "refusals", dir)
+}
