@@ -95,7 +95,7 @@ func list(ctx context.Context, o options, dir string) (works []*work, pairs []pa
 		works = append(works, c.stages()...)
 		works = append(works, wholeRun(o, dir)...)
 	} else {
-		peers, compared, err := c.peers(ctx, o, dir)
+		peers, compared, err := c.peers(o, dir)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"pretext/extract/wiki/wikitext"
+	"pretext/tokenize/sentence"
+)
+
+// strippers: a page's wikitext to text.
+func (b *peerBench) strippers() error {
+	var texts []string
+	for _, p := range b.pages {
+		texts = append(texts, string(p.text))
+	}
+	units := thin(texts, pageSample)
+	s := wikitext.NewScanner(wikitext.DefaultOptions())
+	var text []byte
+	ours := inside("wikitext to text", "wikitext", sizeOf(units), func() (int64, error) {
+		for _, u := range units {
+			text = s.AppendText(text[:0], []byte(u), wikitext.Page{Lang: b.head.Lang})
+		}
+		return 0, nil
+	})
+	peer, err := b.script("mwparserfromhell strip_code", "wikitext", "strip.py", units, nil, nil)
+	if err != nil {
+		return err
+	}
+	b.all = append(b.all, ours, peer)
+	b.compare("wikitext to text / mwparserfromhell", ours.name, peer.name, 0, &verdict{fmt.Sprintf("same %d pages; it keeps what we drop", len(units))})
+	return nil
+}
+
+// wordPieces: sentences to token ids.
+func (b *peerBench) wordPieces() error {
+	var lines []string
+	for _, s := range b.sentences {
+		lines = append(lines, string(s))
+	}
+	units := thin(lines, lineSample)
+	enc := b.tok.NewEncoder()
+	var ids []int32
+	ours := inside("WordPiece", "text", sizeOf(units), func() (int64, error) {
+		for _, u := range units {
+			ids = enc.AppendIDs(ids[:0], u)
+		}
+		return 0, nil
+	})
+	b.all = append(b.all, ours)
+	sum := func(u string) uint32 {
+		var raw []byte
+		for _, id := range enc.AppendIDs(nil, u) {
+			raw = binary.LittleEndian.AppendUint32(raw, uint32(id))
+		}
+		return crc32.ChecksumIEEE(raw)
+	}
+	for _, p := range []struct {
+		name, script string
+		args         []string
+		must         float64
+	}{
+		{"WordPiece in Python", "wordpiece.py", []string{b.o.vocab}, 120},
+		{"HF tokenizers, encode_batch_fast", "hf.py", []string{b.o.vocab, "batch"}, 30},
+		{"HF tokenizers, encode", "hf.py", []string{b.o.vocab, "line"}, 30},
+	} {
+		same := &verdict{"not measured"}
+		peer, err := b.script(p.name, "text", p.script, units, same, sum, p.args...)
+		if err != nil {
+			return err
+		}
+		b.all = append(b.all, peer)
+		b.compare("WordPiece / "+p.name, ours.name, peer.name, p.must, same)
+	}
+	return nil
+}
+
+// punkts: documents to sentences, as NLTK splits a whole text.
+func (b *peerBench) punkts() error {
+	var texts []string
+	for _, d := range b.documents {
+		texts = append(texts, d.Text)
+	}
+	units := thin(texts, documentSample)
+	splitter, err := sentence.New("punkt", "en")
+	if err != nil {
+		return err
+	}
+	var spans []sentence.Span
+	ours := inside("Punkt", "text", sizeOf(units), func() (int64, error) {
+		for _, u := range units {
+			spans = splitter.AppendSpans(spans[:0], u)
+		}
+		return 0, nil
+	})
+	sum := func(u string) uint32 {
+		var parts []string
+		for _, s := range splitter.AppendSpans(nil, u) {
+			parts = append(parts, sentence.Strip(u[s.Start:s.End]))
+		}
+		return crc32.ChecksumIEEE([]byte(strings.Join(parts, "\n")))
+	}
+	same := &verdict{"not measured"}
+	peer, err := b.script("NLTK 3.8.1 Punkt", "text", "punkt.py", units, same, sum, punktParameters)
+	if err != nil {
+		return err
+	}
+	b.all = append(b.all, ours, peer)
+	b.compare("Punkt / NLTK 3.8.1", ours.name, peer.name, 25, same)
+	return nil
+}
+
+// thin takes units in even steps until they are of about that size together.
+func thin(units []string, size int64) (kept []string) {
+	step := max(1, float64(sizeOf(units))/float64(size))
+	for i := 0.0; int(i) < len(units); i += step {
+		kept = append(kept, units[int(i)])
+	}
+	return kept
+}
+
+func sizeOf(units []string) (n int64) {
+	for _, u := range units {
+		n += int64(len(u))
+	}
+	return n
+}
+
+// script returns a work that a script of peers does on units of text. What it
+// made of each is compared with ours by checksum, if there is one.
+func (b *peerBench) script(name, of, file string, units []string, same *verdict, sum func(string) uint32, args ...string) (*work, error) {
+	input := filepath.Join(b.dir, file+".input")
+	var text strings.Builder
+	for _, u := range units {
+		text.WriteString(strings.ReplaceAll(u, "\n", "\x01")) // a line is a unit there
+		text.WriteByte('\n')
+	}
+	if err := os.WriteFile(input, []byte(text.String()), 0o644); err != nil {
+		return nil, err
+	}
+	var want []uint32
+	if sum != nil {
+		for _, u := range units {
+			want = append(want, sum(u))
+		}
+	}
+	sums := input + ".sums"
+	args = append(append([]string{filepath.Join(b.dir, "peers", file)}, args...), input, sums)
+	return &work{name: name, of: of, bytes: sizeOf(units), run: func(ctx context.Context) (s sample, err error) {
+		var stdout strings.Builder
+		cmd := exec.CommandContext(ctx, b.o.python, args...)
+		cmd.Stdout = &stdout
+		if s, err = child(cmd); err != nil {
+			return s, err
+		}
+		var said struct {
+			CPU   float64 `json:"cpu_seconds"`
+			Bytes int64   `json:"bytes"`
+		}
+		if err := json.Unmarshal([]byte(stdout.String()), &said); err != nil {
+			return s, err
+		}
+		if said.Bytes != sizeOf(units) {
+			return s, fmt.Errorf("it read %d bytes of %d", said.Bytes, sizeOf(units))
+		}
+		s.CPU, s.Bytes = time.Duration(said.CPU*float64(time.Second)), said.Bytes // of the work, without the start
+		if sum == nil {
+			return s, nil
+		}
+		same.Text, err = compareSums(sums, want)
+		return s, err
+	}}, nil
+}
+
+func compareSums(path string, want []uint32) (string, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	if len(raw) != 4*len(want) {
+		return "", fmt.Errorf("it made %d results of %d units", len(raw)/4, len(want))
+	}
+	different := 0
+	for i, w := range want {
+		if binary.LittleEndian.Uint32(raw[4*i:]) != w {
+			different++
+		}
+	}
+	if different == 0 {
+		return fmt.Sprintf("equal for all of %d units", len(want)), nil
+	}
+	return fmt.Sprintf("different for %d of %d units", different, len(want)), nil
+}
