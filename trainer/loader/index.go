@@ -152,5 +152,5 @@ type CompressedError struct {
 }
 
 func (e *CompressedError) Error() string {
-	return fmt.Sprintf("%s: compressed (%s), so records can only be read in order: make the shards anew with --compression none, or decompress them", e.File, e.Compression)
+	return fmt.Sprintf("%s: compressed (%s), so records can only be read in order: make the shards anew with --compression none, or decompress them into another folder", e.File, e.Compression)
 }

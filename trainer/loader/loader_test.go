@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -372,6 +373,27 @@ func TestBreakingOutOfTheLoopIsFine(t *testing.T) {
 		}
 		break
 	}
+}
+
+func TestShardsAreReadByManyAtATime(t *testing.T) {
+	s := open(t, threeShards(t, false).write(t), loader.Options{Split: sharding.Train})
+	index := newIndex(t, s)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if got, err := numbers(s); err != nil || !cmp.Equal(got, upTo(0, 9)) {
+				t.Errorf("loop: got %v, %v", got, err)
+			}
+			p := index.NewPicker()
+			defer p.Close()
+			for i := range 9 {
+				if r, err := p.At(context.Background(), int64(i)); err != nil || int(r.Example.MaskedLMIDs[0]) != i {
+					t.Errorf("example %d: got %+v, %v", i, r, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // Whatever the shards: the loop yields them file after file, record after
