@@ -40,12 +40,15 @@ var allowed = map[string][]string{
 	"sharding":              {"extract", "internal/store"},
 	"pipeline": {"extract", "extract/bzip2", "extract/wiki", "extract/wiki/wikitext", "extract/books", "extract/text", "tokenize", "tokenize/sentence", "tokenize/vocab",
 		"records", "records/tfrecord", "records/pretrain", "sharding", "internal/store", "internal/pyrandom", "internal/democorpus"},
-	"trainer":           {"records", "sharding", "tokenize", "internal/store"},
-	"trainer/loader":    {"trainer", "records", "records/tfrecord", "sharding", "tokenize", "internal/store"},
-	"cmd/prepare-data":  {"*"},
-	"cmd/train-bert":    {"*"},
-	"internal/archtest": {},
-	"internal/bench":    {"*"},
+	"trainer":        {"records", "sharding", "tokenize", "internal/store"},
+	"trainer/loader": {"trainer", "records", "records/tfrecord", "sharding", "tokenize", "internal/store"},
+	// Tests that every backend and communicator shares, and stand-ins for them.
+	"trainer/backendtest":       {"trainer", "trainer/cpu", "trainer/internal/ranktest"},
+	"trainer/internal/ranktest": {"trainer"},
+	"cmd/prepare-data":          {"*"},
+	"cmd/train-bert":            {"*"},
+	"internal/archtest":         {},
+	"internal/bench":            {"*"},
 }
 
 // only says which packages alone may import another module (by prefix of its

@@ -17,17 +17,13 @@ func show(ctx context.Context, path string) error {
 	if err != nil {
 		return err // not finished, or not what its manifest says
 	}
-	vocab, err := shards.Vocab(ctx) // nil where no vocab.txt lies beside the records
-	if err != nil {
-		return err
-	}
 	for record, err := range shards.Examples(ctx) {
 		if err != nil {
 			return err // damage, with file, record and byte
 		}
 		e := record.Example // valid until the next step
 		for i, position := range e.MaskedLMPositions[:e.Predictions()] {
-			fmt.Printf("%s where %s stood\n", vocab.Token(e.InputIDs[position]), vocab.Token(e.MaskedLMIDs[i]))
+			fmt.Printf("id %d, where %d is to be predicted\n", e.InputIDs[position], e.MaskedLMIDs[i])
 		}
 	}
 	return nil
@@ -50,9 +46,9 @@ func Example() {
 		fmt.Println(err)
 	}
 	// Output:
-	// hut where hut stood
-	// ##te where ##te stood
-	// see where see stood
+	// id 5, where 5 is to be predicted
+	// id 6, where 6 is to be predicted
+	// id 7, where 7 is to be predicted
 }
 
 func TestTheGoOfTheDocumentationIsThis(t *testing.T) {
