@@ -1,6 +1,9 @@
 package tokenize
 
-import "math/bits"
+import (
+	"math/bits"
+	"unicode/utf8"
+)
 
 // An Encoder turns text into ids. It remembers the words it has seen, in a
 // cache of 2 MiB. One goroutine uses it at a time; make one with
@@ -12,11 +15,12 @@ type Encoder struct {
 	lower uint64 // 0x20 in every byte in uncased mode, else 0
 	cache *wordCache
 	ids   []int32 // scratch of AppendTokens
+	valid []byte  // scratch of appendKeeping
 }
 
 // NewEncoder returns an encoder.
 func (t *Tokenizer) NewEncoder() *Encoder {
-	e := &Encoder{Tokenizer: t, words: *newWordSplitter(t.options), cache: new(wordCache)}
+	e := &Encoder{Tokenizer: t, words: *newWordSplitter(t.options, t.rules), cache: new(wordCache)}
 	if t.options.DoLowerCase {
 		e.lower = bytes20
 	}
@@ -24,10 +28,28 @@ func (t *Tokenizer) NewEncoder() *Encoder {
 }
 
 // AppendIDs appends the token ids of text to dst.
-func (e *Encoder) AppendIDs(dst []int32, text string) []int32 { return appendIDs(e, dst, text) }
+func (e *Encoder) AppendIDs(dst []int32, text string) []int32 {
+	if e.special == nil {
+		return appendIDs(e, dst, text)
+	}
+	if utf8.ValidString(text) {
+		return appendKeeping(e, dst, text)
+	}
+	e.valid = appendValid(e.valid[:0], text)
+	return appendKeeping(e, dst, e.valid)
+}
 
 // AppendIDsBytes is [Encoder.AppendIDs] for a slice of bytes.
-func (e *Encoder) AppendIDsBytes(dst []int32, text []byte) []int32 { return appendIDs(e, dst, text) }
+func (e *Encoder) AppendIDsBytes(dst []int32, text []byte) []int32 {
+	if e.special == nil {
+		return appendIDs(e, dst, text)
+	}
+	if utf8.Valid(text) {
+		return appendKeeping(e, dst, text)
+	}
+	e.valid = appendValid(e.valid[:0], text)
+	return appendKeeping(e, dst, e.valid)
+}
 
 // AppendTokens appends the tokens of text to dst, as FullTokenizer.tokenize of
 // the reference returns them: a word that cannot be cut is "[UNK]".

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"unicode/utf8"
+
+	"pretext/tokenize"
 )
 
 // contexts puts a character where its neighbours matter: alone, inside a word,
@@ -35,7 +37,7 @@ func TestEveryCodePointGivesTheWordsOfTheReference(t *testing.T) {
 	needOracle(t)
 	all := os.Getenv("PRETEXT_LONG_TESTS") != ""
 	for _, lower := range []bool{true, false} {
-		slow, fast := reference{lower: lower}, splitter(t, lower)
+		slow, fast := newReference(nil, tokenize.Options{DoLowerCase: lower}), splitter(t, lower)
 		var got []string
 		for r := range everyCodePoint {
 			if !all && uniform(r) && r%97 != 0 {

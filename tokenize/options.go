@@ -3,21 +3,13 @@ package tokenize
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
-
-// A Profile names whose rules are followed where implementations of BERT's
-// tokenizer differ. It is written to manifests.
-type Profile string
-
-// ProfileGoogle follows tokenization.py of google-research/bert: words over 200
-// characters are unknown, control and format characters (Cc, Cf) are deleted, a
-// capital sigma at the end of a word becomes ς, and special tokens in the text
-// are split like any other text.
-const ProfileGoogle Profile = "google"
 
 // Limits of [Options.MaxCharsPerWord].
 const (
 	defaultMaxChars = 200     // FullTokenizer of google-research/bert
+	peersMaxChars   = 100     // BertTokenizer of NVIDIA and of Hugging Face
 	maxMaxChars     = 1 << 16 // keeps an encoder's buffers small
 )
 
@@ -33,21 +25,21 @@ type Options struct {
 
 	// MaxCharsPerWord is the number of characters, after lower-casing and
 	// removing accents, above which a word becomes [UNK] as a whole. 0 means
-	// that of the profile: 200. At most 65,536.
+	// that of the profile: 200, for nvidia-pt and hf 100. At most 65,536.
 	MaxCharsPerWord int `json:"max_chars_per_word,omitempty"`
 }
 
 // DefaultOptions returns the options of bert-base-uncased, which are the
 // defaults of google-research/bert.
 func DefaultOptions() Options {
-	return Options{DoLowerCase: true, Profile: ProfileGoogle, MaxCharsPerWord: defaultMaxChars}
+	return Options{DoLowerCase: true, Profile: ProfileGoogle}
 }
 
 // Validate reports every problem of o.
 func (o Options) Validate() error {
 	var errs []error
-	if o.Profile != "" && o.Profile != ProfileGoogle {
-		errs = append(errs, fmt.Errorf("profile %q: not known, must be %q", o.Profile, ProfileGoogle))
+	if o.Profile != "" && !slices.Contains(Profiles(), o.Profile) {
+		errs = append(errs, fmt.Errorf("profile %q: not known, must be one of %q", o.Profile, Profiles()))
 	}
 	if o.MaxCharsPerWord < 0 || o.MaxCharsPerWord > maxMaxChars {
 		errs = append(errs, fmt.Errorf("max_chars_per_word %d: must be between 0 and %d", o.MaxCharsPerWord, maxMaxChars))
@@ -57,8 +49,11 @@ func (o Options) Validate() error {
 
 // maxChars returns the effective MaxCharsPerWord.
 func (o Options) maxChars() int {
-	if o.MaxCharsPerWord == 0 {
-		return defaultMaxChars
+	switch {
+	case o.MaxCharsPerWord != 0:
+		return o.MaxCharsPerWord
+	case o.Profile == ProfileNVIDIA || o.Profile == ProfileHF:
+		return peersMaxChars
 	}
-	return o.MaxCharsPerWord
+	return defaultMaxChars
 }

@@ -15,10 +15,26 @@ import (
 // reference is tokenization.py of google-research/bert, rule for rule, over the
 // Unicode tables of Go and x/text. It shares nothing with the package it
 // checks and is about two hundred times slower.
+//
+// With nvidia set it is tokenization.py of NVIDIA's BERT for PyTorch.
 type reference struct {
-	vocab *tokenize.Vocab
-	lower bool
-	max   int
+	vocab  *tokenize.Vocab
+	lower  bool
+	nvidia bool
+	max    int
+}
+
+// newReference returns the reference for the profiles google and nvidia-pt.
+func newReference(v *tokenize.Vocab, o tokenize.Options) reference {
+	f := reference{v, o.DoLowerCase, o.Profile == tokenize.ProfileNVIDIA, o.MaxCharsPerWord}
+	switch {
+	case f.max > 0:
+	case f.nvidia:
+		f.max = 100
+	default:
+		f.max = 200
+	}
+	return f
 }
 
 // needOracle skips the test where Go's tables are of another Unicode version
@@ -45,6 +61,10 @@ func (f reference) words(text string) []string {
 	text = f.spaceIdeographs(f.clean(decodeIgnoring(text)))
 	out := []string{}
 	for _, token := range pythonSplit(text) {
+		if f.nvidia && slices.Contains(tokenize.SpecialTokens(), token) {
+			out = append(out, token)
+			continue
+		}
 		if f.lower {
 			token = stripAccents(pythonLower(token))
 		}
@@ -69,7 +89,7 @@ func (f reference) clean(text string) string {
 	var out []rune
 	for _, r := range text {
 		switch {
-		case r == 0 || r == 0xfffd || isControl(r):
+		case r == 0 || r == 0xfffd || isControl(r) || f.nvidia && unicode.In(r, unicode.Co, unicode.Cn):
 		case isWhitespace(r):
 			out = append(out, ' ')
 		default:

@@ -30,6 +30,9 @@
 //
 // A special token in the text is text: "[MASK]" becomes "[", "mask", "]".
 //
+// That is the default profile; [Profile] has a table of how the tokenizers of
+// NVIDIA and Hugging Face differ, whose rules can be followed instead.
+//
 // White space, punctuation, case and accents are those of the Unicode version
 // in [UnicodeVersion], from tables that are part of this package, whatever the
 // Go toolchain: the same text gives the same ids for ever. The reference takes
@@ -52,7 +55,8 @@
 //
 // Time is linear in the text, whatever it is. Memory is 2 MiB for an encoder,
 // about 1 MB for the trie of bert-base-uncased, and nothing that grows with the
-// text but the result.
+// text but the result; under other profiles than google also a copy of a text
+// that is not valid UTF-8.
 package tokenize
 
 import (
@@ -65,7 +69,9 @@ type Tokenizer struct {
 	vocab   *Vocab
 	options Options
 	trie    *trie
-	ascii   [256]int32 // of a byte that is a word: its id; else one of the below
+	rules   *rules
+	special []specialToken // those that the profile keeps whole in a text
+	ascii   [256]int32     // of a byte that is a word: its id; else one of the below
 }
 
 // What a byte is that is not a word of its own.
@@ -82,7 +88,10 @@ func New(v *Vocab, o Options) (*Tokenizer, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("new tokenizer: %w", err)
 	}
-	t := &Tokenizer{vocab: v, options: o, trie: newTrie(v.tokens, o.maxChars())}
+	t := &Tokenizer{vocab: v, options: o, trie: newTrie(v.tokens, o.maxChars()), rules: newRules(o.Profile)}
+	if o.Profile == ProfileNVIDIA || o.Profile == ProfileHF {
+		t.special = v.specials()
+	}
 	for b := range t.ascii {
 		t.ascii[b] = t.asciiID(byte(b))
 	}
@@ -94,7 +103,7 @@ func (t *Tokenizer) asciiID(b byte) int32 {
 	if b >= utf8.RuneSelf {
 		return asciiOther
 	}
-	switch classOf(rune(b)) & kindMask {
+	switch t.rules.classes.of(rune(b)) & kindMask {
 	case kindSpace:
 		return asciiSpace
 	case kindPunct:

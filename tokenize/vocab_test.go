@@ -183,7 +183,7 @@ func TestEveryTokenOfAVocabularyIsFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := tok.NewEncoder()
-		slow := reference{v, false, 200}
+		slow := newReference(v, tokenize.Options{})
 		for i, token := range tokens {
 			word := strings.TrimPrefix(tokens[(i*7)%len(tokens)], "##") + strings.TrimPrefix(token, "##")
 			if diff := cmp.Diff(slow.tokens(word), e.AppendTokens([]string{}, word)); diff != "" {

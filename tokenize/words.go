@@ -12,10 +12,14 @@ import (
 // character a word of its own, and in uncased mode lower-cased and without
 // accents. Vocabularies are trained on these words.
 //
+// It follows the profile but for special tokens: to a WordSplitter they are text
+// in all profiles.
+//
 // It holds the buffer of the current word: one goroutine uses it at a time.
 type WordSplitter struct {
 	changes class // the bits of a class that are not 0 if a character does not just stay
 	limit   int   // characters that word may hold
+	rules   *rules
 
 	word  []byte // current word, normalized, valid UTF-8
 	chars int    // its characters; above limit word holds only the first of them
@@ -27,15 +31,15 @@ func NewWordSplitter(o Options) (*WordSplitter, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return newWordSplitter(o), nil
+	return newWordSplitter(o, newRules(o.Profile)), nil
 }
 
-func newWordSplitter(o Options) *WordSplitter {
+func newWordSplitter(o Options, r *rules) *WordSplitter {
 	changes := kindMask
 	if o.DoLowerCase {
 		changes |= lowerMask
 	}
-	return &WordSplitter{changes: changes, limit: o.maxChars()}
+	return &WordSplitter{changes: changes, limit: o.maxChars(), rules: r}
 }
 
 // Words yields the words of text in order. A word of more than
@@ -79,7 +83,7 @@ func nextWord[T bytestring](w *WordSplitter, s T, i int) int {
 		if r >= utf8.RuneSelf {
 			r, size = decodeRune(s, i)
 		}
-		c := classOf(r)
+		c := w.rules.classes.of(r)
 		switch {
 		case c&w.changes == kindKeep|lowerSame:
 			if w.chars < w.limit {
@@ -101,7 +105,7 @@ func nextWord[T bytestring](w *WordSplitter, s T, i int) int {
 			i = addReordered(w, s, i)
 			continue
 		case r == 'Σ':
-			w.add(lowerSigma(s, i))
+			w.add(lowerSigma(w, s, i))
 		default:
 			w.addLowered(r, c)
 		}
@@ -144,6 +148,10 @@ func (w *WordSplitter) addAlone(r rune, c class) {
 func (w *WordSplitter) addLowered(r rune, c class) {
 	switch c & lowerMask {
 	case lowerMap, lowerPunct:
+		if to, ok := w.rules.lower[r]; ok {
+			w.add(to)
+			return
+		}
 		for _, m := range mappingOf(r) {
 			w.add(m)
 		}
@@ -171,14 +179,14 @@ func addReordered[T bytestring](w *WordSplitter, s T, i int) int {
 	w.run = w.run[:0]
 	for start := i; i < len(s); {
 		r, size := decodeRune(s, i)
-		c := classOf(r)
+		c := w.rules.classes.of(r)
 		switch action := c & lowerMask; {
 		case c&kindMask == kindRemove || action == lowerDrop:
 		case action == lowerReorder:
 			w.addToRun(r)
 		case action == lowerMapTail && i == start:
 			for _, m := range mappingOf(r) {
-				if combiningClass(m) == 0 {
+				if w.rules.combiningClass(m) == 0 {
 					w.add(m)
 				} else {
 					w.addToRun(m)
@@ -208,7 +216,7 @@ func (w *WordSplitter) addToRun(r rune) {
 // endRun adds the run to the word in canonical order.
 func (w *WordSplitter) endRun() {
 	slices.SortStableFunc(w.run, func(a, b rune) int {
-		return cmp.Compare(combiningClass(a), combiningClass(b))
+		return cmp.Compare(w.rules.combiningClass(a), w.rules.combiningClass(b))
 	})
 	for _, r := range w.run {
 		w.add(r)
@@ -217,8 +225,8 @@ func (w *WordSplitter) endRun() {
 }
 
 // lowerSigma returns the lower-case form of the capital sigma at s[i].
-func lowerSigma[T bytestring](s T, i int) rune {
-	if isFinalSigma(s, i) {
+func lowerSigma[T bytestring](w *WordSplitter, s T, i int) rune {
+	if w.rules.finalSigma && isFinalSigma(&w.rules.classes, s, i) {
 		return 'ς'
 	}
 	return 'σ'
@@ -230,12 +238,12 @@ func lowerSigma[T bytestring](s T, i int) rune {
 // have no case, so looking beyond the word does no harm. A run of ignorable
 // characters is looked at from its two ends at most, so all of a text costs
 // linear time.
-func isFinalSigma[T bytestring](s T, i int) bool {
+func isFinalSigma[T bytestring](classes *classTable, s T, i int) bool {
 	before := false
 	for end := i; end > 0; {
 		r, size := decodeLastRune(s, end)
 		end -= size
-		if c := classOf(r); !transparent(c) {
+		if c := classes.of(r); !transparent(c) {
 			before = c&sigmaMask == sigmaCased
 			break
 		}
@@ -246,7 +254,7 @@ func isFinalSigma[T bytestring](s T, i int) bool {
 	for i += len("Σ"); i < len(s); {
 		r, size := decodeRune(s, i)
 		i += size
-		if c := classOf(r); !transparent(c) {
+		if c := classes.of(r); !transparent(c) {
 			return c&sigmaMask != sigmaCased
 		}
 	}

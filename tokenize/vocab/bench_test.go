@@ -30,7 +30,7 @@ func BenchmarkTrain(b *testing.B) {
 	b.SetBytes(int64(len(file)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := vocab.Train(vocab.Merge(bytes.NewReader(file)), vocab.DefaultOptions()); err != nil {
+		if _, err := vocab.Train(b.Context(), vocab.Merge(bytes.NewReader(file)), vocab.DefaultOptions()); err != nil {
 			b.Fatal(err)
 		}
 	}

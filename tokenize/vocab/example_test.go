@@ -2,6 +2,7 @@ package vocab_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -31,7 +32,7 @@ func Example() {
 	}
 
 	// One merges the counts and trains.
-	tokens, err := vocab.Train(vocab.Merge(files...), options)
+	tokens, err := vocab.Train(context.Background(), vocab.Merge(files...), options)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,5 +1,7 @@
 package vocab
 
+import "context"
+
 // A merger joins pairs of neighbouring tokens, the most frequent first.
 //
 // It knows for every pair how often it occurs (exactly, at any time) and in
@@ -44,11 +46,15 @@ func newMerger(c *corpus, v *vocabulary, min int64) *merger {
 }
 
 // run learns tokens until there are size of them or no pair is frequent enough.
-func (m *merger) run(size int) {
+// It asks ctx each time, since a frequent pair of millions of words takes long.
+func (m *merger) run(ctx context.Context, size int) error {
 	for len(m.vocab.tokens) < size {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		top, ok := m.queue.pop()
 		if !ok {
-			return
+			return nil
 		}
 		p := &m.pairs[top.pair]
 		if top.count != p.queued {
@@ -61,6 +67,7 @@ func (m *merger) run(size int) {
 		}
 		m.merge(top.pair)
 	}
+	return nil
 }
 
 // merge joins a pair in all words.

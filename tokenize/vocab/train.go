@@ -2,6 +2,7 @@ package vocab
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -17,17 +18,20 @@ import (
 const subwordPrefix = "##"
 
 // Train learns a vocabulary from words, which must come in ascending order of
-// bytes, each once, as [Merge] yields them. An error of words ends it.
+// bytes, each once, as [Merge] yields them. An error of words or of ctx ends it.
 //
 // Where the text has too few different words to learn VocabSize tokens, the
 // result has fewer: its length says so. It is an error when not even the
 // special tokens and the alphabet have room.
-func Train(words iter.Seq2[WordCount, error], o Options) ([]string, error) {
+func Train(ctx context.Context, words iter.Seq2[WordCount, error], o Options) ([]string, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("train vocabulary: %w", err)
 	}
 	c := newCorpus(o.MaxWords)
 	for w, err := range words {
+		if err == nil && len(c.words)%checkEvery == 0 {
+			err = ctx.Err()
+		}
 		if err == nil {
 			err = c.add(w)
 		}
@@ -42,9 +46,14 @@ func Train(words iter.Seq2[WordCount, error], o Options) ([]string, error) {
 		return nil, fmt.Errorf("train vocabulary: vocab_size %d: too small for the special tokens and the characters of the text, %d together (limit_alphabet %d)",
 			o.VocabSize, len(v.tokens), o.LimitAlphabet)
 	}
-	newMerger(c, v, o.MinFrequency).run(o.VocabSize)
+	if err := newMerger(c, v, o.MinFrequency).run(ctx, o.VocabSize); err != nil {
+		return nil, fmt.Errorf("train vocabulary: %w", err)
+	}
 	return v.tokens, nil
 }
+
+// checkEvery is the number of words after which ctx is asked.
+const checkEvery = 4096
 
 // maxSymbols bounds the characters of all words together, each counted once: a
 // merger makes at most three links of each and numbers them with 31 bits.

@@ -2,6 +2,7 @@ package vocab_test
 
 import (
 	"bytes"
+	"context"
 	"cmp"
 	"errors"
 	"io"
@@ -143,7 +144,7 @@ func TestTrainEqualsThePlainAlgorithm(t *testing.T) {
 			MinFrequency:  rapid.Int64Range(1, 4).Draw(t, "frequency"),
 			MaxWords:      rapid.IntRange(1, 30).Draw(t, "words"),
 		}
-		got, err := vocab.Train(sequence(words, nil), o)
+		got, err := vocab.Train(t.Context(), sequence(words, nil), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +173,7 @@ func TestTrainEqualsThePlainAlgorithmOnLongWordsOfTwoLetters(t *testing.T) {
 		}
 		o := vocab.DefaultOptions()
 		o.VocabSize, o.MinFrequency = 400, 1
-		got, err := vocab.Train(sequence(words, nil), o)
+		got, err := vocab.Train(t.Context(), sequence(words, nil), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +208,7 @@ func TestTheVocabularyDoesNotDependOnHowCountingIsDivided(t *testing.T) {
 			}
 			files = append(files, &file)
 		}
-		tokens, err := vocab.Train(vocab.Merge(files...), o)
+		tokens, err := vocab.Train(t.Context(), vocab.Merge(files...), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +257,7 @@ func TestATrainedVocabularyIsOneThatTokenizeReads(t *testing.T) {
 		if _, err := c.WriteTo(&file); err != nil {
 			t.Fatal(err)
 		}
-		tokens, err := vocab.Train(vocab.Merge(&file), o)
+		tokens, err := vocab.Train(t.Context(), vocab.Merge(&file), o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -280,7 +281,7 @@ func TestATrainedVocabularyIsOneThatTokenizeReads(t *testing.T) {
 
 func TestAWordIsLearnedWholeWhenThereIsRoom(t *testing.T) {
 	words := []vocab.WordCount{{"lower", 5}, {"lowest", 2}, {"newer", 6}, {"wider", 3}}
-	got, err := vocab.Train(sequence(words, nil), vocab.DefaultOptions())
+	got, err := vocab.Train(t.Context(), sequence(words, nil), vocab.DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +303,7 @@ func TestTrainLearnsFromTheMostFrequentWordsOnly(t *testing.T) {
 	words[6].Count = 9
 	o := vocab.DefaultOptions()
 	o.MaxWords = 3
-	got, err := vocab.Train(sequence(words, nil), o)
+	got, err := vocab.Train(t.Context(), sequence(words, nil), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,7 +340,7 @@ func TestTrainRefuses(t *testing.T) {
 			if test.o != nil {
 				test.o(&o)
 			}
-			tokens, err := vocab.Train(sequence(test.words, test.err), o)
+			tokens, err := vocab.Train(t.Context(), sequence(test.words, test.err), o)
 			if err == nil {
 				t.Fatalf("got %q, want an error", tokens)
 			}
@@ -364,7 +365,41 @@ func TestCountsThatDoNotFitAreAnError(t *testing.T) {
 			}
 		}
 	}
-	if _, err := vocab.Train(words, vocab.DefaultOptions()); err == nil || !strings.Contains(err.Error(), "more text than") {
+	if _, err := vocab.Train(t.Context(), words, vocab.DefaultOptions()); err == nil || !strings.Contains(err.Error(), "more text than") {
 		t.Errorf("got %v, want an error that there is too much text", err)
+	}
+}
+
+func TestTrainingEndsWithItsContext(t *testing.T) {
+	var words []vocab.WordCount
+	for a := 'a'; a <= 'z'; a++ {
+		for b := 'a'; b <= 'z'; b++ {
+			words = append(words, vocab.WordCount{Word: string([]rune{a, b, 'e'}), Count: 10})
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	read := 0
+	tokens, err := vocab.Train(ctx, func(yield func(vocab.WordCount, error) bool) {
+		for _, w := range words {
+			read++
+			if !yield(w, nil) {
+				return
+			}
+		}
+		cancel() // all words are read: only the learning is left
+	}, vocab.DefaultOptions())
+	if !errors.Is(err, context.Canceled) || tokens != nil {
+		t.Errorf("cancelled while learning: got %d tokens, %v", len(tokens), err)
+	}
+	read = 0
+	_, err = vocab.Train(ctx, func(yield func(vocab.WordCount, error) bool) {
+		for _, w := range words {
+			if read++; !yield(w, nil) {
+				return
+			}
+		}
+	}, vocab.DefaultOptions())
+	if !errors.Is(err, context.Canceled) || read != 1 {
+		t.Errorf("cancelled before: got %v after %d words, want 1", err, read)
 	}
 }

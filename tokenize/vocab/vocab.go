@@ -9,7 +9,7 @@
 //	}
 //	_, err = counts.WriteTo(file)
 //	...
-//	tokens, err := vocab.Train(vocab.Merge(files...), options) // in one
+//	tokens, err := vocab.Train(ctx, vocab.Merge(files...), options) // in one
 //	err = vocab.Write(out, tokens)
 //
 // # Word counts

@@ -182,7 +182,7 @@ With --jsonl: {"text"} or {"bytes_b64"} a line, answered by {"tokens": [...], "i
 	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "read and write a JSON object a line")
 	cmd.Flags().StringVar(&vocab, "vocab", "", "vocab.txt (required)")
 	cmd.Flags().BoolVar(&opts.DoLowerCase, "do-lower-case", opts.DoLowerCase, "lower-case and drop accents, for uncased vocabularies")
-	cmd.Flags().StringVar(&profile, "profile", profile, "dialect: google")
+	cmd.Flags().StringVar(&profile, "profile", profile, "whose rules: google, nvidia-pt or hf")
 	return cmd
 }
 

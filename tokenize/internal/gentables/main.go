@@ -127,6 +127,26 @@ func (t *tables) print(w *bytes.Buffer) {
 		}
 		fmt.Fprintf(w, "\n")
 	}
+	printRemovedByNVIDIA(w)
+}
+
+// printRemovedByNVIDIA writes the code points of general categories Cn and Co,
+// which the profile nvidia-pt deletes.
+func printRemovedByNVIDIA(w *bytes.Buffer) {
+	fmt.Fprintf(w, "\n// nvidiaClasses holds the unassigned and private use code points.\n")
+	fmt.Fprintf(w, "var nvidiaClasses = [...]classRange{\n")
+	removed := func(r rune) bool { return unicode.In(r, unicode.Co, unicode.Cn) }
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if !removed(r) {
+			continue
+		}
+		first := r
+		for r < unicode.MaxRune && removed(r+1) {
+			r++
+		}
+		fmt.Fprintf(w, "\t{0x%04x, 0x%04x, kindRemove, 0},\n", first, r)
+	}
+	fmt.Fprintf(w, "}\n")
 }
 
 func printTable[E byte | uint16](w *bytes.Buffer, name, elem string, table []E) {

@@ -1,0 +1,113 @@
+package tokenize
+
+import "unicode/utf8"
+
+// A specialToken is one that some profiles keep whole in a text.
+type specialToken struct {
+	text string
+	id   int32
+}
+
+// specials returns the special tokens of a vocabulary.
+func (v *Vocab) specials() []specialToken {
+	var out []specialToken
+	for _, text := range SpecialTokens() {
+		out = append(out, specialToken{text, v.ids[text]})
+	}
+	return out
+}
+
+// appendValid appends s without the bytes that are not UTF-8. Special tokens
+// are looked for in what is left, since they may stand around such a byte.
+func appendValid[T bytestring](dst []byte, s T) []byte {
+	for i := 0; i < len(s); {
+		r, size := decodeRune(s, i)
+		if r != utf8.RuneError || size > 1 {
+			dst = appendChar(dst, s, i, size)
+		}
+		i += size
+	}
+	return dst
+}
+
+// appendKeeping appends the ids of s, valid UTF-8, in which the profile keeps
+// special tokens. All of them begin with a bracket and hold no other, so the
+// searches from two brackets hardly overlap and time is linear.
+func appendKeeping[T bytestring](e *Encoder, dst []int32, s T) []int32 {
+	start := 0
+	for i := 0; i < len(s); i++ {
+		if s[i] != '[' {
+			continue
+		}
+		for _, special := range e.special {
+			if end := specialEnd(e, s, i, special.text); end > 0 {
+				dst = append(appendIDs(e, dst, s[start:i]), special.id)
+				start, i = end, end-1
+				break
+			}
+		}
+	}
+	return appendIDs(e, dst, s[start:])
+}
+
+// specialEnd returns the place behind the special token that begins at s[i], or
+// 0 if the profile sees none there.
+func specialEnd[T bytestring](e *Encoder, s T, i int, token string) int {
+	if e.options.Profile == ProfileHF {
+		if len(s)-i >= len(token) && string(s[i:i+len(token)]) == token {
+			return i + len(token)
+		}
+		return 0
+	}
+	end := cleanPrefix(&e.words, s, i, token)
+	if end == 0 || !endsBefore(&e.words, s, i) || !endsAt(&e.words, s, end) {
+		return 0
+	}
+	return end
+}
+
+// cleanPrefix returns the place behind token, which begins at s[i] once deleted
+// characters are gone, or 0 if it does not.
+func cleanPrefix[T bytestring](w *WordSplitter, s T, i int, token string) int {
+	for n := 0; n < len(token); {
+		if i == len(s) {
+			return 0
+		}
+		if s[i] == token[n] {
+			i++
+			n++
+			continue
+		}
+		r, size := decodeRune(s, i)
+		if w.rules.classes.of(r)&kindMask != kindRemove {
+			return 0
+		}
+		i += size
+	}
+	return i
+}
+
+// endsAt reports whether the first character of s[i:] that is not deleted ends
+// a token of str.split, with white space around ideographs.
+func endsAt[T bytestring](w *WordSplitter, s T, i int) bool {
+	for i < len(s) {
+		r, size := decodeRune(s, i)
+		if kind := w.rules.classes.of(r) & kindMask; kind != kindRemove {
+			return kind == kindSpace || kind == kindCJK
+		}
+		i += size
+	}
+	return true
+}
+
+// endsBefore is endsAt for the last character of s[:i].
+func endsBefore[T bytestring](w *WordSplitter, s T, i int) bool {
+	for i > 0 {
+		r, size := decodeLastRune(s, i)
+		if kind := w.rules.classes.of(r) & kindMask; kind != kindRemove {
+			return kind == kindSpace || kind == kindCJK
+		}
+		i -= size
+	}
+	return true
+}
