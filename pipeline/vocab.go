@@ -207,5 +207,5 @@ func (w *vocabWorker) train(ctx context.Context, results []Result) (tokens []str
 		files = append(files, f)
 		readers = append(readers, store.NewReader(f, 0))
 	}
-	return vocab.Train(vocab.Merge(readers...), w.Options.Options)
+	return vocab.Train(ctx, vocab.Merge(readers...), w.Options.Options)
 }

@@ -2,8 +2,8 @@ package vocab_test
 
 import (
 	"bytes"
-	"context"
 	"cmp"
+	"context"
 	"errors"
 	"io"
 	"iter"
