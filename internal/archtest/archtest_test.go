@@ -34,6 +34,7 @@ var allowed = map[string][]string{
 	"tokenize":              {"internal/pyspace"},
 	"tokenize/sentence":     {"internal/pyspace"},
 	"tokenize/vocab":        {"tokenize"},
+	"tokenize/hf":           {"tokenize"},
 	"records":               {},
 	"records/tfrecord":      {},
 	"records/pretrain":      {"records", "internal/pyrandom"},

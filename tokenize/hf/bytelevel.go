@@ -1,0 +1,179 @@
+package hf
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A byteLevel holds the tables of a byte-level BPE model.
+type byteLevel struct {
+	prefixSpace bool
+	added       []addedToken
+	begins      [256]bool  // whether an added token begins with the byte
+	bytes       [256]int32 // ids of the single bytes
+	merges      map[pair]merged
+}
+
+// A pair is two neighbouring ids.
+type pair struct{ left, right int32 }
+
+// merged is what a pair becomes; the pair of the lowest rank goes first.
+type merged struct{ rank, id int32 }
+
+// byteChar returns the character that stands for a byte in the vocabulary of
+// GPT-2 (bytes_to_unicode of its encoder.py): itself where it is printable in
+// Latin-1, else the next free one from U+0100 on.
+func byteChar(b byte) rune {
+	switch {
+	case b <= ' ':
+		return 0x100 + rune(b)
+	case 0x7f <= b && b <= 0xa0:
+		return 0x100 + ' ' + 1 + rune(b-0x7f)
+	case b == 0xad:
+		return 0x143
+	}
+	return rune(b)
+}
+
+// Limits of an encoder's cache.
+const (
+	maxCachedWord = 64      // bytes
+	maxCached     = 1 << 15 // words; then it starts anew
+)
+
+// A bpeEncoder encodes with a byteLevel.
+type bpeEncoder struct {
+	*byteLevel
+	cache map[string][]int32
+	merger
+}
+
+func newBPEEncoder(b *byteLevel) *bpeEncoder {
+	return &bpeEncoder{byteLevel: b, cache: map[string][]int32{}}
+}
+
+// appendIDs cuts text at added tokens.
+func (e *bpeEncoder) appendIDs(dst []int32, text string) []int32 {
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "")
+	}
+	start := 0
+	for i := 0; i < len(text); i++ {
+		if !e.begins[text[i]] {
+			continue
+		}
+		a := e.addedAt(text[i:])
+		if a == nil {
+			continue
+		}
+		before, end := text[start:i], i+len(a.Content)
+		if a.LStrip {
+			before = strings.TrimRightFunc(before, unicode.IsSpace)
+		}
+		if a.RStrip {
+			end = len(text) - len(strings.TrimLeftFunc(text[end:], unicode.IsSpace))
+		}
+		dst = append(e.appendText(dst, before), a.ID)
+		start, i = end, end-1
+	}
+	return e.appendText(dst, text[start:])
+}
+
+// addedAt returns the longest added token that s begins with, or nil.
+func (e *bpeEncoder) addedAt(s string) *addedToken {
+	var best *addedToken
+	for i := range e.added {
+		a := &e.added[i]
+		if strings.HasPrefix(s, a.Content) && (best == nil || len(a.Content) > len(best.Content)) {
+			best = a
+		}
+	}
+	return best
+}
+
+// appendText appends the ids of text without added tokens.
+func (e *bpeEncoder) appendText(dst []int32, text string) []int32 {
+	if e.prefixSpace && text != "" && text[0] != ' ' {
+		text = " " + text
+	}
+	for len(text) > 0 {
+		n := wordLen(text)
+		dst = e.appendWord(dst, text[:n])
+		text = text[n:]
+	}
+	return dst
+}
+
+func (e *bpeEncoder) appendWord(dst []int32, word string) []int32 {
+	if ids, ok := e.cache[word]; ok {
+		return append(dst, ids...)
+	}
+	before := len(dst)
+	dst = e.appendMerged(dst, e.byteLevel, word)
+	if len(word) <= maxCachedWord {
+		if len(e.cache) == maxCached {
+			clear(e.cache)
+		}
+		e.cache[strings.Clone(word)] = append([]int32(nil), dst[before:]...)
+	}
+	return dst
+}
+
+// wordLen returns the length of the word at the beginning of s, which is not
+// empty, by the expression of GPT-2 (encoder.py):
+//
+//	's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+func wordLen(s string) int {
+	for _, suffix := range [...]string{"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"} {
+		if strings.HasPrefix(s, suffix) {
+			return len(suffix)
+		}
+	}
+	start := 0
+	if s[0] == ' ' {
+		start = 1
+	}
+	if r, _ := utf8.DecodeRuneInString(s[start:]); start < len(s) && !unicode.IsSpace(r) {
+		return start + runLen(s[start:], kindOf(r))
+	}
+	// White space. Its last character is left to the word behind it.
+	n := runLen(s, space)
+	if n == len(s) {
+		return n
+	}
+	if _, last := utf8.DecodeLastRuneInString(s[:n]); last < n {
+		return n - last
+	}
+	return n
+}
+
+// Kinds of characters in words.
+const (
+	space = iota
+	letter
+	number
+	other
+)
+
+func kindOf(r rune) int {
+	switch {
+	case unicode.IsLetter(r):
+		return letter
+	case unicode.IsNumber(r):
+		return number
+	case unicode.IsSpace(r):
+		return space
+	}
+	return other
+}
+
+// runLen returns the length of the characters of a kind at the beginning of s.
+func runLen(s string, kind int) int {
+	for i, r := range s {
+		if kindOf(r) != kind {
+			return i
+		}
+	}
+	return len(s)
+}

@@ -1,0 +1,228 @@
+package hf_test
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"pretext/internal/realdata"
+	"pretext/tokenize/hf"
+)
+
+// What Hugging Face's tokenizers 0.23.3 give, see testdata/roberta.py.
+//
+//go:embed testdata/roberta_cases.jsonl
+var robertaCases []byte
+
+// smallBPE returns a byte-level tokenizer.json of our own in which the merges
+// make "th", "the" and " the", and "<end>" is added.
+func smallBPE(change map[string]any) []byte {
+	vocab, next := map[string]int{}, 0
+	add := func(token string) { vocab[token] = next; next++ }
+	for b := range 256 {
+		switch {
+		case b <= ' ':
+			add(string(rune(0x100 + b)))
+		case 0x7f <= b && b <= 0xa0:
+			add(string(rune(0x121 + b - 0x7f)))
+		case b == 0xad:
+			add("\u0143")
+		default:
+			add(string(rune(b)))
+		}
+	}
+	for _, token := range []string{"th", "the", "Ġthe", "00"} {
+		add(token)
+	}
+	model := map[string]any{"type": "BPE", "vocab": vocab, "merges": []any{"t h", []string{"th", "e"}, "Ġ the", "0 0"}}
+	file := map[string]any{
+		"added_tokens":  []any{map[string]any{"id": 300, "content": "<end>", "lstrip": true}},
+		"pre_tokenizer": map[string]any{"type": "ByteLevel", "add_prefix_space": false},
+		"model":         model,
+	}
+	for key, value := range change {
+		if rest, ok := strings.CutPrefix(key, "model."); ok {
+			model[rest] = value
+		} else {
+			file[key] = value
+		}
+	}
+	data, err := json.Marshal(file)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return data
+}
+
+func load(tb testing.TB, data []byte) *hf.Tokenizer {
+	tb.Helper()
+	tok, err := hf.Load("tokenizer.json", data)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return tok
+}
+
+func ExampleLoad() {
+	tok, err := hf.Load("tokenizer.json", smallBPE(nil))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(tok.NewEncoder().AppendIDs(nil, "the the  <end>000"))
+	// Output: [257 258 300 259 48]
+}
+
+func TestRobertaGivesTheIDsOfHuggingFace(t *testing.T) {
+	tok := load(t, realdata.Read(t, "tokenizers/roberta-base/tokenizer.json"))
+	if tok.Len() != 50265 || tok.Warning() == "" {
+		t.Errorf("%d ids, warning %q", tok.Len(), tok.Warning())
+	}
+	checkCases(t, tok, robertaCases, 500)
+}
+
+func TestABERTFileGivesTheIDsOfHuggingFace(t *testing.T) {
+	tok := load(t, realdata.Read(t, "tokenizers/bert-base-uncased/tokenizer.json"))
+	if tok.Len() != 30522 || tok.Warning() != "" {
+		t.Errorf("%d ids, warning %q", tok.Len(), tok.Warning())
+	}
+	cases, err := os.ReadFile("../testdata/hf_cases.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkCases(t, tok, cases, 600)
+}
+
+func checkCases(t *testing.T, tok *hf.Tokenizer, cases []byte, atLeast int) {
+	t.Helper()
+	e, n := tok.NewEncoder(), 0
+	for line := range bytes.Lines(cases) {
+		var c struct {
+			Text string
+			IDs  []int32
+		}
+		if err := json.Unmarshal(line, &c); err != nil {
+			t.Fatal(err)
+		}
+		n++
+		for range 2 { // the second time from the cache
+			if got := e.AppendIDs([]int32{}, c.Text); !slices.Equal(got, c.IDs) {
+				t.Errorf("%+q:\ngot  %d\nwant %d", c.Text, got, c.IDs)
+			}
+		}
+	}
+	if n < atLeast {
+		t.Errorf("%d cases, want at least %d", n, atLeast)
+	}
+}
+
+func TestLoadRefusesWhatItWouldGetWrong(t *testing.T) {
+	for _, test := range []struct {
+		change map[string]any
+		want   string
+	}{
+		{map[string]any{"normalizer": map[string]any{"type": "NFC"}}, `normalizer "NFC": not supported with BPE`},
+		{map[string]any{"pre_tokenizer": map[string]any{"type": "Metaspace"}}, "pre_tokenizer: not supported with BPE"},
+		{map[string]any{"pre_tokenizer": map[string]any{"type": "ByteLevel", "use_regex": false}}, "pre_tokenizer: not supported with BPE"},
+		{map[string]any{"pre_tokenizer": nil}, "pre_tokenizer: not supported with BPE"},
+		{map[string]any{"model.dropout": 0.1}, "dropout: not supported"},
+		{map[string]any{"model.end_of_word_suffix": "</w>"}, "end_of_word_suffix"},
+		{map[string]any{"model.byte_fallback": true}, "byte_fallback"},
+		{map[string]any{"model.type": "Unigram", "model.vocab": []any{[]any{"a", -1.5}}}, `model "Unigram": not supported`},
+		{map[string]any{"model.type": "WordPiece"}, "normalizer: not supported with WordPiece"},
+		{map[string]any{"model.vocab": map[string]int{"a": 0}}, "no token for byte 0x00"},
+		{map[string]any{"model.merges": []any{"t"}}, "merges: "},
+		{map[string]any{"model.merges": []any{7}}, "merge 0: neither a text nor two"},
+		{map[string]any{"model.merges": []any{"h t"}}, "merges: "},
+		{map[string]any{"added_tokens": []any{map[string]any{"content": ""}}}, `added token ""`},
+		{map[string]any{"added_tokens": []any{map[string]any{"content": "x", "single_word": true}}}, `added token "x"`},
+	} {
+		_, err := hf.Load("f", smallBPE(test.change))
+		if err == nil || !strings.HasPrefix(err.Error(), "f: "+test.want) && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v: got %v, want %s", test.change, err, test.want)
+		}
+	}
+	for _, data := range []string{"", "[]", "{}", "null", `{"model":null}`, `{"model":{"type":"BPE"}}`} {
+		if _, err := hf.Load("f", []byte(data)); err == nil || !strings.HasPrefix(err.Error(), "f: ") {
+			t.Errorf("%q: got %v", data, err)
+		}
+	}
+}
+
+func TestAWordOfAMillionLettersIsNotSlow(t *testing.T) {
+	e := load(t, smallBPE(nil)).NewEncoder()
+	if got := len(e.AppendIDs(nil, strings.Repeat("the", 300_000))); got != 300_000 {
+		t.Errorf("%d ids, want 300000", got)
+	}
+	if got := len(e.AppendIDs(nil, strings.Repeat("0", 999_999))); got != 500_000 {
+		t.Errorf("%d ids, want 500000", got)
+	}
+	if got := len(e.AppendIDs(nil, strings.Repeat("<end", 250_000))); got != 1_000_000 {
+		t.Errorf("%d ids, want 1000000", got)
+	}
+}
+
+// FuzzAppendIDs checks that ids spell the text: without added tokens and
+// invalid bytes, the bytes of all tokens are those of the text.
+func FuzzAppendIDs(f *testing.F) {
+	for _, s := range []string{"the the 000", "a\xffb <end", " \u00a0 'll the\n\n x", "世界 é"} {
+		f.Add(s)
+	}
+	spell := map[int32]string{256: "th", 257: "the", 258: " the", 259: "00"}
+	for b := range 256 {
+		spell[int32(b)] = string([]byte{byte(b)})
+	}
+	tok := load(f, smallBPE(map[string]any{"added_tokens": nil}))
+	shared := tok.NewEncoder()
+	f.Fuzz(func(t *testing.T, s string) {
+		ids := shared.AppendIDs(nil, s)
+		var got strings.Builder
+		for _, id := range ids {
+			got.WriteString(spell[id])
+		}
+		if want := strings.ToValidUTF8(s, ""); got.String() != want {
+			t.Errorf("%+q: the ids spell %+q", want, got.String())
+		}
+		if fresh := tok.NewEncoder().AppendIDs(nil, s); !slices.Equal(ids, fresh) {
+			t.Errorf("%+q: %d, from a new encoder %d", s, ids, fresh)
+		}
+	})
+}
+
+// FuzzLoad checks that what is loaded gives ids below Len.
+func FuzzLoad(f *testing.F) {
+	f.Add(smallBPE(nil), "the <end> 00")
+	f.Add(smallBPE(map[string]any{"added_tokens": []any{map[string]any{"id": 1 << 20, "content": "the", "rstrip": true}}}), "at the  end")
+	f.Add([]byte(`{"model":{"type":"WordPiece","vocab":{}}}`), "x")
+	f.Fuzz(func(t *testing.T, data []byte, text string) {
+		tok, err := hf.Load("f", data)
+		if err != nil {
+			return
+		}
+		for _, id := range tok.NewEncoder().AppendIDs(nil, text) {
+			if id < 0 || int(id) >= tok.Len() {
+				t.Errorf("id %d, Len %d", id, tok.Len())
+			}
+		}
+	})
+}
+
+func BenchmarkAppendIDs(b *testing.B) {
+	text := string(realdata.Read(b, "books/txt/36_the_war_of_the_worlds.txt"))
+	for _, name := range []string{"roberta-base", "bert-base-uncased"} {
+		e := load(b, realdata.Read(b, "tokenizers/"+name+"/tokenizer.json")).NewEncoder()
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			var ids []int32
+			for b.Loop() {
+				ids = e.AppendIDs(ids[:0], text)
+			}
+		})
+	}
+}
