@@ -44,11 +44,12 @@ type Result struct {
 
 func init() {
 	register.DoFn3x1[context.Context, Task, func(int, Result), error](&taskFn{})
-	register.DoFn4x1[context.Context, int, func(*Result) bool, func(string), error](&manifestFn{})
-	register.DoFn1x0[string](&consumeFn{})
+	register.DoFn4x1[context.Context, int, func(*Result) bool, func(int, string), error](&manifestFn{})
+	register.DoFn2x0[int, func(*string) bool](&consumeFn{})
 	register.Emitter2[int, Result]()
-	register.Emitter1[string]()
+	register.Emitter2[int, string]()
 	register.Iter1[Result]()
+	register.Iter1[string]()
 }
 
 // taskFn does the tasks of a stage. Beam ships it as JSON: exported fields
@@ -93,7 +94,7 @@ type manifestFn struct {
 	Spec    Spec
 }
 
-func (fn *manifestFn) ProcessElement(ctx context.Context, _ int, next func(*Result) bool, emit func(string)) error {
+func (fn *manifestFn) ProcessElement(ctx context.Context, _ int, next func(*Result) bool, emit func(int, string)) error {
 	var results []Result
 	for r := (Result{}); next(&r); r = (Result{}) {
 		results = append(results, r)
@@ -118,15 +119,17 @@ func (fn *manifestFn) ProcessElement(ctx context.Context, _ int, next func(*Resu
 		j.cancel(err)
 		return err
 	}
-	emit(fn.Job)
+	emit(0, fn.Job)
 	return nil
 }
 
 // consumeFn reads the manifest DoFn's output. Without a consumer Prism keeps a
-// core busy for as long as the stage before runs.
+// core busy for as long as the stage before runs; and since it takes out a
+// Reshuffle and fuses what stands around it, only a GroupByKey makes the two
+// stages of its own.
 type consumeFn struct{}
 
-func (*consumeFn) ProcessElement(string) {}
+func (*consumeFn) ProcessElement(int, func(*string) bool) {}
 
 // runJob runs a stage's tasks and its manifest as one Beam job and returns the
 // error of the task that failed first, with its type. When it returns, no task
@@ -145,7 +148,7 @@ func runJob(ctx context.Context, r Runner, spec Spec, tasks int, meter *Meter) e
 	in := beam.Reshuffle(s, beam.CreateList(s, elements))
 	results := beam.ParDo(s.Scope(spec.Stage), &taskFn{Job: name, Workers: r.Workers, Spec: spec}, in)
 	manifest := beam.ParDo(s.Scope("manifest"), &manifestFn{Job: name, Workers: r.Workers, Spec: spec}, beam.GroupByKey(s, results))
-	beam.ParDo0(s.Scope("consume"), &consumeFn{}, beam.Reshuffle(s, manifest))
+	beam.ParDo0(s.Scope("consume"), &consumeFn{}, beam.GroupByKey(s, manifest))
 
 	restore, err := privateTemp(spec.Out)
 	if err != nil {
