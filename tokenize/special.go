@@ -79,7 +79,7 @@ func cleanPrefix[T bytestring](w *WordSplitter, s T, i int, token string) int {
 			continue
 		}
 		r, size := decodeRune(s, i)
-		if w.rules.classes.of(r)&kindMask != kindRemove {
+		if w.classes.of(r)&kindMask != kindRemove {
 			return 0
 		}
 		i += size
@@ -92,7 +92,7 @@ func cleanPrefix[T bytestring](w *WordSplitter, s T, i int, token string) int {
 func endsAt[T bytestring](w *WordSplitter, s T, i int) bool {
 	for i < len(s) {
 		r, size := decodeRune(s, i)
-		if kind := w.rules.classes.of(r) & kindMask; kind != kindRemove {
+		if kind := w.classes.of(r) & kindMask; kind != kindRemove {
 			return kind == kindSpace || kind == kindCJK
 		}
 		i += size
@@ -104,7 +104,7 @@ func endsAt[T bytestring](w *WordSplitter, s T, i int) bool {
 func endsBefore[T bytestring](w *WordSplitter, s T, i int) bool {
 	for i > 0 {
 		r, size := decodeLastRune(s, i)
-		if kind := w.rules.classes.of(r) & kindMask; kind != kindRemove {
+		if kind := w.classes.of(r) & kindMask; kind != kindRemove {
 			return kind == kindSpace || kind == kindCJK
 		}
 		i -= size

@@ -20,6 +20,7 @@ type WordSplitter struct {
 	changes class // the bits of a class that are not 0 if a character does not just stay
 	limit   int   // characters that word may hold
 	rules   *rules
+	classes classTable // of rules: nearer
 
 	word  []byte // current word, normalized, valid UTF-8
 	chars int    // its characters; above limit word holds only the first of them
@@ -39,7 +40,7 @@ func newWordSplitter(o Options, r *rules) *WordSplitter {
 	if o.DoLowerCase {
 		changes |= lowerMask
 	}
-	return &WordSplitter{changes: changes, limit: o.maxChars(), rules: r}
+	return &WordSplitter{changes: changes, limit: o.maxChars(), rules: r, classes: r.classes}
 }
 
 // Words yields the words of text in order. A word of more than
@@ -83,7 +84,7 @@ func nextWord[T bytestring](w *WordSplitter, s T, i int) int {
 		if r >= utf8.RuneSelf {
 			r, size = decodeRune(s, i)
 		}
-		c := w.rules.classes.of(r)
+		c := w.classes.of(r)
 		switch {
 		case c&w.changes == kindKeep|lowerSame:
 			if w.chars < w.limit {
@@ -179,7 +180,7 @@ func addReordered[T bytestring](w *WordSplitter, s T, i int) int {
 	w.run = w.run[:0]
 	for start := i; i < len(s); {
 		r, size := decodeRune(s, i)
-		c := w.rules.classes.of(r)
+		c := w.classes.of(r)
 		switch action := c & lowerMask; {
 		case c&kindMask == kindRemove || action == lowerDrop:
 		case action == lowerReorder:
@@ -226,7 +227,7 @@ func (w *WordSplitter) endRun() {
 
 // lowerSigma returns the lower-case form of the capital sigma at s[i].
 func lowerSigma[T bytestring](w *WordSplitter, s T, i int) rune {
-	if w.rules.finalSigma && isFinalSigma(&w.rules.classes, s, i) {
+	if w.rules.finalSigma && isFinalSigma(&w.classes, s, i) {
 		return 'ς'
 	}
 	return 'σ'
