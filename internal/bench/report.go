@@ -132,7 +132,7 @@ func figure(v float64) string {
 
 // heading says what the tables are of.
 func (r *report) heading() string {
-	return fmt.Sprintf("%s, %d cores, %s, %s; %s UTC, %d rounds: median (least–greatest) of CPU time;\nload average before and after each round %s; input: %s",
+	return fmt.Sprintf("%s, %d cores, %s, %s; %s UTC, %d rounds: median (least–greatest), by CPU time;\nload average before and after each round %s; input: %s",
 		r.Machine.CPU, r.Machine.Cores, r.Machine.OS, r.Machine.Go, r.Started.Format("2006-01-02 15:04"), len(r.Results[0].Samples),
 		strings.Join(r.Load, ", "), strings.Join(r.Inputs, ", "))
 }

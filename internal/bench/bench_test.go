@@ -1,0 +1,121 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestASpreadIsMedianLeastAndGreatest(t *testing.T) {
+	for _, test := range []struct {
+		values []float64
+		want   spread
+	}{
+		{[]float64{3}, spread{3, 3, 3}},
+		{[]float64{4, 1}, spread{2.5, 1, 4}},
+		{[]float64{9, 1, 2}, spread{2, 1, 9}},
+	} {
+		if got := spreadOf(test.values); got != test.want {
+			t.Errorf("%v: got %v, want %v", test.values, got, test.want)
+		}
+	}
+}
+
+// Two works that are slowed by the same factor in a round keep their ratio.
+func TestARatioIsTakenWithinARound(t *testing.T) {
+	ours, peer := &result{Name: "ours"}, &result{Name: "peer"}
+	for _, slow := range []time.Duration{1, 7, 3} {
+		ours.Samples = append(ours.Samples, sample{CPU: slow * time.Second, Bytes: 6e6})
+		peer.Samples = append(peer.Samples, sample{CPU: 2 * slow * time.Second, Bytes: 3e6})
+	}
+	if got, want := ratio(ours, peer), (spread{4, 4, 4}); got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	r := &report{Results: []*result{peer, ours}, Pairs: []pair{{"a", "ours", "peer", 4, &verdict{"same"}}, {"b", "ours", "peer", 4.1, &verdict{"same"}}}}
+	rows := r.pairRows()
+	if kept, missed := rows[1][4], rows[2][4]; kept != "≥ 4: kept" || missed != "≥ 4.1: **missed**" {
+		t.Errorf("got %q and %q", kept, missed)
+	}
+}
+
+func TestSamplesAreSpreadEvenlyOverTheInput(t *testing.T) {
+	units := strings.Split("aa bb cc dd ee ff", " ")
+	for size, want := range map[int64]string{100: "aa bb cc dd ee ff", 6: "aa cc ee", 3: "aa ee"} {
+		if got := strings.Join(thin(units, size), " "); got != want {
+			t.Errorf("%d bytes: got %q, want %q", size, got, want)
+		}
+	}
+}
+
+func TestArticlesAreThePagesOfNamespaceZeroThatAreNoRedirects(t *testing.T) {
+	const xml = `<mediawiki><page><title>A &amp; B</title><ns>0</ns><revision><text bytes="9" xml:space="preserve">&lt;b&gt; &amp;nbsp;</text></revision></page>
+<page><title>C</title><ns>0</ns><redirect title="A" /><revision><text>#REDIRECT [[A]]</text></revision></page>
+<page><title>Talk:A</title><ns>1</ns><revision><text>x</text></revision></page>
+<page><title>D</title><ns>0</ns><revision><text bytes="0" /></revision></page></mediawiki>`
+	want := []page{{"A & B", []byte("<b> &nbsp;")}, {"D", []byte{}}}
+	if diff := cmp.Diff(want, articles([]byte(xml)), cmp.AllowUnexported(page{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOnlyThePartBetweenTheMarksOfAPageIsReplaced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "page.md")
+	const page = "above\n<!-- bench stages -->\nold\n<!-- end -->\nbetween\n<!-- bench peers -->\nkept\n<!-- end -->\n"
+	if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := &report{Results: []*result{{Name: "yardstick", Of: "XML", Samples: []sample{{CPU: time.Second, Bytes: 5e6}}}}}
+	if err := r.writePage(path); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := string(raw)
+	if strings.Contains(got, "old") || !strings.HasPrefix(got, "above\n<!-- bench stages -->\n") || !strings.Contains(got, "| yardstick | 5.00 | XML | 5.00 (5.00–5.00) |") ||
+		!strings.HasSuffix(got, "<!-- end -->\nbetween\n<!-- bench peers -->\nkept\n<!-- end -->\n") {
+		t.Errorf("got\n%s", got)
+	}
+	if err := os.WriteFile(path, []byte("no marks\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.writePage(path); err == nil {
+		t.Error("a page without marks was taken")
+	}
+}
+
+// What a pair needs is measured, though only one side's name was asked for.
+func TestAFilterKeepsTheYardstickAndBothSidesOfAPair(t *testing.T) {
+	works := []*work{{name: "bzip2 -dc"}, {name: "ours"}, {name: "peer"}, {name: "other"}}
+	pairs := []pair{{Ours: "ours", Peer: "peer"}, {Ours: "other", Peer: "bzip2 -dc"}}
+	kept, compared := filter(works, pairs, regexp.MustCompile("^peer$"))
+	var names []string
+	for _, w := range kept {
+		names = append(names, w.name)
+	}
+	if diff := cmp.Diff([]string{"bzip2 -dc", "ours", "peer"}, names); diff != "" || len(compared) != 1 {
+		t.Error(diff, compared)
+	}
+}
+
+func TestOutputsAreComparedUnitByUnit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sums")
+	if err := os.WriteFile(path, []byte{1, 0, 0, 0, 2, 0, 0, 0}, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := compareSums(path, []uint32{1, 2}); err != nil || got != "equal for all of 2 units" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if got, err := compareSums(path, []uint32{1, 3}); err != nil || got != "different for 1 of 2 units" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if _, err := compareSums(path, []uint32{1}); err == nil {
+		t.Error("more results than units were taken")
+	}
+}
