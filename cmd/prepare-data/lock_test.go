@@ -4,9 +4,13 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestOneRunAtATimeWorksInAFolder(t *testing.T) {
@@ -43,6 +47,41 @@ func TestOneRunAtATimeWorksInAFolder(t *testing.T) {
 		t.Fatalf("the first: exit code %d: %s", code, first.stderr.String())
 	}
 	c.sameTree(t, out, "after others tried")
+}
+
+func TestImportedDocumentsAreNotReplacedBelowARunThatReadsThem(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	vocab := "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nit\nis\nlong\n.\n"
+	for name, text := range map[string]string{"vocab.txt": vocab, "a.txt": strings.Repeat("It is long .\nIt is .\n\n", 1000), "b.txt": "It is .\nLong .\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := filepath.Join(dir, "out")
+	examples := func(text string, more ...string) *process {
+		return prepareData(t, append([]string{"examples", "--quiet", "--text", filepath.Join(dir, text), "--vocab", filepath.Join(dir, "vocab.txt"), "--out", out}, more...)...)
+	}
+	first := examples("a.txt", "--dupe-factor=100")
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, filepath.Join(out, "plan.json")) // the import is done
+	if err := first.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	before := readTree(t, filepath.Join(out, "imported"))
+	examples("b.txt", "--overwrite").fail(t, 8, "folder is in use", out)
+	if diff := cmp.Diff(before, readTree(t, filepath.Join(out, "imported"))); diff != "" {
+		t.Errorf("imported documents changed (-before +after):\n%s", diff)
+	}
+	if err := first.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if code := first.wait(t); code != 0 {
+		t.Fatalf("the first: exit code %d: %s", code, first.stderr.String())
+	}
+	prepareData(t, "verify", out).succeed(t)
 }
 
 func TestOfTwentyStartsAtOnceEachRunsAloneOrNotAtAll(t *testing.T) {

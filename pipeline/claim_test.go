@@ -1,0 +1,89 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"testing"
+
+	"pretext/internal/store"
+	"pretext/sharding"
+)
+
+// errCut stands in for the end of the process.
+var errCut = errors.New("cut short")
+
+// cutFolder is a folder of which only so many files more can be removed.
+type cutFolder struct {
+	folder
+	removals *int
+}
+
+type folder = store.Folder
+
+func (f cutFolder) Remove(ctx context.Context, name string) error {
+	if *f.removals == 0 {
+		return errCut
+	}
+	*f.removals--
+	return f.folder.Remove(ctx, name)
+}
+
+func (f cutFolder) Folder(name string) store.Folder {
+	return cutFolder{f.folder.Folder(name), f.removals}
+}
+
+func TestOverwritingThatIsCutShortLeavesNoFileWithoutItsPlan(t *testing.T) {
+	ctx := t.Context()
+	recipe := func(option string) sharding.Recipe {
+		return sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "examples", Options: json.RawMessage(option)}
+	}
+	old, now := recipe(`{"shards":9}`), recipe(`{"shards":1}`)
+	for cut := 0; ; cut++ {
+		dir, err := store.Open(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := writePlan(ctx, dir, old, make([]any, 9)); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"train-00008-of-00009.tfrecord", "train-00008-of-00009.json", "vocab.txt", sharding.RunName, sharding.ManifestName} {
+			if err := store.WriteFile(ctx, dir, name, []byte("old")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		left := cut
+		err = claim(ctx, cutFolder{dir, &left}, now, true)
+		if err != nil && !errors.Is(err, errCut) {
+			t.Fatal(err)
+		}
+		files, listErr := dir.List(ctx)
+		if listErr != nil {
+			t.Fatal(listErr)
+		}
+		_, planErr := sharding.ReadPlan(ctx, dir)
+		if errors.Is(planErr, fs.ErrNotExist) && len(files) > 0 {
+			t.Errorf("after %d removals: no plan, but %v", cut, files)
+		}
+		if _, manifestErr := dir.Stat(ctx, sharding.ManifestName); manifestErr == nil && len(files) < 6 {
+			t.Errorf("after %d removals: a manifest, but only %v", cut, files)
+		}
+		if err == nil {
+			checkOnlyTheNewPlan(t, dir, now)
+			return
+		}
+	}
+}
+
+// checkOnlyTheNewPlan wants a plan of one task to leave none of an older one.
+func checkOnlyTheNewPlan(t *testing.T, dir store.Folder, recipe sharding.Recipe) {
+	t.Helper()
+	if err := writePlan(t.Context(), dir, recipe, make([]any, 1)); err != nil {
+		t.Fatal(err)
+	}
+	tasks, err := dir.Folder(sharding.PlanFolder).List(t.Context())
+	if err != nil || len(tasks) != 1 || tasks[0].Name != sharding.TaskFile(0) {
+		t.Errorf("tasks of the new plan: got %v, %v, want one", tasks, err)
+	}
+}
