@@ -57,6 +57,10 @@ func Report(stderr io.Writer, err error) int {
 		message = "interrupted: run the same command again to go on from here"
 	case exitUsage:
 		message += " (see --help)"
+	case exitDamaged:
+		if errors.Is(err, bzip2.ErrCorrupt) || errors.Is(err, wiki.ErrCorrupt) || errors.Is(err, books.ErrCorrupt) || errors.Is(err, text.ErrCorrupt) {
+			message += ": get the file again"
+		}
 	case exitDiskFull:
 		message += ": free some space and run the same command again"
 	}

@@ -34,8 +34,14 @@ func showBar(stderr io.Writer, m *pipeline.Meter) func() {
 	bar := p.AddBar(m.Total,
 		mpb.PrependDecorators(decor.Name(fmt.Sprintf("%-9s", m.Stage))),
 		mpb.AppendDecorators(decor.Percentage(), decor.Name("  "), decor.AverageETA(decor.ET_STYLE_GO)))
-	return every(200*time.Millisecond, func() { bar.SetCurrent(min(m.Done(), m.Total)) }, func() {
-		bar.SetTotal(-1, true) // what there is, is all
+	show := func() { bar.SetCurrent(min(m.Done(), m.Total)) }
+	return every(200*time.Millisecond, show, func() {
+		show()
+		// A bar that is full ends by itself. Any other, of a stage that failed or
+		// had nothing to count, has to be ended, or Wait would never return.
+		if m.Total <= 0 || m.Done() < m.Total {
+			bar.Abort(false)
+		}
 		p.Wait()
 	})
 }
