@@ -36,12 +36,12 @@ func IsDisambiguation(src []byte) bool {
 	}
 	var scratch [2 * maxDisambiguation]byte
 	depth := 0
+	opening, closing := -1, -1 // places of the next braces
 	for i := 0; ; {
-		k := bytes.IndexAny(src[i:], "{}")
-		if k < 0 {
+		opening, closing = nextByte(src, i, opening, '{'), nextByte(src, i, closing, '}')
+		if i = min(opening, closing); i == len(src) {
 			return false
 		}
-		i += k
 		run := runLength(src, i)
 		if src[i] == '}' {
 			depth = max(0, depth-run/2)
@@ -56,6 +56,20 @@ func IsDisambiguation(src []byte) bool {
 			depth += run / 2
 		}
 	}
+}
+
+// nextByte returns the place of the next c in src from i on, len(src) without
+// one. known is its answer for an earlier i, or -1: so every byte is looked at
+// once, and bytes.IndexByte is some ten times as fast as bytes.IndexAny.
+func nextByte(src []byte, i, known int, c byte) int {
+	if known >= i {
+		return known
+	}
+	k := bytes.IndexByte(src[i:], c)
+	if k < 0 {
+		return len(src)
+	}
+	return i + k
 }
 
 // maxDisambiguation is the longest name compared with the table, in bytes.
