@@ -313,19 +313,23 @@ func (w *examplesWorker) do(ctx context.Context, index int) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	sides, err := w.read(ctx, t, tok)
+	tools, err := w.tools(ctx, tok)
+	if err != nil {
+		return nil, err
+	}
+	defer w.job.give(tools)
+	sides, err := w.read(ctx, t, tools)
 	if err != nil {
 		return nil, err
 	}
 	var results []Result
 	for _, side := range sides {
-		r, err := w.build(ctx, index, side, tok)
+		r, err := w.build(ctx, index, side, tools)
 		if err != nil {
 			return nil, err
 		}
 		results = append(results, r)
 		w.meter.Add(t.Blocks.textBytes() / int64(len(sides))) // reading was the first half
-		*side = shardSide{}                                   // its memory is free before the next side is built
 	}
 	return results, nil
 }
@@ -337,16 +341,42 @@ type shardSide struct {
 	counts sharding.Counts
 }
 
-// read tokenizes the documents of a shard, each to its side.
-func (w *examplesWorker) read(ctx context.Context, t examplesTask, tok *tokenize.Tokenizer) ([]*shardSide, error) {
-	var sides []*shardSide
-	for _, split := range w.Options.splits() {
-		sides = append(sides, &shardSide{split, pretrain.NewCorpus(tok.Vocab().Len()), sharding.Counts{}})
+// shardTools are what a task holds while it is at work. They keep their memory
+// for the next task.
+type shardTools struct {
+	unknown   int32 // id of [UNK]
+	encoder   *tokenize.Encoder
+	sentences sentences
+	ids       []int32
+	corpora   []*pretrain.Corpus // one for each side
+	builder   *pretrain.Builder
+	frames    frameWriter
+	body      shardBody
+}
+
+func (w *examplesWorker) tools(ctx context.Context, tok *tokenize.Tokenizer) (*shardTools, error) {
+	if spare, ok := w.job.take().(*shardTools); ok {
+		return spare, nil
 	}
-	s := sentences{splitters: NewSplitters(w.Options.SentenceSplitter)}
-	enc := tok.NewEncoder()
-	unk := tok.Vocab().UNK()
-	var ids []int32
+	builder, err := pretrain.NewBuilder(w.Options.Options, pretrainVocab(tok.Vocab()), w.scratch(context.WithoutCancel(ctx)))
+	if err != nil {
+		return nil, err
+	}
+	t := &shardTools{unknown: tok.Vocab().UNK(), encoder: tok.NewEncoder(), builder: builder,
+		sentences: sentences{splitters: NewSplitters(w.Options.SentenceSplitter)}}
+	for range w.Options.splits() {
+		t.corpora = append(t.corpora, pretrain.NewCorpus(tok.Vocab().Len()))
+	}
+	return t, nil
+}
+
+// read tokenizes the documents of a shard, each to its side.
+func (w *examplesWorker) read(ctx context.Context, t examplesTask, tools *shardTools) ([]*shardSide, error) {
+	var sides []*shardSide
+	for i, split := range w.Options.splits() {
+		tools.corpora[i].Reset()
+		sides = append(sides, &shardSide{split, tools.corpora[i], sharding.Counts{}})
+	}
 	for doc, err := range t.Blocks.documents(ctx, w.Documents, w.meter) {
 		if err != nil {
 			return nil, err
@@ -356,11 +386,12 @@ func (w *examplesWorker) read(ctx context.Context, t examplesTask, tok *tokenize
 			side = sides[1]
 		}
 		var sentences, tokens, unknown int64
-		for line, err := range s.of(doc) {
+		for line, err := range tools.sentences.of(doc) {
 			if err != nil {
 				return nil, err
 			}
-			ids = enc.AppendIDsBytes(ids[:0], line)
+			ids := tools.encoder.AppendIDsBytes(tools.ids[:0], line)
+			tools.ids = ids
 			if len(ids) == 0 {
 				continue
 			}
@@ -369,7 +400,7 @@ func (w *examplesWorker) read(ctx context.Context, t examplesTask, tok *tokenize
 			}
 			sentences, tokens = sentences+1, tokens+int64(len(ids))
 			for _, id := range ids {
-				if id == unk {
+				if id == tools.unknown {
 					unknown++
 				}
 			}

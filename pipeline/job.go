@@ -65,7 +65,7 @@ type taskFn struct {
 
 func (fn *taskFn) StartBundle(ctx context.Context, _ func(int, Result)) error {
 	j := findJob(fn.Job, fn.Workers)
-	w, err := fn.Spec.worker(j.meter)
+	w, err := fn.Spec.worker(j)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (fn *manifestFn) ProcessElement(ctx context.Context, _ int, next func(*Resu
 		return j.err()
 	}
 	defer j.wg.Done()
-	w, err := fn.Spec.worker(j.meter)
+	w, err := fn.Spec.worker(j)
 	if err == nil {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()

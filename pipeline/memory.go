@@ -63,4 +63,10 @@ func (p *shardPlan) memory(have int64, workers, vocabSize int) (scratch int64, e
 // room.
 func LimitMemory(bytes int64) {
 	debug.SetMemoryLimit(max(bytes-bytes/8, 64<<20))
+	debug.SetGCPercent(gcPercent)
 }
+
+// gcPercent is how much garbage may stand beside what is in use before it is
+// collected. What is in use is few large buffers without pointers, which cost
+// little to look through, so the collector may come often and peaks stay low.
+const gcPercent = 25

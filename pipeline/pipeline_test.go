@@ -270,7 +270,7 @@ func TestAStaleWorkerIsFenced(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := tree(t, c.Out)
-	w, err := spec.worker(new(Meter))
+	w, err := spec.worker(newJob(ctx, 1, new(Meter)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,9 +14,30 @@ type job struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	gate   chan struct{} // a slot for each task at work
-	mu     sync.Mutex    // held while work is added to wg
+	mu     sync.Mutex    // guards spares, and is held while work is added to wg
 	wg     sync.WaitGroup
 	meter  *Meter
+	spares []any // what tasks left for the next ones to use again
+}
+
+// take returns what an earlier task gave back, nil where there is nothing.
+func (j *job) take() any {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.spares) == 0 {
+		return nil
+	}
+	last := j.spares[len(j.spares)-1]
+	j.spares = j.spares[:len(j.spares)-1]
+	return last
+}
+
+// give leaves large buffers to the next task, so that the memory of a job is
+// that of its tasks at work, however many there are in all.
+func (j *job) give(spare any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.spares = append(j.spares, spare)
 }
 
 // jobs holds the jobs of this process by name. It is the one piece of global

@@ -15,20 +15,18 @@ import (
 
 // build makes the records of one side of a shard: the file, its index and the
 // side-car that proves both.
-func (w *examplesWorker) build(ctx context.Context, index int, side *shardSide, tok *tokenize.Tokenizer) (Result, error) {
+func (w *examplesWorker) build(ctx context.Context, index int, side *shardSide, tools *shardTools) (Result, error) {
 	name := sharding.ShardName{Split: side.split, Index: index, Count: w.Options.Shards}
-	body := shardBody{RandomSeed: name.Seed(w.Options.RandomSeed), Split: side.split, Shard: index, Shards: w.Options.Shards}
-	builder, err := pretrain.NewBuilder(w.Options.Options, pretrainVocab(tok.Vocab()), w.scratch(ctx))
-	if err != nil {
-		return Result{}, err
-	}
+	body, frames := &tools.body, &tools.frames
+	*body = shardBody{RandomSeed: name.Seed(w.Options.RandomSeed), Split: side.split, Shard: index, Shards: w.Options.Shards,
+		Tokens: body.Tokens[:0], Masked: body.Masked[:0]}
 	out, err := w.create(ctx, name.Records(w.Options.Compression == CompressionGzip))
 	if err != nil {
 		return Result{}, err
 	}
 	defer out.abort()
-	frames := newFrameWriter(out, w.Options.Compression == CompressionGzip)
-	made, err := builder.Build(ctx, side.corpus, body.RandomSeed, func(r pretrain.Record) error {
+	frames.reset(out, w.Options.Compression == CompressionGzip)
+	made, err := tools.builder.Build(ctx, side.corpus, body.RandomSeed, func(r pretrain.Record) error {
 		body.Tokens = append(body.Tokens, uint16(r.Tokens))
 		body.Masked = append(body.Masked, uint16(r.Predictions))
 		return frames.write(r.Payload)
@@ -76,13 +74,13 @@ type frameWriter struct {
 	offset int64
 }
 
-func newFrameWriter(w io.Writer, compress bool) *frameWriter {
-	f := &frameWriter{w: w}
+// reset begins a file, with the memory of the one before.
+func (f *frameWriter) reset(w io.Writer, compress bool) {
+	*f = frameWriter{w: w, frame: f.frame, index: f.index[:0]}
 	if compress {
 		f.gz = gzip.NewWriter(w) // one member: TensorFlow reads the first only
 		f.w = f.gz
 	}
-	return f
 }
 
 func (f *frameWriter) write(payload []byte) error {

@@ -39,12 +39,12 @@ type worker interface {
 	finish(ctx context.Context, results []Result) error
 }
 
-func (s Spec) worker(meter *Meter) (worker, error) {
+func (s Spec) worker(j *job) (worker, error) {
 	folder, err := store.Open(s.Out)
 	if err != nil {
 		return nil, err
 	}
-	st := &stage{spec: s, folder: folder, meter: meter}
+	st := &stage{spec: s, folder: folder, job: j, meter: j.meter}
 	switch {
 	case s.Extract != nil:
 		return &extractWorker{stage: st, ExtractSpec: *s.Extract}, nil
@@ -64,6 +64,7 @@ var ErrFenced = errors.New("the folder belongs to another plan by now")
 type stage struct {
 	spec   Spec
 	folder store.Folder
+	job    *job
 	meter  *Meter
 }
 
