@@ -1,0 +1,174 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"pretext/internal/store"
+	"pretext/sharding"
+)
+
+// An OptionsError says that a folder holds something else than what was asked
+// for. It is a usage error.
+type OptionsError struct {
+	Folder      string
+	Differences []string
+}
+
+func (e *OptionsError) Error() string {
+	return fmt.Sprintf("%s was made with other options or inputs (%s): give another --out, or --overwrite to make it anew",
+		e.Folder, strings.Join(e.Differences, "; "))
+}
+
+// claim checks that a folder is free for a recipe, or holds work of the very
+// same recipe. With overwrite, other work is removed.
+func claim(ctx context.Context, folder store.Folder, recipe sharding.Recipe, overwrite bool) error {
+	plan, err := sharding.ReadPlan(ctx, folder)
+	var old sharding.Recipe
+	switch {
+	case err == nil:
+		old = plan.Recipe
+	case errors.Is(err, fs.ErrNotExist):
+		m, err := sharding.ReadManifest(ctx, folder)
+		if errors.Is(err, sharding.ErrUnfinished) {
+			return nil
+		}
+		if err != nil && !overwrite {
+			return err
+		}
+		if m != nil {
+			old = m.Recipe
+		}
+	case !overwrite:
+		return err
+	}
+	if old.Fingerprint() == recipe.Fingerprint() {
+		return nil
+	}
+	if !overwrite {
+		return &OptionsError{folder.String(), differences(old, recipe)}
+	}
+	return empty(ctx, folder)
+}
+
+// empty removes the files of a stage: the manifest first, so that the folder is
+// at no moment taken for finished, and the plan last, so that a folder without
+// a plan never holds files of an older one, wherever this is cut short. The
+// tasks of the plan go when the next is written.
+func empty(ctx context.Context, folder store.Folder) error {
+	if err := folder.Remove(ctx, sharding.ManifestName); err != nil {
+		return err
+	}
+	if err := removeOurs(ctx, folder, sharding.PlanName); err != nil {
+		return err
+	}
+	return folder.Remove(ctx, sharding.PlanName)
+}
+
+// removeOurs removes the files of a folder that a stage may have written, but
+// one.
+func removeOurs(ctx context.Context, folder store.Folder, but string) error {
+	files, err := folder.List(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, info := range files {
+		if info.Name == but || !ours(info.Name) {
+			continue
+		}
+		if err := folder.Remove(ctx, info.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ours reports whether a stage writes files of this name.
+func ours(name string) bool {
+	if _, ok := sharding.ParseShardName(name); ok {
+		return true
+	}
+	switch name {
+	case sharding.ManifestName, sharding.PlanName, sharding.RunName, sharding.VocabName:
+		return true
+	}
+	stem, isTask := strings.CutSuffix(name, sharding.SideCarSuffix)
+	isTask = isTask && strings.Trim(stem, "0123456789") == ""
+	return isTask || strings.HasPrefix(name, documentsPrefix) || strings.HasPrefix(name, countsPrefix)
+}
+
+// differences names what two recipes differ in, for people.
+func differences(old, new sharding.Recipe) (diffs []string) {
+	if old.Stage != new.Stage {
+		return []string{fmt.Sprintf("it holds the output of stage %q, not %q", old.Stage, new.Stage)}
+	}
+	if old.Algorithm != new.Algorithm {
+		diffs = append(diffs, fmt.Sprintf("made by version %d of the stage, this program has %d", old.Algorithm, new.Algorithm))
+	}
+	a, b := flatten(old.Options), flatten(new.Options)
+	for _, k := range slices.Sorted(maps.Keys(union(a, b))) {
+		if a[k] != b[k] {
+			diffs = append(diffs, fmt.Sprintf("%s was %s, now %s", k, orNone(a[k]), orNone(b[k])))
+		}
+	}
+	if !slices.Equal(old.Inputs, new.Inputs) {
+		diffs = append(diffs, fmt.Sprintf("inputs were %s, now %s", describe(old.Inputs), describe(new.Inputs)))
+	}
+	return diffs
+}
+
+func describe(inputs []sharding.Input) string {
+	var names []string
+	for _, in := range inputs {
+		names = append(names, fmt.Sprintf("%s (%d bytes, %.8s)", in.Name, in.Bytes, in.SHA256))
+	}
+	if len(names) > 3 {
+		names = append(names[:3], fmt.Sprintf("… %d in all", len(inputs)))
+	}
+	return strings.Join(names, ", ")
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "not set"
+	}
+	return s
+}
+
+func union(a, b map[string]string) map[string]string {
+	u := maps.Clone(a)
+	maps.Copy(u, b)
+	return u
+}
+
+// flatten turns nested JSON options into dotted names and values.
+func flatten(raw json.RawMessage) map[string]string {
+	var v any
+	out := map[string]string{}
+	if json.Unmarshal(raw, &v) != nil {
+		return out
+	}
+	var walk func(prefix string, v any)
+	walk = func(prefix string, v any) {
+		m, ok := v.(map[string]any)
+		if !ok {
+			b, _ := json.Marshal(v)
+			out[prefix] = string(b)
+			return
+		}
+		for k, v := range m {
+			walk(strings.TrimPrefix(prefix+"."+k, "."), v)
+		}
+	}
+	walk("", v)
+	return out
+}

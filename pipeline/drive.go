@@ -1,0 +1,86 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"pretext/internal/store"
+	"pretext/sharding"
+)
+
+// driveConfig is what [drive] needs of a stage.
+type driveConfig struct {
+	spec      Spec
+	recipe    sharding.Recipe
+	tasks     []any // the plan of each task
+	total     int64 // of the meter
+	overwrite bool
+	// prepare writes what all tasks read; it runs under the folder's lock,
+	// before the first task. It may be nil.
+	prepare func(context.Context, store.Folder) error
+}
+
+// drive locks a stage's folder and runs the stage there.
+func drive(ctx context.Context, r Runner, c driveConfig) (*sharding.Manifest, error) {
+	return locked(c.spec.Out, func(folder store.Folder) (*sharding.Manifest, error) { return driveIn(ctx, folder, r, c) })
+}
+
+// driveIn runs a stage in a locked folder: it claims the folder, writes the
+// plan, runs the job and returns the manifest.
+func driveIn(ctx context.Context, folder store.Folder, r Runner, c driveConfig) (*sharding.Manifest, error) {
+	if err := claim(ctx, folder, c.recipe, c.overwrite); err != nil {
+		return nil, err
+	}
+	if err := writePlan(ctx, folder, c.recipe, c.tasks); err != nil {
+		return nil, err
+	}
+	if c.prepare != nil {
+		if err := c.prepare(ctx, folder); err != nil {
+			return nil, err
+		}
+	}
+	c.spec.Fingerprint = c.recipe.Fingerprint()
+	start, cpu := time.Now(), cpuTime()
+	meter := &Meter{Stage: c.spec.Stage, Total: c.total}
+	if r.Watch != nil {
+		defer r.Watch(meter)()
+	}
+	if err := runJob(ctx, r, c.spec, len(c.tasks), meter); err != nil {
+		return nil, err
+	}
+	m, err := sharding.ReadManifest(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	if m.Fingerprint != c.spec.Fingerprint {
+		return nil, fmt.Errorf("%w: %s", ErrFenced, folder)
+	}
+	return m, writeRunInfo(ctx, folder, r, c.spec, start, cpu)
+}
+
+// writePlan sweeps what a killed run left and writes the tasks, plan.json last.
+func writePlan(ctx context.Context, folder store.Folder, recipe sharding.Recipe, tasks []any) error {
+	planFolder := folder.Folder(sharding.PlanFolder)
+	for _, f := range []store.Folder{folder, planFolder} {
+		if err := store.Sweep(f); err != nil {
+			return err
+		}
+	}
+	plan := sharding.StagePlan{Recipe: recipe, Tasks: len(tasks), Fingerprint: recipe.Fingerprint()}
+	if old, err := sharding.ReadPlan(ctx, folder); err == nil && old.Fingerprint == plan.Fingerprint && old.Tasks == plan.Tasks {
+		return nil // the same plan: its tasks were written before it
+	}
+	if err := removeOurs(ctx, planFolder, ""); err != nil { // of an older plan, or of one that was never finished
+		return fmt.Errorf("write plan: %w", err)
+	}
+	for i, t := range tasks {
+		if err := store.WriteFile(ctx, planFolder, sharding.TaskFile(i), sharding.Compact(t)); err != nil {
+			return fmt.Errorf("write plan: %w", err)
+		}
+	}
+	if err := store.WriteFile(ctx, folder, sharding.PlanName, sharding.Marshal(plan)); err != nil {
+		return fmt.Errorf("write plan: %w", err)
+	}
+	return nil
+}
