@@ -74,8 +74,8 @@ func (j *job) begin() bool {
 
 // end ends the job and waits for the work that has begun.
 func (j *job) end() {
-	j.cancel(errDone)
-	j.mu.Lock() // nothing begins any more
+	j.mu.Lock()
+	j.cancel(errDone) // nothing begins any more
 	j.mu.Unlock()
 	j.wg.Wait()
 }

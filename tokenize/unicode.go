@@ -43,12 +43,6 @@ const (
 	sigmaIgnorable class = 2 << 6 // looked through (Case_Ignorable)
 )
 
-// classOf returns the class of r, which must be a valid code point.
-func classOf(r rune) class {
-	page := int(classPage[uint32(r)>>8])
-	return class(classPages[page<<8|int(r&0xff)])
-}
-
 // mappingOf returns what r becomes in uncased mode where its action is
 // lowerMap, lowerPunct or lowerMapTail.
 func mappingOf(r rune) string {
