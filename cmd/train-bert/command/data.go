@@ -1,0 +1,140 @@
+package command
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"pretext/records"
+	"pretext/sharding"
+	"pretext/tokenize"
+	"pretext/trainer/checkpoint"
+	"pretext/trainer/loader"
+)
+
+// A corpus is a folder of shards, one side of it, with its vocabulary.
+type corpus struct {
+	path      string
+	shards    *loader.Shards
+	vocab     *tokenize.Vocab
+	tokenizer checkpoint.Tokenizer // what a model learned from it needs
+	hash      string               // of the manifest
+}
+
+// openCorpus opens one side of a folder of shards. vocab names a vocabulary for
+// folders of other makers, which bring none.
+func openCorpus(ctx context.Context, path, side, vocab string) (*corpus, error) {
+	shards, err := loader.Open(ctx, path, loader.Options{Split: side})
+	if err != nil {
+		return nil, err
+	}
+	c := &corpus{path: path, shards: shards}
+	if err := c.readVocab(vocab); err != nil {
+		return nil, err
+	}
+	if c.hash, err = c.dataHash(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// openEval opens the held-out side of a folder; nil without an error where it
+// has none. A folder given for evaluation alone may be all train shards.
+func openEval(ctx context.Context, o *trainOptions) (*corpus, error) {
+	if o.evalData == "" {
+		c, err := openCorpus(ctx, o.data, sharding.Eval, o.vocab)
+		if errors.Is(err, loader.ErrNoShards) {
+			return nil, nil
+		}
+		if err == nil && c.shards.Files()[0].Split != sharding.Eval {
+			return nil, nil // a single file is read whatever its side
+		}
+		return c, err
+	}
+	c, err := openCorpus(ctx, o.evalData, sharding.Eval, o.vocab)
+	if errors.Is(err, loader.ErrNoShards) {
+		return openCorpus(ctx, o.evalData, "", o.vocab)
+	}
+	return c, err
+}
+
+// folder is where the shards lie, which may be below the path that was given.
+func (c *corpus) folder() string { return filepath.Dir(c.shards.Files()[0].Path) }
+
+func (c *corpus) readVocab(given string) error {
+	path := filepath.Join(c.folder(), sharding.VocabName)
+	_, err := os.Stat(path)
+	switch {
+	case given != "" && err == nil:
+		return usagef("--vocab %s: the data has a vocabulary of its own, %s", given, path)
+	case given != "":
+		path = given
+	case os.IsNotExist(err):
+		return usagef("no %s beside the records of %s: give --vocab FILE, the one they were made with", sharding.VocabName, c.path)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if c.vocab, err = tokenize.ReadVocab(path, b); err != nil {
+		return fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	c.tokenizer = checkpoint.Tokenizer{Vocab: b, LowerCase: c.lowerCase()}
+	return nil
+}
+
+// lowerCase is the option the records were made with, or, where there is no
+// manifest, what the vocabulary looks like.
+func (c *corpus) lowerCase() bool {
+	if m := c.shards.Manifest(); m != nil {
+		var o struct {
+			LowerCase *bool `json:"do_lower_case"`
+		}
+		if json.Unmarshal(m.Options, &o) == nil && o.LowerCase != nil {
+			return *o.LowerCase
+		}
+	}
+	return looksLowerCase(c.vocab)
+}
+
+// looksLowerCase reports whether a vocabulary has no capitals but in names like
+// [CLS].
+func looksLowerCase(v *tokenize.Vocab) bool {
+	for id := range v.Len() {
+		token := v.Token(int32(id))
+		if !strings.HasPrefix(token, "[") && strings.ContainsFunc(token, unicode.IsUpper) {
+			return false
+		}
+	}
+	return true
+}
+
+// dataHash tells data apart: the hash of the manifest, or, without one, of the
+// names and sizes of the files.
+func (c *corpus) dataHash() (string, error) {
+	h := sha256.New()
+	if c.shards.Manifest() != nil {
+		b, err := os.ReadFile(filepath.Join(c.folder(), sharding.ManifestName))
+		if err != nil {
+			return "", err
+		}
+		h.Write(b)
+	} else {
+		for _, f := range c.shards.Files() {
+			fmt.Fprintf(h, "%s %d\n", filepath.Base(f.Path), f.Bytes)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// rules are what every example must satisfy before a model sees it.
+func (c *corpus) rules() records.Rules {
+	return records.Rules{VocabSize: c.vocab.Len(), CLS: c.vocab.CLS(), SEP: c.vocab.SEP()}
+}

@@ -1,0 +1,174 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+
+	"pretext/internal/store"
+	"pretext/trainer"
+)
+
+// metricsFile holds a line of JSON a step, and one an evaluation, in the order
+// of steps.
+const metricsFile = "metrics.jsonl"
+
+// A metric is a line of the metrics: of a step, or of an evaluation after it.
+type metric struct {
+	Step     int64        `json:"step"` // steps done
+	Train    *trainMetric `json:"train,omitempty"`
+	HeldOut  *heldMetric  `json:"eval,omitempty"`
+	Position int64        `json:"position,omitempty"` // examples seen
+}
+
+type trainMetric struct {
+	Loss        number `json:"loss"`
+	MLMLoss     number `json:"mlm_loss"`
+	NSPLoss     number `json:"nsp_loss"`
+	MLMAccuracy number `json:"mlm_accuracy"`
+	NSPAccuracy number `json:"nsp_accuracy"`
+	Rate        number `json:"learning_rate"`
+	GradNorm    number `json:"grad_norm"` // before clipping
+	LossScale   number `json:"loss_scale"`
+	Skipped     bool   `json:"skipped"`
+	Tokens      int64  `json:"tokens"`
+	Speed       number `json:"tokens_per_second"`
+}
+
+type heldMetric struct {
+	Examples        int64  `json:"examples"`
+	Loss            number `json:"loss"`
+	MLMLoss         number `json:"mlm_loss"`
+	NSPLoss         number `json:"nsp_loss"`
+	MLMAccuracy     number `json:"mlm_accuracy"`
+	NSPAccuracy     number `json:"nsp_accuracy"`
+	MaskLoss        number `json:"mask_loss"` // where the input is [MASK]
+	MaskAccuracy    number `json:"mask_accuracy"`
+	UnigramEntropy  number `json:"unigram_entropy"` // of the same targets
+	UnigramAccuracy number `json:"unigram_accuracy"`
+}
+
+// A number is null in JSON where it is not finite.
+type number float64
+
+// MarshalJSON implements json.Marshaler.
+func (n number) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+func stepMetric(r trainer.Report, speed float64) metric {
+	s := r.Info.Sums
+	return metric{Step: r.Progress.Step, Position: r.Progress.Position, Train: &trainMetric{
+		Loss: number(s.Loss()), MLMLoss: number(s.MLM()), NSPLoss: number(s.NSP()),
+		MLMAccuracy: number(share(s.MLMCorrect, s.MLMWeight)), NSPAccuracy: number(share(s.NSPCorrect, s.NSPCount)),
+		Rate: number(r.Info.Rate), GradNorm: number(r.Info.GradNorm), LossScale: number(r.Info.LossScale), Skipped: r.Info.Skipped,
+		Tokens: int64(s.Tokens), Speed: number(math.Round(speed)),
+	}}
+}
+
+func evalMetric(step int64, e *evaluation) metric {
+	return metric{Step: step, HeldOut: &heldMetric{
+		Examples: int64(e.all.Sequences), Loss: number(e.all.Loss()), MLMLoss: number(e.all.MLM()), NSPLoss: number(e.all.NSP()),
+		MLMAccuracy: number(share(e.all.MLMCorrect, e.all.MLMWeight)), NSPAccuracy: number(share(e.all.NSPCorrect, e.all.NSPCount)),
+		MaskLoss: number(e.mask.MLM()), MaskAccuracy: number(share(e.mask.MLMCorrect, e.mask.MLMWeight)),
+		UnigramEntropy: number(e.entropy), UnigramAccuracy: number(e.frequent),
+	}}
+}
+
+// metrics is the file open for appending.
+type metrics struct{ file *os.File }
+
+// openMetrics opens the metrics of a run that goes on after a step: lines of
+// later steps, which an interrupted run had written after its last checkpoint,
+// are cut off.
+func openMetrics(path string, step int64) (*metrics, error) {
+	if err := cutMetrics(path, step); err != nil {
+		return nil, fmt.Errorf("cut back %s: %w", path, err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	return &metrics{f}, nil
+}
+
+func cutMetrics(path string, step int64) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	folder, err := store.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	w, err := folder.Create(context.Background(), filepath.Base(path))
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	buffered := bufio.NewWriter(w)
+	err = eachMetric(f, func(line []byte, m metric) error {
+		if m.Step > step {
+			return nil
+		}
+		_, err := buffered.Write(line)
+		return err
+	})
+	if err := errors.Join(err, buffered.Flush()); err != nil {
+		return err
+	}
+	return w.Commit()
+}
+
+// eachMetric calls do for every line up to the first that is not whole: a run
+// may have been killed while it wrote.
+func eachMetric(r io.Reader, do func(line []byte, m metric) error) error {
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var m metric
+		if json.Unmarshal(bytes.TrimSpace(line), &m) != nil {
+			return nil
+		}
+		if err := do(line, m); err != nil {
+			return err
+		}
+	}
+}
+
+func (m *metrics) append(line metric) error {
+	b, err := json.Marshal(line)
+	if err != nil {
+		return err
+	}
+	if _, err := m.file.Write(append(b, '\n')); err != nil {
+		return fmt.Errorf("write metrics: %w", err)
+	}
+	return nil
+}
+
+func (m *metrics) sync() error { return m.file.Sync() }
+
+// Close closes the file.
+func (m *metrics) Close() error { return m.file.Close() }

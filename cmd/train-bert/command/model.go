@@ -1,0 +1,171 @@
+package command
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"pretext/trainer"
+	"pretext/trainer/checkpoint"
+)
+
+// An opened is a model in files, whoever made them. Close it after use.
+type opened struct {
+	*checkpoint.Pretrained
+	folder string
+	phase  *checkpoint.Checkpoint // nil: not a checkpoint of ours
+}
+
+// openModelPath opens a folder of transformers, a checkpoint or a run of ours
+// (its newest checkpoint), or a TensorFlow checkpoint by its prefix.
+func openModelPath(path string) (m opened, err error) {
+	if _, err := os.Stat(path + ".index"); err == nil {
+		p, err := checkpoint.OpenTensorFlow(path)
+		return opened{Pretrained: p, folder: filepath.Dir(path)}, err
+	}
+	m.folder = path
+	if newest, err := checkpoint.Newest(path); err == nil {
+		m.folder = newest.Dir
+	}
+	if _, err := os.Stat(filepath.Join(m.folder, "trainer.json")); err == nil {
+		if m.phase, err = checkpoint.Open(m.folder); err != nil {
+			return m, fmt.Errorf("%w: %w", errDamaged, err)
+		}
+	}
+	m.Pretrained, err = checkpoint.OpenPretrained(m.folder)
+	return m, err
+}
+
+// A start is the model a new run begins with.
+type start struct {
+	config trainer.Config
+	init   *opened // nil: initial weights
+}
+
+func (s *start) Close() error {
+	if s.init == nil {
+		return nil
+	}
+	return s.init.Close()
+}
+
+// newStart reads what --model and --init name.
+func newStart(o *trainOptions, vocabSize int) (*start, error) {
+	if o.init == "" && o.model == "" {
+		return nil, usagef("no model: give --model %s or a config.json, or --init FOLDER", strings.Join(trainer.PresetNames(), "|"))
+	}
+	s := &start{}
+	if o.init != "" {
+		m, err := openModelPath(o.init)
+		if err != nil {
+			return nil, fmt.Errorf("--init: %w", err)
+		}
+		s.init, s.config = &m, m.Config
+	}
+	if o.model == "" {
+		return s, nil
+	}
+	config, err := namedConfig(o.model, vocabSize)
+	if err == nil && s.init != nil {
+		if diff := configDiff(s.config, config); diff != "" {
+			err = usagef("--model %s is not the model of --init %s: %s", o.model, o.init, diff)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	s.config = config
+	return s, nil
+}
+
+// namedConfig returns a preset, or reads a configuration file.
+func namedConfig(name string, vocabSize int) (trainer.Config, error) {
+	if slices.Contains(trainer.PresetNames(), name) {
+		return trainer.Preset(name, vocabSize)
+	}
+	b, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, "./\\") {
+		return trainer.Config{}, usagef("--model %q: must be one of %s or a configuration file", name, strings.Join(trainer.PresetNames(), ", "))
+	}
+	if err != nil {
+		return trainer.Config{}, err
+	}
+	parse := trainer.ParseConfig
+	if filepath.Base(name) == "bert_config.json" {
+		parse = trainer.ParseGoogleConfig
+	}
+	c, err := parse(b)
+	if err != nil {
+		return c, usagef("--model %s: %w", name, err)
+	}
+	return c, nil
+}
+
+// configDiff says in which settings two models differ; "" when they do not.
+func configDiff(was, is trainer.Config) string {
+	a, b := settings(was), settings(is)
+	var diff []string
+	for _, key := range slices.Sorted(maps.Keys(a)) {
+		if !reflect.DeepEqual(a[key], b[key]) {
+			diff = append(diff, fmt.Sprintf("%s %v there, %v here", key, a[key], b[key]))
+		}
+	}
+	return strings.Join(diff, ", ")
+}
+
+// settings are the numbers that decide a model, by their names.
+func settings(c trainer.Config) map[string]any {
+	p := c.PooledDropout()
+	c.ClassifierDropout = &p
+	if c.Activation.Tanh() {
+		c.Activation = trainer.GELUNew // two names of one function
+	}
+	b, err := json.Marshal(c)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	var m map[string]any
+	if err := json.Unmarshal(b, &m); err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return m
+}
+
+// fits reports whether a model can learn from a corpus.
+func fits(c trainer.Config, data *corpus) error {
+	if n := data.vocab.Len(); n != c.VocabSize {
+		return usagef("%s: its vocabulary has %d tokens, the model's vocab_size is %d: the data must be made with the model's vocab.txt", data.path, n, c.VocabSize)
+	}
+	if n := data.shards.MaxSeqLength(); n > c.MaxPositions {
+		return usagef("%s: its examples have up to %d tokens, the model %d positions", data.path, n, c.MaxPositions)
+	}
+	return nil
+}
+
+// Bounds of what "auto" picks for the tokens of a micro-batch.
+const (
+	autoMost   = 8192
+	autoMemory = 1 << 30 // bytes of activations
+)
+
+// autoTokens is the size of a micro-batch where none was given: what fits into
+// a GB of activations (see the package comment of trainer/cpu), in powers of
+// two, and at least one example.
+func autoTokens(c trainer.Config, longest int) int {
+	token := 4 * (8*c.HiddenSize + c.IntermediateSize) * (c.Layers + 2)
+	tokens := autoMost
+	for tokens > 512 && tokens*token > autoMemory {
+		tokens /= 2
+	}
+	if longest == 0 {
+		longest = c.MaxPositions // of foreign records nothing is known
+	}
+	return max(tokens, longest)
+}

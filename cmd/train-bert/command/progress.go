@@ -1,0 +1,66 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"pretext/trainer"
+)
+
+// lineInterval is the time between two lines of progress.
+const lineInterval = 10 * time.Second
+
+// A meter measures the speed of training and shows it, a line an interval.
+// Time in which no step is computed (evaluations, checkpoints) does not count.
+type meter struct {
+	w           io.Writer
+	first, last int64 // steps of the run
+	at          time.Time
+	spent       time.Duration // on steps
+
+	sums  trainer.Sums  // since the last line
+	steps int64         // likewise
+	since time.Duration // spent at the last line
+}
+
+func newMeter(w io.Writer, last, first int64) *meter {
+	return &meter{w: w, first: first, last: last, at: time.Now()}
+}
+
+// pause stops the clock until the function it returns is called.
+func (m *meter) pause() (resume func()) {
+	now := time.Now()
+	m.spent += now.Sub(m.at)
+	return func() { m.at = time.Now() }
+}
+
+// step counts a finished step and returns its speed in tokens a second.
+func (m *meter) step(r trainer.Report) float64 {
+	now := time.Now()
+	took := now.Sub(m.at)
+	m.at, m.spent = now, m.spent+took
+	m.steps++
+	if !r.Info.Skipped {
+		m.sums = m.sums.Add(r.Info.Sums)
+	}
+	done := r.Progress.Step
+	if done == m.first+1 || done == m.last || m.spent-m.since >= lineInterval {
+		m.line(done)
+	}
+	return perSecond(r.Info.Sums.Tokens, took)
+}
+
+func (m *meter) line(done int64) {
+	left := time.Duration(float64(m.spent) / float64(done-m.first) * float64(m.last-done))
+	fmt.Fprintf(m.w, "train-bert: step %d of %d: loss %.3f (mlm %.3f, nsp %.3f), %.0f tokens/s, about %s left\n", done, m.last,
+		m.sums.Loss(), m.sums.MLM(), m.sums.NSP(), perSecond(m.sums.Tokens, m.spent-m.since), left.Round(time.Second))
+	m.sums, m.steps, m.since = trainer.Sums{}, 0, m.spent
+}
+
+func perSecond(n float64, d time.Duration) float64 {
+	if d <= 0 {
+		return 0
+	}
+	return n / d.Seconds()
+}

@@ -1,0 +1,354 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"pretext/internal/store"
+	"pretext/sharding"
+	"pretext/trainer"
+	"pretext/trainer/checkpoint"
+	"pretext/trainer/cpu"
+	"pretext/trainer/loader"
+)
+
+// An ending is what a run left.
+type ending struct {
+	progress trainer.Progress
+	epochs   float64
+	eval     *evaluation // nil: there was none
+	model    string      // folder of the last checkpoint
+}
+
+// A run is a training run with everything it holds open.
+type run struct {
+	o       trainOptions
+	stderr  io.Writer
+	data    *corpus
+	held    *corpus // nil: no evaluation
+	config  trainer.Config
+	state   checkpoint.State // without progress
+	from    *checkpoint.Checkpoint
+	start   *start // nil when from is not
+	model   trainer.Model
+	source  *loader.Source
+	eval    *evaluator
+	metrics *metrics
+	meter   *meter
+	last    *evaluation
+	step    int64 // of last
+}
+
+// train runs to the last step, going on from the newest checkpoint in o.out.
+func train(ctx context.Context, o trainOptions, stderr io.Writer) (end *ending, err error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	r := &run{o: o, stderr: stderr}
+	if o.quiet {
+		r.stderr = io.Discard
+	}
+	if err := r.openData(ctx); err != nil {
+		return nil, err
+	}
+	folder, err := store.Open(o.out)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := store.Lock(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	defer func() { err = errors.Join(err, r.close()) }()
+	if err := r.open(ctx); err != nil {
+		return nil, err
+	}
+	progress, err := trainer.Train(ctx, r.loop(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return r.end(ctx, progress)
+}
+
+func (r *run) openData(ctx context.Context) (err error) {
+	if r.data, err = openCorpus(ctx, r.o.data, sharding.Train, r.o.vocab); err != nil {
+		return err
+	}
+	if r.held, err = openEval(ctx, &r.o); err != nil || r.held == nil {
+		return err
+	}
+	if r.held.vocab.SHA256() != r.data.vocab.SHA256() {
+		return usagef("--eval-data %s has another vocabulary than --data %s", r.held.path, r.data.path)
+	}
+	return nil
+}
+
+// open decides between a new run and going on, and opens model, order and
+// metrics.
+func (r *run) open(ctx context.Context) error {
+	if err := r.resume(); err != nil {
+		return err
+	}
+	if r.from == nil {
+		if err := r.begin(); err != nil {
+			return err
+		}
+	}
+	if err := fits(r.config, r.data); err != nil {
+		return err
+	}
+	if err := r.openSources(ctx); err != nil {
+		return err
+	}
+	if err := r.openModel(); err != nil {
+		return err
+	}
+	var err error
+	r.metrics, err = openMetrics(filepath.Join(r.o.out, metricsFile), r.progress().Step)
+	return err
+}
+
+func (r *run) close() error {
+	var errs []error
+	if r.metrics != nil {
+		errs = append(errs, r.metrics.Close())
+	}
+	if r.model != nil {
+		errs = append(errs, r.model.Close())
+	}
+	if r.start != nil {
+		errs = append(errs, r.start.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// progress is where the run begins or goes on.
+func (r *run) progress() trainer.Progress {
+	if r.from == nil {
+		return trainer.Progress{}
+	}
+	return r.from.State.Progress
+}
+
+// resume looks for a checkpoint to go on from.
+func (r *run) resume() error {
+	c, err := checkpoint.Newest(r.o.out)
+	if errors.Is(err, checkpoint.ErrNone) {
+		there, globErr := filepath.Glob(filepath.Join(r.o.out, "step-*"))
+		if globErr == nil && len(there) == 0 {
+			return nil
+		}
+		return fmt.Errorf("%w: %w: move them away to begin anew", errDamaged, err)
+	}
+	if err != nil {
+		return err
+	}
+	r.from, r.config = c, c.Config
+	r.settle(c.State.Phase, c.State.Tokens)
+	if err := c.State.Check(r.state); err != nil {
+		return usagef("%s was made by another run: %w: give its options again, or another --out", c.Dir, err)
+	}
+	if r.o.model != "" {
+		config, err := namedConfig(r.o.model, r.data.vocab.Len())
+		if err != nil {
+			return err
+		}
+		if diff := configDiff(c.Config, config); diff != "" {
+			return usagef("%s is a checkpoint of another model than --model %s: %s", c.Dir, r.o.model, diff)
+		}
+	}
+	fmt.Fprintf(r.stderr, "train-bert: going on from %s\n", c.Dir)
+	return nil
+}
+
+// begin reads the model that a new run starts with.
+func (r *run) begin() (err error) {
+	if r.start, err = newStart(&r.o, r.data.vocab.Len()); err != nil {
+		return err
+	}
+	r.config = r.start.config
+	phase := 1
+	if m := r.start.init; m != nil && m.phase != nil {
+		phase = m.phase.State.Phase + 1
+	}
+	r.settle(phase, autoTokens(r.config, r.longest()))
+	return nil
+}
+
+// longest is the length of the longest example, 0 where it is not known.
+func (r *run) longest() int {
+	longest := r.data.shards.MaxSeqLength()
+	if r.held != nil {
+		longest = max(longest, r.held.shards.MaxSeqLength())
+	}
+	return longest
+}
+
+// settle fixes what must not change before the run's last step. auto is the
+// size of a micro-batch where the options leave it open.
+func (r *run) settle(phase, auto int) {
+	tokens := int(r.o.tokens)
+	if tokens == 0 {
+		tokens = auto
+	}
+	r.state = checkpoint.State{
+		Phase: phase, Heads: trainer.PretrainHeads(), Batch: r.o.batch, Tokens: tokens, Ranks: 1, Seed: r.o.seed,
+		Data: r.data.hash, Schedule: r.o.rateSchedule(), Optimizer: r.o.updateRule(),
+	}
+}
+
+func (r *run) openSources(ctx context.Context) (err error) {
+	// A signal lets the step at hand end: it must be able to read its examples.
+	ctx = context.WithoutCancel(ctx)
+	options := loader.SourceOptions{Seed: int64(r.o.seed), MicroBatchTokens: r.state.Tokens, Heads: r.state.Heads, Rules: r.data.rules()}
+	if r.o.onDamage == "skip" {
+		options.Quarantine = newQuarantine(r.stderr).skip
+	}
+	if r.source, err = loader.NewSource(ctx, r.data.shards, options); err != nil || r.held == nil {
+		return err
+	}
+	options.Seed = 0 // every run is asked the same questions
+	held, err := loader.NewSource(ctx, r.held.shards, options)
+	if err != nil {
+		return err
+	}
+	r.eval = &evaluator{source: held, examples: r.o.evalExamples, mask: r.data.vocab.MASK()}
+	return nil
+}
+
+// minTokens is the length of the shortest example that the rules let pass:
+// [CLS] [SEP] [SEP].
+const minTokens = 3
+
+func (r *run) openModel() (err error) {
+	tokens := r.state.Tokens
+	r.model, err = cpu.Backend{Threads: r.o.threads}.Open(r.config, r.state.Heads, trainer.Options{
+		Tokens: tokens, Sequences: tokens/minTokens + 1, Masked: tokens,
+		Precision: trainer.Float32, Train: true, Seed: r.o.seed, Optimizer: r.state.Optimizer,
+	})
+	switch {
+	case err != nil:
+		return err
+	case r.from != nil:
+		return r.from.Restore(r.model)
+	case r.start.init == nil:
+		_, err = r.model.Load(trainer.Weights, trainer.InitialWeights(r.config, r.state.Heads, r.o.seed))
+		return err
+	}
+	return r.loadInit()
+}
+
+// loadInit loads the model that --init names, and of an earlier phase the
+// optimizer's moments too.
+func (r *run) loadInit() error {
+	report, err := r.start.init.Initialize(r.model, r.state.Heads, r.o.seed)
+	if err != nil {
+		return err
+	}
+	for _, name := range report.Missing {
+		fmt.Fprintf(r.stderr, "train-bert: %s is not in %s and starts anew\n", name, r.o.init)
+	}
+	if r.start.init.phase == nil {
+		return nil
+	}
+	fmt.Fprintf(r.stderr, "train-bert: phase %d, after %s\n", r.state.Phase, r.start.init.phase.Dir)
+	return r.start.init.phase.LoadMoments(r.model)
+}
+
+// loop is the run as package trainer sees it.
+func (r *run) loop(ctx context.Context) trainer.Loop {
+	r.meter = newMeter(r.stderr, r.o.steps, r.progress().Step)
+	saver := &checkpoint.Saver{Dir: r.o.out, Keep: r.o.keep, Config: r.config, State: r.state, Tokenizer: r.data.tokenizer}
+	return trainer.Loop{
+		Model: r.model, Heads: r.state.Heads, Source: r.source, Saver: r.saving(saver), Schedule: r.state.Schedule,
+		Batch: r.state.Batch, Start: r.progress(), SaveEvery: r.o.saveEvery,
+		Observe: func(report trainer.Report) error { return r.observe(ctx, report) },
+	}
+}
+
+// observe logs a finished step and evaluates where a checkpoint is due. The
+// evaluation comes before the checkpoint, so that its line in the metrics is
+// older than what a resume goes back to.
+func (r *run) observe(ctx context.Context, report trainer.Report) error {
+	speed := r.meter.step(report)
+	if err := r.metrics.append(stepMetric(report, speed)); err != nil {
+		return err
+	}
+	step := report.Progress.Step
+	if r.eval == nil || step != r.o.steps && (r.o.saveEvery == 0 || step%r.o.saveEvery != 0) {
+		return nil
+	}
+	defer r.meter.pause()()
+	return r.evaluate(ctx, step)
+}
+
+// evaluate evaluates and writes down the result. A signal ends it without one;
+// the loop sees the signal next.
+func (r *run) evaluate(ctx context.Context, step int64) error {
+	e, err := r.eval.run(ctx, r.model)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	r.last, r.step = e, step
+	fmt.Fprintf(r.stderr, "train-bert: step %d: %s\n", step, e)
+	return r.metrics.append(evalMetric(step, e))
+}
+
+// A saverFunc is a trainer.Saver.
+type saverFunc func(trainer.Progress, trainer.Model) error
+
+// Save implements trainer.Saver.
+func (f saverFunc) Save(p trainer.Progress, m trainer.Model) error { return f(p, m) }
+
+// saving makes the metrics durable before a checkpoint that a resume may go
+// back to, and keeps its time out of the speed.
+func (r *run) saving(s trainer.Saver) trainer.Saver {
+	return saverFunc(func(p trainer.Progress, m trainer.Model) error {
+		defer r.meter.pause()()
+		return errors.Join(r.metrics.sync(), s.Save(p, m))
+	})
+}
+
+// end sums up. A run that had already ended is evaluated for its result.
+func (r *run) end(ctx context.Context, p trainer.Progress) (*ending, error) {
+	e := &ending{progress: p, epochs: float64(p.Position) / float64(r.source.Len()),
+		model: filepath.Join(r.o.out, fmt.Sprintf("step-%08d", p.Step))}
+	if r.eval != nil && r.step != p.Step {
+		var err error
+		if r.last, err = r.eval.run(ctx, r.model); err != nil {
+			return nil, err
+		}
+	}
+	e.eval = r.last
+	_, err := os.Stat(e.model)
+	return e, err
+}
+
+// maxQuarantine bounds how many places of bad examples are remembered and
+// named; all of them are left out.
+const maxQuarantine = 1000
+
+// A quarantine names every bad example once.
+type quarantine struct {
+	w    io.Writer
+	seen map[string]bool
+}
+
+func newQuarantine(w io.Writer) *quarantine { return &quarantine{w: w, seen: map[string]bool{}} }
+
+func (q *quarantine) skip(bad error) error {
+	place := bad.Error()
+	if len(q.seen) < maxQuarantine && !q.seen[place] {
+		q.seen[place] = true
+		fmt.Fprintf(q.w, "train-bert: left out: %s\n", oneLine(place))
+	}
+	return nil
+}

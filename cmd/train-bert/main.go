@@ -1,0 +1,19 @@
+// Command train-bert trains BERT on the shards that prepare-data makes.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"pretext/cmd/train-bert/command"
+)
+
+func main() {
+	// The first signal ends the run in good order, a second one at once.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	err := command.NewRoot().ExecuteContext(ctx)
+	os.Exit(command.Report(os.Stderr, err))
+}
