@@ -31,12 +31,12 @@ func readCurve(path string) (*curve, error) {
 	defer f.Close()
 	c := &curve{}
 	err = eachMetric(f, func(_ []byte, m metric) error {
-		if m.Train != nil && !m.Train.Skipped {
-			c.train = append(c.train, point{m.Step, float64(m.Train.Loss)})
+		if m.Loss != nil && !m.Skipped {
+			c.train = append(c.train, point{m.Step, *m.Loss})
 		}
-		if m.HeldOut != nil {
-			c.held = append(c.held, point{m.Step, float64(m.HeldOut.Loss)})
-			c.floor = float64(m.HeldOut.UnigramEntropy) + math.Ln2
+		if m.EvalLoss != nil {
+			c.held = append(c.held, point{m.Step, *m.EvalLoss})
+			c.floor = m.UnigramEntropy + math.Ln2
 		}
 		return nil
 	})

@@ -21,15 +21,10 @@ import (
 // of steps.
 const metricsFile = "metrics.jsonl"
 
-// A metric is a line of the metrics: of a step, or of an evaluation after it.
-type metric struct {
-	Step     int64        `json:"step"` // steps done
-	Train    *trainMetric `json:"train,omitempty"`
-	HeldOut  *heldMetric  `json:"eval,omitempty"`
-	Position int64        `json:"position,omitempty"` // examples seen
-}
-
-type trainMetric struct {
+// A trainLine is the line of a step.
+type trainLine struct {
+	Step        int64  `json:"step"`     // steps done
+	Position    int64  `json:"position"` // examples seen
 	Loss        number `json:"loss"`
 	MLMLoss     number `json:"mlm_loss"`
 	NSPLoss     number `json:"nsp_loss"`
@@ -43,17 +38,28 @@ type trainMetric struct {
 	Speed       number `json:"tokens_per_second"`
 }
 
-type heldMetric struct {
-	Examples        int64  `json:"examples"`
-	Loss            number `json:"loss"`
-	MLMLoss         number `json:"mlm_loss"`
-	NSPLoss         number `json:"nsp_loss"`
-	MLMAccuracy     number `json:"mlm_accuracy"`
-	NSPAccuracy     number `json:"nsp_accuracy"`
-	MaskLoss        number `json:"mask_loss"` // where the input is [MASK]
-	MaskAccuracy    number `json:"mask_accuracy"`
-	UnigramEntropy  number `json:"unigram_entropy"` // of the same targets
-	UnigramAccuracy number `json:"unigram_accuracy"`
+// An evalLine is the line of an evaluation.
+type evalLine struct {
+	Step            int64  `json:"step"`
+	Examples        int64  `json:"eval_examples"`
+	Loss            number `json:"eval_loss"`
+	MLMLoss         number `json:"eval_mlm_loss"`
+	NSPLoss         number `json:"eval_nsp_loss"`
+	MLMAccuracy     number `json:"eval_mlm_accuracy"`
+	NSPAccuracy     number `json:"eval_nsp_accuracy"`
+	MaskLoss        number `json:"eval_mask_loss"` // where the input is [MASK]
+	MaskAccuracy    number `json:"eval_mask_accuracy"`
+	UnigramEntropy  number `json:"eval_unigram_entropy"` // of the same targets
+	UnigramAccuracy number `json:"eval_unigram_accuracy"`
+}
+
+// A metric is what is read back of either line.
+type metric struct {
+	Step           int64    `json:"step"`
+	Skipped        bool     `json:"skipped"`
+	Loss           *float64 `json:"loss"`
+	EvalLoss       *float64 `json:"eval_loss"`
+	UnigramEntropy float64  `json:"eval_unigram_entropy"`
 }
 
 // A number is null in JSON where it is not finite.
@@ -67,23 +73,25 @@ func (n number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
-func stepMetric(r trainer.Report, speed float64) metric {
+func newTrainLine(r trainer.Report, speed float64) trainLine {
 	s := r.Info.Sums
-	return metric{Step: r.Progress.Step, Position: r.Progress.Position, Train: &trainMetric{
+	return trainLine{
+		Step: r.Progress.Step, Position: r.Progress.Position,
 		Loss: number(s.Loss()), MLMLoss: number(s.MLM()), NSPLoss: number(s.NSP()),
 		MLMAccuracy: number(share(s.MLMCorrect, s.MLMWeight)), NSPAccuracy: number(share(s.NSPCorrect, s.NSPCount)),
 		Rate: number(r.Info.Rate), GradNorm: number(r.Info.GradNorm), LossScale: number(r.Info.LossScale), Skipped: r.Info.Skipped,
 		Tokens: int64(s.Tokens), Speed: number(math.Round(speed)),
-	}}
+	}
 }
 
-func evalMetric(step int64, e *evaluation) metric {
-	return metric{Step: step, HeldOut: &heldMetric{
-		Examples: int64(e.all.Sequences), Loss: number(e.all.Loss()), MLMLoss: number(e.all.MLM()), NSPLoss: number(e.all.NSP()),
+func newEvalLine(step int64, e *evaluation) evalLine {
+	return evalLine{
+		Step: step, Examples: int64(e.all.Sequences),
+		Loss: number(e.all.Loss()), MLMLoss: number(e.all.MLM()), NSPLoss: number(e.all.NSP()),
 		MLMAccuracy: number(share(e.all.MLMCorrect, e.all.MLMWeight)), NSPAccuracy: number(share(e.all.NSPCorrect, e.all.NSPCount)),
 		MaskLoss: number(e.mask.MLM()), MaskAccuracy: number(share(e.mask.MLMCorrect, e.mask.MLMWeight)),
 		UnigramEntropy: number(e.entropy), UnigramAccuracy: number(e.frequent),
-	}}
+	}
 }
 
 // metrics is the file open for appending.
@@ -157,7 +165,8 @@ func eachMetric(r io.Reader, do func(line []byte, m metric) error) error {
 	}
 }
 
-func (m *metrics) append(line metric) error {
+// append writes a line.
+func (m *metrics) append(line any) error {
 	b, err := json.Marshal(line)
 	if err != nil {
 		return err

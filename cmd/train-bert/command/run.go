@@ -276,10 +276,13 @@ func (r *run) loop(ctx context.Context) trainer.Loop {
 // older than what a resume goes back to.
 func (r *run) observe(ctx context.Context, report trainer.Report) error {
 	speed := r.meter.step(report)
-	if err := r.metrics.append(stepMetric(report, speed)); err != nil {
+	if err := r.metrics.append(newTrainLine(report, speed)); err != nil {
 		return err
 	}
 	step := report.Progress.Step
+	if r.o.stepped != nil {
+		r.o.stepped(step)
+	}
 	if r.eval == nil || step != r.o.steps && (r.o.saveEvery == 0 || step%r.o.saveEvery != 0) {
 		return nil
 	}
@@ -299,7 +302,7 @@ func (r *run) evaluate(ctx context.Context, step int64) error {
 	}
 	r.last, r.step = e, step
 	fmt.Fprintf(r.stderr, "train-bert: step %d: %s\n", step, e)
-	return r.metrics.append(evalMetric(step, e))
+	return r.metrics.append(newEvalLine(step, e))
 }
 
 // A saverFunc is a trainer.Saver.

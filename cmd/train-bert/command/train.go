@@ -34,6 +34,8 @@ type trainOptions struct {
 	onDamage     string
 	threads      int
 	quiet        bool
+
+	stepped func(step int64) // called after every step where it is not nil
 }
 
 // defaultOptions has run_pretraining.py's defaults where it has the flag.

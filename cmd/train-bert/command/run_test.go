@@ -1,0 +1,239 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pretext/cmd/train-bert/internal/tinydata"
+)
+
+const testVocab = 40
+
+// testModel is small enough for hundreds of steps a second.
+const testModel = `{"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32,
+"hidden_act": "gelu_new", "max_position_embeddings": 32, "initializer_range": 0.1, "model_type": "bert"}`
+
+// testOptions are those of a run of twelve steps on a folder of its own, which
+// crosses the end of an epoch.
+func testOptions(t *testing.T) trainOptions {
+	t.Helper()
+	o := defaultOptions()
+	dir := t.TempDir()
+	o.data, o.out, o.model = filepath.Join(dir, "data"), filepath.Join(dir, "out"), filepath.Join(dir, "config.json")
+	o.batch, o.tokens, o.rate, o.steps, o.warmup, o.saveEvery, o.keep, o.threads = 10, 64, 1e-2, 12, 2, 5, 0, 2
+	if err := tinydata.Write(o.data, tinydata.Options{Train: 64, Eval: 16, Vocab: testVocab}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(o.model, []byte(testModel), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func mustTrain(t *testing.T, o trainOptions) *ending {
+	t.Helper()
+	end, err := train(context.Background(), o, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return end
+}
+
+// files returns the content of every file of a folder.
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, e := range entries {
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[e.Name()] = string(b)
+	}
+	return out
+}
+
+// steady returns the lines of the metrics without what depends on time.
+func steady(t *testing.T, out string) (lines []map[string]any) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(out, metricsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		var m map[string]any
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatalf("metrics line %q: %v", line, err)
+		}
+		delete(m, "tokens_per_second")
+		lines = append(lines, m)
+	}
+	return lines
+}
+
+func TestARunStoppedAtAnyStepEndsAsOneThatWasNot(t *testing.T) {
+	whole := testOptions(t)
+	want := mustTrain(t, whole)
+	if want.progress.Step != 12 || want.progress.Position != 120 || want.eval == nil {
+		t.Fatalf("undisturbed run ended as %+v", want)
+	}
+	for stop := int64(1); stop < whole.steps; stop++ {
+		o := whole
+		o.out, o.threads = filepath.Join(t.TempDir(), "out"), 1
+		ctx, cancel := context.WithCancel(context.Background())
+		o.stepped = func(step int64) {
+			if step == stop {
+				cancel()
+			}
+		}
+		if _, err := train(ctx, o, io.Discard); !errors.Is(err, context.Canceled) {
+			t.Fatalf("stopped at step %d: got %v, want %v", stop, err, context.Canceled)
+		}
+		o.stepped = nil
+		got := mustTrain(t, o)
+		if diff := cmp.Diff(files(t, want.model), files(t, got.model)); diff != "" {
+			t.Errorf("stopped at step %d: another checkpoint (-undisturbed +resumed):\n%.2000s", stop, diff)
+		}
+		if diff := cmp.Diff(trainLines(steady(t, whole.out)), trainLines(steady(t, o.out))); diff != "" {
+			t.Errorf("stopped at step %d: other metrics (-undisturbed +resumed):\n%s", stop, diff)
+		}
+	}
+}
+
+// trainLines are the lines of steps.
+func trainLines(lines []map[string]any) (out []map[string]any) {
+	for _, l := range lines {
+		if _, ok := l["loss"]; ok {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// A crash differs from a signal: nothing is saved, and the metrics are ahead of
+// the newest checkpoint or end inside a line.
+func TestARunThatCrashedGoesBackToItsCheckpoint(t *testing.T) {
+	whole := testOptions(t)
+	want := mustTrain(t, whole)
+	o := whole
+	o.out = filepath.Join(t.TempDir(), "out")
+	mustTrain(t, o)
+	for _, dir := range []string{"step-00000012", "step-00000010"} {
+		if err := os.RemoveAll(filepath.Join(o.out, dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(o.out, metricsFile)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(b, `{"step":13,"lo`...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := mustTrain(t, o)
+	if diff := cmp.Diff(files(t, want.model), files(t, got.model)); diff != "" {
+		t.Errorf("another checkpoint (-undisturbed +resumed):\n%.2000s", diff)
+	}
+	if diff := cmp.Diff(steady(t, whole.out), steady(t, o.out)); diff != "" {
+		t.Errorf("other metrics (-undisturbed +resumed):\n%s", diff)
+	}
+}
+
+func TestTheModelLearnsTheLanguageOfTheShards(t *testing.T) {
+	o := testOptions(t)
+	if err := tinydata.Write(o.data, tinydata.Options{Train: 2000, Eval: 256, Vocab: testVocab}); err != nil {
+		t.Fatal(err)
+	}
+	model := strings.NewReplacer(`"hidden_size": 16`, `"hidden_size": 32, "hidden_dropout_prob": 0, "attention_probs_dropout_prob": 0`,
+		`"intermediate_size": 32`, `"intermediate_size": 64`).Replace(testModel)
+	if err := os.WriteFile(o.model, []byte(model), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.steps, o.batch, o.saveEvery, o.tokens, o.warmup, o.rate = 200, 32, 0, 1024, 20, 1e-2
+	e := mustTrain(t, o).eval
+	if e.mask.MLM() > e.entropy-2 {
+		t.Errorf("held-out loss on [MASK] is %.3f, want it 2 nats below the entropy of the targets, %.3f", e.mask.MLM(), e.entropy)
+	}
+	if e.mask.MLMWeight >= e.all.MLMWeight || e.mask.MLMWeight < e.all.MLMWeight/2 {
+		t.Errorf("%v of %v predictions are of [MASK]", e.mask.MLMWeight, e.all.MLMWeight)
+	}
+	c, err := readCurve(filepath.Join(o.out, metricsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, last := c.ends(); last > first-0.5 {
+		t.Errorf("loss fell from %.3f to %.3f only", first, last)
+	}
+	if html := c.html(); bytes.Count(html, []byte("<polyline")) != 3 {
+		t.Errorf("curve without its lines:\n%s", html)
+	}
+}
+
+func TestASecondPhaseBeginsWithTheFirstOnesWeightsAndMoments(t *testing.T) {
+	o := testOptions(t)
+	first := mustTrain(t, o)
+	o.init, o.model, o.out = o.out, "", filepath.Join(t.TempDir(), "two")
+	o.steps, o.warmup, o.rate = 1, 0, 0 // nothing moves but the moments
+	var log bytes.Buffer
+	second, err := train(context.Background(), o, &log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(log.String(), "phase 2, after "+first.model) {
+		t.Errorf("log does not tell the phase:\n%s", &log)
+	}
+	was, is := files(t, first.model), files(t, second.model)
+	if was["model.safetensors"] != is["model.safetensors"] {
+		t.Error("weights of the first phase were not taken over")
+	}
+	if was["optimizer.safetensors"] == is["optimizer.safetensors"] {
+		t.Error("the step of the second phase left the moments as they were")
+	}
+	var state struct {
+		Phase    int
+		Progress struct{ Step, Position int64 }
+	}
+	if err := json.Unmarshal([]byte(is["trainer.json"]), &state); err != nil {
+		t.Fatal(err)
+	}
+	if state.Phase != 2 || state.Progress.Step != 1 {
+		t.Errorf("got %+v, want step 1 of phase 2", state)
+	}
+}
+
+func TestAnExportedModelIsTheCheckpointsAndBeginsAnotherRun(t *testing.T) {
+	o := testOptions(t)
+	end := mustTrain(t, o)
+	folder := filepath.Join(t.TempDir(), "model")
+	if err := export(o.out, folder); err != nil {
+		t.Fatal(err)
+	}
+	want, got := files(t, end.model), files(t, folder)
+	for _, name := range []string{"config.json", "model.safetensors", "vocab.txt", "tokenizer_config.json"} {
+		if got[name] != want[name] || got[name] == "" {
+			t.Errorf("%s differs from the checkpoint's", name)
+		}
+	}
+	var usage usageError
+	if err := export(o.out, folder); !errors.As(err, &usage) {
+		t.Errorf("over an existing folder: got %v, want a usage error", err)
+	}
+	o.init, o.out, o.steps, o.warmup, o.rate = folder, filepath.Join(t.TempDir(), "again"), 1, 0, 0
+	if again := files(t, mustTrain(t, o).model); again["model.safetensors"] != want["model.safetensors"] {
+		t.Error("--init of an exported folder changed the weights")
+	}
+}

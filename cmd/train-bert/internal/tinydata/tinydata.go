@@ -1,0 +1,169 @@
+// Package tinydata writes small folders of shards, in the form of
+// docs/format.md, for the tests of train-bert: examples of a language in which a
+// segment is one token said again and again, so that a small model learns it in
+// some hundred steps.
+//
+//	err := tinydata.Write(dir, tinydata.Options{Train: 96, Eval: 24, Vocab: 40})
+//
+// Equal options give equal bytes.
+package tinydata
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"pretext/records"
+	"pretext/records/tfrecord"
+	"pretext/sharding"
+)
+
+// Options say how much to write.
+type Options struct {
+	Train, Eval int    // examples of each side
+	Vocab       int    // tokens of the vocabulary, at least 10
+	Seed        uint64 // of the examples
+}
+
+// Shape of the examples.
+const (
+	maxSeqLength = 24
+	maxPredicted = 4
+)
+
+// Ids of the special tokens, and the first of the others.
+const (
+	cls   = 2
+	sep   = 3
+	mask  = 4
+	words = 5
+)
+
+// shardsASide is the number of files of each side that has examples.
+const shardsASide = 2
+
+// Write writes a finished folder.
+func Write(dir string, o Options) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	w := writer{dir: dir, rng: rand.New(rand.NewPCG(o.Seed, 1)), vocab: o.Vocab}
+	vocab := "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"
+	for i := words; i < o.Vocab; i++ {
+		vocab += fmt.Sprintf("n%d\n", i)
+	}
+	w.file(sharding.VocabName, []byte(vocab), nil)
+	w.side(sharding.Train, o.Train)
+	w.side(sharding.Eval, o.Eval)
+	w.finish(vocab)
+	return w.err
+}
+
+// A writer writes files and notes them for the manifest.
+type writer struct {
+	dir   string
+	rng   *rand.Rand
+	vocab int
+	files []sharding.FileEntry
+	err   error // of the first file that could not be written
+}
+
+func (w *writer) file(name string, data []byte, counts sharding.Counts) {
+	w.files = append(w.files, sharding.FileEntry{Name: name, Bytes: int64(len(data)), SHA256: sharding.Hash(data), Counts: counts})
+	if w.err == nil {
+		w.err = os.WriteFile(filepath.Join(w.dir, name), data, 0o666)
+	}
+}
+
+// side writes n examples as shards.
+func (w *writer) side(split string, n int) {
+	for shard := range min(n, shardsASide) {
+		name := sharding.ShardName{Split: split, Index: shard, Count: shardsASide}
+		var data, index []byte
+		count := n/shardsASide + shard*(n%shardsASide)
+		for range count {
+			start := int64(len(data))
+			data = tfrecord.AppendFrame(data, w.example().Append(nil))
+			index = tfrecord.AppendIndex(index, tfrecord.Span{Offset: start, Length: int64(len(data)) - start})
+		}
+		w.file(name.Records(false), data, sharding.Counts{"records": int64(count)})
+		w.file(name.IndexFile(), index, nil)
+		w.file(name.SideCar(), []byte("{}\n"), nil)
+	}
+}
+
+// finish writes the manifest, which makes the folder valid.
+func (w *writer) finish(vocab string) {
+	m := sharding.Manifest{Recipe: sharding.Recipe{
+		FormatVersion: sharding.FormatVersion, Stage: "examples", Algorithm: 1,
+		Options: json.RawMessage(fmt.Sprintf(`{"max_seq_length": %d, "max_predictions_per_seq": %d, "do_lower_case": true}`, maxSeqLength, maxPredicted)),
+		Inputs:  []sharding.Input{{Name: sharding.VocabName, Bytes: int64(len(vocab)), SHA256: sharding.Hash([]byte(vocab))}},
+	}, Files: w.files}
+	slices.SortFunc(m.Files, func(a, b sharding.FileEntry) int { return strings.Compare(a.Name, b.Name) })
+	m.Fingerprint = m.Recipe.Fingerprint()
+	if w.err == nil {
+		w.err = os.WriteFile(filepath.Join(w.dir, sharding.ManifestName), sharding.Marshal(m), 0o666)
+	}
+}
+
+// example makes an example: segment B says what segment A says, or something
+// else.
+func (w *writer) example() *records.Example {
+	e := &records.Example{
+		InputIDs: make([]int32, maxSeqLength), InputMask: make([]int32, maxSeqLength), SegmentIDs: make([]int32, maxSeqLength),
+		MaskedLMPositions: make([]int32, maxPredicted), MaskedLMIDs: make([]int32, maxPredicted), MaskedLMWeights: make([]float32, maxPredicted),
+		NextSentenceLabel: int32(w.rng.IntN(2)),
+	}
+	at := w.rng.IntN(w.vocab - words)
+	first, second := 4+w.rng.IntN(6), 3+w.rng.IntN(8)
+	ids := append([]int32{cls}, w.say(at, first)...)
+	ids = append(ids, sep)
+	boundary := len(ids)
+	if e.NextSentenceLabel == 1 {
+		at += 1 + w.rng.IntN(w.vocab-words-1)
+	}
+	ids = append(append(ids, w.say(at, second)...), sep)
+	copy(e.InputIDs, ids)
+	for i := range ids {
+		e.InputMask[i] = 1
+		if i >= boundary {
+			e.SegmentIDs[i] = 1
+		}
+	}
+	w.hide(e, len(ids), boundary)
+	return e
+}
+
+// say returns a token n times.
+func (w *writer) say(at, n int) (ids []int32) {
+	for range n {
+		ids = append(ids, int32(words+at%(w.vocab-words)))
+	}
+	return ids
+}
+
+// hide masks a few tokens as BERT does: eight in ten become [MASK], one stays,
+// one becomes any.
+func (w *writer) hide(e *records.Example, tokens, boundary int) {
+	var places []int
+	for _, p := range w.rng.Perm(tokens) {
+		if p != 0 && p != boundary-1 && p != tokens-1 && len(places) < maxPredicted {
+			places = append(places, p)
+		}
+	}
+	slices.Sort(places)
+	for i, p := range places {
+		e.MaskedLMPositions[i], e.MaskedLMIDs[i], e.MaskedLMWeights[i] = int32(p), e.InputIDs[p], 1
+		switch w.rng.IntN(10) {
+		case 0:
+		case 1:
+			e.InputIDs[p] = int32(w.rng.IntN(w.vocab))
+		default:
+			e.InputIDs[p] = mask
+		}
+	}
+}
