@@ -102,6 +102,9 @@ func (r *run) open(ctx context.Context) error {
 	if err := fits(r.config, r.data); err != nil {
 		return err
 	}
+	if n := r.longest(); r.state.Tokens < n {
+		return usagef("--micro-batch-tokens %d: the data has examples of up to %d", r.state.Tokens, n)
+	}
 	if err := r.openSources(ctx); err != nil {
 		return err
 	}
