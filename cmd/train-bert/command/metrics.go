@@ -95,52 +95,61 @@ func newEvalLine(step int64, e *evaluation) evalLine {
 }
 
 // metrics is the file open for appending.
-type metrics struct{ file *os.File }
+type metrics struct {
+	file      *os.File
+	evaluated int64 // step of the last evaluation in it; -1: none
+}
 
 // openMetrics opens the metrics of a run that goes on after a step: lines of
 // later steps, which an interrupted run had written after its last checkpoint,
 // are cut off.
 func openMetrics(path string, step int64) (*metrics, error) {
-	if err := cutMetrics(path, step); err != nil {
+	evaluated, err := cutMetrics(path, step)
+	if err != nil {
 		return nil, fmt.Errorf("cut back %s: %w", path, err)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, err
 	}
-	return &metrics{f}, nil
+	return &metrics{f, evaluated}, nil
 }
 
-func cutMetrics(path string, step int64) error {
+// cutMetrics also returns the step of the last evaluation that is left.
+func cutMetrics(path string, step int64) (evaluated int64, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return -1, nil
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer f.Close()
 	folder, err := store.Open(filepath.Dir(path))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	w, err := folder.Create(context.Background(), filepath.Base(path))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer w.Abort()
 	buffered := bufio.NewWriter(w)
+	evaluated = -1
 	err = eachMetric(f, func(line []byte, m metric) error {
 		if m.Step > step {
 			return nil
+		}
+		if m.EvalLoss != nil {
+			evaluated = m.Step
 		}
 		_, err := buffered.Write(line)
 		return err
 	})
 	if err := errors.Join(err, buffered.Flush()); err != nil {
-		return err
+		return 0, err
 	}
-	return w.Commit()
+	return evaluated, w.Commit()
 }
 
 // eachMetric calls do for every line up to the first that is not whole: a run

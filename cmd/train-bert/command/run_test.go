@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pretext/cmd/train-bert/internal/tinydata"
+	"pretext/trainer/checkpoint"
 )
 
 const testVocab = 40
@@ -107,20 +109,10 @@ func TestARunStoppedAtAnyStepEndsAsOneThatWasNot(t *testing.T) {
 		if diff := cmp.Diff(files(t, want.model), files(t, got.model)); diff != "" {
 			t.Errorf("stopped at step %d: another checkpoint (-undisturbed +resumed):\n%.2000s", stop, diff)
 		}
-		if diff := cmp.Diff(trainLines(steady(t, whole.out)), trainLines(steady(t, o.out))); diff != "" {
+		if diff := cmp.Diff(steady(t, whole.out), steady(t, o.out)); diff != "" {
 			t.Errorf("stopped at step %d: other metrics (-undisturbed +resumed):\n%s", stop, diff)
 		}
 	}
-}
-
-// trainLines are the lines of steps.
-func trainLines(lines []map[string]any) (out []map[string]any) {
-	for _, l := range lines {
-		if _, ok := l["loss"]; ok {
-			out = append(out, l)
-		}
-	}
-	return out
 }
 
 // A crash differs from a signal: nothing is saved, and the metrics are ahead of
@@ -235,5 +227,33 @@ func TestAnExportedModelIsTheCheckpointsAndBeginsAnotherRun(t *testing.T) {
 	o.init, o.out, o.steps, o.warmup, o.rate = folder, filepath.Join(t.TempDir(), "again"), 1, 0, 0
 	if again := files(t, mustTrain(t, o).model); again["model.safetensors"] != want["model.safetensors"] {
 		t.Error("--init of an exported folder changed the weights")
+	}
+}
+
+func TestALostModelTakesNoCheckpointsPlace(t *testing.T) {
+	o := testOptions(t)
+	o.rate, o.saveEvery, o.keep, o.schedule = 1e30, 1, 1, "constant"
+	_, err := train(context.Background(), o, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "lower the learning rate") {
+		t.Fatalf("got %v, want a hint at the learning rate", err)
+	}
+	good, err := checkpoint.Newest(o.out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := good.Weights()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for w, err := range p.Tensors() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range w.Data {
+			if math.IsNaN(float64(x)) {
+				t.Fatalf("the newest checkpoint, %s, has NaN in %s", good.Dir, w.Name)
+			}
+		}
 	}
 }

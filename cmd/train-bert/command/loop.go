@@ -1,0 +1,130 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+
+	"pretext/trainer"
+	"pretext/trainer/checkpoint"
+)
+
+// loop is the run as package trainer sees it.
+func (r *run) loop(ctx context.Context) trainer.Loop {
+	saver := &checkpoint.Saver{Dir: r.o.out, Keep: r.o.keep, Config: r.config, State: r.state, Tokenizer: r.data.tokenizer}
+	return trainer.Loop{
+		Model: r.model, Heads: r.state.Heads, Source: r.source, Saver: r.saving(saver), Schedule: r.state.Schedule,
+		Batch: r.state.Batch, Start: r.progress(), SaveEvery: r.o.saveEvery,
+		Observe: func(report trainer.Report) error { return r.observe(ctx, report) },
+	}
+}
+
+// observe logs a finished step and evaluates where a checkpoint is due. The
+// evaluation comes before the checkpoint, so that its line in the metrics is
+// older than what a resume goes back to.
+func (r *run) observe(ctx context.Context, report trainer.Report) error {
+	speed := r.meter.step(report)
+	if err := r.metrics.append(newTrainLine(report, speed)); err != nil {
+		return err
+	}
+	r.loss = report.Info.Sums.Loss()
+	step := report.Progress.Step
+	if r.o.stepped != nil {
+		r.o.stepped(step)
+	}
+	if !r.due(step) {
+		return nil
+	}
+	defer r.meter.pause()()
+	return r.evaluate(ctx, step)
+}
+
+// due reports whether the model is evaluated after a step: where a checkpoint
+// is due.
+func (r *run) due(step int64) bool {
+	return r.eval != nil && (step == r.o.steps || r.o.saveEvery > 0 && step > 0 && step%r.o.saveEvery == 0)
+}
+
+// catchUp makes the evaluation that was due when the run was stopped.
+func (r *run) catchUp(ctx context.Context) error {
+	step := r.progress().Step
+	if !r.due(step) || r.metrics.evaluated == step {
+		return nil
+	}
+	defer r.meter.pause()()
+	return r.evaluate(ctx, step)
+}
+
+// evaluate evaluates and writes down the result. A signal ends it without one;
+// the loop sees the signal next.
+func (r *run) evaluate(ctx context.Context, step int64) error {
+	e, err := r.eval.run(ctx, r.model)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	r.last, r.step = e, step
+	fmt.Fprintf(r.stderr, "train-bert: step %d: %s\n", step, e)
+	return r.metrics.append(newEvalLine(step, e))
+}
+
+// A saverFunc is a trainer.Saver.
+type saverFunc func(trainer.Progress, trainer.Model) error
+
+// Save implements trainer.Saver.
+func (f saverFunc) Save(p trainer.Progress, m trainer.Model) error { return f(p, m) }
+
+// saving makes the metrics durable before a checkpoint that a resume may go
+// back to, keeps its time out of the speed, and does not let a model that is
+// lost take the place of a good one.
+func (r *run) saving(s trainer.Saver) trainer.Saver {
+	return saverFunc(func(p trainer.Progress, m trainer.Model) error {
+		defer r.meter.pause()()
+		if math.IsNaN(r.loss) || math.IsInf(r.loss, 0) {
+			return fmt.Errorf("the loss is %v: lower the learning rate; earlier checkpoints are as they were", r.loss)
+		}
+		return errors.Join(r.metrics.sync(), s.Save(p, m))
+	})
+}
+
+// end sums up. A run that had already ended is evaluated for its result.
+func (r *run) end(ctx context.Context, p trainer.Progress) (*ending, error) {
+	e := &ending{progress: p, epochs: float64(p.Position) / float64(r.source.Len()),
+		model: filepath.Join(r.o.out, fmt.Sprintf("step-%08d", p.Step))}
+	if r.eval != nil && r.step != p.Step {
+		var err error
+		if r.last, err = r.eval.run(ctx, r.model); err != nil {
+			return nil, err
+		}
+	}
+	e.eval = r.last
+	_, err := os.Stat(e.model)
+	return e, err
+}
+
+// maxQuarantine bounds how many places of bad examples are remembered and
+// named; all of them are left out.
+const maxQuarantine = 1000
+
+// A quarantine names every bad example once.
+type quarantine struct {
+	w    io.Writer
+	seen map[string]bool
+}
+
+func newQuarantine(w io.Writer) *quarantine { return &quarantine{w: w, seen: map[string]bool{}} }
+
+func (q *quarantine) skip(bad error) error {
+	place := bad.Error()
+	if len(q.seen) < maxQuarantine && !q.seen[place] {
+		q.seen[place] = true
+		fmt.Fprintf(q.w, "train-bert: left out: %s\n", oneLine(place))
+	}
+	return nil
+}
