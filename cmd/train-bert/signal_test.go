@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,47 +23,78 @@ import (
 // it, but machines are busy at times.
 const patience = 2 * time.Minute
 
-func TestASignalSavesAndExitsWith130(t *testing.T) {
+// writeRun writes data and a model into a new folder and returns the command
+// that trains there.
+func writeRun(t *testing.T, out string, more ...string) (args []string) {
+	t.Helper()
 	dir := t.TempDir()
-	data, out, config := filepath.Join(dir, "data"), filepath.Join(dir, "out"), filepath.Join(dir, "config.json")
-	if err := tinydata.Write(data, tinydata.Options{Train: 64, Vocab: 40}); err != nil {
+	data, config := filepath.Join(dir, "data"), filepath.Join(dir, "config.json")
+	if err := tinydata.Write(data, tinydata.Options{Train: 64, Eval: 8, Vocab: 40}); err != nil {
 		t.Fatal(err)
 	}
 	model := `{"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}`
 	if err := os.WriteFile(config, []byte(model), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return append([]string{"train", "--data", data, "--out", out, "--model", config}, more...)
+}
+
+// A process is train-bert in a process of its own: this test binary under that
+// name, as testscript arranges it.
+type process struct {
+	*exec.Cmd
+	stderr bytes.Buffer
+	done   chan struct{} // closed when it has ended
+}
+
+func startProcess(t *testing.T, args []string) *process {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+	p := &process{Cmd: exec.Command(self, args...), done: make(chan struct{})}
+	p.Args[0] = "train-bert"
+	p.Stderr = &p.stderr
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(patience, func() { p.Process.Kill() })
+	t.Cleanup(func() { timer.Stop() })
+	go func() {
+		p.Wait()
+		close(p.done)
+	}()
+	return p
+}
+
+func TestASignalSavesAndExitsWith130(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
 	// A run of weeks, which the signal ends.
-	cmd := exec.Command(self, "train", "--data", data, "--out", out, "--model", config, "--num-train-steps", "1000000000", "--save-checkpoints-steps", "0")
-	cmd.Args[0] = "train-bert"
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
+	p := startProcess(t, writeRun(t, out, "--num-train-steps", "1000000000", "--save-checkpoints-steps", "0"))
+	waitForLines(t, p, filepath.Join(out, "metrics.jsonl"), 2)
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	timer := time.AfterFunc(patience, func() { cmd.Process.Kill() })
-	defer timer.Stop()
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
-	waitForSteps(t, filepath.Join(out, "metrics.jsonl"))
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
+	<-p.done
+	if code := p.ProcessState.ExitCode(); code != 130 {
+		t.Fatalf("exit code %d, want 130: %s", code, &p.stderr)
 	}
-	<-done
-	if code := cmd.ProcessState.ExitCode(); code != 130 {
-		t.Fatalf("exit code %d, want 130: %s", code, &stderr)
-	}
-	if !strings.HasSuffix(stderr.String(), "train-bert: interrupted: run the same command again to go on from here\n") {
-		t.Errorf("standard error ends otherwise:\n%s", &stderr)
+	if !strings.HasSuffix(p.stderr.String(), "train-bert: interrupted: run the same command again to go on from here\n") {
+		t.Errorf("standard error ends otherwise:\n%s", &p.stderr)
 	}
 	saved, err := checkpoint.Newest(out)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if last := lastStep(t, out); saved.State.Progress.Step != last || last < 2 {
+		t.Errorf("checkpoint of step %d, metrics end at step %d", saved.State.Progress.Step, last)
+	}
+}
+
+// lastStep is the step of the last line of the metrics.
+func lastStep(t *testing.T, out string) int64 {
+	t.Helper()
 	b, err := os.ReadFile(filepath.Join(out, "metrics.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -71,17 +104,65 @@ func TestASignalSavesAndExitsWith130(t *testing.T) {
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil {
 		t.Fatal(err)
 	}
-	if saved.State.Progress.Step != last.Step || last.Step < 2 {
-		t.Errorf("checkpoint of step %d, metrics end at step %d", saved.State.Progress.Step, last.Step)
+	return last.Step
+}
+
+// Where a kill strikes depends on time; what comes out must not.
+func TestARunThatIsKilledAgainAndAgainEndsAsOneThatWasNot(t *testing.T) {
+	kills := 4
+	if n, err := strconv.Atoi(os.Getenv("PRETEXT_KILLS")); err == nil {
+		kills = n
+	}
+	dir := t.TempDir()
+	want, out := filepath.Join(dir, "want"), filepath.Join(dir, "out")
+	args := writeRun(t, want, "--num-train-steps", "120", "--save-checkpoints-steps", "6", "--keep", "2")
+	finish(t, startProcess(t, args))
+	args[slices.Index(args, want)] = out
+	for kill := range kills {
+		p := startProcess(t, args)
+		time.Sleep(time.Duration(10+37*kill%120) * time.Millisecond)
+		p.Process.Kill()
+		<-p.done
+	}
+	if c, err := checkpoint.Newest(out); err == nil {
+		t.Logf("%d kills, the last checkpoint is %s", kills, filepath.Base(c.Dir))
+	}
+	finish(t, startProcess(t, args))
+	last := "step-00000120"
+	for _, name := range []string{"model.safetensors", "optimizer.safetensors", "trainer.json", "manifest.json"} {
+		a, errA := os.ReadFile(filepath.Join(want, last, name))
+		b, errB := os.ReadFile(filepath.Join(out, last, name))
+		if errA != nil || errB != nil || !bytes.Equal(a, b) {
+			t.Errorf("%s differs from that of an undisturbed run (%v, %v)", name, errA, errB)
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(out, ".*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
 	}
 }
 
-// waitForSteps waits until a run has taken two steps.
-func waitForSteps(t *testing.T, metrics string) {
+// finish waits for a process that must end well.
+func finish(t *testing.T, p *process) {
 	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if b, err := os.ReadFile(metrics); err == nil && bytes.Count(b, []byte("\n")) >= 2 {
+	<-p.done
+	if code := p.ProcessState.ExitCode(); code != 0 {
+		t.Fatalf("exit code %d: %s", code, &p.stderr)
+	}
+}
+
+// waitForLines waits until a file has n lines, or the process that writes it
+// has ended.
+func waitForLines(t *testing.T, p *process, path string, n int) {
+	t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if b, err := os.ReadFile(path); err == nil && bytes.Count(b, []byte("\n")) >= n {
 			return
+		}
+		select {
+		case <-p.done:
+			return
+		default:
 		}
 	}
 	t.Fatal("the run takes no steps")
