@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"strings"
 
 	"pretext/internal/store"
 	"pretext/sharding"
@@ -64,6 +66,9 @@ func train(ctx context.Context, o trainOptions, stderr io.Writer) (end *ending, 
 		return nil, err
 	}
 	defer unlock()
+	if err := sweep(o.out); err != nil {
+		return nil, err
+	}
 	defer func() { err = errors.Join(err, r.close()) }()
 	if err := r.open(ctx); err != nil {
 		return nil, err
@@ -77,6 +82,23 @@ func train(ctx context.Context, o trainOptions, stderr io.Writer) (end *ending, 
 		return nil, err
 	}
 	return r.end(ctx, progress)
+}
+
+// sweep removes what killed runs left half-written in a folder whose lock we
+// hold.
+func sweep(out string) error {
+	entries, err := os.ReadDir(out)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), store.TempPrefix) {
+			if err := os.RemoveAll(filepath.Join(out, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (r *run) openData(ctx context.Context) (err error) {
