@@ -28,7 +28,7 @@ func (r *run) loop(ctx context.Context) trainer.Loop {
 // older than what a resume goes back to.
 func (r *run) observe(ctx context.Context, report trainer.Report) error {
 	speed := r.meter.step(report)
-	if err := r.metrics.append(newTrainLine(report, speed)); err != nil {
+	if err := errors.Join(r.metrics.append(newTrainLine(report, speed)), r.board.step(report, speed)); err != nil {
 		return err
 	}
 	r.loss = report.Info.Sums.Loss()
@@ -71,7 +71,11 @@ func (r *run) evaluate(ctx context.Context, step int64) error {
 	}
 	r.last, r.step = e, step
 	fmt.Fprintf(r.stderr, "train-bert: step %d: %s\n", step, e)
-	return r.metrics.append(newEvalLine(step, e))
+	err = r.metrics.append(newEvalLine(step, e))
+	if r.board != nil { // an evaluation that was missed at the last step finds none open
+		err = errors.Join(err, r.board.eval(step, e))
+	}
+	return err
 }
 
 // A saverFunc is a trainer.Saver.

@@ -39,6 +39,7 @@ type run struct {
 	source  *loader.Source
 	eval    *evaluator
 	metrics *metrics
+	board   *board
 	meter   *meter
 	last    *evaluation
 	step    int64   // of last
@@ -137,8 +138,12 @@ func (r *run) open(ctx context.Context) error {
 	if err := r.openModel(); err != nil {
 		return err
 	}
+	step := r.progress().Step
 	var err error
-	r.metrics, err = openMetrics(filepath.Join(r.o.out, metricsFile), r.progress().Step)
+	if r.metrics, err = openMetrics(filepath.Join(r.o.out, metricsFile), step); err != nil || step == r.o.steps {
+		return err
+	}
+	r.board, err = openBoard(r.o.out, step, r.o.steps)
 	return err
 }
 
@@ -146,6 +151,9 @@ func (r *run) close() error {
 	var errs []error
 	if r.metrics != nil {
 		errs = append(errs, r.metrics.Close())
+	}
+	if r.board != nil {
+		errs = append(errs, r.board.Close())
 	}
 	if r.model != nil {
 		errs = append(errs, r.model.Close())

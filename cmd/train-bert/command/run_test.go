@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pretext/cmd/train-bert/internal/tinydata"
+	"pretext/records/tfrecord"
 	"pretext/trainer/checkpoint"
 )
 
@@ -244,5 +245,33 @@ func TestALostModelTakesNoCheckpointsPlace(t *testing.T) {
 		if loss, ok := line["loss"]; ok && loss == nil && line["step"].(float64) <= float64(good.State.Progress.Step) {
 			t.Errorf("the newest checkpoint is %s, and the loss of step %v was not finite", good.Dir, line["step"])
 		}
+	}
+}
+
+func TestEveryProcessLeavesAnEventFile(t *testing.T) {
+	o := testOptions(t)
+	mustTrain(t, o)
+	paths, err := filepath.Glob(filepath.Join(o.out, "events.out.tfevents.*"))
+	if err != nil || len(paths) != 1 {
+		t.Fatalf("event files: %v, %v", paths, err)
+	}
+	f, err := os.Open(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, n := tfrecord.NewReader(f, tfrecord.ReaderOptions{}), 0
+	for {
+		if _, err = r.Next(); err != nil {
+			break
+		}
+		n++
+	}
+	if want := 1 + 12 + 3; err != io.EOF || n != want {
+		t.Errorf("%d events, %v; want %d: the version, 12 steps, 3 evaluations", n, err, want)
+	}
+	mustTrain(t, o) // has nothing to say
+	if again, _ := filepath.Glob(filepath.Join(o.out, "events.out.tfevents.*")); len(again) != 1 {
+		t.Errorf("event files after a run that was done: %v", again)
 	}
 }

@@ -1,0 +1,88 @@
+package command
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"pretext/cmd/train-bert/internal/events"
+	"pretext/trainer"
+)
+
+// boardPoints bounds the points of a curve in TensorBoard; metrics.jsonl has
+// them all.
+const boardPoints = 10000
+
+// A board writes an event file for TensorBoard. Each process has its own, which
+// takes the place of what earlier ones said of the same steps.
+type board struct {
+	file  *os.File
+	every int64
+	buf   []byte
+}
+
+// openBoard begins the event file of a process that goes on after a step.
+func openBoard(out string, step, steps int64) (*board, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	name := fmt.Sprintf("events.out.tfevents.%010d.%s.%d", time.Now().Unix(), host, os.Getpid())
+	f, err := os.OpenFile(filepath.Join(out, name), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	b := &board{file: f, every: max(1, steps/boardPoints)}
+	b.buf = events.AppendVersion(b.buf, wallTime())
+	if step > 0 {
+		b.buf = events.AppendRestart(b.buf, wallTime(), step+1)
+	}
+	return b, b.flush()
+}
+
+func wallTime() float64 { return float64(time.Now().UnixMicro()) / 1e6 }
+
+func (b *board) flush() error {
+	_, err := b.file.Write(b.buf)
+	b.buf = b.buf[:0]
+	if err != nil {
+		return fmt.Errorf("write events: %w", err)
+	}
+	return nil
+}
+
+// step writes the curves of a finished step.
+func (b *board) step(r trainer.Report, speed float64) error {
+	if r.Progress.Step%b.every != 0 {
+		return nil
+	}
+	s := r.Info.Sums
+	return b.scalars(r.Progress.Step, map[string]float64{
+		"train/loss": s.Loss(), "train/mlm_loss": s.MLM(), "train/nsp_loss": s.NSP(),
+		"train/learning_rate": r.Info.Rate, "train/grad_norm": r.Info.GradNorm, "train/tokens_per_second": speed,
+	})
+}
+
+// eval writes the points of an evaluation.
+func (b *board) eval(step int64, e *evaluation) error {
+	return b.scalars(step, map[string]float64{
+		"eval/loss": e.all.Loss(), "eval/mlm_loss": e.all.MLM(), "eval/nsp_loss": e.all.NSP(),
+		"eval/mlm_accuracy": share(e.all.MLMCorrect, e.all.MLMWeight), "eval/nsp_accuracy": share(e.all.NSPCorrect, e.all.NSPCount),
+		"eval/mask_loss": e.mask.MLM(), "eval/mask_accuracy": share(e.mask.MLMCorrect, e.mask.MLMWeight),
+	})
+}
+
+func (b *board) scalars(step int64, values map[string]float64) error {
+	var scalars []events.Scalar
+	for _, tag := range slices.Sorted(maps.Keys(values)) {
+		scalars = append(scalars, events.Scalar{Tag: tag, Value: float32(values[tag])})
+	}
+	b.buf = events.AppendScalars(b.buf, wallTime(), step, scalars)
+	return b.flush()
+}
+
+// Close closes the file.
+func (b *board) Close() error { return b.file.Close() }
