@@ -43,7 +43,7 @@ const (
 	words = 5
 )
 
-// shardsASide is the number of files of each side that has examples.
+// shardsASide is the number of files of a side that has that many examples.
 const shardsASide = 2
 
 // Write writes a finished folder.
@@ -81,10 +81,11 @@ func (w *writer) file(name string, data []byte, counts sharding.Counts) {
 
 // side writes n examples as shards.
 func (w *writer) side(split string, n int) {
-	for shard := range min(n, shardsASide) {
-		name := sharding.ShardName{Split: split, Index: shard, Count: shardsASide}
+	shards := min(n, shardsASide)
+	for shard := range shards {
+		name := sharding.ShardName{Split: split, Index: shard, Count: shards}
 		var data, index []byte
-		count := n/shardsASide + shard*(n%shardsASide)
+		count := n*(shard+1)/shards - n*shard/shards
 		for range count {
 			start := int64(len(data))
 			data = tfrecord.AppendFrame(data, w.example().Append(nil))
