@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pretext/cmd/train-bert/internal/tinydata"
+	"pretext/internal/realdata"
 	"pretext/records/tfrecord"
 	"pretext/trainer/checkpoint"
 )
@@ -273,5 +274,41 @@ func TestEveryProcessLeavesAnEventFile(t *testing.T) {
 	mustTrain(t, o) // has nothing to say
 	if again, _ := filepath.Glob(filepath.Join(o.out, "events.out.tfevents.*")); len(again) != 1 {
 		t.Errorf("event files after a run that was done: %v", again)
+	}
+}
+
+func TestATensorFlowCheckpointIsExportedWithItsVocabulary(t *testing.T) {
+	prefix := strings.TrimSuffix(realdata.Path(t, "models/bert-toy-tf/bert_model.ckpt.index"), ".index")
+	folder := filepath.Join(t.TempDir(), "model")
+	if err := export(prefix, folder); err != nil {
+		t.Fatal(err)
+	}
+	want, err := checkpoint.OpenTensorFlow(prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer want.Close()
+	got, err := checkpoint.OpenPretrained(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Close()
+	if diff := cmp.Diff(want.Names(), got.Names()); diff != "" {
+		t.Errorf("tensors (-checkpoint +export):\n%s", diff)
+	}
+	for w, err := range want.Tensors() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := got.Tensor(w.Name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(w, g); diff != "" {
+			t.Errorf("%s (-checkpoint +export):\n%s", w.Name, diff)
+		}
+	}
+	if !bytes.Equal([]byte(files(t, folder)["vocab.txt"]), realdata.Read(t, "models/bert-toy-tf/vocab.txt")) {
+		t.Error("vocab.txt differs")
 	}
 }
