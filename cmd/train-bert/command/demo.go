@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"pretext/cmd/train-bert/internal/demoshards"
 )
 
 // demoOptions make a model of the smallest size learn visibly from the demo's
@@ -19,14 +21,21 @@ func demoOptions() trainOptions {
 func newDemo() *cobra.Command {
 	o := demoOptions()
 	cmd := &cobra.Command{
-		Use:   "demo --data DIR --out DIR",
+		Use:   "demo --out DIR",
 		Short: "Train a small model in under a minute and draw its loss",
-		Long: `Trains the smallest model for some hundred steps on the shards of
-"prepare-data demo" and writes OUT/curve.html, which shows the loss falling.`,
+		Long: `Trains the smallest model for some hundred steps on a small corpus that comes
+with the program (the shards of "prepare-data demo"), or on --data, and writes
+DIR/curve.html, which shows the loss falling. Nothing is downloaded.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.out == "" {
+				return usagef("no output folder: give --out DIR")
+			}
 			if o.data == "" {
-				return usagef(`no data: make some with "prepare-data demo --out demo", then give --data demo`)
+				o.data = filepath.Join(o.out, "data")
+				if err := demoshards.Unpack(o.data); err != nil {
+					return err
+				}
 			}
 			end, err := train(cmd.Context(), o, cmd.ErrOrStderr())
 			if err != nil {
@@ -39,7 +48,7 @@ func newDemo() *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&o.data, "data", "", "what prepare-data demo made (required)")
+	fs.StringVar(&o.data, "data", "", "shards to train on; default: those that come with the program, put into DIR/data")
 	fs.StringVarP(&o.out, "out", "o", "", "folder to write to (required)")
 	fs.Int64Var(&o.steps, "num-train-steps", o.steps, "steps")
 	fs.IntVar(&o.threads, "threads", 0, "threads that compute; 0: one a processor")
