@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,8 +54,29 @@ func startProcess(t *testing.T, args []string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{Cmd: exec.Command(self, args...), done: make(chan struct{})}
-	p.Args[0] = "train-bert"
+	return start(t, exec.Command(self, args...))
+}
+
+// startLimited starts train-bert where no file may be longer than some KB.
+func startLimited(t *testing.T, args []string) *process {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "train-bert")
+	if err := os.Symlink(self, link); err != nil {
+		t.Fatal(err)
+	}
+	return start(t, exec.Command("/bin/sh", append([]string{"-c", `ulimit -f 16 && exec "$0" "$@"`, link}, args...)...))
+}
+
+func start(t *testing.T, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{Cmd: cmd, done: make(chan struct{})}
+	if filepath.Base(p.Path) != "sh" {
+		p.Args[0] = "train-bert"
+	}
 	p.Stderr = &p.stderr
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
@@ -115,7 +137,8 @@ func TestARunThatIsKilledAgainAndAgainEndsAsOneThatWasNot(t *testing.T) {
 	}
 	dir := t.TempDir()
 	want, out := filepath.Join(dir, "want"), filepath.Join(dir, "out")
-	args := writeRun(t, want, "--num-train-steps", "120", "--save-checkpoints-steps", "6", "--keep", "2")
+	steps := 100 + 5*kills // some are left after the last kill, as a rule
+	args := writeRun(t, want, "--num-train-steps", strconv.Itoa(steps), "--save-checkpoints-steps", "6", "--keep", "2")
 	finish(t, startProcess(t, args))
 	args[slices.Index(args, want)] = out
 	for kill := range kills {
@@ -128,7 +151,7 @@ func TestARunThatIsKilledAgainAndAgainEndsAsOneThatWasNot(t *testing.T) {
 		t.Logf("%d kills, the last checkpoint is %s", kills, filepath.Base(c.Dir))
 	}
 	finish(t, startProcess(t, args))
-	last := "step-00000120"
+	last := fmt.Sprintf("step-%08d", steps)
 	for _, name := range []string{"model.safetensors", "optimizer.safetensors", "trainer.json", "manifest.json"} {
 		a, errA := os.ReadFile(filepath.Join(want, last, name))
 		b, errB := os.ReadFile(filepath.Join(out, last, name))
@@ -140,6 +163,26 @@ func TestARunThatIsKilledAgainAndAgainEndsAsOneThatWasNot(t *testing.T) {
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}
+}
+
+func TestAFullDiskIsToldAndLeavesNothingHalf(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	args := writeRun(t, out, "--num-train-steps", "4", "--save-checkpoints-steps", "2")
+	p := startLimited(t, args)
+	<-p.done
+	if code := p.ProcessState.ExitCode(); code != 6 || !strings.Contains(p.stderr.String(), "free some space") {
+		t.Fatalf("exit code %d, want 6: %s", code, &p.stderr)
+	}
+	entries, err := os.ReadDir(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+			t.Errorf("left behind: %s", e.Name())
+		}
+	}
+	finish(t, startProcess(t, args))
 }
 
 // finish waits for a process that must end well.
