@@ -14,7 +14,7 @@ import (
 // shards in under a minute on two cores.
 func demoOptions() trainOptions {
 	o := defaultOptions()
-	o.model, o.batch, o.tokens, o.rate, o.steps, o.saveEvery, o.keep, o.evalExamples = "tiny", 32, 4096, 2e-3, 250, 50, 1, 0
+	o.model, o.batch, o.tokens, o.rate, o.steps, o.saveEvery, o.keep, o.evalExamples = "tiny", 32, 4096, 2e-3, 250, 50, 1, 128
 	return o
 }
 
