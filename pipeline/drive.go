@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"pretext/internal/store"
@@ -46,7 +47,9 @@ func driveIn(ctx context.Context, folder store.Folder, r Runner, c driveConfig) 
 	if r.Watch != nil {
 		defer r.Watch(meter)()
 	}
-	if err := runJob(ctx, r, c.spec, len(c.tasks), meter); err != nil {
+	err := runJob(ctx, r, c.spec, len(c.tasks), meter)
+	debug.FreeOSMemory() // the next stage has other buffers
+	if err != nil {
 		return nil, err
 	}
 	m, err := sharding.ReadManifest(ctx, folder)

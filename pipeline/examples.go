@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"pretext/internal/store"
 	"pretext/records/pretrain"
@@ -270,30 +269,27 @@ func planShards(inputs []documentsInput, o ExamplesOptions) (*shardPlan, error) 
 type examplesWorker struct {
 	*stage
 	ExamplesSpec
-
-	once      sync.Once
-	tokenizer *tokenize.Tokenizer
-	vocabErr  error
 }
 
-// load reads the stage's own copy of the vocabulary, once.
+// load reads the stage's own copy of the vocabulary, once for the job.
 func (w *examplesWorker) load(ctx context.Context) (*tokenize.Tokenizer, error) {
-	w.once.Do(func() {
+	shared, err := w.job.share(func() (any, error) {
 		raw, err := store.ReadFile(ctx, w.folder, sharding.VocabName)
 		if err != nil {
-			w.vocabErr = err
-			return
+			return nil, err
 		}
 		v, err := tokenize.ReadVocab(sharding.VocabName, raw)
 		if err != nil {
-			w.vocabErr = err
-			return
+			return nil, err
 		}
 		opts := tokenize.DefaultOptions()
 		opts.DoLowerCase = w.Options.DoLowerCase
-		w.tokenizer, w.vocabErr = tokenize.New(v, opts)
+		return tokenize.New(v, opts)
 	})
-	return w.tokenizer, w.vocabErr
+	if err != nil {
+		return nil, err
+	}
+	return shared.(*tokenize.Tokenizer), nil
 }
 
 func (w *examplesWorker) do(ctx context.Context, index int) ([]Result, error) {

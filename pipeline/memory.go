@@ -13,8 +13,8 @@ const (
 	baseMemory  = 160 << 20 // program, embedded runner, vocabulary, buffers that live as long as the process
 	taskMemory  = 16 << 20  // word cache, block buffers and output buffers of a task
 	minScratch  = 8 << 20   // instances that a task holds in memory at least
-	maxScratch  = 256 << 20
-	textPerByte = 2 // bytes of ids and sentence marks for a byte of text, vocabulary below 65,537 entries
+	maxScratch  = 48 << 20  // … and at most: less than a shard's at the defaults, so that peaks are the same however many shards there are
+	textPerByte = 2         // bytes of ids and sentence marks for a byte of text, vocabulary below 65,537 entries
 )
 
 // A taskSize is what the memory of a task depends on, in bytes of text.

@@ -18,6 +18,17 @@ type job struct {
 	wg     sync.WaitGroup
 	meter  *Meter
 	spares []any // what tasks left for the next ones to use again
+
+	once      sync.Once
+	shared    any // what all tasks read, made by the first
+	sharedErr error
+}
+
+// share returns what make returned the first time. The runner may start many
+// bundles, each with a worker of its own; what is large must not be theirs.
+func (j *job) share(make func() (any, error)) (any, error) {
+	j.once.Do(func() { j.shared, j.sharedErr = make() })
+	return j.shared, j.sharedErr
 }
 
 // take returns what an earlier task gave back, nil where there is nothing.
