@@ -6,8 +6,8 @@ FUZZTIME ?= 5s
 
 .PHONY: build test check format vet lint race generated fuzz interop bench bench-peers bench-packages clean
 
-build: ## static release binary
-	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/prepare-data ./cmd/prepare-data
+build: ## static release binaries
+	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/ ./cmd/prepare-data ./cmd/train-bert
 
 test:
 	go test ./...
