@@ -95,15 +95,15 @@ func parseField(b []byte, prefix string, to *string) (rest []byte, ok bool) {
 	if b, ok = bytes.CutPrefix(b, []byte(prefix)); !ok {
 		return nil, false
 	}
-	quote := bytes.IndexByte(b, '"')
-	if quote < 0 {
+	quote := closingQuote(b)
+	if quote == len(b) || hasControl(b[:quote]) {
 		return nil, false
 	}
 	if bytes.IndexByte(b[:quote], '\\') < 0 {
 		*to = string(b[:quote])
 		return b[quote+1:], utf8.ValidString(*to)
 	}
-	out := make([]byte, 0, closingQuote(b))
+	out := make([]byte, 0, quote)
 	for {
 		i := bytes.IndexAny(b[:min(len(b), 256)], `"\`)
 		if i < 0 {
@@ -129,7 +129,8 @@ func parseField(b []byte, prefix string, to *string) (rest []byte, ok bool) {
 	}
 }
 
-// closingQuote bounds the length of a string that begins at b.
+// closingQuote returns the place of the quote that ends the string that begins
+// at b, or len(b).
 func closingQuote(b []byte) int {
 	for i := 0; i < len(b); i++ {
 		q := bytes.IndexByte(b[i:], '"')
@@ -137,11 +138,25 @@ func closingQuote(b []byte) int {
 			break
 		}
 		i += q
-		if i == 0 || b[i-1] != '\\' {
+		backslashes := 0
+		for i-backslashes > 0 && b[i-backslashes-1] == '\\' {
+			backslashes++
+		}
+		if backslashes%2 == 0 {
 			return i
 		}
 	}
 	return len(b)
+}
+
+// hasControl reports whether b holds a character that JSON wants escaped.
+func hasControl(b []byte) bool {
+	for _, c := range b {
+		if c < 0x20 {
+			return true
+		}
+	}
+	return false
 }
 
 // appendEscaped decodes the escape at the start of b and returns its length, 0
