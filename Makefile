@@ -46,7 +46,7 @@ interop: $(PY)
 
 $(PY):
 	python3 -m venv .venv
-	.venv/bin/pip install --quiet tensorflow-cpu
+	.venv/bin/pip install --quiet tensorflow-cpu==2.21.0
 
 # Every stage and the whole run, in CPU time and against bzip2: docs/benchmarks.md.
 # BENCHFLAGS='-dump F -books P' measures other input, -json prints all samples.
