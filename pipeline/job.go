@@ -155,7 +155,9 @@ func runJob(ctx context.Context, r Runner, spec Spec, tasks int, meter *Meter) e
 		return err
 	}
 	defer restore()
-	_, err = beam.Run(j.ctx, cmp.Or(r.Name, "prism"), p)
+	// Beam's own context is not cancelled: Prism panics when that happens while it
+	// starts its worker. The job's is, and ends the tasks, and so the run.
+	_, err = beam.Run(context.WithoutCancel(j.ctx), cmp.Or(r.Name, "prism"), p)
 	j.end() // whatever ended the job, its tasks stop now
 	if cause := j.err(); !errors.Is(cause, errDone) {
 		return cause // the typed error; Beam's is text that went over gRPC
