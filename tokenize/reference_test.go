@@ -1,6 +1,7 @@
 package tokenize_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"pretext/internal/realdata"
 	"pretext/tokenize"
 )
 
@@ -42,7 +44,7 @@ func newReference(v *tokenize.Vocab, o tokenize.Options) reference {
 func needOracle(tb testing.TB) {
 	tb.Helper()
 	if unicode.Version != tokenize.UnicodeVersion || norm.Version != tokenize.UnicodeVersion {
-		tb.Skipf("Go has Unicode %s, x/text %s; the oracle needs %s", unicode.Version, norm.Version, tokenize.UnicodeVersion)
+		realdata.Missing(tb, fmt.Sprintf("Go has Unicode %s, x/text %s; the oracle needs %s", unicode.Version, norm.Version, tokenize.UnicodeVersion))
 	}
 }
 
