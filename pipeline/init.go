@@ -7,9 +7,8 @@
 //	Create(tasks) → Reshuffle → task DoFn → GroupByKey → manifest DoFn → consumed
 //
 // Elements are references: a task is an index into the plan, a result names a
-// side-car. Text stays in files. The same graph serves all stages, because
-// every distinct DoFn signature adds 3.4 MB to the binary; what a stage does is
-// in its own file, as a [worker].
+// side-car. Text stays in files. The same graph serves all stages; what a
+// stage does is in its own file, as a [worker].
 //
 // The task DoFn hands its elements to a pool, bounded for the whole process:
 // runners start between one and eight bundles whatever they are asked for, and
