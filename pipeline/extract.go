@@ -15,7 +15,7 @@ import (
 )
 
 // extractAlgorithm is raised when the same sources give other documents.
-const extractAlgorithm = 1
+const extractAlgorithm = 2
 
 // The kinds of sources.
 const (
@@ -88,6 +88,7 @@ type extractTask struct {
 type documentsBody struct {
 	SourceSHA256 string           `json:"source_sha256,omitempty"` // of the bytes of a dump that the task owns
 	Dropped      map[string]int64 `json:"dropped_templates,omitempty"`
+	Slack        int64            `json:"dropped_slack,omitempty"` // the most that one of Dropped is too small by
 	Notes        []string         `json:"notes,omitempty"`
 	Blocks       []extract.Block  `json:"blocks"`
 }
@@ -228,7 +229,11 @@ func (w *extractWorker) finish(ctx context.Context, results []Result) error {
 	if err != nil {
 		return err
 	}
-	return w.manifest(ctx, results, sharding.Counts{"equal_ids": equal})
+	dropped, err := sumDropped(ctx, w.folder, resultSideCars(results))
+	if err != nil {
+		return err
+	}
+	return w.manifestOf(ctx, results, sharding.Manifest{Counts: sharding.Counts{"equal_ids": equal}, Dropped: dropped})
 }
 
 // bytes returns what a task reads of its source.

@@ -15,14 +15,18 @@ import (
 
 // An Inspection says what is in a folder or file of records.
 type Inspection struct {
-	Path        string              `json:"path"`
-	Stage       string              `json:"stage,omitempty"` // "" for a file without a manifest
-	Fingerprint string              `json:"fingerprint,omitempty"`
-	Options     json.RawMessage     `json:"options,omitempty"`
-	Inputs      []sharding.Input    `json:"inputs,omitempty"`
-	Counts      sharding.Counts     `json:"counts,omitempty"`
-	Files       []FileInspection    `json:"files"`
-	Features    []FeatureInspection `json:"features,omitempty"` // of all records together
+	Path        string           `json:"path"`
+	Stage       string           `json:"stage,omitempty"` // "" for a file without a manifest
+	Fingerprint string           `json:"fingerprint,omitempty"`
+	Options     json.RawMessage  `json:"options,omitempty"`
+	Inputs      []sharding.Input `json:"inputs,omitempty"`
+	Counts      sharding.Counts  `json:"counts,omitempty"`
+
+	// Dropped is what extraction could not make text of, most used first.
+	Dropped *sharding.DroppedTemplates `json:"dropped_templates,omitempty"`
+
+	Files    []FileInspection    `json:"files"`
+	Features []FeatureInspection `json:"features,omitempty"` // of all records together
 }
 
 // A FileInspection is one data file.
@@ -79,7 +83,7 @@ func inspectFolder(ctx context.Context, path string, values bool) (Inspection, e
 	if err != nil {
 		return Inspection{}, err
 	}
-	in := Inspection{Path: path, Stage: m.Stage, Fingerprint: m.Fingerprint, Options: m.Options, Inputs: m.Inputs, Counts: m.Counts}
+	in := Inspection{Path: path, Stage: m.Stage, Fingerprint: m.Fingerprint, Options: m.Options, Inputs: m.Inputs, Counts: m.Counts, Dropped: m.Dropped}
 	for _, e := range m.Files {
 		if len(e.Counts) > 0 {
 			in.Files = append(in.Files, FileInspection{Name: e.Name, Bytes: e.Bytes, SHA256: e.SHA256, Counts: e.Counts, Records: e.Counts["records"]})

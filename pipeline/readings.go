@@ -55,7 +55,7 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 			counts["trailing_garbage"] = 1
 			notes = append(notes, trailing.Error())
 		}
-		return counts, documentsBody{SourceSHA256: fmt.Sprintf("%x", sum), Dropped: st.Templates, Notes: notes}, nil
+		return counts, documentsBody{SourceSHA256: fmt.Sprintf("%x", sum), Dropped: st.Templates, Slack: st.TemplatesSlack, Notes: notes}, nil
 	}
 	return &reading{documents, summary, func() { f.Close() }}, nil
 }

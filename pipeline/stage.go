@@ -139,13 +139,20 @@ func (s *stage) proved(ctx context.Context, task int, sideCars ...string) (resul
 // files beside them. Its counts are the sums of the files' and what is known of
 // the whole alone.
 func (s *stage) manifest(ctx context.Context, results []Result, whole sharding.Counts, more ...sharding.FileEntry) error {
+	return s.manifestOf(ctx, results, sharding.Manifest{Counts: whole, Files: more})
+}
+
+// manifestOf is manifest with all that is known of the whole alone in m.
+func (s *stage) manifestOf(ctx context.Context, results []Result, m sharding.Manifest) error {
 	plan, err := sharding.ReadPlan(ctx, s.folder)
 	if err != nil {
 		return fmt.Errorf("read plan: %w", err)
 	}
-	m := sharding.Manifest{Recipe: plan.Recipe, Fingerprint: plan.Fingerprint, Counts: sharding.Counts{}, Files: more}
+	m.Recipe, m.Fingerprint = plan.Recipe, plan.Fingerprint
+	whole := m.Counts
+	m.Counts = sharding.Counts{}
 	m.Counts.Add(whole)
-	for _, e := range more {
+	for _, e := range m.Files {
 		m.Counts.Add(e.Counts)
 	}
 	for _, r := range results {

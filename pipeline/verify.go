@@ -137,6 +137,7 @@ func verifyFolder(ctx context.Context, path string, workers int) (Verification, 
 		counts.Add(m.Files[i].Counts)
 	}
 	v.Problems = append(v.Problems, check.strangers(ctx)...)
+	v.Problems = append(v.Problems, check.dropped(ctx)...)
 	for _, k := range slices.Sorted(keys(m.Counts)) {
 		if k != "equal_ids" && counts[k] != m.Counts[k] {
 			v.Problems = append(v.Problems, sharding.Problem{File: sharding.ManifestName,

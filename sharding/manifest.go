@@ -83,6 +83,25 @@ type Manifest struct {
 	Fingerprint string      `json:"fingerprint"`
 	Counts      Counts      `json:"counts"` // sums over the files
 	Files       []FileEntry `json:"files"`  // sorted by name
+
+	// Dropped is what the extract stage could not make text of.
+	Dropped *DroppedTemplates `json:"dropped_templates,omitempty"`
+}
+
+// DroppedTemplates are the templates of wiki pages that gave no text because
+// nobody has written how to show them: the next ones to write.
+type DroppedTemplates struct {
+	Templates []TemplateUses `json:"templates"` // the most used first, equal ones by name; 100 at most
+
+	// Slack is the most that a number of uses can be too small by. It is 0, and
+	// all numbers are exact, while no task met more names than it counts.
+	Slack int64 `json:"slack"`
+}
+
+// TemplateUses says how often a template was used.
+type TemplateUses struct {
+	Name string `json:"name"` // in lower case, 64 bytes at most
+	Uses int64  `json:"uses"`
 }
 
 // A SideCar stands beside a data file and proves it: that it is whole, and

@@ -157,10 +157,12 @@ func (r *Reader) Stats() Stats {
 	s := r.stats.clone()
 	s.Bytes, s.XMLBytes, s.Footers = r.rng.End-r.rng.Start, r.split.owned, r.split.footers
 	for name, n := range r.scanner.Dropped() {
-		s.template(name, int64(n))
 		if len(s.Templates) == maxTemplates {
-			break // they come by frequency
+			s.TemplatesSlack = int64(n) // the most frequent that is left out: they come by frequency
+			break
 		}
+		s.template(name, int64(n))
 	}
+	s.TemplatesSlack += int64(r.scanner.Tally().Slack())
 	return s
 }

@@ -29,9 +29,13 @@ type Stats struct {
 
 	// Templates counts the uses of templates that package wikitext does not know
 	// and dropped, by name: what to look at when text is missing. Only the most
-	// frequent 500 of a range are named, and counts are lower bounds where there
-	// are more (see wikitext.Tally).
+	// frequent 500 are named.
 	Templates map[string]int64 `json:"templates,omitempty"`
+
+	// TemplatesSlack is the most that a count in Templates can be too small by,
+	// taking the count of a name that is missing as 0. It is 0, and all counts
+	// are exact, while there are no more names than Templates holds.
+	TemplatesSlack int64 `json:"templates_slack,omitempty"`
 }
 
 // A Place points at something in a page.
@@ -64,6 +68,7 @@ func (s *Stats) Add(t Stats) {
 	for name, n := range t.Templates {
 		s.template(name, n)
 	}
+	s.TemplatesSlack += t.TemplatesSlack
 	s.trimTemplates()
 }
 
@@ -83,6 +88,7 @@ func (s *Stats) trimTemplates() {
 	names := slices.SortedFunc(maps.Keys(s.Templates), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.Templates[b], s.Templates[a]), cmp.Compare(a, b))
 	})
+	s.TemplatesSlack += s.Templates[names[maxTemplates]]
 	for _, name := range names[maxTemplates:] {
 		delete(s.Templates, name)
 	}

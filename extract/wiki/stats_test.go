@@ -28,6 +28,15 @@ func TestStatsOfRangesAddUp(t *testing.T) {
 	if n := len(sum.Templates); n != maxTemplates || sum.Templates["new"] != 2 || sum.Templates["1000"] != 2 || sum.Templates["1498"] != 0 || sum.Templates["rare"] != 0 {
 		t.Errorf("%d templates: %v", n, sum.Templates)
 	}
+	if sum.TemplatesSlack != 1 { // what "rare" and others lost
+		t.Errorf("slack %d, want 1", sum.TemplatesSlack)
+	}
+	twice := sum
+	twice.Templates = nil
+	twice.Add(sum)
+	if twice.TemplatesSlack != 2 {
+		t.Errorf("slack of two ranges %d, want 2", twice.TemplatesSlack)
+	}
 	if a.Rejects["empty"] != 2 {
 		t.Error("adding changed what was added")
 	}

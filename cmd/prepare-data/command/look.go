@@ -15,6 +15,7 @@ import (
 
 	"pretext/pipeline"
 	"pretext/records"
+	"pretext/sharding"
 	"pretext/tokenize"
 	"pretext/trainer/loader"
 )
@@ -139,6 +140,7 @@ func printInspections(w io.Writer, all []pipeline.Inspection) error {
 		for _, line := range (pipeline.StageSummary{Counts: in.Counts}).Lines() {
 			fmt.Fprintf(t, "  %s\t%d\t\n", line.Name, line.Count)
 		}
+		printDropped(t, in.Dropped)
 		for _, f := range in.Files {
 			fmt.Fprintf(t, "  %s\t%s\t%d records %s\n", f.Name, size(f.Bytes), f.Records, f.Compression)
 		}
@@ -147,6 +149,25 @@ func printInspections(w io.Writer, all []pipeline.Inspection) error {
 		}
 	}
 	return t.Flush()
+}
+
+// droppedShown is how many templates a person is shown; --json names all.
+const droppedShown = 10
+
+// printDropped shows the templates without text.
+func printDropped(w io.Writer, d *sharding.DroppedTemplates) {
+	if d == nil {
+		return
+	}
+	for _, t := range d.Templates[:min(len(d.Templates), droppedShown)] {
+		fmt.Fprintf(w, "  dropped {{%s}}\t%d\t\n", oneLine(t.Name), t.Uses)
+	}
+	if more := len(d.Templates) - droppedShown; more > 0 {
+		fmt.Fprintf(w, "  dropped templates\t%d more\tsee --json\n", more)
+	}
+	if d.Slack > 0 {
+		fmt.Fprintf(w, "  dropped templates\tcounts may be too small by up to %d\t\n", d.Slack)
+	}
 }
 
 func newHead() *cobra.Command {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"unicode/utf8"
 )
 
 // tallySize is the number of distinct names a [Tally] holds. A full Wikipedia
@@ -11,7 +12,8 @@ import (
 // more frequent than one use in 2,048.
 const tallySize = 2048
 
-// maxTallyName is the longest name counted as it is; longer ones are cut.
+// maxTallyName is the longest name counted as it is, in bytes; longer ones are
+// cut.
 const maxTallyName = 64
 
 // A Tally counts names in bounded memory: a Misra-Gries summary ("Finding
@@ -30,14 +32,25 @@ type Tally struct {
 
 // Add counts n uses of a name.
 func (t *Tally) Add(name []byte, n int) {
-	if len(name) > maxTallyName {
-		name = name[:maxTallyName]
-	}
+	name = cutName(name)
 	if k, ok := t.index[string(name)]; ok { // no allocation for a known name
 		t.count[k] += n
 		return
 	}
 	t.insert(string(name), n)
+}
+
+// cutName cuts a name that is too long, between two characters: half of one
+// would make names alike once they are written as JSON.
+func cutName(name []byte) []byte {
+	if len(name) <= maxTallyName {
+		return name
+	}
+	end := maxTallyName
+	for end > maxTallyName-utf8.UTFMax && !utf8.RuneStart(name[end]) {
+		end--
+	}
+	return name[:end]
 }
 
 // Merge adds the counts of another tally. Merging in any order gives tallies

@@ -3,6 +3,7 @@ package wikitext
 import (
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -70,6 +71,17 @@ func TestATallyYieldsTheMostFrequentFirst(t *testing.T) {
 		order = append(order, name)
 	}
 	if diff := cmp.Diff([]string{"c", "a", "b"}, order); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestALongNameIsCutBetweenCharacters(t *testing.T) {
+	var tally Tally
+	tally.Add([]byte(strings.Repeat("a", maxTallyName-1)+"éa"), 1)
+	tally.Add([]byte(strings.Repeat("é", maxTallyName)), 1)
+	tally.Add([]byte(strings.Repeat("a", maxTallyName)+"b"), 1)
+	want := map[string]int{strings.Repeat("a", maxTallyName-1): 1, strings.Repeat("é", maxTallyName/2): 1, strings.Repeat("a", maxTallyName): 1}
+	if diff := cmp.Diff(want, maps.Collect(tally.All())); diff != "" {
 		t.Error(diff)
 	}
 }

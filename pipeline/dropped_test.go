@@ -1,0 +1,101 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pretext/internal/store"
+	"pretext/sharding"
+)
+
+// templateDump returns a wiki of n pages. Page i uses "common" twice and
+// "rare i%150" once, all of them templates that nobody knows.
+func templateDump(n int) []byte {
+	var b strings.Builder
+	b.WriteString(`<mediawiki xml:lang="en"><siteinfo><dbname>testwiki</dbname></siteinfo>` + "\n")
+	for i := range n {
+		fmt.Fprintf(&b, "<page><title>P%d</title><ns>0</ns><id>%d</id><revision><id>1</id><text>", i, i+1)
+		fmt.Fprintf(&b, "Text %d. {{Zzcommon|1}} {{zzrare %d}} {{ZZcommon}}\n%s", i, i%150, strings.Repeat("It goes on and on. ", 400))
+		b.WriteString("</text></revision></page>\n")
+	}
+	b.WriteString("</mediawiki>\n")
+	return []byte(b.String())
+}
+
+func TestTheManifestNamesTheTemplatesThatGaveNoText(t *testing.T) {
+	c := ExtractConfig{Options: DefaultExtractOptions(), MaxRejects: 1, Out: filepath.Join(t.TempDir(), "documents"),
+		Sources: []Source{{KindWiki, writeFile(t, t.TempDir(), "a.xml", templateDump(450))}}}
+	m, err := Extract(context.Background(), testRunner, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(documentsFiles(m)); n < 2 {
+		t.Fatalf("%d documents files: the counts of several ranges must be added", n)
+	}
+	want := &sharding.DroppedTemplates{Templates: []sharding.TemplateUses{{Name: "zzcommon", Uses: 900}}}
+	var rare []string
+	for i := range 150 {
+		rare = append(rare, fmt.Sprintf("zzrare %d", i))
+	}
+	for _, name := range slices.Sorted(slices.Values(rare))[:maxDropped-1] {
+		want.Templates = append(want.Templates, sharding.TemplateUses{Name: name, Uses: 3})
+	}
+	if diff := cmp.Diff(want, m.Dropped); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	all, err := Inspect(context.Background(), c.Out, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, all[0].Dropped); diff != "" {
+		t.Errorf("inspect, -want +got:\n%s", diff)
+	}
+}
+
+func TestVerifyHoldsTheDroppedTemplatesAgainstTheSideCars(t *testing.T) {
+	c := ExtractConfig{Options: DefaultExtractOptions(), MaxRejects: 1, Out: filepath.Join(t.TempDir(), "documents"),
+		Sources: []Source{{KindWiki, writeFile(t, t.TempDir(), "a.xml", templateDump(20))}}}
+	m, err := Extract(context.Background(), testRunner, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := verify(t, c.Out); !v.OK() {
+		t.Fatalf("before: %v", v.Problems)
+	}
+	m.Dropped.Templates[0].Uses++
+	folder, err := store.Open(c.Out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.WriteFile(context.Background(), folder, sharding.ManifestName, sharding.Marshal(m)); err != nil {
+		t.Fatal(err)
+	}
+	v := verify(t, c.Out)
+	if len(v.Problems) != 1 || !strings.Contains(v.Problems[0].String(), "manifest.json") || !strings.Contains(v.Problems[0].Reason, "dropped_templates") {
+		t.Errorf("got %v", v.Problems)
+	}
+}
+
+func TestCountsThatMayBeTooSmallSaySo(t *testing.T) {
+	var page strings.Builder
+	page.WriteString(`<mediawiki xml:lang="en"><siteinfo><dbname>w</dbname></siteinfo><page><title>P</title><ns>0</ns><id>1</id><revision><id>1</id><text>Words. `)
+	for i := range 600 { // a range names 500
+		fmt.Fprintf(&page, "{{zz %d}} {{zz %d}} ", i, i)
+	}
+	page.WriteString("</text></revision></page></mediawiki>\n")
+	c := ExtractConfig{Options: DefaultExtractOptions(), MaxRejects: 1, Out: filepath.Join(t.TempDir(), "documents"),
+		Sources: []Source{{KindWiki, writeFile(t, t.TempDir(), "a.xml", []byte(page.String()))}}}
+	m, err := Extract(context.Background(), testRunner, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := m.Dropped; d == nil || len(d.Templates) != maxDropped || d.Slack != 2 || d.Templates[0] != (sharding.TemplateUses{Name: "zz 0", Uses: 2}) {
+		t.Errorf("got %+v", d)
+	}
+}
