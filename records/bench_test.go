@@ -38,7 +38,7 @@ func BenchmarkAppend(b *testing.B) {
 
 func BenchmarkEncoder(b *testing.B) {
 	e := full(128, 20)
-	enc := NewEncoder(128, 20)
+	enc := NewEncoder(128, 20, 0)
 	parts := Parts{
 		Tokens: 128, Second: 64, Predictions: 20,
 		IDs:       AppendPacked(nil, e.InputIDs),

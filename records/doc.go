@@ -25,7 +25,7 @@
 // create_pretraining_data.py.
 //
 //	name                  type      values  meaning
-//	input_ids             int64     S       [CLS] A [SEP] B [SEP] with masks, then 0
+//	input_ids             int64     S       [CLS] A [SEP] B [SEP] with masks, then 0 (see [NewEncoder])
 //	input_mask            int64     S       1 for each token, then 0
 //	segment_ids           int64     S       0 up to and with the first [SEP], 1 for B [SEP], then 0
 //	masked_lm_positions   int64     P       ascending places to predict, then 0

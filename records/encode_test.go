@@ -57,6 +57,10 @@ func anyParts(t *rapid.T) (*Encoder, Parts, *Example) {
 		MaskedLMPositions: make([]int32, p), MaskedLMIDs: make([]int32, p), MaskedLMWeights: make([]float32, p),
 		NextSentenceLabel: rapid.Int32Range(0, 1).Draw(t, "label"),
 	}
+	pad := rapid.OneOf(rapid.Just(int32(0)), id).Draw(t, "pad")
+	for i := range s {
+		e.InputIDs[i] = pad
+	}
 	for i := range tokens {
 		e.InputIDs[i] = id.Draw(t, "id")
 		e.InputMask[i] = 1
@@ -69,7 +73,7 @@ func anyParts(t *rapid.T) (*Encoder, Parts, *Example) {
 		e.MaskedLMIDs[i] = id.Draw(t, "masked id")
 		e.MaskedLMWeights[i] = 1
 	}
-	return NewEncoder(s, p), Parts{
+	return NewEncoder(s, p, pad), Parts{
 		Tokens: tokens, Second: second, Predictions: predictions,
 		IDs:        AppendPacked(nil, e.InputIDs[:tokens]),
 		Positions:  AppendPacked(nil, e.MaskedLMPositions[:predictions]),

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -41,18 +42,25 @@ func AppendPacked(dst []byte, values []int32) []byte {
 type Encoder struct {
 	seq, predictions int
 
+	pad int // bytes of a padding id
+
 	mask, segments, weights, label []byte // what precedes the values of each
 
 	ones   []byte // S ones, S zeros: any mask is a window of it
 	floats []byte // P ones, P zeros, as floats
+	pads   []byte // S padding ids
 }
 
 // NewEncoder returns an Encoder of examples with S = maxSeqLength and
-// P = maxPredictionsPerSeq.
-func NewEncoder(maxSeqLength, maxPredictionsPerSeq int) *Encoder {
+// P = maxPredictionsPerSeq, whose input_ids are padded with pad: 0 in the
+// original, wherever the vocabulary has [PAD].
+func NewEncoder(maxSeqLength, maxPredictionsPerSeq int, pad int32) *Encoder {
 	s, p := maxSeqLength, maxPredictionsPerSeq
+	padding := AppendPacked(nil, []int32{pad})
 	e := &Encoder{
 		seq: s, predictions: p,
+		pad:      len(padding),
+		pads:     bytes.Repeat(padding, s),
 		mask:     openEntry(InputMask, s, tagInts),
 		segments: openEntry(SegmentIDs, s, tagInts),
 		weights:  openEntry(MaskedLMWeights, 4*p, tagFloats),
@@ -79,7 +87,7 @@ func openEntry(name string, packed int, kind byte) []byte {
 func (e *Encoder) Append(dst []byte, p Parts) []byte {
 	zeros := e.ones[e.seq:]
 	padding, unused := e.seq-p.Tokens, e.predictions-p.Predictions
-	ids := listLayout(InputIDs, len(p.IDs)+padding)
+	ids := listLayout(InputIDs, len(p.IDs)+padding*e.pad)
 	positions := listLayout(MaskedLMPositions, len(p.Positions)+unused)
 	labels := listLayout(MaskedLMIDs, len(p.Labels)+unused)
 	body := nested(ids.entry) + nested(positions.entry) + nested(labels.entry) +
@@ -88,7 +96,7 @@ func (e *Encoder) Append(dst []byte, p Parts) []byte {
 
 	dst = slices.Grow(dst, nested(body))
 	dst = appendTag(dst, tagFirst, body)
-	dst = ids.appendList(dst, p.IDs, zeros[:padding])
+	dst = ids.appendList(dst, p.IDs, e.pads[:padding*e.pad])
 	dst = append(dst, e.mask...)
 	dst = append(dst, e.ones[padding:padding+e.seq]...)
 	dst = append(dst, e.segments...)

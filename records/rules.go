@@ -14,6 +14,9 @@ type Rules struct {
 
 	// CLS and SEP are the ids of [CLS] and [SEP]; checked unless both are 0.
 	CLS, SEP int32
+
+	// Pad is the id that input_ids are padded with: 0 in the original.
+	Pad int32
 }
 
 // Check returns everything that is wrong with an example that
@@ -22,7 +25,7 @@ type Rules struct {
 // It holds an example against its own parts. Ones and zeros of the mask, the
 // segments and the weights must be where they belong, [CLS] and [SEP] where the
 // segments say, positions ascending within the tokens and on none of those, and
-// the padding zero. What a masked token was replaced with may be any id, for
+// the padding zero (that of input_ids [Rules.Pad]). What a masked token was replaced with may be any id, for
 // the original script draws it from the whole vocabulary. An example without a
 // prediction is sound.
 func (r Rules) Check(e *Example) error {
@@ -64,15 +67,15 @@ func (c *checker) lengths() {
 	}
 }
 
-// padding checks that nothing but zeros follows the tokens and the
+// padding checks that nothing but padding follows the tokens and the
 // predictions.
 func (c *checker) padding() {
 	e := c.e
-	c.zeros(InputMask, e.InputMask, c.tokens)
-	c.zeros(InputIDs, e.InputIDs, c.tokens)
-	c.zeros(SegmentIDs, e.SegmentIDs, c.tokens)
-	c.zeros(MaskedLMPositions, e.MaskedLMPositions, c.predictions)
-	c.zeros(MaskedLMIDs, e.MaskedLMIDs, c.predictions)
+	c.filled(InputMask, e.InputMask, c.tokens, 0)
+	c.filled(InputIDs, e.InputIDs, c.tokens, c.rules.Pad)
+	c.filled(SegmentIDs, e.SegmentIDs, c.tokens, 0)
+	c.filled(MaskedLMPositions, e.MaskedLMPositions, c.predictions, 0)
+	c.filled(MaskedLMIDs, e.MaskedLMIDs, c.predictions, 0)
 	for i, w := range tail(e.MaskedLMWeights, c.predictions) {
 		if w != 0 {
 			c.fault(MaskedLMWeights, "value %d is %v, neither a leading 1 nor 0 after them", c.predictions+i, w)
@@ -81,9 +84,10 @@ func (c *checker) padding() {
 	}
 }
 
-func (c *checker) zeros(feature string, values []int32, from int) {
+// filled checks that all values from a place on are the padding.
+func (c *checker) filled(feature string, values []int32, from int, padding int32) {
 	for i, v := range tail(values, from) {
-		if v != 0 {
+		if v != padding {
 			c.fault(feature, "value %d is %d where padding is due", from+i, v)
 			return
 		}

@@ -18,6 +18,17 @@ func TestASoundExampleSatisfiesTheRules(t *testing.T) {
 	if err := smallRules.Check(none); err != nil {
 		t.Errorf("no predictions: %v", err)
 	}
+	padded, rules := small(), smallRules
+	rules.Pad = 7
+	for i := padded.Tokens(); i < len(padded.InputIDs); i++ {
+		padded.InputIDs[i] = 7
+	}
+	if err := rules.Check(padded); err != nil {
+		t.Errorf("padded with 7: %v", err)
+	}
+	if rules.Check(small()) == nil || smallRules.Check(padded) == nil {
+		t.Error("padding with another id than the rules' is not found")
+	}
 	replaced := small()
 	replaced.InputIDs[2] = 102 // a mask may be replaced with [SEP]
 	if err := smallRules.Check(replaced); err != nil {

@@ -250,7 +250,7 @@ func (c *corpus) recordFile() []*work {
 	var parts []records.Parts
 	var file []byte
 	var payload, frames []byte
-	encoder := records.NewEncoder(pretrain.DefaultOptions().MaxSeqLength, pretrain.DefaultOptions().MaxPredictionsPerSeq)
+	encoder := records.NewEncoder(pretrain.DefaultOptions().MaxSeqLength, pretrain.DefaultOptions().MaxPredictionsPerSeq, 0)
 	encode := func() (int64, error) {
 		frames = frames[:0]
 		for _, p := range parts {

@@ -73,7 +73,7 @@ func NewBuilder(o Options, v Vocab, s Scratch) (*Builder, error) {
 			positions: make([]int32, 0, o.MaxPredictionsPerSeq),
 			labels:    make([]int32, 0, o.MaxPredictionsPerSeq),
 		},
-		encoder: records.NewEncoder(o.MaxSeqLength, o.MaxPredictionsPerSeq),
+		encoder: records.NewEncoder(o.MaxSeqLength, o.MaxPredictionsPerSeq, v.Pad),
 		longest: maxCompactBytes(o, v),
 	}, nil
 }
@@ -86,6 +86,9 @@ func (b *Builder) Build(ctx context.Context, corpus *Corpus, seed int64, yield f
 	if corpus.vocabSize != b.vocab.Size {
 		return Counts{}, fmt.Errorf("build examples: corpus for a vocabulary of %d, options for one of %d",
 			corpus.vocabSize, b.vocab.Size)
+	}
+	if corpus.marked != b.vocab.Marked {
+		return Counts{}, fmt.Errorf("build examples: corpus marked: %t, vocabulary marked: %t", corpus.marked, b.vocab.Marked)
 	}
 	if err := corpus.validate(); err != nil {
 		return Counts{}, fmt.Errorf("build examples: %w", err)

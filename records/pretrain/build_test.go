@@ -43,7 +43,10 @@ func anyDocuments(t *rapid.T, vocabSize int) [][][]int32 {
 }
 
 func corpusOf(tb interface{ Fatal(...any) }, vocabSize int, documents [][][]int32) *Corpus {
-	c := NewCorpus(vocabSize)
+	return fillCorpus(tb, NewCorpus(vocabSize), documents)
+}
+
+func fillCorpus(tb interface{ Fatal(...any) }, c *Corpus, documents [][][]int32) *Corpus {
 	for _, d := range documents {
 		for _, s := range d {
 			if err := c.AddSentence(s); err != nil {
@@ -98,11 +101,16 @@ func checkPlain(t interface {
 	Fatalf(string, ...any)
 }, o Options, v Vocab, documents [][][]int32, seed int64) {
 	kept := withoutEmpties(documents)
-	c := corpusOf(t, v.Size, documents)
+	c, plainVocab := NewCorpus(v.Size), v
+	if v.Marked {
+		c = NewMarkedCorpus(v.Size)
+		plainVocab.IsSubword = func(id int32) bool { return id&Continues != 0 }
+	}
+	fillCorpus(t, c, documents)
 	if got := c.Documents(); got != len(kept) {
 		t.Fatalf("got %d documents, want %d", got, len(kept))
 	}
-	plain := plainBuilder{o, v, pyrandom.New(seed), kept}
+	plain := plainBuilder{o, plainVocab, pyrandom.New(seed), kept}
 	want := plain.build()
 	got, counts := buildAll(t, mustBuilder(t, o, v, Scratch{}), c, seed)
 	if len(got) != len(want) || counts.Examples != int64(len(want)) {
@@ -124,8 +132,42 @@ func TestBuildIsThePlainAlgorithm(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o, seed := anyOptions(t), rapid.Int64().Draw(t, "seed")
 		v := smallVocab(rapid.SampledFrom([]int{7, 200, 1 << 16, 70000}).Draw(t, "vocabulary"))
+		v.Pad = rapid.SampledFrom([]int32{0, 1, int32(v.Size) - 1}).Draw(t, "pad")
 		checkPlain(t, o, v, anyDocuments(t, v.Size), seed)
 	})
+}
+
+func TestAMarkedCorpusTellsByPlaceWhatContinuesAWord(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o, seed := anyOptions(t), rapid.Int64().Draw(t, "seed")
+		v := smallVocab(rapid.SampledFrom([]int{7, 200, 70000}).Draw(t, "vocabulary"))
+		v.IsSubword, v.Marked = nil, true
+		documents := anyDocuments(t, v.Size)
+		for _, d := range documents {
+			for _, s := range d {
+				for i := range s {
+					if rapid.Bool().Draw(t, "continues") {
+						s[i] |= Continues
+					}
+				}
+			}
+		}
+		checkPlain(t, o, v, documents, seed)
+	})
+}
+
+func TestACorpusOfTheWrongKindIsRefused(t *testing.T) {
+	v := smallVocab(20)
+	v.Marked = true
+	if _, err := mustBuilder(t, DefaultOptions(), v, Scratch{}).Build(context.Background(), NewCorpus(20), 1, nil); err == nil {
+		t.Error("a corpus without marks is taken for one with them")
+	}
+	if err := NewCorpus(20).AddSentence([]int32{5 | Continues}); err == nil {
+		t.Error("a corpus without marks takes a marked id")
+	}
+	if err := NewMarkedCorpus(20).AddSentence([]int32{20 | Continues}); err == nil {
+		t.Error("a corpus takes an id beyond the vocabulary")
+	}
 }
 
 func TestBuildIsThePlainAlgorithmAtRealLengths(t *testing.T) {

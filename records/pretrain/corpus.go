@@ -16,6 +16,7 @@ type Corpus struct {
 	narrow    idStore[uint16] // in use while every id fits
 	wide      idStore[uint32] // in use otherwise
 	isWide    bool
+	marked    bool // ids may carry Continues
 
 	tokens       uint32
 	sentenceEnds []uint32 // in tokens
@@ -30,6 +31,16 @@ func NewCorpus(vocabSize int) *Corpus {
 	return &Corpus{vocabSize: max(0, vocabSize), isWide: vocabSize > 1<<16}
 }
 
+// Continues marks an id of a sentence that continues the word of the id before
+// it, in a corpus of [NewMarkedCorpus].
+const Continues int32 = 1 << 30
+
+// NewMarkedCorpus returns an empty corpus of ids below vocabSize, to each of
+// which [Continues] may be added. It takes four bytes a token.
+func NewMarkedCorpus(vocabSize int) *Corpus {
+	return &Corpus{vocabSize: max(0, vocabSize), isWide: true, marked: true}
+}
+
 // AddSentence appends a sentence to the document at the end. It keeps nothing
 // of ids. An id outside of the vocabulary is an error, and so is a corpus of
 // more than 2^32-1 tokens; the sentence is not added then.
@@ -37,8 +48,12 @@ func (c *Corpus) AddSentence(ids []int32) error {
 	if len(ids) == 0 {
 		return nil
 	}
+	mark := int32(0)
+	if c.marked {
+		mark = Continues
+	}
 	for _, id := range ids {
-		if uint(id) >= uint(c.vocabSize) {
+		if uint(id&^mark) >= uint(c.vocabSize) {
 			return fmt.Errorf("add sentence: id %d is not in a vocabulary of %d", id, c.vocabSize)
 		}
 	}

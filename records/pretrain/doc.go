@@ -50,7 +50,7 @@
 // than an example is cut one draw at a time, each time it is drawn.
 //
 // A [Corpus] takes two bytes a token (four where the vocabulary has more than
-// 65,536 entries), four a sentence and four a document. Until the last shuffle,
+// 65,536 entries, and in a [NewMarkedCorpus]), four a sentence and four a document. Until the last shuffle,
 // whose draws depend on their number alone, examples wait in the [Scratch] in a
 // compact form, about two bytes a token and three a prediction; their places,
 // eight bytes each (twice that while the list grows), stay in memory. With the

@@ -14,7 +14,8 @@ type masker struct {
 	rng   *pyrandom.Rand
 	mask  uint64 // threshold of becoming [MASK]
 
-	subword []bool // by id; nil without whole words
+	subword   []bool // by id; nil without whole words or with a marked corpus
+	continued []bool // by place, with a marked corpus
 
 	places []uint16 // candidates, words one after the other
 	words  []word   // with whole words: stretches of places
@@ -39,6 +40,11 @@ func newMasker(o Options, v Vocab, rng *pyrandom.Rand) *masker {
 	}
 	if o.DoWholeWordMask {
 		m.words = make([]word, 0, o.MaxSeqLength)
+	}
+	switch {
+	case v.Marked:
+		m.continued = make([]bool, o.MaxSeqLength)
+	case o.DoWholeWordMask:
 		m.subword = make([]bool, v.Size)
 		for id := range m.subword {
 			m.subword[id] = v.IsSubword(int32(id))
@@ -51,7 +57,10 @@ func newMasker(o Options, v Vocab, rng *pyrandom.Rand) *masker {
 // and the tokens that stood there.
 func (m *masker) apply(tokens []int32, positions, labels []int32) (_, _ []int32) {
 	want := m.opts.predictions(len(tokens))
-	if m.subword == nil {
+	if m.continued != nil {
+		m.unmark(tokens)
+	}
+	if !m.opts.DoWholeWordMask {
 		m.choosePieces(tokens, want)
 	} else {
 		m.chooseWords(tokens, want)
@@ -65,6 +74,22 @@ func (m *masker) apply(tokens []int32, positions, labels []int32) (_, _ []int32)
 		}
 	}
 	return positions, labels
+}
+
+// unmark takes the marks off the ids of a marked corpus.
+func (m *masker) unmark(tokens []int32) {
+	for i, id := range tokens {
+		m.continued[i] = id&Continues != 0
+		tokens[i] = id &^ Continues
+	}
+}
+
+// continues tells whether the token at a place continues a word.
+func (m *masker) continues(at int, id int32) bool {
+	if m.continued != nil {
+		return m.continued[at]
+	}
+	return m.subword[id]
 }
 
 // special tells whether a token is never predicted. The original compares the
@@ -92,7 +117,7 @@ func (m *masker) chooseWords(tokens []int32, want int) {
 		if m.special(id) {
 			continue
 		}
-		if len(words) == 0 || !m.subword[id] {
+		if len(words) == 0 || !m.continues(i, id) {
 			words = append(words, word{from: uint16(len(places))})
 		}
 		places = append(places, uint16(i))

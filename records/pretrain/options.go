@@ -90,27 +90,33 @@ func (o Options) predictions(n int) int {
 type Vocab struct {
 	Size           int   // number of entries; ids are below it
 	CLS, SEP, Mask int32 // ids of [CLS], [SEP] and [MASK]
+	Pad            int32 // what input_ids are padded with; the original pads with 0 whatever the vocabulary
 
 	// IsSubword tells whether an entry continues a word ("##ing"). It is needed
 	// for DoWholeWordMask only, and asked once for every id.
 	IsSubword func(id int32) bool
+
+	// Marked says that the corpus is one of [NewMarkedCorpus]: not the entries
+	// but the places of the text tell what continues a word, as with byte-level
+	// vocabularies. IsSubword is not asked then.
+	Marked bool
 }
 
 func (v Vocab) validate(o Options) error {
 	var errs []error
-	if v.Size < 1 || v.Size > math.MaxInt32 {
+	if v.Size < 1 || v.Size > math.MaxInt32 || v.Marked && v.Size > int(Continues) {
 		errs = append(errs, fmt.Errorf("vocabulary of %d entries", v.Size))
 	}
 	for _, special := range []struct {
 		name string
 		id   int32
-	}{{"[CLS]", v.CLS}, {"[SEP]", v.SEP}, {"[MASK]", v.Mask}} {
+	}{{"[CLS]", v.CLS}, {"[SEP]", v.SEP}, {"[MASK]", v.Mask}, {"[PAD]", v.Pad}} {
 		if special.id < 0 || int(special.id) >= v.Size {
 			errs = append(errs, fmt.Errorf("id %d of %s is not in a vocabulary of %d", special.id, special.name, v.Size))
 		}
 	}
-	if o.DoWholeWordMask && v.IsSubword == nil {
-		errs = append(errs, errors.New("do_whole_word_mask needs Vocab.IsSubword"))
+	if o.DoWholeWordMask && v.IsSubword == nil && !v.Marked {
+		errs = append(errs, errors.New("do_whole_word_mask needs Vocab.IsSubword or Vocab.Marked"))
 	}
 	return errors.Join(errs...)
 }

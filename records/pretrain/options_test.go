@@ -30,7 +30,7 @@ func TestAllProblemsOfOptionsAndVocabularyAreReported(t *testing.T) {
 		"dupe_factor 0: must be at least 1 (the original script writes no examples with less)",
 		"id 10 of [CLS] is not in a vocabulary of 10",
 		"id -1 of [SEP] is not in a vocabulary of 10",
-		"do_whole_word_mask needs Vocab.IsSubword",
+		"do_whole_word_mask needs Vocab.IsSubword or Vocab.Marked",
 	}, "\n")
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)

@@ -105,7 +105,12 @@ func (b *plainBuilder) example(first, second []int32, random bool) *records.Exam
 		InputIDs: make([]int32, s), InputMask: make([]int32, s), SegmentIDs: make([]int32, s),
 		MaskedLMPositions: make([]int32, p), MaskedLMIDs: make([]int32, p), MaskedLMWeights: make([]float32, p),
 	}
-	copy(e.InputIDs, masked)
+	for i := range e.InputIDs {
+		e.InputIDs[i] = b.v.Pad
+	}
+	for i, id := range masked {
+		e.InputIDs[i] = id &^ Continues
+	}
 	for i := range tokens {
 		e.InputMask[i] = 1
 		if i >= len(first)+2 {
@@ -114,7 +119,7 @@ func (b *plainBuilder) example(first, second []int32, random bool) *records.Exam
 	}
 	for i, at := range positions {
 		e.MaskedLMPositions[i] = int32(at)
-		e.MaskedLMIDs[i] = tokens[at]
+		e.MaskedLMIDs[i] = tokens[at] &^ Continues
 		e.MaskedLMWeights[i] = 1
 	}
 	if random {
@@ -126,10 +131,10 @@ func (b *plainBuilder) example(first, second []int32, random bool) *records.Exam
 func (b *plainBuilder) mask(tokens []int32) (masked []int32, positions []int) {
 	var groups [][]int
 	for i, id := range tokens {
-		if id == b.v.CLS || id == b.v.SEP {
+		if id &^= Continues; id == b.v.CLS || id == b.v.SEP {
 			continue
 		}
-		if b.o.DoWholeWordMask && len(groups) > 0 && b.v.IsSubword(id) {
+		if b.o.DoWholeWordMask && len(groups) > 0 && b.v.IsSubword(tokens[i]) {
 			groups[len(groups)-1] = append(groups[len(groups)-1], i)
 		} else {
 			groups = append(groups, []int{i})
