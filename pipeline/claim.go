@@ -98,7 +98,7 @@ func ours(name string) bool {
 		return true
 	}
 	switch name {
-	case sharding.ManifestName, sharding.PlanName, sharding.RunName, sharding.VocabName:
+	case sharding.ManifestName, sharding.PlanName, sharding.RunName, sharding.VocabName, sharding.TokenizerName:
 		return true
 	}
 	stem, isTask := strings.CutSuffix(name, sharding.SideCarSuffix)

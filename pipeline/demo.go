@@ -34,6 +34,9 @@ func DemoConfig(out string) RunConfig {
 
 // Demo writes the embedded corpus below out and runs all stages on it.
 func Demo(ctx context.Context, r Runner, c RunConfig) ([]StageSummary, error) {
+	if err := c.Examples.Validate(); err != nil {
+		return nil, &ConfigError{err}
+	}
 	return locked(c.Out, func(root store.Folder) ([]StageSummary, error) {
 		if err := writeDemoSources(ctx, root.Folder(SourcesFolder)); err != nil {
 			return nil, err

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -33,8 +32,16 @@ const (
 // names of Google's flags. Start from [DefaultExamplesOptions].
 type ExamplesOptions struct {
 	pretrain.Options
-	RandomSeed       int64  `json:"random_seed"`       // of shard 0; see [sharding.ShardName.Seed]
-	DoLowerCase      bool   `json:"do_lower_case"`     // as the vocabulary demands
+	RandomSeed  int64 `json:"random_seed"`   // of shard 0; see [sharding.ShardName.Seed]
+	DoLowerCase bool  `json:"do_lower_case"` // as the vocabulary demands
+
+	// TokenizerProfile says whose rules a vocab.txt is used by. A tokenizer.json
+	// brings its own.
+	TokenizerProfile tokenize.Profile `json:"tokenizer_profile,omitempty"`
+
+	// Tokenizer is what a tokenizer.json says; the stage fills it in.
+	Tokenizer *TokenizerInfo `json:"tokenizer,omitempty"`
+
 	Recipe           string `json:"recipe"`            // [RecipeGoogle]
 	SentenceSplitter string `json:"sentence_splitter"` // auto, punkt or newline
 	Shards           int    `json:"shards"`            // 0: one for each 16 MiB of text
@@ -44,13 +51,16 @@ type ExamplesOptions struct {
 
 // DefaultExamplesOptions returns Google's defaults.
 func DefaultExamplesOptions() ExamplesOptions {
-	return ExamplesOptions{Options: pretrain.DefaultOptions(), RandomSeed: 12345, DoLowerCase: true, Recipe: RecipeGoogle,
-		SentenceSplitter: sentence.Auto, Compression: CompressionNone}
+	return ExamplesOptions{Options: pretrain.DefaultOptions(), RandomSeed: 12345, DoLowerCase: true,
+		TokenizerProfile: tokenize.ProfileGoogle, Recipe: RecipeGoogle, SentenceSplitter: sentence.Auto, Compression: CompressionNone}
 }
 
 // Validate returns all that is wrong with the options.
 func (o ExamplesOptions) Validate() error {
 	errs := []error{o.Options.Validate()}
+	if p := o.TokenizerProfile; p != "" && !slices.Contains(tokenize.Profiles(), p) {
+		errs = append(errs, fmt.Errorf("tokenizer_profile %q: not known, must be one of %q", p, tokenize.Profiles()))
+	}
 	if o.Recipe != RecipeGoogle {
 		errs = append(errs, fmt.Errorf("recipe %q: not known, must be %q", o.Recipe, RecipeGoogle))
 	}
@@ -69,6 +79,14 @@ func (o ExamplesOptions) Validate() error {
 	return errors.Join(errs...)
 }
 
+// tokenFile returns the name of the file that says how text becomes ids.
+func (o ExamplesOptions) tokenFile() string {
+	if o.Tokenizer != nil {
+		return sharding.TokenizerName
+	}
+	return sharding.VocabName
+}
+
 // splits returns the sides of the held-out split that are written.
 func (o ExamplesOptions) splits() []string {
 	if o.Fraction > 0 {
@@ -81,7 +99,8 @@ func (o ExamplesOptions) splits() []string {
 type ExamplesConfig struct {
 	Documents []string // documents folders, or JSON lines of others
 	Texts     []string // files in BERT's text form
-	Vocab     string   // path of vocab.txt
+	Vocab     string   // path of a vocab.txt
+	Tokenizer string   // path of a tokenizer.json, in place of Vocab
 	Options   ExamplesOptions
 	Import    ExtractOptions // for what is not ours
 	Memory    int64          // bytes that the process may use
@@ -117,15 +136,17 @@ func Examples(ctx context.Context, r Runner, c ExamplesConfig) (*sharding.Manife
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	if _, _, err := readVocab(c.Vocab); err != nil {
+	tokens, err := c.tokens().read(c.Options)
+	if err != nil {
 		return nil, err // before documents are imported
 	}
+	r.note(tokens.tokenizer.warning)
 	folders, foreign, err := sortDocuments(c.Documents, c.Texts)
 	if err != nil {
 		return nil, err
 	}
 	if len(foreign) == 0 {
-		return makeExamples(ctx, r, c, folders, drive)
+		return makeExamples(ctx, r, c, tokens, folders, drive)
 	}
 	// The lock is held while foreign documents are imported too: no other run
 	// may replace them below this one.
@@ -134,40 +155,37 @@ func Examples(ctx context.Context, r Runner, c ExamplesConfig) (*sharding.Manife
 		if _, err := Extract(ctx, r, ExtractConfig{Sources: foreign, Options: c.Import, Out: imported, Overwrite: c.Overwrite}); err != nil {
 			return nil, err
 		}
-		return makeExamples(ctx, r, c, append(folders, imported), func(ctx context.Context, r Runner, d driveConfig) (*sharding.Manifest, error) {
+		return makeExamples(ctx, r, c, tokens, append(folders, imported), func(ctx context.Context, r Runner, d driveConfig) (*sharding.Manifest, error) {
 			return driveIn(ctx, folder, r, d)
 		})
 	})
 }
 
 // makeExamples makes shards of documents folders of ours.
-func makeExamples(ctx context.Context, r Runner, c ExamplesConfig, folders []string,
+func makeExamples(ctx context.Context, r Runner, c ExamplesConfig, tokens *tokens, folders []string,
 	drive func(context.Context, Runner, driveConfig) (*sharding.Manifest, error)) (*sharding.Manifest, error) {
-	vocabFile, vocab, err := readVocab(c.Vocab)
-	if err != nil {
-		return nil, err
-	}
 	inputs, err := openDocuments(ctx, folders)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := planShards(inputs, c.Options)
+	plan, err := planShards(inputs, tokens.options)
 	if err != nil {
 		return nil, err
 	}
 	spec := Spec{Stage: "examples", Out: c.Out, Examples: &ExamplesSpec{Documents: plan.locations, Options: plan.options}}
-	if spec.Examples.Scratch, err = plan.memory(c.Memory, r.Workers, vocab.Len()); err != nil {
+	if spec.Examples.Scratch, err = plan.memory(c.Memory, r.Workers, tokens.tokenizer.wide()); err != nil {
 		return nil, err
 	}
 	options, err := json.Marshal(plan.options)
 	if err != nil {
 		return nil, err
 	}
+	name := c.tokens().name()
 	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "examples", Algorithm: examplesAlgorithm, Options: options,
-		Inputs: append(plan.inputs, sharding.Input{Name: sharding.VocabName, Bytes: int64(len(vocabFile)), SHA256: sharding.Hash(vocabFile)})}
+		Inputs: append(plan.inputs, sharding.Input{Name: name, Bytes: int64(len(tokens.raw)), SHA256: sharding.Hash(tokens.raw)})}
 	m, err := drive(ctx, r, driveConfig{spec: spec, recipe: recipe, tasks: plan.tasks, total: 2 * plan.bytes, overwrite: c.Overwrite,
 		prepare: func(ctx context.Context, folder store.Folder) error {
-			return store.WriteFile(ctx, folder, sharding.VocabName, vocabFile)
+			return store.WriteFile(ctx, folder, name, tokens.raw)
 		}})
 	if err != nil {
 		return nil, err
@@ -195,19 +213,7 @@ func (c ExamplesConfig) validate() error {
 	return nil
 }
 
-// readVocab reads a vocabulary from the local disk: its bytes and what they
-// mean.
-func readVocab(path string) ([]byte, *tokenize.Vocab, error) {
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	v, err := tokenize.ReadVocab(path, raw)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w vocabulary: %w", ErrDamaged, err)
-	}
-	return raw, v, nil
-}
+func (c ExamplesConfig) tokens() tokenFile { return tokenFile{c.Vocab, c.Tokenizer} }
 
 // A shardPlan is what the examples stage will do.
 type shardPlan struct {
@@ -271,25 +277,21 @@ type examplesWorker struct {
 	ExamplesSpec
 }
 
-// load reads the stage's own copy of the vocabulary, once for the job.
-func (w *examplesWorker) load(ctx context.Context) (*tokenize.Tokenizer, error) {
+// load reads the stage's own copy of the vocabulary or tokenizer, once for the
+// job.
+func (w *examplesWorker) load(ctx context.Context) (*tokenizer, error) {
 	shared, err := w.job.share(func() (any, error) {
-		raw, err := store.ReadFile(ctx, w.folder, sharding.VocabName)
+		name := w.Options.tokenFile()
+		raw, err := store.ReadFile(ctx, w.folder, name)
 		if err != nil {
 			return nil, err
 		}
-		v, err := tokenize.ReadVocab(sharding.VocabName, raw)
-		if err != nil {
-			return nil, err
-		}
-		opts := tokenize.DefaultOptions()
-		opts.DoLowerCase = w.Options.DoLowerCase
-		return tokenize.New(v, opts)
+		return newTokenizer(name, raw, w.Options)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return shared.(*tokenize.Tokenizer), nil
+	return shared.(*tokenizer), nil
 }
 
 func (w *examplesWorker) do(ctx context.Context, index int) ([]Result, error) {
@@ -341,7 +343,7 @@ type shardSide struct {
 // for the next task.
 type shardTools struct {
 	unknown   int32 // id of [UNK]
-	encoder   *tokenize.Encoder
+	encoder   sentenceEncoder
 	sentences sentences
 	ids       []int32
 	corpora   []*pretrain.Corpus // one for each side
@@ -350,18 +352,18 @@ type shardTools struct {
 	body      shardBody
 }
 
-func (w *examplesWorker) tools(ctx context.Context, tok *tokenize.Tokenizer) (*shardTools, error) {
+func (w *examplesWorker) tools(ctx context.Context, tok *tokenizer) (*shardTools, error) {
 	if spare, ok := w.job.take().(*shardTools); ok {
 		return spare, nil
 	}
-	builder, err := pretrain.NewBuilder(w.Options.Options, pretrainVocab(tok.Vocab()), w.scratch(context.WithoutCancel(ctx)))
+	builder, err := pretrain.NewBuilder(w.Options.Options, tok.vocab, w.scratch(context.WithoutCancel(ctx)))
 	if err != nil {
 		return nil, err
 	}
-	t := &shardTools{unknown: tok.Vocab().UNK(), encoder: tok.NewEncoder(), builder: builder,
+	t := &shardTools{unknown: tok.unknown, encoder: tok.newEncoder(), builder: builder,
 		sentences: sentences{splitters: NewSplitters(w.Options.SentenceSplitter)}}
 	for range w.Options.splits() {
-		t.corpora = append(t.corpora, pretrain.NewCorpus(tok.Vocab().Len()))
+		t.corpora = append(t.corpora, tok.newCorpus())
 	}
 	return t, nil
 }
@@ -411,11 +413,12 @@ func (w *examplesWorker) read(ctx context.Context, t examplesTask, tools *shardT
 }
 
 func (w *examplesWorker) finish(ctx context.Context, results []Result) error {
-	bytes, sum, err := sharding.HashFile(ctx, w.folder, sharding.VocabName)
+	name := w.Options.tokenFile()
+	bytes, sum, err := sharding.HashFile(ctx, w.folder, name)
 	if err != nil {
 		return err
 	}
-	return w.manifest(ctx, results, nil, sharding.FileEntry{Name: sharding.VocabName, Bytes: bytes, SHA256: sum})
+	return w.manifest(ctx, results, nil, sharding.FileEntry{Name: name, Bytes: bytes, SHA256: sum})
 }
 
 // Shards returns the side-car and index names of a manifest's shards, for

@@ -24,6 +24,16 @@ type Runner struct {
 	// Watch is called at the beginning of each stage with its meter, and the
 	// function that it returns at the end. It may be nil.
 	Watch func(*Meter) (stop func())
+	// Note is told what a person should know before the work begins. It may be
+	// nil.
+	Note func(string)
+}
+
+// note tells a person something, if there is anyone to tell and anything to say.
+func (r Runner) note(text string) {
+	if r.Note != nil && text != "" {
+		r.Note(text)
+	}
 }
 
 // Runners are the names that [Runner] takes.

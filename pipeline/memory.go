@@ -35,9 +35,9 @@ func (l blockList) size() (s taskSize) {
 
 // memory returns the bytes of instances that each of the workers may hold, or a
 // [MemoryError] when the plan does not fit.
-func (p *shardPlan) memory(have int64, workers, vocabSize int) (scratch int64, err error) {
+func (p *shardPlan) memory(have int64, workers int, wide bool) (scratch int64, err error) {
 	perByte := int64(textPerByte)
-	if vocabSize > 1<<16 {
+	if wide {
 		perByte *= 2
 	}
 	tasks := make([]int64, len(p.sizes))

@@ -23,7 +23,7 @@ func TestMemoryIsAskedForTheTasksThatCanBeAtWorkTogether(t *testing.T) {
 		{"many small shards, many workers", make([]taskSize, 100), 100, false},
 	} {
 		p := &shardPlan{sizes: test.sizes}
-		scratch, err := p.memory(600e6, test.workers, 30522)
+		scratch, err := p.memory(600e6, test.workers, false)
 		if tooMuch := (*MemoryError)(nil); (err == nil) != test.fits || err != nil && !errors.As(err, &tooMuch) {
 			t.Errorf("%s: got %v, want it to fit: %v", test.name, err, test.fits)
 		}

@@ -25,7 +25,8 @@ type Manifest = sharding.Manifest
 type RunConfig struct {
 	Sources    []Source
 	Extract    ExtractOptions
-	Vocab      string // path of a vocabulary; "" trains one
+	Vocab      string // path of a vocab.txt; without it and Tokenizer one is trained
+	Tokenizer  string // path of a tokenizer.json, in place of Vocab
 	VocabSize  int    // of a trained one
 	Examples   ExamplesOptions
 	Memory     int64
@@ -40,10 +41,13 @@ func Run(ctx context.Context, r Runner, c RunConfig) (stages []StageSummary, err
 	if err := c.Examples.Validate(); err != nil {
 		return nil, &ConfigError{err}
 	}
-	if c.Vocab != "" {
-		if _, _, err := readVocab(c.Vocab); err != nil {
+	if file := (tokenFile{c.Vocab, c.Tokenizer}); file.given() {
+		tokens, err := file.read(c.Examples)
+		if err != nil {
 			return nil, err // before hours of work, not after
 		}
+		r.note(tokens.tokenizer.warning)
+		r.Note = nil // the examples stage would say it again
 	}
 	return locked(c.Out, func(store.Folder) ([]StageSummary, error) { return runStages(ctx, r, c) })
 }
@@ -68,6 +72,11 @@ func runStages(ctx context.Context, r Runner, c RunConfig) (stages []StageSummar
 	documents := []string{below(DocumentsFolder)}
 	vocabOptions := DefaultVocabOptions()
 	vocabOptions.VocabSize, vocabOptions.DoLowerCase, vocabOptions.Split = c.VocabSize, c.Examples.DoLowerCase, c.Examples.Split
+	vocabOptions.TokenizerProfile = c.Examples.TokenizerProfile
+	tokens := tokenFile{vocab: filepath.Join(below(VocabFolder), sharding.VocabName)}
+	if c.Tokenizer != "" {
+		tokens = tokenFile{tokenizer: filepath.Join(below(VocabFolder), sharding.TokenizerName)}
+	}
 	for _, stage := range []struct {
 		name, folder string
 		run          func(out string) (*Manifest, error)
@@ -76,10 +85,10 @@ func runStages(ctx context.Context, r Runner, c RunConfig) (stages []StageSummar
 			return Extract(ctx, r, ExtractConfig{Sources: c.Sources, Options: c.Extract, MaxRejects: c.MaxRejects, Out: out, Overwrite: c.Overwrite})
 		}},
 		{"vocab", VocabFolder, func(out string) (*Manifest, error) {
-			return Vocab(ctx, r, VocabConfig{Documents: documents, Given: c.Vocab, Options: vocabOptions, Out: out, Overwrite: c.Overwrite})
+			return Vocab(ctx, r, VocabConfig{Documents: documents, Given: c.Vocab, Tokenizer: c.Tokenizer, Options: vocabOptions, Out: out, Overwrite: c.Overwrite})
 		}},
 		{"examples", ShardsFolder, func(out string) (*Manifest, error) {
-			return Examples(ctx, r, ExamplesConfig{Documents: documents, Vocab: filepath.Join(below(VocabFolder), sharding.VocabName),
+			return Examples(ctx, r, ExamplesConfig{Documents: documents, Vocab: tokens.vocab, Tokenizer: tokens.tokenizer,
 				Options: c.Examples, Memory: c.Memory, Out: out, Overwrite: c.Overwrite})
 		}},
 	} {

@@ -10,7 +10,6 @@ import (
 	"pretext/records/pretrain"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
-	"pretext/tokenize"
 )
 
 // build makes the records of one side of a shard: the file, its index and the
@@ -57,11 +56,6 @@ func (w *examplesWorker) build(ctx context.Context, index int, side *shardSide, 
 // scratch says where a task's instances wait for the last shuffle.
 func (w *examplesWorker) scratch(ctx context.Context) pretrain.Scratch {
 	return pretrain.Scratch{MemoryBytes: w.Scratch, Create: func() (pretrain.ScratchFile, error) { return w.folder.Scratch(ctx) }}
-}
-
-// pretrainVocab is what example building must know of a vocabulary.
-func pretrainVocab(v *tokenize.Vocab) pretrain.Vocab {
-	return pretrain.Vocab{Size: v.Len(), CLS: v.CLS(), SEP: v.SEP(), Mask: v.MASK(), IsSubword: v.IsSubword}
 }
 
 // A frameWriter frames records into a file, compressed or not, and keeps their

@@ -168,8 +168,9 @@ func newFolderCheck(ctx context.Context, folder store.Folder, m *sharding.Manife
 		return nil, fmt.Errorf("read %s in %s: %w: %v", sharding.ManifestName, folder, sharding.ErrFormat, err)
 	}
 	c.rules = records.Rules{MaxSeqLength: o.MaxSeqLength, MaxPredictionsPerSeq: o.MaxPredictionsPerSeq}
-	raw, err := store.ReadFile(ctx, folder, sharding.VocabName)
-	if err == nil {
+	if t := o.Tokenizer; t != nil {
+		c.rules.VocabSize, c.rules.CLS, c.rules.SEP, c.rules.Pad = t.VocabSize, t.CLS, t.SEP, t.Pad
+	} else if raw, err := store.ReadFile(ctx, folder, sharding.VocabName); err == nil {
 		if v, err := tokenize.ReadVocab(sharding.VocabName, raw); err == nil {
 			c.rules.VocabSize, c.rules.CLS, c.rules.SEP = v.Len(), v.CLS(), v.SEP()
 		}
@@ -223,10 +224,12 @@ func (c *folderCheck) file(ctx context.Context, e sharding.FileEntry) (Verificat
 			v.Problems = append(v.Problems, sharding.Problem{File: e.Name, Reason: "same content as " + first})
 		}
 		return c.records(ctx, e, name, v)
-	case e.Name == sharding.VocabName:
-		if raw, err := store.ReadFile(ctx, c.folder, e.Name); err != nil {
+	case e.Name == sharding.VocabName, e.Name == sharding.TokenizerName:
+		raw, err := store.ReadFile(ctx, c.folder, e.Name)
+		if err != nil {
 			return v, err
-		} else if _, err := tokenize.ReadVocab(e.Name, raw); err != nil {
+		}
+		if err := c.checkTokens(e.Name, raw); err != nil {
 			v.Problems = append(v.Problems, sharding.Problem{File: e.Name, Reason: err.Error()})
 		}
 	}

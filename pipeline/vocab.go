@@ -39,6 +39,7 @@ func DefaultVocabOptions() VocabOptions { return VocabOptions{Options: vocab.Def
 type VocabConfig struct {
 	Documents []string // documents folders
 	Given     string   // path of a vocabulary to copy in place of training one
+	Tokenizer string   // path of a tokenizer.json to copy
 	Options   VocabOptions
 	Out       string
 	Overwrite bool
@@ -48,7 +49,8 @@ type VocabConfig struct {
 type VocabSpec struct {
 	Documents []string
 	Options   VocabOptions
-	Given     []byte // the vocabulary, where none is trained
+	Given     string // name of the file that is there already, where none is trained
+	Tokens    int64  // entries in it
 }
 
 // A vocabTask is the plan of one file of word counts.
@@ -59,8 +61,8 @@ type vocabTask struct {
 // Vocab trains a vocabulary from documents, or takes a given one into a folder
 // of its own: OUT/vocab.txt.
 func Vocab(ctx context.Context, r Runner, c VocabConfig) (*sharding.Manifest, error) {
-	if c.Given != "" {
-		return copyVocab(ctx, r, c)
+	if file := (tokenFile{c.Given, c.Tokenizer}); file.given() {
+		return copyVocab(ctx, r, c, file)
 	}
 	if err := c.Options.Validate(); err != nil {
 		return nil, &ConfigError{err}
@@ -102,17 +104,20 @@ func Vocab(ctx context.Context, r Runner, c VocabConfig) (*sharding.Manifest, er
 		total: total, overwrite: c.Overwrite})
 }
 
-// copyVocab makes a vocab folder of a vocabulary that the user has.
-func copyVocab(ctx context.Context, r Runner, c VocabConfig) (*sharding.Manifest, error) {
-	raw, _, err := readVocab(c.Given)
+// copyVocab makes a vocab folder of a vocabulary or tokenizer that the user has.
+func copyVocab(ctx context.Context, r Runner, c VocabConfig, file tokenFile) (*sharding.Manifest, error) {
+	tokens, err := file.read(DefaultExamplesOptions())
 	if err != nil {
 		return nil, err
 	}
 	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "vocab", Algorithm: vocabAlgorithm,
 		Options: json.RawMessage(`{"given":true}`),
-		Inputs:  []sharding.Input{{Name: filepath.Base(c.Given), Bytes: int64(len(raw)), SHA256: sharding.Hash(raw)}}}
-	return drive(ctx, r, driveConfig{spec: Spec{Stage: "vocab", Out: c.Out, Vocab: &VocabSpec{Given: raw}}, recipe: recipe,
-		tasks: []any{vocabTask{}}, total: int64(len(raw)), overwrite: c.Overwrite})
+		Inputs:  []sharding.Input{{Name: filepath.Base(file.path()), Bytes: int64(len(tokens.raw)), SHA256: sharding.Hash(tokens.raw)}}}
+	return drive(ctx, r, driveConfig{spec: Spec{Stage: "vocab", Out: c.Out, Vocab: &VocabSpec{Given: file.name(), Tokens: int64(tokens.tokenizer.vocab.Size)}}, recipe: recipe,
+		tasks: []any{vocabTask{}}, total: int64(len(tokens.raw)), overwrite: c.Overwrite,
+		prepare: func(ctx context.Context, folder store.Folder) error {
+			return store.WriteFile(ctx, folder, file.name(), tokens.raw)
+		}})
 }
 
 // vocabWorker counts words and trains.
@@ -122,7 +127,7 @@ type vocabWorker struct {
 }
 
 func (w *vocabWorker) do(ctx context.Context, index int) ([]Result, error) {
-	if w.Given != nil {
+	if w.Given != "" {
 		return []Result{{Task: index}}, nil
 	}
 	name := fmt.Sprintf("%s%05d", countsPrefix, index)
@@ -167,13 +172,12 @@ func (w *vocabWorker) do(ctx context.Context, index int) ([]Result, error) {
 
 // finish trains on the merged counts.
 func (w *vocabWorker) finish(ctx context.Context, results []Result) error {
-	if w.Given != nil {
-		entry, err := w.write(ctx, sharding.VocabName, w.Given)
+	if w.Given != "" {
+		bytes, sum, err := sharding.HashFile(ctx, w.folder, w.Given)
 		if err != nil {
 			return err
 		}
-		entry.Counts = sharding.Counts{"tokens": int64(bytes.Count(bytes.TrimSuffix(w.Given, []byte("\n")), []byte("\n"))) + 1}
-		return w.manifest(ctx, nil, nil, entry)
+		return w.manifest(ctx, nil, nil, sharding.FileEntry{Name: w.Given, Bytes: bytes, SHA256: sum, Counts: sharding.Counts{"tokens": w.Tokens}})
 	}
 	tokens, err := w.train(ctx, results)
 	if err != nil {

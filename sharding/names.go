@@ -18,6 +18,9 @@ const (
 	PlanName     = "plan.json"     // the fence: what is being made
 	RunName      = "run.json"      // who made it, when and how: nothing trusts it
 	VocabName    = "vocab.txt"     // the vocabulary in use
+
+	// TokenizerName is the tokenizer in use, where it is not a vocabulary of BERT.
+	TokenizerName = "tokenizer.json"
 )
 
 // Suffixes of the files of a shard and of a documents file.

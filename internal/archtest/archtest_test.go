@@ -39,7 +39,7 @@ var allowed = map[string][]string{
 	"records/tfrecord":      {},
 	"records/pretrain":      {"records", "internal/pyrandom"},
 	"sharding":              {"extract", "internal/store"},
-	"pipeline": {"extract", "extract/bzip2", "extract/wiki", "extract/wiki/wikitext", "extract/books", "extract/text", "tokenize", "tokenize/sentence", "tokenize/vocab",
+	"pipeline": {"extract", "extract/bzip2", "extract/wiki", "extract/wiki/wikitext", "extract/books", "extract/text", "tokenize", "tokenize/sentence", "tokenize/vocab", "tokenize/hf",
 		"records", "records/tfrecord", "records/pretrain", "sharding", "internal/store", "internal/pyrandom", "internal/democorpus"},
 	"trainer":            {"records", "sharding", "tokenize", "internal/store"},
 	"trainer/loader":     {"trainer", "records", "records/tfrecord", "sharding", "tokenize", "internal/store"},

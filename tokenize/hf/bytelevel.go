@@ -47,6 +47,9 @@ type bpeEncoder struct {
 	*byteLevel
 	cache map[string][]int32
 	merger
+
+	marking bool   // whether word starts are asked for
+	starts  []bool // of the ids appended
 }
 
 func newBPEEncoder(b *byteLevel) *bpeEncoder {
@@ -74,7 +77,7 @@ func (e *bpeEncoder) appendIDs(dst []int32, text string) []int32 {
 		if a.RStrip {
 			end = len(text) - len(strings.TrimLeftFunc(text[end:], unicode.IsSpace))
 		}
-		dst = append(e.appendText(dst, before), a.ID)
+		dst = e.mark(append(e.appendText(dst, before), a.ID), 1)
 		start, i = end, end-1
 	}
 	return e.appendText(dst, text[start:])
@@ -98,11 +101,22 @@ func (e *bpeEncoder) appendText(dst []int32, text string) []int32 {
 		text = " " + text
 	}
 	for len(text) > 0 {
-		n := wordLen(text)
+		n, first := wordLen(text), len(dst)
 		dst = e.appendWord(dst, text[:n])
+		dst = e.mark(dst, len(dst)-first)
 		text = text[n:]
 	}
 	return dst
+}
+
+// mark notes that the last n of ids are a word, and returns ids.
+func (e *bpeEncoder) mark(ids []int32, n int) []int32 {
+	if e.marking {
+		for i := range n {
+			e.starts = append(e.starts, i == 0)
+		}
+	}
+	return ids
 }
 
 func (e *bpeEncoder) appendWord(dst []int32, word string) []int32 {

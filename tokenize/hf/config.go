@@ -18,6 +18,8 @@ type config struct {
 	Normalizer   *normalizer  `json:"normalizer"`
 	PreTokenizer *pretoken    `json:"pre_tokenizer"`
 	Model        model        `json:"model"`
+
+	PostProcessor *postProcessor `json:"post_processor"`
 }
 
 // An addedToken is found in the text before anything else.

@@ -49,9 +49,11 @@ const maxFile = 128 << 20
 
 // A Tokenizer holds what encoders share. It does not change and may be shared.
 type Tokenizer struct {
-	bert *tokenize.Tokenizer // nil if the model is BPE
-	bpe  *byteLevel          // nil if the model is WordPiece
-	size int
+	bert     *tokenize.Tokenizer // nil if the model is BPE
+	bpe      *byteLevel          // nil if the model is WordPiece
+	tokens   []string            // by id; "" for an id that is nobody's
+	specials Specials
+	missing  error // why there are no specials
 }
 
 // Load reads the content of a tokenizer.json. Errors begin with name.
@@ -64,12 +66,6 @@ func Load(name string, data []byte) (*Tokenizer, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	t := &Tokenizer{}
-	for _, id := range c.Model.Vocab {
-		t.size = max(t.size, id+1)
-	}
-	for _, a := range c.AddedTokens {
-		t.size = max(t.size, int(a.ID)+1)
-	}
 	var err error
 	switch kind := c.Model.kind(); kind {
 	case "WordPiece":
@@ -82,11 +78,28 @@ func Load(name string, data []byte) (*Tokenizer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	if t.tokens, err = c.tokens(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if t.specials, err = c.specials(t.tokens); err != nil {
+		t.missing = fmt.Errorf("%s: no examples can be made with it: %w", name, err)
+	}
 	return t, nil
 }
 
 // Len returns the number of ids: every id is less.
-func (t *Tokenizer) Len() int { return t.size }
+func (t *Tokenizer) Len() int { return len(t.tokens) }
+
+// Token returns the token of an id as the file writes it ("Ġthe"), "" for an id
+// that the file gives to none. The id must be between 0 and Len()-1.
+func (t *Tokenizer) Token(id int32) string { return t.tokens[id] }
+
+// Specials returns the ids of the tokens that examples need, or an error that
+// says which of them the file lacks.
+func (t *Tokenizer) Specials() (Specials, error) { return t.specials, t.missing }
+
+// WordPiece returns the tokenizer behind a BERT file, nil for any other.
+func (t *Tokenizer) WordPiece() *tokenize.Tokenizer { return t.bert }
 
 // Warning returns a sentence that a program should show before it encodes much
 // text, or "" where there is nothing to warn of.
@@ -119,4 +132,33 @@ func (e *Encoder) AppendIDs(dst []int32, text string) []int32 {
 		return e.bert.AppendIDs(dst, text)
 	}
 	return e.bpe.appendIDs(dst, text)
+}
+
+// AppendIDsBytes is [Encoder.AppendIDs] for a slice of bytes.
+func (e *Encoder) AppendIDsBytes(dst []int32, text []byte) []int32 {
+	if e.bert != nil {
+		return e.bert.AppendIDsBytes(dst, text)
+	}
+	return e.bpe.appendIDs(dst, string(text))
+}
+
+// AppendWords is [Encoder.AppendIDs], and appends to starts for each id whether
+// it begins a word. The words of byte-level BPE are those that its expression
+// cuts a text into: with the space before it, a word, a number, a run of
+// punctuation, or an ending such as "'s". An added token is a word.
+func (e *Encoder) AppendWords(dst []int32, starts []bool, text string) ([]int32, []bool) {
+	if e.bert == nil {
+		e.bpe.starts = starts
+		e.bpe.marking = true
+		dst = e.bpe.appendIDs(dst, text)
+		starts = e.bpe.starts
+		e.bpe.starts, e.bpe.marking = nil, false
+		return dst, starts
+	}
+	first := len(dst)
+	dst = e.bert.AppendIDs(dst, text)
+	for _, id := range dst[first:] {
+		starts = append(starts, !e.bert.Vocab().IsSubword(id))
+	}
+	return dst, starts
 }

@@ -103,8 +103,9 @@ func checkCases(t *testing.T, tok *hf.Tokenizer, cases []byte, atLeast int) {
 	e, n := tok.NewEncoder(), 0
 	for line := range bytes.Lines(cases) {
 		var c struct {
-			Text string
-			IDs  []int32
+			Text  string
+			IDs   []int32
+			Words []int // the number of each id's word
 		}
 		if err := json.Unmarshal(line, &c); err != nil {
 			t.Fatal(err)
@@ -114,10 +115,76 @@ func checkCases(t *testing.T, tok *hf.Tokenizer, cases []byte, atLeast int) {
 			if got := e.AppendIDs([]int32{}, c.Text); !slices.Equal(got, c.IDs) {
 				t.Errorf("%+q:\ngot  %d\nwant %d", c.Text, got, c.IDs)
 			}
+			if got, starts := e.AppendWords([]int32{}, nil, c.Text); c.Words != nil && (!slices.Equal(got, c.IDs) || !slices.Equal(wordsOf(starts), c.Words)) {
+				t.Errorf("%+q:\ngot  %d, words %d\nwant %d, words %d", c.Text, got, wordsOf(starts), c.IDs, c.Words)
+			}
 		}
 	}
 	if n < atLeast {
 		t.Errorf("%d cases, want at least %d", n, atLeast)
+	}
+}
+
+// wordsOf numbers the words that begin at starts.
+func wordsOf(starts []bool) []int {
+	words, n := []int{}, -1
+	for _, start := range starts {
+		if start {
+			n++
+		}
+		words = append(words, n)
+	}
+	return words
+}
+
+func TestSpecialTokensAreFoundByName(t *testing.T) {
+	for _, test := range []struct {
+		file string
+		want hf.Specials
+	}{
+		{"roberta-base", hf.Specials{Pad: 1, Unk: 3, CLS: 0, SEP: 2, Mask: 50264}},
+		{"bert-base-uncased", hf.Specials{Pad: 0, Unk: 100, CLS: 101, SEP: 102, Mask: 103}},
+	} {
+		tok := load(t, realdata.Read(t, "tokenizers/"+test.file+"/tokenizer.json"))
+		got, err := tok.Specials()
+		if got != test.want || err != nil {
+			t.Errorf("%s: got %+v, %v, want %+v", test.file, got, err, test.want)
+		}
+	}
+}
+
+func TestWithoutSpecialTokensTextIsEncodedButNoExamplesAreMade(t *testing.T) {
+	specials := func(names ...string) []any {
+		var out []any
+		for i, name := range names {
+			out = append(out, map[string]any{"id": 260 + i, "content": name})
+		}
+		return out
+	}
+	all := specials("<s>", "</s>", "<pad>", "<mask>")
+	for _, test := range []struct {
+		change map[string]any
+		want   string // of the error; "" for none
+	}{
+		{map[string]any{"added_tokens": specials("<s>", "</s>")}, "f: no examples can be made with it: no token [PAD] or <pad>, no [MASK] or <mask>"},
+		{map[string]any{"added_tokens": specials("a", "<s>", "</s>", "<pad>", "<mask>")[1:]}, "f: no examples can be made with it: id 260 has no token: masking draws from all ids up to the largest"},
+		{map[string]any{"added_tokens": all, "post_processor": map[string]any{"cls": []any{"<s>", 261}}},
+			"f: no examples can be made with it: post_processor: its cls and sep are not the tokens of these names"},
+		{map[string]any{"added_tokens": all, "post_processor": map[string]any{"cls": []any{"<s>", 260}, "sep": []any{"</s>", 261}}}, ""},
+		{map[string]any{"added_tokens": all, "post_processor": map[string]any{"cls": "odd", "sep": []any{1, 2}}}, ""},
+	} {
+		tok, err := hf.Load("f", smallBPE(test.change))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := tok.Specials()
+		if test.want == "" {
+			if want := (hf.Specials{Pad: 262, Unk: -1, CLS: 260, SEP: 261, Mask: 263}); err != nil || s != want {
+				t.Errorf("%v: got %+v, %v, want %+v", test.change, s, err, want)
+			}
+		} else if err == nil || err.Error() != test.want {
+			t.Errorf("%v: got %v, want %s", test.change, err, test.want)
+		}
 	}
 }
 
@@ -140,6 +207,7 @@ func TestLoadRefusesWhatItWouldGetWrong(t *testing.T) {
 		{map[string]any{"model.merges": []any{7}}, "merge 0: neither a text nor two"},
 		{map[string]any{"model.merges": []any{"h t"}}, "merges: "},
 		{map[string]any{"added_tokens": []any{map[string]any{"content": ""}}}, `added token ""`},
+		{map[string]any{"added_tokens": []any{map[string]any{"content": "x", "id": 1 << 17}}}, "ids of 261 tokens: negative, or as large as 131072"},
 		{map[string]any{"added_tokens": []any{map[string]any{"content": "x", "single_word": true}}}, `added token "x"`},
 	} {
 		_, err := hf.Load("f", smallBPE(test.change))
@@ -188,6 +256,9 @@ func FuzzAppendIDs(f *testing.F) {
 		if want := strings.ToValidUTF8(s, ""); got.String() != want {
 			t.Errorf("%+q: the ids spell %+q", want, got.String())
 		}
+		if again, starts := shared.AppendWords(nil, nil, s); !slices.Equal(ids, again) || len(starts) != len(ids) || len(starts) > 0 && !starts[0] {
+			t.Errorf("%+q: %d, with words %d, which begin at %t", s, ids, again, starts)
+		}
 		if fresh := tok.NewEncoder().AppendIDs(nil, s); !slices.Equal(ids, fresh) {
 			t.Errorf("%+q: %d, from a new encoder %d", s, ids, fresh)
 		}
@@ -197,7 +268,7 @@ func FuzzAppendIDs(f *testing.F) {
 // FuzzLoad checks that what is loaded gives ids below Len.
 func FuzzLoad(f *testing.F) {
 	f.Add(smallBPE(nil), "the <end> 00")
-	f.Add(smallBPE(map[string]any{"added_tokens": []any{map[string]any{"id": 1 << 20, "content": "the", "rstrip": true}}}), "at the  end")
+	f.Add(smallBPE(map[string]any{"added_tokens": []any{map[string]any{"id": 1 << 10, "content": "the", "rstrip": true}}}), "at the  end")
 	f.Add([]byte(`{"model":{"type":"WordPiece","vocab":{}}}`), "x")
 	f.Fuzz(func(t *testing.T, data []byte, text string) {
 		tok, err := hf.Load("f", data)

@@ -13,8 +13,8 @@ import (
 )
 
 // Counts counts the words of text, as WordPiece sees words
-// ([tokenize.WordSplitter]). Words of more than 200 characters are not counted:
-// WordPiece gives [UNK] for them.
+// ([tokenize.WordSplitter]). Words of more characters than the profile takes are
+// not counted: WordPiece gives [UNK] for them.
 //
 // One goroutine uses it at a time.
 type Counts struct {
@@ -31,9 +31,10 @@ type countsEntry struct {
 	hash  uint32
 }
 
-// NewCounts returns an empty counter. Of the options it uses DoLowerCase.
+// NewCounts returns an empty counter. Of the options it uses DoLowerCase
+// and TokenizerProfile.
 func NewCounts(o Options) (*Counts, error) {
-	splitter, err := tokenize.NewWordSplitter(tokenize.Options{DoLowerCase: o.DoLowerCase})
+	splitter, err := tokenize.NewWordSplitter(tokenize.Options{DoLowerCase: o.DoLowerCase, Profile: o.TokenizerProfile})
 	if err != nil {
 		return nil, fmt.Errorf("count words: %w", err)
 	}

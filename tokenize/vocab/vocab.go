@@ -51,6 +51,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"pretext/tokenize"
@@ -77,6 +78,11 @@ type Options struct {
 
 	// DoLowerCase counts words in lower case and without accents.
 	DoLowerCase bool `json:"do_lower_case"`
+
+	// TokenizerProfile says whose words are counted: what is deleted, how long
+	// a word may be, what a capital sigma becomes. Empty means
+	// [tokenize.ProfileGoogle].
+	TokenizerProfile tokenize.Profile `json:"tokenizer_profile,omitempty"`
 }
 
 // DefaultOptions returns the options for a vocabulary like that of
@@ -88,6 +94,8 @@ func DefaultOptions() Options {
 		MinFrequency:  2,
 		MaxWords:      2_000_000,
 		DoLowerCase:   true,
+
+		TokenizerProfile: tokenize.ProfileGoogle,
 	}
 }
 
@@ -110,6 +118,9 @@ func (o Options) Validate() error {
 	}
 	if o.MaxWords < 1 || o.MaxWords > maxMaxWords {
 		errs = append(errs, fmt.Errorf("max_words %d: must be between 1 and %d", o.MaxWords, maxMaxWords))
+	}
+	if p := o.TokenizerProfile; p != "" && !slices.Contains(tokenize.Profiles(), p) {
+		errs = append(errs, fmt.Errorf("tokenizer_profile %q: not known, must be one of %q", p, tokenize.Profiles()))
 	}
 	return errors.Join(errs...)
 }

@@ -8,10 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"pretext/pipeline"
+	"pretext/tokenize"
 )
 
 func newDemo() *cobra.Command {
 	run := runFlags{runner: "prism", workers: runtime.GOMAXPROCS(0), memory: 600e6, maxRejects: 1}
+	profile := tokenize.ProfileGoogle
 	cmd := &cobra.Command{
 		Use:   "demo --out DIR",
 		Short: "Run everything on a small embedded corpus, offline",
@@ -24,7 +26,9 @@ made. Nothing is downloaded.`,
 			if err != nil {
 				return err
 			}
-			stages, err := pipeline.Demo(cmd.Context(), r, pipeline.DemoConfig(run.out))
+			c := pipeline.DemoConfig(run.out)
+			c.Examples.TokenizerProfile = profile
+			stages, err := pipeline.Demo(cmd.Context(), r, c)
 			if err := run.report(cmd, err, stages...); err != nil {
 				return err
 			}
@@ -45,6 +49,7 @@ made. Nothing is downloaded.`,
 	}
 	fs := cmd.Flags()
 	fs.StringVarP(&run.out, "out", "o", "", "folder to write to (required)")
+	addProfile(fs, &profile)
 	fs.IntVar(&run.workers, "workers", run.workers, "tasks at work at a time; decides no byte of the output")
 	fs.StringVar(&run.runner, "runner", run.runner, "Beam runner: prism or direct; decides no byte of the output")
 	fs.BoolVarP(&run.quiet, "quiet", "q", false, "show no progress")

@@ -3,19 +3,15 @@ package command
 import (
 	"bufio"
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"pretext/extract/wiki/wikitext"
 	"pretext/pipeline"
-	"pretext/tokenize"
 	"pretext/tokenize/sentence"
 )
 
@@ -124,78 +120,6 @@ auto, the default where records are made, ends a sentence at every line end too.
 	cmd.Flags().StringVar(&lang, "language", "", "language of the text; default English")
 	cmd.Flags().StringVar(&splitter, "sentence-splitter", splitter, "auto, punkt or newline")
 	return cmd
-}
-
-func newTokenize() *cobra.Command {
-	var jsonl bool
-	var vocab string
-	profile := string(tokenize.ProfileGoogle)
-	opts := tokenize.DefaultOptions()
-	cmd := &cobra.Command{
-		Use:   "tokenize --vocab FILE",
-		Short: "Filter: text to WordPiece tokens",
-		Long: `Reads lines of text and writes their tokens, separated by spaces.
-With --jsonl: {"text"} or {"bytes_b64"} a line, answered by {"tokens": [...], "ids": [...]}.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if vocab == "" {
-				return usagef("no vocabulary: give --vocab FILE")
-			}
-			opts.Profile = tokenize.Profile(profile)
-			if err := opts.Validate(); err != nil {
-				return usageError{err}
-			}
-			tok, err := loadTokenizer(vocab, opts)
-			if err != nil {
-				return err
-			}
-			enc := tok.NewEncoder()
-			type in struct {
-				Text  string
-				Bytes *string `json:"bytes_b64"`
-			}
-			type out struct {
-				Tokens []string `json:"tokens"`
-				IDs    []int32  `json:"ids"`
-			}
-			if jsonl {
-				return filterLines(cmd, func(v in) (out, error) {
-					text := []byte(v.Text)
-					if v.Bytes != nil {
-						if text, err = base64.StdEncoding.DecodeString(*v.Bytes); err != nil {
-							return out{}, err
-						}
-					}
-					o := out{[]string{}, enc.AppendIDsBytes([]int32{}, text)}
-					for _, id := range o.IDs {
-						o.Tokens = append(o.Tokens, tok.Vocab().Token(id))
-					}
-					return o, nil
-				})
-			}
-			return eachLine(cmd.InOrStdin(), cmd.OutOrStdout(), func(w *bufio.Writer, line []byte) error {
-				_, err := fmt.Fprintln(w, strings.Join(enc.AppendTokens(nil, string(line)), " "))
-				return err
-			})
-		},
-	}
-	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "read and write a JSON object a line")
-	cmd.Flags().StringVar(&vocab, "vocab", "", "vocab.txt (required)")
-	cmd.Flags().BoolVar(&opts.DoLowerCase, "do-lower-case", opts.DoLowerCase, "lower-case and drop accents, for uncased vocabularies")
-	cmd.Flags().StringVar(&profile, "profile", profile, "whose rules: google, nvidia-pt or hf")
-	return cmd
-}
-
-func loadTokenizer(path string, opts tokenize.Options) (*tokenize.Tokenizer, error) {
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	v, err := tokenize.ReadVocab(path, raw)
-	if err != nil {
-		return nil, fmt.Errorf("%w vocabulary: %w", pipeline.ErrDamaged, err)
-	}
-	return tokenize.New(v, opts)
 }
 
 // filterLines answers each JSON line with one. A line that cannot be read is

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"text/tabwriter"
 
@@ -17,6 +19,7 @@ import (
 	"pretext/records"
 	"pretext/sharding"
 	"pretext/tokenize"
+	"pretext/tokenize/hf"
 	"pretext/trainer/loader"
 )
 
@@ -189,12 +192,12 @@ masked token is written [MASK→original], one replaced by another word
 			if err != nil {
 				return err
 			}
-			vocab, err := headVocab(cmd, shards, vocabPath)
+			tokens, err := headTokens(cmd, shards, vocabPath)
 			if err != nil {
 				return err
 			}
 			f, isFile := cmd.OutOrStdout().(*os.File)
-			p := examplePrinter{w: bufio.NewWriter(cmd.OutOrStdout()), vocab: vocab, colour: !plain && isFile && term.IsTerminal(int(f.Fd()))}
+			p := examplePrinter{w: bufio.NewWriter(cmd.OutOrStdout()), tokens: tokens, colour: !plain && isFile && term.IsTerminal(int(f.Fd()))}
 			shown := 0
 			for r, err := range shards.Examples(cmd.Context()) {
 				if err != nil {
@@ -224,29 +227,58 @@ func openShards(cmd *cobra.Command, path string) (*loader.Shards, error) {
 	return shards, err
 }
 
-func headVocab(cmd *cobra.Command, shards *loader.Shards, vocabPath string) (*tokenize.Vocab, error) {
-	if vocabPath == "" {
-		return shards.Vocab(cmd.Context())
+// tokenNames says what ids stand for: a vocabulary or a tokenizer.
+type tokenNames interface {
+	Len() int
+	Token(id int32) string
+}
+
+// headTokens reads what names the ids of records: the vocabulary given, the one
+// beside the records, or the tokenizer there. It is nil where there is none.
+func headTokens(cmd *cobra.Command, shards *loader.Shards, vocabPath string) (tokenNames, error) {
+	if vocabPath != "" {
+		tok, err := loadTokenizer(vocabPath, tokenize.DefaultOptions())
+		if err != nil {
+			return nil, err
+		}
+		return tok.Vocab(), nil
 	}
-	tok, err := loadTokenizer(vocabPath, tokenize.DefaultOptions())
+	if v, err := shards.Vocab(cmd.Context()); v != nil || err != nil {
+		return v, err
+	}
+	path := filepath.Join(filepath.Dir(shards.Files()[0].Path), sharding.TokenizerName)
+	tok, err := loadFileTokenizer(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return tok, err
+}
+
+// loadFileTokenizer reads a tokenizer.json.
+func loadFileTokenizer(path string) (*hf.Tokenizer, error) {
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	return tok.Vocab(), nil
+	tok, err := hf.Load(path, raw)
+	if err != nil {
+		return nil, fmt.Errorf("%w tokenizer, or one that is not supported: %w", pipeline.ErrDamaged, err)
+	}
+	return tok, nil
 }
 
 // An examplePrinter shows examples to a person.
 type examplePrinter struct {
 	w      *bufio.Writer
-	vocab  *tokenize.Vocab // nil: ids are shown
+	tokens tokenNames // nil: ids are shown
 	colour bool
 }
 
 func (p *examplePrinter) token(id int32) string {
-	if p.vocab == nil || id < 0 || int(id) >= p.vocab.Len() {
+	if p.tokens == nil || id < 0 || int(id) >= p.tokens.Len() {
 		return fmt.Sprint(id)
 	}
-	return p.vocab.Token(id)
+	return p.tokens.Token(id)
 }
 
 func (p *examplePrinter) paint(code, s string) string {
@@ -296,7 +328,7 @@ func (p *examplePrinter) segment(name string, e *records.Example, segment int32,
 
 func masked(shown, original string) string {
 	switch shown {
-	case "[MASK]":
+	case tokenize.MaskToken, "<mask>":
 		return "[MASK→" + original + "]"
 	case original:
 		return "[" + original + "]"

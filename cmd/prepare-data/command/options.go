@@ -3,9 +3,11 @@ package command
 import (
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"pretext/pipeline"
+	"pretext/tokenize"
 )
 
 // sourceFlags name sources and say what becomes of them. Their order on the
@@ -85,10 +87,37 @@ func (f *exampleFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.DoWholeWordMask, "do-whole-word-mask", o.DoWholeWordMask, "mask all pieces of a word together")
 	fs.Int64Var(&o.RandomSeed, "random-seed", o.RandomSeed, "seed of shard 0; shard i has seed + i")
 	fs.BoolVar(&o.DoLowerCase, "do-lower-case", o.DoLowerCase, "lower-case and drop accents, for uncased vocabularies")
+	addProfile(fs, &o.TokenizerProfile)
 	fs.StringVar(&o.Recipe, "recipe", o.Recipe, "how examples are made: google")
 	fs.StringVar(&o.SentenceSplitter, "sentence-splitter", o.SentenceSplitter, "auto, punkt or newline")
 	fs.IntVar(&o.Shards, "shards", o.Shards, "number of shards; 0: one for each 16 MiB of text")
 	fs.Float64Var(&o.Fraction, "eval-fraction", o.Fraction, "share of documents held out for evaluation")
 	fs.Uint64Var(&o.Split.Seed, "split-seed", o.Split.Seed, "seed of the held-out split")
 	fs.StringVar(&o.Compression, "compression", o.Compression, "of the records' files: none or gzip")
+}
+
+// addProfile adds the flag that says whose rules a vocab.txt is used by.
+func addProfile(fs *pflag.FlagSet, p *tokenize.Profile) {
+	fs.StringVar((*string)(p), "tokenizer-profile", string(*p), "whose tokenizer is followed: google, nvidia-pt or hf")
+}
+
+// tokenFlags name the file that says how text becomes ids.
+type tokenFlags struct{ vocab, tokenizer string }
+
+func (f *tokenFlags) add(fs *pflag.FlagSet, vocabUsage string) {
+	fs.StringVar(&f.vocab, "vocab", "", vocabUsage)
+	fs.StringVar(&f.tokenizer, "tokenizer", "", "tokenizer.json in place of a vocab.txt: WordPiece or byte-level BPE (RoBERTa)")
+}
+
+// check refuses flags that a tokenizer.json decides.
+func (f *tokenFlags) check(cmd *cobra.Command) error {
+	if f.tokenizer == "" {
+		return nil
+	}
+	for _, name := range []string{"vocab", "vocab-size", "do-lower-case", "tokenizer-profile", "profile"} {
+		if cmd.Flags().Changed(name) {
+			return usagef("--%s and --tokenizer: the tokenizer.json decides that", name)
+		}
+	}
+	return nil
 }

@@ -125,7 +125,9 @@ func (f *runFlags) pipeline(stderr io.Writer) (pipeline.Runner, error) {
 		return pipeline.Runner{}, usagef("--max-rejects %g: must be between 0 and 1", f.maxRejects)
 	}
 	pipeline.LimitMemory(int64(f.memory))
-	return pipeline.Runner{Name: f.runner, Workers: f.workers, Watch: watch(stderr, f.quiet)}, nil
+	return pipeline.Runner{Name: f.runner, Workers: f.workers, Watch: watch(stderr, f.quiet), Note: func(text string) {
+		fmt.Fprintf(stderr, "prepare-data: note: %s\n", oneLine(text))
+	}}, nil
 }
 
 // byteSize is a flag that takes 600MB, 2GB, 1.5GiB or a plain number.

@@ -62,6 +62,7 @@ Documents that are held out (--eval-fraction) take no part.`,
 	fs := cmd.Flags()
 	fs.IntVar(&o.VocabSize, "vocab-size", o.VocabSize, "entries of the vocabulary")
 	fs.BoolVar(&o.DoLowerCase, "do-lower-case", o.DoLowerCase, "lower-case and drop accents")
+	addProfile(fs, &o.TokenizerProfile)
 	fs.Float64Var(&o.Split.Fraction, "eval-fraction", o.Split.Fraction, "share of documents held out for evaluation")
 	fs.Uint64Var(&o.Split.Seed, "split-seed", o.Split.Seed, "seed of the held-out split")
 	return cmd
@@ -71,7 +72,8 @@ func newExamples() *cobra.Command {
 	var run runFlags
 	var ex exampleFlags
 	var texts []string
-	var vocab, lang string
+	var tokens tokenFlags
+	var lang string
 	cmd := &cobra.Command{
 		Use:   "examples DOCUMENTS... --vocab FILE --out DIR",
 		Short: "Stage: documents to shards of examples",
@@ -84,8 +86,11 @@ Files given with --text are one stream of lines, as in that script.`,
 			if err != nil {
 				return err
 			}
-			if vocab == "" {
-				return usagef("no vocabulary: give --vocab FILE (prepare-data vocab trains one)")
+			if err := tokens.check(cmd); err != nil {
+				return err
+			}
+			if tokens == (tokenFlags{}) {
+				return usagef("no vocabulary: give --vocab FILE (prepare-data vocab trains one) or --tokenizer FILE")
 			}
 			if len(texts) > 0 && !cmd.Flags().Changed("sentence-splitter") {
 				ex.options.SentenceSplitter = "newline" // a line is a sentence there
@@ -93,7 +98,7 @@ Files given with --text are one stream of lines, as in that script.`,
 			opts := pipeline.DefaultExtractOptions()
 			opts.Text.Lang = lang
 			s, err := pipeline.Summarize("examples", run.out, func() (*pipeline.Manifest, error) {
-				return pipeline.Examples(cmd.Context(), r, pipeline.ExamplesConfig{Documents: args, Texts: texts, Vocab: vocab,
+				return pipeline.Examples(cmd.Context(), r, pipeline.ExamplesConfig{Documents: args, Texts: texts, Vocab: tokens.vocab, Tokenizer: tokens.tokenizer,
 					Options: ex.options, Import: opts, Memory: int64(run.memory), Out: run.out, Overwrite: run.overwrite})
 			})
 			return run.report(cmd, err, s)
@@ -102,7 +107,7 @@ Files given with --text are one stream of lines, as in that script.`,
 	run.add(cmd.Flags())
 	ex.add(cmd.Flags())
 	cmd.Flags().StringArrayVar(&texts, "text", nil, "file with a sentence a line and a blank line between documents; may be repeated")
-	cmd.Flags().StringVar(&vocab, "vocab", "", "vocab.txt (required)")
+	tokens.add(cmd.Flags(), "vocab.txt (required without --tokenizer)")
 	cmd.Flags().StringVar(&lang, "language", "", "language of JSON lines that do not name theirs")
 	return cmd
 }
@@ -111,7 +116,7 @@ func newRun() *cobra.Command {
 	var run runFlags
 	var src sourceFlags
 	var ex exampleFlags
-	var vocab string
+	var tokens tokenFlags
 	vocabSize := pipeline.DefaultVocabOptions().VocabSize
 	cmd := &cobra.Command{
 		Use:   "run --wiki-dump FILE --books PATH --vocab FILE --out DIR",
@@ -125,10 +130,13 @@ there.`,
 			if err != nil {
 				return err
 			}
+			if err := tokens.check(cmd); err != nil {
+				return err
+			}
 			if len(src.sources) == 0 {
 				return usagef("no sources: give --wiki-dump FILE or --books PATH")
 			}
-			s, err := pipeline.Run(cmd.Context(), r, pipeline.RunConfig{Sources: src.sources, Extract: src.extract(), Vocab: vocab,
+			s, err := pipeline.Run(cmd.Context(), r, pipeline.RunConfig{Sources: src.sources, Extract: src.extract(), Vocab: tokens.vocab, Tokenizer: tokens.tokenizer,
 				VocabSize: vocabSize, Examples: ex.options, Memory: int64(run.memory), MaxRejects: run.maxRejects, Out: run.out, Overwrite: run.overwrite})
 			return run.report(cmd, err, s...)
 		},
@@ -136,7 +144,7 @@ there.`,
 	run.add(cmd.Flags())
 	src.add(cmd.Flags())
 	ex.add(cmd.Flags())
-	cmd.Flags().StringVar(&vocab, "vocab", "", "vocab.txt; default: train one")
+	tokens.add(cmd.Flags(), "vocab.txt; default: train one")
 	cmd.Flags().IntVar(&vocabSize, "vocab-size", vocabSize, "entries of the vocabulary, when it is trained")
 	return cmd
 }

@@ -1,4 +1,5 @@
-"""Writes roberta_cases.jsonl: texts and the ids of Hugging Face's tokenizers.
+"""Writes roberta_cases.jsonl: texts, and the ids of Hugging Face's tokenizers
+with the number of the word that each belongs to.
 
     pip install tokenizers==0.23.3
     python3 roberta.py roberta-base/tokenizer.json > roberta_cases.jsonl
@@ -21,4 +22,5 @@ tokenizer = Tokenizer.from_file(sys.argv[1])
 draw = random.Random(7)
 drawn = ["".join(draw.choices(ALPHABET, k=draw.randrange(60))) for _ in range(500)]
 for text in TEXTS + drawn:
-    print(json.dumps({"text": text, "ids": tokenizer.encode(text, add_special_tokens=False).ids}))
+    encoding = tokenizer.encode(text, add_special_tokens=False)
+    print(json.dumps({"text": text, "ids": encoding.ids, "words": encoding.word_ids}))

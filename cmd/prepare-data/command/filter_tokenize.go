@@ -1,0 +1,118 @@
+package command
+
+import (
+	"bufio"
+	"encoding/base64"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"pretext/pipeline"
+	"pretext/tokenize"
+)
+
+func newTokenize() *cobra.Command {
+	var jsonl bool
+	var tokens tokenFlags
+	opts := tokenize.DefaultOptions()
+	cmd := &cobra.Command{
+		Use:   "tokenize --vocab FILE",
+		Short: "Filter: text to WordPiece tokens",
+		Long: `Reads lines of text and writes their tokens, separated by spaces.
+With --jsonl: {"text"} or {"bytes_b64"} a line, answered by {"tokens": [...], "ids": [...]}.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := tokens.check(cmd); err != nil {
+				return err
+			}
+			if tokens == (tokenFlags{}) {
+				return usagef("no vocabulary: give --vocab FILE or --tokenizer FILE")
+			}
+			if err := opts.Validate(); err != nil {
+				return usageError{err}
+			}
+			names, enc, err := tokens.open(opts)
+			if err != nil {
+				return err
+			}
+			if jsonl {
+				return filterLines(cmd, func(v tokenizeIn) (tokenizeOut, error) { return tokenizeLine(names, enc, v) })
+			}
+			var ids []int32
+			return eachLine(cmd.InOrStdin(), cmd.OutOrStdout(), func(w *bufio.Writer, line []byte) error {
+				ids = enc.AppendIDsBytes(ids[:0], line)
+				for i, id := range ids {
+					if i > 0 {
+						w.WriteByte(' ')
+					}
+					w.WriteString(names.Token(id))
+				}
+				return w.WriteByte('\n')
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "read and write a JSON object a line")
+	tokens.add(cmd.Flags(), "vocab.txt (required without --tokenizer)")
+	cmd.Flags().BoolVar(&opts.DoLowerCase, "do-lower-case", opts.DoLowerCase, "lower-case and drop accents, for uncased vocabularies")
+	cmd.Flags().StringVar((*string)(&opts.Profile), "profile", string(opts.Profile), "whose rules: google, nvidia-pt or hf")
+	return cmd
+}
+
+type tokenizeIn struct {
+	Text  string
+	Bytes *string `json:"bytes_b64"`
+}
+
+type tokenizeOut struct {
+	Tokens []string `json:"tokens"`
+	IDs    []int32  `json:"ids"`
+}
+
+// An idEncoder turns text into ids.
+type idEncoder interface {
+	AppendIDsBytes(dst []int32, text []byte) []int32
+}
+
+func tokenizeLine(names tokenNames, enc idEncoder, v tokenizeIn) (tokenizeOut, error) {
+	text := []byte(v.Text)
+	if v.Bytes != nil {
+		var err error
+		if text, err = base64.StdEncoding.DecodeString(*v.Bytes); err != nil {
+			return tokenizeOut{}, err
+		}
+	}
+	o := tokenizeOut{[]string{}, enc.AppendIDsBytes([]int32{}, text)}
+	for _, id := range o.IDs {
+		o.Tokens = append(o.Tokens, names.Token(id))
+	}
+	return o, nil
+}
+
+// open reads the file named.
+func (f *tokenFlags) open(opts tokenize.Options) (tokenNames, idEncoder, error) {
+	if f.tokenizer != "" {
+		tok, err := loadFileTokenizer(f.tokenizer)
+		if err != nil {
+			return nil, nil, err
+		}
+		return tok, tok.NewEncoder(), nil
+	}
+	tok, err := loadTokenizer(f.vocab, opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tok.Vocab(), tok.NewEncoder(), nil
+}
+
+func loadTokenizer(path string, opts tokenize.Options) (*tokenize.Tokenizer, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	v, err := tokenize.ReadVocab(path, raw)
+	if err != nil {
+		return nil, fmt.Errorf("%w vocabulary: %w", pipeline.ErrDamaged, err)
+	}
+	return tokenize.New(v, opts)
+}

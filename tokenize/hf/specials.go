@@ -1,0 +1,122 @@
+package hf
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"pretext/tokenize"
+)
+
+// Specials are the ids of the tokens that training examples are made with.
+type Specials struct {
+	Pad  int32 `json:"pad"`
+	Unk  int32 `json:"unk"` // -1 where there is none: byte-level BPE can spell everything
+	CLS  int32 `json:"cls"` // <s>
+	SEP  int32 `json:"sep"` // </s>
+	Mask int32 `json:"mask"`
+}
+
+// specialNames are what the special tokens are called, by BERT and by RoBERTa.
+var specialNames = [...]struct {
+	bert, roberta string
+	id            func(*Specials) *int32
+}{
+	{tokenize.PadToken, "<pad>", func(s *Specials) *int32 { return &s.Pad }},
+	{tokenize.UnkToken, "<unk>", func(s *Specials) *int32 { return &s.Unk }},
+	{tokenize.ClsToken, "<s>", func(s *Specials) *int32 { return &s.CLS }},
+	{tokenize.SepToken, "</s>", func(s *Specials) *int32 { return &s.SEP }},
+	{tokenize.MaskToken, "<mask>", func(s *Specials) *int32 { return &s.Mask }},
+}
+
+// specials finds the special tokens among all tokens. Without one of them but
+// the unknown one no examples can be made; nor with an id that has no token,
+// since masking draws from all ids.
+func (c *config) specials(tokens []string) (Specials, error) {
+	s := Specials{}
+	var missing []string
+	for _, special := range specialNames {
+		id := slices.Index(tokens, special.bert)
+		if id < 0 {
+			id = slices.Index(tokens, special.roberta)
+		}
+		if id < 0 && special.bert != tokenize.UnkToken {
+			missing = append(missing, fmt.Sprintf("%s or %s", special.bert, special.roberta))
+		}
+		*special.id(&s) = int32(id)
+	}
+	if len(missing) > 0 {
+		return s, fmt.Errorf("no token %s", strings.Join(missing, ", no "))
+	}
+	if i := slices.Index(tokens, ""); i >= 0 {
+		return s, fmt.Errorf("id %d has no token: masking draws from all ids up to the largest", i)
+	}
+	p := c.PostProcessor
+	if p != nil && (!p.CLS.is(tokens[s.CLS], s.CLS) || !p.SEP.is(tokens[s.SEP], s.SEP)) {
+		return s, errors.New("post_processor: its cls and sep are not the tokens of these names")
+	}
+	return s, nil
+}
+
+// tokens returns all tokens by id.
+func (c *config) tokens() ([]string, error) {
+	last := 0
+	ids := func(yield func(int, string)) {
+		for token, id := range c.Model.Vocab {
+			yield(id, token)
+		}
+		for _, a := range c.AddedTokens {
+			yield(int(a.ID), a.Content)
+		}
+	}
+	negative := false
+	ids(func(id int, _ string) {
+		last = max(last, id)
+		negative = negative || id < 0
+	})
+	if n := len(c.Model.Vocab) + len(c.AddedTokens); negative || last >= 2*n+maxGaps {
+		return nil, fmt.Errorf("ids of %d tokens: negative, or as large as %d", n, last)
+	}
+	out := make([]string, last+1)
+	ids(func(id int, token string) { out[id] = max(out[id], token) }) // of two that share an id always the same one
+	for _, a := range c.AddedTokens {
+		out[a.ID] = a.Content
+	}
+	return out, nil
+}
+
+// maxGaps is how many ids may be nobody's, beyond as many as there are tokens.
+const maxGaps = 1 << 16
+
+// A postProcessor says what is put around a text. Of the kinds there are, two
+// name the special tokens one by one.
+type postProcessor struct {
+	CLS namedToken `json:"cls"`
+	SEP namedToken `json:"sep"`
+}
+
+// A namedToken is a token and its id, written as a list of the two. The zero
+// value is none.
+type namedToken struct {
+	text  string
+	id    int32
+	known bool
+}
+
+// UnmarshalJSON reads a list of a token and its id and leaves out anything else.
+func (t *namedToken) UnmarshalJSON(data []byte) error {
+	var two [2]json.RawMessage
+	if json.Unmarshal(data, &two) != nil || json.Unmarshal(two[0], &t.text) != nil || json.Unmarshal(two[1], &t.id) != nil {
+		*t = namedToken{}
+		return nil
+	}
+	t.known = true
+	return nil
+}
+
+// is reports whether t, if there is one, is the given token.
+func (t namedToken) is(text string, id int32) bool {
+	return !t.known || t.text == text && t.id == id
+}
