@@ -196,11 +196,8 @@ func appendString(dst []byte, s string) []byte {
 	}
 	dst = append(dst, '"')
 	start := 0
-	for i := 0; i < len(s); i++ {
+	for i := nextEscape(s, 0); i < len(s); i = nextEscape(s, i+1) {
 		c := s[i]
-		if !escape[c] {
-			continue
-		}
 		dst = append(dst, s[start:i]...)
 		start = i + 1
 		switch c {
@@ -216,4 +213,26 @@ func appendString(dst []byte, s string) []byte {
 	}
 	dst = append(dst, s[start:]...)
 	return append(dst, '"')
+}
+
+// nextEscape returns the place of the next byte of s from i on that cannot
+// stand in a JSON string as it is, or len(s). It looks at eight bytes at a
+// time: subtracting n from each byte borrows the high bit of one below n that
+// had none, and a byte that is c is one below 1 after exclusive or with c. A
+// borrow may reach the byte above, so where in the word it is the table says.
+func nextEscape(s string, i int) int {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	for ; i+8 <= len(s); i += 8 {
+		b := s[i : i+8]
+		w := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+		quote, backslash := w^ones*'"', w^ones*'\\'
+		if ((w-ones*0x20)|(quote-ones)|(backslash-ones))&^w&high != 0 {
+			break
+		}
+	}
+	for i < len(s) && !escape[s[i]] {
+		i++
+	}
+	return i
 }

@@ -14,9 +14,36 @@ const (
 	classLetter               // ASCII letter
 	classOdd                  // a title with it needs a closer look
 	classArgument             // matters when splitting the arguments of a template
+	classNoKey                // may not stand in the name of an argument
 )
 
 var class = buildClasses()
+
+// skip returns the place of the next byte of one of the classes in src from i
+// on, or len(src). Nearly all time is spent here, so four bytes share a bounds
+// check.
+func skip(src []byte, i int, classes uint16) int {
+	for i+4 <= len(src) {
+		b := src[i : i+4 : i+4]
+		if class[b[0]]&classes != 0 {
+			return i
+		}
+		if class[b[1]]&classes != 0 {
+			return i + 1
+		}
+		if class[b[2]]&classes != 0 {
+			return i + 2
+		}
+		if class[b[3]]&classes != 0 {
+			return i + 3
+		}
+		i += 4
+	}
+	for i < len(src) && class[src[i]]&classes == 0 {
+		i++
+	}
+	return i
+}
 
 func buildClasses() (t [256]uint16) {
 	set := func(chars string, c uint16) {
@@ -34,6 +61,7 @@ func buildClasses() (t [256]uint16) {
 	set("[]<>\"\x7F", classURL)
 	set(":%&~/{<\xC2", classOdd)
 	set("{[<=|", classArgument)
+	set("[<{\"'/\n", classNoKey)
 	set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", classLetter)
 	for c := range 0x21 {
 		t[c] |= classURL

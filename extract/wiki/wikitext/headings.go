@@ -145,13 +145,12 @@ func (s *Scanner) sectionEnd(i, e, level int) int {
 // lineEnd returns the end of the source line at i: the next line feed outside
 // of templates, comments and extension tags.
 func (s *Scanner) lineEnd(i, e int) int {
-	for i < e {
-		c := s.src[i]
-		if class[c]&classLine == 0 {
-			i++
-			continue
+	src := s.src[:e]
+	for {
+		if i = skip(src, i, classLine); i >= e {
+			return e
 		}
-		switch c {
+		switch src[i] {
 		case '\n':
 			return i
 		case '{':
@@ -167,5 +166,4 @@ func (s *Scanner) lineEnd(i, e int) int {
 		}
 		i++
 	}
-	return e
 }

@@ -32,10 +32,9 @@ func (s *Scanner) inline(i, e int, m mode) int {
 func (s *Scanner) scan(i, e int, m mode) int {
 	src := s.src[:e] // no bounds check below
 	start, counted := i, i
-	for mask := m.mask | s.variants; i < len(src); {
-		if class[src[i]]&mask == 0 {
-			i++
-			continue
+	for mask := m.mask | s.variants; ; {
+		if i = skip(src, i, mask); i >= len(src) {
+			break
 		}
 		next, stop := s.markup(start, i, e, m)
 		s.work += i + 1 - counted

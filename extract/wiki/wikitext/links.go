@@ -85,17 +85,17 @@ func (s *Scanner) labelEnd(i, e int) (at int, closed bool) {
 	if s.near.label.covers(i, e) {
 		return e, false
 	}
-	start := i
-	for i < e {
-		s.work++
-		c := s.src[i]
-		if class[c]&classLabel == 0 {
-			i++
-			continue
+	start, src := i, s.src[:e]
+	for {
+		s.work -= i
+		i = skip(src, i, classLabel)
+		s.work += i + 1
+		if i >= e {
+			break
 		}
-		switch c {
+		switch c := src[i]; c {
 		case '[', ']':
-			if i+1 < e && s.src[i+1] == c {
+			if i+1 < e && src[i+1] == c {
 				return i, c == ']'
 			}
 		case '{':

@@ -124,13 +124,11 @@ func (s *Scanner) match(i int) {
 	src, n := s.src, len(s.src)
 	start := i
 	s.pieces = s.pieces[:0]
-	for i < n {
-		c := src[i]
-		if class[c]&classBrace == 0 {
-			i++
-			continue
+	for {
+		if i = skip(src, i, classBrace); i >= n {
+			break
 		}
-		switch c {
+		switch src[i] {
 		case '{', '[':
 			run := runLength(src, i)
 			if run >= 2 {

@@ -103,12 +103,9 @@ func (s *Scanner) matchTables(i int) {
 				continue
 			}
 		}
-		c := s.src[i]
-		if class[c]&classLine == 0 {
-			i++
-			continue
+		if i = skip(s.src, i, classLine); i < n {
+			i, atStart = s.skipLinePart(i, n)
 		}
-		i, atStart = s.skipLinePart(i, n)
 	}
 	s.tables.matched, s.tables.open = n, s.tables.open[:0]
 	s.work += n - start

@@ -100,13 +100,12 @@ func (s *Scanner) template(i, e int) {
 // nameEnd returns where the name of a template ends: at a bar outside of
 // templates and comments.
 func (s *Scanner) nameEnd(i, e int) int {
-	for i < e {
-		c := s.src[i]
-		if class[c]&classArgument == 0 || c == '=' {
-			i++
-			continue
+	src := s.src[:e]
+	for {
+		if i = skip(src, i, classArgument); i >= e {
+			return e
 		}
-		switch c {
+		switch src[i] {
 		case '|':
 			return i
 		case '{':
@@ -122,7 +121,6 @@ func (s *Scanner) nameEnd(i, e int) int {
 		}
 		i++
 	}
-	return e
 }
 
 // templateName folds the name of a template, without comments and namespace.
@@ -160,14 +158,16 @@ var templateWords = makeSet("template", "vorlage", "modèle", "plantilla", "ша
 // extension tags. The name comes first, as a positional argument.
 func (s *Scanner) split(i, e int) {
 	base := len(s.args)
+	src := s.src[:e]
 	start, equal := i, -1
-	for i < e {
-		s.work++
-		if class[s.src[i]]&classArgument == 0 {
-			i++
-			continue
+	for {
+		s.work -= i
+		i = skip(src, i, classArgument)
+		s.work += i + 1
+		if i >= e {
+			break
 		}
-		switch s.src[i] {
+		switch src[i] {
 		case '{':
 			if j, ok := s.bracesEnd(i, e); ok {
 				i = j
@@ -215,7 +215,7 @@ const maxKey = 64
 // an equals sign; an attribute of a tag or the query of a URL is one that its
 // author did not mean.
 func isKey(b []byte) bool {
-	return len(b) > 0 && len(b) <= maxKey && !bytes.ContainsAny(b, "[<{\"'/\n")
+	return len(b) > 0 && len(b) <= maxKey && skip(b, 0, classNoKey) == len(b)
 }
 
 // trim returns src[i:e] without blanks and line feeds at its ends.

@@ -1,0 +1,64 @@
+package wikitext
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// plainIsDisambiguation is IsDisambiguation written for the reader: every run
+// of braces changes the depth, every name is looked up.
+func plainIsDisambiguation(src string) bool {
+	depth := 0
+	for i := 0; i < len(src); {
+		run := 1
+		switch src[i] {
+		case '}':
+			run = runLength([]byte(src), i)
+			depth = max(0, depth-run/2)
+		case '{':
+			run = runLength([]byte(src), i)
+			var scratch []byte
+			if run == 2 && depth == 0 && namesDisambiguation([]byte(src[i+2:]), &scratch) {
+				return true
+			}
+			depth += run / 2
+		}
+		i += run
+	}
+	return strings.Contains(src, "__DISAMBIG__")
+}
+
+func TestDisambiguationsAreFoundAsByThePlainSearch(t *testing.T) {
+	mixed := pieces("{", "{{", "{{{", "}", "}}", "}}}", "{{dab}}", "{{ Dab |x", "{{\n", "Hndis}}", "HNDIS", " ", "_", "{{begriffsklärung}}", "{{Неоднозначность}}",
+		"{{k", "{{K", "|", "<", "a", "é", "{{kth}}", "[[", "__DISAMBIG__")
+	rapid.Check(t, func(t *rapid.T) {
+		src := mixed.Draw(t, "page")
+		if got, want := IsDisambiguation([]byte(src)), plainIsDisambiguation(src); got != want {
+			t.Errorf("%q: got %v, want %v", src, got, want)
+		}
+	})
+	for name := range disambiguations {
+		for _, src := range []string{"{{" + name + "}}", "{{" + strings.ToUpper(name[:1]) + name[1:] + "|x}}", "{{ " + strings.ReplaceAll(name, " ", "_") + "\n|}}", "{{x|{{" + name + "}}}}"} {
+			if got, want := IsDisambiguation([]byte(src)), plainIsDisambiguation(src); got != want {
+				t.Errorf("%q: got %v, want %v", src, got, want)
+			}
+		}
+	}
+}
+
+func TestSkipStopsAtTheNextByteOfAClass(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		src := rapid.SliceOfN(rapid.SampledFrom([]byte("abcdefgh é{[<\n|")), 0, 40).Draw(t, "src")
+		i := rapid.IntRange(0, len(src)).Draw(t, "i")
+		classes := rapid.SampledFrom([]uint16{classInline, classLine, classBrace, classArgument, classLetter}).Draw(t, "classes")
+		want := i
+		for want < len(src) && class[src[want]]&classes == 0 {
+			want++
+		}
+		if got := skip(src, i, classes); got != want {
+			t.Errorf("%q from %d: got %d, want %d", src, i, got, want)
+		}
+	})
+}
