@@ -14,7 +14,7 @@ func (s *Scanner) blocks(i, e int) {
 // where the next line begins.
 func (s *Scanner) block(i, e int) int {
 	src := s.src
-	if isList(src[i]) {
+	if isList(src[i]) && !s.pre {
 		return s.list(i, e)
 	}
 	if next := s.invisible(i, e); next > i {
@@ -53,15 +53,10 @@ func (s *Scanner) block(i, e int) int {
 	return s.paragraphLine(i, e)
 }
 
-// invisible returns where the comment or behaviour switch at the start of a
-// line ends, with the line if it holds nothing else, or i. What follows is
-// still the start of a line.
+// invisible returns where the behaviour switch at the start of a line ends, or
+// i. What follows is still the start of a line.
 func (s *Scanner) invisible(i, e int) int {
-	switch s.src[i] {
-	case '<':
-		next, _ := s.commentLines(i, e)
-		return next
-	case '_':
+	if s.src[i] == '_' {
 		return i + switchAt(s.src[i:e], &s.name)
 	}
 	return i
@@ -72,6 +67,9 @@ func (s *Scanner) paragraphLine(i, e int) int {
 	i = s.inline(i, e, modeLine)
 	s.endQuotes()
 	s.soft = !s.bol
+	if i < s.poemEnd {
+		s.breakLine()
+	}
 	return min(i+1, e)
 }
 
@@ -90,10 +88,6 @@ func (s *Scanner) indented(i, e int) int {
 		return j + 1
 	case s.tableStart(j, e):
 		return s.tableLine(j, e)
-	case s.src[j] == '<':
-		if next, ok := s.commentLines(j, e); ok {
-			return next
-		}
 	}
 	if s.src[i] != ' ' {
 		if s.soft {
@@ -128,7 +122,7 @@ func (s *Scanner) list(i, e int) int {
 	for text < e && isBlank(s.src[text]) {
 		text++
 	}
-	if text < e && s.tableStart(text, e) {
+	if text < e && s.tableStart(text, e) && s.skipIndent(i) == text {
 		return s.tableLine(text, e)
 	}
 	start, heads := len(s.out), s.heads.n

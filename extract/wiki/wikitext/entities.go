@@ -20,6 +20,9 @@ type entity struct {
 // anything else is text.
 func entityAt(src []byte, i int) (ent entity, ok bool) {
 	j := i + 1
+	if j < len(src) && src[j] >= utf8.RuneSelf {
+		return foreignEntity(src, i)
+	}
 	for j < len(src) && j-i <= maxEntity && src[j] != ';' {
 		c := src[j]
 		if class[c]&classLetter == 0 && (c < '0' || c > '9') && (c != '#' || j > i+1) {
@@ -46,6 +49,17 @@ func entityAt(src []byte, i int) (ent entity, ok bool) {
 	}
 	ent.text, ok = namedEntities[string(name)]
 	return ent, ok
+}
+
+// foreignEntity reads the two names beyond ASCII, &רלמ; and &رلم;, that
+// MediaWiki knows: both are right-to-left marks, not to be seen.
+func foreignEntity(src []byte, i int) (ent entity, ok bool) {
+	for _, name := range []string{"&רלמ;", "&رلم;"} {
+		if len(src)-i >= len(name) && string(src[i:i+len(name)]) == name {
+			return entity{next: i + len(name)}, true
+		}
+	}
+	return ent, false
 }
 
 // numericEntity returns the character of a decimal or hexadecimal reference.

@@ -2,11 +2,6 @@ package wikitext
 
 import "bytes"
 
-var (
-	commentStart = []byte("<!--")
-	commentEnd   = []byte("-->")
-)
-
 // An extFinder remembers where the closing tags of extension tags are.
 type extFinder struct {
 	tagClose [tagCount]nextFinder // by kind of opaque tag
@@ -64,7 +59,7 @@ var gt = []byte(">")
 // everything else: brackets, tables and line ends in it count for nothing.
 type extTag struct {
 	tagInfo
-	body, bodyEnd int // body > bodyEnd: none, the tag closes itself
+	body, bodyEnd int // empty if the tag closes itself
 	next          int
 }
 
@@ -82,7 +77,7 @@ func (s *Scanner) extTagAt(i, e int) (t extTag, ok bool) {
 	}
 	t = extTag{tagInfo: info, body: end + 1, next: end + 1}
 	if s.src[end-1] == '/' {
-		t.bodyEnd = end
+		t.bodyEnd = t.body
 		return t, true
 	}
 	to, next := s.closingTag(info, end+1)
@@ -127,55 +122,16 @@ func (s *Scanner) closingTag(info tagInfo, i int) (to, end int) {
 	}
 }
 
-// opaqueEnd returns the end of the comment or extension tag at i, "<"; or i if
-// there is none. A comment that is not closed ends with the page.
+// opaqueEnd returns the end of the extension tag at i, "<", with its content;
+// or i if there is none.
 func (s *Scanner) opaqueEnd(i, e int) int {
-	if i+1 >= e {
-		return i
-	}
-	if s.src[i+1] == '!' {
-		return s.commentEndAt(i, e)
-	}
-	if class[s.src[i+1]]&classLetter == 0 {
+	if i+1 >= e || class[s.src[i+1]]&classLetter == 0 {
 		return i
 	}
 	if t, ok := s.extTagAt(i, e); ok {
 		return t.next
 	}
 	return i
-}
-
-// commentEndAt returns the end of the comment at i, or i if there is none.
-func (s *Scanner) commentEndAt(i, e int) int {
-	if !bytes.HasPrefix(s.src[i:e], commentStart) {
-		return i
-	}
-	k := s.next(&s.ext.comment, i+4, commentEnd)
-	if k < 0 || k+3 > e {
-		return e
-	}
-	return k + 3
-}
-
-// commentLines returns the end of a line that holds nothing but comments and
-// blanks: such a line vanishes with its line feed. For another line it returns
-// where the comments at its start end.
-func (s *Scanner) commentLines(i, e int) (next int, ok bool) {
-	next = i
-	for i < e {
-		switch c := s.src[i]; {
-		case isBlank(c):
-			i++
-		case c == '<' && s.commentEndAt(i, e) > i:
-			i = s.commentEndAt(i, e)
-			next = i
-		case c == '\n':
-			return i + 1, true
-		default:
-			return next, false
-		}
-	}
-	return e, true
 }
 
 // extension renders an extension tag.

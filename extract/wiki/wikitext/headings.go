@@ -56,11 +56,14 @@ type headingLine struct {
 	next       int // the next line
 }
 
-// headingAt reads the heading at a line that begins with '='. Comments and
-// blanks may follow the closing signs.
+// headingAt reads the heading at a line that begins with '='. Blanks may follow
+// the closing signs.
 func (s *Scanner) headingAt(i, e int) (h headingLine, ok bool) {
 	eol := s.lineEnd(i, e)
-	end := s.trimComments(i, eol)
+	end := eol
+	for end > i && isBlank(s.src[end-1]) {
+		end--
+	}
 	open := i
 	for open < end && s.src[open] == '=' {
 		open++
@@ -78,24 +81,6 @@ func (s *Scanner) headingAt(i, e int) (h headingLine, ok bool) {
 	}
 	h = headingLine{level: level, start: i + level, end: end - level, next: min(eol+1, e)}
 	return h, true
-}
-
-// trimComments returns the end of src[i:e] without the comments and blanks at
-// its end.
-func (s *Scanner) trimComments(i, e int) int {
-	for {
-		for e > i && isBlank(s.src[e-1]) {
-			e--
-		}
-		if e < len(s.src) && !bytes.HasSuffix(s.src[i:e], commentEnd) {
-			return e
-		}
-		k := bytes.LastIndex(s.src[i:e], commentStart)
-		if k < 0 || s.commentEndAt(i+k, len(s.src)) != e {
-			return e
-		}
-		e = i + k
-	}
 }
 
 // heading renders the heading at i and returns where the next line, or after
@@ -137,7 +122,7 @@ func (s *Scanner) sectionEnd(i, e, level int) int {
 				return i
 			}
 		}
-		i = min(s.lineEnd(i, e)+1, e) // not into a comment: it may hold headings
+		i = min(s.lineEnd(i, e)+1, e)
 	}
 	return e
 }

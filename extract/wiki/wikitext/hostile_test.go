@@ -12,7 +12,7 @@ var hostilePieces = []string{
 	"[[", "[[a|", "[[a|b", "[[File:a|", "[[File:a|[[b]]", "[[File:a|[[b]] [[c", "]]", "]", "[", "[[[", "[[a]", "[[a|{{b|", "[[a%",
 	"[http://a ", "[http://a [", "[http://", "[//a [[b]] ", "http://a:", "[http://a {{b|",
 	"<ref>", "<ref>a</re", "<ref name=", "<ref", "<ref/", "<math>", "<nowiki>", "<pre>", "<!--", "<!-", "<b x=\"", "<b x=\"y", "<b ", "<", "</", "</ref", "<table>", "<table><tr>", "<td>", "<includeonly>", "<gallery>\n",
-	"<ref><math>", "<ref></math>", "<table></ref>", "<rt>", "</table>", "<div>", "<br>",
+	"<ref><math>", "<ref></math>", "<table></ref>", "<pre/>", "<source/>", "<math/>", "<nowiki/>", "<rt>", "</table>", "<div>", "<br>",
 	"{|\n", "{|\n|a\n", "{|\n|}\n{|\n", "\n{|", ":{|\n", "|}\n", "|-\n", "{|\n== a ==\n", "{{{!}}\n", "{|<ref>\n", "{|{{a|\n",
 	"'", "''", "'''", "''''", "'' ", "a'''b ''c\n", "'''''", "[[a|''", "''\n",
 	"&", "&amp", "&#", "&a;", "&#x", "&amp;",

@@ -1,5 +1,7 @@
 package wikitext
 
+import "bytes"
+
 // A mode says what an inline scan takes for markup and where it stops.
 type mode struct {
 	mask  uint16 // classes of bytes to look at
@@ -72,9 +74,9 @@ func (s *Scanner) markup(start, i, e int, m mode) (next int, stop bool) {
 	case '\'':
 		if i+1 < e && src[i+1] == '\'' {
 			s.text(src[start:i])
-			n, next := s.quoteRun(i, e)
+			n := runLength(src[:e], i)
 			s.quote(n)
-			return next, false
+			return i + n, false
 		}
 	case '[':
 		if !m.label {
@@ -102,6 +104,9 @@ func (s *Scanner) markup(start, i, e int, m mode) (next int, stop bool) {
 	case '_':
 		if n := switchAt(src[i:e], &s.name); n > 0 {
 			s.text(src[start:i])
+			if string(s.name) == "toc" { // where the table of contents would stand
+				s.breakLine()
+			}
 			return i + n, false
 		}
 	case '-':
@@ -139,15 +144,8 @@ func (s *Scanner) bracket(start, i, e int) (next int) {
 	return i
 }
 
-// angle renders the comment or tag at i.
+// angle renders the tag at i.
 func (s *Scanner) angle(start, i, e int) (next int) {
-	if end := s.commentEndAt(i, e); end > i {
-		s.text(s.src[start:i])
-		if end < e && s.src[end] == ' ' && len(s.out) > s.line && s.out[len(s.out)-1] == ' ' {
-			end++ // one space is enough
-		}
-		return end
-	}
 	if i+1 >= e || s.src[i+1] != '/' && class[s.src[i+1]]&classLetter == 0 {
 		return i
 	}
@@ -157,11 +155,25 @@ func (s *Scanner) angle(start, i, e int) (next int) {
 		return t.next
 	}
 	t, ok := s.tagAt(i, e)
-	if !ok || t.kind == tagNowiki {
-		return i // a <nowiki> that is not closed is shown
+	if !ok || !s.isMarkup(t, i) {
+		return i
 	}
 	s.text(s.src[start:i])
 	return s.tagElement(t, i, e)
+}
+
+// isMarkup tells whether the tag t at i, which is no extension tag that is
+// closed, is markup. If not it is shown as text. MediaWiki shows the halves of
+// all extension tags; those of footnotes and the like are left out here, for no
+// reader means them.
+func (s *Scanner) isMarkup(t htmlTag, i int) bool {
+	switch t.kind {
+	case tagNowiki:
+		return false
+	case tagMeta:
+		return bytes.Contains(s.src[i:t.next], []byte("itemprop"))
+	}
+	return true
 }
 
 // tagElement renders the tag t at i that is no closed extension tag, with its
@@ -174,9 +186,13 @@ func (s *Scanner) tagElement(t htmlTag, i, e int) (next int) {
 			s.breakLine()
 			return end
 		}
-	case t.kind == tagDrop: // <ref> that is never closed: to the end of the line
-		s.removed()
-		return s.lineEnd(t.next, e)
+	case t.kind == tagPre:
+		s.pre = true
+	case t.kind == tagPoem:
+		s.poemEnd, _ = s.closingTag(t.tagInfo, t.next)
+	}
+	if t.kind == tagPre && t.closing {
+		s.pre = false
 	}
 	s.tag(t)
 	return t.next

@@ -67,13 +67,6 @@ func (s *Scanner) targetEnd(i, e int) (end int, odd bool) {
 				continue
 			}
 		}
-		if c == '<' {
-			if j := s.commentEndAt(i, e); j > i {
-				i = j
-				seen |= classOdd
-				continue
-			}
-		}
 		break
 	}
 	return i, seen&classOdd != 0
@@ -165,10 +158,10 @@ func (s *Scanner) validTarget(l link) bool {
 	if !l.odd {
 		return len(t) > 0 && len(t) <= maxTitleBytes && string(t) != "." && string(t) != ".."
 	}
-	if len(t) == 0 || hasProtocol(t) && t[0] != '/' {
+	if len(t) == 0 || hasProtocol(t) {
 		return false
 	}
-	if bytes.Contains(t, []byte("{{")) || bytes.Contains(t, commentStart) {
+	if bytes.Contains(t, []byte("{{")) {
 		return true // what it shows is not known
 	}
 	if t[0] == ':' {

@@ -42,7 +42,6 @@ func (f *finder) reset(size int) {
 	f.html.reset()
 	f.ext.reset(size)
 	f.near = nearFinder{}
-	f.work = 0
 }
 
 // An element is a template {{…}}, a parameter {{{…}}} or a link [[…]].

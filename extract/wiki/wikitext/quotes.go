@@ -42,23 +42,6 @@ func (s *Scanner) quote(n int) {
 	s.chunk = len(s.out)
 }
 
-// quoteRun counts the apostrophes from i on, over comments between them, and
-// returns where they end.
-func (s *Scanner) quoteRun(i, e int) (n, next int) {
-	for {
-		run := runLength(s.src[:e], i)
-		n += run
-		i += run
-		next = i
-		for i < e && s.src[i] == '<' && s.commentEndAt(i, e) > i {
-			i = s.commentEndAt(i, e)
-		}
-		if i >= e || s.src[i] != '\'' {
-			return n, next
-		}
-	}
-}
-
 // apostrophes writes n apostrophes.
 func (s *Scanner) apostrophes(n int) {
 	s.str("'")

@@ -18,7 +18,7 @@ type Scanner struct {
 	opt     Options
 	dropped Tally
 
-	src      []byte
+	src      []byte // the page without its comments
 	page     Page
 	variants uint16 // classVariant if the language has variants
 
@@ -28,6 +28,7 @@ type Scanner struct {
 	finder // where constructs end, see match.go, tables.go, links.go, exttags.go
 
 	args    []argument // of the templates being rendered, a stack
+	clean   []byte     // scratch: a page without its comments
 	name    []byte     // scratch: a folded name
 	aside   []byte     // text rendered aside, a stack
 	depth   int        // templates and parameters being rendered
@@ -36,6 +37,8 @@ type Scanner struct {
 	stray   int        // closing braces to drop after the current template
 	tags    int        // HTML tags open on the line of a definition list
 	freeURL int        // a URL in the plain text of that line ends here
+	poemEnd int        // where the <poem> being rendered ends
+	pre     bool       // a <pre> is open that is never closed: lines are just lines
 }
 
 // NewScanner returns a scanner. Options that [Options.Validate] refuses must
@@ -57,9 +60,9 @@ func (s *Scanner) AppendText(dst, src []byte, page Page) []byte {
 	if IsRedirect(src) {
 		return dst
 	}
-	src = src[:min(len(src), maxPage)]
-	s.start(dst, src, page)
-	s.blocks(0, len(src))
+	s.work = 0
+	s.start(dst, s.withoutComments(src[:min(len(src), maxPage)]), page)
+	s.blocks(0, len(s.src))
 	return s.finish()
 }
 
@@ -74,7 +77,7 @@ func (s *Scanner) start(dst, src []byte, page Page) {
 	s.heads.reset()
 	s.finder.reset(len(src))
 	s.args, s.prefix, s.aside = s.args[:0], s.prefix[:0], s.aside[:0]
-	s.depth, s.residue, s.stray, s.tags, s.freeURL = 0, false, 0, 0, 0
+	s.depth, s.residue, s.stray, s.tags, s.freeURL, s.poemEnd, s.pre = 0, false, 0, 0, 0, 0, false
 }
 
 // finish returns the text without white space at its end and lets go of the

@@ -129,11 +129,11 @@ func (s *Scanner) skipLinePart(i, n int) (next int, newLine bool) {
 	return i + 1, false
 }
 
-// skipIndent steps over the blanks and list markers before a table.
+// skipIndent steps over the blanks and colons before a table.
 func (s *Scanner) skipIndent(i int) int {
 	for i < len(s.src) {
 		switch s.src[i] {
-		case ' ', '\t', ':', '*', '#', ';':
+		case ' ', '\t', ':':
 			i++
 		default:
 			return i

@@ -10,6 +10,8 @@ const (
 	tagBlock                  // separates lines: <div>
 	tagTable                  // dropped with its content; nests
 	tagSkip                   // self-contained, has no closing tag: <section begin=x>
+	tagMeta                   // <meta>, <link>: has no trace where MediaWiki takes it
+	tagPoem                   // separates lines, and its own lines are no paragraph
 
 	// Extension tags, whose content is opaque.
 	tagDrop        // dropped with its content
@@ -25,7 +27,7 @@ const firstOpaque = tagDrop
 // tagInfo is what is known of a tag by its name.
 type tagInfo struct {
 	kind tagKind
-	id   uint8 // number of the opaque tag, from 1
+	id   uint8 // number of the tag whose end is looked for, from 1
 }
 
 // Names of HTML tags that MediaWiki accepts (Sanitizer::getRecognizedTagData)
@@ -34,17 +36,19 @@ type tagInfo struct {
 var tagNames = map[tagKind][]string{
 	tagInline: {
 		"abbr", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins", "kbd",
-		"mark", "meta", "link", "q", "rb", "rtc", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup",
+		"mark", "q", "rb", "rtc", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup",
 		"time", "tt", "u", "var", "wbr",
 		"noinclude", "onlyinclude", "translate", "tvar", "nobr", "rbc",
 	},
 	tagSpace: {"br"},
 	tagBlock: {
 		"blockquote", "caption", "center", "dd", "div", "dl", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li",
-		"ol", "p", "poem", "td", "th", "tr", "ul",
+		"ol", "p", "td", "th", "tr", "ul",
 	},
 	tagTable: {"table"},
 	tagSkip:  {"section", "languages", "templatestyles"},
+	tagMeta:  {"meta", "link"},
+	tagPoem:  {"poem"},
 	tagDrop: {
 		"ref", "references", "gallery", "imagemap", "timeline", "score", "graph", "hiero", "mapframe", "maplink",
 		"categorytree", "charinsert", "indicator", "inputbox", "langconvert", "pagelist", "pages", "pagequality",
@@ -72,7 +76,7 @@ func buildTags() map[string]tagInfo {
 	for kind := tagInline; kind <= tagMath; kind++ {
 		for _, name := range tagNames[kind] {
 			info := tagInfo{kind: kind}
-			if kind >= firstOpaque {
+			if kind >= firstOpaque || kind == tagPoem {
 				id++
 				info.id = id
 			}
@@ -173,10 +177,10 @@ func (s *Scanner) tag(t htmlTag) {
 		s.tags++
 	}
 	switch t.kind {
-	case tagInline:
+	case tagInline, tagMeta:
 	case tagSpace:
 		s.str(" ")
-	case tagBlock, tagTable, tagPre:
+	case tagBlock, tagTable, tagPre, tagPoem:
 		s.breakLine()
 	default:
 		s.removed()

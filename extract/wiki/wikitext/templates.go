@@ -123,17 +123,10 @@ func (s *Scanner) nameEnd(i, e int) int {
 	}
 }
 
-// templateName folds the name of a template, without comments and namespace.
+// templateName folds the name of a template, without its namespace.
 // The result is valid until the next name is folded.
 func (s *Scanner) templateName(p span) []byte {
 	b := s.src[p.start:p.end]
-	if k := bytes.Index(b, commentStart); k > 0 {
-		b = b[:k]
-	} else if k == 0 {
-		if end := bytes.Index(b, commentEnd); end >= 0 {
-			b = b[end+3:]
-		}
-	}
 	if len(b) > maxTemplateName && bytes.IndexByte(b[:maxTemplateName], ':') < 0 {
 		return nil
 	}
