@@ -14,8 +14,10 @@ func (s *Scanner) blocks(i, e int) {
 // where the next line begins.
 func (s *Scanner) block(i, e int) int {
 	src := s.src
-	if isList(src[i]) && !s.pre {
-		return s.list(i, e)
+	if !s.pre {
+		if k := s.vanishing(i, e); k < e && isList(src[k]) {
+			return s.list(k, e)
+		}
 	}
 	if next := s.invisible(i, e); next > i {
 		return next
@@ -39,7 +41,7 @@ func (s *Scanner) block(i, e int) int {
 		s.residue = s.residue || i+1 < e && src[i+1] == '{'
 	case '|', '!':
 		if s.isResidue(i, e) {
-			return min(s.lineEnd(i, e)+1, e)
+			return s.residueLine(i, e)
 		}
 	case '-':
 		if bytes.HasPrefix(src[i:e], []byte("----")) {
@@ -58,6 +60,22 @@ func (s *Scanner) block(i, e int) int {
 func (s *Scanner) invisible(i, e int) int {
 	if s.src[i] == '_' {
 		return i + switchAt(s.src[i:e], &s.name)
+	}
+	return i
+}
+
+// vanishing returns the end of the links to categories and other languages at
+// i: what follows them on a line is the start of the line.
+func (s *Scanner) vanishing(i, e int) int {
+	for i < e && s.src[i] == '[' && i+1 < e && s.src[i+1] == '[' {
+		l, ok := s.linkAt(i, e)
+		if !ok || !l.odd {
+			break
+		}
+		if w := namespaceOf(s.src[l.target:l.targetEnd], &s.name); w != wordCategory && w != wordLanguage {
+			break
+		}
+		i = l.next
 	}
 	return i
 }
@@ -105,6 +123,15 @@ func (s *Scanner) indented(i, e int) int {
 // has opened, or the end of one.
 func (s *Scanner) isResidue(i, e int) bool {
 	return s.residue && (s.src[i] == '|' || i+1 < e && s.src[i+1] == ' ')
+}
+
+// residueLine drops a row of such a table, of its end the mark alone.
+func (s *Scanner) residueLine(i, e int) int {
+	if n := s.tableStop(i, e); n > 0 {
+		s.endLine()
+		return s.paragraphLine(i+n, e)
+	}
+	return min(s.lineEnd(i, e)+1, e)
 }
 
 // isList tells whether a line that begins with c is a list item.

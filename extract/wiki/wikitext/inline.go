@@ -191,11 +191,30 @@ func (s *Scanner) tagElement(t htmlTag, i, e int) (next int) {
 	case t.kind == tagPoem:
 		s.poemEnd, _ = s.closingTag(t.tagInfo, t.next)
 	}
-	if t.kind == tagPre && t.closing {
-		s.pre = false
+	if !s.isOrphan(t) {
+		s.tag(t)
 	}
-	s.tag(t)
 	return t.next
+}
+
+// isOrphan follows which blocks are open and tells whether t closes one that
+// nothing on the page can have opened: no template did either.
+func (s *Scanner) isOrphan(t htmlTag) bool {
+	switch {
+	case t.kind == tagPre && t.closing:
+		orphan := !s.pre
+		s.pre = false
+		return orphan
+	case t.kind != tagBlock || t.selfClosed:
+		return false
+	case !t.closing:
+		s.divs++
+		return false
+	case s.divs > 0:
+		s.divs--
+		return false
+	}
+	return !s.residue
 }
 
 // inURL tells whether the colon at i, in the plain text from start on, is part
@@ -212,6 +231,20 @@ func (s *Scanner) inURL(start, i, e int) bool {
 	if n == 0 {
 		return false
 	}
-	s.freeURL = s.urlEnd(k+n, e)
-	return true
+	end := s.urlEnd(k+n, e)
+	for end > k+n && isURLTail(s.src[end-1]) {
+		end--
+	}
+	s.freeURL = end
+	return i < end
+}
+
+// isURLTail tells whether c at the end of a URL in text is not part of it
+// (Parser::makeFreeExternalLink).
+func isURLTail(c byte) bool {
+	switch c {
+	case ',', ';', '.', ':', '!', '?':
+		return true
+	}
+	return false
 }

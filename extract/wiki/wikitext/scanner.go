@@ -38,6 +38,7 @@ type Scanner struct {
 	tags    int        // HTML tags open on the line of a definition list
 	freeURL int        // a URL in the plain text of that line ends here
 	poemEnd int        // where the <poem> being rendered ends
+	divs    int        // HTML elements open that are lines of their own
 	pre     bool       // a <pre> is open that is never closed: lines are just lines
 }
 
@@ -77,7 +78,7 @@ func (s *Scanner) start(dst, src []byte, page Page) {
 	s.heads.reset()
 	s.finder.reset(len(src))
 	s.args, s.prefix, s.aside = s.args[:0], s.prefix[:0], s.aside[:0]
-	s.depth, s.residue, s.stray, s.tags, s.freeURL, s.poemEnd, s.pre = 0, false, 0, 0, 0, 0, false
+	s.depth, s.residue, s.stray, s.tags, s.freeURL, s.poemEnd, s.divs, s.pre = 0, false, 0, 0, 0, 0, 0, false
 }
 
 // finish returns the text without white space at its end and lets go of the

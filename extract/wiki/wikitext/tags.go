@@ -7,6 +7,7 @@ const (
 	tagUnknown tagKind = iota // shown as text
 	tagInline                 // has no trace: <b>
 	tagSpace                  // separates words: <br>
+	tagLine                   // separates lines and does not nest: <hr>
 	tagBlock                  // separates lines: <div>
 	tagTable                  // dropped with its content; nests
 	tagSkip                   // self-contained, has no closing tag: <section begin=x>
@@ -41,9 +42,10 @@ var tagNames = map[tagKind][]string{
 		"noinclude", "onlyinclude", "translate", "tvar", "nobr", "rbc",
 	},
 	tagSpace: {"br"},
+	tagLine:  {"hr", "p"},
 	tagBlock: {
-		"blockquote", "caption", "center", "dd", "div", "dl", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li",
-		"ol", "p", "td", "th", "tr", "ul",
+		"blockquote", "caption", "center", "dd", "div", "dl", "dt", "h1", "h2", "h3", "h4", "h5", "h6", "li",
+		"ol", "td", "th", "tr", "ul",
 	},
 	tagTable: {"table"},
 	tagSkip:  {"section", "languages", "templatestyles"},
@@ -180,7 +182,7 @@ func (s *Scanner) tag(t htmlTag) {
 	case tagInline, tagMeta:
 	case tagSpace:
 		s.str(" ")
-	case tagBlock, tagTable, tagPre, tagPoem:
+	case tagLine, tagBlock, tagTable, tagPre, tagPoem:
 		s.breakLine()
 	default:
 		s.removed()
