@@ -92,6 +92,9 @@ func removeOurs(ctx context.Context, folder store.Folder, but string) error {
 	return nil
 }
 
+// taskPrefixes begin the names of files that tasks write, but for shards.
+var taskPrefixes = []string{documentsPrefix, countsPrefix, signaturesPrefix, candidatesPrefix, similarPrefix, decisionsPrefix}
+
 // ours reports whether a stage writes files of this name.
 func ours(name string) bool {
 	if _, ok := sharding.ParseShardName(name); ok {
@@ -103,7 +106,7 @@ func ours(name string) bool {
 	}
 	stem, isTask := strings.CutSuffix(name, sharding.SideCarSuffix)
 	isTask = isTask && strings.Trim(stem, "0123456789") == ""
-	return isTask || strings.HasPrefix(name, documentsPrefix) || strings.HasPrefix(name, countsPrefix)
+	return isTask || slices.ContainsFunc(taskPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
 // differences names what two recipes differ in, for people.

@@ -45,16 +45,21 @@ func (p *shardPlan) memory(have int64, workers int, wide bool) (scratch int64, e
 		// A document passes through as a compressed frame, JSON and text at once.
 		tasks[i] = taskMemory + minScratch + s.shard*perByte + 3*s.document
 	}
-	slices.SortFunc(tasks, func(a, b int64) int { return cmp.Compare(b, a) })
 	workers = min(max(1, workers), len(tasks))
-	need := int64(baseMemory)
-	for _, n := range tasks[:workers] { // the worst that can be at work at a time
-		need += n
-	}
+	need := int64(baseMemory) + mostAtWork(tasks, workers)
 	if need > have {
 		return 0, &MemoryError{Need: need, Have: have, Why: "making examples"}
 	}
 	return min(maxScratch, minScratch+(have-need)/int64(workers)/2), nil
+}
+
+// mostAtWork is the most that tasks can take that are at work at a time.
+func mostAtWork(tasks []int64, workers int) (sum int64) {
+	slices.SortFunc(tasks, func(a, b int64) int { return cmp.Compare(b, a) })
+	for _, n := range tasks[:min(max(1, workers), len(tasks))] {
+		sum += n
+	}
+	return sum
 }
 
 // LimitMemory tells Go's collector how much the process may use, so that it

@@ -14,6 +14,7 @@ import (
 // The folders of a run, below its own.
 const (
 	DocumentsFolder = "documents"
+	FilteredFolder  = "filtered" // where documents are filtered
 	VocabFolder     = "vocab"
 	ShardsFolder    = "shards"
 )
@@ -25,9 +26,10 @@ type Manifest = sharding.Manifest
 type RunConfig struct {
 	Sources    []Source
 	Extract    ExtractOptions
-	Vocab      string // path of a vocab.txt; without it and Tokenizer one is trained
-	Tokenizer  string // path of a tokenizer.json, in place of Vocab
-	VocabSize  int    // of a trained one
+	Filter     FilterOptions // keeps all where it is zero
+	Vocab      string        // path of a vocab.txt; without it and Tokenizer one is trained
+	Tokenizer  string        // path of a tokenizer.json, in place of Vocab
+	VocabSize  int           // of a trained one
 	Examples   ExamplesOptions
 	Memory     int64
 	MaxRejects float64
@@ -40,6 +42,11 @@ type RunConfig struct {
 func Run(ctx context.Context, r Runner, c RunConfig) (stages []StageSummary, err error) {
 	if err := c.Examples.Validate(); err != nil {
 		return nil, &ConfigError{err}
+	}
+	if c.Filter.Enabled() {
+		if err := c.Filter.WithDefaults().Validate(); err != nil {
+			return nil, &ConfigError{err}
+		}
 	}
 	if file := (tokenFile{c.Vocab, c.Tokenizer}); file.given() {
 		tokens, err := file.read(c.Examples)
@@ -77,13 +84,23 @@ func runStages(ctx context.Context, r Runner, c RunConfig) (stages []StageSummar
 	if c.Tokenizer != "" {
 		tokens = tokenFile{tokenizer: filepath.Join(below(VocabFolder), sharding.TokenizerName)}
 	}
-	for _, stage := range []struct {
+	type step struct {
 		name, folder string
 		run          func(out string) (*Manifest, error)
-	}{
+	}
+	plan := []step{
 		{"extract", DocumentsFolder, func(out string) (*Manifest, error) {
 			return Extract(ctx, r, ExtractConfig{Sources: c.Sources, Options: c.Extract, MaxRejects: c.MaxRejects, Out: out, Overwrite: c.Overwrite})
 		}},
+	}
+	if c.Filter.Enabled() {
+		unfiltered := documents
+		documents = []string{below(FilteredFolder)}
+		plan = append(plan, step{"filter", FilteredFolder, func(out string) (*Manifest, error) {
+			return Filter(ctx, r, FilterConfig{Documents: unfiltered, Options: c.Filter, Memory: c.Memory, Out: out, Overwrite: c.Overwrite})
+		}})
+	}
+	plan = append(plan, []step{
 		{"vocab", VocabFolder, func(out string) (*Manifest, error) {
 			return Vocab(ctx, r, VocabConfig{Documents: documents, Given: c.Vocab, Tokenizer: c.Tokenizer, Options: vocabOptions, Out: out, Overwrite: c.Overwrite})
 		}},
@@ -91,7 +108,8 @@ func runStages(ctx context.Context, r Runner, c RunConfig) (stages []StageSummar
 			return Examples(ctx, r, ExamplesConfig{Documents: documents, Vocab: tokens.vocab, Tokenizer: tokens.tokenizer,
 				Options: c.Examples, Memory: c.Memory, Out: out, Overwrite: c.Overwrite})
 		}},
-	} {
+	}...)
+	for _, stage := range plan {
 		s, err := Summarize(stage.name, below(stage.folder), func() (*Manifest, error) { return stage.run(below(stage.folder)) })
 		if err != nil {
 			return stages, err
@@ -168,7 +186,7 @@ type SummaryLine struct {
 
 // summaryOrder names the counts that a summary shows, and how.
 var summaryOrder = []struct{ key, name string }{
-	{"pages", "pages"}, {"files", "files read"}, {"lines", "lines"}, {"documents", "documents"}, {"sentences", "sentences"},
+	{"pages", "pages"}, {"files", "files read"}, {"lines", "lines"}, {"read", "documents read"}, {"documents", "documents"}, {"sentences", "sentences"},
 	{"words", "distinct words, counted by task"}, {"tokens", "tokens"}, {"unknown_tokens", "unknown tokens"}, {"text_bytes", "bytes of text"},
 	{"records", "examples"}, {"masked", "masked positions"}, {"random_next", "random next sentences"},
 }

@@ -52,6 +52,12 @@ func (s Spec) locations() (paths []string) {
 		paths = s.Vocab.Documents
 	case s.Examples != nil:
 		paths = s.Examples.Documents
+	case s.Signatures != nil:
+		paths = s.Signatures.Documents
+	case s.Pairs != nil:
+		paths = s.Pairs.Documents
+	case s.Filter != nil:
+		paths = s.Filter.Documents
 	}
 	return paths
 }

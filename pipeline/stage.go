@@ -25,6 +25,9 @@ type Spec struct {
 	Extract     *ExtractSpec
 	Vocab       *VocabSpec
 	Examples    *ExamplesSpec
+	Signatures  *FilterSpec
+	Pairs       *FilterSpec
+	Filter      *FilterSpec
 }
 
 // A worker does the tasks of one stage. Its methods are called from several
@@ -49,6 +52,12 @@ func (s Spec) worker(j *job) (worker, error) {
 		return &vocabWorker{stage: st, VocabSpec: *s.Vocab}, nil
 	case s.Examples != nil:
 		return &examplesWorker{stage: st, ExamplesSpec: *s.Examples}, nil
+	case s.Signatures != nil:
+		return &signaturesWorker{stage: st, FilterSpec: *s.Signatures}, nil
+	case s.Pairs != nil:
+		return &pairsWorker{stage: st, FilterSpec: *s.Pairs}, nil
+	case s.Filter != nil:
+		return &filterWorker{stage: st, FilterSpec: *s.Filter}, nil
 	}
 	panic("BUG: spec without a stage")
 }
@@ -172,6 +181,7 @@ func (s *stage) manifestOf(ctx context.Context, results []Result, m sharding.Man
 		if car.Index.Name != "" {
 			m.Files = append(m.Files, car.Index)
 		}
+		m.Files = append(m.Files, car.More...)
 	}
 	slices.SortFunc(m.Files, func(a, b sharding.FileEntry) int { return strings.Compare(a.Name, b.Name) })
 	_, err = s.write(ctx, sharding.ManifestName, sharding.Marshal(m))

@@ -113,6 +113,8 @@ type SideCar struct {
 	Task          int       `json:"task"`
 	File          FileEntry `json:"file"`
 	Index         FileEntry `json:"index,omitzero"`
+	// More are files beside it that the same task wrote.
+	More []FileEntry `json:"more,omitempty"`
 	// Body is what the stage says of the file beyond its counts: the block
 	// table of a documents file, the record table of a shard.
 	Body json.RawMessage `json:"body,omitempty"`

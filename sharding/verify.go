@@ -113,7 +113,7 @@ func Proved(ctx context.Context, folder store.Folder, name, fingerprint string) 
 	if err != nil || car.Fingerprint != fingerprint {
 		return nil, "", false, nil // unreadable or of another plan: no proof
 	}
-	for _, e := range []FileEntry{car.File, car.Index} {
+	for _, e := range append([]FileEntry{car.File, car.Index}, car.More...) {
 		if e.Name == "" {
 			continue
 		}

@@ -42,7 +42,7 @@ Exit codes: 0 ok, 1 other, 2 usage, 3 more rejects than allowed, 4 damaged data,
 	}
 	root.SetGlobalNormalizationFunc(normalize)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newDemo(), newRun(), newExtract(), newVocab(), newExamples(),
+	root.AddCommand(newDemo(), newRun(), newExtract(), newFilter(), newVocab(), newExamples(),
 		newVerify(), newInspect(), newHead(), newExport(), newText(), newSentences(), newTokenize())
 	for _, c := range root.Commands() {
 		args := c.Args

@@ -115,14 +115,16 @@ Files given with --text are one stream of lines, as in that script.`,
 func newRun() *cobra.Command {
 	var run runFlags
 	var src sourceFlags
+	var keep filterFlags
 	var ex exampleFlags
 	var tokens tokenFlags
 	vocabSize := pipeline.DefaultVocabOptions().VocabSize
 	cmd := &cobra.Command{
 		Use:   "run --wiki-dump FILE --books PATH --vocab FILE --out DIR",
 		Short: "All stages: dumps and books to shards",
-		Long: `Runs all stages: OUT/documents, OUT/vocab, OUT/shards. Without --vocab a
-vocabulary is trained. Run again after an interruption, it goes on from what is
+		Long: `Runs all stages: OUT/documents, OUT/vocab, OUT/shards; with --dedup, --quality
+or another rule also OUT/filtered after the first. Without --vocab a vocabulary
+is trained. Run again after an interruption, it goes on from what is
 there.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -136,13 +138,18 @@ there.`,
 			if len(src.sources) == 0 {
 				return usagef("no sources: give --wiki-dump FILE or --books PATH")
 			}
-			s, err := pipeline.Run(cmd.Context(), r, pipeline.RunConfig{Sources: src.sources, Extract: src.extract(), Vocab: tokens.vocab, Tokenizer: tokens.tokenizer,
+			filter, err := keep.options()
+			if err != nil {
+				return err
+			}
+			s, err := pipeline.Run(cmd.Context(), r, pipeline.RunConfig{Sources: src.sources, Extract: src.extract(), Filter: filter, Vocab: tokens.vocab, Tokenizer: tokens.tokenizer,
 				VocabSize: vocabSize, Examples: ex.options, Memory: int64(run.memory), MaxRejects: run.maxRejects, Out: run.out, Overwrite: run.overwrite})
 			return run.report(cmd, err, s...)
 		},
 	}
 	run.add(cmd.Flags())
 	src.add(cmd.Flags())
+	keep.add(cmd.Flags())
 	ex.add(cmd.Flags())
 	tokens.add(cmd.Flags(), "vocab.txt; default: train one")
 	cmd.Flags().IntVar(&vocabSize, "vocab-size", vocabSize, "entries of the vocabulary, when it is trained")

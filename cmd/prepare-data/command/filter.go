@@ -1,0 +1,132 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"pretext/extract/dedup"
+	"pretext/extract/quality"
+	"pretext/pipeline"
+)
+
+// filterFlags say which documents stay.
+type filterFlags struct {
+	dedup          string
+	threshold      float64
+	quality        []string
+	minWords       int
+	minScriptShare float64
+	rules          []string
+}
+
+func (f *filterFlags) add(fs *pflag.FlagSet) {
+	fs.StringVar(&f.dedup, "dedup", pipeline.DedupNone, "drop copies of earlier documents: none, exact (equal words) or minhash (nearly equal too)")
+	fs.Float64Var(&f.threshold, "dedup-threshold", dedup.Options{}.WithDefaults().Threshold, "similarity of shingles from which documents are nearly equal")
+	fs.StringSliceVar(&f.quality, "quality", nil, "published rules that documents must pass: "+strings.Join(quality.Sets, ", "))
+	fs.IntVar(&f.minWords, "min-words", 0, "least words of a document; 0: no limit")
+	fs.Float64Var(&f.minScriptShare, "min-script-share", 0, "least share of letters in the scripts of the document's language; 0: no limit")
+	fs.StringArrayVar(&f.rules, "rule", nil, "NAME=LIMIT sets the limit of a rule, NAME=off leaves it out; may be repeated (filter --list-rules)")
+}
+
+// options returns the pipeline's view of the flags.
+func (f *filterFlags) options() (o pipeline.FilterOptions, err error) {
+	o.Dedup = f.dedup
+	if f.dedup == pipeline.DedupMinHash {
+		o.Nearly = &dedup.Options{Threshold: f.threshold}
+		if f.threshold == 0 { // which would mean the default
+			return o, usagef("--dedup-threshold 0: must be above 0 and at most 1")
+		}
+	}
+	if o.Limits, err = quality.SetLimits(f.quality...); err != nil {
+		return o, usageError{fmt.Errorf("--quality: %w", err)}
+	}
+	if f.minWords != 0 {
+		o.Limits["min-words"] = float64(f.minWords)
+	}
+	if f.minScriptShare != 0 {
+		o.Limits["min-script-share"] = f.minScriptShare
+	}
+	for _, r := range f.rules {
+		name, limit, ok := strings.Cut(r, "=")
+		if !ok {
+			return o, usagef("--rule %q: write NAME=LIMIT or NAME=off", r)
+		}
+		v, err := strconv.ParseFloat(limit, 64)
+		if err != nil && limit != "off" {
+			return o, usagef("--rule %q: %q is neither a number nor off", r, limit)
+		}
+		o.Limits[name] = v
+		if err := o.Options.Validate(); err != nil {
+			return o, usageError{fmt.Errorf("--rule: %w", err)}
+		}
+		if limit == "off" {
+			delete(o.Limits, name)
+		}
+	}
+	return o, nil
+}
+
+func newFilter() *cobra.Command {
+	var run runFlags
+	var keep filterFlags
+	var lang string
+	var list bool
+	cmd := &cobra.Command{
+		Use:   "filter DOCUMENTS... --out DIR",
+		Short: "Stage: documents to fewer documents, without copies and what is not prose",
+		Long: `Keeps the documents that pass the rules and are not copies of earlier ones. It
+stands between extract and vocab or examples: folder in, folder out. Reads
+documents folders and JSON lines as examples does. Beside each documents file
+lies the list of its rejects, with reasons.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if list {
+				return printRules(cmd.OutOrStdout(), run.json)
+			}
+			if len(args) == 0 {
+				return usagef("no documents: give a documents folder or JSON lines")
+			}
+			r, err := run.pipeline(cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			options, err := keep.options()
+			if err != nil {
+				return err
+			}
+			imports := pipeline.DefaultExtractOptions()
+			imports.Text.Lang = lang
+			s, err := pipeline.Summarize("filter", run.out, func() (*pipeline.Manifest, error) {
+				return pipeline.Filter(cmd.Context(), r, pipeline.FilterConfig{Documents: args, Options: options, Import: imports,
+					Memory: int64(run.memory), Out: run.out, Overwrite: run.overwrite})
+			})
+			return run.report(cmd, err, s)
+		},
+	}
+	run.add(cmd.Flags())
+	keep.add(cmd.Flags())
+	cmd.Flags().StringVar(&lang, "language", "", "language of JSON lines that do not name theirs")
+	cmd.Flags().BoolVar(&list, "list-rules", false, "list the rules with their published limits, and stop")
+	return cmd
+}
+
+func printRules(w io.Writer, asJSON bool) error {
+	rules := quality.Rules()
+	if asJSON {
+		return printJSON(w, rules)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, r := range rules {
+		limit := "-"
+		if r.Set != "" {
+			limit = strconv.FormatFloat(r.Limit, 'g', -1, 64)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", r.Name, limit, r.Set, r.What)
+	}
+	return t.Flush()
+}

@@ -1,0 +1,532 @@
+package dedup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/unicode/norm"
+	"pgregory.net/rapid"
+)
+
+func Example() {
+	s, err := NewSketcher(Options{Threshold: 0.8, Shingle: 3})
+	if err != nil {
+		panic(err)
+	}
+	a := s.Shingles("The boats of the town go down the river to the sea.", Set{})
+	b := s.Shingles("The boats of the town go down the river, to the lake!", Set{})
+	fmt.Printf("%.2f\n", Jaccard(a, b))
+	one, two := s.Sketch("The sea.").Digest, s.Sketch("the\nSEA").Digest
+	fmt.Println(one == two)
+	// Output:
+	// 0.82
+	// true
+}
+
+// spillFile is a spill in memory.
+type spillFile struct{ b []byte }
+
+func (s *spillFile) ReadAt(p []byte, off int64) (int, error) {
+	return bytes.NewReader(s.b).ReadAt(p, off)
+}
+
+func (s *spillFile) WriteAt(p []byte, off int64) (int, error) {
+	if need := int(off) + len(p); need > len(s.b) {
+		s.b = append(s.b, make([]byte, need-len(s.b))...)
+	}
+	return copy(s.b[off:], p), nil
+}
+
+// signatures sketches texts into files of so many documents.
+func signatures(t testing.TB, o Options, texts []string, perFile int) (files []*Signatures) {
+	t.Helper()
+	s, err := NewSketcher(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for chunk := range slices.Chunk(texts, perFile) {
+		b := NewBuilder(o.WithDefaults().Bands)
+		for _, text := range chunk {
+			b.Add("id of "+text[:min(5, len(text))], s.Sketch(text))
+		}
+		var file bytes.Buffer
+		if _, err := b.WriteTo(&file); err != nil {
+			t.Fatal(err)
+		}
+		sig, err := OpenSignatures(bytes.NewReader(file.Bytes()), int64(file.Len()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, sig)
+	}
+	return files
+}
+
+// cluster does what the pipeline does, in memory.
+func cluster(t testing.TB, o Options, texts []string, budget int64) (c *Clusters, compared int) {
+	t.Helper()
+	o = o.WithDefaults()
+	ctx := context.Background()
+	x, err := NewIndex(signatures(t, o, texts, 700), budget)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c = NewClusters(x.Len())
+	if err := x.Equal(ctx, c); err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewSketcher(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	similar := NewClusters(x.Len())
+	for i := range uint32(x.Len()) {
+		similar.Join(i, c.First(i))
+	}
+	err = x.Candidates(ctx, c, new(spillFile), func(p Pair) error {
+		compared++
+		if Jaccard(s.Shingles(texts[p.A], Set{}), s.Shingles(texts[p.B], Set{})) >= o.Threshold {
+			similar.Join(p.A, p.B)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return similar, compared
+}
+
+func TestPlantedCopiesAreFoundAndOthersAreLeft(t *testing.T) {
+	n, copies := 1500, 150
+	if os.Getenv("PRETEXT_TORTURE") != "" {
+		n, copies = 10_000, 1000
+	}
+	c := plant(1, n, copies, copies)
+	clusters, compared := cluster(t, Options{}, c.texts, 64<<20)
+	found, wrong := 0, 0
+	for i := range c.texts {
+		first := int(clusters.First(uint32(i)))
+		if first == i {
+			continue
+		}
+		if c.copyOf[i] == first || c.copyOf[first] == i {
+			found++
+		} else {
+			wrong++
+		}
+	}
+	recall, precision := float64(found)/float64(copies), float64(found)/float64(found+wrong)
+	t.Logf("%d documents, %d copies: recall %.4f, precision %.4f, %d pairs compared", n, copies, recall, precision, compared)
+	if recall < 0.95 || precision < 0.99 {
+		t.Errorf("recall %.4f, precision %.4f, want 0.95, 0.99", recall, precision)
+	}
+	if compared > 10*n {
+		t.Errorf("%d pairs were compared", compared)
+	}
+}
+
+func TestTheBudgetChangesNothing(t *testing.T) {
+	c := plant(2, 600, 100, 100)
+	for range 300 { // one large bucket
+		c.texts = append(c.texts, c.texts[0]+fmt.Sprint(" and ", len(c.texts)))
+	}
+	o := Options{}.WithDefaults()
+	files := signatures(t, o, c.texts, 250)
+	pairs := func(budget int64, limit int) (all []Pair) {
+		x, err := NewIndex(files, budget)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.budget = budget // below the least
+		clusters := NewClusters(x.Len())
+		if err := x.Equal(context.Background(), clusters); err != nil {
+			t.Fatal(err)
+		}
+		sorter := pairSorter{limit: limit, spill: new(spillFile)}
+		if limit > 0 { // the same by way of small runs
+			err := x.Candidates(context.Background(), clusters, new(spillFile), sorter.add)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = sorter.each(context.Background(), func(p Pair) error { all = append(all, p); return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if limit < 100 && len(sorter.runs) < 10 {
+				t.Errorf("only %d runs", len(sorter.runs))
+			}
+			return all
+		}
+		err = x.Candidates(context.Background(), clusters, new(spillFile), func(p Pair) error { all = append(all, p); return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	want := pairs(1<<30, 0)
+	if len(want) < 1000 || !slices.IsSortedFunc(want, comparePairs) || len(slices.Compact(slices.Clone(want))) != len(want) {
+		t.Fatalf("%d pairs, sorted and once each?", len(want))
+	}
+	for _, budget := range []int64{100, 5000, MinBudget} {
+		for _, limit := range []int{0, 16, 500} {
+			if diff := cmp.Diff(want, pairs(budget, limit)); diff != "" {
+				t.Errorf("budget %d, runs of %d: %s", budget, limit, diff)
+			}
+		}
+	}
+}
+
+// In a crowd of texts that are all alike no text is compared with all others.
+func TestCrowdsAreComparedInLinearNumber(t *testing.T) {
+	l := newLexicon(3)
+	base := strings.Join(l.text(300), " ")
+	var texts []string
+	for i := range 2000 {
+		texts = append(texts, fmt.Sprint(base, " variant ", i, " of ", i*i))
+	}
+	c, compared := cluster(t, Options{}, texts, 8<<20)
+	for i := range texts {
+		if c.First(uint32(i)) != 0 {
+			t.Fatalf("text %d is in a cluster of its own", i)
+		}
+	}
+	if limit := len(texts) * (neighbours + 1) * 20; compared > limit {
+		t.Errorf("%d pairs, want at most %d", compared, limit)
+	}
+}
+
+// slowWords splits by the definition of the package comment.
+func slowWords(text string) []string {
+	var b strings.Builder
+	wasWord := false
+	for _, r := range norm.NFKC.String(text) {
+		switch {
+		case unicode.IsMark(r):
+			if wasWord {
+				b.WriteRune(r)
+			} else {
+				b.WriteByte(' ')
+			}
+			continue
+		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar):
+			b.WriteString(" " + string(r))
+			wasWord = true
+			continue
+		case unicode.IsLetter(r), unicode.IsNumber(r):
+			b.WriteRune(unicode.ToLower(r))
+			wasWord = true
+			continue
+		}
+		b.WriteByte(' ')
+		wasWord = false
+	}
+	return strings.Fields(b.String())
+}
+
+func drawText(t *rapid.T, label string) string {
+	pieces := []string{"River", "river", "sea", "Straße", "ﬁsh", "e\u0301t\u00e9", "水上", "の", "เมือง", "don't", "don’t", "3.14", "x²", "ΣΑΣ", "—", "\u0301", "!", "नदी", "a", "b", "c"}
+	return strings.Join(rapid.SliceOf(rapid.SampledFrom(pieces)).Draw(t, label), rapid.SampledFrom([]string{" ", "", "\n", ", "}).Draw(t, "gap"))
+}
+
+func TestWordsAreThoseOfThePlainDefinition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := drawText(t, "text")
+		var got []string
+		words(text, nil, func(w []byte) { got = append(got, string(w)) })
+		// A letter right after a character without spaces begins a word; the
+		// plain definition writes only a space before such characters.
+		want := strings.Join(slowWords(text), "")
+		if strings.Join(got, "") != want {
+			t.Fatalf("%q: got %q, want the letters of %q", text, got, want)
+		}
+		if again := slowWords(strings.Join(got, " ")); !slices.Equal(again, got) {
+			t.Fatalf("%q: got %q, which splits into %q", text, got, again)
+		}
+	})
+}
+
+func TestJaccardIsThatOfSetsOfStrings(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 7).Draw(t, "n")
+		s, err := NewSketcher(Options{Shingle: n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		vocabulary := []string{"a", "b", "c", "d"}
+		a := rapid.SliceOfN(rapid.SampledFrom(vocabulary), 0, 40).Draw(t, "a")
+		b := rapid.SliceOfN(rapid.SampledFrom(vocabulary), 0, 40).Draw(t, "b")
+		got := Jaccard(s.Shingles(strings.Join(a, " "), Set{}), s.Shingles(strings.Join(b, " "), Set{}))
+		if want := slowJaccard(a, b, n); math.Abs(got-want) > 1e-12 {
+			t.Fatalf("%v, %v: got %v, want %v", a, b, got, want)
+		}
+	})
+}
+
+func TestDigestsAreEqualForEqualWordsAlone(t *testing.T) {
+	s, err := NewSketcher(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	digests := map[Digest]string{}
+	for _, text := range []string{"a b", "ab", "a b c", "", "...", "—", "x", "水 上", "river to the sea " + strings.Repeat("long ", 10_000)} {
+		d := s.Sketch(text).Digest
+		if other, ok := digests[d]; ok {
+			t.Errorf("%.20q and %.20q are equal", text, other)
+		}
+		digests[d] = text
+	}
+	for a, b := range map[string]string{"A b!": "a\nB", "ﬁsh": "FISH", "cafe\u0301": "Café", "水 上": "水上", "x, y": "X—Y"} {
+		if s.Sketch(a).Digest != s.Sketch(b).Digest {
+			t.Errorf("%q and %q differ", a, b)
+		}
+	}
+}
+
+func TestBandsMeetAsOftenAsTheFormulaSays(t *testing.T) {
+	l := newLexicon(5)
+	for _, o := range []Options{{Threshold: 0.8}, {Threshold: 0.5}, {Threshold: 0.9}} {
+		o = o.WithDefaults()
+		s, err := NewSketcher(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, met, pairs := 0.0, 0, 0
+		for range 300 {
+			text := l.text(150)
+			from := max(0.2, o.Threshold-0.35)
+			edited := l.edit(text, from, from+0.2)
+			want += o.Recall(slowJaccard(text, edited, 5))
+			a := slices.Clone(s.Sketch(strings.Join(text, " ")).Bands)
+			for i, h := range s.Sketch(strings.Join(edited, " ")).Bands {
+				if a[i] == h {
+					met++
+					break
+				}
+			}
+			pairs++
+		}
+		if sigma := math.Sqrt(float64(pairs)) / 2; math.Abs(float64(met)-want) > 5*sigma {
+			t.Errorf("%+v: %d of %d pairs met, want about %.0f", o, met, pairs, want)
+		}
+	}
+}
+
+func TestDefaultsFindPairsAtTheThreshold(t *testing.T) {
+	for _, threshold := range []float64{0.3, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1} {
+		o := Options{Threshold: threshold}.WithDefaults()
+		if err := o.Validate(); err != nil {
+			t.Error(err)
+		}
+		if r := o.Recall(threshold); r < 0.98 {
+			t.Errorf("threshold %g: %d bands of %d find %.3f", threshold, o.Bands, o.Rows, r)
+		}
+	}
+	if o := (Options{}).WithDefaults(); o != (Options{0.8, 5, 20, 6}) {
+		t.Errorf("got %+v", o)
+	}
+}
+
+func TestLargeTextsAreThinnedWithoutHarm(t *testing.T) {
+	l := newLexicon(6)
+	text := l.text(400_000)
+	edited := slices.Clone(text)
+	for i := 0; i < len(edited); i += 40 {
+		edited[i] = "changed" + edited[i]
+	}
+	s, err := NewSketcher(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := s.Shingles(strings.Join(text, " "), Set{}), s.Shingles(strings.Join(edited, " "), Set{})
+	if got, want := Jaccard(a, b), slowJaccard(text, edited, 5); math.Abs(got-want) > 0.015 {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if len(a.hashes) > setLimit || cap(a.hashes) > 2*gatherSize {
+		t.Errorf("%d hashes in %d", len(a.hashes), cap(a.hashes))
+	}
+	short := s.Shingles(strings.Join(text[:1000], " "), Set{})
+	if got := Jaccard(a, short); got > 0.02 {
+		t.Errorf("a text and its beginning: %v", got)
+	}
+	if n := a.Len(); n < 300_000 || n > 450_000 {
+		t.Errorf("about %d shingles", n)
+	}
+}
+
+func TestDamagedSignaturesAreRefused(t *testing.T) {
+	b := NewBuilder(2)
+	for i := range 10 {
+		b.Add(fmt.Sprint("id", i), Sketch{Digest: Digest{byte(i)}, Bands: []uint64{uint64(i), 7}})
+	}
+	b.AddAside("aside")
+	b.Add(strings.Repeat("x", 5000), Sketch{})
+	var file bytes.Buffer
+	if n, err := b.WriteTo(&file); err != nil || n != int64(file.Len()) {
+		t.Fatal(n, err)
+	}
+	whole := file.Bytes()
+	s, err := OpenSignatures(bytes.NewReader(whole), int64(len(whole)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range map[int]string{0: "id0", 9: "id9", 10: "aside", 11: strings.Repeat("x", 1024)} {
+		if id, err := s.ID(i); err != nil || id != want {
+			t.Errorf("ID %d: got %q, %v", i, id, err)
+		}
+	}
+	for n := range len(whole) {
+		if _, err := OpenSignatures(bytes.NewReader(whole[:n]), int64(n)); !errors.Is(err, ErrCorrupt) {
+			t.Fatalf("cut at %d: got %v", n, err)
+		}
+	}
+	if _, err := OpenSignatures(bytes.NewReader(append(slices.Clone(whole), 0)), int64(len(whole)+1)); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("a byte more: got %v", err)
+	}
+	for _, i := range []int{-1, 12} {
+		if _, err := s.ID(i); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("ID %d: got %v", i, err)
+		}
+	}
+}
+
+func TestAsideAndWordlessTakeTheirPart(t *testing.T) {
+	s, err := NewSketcher(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := NewBuilder(20)
+	for _, text := range []string{"one two three four five six", "ASIDE", "one two three four five six", "...", "...", "!!!"} {
+		if text == "ASIDE" {
+			b.AddAside(text)
+		} else {
+			b.Add(text, s.Sketch(text))
+		}
+	}
+	b.AddAside("again")
+	var file bytes.Buffer
+	if _, err := b.WriteTo(&file); err != nil {
+		t.Fatal(err)
+	}
+	sig, err := OpenSignatures(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := NewIndex([]*Signatures{sig, sig}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := NewClusters(x.Len())
+	if err := x.Equal(context.Background(), c); err != nil {
+		t.Fatal(err)
+	}
+	var firsts []uint32
+	for i := range uint32(x.Len()) {
+		firsts = append(firsts, c.First(i))
+	}
+	if diff := cmp.Diff([]uint32{0, 1, 0, 3, 3, 5, 6, 0, 8, 0, 3, 3, 5, 13}, firsts); diff != "" {
+		t.Error(diff)
+	}
+	err = x.Candidates(context.Background(), c, new(spillFile), func(p Pair) error { return fmt.Errorf("a pair: %v", p) })
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheFirstOfAClusterIsItsRepresentative(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 30).Draw(t, "n")
+		c := NewClusters(n)
+		groups := map[uint32]map[uint32]bool{}
+		for i := range uint32(n) {
+			groups[i] = map[uint32]bool{i: true}
+		}
+		for range rapid.IntRange(0, 40).Draw(t, "joins") {
+			a, b := uint32(rapid.IntRange(0, n-1).Draw(t, "a")), uint32(rapid.IntRange(0, n-1).Draw(t, "b"))
+			c.Join(a, b)
+			all := maps.Clone(groups[a])
+			maps.Copy(all, groups[b])
+			for m := range all {
+				groups[m] = all
+			}
+		}
+		for i := range uint32(n) {
+			if want := slices.Min(slices.Collect(maps.Keys(groups[i]))); c.First(i) != want {
+				t.Fatalf("first of %d: got %d, want %d", i, c.First(i), want)
+			}
+		}
+	})
+}
+
+func FuzzSketch(f *testing.F) {
+	f.Add("The river runs to the sea.", "the RIVER runs, to the sea")
+	f.Add("水の上", "\u0301\u0301")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		s, err := NewSketcher(Options{Shingle: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := s.Sketch(a)
+		bands := slices.Clone(x.Bands)
+		y := s.Sketch(b)
+		same := slices.Equal(slowWords(a), slowWords(b)) && len(slowWords(a)) > 0
+		if same && (x.Digest != y.Digest || !slices.Equal(bands, y.Bands)) {
+			t.Fatalf("%q and %q have the same words and differ", a, b)
+		}
+		p, q := s.Shingles(a, Set{}), s.Shingles(b, Set{})
+		j := Jaccard(p, q)
+		if j != Jaccard(q, p) || j < 0 || j > 1 || len(p.hashes) > 0 && Jaccard(p, p) != 1 || same && j != 1 {
+			t.Fatalf("%q and %q: %v", a, b, j)
+		}
+	})
+}
+
+func FuzzOpenSignatures(f *testing.F) {
+	b := NewBuilder(1)
+	b.Add("id", Sketch{Bands: []uint64{1}})
+	var file bytes.Buffer
+	b.WriteTo(&file)
+	f.Add(file.Bytes())
+	f.Fuzz(func(t *testing.T, file []byte) {
+		s, err := OpenSignatures(bytes.NewReader(file), int64(len(file)))
+		if err != nil {
+			return
+		}
+		x, err := NewIndex([]*Signatures{s}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := NewClusters(x.Len())
+		if err := x.Equal(context.Background(), c); err != nil {
+			t.Fatalf("a whole file: %v", err)
+		}
+		for i := range s.Len() {
+			if id, err := s.ID(i); err == nil && len(id) > maxIDBytes {
+				t.Fatal("a long ID")
+			}
+		}
+	})
+}
+
+func BenchmarkSketch(b *testing.B) {
+	l := newLexicon(9)
+	text := l.dress(l.text(600))
+	s, err := NewSketcher(Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Sketch(text)
+	}
+}

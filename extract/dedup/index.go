@@ -1,0 +1,208 @@
+package dedup
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Clusters joins documents that are similar (union-find). The representative
+// of a cluster is its document with the least number: the first in source order.
+// It takes four bytes a document.
+type Clusters struct{ parent []uint32 }
+
+// NewClusters returns n documents, each a cluster of its own.
+func NewClusters(n int) *Clusters {
+	c := &Clusters{make([]uint32, n)}
+	for i := range c.parent {
+		c.parent[i] = uint32(i)
+	}
+	return c
+}
+
+// First returns the first document of a document's cluster.
+func (c *Clusters) First(i uint32) uint32 {
+	for c.parent[i] != i {
+		c.parent[i] = c.parent[c.parent[i]]
+		i = c.parent[i]
+	}
+	return i
+}
+
+// Join makes one cluster of two.
+func (c *Clusters) Join(a, b uint32) {
+	if a, b = c.First(a), c.First(b); a < b {
+		c.parent[b] = a
+	} else {
+		c.parent[a] = b
+	}
+}
+
+// neighbours is how many documents before it a document of a bucket is compared
+// with, beside the bucket's first. A pair above the threshold meets in several
+// buckets, so that a bucket that is full of others does not hide it.
+const neighbours = 4
+
+// An Index finds equal and similar documents in files of signatures. The number
+// of a document counts through the files in their order.
+type Index struct {
+	files  []*Signatures
+	bases  []uint32 // number of the first document of each file
+	total  int
+	bands  int
+	budget int64
+}
+
+// MinBudget is the least budget of an index.
+const MinBudget = 1 << 20
+
+// NewIndex returns an index that sorts at most so many bytes at a time.
+func NewIndex(files []*Signatures, budget int64) (*Index, error) {
+	x := &Index{files: files, budget: max(budget, MinBudget)}
+	for _, f := range files {
+		if x.total+f.Len() > math.MaxUint32 {
+			return nil, fmt.Errorf("more than %d documents", uint32(math.MaxUint32))
+		}
+		if f.Bands() != files[0].Bands() {
+			return nil, fmt.Errorf("%w: of other options", ErrCorrupt)
+		}
+		x.bases = append(x.bases, uint32(x.total))
+		x.total += f.Len()
+		x.bands = f.Bands()
+	}
+	return x, nil
+}
+
+// Len returns the number of documents.
+func (x *Index) Len() int { return x.total }
+
+// parts says in how many turns n items of a size are sorted.
+func (x *Index) parts(size int64) uint64 {
+	n := int64(x.total) * size
+	return uint64(max(1, (n+x.budget-1)/x.budget))
+}
+
+// An entry is a document under a key of one column.
+type entry[K any] struct {
+	key      K
+	document uint32
+}
+
+const (
+	digestEntryBytes = 20
+	bandEntryBytes   = 16
+)
+
+// gather collects a column's entries of one part, in the order of documents.
+func gather[K any](ctx context.Context, x *Index, at func(*Signatures) int64, key func([]byte) (K, uint64), parts, part uint64, want func(document uint32, state byte) bool, into []entry[K]) ([]entry[K], error) {
+	into = into[:0]
+	var size K
+	for i, f := range x.files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		states := make([]byte, f.documents)
+		if err := f.column(int64(signaturesHead), 1, func(j int, item []byte) { states[j] = item[0] }); err != nil {
+			return nil, err
+		}
+		err := f.column(at(f), binary.Size(size), func(j int, item []byte) {
+			document := x.bases[i] + uint32(j)
+			if k, spread := key(item); spread%parts == part && want(document, states[j]) {
+				into = append(into, entry[K]{k, document})
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return into, nil
+}
+
+// Equal joins the documents of equal digests.
+func (x *Index) Equal(ctx context.Context, c *Clusters) error {
+	digest := func(item []byte) (d Digest, spread uint64) {
+		copy(d[:], item)
+		return d, binary.LittleEndian.Uint64(item)
+	}
+	want := func(_ uint32, state byte) bool { return state != stateAside }
+	var entries []entry[Digest]
+	parts := x.parts(digestEntryBytes)
+	for part := range parts {
+		var err error
+		entries, err = gather(ctx, x, (*Signatures).digests, digest, parts, part, want, entries)
+		if err != nil {
+			return err
+		}
+		slices.SortFunc(entries, func(a, b entry[Digest]) int {
+			return cmp.Or(bytes.Compare(a.key[:], b.key[:]), cmp.Compare(a.document, b.document))
+		})
+		for i := 1; i < len(entries); i++ {
+			if entries[i].key == entries[i-1].key {
+				c.Join(entries[i-1].document, entries[i].document)
+			}
+		}
+	}
+	return nil
+}
+
+// Candidates calls visit for each pair of documents that share a band, once, in
+// order. Of documents that c has joined only the first takes part. Pairs that
+// the budget does not hold wait in spill.
+func (x *Index) Candidates(ctx context.Context, c *Clusters, spill Spill, visit func(Pair) error) error {
+	half := &Index{x.files, x.bases, x.total, x.bands, max(x.budget/2, MinBudget)} // the other half is for the pairs
+	hash := func(item []byte) (uint64, uint64) {
+		h := binary.LittleEndian.Uint64(item)
+		return h, h
+	}
+	want := func(document uint32, state byte) bool {
+		return state == stateCompared && c.First(document) == document
+	}
+	sorter := pairSorter{limit: int(half.budget / pairBytes), spill: spill}
+	var entries []entry[uint64]
+	parts := half.parts(bandEntryBytes)
+	for band := range x.bands {
+		for part := range parts {
+			var err error
+			entries, err = gather(ctx, x, func(f *Signatures) int64 { return f.band(band) }, hash, parts, part, want, entries)
+			if err != nil {
+				return err
+			}
+			slices.SortFunc(entries, func(a, b entry[uint64]) int {
+				return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.document, b.document))
+			})
+			if err := buckets(entries, sorter.add); err != nil {
+				return err
+			}
+		}
+	}
+	entries = nil
+	return sorter.each(ctx, visit)
+}
+
+// buckets gives the pairs of sorted entries of which each bucket has a few for
+// each document.
+func buckets(entries []entry[uint64], add func(Pair) error) error {
+	first := 0 // of the bucket
+	for i := range entries {
+		if entries[i].key != entries[first].key {
+			first = i
+			continue
+		}
+		from := max(first, i-neighbours)
+		if from > first {
+			if err := add(Pair{entries[first].document, entries[i].document}); err != nil {
+				return err
+			}
+		}
+		for j := from; j < i; j++ {
+			if err := add(Pair{entries[j].document, entries[i].document}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

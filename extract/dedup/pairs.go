@@ -1,0 +1,158 @@
+package dedup
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"io"
+	"slices"
+)
+
+// A Pair is two documents by their numbers, A below B.
+type Pair struct{ A, B uint32 }
+
+const pairBytes = 8
+
+func comparePairs(a, b Pair) int { return cmp.Or(cmp.Compare(a.A, b.A), cmp.Compare(a.B, b.B)) }
+
+// A Spill is a temporary file.
+type Spill interface {
+	io.ReaderAt
+	io.WriterAt
+}
+
+// A pairSorter sorts pairs and drops repeats in limited memory: what is over the
+// limit is written out in sorted runs, which are merged at the end.
+type pairSorter struct {
+	limit int // pairs in memory
+	spill Spill
+	pairs []Pair
+	runs  []int64 // ends of the runs in the spill, in bytes
+}
+
+func (s *pairSorter) add(p Pair) error {
+	if s.pairs = append(s.pairs, p); len(s.pairs) < s.limit {
+		return nil
+	}
+	s.settle()
+	if len(s.pairs) < s.limit/2 { // most were repeats
+		return nil
+	}
+	return s.flush()
+}
+
+func (s *pairSorter) settle() {
+	slices.SortFunc(s.pairs, comparePairs)
+	s.pairs = slices.Compact(s.pairs)
+}
+
+func (s *pairSorter) end() int64 {
+	if len(s.runs) == 0 {
+		return 0
+	}
+	return s.runs[len(s.runs)-1]
+}
+
+// flush writes the pairs, which are sorted, as a run.
+func (s *pairSorter) flush() error {
+	at := s.end()
+	buf := make([]byte, 0, 64<<10)
+	for i, p := range s.pairs {
+		buf = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(buf, p.A), p.B)
+		if len(buf) == cap(buf) || i == len(s.pairs)-1 {
+			if _, err := s.spill.WriteAt(buf, at); err != nil {
+				return err
+			}
+			at += int64(len(buf))
+			buf = buf[:0]
+		}
+	}
+	s.runs = append(s.runs, at)
+	s.pairs = s.pairs[:0]
+	return nil
+}
+
+// each calls visit for all pairs in order, once for each.
+func (s *pairSorter) each(ctx context.Context, visit func(Pair) error) error {
+	s.settle()
+	if len(s.runs) == 0 {
+		for _, p := range s.pairs {
+			if err := visit(p); err != nil {
+				return err
+			}
+		}
+		return ctx.Err()
+	}
+	if err := s.flush(); err != nil {
+		return err
+	}
+	s.pairs = nil
+	return s.merge(ctx, visit)
+}
+
+// merge reads the runs at the same time. There are few: each is as large as the
+// memory allowed, so that their heads are looked through one by one.
+func (s *pairSorter) merge(ctx context.Context, visit func(Pair) error) error {
+	var heads []*run
+	start := int64(0)
+	buffer := max(4<<10, min(256<<10, s.limit*pairBytes/len(s.runs))) &^ (pairBytes - 1)
+	for _, end := range s.runs {
+		heads = append(heads, &run{r: io.NewSectionReader(s.spill, start, end-start), buf: make([]byte, 0, buffer)})
+		start = end
+	}
+	last, first := Pair{}, true
+	for n := 0; ; n++ {
+		if n%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var least *run
+		for i := 0; i < len(heads); i++ {
+			ok, err := heads[i].fill()
+			if err != nil {
+				return err
+			}
+			if !ok {
+				heads = slices.Delete(heads, i, i+1)
+				i--
+			} else if least == nil || comparePairs(heads[i].head(), least.head()) < 0 {
+				least = heads[i]
+			}
+		}
+		if least == nil {
+			return nil
+		}
+		p := least.head()
+		least.at += pairBytes
+		if !first && p == last {
+			continue
+		}
+		last, first = p, false
+		if err := visit(p); err != nil {
+			return err
+		}
+	}
+}
+
+// A run is a sorted part of the spill.
+type run struct {
+	r   io.Reader
+	buf []byte
+	at  int
+}
+
+// fill makes sure that there is a head; ok is false at the end.
+func (r *run) fill() (ok bool, err error) {
+	if r.at < len(r.buf) {
+		return true, nil
+	}
+	n, err := io.ReadFull(r.r, r.buf[:cap(r.buf)])
+	r.buf, r.at = r.buf[:n&^(pairBytes-1)], 0
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = nil
+	}
+	return len(r.buf) > 0, err
+}
+
+func (r *run) head() Pair {
+	return Pair{binary.LittleEndian.Uint32(r.buf[r.at:]), binary.LittleEndian.Uint32(r.buf[r.at+4:])}
+}

@@ -1,0 +1,225 @@
+package dedup
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// A file of signatures holds what is known of some documents, a column for each
+// property, all integers little endian:
+//
+//	"ptxsig1\n"  u32 documents n  u32 bands b
+//	n × u8       state: 0 to be compared, 1 not
+//	n × 16 bytes digest
+//	b × n × u64  hashes of the bands, band by band
+//	(n+1) × u32  place of each ID in what follows
+//	IDs
+//
+// So an index reads one band of all documents in one piece.
+const (
+	signaturesMagic = "ptxsig1\n"
+	signaturesHead  = len(signaturesMagic) + 8
+	digestBytes     = len(Digest{})
+)
+
+// maxIDBytes is how much of an ID is kept.
+const maxIDBytes = 1 << 10
+
+// ErrCorrupt says that a file of signatures is not what it should be.
+var ErrCorrupt = errors.New("corrupt file of signatures")
+
+// States of documents.
+const (
+	stateCompared = 0 // takes part
+	stateAside    = 1 // rejected before, takes no part
+	stateWordless = 2 // has a digest alone
+)
+
+// A Builder gathers the columns of one file. It takes 24 bytes a document, 8 a
+// band, and the IDs.
+type Builder struct {
+	bands   int
+	states  []byte
+	digests []Digest
+	hashes  []uint64 // a row of bands a document
+	places  []uint32
+	ids     []byte
+}
+
+// NewBuilder returns a builder of sketches with so many bands.
+func NewBuilder(bands int) *Builder { return &Builder{bands: bands} }
+
+// Len returns the number of documents.
+func (b *Builder) Len() int { return len(b.states) }
+
+// Add appends a document that is to be compared.
+func (b *Builder) Add(id string, s Sketch) {
+	state := byte(stateCompared)
+	if s.Bands == nil {
+		state = stateWordless
+	}
+	b.add(id, state, s)
+}
+
+// AddAside appends a document that takes no part, so that numbers stay those of
+// the documents.
+func (b *Builder) AddAside(id string) { b.add(id, stateAside, Sketch{}) }
+
+func (b *Builder) add(id string, state byte, s Sketch) {
+	b.states = append(b.states, state)
+	b.digests = append(b.digests, s.Digest)
+	for i := range b.bands {
+		h := uint64(0)
+		if i < len(s.Bands) {
+			h = s.Bands[i]
+		}
+		b.hashes = append(b.hashes, h)
+	}
+	b.places = append(b.places, uint32(len(b.ids)))
+	b.ids = append(b.ids, id[:min(len(id), maxIDBytes)]...)
+}
+
+// WriteTo writes the file.
+func (b *Builder) WriteTo(w io.Writer) (int64, error) {
+	le := binary.LittleEndian
+	n := len(b.states)
+	out := countingWriter{w: w}
+	head := le.AppendUint32(le.AppendUint32([]byte(signaturesMagic), uint32(n)), uint32(b.bands))
+	out.write(head)
+	out.write(b.states)
+	for _, d := range b.digests {
+		out.write(d[:])
+	}
+	var word [8]byte
+	for band := range b.bands {
+		for i := range n {
+			le.PutUint64(word[:], b.hashes[i*b.bands+band])
+			out.write(word[:])
+		}
+	}
+	for _, p := range append(b.places, uint32(len(b.ids))) {
+		le.PutUint32(word[:4], p)
+		out.write(word[:4])
+	}
+	out.write(b.ids)
+	return out.n, out.err
+}
+
+type countingWriter struct {
+	w   io.Writer
+	n   int64
+	err error
+}
+
+func (c *countingWriter) write(p []byte) {
+	if c.err != nil {
+		return
+	}
+	n, err := c.w.Write(p)
+	c.n, c.err = c.n+int64(n), err
+}
+
+// Signatures is a file of signatures, open for reading.
+type Signatures struct {
+	r         io.ReaderAt
+	documents int
+	bands     int
+}
+
+// OpenSignatures opens a file of a size.
+func OpenSignatures(r io.ReaderAt, size int64) (*Signatures, error) {
+	head := make([]byte, signaturesHead)
+	if n, err := r.ReadAt(head, 0); n < len(head) {
+		if err == io.EOF {
+			return nil, fmt.Errorf("%w: cut short", ErrCorrupt)
+		}
+		return nil, err
+	}
+	le := binary.LittleEndian
+	n, bands := int64(le.Uint32(head[8:])), int64(le.Uint32(head[12:]))
+	if string(head[:8]) != signaturesMagic || n > math.MaxInt32 || bands > 1024 {
+		return nil, fmt.Errorf("%w: not one", ErrCorrupt)
+	}
+	s := &Signatures{r: r, documents: int(n), bands: int(bands)}
+	ends := s.places() + 4*(n+1)
+	if size < ends {
+		return nil, fmt.Errorf("%w: cut short", ErrCorrupt)
+	}
+	last, err := s.place(int(n))
+	if err != nil {
+		return nil, err
+	}
+	if size != ends+int64(last) {
+		return nil, fmt.Errorf("%w: %d bytes, should be %d", ErrCorrupt, size, ends+int64(last))
+	}
+	return s, nil
+}
+
+// Len returns the number of documents.
+func (s *Signatures) Len() int { return s.documents }
+
+// Bands returns the number of bands.
+func (s *Signatures) Bands() int { return s.bands }
+
+func (s *Signatures) digests() int64 { return int64(signaturesHead) + int64(s.documents) }
+func (s *Signatures) band(i int) int64 {
+	return s.digests() + int64(digestBytes)*int64(s.documents) + 8*int64(i)*int64(s.documents)
+}
+func (s *Signatures) places() int64 { return s.band(s.bands) }
+
+func (s *Signatures) place(i int) (uint32, error) {
+	var b [4]byte
+	if _, err := s.r.ReadAt(b[:], s.places()+4*int64(i)); err != nil {
+		return 0, s.damaged(err)
+	}
+	return binary.LittleEndian.Uint32(b[:]), nil
+}
+
+func (s *Signatures) damaged(err error) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return fmt.Errorf("%w: cut short", ErrCorrupt)
+	}
+	return err
+}
+
+// ID returns the ID of a document, of which only the first 1024 bytes are kept.
+func (s *Signatures) ID(i int) (string, error) {
+	if i < 0 || i >= s.documents {
+		return "", fmt.Errorf("%w: no document %d", ErrCorrupt, i)
+	}
+	from, err := s.place(i)
+	if err != nil {
+		return "", err
+	}
+	to, err := s.place(i + 1)
+	if err != nil {
+		return "", err
+	}
+	if to < from || to-from > maxIDBytes {
+		return "", fmt.Errorf("%w: impossible ID", ErrCorrupt)
+	}
+	id := make([]byte, to-from)
+	if _, err := s.r.ReadAt(id, s.places()+4*int64(s.documents+1)+int64(from)); err != nil && (err != io.EOF || len(id) > 0) {
+		return "", s.damaged(err)
+	}
+	return string(id), nil
+}
+
+// column reads a column of items of so many bytes.
+func (s *Signatures) column(at int64, size int, visit func(i int, item []byte)) error {
+	buf := make([]byte, size*4096)
+	for i := 0; i < s.documents; {
+		n := min(4096, s.documents-i)
+		if _, err := s.r.ReadAt(buf[:n*size], at+int64(i)*int64(size)); err != nil {
+			return s.damaged(err)
+		}
+		for j := range n {
+			visit(i+j, buf[j*size:(j+1)*size])
+		}
+		i += n
+	}
+	return nil
+}

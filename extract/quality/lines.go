@@ -1,0 +1,181 @@
+package quality
+
+import (
+	"bytes"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// lineFacts is what a pass over the lines tells.
+type lineFacts struct {
+	lines      int // that are not blank
+	bullets    int
+	ellipses   int // at the end
+	punctuated int
+	short      int
+	sentences  int // in the lines that C4 keeps
+	lorem      int // lines with lorem ipsum
+}
+
+// Numbers of C4's published code and of FineWeb's.
+const (
+	c4WordsPerLine  = 3
+	c4WordLength    = 1000
+	shortLineLength = 30
+)
+
+// c4Phrases are what a line that C4 keeps does not have.
+var c4Phrases = [...]string{"javascript", "terms of use", "privacy policy", "cookie policy", "uses cookies", "use of cookies", "use cookies"}
+
+// bullets are the marks with which items of lists begin: Gopher's and others of
+// the same use. Hyphens and asterisks begin other lines too and are not here.
+const bullets = "•‣▪◦●○■·⁃"
+
+// keptBuffer is the largest line whose buffer is kept for the next document.
+const keptBuffer = 1 << 20
+
+func (p *profile) lineFacts() *lineFacts {
+	if !p.haveLines {
+		p.haveLines, p.lines = true, lineFacts{}
+		for line := range linesOf(p.doc.Text) {
+			p.lines.line(line, &p.lower)
+		}
+		if cap(p.lower) > keptBuffer {
+			p.lower = nil
+		}
+	}
+	return &p.lines
+}
+
+// linesOf yields the lines that are not blank, without white space at the ends.
+func linesOf(text string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for line := range strings.SplitSeq(text, "\n") {
+			if line = strings.TrimSpace(line); line != "" && !yield(line) {
+				return
+			}
+		}
+	}
+}
+
+func (f *lineFacts) line(line string, lower *[]byte) {
+	f.lines++
+	first, _ := utf8.DecodeRuneInString(line)
+	if strings.ContainsRune(bullets, first) {
+		f.bullets++
+	}
+	ellipsis := strings.HasSuffix(line, "...") || strings.HasSuffix(line, "…")
+	if ellipsis {
+		f.ellipses++
+	}
+	ends := endsInMark(line)
+	if ends {
+		f.punctuated++
+	}
+	if len(line) <= shortLineLength*utf8.UTFMax && utf8.RuneCountInString(line) <= shortLineLength {
+		f.short++
+	}
+	*lower = appendLower((*lower)[:0], line)
+	if bytes.Contains(*lower, []byte("lorem ipsum")) {
+		f.lorem++
+	}
+	if ends && !ellipsis && c4Keeps(line, *lower) {
+		f.sentences += countSentences(line)
+	}
+}
+
+// c4Keeps reports whether a line has words enough, none too long and no phrase
+// of menus.
+func c4Keeps(line string, lower []byte) bool {
+	words := 0
+	for start, end := range wordsOf(line) {
+		if end-start > c4WordLength && utf8.RuneCountInString(line[start:end]) > c4WordLength {
+			return false
+		}
+		words++
+	}
+	if words < c4WordsPerLine {
+		return false
+	}
+	for _, phrase := range c4Phrases {
+		if bytes.Contains(lower, []byte(phrase)) {
+			return false
+		}
+	}
+	return true
+}
+
+// appendLower appends a text with the letters of ASCII in lower case.
+func appendLower(dst []byte, s string) []byte {
+	for i := range len(s) {
+		c := s[i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+// isMark tells the marks that end sentences.
+func isMark(r rune) bool {
+	switch r {
+	case '.', '!', '?', '。', '！', '？', '．', '।', '॥', '؟', '۔', '።', '։', '…':
+		return true
+	}
+	return false
+}
+
+// isCloser tells what may stand between such a mark and the white space after
+// it.
+func isCloser(r rune) bool {
+	switch r {
+	case '"', '\'', '”', '’', '»', '«', '›', ')', ']', '」', '』', '）':
+		return true
+	}
+	return false
+}
+
+// endsInMark reports whether a line ends in a mark of end as C4 and FineWeb
+// take it: a sentence's, or a quotation mark.
+func endsInMark(line string) bool {
+	last, _ := utf8.DecodeLastRuneInString(line)
+	return isMark(last) || last == '"' || last == '\'' || last == '”' || last == '’' || last == '»' || last == '」'
+}
+
+// countSentences counts the ends of sentences in a line that ends in a mark: at
+// least one.
+func countSentences(line string) (n int) {
+	marked := false
+	for i, r := range line {
+		switch {
+		case isMark(r):
+			marked = true
+			if r >= 0x3000 && r != '．' { // no white space follows these
+				n++
+				marked = false
+			}
+		case marked && unicode.IsSpace(r):
+			n++
+			marked = false
+		case !isCloser(r) || i == 0:
+			marked = false
+		}
+	}
+	if marked {
+		n++
+	}
+	return max(n, 1)
+}
+
+func (p *profile) bulletLines() (float64, bool) { return ratio(p.lineFacts().bullets, p.lines.lines) }
+func (p *profile) ellipsisLines() (float64, bool) {
+	return ratio(p.lineFacts().ellipses, p.lines.lines)
+}
+func (p *profile) punctuatedLines() (float64, bool) {
+	return ratio(p.lineFacts().punctuated, p.lines.lines)
+}
+func (p *profile) shortLines() (float64, bool)  { return ratio(p.lineFacts().short, p.lines.lines) }
+func (p *profile) c4Sentences() (float64, bool) { return float64(p.lineFacts().sentences), true }
+func (p *profile) loremIpsum() (float64, bool)  { return float64(p.lineFacts().lorem), true }

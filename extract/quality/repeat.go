@@ -1,0 +1,244 @@
+package quality
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxUnits is how many words, lines or paragraphs of a document repetition is
+// looked for in.
+const MaxUnits = 1 << 20
+
+// Hashes of 64 bits stand for words, lines and runs of words: among a million
+// of them two are taken for equal with probability 3e-8.
+
+const (
+	hashSeed  = 0x9E3779B97F4A7C15 // 2^64 / golden ratio
+	hashPrime = 0x100000001B3      // FNV's
+)
+
+func hashString(s string) uint64 {
+	h := uint64(hashSeed)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * hashPrime
+	}
+	return mix(h)
+}
+
+// mix is the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
+func mix(h uint64) uint64 {
+	h = (h ^ h>>30) * 0xBF58476D1CE4E5B9
+	h = (h ^ h>>27) * 0x94D049BB133111EB
+	return h ^ h>>31
+}
+
+// A tally counts hashes. The zero hash is kept apart from empty slots.
+type tally struct {
+	keys   []uint64
+	counts []uint32
+	mask   uint64
+}
+
+// reset makes room for n hashes.
+func (t *tally) reset(n int) {
+	size := 16
+	for size < 2*n {
+		size *= 2
+	}
+	if cap(t.keys) < size {
+		t.keys, t.counts = make([]uint64, size), make([]uint32, size)
+	} else {
+		t.keys, t.counts = t.keys[:size], t.counts[:size]
+		clear(t.keys)
+		clear(t.counts)
+	}
+	t.mask = uint64(size - 1)
+}
+
+// add counts a hash and returns how often it was there before.
+func (t *tally) add(h uint64) uint32 {
+	h |= 1 // no key is 0; one bit less does not matter
+	for i := h >> 1 & t.mask; ; i = (i + 1) & t.mask {
+		switch t.keys[i] {
+		case 0:
+			t.keys[i], t.counts[i] = h, 1
+			return 0
+		case h:
+			t.counts[i]++
+			return t.counts[i] - 1
+		}
+	}
+}
+
+// units is how much of the lines and paragraphs was there before.
+type units struct {
+	known      bool
+	lines      unitFacts
+	paragraphs unitFacts
+	seen       tally
+}
+
+type unitFacts struct {
+	units, repeats int
+	characters     int // of the text that was looked at
+	repeated       int // of the repeats
+	breaks         int // line feeds in the text that was looked at
+}
+
+func (p *profile) repeats() *units {
+	u := &p.units
+	if u.known {
+		return u
+	}
+	u.known = true
+	u.lines = u.survey(p.doc.Text, nextLine)
+	u.paragraphs = u.survey(p.doc.Text, nextParagraph)
+	return u
+}
+
+// survey counts the repeats among the units of a text.
+func (u *units) survey(text string, next func(string) (unit, rest string)) (f unitFacts) {
+	n := 1 + strings.Count(text, "\n")
+	u.seen.reset(min(n, MaxUnits))
+	rest := text
+	for rest != "" && f.units < MaxUnits {
+		var unit string
+		if unit, rest = next(rest); unit == "" {
+			continue
+		}
+		f.units++
+		if u.seen.add(hashString(unit)) > 0 {
+			f.repeats++
+			f.repeated += utf8.RuneCountInString(unit)
+		}
+	}
+	read := text[:len(text)-len(rest)]
+	f.characters, f.breaks = utf8.RuneCountInString(read), strings.Count(read, "\n")
+	return f
+}
+
+func nextLine(text string) (line, rest string) {
+	line, rest, _ = strings.Cut(text, "\n")
+	return strings.TrimSpace(line), rest
+}
+
+// nextParagraph cuts at the next blank line.
+func nextParagraph(text string) (paragraph, rest string) {
+	for end := 0; end < len(text); {
+		i := strings.IndexByte(text[end:], '\n')
+		if i < 0 {
+			break
+		}
+		end += i + 1
+		line, _, _ := strings.Cut(text[end:], "\n")
+		if strings.TrimSpace(line) == "" && end < len(text) {
+			return strings.TrimSpace(text[:end]), text[min(end+len(line)+1, len(text)):]
+		}
+	}
+	return strings.TrimSpace(text), ""
+}
+
+func (p *profile) duplicateLines() (float64, bool) {
+	return ratio(p.repeats().lines.repeats, p.units.lines.units)
+}
+func (p *profile) duplicateLineCharacters() (float64, bool) {
+	return ratio(p.repeats().lines.repeated, p.units.lines.characters)
+}
+func (p *profile) repeatedLineCharacters() (float64, bool) {
+	f := p.repeats().lines
+	return ratio(f.repeated, f.characters-f.breaks)
+}
+func (p *profile) duplicateParagraphs() (float64, bool) {
+	return ratio(p.repeats().paragraphs.repeats, p.units.paragraphs.units)
+}
+func (p *profile) duplicateParagraphCharacters() (float64, bool) {
+	return ratio(p.repeats().paragraphs.repeated, p.units.paragraphs.characters)
+}
+
+// grams are the words of a text by hash and length.
+type grams struct {
+	known      bool
+	hashes     []uint64
+	lengths    []uint32 // in characters
+	characters int      // of the text up to the last word
+	seen       tally
+}
+
+func (p *profile) words1M() *grams {
+	g := &p.grams
+	if g.known {
+		return g
+	}
+	g.known, g.hashes, g.lengths = true, g.hashes[:0], g.lengths[:0]
+	end := len(p.doc.Text)
+	for start, stop := range wordsOf(p.doc.Text) {
+		if len(g.hashes) == MaxUnits {
+			end = start
+			break
+		}
+		w := p.doc.Text[start:stop]
+		g.hashes = append(g.hashes, hashString(w))
+		g.lengths = append(g.lengths, uint32(utf8.RuneCountInString(w)))
+	}
+	g.characters = utf8.RuneCountInString(p.doc.Text[:end])
+	return g
+}
+
+// walk calls visit for each run of n words, by the place of its first word,
+// with its hash and its characters without spaces. Visit returns how many words
+// to go on.
+func (g *grams) walk(n int, visit func(at int, hash uint64, characters int) int) {
+	if len(g.hashes) < n {
+		return
+	}
+	power := uint64(1) // of the base, for the word that leaves
+	for range n {
+		power *= hashSeed
+	}
+	var hash uint64
+	characters := 0
+	for i := range n {
+		hash = hash*hashSeed + g.hashes[i]
+		characters += int(g.lengths[i])
+	}
+	for at := 0; ; {
+		next := at + visit(at, mix(hash), characters)
+		if next+n > len(g.hashes) {
+			return
+		}
+		for ; at < next; at++ {
+			hash = hash*hashSeed + g.hashes[at+n] - power*g.hashes[at]
+			characters += int(g.lengths[at+n]) - int(g.lengths[at])
+		}
+	}
+}
+
+// topGram measures the run of n words that occurs most often.
+func (p *profile) topGram(n int) (float64, bool) {
+	g := p.words1M()
+	g.seen.reset(len(g.hashes))
+	most, covered := uint32(1), 0
+	g.walk(n, func(_ int, hash uint64, characters int) int {
+		times := g.seen.add(hash) + 1
+		if all := int(times) * (characters + n - 1); times > most || times == most && times > 1 && all > covered {
+			most, covered = times, all
+		}
+		return 1
+	})
+	return ratio(covered, g.characters)
+}
+
+// duplicateGrams measures the runs of n words that were there before.
+func (p *profile) duplicateGrams(n int) (float64, bool) {
+	g := p.words1M()
+	g.seen.reset(len(g.hashes))
+	repeated := 0
+	g.walk(n, func(_ int, hash uint64, characters int) int {
+		if g.seen.add(hash) == 0 {
+			return 1
+		}
+		repeated += characters
+		return n
+	})
+	return ratio(repeated, g.characters)
+}

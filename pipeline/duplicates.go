@@ -1,0 +1,272 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"pretext/extract/dedup"
+	"pretext/internal/store"
+	"pretext/sharding"
+)
+
+// Duplicates are found by two stages of their own, below the folder of the
+// filter:
+//
+//	signatures  a task for each run of blocks: signatures-NNNNN.bin; then
+//	            candidates-NNNNN.bin, pairs that may be similar
+//	pairs       a task for each file of candidates: similar-NNNNN.bin, those
+//	            that are; then decisions-NNNNN.bin, for each task of the filter
+//	            which documents are copies of which
+//
+// Where only equal documents are looked for, signatures decides itself.
+
+// The parts of the names of files.
+const (
+	signaturesPrefix = "signatures-"
+	candidatesPrefix = "candidates-"
+	similarPrefix    = "similar-"
+	decisionsPrefix  = "decisions-"
+	binarySuffix     = ".bin"
+)
+
+func signaturesName(task int) string { return fmt.Sprintf("%s%05d", signaturesPrefix, task) }
+func candidatesName(n int) string    { return fmt.Sprintf("%s%05d%s", candidatesPrefix, n, binarySuffix) }
+func similarName(task int) string    { return fmt.Sprintf("%s%05d", similarPrefix, task) }
+func decisionsName(task int) string {
+	return fmt.Sprintf("%s%05d%s", decisionsPrefix, task, binarySuffix)
+}
+
+// findDuplicates runs the stages before the filter's own and puts into its spec
+// where they left what they found.
+func findDuplicates(ctx context.Context, r Runner, c FilterConfig, plan *filterPlan, spec *FilterSpec, options []byte) error {
+	spec.Signatures = absolute(filepath.Join(c.Out, SignaturesFolder))
+	spec.Decisions = spec.Signatures
+	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "signatures", Algorithm: filterAlgorithm, Options: options, Inputs: plan.inputs}
+	m, err := drive(ctx, r, driveConfig{spec: Spec{Stage: "signatures", Out: spec.Signatures, Signatures: spec}, recipe: recipe,
+		tasks: plan.any(), total: plan.bytes, overwrite: c.Overwrite})
+	if err != nil || c.Options.Dedup != DedupMinHash {
+		return err
+	}
+	spec.Decisions = absolute(filepath.Join(c.Out, PairsFolder))
+	raw := sharding.Marshal(m) // the bytes of the file
+	recipe.Stage = "pairs"
+	recipe.Inputs = []sharding.Input{{Name: sharding.ManifestName, Bytes: int64(len(raw)), SHA256: sharding.Hash(raw)}}
+	tasks := make([]any, max(1, m.Counts["candidate_files"]))
+	for i := range tasks {
+		tasks[i] = pairsTask{candidatesName(i)}
+	}
+	if m.Counts["candidates"] == 0 {
+		tasks[0] = pairsTask{} // a job has a task
+	}
+	_, err = drive(ctx, r, driveConfig{spec: Spec{Stage: "pairs", Out: spec.Decisions, Pairs: spec}, recipe: recipe,
+		tasks: tasks, total: m.Counts["candidates"], overwrite: c.Overwrite})
+	return err
+}
+
+// signaturesWorker makes signatures.
+type signaturesWorker struct {
+	*stage
+	FilterSpec
+}
+
+func (w *signaturesWorker) do(ctx context.Context, index int) ([]Result, error) {
+	var t filterTask
+	if err := w.task(ctx, index, &t); err != nil {
+		return nil, err
+	}
+	name := signaturesName(index)
+	sideCar := name + sharding.SideCarSuffix
+	if results, ok, err := w.proved(ctx, index, sideCar); err != nil || ok {
+		w.meter.Add(t.Blocks.textBytes())
+		return results, err
+	}
+	tools, err := w.tools(w.job)
+	if err != nil {
+		return nil, err
+	}
+	defer w.job.give(tools)
+	bands := 0
+	if w.Options.Nearly != nil {
+		bands = w.Options.Nearly.Bands
+	}
+	builder := dedup.NewBuilder(bands)
+	aside := int64(0)
+	for doc, err := range t.Blocks.documents(ctx, w.Documents, w.meter) {
+		switch {
+		case err != nil:
+			return nil, err
+		case tools.rules.Check(doc).Rule != "":
+			builder.AddAside(doc.ID)
+			aside++
+		default:
+			builder.Add(doc.ID, tools.sketcher.Sketch(doc.Text))
+		}
+	}
+	out, err := w.create(ctx, name+binarySuffix)
+	if err != nil {
+		return nil, err
+	}
+	defer out.abort()
+	if _, err := builder.WriteTo(out); err != nil {
+		return nil, err
+	}
+	if err := w.commit(ctx, out); err != nil {
+		return nil, err
+	}
+	entry := out.entry(index, sharding.Counts{"documents": int64(builder.Len()), "rejected": aside})
+	result, err := w.prove(ctx, sideCar, sharding.SideCar{Task: index, File: entry})
+	return []Result{result}, err
+}
+
+// candidatesPerTask is how many pairs a task of the next stage decides.
+const candidatesPerTask = 4096
+
+// finish finds the candidates, or, where only equal documents are looked for,
+// decides.
+func (w *signaturesWorker) finish(ctx context.Context, results []Result) error {
+	index, err := openSignatures(ctx, w.spec.Out, w.Budget)
+	if err != nil {
+		return err
+	}
+	defer index.close()
+	clusters := dedup.NewClusters(index.Len())
+	if err := index.Equal(ctx, clusters); err != nil {
+		return err
+	}
+	if w.Options.Nearly == nil {
+		return w.decide(ctx, results, index, &similarities{clusters: clusters})
+	}
+	spill, err := w.folder.Scratch(ctx)
+	if err != nil {
+		return err
+	}
+	defer spill.Close()
+	files, err := w.candidates(ctx, index, clusters, spill)
+	if err != nil {
+		return err
+	}
+	return w.manifest(ctx, results, nil, files...)
+}
+
+// candidates writes the files of candidates.
+func (w *signaturesWorker) candidates(ctx context.Context, index *signatureSet, clusters *dedup.Clusters, spill dedup.Spill) (files []sharding.FileEntry, err error) {
+	var rows []byte
+	flush := func() error {
+		if len(rows) == 0 {
+			return nil
+		}
+		entry, err := w.write(ctx, candidatesName(len(files)), rows)
+		entry.Counts = sharding.Counts{"candidates": int64(len(rows) / pairBytes), "candidate_files": 1}
+		files, rows = append(files, entry), rows[:0]
+		return err
+	}
+	err = index.Candidates(ctx, clusters, spill, func(p dedup.Pair) error {
+		rows = appendPair(rows, p)
+		if len(rows) < candidatesPerTask*pairBytes {
+			return nil
+		}
+		return flush()
+	})
+	if err == nil {
+		err = flush()
+	}
+	return files, err
+}
+
+// A signatureSet is the open files of a folder of signatures.
+type signatureSet struct {
+	*dedup.Index
+	files []store.File
+	sizes []int // documents of each
+}
+
+func openSignatures(ctx context.Context, location string, budget int64) (*signatureSet, error) {
+	folder, err := store.Open(location)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := sharding.ReadPlan(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	set := new(signatureSet)
+	var all []*dedup.Signatures
+	for task := range plan.Tasks {
+		name := signaturesName(task) + binarySuffix
+		f, err := folder.Open(ctx, name)
+		if err != nil {
+			set.close()
+			return nil, err
+		}
+		set.files = append(set.files, f)
+		s, err := dedup.OpenSignatures(f, f.Size())
+		if err != nil {
+			set.close()
+			return nil, fmt.Errorf("read %s in %s: %w: %w", name, folder, sharding.ErrFormat, err)
+		}
+		all, set.sizes = append(all, s), append(set.sizes, s.Len())
+	}
+	if set.Index, err = dedup.NewIndex(all, budget); err != nil {
+		set.close()
+	}
+	return set, err
+}
+
+func (s *signatureSet) close() error {
+	var errs []error
+	for _, f := range s.files {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// similarities are the clusters, and for each document how similar it is to the
+// most similar one of its cluster; 0 for one of equal words, nil where only
+// those are looked for.
+type similarities struct {
+	clusters *dedup.Clusters
+	nearest  []float32
+}
+
+// decide writes the decisions and the manifest.
+func (s *stage) decide(ctx context.Context, results []Result, index *signatureSet, found *similarities) error {
+	var files []sharding.FileEntry
+	number := uint32(0)
+	for task, n := range index.sizes {
+		var rows []byte
+		counts := sharding.Counts{"copies": 0}
+		for i := range n {
+			if of := found.clusters.First(number); of != number {
+				d := decision{document: uint32(i), of: of}
+				if found.nearest != nil {
+					d.similarity = found.nearest[number]
+				}
+				rows = d.append(rows)
+				counts["copies"]++
+			}
+			number++
+		}
+		entry, err := s.write(ctx, decisionsName(task), rows)
+		if err != nil {
+			return err
+		}
+		entry.Counts = counts
+		files = append(files, entry)
+	}
+	return s.manifest(ctx, results, nil, files...)
+}
+
+// readRows reads a file of rows.
+func readRows(ctx context.Context, location, name string, size int) ([]byte, error) {
+	folder, err := store.Open(location)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := store.ReadFile(ctx, folder, name)
+	if err == nil && len(rows)%size != 0 {
+		err = fmt.Errorf("read %s in %s: %w", name, folder, sharding.ErrFormat)
+	}
+	return rows, err
+}

@@ -1,0 +1,337 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"pretext/extract"
+	"pretext/extract/dedup"
+	"pretext/extract/quality"
+	"pretext/internal/store"
+	"pretext/sharding"
+)
+
+// filterAlgorithm is raised when the same documents and options leave other
+// documents.
+const filterAlgorithm = 1
+
+// What [FilterOptions].Dedup may be.
+const (
+	DedupNone    = "none"
+	DedupExact   = "exact"   // equal words
+	DedupMinHash = "minhash" // and nearly equal shingles
+)
+
+// Folders below that of the filter stage, in which duplicates are found. They
+// are stages of their own; when the stage is done they may be removed, and are
+// made again if it is run again.
+const (
+	SignaturesFolder = "signatures"
+	PairsFolder      = "pairs"
+)
+
+// FilterOptions are the options that decide which documents stay. The zero
+// value keeps all.
+type FilterOptions struct {
+	quality.Options
+	Dedup  string         `json:"dedup"`            // [DedupNone], [DedupExact] or [DedupMinHash]
+	Nearly *dedup.Options `json:"nearly,omitempty"` // of [DedupMinHash]
+}
+
+// WithDefaults returns the options in the form in which they are recorded.
+func (o FilterOptions) WithDefaults() FilterOptions {
+	if o.Dedup == "" {
+		o.Dedup = DedupNone
+	}
+	if o.Dedup != DedupMinHash {
+		o.Nearly = nil
+		return o
+	}
+	var nearly dedup.Options
+	if o.Nearly != nil {
+		nearly = *o.Nearly
+	}
+	nearly = nearly.WithDefaults()
+	o.Nearly = &nearly
+	return o
+}
+
+// Enabled reports whether the options could reject anything.
+func (o FilterOptions) Enabled() bool {
+	return len(o.Limits) > 0 || o.Dedup != "" && o.Dedup != DedupNone
+}
+
+// Validate returns all that is wrong with options that have their defaults.
+func (o FilterOptions) Validate() error {
+	errs := []error{o.Options.Validate()}
+	switch o.Dedup {
+	case DedupNone, DedupExact:
+	case DedupMinHash:
+		errs = append(errs, o.Nearly.Validate())
+	default:
+		errs = append(errs, fmt.Errorf("dedup %q: must be none, exact or minhash", o.Dedup))
+	}
+	return errors.Join(errs...)
+}
+
+// FilterConfig says what the filter stage makes of what, and where.
+type FilterConfig struct {
+	Documents []string // documents folders, or JSON lines of others
+	Options   FilterOptions
+	Import    ExtractOptions // for what is not ours
+	Memory    int64          // bytes that the process may use
+	Out       string
+	Overwrite bool
+}
+
+// FilterSpec is what the workers of the filter stage and of the two before it
+// need beyond their tasks.
+type FilterSpec struct {
+	Documents []string // locations of the documents folders
+	Options   FilterOptions
+	// Signatures and Decisions are the locations of the folders of signatures
+	// and of decisions about duplicates; "" where there are none.
+	Signatures, Decisions string
+	Budget                int64 // bytes that finding duplicates may sort at a time
+}
+
+// A filterTask is the plan of one documents file: some blocks of one file.
+type filterTask struct {
+	Name       string    `json:"name"`        // of the file that is written, without suffix
+	BlockBytes int64     `json:"block_bytes"` // text at which its blocks are closed
+	Blocks     blockList `json:"blocks"`
+}
+
+func (t filterTask) documents() (n int64) {
+	for _, f := range t.Blocks {
+		for _, b := range f.Blocks {
+			n += b.Documents
+		}
+	}
+	return n
+}
+
+// Limits of a task.
+const (
+	filterTaskBytes     = 32 << 20 // of text
+	filterTaskDocuments = 1 << 16
+)
+
+// A filterPlan is what the filter stage will do.
+type filterPlan struct {
+	locations []string
+	inputs    []sharding.Input
+	tasks     []filterTask
+	bytes     int64
+	documents int64
+}
+
+// planFilter cuts documents folders into tasks, each of consecutive blocks of
+// one file, in source order.
+func planFilter(ctx context.Context, locations []string) (*filterPlan, error) {
+	inputs, err := openDocuments(ctx, locations)
+	if err != nil {
+		return nil, err
+	}
+	p := new(filterPlan)
+	type source struct {
+		bytes int64
+		tasks int
+	}
+	sources := map[string]*source{} // by the stem of its files
+	stemOf := func(folder int, name string) string {
+		stem := strings.TrimSuffix(name, sharding.DocumentsSuffix)
+		stem = stem[:max(0, strings.LastIndexByte(stem, '-'))]
+		if folder > 0 {
+			stem += fmt.Sprintf("-%d", folder+1) // files of another folder may have the same names
+		}
+		return stem
+	}
+	for i, in := range inputs {
+		p.locations, p.inputs = append(p.locations, in.location), append(p.inputs, in.input)
+		for _, f := range in.files {
+			s := sources[stemOf(i, f.name)]
+			if s == nil {
+				s = new(source)
+				sources[stemOf(i, f.name)] = s
+			}
+			for _, b := range f.blocks {
+				s.bytes += b.TextBytes
+				p.bytes += b.TextBytes
+				p.documents += b.Documents
+			}
+		}
+	}
+	if p.documents == 0 {
+		return nil, fmt.Errorf("%w in %v", ErrNoDocuments, locations)
+	}
+	for i, in := range inputs {
+		for _, f := range in.files {
+			stem := stemOf(i, f.name)
+			s := sources[stem]
+			for _, blocks := range cutBlocks(f.blocks) {
+				p.tasks = append(p.tasks, filterTask{Name: fmt.Sprintf("%s-%05d", stem, s.tasks), BlockBytes: extract.BlockBytes(s.bytes),
+					Blocks: blockList{{Folder: i, Name: f.name, Blocks: blocks}}})
+				s.tasks++
+			}
+		}
+	}
+	return p, nil
+}
+
+// cutBlocks cuts the blocks of a file into runs that are a task each.
+func cutBlocks(blocks []extract.Block) (runs [][]extract.Block) {
+	var bytes, documents int64
+	start := 0
+	for i, b := range blocks {
+		if i > start && (bytes+b.TextBytes > filterTaskBytes || documents+b.Documents > filterTaskDocuments) {
+			runs, start, bytes, documents = append(runs, blocks[start:i]), i, 0, 0
+		}
+		bytes, documents = bytes+b.TextBytes, documents+b.Documents
+	}
+	if start < len(blocks) {
+		runs = append(runs, blocks[start:])
+	}
+	return runs
+}
+
+func (p *filterPlan) any() (tasks []any) {
+	for _, t := range p.tasks {
+		tasks = append(tasks, t)
+	}
+	return tasks
+}
+
+// Filter keeps the documents that pass the rules of quality and are not copies
+// of earlier ones: OUT/documents-SOURCE-NNNNN.jsonl.zst, and beside each the
+// list of its rejects.
+func Filter(ctx context.Context, r Runner, c FilterConfig) (*sharding.Manifest, error) {
+	c.Options = c.Options.WithDefaults()
+	if err := c.Options.Validate(); err != nil {
+		return nil, &ConfigError{err}
+	}
+	if !c.Options.Enabled() {
+		return nil, &ConfigError{errors.New("nothing to filter by: give --dedup, --quality, --min-words, --min-script-share or --rule")}
+	}
+	folders, foreign, err := sortDocuments(c.Documents, nil)
+	if err != nil {
+		return nil, err
+	}
+	return locked(c.Out, func(folder store.Folder) (*sharding.Manifest, error) {
+		if len(foreign) > 0 {
+			imported := filepath.Join(c.Out, ImportedFolder)
+			if _, err := Extract(ctx, r, ExtractConfig{Sources: foreign, Options: c.Import, MaxRejects: 1, Out: imported, Overwrite: c.Overwrite}); err != nil {
+				return nil, err
+			}
+			folders = append(folders, imported)
+		}
+		return filterIn(ctx, folder, r, c, folders)
+	})
+}
+
+// filterIn runs the stage in its locked folder.
+func filterIn(ctx context.Context, folder store.Folder, r Runner, c FilterConfig, folders []string) (*sharding.Manifest, error) {
+	plan, err := planFilter(ctx, folders)
+	if err != nil {
+		return nil, err
+	}
+	budget, err := plan.memory(c.Memory, r.Workers, c.Options)
+	if err != nil {
+		return nil, err
+	}
+	options, err := json.Marshal(c.Options)
+	if err != nil {
+		return nil, err
+	}
+	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "filter", Algorithm: filterAlgorithm, Options: options, Inputs: plan.inputs}
+	// Before anything is put below it: a folder of other options is refused.
+	if err := claim(ctx, folder, recipe, c.Overwrite); err != nil {
+		return nil, err
+	}
+	if c.Overwrite {
+		if err := dropUnused(ctx, folder, c.Options); err != nil {
+			return nil, err
+		}
+	}
+	spec := FilterSpec{Documents: plan.locations, Options: c.Options, Budget: budget}
+	if c.Options.Dedup != DedupNone {
+		if err := findDuplicates(ctx, r, c, plan, &spec, options); err != nil {
+			return nil, err
+		}
+	}
+	m, err := driveIn(ctx, folder, r, driveConfig{spec: Spec{Stage: "filter", Out: c.Out, Filter: &spec}, recipe: recipe,
+		tasks: plan.any(), total: plan.bytes, overwrite: c.Overwrite})
+	if err != nil {
+		return nil, err
+	}
+	if m.Counts["documents"] == 0 {
+		return nil, fmt.Errorf("%w are left of %d: %s", ErrNoDocuments, m.Counts["read"], rejectSummary(m.Counts))
+	}
+	return m, nil
+}
+
+// dropUnused empties the folders below the stage's that the options have no use
+// for, but an earlier run had.
+func dropUnused(ctx context.Context, folder store.Folder, o FilterOptions) error {
+	var unused []string
+	if o.Dedup != DedupMinHash {
+		unused = append(unused, PairsFolder)
+	}
+	if o.Dedup == DedupNone {
+		unused = append(unused, SignaturesFolder)
+	}
+	for _, name := range unused {
+		below := folder.Folder(name)
+		if err := empty(ctx, below); err != nil {
+			return err
+		}
+		if err := removeOurs(ctx, below.Folder(sharding.PlanFolder), ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// memory returns what finding duplicates may sort at a time, or a [MemoryError]
+// where the plan does not fit.
+func (p *filterPlan) memory(have int64, workers int, o FilterOptions) (budget int64, err error) {
+	perDocument := int64(0)
+	if o.Dedup != DedupNone {
+		perDocument = 64 // digest, state, ID
+		if o.Nearly != nil {
+			perDocument += 8 * int64(o.Nearly.Bands)
+		}
+	}
+	var tasks []int64
+	for _, t := range p.tasks {
+		// A document passes through as a compressed frame, JSON, text and plain
+		// text at once.
+		tasks = append(tasks, filterTaskMemory+4*t.Blocks.size().document+perDocument*t.documents())
+	}
+	need := int64(baseMemory) + mostAtWork(tasks, workers)
+	if need > have {
+		return 0, &MemoryError{Need: need, Have: have, Why: "filtering documents"}
+	}
+	if o.Dedup == DedupNone {
+		return 0, nil
+	}
+	// When duplicates are decided no task is at work: clusters, similarities and
+	// a bit for each document, and what is sorted.
+	fixed := int64(baseMemory) + 9*p.documents
+	if fixed+minFilterBudget > have {
+		return 0, &MemoryError{Need: fixed + minFilterBudget, Have: have, Why: fmt.Sprintf("finding duplicates among %d documents", p.documents)}
+	}
+	return (have - fixed) / 2, nil
+}
+
+// What a task of the filter takes beside its documents: the tables of
+// repetition at their largest, sets of shingles, block and output buffers. And
+// the least that duplicates are sorted in.
+const (
+	filterTaskMemory = 64 << 20
+	minFilterBudget  = 32 << 20
+)

@@ -1,0 +1,348 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pretext/extract"
+	"pretext/extract/dedup"
+	"pretext/internal/store"
+	"pretext/sharding"
+)
+
+// jsonLines writes documents as JSON lines.
+func jsonLines(t *testing.T, dir, name string, docs []extract.Document) string {
+	t.Helper()
+	var b []byte
+	for _, d := range docs {
+		b = d.AppendJSON(b)
+	}
+	return writeFile(t, dir, name, b)
+}
+
+// someDocuments are prose, with copies, near copies and rubbish among it: every
+// fifth of 10 is a copy of the first of them with other marks, every sixth
+// nearly one of the second, and the seventh is short.
+func someDocuments(n int) (docs []extract.Document) {
+	r := rand.New(rand.NewPCG(1, 2))
+	prose := func(seed int) string {
+		r := rand.New(rand.NewPCG(uint64(seed), 3))
+		var b strings.Builder
+		for range 40 {
+			fmt.Fprintf(&b, "The river %d of the town %d runs to the sea, and %d boats go with it. ", r.IntN(1000), r.IntN(1000), r.IntN(1000))
+		}
+		return strings.TrimSpace(b.String())
+	}
+	for i := range n {
+		text := prose(i)
+		switch base := i - i%10; i % 10 {
+		case 4:
+			text = strings.ToUpper(strings.ReplaceAll(prose(base), ". ", "!\n"))
+		case 5:
+			text = strings.Replace(prose(base+1), "boats", "ships", 1+r.IntN(2))
+		case 6:
+			text = fmt.Sprint("Short text number ", i)
+		}
+		docs = append(docs, extract.Document{ID: fmt.Sprint("doc:", i), Text: text, Source: "some", Lang: "en"})
+	}
+	return docs
+}
+
+// documentsFolder makes a documents folder of ours of documents.
+func documentsFolder(t *testing.T, docs []extract.Document) string {
+	t.Helper()
+	dir := t.TempDir()
+	var sources []Source
+	for i, half := range [][]extract.Document{docs[:len(docs)/2], docs[len(docs)/2:]} {
+		sources = append(sources, Source{KindJSONL, jsonLines(t, dir, fmt.Sprintf("part%d.jsonl", i), half)})
+	}
+	out := filepath.Join(dir, "documents")
+	if _, err := Extract(context.Background(), testRunner, ExtractConfig{Sources: sources, Options: DefaultExtractOptions(), MaxRejects: 1, Out: out}); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func filterConfig(documents, out string) FilterConfig {
+	return FilterConfig{Documents: []string{documents}, Out: out, Memory: 1e9, Import: DefaultExtractOptions(),
+		Options: FilterOptions{Dedup: DedupMinHash, Nearly: &dedup.Options{Threshold: 0.8}}}
+}
+
+func withRules(c FilterConfig) FilterConfig {
+	c.Options.Limits = map[string]float64{"min-words": 20, "max-curly-brackets": 0}
+	return c
+}
+
+func filter(t *testing.T, r Runner, c FilterConfig) *Manifest {
+	t.Helper()
+	m, err := Filter(context.Background(), r, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// readRejects returns the lines of all lists of rejects, by ID.
+func readRejects(t *testing.T, dir string) map[string]rejectLine {
+	t.Helper()
+	all := map[string]rejectLine{}
+	paths, err := filepath.Glob(filepath.Join(dir, "*"+rejectsSuffix))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no lists of rejects: %v", err)
+	}
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(b) {
+			var r rejectLine
+			if err := json.Unmarshal(line, &r); err != nil {
+				t.Fatal(err)
+			}
+			all[r.ID] = r
+		}
+	}
+	return all
+}
+
+// readDocuments returns the documents of a folder in order.
+func readDocuments(t *testing.T, dir string) (docs []extract.Document) {
+	t.Helper()
+	inputs, err := openDocuments(context.Background(), []string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var l blockList
+	for _, f := range inputs[0].files {
+		l = append(l, fileBlocks{Name: f.name, Blocks: f.blocks})
+	}
+	for d, err := range l.documents(context.Background(), []string{dir}, new(Meter)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs = append(docs, *d)
+	}
+	return docs
+}
+
+func TestEveryRejectHasItsReason(t *testing.T) {
+	docs := someDocuments(200)
+	out := t.TempDir()
+	m := filter(t, testRunner, withRules(filterConfig(documentsFolder(t, docs), out)))
+	rejects := readRejects(t, out)
+	var want []extract.Document
+	for i, d := range docs {
+		got, base := rejects[d.ID], i-i%10
+		switch i % 10 {
+		case 4:
+			if got.Reason != "duplicate" || got.Of != docs[base].ID || got.Similarity != 0 {
+				t.Errorf("%s, a copy: got %+v", d.ID, got)
+			}
+		case 5:
+			if got.Reason != "near-duplicate" || got.Of != docs[base+1].ID || got.Similarity < 0.8 || got.Similarity >= 1 {
+				t.Errorf("%s, nearly a copy: got %+v", d.ID, got)
+			}
+		case 6:
+			if got.Reason != "min-words" || got.Value == nil || *got.Value != 4 {
+				t.Errorf("%s, short: got %+v", d.ID, got)
+			}
+		default:
+			want = append(want, d)
+		}
+	}
+	if diff := cmp.Diff(want, readDocuments(t, out)); diff != "" {
+		t.Error(diff)
+	}
+	c := m.Counts
+	if c["read"] != 200 || c["read"] != c["documents"]+c["reject.duplicate"]+c["reject.near-duplicate"]+c["reject.min-words"] || c["reject.duplicate"] != 20 {
+		t.Errorf("counts do not add up: %v", c)
+	}
+	if v := verify(t, out); !v.OK() || v.Documents != c["documents"] || len(v.Folders) != 3 {
+		t.Errorf("verification: %+v", v)
+	}
+}
+
+func TestFilteredBytesDoNotDependOnWorkersRunnerOrMemory(t *testing.T) {
+	documents := documentsFolder(t, someDocuments(300))
+	c := withRules(filterConfig(documents, t.TempDir()))
+	filter(t, testRunner, c)
+	want := tree(t, c.Out)
+	for _, test := range []struct {
+		Runner
+		memory int64
+	}{{Runner{Name: "prism", Workers: 1}, 400e6}, {Runner{Name: "prism", Workers: 5}, 2e9}, {Runner{Name: "direct", Workers: 1}, 1e9}} {
+		c.Out, c.Memory = t.TempDir(), test.memory
+		filter(t, test.Runner, c)
+		if diff := cmp.Diff(want, tree(t, c.Out)); diff != "" {
+			t.Errorf("%+v: %s", test, diff)
+		}
+	}
+}
+
+func TestAFilterGoesOnWhereItWasCut(t *testing.T) {
+	documents := documentsFolder(t, someDocuments(300))
+	c := withRules(filterConfig(documents, t.TempDir()))
+	filter(t, testRunner, c)
+	want := tree(t, c.Out)
+	for _, stage := range []string{"signatures", "pairs", "filter"} {
+		again := c
+		again.Out = t.TempDir()
+		ctx, cancel := context.WithCancel(context.Background())
+		r := testRunner
+		r.Watch = func(m *Meter) func() {
+			if m.Stage == stage {
+				cancel()
+			}
+			return func() {}
+		}
+		if _, err := Filter(ctx, r, again); !errors.Is(err, context.Canceled) {
+			t.Fatalf("%s: got %v, want a cancelled run", stage, err)
+		}
+		if _, err := os.Stat(filepath.Join(again.Out, sharding.ManifestName)); err == nil {
+			t.Errorf("%s: a cancelled run has a manifest", stage)
+		}
+		filter(t, testRunner, again)
+		if diff := cmp.Diff(want, tree(t, again.Out)); diff != "" {
+			t.Errorf("cut in %s: %s", stage, diff)
+		}
+	}
+	for _, name := range []string{"manifest.json", "documents-part0-00000.rejects", "documents-part1-00000.jsonl.zst", "signatures/signatures-00000.bin",
+		"signatures/candidates-00000.bin", "signatures/manifest.json", "pairs/similar-00000.bin", "pairs/decisions-00001.bin", "pairs/manifest.json"} {
+		path := filepath.Join(c.Out, name)
+		if b, err := os.ReadFile(path); err != nil || os.WriteFile(path, b[:len(b)/2], 0o666) != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, sharding.ManifestName) {
+			os.Remove(path)
+		}
+		filter(t, testRunner, c)
+		if diff := cmp.Diff(want, tree(t, c.Out)); diff != "" {
+			t.Errorf("%s damaged: %s", name, diff)
+		}
+	}
+	for _, name := range []string{SignaturesFolder, PairsFolder} {
+		if err := os.RemoveAll(filepath.Join(c.Out, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if v := verify(t, c.Out); !v.OK() {
+		t.Errorf("without the folders of the search: %v", v.Problems)
+	}
+}
+
+func TestAFilterOfOtherOptionsIsRefused(t *testing.T) {
+	c := filterConfig(documentsFolder(t, someDocuments(100)), t.TempDir())
+	filter(t, testRunner, c)
+	want := tree(t, c.Out)
+	_, err := Filter(context.Background(), testRunner, withRules(c))
+	var other *OptionsError
+	if !errors.As(err, &other) || !strings.Contains(err.Error(), "limits.min-words was not set, now 20") || !strings.Contains(err.Error(), c.Out) {
+		t.Errorf("got %v", err)
+	}
+	if diff := cmp.Diff(want, tree(t, c.Out)); diff != "" {
+		t.Errorf("a refused run changed the folder: %s", diff)
+	}
+	c.Overwrite, c.Options.Dedup = true, DedupExact
+	filter(t, testRunner, c)
+	if v := verify(t, c.Out); !v.OK() {
+		t.Errorf("after --overwrite: %v", v.Problems)
+	}
+	fresh := c
+	fresh.Out = t.TempDir()
+	filter(t, testRunner, fresh)
+	if diff := cmp.Diff(tree(t, fresh.Out), tree(t, c.Out)); diff != "" {
+		t.Errorf("an overwritten folder differs from a fresh one: %s", diff)
+	}
+}
+
+func TestJSONLinesOfOthersAreFiltered(t *testing.T) {
+	docs := someDocuments(100)
+	path := jsonLines(t, t.TempDir(), "theirs.jsonl", docs)
+	out, same := t.TempDir(), t.TempDir()
+	filter(t, testRunner, filterConfig(path, out))
+	filter(t, testRunner, filterConfig(documentsFolder(t, docs), same))
+	if diff := cmp.Diff(readRejects(t, same), readRejects(t, out)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestARunWithAFilterMakesExamplesOfWhatIsLeft(t *testing.T) {
+	c := config(t, t.TempDir())
+	c.Sources = append(c.Sources, c.Sources[0]) // the wiki twice
+	c.Filter = FilterOptions{Dedup: DedupExact}
+	stages := run(t, testRunner, c)
+	if len(stages) != 4 || stages[1].Stage != "filter" {
+		t.Fatalf("stages: %+v", stages)
+	}
+	extracted, filtered, examples := stages[0].Counts, stages[1].Counts, stages[3].Counts
+	if filtered["reject.duplicate"] == 0 || filtered["read"] != extracted["documents"] || filtered["documents"] != examples["documents"] {
+		t.Errorf("extracted %v, filtered %v, examples %v", extracted, filtered, examples)
+	}
+	if v := verify(t, c.Out); !v.OK() || len(v.Folders) != 4 {
+		t.Errorf("verification: %+v", v)
+	}
+	c.Filter.Dedup = "simhash"
+	if _, err := Run(context.Background(), testRunner, c); err == nil || !strings.Contains(err.Error(), `dedup "simhash"`) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTwoFoldersWithFilesOfOneName(t *testing.T) {
+	a, b := documentsFolder(t, someDocuments(60)), documentsFolder(t, someDocuments(60))
+	c := filterConfig(a, t.TempDir())
+	c.Documents, c.Options = []string{a, b}, FilterOptions{Dedup: DedupExact}
+	m := filter(t, testRunner, c)
+	if m.Counts["read"] != 120 || m.Counts["documents"] != 54 {
+		t.Errorf("got %v", m.Counts)
+	}
+	if v := verify(t, c.Out); !v.OK() {
+		t.Error(v.Problems)
+	}
+}
+
+func TestAFilterThatLeavesNothingSaysSo(t *testing.T) {
+	c := filterConfig(documentsFolder(t, someDocuments(20)), t.TempDir())
+	c.Options = FilterOptions{}
+	c.Options.Limits = map[string]float64{"min-words": 1e6}
+	if _, err := Filter(context.Background(), testRunner, c); !errors.Is(err, ErrNoDocuments) || !strings.Contains(err.Error(), "20 min-words") {
+		t.Errorf("got %v", err)
+	}
+	c.Options = FilterOptions{}
+	var config *ConfigError
+	if _, err := Filter(context.Background(), testRunner, c); !errors.As(err, &config) {
+		t.Errorf("nothing to filter by: got %v", err)
+	}
+	c = filterConfig(c.Documents[0], t.TempDir())
+	c.Memory = 100e6
+	var memory *MemoryError
+	if _, err := Filter(context.Background(), testRunner, c); !errors.As(err, &memory) {
+		t.Errorf("little memory: got %v", err)
+	}
+}
+
+// A filter whose documents have no candidates has no pairs to compare.
+func TestWithoutCandidatesNothingIsCompared(t *testing.T) {
+	docs := someDocuments(4)
+	c := filterConfig(documentsFolder(t, docs), t.TempDir())
+	if m := filter(t, testRunner, c); m.Counts["documents"] != 4 {
+		t.Errorf("got %v", m.Counts)
+	}
+	folder, err := store.Open(filepath.Join(c.Out, PairsFolder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err := sharding.ReadManifest(context.Background(), folder); err != nil || m.Counts["compared"] != 0 {
+		t.Errorf("got %v, %v", m, err)
+	}
+}

@@ -1,0 +1,310 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"pretext/extract"
+	"pretext/extract/dedup"
+	"pretext/extract/quality"
+	"pretext/internal/store"
+	"pretext/sharding"
+)
+
+// rejectsSuffix is that of the list of rejects beside a documents file. It is
+// no name that a pattern for documents matches.
+const rejectsSuffix = ".rejects"
+
+// Reasons of rejects that are no rules.
+const (
+	rejectDuplicate     = "duplicate"      // the words of an earlier document
+	rejectNearDuplicate = "near-duplicate" // nearly those
+)
+
+// A rejectLine is a line of the list of rejects.
+type rejectLine struct {
+	ID         string   `json:"id"`
+	Reason     string   `json:"reason"`
+	Value      *float64 `json:"value,omitempty"`      // that the rule measured
+	Of         string   `json:"of,omitempty"`         // ID of the document that is kept
+	Similarity float32  `json:"similarity,omitempty"` // with the most similar document of the cluster
+}
+
+// filterWorker writes the documents that stay.
+type filterWorker struct {
+	*stage
+	FilterSpec
+}
+
+// filterTools are what a task holds while it is at work.
+type filterTools struct {
+	rules    *quality.Filter
+	sketcher *dedup.Sketcher // nil where there is nothing to compare
+}
+
+func (s *FilterSpec) tools(j *job) (*filterTools, error) {
+	if spare, ok := j.take().(*filterTools); ok {
+		return spare, nil
+	}
+	rules, err := quality.New(s.Options.Options)
+	if err != nil {
+		return nil, err
+	}
+	t := &filterTools{rules: rules}
+	if s.Options.Dedup != DedupNone {
+		var o dedup.Options
+		if s.Options.Nearly != nil {
+			o = *s.Options.Nearly
+		}
+		t.sketcher, err = dedup.NewSketcher(o)
+	}
+	return t, err
+}
+
+func (w *filterWorker) do(ctx context.Context, index int) ([]Result, error) {
+	var t filterTask
+	if err := w.task(ctx, index, &t); err != nil {
+		return nil, err
+	}
+	sideCar := t.Name + sharding.SideCarSuffix
+	if results, ok, err := w.proved(ctx, index, sideCar); err != nil || ok {
+		w.meter.Add(t.Blocks.textBytes())
+		return results, err
+	}
+	decisions, err := w.decisions(ctx, index)
+	if err != nil {
+		return nil, err
+	}
+	defer decisions.ids.close()
+	tools, err := w.tools(w.job)
+	if err != nil {
+		return nil, err
+	}
+	defer w.job.give(tools)
+	result, err := w.writeTask(ctx, index, t, tools, decisions)
+	return []Result{result}, err
+}
+
+// writeTask writes the documents of a task that stay, and the list of the others.
+func (w *filterWorker) writeTask(ctx context.Context, index int, t filterTask, tools *filterTools, decisions *decisionReader) (Result, error) {
+	out, err := w.create(ctx, t.Name+sharding.DocumentsSuffix)
+	if err != nil {
+		return Result{}, err
+	}
+	defer out.abort()
+	rejects, err := w.create(ctx, t.Name+rejectsSuffix)
+	if err != nil {
+		return Result{}, err
+	}
+	defer rejects.abort()
+	documents, err := extract.NewWriter(out, t.BlockBytes)
+	if err != nil {
+		return Result{}, err
+	}
+	counts := sharding.Counts{}
+	var ids idList
+	for doc, err := range t.Blocks.documents(ctx, w.Documents, w.meter) {
+		if err != nil {
+			return Result{}, err
+		}
+		line, err := w.judge(doc, int(counts["read"]), tools, decisions)
+		if err != nil {
+			return Result{}, err
+		}
+		counts["read"]++
+		if line == nil {
+			counts["documents"]++
+			ids.add(doc.ID)
+			err = documents.Write(doc)
+		} else {
+			counts["reject."+line.Reason]++
+			_, err = rejects.Write(sharding.Compact(line))
+		}
+		if err != nil {
+			return Result{}, err
+		}
+	}
+	var body documentsBody
+	if body.Blocks, err = documents.Close(); err != nil {
+		return Result{}, err
+	}
+	for _, b := range body.Blocks {
+		counts["text_bytes"] += b.TextBytes
+	}
+	counts["blocks"] = int64(len(body.Blocks))
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return Result{}, err
+	}
+	for _, o := range []*output{out, rejects} {
+		if err := w.commit(ctx, o); err != nil {
+			return Result{}, err
+		}
+	}
+	idsEntry, err := w.write(ctx, t.Name+idsSuffix, ids.bytes())
+	if err != nil {
+		return Result{}, err
+	}
+	idsEntry.Task = index
+	return w.prove(ctx, t.Name+sharding.SideCarSuffix, sharding.SideCar{Task: index, File: out.entry(index, counts), Index: idsEntry,
+		More: []sharding.FileEntry{rejects.entry(index, nil)}, Body: raw})
+}
+
+// judge returns the line of a reject, nil for a document that stays. Rules are
+// asked first: what they reject takes no part in finding duplicates.
+func (w *filterWorker) judge(doc *extract.Document, number int, tools *filterTools, decisions *decisionReader) (*rejectLine, error) {
+	if d, ok := decisions.next(number); ok {
+		id, err := decisions.ids.id(d.of)
+		if err != nil {
+			return nil, err
+		}
+		reason := rejectDuplicate
+		if d.similarity > 0 {
+			reason = rejectNearDuplicate
+		}
+		return &rejectLine{ID: doc.ID, Reason: reason, Of: id, Similarity: d.similarity}, nil
+	}
+	if v := tools.rules.Check(doc); v.Rule != "" {
+		return &rejectLine{ID: doc.ID, Reason: v.Rule, Value: &v.Value}, nil
+	}
+	return nil, nil
+}
+
+func (w *filterWorker) finish(ctx context.Context, results []Result) error {
+	var lists []string
+	for _, r := range results {
+		lists = append(lists, strings.TrimSuffix(r.SideCar, sharding.SideCarSuffix)+idsSuffix)
+	}
+	equal, err := countEqualIDs(ctx, w.folder, lists)
+	if err != nil {
+		return err
+	}
+	return w.manifest(ctx, results, sharding.Counts{"equal_ids": equal})
+}
+
+// A decision says that a document is a copy.
+type decision struct {
+	document   uint32 // its number in its task
+	of         uint32 // number, among all, of the document that stays
+	similarity float32
+}
+
+const decisionBytes = 12
+
+func (d decision) append(dst []byte) []byte {
+	le := binary.LittleEndian
+	return le.AppendUint32(le.AppendUint32(le.AppendUint32(dst, d.document), d.of), math.Float32bits(d.similarity))
+}
+
+// A decisionReader reads the decisions about the documents of a task, in their
+// order.
+type decisionReader struct {
+	rows []byte
+	ids  *idReader
+}
+
+func (w *filterWorker) decisions(ctx context.Context, task int) (*decisionReader, error) {
+	if w.Decisions == "" {
+		return &decisionReader{ids: new(idReader)}, nil
+	}
+	rows, err := readRows(ctx, w.Decisions, decisionsName(task), decisionBytes)
+	if err != nil {
+		return nil, err
+	}
+	bases, err := w.bases(ctx)
+	return &decisionReader{rows, &idReader{ctx: ctx, location: w.Signatures, bases: bases}}, err
+}
+
+// bases returns the number of the first document of each file of signatures,
+// found once for the job.
+func (w *filterWorker) bases(ctx context.Context) ([]uint32, error) {
+	shared, err := w.job.share(func() (any, error) {
+		set, err := openSignatures(ctx, w.Signatures, 0)
+		if err != nil {
+			return nil, err
+		}
+		bases := make([]uint32, len(set.sizes))
+		for i := 1; i < len(bases); i++ {
+			bases[i] = bases[i-1] + uint32(set.sizes[i-1])
+		}
+		return bases, set.close()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return shared.([]uint32), nil
+}
+
+// next returns the decision about a document, if there is one.
+func (r *decisionReader) next(number int) (d decision, ok bool) {
+	if len(r.rows) == 0 {
+		return d, false
+	}
+	le := binary.LittleEndian
+	d = decision{le.Uint32(r.rows), le.Uint32(r.rows[4:]), math.Float32frombits(le.Uint32(r.rows[8:]))}
+	if int(d.document) != number {
+		return d, false
+	}
+	r.rows = r.rows[decisionBytes:]
+	return d, true
+}
+
+// An idReader finds the IDs of documents by their numbers. It keeps the file
+// open that it read last: copies of one source are often near each other.
+type idReader struct {
+	ctx      context.Context
+	location string
+	bases    []uint32 // number of the first document of each file of signatures
+	file     store.File
+	open     int // its number
+	read     *dedup.Signatures
+}
+
+func (r *idReader) id(number uint32) (string, error) {
+	i, found := slices.BinarySearch(r.bases, number+1)
+	for found && i > 0 && r.bases[i-1] == number+1 {
+		i-- // files without documents share a base
+	}
+	i--
+	if r.file == nil || r.open != i {
+		if err := r.turn(i); err != nil {
+			return "", err
+		}
+	}
+	id, err := r.read.ID(int(number - r.bases[i]))
+	if err != nil {
+		return "", fmt.Errorf("read %s%s: %w: %w", signaturesName(i), binarySuffix, sharding.ErrFormat, err)
+	}
+	return id, nil
+}
+
+// turn opens another file.
+func (r *idReader) turn(i int) error {
+	r.close()
+	folder, err := store.Open(r.location)
+	if err != nil {
+		return err
+	}
+	name := signaturesName(i) + binarySuffix
+	if r.file, err = folder.Open(r.ctx, name); err != nil {
+		return err
+	}
+	r.open = i
+	r.read, err = dedup.OpenSignatures(r.file, r.file.Size())
+	if err != nil {
+		return fmt.Errorf("read %s in %s: %w: %w", name, folder, sharding.ErrFormat, err)
+	}
+	return nil
+}
+
+func (r *idReader) close() {
+	if r.file != nil {
+		r.file.Close()
+		r.file = nil
+	}
+}

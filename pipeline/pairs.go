@@ -1,0 +1,305 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"pretext/extract"
+	"pretext/extract/dedup"
+	"pretext/internal/store"
+	"pretext/sharding"
+)
+
+// A pairsTask is the plan of one file of similar pairs.
+type pairsTask struct {
+	Candidates string `json:"candidates"` // name of the file of pairs to look at
+}
+
+const (
+	pairBytes    = 8
+	similarBytes = 12
+)
+
+func appendPair(dst []byte, p dedup.Pair) []byte {
+	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(dst, p.A), p.B)
+}
+
+// pairsWorker compares documents.
+type pairsWorker struct {
+	*stage
+	FilterSpec
+}
+
+func (w *pairsWorker) do(ctx context.Context, index int) ([]Result, error) {
+	var t pairsTask
+	if err := w.task(ctx, index, &t); err != nil {
+		return nil, err
+	}
+	if t.Candidates == "" { // there are none
+		return []Result{{Task: index}}, nil
+	}
+	candidates, err := readRows(ctx, w.Signatures, t.Candidates, pairBytes)
+	if err != nil {
+		return nil, err
+	}
+	name := similarName(index)
+	sideCar := name + sharding.SideCarSuffix
+	if results, ok, err := w.proved(ctx, index, sideCar); err != nil || ok {
+		w.meter.Add(int64(len(candidates) / pairBytes))
+		return results, err
+	}
+	similar, err := w.compare(ctx, candidates)
+	if err != nil {
+		return nil, err
+	}
+	entry, err := w.write(ctx, name+binarySuffix, similar)
+	if err != nil {
+		return nil, err
+	}
+	entry.Task = index
+	entry.Counts = sharding.Counts{"compared": int64(len(candidates) / pairBytes), "similar": int64(len(similar) / similarBytes)}
+	result, err := w.prove(ctx, sideCar, sharding.SideCar{Task: index, File: entry})
+	return []Result{result}, err
+}
+
+// compare returns the candidates that are similar, with their similarity.
+func (w *pairsWorker) compare(ctx context.Context, candidates []byte) (similar []byte, err error) {
+	where, err := w.where(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sketcher, err := dedup.NewSketcher(*w.Options.Nearly)
+	if err != nil {
+		return nil, err
+	}
+	reader, err := newDocumentReader(ctx, w.Documents, where)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.close()
+	sets := setCache{load: func(number uint32, spare dedup.Set) (dedup.Set, error) {
+		doc, err := reader.document(number)
+		if err != nil {
+			return dedup.Set{}, err
+		}
+		return sketcher.Shingles(doc.Text, spare), nil
+	}}
+	for ; len(candidates) > 0; candidates = candidates[pairBytes:] {
+		p := dedup.Pair{A: binary.LittleEndian.Uint32(candidates), B: binary.LittleEndian.Uint32(candidates[4:])}
+		a, err := sets.get(p.A)
+		if err != nil {
+			return nil, err
+		}
+		b, err := sets.get(p.B)
+		if err != nil {
+			return nil, err
+		}
+		if s := dedup.Jaccard(a, b); s >= w.Options.Nearly.Threshold {
+			similar = binary.LittleEndian.AppendUint32(appendPair(similar, p), math.Float32bits(float32(s)))
+		}
+		w.meter.Add(1)
+	}
+	return similar, nil
+}
+
+// where returns the table of blocks, made once for the job.
+func (w *pairsWorker) where(ctx context.Context) (*documentTable, error) {
+	shared, err := w.job.share(func() (any, error) {
+		plan, err := planFilter(ctx, w.Documents)
+		if err != nil {
+			return nil, err
+		}
+		return newDocumentTable(plan.tasks), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return shared.(*documentTable), nil
+}
+
+// finish joins what is similar and decides.
+func (w *pairsWorker) finish(ctx context.Context, results []Result) error {
+	results = slices.DeleteFunc(results, func(r Result) bool { return r.SideCar == "" })
+	index, err := openSignatures(ctx, w.Signatures, w.Budget)
+	if err != nil {
+		return err
+	}
+	defer index.close()
+	found := &similarities{clusters: dedup.NewClusters(index.Len()), nearest: make([]float32, index.Len())}
+	if err := index.Equal(ctx, found.clusters); err != nil {
+		return err
+	}
+	equal := make([]bool, index.Len())
+	for i := range equal {
+		equal[i] = found.clusters.First(uint32(i)) != uint32(i)
+	}
+	for _, r := range results {
+		if err := w.join(ctx, r.Task, found, equal); err != nil {
+			return err
+		}
+	}
+	return w.decide(ctx, results, index, found)
+}
+
+// join takes the similar pairs of a task.
+func (w *pairsWorker) join(ctx context.Context, task int, found *similarities, equal []bool) error {
+	rows, err := readRows(ctx, w.spec.Out, similarName(task)+binarySuffix, similarBytes)
+	if err != nil {
+		return err
+	}
+	for ; len(rows) > 0; rows = rows[similarBytes:] {
+		a, b := binary.LittleEndian.Uint32(rows), binary.LittleEndian.Uint32(rows[4:])
+		if max(a, b) >= uint32(len(equal)) {
+			return fmt.Errorf("read %s: %w: no document %d", similarName(task), sharding.ErrFormat, max(a, b))
+		}
+		found.clusters.Join(a, b)
+		s := math.Float32frombits(binary.LittleEndian.Uint32(rows[8:]))
+		for _, d := range []uint32{a, b} {
+			if !equal[d] {
+				found.nearest[d] = max(found.nearest[d], s)
+			}
+		}
+	}
+	return nil
+}
+
+// A documentTable finds documents by their number among all.
+type documentTable struct {
+	first  []uint32 // number of the first document of each block
+	blocks []blockPlace
+}
+
+type blockPlace struct {
+	folder int
+	name   string
+	block  extract.Block
+}
+
+func newDocumentTable(tasks []filterTask) *documentTable {
+	t := new(documentTable)
+	number := uint32(0)
+	for _, task := range tasks {
+		for _, f := range task.Blocks {
+			for _, b := range f.Blocks {
+				t.first = append(t.first, number)
+				t.blocks = append(t.blocks, blockPlace{f.Folder, f.Name, b})
+				number += uint32(b.Documents)
+			}
+		}
+	}
+	return t
+}
+
+// A documentReader reads single documents of folders.
+type documentReader struct {
+	ctx       context.Context
+	locations []string
+	table     *documentTable
+	blocks    *extract.BlockReader
+	files     map[string]store.File
+}
+
+// openFiles is how many files a reader keeps open.
+const openFiles = 32
+
+func newDocumentReader(ctx context.Context, locations []string, table *documentTable) (*documentReader, error) {
+	blocks, err := extract.NewBlockReader()
+	return &documentReader{ctx, locations, table, blocks, map[string]store.File{}}, err
+}
+
+func (r *documentReader) close() {
+	r.blocks.Close()
+	r.closeFiles()
+}
+
+func (r *documentReader) closeFiles() {
+	for _, f := range r.files {
+		f.Close()
+	}
+	clear(r.files)
+}
+
+func (r *documentReader) document(number uint32) (*extract.Document, error) {
+	if err := r.ctx.Err(); err != nil {
+		return nil, err
+	}
+	i, found := slices.BinarySearch(r.table.first, number+1)
+	for found && i > 0 && r.table.first[i-1] == number+1 {
+		i-- // blocks without documents share a number
+	}
+	i--
+	if i < 0 {
+		return nil, fmt.Errorf("%w: no document %d", sharding.ErrFormat, number)
+	}
+	at := r.table.blocks[i]
+	f, err := r.open(at)
+	if err != nil {
+		return nil, err
+	}
+	n := number - r.table.first[i]
+	for doc, err := range r.blocks.Documents(f, at.block) {
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", at.name, err)
+		}
+		if n == 0 {
+			return doc, nil
+		}
+		n--
+	}
+	return nil, fmt.Errorf("read %s: %w", at.name, &extract.CorruptError{Offset: at.block.Offset, Reason: "fewer documents in the block than its side-car says"})
+}
+
+func (r *documentReader) open(at blockPlace) (store.File, error) {
+	key := fmt.Sprint(at.folder, "/", at.name)
+	if f := r.files[key]; f != nil {
+		return f, nil
+	}
+	if len(r.files) >= openFiles {
+		r.closeFiles()
+	}
+	folder, err := store.Open(r.locations[at.folder])
+	if err != nil {
+		return nil, err
+	}
+	f, err := folder.Open(r.ctx, at.name)
+	if err == nil {
+		r.files[key] = f
+	}
+	return f, err
+}
+
+// A setCache keeps the sets of shingles that were used last.
+type setCache struct {
+	load func(uint32, dedup.Set) (dedup.Set, error)
+	sets []cachedSet // the latest last
+}
+
+type cachedSet struct {
+	number uint32
+	set    dedup.Set
+}
+
+// cachedSets is how many sets are kept: a document and those that were compared
+// with it.
+const cachedSets = 8
+
+func (c *setCache) get(number uint32) (dedup.Set, error) {
+	if i := slices.IndexFunc(c.sets, func(s cachedSet) bool { return s.number == number }); i >= 0 {
+		found := c.sets[i]
+		c.sets = append(slices.Delete(c.sets, i, i+1), found)
+		return found.set, nil
+	}
+	var spare dedup.Set
+	if len(c.sets) == cachedSets {
+		spare = c.sets[0].set
+		c.sets = slices.Delete(c.sets, 0, 1)
+	}
+	set, err := c.load(number, spare)
+	if err == nil {
+		c.sets = append(c.sets, cachedSet{number, set})
+	}
+	return set, err
+}
