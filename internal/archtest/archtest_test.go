@@ -48,13 +48,15 @@ var allowed = map[string][]string{
 	"trainer/optim":      {"trainer"},
 	"trainer/dropout":    {},
 	"trainer/checkpoint": {"trainer"},
+	"trainer/finetune":   {"trainer", "tokenize", "internal/pyspace"},
 	"trainer/cpu":        {"trainer", "trainer/dropout", "trainer/optim"},
 	// Tests that every backend and communicator shares, and stand-ins for them.
 	"trainer/backendtest":       {"trainer", "trainer/cpu", "trainer/internal/ranktest"},
 	"trainer/internal/ranktest": {"trainer"},
 	"cmd/prepare-data":          {"*"},
 	// Never pipeline: what they share is the files of docs/format.md.
-	"cmd/train-bert":    {"trainer", "trainer/checkpoint", "trainer/cpu", "trainer/loader", "records", "records/tfrecord", "sharding", "tokenize", "internal/store"},
+	"cmd/train-bert": {"trainer", "trainer/checkpoint", "trainer/cpu", "trainer/loader",
+		"trainer/finetune", "trainer/finetune/squad", "trainer/finetune/glue", "trainer/finetune/predict", "records", "records/tfrecord", "sharding", "tokenize", "internal/store"},
 	"internal/archtest": {},
 	"internal/bench":    {"*"},
 }

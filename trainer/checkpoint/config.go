@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"pretext/trainer"
@@ -21,7 +22,9 @@ type hfConfig struct {
 	LabelToID    map[string]int    `json:"label2id,omitempty"`
 }
 
-func transformersConfig(c trainer.Config, h trainer.Heads) hfConfig {
+// transformersConfig is config.json; labels name the classes, nil for
+// transformers' own names.
+func transformersConfig(c trainer.Config, h trainer.Heads, labels []string) hfConfig {
 	f := hfConfig{
 		Architectures: []string{architecture(h)}, ModelType: "bert", Config: c,
 		PositionType: "absolute", Tied: true, DType: "float32", UseCache: true,
@@ -35,12 +38,41 @@ func transformersConfig(c trainer.Config, h trainer.Heads) hfConfig {
 	if n := h.ClassifierWidth(); n > 0 {
 		f.IDToLabel, f.LabelToID = map[string]string{}, map[string]int{}
 		for i := range n {
-			label := fmt.Sprintf("LABEL_%d", i)
+			label := defaultLabel(i)
+			if i < len(labels) {
+				label = labels[i]
+			}
 			f.IDToLabel[fmt.Sprint(i)] = label
 			f.LabelToID[label] = i
 		}
 	}
 	return f
+}
+
+// defaultLabel is transformers' name of a class that has none.
+func defaultLabel(class int) string { return fmt.Sprintf("LABEL_%d", class) }
+
+// labelsOf reads the names of classes in config.json, nil where it has none of
+// its own.
+func labelsOf(config []byte) []string {
+	var f struct {
+		IDToLabel map[string]string `json:"id2label"`
+	}
+	if json.Unmarshal(config, &f) != nil {
+		return nil
+	}
+	labels, named := make([]string, len(f.IDToLabel)), false
+	for i := range labels {
+		label, ok := f.IDToLabel[fmt.Sprint(i)]
+		if !ok {
+			return nil
+		}
+		labels[i], named = label, named || label != defaultLabel(i)
+	}
+	if !named {
+		return nil
+	}
+	return labels
 }
 
 // architecture names transformers' class of a model. A class ignores the

@@ -52,6 +52,7 @@ type State struct {
 type Tokenizer struct {
 	Vocab     []byte // the content of vocab.txt
 	LowerCase bool
+	Labels    []string // names of a classifier's classes, for config.json; nil: transformers' own
 }
 
 // A manifest lists the files of a folder, sorted by name.
@@ -223,7 +224,7 @@ func (f *folder) writeManifest() error {
 }
 
 func (f *folder) writeModel(c trainer.Config, h trainer.Heads, t Tokenizer, weights iter.Seq2[trainer.Tensor, error]) error {
-	if err := f.writeJSON(configFile, transformersConfig(c, h)); err != nil {
+	if err := f.writeJSON(configFile, transformersConfig(c, h, t.Labels)); err != nil {
 		return err
 	}
 	err := f.create(weightsFile, func(w io.Writer) error {

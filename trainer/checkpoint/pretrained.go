@@ -24,6 +24,7 @@ const maxConfig = 16 << 20
 // A Pretrained is a model found in files. Close it after use.
 type Pretrained struct {
 	Config  trainer.Config
+	Labels  []string          // names of a classifier's classes; nil where the files give none
 	names   map[string]string // our name → name in the file
 	order   []string          // our names
 	weights weights
@@ -61,7 +62,7 @@ func OpenPretrained(dir string) (*Pretrained, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open model: %w", err)
 	}
-	p := &Pretrained{Config: c, names: map[string]string{}, weights: safeWeights{s}, close: s.Close}
+	p := &Pretrained{Config: c, Labels: labelsOf(b), names: map[string]string{}, weights: safeWeights{s}, close: s.Close}
 	if err := p.index(s); err != nil {
 		return nil, errors.Join(fmt.Errorf("open model %s: %w", dir, err), s.Close())
 	}

@@ -62,6 +62,7 @@ func export(path, out string) (err error) {
 	if err != nil {
 		return err
 	}
+	tokenizer.Labels = m.Labels
 	return checkpoint.WriteModel(out, m.Config, heads, tokenizer, inOrder(m.Pretrained, heads))
 }
 
@@ -81,20 +82,14 @@ func inOrder(p *checkpoint.Pretrained, heads trainer.Heads) iter.Seq2[trainer.Te
 
 // tokenizerBeside reads the vocabulary that lies in a model's folder, if there
 // is one, and how it is to be used.
-func tokenizerBeside(dir string) (t checkpoint.Tokenizer, err error) {
-	path := filepath.Join(dir, sharding.VocabName)
-	t.Vocab, err = os.ReadFile(path)
+func tokenizerBeside(dir string) (checkpoint.Tokenizer, error) {
+	t, err := readTokenizer(filepath.Join(dir, sharding.VocabName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return checkpoint.Tokenizer{}, nil
 	}
 	if err != nil {
 		return t, err
 	}
-	v, err := tokenize.ReadVocab(path, t.Vocab)
-	if err != nil {
-		return t, fmt.Errorf("%w: %w", errDamaged, err)
-	}
-	t.LowerCase = looksLowerCase(v)
 	var o struct {
 		LowerCase *bool `json:"do_lower_case"`
 	}
@@ -102,5 +97,18 @@ func tokenizerBeside(dir string) (t checkpoint.Tokenizer, err error) {
 	if err == nil && json.Unmarshal(b, &o) == nil && o.LowerCase != nil {
 		t.LowerCase = *o.LowerCase
 	}
+	return t, nil
+}
+
+// readTokenizer reads a vocabulary and guesses from its tokens how it is used.
+func readTokenizer(path string) (t checkpoint.Tokenizer, err error) {
+	if t.Vocab, err = os.ReadFile(path); err != nil {
+		return t, err
+	}
+	v, err := tokenize.ReadVocab(path, t.Vocab)
+	if err != nil {
+		return t, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	t.LowerCase = looksLowerCase(v)
 	return t, nil
 }

@@ -22,10 +22,12 @@ type meter struct {
 	sums  trainer.Sums  // since the last line
 	steps int64         // likewise
 	since time.Duration // spent at the last line
+
+	describe func(trainer.Sums) string // the losses, for people
 }
 
 func newMeter(w io.Writer, last, first int64) *meter {
-	return &meter{w: w, first: first, last: last, at: time.Now()}
+	return &meter{w: w, first: first, last: last, at: time.Now(), describe: describePretraining}
 }
 
 // pause stops the clock until the function it returns is called.
@@ -53,9 +55,13 @@ func (m *meter) step(r trainer.Report) float64 {
 
 func (m *meter) line(done int64) {
 	left := time.Duration(float64(m.spent) / float64(done-m.first) * float64(m.last-done))
-	fmt.Fprintf(m.w, "train-bert: step %d of %d: loss %.3f (mlm %.3f, nsp %.3f), %.0f tokens/s, about %s left\n", done, m.last,
-		m.sums.Loss(), m.sums.MLM(), m.sums.NSP(), perSecond(m.sums.Tokens, m.spent-m.since), left.Round(time.Second))
+	fmt.Fprintf(m.w, "train-bert: step %d of %d: %s, %.0f tokens/s, about %s left\n", done, m.last,
+		m.describe(m.sums), perSecond(m.sums.Tokens, m.spent-m.since), left.Round(time.Second))
 	m.sums, m.steps, m.since = trainer.Sums{}, 0, m.spent
+}
+
+func describePretraining(s trainer.Sums) string {
+	return fmt.Sprintf("loss %.3f (mlm %.3f, nsp %.3f)", s.Loss(), s.MLM(), s.NSP())
 }
 
 func perSecond(n float64, d time.Duration) float64 {

@@ -1,0 +1,374 @@
+package command
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"pretext/internal/store"
+	"pretext/tokenize"
+	"pretext/trainer"
+	"pretext/trainer/checkpoint"
+	"pretext/trainer/cpu"
+	"pretext/trainer/finetune"
+)
+
+// A fineTask is what a kind of task brings to a run.
+type fineTask struct {
+	heads   trainer.Heads
+	labels  []string          // names of classes
+	train   finetune.Examples // nil: nothing is trained
+	count   int               // examples an epoch counts
+	data    string            // hash of the training data
+	options map[string]string // that decide numbers
+}
+
+// A fineRun is a fine-tuning run with everything it holds open.
+type fineRun struct {
+	o         fineOptions
+	stderr    io.Writer
+	init      *opened // nil: a new model
+	config    trainer.Config
+	tokenizer checkpoint.Tokenizer
+	tok       *tokenize.Tokenizer
+	unlock    func()
+
+	task    fineTask
+	state   checkpoint.State
+	from    *checkpoint.Checkpoint // nil: the run begins
+	model   trainer.Model
+	metrics *metrics
+	meter   *meter
+	loss    float64 // of the last step
+	step    int64   // steps done
+}
+
+// openFine opens the model to begin with and the output folder. Close the run
+// after use.
+func openFine(o fineOptions, stderr io.Writer) (r *fineRun, err error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	r = &fineRun{o: o, stderr: stderr}
+	if o.quiet {
+		r.stderr = io.Discard
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.Close())
+		}
+	}()
+	if err := r.openInit(); err != nil {
+		return nil, err
+	}
+	if n := r.config.MaxPositions; o.length > n {
+		return nil, usagef("--max-seq-length %d: the model has %d positions", o.length, n)
+	}
+	folder, err := store.Open(o.out)
+	if err != nil {
+		return nil, err
+	}
+	if r.unlock, err = store.Lock(folder); err != nil {
+		return nil, err
+	}
+	return r, sweep(o.out)
+}
+
+// openInit opens what --init or --model names, and its vocabulary.
+func (r *fineRun) openInit() error {
+	folder := ""
+	if r.o.init != "" {
+		m, err := openModelPath(r.o.init)
+		if err != nil {
+			return fmt.Errorf("--init: %w", err)
+		}
+		r.init, r.config, folder = &m, m.Config, m.folder
+	}
+	var err error
+	if r.tokenizer, err = tokenizerFor(folder, r.o.vocab, r.o.lower); err != nil {
+		return err
+	}
+	if r.tok, err = newTokenizer(r.tokenizer); err != nil {
+		return err
+	}
+	n := r.tok.Vocab().Len()
+	if r.init == nil {
+		if r.config, err = namedConfig(r.o.model, n); err != nil {
+			return err
+		}
+	}
+	if size := r.config.VocabSize; n != size {
+		return usagef("the vocabulary has %d tokens, the model's vocab_size is %d", n, size)
+	}
+	return nil
+}
+
+// labels are the names of classes that the model to begin with has.
+func (r *fineRun) labels() []string {
+	if r.init == nil {
+		return nil
+	}
+	return r.init.Labels
+}
+
+// newTokenizer returns the tokenizer of a vocabulary.
+func newTokenizer(t checkpoint.Tokenizer) (*tokenize.Tokenizer, error) {
+	v, err := tokenize.ReadVocab("vocab.txt", t.Vocab)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	o := tokenize.DefaultOptions()
+	o.DoLowerCase = t.LowerCase
+	return tokenize.New(v, o)
+}
+
+// Close closes what is open.
+func (r *fineRun) Close() error {
+	var errs []error
+	if r.metrics != nil {
+		errs = append(errs, r.metrics.Close())
+	}
+	if r.model != nil {
+		errs = append(errs, r.model.Close())
+	}
+	if r.init != nil {
+		errs = append(errs, r.init.Close())
+	}
+	if r.unlock != nil {
+		r.unlock()
+	}
+	return errors.Join(errs...)
+}
+
+// run trains the task's model to its last step, or without training data loads
+// the one to begin with, which must have the head then.
+func (r *fineRun) run(ctx context.Context, task fineTask) error {
+	r.task = task
+	r.tokenizer.Labels = task.labels
+	if task.train == nil {
+		return r.load()
+	}
+	schedule, err := r.o.schedule(task.count)
+	if err != nil {
+		return err
+	}
+	r.settle(schedule)
+	if err := r.resume(); err != nil {
+		return err
+	}
+	if err := r.openModel(); err != nil {
+		return err
+	}
+	if r.metrics, err = openMetrics(filepath.Join(r.o.out, metricsFile), r.progress().Step); err != nil {
+		return err
+	}
+	source, err := finetune.NewSource(task.train, finetune.SourceOptions{Seed: r.o.seed, MicroBatchTokens: r.state.Tokens, Heads: task.heads})
+	if err != nil {
+		return err
+	}
+	r.meter = newMeter(r.stderr, schedule.Steps, r.progress().Step)
+	r.meter.describe = func(s trainer.Sums) string { return fmt.Sprintf("loss %.4f", s.Label()) }
+	progress, err := trainer.Train(ctx, r.loop(source))
+	r.step = progress.Step
+	return err
+}
+
+// settle fixes what must not change before the run's last step.
+func (r *fineRun) settle(schedule trainer.Schedule) {
+	options := map[string]string{"do_lower_case": strconv.FormatBool(r.tokenizer.LowerCase), "vocab_sha256": r.tok.Vocab().SHA256()}
+	for name, value := range r.task.options {
+		options[name] = value
+	}
+	r.state = checkpoint.State{
+		Phase: 1, Heads: r.task.heads, Batch: r.o.recipe.Batch, Tokens: r.microBatch(), Ranks: 1, Seed: r.o.seed,
+		Data: r.task.data, Schedule: schedule, Optimizer: r.o.updateRule(), Options: options,
+	}
+}
+
+// microBatch is the number of tokens computed at a time.
+func (r *fineRun) microBatch() int {
+	if r.o.tokens > 0 {
+		return max(int(r.o.tokens), r.o.length)
+	}
+	return autoTokens(r.config, r.o.length)
+}
+
+// resume looks for a checkpoint of this run.
+func (r *fineRun) resume() error {
+	c, err := checkpoint.Newest(r.o.out)
+	if errors.Is(err, checkpoint.ErrNone) {
+		there, globErr := filepath.Glob(filepath.Join(r.o.out, "step-*"))
+		if globErr == nil && len(there) == 0 {
+			return nil
+		}
+		return fmt.Errorf("%w: %w: move them away to begin anew", errDamaged, err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.State.Check(r.state); err != nil {
+		return usagef("%s was made by another run: %w: give its options again, or another --out", c.Dir, err)
+	}
+	if diff := configDiff(c.Config, r.config); diff != "" {
+		return usagef("%s is a checkpoint of another model than %s: %s", c.Dir, r.o.init+r.o.model, diff)
+	}
+	r.from = c
+	fmt.Fprintf(r.stderr, "train-bert: going on from %s\n", c.Dir)
+	return nil
+}
+
+func (r *fineRun) progress() trainer.Progress {
+	if r.from == nil {
+		return trainer.Progress{}
+	}
+	return r.from.State.Progress
+}
+
+// openModel opens the model to train and loads its weights.
+func (r *fineRun) openModel() error {
+	if err := r.openDevice(true); err != nil {
+		return err
+	}
+	if r.from != nil {
+		return r.from.Restore(r.model)
+	}
+	if r.init == nil {
+		_, err := r.model.Load(trainer.Weights, trainer.InitialWeights(r.config, r.task.heads, r.o.seed))
+		return err
+	}
+	report, err := r.init.Initialize(r.model, r.task.heads, r.o.seed)
+	if err != nil {
+		return err
+	}
+	for _, name := range report.Missing {
+		fmt.Fprintf(r.stderr, "train-bert: %s is not in %s and starts anew\n", name, r.o.init)
+	}
+	return nil
+}
+
+// load opens the model to begin with for prediction alone.
+func (r *fineRun) load() error {
+	if r.init == nil {
+		return usagef("a new model (--model) needs something to train on")
+	}
+	if err := r.openDevice(false); err != nil {
+		return err
+	}
+	return loadAll(r.model, *r.init, r.o.init)
+}
+
+// loadAll loads weights into a model, all of whose tensors must be there.
+func loadAll(model trainer.Model, from opened, path string) error {
+	report, err := model.Load(trainer.Weights, from.Tensors())
+	if err != nil {
+		return err
+	}
+	if len(report.Missing) > 0 {
+		return usagef("%s was not trained for this task: it lacks %q", path, report.Missing)
+	}
+	return nil
+}
+
+func (r *fineRun) openDevice(train bool) (err error) {
+	tokens := r.microBatch()
+	r.model, err = cpu.Backend{Threads: r.o.threads}.Open(r.config, r.task.heads, trainer.Options{
+		Tokens: tokens, Sequences: tokens/minTokens + 1, Precision: trainer.Float32, Train: train, Seed: r.o.seed, Optimizer: r.o.updateRule(),
+	})
+	return err
+}
+
+// loop is the run as package trainer sees it.
+func (r *fineRun) loop(source trainer.Source) trainer.Loop {
+	saver := &checkpoint.Saver{Dir: r.o.out, Keep: r.o.keep, Config: r.config, State: r.state, Tokenizer: r.tokenizer}
+	return trainer.Loop{
+		Model: r.model, Heads: r.task.heads, Source: source, Saver: r.saving(saver), Schedule: r.state.Schedule,
+		Batch: r.state.Batch, Start: r.progress(), SaveEvery: r.o.saveEvery, Observe: r.observe,
+	}
+}
+
+// A fineLine is the line of a step in metrics.jsonl.
+type fineLine struct {
+	Step     int64  `json:"step"`
+	Position int64  `json:"position"` // examples seen
+	Loss     number `json:"loss"`
+	Accuracy number `json:"accuracy"` // of a span: both ends right; 0 of a regression
+	Rate     number `json:"learning_rate"`
+	GradNorm number `json:"grad_norm"` // before clipping
+	Skipped  bool   `json:"skipped"`
+	Tokens   int64  `json:"tokens"`
+	Speed    number `json:"tokens_per_second"`
+}
+
+func (r *fineRun) observe(report trainer.Report) error {
+	speed := r.meter.step(report)
+	s := report.Info.Sums
+	r.loss = s.Label()
+	err := r.metrics.append(fineLine{
+		Step: report.Progress.Step, Position: report.Progress.Position, Loss: number(s.Label()),
+		Accuracy: number(share(s.LabelCorrect, s.LabelCount)), Rate: number(report.Info.Rate), GradNorm: number(report.Info.GradNorm),
+		Skipped: report.Info.Skipped, Tokens: int64(s.Tokens), Speed: number(math.Round(speed)),
+	})
+	if r.o.stepped != nil {
+		r.o.stepped(report.Progress.Step)
+	}
+	return err
+}
+
+// saving makes the metrics durable before a checkpoint that a resume may go back
+// to, and does not let a model that is lost take the place of a good one.
+func (r *fineRun) saving(s trainer.Saver) trainer.Saver {
+	return saverFunc(func(p trainer.Progress, m trainer.Model) error {
+		defer r.meter.pause()()
+		if math.IsNaN(r.loss) || math.IsInf(r.loss, 0) {
+			return fmt.Errorf("the loss is %v: lower the learning rate; earlier checkpoints are as they were", r.loss)
+		}
+		return errors.Join(r.metrics.sync(), s.Save(p, m))
+	})
+}
+
+// trained is the folder of the last checkpoint, "" where nothing was trained.
+func (r *fineRun) trained() string {
+	if r.task.train == nil {
+		return ""
+	}
+	return filepath.Join(r.o.out, fmt.Sprintf("step-%08d", r.step))
+}
+
+// write writes a file of the output folder, whole or not at all.
+func (r *fineRun) write(name string, write func(io.Writer) error) error {
+	folder, err := store.Open(r.o.out)
+	if err != nil {
+		return err
+	}
+	w, err := folder.Create(context.Background(), name)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	if err := write(w); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Join(r.o.out, name), err)
+	}
+	return w.Commit()
+}
+
+// hashOf is the hash of a file's content.
+func hashOf(data []byte) string {
+	h := sha256.Sum256(data)
+	return hex.EncodeToString(h[:])
+}
+
+// readTaskFile reads a file of a task's data.
+func readTaskFile(path string) ([]byte, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read task data: %w", err)
+	}
+	return b, nil
+}

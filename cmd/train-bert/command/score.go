@@ -1,0 +1,65 @@
+package command
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"pretext/trainer/finetune/squad"
+)
+
+func newScore() *cobra.Command {
+	var data, predictions, odds string
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "score --data FILE --predictions FILE",
+		Short: "Measure answers to SQuAD's questions, as the official scripts do",
+		Long: `Computes exact match and F1 of answers, given as predictions.json (an object from
+question id to text): those of evaluate-v1.1.py, or for a file with questions that
+have no answer those of evaluate-v2.0.py; with --null-odds also the thresholds that
+would be best. A question that was not answered counts as wrong.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if data == "" || predictions == "" {
+				return usagef("give --data FILE and --predictions FILE")
+			}
+			return score(data, predictions, odds, asJSON, cmd.OutOrStdout())
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&data, "data", "", "questions with answers, in SQuAD's form (required)")
+	fs.StringVar(&predictions, "predictions", "", "predictions.json (required)")
+	fs.StringVar(&odds, "null-odds", "", "null_odds.json")
+	fs.BoolVar(&asJSON, "json", false, "print an object")
+	return cmd
+}
+
+func score(data, predictions, odds string, asJSON bool, stdout io.Writer) error {
+	d, _, err := readSquad(data)
+	if err != nil {
+		return err
+	}
+	b, err := readTaskFile(predictions)
+	if err != nil {
+		return err
+	}
+	answers, err := squad.ReadAnswers(predictions, b)
+	if err != nil {
+		return err
+	}
+	var null map[string]float64
+	if odds != "" {
+		if b, err = readTaskFile(odds); err != nil {
+			return err
+		}
+		if null, err = squad.ReadOdds(odds, b); err != nil {
+			return err
+		}
+	}
+	e := squad.Evaluate(d, answers, null)
+	if asJSON {
+		return json.NewEncoder(stdout).Encode(e)
+	}
+	return (&squadResult{Evaluation: &e}).print(stdout, false)
+}

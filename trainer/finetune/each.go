@@ -1,0 +1,82 @@
+package finetune
+
+import (
+	"context"
+	"fmt"
+
+	"pretext/trainer"
+)
+
+// Values returns the part of the outputs that belongs to sequence s of b: its
+// logits (OutputLogits), the start and end logit of each of its tokens
+// (OutputSpans), or the logits of its masked tokens (OutputMLMLogits). It shares
+// memory with out.
+func Values(b *trainer.Batch, out *trainer.Outputs, s int) []float32 {
+	from, to := int(b.CuSeqlens[s]), int(b.CuSeqlens[s+1])
+	switch out.Want {
+	case trainer.OutputLogits:
+		n := len(out.Logits) / b.Sequences()
+		return out.Logits[s*n : (s+1)*n]
+	case trainer.OutputSpans:
+		return out.Spans[2*from : 2*to]
+	case trainer.OutputMLMLogits:
+		first, last := 0, 0
+		for _, row := range b.MaskedIndex {
+			if int(row) < from {
+				first++
+			}
+			if int(row) < to {
+				last++
+			}
+		}
+		n := 0
+		if b.Masked() > 0 {
+			n = len(out.MLMLogits) / b.Masked()
+		}
+		return out.MLMLogits[first*n : last*n]
+	}
+	panic(fmt.Sprintf("BUG: outputs %b are not those of one head", out.Want))
+}
+
+// Wanted returns what the head of a task puts out.
+func Wanted(h trainer.Heads) trainer.Output {
+	switch {
+	case h.Span:
+		return trainer.OutputSpans
+	case h.ClassifierWidth() > 0:
+		return trainer.OutputLogits
+	case h.MLM:
+		return trainer.OutputMLMLogits
+	}
+	return 0
+}
+
+// Each computes all examples in order, without dropout, in batches of at most
+// tokens tokens, and calls f with the output of each, which is valid during the
+// call. It returns the sums of all.
+func Each(ctx context.Context, m trainer.Model, h trainer.Heads, ex Examples, tokens int, f func(i int, values []float32) error) (trainer.Sums, error) {
+	var total trainer.Sums
+	var b trainer.Batch
+	out := trainer.Outputs{Want: Wanted(h)}
+	for i := 0; i < ex.Len(); {
+		if err := ctx.Err(); err != nil {
+			return total, err
+		}
+		first := i
+		b.Reset()
+		for ; i < ex.Len() && (i == first || b.Tokens()+ex.Tokens(i) <= tokens); i++ {
+			ex.Append(&b, i, int64(i))
+		}
+		sums, err := m.Forward(&b, &out)
+		if err != nil {
+			return total, fmt.Errorf("compute example %d: %w", first, err)
+		}
+		total = total.Add(sums)
+		for s := range b.Sequences() {
+			if err := f(first+s, Values(&b, &out, s)); err != nil {
+				return total, err
+			}
+		}
+	}
+	return total, nil
+}

@@ -1,0 +1,137 @@
+package glue
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"pretext/trainer"
+)
+
+// A Split is a part of a task's data.
+type Split string
+
+// The splits. MNLI has two of dev and of test: of the genres that the training
+// set has, and of others.
+const (
+	Train          Split = "train"
+	Dev            Split = "dev"
+	DevMismatched  Split = "dev_mismatched"
+	Test           Split = "test"
+	TestMismatched Split = "test_mismatched"
+)
+
+func (s Split) isTest() bool { return s == Test || s == TestMismatched }
+
+// A Task says what a table holds and what is learned of it. Those of GLUE come
+// from [ByName]; fill one in for other tables.
+type Task struct {
+	Name       string   `json:"task"`
+	Labels     []string `json:"labels,omitempty"` // names of the classes, in order of their numbers; nil: those of the training set, sorted
+	Regression bool     `json:"regression"`       // a score instead of a class
+	Metrics    []Metric `json:"-"`                // what is reported besides the loss
+
+	// Names that columns go by; the first that a table has is taken. B is nil
+	// where a sentence stands alone.
+	A     []string `json:"text_column"`
+	B     []string `json:"pair_column,omitempty"`
+	Label []string `json:"label_column"`
+
+	// bare are the numbers of the columns of A and Label where train and dev
+	// have no names.
+	bare *[2]int
+	// matched says that dev and test come as matched and mismatched.
+	matched bool
+}
+
+var entailment = []string{"entailment", "not_entailment"}
+
+// Tasks returns the tasks of GLUE, by name.
+func Tasks() []Task {
+	text := []string{"sentence", "text_a", "text"}
+	one, two := []string{"sentence1", "text_a"}, []string{"sentence2", "text_b"}
+	label := []string{"label"}
+	return []Task{
+		{Name: "cola", Labels: []string{"0", "1"}, Metrics: []Metric{Matthews, Accuracy}, A: text, Label: label, bare: &[2]int{3, 1}},
+		{Name: "mnli", Labels: []string{"contradiction", "entailment", "neutral"}, Metrics: []Metric{Accuracy}, A: one, B: two,
+			Label: []string{"gold_label", "label"}, matched: true},
+		{Name: "mrpc", Labels: []string{"0", "1"}, Metrics: []Metric{Accuracy, F1}, A: []string{"#1 String", "sentence1", "text_a"},
+			B: []string{"#2 String", "sentence2", "text_b"}, Label: []string{"Quality", "label"}},
+		{Name: "qnli", Labels: entailment, Metrics: []Metric{Accuracy}, A: []string{"question"}, B: []string{"sentence"}, Label: label},
+		{Name: "qqp", Labels: []string{"0", "1"}, Metrics: []Metric{Accuracy, F1}, A: []string{"question1"}, B: []string{"question2"},
+			Label: []string{"is_duplicate", "label"}},
+		{Name: "rte", Labels: entailment, Metrics: []Metric{Accuracy}, A: one, B: two, Label: label},
+		{Name: "sst-2", Labels: []string{"0", "1"}, Metrics: []Metric{Accuracy}, A: text, Label: label},
+		{Name: "sts-b", Regression: true, Metrics: []Metric{Pearson, Spearman}, A: one, B: two, Label: []string{"score", "label"}},
+		{Name: "wnli", Labels: []string{"0", "1"}, Metrics: []Metric{Accuracy}, A: one, B: two, Label: label},
+	}
+}
+
+// ByName returns a task of GLUE, whatever the case of its name.
+func ByName(name string) (Task, error) {
+	name = strings.ToLower(name)
+	var names []string
+	for _, t := range Tasks() {
+		if t.Name == name || strings.ReplaceAll(t.Name, "-", "") == name {
+			return t, nil
+		}
+		names = append(names, t.Name)
+	}
+	return Task{}, fmt.Errorf("task %q: must be one of %s", name, strings.Join(names, ", "))
+}
+
+// Validate reports every problem of t as a model's task: after its labels are
+// known.
+func (t Task) Validate() error {
+	var errs []error
+	if len(t.A) == 0 || len(t.Label) == 0 {
+		errs = append(errs, errors.New("task without a column of text or of labels"))
+	}
+	if t.Regression == (len(t.Labels) > 0) {
+		errs = append(errs, errors.New("task with both classes and a score, or neither"))
+	}
+	if !t.Regression && (len(t.Labels) < 2 || len(t.Labels) > trainer.MaxLabels) {
+		errs = append(errs, fmt.Errorf("%d classes: must be from 2 to %d", len(t.Labels), trainer.MaxLabels))
+	}
+	return errors.Join(errs...)
+}
+
+// Heads returns the head of the task.
+func (t Task) Heads() trainer.Heads {
+	if t.Regression {
+		return trainer.Heads{Regression: true}
+	}
+	return trainer.Heads{Labels: len(t.Labels)}
+}
+
+// File returns the name of a split's table; ok is false for one that the task
+// does not have.
+func (t Task) File(s Split) (name string, ok bool) {
+	switch {
+	case s == Train:
+		return "train.tsv", true
+	case !t.matched:
+		return string(s) + ".tsv", s == Dev || s == Test
+	case s == Dev:
+		return "dev_matched.tsv", true
+	case s == Test:
+		return "test_matched.tsv", true
+	}
+	return string(s) + ".tsv", true
+}
+
+// Splits returns the splits of the task but the training set: those with labels
+// first.
+func (t Task) Splits() []Split {
+	if t.matched {
+		return []Split{Dev, DevMismatched, Test, TestMismatched}
+	}
+	return []Split{Dev, Test}
+}
+
+// labelOf returns the number of a class.
+func (t Task) labelOf(name string) (int32, bool) {
+	i := slices.Index(t.Labels, name)
+	return int32(i), i >= 0
+}

@@ -1,0 +1,73 @@
+// Package pyrepr writes numbers and strings as Python's repr and json.dumps do,
+// so that prediction files have the bytes of the reference's for equal values.
+package pyrepr
+
+import (
+	"math"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// AppendFloat appends v as repr(float(v)) writes it, and with bits 32 as numpy
+// writes a float32: the shortest digits that read back as v, with an exponent
+// below 1e-4 and from 1e16 on.
+func AppendFloat(dst []byte, v float64, bits int) []byte {
+	switch {
+	case math.IsNaN(v):
+		return append(dst, "NaN"...)
+	case math.IsInf(v, 1):
+		return append(dst, "Infinity"...)
+	case math.IsInf(v, -1):
+		return append(dst, "-Infinity"...)
+	}
+	if a := math.Abs(v); a != 0 && (a < 1e-4 || a >= 1e16) {
+		return strconv.AppendFloat(dst, v, 'e', -1, bits)
+	}
+	start := len(dst)
+	dst = strconv.AppendFloat(dst, v, 'f', -1, bits)
+	for _, c := range dst[start:] {
+		if c == '.' {
+			return dst
+		}
+	}
+	return append(dst, ".0"...)
+}
+
+// AppendString appends s as json.dumps does by default: quoted, everything but
+// printable ASCII escaped. Bytes that are not UTF-8 become U+FFFD.
+func AppendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			dst = append(dst, '\\', byte(r))
+		case r == '\n':
+			dst = append(dst, `\n`...)
+		case r == '\r':
+			dst = append(dst, `\r`...)
+		case r == '\t':
+			dst = append(dst, `\t`...)
+		case r == '\f':
+			dst = append(dst, `\f`...)
+		case r == '\b':
+			dst = append(dst, `\b`...)
+		case r >= ' ' && r < utf8.RuneSelf && r != 0x7f:
+			dst = append(dst, byte(r))
+		case r == 0x7f: // json.dumps leaves DEL as it is
+			dst = append(dst, 0x7f)
+		case r > 0xffff:
+			hi, lo := utf16.EncodeRune(r)
+			dst = appendUnit(appendUnit(dst, hi), lo)
+		default:
+			dst = appendUnit(dst, r)
+		}
+	}
+	return append(dst, '"')
+}
+
+// appendUnit appends a UTF-16 unit as \uXXXX.
+func appendUnit(dst []byte, u rune) []byte {
+	const hex = "0123456789abcdef"
+	return append(dst, '\\', 'u', hex[u>>12&15], hex[u>>8&15], hex[u>>4&15], hex[u&15])
+}

@@ -1,0 +1,169 @@
+package finetune
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+
+	"pretext/trainer"
+)
+
+// Examples are the examples of a task in their order of input.
+type Examples interface {
+	// Len returns their number.
+	Len() int
+	// Tokens returns the number of tokens that example i takes in a batch.
+	Tokens(i int) int
+	// Append adds example i to b, with the labels of the task's head. position
+	// is that in the run, which keys the dropout masks.
+	Append(b *trainer.Batch, i int, position int64)
+}
+
+// SourceOptions say how examples become the batches of a run.
+type SourceOptions struct {
+	Seed             uint64        // of the order
+	MicroBatchTokens int           // most tokens of a micro-batch; at least the longest example
+	Heads            trainer.Heads // of the model: what a micro-batch is counted for
+	Rank, Ranks      int           // of this process; Ranks 0 means 1
+}
+
+// A Source is the order of a fine-tuning run: a [trainer.Source].
+type Source struct {
+	examples Examples
+	o        SourceOptions
+	epoch    int64   // whose order perm is; -1: none yet
+	perm     []int32 // example at each index of the epoch
+	batch    trainer.Batch
+}
+
+var _ trainer.Source = (*Source)(nil)
+
+// NewSource returns the order of a run over examples.
+func NewSource(examples Examples, o SourceOptions) (*Source, error) {
+	if o.Ranks == 0 {
+		o.Ranks = 1
+	}
+	n := examples.Len()
+	if n < 1 || n > math.MaxInt32 {
+		return nil, fmt.Errorf("fine-tuning order: %d examples: must be from 1 to %d", n, math.MaxInt32)
+	}
+	if o.Rank < 0 || o.Rank >= o.Ranks {
+		return nil, fmt.Errorf("fine-tuning order: rank %d of %d", o.Rank, o.Ranks)
+	}
+	return &Source{examples: examples, o: o, epoch: -1}, nil
+}
+
+// Len returns the number of examples in an epoch.
+func (s *Source) Len() int64 { return int64(s.examples.Len()) }
+
+// Step implements [trainer.Source].
+func (s *Source) Step(position int64, sequences int) (trainer.Share, error) {
+	if position < 0 || sequences < 1 || position > math.MaxInt64-int64(sequences) {
+		return trainer.Share{}, fmt.Errorf("step of %d examples at position %d: not a step", sequences, position)
+	}
+	at := make([]int32, sequences)
+	lengths := make([]int32, sequences)
+	for i := range at {
+		at[i] = s.example(position + int64(i))
+		lengths[i] = int32(s.examples.Tokens(int(at[i])))
+	}
+	cuts, err := trainer.Cut(lengths, s.o.MicroBatchTokens)
+	if err != nil {
+		return trainer.Share{}, fmt.Errorf("step at position %d: %w", position, err)
+	}
+	share := trainer.Share{Batches: s.batches(at, cuts, position)}
+	for b := range share.Batches {
+		share.Counts = share.Counts.Add(b.Counts(s.o.Heads))
+	}
+	return share, nil
+}
+
+// batches yields this rank's micro-batches of a step.
+func (s *Source) batches(at []int32, cuts []int, position int64) iter.Seq2[*trainer.Batch, error] {
+	return func(yield func(*trainer.Batch, error) bool) {
+		for j := range len(cuts) - 1 {
+			if !trainer.Mine(j, s.o.Rank, s.o.Ranks) {
+				continue
+			}
+			s.batch.Reset()
+			for i := cuts[j]; i < cuts[j+1]; i++ {
+				s.examples.Append(&s.batch, int(at[i]), position+int64(i))
+			}
+			if !yield(&s.batch, nil) {
+				return
+			}
+		}
+	}
+}
+
+// example returns which example stands at a position.
+func (s *Source) example(position int64) int32 {
+	epoch, index := trainer.Epoch(position, s.Len())
+	if epoch != s.epoch {
+		s.epoch, s.perm = epoch, permutation(s.o.Seed, epoch, s.examples.Len())
+	}
+	return s.perm[index]
+}
+
+// permutation returns the order of an epoch, by Fisher and Yates. The generator
+// is ChaCha8, whose output is specified (C2SP, chacha8rand), and a number below
+// i+1 is the upper half of its product with a draw of 64 bits, so that no
+// release of Go changes it.
+func permutation(seed uint64, epoch int64, n int) []int32 {
+	var key [32]byte
+	copy(key[:8], "finetune")
+	binary.LittleEndian.PutUint64(key[8:], seed)
+	binary.LittleEndian.PutUint64(key[16:], uint64(epoch))
+	rng := rand.NewChaCha8(key)
+	perm := make([]int32, n)
+	for i := range perm {
+		perm[i] = int32(i)
+	}
+	for i := n - 1; i > 0; i-- {
+		j, _ := bits.Mul64(rng.Uint64(), uint64(i+1))
+		perm[i], perm[j] = perm[j], perm[i]
+	}
+	return perm
+}
+
+// A Recipe is the schedule of run_squad.py and run_classifier.py of
+// google-research/bert: a number of epochs, a share of the steps for warm-up,
+// and a rate that falls to zero on a line.
+type Recipe struct {
+	Rate   float64 `json:"learning_rate"`
+	Batch  int     `json:"train_batch_size"`
+	Epochs float64 `json:"num_train_epochs"`
+	Warmup float64 `json:"warmup_proportion"` // of all steps, from 0 to 1
+}
+
+// Validate reports every problem of r.
+func (r Recipe) Validate() error {
+	var errs []error
+	if r.Batch < 1 || r.Batch > 1<<20 {
+		errs = append(errs, fmt.Errorf("train_batch_size %d: must be from 1 to %d", r.Batch, 1<<20))
+	}
+	if !(r.Epochs >= 0 && r.Epochs <= 1e6) {
+		errs = append(errs, fmt.Errorf("num_train_epochs %v: must be from 0 to 1000000", r.Epochs))
+	}
+	if !(r.Warmup >= 0 && r.Warmup <= 1) {
+		errs = append(errs, fmt.Errorf("warmup_proportion %v: must be from 0 to 1", r.Warmup))
+	}
+	if !(r.Rate >= 0 && r.Rate <= math.MaxFloat32) {
+		errs = append(errs, fmt.Errorf("learning_rate %v: must be finite and not negative", r.Rate))
+	}
+	return errors.Join(errs...)
+}
+
+// Steps returns the number of steps for n examples. As in run_squad.py, an
+// example there is a question, which may have several windows.
+func (r Recipe) Steps(n int) int64 { return int64(float64(n) / float64(r.Batch) * r.Epochs) }
+
+// Schedule returns the learning rates of a run over n examples.
+func (r Recipe) Schedule(n int) trainer.Schedule {
+	steps := r.Steps(n)
+	return trainer.Schedule{Kind: trainer.Linear, Peak: r.Rate, Steps: steps, Warmup: float64(int64(float64(steps) * r.Warmup))}
+}

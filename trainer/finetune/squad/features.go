@@ -1,0 +1,230 @@
+package squad
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"pretext/internal/pyspace"
+	"pretext/tokenize"
+	"pretext/trainer"
+	"pretext/trainer/finetune"
+)
+
+// Options decide windows. Start from [DefaultOptions].
+type Options struct {
+	MaxSeqLength   int  `json:"max_seq_length"`          // most tokens of a window
+	DocStride      int  `json:"doc_stride"`              // pieces between the starts of two windows
+	MaxQueryLength int  `json:"max_query_length"`        // most pieces of a question
+	Negatives      bool `json:"version_2_with_negative"` // questions may have no answer
+	Pad            bool `json:"pad_to_max_seq_length"`   // compute padding, as the reference does
+}
+
+// DefaultOptions returns the defaults of run_squad.py.
+func DefaultOptions() Options {
+	return Options{MaxSeqLength: 384, DocStride: 128, MaxQueryLength: 64}
+}
+
+// Validate reports every problem of o.
+func (o Options) Validate() error {
+	var errs []error
+	if o.MaxQueryLength < 1 {
+		errs = append(errs, fmt.Errorf("max_query_length %d: must be at least 1", o.MaxQueryLength))
+	}
+	if o.MaxSeqLength < o.MaxQueryLength+4 || o.MaxSeqLength > trainer.MaxPositions {
+		errs = append(errs, fmt.Errorf("max_seq_length %d: must be from max_query_length+4, %d, to %d: [CLS] question [SEP] paragraph [SEP]",
+			o.MaxSeqLength, o.MaxQueryLength+4, trainer.MaxPositions))
+	}
+	if o.DocStride < 1 {
+		errs = append(errs, fmt.Errorf("doc_stride %d: must be at least 1", o.DocStride))
+	}
+	return errors.Join(errs...)
+}
+
+// A Purpose is what features are made for.
+type Purpose int
+
+// The purposes.
+const (
+	Predict Purpose = iota // answers are not looked at
+	Train                  // every question needs an answer, its first is learned
+)
+
+// A passage is a paragraph in pieces.
+type passage struct {
+	context string
+	words   []word
+	ids     []int32 // pieces
+	wordOf  []int32 // word of each piece
+	firstOf []int32 // first piece of each word
+}
+
+// An item is a question in pieces.
+type item struct {
+	question   int32 // in the dataset
+	passage    *passage
+	query      []int32
+	start, end int32 // first and last piece of the answer; -1: none
+}
+
+// Features are the windows of a dataset: a [finetune.Examples].
+type Features struct {
+	Data *Dataset
+	// Unfound are the questions (by index) left out of training because their
+	// answer's text does not stand where the file says it does.
+	Unfound []int
+
+	o     Options
+	vocab *tokenize.Vocab
+	items []item
+	first []int // of each item the number of its first window, then the number of all
+	lower bool
+}
+
+// NewFeatures makes the windows of a dataset. To train, a question without an
+// answer that is not marked as impossible, or an answer that lies outside its
+// paragraph, is an error ([*finetune.DataError]).
+func NewFeatures(d *Dataset, t *tokenize.Tokenizer, o Options, p Purpose) (*Features, error) {
+	if err := o.Validate(); err != nil {
+		return nil, fmt.Errorf("windows of %s: %w", d.Name, err)
+	}
+	f := &Features{Data: d, o: o, vocab: t.Vocab(), lower: t.Options().DoLowerCase}
+	b := builder{f: f, enc: t.NewEncoder(), train: p == Train}
+	for i := range d.Questions {
+		if err := b.add(i); err != nil {
+			return nil, err
+		}
+	}
+	f.first = append(f.first, b.windows)
+	return f, nil
+}
+
+// A builder makes features.
+type builder struct {
+	f       *Features
+	enc     *tokenize.Encoder
+	train   bool
+	windows int
+
+	paragraph int // that passage and chars are of
+	passage   *passage
+	chars     []int32 // word of each character, to train
+	answer    []int32 // pieces of an answer
+	enough    []byte  // scratch of narrow
+	want      []byte
+}
+
+// add adds a question.
+func (b *builder) add(i int) error {
+	q := &b.f.Data.Questions[i]
+	if b.passage == nil || b.paragraph != q.Paragraph {
+		b.enter(q.Paragraph)
+	}
+	it := item{question: int32(i), passage: b.passage, start: -1, end: -1}
+	if b.train {
+		found, err := b.locate(q, &it)
+		if err != nil {
+			return &finetune.DataError{File: b.f.Data.Name, Place: fmt.Sprintf("question %q", q.ID), Reason: err.Error()}
+		}
+		if !found {
+			b.f.Unfound = append(b.f.Unfound, i)
+			return nil
+		}
+	}
+	it.query = b.enc.AppendIDs(nil, q.Text)
+	if n := b.f.o.MaxQueryLength; len(it.query) > n {
+		it.query = append([]int32(nil), it.query[:n]...)
+	}
+	b.f.items = append(b.f.items, it)
+	b.f.first = append(b.f.first, b.windows)
+	b.windows += b.f.windows(&it)
+	return nil
+}
+
+// enter turns a paragraph into pieces.
+func (b *builder) enter(n int) {
+	text := b.f.Data.Paragraphs[n].Context
+	p := &passage{context: text, words: split(text)}
+	for w, at := range p.words {
+		p.firstOf = append(p.firstOf, int32(len(p.ids)))
+		p.ids = b.enc.AppendIDs(p.ids, text[at.from:at.to])
+		for len(p.wordOf) < len(p.ids) {
+			p.wordOf = append(p.wordOf, int32(w))
+		}
+	}
+	b.paragraph, b.passage = n, p
+	if b.train {
+		b.chars = wordOfChar(text)
+	}
+}
+
+// locate finds the pieces of a question's answer. It returns false where the
+// text is not what the file says.
+func (b *builder) locate(q *Question, it *item) (found bool, err error) {
+	if q.Impossible && b.f.o.Negatives {
+		return true, nil
+	}
+	if len(q.Answers) == 0 {
+		return false, errors.New("no answer to learn (is it SQuAD 2.0, with questions that have none?)")
+	}
+	a, p := q.Answers[0], b.passage
+	n := utf8.RuneCountInString(a.Text)
+	if n == 0 || a.Start < 0 || a.Start > len(b.chars)-n {
+		return false, fmt.Errorf("its answer of %d characters at %d lies outside its paragraph of %d", n, a.Start, len(b.chars))
+	}
+	last := a.Start + n - 1
+	from, to := b.chars[a.Start], b.chars[last]
+	if from < 0 || !strings.Contains(p.text(from, to), strings.Join(fields(a.Text), " ")) {
+		return false, nil
+	}
+	it.start, it.end = p.firstOf[from], int32(len(p.ids))-1
+	if int(to) < len(p.words)-1 {
+		it.end = p.firstOf[to+1] - 1
+	}
+	b.narrow(a.Text, it)
+	return true, nil
+}
+
+// narrow cuts the answer's pieces down to the first of them that spell it, as
+// where it is a part of a word: "1895" in "(1895–1943)".
+func (b *builder) narrow(text string, it *item) {
+	b.answer = b.enc.AppendIDs(b.answer[:0], text)
+	n := int32(len(b.answer))
+	if n == 0 || it.end < it.start || n > it.end-it.start+1 {
+		return
+	}
+	b.enough = appendMarked(b.enough[:0], it.passage.ids[it.start:it.end+1])
+	b.want = appendMarked(b.want[:0], b.answer)
+	if at := bytes.Index(b.enough, b.want); at >= 0 {
+		it.start += int32(at / markedSize)
+		it.end = it.start + n - 1
+	}
+}
+
+const markedSize = 4
+
+// appendMarked appends ids in four bytes each, the first of which alone has its
+// highest bit set: a search for bytes then finds ids. An id is below 2^24.
+func appendMarked(dst []byte, ids []int32) []byte {
+	for _, id := range ids {
+		dst = append(dst, 0x80|byte(id>>21), byte(id>>14)&0x7f, byte(id>>7)&0x7f, byte(id)&0x7f)
+	}
+	return dst
+}
+
+// text returns the words from one to another, a blank between them.
+func (p *passage) text(from, to int32) string {
+	var s strings.Builder
+	for w := from; w <= to; w++ {
+		if w > from {
+			s.WriteByte(' ')
+		}
+		s.WriteString(p.context[p.words[w].from:p.words[w].to])
+	}
+	return s.String()
+}
+
+// fields splits as Python's str.split.
+func fields(s string) []string { return strings.FieldsFunc(s, pyspace.IsSpace) }

@@ -1,0 +1,125 @@
+package squad
+
+import (
+	"sort"
+
+	"pretext/trainer"
+	"pretext/trainer/finetune"
+)
+
+var _ finetune.Examples = (*Features)(nil)
+
+// Options returns the options the windows were made with.
+func (f *Features) Options() Options { return f.o }
+
+// Questions returns the number of questions that have windows or were asked to:
+// all but Unfound.
+func (f *Features) Questions() int { return len(f.items) }
+
+// room returns the most pieces of the paragraph in a window of it.
+func (f *Features) room(it *item) int { return f.o.MaxSeqLength - len(it.query) - 3 }
+
+// step returns the distance between windows.
+func (f *Features) step(it *item) int { return min(f.o.DocStride, f.room(it)) }
+
+// windows returns the number of windows of a question: 0 for an empty paragraph.
+func (f *Features) windows(it *item) int {
+	n, room := len(it.passage.ids), f.room(it)
+	if n == 0 {
+		return 0
+	}
+	return 1 + (max(0, n-room)+f.step(it)-1)/f.step(it)
+}
+
+// Len implements [finetune.Examples]: the number of windows.
+func (f *Features) Len() int { return f.first[len(f.items)] }
+
+// A Window is a piece of a paragraph with a question.
+type Window struct {
+	Question   int     // in the dataset
+	Number     int     // among the question's windows
+	Query      []int32 // pieces of the question
+	Pieces     []int32 // pieces of the paragraph
+	Start      int     // of Pieces among those of the paragraph
+	Offset     int     // of Pieces in the window: len(Query)+2
+	AnswerFrom int     // first piece of the answer in the window, 0: [CLS]
+	AnswerTo   int     // last piece of it
+
+	f  *Features
+	it *item
+}
+
+// Window returns window i. Its slices must not be changed.
+func (f *Features) Window(i int) Window {
+	n := sort.SearchInts(f.first, i+1) - 1
+	return f.window(n, i-f.first[n])
+}
+
+// window returns window k of item n.
+func (f *Features) window(n, k int) Window {
+	it := &f.items[n]
+	w := Window{Question: int(it.question), Number: k, Query: it.query, Start: k * f.step(it), Offset: len(it.query) + 2, f: f, it: it}
+	w.Pieces = it.passage.ids[w.Start:min(len(it.passage.ids), w.Start+f.room(it))]
+	if from, to := int(it.start), int(it.end); from >= w.Start && to < w.Start+len(w.Pieces) && to >= from {
+		w.AnswerFrom, w.AnswerTo = from-w.Start+w.Offset, to-w.Start+w.Offset
+	}
+	return w
+}
+
+// Tokens returns the number of tokens of the window.
+func (w Window) Tokens() int { return w.Offset + len(w.Pieces) + 1 }
+
+// WordOf returns the word of the paragraph that piece i belongs to.
+func (w Window) WordOf(i int) int { return int(w.it.passage.wordOf[w.Start+i]) }
+
+// MaxContext reports whether piece i has its most context in this window.
+func (w Window) MaxContext(i int) bool {
+	f, it := w.f, w.it
+	p, step, room, n := w.Start+i, f.step(it), f.room(it), len(it.passage.ids)
+	best, score := -1, 0.0
+	for k := max(0, (p-room+step)/step); k*step <= p && k < f.windows(it); k++ {
+		end := min(n, k*step+room) - 1
+		if p > end {
+			continue
+		}
+		s := float64(min(p-k*step, end-p)) + 0.01*float64(end-k*step+1)
+		if best < 0 || s > score {
+			best, score = k, s
+		}
+	}
+	return best == w.Number
+}
+
+// Tokens implements [finetune.Examples].
+func (f *Features) Tokens(i int) int {
+	if f.o.Pad {
+		return f.o.MaxSeqLength
+	}
+	return f.Window(i).Tokens()
+}
+
+// Append implements [finetune.Examples].
+func (f *Features) Append(b *trainer.Batch, i int, position int64) {
+	f.append(b, f.Window(i), position)
+}
+
+func (f *Features) append(b *trainer.Batch, w Window, position int64) {
+	n := w.Tokens()
+	size := n
+	if f.o.Pad {
+		size = f.o.MaxSeqLength
+		b.VisibleKeys = append(b.VisibleKeys, int32(n))
+	}
+	ids, segments := make([]int32, 0, size), make([]int32, size)
+	ids = append(append(append(ids, f.vocab.CLS()), w.Query...), f.vocab.SEP())
+	ids = append(append(ids, w.Pieces...), f.vocab.SEP())
+	for len(ids) < size {
+		ids = append(ids, f.vocab.PAD())
+	}
+	for j := w.Offset; j < n; j++ {
+		segments[j] = 1
+	}
+	b.Append(trainer.Sequence{IDs: ids, Segments: segments, NSPLabel: trainer.NoLabel, Position: position})
+	b.Starts = append(b.Starts, int32(w.AnswerFrom))
+	b.Ends = append(b.Ends, int32(w.AnswerTo))
+}

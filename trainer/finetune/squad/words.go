@@ -1,0 +1,49 @@
+package squad
+
+import (
+	"unicode/utf8"
+)
+
+// A word is a piece of a paragraph between white space, by bytes.
+type word struct{ from, to int32 }
+
+// isWhite is is_whitespace of run_squad.py: it is not Python's.
+func isWhite(r rune) bool {
+	return r == ' ' || r == '\t' || r == '\r' || r == '\n' || r == 0x202f
+}
+
+// split returns the words of a text.
+func split(text string) []word {
+	var words []word
+	from := -1
+	for i, r := range text {
+		switch {
+		case isWhite(r) && from >= 0:
+			words = append(words, word{int32(from), int32(i)})
+			from = -1
+		case !isWhite(r) && from < 0:
+			from = i
+		}
+	}
+	if from >= 0 {
+		words = append(words, word{int32(from), int32(len(text))})
+	}
+	return words
+}
+
+// wordOfChar returns for every character of a text the word it belongs to; to
+// white space the word before it, -1 at the beginning.
+func wordOfChar(text string) []int32 {
+	at := make([]int32, 0, utf8.RuneCountInString(text))
+	n, inWord := int32(-1), false
+	for _, r := range text {
+		switch {
+		case isWhite(r):
+			inWord = false
+		case !inWord:
+			n, inWord = n+1, true
+		}
+		at = append(at, n)
+	}
+	return at
+}
