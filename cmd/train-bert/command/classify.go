@@ -197,7 +197,7 @@ func (c *classifying) training(path string, b []byte) (fine fineTask, err error)
 	if c.task, rows, err = c.task.Read(path, b, glue.Train); err != nil {
 		return fine, err
 	}
-	examples, err := glue.NewExamples(c.task, rows, c.r.tok, c.o.length)
+	examples, err := glue.NewExamples(c.task, rows, c.r.tok.NewEncoder(), c.o.length)
 	if err != nil {
 		return fine, usageError{err}
 	}
@@ -227,7 +227,7 @@ func (c *classifying) readHeld() error {
 		if err != nil {
 			return err
 		}
-		examples, err := glue.NewExamples(c.task, rows, c.r.tok, c.o.length)
+		examples, err := glue.NewExamples(c.task, rows, c.r.tok.NewEncoder(), c.o.length)
 		if err != nil {
 			return usageError{err}
 		}

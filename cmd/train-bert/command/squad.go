@@ -141,7 +141,7 @@ func (o *squadOptions) task(r *fineRun, held *squad.Dataset) (task fineTask, neg
 	}
 	negatives = o.negatives.or(data.Negatives())
 	o.windows.Negatives = negatives
-	features, err := squad.NewFeatures(data, r.tok, o.windows, squad.Train)
+	features, err := squad.NewFeatures(data, r.tok.NewEncoder(), o.windows, squad.Train)
 	if err != nil {
 		return task, false, err
 	}
@@ -163,7 +163,7 @@ func (o *squadOptions) task(r *fineRun, held *squad.Dataset) (task fineTask, neg
 
 // answer answers the questions of a file, measures the answers and writes all.
 func (o *squadOptions) answer(ctx context.Context, r *fineRun, held *squad.Dataset, result *squadResult) error {
-	features, err := squad.NewFeatures(held, r.tok, o.windows, squad.Predict)
+	features, err := squad.NewFeatures(held, r.tok.NewEncoder(), o.windows, squad.Predict)
 	if err != nil {
 		return err
 	}

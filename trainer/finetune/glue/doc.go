@@ -4,8 +4,8 @@
 // metrics.
 //
 //	task, err := glue.ByName("mrpc")
-//	rows, err := task.Read("dev.tsv", bytes, glue.Dev)
-//	examples, err := glue.NewExamples(task, rows, tokenizer, 128)
+//	task, rows, err := task.Read("dev.tsv", bytes, glue.Dev)
+//	examples, err := glue.NewExamples(task, rows, encoder, 128)
 //	sums, err := finetune.Each(ctx, model, task.Heads(), examples, tokens, take)
 //
 // # Tables

@@ -20,12 +20,11 @@ type Examples struct {
 var _ finetune.Examples = (*Examples)(nil)
 
 // NewExamples cuts rows to sequences of at most length tokens.
-func NewExamples(t Task, rows []Row, tok *tokenize.Tokenizer, length int) (*Examples, error) {
+func NewExamples(t Task, rows []Row, enc *tokenize.Encoder, length int) (*Examples, error) {
 	if length < 4 || length > trainer.MaxPositions {
 		return nil, fmt.Errorf("max_seq_length %d: must be from 4 to %d", length, trainer.MaxPositions)
 	}
-	x := &Examples{rows: rows, pairs: len(t.B) > 0, vocab: tok.Vocab()}
-	enc := tok.NewEncoder()
+	x := &Examples{rows: rows, pairs: len(t.B) > 0, vocab: enc.Vocab()}
 	var a, b []int32
 	for i := range rows {
 		a, b = enc.AppendIDs(a[:0], rows[i].A), b[:0]

@@ -96,11 +96,12 @@ func rowsOf(t *testing.T, task glue.Task, rows []glue.Row, vocab string, want []
 	if err != nil {
 		t.Fatal(err)
 	}
+	enc := tok.NewEncoder()
 	for _, w := range want {
 		if w.Row >= len(rows) {
 			return nil
 		}
-		x, err := glue.NewExamples(task, rows[w.Row:w.Row+1], tok, w.Length)
+		x, err := glue.NewExamples(task, rows[w.Row:w.Row+1], enc, w.Length)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,7 @@
 //
 //	data, err := squad.Read("train-v2.0.json", bytes)
 //	…
-//	features, err := squad.NewFeatures(data, tokenizer, options, squad.Train)
+//	features, err := squad.NewFeatures(data, encoder, options, squad.Train)
 //	source, err := finetune.NewSource(features, …)   // to train on
 //
 //	predictor, err := squad.NewPredictor(features, squad.DefaultPredictOptions())

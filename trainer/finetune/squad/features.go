@@ -86,12 +86,12 @@ type Features struct {
 // NewFeatures makes the windows of a dataset. To train, a question without an
 // answer that is not marked as impossible, or an answer that lies outside its
 // paragraph, is an error ([*finetune.DataError]).
-func NewFeatures(d *Dataset, t *tokenize.Tokenizer, o Options, p Purpose) (*Features, error) {
+func NewFeatures(d *Dataset, enc *tokenize.Encoder, o Options, p Purpose) (*Features, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("windows of %s: %w", d.Name, err)
 	}
-	f := &Features{Data: d, o: o, vocab: t.Vocab(), lower: t.Options().DoLowerCase}
-	b := builder{f: f, enc: t.NewEncoder(), train: p == Train}
+	f := &Features{Data: d, o: o, vocab: enc.Vocab(), lower: enc.Options().DoLowerCase}
+	b := builder{f: f, enc: enc, train: p == Train}
 	for i := range d.Questions {
 		if err := b.add(i); err != nil {
 			return nil, err

@@ -95,7 +95,7 @@ func questionsOf(t *testing.T, ids map[string]bool) *squad.Dataset {
 // windowsOf makes the windows of a dataset in the oracle's form.
 func windowsOf(t *testing.T, d *squad.Dataset, tok *tokenize.Tokenizer, o squad.Options) []oracleWindow {
 	t.Helper()
-	f, err := squad.NewFeatures(d, tok, o, squad.Train)
+	f, err := squad.NewFeatures(d, tok.NewEncoder(), o, squad.Train)
 	if err != nil {
 		t.Fatal(err)
 	}

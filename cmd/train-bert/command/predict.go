@@ -1,0 +1,261 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pretext/cmd/train-bert/internal/serve"
+	"pretext/trainer"
+	"pretext/trainer/cpu"
+	"pretext/trainer/finetune/predict"
+	"pretext/trainer/finetune/squad"
+)
+
+// predictOptions are those of predict.
+type predictOptions struct {
+	model, vocab      string
+	lower, negatives  autoBool
+	length            int
+	stride, query     int
+	answers           squad.PredictOptions
+	tokens            tokenCount
+	threads           int
+	text, pair        string
+	question, context string
+	jsonl             bool
+	defaults          predict.Defaults
+
+	address string
+	server  serve.Options
+	limits  serve.Limits
+}
+
+func newPredict() *cobra.Command {
+	o := predictOptions{answers: squad.DefaultPredictOptions(), defaults: predict.Defaults{TopK: 5}, server: serve.DefaultOptions(),
+		limits: serve.Limits{Queue: 256, MaxWait: 2 * time.Millisecond}}
+	cmd := &cobra.Command{
+		Use:   "predict MODEL",
+		Short: "Ask a model: words behind [MASK], classes, answers; also over HTTP",
+		Long: `Answers requests with a model, by the head it has: a pre-trained one fills in [MASK],
+one of finetune classify or squad classifies or answers. An answer is a line of JSON.
+
+  train-bert predict MODEL --text "The cat [MASK] on the mat."
+  train-bert predict MODEL --question "Who sat?" --context "The cat sat on the mat."
+  train-bert predict MODEL < lines.txt                      a text a line
+  train-bert predict MODEL --jsonl < requests.jsonl         {"text": …, "pair": …} and the like, a line each
+  train-bert predict MODEL --serve 8080                     POST /v1/fill-mask, /v1/classify, /v1/answer
+
+A line out for a line in; what cannot be computed gives {"error": …}. The server listens
+on this machine alone unless ADDR names an interface, as 0.0.0.0:8080; SIGTERM stops it when
+what is under way is answered.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.model = args[0]
+			flags := cmd.Flags()
+			return runPredict(cmd.Context(), o, flags.Changed("text"), flags.Changed("pair"), flags.Changed("question") || flags.Changed("context"), cmd)
+		},
+	}
+	o.add(cmd)
+	return cmd
+}
+
+func (o *predictOptions) add(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&o.text, "text", "", "a text to classify or with [MASK] to fill in, instead of standard input")
+	fs.StringVar(&o.pair, "pair", "", "with --text: the second text of a pair")
+	fs.StringVar(&o.question, "question", "", "a question about --context")
+	fs.StringVar(&o.context, "context", "", "the text that holds the answer")
+	fs.BoolVar(&o.jsonl, "jsonl", false, "standard input holds an object a line")
+	fs.IntVar(&o.defaults.TopK, "top-k", o.defaults.TopK, "tokens listed of a mask")
+	fs.IntVar(&o.defaults.NBest, "n-best", 0, "answers listed of a question")
+	fs.StringVar(&o.vocab, "vocab-file", "", "vocab.txt of a model that has none beside it")
+	fs.Var(&o.lower, "do-lower-case", "text is lower-cased: true, false, or auto: as the model's files say")
+	fs.Var(&o.negatives, "version-2-with-negative", "a question may have no answer: true, false, or auto: as the model was trained")
+	fs.Float64Var(&o.answers.NullThreshold, "null-score-diff-threshold", 0, `how much better "no answer" must score to be given`)
+	fs.IntVar(&o.answers.MaxAnswerLength, "max-answer-length", o.answers.MaxAnswerLength, "pieces of the longest answer")
+	fs.IntVar(&o.length, "max-seq-length", 0, "tokens of the longest sequence; 0: as the model was trained, or its positions")
+	fs.IntVar(&o.stride, "doc-stride", 0, "pieces between the starts of two windows on a context; 0: as the model was trained")
+	fs.IntVar(&o.query, "max-query-length", 0, "pieces of the longest question; 0: as the model was trained")
+	fs.Var(&o.tokens, "batch-tokens", "tokens computed at a time, or auto")
+	fs.IntVar(&o.threads, "threads", 0, "threads that compute; 0: one a processor")
+	fs.StringVar(&o.address, "serve", "", "answer over HTTP at a port of this machine, or at HOST:PORT")
+	fs.Int64Var(&o.server.MaxBody, "max-body", o.server.MaxBody, "of a server: bytes of the longest request")
+	fs.IntVar(&o.server.MaxConns, "max-connections", o.server.MaxConns, "of a server: connections at a time")
+	fs.DurationVar(&o.server.Timeout, "timeout", o.server.Timeout, "of a server: longest time from a request to its answer")
+	fs.IntVar(&o.limits.Queue, "max-queue", o.limits.Queue, "of a server: most requests waiting; others are refused with 429")
+	fs.DurationVar(&o.limits.MaxWait, "max-wait", o.limits.MaxWait, "of a server: how long a request waits for others to be computed with")
+}
+
+func (o *predictOptions) validate() error {
+	var errs []error
+	want := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	want(o.threads >= 0, "--threads %d: must not be negative", o.threads)
+	want(o.tokens <= trainer.MaxBatchTokens, "--batch-tokens %d: must be at most %d", int(o.tokens), trainer.MaxBatchTokens)
+	want(o.length >= 0 && o.stride >= 0 && o.query >= 0, "--max-seq-length, --doc-stride, --max-query-length: must not be negative")
+	want(o.server.MaxBody >= 1 && o.server.MaxBody <= 1<<30, "--max-body %d: must be from 1 to %d", o.server.MaxBody, 1<<30)
+	want(o.server.MaxConns >= 1, "--max-connections %d: must be at least 1", o.server.MaxConns)
+	want(o.server.Timeout > 0, "--timeout %v: must be above 0", o.server.Timeout)
+	want(o.limits.Queue >= 1, "--max-queue %d: must be at least 1", o.limits.Queue)
+	want(o.limits.MaxWait >= 0 && o.limits.MaxWait <= time.Minute, "--max-wait %v: must be from 0 to a minute", o.limits.MaxWait)
+	errs = append(errs, o.answers.Validate())
+	if err := errors.Join(errs...); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+// runPredict opens the model and answers what the flags ask for.
+func runPredict(ctx context.Context, o predictOptions, text, pair, question bool, cmd *cobra.Command) (err error) {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	q, err := openPredicting(o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, q.model.Close()) }()
+	switch {
+	case o.address != "":
+		if text || pair || question || o.jsonl {
+			return usagef("--serve takes its requests over HTTP: leave out --text, --question and --jsonl")
+		}
+		return q.serve(ctx, cmd.ErrOrStderr())
+	case text || pair || question:
+		var r predict.Request
+		if text {
+			r.Text = &o.text
+		}
+		if pair {
+			r.Pair = &o.pair
+		}
+		if question {
+			r.Question, r.Context = &o.question, &o.context
+		}
+		return q.one(ctx, r, cmd.OutOrStdout())
+	}
+	return q.lines(ctx, cmd.InOrStdin(), cmd.OutOrStdout())
+}
+
+// A predicting is a model open for requests.
+type predicting struct {
+	o         predictOptions
+	predictor *predict.Predictor
+	model     trainer.Model
+	heads     trainer.Heads
+	tokens    int // computed at a time
+}
+
+func openPredicting(o predictOptions) (q *predicting, err error) {
+	m, err := openModelPath(o.model)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	tokenizer, err := tokenizerFor(m.folder, o.vocab, o.lower)
+	if err != nil {
+		return nil, err
+	}
+	tok, err := newTokenizer(tokenizer)
+	if err != nil {
+		return nil, err
+	}
+	q = &predicting{o: o}
+	if q.heads, err = predictHeads(m); err != nil {
+		return nil, err
+	}
+	settings := o.settings(m)
+	settings.Tokenizer, settings.Heads, settings.Labels = tok, q.heads, m.Labels
+	if q.predictor, err = predict.New(settings); err != nil {
+		return nil, usagef("%s: %w", o.model, err)
+	}
+	longest := settings.MaxSeqLength
+	if longest == 0 {
+		longest = m.Config.MaxPositions
+	}
+	q.tokens = max(int(o.tokens), longest)
+	if o.tokens == 0 {
+		q.tokens = autoTokens(m.Config, longest)
+	}
+	q.model, err = cpu.Backend{Threads: o.threads}.Open(m.Config, q.heads, trainer.Options{
+		Tokens: q.tokens, Sequences: q.tokens/2 + 1, Masked: q.tokens, Precision: trainer.Float32,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := loadAll(q.model, m, o.model); err != nil {
+		return nil, errors.Join(err, q.model.Close())
+	}
+	return q, nil
+}
+
+// predictHeads picks the head to predict with: one of fine-tuning where there is
+// one.
+func predictHeads(m opened) (trainer.Heads, error) {
+	h, err := m.Heads()
+	switch {
+	case err != nil:
+		return h, err
+	case h.Span:
+		return trainer.Heads{Span: true}, nil
+	case h.ClassifierWidth() > 0:
+		return trainer.Heads{Labels: h.Labels, Regression: h.Regression}, nil
+	case h.MLM:
+		return trainer.Heads{MLM: true}, nil
+	}
+	return h, usagef("%s has no head that predicts: neither masked LM nor one of fine-tuning", m.folder)
+}
+
+// settings are those a model was trained with, where it is a checkpoint that says
+// so, unless the options say otherwise.
+func (o *predictOptions) settings(m opened) predict.Settings {
+	trained := map[string]string{}
+	if m.phase != nil && m.phase.State.Options != nil {
+		trained = m.phase.State.Options
+	}
+	number := func(given int, name string) int {
+		if given == 0 {
+			fmt.Sscan(trained[name], &given)
+		}
+		return given
+	}
+	return predict.Settings{
+		Config: m.Config, MaxSeqLength: number(o.length, "max_seq_length"), DocStride: number(o.stride, "doc_stride"),
+		MaxQueryLength: number(o.query, "max_query_length"), Negatives: o.negatives.or(trained["version_2_with_negative"] == "true"), Answers: o.answers,
+	}
+}
+
+// serve answers over HTTP until ctx is done.
+func (q *predicting) serve(ctx context.Context, stderr io.Writer) error {
+	l, err := net.Listen("tcp", listenAddress(q.o.address))
+	if err != nil {
+		return usagef("--serve %s: %w", q.o.address, err)
+	}
+	q.o.limits.Tokens, q.o.limits.Masked = q.tokens, 4*predict.MaxMasks
+	q.o.server.Defaults = q.o.defaults
+	batcher := serve.NewBatcher(q.model, q.heads, q.o.limits)
+	defer batcher.Close()
+	fmt.Fprintf(stderr, "train-bert: serving %s at http://%s/v1/%s\n", q.o.model, l.Addr(), q.predictor.Task())
+	return serve.New(q.predictor, batcher, q.o.server).Run(ctx, l)
+}
+
+// listenAddress adds this machine to an address without a host.
+func listenAddress(s string) string {
+	if !strings.Contains(s, ":") {
+		s = ":" + s
+	}
+	if strings.HasPrefix(s, ":") {
+		s = "127.0.0.1" + s
+	}
+	return s
+}

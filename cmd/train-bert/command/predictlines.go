@@ -1,0 +1,209 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"pretext/trainer"
+	"pretext/trainer/finetune"
+	"pretext/trainer/finetune/predict"
+)
+
+// Bounds of what is read from standard input before it is answered.
+const (
+	maxRequest  = 16 << 20 // bytes of a line
+	maxTogether = 64       // lines
+)
+
+// one answers a single request; what is wrong with it ends the command.
+func (q *predicting) one(ctx context.Context, r predict.Request, stdout io.Writer) error {
+	job, err := q.predictor.Job(r, q.o.defaults)
+	if err != nil {
+		return usageError{err}
+	}
+	if err := q.compute(ctx, jobs{job}); err != nil {
+		return err
+	}
+	return writeLine(stdout, nil, job.Result())
+}
+
+// A line is a request and what becomes of it.
+type line struct {
+	id  json.RawMessage
+	job predict.Job // nil: err says why
+	err error
+}
+
+// lines answers a line for a line. Lines that are there already are computed
+// together; one that is waited for is answered when it comes.
+func (q *predicting) lines(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
+	if q.predictor.Task() == predict.TaskAnswer && !q.o.jsonl {
+		return usagef(`%s answers questions: give --question and --context, or --jsonl and lines of {"question": …, "context": …}`, q.o.model)
+	}
+	in, out := bufio.NewReaderSize(stdin, 1<<16), bufio.NewWriter(stdout)
+	for end := false; !end; {
+		var group []line
+		masked := 0
+		for len(group) < maxTogether && masked < 4*predict.MaxMasks {
+			text, err := readLine(in)
+			if err == io.EOF {
+				end = true
+				break
+			}
+			if err != nil {
+				return err
+			}
+			l := q.parse(text)
+			if l.job != nil {
+				masked += l.job.Masked(0)
+			}
+			group = append(group, l)
+			if !lineWaits(in) {
+				break
+			}
+		}
+		if err := q.answerLines(ctx, group, out); err != nil {
+			return err
+		}
+		if err := out.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lineWaits reports whether a whole line can be read without waiting.
+func lineWaits(in *bufio.Reader) bool {
+	there, err := in.Peek(in.Buffered())
+	return err == nil && bytes.IndexByte(there, '\n') >= 0
+}
+
+var errLongLine = errors.New("the line is too long")
+
+// readLine reads a line without its end; of one that is too long only that it is.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var text []byte
+	long := false
+	for {
+		part, err := in.ReadSlice('\n')
+		if long = long || len(text)+len(part) > maxRequest; !long {
+			text = append(text, part...)
+		}
+		switch {
+		case err == bufio.ErrBufferFull:
+			continue
+		case err == io.EOF && len(text) == 0 && !long:
+			return nil, io.EOF
+		case err != nil && err != io.EOF:
+			return nil, err
+		case long:
+			return nil, nil
+		}
+		return bytes.TrimSuffix(bytes.TrimSuffix(append([]byte{}, text...), []byte("\n")), []byte("\r")), nil
+	}
+}
+
+func (q *predicting) parse(text []byte) (l line) {
+	if text == nil {
+		l.err = errLongLine
+		return l
+	}
+	var r predict.Request
+	if q.o.jsonl {
+		if r, l.err = predict.ParseRequest(text); l.err != nil {
+			return l
+		}
+	} else {
+		s := string(text)
+		r.Text = &s
+	}
+	l.id = r.ID
+	l.job, l.err = q.predictor.Job(r, q.o.defaults)
+	return l
+}
+
+func (q *predicting) answerLines(ctx context.Context, group []line, out io.Writer) error {
+	var work jobs
+	for _, l := range group {
+		if l.job != nil {
+			work = append(work, l.job)
+		}
+	}
+	if err := q.compute(ctx, work); err != nil {
+		return err
+	}
+	for _, l := range group {
+		var result any = map[string]string{"error": ""}
+		if l.err != nil {
+			result = map[string]string{"error": l.err.Error()}
+		} else {
+			result = l.job.Result()
+		}
+		if err := writeLine(out, l.id, result); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeLine writes a result as an object on a line, with the request's id first.
+func writeLine(w io.Writer, id json.RawMessage, result any) error {
+	b, err := json.Marshal(result)
+	if err != nil {
+		return err
+	}
+	if id != nil {
+		rest := b[1:]
+		b = append(append([]byte(`{"id":`), id...), ',')
+		b = append(b, rest...)
+	}
+	_, err = w.Write(append(b, '\n'))
+	return err
+}
+
+func (q *predicting) compute(ctx context.Context, work jobs) error {
+	if len(work) == 0 {
+		return nil
+	}
+	_, err := finetune.Each(ctx, q.model, q.heads, work, q.tokens, func(i int, values []float32) error {
+		j, at := work.at(i)
+		return work[j].Take(at, values)
+	})
+	return err
+}
+
+// jobs are the sequences of several requests one after another.
+type jobs []predict.Job
+
+// at returns which job sequence i belongs to, and which of its own it is.
+func (j jobs) at(i int) (job, sequence int) {
+	for i >= j[job].Len() {
+		i -= j[job].Len()
+		job++
+	}
+	return job, i
+}
+
+// Len implements finetune.Examples.
+func (j jobs) Len() (n int) {
+	for _, job := range j {
+		n += job.Len()
+	}
+	return n
+}
+
+// Tokens implements finetune.Examples.
+func (j jobs) Tokens(i int) int {
+	job, at := j.at(i)
+	return j[job].Tokens(at)
+}
+
+// Append implements finetune.Examples.
+func (j jobs) Append(b *trainer.Batch, i int, position int64) {
+	job, at := j.at(i)
+	j[job].Append(b, at, position)
+}

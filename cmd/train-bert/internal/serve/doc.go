@@ -1,0 +1,31 @@
+// Package serve answers requests over HTTP with a model: JSON in, JSON out.
+//
+//	batcher := serve.NewBatcher(model, heads, serve.Limits{…})
+//	server := serve.New(predictor, batcher, options)
+//	err := server.Run(ctx, listener) // until ctx is done and all requests are answered
+//
+// # Endpoints
+//
+//	POST /v1/fill-mask {"text": "a [MASK] b", "top_k": 5}
+//	POST /v1/answer    {"question": "…", "context": "…", "n_best": 3}
+//	POST /v1/classify  {"text": "…", "pair": "…"}
+//	GET  /healthz      {"status": "ok", "task": "answer"}; 503 while stopping
+//	GET  /metrics      counters in Prometheus' text form
+//
+// A model has one task; the endpoints of others answer 404. An error is
+// {"error": "…"}: 400 for what cannot be understood, 413 for a body or a text that
+// is too long, 429 with Retry-After when the queue is full, 503 when stopping or
+// when a request waited too long.
+//
+// # Batching
+//
+// One goroutine owns the model. Sequences of waiting requests are computed
+// together, up to a number of tokens; a request that finds the model idle waits a
+// short time for company. Requests take turns, a sequence each, so that one of many
+// windows does not hold up the others.
+//
+// # Stopping
+//
+// When the context ends, the listener is closed, new requests on open connections
+// are refused, and those under way are answered, within a limit of time.
+package serve

@@ -1,0 +1,104 @@
+package serve
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// limit lets a listener have n connections at a time.
+func limit(l net.Listener, n int) net.Listener {
+	return &limited{Listener: l, slots: make(chan struct{}, n), closed: make(chan struct{})}
+}
+
+type limited struct {
+	net.Listener
+	slots  chan struct{}
+	once   sync.Once
+	closed chan struct{}
+}
+
+// Accept implements net.Listener.
+func (l *limited) Accept() (net.Conn, error) {
+	select {
+	case l.slots <- struct{}{}:
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		<-l.slots
+		return nil, err
+	}
+	return &limitedConn{Conn: c, free: sync.OnceFunc(func() { <-l.slots })}, nil
+}
+
+// Close implements net.Listener.
+func (l *limited) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}
+
+type limitedConn struct {
+	net.Conn
+	free func()
+}
+
+// Close implements net.Conn.
+func (c *limitedConn) Close() error {
+	defer c.free()
+	return c.Conn.Close()
+}
+
+// quiet is where net/http writes about connections that broke.
+func quiet() *log.Logger { return slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) }
+
+// counts are the numbers of finished requests.
+type counts struct {
+	mu       sync.Mutex
+	requests map[string]int64 // by endpoint and status, as labels
+	seconds  float64
+	finished int64
+}
+
+func (c *counts) add(task string, code int, took time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.requests == nil {
+		c.requests = map[string]int64{}
+	}
+	c.requests[fmt.Sprintf(`{endpoint="%s",code="%d"}`, task, code)]++
+	c.seconds += took.Seconds()
+	c.finished++
+}
+
+// metrics writes Prometheus' text form.
+func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
+	var b strings.Builder
+	metric := func(name, kind, help string, value any) {
+		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n%s %v\n", name, help, name, kind, name, value)
+	}
+	c := &s.counts
+	c.mu.Lock()
+	b.WriteString("# HELP train_bert_requests_total Requests answered.\n# TYPE train_bert_requests_total counter\n")
+	for _, labels := range slices.Sorted(maps.Keys(c.requests)) {
+		fmt.Fprintf(&b, "train_bert_requests_total%s %d\n", labels, c.requests[labels])
+	}
+	fmt.Fprintf(&b, "# HELP train_bert_request_seconds Time from a request to its answer.\n# TYPE train_bert_request_seconds summary\n"+
+		"train_bert_request_seconds_sum %g\ntrain_bert_request_seconds_count %d\n", c.seconds, c.finished)
+	c.mu.Unlock()
+	metric("train_bert_waiting", "gauge", "Requests waiting or under way.", s.b.Waiting())
+	metric("train_bert_batches_total", "counter", "Batches computed.", s.b.batches.Load())
+	metric("train_bert_sequences_total", "counter", "Sequences computed.", s.b.sequences.Load())
+	metric("train_bert_tokens_total", "counter", "Tokens computed.", s.b.computed.Load())
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	io.WriteString(w, b.String())
+}

@@ -1,0 +1,79 @@
+package predict
+
+import (
+	"pretext/trainer/finetune/squad"
+)
+
+// An Answer is the result of [Predictor.Answer].
+type Answer struct {
+	Answer      string      `json:"answer"` // empty: the text does not say
+	Probability float64     `json:"probability"`
+	NullOdds    *float64    `json:"null_odds,omitempty"` // score of "no answer" minus that of the best, with Settings.Negatives
+	NBest       []Candidate `json:"n_best,omitempty"`
+}
+
+// A Candidate is one of the n best answers.
+type Candidate struct {
+	Answer      string  `json:"answer"`
+	Probability float64 `json:"probability"`
+}
+
+// Answer asks a question about a text, and for the nBest best answers besides
+// the first.
+func (p *Predictor) Answer(question, context string, nBest int) (Job, error) {
+	if err := p.check(TaskAnswer, question, context); err != nil {
+		return nil, err
+	}
+	if nBest < 0 || nBest > p.s.Answers.NBestSize {
+		return nil, wrong("n_best %d: must be from 0 to %d", nBest, p.s.Answers.NBestSize)
+	}
+	d := &squad.Dataset{Name: "request", Paragraphs: []squad.Paragraph{{Context: context}}, Questions: []squad.Question{{Text: question}}}
+	enc, giveBack := p.encoder()
+	defer giveBack()
+	f, err := squad.NewFeatures(d, enc, p.windows, squad.Predict)
+	if err != nil {
+		return nil, err
+	}
+	if f.Len() == 0 {
+		return nil, wrong("the context is empty")
+	}
+	if f.Len() > p.s.MaxSequences {
+		return nil, tooLong("the context takes %d windows: at most %d are computed", f.Len(), p.s.MaxSequences)
+	}
+	predictor, err := squad.NewPredictor(f, p.s.Answers)
+	if err != nil {
+		return nil, err
+	}
+	return &answerJob{Features: f, predictor: predictor, p: p, nBest: nBest}, nil
+}
+
+type answerJob struct {
+	*squad.Features
+	predictor *squad.Predictor
+	p         *Predictor
+	nBest     int
+}
+
+// Take implements Job.
+func (j *answerJob) Take(i int, logits []float32) error { return j.predictor.Take(i, logits) }
+
+// Result implements Job.
+func (j *answerJob) Result() any {
+	x := j.predictor.Predictions()[0]
+	a := Answer{Answer: x.Text}
+	for i, c := range x.NBest {
+		if c.Text == x.Text && a.Probability == 0 {
+			a.Probability = c.Probability
+		}
+		if i < j.nBest {
+			a.NBest = append(a.NBest, Candidate{c.Text, c.Probability})
+		}
+	}
+	if j.p.s.Negatives {
+		a.NullOdds = &x.NullOdds
+	}
+	return a
+}
+
+// Masked implements Job.
+func (j *answerJob) Masked(int) int { return 0 }

@@ -1,0 +1,16 @@
+// Package predict answers single requests with a model: the words behind [MASK],
+// the class of a sentence, the answer to a question. A request becomes a [Job],
+// whose sequences may be computed together with those of others:
+//
+//	p, err := predict.New(predict.Settings{Tokenizer: tok, Config: cfg, Heads: heads})
+//	job, err := p.FillMask("The cat [MASK] on the mat.", 5)
+//	…
+//	_, err = finetune.Each(ctx, model, heads, job, tokens, job.Take)
+//	answer := job.Result() // a FilledMask
+//
+// A request that cannot be computed gives an [*InputError].
+//
+// # Concurrency
+//
+// A Predictor may be shared. A Job is for one goroutine at a time.
+package predict
