@@ -6,7 +6,6 @@ import (
 	"math"
 	"strconv"
 	"unicode/utf16"
-	"unicode/utf8"
 )
 
 // AppendFloat appends v as repr(float(v)) writes it, and with bits 32 as numpy
@@ -52,10 +51,8 @@ func AppendString(dst []byte, s string) []byte {
 			dst = append(dst, `\f`...)
 		case r == '\b':
 			dst = append(dst, `\b`...)
-		case r >= ' ' && r < utf8.RuneSelf && r != 0x7f:
+		case r >= ' ' && r <= '~':
 			dst = append(dst, byte(r))
-		case r == 0x7f: // json.dumps leaves DEL as it is
-			dst = append(dst, 0x7f)
 		case r > 0xffff:
 			hi, lo := utf16.EncodeRune(r)
 			dst = appendUnit(appendUnit(dst, hi), lo)
