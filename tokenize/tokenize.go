@@ -33,6 +33,10 @@
 // That is the default profile; [Profile] has a table of how the tokenizers of
 // NVIDIA and Hugging Face differ, whose rules can be followed instead.
 //
+// [Encoder.AppendOffsets] also says where in the text each token comes from. What
+// begins a word, which masking of whole words needs, is told by the ids: all but
+// those of [Vocab.IsSubword].
+//
 // White space, punctuation, case and accents are those of the Unicode version
 // in [UnicodeVersion], from tables that are part of this package, whatever the
 // Go toolchain: the same text gives the same ids for ever. The reference takes

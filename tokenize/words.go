@@ -161,10 +161,17 @@ func (w *WordSplitter) addLowered(r rune, c class) {
 	}
 }
 
+// Hangul syllables are numbered by their jamo; each has one of 28 trailers, the
+// first of which stands for none.
+const (
+	firstSyllable = 0xac00
+	trailers      = 28
+)
+
 // addHangul adds the jamo of a Hangul syllable (Unicode, chapter 3.12).
 func (w *WordSplitter) addHangul(r rune) {
-	const first, vowels, trailers = 0xac00, 21, 28
-	n := r - first
+	const vowels = 21
+	n := r - firstSyllable
 	w.add(0x1100 + n/(vowels*trailers))
 	w.add(0x1161 + n%(vowels*trailers)/trailers)
 	if t := n % trailers; t > 0 {

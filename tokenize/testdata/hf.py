@@ -3,7 +3,8 @@
     pip install tokenizers==0.23.3
     python3 hf.py bert-base-uncased/tokenizer.json
 
-hf_cases.jsonl: texts with their ids. hf_words.txt: a line for every 256 code
+hf_cases.jsonl: texts with their ids and the places of the tokens in the text, in
+bytes of UTF-8. hf_words.txt: a line for every 256 code
 points with checksums of the words (normalizer and pre-tokenizer) of every code
 point among others, uncased and cased.
 """
@@ -35,8 +36,12 @@ def cases(path):
     drawn = ["".join(draw.choices(ALPHABET, k=draw.randrange(40))) for _ in range(600)]
     with open("hf_cases.jsonl", "w", encoding="ascii") as out:
         for text in TEXTS + drawn:
-            ids = tokenizer.encode(text, add_special_tokens=False).ids
-            print(json.dumps({"text": text, "ids": ids}), file=out)
+            encoding = tokenizer.encode(text, add_special_tokens=False)
+            at = [0]
+            for char in text:
+                at.append(at[-1] + len(char.encode()))
+            offsets = [[at[start], at[end]] for start, end in encoding.offsets]
+            print(json.dumps({"text": text, "ids": encoding.ids, "offsets": offsets}), file=out)
 
 
 def context(char):
