@@ -36,6 +36,10 @@ func checkPage(t interface {
 	if prefixed := s.AppendText([]byte("x ("), src, page); !bytes.Equal(prefixed, append([]byte("x ("), text...)) {
 		t.Errorf("%q: after other text it gives %q, not %q", src, prefixed, text)
 	}
+	other := NewScanner(Options{BackMatter: true, Code: true, Math: "[x]"}).AppendText(nil, src, page)
+	if utf8.Valid(src) && !utf8.Valid(other) {
+		t.Errorf("%q: text %q of other options is not valid UTF-8", src, other)
+	}
 	if s.work > workPerByte*(len(src)+64) {
 		t.Errorf("%q: looked at %d bytes", src, s.work)
 	}

@@ -24,6 +24,9 @@ var hostilePieces = []string{
 	"'' [[a|{{b|<table></ref>{|<ref>\n", // lines begin inside of what a look ahead stepped over
 	"{{{a|[[File:a|-->|\n</ref><!--", "[[File:a|<!--{{{a|\n-->",
 	"<!---->", "<!-- a -->", " ", "{{nowrap|a}}", "{{nowrap|}}", "{{a}}\n", "[[Category:a]]\n", "[[a]]", "<b>a</b>", "<ref>a</ref>", "<ref/>",
+	"<poem>", "<poem>\na\n", "<poem></poem>", "<pre>\n* a\n", "</pre>", "</div>", "<meta ", "<meta itemprop>", "[[Category:a]]*", "[[es:a]]", "[[es:a|", "__TOC__", "__TOC__[[es:a]]",
+	"<!-- a -->\n", "\n<!-- a --> <!-- b -->", "\n <!---->x", "<ref><!--</ref>", "<!--<ref>", "{{a|<!--}}-->", "*<!---->", "<r<!---->ef>", "<poem><!--", "\n|}", "{{\n|} a", "&רלמ;", "&ר",
+	"#REDIRECT [[", "{{{{{", "}}}}}", "{{{{a}}", "[[[[a]]", "[[File:a|[[File:a|", "[[File:a|{{b|", "{{a|[[File:b|", "{{{a|{{b|[[c|", "<div><span><b>", "{|\n|{{a|\n{|\n|", "'''''a'''b''",
 }
 
 // workPerByte bounds the bytes looked at for each byte of a page: the passes
@@ -35,17 +38,24 @@ func TestHostilePagesTakeLinearWork(t *testing.T) {
 	const size = 1 << 15
 	for _, lang := range []string{"en", "zh"} {
 		for _, piece := range hostilePieces {
-			for _, page := range []string{
-				strings.Repeat(piece, size/len(piece)) + "x",
-				strings.Repeat(piece, size/len(piece)/2) + strings.Repeat(mirror(piece), size/len(piece)/2),
-				strings.Repeat(piece+" text of a line\n", size/(len(piece)+16)),
-			} {
+			for _, page := range hostilePages(piece, size) {
 				s.AppendText(nil, []byte(page), Page{Lang: lang})
 				if s.work > workPerByte*len(page) {
 					t.Errorf("%q repeated (%q…): looked at %d bytes for each byte", piece, page[:min(40, len(page))], s.work/len(page))
 				}
 			}
 		}
+	}
+}
+
+// hostilePages are the pages of n bytes that are made of a piece: the piece
+// again and again, then with what closes it, then on lines of its own.
+func hostilePages(piece string, n int) [3]string {
+	times := max(1, n/len(piece))
+	return [3]string{
+		strings.Repeat(piece, times) + "x",
+		strings.Repeat(piece, times/2) + strings.Repeat(mirror(piece), times/2),
+		strings.Repeat(piece+" text of a line\n", max(1, n/(len(piece)+16))),
 	}
 }
 

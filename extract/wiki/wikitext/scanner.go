@@ -58,10 +58,10 @@ func NewScanner(o Options) *Scanner {
 // The text has no empty lines and no white space at its ends; a redirect has
 // no text.
 func (s *Scanner) AppendText(dst, src []byte, page Page) []byte {
+	s.work = 0
 	if IsRedirect(src) {
 		return dst
 	}
-	s.work = 0
 	s.start(dst, s.withoutComments(src[:min(len(src), maxPage)]), page)
 	s.blocks(0, len(s.src))
 	return s.finish()
