@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -44,8 +45,28 @@ func writeRun(t *testing.T, out string, more ...string) (args []string) {
 // name, as testscript arranges it.
 type process struct {
 	*exec.Cmd
-	stderr bytes.Buffer
+	stderr buffer
 	done   chan struct{} // closed when it has ended
+}
+
+// A buffer can be read while it is written.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+// String returns what was written so far.
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
 }
 
 func startProcess(t *testing.T, args []string) *process {

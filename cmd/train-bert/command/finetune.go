@@ -52,33 +52,35 @@ type fineRun struct {
 
 // openFine opens the model to begin with and the output folder. Close the run
 // after use.
-func openFine(o fineOptions, stderr io.Writer) (r *fineRun, err error) {
+func openFine(o fineOptions, stderr io.Writer) (*fineRun, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	r = &fineRun{o: o, stderr: stderr}
+	r := &fineRun{o: o, stderr: stderr}
 	if o.quiet {
 		r.stderr = io.Discard
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, r.Close())
-		}
-	}()
+	if err := r.open(); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+func (r *fineRun) open() error {
 	if err := r.openInit(); err != nil {
-		return nil, err
+		return err
 	}
-	if n := r.config.MaxPositions; o.length > n {
-		return nil, usagef("--max-seq-length %d: the model has %d positions", o.length, n)
+	if n := r.config.MaxPositions; r.o.length > n {
+		return usagef("--max-seq-length %d: the model has %d positions", r.o.length, n)
 	}
-	folder, err := store.Open(o.out)
+	folder, err := store.Open(r.o.out)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if r.unlock, err = store.Lock(folder); err != nil {
-		return nil, err
+		return err
 	}
-	return r, sweep(o.out)
+	return sweep(r.o.out)
 }
 
 // openInit opens what --init or --model names, and its vocabulary.

@@ -15,8 +15,8 @@ import (
 
 // Bounds of what is read from standard input before it is answered.
 const (
-	maxRequest  = 16 << 20 // bytes of a line
-	maxTogether = 64       // lines
+	maxRequest  = 4 << 20 // bytes of a line
+	maxTogether = 64      // lines
 )
 
 // one answers a single request; what is wrong with it ends the command.
@@ -38,33 +38,32 @@ type line struct {
 	err error
 }
 
+// An input is a line as it was read; err is io.EOF after the last.
+type input struct {
+	text []byte // nil: it was too long
+	err  error
+}
+
+// readAhead is how many lines are read while others are computed.
+const readAhead = 16
+
 // lines answers a line for a line. Lines that are there already are computed
 // together; one that is waited for is answered when it comes.
 func (q *predicting) lines(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	if q.predictor.Task() == predict.TaskAnswer && !q.o.jsonl {
 		return usagef(`%s answers questions: give --question and --context, or --jsonl and lines of {"question": …, "context": …}`, q.o.model)
 	}
-	in, out := bufio.NewReaderSize(stdin, 1<<16), bufio.NewWriter(stdout)
+	inputs, out := make(chan input, readAhead), bufio.NewWriter(stdout)
+	stop := make(chan struct{})
+	defer close(stop)
+	// A read of a terminal or a pipe cannot be ended: a goroutine of its own lets
+	// a signal end the command meanwhile.
+	go readLines(stdin, inputs, stop)
 	for end := false; !end; {
-		var group []line
-		masked := 0
-		for len(group) < maxTogether && masked < 4*predict.MaxMasks {
-			text, err := readLine(in)
-			if err == io.EOF {
-				end = true
-				break
-			}
-			if err != nil {
-				return err
-			}
-			l := q.parse(text)
-			if l.job != nil {
-				masked += l.job.Masked(0)
-			}
-			group = append(group, l)
-			if !lineWaits(in) {
-				break
-			}
+		group, err := q.group(ctx, inputs)
+		end = err == io.EOF
+		if err != nil && !end {
+			return err
 		}
 		if err := q.answerLines(ctx, group, out); err != nil {
 			return err
@@ -76,10 +75,41 @@ func (q *predicting) lines(ctx context.Context, stdin io.Reader, stdout io.Write
 	return nil
 }
 
-// lineWaits reports whether a whole line can be read without waiting.
-func lineWaits(in *bufio.Reader) bool {
-	there, err := in.Peek(in.Buffered())
-	return err == nil && bytes.IndexByte(there, '\n') >= 0
+func readLines(stdin io.Reader, inputs chan<- input, stop <-chan struct{}) {
+	in := bufio.NewReaderSize(stdin, 1<<16)
+	for {
+		text, err := readLine(in)
+		select {
+		case inputs <- input{text, err}:
+		case <-stop:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// group waits for a line and takes those that have come with it. The error is
+// io.EOF when there will be no more.
+func (q *predicting) group(ctx context.Context, inputs <-chan input) (group []line, err error) {
+	masked := 0
+	for len(group) == 0 || len(inputs) > 0 && len(group) < maxTogether && masked < 4*predict.MaxMasks {
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case in := <-inputs:
+			if in.err != nil {
+				return group, in.err
+			}
+			l := q.parse(in.text)
+			if l.job != nil {
+				masked += l.job.Masked(0)
+			}
+			group = append(group, l)
+		}
+	}
+	return group, nil
 }
 
 var errLongLine = errors.New("the line is too long")
@@ -137,7 +167,7 @@ func (q *predicting) answerLines(ctx context.Context, group []line, out io.Write
 		return err
 	}
 	for _, l := range group {
-		var result any = map[string]string{"error": ""}
+		var result any
 		if l.err != nil {
 			result = map[string]string{"error": l.err.Error()}
 		} else {
