@@ -65,6 +65,9 @@ func empty(ctx context.Context, folder store.Folder) error {
 	if err := folder.Remove(ctx, sharding.ManifestName); err != nil {
 		return err
 	}
+	if err := removeDownloads(ctx, folder); err != nil {
+		return err
+	}
 	if err := removeOurs(ctx, folder, sharding.PlanName); err != nil {
 		return err
 	}
@@ -120,7 +123,7 @@ func differences(old, new sharding.Recipe) (diffs []string) {
 	a, b := flatten(old.Options), flatten(new.Options)
 	for _, k := range slices.Sorted(maps.Keys(union(a, b))) {
 		if a[k] != b[k] {
-			diffs = append(diffs, fmt.Sprintf("%s was %s, now %s", k, orNone(a[k]), orNone(b[k])))
+			diffs = append(diffs, fmt.Sprintf("%s was %s, now %s", k, orNone(shorten(a[k])), orNone(shorten(b[k]))))
 		}
 	}
 	if !slices.Equal(old.Inputs, new.Inputs) {
@@ -138,6 +141,14 @@ func describe(inputs []sharding.Input) string {
 		names = append(names[:3], fmt.Sprintf("… %d in all", len(inputs)))
 	}
 	return strings.Join(names, ", ")
+}
+
+// shorten keeps lists of many values from filling the screen.
+func shorten(s string) string {
+	if r := []rune(s); len(r) > 200 {
+		return string(r[:200]) + "…"
+	}
+	return s
 }
 
 func orNone(s string) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ type Manifest = sharding.Manifest
 // RunConfig says what the whole line makes of what, and where.
 type RunConfig struct {
 	Sources    []Source
+	Download   *DownloadConfig // what to bring to OUT/sources and read after Sources; nil for nothing
 	Extract    ExtractOptions
 	Filter     FilterOptions // keeps all where it is zero
 	Vocab      string        // path of a vocab.txt; without it and Tokenizer one is trained
@@ -37,7 +39,7 @@ type RunConfig struct {
 	Overwrite  bool
 }
 
-// Run runs all stages below one folder: documents, vocab, shards. It returns
+// Run runs all stages below one folder: sources, where some are downloaded, documents, vocab, shards. It returns
 // the summaries of the stages that ended well, whatever came after.
 func Run(ctx context.Context, r Runner, c RunConfig) (stages []StageSummary, err error) {
 	if err := c.Examples.Validate(); err != nil {
@@ -45,6 +47,11 @@ func Run(ctx context.Context, r Runner, c RunConfig) (stages []StageSummary, err
 	}
 	if c.Filter.Enabled() {
 		if err := c.Filter.WithDefaults().Validate(); err != nil {
+			return nil, &ConfigError{err}
+		}
+	}
+	if c.Download != nil {
+		if err := c.Download.validate(); err != nil {
 			return nil, &ConfigError{err}
 		}
 	}
@@ -89,7 +96,15 @@ func runStages(ctx context.Context, r Runner, c RunConfig) (stages []StageSummar
 		run          func(out string) (*Manifest, error)
 	}
 	plan := []step{
+		{"download", SourcesFolder, c.download(ctx, r)},
 		{"extract", DocumentsFolder, func(out string) (*Manifest, error) {
+			if c.Download != nil {
+				sources, err := downloadSources(ctx, below(SourcesFolder))
+				if err != nil {
+					return nil, err
+				}
+				c.Sources = append(slices.Clip(c.Sources), sources...)
+			}
 			return Extract(ctx, r, ExtractConfig{Sources: c.Sources, Options: c.Extract, MaxRejects: c.MaxRejects, Out: out, Overwrite: c.Overwrite})
 		}},
 	}
@@ -110,6 +125,9 @@ func runStages(ctx context.Context, r Runner, c RunConfig) (stages []StageSummar
 		}},
 	}...)
 	for _, stage := range plan {
+		if stage.run == nil {
+			continue
+		}
 		s, err := Summarize(stage.name, below(stage.folder), func() (*Manifest, error) { return stage.run(below(stage.folder)) })
 		if err != nil {
 			return stages, err
@@ -117,6 +135,18 @@ func runStages(ctx context.Context, r Runner, c RunConfig) (stages []StageSummar
 		stages = append(stages, s)
 	}
 	return stages, nil
+}
+
+// download returns the stage that brings sources, nil where none are wanted.
+func (c RunConfig) download(ctx context.Context, r Runner) func(out string) (*Manifest, error) {
+	if c.Download == nil {
+		return nil
+	}
+	return func(out string) (*Manifest, error) {
+		d := *c.Download
+		d.Out, d.Overwrite = out, c.Overwrite
+		return Download(ctx, r, d)
+	}
 }
 
 // A StageSummary is what a person wants to know of a stage that was run.
@@ -150,7 +180,11 @@ func Summarize(stage, folder string, run func() (*Manifest, error)) (StageSummar
 
 // warnings are what a person should look at though nothing failed.
 func warnings(m *Manifest) (notes []string) {
-	if m.Stage != "extract" {
+	switch m.Stage {
+	case "download":
+		return downloadWarnings(m)
+	case "extract":
+	default:
 		return nil
 	}
 	pages, footers := map[string]int64{}, map[string]int64{}
@@ -186,6 +220,7 @@ type SummaryLine struct {
 
 // summaryOrder names the counts that a summary shows, and how.
 var summaryOrder = []struct{ key, name string }{
+	{"downloads", "files downloaded"}, {"download_bytes", "bytes downloaded"}, {"unverified_downloads", "files without a published checksum"}, {"missing_downloads", "files missing at the source"},
 	{"pages", "pages"}, {"files", "files read"}, {"lines", "lines"}, {"read", "documents read"}, {"documents", "documents"}, {"sentences", "sentences"},
 	{"words", "distinct words, counted by task"}, {"tokens", "tokens"}, {"unknown_tokens", "unknown tokens"}, {"text_bytes", "bytes of text"},
 	{"records", "examples"}, {"masked", "masked positions"}, {"random_next", "random next sentences"},

@@ -58,6 +58,8 @@ func (s Spec) locations() (paths []string) {
 		paths = s.Pairs.Documents
 	case s.Filter != nil:
 		paths = s.Filter.Documents
+	case s.Download != nil:
+		paths = s.Download.Requests
 	}
 	return paths
 }

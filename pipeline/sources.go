@@ -40,16 +40,22 @@ func planSources(ctx context.Context, c ExtractConfig) (*sourcePlan, error) {
 	p := new(sourcePlan)
 	stems := map[string]int{}
 	var texts []string
-	for _, s := range c.Sources {
+	sources, err := expandDownloads(ctx, c.Sources)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range sources {
 		var err error
-		switch s.Kind {
-		case KindWiki:
+		switch {
+		case s.books != nil:
+			err = p.addDownloadedBooks(ctx, s, stems)
+		case s.Kind == KindWiki:
 			err = p.addWiki(ctx, s.Path, stems)
-		case KindBooks:
+		case s.Kind == KindBooks:
 			err = p.addBooks(ctx, s.Path, stems)
-		case KindJSONL:
+		case s.Kind == KindJSONL:
 			err = p.addText(ctx, s.Kind, []string{s.Path}, stems)
-		case KindText:
+		case s.Kind == KindText:
 			texts = append(texts, s.Path)
 		default:
 			panic("BUG: source of kind " + s.Kind)
@@ -105,8 +111,16 @@ func (p *sourcePlan) addWiki(ctx context.Context, path string, stems map[string]
 }
 
 func (p *sourcePlan) addBooks(ctx context.Context, path string, stems map[string]int) error {
-	path = absolute(path)
-	tasks, err := books.Plan(books.Local{}, []string{path})
+	return p.planBooks(ctx, books.Local{}, absolute(path), stems)
+}
+
+// addDownloadedBooks adds books of a download folder in which more may lie.
+func (p *sourcePlan) addDownloadedBooks(ctx context.Context, s expandedSource, stems map[string]int) error {
+	return p.planBooks(ctx, listedBooks{files: s.books}, absolute(s.Path), stems)
+}
+
+func (p *sourcePlan) planBooks(ctx context.Context, from books.Store, path string, stems map[string]int) error {
+	tasks, err := books.Plan(from, []string{path})
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ type Spec struct {
 	Signatures  *FilterSpec
 	Pairs       *FilterSpec
 	Filter      *FilterSpec
+	Download    *DownloadSpec
 }
 
 // A worker does the tasks of one stage. Its methods are called from several
@@ -58,6 +59,8 @@ func (s Spec) worker(j *job) (worker, error) {
 		return &pairsWorker{stage: st, FilterSpec: *s.Pairs}, nil
 	case s.Filter != nil:
 		return &filterWorker{stage: st, FilterSpec: *s.Filter}, nil
+	case s.Download != nil:
+		return &downloadWorker{stage: st, DownloadSpec: *s.Download}, nil
 	}
 	panic("BUG: spec without a stage")
 }
@@ -177,7 +180,13 @@ func (s *stage) manifestOf(ctx context.Context, results []Result, m sharding.Man
 			return err
 		}
 		m.Counts.Add(car.File.Counts)
-		m.Files = append(m.Files, car.File, sharding.FileEntry{Name: r.SideCar, Task: r.Task, Bytes: int64(len(raw)), SHA256: r.SHA256})
+		proof := sharding.FileEntry{Name: r.SideCar, Task: r.Task, Bytes: int64(len(raw)), SHA256: r.SHA256}
+		if car.File.Name == "" {
+			proof.Counts = car.File.Counts // it proves that there is no file
+		} else {
+			m.Files = append(m.Files, car.File)
+		}
+		m.Files = append(m.Files, proof)
 		if car.Index.Name != "" {
 			m.Files = append(m.Files, car.Index)
 		}

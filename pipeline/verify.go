@@ -94,7 +94,7 @@ func resolve(path string) (folders []string, file string, err error) {
 	if is(path) {
 		folders = append(folders, path)
 	}
-	for _, name := range []string{ImportedFolder, SignaturesFolder, PairsFolder, DocumentsFolder, FilteredFolder, VocabFolder, ShardsFolder} {
+	for _, name := range []string{SourcesFolder, ImportedFolder, SignaturesFolder, PairsFolder, DocumentsFolder, FilteredFolder, VocabFolder, ShardsFolder} {
 		if dir := filepath.Join(path, name); is(dir) {
 			folders = append(folders, dir)
 		}

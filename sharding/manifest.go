@@ -74,6 +74,18 @@ type FileEntry struct {
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
 	Counts Counts `json:"counts,omitempty"` // of data files
+	// Origin is where a downloaded file comes from.
+	Origin *Origin `json:"origin,omitempty"`
+}
+
+// An Origin is where a file comes from, how that is known to be so, and on what
+// terms it may be used.
+type Origin struct {
+	URL            string `json:"url"`
+	Kind           string `json:"kind"`                      // of source: "wiki" or "books"
+	Checksum       string `json:"checksum,omitempty"`        // algorithm, colon, digits; none where the source publishes none
+	ChecksumSource string `json:"checksum_source,omitempty"` // where it stands
+	Licence        string `json:"licence"`
 }
 
 // A Manifest makes a folder valid. It holds only what decides bytes, and what

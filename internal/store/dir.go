@@ -78,14 +78,22 @@ func (d dir) Remove(_ context.Context, name string) error {
 }
 
 func (d dir) Create(_ context.Context, name string) (Writer, error) {
-	if name != filepath.Base(name) || strings.Trim(name, ".") == "" || strings.HasPrefix(name, TempPrefix) {
-		return nil, fmt.Errorf("create %q in %s: not a plain file name", name, d)
+	if err := checkName(name); err != nil {
+		return nil, fmt.Errorf("create %q in %s: %w", name, d, err)
 	}
 	f, err := d.createTemp()
 	if err != nil {
 		return nil, named(err, "create", d.path(name))
 	}
 	return &dirWriter{file: f, dir: d, name: name}, nil
+}
+
+// checkName wants a name without a folder that is no temporary one.
+func checkName(name string) error {
+	if name != filepath.Base(name) || strings.Trim(name, ".") == "" || strings.HasPrefix(name, TempPrefix) || strings.HasPrefix(name, PartialPrefix) {
+		return errors.New("not a plain file name")
+	}
+	return nil
 }
 
 // named puts a name that a person knows into the error of a temporary file.

@@ -288,3 +288,70 @@ func TestErrorsNameTheFileAndNotItsTemporaryName(t *testing.T) {
 		t.Errorf("scratch: got %v, want an error that names the folder alone", err)
 	}
 }
+
+func TestAPartialFileGrowsOverSeveralRuns(t *testing.T) {
+	ctx := context.Background()
+	f, path := open(t)
+	for i, piece := range []string{"one ", "two ", "three"} {
+		p, err := OpenPartial(f, "big.xml.bz2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(p.Note()); i > 0 && got != "a part" {
+			t.Errorf("run %d: note %q, want the one that was set", i, got)
+		}
+		if _, err := p.Write([]byte(piece)); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.SetNote([]byte("a part")); err != nil {
+			t.Fatal(err)
+		}
+		if err := Sweep(f); err != nil {
+			t.Fatal(err)
+		}
+		if infos, _ := f.List(ctx); len(infos) != 0 {
+			t.Errorf("run %d: got %v, want nothing to see", i, infos)
+		}
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := OpenPartial(f, "big.xml.bz2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Truncate(8); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := ReadFile(ctx, f, "big.xml.bz2"); err != nil || string(b) != "one two " {
+		t.Errorf("got %q, %v", b, err)
+	}
+	if entries, _ := os.ReadDir(path); len(entries) != 1 {
+		t.Errorf("got %v, want the file alone", entries)
+	}
+}
+
+func TestPartialFilesAreRemovedTogether(t *testing.T) {
+	f, path := open(t)
+	for _, name := range []string{"a", "b"} {
+		p, err := OpenPartial(f, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(p.SetNote([]byte("x")), p.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := RemovePartials(f); err != nil {
+		t.Fatal(err)
+	}
+	if entries, _ := os.ReadDir(path); len(entries) != 0 {
+		t.Errorf("got %v, want an empty folder", entries)
+	}
+	if _, err := OpenPartial(f, "../a"); err == nil {
+		t.Error("a name with a folder: got no error")
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"pretext/extract"
 	"pretext/extract/books"
 	"pretext/extract/bzip2"
+	"pretext/extract/download"
 	"pretext/extract/text"
 	"pretext/extract/wiki"
 	"pretext/internal/store"
@@ -30,6 +31,7 @@ const (
 	exitUsage       = 2
 	exitRejects     = 3
 	exitDamaged     = 4
+	exitNetwork     = 5
 	exitDiskFull    = 6
 	exitPermission  = 7
 	exitLocked      = 8
@@ -61,6 +63,10 @@ func Report(stderr io.Writer, err error) int {
 		if errors.Is(err, bzip2.ErrCorrupt) || errors.Is(err, wiki.ErrCorrupt) || errors.Is(err, books.ErrCorrupt) || errors.Is(err, text.ErrCorrupt) {
 			message += ": get the file again"
 		}
+	case exitNetwork:
+		if errors.Is(err, download.ErrNetwork) && !errors.Is(err, download.ErrRefused) {
+			message += ": run the same command again to go on from here"
+		}
 	case exitDiskFull:
 		message += ": free some space and run the same command again"
 	}
@@ -89,7 +95,7 @@ func oneLine(message string) string {
 var damaged = []error{
 	extract.ErrCorrupt, bzip2.ErrCorrupt, wiki.ErrCorrupt, books.ErrCorrupt, text.ErrCorrupt,
 	records.ErrExample, tfrecord.ErrCorrupt, sharding.ErrFormat, sharding.ErrUnfinished,
-	pipeline.ErrDamaged, pipeline.ErrNoDocuments, pipeline.ErrNoRecords, loader.ErrDamaged,
+	pipeline.ErrDamaged, download.ErrCorrupt, pipeline.ErrNoDocuments, pipeline.ErrNoRecords, loader.ErrDamaged,
 }
 
 func exitCode(err error) int {
@@ -114,6 +120,12 @@ func exitCode(err error) int {
 		return exitLocked
 	case is(syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG):
 		return exitDiskFull
+	case is(download.ErrNotFound):
+		return exitUsage
+	case is(download.ErrCorrupt):
+		return exitDamaged
+	case is(download.ErrNetwork, download.ErrOffline, download.ErrRefused):
+		return exitNetwork
 	case is(fs.ErrPermission, syscall.EROFS):
 		return exitPermission
 	case errors.As(err, &memory):

@@ -30,11 +30,12 @@ create_pretraining_data.py of google-research/bert makes.
 
   prepare-data demo --out demo                 see it work, offline, in seconds
   prepare-data run --wiki-dump D --books B --vocab V --out OUT
+  prepare-data run --wiki simplewiki --contact YOU --out OUT     download, then the rest
   prepare-data verify OUT                      check every byte and every record
   prepare-data head OUT                        look at examples
 
 Exit codes: 0 ok, 1 other, 2 usage, 3 more rejects than allowed, 4 damaged data,
-6 disk full, 7 permission, 8 folder in use, 9 does not fit in memory,
+5 network, 6 disk full, 7 permission, 8 folder in use, 9 does not fit in memory,
 130 interrupted (run the same command again to go on).`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -42,7 +43,7 @@ Exit codes: 0 ok, 1 other, 2 usage, 3 more rejects than allowed, 4 damaged data,
 	}
 	root.SetGlobalNormalizationFunc(normalize)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newDemo(), newRun(), newExtract(), newFilter(), newVocab(), newExamples(),
+	root.AddCommand(newDemo(), newRun(), newDownload(), newExtract(), newFilter(), newVocab(), newExamples(),
 		newVerify(), newInspect(), newHead(), newExport(), newText(), newSentences(), newTokenize())
 	for _, c := range root.Commands() {
 		args := c.Args

@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -118,6 +119,8 @@ func newRun() *cobra.Command {
 	var keep filterFlags
 	var ex exampleFlags
 	var tokens tokenFlags
+	var get downloadFlags
+	var preset string
 	vocabSize := pipeline.DefaultVocabOptions().VocabSize
 	cmd := &cobra.Command{
 		Use:   "run --wiki-dump FILE --books PATH --vocab FILE --out DIR",
@@ -125,9 +128,16 @@ func newRun() *cobra.Command {
 		Long: `Runs all stages: OUT/documents, OUT/vocab, OUT/shards; with --dedup, --quality
 or another rule also OUT/filtered after the first. Without --vocab a vocabulary
 is trained. Run again after an interruption, it goes on from what is
-there.`,
+there.
+
+With --wiki, --gutenberg or --url it downloads to OUT/sources first. Without any
+source it takes those of --preset, which is small unless given: prepare-data plan
+shows what that means.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if _, err := usePreset(cmd.Flags(), preset); err != nil {
+				return err
+			}
 			r, err := run.pipeline(cmd.ErrOrStderr())
 			if err != nil {
 				return err
@@ -135,23 +145,26 @@ there.`,
 			if err := tokens.check(cmd); err != nil {
 				return err
 			}
-			if len(src.sources) == 0 {
-				return usagef("no sources: give --wiki-dump FILE or --books PATH")
+			sources, err := get.wanted(cmd.ErrOrStderr())
+			if err != nil {
+				return err
 			}
 			filter, err := keep.options()
 			if err != nil {
 				return err
 			}
-			s, err := pipeline.Run(cmd.Context(), r, pipeline.RunConfig{Sources: src.sources, Extract: src.extract(), Filter: filter, Vocab: tokens.vocab, Tokenizer: tokens.tokenizer,
+			s, err := pipeline.Run(cmd.Context(), r, pipeline.RunConfig{Sources: src.sources, Download: sources, Extract: src.extract(), Filter: filter, Vocab: tokens.vocab, Tokenizer: tokens.tokenizer,
 				VocabSize: vocabSize, Examples: ex.options, Memory: int64(run.memory), MaxRejects: run.maxRejects, Out: run.out, Overwrite: run.overwrite})
 			return run.report(cmd, err, s...)
 		},
 	}
 	run.add(cmd.Flags())
 	src.add(cmd.Flags())
+	get.add(cmd.Flags())
 	keep.add(cmd.Flags())
 	ex.add(cmd.Flags())
 	tokens.add(cmd.Flags(), "vocab.txt; default: train one")
+	cmd.Flags().StringVar(&preset, "preset", "", "sources and settings under one name: "+strings.Join(presetNames(), ", ")+"; flags that are given win")
 	cmd.Flags().IntVar(&vocabSize, "vocab-size", vocabSize, "entries of the vocabulary, when it is trained")
 	return cmd
 }

@@ -1,0 +1,187 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"pretext/extract/download"
+	"pretext/pipeline"
+)
+
+func newDownload() *cobra.Command {
+	var run runFlags
+	var get downloadFlags
+	cmd := &cobra.Command{
+		Use:   "download --wiki NAME --gutenberg LANGUAGE --url URL --out DIR",
+		Short: "Stage: raw sources from Wikimedia, Project Gutenberg and URLs",
+		Long: `Downloads dumps, books and files to DIR, checks them against the checksums of
+their source and writes where they come from and their licences to the manifest.
+DIR is then given to --wiki-dump and --books.
+
+  prepare-data download --wiki simplewiki --contact you@example.org --out sources
+  prepare-data download --wiki dewiki@2026-08-01 --gutenberg de --gutenberg-limit 200 --out sources
+  prepare-data download --url https://example.org/corpus.tar.gz --sha256 9f86d0… --out sources
+
+Run again after an interruption, it goes on in the middle of a file. What "the
+newest" meant is kept; --overwrite asks anew.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := run.pipeline(cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			c, err := get.config(cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			c.Out, c.Overwrite = run.out, run.overwrite
+			s, err := pipeline.Summarize("download", run.out, func() (*pipeline.Manifest, error) { return pipeline.Download(cmd.Context(), r, c) })
+			return run.report(cmd, err, s)
+		},
+	}
+	run.add(cmd.Flags())
+	get.add(cmd.Flags())
+	return cmd
+}
+
+// downloadFlags say what to download, and how.
+type downloadFlags struct {
+	wikis       []string
+	layout      string
+	multistream bool
+	language    string
+	ids         []int
+	limit       int
+	urls        []download.Request
+
+	client  download.Options
+	mirrors []string
+	limitBy byteSize
+}
+
+func (f *downloadFlags) add(fs *pflag.FlagSet) {
+	f.client = download.DefaultOptions()
+	fs.StringArrayVar(&f.wikis, "wiki", nil, "wiki whose dump to download: simplewiki, or enwiki@2026-08-01 for the dump of a date; may be repeated")
+	fs.StringVar(&f.layout, "wiki-layout", download.LayoutAuto, "kind of dump: content (monthly exports), legacy (XML dumps) or auto, the first of these")
+	fs.BoolVar(&f.multistream, "multistream", false, "take the multistream variant, which legacy dumps have")
+	fs.StringVar(&f.language, "gutenberg", "", "download books of Project Gutenberg in this language, such as en, or all")
+	fs.IntVar(&f.limit, "gutenberg-limit", 0, "books at most, from the first of the catalogue on; 0: all")
+	fs.IntSliceVar(&f.ids, "gutenberg-ids", nil, "numbers of the books to download")
+	fs.Var(&urlList{&f.urls}, "url", "file to download; may be repeated")
+	fs.Var(&sumList{&f.urls}, "sha256", "checksum of the --url before it")
+	o := &f.client
+	fs.StringVar(&o.Contact, "contact", "", "your address or page, told to servers: Wikimedia asks for it")
+	fs.StringArrayVar(&f.mirrors, "mirror", nil, "wikimedia=URL or gutenberg=URL: where to get the files of that site")
+	fs.StringArrayVar(&o.Hosts, "allow-host", nil, "host that redirects may lead to; may be repeated")
+	fs.IntVar(&o.Connections, "max-conn", o.Connections, "connections to a host, 1 to 3; to mirrors of Project Gutenberg always 1")
+	fs.Var(&f.limitBy, "bwlimit", "bytes a second over all connections, such as 2MB; 0: no limit")
+	fs.DurationVar(&o.Stall, "timeout", o.Stall, "time without data after which a connection is given up")
+	fs.IntVar(&o.Attempts, "attempts", o.Attempts, "attempts in a row that bring nothing, after which a file is given up")
+	fs.DurationVar(&o.BookPause, "book-pause", o.BookPause, "pause between requests to a mirror of Project Gutenberg")
+	fs.BoolVar(&o.AllowPrivate, "allow-private", false, "allow addresses of private networks, and plain http there, for mirrors of your own")
+	fs.BoolVar(&o.Offline, "offline", false, "open no connection: only check what is there")
+	// Waits between attempts are no business of a person; tests shorten them.
+	fs.DurationVar(&o.Backoff, "backoff", o.Backoff, "wait after a failed attempt; doubles with each")
+	fs.Lookup("backoff").Hidden = true
+}
+
+// wanted is config for commands that may have other sources: nil where the
+// flags ask for nothing.
+func (f *downloadFlags) wanted(stderr io.Writer) (*pipeline.DownloadConfig, error) {
+	requests, err := f.requests()
+	if err != nil || len(requests) == 0 {
+		return nil, err
+	}
+	c, err := f.config(stderr)
+	return &c, err
+}
+
+// requests returns what the flags ask for: wikis, books, then files.
+func (f *downloadFlags) requests() ([]download.Request, error) {
+	var list []download.Request
+	for _, s := range f.wikis {
+		r, err := download.ParseWiki(s)
+		if err != nil {
+			return nil, usagef("--wiki %w", err)
+		}
+		r.Layout, r.Multistream = f.layout, f.multistream
+		list = append(list, r)
+	}
+	if f.language != "" || len(f.ids) > 0 {
+		r := download.Request{Kind: download.Gutenberg, Language: f.language, IDs: f.ids, Limit: f.limit}
+		if r.Language == "all" {
+			r.Language = ""
+		}
+		if len(f.ids) > 0 {
+			r.Language = "" // numbers say it all
+		}
+		list = append(list, r)
+	} else if f.limit != 0 {
+		return nil, usagef("--gutenberg-limit without --gutenberg: give a language, or all")
+	}
+	return append(list, f.urls...), nil
+}
+
+// config returns what the flags ask for; it says on stderr what servers would
+// want to know.
+func (f *downloadFlags) config(stderr io.Writer) (pipeline.DownloadConfig, error) {
+	requests, err := f.requests()
+	if err != nil {
+		return pipeline.DownloadConfig{}, err
+	}
+	o := f.client
+	o.Product, o.Bandwidth = product(), int64(f.limitBy)
+	o.MaxBackoff = max(o.Backoff, min(time.Minute, 60*o.Backoff))
+	for _, m := range f.mirrors {
+		site, base, ok := strings.Cut(m, "=")
+		if !ok {
+			return pipeline.DownloadConfig{}, usagef("--mirror %q: write wikimedia=URL or gutenberg=URL", m)
+		}
+		o.Mirrors = append(o.Mirrors, download.Mirror{Site: site, Base: base})
+	}
+	if o.Contact == "" && !o.Offline && len(f.wikis) > 0 {
+		fmt.Fprintln(stderr, "prepare-data: download: note: no --contact: Wikimedia asks programs to name one, and may refuse those that do not")
+	}
+	return pipeline.DownloadConfig{Requests: requests, Client: o}, nil
+}
+
+// product names the program to servers.
+func product() string {
+	v := "0"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		v = strings.Trim(info.Main.Version, "()")
+	}
+	return "pretext-prepare-data/" + v
+}
+
+// urlList collects --url.
+type urlList struct{ to *[]download.Request }
+
+func (l *urlList) Set(s string) error {
+	*l.to = append(*l.to, download.Request{Kind: download.URL, URL: s})
+	return nil
+}
+
+func (l *urlList) Type() string   { return "url" }
+func (l *urlList) String() string { return "" }
+
+// sumList gives checksums to the URLs before them.
+type sumList struct{ to *[]download.Request }
+
+func (l *sumList) Set(s string) error {
+	n := len(*l.to)
+	if n == 0 || (*l.to)[n-1].SHA256 != "" {
+		return fmt.Errorf("%s: give it after the --url that it belongs to", s)
+	}
+	(*l.to)[n-1].SHA256 = strings.ToLower(s)
+	return nil
+}
+
+func (l *sumList) Type() string   { return "digits" }
+func (l *sumList) String() string { return "" }

@@ -1,0 +1,225 @@
+package download
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// Failures that another attempt may mend.
+var (
+	errIgnoredRange = errors.New("the server sends all of it again instead of the rest")
+	errChanged      = errors.New("the file changed at the server while it was fetched")
+	errPart         = errors.New("the server sent only a part of what is missing")
+)
+
+// request asks for the file from an offset on.
+func (t *transfer) request(ctx context.Context, offset int64) (*response, error) {
+	h := http.Header{"Accept-Encoding": {"identity"}}
+	if offset > 0 {
+		h.Set("Range", fmt.Sprintf("bytes=%d-", offset))
+		if t.note.Validator != "" {
+			h.Set("If-Range", t.note.Validator)
+		}
+	}
+	return t.client.open(ctx, http.MethodGet, t.file.URL, h)
+}
+
+// attempt sends one request for the bytes that are missing and appends what
+// comes.
+func (t *transfer) attempt(ctx context.Context) error {
+	if t.done() {
+		return nil
+	}
+	offset := t.part.Size()
+	r, err := t.request(ctx, offset)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	if r.StatusCode == http.StatusRequestedRangeNotSatisfiable {
+		return t.beyond(r)
+	}
+	if err := t.client.statusOf(r); err != nil {
+		return err
+	}
+	left, err := t.accept(r, offset)
+	if err != nil {
+		return err
+	}
+	if err := t.append(r.Body, left); err != nil {
+		return err
+	}
+	t.complete = r.StatusCode == http.StatusOK // its end was the file's end
+	return nil
+}
+
+// beyond answers a 416: either all is there, or what is there is of something
+// else.
+func (t *transfer) beyond(r *response) error {
+	span, err := parseContentRange(r.Header.Get("Content-Range"))
+	if err == nil && span.total == t.part.Size() && t.file.Bytes == 0 && t.part.Size() > 0 {
+		t.note.Total = span.total
+		return nil
+	}
+	reason := fmt.Errorf("status %s at byte %d", r.Status, t.part.Size())
+	if err := t.restart(reason); err != nil {
+		return err
+	}
+	return reason
+}
+
+// accept looks at the head of an answer and says how many bytes its body shall
+// bring, -1 where that is not known.
+func (t *transfer) accept(r *response, offset int64) (left int64, err error) {
+	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
+		return 0, fmt.Errorf("the server packs what it sends (%s) though it was asked not to", clip(e))
+	}
+	if r.StatusCode == http.StatusPartialContent {
+		return t.acceptRest(r, offset)
+	}
+	if offset > 0 {
+		reason := errChanged
+		if t.unchanged(r) {
+			reason = errIgnoredRange
+		}
+		if t.ignored++; reason == errIgnoredRange && t.ignored <= 2 {
+			return 0, reason // perhaps one server of many behind a name: nothing is lost yet
+		}
+		if err := t.restart(reason); err != nil {
+			return 0, err
+		}
+	}
+	return t.acceptWhole(r)
+}
+
+// unchanged reports whether an answer is about what is there in part.
+func (t *transfer) unchanged(r *response) bool {
+	v := validator(r.Header)
+	return v != "" && v == t.note.Validator
+}
+
+// acceptWhole begins the file.
+func (t *transfer) acceptWhole(r *response) (left int64, err error) {
+	length := r.ContentLength
+	closes := length < 0 && len(r.TransferEncoding) == 0
+	switch {
+	case t.file.Bytes > 0 && length >= 0 && length != t.file.Bytes:
+		return 0, fmt.Errorf("the server announces %d bytes, %s says %d", length, t.file.ChecksumSource, t.file.Bytes)
+	case length > t.client.options.MaxBytes:
+		return 0, &fatalError{fmt.Errorf("%w: %d bytes, more than the limit of %d", ErrRefused, length, t.client.options.MaxBytes)}
+	case closes && t.file.Checksum == "":
+		return 0, errors.New("the server does not say how long the file is, so nobody could tell whether it came whole")
+	}
+	t.note.Validator, t.note.Total, t.note.Synced = validator(r.Header), max(0, length), 0
+	if t.file.Bytes > 0 {
+		length = t.file.Bytes
+	}
+	return length, t.writeNote()
+}
+
+// acceptRest goes on with the file.
+func (t *transfer) acceptRest(r *response, offset int64) (left int64, err error) {
+	span, err := parseContentRange(r.Header.Get("Content-Range"))
+	if err != nil {
+		return 0, err
+	}
+	if offset == 0 || span.first != offset {
+		return 0, fmt.Errorf("the server sends bytes from %d on instead of %d", span.first, offset)
+	}
+	if r.ContentLength >= 0 && r.ContentLength != span.last-span.first+1 {
+		return 0, fmt.Errorf("the server announces %d bytes for the range %v", r.ContentLength, span)
+	}
+	v := validator(r.Header)
+	moved := v != "" && t.note.Validator != "" && v != t.note.Validator
+	other := span.total >= 0 && t.total() > 0 && span.total != t.total()
+	if moved || other {
+		if err := t.restart(errChanged); err != nil {
+			return 0, err
+		}
+		return 0, errChanged
+	}
+	t.ignored = 0
+	if t.total() == 0 && span.total > 0 {
+		t.note.Total = span.total
+		if err := t.writeNote(); err != nil {
+			return 0, err
+		}
+	}
+	return span.last - span.first + 1, nil
+}
+
+func (t *transfer) writeNote() error {
+	b, err := json.Marshal(t.note)
+	if err != nil {
+		panic("BUG: note cannot be marshalled: " + err.Error())
+	}
+	if err := t.part.SetNote(b); err != nil {
+		return &storageError{err}
+	}
+	return nil
+}
+
+// syncBytes is how much of a file without a checksum may be lost to a power
+// failure.
+const syncBytes = 16 << 20
+
+// append writes a body to the end of what is there, at most left bytes of it
+// where that is known.
+func (t *transfer) append(body io.Reader, left int64) error {
+	known := left >= 0
+	if !known {
+		left = t.client.options.MaxBytes - t.part.Size()
+	}
+	buf := make([]byte, 128<<10)
+	for left > 0 {
+		n, err := body.Read(buf[:min(int64(len(buf)), left)])
+		left -= int64(n)
+		if err := t.write(buf[:n]); err != nil {
+			return err
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return errors.Join(err, t.sync())
+		}
+	}
+	if err := t.sync(); err != nil {
+		return err
+	}
+	switch {
+	case known && left > 0:
+		return io.ErrUnexpectedEOF
+	case !known && left == 0:
+		return &fatalError{fmt.Errorf("%w: more than the limit of %d bytes", ErrRefused, t.client.options.MaxBytes)}
+	}
+	return nil
+}
+
+func (t *transfer) write(p []byte) error {
+	if _, err := t.part.Write(p); err != nil {
+		return &storageError{err}
+	}
+	t.sums.Write(p)
+	t.progress(int64(len(p)))
+	if t.file.Checksum == "" && t.part.Size()-t.note.Synced >= syncBytes {
+		return t.sync()
+	}
+	return nil
+}
+
+// sync notes how much is safely on disk, where a checksum would not tell.
+func (t *transfer) sync() error {
+	if t.file.Checksum != "" || t.part.Size() == t.note.Synced {
+		return nil
+	}
+	if err := t.part.Sync(); err != nil {
+		return &storageError{err}
+	}
+	t.note.Synced = t.part.Size()
+	return t.writeNote()
+}

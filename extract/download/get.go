@@ -1,0 +1,73 @@
+package download
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// get reads a small file of a source into memory, with more attempts where one
+// fails.
+func (c *Client) get(ctx context.Context, address string, limit int64) ([]byte, error) {
+	failures := attempts{client: c, url: address}
+	for {
+		b, err := c.getOnce(ctx, address, limit)
+		if err == nil {
+			return b, nil
+		}
+		if err := failures.failed(ctx, err, 0); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (c *Client) getOnce(ctx context.Context, address string, limit int64) ([]byte, error) {
+	r, err := c.open(ctx, http.MethodGet, address, http.Header{"Accept-Encoding": {"identity"}})
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	if err := c.statusOf(r); err != nil {
+		return nil, fmt.Errorf("get %s: %w", address, err)
+	}
+	if r.ContentLength > limit {
+		return nil, &fatalError{fmt.Errorf("get %s: %w: %d bytes, more than the limit of %d", address, ErrRefused, r.ContentLength, limit)}
+	}
+	b, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", address, err)
+	}
+	if int64(len(b)) > limit {
+		return nil, &fatalError{fmt.Errorf("get %s: %w: more than the limit of %d bytes", address, ErrRefused, limit)}
+	}
+	return b, nil
+}
+
+// Length asks for the size of a file, 0 where the server does not say.
+func (c *Client) Length(ctx context.Context, address string) (int64, error) {
+	failures := attempts{client: c, url: address}
+	for {
+		r, err := c.open(ctx, http.MethodHead, address, http.Header{"Accept-Encoding": {"identity"}})
+		if err == nil {
+			err = c.statusOf(r)
+			r.close()
+		}
+		if err == nil {
+			return max(0, r.ContentLength), nil
+		}
+		if err := failures.failed(ctx, fmt.Errorf("get %s: %w", address, err), 0); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// indexOf describes a list for the manifest.
+func indexOf(address string, content []byte) Index {
+	sum := sha256.Sum256(content)
+	return Index{Name: path.Base(strings.TrimSuffix(address, "/")), Bytes: int64(len(content)), SHA256: hex.EncodeToString(sum[:])}
+}

@@ -1,0 +1,139 @@
+package download
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// parseSums reads the lines of sha256sum and its kin, "DIGITS  NAME" or
+// "DIGITS *NAME". Blank lines are passed over; any other line is an error, since
+// a list that was cut short must not pass for a shorter one.
+func parseSums(list []byte, algorithm string) (map[string]Checksum, error) {
+	sums := map[string]Checksum{}
+	lines := bufio.NewScanner(bytes.NewReader(list))
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimRight(lines.Text(), "\r \t")
+		if line == "" {
+			continue
+		}
+		digits, name, ok := strings.Cut(line, " ")
+		if len(name) > 1 && (name[0] == ' ' || name[0] == '*') {
+			name = name[1:]
+		}
+		sum, err := NewChecksum(algorithm, digits)
+		if !ok || name == "" || err != nil {
+			return nil, fmt.Errorf("%w: line %d of a list of checksums cannot be understood: %q", ErrCorrupt, n, clip(line))
+		}
+		name = path.Base(name)
+		if old, twice := sums[name]; twice && old != sum {
+			return nil, fmt.Errorf("%w: two checksums for %q", ErrCorrupt, clip(name))
+		}
+		sums[name] = sum
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("%w: list of checksums: %w", ErrCorrupt, err)
+	}
+	return sums, nil
+}
+
+// listed finds the names that a listing of a web server leads to.
+var listed = regexp.MustCompile(`(?i)href="([^"?#]+)"`)
+
+// parseDates returns the dates among a listing's folders as 2026-08-01, newest
+// first.
+func parseDates(listing []byte) (dates []string) {
+	for _, m := range listed.FindAllSubmatch(listing, -1) {
+		folder, ok := strings.CutSuffix(string(m[1]), "/")
+		if !ok {
+			continue
+		}
+		if d := wikiDate.FindStringSubmatch(path.Base(folder)); d != nil {
+			dates = append(dates, d[1]+"-"+d[2]+"-"+d[3])
+		}
+	}
+	slices.SortFunc(dates, func(a, b string) int { return cmp.Compare(b, a) })
+	return slices.Compact(dates)
+}
+
+// A dumpStatus is dumpstatus.json of a legacy dump.
+type dumpStatus struct {
+	Jobs map[string]struct {
+		Status string `json:"status"`
+		Files  map[string]struct {
+			Size int64  `json:"size"`
+			SHA1 string `json:"sha1"`
+			MD5  string `json:"md5"`
+		} `json:"files"`
+	} `json:"jobs"`
+}
+
+// The job of a legacy dump that writes the wanted files, by multistream.
+var dumpJobs = map[bool]string{false: "articlesdump", true: "articlesmultistreamdump"}
+
+// errUnfinished says that a dump is still being made.
+var errUnfinished = fmt.Errorf("%w: the dump is not finished", ErrNotFound)
+
+// parseDumpStatus returns the files with the articles of a wiki's dump of a date
+// (digits alone), in the order of their pages.
+func parseDumpStatus(raw []byte, wiki, date string, multistream bool) ([]File, error) {
+	var status dumpStatus
+	if err := json.Unmarshal(raw, &status); err != nil {
+		return nil, fmt.Errorf("%w: dumpstatus.json: %v", ErrCorrupt, err)
+	}
+	job := status.Jobs[dumpJobs[multistream]]
+	if job.Status != "done" {
+		return nil, errUnfinished
+	}
+	part := "pages-articles"
+	if multistream {
+		part += "-multistream"
+	}
+	ours := regexp.MustCompile(`^` + regexp.QuoteMeta(wiki+"-"+date+"-"+part) + `\d*\.xml(-p\d+p\d+)?\.bz2$`)
+	var files []File
+	for name, f := range job.Files {
+		if !ours.MatchString(name) {
+			continue
+		}
+		file := File{Name: name, Bytes: f.Size}
+		var err error
+		switch {
+		case f.Size < 0:
+			err = fmt.Errorf("size %d", f.Size)
+		case f.SHA1 != "":
+			file.Checksum, err = NewChecksum("sha1", f.SHA1)
+		case f.MD5 != "":
+			file.Checksum, err = NewChecksum("md5", f.MD5)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: dumpstatus.json: %s: %w", ErrCorrupt, name, err)
+		}
+		files = append(files, file)
+	}
+	if len(files) == 0 {
+		return nil, errUnfinished
+	}
+	byPages(files)
+	return files, nil
+}
+
+var pageRange = regexp.MustCompile(`p(\d+)p(\d+)\.`)
+
+// byPages sorts the parts of a dump by their first page.
+func byPages(files []File) {
+	first := func(f File) (n int64) {
+		if m := pageRange.FindStringSubmatch(f.Name); m != nil {
+			n, _ = number(m[1])
+		}
+		return n
+	}
+	slices.SortFunc(files, func(a, b File) int {
+		return cmp.Or(cmp.Compare(first(a), first(b)), strings.Compare(a.Name, b.Name))
+	})
+}

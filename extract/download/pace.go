@@ -1,0 +1,129 @@
+package download
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// clock is the time, which tests replace.
+type clock interface {
+	Now() time.Time
+	// Sleep returns early with the context's error.
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+type systemClock struct{}
+
+func (systemClock) Now() time.Time { return time.Now() }
+
+func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// A pace keeps a client's manners: slots and pauses by host, bytes a second over
+// all.
+type pace struct {
+	clock  clock
+	places *places
+
+	mu    sync.Mutex
+	hosts map[string]*hostPace
+	bytes time.Time // when the next byte may come
+}
+
+type hostPace struct {
+	slots chan struct{}
+	pause time.Duration
+	next  time.Time // when the next request may begin; guarded by pace.mu
+}
+
+func (p *pace) host(name string) *hostPace {
+	name = strings.ToLower(name)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := p.hosts[name]
+	if h == nil {
+		m := p.places.mannerOf(name)
+		h = &hostPace{slots: make(chan struct{}, m.connections), pause: m.pause}
+		p.hosts[name] = h
+	}
+	return h
+}
+
+// acquire waits until a host may be asked and takes one of its slots; release
+// gives it back and may be called more than once.
+func (p *pace) acquire(ctx context.Context, name string) (release func(), err error) {
+	h := p.host(name)
+	select {
+	case h.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	release = sync.OnceFunc(func() { <-h.slots })
+	for {
+		p.mu.Lock()
+		now := p.clock.Now()
+		wait := h.next.Sub(now)
+		if wait <= 0 {
+			h.next = now.Add(h.pause)
+			p.mu.Unlock()
+			return release, nil
+		}
+		p.mu.Unlock()
+		if err := p.clock.Sleep(ctx, wait); err != nil {
+			release()
+			return nil, err
+		}
+	}
+}
+
+// hold keeps a host from being asked for a while, as it wishes.
+func (p *pace) hold(name string, d time.Duration) {
+	h := p.host(name)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if until := p.clock.Now().Add(d); until.After(h.next) {
+		h.next = until
+	}
+}
+
+// spend waits until n more bytes may have come.
+func (p *pace) spend(ctx context.Context, n int) error {
+	rate := p.places.options.Bandwidth
+	if rate <= 0 {
+		return nil
+	}
+	p.mu.Lock()
+	now := p.clock.Now()
+	if p.bytes.Before(now) {
+		p.bytes = now
+	}
+	p.bytes = p.bytes.Add(time.Duration(float64(n) / float64(rate) * float64(time.Second)))
+	wait := p.bytes.Sub(now)
+	p.mu.Unlock()
+	return p.clock.Sleep(ctx, wait)
+}
+
+// A waitError says that a server wants to be left alone for longer than anyone
+// would wait.
+type waitError struct {
+	status int
+	wait   time.Duration
+}
+
+func (e *waitError) Error() string {
+	return fmt.Sprintf("the server (status %d) wants to be asked again in %v, not before: run the same command then", e.status, e.wait.Round(time.Second))
+}

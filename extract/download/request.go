@@ -1,0 +1,219 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The kinds of requests.
+const (
+	Wiki      = "wiki"
+	Gutenberg = "gutenberg"
+	URL       = "url"
+)
+
+// Latest stands for the newest complete dump.
+const Latest = "latest"
+
+// The layouts of Wikimedia's dumps.
+const (
+	LayoutAuto    = "auto"    // content exports, and legacy dumps where those have nothing
+	LayoutContent = "content" // MediaWiki Content File Exports, monthly since 2025
+	LayoutLegacy  = "legacy"  // XML dumps, twice a month
+)
+
+// A Request is what somebody wants. Which of the fields matter depends on Kind.
+// It is plain data.
+type Request struct {
+	Kind string `json:"kind"` // [Wiki], [Gutenberg] or [URL]
+
+	Wiki        string `json:"wiki,omitempty"`        // database name, "enwiki"
+	Date        string `json:"date,omitempty"`        // [Latest] or "2026-08-01"
+	Layout      string `json:"layout,omitempty"`      // [LayoutAuto] …
+	Multistream bool   `json:"multistream,omitempty"` // of legacy dumps, the variant with an index
+
+	Language string `json:"language,omitempty"` // of books, "en"
+	IDs      []int  `json:"ids,omitempty"`      // numbers of books; without them the catalogue decides
+	Limit    int    `json:"limit,omitempty"`    // books at most, 0: all
+
+	URL    string `json:"url,omitempty"`
+	SHA256 string `json:"sha256,omitempty"` // of what lies at URL
+}
+
+var (
+	wikiName = regexp.MustCompile(`^[a-z][a-z0-9_]{1,62}$`)
+	wikiDate = regexp.MustCompile(`^(\d{4})-?(\d{2})-?(\d{2})$`)
+	language = regexp.MustCompile(`^[a-z]{2,3}$`)
+)
+
+// ParseWiki reads NAME or NAME@DATE.
+func ParseWiki(s string) (Request, error) {
+	name, date, dated := strings.Cut(s, "@")
+	r := Request{Kind: Wiki, Wiki: name, Date: Latest, Layout: LayoutAuto}
+	if dated && date != Latest {
+		m := wikiDate.FindStringSubmatch(date)
+		if m == nil {
+			return r, fmt.Errorf("%q: a date is 2026-08-01 or %s", s, Latest)
+		}
+		r.Date = m[1] + "-" + m[2] + "-" + m[3]
+	}
+	return r, r.Validate()
+}
+
+// Validate returns all that is wrong with the request.
+func (r Request) Validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	switch r.Kind {
+	case Wiki:
+		if !wikiName.MatchString(r.Wiki) {
+			bad("wiki %q: must be a database name such as simplewiki or enwiki", r.Wiki)
+		}
+		if r.Date != Latest && !wikiDate.MatchString(r.Date) {
+			bad("date %q: must be 2026-08-01 or %s", r.Date, Latest)
+		}
+		if !slices.Contains([]string{LayoutAuto, LayoutContent, LayoutLegacy}, r.Layout) {
+			bad("layout %q: must be %s, %s or %s", r.Layout, LayoutAuto, LayoutContent, LayoutLegacy)
+		}
+		if r.Multistream && r.Layout == LayoutContent {
+			bad("content exports have no multistream variant")
+		}
+	case Gutenberg:
+		if r.Language != "" && !language.MatchString(r.Language) {
+			bad("language %q: must be a code such as en", r.Language)
+		}
+		if r.Limit < 0 || slices.ContainsFunc(r.IDs, func(id int) bool { return id < 1 || id > maxBookID }) {
+			bad("limit and numbers of books must be positive")
+		}
+	case URL:
+		if _, err := parseURL(r.URL, true); err != nil {
+			bad("url %w", err)
+		}
+		if r.SHA256 != "" {
+			if _, err := NewChecksum("sha256", r.SHA256); err != nil {
+				bad("url %s: %w", r.URL, err)
+			}
+		}
+	default:
+		bad("request of kind %q", r.Kind)
+	}
+	return errors.Join(errs...)
+}
+
+// String is what a person would call it.
+func (r Request) String() string {
+	switch r.Kind {
+	case Wiki:
+		return r.Wiki + "@" + r.Date
+	case Gutenberg:
+		what := "Project Gutenberg"
+		if r.Language != "" {
+			what += " (" + r.Language + ")"
+		}
+		return what
+	}
+	return r.URL
+}
+
+// An Index is a list of the source that said which files there are.
+type Index struct {
+	Name   string
+	Bytes  int64
+	SHA256 string
+}
+
+// A List is what a request means at present.
+type List struct {
+	Files   []File
+	Indices []Index
+	Notes   []string // what a person should know of it
+}
+
+// Resolve asks the source what a request means. The error matches
+// [ErrNotFound], naming what there is instead, [ErrNetwork] or [ErrOffline].
+func (c *Client) Resolve(ctx context.Context, r Request) (*List, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	switch r.Kind {
+	case Wiki:
+		return c.resolveWiki(ctx, r)
+	case Gutenberg:
+		return c.resolveBooks(ctx, r)
+	}
+	return resolveURL(r)
+}
+
+// resolveURL needs no asking.
+func resolveURL(r Request) (*List, error) {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return nil, err
+	}
+	f := File{Name: SafeName(path.Base(u.Path)), URL: r.URL, Licence: "not known"}
+	f.Kind = kindOfName(f.Name)
+	if r.SHA256 != "" {
+		f.Checksum, f.ChecksumSource = Checksum("sha256:"+strings.ToLower(r.SHA256)), "the command line"
+	}
+	return &List{Files: []File{f}}, nil
+}
+
+// kindOfName guesses: what is called XML is a dump, anything else books.
+func kindOfName(name string) string {
+	stem := name
+	for _, packed := range []string{".bz2", ".gz", ".zst"} {
+		stem = strings.TrimSuffix(stem, packed)
+	}
+	if strings.HasSuffix(stem, ".xml") || strings.Contains(name, ".xml-p") {
+		return KindWiki
+	}
+	return KindBooks
+}
+
+// maxName is the longest name of a file that is taken over.
+const maxName = 150
+
+// SafeName makes a plain file name of what a server or URL calls a file: letters,
+// digits, ".", "-" and "_" stay, anything else becomes "_"; it begins with none
+// of ".", "-" and is never empty.
+func SafeName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < 0x80 && (r == '.' || r == '-' || r == '_' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z') {
+			return r
+		}
+		return '_'
+	}, s)
+	s = strings.TrimLeft(s, ".-")
+	if len(s) > maxName { // the end says what kind of file it is
+		s = strings.TrimLeft(s[len(s)-maxName:], ".-")
+	}
+	if s == "" {
+		return "file"
+	}
+	return s
+}
+
+// Distinct gives files of one name different names: the second gets "-2" before
+// its first dot.
+func Distinct(files []File) {
+	used := map[string]bool{}
+	for i := range files {
+		name := files[i].Name
+		stem, rest, dotted := strings.Cut(name, ".")
+		for n := 2; used[name]; n++ {
+			name = stem + "-" + strconv.Itoa(n)
+			if dotted {
+				name += "." + rest
+			}
+		}
+		used[name] = true
+		files[i].Name = name
+	}
+}

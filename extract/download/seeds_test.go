@@ -1,0 +1,214 @@
+package download
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"log"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"pretext/internal/store"
+)
+
+type contextLike = context.Context
+
+func (c *fakeClock) sleep(ctx context.Context, d time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if d > 0 {
+		c.now = c.now.Add(d)
+	}
+	return ctx.Err()
+}
+
+func discardLog() *log.Logger { return log.New(io.Discard, "", 0) }
+
+// servers is how many misbehaving servers are met; PRETEXT_SERVERS changes it.
+func servers(t *testing.T) int {
+	t.Helper()
+	s := os.Getenv("PRETEXT_SERVERS")
+	if s == "" {
+		return 100
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatalf("PRETEXT_SERVERS: %v", err)
+	}
+	return n
+}
+
+// A tally sums up what was met over all servers.
+type tally struct {
+	sync.Mutex
+	files            int
+	needed, received int64
+	met              map[fault]int
+	connections      int // most at a time
+}
+
+func TestNoMisbehaviourOfAServerGivesAWrongFileOrTooMuchTraffic(t *testing.T) {
+	all := &tally{met: map[fault]int{}}
+	t.Run("seeds", func(t *testing.T) {
+		for seed := range servers(t) {
+			t.Run(strconv.Itoa(seed), func(t *testing.T) {
+				t.Parallel()
+				meet(t, uint64(seed), all)
+			})
+		}
+	})
+	ratio := float64(all.received) / float64(all.needed)
+	t.Logf("%d files, %d bytes needed, %d received (%.3f times), at most %d connections, met: %v", all.files, all.needed, all.received, ratio, all.connections, all.met)
+	if ratio > 1.2 {
+		t.Errorf("received %.3f times what was needed, want at most 1.2", ratio)
+	}
+}
+
+// meet downloads all that one server has.
+func meet(t *testing.T, seed uint64, all *tally) {
+	o := DefaultOptions()
+	o.Product, o.Contact, o.AllowPrivate = "pretext-test/1", "tests@example.org", true
+	o.Stall = time.Second
+	s := newHostileServer(seed, o.userAgent())
+	defer s.Close()
+	site := SiteWikimedia
+	if s.requests[0].Kind == Gutenberg {
+		site = SiteGutenberg
+	}
+	o.Mirrors = []Mirror{{site, s.URL}}
+	out := folder(t)
+	var received int64
+	most := 0
+	run := func(ctx context.Context, stopAfter int64) error {
+		c := newClient(t, o)
+		c.setClock(s.clock)
+		defer func() { received += c.Received(); c.Close() }()
+		most = max(most, 0)
+		watchConnections(c, &most)
+		if s.secure {
+			pool := x509.NewCertPool()
+			pool.AddCert(s.Certificate())
+			c.transport.TLSClientConfig = &tls.Config{RootCAs: pool}
+		}
+		return fetchAll(ctx, c, out, s.requests, stopAfter)
+	}
+	if seed%3 == 0 { // the first run is cut short
+		if err := run(t.Context(), 20_000); err != nil && !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	if err := run(t.Context(), -1); err != nil {
+		t.Fatal(err)
+	}
+	check(t, s, out)
+	limit := 2
+	if site == SiteGutenberg {
+		limit = 1
+		s.spaced(t, o.BookPause)
+	}
+	if most > limit {
+		t.Errorf("%d connections at a time, want at most %d", most, limit)
+	}
+	all.Lock()
+	defer all.Unlock()
+	all.files += len(s.files)
+	all.needed += s.dataBytes()
+	all.received += received
+	all.connections = max(all.connections, most)
+	for f, n := range s.met {
+		all.met[f] += n
+	}
+}
+
+// watchConnections counts the open connections of a client.
+func watchConnections(c *Client, most *int) {
+	var mu sync.Mutex
+	open := 0
+	d := newDialer(c.options)
+	d.count = func(n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		open += n
+		*most = max(*most, open)
+	}
+	c.transport.DialContext = d.DialContext
+}
+
+// fetchAll resolves and fetches with more goroutines than may be served, and
+// stops after so many bytes where stopAfter is not negative.
+func fetchAll(ctx context.Context, c *Client, out store.Folder, requests []Request, stopAfter int64) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var mu sync.Mutex
+	var got int64
+	progress := func(n int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		if got += n; stopAfter >= 0 && got > stopAfter {
+			cancel()
+		}
+	}
+	var errs []error
+	var wg sync.WaitGroup
+	for _, r := range requests {
+		list, err := c.Resolve(ctx, r)
+		if err != nil {
+			return err
+		}
+		for _, f := range list.Files {
+			wg.Go(func() {
+				_, err := c.Fetch(ctx, out, f, Hooks{Progress: progress})
+				mu.Lock()
+				defer mu.Unlock()
+				errs = append(errs, err)
+			})
+		}
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// check wants every file to be what the server has.
+func check(t *testing.T, s *hostileServer, out store.Folder) {
+	t.Helper()
+	for path, f := range s.files {
+		if f.list {
+			continue
+		}
+		name := SafeName(path[len(path)-len(pathBase(path)):])
+		b, err := store.ReadFile(t.Context(), out, name)
+		if err != nil || !slices.Equal(b, f.content) {
+			t.Errorf("%s: wrong file: %d bytes, want %d (%v)", name, len(b), len(f.content), err)
+		}
+	}
+	for _, p := range s.problems {
+		t.Error(p)
+	}
+}
+
+func pathBase(p string) string {
+	for i := len(p) - 1; i >= 0; i-- {
+		if p[i] == '/' {
+			return p[i+1:]
+		}
+	}
+	return p
+}
+
+// spaced wants pauses between requests.
+func (s *hostileServer) spaced(t *testing.T, pause time.Duration) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := 1; i < len(s.arrivals); i++ {
+		if gap := s.arrivals[i].Sub(s.arrivals[i-1]); gap < pause {
+			t.Errorf("request %d came %v after the one before it, want %v", i, gap, pause)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package download
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The sites whose layout is known.
+const (
+	SiteWikimedia = "wikimedia"
+	SiteGutenberg = "gutenberg"
+)
+
+// A site is a place of origin: what its files are called, who else has them, and
+// how it wants to be asked.
+type site struct {
+	name    string
+	origin  string   // URL that its files' addresses begin with
+	serve   string   // URL that stands for it unless a mirror is given
+	hosts   []string // its own and known mirrors; redirects may lead there
+	polite  int      // connections at most
+	patient bool     // pauses between requests
+}
+
+// sites says what is known. Wikimedia allows three connections (its index page
+// in 2026; two for long before that) and lists its mirrors. Project Gutenberg's
+// own site is for people, programs are asked to use a mirror and to pause for
+// two seconds (its page on robot access).
+var sites = []site{
+	{name: SiteWikimedia, origin: "https://dumps.wikimedia.org", serve: "https://dumps.wikimedia.org", polite: 3,
+		hosts: []string{"dumps.wikimedia.org", "dumps.wikimedia.your.org", "ftp.acc.umu.se", "mirror.accum.se", "wikimedia.bytemark.co.uk"}},
+	{name: SiteGutenberg, origin: "https://www.gutenberg.org", serve: "https://aleph.pglaf.org", polite: 1, patient: true,
+		hosts: []string{"www.gutenberg.org", "gutenberg.org", "aleph.pglaf.org", "gutenberg.pglaf.org", "aleph.gutenberg.org"}},
+}
+
+func siteByName(name string) (site, bool) {
+	i := slices.IndexFunc(sites, func(s site) bool { return s.name == name })
+	if i < 0 {
+		return site{}, false
+	}
+	return sites[i], true
+}
+
+// A manner is how a host is asked.
+type manner struct {
+	connections int
+	pause       time.Duration // between the beginnings of requests
+}
+
+// places knows where the sites are served from in this run.
+type places struct {
+	options Options
+	serve   map[string]string   // site → base URL
+	hosts   map[string]*site    // host name → site
+	allowed map[string][]string // site → hosts that its redirects may lead to
+}
+
+func newPlaces(o Options) (*places, error) {
+	p := &places{options: o, serve: map[string]string{}, hosts: map[string]*site{}, allowed: map[string][]string{}}
+	for i := range sites {
+		s := &sites[i]
+		p.serve[s.name], p.allowed[s.name] = s.serve, s.hosts
+		for _, m := range o.Mirrors {
+			if m.Site != s.name {
+				continue
+			}
+			u, err := parseURL(m.Base, o.AllowPrivate)
+			if err != nil {
+				return nil, err
+			}
+			p.serve[s.name] = strings.TrimRight(m.Base, "/")
+			p.allowed[s.name] = append(slices.Clip(s.hosts), u.Hostname())
+		}
+		for _, host := range p.allowed[s.name] {
+			if p.hosts[host] == nil || s.patient { // of two sites on one host, the one that wants more care
+				p.hosts[host] = s
+			}
+		}
+	}
+	return p, nil
+}
+
+// locate turns the address of a file at its origin into the one to ask.
+func (p *places) locate(raw string) (*url.URL, error) {
+	for _, s := range sites {
+		if rest, ok := strings.CutPrefix(raw, s.origin+"/"); ok {
+			raw = p.serve[s.name] + "/" + rest
+			break
+		}
+	}
+	return parseURL(raw, p.options.AllowPrivate)
+}
+
+// mayFollow reports whether a redirect may lead from one host to another.
+func (p *places) mayFollow(from, to string) bool {
+	from, to = strings.ToLower(from), strings.ToLower(to)
+	if from == to || slices.Contains(p.options.Hosts, to) {
+		return true
+	}
+	s := p.hosts[from]
+	return s != nil && slices.Contains(p.allowed[s.name], to)
+}
+
+// mannerOf says how a host is asked.
+func (p *places) mannerOf(host string) manner {
+	m := manner{connections: p.options.Connections}
+	if s := p.hosts[strings.ToLower(host)]; s != nil {
+		m.connections = min(m.connections, s.polite)
+		if s.patient {
+			m.pause = p.options.BookPause
+		}
+	}
+	return m
+}
