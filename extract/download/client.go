@@ -21,6 +21,7 @@ type Client struct {
 	clock     clock
 	transport *http.Transport
 	received  atomic.Int64
+	answered  atomic.Bool // whether any server ever did
 }
 
 // NewClient returns a client.
@@ -140,6 +141,7 @@ func (c *Client) send(ctx context.Context, method string, u *url.URL, header htt
 		finish()
 		return nil, causeOf(ctx, err)
 	}
+	c.answered.Store(true)
 	w := &watched{client: c, body: resp.Body, ctx: ctx}
 	w.watch(cancel)
 	resp.Body = w

@@ -60,13 +60,24 @@ func (a *attempts) failed(ctx context.Context, err error, brought int64) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if isFatal(ctx, err) || a.row >= a.client.options.Attempts {
+	if isFatal(ctx, err) || a.row >= a.limit() {
 		return a.give(err)
 	}
 	if held := (*heldError)(nil); errors.As(err, &held) {
 		return nil // the host's pace knows how long
 	}
 	return a.client.clock.Sleep(ctx, a.wait())
+}
+
+// firstAttempts is how often servers are tried that never answered: where there
+// is no network at all, a person wants to know soon.
+const firstAttempts = 3
+
+func (a *attempts) limit() int {
+	if !a.client.answered.Load() {
+		return min(firstAttempts, a.client.options.Attempts)
+	}
+	return a.client.options.Attempts
 }
 
 func (a *attempts) wait() time.Duration {
