@@ -103,9 +103,11 @@ type ExamplesConfig struct {
 	Tokenizer string   // path of a tokenizer.json, in place of Vocab
 	Options   ExamplesOptions
 	Import    ExtractOptions // for what is not ours
-	Memory    int64          // bytes that the process may use
-	Out       string
-	Overwrite bool
+	// MaxRejects is the share of the lines of others that may be unreadable.
+	MaxRejects float64
+	Memory     int64 // bytes that the process may use
+	Out        string
+	Overwrite  bool
 }
 
 // ExamplesSpec is what an examples worker needs beyond its task.
@@ -152,7 +154,7 @@ func Examples(ctx context.Context, r Runner, c ExamplesConfig) (*sharding.Manife
 	// may replace them below this one.
 	return locked(c.Out, func(folder store.Folder) (*sharding.Manifest, error) {
 		imported := filepath.Join(c.Out, ImportedFolder)
-		if _, err := Extract(ctx, r, ExtractConfig{Sources: foreign, Options: c.Import, Out: imported, Overwrite: c.Overwrite}); err != nil {
+		if _, err := Extract(ctx, r, ExtractConfig{Sources: foreign, Options: c.Import, MaxRejects: c.MaxRejects, Out: imported, Overwrite: c.Overwrite}); err != nil {
 			return nil, err
 		}
 		return makeExamples(ctx, r, c, tokens, append(folders, imported), func(ctx context.Context, r Runner, d driveConfig) (*sharding.Manifest, error) {

@@ -83,9 +83,11 @@ type FilterConfig struct {
 	Documents []string // documents folders, or JSON lines of others
 	Options   FilterOptions
 	Import    ExtractOptions // for what is not ours
-	Memory    int64          // bytes that the process may use
-	Out       string
-	Overwrite bool
+	// MaxRejects is the share of the lines of others that may be unreadable.
+	MaxRejects float64
+	Memory     int64 // bytes that the process may use
+	Out        string
+	Overwrite  bool
 }
 
 // FilterSpec is what the workers of the filter stage and of the two before it
@@ -224,7 +226,7 @@ func Filter(ctx context.Context, r Runner, c FilterConfig) (*sharding.Manifest, 
 	return locked(c.Out, func(folder store.Folder) (*sharding.Manifest, error) {
 		if len(foreign) > 0 {
 			imported := filepath.Join(c.Out, ImportedFolder)
-			if _, err := Extract(ctx, r, ExtractConfig{Sources: foreign, Options: c.Import, MaxRejects: 1, Out: imported, Overwrite: c.Overwrite}); err != nil {
+			if _, err := Extract(ctx, r, ExtractConfig{Sources: foreign, Options: c.Import, MaxRejects: c.MaxRejects, Out: imported, Overwrite: c.Overwrite}); err != nil {
 				return nil, err
 			}
 			folders = append(folders, imported)

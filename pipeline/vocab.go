@@ -37,12 +37,14 @@ func DefaultVocabOptions() VocabOptions { return VocabOptions{Options: vocab.Def
 
 // VocabConfig says what the vocab stage makes of what, and where.
 type VocabConfig struct {
-	Documents []string // documents folders
+	Documents []string // documents folders, or JSON lines of others
 	Given     string   // path of a vocabulary to copy in place of training one
 	Tokenizer string   // path of a tokenizer.json to copy
 	Options   VocabOptions
-	Out       string
-	Overwrite bool
+	// MaxRejects is the share of the lines of others that may be unreadable.
+	MaxRejects float64
+	Out        string
+	Overwrite  bool
 }
 
 // VocabSpec is what a vocab worker needs beyond its task.
@@ -67,7 +69,29 @@ func Vocab(ctx context.Context, r Runner, c VocabConfig) (*sharding.Manifest, er
 	if err := c.Options.Validate(); err != nil {
 		return nil, &ConfigError{err}
 	}
-	inputs, err := openDocuments(ctx, c.Documents)
+	folders, foreign, err := sortDocuments(c.Documents, nil)
+	if err != nil {
+		return nil, err
+	}
+	if len(foreign) == 0 {
+		return trainVocab(ctx, r, c, folders, drive)
+	}
+	return locked(c.Out, func(folder store.Folder) (*sharding.Manifest, error) {
+		imported := filepath.Join(c.Out, ImportedFolder)
+		_, err := Extract(ctx, r, ExtractConfig{Sources: foreign, Options: DefaultExtractOptions(), MaxRejects: c.MaxRejects, Out: imported, Overwrite: c.Overwrite})
+		if err != nil {
+			return nil, err
+		}
+		return trainVocab(ctx, r, c, append(folders, imported), func(ctx context.Context, r Runner, d driveConfig) (*sharding.Manifest, error) {
+			return driveIn(ctx, folder, r, d)
+		})
+	})
+}
+
+// trainVocab trains a vocabulary from documents folders of ours.
+func trainVocab(ctx context.Context, r Runner, c VocabConfig, folders []string,
+	drive func(context.Context, Runner, driveConfig) (*sharding.Manifest, error)) (*sharding.Manifest, error) {
+	inputs, err := openDocuments(ctx, folders)
 	if err != nil {
 		return nil, err
 	}

@@ -103,7 +103,7 @@ lies the list of its rejects, with reasons.`,
 			imports.Text.Lang = lang
 			s, err := pipeline.Summarize("filter", run.out, func() (*pipeline.Manifest, error) {
 				return pipeline.Filter(cmd.Context(), r, pipeline.FilterConfig{Documents: args, Options: options, Import: imports,
-					Memory: int64(run.memory), Out: run.out, Overwrite: run.overwrite})
+					MaxRejects: run.maxRejects, Memory: int64(run.memory), Out: run.out, Overwrite: run.overwrite})
 			})
 			return run.report(cmd, err, s)
 		},

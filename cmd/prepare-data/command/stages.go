@@ -54,7 +54,7 @@ Documents that are held out (--eval-fraction) take no part.`,
 				return err
 			}
 			s, err := pipeline.Summarize("vocab", run.out, func() (*pipeline.Manifest, error) {
-				return pipeline.Vocab(cmd.Context(), r, pipeline.VocabConfig{Documents: args, Options: o, Out: run.out, Overwrite: run.overwrite})
+				return pipeline.Vocab(cmd.Context(), r, pipeline.VocabConfig{Documents: args, MaxRejects: run.maxRejects, Options: o, Out: run.out, Overwrite: run.overwrite})
 			})
 			return run.report(cmd, err, s)
 		},
@@ -100,7 +100,7 @@ Files given with --text are one stream of lines, as in that script.`,
 			opts.Text.Lang = lang
 			s, err := pipeline.Summarize("examples", run.out, func() (*pipeline.Manifest, error) {
 				return pipeline.Examples(cmd.Context(), r, pipeline.ExamplesConfig{Documents: args, Texts: texts, Vocab: tokens.vocab, Tokenizer: tokens.tokenizer,
-					Options: ex.options, Import: opts, Memory: int64(run.memory), Out: run.out, Overwrite: run.overwrite})
+					Options: ex.options, Import: opts, MaxRejects: run.maxRejects, Memory: int64(run.memory), Out: run.out, Overwrite: run.overwrite})
 			})
 			return run.report(cmd, err, s)
 		},
