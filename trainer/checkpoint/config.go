@@ -94,6 +94,13 @@ func architecture(h trainer.Heads) string {
 
 // tokenizerConfig is tokenizer_config.json.
 func tokenizerConfig(c trainer.Config, t Tokenizer) map[string]any {
+	if t.File != nil {
+		config := map[string]any{"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": c.MaxPositions}
+		for name, token := range t.Special {
+			config[name] = token
+		}
+		return config
+	}
 	return map[string]any{
 		"tokenizer_class":  "BertTokenizer",
 		"do_lower_case":    t.LowerCase,

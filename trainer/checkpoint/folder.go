@@ -24,6 +24,7 @@ const (
 	stateFile     = "trainer.json"
 	manifestFile  = "manifest.json"
 	vocabFile     = "vocab.txt"
+	tokenizerJSON = "tokenizer.json"
 	tokenizerFile = "tokenizer_config.json"
 )
 
@@ -52,7 +53,13 @@ type State struct {
 type Tokenizer struct {
 	Vocab     []byte // the content of vocab.txt
 	LowerCase bool
-	Labels    []string // names of a classifier's classes, for config.json; nil: transformers' own
+
+	// File is the content of a tokenizer.json, in place of Vocab; Special names
+	// its tokens as tokenizer_config.json does: "cls_token" and so on.
+	File    []byte
+	Special map[string]string
+
+	Labels []string // names of a classifier's classes, for config.json; nil: transformers' own
 }
 
 // A manifest lists the files of a folder, sorted by name.
@@ -230,10 +237,14 @@ func (f *folder) writeModel(c trainer.Config, h trainer.Heads, t Tokenizer, weig
 	err := f.create(weightsFile, func(w io.Writer) error {
 		return WriteSafetensors(w, trainer.Tensors(c, h), weights)
 	})
-	if err != nil || t.Vocab == nil {
+	if err != nil || t.Vocab == nil && t.File == nil {
 		return err
 	}
-	if err := f.writeBytes(vocabFile, t.Vocab); err != nil {
+	name, data := vocabFile, t.Vocab
+	if t.File != nil {
+		name, data = tokenizerJSON, t.File
+	}
+	if err := f.writeBytes(name, data); err != nil {
 		return err
 	}
 	return f.writeJSON(tokenizerFile, tokenizerConfig(c, t))

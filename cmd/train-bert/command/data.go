@@ -23,7 +23,7 @@ import (
 type corpus struct {
 	path      string
 	shards    *loader.Shards
-	vocab     *tokenize.Vocab
+	vocab     vocabulary
 	tokenizer checkpoint.Tokenizer // what a model learned from it needs
 	hash      string               // of the manifest
 }
@@ -71,6 +71,12 @@ func (c *corpus) folder() string { return filepath.Dir(c.shards.Files()[0].Path)
 func (c *corpus) readVocab(given string) error {
 	path := filepath.Join(c.folder(), sharding.VocabName)
 	_, err := os.Stat(path)
+	if file := c.manifestVocab(); file != nil {
+		if given != "" {
+			return usagef("--vocab %s: the data was made with its %s", given, sharding.TokenizerName)
+		}
+		return c.readTokenizer(file)
+	}
 	switch {
 	case given != "" && err == nil:
 		return usagef("--vocab %s: the data has a vocabulary of its own, %s", given, path)
@@ -83,16 +89,18 @@ func (c *corpus) readVocab(given string) error {
 	if err != nil {
 		return err
 	}
-	if c.vocab, err = tokenize.ReadVocab(path, b); err != nil {
+	v, err := tokenize.ReadVocab(path, b)
+	if err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	c.tokenizer = checkpoint.Tokenizer{Vocab: b, LowerCase: c.lowerCase()}
+	c.vocab = v
+	c.tokenizer = checkpoint.Tokenizer{Vocab: b, LowerCase: c.lowerCase(v)}
 	return nil
 }
 
 // lowerCase is the option the records were made with, or, where there is no
 // manifest, what the vocabulary looks like.
-func (c *corpus) lowerCase() bool {
+func (c *corpus) lowerCase(v *tokenize.Vocab) bool {
 	if m := c.shards.Manifest(); m != nil {
 		var o struct {
 			LowerCase *bool `json:"do_lower_case"`
@@ -101,7 +109,7 @@ func (c *corpus) lowerCase() bool {
 			return *o.LowerCase
 		}
 	}
-	return looksLowerCase(c.vocab)
+	return looksLowerCase(v)
 }
 
 // looksLowerCase reports whether a vocabulary has no capitals but in names like
@@ -136,5 +144,9 @@ func (c *corpus) dataHash() (string, error) {
 
 // rules are what every example must satisfy before a model sees it.
 func (c *corpus) rules() records.Rules {
-	return records.Rules{VocabSize: c.vocab.Len(), CLS: c.vocab.CLS(), SEP: c.vocab.SEP()}
+	r := records.Rules{VocabSize: c.vocab.Len(), CLS: c.vocab.CLS(), SEP: c.vocab.SEP()}
+	if v, ok := c.vocab.(*fileVocab); ok {
+		r.Pad = v.Pad // with a vocab.txt it is 0, wherever [PAD] is
+	}
+	return r
 }

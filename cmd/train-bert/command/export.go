@@ -85,7 +85,10 @@ func inOrder(p *checkpoint.Pretrained, heads trainer.Heads) iter.Seq2[trainer.Te
 func tokenizerBeside(dir string) (checkpoint.Tokenizer, error) {
 	t, err := readTokenizer(filepath.Join(dir, sharding.VocabName))
 	if errors.Is(err, fs.ErrNotExist) {
-		return checkpoint.Tokenizer{}, nil
+		if t, err = tokenizerFile(dir); errors.Is(err, fs.ErrNotExist) {
+			return checkpoint.Tokenizer{}, nil
+		}
+		return t, err
 	}
 	if err != nil {
 		return t, err
