@@ -158,8 +158,9 @@ func orNone(s string) string {
 	return s
 }
 
-func union(a, b map[string]string) map[string]string {
-	u := maps.Clone(a)
+func union[M ~map[string]V, V any](a, b M) M {
+	u := make(M, len(a)+len(b))
+	maps.Copy(u, a)
 	maps.Copy(u, b)
 	return u
 }

@@ -73,4 +73,4 @@ func rejectSummary(c sharding.Counts) string {
 	return "rejected: " + strings.Join(parts, ", ")
 }
 
-func keys[V any](m map[string]V) func(func(string) bool) { return maps.Keys(m) }
+func keys[M ~map[string]V, V any](m M) func(func(string) bool) { return maps.Keys(m) }

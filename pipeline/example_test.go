@@ -24,7 +24,7 @@ func ExampleDemo() {
 	for _, s := range stages {
 		fmt.Println(s.Stage, filepath.Base(s.Folder), s.Counts["documents"] > 0)
 	}
-	v, err := pipeline.Verify(context.Background(), out, 2)
+	v, err := pipeline.Verify(context.Background(), out, pipeline.VerifyOptions{})
 	fmt.Println(v.OK(), err)
 	// Output:
 	// extract documents true

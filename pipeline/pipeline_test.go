@@ -102,7 +102,7 @@ func run(t *testing.T, r Runner, c RunConfig) []StageSummary {
 
 func verify(t *testing.T, path string) *Verification {
 	t.Helper()
-	v, err := Verify(context.Background(), path, 2)
+	v, err := Verify(context.Background(), path, VerifyOptions{Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,8 +340,8 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 	edit(filepath.Join(shards, sharding.ManifestName), func(b []byte) []byte {
 		return []byte(strings.Replace(string(b), `"dupe_factor": 2`, `"dupe_factor": 9`, 1))
 	})(t)
-	if _, err := Verify(context.Background(), shards, 1); !errors.Is(err, sharding.ErrFormat) {
-		t.Errorf("edited manifest: got %v", err)
+	if v := verify(t, shards); !strings.Contains(fmt.Sprint(v.Problems), "its fingerprint does not fit") {
+		t.Errorf("edited manifest: got %v", v.Problems)
 	}
 }
 
@@ -359,7 +359,7 @@ func TestACancelledRunGoesOn(t *testing.T) {
 	if _, err := Run(ctx, r, c); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v, want a cancelled run", err)
 	}
-	if _, err := Verify(context.Background(), filepath.Join(c.Out, ShardsFolder), 1); !errors.Is(err, sharding.ErrUnfinished) {
+	if _, err := Verify(context.Background(), filepath.Join(c.Out, ShardsFolder), VerifyOptions{}); !errors.Is(err, sharding.ErrUnfinished) {
 		t.Errorf("cancelled shards: got %v, want an unfinished folder", err)
 	}
 	for name := range tree(t, c.Out) {

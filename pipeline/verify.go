@@ -1,13 +1,10 @@
 package pipeline
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,12 +12,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"pretext/extract"
 	"pretext/internal/store"
-	"pretext/records"
-	"pretext/records/tfrecord"
 	"pretext/sharding"
-	"pretext/tokenize"
 )
 
 // A Verification is what [Verify] found.
@@ -30,47 +23,61 @@ type Verification struct {
 	Bytes     int64              `json:"bytes"`
 	Documents int64              `json:"documents"`
 	Records   int64              `json:"records"`
-	Problems  []sharding.Problem `json:"problems"`
+	Repeated  int64              `json:"repeated"`      // records that also stand in another file
+	Found     int                `json:"problem_count"` // problems, listed or not
+	Problems  []sharding.Problem `json:"problems"`      // the first of them
 }
 
 // OK reports whether nothing is wrong.
-func (v *Verification) OK() bool { return len(v.Problems) == 0 }
+func (v *Verification) OK() bool { return v.Found == 0 }
 
-func (v *Verification) add(other Verification) {
-	v.Folders = append(v.Folders, other.Folders...)
-	v.Files += other.Files
-	v.Bytes += other.Bytes
-	v.Documents += other.Documents
-	v.Records += other.Records
-	v.Problems = append(v.Problems, other.Problems...)
+// VerifyOptions say how [Verify] works. The zero value verifies with one
+// goroutine and lists 100 problems.
+type VerifyOptions struct {
+	Workers     int    // files checked at a time
+	MaxProblems int    // listed; all are counted
+	Memory      int64  // bytes for finding repeated records, beyond which they go to a file; 0: 64 MB
+	Temp        string // folder of that file; "": the system's
 }
 
-// maxProblems is how many problems of one file are reported.
-const maxProblems = 20
+func (o VerifyOptions) normal() VerifyOptions {
+	o.Workers = max(1, o.Workers)
+	if o.MaxProblems <= 0 {
+		o.MaxProblems = 100
+	}
+	if o.Memory <= 0 {
+		o.Memory = 64e6
+	}
+	return o
+}
 
-// Verify checks a run's folder, a stage's folder or a file of records: every
-// byte against the manifest, every document and every record against the rules
-// of its format. Problems are not errors: an error is what kept Verify from
-// looking.
-func Verify(ctx context.Context, path string, workers int) (*Verification, error) {
-	folders, file, err := resolve(path)
+// Verify checks a run's folder, a stage's folder, a folder of anyone's files of
+// records or one such file. Every byte is held against the manifest; every
+// document and every record against the rules of its format and the options it
+// was made with; side-cars, indices and plans against the files they speak of;
+// the folders of a run against each other. Problems are not errors: an error is
+// what kept Verify from looking.
+func Verify(ctx context.Context, path string, o VerifyOptions) (*Verification, error) {
+	o = o.normal()
+	v := &verifier{opts: o, result: &Verification{Problems: []sharding.Problem{}}}
+	folders, bare, err := resolveRecords(path)
 	if err != nil {
 		return nil, err
 	}
-	v := &Verification{Problems: []sharding.Problem{}}
-	if file != "" {
-		one, err := verifyBare(ctx, file)
-		v.add(one)
-		return v, err
+	if len(bare) > 0 {
+		return v.result, v.bare(ctx, bare)
 	}
+	var manifests []folderManifest
 	for _, f := range folders {
-		one, err := verifyFolder(ctx, f, workers)
+		m, err := v.folder(ctx, f)
 		if err != nil {
 			return nil, err
 		}
-		v.add(one)
+		if m != nil {
+			manifests = append(manifests, folderManifest{f, m})
+		}
 	}
-	return v, nil
+	return v.result, v.chain(ctx, manifests)
 }
 
 // resolve tells what a path is: a run's root (its stage folders), one stage's
@@ -83,21 +90,24 @@ func resolve(path string) (folders []string, file string, err error) {
 	if !info.IsDir() {
 		return nil, path, nil
 	}
-	is := func(dir string) bool {
-		for _, name := range []string{sharding.ManifestName, sharding.PlanName} {
-			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-				return true
-			}
-		}
-		return false
-	}
-	if is(path) {
+	if isStage(path) {
 		folders = append(folders, path)
 	}
-	for _, name := range []string{SourcesFolder, ImportedFolder, SignaturesFolder, PairsFolder, DocumentsFolder, FilteredFolder, VocabFolder, ShardsFolder} {
-		if dir := filepath.Join(path, name); is(dir) {
-			folders = append(folders, dir)
+	entries, err := os.ReadDir(path) // sorted by name
+	if err != nil {
+		return nil, "", err
+	}
+	var below []string
+	for _, e := range entries {
+		for _, name := range []string{e.Name(), filepath.Join(e.Name(), ImportedFolder)} {
+			if !strings.HasPrefix(name, ".") && isStage(filepath.Join(path, name)) {
+				below = append(below, name)
+			}
 		}
+	}
+	slices.SortStableFunc(below, func(a, b string) int { return cmp.Compare(folderRank(a), folderRank(b)) })
+	for _, name := range below {
+		folders = append(folders, filepath.Join(path, name))
 	}
 	if len(folders) == 0 {
 		return nil, "", fmt.Errorf("%s: %w", path, sharding.ErrUnfinished)
@@ -105,90 +115,213 @@ func resolve(path string) (folders []string, file string, err error) {
 	return folders, "", nil
 }
 
-func verifyFolder(ctx context.Context, path string, workers int) (Verification, error) {
-	v := Verification{Folders: []string{path}}
+// isStage tells whether a stage works or worked in a folder.
+func isStage(dir string) bool {
+	for _, name := range []string{sharding.ManifestName, sharding.PlanName} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// folderRank puts the folders of a run into the order of the data's way; those
+// of stages of others stand before the vocabulary.
+func folderRank(name string) int {
+	order := []string{SourcesFolder, DocumentsFolder, "", VocabFolder, ShardsFolder}
+	if i := slices.Index(order, name); i >= 0 {
+		return i
+	}
+	return slices.Index(order, "")
+}
+
+// resolveRecords is resolve, for which a folder of records that no manifest
+// describes is a list of files.
+func resolveRecords(path string) (folders, bare []string, err error) {
+	folders, file, err := resolve(path)
+	if file != "" {
+		return nil, []string{file}, nil
+	}
+	if !errors.Is(err, sharding.ErrUnfinished) {
+		return folders, nil, err
+	}
+	entries, readErr := os.ReadDir(path)
+	if readErr != nil {
+		return nil, nil, readErr
+	}
+	for _, e := range entries {
+		if !e.IsDir() && sharding.IsRecords(e.Name()) {
+			bare = append(bare, filepath.Join(path, e.Name()))
+		}
+	}
+	if len(bare) == 0 {
+		return nil, nil, err
+	}
+	return nil, bare, nil
+}
+
+// A verifier is one call of Verify.
+type verifier struct {
+	opts   VerifyOptions
+	result *Verification
+}
+
+// findings are what is wrong with one file.
+type findings struct {
+	most  int // listed
+	found int
+	list  []sharding.Problem
+}
+
+func (f *findings) add(p sharding.Problem) {
+	f.found++
+	if len(f.list) < f.most {
+		f.list = append(f.list, p)
+	}
+}
+
+// A fileReport is what was found in one file.
+type fileReport struct {
+	findings
+	files              int
+	bytes              int64
+	documents, records int64
+	scan               *recordScan // of files of records
+}
+
+// take adds a report to the result. Names of problems are made paths.
+func (v *verifier) take(folder string, r fileReport) {
+	v.result.Files += r.files
+	v.result.Bytes += r.bytes
+	v.result.Documents += r.documents
+	v.result.Records += r.records
+	v.result.Found += r.found
+	for _, p := range r.list {
+		if len(v.result.Problems) == v.opts.MaxProblems {
+			return
+		}
+		if folder != "" {
+			p.File = filepath.Join(folder, p.File)
+		}
+		v.result.Problems = append(v.result.Problems, p)
+	}
+}
+
+// problem adds one.
+func (v *verifier) problem(folder string, p sharding.Problem) {
+	v.take(folder, fileReport{findings: findings{found: 1, list: []sharding.Problem{p}}})
+}
+
+// folder checks the folder of a stage. It returns no manifest when that itself
+// is damaged.
+func (v *verifier) folder(ctx context.Context, path string) (*sharding.Manifest, error) {
+	v.result.Folders = append(v.result.Folders, path)
 	folder, err := store.Open(path)
 	if err != nil {
-		return v, err
+		return nil, err
 	}
 	m, err := sharding.ReadManifest(ctx, folder)
-	if err != nil {
-		return v, err
+	if err == nil {
+		err = checkNames(m)
 	}
-	found := make([]Verification, len(m.Files))
-	check, err := newFolderCheck(ctx, folder, m)
-	if err != nil {
-		return v, err
+	if errors.Is(err, sharding.ErrFormat) {
+		v.problem(path, sharding.Problem{File: sharding.ManifestName, Reason: err.Error()})
+		return nil, nil
 	}
+	if err != nil {
+		return nil, err
+	}
+	check, err := newFolderCheck(ctx, folder, m, v.opts)
+	if err != nil {
+		return nil, err
+	}
+	defer check.close()
+	reports, err := check.files(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range reports {
+		v.take(path, r)
+	}
+	whole, err := check.whole(ctx, reports)
+	if err != nil {
+		return nil, err
+	}
+	v.take(path, whole)
+	v.result.Repeated += check.repeated
+	return m, nil
+}
+
+// checkNames sees that a manifest's list of files is one: plain names, each
+// once, so that nothing outside the folder is read.
+func checkNames(m *sharding.Manifest) error {
+	last := ""
+	for _, e := range m.Files {
+		if e.Name != filepath.Base(e.Name) || e.Name == "." || e.Name == ".." || e.Name <= last {
+			return fmt.Errorf("%s: %w: file %q is not a plain name after %q", sharding.ManifestName, sharding.ErrFormat, e.Name, last)
+		}
+		last = e.Name
+	}
+	return nil
+}
+
+// files checks all files of the manifest, some at a time.
+func (c *folderCheck) files(ctx context.Context) ([]fileReport, error) {
+	reports := make([]fileReport, len(c.m.Files))
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(max(1, workers))
-	for i, e := range m.Files {
+	g.SetLimit(c.opts.Workers)
+	for i, e := range c.m.Files {
 		g.Go(func() (err error) {
-			found[i], err = check.file(ctx, e)
+			reports[i], err = c.file(ctx, i, e)
+			return err
+		})
+	}
+	return reports, g.Wait()
+}
+
+// bare checks files of records of which nothing else is known.
+func (v *verifier) bare(ctx context.Context, paths []string) error {
+	r := newRepeats(v.opts)
+	defer r.close()
+	reports := make([]fileReport, len(paths))
+	g, groupCtx := errgroup.WithContext(ctx)
+	g.SetLimit(v.opts.Workers)
+	for i, path := range paths {
+		g.Go(func() error {
+			f, err := openPath(groupCtx, path)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			s := &recordScan{number: i, bare: true, repeats: r, findings: findings{most: v.opts.MaxProblems}, file: path}
+			err = s.run(groupCtx, f)
+			reports[i] = fileReport{findings: s.findings, files: 1, bytes: f.Size(), records: s.records, scan: s}
 			return err
 		})
 	}
 	if err := g.Wait(); err != nil {
-		return v, err
+		return err
 	}
-	counts := sharding.Counts{}
-	for i, f := range found {
-		v.add(f)
-		counts.Add(m.Files[i].Counts)
+	copies, err := r.find(ctx, reports, func(i int) string { return paths[i] })
+	if err != nil {
+		return err
 	}
-	v.Problems = append(v.Problems, check.strangers(ctx)...)
-	v.Problems = append(v.Problems, check.dropped(ctx)...)
-	for _, k := range slices.Sorted(keys(m.Counts)) {
-		if k != "equal_ids" && counts[k] != m.Counts[k] {
-			v.Problems = append(v.Problems, sharding.Problem{File: sharding.ManifestName,
-				Reason: fmt.Sprintf("total of %s is %d, its files add up to %d", k, m.Counts[k], counts[k])})
+	v.result.Repeated = r.between
+	for i, report := range reports {
+		for _, p := range copies[i] {
+			report.add(p)
 		}
+		v.take("", report)
 	}
-	for i := range v.Problems {
-		v.Problems[i].File = filepath.Join(path, v.Problems[i].File)
-	}
-	return v, nil
+	return nil
 }
 
-// A folderCheck holds what checking the files of a folder needs.
-type folderCheck struct {
-	folder store.Folder
-	m      *sharding.Manifest
-	rules  records.Rules     // of the shards
-	sums   map[string]string // hash → name of the first shard that has it
-}
-
-func newFolderCheck(ctx context.Context, folder store.Folder, m *sharding.Manifest) (*folderCheck, error) {
-	c := &folderCheck{folder: folder, m: m, sums: map[string]string{}}
-	if m.Stage != "examples" {
-		return c, nil
-	}
-	var o ExamplesOptions
-	if err := json.Unmarshal(m.Options, &o); err != nil {
-		return nil, fmt.Errorf("read %s in %s: %w: %v", sharding.ManifestName, folder, sharding.ErrFormat, err)
-	}
-	c.rules = records.Rules{MaxSeqLength: o.MaxSeqLength, MaxPredictionsPerSeq: o.MaxPredictionsPerSeq}
-	if t := o.Tokenizer; t != nil {
-		c.rules.VocabSize, c.rules.CLS, c.rules.SEP, c.rules.Pad = t.VocabSize, t.CLS, t.SEP, t.Pad
-	} else if raw, err := store.ReadFile(ctx, folder, sharding.VocabName); err == nil {
-		if v, err := tokenize.ReadVocab(sharding.VocabName, raw); err == nil {
-			c.rules.VocabSize, c.rules.CLS, c.rules.SEP = v.Len(), v.CLS(), v.SEP()
-		}
-	}
-	for _, e := range recordFiles(m) {
-		if _, ok := c.sums[e.SHA256]; !ok {
-			c.sums[e.SHA256] = e.Name
-		}
-	}
-	return c, nil
-}
-
-// strangers returns the files that look like the stage's but are not in its
-// manifest.
-func (c *folderCheck) strangers(ctx context.Context) (problems []sharding.Problem) {
+// strangers returns the files that a reader would take for the stage's but that
+// are not in its manifest.
+func (c *folderCheck) strangers(ctx context.Context) (problems []sharding.Problem, err error) {
 	infos, err := c.folder.List(ctx)
 	if err != nil {
-		return []sharding.Problem{{File: ".", Reason: err.Error()}}
+		return nil, err
 	}
 	for _, info := range infos {
 		switch info.Name {
@@ -196,213 +329,9 @@ func (c *folderCheck) strangers(ctx context.Context) (problems []sharding.Proble
 			continue
 		}
 		listed := slices.ContainsFunc(c.m.Files, func(e sharding.FileEntry) bool { return e.Name == info.Name })
-		if !listed && ours(info.Name) {
+		if !listed && (ours(info.Name) || sharding.IsRecords(info.Name)) {
 			problems = append(problems, sharding.Problem{File: info.Name, Reason: "not in the manifest: a file of another run?"})
 		}
 	}
-	return problems
-}
-
-// file checks one file: its hash, then what is in it.
-func (c *folderCheck) file(ctx context.Context, e sharding.FileEntry) (Verification, error) {
-	v := Verification{Files: 1, Bytes: e.Bytes}
-	problem, err := e.Check(ctx, c.folder)
-	if err != nil {
-		return v, err
-	}
-	if problem != nil {
-		v.Problems = append(v.Problems, *problem)
-		if problem.Reason == "missing" {
-			return v, nil
-		}
-	}
-	switch name, shard := sharding.ParseShardName(e.Name); {
-	case strings.HasSuffix(e.Name, sharding.DocumentsSuffix):
-		return c.documents(ctx, e, v)
-	case shard && (e.Name == name.Records(false) || e.Name == name.Records(true)):
-		if first := c.sums[e.SHA256]; first != e.Name && e.Bytes > 0 {
-			v.Problems = append(v.Problems, sharding.Problem{File: e.Name, Reason: "same content as " + first})
-		}
-		return c.records(ctx, e, name, v)
-	case e.Name == sharding.VocabName, e.Name == sharding.TokenizerName:
-		raw, err := store.ReadFile(ctx, c.folder, e.Name)
-		if err != nil {
-			return v, err
-		}
-		if err := c.checkTokens(e.Name, raw); err != nil {
-			v.Problems = append(v.Problems, sharding.Problem{File: e.Name, Reason: err.Error()})
-		}
-	}
-	return v, nil
-}
-
-// documents reads all documents of a file.
-func (c *folderCheck) documents(ctx context.Context, e sharding.FileEntry, v Verification) (Verification, error) {
-	fault := func(offset int64, format string, args ...any) {
-		if len(v.Problems) < maxProblems {
-			v.Problems = append(v.Problems, sharding.Problem{File: e.Name, Offset: offset, Reason: fmt.Sprintf(format, args...)})
-		}
-	}
-	f, err := c.folder.Open(ctx, e.Name)
-	if err != nil {
-		return v, err
-	}
-	defer f.Close()
-	body, err := readDocumentsBody(ctx, c.folder, e.Name)
-	if err != nil {
-		fault(0, "side-car: %v", err)
-		return v, nil
-	}
-	table, err := extract.ReadBlocks(f, f.Size())
-	if err != nil {
-		fault(0, "%v", err)
-	} else if len(table) != len(body.Blocks) {
-		fault(0, "%d blocks in the seek table, %d in the side-car", len(table), len(body.Blocks))
-	}
-	r, err := extract.NewBlockReader()
-	if err != nil {
-		return v, err
-	}
-	defer r.Close()
-	var total, text int64
-	for _, b := range body.Blocks {
-		var n, size int64
-		for d, err := range r.Documents(f, b) {
-			if err != nil {
-				fault(b.Offset, "%v", err)
-				break
-			}
-			n, size = n+1, size+int64(len(d.Text))
-		}
-		if n != b.Documents || size != b.TextBytes {
-			fault(b.Offset, "block at byte %d: %d documents, %d bytes of text, the side-car says %d, %d", b.Offset, n, size, b.Documents, b.TextBytes)
-		}
-		total, text = total+n, text+size
-		if err := ctx.Err(); err != nil {
-			return v, err
-		}
-	}
-	if total != e.Counts["documents"] || text != e.Counts["text_bytes"] {
-		fault(0, "%d documents, %d bytes of text, the manifest says %d, %d", total, text, e.Counts["documents"], e.Counts["text_bytes"])
-	}
-	v.Documents = total
-	return v, nil
-}
-
-// records reads all records of a shard and its index.
-func (c *folderCheck) records(ctx context.Context, e sharding.FileEntry, name sharding.ShardName, v Verification) (Verification, error) {
-	var body shardBody
-	car, err := sharding.ReadSideCar(ctx, c.folder, name.SideCar())
-	if err == nil {
-		err = json.Unmarshal(car.Body, &body)
-	}
-	if err != nil {
-		v.Problems = append(v.Problems, sharding.Problem{File: name.SideCar(), Reason: err.Error()})
-	}
-	indexFile, err := store.ReadFile(ctx, c.folder, name.IndexFile())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return v, err
-	}
-	f, err := c.folder.Open(ctx, e.Name)
-	if err != nil {
-		return v, err
-	}
-	defer f.Close()
-	s := recordScan{file: e.Name, rules: c.rules, index: tfrecord.NewIndexReader(bytes.NewReader(indexFile)), body: &body, problems: v.Problems}
-	if err := s.run(ctx, f); err != nil {
-		return v, err
-	}
-	if s.records != e.Counts["records"] {
-		s.fault(0, -1, fmt.Sprintf("%d records, the manifest says %d", s.records, e.Counts["records"]))
-	}
-	if masked := s.masked; masked != e.Counts["masked"] {
-		s.fault(0, -1, fmt.Sprintf("%d masked positions, the manifest says %d", masked, e.Counts["masked"]))
-	}
-	v.Records, v.Problems = s.records, s.problems
-	return v, nil
-}
-
-// verifyBare checks a file of records of which nothing else is known.
-func verifyBare(ctx context.Context, path string) (Verification, error) {
-	f, err := openPath(ctx, path)
-	if err != nil {
-		return Verification{}, err
-	}
-	defer f.Close()
-	s := recordScan{file: path, bare: true}
-	err = s.run(ctx, f)
-	return Verification{Files: 1, Bytes: f.Size(), Records: s.records, Problems: s.problems}, err
-}
-
-// A recordScan reads every record of a file and checks it.
-type recordScan struct {
-	file     string
-	bare     bool // no manifest: only what any file of examples must be
-	rules    records.Rules
-	index    *tfrecord.IndexReader
-	body     *shardBody
-	problems []sharding.Problem
-	records  int64
-	masked   int64
-}
-
-func (s *recordScan) fault(offset, record int64, reason string) {
-	if len(s.problems) < maxProblems {
-		s.problems = append(s.problems, sharding.Problem{File: s.file, Offset: offset, Record: record, Reason: strings.ReplaceAll(reason, "\n", "; ")})
-	}
-}
-
-func (s *recordScan) run(ctx context.Context, f store.File) error {
-	r := tfrecord.NewReader(store.NewReader(f, 0), tfrecord.ReaderOptions{})
-	var example records.Example
-	for {
-		offset := r.Offset()
-		payload, err := r.Next()
-		var corrupt *tfrecord.CorruptError
-		switch {
-		case err == io.EOF:
-			return s.endOfIndex()
-		case errors.As(err, &corrupt):
-			s.fault(corrupt.Offset, s.records, err.Error())
-			return nil
-		case err != nil:
-			return err
-		}
-		if s.records%1024 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err := example.Decode(payload); err != nil {
-			s.fault(offset, s.records, fmt.Sprintf("record %d at byte %d: %v", s.records, offset, err))
-		} else if err := s.rules.Check(&example); err != nil {
-			s.fault(offset, s.records, fmt.Sprintf("record %d at byte %d: %v", s.records, offset, err))
-		}
-		s.compare(&example, tfrecord.Span{Offset: offset, Length: int64(len(payload)) + tfrecord.FrameBytes})
-		s.records++
-		s.masked += int64(example.Predictions())
-	}
-}
-
-// compare holds a record against the index and the side-car.
-func (s *recordScan) compare(e *records.Example, at tfrecord.Span) {
-	if s.bare {
-		return
-	}
-	if span, err := s.index.Next(); err != nil || span != at {
-		s.fault(at.Offset, s.records, fmt.Sprintf("record %d at byte %d: the index says otherwise (%v, %v)", s.records, at.Offset, span, err))
-		s.index = tfrecord.NewIndexReader(strings.NewReader("")) // once is enough
-	}
-	i := int(s.records)
-	if i >= len(s.body.Tokens) || i >= len(s.body.Masked) || int(s.body.Tokens[i]) != e.Tokens() || int(s.body.Masked[i]) != e.Predictions() {
-		s.fault(at.Offset, s.records, fmt.Sprintf("record %d at byte %d: the side-car has other lengths", s.records, at.Offset))
-	}
-}
-
-func (s *recordScan) endOfIndex() error {
-	if s.bare {
-		return nil
-	}
-	if span, err := s.index.Next(); err != io.EOF {
-		s.fault(span.Offset, s.records, "the index goes on after the last record")
-	}
-	return nil
+	return problems, nil
 }

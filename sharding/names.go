@@ -81,3 +81,40 @@ func TaskFile(index int) string { return fmt.Sprintf("%05d.json", index) }
 
 // PlanFolder is the folder of task files below a stage's folder.
 const PlanFolder = "plan"
+
+// IsRecords tells files of records, ours or anyone's, by their names, as their
+// makers name them:
+// create_pretraining_data.py's users (*.tfrecord), its README and TensorFlow's
+// model garden (*.tf_record), its research models (*.record), and TensorFlow's
+// own form of sharded names (part-00003-of-00500, as MLPerf's BERT data has).
+func IsRecords(name string) bool {
+	name = strings.TrimSuffix(strings.ToLower(name), GzipSuffix)
+	stem, suffix := name, ""
+	if dot := strings.LastIndexByte(name, '.'); dot >= 0 {
+		stem, suffix = name[:dot], name[dot+1:]
+	}
+	switch strings.TrimSuffix(suffix, "s") {
+	case "tfrecord", "tf_record", "record":
+		return stem != ""
+	}
+	return isSharded(name)
+}
+
+// isSharded recognises a name that ends in -NNNNN-of-NNNNN.
+func isSharded(name string) bool {
+	name, count, ok1 := cutLast(name, "-of-")
+	_, index, ok2 := cutLast(name, "-")
+	return ok1 && ok2 && isNumber(count) && isNumber(index)
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+func isNumber(s string) bool {
+	return len(s) >= 5 && strings.Trim(s, "0123456789") == ""
+}

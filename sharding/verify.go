@@ -17,7 +17,7 @@ import (
 type Problem struct {
 	File   string `json:"file"`
 	Offset int64  `json:"offset"`           // of the damage in the file, 0 where it concerns the whole
-	Record int64  `json:"record,omitempty"` // number of the record, from 0, where one is known
+	Record *int64 `json:"record,omitempty"` // number of the record, from 0; nil where none is known
 	Reason string `json:"reason"`
 }
 

@@ -43,7 +43,7 @@ var allowed = map[string][]string{
 	"records/pretrain":      {"records", "internal/pyrandom"},
 	"sharding":              {"extract", "internal/store"},
 	"pipeline": {"extract", "extract/bzip2", "extract/wiki", "extract/wiki/wikitext", "extract/books", "extract/text", "extract/download", "extract/quality", "extract/dedup", "tokenize", "tokenize/sentence", "tokenize/vocab", "tokenize/hf",
-		"records", "records/tfrecord", "records/pretrain", "sharding", "internal/store", "internal/pyrandom", "internal/democorpus"},
+		"records", "records/tfrecord", "records/pretrain", "sharding", "internal/store", "internal/extsort", "internal/pyrandom", "internal/democorpus"},
 	"trainer":            {"records", "sharding", "tokenize", "internal/store"},
 	"trainer/loader":     {"trainer", "records", "records/tfrecord", "sharding", "tokenize", "internal/store"},
 	"trainer/optim":      {"trainer"},
@@ -54,6 +54,8 @@ var allowed = map[string][]string{
 	// Tests that every backend and communicator shares, and stand-ins for them.
 	"trainer/backendtest":       {"trainer", "trainer/cpu", "trainer/internal/ranktest"},
 	"trainer/internal/ranktest": {"trainer"},
+	"internal/survey":           {"extract", "records", "records/pretrain", "records/tfrecord", "sharding", "tokenize", "tokenize/hf", "trainer/loader", "internal/store", "internal/extsort"},
+	"internal/extsort":          {},
 	"cmd/prepare-data":          {"*"},
 	// Never pipeline: what they share is the files of docs/format.md.
 	"cmd/train-bert": {"trainer", "trainer/checkpoint", "trainer/cpu", "trainer/loader",

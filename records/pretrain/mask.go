@@ -56,7 +56,7 @@ func newMasker(o Options, v Vocab, rng *pyrandom.Rand) *masker {
 // apply masks an example in place. It appends the places predicted, ascending,
 // and the tokens that stood there.
 func (m *masker) apply(tokens []int32, positions, labels []int32) (_, _ []int32) {
-	want := m.opts.predictions(len(tokens))
+	want := m.opts.Predictions(len(tokens))
 	if m.continued != nil {
 		m.unmark(tokens)
 	}

@@ -79,9 +79,9 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// predictions returns how many of n tokens, specials included, are to be
+// Predictions returns how many of n tokens, specials included, are to be
 // predicted: Python's min(most, max(1, int(round(n * prob)))).
-func (o Options) predictions(n int) int {
+func (o Options) Predictions(n int) int {
 	k := int(math.RoundToEven(float64(n) * o.MaskedLMProb))
 	return min(o.MaxPredictionsPerSeq, max(1, k))
 }

@@ -9,12 +9,12 @@ import (
 func TestPredictionsAreRoundedHalfToEven(t *testing.T) {
 	o := Options{MaxPredictionsPerSeq: 77, MaskedLMProb: 0.15}
 	for tokens, want := range map[int]int{5: 1, 10: 2, 30: 4, 50: 8, 70: 10, 90: 14, 110: 16, 128: 19, 170: 26, 512: 77} {
-		if got := o.predictions(tokens); got != want {
+		if got := o.Predictions(tokens); got != want {
 			t.Errorf("%d tokens: got %d, want %d", tokens, got, want)
 		}
 	}
 	o.MaxPredictionsPerSeq = 20
-	if got := o.predictions(512); got != 20 {
+	if got := o.Predictions(512); got != 20 {
 		t.Errorf("got %d, want the limit of 20", got)
 	}
 }

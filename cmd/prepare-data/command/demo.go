@@ -32,7 +32,7 @@ made. Nothing is downloaded.`,
 			if err := run.report(cmd, err, stages...); err != nil {
 				return err
 			}
-			v, err := pipeline.Verify(cmd.Context(), run.out, run.workers)
+			v, err := pipeline.Verify(cmd.Context(), run.out, pipeline.VerifyOptions{Workers: run.workers})
 			if err != nil {
 				return err
 			}

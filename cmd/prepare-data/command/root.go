@@ -45,6 +45,7 @@ Exit codes: 0 ok, 1 other, 2 usage, 3 more rejects than allowed, 4 damaged data,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(newDemo(), newRun(), newDownload(), newExtract(), newFilter(), newVocab(), newExamples(),
 		newVerify(), newInspect(), newHead(), newExport(), newText(), newSentences(), newTokenize())
+	root.AddCommand(newStats())
 	for _, c := range root.Commands() {
 		args := c.Args
 		c.Args = func(cmd *cobra.Command, a []string) error {

@@ -1,0 +1,97 @@
+package extsort
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestPairsAreSortedWhateverFitsInMemory(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		s := &Sorter{dir: dir, limit: rapid.IntRange(1, 50).Draw(t, "limit")}
+		defer s.Close()
+		var want []Pair
+		for range rapid.IntRange(0, 12).Draw(t, "batches") {
+			var batch []Pair
+			for range rapid.IntRange(0, 30).Draw(t, "pairs") {
+				batch = append(batch, Pair{rapid.Uint64Range(0, 20).Draw(t, "key"), rapid.Uint64().Draw(t, "value")})
+			}
+			if err := s.Add(batch); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, batch...)
+		}
+		slices.SortFunc(want, Compare)
+		var got []Pair
+		for p, err := range s.Sorted() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, p)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Fatal(d)
+		}
+	})
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left in the temporary folder: %v, %v", left, err)
+	}
+}
+
+func TestAFullDiskIsAnErrorOfTheSorter(t *testing.T) {
+	s := New("/nonexistent-folder", 1)
+	err := s.Add(make([]Pair, 2000))
+	if err == nil {
+		err = s.Add(make([]Pair, 2000))
+	}
+	if err == nil {
+		t.Error("Pairs that could not be written were not missed")
+	}
+}
+
+// One bit of a record changes its hash, and so does its length.
+func TestHashesTellRecordsApart(t *testing.T) {
+	seen := map[uint64]string{}
+	add := func(b []byte) {
+		h := Hash(b)
+		if other, ok := seen[h]; ok {
+			t.Fatalf("%q and %q have the same hash", b, other)
+		}
+		seen[h] = string(b)
+	}
+	for n := range 70 {
+		b := make([]byte, n)
+		add(b)
+		for i := range 8 * n {
+			b[i/8] ^= 1 << (i % 8)
+			add(b)
+			b[i/8] ^= 1 << (i % 8)
+		}
+	}
+}
+
+func Example() {
+	s := New("", 1<<20)
+	defer s.Close()
+	for i, record := range []string{"a", "b", "a"} {
+		if err := s.Add([]Pair{{Hash([]byte(record)), uint64(i)}}); err != nil {
+			panic(err)
+		}
+	}
+	last, n := uint64(0), 0
+	for p, err := range s.Sorted() {
+		if err != nil {
+			panic(err)
+		}
+		if n++; n > 1 && p.Key == last {
+			fmt.Println("record", p.Value, "is an earlier one")
+		}
+		last = p.Key
+	}
+	// Output: record 2 is an earlier one
+}

@@ -1,0 +1,230 @@
+package survey
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/bits"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"pretext/extract"
+	"pretext/sharding"
+)
+
+// DocumentStats is what a folder of documents holds.
+type DocumentStats struct {
+	Folder    string `json:"folder"`
+	Files     int    `json:"files"`
+	Bytes     int64  `json:"bytes"` // of the files
+	Documents int64  `json:"documents"`
+	TextBytes int64  `json:"text_bytes"`
+	Lines     int64  `json:"lines"`
+
+	Lengths   []Bin  `json:"lengths"` // documents by text bytes: Value is the lower end of [Value, 2·Value)
+	Longest   int64  `json:"longest"` // bytes of text
+	LongestID string `json:"longest_id"`
+	Languages []Name `json:"languages"`
+	Sources   []Name `json:"sources"`
+
+	Pages    int64  `json:"pages,omitempty"` // of dumps
+	Rejected int64  `json:"rejected"`
+	Rejects  []Name `json:"rejects"`           // by reason
+	Dropped  []Name `json:"dropped_templates"` // templates that gave no text, the 100 most used
+	// DroppedSlack is the most that a count of Dropped can be too small by.
+	DroppedSlack int64 `json:"dropped_slack"`
+
+	Notes int64 `json:"notes"` // remarks in the side-cars: invalid bytes and the like
+}
+
+// A Name is a name and how often it occurs.
+type Name struct {
+	Name  string `json:"name"`
+	Count int64  `json:"count"`
+	Bytes int64  `json:"bytes,omitempty"` // of text, where that says something
+}
+
+// maxNames bounds the different languages and sources that are told apart; what
+// comes after them is counted as "(others)".
+const maxNames = 10000
+
+// names counts names.
+type names map[string]*Name
+
+func (n names) add(name string, count, bytes int64) {
+	v, ok := n[name]
+	if !ok {
+		if len(n) >= maxNames {
+			name = "(others)"
+		}
+		if v, ok = n[name]; !ok {
+			v = &Name{Name: strings.Clone(name)}
+			n[v.Name] = v
+		}
+	}
+	v.Count += count
+	v.Bytes += bytes
+}
+
+// list returns the most frequent names.
+func (n names) list(most int) []Name {
+	list := []Name{}
+	for _, v := range n {
+		list = append(list, *v)
+	}
+	slices.SortFunc(list, func(a, b Name) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name))
+	})
+	return list[:min(len(list), most)]
+}
+
+// A documentTally counts the documents of some files.
+type documentTally struct {
+	documents, text, lines int64
+	lengths                [64]int64 // by the bits of the text's length
+	longest                int64
+	longestID              string
+	languages, sources     names
+}
+
+func newDocumentTally() *documentTally {
+	return &documentTally{languages: names{}, sources: names{}}
+}
+
+func (t *documentTally) add(d *extract.Document) {
+	n := int64(len(d.Text))
+	t.documents++
+	t.text += n
+	t.lines += int64(strings.Count(d.Text, "\n")) + 1
+	t.lengths[bits.Len64(uint64(n))]++
+	t.long(n, d.ID)
+	t.languages.add(d.Lang, 1, n)
+	t.sources.add(d.Source, 1, n)
+}
+
+// long remembers the longest document, of equals the one whose ID sorts first.
+func (t *documentTally) long(n int64, id string) {
+	if n > t.longest || n == t.longest && (t.longestID == "" || id < t.longestID) {
+		t.longest, t.longestID = n, strings.Clone(id)
+	}
+}
+
+func (t *documentTally) merge(o *documentTally) {
+	t.documents += o.documents
+	t.text += o.text
+	t.lines += o.lines
+	for i, n := range o.lengths {
+		t.lengths[i] += n
+	}
+	if o.documents > 0 {
+		t.long(o.longest, o.longestID)
+	}
+	for _, v := range o.languages {
+		t.languages.add(v.Name, v.Count, v.Bytes)
+	}
+	for _, v := range o.sources {
+		t.sources.add(v.Name, v.Count, v.Bytes)
+	}
+}
+
+// collectDocuments reads all documents of a folder.
+func collectDocuments(ctx context.Context, f folder, files []sharding.FileEntry, opts Options) (*DocumentStats, error) {
+	d := &DocumentStats{Folder: f.name, Files: len(files)}
+	tallies := make([]*documentTally, len(files))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(opts.Workers)
+	for i, e := range files {
+		d.Bytes += e.Bytes
+		tallies[i] = newDocumentTally()
+		g.Go(func() error {
+			return readDocuments(ctx, f, e, func(doc *extract.Document) error { tallies[i].add(doc); return nil })
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	total := newDocumentTally()
+	for _, t := range tallies {
+		total.merge(t)
+	}
+	d.set(total, opts)
+	return d, d.fromManifest(ctx, f, files, opts)
+}
+
+// readDocuments passes every document of a file on.
+func readDocuments(ctx context.Context, f folder, e sharding.FileEntry, each func(*extract.Document) error) error {
+	path := filepath.Join(f.path, e.Name)
+	file, err := f.store.Open(ctx, e.Name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	blocks, err := extract.ReadBlocks(file, file.Size())
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	r, err := extract.NewBlockReader()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for _, b := range blocks {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for doc, err := range r.Documents(file, b) {
+			if err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+			if err := each(doc); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *DocumentStats) set(t *documentTally, opts Options) {
+	d.Documents, d.TextBytes, d.Lines = t.documents, t.text, t.lines
+	d.Longest, d.LongestID = t.longest, t.longestID
+	d.Lengths = []Bin{}
+	for i, n := range t.lengths {
+		if n > 0 {
+			d.Lengths = append(d.Lengths, Bin{1 << i >> 1, n})
+		}
+	}
+	d.Languages, d.Sources = t.languages.list(opts.Top), t.sources.list(opts.Top)
+}
+
+// fromManifest adds what the makers of the folder counted: rejects, and the
+// templates that the side-cars name.
+func (d *DocumentStats) fromManifest(ctx context.Context, f folder, files []sharding.FileEntry, opts Options) error {
+	d.Pages = f.manifest.Counts["pages"]
+	rejects, dropped := names{}, names{}
+	for k, n := range f.manifest.Counts {
+		if reason, ok := strings.CutPrefix(k, "reject."); ok && n > 0 {
+			rejects.add(reason, n, 0)
+			d.Rejected += n
+		}
+	}
+	for _, e := range files {
+		var body struct {
+			Notes []string `json:"notes"`
+		}
+		if err := f.sideCar(ctx, e.Name, &body); err != nil {
+			return err
+		}
+		d.Notes += int64(len(body.Notes))
+	}
+	if t := f.manifest.Dropped; t != nil {
+		for _, t := range t.Templates {
+			dropped.add(t.Name, t.Uses, 0)
+		}
+		d.DroppedSlack = t.Slack
+	}
+	d.Rejects, d.Dropped = rejects.list(len(rejects)), dropped.list(opts.Top)
+	return nil
+}

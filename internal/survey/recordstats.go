@@ -1,0 +1,347 @@
+package survey
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"pretext/internal/extsort"
+	"pretext/internal/store"
+	"pretext/records"
+	"pretext/records/pretrain"
+	"pretext/records/tfrecord"
+	"pretext/sharding"
+	"pretext/trainer/loader"
+)
+
+// RecordStats is what all records together hold.
+type RecordStats struct {
+	Files                int   `json:"files"`
+	Bytes                int64 `json:"bytes"` // of the files
+	Records              int64 `json:"records"`
+	MaxSeqLength         int   `json:"max_seq_length"`
+	MaxPredictionsPerSeq int   `json:"max_predictions_per_seq"`
+
+	Tokens  int64   `json:"tokens"`  // without padding, with [CLS] and [SEP]
+	Places  int64   `json:"places"`  // with padding
+	Padding float64 `json:"padding"` // share of places that are padding
+	Lengths []Bin   `json:"lengths"` // records by their tokens
+	Masked  []Bin   `json:"masked"`  // records by their predictions
+
+	MaskRate   Share `json:"mask_rate"`   // predictions of tokens
+	BecameMask Share `json:"became_mask"` // [MASK] of predictions
+	Kept       Share `json:"kept"`        // unchanged tokens of predictions
+	Replaced   Share `json:"replaced"`    // other words of predictions
+	RandomNext Share `json:"random_next"` // labels 1 of records
+
+	Vocab      VocabUse `json:"vocab"`
+	Unknown    *Share   `json:"unknown,omitempty"` // [UNK] of original tokens; nil when its id is not known
+	Top        []Token  `json:"top"`               // most frequent original tokens
+	Splits     []Split  `json:"splits"`            // the two sides and how even their files are
+	Duplicates Repeated `json:"duplicates"`
+}
+
+// A Bin is how many records have a value.
+type Bin struct {
+	Value int   `json:"value"`
+	Count int64 `json:"count"`
+}
+
+// VocabUse is how much of a vocabulary occurs. Sizes and ids are inferred from
+// the records where no vocabulary is known.
+type VocabUse struct {
+	Size     int    `json:"size"`             // 0 when not known
+	Used     int    `json:"used"`             // different original tokens, special ones apart
+	File     string `json:"file,omitempty"`   // vocab.txt or tokenizer.json, by base name
+	SHA256   string `json:"sha256,omitempty"` // of the file
+	Inferred bool   `json:"inferred"`         // ids of [MASK], [CLS] and [SEP] are those seen most
+	Mask     int    `json:"mask"`
+	CLS      int    `json:"cls"`
+	SEP      int    `json:"sep"`
+}
+
+// A Token is an entry of the vocabulary and how often it occurs.
+type Token struct {
+	ID    int     `json:"id"`
+	Token string  `json:"token,omitempty"` // "" where there is no vocabulary
+	Count int64   `json:"count"`
+	Share float64 `json:"share"` // of original tokens
+}
+
+// A recordSurvey reads files of records.
+type recordSurvey struct {
+	opts    Options
+	how     *making // nil: not known how they were made
+	tokens  *tokens // nil: not known
+	files   []recordFile
+	hashes  *extsort.Sorter
+	tallies []*tally
+}
+
+// making is what a manifest says of how records were made.
+type making struct {
+	pretrain.Options
+	Recipe string `json:"recipe"`
+}
+
+// A recordFile is a file to read and what was found in it.
+type recordFile struct {
+	path, split string
+	bytes       int64
+	want        int64 // records that the manifest says; -1: not known
+	records     int64
+	tokens      int64
+}
+
+// collectShards surveys a folder of shards.
+func collectShards(ctx context.Context, f folder, opts Options) (*RecordStats, error) {
+	s := &recordSurvey{opts: opts, how: new(making)}
+	if err := json.Unmarshal(f.manifest.Options, s.how); err != nil {
+		return nil, fmt.Errorf("%s of %s: %w: %w", sharding.ManifestName, f.path, sharding.ErrFormat, err)
+	}
+	if s.how.MaxSeqLength == 0 {
+		s.how = nil // made by something else
+	}
+	for _, e := range f.records() {
+		name, _ := sharding.ParseShardName(e.Name)
+		s.files = append(s.files, recordFile{path: filepath.Join(f.path, e.Name), split: name.Split, bytes: e.Bytes, want: e.Counts["records"]})
+	}
+	return s.collect(ctx, cmp.Or(opts.Vocab, tokensBeside(f.path)))
+}
+
+// collectBare surveys files of which nothing is known.
+func collectBare(ctx context.Context, p *place, opts Options) (*RecordStats, error) {
+	s := &recordSurvey{opts: opts}
+	for _, path := range p.bare {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		name, _ := sharding.ParseShardName(filepath.Base(path))
+		s.files = append(s.files, recordFile{path: path, split: name.Split, bytes: info.Size(), want: -1})
+	}
+	return s.collect(ctx, cmp.Or(opts.Vocab, tokensBeside(filepath.Dir(p.bare[0]))))
+}
+
+func (s *recordSurvey) collect(ctx context.Context, vocabPath string) (_ *RecordStats, err error) {
+	if vocabPath != "" {
+		if s.tokens, err = readTokens(vocabPath); err != nil {
+			return nil, err
+		}
+	}
+	s.hashes = extsort.New(s.opts.Temp, s.opts.Memory)
+	defer func() { err = errors.Join(err, s.hashes.Close()) }()
+	if err := s.read(ctx); err != nil {
+		return nil, err
+	}
+	total := new(tally)
+	for _, t := range s.tallies {
+		total.merge(t)
+	}
+	r := s.stats(total)
+	r.Duplicates, err = s.repeated(ctx)
+	return r, err
+}
+
+// read reads all files, each by one goroutine.
+func (s *recordSurvey) read(ctx context.Context) error {
+	work := make(chan int)
+	g, ctx := errgroup.WithContext(ctx)
+	for range min(s.opts.Workers, len(s.files)) {
+		t := new(tally)
+		s.tallies = append(s.tallies, t)
+		g.Go(func() error {
+			for i := range work {
+				if err := s.readFile(ctx, i, t); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	g.Go(func() error {
+		defer close(work)
+		for i := range s.files {
+			select {
+			case work <- i:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return nil
+	})
+	return g.Wait()
+}
+
+// hashBatch is how many hashes a goroutine collects before it hands them over.
+const hashBatch = 4096
+
+func (s *recordSurvey) readFile(ctx context.Context, number int, t *tally) error {
+	file := &s.files[number]
+	folder, err := store.Open(filepath.Dir(file.path))
+	if err != nil {
+		return err
+	}
+	f, err := folder.Open(ctx, filepath.Base(file.path))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r := tfrecord.NewReader(store.NewReader(f, 0), tfrecord.ReaderOptions{})
+	var e records.Example
+	batch := make([]extsort.Pair, 0, hashBatch)
+	for {
+		at := loader.RecordError{File: file.path, Record: r.Records(), Offset: r.Offset()}
+		payload, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err == nil {
+			err = e.Decode(payload)
+		}
+		if err != nil {
+			at.Err = err
+			return &at
+		}
+		t.add(&e)
+		file.records++
+		file.tokens += int64(e.Tokens())
+		batch = append(batch, extsort.Pair{Key: extsort.Hash(payload), Value: recordNumber(number, at.Record)})
+		if len(batch) == hashBatch {
+			if err := errors.Join(ctx.Err(), s.hashes.Add(batch)); err != nil {
+				return err
+			}
+			batch = batch[:0]
+		}
+	}
+	if file.want >= 0 && file.want != file.records {
+		return &loader.DamageError{Problems: []sharding.Problem{{File: file.path,
+			Reason: fmt.Sprintf("%d records, the manifest says %d", file.records, file.want)}}}
+	}
+	t.files++
+	t.bytes += file.bytes
+	return s.hashes.Add(batch)
+}
+
+// stats makes sense of the counts.
+func (s *recordSurvey) stats(t *tally) *RecordStats {
+	r := &RecordStats{Files: len(s.files), Bytes: t.bytes, Records: t.records, MaxSeqLength: t.seq, MaxPredictionsPerSeq: t.preds,
+		Tokens: t.tokens, Places: t.places, Lengths: bins(t.lengths), Masked: bins(t.masks), Splits: s.splits()}
+	if s.how != nil {
+		r.MaxSeqLength, r.MaxPredictionsPerSeq = s.how.MaxSeqLength, s.how.MaxPredictionsPerSeq
+	}
+	if t.places > 0 {
+		r.Padding = 1 - float64(t.tokens)/float64(t.places)
+	}
+	s.vocabUse(r, t)
+	s.shares(r, t)
+	words := t.words.sum() + t.other
+	if s.tokens != nil && s.tokens.unknown >= 0 {
+		u := newShare(t.words.at(s.tokens.unknown), words)
+		r.Unknown = &u
+	}
+	r.Top = s.top(t.words, words)
+	return r
+}
+
+func (s *recordSurvey) vocabUse(r *RecordStats, t *tally) {
+	for _, n := range t.words {
+		if n > 0 {
+			r.Vocab.Used++
+		}
+	}
+	if v := s.tokens; v != nil {
+		r.Vocab.File, r.Vocab.Size, r.Vocab.SHA256 = v.file, v.size, v.sha256
+		r.Vocab.Mask, r.Vocab.CLS, r.Vocab.SEP = v.mask, v.cls, v.sep
+		return
+	}
+	r.Vocab.Inferred = true
+	r.Vocab.Mask, _ = t.became.mode()
+	r.Vocab.CLS, _ = t.firsts.mode()
+	r.Vocab.SEP, _ = t.lasts.mode()
+}
+
+// Probabilities of create_masked_lm_predictions and
+// create_instances_from_document in google-research/bert.
+const (
+	maskProb   = 0.8
+	keepProb   = 0.1
+	randomProb = 0.1 // a word of the whole vocabulary, the original one and [MASK] among them
+	nextProb   = 0.5
+)
+
+// shares sets the shares and, where it is known how the records were made, what
+// they must be.
+func (s *recordSurvey) shares(r *RecordStats, t *tally) {
+	masks := t.became.at(r.Vocab.Mask)
+	r.MaskRate = newShare(t.masked, t.tokens)
+	r.BecameMask = newShare(masks, t.masked)
+	r.Kept = newShare(t.kept, t.masked)
+	r.Replaced = newShare(t.masked-masks-t.kept, t.masked)
+	r.RandomNext = newShare(t.randomNext, t.records)
+	if s.how == nil || s.how.Recipe != "google" || s.tokens == nil {
+		return
+	}
+	chance := randomProb / float64(s.tokens.size)
+	const draws = "0.8, 0.1, 0.1 by independent draws; a random word may be the original or [MASK]; ±4σ"
+	r.BecameMask = r.BecameMask.binomial(maskProb+chance, draws)
+	r.Kept = r.Kept.binomial(keepProb+chance, draws)
+	r.Replaced = r.Replaced.binomial(randomProb-2*chance, draws)
+	r.RandomNext = r.RandomNext.atLeast(nextProb, "a fair draw, and always random where a document has one sentence left; -4σ")
+	r.MaskRate = s.maskLimits(r.MaskRate, t)
+}
+
+// maskLimits says how many predictions the lengths of the records demand:
+// min(max_predictions_per_seq, max(1, round(tokens × masked_lm_prob))) each, as
+// far as there are tokens that may be predicted.
+func (s *recordSurvey) maskLimits(rate Share, t *tally) Share {
+	const specials = 3
+	want := int64(0)
+	for tokens, n := range t.lengths {
+		want += n * int64(max(0, min(s.how.Predictions(tokens), tokens-specials)))
+	}
+	expected := newShare(want, t.tokens).Share
+	if s.how.DoWholeWordMask {
+		return rate.limit(expected, 0, expected, "at most what the options demand of the lengths; less where a whole word does not fit")
+	}
+	// A text that holds [CLS] or [SEP] itself has fewer candidates.
+	return rate.limit(expected, expected*0.999, expected, "what the options demand of the lengths")
+}
+
+func bins(c counts) []Bin {
+	list := []Bin{}
+	for value, n := range c {
+		if n > 0 {
+			list = append(list, Bin{value, n})
+		}
+	}
+	return list
+}
+
+// top returns the most frequent tokens, of equals the one with the lower id.
+func (s *recordSurvey) top(words counts, total int64) []Token {
+	ids := []int{}
+	for id, n := range words {
+		if n > 0 {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortStableFunc(ids, func(a, b int) int { return cmp.Compare(words[b], words[a]) })
+	list := []Token{}
+	for _, id := range ids[:min(len(ids), s.opts.Top)] {
+		token := Token{ID: id, Count: words[id], Share: newShare(words[id], total).Share}
+		if s.tokens != nil && id < s.tokens.size {
+			token.Token = s.tokens.token(int32(id))
+		}
+		list = append(list, token)
+	}
+	return list
+}

@@ -1,0 +1,138 @@
+package survey
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"time"
+
+	"pretext/internal/store"
+	"pretext/sharding"
+)
+
+// Options say how a survey is done. The zero value reads with one goroutine and
+// the default memory.
+type Options struct {
+	Workers int    // files read at a time; at least 1
+	Memory  int64  // bytes that hashes may take before they go to a file; 0: 64 MB
+	Temp    string // folder of that file; "": the system's
+	Vocab   string // vocab.txt of records that have none beside them
+	Top     int    // most frequent tokens, templates, sources and languages to list; 0: 50
+}
+
+const (
+	defaultMemory = 64e6
+	defaultTop    = 50
+)
+
+func (o Options) normal() Options {
+	o.Workers = max(1, o.Workers)
+	if o.Memory <= 0 {
+		o.Memory = defaultMemory
+	}
+	if o.Top <= 0 {
+		o.Top = defaultTop
+	}
+	return o
+}
+
+// Stats is what is in a data set.
+type Stats struct {
+	Path      string           `json:"path"`
+	Stages    []Stage          `json:"stages,omitempty"`    // of a run or a stage's folder
+	Documents []*DocumentStats `json:"documents,omitempty"` // one for each folder of documents
+	Records   *RecordStats     `json:"records,omitempty"`
+}
+
+// A Stage is what a manifest says, and who made it.
+type Stage struct {
+	Stage       string           `json:"stage"`
+	Folder      string           `json:"folder"` // below the path, "." for itself
+	Algorithm   int              `json:"algorithm"`
+	Fingerprint string           `json:"fingerprint"`
+	Options     json.RawMessage  `json:"options"`
+	Inputs      []sharding.Input `json:"inputs"`
+	Counts      sharding.Counts  `json:"counts"`
+	Files       int              `json:"files"`
+	Bytes       int64            `json:"bytes"`
+	Manifest    string           `json:"manifest_sha256"`
+	Run         *Run             `json:"run,omitempty"` // nil where there is no run.json
+}
+
+// A Run is what run.json says of how a folder was made: the one part of a
+// survey that is not a function of the data.
+type Run struct {
+	Started    time.Time `json:"started"`
+	Seconds    float64   `json:"seconds"`
+	CPUSeconds float64   `json:"cpu_seconds"`
+	PeakRSS    int64     `json:"peak_rss"`
+	Runner     string    `json:"runner"`
+	Workers    int       `json:"workers"`
+	Host       string    `json:"host"`
+	Command    []string  `json:"command"`
+	Sources    []string  `json:"sources"`
+	Go         string    `json:"go"`
+	Version    string    `json:"version"`
+}
+
+// Collect reads everything at a path and counts what is in it. Damage is an
+// error that names the file, record and byte.
+func Collect(ctx context.Context, path string, opts Options) (*Stats, error) {
+	opts = opts.normal()
+	p, err := locate(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	s := &Stats{Path: path}
+	for _, f := range p.folders {
+		stage, err := describe(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		s.Stages = append(s.Stages, stage)
+		if files := f.documents(); len(files) > 0 {
+			d, err := collectDocuments(ctx, f, files, opts)
+			if err != nil {
+				return nil, err
+			}
+			s.Documents = append(s.Documents, d)
+		}
+		if len(f.records()) > 0 {
+			if s.Records, err = collectShards(ctx, f, opts); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(p.bare) > 0 {
+		s.Records, err = collectBare(ctx, p, opts)
+	}
+	return s, err
+}
+
+// describe returns what is known of a stage without reading its files.
+func describe(ctx context.Context, f folder) (Stage, error) {
+	m := f.manifest
+	s := Stage{Stage: m.Stage, Folder: f.name, Algorithm: m.Algorithm, Fingerprint: m.Fingerprint, Options: m.Options,
+		Inputs: m.Inputs, Counts: m.Counts, Files: len(m.Files)}
+	for _, e := range m.Files {
+		s.Bytes += e.Bytes
+	}
+	raw, err := store.ReadFile(ctx, f.store, sharding.ManifestName)
+	if err != nil {
+		return s, err
+	}
+	s.Manifest = sharding.Hash(raw)
+	raw, err = store.ReadFile(ctx, f.store, sharding.RunName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return s, err
+	}
+	run := new(Run)
+	if json.Unmarshal(raw, run) == nil { // nothing trusts it, so nothing depends on it
+		s.Run = run
+	}
+	return s, nil
+}

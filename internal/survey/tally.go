@@ -1,0 +1,152 @@
+package survey
+
+import (
+	"pretext/records"
+)
+
+// maxTalliedID bounds the table of token counts: ids beyond it, of which no
+// vocabulary is known, are counted together.
+const maxTalliedID = 1 << 20
+
+// A tally counts what records hold. Each goroutine has its own.
+type tally struct {
+	files, bytes int64
+	records      int64
+	tokens       int64 // without padding
+	places       int64 // with it
+	masked       int64
+	randomNext   int64
+	seq, preds   int // the longest lists seen
+
+	lengths counts // by tokens of a record
+	masks   counts // by predictions of a record
+	words   counts // by id of an original token that is not special
+	other   int64  // such tokens beyond maxTalliedID
+	kept    int64  // predicted tokens that stayed what they were
+	became  counts // by id of what other predicted tokens became
+	firsts  counts // by id of a record's first token, [CLS]
+	lasts   counts // by id of a record's last token, [SEP]
+	wrongID int64  // ids that are negative or too large to count in became, firsts, lasts
+}
+
+// counts is a histogram over small numbers.
+type counts []int64
+
+// add counts a number, which is neither negative nor above maxTalliedID.
+func (c *counts) add(i int) {
+	if i >= len(*c) {
+		*c = append(*c, make([]int64, i+1-len(*c))...)
+	}
+	(*c)[i]++
+}
+
+func (c *counts) merge(other counts) {
+	if len(other) > len(*c) {
+		*c = append(*c, make([]int64, len(other)-len(*c))...)
+	}
+	for i, n := range other {
+		(*c)[i] += n
+	}
+}
+
+// mode returns the number counted most often.
+func (c counts) mode() (most int, ok bool) {
+	for i, n := range c {
+		if n > c[most] {
+			most = i
+		}
+	}
+	return most, len(c) > 0
+}
+
+// at returns how often i was counted.
+func (c counts) at(i int) int64 {
+	if i < 0 || i >= len(c) {
+		return 0
+	}
+	return c[i]
+}
+
+func (c counts) sum() (n int64) {
+	for _, v := range c {
+		n += v
+	}
+	return n
+}
+
+// add counts an example.
+func (t *tally) add(e *records.Example) {
+	n, predicted := e.Tokens(), e.Predictions()
+	n = min(n, len(e.InputIDs), len(e.SegmentIDs))
+	predicted = min(predicted, len(e.MaskedLMIDs), len(e.MaskedLMPositions))
+	t.records++
+	t.tokens += int64(n)
+	t.places += int64(len(e.InputIDs))
+	t.masked += int64(predicted)
+	t.seq, t.preds = max(t.seq, len(e.InputIDs)), max(t.preds, len(e.MaskedLMPositions))
+	if e.NextSentenceLabel == 1 {
+		t.randomNext++
+	}
+	t.lengths.add(n)
+	t.masks.add(predicted)
+	if n > 0 {
+		t.special(&t.firsts, e.InputIDs[0])
+		t.special(&t.lasts, e.InputIDs[n-1])
+	}
+	t.addTokens(e, n, predicted)
+}
+
+// addTokens counts original tokens and what became of those predicted.
+func (t *tally) addTokens(e *records.Example, n, predicted int) {
+	next := 0
+	for i := 1; i < n-1; i++ { // the first and the last token are special
+		id := e.InputIDs[i]
+		for next < predicted && int(e.MaskedLMPositions[next]) < i {
+			next++
+		}
+		if next < predicted && int(e.MaskedLMPositions[next]) == i {
+			original := e.MaskedLMIDs[next]
+			if id == original {
+				t.kept++
+			} else {
+				t.special(&t.became, id)
+			}
+			id = original
+		} else if e.SegmentIDs[i] != e.SegmentIDs[i+1] {
+			continue // the [SEP] between the segments
+		}
+		if id >= 0 && id < maxTalliedID {
+			t.words.add(int(id))
+		} else {
+			t.other++
+		}
+	}
+}
+
+func (t *tally) special(c *counts, id int32) {
+	if id < 0 || id >= maxTalliedID {
+		t.wrongID++
+		return
+	}
+	c.add(int(id))
+}
+
+func (t *tally) merge(o *tally) {
+	t.files += o.files
+	t.bytes += o.bytes
+	t.records += o.records
+	t.tokens += o.tokens
+	t.places += o.places
+	t.masked += o.masked
+	t.randomNext += o.randomNext
+	t.seq, t.preds = max(t.seq, o.seq), max(t.preds, o.preds)
+	t.lengths.merge(o.lengths)
+	t.masks.merge(o.masks)
+	t.words.merge(o.words)
+	t.became.merge(o.became)
+	t.firsts.merge(o.firsts)
+	t.lasts.merge(o.lasts)
+	t.other += o.other
+	t.kept += o.kept
+	t.wrongID += o.wrongID
+}

@@ -1,0 +1,120 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"pretext/internal/store"
+	"pretext/sharding"
+)
+
+// A folderManifest is a folder of a run and what it says of itself.
+type folderManifest struct {
+	path     string
+	manifest *sharding.Manifest
+}
+
+// chain holds the folders of a run against each other: shards must be made of
+// the documents that lie beside them, and dealt as the plan of all their blocks
+// deals them. Nothing is said of a folder whose inputs lie elsewhere.
+func (v *verifier) chain(ctx context.Context, run []folderManifest) error {
+	documents := map[string]string{} // hash of a manifest → its folder
+	for _, f := range run {
+		if len(documentsFiles(f.manifest)) == 0 {
+			continue
+		}
+		in, err := manifestInput(ctx, f.path)
+		if err != nil {
+			return err
+		}
+		documents[in.SHA256] = f.path
+	}
+	for _, f := range run {
+		if f.manifest.Stage != "examples" {
+			continue
+		}
+		var found []string
+		wanted := 0
+		for _, in := range f.manifest.Inputs {
+			if in.Name != sharding.ManifestName {
+				continue
+			}
+			wanted++
+			if path, ok := documents[in.SHA256]; ok {
+				found = append(found, path)
+			}
+		}
+		switch {
+		case len(found) == 0 && len(documents) > 0 && wanted > 0:
+			v.problem(f.path, sharding.Problem{File: sharding.ManifestName,
+				Reason: "made of other documents than those that lie beside it: make one of the two anew, or keep them apart"})
+		case len(found) == wanted && wanted > 0:
+			if err := v.dealt(ctx, f, found); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func manifestInput(ctx context.Context, path string) (sharding.Input, error) {
+	folder, err := store.Open(path)
+	if err != nil {
+		return sharding.Input{}, err
+	}
+	raw, err := store.ReadFile(ctx, folder, sharding.ManifestName)
+	return sharding.Input{Name: sharding.ManifestName, Bytes: int64(len(raw)), SHA256: sharding.Hash(raw)}, err
+}
+
+// dealt makes the plan of the shards again and compares.
+func (v *verifier) dealt(ctx context.Context, f folderManifest, documents []string) error {
+	inputs, err := openDocuments(ctx, documents)
+	if errors.Is(err, sharding.ErrFormat) || errors.Is(err, fs.ErrNotExist) {
+		return nil // reported with the side-car
+	}
+	if err != nil {
+		return err
+	}
+	var o ExamplesOptions
+	if err := json.Unmarshal(f.manifest.Options, &o); err != nil {
+		return nil // reported with the manifest
+	}
+	plan, err := planShards(inputs, o)
+	if err != nil {
+		v.problem(f.path, sharding.Problem{File: sharding.PlanName, Reason: fmt.Sprintf("cannot be made of the documents: %v", err)})
+		return nil
+	}
+	folder, err := store.Open(filepath.Join(f.path, sharding.PlanFolder))
+	if err != nil {
+		return err
+	}
+	for i, task := range plan.tasks {
+		raw, err := store.ReadFile(ctx, folder, sharding.TaskFile(i))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // reported with the plan
+		}
+		if err != nil {
+			return err
+		}
+		if !sameJSON(raw, task) {
+			v.problem(f.path, sharding.Problem{File: sharding.PlanFolder + "/" + sharding.TaskFile(i), Reason: "not how these documents are dealt to shards"})
+		}
+	}
+	return nil
+}
+
+// sameJSON compares JSON with a value's, white space apart.
+func sameJSON(raw []byte, v any) bool {
+	want, err := json.Marshal(v)
+	if err != nil {
+		panic("BUG: cannot be marshalled: " + err.Error())
+	}
+	var got bytes.Buffer
+	return json.Compact(&got, raw) == nil && slices.Equal(got.Bytes(), want)
+}

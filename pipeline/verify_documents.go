@@ -1,0 +1,160 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"unicode/utf8"
+
+	"pretext/extract"
+	"pretext/internal/store"
+	"pretext/sharding"
+)
+
+// documents reads all documents of a file and holds them against its side-car,
+// its list of IDs and the manifest.
+func (c *folderCheck) documents(ctx context.Context, e sharding.FileEntry, r *fileReport) error {
+	f, err := c.folder.Open(ctx, e.Name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	s := documentScan{file: e.Name, report: r}
+	table, err := extract.ReadBlocks(f, f.Size())
+	if err != nil {
+		s.fault(damageAt(err), "%v", err)
+	}
+	blocks, known, err := c.blocks(ctx, e.Name, table, &s)
+	if err != nil {
+		return err
+	}
+	if err := s.run(ctx, f, blocks, known); err != nil {
+		return err
+	}
+	r.documents = s.documents
+	for name, n := range map[string]int64{"documents": s.documents, "text_bytes": s.text} {
+		if want, said := e.Counts[name]; (said || known) && want != n {
+			s.fault(0, "%d %s, the manifest says %d", n, name, want)
+		}
+	}
+	return c.ids(ctx, strings.TrimSuffix(e.Name, sharding.DocumentsSuffix)+idsSuffix, &s)
+}
+
+// blocks returns the side-car's table of a file's blocks; known is false where
+// there is no side-car, and the table is the seek table's.
+func (c *folderCheck) blocks(ctx context.Context, name string, table []extract.Block, s *documentScan) (blocks []extract.Block, known bool, err error) {
+	body, err := readDocumentsBody(ctx, c.folder, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return table, false, nil // when it should be there, it is reported as missing
+	case errors.Is(err, sharding.ErrFormat):
+		return table, false, nil // reported with the side-car
+	case err != nil:
+		return nil, false, err
+	}
+	if table == nil {
+		return body.Blocks, true, nil
+	}
+	if len(table) != len(body.Blocks) {
+		s.fault(0, "%d blocks in the seek table, %d in the side-car", len(table), len(body.Blocks))
+		return body.Blocks, true, nil
+	}
+	for i, b := range body.Blocks {
+		if t := table[i]; t.Offset != b.Offset || t.Length != b.Length || t.RawLength != b.RawLength {
+			s.fault(t.Offset, "block %d at byte %d: the side-car says byte %d, or another length", i, t.Offset, b.Offset)
+			break
+		}
+	}
+	return body.Blocks, true, nil
+}
+
+// ids holds a file's list of IDs against the documents.
+func (c *folderCheck) ids(ctx context.Context, name string, s *documentScan) error {
+	if _, ok := c.index[name]; !ok || s.damaged {
+		return nil
+	}
+	raw, err := store.ReadFile(ctx, c.folder, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if want := s.ids.bytes(); !bytes.Equal(raw, want) {
+		at := 0
+		for at < min(len(raw), len(want)) && raw[at] == want[at] {
+			at++
+		}
+		s.report.add(sharding.Problem{File: name, Offset: int64(at), Reason: fmt.Sprintf("at byte %d: not the IDs of the documents", at)})
+	}
+	return nil
+}
+
+// damageAt is where an error says that a documents file is damaged.
+func damageAt(err error) int64 {
+	var corrupt *extract.CorruptError
+	if errors.As(err, &corrupt) {
+		return corrupt.Offset
+	}
+	return 0
+}
+
+// A documentScan reads every document of a file.
+type documentScan struct {
+	file            string
+	report          *fileReport
+	documents, text int64
+	ids             idList
+	damaged         bool // not all documents could be read
+}
+
+func (s *documentScan) fault(offset int64, format string, args ...any) {
+	s.report.add(sharding.Problem{File: s.file, Offset: offset, Reason: strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")})
+}
+
+func (s *documentScan) run(ctx context.Context, f store.File, blocks []extract.Block, known bool) error {
+	r, err := extract.NewBlockReader()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for i, b := range blocks {
+		var n, size int64
+		for d, err := range r.Documents(f, b) {
+			if err != nil {
+				s.damaged = true
+				s.fault(damageAt(err), "block %d: %v", i, err)
+				break
+			}
+			s.check(b, n, d)
+			n, size = n+1, size+int64(len(d.Text))
+		}
+		if known && (n != b.Documents || size != b.TextBytes) {
+			s.fault(b.Offset, "block %d at byte %d: %d documents, %d bytes of text, the side-car says %d, %d", i, b.Offset, n, size, b.Documents, b.TextBytes)
+		}
+		s.documents, s.text = s.documents+n, s.text+size
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check holds a document against the rules of docs/format.md.
+func (s *documentScan) check(b extract.Block, number int64, d *extract.Document) {
+	s.ids.add(d.ID)
+	fault := func(reason string) {
+		s.fault(b.Offset, "document %d (%q) of the block at byte %d: %s", number, d.ID, b.Offset, reason)
+	}
+	switch {
+	case d.ID == "":
+		fault("no ID")
+	case len(d.Text) > extract.MaxDocumentBytes:
+		fault(fmt.Sprintf("%d bytes of text, more than %d", len(d.Text), extract.MaxDocumentBytes))
+	case !utf8.ValidString(d.Text):
+		fault("text is not UTF-8")
+	}
+}

@@ -1,0 +1,295 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"pretext/internal/store"
+	"pretext/records"
+	"pretext/sharding"
+	"pretext/tokenize"
+)
+
+// A folderCheck holds what checking the files of a folder needs.
+type folderCheck struct {
+	opts     VerifyOptions
+	folder   store.Folder
+	m        *sharding.Manifest
+	index    map[string]int    // place of a file in the manifest
+	sums     map[string]string // hash → name of the first shard that has it
+	made     *ExamplesOptions  // of shards; nil for other folders
+	rules    records.Rules     // of the shards
+	mask     int32             // id of [MASK], when rules.VocabSize is known
+	repeats  *repeats
+	repeated int64
+}
+
+func newFolderCheck(ctx context.Context, folder store.Folder, m *sharding.Manifest, o VerifyOptions) (*folderCheck, error) {
+	c := &folderCheck{opts: o, folder: folder, m: m, index: map[string]int{}, sums: map[string]string{}, repeats: newRepeats(o)}
+	for i, e := range m.Files {
+		c.index[e.Name] = i
+	}
+	if m.Stage != "examples" {
+		return c, nil
+	}
+	c.made = new(ExamplesOptions)
+	if err := json.Unmarshal(m.Options, c.made); err != nil {
+		return nil, fmt.Errorf("read %s in %s: %w: %v", sharding.ManifestName, folder, sharding.ErrFormat, err)
+	}
+	c.rules = records.Rules{MaxSeqLength: c.made.MaxSeqLength, MaxPredictionsPerSeq: c.made.MaxPredictionsPerSeq}
+	if t := c.made.Tokenizer; t != nil {
+		c.rules.VocabSize, c.rules.CLS, c.rules.SEP, c.rules.Pad, c.mask = t.VocabSize, t.CLS, t.SEP, t.Pad, t.Mask
+	} else if raw, err := store.ReadFile(ctx, folder, sharding.VocabName); err == nil {
+		// A vocabulary that cannot be read is reported with its file.
+		if v, err := tokenize.ReadVocab(sharding.VocabName, raw); err == nil {
+			c.rules.VocabSize, c.rules.CLS, c.rules.SEP, c.mask = v.Len(), v.CLS(), v.SEP(), v.MASK()
+		}
+	}
+	for _, e := range recordFiles(m) {
+		if _, ok := c.sums[e.SHA256]; !ok {
+			c.sums[e.SHA256] = e.Name
+		}
+	}
+	return c, nil
+}
+
+func (c *folderCheck) close() { c.repeats.close() }
+
+// file checks one file: its hash, then what is in it.
+func (c *folderCheck) file(ctx context.Context, number int, e sharding.FileEntry) (fileReport, error) {
+	r := fileReport{findings: findings{most: c.opts.MaxProblems}, files: 1, bytes: e.Bytes}
+	problem, err := e.Check(ctx, c.folder)
+	if err != nil {
+		return r, err
+	}
+	if problem != nil {
+		r.add(*problem)
+		if problem.Reason == "missing" {
+			return r, nil
+		}
+	}
+	switch name, shard := sharding.ParseShardName(e.Name); {
+	case strings.HasSuffix(e.Name, sharding.DocumentsSuffix):
+		return r, c.documents(ctx, e, &r)
+	case shard && (e.Name == name.Records(false) || e.Name == name.Records(true)):
+		if first, ok := c.sums[e.SHA256]; ok && first != e.Name && e.Counts["records"] > 0 {
+			r.add(sharding.Problem{File: e.Name, Reason: "same content as " + first})
+		}
+		return r, c.records(ctx, number, e, name, &r)
+	case e.Name == sharding.VocabName, e.Name == sharding.TokenizerName:
+		raw, err := store.ReadFile(ctx, c.folder, e.Name)
+		if err != nil {
+			return r, err
+		}
+		if e.Task != 0 {
+			r.add(sharding.Problem{File: sharding.ManifestName, Reason: fmt.Sprintf("says that %s is of task %d, it is of none", e.Name, e.Task)})
+		}
+		if err := c.checkTokens(e.Name, raw); err != nil {
+			r.add(sharding.Problem{File: e.Name, Reason: err.Error()})
+		}
+	case strings.HasSuffix(e.Name, sharding.SideCarSuffix):
+		return r, c.sideCar(ctx, e, problem == nil, &r)
+	}
+	return r, nil
+}
+
+// sideCar holds a side-car against the manifest: it must speak of the same
+// files, and of the same plan. Where the manifest proves the side-car and says
+// otherwise than it, the manifest was edited.
+func (c *folderCheck) sideCar(ctx context.Context, e sharding.FileEntry, proved bool, r *fileReport) error {
+	at, other := e.Name, "the manifest"
+	if proved {
+		at, other = sharding.ManifestName, "the side-car "+e.Name
+	}
+	fault := func(format string, args ...any) {
+		r.add(sharding.Problem{File: at, Reason: fmt.Sprintf(format, args...)})
+	}
+	car, err := sharding.ReadSideCar(ctx, c.folder, e.Name)
+	if errors.Is(err, sharding.ErrFormat) {
+		fault("%v", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if car.Fingerprint != c.m.Fingerprint || car.Stage != c.m.Stage {
+		fault("of another plan than %s: a file of another run?", other)
+	}
+	if car.Task != e.Task {
+		fault("%s is said to be of task %d and of task %d", e.Name, e.Task, car.Task)
+	}
+	for _, says := range append([]sharding.FileEntry{car.File, car.Index}, car.More...) {
+		if says.Name == "" {
+			continue
+		}
+		i, ok := c.index[says.Name]
+		switch {
+		case !ok:
+			fault("%s and %s do not agree whether there is a file %q", e.Name, sharding.ManifestName, says.Name)
+		case !sameEntry(says, c.m.Files[i]):
+			fault("says otherwise of %s than %s", says.Name, other)
+		}
+	}
+	return nil
+}
+
+func sameEntry(a, b sharding.FileEntry) bool {
+	return a.Name == b.Name && a.Task == b.Task && a.Bytes == b.Bytes && a.SHA256 == b.SHA256 && maps.Equal(a.Counts, b.Counts)
+}
+
+// whole checks what concerns the folder and not one of its files.
+func (c *folderCheck) whole(ctx context.Context, reports []fileReport) (r fileReport, err error) {
+	r.most = c.opts.MaxProblems
+	strangers, err := c.strangers(ctx)
+	if err != nil {
+		return r, err
+	}
+	for _, p := range strangers {
+		r.add(p)
+	}
+	if err := c.totals(ctx, &r); err != nil {
+		return r, err
+	}
+	if err := c.plan(ctx, &r); err != nil {
+		return r, err
+	}
+	for _, p := range c.dropped(ctx) {
+		r.add(p)
+	}
+	if c.made == nil {
+		return r, nil
+	}
+	c.vocabulary(&r)
+	c.chances(reports, &r)
+	copies, err := c.repeats.find(ctx, reports, func(i int) string { return c.m.Files[i].Name })
+	for i := range reports {
+		for _, p := range copies[i] {
+			r.add(p)
+		}
+	}
+	c.repeated = c.repeats.between
+	return r, err
+}
+
+// totals adds up the counts of the files, and counts equal IDs again.
+func (c *folderCheck) totals(ctx context.Context, r *fileReport) error {
+	fault := func(format string, args ...any) {
+		r.add(sharding.Problem{File: sharding.ManifestName, Reason: fmt.Sprintf(format, args...)})
+	}
+	counts := sharding.Counts{}
+	var lists []string
+	for _, e := range c.m.Files {
+		counts.Add(e.Counts)
+		if strings.HasSuffix(e.Name, idsSuffix) {
+			lists = append(lists, e.Name)
+		}
+	}
+	for _, k := range slices.Sorted(keys(union(counts, c.m.Counts))) {
+		n, counted := counts[k]
+		if total, said := c.m.Counts[k]; k != "equal_ids" && (n != total || counted != said) {
+			fault("total of %s is %d, its files add up to %d", k, total, n)
+		}
+	}
+	if len(lists) == 0 || r.found > 0 {
+		return nil
+	}
+	equal, err := countEqualIDs(ctx, c.folder, lists)
+	switch {
+	case errors.Is(err, sharding.ErrFormat), errors.Is(err, fs.ErrNotExist):
+		return nil // reported with the list
+	case err != nil:
+		return err
+	case equal != c.m.Counts["equal_ids"]:
+		fault("%d documents have the ID of another one, equal_ids says %d", equal, c.m.Counts["equal_ids"])
+	}
+	return nil
+}
+
+// plan checks plan.json and the plans of the tasks. A stage of someone else's
+// may have none; ours has one, and side-cars that name it.
+func (c *folderCheck) plan(ctx context.Context, r *fileReport) error {
+	plan, err := sharding.ReadPlan(ctx, c.folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if slices.ContainsFunc(c.m.Files, func(e sharding.FileEntry) bool { return strings.HasSuffix(e.Name, sharding.SideCarSuffix) }) {
+			r.add(sharding.Problem{File: sharding.PlanName, Reason: "missing"})
+		}
+		return nil
+	case errors.Is(err, sharding.ErrFormat):
+		r.add(sharding.Problem{File: sharding.PlanName, Reason: err.Error()})
+		return nil
+	case err != nil:
+		return err
+	case plan.Fingerprint != c.m.Fingerprint || plan.Recipe.Fingerprint() != c.m.Fingerprint:
+		r.add(sharding.Problem{File: sharding.PlanName, Reason: "of other options or inputs than the manifest"})
+		return nil
+	}
+	// Where there is a plan the files are ours, and ours have one form.
+	for name, says := range map[string]any{sharding.ManifestName: c.m, sharding.PlanName: plan} {
+		raw, err := store.ReadFile(ctx, c.folder, name)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(raw, sharding.Marshal(says)) {
+			r.add(sharding.Problem{File: name, Reason: "not in the form in which it is written: edited by hand?"})
+		}
+	}
+	return c.tasks(ctx, plan.Tasks, r)
+}
+
+// tasks reads the plan of every task. What a shard's task reads must add up to
+// the documents that its sides were made of.
+func (c *folderCheck) tasks(ctx context.Context, n int, r *fileReport) error {
+	documents := map[int]int64{}
+	for _, e := range recordFiles(c.m) {
+		documents[e.Task] += e.Counts["documents"]
+	}
+	for i := range n {
+		name := sharding.PlanFolder + "/" + sharding.TaskFile(i)
+		raw, err := store.ReadFile(ctx, c.folder.Folder(sharding.PlanFolder), sharding.TaskFile(i))
+		if errors.Is(err, fs.ErrNotExist) {
+			r.add(sharding.Problem{File: name, Reason: "missing"})
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		var t examplesTask
+		if err := json.Unmarshal(raw, &t); err != nil {
+			r.add(sharding.Problem{File: name, Reason: err.Error()})
+			continue
+		}
+		var planned int64
+		for _, f := range t.Blocks {
+			for _, b := range f.Blocks {
+				planned += b.Documents
+			}
+		}
+		if c.made != nil && planned != documents[i] {
+			r.add(sharding.Problem{File: name, Reason: fmt.Sprintf("plans %d documents, the shard was made of %d", planned, documents[i])})
+		}
+	}
+	return nil
+}
+
+// vocabulary sees that the copy in the folder is the one that the records were
+// made with.
+func (c *folderCheck) vocabulary(r *fileReport) {
+	name := c.made.tokenFile()
+	i, ok := c.index[name]
+	if !ok {
+		return
+	}
+	for _, in := range c.m.Inputs {
+		if in.Name == name && in.SHA256 != c.m.Files[i].SHA256 {
+			r.add(sharding.Problem{File: name, Reason: "not the one that the records were made with"})
+		}
+	}
+}

@@ -1,0 +1,283 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"strings"
+
+	"pretext/internal/extsort"
+	"pretext/internal/store"
+	"pretext/records"
+	"pretext/records/tfrecord"
+	"pretext/sharding"
+)
+
+// records reads all records of a shard and holds them against the rules, the
+// options, the index, the side-car and the manifest.
+func (c *folderCheck) records(ctx context.Context, number int, e sharding.FileEntry, name sharding.ShardName, r *fileReport) error {
+	s := &recordScan{number: number, file: e.Name, findings: r.findings, rules: c.rules, made: c.made, mask: c.mask, repeats: c.repeats}
+	r.scan = s
+	if err := s.open(ctx, c.folder, name); err != nil {
+		return err
+	}
+	f, err := c.folder.Open(ctx, e.Name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	err = s.run(ctx, f)
+	if s.body != nil {
+		if n := len(s.body.Tokens); int64(n) > s.records && !s.damaged {
+			s.fault(-1, 0, fmt.Sprintf("%d records, the side-car has %d", s.records, n))
+		}
+		if seed := name.Seed(c.made.RandomSeed); s.body.RandomSeed != seed || s.body.Split != name.Split || s.body.Shard != name.Index || s.body.Shards != name.Count {
+			s.add(sharding.Problem{File: name.SideCar(), Reason: fmt.Sprintf("says shard %s %d of %d, seed %d: not those of its name", s.body.Split, s.body.Shard, s.body.Shards, s.body.RandomSeed)})
+		}
+	}
+	for _, count := range []struct {
+		name string
+		n    int64
+	}{{"records", s.records}, {"record_tokens", s.tokens}, {"masked", s.masked}, {"random_next", s.random}, {"without_predictions", s.without}} {
+		if want := e.Counts[count.name]; count.n != want {
+			s.fault(-1, 0, fmt.Sprintf("%d %s, the manifest says %d", count.n, count.name, want))
+		}
+	}
+	r.records, r.findings = s.records, s.findings
+	return err
+}
+
+// A recordScan reads every record of a file and checks it.
+type recordScan struct {
+	findings
+	number  int // of the file
+	file    string
+	bare    bool // no manifest: only what any file of examples must be
+	rules   records.Rules
+	made    *ExamplesOptions // nil when not known
+	mask    int32
+	index   *tfrecord.IndexReader // nil when there is none, or after it was wrong
+	body    *shardBody            // nil when it cannot be read
+	repeats *repeats
+	damaged bool // not all records could be read
+
+	records, tokens, masked, random, without int64
+	became, kept                             int64 // predicted tokens that became [MASK], that stayed
+	batch                                    []extsort.Pair
+}
+
+// open reads what lies beside the records.
+func (s *recordScan) open(ctx context.Context, folder store.Folder, name sharding.ShardName) error {
+	car, err := sharding.ReadSideCar(ctx, folder, name.SideCar())
+	if err == nil {
+		s.body = new(shardBody)
+		if err = json.Unmarshal(car.Body, s.body); err != nil {
+			err = fmt.Errorf("%w: %w", sharding.ErrFormat, err)
+		}
+	}
+	switch {
+	case errors.Is(err, sharding.ErrFormat):
+		s.body = nil
+		s.add(sharding.Problem{File: name.SideCar(), Reason: err.Error()})
+	case errors.Is(err, fs.ErrNotExist): // reported as missing
+	case err != nil:
+		return err
+	}
+	index, err := store.ReadFile(ctx, folder, name.IndexFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	s.index = tfrecord.NewIndexReader(bytes.NewReader(index))
+	return err
+}
+
+// fault adds a problem; record -1 is none.
+func (s *recordScan) fault(record, offset int64, reason string) {
+	p := sharding.Problem{File: s.file, Offset: offset, Reason: strings.ReplaceAll(reason, "\n", "; ")}
+	if record >= 0 {
+		p.Record = &record
+	}
+	s.add(p)
+}
+
+func (s *recordScan) run(ctx context.Context, f store.File) error {
+	r := tfrecord.NewReader(store.NewReader(f, 0), tfrecord.ReaderOptions{})
+	var example records.Example
+	for {
+		offset := r.Offset()
+		payload, err := r.Next()
+		var corrupt *tfrecord.CorruptError
+		switch {
+		case err == io.EOF:
+			s.endOfIndex()
+			return s.flush()
+		case errors.As(err, &corrupt):
+			s.damaged = true
+			s.fault(s.records, corrupt.Offset, fmt.Sprintf("record %d: %v", s.records, err))
+			return s.flush()
+		case err != nil:
+			return err
+		}
+		if s.records%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := s.record(payload, offset, &example); err != nil {
+			return err
+		}
+	}
+}
+
+// record checks one record.
+func (s *recordScan) record(payload []byte, offset int64, e *records.Example) error {
+	err := e.Decode(payload)
+	if err == nil {
+		err = s.rules.Check(e)
+		s.count(e)
+		if err == nil {
+			err = s.demand(e)
+		}
+	}
+	if err != nil {
+		s.fault(s.records, offset, fmt.Sprintf("record %d at byte %d: %v", s.records, offset, err))
+	}
+	s.compare(e, tfrecord.Span{Offset: offset, Length: int64(len(payload)) + tfrecord.FrameBytes}, err == nil)
+	s.batch = append(s.batch, extsort.Pair{Key: extsort.Hash(payload), Value: recordNumber(s.number, s.records)})
+	s.records++
+	if len(s.batch) < hashBatch {
+		return nil
+	}
+	return s.flush()
+}
+
+// hashBatch is how many hashes a file collects before it hands them over.
+const hashBatch = 4096
+
+func (s *recordScan) flush() error {
+	err := s.repeats.add(s.batch)
+	s.batch = s.batch[:0]
+	return err
+}
+
+// count adds up what the manifest counts.
+func (s *recordScan) count(e *records.Example) {
+	n := e.Predictions()
+	s.tokens += int64(e.Tokens())
+	s.masked += int64(n)
+	if e.NextSentenceLabel == 1 {
+		s.random++
+	}
+	if n == 0 {
+		s.without++
+	}
+	for i, p := range e.MaskedLMPositions[:min(n, len(e.MaskedLMPositions), len(e.MaskedLMIDs))] {
+		if p < 0 || int(p) >= len(e.InputIDs) {
+			continue
+		}
+		switch e.InputIDs[p] {
+		case e.MaskedLMIDs[i]:
+			s.kept++
+		case s.mask:
+			s.became++
+		}
+	}
+}
+
+// demand holds the number of predictions of a sound example against what the
+// options demand of its length: exactly that, or at most that with whole words.
+func (s *recordScan) demand(e *records.Example) error {
+	if s.made == nil || s.made.Recipe != RecipeGoogle || s.rules.VocabSize == 0 {
+		return nil
+	}
+	want, got := s.made.Predictions(e.Tokens()), e.Predictions()
+	if got > want {
+		return fmt.Errorf("%d predictions where %d of %d tokens are due", got, want, e.Tokens())
+	}
+	if got == want || s.made.DoWholeWordMask {
+		return nil
+	}
+	candidates := got // those predicted are no special tokens: the rules say so
+	next := 0
+	for i, id := range e.InputIDs[:e.Tokens()] {
+		if next < got && int(e.MaskedLMPositions[next]) == i {
+			next++
+		} else if id != s.rules.CLS && id != s.rules.SEP {
+			candidates++
+		}
+	}
+	if got != min(want, candidates) {
+		return fmt.Errorf("%d predictions where %d of %d tokens are due", got, min(want, candidates), e.Tokens())
+	}
+	return nil
+}
+
+// compare holds a record against the index and the side-car.
+func (s *recordScan) compare(e *records.Example, at tfrecord.Span, sound bool) {
+	if s.index != nil {
+		if span, err := s.index.Next(); err != nil || span != at {
+			s.fault(s.records, at.Offset, fmt.Sprintf("record %d at byte %d: the index says otherwise (%v, %v)", s.records, at.Offset, span, err))
+			s.index = nil // once is enough
+		}
+	}
+	if s.body == nil || !sound {
+		return
+	}
+	i := int(s.records)
+	if i >= len(s.body.Tokens) || i >= len(s.body.Masked) || int(s.body.Tokens[i]) != e.Tokens() || int(s.body.Masked[i]) != e.Predictions() {
+		s.fault(s.records, at.Offset, fmt.Sprintf("record %d at byte %d: the side-car has other lengths", s.records, at.Offset))
+		s.body = nil
+	}
+}
+
+func (s *recordScan) endOfIndex() {
+	if s.index == nil {
+		return
+	}
+	if span, err := s.index.Next(); err != io.EOF {
+		s.fault(-1, span.Offset, fmt.Sprintf("the index goes on after the last of %d records (%v)", s.records, err))
+	}
+}
+
+// chanceSigmas is how far a share of a folder may lie from what independent
+// draws give: chance alone goes beyond six standard deviations once in 500
+// million folders.
+const chanceSigmas = 6
+
+// chances holds the shares of what predicted tokens became, and of random next
+// sentences, against the draws of create_pretraining_data.py.
+func (c *folderCheck) chances(reports []fileReport, r *fileReport) {
+	if c.made.Recipe != RecipeGoogle || c.rules.VocabSize == 0 {
+		return
+	}
+	var masked, became, kept, random, n int64
+	for _, report := range reports {
+		if s := report.scan; s != nil {
+			masked, became, kept, random, n = masked+s.masked, became+s.became, kept+s.kept, random+s.random, n+s.records
+		}
+	}
+	chance := 0.1 / float64(c.rules.VocabSize) // a random word may be the original or [MASK]
+	for _, share := range []struct {
+		what      string
+		count, of int64
+		p         float64
+		over      bool // may be larger
+	}{
+		{"predicted tokens became [MASK]", became, masked, 0.8 + chance, false},
+		{"predicted tokens stayed", kept, masked, 0.1 + chance, false},
+		{"records have a random next sentence", random, n, 0.5, true},
+	} {
+		if share.of == 0 {
+			continue
+		}
+		got := float64(share.count) / float64(share.of)
+		limit := chanceSigmas * math.Sqrt(share.p*(1-share.p)/float64(share.of))
+		if got < share.p-limit || got > share.p+limit && !share.over {
+			r.add(sharding.Problem{File: sharding.ManifestName, Reason: fmt.Sprintf("%d of %d %s, %.2f %%: chance gives %.2f ± %.2f %%",
+				share.count, share.of, share.what, 100*got, 100*share.p, 100*limit)})
+		}
+	}
+}

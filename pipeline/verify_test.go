@@ -1,0 +1,437 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pretext/extract"
+	"pretext/records"
+	"pretext/records/tfrecord"
+	"pretext/sharding"
+)
+
+// smallRun makes a run that is verified within a few milliseconds.
+func smallRun(t *testing.T, change func(*RunConfig)) string {
+	t.Helper()
+	c := config(t, filepath.Join(t.TempDir(), "run"))
+	c.Sources = []Source{{KindWiki, writeFile(t, t.TempDir(), "w.xml", dump(12))}}
+	c.Examples.DupeFactor, c.Examples.Shards, c.Examples.Fraction = 1, 1, 0
+	c.VocabSize = 200
+	if change != nil {
+		change(&c)
+	}
+	run(t, testRunner, c)
+	if v := verify(t, c.Out); !v.OK() {
+		t.Fatal(v.Problems)
+	}
+	return c.Out
+}
+
+// variants is how many changes of a file each test of damage tries:
+// PRETEXT_DAMAGE of them where it is set.
+func variants(t *testing.T) int {
+	if s := os.Getenv("PRETEXT_DAMAGE"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	return 40
+}
+
+// damageSome returns a copy of b with a bit flipped, cut or made longer, and
+// the first byte that differs.
+func damageSome(r *rand.Rand, b []byte) (damaged []byte, at int, what string) {
+	switch r.IntN(4) {
+	case 0:
+		at = r.IntN(len(b))
+		return b[:at:at], at, fmt.Sprintf("cut to %d bytes", at)
+	case 1:
+		extra := make([]byte, 1+r.IntN(40))
+		return append(b[:len(b):len(b)], extra...), len(b), fmt.Sprintf("%d bytes longer", len(extra))
+	}
+	at = r.IntN(len(b))
+	damaged = bytes.Clone(b)
+	damaged[at] ^= 1 << r.IntN(8)
+	return damaged, at, fmt.Sprintf("bit of byte %d flipped", at)
+}
+
+// Whatever happens to a file of a run, verify names it; of records and
+// documents also the place.
+func TestEveryDamageIsNamed(t *testing.T) {
+	for _, compression := range []string{CompressionNone, CompressionGzip} {
+		out := smallRun(t, func(c *RunConfig) { c.Examples.Compression = compression })
+		for _, name := range []string{
+			"shards/train-00000-of-00001.tfrecord", "shards/train-00000-of-00001.tfrecord.gz", "shards/train-00000-of-00001.idx",
+			"shards/train-00000-of-00001.json", "shards/vocab.txt", "shards/manifest.json", "shards/plan.json",
+			"documents/documents-w-00000.jsonl.zst", "documents/documents-w-00000.json", "documents/documents-w-00000.ids",
+			"documents/manifest.json", "vocab/counts-00000.txt", "vocab/vocab.txt",
+		} {
+			path := filepath.Join(out, filepath.FromSlash(name))
+			whole, err := os.ReadFile(path)
+			if err != nil || compression == CompressionGzip && !strings.HasSuffix(name, ".gz") {
+				continue
+			}
+			t.Run(filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path), func(t *testing.T) {
+				r := rand.New(rand.NewPCG(1, uint64(len(name))))
+				defer os.WriteFile(path, whole, 0o666)
+				for range variants(t) {
+					damaged, at, what := damageSome(r, whole)
+					if err := os.WriteFile(path, damaged, 0o666); err != nil {
+						t.Fatal(err)
+					}
+					if problem := missed(path, whole, damaged, at); problem != "" {
+						t.Fatalf("%s: %s\n%q", what, problem, damaged[max(0, min(at, len(damaged))-60):min(at+60, len(damaged))])
+					}
+				}
+			})
+		}
+	}
+}
+
+// missed says what a verification does not say of a damaged file.
+func missed(path string, whole, damaged []byte, at int) string {
+	v, err := Verify(context.Background(), filepath.Dir(path), VerifyOptions{})
+	if err != nil {
+		return fmt.Sprintf("could not be looked at: %v", err)
+	}
+	name := filepath.Base(path)
+	var here []sharding.Problem
+	for _, p := range v.Problems {
+		if p.File == path {
+			here = append(here, p)
+		}
+	}
+	if len(here) == 0 && (name != sharding.ManifestName || v.OK()) { // a manifest may be right: then a file is not
+		return fmt.Sprintf("not named in %v", v.Problems)
+	}
+	switch {
+	case strings.HasSuffix(name, ".tfrecord"):
+		return recordMissed(here, whole, at)
+	case strings.HasSuffix(name, sharding.DocumentsSuffix):
+		return blockMissed(here, whole, damaged, at)
+	}
+	return ""
+}
+
+// blockMissed demands the byte of the block that holds a damaged byte; a bit of
+// a frame's header that zstd does not look at, and the seek table, have none.
+func blockMissed(problems []sharding.Problem, whole, damaged []byte, at int) string {
+	blocks, err := extract.ReadBlocks(bytes.NewReader(whole), int64(len(whole)))
+	if err != nil {
+		return err.Error()
+	}
+	i := slices.IndexFunc(blocks, func(b extract.Block) bool { return int64(at) >= b.Offset && int64(at) < b.Offset+b.Length })
+	if i < 0 || len(whole) != len(damaged) {
+		return ""
+	}
+	r, err := extract.NewBlockReader()
+	if err != nil {
+		return err.Error()
+	}
+	defer r.Close()
+	for _, err := range r.Documents(bytes.NewReader(damaged), blocks[i]) {
+		if err != nil && !slices.ContainsFunc(problems, func(p sharding.Problem) bool {
+			return p.Offset == blocks[i].Offset && strings.Contains(p.Reason, "at byte")
+		}) {
+			return fmt.Sprintf("want byte %d in %v", blocks[i].Offset, problems)
+		}
+	}
+	return ""
+}
+
+// recordMissed demands the record that holds a byte, and its offset.
+func recordMissed(problems []sharding.Problem, whole []byte, at int) string {
+	r := tfrecord.NewReader(bytes.NewReader(whole), tfrecord.ReaderOptions{})
+	var record, offset int64
+	for {
+		offset = r.Offset()
+		if _, err := r.Next(); err != nil || int64(at) < r.Offset() {
+			break
+		}
+		record++
+	}
+	cutBetween := at == int(offset)
+	for _, p := range problems {
+		if p.Record != nil && *p.Record == record && p.Offset == offset || cutBetween && strings.Contains(p.Reason, "bytes long") {
+			return ""
+		}
+	}
+	return fmt.Sprintf("want record %d at byte %d in %v", record, offset, problems)
+}
+
+// forge rewrites the records of a run's shard and everything that speaks of its
+// bytes, so that no checksum tells.
+func forge(t *testing.T, out string, change func(n int, e *records.Example)) {
+	t.Helper()
+	dir := filepath.Join(out, ShardsFolder)
+	name := sharding.ShardName{Split: sharding.Train, Count: 1}
+	old, err := os.ReadFile(filepath.Join(dir, name.Records(false)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data, index []byte
+	r := tfrecord.NewReader(bytes.NewReader(old), tfrecord.ReaderOptions{})
+	for n := 0; ; n++ {
+		payload, err := r.Next()
+		if err != nil {
+			break
+		}
+		var e records.Example
+		if err := e.Decode(payload); err != nil {
+			t.Fatal(err)
+		}
+		change(n, &e)
+		start := len(data)
+		data = tfrecord.AppendFrame(data, e.Append(nil))
+		index = tfrecord.AppendIndex(index, tfrecord.Span{Offset: int64(start), Length: int64(len(data) - start)})
+	}
+	writeFile(t, dir, name.Records(false), data)
+	writeFile(t, dir, name.IndexFile(), index)
+	reseal(t, dir, name)
+}
+
+// reseal puts the hashes of a shard's files into its side-car and the manifest.
+func reseal(t *testing.T, dir string, name sharding.ShardName) {
+	t.Helper()
+	entry := func(e *sharding.FileEntry) {
+		b, err := os.ReadFile(filepath.Join(dir, e.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Bytes, e.SHA256 = int64(len(b)), sharding.Hash(b)
+	}
+	var car sharding.SideCar
+	readInto(t, filepath.Join(dir, name.SideCar()), &car)
+	entry(&car.File)
+	entry(&car.Index)
+	writeFile(t, dir, name.SideCar(), sharding.Compact(car))
+	var m sharding.Manifest
+	readInto(t, filepath.Join(dir, sharding.ManifestName), &m)
+	for i := range m.Files {
+		entry(&m.Files[i])
+	}
+	writeFile(t, dir, sharding.ManifestName, sharding.Marshal(m))
+}
+
+func readInto(t *testing.T, path string, v any) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(b, v)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAForgedRecordIsFoundByTheRulesAndTheOptions(t *testing.T) {
+	const at = 3 // the record that is changed
+	for name, c := range map[string]struct {
+		change func(e *records.Example)
+		want   string
+	}{
+		"a prediction less": {func(e *records.Example) {
+			n := e.Predictions() - 1
+			e.MaskedLMPositions[n], e.MaskedLMIDs[n], e.MaskedLMWeights[n] = 0, 0, 0
+		}, "predictions where"},
+		"positions swapped":        {func(e *records.Example) { p := e.MaskedLMPositions; p[0], p[1] = p[1], p[0] }, "not ascending"},
+		"a position beyond":        {func(e *records.Example) { e.MaskedLMPositions[e.Predictions()-1] = int32(len(e.InputIDs)) }, "not one of"},
+		"[CLS] gone":               {func(e *records.Example) { e.InputIDs[0] = 7 }, "is due"},
+		"a token in the padding":   {func(e *records.Example) { e.InputIDs[len(e.InputIDs)-1] = 9; e.InputMask[len(e.InputMask)-1] = 0 }, "where"},
+		"an id beyond":             {func(e *records.Example) { e.InputIDs[1] = 200 }, "not an id of a vocabulary of"},
+		"an original beyond":       {func(e *records.Example) { e.MaskedLMIDs[0] = 70000 }, "not an id of a vocabulary of"},
+		"segments mixed":           {func(e *records.Example) { e.SegmentIDs[1] = 1 }, "segment"},
+		"a label that is none":     {func(e *records.Example) { e.NextSentenceLabel = 2 }, "neither 0 nor 1"},
+		"another label":            {func(e *records.Example) { e.NextSentenceLabel = 1 - e.NextSentenceLabel }, "random_next, the manifest says"},
+		"a weight that is no one":  {func(e *records.Example) { e.MaskedLMWeights[0] = 0.5 }, "masked_lm_weights"},
+		"a special token to learn": {func(e *records.Example) { e.MaskedLMIDs[0] = e.InputIDs[0] }, "special token"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := smallRun(t, nil)
+			forge(t, out, func(n int, e *records.Example) {
+				if n == at {
+					c.change(e)
+				}
+			})
+			v := verify(t, out)
+			if !strings.Contains(fmt.Sprint(v.Problems), c.want) {
+				t.Fatalf("got %v, want a problem with %q", v.Problems, c.want)
+			}
+			if name == "another label" {
+				return // a count tells, not a record
+			}
+			p := v.Problems[0]
+			if p.Record == nil || *p.Record != at || p.Offset == 0 || !strings.Contains(p.Reason, fmt.Sprintf("record %d at byte %d: ", at, p.Offset)) {
+				t.Errorf("got %+v, want record %d and its byte", p, at)
+			}
+		})
+	}
+}
+
+func TestMasksThatChanceDoesNotGiveAreFound(t *testing.T) {
+	out := smallRun(t, func(c *RunConfig) { c.Examples.DupeFactor = 20 })
+	forge(t, out, func(_ int, e *records.Example) {
+		for i := range e.Predictions() {
+			e.InputIDs[e.MaskedLMPositions[i]] = e.MaskedLMIDs[i]
+		}
+	})
+	got := fmt.Sprint(verify(t, out).Problems)
+	for _, want := range []string{"0 of", "predicted tokens became [MASK]", "predicted tokens stayed, 100.00 %"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %s, want %q", got, want)
+		}
+	}
+}
+
+func TestFoldersThatDoNotBelongTogetherAreFound(t *testing.T) {
+	out, other := smallRun(t, nil), smallRun(t, func(c *RunConfig) {
+		c.Sources = []Source{{KindWiki, writeFile(t, t.TempDir(), "w.xml", dump(13))}}
+	})
+	for _, c := range []struct{ folder, from, want string }{
+		{DocumentsFolder, other, "made of other documents"},
+		{ShardsFolder, other, "made of other documents"},
+	} {
+		mixed := filepath.Join(t.TempDir(), "run")
+		if err := os.CopyFS(mixed, os.DirFS(out)); err != nil {
+			t.Fatal(err)
+		}
+		os.RemoveAll(filepath.Join(mixed, c.folder))
+		if err := os.CopyFS(filepath.Join(mixed, c.folder), os.DirFS(filepath.Join(c.from, c.folder))); err != nil {
+			t.Fatal(err)
+		}
+		v := verify(t, mixed)
+		if v.Found != 1 || !strings.Contains(v.Problems[0].Reason, c.want) {
+			t.Errorf("%s of another run: got %v", c.folder, v.Problems)
+		}
+	}
+}
+
+func TestAPlanThatDealsOtherwiseIsFound(t *testing.T) {
+	out := smallRun(t, func(c *RunConfig) {
+		c.Sources = []Source{{KindWiki, writeFile(t, t.TempDir(), "w.xml", dump(200))}}
+		c.Examples.Shards = 2
+	})
+	dir := filepath.Join(out, ShardsFolder, sharding.PlanFolder)
+	for _, c := range []struct {
+		name string
+		raw  []byte
+		want string
+	}{
+		{"00000.json", []byte(`{"blocks":[]}`), "plans 0 documents"},
+		{"00001.json", []byte(`{"blocks":`), "unexpected end"},
+		{"00000.json", nil, "missing"},
+	} {
+		path := filepath.Join(dir, c.name)
+		old, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		os.Remove(path)
+		if c.raw != nil {
+			writeFile(t, dir, c.name, c.raw)
+		}
+		if v := verify(t, out); v.OK() || !strings.Contains(fmt.Sprint(v.Problems), c.want) || !strings.Contains(v.Problems[0].File, c.name) {
+			t.Errorf("%s %s: got %v, want %q", c.name, c.raw, v.Problems, c.want)
+		}
+		writeFile(t, dir, c.name, old)
+	}
+	// The blocks of two shards, changed for each other: every document is still planned once.
+	a, b := readFile(t, filepath.Join(dir, "00000.json")), readFile(t, filepath.Join(dir, "00001.json"))
+	writeFile(t, dir, "00000.json", b)
+	writeFile(t, dir, "00001.json", a)
+	if v := verify(t, out); !strings.Contains(fmt.Sprint(v.Problems), "not how these documents are dealt") {
+		t.Errorf("swapped plans: got %v", v.Problems)
+	}
+}
+
+func readFile(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestAManifestThatNamesFilesElsewhereIsNotFollowed(t *testing.T) {
+	out := smallRun(t, nil)
+	path := filepath.Join(out, ShardsFolder, sharding.ManifestName)
+	var m sharding.Manifest
+	readInto(t, path, &m)
+	m.Files[0].Name = "../documents/manifest.json"
+	writeFile(t, filepath.Dir(path), filepath.Base(path), sharding.Marshal(m))
+	if v := verify(t, out); v.OK() || !strings.Contains(fmt.Sprint(v.Problems), "not a plain name") {
+		t.Errorf("got %v", v.Problems)
+	}
+}
+
+func TestFilesOfAnyoneAreVerifiedAsFarAsCanBe(t *testing.T) {
+	out, dir := smallRun(t, nil), t.TempDir()
+	good := readFile(t, filepath.Join(out, ShardsFolder, "train-00000-of-00001.tfrecord"))
+	writeFile(t, dir, "a.tfrecord", good)
+	writeFile(t, dir, "b.tf_record", good[:len(good)-5])
+	v := verify(t, dir)
+	if v.Files != 2 || v.Found != 2 || v.Repeated == 0 {
+		t.Fatalf("got %+v", v)
+	}
+	for i, want := range []string{"truncated record", "records stand in other files too"} {
+		if p := v.Problems[i]; p.File != filepath.Join(dir, "b.tf_record") || !strings.Contains(p.Reason, want) {
+			t.Errorf("got %v, want %q", p, want)
+		}
+	}
+}
+
+func TestProblemsBeyondTheLimitAreCounted(t *testing.T) {
+	out := smallRun(t, nil)
+	forge(t, out, func(_ int, e *records.Example) { e.NextSentenceLabel = 7 })
+	v, err := Verify(context.Background(), out, VerifyOptions{MaxProblems: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(v.Problems) != 3 || int64(v.Found) < v.Records || v.OK() {
+		t.Errorf("got %d listed, %d found of %d records", len(v.Problems), v.Found, v.Records)
+	}
+}
+
+// Documents of a stage of someone else's, who writes no side-cars.
+func TestDocumentsWithoutSideCarsAreVerified(t *testing.T) {
+	dir := t.TempDir()
+	var file bytes.Buffer
+	w, err := extract.NewWriter(&file, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		if err := w.Write(&extract.Document{ID: fmt.Sprint("x:", i), Text: strings.Repeat("word ", 10+i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	name := "documents-x-00000.jsonl.zst"
+	m := sharding.Manifest{Recipe: sharding.Recipe{FormatVersion: 1, Stage: "mine", Options: json.RawMessage(`{}`)},
+		Files: []sharding.FileEntry{{Name: name, Bytes: int64(file.Len()), SHA256: sharding.Hash(file.Bytes())}}}
+	m.Fingerprint = m.Recipe.Fingerprint()
+	writeFile(t, dir, name, file.Bytes())
+	writeFile(t, dir, sharding.ManifestName, sharding.Marshal(m))
+	if v := verify(t, dir); !v.OK() || v.Documents != 20 {
+		t.Errorf("got %+v", v)
+	}
+	file.Bytes()[file.Len()/2] ^= 1
+	writeFile(t, dir, name, file.Bytes())
+	if v := verify(t, dir); v.Found < 2 || !strings.Contains(fmt.Sprint(v.Problems), "at byte") {
+		t.Errorf("damaged: got %v", v.Problems)
+	}
+}
