@@ -1,6 +1,9 @@
 package wikitext
 
-import "strconv"
+import (
+	"bytes"
+	"strconv"
+)
 
 // convert renders {{convert|93|m|ft}}: the quantity as given, with its unit,
 // without the conversion. Ranges ({{convert|5|to|10|km}}) and compound
@@ -17,6 +20,7 @@ func (s *Scanner) convert(args []argument) {
 		if len(unit) > 0 {
 			s.str(" ")
 			s.unit(s.arg(args, n+1))
+			s.singular(s.arg(args, n))
 		}
 		if !s.continues(args, n) {
 			return
@@ -60,13 +64,54 @@ func (s *Scanner) quantity(p span) {
 	s.release(mark)
 }
 
-// unit renders the code of a unit as its symbol.
+// unit renders the code of a unit as its symbol: one of the table, else the
+// code with its powers raised. "e6acre" are million acres.
 func (s *Scanner) unit(p span) {
-	if symbol, ok := units[string(s.bytes(p))]; ok {
+	code := s.bytes(p)
+	for _, m := range multiples {
+		if rest := code[min(len(m.code), len(code)):]; len(rest) > 0 && string(code[:len(m.code)]) == m.code {
+			s.str(m.word)
+			code = rest
+			break
+		}
+	}
+	if symbol, ok := units[string(code)]; ok {
 		s.str(symbol)
 		return
 	}
-	s.put(p)
+	if start := p.end - len(code); bytes.ContainsAny(code, "[{<&") {
+		s.put(span{start, p.end})
+		return
+	}
+	mark := len(s.aside)
+	for i, c := range code {
+		switch last := i == len(code)-1 || class[code[i+1]]&classLetter == 0 && code[i+1] < 0x80 && (code[i+1] < '0' || code[i+1] > '9'); {
+		case (c == '2' || c == '3') && last && i > 0 && class[code[i-1]]&classLetter != 0:
+			s.aside = append(s.aside, 0xC2, 0xB0+c-'0') // ² and ³
+		default:
+			s.aside = append(s.aside, c)
+		}
+	}
+	s.text(s.aside[mark:])
+	s.release(mark)
+}
+
+// singular makes "1 acres", just written, one acre.
+func (s *Scanner) singular(quantity span) {
+	if string(s.bytes(quantity)) != "1" {
+		return
+	}
+	for _, plural := range []string{"acres", "miles", "metres", "kilometres", "knots", "tons", "tonnes", "barrels", "bushels", "fathoms", "furlongs", "leagues", "rods", "chains", "hands", "parsecs", "light-years"} {
+		if bytes.HasSuffix(s.out, []byte(" "+plural)) {
+			s.out = s.out[:len(s.out)-1]
+			return
+		}
+	}
+}
+
+// multiples are the prefixes of units that stand for a power of ten.
+var multiples = []struct{ code, word string }{
+	{"e3", "thousand "}, {"e6", "million "}, {"e9", "billion "}, {"e12", "trillion "},
 }
 
 // value renders {{val|12345|0.5|e=6|u=km}}.
@@ -74,8 +119,8 @@ func (s *Scanner) value(args []argument) {
 	s.put(s.named(args, "p"))
 	s.number(s.arg(args, 1))
 	if low := s.arg(args, 3); !low.empty() {
-		s.affixed(" +", s.arg(args, 2), "")
-		s.affixed(" −", low, "")
+		s.affixed(" +", s.unsigned(s.arg(args, 2)), "")
+		s.affixed(" −", s.unsigned(low), "")
 	} else {
 		s.affixed("±", s.arg(args, 2), "")
 	}
@@ -85,6 +130,17 @@ func (s *Scanner) value(args []argument) {
 		s.unit(u)
 	}
 	s.put(s.named(args, "s"))
+}
+
+// unsigned returns an argument without its sign.
+func (s *Scanner) unsigned(p span) span {
+	for _, sign := range []string{"+", "-", "−"} {
+		if b := s.bytes(p); len(b) > len(sign) && string(b[:len(sign)]) == sign {
+			p.start += len(sign)
+			break
+		}
+	}
+	return p
 }
 
 // fraction renders {{frac|1|2}}, {{frac|3|1|4}} and {{frac|2}}.
@@ -101,40 +157,6 @@ func (s *Scanner) fraction(args []argument) {
 	}
 	s.put(a)
 	s.affixed("/", b, "")
-}
-
-var monthNames = [13]string{1: "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}
-
-// date renders year, month and day from argument n on, as {{start date}} and
-// {{birth date and age}} have them; an argument that is no number is a whole
-// date.
-func (s *Scanner) date(args []argument, n int) {
-	year := s.bytes(s.arg(args, n))
-	month, _ := parseNumber(s.bytes(s.arg(args, n+1)))
-	day, _ := parseNumber(s.bytes(s.arg(args, n+2)))
-	if len(year) == 0 {
-		return
-	}
-	if _, ok := parseNumber(year); !ok || month < 1 || month > 12 {
-		s.put(s.arg(args, n))
-		return
-	}
-	switch {
-	case day < 1 || day > 31:
-		s.str(monthNames[month])
-		s.str(" ")
-	case s.is(args, "df"):
-		s.decimal(day)
-		s.str(" ")
-		s.str(monthNames[month])
-		s.str(" ")
-	default:
-		s.str(monthNames[month])
-		s.str(" ")
-		s.decimal(day)
-		s.str(", ")
-	}
-	s.text(year)
 }
 
 // parseNumber returns the value of a number of at most nine digits.
@@ -157,27 +179,6 @@ func (s *Scanner) decimal(v int) {
 	s.text(strconv.AppendInt(buf[:0], int64(v), 10))
 }
 
-// asOf renders {{as of|2015|3}}: "As of March 2015".
-func (s *Scanner) asOf(args []argument) {
-	if p := s.named(args, "alt"); !p.empty() {
-		s.put(p)
-		return
-	}
-	since, lower := s.is(args, "since"), s.is(args, "lc")
-	switch {
-	case since && lower:
-		s.str("since ")
-	case since:
-		s.str("Since ")
-	case lower:
-		s.str("as of ")
-	default:
-		s.str("As of ")
-	}
-	s.date(args, 1)
-	s.put(s.named(args, "post"))
-}
-
 // circa renders {{circa|1350|1400}}: "c. 1350 – c. 1400".
 func (s *Scanner) circa(t template, args []argument) {
 	s.str(t.text)
@@ -185,26 +186,6 @@ func (s *Scanner) circa(t template, args []argument) {
 	if p := s.arg(args, 2); !p.empty() {
 		s.str(" – ")
 		s.affixed(t.text, p, "")
-	}
-}
-
-// age renders the full years between two dates; without a second date it
-// depends on the day of reading and is dropped.
-func (s *Scanner) age(args []argument) {
-	var d [6]int
-	for k := range d {
-		v, ok := parseNumber(s.bytes(s.arg(args, k+1)))
-		if !ok {
-			return
-		}
-		d[k] = v
-	}
-	years := d[3] - d[0]
-	if d[4] < d[1] || d[4] == d[1] && d[5] < d[2] {
-		years--
-	}
-	if years >= 0 {
-		s.decimal(years)
 	}
 }
 

@@ -1,6 +1,9 @@
 package wikitext
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // An op is a way to render a template. The table of templates holds data
 // only, so that it can be read, and checked, as a table.
@@ -45,6 +48,9 @@ const (
 	opEra          // {{bd}}: birth and death
 	opCentury      // {{s|XIX|e}} of the French Wikipedia, the text at the end
 	opGiven        // the name of the template as it stands
+	opPair         // positional arguments n and n + 1, if given, after and around the halves of the text
+	opAbsolute     // {{abs}}
+	opOldStyle     // {{OldStyleDate}}
 )
 
 // A template says how to render a template: its operation, a text and the
@@ -65,8 +71,8 @@ func (s *Scanner) render(t template, args []argument) {
 	case opArgAfter:
 		s.affixed("", s.arg(args, t.n), t.text)
 	case opQuoted:
-		before, after, _ := bytes.Cut([]byte(t.text), []byte("|"))
-		s.affixed(string(before), s.arg(args, t.n), string(after))
+		before, after, _ := strings.Cut(t.text, "|")
+		s.affixed(before, s.arg(args, t.n), after)
 	case opLast, opLastOf:
 		s.put(s.lastArgument(args, t.n))
 	case opJoin:
@@ -113,7 +119,7 @@ func (s *Scanner) renderSpecial(t template, args []argument) {
 	case opKorean:
 		s.korean(args)
 	case opDate:
-		s.date(args, t.n)
+		s.date(args, t.n, s.is(args, "df"))
 	case opAsOf:
 		s.asOf(args)
 	case opCirca:
@@ -146,6 +152,12 @@ func (s *Scanner) renderSpecial(t template, args []argument) {
 		s.century(t, args)
 	case opGiven:
 		s.put(args[0].value)
+	case opPair:
+		s.pair(t, args)
+	case opAbsolute:
+		s.affixed("|", s.arg(args, 1), "|")
+	case opOldStyle:
+		s.oldStyle(args)
 	}
 }
 
@@ -157,6 +169,13 @@ func (s *Scanner) affixed(before string, p span, after string) {
 	s.str(before)
 	s.put(p)
 	s.str(after)
+}
+
+// pair renders two arguments, of which the second may be missing.
+func (s *Scanner) pair(t template, args []argument) {
+	before, between, _ := strings.Cut(t.text, "|")
+	s.affixed(before, s.arg(args, t.n), "")
+	s.affixed(between, s.arg(args, t.n+1), "")
 }
 
 // lastArgument returns the last positional argument that is not empty, among

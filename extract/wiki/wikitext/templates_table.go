@@ -16,11 +16,11 @@ var templateNames = []struct {
 	// One argument shown as it is.
 	{template{op: opArg, n: 1}, "nowrap|nobr|nobreak|nowr|nobold|noitalic|noitalics|normal|small|smaller|big|bigger|large|huge|" +
 		"abbr|abbrv|abbrlink|tooltip|define|sc|smallcaps|small caps|smallcaps all|sc2|scaps|aut|allcaps|vanchor|visible anchor|anchord|" +
-		"linktext|keypress|key press|key|kbd|samp|not a typo|typo|notatypo|as written|proper name|mvar|var|varserif|math|bigmath|code|codett|mono|monospace|tt|pre|" +
+		"keypress|key press|key|kbd|samp|not a typo|typo|notatypo|as written|proper name|mvar|var|varserif|math|bigmath|code|codett|mono|monospace|tt|pre|" +
 		"strong|em|emph|b|i|bold|italic|italics|bi|underline|u|strike|strikethrough|strikeout|overline|overbar|overset|underscore|" +
 		"nihongo2|nihongo foot|nihongo core|unicode|uni|ipa link|ipalink|ipa-all|polytonic|hebrew|arabic|persian|urdu|cyrillic|greek|script|" +
 		"center|centre|align|left|right|larger|nowiki|tq|tqq|xt|mxt|!xt|green|red|blue|highlight|hilite|mark|background|" +
-		"flag athlete|sortname2|nbay|ndb|fontcolor2|sub-superscript|lcase|exp|ind|indice|exposant|term|defn|glossary term|gli|" +
+		"abréviation|petites capitales|hoch|tief|noflag|esc|oeis|oeis link|railgauge|track gauge|rail gauge|ce|grc|my|pie|proto|cn span|cnspan|citation needed span|ruby|rb|mergedrubytext|flag athlete|sortname2|nbay|ndb|fontcolor2|sub-superscript|lcase|exp|ind|indice|exposant|term|defn|glossary term|gli|" +
 		"no break|noprint|printonly|screen reader-only|nosup|nowraplinks|keep together|" +
 		"refnec|référence nécessaire|référence souhaitée|passage évasif|pas clair|quoi|qui|quand|lequel|laquelle|terme défini|vocabulaire|" +
 		"api|lien web texte|petit|grand|souligner|surligner|citation nécessaire|versalitas|versalita|esd|enlace roto texto|" +
@@ -29,7 +29,7 @@ var templateNames = []struct {
 		"le|link-en|link-ja|link-de|link-fr|link-ru|link-ko|link-la|link-es|link-it|link-zh|lje|lj|僻字|新字形|旧字形|kai|宋体|楷体|" +
 		"ударение|comment|комментарий|nobr2|неп|нп1|" +
 		"plain link|plainlink|plainlinks|wikt|wiktionary|dict|lc1|first word|initials|sup sub|" +
-		"linkjis|新字|fb|fbu|fbw|nft|cr|crw|crname|nfa|nhlteam|music genre|mon|" +
+		"linkjis|新字|fbu|fbw|nft|cr|crw|crname|nfa|nhlteam|music genre|mon|" +
 		"nom|cite quote|w|title|titel|mapcode|mp|mpv|mps"},
 	{template{op: opArg, n: 2}, "lang|lang1|langue|idioma|rtl-lang|ltr-lang|color|colour|fontcolor|font color|textcolor|background color|bgcolor|" +
 		"wikt-lang|wikt lang|mention|cog|l|script/lang|rtl lang|resize2|alignright|sort|hover|hover title|" +
@@ -37,7 +37,7 @@ var templateNames = []struct {
 		"pronunciation text|style|stil|span|langr|lang2|fontsize|font|font size|raise|lower|ligature|overunderset|lang+"},
 	{template{op: opArg, n: 3}, "fontcolor3|tsl|translink|link-interwiki3"},
 	{template{op: opLast}, ""},
-	{template{op: opLastOf, n: 2}, "sdash|resize|tooltip2|url|web|hn|rdf|rb|ruby|mergedrubytext"},
+	{template{op: opLastOf, n: 2}, "sdash|resize|midsize|tooltip2|url|web|hn|rdf"},
 
 	// Text of its own.
 	{template{op: opText, text: "'s"}, "'s|`s|apostrophe s"},
@@ -126,7 +126,7 @@ var templateNames = []struct {
 	{template{op: opQuoted, n: 1, text: "{|}"}, "braces|set|mset|curly brackets"},
 	{template{op: opQuoted, n: 1, text: "(|)"}, "paren|parentheses|parens"},
 	{template{op: opQuoted, n: 1, text: "/|/"}, "slashes|phonemic"},
-	{template{op: opQuoted, n: 1, text: "||"}, "abs|absolute value"},
+	{template{op: opAbsolute}, "abs|absolute value"},
 	{template{op: opQuoted, n: 1, text: "'|'"}, "gloss|glossing|single+|single quotes|sq|gloss2"},
 	{template{op: opQuoted, n: 1, text: "\"|\""}, "double+|double quotes|dq|\"|qq|quote inline|inline quote"},
 	{template{op: opQuoted, n: 1, text: "lit. '|'"}, "lit|lit.|literal translation|literally|literal|translation"},
@@ -136,24 +136,27 @@ var templateNames = []struct {
 	{template{op: opArg, n: 1, text: "√"}, "sqrt|radic|root|√"},
 	{template{op: opArg, n: 1, text: "U+"}, "u+|unichar|unicode char"},
 	{template{op: opArg, n: 1, text: "ISBN "}, "isbn|isbnt"},
-	{template{op: opArg, n: 1, text: "fl. "}, "floruit|fl.|fl"},
+	{template{op: opPair, n: 1, text: "fl. |–"}, "floruit|fl.|fl"},
 	{template{op: opArg, n: 1, text: "b. "}, "b."},
 	{template{op: opArg, n: 1, text: "d. "}, "d."},
 	{template{op: opArg, n: 1, text: "born "}, "born"},
 	{template{op: opArg, n: 1, text: "died "}, "died"},
-	{template{op: opArg, n: 1, text: "r. "}, "reign|r."},
+	{template{op: opPair, n: 1, text: "r. |–"}, "reign|r."},
+	{template{op: opArg, n: 1, text: "née "}, "née|nee"},
+	{template{op: opArg, n: 1, text: "né "}, "né"},
+	{template{op: opArg, n: 1, text: "10"}, "10^|10e"},
 	{template{op: opArg, n: 1, text: "p. "}, "p."},
 	{template{op: opArg, n: 1, text: "§ "}, "sect|section sign|§|paragraf"},
 	{template{op: opJoin, n: 1, text: "–"}, "ndash range|date range|year range"},
 	{template{op: opJoin, n: 1, text: ":"}, "ratio|colon-separated"},
-	{template{op: opJoin, n: 1, text: ""}, "chem|chem2|chem/link|chemf|gaps|fchim|formule chimique|concat|radical"},
+	{template{op: opJoin, n: 1, text: ""}, "linktext|chem|chem2|chem/link|chemf|gaps|fchim|formule chimique|concat|radical"},
 	{template{op: opJoin, n: 1, text: ", "}, "hlist|comma separated entries|csv|cslist|hlist-comma"},
-	{template{op: opJoin, n: 1, text: " "}, "date|date-|date rép|sortname|sort name|fecha|datum|date sport|date de naissance|date de décès|unité|nombre|unité/2|unidad|nb|physical quantity"},
+	{template{op: opJoin, n: 1, text: " "}, "post-nominals|postnominals|post nominals|date|date-|date rép|sortname|sort name|fecha|datum|date sport|date de naissance|date de décès|unité|nombre|unité/2|unidad|nb|physical quantity"},
 	{template{op: opJoin, n: 1, text: " & "}, "& list"},
 	{template{op: opJoin, n: 1, text: "+"}, "keyboard|key combination|button|keypress combo"},
 
 	// Lines of their own.
-	{template{op: opBlock, n: 1}, "quote|blockquote|bq|block quote|bquote|quotation|quotation1|cquote|centered pull quote|cquote2|quoteblock|imagequote|poemquote|poem quote|" +
+	{template{op: opBlock, n: 1}, "quote|zitat-en|zitat-fr|zitat-la|blockquote|bq|block quote|bquote|quotation|quotation1|cquote|centered pull quote|cquote2|quoteblock|imagequote|poemquote|poem quote|" +
 		"retrait|poem|poème|poema|verse|block indent|blockindent|plainlist|flatlist|plain list|flat list|columns-list|col-list|column-list|columns list|colonnes|" +
 		"columnlist|multi-column list|zitat|quote paragraph|citation bloc|début citation|cita bloque|quote without source|" +
 		"plainbulleted|indented plainlist|bloc emphase|zitatblock|gedicht|verse quote|blockzitat|" +
@@ -173,12 +176,15 @@ var templateNames = []struct {
 	{template{op: opScience}, "e|esp|sn|scinote|x10^|×10^|e10"},
 	{template{op: opHeight}, "height"},
 	{template{op: opDate, n: 1}, "start date|start-date|end date|end-date|start date and age|start and end dates|film date|release date|dts|birth date|birth date and age|bda|birth-date|birth-date and age|birth year and age|" +
-		"birth date and age2|bya|birthyear|death date|death-date|dob|death year|date of birth|death date and age|death-date and age|dda|death year and age|birth based on age as of date|launch date|publication date|opening date|launch date and age|founded|date table sorting|released|episode date|生年月日と年齢|生年月日|死亡年月日と没年齢|没年齢|geburtsdatum|date de naissance-|fecha de nacimiento|dni|nac|生年月日と年齢2|출생일과 나이|사망일과 나이|nacimiento|дата рождения|дата смерти"},
+		"birth date and age2|bya|birthyear|death date|death-date|dob|death year|date of birth|death date and age|death-date and age|dda|death year and age|birth based on age as of date|launch date|publication date|opening date|launch date and age|founded|date table sorting|released|episode date|生年月日と年齢|生年月日|geburtsdatum|date de naissance-|fecha de nacimiento|dni|nac|生年月日と年齢2|출생일과 나이|사망일과 나이|nacimiento|дата рождения|дата смерти"},
+	{template{op: opDate, n: 4}, "死亡年月日と没年齢|没年齢"},
+	{template{op: opOldStyle}, "oldstyledate|oldstyledatedy|old style date"},
 	{template{op: opAsOf}, "as of|asof|as-of"},
 	{template{op: opCirca, text: "c. "}, "circa|c.|ca|ca.|c|circa.|vers|env|env."},
 	{template{op: opAge}, "age|age in years|ayd|age in years and days|age as of date|aged"},
-	{template{op: opArg, n: 1, text: "US$"}, "us$|usd|us dollar|united states dollar|$"},
+	{template{op: opArg, n: 1, text: "US$"}, "us$|usd|us dollars|us dollar|united states dollar|$"},
 	{template{op: opArg, n: 1, text: "£"}, "£|gbp|pound sterling|lsd|pound"},
+	{template{op: opArg, n: 1, text: "₤"}, "₤|italian lira"},
 	{template{op: opArg, n: 1, text: "€"}, "€|eur|euro|euros"},
 	{template{op: opArg, n: 1, text: "₹"}, "inr|₹|indian rupee|indian rupees|rupee|rs|rupees|indianrupee"},
 	{template{op: opArg, n: 1, text: "¥"}, "¥|jpy|yen|円"},
@@ -217,8 +223,9 @@ var templateNames = []struct {
 	{template{op: opSic}, "sic|sic?|(sic)|[sic]"},
 
 	// Names of things.
-	{template{op: opCountry}, "flag|flagcountry|flagu|flaglink|flag2|flag+link|flagcountry2|flagl|drapeau texte|pays|country|country flag|noc|nocf|flagteam|flagioc|flagiocteam|flagioc2"},
-	{template{op: opShip}, "ship|schiff|navire|barco"},
+	{template{op: opCountry}, "flag|fb|flagcountry|flagu|flaglink|flag2|flag+link|flagcountry2|flagl|drapeau texte|pays|country|country flag|noc|nocf|flagteam|flagioc|flagiocteam|flagioc2"},
+	{template{op: opShip}, "ship|warship|schiff|navire|barco"},
+	{template{op: opShip, text: "SM"}, "smu"},
 	{template{op: opShip, text: "USS"}, "uss"},
 	{template{op: opShip, text: "HMS"}, "hms"},
 	{template{op: opShip, text: "HMAS"}, "hmas"},
@@ -267,7 +274,8 @@ var templateNames = []struct {
 	{template{op: opCentury, text: " millénaire"}, "millénaire|m-|m"},
 	{template{op: opCentury, text: " millénaire av. J.-C."}, "-millénaire|-m-|-m"},
 	{template{op: opJoin, n: 1, text: " h "}, "heure|hour"},
-	{template{op: opLast}, "snamei|sname|species name|taxon|taxlink|vern|bibleref|bibleverse|bible|souverain|souverain2|souverain3|souverain-|roi"},
+	{template{op: opLast}, "snamei|sname|species name|taxon|taxlink|vern|souverain|souverain2|souverain3|souverain-|roi"},
+	{template{op: opPair, n: 1, text: "| "}, "bibleref|bibleref2|bibleverse|bibleverse-nb|bible|sourcetext|quran-usc"},
 	{template{op: opArg, n: 1, text: "OCLC "}, "oclc"},
 	{template{op: opQuoted, n: 1, text: "siglo |"}, "siglo"},
 	{template{op: opArgAfter, n: 1, text: " m"}, "höhe"},
