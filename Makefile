@@ -4,7 +4,7 @@ PEERS   := .venv-peers/bin/python
 DEMO    := .venv/demo
 FUZZTIME ?= 5s
 
-.PHONY: build test check format vet lint race generated fuzz interop bench bench-peers bench-packages clean
+.PHONY: build test check format vet lint race generated fuzz interop interop-finetune bench bench-peers bench-packages clean
 
 build: ## static release binaries
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/ ./cmd/prepare-data ./cmd/train-bert
@@ -47,6 +47,17 @@ interop: $(PY)
 $(PY):
 	python3 -m venv .venv
 	.venv/bin/pip install --quiet tensorflow-cpu==2.21.0
+
+# Real transformers load what finetune leaves and compute the same numbers. TORCH is
+# a Python with torch and transformers.
+TORCH ?= python3
+FINETUNE := internal/interop/finetune
+interop-finetune:
+	rm -rf .venv/finetune && mkdir -p .venv/finetune
+	go run ./cmd/train-bert finetune classify --model $(FINETUNE)/config.json --vocab-file $(FINETUNE)/vocab.txt --task mrpc --data-dir $(FINETUNE)/pairs --out .venv/finetune/pairs --num-train-steps 30 --learning-rate 5e-3 --quiet
+	$(TORCH) internal/interop/check_finetuned.py classify .venv/finetune/pairs $(FINETUNE)/pairs/test.tsv
+	go run ./cmd/train-bert finetune squad --model $(FINETUNE)/config.json --vocab-file $(FINETUNE)/vocab.txt --train-file $(FINETUNE)/questions.json --predict-file $(FINETUNE)/questions.json --max-seq-length 128 --out .venv/finetune/questions --num-train-steps 30 --learning-rate 5e-3 --quiet
+	$(TORCH) internal/interop/check_finetuned.py squad .venv/finetune/questions $(FINETUNE)/questions.json
 
 # Every stage and the whole run, in CPU time and against bzip2: docs/benchmarks.md.
 # BENCHFLAGS='-dump F -books P' measures other input, -json prints all samples.

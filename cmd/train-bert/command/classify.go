@@ -164,6 +164,10 @@ type heldTable struct {
 
 // read reads all tables there are.
 func (c *classifying) read() (fine fineTask, err error) {
+	// A model of others may number the same classes in another order.
+	if own := c.r.labels(); len(own) > 0 && slices.Equal(slices.Sorted(slices.Values(own)), slices.Sorted(slices.Values(c.task.Labels))) {
+		c.task.Labels = own
+	}
 	name, _ := c.task.File(glue.Train)
 	b, err := readTaskFile(filepath.Join(c.o.dir, name))
 	switch {

@@ -154,6 +154,9 @@ func (r *fineRun) Close() error {
 func (r *fineRun) run(ctx context.Context, task fineTask) error {
 	r.task = task
 	r.tokenizer.Labels = task.labels
+	if err := r.sameHead(); err != nil {
+		return err
+	}
 	if task.train == nil {
 		return r.load()
 	}
@@ -180,6 +183,21 @@ func (r *fineRun) run(ctx context.Context, task fineTask) error {
 	progress, err := trainer.Train(ctx, r.loop(source))
 	r.step = progress.Step
 	return err
+}
+
+// sameHead refuses a model whose classifier has another width than the task's.
+func (r *fineRun) sameHead() error {
+	if r.init == nil {
+		return nil
+	}
+	h, err := r.init.Heads()
+	if err != nil {
+		return err
+	}
+	if has, want := h.ClassifierWidth(), r.task.heads.ClassifierWidth(); has != want && has > 0 && want > 0 {
+		return usagef("--init %s classifies into %d classes, the task has %d: begin with the model it was trained from", r.o.init, has, want)
+	}
+	return nil
 }
 
 // settle fixes what must not change before the run's last step.

@@ -23,6 +23,8 @@ prepare-data makes, or on any folder of BERT's TFRecord files, on the processor.
 
   train-bert demo --out model                  see it learn, in under a minute
   train-bert train --data DATA --out OUT --model tiny
+  train-bert finetune squad --init OUT …       learn a task: questions, classes
+  train-bert predict OUT --text "a [MASK]"     ask a model; --serve: over HTTP
   train-bert export OUT --out FOLDER           a folder for transformers
 
 Exit codes: 0 ok, 1 other, 2 usage, 4 damaged data, 6 disk full, 7 permission,
