@@ -33,7 +33,7 @@ func NewClient(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{options: o, places: p, transport: newTransport(o, newDialer(o))}
+	c := &Client{options: o, places: p, transport: newTransport(o, newDialer(o, p))}
 	c.setClock(systemClock{})
 	return c, nil
 }

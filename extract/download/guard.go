@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -47,17 +48,19 @@ type schemeKey struct{}
 // name was looked up, when the connection is made: a name that answers
 // differently each time gains nothing.
 type dialer struct {
-	private bool                      // private addresses are allowed
+	private bool // private addresses are allowed
+	timeout time.Duration
 	proxy   func(address string) bool // whether it is the user's own proxy, which may be private
 	count   func(opened int)          // +1 and -1; for tests
-	dial    func(network, address string, control func(string, string, syscall.RawConn) error, ctx context.Context) (net.Conn, error)
+	limit   func(host string) int     // connections
+
+	mu    sync.Mutex
+	slots map[string]chan struct{} // by address
 }
 
-func newDialer(o Options) *dialer {
-	return &dialer{private: o.AllowPrivate, proxy: isProxy, dial: func(network, address string, control func(string, string, syscall.RawConn) error, ctx context.Context) (net.Conn, error) {
-		d := net.Dialer{Timeout: min(30*time.Second, o.Stall), Control: control}
-		return d.DialContext(ctx, network, address)
-	}}
+func newDialer(o Options, p *places) *dialer {
+	limit := func(host string) int { return p.mannerOf(host).connections }
+	return &dialer{private: o.AllowPrivate, timeout: min(30*time.Second, o.Stall), proxy: isProxy, limit: limit, slots: map[string]chan struct{}{}}
 }
 
 // DialContext is the dialer of an [http.Transport].
@@ -67,12 +70,42 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	if d.proxy(address) {
 		control = nil
 	}
-	c, err := d.dial(network, address, control, ctx)
-	if err != nil || d.count == nil {
-		return c, err
+	slots := d.slotsOf(address)
+	select {
+	case slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
-	d.count(1)
-	return &countedConn{Conn: c, closed: func() { d.count(-1) }}, nil
+	c, err := (&net.Dialer{Timeout: d.timeout, Control: control}).DialContext(ctx, network, address)
+	if err != nil {
+		<-slots
+		return nil, err
+	}
+	d.opened(1)
+	return &countedConn{Conn: c, closed: sync.OnceFunc(func() { d.opened(-1); <-slots })}, nil
+}
+
+// slotsOf returns the slots of an address. The transport has a limit of its own,
+// but takes a connection off it a moment before it closes it.
+func (d *dialer) slotsOf(address string) chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	slots := d.slots[address]
+	if slots == nil {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			host = address
+		}
+		slots = make(chan struct{}, d.limit(host))
+		d.slots[address] = slots
+	}
+	return slots
+}
+
+func (d *dialer) opened(n int) {
+	if d.count != nil {
+		d.count(n)
+	}
 }
 
 func (d *dialer) check(scheme, resolved string) error {
@@ -117,11 +150,9 @@ type countedConn struct {
 }
 
 func (c *countedConn) Close() error {
-	if c.closed != nil {
-		c.closed()
-		c.closed = nil
-	}
-	return c.Conn.Close()
+	err := c.Conn.Close()
+	c.closed()
+	return err
 }
 
 // newTransport returns a transport that changes nothing of what servers send,

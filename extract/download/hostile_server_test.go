@@ -71,10 +71,10 @@ type hostileServer struct {
 	random     *rand.Rand
 	files      map[string]*served
 	requests   []Request
-	arrivals   []time.Time
 	problems   []string
 	handshakes int // that still fail
 	met        map[fault]int
+	quit       chan struct{}
 }
 
 // fakeClock moves only when somebody sleeps.
@@ -93,7 +93,7 @@ func (c *fakeClock) Now() time.Time {
 func (c *fakeClock) Sleep(ctx contextLike, d time.Duration) error { return c.sleep(ctx, d) }
 
 func newHostileServer(seed uint64, agent string) *hostileServer {
-	s := &hostileServer{random: rand.New(rand.NewPCG(seed, 6)), files: map[string]*served{}, agent: agent, met: map[fault]int{},
+	s := &hostileServer{random: rand.New(rand.NewPCG(seed, 6)), files: map[string]*served{}, agent: agent, met: map[fault]int{}, quit: make(chan struct{}),
 		clock: &fakeClock{now: time.Date(2026, 9, 3, 12, 0, 0, 0, time.UTC)}}
 	s.secure = s.random.IntN(2) == 0
 	switch s.random.IntN(4) {
@@ -232,7 +232,6 @@ func (s *hostileServer) dataBytes() (n int64) {
 
 func (s *hostileServer) answer(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	s.arrivals = append(s.arrivals, s.clock.Now())
 	if r.UserAgent() != s.agent {
 		s.problems = append(s.problems, "user agent "+r.UserAgent())
 	}
@@ -266,7 +265,7 @@ func (s *hostileServer) answer(w http.ResponseWriter, r *http.Request) {
 	} else if now != "" {
 		s.met[now]++
 	}
-	a := &answer{w: w, r: r, fault: now, content: f.content, tag: fmt.Sprintf(`"v%d"`, f.version), cut: s.random.IntN(len(f.content) + 1), clock: s.clock}
+	a := &answer{w: w, r: r, fault: now, content: f.content, tag: fmt.Sprintf(`"v%d"`, f.version), cut: s.random.IntN(len(f.content) + 1), clock: s.clock, quit: s.quit}
 	a.rangeAnyway = s.random.IntN(2) == 0
 	s.mu.Unlock()
 	a.send()
@@ -282,6 +281,7 @@ type answer struct {
 	cut         int // a place in content
 	rangeAnyway bool
 	clock       *fakeClock
+	quit        chan struct{}
 }
 
 func (a *answer) send() {
@@ -379,7 +379,10 @@ func (a *answer) stop(status int, part []byte) {
 	a.w.Write(part)
 	a.w.(http.Flusher).Flush()
 	if a.fault == stall {
-		<-a.r.Context().Done()
+		select {
+		case <-a.r.Context().Done():
+		case <-a.quit: // a client that sent its next request already is not seen to leave
+		}
 		return
 	}
 	conn, _, err := a.w.(http.Hijacker).Hijack()

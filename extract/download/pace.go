@@ -38,6 +38,7 @@ func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
 type pace struct {
 	clock  clock
 	places *places
+	began  func(host string, at time.Time) // is told of every request, under mu; nil but in tests
 
 	mu    sync.Mutex
 	hosts map[string]*hostPace
@@ -79,6 +80,9 @@ func (p *pace) acquire(ctx context.Context, name string) (release func(), err er
 		wait := h.next.Sub(now)
 		if wait <= 0 {
 			h.next = now.Add(h.pause)
+			if p.began != nil {
+				p.began(name, now)
+			}
 			p.mu.Unlock()
 			return release, nil
 		}

@@ -76,7 +76,7 @@ func meet(t *testing.T, seed uint64, all *tally) {
 	o.Product, o.Contact, o.AllowPrivate = "pretext-test/1", "tests@example.org", true
 	o.Stall = time.Second
 	s := newHostileServer(seed, o.userAgent())
-	defer s.Close()
+	defer func() { close(s.quit); s.Close() }()
 	site := SiteWikimedia
 	if s.requests[0].Kind == Gutenberg {
 		site = SiteGutenberg
@@ -89,8 +89,8 @@ func meet(t *testing.T, seed uint64, all *tally) {
 		c := newClient(t, o)
 		c.setClock(s.clock)
 		defer func() { received += c.Received(); c.Close() }()
-		most = max(most, 0)
 		watchConnections(c, &most)
+		watchPauses(t, c)
 		if s.secure {
 			pool := x509.NewCertPool()
 			pool.AddCert(s.Certificate())
@@ -110,7 +110,6 @@ func meet(t *testing.T, seed uint64, all *tally) {
 	limit := 2
 	if site == SiteGutenberg {
 		limit = 1
-		s.spaced(t, o.BookPause)
 	}
 	if most > limit {
 		t.Errorf("%d connections at a time, want at most %d", most, limit)
@@ -130,7 +129,7 @@ func meet(t *testing.T, seed uint64, all *tally) {
 func watchConnections(c *Client, most *int) {
 	var mu sync.Mutex
 	open := 0
-	d := newDialer(c.options)
+	d := newDialer(c.options, c.places)
 	d.count = func(n int) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -201,14 +200,14 @@ func pathBase(p string) string {
 	return p
 }
 
-// spaced wants pauses between requests.
-func (s *hostileServer) spaced(t *testing.T, pause time.Duration) {
-	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i := 1; i < len(s.arrivals); i++ {
-		if gap := s.arrivals[i].Sub(s.arrivals[i-1]); gap < pause {
-			t.Errorf("request %d came %v after the one before it, want %v", i, gap, pause)
+// watchPauses wants requests to a host to keep its pause.
+func watchPauses(t *testing.T, c *Client) {
+	last := map[string]time.Time{}
+	c.pace.began = func(host string, at time.Time) {
+		pause := c.places.mannerOf(host).pause
+		if before, ok := last[host]; ok && at.Sub(before) < pause {
+			t.Errorf("a request to %s %v after the one before it, want %v", host, at.Sub(before), pause)
 		}
+		last[host] = at
 	}
 }
