@@ -122,8 +122,14 @@ func appendInts(dst []int32, b []byte) ([]int32, string) {
 			return dst, fmt.Sprintf("more than %d values", maxValues)
 		}
 		if len(b)-i >= 8 {
-			if word := binary.LittleEndian.Uint64(b[i:]); word&0x8080808080808080 == 0 {
+			word := binary.LittleEndian.Uint64(b[i:])
+			switch word & 0x8080808080808080 {
+			case 0:
 				dst = appendWord(dst, word)
+				i += 8
+				continue
+			case 0x0080008000800080: // four of two bytes, as most ids of a vocabulary have
+				dst = appendPairs(dst, word)
 				i += 8
 				continue
 			}
@@ -153,6 +159,12 @@ func appendWord(dst []int32, word uint64) []int32 {
 	return append(dst,
 		int32(word&0x7f), int32(word>>8&0x7f), int32(word>>16&0x7f), int32(word>>24&0x7f),
 		int32(word>>32&0x7f), int32(word>>40&0x7f), int32(word>>48&0x7f), int32(word>>56))
+}
+
+// appendPairs appends four two-byte varints.
+func appendPairs(dst []int32, word uint64) []int32 {
+	word = word&0x007f007f007f007f | word&0x7f007f007f007f00>>1
+	return append(dst, int32(word&0x3fff), int32(word>>16&0x3fff), int32(word>>32&0x3fff), int32(word>>48&0x3fff))
 }
 
 func (d *decoder) floats(message []byte) error {

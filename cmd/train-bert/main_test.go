@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"shards": shards, "flip": flip, "exits": exits},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"shards": shards, "flip": flip, "cut": cut, "exits": exits},
 		RequireExplicitExec: true,
 	})
 }
@@ -43,6 +43,11 @@ func flip(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	b[number(ts, args[1])] ^= 0x10
 	ts.Check(os.WriteFile(path, b, 0o666))
+}
+
+// cut FILE N leaves the first N bytes of a file.
+func cut(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), int64(number(ts, args[1]))))
 }
 
 func number(ts *testscript.TestScript, s string) int {

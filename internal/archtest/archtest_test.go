@@ -45,7 +45,7 @@ var allowed = map[string][]string{
 	"pipeline": {"extract", "extract/bzip2", "extract/wiki", "extract/wiki/wikitext", "extract/books", "extract/text", "extract/download", "extract/quality", "extract/dedup", "tokenize", "tokenize/sentence", "tokenize/vocab", "tokenize/hf",
 		"records", "records/tfrecord", "records/pretrain", "sharding", "internal/store", "internal/extsort", "internal/pyrandom", "internal/democorpus"},
 	"trainer":            {"records", "sharding", "tokenize", "internal/store"},
-	"trainer/loader":     {"trainer", "records", "records/tfrecord", "sharding", "tokenize", "internal/store"},
+	"trainer/loader":     {"trainer", "trainer/dropout", "records", "records/tfrecord", "sharding", "tokenize", "internal/store"},
 	"trainer/optim":      {"trainer"},
 	"trainer/dropout":    {},
 	"trainer/checkpoint": {"trainer"},

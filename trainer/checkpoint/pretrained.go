@@ -31,6 +31,7 @@ type Pretrained struct {
 	moments map[trainer.Kind][]moment
 	step    *int64 // updates done, where the files say so
 	close   func() error
+	path    string // of the weights, for messages
 }
 
 // A moment is a tensor of the optimizer: our name and that in the files.
@@ -53,7 +54,7 @@ func OpenPretrained(dir string) (*Pretrained, error) {
 	}
 	c, err := trainer.ParseConfig(b)
 	if err != nil {
-		return nil, fmt.Errorf("open model %s: %w", dir, err)
+		return nil, fmt.Errorf("open model: %s: %w", filepath.Join(dir, configFile), damagedJSON(err))
 	}
 	s, err := OpenSafetensors(filepath.Join(dir, weightsFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -62,9 +63,9 @@ func OpenPretrained(dir string) (*Pretrained, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open model: %w", err)
 	}
-	p := &Pretrained{Config: c, Labels: labelsOf(b), names: map[string]string{}, weights: safeWeights{s}, close: s.Close}
+	p := &Pretrained{Config: c, Labels: labelsOf(b), names: map[string]string{}, weights: safeWeights{s}, close: s.Close, path: s.path}
 	if err := p.index(s); err != nil {
-		return nil, errors.Join(fmt.Errorf("open model %s: %w", dir, err), s.Close())
+		return nil, errors.Join(damaged(fmt.Errorf("open model %s: %w", dir, err)), s.Close())
 	}
 	return p, nil
 }
@@ -141,7 +142,8 @@ func (p *Pretrained) Tensor(name string, dst []float32) (trainer.Tensor, error) 
 	if !ok {
 		return trainer.Tensor{}, fmt.Errorf("tensor %q: not in the file", name)
 	}
-	return p.weights.tensor(name, file, dst)
+	t, err := p.weights.tensor(name, file, dst)
+	return t, p.fault(err)
 }
 
 // Tensors yields all tensors by transformers' names, sorted. Data is valid
@@ -167,7 +169,7 @@ func (p *Pretrained) Moments(k trainer.Kind) iter.Seq2[trainer.Tensor, error] {
 		var data []float32
 		for _, m := range p.moments[k] {
 			t, err := p.weights.tensor(m.name, m.file, data)
-			if !yield(t, err) || err != nil {
+			if !yield(t, p.fault(err)) || err != nil {
 				return
 			}
 			data = t.Data
@@ -192,7 +194,19 @@ func (p *Pretrained) Initialize(m trainer.Model, h trainer.Heads, seed uint64) (
 	if _, err := m.Load(trainer.Weights, trainer.InitialWeights(p.Config, h, seed)); err != nil {
 		return trainer.LoadReport{}, err
 	}
-	return m.Load(trainer.Weights, p.Tensors())
+	report, err := m.Load(trainer.Weights, p.Tensors())
+	if err != nil && !errors.Is(err, ErrDamaged) { // tensors that do not fit the configuration beside them
+		err = p.fault(err)
+	}
+	return report, err
+}
+
+// fault says which file an error is about.
+func (p *Pretrained) fault(err error) error {
+	if err == nil {
+		return nil
+	}
+	return damaged(fmt.Errorf("%s: %w", p.path, err))
 }
 
 // Close closes the files.

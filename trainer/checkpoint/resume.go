@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"pretext/trainer"
@@ -75,7 +76,7 @@ func stepFolders(out string) ([]string, error) {
 func Open(dir string) (*Checkpoint, error) {
 	c := &Checkpoint{Dir: dir}
 	if err := c.open(); err != nil {
-		return nil, fmt.Errorf("open checkpoint %s: %w", dir, err)
+		return nil, fmt.Errorf("open checkpoint %s: %w", dir, damaged(err))
 	}
 	return c, nil
 }
@@ -122,7 +123,7 @@ func readJSON(path string, v any) error {
 func verify(dir string) ([]string, error) {
 	var m manifest
 	if err := readJSON(filepath.Join(dir, manifestFile), &m); err != nil {
-		return nil, err
+		return nil, lost(manifestFile, err)
 	}
 	if m.Format != formatVersion {
 		return nil, fmt.Errorf("format %d: this version reads format %d", m.Format, formatVersion)
@@ -143,7 +144,7 @@ func verify(dir string) ([]string, error) {
 func verifyFile(path string, want fileEntry) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return lost(want.Name, err)
 	}
 	defer f.Close()
 	h := sha256.New()
@@ -176,7 +177,7 @@ func (s State) Check(run State) error {
 	check("schedule", s.Schedule, run.Schedule)
 	check("optimizer", s.Optimizer, run.Optimizer)
 	for _, name := range slices.Sorted(maps.Keys(union(s.Options, run.Options))) {
-		check(name, s.Options[name], run.Options[name])
+		check(name, strconv.Quote(s.Options[name]), strconv.Quote(run.Options[name]))
 	}
 	return errors.Join(errs...)
 }
@@ -197,7 +198,7 @@ func (c *Checkpoint) Weights() (*Pretrained, error) { return OpenPretrained(c.Di
 // checkpoint's config and heads.
 func (c *Checkpoint) Restore(m trainer.Model) error {
 	if err := c.restore(m); err != nil {
-		return fmt.Errorf("restore checkpoint %s: %w", c.Dir, err)
+		return fmt.Errorf("restore checkpoint %s: %w", c.Dir, damaged(err))
 	}
 	return nil
 }

@@ -63,6 +63,7 @@ type Safetensors struct {
 	base   int64
 	byName map[string]int
 	closer io.Closer
+	path   string // "": of a reader
 }
 
 // OpenSafetensors opens a file; close it with Close.
@@ -75,11 +76,11 @@ func OpenSafetensors(path string) (*Safetensors, error) {
 	if err == nil {
 		var s *Safetensors
 		if s, err = NewSafetensors(f, info.Size()); err == nil {
-			s.closer = f
+			s.closer, s.path = f, path
 			return s, nil
 		}
 	}
-	return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), f.Close())
+	return nil, errors.Join(damaged(fmt.Errorf("open %s: %w", path, err)), f.Close())
 }
 
 // NewSafetensors reads the header of a file of size bytes. It is strict: the

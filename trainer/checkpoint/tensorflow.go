@@ -34,7 +34,7 @@ func openTensorFlow(prefix string) (*Pretrained, error) {
 	}
 	c, err := trainer.ParseGoogleConfig(b)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("bert_config.json: %w", damagedJSON(err))
 	}
 	index, err := readBounded(prefix+".index", maxIndex)
 	if err != nil {
@@ -42,10 +42,10 @@ func openTensorFlow(prefix string) (*Pretrained, error) {
 	}
 	entries, err := parseBundleIndex(index)
 	if err != nil {
-		return nil, err
+		return nil, damaged(fmt.Errorf("%s.index: %w", filepath.Base(prefix), err))
 	}
 	w := &tensorFlowWeights{prefix: prefix, entries: map[string]bundleEntry{}, files: map[uint64]*os.File{}}
-	p := &Pretrained{Config: c, names: map[string]string{}, weights: w, close: w.close}
+	p := &Pretrained{Config: c, names: map[string]string{}, weights: w, close: w.close, path: prefix}
 	if err := w.index(p, entries); err != nil {
 		return nil, err
 	}

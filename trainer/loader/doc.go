@@ -63,5 +63,7 @@
 // nothing for an example. An index holds 16 bytes for every 64 KiB of records. Shards
 // and an index do not change and may be shared; each iteration, each
 // [Picker] and each [Source] is for one goroutine. A Source holds a window of
-// the order, 128 MiB, and the examples of a step.
+// the order, 128 MiB, and the examples of a step, or of two with
+// [SourceOptions.Readers], whose goroutines end with the step they read.
+// [Masking] replaces the masks of the records in every epoch.
 package loader

@@ -11,19 +11,20 @@ import (
 // openForeign opens a folder of files of records that no manifest describes.
 func openForeign(folder store.Folder, infos []store.Info, opts Options) (*Shards, error) {
 	s := &Shards{folder: folder}
-	any := false
+	ordinal := int64(-1)
 	for _, info := range infos {
 		if !sharding.IsRecords(info.Name) {
 			continue
 		}
-		any = true
+		ordinal++
 		f := foreignFile(info, filepath.Join(folder.String(), info.Name))
+		f.ordinal = ordinal
 		if opts.Split == "" || opts.Split == f.Split || opts.Split == sharding.Train && f.Split == "" {
 			s.files = append(s.files, f)
 		}
 	}
 	switch {
-	case !any:
+	case ordinal < 0:
 		return nil, fmt.Errorf("%s: no files of records, and %w", folder, sharding.ErrUnfinished)
 	case len(s.files) == 0:
 		return nil, none(folder, opts)

@@ -58,7 +58,8 @@ type File struct {
 	Bytes   int64  // on disk
 	Records int64  // as the manifest says; -1 where there is none
 
-	name string // in the folder
+	name    string // in the folder
+	ordinal int64  // among the files of records of the folder, by name, of both sides
 }
 
 // shardsFolder is where a run keeps its shards, see docs/format.md.
@@ -139,14 +140,16 @@ func openFolder(ctx context.Context, folder store.Folder, opts Options) (*Shards
 	if err := s.check(ctx, opts.Verify); err != nil {
 		return nil, err
 	}
+	ordinal := int64(-1)
 	for _, e := range m.Files {
 		n, ok := sharding.ParseShardName(e.Name)
 		if !ok || e.Name != n.Records(false) && e.Name != n.Records(true) {
 			continue
 		}
+		ordinal++
 		if opts.Split == "" || opts.Split == n.Split {
 			s.files = append(s.files, File{Path: filepath.Join(folder.String(), e.Name), Split: n.Split,
-				Bytes: e.Bytes, Records: e.Counts["records"], name: e.Name})
+				Bytes: e.Bytes, Records: e.Counts["records"], name: e.Name, ordinal: ordinal})
 		}
 	}
 	if len(s.files) == 0 {

@@ -36,16 +36,27 @@ type SourceOptions struct {
 	Rank  int `json:"-"`
 	Ranks int `json:"-"`
 
+	// Readers is how many goroutines decode examples, a step ahead of the one
+	// in use. 0 reads in the calling goroutine when a step is asked for, as a
+	// library should unless told otherwise. It decides no example and no order.
+	Readers int `json:"-"`
+
+	// Masking, where it is not nil, replaces the masks of the records.
+	Masking *Masking `json:"masking,omitempty"`
+
 	// Quarantine is called for an example that is damaged or breaks a rule,
 	// on every rank, each time that its turn comes. When it returns nil the example is left out and keeps its
 	// position as a hole; its error ends the run. Nil means that every bad
-	// example ends the run, as a damaged length does in any case: what follows
-	// it cannot be found.
+	// example ends the run. Behind a damaged length all examples up to the next
+	// block of the index, 64 KiB, are bad: where they begin is not known.
 	Quarantine func(bad error) error `json:"-"`
 }
 
 // defaultWindowSpans keeps 128 MiB, about 150,000 examples of 128 tokens.
 const defaultWindowSpans = 8
+
+// maxReaders is more than any machine has use for.
+const maxReaders = 256
 
 // maxWindowSpans is 16 GiB: the records of a window are numbered in 32 bits.
 const maxWindowSpans = 1024
@@ -61,21 +72,32 @@ func (o SourceOptions) validate() error {
 	if o.Rank < 0 || o.Rank >= o.Ranks {
 		errs = append(errs, fmt.Errorf("rank %d of %d: must be from 0 to one less", o.Rank, o.Ranks))
 	}
+	if o.Readers < 0 || o.Readers > maxReaders {
+		errs = append(errs, fmt.Errorf("readers %d: must be from 0 to %d", o.Readers, maxReaders))
+	}
+	if o.Masking != nil {
+		errs = append(errs, o.Masking.Validate())
+	}
 	return errors.Join(errs...)
 }
 
 // A Source is the order of a training run: a [trainer.Source]. Positions count
 // examples over all epochs, and a position stands for the same example whatever
-// the number of ranks, the batch, or where a run was resumed. It is for one
-// goroutine.
+// the number of ranks or readers, the batch, or where a run was resumed. It is
+// for one goroutine; close it at the end.
 type Source struct {
-	ctx    context.Context // ends the reading of every step
-	opts   SourceOptions
-	index  *Index
-	order  order
-	window trainWindow
-	step   stepData
-	batch  trainer.Batch
+	ctx     context.Context // ends the reading of every step
+	opts    SourceOptions
+	index   *Index
+	order   order
+	window  trainWindow
+	readers []*reader // at least 1
+
+	step, ahead *stepData          // the one in use, and the one being read
+	reading     chan struct{}      // closed when ahead is read; nil: it is not
+	lengths     []int32            // of the step in use
+	sequences   []trainer.Sequence // likewise, without holes
+	batch       trainer.Batch
 }
 
 // NewSource returns the training order of shards. ctx ends all later reading.
@@ -89,6 +111,9 @@ func NewSource(ctx context.Context, shards *Shards, opts SourceOptions) (*Source
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("training order: %w", err)
 	}
+	if m := opts.Masking; m != nil { // what it asks the vocabulary about must be in it
+		opts.Rules.VocabSize, opts.Rules.CLS, opts.Rules.SEP = m.Vocab.Len(), m.Vocab.CLS(), m.Vocab.SEP()
+	}
 	index, err := shards.Index(ctx)
 	if err != nil {
 		return nil, err
@@ -96,40 +121,76 @@ func NewSource(ctx context.Context, shards *Shards, opts SourceOptions) (*Source
 	if index.Len() == 0 {
 		return nil, fmt.Errorf("%s %w: its files are empty", shards.folder, ErrNoShards)
 	}
-	return &Source{ctx: ctx, opts: opts, index: index,
+	s := &Source{ctx: ctx, opts: opts, index: index,
 		order:  order{seed: opts.Seed, spans: index.spans(spanBytes), window: opts.WindowSpans, epoch: -1},
-		window: trainWindow{number: -1}}, nil
+		window: trainWindow{number: -1}, step: &stepData{}, ahead: &stepData{}}
+	for range max(1, opts.Readers) {
+		r := &reader{}
+		if opts.Masking != nil {
+			r.masker = newMasker(*opts.Masking)
+		}
+		s.readers = append(s.readers, r)
+	}
+	return s, nil
 }
 
 // Len returns the number of examples in an epoch.
 func (s *Source) Len() int64 { return s.index.Len() }
 
-// stepData is the examples of a step, decoded and without padding, one behind
-// the other: they are counted before the first batch is built.
-type stepData struct {
-	lengths   []int32            // of each sequence
-	sequences []trainer.Sequence // slices of the arrays below; holes are left out
-	ints      []int32
-	weights   []float32
-	example   records.Example
-	frame     []byte
+// Close waits for what is being read ahead. It must be called before the files
+// are removed.
+func (s *Source) Close() error {
+	s.wait()
+	return nil
+}
+
+// wait ends when nothing is being read, and tells whether something was.
+func (s *Source) wait() bool {
+	if s.reading == nil {
+		return false
+	}
+	<-s.reading
+	s.reading = nil
+	return true
 }
 
 // Step returns this rank's share of the examples at [position,
 // position+sequences): it reads all of them, since where micro-batches are cut
-// depends on every length, and holds them until the next call.
+// depends on every length, and holds them until the next call. With
+// [SourceOptions.Readers] it then begins to read the step behind it.
 func (s *Source) Step(position int64, sequences int) (trainer.Share, error) {
-	if position < 0 || sequences < 1 || position > math.MaxInt64-int64(sequences) {
+	if position < 0 || sequences < 1 || position > math.MaxInt64-2*int64(sequences) {
 		return trainer.Share{}, fmt.Errorf("step of %d examples at position %d: not a step", sequences, position)
 	}
-	d := &s.step
-	d.lengths, d.sequences, d.ints, d.weights = d.lengths[:0], d.sequences[:0], d.ints[:0], d.weights[:0]
-	for p := position; p < position+int64(sequences); p++ {
-		if err := s.read(p); err != nil {
-			return trainer.Share{}, err
-		}
+	read := s.wait() && s.ahead.position == position && s.ahead.count == sequences
+	s.step, s.ahead = s.ahead, s.step
+	if !read {
+		s.fill(s.step, position, sequences)
 	}
-	cuts, err := trainer.Cut(d.lengths, s.opts.MicroBatchTokens)
+	if err := s.settle(s.step); err != nil {
+		return trainer.Share{}, err
+	}
+	s.lengths, s.sequences = s.step.lengths(s.lengths[:0]), s.step.sequences(s.sequences[:0])
+	if s.opts.Readers > 0 {
+		s.readAhead(position+int64(sequences), sequences)
+	}
+	return s.share(position)
+}
+
+// readAhead begins to read a step. Until wait returns, the goroutine alone uses
+// the order, the window, the readers and s.ahead.
+func (s *Source) readAhead(position int64, sequences int) {
+	done := make(chan struct{})
+	s.reading = done
+	go func() {
+		defer close(done)
+		s.fill(s.ahead, position, sequences)
+	}()
+}
+
+// share cuts the step in use.
+func (s *Source) share(position int64) (trainer.Share, error) {
+	cuts, err := trainer.Cut(s.lengths, s.opts.MicroBatchTokens)
 	if err != nil {
 		return trainer.Share{}, fmt.Errorf("step at position %d: %w", position, err)
 	}
@@ -173,77 +234,11 @@ func (s *Source) batches(cuts []int) iter.Seq2[*trainer.Batch, error] {
 			}
 			s.batch.Reset()
 			for i := cuts[j]; i < cuts[j+1]; i++ {
-				s.batch.Append(s.step.sequences[i])
+				s.batch.Append(s.sequences[i])
 			}
 			if !yield(&s.batch, nil) {
 				return
 			}
 		}
 	}
-}
-
-// read appends the example at a position to the step, unless it is quarantined.
-func (s *Source) read(position int64) error {
-	in, err := s.load(position)
-	if err != nil {
-		return err // not the example's fault
-	}
-	record := Record{Example: &s.step.example}
-	bad := s.window.at(s.index, in, &record, &s.step.frame)
-	if bad == nil {
-		bad = s.check(record)
-	}
-	switch {
-	case bad == nil:
-		s.step.add(position)
-		return nil
-	case s.opts.Quarantine == nil:
-		return bad
-	}
-	return s.opts.Quarantine(bad) // nothing is appended: its position is a hole
-}
-
-// load reads the window of a position and returns the index in it.
-func (s *Source) load(position int64) (in int64, err error) {
-	if err := s.ctx.Err(); err != nil {
-		return 0, err
-	}
-	epoch, index := trainer.Epoch(position, s.index.Len())
-	s.order.layOut(epoch)
-	window, in := s.order.find(index)
-	return in, s.window.load(s.ctx, s.index, &s.order, window)
-}
-
-// check returns what is wrong with an example.
-func (s *Source) check(r Record) error {
-	if err := s.opts.Rules.Check(r.Example); err != nil {
-		return r.fault(err)
-	}
-	if n := r.Example.Tokens(); n > s.opts.MicroBatchTokens {
-		return r.fault(fmt.Errorf("%d tokens do not fit into micro-batches of %d", n, s.opts.MicroBatchTokens))
-	}
-	return nil
-}
-
-// add appends the decoded example to the step.
-func (d *stepData) add(position int64) {
-	e := &d.example
-	n, m := e.Tokens(), e.Predictions()
-	d.lengths = append(d.lengths, int32(n))
-	seq := trainer.Sequence{Position: position, NSPLabel: e.NextSentenceLabel}
-	d.ints, seq.IDs = appendPart(d.ints, e.InputIDs[:n])
-	d.ints, seq.Segments = appendPart(d.ints, e.SegmentIDs[:n])
-	d.ints, seq.MaskedPositions = appendPart(d.ints, e.MaskedLMPositions[:m])
-	d.ints, seq.MaskedIDs = appendPart(d.ints, e.MaskedLMIDs[:m])
-	d.weights, seq.MaskedWeights = appendPart(d.weights, e.MaskedLMWeights[:m])
-	d.sequences = append(d.sequences, seq)
-}
-
-// appendPart appends values to dst and returns the part that holds them. When
-// dst grows, parts handed out before keep the old array, which does not change
-// before the next step.
-func appendPart[T any](dst, values []T) (grown, part []T) {
-	start := len(dst)
-	dst = append(dst, values...)
-	return dst, dst[start:len(dst):len(dst)]
 }

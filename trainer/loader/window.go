@@ -22,8 +22,8 @@ type trainWindow struct {
 // A place is where a record lies: in which part, and where in its file.
 type place struct {
 	part   int32
-	length int32 // of the frame
-	offset int64
+	length int32 // of the frame; 0: not found
+	offset int64 // of one that was not found, where the damage is
 	index  int64 // number in its file
 }
 
@@ -70,33 +70,73 @@ func (w *trainWindow) read(ctx context.Context, x *Index, s span) error {
 		return at.fault(fmt.Errorf("read %d bytes: %w", n, err))
 	}
 	w.parts, w.file = append(w.parts, part), append(w.file, s.file)
-	for ; at.Index < blocks[s.to].record; at.Index++ {
-		length, ok := part.frame(at.Offset)
-		if !ok {
-			return at.fault(&tfrecord.CorruptError{Offset: at.Offset, Record: at.Index, Reason: "not the record that the index says"})
-		}
-		w.frames = append(w.frames, place{int32(len(w.parts) - 1), int32(length), at.Offset, at.Index})
-		at.Offset += length
-	}
-	if at.Offset != blocks[s.to].offset {
-		return at.fault(&tfrecord.CorruptError{Offset: at.Offset, Record: at.Index, Reason: "the index says that it begins elsewhere"})
+	for b := s.from; b < s.to; b++ {
+		w.walk(&w.parts[len(w.parts)-1], blocks[b], blocks[b+1])
 	}
 	return nil
 }
 
-// at decodes the record at an index of the window.
-func (w *trainWindow) at(x *Index, index int64, record *Record, frame *[]byte) error {
+// walk finds the records of a block: each begins where the one before it ends.
+func (w *trainWindow) walk(in *window, from, to block) {
+	first := len(w.frames)
+	at := from
+	for ; at.record < to.record; at.record++ {
+		n, ok := in.frame(at.offset)
+		if !ok {
+			break
+		}
+		w.add(at, n)
+		at.offset += n
+	}
+	if at != to {
+		w.frames = w.frames[:first]
+		w.walkDamaged(in, from, to)
+	}
+}
+
+// walkDamaged finds the records of a block in which a length is damaged: those
+// before it. The others are lost, for where they begin is not known.
+func (w *trainWindow) walkDamaged(in *window, from, to block) {
+	at := from
+	for ; at.record < to.record; at.record++ {
+		n, ok := in.frame(at.offset)
+		if !ok || at.offset+n > to.offset {
+			break
+		}
+		if _, err := tfrecord.ReadAt(in, tfrecord.Span{Offset: at.offset, Length: n}, nil); err != nil {
+			break
+		}
+		w.add(at, n)
+		at.offset += n
+	}
+	for ; at.record < to.record; at.record++ {
+		w.add(at, 0)
+	}
+}
+
+func (w *trainWindow) add(at block, length int64) {
+	w.frames = append(w.frames, place{int32(len(w.parts) - 1), int32(length), at.offset, at.record})
+}
+
+// at decodes the record at an index of the window, and returns the number of
+// its file among those selected.
+func (w *trainWindow) at(x *Index, index int64, record *Record, frame *[]byte) (file int, err error) {
 	p := w.frames[w.order[index]]
-	record.File, record.Index, record.Offset = x.shards.files[w.file[p.part]].Path, p.index, p.offset
+	file = w.file[p.part]
+	record.File, record.Index, record.Offset = x.shards.files[file].Path, p.index, p.offset
+	if p.length == 0 {
+		return file, record.fault(&tfrecord.CorruptError{Offset: p.offset, Record: p.index,
+			Reason: "damaged length; what follows it in the same block of the index is lost with it"})
+	}
 	if cap(*frame) < int(p.length) {
 		*frame = make([]byte, 2*p.length)
 	}
 	payload, err := tfrecord.ReadAt(&w.parts[p.part], tfrecord.Span{Offset: p.offset, Length: int64(p.length)}, *frame)
+	if err == nil {
+		err = x.shards.decode(payload, record.Example)
+	}
 	if err != nil {
-		return record.fault(err)
+		return file, record.fault(err)
 	}
-	if err := x.shards.decode(payload, record.Example); err != nil {
-		return record.fault(err)
-	}
-	return nil
+	return file, nil
 }

@@ -14,6 +14,7 @@ import (
 	"pretext/records"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
+	"pretext/trainer/checkpoint"
 	"pretext/trainer/finetune"
 	"pretext/trainer/loader"
 )
@@ -95,7 +96,7 @@ func exitCode(err error) int {
 		return exitDiskFull
 	case is(fs.ErrPermission, syscall.EROFS):
 		return exitPermission
-	case is(errDamaged, loader.ErrDamaged, records.ErrExample, tfrecord.ErrCorrupt, sharding.ErrFormat, sharding.ErrUnfinished,
+	case is(errDamaged, checkpoint.ErrDamaged, loader.ErrDamaged, records.ErrExample, tfrecord.ErrCorrupt, sharding.ErrFormat, sharding.ErrUnfinished,
 		finetune.ErrData):
 		return exitDamaged
 	case errors.As(err, &usage), errors.As(err, &compressed), is(loader.ErrNoShards, fs.ErrNotExist, syscall.ENOTDIR, syscall.EISDIR):

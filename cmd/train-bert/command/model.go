@@ -28,7 +28,7 @@ type opened struct {
 func openModelPath(path string) (m opened, err error) {
 	if _, err := os.Stat(path + ".index"); err == nil {
 		p, err := checkpoint.OpenTensorFlow(path)
-		return opened{Pretrained: p, folder: filepath.Dir(path)}, err
+		return opened{Pretrained: p, folder: filepath.Dir(path)}, unusable(err)
 	}
 	m.folder = path
 	if newest, err := checkpoint.Newest(path); err == nil {
@@ -36,11 +36,21 @@ func openModelPath(path string) (m opened, err error) {
 	}
 	if _, err := os.Stat(filepath.Join(m.folder, "trainer.json")); err == nil {
 		if m.phase, err = checkpoint.Open(m.folder); err != nil {
-			return m, fmt.Errorf("%w: %w", errDamaged, err)
+			return m, err
 		}
 	}
 	m.Pretrained, err = checkpoint.OpenPretrained(m.folder)
-	return m, err
+	return m, unusable(err)
+}
+
+// unusable is an error of opening a model: what is neither damage nor the
+// system's is a model that is not computed here.
+func unusable(err error) error {
+	var path *fs.PathError
+	if err == nil || errors.Is(err, checkpoint.ErrDamaged) || errors.As(err, &path) {
+		return err
+	}
+	return usageError{err}
 }
 
 // A start is the model a new run begins with.

@@ -36,6 +36,7 @@ type run struct {
 	from    *checkpoint.Checkpoint
 	start   *start // nil when from is not
 	model   trainer.Model
+	masking *loader.Masking // nil: as the records have it
 	source  *loader.Source
 	eval    *evaluator
 	metrics *metrics
@@ -106,6 +107,9 @@ func (r *run) openData(ctx context.Context) (err error) {
 	if r.data, err = openCorpus(ctx, r.o.data, sharding.Train, r.o.vocab); err != nil {
 		return err
 	}
+	if r.masking, err = r.o.masking.masking(r.o.seed, r.data); err != nil {
+		return err
+	}
 	if r.held, err = openEval(ctx, &r.o); err != nil || r.held == nil {
 		return err
 	}
@@ -149,6 +153,9 @@ func (r *run) open(ctx context.Context) error {
 
 func (r *run) close() error {
 	var errs []error
+	if r.source != nil {
+		errs = append(errs, r.source.Close())
+	}
 	if r.metrics != nil {
 		errs = append(errs, r.metrics.Close())
 	}
@@ -235,21 +242,22 @@ func (r *run) settle(phase, auto int) {
 	}
 	r.state = checkpoint.State{
 		Phase: phase, Heads: trainer.PretrainHeads(), Batch: r.o.batch, Tokens: tokens, Ranks: 1, Seed: r.o.seed,
-		Data: r.data.hash, Schedule: r.o.rateSchedule(), Optimizer: r.o.updateRule(),
+		Data: r.data.hash, Schedule: r.o.rateSchedule(), Optimizer: r.o.updateRule(), Options: recorded(r.masking),
 	}
 }
 
 func (r *run) openSources(ctx context.Context) (err error) {
 	// A signal lets the step at hand end: it must be able to read its examples.
 	ctx = context.WithoutCancel(ctx)
-	options := loader.SourceOptions{Seed: int64(r.o.seed), MicroBatchTokens: r.state.Tokens, Heads: r.state.Heads, Rules: r.data.rules()}
+	options := loader.SourceOptions{Seed: int64(r.o.seed), MicroBatchTokens: r.state.Tokens, Heads: r.state.Heads, Rules: r.data.rules(),
+		Readers: r.o.readers, Masking: r.masking}
 	if r.o.onDamage == "skip" {
 		options.Quarantine = newQuarantine(r.stderr).skip
 	}
 	if r.source, err = loader.NewSource(ctx, r.data.shards, options); err != nil || r.held == nil {
 		return err
 	}
-	options.Seed = 0 // every run is asked the same questions
+	options.Seed, options.Readers, options.Masking = 0, 0, nil // every run is asked the same questions
 	held, err := loader.NewSource(ctx, r.held.shards, options)
 	if err != nil {
 		return err

@@ -89,14 +89,30 @@ func steady(t *testing.T, out string) (lines []map[string]any) {
 }
 
 func TestARunStoppedAtAnyStepEndsAsOneThatWasNot(t *testing.T) {
-	whole := testOptions(t)
+	stopEverywhere(t, testOptions(t))
+}
+
+// Masks drawn anew, and examples read ahead, are the same after a resume.
+func TestARunWithDynamicMasksStoppedAtAnyStepEndsAsOneThatWasNot(t *testing.T) {
+	o := testOptions(t)
+	static := files(t, mustTrain(t, o).model)
+	o.out, o.masking.dynamic, o.readers = filepath.Join(t.TempDir(), "out"), true, 3
+	if cmp.Equal(static, files(t, mustTrain(t, o).model)) {
+		t.Error("dynamic masks train the model that the records' masks train")
+	}
+	stopEverywhere(t, o)
+}
+
+// stopEverywhere stops a run after every step of it, goes on and compares.
+func stopEverywhere(t *testing.T, whole trainOptions) {
+	t.Helper()
 	want := mustTrain(t, whole)
 	if want.progress.Step != 12 || want.progress.Position != 120 || want.eval == nil {
 		t.Fatalf("undisturbed run ended as %+v", want)
 	}
 	for stop := int64(1); stop < whole.steps; stop++ {
 		o := whole
-		o.out, o.threads = filepath.Join(t.TempDir(), "out"), 1
+		o.out, o.threads, o.readers = filepath.Join(t.TempDir(), "out"), 1, int(stop%3)
 		ctx, cancel := context.WithCancel(context.Background())
 		o.stepped = func(step int64) {
 			if step == stop {
