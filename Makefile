@@ -1,10 +1,12 @@
 # What there is to run; .ci/run calls test and check.
 PY      := .venv/bin/python
 PEERS   := .venv-peers/bin/python
+TORCH   := .venv-torch/bin/python
 DEMO    := .venv/demo
+MODELS  := .venv-torch/models
 FUZZTIME ?= 5s
 
-.PHONY: build test check format vet lint race generated fuzz interop interop-finetune bench bench-peers bench-packages clean
+.PHONY: build test check format vet lint race generated fuzz interop interop-torch interop-finetune bench bench-peers bench-packages clean
 
 build: ## static release binaries
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/ ./cmd/prepare-data ./cmd/train-bert
@@ -12,7 +14,7 @@ build: ## static release binaries
 test:
 	go test ./...
 
-check: format vet lint generated race interop
+check: format vet lint generated race interop interop-torch
 
 format:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
@@ -48,16 +50,34 @@ $(PY):
 	python3 -m venv .venv
 	.venv/bin/pip install --quiet tensorflow-cpu==2.21.0
 
-# Real transformers load what finetune leaves and compute the same numbers. TORCH is
-# a Python with torch and transformers.
-TORCH ?= python3
+# transformers loads a model of ours and we load one of its: the same losses.
+interop-torch: $(TORCH)
+	rm -rf $(MODELS) && mkdir -p $(MODELS)
+	go build -o $(MODELS)/ ./cmd/prepare-data ./cmd/train-bert
+	$(MODELS)/prepare-data demo --out $(MODELS)/demo --quiet
+	$(MODELS)/prepare-data inspect $(MODELS)/demo/shards --records > $(MODELS)/records.jsonl
+	$(MODELS)/train-bert train --data $(MODELS)/demo --out $(MODELS)/run --model tiny --num-train-steps 4 --num-warmup-steps 0 --train-batch-size 8 --learning-rate 1e-3 --quiet
+	$(MODELS)/train-bert export $(MODELS)/run --out $(MODELS)/ours
+	$(TORCH) internal/interop/check_model.py make $(MODELS)/theirs --vocab $(MODELS)/demo/shards/vocab.txt
+	for model in ours theirs; do \
+		$(MODELS)/train-bert eval $(MODELS)/$$model --data $(MODELS)/demo --eval-examples 0 --json > $(MODELS)/$$model.json && \
+		$(TORCH) internal/interop/check_model.py compare $(MODELS)/$$model $(MODELS)/$$model.json $(MODELS)/records.jsonl || exit 1; \
+	done
+
+# Real transformers load what finetune leaves and compute the same numbers.
 FINETUNE := internal/interop/finetune
-interop-finetune:
+interop-finetune: $(TORCH)
 	rm -rf .venv/finetune && mkdir -p .venv/finetune
 	go run ./cmd/train-bert finetune classify --model $(FINETUNE)/config.json --vocab-file $(FINETUNE)/vocab.txt --task mrpc --data-dir $(FINETUNE)/pairs --out .venv/finetune/pairs --num-train-steps 30 --learning-rate 5e-3 --quiet
 	$(TORCH) internal/interop/check_finetuned.py classify .venv/finetune/pairs $(FINETUNE)/pairs/test.tsv
 	go run ./cmd/train-bert finetune squad --model $(FINETUNE)/config.json --vocab-file $(FINETUNE)/vocab.txt --train-file $(FINETUNE)/questions.json --predict-file $(FINETUNE)/questions.json --max-seq-length 128 --out .venv/finetune/questions --num-train-steps 30 --learning-rate 5e-3 --quiet
 	$(TORCH) internal/interop/check_finetuned.py squad .venv/finetune/questions $(FINETUNE)/questions.json
+
+# The system's torch, since that of the package index brings gigabytes of CUDA.
+$(TORCH):
+	@/usr/bin/python3 -c 'import torch, venv, ensurepip' || { echo "torch is needed: apt-get install python3-torch python3-venv"; exit 1; }
+	/usr/bin/python3 -m venv --system-site-packages .venv-torch
+	.venv-torch/bin/pip install --quiet transformers==4.40.2 'numpy<2' safetensors==0.4.5
 
 # Every stage and the whole run, in CPU time and against bzip2: docs/benchmarks.md.
 # BENCHFLAGS='-dump F -books P' measures other input, -json prints all samples.
@@ -77,4 +97,4 @@ bench-packages:
 	go test -run '^$$' -bench . -benchmem ./...
 
 clean:
-	rm -rf .venv .venv-peers bin demo
+	rm -rf .venv .venv-peers .venv-torch bin demo
