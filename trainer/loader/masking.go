@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"pretext/records"
-	"pretext/tokenize"
 	"pretext/trainer/dropout"
 )
 
@@ -48,9 +47,18 @@ type Masking struct {
 	// is passed over.
 	WholeWord bool `json:"do_whole_word_mask"`
 
-	// Vocab is the vocabulary of the records: its special tokens, its size and
-	// its pieces.
-	Vocab *tokenize.Vocab `json:"-"`
+	// Vocab is what must be known of the vocabulary of the records.
+	Vocab MaskVocab `json:"-"`
+}
+
+// A MaskVocab is a vocabulary as [Masking] sees it.
+type MaskVocab struct {
+	Size                int // tokens
+	CLS, SEP, PAD, MASK int32
+
+	// IsPiece tells whether a token continues the word of the one before it;
+	// it is needed for whole words alone.
+	IsPiece func(id int32) bool
 }
 
 // Validate reports every problem of m.
@@ -62,8 +70,8 @@ func (m Masking) Validate() error {
 	if m.MaxPredictions < 0 {
 		errs = append(errs, fmt.Errorf("max_predictions_per_seq %d: must not be negative", m.MaxPredictions))
 	}
-	if m.Vocab == nil {
-		errs = append(errs, errors.New("dynamic masking needs the vocabulary of the records"))
+	if m.Vocab.Size < 1 || m.WholeWord && m.Vocab.IsPiece == nil {
+		errs = append(errs, errors.New("dynamic masking needs the vocabulary of the records; of whole words, its pieces"))
 	}
 	return errors.Join(errs...)
 }
@@ -117,13 +125,13 @@ func restore(e *records.Example) {
 // findWords lists the candidates of an example's tokens.
 func (m *masker) findWords(ids []int32) {
 	m.words = m.words[:0]
-	cls, sep, pad := m.Vocab.CLS(), m.Vocab.SEP(), m.Vocab.PAD()
+	cls, sep, pad := m.Vocab.CLS, m.Vocab.SEP, m.Vocab.PAD
 	for i, id := range ids {
 		if id == cls || id == sep || id == pad {
 			continue
 		}
 		at := int32(i)
-		if last := len(m.words) - 1; m.WholeWord && last >= 0 && m.words[last].to == at && m.Vocab.IsSubword(id) {
+		if last := len(m.words) - 1; m.WholeWord && last >= 0 && m.words[last].to == at && m.Vocab.IsPiece(id) {
 			m.words[last].to++
 			continue
 		}
@@ -160,9 +168,9 @@ func (m *masker) replace(e *records.Example) {
 		e.MaskedLMWeights = append(e.MaskedLMWeights, 1)
 		switch u := m.draws.word(); {
 		case u < belowMask:
-			e.InputIDs[at] = m.Vocab.MASK()
+			e.InputIDs[at] = m.Vocab.MASK
 		case u >= belowKeep:
-			e.InputIDs[at] = int32(m.draws.below(uint32(m.Vocab.Len())))
+			e.InputIDs[at] = int32(m.draws.below(uint32(m.Vocab.Size)))
 		}
 	}
 }

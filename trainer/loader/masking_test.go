@@ -15,27 +15,13 @@ import (
 	"pretext/records"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
-	"pretext/tokenize"
 	"pretext/trainer"
 	"pretext/trainer/loader"
 )
 
 // maskVocab has 100 tokens: five special ones, words, and from 70 on pieces.
-func maskVocab(tb testing.TB) *tokenize.Vocab {
-	tb.Helper()
-	tokens := []string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
-	for i := len(tokens); i < 100; i++ {
-		form := "w%d"
-		if i >= 70 {
-			form = "##p%d"
-		}
-		tokens = append(tokens, fmt.Sprintf(form, i))
-	}
-	v, err := tokenize.NewVocab(tokens)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return v
+func maskVocab() loader.MaskVocab {
+	return loader.MaskVocab{Size: 100, PAD: 0, CLS: 2, SEP: 3, MASK: 4, IsPiece: func(id int32) bool { return id >= 70 }}
 }
 
 const maskPlaces = 20 // max_predictions_per_seq of maskedExample
@@ -89,9 +75,9 @@ func maskedShards(tb testing.TB, sizes ...int) *loader.Shards {
 	return open(tb, dir, loader.Options{})
 }
 
-func maskingOptions(tb testing.TB) loader.SourceOptions {
+func maskingOptions() loader.SourceOptions {
 	return loader.SourceOptions{Seed: 3, MicroBatchTokens: 256, Heads: trainer.PretrainHeads(),
-		Masking: &loader.Masking{Seed: 11, Prob: 0.15, Vocab: maskVocab(tb)}}
+		Masking: &loader.Masking{Seed: 11, Prob: 0.15, Vocab: maskVocab()}}
 }
 
 // A masked is one example as a batch holds it.
@@ -141,7 +127,7 @@ func TestDynamicMasksHideTheOriginalsAsGoogleCounts(t *testing.T) {
 		_, o := maskedExample(i)
 		originals[fmt.Sprint(o)] = true
 	}
-	src := newSource(t, maskedShards(t, n), maskingOptions(t))
+	src := newSource(t, maskedShards(t, n), maskingOptions())
 	for _, m := range take(t, src, 0, 3*n) {
 		original := m.restored()
 		if !originals[fmt.Sprint(original)] {
@@ -167,9 +153,9 @@ func TestDynamicMasksHideTheOriginalsAsGoogleCounts(t *testing.T) {
 func TestDynamicMasksDependOnTheEpochAndTheRecordAlone(t *testing.T) {
 	const n = 70
 	shards := maskedShards(t, 20, 15, 35)
-	want := take(t, newSource(t, shards, maskingOptions(t)), 0, 3*n)
+	want := take(t, newSource(t, shards, maskingOptions()), 0, 3*n)
 	rapid.Check(t, func(rt *rapid.T) {
-		opts := maskingOptions(t)
+		opts := maskingOptions()
 		opts.Ranks = rapid.IntRange(1, 4).Draw(rt, "ranks")
 		opts.Readers = rapid.SampledFrom([]int{0, 1, 2, 4, 8}).Draw(rt, "readers")
 		position := rapid.Int64Range(0, 2*n).Draw(rt, "position")
@@ -192,7 +178,7 @@ func TestDynamicMasksDependOnTheEpochAndTheRecordAlone(t *testing.T) {
 func TestDynamicMasksChangeWithEpochFileRecordAndSeed(t *testing.T) {
 	const n = 40
 	first := func(seed uint64, epoch int64) map[string]string {
-		opts := maskingOptions(t)
+		opts := maskingOptions()
 		opts.Masking.Seed = seed
 		out := map[string]string{}
 		for _, m := range take(t, newSource(t, maskedShards(t, n), opts), epoch*n, n) {
@@ -219,7 +205,7 @@ func TestDynamicMasksChangeWithEpochFileRecordAndSeed(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "a.tfrecord"), append(slices.Clone(frame), frame...))
 	writeFile(t, filepath.Join(dir, "b.tfrecord"), frame)
 	places := map[string]bool{}
-	for _, m := range take(t, newSource(t, open(t, dir, loader.Options{}), maskingOptions(t)), 0, 3) {
+	for _, m := range take(t, newSource(t, open(t, dir, loader.Options{}), maskingOptions()), 0, 3) {
 		places[fmt.Sprint(m.Places)] = true
 	}
 	if len(places) != 3 {
@@ -229,7 +215,7 @@ func TestDynamicMasksChangeWithEpochFileRecordAndSeed(t *testing.T) {
 
 // The draws are part of what a run's results depend on: they must not change.
 func TestTheDynamicMasksOfAnExampleArePinned(t *testing.T) {
-	opts := maskingOptions(t)
+	opts := maskingOptions()
 	got := take(t, newSource(t, maskedShards(t, 1), opts), 0, 2)
 	want := []masked{
 		{Position: 0, Places: []int32{5, 6, 16, 17}, Target: []int32{10, 11, 21, 22},
@@ -253,7 +239,7 @@ func TestDynamicMasksOfAFileDoNotDependOnTheSelection(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "eval-00000-of-00001.tfrecord"), tfrecord.AppendFrame(nil, nil))
 	writeFile(t, filepath.Join(dir, "train-00000-of-00001.tfrecord"), data)
 	key := func(split string) map[string]string {
-		opts, out := maskingOptions(t), map[string]string{}
+		opts, out := maskingOptions(), map[string]string{}
 		opts.Quarantine = func(error) error { return nil }
 		n := 30
 		if split == "" {
@@ -270,7 +256,7 @@ func TestDynamicMasksOfAFileDoNotDependOnTheSelection(t *testing.T) {
 }
 
 func TestWholeWordsAreHiddenTogether(t *testing.T) {
-	opts := maskingOptions(t)
+	opts := maskingOptions()
 	opts.Masking.WholeWord = true
 	v, pieces := opts.Masking.Vocab, 0
 	for _, m := range take(t, newSource(t, maskedShards(t, 100), opts), 0, 200) {
@@ -279,7 +265,7 @@ func TestWholeWordsAreHiddenTogether(t *testing.T) {
 			isTarget[at] = true
 		}
 		for i := 1; i < len(original); i++ {
-			if before := original[i-1]; !v.IsSubword(original[i]) || before == 2 || before == 3 {
+			if before := original[i-1]; !v.IsPiece(original[i]) || before == 2 || before == 3 {
 				continue
 			}
 			if pieces++; isTarget[int32(i)] != isTarget[int32(i-1)] {
@@ -301,10 +287,10 @@ func TestWholeWordsAreHiddenTogether(t *testing.T) {
 // change from run to run.
 func TestDynamicMasksAreDrawnEvenly(t *testing.T) {
 	const n, epochs = 200, 100
-	opts := maskingOptions(t)
+	opts := maskingOptions()
 	src := newSource(t, maskedShards(t, n), opts)
 	var kinds [3]float64
-	byPlace, byToken := make([]float64, 128), make([]float64, opts.Masking.Vocab.Len())
+	byPlace, byToken := make([]float64, 128), make([]float64, opts.Masking.Vocab.Size)
 	expected := make([]float64, 128)
 	targets := 0.0
 	for e := range int64(epochs) {
@@ -364,11 +350,12 @@ func chiSquare(got, want []float64) (x float64) {
 func TestWrongMaskingIsRefused(t *testing.T) {
 	shards := maskedShards(t, 1)
 	for want, m := range map[string]loader.Masking{
-		"masked_lm_prob 0:":          {Vocab: maskVocab(t)},
-		"masked_lm_prob NaN":         {Prob: math.NaN(), Vocab: maskVocab(t)},
-		"masked_lm_prob 1:":          {Prob: 1, Vocab: maskVocab(t)},
-		"max_predictions_per_seq -1": {Prob: 0.15, MaxPredictions: -1, Vocab: maskVocab(t)},
-		"needs the vocabulary":       {Prob: 0.15, WholeWord: true},
+		"masked_lm_prob 0:":          {Vocab: maskVocab()},
+		"masked_lm_prob NaN":         {Prob: math.NaN(), Vocab: maskVocab()},
+		"masked_lm_prob 1:":          {Prob: 1, Vocab: maskVocab()},
+		"max_predictions_per_seq -1": {Prob: 0.15, MaxPredictions: -1, Vocab: maskVocab()},
+		"needs the vocabulary":       {Prob: 0.15},
+		"of whole words, its pieces": {Prob: 0.15, WholeWord: true, Vocab: loader.MaskVocab{Size: 100}},
 	} {
 		opts := loader.SourceOptions{MicroBatchTokens: 128, Masking: &m}
 		_, err := loader.NewSource(context.Background(), shards, opts)
@@ -380,7 +367,7 @@ func TestWrongMaskingIsRefused(t *testing.T) {
 
 func TestMaxPredictionsBoundsTheTargets(t *testing.T) {
 	for _, most := range []int{1, 5, 30} {
-		opts := maskingOptions(t)
+		opts := maskingOptions()
 		opts.Masking.MaxPredictions = most
 		for _, m := range take(t, newSource(t, maskedShards(t, 100), opts), 0, 100) {
 			if want := min(most, max(1, int(math.RoundToEven(0.15*float64(len(m.IDs)))))); len(m.Places) != want {

@@ -112,7 +112,7 @@ func NewSource(ctx context.Context, shards *Shards, opts SourceOptions) (*Source
 		return nil, fmt.Errorf("training order: %w", err)
 	}
 	if m := opts.Masking; m != nil { // what it asks the vocabulary about must be in it
-		opts.Rules.VocabSize, opts.Rules.CLS, opts.Rules.SEP = m.Vocab.Len(), m.Vocab.CLS(), m.Vocab.SEP()
+		opts.Rules.VocabSize, opts.Rules.CLS, opts.Rules.SEP = m.Vocab.Size, m.Vocab.CLS, m.Vocab.SEP
 	}
 	index, err := shards.Index(ctx)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"pretext/tokenize"
 	"pretext/trainer/loader"
 )
 
@@ -50,7 +51,23 @@ func (o *maskOptions) masking(seed uint64, data *corpus) (*loader.Masking, error
 	if o.whole.given {
 		made.Whole = o.whole.value
 	}
-	return &loader.Masking{Seed: seed, Prob: made.Prob, MaxPredictions: o.most, WholeWord: made.Whole, Vocab: data.vocab}, nil
+	if _, words := data.vocab.(*tokenize.Vocab); made.Whole && !words {
+		return nil, usagef("%s: its vocabulary does not say where words begin: give --do-whole-word-mask=false", data.path)
+	}
+	return &loader.Masking{Seed: seed, Prob: made.Prob, MaxPredictions: o.most, WholeWord: made.Whole,
+		Vocab: data.maskVocab()}, nil
+}
+
+// maskVocab is what masking must know of the vocabulary.
+func (c *corpus) maskVocab() loader.MaskVocab {
+	v := loader.MaskVocab{Size: c.vocab.Len(), CLS: c.vocab.CLS(), SEP: c.vocab.SEP(), MASK: c.vocab.MASK()}
+	switch vocab := c.vocab.(type) {
+	case *tokenize.Vocab:
+		v.PAD, v.IsPiece = vocab.PAD(), vocab.IsSubword
+	case *fileVocab: // its words are not known here
+		v.PAD = vocab.Pad
+	}
+	return v
 }
 
 // recorded is what a checkpoint keeps of a masking: a run goes on with the same
