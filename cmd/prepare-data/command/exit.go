@@ -16,6 +16,7 @@ import (
 	"pretext/extract/download"
 	"pretext/extract/text"
 	"pretext/extract/wiki"
+	"pretext/internal/config"
 	"pretext/internal/store"
 	"pretext/pipeline"
 	"pretext/records"
@@ -109,7 +110,8 @@ func exitCode(err error) int {
 	}
 	var usage usageError
 	var options *pipeline.OptionsError
-	var config *pipeline.ConfigError
+	var wrong *pipeline.ConfigError
+	var setting *config.Error
 	var shards *sharding.TooManyShardsError
 	var memory *pipeline.MemoryError
 	var rejects *pipeline.RejectsError
@@ -134,7 +136,7 @@ func exitCode(err error) int {
 		return exitRejects
 	case is(damaged...):
 		return exitDamaged
-	case errors.As(err, &usage), errors.As(err, &options), errors.As(err, &config), errors.As(err, &shards), is(fs.ErrNotExist, store.ErrNotFile, syscall.ENOTDIR, syscall.EISDIR):
+	case errors.As(err, &usage), errors.As(err, &options), errors.As(err, &wrong), errors.As(err, &setting), errors.As(err, &shards), is(fs.ErrNotExist, store.ErrNotFile, syscall.ENOTDIR, syscall.EISDIR):
 		return exitUsage
 	}
 	return exitOther

@@ -59,16 +59,19 @@ func (l *sourceList) Set(path string) error {
 
 func (l *sourceList) Type() string { return "path" }
 
-func (l *sourceList) String() string {
-	var paths []string
-	if l.to != nil {
-		for _, s := range *l.to {
-			if s.Kind == l.kind {
-				paths = append(paths, s.Path)
-			}
+func (l *sourceList) String() string { return strings.Join(l.GetSlice(), ",") }
+
+// GetSlice returns the values of this flag alone.
+func (l *sourceList) GetSlice() (paths []string) {
+	if l.to == nil {
+		return nil
+	}
+	for _, s := range *l.to {
+		if s.Kind == l.kind {
+			paths = append(paths, s.Path)
 		}
 	}
-	return strings.Join(paths, ",")
+	return paths
 }
 
 // exampleFlags are Google's, with hyphens, and ours for shards.

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"pretext/cmd/internal/cli"
 	"pretext/pipeline"
 )
 
@@ -42,10 +43,13 @@ Exit codes: 0 ok, 1 other, 2 usage, 3 more rejects than allowed, 4 damaged data,
 		Version:       version(),
 	}
 	root.SetGlobalNormalizationFunc(normalize)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{cli.Suggest(cmd, err)} })
 	root.AddCommand(newDemo(), newRun(), newDownload(), newExtract(), newFilter(), newVocab(), newExamples(),
 		newVerify(), newInspect(), newHead(), newExport(), newText(), newSentences(), newTokenize())
-	root.AddCommand(newStats())
+	s := settings()
+	root.AddCommand(newStats(), cli.NewConfig(s), cli.NewMan())
+	s.AddTo(root)
+	completions().AddTo(root)
 	for _, c := range root.Commands() {
 		args := c.Args
 		c.Args = func(cmd *cobra.Command, a []string) error {

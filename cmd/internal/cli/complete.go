@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Completions say what a shell offers for the values of flags, by their names.
+type Completions struct {
+	Values  map[string][]string // one of these
+	Files   map[string][]string // a file with one of these endings
+	Folders []string            // a folder
+}
+
+// AddTo gives them to the flags of all commands.
+func (c Completions) AddTo(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { c.add(cmd, f) })
+	}
+}
+
+func (c Completions) add(cmd *cobra.Command, f *pflag.Flag) {
+	complete := func(values []string, directive cobra.ShellCompDirective) {
+		err := cmd.RegisterFlagCompletionFunc(f.Name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return values, directive
+		})
+		if err != nil {
+			panic("BUG: " + err.Error()) // registered twice
+		}
+	}
+	if values, ok := c.Values[f.Name]; ok {
+		complete(values, cobra.ShellCompDirectiveNoFileComp)
+		return
+	}
+	if endings, ok := c.Files[f.Name]; ok {
+		complete(endings, cobra.ShellCompDirectiveFilterFileExt)
+		return
+	}
+	for _, name := range c.Folders {
+		if name == f.Name {
+			complete(nil, cobra.ShellCompDirectiveFilterDirs)
+			return
+		}
+	}
+	switch f.Value.Type() {
+	case "int", "int64", "uint64", "float64", "size", "duration", "intSlice":
+		complete(nil, cobra.ShellCompDirectiveNoFileComp)
+	}
+}

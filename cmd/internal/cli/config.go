@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+
+	"pretext/internal/config"
+)
+
+// An effective value is what a flag will be, and why.
+type effective struct {
+	Name   string   `json:"name"` // of the flag, with underscores as in files
+	Values []string `json:"values"`
+	Origin string   `json:"origin"` // flag, "run.yaml line 3", PRETEXT_…, preset, default
+	list   bool
+	quote  bool
+}
+
+// NewConfig returns the command that shows what a command's flags will be. It
+// writes a file that --config takes.
+func NewConfig(s *Settings) *cobra.Command {
+	return &cobra.Command{
+		Use:   "config COMMAND [FLAGS]",
+		Short: "Show the settings that a command would run with, and where each comes from",
+		Long: `Shows the flags of a command as they would be: those given win over the
+environment, that over the file of --config, that over a preset, that over the
+defaults, which are written as comments. What it writes is a file that --config
+takes. Nothing is run.
+
+In a file keys are the names of flags. At the top they hold for all commands, below
+the name of a command for that one. In the environment they are in capitals, with
+the prefix ` + s.Prefix + `; values of a flag that may be repeated stand on lines of
+their own. A key that no command knows is an error in both.`,
+		Example:            "  %[1]s config run --max-seq-length 512 > run.yaml\n  %[1]s config --json run --config run.yaml",
+		DisableFlagParsing: true, // the flags are the other command's
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+			for _, c := range cmd.Root().Commands() {
+				if len(args) == 0 && !c.Hidden {
+					names = append(names, c.Name())
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			asJSON := len(args) > 0 && args[0] == "--json"
+			if asJSON {
+				args = args[1:]
+			}
+			if len(args) == 0 || slices.Contains(args, "--help") || slices.Contains(args, "-h") {
+				return cmd.Help()
+			}
+			values, err := s.effective(cmd, args)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				enc := json.NewEncoder(cmd.OutOrStdout())
+				enc.SetEscapeHTML(false)
+				enc.SetIndent("", "  ")
+				return enc.Encode(values)
+			}
+			return writeYAML(cmd.OutOrStdout(), args[0], values)
+		},
+	}
+}
+
+// effective returns the flags of the command that args name, sorted.
+func (s *Settings) effective(cmd *cobra.Command, args []string) ([]effective, error) {
+	root := cmd.Root()
+	var target *cobra.Command
+	var names []string
+	for _, c := range root.Commands() {
+		names = append(names, c.Name())
+		if c.Name() == args[0] {
+			target = c
+		}
+	}
+	if target == nil || target == cmd {
+		hint := ""
+		if near, ok := config.Nearest(args[0], names); ok && target == nil {
+			hint = fmt.Sprintf(", did you mean %q?", near)
+		}
+		return nil, &config.Error{Origin: "config", Reason: fmt.Sprintf("%q is not a command with settings%s", args[0], hint)}
+	}
+	if err := target.ParseFlags(args[1:]); err != nil {
+		return nil, root.FlagErrorFunc()(target, err)
+	}
+	origins, err := s.apply(target)
+	if err != nil {
+		return nil, err
+	}
+	if s.Preset != nil {
+		if err := s.Preset(target); err != nil {
+			return nil, err
+		}
+	}
+	values := []effective{}
+	target.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Name == "help" || f.Name == configFlag {
+			return
+		}
+		origin := cmp.Or(origins[f.Name], "default")
+		if origin == "default" && f.Changed {
+			origin = "preset"
+		}
+		values = append(values, newEffective(f, origin))
+	})
+	return values, nil
+}
+
+func newEffective(f *pflag.Flag, origin string) effective {
+	e := effective{Name: strings.ReplaceAll(f.Name, "-", "_"), Origin: origin, list: !slices.Contains(scalars, f.Value.Type())}
+	e.quote = slices.Contains([]string{"string", "size"}, f.Value.Type()) || e.list
+	if list, ok := f.Value.(interface{ GetSlice() []string }); ok {
+		e.Values = list.GetSlice()
+	} else {
+		e.Values = []string{f.Value.String()}
+	}
+	if e.list && (len(e.Values) == 0 || len(e.Values) == 1 && e.Values[0] == "") {
+		e.Values = []string{}
+	}
+	return e
+}
+
+// writeYAML writes values as a file that says the same, defaults as comments.
+func writeYAML(w io.Writer, command string, values []effective) error {
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "# %s, each value with where it comes from\n", command)
+	width := 0
+	lines := make([]string, len(values))
+	for i, v := range values {
+		lines[i] = v.Name + ": " + v.yaml()
+		if v.Origin == "default" {
+			lines[i] = "# " + lines[i] // a default that is given counts as given
+		}
+		width = max(width, min(len(lines[i]), 50))
+	}
+	for i, v := range values {
+		fmt.Fprintf(&out, "%-*s  # %s\n", width, lines[i], v.Origin)
+	}
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+// yaml returns the value as YAML on one line.
+func (e effective) yaml() string {
+	scalar := func(s string) string {
+		n := yaml.Node{Kind: yaml.ScalarNode, Value: s}
+		if e.quote {
+			n.SetString(s)
+			if s == "" || strings.ContainsAny(s, "\n,[]{}#:") {
+				n.Style = yaml.DoubleQuotedStyle
+			}
+		}
+		b, err := yaml.Marshal(&n)
+		if err != nil {
+			panic("BUG: a string is no YAML: " + err.Error())
+		}
+		return strings.TrimSuffix(string(b), "\n")
+	}
+	if !e.list {
+		return scalar(e.Values[0])
+	}
+	var parts []string
+	for _, v := range e.Values {
+		parts = append(parts, scalar(v))
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+// Suggest adds the flag that was meant to the error of an unknown one.
+func Suggest(cmd *cobra.Command, err error) error {
+	missing, ok := err.(*pflag.NotExistError)
+	if !ok {
+		return err
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	near, ok := config.Nearest(config.Normal(missing.GetSpecifiedName()), names)
+	if !ok {
+		return err
+	}
+	return fmt.Errorf("%w, did you mean --%s?", err, near)
+}

@@ -1,0 +1,46 @@
+package command
+
+import (
+	"github.com/spf13/cobra"
+
+	"pretext/cmd/internal/cli"
+	"pretext/pipeline"
+	"pretext/tokenize"
+	"pretext/tokenize/sentence"
+)
+
+// settings are where flags get values from that were not given. The names
+// reserved are those of the project's tests.
+func settings() *cli.Settings {
+	return &cli.Settings{
+		Prefix:   "PRETEXT_",
+		Reserved: []string{"DATA", "DAMAGE", "KILLS", "LONG_TESTS", "SERVERS", "TORTURE"},
+		Preset: func(cmd *cobra.Command) error {
+			f := cmd.Flags().Lookup("preset")
+			if f == nil {
+				return nil
+			}
+			_, err := usePreset(cmd.Flags(), f.Value.String())
+			return err
+		},
+	}
+}
+
+// completions are what a shell offers for flags.
+func completions() cli.Completions {
+	profiles := []string{}
+	for _, p := range tokenize.Profiles() {
+		profiles = append(profiles, string(p))
+	}
+	return cli.Completions{
+		Values: map[string][]string{
+			"runner": pipeline.Runners, "recipe": {pipeline.RecipeGoogle}, "compression": {pipeline.CompressionNone, pipeline.CompressionGzip},
+			"sentence-splitter": {sentence.Auto, sentence.Punkt, sentence.Newline}, "preset": presetNames(),
+			"profile": profiles, "tokenizer-profile": profiles, "to": {"text"},
+		},
+		Files: map[string][]string{
+			"vocab": {"txt", "json"}, "tokenizer": {"json"}, "wiki-dump": {"xml", "bz2", "gz"}, "text": {"txt", "gz", "zst"},
+		},
+		Folders: []string{"out", "documents"},
+	}
+}
