@@ -138,8 +138,9 @@ func (c *Client) send(ctx context.Context, method string, u *url.URL, header htt
 	req.Header.Set("User-Agent", c.options.userAgent())
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
+		err = causeOf(ctx, err) // before finish gives it one of its own
 		finish()
-		return nil, causeOf(ctx, err)
+		return nil, err
 	}
 	c.answered.Store(true)
 	w := &watched{client: c, body: resp.Body, ctx: ctx}

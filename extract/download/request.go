@@ -122,6 +122,17 @@ func (r Request) String() string {
 	return r.URL
 }
 
+// LicenceOf is on what terms the files of a request may be used.
+func LicenceOf(r Request) string {
+	switch r.Kind {
+	case Wiki:
+		return wikiLicence
+	case Gutenberg:
+		return booksLicence
+	}
+	return "not known"
+}
+
 // An Index is a list of the source that said which files there are.
 type Index struct {
 	Name   string

@@ -114,6 +114,7 @@ func exitCode(err error) int {
 	var setting *config.Error
 	var shards *sharding.TooManyShardsError
 	var memory *pipeline.MemoryError
+	var fit *pipeline.FitError
 	var rejects *pipeline.RejectsError
 	switch {
 	case is(context.Canceled):
@@ -130,7 +131,7 @@ func exitCode(err error) int {
 		return exitNetwork
 	case is(fs.ErrPermission, syscall.EROFS):
 		return exitPermission
-	case errors.As(err, &memory):
+	case errors.As(err, &memory), errors.As(err, &fit):
 		return exitDoesNotFit
 	case errors.As(err, &rejects):
 		return exitRejects

@@ -25,6 +25,7 @@ type presetsData struct {
 	Presets map[string]preset `json:"presets"`
 	Typical struct {
 		Wikis map[string]typicalSize `json:"wikis"`
+		Books map[string]int64       `json:"books"` // of Project Gutenberg, by language
 	} `json:"typical"`
 }
 

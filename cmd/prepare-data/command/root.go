@@ -31,6 +31,7 @@ create_pretraining_data.py of google-research/bert makes.
 
   prepare-data demo --out demo                 see it work, offline, in seconds
   prepare-data run --wiki-dump D --books B --vocab V --out OUT
+  prepare-data plan --preset en                what that takes: disk, memory, time on the line
   prepare-data run --wiki simplewiki --contact YOU --out OUT     download, then the rest
   prepare-data verify OUT                      check every byte and every record
   prepare-data head OUT                        look at examples
@@ -44,7 +45,7 @@ Exit codes: 0 ok, 1 other, 2 usage, 3 more rejects than allowed, 4 damaged data,
 	}
 	root.SetGlobalNormalizationFunc(normalize)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{cli.Suggest(cmd, err)} })
-	root.AddCommand(newDemo(), newRun(), newDownload(), newExtract(), newFilter(), newVocab(), newExamples(),
+	root.AddCommand(newDemo(), newRun(), newPlan(), newDownload(), newExtract(), newFilter(), newVocab(), newExamples(),
 		newVerify(), newInspect(), newHead(), newExport(), newText(), newSentences(), newTokenize())
 	s := settings()
 	root.AddCommand(newStats(), cli.NewConfig(s), cli.NewMan())

@@ -3,7 +3,6 @@ package command
 import (
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -110,62 +109,6 @@ Files given with --text are one stream of lines, as in that script.`,
 	cmd.Flags().StringArrayVar(&texts, "text", nil, "file with a sentence a line and a blank line between documents; may be repeated")
 	tokens.add(cmd.Flags(), "vocab.txt (required without --tokenizer)")
 	cmd.Flags().StringVar(&lang, "language", "", "language of JSON lines that do not name theirs")
-	return cmd
-}
-
-func newRun() *cobra.Command {
-	var run runFlags
-	var src sourceFlags
-	var keep filterFlags
-	var ex exampleFlags
-	var tokens tokenFlags
-	var get downloadFlags
-	var preset string
-	vocabSize := pipeline.DefaultVocabOptions().VocabSize
-	cmd := &cobra.Command{
-		Use:   "run --wiki-dump FILE --books PATH --vocab FILE --out DIR",
-		Short: "All stages: dumps and books to shards",
-		Long: `Runs all stages: OUT/documents, OUT/vocab, OUT/shards; with --dedup, --quality
-or another rule also OUT/filtered after the first. Without --vocab a vocabulary
-is trained. Run again after an interruption, it goes on from what is
-there.
-
-With --wiki, --gutenberg or --url it downloads to OUT/sources first. Without any
-source it takes those of --preset, which is small unless given: prepare-data plan
-shows what that means.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if _, err := usePreset(cmd.Flags(), preset); err != nil {
-				return err
-			}
-			r, err := run.pipeline(cmd.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			if err := tokens.check(cmd); err != nil {
-				return err
-			}
-			sources, err := get.wanted(cmd.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			filter, err := keep.options()
-			if err != nil {
-				return err
-			}
-			s, err := pipeline.Run(cmd.Context(), r, pipeline.RunConfig{Sources: src.sources, Download: sources, Extract: src.extract(), Filter: filter, Vocab: tokens.vocab, Tokenizer: tokens.tokenizer,
-				VocabSize: vocabSize, Examples: ex.options, Memory: int64(run.memory), MaxRejects: run.maxRejects, Out: run.out, Overwrite: run.overwrite})
-			return run.report(cmd, err, s...)
-		},
-	}
-	run.add(cmd.Flags())
-	src.add(cmd.Flags())
-	get.add(cmd.Flags())
-	keep.add(cmd.Flags())
-	ex.add(cmd.Flags())
-	tokens.add(cmd.Flags(), "vocab.txt; default: train one")
-	cmd.Flags().StringVar(&preset, "preset", "", "sources and settings under one name: "+strings.Join(presetNames(), ", ")+"; flags that are given win")
-	cmd.Flags().IntVar(&vocabSize, "vocab-size", vocabSize, "entries of the vocabulary, when it is trained")
 	return cmd
 }
 

@@ -1,0 +1,324 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"pretext/extract/books"
+	"pretext/extract/bzip2"
+	"pretext/extract/download"
+	"pretext/extract/wiki"
+)
+
+// A Plan is what a run is expected to bring, make and take.
+type Plan struct {
+	Sources         []PlannedSource `json:"sources"`
+	DownloadFiles   int             `json:"download_files"`
+	DownloadBytes   int64           `json:"download_bytes"`
+	DownloadSeconds int64           `json:"download_seconds"` // at least, by the servers' own limits
+	TextBytes       int64           `json:"text_bytes"`
+	Documents       int64           `json:"documents"`
+	Records         int64           `json:"records"`
+	Shards          int             `json:"shards"`
+	Disk            PlannedDisk     `json:"disk"`
+	Memory          PlannedMemory   `json:"memory"`
+	Notes           []string        `json:"notes,omitempty"`
+	Problems        []string        `json:"problems,omitempty"` // why it does not fit
+}
+
+// A PlannedSource is one source of a plan.
+type PlannedSource struct {
+	Name      string `json:"name"`
+	Kind      string `json:"kind"`
+	Files     int    `json:"files"`
+	Bytes     int64  `json:"bytes"`      // as it lies there, packed or not
+	TextBytes int64  `json:"text_bytes"` // expected of it
+	Documents int64  `json:"documents"`  // expected of it
+	Basis     string `json:"basis"`      // how the sizes are known
+	Licence   string `json:"licence"`
+	Local     bool   `json:"local"`
+}
+
+// PlannedDisk is what lies on the disk at the end, in bytes.
+type PlannedDisk struct {
+	Sources   int64 `json:"sources"` // that are downloaded
+	Documents int64 `json:"documents"`
+	Vocab     int64 `json:"vocab"`
+	Shards    int64 `json:"shards"`
+	Scratch   int64 `json:"scratch"` // unlinked files while examples are made
+	Peak      int64 `json:"peak"`
+	Free      int64 `json:"free"` // -1 where nobody knows
+}
+
+// PlannedMemory is what the process takes, in bytes.
+type PlannedMemory struct {
+	Needed  int64 `json:"needed"`  // without which a stage refuses to start
+	Peak    int64 `json:"peak"`    // expected
+	Allowed int64 `json:"allowed"` // by --memory
+}
+
+// A FitError says that a plan does not fit.
+type FitError struct{ Problems []string }
+
+func (e *FitError) Error() string { return strings.Join(e.Problems, "; ") }
+
+// A TypicalSize stands for what no server could be asked for.
+type TypicalSize struct {
+	Bytes  int64
+	Source string // where it comes from
+}
+
+// PlanConfig says what to plan.
+type PlanConfig struct {
+	Run     RunConfig
+	Workers int
+	// Typical returns the recorded size of a request, false where there is none.
+	Typical func(download.Request) (TypicalSize, bool)
+}
+
+// PlanRun reckons what a run would bring, make and take. It writes nothing. The
+// error matches [*FitError] when the plan, which is returned too, does not fit
+// into the memory or the disk.
+func PlanRun(ctx context.Context, c PlanConfig) (*Plan, error) {
+	if err := c.Run.Examples.Validate(); err != nil {
+		return nil, &ConfigError{err}
+	}
+	p := &Plan{}
+	local, err := expandDownloads(ctx, c.Run.Sources)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range local {
+		source, err := planLocal(ctx, s, c.Run.Extract)
+		if err != nil {
+			return nil, err
+		}
+		p.Sources = append(p.Sources, source)
+	}
+	if d := c.Run.Download; d != nil {
+		if err := d.validate(); err != nil {
+			return nil, &ConfigError{err}
+		}
+		if err := p.addDownloads(ctx, *d, c.Typical); err != nil {
+			return nil, err
+		}
+	}
+	if len(p.Sources) == 0 {
+		return nil, &ConfigError{errors.New("no sources: nothing to plan")}
+	}
+	p.reckon(c)
+	return p, p.fit(c)
+}
+
+// reckon sums up the sources and foresees the rest.
+func (p *Plan) reckon(c PlanConfig) {
+	for _, s := range p.Sources {
+		p.TextBytes += s.TextBytes
+		p.Documents += s.Documents
+		if s.Local {
+			continue
+		}
+		p.DownloadFiles += s.Files
+		p.DownloadBytes += s.Bytes
+		seconds := int64(float64(s.Bytes) / wikimediaSpeed)
+		if s.Kind == KindBooks {
+			seconds = int64(c.Run.Download.Client.BookPause.Seconds() * float64(s.Files))
+		}
+		p.DownloadSeconds = max(p.DownloadSeconds, seconds) // at the same time
+	}
+	f := foresee(float64(p.TextBytes), float64(p.Documents), p.DownloadBytes, c.Workers, c.Run)
+	p.Records, p.Shards, p.Disk, p.Memory = int64(f.Records), f.Shards, f.Disk, f.Memory
+	p.Disk.Free = -1
+	if free, ok := freeSpace(c.Run.Out); ok {
+		p.Disk.Free = free
+	}
+}
+
+func (p *Plan) fit(c PlanConfig) error {
+	if p.Memory.Needed > p.Memory.Allowed {
+		p.Problems = append(p.Problems, fmt.Sprintf("about %d MB of memory are needed, --memory allows %d MB: give more --memory, fewer --workers or more --shards",
+			p.Memory.Needed/1e6, p.Memory.Allowed/1e6))
+	}
+	if p.Disk.Free >= 0 && p.Disk.Peak > p.Disk.Free {
+		p.Problems = append(p.Problems, fmt.Sprintf("about %d MB of disk are needed below %s, %d MB are free: free some space, give another --out, a smaller --dupe-factor or --compression gzip",
+			p.Disk.Peak/1e6, c.Run.Out, p.Disk.Free/1e6))
+	}
+	if p.Problems != nil {
+		return &FitError{p.Problems}
+	}
+	return nil
+}
+
+// addDownloads asks what requests mean. Where no server answers, recorded sizes
+// stand in, and a note says so.
+func (p *Plan) addDownloads(ctx context.Context, d DownloadConfig, typical func(download.Request) (TypicalSize, bool)) error {
+	for _, q := range d.Requests {
+		source, err := planRequest(ctx, d.Client, q)
+		if errors.Is(err, download.ErrNetwork) || errors.Is(err, download.ErrOffline) {
+			d.Client.Offline = true // the next need not find out the same
+			size, ok := TypicalSize{}, false
+			if typical != nil {
+				size, ok = typical(q)
+			}
+			if !ok {
+				return fmt.Errorf("%w (no size of %s is recorded either)", err, q)
+			}
+			p.Notes = append(p.Notes, fmt.Sprintf("%s: planned with a recorded size, %s: %v", q, size.Source, err))
+			source, err = typicalSource(q, size), nil
+		}
+		if err != nil {
+			return err
+		}
+		p.Sources = append(p.Sources, source)
+	}
+	return nil
+}
+
+// planRequest asks for the files of a request and their sizes.
+func planRequest(ctx context.Context, o download.Options, q download.Request) (s PlannedSource, err error) {
+	client, err := download.NewClient(o)
+	if err != nil {
+		return s, &ConfigError{err}
+	}
+	defer client.Close()
+	list, err := client.Resolve(ctx, q)
+	if err != nil {
+		return s, err
+	}
+	found := downloadPlan{files: list.Files}
+	if err := found.measure(ctx, client); err != nil {
+		return s, err
+	}
+	s = PlannedSource{Name: q.String(), Kind: list.Files[0].Kind, Files: len(list.Files), Bytes: found.bytes, Basis: "asked the source", Licence: list.Files[0].Licence}
+	if q.Kind == download.Gutenberg {
+		s.Basis = fmt.Sprintf("%.0f kB a book, typically", typicalBook/1e3)
+	}
+	if q.Kind == download.Wiki {
+		s.Name = q.Wiki + "@" + dateOf(list.Files[0].Name)
+	}
+	s.expect(list.Files[0].Name)
+	return s, nil
+}
+
+// dateOf finds the date in the name of a dump.
+func dateOf(name string) string {
+	for i := range name {
+		if rest := name[i:]; i > 0 && name[i-1] == '-' {
+			digits := strings.IndexFunc(rest, func(r rune) bool { return (r < '0' || r > '9') && r != '-' })
+			if digits >= 8 {
+				return strings.TrimRight(rest[:digits], "-")
+			}
+		}
+	}
+	return download.Latest
+}
+
+func typicalSource(q download.Request, size TypicalSize) PlannedSource {
+	s := PlannedSource{Name: q.String(), Kind: KindWiki, Files: 1, Bytes: size.Bytes, Basis: "recorded: " + size.Source, Licence: download.LicenceOf(q)}
+	name := "dump.xml.bz2"
+	if q.Kind == download.Gutenberg {
+		s.Kind, s.Files, name = KindBooks, int(size.Bytes/typicalBook), "book.txt"
+	}
+	s.expect(name)
+	return s
+}
+
+// expect fills in what a source of a kind and a name gives, by constants.
+func (s *PlannedSource) expect(name string) {
+	ratio, documents := 1.0, bookDocuments
+	packed := strings.HasSuffix(name, ".gz") || strings.HasSuffix(name, ".tgz") || strings.HasSuffix(name, ".zip") || strings.HasSuffix(name, ".epub")
+	switch {
+	case s.Kind == KindWiki && strings.HasSuffix(name, ".bz2"):
+		ratio, documents = textPerDumpByte, wikiDocuments
+	case s.Kind == KindWiki && packed:
+		ratio, documents = textPerDumpByte*0.75, wikiDocuments // gzip packs a quarter worse than bzip2
+	case s.Kind == KindWiki:
+		ratio, documents = textPerDumpByte/4, wikiDocuments // XML is four times its bzip2, measured
+	case packed:
+		ratio = textPerPackedByte
+	}
+	s.TextBytes = int64(float64(s.Bytes) * ratio)
+	s.Documents = int64(float64(s.TextBytes) / 1e6 * documents)
+	if s.Kind == KindBooks && s.Files > 1 {
+		s.Documents = int64(s.Files)
+	}
+}
+
+// planLocal looks at a source that is there: a dump is sampled, books are sized.
+func planLocal(ctx context.Context, s expandedSource, o ExtractOptions) (PlannedSource, error) {
+	p := PlannedSource{Name: filepath.Base(s.Path), Kind: s.Kind, Files: 1, Licence: "as you have it", Local: true, Basis: "size of the file"}
+	if s.Kind == KindWiki {
+		return p, sampleDump(ctx, s.Path, o.Wiki, &p)
+	}
+	var from books.Store = books.Local{}
+	if s.books != nil {
+		from = listedBooks{files: s.books}
+	}
+	tasks, err := books.Plan(from, []string{s.Path})
+	if err != nil {
+		return p, err
+	}
+	if tasks[0].Kind != books.KindFile {
+		p.Files, p.Basis = 0, "sizes of the files"
+	}
+	for _, t := range tasks {
+		p.Files += len(t.Files)
+		p.Bytes += t.Bytes
+	}
+	p.expect(p.Name)
+	return p, nil
+}
+
+// Samples of a dump: so many ranges of so many packed bytes, spread evenly. They
+// take about a second.
+const (
+	samples     = 8
+	sampleBytes = 256 << 10
+)
+
+// sampleDump extracts some ranges of a dump and takes the rest for the same.
+func sampleDump(ctx context.Context, path string, o wiki.Options, to *PlannedSource) error {
+	f, err := openPath(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head, err := wiki.ReadHead(f, f.Size())
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	var read, text, documents int64
+	size := f.Size()
+	for _, r := range sampleRanges(size) {
+		reader := wiki.NewReader(f, size, r, head, o, filepath.Base(path))
+		for _, err := range reader.Documents() {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil && !errors.Is(err, bzip2.ErrTrailing) {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+		}
+		st := reader.Stats()
+		read, text, documents = read+r.End-r.Start, text+st.TextBytes, documents+st.Kept
+	}
+	scale := float64(size) / float64(max(1, read))
+	to.Bytes, to.TextBytes, to.Documents = size, int64(float64(text)*scale), int64(float64(documents)*scale)
+	to.Basis = fmt.Sprintf("%d kB of it extracted", read/1e3)
+	return nil
+}
+
+func sampleRanges(size int64) (ranges []wiki.Range) {
+	if size <= samples*sampleBytes {
+		return []wiki.Range{{Start: 0, End: size}}
+	}
+	for i := range int64(samples) {
+		start := (size*(2*i+1)/samples - sampleBytes) / 2 // in the middle of its share
+		ranges = append(ranges, wiki.Range{Start: start, End: start + sampleBytes})
+	}
+	return slices.Clip(ranges)
+}

@@ -1,0 +1,104 @@
+package pipeline
+
+import (
+	"pretext/records/pretrain"
+	"pretext/sharding"
+)
+
+// What a plan reckons with where nothing can be measured before the work. Each
+// constant names where it comes from; "measured" means: with this program, on the
+// dumps and books of the tests' shared data, bert-base-uncased.
+const (
+	// English Wikipedia's dump of 2020-01-01, 17.75 GB of bzip2, gave MLPerf's
+	// reference 13.3 GB of text. Local dumps are sampled instead.
+	textPerDumpByte = 0.75
+	// Documents for a MB of that text: 6 million articles.
+	wikiDocuments = 450
+	// Plain text of books packed with gzip: 9.16 MB in 3.48 MB, measured.
+	textPerPackedByte = 2.6
+	// Books for a MB of text: 400 kB each.
+	bookDocuments = 2.5
+	// Tokens for a MB of text: 209,000 to 244,000, measured.
+	tokensPerMB = 230_000
+	// Share of an example that is filled where documents are long: 0.83 to 0.94,
+	// measured; each document adds an example that is not.
+	fillOfExample = 0.85
+	// Bytes of a documents folder for a byte of text: 0.40 to 0.45, measured.
+	documentsPerTextByte = 0.45
+	// Bytes of the word counts of a vocabulary that is trained, for a byte of
+	// text: 3 to 4 MB for each task's 32 MB.
+	countsPerTextByte = 0.11
+	// What gzip makes of records: 1/2.47, measured.
+	gzipOfRecords = 0.41
+	// Bytes of an example while it waits for the shuffle: 290 at 128 tokens.
+	scratchPerToken = 2.3
+	// Bytes a second of Wikimedia's servers: 5 MB for each of two connections,
+	// as their configuration has it. A line may be slower.
+	wikimediaSpeed = 10e6
+	// Memory of a task of the extract stage: a range's buffers, the largest page
+	// and the block being written.
+	extractTaskMemory = 48 << 20
+)
+
+// recordBytes is about what an example takes on disk, with its line of the index
+// and its part of the side-car: 530 bytes at 64 tokens and 10 predictions, 850 at
+// 128 and 20, 1,500 at 256 and 40, 2,800 at 512 and 76, measured.
+func recordBytes(o pretrain.Options) float64 {
+	return 200 + 4.0*float64(o.MaxSeqLength) + 7.5*float64(o.MaxPredictionsPerSeq)
+}
+
+// recordsOf is about how many examples text gives in one pass.
+func recordsOf(text, documents float64, o pretrain.Options) float64 {
+	return text/1e6*tokensPerMB/(fillOfExample*float64(o.MaxSeqLength)) + documents
+}
+
+// A forecast is what a run is expected to make and take.
+type forecast struct {
+	Text      float64 // bytes
+	Documents float64
+	Records   float64
+	Shards    int
+	Disk      PlannedDisk
+	Memory    PlannedMemory
+}
+
+// foresee reckons with the sizes of all sources.
+func foresee(text, documents float64, download int64, workers int, c RunConfig) forecast {
+	o := c.Examples
+	f := forecast{Text: text, Documents: documents, Shards: o.Shards}
+	if f.Shards == 0 {
+		f.Shards = max(1, sharding.DefaultShards(int64(text)))
+	}
+	perPass := recordsOf(text, documents, o.Options)
+	f.Records = perPass * float64(o.DupeFactor)
+	shards := f.Records * recordBytes(o.Options)
+	if o.Compression == "gzip" {
+		shards *= gzipOfRecords
+	}
+	workers = min(max(1, workers), f.Shards)
+	scratch := f.Records / float64(f.Shards) * scratchPerToken * float64(o.MaxSeqLength) * float64(workers)
+	f.Disk = PlannedDisk{Sources: download, Documents: int64(text * documentsPerTextByte), Shards: int64(shards), Scratch: int64(scratch)}
+	if c.Filter.Enabled() {
+		f.Disk.Documents *= 2
+	}
+	if c.Vocab == "" && c.Tokenizer == "" {
+		f.Disk.Vocab = int64(text*countsPerTextByte) + 1e6
+	}
+	f.Disk.Peak = f.Disk.Sources + f.Disk.Documents + f.Disk.Vocab + f.Disk.Shards + f.Disk.Scratch
+	f.Memory = foreseeMemory(int64(text)/int64(f.Shards), workers, c)
+	return f
+}
+
+// foreseeMemory reckons as the stages do that check it before they start.
+func foreseeMemory(shard int64, workers int, c RunConfig) PlannedMemory {
+	perByte := int64(textPerByte)
+	if c.Tokenizer != "" {
+		perByte *= 2 // ids may take four bytes
+	}
+	const document = 1 << 20 // the largest, in nearly all corpora
+	examples := taskMemory + minScratch + shard*perByte + 3*document
+	m := PlannedMemory{Allowed: c.Memory, Needed: baseMemory + int64(workers)*max(examples, extractTaskMemory)}
+	spare := max(0, m.Allowed-m.Needed) / 2
+	m.Peak = m.Needed + min(spare, int64(workers)*(maxScratch-minScratch))
+	return m
+}

@@ -1,0 +1,91 @@
+package pipeline
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"pretext/extract/download"
+	"pretext/internal/democorpus"
+)
+
+// within wants a number to be near another: a plan is good to about a third.
+func within(t *testing.T, what string, got, want, share float64) {
+	t.Helper()
+	t.Logf("%s: planned %.4g, in truth %.4g", what, got, want)
+	if math.Abs(got/want-1) > share {
+		t.Errorf("%s: planned %.4g, want %.4g within %.0f %%", what, got, want, 100*share)
+	}
+}
+
+// The numbers that MLCommons published of the data of its BERT benchmark.
+func TestAPlanOfMLPerfIsNearWhatWasMade(t *testing.T) {
+	c := RunConfig{Examples: DefaultExamplesOptions(), Memory: 600e6, Vocab: "given"}
+	c.Examples.MaxSeqLength, c.Examples.MaxPredictionsPerSeq, c.Examples.DupeFactor, c.Examples.Shards = 512, 76, 10, 500
+	s := PlannedSource{Kind: KindWiki, Files: 1, Bytes: 17_751_214_669}
+	s.expect("enwiki-20200101-pages-articles-multistream.xml.bz2")
+	within(t, "text", float64(s.TextBytes), 13.3e9, 0.1)
+	f := foresee(float64(s.TextBytes), float64(s.Documents), 0, 1, c)
+	within(t, "examples", f.Records, 156_726_829, 0.33)
+	within(t, "bytes of shards", float64(f.Disk.Shards), 391_434_110_129, 0.33)
+}
+
+func TestAPlanOfLocalSourcesIsNearWhatIsMade(t *testing.T) {
+	dir := t.TempDir()
+	dump, books := filepath.Join(dir, democorpus.DumpName), filepath.Join(dir, "books")
+	if err := errors.Join(os.WriteFile(dump, democorpus.Dump(), 0o666), os.CopyFS(books, democorpus.Books())); err != nil {
+		t.Fatal(err)
+	}
+	c := DemoConfig(filepath.Join(dir, "out"))
+	c.Sources = []Source{{KindWiki, dump}, {KindBooks, books}}
+	p, err := PlanRun(t.Context(), PlanConfig{Run: c, Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(c.Out); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a plan wrote something: %v", err)
+	}
+	stages, err := Run(t.Context(), Runner{Name: "direct", Workers: 2}, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := stages[2].Counts
+	within(t, "documents", float64(p.Documents), float64(stages[0].Counts["documents"]), 0.33)
+	within(t, "text", float64(p.TextBytes), float64(stages[0].Counts["text_bytes"]), 0.4)
+	within(t, "examples", float64(p.Records), float64(counts["records"]), 0.5)
+	within(t, "bytes of shards", float64(p.Disk.Shards), float64(stages[2].Bytes), 0.5)
+}
+
+func TestAPlanThatDoesNotFitSaysWhatItLacks(t *testing.T) {
+	c := RunConfig{Examples: DefaultExamplesOptions(), Memory: 100e6, Out: t.TempDir(),
+		Download: &DownloadConfig{Client: download.DefaultOptions(), Requests: []download.Request{{Kind: download.Wiki, Wiki: "hugewiki", Date: download.Latest, Layout: download.LayoutAuto}}}}
+	c.Download.Client.Offline = true
+	typical := func(download.Request) (TypicalSize, bool) { return TypicalSize{1e15, "made up"}, true }
+	p, err := PlanRun(t.Context(), PlanConfig{Run: c, Workers: 1, Typical: typical})
+	var fit *FitError
+	if !errors.As(err, &fit) || len(fit.Problems) != 2 {
+		t.Fatalf("got %v, want memory and disk to be too small", err)
+	}
+	if len(p.Notes) != 1 {
+		t.Errorf("got notes %q, want one that says that the size is a recorded one", p.Notes)
+	}
+	none := func(download.Request) (TypicalSize, bool) { return TypicalSize{}, false }
+	if _, err := PlanRun(t.Context(), PlanConfig{Run: c, Workers: 1, Typical: none}); !errors.Is(err, download.ErrOffline) {
+		t.Errorf("got %v, want to hear that nobody could be asked", err)
+	}
+}
+
+func TestDatesAreFoundInNamesOfDumps(t *testing.T) {
+	for name, want := range map[string]string{
+		"simplewiki-2026-08-01-p1p1277745.xml.bz2":     "2026-08-01",
+		"enwiki-20260820-pages-articles1.xml-p1p2.bz2": "20260820",
+		"bat_smgwiki-2026-08-01.xml.bz2":               "2026-08-01",
+		"somewiki.xml.bz2":                             "latest",
+	} {
+		if got := dateOf(name); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+	}
+}
