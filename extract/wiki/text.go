@@ -182,7 +182,7 @@ func isXMLChar(r rune) bool {
 // dropInvalid removes the bytes of b that are not valid UTF-8, in place, and
 // returns how many they were and where the first one stood.
 func dropInvalid(b []byte) (valid []byte, dropped, first int) {
-	if utf8.Valid(b) {
+	if validUTF8(b) {
 		return b, 0, 0
 	}
 	o := 0

@@ -67,7 +67,11 @@ func (s *Scanner) invisible(i, e int) int {
 // vanishing returns the end of the links to categories and other languages at
 // i: what follows them on a line is the start of the line.
 func (s *Scanner) vanishing(i, e int) int {
-	for i < e && s.src[i] == '[' && i+1 < e && s.src[i+1] == '[' {
+	for i+1 < e && s.src[i] == '[' && s.src[i+1] == '[' {
+		// Most lines that begin with a link are told apart by what follows it.
+		if k := i + bytes.IndexByte(s.src[i:min(e, i+maxTitleBytes)], ']'); k < i || k+2 >= e || !isList(s.src[k+2]) && s.src[k+2] != '[' {
+			break
+		}
 		l, ok := s.linkAt(i, e)
 		if !ok || !l.odd {
 			break

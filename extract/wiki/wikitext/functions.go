@@ -49,12 +49,12 @@ var functions = map[string]function{
 	"sortierung": funcDrop, "clédetri": funcDrop, "ordena": funcDrop, "デフォルトソート": funcDrop,
 }
 
-// functionOf returns the variable or parser function that a folded template
-// name stands for, funcNone if it is a template.
+// functionOf returns the parser function that a folded template name stands
+// for, funcNone if it is a template or a variable.
 func functionOf(name []byte) function {
 	k := bytes.IndexByte(name, ':')
 	if k < 0 {
-		return variables[string(name)]
+		return funcNone
 	}
 	if f := functions[string(trimSpace(name[:k]))]; f != funcNone || k == 0 {
 		return f

@@ -75,16 +75,18 @@ func (s *Scanner) template(i, e int) {
 	given := s.trim(i, s.nameEnd(i, e))
 	name := s.templateName(given)
 	f := functionOf(name)
-	t, known := template{}, false
+	var t template
 	if f == funcNone {
+		known := false
 		t, known = lookUp(name, s.bytes(given))
 		if !known && len(name) > 0 {
 			s.dropped.Add(name, 1)
 		}
-		if t.op == opDrop {
-			return
+		if t.op == opVariable {
+			f = function(t.n)
 		}
-	} else if f == funcDrop {
+	}
+	if f == funcDrop || f == funcNone && t.op == opDrop {
 		return
 	}
 	base := len(s.args)

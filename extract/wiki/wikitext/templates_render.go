@@ -51,6 +51,7 @@ const (
 	opPair         // positional arguments n and n + 1, if given, after and around the halves of the text
 	opAbsolute     // {{abs}}
 	opOldStyle     // {{OldStyleDate}}
+	opVariable     // a variable of MediaWiki: function n
 )
 
 // A template says how to render a template: its operation, a text and the

@@ -331,6 +331,9 @@ var templates = buildTemplates()
 func buildTemplates() map[string]template {
 	m := make(map[string]template)
 	m["!"] = template{op: opText, text: "|"}
+	for name, f := range variables { // with the templates, so that a name is looked up once
+		m[name] = template{op: opVariable, n: int(f)}
+	}
 	for _, list := range templateNames {
 		for name := range strings.SplitSeq(list.names, "|") {
 			if _, ok := m[name]; !ok && name != "" {
