@@ -222,6 +222,44 @@ func TestEachGivesEveryExampleItsOwnOutput(t *testing.T) {
 	}
 }
 
+// masked are examples whose first and last tokens are masked.
+type masked struct{ lengths }
+
+func (m masked) Append(b *trainer.Batch, i int, position int64) {
+	n := int32(m.Tokens(i))
+	from := int32(b.Tokens())
+	m.lengths.Append(b, i, position)
+	for _, at := range []int32{0, n - 1} {
+		b.MaskedIndex, b.MaskedIDs, b.MaskedWeights = append(b.MaskedIndex, from+at), append(b.MaskedIDs, 1), append(b.MaskedWeights, 1)
+	}
+}
+
+func TestEachGivesEveryExampleTheLogitsOfItsMasks(t *testing.T) {
+	h := trainer.Heads{MLM: true}
+	m := openSmall(t, h, 20, false)
+	examples := masked{lengths{3, 2, 9, 1, 16, 4}}
+	_, err := finetune.Each(context.Background(), m, h, examples, 20, func(i int, values []float32) error {
+		var b trainer.Batch
+		examples.Append(&b, i, 0)
+		out := trainer.Outputs{Want: trainer.OutputMLMLogits}
+		if _, err := m.Forward(&b, &out); err != nil {
+			t.Fatal(err)
+		}
+		if len(values) != 2*20 || len(out.MLMLogits) != 2*20 {
+			t.Fatalf("example %d: %d logits, alone %d", i, len(values), len(out.MLMLogits))
+		}
+		for j, v := range values {
+			if d := v - out.MLMLogits[j]; d > 1e-5 || d < -1e-5 {
+				t.Fatalf("example %d: got %v, alone %v", i, values, out.MLMLogits)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 func TestEachEndsWithItsContextAndWithTheFirstError(t *testing.T) {
 	h := trainer.Heads{Labels: 2}
 	m := openSmall(t, h, 20, false)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -145,12 +146,39 @@ func TestAClassificationNamesItsClasses(t *testing.T) {
 	}
 }
 
-// A context of several windows is answered as by package squad.
+func TestOfEquallyProbableTokensThatWithTheLowerIdComesFirst(t *testing.T) {
+	f := mustOpen(t, trainer.Heads{MLM: true}, predict.Settings{})
+	job, err := f.p.FillMask("[MASK]", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := job.Take(0, []float32{0, 1, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2}); err != nil {
+		t.Fatal(err)
+	}
+	var got []int32
+	for _, x := range job.Result().(predict.FilledMask).Masks[0].Predictions {
+		got = append(got, x.ID)
+	}
+	if want := []int32{2, 4, 14}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// A context of several windows is answered as by package squad, whether the best
+// of all is taken or "no answer", which need not be the first.
 func TestAnAnswerIsThatOfPackageSquad(t *testing.T) {
-	settings := predict.Settings{MaxSeqLength: 14, DocStride: 3, MaxQueryLength: 4, Negatives: true}
+	for _, threshold := range []float64{-1000, 1000} {
+		answerOf(t, threshold)
+	}
+}
+
+func answerOf(t *testing.T, threshold float64) {
+	options := squad.DefaultPredictOptions()
+	options.NullThreshold = threshold
+	settings := predict.Settings{MaxSeqLength: 14, DocStride: 3, MaxQueryLength: 4, Negatives: true, Answers: options}
 	f := mustOpen(t, trainer.Heads{Span: true}, settings)
 	const question, text = "Who sat?", "The cat sat on a mat. A cat's mat. The mat sat on the cat. The cat."
-	job, err := f.p.Answer(question, text, 4)
+	job, err := f.p.Answer(question, text, options.NBestSize)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +199,7 @@ func TestAnAnswerIsThatOfPackageSquad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := squad.NewPredictor(features, squad.DefaultPredictOptions())
+	p, err := squad.NewPredictor(features, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,16 +207,24 @@ func TestAnAnswerIsThatOfPackageSquad(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := p.Predictions()[0]
-	if got.Answer != x.Text || got.NullOdds == nil || *got.NullOdds != x.NullOdds || len(got.NBest) != 4 {
+	if (got.Answer == "") != (threshold < 0) {
+		t.Errorf("threshold %v: got %+v", threshold, got)
+	}
+	if got.Answer != x.Text || got.NullOdds == nil || *got.NullOdds != x.NullOdds || len(got.NBest) != len(x.NBest) {
 		t.Fatalf("got %+v, want %+v", got, x)
 	}
+	found := false
 	for i, c := range got.NBest {
+		found = found || c.Answer == got.Answer
 		if c.Answer != x.NBest[i].Text || c.Probability != x.NBest[i].Probability {
 			t.Errorf("candidate %d: got %+v, want %+v", i, c, x.NBest[i])
 		}
 		if c.Answer == got.Answer && c.Probability != got.Probability {
 			t.Errorf("probability %v, want %v", got.Probability, c.Probability)
 		}
+	}
+	if !found {
+		t.Errorf("%q is not among %+v", got.Answer, got.NBest)
 	}
 }
 

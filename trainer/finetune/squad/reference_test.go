@@ -131,7 +131,7 @@ func plainBest(spans [][2]int, place int) int {
 	return at
 }
 
-var contexts = rapid.StringMatching(`[abcdABx()12,.é\- \t\n]{0,60}`)
+var contexts = rapid.StringMatching(`[abcdABx()12,.é\- \t\n\x{202f}\x{a0}]{0,60}`)
 
 // drawQuestion draws a paragraph and a question with an answer of whole
 // characters of it.
@@ -181,6 +181,29 @@ func TestWindowsAreThoseOfThePlainVersion(t *testing.T) {
 			t.Fatalf("context %q, question %+v, %+v (-want +got):\n%s", context, q, o, diff)
 		}
 	})
+}
+
+// At real sizes the share that a window's length has in the choice of the best one
+// counts: the last window is the shortest.
+func TestLongParagraphsAreCutAsByThePlainVersion(t *testing.T) {
+	tok := testTokenizer(t, true)
+	for _, o := range []squad.Options{{MaxSeqLength: 384, DocStride: 128, MaxQueryLength: 64}, {MaxSeqLength: 320, DocStride: 300, MaxQueryLength: 4}} {
+		for _, pieces := range []int{379, 380, 400, 509, 640, 700, 1100} {
+			context, q := strings.TrimSpace(strings.Repeat("a ", pieces)), squad.Question{ID: "q", Text: "b?"}
+			d := &squad.Dataset{Paragraphs: []squad.Paragraph{{Context: context}}, Questions: []squad.Question{q}}
+			f, err := squad.NewFeatures(d, tok.NewEncoder(), o, squad.Predict)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []plainWindow
+			for i := range f.Len() {
+				got = append(got, plainOf(f, tok, i))
+			}
+			if diff := gocmp.Diff(plainWindows(tok, o, context, q), got); diff != "" {
+				t.Errorf("%d pieces, %+v (-want +got):\n%.1000s", pieces, o, diff)
+			}
+		}
+	}
 }
 
 // plainOf puts a window, as it stands in a batch, in the plain version's form.

@@ -9,13 +9,13 @@
 //	POST /v1/fill-mask {"text": "a [MASK] b", "top_k": 5}
 //	POST /v1/answer    {"question": "…", "context": "…", "n_best": 3}
 //	POST /v1/classify  {"text": "…", "pair": "…"}
-//	GET  /healthz      {"status": "ok", "task": "answer"}; 503 while stopping
+//	GET  /healthz      {"status": "ok", "task": "answer"}
 //	GET  /metrics      counters in Prometheus' text form
 //
 // A model has one task; the endpoints of others answer 404. An error is
 // {"error": "…"}: 400 for what cannot be understood, 413 for a body or a text that
-// is too long, 429 with Retry-After when the queue is full, 503 when stopping or
-// when a request waited too long.
+// is too long, 429 with Retry-After when the queue is full, 503 when a request waited
+// too long.
 //
 // # Batching
 //
@@ -26,6 +26,6 @@
 //
 // # Stopping
 //
-// When the context ends, the listener is closed, new requests on open connections
-// are refused, and those under way are answered, within a limit of time.
+// When the context ends, the listener and connections without a request are closed,
+// and requests under way are answered, within a limit of time.
 package serve

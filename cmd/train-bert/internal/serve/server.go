@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"pretext/trainer/finetune/predict"
@@ -30,11 +29,10 @@ func DefaultOptions() Options {
 
 // A Server answers requests with a model.
 type Server struct {
-	p        *predict.Predictor
-	b        *Batcher
-	o        Options
-	stopping atomic.Bool
-	counts   counts
+	p      *predict.Predictor
+	b      *Batcher
+	o      Options
+	counts counts
 }
 
 // New returns a server. The batcher stays the caller's, who closes it after Run.
@@ -54,7 +52,6 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
 	case <-ctx.Done():
 	}
-	s.stopping.Store(true)
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.DrainTimeout)
 	defer cancel()
 	err := h.Shutdown(drain)
@@ -94,9 +91,6 @@ func (s *Server) endpoint(task predict.Task) http.Handler {
 }
 
 func (s *Server) do(w http.ResponseWriter, r *http.Request, task predict.Task) (any, error) {
-	if s.stopping.Load() {
-		return nil, ErrStopped
-	}
 	if have := s.p.Task(); have != task {
 		return nil, &taskError{have, task}
 	}
@@ -168,9 +162,5 @@ func reply(w http.ResponseWriter, code int, v any) {
 }
 
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
-	if s.stopping.Load() {
-		reply(w, http.StatusServiceUnavailable, map[string]string{"status": "stopping"})
-		return
-	}
 	reply(w, http.StatusOK, map[string]string{"status": "ok", "task": string(s.p.Task())})
 }
