@@ -41,10 +41,14 @@ fuzz:
 	@internal/fuzzall.sh $(FUZZTIME)
 
 # Real readers read what the demo makes.
-interop: $(PY)
+interop: $(PY) .venv/pyarrow
 	rm -rf $(DEMO) && go run ./cmd/prepare-data demo --out $(DEMO) --quiet
 	go run ./cmd/prepare-data inspect $(DEMO)/shards --records > $(DEMO)/records.jsonl
 	$(PY) internal/interop/read_shards.py $(DEMO)/shards $(DEMO)/records.jsonl
+	$(PY) internal/interop/parquet_rows.py "go run ./cmd/prepare-data" .venv/parquet
+
+.venv/pyarrow: $(PY)
+	.venv/bin/pip install --quiet pyarrow==26.0.1 && touch $@
 
 $(PY):
 	python3 -m venv .venv

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -47,7 +48,7 @@ func DefaultExtractOptions() ExtractOptions {
 
 // Validate returns all that is wrong with the options.
 func (o ExtractOptions) Validate() error {
-	return o.Wiki.Validate()
+	return errors.Join(o.Wiki.Validate(), o.Books.Validate())
 }
 
 // ExtractConfig says what the extract stage makes of what, and where.

@@ -258,15 +258,17 @@ func planLocal(ctx context.Context, s expandedSource, o ExtractOptions) (Planned
 	if s.books != nil {
 		from = listedBooks{files: s.books}
 	}
-	tasks, err := books.Plan(from, []string{s.Path})
+	tasks, err := books.Plan(from, []string{s.Path}, o.Books)
 	if err != nil {
 		return p, err
 	}
-	if tasks[0].Kind != books.KindFile {
+	if len(tasks[0].Files) > 0 {
 		p.Files, p.Basis = 0, "sizes of the files"
 	}
 	for _, t := range tasks {
-		p.Files += len(t.Files)
+		if t.First == 0 { // the first task of a file of rows, or any other
+			p.Files += len(t.Files)
+		}
 		p.Bytes += t.Bytes
 	}
 	p.expect(p.Name)

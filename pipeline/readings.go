@@ -67,6 +67,9 @@ func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Tas
 		st := r.Stats()
 		counts := sharding.Counts{"files": st.Books, "documents": st.Kept, "skipped_files": st.Skipped,
 			"invalid_utf8_bytes": st.InvalidBytes, "recoded_files": st.Recoded, "trimmed_files": st.Trimmed}
+		if st.Lines > 0 {
+			counts["lines"] = st.Lines
+		}
 		addRejects(counts, st.Rejects)
 		var notes []string
 		for _, n := range st.Notes {

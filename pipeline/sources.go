@@ -48,11 +48,11 @@ func planSources(ctx context.Context, c ExtractConfig) (*sourcePlan, error) {
 		var err error
 		switch {
 		case s.books != nil:
-			err = p.addDownloadedBooks(ctx, s, stems)
+			err = p.planBooks(ctx, listedBooks{files: s.books}, absolute(s.Path), c.Options.Books, stems)
 		case s.Kind == KindWiki:
 			err = p.addWiki(ctx, s.Path, stems)
 		case s.Kind == KindBooks:
-			err = p.addBooks(ctx, s.Path, stems)
+			err = p.planBooks(ctx, books.Local{}, absolute(s.Path), c.Options.Books, stems)
 		case s.Kind == KindJSONL:
 			err = p.addText(ctx, s.Kind, []string{s.Path}, stems)
 		case s.Kind == KindText:
@@ -110,17 +110,10 @@ func (p *sourcePlan) addWiki(ctx context.Context, path string, stems map[string]
 	return nil
 }
 
-func (p *sourcePlan) addBooks(ctx context.Context, path string, stems map[string]int) error {
-	return p.planBooks(ctx, books.Local{}, absolute(path), stems)
-}
-
-// addDownloadedBooks adds books of a download folder in which more may lie.
-func (p *sourcePlan) addDownloadedBooks(ctx context.Context, s expandedSource, stems map[string]int) error {
-	return p.planBooks(ctx, listedBooks{files: s.books}, absolute(s.Path), stems)
-}
-
-func (p *sourcePlan) planBooks(ctx context.Context, from books.Store, path string, stems map[string]int) error {
-	tasks, err := books.Plan(from, []string{path})
+// planBooks adds books: all of a path, or those of a download folder in which
+// more may lie.
+func (p *sourcePlan) planBooks(ctx context.Context, from books.Store, path string, options books.Options, stems map[string]int) error {
+	tasks, err := books.Plan(from, []string{path}, options)
 	if err != nil {
 		return err
 	}
@@ -144,13 +137,18 @@ func (p *sourcePlan) planBooks(ctx context.Context, from books.Store, path strin
 // booksInput describes a file, or a folder by the hash of its listing: a line
 // "path TAB bytes TAB hash" for each file that is read.
 func booksInput(ctx context.Context, path string, tasks []books.Task) (sharding.Input, error) {
-	if tasks[0].Kind == books.KindFile {
+	if len(tasks[0].Files) == 0 {
 		return inputOf(ctx, path)
 	}
 	listing := sha256.New()
 	total := int64(0)
+	last := books.Name("")
 	for _, t := range tasks {
 		for _, name := range t.Files {
+			if name == last { // its row groups are several tasks
+				continue
+			}
+			last = name
 			in, err := inputOf(ctx, filepath.Join(path, filepath.FromSlash(string(name))))
 			if err != nil {
 				return sharding.Input{}, err
@@ -205,7 +203,7 @@ func stem(path string) string {
 	name := filepath.Base(path)
 	for {
 		cut := name
-		for _, suffix := range []string{".bz2", ".gz", ".zst", ".tgz", ".tar", ".zip", ".xml", ".txt", ".jsonl", ".json", ".epub"} {
+		for _, suffix := range []string{".bz2", ".gz", ".zst", ".tgz", ".tar", ".zip", ".xml", ".txt", ".jsonl", ".json", ".epub", ".parquet"} {
 			cut = strings.TrimSuffix(cut, suffix)
 		}
 		if cut == name || cut == "" {

@@ -150,7 +150,7 @@ func TestDamagedMembersOfAZipAreRejectedAlone(t *testing.T) {
 func TestDamagedBooksOfAFolderAreRejectedAlone(t *testing.T) {
 	epub := simpleEPUB(t)
 	store := memory{"in/a.epub": epub[:len(epub)/2], "in/b.txt": "Fine.", "in/c.epub": "no zip", "in/d.epub": "", "in/e.epub": epub}
-	tasks, err := Plan(store, []string{"in"})
+	tasks, err := Plan(store, []string{"in"}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Package books reads books: text files and EPUBs, in folders, tar and zip
-// archives or alone, and gives a document for each.
+// archives or alone, and rows of Parquet files, and gives a document for each.
 //
-//	tasks, err := books.Plan(books.Local{}, []string{"corpus/", "more.tar.gz"})
+//	tasks, err := books.Plan(books.Local{}, []string{"corpus/", "more.tar.gz"}, books.Options{})
 //	...
 //	for _, task := range tasks { // on any machine that sees the files
 //		r := books.NewReader(books.Local{}, task, books.Options{Lang: "en"})
@@ -16,7 +16,7 @@
 //
 // # Sources
 //
-// A folder gives its .txt and .epub files at any depth, in the order of their
+// A folder gives its .txt, .epub and .parquet files at any depth, in the order of their
 // paths by bytes; [Plan] groups them into tasks. A file is a task of its own
 // and read for what its first bytes say: a zip archive, an EPUB (a zip archive
 // with META-INF/container.xml), a tar archive, or else a text file; tar and
@@ -72,6 +72,22 @@
 // ("*** START OF …", "*** END OF …") are found, unless
 // [Options.KeepBoilerplate] is set.
 //
+// # Lines and rows
+//
+// Corpora without boundaries have a sentence a line or row, gigabytes of them.
+// With [Options.LinesPerDocument] a text file gives a document for each so many
+// lines that are not blank, in a stream: lines end at LF, encodings are UTF-8 and
+// UTF-16 with a byte order mark, bytes that are not are dropped and counted. The
+// rules for paragraphs and Project Gutenberg do not apply.
+//
+// A Parquet file gives a document for each row of the column [Options.Column], or
+// for as many as asked for; nulls and blank rows do not count. Its row groups are
+// read in tasks of about 32 MiB, and no document reaches from one task into the
+// next. What is not read is said in package parquet.
+//
+// The ID of such a document ends in "#" and the number, from 1, of its first line
+// or row.
+//
 // # EPUB
 //
 // The documents of the spine in its order, without those for navigation and
@@ -91,6 +107,7 @@
 package books
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -106,6 +123,21 @@ type Options struct {
 	Lang            string `json:"lang,omitempty"`             // language of books that do not name theirs
 	KeepLines       bool   `json:"keep_lines,omitempty"`       // every line of a text file is a paragraph
 	KeepBoilerplate bool   `json:"keep_boilerplate,omitempty"` // leave Project Gutenberg's header and licence in
+	// LinesPerDocument makes a document of so many lines of a text file or rows
+	// of a Parquet file, in place of the whole file or one row; 0: off.
+	LinesPerDocument int    `json:"lines_per_document,omitempty"`
+	Column           string `json:"column,omitempty"` // of Parquet files; "" is "text"
+}
+
+// column is the name of the column of Parquet files.
+func (o Options) column() string { return cmp.Or(o.Column, "text") }
+
+// Validate returns what is wrong with the options.
+func (o Options) Validate() error {
+	if o.LinesPerDocument < 0 {
+		return fmt.Errorf("lines_per_document %d: must be at least 1, or 0 for whole files", o.LinesPerDocument)
+	}
+	return nil
 }
 
 // MaxNotes is how many notes [Stats] remembers.
@@ -113,7 +145,8 @@ const MaxNotes = 20
 
 // Stats counts what was read. Books = Kept + the sum of Rejects.
 type Stats struct {
-	Books        int64 // files taken for books
+	Books        int64 // files taken for books; of lines and rows, the documents cut from them
+	Lines        int64 // lines and rows that were cut into documents
 	Kept         int64 // documents
 	Rejects      map[extract.Reject]int64
 	Skipped      int64 // files and members that are no books
@@ -196,10 +229,31 @@ func (r *Reader) readTask() error {
 		defer f.Close()
 		return r.readLone(f, path.Base(string(r.task.Path)))
 	}
+	if r.task.Kind == KindRows {
+		return r.readRowsTask()
+	}
 	for _, name := range r.task.Files {
 		if err := r.readOne(string(name)); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// readRowsTask reads the part of a Parquet file that the task is.
+func (r *Reader) readRowsTask() error {
+	inner, name := "", path.Base(string(r.task.Path))
+	if len(r.task.Files) > 0 {
+		inner = string(r.task.Files[0])
+		name = inner
+	}
+	f, err := r.store.Open(string(r.task.Path), inner)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := r.readRows(name, f); err != nil {
+		return r.rowsError(name, err)
 	}
 	return nil
 }
@@ -212,6 +266,7 @@ type book struct {
 	text   []byte
 	reject extract.Reject // why there is no document, or ""
 	note   string
+	piece  bool // of a file of lines or rows: its ID is like no other of the file
 }
 
 // finish counts a book and hands its document to the consumer.
@@ -238,7 +293,9 @@ func (r *Reader) finish(b book) error {
 	if doc.Lang == "" {
 		doc.Lang = r.opts.Lang
 	}
-	r.countID(doc.ID)
+	if !b.piece { // there may be hundreds of millions
+		r.countID(doc.ID)
+	}
 	if !r.yield(doc, nil) {
 		return errStopped
 	}

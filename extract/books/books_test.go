@@ -197,7 +197,7 @@ func TestFolderIsReadInTheOrderOfItsPaths(t *testing.T) {
 		store["in/books/"+name] = "Text of " + name + ".\n"
 	}
 	store["in/books/x.epub"] = simpleEPUB(t)
-	tasks, err := Plan(store, []string{"in/books"})
+	tasks, err := Plan(store, []string{"in/books"}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,10 @@ func TestPlanGroupsConsecutiveFiles(t *testing.T) {
 		files = append(files, Info{f.name, f.mb << 20})
 	}
 	slices.Reverse(files)
-	got := planFolder("dir", files)
+	got, err := planFolder(Local{}, "dir", files, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := []Task{
 		{Path: "dir", Kind: KindFolder, Files: []Name{"a.txt", "b.txt"}, Bytes: 32 << 20, Skipped: 1},
 		{Path: "dir", Kind: KindFolder, Files: []Name{"c.txt"}, Bytes: 1 << 20},
@@ -237,10 +240,10 @@ func TestPlanGroupsConsecutiveFiles(t *testing.T) {
 }
 
 func TestPlanRefusesWhatHasNoBooks(t *testing.T) {
-	if _, err := Plan(memory{"in/x.jpg": ""}, []string{"in"}); err == nil || !strings.Contains(err.Error(), "no .txt or .epub") {
+	if _, err := Plan(memory{"in/x.jpg": ""}, []string{"in"}, Options{}); err == nil || !strings.Contains(err.Error(), "no .txt, .epub or .parquet") {
 		t.Errorf("a folder without books: got %v", err)
 	}
-	if _, err := Plan(memory{}, []string{"nowhere"}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Plan(memory{}, []string{"nowhere"}, Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no folder: got %v, want ErrNotExist", err)
 	}
 }
@@ -268,7 +271,7 @@ func TestLocalFolders(t *testing.T) {
 	symlink(t, dir, dir+"/sub/loop")
 	symlink(t, dir+"/nowhere", dir+"/broken.txt")
 	for _, path := range []string{dir, dir + "/"} {
-		tasks, err := Plan(Local{}, []string{path})
+		tasks, err := Plan(Local{}, []string{path}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -281,7 +284,7 @@ func TestLocalFolders(t *testing.T) {
 			t.Errorf("%s: IDs (-want +got):\n%s", path, diff)
 		}
 	}
-	tasks, err := Plan(Local{}, []string{dir + "/a.txt"})
+	tasks, err := Plan(Local{}, []string{dir + "/a.txt"}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

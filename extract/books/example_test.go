@@ -20,7 +20,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	tasks, err := books.Plan(books.Local{}, []string{dir})
+	tasks, err := books.Plan(books.Local{}, []string{dir}, books.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -42,11 +42,12 @@ const (
 	other format = iota
 	txt
 	epub
+	rows
 	zipped
 	tarred
 )
 
-// kindOf tells books by their name: .txt and .epub.
+// kindOf tells books by their name: .txt, .epub and .parquet.
 func kindOf(name string) format {
 	base := path.Base(strings.ReplaceAll(name, `\`, "/"))
 	if strings.HasPrefix(base, ".") {
@@ -57,6 +58,8 @@ func kindOf(name string) format {
 		return txt
 	case ".epub":
 		return epub
+	case ".parquet":
+		return rows
 	}
 	return other
 }

@@ -287,7 +287,7 @@ func (c *chunks) Read(p []byte) (int, error) {
 
 func TestHostileTextFiles(t *testing.T) {
 	dir := realdata.Path(t, "hostile/books")
-	tasks, err := Plan(Local{}, []string{dir})
+	tasks, err := Plan(Local{}, []string{dir}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +325,7 @@ func TestHostileTextFiles(t *testing.T) {
 // the latter runs together, may differ.
 func TestRealBooksUnwrapToTheirParagraphs(t *testing.T) {
 	dir := realdata.Path(t, "books")
-	tasks, err := Plan(Local{}, []string{dir})
+	tasks, err := Plan(Local{}, []string{dir}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package books
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"pretext/extract/parquet"
 )
 
 // TaskBytes is how many bytes of consecutive files of a folder make a task; a
@@ -23,6 +26,7 @@ type Kind string
 const (
 	KindFile   Kind = "file"   // one file: an archive or a book
 	KindFolder Kind = "folder" // some files of a folder
+	KindRows   Kind = "rows"   // some row groups of a Parquet file, which is Path, or of the folder Path the one file of Files
 )
 
 // A Task is a part of the sources that is read at once.
@@ -32,6 +36,10 @@ type Task struct {
 	Files   []Name `json:"files,omitempty"`   // in the folder, slash-separated, in order
 	Bytes   int64  `json:"bytes"`             // of all files
 	Skipped int64  `json:"skipped,omitempty"` // files of the folder that are no books; its first task has the count
+	// Of rows: the first row group, how many, and the rows before them.
+	First  int   `json:"first,omitempty"`
+	Groups int   `json:"groups,omitempty"`
+	Row    int64 `json:"row,omitempty"`
 }
 
 // A Name is a path of a store. Its JSON form is a string where it is UTF-8 and
@@ -85,8 +93,8 @@ type Store interface {
 }
 
 // Plan lists the sources at paths, in their order, and cuts them into tasks.
-// A folder without books is an error.
-func Plan(store Store, paths []string) ([]Task, error) {
+// A folder without books is an error. Of Parquet files it reads the footer.
+func Plan(store Store, paths []string, opts Options) ([]Task, error) {
 	var tasks []Task
 	for _, p := range paths {
 		files, err := store.List(p)
@@ -94,19 +102,30 @@ func Plan(store Store, paths []string) ([]Task, error) {
 			return nil, fmt.Errorf("plan books %q: %w", p, err)
 		}
 		if len(files) == 1 && files[0].Name == "" {
+			if kindOf(p) == rows {
+				groups, err := planRows(store, p, files[0], opts)
+				if err != nil {
+					return nil, fmt.Errorf("plan books %q: %w", p, err)
+				}
+				tasks = append(tasks, groups...)
+				continue
+			}
 			tasks = append(tasks, Task{Path: Name(p), Kind: KindFile, Bytes: files[0].Size})
 			continue
 		}
-		folder := planFolder(p, files)
+		folder, err := planFolder(store, p, files, opts)
+		if err != nil {
+			return nil, fmt.Errorf("plan books %q: %w", p, err)
+		}
 		if len(folder) == 0 {
-			return nil, fmt.Errorf("plan books %q: no .txt or .epub file in this folder", p)
+			return nil, fmt.Errorf("plan books %q: no .txt, .epub or .parquet file in this folder", p)
 		}
 		tasks = append(tasks, folder...)
 	}
 	return tasks, nil
 }
 
-func planFolder(p string, files []Info) []Task {
+func planFolder(store Store, p string, files []Info, opts Options) ([]Task, error) {
 	slices.SortFunc(files, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
 	var tasks []Task
 	var skipped int64
@@ -115,8 +134,16 @@ func planFolder(p string, files []Info) []Task {
 			skipped++
 			continue
 		}
+		if kindOf(f.Name) == rows {
+			groups, err := planRows(store, p, f, opts)
+			if err != nil {
+				return nil, err
+			}
+			tasks = append(tasks, groups...)
+			continue
+		}
 		last := len(tasks) - 1
-		if last < 0 || tasks[last].Bytes+f.Size > TaskBytes {
+		if last < 0 || tasks[last].Kind == KindRows || tasks[last].Bytes+f.Size > TaskBytes {
 			tasks = append(tasks, Task{Path: Name(p), Kind: KindFolder})
 			last++
 		}
@@ -126,7 +153,49 @@ func planFolder(p string, files []Info) []Task {
 	if len(tasks) > 0 {
 		tasks[0].Skipped = skipped
 	}
-	return tasks
+	return tasks, nil
+}
+
+// planRows cuts a Parquet file into tasks. One that cannot be read is a task of
+// no row groups, so that the reader says what is wrong with it.
+func planRows(store Store, p string, info Info, opts Options) ([]Task, error) {
+	f, err := store.Open(p, info.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	task := Task{Path: Name(p), Kind: KindRows}
+	if info.Name != "" {
+		task.Files = []Name{Name(info.Name)}
+	}
+	file, err := parquet.Open(f, info.Size, opts.column())
+	if err != nil {
+		var corrupt *parquet.CorruptError
+		var unsupported *parquet.UnsupportedError
+		if errors.As(err, &corrupt) || errors.As(err, &unsupported) {
+			err = nil
+		}
+		task.Bytes = info.Size
+		return []Task{task}, err
+	}
+	var tasks []Task
+	for i, g := range file.Groups() {
+		if task.Groups > 0 && task.Bytes+g.Bytes > TaskBytes {
+			tasks = append(tasks, task)
+			task.First, task.Groups, task.Bytes = i, 0, 0
+			task.Row = rowsBefore(file, i)
+		}
+		task.Groups++
+		task.Bytes += g.Bytes
+	}
+	return append(tasks, task), nil
+}
+
+func rowsBefore(f *parquet.File, group int) (n int64) {
+	for _, g := range f.Groups()[:group] {
+		n += g.Rows
+	}
+	return n
 }
 
 // Local is the [Store] of the local file system. Links to files are followed,

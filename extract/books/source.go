@@ -47,6 +47,9 @@ func (r *Reader) readPlain(name string, src io.Reader) error {
 	if !ok {
 		return r.finish(badName())
 	}
+	if r.opts.LinesPerDocument > 0 {
+		return r.readLines(clean, src)
+	}
 	b, err := r.plain(clean, src)
 	if err != nil {
 		return err
@@ -81,7 +84,7 @@ func (r *Reader) readOne(name string) error {
 // book.
 func (r *Reader) readMember(name string, open func() (io.Reader, error)) error {
 	kind := kindOf(name)
-	if kind == other {
+	if kind == other || kind == rows { // Parquet files are read from their end: not inside of archives
 		r.stats.Skipped++
 		return nil
 	}
@@ -91,7 +94,11 @@ func (r *Reader) readMember(name string, open func() (io.Reader, error)) error {
 	}
 	src, err := open()
 	if err == nil {
-		if kind == txt {
+		if kind == txt && r.opts.LinesPerDocument > 0 {
+			if err = r.readLines(clean, src); err == nil {
+				return nil
+			}
+		} else if kind == txt {
 			var b book
 			if b, err = r.plain(clean, src); err == nil {
 				return r.finish(b)

@@ -106,7 +106,7 @@ func (c *corpus) fromDump(r *bytes.Reader, head wiki.Head, o wiki.Options, keep 
 
 // fromBooks gives the documents of the books to keep.
 func (c *corpus) fromBooks(keep func(*extract.Document)) error {
-	tasks, err := books.Plan(books.Local{}, []string{c.books})
+	tasks, err := books.Plan(books.Local{}, []string{c.books}, books.Options{})
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"pretext/extract/books"
 	"pretext/extract/bzip2"
 	"pretext/extract/download"
+	"pretext/extract/parquet"
 	"pretext/extract/text"
 	"pretext/extract/wiki"
 	"pretext/internal/config"
@@ -116,6 +117,7 @@ func exitCode(err error) int {
 	var memory *pipeline.MemoryError
 	var fit *pipeline.FitError
 	var rejects *pipeline.RejectsError
+	var unsupported *parquet.UnsupportedError
 	switch {
 	case is(context.Canceled):
 		return exitInterrupted
@@ -137,7 +139,7 @@ func exitCode(err error) int {
 		return exitRejects
 	case is(damaged...):
 		return exitDamaged
-	case errors.As(err, &usage), errors.As(err, &options), errors.As(err, &wrong), errors.As(err, &setting), errors.As(err, &shards), is(fs.ErrNotExist, store.ErrNotFile, syscall.ENOTDIR, syscall.EISDIR):
+	case errors.As(err, &usage), errors.As(err, &unsupported), errors.As(err, &options), errors.As(err, &wrong), errors.As(err, &setting), errors.As(err, &shards), is(fs.ErrNotExist, store.ErrNotFile, syscall.ENOTDIR, syscall.EISDIR):
 		return exitUsage
 	}
 	return exitOther

@@ -21,7 +21,7 @@ type sourceFlags struct {
 func (f *sourceFlags) add(fs *pflag.FlagSet) {
 	f.options = pipeline.DefaultExtractOptions()
 	fs.Var(&sourceList{&f.sources, pipeline.KindWiki}, "wiki-dump", "MediaWiki XML dump: .xml, .xml.bz2 or .xml.gz; may be repeated")
-	fs.Var(&sourceList{&f.sources, pipeline.KindBooks}, "books", "book, folder, .tar, .tar.gz, .zip or .epub; may be repeated")
+	fs.Var(&sourceList{&f.sources, pipeline.KindBooks}, "books", "book, folder, .tar, .tar.gz, .zip, .epub or .parquet; may be repeated")
 	w := &f.options.Wiki
 	fs.StringVar(&f.lang, "language", "", "language of all sources, such as en; default: what each says itself")
 	fs.IntSliceVar(&w.Namespaces, "namespaces", w.Namespaces, "namespaces of a dump that are kept")
@@ -34,6 +34,8 @@ func (f *sourceFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&t.Math, "math", t.Math, "what to write for a formula; default nothing")
 	b := &f.options.Books
 	fs.BoolVar(&b.KeepLines, "keep-lines", b.KeepLines, "take every line of a book as a paragraph")
+	fs.IntVar(&b.LinesPerDocument, "lines-per-document", b.LinesPerDocument, "lines of a text file or rows of a Parquet file that make a document; 0: the whole file, one row")
+	fs.StringVar(&b.Column, "column", "", "column of Parquet files that holds the text; default text")
 	fs.BoolVar(&b.KeepBoilerplate, "keep-boilerplate", b.KeepBoilerplate, "leave Project Gutenberg's header and licence in books")
 	fs.IntVar(&w.MinCharacters, "min-characters", w.MinCharacters, "shortest text of a page that is kept, in characters")
 }

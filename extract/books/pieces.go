@@ -1,0 +1,197 @@
+package books
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strconv"
+	"unicode/utf8"
+
+	"pretext/extract"
+	"pretext/extract/parquet"
+	"pretext/extract/text"
+)
+
+// A cutter makes documents of lines or rows: as many to a document as asked for.
+type cutter struct {
+	r     *Reader
+	name  string // of the file, cleaned
+	per   int
+	text  []byte
+	lines int
+	first int64 // number of the first line or row of the open document, from 1
+}
+
+// add takes a line or row with its number. Blank ones do not count.
+func (c *cutter) add(line []byte, number int64) error {
+	c.r.stats.Lines++
+	valid := line
+	if invalidUTF8(line) {
+		var dropped int
+		valid, dropped = text.AppendValid(nil, bytes.ReplaceAll(line, []byte{0}, []byte{0xFF}))
+		c.r.stats.InvalidBytes += int64(dropped)
+	}
+	valid = text.Strip(valid)
+	if len(valid) == 0 {
+		return nil
+	}
+	if len(valid) > c.r.limit {
+		return c.r.finish(book{name: c.id(number), reject: extract.RejectTooLarge, piece: true})
+	}
+	if c.lines > 0 && len(c.text)+1+len(valid) > c.r.limit {
+		if err := c.flush(); err != nil {
+			return err
+		}
+	}
+	if c.lines == 0 {
+		c.first = number
+	} else {
+		c.text = append(c.text, '\n')
+	}
+	c.text = append(c.text, valid...)
+	if c.lines++; c.lines == c.per {
+		return c.flush()
+	}
+	return nil
+}
+
+func (c *cutter) id(number int64) string { return c.name + "#" + strconv.FormatInt(number, 10) }
+
+// flush ends the open document.
+func (c *cutter) flush() error {
+	if c.lines == 0 {
+		return nil
+	}
+	b := book{name: c.id(c.first), title: stem(path.Base(c.name)), text: c.text, piece: true}
+	c.lines, c.text = 0, c.text[:0]
+	return c.r.finish(b)
+}
+
+// invalidUTF8 reports whether bytes have to be dropped, a NUL or what is no
+// UTF-8.
+func invalidUTF8(b []byte) bool {
+	return !utf8.Valid(b) || bytes.IndexByte(b, 0) >= 0
+}
+
+// readLines reads a text file in documents of some lines each.
+func (r *Reader) readLines(name string, src io.Reader) error {
+	src, wide, err := decodeWide(src)
+	if err == errRejected {
+		return r.finish(book{name: name, reject: extract.RejectEncoding, note: "UTF-32"})
+	}
+	if err != nil {
+		return err
+	}
+	if wide {
+		r.stats.Recoded++
+	}
+	in := bufio.NewReaderSize(src, 64<<10)
+	if head, err := in.Peek(32 << 10); bytes.IndexByte(head, 0) >= 0 {
+		return r.finish(book{name: name, reject: extract.RejectBinary})
+	} else if err != nil && err != io.EOF {
+		return err
+	}
+	before := r.stats.InvalidBytes
+	c := cutter{r: r, name: name, per: r.opts.LinesPerDocument}
+	var long []byte // a line beyond the buffer, so far
+	tooLong := false
+	for number := int64(1); ; {
+		piece, err := in.ReadSlice('\n')
+		if err == bufio.ErrBufferFull {
+			if !tooLong {
+				long = append(long, piece...)
+				tooLong = len(long) > 2*r.limit
+			}
+			continue
+		}
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if tooLong {
+			if ferr := r.finish(book{name: c.id(number), reject: extract.RejectTooLarge, piece: true}); ferr != nil {
+				return ferr
+			}
+		} else {
+			if len(long) > 0 {
+				piece = append(long, piece...)
+			}
+			if aerr := c.add(piece, number); aerr != nil {
+				return aerr
+			}
+		}
+		number++
+		if long, tooLong = long[:0], false; cap(long) > 1<<20 {
+			long = nil
+		}
+		if err == io.EOF {
+			break
+		}
+	}
+	if n := r.stats.InvalidBytes - before; n > 0 {
+		r.note(name, fmt.Sprintf("%d bytes that are not UTF-8 were dropped", n))
+	}
+	return c.flush()
+}
+
+// sentenceBytes is the mean length of rows below which they look like
+// sentences.
+const sentenceBytes = 250
+
+// readRows reads some row groups of a Parquet file: a row a document, or as many
+// as asked for.
+func (r *Reader) readRows(name string, f File) error {
+	clean, ok := cleanName(name)
+	if !ok {
+		return r.finish(badName())
+	}
+	file, err := parquet.Open(f, f.Size(), r.opts.column())
+	if err != nil {
+		return err
+	}
+	groups := file.Groups()
+	if r.task.Groups > len(groups)-r.task.First {
+		return &parquet.CorruptError{Reason: "fewer row groups than when it was planned"}
+	}
+	c := cutter{r: r, name: clean, per: max(1, r.opts.LinesPerDocument)}
+	number, bytes := r.task.Row, int64(0)
+	for i := range r.task.Groups {
+		for value, err := range file.Values(r.task.First + i) {
+			if err != nil {
+				return err
+			}
+			number++
+			bytes += int64(len(value))
+			if err := c.add(value, number); err != nil {
+				return err
+			}
+		}
+	}
+	if rows := number - r.task.Row; r.opts.LinesPerDocument == 0 && rows >= 1000 && bytes/rows < sentenceBytes {
+		r.note(clean, fmt.Sprintf("rows have %d bytes on average: if they are sentences, give --lines-per-document", bytes/rows))
+	}
+	return c.flush()
+}
+
+// rowsError turns an error of a Parquet file into one of this package; what
+// concerns one file among others is a reject.
+func (r *Reader) rowsError(name string, err error) error {
+	var corrupt *parquet.CorruptError
+	var unsupported *parquet.UnsupportedError
+	switch {
+	case errors.As(err, &corrupt):
+		if len(r.task.Files) == 0 {
+			return &CorruptError{File: path.Base(name), Offset: corrupt.Offset, Reason: corrupt.Reason}
+		}
+	case errors.As(err, &unsupported):
+		if len(r.task.Files) == 0 {
+			return err
+		}
+	default:
+		return err
+	}
+	clean, _ := cleanName(name)
+	return r.finish(damaged(clean, err.Error()))
+}

@@ -1,0 +1,412 @@
+package parquet
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"iter"
+)
+
+// Types of pages and encodings of parquet.thrift.
+const (
+	pageData       = 0
+	pageIndex      = 1
+	pageDictionary = 2
+	pageDataV2     = 3
+
+	encodingPlain           = 0
+	encodingPlainDictionary = 2
+	encodingRLE             = 3
+	encodingDeltaLength     = 6
+	encodingDeltaBytes      = 7
+	encodingRLEDictionary   = 8
+)
+
+// A pageHeader is what we use of a PageHeader.
+type pageHeader struct {
+	kind               int64
+	unpacked, packed   int64 // sizes
+	values             int64
+	encoding           int64
+	levels             int64 // encoding of the definition levels
+	v2Levels, v2Repeat int64 // bytes of levels before the values
+	v2Plain            bool  // the values are not compressed
+	crc                int64 // of the packed page
+	hasCRC             bool
+}
+
+// maxHeaderBytes is how much of a page is looked at for its header; statistics
+// in it may hold whole values, which writers cut, though not always.
+const maxHeaderBytes = 1 << 20
+
+// parseHeader reads a header and returns its length.
+func parseHeader(b []byte) (h pageHeader, n int, err error) {
+	t := &thriftReader{b: b}
+	h.levels = encodingRLE
+	inner := func(fields map[int16]*int64) func(int16, byte) bool {
+		return func(id int16, kind byte) bool {
+			to := fields[id]
+			if to == nil || kind != thriftI32 {
+				if id == 7 && kind == thriftFalse {
+					h.v2Plain = true
+				}
+				return false
+			}
+			*to = t.int()
+			return true
+		}
+	}
+	h.kind = -1
+	t.structure(0, func(id int16, kind byte) bool {
+		switch {
+		case id == 1 && kind == thriftI32:
+			h.kind = t.int()
+		case id == 2 && kind == thriftI32:
+			h.unpacked = t.int()
+		case id == 3 && kind == thriftI32:
+			h.packed = t.int()
+		case id == 4 && kind == thriftI32:
+			h.crc, h.hasCRC = t.int(), true
+		case id == 5 && kind == thriftStruct:
+			t.structure(1, inner(map[int16]*int64{1: &h.values, 2: &h.encoding, 3: &h.levels}))
+		case id == 7 && kind == thriftStruct:
+			t.structure(1, inner(map[int16]*int64{1: &h.values, 2: &h.encoding}))
+			h.v2Plain = false // that field has another meaning here
+		case id == 8 && kind == thriftStruct:
+			t.structure(1, inner(map[int16]*int64{1: &h.values, 4: &h.encoding, 5: &h.v2Levels, 6: &h.v2Repeat}))
+		default:
+			return false
+		}
+		return true
+	})
+	if t.err != nil {
+		return h, 0, t.err
+	}
+	if h.unpacked < 0 || h.packed < 0 || h.values < 0 || h.v2Levels < 0 || h.v2Repeat < 0 {
+		return h, 0, damagef("negative sizes")
+	}
+	if h.unpacked > MaxPageBytes || h.packed > MaxPageBytes {
+		return h, 0, damagef("a page of %d bytes, more than %d", max(h.unpacked, h.packed), MaxPageBytes)
+	}
+	if h.values > maxPageValues {
+		return h, 0, damagef("a page of %d values, more than %d", h.values, maxPageValues)
+	}
+	return h, t.at, nil
+}
+
+// Bounds of what a small file may stand for: values in a page, and bytes and
+// values for each byte of the file, beyond which it is a bomb.
+const (
+	maxPageValues = 1 << 24
+	maxRatio      = 1000
+	freeBytes     = MaxPageBytes // that any file may stand for
+	freeValues    = 1 << 20
+)
+
+// Values yields the values of a row group in order, nil for a null, and at most
+// one error. A value is the consumer's until it asks for the next.
+func (f *File) Values(group int) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		p := &pageReader{f: f, chunk: f.chunks[group], at: f.chunks[group].offset}
+		defer p.unpack.close()
+		if err := p.run(yield); err != nil && err != errStopped {
+			if bad := (*damage)(nil); errors.As(err, &bad) {
+				err = &CorruptError{p.page, bad.reason}
+			}
+			yield(nil, err)
+		}
+	}
+}
+
+// errStopped says that the consumer wants no more.
+var errStopped = errors.New("stopped")
+
+// A pageReader reads the pages of a chunk.
+type pageReader struct {
+	f          *File
+	chunk      chunk
+	at         int64 // of the next page
+	page       int64 // of the page at hand
+	unpack     decompressor
+	head       []byte
+	packed     []byte
+	plain      []byte
+	dictionary []uint32 // places of the lengths of its values
+	entries    []byte
+	values     int64 // seen so far
+	bytes      int64 // of them
+	prefix     []byte
+}
+
+// run reads all pages.
+func (p *pageReader) run(yield func([]byte, error) bool) error {
+	end := p.chunk.offset + p.chunk.bytes
+	for p.values < p.chunk.values {
+		p.page = p.at
+		if p.at >= end {
+			return damagef("%d values, the footer says %d", p.values, p.chunk.values)
+		}
+		h, err := p.header(end)
+		if err != nil {
+			return err
+		}
+		body := p.at
+		if p.at += h.packed; p.at > end {
+			return damagef("a page beyond its column")
+		}
+		if h.kind == pageIndex {
+			continue
+		}
+		p.packed = resize(p.packed, int(h.packed))
+		if err := readAt(p.f.r, p.packed, body); err != nil {
+			return err
+		}
+		if h.hasCRC && crc32.ChecksumIEEE(p.packed) != uint32(h.crc) {
+			return damagef("checksum mismatch")
+		}
+		switch h.kind {
+		case pageDictionary:
+			err = p.readDictionary(h)
+		case pageData, pageDataV2:
+			err = p.data(h, yield)
+		default:
+			err = damagef("a page of unknown type %d", h.kind)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// header reads the header at p.at and moves behind it. Most have some 50 bytes.
+func (p *pageReader) header(end int64) (pageHeader, error) {
+	for size := int64(512); ; size *= 8 {
+		n := min(size, end-p.at, maxHeaderBytes)
+		p.head = resize(p.head, int(n))
+		if err := readAt(p.f.r, p.head, p.at); err != nil {
+			return pageHeader{}, err
+		}
+		h, length, err := parseHeader(p.head)
+		if err == nil {
+			p.at += int64(length)
+			return h, nil
+		}
+		if n < size { // there is no more to look at
+			return h, err
+		}
+	}
+}
+
+// resize returns b with a length, without holding on to what a much larger page
+// needed.
+func resize(b []byte, n int) []byte {
+	if cap(b) < n || cap(b) > 8<<20 && n < 1<<20 {
+		return make([]byte, n)
+	}
+	return b[:n]
+}
+
+func (p *pageReader) readDictionary(h pageHeader) error {
+	if p.dictionary != nil || p.values > 0 {
+		return damagef("a second dictionary")
+	}
+	if h.encoding != encodingPlain && h.encoding != encodingPlainDictionary {
+		return damagef("a dictionary of encoding %d", h.encoding)
+	}
+	p.entries = make([]byte, h.unpacked)
+	if err := p.unpack.unpack(p.chunk.codec, p.entries, p.packed); err != nil {
+		return err
+	}
+	if h.values > h.unpacked/4 { // each has its length
+		return damagef("a dictionary of %d values in %d bytes", h.values, h.unpacked)
+	}
+	p.dictionary = make([]uint32, 0, h.values)
+	rest := p.entries
+	for range h.values {
+		p.dictionary = append(p.dictionary, uint32(len(p.entries)-len(rest)))
+		var err error
+		if _, rest, err = plainValue(rest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func plainValue(b []byte) (value, rest []byte, err error) {
+	if len(b) < 4 {
+		return nil, nil, damagef("fewer values than the page says")
+	}
+	n := binary.LittleEndian.Uint32(b)
+	if uint64(n) > uint64(len(b)-4) {
+		return nil, nil, damagef("a value of %d bytes in a page with %d left", n, len(b)-4)
+	}
+	return b[4 : 4+n], b[4+n:], nil
+}
+
+// data reads a data page of either version.
+func (p *pageReader) data(h pageHeader, yield func([]byte, error) bool) error {
+	if h.values > p.chunk.values-p.values {
+		return damagef("more values than the footer says")
+	}
+	levels, values, err := p.split(h)
+	if err != nil {
+		return err
+	}
+	next, err := p.decoder(h, values)
+	if err != nil {
+		return err
+	}
+	for range h.values {
+		p.values++
+		if levels != nil {
+			level, err := levels.next()
+			if err != nil {
+				return err
+			}
+			if level == 0 {
+				if !yield(nil, nil) {
+					return errStopped
+				}
+				continue
+			}
+		}
+		value, err := next()
+		if err != nil {
+			return err
+		}
+		if p.bytes += int64(len(value)); p.bytes > p.chunk.bytes*maxRatio+freeBytes {
+			return damagef("%d bytes of values in %d: a bomb?", p.bytes, p.chunk.bytes)
+		}
+		if !yield(value, nil) {
+			return errStopped
+		}
+	}
+	return nil
+}
+
+// split unpacks a page and cuts it into levels, nil where the column has none,
+// and values.
+func (p *pageReader) split(h pageHeader) (levels *hybrid, values []byte, err error) {
+	p.plain = resize(p.plain, int(h.unpacked))
+	if h.kind == pageDataV2 {
+		n := h.v2Levels + h.v2Repeat
+		if n > h.packed || n > h.unpacked || h.v2Repeat != 0 {
+			return nil, nil, damagef("levels that do not fit their page")
+		}
+		levelBytes := bytes.Clone(p.packed[:n])
+		codec := p.chunk.codec
+		if h.v2Plain {
+			codec = codecNone
+		}
+		values = p.plain[:h.unpacked-n]
+		if len(values) > 0 || h.packed > n {
+			err = p.unpack.unpack(codec, values, p.packed[n:])
+		}
+		if p.f.optional {
+			levels = &hybrid{b: levelBytes, width: 1}
+		}
+		return levels, values, err
+	}
+	if err := p.unpack.unpack(p.chunk.codec, p.plain, p.packed); err != nil {
+		return nil, nil, err
+	}
+	if !p.f.optional {
+		return nil, p.plain, nil
+	}
+	if h.levels != encodingRLE {
+		return nil, nil, &UnsupportedError{fmt.Sprintf("levels of encoding %d", h.levels)}
+	}
+	levelBytes, values, err := plainValue(p.plain) // a length and bytes, the same form
+	if err != nil {
+		return nil, nil, err
+	}
+	return &hybrid{b: levelBytes, width: 1}, values, nil
+}
+
+// decoder returns the function that gives the next value of a page.
+func (p *pageReader) decoder(h pageHeader, b []byte) (next func() ([]byte, error), err error) {
+	switch h.encoding {
+	case encodingPlain:
+		return func() (value []byte, err error) {
+			value, b, err = plainValue(b)
+			return value, err
+		}, nil
+	case encodingPlainDictionary, encodingRLEDictionary:
+		return p.indices(b)
+	case encodingDeltaLength:
+		lengths, rest, err := deltas(b, int(h.values))
+		if err != nil {
+			return nil, err
+		}
+		return lengthened(lengths, rest), nil
+	case encodingDeltaBytes:
+		return p.prefixed(b, int(h.values))
+	}
+	return nil, &UnsupportedError{fmt.Sprintf("values of encoding %d", h.encoding)}
+}
+
+func (p *pageReader) indices(b []byte) (func() ([]byte, error), error) {
+	if len(b) == 0 {
+		return func() ([]byte, error) { return nil, damagef("fewer values than the page says") }, nil
+	}
+	if b[0] > 32 {
+		return nil, damagef("indices of %d bits", b[0])
+	}
+	indices := hybrid{b: b[1:], width: uint(b[0])}
+	return func() ([]byte, error) {
+		i, err := indices.next()
+		if err != nil {
+			return nil, err
+		}
+		if uint64(i) >= uint64(len(p.dictionary)) {
+			return nil, damagef("value %d of a dictionary of %d", i, len(p.dictionary))
+		}
+		value, _, err := plainValue(p.entries[p.dictionary[i]:])
+		return value, err
+	}, nil
+}
+
+// lengthened gives values that stand one after the other, their lengths apart.
+func lengthened(lengths []int32, b []byte) func() ([]byte, error) {
+	return func() ([]byte, error) {
+		if len(lengths) == 0 || int(lengths[0]) > len(b) {
+			return nil, damagef("fewer values than the page says")
+		}
+		n := lengths[0]
+		value := b[:n]
+		lengths, b = lengths[1:], b[n:]
+		return value, nil
+	}
+}
+
+// prefixed gives values that begin as the one before did.
+func (p *pageReader) prefixed(b []byte, values int) (func() ([]byte, error), error) {
+	prefixes, rest, err := deltas(b, values)
+	if err != nil {
+		return nil, err
+	}
+	lengths, rest, err := deltas(rest, values)
+	if err != nil {
+		return nil, err
+	}
+	suffix := lengthened(lengths, rest)
+	p.prefix = p.prefix[:0]
+	return func() ([]byte, error) {
+		if len(prefixes) == 0 || int(prefixes[0]) > len(p.prefix) {
+			return nil, damagef("a value that shares more than the one before has")
+		}
+		end, err := suffix()
+		if err != nil {
+			return nil, err
+		}
+		if int(prefixes[0])+len(end) > MaxPageBytes {
+			return nil, damagef("a value of more than %d bytes", MaxPageBytes)
+		}
+		p.prefix = append(p.prefix[:prefixes[0]], end...)
+		prefixes = prefixes[1:]
+		return p.prefix, nil
+	}, nil
+}
