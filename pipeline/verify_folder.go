@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -141,7 +142,7 @@ func (c *folderCheck) sideCar(ctx context.Context, e sharding.FileEntry, proved 
 }
 
 func sameEntry(a, b sharding.FileEntry) bool {
-	return a.Name == b.Name && a.Task == b.Task && a.Bytes == b.Bytes && a.SHA256 == b.SHA256 && maps.Equal(a.Counts, b.Counts)
+	return a.Name == b.Name && a.Task == b.Task && a.Bytes == b.Bytes && a.SHA256 == b.SHA256 && maps.Equal(a.Counts, b.Counts) && reflect.DeepEqual(a.Origin, b.Origin)
 }
 
 // whole checks what concerns the folder and not one of its files.

@@ -57,7 +57,16 @@ type Stage struct {
 	Files       int              `json:"files"`
 	Bytes       int64            `json:"bytes"`
 	Manifest    string           `json:"manifest_sha256"`
-	Run         *Run             `json:"run,omitempty"` // nil where there is no run.json
+	Downloads   []Download       `json:"downloads,omitempty"` // files that were downloaded
+	Run         *Run             `json:"run,omitempty"`       // nil where there is no run.json
+}
+
+// A Download is a file that was fetched from somewhere.
+type Download struct {
+	Name   string `json:"name"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+	sharding.Origin
 }
 
 // A Run is what run.json says of how a folder was made: the one part of a
@@ -117,6 +126,9 @@ func describe(ctx context.Context, f folder) (Stage, error) {
 		Inputs: m.Inputs, Counts: m.Counts, Files: len(m.Files)}
 	for _, e := range m.Files {
 		s.Bytes += e.Bytes
+		if e.Origin != nil {
+			s.Downloads = append(s.Downloads, Download{e.Name, e.Bytes, e.SHA256, *e.Origin})
+		}
 	}
 	raw, err := store.ReadFile(ctx, f.store, sharding.ManifestName)
 	if err != nil {

@@ -1,0 +1,60 @@
+package command
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"pretext/internal/store"
+	"pretext/internal/survey"
+	"pretext/internal/survey/report"
+)
+
+func newReport() *cobra.Command {
+	var flags surveyFlags
+	var out string
+	cmd := &cobra.Command{
+		Use:   "report PATH --out FILE.html",
+		Short: "Write what is in a data set as one HTML page",
+		Long: `Writes one HTML page about a run, a folder or a file of records: shares beside
+their limits, lengths and padding, shards, words, documents, rejects, where it
+comes from and how it was made. The page is whole in itself: it loads nothing.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := flags.survey()
+			if err != nil {
+				return err
+			}
+			if out == "" {
+				return usagef("no output file: give --out FILE.html")
+			}
+			s, err := survey.Collect(cmd.Context(), args[0], o)
+			if err != nil {
+				return err
+			}
+			var page bytes.Buffer
+			if err := report.Write(&page, s); err != nil {
+				return err
+			}
+			return writeOut(cmd, out, page.Bytes())
+		},
+	}
+	flags.add(cmd.Flags())
+	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write (required)")
+	return cmd
+}
+
+// writeOut writes a file that is for people, whole or not at all, and says so.
+func writeOut(cmd *cobra.Command, path string, content []byte) error {
+	folder, err := store.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	if err := store.WriteFile(cmd.Context(), folder, filepath.Base(path), content); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\n", path, size(int64(len(content))))
+	return err
+}

@@ -1,0 +1,148 @@
+// Package report writes what a survey found as one HTML page for people.
+//
+//	err := report.Write(w, stats)
+//
+// The page is whole in itself: styles and drawings (SVG) are inside, there is no
+// script, and nothing is loaded from anywhere, so that it can be mailed, kept
+// beside the data and opened in ten years. It follows the reader's light or dark
+// setting and prints on white.
+//
+// Its bytes are a function of the survey; only the section "How it was made"
+// tells of a run. All text that comes from data is escaped. The package keeps no
+// state.
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"pretext/internal/survey"
+)
+
+//go:embed page.html
+var pageText string
+
+//go:embed style.css
+var styleText string
+
+// Write writes the page.
+func Write(w io.Writer, s *survey.Stats) error {
+	page, err := template.New("page").Funcs(functions()).Parse(pageText)
+	if err != nil {
+		panic("BUG: page.html: " + err.Error())
+	}
+	if err := page.Execute(w, newView(s)); err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	return nil
+}
+
+// A view is what the page shows, in the order of the page.
+type view struct {
+	*survey.Stats
+	Title  string
+	Style  template.CSS
+	Tiles  []tile
+	Checks []check
+	Odd    int // checks out of their limits
+}
+
+// A tile is a number that a reader wants first.
+type tile struct{ Name, Value, Note string }
+
+// A check is a share beside what it must be.
+type check struct {
+	Name  string
+	What  string // what it is a share of
+	Share survey.Share
+}
+
+func newView(s *survey.Stats) *view {
+	v := &view{Stats: s, Title: title(s.Path), Style: template.CSS(styleText)}
+	v.addTiles()
+	r := s.Records
+	if r == nil {
+		return v
+	}
+	v.Checks = []check{
+		{"Predicted", "of tokens", r.MaskRate},
+		{"became [MASK]", "of predicted tokens", r.BecameMask},
+		{"stayed as they were", "of predicted tokens", r.Kept},
+		{"became another word", "of predicted tokens", r.Replaced},
+		{"Next sentence is random", "of examples", r.RandomNext},
+	}
+	for _, c := range v.Checks {
+		if c.Share.Limits != nil && !c.Share.Limits.Within {
+			v.Odd++
+		}
+	}
+	return v
+}
+
+// title is the name of the data set: the last part of its path that says
+// something.
+func title(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		abs = path
+	}
+	name := filepath.Base(abs)
+	if name == "shards" || name == "documents" {
+		name = filepath.Base(filepath.Dir(abs)) + "/" + name
+	}
+	return name
+}
+
+func (v *view) addTiles() {
+	add := func(name, value, note string) { v.Tiles = append(v.Tiles, tile{name, value, note}) }
+	if r := v.Records; r != nil {
+		add("examples", count(r.Records), fmt.Sprintf("in %s, %s", files(r.Files), size(r.Bytes)))
+		add("tokens", count(r.Tokens), fmt.Sprintf("%s padding at %d places each", percent(r.Padding), r.MaxSeqLength))
+	}
+	for _, d := range v.Documents {
+		add("documents", count(d.Documents), fmt.Sprintf("%s of text in %s", size(d.TextBytes), d.Folder))
+	}
+	if r := v.Records; r != nil {
+		if r.Vocab.Size > 0 {
+			add("vocabulary", count(int64(r.Vocab.Size)), fmt.Sprintf("%s of it occurs", percent(float64(r.Vocab.Used)/float64(r.Vocab.Size))))
+		}
+		if r.Unknown != nil {
+			add("[UNK]", percent(r.Unknown.Share), fmt.Sprintf("%s of %s words and pieces", count(r.Unknown.Count), count(r.Unknown.Of)))
+		}
+		add("repeated", count(r.Duplicates.Records), fmt.Sprintf("examples that equal another; %s of another file", count(r.Duplicates.Between)))
+	}
+}
+
+func files(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return count(int64(n)) + " files"
+}
+
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"count": count, "size": size, "percent": percent, "files": files, "short": func(s string) string { return s[:min(len(s), 12)] },
+		"lengths": lengths, "predictions": predictions, "textLengths": textLengths, "balance": balance, "band": band,
+		"tokenBars": tokenBars, "nameBars": nameBars, "options": options, "speed": speed, "join": strings.Join,
+		"seconds": func(s float64) string { return fmt.Sprintf("%.1f s", s) },
+		"full": func(r *survey.RecordStats) float64 {
+			for _, b := range r.Lengths {
+				if b.Value == r.MaxSeqLength && r.Records > 0 {
+					return float64(b.Count) / float64(r.Records)
+				}
+			}
+			return 0
+		},
+		"orNone": func(s string) string {
+			if s == "" {
+				return "not known"
+			}
+			return s
+		},
+	}
+}

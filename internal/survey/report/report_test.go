@@ -1,0 +1,174 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"pretext/internal/survey"
+	"pretext/internal/survey/report"
+	"pretext/sharding"
+)
+
+const hostile = `<script>alert(1)</script>" onload="x`
+
+// sample is a survey with all parts, and names that would be markup.
+func sample() *survey.Stats {
+	limits := &survey.Limits{Expected: 0.8, Low: 0.79, High: 0.81, Within: false, Why: hostile}
+	share := survey.Share{Count: 700, Of: 1000, Share: 0.7, Limits: limits}
+	fine := survey.Share{Count: 800, Of: 1000, Share: 0.8, Limits: &survey.Limits{Expected: 0.8, Low: 0.79, High: 0.81, Within: true}}
+	unknown := survey.Share{Count: 5, Of: 500, Share: 0.01}
+	return &survey.Stats{
+		Path: "/data/" + hostile,
+		Stages: []survey.Stage{{Stage: "extract", Folder: "documents", Fingerprint: "f1", Manifest: "m1", Options: json.RawMessage(`{"a":{"b":[1]}}`),
+			Inputs: []sharding.Input{{Name: hostile, Bytes: 12, SHA256: "abc"}}, Counts: sharding.Counts{"documents": 4321, "text_bytes": 5000},
+			Downloads: []survey.Download{{Name: "d.xml", Bytes: 7, Origin: sharding.Origin{URL: "https://example.org/d.xml", Licence: "CC BY"}}},
+			Run:       &survey.Run{Started: time.Unix(0, 0), Seconds: 2, CPUSeconds: 1, Command: []string{"prepare-data", hostile}}}},
+		Documents: []*survey.DocumentStats{{Folder: "documents", Documents: 4321, TextBytes: 5000, LongestID: hostile, Lengths: []survey.Bin{{Value: 1, Count: 3}, {Value: 4, Count: 4318}},
+			Languages: []survey.Name{{Name: "", Count: 4321}}, Sources: []survey.Name{{Name: hostile, Count: 4321}}, Rejects: []survey.Name{{Name: "redirect", Count: 77}}, Rejected: 77,
+			Dropped: []survey.Name{{Name: hostile, Count: 2}}}},
+		Records: &survey.RecordStats{Files: 2, Bytes: 4096, Records: 98765, MaxSeqLength: 16, MaxPredictionsPerSeq: 3, Tokens: 1000, Places: 1600, Padding: 0.375,
+			Lengths: []survey.Bin{{Value: 5, Count: 1}, {Value: 16, Count: 98764}}, Masked: []survey.Bin{{Value: 1, Count: 98765}},
+			MaskRate: fine, BecameMask: share, Kept: fine, Replaced: fine, RandomNext: fine, Unknown: &unknown,
+			Vocab: survey.VocabUse{Size: 100, Used: 50}, Top: []survey.Token{{ID: 7, Token: hostile, Count: 9, Share: 0.1}, {ID: 8, Count: 3}},
+			Splits:     []survey.Split{{Split: "train", Files: 2, Records: survey.Balance{Total: 98765, Min: 1, Median: 1, Max: 98764, CV: 0.99, Files: []int64{1, 98764}}}},
+			Duplicates: survey.Repeated{Records: 3, Between: 2, First: []survey.Repeat{{File: hostile, Record: 1, Earlier: "a", Of: 2}}}},
+	}
+}
+
+func write(t testing.TB, s *survey.Stats) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := report.Write(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// elements returns all elements of a page, and its text.
+func elements(t *testing.T, page string) (all []*html.Node, text string) {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for n := range root.Descendants() {
+		switch n.Type {
+		case html.ElementNode:
+			all = append(all, n)
+		case html.TextNode:
+			b.WriteString(n.Data + " ")
+		}
+	}
+	return all, b.String()
+}
+
+func attribute(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func TestThePageLoadsNothingAndRunsNothing(t *testing.T) {
+	page := write(t, sample())
+	all, _ := elements(t, page)
+	for _, n := range all {
+		switch n.Data {
+		case "script", "link", "img", "iframe", "object", "embed", "a", "form", "base", "use", "image", "foreignObject":
+			t.Errorf("the page has a <%s>", n.Data)
+		}
+		for _, a := range n.Attr {
+			if strings.HasPrefix(a.Key, "on") || a.Key == "src" || a.Key == "href" || a.Key == "style" {
+				t.Errorf("<%s> has %s=%q", n.Data, a.Key, a.Val)
+			}
+		}
+	}
+	for _, sign := range []string{"url(", "@import", "@font-face"} {
+		if strings.Contains(page, sign) {
+			t.Errorf("the page holds %q", sign)
+		}
+	}
+}
+
+func TestThePageHasTheNumbersOfTheSurvey(t *testing.T) {
+	_, text := elements(t, write(t, sample()))
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\u202f", ""), "\u00a0", " ")
+	for _, want := range []string{"98765", "4321", "37.50 %", "70.00 %", "79.00 %", "redirect", "77", "1.00 %", "https://example.org/d.xml", "CC BY", "a.b", "[1]",
+		"1 of 5 shares lie outside", "id 8", "5.0 kB of text a second", "m1", "f1", hostile} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+}
+
+func TestDrawingsAreInProportion(t *testing.T) {
+	all, _ := elements(t, write(t, sample()))
+	heights := map[string]float64{}
+	points := 0
+	for _, n := range all {
+		if n.Data == "circle" {
+			points++
+		}
+		if n.Data != "rect" || n.FirstChild == nil || n.FirstChild.FirstChild == nil {
+			continue
+		}
+		var h float64
+		fmt.Sscan(attribute(n, "height"), &h)
+		heights[strings.ReplaceAll(n.FirstChild.FirstChild.Data, "\u202f", "")] = h
+	}
+	if points != 5 {
+		t.Errorf("got %d points, want 5", points)
+	}
+	one, most := heights["file 0: 1 examples"], heights["file 1: 98764 examples"]
+	if one <= 0 || most <= 100 || one > 1 {
+		t.Errorf("got heights %v and %v of %v", one, most, heights)
+	}
+	if full := heights["16 tokens: 98764 examples"]; math.Abs(full-most) > 0.1 {
+		t.Errorf("got heights %v and %v for the same number", full, most)
+	}
+}
+
+func TestThePageIsAFunctionOfTheSurvey(t *testing.T) {
+	if write(t, sample()) != write(t, sample()) {
+		t.Error("two pages of one survey differ")
+	}
+	other := sample()
+	other.Stages[0].Run.Seconds = 99
+	a, b := write(t, sample()), write(t, other)
+	cut := func(s string) string {
+		i, j := strings.Index(s, `<section id="made">`), strings.Index(s, "<footer>")
+		return s[:i] + s[j:]
+	}
+	if cut(a) != cut(b) {
+		t.Error("run.json shows outside of its section")
+	}
+}
+
+func TestSurveysWithLittleInThemHavePages(t *testing.T) {
+	for name, s := range map[string]*survey.Stats{
+		"nothing":   {Path: "x"},
+		"no limits": {Path: "x", Records: &survey.RecordStats{Vocab: survey.VocabUse{Inferred: true}}},
+		"documents": {Path: "x", Documents: []*survey.DocumentStats{{Folder: "."}}},
+	} {
+		if page := write(t, s); !strings.HasSuffix(page, "</html>\n") || strings.Contains(page, "NaN") {
+			t.Errorf("%s: got %d bytes", name, len(page))
+		}
+	}
+}
+
+func ExampleWrite() {
+	var page bytes.Buffer
+	err := report.Write(&page, &survey.Stats{Path: "data", Records: &survey.RecordStats{Records: 4020}})
+	fmt.Println(strings.Contains(page.String(), "4\u202f020"), err)
+	// Output: true <nil>
+}
