@@ -3,10 +3,11 @@ PY      := .venv/bin/python
 PEERS   := .venv-peers/bin/python
 TORCH   := .venv-torch/bin/python
 DEMO    := .venv/demo
+BENCHTORCH := .venv-bench/bin/python
 MODELS  := .venv-torch/models
 FUZZTIME ?= 5s
 
-.PHONY: build test check format vet lint race generated fuzz interop interop-torch interop-finetune bench bench-peers bench-packages clean
+.PHONY: build test check format vet lint race generated fuzz interop interop-torch interop-finetune bench bench-peers bench-torch bench-packages clean
 
 build: ## static release binaries
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/ ./cmd/prepare-data ./cmd/train-bert
@@ -97,8 +98,18 @@ $(PEERS):
 	python3 -m venv .venv-peers
 	.venv-peers/bin/pip install --quiet wikiextractor==3.1.0 mwparserfromhell==0.7.2 tokenizers==0.23.3 nltk==3.8.1
 
+# Training beside PyTorch, in one run. Installs PyTorch: some GB.
+bench-torch: build $(BENCHTORCH)
+	rm -rf .venv-bench/demo && bin/prepare-data demo --out .venv-bench/demo --quiet
+	bin/prepare-data inspect .venv-bench/demo/shards --records > .venv-bench/records.jsonl
+	$(BENCHTORCH) internal/bench/peers/torch_step.py bin/train-bert .venv-bench/demo/shards .venv-bench/records.jsonl $(BENCHFLAGS)
+
+$(BENCHTORCH):
+	python3 -m venv .venv-bench
+	.venv-bench/bin/pip install --quiet torch==2.11.0 transformers==5.17.0 numpy
+
 bench-packages:
 	go test -run '^$$' -bench . -benchmem ./...
 
 clean:
-	rm -rf .venv .venv-peers .venv-torch bin demo
+	rm -rf .venv .venv-peers .venv-torch .venv-bench bin demo

@@ -177,6 +177,9 @@ func (p *Pretrained) Moments(k trainer.Kind) iter.Seq2[trainer.Tensor, error] {
 	}
 }
 
+// HasMoments tells whether the files hold the optimizer's moments.
+func (p *Pretrained) HasMoments() bool { return len(p.moments[trainer.FirstMoment]) > 0 }
+
 // Step returns the number of updates the files say were done (TensorFlow's
 // global_step).
 func (p *Pretrained) Step() (step int64, ok bool) {

@@ -53,6 +53,34 @@ func TestOraclePretrainingStep(t *testing.T) {
 	})
 }
 
+// The comparison is worth something: a thousandth more of one tensor's gradient
+// is noticed, whichever it is, and of that tensor alone.
+func TestOracleGradientsThatAreWrongByAThousandthFail(t *testing.T) {
+	eachWay(t, func(t *testing.T, w way) {
+		b := openOracle(t, "pretrain/batch.safetensors").batches(0)[0]
+		m, _ := openModel(t, "pretrain", trainer.PretrainHeads(), w, trainer.DefaultOptimizer(trainer.AdamW), b)
+		if err := m.Accumulate(b, b.Counts(trainer.PretrainHeads()).Coef()); err != nil {
+			t.Fatal(err)
+		}
+		want := openOracle(t, "pretrain/grads.safetensors")
+		for _, e := range want.Entries {
+			if norm(want.floats(e.Name)) < 1e-8 {
+				continue // a thousandth of nothing
+			}
+			wrong, _ := wrongGradients(t, m, want, w, func(g trainer.Tensor) {
+				for i := range g.Data {
+					if g.Name == e.Name {
+						g.Data[i] *= 1.001
+					}
+				}
+			})
+			if len(wrong) != 1 || wrong[e.Name] == "" {
+				t.Errorf("%s is wrong by a thousandth: found %v", e.Name, wrong)
+			}
+		}
+	})
+}
+
 func TestOraclePretrainingOutputs(t *testing.T) {
 	eachWay(t, func(t *testing.T, w way) {
 		padded := openOracle(t, "pretrain/batch.safetensors")

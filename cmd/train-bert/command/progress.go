@@ -14,7 +14,7 @@ const lineInterval = 10 * time.Second
 // A meter measures the speed of training and shows it, a line an interval.
 // Time in which no step is computed (evaluations, checkpoints) does not count.
 type meter struct {
-	w           io.Writer
+	w           *console
 	first, last int64 // steps of the run
 	at          time.Time
 	spent       time.Duration // on steps
@@ -27,7 +27,11 @@ type meter struct {
 }
 
 func newMeter(w io.Writer, last, first int64) *meter {
-	return &meter{w: w, first: first, last: last, at: time.Now(), describe: describePretraining}
+	c, ok := w.(*console)
+	if !ok {
+		c = newConsole(w)
+	}
+	return &meter{w: c, first: first, last: last, at: time.Now(), describe: describePretraining}
 }
 
 // pause stops the clock until the function it returns is called.
@@ -47,6 +51,7 @@ func (m *meter) step(r trainer.Report) float64 {
 		m.sums = m.sums.Add(r.Info.Sums)
 	}
 	done := r.Progress.Step
+	m.w.bar(done, m.last, fmt.Sprintf("loss %.3f, %.0f tokens/s, about %s left", m.sums.Loss(), perSecond(m.sums.Tokens, m.spent-m.since), m.left(done)))
 	if done == m.first+1 || done == m.last || m.spent-m.since >= lineInterval {
 		m.line(done)
 	}
@@ -54,14 +59,18 @@ func (m *meter) step(r trainer.Report) float64 {
 }
 
 func (m *meter) line(done int64) {
-	left := time.Duration(float64(m.spent) / float64(done-m.first) * float64(m.last-done))
 	fmt.Fprintf(m.w, "train-bert: step %d of %d: %s, %.0f tokens/s, about %s left\n", done, m.last,
-		m.describe(m.sums), perSecond(m.sums.Tokens, m.spent-m.since), left.Round(time.Second))
+		m.describe(m.sums), perSecond(m.sums.Tokens, m.spent-m.since), m.left(done))
 	m.sums, m.steps, m.since = trainer.Sums{}, 0, m.spent
 }
 
 func describePretraining(s trainer.Sums) string {
 	return fmt.Sprintf("loss %.3f (mlm %.3f, nsp %.3f)", s.Loss(), s.MLM(), s.NSP())
+}
+
+// left estimates the time to the last step.
+func (m *meter) left(done int64) time.Duration {
+	return time.Duration(float64(m.spent) / float64(done-m.first) * float64(m.last-done)).Round(time.Second)
 }
 
 func perSecond(n float64, d time.Duration) float64 {

@@ -28,7 +28,7 @@ type ending struct {
 // A run is a training run with everything it holds open.
 type run struct {
 	o       trainOptions
-	stderr  io.Writer
+	stderr  *console
 	data    *corpus
 	held    *corpus // nil: no evaluation
 	config  trainer.Config
@@ -52,10 +52,11 @@ func train(ctx context.Context, o trainOptions, stderr io.Writer) (end *ending, 
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	r := &run{o: o, stderr: stderr}
 	if o.quiet {
-		r.stderr = io.Discard
+		stderr = io.Discard
 	}
+	r := &run{o: o, stderr: newConsole(stderr)}
+	defer r.stderr.clear()
 	if err := r.openData(ctx); err != nil {
 		return nil, err
 	}

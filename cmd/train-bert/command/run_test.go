@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +19,7 @@ import (
 	"pretext/cmd/train-bert/internal/tinydata"
 	"pretext/internal/realdata"
 	"pretext/records/tfrecord"
+	"pretext/trainer"
 	"pretext/trainer/checkpoint"
 )
 
@@ -327,6 +330,76 @@ func TestATensorFlowCheckpointIsExportedWithItsVocabulary(t *testing.T) {
 	}
 	if !bytes.Equal([]byte(files(t, folder)["vocab.txt"]), realdata.Read(t, "models/bert-toy-tf/vocab.txt")) {
 		t.Error("vocab.txt differs")
+	}
+}
+
+// What training left in a TensorFlow checkpoint is the first phase of a run.
+func TestAnImportedTrainingCheckpointGoesOnWithItsMoments(t *testing.T) {
+	prefix := strings.TrimSuffix(realdata.Path(t, "models/bert-toy-tf/bert_model.ckpt.index"), ".index")
+	out := filepath.Join(t.TempDir(), "imported")
+	dir, err := importModel(prefix, "", out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := checkpoint.OpenTensorFlow(prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer want.Close()
+	m, err := openModelPath(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if m.phase == nil || m.phase.Dir != dir {
+		t.Fatalf("got %+v, want the checkpoint %s", m.phase, dir)
+	}
+	for kind, prefix := range map[trainer.Kind]string{trainer.FirstMoment: "m.", trainer.SecondMoment: "v."} {
+		s, err := checkpoint.OpenSafetensors(filepath.Join(dir, "optimizer.safetensors"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		n := 0
+		for w, err := range want.Moments(kind) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := s.Float32s(prefix+w.Name, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got, w.Data) {
+				t.Errorf("%v of %s differs", kind, w.Name)
+			}
+			n++
+		}
+		if n == 0 {
+			t.Errorf("the checkpoint has no %v", kind)
+		}
+	}
+	if step, _ := want.Step(); m.phase.State.Progress.Step != step || m.phase.State.Phase != 1 {
+		t.Errorf("got %+v, want step %d of phase 1", m.phase.State, step)
+	}
+}
+
+// A bar on a terminal gives way to lines and comes back.
+func TestTheBarMakesRoomForLines(t *testing.T) {
+	var b bytes.Buffer
+	c := &console{w: &b, terminal: true}
+	c.bar(1, 4, "slow")
+	c.bar(2, 4, "too soon")
+	fmt.Fprintln(c, "a line")
+	c.bar(4, 4, "done")
+	c.clear()
+	want := "[=======                       ] 1 of 4, slow\r\x1b[Ka line\n[==============================] 4 of 4, done\r\x1b[K"
+	if b.String() != want {
+		t.Errorf("got %q, want %q", b.String(), want)
+	}
+	b.Reset()
+	newConsole(&b).bar(1, 2, "no terminal")
+	if b.Len() > 0 {
+		t.Errorf("a bar where there is no terminal: %q", b.String())
 	}
 }
 

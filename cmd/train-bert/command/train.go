@@ -33,6 +33,7 @@ type trainOptions struct {
 	evalExamples int64
 	onDamage     string
 	readers      int
+	device       deviceOptions
 	masking      maskOptions
 	threads      int
 	quiet        bool
@@ -44,7 +45,7 @@ type trainOptions struct {
 func defaultOptions() trainOptions {
 	return trainOptions{
 		batch: 32, rate: 5e-5, steps: 100000, warmup: -1, optimizer: string(trainer.AdamW), decay: 0.01, seed: 1,
-		saveEvery: 1000, keep: 3, evalExamples: 2048, onDamage: "stop", readers: 1,
+		saveEvery: 1000, keep: 3, evalExamples: 2048, onDamage: "stop", readers: 1, device: defaultDevice(),
 	}
 }
 
@@ -69,6 +70,7 @@ func (o *trainOptions) add(fs *pflag.FlagSet) {
 	fs.Int64Var(&o.evalExamples, "eval-examples", o.evalExamples, "held-out examples of an evaluation; 0: all")
 	fs.StringVar(&o.onDamage, "on-damage", o.onDamage, "what a damaged or unsound example does: stop the run, or skip it")
 	o.masking.add(fs)
+	o.device.add(fs)
 	fs.IntVar(&o.readers, "readers", o.readers, "threads that read examples ahead; 0: none; decides no bit of the result")
 	fs.IntVar(&o.threads, "threads", 0, "threads that compute; 0: one a processor; decides no bit of the result")
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress")
@@ -96,7 +98,7 @@ func (o *trainOptions) validate() error {
 	want(o.masking.prob >= 0 && o.masking.prob < 1, "--masked-lm-prob %v: must be between 0 and 1", o.masking.prob)
 	want(o.masking.most >= 0, "--max-predictions-per-seq %d: must not be negative", o.masking.most)
 	want(o.onDamage == "stop" || o.onDamage == "skip", "--on-damage %q: must be stop or skip", o.onDamage)
-	errs = append(errs, o.rateSchedule().Validate(), o.updateRule().Validate())
+	errs = append(errs, o.device.validate(), o.rateSchedule().Validate(), o.updateRule().Validate())
 	if err := errors.Join(errs...); err != nil {
 		return usageError{err}
 	}

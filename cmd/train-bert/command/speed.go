@@ -1,0 +1,98 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"pretext/trainer"
+	"pretext/trainer/cpu"
+)
+
+// A speedModel is a model whose speed is measured: initial weights, dropout and
+// AdamW on.
+type speedModel struct {
+	trainer.Model
+	config trainer.Config
+}
+
+func newSpeedModel(b cpu.Backend, c trainer.Config, tokens int) (*speedModel, error) {
+	heads := trainer.PretrainHeads()
+	m, err := b.Open(c, heads, trainer.Options{
+		Tokens: tokens, Sequences: tokens/minTokens + 1, Masked: tokens, Precision: trainer.Float32, Train: true,
+		Optimizer: trainer.DefaultOptimizer(trainer.AdamW),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := m.Load(trainer.Weights, trainer.InitialWeights(c, heads, 1)); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return &speedModel{m, c}, nil
+}
+
+// round trains for at least d, and at least one step. Reading and cutting
+// examples counts, as in a run.
+func (m *speedModel) round(ctx context.Context, steps *benchSteps, d time.Duration) (s sample, err error) {
+	schedule := trainer.Schedule{Kind: trainer.Constant, Peak: 1e-4, Steps: 1}
+	start, cpuStart := time.Now(), cpuTime()
+	for s.steps == 0 || time.Since(start) < d {
+		if err := ctx.Err(); err != nil {
+			return s, err
+		}
+		share, err := steps.next()
+		if err != nil {
+			return s, err
+		}
+		for b, err := range share.Batches {
+			if err != nil {
+				return s, err
+			}
+			if err := m.Accumulate(b, share.Counts.Coef()); err != nil {
+				return s, err
+			}
+			s.operations += operations(m.config, b)
+		}
+		info, err := m.Apply(schedule, trainer.Alone{})
+		if err != nil {
+			return s, err
+		}
+		s.sums = s.sums.Add(info.Sums)
+		s.steps++
+	}
+	s.wall, s.cpu = time.Since(start), cpuTime()-cpuStart
+	return s, nil
+}
+
+// operations counts the multiplications and additions of a batch's matrix
+// products, forward and backward (twice as many): what the model needs, not
+// what is computed again. Each token takes 8H² + 4HF a layer for its weights
+// and 4H for every token of its sequence, each masked token 2H² + 2HV, each
+// sequence 2H².
+func operations(c trainer.Config, b *trainer.Batch) float64 {
+	h, f, v := float64(c.HiddenSize), float64(c.IntermediateSize), float64(c.VocabSize)
+	sum := float64(b.Masked())*2*h*(h+v) + float64(b.Sequences())*2*h*h
+	for s := range b.Sequences() {
+		n := float64(b.CuSeqlens[s+1] - b.CuSeqlens[s])
+		sum += float64(c.Layers) * n * (8*h*h + 4*h*f + 4*h*n)
+	}
+	return 3 * sum
+}
+
+// madeUp returns a batch of full examples; of 128 tokens 20 are predicted.
+func madeUp(sequences, length, vocab int) *trainer.Batch {
+	b := &trainer.Batch{}
+	for s := range sequences {
+		q := trainer.Sequence{Position: int64(s), IDs: make([]int32, length), Segments: make([]int32, length)}
+		for i := range q.IDs {
+			q.IDs[i] = int32((s*length + i) * 7919 % vocab)
+			if i%6 == 1 && len(q.MaskedIDs) < max(1, length*20/128) {
+				q.MaskedPositions = append(q.MaskedPositions, int32(i))
+				q.MaskedIDs = append(q.MaskedIDs, q.IDs[i])
+				q.MaskedWeights = append(q.MaskedWeights, 1)
+			}
+		}
+		b.Append(q)
+	}
+	return b
+}

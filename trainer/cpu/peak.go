@@ -1,0 +1,38 @@
+package cpu
+
+import (
+	"fmt"
+	"time"
+
+	"pretext/trainer"
+	"pretext/trainer/cpu/internal/kernel"
+)
+
+// peakSize is the side of the square matrices that [Backend.Peak] multiplies: 4
+// MiB each, past what packing costs and within the last cache.
+const peakSize = 1024
+
+// Peak measures, for at least d, how many operations a second (a multiplication
+// and an addition are two) products in single precision reach: what the speed of
+// training is held against.
+func (b Backend) Peak(d time.Duration) (flops float64, err error) {
+	set, err := kernel.For[float32](kernel.ISA(b.ISA))
+	if err != nil {
+		return 0, fmt.Errorf("measure cpu: %w: %w", trainer.ErrUnavailable, err)
+	}
+	gemm := kernel.NewGemm(set, kernel.NewPool(b.Threads))
+	const n = peakSize
+	x, y := make([]float32, n*n), make([]float32, n*n)
+	for i := range x {
+		x[i] = float32(i%7) - 3
+	}
+	best := time.Duration(0) // of one product: others may be at work on the machine
+	for start := time.Now(); best == 0 || time.Since(start) < d; {
+		one := time.Now()
+		gemm.Mul(n, n, n, kernel.Rows(x, n), kernel.Rows(x, n), y, n, false)
+		if t := time.Since(one); best == 0 || t < best {
+			best = t
+		}
+	}
+	return 2 * n * n * n / best.Seconds(), nil
+}
