@@ -75,7 +75,11 @@ func number(s string) (int64, bool) {
 // section 10.2.3); a time that has passed is no wait.
 func parseRetryAfter(s string, now time.Time) (wait time.Duration, ok bool) {
 	s = strings.TrimSpace(s)
-	if n, ok := number(s); ok {
+	if s != "" && strings.Trim(s, "0123456789") == "" {
+		n, ok := number(s)
+		if !ok { // more seconds than there are numbers
+			return maxRetryAfter, true
+		}
 		return time.Duration(min(n, int64(maxRetryAfter/time.Second))) * time.Second, true
 	}
 	t, err := http.ParseTime(s)

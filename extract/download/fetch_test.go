@@ -1,0 +1,181 @@
+package download
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"pretext/internal/store"
+)
+
+// A sender serves one content that tests change, with ranges, and counts what it
+// sends.
+type sender struct {
+	content, tag string
+	ranges       []string // Range headers that came
+}
+
+func (s *sender) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.ranges = append(s.ranges, r.Header.Get("Range"))
+	if s.tag != "" {
+		w.Header().Set("ETag", s.tag)
+	}
+	var from int
+	fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from)
+	if from == 0 || r.Header.Get("If-Range") != "" && r.Header.Get("If-Range") != s.tag {
+		fmt.Fprint(w, s.content)
+		return
+	}
+	w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(s.content)-1, len(s.content)))
+	w.WriteHeader(http.StatusPartialContent)
+	fmt.Fprint(w, s.content[from:])
+}
+
+// leave puts a partial file into a folder, as a killed run leaves it.
+func leave(t *testing.T, out store.Folder, name, part, note string) {
+	t.Helper()
+	p, err := store.OpenPartial(out, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Write([]byte(part)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(p.SetNote([]byte(note)), p.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatAnEarlierRunLeftIsUsedOnlyWhereItBelongs(t *testing.T) {
+	const content = "the whole content of the file"
+	sum := string(sumOf(content))
+	for name, test := range map[string]struct {
+		checksum, part, note string
+		want                 string // Range of the first request
+	}{
+		"its beginning":                      {sum, "the whole", `{"url": "URL", "checksum": "` + sum + `", "validator": "\"1\""}`, "bytes=9-"},
+		"without a validator but a checksum": {sum, "the whole", `{"url": "URL", "checksum": "` + sum + `"}`, "bytes=9-"},
+		"without a note":                     {sum, "the whole", ``, ""},
+		"with a damaged note":                {sum, "the whole", `{"url": "UR`, ""},
+		"of another address":                 {sum, "the whole", `{"url": "https://example.org/", "checksum": "` + sum + `"}`, ""},
+		"of another checksum":                {sum, "the whole", `{"url": "URL", "checksum": "` + string(sumOf("x")) + `"}`, ""},
+		"longer than the whole":              {sum, content + "!", `{"url": "URL", "checksum": "` + sum + `", "total": 29}`, ""},
+		"unverified, synced":                 {"", "the whole", `{"url": "URL", "validator": "\"1\"", "synced": 9}`, "bytes=9-"},
+		"unverified, synced in part":         {"", "the who\x00\x00", `{"url": "URL", "validator": "\"1\"", "synced": 4}`, "bytes=4-"},
+		"unverified, without a validator":    {"", "the whole", `{"url": "URL", "synced": 9}`, ""},
+		"unverified, of another version":     {"", "an older one", `{"url": "URL", "validator": "\"0\"", "synced": 12}`, "bytes=12-"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &sender{content: content, tag: `"1"`}
+			server := httptest.NewServer(s)
+			defer server.Close()
+			out := folder(t)
+			url := server.URL + "/x"
+			leave(t, out, "x", test.part, strings.ReplaceAll(test.note, "URL", url))
+			got, err := newClient(t, quick(server.URL)).Fetch(t.Context(), out, File{Name: "x", URL: url, Checksum: Checksum(test.checksum)}, Hooks{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b, err := store.ReadFile(t.Context(), out, "x"); err != nil || string(b) != content || "sha256:"+got.SHA256 != sum || got.Bytes != int64(len(content)) {
+				t.Errorf("got %q, %v, %+v", b, err, got)
+			}
+			if s.ranges[0] != test.want {
+				t.Errorf("asked for %q first, want %q", s.ranges[0], test.want)
+			}
+		})
+	}
+}
+
+func TestAFileThatIsNeverRightIsDamagedAndKeepsNoName(t *testing.T) {
+	s := &sender{content: "not what the list says"}
+	server := httptest.NewServer(s)
+	defer server.Close()
+	out := folder(t)
+	_, err := newClient(t, quick(server.URL)).Fetch(t.Context(), out, File{Name: "x", URL: server.URL, Checksum: sumOf("other"), ChecksumSource: "SHA256SUMS"}, Hooks{})
+	if !errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNetwork) || !strings.Contains(err.Error(), "SHA256SUMS says sha256:") {
+		t.Errorf("got %v, want the checksum's source named", err)
+	}
+	if n := len(s.ranges); n > 2*(maxRestarts+1) {
+		t.Errorf("%d requests, want it to be given up soon", n)
+	}
+	empty(t, out)
+}
+
+func TestAFileThatIsNotThereIsToldApartFromAServerThatIsNot(t *testing.T) {
+	requests := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests++
+		switch r.URL.Path {
+		case "/gone":
+			http.Error(w, "gone", http.StatusGone)
+		case "/forbidden":
+			http.Error(w, "who are you?", http.StatusForbidden)
+		case "/broken":
+			http.Error(w, "oh", http.StatusBadGateway)
+		}
+	}))
+	c := newClient(t, quick(server.URL))
+	for path, want := range map[string]struct {
+		err      error
+		requests int
+	}{"/gone": {ErrNotFound, 1}, "/forbidden": {ErrNetwork, 1}, "/broken": {ErrNetwork, c.options.Attempts}} {
+		requests = 0
+		_, err := c.Fetch(t.Context(), folder(t), File{Name: "x", URL: server.URL + path}, Hooks{})
+		if !errors.Is(err, want.err) || requests != want.requests {
+			t.Errorf("%s: %v after %d requests, want %v after %d", path, err, requests, want.err, want.requests)
+		}
+	}
+	server.Close()
+	if _, err := c.Fetch(t.Context(), folder(t), File{Name: "x", URL: server.URL}, Hooks{}); !errors.Is(err, ErrNetwork) {
+		t.Errorf("no server: got %v, want %v", err, ErrNetwork)
+	}
+}
+
+func TestAnEmptyFileIsAFile(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	for _, f := range []File{{Name: "x", URL: server.URL}, {Name: "x", URL: server.URL, Checksum: sumOf("")}} {
+		if r, err := newClient(t, quick(server.URL)).Fetch(t.Context(), folder(t), f, Hooks{}); err != nil || r.Bytes != 0 {
+			t.Errorf("got %+v, %v", r, err)
+		}
+	}
+}
+
+func TestAServerThatDoesNotSayHowLongAFileIsGetsNoTrust(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, buf, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		buf.WriteString("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nup to the end of the connection")
+		buf.Flush()
+		conn.Close()
+	}))
+	defer server.Close()
+	o := quick(server.URL)
+	o.Attempts = 2
+	out := folder(t)
+	if _, err := newClient(t, o).Fetch(t.Context(), out, File{Name: "x", URL: server.URL}, Hooks{}); !errors.Is(err, ErrNetwork) {
+		t.Errorf("without a checksum: got %v, want %v", err, ErrNetwork)
+	}
+	empty(t, out)
+	if _, err := newClient(t, o).Fetch(t.Context(), out, File{Name: "x", URL: server.URL, Checksum: sumOf("up to the end of the connection")}, Hooks{}); err != nil {
+		t.Errorf("with a checksum: %v", err)
+	}
+}
+
+func TestTheCallerMayKeepAFileFromGettingItsName(t *testing.T) {
+	server := httptest.NewServer(&sender{content: "content"})
+	defer server.Close()
+	out := folder(t)
+	fenced := errors.New("the folder belongs to another plan")
+	_, err := newClient(t, quick(server.URL)).Fetch(t.Context(), out, File{Name: "x", URL: server.URL}, Hooks{BeforeCommit: func() error { return fenced }})
+	if !errors.Is(err, fenced) {
+		t.Errorf("got %v, want %v", err, fenced)
+	}
+	empty(t, out)
+}
