@@ -36,10 +36,18 @@ generated:
 race:
 	go test -race -short ./internal/store ./sharding ./pipeline ./trainer ./trainer/loader ./trainer/cpu
 
-# Every fuzz target for FUZZTIME. Not part of check: what chance finds is mended, not
-# waited for. The seeds and all earlier findings run with the tests.
+# Every fuzz target for FUZZTIME, on one processor each. The seeds and all earlier
+# findings run with the tests. FUZZBELOW=extract takes a part.
 fuzz:
-	@internal/fuzzall.sh $(FUZZTIME)
+	@internal/fuzzall.sh $(FUZZTIME) $(FUZZBELOW)
+
+# The tests of faults as long as it takes to trust the result, where go test runs
+# a share: kills, failpoints, signals, full disks, damage, hostile files; hours.
+# A failure prints the PRETEXT_SEED that repeats it.
+.PHONY: torture
+torture:
+	PRETEXT_TORTURE=1 go test -count=1 -timeout 24h -v ./internal/store ./sharding ./pipeline ./extract/... ./cmd/prepare-data
+	internal/fuzzall.sh 10m
 
 # Real readers read what the demo makes.
 interop: $(PY) .venv/pyarrow

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -50,6 +51,7 @@ func driveIn(ctx context.Context, folder store.Folder, r Runner, c driveConfig) 
 	err := runJob(ctx, r, c.spec, len(c.tasks), meter)
 	debug.FreeOSMemory() // the next stage has other buffers
 	if err != nil {
+		estimateNeed(err, folder, meter)
 		return nil, err
 	}
 	m, err := sharding.ReadManifest(ctx, folder)
@@ -60,6 +62,26 @@ func driveIn(ctx context.Context, folder store.Folder, r Runner, c driveConfig) 
 		return nil, fmt.Errorf("%w: %s", ErrFenced, folder)
 	}
 	return m, writeRunInfo(ctx, folder, r, c.spec, start, cpu)
+}
+
+// estimateNeed raises what a full disk is said to need from what one write asked
+// for to what the rest of the stage will take, judged by what lies in the folder
+// for the work that is done.
+func estimateNeed(err error, folder store.Folder, meter *Meter) {
+	var space *store.SpaceError
+	done, left := meter.Done(), meter.Total-meter.Done()
+	if !errors.As(err, &space) || done <= 0 || left <= 0 {
+		return
+	}
+	files, err := folder.List(context.Background())
+	if err != nil {
+		return // the first error matters more
+	}
+	var written int64
+	for _, f := range files {
+		written += f.Size
+	}
+	space.Need = max(space.Need, int64(float64(written)*float64(left)/float64(done)))
 }
 
 // writePlan sweeps what a killed run left and writes the tasks, plan.json last.

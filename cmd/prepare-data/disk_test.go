@@ -7,9 +7,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+
+	"pretext/internal/torture"
 )
 
 // named wants a message to name a file as a person knows it: below root, by its
@@ -21,19 +25,44 @@ func named(t *testing.T, message, root string) {
 	}
 }
 
+// spaceWords wants the one line of a full disk: what was needed, what was free,
+// what to do, and a file below root.
+func spaceWords(t *testing.T, p *process, root string) {
+	t.Helper()
+	p.oneLine(t, "free some space and run the same command again")
+	named(t, p.stderr.String(), root)
+	figures := needAndFree.FindStringSubmatch(p.stderr.String())
+	if figures == nil {
+		t.Errorf("no bytes needed and free in %q", p.stderr.String())
+		return
+	}
+	need, _ := strconv.ParseInt(figures[1], 10, 64)
+	free, _ := strconv.ParseInt(figures[2], 10, 64)
+	if need <= free {
+		t.Errorf("%d bytes needed and %d free: that is no reason to stop: %q", need, free, p.stderr.String())
+	}
+}
+
+var needAndFree = regexp.MustCompile(`: (\d+) bytes needed, (\d+) free`)
+
 func TestAFullDiskEndsARunThatLaterGoesOn(t *testing.T) {
 	t.Parallel()
 	c := demoSources(t)
+	largest := int64(0)
+	for _, size := range c.sizes {
+		largest = max(largest, size)
+	}
 	out := t.TempDir()
-	for _, blocks := range []int{2, 8, 32, 64, 128, 512} { // of 512 or 1024 bytes, as the shell counts
+	sizes := torture.Times(t, "PRETEXT_DISKS", 5, 50)
+	for i := range sizes { // of growing limits, in the same folder: each run comes further
+		blocks := 1 + int(largest/512)*i/sizes // of 512 or 1024 bytes, as the shell counts
 		p := shell(t, fmt.Sprintf("ulimit -f %d", blocks), c.run(out)...)
 		if code := p.code(t); code == 0 {
 			break
 		} else if code != 6 {
 			t.Errorf("files of at most %d blocks: exit code %d, want 6", blocks, code)
 		}
-		p.oneLine(t, "free some space and run the same command again")
-		named(t, p.stderr.String(), out)
+		spaceWords(t, p, out)
 		after := fmt.Sprintf("files of at most %d blocks", blocks)
 		noTemporary(t, after, out, p.temp)
 		manifestsHold(t, out, after)
@@ -47,7 +76,13 @@ func TestAFullDiskEndsARunThatLaterGoesOn(t *testing.T) {
 func TestAFullFileSystemEndsARunThatLaterGoesOn(t *testing.T) {
 	t.Parallel()
 	c := demoSources(t)
-	for _, size := range []string{"16k", "160k", "600k", "1500k"} {
+	all := int64(0)
+	for _, size := range c.sizes {
+		all += size
+	}
+	sizes := torture.Times(t, "PRETEXT_DISKS", 5, 50)
+	for i := range sizes {
+		size := fmt.Sprintf("%dk", 4+all/1024*int64(i)/int64(sizes))
 		out := t.TempDir()
 		if err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", out).Run(); err != nil {
 			t.Logf("no file system of %s mounted (%v): limits on files are tested without", size, err)
@@ -55,8 +90,13 @@ func TestAFullFileSystemEndsARunThatLaterGoesOn(t *testing.T) {
 		}
 		t.Cleanup(func() { exec.Command("umount", out).Run() })
 		p := prepareData(t, c.run(out)...)
-		p.fail(t, 6, "no space left on device", "free some space")
-		named(t, p.stderr.String(), out)
+		if code := p.code(t); code != 6 {
+			t.Errorf("a disk of %s: exit code %d, want 6: %s", size, code, p.stderr.String())
+		}
+		if !strings.Contains(p.stderr.String(), "no space left on device") {
+			t.Errorf("a disk of %s: %q", size, p.stderr.String())
+		}
+		spaceWords(t, p, out)
 		noTemporary(t, size, out, p.temp)
 		manifestsHold(t, out, size)
 		if err := exec.Command("mount", "-o", "remount,size=64m", out).Run(); err != nil {
@@ -64,6 +104,9 @@ func TestAFullFileSystemEndsARunThatLaterGoesOn(t *testing.T) {
 		}
 		prepareData(t, c.run(out)...).succeed(t)
 		c.sameTree(t, out, "after a disk of "+size+" was full")
+		if t.Failed() {
+			return
+		}
 	}
 }
 

@@ -6,28 +6,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
-	"strconv"
-	"syscall"
 	"testing"
 	"time"
+
+	"pretext/internal/torture"
 )
-
-// Kills by default, and where a long run wants more.
-const defaultKills = 20
-
-func kills(t *testing.T) int {
-	t.Helper()
-	s := os.Getenv("PRETEXT_KILLS")
-	if s == "" {
-		return defaultKills
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		t.Fatalf("PRETEXT_KILLS: %v", err)
-	}
-	return n
-}
 
 // A killer ends runs at random times.
 type killer struct {
@@ -60,12 +43,7 @@ func (k *killer) start(t *testing.T, p *process) (code int, done bool) {
 
 func TestARunThatIsKilledAtAnyTimeEndsAsIfItHadNotBeen(t *testing.T) {
 	c := demoSources(t)
-	before := time.Now()
-	timed := t.TempDir()
-	prepareData(t, c.run(timed)...).succeed(t)
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	k := &killer{corpus: c, random: rand.New(rand.NewPCG(seed, 0)), kills: kills(t), limit: time.Since(before) * 5 / 4}
+	k := &killer{corpus: c, random: torture.Random(t), kills: torture.Times(t, "PRETEXT_KILLS", 60, 1000), limit: c.takes(t) * 5 / 4}
 	for round := 0; k.kills > 0; round++ {
 		out := t.TempDir()
 		switch round % 4 {
@@ -142,49 +120,5 @@ func (k *killer) overwriting(t *testing.T, out string) {
 		case done && (code != 2 || overwrite):
 			t.Fatalf("%s: exit code %d: %s", after, code, p.stderr.String())
 		}
-	}
-}
-
-// graceful is how long a run may take to end after a signal. It is promised to
-// take less than five seconds; a machine may be busy with other things.
-const graceful = 30 * time.Second
-
-func TestAnInterruptedRunLeavesNothingHalfDone(t *testing.T) {
-	t.Parallel()
-	c := demoSources(t)
-	for _, test := range []struct {
-		stage  string
-		signal syscall.Signal
-		runner string
-	}{
-		{"documents", syscall.SIGINT, "prism"}, {"documents", syscall.SIGTERM, "direct"},
-		{"vocab", syscall.SIGTERM, "prism"}, {"vocab", syscall.SIGINT, "direct"},
-		{"shards", syscall.SIGINT, "prism"}, {"shards", syscall.SIGTERM, "direct"},
-	} {
-		t.Run(test.stage+"/"+test.runner, func(t *testing.T) {
-			out := t.TempDir()
-			args := append(c.run(out), "--runner", test.runner, "--dupe-factor=1000") // long enough to be met at work
-			p := prepareData(t, args...)
-			if err := p.Start(); err != nil {
-				t.Fatal(err)
-			}
-			waitFor(t, filepath.Join(out, test.stage, "plan.json"))
-			if err := p.Process.Signal(test.signal); err != nil {
-				t.Fatal(err)
-			}
-			start := time.Now()
-			code := p.wait(t)
-			took := time.Since(start)
-			t.Logf("ended after %v", took)
-			if code != 130 {
-				t.Errorf("exit code %d, want 130: %s", code, p.stderr.String())
-			}
-			if took > graceful {
-				t.Errorf("ended after %v, want less than %v", took, graceful)
-			}
-			p.oneLine(t, "interrupted", "run the same command again")
-			noTemporary(t, "interrupted", out, p.temp)
-			manifestsHold(t, out, "interrupted")
-		})
 	}
 }

@@ -143,11 +143,15 @@ func (p *process) peakMB() int64 {
 	return rss / 1e6
 }
 
+// cpu is the processor time that the ended process took.
+func (p *process) cpu() time.Duration { return p.ProcessState.UserTime() + p.ProcessState.SystemTime() }
+
 // A corpus is the demo's sources on disk, and the tree that a run makes of them
 // when nothing disturbs it.
 type corpus struct {
 	dump, books string
 	tree        tree
+	sizes       map[string]int64 // of its files
 }
 
 // smallRun is a run over the demo's sources in which every stage has several
@@ -181,13 +185,27 @@ func demoSources(t *testing.T) *corpus {
 		}
 		out := filepath.Join(sharedDir, "undisturbed")
 		prepareData(t, c.run(out)...).succeed(t)
-		c.tree = readTree(t, out)
+		c.tree, c.sizes = readTree(t, out), map[string]int64{}
+		for name := range c.tree {
+			if info, err := os.Stat(filepath.Join(out, name)); err == nil {
+				c.sizes[name] = info.Size()
+			}
+		}
 		sharedCorpus = c
 	})
 	if sharedCorpus == nil {
 		t.Fatal("the undisturbed run failed in another test")
 	}
 	return sharedCorpus
+}
+
+// takes returns how long an undisturbed run takes just now.
+func (c *corpus) takes(t *testing.T) time.Duration {
+	t.Helper()
+	start, out := time.Now(), t.TempDir()
+	prepareData(t, c.run(out)...).succeed(t)
+	defer os.RemoveAll(out)
+	return time.Since(start)
 }
 
 // A tree is what lies in a folder: the hashes of its files by their paths.

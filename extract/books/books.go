@@ -188,6 +188,7 @@ type Reader struct {
 	limit     int   // extract.MaxDocumentBytes; tests set a smaller one
 	fileLimit int64 // maxFileBytes; likewise
 
+	buf   []byte // for reading: archives may have a million books of no length
 	stats Stats
 	seen  map[uint64]struct{} // hashes of IDs
 	yield func(*extract.Document, error) bool

@@ -28,6 +28,7 @@ var errRejected = errors.New("rejected")
 type collector struct {
 	limit     int   // of the text, in bytes
 	fileLimit int64 // of the file
+	buf       []byte
 	out       []byte
 	size      int // of the text so far: lines, and a byte between two
 	reject    extract.Reject
@@ -46,7 +47,7 @@ type collector struct {
 // says why.
 func (c *collector) collect(r io.Reader) error {
 	c.start = -1
-	buf := make([]byte, 64<<10)
+	buf := c.buf
 	carried := 0 // bytes at the head of buf that begin a character
 	for {
 		n, err := r.Read(buf[carried:])
@@ -232,7 +233,10 @@ func (r *Reader) plain(name string, src io.Reader) (book, error) {
 	if err != nil {
 		return b, err
 	}
-	c := &collector{limit: r.limit + 1, fileLimit: r.fileLimit}
+	if r.buf == nil {
+		r.buf = make([]byte, 64<<10)
+	}
+	c := &collector{limit: r.limit + 1, fileLimit: r.fileLimit, buf: r.buf}
 	if err := c.collect(src); err != nil {
 		b.reject = c.reject
 		if err == errRejected {

@@ -45,6 +45,7 @@ type zipArchive struct {
 	dir      int64 // where the directory begins in r
 	dirEnd   int64
 	count    uint64
+	packed   *bufio.Reader // what the inflater reads
 	inflater io.ReadCloser
 }
 
@@ -328,13 +329,16 @@ func (z *zipArchive) open(e *zipEntry) (io.Reader, error) {
 }
 
 func (z *zipArchive) inflate(src io.Reader) io.Reader {
-	in := bufio.NewReaderSize(src, 16<<10)
+	if z.packed == nil {
+		z.packed = bufio.NewReaderSize(nil, 16<<10)
+	}
+	z.packed.Reset(src)
 	if reset, ok := z.inflater.(flate.Resetter); ok {
-		if reset.Reset(in, nil) == nil {
+		if reset.Reset(z.packed, nil) == nil {
 			return z.inflater
 		}
 	}
-	z.inflater = flate.NewReader(in)
+	z.inflater = flate.NewReader(z.packed)
 	return z.inflater
 }
 

@@ -4,6 +4,7 @@
 package archtest
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -22,6 +23,7 @@ import (
 var allowed = map[string][]string{
 	"internal/store":        {},
 	"internal/realdata":     {},
+	"internal/torture":      {},
 	"internal/pyrandom":     {},
 	"internal/democorpus":   {},
 	"internal/pyspace":      {},
@@ -117,6 +119,23 @@ func TestTrainerNeverImportsPipeline(t *testing.T) {
 	}
 }
 
+// Faults are injected by tests alone.
+func TestOnlyTestsInterceptTheStepsOfFolders(t *testing.T) {
+	files := 0
+	walk(t, 0, func(pkg string, f *ast.File) {
+		files++
+		ast.Inspect(f, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "Intercept" {
+				t.Errorf("package %s calls %s outside its tests", pkg, sel.Sel.Name)
+			}
+			return true
+		})
+	})
+	if files < 100 {
+		t.Errorf("the parser saw %d files only: is the module's root right?", files)
+	}
+}
+
 // rowOf returns the longest row of the table that a package stands below.
 func rowOf(pkg string) (row string, rules []string) {
 	for r, rule := range allowed {
@@ -144,9 +163,24 @@ func below(pkg, row string) bool { return pkg == row || strings.HasPrefix(pkg, r
 // imports returns the imports of each package's own code, by folder.
 func imports(t *testing.T) map[string][]string {
 	t.Helper()
+	out := map[string][]string{}
+	walk(t, parser.ImportsOnly, func(pkg string, f *ast.File) {
+		for _, imp := range f.Imports {
+			p, err := strconv.Unquote(imp.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[pkg] = append(out[pkg], p)
+		}
+	})
+	return out
+}
+
+// walk parses every file of the module that is no test.
+func walk(t *testing.T, mode parser.Mode, visit func(pkg string, f *ast.File)) {
+	t.Helper()
 	_, file, _, _ := runtime.Caller(0)
 	root := filepath.Join(filepath.Dir(file), "..", "..")
-	out := map[string][]string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -157,7 +191,7 @@ func imports(t *testing.T) map[string][]string {
 		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, mode)
 		if err != nil {
 			return err
 		}
@@ -165,18 +199,10 @@ func imports(t *testing.T) map[string][]string {
 		if err != nil {
 			return err
 		}
-		pkg := filepath.ToSlash(rel)
-		for _, imp := range f.Imports {
-			p, err := strconv.Unquote(imp.Path.Value)
-			if err != nil {
-				return err
-			}
-			out[pkg] = append(out[pkg], p)
-		}
+		visit(filepath.ToSlash(rel), f)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return out
 }

@@ -34,15 +34,18 @@ func Lock(folder Folder) (unlock func(), err error) {
 	if !ok {
 		return func() {}, nil
 	}
-	if err := os.MkdirAll(string(d), 0o777); err != nil {
+	if err := d.mkdir(); err != nil {
 		return nil, err
 	}
 	path := filepath.Join(string(d), LockName)
+	if err := at(StepLock, path); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", d, d.space(err, path, 0, 0))
+	}
 	for {
 		l := flock.New(path)
 		ok, err := l.TryLock()
 		if err != nil {
-			return nil, fmt.Errorf("lock %s: %w", d, err)
+			return nil, fmt.Errorf("lock %s: %w", d, d.space(err, path, 0, 0))
 		}
 		if !ok {
 			l.Close()
@@ -56,8 +59,10 @@ func Lock(folder Folder) (unlock func(), err error) {
 		}
 		writeOwner(path)
 		return func() {
-			os.Remove(path) // before the lock is dropped, so that nobody can hold a file that is about to go
-			l.Close()
+			defer l.Close()
+			if at(StepUnlock, path) == nil {
+				os.Remove(path) // before the lock is dropped, so that nobody can hold a file that is about to go
+			}
 		}, nil
 	}
 }
@@ -74,7 +79,7 @@ func sameFile(l *flock.Flock, path string) bool {
 func writeOwner(path string) {
 	host, _ := os.Hostname()
 	b, err := json.Marshal(owner{os.Getpid(), host, time.Now().UTC().Truncate(time.Second)})
-	if err == nil {
+	if err == nil && at(StepOwner, path) == nil {
 		os.WriteFile(path, append(b, '\n'), 0o666) // for people only: no harm when it cannot be written
 	}
 }

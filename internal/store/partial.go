@@ -44,23 +44,46 @@ func OpenPartial(folder Folder, name string) (*Partial, error) {
 	if err := checkName(name); err != nil {
 		return nil, fmt.Errorf("open partial file of %q in %s: %w", name, d, err)
 	}
-	if err := os.MkdirAll(string(d), 0o777); err != nil {
+	if err := d.mkdir(); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(d.path(PartialName(name)), os.O_RDWR|os.O_CREATE, 0o666)
-	if err != nil {
-		return nil, namedPartial(err, "create", d.path(name))
+	p := &Partial{dir: d, name: name}
+	err := p.step(StepCreate, func() (err error) {
+		p.file, err = os.OpenFile(d.path(PartialName(name)), os.O_RDWR|os.O_CREATE, 0o666)
+		return err
+	})
+	if err == nil {
+		p.size, err = p.file.Seek(0, io.SeekEnd)
 	}
-	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
-		f.Close()
-		return nil, namedPartial(err, "create", d.path(name))
+		p.Close()
+		return nil, p.failed("create", err, 0)
 	}
-	return &Partial{file: f, dir: d, name: name, size: size}, nil
+	return p, nil
+}
+
+func (p *Partial) path() string { return p.dir.path(p.name) }
+
+// step does one step, unless a test has it fail.
+func (p *Partial) step(step Step, do func() error) error {
+	err := at(step, p.path())
+	if err == nil {
+		err = do()
+	}
+	return p.failed(string(step), err, 0)
+}
+
+// failed puts the name that a person knows into an error, and figures into that
+// of a full disk.
+func (p *Partial) failed(op string, err error, need int64) error {
+	return p.dir.space(namedPartial(err, op, p.path()), p.path(), need, p.size)
 }
 
 // namedPartial puts the name that a person knows into an error.
 func namedPartial(err error, op, path string) error {
+	if l := (*os.LinkError)(nil); errors.As(err, &l) {
+		return &fs.PathError{Op: op, Path: path, Err: l.Err}
+	}
 	if p := (*fs.PathError)(nil); errors.As(err, &p) {
 		return &fs.PathError{Op: op, Path: path, Err: p.Err}
 	}
@@ -71,71 +94,71 @@ func namedPartial(err error, op, path string) error {
 func (p *Partial) Size() int64 { return p.size }
 
 // ReadAt implements [io.ReaderAt].
-func (p *Partial) ReadAt(b []byte, off int64) (int, error) {
-	n, err := p.file.ReadAt(b, off)
-	return n, namedPartial(err, "read", p.dir.path(p.name))
+func (p *Partial) ReadAt(b []byte, off int64) (n int, err error) {
+	err = p.step(StepRead, func() (err error) {
+		n, err = p.file.ReadAt(b, off)
+		return err
+	})
+	return n, err
 }
 
 // Write appends.
-func (p *Partial) Write(b []byte) (int, error) {
-	n, err := p.file.WriteAt(b, p.size)
+func (p *Partial) Write(b []byte) (n int, err error) {
+	if err = at(StepWrite, p.path()); err != nil {
+		n, _ = p.file.WriteAt(b[:len(b)/2], p.size) // as disks fail
+	} else {
+		n, err = p.file.WriteAt(b, p.size)
+	}
 	p.size += int64(n)
-	return n, namedPartial(err, "write", p.dir.path(p.name))
+	return n, p.failed("write", err, int64(len(b)-n))
 }
 
 // Truncate drops all but the first n bytes.
 func (p *Partial) Truncate(n int64) error {
-	if err := p.file.Truncate(n); err != nil {
-		return namedPartial(err, "truncate", p.dir.path(p.name))
+	err := p.step(StepTruncate, func() error { return p.file.Truncate(n) })
+	if err == nil {
+		p.size = min(p.size, n)
 	}
-	p.size = min(p.size, n)
-	return nil
+	return err
 }
 
 // Sync makes what was written durable.
-func (p *Partial) Sync() error {
-	return namedPartial(p.file.Sync(), "sync", p.dir.path(p.name))
-}
+func (p *Partial) Sync() error { return p.step(StepSync, p.file.Sync) }
 
 const noteSuffix = ".note"
 
 func (p *Partial) notePath() string { return p.dir.path(PartialName(p.name) + noteSuffix) }
 
 // Note returns the note, nil where there is none.
-func (p *Partial) Note() []byte {
-	b, err := os.ReadFile(p.notePath())
+func (p *Partial) Note() (note []byte) {
+	err := p.step(StepRead, func() (err error) {
+		note, err = os.ReadFile(p.notePath())
+		return err
+	})
 	if err != nil {
 		return nil // without its note a partial file is worth nothing, and is begun anew
 	}
-	return b
+	return note
 }
 
 // SetNote replaces the note, at once and whole.
 func (p *Partial) SetNote(note []byte) error {
-	f, err := p.dir.createTemp()
+	f, err := p.dir.createTemp(p.name)
 	if err != nil {
-		return named(err, "create", p.dir.path(p.name))
+		return err
 	}
-	_, err = f.Write(note)
-	if err == nil {
-		err = f.Sync()
+	w := &dirWriter{file: f, dir: p.dir, name: p.name, to: p.notePath()}
+	defer w.Abort()
+	if _, err := w.Write(note); err != nil {
+		return err
 	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), p.notePath())
-	}
-	if err != nil {
-		os.Remove(f.Name())
-		return named(err, "write", p.dir.path(p.name))
-	}
-	return nil
+	return w.Commit()
 }
 
 // Commit makes the partial file a file of its folder, durable and whole.
 func (p *Partial) Commit() error {
-	path := p.dir.path(p.name)
 	if p.file == nil {
-		return fmt.Errorf("commit %s: already closed", path)
+		return fmt.Errorf("commit %s: already closed", p.path())
 	}
 	if err := p.Sync(); err != nil {
 		return err
@@ -143,13 +166,13 @@ func (p *Partial) Commit() error {
 	if err := p.Close(); err != nil {
 		return err
 	}
-	if err := os.Rename(p.dir.path(PartialName(p.name)), path); err != nil {
+	if err := p.step(StepRename, func() error { return os.Rename(p.dir.path(PartialName(p.name)), p.path()) }); err != nil {
 		return err
 	}
-	if err := os.Remove(p.notePath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := p.dir.remove(os.Remove, PartialName(p.name)+noteSuffix); err != nil {
 		return err
 	}
-	return syncDir(string(p.dir))
+	return p.dir.sync()
 }
 
 // Close keeps the partial file for another run; after Commit it does nothing.
@@ -157,9 +180,9 @@ func (p *Partial) Close() error {
 	if p.file == nil {
 		return nil
 	}
-	err := p.file.Close()
+	err := p.step(StepClose, p.file.Close)
 	p.file = nil
-	return namedPartial(err, "close", p.dir.path(p.name))
+	return err
 }
 
 // RemovePartials removes all partial files of a folder.
@@ -167,6 +190,9 @@ func RemovePartials(folder Folder) error {
 	d, ok := folder.(dir)
 	if !ok {
 		return nil
+	}
+	if err := at(StepList, string(d)); err != nil {
+		return err
 	}
 	entries, err := os.ReadDir(string(d))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -179,7 +205,7 @@ func RemovePartials(folder Folder) error {
 		if !strings.HasPrefix(e.Name(), PartialPrefix) || e.IsDir() {
 			continue
 		}
-		if err := os.Remove(d.path(e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := d.remove(os.Remove, e.Name()); err != nil {
 			return err
 		}
 	}

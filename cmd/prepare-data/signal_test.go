@@ -1,0 +1,106 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"pretext/internal/torture"
+)
+
+// graceful is how long a run may take to end after a signal. It is promised to
+// take less than five seconds; a machine may be busy with other things.
+const graceful = 30 * time.Second
+
+// interrupted checks how a process ended that was sent a signal at a time.
+func interrupted(t *testing.T, p *process, code int, sent time.Time, out string) (took time.Duration) {
+	t.Helper()
+	took = time.Since(sent)
+	if code != 130 {
+		t.Errorf("exit code %d, want 130: %s", code, p.stderr.String())
+	}
+	if took > graceful {
+		t.Errorf("ended after %v, want less than %v", took, graceful)
+	}
+	p.oneLine(t, "interrupted", "run the same command again")
+	noTemporary(t, "interrupted", out, p.temp)
+	manifestsHold(t, out, "interrupted")
+	return took
+}
+
+func TestAnInterruptedRunLeavesNothingHalfDone(t *testing.T) {
+	t.Parallel()
+	c := demoSources(t)
+	for _, test := range []struct {
+		stage  string
+		signal syscall.Signal
+		runner string
+	}{
+		{"documents", syscall.SIGINT, "prism"}, {"documents", syscall.SIGTERM, "direct"},
+		{"vocab", syscall.SIGTERM, "prism"}, {"vocab", syscall.SIGINT, "direct"},
+		{"shards", syscall.SIGINT, "prism"}, {"shards", syscall.SIGTERM, "direct"},
+	} {
+		t.Run(test.stage+"/"+test.runner, func(t *testing.T) {
+			out := t.TempDir()
+			args := append(c.run(out), "--runner", test.runner, "--dupe-factor=1000") // long enough to be met at work
+			p := prepareData(t, args...)
+			if err := p.Start(); err != nil {
+				t.Fatal(err)
+			}
+			waitFor(t, filepath.Join(out, test.stage, "plan.json"))
+			start := time.Now()
+			if err := p.Process.Signal(test.signal); err != nil {
+				t.Fatal(err)
+			}
+			interrupted(t, p, p.wait(t), start, out)
+		})
+	}
+}
+
+// Signals come at any time: also while the program starts, between stages, and
+// when all is done. Whatever was left, the next run ends as if there had been
+// none.
+func TestASignalAtAnyTimeEndsARunInGoodOrder(t *testing.T) {
+	t.Parallel()
+	c := demoSources(t)
+	random := torture.Random(t)
+	limit := c.takes(t)
+	var slowest time.Duration
+	out := ""
+	for left, attempt := torture.Times(t, "PRETEXT_SIGNALS", 20, 200), 0; left > 0 && !t.Failed(); attempt++ {
+		if out == "" {
+			out = t.TempDir()
+		}
+		signal := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[random.IntN(2)]
+		p := prepareData(t, append(c.run(out), "--runner", []string{"prism", "direct"}[attempt%2])...)
+		if err := p.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(random.Int64N(int64(limit))))
+		sent := time.Now()
+		if err := p.Process.Signal(signal); err != nil && err != os.ErrProcessDone {
+			t.Fatal(err)
+		}
+		switch code := p.wait(t); code {
+		case -1: // it came before the program's first line, which is as good as not to have started
+			manifestsHold(t, out, "killed at its start")
+		case 0:
+			c.sameTree(t, out, "a signal that came too late")
+			noTemporary(t, "a signal that came too late", out, p.temp)
+			os.RemoveAll(out)
+			out = ""
+		default:
+			slowest = max(slowest, interrupted(t, p, code, sent, out))
+			left--
+		}
+	}
+	t.Logf("the slowest end took %v", slowest)
+	if out != "" {
+		prepareData(t, c.run(out)...).succeed(t)
+		c.sameTree(t, out, "after signals")
+	}
+}

@@ -1,0 +1,150 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// createTemp creates the temporary file of what will have the name given.
+func (d dir) createTemp(name string) (*os.File, error) {
+	if err := d.mkdir(); err != nil {
+		return nil, err
+	}
+	err := at(StepCreate, d.path(name))
+	if err == nil {
+		var f *os.File
+		if f, err = os.CreateTemp(string(d), TempPrefix+"*"); err == nil {
+			return f, nil
+		}
+	}
+	return nil, d.space(named(err, "create", d.path(name)), d.path(name), 0, 0)
+}
+
+func (d dir) mkdir() error {
+	err := at(StepMkdir, string(d))
+	if err == nil {
+		err = os.MkdirAll(string(d), 0o777)
+	}
+	return d.space(err, string(d), 0, 0)
+}
+
+// scratchName stands for a scratch file in messages.
+const scratchName = "(scratch file)"
+
+func (d dir) Scratch(context.Context) (Scratch, error) {
+	f, err := d.createTemp(scratchName)
+	if err != nil {
+		return nil, err
+	}
+	unnamed := false
+	defer func() {
+		if !unnamed {
+			discard(f, d.path(scratchName))
+		}
+	}()
+	// Without a name the file cannot outlive the process, however it ends.
+	if err = at(StepUnname, d.path(scratchName)); err == nil {
+		err = os.Remove(f.Name())
+	}
+	if err != nil {
+		return nil, named(err, "unname", d.path(scratchName))
+	}
+	unnamed = true
+	return &dirScratch{f, d}, nil
+}
+
+// discard closes and removes a temporary file on its way to a path. Its errors
+// are nobody's: the next run sweeps.
+func discard(f *os.File, path string) {
+	f.Close()
+	if at(StepDiscard, path) == nil {
+		os.Remove(f.Name())
+	}
+}
+
+// dirScratch is a file that has lost its name; errors say where it lies.
+type dirScratch struct {
+	*os.File
+	dir dir
+}
+
+func (s *dirScratch) WriteAt(p []byte, off int64) (n int, err error) {
+	path := s.dir.path(scratchName)
+	if err = at(StepWrite, path); err == nil {
+		n, err = s.File.WriteAt(p, off)
+	}
+	return n, s.dir.space(named(err, "write", path), path, int64(len(p)-n), off+int64(n))
+}
+
+func (s *dirScratch) ReadAt(p []byte, off int64) (int, error) {
+	path := s.dir.path(scratchName)
+	if err := at(StepRead, path); err != nil {
+		return 0, err
+	}
+	n, err := s.File.ReadAt(p, off)
+	return n, named(err, "read", path)
+}
+
+// folderPrefix begins the names of temporary folders.
+const folderPrefix = TempPrefix + "folder-"
+
+// TempFolder makes a temporary folder on the local disk, for programs that
+// insist on one: inside the folder where it is local, so that [Sweep] finds it
+// when the process is killed. It returns its path and the function that removes
+// it with all that is in it.
+func TempFolder(folder Folder) (path string, remove func(), err error) {
+	parent := ""
+	if d, ok := folder.(dir); ok {
+		parent = string(d)
+		if err := d.mkdir(); err != nil {
+			return "", nil, err
+		}
+	}
+	if err := at(StepTempFolder, parent); err != nil {
+		return "", nil, err
+	}
+	if path, err = os.MkdirTemp(parent, folderPrefix+"*"); err != nil {
+		return "", nil, dir(parent).space(named(err, "create temporary folder in", parent), parent, 0, 0)
+	}
+	return path, func() {
+		if at(StepDiscard, parent) == nil {
+			os.RemoveAll(path)
+		}
+	}, nil
+}
+
+// Sweep removes the temporary files and folders that killed runs left in a local
+// folder.
+// The caller holds the folder's lock.
+func Sweep(folder Folder) error {
+	d, ok := folder.(dir)
+	if !ok {
+		return nil
+	}
+	if err := at(StepList, string(d)); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(string(d))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		remove := os.Remove
+		switch {
+		case strings.HasPrefix(e.Name(), folderPrefix):
+			remove = os.RemoveAll
+		case !strings.HasPrefix(e.Name(), TempPrefix) || e.IsDir():
+			continue
+		}
+		if err := d.remove(remove, e.Name()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,320 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pretext/internal/store"
+	"pretext/internal/torture"
+	"pretext/sharding"
+)
+
+// errFault is what an injected fault returns.
+var errFault = errors.New("injected fault")
+
+// A faultKind is what happens at a point.
+type faultKind string
+
+const (
+	faultError faultKind = "error" // the step fails
+	faultPanic faultKind = "panic" // the code around it panics
+	// The machine stops: from this step on nothing reaches the disk any more,
+	// not even the removal of temporary files.
+	faultCrash faultKind = "crash"
+)
+
+// A point is one step of a stage's work, in the order in which one worker
+// makes them.
+type point struct {
+	step store.Step
+	path string
+}
+
+// reads reports whether the step changes nothing.
+func (p point) reads() bool {
+	switch p.step {
+	case store.StepStat, store.StepOpen, store.StepRead, store.StepList:
+		return true
+	}
+	return false
+}
+
+// record returns the points of what do does.
+func record(t *testing.T, do func() error) (points []point) {
+	t.Helper()
+	var mu sync.Mutex
+	restore := store.Intercept(func(step store.Step, path string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		points = append(points, point{step, path})
+		return nil
+	})
+	defer restore()
+	if err := do(); err != nil {
+		t.Fatal(err)
+	}
+	return points
+}
+
+// fault does something with a fault at the point of the number given. It
+// returns the point, and what became of the work; a panic that came through is
+// an error too.
+func fault(kind faultKind, number int, do func() error) (at point, err error) {
+	var mu sync.Mutex
+	count := 0
+	restore := store.Intercept(func(step store.Step, path string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		count++
+		switch {
+		case count == number+1:
+			at = point{step, path}
+			if kind == faultPanic {
+				panic(errFault)
+			}
+			return errFault
+		case count > number+1 && kind == faultCrash:
+			return errFault
+		}
+		return nil
+	})
+	defer restore()
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return at, do()
+}
+
+// A faultRow is work whose every step is made to fail: a new stage is a new
+// row. Folders of work that came before are those of an undisturbed run, base.
+type faultRow struct {
+	name string
+	// before puts into the folder what is there before the work; it may be nil.
+	before func(t *testing.T, base, out string)
+	do     func(base, out string) error
+}
+
+// oneWorker makes the order of the steps that of the tasks.
+var oneWorker = Runner{Name: "direct", Workers: 1}
+
+// faultConfig is a run that is as small as one can be that has every kind of
+// file: a book, and few pages, both sides of a split.
+func faultConfig(t *testing.T, out string) RunConfig {
+	t.Helper()
+	c := config(t, out)
+	dir := t.TempDir()
+	c.VocabSize, c.Examples.Shards, c.Examples.DupeFactor = 100, 1, 1
+	c.Sources = []Source{
+		{KindWiki, writeFile(t, dir, "test.xml", dump(25))},
+		{KindBooks, writeFile(t, dir, "book.txt", []byte(strings.Repeat("A short book has a few words. It ends soon.\n\n", 3)))},
+	}
+	return c
+}
+
+func faultRows(c RunConfig) []faultRow {
+	ctx := context.Background()
+	extract := func(out string, overwrite bool) error {
+		_, err := Extract(ctx, oneWorker, ExtractConfig{Sources: c.Sources, Options: c.Extract, MaxRejects: 1, Out: out, Overwrite: overwrite})
+		return err
+	}
+	vocab := func(base, out, given string) error {
+		o := DefaultVocabOptions()
+		o.VocabSize, o.Split = c.VocabSize, c.Examples.Split
+		_, err := Vocab(ctx, oneWorker, VocabConfig{Documents: []string{filepath.Join(base, DocumentsFolder)}, Given: given, Options: o, Out: out})
+		return err
+	}
+	examples := ExamplesConfig{Options: c.Examples, Import: c.Extract, Memory: c.Memory}
+	return []faultRow{
+		{name: "extract", do: func(_, out string) error { return extract(out, false) }},
+		{name: "extract over what a killed run left", before: leftovers, do: func(_, out string) error { return extract(out, false) }},
+		{name: "extract over the output of other options", before: otherOutput, do: func(_, out string) error { return extract(out, true) }},
+		{name: "filter", do: func(base, out string) error {
+			c := withRules(filterConfig(filepath.Join(base, DocumentsFolder), out))
+			_, err := Filter(ctx, oneWorker, c)
+			return err
+		}},
+		{name: "vocab", do: func(base, out string) error { return vocab(base, out, "") }},
+		{name: "vocab given", do: func(base, out string) error {
+			return vocab(base, out, filepath.Join(base, VocabFolder, sharding.VocabName))
+		}},
+		{name: "examples", do: func(base, out string) error {
+			c := examples
+			c.Documents, c.Vocab, c.Out = []string{filepath.Join(base, DocumentsFolder)}, filepath.Join(base, VocabFolder, sharding.VocabName), out
+			tokens, err := c.tokens().read(c.Options)
+			if err != nil {
+				return err
+			}
+			_, err = makeExamples(ctx, oneWorker, c, tokens, c.Documents, func(ctx context.Context, r Runner, d driveConfig) (*sharding.Manifest, error) {
+				d.spec.Examples.Scratch = 0 // all examples through a scratch file
+				return drive(ctx, r, d)
+			})
+			return err
+		}},
+		{name: "examples of text", do: func(base, out string) error {
+			c := examples
+			c.Options.SentenceSplitter = "newline"
+			c.Texts, c.Vocab, c.Out = []string{filepath.Join(base, "text.txt")}, filepath.Join(base, VocabFolder, sharding.VocabName), out
+			_, err := Examples(ctx, oneWorker, c)
+			return err
+		}},
+	}
+}
+
+// leftovers are what killed runs leave, and a foreign file that stays.
+func leftovers(t *testing.T, _, out string) {
+	for _, name := range []string{".tmp-1", "plan/.tmp-2", "plan/00000.json", ".tmp-folder-3/beam/x", store.LockName} {
+		writeFile(t, out, name, []byte("left"))
+	}
+}
+
+// otherOutput copies a finished folder that was made with other options.
+func otherOutput(t *testing.T, base, out string) {
+	if err := os.CopyFS(out, os.DirFS(filepath.Join(base, "other"))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ignored are steps whose failure is nobody's business: what they leave is
+// swept by the next run.
+var ignored = []store.Step{store.StepOwner, store.StepDiscard, store.StepUnlock}
+
+func TestWhereverAStageFailsTheNextRunEndsAsIfItHadNot(t *testing.T) {
+	base := t.TempDir()
+	c := faultConfig(t, base)
+	run(t, oneWorker, c)
+	writeFile(t, base, "text.txt", []byte(strings.Repeat("the river runs to the sea .\nit carries boats .\n\n", 5)))
+	other := c.Extract
+	other.Wiki.MinCharacters = 300
+	if _, err := Extract(t.Context(), oneWorker, ExtractConfig{Sources: c.Sources, Options: other, MaxRejects: 1, Out: filepath.Join(base, "other")}); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[point]bool{}
+	for _, row := range faultRows(c) {
+		t.Run(row.name, func(t *testing.T) { row.everyPoint(t, base, seen) })
+	}
+}
+
+// everyPoint makes every step of the row's work fail in every way. A share of
+// the tests takes the steps that change something and that no row before had,
+// since they are met in the same code.
+func (row faultRow) everyPoint(t *testing.T, base string, seen map[point]bool) {
+	fresh := func(name string) string {
+		out := filepath.Join(fastDir(t), name)
+		if row.before != nil {
+			row.before(t, base, out)
+		}
+		return out
+	}
+	out := fresh("undisturbed")
+	points := record(t, func() error { return row.do(base, out) })
+	want := tree(t, out)
+	made := 0
+	for number, p := range points {
+		key := point{p.step, strings.TrimPrefix(p.path, out)}
+		if !torture.Long() && (seen[key] || p.reads()) {
+			continue
+		}
+		seen[key] = true
+		for _, kind := range []faultKind{faultError, faultPanic, faultCrash} {
+			if kind == faultPanic && p.step == store.StepOwner {
+				continue // between taking the lock and having it there is no code of ours but this
+			}
+			out := fresh("disturbed")
+			at, err := fault(kind, number, func() error { return row.do(base, out) })
+			where := fmt.Sprintf("%s at point %d, %s of %s", kind, number, at.step, strings.TrimPrefix(at.path, out))
+			if at.step != p.step {
+				t.Fatalf("%s: the steps of an undisturbed run differ from those of another: %v", where, p)
+			}
+			row.afterFault(t, where, kind, at, err, out)
+			if err != nil || slices.Contains(ignored, at.step) { // otherwise the folder must be right already
+				err = row.do(base, out)
+			}
+			if err != nil {
+				t.Errorf("%s: the next run: %v", where, err)
+			} else if diff := cmp.Diff(want, tree(t, out)); diff != "" {
+				t.Errorf("%s: other files than of an undisturbed run (-want +got):\n%s", where, diff)
+			}
+			made++
+			os.RemoveAll(out)
+		}
+	}
+	t.Logf("%d points, %d faults", len(points), made)
+}
+
+// fastDir returns a folder of the test's own, in memory where there is such a
+// place: hundreds of runs sync every file.
+func fastDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "pretext-test-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// afterFault checks what a disturbed run returned and left.
+func (row faultRow) afterFault(t *testing.T, where string, kind faultKind, at point, err error, out string) {
+	t.Helper()
+	switch {
+	case err == nil && !slices.Contains(ignored, at.step) && !at.reads():
+		t.Errorf("%s: the run succeeded", where)
+	case err != nil && kind != faultPanic && !errors.Is(err, errFault):
+		t.Errorf("%s: got the error %v, want one that wraps the cause", where, err)
+	case err != nil && at.step != store.StepRemove && strings.Contains(err.Error(), store.TempPrefix):
+		t.Errorf("%s: the error %q has a temporary name", where, err)
+	}
+	if kind != faultCrash && at.step != store.StepDiscard && row.before == nil {
+		noTemporary(t, where, out)
+	}
+	manifestHolds(t, where, out)
+}
+
+// noTemporary wants no temporary file or folder below a folder.
+func noTemporary(t *testing.T, after, root string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasPrefix(d.Name(), store.TempPrefix) {
+			t.Errorf("%s: %s was left", after, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// manifestHolds wants a folder without a manifest, or all that its manifest
+// lists.
+func manifestHolds(t *testing.T, after, out string) {
+	t.Helper()
+	folder, err := store.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := sharding.ReadManifest(t.Context(), folder)
+	if errors.Is(err, sharding.ErrUnfinished) {
+		return
+	}
+	if err != nil {
+		t.Errorf("%s: the manifest cannot be read: %v", after, err)
+		return
+	}
+	for _, e := range m.Files {
+		if problem, err := e.Check(t.Context(), folder); err != nil || problem != nil {
+			t.Errorf("%s: there is a manifest, but %v %v", after, problem, err)
+		}
+	}
+}

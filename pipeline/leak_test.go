@@ -1,0 +1,147 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pretext/internal/store"
+	"pretext/internal/torture"
+)
+
+func TestARunThatIsCancelledAnywhereLeavesNothingOpenAndGoesOn(t *testing.T) {
+	random := torture.Random(t)
+	c := faultConfig(t, fastDir(t))
+	runners := []Runner{{Name: "direct", Workers: 2}, {Name: "prism", Workers: 2}}
+	for _, r := range runners { // what a first job leaves for the next ones, of Beam and of Go, is no leak
+		first := c
+		first.Out = filepath.Join(c.Out, r.Name)
+		run(t, r, first)
+	}
+	whole := tree(t, filepath.Join(c.Out, "direct"))
+	points := len(record(t, func() error {
+		again := c
+		again.Out = filepath.Join(c.Out, "counted")
+		_, err := Run(t.Context(), runners[0], again)
+		return err
+	}))
+	cancelled := 0
+	for i := range torture.Times(t, "PRETEXT_SIGNALS", 20, 500) {
+		r, at := runners[i%2], random.Int64N(int64(points))
+		out := filepath.Join(c.Out, "cancelled")
+		disturbed := c
+		disturbed.Out = out
+		files, goroutines := filesOpen(), goroutineIDs()
+		err := cancelAt(at, func(ctx context.Context) error {
+			_, err := Run(ctx, r, disturbed)
+			return err
+		})
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Fatalf("%s, cancelled at step %d: got %v", r.Name, at, err)
+		}
+		if err != nil {
+			cancelled++
+		}
+		noTemporary(t, "cancelled", out)
+		for _, stage := range []string{DocumentsFolder, VocabFolder, ShardsFolder} {
+			manifestHolds(t, "cancelled", filepath.Join(out, stage))
+		}
+		if left := leaked(goroutines); left != "" {
+			t.Fatalf("%s, cancelled at step %d: goroutines go on:\n%s", r.Name, at, left)
+		}
+		if diff := cmp.Diff(files, filesOpen()); diff != "" {
+			t.Fatalf("%s, cancelled at step %d: other files are open (-before +after):\n%s", r.Name, at, diff)
+		}
+		run(t, r, disturbed)
+		if diff := cmp.Diff(whole, tree(t, out)); diff != "" {
+			t.Fatalf("%s, cancelled at step %d, then run: %s", r.Name, at, diff)
+		}
+		os.RemoveAll(out)
+	}
+	if cancelled == 0 {
+		t.Error("no run was cancelled before its end")
+	}
+}
+
+// cancelAt cancels what do is given when it comes to a step.
+func cancelAt(step int64, do func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var steps atomic.Int64
+	defer store.Intercept(func(store.Step, string) error {
+		if steps.Add(1) > step {
+			cancel()
+		}
+		return nil
+	})()
+	return do(ctx)
+}
+
+// filesOpen returns what the process has open, but for what the system's own
+// machinery opens once; nothing where the system does not tell.
+func filesOpen() (targets []string) {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		target, err := os.Readlink(filepath.Join("/proc/self/fd", e.Name()))
+		if err != nil || strings.HasPrefix(target, "anon_inode:") || strings.HasSuffix(target, "/fd") {
+			continue // the last is the folder that is being read
+		}
+		if strings.HasPrefix(target, "socket:") {
+			target = "socket"
+		}
+		targets = append(targets, target)
+	}
+	slices.Sort(targets)
+	return targets
+}
+
+// goroutines returns the stacks of all goroutines by their first line's number.
+func goroutines() map[string]string {
+	buf := make([]byte, 4<<20)
+	buf = buf[:runtime.Stack(buf, true)]
+	stacks := map[string]string{}
+	for stack := range strings.SplitSeq(string(buf), "\n\n") {
+		id, _, _ := strings.Cut(strings.TrimPrefix(stack, "goroutine "), " ")
+		stacks[id] = stack
+	}
+	return stacks
+}
+
+func goroutineIDs() map[string]bool {
+	ids := map[string]bool{}
+	for id := range goroutines() {
+		ids[id] = true
+	}
+	return ids
+}
+
+// leaked returns the stacks of goroutines that were not there before, when they
+// have had seconds to end.
+func leaked(before map[string]bool) string {
+	var stacks []string
+	for range 1000 {
+		stacks = nil
+		for id, stack := range goroutines() {
+			if !before[id] {
+				stacks = append(stacks, stack)
+			}
+		}
+		if len(stacks) == 0 {
+			return ""
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return strings.Join(stacks, "\n\n")
+}
