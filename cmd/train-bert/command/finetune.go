@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -16,7 +15,6 @@ import (
 	"pretext/tokenize"
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
-	"pretext/trainer/cpu"
 	"pretext/trainer/finetune"
 )
 
@@ -249,108 +247,6 @@ func (r *fineRun) progress() trainer.Progress {
 		return trainer.Progress{}
 	}
 	return r.from.State.Progress
-}
-
-// openModel opens the model to train and loads its weights.
-func (r *fineRun) openModel() error {
-	if err := r.openDevice(true); err != nil {
-		return err
-	}
-	if r.from != nil {
-		return r.from.Restore(r.model)
-	}
-	if r.init == nil {
-		_, err := r.model.Load(trainer.Weights, trainer.InitialWeights(r.config, r.task.heads, r.o.seed))
-		return err
-	}
-	report, err := r.init.Initialize(r.model, r.task.heads, r.o.seed)
-	if err != nil {
-		return err
-	}
-	for _, name := range report.Missing {
-		fmt.Fprintf(r.stderr, "train-bert: %s is not in %s and starts anew\n", name, r.o.init)
-	}
-	return nil
-}
-
-// load opens the model to begin with for prediction alone.
-func (r *fineRun) load() error {
-	if r.init == nil {
-		return usagef("a new model (--model) needs something to train on")
-	}
-	if err := r.openDevice(false); err != nil {
-		return err
-	}
-	return loadAll(r.model, *r.init, r.o.init)
-}
-
-// loadAll loads weights into a model, all of whose tensors must be there.
-func loadAll(model trainer.Model, from opened, path string) error {
-	report, err := model.Load(trainer.Weights, from.Tensors())
-	if err != nil {
-		return err
-	}
-	if len(report.Missing) > 0 {
-		return usagef("%s was not trained for this task: it lacks %q", path, report.Missing)
-	}
-	return nil
-}
-
-func (r *fineRun) openDevice(train bool) (err error) {
-	tokens := r.microBatch()
-	r.model, err = cpu.Backend{Threads: r.o.threads}.Open(r.config, r.task.heads, trainer.Options{
-		Tokens: tokens, Sequences: tokens/minTokens + 1, Precision: trainer.Float32, Train: train, Seed: r.o.seed, Optimizer: r.o.updateRule(),
-	})
-	return err
-}
-
-// loop is the run as package trainer sees it.
-func (r *fineRun) loop(source trainer.Source) trainer.Loop {
-	saver := &checkpoint.Saver{Dir: r.o.out, Keep: r.o.keep, Config: r.config, State: r.state, Tokenizer: r.tokenizer}
-	return trainer.Loop{
-		Model: r.model, Heads: r.task.heads, Source: source, Saver: r.saving(saver), Schedule: r.state.Schedule,
-		Batch: r.state.Batch, Start: r.progress(), SaveEvery: r.o.saveEvery, Observe: r.observe,
-	}
-}
-
-// A fineLine is the line of a step in metrics.jsonl.
-type fineLine struct {
-	Step     int64  `json:"step"`
-	Position int64  `json:"position"` // examples seen
-	Loss     number `json:"loss"`
-	Accuracy number `json:"accuracy"` // of a span: both ends right; 0 of a regression
-	Rate     number `json:"learning_rate"`
-	GradNorm number `json:"grad_norm"` // before clipping
-	Skipped  bool   `json:"skipped"`
-	Tokens   int64  `json:"tokens"`
-	Speed    number `json:"tokens_per_second"`
-}
-
-func (r *fineRun) observe(report trainer.Report) error {
-	speed := r.meter.step(report)
-	s := report.Info.Sums
-	r.loss = s.Label()
-	err := r.metrics.append(fineLine{
-		Step: report.Progress.Step, Position: report.Progress.Position, Loss: number(s.Label()),
-		Accuracy: number(share(s.LabelCorrect, s.LabelCount)), Rate: number(report.Info.Rate), GradNorm: number(report.Info.GradNorm),
-		Skipped: report.Info.Skipped, Tokens: int64(s.Tokens), Speed: number(math.Round(speed)),
-	})
-	if r.o.stepped != nil {
-		r.o.stepped(report.Progress.Step)
-	}
-	return err
-}
-
-// saving makes the metrics durable before a checkpoint that a resume may go back
-// to, and does not let a model that is lost take the place of a good one.
-func (r *fineRun) saving(s trainer.Saver) trainer.Saver {
-	return saverFunc(func(p trainer.Progress, m trainer.Model) error {
-		defer r.meter.pause()()
-		if math.IsNaN(r.loss) || math.IsInf(r.loss, 0) {
-			return fmt.Errorf("the loss is %v: lower the learning rate; earlier checkpoints are as they were", r.loss)
-		}
-		return errors.Join(r.metrics.sync(), s.Save(p, m))
-	})
 }
 
 // trained is the folder of the last checkpoint, "" where nothing was trained.

@@ -1,0 +1,194 @@
+package command
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pretext/trainer/finetune"
+	"pretext/trainer/finetune/glue"
+)
+
+// A classifying is a run of finetune classify.
+type classifying struct {
+	o    classifyOptions
+	r    *fineRun
+	task glue.Task
+	held map[glue.Split]*heldTable // tables to measure on or to predict
+}
+
+// A heldTable is a table that is not trained on.
+type heldTable struct {
+	rows     []glue.Row
+	examples *glue.Examples
+}
+
+// read reads all tables there are.
+func (c *classifying) read() (fine fineTask, err error) {
+	// A model of others may number the same classes in another order.
+	if own := c.r.labels(); len(own) > 0 && slices.Equal(slices.Sorted(slices.Values(own)), slices.Sorted(slices.Values(c.task.Labels))) {
+		c.task.Labels = own
+	}
+	name, _ := c.task.File(glue.Train)
+	b, err := readTaskFile(filepath.Join(c.o.dir, name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if !c.task.Regression && len(c.task.Labels) == 0 {
+			c.task.Labels = c.r.labels()
+		}
+	case err != nil:
+		return fine, err
+	default:
+		if fine, err = c.training(filepath.Join(c.o.dir, name), b); err != nil {
+			return fine, err
+		}
+	}
+	if err := c.task.Validate(); err != nil {
+		return fine, usageError{err}
+	}
+	fine.heads, fine.labels = c.task.Heads(), c.task.Labels
+	if err := c.readHeld(); err != nil {
+		return fine, err
+	}
+	if fine.train == nil && len(c.held) == 0 {
+		return fine, usagef("--data-dir %s: no table of task %s (%s and the like)", c.o.dir, c.task.Name, name)
+	}
+	return fine, nil
+}
+
+// training reads the table to train on.
+func (c *classifying) training(path string, b []byte) (fine fineTask, err error) {
+	var rows []glue.Row
+	if c.task, rows, err = c.task.Read(path, b, glue.Train); err != nil {
+		return fine, err
+	}
+	examples, err := glue.NewExamples(c.task, rows, c.r.tok.NewEncoder(), c.o.length)
+	if err != nil {
+		return fine, usageError{err}
+	}
+	description, err := json.Marshal(c.task)
+	if err != nil {
+		return fine, err
+	}
+	return fineTask{
+		train: examples, count: examples.Len(), data: hashOf(b),
+		options: map[string]string{"task": string(description), "max_seq_length": strconv.Itoa(c.o.length)},
+	}, nil
+}
+
+func (c *classifying) readHeld() error {
+	c.held = map[glue.Split]*heldTable{}
+	for _, split := range c.task.Splits() {
+		name, _ := c.task.File(split)
+		path := filepath.Join(c.o.dir, name)
+		b, err := readTaskFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		_, rows, err := c.task.Read(path, b, split)
+		if err != nil {
+			return err
+		}
+		examples, err := glue.NewExamples(c.task, rows, c.r.tok.NewEncoder(), c.o.length)
+		if err != nil {
+			return usageError{err}
+		}
+		c.held[split] = &heldTable{rows, examples}
+	}
+	return nil
+}
+
+// measure measures on every table with labels, predicts those without, and
+// writes the results.
+func (c *classifying) measure(ctx context.Context) (*classifyResult, error) {
+	result := &classifyResult{Task: c.task.Name, Steps: c.r.step, Splits: map[string]map[string]float64{}, Model: c.r.trained()}
+	for _, split := range c.task.Splits() {
+		table := c.held[split]
+		if table == nil {
+			continue
+		}
+		if split == glue.Test || split == glue.TestMismatched {
+			if err := c.predict(ctx, split, table); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		m, err := c.evaluate(ctx, table)
+		if err != nil {
+			return nil, err
+		}
+		result.Splits[string(split)] = m
+	}
+	return result, c.r.write("eval.json", func(w io.Writer) error { return writeIndented(w, result) })
+}
+
+// evaluate returns the loss and the metrics of a table.
+func (c *classifying) evaluate(ctx context.Context, table *heldTable) (map[string]float64, error) {
+	var answers, right []float64
+	sums, err := finetune.Each(ctx, c.r.model, c.r.task.heads, table.examples, c.r.microBatch(), func(i int, logits []float32) error {
+		if c.task.Regression {
+			answers, right = append(answers, float64(logits[0])), append(right, float64(table.rows[i].Score))
+			return nil
+		}
+		answers, right = append(answers, float64(largest(logits))), append(right, float64(table.rows[i].Class))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if math.IsNaN(sums.Label()) {
+		return nil, fmt.Errorf("%w: the model computes no numbers (NaN)", errDamaged)
+	}
+	m := map[string]float64{"examples": float64(len(right)), "loss": sums.Label()}
+	for _, metric := range c.task.Metrics {
+		m[string(metric)] = metric.Of(answers, right)
+	}
+	return m, nil
+}
+
+// largest is the number of the largest value, the first of equals.
+func largest(v []float32) int {
+	best := 0
+	for i, x := range v {
+		if x > v[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+// predict writes the results of a test table.
+func (c *classifying) predict(ctx context.Context, split glue.Split, table *heldTable) error {
+	name, _ := c.task.File(split)
+	return c.r.write(strings.TrimSuffix(name, ".tsv")+"_results.tsv", func(w io.Writer) error {
+		out := bufio.NewWriter(w)
+		var line []byte
+		_, err := finetune.Each(ctx, c.r.model, c.r.task.heads, table.examples, c.r.microBatch(), func(_ int, logits []float32) error {
+			line = glue.AppendResult(line[:0], logits, c.task.Regression)
+			_, err := out.Write(line)
+			return err
+		})
+		return errors.Join(err, out.Flush())
+	})
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
