@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"unicode/utf8"
+
+	"pretext/internal/utf8scan"
 )
 
 // jsonDocument is the line form of a document: the fields that datatrove and
@@ -191,7 +193,7 @@ var escape = func() (t [256]bool) {
 // appendString appends s as a JSON string. Text is valid UTF-8 by contract;
 // what is not is replaced by U+FFFD, as encoding/json does.
 func appendString(dst []byte, s string) []byte {
-	if !utf8.ValidString(s) {
+	if !utf8scan.ValidString(s) {
 		s = string(bytes.ToValidUTF8([]byte(s), []byte("\uFFFD")))
 	}
 	dst = append(dst, '"')

@@ -3,6 +3,8 @@ package wiki
 import (
 	"bytes"
 	"unicode/utf8"
+
+	"pretext/internal/utf8scan"
 )
 
 // characters turns the raw content of an element into the characters that it
@@ -182,7 +184,7 @@ func isXMLChar(r rune) bool {
 // dropInvalid removes the bytes of b that are not valid UTF-8, in place, and
 // returns how many they were and where the first one stood.
 func dropInvalid(b []byte) (valid []byte, dropped, first int) {
-	if validUTF8(b) {
+	if utf8scan.Valid(b) {
 		return b, 0, 0
 	}
 	o := 0

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	stdbzip2 "compress/bzip2"
 	"context"
@@ -148,14 +149,18 @@ func (b *peerBench) jsonLines(name string, dump []byte, head wiki.Head, pages *i
 			return 0, err
 		}
 		defer f.Close()
+		out := bufio.NewWriterSize(f, 1<<16)
 		var line []byte
 		var failed error
 		stats, err := b.fromDump(bytes.NewReader(dump), head, wiki.DefaultOptions(), func(d *extract.Document) {
 			line = d.AppendJSON(line[:0])
-			if _, err := f.Write(line); err != nil {
+			if _, err := out.Write(line); err != nil {
 				failed = err
 			}
 		})
+		if err := out.Flush(); err != nil {
+			return 0, err
+		}
 		*pages = stats.Pages - stats.Rejects[extract.RejectRedirect] - stats.Rejects[extract.RejectNamespace]
 		return stats.Pages, errors.Join(err, failed)
 	})

@@ -132,7 +132,7 @@ func (s *Scanner) sectionEnd(i, e, level int) int {
 func (s *Scanner) lineEnd(i, e int) int {
 	src := s.src[:e]
 	for {
-		if i = skip(src, i, classLine); i >= e {
+		if i = s.skip(i, e, classLine); i >= e {
 			return e
 		}
 		switch src[i] {

@@ -35,7 +35,12 @@ func (s *Scanner) scan(i, e int, m mode) int {
 	src := s.src[:e] // no bounds check below
 	start, counted := i, i
 	for mask := m.mask | s.variants; ; {
-		if i = skip(src, i, mask); i >= len(src) {
+		if mask&^classSpecial == 0 {
+			i = s.skip(i, e, mask)
+		} else {
+			i = skip(src, i, mask)
+		}
+		if i >= e {
 			break
 		}
 		next, stop := s.markup(start, i, e, m)

@@ -81,7 +81,7 @@ func (s *Scanner) labelEnd(i, e int) (at int, closed bool) {
 	start, src := i, s.src[:e]
 	for {
 		s.work -= i
-		i = skip(src, i, classLabel)
+		i = s.skip(i, e, classLabel)
 		s.work += i + 1
 		if i >= e {
 			break

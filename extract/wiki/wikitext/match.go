@@ -124,7 +124,7 @@ func (s *Scanner) match(i int) {
 	start := i
 	s.pieces = s.pieces[:0]
 	for {
-		if i = skip(src, i, classBrace); i >= n {
+		if i = s.skip(i, n, classBrace); i >= n {
 			break
 		}
 		switch src[i] {

@@ -20,6 +20,7 @@ type Scanner struct {
 
 	src      []byte // the page without its comments
 	page     Page
+	special  specialMap
 	variants uint16 // classVariant if the language has variants
 
 	output // what is written so far, see seam.go
@@ -27,6 +28,7 @@ type Scanner struct {
 	heads  pendingHeadings
 	finder // where constructs end, see match.go, tables.go, links.go, exttags.go
 
+	names   nameCache  // what names of templates stand for
 	args    []argument // of the templates being rendered, a stack
 	clean   []byte     // scratch: a page without its comments
 	name    []byte     // scratch: a folded name
@@ -73,6 +75,7 @@ func (s *Scanner) start(dst, src []byte, page Page) {
 	if hasVariants(page.Lang) {
 		s.variants = classVariant
 	}
+	s.special = s.special.mark(src)
 	s.output = output{out: dst, base: len(dst), line: len(dst), bol: true}
 	s.quotes.reset(len(dst))
 	s.heads.reset()

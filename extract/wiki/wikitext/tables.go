@@ -103,7 +103,7 @@ func (s *Scanner) matchTables(i int) {
 				continue
 			}
 		}
-		if i = skip(s.src, i, classLine); i < n {
+		if i = s.skip(i, n, classLine); i < n {
 			i, atStart = s.skipLinePart(i, n)
 		}
 	}

@@ -73,19 +73,7 @@ func (s *Scanner) parameter(i, e int) {
 // template renders the template whose text between the braces is src[i:e].
 func (s *Scanner) template(i, e int) {
 	given := s.trim(i, s.nameEnd(i, e))
-	name := s.templateName(given)
-	f := functionOf(name)
-	var t template
-	if f == funcNone {
-		known := false
-		t, known = lookUp(name, s.bytes(given))
-		if !known && len(name) > 0 {
-			s.dropped.Add(name, 1)
-		}
-		if t.op == opVariable {
-			f = function(t.n)
-		}
-	}
+	t, f := s.resolve(s.bytes(given))
 	if f == funcDrop || f == funcNone && t.op == opDrop {
 		return
 	}
@@ -99,12 +87,59 @@ func (s *Scanner) template(i, e int) {
 	s.args = s.args[:base]
 }
 
+// resolve returns what the name of a template, as it stands, stands for. Names
+// that are not known are counted.
+func (s *Scanner) resolve(given []byte) (t template, f function) {
+	slot := s.names.slot(given)
+	if slot != nil && string(slot.name[:slot.length]) == string(given) {
+		return slot.template, slot.function
+	}
+	name := s.templateName(given)
+	if f = functionOf(name); f == funcNone {
+		known := false
+		if t, known = lookUp(name, given); !known {
+			if len(name) > 0 {
+				s.dropped.Add(name, 1)
+			}
+			return t, f
+		}
+		if t.op == opVariable {
+			f = function(t.n)
+		}
+	}
+	if slot != nil {
+		slot.length = uint8(copy(slot.name[:], given))
+		slot.template, slot.function = t, f
+	}
+	return t, f
+}
+
+// A nameCache remembers what the names of templates stand for, each in the one
+// slot that it may have: few names make up most of a page.
+type nameCache [64]nameSlot
+
+type nameSlot struct {
+	name     [23]byte // as it stands
+	length   uint8
+	template template
+	function function
+}
+
+// slot returns the slot of a name, nil if it is too long or empty.
+func (c *nameCache) slot(name []byte) *nameSlot {
+	n := len(name)
+	if n == 0 || n > len(c[0].name) {
+		return nil
+	}
+	return &c[(uint(name[0])+3*uint(name[n-1])+7*uint(name[n/2])+13*uint(n))%uint(len(c))]
+}
+
 // nameEnd returns where the name of a template ends: at a bar outside of
 // templates and comments.
 func (s *Scanner) nameEnd(i, e int) int {
 	src := s.src[:e]
 	for {
-		if i = skip(src, i, classArgument); i >= e {
+		if i = s.skip(i, e, classArgument); i >= e {
 			return e
 		}
 		switch src[i] {
@@ -127,8 +162,7 @@ func (s *Scanner) nameEnd(i, e int) int {
 
 // templateName folds the name of a template, without its namespace.
 // The result is valid until the next name is folded.
-func (s *Scanner) templateName(p span) []byte {
-	b := s.src[p.start:p.end]
+func (s *Scanner) templateName(b []byte) []byte {
 	if len(b) > maxTemplateName && bytes.IndexByte(b[:maxTemplateName], ':') < 0 {
 		return nil
 	}
@@ -157,7 +191,7 @@ func (s *Scanner) split(i, e int) {
 	start, equal := i, -1
 	for {
 		s.work -= i
-		i = skip(src, i, classArgument)
+		i = s.skip(i, e, classArgument)
 		s.work += i + 1
 		if i >= e {
 			break

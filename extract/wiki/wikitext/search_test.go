@@ -62,3 +62,28 @@ func TestSkipStopsAtTheNextByteOfAClass(t *testing.T) {
 		}
 	})
 }
+
+func TestSkippingByTheMapIsSkippingByTheTable(t *testing.T) {
+	s := NewScanner(DefaultOptions())
+	rapid.Check(t, func(t *rapid.T) {
+		src := rapid.SliceOfN(rapid.SampledFrom([]byte("aaaaaaaaaaaaaaaaaaaaaaaaaaa \n{}[]<>&'_|=:-\xC2\xA0\xC3\xB2\x82")), 0, 300).Draw(t, "src")
+		s.src, s.special = src, s.special.mark(src)
+		i := rapid.IntRange(0, len(src)).Draw(t, "from")
+		e := rapid.IntRange(i, len(src)).Draw(t, "end")
+		for _, classes := range []uint16{classInline, classLine, classBrace, classLabel, classArgument} {
+			if got, want := s.skip(i, e, classes), skip(src[:e], i, classes); got != want {
+				t.Errorf("%q from %d to %d: got %d, want %d", src, i, e, got, want)
+			}
+		}
+	})
+	for c := range 256 { // one of each byte, on each place of a block
+		for at := range 64 {
+			src := make([]byte, 130)
+			src[at] = byte(c)
+			special := s.special.mark(src)
+			if want := class[c]&classSpecial != 0; special != nil && (special[0]>>at&1 == 1) != want {
+				t.Errorf("byte %#x at %d: got %v, want %v", c, at, !want, want)
+			}
+		}
+	}
+}

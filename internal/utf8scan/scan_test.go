@@ -1,4 +1,4 @@
-package wiki
+package utf8scan
 
 import (
 	"bytes"
@@ -9,10 +9,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checkValid compares validUTF8 with the library's function.
+// checkValid compares Valid and ValidString with the library's function.
 func checkValid(t interface{ Errorf(string, ...any) }, b []byte) {
-	if got, want := validUTF8(b), utf8.Valid(b); got != want {
+	if got, want := Valid(b), utf8.Valid(b); got != want {
 		t.Errorf("%q: got %v, want %v", b, got, want)
+	}
+	if got, want := ValidString(string(b)), utf8.Valid(b); got != want {
+		t.Errorf("string %q: got %v, want %v", b, got, want)
 	}
 }
 
@@ -57,14 +60,14 @@ func FuzzValidUTF8(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, times int) { checkValid(t, bytes.Repeat(b, times&63)) })
 }
 
-func BenchmarkValidUTF8(b *testing.B) {
-	for _, name := range []string{"wiki/enwiki-small-pages-articles.xml.bz2", "wiki/jawiki-articles-multistream.xml.bz2"} {
-		text := bigFile(b, name)
+func BenchmarkValid(b *testing.B) {
+	for _, text := range []string{"Latin text with an é now and then. ", "日本語の文章は三バイトの文字から成る。", "Русский текст состоит из двух байтов на букву. "} {
+		text := bytes.Repeat([]byte(text), 10_000)
 		for _, f := range []struct {
 			name  string
 			valid func([]byte) bool
-		}{{"library", utf8.Valid}, {"ours", validUTF8}} {
-			b.Run(fmt.Sprintf("%s/%s", f.name, name[5:7]), func(b *testing.B) {
+		}{{"library", utf8.Valid}, {"ours", Valid}} {
+			b.Run(fmt.Sprintf("%s/%.12s", f.name, text), func(b *testing.B) {
 				b.SetBytes(int64(len(text)))
 				for b.Loop() {
 					if !f.valid(text) {

@@ -1,0 +1,61 @@
+package wikitext
+
+import "math/bits"
+
+// classSpecial are the classes whose bytes are looked for most: those that
+// [specialMap] has a bit for.
+const classSpecial = classInline | classLine | classBrace | classLabel | classArgument
+
+// A specialMap has a bit for each byte of a page, set for those of
+// classSpecial: passes over plain text look at 64 bytes at a time. It is made
+// once a page, with vector instructions; without them there is none.
+type specialMap []uint64
+
+// mark makes the map of src, in the memory of m.
+func (m specialMap) mark(src []byte) specialMap {
+	if !canMark() {
+		return nil
+	}
+	blocks := len(src) / 64
+	if cap(m) > maxKept && cap(m) > 4*blocks || cap(m) <= blocks {
+		m = make(specialMap, blocks+1, blocks+blocks/4+64)
+	}
+	m = m[:blocks+1]
+	if blocks > 0 {
+		markBlocks(&src[0], blocks, &m[0])
+	}
+	last := uint64(0)
+	for k, c := range src[64*blocks:] {
+		if class[c]&classSpecial != 0 {
+			last |= 1 << k
+		}
+	}
+	m[blocks] = last
+	return m
+}
+
+// skip returns the place of the next byte of one of the classes, which are of
+// classSpecial, in src[i:e], or e. It is [skip] with the map.
+func (s *Scanner) skip(i, e int, classes uint16) int {
+	if s.special == nil || i >= e {
+		return skip(s.src[:e], i, classes)
+	}
+	k := i >> 6
+	word := s.special[k] >> (i & 63) << (i & 63)
+	for {
+		for word == 0 {
+			if k++; k<<6 >= e {
+				return e
+			}
+			word = s.special[k]
+		}
+		j := k<<6 + bits.TrailingZeros64(word)
+		if j >= e {
+			return e
+		}
+		if class[s.src[j]]&classes != 0 {
+			return j
+		}
+		word &= word - 1
+	}
+}
