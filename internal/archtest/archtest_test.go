@@ -75,7 +75,7 @@ var allowed = map[string][]string{
 var only = map[string][]string{
 	"github.com/apache/beam":       {"pipeline"},
 	"github.com/spf13/cobra":       {"cmd"},
-	"go.yaml.in/yaml":              {"internal/config", "cmd/internal/cli"},
+	"go.yaml.in/yaml":              {"internal/config", "internal/survey/card", "cmd/internal/cli"},
 	"github.com/vbauerster/mpb":    {"cmd"},
 	"github.com/klauspost":         {"extract", "records", "pipeline", "trainer"},
 	"github.com/gofrs/flock":       {"internal/store"},

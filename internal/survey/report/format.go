@@ -60,26 +60,9 @@ type option struct{ Name, Value string }
 
 // options flattens the JSON options of a stage into dotted names.
 func options(raw json.RawMessage) (list []option) {
-	var v any
-	if json.Unmarshal(raw, &v) != nil {
-		return nil
+	for name, value := range survey.Flatten(raw) {
+		list = append(list, option{name, value})
 	}
-	var walk func(name string, v any)
-	walk = func(name string, v any) {
-		m, ok := v.(map[string]any)
-		if !ok {
-			b, err := json.Marshal(v)
-			if err != nil {
-				panic("BUG: JSON cannot be marshalled: " + err.Error())
-			}
-			list = append(list, option{name, string(b)})
-			return
-		}
-		for k, v := range m {
-			walk(strings.TrimPrefix(name+"."+k, "."), v)
-		}
-	}
-	walk("", v)
 	slices.SortFunc(list, func(a, b option) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }

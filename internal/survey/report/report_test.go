@@ -139,7 +139,8 @@ func TestDrawingsAreInProportion(t *testing.T) {
 }
 
 func TestThePageIsAFunctionOfTheSurvey(t *testing.T) {
-	if write(t, sample()) != write(t, sample()) {
+	first, second := write(t, sample()), write(t, sample())
+	if first != second {
 		t.Error("two pages of one survey differ")
 	}
 	other := sample()

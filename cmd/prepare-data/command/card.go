@@ -1,0 +1,146 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"pretext/internal/survey"
+	"pretext/internal/survey/card"
+)
+
+func newCard() *cobra.Command {
+	var flags surveyFlags
+	var o card.Options
+	var out string
+	cmd := &cobra.Command{
+		Use:   "card PATH --out README.md",
+		Short: "Write a dataset card for Hugging Face",
+		Long: `Writes the card of a data set, as Hugging Face shows it: YAML for machines
+(license, language, size, the files of each split) and Markdown for people
+(sources with hashes and licences, options, counts, how to make, check and read it).
+Write it into the run's folder: its paths are relative to that.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			so, err := flags.survey()
+			if err != nil {
+				return err
+			}
+			if out == "" {
+				return usagef("no output file: give --out README.md")
+			}
+			s, err := survey.Collect(cmd.Context(), args[0], so)
+			if err != nil {
+				return err
+			}
+			o.Command = reproduction(cmd.Root(), s)
+			var text bytes.Buffer
+			if err := card.Write(&text, s, o); err != nil {
+				return err
+			}
+			if bytes.Contains(text.Bytes(), []byte("\n  - unknown\n")) {
+				fmt.Fprintln(cmd.ErrOrStderr(), "prepare-data: note: the licence of a source is not known: give --license when you know it")
+			}
+			return writeOut(cmd, out, text.Bytes())
+		},
+	}
+	flags.add(cmd.Flags())
+	fs := cmd.Flags()
+	fs.StringVarP(&out, "out", "o", "", "file to write (required)")
+	fs.StringVar(&o.Name, "name", "", "name of the data set; default: the name of its folder")
+	fs.StringArrayVar(&o.Licences, "license", nil, "licence of the data by the Hub's name, such as cc-by-sa-4.0; may be repeated; default: what the downloads say")
+	return cmd
+}
+
+// reproduction returns the command that makes a run again: the flags of "run"
+// whose values the manifests have otherwise than by default. It is "" where the
+// path is no run.
+func reproduction(root *cobra.Command, s *survey.Stats) string {
+	var run *cobra.Command
+	for _, c := range root.Commands() {
+		if c.Name() == "run" {
+			run = c
+		}
+	}
+	parts := []string{"prepare-data run"}
+	made := false
+	given := map[string]bool{}
+	for _, stage := range s.Stages {
+		made = made || stage.Stage == "examples"
+		for _, d := range stage.Downloads {
+			parts = append(parts, sourceFlag(d.Kind, d.Name))
+		}
+		if stage.Stage == "extract" && len(parts) == 1 {
+			for _, in := range stage.Inputs {
+				parts = append(parts, sourceFlag("", in.Name))
+			}
+		}
+		options := survey.Flatten(stage.Options)
+		if vocab := vocabFlag(stage, options); vocab != "" {
+			parts = append(parts, vocab)
+			// A tokenizer.json decides these itself.
+			ofFile := strings.HasPrefix(vocab, "--tokenizer")
+			given["do-lower-case"], given["tokenizer-profile"] = ofFile, ofFile
+		}
+		for _, name := range slices.Sorted(maps.Keys(options)) {
+			flag := strings.ReplaceAll(name[strings.LastIndexByte(name, '.')+1:], "_", "-")
+			f := run.Flags().Lookup(flag)
+			value := plainValue(options[name])
+			if f == nil || given[flag] || value == f.DefValue || value == strings.Trim(f.DefValue, "[]") {
+				continue
+			}
+			given[flag] = true
+			parts = append(parts, fmt.Sprintf("--%s %s", flag, quoted(value)))
+		}
+	}
+	if !made || len(s.Stages) < 2 {
+		return ""
+	}
+	return strings.Join(append(parts, "--out DIR"), " \\\n  ")
+}
+
+// vocabFlag names the file that a vocab stage was given, "" where it trained one.
+func vocabFlag(stage survey.Stage, options map[string]string) string {
+	if options["given"] != "true" || len(stage.Inputs) == 0 {
+		return ""
+	}
+	name := stage.Inputs[len(stage.Inputs)-1].Name
+	if strings.HasSuffix(name, ".json") {
+		return "--tokenizer " + quoted(name)
+	}
+	return "--vocab " + quoted(name)
+}
+
+// sourceFlag names a source, by its kind or else by its name.
+func sourceFlag(kind, name string) string {
+	if kind == "wiki" || kind == "" && strings.Contains(name, ".xml") {
+		return "--wiki-dump " + quoted(name)
+	}
+	return "--books " + quoted(filepath.Base(name))
+}
+
+// plainValue writes a value of JSON as a flag takes it.
+func plainValue(raw string) string {
+	var s string
+	if json.Unmarshal([]byte(raw), &s) == nil {
+		return s
+	}
+	return strings.Trim(raw, "[]")
+}
+
+var safeWord = regexp.MustCompile(`^[A-Za-z0-9._/:,=@%+-]+$`)
+
+// quoted makes a word safe for a shell.
+func quoted(s string) string {
+	if safeWord.MatchString(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

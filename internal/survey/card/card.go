@@ -1,0 +1,237 @@
+// Package card writes the dataset card that Hugging Face shows for a data set:
+// a README.md that begins with YAML for machines and goes on as Markdown for
+// people.
+//
+//	err := card.Write(w, stats, card.Options{Licences: []string{"cc-by-sa-4.0"}, Command: command})
+//
+// The card says what is in the data, what it was made of (names, sizes, hashes,
+// licences), with which options, how to make it again, how to check it and how to
+// read it. Keys and values of the YAML are those of the Hub's dataset cards:
+// license, language, size_categories, task_categories, configs with the files of
+// each split. The card's bytes are a function of the survey and the options; it
+// says nothing of the machine that made the data. The package keeps no state.
+package card
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"text/template"
+
+	"go.yaml.in/yaml/v3"
+
+	"pretext/internal/survey"
+)
+
+//go:embed card.md
+var cardText string
+
+// Options are what a survey does not know.
+type Options struct {
+	Name     string   // of the data set; "": the base name of its path
+	Licences []string // identifiers of the Hub ("cc-by-sa-4.0"); none: as far as the sources tell
+	Command  string   // that makes the data again; may be of several lines
+}
+
+// front is the YAML of a card, in the order in which cards have it.
+type front struct {
+	PrettyName string   `yaml:"pretty_name"`
+	License    []string `yaml:"license"`
+	Name       string   `yaml:"license_name,omitempty"`
+	Language   []string `yaml:"language,omitempty"`
+	Size       []string `yaml:"size_categories,omitempty"`
+	Tasks      []string `yaml:"task_categories"`
+	Tags       []string `yaml:"tags"`
+	Configs    []config `yaml:"configs,omitempty"`
+}
+
+type config struct {
+	Name  string     `yaml:"config_name"`
+	Files []dataFile `yaml:"data_files"`
+}
+
+type dataFile struct {
+	Split string `yaml:"split"`
+	Path  string `yaml:"path"`
+}
+
+// A view is what the text of the card shows.
+type view struct {
+	*survey.Stats
+	Front   string
+	Name    string
+	Command string
+	Shards  string // folder of the shards, with a slash; "" for that of the card
+	Sources []source
+	Unknown bool // the licence
+	Gzip    bool // the files of records are compressed
+}
+
+// A source is something the data was made of.
+type source struct {
+	Name, URL, Licence, SHA256 string
+	Bytes                      int64
+}
+
+// Write writes the card.
+func Write(w io.Writer, s *survey.Stats, o Options) error {
+	if o.Name == "" {
+		abs, err := filepath.Abs(s.Path)
+		if err != nil {
+			return fmt.Errorf("write card: %w", err)
+		}
+		o.Name = filepath.Base(abs)
+	}
+	v := &view{Stats: s, Name: o.Name, Command: o.Command, Sources: sources(s)}
+	for _, stage := range s.Stages {
+		if stage.Counts["records"] > 0 && stage.Folder != "." {
+			v.Shards = path.Clean(filepath.ToSlash(stage.Folder)) + "/"
+		}
+		v.Gzip = v.Gzip || stage.Counts["records"] > 0 && survey.Flatten(stage.Options)["compression"] == `"gzip"`
+	}
+	f := v.front(o)
+	v.Unknown = slices.Contains(f.License, unknownLicence)
+	var err error
+	if v.Front, err = marshal(f); err != nil {
+		return fmt.Errorf("write card: %w", err)
+	}
+	t, err := template.New("card").Funcs(template.FuncMap{"text": text, "code": code, "percent": percent, "options": options, "feature": features}).Parse(cardText)
+	if err != nil {
+		panic("BUG: card.md: " + err.Error())
+	}
+	if err := t.Execute(w, v); err != nil {
+		return fmt.Errorf("write card: %w", err)
+	}
+	return nil
+}
+
+func marshal(f front) (string, error) {
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	err := enc.Encode(f)
+	return b.String(), err
+}
+
+func (v *view) front(o Options) front {
+	f := front{PrettyName: o.Name, License: o.Licences, Tasks: []string{"fill-mask"},
+		Tags: []string{"bert", "pretraining", "masked-language-modeling", "next-sentence-prediction", "tfrecord"}, Language: languages(v.Stats)}
+	if len(f.License) == 0 {
+		f.License = licences(v.Sources)
+	}
+	if slices.Contains(f.License, "other") {
+		f.Name = "see-sources"
+	}
+	if r := v.Records; r != nil {
+		f.Size = []string{sizeCategory(r.Records)}
+		f.Configs = []config{{Name: "default", Files: v.dataFiles()}}
+	}
+	return f
+}
+
+// dataFiles returns the files of each split; the Hub calls the held-out side
+// "validation".
+func (v *view) dataFiles() (list []dataFile) {
+	for _, s := range v.Records.Splits {
+		switch s.Split {
+		case "train":
+			list = append(list, dataFile{"train", v.Shards + "train-*.tfrecord*"})
+		case "eval":
+			list = append(list, dataFile{"validation", v.Shards + "eval-*.tfrecord*"})
+		default:
+			list = append(list, dataFile{"train", v.Shards + "*"})
+		}
+	}
+	return list
+}
+
+// sizeCategory returns the Hub's class of a number of examples.
+func sizeCategory(n int64) string {
+	names := []string{"1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B", "100B", "1T"}
+	limit := int64(1000)
+	for i, name := range names {
+		if n < limit {
+			if i == 0 {
+				return "n<" + name
+			}
+			return names[i-1] + "<n<" + name
+		}
+		limit *= 10
+	}
+	return "n>1T"
+}
+
+// languageCode is what the Hub takes for a language: ISO 639-1 or 639-3.
+var languageCode = regexp.MustCompile(`^[a-z]{2,3}$`)
+
+func languages(s *survey.Stats) (codes []string) {
+	for _, d := range s.Documents {
+		for _, l := range d.Languages {
+			code, _, _ := strings.Cut(strings.ToLower(l.Name), "-")
+			if languageCode.MatchString(code) && !slices.Contains(codes, code) {
+				codes = append(codes, code)
+			}
+		}
+	}
+	slices.Sort(codes)
+	return codes
+}
+
+// unknownLicence is the Hub's word for a licence that nobody named.
+const unknownLicence = "unknown"
+
+// licences returns the Hub's identifiers of the sources' licences.
+func licences(sources []source) (ids []string) {
+	for _, s := range sources {
+		var of []string
+		switch l := strings.ToLower(s.Licence); {
+		case l == "" || l == "not known":
+			of = []string{unknownLicence}
+		case strings.Contains(l, "cc by-sa 4.0"):
+			of = []string{"cc-by-sa-4.0"}
+			if strings.Contains(l, "gfdl") {
+				of = append(of, "gfdl")
+			}
+		default:
+			of = []string{"other"}
+		}
+		for _, id := range of {
+			if !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return []string{unknownLicence}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// sources returns what the first stage was made of: downloads where there are
+// some, otherwise the inputs of the stages that are no output of another.
+func sources(s *survey.Stats) (list []source) {
+	for _, stage := range s.Stages {
+		for _, d := range stage.Downloads {
+			list = append(list, source{d.Name, d.URL, d.Licence, d.SHA256, d.Bytes})
+		}
+	}
+	if len(list) > 0 {
+		return list
+	}
+	for _, stage := range s.Stages {
+		if stage.Stage != "extract" {
+			continue
+		}
+		for _, in := range stage.Inputs {
+			list = append(list, source{Name: in.Name, SHA256: in.SHA256, Bytes: in.Bytes})
+		}
+	}
+	return list
+}

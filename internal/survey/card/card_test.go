@@ -1,0 +1,122 @@
+package card_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
+	"pretext/internal/survey"
+	"pretext/internal/survey/card"
+	"pretext/sharding"
+)
+
+const hostile = "a|b`c` <script>: \"x\"\n# not a heading"
+
+func sample() *survey.Stats {
+	return &survey.Stats{
+		Path: "/data/wiki",
+		Stages: []survey.Stage{
+			{Stage: "extract", Folder: "documents", Options: json.RawMessage(`{"a":{"b":"x|y"}}`), Inputs: []sharding.Input{{Name: hostile, Bytes: 12, SHA256: "abc"}}},
+			{Stage: "examples", Folder: "shards", Options: json.RawMessage(`{"compression":"gzip"}`), Counts: sharding.Counts{"records": 2000}, Manifest: "m2"},
+		},
+		Documents: []*survey.DocumentStats{{Folder: "documents", Documents: 7, Languages: []survey.Name{{Name: "pt-BR", Count: 3}, {Name: "", Count: 1}, {Name: "(others)", Count: 1}, {Name: "en", Count: 2}}}},
+		Records: &survey.RecordStats{Files: 2, Records: 2000, MaxSeqLength: 64, MaxPredictionsPerSeq: 10, Padding: 0.25,
+			Splits: []survey.Split{{Split: "train", Files: 1}, {Split: "eval", Files: 1}}},
+	}
+}
+
+func write(t *testing.T, s *survey.Stats, o card.Options) (front map[string]any, body string) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := card.Write(&b, s, o); err != nil {
+		t.Fatal(err)
+	}
+	rest, ok := strings.CutPrefix(b.String(), "---\n")
+	head, body, ok2 := strings.Cut(rest, "\n---\n")
+	if !ok || !ok2 {
+		t.Fatalf("no front matter in\n%s", b.String())
+	}
+	if err := yaml.Unmarshal([]byte(head), &front); err != nil {
+		t.Fatalf("%v in\n%s", err, head)
+	}
+	return front, body
+}
+
+func TestTheFrontMatterIsWhatTheHubReads(t *testing.T) {
+	got, _ := write(t, sample(), card.Options{Name: hostile, Licences: []string{"cc-by-sa-4.0", "gfdl"}})
+	want := map[string]any{
+		"pretty_name": hostile, "license": []any{"cc-by-sa-4.0", "gfdl"}, "language": []any{"en", "pt"}, "size_categories": []any{"1K<n<10K"},
+		"task_categories": []any{"fill-mask"}, "tags": []any{"bert", "pretraining", "masked-language-modeling", "next-sentence-prediction", "tfrecord"},
+		"configs": []any{map[string]any{"config_name": "default", "data_files": []any{
+			map[string]any{"split": "train", "path": "shards/train-*.tfrecord*"}, map[string]any{"split": "validation", "path": "shards/eval-*.tfrecord*"}}}},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestLicencesAreThoseOfTheDownloads(t *testing.T) {
+	download := func(licence string) survey.Download {
+		return survey.Download{Name: "x", Origin: sharding.Origin{URL: "https://example.org/x", Licence: licence}}
+	}
+	for _, c := range []struct {
+		downloads []survey.Download
+		want      []any
+	}{
+		{nil, []any{"unknown"}},
+		{[]survey.Download{download("CC BY-SA 4.0 and GFDL; attribution")}, []any{"cc-by-sa-4.0", "gfdl"}},
+		{[]survey.Download{download("CC BY-SA 4.0 and GFDL"), download("public domain in the USA")}, []any{"cc-by-sa-4.0", "gfdl", "other"}},
+		{[]survey.Download{download("not known")}, []any{"unknown"}},
+	} {
+		s := sample()
+		s.Stages[0].Downloads = c.downloads
+		got, body := write(t, s, card.Options{})
+		if d := cmp.Diff(c.want, got["license"]); d != "" {
+			t.Errorf("%v: %s", c.downloads, d)
+		}
+		if unknown := strings.Contains(body, "licence of a source is not known"); unknown != (c.want[0] == "unknown") {
+			t.Errorf("%v: warned: %v", c.downloads, unknown)
+		}
+	}
+}
+
+func TestSizesHaveTheHubsClasses(t *testing.T) {
+	for n, want := range map[int64]string{0: "n<1K", 999: "n<1K", 1000: "1K<n<10K", 99_999: "10K<n<100K", 1e6: "1M<n<10M", 3e9: "1B<n<10B", 2e12: "n>1T"} {
+		s := sample()
+		s.Records.Records = n
+		if got, _ := write(t, s, card.Options{}); fmt.Sprint(got["size_categories"]) != "["+want+"]" {
+			t.Errorf("%d: got %v, want %s", n, got["size_categories"], want)
+		}
+	}
+}
+
+func TestNamesOfDataAreNoMarkup(t *testing.T) {
+	_, body := write(t, sample(), card.Options{Name: hostile, Command: "prepare-data run"})
+	for _, bad := range []string{"\n# not a heading", "<script>", "a|b"} {
+		if strings.Contains(body, bad) {
+			t.Errorf("the card holds %q", bad)
+		}
+	}
+	for line := range strings.Lines(body) {
+		if strings.HasPrefix(line, "| `a.b`") && strings.Count(strings.ReplaceAll(line, `\|`, ""), "|") != 3 {
+			t.Errorf("a row of another width: %s", line)
+		}
+	}
+	for _, want := range []string{"prepare-data run", "prepare-data verify", "S, P = 64, 10", `compression_type="GZIP"`, "| input_ids | int64 | 64 |", "`m2`"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the card does not say %q", want)
+		}
+	}
+}
+
+func ExampleWrite() {
+	var b bytes.Buffer
+	err := card.Write(&b, &survey.Stats{Path: "wiki"}, card.Options{Licences: []string{"cc0-1.0"}})
+	fmt.Println(strings.Split(b.String(), "\n")[1], err)
+	// Output: pretty_name: wiki <nil>
+}

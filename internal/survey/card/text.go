@@ -1,0 +1,76 @@
+package card
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"pretext/internal/survey"
+)
+
+// text makes names of data safe in a Markdown table: what would be markup is
+// escaped, line ends become spaces.
+func text(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case strings.ContainsRune("\\`*_{}[]<>()#+-!|&~", r) && r != '-' && r != '(' && r != ')':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r < ' ' || r == 0x7f:
+			b.WriteByte(' ')
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// code makes text safe between backticks in a table.
+func code(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r == '`' {
+			return '\''
+		}
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s)
+	return "`" + strings.ReplaceAll(s, "|", "\\|") + "`"
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.3f %%", 100*share) }
+
+// An option is a line of a stage's options.
+type option struct{ Name, Value string }
+
+// options flattens the JSON options of a stage into dotted names.
+func options(raw json.RawMessage) (list []option) {
+	for name, value := range survey.Flatten(raw) {
+		list = append(list, option{name, value})
+	}
+	slices.SortFunc(list, func(a, b option) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// A feature is a line of the table of features.
+type feature struct {
+	Name, Type, Meaning string
+	Values              int
+}
+
+// features returns the features of a record; see docs/format.md.
+func features(r *survey.RecordStats) []feature {
+	s, p := r.MaxSeqLength, r.MaxPredictionsPerSeq
+	return []feature{
+		{"input_ids", "int64", "[CLS] A [SEP] B [SEP] with masks, then padding", s},
+		{"input_mask", "int64", "1 for each token, 0 for padding", s},
+		{"segment_ids", "int64", "0 for A, 1 for B", s},
+		{"masked_lm_positions", "int64", "ascending places to predict, then 0", p},
+		{"masked_lm_ids", "int64", "the ids that stood there, then 0", p},
+		{"masked_lm_weights", "float", "1 for each prediction, then 0", p},
+		{"next_sentence_labels", "int64", "0: B follows A; 1: B is from elsewhere", 1},
+	}
+}
