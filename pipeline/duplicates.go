@@ -179,7 +179,7 @@ func (w *signaturesWorker) candidates(ctx context.Context, index *signatureSet, 
 type signatureSet struct {
 	*dedup.Index
 	files []store.File
-	sizes []int // documents of each
+	each  []*dedup.Signatures
 }
 
 func openSignatures(ctx context.Context, location string, budget int64) (*signatureSet, error) {
@@ -192,7 +192,6 @@ func openSignatures(ctx context.Context, location string, budget int64) (*signat
 		return nil, err
 	}
 	set := new(signatureSet)
-	var all []*dedup.Signatures
 	for task := range plan.Tasks {
 		name := signaturesName(task) + binarySuffix
 		f, err := folder.Open(ctx, name)
@@ -206,9 +205,9 @@ func openSignatures(ctx context.Context, location string, budget int64) (*signat
 			set.close()
 			return nil, fmt.Errorf("read %s in %s: %w: %w", name, folder, sharding.ErrFormat, err)
 		}
-		all, set.sizes = append(all, s), append(set.sizes, s.Len())
+		set.each = append(set.each, s)
 	}
-	if set.Index, err = dedup.NewIndex(all, budget); err != nil {
+	if set.Index, err = dedup.NewIndex(set.each, budget); err != nil {
 		set.close()
 	}
 	return set, err
@@ -234,17 +233,24 @@ type similarities struct {
 func (s *stage) decide(ctx context.Context, results []Result, index *signatureSet, found *similarities) error {
 	var files []sharding.FileEntry
 	number := uint32(0)
-	for task, n := range index.sizes {
+	for task, signatures := range index.each {
+		aside, err := signatures.Aside()
+		if err != nil {
+			return err
+		}
 		var rows []byte
 		counts := sharding.Counts{"copies": 0}
-		for i := range n {
-			if of := found.clusters.First(number); of != number {
+		for i := range aside {
+			of := found.clusters.First(number)
+			if of != number {
+				counts["copies"]++
+			}
+			if of != number || aside[i] {
 				d := decision{document: uint32(i), of: of}
 				if found.nearest != nil {
 					d.similarity = found.nearest[number]
 				}
 				rows = d.append(rows)
-				counts["copies"]++
 			}
 			number++
 		}

@@ -32,11 +32,12 @@ func (e *ConfigError) Unwrap() error { return e.Err }
 type MemoryError struct {
 	Need, Have int64  // bytes
 	Why        string // what needs it
+	Less       string // what else would help: " or fewer --workers"
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("%s needs about %d MB, --memory allows %d MB: give more --memory, fewer --workers or more --shards",
-		e.Why, (e.Need+999_999)/1_000_000, e.Have/1_000_000)
+	return fmt.Sprintf("%s needs about %d MB, --memory allows %d MB: give more --memory%s",
+		e.Why, (e.Need+999_999)/1_000_000, e.Have/1_000_000, e.Less)
 }
 
 // A RejectsError says that more was rejected as unreadable than allowed.

@@ -312,11 +312,12 @@ func (p *filterPlan) memory(have int64, workers int, o FilterOptions) (budget in
 	for _, t := range p.tasks {
 		// A document passes through as a compressed frame, JSON, text and plain
 		// text at once.
-		tasks = append(tasks, filterTaskMemory+4*t.Blocks.size().document+perDocument*t.documents())
+		largest := t.Blocks.size().document
+		tasks = append(tasks, filterTaskMemory+4*largest+min(8*largest, repetitionMemory)+perDocument*t.documents())
 	}
 	need := int64(baseMemory) + mostAtWork(tasks, workers)
 	if need > have {
-		return 0, &MemoryError{Need: need, Have: have, Why: "filtering documents"}
+		return 0, &MemoryError{Need: need, Have: have, Why: "filtering documents", Less: " or fewer --workers"}
 	}
 	if o.Dedup == DedupNone {
 		return 0, nil
@@ -330,10 +331,11 @@ func (p *filterPlan) memory(have int64, workers int, o FilterOptions) (budget in
 	return (have - fixed) / 2, nil
 }
 
-// What a task of the filter takes beside its documents: the tables of
-// repetition at their largest, sets of shingles, block and output buffers. And
-// the least that duplicates are sorted in.
+// What a task of the filter takes beside its documents: sets of shingles, block
+// and output buffers; the tables of repetition at their largest; and the least
+// that duplicates are sorted in.
 const (
-	filterTaskMemory = 64 << 20
+	filterTaskMemory = 24 << 20
+	repetitionMemory = 48 << 20
 	minFilterBudget  = 32 << 20
 )

@@ -155,10 +155,15 @@ func (w *filterWorker) writeTask(ctx context.Context, index int, t filterTask, t
 		More: []sharding.FileEntry{rejects.entry(index, nil)}, Body: raw})
 }
 
-// judge returns the line of a reject, nil for a document that stays. Rules are
-// asked first: what they reject takes no part in finding duplicates.
+// judge returns the line of a reject, nil for a document that stays. What rules
+// reject takes no part in finding copies; where copies were looked for, the rules
+// have been asked by then and are asked again only for the value.
 func (w *filterWorker) judge(doc *extract.Document, number int, tools *filterTools, decisions *decisionReader) (*rejectLine, error) {
-	if d, ok := decisions.next(number); ok {
+	d, decided := decisions.next(number)
+	if decisions.ids.bases != nil && !decided {
+		return nil, nil
+	}
+	if decided && d.of != decisions.first+d.document {
 		id, err := decisions.ids.id(d.of)
 		if err != nil {
 			return nil, err
@@ -187,10 +192,10 @@ func (w *filterWorker) finish(ctx context.Context, results []Result) error {
 	return w.manifest(ctx, results, sharding.Counts{"equal_ids": equal})
 }
 
-// A decision says that a document is a copy.
+// A decision says that a document does not stay.
 type decision struct {
 	document   uint32 // its number in its task
-	of         uint32 // number, among all, of the document that stays
+	of         uint32 // number, among all, of the document that it is a copy of; its own where a rule rejects it
 	similarity float32
 }
 
@@ -204,8 +209,9 @@ func (d decision) append(dst []byte) []byte {
 // A decisionReader reads the decisions about the documents of a task, in their
 // order.
 type decisionReader struct {
-	rows []byte
-	ids  *idReader
+	rows  []byte
+	first uint32 // number, among all, of the task's first document
+	ids   *idReader
 }
 
 func (w *filterWorker) decisions(ctx context.Context, task int) (*decisionReader, error) {
@@ -217,7 +223,10 @@ func (w *filterWorker) decisions(ctx context.Context, task int) (*decisionReader
 		return nil, err
 	}
 	bases, err := w.bases(ctx)
-	return &decisionReader{rows, &idReader{ctx: ctx, location: w.Signatures, bases: bases}}, err
+	if err != nil {
+		return nil, err
+	}
+	return &decisionReader{rows, bases[task], &idReader{ctx: ctx, location: w.Signatures, bases: bases}}, nil
 }
 
 // bases returns the number of the first document of each file of signatures,
@@ -228,9 +237,9 @@ func (w *filterWorker) bases(ctx context.Context) ([]uint32, error) {
 		if err != nil {
 			return nil, err
 		}
-		bases := make([]uint32, len(set.sizes))
+		bases := make([]uint32, len(set.each))
 		for i := 1; i < len(bases); i++ {
-			bases[i] = bases[i-1] + uint32(set.sizes[i-1])
+			bases[i] = bases[i-1] + uint32(set.each[i-1].Len())
 		}
 		return bases, set.close()
 	})

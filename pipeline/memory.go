@@ -48,7 +48,7 @@ func (p *shardPlan) memory(have int64, workers int, wide bool) (scratch int64, e
 	workers = min(max(1, workers), len(tasks))
 	need := int64(baseMemory) + mostAtWork(tasks, workers)
 	if need > have {
-		return 0, &MemoryError{Need: need, Have: have, Why: "making examples"}
+		return 0, &MemoryError{Need: need, Have: have, Why: "making examples", Less: ", fewer --workers or more --shards"}
 	}
 	return min(maxScratch, minScratch+(have-need)/int64(workers)/2), nil
 }

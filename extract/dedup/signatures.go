@@ -164,6 +164,14 @@ func (s *Signatures) Len() int { return s.documents }
 // Bands returns the number of bands.
 func (s *Signatures) Bands() int { return s.bands }
 
+// Aside returns for each document whether it was added as one that takes no
+// part.
+func (s *Signatures) Aside() ([]bool, error) {
+	aside := make([]bool, s.documents)
+	err := s.column(int64(signaturesHead), 1, func(i int, state []byte) { aside[i] = state[0] == stateAside })
+	return aside, err
+}
+
 func (s *Signatures) digests() int64 { return int64(signaturesHead) + int64(s.documents) }
 func (s *Signatures) band(i int) int64 {
 	return s.digests() + int64(digestBytes)*int64(s.documents) + 8*int64(i)*int64(s.documents)
