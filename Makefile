@@ -15,7 +15,7 @@ build: ## static release binaries
 test:
 	go test ./...
 
-check: format vet lint generated race interop interop-torch
+check: format vet lint generated race interop interop-torch interop-finetune
 
 format:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
@@ -77,14 +77,24 @@ interop-torch: $(TORCH)
 		$(TORCH) internal/interop/check_model.py compare $(MODELS)/$$model $(MODELS)/$$model.json $(MODELS)/records.jsonl || exit 1; \
 	done
 
-# Real transformers load what finetune leaves and compute the same numbers.
+# transformers loads what finetune leaves, finetune what transformers saves, and both
+# compute the same numbers.
 FINETUNE := internal/interop/finetune
+FINETUNED := .venv-torch/finetune
+CHECK := $(TORCH) internal/interop/check_finetuned.py
 interop-finetune: $(TORCH)
-	rm -rf .venv/finetune && mkdir -p .venv/finetune
-	go run ./cmd/train-bert finetune classify --model $(FINETUNE)/config.json --vocab-file $(FINETUNE)/vocab.txt --task mrpc --data-dir $(FINETUNE)/pairs --out .venv/finetune/pairs --num-train-steps 30 --learning-rate 5e-3 --quiet
-	$(TORCH) internal/interop/check_finetuned.py classify .venv/finetune/pairs $(FINETUNE)/pairs/test.tsv
-	go run ./cmd/train-bert finetune squad --model $(FINETUNE)/config.json --vocab-file $(FINETUNE)/vocab.txt --train-file $(FINETUNE)/questions.json --predict-file $(FINETUNE)/questions.json --max-seq-length 128 --out .venv/finetune/questions --num-train-steps 30 --learning-rate 5e-3 --quiet
-	$(TORCH) internal/interop/check_finetuned.py squad .venv/finetune/questions $(FINETUNE)/questions.json
+	rm -rf $(FINETUNED) && mkdir -p $(FINETUNED)
+	go build -o $(FINETUNED)/ ./cmd/train-bert
+	$(CHECK) make $(FINETUNED)/theirs $(FINETUNE)/vocab.txt
+	$(FINETUNED)/train-bert finetune classify --model $(FINETUNE)/config.json --vocab-file $(FINETUNE)/vocab.txt --task mrpc --data-dir $(FINETUNE)/pairs --out $(FINETUNED)/pairs --num-train-steps 30 --learning-rate 5e-3 --quiet
+	$(CHECK) classify $(FINETUNED)/pairs $(FINETUNE)/pairs/test.tsv
+	mkdir $(FINETUNED)/tests && cp $(FINETUNE)/pairs/test.tsv $(FINETUNED)/tests
+	$(FINETUNED)/train-bert finetune classify --init $(FINETUNED)/theirs/classify --task mrpc --data-dir $(FINETUNED)/tests --out $(FINETUNED)/their-pairs --quiet
+	$(CHECK) classify $(FINETUNED)/their-pairs $(FINETUNE)/pairs/test.tsv $(FINETUNED)/theirs/classify
+	$(FINETUNED)/train-bert finetune squad --model $(FINETUNE)/config.json --vocab-file $(FINETUNE)/vocab.txt --train-file $(FINETUNE)/questions.json --predict-file $(FINETUNE)/questions.json --max-seq-length 128 --out $(FINETUNED)/questions --num-train-steps 30 --learning-rate 5e-3 --quiet
+	$(CHECK) squad $(FINETUNED)/questions $(FINETUNE)/questions.json
+	$(FINETUNED)/train-bert finetune squad --init $(FINETUNED)/theirs/squad --predict-file $(FINETUNE)/questions.json --max-seq-length 128 --out $(FINETUNED)/their-questions --quiet
+	$(CHECK) squad $(FINETUNED)/their-questions $(FINETUNE)/questions.json $(FINETUNED)/theirs/squad
 
 # The system's torch, since that of the package index brings gigabytes of CUDA.
 $(TORCH):

@@ -1,10 +1,11 @@
 """Real transformers read what `train-bert finetune` leaves, and compute the same.
 
-    python check_finetuned.py squad OUT FILE      of finetune squad --predict-file FILE
-    python check_finetuned.py classify OUT TABLE  of finetune classify; TABLE is its test.tsv
+    python check_finetuned.py squad OUT FILE [MODEL]      of finetune squad --predict-file FILE
+    python check_finetuned.py classify OUT TABLE [MODEL]  of finetune classify; TABLE is its test.tsv
+    python check_finetuned.py make FOLDER VOCAB           writes FOLDER/squad and FOLDER/classify
 
-OUT is the run's folder. The newest checkpoint must load without a missing or an
-unexpected tensor, its tokenizer must cut the texts as ours does, and its numbers
+OUT is the run's folder, MODEL the model it used: its newest checkpoint, or one of
+those that transformers made. The model must load without a missing or an unexpected tensor, its tokenizer must cut the texts as ours does, and its numbers
 must be those that the run wrote: the logits of the best answer of each question
 (whose text fits one window), or the probabilities of each row.
 """
@@ -15,19 +16,32 @@ import json
 import sys
 
 import torch
-from transformers import BertForQuestionAnswering, BertForSequenceClassification, BertTokenizer
+from transformers import BertConfig, BertForQuestionAnswering, BertForSequenceClassification, BertTokenizer
 
 TOLERANCE = 1e-4
 
 
-def load(kind, out):
-    folder = sorted(glob.glob(out + "/step-*"))[-1]
+def load(kind, folder):
     model, info = kind.from_pretrained(folder, output_loading_info=True)
     for what in ("missing_keys", "unexpected_keys", "mismatched_keys"):
         assert not info[what], f"{folder}: {what}: {info[what]}"
     with open(folder + "/config.json") as f:
         assert json.load(f)["architectures"] == [kind.__name__]
     return model.eval(), BertTokenizer.from_pretrained(folder)
+
+
+def newest(out):
+    return sorted(glob.glob(out + "/step-*"))[-1]
+
+
+def make(folder, vocab):
+    tokenizer = BertTokenizer(vocab)
+    for kind, name in ((BertForQuestionAnswering, "squad"), (BertForSequenceClassification, "classify")):
+        torch.manual_seed(1)
+        config = BertConfig(vocab_size=len(tokenizer), hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64,
+                            max_position_embeddings=128, initializer_range=0.5)
+        kind(config).save_pretrained(f"{folder}/{name}")
+        tokenizer.save_pretrained(f"{folder}/{name}")
 
 
 def questions(path):
@@ -39,8 +53,8 @@ def questions(path):
 
 
 @torch.no_grad()
-def squad(out, path):
-    model, tokenizer = load(BertForQuestionAnswering, out)
+def squad(out, path, model=None):
+    model, tokenizer = load(BertForQuestionAnswering, model or newest(out))
     with open(out + "/nbest_predictions.json") as f:
         nbest = json.load(f)
     compared = 0
@@ -63,8 +77,8 @@ def squad(out, path):
 
 
 @torch.no_grad()
-def classify(out, path):
-    model, tokenizer = load(BertForSequenceClassification, out)
+def classify(out, path, model=None):
+    model, tokenizer = load(BertForSequenceClassification, model or newest(out))
     with open(path, encoding="utf-8") as f:
         rows = list(csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE))
     with open(out + "/test_results.tsv") as f:
@@ -79,4 +93,4 @@ def classify(out, path):
 
 
 if __name__ == "__main__":
-    {"squad": squad, "classify": classify}[sys.argv[1]](*sys.argv[2:])
+    {"squad": squad, "classify": classify, "make": make}[sys.argv[1]](*sys.argv[2:])
