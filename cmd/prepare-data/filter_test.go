@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pretext/extract"
+	"pretext/internal/torture"
 )
 
 // A planted corpus is documents among which lie copies, nearly equal ones, and
@@ -129,14 +130,9 @@ func rejected(t *testing.T, out string) map[string]string {
 	return of
 }
 
-func torture() bool { return os.Getenv("PRETEXT_TORTURE") != "" }
-
 func TestNearDuplicatesAreFoundInTheMemoryStated(t *testing.T) {
 	t.Parallel()
-	n := 1000
-	if torture() {
-		n = 10_000
-	}
+	n := torture.Times(t, "PRETEXT_COPIES", 1000, 10_000)
 	c := plant(t, n, 1)
 	const allowed = 300 // MB
 	out := t.TempDir()
@@ -164,10 +160,7 @@ func TestNearDuplicatesAreFoundInTheMemoryStated(t *testing.T) {
 // Documents are what the search for copies holds something of.
 func TestHundredsOfThousandsOfDocumentsAreComparedInTheMemoryAllowed(t *testing.T) {
 	t.Parallel()
-	n := 150_000
-	if torture() {
-		n = 2_000_000
-	}
+	n := torture.Times(t, "PRETEXT_COMPARED", 150_000, 2_000_000)
 	path := filepath.Join(t.TempDir(), "short.jsonl")
 	f, err := os.Create(path)
 	if err != nil {
@@ -205,11 +198,7 @@ func TestAFilterThatIsKilledAtAnyTimeEndsAsIfItHadNotBeen(t *testing.T) {
 	whole := t.TempDir()
 	prepareData(t, args(whole)...).succeed(t)
 	want := readTree(t, whole)
-	n := 6
-	if torture() {
-		n = 200
-	}
-	k := &killer{random: rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0)), kills: n, limit: time.Since(start) * 5 / 4}
+	k := &killer{random: torture.Random(t), kills: torture.Times(t, "PRETEXT_KILLS", 60, 1000) / 10, limit: time.Since(start) * 5 / 4}
 	for round := 0; k.kills > 0; round++ {
 		out := t.TempDir()
 		for done := false; !done; {

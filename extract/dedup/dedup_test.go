@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
+
+	"pretext/internal/torture"
 )
 
 func Example() {
@@ -107,10 +108,8 @@ func cluster(t testing.TB, o Options, texts []string, budget int64) (c *Clusters
 }
 
 func TestPlantedCopiesAreFoundAndOthersAreLeft(t *testing.T) {
-	n, copies := 1500, 150
-	if os.Getenv("PRETEXT_TORTURE") != "" {
-		n, copies = 10_000, 1000
-	}
+	n := torture.Times(t, "PRETEXT_COPIES", 1500, 10_000)
+	copies := n / 10
 	c := plant(1, n, copies, copies)
 	clusters, compared := cluster(t, Options{}, c.texts, 64<<20)
 	found, wrong := 0, 0
