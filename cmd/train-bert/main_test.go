@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"os"
 	"os/exec"
 	"strconv"
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"shards": shards, "flip": flip, "cut": cut, "exits": exits},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"shards": shards, "flip": flip, "cut": cut, "zip": zip, "exits": exits},
 		RequireExplicitExec: true,
 	})
 }
@@ -43,6 +44,19 @@ func flip(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	b[number(ts, args[1])] ^= 0x10
 	ts.Check(os.WriteFile(path, b, 0o666))
+}
+
+// zip FILE compresses a file.
+func zip(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	b, err := os.ReadFile(path)
+	ts.Check(err)
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, err = w.Write(b)
+	ts.Check(err)
+	ts.Check(w.Close())
+	ts.Check(os.WriteFile(path, out.Bytes(), 0o666))
 }
 
 // cut FILE N leaves the first N bytes of a file.

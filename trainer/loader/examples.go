@@ -77,6 +77,9 @@ func (s *Shards) read(ctx context.Context, f *File, example *records.Example, yi
 
 // open opens a file and sees that it still has the size it had.
 func (s *Shards) open(ctx context.Context, f *File) (store.File, error) {
+	if f.copied != nil && f.copied.entry.Copied {
+		return f.copied.folder.Open(ctx, cacheData(f.name))
+	}
 	file, err := s.folder.Open(ctx, f.name)
 	if err != nil {
 		return nil, err

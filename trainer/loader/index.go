@@ -48,7 +48,10 @@ func (s *Shards) Index(ctx context.Context) (*Index, error) {
 	for i := range s.files {
 		f := &s.files[i]
 		read := s.scan
-		if s.manifest != nil {
+		switch {
+		case f.copied != nil:
+			read = s.readCopied
+		case s.manifest != nil:
 			read = s.readIndex
 		}
 		one, err := read(ctx, f)
@@ -121,25 +124,35 @@ func (s *Shards) readIndex(ctx context.Context, f *File) (x fileIndex, err error
 	if f.name == name.Records(true) {
 		return x, &CompressedError{File: f.Path, Compression: "gzip"}
 	}
-	file, err := s.folder.Open(ctx, name.IndexFile())
+	return parseIndex(ctx, s.folder, name.IndexFile(), f.Bytes)
+}
+
+// readCopied reads the index that a cache has of a file.
+func (s *Shards) readCopied(ctx context.Context, f *File) (fileIndex, error) {
+	return parseIndex(ctx, f.copied.folder, cacheIndex(f.name), f.copied.entry.Data)
+}
+
+// parseIndex reads the index of a file of a length.
+func parseIndex(ctx context.Context, folder store.Folder, name string, bytes int64) (x fileIndex, err error) {
+	file, err := folder.Open(ctx, name)
 	if err != nil {
 		return x, err
 	}
 	defer file.Close()
-	own := File{Path: filepath.Join(s.folder.String(), name.IndexFile())}
+	own := File{Path: filepath.Join(folder.String(), name)}
 	r := tfrecord.NewIndexReader(store.NewReader(file, 0))
 	var c blockCutter
 	for {
 		span, err := r.Next()
 		switch {
-		case err == io.EOF && c.end != f.Bytes:
-			return x, own.damage(fmt.Sprintf("ends at byte %d of %d", c.end, f.Bytes))
+		case err == io.EOF && c.end != bytes:
+			return x, own.damage(fmt.Sprintf("ends at byte %d of %d", c.end, bytes))
 		case err == io.EOF:
 			return c.index(), ctx.Err()
 		case err != nil:
 			return x, fmt.Errorf("%s: %w", own.Path, err)
-		case span.Offset != c.end || span.Length > min(f.Bytes-c.end, maxRecordBytes+tfrecord.FrameBytes):
-			return x, own.damage(fmt.Sprintf("record %d, %d bytes at byte %d, is not the next of %d bytes", c.record, span.Length, span.Offset, f.Bytes))
+		case span.Offset != c.end || span.Length > min(bytes-c.end, maxRecordBytes+tfrecord.FrameBytes):
+			return x, own.damage(fmt.Sprintf("record %d, %d bytes at byte %d, is not the next of %d bytes", c.record, span.Length, span.Offset, bytes))
 		}
 		c.add(span.Length)
 	}
@@ -152,5 +165,5 @@ type CompressedError struct {
 }
 
 func (e *CompressedError) Error() string {
-	return fmt.Sprintf("%s: compressed (%s), so records can only be read in order: make the shards anew with --compression none, or decompress them into another folder", e.File, e.Compression)
+	return fmt.Sprintf("%s: compressed (%s), so records can only be read in order: give --cache DIR, where they are written uncompressed once, or make the shards with --compression none", e.File, e.Compression)
 }

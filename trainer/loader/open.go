@@ -58,8 +58,9 @@ type File struct {
 	Bytes   int64  // on disk
 	Records int64  // as the manifest says; -1 where there is none
 
-	name    string // in the folder
-	ordinal int64  // among the files of records of the folder, by name, of both sides
+	name    string  // in the folder
+	copied  *copied // in a cache; nil: read where it is
+	ordinal int64   // among the files of records of the folder, by name, of both sides
 }
 
 // shardsFolder is where a run keeps its shards, see docs/format.md.

@@ -194,11 +194,28 @@ func (s *Source) share(position int64) (trainer.Share, error) {
 	if err != nil {
 		return trainer.Share{}, fmt.Errorf("step at position %d: %w", position, err)
 	}
-	share := trainer.Share{Batches: s.batches(cuts)}
-	for b := range share.Batches {
-		share.Counts = share.Counts.Add(b.Counts(s.opts.Heads))
+	return trainer.Share{Counts: s.counts(cuts), Batches: s.batches(cuts)}, nil
+}
+
+// counts returns what [trainer.Batch.Counts] would say of this rank's batches,
+// without building them.
+func (s *Source) counts(cuts []int) (c trainer.Counts) {
+	for j := range len(cuts) - 1 {
+		if !trainer.Mine(j, s.opts.Rank, s.opts.Ranks) {
+			continue
+		}
+		for _, seq := range s.sequences[cuts[j]:cuts[j+1]] {
+			if s.opts.Heads.MLM {
+				for _, w := range seq.MaskedWeights {
+					c.MaskedWeight += float64(w)
+				}
+			}
+			if s.opts.Heads.NSP && seq.NSPLabel != trainer.NoLabel {
+				c.NSP++
+			}
+		}
 	}
-	return share, nil
+	return c
 }
 
 // sweepSequences is how many examples a sweep reads at a time.

@@ -21,7 +21,7 @@ import (
 // benchOptions say what is measured.
 type benchOptions struct {
 	model, data, vocab string
-	isa                string
+	isa, cache         string
 	batch, length      int
 	vocabSize, rounds  int
 	threads, readers   int
@@ -57,6 +57,7 @@ The median of the rounds is shown.`,
 	fs.StringVar(&o.model, "model", o.model, "size, or a config.json")
 	fs.StringVar(&o.data, "data", "", "shards to take examples from; default: made-up ones")
 	fs.StringVar(&o.vocab, "vocab", "", "vocab.txt of records that have none beside them")
+	addCache(fs, &o.cache, "none, compressed records cannot be read then")
 	fs.IntVar(&o.batch, "train-batch-size", o.batch, "examples a step")
 	fs.IntVar(&o.length, "max-seq-length", o.length, "tokens of a made-up example; a seventh of them is predicted, at most 20 of 128")
 	fs.IntVar(&o.vocabSize, "vocab-size", o.vocabSize, "of a model without --data")
@@ -177,6 +178,9 @@ func (o *benchOptions) source(ctx context.Context) (*benchSteps, int, error) {
 	}
 	data, err := openCorpus(ctx, o.data, sharding.Train, o.vocab)
 	if err != nil {
+		return nil, 0, err
+	}
+	if err := data.cached(ctx, cacheBelow(o.cache, sharding.Train), io.Discard); err != nil {
 		return nil, 0, err
 	}
 	masking, err := o.masking.masking(1, data)

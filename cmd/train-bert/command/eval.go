@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
+	"pretext/sharding"
 	"pretext/trainer"
 	"pretext/trainer/cpu"
 	"pretext/trainer/loader"
@@ -17,7 +19,8 @@ import (
 type evalOptions struct {
 	model       string // path
 	data, vocab string
-	examples    int64 // 0: all
+	cache       string // "": none
+	examples    int64  // 0: all
 	threads     int
 }
 
@@ -47,6 +50,7 @@ folder, or on all of it where it has none: what train writes at a checkpoint.`,
 	fs := cmd.Flags()
 	fs.StringVar(&o.data, "data", "", "folder of shards (required)")
 	fs.StringVar(&o.vocab, "vocab", "", "vocab.txt of records that have none beside them")
+	addCache(fs, &o.cache, "none, compressed records cannot be read then")
 	fs.Int64Var(&o.examples, "eval-examples", o.examples, "examples; 0: all")
 	fs.IntVar(&o.threads, "threads", 0, "threads that compute; 0: one a processor")
 	fs.BoolVar(&asJSON, "json", false, "write the line of metrics.jsonl")
@@ -72,6 +76,9 @@ func evaluateModel(ctx context.Context, o evalOptions) (e *evaluation, step int6
 		return nil, 0, err
 	}
 	if err := fits(m.Config, data); err != nil {
+		return nil, 0, err
+	}
+	if err := data.cached(ctx, cacheBelow(o.cache, sharding.Eval), io.Discard); err != nil {
 		return nil, 0, err
 	}
 	model, heads, tokens, err := m.forEvaluation(data, o.threads)

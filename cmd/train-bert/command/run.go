@@ -137,6 +137,9 @@ func (r *run) open(ctx context.Context) error {
 	if n := r.longest(); r.state.Tokens < n {
 		return usagef("--micro-batch-tokens %d: the data has examples of up to %d", r.state.Tokens, n)
 	}
+	if err := r.cacheData(ctx); err != nil {
+		return err
+	}
 	if err := r.openSources(ctx); err != nil {
 		return err
 	}
@@ -245,6 +248,18 @@ func (r *run) settle(phase, auto int) {
 		Phase: phase, Heads: trainer.PretrainHeads(), Batch: r.o.batch, Tokens: tokens, Ranks: 1, Seed: r.o.seed,
 		Data: r.data.hash, Schedule: r.o.rateSchedule(), Optimizer: r.o.updateRule(), Options: recorded(r.masking),
 	}
+}
+
+// cacheData makes what the data needs to be read in any order.
+func (r *run) cacheData(ctx context.Context) error {
+	dir := r.o.cache
+	if dir == "" {
+		dir = filepath.Join(r.o.out, cacheName)
+	}
+	if err := r.data.cached(ctx, cacheBelow(dir, sharding.Train), r.stderr); err != nil || r.held == nil {
+		return err
+	}
+	return r.held.cached(ctx, cacheBelow(dir, sharding.Eval), r.stderr)
 }
 
 func (r *run) openSources(ctx context.Context) (err error) {

@@ -15,7 +15,7 @@ import (
 // trainOptions say what a run learns, from what, and where it leaves it.
 type trainOptions struct {
 	data, evalData, vocab string
-	out                   string
+	out, cache            string
 	model, init           string
 
 	batch     int
@@ -54,6 +54,7 @@ func (o *trainOptions) add(fs *pflag.FlagSet) {
 	fs.StringVar(&o.evalData, "eval-data", "", "the same, held out for evaluation; default: the eval shards of --data")
 	fs.StringVar(&o.vocab, "vocab", "", "vocab.txt of records that have none beside them")
 	fs.StringVarP(&o.out, "out", "o", "", "folder for checkpoints and metrics.jsonl (required)")
+	addCache(fs, &o.cache, "OUT/cache")
 	fs.StringVar(&o.model, "model", "", "size of a new model: "+strings.Join(trainer.PresetNames(), ", ")+", or a config.json")
 	fs.StringVar(&o.init, "init", "", "go on from a model: a folder of transformers, a checkpoint, or the prefix of a TensorFlow checkpoint")
 	fs.IntVar(&o.batch, "train-batch-size", o.batch, "examples a step")
