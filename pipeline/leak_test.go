@@ -28,7 +28,7 @@ func TestARunThatIsCancelledAnywhereLeavesNothingOpenAndGoesOn(t *testing.T) {
 		run(t, r, first)
 	}
 	whole := tree(t, filepath.Join(c.Out, "direct"))
-	points := len(record(t, func() error {
+	points := len(record(t, c.Out, func() error {
 		again := c
 		again.Out = filepath.Join(c.Out, "counted")
 		_, err := Run(t.Context(), runners[0], again)
