@@ -124,7 +124,7 @@ func (s *Scanner) match(i int) {
 	start := i
 	s.pieces = s.pieces[:0]
 	for {
-		if i = s.skip(i, n, classBrace); i >= n {
+		if i = s.skipToBracket(i, n); i >= n {
 			break
 		}
 		switch src[i] {

@@ -75,14 +75,26 @@ func TestSkippingByTheMapIsSkippingByTheTable(t *testing.T) {
 				t.Errorf("%q from %d to %d: got %d, want %d", src, i, e, got, want)
 			}
 		}
+		if got, want := s.skipToBracket(i, e), skip(src[:e], i, classBrace); got != want {
+			t.Errorf("bracket in %q from %d to %d: got %d, want %d", src, i, e, got, want)
+		}
 	})
 	for c := range 256 { // one of each byte, on each place of a block
 		for at := range 64 {
 			src := make([]byte, 130)
 			src[at] = byte(c)
 			special := s.special.mark(src)
-			if want := class[c]&classSpecial != 0; special != nil && (special[0]>>at&1 == 1) != want {
-				t.Errorf("byte %#x at %d: got %v, want %v", c, at, !want, want)
+			if special == nil {
+				t.Skip("no vector instructions")
+			}
+			if marked := special[0].special>>at&1 == 1; class[c]&classSpecial != 0 && !marked {
+				t.Errorf("byte %#x at %d is not marked", c, at)
+			}
+			if got, want := special[0].bracket>>at&1 == 1, class[c]&classBrace != 0; got != want {
+				t.Errorf("byte %#x at %d: got %v, want %v", c, at, got, want)
+			}
+			if special[1].special|special[1].bracket|special[2].special|special[2].bracket != 0 {
+				t.Errorf("byte %#x at %d: others are marked", c, at)
 			}
 		}
 	}

@@ -6,10 +6,16 @@ import "math/bits"
 // [specialMap] has a bit for.
 const classSpecial = classInline | classLine | classBrace | classLabel | classArgument
 
-// A specialMap has a bit for each byte of a page, set for those of
-// classSpecial: passes over plain text look at 64 bytes at a time. It is made
-// once a page, with vector instructions; without them there is none.
-type specialMap []uint64
+// A specialMap has marks for the bytes of classSpecial in a page: passes over
+// plain text look at 64 bytes at a time. It is made once a page, with vector
+// instructions; without them there is none.
+type specialMap []mark64
+
+// A mark64 has a bit for each of 64 bytes.
+type mark64 struct {
+	special uint64 // set for all of classSpecial, and for some rare others
+	bracket uint64 // set for classBrace, exactly
+}
 
 // mark makes the map of src, in the memory of m.
 func (m specialMap) mark(src []byte) specialMap {
@@ -24,13 +30,15 @@ func (m specialMap) mark(src []byte) specialMap {
 	if blocks > 0 {
 		markBlocks(&src[0], blocks, &m[0])
 	}
-	last := uint64(0)
+	m[blocks] = mark64{}
 	for k, c := range src[64*blocks:] {
 		if class[c]&classSpecial != 0 {
-			last |= 1 << k
+			m[blocks].special |= 1 << k
+		}
+		if class[c]&classBrace != 0 {
+			m[blocks].bracket |= 1 << k
 		}
 	}
-	m[blocks] = last
 	return m
 }
 
@@ -41,13 +49,13 @@ func (s *Scanner) skip(i, e int, classes uint16) int {
 		return skip(s.src[:e], i, classes)
 	}
 	k := i >> 6
-	word := s.special[k] >> (i & 63) << (i & 63)
+	word := s.special[k].special >> (i & 63) << (i & 63)
 	for {
 		for word == 0 {
 			if k++; k<<6 >= e {
 				return e
 			}
-			word = s.special[k]
+			word = s.special[k].special
 		}
 		j := k<<6 + bits.TrailingZeros64(word)
 		if j >= e {
@@ -58,4 +66,20 @@ func (s *Scanner) skip(i, e int, classes uint16) int {
 		}
 		word &= word - 1
 	}
+}
+
+// skipToBracket is skip for classBrace.
+func (s *Scanner) skipToBracket(i, e int) int {
+	if s.special == nil || i >= e {
+		return skip(s.src[:e], i, classBrace)
+	}
+	k := i >> 6
+	word := s.special[k].bracket >> (i & 63) << (i & 63)
+	for word == 0 {
+		if k++; k<<6 >= e {
+			return e
+		}
+		word = s.special[k].bracket
+	}
+	return min(k<<6+bits.TrailingZeros64(word), e)
 }

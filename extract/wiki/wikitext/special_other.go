@@ -4,4 +4,4 @@ package wikitext
 
 func canMark() bool { return false }
 
-func markBlocks(*byte, int, *uint64) { panic("BUG: wikitext: no vector instructions") }
+func markBlocks(*byte, int, *mark64) { panic("BUG: wikitext: no vector instructions") }
