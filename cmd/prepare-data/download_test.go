@@ -5,13 +5,23 @@ package main
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"pretext/internal/democorpus"
+	"pretext/sharding"
 )
 
 // aWiki serves the demo's dump as a content export of demowiki, and one book.
@@ -51,4 +61,173 @@ func TestARunDownloadsItsSources(t *testing.T) {
 	again := t.TempDir()
 	sources := filepath.Join(out, "sources")
 	prepareData(t, "extract", "--quiet", "--wiki-dump", sources, "--books", sources, "--out", again).succeed(t)
+}
+
+// A slowWiki serves files slowly, so that processes are met at work, and counts
+// what it sends of each.
+type slowWiki struct {
+	*httptest.Server
+	content map[string][]byte // by path
+	sent    atomic.Int64
+	asked   atomic.Int64
+}
+
+func newSlowWiki(t *testing.T, files, bytes int) *slowWiki {
+	t.Helper()
+	random := rand.New(rand.NewPCG(1, 2))
+	s := &slowWiki{content: map[string][]byte{}}
+	for i := range files {
+		b := make([]byte, bytes)
+		for j := range b {
+			b[j] = byte(random.Uint32())
+		}
+		s.content[fmt.Sprintf("/corpus/part%d.tar.gz", i)] = b
+	}
+	s.Server = httptest.NewServer(s)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *slowWiki) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.asked.Add(1)
+	content := s.content[r.URL.Path]
+	from := 0
+	if r.Method == http.MethodHead {
+		w.Header().Set("Content-Length", fmt.Sprint(len(content)))
+		return
+	}
+	w.Header().Set("ETag", `"1"`)
+	if n, _ := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from); n == 1 {
+		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, len(content)-1, len(content)))
+		w.Header().Set("Content-Length", fmt.Sprint(len(content)-from))
+		w.WriteHeader(http.StatusPartialContent)
+	} else {
+		w.Header().Set("Content-Length", fmt.Sprint(len(content)))
+	}
+	for rest := content[from:]; len(rest) > 0; {
+		n := min(len(rest), 8<<10)
+		if _, err := w.Write(rest[:n]); err != nil {
+			return
+		}
+		w.(http.Flusher).Flush()
+		s.sent.Add(int64(n))
+		rest = rest[n:]
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// args downloads all files of the server.
+func (s *slowWiki) args(out string) []string {
+	args := []string{"download", "--quiet", "--allow-private", "--out", out}
+	for _, path := range slices.Sorted(maps.Keys(s.content)) {
+		args = append(args, "--url", s.URL+path, "--sha256", fmt.Sprintf("%x", sha256.Sum256(s.content[path])))
+	}
+	return args
+}
+
+func TestADownloadThatIsKilledGoesOnInTheMiddleOfItsFiles(t *testing.T) {
+	t.Parallel()
+	s := newSlowWiki(t, 3, 300_000)
+	undisturbed := t.TempDir()
+	prepareData(t, s.args(undisturbed)...).succeed(t)
+	whole := s.sent.Load()
+	s.sent.Store(0)
+	out := t.TempDir()
+	killed := 0
+	for ; killed < 50; killed++ {
+		before := s.sent.Load()
+		p := prepareData(t, s.args(out)...)
+		if err := p.Start(); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan int, 1)
+		go func() { done <- p.wait(t) }()
+		for s.sent.Load() < before+whole/6 && len(done) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		p.Process.Kill()
+		if <-done == 0 {
+			break
+		}
+		if _, err := os.Stat(filepath.Join(out, sharding.ManifestName)); err == nil {
+			t.Fatal("a manifest stands in a folder that is not finished")
+		}
+	}
+	prepareData(t, s.args(out)...).succeed(t)
+	if killed < 3 {
+		t.Errorf("%d kills, want some in the middle of files", killed)
+	}
+	if diff := cmp.Diff(readTree(t, undisturbed), readTree(t, out)); diff != "" {
+		t.Errorf("other files than of an undisturbed run (-want +got):\n%s", diff)
+	}
+	// What the kernel had taken from the server when a process died is lost.
+	sent := float64(s.sent.Load()) / float64(whole)
+	t.Logf("%d kills, %.2f times the bytes sent", killed, sent)
+	if sent > 1.5 {
+		t.Errorf("%.2f times the bytes sent, want little more than once", sent)
+	}
+	prepareData(t, "verify", out).succeed(t)
+}
+
+func TestAnInterruptedDownloadGoesOn(t *testing.T) {
+	t.Parallel()
+	s := newSlowWiki(t, 2, 2_000_000)
+	out := t.TempDir()
+	p := prepareData(t, s.args(out)...)
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for s.sent.Load() < 100_000 {
+		time.Sleep(time.Millisecond)
+	}
+	p.Process.Signal(syscall.SIGINT)
+	if code := p.wait(t); code != 130 {
+		t.Errorf("exit code %d, want 130: %s", code, p.stderr.String())
+	}
+	p.oneLine(t, "interrupted", "run the same command again")
+	noTemporary(t, "interrupted", out, p.temp)
+	prepareData(t, append(s.args(out), "--url", s.URL+"/other")...).fail(t, 2, "other options", "now also "+s.URL+"/other", "--overwrite")
+	prepareData(t, append(s.args(out), "--offline")...).fail(t, 5, "offline")
+}
+
+func TestDownloadsThatFailSayWhy(t *testing.T) {
+	t.Parallel()
+	s := newSlowWiki(t, 1, 10_000)
+	url := s.URL + "/corpus/part0.tar.gz"
+	wrong := strings.Repeat("ab", 32)
+	gone := httptest.NewServer(http.NotFoundHandler())
+	defer gone.Close()
+	for _, test := range []struct {
+		name string
+		code int
+		word string
+		args []string
+	}{
+		{"a checksum that is not the file's", 4, "the command line says sha256:" + wrong, []string{"--url", url, "--sha256", wrong}},
+		{"an address of this machine", 5, "--allow-private", []string{"--url", "https" + strings.TrimPrefix(url, "http"), "--allow-private=false"}},
+		{"a wiki that is not there", 2, "is that the name of a wiki", []string{"--wiki", "nowiki", "--contact=x", "--mirror", "wikimedia=" + gone.URL}},
+		{"a server that is not there", 5, "refused", []string{"--url", "http://127.0.0.1:1/x"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			out := t.TempDir()
+			p := prepareData(t, append([]string{"download", "--quiet", "--allow-private", "--backoff=1ms", "--out", out}, test.args...)...)
+			p.fail(t, test.code, test.word)
+			if _, err := os.Stat(filepath.Join(out, sharding.ManifestName)); err == nil {
+				t.Error("a manifest stands in a folder that is not finished")
+			}
+		})
+	}
+}
+
+func TestAFullDiskEndsADownloadThatLaterGoesOn(t *testing.T) {
+	t.Parallel()
+	s := newSlowWiki(t, 1, 300_000)
+	out := t.TempDir()
+	shell(t, "ulimit -f 100", s.args(out)...).fail(t, 6, "part0.tar.gz", "run the same command again")
+	s.sent.Store(0)
+	prepareData(t, s.args(out)...).succeed(t)
+	if sent := s.sent.Load(); sent > 280_000 {
+		t.Errorf("%d bytes sent again, want only the rest", sent)
+	}
+	prepareData(t, "verify", out).succeed(t)
 }

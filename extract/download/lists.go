@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -97,10 +98,11 @@ func parseDumpStatus(raw []byte, wiki, date string, multistream bool) ([]File, e
 	}
 	ours := regexp.MustCompile(`^` + regexp.QuoteMeta(wiki+"-"+date+"-"+part) + `\d*\.xml(-p\d+p\d+)?\.bz2$`)
 	var files []File
-	for name, f := range job.Files {
+	for _, name := range slices.Sorted(maps.Keys(job.Files)) {
 		if !ours.MatchString(name) {
 			continue
 		}
+		f := job.Files[name]
 		file := File{Name: name, Bytes: f.Size}
 		var err error
 		switch {

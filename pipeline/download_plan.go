@@ -1,0 +1,185 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+
+	"pretext/extract/download"
+	"pretext/internal/store"
+	"pretext/sharding"
+)
+
+// A downloadPlan is the files that requests mean.
+type downloadPlan struct {
+	recipe sharding.Recipe
+	files  []download.File
+	sizes  []int64 // of the files, as far as they are known
+	bytes  int64   // sum of sizes
+}
+
+func (p *downloadPlan) tasks() (tasks []any) {
+	for _, f := range p.files {
+		tasks = append(tasks, downloadTask{f})
+	}
+	return tasks
+}
+
+// planDownload takes the plan of an earlier run of the same requests, or asks the
+// sources.
+func planDownload(ctx context.Context, folder store.Folder, c DownloadConfig) (*downloadPlan, error) {
+	options, err := json.Marshal(DownloadOptions{c.Requests})
+	if err != nil {
+		return nil, err
+	}
+	if !c.Overwrite || c.Client.Offline {
+		if p, err := earlierDownload(ctx, folder, options); p != nil || err != nil {
+			return p, err
+		}
+	}
+	client, err := download.NewClient(c.Client)
+	if err != nil {
+		return nil, &ConfigError{err}
+	}
+	defer client.Close()
+	p := &downloadPlan{recipe: sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "download", Algorithm: downloadAlgorithm, Options: options,
+		Inputs: []sharding.Input{}}}
+	for _, q := range c.Requests {
+		list, err := client.Resolve(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		p.files = append(p.files, list.Files...)
+		for _, in := range list.Indices {
+			p.recipe.Inputs = append(p.recipe.Inputs, sharding.Input(in))
+		}
+	}
+	nameDownloads(p.files)
+	return p, p.measure(ctx, client)
+}
+
+// nameDownloads gives every file a name of its own that none of the stage's has.
+func nameDownloads(files []download.File) {
+	for i := range files {
+		if f := &files[i]; strings.HasSuffix(f.Name, sharding.SideCarSuffix) || ours(f.Name) {
+			f.Name = "file-" + f.Name + ".data"
+		}
+	}
+	download.Distinct(files)
+}
+
+// earlierDownload reads what an earlier run of the same requests planned, nil
+// where there is none. A folder with anything else in it is refused.
+func earlierDownload(ctx context.Context, folder store.Folder, options json.RawMessage) (*downloadPlan, error) {
+	plan, err := sharding.ReadPlan(ctx, folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var old bytes.Buffer
+	if err := json.Compact(&old, plan.Options); err != nil {
+		return nil, err
+	}
+	if plan.Stage != "download" || plan.Algorithm != downloadAlgorithm || !bytes.Equal(old.Bytes(), options) {
+		return nil, &OptionsError{folder.String(), otherRequests(plan.Recipe, options)} // before servers are asked
+	}
+	plan.Recipe.Options = options
+	p := &downloadPlan{recipe: plan.Recipe}
+	st := &stage{folder: folder}
+	for i := range plan.Tasks {
+		var t downloadTask
+		if err := st.task(ctx, i, &t); err != nil {
+			return nil, err
+		}
+		p.files = append(p.files, t.File)
+	}
+	return p, p.measure(ctx, nil)
+}
+
+// otherRequests says in what a folder's recipe differs from a download that is
+// asked for.
+func otherRequests(old sharding.Recipe, options json.RawMessage) []string {
+	var a, b DownloadOptions
+	if old.Stage != "download" || old.Algorithm != downloadAlgorithm || json.Unmarshal(old.Options, &a) != nil || json.Unmarshal(options, &b) != nil {
+		wanted := old
+		wanted.Stage, wanted.Algorithm = "download", downloadAlgorithm
+		return differences(old, wanted)
+	}
+	in := func(list []download.Request, q download.Request) bool {
+		return slices.ContainsFunc(list, func(other download.Request) bool { return reflect.DeepEqual(q, other) })
+	}
+	var diffs []string
+	for _, side := range []struct {
+		verb       string
+		list, from []download.Request
+	}{{"no more", a.Requests, b.Requests}, {"now also", b.Requests, a.Requests}} {
+		var names []string
+		for _, q := range side.list {
+			if !in(side.from, q) {
+				names = append(names, q.String())
+			}
+		}
+		if len(names) > 3 {
+			names = append(names[:3], fmt.Sprintf("%d others", len(names)-3))
+		}
+		if names != nil {
+			diffs = append(diffs, side.verb+" "+strings.Join(names, ", "))
+		}
+	}
+	if diffs == nil {
+		diffs = []string{"the order of requests"}
+	}
+	return diffs
+}
+
+// typicalBook is the size of a book as plain text: the 11,038 books of BooksCorpus
+// are about 4.6 GB.
+const typicalBook = 400e3
+
+// measure finds out how much there is to download; client may be nil.
+func (p *downloadPlan) measure(ctx context.Context, client *download.Client) error {
+	for _, f := range p.files {
+		n := f.Bytes
+		if n == 0 && f.Kind == KindBooks && f.Checksum == "" {
+			n = typicalBook
+		}
+		if n == 0 && client != nil {
+			var err error
+			if n, err = client.Length(ctx, f.URL); err != nil {
+				return err
+			}
+		}
+		p.sizes = append(p.sizes, n)
+		p.bytes += n
+	}
+	return nil
+}
+
+// checkSpace wants room for what is not there yet.
+func (p *downloadPlan) checkSpace(ctx context.Context, folder store.Folder) error {
+	free, ok := freeSpace(folder.String())
+	if !ok {
+		return nil
+	}
+	need := p.bytes
+	for _, f := range p.files {
+		for _, name := range []string{f.Name, store.PartialName(f.Name)} {
+			if info, err := folder.Stat(ctx, name); err == nil {
+				need -= info.Size
+			}
+		}
+	}
+	if need > free {
+		return fmt.Errorf("download to %s: about %d MB are needed, %d MB are free: %w", folder, need/1e6, free/1e6, syscall.ENOSPC)
+	}
+	return nil
+}
