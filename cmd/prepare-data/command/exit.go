@@ -19,6 +19,7 @@ import (
 	"pretext/extract/wiki"
 	"pretext/internal/config"
 	"pretext/internal/store"
+	"pretext/internal/survey"
 	"pretext/pipeline"
 	"pretext/records"
 	"pretext/records/tfrecord"
@@ -113,6 +114,7 @@ func exitCode(err error) int {
 	var options *pipeline.OptionsError
 	var wrong *pipeline.ConfigError
 	var setting *config.Error
+	var kind *survey.KindError
 	var shards *sharding.TooManyShardsError
 	var memory *pipeline.MemoryError
 	var fit *pipeline.FitError
@@ -139,7 +141,7 @@ func exitCode(err error) int {
 		return exitRejects
 	case is(damaged...):
 		return exitDamaged
-	case errors.As(err, &usage), errors.As(err, &unsupported), errors.As(err, &options), errors.As(err, &wrong), errors.As(err, &setting), errors.As(err, &shards), is(fs.ErrNotExist, store.ErrNotFile, syscall.ENOTDIR, syscall.EISDIR):
+	case errors.As(err, &usage), errors.As(err, &unsupported), errors.As(err, &options), errors.As(err, &wrong), errors.As(err, &setting), errors.As(err, &kind), errors.As(err, &shards), is(fs.ErrNotExist, store.ErrNotFile, syscall.ENOTDIR, syscall.EISDIR):
 		return exitUsage
 	}
 	return exitOther

@@ -1,0 +1,232 @@
+package survey
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"pretext/sharding"
+)
+
+// CompareOptions say how two data sets are compared. The zero value is right
+// for small ones.
+type CompareOptions struct {
+	Memory int64  // bytes that hashes may take before they go to files; 0: 64 MB
+	Temp   string // folder of these files; "": the system's
+	Most   int    // differences of a kind to list; all are counted; 0: 20
+}
+
+func (o CompareOptions) normal() CompareOptions {
+	if o.Memory <= 0 {
+		o.Memory = defaultMemory
+	}
+	if o.Most <= 0 {
+		o.Most = 20
+	}
+	return o
+}
+
+// A Difference is what two data sets differ in.
+type Difference struct {
+	A       string             `json:"a"`
+	B       string             `json:"b"`
+	Equal   bool               `json:"same"`
+	Folders []FolderDifference `json:"folders"` // those that differ
+}
+
+// A FolderDifference is what two folders of the same name differ in. Lists hold
+// the first few of what the counts beside them count.
+type FolderDifference struct {
+	Folder    string              `json:"folder"`         // "." for the path itself
+	Only      string              `json:"only,omitempty"` // "a" or "b" when the other has no such folder
+	Options   []Change            `json:"options,omitempty"`
+	Inputs    []Change            `json:"inputs,omitempty"`
+	Counts    []Change            `json:"counts,omitempty"`
+	Files     []Change            `json:"files,omitempty"` // sizes and hashes
+	Records   *RecordDifference   `json:"records,omitempty"`
+	Documents *DocumentDifference `json:"documents,omitempty"`
+}
+
+// A Change is a value that differs; "" where a side has none.
+type Change struct {
+	Name string `json:"name"`
+	A    string `json:"a"`
+	B    string `json:"b"`
+}
+
+// Compare tells what two runs, folders or files differ in. Files are taken for
+// what their manifests say of them; only those that differ are read, and damage
+// in them is an error.
+func Compare(ctx context.Context, a, b string, o CompareOptions) (*Difference, error) {
+	c := comparison{CompareOptions: o.normal()}
+	pa, err := locate(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	pb, err := locate(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	d := &Difference{A: a, B: b, Folders: []FolderDifference{}}
+	switch {
+	case len(pa.bare) > 0 && len(pb.bare) > 0:
+		err = c.bare(ctx, d, pa, pb)
+	case len(pa.bare) > 0 || len(pb.bare) > 0:
+		return nil, &KindError{a, b}
+	default:
+		err = c.folders(ctx, d, pa, pb)
+	}
+	d.Equal = len(d.Folders) == 0
+	return d, err
+}
+
+// A KindError says that two paths cannot be compared: one has a manifest, the
+// other is files of records without one.
+type KindError struct{ A, B string }
+
+func (e *KindError) Error() string {
+	return fmt.Sprintf("%s and %s are of different kinds: compare two runs, two folders of a stage, or two files of records", e.A, e.B)
+}
+
+// A comparison is one call of Compare.
+type comparison struct{ CompareOptions }
+
+// folders compares the folders of the same names.
+func (c comparison) folders(ctx context.Context, d *Difference, a, b *place) error {
+	if len(a.folders) == 1 && len(b.folders) == 1 {
+		return c.add(ctx, d, a.folders[0], b.folders[0])
+	}
+	find := func(p *place, name string) int {
+		return slices.IndexFunc(p.folders, func(f folder) bool { return f.name == name })
+	}
+	for _, fa := range a.folders {
+		i := find(b, fa.name)
+		if i < 0 {
+			d.Folders = append(d.Folders, FolderDifference{Folder: fa.name, Only: "a"})
+			continue
+		}
+		if err := c.add(ctx, d, fa, b.folders[i]); err != nil {
+			return err
+		}
+	}
+	for _, fb := range b.folders {
+		if find(a, fb.name) < 0 {
+			d.Folders = append(d.Folders, FolderDifference{Folder: fb.name, Only: "b"})
+		}
+	}
+	return nil
+}
+
+// add compares two folders and adds what they differ in.
+func (c comparison) add(ctx context.Context, d *Difference, a, b folder) error {
+	f := FolderDifference{Folder: a.name}
+	ma, mb := a.manifest, b.manifest
+	f.Options = changes(Flatten(ma.Options), Flatten(mb.Options))
+	if ma.Stage != mb.Stage {
+		f.Options = append([]Change{{"(stage)", ma.Stage, mb.Stage}}, f.Options...)
+	}
+	if ma.Algorithm != mb.Algorithm {
+		f.Options = append(f.Options, Change{"(algorithm)", fmt.Sprint(ma.Algorithm), fmt.Sprint(mb.Algorithm)})
+	}
+	f.Inputs = changes(inputs(ma.Inputs), inputs(mb.Inputs))
+	f.Counts = changes(numbers(ma.Counts), numbers(mb.Counts))
+	f.Files = changes(entries(ma.Files), entries(mb.Files))
+	var err error
+	if differ(a.records(), b.records()) {
+		if f.Records, err = c.records(ctx, paths(a, a.records()), paths(b, b.records())); err != nil {
+			return err
+		}
+	}
+	if differ(a.documents(), b.documents()) {
+		if f.Documents, err = c.documents(ctx, a, b); err != nil {
+			return err
+		}
+	}
+	if len(f.Options)+len(f.Inputs)+len(f.Counts)+len(f.Files) > 0 {
+		d.Folders = append(d.Folders, f)
+	}
+	return nil
+}
+
+// changes returns the values that differ, sorted by name.
+func changes(a, b map[string]string) (list []Change) {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if a[name] != b[name] {
+			list = append(list, Change{name, a[name], b[name]})
+		}
+	}
+	return list
+}
+
+func inputs(list []sharding.Input) map[string]string {
+	m := map[string]string{}
+	for i, in := range list {
+		m[fmt.Sprintf("%d %s", i, in.Name)] = fmt.Sprintf("%d bytes, SHA-256 %s", in.Bytes, in.SHA256)
+	}
+	return m
+}
+
+func numbers(counts sharding.Counts) map[string]string {
+	m := map[string]string{}
+	for name, n := range counts {
+		m[name] = fmt.Sprint(n)
+	}
+	return m
+}
+
+func entries(files []sharding.FileEntry) map[string]string {
+	m := map[string]string{}
+	for _, e := range files {
+		m[e.Name] = fmt.Sprintf("%d bytes, SHA-256 %s", e.Bytes, e.SHA256)
+	}
+	return m
+}
+
+// differ tells whether two lists of data files are not the same.
+func differ(a, b []sharding.FileEntry) bool {
+	return !maps.Equal(entries(a), entries(b))
+}
+
+func paths(f folder, files []sharding.FileEntry) (list []string) {
+	for _, e := range files {
+		list = append(list, filepath.Join(f.path, e.Name))
+	}
+	return list
+}
+
+// bare compares files of records that no manifest describes.
+func (c comparison) bare(ctx context.Context, d *Difference, a, b *place) error {
+	r, err := c.records(ctx, a.bare, b.bare)
+	if err != nil {
+		return err
+	}
+	f := FolderDifference{Folder: ".", Records: r}
+	if !oneEach(a.bare, b.bare) {
+		f.Files = changes(sizes(a.bare), sizes(b.bare))
+	}
+	if r.Differ+r.OnlyA+r.OnlyB > 0 || len(f.Files) > 0 {
+		d.Folders = append(d.Folders, f)
+	}
+	return nil
+}
+
+// oneEach tells whether there is one file on either side: then their names need
+// not agree.
+func oneEach(a, b []string) bool { return len(a) == 1 && len(b) == 1 }
+
+// sizes returns the names of files, with their sizes as far as they are known.
+func sizes(paths []string) map[string]string {
+	m := map[string]string{}
+	for _, p := range paths {
+		m[filepath.Base(p)] = "there"
+		if info, err := os.Stat(p); err == nil {
+			m[filepath.Base(p)] = fmt.Sprintf("%d bytes", info.Size())
+		}
+	}
+	return m
+}

@@ -1,0 +1,175 @@
+package survey
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+
+	"pretext/extract"
+	"pretext/internal/extsort"
+)
+
+// DocumentDifference is what two folders of documents differ in, by their IDs.
+// Documents that only stand elsewhere, or in another order, are no difference.
+type DocumentDifference struct {
+	A       int64    `json:"a"`       // documents on either side
+	B       int64    `json:"b"`       //
+	Removed int64    `json:"removed"` // in A alone
+	Added   int64    `json:"added"`   // in B alone
+	Changed int64    `json:"changed"` // of the same ID, with another text, title, source or language
+	First   []IDList `json:"first"`   // a few of each
+}
+
+// An IDList is some documents of which the same is to be said.
+type IDList struct {
+	What string   `json:"what"` // removed, added, changed
+	IDs  []string `json:"ids"`
+}
+
+// documents compares two folders. The hashes of all documents are sorted; the
+// IDs of the few that are named are looked up by reading once more.
+func (c comparison) documents(ctx context.Context, a, b folder) (*DocumentDifference, error) {
+	sa, sb := extsort.New(c.Temp, c.Memory/2), extsort.New(c.Temp, c.Memory/2)
+	defer sa.Close()
+	defer sb.Close()
+	d := new(DocumentDifference)
+	var err error
+	if d.A, err = hashDocuments(ctx, a, sa); err != nil {
+		return nil, err
+	}
+	if d.B, err = hashDocuments(ctx, b, sb); err != nil {
+		return nil, err
+	}
+	removed, added, changed := &few{most: c.Most}, &few{most: c.Most}, &few{most: c.Most}
+	err = join(ctx, sa, sb, func(id uint64, as, bs []uint64) {
+		as, bs = without(as, bs), without(bs, as)
+		both := min(len(as), len(bs))
+		changed.add(id, both)
+		removed.add(id, len(as)-both)
+		added.add(id, len(bs)-both)
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.Removed, d.Added, d.Changed = removed.n, added.n, changed.n
+	for _, list := range []struct {
+		what string
+		few  *few
+		in   folder
+	}{{"removed", removed, a}, {"added", added, b}, {"changed", changed, a}} {
+		if list.few.n == 0 {
+			continue
+		}
+		ids, err := list.few.names(ctx, list.in)
+		if err != nil {
+			return nil, err
+		}
+		d.First = append(d.First, IDList{list.what, ids})
+	}
+	return d, nil
+}
+
+// hashDocuments adds the hashes of a folder's documents: of the ID, and of all.
+func hashDocuments(ctx context.Context, f folder, s *extsort.Sorter) (n int64, err error) {
+	var line []byte
+	for _, e := range f.documents() {
+		var batch []extsort.Pair
+		err := readDocuments(ctx, f, e, func(d *extract.Document) error {
+			n++
+			line = d.AppendJSON(line[:0])
+			batch = append(batch, extsort.Pair{Key: extsort.Hash([]byte(d.ID)), Value: extsort.Hash(line)})
+			if len(batch) < hashBatch {
+				return nil
+			}
+			err := s.Add(batch)
+			batch = batch[:0]
+			return err
+		})
+		if err := errors.Join(err, s.Add(batch)); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// join goes through the keys of both sides, with the values that each has under
+// them.
+func join(ctx context.Context, a, b *extsort.Sorter, each func(key uint64, as, bs []uint64)) error {
+	nextA, stopA := iter.Pull2(a.Sorted())
+	defer stopA()
+	nextB, stopB := iter.Pull2(b.Sorted())
+	defer stopB()
+	pa, errA, okA := nextA()
+	pb, errB, okB := nextB()
+	for n := 0; okA || okB; n++ {
+		if err := errors.Join(errA, errB); err != nil {
+			return err
+		}
+		if n%(1<<16) == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		key := pa.Key
+		if !okA || okB && pb.Key < key {
+			key = pb.Key
+		}
+		var as, bs []uint64
+		for ; okA && errA == nil && pa.Key == key; pa, errA, okA = nextA() {
+			as = append(as, pa.Value)
+		}
+		for ; okB && errB == nil && pb.Key == key; pb, errB, okB = nextB() {
+			bs = append(bs, pb.Value)
+		}
+		each(key, as, bs)
+	}
+	return errors.Join(errA, errB)
+}
+
+// without returns a sorted list less the values of another, each as often as
+// that has it.
+func without(a, b []uint64) (rest []uint64) {
+	for _, v := range a {
+		for len(b) > 0 && b[0] < v {
+			b = b[1:]
+		}
+		if len(b) > 0 && b[0] == v {
+			b = b[1:]
+			continue
+		}
+		rest = append(rest, v)
+	}
+	return rest
+}
+
+// few counts documents and remembers the first of them by the hashes of their
+// IDs.
+type few struct {
+	most   int
+	n      int64
+	hashes []uint64
+}
+
+func (f *few) add(id uint64, n int) {
+	f.n += int64(n)
+	if n > 0 && len(f.hashes) < f.most {
+		f.hashes = append(f.hashes, id)
+	}
+}
+
+// names returns the IDs of the documents remembered, sorted.
+func (f *few) names(ctx context.Context, in folder) ([]string, error) {
+	ids := []string{}
+	for _, e := range in.documents() {
+		err := readDocuments(ctx, in, e, func(d *extract.Document) error {
+			if slices.Contains(f.hashes, extsort.Hash([]byte(d.ID))) && !slices.Contains(ids, d.ID) {
+				ids = append(ids, d.ID)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}

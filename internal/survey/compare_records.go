@@ -1,0 +1,238 @@
+package survey
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"pretext/internal/extsort"
+	"pretext/internal/store"
+	"pretext/records"
+	"pretext/records/tfrecord"
+	"pretext/trainer/loader"
+)
+
+// RecordDifference is what the records of two folders differ in.
+type RecordDifference struct {
+	Differ int64         `json:"differ"` // records that differ from the one of the same file and number
+	First  []RecordFault `json:"first"`  // the first of each file
+	A      int64         `json:"a"`      // records on either side
+	B      int64         `json:"b"`
+	OnlyA  int64         `json:"only_a"` // records that the other side has in no file
+	OnlyB  int64         `json:"only_b"`
+}
+
+// A RecordFault is a record that differs.
+type RecordFault struct {
+	File    string       `json:"file"`
+	Record  int64        `json:"record"`
+	OffsetA int64        `json:"offset_a"`
+	OffsetB int64        `json:"offset_b"`
+	Only    string       `json:"only,omitempty"` // "a" or "b" when the other file ends before it
+	Fields  []FieldFault `json:"fields,omitempty"`
+}
+
+// A FieldFault is a feature whose values differ.
+type FieldFault struct {
+	Feature string `json:"feature"`
+	Differ  int    `json:"differ"` // values
+	At      int    `json:"at"`     // the first of them
+	A       string `json:"a"`
+	B       string `json:"b"`
+}
+
+// records compares files of records: those of equal names record by record, and
+// all of either side as sets, whatever file they stand in.
+func (c comparison) records(ctx context.Context, a, b []string) (*RecordDifference, error) {
+	d := &RecordDifference{First: []RecordFault{}}
+	sa, sb := extsort.New(c.Temp, c.Memory/2), extsort.New(c.Temp, c.Memory/2)
+	defer sa.Close()
+	defer sb.Close()
+	other := map[string]string{}
+	for _, path := range b {
+		other[filepath.Base(path)] = path
+	}
+	if oneEach(a, b) {
+		other = map[string]string{filepath.Base(a[0]): b[0]}
+	}
+	read := map[string]bool{}
+	for _, path := range a {
+		twin := other[filepath.Base(path)]
+		read[twin] = true
+		if err := c.pair(ctx, d, path, twin, sa, sb); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range b {
+		if !read[path] {
+			if err := c.pair(ctx, d, "", path, sa, sb); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return d, join(ctx, sa, sb, func(_ uint64, as, bs []uint64) {
+		d.OnlyA += int64(max(0, len(as)-len(bs)))
+		d.OnlyB += int64(max(0, len(bs)-len(as)))
+	})
+}
+
+// pair compares two files; either may be "", none.
+func (c comparison) pair(ctx context.Context, d *RecordDifference, a, b string, sa, sb *extsort.Sorter) error {
+	ra, err := openRecords(ctx, a, sa)
+	if err != nil {
+		return err
+	}
+	defer ra.close()
+	rb, err := openRecords(ctx, b, sb)
+	if err != nil {
+		return err
+	}
+	defer rb.close()
+	differed := a == "" || b == "" // a file that is missing is told elsewhere
+	for {
+		if err := errors.Join(ra.next(), rb.next()); err != nil {
+			return err
+		}
+		if ra.payload == nil && rb.payload == nil {
+			d.A, d.B = d.A+ra.n, d.B+rb.n
+			return errors.Join(ctx.Err(), ra.flush(), rb.flush())
+		}
+		if bytes.Equal(ra.payload, rb.payload) && ra.payload != nil && rb.payload != nil {
+			continue
+		}
+		d.Differ++
+		if !differed && len(d.First) < c.Most {
+			fault, err := describeRecords(ra, rb)
+			if err != nil {
+				return err
+			}
+			d.First = append(d.First, fault)
+		}
+		differed = true
+	}
+}
+
+// A recordSide is one of two files that are read in step.
+type recordSide struct {
+	path    string
+	file    store.File // nil: there is no such file
+	r       *tfrecord.Reader
+	payload []byte // nil after the last
+	offset  int64
+	n       int64 // records read
+	sorter  *extsort.Sorter
+	batch   []extsort.Pair
+}
+
+func openRecords(ctx context.Context, path string, s *extsort.Sorter) (*recordSide, error) {
+	side := &recordSide{path: path, sorter: s}
+	if path == "" {
+		return side, nil
+	}
+	folder, err := store.Open(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	if side.file, err = folder.Open(ctx, filepath.Base(path)); err != nil {
+		return nil, err
+	}
+	side.r = tfrecord.NewReader(store.NewReader(side.file, 0), tfrecord.ReaderOptions{})
+	return side, nil
+}
+
+func (s *recordSide) close() {
+	if s.file != nil {
+		s.file.Close()
+	}
+}
+
+func (s *recordSide) next() (err error) {
+	s.payload = nil
+	if s.r == nil {
+		return nil
+	}
+	s.offset = s.r.Offset()
+	s.payload, err = s.r.Next()
+	switch {
+	case err == io.EOF:
+		s.payload, s.r = nil, nil
+		return nil
+	case err != nil:
+		return &loader.RecordError{File: s.path, Record: s.n, Offset: s.offset, Err: err}
+	}
+	if s.payload == nil {
+		s.payload = []byte{} // an empty record is one
+	}
+	s.n++
+	s.batch = append(s.batch, extsort.Pair{Key: extsort.Hash(s.payload)})
+	if len(s.batch) == hashBatch {
+		return s.flush()
+	}
+	return nil
+}
+
+func (s *recordSide) flush() error {
+	err := s.sorter.Add(s.batch)
+	s.batch = s.batch[:0]
+	return err
+}
+
+// describeRecords says what two records differ in.
+func describeRecords(a, b *recordSide) (RecordFault, error) {
+	f := RecordFault{File: filepath.Base(a.path), Record: max(a.n, b.n) - 1, OffsetA: a.offset, OffsetB: b.offset}
+	switch {
+	case b.payload == nil:
+		f.Only = "a"
+		return f, nil
+	case a.payload == nil:
+		f.Only = "b"
+		return f, nil
+	}
+	var ea, eb records.Example
+	for side, e := range map[*recordSide]*records.Example{a: &ea, b: &eb} {
+		if err := e.Decode(side.payload); err != nil {
+			return f, &loader.RecordError{File: side.path, Record: side.n - 1, Offset: side.offset, Err: err}
+		}
+	}
+	for _, list := range []struct {
+		name string
+		a, b []int32
+	}{
+		{records.InputIDs, ea.InputIDs, eb.InputIDs}, {records.InputMask, ea.InputMask, eb.InputMask}, {records.SegmentIDs, ea.SegmentIDs, eb.SegmentIDs},
+		{records.MaskedLMPositions, ea.MaskedLMPositions, eb.MaskedLMPositions}, {records.MaskedLMIDs, ea.MaskedLMIDs, eb.MaskedLMIDs},
+		{records.NextSentenceLabels, []int32{ea.NextSentenceLabel}, []int32{eb.NextSentenceLabel}},
+	} {
+		f.Fields = appendFault(f.Fields, list.name, list.a, list.b)
+	}
+	f.Fields = appendFault(f.Fields, records.MaskedLMWeights, ea.MaskedLMWeights, eb.MaskedLMWeights)
+	return f, nil
+}
+
+// appendFault adds a feature when its values differ.
+func appendFault[T comparable](list []FieldFault, name string, a, b []T) []FieldFault {
+	f := FieldFault{Feature: name, At: -1}
+	for i := range max(len(a), len(b)) {
+		if i < len(a) && i < len(b) && a[i] == b[i] {
+			continue
+		}
+		f.Differ++
+		if f.At < 0 {
+			f.At, f.A, f.B = i, value(a, i), value(b, i)
+		}
+	}
+	if f.Differ == 0 {
+		return list
+	}
+	return append(list, f)
+}
+
+// value writes one value of a list, "" beyond its end.
+func value[T any](list []T, i int) string {
+	if i >= len(list) {
+		return ""
+	}
+	return fmt.Sprint(list[i])
+}
