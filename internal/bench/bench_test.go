@@ -36,7 +36,7 @@ func TestARatioIsTakenWithinARound(t *testing.T) {
 	if got, want := ratio(ours, peer), (spread{4, 4, 4}); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	r := &report{Results: []*result{peer, ours}, Pairs: []pair{{"a", "ours", "peer", 4, &verdict{"same"}}, {"b", "ours", "peer", 4.1, &verdict{"same"}}}}
+	r := &report{Results: []*result{peer, ours}, Pairs: []pair{{"a", "ours", "peer", 4, &verdict{Text: "same"}}, {"b", "ours", "peer", 4.1, &verdict{Text: "same"}}}}
 	rows := r.pairRows()
 	if kept, missed := rows[1][4], rows[2][4]; kept != "≥ 4: kept" || missed != "≥ 4.1: **missed**" {
 		t.Errorf("got %q and %q", kept, missed)

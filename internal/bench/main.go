@@ -28,6 +28,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"pretext/internal/realdata"
 )
@@ -35,7 +36,8 @@ import (
 // options are the flags.
 type options struct {
 	dump, books, vocab string
-	binary             string // prepare-data
+	languages          []string // dumps, for text that is not English
+	binary             string   // prepare-data
 	rounds             int
 	json               bool
 	python             string // of the peers; "" for none
@@ -114,6 +116,10 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	fs.StringVar(&o.dump, "dump", data("wiki/enwiki-small-pages-articles.xml.bz2"), "MediaWiki dump, .xml.bz2")
 	fs.StringVar(&o.books, "books", data("books/books-txt.tar.gz"), "books: folder, .tar.gz, .zip")
 	fs.StringVar(&o.vocab, "vocab", data("vocab/bert-base-uncased-vocab.txt"), "vocab.txt, uncased")
+	fs.Func("languages", "dump whose text is tokenized beside the English sentences; may be repeated, \"\" for none", func(path string) error {
+		o.languages = append(o.languages, path)
+		return nil
+	})
 	fs.StringVar(&o.binary, "binary", "bin/prepare-data", "the program whose whole run is measured; \"\" leaves it out")
 	fs.IntVar(&o.rounds, "rounds", 3, "times that everything is measured")
 	fs.BoolVar(&o.json, "json", false, "write the result as JSON, every sample in it")
@@ -123,6 +129,12 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
+	if o.languages == nil {
+		for _, name := range languageDumps {
+			o.languages = append(o.languages, data("wiki/"+name+".xml.bz2"))
+		}
+	}
+	o.languages = slices.DeleteFunc(o.languages, func(path string) bool { return path == "" })
 	if fs.NArg() > 0 || o.rounds < 1 {
 		return o, fmt.Errorf("arguments %q, rounds %d: no arguments are taken, and one round at least is needed", fs.Args(), o.rounds)
 	}

@@ -88,7 +88,7 @@ func (b *peerBench) decoders() error {
 		if sum != crc32.ChecksumIEEE(b.xml) {
 			return fmt.Errorf("%s: gives other bytes than ours", p.peer)
 		}
-		b.compare("bzip2 decoding / "+p.peer, ours.name, p.peer, p.must, &verdict{"same bytes"})
+		b.compare("bzip2 decoding / "+p.peer, ours.name, p.peer, p.must, &verdict{Text: "same bytes"})
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (b *peerBench) extractors() error {
 			flag string
 			must float64
 		}{{"--no-templates", in.mustPlain}, {"", in.mustDefault}} {
-			same := &verdict{"not measured"}
+			same := &verdict{Text: "not measured"}
 			peer := b.wikiExtractor(in.form, in.path, kind.flag, pages, same)
 			b.all = append(b.all, peer)
 			b.compare(in.form+" to text / "+peer.name, ours.name, peer.name, kind.must, same)

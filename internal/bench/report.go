@@ -41,7 +41,8 @@ type pair struct {
 // A verdict says how far two outputs are the same. It is filled while works
 // are measured.
 type verdict struct {
-	Text string `json:"text"`
+	Text   string `json:"text"`
+	Before string `json:"-"` // what is said before Text
 }
 
 func (r *report) result(name string) *result {

@@ -1,4 +1,4 @@
-"""WordPiece of Hugging Face tokenizers, one thread: hf.py VOCAB batch|line LINES SUMS"""
+"""WordPiece of Hugging Face tokenizers, one thread: hf.py VOCAB uncased|cased batch|line LINES SUMS"""
 import os
 import struct
 import sys
@@ -10,10 +10,10 @@ from tokenizers import BertWordPieceTokenizer
 
 import measure
 
-tokenizer = BertWordPieceTokenizer(sys.argv[1], lowercase=True)
+tokenizer = BertWordPieceTokenizer(sys.argv[1], lowercase=sys.argv[2] == "uncased")
 lines = measure.lines()
 start = measure.cpu()
-if sys.argv[2] == "line":
+if sys.argv[3] == "line":
     encodings = [tokenizer.encode(line, add_special_tokens=False) for line in lines]
 else:
     encodings = []

@@ -1,5 +1,5 @@
 """WordPiece of BERT in plain Python, as its authors wrote it: character by
-character, then greedily the longest piece. wordpiece.py VOCAB LINES SUMS
+character, then greedily the longest piece. wordpiece.py VOCAB uncased|cased LINES SUMS
 
 It is written for comparison of speed, in the manner of that code: lists of
 characters, a string a piece, a dictionary look-up a candidate.
@@ -75,10 +75,12 @@ def at_punctuation(word):
     return ["".join(p) for p in parts]
 
 
-def words(text):
+def words(text, lower):
     out = []
     for word in space_ideographs(clean(text)).split():
-        out += at_punctuation(without_accents(word.lower()))
+        if lower:
+            word = without_accents(word.lower())
+        out += at_punctuation(word)
     return " ".join(out).split()
 
 
@@ -103,11 +105,11 @@ def pieces(word, vocab):
 def main():
     with open(sys.argv[1], encoding="utf-8") as f:
         vocab = {line.strip(): i for i, line in enumerate(f)}
-    lines, ids = measure.lines(), []
+    lines, ids, lower = measure.lines(), [], sys.argv[2] == "uncased"
     start = measure.cpu()
     for line in lines:
         tokens = []
-        for word in words(line):
+        for word in words(line, lower):
             tokens += pieces(word, vocab)
         ids.append([vocab[t] for t in tokens])
     seconds = measure.cpu() - start
