@@ -55,3 +55,41 @@ func (e *Encoder) fillSlot(dst []int32, slot *cacheSlot, lo, hi uint64) []int32 
 	}
 	return dst
 }
+
+// A pieceCache maps pieces of text that a wordCache does not take, nearly all of
+// them with characters beyond ASCII, as they stand there, to their ids: a piece
+// may be several words, or none. Scripts of two bytes a letter have longer words
+// than a wordCache holds, and small vocabularies cut them into single letters.
+// 16,384 slots of 128 bytes make 2 MiB.
+type pieceCache [1 << pieceBits]pieceSlot
+
+const pieceBits = 14
+
+const maxPieceIDs = 23
+
+// A pieceSlot holds a piece, zero-padded; the zero slot is empty, since a piece
+// has a byte at least that is not zero.
+type pieceSlot struct {
+	key   pieceKey
+	count int32
+	ids   [maxPieceIDs]int32
+}
+
+// A pieceKey is a piece of at most 31 bytes.
+type pieceKey [4]uint64
+
+// slot returns the number of the piece's slot.
+func (k *pieceKey) slot() uint16 {
+	const golden = 0x9e3779b97f4a7c15 // see slotOf
+	h := (k[0] ^ bits.RotateLeft64(k[1]*golden, 32)) * golden
+	h = (h ^ bits.RotateLeft64(k[2]*golden, 29) ^ k[3]) * golden
+	return uint16(h >> (64 - pieceBits))
+}
+
+// keep puts the ids of a piece into the slot, unless they are too many.
+func (s *pieceSlot) keep(key pieceKey, ids []int32) {
+	if len(ids) > maxPieceIDs {
+		return
+	}
+	s.key, s.count = key, int32(copy(s.ids[:], ids))
+}

@@ -5,22 +5,23 @@ import (
 	"unicode/utf8"
 )
 
-// An Encoder turns text into ids. It remembers the words it has seen, in a
-// cache of 2 MiB. One goroutine uses it at a time; make one with
+// An Encoder turns text into ids. It remembers the words it has seen, in caches
+// of 4 MiB. One goroutine uses it at a time; make one with
 // [Tokenizer.NewEncoder] for each.
 type Encoder struct {
 	*Tokenizer
 
-	words WordSplitter
-	lower uint64 // 0x20 in every byte in uncased mode, else 0
-	cache *wordCache
-	ids   []int32 // scratch of AppendTokens
-	valid []byte  // scratch of appendKeeping
+	words  WordSplitter
+	lower  uint64 // 0x20 in every byte in uncased mode, else 0
+	cache  *wordCache
+	pieces *pieceCache
+	ids    []int32 // scratch of AppendTokens
+	valid  []byte  // scratch of appendKeeping
 }
 
 // NewEncoder returns an encoder.
 func (t *Tokenizer) NewEncoder() *Encoder {
-	e := &Encoder{Tokenizer: t, words: *newWordSplitter(t.options, t.rules), cache: new(wordCache)}
+	e := &Encoder{Tokenizer: t, words: *newWordSplitter(t.options, t.rules), cache: new(wordCache), pieces: new(pieceCache)}
 	if t.options.DoLowerCase {
 		e.lower = bytes20
 	}
@@ -63,7 +64,7 @@ func (e *Encoder) AppendTokens(dst []string, text string) []string {
 
 // appendIDs is the loop over words. Words of at most 15 ASCII letters and
 // digits that end before white space or an ASCII punctuation character are
-// handled here, these two as well; everything else by nextWord.
+// handled here, these two as well; everything else by appendOther.
 //
 // It is longer than a function should be: as a set of small ones it takes a
 // third more time.
@@ -98,8 +99,7 @@ func appendIDs[T bytestring](e *Encoder, dst []int32, s T) []int32 {
 			end = e.ascii[s[i+n]]
 		}
 		if n == 16 || end == asciiOther {
-			i = nextWord(&e.words, s, i)
-			dst = e.appendWord(dst)
+			dst, i = appendOther(e, dst, s, i)
 			continue
 		}
 		i += n
@@ -117,6 +117,90 @@ func appendIDs[T bytestring](e *Encoder, dst []int32, s T) []int32 {
 		}
 	}
 	return dst
+}
+
+// appendOther reads on at s[i], where appendIDs does not: characters that are
+// words whatever stands around them, a piece of text, or a single word.
+func appendOther[T bytestring](e *Encoder, dst []int32, s T, i int) ([]int32, int) {
+	for wide := false; ; wide = true {
+		id, ok := wideID(e.Tokenizer, s, i)
+		if !ok && wide {
+			return dst, i
+		} else if !ok {
+			break
+		}
+		if id >= 0 {
+			dst = append(dst, id)
+		}
+		i += 3
+	}
+	key, n := pieceAt(e, s, i)
+	slot := &e.pieces[key.slot()]
+	if n > 0 && slot.key == key {
+		return append(dst, slot.ids[:slot.count]...), i + n
+	}
+	if n == 0 || hasSigma(s, i, i+n) {
+		i = nextWord(&e.words, s, i)
+		return e.appendWord(dst), i
+	}
+	start, end := len(dst), i+n
+	for i < end {
+		i = nextWord(&e.words, s[:end], i)
+		dst = e.appendPieces(dst)
+	}
+	slot.keep(key, dst[start:])
+	return dst, end
+}
+
+// wideID returns the id of the character at s[i] if it is one of three bytes
+// that is always a word of its own, or asciiSpace.
+func wideID[T bytestring](t *Tokenizer, s T, i int) (id int32, ok bool) {
+	if i+2 >= len(s) || s[i] < wideFirst>>12|0xe0 || s[i] > wideLast>>12|0xe0 || s[i+1]&0xc0 != 0x80 || s[i+2]&0xc0 != 0x80 {
+		return 0, false
+	}
+	id = t.wide[int(s[i]&0x0f)<<12+int(s[i+1]&0x3f)<<6+int(s[i+2]&0x3f)-wideFirst]
+	return id, id != asciiOther
+}
+
+// hasSigma reports whether a capital sigma stands in s from one place to another.
+func hasSigma[T bytestring](s T, from, to int) bool {
+	for i := from; i+1 < to; i++ {
+		if s[i] == "Σ"[0] && s[i+1] == "Σ"[1] {
+			return true
+		}
+	}
+	return false
+}
+
+// pieceAt returns the piece of text at s[i] that reaches to the next white space
+// or punctuation of ASCII, its letters of ASCII in lower case in uncased mode,
+// and its size; or 0 if it is too long for the cache, or joined to what follows.
+// What such a piece becomes does not depend on what stands around it, but for a
+// capital sigma.
+func pieceAt[T bytestring](e *Encoder, s T, i int) (key pieceKey, n int) {
+	for k := range key {
+		x, at := uint64(0), i+8*k
+		if at+8 <= len(s) {
+			x = load8(s, at)
+		} else if at < len(s) {
+			x, _ = loadTail(s, at)
+		}
+		capitals := letters(x)
+		end := others(x, capitals) &^ x
+		x |= capitals >> 2 & e.lower
+		if end == 0 {
+			key[k] = x
+			continue
+		}
+		n = bits.TrailingZeros64(end) >> 3
+		key[k] = x & (1<<(8*uint(n)&63) - 1)
+		n += 8 * k
+		if i+n < len(s) && e.ascii[s[i+n]] == asciiOther {
+			return key, 0 // a character to be deleted: it joins what is on its sides
+		}
+		return key, n
+	}
+	return key, 0
 }
 
 const (
@@ -187,6 +271,17 @@ func (e *Encoder) appendWord(dst []int32) []int32 {
 			return append(dst, slot.ids[:slot.hi>>56&7]...)
 		}
 		return e.fillSlot(dst, slot, lo, hi)
+	}
+	return e.trie.appendPieces(dst, e.words.word, e.vocab.unk)
+}
+
+// appendPieces is appendWord past the cache.
+func (e *Encoder) appendPieces(dst []int32) []int32 {
+	switch {
+	case e.words.chars == 0:
+		return dst
+	case e.words.chars > e.words.limit:
+		return append(dst, e.vocab.unk)
 	}
 	return e.trie.appendPieces(dst, e.words.word, e.vocab.unk)
 }

@@ -92,3 +92,33 @@ func TestNoToolchainChangesTheWordsOfAnyCodePoint(t *testing.T) {
 }
 
 func writeString(h hash.Hash, s string) { h.Write([]byte(s)) }
+
+// TestTheEncoderGivesThePiecesOfEveryCodePoint holds encoders, with their tables
+// and caches, against the words of a splitter, which the tests above check. The
+// second time a text comes from the caches.
+func TestTheEncoderGivesThePiecesOfEveryCodePoint(t *testing.T) {
+	all := os.Getenv("PRETEXT_LONG_TESTS") != ""
+	v := smallVocab(t)
+	for _, lower := range []bool{true, false} {
+		e, words, slow := newEncoder(t, v, lower), splitter(t, lower), newReference(v, tokenize.Options{DoLowerCase: lower})
+		var got, want []int32
+		for r := range everyCodePoint {
+			if !all && uniform(r) && r%97 != 0 {
+				continue
+			}
+			text := contexts(r)
+			want = want[:0]
+			for word := range words.Words(text) {
+				for _, piece := range slow.pieces(string(word)) {
+					id, _ := v.ID(piece)
+					want = append(want, id)
+				}
+			}
+			for range 2 {
+				if got = e.AppendIDs(got[:0], text); !slices.Equal(got, want) {
+					t.Errorf("%U, lower %v:\ngot  %d\nwant %d", r, lower, got, want)
+				}
+			}
+		}
+	}
+}
