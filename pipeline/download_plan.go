@@ -153,10 +153,11 @@ func (p *downloadPlan) measure(ctx context.Context, client *download.Client) err
 			n = typicalBook
 		}
 		if n == 0 && client != nil {
-			var err error
-			if n, err = client.Length(ctx, f.URL); err != nil {
+			length, err := client.Length(ctx, f.URL)
+			if err != nil && (ctx.Err() != nil || errors.Is(err, download.ErrNotFound) || errors.Is(err, download.ErrRefused)) {
 				return err
 			}
+			n = length // 0 where a server answers no such question
 		}
 		p.sizes = append(p.sizes, n)
 		p.bytes += n
