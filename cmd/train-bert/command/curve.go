@@ -6,7 +6,10 @@ import (
 	"html/template"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
+
+	"github.com/spf13/cobra"
 )
 
 // A point is a loss after a step.
@@ -67,19 +70,24 @@ const (
 	curveMargin = 50
 )
 
-// page holds the curve as one file that needs no other.
-var page = template.Must(template.New("curve").Parse(`<!DOCTYPE html>
-<html lang="en"><meta charset="utf-8"><title>train-bert: loss</title>
-<style>body{font:15px sans-serif;margin:2em;max-width:60em}text{font:12px sans-serif;fill:#444}</style>
-<h1>Loss by step</h1>
-<svg viewBox="0 0 {{.Width}} {{.Height}}" width="100%" role="img" aria-label="loss by step">
+// drawing is the curve as a picture.
+var drawing = template.Must(template.New("drawing").Parse(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {{.Width}} {{.Height}}" width="100%" role="img" aria-label="loss by step">
+<style>text{font:12px sans-serif;fill:#444}</style>
+<rect width="{{.Width}}" height="{{.Height}}" fill="#fff"/>
 {{range .Ticks}}<line x1="{{.X1}}" y1="{{.Y1}}" x2="{{.X2}}" y2="{{.Y2}}" stroke="#ddd"/><text x="{{.X}}" y="{{.Y}}" text-anchor="{{.Anchor}}">{{.Text}}</text>
 {{end}}{{if .Floor}}<line x1="{{.Left}}" y1="{{.Floor}}" x2="{{.Right}}" y2="{{.Floor}}" stroke="#999" stroke-dasharray="6 4"/>
 {{end}}<polyline points="{{.Steps}}" fill="none" stroke="#9bc" stroke-width="1"/>
 <polyline points="{{.Smooth}}" fill="none" stroke="#047" stroke-width="2.5"/>
 <polyline points="{{.Held}}" fill="none" stroke="#c40" stroke-width="2.5"/>
 </svg>
-<p><span style="color:#9bc">light: each step</span>, <span style="color:#047">dark: mean of the last {{.Window}}</span>,
+`))
+
+// page holds the curve as one file that needs no other.
+var page = template.Must(template.New("curve").Parse(`<!DOCTYPE html>
+<html lang="en"><meta charset="utf-8"><title>train-bert: loss</title>
+<style>body{font:15px sans-serif;margin:2em;max-width:60em}</style>
+<h1>Loss by step</h1>
+{{.Drawing}}<p><span style="color:#9bc">light: each step</span>, <span style="color:#047">dark: mean of the last {{.Window}}</span>,
 <span style="color:#c40">red: held-out examples</span>{{if .Floor}}, dashed: what word frequencies and a coin achieve on the held-out examples{{end}}.
 Masked-LM and next-sentence loss in nats, added.</p>
 </html>
@@ -153,20 +161,54 @@ func smooth(points []point) (out []point) {
 	return out
 }
 
-// html draws the curve.
-func (c *curve) html() []byte {
+// svg draws the curve.
+func (c *curve) svg() []byte {
 	f := c.frame()
 	floor := 0
 	if c.floor > 0 {
 		floor = f.py(c.floor)
 	}
-	var b bytes.Buffer
-	err := page.Execute(&b, map[string]any{
-		"Width": curveWidth, "Height": curveHeight, "Left": curveMargin, "Right": curveWidth - curveMargin, "Window": smoothSteps,
+	return fill(drawing, map[string]any{
+		"Width": curveWidth, "Height": curveHeight, "Left": curveMargin, "Right": curveWidth - curveMargin,
 		"Ticks": f.ticks(), "Floor": floor, "Steps": f.line(c.train), "Smooth": f.line(smooth(c.train)), "Held": f.line(c.held),
 	})
-	if err != nil {
+}
+
+// html is a page with the curve and what its lines are.
+func (c *curve) html() []byte {
+	return fill(page, map[string]any{"Drawing": template.HTML(c.svg()), "Window": smoothSteps, "Floor": c.floor > 0})
+}
+
+func fill(t *template.Template, values map[string]any) []byte {
+	var b bytes.Buffer
+	if err := t.Execute(&b, values); err != nil {
 		panic("BUG: " + err.Error())
 	}
 	return b.Bytes()
+}
+
+func newCurve() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "curve RUN --out FILE",
+		Short: "Draw the loss of a run, as SVG or as a page",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			draw := (*curve).svg
+			switch filepath.Ext(out) {
+			case ".svg":
+			case ".html":
+				draw = (*curve).html
+			default:
+				return usagef("--out %q: must end in .svg or .html", out)
+			}
+			c, err := readCurve(filepath.Join(args[0], metricsFile))
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(out, draw(c), 0o666)
+		},
+	}
+	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write (required)")
+	return cmd
 }

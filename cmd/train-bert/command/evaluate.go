@@ -39,8 +39,9 @@ func share(a, b float64) float64 {
 // An evaluator holds the examples of every evaluation of a run.
 type evaluator struct {
 	source   *loader.Source
-	examples int64 // 0: all
-	mask     int32 // id of [MASK]
+	examples int64                                 // 0: all
+	mask     int32                                 // id of [MASK]
+	spoil    func(b *trainer.Batch, training bool) // nil: nothing is changed
 }
 
 func (e *evaluator) run(ctx context.Context, m trainer.Model) (*evaluation, error) {
@@ -55,6 +56,9 @@ func (e *evaluator) run(ctx context.Context, m trainer.Model) (*evaluation, erro
 		}
 		if err != nil {
 			return nil, fmt.Errorf("evaluate: %w", err)
+		}
+		if e.spoil != nil {
+			e.spoil(b, false)
 		}
 		masked := e.onlyMasks(b)
 		for _, id := range masked.MaskedIDs {

@@ -17,10 +17,41 @@ import (
 func (r *run) loop(ctx context.Context) trainer.Loop {
 	saver := &checkpoint.Saver{Dir: r.o.out, Keep: r.o.keep, Config: r.config, State: r.state, Tokenizer: r.data.tokenizer}
 	return trainer.Loop{
-		Model: r.model, Heads: r.state.Heads, Source: r.source, Saver: r.saving(saver), Schedule: r.state.Schedule,
+		Model: r.model, Heads: r.state.Heads, Source: r.examples(), Saver: r.saving(saver), Schedule: r.state.Schedule,
 		Batch: r.state.Batch, Start: r.progress(), SaveEvery: r.o.saveEvery,
 		Observe: func(report trainer.Report) error { return r.observe(ctx, report) },
 	}
+}
+
+// examples is the source of the run.
+func (r *run) examples() trainer.Source {
+	if r.o.spoil == nil {
+		return r.source
+	}
+	return spoilt{r.source, r.o.spoil}
+}
+
+// A spoilt source changes the batches of another.
+type spoilt struct {
+	trainer.Source
+	change func(b *trainer.Batch, training bool)
+}
+
+// Step implements trainer.Source.
+func (s spoilt) Step(position int64, sequences int) (trainer.Share, error) {
+	share, err := s.Source.Step(position, sequences)
+	batches := share.Batches
+	share.Batches = func(yield func(*trainer.Batch, error) bool) {
+		for b, err := range batches {
+			if err == nil {
+				s.change(b, true)
+			}
+			if !yield(b, err) {
+				return
+			}
+		}
+	}
+	return share, err
 }
 
 // observe logs a finished step and evaluates where a checkpoint is due. The

@@ -35,7 +35,7 @@ Exit codes: 0 ok, 1 other, 2 usage, 4 damaged data, 6 disk full, 7 permission,
 	}
 	root.SetGlobalNormalizationFunc(normalize)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newTrain(), newDemo(), newEval(), newFinetune(), newPredict(), newImport(), newExport(), newBench(), newDoctor())
+	root.AddCommand(newTrain(), newDemo(), newEval(), newFinetune(), newPredict(), newImport(), newExport(), newCurve(), newBench(), newDoctor())
 	for _, c := range root.Commands() {
 		args := c.Args
 		c.Args = func(cmd *cobra.Command, a []string) error {

@@ -278,7 +278,7 @@ func (r *run) openSources(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	r.eval = &evaluator{source: held, examples: r.o.evalExamples, mask: r.data.vocab.MASK()}
+	r.eval = &evaluator{source: held, examples: r.o.evalExamples, mask: r.data.vocab.MASK(), spoil: r.o.spoil}
 	return nil
 }
 

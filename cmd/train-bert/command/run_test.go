@@ -167,16 +167,7 @@ func TestARunThatCrashedGoesBackToItsCheckpoint(t *testing.T) {
 }
 
 func TestTheModelLearnsTheLanguageOfTheShards(t *testing.T) {
-	o := testOptions(t)
-	if err := tinydata.Write(o.data, tinydata.Options{Train: 2000, Eval: 256, Vocab: testVocab}); err != nil {
-		t.Fatal(err)
-	}
-	model := strings.NewReplacer(`"hidden_size": 16`, `"hidden_size": 32, "hidden_dropout_prob": 0, "attention_probs_dropout_prob": 0`,
-		`"intermediate_size": 32`, `"intermediate_size": 64`).Replace(testModel)
-	if err := os.WriteFile(o.model, []byte(model), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	o.steps, o.batch, o.saveEvery, o.tokens, o.warmup, o.rate = 200, 32, 0, 1024, 20, 1e-2
+	o := learningOptions(t)
 	e := mustTrain(t, o).eval
 	if e.mask.MLM() > e.entropy-2 {
 		t.Errorf("held-out loss on [MASK] is %.3f, want it 2 nats below the entropy of the targets, %.3f", e.mask.MLM(), e.entropy)
@@ -191,7 +182,7 @@ func TestTheModelLearnsTheLanguageOfTheShards(t *testing.T) {
 	if first, last := c.ends(); last > first-0.5 {
 		t.Errorf("loss fell from %.3f to %.3f only", first, last)
 	}
-	if html := c.html(); bytes.Count(html, []byte("<polyline")) != 3 {
+	if html := c.html(); bytes.Count(html, []byte("<polyline")) != 3 || !bytes.Contains(html, c.svg()) {
 		t.Errorf("curve without its lines:\n%s", html)
 	}
 }

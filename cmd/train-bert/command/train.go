@@ -38,6 +38,10 @@ type trainOptions struct {
 	threads      int
 	quiet        bool
 
+	// spoil, where it is not nil, changes batches before the model sees them: the
+	// controls of tests.
+	spoil func(b *trainer.Batch, training bool)
+
 	stepped func(step int64) // called after every step where it is not nil
 }
 
