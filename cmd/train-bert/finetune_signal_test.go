@@ -144,6 +144,8 @@ func TestASignalEndsPredictionThatWaitsForInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +163,7 @@ func TestASignalEndsPredictionThatWaitsForInput(t *testing.T) {
 	if _, err := io.Copy(io.Discard, stdout); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
-		t.Errorf("got %v, want exit code 130", err)
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 || stderr.String() != "train-bert: stopped\n" {
+		t.Errorf("got %v and %q, want exit code 130", err, &stderr)
 	}
 }

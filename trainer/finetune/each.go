@@ -51,23 +51,29 @@ func Wanted(h trainer.Heads) trainer.Output {
 	return 0
 }
 
-// Each computes all examples in order, without dropout, in batches of at most
-// tokens tokens, and calls f with the output of each, which is valid during the
-// call. It returns the sums of all.
-func Each(ctx context.Context, m trainer.Model, h trainer.Heads, ex Examples, tokens int, f func(i int, values []float32) error) (trainer.Sums, error) {
+// A Forward computes examples with a model, without dropout.
+type Forward struct {
+	Model  trainer.Model
+	Heads  trainer.Heads // of the model
+	Tokens int           // most tokens of a batch, but for a longer example
+}
+
+// Each computes all examples in order and calls f with the output of each, which is
+// valid during the call. It returns the sums of all.
+func (w Forward) Each(ctx context.Context, ex Examples, f func(i int, values []float32) error) (trainer.Sums, error) {
 	var total trainer.Sums
 	var b trainer.Batch
-	out := trainer.Outputs{Want: Wanted(h)}
+	out := trainer.Outputs{Want: Wanted(w.Heads)}
 	for i := 0; i < ex.Len(); {
 		if err := ctx.Err(); err != nil {
 			return total, err
 		}
 		first := i
 		b.Reset()
-		for ; i < ex.Len() && (i == first || b.Tokens()+ex.Tokens(i) <= tokens); i++ {
+		for ; i < ex.Len() && (i == first || b.Tokens()+ex.Tokens(i) <= w.Tokens); i++ {
 			ex.Append(&b, i, int64(i))
 		}
-		sums, err := m.Forward(&b, &out)
+		sums, err := w.Model.Forward(&b, &out)
 		if err != nil {
 			return total, fmt.Errorf("compute example %d: %w", first, err)
 		}

@@ -102,7 +102,7 @@ func TestAHundredRowsOfMRPCAreMemorised(t *testing.T) {
 	}
 	m := openNew(t, enc, task.Heads(), 128, 0)
 	accuracy := func() float64 {
-		sums, err := finetune.Each(context.Background(), m, task.Heads(), examples, batchTokens, func(int, []float32) error { return nil })
+		sums, err := finetune.Forward{Model: m, Heads: task.Heads(), Tokens: batchTokens}.Each(context.Background(), examples, func(int, []float32) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +144,7 @@ func TestASubsetOfSQuADIsLearned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := finetune.Each(context.Background(), m, h, features, batchTokens, p.Take); err != nil {
+		if _, err := (finetune.Forward{Model: m, Heads: h, Tokens: batchTokens}).Each(context.Background(), features, p.Take); err != nil {
 			t.Fatal(err)
 		}
 		answers := map[string]string{}

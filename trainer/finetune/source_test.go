@@ -194,7 +194,7 @@ func TestEachGivesEveryExampleItsOwnOutput(t *testing.T) {
 	for _, h := range []trainer.Heads{{Labels: 2}, {Regression: true}, {Span: true}} {
 		m := openSmall(t, h, 20, false)
 		next := 0
-		_, err := finetune.Each(context.Background(), m, h, examples, 20, func(i int, values []float32) error {
+		_, err := finetune.Forward{Model: m, Heads: h, Tokens: 20}.Each(context.Background(), examples, func(i int, values []float32) error {
 			if i != next {
 				t.Fatalf("%+v: example %d came, not %d", h, i, next)
 			}
@@ -238,7 +238,7 @@ func TestEachGivesEveryExampleTheLogitsOfItsMasks(t *testing.T) {
 	h := trainer.Heads{MLM: true}
 	m := openSmall(t, h, 20, false)
 	examples := masked{lengths{3, 2, 9, 1, 16, 4}}
-	_, err := finetune.Each(context.Background(), m, h, examples, 20, func(i int, values []float32) error {
+	_, err := finetune.Forward{Model: m, Heads: h, Tokens: 20}.Each(context.Background(), examples, func(i int, values []float32) error {
 		var b trainer.Batch
 		examples.Append(&b, i, 0)
 		out := trainer.Outputs{Want: trainer.OutputMLMLogits}
@@ -265,12 +265,12 @@ func TestEachEndsWithItsContextAndWithTheFirstError(t *testing.T) {
 	m := openSmall(t, h, 20, false)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := finetune.Each(ctx, m, h, lengths{3}, 20, nil); !errors.Is(err, context.Canceled) {
+	if _, err := (finetune.Forward{Model: m, Heads: h, Tokens: 20}).Each(ctx, lengths{3}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	enough := errors.New("enough")
 	calls := 0
-	_, err := finetune.Each(context.Background(), m, h, lengths{3, 3, 3}, 20, func(int, []float32) error { calls++; return enough })
+	_, err := finetune.Forward{Model: m, Heads: h, Tokens: 20}.Each(context.Background(), lengths{3, 3, 3}, func(int, []float32) error { calls++; return enough })
 	if err != enough || calls != 1 {
 		t.Errorf("got %v after %d calls", err, calls)
 	}
@@ -299,7 +299,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	sums, err := finetune.Each(context.Background(), model, heads, examples, 32, func(int, []float32) error { return nil })
+	sums, err := finetune.Forward{Model: model, Heads: heads, Tokens: 32}.Each(context.Background(), examples, func(int, []float32) error { return nil })
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -137,7 +137,7 @@ func (c *classifying) measure(ctx context.Context) (*classifyResult, error) {
 // evaluate returns the loss and the metrics of a table.
 func (c *classifying) evaluate(ctx context.Context, table *heldTable) (map[string]float64, error) {
 	var answers, right []float64
-	sums, err := finetune.Each(ctx, c.r.model, c.r.task.heads, table.examples, c.r.microBatch(), func(i int, logits []float32) error {
+	sums, err := finetune.Forward{Model: c.r.model, Heads: c.r.task.heads, Tokens: c.r.microBatch()}.Each(ctx, table.examples, func(i int, logits []float32) error {
 		if c.task.Regression {
 			answers, right = append(answers, float64(logits[0])), append(right, float64(table.rows[i].Score))
 			return nil
@@ -175,7 +175,7 @@ func (c *classifying) predict(ctx context.Context, split glue.Split, table *held
 	return c.r.write(strings.TrimSuffix(name, ".tsv")+"_results.tsv", func(w io.Writer) error {
 		out := bufio.NewWriter(w)
 		var line []byte
-		_, err := finetune.Each(ctx, c.r.model, c.r.task.heads, table.examples, c.r.microBatch(), func(_ int, logits []float32) error {
+		_, err := finetune.Forward{Model: c.r.model, Heads: c.r.task.heads, Tokens: c.r.microBatch()}.Each(ctx, table.examples, func(_ int, logits []float32) error {
 			line = glue.AppendResult(line[:0], logits, c.task.Regression)
 			_, err := out.Write(line)
 			return err

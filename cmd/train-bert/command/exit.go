@@ -52,7 +52,9 @@ func Report(stderr io.Writer, err error) int {
 	message := err.Error()
 	switch code {
 	case exitInterrupted:
-		message = "interrupted: run the same command again to go on from here"
+		if message = "interrupted: run the same command again to go on from here"; errors.Is(err, errStopped) {
+			message = "stopped"
+		}
 	case exitUsage:
 		message += " (see --help)"
 	case exitDiskFull:

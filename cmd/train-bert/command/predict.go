@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"pretext/cmd/train-bert/internal/serve"
 	"pretext/trainer"
@@ -58,8 +59,7 @@ what is under way is answered.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.model = args[0]
-			flags := cmd.Flags()
-			return runPredict(cmd.Context(), o, flags.Changed("text"), flags.Changed("pair"), flags.Changed("question") || flags.Changed("context"), cmd)
+			return runPredict(o, o.request(cmd.Flags()), cmd)
 		},
 	}
 	o.add(cmd)
@@ -115,10 +115,30 @@ func (o *predictOptions) validate() error {
 	return nil
 }
 
+// request is what the flags ask for; nil where they do not.
+func (o *predictOptions) request(flags *pflag.FlagSet) *predict.Request {
+	var r predict.Request
+	for name, field := range map[string]struct {
+		to   **string
+		from *string
+	}{"text": {&r.Text, &o.text}, "pair": {&r.Pair, &o.pair}, "question": {&r.Question, &o.question}, "context": {&r.Context, &o.context}} {
+		if flags.Changed(name) {
+			*field.to = field.from
+		}
+	}
+	if r.Text == nil && r.Pair == nil && r.Question == nil && r.Context == nil {
+		return nil
+	}
+	return &r
+}
+
 // runPredict opens the model and answers what the flags ask for.
-func runPredict(ctx context.Context, o predictOptions, text, pair, question bool, cmd *cobra.Command) (err error) {
+func runPredict(o predictOptions, asked *predict.Request, cmd *cobra.Command) (err error) {
 	if err := o.validate(); err != nil {
 		return err
+	}
+	if o.address != "" && (asked != nil || o.jsonl) {
+		return usagef("--serve takes its requests over HTTP: leave out --text, --question and --jsonl")
 	}
 	q, err := openPredicting(o)
 	if err != nil {
@@ -127,24 +147,11 @@ func runPredict(ctx context.Context, o predictOptions, text, pair, question bool
 	defer func() { err = errors.Join(err, q.model.Close()) }()
 	switch {
 	case o.address != "":
-		if text || pair || question || o.jsonl {
-			return usagef("--serve takes its requests over HTTP: leave out --text, --question and --jsonl")
-		}
-		return q.serve(ctx, cmd.ErrOrStderr())
-	case text || pair || question:
-		var r predict.Request
-		if text {
-			r.Text = &o.text
-		}
-		if pair {
-			r.Pair = &o.pair
-		}
-		if question {
-			r.Question, r.Context = &o.question, &o.context
-		}
-		return q.one(ctx, r, cmd.OutOrStdout())
+		return q.serve(cmd.Context(), cmd.ErrOrStderr())
+	case asked != nil:
+		return q.one(cmd.Context(), *asked, cmd.OutOrStdout())
 	}
-	return q.lines(ctx, cmd.InOrStdin(), cmd.OutOrStdout())
+	return q.lines(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
 }
 
 // A predicting is a model open for requests.
@@ -179,25 +186,34 @@ func openPredicting(o predictOptions) (q *predicting, err error) {
 	if q.predictor, err = predict.New(settings); err != nil {
 		return nil, usagef("%s: %w", o.model, err)
 	}
-	longest := settings.MaxSeqLength
+	return q, q.openModel(m, settings.MaxSeqLength)
+}
+
+// openModel opens the device and loads the weights.
+func (q *predicting) openModel(m opened, longest int) (err error) {
 	if longest == 0 {
 		longest = m.Config.MaxPositions
 	}
-	q.tokens = max(int(o.tokens), longest)
-	if o.tokens == 0 {
+	q.tokens = max(int(q.o.tokens), longest)
+	if q.o.tokens == 0 {
 		q.tokens = autoTokens(m.Config, longest)
 	}
-	q.model, err = cpu.Backend{Threads: o.threads}.Open(m.Config, q.heads, trainer.Options{
-		Tokens: q.tokens, Sequences: q.tokens/2 + 1, Masked: q.tokens, Precision: trainer.Float32,
-	})
-	if err != nil {
-		return nil, err
+	limits := trainer.Options{Tokens: q.tokens, Sequences: q.tokens/2 + 1, Precision: trainer.Float32}
+	if q.heads.MLM {
+		limits.Masked = maxMasked + predict.MaxMasks
 	}
-	if err := loadAll(q.model, m, o.model); err != nil {
-		return nil, errors.Join(err, q.model.Close())
+	if q.model, err = (cpu.Backend{Threads: q.o.threads}).Open(m.Config, q.heads, limits); err != nil {
+		return err
 	}
-	return q, nil
+	if err := loadAll(q.model, m, q.o.model); err != nil {
+		return errors.Join(err, q.model.Close())
+	}
+	return nil
 }
+
+// maxMasked is how many masks are computed together, a request more: each takes as
+// many logits as the vocabulary has tokens.
+const maxMasked = 4 * predict.MaxMasks
 
 // predictHeads picks the head to predict with: one of fine-tuning where there is
 // one.
@@ -241,7 +257,7 @@ func (q *predicting) serve(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return usagef("--serve %s: %w", q.o.address, err)
 	}
-	q.o.limits.Tokens, q.o.limits.Masked = q.tokens, 4*predict.MaxMasks
+	q.o.limits.Tokens, q.o.limits.Masked = q.tokens, maxMasked
 	q.o.server.Defaults = q.o.defaults
 	batcher := serve.NewBatcher(q.model, q.heads, q.o.limits)
 	defer batcher.Close()

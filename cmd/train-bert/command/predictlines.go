@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 
 	"pretext/trainer"
@@ -37,6 +38,9 @@ type line struct {
 	job predict.Job // nil: err says why
 	err error
 }
+
+// errStopped is the end of what does not go on when the command is given again.
+var errStopped = fmt.Errorf("stopped: %w", context.Canceled)
 
 // An input is a line as it was read; err is io.EOF after the last.
 type input struct {
@@ -94,10 +98,10 @@ func readLines(stdin io.Reader, inputs chan<- input, stop <-chan struct{}) {
 // io.EOF when there will be no more.
 func (q *predicting) group(ctx context.Context, inputs <-chan input) (group []line, err error) {
 	masked := 0
-	for len(group) == 0 || len(inputs) > 0 && len(group) < maxTogether && masked < 4*predict.MaxMasks {
+	for len(group) == 0 || len(inputs) > 0 && len(group) < maxTogether && masked < maxMasked {
 		select {
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, errStopped
 		case in := <-inputs:
 			if in.err != nil {
 				return group, in.err
@@ -199,7 +203,7 @@ func (q *predicting) compute(ctx context.Context, work jobs) error {
 	if len(work) == 0 {
 		return nil
 	}
-	_, err := finetune.Each(ctx, q.model, q.heads, work, q.tokens, func(i int, values []float32) error {
+	_, err := finetune.Forward{Model: q.model, Heads: q.heads, Tokens: q.tokens}.Each(ctx, work, func(i int, values []float32) error {
 		j, at := work.at(i)
 		return work[j].Take(at, values)
 	})

@@ -172,7 +172,7 @@ func (o *squadOptions) answer(ctx context.Context, r *fineRun, held *squad.Datas
 		return err
 	}
 	fmt.Fprintf(r.stderr, "train-bert: answering %d questions in %d windows\n", features.Questions(), features.Len())
-	if _, err := finetune.Each(ctx, r.model, r.task.heads, features, r.microBatch(), predictor.Take); err != nil {
+	if _, err := (finetune.Forward{Model: r.model, Heads: r.task.heads, Tokens: r.microBatch()}).Each(ctx, features, predictor.Take); err != nil {
 		return err
 	}
 	predictions := predictor.Predictions()

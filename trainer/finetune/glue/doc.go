@@ -6,7 +6,7 @@
 //	task, err := glue.ByName("mrpc")
 //	task, rows, err := task.Read("dev.tsv", bytes, glue.Dev)
 //	examples, err := glue.NewExamples(task, rows, encoder, 128)
-//	sums, err := finetune.Each(ctx, model, task.Heads(), examples, tokens, take)
+//	sums, err := finetune.Forward{Model: model, Heads: task.Heads(), Tokens: tokens}.Each(ctx, examples, take)
 //
 // # Tables
 //

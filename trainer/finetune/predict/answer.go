@@ -1,12 +1,16 @@
 package predict
 
 import (
+	"unicode/utf8"
+
 	"pretext/trainer/finetune/squad"
 )
 
 // An Answer is the result of [Predictor.Answer].
 type Answer struct {
 	Answer      string      `json:"answer"` // empty: the text does not say
+	Start       int         `json:"start"`  // of the answer in the context, in characters (code points)
+	End         int         `json:"end"`    // behind its last character
 	Probability float64     `json:"probability"`
 	NullOdds    *float64    `json:"null_odds,omitempty"` // score of "no answer" minus that of the best, with Settings.Negatives
 	NBest       []Candidate `json:"n_best,omitempty"`
@@ -15,6 +19,8 @@ type Answer struct {
 // A Candidate is one of the n best answers.
 type Candidate struct {
 	Answer      string  `json:"answer"`
+	Start       int     `json:"start"`
+	End         int     `json:"end"`
 	Probability float64 `json:"probability"`
 }
 
@@ -44,13 +50,14 @@ func (p *Predictor) Answer(question, context string, nBest int) (Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &answerJob{Features: f, predictor: predictor, p: p, nBest: nBest}, nil
+	return &answerJob{Features: f, predictor: predictor, p: p, context: context, nBest: nBest}, nil
 }
 
 type answerJob struct {
 	*squad.Features
 	predictor *squad.Predictor
 	p         *Predictor
+	context   string
 	nBest     int
 }
 
@@ -61,12 +68,16 @@ func (j *answerJob) Take(i int, logits []float32) error { return j.predictor.Tak
 func (j *answerJob) Result() any {
 	x := j.predictor.Predictions()[0]
 	a := Answer{Answer: x.Text}
+	if x.NBest[0].Text == x.Text && x.NBest[0].To == 0 {
+		a.Answer = "" // what the reference calls "empty": no pair of places was left
+	}
 	for i, c := range x.NBest {
+		y := Candidate{c.Text, utf8.RuneCountInString(j.context[:c.From]), utf8.RuneCountInString(j.context[:c.To]), c.Probability}
 		if c.Text == x.Text && a.Probability == 0 {
-			a.Probability = c.Probability
+			a.Start, a.End, a.Probability = y.Start, y.End, y.Probability
 		}
 		if i < j.nBest {
-			a.NBest = append(a.NBest, Candidate{c.Text, c.Probability})
+			a.NBest = append(a.NBest, y)
 		}
 	}
 	if j.p.s.Negatives {

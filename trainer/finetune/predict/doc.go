@@ -5,7 +5,7 @@
 //	p, err := predict.New(predict.Settings{Tokenizer: tok, Config: cfg, Heads: heads})
 //	job, err := p.FillMask("The cat [MASK] on the mat.", 5)
 //	…
-//	_, err = finetune.Each(ctx, model, heads, job, tokens, job.Take)
+//	_, err = finetune.Forward{Model: model, Heads: heads, Tokens: tokens}.Each(ctx, job, job.Take)
 //	answer := job.Result() // a FilledMask
 //
 // A request that cannot be computed gives an [*InputError].

@@ -64,7 +64,7 @@ func mustOpen(t testing.TB, h trainer.Heads, more predict.Settings) *fixture {
 }
 
 func (f *fixture) run(job predict.Job) (any, error) {
-	_, err := finetune.Each(context.Background(), f.model, f.heads, job, 64, job.Take)
+	_, err := finetune.Forward{Model: f.model, Heads: f.heads, Tokens: 64}.Each(context.Background(), job, job.Take)
 	return job.Result(), err
 }
 
@@ -177,7 +177,7 @@ func answerOf(t *testing.T, threshold float64) {
 	options.NullThreshold = threshold
 	settings := predict.Settings{MaxSeqLength: 14, DocStride: 3, MaxQueryLength: 4, Negatives: true, Answers: options}
 	f := mustOpen(t, trainer.Heads{Span: true}, settings)
-	const question, text = "Who sat?", "The cat sat on a mat. A cat's mat. The mat sat on the cat. The cat."
+	const question, text = "Who sat?", "The cät sat on a mat. A cat's mat. The mat sat on the cat. The cat."
 	job, err := f.p.Answer(question, text, options.NBestSize)
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +203,7 @@ func answerOf(t *testing.T, threshold float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := finetune.Each(context.Background(), f.model, f.heads, features, 64, p.Take); err != nil {
+	if _, err := (finetune.Forward{Model: f.model, Heads: f.heads, Tokens: 64}).Each(context.Background(), features, p.Take); err != nil {
 		t.Fatal(err)
 	}
 	x := p.Predictions()[0]
@@ -215,16 +215,39 @@ func answerOf(t *testing.T, threshold float64) {
 	}
 	found := false
 	for i, c := range got.NBest {
+		if part := string([]rune(text)[c.Start:c.End]); part != c.Answer {
+			t.Errorf("%+v stands at %q", c, part)
+		}
 		found = found || c.Answer == got.Answer
 		if c.Answer != x.NBest[i].Text || c.Probability != x.NBest[i].Probability {
 			t.Errorf("candidate %d: got %+v, want %+v", i, c, x.NBest[i])
 		}
-		if c.Answer == got.Answer && c.Probability != got.Probability {
+		if c.Answer == got.Answer && (c.Probability != got.Probability || c.Start != got.Start || c.End != got.End) {
 			t.Errorf("probability %v, want %v", got.Probability, c.Probability)
 		}
 	}
 	if !found {
 		t.Errorf("%q is not among %+v", got.Answer, got.NBest)
+	}
+}
+
+// Where the best places all lie outside of the context there is no answer; the
+// reference then says "empty".
+func TestNoPlaceIsNoAnswer(t *testing.T) {
+	options := squad.DefaultPredictOptions()
+	options.NBestSize = 1
+	f := mustOpen(t, trainer.Heads{Span: true}, predict.Settings{Answers: options})
+	job, err := f.p.Answer("who?", "a cat", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	logits := make([]float32, 2*job.Tokens(0))
+	logits[0], logits[1] = 9, 9
+	if err := job.Take(0, logits); err != nil {
+		t.Fatal(err)
+	}
+	if got := job.Result().(predict.Answer); got.Answer != "" || got.Start != 0 || got.End != 0 {
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -336,7 +359,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := finetune.Each(context.Background(), f.model, f.heads, job, 64, job.Take); err != nil {
+	if _, err := (finetune.Forward{Model: f.model, Heads: f.heads, Tokens: 64}).Each(context.Background(), job, job.Take); err != nil {
 		log.Fatal(err)
 	}
 	masks := job.Result().(predict.FilledMask).Masks

@@ -8,7 +8,7 @@
 //	source, err := finetune.NewSource(features, …)   // to train on
 //
 //	predictor, err := squad.NewPredictor(features, squad.DefaultPredictOptions())
-//	finetune.Each(ctx, model, heads, features, tokens, predictor.Take)
+//	finetune.Forward{Model: model, Heads: heads, Tokens: tokens}.Each(ctx, features, predictor.Take)
 //	predictor.Predictions()                          // to answer
 //
 // # Windows
@@ -31,7 +31,8 @@
 //
 // The reference pads windows to MaxSeqLength, and its loss is a softmax over the
 // padding too. That is what Options.Pad does; without it no padding is computed,
-// which is faster and gives the same answers but for rounding and training's path.
+// which is faster: training takes another path, and no pad takes a place among the
+// best starts and ends of a window.
 //
 // # Answers
 //

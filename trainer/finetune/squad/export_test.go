@@ -6,5 +6,6 @@ func FinalText(predicted, original string, lower bool) string {
 	if err != nil {
 		panic(err)
 	}
-	return a.find(predicted, original)
+	from, to := a.find(predicted, original)
+	return original[from:to]
 }

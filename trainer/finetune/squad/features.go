@@ -226,5 +226,15 @@ func (p *passage) text(from, to int32) string {
 	return s.String()
 }
 
+// place returns where in the paragraph byte at of text(w, …) stands: white space
+// between words may be longer than the blank that stands for it there.
+func (p *passage) place(w int32, at int) int {
+	for size := int(p.words[w].to - p.words[w].from); at > size; size = int(p.words[w].to - p.words[w].from) {
+		at -= size + 1
+		w++
+	}
+	return int(p.words[w].from) + at
+}
+
 // fields splits as Python's str.split.
 func fields(s string) []string { return strings.FieldsFunc(s, pyspace.IsSpace) }

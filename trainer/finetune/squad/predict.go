@@ -47,6 +47,7 @@ type Prediction struct {
 // A Candidate is one answer of the n best.
 type Candidate struct {
 	Text        string
+	From, To    int     // where it stands in the paragraph, by bytes; 0, 0: it does not
 	Probability float64 // among the n best
 	StartLogit  float64
 	EndLogit    float64
@@ -176,14 +177,14 @@ func (p *Predictor) finish() {
 		if len(out.NBest) >= p.o.NBestSize {
 			break
 		}
-		text := ""
+		x := Candidate{StartLogit: c.start, EndLogit: c.end}
 		if c.from > 0 {
-			if text = p.text(c); seen[text] {
+			if p.locate(c, &x); seen[x.Text] {
 				continue
 			}
 		}
-		seen[text] = true
-		out.NBest = append(out.NBest, Candidate{Text: text, StartLogit: c.start, EndLogit: c.end})
+		seen[x.Text] = true
+		out.NBest = append(out.NBest, x)
 	}
 	if p.f.o.Negatives && !seen[""] {
 		out.NBest = append(out.NBest, Candidate{StartLogit: p.null.start, EndLogit: p.null.end})
@@ -199,15 +200,19 @@ func (p *Predictor) finish() {
 // nothing is the answer of the reference where there is no pair at all.
 const nothing = "empty"
 
-// text returns the text of a pair.
-func (p *Predictor) text(c pair) string {
+// locate finds the text of a pair.
+func (p *Predictor) locate(c pair, x *Candidate) {
 	w := p.f.window(p.item, c.window)
 	pieces := make([]string, 0, c.to-c.from+1)
 	for _, id := range w.Pieces[c.from-w.Offset : c.to-w.Offset+1] {
 		pieces = append(pieces, p.f.vocab.Token(id))
 	}
-	original := w.it.passage.text(int32(w.WordOf(c.from-w.Offset)), int32(w.WordOf(c.to-w.Offset)))
-	return p.align.find(joinPieces(pieces), original)
+	passage := w.it.passage
+	first, last := int32(w.WordOf(c.from-w.Offset)), int32(w.WordOf(c.to-w.Offset))
+	original := passage.text(first, last)
+	from, to := p.align.find(joinPieces(pieces), original)
+	x.Text = original[from:to]
+	x.From, x.To = passage.place(first, from), passage.place(first, to)
 }
 
 // weigh fills in probabilities: a softmax over the scores.

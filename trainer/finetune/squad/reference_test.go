@@ -321,6 +321,11 @@ func plainLargest(v []float64, n int) []int {
 	return at[:min(n, len(at))]
 }
 
+// whiteWords splits at what run_squad.py takes for white space.
+func whiteWords(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" \t\r\n\u202f", r) })
+}
+
 func TestAnswersAreThoseOfThePlainVersion(t *testing.T) {
 	tok := testTokenizer(t, true)
 	rapid.Check(t, func(t *rapid.T) {
@@ -353,7 +358,7 @@ func TestAnswersAreThoseOfThePlainVersion(t *testing.T) {
 			for _, id := range w.Pieces[from-w.Offset : to-w.Offset+1] {
 				pieces = append(pieces, tok.Vocab().Token(id))
 			}
-			words := strings.FieldsFunc(context, func(r rune) bool { return strings.ContainsRune(" \t\r\n\u202f", r) })
+			words := whiteWords(context)
 			return squad.FinalText(strings.ReplaceAll(strings.ReplaceAll(strings.Join(pieces, " "), " ##", ""), "##", ""),
 				strings.Join(words[w.WordOf(from-w.Offset):w.WordOf(to-w.Offset)+1], " "), true)
 		}
@@ -361,6 +366,12 @@ func TestAnswersAreThoseOfThePlainVersion(t *testing.T) {
 		got := p.Predictions()
 		if len(got) != 1 {
 			t.Fatalf("%d predictions", len(got))
+		}
+		for i, c := range got[0].NBest {
+			if part := context[c.From:c.To]; strings.Join(whiteWords(part), " ") != c.Text && c.Text != "empty" {
+				t.Fatalf("context %q: %+v stands at %q", context, c, part)
+			}
+			got[0].NBest[i].From, got[0].NBest[i].To = 0, 0
 		}
 		near := gocmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*max(1, math.Abs(a)) })
 		if diff := gocmp.Diff(want, got[0], near); diff != "" {

@@ -28,34 +28,35 @@ func joinPieces(pieces []string) string {
 	return strings.Join(fields(s), " ")
 }
 
-// find returns the part of original that predicted, which was lower-cased and
-// split at punctuation, stands for: get_final_text of run_squad.py. Both are
-// compared as the tokenizer sees them, and then, blanks left out, character by
-// character; where that fails all of original is the answer.
+// find returns the part of original, by its bytes, that predicted, which was
+// lower-cased and split at punctuation, stands for: get_final_text of run_squad.py.
+// Both are compared as the tokenizer sees them, and then, blanks left out, character
+// by character; where that fails all of original is the answer.
 //
 // "steve smith" in "Steve Smith's" gives "Steve Smith".
-func (a *aligner) find(predicted, original string) string {
+func (a *aligner) find(predicted, original string) (start, stop int) {
 	a.basic = a.words.AppendWords(a.basic[:0], original)
 	tokens := []rune(strings.Join(a.basic, " "))
 	from := indexRunes(tokens, predicted)
 	if from < 0 {
-		return original
+		return 0, len(original)
 	}
 	to := from + len([]rune(predicted)) - 1
 	source := []rune(original)
 	sourceAt, tokensAt := solid(source), solid(tokens)
 	if len(sourceAt) != len(tokensAt) {
-		return original
+		return 0, len(original)
 	}
 	begin, ok := counterpart(tokensAt, sourceAt, from)
 	if !ok {
-		return original
+		return 0, len(original)
 	}
 	end, ok := counterpart(tokensAt, sourceAt, to)
 	if !ok || end < begin {
-		return original
+		return 0, len(original)
 	}
-	return string(source[begin : end+1])
+	start = len(string(source[:begin]))
+	return start, start + len(string(source[begin:end+1]))
 }
 
 // indexRunes returns where in s, in characters, the text t first stands.

@@ -204,7 +204,7 @@ func (x *bench) alone(text string) predict.Classification {
 	h := trainer.Heads{Labels: 3}
 	m := newModel(x.t, h)
 	defer m.Close()
-	if _, err := finetune.Each(context.Background(), m, h, job, 64, job.Take); err != nil {
+	if _, err := (finetune.Forward{Model: m, Heads: h, Tokens: 64}).Each(context.Background(), job, job.Take); err != nil {
 		x.t.Error(err)
 	}
 	return job.Result().(predict.Classification)
