@@ -61,6 +61,7 @@ var allowed = map[string][]string{
 	"internal/survey":           {"extract", "records", "records/pretrain", "records/tfrecord", "sharding", "tokenize", "tokenize/hf", "trainer/loader", "internal/store", "internal/extsort"},
 	"internal/extsort":          {},
 	"internal/config":           {},
+	"internal/doctor":           {"internal/store"},
 	"cmd/internal/cli":          {"internal/config", "internal/store"},
 	"cmd/prepare-data":          {"*"},
 	// Never pipeline: what they share is the files of docs/format.md.

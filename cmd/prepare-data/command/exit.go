@@ -135,7 +135,7 @@ func exitCode(err error) int {
 		return exitNetwork
 	case is(fs.ErrPermission, syscall.EROFS):
 		return exitPermission
-	case errors.As(err, &memory), errors.As(err, &fit):
+	case errors.As(err, &memory), errors.As(err, &fit), is(errMachine):
 		return exitDoesNotFit
 	case errors.As(err, &rejects):
 		return exitRejects

@@ -48,7 +48,7 @@ Exit codes: 0 ok, 1 other, 2 usage, 3 more rejects than allowed, 4 damaged data,
 	root.AddCommand(newDemo(), newRun(), newPlan(), newDownload(), newExtract(), newFilter(), newVocab(), newExamples(),
 		newVerify(), newInspect(), newHead(), newExport(), newText(), newSentences(), newTokenize())
 	s := settings()
-	root.AddCommand(newStats(), newReport(), newCard(), newDiff(), cli.NewConfig(s), cli.NewMan())
+	root.AddCommand(newStats(), newReport(), newCard(), newDiff(), newDoctor(), cli.NewConfig(s), cli.NewMan())
 	s.AddTo(root)
 	completions().AddTo(root)
 	for _, c := range root.Commands() {

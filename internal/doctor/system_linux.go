@@ -1,0 +1,82 @@
+package doctor
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// systemMemory reads /proc/meminfo, and the limit of the control group where it
+// is lower, as it is in a container.
+func systemMemory() (free, total int64, ok bool) {
+	f, err := os.Open("/proc/meminfo")
+	if err != nil {
+		return 0, 0, false
+	}
+	defer f.Close()
+	free, total, ok = parseMeminfo(f)
+	var limit, used int64
+	if readNumber("/sys/fs/cgroup/memory.max", &limit) && limit < total {
+		total = limit
+		if readNumber("/sys/fs/cgroup/memory.current", &used) {
+			free = max(0, min(free, limit-used))
+		}
+	}
+	return free, total, ok
+}
+
+func parseMeminfo(r io.Reader) (free, total int64, ok bool) {
+	s := bufio.NewScanner(r)
+	for s.Scan() {
+		name, rest, _ := strings.Cut(s.Text(), ":")
+		var kib int64
+		if _, err := fmt.Sscanf(strings.TrimSpace(rest), "%d kB", &kib); err != nil || kib < 0 || kib > math.MaxInt64/1024 {
+			continue
+		}
+		switch name {
+		case "MemTotal":
+			total = kib * 1024
+		case "MemAvailable":
+			free = kib * 1024
+		}
+	}
+	return free, total, total > 0 && free > 0
+}
+
+// readNumber reads a file that holds one number.
+func readNumber(path string, n *int64) bool {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	_, err = fmt.Sscan(string(b), n)
+	return err == nil
+}
+
+// openFiles returns how many files the process may have open.
+func openFiles() (n uint64, ok bool) {
+	var l unix.Rlimit
+	err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l)
+	return l.Cur, err == nil
+}
+
+// fileSize returns how large a file the process may write; ok is false when any.
+func fileSize() (n int64, ok bool) {
+	var l unix.Rlimit
+	err := unix.Getrlimit(unix.RLIMIT_FSIZE, &l)
+	return int64(min(l.Cur, math.MaxInt64)), err == nil && l.Cur != unix.RLIM_INFINITY
+}
+
+// freeSpace returns what an ordinary user may still write to the disk of a path.
+func freeSpace(path string) (int64, bool) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(path, &s); err != nil {
+		return 0, false
+	}
+	return int64(min(s.Bavail, math.MaxInt64/uint64(max(s.Bsize, 1)))) * s.Bsize, true
+}
