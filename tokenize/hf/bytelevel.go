@@ -139,9 +139,11 @@ func (e *bpeEncoder) appendWord(dst []int32, word string) []int32 {
 //
 //	's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 func wordLen(s string) int {
-	for _, suffix := range [...]string{"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"} {
-		if strings.HasPrefix(s, suffix) {
-			return len(suffix)
+	if s[0] == '\'' {
+		for _, suffix := range [...]string{"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"} {
+			if strings.HasPrefix(s, suffix) {
+				return len(suffix)
+			}
 		}
 	}
 	start := 0
@@ -171,6 +173,9 @@ const (
 )
 
 func kindOf(r rune) int {
+	if r < utf8.RuneSelf {
+		return int(asciiKinds[r])
+	}
 	switch {
 	case unicode.IsLetter(r):
 		return letter
@@ -182,12 +187,34 @@ func kindOf(r rune) int {
 	return other
 }
 
+// asciiKinds are the kinds of ASCII.
+var asciiKinds = func() (kinds [utf8.RuneSelf]uint8) {
+	for r := range kinds {
+		switch c := rune(r); {
+		case 'a' <= c|0x20 && c|0x20 <= 'z':
+			kinds[r] = letter
+		case '0' <= c && c <= '9':
+			kinds[r] = number
+		case '\t' <= c && c <= '\r' || c == ' ':
+			kinds[r] = space
+		default:
+			kinds[r] = other
+		}
+	}
+	return kinds
+}()
+
 // runLen returns the length of the characters of a kind at the beginning of s.
 func runLen(s string, kind int) int {
-	for i, r := range s {
+	for i := 0; i < len(s); {
+		r, size := rune(s[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(s[i:])
+		}
 		if kindOf(r) != kind {
 			return i
 		}
+		i += size
 	}
 	return len(s)
 }

@@ -108,7 +108,7 @@ func (t *Tokenizer) Warning() string {
 		return ""
 	}
 	return "byte-level BPE: ids are compared with Hugging Face's on samples only, letters and digits are those of the Go toolchain's Unicode, " +
-		"and encoding is some eight times slower than WordPiece"
+		"and encoding is some five times slower than WordPiece"
 }
 
 // An Encoder turns text into ids. One goroutine uses it at a time.

@@ -265,19 +265,40 @@ func FuzzAppendIDs(f *testing.F) {
 	})
 }
 
-// FuzzLoad checks that what is loaded gives ids below Len.
+// FuzzLoad checks that what is loaded gives ids below Len, each the start of a
+// word or not, and has its special tokens. A file is given by what it changes in
+// a small one ("model." before the fields of the model), so that inputs are short,
+// or, where that is no object of JSON, as it is.
 func FuzzLoad(f *testing.F) {
-	f.Add(smallBPE(nil), "the <end> 00")
-	f.Add(smallBPE(map[string]any{"added_tokens": []any{map[string]any{"id": 1 << 10, "content": "the", "rstrip": true}}}), "at the  end")
-	f.Add([]byte(`{"model":{"type":"WordPiece","vocab":{}}}`), "x")
+	f.Add([]byte(`{}`), "the <end> 00")
+	f.Add([]byte(`{"added_tokens": [{"id": 999, "content": "the", "rstrip": true}]}`), "at the  end")
+	f.Add([]byte(`{"added_tokens": [{"id": 260, "content": "<s>"}, {"id": 261, "content": "</s>"}, {"id": 262, "content": "<pad>"},
+		{"id": 263, "content": "<mask>", "lstrip": true}], "post_processor": {"cls": ["<s>", 260], "sep": ["</s>", 261]}}`), "a <mask> b")
+	f.Add([]byte(`{"model.merges": ["t h", "h e", "Ġ t"], "pre_tokenizer": {"type": "ByteLevel"}}`), " the")
+	f.Add([]byte(`{"model": {"type": "WordPiece", "vocab": {"a": 0}}, "normalizer": {"type": "BertNormalizer"}}`), "x")
+	f.Add([]byte(` {"model":`), "x")
 	f.Fuzz(func(t *testing.T, data []byte, text string) {
+		var change map[string]any
+		if json.Unmarshal(data, &change) == nil {
+			data = smallBPE(change)
+		}
 		tok, err := hf.Load("f", data)
 		if err != nil {
 			return
 		}
-		for _, id := range tok.NewEncoder().AppendIDs(nil, text) {
+		ids, starts := tok.NewEncoder().AppendWords(nil, nil, text)
+		for _, id := range ids {
 			if id < 0 || int(id) >= tok.Len() {
 				t.Errorf("id %d, Len %d", id, tok.Len())
+			}
+		}
+		if len(starts) != len(ids) {
+			t.Errorf("%d ids, %d word starts", len(ids), len(starts))
+		}
+		s, err := tok.Specials()
+		for _, id := range []int32{s.Pad, s.CLS, s.SEP, s.Mask} {
+			if err == nil && (id < 0 || int(id) >= tok.Len() || tok.Token(id) == "") {
+				t.Errorf("special id %d of %d", id, tok.Len())
 			}
 		}
 	})
