@@ -107,6 +107,7 @@ func (s *splitter) next() (rawPage, error) {
 		}
 		rest := s.buf[s.scan:s.fill]
 		switch {
+		case len(rest) > 1 && !beginsTag[rest[1]]: // most tags are none of these
 		case isTag(rest, "</page"):
 			return s.closePage(endClosed), nil
 		case isTag(rest, "<page"), isTag(rest, "</mediawiki"):
@@ -117,6 +118,9 @@ func (s *splitter) next() (rawPage, error) {
 		s.scan++
 	}
 }
+
+// beginsTag has the bytes behind the < of the tags that next looks for.
+var beginsTag = [256]bool{'/': true, 'p': true, 'r': true}
 
 // findPage moves to the next <page that the range owns and opens it.
 func (s *splitter) findPage() error {

@@ -15,7 +15,11 @@ func (s *Scanner) blocks(i, e int) {
 func (s *Scanner) block(i, e int) int {
 	src := s.src
 	if !s.pre {
-		if k := s.vanishing(i, e); k < e && isList(src[k]) {
+		k := i
+		if src[i] == '[' {
+			k = s.vanishing(i, e)
+		}
+		if k < e && isList(src[k]) {
 			return s.list(k, e)
 		}
 	}
