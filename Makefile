@@ -34,7 +34,7 @@ generated:
 	git diff --exit-code
 
 race:
-	go test -race -short ./internal/store ./sharding ./pipeline ./trainer ./trainer/loader ./trainer/cpu
+	go test -race -short ./internal/store ./sharding ./pipeline ./trainer ./trainer/loader ./trainer/cpu ./trainer/finetune/predict ./cmd/train-bert/internal/serve
 
 # Every fuzz target for FUZZTIME, on one processor each. The seeds and all earlier
 # findings run with the tests. FUZZBELOW=extract takes a part.

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -79,6 +80,55 @@ func TestASignalSavesAFineTuningRunWhichGoesOn(t *testing.T) {
 		b, errB := os.ReadFile(filepath.Join(out, name))
 		if errA != nil || errB != nil || !bytes.Equal(a, b) {
 			t.Errorf("%s differs from that of an undisturbed run (%v, %v)", name, errA, errB)
+		}
+	}
+}
+
+func TestAFullDiskEndsAFineTuningRun(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	args := writeFineRun(t, out, "--num-train-steps", "4")
+	p := startLimited(t, args)
+	<-p.done
+	if code := p.ProcessState.ExitCode(); code != 6 || !strings.Contains(p.stderr.String(), "free some space") {
+		t.Fatalf("exit code %d, want 6: %s", code, &p.stderr)
+	}
+	if left, err := filepath.Glob(filepath.Join(out, "step-*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+	finish(t, startProcess(t, args))
+}
+
+// Weights that are no numbers end prediction, measuring and answering with what is
+// wrong.
+func TestWeightsThatAreNoNumbersAreDamage(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	args := writeFineRun(t, out, "--num-train-steps", "1")
+	finish(t, startProcess(t, args))
+	model := filepath.Join(t.TempDir(), "model")
+	finish(t, startProcess(t, []string{"export", out, "--out", model}))
+	path := filepath.Join(model, "model.safetensors")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := len(b) - 400; i < len(b); i++ { // the last tensors: pooler and classifier
+		b[i] = 0xff
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	data := args[slices.Index(args, "--data-dir")+1]
+	if err := os.Remove(filepath.Join(data, "train.tsv")); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"finetune", "classify", "--task", "sst-2", "--data-dir", data, "--init", model, "--out", out + "2", "--quiet"},
+		{"predict", model, "--text", "a cat"},
+	} {
+		p := startProcess(t, args)
+		<-p.done
+		if code := p.ProcessState.ExitCode(); code != 4 || !strings.Contains(p.stderr.String(), "NaN") {
+			t.Errorf("%s: exit code %d, want 4: %s", args[0], code, &p.stderr)
 		}
 	}
 }

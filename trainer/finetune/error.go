@@ -5,6 +5,9 @@ import "errors"
 // ErrData is what every [DataError] wraps.
 var ErrData = errors.New("damaged task data")
 
+// ErrNumbers says that what a model computes is not a number.
+var ErrNumbers = errors.New("the model computes no numbers (NaN): its weights are damaged")
+
 // A DataError says what is wrong with a file of a task's data, and where.
 type DataError struct {
 	File   string

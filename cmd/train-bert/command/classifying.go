@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"math"
@@ -149,7 +148,7 @@ func (c *classifying) evaluate(ctx context.Context, table *heldTable) (map[strin
 		return nil, err
 	}
 	if math.IsNaN(sums.Label()) {
-		return nil, fmt.Errorf("%w: the model computes no numbers (NaN)", errDamaged)
+		return nil, finetune.ErrNumbers
 	}
 	m := map[string]float64{"examples": float64(len(right)), "loss": sums.Label()}
 	for _, metric := range c.task.Metrics {
@@ -176,6 +175,9 @@ func (c *classifying) predict(ctx context.Context, split glue.Split, table *held
 		out := bufio.NewWriter(w)
 		var line []byte
 		_, err := finetune.Forward{Model: c.r.model, Heads: c.r.task.heads, Tokens: c.r.microBatch()}.Each(ctx, table.examples, func(_ int, logits []float32) error {
+			if slices.ContainsFunc(logits, func(v float32) bool { return math.IsNaN(float64(v)) }) {
+				return finetune.ErrNumbers
+			}
 			line = glue.AppendResult(line[:0], logits, c.task.Regression)
 			_, err := out.Write(line)
 			return err

@@ -99,7 +99,7 @@ func exitCode(err error) int {
 	case is(fs.ErrPermission, syscall.EROFS):
 		return exitPermission
 	case is(errDamaged, checkpoint.ErrDamaged, loader.ErrDamaged, records.ErrExample, tfrecord.ErrCorrupt, sharding.ErrFormat, sharding.ErrUnfinished,
-		finetune.ErrData):
+		finetune.ErrData, finetune.ErrNumbers):
 		return exitDamaged
 	case errors.As(err, &usage), errors.As(err, &compressed), is(loader.ErrNoShards, fs.ErrNotExist, syscall.ENOTDIR, syscall.EISDIR):
 		return exitUsage

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"pretext/trainer"
+	"pretext/trainer/finetune"
 	"pretext/trainer/finetune/glue"
 )
 
@@ -51,7 +52,7 @@ type classifyJob struct {
 // Take implements Job.
 func (j *classifyJob) Take(_ int, logits []float32) error {
 	if slices.ContainsFunc(logits, func(v float32) bool { return math.IsNaN(float64(v)) }) {
-		return errNumbers
+		return finetune.ErrNumbers
 	}
 	if j.p.s.Heads.Regression {
 		score := float64(logits[0])

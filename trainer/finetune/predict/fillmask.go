@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"pretext/trainer"
+	"pretext/trainer/finetune"
 )
 
 // maskText stands in a text where a word is to be found.
@@ -126,7 +127,7 @@ func (j *fillJob) best(logits []float32) ([]Token, error) {
 		top = top[:min(len(top), j.topK)]
 	}
 	if math.IsNaN(largest) {
-		return nil, errNumbers
+		return nil, finetune.ErrNumbers
 	}
 	sum := 0.0
 	for _, v := range logits {

@@ -150,6 +150,3 @@ func (p *Predictor) encoder() (enc *tokenize.Encoder, giveBack func()) {
 	enc = p.encoders.Get().(*tokenize.Encoder)
 	return enc, func() { p.encoders.Put(enc) }
 }
-
-// errNumbers says that a model computes NaN.
-var errNumbers = errors.New("the model computes no numbers (NaN): its weights are damaged")

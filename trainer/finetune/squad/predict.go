@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"pretext/trainer/finetune"
 )
 
 // PredictOptions decide which answer is given. Start from
@@ -104,7 +106,7 @@ func (p *Predictor) Take(i int, logits []float32) error {
 	w := p.f.window(p.item, i-p.f.first[p.item])
 	for _, v := range logits {
 		if math.IsNaN(float64(v)) {
-			return errors.New("the model computes no numbers (NaN): its weights are damaged")
+			return finetune.ErrNumbers
 		}
 	}
 	p.window(w, logits)
