@@ -88,6 +88,16 @@
 // The ID of such a document ends in "#" and the number, from 1, of its first line
 // or row.
 //
+// # Chapters
+//
+// A whole book is a document, unless [Options.Chapters] is set: then each of its
+// chapters is, its ID ending in "#" and a number from 1. In a text file a chapter
+// begins at a line with a word for one in a dozen languages and a number, in
+// digits, Roman or English ("CHAPTER IV. The Sea", "Part the First"); in an EPUB
+// with each document of the spine. What has less than 200 characters, such as a
+// title page or a line of the contents, belongs to the next chapter. A book
+// without such headings stays whole.
+//
 // # EPUB
 //
 // The documents of the spine in its order, without those for navigation and
@@ -107,6 +117,7 @@
 package books
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -126,7 +137,8 @@ type Options struct {
 	// LinesPerDocument makes a document of so many lines of a text file or rows
 	// of a Parquet file, in place of the whole file or one row; 0: off.
 	LinesPerDocument int    `json:"lines_per_document,omitempty"`
-	Column           string `json:"column,omitempty"` // of Parquet files; "" is "text"
+	Chapters         bool   `json:"chapters,omitempty"` // every chapter of a book is a document
+	Column           string `json:"column,omitempty"`   // of Parquet files; "" is "text"
 }
 
 // column is the name of the column of Parquet files.
@@ -145,7 +157,7 @@ const MaxNotes = 20
 
 // Stats counts what was read. Books = Kept + the sum of Rejects.
 type Stats struct {
-	Books        int64 // files taken for books; of lines and rows, the documents cut from them
+	Books        int64 // files taken for books; where they are cut, the documents cut from them
 	Lines        int64 // lines and rows that were cut into documents
 	Kept         int64 // documents
 	Rejects      map[extract.Reject]int64
@@ -265,13 +277,36 @@ type book struct {
 	title  string // "" for the file name
 	lang   string // "" for that of the options
 	text   []byte
+	parts  [][]byte       // its chapters, where those are documents, in place of text
 	reject extract.Reject // why there is no document, or ""
 	note   string
-	piece  bool // of a file of lines or rows: its ID is like no other of the file
+	piece  bool // of a file of lines, rows or chapters: its ID is like no other of the file
 }
 
-// finish counts a book and hands its document to the consumer.
+// finish counts a book and hands its document, or those of its chapters, to the
+// consumer.
 func (r *Reader) finish(b book) error {
+	if b.reject == "" && r.opts.Chapters && !b.piece {
+		chapters := joinShort(b.parts)
+		if b.parts == nil {
+			chapters = joinShort(cutChapters(b.text))
+		}
+		if len(chapters) > 1 {
+			if b.title == "" {
+				b.title = stem(path.Base(b.name))
+			}
+			if b.note != "" {
+				r.note(b.name, b.note)
+			}
+			for i, text := range chapters {
+				if err := r.finish(book{name: fmt.Sprintf("%s#%d", b.name, i+1), title: b.title, lang: b.lang, text: text, piece: true}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		b.text = bytes.Join(chapters, nil)
+	}
 	r.stats.Books++
 	if b.note != "" {
 		r.note(b.name, b.note)

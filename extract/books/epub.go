@@ -319,6 +319,7 @@ func (e *epubFile) readAll(names []string, to *prose) error {
 		if err := to.read(&limited{r: src, left: to.fileLimit - e.bytes, count: &e.bytes}); err != nil {
 			return err
 		}
+		to.ends = append(to.ends, len(to.out))
 		found++
 	}
 	if found == 0 {
@@ -370,9 +371,27 @@ func (r *Reader) finishProse(b book, p *prose) book {
 	if trimmed {
 		r.stats.Trimmed++
 	}
+	if r.opts.Chapters {
+		b.parts = p.chapters(lines)
+		return b
+	}
 	if b.text = joinLines(lines, true, 0); len(b.text) > r.limit {
 		b.text, b.reject = nil, extract.RejectTooLarge
 	}
 	b.text = text.Strip(b.text)
 	return b
+}
+
+// chapters returns the text of each document of the spine, of lines that are a
+// part of out.
+func (p *prose) chapters(lines []byte) (parts [][]byte) {
+	from := cap(p.out) - cap(lines)
+	at := 0
+	for _, end := range p.ends {
+		if end = min(max(end-from, at), len(lines)); end > at {
+			parts = append(parts, text.Strip(joinLines(lines[at:end], true, 0)))
+			at = end
+		}
+	}
+	return parts
 }

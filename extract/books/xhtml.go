@@ -21,13 +21,14 @@ type prose struct {
 	keepBoilerplate bool
 
 	out     []byte
-	start   int  // where the paragraph begins in out
-	count   int  // of paragraphs: each has a byte in out that the text has not
-	space   bool // white space is owed before the next character
-	pre     int  // how many <pre> are open
-	invalid int  // bytes that were not UTF-8
-	recoded bool // a document was not UTF-8
-	trimmed bool // Project Gutenberg's own sections were dropped
+	ends    []int // of the documents of the spine, in out
+	start   int   // where the paragraph begins in out
+	count   int   // of paragraphs: each has a byte in out that the text has not
+	space   bool  // white space is owed before the next character
+	pre     int   // how many <pre> are open
+	invalid int   // bytes that were not UTF-8
+	recoded bool  // a document was not UTF-8
+	trimmed bool  // Project Gutenberg's own sections were dropped
 }
 
 // An element's part in the text.

@@ -35,6 +35,7 @@ func (f *sourceFlags) add(fs *pflag.FlagSet) {
 	b := &f.options.Books
 	fs.BoolVar(&b.KeepLines, "keep-lines", b.KeepLines, "take every line of a book as a paragraph")
 	fs.IntVar(&b.LinesPerDocument, "lines-per-document", b.LinesPerDocument, "lines of a text file or rows of a Parquet file that make a document; 0: the whole file, one row")
+	fs.BoolVar(&b.Chapters, "chapters", b.Chapters, "make every chapter of a book a document")
 	fs.StringVar(&b.Column, "column", "", "column of Parquet files that holds the text; default text")
 	fs.BoolVar(&b.KeepBoilerplate, "keep-boilerplate", b.KeepBoilerplate, "leave Project Gutenberg's header and licence in books")
 	fs.IntVar(&w.MinCharacters, "min-characters", w.MinCharacters, "shortest text of a page that is kept, in characters")

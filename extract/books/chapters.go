@@ -1,0 +1,105 @@
+package books
+
+import (
+	"bytes"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Numbers of the chapter rules.
+const (
+	maxHeadingBytes = 120 // of the line that begins a chapter
+	minChapterRunes = 200 // what is shorter is a title page, or a line of a table of contents
+)
+
+// chapterWords begin the headings of chapters, in lower case: English, German,
+// French, Spanish, Portuguese, Italian, Dutch, Danish and Norwegian, Polish,
+// Czech, Russian, Finnish.
+var chapterWords = []string{"chapter", "book", "part", "letter", "canto", "stave", "adventure", "act", "volume",
+	"kapitel", "capitel", "buch", "teil", "chapitre", "livre", "partie", "capítulo", "capitulo", "libro", "capitolo", "parte",
+	"hoofdstuk", "deel", "rozdział", "kapitola", "глава", "часть", "luku", "osa"}
+
+// numberWords are English numbers as headings spell them.
+var numberWords = []string{"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
+	"fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty", "thirty", "forty", "fifty", "sixty",
+	"the", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "last"}
+
+// isHeading reports whether a line begins a chapter: a word for one and a
+// number, in digits, Roman or English, and perhaps a title.
+func isHeading(line []byte) bool {
+	if len(line) == 0 || len(line) > maxHeadingBytes {
+		return false
+	}
+	word, rest, ok := strings.Cut(string(line), " ")
+	if !ok || !containsFold(chapterWords, word) {
+		return false
+	}
+	number := strings.TrimLeft(rest, " ")
+	if i := strings.IndexFunc(number, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }); i >= 0 {
+		number = number[:i]
+	}
+	switch {
+	case number == "":
+		return false
+	case strings.Trim(number, "0123456789") == "", strings.Trim(number, "IVXLCDM") == "":
+		return true
+	}
+	// In lower case "part in …" is a sentence; a heading ends after the number, or
+	// goes on with a mark.
+	after := strings.TrimLeft(rest, " ")[len(number):]
+	ends := after == "" || strings.ContainsAny(after[:1], ".:-,;—")
+	return ends && strings.Trim(number, "ivxlcdm") == "" || containsFold(numberWords, number) && (ends || word == strings.ToUpper(word))
+}
+
+func containsFold(words []string, word string) bool {
+	for _, w := range words {
+		if strings.EqualFold(w, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// cutChapters cuts a text before the headings of its chapters.
+func cutChapters(text []byte) (parts [][]byte) {
+	start := 0
+	for at := 0; at < len(text); {
+		end := bytes.IndexByte(text[at:], '\n')
+		if end < 0 {
+			end = len(text) - at
+		}
+		if at > start && isHeading(text[at:at+end]) {
+			parts = append(parts, text[start:at-1])
+			start = at
+		}
+		at += end + 1
+	}
+	return append(parts, text[start:])
+}
+
+// joinShort puts what is too short to be a chapter before the next one, or
+// behind the last.
+func joinShort(parts [][]byte) (chapters [][]byte) {
+	var open []byte
+	for _, p := range parts {
+		if len(p) == 0 {
+			continue
+		}
+		if len(open) > 0 {
+			p = bytes.Join([][]byte{open, p}, []byte("\n"))
+		}
+		if open = p; len(p) >= minChapterRunes*utf8.UTFMax || utf8.RuneCount(p) >= minChapterRunes {
+			chapters, open = append(chapters, p), nil
+		}
+	}
+	switch {
+	case len(open) == 0:
+	case len(chapters) == 0:
+		chapters = append(chapters, open)
+	default:
+		last := len(chapters) - 1
+		chapters[last] = bytes.Join([][]byte{chapters[last], open}, []byte("\n"))
+	}
+	return chapters
+}
