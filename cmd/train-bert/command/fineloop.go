@@ -40,9 +40,6 @@ func (r *fineRun) observe(report trainer.Report) error {
 		Accuracy: number(share(s.LabelCorrect, s.LabelCount)), Rate: number(report.Info.Rate), GradNorm: number(report.Info.GradNorm),
 		Skipped: report.Info.Skipped, Tokens: int64(s.Tokens), Speed: number(math.Round(speed)),
 	})
-	if r.o.stepped != nil {
-		r.o.stepped(report.Progress.Step)
-	}
 	return err
 }
 

@@ -30,8 +30,6 @@ type fineOptions struct {
 	threads   int
 	quiet     bool
 	json      bool
-
-	stepped func(step int64) // called after every step where it is not nil
 }
 
 // defaultFineOptions has the defaults of run_squad.py and run_classifier.py.
