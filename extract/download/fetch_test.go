@@ -179,3 +179,122 @@ func TestTheCallerMayKeepAFileFromGettingItsName(t *testing.T) {
 	}
 	empty(t, out)
 }
+
+// script answers the nth request with the nth of its steps, the last for all
+// that follow.
+type script struct {
+	steps []func(w http.ResponseWriter, r *http.Request)
+	asked int
+}
+
+func (s *script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	step := s.steps[min(s.asked, len(s.steps)-1)]
+	s.asked++
+	step(w, r)
+}
+
+// whole sends a file in one piece.
+func whole(content, tag string) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) {
+		(&sender{content: content, tag: tag}).ServeHTTP(w, &http.Request{Header: http.Header{}})
+	}
+}
+
+// cutAt announces a whole file and sends a part of it.
+func cutAt(content, tag string, n int) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("ETag", tag)
+		w.Header().Set("Content-Length", fmt.Sprint(len(content)))
+		fmt.Fprint(w, content[:n])
+	}
+}
+
+// rest answers with a range, right or wrong.
+func rest(contentRange, body, tag string) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if tag != "" {
+			w.Header().Set("ETag", tag)
+		}
+		w.Header().Set("Content-Range", contentRange)
+		w.WriteHeader(http.StatusPartialContent)
+		fmt.Fprint(w, body)
+	}
+}
+
+// Nobody could tell a file without a checksum from a mixture of two, so each way
+// to make one is shut by itself.
+func TestNoPartOfAnythingElseIsMixedIn(t *testing.T) {
+	const one, two = "0123456789abcdefghij", "ABCDEFGHIJ9876543210"
+	for name, test := range map[string]struct {
+		want  string
+		steps []func(http.ResponseWriter, *http.Request)
+	}{
+		"another range than asked for": {one, []func(http.ResponseWriter, *http.Request){
+			cutAt(one, `"1"`, 10), rest("bytes 0-9/20", one[:10], `"1"`), rest("bytes 10-19/20", one[10:], `"1"`)}},
+		"a range of another version": {two, []func(http.ResponseWriter, *http.Request){
+			cutAt(one, `"1"`, 10), rest("bytes 10-19/20", two[10:], `"2"`), whole(two, `"2"`)}},
+		"a range of a file of another length": {two + "!", []func(http.ResponseWriter, *http.Request){
+			cutAt(one, `"1"`, 10), rest("bytes 10-20/21", two[10:]+"!", ""), whole(two+"!", `"2"`)}},
+		"a range nobody asked for": {one, []func(http.ResponseWriter, *http.Request){
+			rest("bytes 0-9/10", two[:10], `"1"`), whole(one, `"1"`)}},
+		"less than the range's length": {one, []func(http.ResponseWriter, *http.Request){
+			cutAt(one, `"1"`, 10), rest("bytes 10-19/20", two[:3], `"1"`), rest("bytes 10-19/20", one[10:], `"1"`)}},
+		"a server that heeds If-Range and says no more": {two, []func(http.ResponseWriter, *http.Request){
+			cutAt(one, `"1"`, 10), func(w http.ResponseWriter, r *http.Request) {
+				if r.Header.Get("If-Range") != `"2"` && r.Header.Get("If-Range") != "" {
+					whole(two, "")(w, r)
+					return
+				}
+				rest("bytes 10-19/20", two[10:], "")(w, r)
+			}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(&script{steps: test.steps})
+			defer server.Close()
+			out := folder(t)
+			if _, err := newClient(t, quick(server.URL)).Fetch(t.Context(), out, File{Name: "x", URL: server.URL}, Hooks{}); err != nil {
+				t.Fatal(err)
+			}
+			if b, err := store.ReadFile(t.Context(), out, "x"); err != nil || string(b) != test.want {
+				t.Errorf("got %q, %v, want %q", b, err, test.want)
+			}
+		})
+	}
+}
+
+func TestAFileOfAnotherLengthThanItSeemedIsNotFetchedAnew(t *testing.T) {
+	content := strings.Repeat("twenty thousand bytes", 1000)
+	chunked := func(body string) func(http.ResponseWriter, *http.Request) {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("ETag", `"1"`)
+			w.(http.Flusher).Flush()
+			fmt.Fprint(w, body)
+		}
+	}
+	server200 := &sender{content: content, tag: `"1"`}
+	for name, first := range map[string]func(http.ResponseWriter, *http.Request){
+		"it ended early": chunked(content[:7000]),
+		"it went on":     chunked(content + "garbage"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			end := func(w http.ResponseWriter, r *http.Request) {
+				var from int
+				if fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from); from >= len(content) {
+					w.Header().Set("Content-Range", fmt.Sprintf("bytes */%d", len(content)))
+					w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+					return
+				}
+				server200.ServeHTTP(w, r)
+			}
+			server := httptest.NewServer(&script{steps: []func(http.ResponseWriter, *http.Request){first, end}})
+			defer server.Close()
+			c := newClient(t, quick(server.URL))
+			if _, err := c.Fetch(t.Context(), folder(t), File{Name: "x", URL: server.URL, Checksum: sumOf(content)}, Hooks{}); err != nil {
+				t.Fatal(err)
+			}
+			if n := c.Received(); n > int64(len(content)+100) {
+				t.Errorf("received %d bytes for a file of %d", n, len(content))
+			}
+		})
+	}
+}
