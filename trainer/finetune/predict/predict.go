@@ -54,7 +54,7 @@ type Settings struct {
 	MaxQueryLength int // likewise
 	Negatives      bool
 	Answers        squad.PredictOptions // zero: the defaults
-	MaxSequences   int                  // most sequences of a request; 0: 1024
+	MaxSequences   int                  // most sequences of a request; 0: 256
 }
 
 // A Task names what a model can be asked for.
@@ -75,7 +75,7 @@ type Predictor struct {
 }
 
 // defaultMaxSequences bounds the work of one request.
-const defaultMaxSequences = 1024
+const defaultMaxSequences = 256
 
 // New returns a predictor.
 func New(s Settings) (*Predictor, error) {

@@ -24,7 +24,7 @@ type Options struct {
 
 // DefaultOptions returns limits for a server on one machine.
 func DefaultOptions() Options {
-	return Options{MaxBody: 1 << 20, MaxConns: 512, Timeout: 30 * time.Second, DrainTimeout: 30 * time.Second, Defaults: predict.Defaults{TopK: 5}}
+	return Options{MaxBody: 256 << 10, MaxConns: 512, Timeout: 30 * time.Second, DrainTimeout: 30 * time.Second, Defaults: predict.Defaults{TopK: 5}}
 }
 
 // A Server answers requests with a model.
