@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"strings"
 	"time"
@@ -245,8 +246,12 @@ func (o *predictOptions) settings(m opened) predict.Settings {
 		}
 		return given
 	}
+	most := 0 // the limit of a server
+	if o.address == "" {
+		most = math.MaxInt // one's own text may be as long as it is
+	}
 	return predict.Settings{
-		Config: m.Config, MaxSeqLength: number(o.length, "max_seq_length"), DocStride: number(o.stride, "doc_stride"),
+		Config: m.Config, MaxSequences: most, MaxSeqLength: number(o.length, "max_seq_length"), DocStride: number(o.stride, "doc_stride"),
 		MaxQueryLength: number(o.query, "max_query_length"), Negatives: o.negatives.or(trained["version_2_with_negative"] == "true"), Answers: o.answers,
 	}
 }
