@@ -120,16 +120,26 @@ func ReadAt(file io.ReaderAt, s Span, buf []byte) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read record at byte %d: %w", s.Offset, err)
 	}
+	return Payload(frame, s.Offset)
+}
+
+// Payload returns the payload of a whole frame that is in memory, and shares it.
+// offset is the frame's place in its file, for the [*CorruptError] of what is no
+// frame of that length.
+func Payload(frame []byte, offset int64) ([]byte, error) {
+	if len(frame) < FrameBytes {
+		return nil, &CorruptError{Offset: offset, Record: -1, Reason: "truncated record"}
+	}
 	length, reason := parseHeader(frame, MaxRecordBytes)
-	if reason == "" && length+FrameBytes != s.Length {
-		reason = fmt.Sprintf("length %d where the index says %d", length+FrameBytes, s.Length)
+	if reason == "" && length+FrameBytes != int64(len(frame)) {
+		reason = fmt.Sprintf("length %d where the index says %d", length+FrameBytes, len(frame))
 	}
 	if reason != "" {
-		return nil, corrupt(reason)
+		return nil, &CorruptError{Offset: offset, Record: -1, Reason: reason}
 	}
 	end := headerBytes + length
 	if !payloadIntact(frame[headerBytes:end], frame[end:]) {
-		return nil, corrupt("data checksum mismatch")
+		return nil, &CorruptError{Offset: offset, Record: -1, Reason: "data checksum mismatch"}
 	}
 	return frame[headerBytes:end:end], nil
 }

@@ -34,7 +34,6 @@ func (p *part) reset() {
 // A reader is what one goroutine decodes with.
 type reader struct {
 	example records.Example
-	frame   []byte
 	masker  *masker // nil: the masks of the records stay
 }
 
@@ -108,7 +107,7 @@ func (s *Source) load(position int64) (in, n int64, err error) {
 // leaves a hole at its position.
 func (s *Source) read(p *part, own *reader, position, in int64) {
 	record := Record{Example: &own.example}
-	at, err := s.window.at(s.index, in, &record, &own.frame)
+	at, err := s.window.at(s.index, in, &record)
 	if err == nil {
 		err = s.check(record)
 	}

@@ -120,7 +120,7 @@ func (w *trainWindow) add(at block, length int64) {
 
 // at decodes the record at an index of the window, and returns the number of
 // its file among those selected.
-func (w *trainWindow) at(x *Index, index int64, record *Record, frame *[]byte) (file int, err error) {
+func (w *trainWindow) at(x *Index, index int64, record *Record) (file int, err error) {
 	p := w.frames[w.order[index]]
 	file = w.file[p.part]
 	record.File, record.Index, record.Offset = x.shards.files[file].Path, p.index, p.offset
@@ -128,10 +128,9 @@ func (w *trainWindow) at(x *Index, index int64, record *Record, frame *[]byte) (
 		return file, record.fault(&tfrecord.CorruptError{Offset: p.offset, Record: p.index,
 			Reason: "damaged length; what follows it in the same block of the index is lost with it"})
 	}
-	if cap(*frame) < int(p.length) {
-		*frame = make([]byte, 2*p.length)
-	}
-	payload, err := tfrecord.ReadAt(&w.parts[p.part], tfrecord.Span{Offset: p.offset, Length: int64(p.length)}, *frame)
+	part := &w.parts[p.part]
+	start := p.offset - part.offset
+	payload, err := tfrecord.Payload(part.data[start:start+int64(p.length)], p.offset)
 	if err == nil {
 		err = x.shards.decode(payload, record.Example)
 	}
