@@ -60,10 +60,11 @@ func (e *Encoder) fillSlot(dst []int32, slot *cacheSlot, lo, hi uint64) []int32 
 // them with characters beyond ASCII, as they stand there, to their ids: a piece
 // may be several words, or none. Scripts of two bytes a letter have longer words
 // than a wordCache holds, and small vocabularies cut them into single letters.
-// 16,384 slots of 128 bytes make 2 MiB.
+// 32,768 slots of 128 bytes make 4 MiB, of
+// which English text touches little.
 type pieceCache [1 << pieceBits]pieceSlot
 
-const pieceBits = 14
+const pieceBits = 15
 
 const maxPieceIDs = 23
 

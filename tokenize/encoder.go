@@ -6,7 +6,7 @@ import (
 )
 
 // An Encoder turns text into ids. It remembers the words it has seen, in caches
-// of 4 MiB. One goroutine uses it at a time; make one with
+// of 6 MiB. One goroutine uses it at a time; make one with
 // [Tokenizer.NewEncoder] for each.
 type Encoder struct {
 	*Tokenizer

@@ -58,7 +58,7 @@
 // no cache is normalized character by character with one table look-up each and
 // cut on a double-array trie. No step allocates.
 //
-// Time is linear in the text, whatever it is. Memory is 4 MiB for an encoder,
+// Time is linear in the text, whatever it is. Memory is 6 MiB for an encoder,
 // about 1 MB for the trie of bert-base-uncased, and nothing that grows with the
 // text but the result; under other profiles than google also a copy of a text
 // that is not valid UTF-8.
