@@ -237,7 +237,7 @@ func (r *BlockReader) Documents(f io.ReaderAt, b Block) iter.Seq2[*Document, err
 
 // read returns the JSON lines of a block, in the reader's own buffer.
 func (r *BlockReader) read(f io.ReaderAt, b Block) ([]byte, error) {
-	if b.Length < 0 || b.RawLength < 0 || b.RawLength > maxBlockRaw || b.Length > maxBlockRaw {
+	if b.Offset < 0 || b.Length < 0 || b.RawLength < 0 || b.RawLength > maxBlockRaw || b.Length > maxBlockRaw {
 		return nil, &CorruptError{b.Offset, "impossible block size"}
 	}
 	r.frame = resize(r.frame, int(b.Length))

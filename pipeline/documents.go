@@ -114,6 +114,10 @@ func (l blockList) documents(ctx context.Context, locations []string, meter *Met
 		}
 		defer r.Close()
 		for _, file := range l {
+			if file.Folder < 0 || file.Folder >= len(locations) {
+				yield(nil, fmt.Errorf("%w: folder %d of %d in the plan of a task", sharding.ErrFormat, file.Folder, len(locations)))
+				return
+			}
 			ok, err := readBlocks(ctx, r, locations[file.Folder], file, meter, yield)
 			if err != nil {
 				yield(nil, fmt.Errorf("read %s: %w", file.Name, err))

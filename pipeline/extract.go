@@ -160,6 +160,9 @@ func (w *extractWorker) do(ctx context.Context, index int) ([]Result, error) {
 	if err := w.task(ctx, index, &t); err != nil {
 		return nil, err
 	}
+	if problem := t.check(w.Sources); problem != "" {
+		return nil, badPlan(index, problem)
+	}
 	source := w.Sources[t.Source]
 	name := source.fileName(t.Number)
 	sideCar := name + sharding.SideCarSuffix
@@ -235,6 +238,22 @@ func (w *extractWorker) finish(ctx context.Context, results []Result) error {
 		return err
 	}
 	return w.manifestOf(ctx, results, sharding.Manifest{Counts: sharding.Counts{"equal_ids": equal}, Dropped: dropped})
+}
+
+// check says what is wrong with a task that no driver made of these sources, ""
+// where nothing is.
+func (t extractTask) check(sources []SourceSpec) string {
+	if t.Source < 0 || t.Source >= len(sources) || t.Number < 0 {
+		return fmt.Sprintf("file %d of source %d, of %d", t.Number, t.Source, len(sources))
+	}
+	source := sources[t.Source]
+	switch {
+	case source.Kind == KindWiki && t.Range == nil, source.Kind == KindBooks && t.Books == nil:
+		return "says nothing of its source of kind " + source.Kind
+	case t.Range != nil && (t.Range.Start < 0 || t.Range.End < t.Range.Start):
+		return fmt.Sprintf("bytes %d to %d of a dump", t.Range.Start, t.Range.End)
+	}
+	return ""
 }
 
 // bytes returns what a task reads of its source.

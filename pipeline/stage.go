@@ -85,9 +85,15 @@ func (s *stage) task(ctx context.Context, index int, to any) error {
 		return fmt.Errorf("read plan of task %d: %w", index, err)
 	}
 	if err := json.Unmarshal(b, to); err != nil {
-		return fmt.Errorf("read plan of task %d: %s: %w", index, name, err)
+		return fmt.Errorf("read plan of task %d: %s: %w: %v", index, name, sharding.ErrFormat, err)
 	}
 	return nil
+}
+
+// badPlan is the error of a task's plan that was written by somebody else than
+// the driver: it is sound JSON, but speaks of what there is not.
+func badPlan(index int, problem string) error {
+	return fmt.Errorf("plan of task %d: %w: %s", index, sharding.ErrFormat, problem)
 }
 
 // fence reports whether the folder still belongs to this worker's plan. It is

@@ -24,7 +24,7 @@ func TestNoEnvironmentChangesAByte(t *testing.T) {
 	if err := os.Symlink(t.TempDir(), linked); err != nil {
 		t.Fatal(err)
 	}
-	plain := t.TempDir()
+	plain, turkish := t.TempDir(), t.TempDir()
 	relative := t.TempDir()
 	for _, test := range []struct {
 		name string
@@ -32,6 +32,7 @@ func TestNoEnvironmentChangesAByte(t *testing.T) {
 		out  string
 	}{
 		{"TZ, LC_ALL and one processor", shell(t, "export TZ=Asia/Kathmandu LC_ALL=C GOMAXPROCS=1 HOME=/nonexistent", c.run(plain)...), plain},
+		{"a Turkish locale and a time zone that is not there", shell(t, "export TZ=:/nonexistent LANG=tr_TR.UTF-8 LC_ALL=tr_TR.UTF-8 GOMAXPROCS=7", c.run(turkish)...), turkish},
 		{"odd paths", prepareData(t, moved...), filepath.Join(odd, "out")},
 		{"a link for the output", prepareData(t, c.run(linked)...), linked + "/"},
 		{"relative paths, no TMPDIR", shell(t, "unset TMPDIR; cd '"+relative+"'", c.run("out/../made")...), filepath.Join(relative, "made")},
