@@ -107,7 +107,6 @@ func (s *splitter) next() (rawPage, error) {
 		}
 		rest := s.buf[s.scan:s.fill]
 		switch {
-		case len(rest) > 1 && !beginsTag[rest[1]]: // most tags are none of these
 		case isTag(rest, "</page"):
 			return s.closePage(endClosed), nil
 		case isTag(rest, "<page"), isTag(rest, "</mediawiki"):
@@ -118,9 +117,6 @@ func (s *splitter) next() (rawPage, error) {
 		s.scan++
 	}
 }
-
-// beginsTag has the bytes behind the < of the tags that next looks for.
-var beginsTag = [256]bool{'/': true, 'p': true, 'r': true}
 
 // findPage moves to the next <page that the range owns and opens it.
 func (s *splitter) findPage() error {
@@ -155,6 +151,10 @@ func (s *splitter) findTag() bool {
 		if i := bytes.IndexByte(s.buf[s.scan:s.fill], '<'); i >= 0 {
 			s.scan += i
 			if s.fill-s.scan >= lookahead || s.eof {
+				if s.page.open && s.scan+1 < s.fill && !beginsTag[s.buf[s.scan+1]] {
+					s.scan++ // most tags are none of those that next looks for
+					continue
+				}
 				return true
 			}
 		} else {
@@ -166,6 +166,9 @@ func (s *splitter) findTag() bool {
 		s.more()
 	}
 }
+
+// beginsTag has the bytes behind the < of the tags that next looks for.
+var beginsTag = [256]bool{'/': true, 'p': true, 'r': true}
 
 // isTag reports whether b begins with the tag given without its end, and not
 // with a longer name.

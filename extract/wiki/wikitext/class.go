@@ -15,6 +15,7 @@ const (
 	classOdd                  // a title with it needs a closer look
 	classArgument             // matters when splitting the arguments of a template
 	classNoKey                // may not stand in the name of an argument
+	classSpace                // a blank or a line feed
 )
 
 var class = buildClasses()
@@ -61,6 +62,7 @@ func buildClasses() (t [256]uint16) {
 	set("[]<>\"\x7F", classURL)
 	set(":%&~/{<\xC2", classOdd)
 	set("{[<=|", classArgument)
+	set(" \t\r\n", classSpace)
 	set("[<{\"'/\n", classNoKey)
 	set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", classLetter)
 	for c := range 0x21 {

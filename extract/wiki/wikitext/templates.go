@@ -189,10 +189,11 @@ func (s *Scanner) split(i, e int) {
 	base := len(s.args)
 	src := s.src[:e]
 	start, equal := i, -1
+	work := 0
 	for {
-		s.work -= i
+		from := i
 		i = s.skip(i, e, classArgument)
-		s.work += i + 1
+		work += i + 1 - from
 		if i >= e {
 			break
 		}
@@ -225,6 +226,7 @@ func (s *Scanner) split(i, e int) {
 		i++
 	}
 	s.addArgument(start, e, equal, base)
+	s.work += work
 }
 
 func (s *Scanner) addArgument(i, e, equal, base int) {
@@ -249,10 +251,10 @@ func isKey(b []byte) bool {
 
 // trim returns src[i:e] without blanks and line feeds at its ends.
 func (s *Scanner) trim(i, e int) span {
-	for i < e && (isBlank(s.src[i]) || s.src[i] == '\n') {
+	for i < e && class[s.src[i]]&classSpace != 0 {
 		i++
 	}
-	for e > i && (isBlank(s.src[e-1]) || s.src[e-1] == '\n') {
+	for e > i && class[s.src[e-1]]&classSpace != 0 {
 		e--
 	}
 	return span{i, e}
