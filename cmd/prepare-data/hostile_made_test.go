@@ -65,7 +65,7 @@ func TestHostileFilesMadeByChanceAreReadOrRefusedInOneLine(t *testing.T) {
 	t.Parallel()
 	random := torture.Random(t)
 	var kinds []hostileKind
-	for _, group := range [][]hostileKind{zipKinds(), tarKinds(), epubKinds(), dumpKinds(), textKinds()} {
+	for _, group := range [][]hostileKind{zipKinds(), tarKinds(), epubKinds(), dumpKinds(), textKinds(), parquetKinds()} {
 		kinds = append(kinds, group...)
 	}
 	files := torture.Times(t, "PRETEXT_HOSTILE", len(kinds), max(600, 10*len(kinds)))

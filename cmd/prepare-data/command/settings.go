@@ -14,7 +14,7 @@ import (
 func settings() *cli.Settings {
 	return &cli.Settings{
 		Prefix:   "PRETEXT_",
-		Reserved: []string{"DATA", "DAMAGE", "KILLS", "LONG_TESTS", "SERVERS", "TORTURE"},
+		Reserved: []string{"COMPARED", "COPIES", "DAMAGE", "DATA", "DISKS", "HOSTILE", "KILLS", "LONG_TESTS", "SEED", "SERVERS", "SIGNALS", "TORTURE"},
 		Preset: func(cmd *cobra.Command) error {
 			f := cmd.Flags().Lookup("preset")
 			if f == nil {

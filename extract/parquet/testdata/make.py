@@ -51,3 +51,11 @@ write("nulls", nulls)
 write("nulls-v2", nulls, data_page_version="2.0", use_dictionary=["text"], compression="snappy")
 write("no-rows", [])
 write("brotli", ROWS, compression="brotli")
+
+# Files that stand for far more than they are.
+text = pa.schema([pa.field("text", pa.string())])
+pq.write_table(pa.table({"text": ["a small one", "a" * 70_000_000, "and another"]}, schema=text), os.path.join(HERE, "large-value.parquet"),
+               compression="zstd", use_dictionary=False, write_statistics=False)
+same = pa.DictionaryArray.from_arrays(pa.array([0] * 60_000, pa.int32()), pa.array(["long " * 40_000]))
+pq.write_table(pa.Table.from_arrays([same], names=["text"]), os.path.join(HERE, "bomb.parquet"),
+               compression="zstd", write_statistics=False, store_schema=False, dictionary_pagesize_limit=1 << 24)
