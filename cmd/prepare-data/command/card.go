@@ -90,7 +90,11 @@ func reproduction(root *cobra.Command, s *survey.Stats) string {
 			given["do-lower-case"], given["tokenizer-profile"] = ofFile, ofFile
 		}
 		for _, name := range slices.Sorted(maps.Keys(options)) {
-			flag := strings.ReplaceAll(name[strings.LastIndexByte(name, '.')+1:], "_", "-")
+			if rule, ok := strings.CutPrefix(name, "limits."); ok { // of the filter
+				parts = append(parts, fmt.Sprintf("--rule %s=%s", rule, plainValue(options[name])))
+				continue
+			}
+			flag := flagOf(name)
 			f := run.Flags().Lookup(flag)
 			value := plainValue(options[name])
 			if f == nil || given[flag] || value == f.DefValue || value == strings.Trim(f.DefValue, "[]") {
@@ -104,6 +108,15 @@ func reproduction(root *cobra.Command, s *survey.Stats) string {
 		return ""
 	}
 	return strings.Join(append(parts, "--out DIR"), " \\\n  ")
+}
+
+// flagOf returns the flag of an option: the last part of its name, but for the
+// one that another name says better.
+func flagOf(option string) string {
+	if option == "nearly.threshold" {
+		return "dedup-threshold"
+	}
+	return strings.ReplaceAll(option[strings.LastIndexByte(option, '.')+1:], "_", "-")
 }
 
 // vocabFlag names the file that a vocab stage was given, "" where it trained one.
