@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"log"
-	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"pretext/internal/store"
+	"pretext/internal/torture"
 )
 
 type contextLike = context.Context
@@ -30,20 +30,6 @@ func (c *fakeClock) sleep(ctx context.Context, d time.Duration) error {
 
 func discardLog() *log.Logger { return log.New(io.Discard, "", 0) }
 
-// servers is how many misbehaving servers are met; PRETEXT_SERVERS changes it.
-func servers(t *testing.T) int {
-	t.Helper()
-	s := os.Getenv("PRETEXT_SERVERS")
-	if s == "" {
-		return 100
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		t.Fatalf("PRETEXT_SERVERS: %v", err)
-	}
-	return n
-}
-
 // A tally sums up what was met over all servers.
 type tally struct {
 	sync.Mutex
@@ -56,7 +42,7 @@ type tally struct {
 func TestNoMisbehaviourOfAServerGivesAWrongFileOrTooMuchTraffic(t *testing.T) {
 	all := &tally{met: map[fault]int{}}
 	t.Run("seeds", func(t *testing.T) {
-		for seed := range servers(t) {
+		for seed := range torture.Times(t, "PRETEXT_SERVERS", 100, 1000) {
 			t.Run(strconv.Itoa(seed), func(t *testing.T) {
 				t.Parallel()
 				meet(t, uint64(seed), all)

@@ -73,7 +73,7 @@ func (f *downloadFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.language, "gutenberg", "", "download books of Project Gutenberg in this language, such as en, or all")
 	fs.IntVar(&f.limit, "gutenberg-limit", 0, "books at most, from the first of the catalogue on; 0: all")
 	fs.IntSliceVar(&f.ids, "gutenberg-ids", nil, "numbers of the books to download")
-	fs.Var(&urlList{&f.urls}, "url", "file to download; may be repeated")
+	fs.Var(&urlList{&f.urls}, "url", "file to download, with #sha256=DIGITS after it if you know them; may be repeated")
 	fs.Var(&sumList{&f.urls}, "sha256", "checksum of the --url before it")
 	o := &f.client
 	fs.StringVar(&o.Contact, "contact", "", "your address or page, told to servers: Wikimedia asks for it")
@@ -160,16 +160,33 @@ func product() string {
 	return "pretext-prepare-data/" + v
 }
 
-// urlList collects --url.
+// urlList collects --url. A checksum may stand in the URL, as #sha256=DIGITS, so
+// that files of settings can give it too.
 type urlList struct{ to *[]download.Request }
 
 func (l *urlList) Set(s string) error {
-	*l.to = append(*l.to, download.Request{Kind: download.URL, URL: s})
+	address, sum, _ := strings.Cut(s, "#sha256=")
+	*l.to = append(*l.to, download.Request{Kind: download.URL, URL: address, SHA256: strings.ToLower(sum)})
 	return nil
 }
 
 func (l *urlList) Type() string   { return "url" }
-func (l *urlList) String() string { return "" }
+func (l *urlList) String() string { return strings.Join(l.GetSlice(), ",") }
+
+// GetSlice returns the values as they would be typed.
+func (l *urlList) GetSlice() (urls []string) {
+	if l.to == nil {
+		return nil
+	}
+	for _, r := range *l.to {
+		s := r.URL
+		if r.SHA256 != "" {
+			s += "#sha256=" + r.SHA256
+		}
+		urls = append(urls, s)
+	}
+	return urls
+}
 
 // sumList gives checksums to the URLs before them.
 type sumList struct{ to *[]download.Request }
