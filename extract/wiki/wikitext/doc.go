@@ -31,16 +31,20 @@
 // Beyond that the rules are those of MediaWiki's parser, down to its odd
 // corners: which of five apostrophes is text, where a link's label ends, which
 // colon ends a term. Broken markup is shown as MediaWiki shows it, but for
-// braces that are not closed (the line is dropped) and tables that are not
-// closed (text resumes at the next heading).
+// braces that are not closed (the line is dropped), tables that are not closed
+// (text resumes at the next heading) and footnotes and the like that are not
+// closed (the tag is dropped, the text behind it shown).
 //
 // Input need not be valid UTF-8: other bytes pass through. Of valid input the
 // text is valid.
 //
 // # How it works
 //
-// One pass, no syntax tree. A table of byte classes steps over plain text; a
-// line's first byte selects the block construct (blocks.go), any other special
+// Comments are taken out first (comments.go): they may stand inside any markup.
+// Then one pass, no syntax tree. A map of the bytes that may begin markup, made
+// with vector instructions where there are some (special.go), or else a table of
+// byte classes steps over plain text; a line's first byte selects the block
+// construct (blocks.go), any other special
 // byte the inline one (inline.go). Each handler first finds the end of its
 // construct, then writes. Only arguments and labels that carry text are
 // scanned again, to a bounded depth.
