@@ -26,6 +26,7 @@ func realSized(tb testing.TB, n int) (path string, size int64) {
 		for i := range e.InputIDs {
 			e.InputIDs[i], e.InputMask[i], e.SegmentIDs[i] = 1000+int32(rng.ExpFloat64()*4000)%29000, 1, int32(i/64)
 		}
+		e.InputIDs[0], e.InputIDs[63], e.InputIDs[127] = 1, 2, 2 // [CLS] and [SEP]
 		for i := range e.MaskedLMIDs {
 			e.MaskedLMPositions[i], e.MaskedLMIDs[i], e.MaskedLMWeights[i] = int32(1+6*i), 1000+rng.Int32N(29000), 1
 		}
@@ -107,9 +108,19 @@ func BenchmarkPickerAtRandom(b *testing.B) {
 	}
 }
 
-func BenchmarkSourceStep(b *testing.B) {
+func BenchmarkSourceStep(b *testing.B) { benchmarkSource(b, nil) }
+
+func BenchmarkSourceStepDynamicMasks(b *testing.B) {
+	benchmarkSource(b, &loader.Masking{Seed: 1, Prob: 0.15, Vocab: loader.MaskVocab{Size: 30000, CLS: 1, SEP: 2, MASK: 3}})
+}
+
+// benchmarkSource reads steps of 256 examples in the order of a training run,
+// checksums, rules and cutting included.
+func benchmarkSource(b *testing.B, masking *loader.Masking) {
 	path, size := realSized(b, 20000)
-	src := newSource(b, open(b, path, loader.Options{}), loader.SourceOptions{MicroBatchTokens: 4096, Heads: trainer.PretrainHeads()})
+	opts := loader.SourceOptions{MicroBatchTokens: 4096, Heads: trainer.PretrainHeads(), Masking: masking,
+		Rules: records.Rules{VocabSize: 30000, CLS: 1, SEP: 2}}
+	src := newSource(b, open(b, path, loader.Options{}), opts)
 	const batch = 256
 	b.SetBytes(batch * size / 20000)
 	b.ReportAllocs()
