@@ -3,6 +3,7 @@ package download
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/tls"
@@ -89,8 +90,14 @@ func (c *fakeClock) Now() time.Time {
 	return c.now
 }
 
-// Sleep is longer than that of a true clock by nothing.
-func (c *fakeClock) Sleep(ctx contextLike, d time.Duration) error { return c.sleep(ctx, d) }
+func (c *fakeClock) Sleep(ctx context.Context, d time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if d > 0 {
+		c.now = c.now.Add(d)
+	}
+	return ctx.Err()
+}
 
 func newHostileServer(seed uint64, agent string) *hostileServer {
 	s := &hostileServer{random: rand.New(rand.NewPCG(seed, 6)), files: map[string]*served{}, agent: agent, met: map[fault]int{}, quit: make(chan struct{}),

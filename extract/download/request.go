@@ -144,7 +144,6 @@ type Index struct {
 type List struct {
 	Files   []File
 	Indices []Index
-	Notes   []string // what a person should know of it
 }
 
 // Resolve asks the source what a request means. The error matches

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log"
+	"path"
 	"slices"
 	"strconv"
 	"sync"
@@ -16,17 +17,6 @@ import (
 	"pretext/internal/store"
 	"pretext/internal/torture"
 )
-
-type contextLike = context.Context
-
-func (c *fakeClock) sleep(ctx context.Context, d time.Duration) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if d > 0 {
-		c.now = c.now.Add(d)
-	}
-	return ctx.Err()
-}
 
 func discardLog() *log.Logger { return log.New(io.Discard, "", 0) }
 
@@ -162,11 +152,11 @@ func fetchAll(ctx context.Context, c *Client, out store.Folder, requests []Reque
 // check wants every file to be what the server has.
 func check(t *testing.T, s *hostileServer, out store.Folder) {
 	t.Helper()
-	for path, f := range s.files {
+	for at, f := range s.files {
 		if f.list {
 			continue
 		}
-		name := SafeName(path[len(path)-len(pathBase(path)):])
+		name := SafeName(path.Base(at))
 		b, err := store.ReadFile(t.Context(), out, name)
 		if err != nil || !slices.Equal(b, f.content) {
 			t.Errorf("%s: wrong file: %d bytes, want %d (%v)", name, len(b), len(f.content), err)
@@ -175,15 +165,6 @@ func check(t *testing.T, s *hostileServer, out store.Folder) {
 	for _, p := range s.problems {
 		t.Error(p)
 	}
-}
-
-func pathBase(p string) string {
-	for i := len(p) - 1; i >= 0; i-- {
-		if p[i] == '/' {
-			return p[i+1:]
-		}
-	}
-	return p
 }
 
 // watchPauses wants requests to a host to keep its pause.
