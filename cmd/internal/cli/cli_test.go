@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -66,6 +67,9 @@ func TestManualPagesNameEveryCommandAndFlag(t *testing.T) {
 // have: they are the same whenever they are written.
 func TestMandocFindsNothingWrong(t *testing.T) {
 	mandoc, err := exec.LookPath("mandoc")
+	if err != nil && os.Getenv("CI") != "" {
+		t.Fatal("continuous integration needs mandoc")
+	}
 	if err != nil {
 		t.Skip("mandoc is not installed")
 	}
