@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -30,6 +31,7 @@ type process struct {
 	*exec.Cmd
 	temp           string
 	stdout, stderr bytes.Buffer
+	peak           chan int64 // see watchMemory
 }
 
 // prepareData returns a process that is not started yet.
@@ -78,6 +80,7 @@ func (p *process) code(t *testing.T) int {
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
+	p.watchMemory()
 	return p.wait(t)
 }
 
@@ -134,8 +137,39 @@ func (p *process) oneLine(t *testing.T, words ...string) {
 	}
 }
 
+// watchMemory looks at the high water mark of the started process's memory until
+// it ends. What the system reports of an ended process is no use on Linux: there
+// a process inherits the mark of the one that started it, this one.
+func (p *process) watchMemory() {
+	p.peak = make(chan int64, 1)
+	if runtime.GOOS != "linux" {
+		return
+	}
+	status := fmt.Sprintf("/proc/%d/status", p.Process.Pid)
+	go func() {
+		peak := int64(0)
+		for {
+			b, err := os.ReadFile(status)
+			_, mark, found := strings.Cut(string(b), "VmHWM:")
+			if err != nil || !found { // it has ended
+				p.peak <- peak
+				return
+			}
+			var kilobytes int64
+			fmt.Sscan(mark, &kilobytes)
+			peak = max(peak, kilobytes<<10)
+			time.Sleep(2 * time.Millisecond)
+		}
+	}()
+}
+
 // peakMB is the most memory that the ended process held, in MB.
 func (p *process) peakMB() int64 {
+	if runtime.GOOS == "linux" {
+		peak := <-p.peak
+		p.peak <- peak
+		return peak / 1e6
+	}
 	rss := int64(p.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)
 	if runtime.GOOS != "darwin" { // bytes there, kilobytes elsewhere
 		rss <<= 10
