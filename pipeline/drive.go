@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pretext/internal/store"
+	"pretext/internal/usage"
 	"pretext/sharding"
 )
 
@@ -43,7 +44,7 @@ func driveIn(ctx context.Context, folder store.Folder, r Runner, c driveConfig) 
 		}
 	}
 	c.spec.Fingerprint = c.recipe.Fingerprint()
-	start, cpu := time.Now(), cpuTime()
+	start, cpu := time.Now(), usage.CPU()
 	meter := &Meter{Stage: c.spec.Stage, Total: c.total}
 	if r.Watch != nil {
 		defer r.Watch(meter)()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pretext/internal/store"
+	"pretext/internal/usage"
 	"pretext/sharding"
 )
 
@@ -164,13 +165,13 @@ type StageSummary struct {
 
 // Summarize runs a stage and describes what came of it.
 func Summarize(stage, folder string, run func() (*Manifest, error)) (StageSummary, error) {
-	start, cpu := time.Now(), cpuTime()
+	start, cpu := time.Now(), usage.CPU()
 	m, err := run()
 	if err != nil {
 		return StageSummary{}, err
 	}
 	s := StageSummary{Stage: stage, Folder: folder, Files: len(m.Files), Counts: m.Counts, Elapsed: time.Since(start)}
-	s.Seconds, s.CPU = s.Elapsed.Seconds(), (cpuTime() - cpu).Seconds()
+	s.Seconds, s.CPU = s.Elapsed.Seconds(), (usage.CPU() - cpu).Seconds()
 	for _, f := range m.Files {
 		s.Bytes += f.Bytes
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pretext/internal/store"
+	"pretext/internal/usage"
 	"pretext/sharding"
 )
 
@@ -32,7 +33,7 @@ type runInfo struct {
 // writeRunInfo leaves run.json in a stage's folder.
 func writeRunInfo(ctx context.Context, folder store.Folder, r Runner, spec Spec, start time.Time, cpu time.Duration) error {
 	info := runInfo{FormatVersion: sharding.FormatVersion, Stage: spec.Stage, Started: start.UTC(),
-		Seconds: time.Since(start).Seconds(), CPUSeconds: (cpuTime() - cpu).Seconds(), PeakRSS: peakRSS(),
+		Seconds: time.Since(start).Seconds(), CPUSeconds: (usage.CPU() - cpu).Seconds(), PeakRSS: usage.PeakMemory(),
 		Runner: r.Name, Workers: r.Workers, Command: os.Args, Sources: spec.locations(), Go: runtime.Version()}
 	info.Host, _ = os.Hostname()
 	if b, ok := debug.ReadBuildInfo(); ok {

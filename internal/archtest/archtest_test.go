@@ -21,6 +21,7 @@ import (
 // row of their own) which other packages of the module its code may import.
 // Tests are free.
 var allowed = map[string][]string{
+	"internal/usage":        {},
 	"internal/store":        {},
 	"internal/realdata":     {},
 	"internal/torture":      {},
@@ -47,7 +48,7 @@ var allowed = map[string][]string{
 	"records/pretrain":      {"records", "internal/pyrandom"},
 	"sharding":              {"extract", "internal/store"},
 	"pipeline": {"extract", "extract/bzip2", "extract/wiki", "extract/wiki/wikitext", "extract/books", "extract/text", "extract/download", "extract/quality", "extract/dedup", "tokenize", "tokenize/sentence", "tokenize/vocab", "tokenize/hf",
-		"records", "records/tfrecord", "records/pretrain", "sharding", "internal/store", "internal/extsort", "internal/pyrandom", "internal/democorpus"},
+		"records", "records/tfrecord", "records/pretrain", "sharding", "internal/store", "internal/usage", "internal/extsort", "internal/pyrandom", "internal/democorpus"},
 	"trainer":            {"records", "sharding", "tokenize", "internal/store"},
 	"trainer/loader":     {"trainer", "trainer/dropout", "records", "records/tfrecord", "sharding", "tokenize", "internal/store"},
 	"trainer/optim":      {"trainer"},
@@ -66,7 +67,7 @@ var allowed = map[string][]string{
 	"cmd/prepare-data":          {"*"},
 	// Never pipeline: what they share is the files of docs/format.md.
 	"cmd/train-bert": {"trainer", "trainer/checkpoint", "trainer/cpu", "trainer/loader",
-		"trainer/finetune", "trainer/finetune/squad", "trainer/finetune/glue", "trainer/finetune/predict", "records", "records/tfrecord", "sharding", "tokenize", "internal/store"},
+		"trainer/finetune", "trainer/finetune/squad", "trainer/finetune/glue", "trainer/finetune/predict", "records", "records/tfrecord", "sharding", "tokenize", "internal/store", "internal/usage"},
 	"internal/archtest": {},
 	"internal/bench":    {"*"},
 }

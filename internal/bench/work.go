@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"pretext/internal/usage"
 )
 
 // A work is something whose CPU time is measured.
@@ -45,13 +47,13 @@ const least = 300 * time.Millisecond
 func inside(name, of string, bytes int64, do func() (records int64, err error)) *work {
 	return &work{name: name, of: of, bytes: bytes, run: func(ctx context.Context) (sample, error) {
 		runtime.GC()
-		start := cpuTime()
+		start := usage.CPU()
 		for n := int64(1); ; n++ {
 			records, err := do()
 			if err != nil {
 				return sample{}, err
 			}
-			if used := cpuTime() - start; used >= least {
+			if used := usage.CPU() - start; used >= least {
 				return sample{CPU: used / time.Duration(n), Bytes: bytes, Records: records}, ctx.Err()
 			}
 		}

@@ -191,13 +191,7 @@ func RemovePartials(folder Folder) error {
 	if !ok {
 		return nil
 	}
-	if err := at(StepList, string(d)); err != nil {
-		return err
-	}
-	entries, err := os.ReadDir(string(d))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	entries, err := d.entries()
 	if err != nil {
 		return err
 	}

@@ -124,13 +124,7 @@ func Sweep(folder Folder) error {
 	if !ok {
 		return nil
 	}
-	if err := at(StepList, string(d)); err != nil {
-		return err
-	}
-	entries, err := os.ReadDir(string(d))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	entries, err := d.entries()
 	if err != nil {
 		return err
 	}
@@ -147,4 +141,16 @@ func Sweep(folder Folder) error {
 		}
 	}
 	return nil
+}
+
+// entries returns what is in the folder, nothing where there is no folder.
+func (d dir) entries() ([]os.DirEntry, error) {
+	if err := at(StepList, string(d)); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(string(d))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return entries, err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pretext/internal/usage"
 	"pretext/sharding"
 	"pretext/trainer"
 	"pretext/trainer/cpu"
@@ -240,7 +241,7 @@ func (b *benchmark) load(ctx context.Context, o benchOptions, steps *benchSteps)
 	}
 	const batch = 256
 	examples := int64(0)
-	start, cpuStart := time.Now(), cpuTime()
+	start, cpuStart := time.Now(), usage.CPU()
 	for time.Since(start).Seconds() < o.seconds {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -258,6 +259,6 @@ func (b *benchmark) load(ctx context.Context, o benchOptions, steps *benchSteps)
 		examples += batch
 	}
 	bytes := float64(steps.bytes) / float64(steps.source.Len()) * float64(examples)
-	b.Loader, b.LoaderCPU = perSecond(bytes, time.Since(start)), perSecond(bytes, cpuTime()-cpuStart)
+	b.Loader, b.LoaderCPU = perSecond(bytes, time.Since(start)), perSecond(bytes, usage.CPU()-cpuStart)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"pretext/internal/usage"
 	"pretext/trainer"
 	"pretext/trainer/cpu"
 )
@@ -35,7 +36,7 @@ func newSpeedModel(b cpu.Backend, c trainer.Config, tokens int) (*speedModel, er
 // examples counts, as in a run.
 func (m *speedModel) round(ctx context.Context, steps *benchSteps, d time.Duration) (s sample, err error) {
 	schedule := trainer.Schedule{Kind: trainer.Constant, Peak: 1e-4, Steps: 1}
-	start, cpuStart := time.Now(), cpuTime()
+	start, cpuStart := time.Now(), usage.CPU()
 	for s.steps == 0 || time.Since(start) < d {
 		if err := ctx.Err(); err != nil {
 			return s, err
@@ -60,7 +61,7 @@ func (m *speedModel) round(ctx context.Context, steps *benchSteps, d time.Durati
 		s.sums = s.sums.Add(info.Sums)
 		s.steps++
 	}
-	s.wall, s.cpu = time.Since(start), cpuTime()-cpuStart
+	s.wall, s.cpu = time.Since(start), usage.CPU()-cpuStart
 	return s, nil
 }
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-package pipeline
+package usage
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// cpuTime returns the processor time that the process has used.
-func cpuTime() time.Duration {
+// CPU returns the processor time that the process has used, all threads.
+func CPU() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
 		return 0
@@ -20,8 +20,8 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// peakRSS returns the most memory that the process has held, in bytes.
-func peakRSS() int64 {
+// PeakMemory returns the most memory that the process has held, in bytes.
+func PeakMemory() int64 {
 	// Linux counts into Maxrss what the process held that started this one.
 	if b, err := os.ReadFile("/proc/self/status"); err == nil {
 		var kilobytes int64

@@ -1,0 +1,2 @@
+// Package usage says what this process has used of the machine.
+package usage

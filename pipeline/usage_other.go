@@ -1,9 +1,0 @@
-//go:build !unix
-
-package pipeline
-
-import "time"
-
-func cpuTime() time.Duration { return 0 }
-
-func peakRSS() int64 { return 0 }
