@@ -33,8 +33,9 @@ generated:
 	cd extract/wiki/wikitext && go run ./internal/genentities
 	git diff --exit-code
 
+# What is found by numbers, damage and cancelled runs, is left to the tests.
 race:
-	go test -race -short ./internal/store ./sharding ./pipeline ./trainer ./trainer/loader ./trainer/cpu ./trainer/finetune/predict ./cmd/train-bert/internal/serve
+	PRETEXT_DAMAGE=50 PRETEXT_SIGNALS=5 go test -race -short ./internal/store ./sharding ./pipeline ./trainer ./trainer/loader ./trainer/cpu ./trainer/finetune/predict ./cmd/train-bert/internal/serve
 
 # Every fuzz target for FUZZTIME, on one processor each. The seeds and all earlier
 # findings run with the tests. FUZZBELOW=extract takes a part.
