@@ -52,12 +52,13 @@ torture:
 
 # Real readers read what the demo makes.
 interop: $(PY) .venv/pyarrow .venv/hub
-	rm -rf $(DEMO) && go run ./cmd/prepare-data demo --out $(DEMO) --quiet
-	go run ./cmd/prepare-data inspect $(DEMO)/shards --records > $(DEMO)/records.jsonl
+	go build -o .venv/prepare-data ./cmd/prepare-data
+	rm -rf $(DEMO) && .venv/prepare-data demo --out $(DEMO) --quiet
+	.venv/prepare-data inspect $(DEMO)/shards --records > $(DEMO)/records.jsonl
 	$(PY) internal/interop/read_shards.py $(DEMO)/shards $(DEMO)/records.jsonl
-	go run ./cmd/prepare-data card $(DEMO) --out $(DEMO)/README.md --license cc-by-sa-4.0
+	.venv/prepare-data card $(DEMO) --out $(DEMO)/README.md --license cc-by-sa-4.0
 	$(PY) internal/interop/check_card.py $(DEMO)/README.md
-	$(PY) internal/interop/parquet_rows.py "go run ./cmd/prepare-data" .venv/parquet
+	$(PY) internal/interop/parquet_rows.py .venv/prepare-data .venv/parquet
 
 .venv/pyarrow: $(PY)
 	.venv/bin/pip install --quiet pyarrow==26.0.1 && touch $@

@@ -1,7 +1,7 @@
 """Writes Parquet files with pyarrow, of random rows under random settings, and
 compares what `prepare-data extract --books` makes of each with the rows.
 
-    python parquet_rows.py "go run ./cmd/prepare-data" FOLDER [FILES]
+    python parquet_rows.py bin/prepare-data FOLDER [FILES]
 """
 
 import glob
