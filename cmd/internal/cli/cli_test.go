@@ -105,3 +105,15 @@ func ExamplePages() {
 	// .1 prog.1
 	// .1 prog-do.1
 }
+
+func TestAMessageIsOneLineThatShowsControlCharacters(t *testing.T) {
+	for message, want := range map[string]string{
+		"read a\nb":       "read a; b",
+		"a\x1b[31m\tb":    `a\x1b[31m\x09b`,
+		"BUG: a\nstack\n": "BUG: a\nstack\n",
+	} {
+		if got := cli.OneLine(message); got != want {
+			t.Errorf("%q: got %q, want %q", message, got, want)
+		}
+	}
+}

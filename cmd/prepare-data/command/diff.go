@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pretext/cmd/internal/cli"
 	"pretext/internal/survey"
 )
 
@@ -85,11 +86,11 @@ func printChanges(b *strings.Builder, what string, list []survey.Change, most in
 	for _, c := range list[:min(len(list), most)] {
 		switch {
 		case c.A == "":
-			fmt.Fprintf(b, "  %s %s: only in b: %s\n", what, oneLine(c.Name), oneLine(c.B))
+			fmt.Fprintf(b, "  %s %s: only in b: %s\n", what, cli.OneLine(c.Name), cli.OneLine(c.B))
 		case c.B == "":
-			fmt.Fprintf(b, "  %s %s: only in a: %s\n", what, oneLine(c.Name), oneLine(c.A))
+			fmt.Fprintf(b, "  %s %s: only in a: %s\n", what, cli.OneLine(c.Name), cli.OneLine(c.A))
 		default:
-			fmt.Fprintf(b, "  %s %s: %s, %s\n", what, oneLine(c.Name), oneLine(c.A), oneLine(c.B))
+			fmt.Fprintf(b, "  %s %s: %s, %s\n", what, cli.OneLine(c.Name), cli.OneLine(c.A), cli.OneLine(c.B))
 		}
 	}
 	if more := len(list) - most; more > 0 {
@@ -124,7 +125,7 @@ func printDocumentDifference(b *strings.Builder, d *survey.DocumentDifference) {
 	fmt.Fprintf(b, "  documents: %d and %d; %d removed, %d added, %d changed\n", d.A, d.B, d.Removed, d.Added, d.Changed)
 	for _, list := range d.First {
 		for _, id := range list.IDs {
-			fmt.Fprintf(b, "    %s %s\n", list.What, oneLine(id))
+			fmt.Fprintf(b, "    %s %s\n", list.What, cli.OneLine(id))
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pretext/cmd/internal/cli"
 	"pretext/internal/doctor"
 )
 
@@ -34,14 +35,14 @@ Neither Python nor anything else need be installed.`,
 					Version string         `json:"version"`
 					Level   string         `json:"level"`
 					Checks  []doctor.Check `json:"checks"`
-				}{version(), doctor.Worst(checks), checks}); err != nil {
+				}{cli.Version(), doctor.Worst(checks), checks}); err != nil {
 					return err
 				}
 			} else {
 				t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-				fmt.Fprintf(t, "%s\tversion\t%s\n", doctor.OK, version())
+				fmt.Fprintf(t, "%s\tversion\t%s\n", doctor.OK, cli.Version())
 				for _, c := range checks {
-					fmt.Fprintf(t, "%s\t%s\t%s\n", c.Level, c.Name, oneLine(c.Found))
+					fmt.Fprintf(t, "%s\t%s\t%s\n", c.Level, c.Name, cli.OneLine(c.Found))
 					if c.Advice != "" {
 						fmt.Fprintf(t, "\t\t%s\n", c.Advice)
 					}

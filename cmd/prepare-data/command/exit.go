@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"strings"
 	"syscall"
-	"unicode"
 
+	"pretext/cmd/internal/cli"
 	"pretext/extract"
 	"pretext/extract/books"
 	"pretext/extract/bzip2"
@@ -73,25 +73,8 @@ func Report(stderr io.Writer, err error) int {
 	case exitDiskFull:
 		message += ": free some space and run the same command again"
 	}
-	fmt.Fprintf(stderr, "prepare-data: %s\n", oneLine(message))
+	fmt.Fprintf(stderr, "prepare-data: %s\n", cli.OneLine(message))
 	return code
-}
-
-// oneLine puts a message on one line and makes control characters visible, such
-// as a file's name may hold. Only the trace of a bug of ours keeps its lines.
-func oneLine(message string) string {
-	if strings.HasPrefix(message, "BUG: ") {
-		return message
-	}
-	var b strings.Builder
-	for _, r := range strings.ReplaceAll(message, "\n", "; ") {
-		if unicode.IsControl(r) {
-			fmt.Fprintf(&b, "\\x%02x", r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }
 
 // damaged are the errors of data that is not what it should be.

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"pretext/cmd/internal/cli"
 	"pretext/pipeline"
 	"pretext/records"
 	"pretext/sharding"
@@ -191,7 +192,7 @@ func printDropped(w io.Writer, d *sharding.DroppedTemplates) {
 		return
 	}
 	for _, t := range d.Templates[:min(len(d.Templates), droppedShown)] {
-		fmt.Fprintf(w, "  dropped {{%s}}\t%d\t\n", oneLine(t.Name), t.Uses)
+		fmt.Fprintf(w, "  dropped {{%s}}\t%d\t\n", cli.OneLine(t.Name), t.Uses)
 	}
 	if more := len(d.Templates) - droppedShown; more > 0 {
 		fmt.Fprintf(w, "  dropped templates\t%d more\tsee --json\n", more)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,9 +40,9 @@ Exit codes: 0 ok, 1 other, 2 usage, 3 more rejects than allowed, 4 damaged data,
 130 interrupted (run the same command again to go on).`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Version:       version(),
+		Version:       cli.Version(),
 	}
-	root.SetGlobalNormalizationFunc(normalize)
+	root.SetGlobalNormalizationFunc(cli.Normalize)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{cli.Suggest(cmd, err)} })
 	root.AddCommand(newDemo(), newRun(), newPlan(), newDownload(), newExtract(), newFilter(), newVocab(), newExamples(),
 		newVerify(), newInspect(), newHead(), newExport(), newText(), newSentences(), newTokenize())
@@ -76,21 +75,6 @@ Exit codes: 0 ok, 1 other, 2 usage, 3 more rejects than allowed, 4 damaged data,
 	}
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	return root
-}
-
-// normalize lets Google's flag names, written with underscores, be typed as
-// they are.
-func normalize(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
-}
-
-// version is the module's version as the build recorded it.
-func version() string {
-	v := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		v = info.Main.Version
-	}
-	return fmt.Sprintf("%s %s %s/%s", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // runFlags are the flags of commands that run stages.
@@ -133,7 +117,7 @@ func (f *runFlags) pipeline(stderr io.Writer) (pipeline.Runner, error) {
 	}
 	pipeline.LimitMemory(int64(f.memory))
 	return pipeline.Runner{Name: f.runner, Workers: f.workers, Watch: watch(stderr, f.quiet), Note: func(text string) {
-		fmt.Fprintf(stderr, "prepare-data: note: %s\n", oneLine(text))
+		fmt.Fprintf(stderr, "prepare-data: note: %s\n", cli.OneLine(text))
 	}}, nil
 }
 

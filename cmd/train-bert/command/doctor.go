@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pretext/cmd/internal/cli"
 	"pretext/trainer"
 	"pretext/trainer/cpu"
 )
@@ -24,7 +25,7 @@ func newDoctor() *cobra.Command {
 }
 
 func doctor(ctx context.Context, w io.Writer) error {
-	fmt.Fprintf(w, "train-bert %s\nprocessors: %d\ndetected: %s\n", version(), runtime.GOMAXPROCS(0), best())
+	fmt.Fprintf(w, "train-bert %s\nprocessors: %d\ndetected: %s\n", cli.Version(), runtime.GOMAXPROCS(0), best())
 	for _, isa := range isas {
 		speed, flops, err := measure(ctx, isa)
 		switch {

@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"strings"
 	"syscall"
-	"unicode"
 
+	"pretext/cmd/internal/cli"
 	"pretext/internal/store"
 	"pretext/records"
 	"pretext/records/tfrecord"
@@ -60,22 +60,8 @@ func Report(stderr io.Writer, err error) int {
 	case exitDiskFull:
 		message += ": free some space and run the same command again"
 	}
-	fmt.Fprintf(stderr, "train-bert: %s\n", oneLine(message))
+	fmt.Fprintf(stderr, "train-bert: %s\n", cli.OneLine(strings.TrimSpace(message)))
 	return code
-}
-
-// oneLine puts a message on one line and makes control characters visible, such
-// as a file's name may hold.
-func oneLine(message string) string {
-	var b strings.Builder
-	for _, r := range strings.ReplaceAll(strings.TrimSpace(message), "\n", "; ") {
-		if unicode.IsControl(r) {
-			fmt.Fprintf(&b, "\\x%02x", r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }
 
 func exitCode(err error) int {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"pretext/cmd/internal/cli"
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
 )
@@ -159,7 +160,7 @@ func (q *quarantine) skip(bad error) error {
 	place := bad.Error()
 	if len(q.seen) < maxQuarantine && !q.seen[place] {
 		q.seen[place] = true
-		fmt.Fprintf(q.w, "train-bert: left out: %s\n", oneLine(place))
+		fmt.Fprintf(q.w, "train-bert: left out: %s\n", cli.OneLine(place))
 	}
 	return nil
 }

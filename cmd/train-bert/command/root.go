@@ -5,12 +5,11 @@ package command
 
 import (
 	"fmt"
-	"runtime"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+
+	"pretext/cmd/internal/cli"
 )
 
 // NewRoot returns the command with all its subcommands.
@@ -31,9 +30,9 @@ Exit codes: 0 ok, 1 other, 2 usage, 4 damaged data, 6 disk full, 7 permission,
 8 folder in use, 130 interrupted (run the same command again to go on).`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Version:       version(),
+		Version:       cli.Version(),
 	}
-	root.SetGlobalNormalizationFunc(normalize)
+	root.SetGlobalNormalizationFunc(cli.Normalize)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(newTrain(), newDemo(), newEval(), newFinetune(), newPredict(), newImport(), newExport(), newCurve(), newBench(), newDoctor())
 	for _, c := range root.Commands() {
@@ -57,19 +56,4 @@ Exit codes: 0 ok, 1 other, 2 usage, 4 damaged data, 6 disk full, 7 permission,
 	}
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	return root
-}
-
-// normalize lets Google's flag names, written with underscores, be typed as
-// they are.
-func normalize(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
-}
-
-// version is the module's version as the build recorded it.
-func version() string {
-	v := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		v = info.Main.Version
-	}
-	return fmt.Sprintf("%s %s %s/%s", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/pflag"
+)
+
+// OneLine puts a message on one line and makes control characters visible, such
+// as a file's name may hold. Only the trace of a bug of ours keeps its lines.
+func OneLine(message string) string {
+	if strings.HasPrefix(message, "BUG: ") {
+		return message
+	}
+	var b strings.Builder
+	for _, r := range strings.ReplaceAll(message, "\n", "; ") {
+		if unicode.IsControl(r) {
+			fmt.Fprintf(&b, "\\x%02x", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// Normalize lets Google's flag names, written with underscores, be typed as
+// they are.
+func Normalize(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
+}
+
+// Version is the module's version as the build recorded it.
+func Version() string {
+	v := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		v = info.Main.Version
+	}
+	return fmt.Sprintf("%s %s %s/%s", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
