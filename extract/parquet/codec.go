@@ -32,7 +32,7 @@ func (c codec) check() error {
 	if !ok {
 		name = fmt.Sprint("number ", int64(c))
 	}
-	return &UnsupportedError{"compression " + name + " is not read, write it with ZSTD, SNAPPY or GZIP"}
+	return &UnsupportedError{What: "compression " + name + " is not read, write it with ZSTD, SNAPPY or GZIP"}
 }
 
 // A decompressor unpacks pages.

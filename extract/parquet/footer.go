@@ -103,9 +103,9 @@ func findColumn(schema []schemaElement, column string) (optional bool, err error
 		if e.name == column {
 			switch {
 			case e.kind != typeByteArray || e.children > 0:
-				return false, &UnsupportedError{fmt.Sprintf("column %q does not hold strings", column)}
+				return false, columnError("column %q does not hold strings", column)
 			case e.repetition != repetitionRequired && e.repetition != repetitionOptional:
-				return false, &UnsupportedError{fmt.Sprintf("column %q holds lists", column)}
+				return false, columnError("column %q holds lists", column)
 			}
 			return e.repetition == repetitionOptional, nil
 		}
@@ -117,7 +117,11 @@ func findColumn(schema []schemaElement, column string) (optional bool, err error
 			open += max(0, min(schema[i].children, int64(len(schema)))) - 1
 		}
 	}
-	return false, &UnsupportedError{fmt.Sprintf("no column %q, it has %s", column, strings.Join(names, ", "))}
+	return false, columnError("no column %q, it has %s", column, strings.Join(names, ", "))
+}
+
+func columnError(format string, args ...any) error {
+	return &UnsupportedError{What: fmt.Sprintf(format, args...), Column: true}
 }
 
 // readGroups reads the row groups' chunks of a column.

@@ -317,7 +317,7 @@ func (p *pageReader) split(h pageHeader) (levels *hybrid, values []byte, err err
 		return nil, p.plain, nil
 	}
 	if h.levels != encodingRLE {
-		return nil, nil, &UnsupportedError{fmt.Sprintf("levels of encoding %d", h.levels)}
+		return nil, nil, &UnsupportedError{What: fmt.Sprintf("levels of encoding %d", h.levels)}
 	}
 	levelBytes, values, err := plainValue(p.plain) // a length and bytes, the same form
 	if err != nil {
@@ -345,7 +345,7 @@ func (p *pageReader) decoder(h pageHeader, b []byte) (next func() ([]byte, error
 	case encodingDeltaBytes:
 		return p.prefixed(b, int(h.values))
 	}
-	return nil, &UnsupportedError{fmt.Sprintf("values of encoding %d", h.encoding)}
+	return nil, &UnsupportedError{What: fmt.Sprintf("values of encoding %d", h.encoding)}
 }
 
 func (p *pageReader) indices(b []byte) (func() ([]byte, error), error) {

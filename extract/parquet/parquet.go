@@ -67,7 +67,10 @@ func (e *CorruptError) Error() string {
 func (e *CorruptError) Unwrap() error { return ErrCorrupt }
 
 // An UnsupportedError says what a sound file has that is not read here.
-type UnsupportedError struct{ What string }
+type UnsupportedError struct {
+	What   string
+	Column bool // what is amiss is the column asked for; another one may be read
+}
 
 func (e *UnsupportedError) Error() string { return "Parquet file: " + e.What }
 
@@ -139,7 +142,7 @@ func readFooter(r io.ReaderAt, size int64) ([]byte, int64, error) {
 		return nil, 0, err
 	}
 	if string(end[4:]) == "PARE" {
-		return nil, 0, &UnsupportedError{"encrypted"}
+		return nil, 0, &UnsupportedError{What: "encrypted"}
 	}
 	n := int64(binary.LittleEndian.Uint32(end[:]))
 	if string(end[4:]) != magic || n > size-tail-int64(len(magic)) || n > MaxFooterBytes {

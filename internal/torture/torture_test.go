@@ -30,6 +30,14 @@ func TestTheEnvironmentDecidesHowLong(t *testing.T) {
 }
 
 func TestASeedRepeats(t *testing.T) {
+	t.Setenv("PRETEXT_TORTURE", "")
+	if a, b := Random(t).Uint64(), Random(t).Uint64(); a != b {
+		t.Errorf("a share: got %d, then %d", a, b)
+	}
+	t.Setenv("PRETEXT_TORTURE", "1")
+	if a, b := Random(t).Uint64(), Random(t).Uint64(); a == b {
+		t.Errorf("torture: got %d twice", a)
+	}
 	t.Setenv("PRETEXT_SEED", "42")
 	if a, b := Random(t).Uint64(), Random(t).Uint64(); a != b {
 		t.Errorf("got %d, then %d", a, b)

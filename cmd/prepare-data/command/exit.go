@@ -122,7 +122,7 @@ func exitCode(err error) int {
 		return exitDoesNotFit
 	case errors.As(err, &rejects):
 		return exitRejects
-	case is(damaged...):
+	case is(damaged...), errors.As(err, &unsupported) && !unsupported.Column:
 		return exitDamaged
 	case errors.As(err, &usage), errors.As(err, &unsupported), errors.As(err, &options), errors.As(err, &wrong), errors.As(err, &setting), errors.As(err, &kind), errors.As(err, &shards), is(fs.ErrNotExist, store.ErrNotFile, syscall.ENOTDIR, syscall.EISDIR):
 		return exitUsage
