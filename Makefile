@@ -47,7 +47,7 @@ fuzz:
 # A failure prints the PRETEXT_SEED that repeats it.
 .PHONY: torture
 torture:
-	PRETEXT_TORTURE=1 go test -count=1 -timeout 24h -v ./internal/store ./sharding ./pipeline ./extract/... ./cmd/prepare-data
+	PRETEXT_TORTURE=1 go test -count=1 -timeout 24h -v ./internal/store ./sharding ./pipeline ./extract/... ./cmd/prepare-data ./cmd/train-bert/...
 	internal/fuzzall.sh 10m
 
 # Real readers read what the demo makes.

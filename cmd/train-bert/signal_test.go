@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"pretext/cmd/train-bert/internal/tinydata"
+	"pretext/internal/torture"
 	"pretext/trainer/checkpoint"
 )
 
@@ -152,10 +153,7 @@ func lastStep(t *testing.T, out string) int64 {
 
 // Where a kill strikes depends on time; what comes out must not.
 func TestARunThatIsKilledAgainAndAgainEndsAsOneThatWasNot(t *testing.T) {
-	kills := 4
-	if n, err := strconv.Atoi(os.Getenv("PRETEXT_KILLS")); err == nil {
-		kills = n
-	}
+	kills := torture.Times(t, "PRETEXT_KILLS", 4, 200)
 	dir := t.TempDir()
 	want, out := filepath.Join(dir, "want"), filepath.Join(dir, "out")
 	steps := 100 + 5*kills // some are left after the last kill, as a rule

@@ -53,7 +53,7 @@ var allowed = map[string][]string{
 	"trainer/loader":     {"trainer", "trainer/dropout", "records", "records/tfrecord", "sharding", "tokenize", "internal/store"},
 	"trainer/optim":      {"trainer"},
 	"trainer/dropout":    {},
-	"trainer/checkpoint": {"trainer"},
+	"trainer/checkpoint": {"trainer", "internal/store"},
 	"trainer/finetune":   {"trainer", "tokenize", "internal/pyspace"},
 	"trainer/cpu":        {"trainer", "trainer/dropout", "trainer/optim"},
 	// Tests that every backend and communicator shares, and stand-ins for them.

@@ -118,7 +118,7 @@ func named(err error, op, path string) error {
 	if l := (*os.LinkError)(nil); errors.As(err, &l) { // of a rename
 		return &fs.PathError{Op: op, Path: path, Err: l.Err}
 	}
-	if p := (*fs.PathError)(nil); errors.As(err, &p) && strings.HasPrefix(filepath.Base(p.Path), TempPrefix) {
+	if p := (*fs.PathError)(nil); errors.As(err, &p) && strings.Contains(p.Path, TempPrefix) {
 		return &fs.PathError{Op: op, Path: path, Err: p.Err}
 	}
 	return err

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -353,5 +355,96 @@ func TestPartialFilesAreRemovedTogether(t *testing.T) {
 	}
 	if _, err := OpenPartial(f, "../a"); err == nil {
 		t.Error("a name with a folder: got no error")
+	}
+}
+
+func TestAFolderIsReplacedWholeOrNotAtAll(t *testing.T) {
+	f, path := open(t)
+	write := func(name, content string, commit bool) error {
+		r, err := Replace(f, "model")
+		if err != nil {
+			return err
+		}
+		defer r.Abort()
+		w, err := r.Create(name)
+		if err != nil {
+			return err
+		}
+		defer w.Abort()
+		if _, err := io.WriteString(w, content); err != nil {
+			return err
+		}
+		if err := w.Commit(); err != nil || !commit {
+			return err
+		}
+		return r.Commit()
+	}
+	want := func(names ...string) {
+		t.Helper()
+		var got []string
+		entries, err := os.ReadDir(filepath.Join(path, "model"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			got = append(got, e.Name())
+		}
+		if !slices.Equal(names, got) {
+			t.Errorf("the folder holds %v, want %v", got, names)
+		}
+		if left, _ := filepath.Glob(filepath.Join(path, TempPrefix+"*")); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	}
+	for _, name := range []string{"a", "b"} { // b replaces a folder
+		if err := write(name, "data", true); err != nil {
+			t.Fatal(err)
+		}
+		want(name)
+	}
+	if err := write("c", "data", false); err != nil {
+		t.Fatal(err)
+	}
+	want("b")
+	if err := write("../c", "data", true); err == nil {
+		t.Error("a file outside the folder: got no error")
+	}
+	if err := RemoveFolder(f, "model"); err != nil {
+		t.Fatal(err)
+	}
+	want()
+	if err := RemoveFolder(f, "model"); err != nil {
+		t.Errorf("removed twice: %v", err)
+	}
+	if err := WriteFile(t.Context(), f, "model", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := write("a", "data", true); err == nil || !strings.Contains(err.Error(), "there is a file of this name") {
+		t.Errorf("in the place of a file: got %v", err)
+	}
+}
+
+func TestAFolderWhoseReplacementWasKilledIsReplacedByTheNext(t *testing.T) {
+	f, path := open(t)
+	r, err := Replace(f, "model")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w, err := r.Create("old"); err != nil || w.Commit() != nil {
+		t.Fatal(err)
+	}
+	r, err = Replace(f, "model") // another process; the first ended here
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("got %v, %v, want the folder alone", entries, err)
+	}
+	if entries, err := os.ReadDir(filepath.Join(path, "model")); err != nil || len(entries) != 0 {
+		t.Errorf("the folder holds %v, %v, want nothing", entries, err)
 	}
 }

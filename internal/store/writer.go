@@ -68,7 +68,11 @@ func (d dir) sync() error {
 	if err := at(StepSyncFolder, string(d)); err != nil {
 		return err
 	}
-	f, err := os.Open(string(d))
+	return syncFolder(string(d))
+}
+
+func syncFolder(path string) error {
+	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}

@@ -10,11 +10,11 @@ import (
 	"hash"
 	"io"
 	"iter"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"pretext/internal/store"
 	"pretext/trainer"
 )
 
@@ -79,7 +79,8 @@ type fileEntry struct {
 // tokenizer_config.json. The folder appears whole or not at all; one that
 // exists is replaced.
 func WriteModel(dir string, c trainer.Config, h trainer.Heads, t Tokenizer, weights iter.Seq2[trainer.Tensor, error]) error {
-	err := replaceFolder(dir, func(f *folder) error { return f.writeModel(c, h, t, weights) })
+	need := floatBytes * elements(trainer.Tensors(c, h))
+	err := replaceFolder(dir, need, func(f *folder) error { return f.writeModel(c, h, t, weights) })
 	if err != nil {
 		return fmt.Errorf("write model %s: %w", dir, err)
 	}
@@ -91,11 +92,12 @@ func WriteModel(dir string, c trainer.Config, h trainer.Heads, t Tokenizer, weig
 func Write(out string, c trainer.Config, s State, t Tokenizer, m trainer.Model) (string, error) {
 	s.Format, s.Model = formatVersion, m.State()
 	dir := filepath.Join(out, fmt.Sprintf("step-%08d", s.Progress.Step))
-	err := replaceFolder(dir, func(f *folder) error {
+	specs := trainer.Tensors(c, s.Heads)
+	err := replaceFolder(dir, 3*floatBytes*elements(specs), func(f *folder) error {
 		if err := f.writeModel(c, s.Heads, t, m.Tensors(trainer.Weights)); err != nil {
 			return err
 		}
-		if err := f.writeOptimizer(trainer.Tensors(c, s.Heads), m); err != nil {
+		if err := f.writeOptimizer(specs, m); err != nil {
 			return err
 		}
 		return f.writeJSON(stateFile, s)
@@ -106,87 +108,67 @@ func Write(out string, c trainer.Config, s State, t Tokenizer, m trainer.Model) 
 	return dir, nil
 }
 
-// replaceFolder builds a folder under a temporary name, ends it with its
-// manifest, and moves it to its place.
-func replaceFolder(dir string, build func(*folder) error) (err error) {
-	parent, base := filepath.Split(filepath.Clean(dir))
-	if parent == "" {
-		parent = "."
+// floatBytes is the size of a number in a file of ours.
+const floatBytes = 4
+
+func elements(specs []trainer.TensorSpec) (n int64) {
+	for _, s := range specs {
+		n += int64(s.Size())
 	}
-	if err := os.MkdirAll(parent, 0o777); err != nil {
-		return err
-	}
-	tmp := filepath.Join(parent, ".tmp-"+base)
-	if err := os.RemoveAll(tmp); err != nil {
-		return err
-	}
-	if err := os.Mkdir(tmp, 0o777); err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.RemoveAll(tmp))
-		}
-	}()
-	f := &folder{dir: tmp}
-	if err := build(f); err != nil {
-		return err
-	}
-	if err := f.writeManifest(); err != nil {
-		return err
-	}
-	return swap(tmp, dir, parent)
+	return n
 }
 
-// swap puts tmp in the place of dir.
-func swap(tmp, dir, parent string) error {
-	old := tmp + "-old"
-	if err := os.RemoveAll(old); err != nil {
-		return err
-	}
-	if err := os.Rename(dir, old); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	if err := os.Rename(tmp, dir); err != nil {
-		return err
-	}
-	if err := syncFolder(parent); err != nil {
-		return err
-	}
-	return os.RemoveAll(old)
-}
-
-func syncFolder(dir string) error {
-	f, err := os.Open(dir)
+// replaceFolder has a folder built unseen, ends it with its manifest, and puts it
+// in its place. need is about how many bytes it will have: what is said where the
+// disk does not have them.
+func replaceFolder(dir string, need int64, build func(*folder) error) error {
+	parent, err := store.Open(filepath.Dir(filepath.Clean(dir)))
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	to, err := store.Replace(parent, filepath.Base(filepath.Clean(dir)))
+	if err != nil {
+		return err
+	}
+	defer to.Abort()
+	f := &folder{to: to}
+	if err = build(f); err == nil {
+		err = f.writeManifest()
+	}
+	if space := (*store.SpaceError)(nil); errors.As(err, &space) {
+		space.Need = max(space.Need, need-f.written)
+	}
+	if err != nil {
+		return err
+	}
+	return to.Commit()
 }
 
 // A folder is being written; it notes what it holds.
 type folder struct {
-	dir   string
-	files []fileEntry
+	to      *store.Replacement
+	files   []fileEntry
+	written int64 // bytes, those of a file that failed too
 }
 
 // create writes one file through write, and syncs it.
 func (f *folder) create(name string, write func(io.Writer) error) error {
-	file, err := os.OpenFile(filepath.Join(f.dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	file, err := f.to.Create(name)
 	if err != nil {
 		return err
 	}
+	defer file.Abort()
 	w := &hashing{w: file, hash: sha256.New()}
+	defer func() { f.written += w.n }()
 	buffered := bufio.NewWriterSize(w, 1<<20)
-	err = write(buffered)
-	if err == nil {
-		err = buffered.Flush()
+	if err := write(buffered); err != nil {
+		return err
 	}
-	if err == nil {
-		err = file.Sync()
+	if err := buffered.Flush(); err != nil {
+		return err
 	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+	if err := file.Commit(); err != nil {
+		return err
 	}
 	f.files = append(f.files, fileEntry{name, w.n, hex.EncodeToString(w.hash.Sum(nil))})
 	return nil
@@ -224,10 +206,7 @@ func (f *folder) writeJSON(name string, v any) error {
 
 func (f *folder) writeManifest() error {
 	slices.SortFunc(f.files, func(a, b fileEntry) int { return strings.Compare(a.Name, b.Name) })
-	if err := f.writeJSON(manifestFile, manifest{Format: formatVersion, Files: f.files}); err != nil {
-		return err
-	}
-	return syncFolder(f.dir)
+	return f.writeJSON(manifestFile, manifest{Format: formatVersion, Files: f.files})
 }
 
 func (f *folder) writeModel(c trainer.Config, h trainer.Heads, t Tokenizer, weights iter.Seq2[trainer.Tensor, error]) error {

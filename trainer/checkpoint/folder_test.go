@@ -263,7 +263,7 @@ func TestNewestIsByNumberAndUnfinishedFoldersDoNotCount(t *testing.T) {
 	for _, n := range []int64{99999999, 100000000, 7} {
 		save(t, out, n, m)
 	}
-	for _, name := range []string{".tmp-step-200000000", "step-300000000", "step-x", "steps"} {
+	for _, name := range []string{".tmp-folder-200000000", "step-300000000", "step-x", "steps"} {
 		if err := os.Mkdir(filepath.Join(out, name), 0o777); err != nil {
 			t.Fatal(err)
 		}

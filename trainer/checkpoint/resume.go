@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 
+	"pretext/internal/store"
 	"pretext/trainer"
 )
 
@@ -266,25 +267,29 @@ func prefixed(s *Safetensors, prefix string) iter.Seq2[trainer.Tensor, error] {
 }
 
 // Prune removes all but the keep checkpoints of the highest steps, and what
-// interrupted writes left behind. keep is at least 1.
+// interrupted writes left behind, for which the folder's lock must be held. keep
+// is at least 1.
 func Prune(out string, keep int) error {
-	steps, err := stepFolders(out)
-	if err != nil {
-		return fmt.Errorf("prune checkpoints: %w", err)
-	}
-	var errs []error
-	for _, name := range steps[:max(0, len(steps)-max(1, keep))] {
-		errs = append(errs, os.RemoveAll(filepath.Join(out, name)))
-	}
-	left, err := filepath.Glob(filepath.Join(escapeGlob(out), ".tmp-step-*"))
-	errs = append(errs, err)
-	for _, path := range left {
-		errs = append(errs, os.RemoveAll(path))
-	}
-	if err := errors.Join(errs...); err != nil {
+	if err := prune(out, keep); err != nil {
 		return fmt.Errorf("prune checkpoints: %w", err)
 	}
 	return nil
+}
+
+func prune(out string, keep int) error {
+	steps, err := stepFolders(out)
+	if err != nil {
+		return err
+	}
+	folder, err := store.Open(out)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range steps[:max(0, len(steps)-max(1, keep))] {
+		errs = append(errs, store.RemoveFolder(folder, name))
+	}
+	return errors.Join(append(errs, store.Sweep(folder))...)
 }
 
 // A Saver implements [trainer.Saver] with folders under Dir. Only rank 0

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pretext/internal/store"
+	"pretext/sharding"
 )
 
 // cacheName is the folder in a run's folder where what its data needs is kept.
@@ -42,6 +44,20 @@ func (c *corpus) cached(ctx context.Context, dir string, stderr io.Writer) error
 	}
 	c.shards, err = c.shards.Cached(ctx, folder, nil)
 	return err
+}
+
+// sweepCache removes what killed runs left half-written in the cache of a folder
+// whose lock we hold.
+func sweepCache(dir string) error {
+	var errs []error
+	for _, side := range []string{sharding.Train, sharding.Eval} {
+		folder, err := store.Open(cacheBelow(dir, side))
+		if err != nil {
+			return err
+		}
+		errs = append(errs, store.Sweep(folder))
+	}
+	return errors.Join(errs...)
 }
 
 // megabytes writes a size in MB.

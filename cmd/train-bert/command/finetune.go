@@ -78,7 +78,7 @@ func (r *fineRun) open() error {
 	if r.unlock, err = store.Lock(folder); err != nil {
 		return err
 	}
-	return sweep(r.o.out)
+	return store.Sweep(folder)
 }
 
 // openInit opens what --init or --model names, and its vocabulary.

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"pretext/internal/store"
 	"pretext/sharding"
@@ -69,7 +67,7 @@ func train(ctx context.Context, o trainOptions, stderr io.Writer) (end *ending, 
 		return nil, err
 	}
 	defer unlock()
-	if err := sweep(o.out); err != nil {
+	if err := store.Sweep(folder); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
@@ -85,23 +83,6 @@ func train(ctx context.Context, o trainOptions, stderr io.Writer) (end *ending, 
 		return nil, err
 	}
 	return r.end(ctx, progress)
-}
-
-// sweep removes what killed runs left half-written in a folder whose lock we
-// hold.
-func sweep(out string) error {
-	entries, err := os.ReadDir(out)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), store.TempPrefix) {
-			if err := os.RemoveAll(filepath.Join(out, e.Name())); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 func (r *run) openData(ctx context.Context) (err error) {
@@ -255,6 +236,9 @@ func (r *run) cacheData(ctx context.Context) error {
 	dir := r.o.cache
 	if dir == "" {
 		dir = filepath.Join(r.o.out, cacheName)
+		if err := sweepCache(dir); err != nil {
+			return err
+		}
 	}
 	if err := r.data.cached(ctx, cacheBelow(dir, sharding.Train), r.stderr); err != nil || r.held == nil {
 		return err

@@ -1,0 +1,124 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pretext/internal/store"
+	"pretext/internal/torture"
+	"pretext/trainer/checkpoint"
+)
+
+// saveSteps returns what a run does to the checkpoint of a step, each time with
+// its number: "write of /step-00000010/model.safetensors (1)".
+func saveSteps(t *testing.T, o trainOptions, checkpoint string) (names []string) {
+	t.Helper()
+	name := stepNames(o.out)
+	restore := store.Intercept(func(step store.Step, path string) error {
+		if n := name(step, path); strings.Contains(n, checkpoint) {
+			names = append(names, n)
+		}
+		return nil
+	})
+	defer restore()
+	mustTrain(t, o)
+	return names
+}
+
+// stepNames names the steps below a folder, and numbers those of one name.
+func stepNames(root string) func(store.Step, string) string {
+	seen := map[string]int{}
+	return func(step store.Step, path string) string {
+		if !strings.HasPrefix(path, root) {
+			return "" // of the data, read in goroutines
+		}
+		n := fmt.Sprintf("%s of %s", step, strings.TrimPrefix(path, root))
+		seen[n]++
+		return fmt.Sprintf("%s (%d)", n, seen[n])
+	}
+}
+
+// The disk fills up, or the machine stops, at each step of the second save of a
+// run.
+func TestARunWhoseSaveFailsGoesOnFromTheLastGoodCheckpoint(t *testing.T) {
+	whole := testOptions(t)
+	whole.keep, whole.readers, whole.evalExamples = 1, 0, 4
+	want := mustTrain(t, whole)
+	o := whole
+	o.out = filepath.Join(t.TempDir(), "recorded")
+	names := saveSteps(t, o, "step-00000010")
+	if len(names) < 30 {
+		t.Fatalf("a save has %d steps only: %v", len(names), names)
+	}
+	kinds := map[string]bool{}
+	for _, name := range names {
+		kind, _, _ := strings.Cut(name, " ")
+		if kinds[kind] && !torture.Long() {
+			continue // trainer/checkpoint fails every step of a save
+		}
+		kinds[kind] = true
+		for _, crash := range []bool{false, true} {
+			if crash && strings.HasPrefix(name, "write") {
+				continue // what it cuts off is cut off by a fault of the next step too
+			}
+			o.out = filepath.Join(t.TempDir(), "out")
+			failSave(t, o, name, crash)
+			got := mustTrain(t, o)
+			if diff := cmp.Diff(files(t, want.model), files(t, got.model)); diff != "" {
+				t.Errorf("%s: another checkpoint (-undisturbed +resumed):\n%.1000s", name, diff)
+			}
+			if diff := cmp.Diff(steady(t, whole.out), steady(t, o.out)); diff != "" {
+				t.Errorf("%s: other metrics (-undisturbed +resumed):\n%s", name, diff)
+			}
+			if left, err := filepath.Glob(filepath.Join(o.out, ".tmp*")); err != nil || len(left) > 0 {
+				t.Errorf("%s: left behind: %v %v", name, left, err)
+			}
+			os.RemoveAll(o.out)
+		}
+	}
+}
+
+// failSave runs with a fault at a step of a save, and looks at the message and
+// at what is left.
+func failSave(t *testing.T, o trainOptions, at string, crash bool) {
+	t.Helper()
+	name, met := stepNames(o.out), false
+	restore := store.Intercept(func(step store.Step, path string) error {
+		if name(step, path) == at {
+			met = true
+			return syscall.ENOSPC
+		}
+		if met && crash && strings.HasPrefix(path, o.out) {
+			return syscall.EIO
+		}
+		return nil
+	})
+	_, err := train(context.Background(), o, io.Discard)
+	restore()
+	if !met {
+		t.Fatalf("%s: never met", at)
+	}
+	if !strings.HasPrefix(at, string(store.StepDiscard)) {
+		var stderr bytes.Buffer
+		if code := Report(&stderr, err); code != exitDiskFull && !crash {
+			t.Errorf("%s: exit code %d (%v)", at, code, err)
+		}
+		line := stderr.String()
+		if strings.Count(line, "\n") != 1 || strings.Contains(line, store.TempPrefix) || !crash && !strings.Contains(line, "step-00000010") {
+			t.Errorf("%s: want one line that names the checkpoint, got %q", at, line)
+		}
+	}
+	c, err := checkpoint.Newest(o.out)
+	if err != nil || c.State.Progress.Step < 5 {
+		t.Errorf("%s: no good checkpoint is left: %v", at, err)
+	}
+}

@@ -1,0 +1,212 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// A Replacement is a folder under construction that appears whole: what lies in
+// it is seen by nobody before [Replacement.Commit], and a folder that had its
+// name is there until then. It is for one goroutine.
+//
+//	r, err := store.Replace(parent, "step-00001000")
+//	if err != nil {
+//		return err
+//	}
+//	defer r.Abort() // does nothing after Commit
+//	w, err := r.Create("config.json")
+//	…
+//	return r.Commit()
+//
+// Files must be committed before the folder is. Only folders on the local disk
+// can be replaced at once.
+type Replacement struct {
+	parent dir
+	name   string
+	temp   string // "" once committed or aborted
+}
+
+// Replace begins a folder of a name in a local folder, which is made if it does
+// not exist. What a killed process left of the same folder is removed.
+func Replace(folder Folder, name string) (*Replacement, error) {
+	d, ok := folder.(dir)
+	if !ok {
+		return nil, fmt.Errorf("replace %s in %s: not a local folder", name, folder)
+	}
+	if err := checkName(name); err != nil {
+		return nil, fmt.Errorf("replace folder %q in %s: %w", name, d, err)
+	}
+	if err := d.mkdir(); err != nil {
+		return nil, err
+	}
+	if info, err := os.Lstat(d.path(name)); err == nil && info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "replace", Path: d.path(name), Err: errors.New("there is a file of this name")}
+	}
+	r := &Replacement{parent: d, name: name, temp: d.tempFolder(name)}
+	if err := d.removeAll(StepRemove, name, r.temp); err != nil {
+		return nil, err
+	}
+	err := at(StepTempFolder, d.path(name))
+	if err == nil {
+		err = os.Mkdir(r.temp, 0o777)
+	}
+	if err != nil {
+		return nil, d.space(named(err, "create folder", d.path(name)), d.path(name), 0, 0)
+	}
+	return r, nil
+}
+
+// tempFolder is the path of a folder of a name while it is made or removed: the
+// same each time, so that the next process finds what a killed one left.
+func (d dir) tempFolder(name string) string {
+	h := sha256.Sum256([]byte(name))
+	return d.path(folderPrefix + hex.EncodeToString(h[:8]))
+}
+
+// removeAll removes a temporary folder of a name, in a step.
+func (d dir) removeAll(step Step, name, temp string) error {
+	err := at(step, d.path(name))
+	if err == nil {
+		err = os.RemoveAll(temp)
+	}
+	return named(err, "remove", d.path(name))
+}
+
+// final is the folder as it will be called.
+func (r *Replacement) final() dir { return dir(r.parent.path(r.name)) }
+
+// Create begins a file of the folder.
+func (r *Replacement) Create(name string) (Writer, error) {
+	if err := checkName(name); err != nil {
+		return nil, fmt.Errorf("create %q in %s: %w", name, r.final(), err)
+	}
+	path := r.final().path(name)
+	err := at(StepCreate, path)
+	if err == nil {
+		var f *os.File
+		f, err = os.OpenFile(filepath.Join(r.temp, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if err == nil {
+			return &memberWriter{dirWriter{file: f, dir: r.final(), name: name}}, nil
+		}
+	}
+	return nil, r.parent.space(named(err, "create", path), path, 0, 0)
+}
+
+// Commit gives the folder its name, in the place of one that has it.
+func (r *Replacement) Commit() error {
+	if r.temp == "" {
+		return fmt.Errorf("commit %s: already closed", r.final())
+	}
+	defer r.Abort() // where it went wrong; behind the rename, the folder that was replaced
+	path := string(r.final())
+	for _, s := range []struct {
+		step Step
+		do   func() error
+	}{
+		{StepSyncFolder, func() error { return syncFolder(r.temp) }},
+		{StepRename, func() error { return swap(r.temp, path) }},
+	} {
+		err := at(s.step, path)
+		if err == nil {
+			err = s.do()
+		}
+		if err != nil {
+			return r.parent.space(named(err, string(s.step), path), path, 0, 0)
+		}
+	}
+	return r.parent.sync()
+}
+
+// Abort discards what was written.
+func (r *Replacement) Abort() {
+	if r.temp == "" {
+		return
+	}
+	_ = r.parent.removeAll(StepDiscard, r.name, r.temp) // the next process removes what is left
+	r.temp = ""
+}
+
+// swap gives a folder the name of another, which takes its own if it exists. Where
+// the system cannot exchange two names at once, there is a moment in which
+// neither folder has the name.
+func swap(temp, path string) error {
+	err := exchange(temp, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return os.Rename(temp, path)
+	}
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	old := temp + "-old"
+	if err := os.RemoveAll(old); err != nil {
+		return err
+	}
+	if err := os.Rename(path, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return err
+	}
+	if err := os.Rename(old, temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// RemoveFolder removes a folder of a local folder with all that is in it. It is
+// gone under its name before the first of its files is; one that does not exist
+// is no error.
+func RemoveFolder(folder Folder, name string) error {
+	d, ok := folder.(dir)
+	if !ok {
+		return fmt.Errorf("remove %s in %s: not a local folder", name, folder)
+	}
+	if err := checkName(name); err != nil {
+		return fmt.Errorf("remove folder %q in %s: %w", name, d, err)
+	}
+	temp := d.tempFolder(name)
+	if err := d.removeAll(StepRemove, name, temp); err != nil {
+		return err
+	}
+	err := at(StepRename, d.path(name))
+	if err == nil {
+		err = os.Rename(d.path(name), temp)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return named(err, "remove", d.path(name))
+	}
+	return d.removeAll(StepRemove, name, temp)
+}
+
+// A memberWriter writes a file of a folder under construction.
+type memberWriter struct{ dirWriter }
+
+// Commit makes the file durable. Its name becomes so with the folder.
+func (w *memberWriter) Commit() error {
+	if w.file == nil {
+		return fmt.Errorf("commit %s: already closed", w.path())
+	}
+	defer w.Abort()
+	for _, s := range []struct {
+		step Step
+		do   func() error
+	}{{StepSync, w.file.Sync}, {StepClose, w.file.Close}} {
+		err := at(s.step, w.path())
+		if err == nil {
+			err = s.do()
+		}
+		if err != nil {
+			return w.dir.space(named(err, string(s.step), w.path()), w.path(), 0, w.size)
+		}
+	}
+	w.file = nil
+	return nil
+}
