@@ -34,6 +34,21 @@ type cacheEntry struct {
 	Data    int64  `json:"data_bytes"`  // uncompressed
 	Records int64  `json:"records"`
 	Copied  bool   `json:"copied"` // the uncompressed records are in the cache too
+
+	Lost *lost `json:"lost,omitempty"` // what could not be read; nil: nothing
+}
+
+// A lost tail of a file begins with a record, the first that is not in the index.
+type lost struct {
+	Record int64  `json:"record"`
+	Offset int64  `json:"offset"`
+	Reason string `json:"reason"`
+}
+
+// fault is the error that was met there.
+func (l *lost) fault(f *File) error {
+	return Record{File: f.Path, Index: l.Record, Offset: l.Offset}.fault(
+		&tfrecord.CorruptError{Offset: l.Offset, Record: l.Record, Reason: l.Reason})
 }
 
 // Names of what a cache keeps of a file. They are no names of records, so that a
@@ -69,7 +84,7 @@ func (s *Shards) CacheCost(ctx context.Context, cache store.Folder) (cost CacheC
 		}
 		cost.Files++
 		cost.Bytes += f.Bytes
-		if compression != "" {
+		if compression != "" && compression != unreadable {
 			ratio, err := s.ratio(ctx, f)
 			if err != nil {
 				return cost, false, err
@@ -81,6 +96,9 @@ func (s *Shards) CacheCost(ctx context.Context, cache store.Folder) (cost CacheC
 	return cost, cost.Files > 0, nil
 }
 
+// unreadable stands for the compression of a file whose first bytes are damaged.
+const unreadable = "unreadable"
+
 // needsCache tells how a file is compressed, and whether it has no random access
 // of its own.
 func (s *Shards) needsCache(ctx context.Context, f *File) (compression string, need bool, err error) {
@@ -89,8 +107,12 @@ func (s *Shards) needsCache(ctx context.Context, f *File) (compression string, n
 		return "", false, err
 	}
 	defer file.Close()
-	if _, compression, err = tfrecord.Uncompressed(store.NewReader(file, 0)); err != nil {
-		return "", false, f.corrupt(err)
+	_, compression, err = tfrecord.Uncompressed(store.NewReader(file, 0))
+	if errors.Is(err, tfrecord.ErrCorrupt) {
+		return unreadable, true, nil // whoever fills the cache says more
+	}
+	if err != nil {
+		return "", false, err
 	}
 	return compression, compression != "" || s.manifest == nil, nil
 }
@@ -112,30 +134,44 @@ func (s *Shards) ratio(ctx context.Context, f *File) (float64, error) {
 		return 0, f.corrupt(err)
 	}
 	n, err := io.Copy(io.Discard, io.LimitReader(out, sampleBytes))
-	if err != nil {
-		return 0, f.corrupt(err)
+	if err != nil && in.err != nil {
+		return 0, err // of the disk; damage is found by whoever fills the cache
 	}
 	return float64(n) / float64(max(1, in.n)), nil
 }
 
 type counter struct {
-	r io.Reader
-	n int64
+	r   io.Reader
+	n   int64
+	err error // of r, but its end
 }
 
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
+	if err != nil && err != io.EOF {
+		c.err = err
+	}
 	return n, err
+}
+
+// CacheOptions says how a cache is filled.
+type CacheOptions struct {
+	// SkipDamage lets a file that cannot be read to its end go up to there. Its
+	// tail is a [*TailError] to [SourceOptions.Quarantine] each time that an order
+	// is made. Without it such a file is an error.
+	SkipDamage bool `json:"-"`
+
+	// Done, where it is not nil, is called with the bytes of files read so far.
+	Done func(bytes int64) `json:"-"`
 }
 
 // Cached returns the same shards with random access: files of others are
 // indexed once into a folder, and compressed ones, of ours too, are written there
 // without compression. What is there and belongs to the same files, told by
 // name, size, and first and last MiB, is not made again. Positions, orders and
-// masks are those of the files without a cache. done, where it is not nil, is
-// called with the bytes read so far.
-func (s *Shards) Cached(ctx context.Context, cache store.Folder, done func(bytes int64)) (*Shards, error) {
+// masks are those of the files without a cache.
+func (s *Shards) Cached(ctx context.Context, cache store.Folder, opts CacheOptions) (*Shards, error) {
 	c := *s
 	c.files = s.Files()
 	read := int64(0)
@@ -150,17 +186,21 @@ func (s *Shards) Cached(ctx context.Context, cache store.Folder, done func(bytes
 		}
 		have, there, err := s.cached(ctx, f, cache)
 		if err == nil && !there {
-			have, err = s.fillCache(ctx, f, cache)
+			have, err = s.fillCache(ctx, filling{f, cache, opts.SkipDamage})
 		}
-		if err == nil {
+		switch {
+		case err != nil:
+		case have.entry.Lost == nil:
 			err = f.checkCount(have.entry.Records)
+		case !opts.SkipDamage:
+			err = have.entry.Lost.fault(f)
 		}
 		if err != nil {
 			return nil, err
 		}
 		f.copied = have
-		if read += f.Bytes; done != nil {
-			done(read)
+		if read += f.Bytes; opts.Done != nil {
+			opts.Done(read)
 		}
 	}
 	return &c, nil
@@ -183,7 +223,7 @@ func (s *Shards) cached(ctx context.Context, f *File, cache store.Folder) (c *co
 	if err != nil {
 		return nil, false, err
 	}
-	want.Data, want.Records, want.Copied = c.entry.Data, c.entry.Records, c.entry.Copied
+	want.Data, want.Records, want.Copied, want.Lost = c.entry.Data, c.entry.Records, c.entry.Copied, c.entry.Lost
 	if c.entry != want {
 		return nil, false, nil
 	}
@@ -194,7 +234,8 @@ func (s *Shards) cached(ctx context.Context, f *File, cache store.Folder) (c *co
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, false, err
 	}
-	return c, err == nil && info.Size == c.entry.Data, nil
+	whole := info.Size == c.entry.Data || c.entry.Lost != nil && info.Size > c.entry.Data // what was read of the damaged record is there
+	return c, err == nil && whole, nil
 }
 
 // sourceOf describes a file as a cache knows it.
@@ -207,82 +248,6 @@ func (s *Shards) sourceOf(ctx context.Context, f *File) (e cacheEntry, err error
 	e = cacheEntry{Format: cacheFormat, Name: f.name, Bytes: f.Bytes}
 	e.Ends, err = sharding.EndsHash(file)
 	return e, err
-}
-
-// fillCache reads a file once and writes what random access needs.
-func (s *Shards) fillCache(ctx context.Context, f *File, cache store.Folder) (*copied, error) {
-	entry, err := s.sourceOf(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	file, err := s.open(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	stream, compression, err := tfrecord.Uncompressed(store.NewReader(file, 0))
-	if err != nil {
-		return nil, f.corrupt(err)
-	}
-	entry.Copied = compression != ""
-	if err := s.copyAndIndex(ctx, f, cache, stream, &entry); err != nil {
-		return nil, err
-	}
-	if err := store.WriteFile(ctx, cache, cacheCar(f.name), sharding.Marshal(entry)); err != nil {
-		return nil, err
-	}
-	return &copied{folder: cache, entry: entry}, nil
-}
-
-// copyAndIndex writes the index of a stream of records and, where the entry says
-// so, the stream itself, and fills in the entry. Checksums of payloads are left
-// to those who read the records.
-func (s *Shards) copyAndIndex(ctx context.Context, f *File, cache store.Folder, stream io.Reader, entry *cacheEntry) error {
-	index, err := cache.Create(ctx, cacheIndex(f.name))
-	if err != nil {
-		return err
-	}
-	defer index.Abort()
-	var data store.Writer
-	if entry.Copied {
-		if data, err = cache.Create(ctx, cacheData(f.name)); err != nil {
-			return err
-		}
-		defer data.Abort()
-		stream = io.TeeReader(stream, data)
-	}
-	r := tfrecord.NewReader(stream, tfrecord.ReaderOptions{MaxRecordBytes: maxRecordBytes, SkipChecksums: true})
-	var lines []byte
-	for {
-		at := r.Offset()
-		_, err := r.Next()
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return Record{File: f.Path, Index: r.Records(), Offset: at}.fault(err)
-		}
-		lines = tfrecord.AppendIndex(lines, tfrecord.Span{Offset: at, Length: r.Offset() - at})
-		if len(lines) > 64<<10 {
-			if _, err := index.Write(lines); err != nil {
-				return err
-			}
-			lines = lines[:0]
-		}
-	}
-	if _, err := index.Write(lines); err != nil {
-		return err
-	}
-	entry.Data, entry.Records = r.Offset(), r.Records()
-	if data != nil {
-		if err := data.Commit(); err != nil {
-			return err
-		}
-	}
-	return index.Commit()
 }
 
 // corrupt marks an error of a file's compression with its place.

@@ -29,7 +29,7 @@ func cacheFolder(tb testing.TB) store.Folder {
 
 func cached(tb testing.TB, s *loader.Shards, cache store.Folder) *loader.Shards {
 	tb.Helper()
-	c, err := s.Cached(context.Background(), cache, nil)
+	c, err := s.Cached(context.Background(), cache, loader.CacheOptions{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestDamagedCompressionIsTold(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "a.tfrecord.gz")
 		writeFile(t, path, b)
 		cache := cacheFolder(t)
-		_, err := open(t, path, loader.Options{}).Cached(context.Background(), cache, nil)
+		_, err := open(t, path, loader.Options{}).Cached(context.Background(), cache, loader.CacheOptions{})
 		if !errors.Is(err, tfrecord.ErrCorrupt) {
 			t.Errorf("%s: got %v, want damage", name, err)
 		}

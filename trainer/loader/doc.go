@@ -34,7 +34,8 @@
 // has the number of records that the manifest says: a file cut between two
 // records is damage too. Whether the values of an example make sense is asked
 // of [records.Rules]. Without a manifest only what the records say of
-// themselves can be checked.
+// themselves can be checked, and where a file of others cannot be read to its end
+// ([TailError]), a run may go on with what lies before.
 //
 // # Order
 //

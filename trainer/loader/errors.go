@@ -49,3 +49,34 @@ func (e *RecordError) Error() string {
 
 // Unwrap returns the cause.
 func (e *RecordError) Unwrap() error { return e.Err }
+
+// A TailError says that a file cannot be read from a record on: a length is
+// damaged, the file or its compression ends too early, and where the next record
+// begins is not known. What lies before it is read as ever.
+type TailError struct {
+	*RecordError
+	Bytes int64 // from the record to the end of the file; -1 of a compressed one, where nobody knows
+}
+
+func (e *TailError) Error() string {
+	if e.Bytes < 0 {
+		return fmt.Sprintf("%v; all behind it in the file is lost", e.RecordError)
+	}
+	return fmt.Sprintf("%v; the %d bytes from there to the end of the file are lost", e.RecordError, e.Bytes)
+}
+
+// Unwrap returns the error of the record.
+func (e *TailError) Unwrap() error { return e.RecordError }
+
+// tail makes of the error of a damaged record what it means to its file; nil of
+// any other error.
+func (f *File) tail(err error) *TailError {
+	var record *RecordError
+	if !errors.As(err, &record) || !errors.Is(err, tfrecord.ErrCorrupt) {
+		return nil
+	}
+	if f.copied != nil && f.copied.entry.Copied {
+		return &TailError{record, -1}
+	}
+	return &TailError{record, f.Bytes - record.Offset}
+}

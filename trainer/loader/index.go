@@ -43,7 +43,11 @@ func (x *fileIndex) records() int64 { return x.blocks[len(x.blocks)-1].record }
 // Index reads the index files of the folder, or, of foreign files, all of their
 // records once. The number of records is checked against the manifest.
 // Compressed files have no random access: the error is a [*CompressedError].
-func (s *Shards) Index(ctx context.Context) (*Index, error) {
+func (s *Shards) Index(ctx context.Context) (*Index, error) { return s.index(ctx, nil) }
+
+// index also asks quarantine, where it is not nil, whether a file that cannot be
+// read to its end may end where that begins.
+func (s *Shards) index(ctx context.Context, quarantine func(error) error) (*Index, error) {
 	x := &Index{shards: s, files: make([]fileIndex, 0, len(s.files))}
 	for i := range s.files {
 		f := &s.files[i]
@@ -55,7 +59,9 @@ func (s *Shards) Index(ctx context.Context) (*Index, error) {
 			read = s.readIndex
 		}
 		one, err := read(ctx, f)
-		if err == nil {
+		if tail := f.tail(err); tail != nil && quarantine != nil {
+			err = quarantine(tail)
+		} else if err == nil {
 			err = f.checkCount(one.records())
 		}
 		if err != nil {
@@ -89,7 +95,8 @@ func (c *blockCutter) index() fileIndex {
 	return fileIndex{blocks: append(c.blocks, block{c.record, c.end})}
 }
 
-// scan indexes a file by reading it.
+// scan indexes a file by reading it. With the error of a damaged record comes the
+// index of those before it.
 func (s *Shards) scan(ctx context.Context, f *File) (x fileIndex, err error) {
 	file, err := s.open(ctx, f)
 	if err != nil {
@@ -108,7 +115,7 @@ func (s *Shards) scan(ctx context.Context, f *File) (x fileIndex, err error) {
 			return c.index(), nil
 		}
 		if err != nil {
-			return x, Record{File: f.Path, Index: c.record, Offset: c.end}.fault(err)
+			return c.index(), Record{File: f.Path, Index: c.record, Offset: c.end}.fault(err)
 		}
 		if err := ctx.Err(); err != nil {
 			return x, err
@@ -127,9 +134,14 @@ func (s *Shards) readIndex(ctx context.Context, f *File) (x fileIndex, err error
 	return parseIndex(ctx, s.folder, name.IndexFile(), f.Bytes)
 }
 
-// readCopied reads the index that a cache has of a file.
+// readCopied reads the index that a cache has of a file, with the error that
+// making it met in the file.
 func (s *Shards) readCopied(ctx context.Context, f *File) (fileIndex, error) {
-	return parseIndex(ctx, f.copied.folder, cacheIndex(f.name), f.copied.entry.Data)
+	x, err := parseIndex(ctx, f.copied.folder, cacheIndex(f.name), f.copied.entry.Data)
+	if err == nil && f.copied.entry.Lost != nil {
+		err = f.copied.entry.Lost.fault(f)
+	}
+	return x, err
 }
 
 // parseIndex reads the index of a file of a length.

@@ -48,7 +48,11 @@ type SourceOptions struct {
 	// on every rank, each time that its turn comes. When it returns nil the example is left out and keeps its
 	// position as a hole; its error ends the run. Nil means that every bad
 	// example ends the run. Behind a damaged length all examples up to the next
-	// block of the index, 64 KiB, are bad: where they begin is not known.
+	// block of the index, 64 KiB, are bad: where they begin is not known. Of a
+	// file that was indexed with the damage in it, all that is behind is lost:
+	// [NewSource] calls with a [*TailError] then, and nil means that the file is as
+	// long as what lies before. How many examples are lost nobody knows, so
+	// these have no positions.
 	Quarantine func(bad error) error `json:"-"`
 }
 
@@ -114,7 +118,7 @@ func NewSource(ctx context.Context, shards *Shards, opts SourceOptions) (*Source
 	if m := opts.Masking; m != nil { // what it asks the vocabulary about must be in it
 		opts.Rules.VocabSize, opts.Rules.CLS, opts.Rules.SEP = m.Vocab.Size, m.Vocab.CLS, m.Vocab.SEP
 	}
-	index, err := shards.Index(ctx)
+	index, err := shards.index(ctx, opts.Quarantine)
 	if err != nil {
 		return nil, err
 	}

@@ -181,7 +181,7 @@ func (o *benchOptions) source(ctx context.Context) (*benchSteps, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := data.cached(ctx, cacheBelow(o.cache, sharding.Train), io.Discard); err != nil {
+	if err := data.cached(ctx, cacheBelow(o.cache, sharding.Train), false, io.Discard); err != nil {
 		return nil, 0, err
 	}
 	masking, err := o.masking.masking(1, data)

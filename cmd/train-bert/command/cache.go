@@ -11,6 +11,7 @@ import (
 
 	"pretext/internal/store"
 	"pretext/sharding"
+	"pretext/trainer/loader"
 )
 
 // cacheName is the folder in a run's folder where what its data needs is kept.
@@ -22,8 +23,9 @@ func addCache(fs *pflag.FlagSet, dir *string, meaning string) {
 
 // cached gives a corpus random access: what its files need for that is made once
 // in a folder, and its cost said before. Without a folder files are read as they
-// are, and compressed ones cannot be.
-func (c *corpus) cached(ctx context.Context, dir string, stderr io.Writer) error {
+// are, and compressed ones cannot be. With skip, files may be read up to where that
+// ends.
+func (c *corpus) cached(ctx context.Context, dir string, skip bool, stderr io.Writer) error {
 	if dir == "" {
 		return nil
 	}
@@ -42,7 +44,7 @@ func (c *corpus) cached(ctx context.Context, dir string, stderr io.Writer) error
 		}
 		fmt.Fprintln(stderr)
 	}
-	c.shards, err = c.shards.Cached(ctx, folder, nil)
+	c.shards, err = c.shards.Cached(ctx, folder, loader.CacheOptions{SkipDamage: skip})
 	return err
 }
 

@@ -78,7 +78,7 @@ func evaluateModel(ctx context.Context, o evalOptions) (e *evaluation, step int6
 	if err := fits(m.Config, data); err != nil {
 		return nil, 0, err
 	}
-	if err := data.cached(ctx, cacheBelow(o.cache, sharding.Eval), io.Discard); err != nil {
+	if err := data.cached(ctx, cacheBelow(o.cache, sharding.Eval), false, io.Discard); err != nil {
 		return nil, 0, err
 	}
 	model, heads, tokens, err := m.forEvaluation(data, o.threads)

@@ -19,6 +19,8 @@ type evaluation struct {
 	// that ignores its input can beat: their entropy in nats, and the share of
 	// the most frequent one.
 	entropy, frequent float64
+
+	left int64 // examples that were damaged and left out
 }
 
 // String is the line for people.
@@ -41,6 +43,7 @@ type evaluator struct {
 	source   *loader.Source
 	examples int64                                 // 0: all
 	mask     int32                                 // id of [MASK]
+	damage   *quarantine                           // nil: a damaged example is an error
 	spoil    func(b *trainer.Batch, training bool) // nil: nothing is changed
 }
 
@@ -50,6 +53,9 @@ func (e *evaluator) run(ctx context.Context, m trainer.Model) (*evaluation, erro
 		n = e.source.Len()
 	}
 	out, counts := &evaluation{}, map[int32]int{}
+	if e.damage != nil {
+		e.damage.take() // of an evaluation that was broken off
+	}
 	for b, err := range e.source.Sweep(n) {
 		if err == nil {
 			err = ctx.Err()
@@ -69,6 +75,9 @@ func (e *evaluator) run(ctx context.Context, m trainer.Model) (*evaluation, erro
 		}
 	}
 	out.entropy, out.frequent = frequencies(counts)
+	if e.damage != nil {
+		_, out.left = e.damage.take()
+	}
 	return out, nil
 }
 

@@ -169,7 +169,7 @@ func (r *fineRun) run(ctx context.Context, task fineTask) error {
 	if err := r.openModel(); err != nil {
 		return err
 	}
-	if r.metrics, err = openMetrics(filepath.Join(r.o.out, metricsFile), r.progress().Step); err != nil {
+	if r.metrics, err = openMetrics(filepath.Join(r.o.out, metricsFile), r.from); err != nil {
 		return err
 	}
 	source, err := finetune.NewSource(task.train, finetune.SourceOptions{Seed: r.o.seed, MicroBatchTokens: r.state.Tokens, Heads: task.heads})

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
 
-	"pretext/cmd/internal/cli"
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
 )
@@ -60,7 +58,14 @@ func (s spoilt) Step(position int64, sequences int) (trainer.Share, error) {
 // older than what a resume goes back to.
 func (r *run) observe(ctx context.Context, report trainer.Report) error {
 	speed := r.meter.step(report)
-	if err := errors.Join(r.metrics.append(newTrainLine(report, speed)), r.board.step(report, speed)); err != nil {
+	line := newTrainLine(report, speed)
+	if r.damage != nil {
+		var err error
+		if line.LeftOut, err = r.noteDamage(report.Progress); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(r.metrics.append(line), r.board.step(report, speed)); err != nil {
 		return err
 	}
 	r.loss = report.Info.Sums.Loss()
@@ -73,6 +78,21 @@ func (r *run) observe(ctx context.Context, report trainer.Report) error {
 	}
 	defer r.meter.pause()()
 	return r.evaluate(ctx, step)
+}
+
+// noteDamage writes down which examples of a step were left out, in the first
+// epoch, and returns how many.
+func (r *run) noteDamage(p trainer.Progress) (int64, error) {
+	places, n := r.damage.take()
+	if p.Position-int64(r.state.Batch) >= r.source.Len() {
+		places = nil
+	}
+	for _, place := range places {
+		if err := r.metrics.append(damageLine{Step: p.Step, Damage: place}); err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
 }
 
 // due reports whether the model is evaluated after a step: where a checkpoint
@@ -139,28 +159,7 @@ func (r *run) end(ctx context.Context, p trainer.Progress) (*ending, error) {
 			return nil, err
 		}
 	}
-	e.eval = r.last
+	e.eval, e.left = r.last, r.metrics.left
 	_, err := os.Stat(e.model)
 	return e, err
-}
-
-// maxQuarantine bounds how many places of bad examples are remembered and
-// named; all of them are left out.
-const maxQuarantine = 1000
-
-// A quarantine names every bad example once.
-type quarantine struct {
-	w    io.Writer
-	seen map[string]bool
-}
-
-func newQuarantine(w io.Writer) *quarantine { return &quarantine{w: w, seen: map[string]bool{}} }
-
-func (q *quarantine) skip(bad error) error {
-	place := bad.Error()
-	if len(q.seen) < maxQuarantine && !q.seen[place] {
-		q.seen[place] = true
-		fmt.Fprintf(q.w, "train-bert: left out: %s\n", cli.OneLine(place))
-	}
-	return nil
 }

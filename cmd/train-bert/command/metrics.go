@@ -15,6 +15,7 @@ import (
 
 	"pretext/internal/store"
 	"pretext/trainer"
+	"pretext/trainer/checkpoint"
 )
 
 // metricsFile holds a line of JSON a step, and one an evaluation, in the order
@@ -36,6 +37,13 @@ type trainLine struct {
 	Skipped     bool   `json:"skipped"`
 	Tokens      int64  `json:"tokens"`
 	Speed       number `json:"tokens_per_second"`
+	LeftOut     int64  `json:"left_out,omitempty"` // examples that were damaged
+}
+
+// A damageLine names what a step left out; step 0: what no step will see.
+type damageLine struct {
+	Step   int64  `json:"step"`
+	Damage damage `json:"damage"`
 }
 
 // An evalLine is the line of an evaluation.
@@ -51,15 +59,38 @@ type evalLine struct {
 	MaskAccuracy    number `json:"eval_mask_accuracy"`
 	UnigramEntropy  number `json:"eval_unigram_entropy"` // of the same targets
 	UnigramAccuracy number `json:"eval_unigram_accuracy"`
+	LeftOut         int64  `json:"eval_left_out,omitempty"` // examples that were damaged
 }
 
-// A metric is what is read back of either line.
+// A metric is what is read back of any line.
 type metric struct {
 	Step           int64    `json:"step"`
 	Skipped        bool     `json:"skipped"`
 	Loss           *float64 `json:"loss"`
 	EvalLoss       *float64 `json:"eval_loss"`
 	UnigramEntropy float64  `json:"eval_unigram_entropy"`
+	LeftOut        int64    `json:"left_out"`
+	Damage         *damage  `json:"damage"`
+}
+
+// losses are what a run has left out.
+type losses struct {
+	examples int64    // each time that their turn came
+	places   []damage // the first of those that the metrics name
+	named    int64    // all of those
+}
+
+// maxListed is how many places are listed at the end of a run.
+const maxListed = 10
+
+func (l *losses) add(m metric) {
+	l.examples += m.LeftOut
+	if m.Damage == nil {
+		return
+	}
+	if l.named++; len(l.places) < maxListed {
+		l.places = append(l.places, *m.Damage)
+	}
 }
 
 // A number is null in JSON where it is not finite.
@@ -90,66 +121,69 @@ func newEvalLine(step int64, e *evaluation) evalLine {
 		Loss: number(e.all.Loss()), MLMLoss: number(e.all.MLM()), NSPLoss: number(e.all.NSP()),
 		MLMAccuracy: number(share(e.all.MLMCorrect, e.all.MLMWeight)), NSPAccuracy: number(share(e.all.NSPCorrect, e.all.NSPCount)),
 		MaskLoss: number(e.mask.MLM()), MaskAccuracy: number(share(e.mask.MLMCorrect, e.mask.MLMWeight)),
-		UnigramEntropy: number(e.entropy), UnigramAccuracy: number(e.frequent),
+		UnigramEntropy: number(e.entropy), UnigramAccuracy: number(e.frequent), LeftOut: e.left,
 	}
 }
 
 // metrics is the file open for appending.
 type metrics struct {
 	file      *os.File
-	evaluated int64 // step of the last evaluation in it; -1: none
+	evaluated int64  // step of the last evaluation that was there when it was opened; -1: none
+	left      losses // by all its lines
 }
 
-// openMetrics opens the metrics of a run that goes on after a step: lines of
-// later steps, which an interrupted run had written after its last checkpoint,
-// are cut off.
-func openMetrics(path string, step int64) (*metrics, error) {
-	evaluated, err := cutMetrics(path, step)
-	if err != nil {
+// openMetrics opens the metrics of a run that goes on after a checkpoint: lines
+// of later steps, which an interrupted run had written after it, are cut off. A
+// run without one, nil, begins anew.
+func openMetrics(path string, from *checkpoint.Checkpoint) (*metrics, error) {
+	last := int64(-1)
+	if from != nil {
+		last = from.State.Progress.Step
+	}
+	m := &metrics{evaluated: -1}
+	if err := m.cut(path, last); err != nil {
 		return nil, fmt.Errorf("cut back %s: %w", path, err)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
-	if err != nil {
-		return nil, err
-	}
-	return &metrics{f, evaluated}, nil
+	var err error
+	m.file, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
+	return m, err
 }
 
-// cutMetrics also returns the step of the last evaluation that is left.
-func cutMetrics(path string, step int64) (evaluated int64, err error) {
+// cut drops the lines of steps after the last one.
+func (m *metrics) cut(path string, last int64) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return -1, nil
+		return nil
 	}
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer f.Close()
 	folder, err := store.Open(filepath.Dir(path))
 	if err != nil {
-		return 0, err
+		return err
 	}
 	w, err := folder.Create(context.Background(), filepath.Base(path))
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer w.Abort()
 	buffered := bufio.NewWriter(w)
-	evaluated = -1
-	err = eachMetric(f, func(line []byte, m metric) error {
-		if m.Step > step {
+	err = eachMetric(f, func(line []byte, read metric) error {
+		if read.Step > last {
 			return nil
 		}
-		if m.EvalLoss != nil {
-			evaluated = m.Step
+		if read.EvalLoss != nil {
+			m.evaluated = read.Step
 		}
+		m.left.add(read)
 		_, err := buffered.Write(line)
 		return err
 	})
 	if err := errors.Join(err, buffered.Flush()); err != nil {
-		return 0, err
+		return err
 	}
-	return evaluated, w.Commit()
+	return w.Commit()
 }
 
 // eachMetric calls do for every line up to the first that is not whole: a run
@@ -176,6 +210,12 @@ func eachMetric(r io.Reader, do func(line []byte, m metric) error) error {
 
 // append writes a line.
 func (m *metrics) append(line any) error {
+	switch line := line.(type) {
+	case trainLine:
+		m.left.add(metric{LeftOut: line.LeftOut})
+	case damageLine:
+		m.left.add(metric{Damage: &line.Damage})
+	}
 	b, err := json.Marshal(line)
 	if err != nil {
 		return err

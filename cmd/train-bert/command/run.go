@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 
 	"pretext/internal/store"
@@ -21,6 +22,7 @@ type ending struct {
 	epochs   float64
 	eval     *evaluation // nil: there was none
 	model    string      // folder of the last checkpoint
+	left     losses
 }
 
 // A run is a training run with everything it holds open.
@@ -36,6 +38,7 @@ type run struct {
 	model   trainer.Model
 	masking *loader.Masking // nil: as the records have it
 	source  *loader.Source
+	damage  *quarantine // of the source; nil: damage ends the run
 	eval    *evaluator
 	metrics *metrics
 	board   *board
@@ -124,16 +127,69 @@ func (r *run) open(ctx context.Context) error {
 	if err := r.openSources(ctx); err != nil {
 		return err
 	}
+	if err := r.checkTails(); err != nil {
+		return err
+	}
 	if err := r.openModel(); err != nil {
 		return err
 	}
-	step := r.progress().Step
-	var err error
-	if r.metrics, err = openMetrics(filepath.Join(r.o.out, metricsFile), step); err != nil || step == r.o.steps {
+	return r.openRecords()
+}
+
+// openRecords opens what the run writes beside its checkpoints.
+func (r *run) openRecords() (err error) {
+	if r.metrics, err = openMetrics(filepath.Join(r.o.out, metricsFile), r.from); err != nil {
 		return err
 	}
-	r.board, err = openBoard(r.o.out, step, r.o.steps)
+	if r.from == nil {
+		for _, tail := range r.tails() {
+			if err := r.metrics.append(damageLine{Damage: tail}); err != nil {
+				return err
+			}
+		}
+	}
+	if step := r.progress().Step; step < r.o.steps {
+		r.board, err = openBoard(r.o.out, step, r.o.steps)
+	}
 	return err
+}
+
+// tails are the ends of files that are left out, of both sides.
+func (r *run) tails() (all []damage) {
+	if r.damage != nil {
+		all = append(all, r.damage.tails...)
+	}
+	if r.eval != nil && r.eval.damage != nil {
+		all = append(all, r.eval.damage.tails...)
+	}
+	return all
+}
+
+// leftOut is the name in a checkpoint of the files that are not read to their
+// ends, which decides the position of every example.
+const leftOut = "left_out"
+
+// checkTails notes the ends of files that are left out, and refuses to go on with
+// others than the run began with.
+func (r *run) checkTails() error {
+	lost, before := "", ""
+	if r.damage != nil {
+		lost = r.damage.lostTails()
+	}
+	if r.from != nil {
+		before = r.from.State.Options[leftOut]
+	}
+	if r.from != nil && lost != before {
+		return usagef("%s was made by another run: %s: the checkpoint has %q, this run %q: the data has changed since", r.from.Dir, leftOut, before, lost)
+	}
+	if lost != "" {
+		r.state.Options = maps.Clone(r.state.Options)
+		if r.state.Options == nil {
+			r.state.Options = map[string]string{}
+		}
+		r.state.Options[leftOut] = lost
+	}
+	return nil
 }
 
 func (r *run) close() error {
@@ -179,7 +235,10 @@ func (r *run) resume() error {
 	}
 	r.from, r.config = c, c.Config
 	r.settle(c.State.Phase, c.State.Tokens)
-	if err := c.State.Check(r.state); err != nil {
+	was := c.State
+	was.Options = maps.Clone(was.Options)
+	delete(was.Options, leftOut) // what this run leaves out is known when its data is open
+	if err := was.Check(r.state); err != nil {
 		return usagef("%s was made by another run: %w: give its options again, or another --out", c.Dir, err)
 	}
 	if r.o.model != "" {
@@ -240,10 +299,10 @@ func (r *run) cacheData(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.data.cached(ctx, cacheBelow(dir, sharding.Train), r.stderr); err != nil || r.held == nil {
+	if err := r.data.cached(ctx, cacheBelow(dir, sharding.Train), r.o.skips(), r.stderr); err != nil || r.held == nil {
 		return err
 	}
-	return r.held.cached(ctx, cacheBelow(dir, sharding.Eval), r.stderr)
+	return r.held.cached(ctx, cacheBelow(dir, sharding.Eval), r.o.skips(), r.stderr)
 }
 
 func (r *run) openSources(ctx context.Context) (err error) {
@@ -251,18 +310,23 @@ func (r *run) openSources(ctx context.Context) (err error) {
 	ctx = context.WithoutCancel(ctx)
 	options := loader.SourceOptions{Seed: int64(r.o.seed), MicroBatchTokens: r.state.Tokens, Heads: r.state.Heads, Rules: r.data.rules(),
 		Readers: r.o.readers, Masking: r.masking}
-	if r.o.onDamage == "skip" {
-		options.Quarantine = newQuarantine(r.stderr).skip
+	var heldDamage *quarantine
+	if r.o.skips() {
+		r.damage, heldDamage = newQuarantine(r.stderr, ""), newQuarantine(r.stderr, sharding.Eval)
+		options.Quarantine = r.damage.skip
 	}
 	if r.source, err = loader.NewSource(ctx, r.data.shards, options); err != nil || r.held == nil {
 		return err
 	}
 	options.Seed, options.Readers, options.Masking = 0, 0, nil // every run is asked the same questions
+	if heldDamage != nil {
+		options.Quarantine = heldDamage.skip
+	}
 	held, err := loader.NewSource(ctx, r.held.shards, options)
 	if err != nil {
 		return err
 	}
-	r.eval = &evaluator{source: held, examples: r.o.evalExamples, mask: r.data.vocab.MASK(), spoil: r.o.spoil}
+	r.eval = &evaluator{source: held, examples: r.o.evalExamples, mask: r.data.vocab.MASK(), damage: heldDamage, spoil: r.o.spoil}
 	return nil
 }
 

@@ -116,16 +116,7 @@ func stopEverywhere(t *testing.T, whole trainOptions) {
 	for stop := int64(1); stop < whole.steps; stop++ {
 		o := whole
 		o.out, o.threads, o.readers = filepath.Join(t.TempDir(), "out"), 1, int(stop%3)
-		ctx, cancel := context.WithCancel(context.Background())
-		o.stepped = func(step int64) {
-			if step == stop {
-				cancel()
-			}
-		}
-		if _, err := train(ctx, o, io.Discard); !errors.Is(err, context.Canceled) {
-			t.Fatalf("stopped at step %d: got %v, want %v", stop, err, context.Canceled)
-		}
-		o.stepped = nil
+		stopAt(t, o, stop)
 		got := mustTrain(t, o)
 		if diff := cmp.Diff(files(t, want.model), files(t, got.model)); diff != "" {
 			t.Errorf("stopped at step %d: another checkpoint (-undisturbed +resumed):\n%.2000s", stop, diff)

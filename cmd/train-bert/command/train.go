@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"pretext/cmd/internal/cli"
 	"pretext/trainer"
 )
 
@@ -73,7 +74,7 @@ func (o *trainOptions) add(fs *pflag.FlagSet) {
 	fs.Int64Var(&o.saveEvery, "save-checkpoints-steps", o.saveEvery, "steps between checkpoints, each with an evaluation")
 	fs.IntVar(&o.keep, "keep", o.keep, "newest checkpoints to keep; 0: all")
 	fs.Int64Var(&o.evalExamples, "eval-examples", o.evalExamples, "held-out examples of an evaluation; 0: all")
-	fs.StringVar(&o.onDamage, "on-damage", o.onDamage, "what a damaged or unsound example does: stop the run, or skip it")
+	fs.StringVar(&o.onDamage, "on-damage", o.onDamage, "what a damaged or unsound example, or a file that cannot be read to its end, does: stop the run, or skip it")
 	o.masking.add(fs)
 	o.device.add(fs)
 	fs.IntVar(&o.readers, "readers", o.readers, "threads that read examples ahead; 0: none; decides no bit of the result")
@@ -109,6 +110,9 @@ func (o *trainOptions) validate() error {
 	}
 	return nil
 }
+
+// skips tells whether damage is left out.
+func (o *trainOptions) skips() bool { return o.onDamage == "skip" }
 
 func (o *trainOptions) rateSchedule() trainer.Schedule {
 	s := trainer.Schedule{Kind: trainer.ScheduleKind(o.schedule), Peak: o.rate, Steps: o.steps, Warmup: float64(o.warmup)}
@@ -187,6 +191,21 @@ func (e *ending) print(w io.Writer) error {
 	if e.eval != nil {
 		fmt.Fprintln(w, e.eval)
 	}
+	e.left.print(w)
 	_, err := fmt.Fprintf(w, "model: %s\n", e.model)
 	return err
+}
+
+// print writes what was left out, if anything was.
+func (l losses) print(w io.Writer) {
+	if l.examples == 0 && l.named == 0 {
+		return
+	}
+	fmt.Fprintf(w, "left out: %d examples that were damaged\n", l.examples)
+	for _, d := range l.places {
+		fmt.Fprintf(w, "  %s\n", cli.OneLine(d.String()))
+	}
+	if more := l.named - int64(len(l.places)); more > 0 {
+		fmt.Fprintf(w, "  and %d more places, which %s names\n", more, metricsFile)
+	}
 }

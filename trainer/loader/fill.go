@@ -1,0 +1,115 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"pretext/internal/store"
+	"pretext/records/tfrecord"
+	"pretext/sharding"
+)
+
+// A filling is a file on its way into a cache.
+type filling struct {
+	file  *File
+	cache store.Folder
+	skip  bool // the file may end where it cannot be read any further
+}
+
+// fillCache reads a file once and writes what random access needs.
+func (s *Shards) fillCache(ctx context.Context, to filling) (*copied, error) {
+	entry, err := s.sourceOf(ctx, to.file)
+	if err != nil {
+		return nil, err
+	}
+	file, err := s.open(ctx, to.file)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	stream, compression, err := tfrecord.Uncompressed(store.NewReader(file, 0))
+	if reason, damaged := to.ends(err); damaged {
+		stream, entry.Lost = strings.NewReader(""), &lost{Reason: reason}
+	} else if err != nil {
+		return nil, to.file.corrupt(err)
+	}
+	entry.Copied = compression != ""
+	if err := to.copyAndIndex(ctx, stream, &entry); err != nil {
+		return nil, err
+	}
+	if err := store.WriteFile(ctx, to.cache, cacheCar(to.file.name), sharding.Marshal(entry)); err != nil {
+		return nil, err
+	}
+	return &copied{folder: to.cache, entry: entry}, nil
+}
+
+// ends tells whether an error is damage that ends a file and not the run.
+func (to filling) ends(err error) (reason string, ok bool) {
+	if corrupt := (*tfrecord.CorruptError)(nil); to.skip && errors.As(err, &corrupt) {
+		return corrupt.Reason, true
+	}
+	return "", false
+}
+
+// copyAndIndex writes the index of a stream of records and, where the entry says
+// so, the stream itself, and fills in the entry.
+func (to filling) copyAndIndex(ctx context.Context, stream io.Reader, entry *cacheEntry) error {
+	index, err := to.cache.Create(ctx, cacheIndex(to.file.name))
+	if err != nil {
+		return err
+	}
+	defer index.Abort()
+	var data store.Writer
+	if entry.Copied {
+		if data, err = to.cache.Create(ctx, cacheData(to.file.name)); err != nil {
+			return err
+		}
+		defer data.Abort()
+		stream = io.TeeReader(stream, data)
+	}
+	if err := to.index(ctx, stream, index, entry); err != nil {
+		return err
+	}
+	if data != nil {
+		if err := data.Commit(); err != nil {
+			return err
+		}
+	}
+	return index.Commit()
+}
+
+// index writes a line for each record of a stream. Checksums of payloads are left
+// to those who read the records.
+func (to filling) index(ctx context.Context, stream io.Reader, w io.Writer, entry *cacheEntry) error {
+	r := tfrecord.NewReader(stream, tfrecord.ReaderOptions{MaxRecordBytes: maxRecordBytes, SkipChecksums: true})
+	var lines []byte
+	for {
+		at := r.Offset()
+		_, err := r.Next()
+		if err == nil {
+			err = ctx.Err()
+		}
+		if reason, damaged := to.ends(err); damaged {
+			entry.Lost = &lost{r.Records(), at, reason}
+			break
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return Record{File: to.file.Path, Index: r.Records(), Offset: at}.fault(err)
+		}
+		lines = tfrecord.AppendIndex(lines, tfrecord.Span{Offset: at, Length: r.Offset() - at})
+		if len(lines) > 64<<10 {
+			if _, err := w.Write(lines); err != nil {
+				return err
+			}
+			lines = lines[:0]
+		}
+	}
+	entry.Data, entry.Records = r.Offset(), r.Records()
+	_, err := w.Write(lines)
+	return err
+}
