@@ -16,7 +16,7 @@ import (
 )
 
 // extractAlgorithm is raised when the same sources give other documents.
-const extractAlgorithm = 2
+const extractAlgorithm = 3
 
 // The kinds of sources.
 const (

@@ -7,7 +7,6 @@ type extFinder struct {
 	tagClose [tagCount]nextFinder // by kind of opaque tag
 	gt       nextFinder           // '>'
 	comment  nextFinder           // "-->"
-	variant  nextFinder           // "}-"
 }
 
 func (f *extFinder) reset(size int) {
@@ -15,7 +14,7 @@ func (f *extFinder) reset(size int) {
 		f.tagClose[k] = nextFinder{none: size}
 	}
 	f.gt = nextFinder{none: size}
-	f.comment, f.variant = f.gt, f.gt
+	f.comment = f.gt
 }
 
 // A nextFinder remembers the last answer to "where is the next one".
@@ -59,7 +58,8 @@ var gt = []byte(">")
 // everything else: brackets, tables and line ends in it count for nothing.
 type extTag struct {
 	tagInfo
-	body, bodyEnd int // empty if the tag closes itself
+	inline        bool // source code inside of a line
+	body, bodyEnd int  // empty if the tag closes itself
 	next          int
 }
 
@@ -88,7 +88,19 @@ func (s *Scanner) extTagAt(i, e int) (t extTag, ok bool) {
 		return t, false
 	}
 	t.bodyEnd, t.next = to, next
+	t.inline = info.kind == tagCode && hasWord(s.src[nameEnd:end], "inline")
 	return t, true
+}
+
+// hasWord tells whether word stands among the attributes of a tag.
+func hasWord(attributes []byte, word string) bool {
+	for field := range bytes.FieldsSeq(attributes) {
+		name, _, _ := bytes.Cut(field, []byte("="))
+		if string(name) == word {
+			return true
+		}
+	}
+	return false
 }
 
 // closingTag returns where the next closing tag of the kind begins and ends,
@@ -142,6 +154,10 @@ func (s *Scanner) extension(t extTag) {
 	case tagPre:
 		s.preformattedNowiki(t.body, t.bodyEnd)
 	case tagCode:
+		if t.inline {
+			s.literal(t.body, t.bodyEnd)
+			return
+		}
 		if s.opt.Code {
 			s.preformatted(t.body, t.bodyEnd)
 			return

@@ -23,6 +23,12 @@ const (
 	funcIf
 	funcIfEqual
 	funcFirst
+	funcSwitch
+	funcExpr
+	funcIfExpr
+	funcIfError
+	funcPadLeft
+	funcPadRight
 )
 
 // variables are written without a colon; what depends on the time of reading
@@ -40,12 +46,12 @@ var functions = map[string]function{
 	"lc": funcLower, "uc": funcUpper, "lcfirst": funcLowerFirst, "ucfirst": funcUpperFirst,
 	"formatnum": funcNumber, "plural": funcPlural, "grammar": funcLast, "#if": funcIf, "#ifeq": funcIfEqual,
 	"pagename": funcFirst, "fullpagename": funcFirst, "urlencode": funcFirst, "anchorencode": funcFirst,
-	"defaultsort": funcDrop, "displaytitle": funcDrop, "#invoke": funcDrop, "#tag": funcDrop, "#switch": funcDrop,
-	"#expr": funcDrop, "#ifexpr": funcDrop, "#ifexist": funcDrop, "#time": funcDrop, "#lst": funcDrop,
+	"defaultsort": funcDrop, "displaytitle": funcDrop, "#invoke": funcDrop, "#tag": funcDrop, "#switch": funcSwitch, "#iferror": funcIfError,
+	"#expr": funcExpr, "#ifexpr": funcIfExpr, "#ifexist": funcDrop, "#time": funcDrop, "#lst": funcDrop,
 	"#lsth": funcDrop, "#section": funcDrop, "#property": funcDrop, "#statements": funcDrop, "#titleparts": funcDrop,
 	"#language": funcDrop, "ns": funcDrop, "int": funcDrop, "fullurl": funcDrop, "localurl": funcDrop,
-	"filepath": funcDrop, "numberofarticles": funcDrop, "pagesincategory": funcDrop, "padleft": funcFirst,
-	"padright": funcFirst, "noexternallanglinks": funcDrop, "#babel": funcDrop, "#coordinates": funcDrop,
+	"filepath": funcDrop, "numberofarticles": funcDrop, "pagesincategory": funcDrop, "padleft": funcPadLeft,
+	"padright": funcPadRight, "noexternallanglinks": funcDrop, "#babel": funcDrop, "#coordinates": funcDrop,
 	"sortierung": funcDrop, "clédetri": funcDrop, "ordena": funcDrop, "デフォルトソート": funcDrop,
 }
 
@@ -85,7 +91,7 @@ func (s *Scanner) function(f function, args []argument) {
 	case funcIfEqual:
 		a, mark := s.capture(first)
 		b, _ := s.capture(s.arg(args, 1))
-		equal := bytes.Equal(a, b)
+		equal := sameValue(a, b)
 		s.release(mark)
 		s.choose(equal, args, 2)
 	case funcPlural:
@@ -94,7 +100,15 @@ func (s *Scanner) function(f function, args []argument) {
 		s.release(mark)
 		s.choose(one, args, 1)
 	case funcNumber:
-		s.number(first)
+		s.formatNumber(first, args)
+	case funcSwitch:
+		s.choice(first, args)
+	case funcExpr, funcIfExpr:
+		s.expression(f, first, args)
+	case funcIfError:
+		s.noError(first, args)
+	case funcPadLeft, funcPadRight:
+		s.padded(f, first, args)
 	case funcLower, funcUpper, funcLowerFirst, funcUpperFirst:
 		text, mark := s.capture(first)
 		end := len(s.aside)
@@ -147,6 +161,27 @@ func (s *Scanner) number(p span) {
 	s.aside = appendGrouped(s.aside, text)
 	s.text(s.aside[end:])
 	s.release(mark)
+}
+
+// formatNumber renders {{formatnum:1234}}; with R the separators are taken
+// out, with NOSEP none are put in.
+func (s *Scanner) formatNumber(p span, args []argument) {
+	switch string(s.bytes(s.arg(args, 1))) {
+	case "R":
+		text, mark := s.capture(p)
+		end := len(s.aside)
+		for _, c := range text {
+			if c != ',' {
+				s.aside = append(s.aside, c)
+			}
+		}
+		s.text(s.aside[end:])
+		s.release(mark)
+	case "NOSEP":
+		s.put(p)
+	default:
+		s.number(p)
+	}
 }
 
 // appendGrouped appends text with commas between groups of three digits where

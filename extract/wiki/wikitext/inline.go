@@ -115,7 +115,7 @@ func (s *Scanner) markup(start, i, e int, m mode) (next int, stop bool) {
 			return i + n, false
 		}
 	case '-':
-		return s.variant(start, i, e), false
+		return s.variantAt(start, i, e), false
 	case ':':
 		if s.tags <= 0 && s.bold&1 == 0 && s.italic&1 == 0 && !s.inURL(start, i, e) {
 			s.text(src[start:i])

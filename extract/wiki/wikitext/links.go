@@ -28,11 +28,12 @@ func (s *Scanner) linkAt(i, e int) (l link, ok bool) {
 		l.next = j + 2
 		return l, j+1 < e && s.src[j+1] == ']' && s.validTarget(l)
 	}
-	if s.src[j] != '|' || !s.validTarget(l) {
+	bar := s.barAt(j, e)
+	if bar == 0 || !s.validTarget(l) {
 		return l, false
 	}
-	l.label = j + 1
-	at, closed := s.labelEnd(j+1, e)
+	l.label = j + bar
+	at, closed := s.labelEnd(l.label, e)
 	if !closed {
 		if !l.odd || namespaceOf(s.src[l.target:l.targetEnd], &s.name) != wordFile {
 			return l, false
@@ -60,7 +61,7 @@ func (s *Scanner) targetEnd(i, e int) (end int, odd bool) {
 			i++
 			continue
 		}
-		if c == '{' {
+		if c == '{' && s.barAt(i, e) == 0 {
 			if j, ok := s.bracesEnd(i, e); ok {
 				i = j
 				seen |= classOdd
@@ -70,6 +71,21 @@ func (s *Scanner) targetEnd(i, e int) (end int, odd bool) {
 		break
 	}
 	return i, seen&classOdd != 0
+}
+
+// barTemplate is the template that stands for a bar.
+const barTemplate = "{{!}}"
+
+// barAt returns the length of the bar at i, which a template may stand for,
+// or 0.
+func (s *Scanner) barAt(i, e int) int {
+	switch {
+	case i < e && s.src[i] == '|':
+		return 1
+	case e-i >= len(barTemplate) && string(s.src[i:i+len(barTemplate)]) == barTemplate:
+		return len(barTemplate)
+	}
+	return 0
 }
 
 // labelEnd returns where the first "]]" or "[[" from i on stands, outside of

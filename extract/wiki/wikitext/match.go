@@ -11,11 +11,12 @@ type finder struct {
 	matched  int       // braces that begin before this place are in elements
 	pieces   []piece   // scratch of match: what is open
 
-	tables tableFinder
-	html   tableFinder // <table>
-	ext    extFinder
-	near   nearFinder
-	work   int // bytes looked at, for tests of linearity
+	tables  tableFinder
+	html    tableFinder // <table>
+	ext     extFinder
+	variant variantFinder
+	near    nearFinder
+	work    int // bytes looked at, for tests of linearity
 }
 
 // A nearFinder remembers the ends of what is closed inside the range that is
@@ -41,6 +42,7 @@ func (f *finder) reset(size int) {
 	f.tables.reset()
 	f.html.reset()
 	f.ext.reset(size)
+	f.variant.reset()
 	f.near = nearFinder{}
 }
 

@@ -123,7 +123,9 @@ func (s *Scanner) join(p []byte) []byte {
 				return s.joinAtStart(p)
 			}
 			continue
-		case last == markSeparator && first == markClose:
+		case last == markOpen && isConnector(p): // (A – B), where both were removed
+			return nil
+		case last == markSeparator && (first == markClose || first == markStop && standsAlone(p, n)):
 			s.out = s.out[:end-lastLen]
 			continue
 		case last == markSeparator && first == markSeparator && standsAlone(p, n):
@@ -224,6 +226,16 @@ func wideMark(p []byte) mark {
 func closesUp(p []byte) bool {
 	m, n := firstMark(p)
 	return m == markSeparator && p[0] != ':' || m == markClose || m == markStop && standsAlone(p, n)
+}
+
+// isConnector tells whether p is nothing but a sign that stands between two
+// things, with blanks around.
+func isConnector(p []byte) bool {
+	switch string(bytes.TrimRight(p, " ")) {
+	case "/", "–", "—", "-", "·", "|", "&", "+", "or", "and":
+		return true
+	}
+	return false
 }
 
 // standsAlone tells whether the mark of n bytes at the start of p ends a word:

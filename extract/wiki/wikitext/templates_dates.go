@@ -9,8 +9,11 @@ var monthNames = [13]string{1: "January", "February", "March", "April", "May", "
 // date.
 func (s *Scanner) date(args []argument, n int, dayFirst bool) {
 	year := s.bytes(s.arg(args, n))
-	month, _ := parseNumber(s.bytes(s.arg(args, n+1)))
+	month := monthNumber(s.bytes(s.arg(args, n+1)))
 	day, _ := parseNumber(s.bytes(s.arg(args, n+2)))
+	if y, m, d, ok := isoDate(year); ok {
+		year, month, day = y, m, d
+	}
 	if len(year) == 0 {
 		return
 	}
@@ -48,6 +51,7 @@ func (s *Scanner) asOf(args []argument) {
 	}
 	since, lower := s.is(args, "since"), s.is(args, "lc")
 	switch {
+	case s.is(args, "bare"):
 	case since && lower:
 		s.str("since ")
 	case since:
@@ -57,6 +61,7 @@ func (s *Scanner) asOf(args []argument) {
 	default:
 		s.str("As of ")
 	}
+	s.affixed("", s.named(args, "pre"), " ")
 	s.date(args, 1, string(s.bytes(s.named(args, "df"))) != "US")
 	s.put(s.named(args, "post"))
 }
@@ -82,8 +87,14 @@ func (s *Scanner) age(args []argument) {
 }
 
 // oldStyle renders {{OldStyleDate|3 May|1700|22 April}}:
-// "3 May [O.S. 22 April] 1700".
+// "3 May [O.S. 22 April] 1700"; without a third argument the old date is the
+// second: {{OldStyleDateNY|3 May 1701|22 April 1700}}.
 func (s *Scanner) oldStyle(args []argument) {
+	if s.arg(args, 3).empty() {
+		s.put(s.arg(args, 1))
+		s.affixed(" [O.S. ", s.arg(args, 2), "]")
+		return
+	}
 	s.put(s.arg(args, 1))
 	s.affixed(" [O.S. ", s.arg(args, 3), "]")
 	s.affixed(" ", s.arg(args, 2), "")
@@ -114,4 +125,61 @@ func (s *Scanner) unitDate(year []byte, month, day int, units [3]string) {
 	s.str(units[1])
 	s.decimal(day)
 	s.str(units[2])
+}
+
+// dates renders {{start and end dates|2001|1|2|2003|4|5}}.
+func (s *Scanner) dates(args []argument) {
+	dayFirst := s.is(args, "df")
+	s.date(args, 1, dayFirst)
+	if !s.arg(args, 4).empty() {
+		s.str(" – ")
+		s.date(args, 4, dayFirst)
+	}
+}
+
+// freeDate renders {{date|11|septembre|2001}}, a date in parts, and
+// {{date|11 September 2001|mdy}}, one that has its form as second argument.
+func (s *Scanner) freeDate(args []argument) {
+	first := s.bytes(s.arg(args, 1))
+	if len(first) > len("1 mai") && !isDigits(first) {
+		s.date(args, 1, true)
+		return
+	}
+	s.joined(args, 1, " ")
+}
+
+// isoDate reads a date in the form 2001-09-11.
+func isoDate(b []byte) (year []byte, month, day int, ok bool) {
+	if len(b) != len("2001-09-11") || b[4] != '-' || b[7] != '-' {
+		return nil, 0, 0, false
+	}
+	month, monthOK := parseNumber(b[5:7])
+	day, dayOK := parseNumber(b[8:])
+	return b[:4], month, day, isDigits(b[:4]) && monthOK && dayOK && month >= 1 && month <= 12 && day >= 1 && day <= 31
+}
+
+// monthNumber reads a month: a number, or its English name or the first three
+// letters of that. It is 0 if there is none.
+func monthNumber(b []byte) int {
+	if n, ok := parseNumber(b); ok && n <= 12 {
+		return n
+	}
+	for n, name := range monthNames {
+		if n > 0 && (strings.EqualFold(name, string(b)) || strings.EqualFold(name[:3], string(b))) {
+			return n
+		}
+	}
+	return 0
+}
+
+// eraName renders {{BC|44}} and {{AD|14}}: the era before its year or behind.
+func (s *Scanner) eraName(t template, args []argument) {
+	year := s.arg(args, 1)
+	if t.text == "AD" {
+		s.str(t.text)
+		s.affixed(" ", year, "")
+		return
+	}
+	s.affixed("", year, " ")
+	s.str(t.text)
 }

@@ -2,20 +2,30 @@ package wikitext
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 )
 
 // convert renders {{convert|93|m|ft}}: the quantity as given, with its unit,
 // without the conversion. Ranges ({{convert|5|to|10|km}}) and compound
-// quantities ({{convert|5|ft|10|in}}) have several values.
+// quantities ({{convert|5|ft|10|in}}) have several values; words that the
+// template puts before the unit or behind it (adj=pre, adj=mid) follow the
+// unit of the conversion.
 func (s *Scanner) convert(args []argument) {
+	adjective := string(s.bytes(s.named(args, "adj", "disp")))
+	grouped := string(s.bytes(s.named(args, "comma"))) != "off"
 	n := 1
 	for ; n < 8; n += 2 {
-		s.quantity(s.arg(args, n))
+		if !s.quantity(s.arg(args, n), grouped) {
+			return // a value that cannot be known: no unit either
+		}
 		unit := s.bytes(s.arg(args, n+1))
 		if joint, ok := ranges[string(unit)]; ok {
 			s.str(joint)
 			continue
+		}
+		if adjective == "pre" || adjective == "preunit" {
+			s.affixed(" ", s.arg(args, n+3), "")
 		}
 		if len(unit) > 0 {
 			s.str(" ")
@@ -23,22 +33,28 @@ func (s *Scanner) convert(args []argument) {
 			s.singular(s.arg(args, n))
 		}
 		if !s.continues(args, n) {
-			return
+			break
 		}
 		s.str(" ")
+	}
+	if adjective == "mid" {
+		s.affixed("", s.arg(args, n+3), "")
 	}
 }
 
 // continues tells whether another value with a smaller unit follows value n.
 func (s *Scanner) continues(args []argument, n int) bool {
-	small := smaller[string(s.bytes(s.arg(args, n+1)))]
 	next := s.bytes(s.arg(args, n+2))
-	return small != "" && len(next) > 0 && next[0] >= '0' && next[0] <= '9' &&
-		string(s.bytes(s.arg(args, n+3))) == small
+	return len(next) > 0 && next[0] >= '0' && next[0] <= '9' &&
+		slices.Contains(smaller[string(s.bytes(s.arg(args, n+1)))], string(s.bytes(s.arg(args, n+3))))
 }
 
-// smaller are the units of compound quantities.
-var smaller = map[string]string{"ft": "in", "lb": "oz", "st": "lb", "yd": "ft", "mi": "yd", "foot": "inch", "stlb": "lb"}
+// smaller are the units that may follow a unit in a compound quantity.
+var smaller = map[string][]string{
+	"ft": {"in"}, "foot": {"in", "inch"}, "yd": {"ft"}, "lb": {"oz"}, "st": {"lb"}, "stlb": {"lb"}, "LT": {"cwt", "lb"}, "ST": {"lb"},
+	"mi": {"yd", "ft", "furlong", "chain"}, "mile": {"chain", "yard", "furlong"}, "furlong": {"chain"}, "chain": {"link"}, "hand": {"in"},
+	"m": {"cm"}, "km": {"m"}, "nmi": {"yd"}, "deg": {"arcmin"}, "USgal": {"USqt"}, "bsh": {"pk"},
+}
 
 // ranges are the words between two values, and what they show.
 var ranges = map[string]string{
@@ -48,20 +64,26 @@ var ranges = map[string]string{
 	"et": " et ", "à": " à ", "bis": " bis ", "und": " und ", "до": " до ",
 }
 
-// quantity renders a value; a plain number gets its digits grouped, and
-// "1+1/2" is one and a half.
-func (s *Scanner) quantity(p span) {
+// quantity renders a value and tells whether there is one; a plain number gets
+// its digits grouped, and "1+1/2" is one and a half.
+func (s *Scanner) quantity(p span, grouped bool) (shown bool) {
 	text, mark := s.capture(p)
+	shown = len(text) > 0
 	end := len(s.aside)
-	s.aside = appendGrouped(s.aside, text)
-	grouped := s.aside[end:]
-	for i, c := range grouped {
+	if grouped {
+		s.aside = appendGrouped(s.aside, text)
+	} else {
+		s.aside = append(s.aside, text...)
+	}
+	value := s.aside[end:]
+	for i, c := range value {
 		if c == '+' && i > 0 {
-			grouped[i] = ' '
+			value[i] = ' '
 		}
 	}
-	s.text(grouped)
+	s.text(value)
 	s.release(mark)
+	return shown
 }
 
 // unit renders the code of a unit as its symbol: one of the table, else the
@@ -112,35 +134,6 @@ func (s *Scanner) singular(quantity span) {
 // multiples are the prefixes of units that stand for a power of ten.
 var multiples = []struct{ code, word string }{
 	{"e3", "thousand "}, {"e6", "million "}, {"e9", "billion "}, {"e12", "trillion "},
-}
-
-// value renders {{val|12345|0.5|e=6|u=km}}.
-func (s *Scanner) value(args []argument) {
-	s.put(s.named(args, "p"))
-	s.number(s.arg(args, 1))
-	if low := s.arg(args, 3); !low.empty() {
-		s.affixed(" +", s.unsigned(s.arg(args, 2)), "")
-		s.affixed(" −", s.unsigned(low), "")
-	} else {
-		s.affixed("±", s.arg(args, 2), "")
-	}
-	s.affixed("×10", s.named(args, "e"), "")
-	if u := s.named(args, "u", "ul", "up", "upl"); !u.empty() {
-		s.str(" ")
-		s.unit(u)
-	}
-	s.put(s.named(args, "s"))
-}
-
-// unsigned returns an argument without its sign.
-func (s *Scanner) unsigned(p span) span {
-	for _, sign := range []string{"+", "-", "−"} {
-		if b := s.bytes(p); len(b) > len(sign) && string(b[:len(sign)]) == sign {
-			p.start += len(sign)
-			break
-		}
-	}
-	return p
 }
 
 // fraction renders {{frac|1|2}}, {{frac|3|1|4}} and {{frac|2}}.

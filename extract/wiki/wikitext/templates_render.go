@@ -22,7 +22,7 @@ const (
 	opBlock        // positional argument n, or named "text", as lines of their own
 	opItems        // positional arguments from n on, each on a line
 	opBreak        // ends the line
-	opSound        // positional argument n outside of parentheses (pronunciation)
+	opSound        // pronunciation, outside of parentheses: positional argument 1, with n = 2 the second behind a language
 	opConvert      // a quantity
 	opNumber       // positional argument n with grouped digits
 	opValue        // {{val}}
@@ -51,6 +51,17 @@ const (
 	opPair         // positional arguments n and n + 1, if given, after and around the halves of the text
 	opAbsolute     // {{abs}}
 	opOldStyle     // {{OldStyleDate}}
+	opDates        // {{start and end dates}}
+	opFreeDate     // {{date}}: a date as one argument, or in parts
+	opAthlete      // {{flagathlete}}
+	opVerse        // {{bibleverse}}
+	opNuclide      // {{nuclide}}
+	opStacked      // {{su}}
+	opBraKet       // {{bra-ket}}
+	opAmount       // {{INRConvert}}: the text, positional argument n, its multiple
+	opSterling     // {{£sd}}
+	opGauge        // {{track gauge}}
+	opEraName      // {{BC}}: the text, before or behind positional argument 1
 	opVariable     // a variable of MediaWiki: function n
 )
 
@@ -91,9 +102,7 @@ func (s *Scanner) render(t template, args []argument) {
 	case opBreak:
 		s.breakLine()
 	case opSound:
-		if !s.inParentheses() {
-			s.put(s.arg(args, t.n))
-		}
+		s.sound(t, args)
 	default:
 		s.renderSpecial(t, args)
 	}
@@ -159,6 +168,36 @@ func (s *Scanner) renderSpecial(t template, args []argument) {
 		s.affixed("|", s.arg(args, 1), "|")
 	case opOldStyle:
 		s.oldStyle(args)
+	case opDates:
+		s.dates(args)
+	case opFreeDate:
+		s.freeDate(args)
+	default:
+		s.renderRare(t, args)
+	}
+}
+
+// renderRare goes on with renderSpecial.
+func (s *Scanner) renderRare(t template, args []argument) {
+	switch t.op {
+	case opAthlete:
+		s.athlete(args)
+	case opVerse:
+		s.verse(args)
+	case opNuclide:
+		s.nuclide(args)
+	case opStacked:
+		s.stacked(args)
+	case opBraKet:
+		s.braKet(t, args)
+	case opAmount:
+		s.amount(t, args)
+	case opSterling:
+		s.sterling(args)
+	case opGauge:
+		s.gauge(args)
+	case opEraName:
+		s.eraName(t, args)
 	}
 }
 

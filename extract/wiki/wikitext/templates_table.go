@@ -18,9 +18,9 @@ var templateNames = []struct {
 		"abbr|abbrv|abbrlink|tooltip|define|sc|smallcaps|small caps|smallcaps all|sc2|scaps|aut|allcaps|vanchor|visible anchor|anchord|" +
 		"keypress|key press|key|kbd|samp|not a typo|typo|notatypo|as written|proper name|mvar|var|varserif|math|bigmath|code|codett|mono|monospace|tt|pre|" +
 		"strong|em|emph|b|i|bold|italic|italics|bi|underline|u|strike|strikethrough|strikeout|overline|overbar|overset|underscore|" +
-		"nihongo2|nihongo foot|nihongo core|unicode|uni|ipa link|ipalink|ipa-all|polytonic|hebrew|arabic|persian|urdu|cyrillic|greek|script|" +
+		"nihongo2|nihongo foot|nihongo core|unicode|uni|ipa link|ipalink|ipa-all|polytonic|hebrew|arabic|persian|urdu|cyrillic|greek|" +
 		"center|centre|align|left|right|larger|nowiki|tq|tqq|xt|mxt|!xt|green|red|blue|highlight|hilite|mark|background|" +
-		"abréviation|petites capitales|hoch|tief|noflag|esc|oeis|oeis link|railgauge|track gauge|rail gauge|ce|grc|my|pie|proto|cn span|cnspan|citation needed span|ruby|rb|mergedrubytext|flag athlete|sortname2|nbay|ndb|fontcolor2|sub-superscript|lcase|exp|ind|indice|exposant|term|defn|glossary term|gli|" +
+		"abréviation|petites capitales|hoch|tief|noflag|esc|oeis|oeis link|ce|grc|my|pie|proto|cn span|cnspan|citation needed span|ruby|rb|mergedrubytext|sortname2|nbay|ndb|fontcolor2|sub-superscript|lcase|exp|ind|indice|exposant|term|defn|glossary term|gli|" +
 		"no break|noprint|printonly|screen reader-only|nosup|nowraplinks|keep together|" +
 		"refnec|référence nécessaire|référence souhaitée|passage évasif|pas clair|quoi|qui|quand|lequel|laquelle|terme défini|vocabulaire|" +
 		"api|lien web texte|petit|grand|souligner|surligner|citation nécessaire|versalitas|versalita|esd|enlace roto texto|" +
@@ -31,10 +31,10 @@ var templateNames = []struct {
 		"plain link|plainlink|plainlinks|wikt|wiktionary|dict|lc1|first word|initials|sup sub|" +
 		"linkjis|新字|fbu|fbw|nft|cr|crw|crname|nfa|nhlteam|music genre|mon|" +
 		"nom|cite quote|w|title|titel|mapcode|mp|mpv|mps"},
-	{template{op: opArg, n: 2}, "lang|lang1|langue|idioma|rtl-lang|ltr-lang|color|colour|fontcolor|font color|textcolor|background color|bgcolor|" +
-		"wikt-lang|wikt lang|mention|cog|l|script/lang|rtl lang|resize2|alignright|sort|hover|hover title|" +
+	{template{op: opArg, n: 2}, "lang1|idioma|color|colour|fontcolor|font color|textcolor|background color|bgcolor|" +
+		"wikt-lang|wikt lang|mention|cog|l|resize2|alignright|sort|hover|hover title|" +
 		"lang-mul|nihongo title|phonetic|iw|tsl2|legend|legend2|legend inline|couleur|farblegende|" +
-		"pronunciation text|style|stil|span|langr|lang2|fontsize|font|font size|raise|lower|ligature|overunderset|lang+"},
+		"pronunciation text|style|stil|span|langr|lang2|fontsize|font size|raise|lower|ligature|overunderset|lang+"},
 	{template{op: opArg, n: 3}, "fontcolor3|tsl|translink|link-interwiki3"},
 	{template{op: opLast}, ""},
 	{template{op: opLastOf, n: 2}, "sdash|resize|midsize|tooltip2|url|web|hn|rdf"},
@@ -70,7 +70,7 @@ var templateNames = []struct {
 	{template{op: opText, text: " / "}, "\\|/|slash"},
 	{template{op: opText, text: "…"}, "ellipsis|...|…|ell|elips"},
 	{template{op: opText, text: "[…]"}, "[...]|bracketed ellipsis|…]|omissis|(...)|[…]"},
-	{template{op: opText, text: "†"}, "dagger|†|kreuz|croix|obelus"},
+	{template{op: opText, text: "†"}, "dagger|†|extinct|kreuz|croix|obelus"},
 	{template{op: opText, text: "‡"}, "ddagger|double dagger|double-dagger|‡"},
 	{template{op: opText, text: "♯"}, "sharp|#♯|music sharp"},
 	{template{op: opText, text: "♭"}, "flat|music flat"},
@@ -106,10 +106,6 @@ var templateNames = []struct {
 	{template{op: opText, text: "av. J.-C."}, "av jc|avjc|av. j.-c.|-jc"},
 	{template{op: opText, text: "apr. J.-C."}, "ap jc|apjc|apr. j.-c."},
 	{template{op: opText, text: "c.-à-d."}, "c-à-d|c.-à-d.|càd"},
-	{template{op: opText, text: "AD"}, "ad"},
-	{template{op: opText, text: "BC"}, "bc"},
-	{template{op: opText, text: "BCE"}, "bce"},
-	{template{op: opText, text: "CE"}, "ce (era)"},
 	{template{op: opText, text: "LaTeX"}, "latex"},
 	{template{op: opText, text: "TeX"}, "tex"},
 	{template{op: opText, text: "USSR"}, "ussr"},
@@ -151,7 +147,7 @@ var templateNames = []struct {
 	{template{op: opJoin, n: 1, text: ":"}, "ratio|colon-separated"},
 	{template{op: opJoin, n: 1, text: ""}, "linktext|chem|chem2|chem/link|chemf|gaps|fchim|formule chimique|concat|radical"},
 	{template{op: opJoin, n: 1, text: ", "}, "hlist|comma separated entries|csv|cslist|hlist-comma"},
-	{template{op: opJoin, n: 1, text: " "}, "post-nominals|postnominals|post nominals|date|date-|date rép|sortname|sort name|fecha|datum|date sport|date de naissance|date de décès|unité|nombre|unité/2|unidad|nb|physical quantity"},
+	{template{op: opJoin, n: 1, text: " "}, "post-nominals|postnominals|post nominals|date rép|sortname|sort name|fecha|datum|date sport|date de naissance|date de décès|unité|nombre|unité/2|unidad|nb|physical quantity"},
 	{template{op: opJoin, n: 1, text: " & "}, "& list"},
 	{template{op: opJoin, n: 1, text: "+"}, "keyboard|key combination|button|keypress combo"},
 
@@ -164,21 +160,21 @@ var templateNames = []struct {
 	{template{op: opItems, n: 1}, "unbulleted list|ubl|ubli|ulist|unbulleted|ub-list|bulleted list|blist|bulletlist|bullet list|ordered list|olist|list|vlist|verse translation|verse transliteration-translation|glist"},
 
 	// Pronunciation.
-	{template{op: opSound, n: 1}, "ipa|ipac|ipac-de|ipac-fr|ipac-es|afi|lautschrift|pronunciation|pron|ipablink|ipa blink|ipaslink|ipa slink|ipavowel|ipaalink"},
+	{template{op: opSound, n: 1}, "ipac|ipac-de|ipac-fr|ipac-es|afi|lautschrift|pronunciation|pron|ipablink|ipa blink|ipaslink|ipa slink|ipavowel|ipaalink"},
 	{template{op: opDrop}, "ipac-en|ipac-pl|ipac-ga|ipac-hu|ipac-cmn|ipac-yue|respell|pronunciation respelling|usdict|audio|audio-ipa|audio-nohelp|audio-de|listen|pronunciation-file|écouter|prononciation"},
 
 	// Quantities and dates.
 	{template{op: opConvert}, "convert|cvt|conv|convinfobox|convert/sandbox|ct|конвертировать"},
-	{template{op: opNumber, n: 1}, "formatnum|number|nts|delimitnum|format number|fnum|num|formatnumber|formatprice|formatting number|numberformat|число"},
+	{template{op: opNumber, n: 1}, "formatnum|number|nts|delimitnum|format number|fnum|num|formatnumber|formatprice|format price|formatting number|numberformat|число"},
 	{template{op: opNumber, n: 2}, "inflation"}, // as given: the rest depends on the day of reading
 	{template{op: opValue}, "val"},
 	{template{op: opFraction}, "frac|sfrac|fraction|fract|nicefrac|tfrac|dfrac|intfrac|bruch|frac2|xfrac|fracción"},
 	{template{op: opScience}, "e|esp|sn|scinote|x10^|×10^|e10"},
 	{template{op: opHeight}, "height"},
-	{template{op: opDate, n: 1}, "start date|start-date|end date|end-date|start date and age|start and end dates|film date|release date|dts|birth date|birth date and age|bda|birth-date|birth-date and age|birth year and age|" +
+	{template{op: opDate, n: 1}, "start date|start-date|end date|end-date|start date and age|film date|release date|dts|birth date|birth date and age|bda|b-da|d-da|birth-date|birth-date and age|birth year and age|" +
 		"birth date and age2|bya|birthyear|death date|death-date|dob|death year|date of birth|death date and age|death-date and age|dda|death year and age|birth based on age as of date|launch date|publication date|opening date|launch date and age|founded|date table sorting|released|episode date|生年月日と年齢|生年月日|geburtsdatum|date de naissance-|fecha de nacimiento|dni|nac|生年月日と年齢2|출생일과 나이|사망일과 나이|nacimiento|дата рождения|дата смерти"},
 	{template{op: opDate, n: 4}, "死亡年月日と没年齢|没年齢"},
-	{template{op: opOldStyle}, "oldstyledate|oldstyledatedy|old style date"},
+	{template{op: opOldStyle}, "oldstyledate|oldstyledateny|oldstyledatenoyear|oldstyledatedy|old style date"},
 	{template{op: opAsOf}, "as of|asof|as-of"},
 	{template{op: opCirca, text: "c. "}, "circa|c.|ca|ca.|c|circa.|vers|env|env."},
 	{template{op: opAge}, "age|age in years|ayd|age in years and days|age as of date|aged"},
@@ -274,11 +270,43 @@ var templateNames = []struct {
 	{template{op: opCentury, text: " millénaire"}, "millénaire|m-|m"},
 	{template{op: opCentury, text: " millénaire av. J.-C."}, "-millénaire|-m-|-m"},
 	{template{op: opJoin, n: 1, text: " h "}, "heure|hour"},
-	{template{op: opLast}, "snamei|sname|species name|taxon|taxlink|vern|souverain|souverain2|souverain3|souverain-|roi"},
-	{template{op: opPair, n: 1, text: "| "}, "bibleref|bibleref2|bibleverse|bibleverse-nb|bible|sourcetext|quran-usc"},
+	{template{op: opLast}, "snamei|sname|species name|taxon|vern|souverain|souverain2|souverain3|souverain-|roi"},
 	{template{op: opArg, n: 1, text: "OCLC "}, "oclc"},
 	{template{op: opQuoted, n: 1, text: "siglo |"}, "siglo"},
 	{template{op: opArgAfter, n: 1, text: " m"}, "höhe"},
+	{template{op: opAlt, text: "text", n: 2}, "lang|langue|rtl-lang|ltr-lang|script/lang|rtl lang"},
+	{template{op: opLastOf, n: 2}, "script"},
+	{template{op: opSound, n: 2}, "ipa"},
+	{template{op: opFreeDate}, "date|date-"},
+	{template{op: opDates}, "start and end dates|start and end date"},
+	{template{op: opGauge}, "track gauge|railgauge|rail gauge|tg"},
+	{template{op: opEraName, text: "AD"}, "ad|anno domini"},
+	{template{op: opEraName, text: "BC"}, "bc"},
+	{template{op: opEraName, text: "BCE"}, "bce"},
+	{template{op: opEraName, text: "CE"}, "ce (era)"},
+	{template{op: opArg, n: 1}, "taxlink|au|spelling|ext link text"},
+	{template{op: opVerse}, "bibleverse|bibleverse-nb|bibleref|bibleref2|bible|sourcetext|bible verse|bibleverse-lb"},
+	{template{op: opPair, n: 1, text: "Quran |:"}, "cite quran|qref|quran|quran-usc|qur'an|qref2"},
+	{template{op: opAthlete}, "flagathlete|flag athlete|flagiocathlete|flagioc athlete|flagmedalist|flagiocmedalist|flagathlete2"},
+	{template{op: opNuclide}, "nuclide|simplenuclide|simple nuclide|nuclide2|simplenuclide2"},
+	{template{op: opStacked}, "su"},
+	{template{op: opBraKet}, "bra-ket|braket"},
+	{template{op: opQuoted, n: 1, text: "⟨||"}, "bra"},
+	{template{op: opBraKet, n: 1}, "ket"},
+	{template{op: opAlt, text: "text", n: 1}, "font"},
+	{template{op: opJoin, n: 1}, "subsup|sup sub 2|supsub|sub sup"},
+	{template{op: opAmount, n: 1, text: "₹"}, "inrconvert|inr convert"},
+	{template{op: opSterling}, "£sd|pounds, shillings, and pence|gbp sd"},
+	{template{op: opText, text: "φ"}, "phi"},
+	{template{op: opArg, n: 1, text: "ISSN "}, "issn|issn link"},
+	{template{op: opArg, n: 1, text: "LCCN "}, "lccn"},
+	{template{op: opArg, n: 1, text: "PMID "}, "pmid"},
+	{template{op: opArg, n: 1, text: "PMC "}, "pmc"},
+	{template{op: opArg, n: 1, text: "JSTOR "}, "jstor"},
+	{template{op: opArg, n: 1, text: "doi:"}, "doi|doi-inline"},
+	{template{op: opArg, n: 1, text: "arXiv:"}, "arxiv"},
+	{template{op: opArg, n: 1, text: "Bibcode:"}, "bibcode"},
+	{template{op: opArg, n: 1, text: "hdl:"}, "hdl"},
 	{template{op: opDrop}, dropNames},
 }
 

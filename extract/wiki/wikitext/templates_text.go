@@ -2,126 +2,6 @@ package wikitext
 
 import "bytes"
 
-// language renders a text in a foreign language with the language's name:
-// {{langx|de|Wort}}, {{lang-de|Wort}}. A transliteration and a translation may
-// follow.
-func (s *Scanner) language(t template, args []argument) {
-	n, name := t.n, languageNames[t.text]
-	if t.text == "" {
-		n, name = 2, languageNames[string(s.bytes(s.arg(args, 1)))]
-	}
-	text := s.arg(args, n)
-	if text.empty() {
-		text = s.named(args, "text")
-	}
-	if text.empty() {
-		return
-	}
-	if label := s.named(args, "label"); !label.empty() {
-		if s.is(args, "label") && string(s.bytes(label)) != "none" {
-			s.affixed("", label, ": ")
-		}
-	} else if name != "" {
-		s.str(name)
-		s.str(": ")
-	}
-	s.put(text)
-	roman := s.named(args, "translit")
-	if roman.empty() {
-		roman = s.arg(args, n+1)
-	}
-	s.affixed(", romanized: ", roman, "")
-	meaning := s.named(args, "lit", "translation")
-	if meaning.empty() {
-		meaning = s.arg(args, n+2)
-	}
-	s.affixed(", lit. '", meaning, "'")
-}
-
-// chineseParts are the arguments of {{zh}} in their order, with their labels.
-var chineseParts = []struct{ key, label string }{
-	{"c", "Chinese: "}, {"s", "simplified Chinese: "}, {"t", "traditional Chinese: "}, {"p", "pinyin: "},
-	{"hp", "pinyin: "}, {"w", "Wade–Giles: "}, {"j", "Jyutping: "}, {"cy", "Cantonese Yale: "},
-	{"poj", "Pe̍h-ōe-jī: "}, {"l", "lit. "},
-}
-
-// chinese renders {{zh|c=…|p=…}}.
-func (s *Scanner) chinese(args []argument) {
-	labels := s.named(args, "labels").empty() || s.is(args, "labels")
-	written := false
-	for _, part := range chineseParts {
-		p := s.named(args, part.key)
-		if p.empty() {
-			continue
-		}
-		if written {
-			s.str("; ")
-		}
-		written = true
-		if labels {
-			s.str(part.label)
-		}
-		s.put(p)
-	}
-	if !written {
-		s.put(s.arg(args, 1))
-	}
-}
-
-// japanese renders {{nihongo|name|kanji|rōmaji|extra}}: the name, then the
-// others in parentheses; with n = 3 ({{nihongo3}}) the rōmaji comes first.
-func (s *Scanner) japanese(t template, args []argument) {
-	name, kanji, roman := s.arg(args, 1), s.arg(args, 2), s.arg(args, 3)
-	inner := [3]span{kanji, roman, s.arg(args, 4)}
-	switch {
-	case t.n == 3:
-		name, inner[0], inner[1] = roman, kanji, name
-	case name.empty():
-		name, inner[1] = roman, span{}
-	}
-	if name.empty() {
-		name, inner[0] = kanji, span{}
-	}
-	s.put(name)
-	written := false
-	for _, p := range inner {
-		if p.empty() {
-			continue
-		}
-		if written {
-			s.str(", ")
-		} else {
-			s.str(" (")
-		}
-		s.removed() // some write ", lit. x" where the kanji are missing
-		s.put(p)
-		written = true
-	}
-	if written {
-		s.str(")")
-	}
-	s.affixed(" ", s.arg(args, 5), "")
-}
-
-// korean renders {{korean|hangul=…|hanja=…|rr=…|mr=…}}.
-func (s *Scanner) korean(args []argument) {
-	written := false
-	for _, key := range []string{"hangul", "1", "hanja", "2", "rr", "mr", "lk"} {
-		p := s.named(args, key)
-		if key == "1" || key == "2" {
-			p = s.arg(args, int(key[0]-'0'))
-		}
-		if p.empty() || key == "lk" {
-			continue
-		}
-		if written {
-			s.str("; ")
-		}
-		s.put(p)
-		written = true
-	}
-}
-
 // interlanguage renders a link to an article of another wiki: its label, else
 // the title in this wiki.
 func (s *Scanner) interlanguage(t template, args []argument) {
@@ -129,7 +9,11 @@ func (s *Scanner) interlanguage(t template, args []argument) {
 		s.put(p)
 		return
 	}
-	if p := s.arg(args, t.n); !p.empty() {
+	p := s.arg(args, t.n)
+	if local := s.arg(args, 3); !local.empty() && t.n == 1 && s.isLanguage(p) && !s.isLanguage(s.arg(args, 2)) {
+		p = local // the older order: language, title there, title here
+	}
+	if !p.empty() {
 		s.put(p)
 		return
 	}
@@ -139,6 +23,12 @@ func (s *Scanner) interlanguage(t template, args []argument) {
 // harvard renders an author-date reference that is part of the sentence:
 // {{harvtxt|Smith|Jones|2001}} is "Smith & Jones (2001)".
 func (s *Scanner) harvard(args []argument) {
+	if last := s.named(args, "last", "last1"); !last.empty() { // {{harvs|txt|last=…|year=…}}
+		s.put(last)
+		s.affixed(" & ", s.named(args, "last2"), "")
+		s.affixed(" (", s.named(args, "year", "year1", "date"), ")")
+		return
+	}
 	names := 0
 	for _, a := range args[1:] {
 		if a.key.empty() && !a.value.empty() {
@@ -179,8 +69,12 @@ func (s *Scanner) music(args []argument) {
 	s.str(accidentals[name])
 }
 
-// sic renders {{sic}}: the words in question; "[sic]" itself is a mark.
+// sic renders {{sic}}: the words in question; "[sic]" itself is a mark, and so
+// are the "?" and "!" that some give it.
 func (s *Scanner) sic(args []argument) {
+	if p := s.bytes(s.arg(args, 1)); string(p) == "?" || string(p) == "!" {
+		return
+	}
 	s.put(s.arg(args, 1))
 	if p := s.arg(args, 2); !p.empty() {
 		s.put(p)
@@ -202,52 +96,96 @@ func (s *Scanner) country(args []argument) {
 }
 
 // ship renders {{ship|USS|Enterprise|CVN-65}} or, with the prefix in the text,
-// {{USS|Enterprise|CVN-65}}. The format in the last argument says which parts
-// are shown.
+// {{USS|Enterprise|CVN-65}}. The last argument says which parts are shown: the
+// sum of 4 for the prefix, 2 for the name, 1 for the number.
 func (s *Scanner) ship(t template, args []argument) {
 	n := 1
 	prefix := span{}
 	if t.text == "" {
 		prefix, n = s.arg(args, 1), 2
 	}
-	format := string(s.bytes(s.arg(args, n+2)))
-	if format != "1" && format != "2" {
+	parts, ok := parseNumber(s.bytes(s.arg(args, n+2)))
+	if !ok || parts&(shipName|shipNumber) == 0 {
+		parts = shipPrefix | shipName | shipNumber
+	}
+	if parts&shipPrefix != 0 {
 		s.affixed("", prefix, " ")
 		if t.text != "" {
 			s.str(t.text)
 			s.str(" ")
 		}
 	}
-	s.put(s.arg(args, n))
-	if format == "" {
-		s.affixed(" (", s.arg(args, n+1), ")")
+	switch number := s.arg(args, n+1); {
+	case parts&shipName == 0:
+		s.put(number)
+	default:
+		s.put(s.arg(args, n))
+		if parts&shipNumber != 0 {
+			s.affixed(" (", number, ")")
+		}
 	}
 }
 
-// shipClass renders {{sclass|Nimitz|aircraft carrier}}.
+// The parts of a ship's name, as bits.
+const (
+	shipNumber = 1 << iota
+	shipName
+	shipPrefix
+)
+
+// shipClass renders {{sclass|Nimitz|aircraft carrier}}. Of the formats 0 and 4
+// are without the type, 4 is a noun, 5 the name alone.
 func (s *Scanner) shipClass(args []argument) {
-	s.affixed("", s.arg(args, 1), "-class")
-	if format := string(s.bytes(s.arg(args, 3))); format != "1" && format != "5" {
+	name := s.arg(args, 1)
+	switch string(s.bytes(s.arg(args, 3))) {
+	case "0":
+		s.affixed("", name, "-class")
+	case "4":
+		s.affixed("", name, " class")
+	case "5":
+		s.put(name)
+	default:
+		s.affixed("", name, "-class")
 		s.affixed(" ", s.arg(args, 2), "")
 	}
 }
 
-// era renders {{bd|1900年|1月1日|1980年|2月2日}}: birth and death in
-// parentheses.
-func (s *Scanner) era(args []argument) {
-	s.str("（")
+// athlete renders {{flagathlete|Name|USA}}: the name and the country's code.
+func (s *Scanner) athlete(args []argument) {
 	s.put(s.arg(args, 1))
-	s.put(s.arg(args, 2))
-	s.str("－")
-	s.put(s.arg(args, 3))
-	s.put(s.arg(args, 4))
-	s.str("）")
+	s.affixed(" (", s.arg(args, 2), ")")
+}
+
+// verse renders a place in the Bible: {{bibleverse|John|3:16}},
+// {{bibleverse|1|Corinthians|3:16}}, also with an empty first argument.
+func (s *Scanner) verse(args []argument) {
+	if book := s.named(args, "book"); !book.empty() {
+		s.put(book)
+		s.affixed(" ", s.named(args, "chapter"), "")
+		s.affixed(":", s.named(args, "verse", "range"), "")
+		return
+	}
+	n := 1
+	if number := s.bytes(s.arg(args, 1)); len(number) <= 1 || isRoman(number) {
+		s.affixed("", s.arg(args, 1), " ")
+		n = 2
+	}
+	s.put(s.arg(args, n))
+	s.affixed(" ", s.arg(args, n+1), "")
 }
 
 // century renders the centuries of the French Wikipedia: {{s|XIX|e}},
 // {{sp|XVI|e|au|XVII|e|s}}. Numeral and ordinal ending are arguments of their
-// own, words between stand as they are.
+// own, words between stand as they are. Other wikis have templates of these
+// names too: {{s|text}} strikes out, {{m|fr|mot}} is a word in a language.
 func (s *Scanner) century(t template, args []argument) {
+	if first := s.arg(args, 1); !isRoman(s.bytes(first)) && !isDigits(s.bytes(first)) {
+		if s.isLanguage(first) {
+			first = s.arg(args, 2)
+		}
+		s.put(first)
+		return
+	}
 	pending := false // a numeral is written, its ending may follow
 	between := " et "
 	written := 0
@@ -275,6 +213,10 @@ func (s *Scanner) century(t template, args []argument) {
 	}
 }
 
+func isDigits(b []byte) bool {
+	return len(b) > 0 && len(bytes.TrimLeft(b, "0123456789")) == 0
+}
+
 func isRoman(b []byte) bool {
 	for _, c := range b {
 		switch c {
@@ -293,7 +235,12 @@ func lookUp(name, given []byte) (template, bool) {
 		return t, true
 	}
 	if rest, ok := bytes.CutPrefix(name, []byte("lang-")); ok {
-		if code, ok := languageCode[string(rest)]; ok {
+		code, known := languageCode[string(rest)]
+		if !known {
+			rest, _, _ = bytes.Cut(rest, []byte("-")) // sr-latn
+			code, known = languageCode[string(rest)]
+		}
+		if known {
 			return template{op: opLang, n: 1, text: code}, true
 		}
 		return template{op: opLang, n: 1, text: "?"}, true

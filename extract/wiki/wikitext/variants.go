@@ -1,6 +1,9 @@
 package wikitext
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // hasVariants tells whether a language is written in several variants, so that
 // -{…}- is markup (LanguageConverter).
@@ -12,24 +15,22 @@ func hasVariants(lang string) bool {
 	return false
 }
 
-var variantEnd = []byte("}-")
-
 // maxVariant bounds the length of a variant.
 const maxVariant = 4096
 
-// variant renders -{…}-: of "zh-hans:x;zh-hant:y" the first alternative, of
+// variantAt renders -{…}-: of "zh-hans:x;zh-hant:y" the first alternative, of
 // "H|…", "A|…" and the like what these flags show.
-func (s *Scanner) variant(start, i, e int) (next int) {
+func (s *Scanner) variantAt(start, i, e int) (next int) {
 	if i+1 >= e || s.src[i+1] != '{' || i+2 < e && s.src[i+2] == '{' {
 		return i
 	}
 	from := i + 2
-	to := s.next(&s.ext.variant, from, variantEnd)
-	if to < 0 || to+2 > e || to > i+maxVariant {
+	to := s.variantEnd(from, e)
+	if to < 0 || to > i+maxVariant {
 		return i
 	}
 	s.text(s.src[start:i])
-	if bar := bytes.IndexByte(s.src[from:to], '|'); bar >= 0 {
+	if bar := bytes.IndexByte(s.src[from:to], '|'); bar >= 0 && isFlags(s.src[from:from+bar]) {
 		flags := trimSpace(s.src[from : from+bar])
 		from += bar + 1
 		switch string(flags) {
@@ -42,21 +43,120 @@ func (s *Scanner) variant(start, i, e int) (next int) {
 	return to + 2
 }
 
+// A variantFinder knows where each "-{" of the page is closed. They nest, so
+// all are paired at once, when the first is asked for.
+type variantFinder struct {
+	pairs   []span // by start; end = 0: not closed
+	open    []int  // scratch: places in pairs
+	matched bool
+}
+
+func (f *variantFinder) reset() {
+	if cap(f.pairs) > maxKept {
+		f.pairs, f.open = nil, nil
+	}
+	f.pairs, f.matched = f.pairs[:0], false
+}
+
+// match pairs all that is in src.
+func (f *variantFinder) match(src []byte) {
+	f.matched = true
+	f.open = f.open[:0]
+	for i := 0; ; i += 2 {
+		k := bytes.IndexByte(src[i:], '-')
+		if k < 0 {
+			return
+		}
+		i += k
+		switch {
+		case i > 0 && src[i-1] == '}' && len(f.open) > 0:
+			last := len(f.open) - 1
+			f.pairs[f.open[last]].end = i - 1
+			f.open = f.open[:last]
+			i--
+		case i+1 < len(src) && src[i+1] == '{' && (i+2 == len(src) || src[i+2] != '{'):
+			f.open = append(f.open, len(f.pairs))
+			f.pairs = append(f.pairs, span{start: i + 2})
+		default:
+			i--
+		}
+	}
+}
+
+// variantEnd returns where the "}-" stands that closes the "-{" before i, or -1.
+func (s *Scanner) variantEnd(i, e int) int {
+	f := &s.variant
+	if !f.matched {
+		f.match(s.src)
+		s.work += len(s.src)
+	}
+	k, found := slices.BinarySearchFunc(f.pairs, i, func(p span, start int) int { return p.start - start })
+	if !found || f.pairs[k].end == 0 || f.pairs[k].end+2 > e {
+		return -1
+	}
+	return f.pairs[k].end
+}
+
 // alternative renders the first of "code:text;code:text", or all if it is no
 // such list.
 func (s *Scanner) alternative(i, e int) {
 	b := s.src[i:e]
+	if semi := bytes.IndexByte(b, ';'); semi >= 0 && len(trimSpace(b[:semi])) == 0 {
+		i += semi + 1
+		b = b[semi+1:]
+	}
 	if colon := bytes.IndexByte(b, ':'); colon > 0 && isVariantCode(trimSpace(b[:colon])) {
 		i += colon + 1
-		if semi := bytes.IndexByte(s.src[i:e], ';'); semi >= 0 {
-			e = i + semi
-		}
+		s.work += e - i
+		e = i + alternativeEnd(s.src[i:e])
 	}
 	saved := s.depth
 	if s.depth++; s.depth <= maxDepth {
 		s.inline(i, e, modeArgument)
 	}
 	s.depth = saved
+}
+
+// alternativeEnd returns where the first alternative ends: at a semicolon
+// outside of what is nested, and of character references.
+func alternativeEnd(b []byte) int {
+	open := 0
+	for i := 0; i < len(b); i++ {
+		switch {
+		case b[i] == '{':
+			open++
+		case b[i] == '}':
+			open--
+		case b[i] == ';' && open <= 0 && !endsReference(b[:i+1]):
+			return i
+		}
+	}
+	return len(b)
+}
+
+// maxReference bounds the length of a character reference.
+const maxReference = 33
+
+// endsReference tells whether a character reference ends with b.
+func endsReference(b []byte) bool {
+	tail := b[max(0, len(b)-maxReference):]
+	k := bytes.LastIndexByte(tail, '&')
+	if k < 0 {
+		return false
+	}
+	ent, ok := entityAt(tail, k)
+	return ok && ent.next == len(tail)
+}
+
+// isFlags tells whether what stands before a bar are flags: letters, or codes
+// of variants.
+func isFlags(b []byte) bool {
+	for _, c := range b {
+		if class[c]&classLetter == 0 && c != '-' && c != ';' && !isBlank(c) {
+			return false
+		}
+	}
+	return true
 }
 
 func isVariantCode(b []byte) bool {

@@ -32,7 +32,7 @@ func namespaceOf(target []byte, scratch *[]byte) word {
 	if k <= 0 || k > maxWord {
 		return wordOther
 	}
-	name := fold(scratch, trimSpace(target[:k]))
+	name := trimSpace(fold(scratch, target[:k]))
 	if w := namespaceWords[string(name)]; w != wordOther {
 		return w
 	}

@@ -1,0 +1,116 @@
+package wikitext
+
+import (
+	"bytes"
+	"strconv"
+	"unicode/utf8"
+)
+
+// choice renders {{#switch:value|a|b=1|c=2|#default=3}}: the value of the case
+// that equals the first argument, where a case without a value shares that of
+// the next; else the default. Where the first argument shows nothing because
+// what it holds is not known, so does the switch.
+func (s *Scanner) choice(first span, args []argument) {
+	value, mark := s.capture(first)
+	defer s.release(mark)
+	if len(value) == 0 && !first.empty() {
+		return
+	}
+	fallback, found := span{}, false
+	for k, a := range args[1:] {
+		key := a.key
+		if key.empty() {
+			key = a.value
+		}
+		last := a.key.empty() && k == len(args)-2 // without a key: the default
+		switch {
+		case found:
+		case last, string(s.bytes(key)) == "#default":
+			fallback = a.value
+		default:
+			text, mark := s.capture(key)
+			found = sameValue(value, text)
+			s.release(mark)
+		}
+		if found && (last || !a.key.empty()) {
+			s.put(a.value)
+			return
+		}
+	}
+	s.put(fallback)
+}
+
+// noError renders {{#iferror:value|bad|good}}. Nothing here shows an error.
+func (s *Scanner) noError(first span, args []argument) {
+	if len(args) > 2 {
+		s.put(s.arg(args, 2))
+		return
+	}
+	s.put(first)
+}
+
+// sameValue compares as #ifeq and #switch do: numbers by their values, else
+// bytes.
+func sameValue(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	x, ok := plainNumber(a)
+	if !ok {
+		return false
+	}
+	y, ok := plainNumber(b)
+	return ok && x == y
+}
+
+// plainNumber reads a decimal number.
+func plainNumber(b []byte) (v float64, ok bool) {
+	if len(b) == 0 || len(b) > 32 {
+		return 0, false
+	}
+	for _, c := range b {
+		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
+			return 0, false
+		}
+	}
+	v, err := strconv.ParseFloat(string(b), 64)
+	return v, err == nil
+}
+
+// maxPadded bounds the length that a text is padded to. MediaWiki allows 500,
+// but numbers are all that pages pad, and a page must not grow without bounds.
+const maxPadded = 32
+
+// padded renders {{padleft:7|3|0}}: the text, made as long as the second
+// argument says with the third, or zeros.
+func (s *Scanner) padded(f function, first span, args []argument) {
+	text, mark := s.capture(first)
+	defer s.release(mark)
+	end := len(s.aside)
+	want, ok := parseNumber(s.bytes(s.arg(args, 1)))
+	missing := min(want, maxPadded) - utf8.RuneCount(text)
+	fill := s.bytes(s.arg(args, 2))
+	if len(fill) == 0 {
+		fill = []byte("0")
+	}
+	if !ok || missing <= 0 || !utf8.Valid(fill) {
+		s.text(text)
+		return
+	}
+	for rest := fill; missing > 0; missing-- {
+		if len(rest) == 0 {
+			rest = fill
+		}
+		_, n := utf8.DecodeRune(rest)
+		s.aside = append(s.aside, rest[:n]...)
+		rest = rest[n:]
+	}
+	padding := s.aside[end:]
+	if f == funcPadLeft {
+		s.text(padding)
+		s.text(text)
+		return
+	}
+	s.text(text)
+	s.text(padding)
+}

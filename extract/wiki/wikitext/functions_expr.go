@@ -1,0 +1,246 @@
+package wikitext
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+)
+
+// expression renders {{#expr:1+2}} and {{#ifexpr:1<2|yes|no}}. What templates
+// and variables in it would show is not known as a number, so that such an
+// expression, like one with an error, shows nothing.
+func (s *Scanner) expression(f function, first span, args []argument) {
+	if bytes.Contains(s.bytes(first), []byte("{{")) {
+		return
+	}
+	text, mark := s.capture(first)
+	value, ok := evaluate(text)
+	ok = ok || len(text) == 0 && f == funcIfExpr // nothing is no
+	s.release(mark)
+	switch {
+	case !ok:
+	case f == funcIfExpr:
+		s.choose(value != 0, args, 1)
+	default:
+		var buf [32]byte
+		s.text(appendResult(buf[:0], value))
+	}
+}
+
+// appendResult writes a number with the fourteen digits that PHP writes.
+func appendResult(dst []byte, v float64) []byte {
+	if v == 0 {
+		v = 0 // not -0
+	}
+	if a := math.Abs(v); a != 0 && (a < 1e-4 || a >= 1e14) {
+		dst = strconv.AppendFloat(dst, v, 'E', -1, 64)
+		return dst
+	}
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 14, 64), 64)
+	if err != nil {
+		panic("BUG: wikitext: a number that was written cannot be read")
+	}
+	return strconv.AppendFloat(dst, rounded, 'f', -1, 64)
+}
+
+// evaluate computes an expression of the extension ParserFunctions, but for
+// trigonometry and logarithms, whose last digits differ from machine to
+// machine.
+func evaluate(text []byte) (v float64, ok bool) {
+	if len(text) == 0 || len(text) > maxExpression {
+		return 0, false
+	}
+	e := evaluator{rest: text}
+	v, ok = e.binary(0)
+	e.skipBlanks()
+	return v, ok && len(e.rest) == 0 && !math.IsNaN(v) && !math.IsInf(v, 0)
+}
+
+// An expression is no longer than maxExpression bytes, which also bounds the
+// depth of the recursion.
+const maxExpression = 512
+
+// An evaluator reads an expression from left to right.
+type evaluator struct{ rest []byte }
+
+func (e *evaluator) skipBlanks() { e.rest = bytes.TrimLeft(e.rest, " \t\r\n") }
+
+// take steps over a word or sign if it comes next.
+func (e *evaluator) take(word string) bool {
+	n := len(word)
+	if len(e.rest) < n || !bytes.EqualFold(e.rest[:n], []byte(word)) {
+		return false
+	}
+	if isWord := class[word[0]]&classLetter != 0; isWord && len(e.rest) > n && class[e.rest[n]]&classLetter != 0 {
+		return false
+	}
+	e.rest = e.rest[n:]
+	return true
+}
+
+// operators are the binary ones by how strongly they bind, the longer before
+// those that they begin with.
+var operators = [][]string{
+	{"or"}, {"and"},
+	{"<>", "!=", "<=", ">=", "=", "<", ">"},
+	{"round"},
+	{"+", "-", "−"},
+	{"*", "/", "div", "mod"},
+	{"^"},
+	{"e"},
+}
+
+// binary evaluates the operators of the level and those that bind stronger.
+// All are left to right.
+func (e *evaluator) binary(level int) (v float64, ok bool) {
+	if level == len(operators) {
+		return e.unary()
+	}
+	v, ok = e.binary(level + 1)
+	for ok {
+		op := e.operator(level)
+		if op == "" {
+			return v, true
+		}
+		var w float64
+		if w, ok = e.binary(level + 1); ok {
+			v, ok = apply(op, v, w)
+		}
+	}
+	return v, false
+}
+
+func (e *evaluator) operator(level int) string {
+	e.skipBlanks()
+	for _, op := range operators[level] {
+		if e.take(op) {
+			return op
+		}
+	}
+	return ""
+}
+
+// unary evaluates a number, what stands in parentheses, a sign or a function.
+func (e *evaluator) unary() (v float64, ok bool) {
+	e.skipBlanks()
+	switch {
+	case e.take("("):
+		v, ok = e.binary(0)
+		e.skipBlanks()
+		return v, ok && e.take(")")
+	case e.take("+"):
+		return e.unary()
+	case e.take("-"), e.take("−"):
+		v, ok = e.unary()
+		return -v, ok
+	case e.take("pi"):
+		return math.Pi, true
+	}
+	for _, f := range unaryFunctions {
+		if e.take(f.name) {
+			v, ok = e.unary()
+			return f.apply(v), ok
+		}
+	}
+	return e.number()
+}
+
+var unaryFunctions = []struct {
+	name  string
+	apply func(float64) float64
+}{
+	{"abs", math.Abs}, {"floor", math.Floor}, {"ceil", math.Ceil}, {"trunc", math.Trunc}, {"sqrt", math.Sqrt},
+	{"not", func(v float64) float64 { return truth(v == 0) }},
+}
+
+func (e *evaluator) number() (v float64, ok bool) {
+	n := 0
+	for n < len(e.rest) && (e.rest[n] >= '0' && e.rest[n] <= '9' || e.rest[n] == '.') {
+		n++
+	}
+	if n == 0 {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(string(e.rest[:n]), 64)
+	e.rest = e.rest[n:]
+	return v, err == nil
+}
+
+func truth(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// apply computes a binary operator. It is long because it is a table.
+func apply(op string, a, b float64) (v float64, ok bool) {
+	switch op {
+	case "or":
+		return truth(a != 0 || b != 0), true
+	case "and":
+		return truth(a != 0 && b != 0), true
+	case "=":
+		return truth(a == b), true
+	case "<>", "!=":
+		return truth(a != b), true
+	case "<":
+		return truth(a < b), true
+	case ">":
+		return truth(a > b), true
+	case "<=":
+		return truth(a <= b), true
+	case ">=":
+		return truth(a >= b), true
+	case "+":
+		return a + b, true
+	case "-", "−":
+		return a - b, true
+	case "*":
+		return a * b, true
+	case "/", "div":
+		return a / b, b != 0
+	case "mod":
+		a, b = math.Trunc(a), math.Trunc(b)
+		return math.Mod(a, b), b != 0
+	case "round":
+		return roundTo(a, b)
+	case "^":
+		return power(a, b)
+	case "e":
+		p, ok := power(10, b)
+		return a * p, ok
+	}
+	panic("BUG: wikitext: unknown operator " + op)
+}
+
+// maxDigits bounds what is rounded to and raised to.
+const maxDigits = 300
+
+// roundTo rounds half away from zero to a number of decimals.
+func roundTo(v, decimals float64) (float64, bool) {
+	if decimals != math.Trunc(decimals) || math.Abs(decimals) > maxDigits {
+		return 0, false
+	}
+	scale, _ := power(10, math.Abs(decimals))
+	if decimals < 0 {
+		return math.Round(v/scale) * scale, true
+	}
+	return math.Round(v*scale) / scale, true
+}
+
+// power raises to a whole power by multiplication, which gives the same digits
+// on every machine.
+func power(v, n float64) (float64, bool) {
+	if n != math.Trunc(n) || math.Abs(n) > maxDigits {
+		return 0, false
+	}
+	result := 1.0
+	for range int(math.Abs(n)) {
+		result *= v
+	}
+	if n < 0 {
+		return 1 / result, result != 0
+	}
+	return result, true
+}

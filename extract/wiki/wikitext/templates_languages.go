@@ -1,0 +1,183 @@
+package wikitext
+
+import "bytes"
+
+// language renders a text in a foreign language with the language's name:
+// {{langx|de|Wort}}, {{lang-de|Wort}}. A transliteration and a translation may
+// follow.
+func (s *Scanner) language(t template, args []argument) {
+	n, name := t.n, languageNames[t.text]
+	if t.text == "" {
+		n = 2
+		code := s.named(args, "code")
+		if code.empty() {
+			code = s.arg(args, 1)
+		} else {
+			n = 1
+		}
+		name = languageName(s.bytes(code))
+	}
+	text := s.named(args, "text")
+	if text.empty() {
+		text = s.arg(args, n)
+	}
+	if text.empty() {
+		return
+	}
+	if label := s.named(args, "label"); !label.empty() {
+		if s.is(args, "label") && string(s.bytes(label)) != "none" {
+			s.affixed("", label, ": ")
+		}
+	} else if name != "" {
+		s.str(name)
+		s.str(": ")
+	}
+	s.put(text)
+	roman := s.named(args, "translit")
+	if roman.empty() {
+		roman = s.arg(args, n+1)
+	}
+	s.affixed(", romanized: ", roman, "")
+	meaning := s.named(args, "lit", "translation")
+	if meaning.empty() {
+		meaning = s.arg(args, n+2)
+	}
+	s.affixed(", lit. '", meaning, "'")
+}
+
+// chineseParts are the arguments of {{zh}} in their order, with their labels.
+var chineseParts = []struct{ key, label string }{
+	{"c", "Chinese: "}, {"s", "simplified Chinese: "}, {"t", "traditional Chinese: "}, {"p", "pinyin: "},
+	{"hp", "pinyin: "}, {"w", "Wade–Giles: "}, {"j", "Jyutping: "}, {"cy", "Cantonese Yale: "},
+	{"poj", "Pe̍h-ōe-jī: "}, {"l", "lit. "},
+}
+
+// chinese renders {{zh|c=…|p=…}}.
+func (s *Scanner) chinese(args []argument) {
+	labels := s.named(args, "labels").empty() || s.is(args, "labels")
+	written := false
+	for _, part := range chineseParts {
+		p := s.named(args, part.key)
+		if p.empty() {
+			continue
+		}
+		if written {
+			s.str("; ")
+		}
+		written = true
+		if labels {
+			s.str(part.label)
+		}
+		s.put(p)
+	}
+	if !written {
+		s.put(s.arg(args, 1))
+	}
+}
+
+// japanese renders {{nihongo|name|kanji|rōmaji|extra}}: the name, then the
+// others in parentheses; with n = 3 ({{nihongo3}}) the rōmaji comes first.
+func (s *Scanner) japanese(t template, args []argument) {
+	name, kanji, roman := s.arg(args, 1), s.arg(args, 2), s.arg(args, 3)
+	extra := s.arg(args, 4)
+	if extra.empty() {
+		extra = s.named(args, "extra")
+	}
+	inner := [3]span{kanji, roman, extra}
+	switch {
+	case t.n == 3:
+		name, inner[0], inner[1] = roman, kanji, name
+	case name.empty():
+		name, inner[1] = roman, span{}
+	}
+	if name.empty() {
+		name, inner[0] = kanji, span{}
+	}
+	s.put(name)
+	written := false
+	for _, p := range inner {
+		if p.empty() {
+			continue
+		}
+		if written {
+			s.str(", ")
+		} else {
+			s.str(" (")
+		}
+		s.removed() // some write ", lit. x" where the kanji are missing
+		s.put(p)
+		written = true
+	}
+	if written {
+		s.str(")")
+	}
+	after := s.arg(args, 5)
+	if after.empty() {
+		after = s.named(args, "extra2")
+	}
+	s.affixed(" ", after, "")
+}
+
+// koreanParts are the arguments of {{korean}} in their order.
+var koreanParts = []string{"hangul", "hanja", "rr", "mr"}
+
+// korean renders {{korean|hangul=…|hanja=…|rr=…|mr=…}}, also without names.
+func (s *Scanner) korean(args []argument) {
+	written := false
+	for n, key := range koreanParts {
+		p := s.named(args, key)
+		if p.empty() {
+			p = s.arg(args, n+1)
+		}
+		if p.empty() {
+			continue
+		}
+		if written {
+			s.str("; ")
+		}
+		s.put(p)
+		written = true
+	}
+}
+
+// era renders {{bd|1900年|1月1日|1980年|2月2日}}: birth and death in
+// parentheses.
+func (s *Scanner) era(args []argument) {
+	s.str("（")
+	s.put(s.arg(args, 1))
+	s.put(s.arg(args, 2))
+	s.str("－")
+	s.put(s.arg(args, 3))
+	s.put(s.arg(args, 4))
+	s.str("）")
+}
+
+// sound renders a pronunciation, but not in parentheses, where it disturbs the
+// sentence. With n = 2 the code of a language may come first: {{IPA|fr|mo}}.
+func (s *Scanner) sound(t template, args []argument) {
+	if s.inParentheses() {
+		return
+	}
+	p := s.arg(args, 1)
+	if t.n == 2 {
+		if second := s.arg(args, 2); !second.empty() && s.isLanguage(p) {
+			p = second
+		}
+	}
+	s.put(p)
+}
+
+// isLanguage tells whether an argument is the code of a language.
+func (s *Scanner) isLanguage(p span) bool {
+	return languageName(s.bytes(p)) != ""
+}
+
+// languageName returns the name of the language with the code, also where a
+// script or country follows it: sr-Latn.
+func languageName(code []byte) string {
+	if name := languageNames[string(code)]; name != "" {
+		return name
+	}
+	base, _, _ := bytes.Cut(code, []byte("-"))
+	return languageNames[string(base)]
+}

@@ -1,0 +1,192 @@
+package wikitext
+
+import (
+	"bytes"
+	"strings"
+)
+
+// value renders {{val|12345|0.5|e=6|u=km}}: a number, ranges of numbers, its
+// uncertainty, a power of ten and a unit.
+func (s *Scanner) value(args []argument) {
+	s.put(s.named(args, "p"))
+	first := s.arg(args, 1)
+	s.signed(first)
+	n := 2
+	for ; ; n += 2 {
+		joint, ok := ranges[string(s.bytes(s.arg(args, n)))]
+		if !ok || s.arg(args, n+1).empty() {
+			break
+		}
+		s.str(joint)
+		s.signed(s.arg(args, n+1))
+	}
+	s.put(s.named(args, "end"))
+	s.uncertainty(s.arg(args, n), s.arg(args, n+1))
+	if power := s.named(args, "e"); !power.empty() {
+		if !first.empty() {
+			s.str("×")
+		}
+		s.affixed("10", power, "")
+	}
+	if u := s.named(args, "u", "ul"); !u.empty() {
+		s.str(" ")
+		s.unit(u)
+		if per := s.named(args, "up", "upl"); !per.empty() {
+			s.str("/")
+			s.unit(per)
+		}
+	}
+	s.put(s.named(args, "s"))
+}
+
+// uncertainty renders "±0.5", "+0.1 −0.2" and the digits in parentheses.
+func (s *Scanner) uncertainty(high, low span) {
+	switch b := s.bytes(high); {
+	case !low.empty():
+		s.affixed(" +", s.unsigned(high), "")
+		s.affixed(" −", s.unsigned(low), "")
+	case len(b) > 0 && b[0] == '(':
+		s.put(high)
+	default:
+		s.affixed("±", high, "")
+	}
+}
+
+// signed renders a number with the sign that typography wants.
+func (s *Scanner) signed(p span) {
+	if b := s.bytes(p); len(b) > 1 && b[0] == '-' {
+		s.str("−")
+		p.start++
+	}
+	s.number(p)
+}
+
+// unsigned returns an argument without its sign.
+func (s *Scanner) unsigned(p span) span {
+	for _, sign := range []string{"+", "-", "−"} {
+		if b := s.bytes(p); len(b) > len(sign) && string(b[:len(sign)]) == sign {
+			p.start += len(sign)
+			break
+		}
+	}
+	return p
+}
+
+// nuclide renders {{nuclide|U|235}} and {{nuclide|uranium|235}}: 235U.
+func (s *Scanner) nuclide(args []argument) {
+	name := s.arg(args, 1)
+	s.put(s.arg(args, 2))
+	if symbol := elementSymbols[string(bytes.ToLower(s.bytes(name)))]; symbol != "" {
+		s.str(symbol)
+		return
+	}
+	s.put(name)
+}
+
+// elementSymbols are the symbols of the chemical elements (IUPAC) by their
+// English names.
+var elementSymbols = buildElementSymbols("hydrogen H helium He lithium Li beryllium Be boron B carbon C nitrogen N oxygen O fluorine F neon Ne " +
+	"sodium Na magnesium Mg aluminium Al aluminum Al silicon Si phosphorus P sulfur S sulphur S chlorine Cl argon Ar potassium K calcium Ca " +
+	"scandium Sc titanium Ti vanadium V chromium Cr manganese Mn iron Fe cobalt Co nickel Ni copper Cu zinc Zn gallium Ga germanium Ge " +
+	"arsenic As selenium Se bromine Br krypton Kr rubidium Rb strontium Sr yttrium Y zirconium Zr niobium Nb molybdenum Mo technetium Tc " +
+	"ruthenium Ru rhodium Rh palladium Pd silver Ag cadmium Cd indium In tin Sn antimony Sb tellurium Te iodine I xenon Xe caesium Cs " +
+	"cesium Cs barium Ba lanthanum La cerium Ce praseodymium Pr neodymium Nd promethium Pm samarium Sm europium Eu gadolinium Gd terbium Tb " +
+	"dysprosium Dy holmium Ho erbium Er thulium Tm ytterbium Yb lutetium Lu hafnium Hf tantalum Ta tungsten W rhenium Re osmium Os " +
+	"iridium Ir platinum Pt gold Au mercury Hg thallium Tl lead Pb bismuth Bi polonium Po astatine At radon Rn francium Fr radium Ra " +
+	"actinium Ac thorium Th protactinium Pa uranium U neptunium Np plutonium Pu americium Am curium Cm berkelium Bk californium Cf " +
+	"einsteinium Es fermium Fm mendelevium Md nobelium No lawrencium Lr rutherfordium Rf dubnium Db seaborgium Sg bohrium Bh hassium Hs " +
+	"meitnerium Mt darmstadtium Ds roentgenium Rg copernicium Cn nihonium Nh flerovium Fl moscovium Mc livermorium Lv tennessine Ts oganesson Og")
+
+func buildElementSymbols(list string) map[string]string {
+	words := strings.Fields(list)
+	m := make(map[string]string, len(words)/2)
+	for k := 0; k+1 < len(words); k += 2 {
+		m[words[k]] = words[k+1]
+	}
+	return m
+}
+
+// stacked renders {{su|p=2|b=3}}: what stands above, then what stands below.
+func (s *Scanner) stacked(args []argument) {
+	above, below := s.named(args, "p"), s.named(args, "b")
+	s.put(above)
+	if !above.empty() && !below.empty() {
+		s.str(" ")
+	}
+	s.put(below)
+}
+
+// braKet renders {{bra-ket|x|y}}: ⟨x|y⟩; with n = 1 the second half alone,
+// {{ket|y}}: |y⟩.
+func (s *Scanner) braKet(t template, args []argument) {
+	if t.n == 1 {
+		s.affixed("|", s.arg(args, 1), "⟩")
+		return
+	}
+	s.affixed("⟨", s.arg(args, 1), "|")
+	s.affixed("", s.arg(args, 2), "⟩")
+}
+
+// amountWords are what {{INRConvert}} and {{FXConvert}} call powers of ten.
+var amountWords = map[string]string{
+	"k": " thousand", "m": " million", "b": " billion", "t": " trillion", "l": " lakh", "c": " crore", "lc": " lakh crore",
+}
+
+// amount renders a sum with the multiple in argument n + 1, without what it is
+// in another currency.
+func (s *Scanner) amount(t template, args []argument) {
+	p := s.arg(args, t.n)
+	if p.empty() {
+		return
+	}
+	s.str(t.text)
+	s.number(p)
+	s.str(amountWords[string(s.bytes(s.arg(args, t.n+1)))])
+}
+
+// sterling renders {{£sd|l=5|s=6|d=7}}: £5 6s 7d.
+func (s *Scanner) sterling(args []argument) {
+	between := ""
+	for _, part := range []struct{ key, before, after string }{{"l", "£", ""}, {"s", "", "s"}, {"d", "", "d"}} {
+		if p := s.named(args, part.key); !p.empty() {
+			s.affixed(between+part.before, p, part.after)
+			between = " "
+		}
+	}
+}
+
+// gauge renders {{track gauge|1435mm}}: the number, grouped, and its unit. The
+// names that some gauges have stand for their numbers.
+func (s *Scanner) gauge(args []argument) {
+	p := s.arg(args, 1)
+	code := s.bytes(p)
+	if named := gaugeNames[string(bytes.ToLower(code))]; named != "" {
+		s.str(named)
+		return
+	}
+	digits := bytes.TrimLeft(code, "0123456789.,")
+	if len(digits) == len(code) {
+		s.put(p)
+		return
+	}
+	for len(digits) > 0 { // 4ft8.5in: numbers and units in turn
+		s.number(span{p.start, p.end - len(digits)})
+		rest := bytes.TrimLeft(digits, " abcdefghijklmnopqrstuvwxyz")
+		s.affixed(" ", s.trim(p.end-len(digits), p.end-len(rest)), "")
+		if len(rest) > 0 {
+			s.str(" ")
+		}
+		p.start = p.end - len(rest)
+		if digits = bytes.TrimLeft(rest, "0123456789.,+/"); len(digits) == len(rest) {
+			break
+		}
+	}
+	s.put(p)
+}
+
+// gaugeNames are the named gauges of {{track gauge}}.
+var gaugeNames = map[string]string{
+	"standard": "1,435 mm", "sg": "1,435 mm", "ussg": "4 ft 8 1/2 in", "uksg": "4 ft 8 1/2 in", "metre": "1,000 mm", "meter": "1,000 mm",
+	"cape": "1,067 mm", "jp": "1,067 mm", "russian": "1,520 mm", "ru": "1,520 mm", "iberian": "1,668 mm", "irish": "5 ft 3 in",
+	"indian": "5 ft 6 in", "broad": "5 ft 6 in", "bosnian": "760 mm", "scotch": "4 ft 6 in", "brunel": "7 ft 1/4 in",
+}
