@@ -6,6 +6,9 @@ package kernel
 func microAVX2(k int, a, b, c *float32, ldc int, add bool)
 
 //go:noescape
+func microRowsAVX2(k int, a, b, c *float32, ldc int, add bool, lda int)
+
+//go:noescape
 func expSumAVX2(x *float32, n int, shift *float32, table *float32, sums *float32)
 
 //go:noescape
@@ -31,6 +34,9 @@ func squaresAVX2(x *float32, n int, sums *float64)
 
 //go:noescape
 func microAVX512(k int, a, b, c *float32, ldc int, add bool)
+
+//go:noescape
+func microRowsAVX512(k int, a, b, c *float32, ldc int, add bool, lda int)
 
 //go:noescape
 func expSumAVX512(x *float32, n int, shift *float32, table *float32, sums *float32)

@@ -1,12 +1,12 @@
 package kernel
 
-// Block sizes of the product, in elements: a packed panel of B (kBlock×NR)
-// stays in the first-level cache, a packed block of A (about mBlock×kBlock) in
-// the second, and a packed block of B (kBlock×nBlock) in the last.
+// Block sizes of the product, in elements. A tile of A (MR×kBlock, packed or
+// where it lies) stays in the first-level cache while it meets one panel of B
+// after the other; a packed block of B (kBlock×nBlock) stays in the second. So C
+// is written row by row, which the memory behind the caches likes.
 const (
 	kBlock = 256
-	mBlock = 192
-	nBlock = 4096
+	nBlock = 512
 )
 
 // A Matrix is a view of rows in a slice: element (i, j) is Data[i*Stride+j], or
@@ -38,7 +38,7 @@ type gemmWorker[T Float] struct{ aPack, tile []T }
 func NewGemm[T Float](s *Set[T], p *Pool) *Gemm[T] {
 	g := &Gemm[T]{set: s, pool: p, work: make([]gemmWorker[T], max(1, p.Threads))}
 	for i := range g.work {
-		g.work[i].tile = make([]T, s.MR*s.NR)
+		g.work[i] = gemmWorker[T]{make([]T, s.MR*kBlock+slack), make([]T, s.MR*s.NR)}
 	}
 	return g
 }
@@ -76,44 +76,56 @@ type product[T Float] struct {
 	add           bool
 }
 
+// tilesAtOnce is the number of tiles, one below the other, that a thread takes
+// at a time.
+const tilesAtOnce = 8
+
 // block spreads a product over the threads: by rows, and by columns as well
-// when there are too few blocks of rows.
+// when there are too few rows.
 func (g *Gemm[T]) block(p product[T]) {
-	mr, nr := g.set.MR, g.set.NR
-	rows := (mBlock + mr - 1) / mr * mr
+	rows := tilesAtOnce * g.set.MR
 	rowBlocks := (p.m + rows - 1) / rows
-	panels := (p.nb + nr - 1) / nr
+	panels := (p.nb + g.set.NR - 1) / g.set.NR
 	columnBlocks := 1
 	if threads := g.pool.Threads; threads > 1 && rowBlocks < 4*threads {
 		columnBlocks = min(panels, (4*threads+rowBlocks-1)/rowBlocks)
 	}
 	g.pool.Do(rowBlocks*columnBlocks, func(worker, i int) {
 		row, column := i/columnBlocks, i%columnBlocks
-		m0 := row * rows
-		w := &g.work[worker]
-		w.aPack = grow(w.aPack, rows*p.kb+slack)
-		mb := min(rows, p.m-m0)
-		g.set.pack(w.aPack, p.a, area{m0, mb, p.k0, p.kb}, mr)
-		g.tiles(w, p, m0, mb, panels*column/columnBlocks, panels*(column+1)/columnBlocks)
+		first, last := panels*column/columnBlocks, panels*(column+1)/columnBlocks
+		for m0 := row * rows; m0 < min(p.m, (row+1)*rows); m0 += g.set.MR {
+			g.tiles(&g.work[worker], p, m0, first, last)
+		}
 	})
 }
 
-// tiles computes rows [m0, m0+mb) of the panels [first, last) of B.
-func (g *Gemm[T]) tiles(w *gemmWorker[T], p product[T], m0, mb, first, last int) {
+// tiles computes the rows of a tile from m0 on, of the panels [first, last) of B.
+func (g *Gemm[T]) tiles(w *gemmWorker[T], p product[T], m0, first, last int) {
 	mr, nr := g.set.MR, g.set.NR
+	mb := min(mr, p.m-m0)
+	direct := g.set.MicroRows != nil && !p.a.Trans && mb == mr
+	a := w.aPack
+	if direct {
+		a = p.a.Data[m0*p.a.Stride+p.k0:]
+	} else {
+		g.set.pack(a, p.a, area{m0, mb, p.k0, p.kb}, mr)
+	}
 	for panel := first; panel < last; panel++ {
-		b := g.bPack[panel*nr*p.kb : (panel+1)*nr*p.kb]
 		n0 := panel * nr
 		nb := min(nr, p.nb-n0)
-		for i := 0; i < mb; i += mr {
-			a := w.aPack[i*p.kb : (i+mr)*p.kb]
-			at := (m0+i)*p.ldc + n0
-			if i+mr <= mb && nb == nr {
-				g.set.Micro(p.kb, a, b, p.c[at:], p.ldc, p.add)
-				continue
-			}
-			g.set.Micro(p.kb, a, b, w.tile, nr, false)
-			copyTile(p.c[at:], w.tile, min(mr, mb-i), nb, p.ldc, nr, p.add)
+		whole := mb == mr && nb == nr
+		c, ldc, add := p.c[m0*p.ldc+n0:], p.ldc, p.add
+		if !whole {
+			c, ldc, add = w.tile, nr, false
+		}
+		b := g.bPack[panel*nr*p.kb : (panel+1)*nr*p.kb]
+		if direct {
+			g.set.MicroRows(p.kb, a, p.a.Stride, b, c, ldc, add)
+		} else {
+			g.set.Micro(p.kb, a, b, c, ldc, add)
+		}
+		if !whole {
+			copyTile(p.c[m0*p.ldc+n0:], w.tile, mb, nb, p.ldc, nr, p.add)
 		}
 	}
 }

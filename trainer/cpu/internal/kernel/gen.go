@@ -59,6 +59,7 @@ func main() {
 	} {
 		s.out = &out
 		s.micro()
+		s.microRows()
 		s.expSum()
 		s.max()
 		s.gelu("gelu", false)
@@ -117,32 +118,64 @@ func (s isa) constant(c, dst int) { s.p("VBROADCASTSS %d(R9), %s", 4*c, s.r(dst)
 // micro computes a tile of rows×(2 registers). Registers 2i and 2i+1 hold row i
 // of the tile; behind them come two of B and two for elements of A.
 func (s isa) micro() {
-	s.microBegin()
+	s.microBegin("micro", "k int, a, b, c *float32, ldc int, add bool", 41)
+	packed := func(step, i int) string { return fmt.Sprintf("%d(SI)", 4*(step*s.rows+i)) }
+	s.microLoop(func(n int) {
+		for line := range 3 * n / 4 { // the panel of A comes from the second-level cache
+			s.p("PREFETCHT0 %d(SI)", 4*s.rows*16+64*line)
+		}
+		s.microSteps(n, packed)
+		s.p("ADDQ $%d, SI", 4*s.rows*n)
+	})
+	s.microEnd()
+}
+
+// microRows is micro with the rows of A where they lie, lda elements apart.
+func (s isa) microRows() {
+	s.microBegin("microRows", "k int, a, b, c *float32, ldc int, add bool, lda int", 56)
+	s.p("MOVQ lda+48(FP), R12")
+	s.p("SHLQ $2, R12")
+	s.p("LEAQ (R12)(R12*2), R13")
+	bases := []string{"SI", "BX", "R9"}[:(s.rows+4)/5] // of five rows each
+	for i := range bases[1:] {
+		s.p("LEAQ (%s)(R12*4), %s", bases[i], bases[i+1])
+		s.p("ADDQ R12, %s", bases[i+1])
+	}
+	row := func(step, i int) string {
+		return fmt.Sprintf("%d(%s)", 4*step, bases[i/5]) + []string{"", "(R12*1)", "(R12*2)", "(R13*1)", "(R12*4)"}[i%5]
+	}
+	s.microLoop(func(n int) {
+		s.microSteps(n, row)
+		for _, base := range bases {
+			s.p("ADDQ $%d, %s", 4*n, base)
+		}
+	})
+	s.microEnd()
+}
+
+// microLoop runs steps four at a time, then one at a time.
+func (s isa) microLoop(steps func(n int)) {
 	s.p("MOVQ CX, R11")
 	s.p("SHRQ $2, R11")
 	s.p("JEQ rest")
 	s.label("quad")
-	for line := range 3 { // the panel of A comes from the second-level cache
-		s.p("PREFETCHT0 %d(SI)", 4*s.rows*16+64*line)
-	}
-	s.microSteps(4)
+	steps(4)
 	s.p("DECQ R11")
 	s.p("JNE quad")
 	s.label("rest")
 	s.p("ANDQ $3, CX")
 	s.p("JEQ done")
 	s.label("one")
-	s.microSteps(1)
+	steps(1)
 	s.p("DECQ CX")
 	s.p("JNE one")
 	s.label("done")
-	s.microEnd()
 }
 
 // microBegin loads the arguments, clears the tile, and fetches the memory it
 // will be written to.
-func (s isa) microBegin() {
-	s.text("micro", "k int, a, b, c *float32, ldc int, add bool", 41)
+func (s isa) microBegin(name, args string, size int) {
+	s.text(name, args, size)
 	s.p("MOVQ k+0(FP), CX")
 	s.p("MOVQ a+8(FP), SI")
 	s.p("MOVQ b+16(FP), DI")
@@ -161,20 +194,19 @@ func (s isa) microBegin() {
 	}
 }
 
-// microSteps adds the products of n steps.
-func (s isa) microSteps(n int) {
+// microSteps adds the products of n steps. at says where an element of A lies.
+func (s isa) microSteps(n int, at func(step, row int) string) {
 	b0, b1 := 2*s.rows, 2*s.rows+1
 	for step := range n {
 		s.p("VMOVUPS %d(DI), %s", step*8*s.width, s.r(b0))
 		s.p("VMOVUPS %d(DI), %s", step*8*s.width+4*s.width, s.r(b1))
 		for i := range s.rows {
 			a := 2*s.rows + 2 + i%2
-			s.p("VBROADCASTSS %d(SI), %s", 4*(step*s.rows+i), s.r(a))
+			s.p("VBROADCASTSS %s, %s", at(step, i), s.r(a))
 			s.p("VFMADD231PS %s, %s, %s", s.r(b0), s.r(a), s.r(2*i))
 			s.p("VFMADD231PS %s, %s, %s", s.r(b1), s.r(a), s.r(2*i+1))
 		}
 	}
-	s.p("ADDQ $%d, SI", 4*s.rows*n)
 	s.p("ADDQ $%d, DI", 8*s.width*n)
 }
 

@@ -43,6 +43,11 @@ type Set[T Float] struct {
 	// Micro computes a tile over k steps: c[i*ldc+j] (+)= Σp a[p*MR+i]·b[p*NR+j]. It overwrites c unless add.
 	Micro func(k int, a, b, c []T, ldc int, add bool)
 
+	// MicroRows is Micro with the rows of A lda elements apart and not packed:
+	// c[i*ldc+j] (+)= Σp a[i*lda+p]·b[p*NR+j]. It gives the same bits; nil where
+	// packing is no slower.
+	MicroRows func(k int, a []T, lda int, b, c []T, ldc int, add bool)
+
 	// ExpSum replaces x by exp(x − shift) and returns the sum of that.
 	ExpSum func(x []T, shift T) T
 

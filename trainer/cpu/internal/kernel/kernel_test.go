@@ -119,6 +119,30 @@ func TestProductsWiderThanABlockEqualGonums(t *testing.T) {
 	})
 }
 
+func TestATileIsTheSameBitsWhetherAIsPackedOrNot(t *testing.T) {
+	eachSet(t, func(t *testing.T, s *Set[float32]) {
+		if s.MicroRows == nil {
+			t.Skip("this set packs always")
+		}
+		r := rand.New(rand.NewPCG(4, 2))
+		for _, k := range []int{1, 3, 4, 7, 64, kBlock} {
+			lda := k + 5
+			a, b := randomFloats(r, (s.MR-1)*lda+k), randomFloats(r, k*s.NR)
+			packed := make([]float32, s.MR*k+slack)
+			s.pack(packed, Rows(a, lda), area{0, s.MR, 0, k}, s.MR)
+			for _, add := range []bool{false, true} {
+				want := randomFloats(r, s.MR*s.NR)
+				got := slices.Clone(want)
+				s.Micro(k, packed, b, want, s.NR, add)
+				s.MicroRows(k, a, lda, b, got, s.NR, add)
+				if !slices.Equal(got, want) {
+					t.Fatalf("%d steps, add %v: other bits", k, add)
+				}
+			}
+		}
+	})
+}
+
 func TestAnEmptyInnerDimensionGivesZero(t *testing.T) {
 	g := NewGemm(plain[float64](), &Pool{})
 	c := []float64{1, 2, 3, 4}
@@ -132,7 +156,7 @@ func TestAnEmptyInnerDimensionGivesZero(t *testing.T) {
 func TestProductsAreTheSameBitsForAnyNumberOfThreads(t *testing.T) {
 	eachSet(t, func(t *testing.T, s *Set[float32]) {
 		r := rand.New(rand.NewPCG(1, 2))
-		for _, size := range [][3]int{{5, 700, 300}, {700, 5, 300}, {201, 333, 517}, {1, 1, 1000}} {
+		for _, size := range [][3]int{{5, 1300, 300}, {700, 5, 300}, {201, 333, 517}, {1, 1, 1000}} {
 			m, n, k := size[0], size[1], size[2]
 			a, b := Rows(randomFloats(r, m*k), k), Rows(randomFloats(r, k*n), n)
 			want := make([]float32, m*n)

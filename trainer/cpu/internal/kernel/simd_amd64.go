@@ -67,6 +67,14 @@ func simd(l level, mr, nr int) *Set[float32] {
 				microAVX2(k, &a[0], &b[0], &c[0], ldc, add)
 			}
 		},
+		MicroRows: func(k int, a []float32, lda int, b, c []float32, ldc int, add bool) {
+			_, _, _ = a[(mr-1)*lda+k-1], b[k*nr-1], c[(mr-1)*ldc+nr-1]
+			if l.wide {
+				microRowsAVX512(k, &a[0], &b[0], &c[0], ldc, add, lda)
+			} else {
+				microRowsAVX2(k, &a[0], &b[0], &c[0], ldc, add, lda)
+			}
+		},
 		ExpSum: l.expSum, Max: l.max, GELU: l.gelu, GELUGrad: l.geluGrad, Adam: l.adam, SumSquares: l.sumSquares,
 		Add: l.add, MulAdd: l.mulAdd, Scale: l.scale, Transpose8: transpose8, CopyEights: copyEights, CopyPanels: l.copyPanels,
 	}
