@@ -40,7 +40,7 @@ In a file keys are the names of flags. At the top they hold for all commands, be
 the name of a command for that one. In the environment they are in capitals, with
 the prefix ` + s.Prefix + `; values of a flag that may be repeated stand on lines of
 their own. A key that no command knows is an error in both.`,
-		Example:            "  %[1]s config run --max-seq-length 512 > run.yaml\n  %[1]s config --json run --config run.yaml",
+		Example:            fmt.Sprintf("  %[1]s config run --max-seq-length 512 > run.yaml\n  %[1]s config --json run --config run.yaml", s.Program),
 		DisableFlagParsing: true, // the flags are the other command's
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
 			for _, c := range cmd.Root().Commands() {

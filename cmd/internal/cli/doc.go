@@ -2,7 +2,7 @@
 // environment and of a YAML file under the flags that were given, manual pages,
 // and suggestions for flags that do not exist.
 //
-//	settings := cli.Settings{Prefix: "PRETEXT_", Reserved: []string{"DATA"}}
+//	settings := cli.Settings{Program: "prepare-data", Prefix: "PRETEXT_", Reserved: []string{"DATA"}}
 //	settings.AddTo(root)                       // --config, and all that it says
 //	root.AddCommand(cli.NewConfig(&settings), cli.NewMan())
 //	root.SetFlagErrorFunc(…)                   // cli.Suggest(cmd, err) names the flag that was meant

@@ -17,6 +17,7 @@ const configFlag = "config"
 
 // Settings are where flags get values from that were not given.
 type Settings struct {
+	Program  string   // its name, as users call it
 	Prefix   string   // of environment variables, "PRETEXT_"
 	Reserved []string // what may follow the prefix though it is no setting
 

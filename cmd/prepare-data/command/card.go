@@ -55,7 +55,7 @@ Write it into the run's folder: its paths are relative to that.`,
 	fs := cmd.Flags()
 	fs.StringVarP(&out, "out", "o", "", "file to write (required)")
 	fs.StringVar(&o.Name, "name", "", "name of the data set; default: the name of its folder")
-	fs.StringArrayVar(&o.Licences, "license", nil, "licence of the data by the Hub's name, such as cc-by-sa-4.0; may be repeated; default: what the downloads say")
+	fs.StringArrayVar(&o.Licences, "license", nil, "`licence` of the data by the Hub's name, such as cc-by-sa-4.0; may be repeated; default: what the downloads say")
 	return cmd
 }
 

@@ -67,18 +67,18 @@ type downloadFlags struct {
 
 func (f *downloadFlags) add(fs *pflag.FlagSet) {
 	f.client = download.DefaultOptions()
-	fs.StringArrayVar(&f.wikis, "wiki", nil, "wiki whose dump to download: simplewiki, or enwiki@2026-08-01 for the dump of a date; may be repeated")
+	fs.StringArrayVar(&f.wikis, "wiki", nil, "`NAME` of the wiki whose dump to download: simplewiki, or enwiki@2026-08-01 for the dump of a date; may be repeated")
 	fs.StringVar(&f.layout, "wiki-layout", download.LayoutAuto, "kind of dump: content (monthly exports), legacy (XML dumps) or auto, the first of these")
 	fs.BoolVar(&f.multistream, "multistream", false, "take the multistream variant, which legacy dumps have")
 	fs.StringVar(&f.language, "gutenberg", "", "download books of Project Gutenberg in this language, such as en, or all")
 	fs.IntVar(&f.limit, "gutenberg-limit", 0, "books at most, from the first of the catalogue on; 0: all")
-	fs.IntSliceVar(&f.ids, "gutenberg-ids", nil, "numbers of the books to download")
+	fs.IntSliceVar(&f.ids, "gutenberg-ids", nil, "`numbers` of the books to download")
 	fs.Var(&urlList{&f.urls}, "url", "file to download, with #sha256=DIGITS after it if you know them; may be repeated")
 	fs.Var(&sumList{&f.urls}, "sha256", "checksum of the --url before it")
 	o := &f.client
 	fs.StringVar(&o.Contact, "contact", "", "your address or page, told to servers: Wikimedia asks for it")
-	fs.StringArrayVar(&f.mirrors, "mirror", nil, "wikimedia=URL or gutenberg=URL: where to get the files of that site")
-	fs.StringArrayVar(&o.Hosts, "allow-host", nil, "host that redirects may lead to; may be repeated")
+	fs.StringArrayVar(&f.mirrors, "mirror", nil, "`SITE=URL`: where to get the files of wikimedia or gutenberg")
+	fs.StringArrayVar(&o.Hosts, "allow-host", nil, "`host` that redirects may lead to; may be repeated")
 	fs.IntVar(&o.Connections, "max-conn", o.Connections, "connections to a host, 1 to 3; to mirrors of Project Gutenberg always 1")
 	fs.Var(&f.limitBy, "bwlimit", "bytes a second over all connections, such as 2MB; 0: no limit")
 	fs.DurationVar(&o.Stall, "timeout", o.Stall, "time without data after which a connection is given up")

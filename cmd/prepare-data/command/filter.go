@@ -28,10 +28,10 @@ type filterFlags struct {
 func (f *filterFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.dedup, "dedup", pipeline.DedupNone, "drop copies of earlier documents: none, exact (equal words) or minhash (nearly equal too)")
 	fs.Float64Var(&f.threshold, "dedup-threshold", dedup.Options{}.WithDefaults().Threshold, "similarity of shingles from which documents are nearly equal")
-	fs.StringSliceVar(&f.quality, "quality", nil, "published rules that documents must pass: "+strings.Join(quality.Sets, ", "))
+	fs.StringSliceVar(&f.quality, "quality", nil, "published `rules` that documents must pass: "+strings.Join(quality.Sets, ", "))
 	fs.IntVar(&f.minWords, "min-words", 0, "least words of a document; 0: no limit")
 	fs.Float64Var(&f.minScriptShare, "min-script-share", 0, "least share of letters in the scripts of the document's language; 0: no limit")
-	fs.StringArrayVar(&f.rules, "rule", nil, "NAME=LIMIT sets the limit of a rule, NAME=off leaves it out; may be repeated (filter --list-rules)")
+	fs.StringArrayVar(&f.rules, "rule", nil, "`NAME=LIMIT` sets the limit of a rule, NAME=off leaves it out; may be repeated (filter --list-rules)")
 }
 
 // options returns the pipeline's view of the flags.

@@ -24,7 +24,7 @@ func (f *sourceFlags) add(fs *pflag.FlagSet) {
 	fs.Var(&sourceList{&f.sources, pipeline.KindBooks}, "books", "book, folder, .tar, .tar.gz, .zip, .epub or .parquet; may be repeated")
 	w := &f.options.Wiki
 	fs.StringVar(&f.lang, "language", "", "language of all sources, such as en; default: what each says itself")
-	fs.IntSliceVar(&w.Namespaces, "namespaces", w.Namespaces, "namespaces of a dump that are kept")
+	fs.IntSliceVar(&w.Namespaces, "namespaces", w.Namespaces, "`numbers` of the namespaces of a dump that are kept")
 	fs.BoolVar(&w.KeepDisambiguations, "keep-disambiguations", w.KeepDisambiguations, "keep disambiguation pages")
 	t := &w.Wikitext
 	fs.BoolVar(&t.Headings, "headings", t.Headings, "keep headings, each on a line of its own")

@@ -45,6 +45,7 @@ Numbers of what is made are estimates, good to about a third.`,
 		},
 	}
 	s.add(cmd.Flags())
+	cmd.Flags().Lookup("out").Usage = "folder that the run would write to: its disk is looked at"
 	return cmd
 }
 

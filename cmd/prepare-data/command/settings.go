@@ -13,6 +13,7 @@ import (
 // reserved are those of the project's tests.
 func settings() *cli.Settings {
 	return &cli.Settings{
+		Program:  "prepare-data",
 		Prefix:   "PRETEXT_",
 		Reserved: []string{"COMPARED", "COPIES", "DAMAGE", "DATA", "DISKS", "HOSTILE", "KILLS", "LONG_TESTS", "SEED", "SERVERS", "SIGNALS", "TORTURE"},
 		Preset: func(cmd *cobra.Command) error {

@@ -17,6 +17,9 @@ func newExtract() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "extract --wiki-dump FILE --books PATH --out DIR",
 		Short: "Stage: dumps and books to documents",
+		Long: `Reads MediaWiki dumps and books and writes their plain text as documents: JSON
+lines in zstd files, a document a line, with its ID and title. What cannot be
+used is rejected with a reason and counted.`,
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := run.pipeline(cmd.ErrOrStderr())
@@ -106,7 +109,7 @@ Files given with --text are one stream of lines, as in that script.`,
 	}
 	run.add(cmd.Flags())
 	ex.add(cmd.Flags())
-	cmd.Flags().StringArrayVar(&texts, "text", nil, "file with a sentence a line and a blank line between documents; may be repeated")
+	cmd.Flags().StringArrayVar(&texts, "text", nil, "`file` with a sentence a line and a blank line between documents; may be repeated")
 	tokens.add(cmd.Flags(), "vocab.txt (required without --tokenizer)")
 	cmd.Flags().StringVar(&lang, "language", "", "language of JSON lines that do not name theirs")
 	return cmd

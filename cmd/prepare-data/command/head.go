@@ -1,0 +1,127 @@
+package command
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"pretext/records"
+	"pretext/tokenize"
+	"pretext/trainer/loader"
+)
+
+func newHead() *cobra.Command {
+	n := 3
+	var vocabPath string
+	var plain bool
+	cmd := &cobra.Command{
+		Use:   "head PATH",
+		Short: "Show examples with their tokens, segments and masks",
+		Long: `Shows the first examples of a run, a folder of shards or a file of records. A
+masked token is written [MASK→original], one replaced by another word
+[word→original], one to be predicted but left as it is [word]; segment B is marked.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if n <= 0 {
+				return usagef("-n %d: must be at least 1", n)
+			}
+			shards, err := openShards(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			tokens, err := headTokens(cmd, shards, vocabPath)
+			if err != nil {
+				return err
+			}
+			f, isFile := cmd.OutOrStdout().(*os.File)
+			p := examplePrinter{w: bufio.NewWriter(cmd.OutOrStdout()), tokens: tokens, colour: !plain && isFile && term.IsTerminal(int(f.Fd()))}
+			shown := 0
+			for r, err := range shards.Examples(cmd.Context()) {
+				if err != nil {
+					return err
+				}
+				p.print(r)
+				if shown++; shown == n {
+					break
+				}
+			}
+			return p.w.Flush()
+		},
+	}
+	cmd.Flags().IntVarP(&n, "examples", "n", n, "how many")
+	cmd.Flags().StringVar(&vocabPath, "vocab", "", "vocab.txt; default: the one beside the records, or ids alone")
+	cmd.Flags().BoolVar(&plain, "plain", false, "no colours")
+	return cmd
+}
+
+// An examplePrinter shows examples to a person.
+type examplePrinter struct {
+	w      *bufio.Writer
+	tokens tokenNames // nil: ids are shown
+	colour bool
+}
+
+func (p *examplePrinter) token(id int32) string {
+	if p.tokens == nil || id < 0 || int(id) >= p.tokens.Len() {
+		return fmt.Sprint(id)
+	}
+	return p.tokens.Token(id)
+}
+
+func (p *examplePrinter) paint(code, s string) string {
+	if !p.colour {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+func (p *examplePrinter) print(r loader.Record) {
+	e := r.Example
+	next := "B follows A"
+	if e.NextSentenceLabel == 1 {
+		next = "B is random"
+	}
+	fmt.Fprintf(p.w, "%s record %d: %d of %d tokens, %d masked, %s\n", r.File, r.Index, e.Tokens(), len(e.InputIDs), e.Predictions(), next)
+	p.segment("A", e, 0, 0)
+	p.segment("B", e, 1, segmentStart(e))
+	fmt.Fprintln(p.w)
+}
+
+// segmentStart returns the index of the first token of segment B.
+func segmentStart(e *records.Example) int {
+	for i := range e.Tokens() {
+		if e.SegmentIDs[i] == 1 {
+			return i
+		}
+	}
+	return e.Tokens()
+}
+
+func (p *examplePrinter) segment(name string, e *records.Example, segment int32, from int) {
+	fmt.Fprintf(p.w, "  %s:", p.paint("1", name))
+	next := 0
+	for i := from; i < e.Tokens() && e.SegmentIDs[i] == segment; i++ {
+		for next < e.Predictions() && int(e.MaskedLMPositions[next]) < i {
+			next++
+		}
+		word := p.token(e.InputIDs[i])
+		if next < e.Predictions() && int(e.MaskedLMPositions[next]) == i {
+			word = p.paint("33", masked(word, p.token(e.MaskedLMIDs[next])))
+		}
+		fmt.Fprintf(p.w, " %s", word)
+	}
+	fmt.Fprintln(p.w)
+}
+
+func masked(shown, original string) string {
+	switch shown {
+	case tokenize.MaskToken, "<mask>":
+		return "[MASK→" + original + "]"
+	case original:
+		return "[" + original + "]"
+	}
+	return "[" + shown + "→" + original + "]"
+}

@@ -1,0 +1,135 @@
+package command
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"pretext/cmd/internal/cli"
+	"pretext/pipeline"
+	"pretext/sharding"
+)
+
+func newInspect() *cobra.Command {
+	var asJSON, values, each bool
+	cmd := &cobra.Command{
+		Use:   "inspect PATH",
+		Short: "Say what is in a run, a folder or a file of records",
+		Long: `Says what is in a run, a stage's folder or a file of records, from its manifest
+and, for a bare file, from its records. With --values all records are read and
+the values of each feature are counted and summed. With --records every example
+is written as a JSON object a line, all values under the names of its features.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if each {
+				return inspectRecords(cmd, args[0])
+			}
+			all, err := pipeline.Inspect(cmd.Context(), args[0], values)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				if len(all) == 1 {
+					return printJSON(cmd.OutOrStdout(), all[0])
+				}
+				return printJSON(cmd.OutOrStdout(), all)
+			}
+			return printInspections(cmd.OutOrStdout(), all)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write the result as JSON")
+	cmd.Flags().BoolVar(&values, "values", false, "read all records and sum up their features")
+	cmd.Flags().BoolVar(&each, "records", false, "write every example as JSON, one a line")
+	return cmd
+}
+
+// jsonExample is an example under the names of its features.
+type jsonExample struct {
+	File               string    `json:"file"`
+	Record             int64     `json:"record"`
+	InputIDs           []int32   `json:"input_ids"`
+	InputMask          []int32   `json:"input_mask"`
+	SegmentIDs         []int32   `json:"segment_ids"`
+	MaskedLMPositions  []int32   `json:"masked_lm_positions"`
+	MaskedLMIDs        []int32   `json:"masked_lm_ids"`
+	MaskedLMWeights    []float32 `json:"masked_lm_weights"`
+	NextSentenceLabels []int32   `json:"next_sentence_labels"`
+}
+
+func inspectRecords(cmd *cobra.Command, path string) error {
+	w := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
+	enc := json.NewEncoder(w)
+	shards, err := openShards(cmd, path)
+	if err != nil {
+		return err
+	}
+	for r, err := range shards.Examples(cmd.Context()) {
+		if err == nil {
+			e := r.Example
+			err = enc.Encode(jsonExample{r.File, r.Index, e.InputIDs, e.InputMask, e.SegmentIDs, e.MaskedLMPositions,
+				e.MaskedLMIDs, e.MaskedLMWeights, []int32{e.NextSentenceLabel}})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+func printInspections(w io.Writer, all []pipeline.Inspection) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, in := range all {
+		fmt.Fprintf(t, "%s\t%s\t\n", in.Path, in.Stage)
+		if in.Fingerprint != "" {
+			fmt.Fprintf(t, "  fingerprint\t%.16s\t\n", in.Fingerprint)
+		}
+		for _, i := range in.Inputs {
+			fmt.Fprintf(t, "  input %s\t%s\t%.16s\n", i.Name, size(i.Bytes), i.SHA256)
+		}
+		for _, line := range (pipeline.StageSummary{Counts: in.Counts}).Lines() {
+			fmt.Fprintf(t, "  %s\t%d\t\n", line.Name, line.Count)
+		}
+		printDropped(t, in.Dropped)
+		for _, f := range in.Files {
+			fmt.Fprintf(t, "  %s\t%s\t%s %s\n", f.Name, size(f.Bytes), holds(f), f.Compression)
+		}
+		for _, f := range in.Features {
+			fmt.Fprintf(t, "  %s\t%s[%d..%d]\t%d records, sum %.0f\n", f.Name, f.Kind, f.Least, f.Most, f.Records, f.Sum)
+		}
+	}
+	return t.Flush()
+}
+
+// holds says how many records or documents a file has; of others nothing.
+func holds(f pipeline.FileInspection) string {
+	if documents, ok := f.Counts["documents"]; ok && f.Records == 0 {
+		return fmt.Sprintf("%d documents", documents)
+	}
+	if f.Records == 0 && f.Counts["records"] == 0 && len(f.Counts) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d records", f.Records)
+}
+
+// droppedShown is how many templates a person is shown; --json names all.
+const droppedShown = 10
+
+// printDropped shows the templates without text.
+func printDropped(w io.Writer, d *sharding.DroppedTemplates) {
+	if d == nil {
+		return
+	}
+	for _, t := range d.Templates[:min(len(d.Templates), droppedShown)] {
+		fmt.Fprintf(w, "  dropped {{%s}}\t%d\t\n", cli.OneLine(t.Name), t.Uses)
+	}
+	if more := len(d.Templates) - droppedShown; more > 0 {
+		fmt.Fprintf(w, "  dropped templates\t%d more\tsee --json\n", more)
+	}
+	if d.Slack > 0 {
+		fmt.Fprintf(w, "  dropped templates\tcounts may be too small by up to %d\t\n", d.Slack)
+	}
+}

@@ -1,0 +1,67 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"pretext/pipeline"
+	"pretext/sharding"
+	"pretext/tokenize"
+	"pretext/tokenize/hf"
+	"pretext/trainer/loader"
+)
+
+// openShards opens what a command was given to read records of. A folder that
+// holds something else is a wrong argument.
+func openShards(cmd *cobra.Command, path string) (*loader.Shards, error) {
+	shards, err := loader.Open(cmd.Context(), path, loader.Options{})
+	if errors.Is(err, loader.ErrNoShards) {
+		return nil, usageError{err}
+	}
+	return shards, err
+}
+
+// tokenNames says what ids stand for: a vocabulary or a tokenizer.
+type tokenNames interface {
+	Len() int
+	Token(id int32) string
+}
+
+// headTokens reads what names the ids of records: the vocabulary given, the one
+// beside the records, or the tokenizer there. It is nil where there is none.
+func headTokens(cmd *cobra.Command, shards *loader.Shards, vocabPath string) (tokenNames, error) {
+	if vocabPath != "" {
+		tok, err := loadTokenizer(vocabPath, tokenize.DefaultOptions())
+		if err != nil {
+			return nil, err
+		}
+		return tok.Vocab(), nil
+	}
+	if v, err := shards.Vocab(cmd.Context()); v != nil || err != nil {
+		return v, err
+	}
+	path := filepath.Join(filepath.Dir(shards.Files()[0].Path), sharding.TokenizerName)
+	tok, err := loadFileTokenizer(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return tok, err
+}
+
+// loadFileTokenizer reads a tokenizer.json.
+func loadFileTokenizer(path string) (*hf.Tokenizer, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	tok, err := hf.Load(path, raw)
+	if err != nil {
+		return nil, fmt.Errorf("%w tokenizer, or one that is not supported: %w", pipeline.ErrDamaged, err)
+	}
+	return tok, nil
+}

@@ -1,0 +1,79 @@
+package command
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"pretext/pipeline"
+)
+
+func newVerify() *cobra.Command {
+	var asJSON bool
+	o := pipeline.VerifyOptions{Workers: runtime.GOMAXPROCS(0), MaxProblems: 100}
+	memory := byteSize(64e6)
+	cmd := &cobra.Command{
+		Use:   "verify PATH...",
+		Short: "Check every byte and every record of a run, a folder or a file of records",
+		Long: `Checks everything at PATH: a run, a stage's folder, a folder of TFRecord files of
+anyone's or one such file. Every byte is held against the manifest; every document
+and every record against the rules of its format and the options it was made
+with; side-cars, indices and plans against the files they speak of; the folders
+of a run against each other. What is missing, foreign, swapped, cut or changed is
+named with file, record and byte.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case o.Workers < 1:
+				return usagef("--workers %d: must be at least 1", o.Workers)
+			case o.MaxProblems < 1:
+				return usagef("--max-problems %d: must be at least 1", o.MaxProblems)
+			}
+			o.Memory = int64(memory)
+			return verify(cmd, args, o, asJSON)
+		},
+	}
+	fs := cmd.Flags()
+	fs.BoolVar(&asJSON, "json", false, "write the result as JSON")
+	fs.IntVar(&o.Workers, "workers", o.Workers, "files checked at a time")
+	fs.IntVar(&o.MaxProblems, "max-problems", o.MaxProblems, "problems to list; all are counted")
+	fs.Var(&memory, "memory", "memory for finding repeated records; what does not fit goes to a temporary file")
+	return cmd
+}
+
+// verify checks all paths and reports; what is wrong with any is an error.
+func verify(cmd *cobra.Command, paths []string, o pipeline.VerifyOptions, asJSON bool) error {
+	problems, first := 0, ""
+	for _, path := range paths {
+		v, err := pipeline.Verify(cmd.Context(), path, o)
+		if err != nil {
+			return err
+		}
+		if problems += v.Found; problems > 0 && first == "" {
+			first = path
+		}
+		if asJSON {
+			if err := printJSON(cmd.OutOrStdout(), v); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, p := range v.Problems {
+			fmt.Fprintln(cmd.OutOrStdout(), p)
+		}
+		switch more := v.Found - len(v.Problems); {
+		case v.OK():
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: ok, %d files, %s, %d documents, %d records\n", path, v.Files, size(v.Bytes), v.Documents, v.Records)
+		case more > 0:
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: and %d more problems (--max-problems lists more)\n", path, more)
+		}
+		if v.Repeated > 0 {
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: note: %d records stand in another file too\n", path, v.Repeated)
+		}
+	}
+	if problems > 0 {
+		return fmt.Errorf("%w: %s: %d problems", pipeline.ErrDamaged, first, problems)
+	}
+	return nil
+}
