@@ -68,6 +68,9 @@ func newCounter(out string) *counter { return &counter{out: out, seen: map[point
 
 func (c *counter) next(step store.Step, path string) point {
 	p := point{step: step, path: strings.TrimPrefix(path, c.out)}
+	if path == filepath.Dir(c.out) {
+		p.path = ".."
+	}
 	c.seen[p]++
 	p.nth = c.seen[p]
 	return p
@@ -159,14 +162,20 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 		return err
 	}
 	examples := ExamplesConfig{Options: c.Examples, Import: c.Extract, Memory: c.Memory}
-	mirror := bookServer(t)
+	mirror, sum := bookServer(t)
+	fetch := func(out string, q download.Request) error { // one file, since several are fetched at once
+		o := download.DefaultOptions()
+		o.Contact, o.AllowPrivate, o.BookPause, o.Attempts, o.Backoff = "tests@example.org", true, 0, 1, 0
+		o.Mirrors = []download.Mirror{{Site: download.SiteGutenberg, Base: mirror}}
+		_, err := Download(ctx, oneWorker, DownloadConfig{Requests: []download.Request{q}, Client: o, Out: out})
+		return err
+	}
 	return []faultRow{
 		{name: "download", do: func(_, out string) error {
-			o := download.DefaultOptions()
-			o.Contact, o.AllowPrivate, o.BookPause, o.Attempts, o.Backoff = "tests@example.org", true, 0, 1, 0
-			o.Mirrors = []download.Mirror{{Site: download.SiteGutenberg, Base: mirror}}
-			_, err := Download(ctx, oneWorker, DownloadConfig{Requests: []download.Request{{Kind: download.Gutenberg, IDs: []int{7}}}, Client: o, Out: out})
-			return err
+			return fetch(out, download.Request{Kind: download.Gutenberg, IDs: []int{7}})
+		}},
+		{name: "download with a checksum", do: func(_, out string) error {
+			return fetch(out, download.Request{Kind: download.URL, URL: mirror + "/checked.txt", SHA256: sum})
 		}},
 		{name: "extract", do: func(_, out string) error { return extract(out, false) }},
 		{name: "extract over what a killed run left", before: leftovers, do: func(_, out string) error { return extract(out, false) }},
@@ -203,15 +212,17 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 	}
 }
 
-// bookServer serves a book, from any byte on, and returns its address.
-func bookServer(t *testing.T) string {
-	book := strings.NewReader(strings.Repeat("A line of a book that is not long.\n", 3000))
+// bookServer serves a book, from any byte on, and returns its address and the
+// book's checksum.
+func bookServer(t *testing.T) (address, sum string) {
+	text := strings.Repeat("A line of a book that is not long.\n", 3000)
+	book := strings.NewReader(text)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", `"one"`)
 		http.ServeContent(w, r, "7.txt", time.Time{}, io.NewSectionReader(book, 0, book.Size()))
 	}))
 	t.Cleanup(server.Close)
-	return server.URL
+	return server.URL, sharding.Hash([]byte(text))
 }
 
 // leftovers are what killed runs leave, and a foreign file that stays.
@@ -232,9 +243,9 @@ func otherOutput(t *testing.T, base, out string) {
 // swept by the next run.
 var ignored = []store.Step{store.StepOwner, store.StepDiscard, store.StepUnlock}
 
-func TestWhereverAStageFailsTheNextRunEndsAsIfItHadNot(t *testing.T) {
-	base := t.TempDir()
-	c := faultConfig(t, base)
+// makeFaultBase makes what the rows start from.
+func makeFaultBase(t *testing.T, base string, c RunConfig) {
+	t.Helper()
 	run(t, oneWorker, c)
 	writeFile(t, base, "text.txt", []byte(strings.Repeat("the river runs to the sea .\nit carries boats .\n\n", 5)))
 	other := c.Extract
@@ -242,6 +253,12 @@ func TestWhereverAStageFailsTheNextRunEndsAsIfItHadNot(t *testing.T) {
 	if _, err := Extract(t.Context(), oneWorker, ExtractConfig{Sources: c.Sources, Options: other, MaxRejects: 1, Out: filepath.Join(base, "other")}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestWhereverAStageFailsTheNextRunEndsAsIfItHadNot(t *testing.T) {
+	base := t.TempDir()
+	c := faultConfig(t, base)
+	makeFaultBase(t, base, c)
 	seen := map[point]bool{}
 	for _, row := range faultRows(t, c) {
 		t.Run(row.name, func(t *testing.T) { row.everyPoint(t, base, seen) })

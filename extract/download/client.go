@@ -22,6 +22,11 @@ type Client struct {
 	transport *http.Transport
 	received  atomic.Int64
 	answered  atomic.Bool // whether any server ever did
+
+	// stallOf replaces [Options.Stall] for the body of an answer: tests of what
+	// brings nothing need not wait, and those of what does need not hurry. Nil
+	// but in tests.
+	stallOf func(http.Header) time.Duration
 }
 
 // NewClient returns a client.
@@ -144,7 +149,11 @@ func (c *Client) send(ctx context.Context, method string, u *url.URL, header htt
 	}
 	c.answered.Store(true)
 	w := &watched{client: c, body: resp.Body, ctx: ctx}
-	w.watch(cancel)
+	stall := c.options.Stall
+	if c.stallOf != nil {
+		stall = c.stallOf(resp.Header)
+	}
+	w.watch(cancel, stall)
 	resp.Body = w
 	return &response{resp, u.Hostname(), finish}, nil
 }
@@ -177,8 +186,7 @@ type watched struct {
 	closed bool
 }
 
-func (w *watched) watch(cancel context.CancelCauseFunc) {
-	stall := w.client.options.Stall
+func (w *watched) watch(cancel context.CancelCauseFunc, stall time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.waiting.Store(true)

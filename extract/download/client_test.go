@@ -20,7 +20,7 @@ func quick(base string) Options {
 	o.Product, o.Contact = "pretext-test/1", "tests@example.org"
 	o.Mirrors = []Mirror{{SiteWikimedia, base}, {SiteGutenberg, base}}
 	o.AllowPrivate = true
-	o.Stall, o.Backoff, o.MaxBackoff, o.BookPause = 2*time.Second, time.Microsecond, time.Millisecond, 0
+	o.Stall, o.Backoff, o.MaxBackoff, o.BookPause = patience, time.Microsecond, time.Millisecond, 0
 	return o
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"pretext/internal/store"
 )
@@ -296,5 +297,17 @@ func TestAFileOfAnotherLengthThanItSeemedIsNotFetchedAnew(t *testing.T) {
 				t.Errorf("received %d bytes for a file of %d", n, len(content))
 			}
 		})
+	}
+}
+
+func TestAServerThatNeverAnswersIsGivenUp(t *testing.T) {
+	quit := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-quit }))
+	defer server.Close()
+	defer close(quit)
+	o := quick(server.URL)
+	o.Stall, o.Attempts = 20*time.Millisecond, 2
+	if _, err := newClient(t, o).Fetch(t.Context(), folder(t), File{Name: "x", URL: server.URL}, Hooks{}); !errors.Is(err, ErrNetwork) {
+		t.Errorf("got %v, want a network error", err)
 	}
 }

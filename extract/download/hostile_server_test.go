@@ -382,6 +382,10 @@ func (a *answer) transfer(status int, content []byte) {
 
 // stop sends a part and then no more.
 func (a *answer) stop(status int, part []byte) {
+	if a.fault == stall {
+		a.w.Header().Set(stallHeader, "yes")
+		a.w.Header().Set("Connection", "close") // where all was sent, the next request would wait behind this one
+	}
 	a.w.WriteHeader(status)
 	a.w.Write(part)
 	a.w.(http.Flusher).Flush()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log"
+	"net/http"
 	"path"
 	"slices"
 	"strconv"
@@ -46,11 +47,27 @@ func TestNoMisbehaviourOfAServerGivesAWrongFileOrTooMuchTraffic(t *testing.T) {
 	}
 }
 
+// patience is that of a client on a machine that may be busy: a sound answer is
+// never late.
+const patience = 10 * time.Minute
+
+// stallHeader is in answers that will bring nothing more after a while.
+const stallHeader = "Test-Stalls"
+
+// stallOf makes a client give up soon what will stall, and nothing else: which
+// faults a run meets depends on no clock.
+func stallOf(h http.Header) time.Duration {
+	if h.Get(stallHeader) != "" {
+		return 10 * time.Millisecond
+	}
+	return patience
+}
+
 // meet downloads all that one server has.
 func meet(t *testing.T, seed uint64, all *tally) {
 	o := DefaultOptions()
 	o.Product, o.Contact, o.AllowPrivate = "pretext-test/1", "tests@example.org", true
-	o.Stall = time.Second
+	o.Stall = patience
 	s := newHostileServer(seed, o.userAgent())
 	defer func() { close(s.quit); s.Close() }()
 	site := SiteWikimedia
@@ -64,6 +81,7 @@ func meet(t *testing.T, seed uint64, all *tally) {
 	run := func(ctx context.Context, stopAfter int64) error {
 		c := newClient(t, o)
 		c.setClock(s.clock)
+		c.stallOf = stallOf
 		defer func() { received += c.Received(); c.Close() }()
 		watchConnections(c, &most)
 		watchPauses(t, c)

@@ -79,11 +79,24 @@ func (d dir) List(context.Context) ([]Info, error) {
 	return infos, nil
 }
 
+// Remove is durable, so that what is removed first cannot come back without what
+// is removed after it.
 func (d dir) Remove(_ context.Context, name string) error {
-	return d.remove(os.Remove, name)
+	if err := at(StepRemove, d.path(name)); err != nil {
+		return err
+	}
+	err := os.Remove(d.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return d.sync()
 }
 
-// remove removes something of the folder; what is not there is no error.
+// remove removes something of the folder that may come back after a power
+// failure; what is not there is no error.
 func (d dir) remove(remove func(string) error, name string) error {
 	if err := at(StepRemove, d.path(name)); err != nil {
 		return err

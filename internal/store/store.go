@@ -51,7 +51,7 @@ type Folder interface {
 	// List returns the committed files sorted by name; temporary files and
 	// folders are not among them.
 	List(ctx context.Context) ([]Info, error)
-	// Remove deletes a file; a file that does not exist is no error.
+	// Remove deletes a file for good; a file that does not exist is no error.
 	Remove(ctx context.Context, name string) error
 	// Folder returns the folder below this one; it need not exist.
 	Folder(name string) Folder

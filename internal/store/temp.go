@@ -5,7 +5,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // createTemp creates the temporary file of what will have the name given.
@@ -26,9 +28,41 @@ func (d dir) createTemp(name string) (*os.File, error) {
 func (d dir) mkdir() error {
 	err := at(StepMkdir, string(d))
 	if err == nil {
-		err = os.MkdirAll(string(d), 0o777)
+		err = d.make()
 	}
 	return d.space(err, string(d), 0, 0)
+}
+
+// make makes the folder and those above it that there are not, each durable: a
+// folder whose name is lost is lost with all that was synced in it.
+func (d dir) make() error {
+	info, err := os.Stat(string(d))
+	if err == nil && info.IsDir() {
+		return nil
+	}
+	err = os.Mkdir(string(d), 0o777)
+	above := dir(filepath.Dir(string(d)))
+	if errors.Is(err, fs.ErrNotExist) && above != d {
+		if err := above.make(); err != nil {
+			return err
+		}
+		err = os.Mkdir(string(d), 0o777)
+	}
+	if errors.Is(err, fs.ErrExist) { // another run was faster, or it is no folder
+		if info, statErr := os.Stat(string(d)); statErr == nil && !info.IsDir() {
+			return &fs.PathError{Op: "mkdir", Path: string(d), Err: syscall.ENOTDIR}
+		} else if statErr != nil {
+			return err // a link that leads nowhere
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := above.sync(); !errors.Is(err, fs.ErrPermission) { // one may make a folder where one may not look
+		return err
+	}
+	return nil
 }
 
 // scratchName stands for a scratch file in messages.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 )
 
 // dirWriter writes a temporary file of its folder and renames it on Commit.
@@ -63,7 +64,8 @@ func (w *dirWriter) Abort() {
 	w.file = nil
 }
 
-// sync makes a rename durable.
+// sync makes the names in the folder durable, as far as its file system can:
+// some of those that are reached over a network have no such call.
 func (d dir) sync() error {
 	if err := at(StepSyncFolder, string(d)); err != nil {
 		return err
@@ -76,5 +78,9 @@ func syncFolder(path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	err = f.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	return errors.Join(err, f.Close())
 }
