@@ -273,6 +273,10 @@ func (s *Scanner) link(l link) {
 			s.removed()
 			return
 		}
+		if l.label < 0 && !escaped && isSister(target, &s.name) && s.standsAlone(l) {
+			s.removed()
+			return
+		}
 	}
 	switch {
 	case l.label < 0:
@@ -287,6 +291,31 @@ func (s *Scanner) link(l link) {
 		s.quotes = saved
 	}
 	s.linkEnd = len(s.out)
+}
+
+// isSister tells whether a target without a label leads to a page on the same
+// matter at another project: Wikivoyage shows those in its side bar.
+func isSister(target []byte, scratch *[]byte) bool {
+	prefix, rest, _ := bytes.Cut(target, []byte(":"))
+	switch string(fold(scratch, trimSpace(prefix))) {
+	case "commons", "dmoz", "open directory":
+		return true
+	case "wikipedia", "w":
+		return bytes.IndexByte(rest, ':') > 0
+	}
+	return false
+}
+
+// standsAlone tells whether nothing but a link stands on its line.
+func (s *Scanner) standsAlone(l link) bool {
+	i, e := l.target-2, l.next
+	for i > 0 && isBlank(s.src[i-1]) {
+		i--
+	}
+	for e < len(s.src) && isBlank(s.src[e]) {
+		e++
+	}
+	return (i == 0 || s.src[i-1] == '\n') && (e == len(s.src) || s.src[e] == '\n')
 }
 
 // title shows the target of a link without a label, as it stands but for

@@ -61,6 +61,7 @@ const (
 	opAmount       // {{INRConvert}}: the text, positional argument n, its multiple
 	opSterling     // {{£sd}}
 	opGauge        // {{track gauge}}
+	opListing      // {{listing}}: a place of Wikivoyage
 	opEraName      // {{BC}}: the text, before or behind positional argument 1
 	opVariable     // a variable of MediaWiki: function n
 )
@@ -196,6 +197,8 @@ func (s *Scanner) renderRare(t template, args []argument) {
 		s.sterling(args)
 	case opGauge:
 		s.gauge(args)
+	case opListing:
+		s.listing(args)
 	case opEraName:
 		s.eraName(t, args)
 	}

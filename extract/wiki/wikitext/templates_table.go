@@ -294,6 +294,18 @@ var templateNames = []struct {
 	{template{op: opQuoted, n: 1, text: "⟨||"}, "bra"},
 	{template{op: opBraKet, n: 1}, "ket"},
 	{template{op: opAlt, text: "text", n: 1}, "font"},
+	{template{op: opArg, n: 1}, "pertinence détail|précision nécessaire|référence insuffisante|passage à actualiser|source insuffisante|référence à confirmer|où|lnobr|" +
+		"統合文字|特殊文字|exp2|bo-textonly|unité simple"},
+	{template{op: opSound, n: 1}, "msapi"},
+	{template{op: opJoin, n: 1, text: " "}, "tmp|température|temperature"},
+	{template{op: opArg, n: 1, text: "ISBN "}, "isbn2"},
+	{template{op: opArg, n: 1, text: "$"}, "dollar|dollars"},
+	{template{op: opQuoted, n: 1, text: "(IATA: |)"}, "iata"},
+	{template{op: opText, text: "2nd"}, "2nd-en"},
+	{template{op: opText, text: "€"}, "ευρώ"},
+	{template{op: opGiven}, "cie|ex|2|3|ii|iii|iv|vi|vii|viii|ix|xi|xii|françois ier|napoléon ier"},
+	{template{op: opCentury, text: " siècle"}, "s mini-"},
+	{template{op: opListing}, "marker|listing|city|vcard|see|do|eat|drink|buy|sleep|go|learn|proorismos|prosvasi"},
 	{template{op: opJoin, n: 1}, "subsup|sup sub 2|supsub|sub sup"},
 	{template{op: opAmount, n: 1, text: "₹"}, "inrconvert|inr convert"},
 	{template{op: opSterling}, "£sd|pounds, shillings, and pence|gbp sd"},
@@ -315,7 +327,7 @@ var templateNames = []struct {
 const dropNames = "citation needed|cn|,|exp,|virgule|article détaillé|articles détaillés|article connexe|voir homonymes|confusion|arbre généalogique|écrit|en langue|anglais|latin|disambiguation|chart|familytree|clade|more footnotes|no footnotes|noteta|出典の明記|要出典|主條目|efn2|refnest|vr|fact|cn-span|clarify|when|who|which|where|why|whom|vague|dubious|disputed inline|failed verification|verify source|page needed|" +
 	"rp|sfn|sfnp|sfnm|sfnref|efn|efn-ua|efn-lr|efn-la|efn-ur|refn|r|ref|ref label|note label|note|notetag|harv|harvnb|harvp|harvcol|harvcolnb|snf|sfn2|" +
 	"reflist|references|refbegin|refend|notelist|notelist-ua|notelist-la|notelist-lr|notefoot|refs|listaref|ref-list|références|réflist|referenties|portal|portal bar|portal-inline|" +
-	"main|main article|see also|further|details|about|for|other uses|redirect|hatnote|distinguish|confused|otheruses|other uses2|for-multi|more|see|seealso|see-also|selfref|" +
+	"main|main article|see also|further|details|about|for|other uses|redirect|hatnote|distinguish|confused|otheruses|other uses2|for-multi|more|seealso|see-also|selfref|" +
 	"use dmy dates|use mdy dates|use british english|use american english|short description|good article|featured article|pp|pp-move|pp-semi|pp-semi-indef|pp-vandalism|pp-pc|pp-protected|pp-move-indef|" +
 	"refimprove|more citations needed|unreferenced|cleanup|expand section|empty section|expand|original research|pov|npov|tone|update|update inline|citation style|" +
 	"clear|clear left|clear right|-|clr|toc|toc right|toc left|toc limit|toclimit|compact toc|tocright|" +
@@ -377,7 +389,7 @@ func buildTemplates() map[string]template {
 // text in a language, "FRA" a country.
 func byShape(name, given []byte) (template, bool) {
 	switch {
-	case bytes.HasSuffix(name, []byte(" siècle")) && len(name) < 24, isOrdinal(given):
+	case len(name) < 32 && (bytes.HasSuffix(name, []byte(" siècle")) || bytes.HasSuffix(name, []byte(" siècle av. j.-c."))), isOrdinal(given), isOldMonth(name):
 		return template{op: opGiven}, true
 	case len(given) == 3 && countryNames[string(given)] != "":
 		return template{op: opText, text: countryNames[string(given)]}, true
@@ -391,9 +403,23 @@ func byShape(name, given []byte) (template, bool) {
 	return template{}, false
 }
 
+var frenchMonths = makeSet("janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre", "octobre", "novembre", "décembre")
+
+// isOldMonth tells whether a name is that of a month of the old Japanese
+// calendar: 旧暦11月.
+func isOldMonth(name []byte) bool {
+	month, ok := bytes.CutPrefix(name, []byte("旧暦"))
+	month, behind := bytes.CutSuffix(month, []byte("月"))
+	return ok && behind && len(month) < 8
+}
+
 // isOrdinal tells whether b is a number, in digits or Roman numerals, with an
-// ordinal ending: "2e", "XIVe", "Ier".
+// ordinal ending: "2e", "XIVe", "Ier"; a French month may follow: "1er mars".
 func isOrdinal(b []byte) bool {
+	b, month, _ := bytes.Cut(b, []byte(" "))
+	if len(month) > 0 && !frenchMonths[string(month)] {
+		return false
+	}
 	number := bytes.TrimLeft(b, "0123456789")
 	if len(number) == len(b) {
 		number = bytes.TrimLeft(b, "IVXLCM")
