@@ -301,19 +301,9 @@ func dropUnused(ctx context.Context, folder store.Folder, o FilterOptions) error
 // memory returns what finding duplicates may sort at a time, or a [MemoryError]
 // where the plan does not fit.
 func (p *filterPlan) memory(have int64, workers int, o FilterOptions) (budget int64, err error) {
-	perDocument := int64(0)
-	if o.Dedup != DedupNone {
-		perDocument = 64 // digest, state, ID
-		if o.Nearly != nil {
-			perDocument += 8 * int64(o.Nearly.Bands)
-		}
-	}
 	var tasks []int64
 	for _, t := range p.tasks {
-		// A document passes through as a compressed frame, JSON, text and plain
-		// text at once.
-		largest := t.Blocks.size().document
-		tasks = append(tasks, filterTaskMemory+4*largest+min(8*largest, repetitionMemory)+perDocument*t.documents())
+		tasks = append(tasks, o.taskMemory(t.Blocks.size().document, t.documents()))
 	}
 	need := int64(baseMemory) + mostAtWork(tasks, workers)
 	if need > have {
@@ -322,14 +312,30 @@ func (p *filterPlan) memory(have int64, workers int, o FilterOptions) (budget in
 	if o.Dedup == DedupNone {
 		return 0, nil
 	}
-	// When duplicates are decided no task is at work: clusters, similarities and
-	// a bit for each document, and what is sorted.
-	fixed := int64(baseMemory) + 9*p.documents
+	fixed := decideMemory(p.documents)
 	if fixed+minFilterBudget > have {
 		return 0, &MemoryError{Need: fixed + minFilterBudget, Have: have, Why: fmt.Sprintf("finding duplicates among %d documents", p.documents)}
 	}
 	return (have - fixed) / 2, nil
 }
+
+// taskMemory is what a task of the filter takes with documents of which the
+// largest has so many bytes of text, which passes through as a compressed frame,
+// JSON, text and plain text at once.
+func (o FilterOptions) taskMemory(largest, documents int64) int64 {
+	perDocument := int64(0)
+	if o.Dedup != DedupNone {
+		perDocument = 64 // digest, state, ID
+		if o.Nearly != nil {
+			perDocument += 8 * int64(o.Nearly.Bands)
+		}
+	}
+	return filterTaskMemory + 4*largest + min(8*largest, repetitionMemory) + perDocument*documents
+}
+
+// decideMemory is what deciding about duplicates takes beside what is sorted:
+// clusters, similarities and a bit for each document. No task is at work then.
+func decideMemory(documents int64) int64 { return int64(baseMemory) + 9*documents }
 
 // What a task of the filter takes beside its documents: sets of shingles, block
 // and output buffers; the tables of repetition at their largest; and the least

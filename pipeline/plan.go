@@ -47,6 +47,7 @@ type PlannedSource struct {
 type PlannedDisk struct {
 	Sources   int64 `json:"sources"` // that are downloaded
 	Documents int64 `json:"documents"`
+	Filtered  int64 `json:"filtered"` // documents again, and what is kept to find copies
 	Vocab     int64 `json:"vocab"`
 	Shards    int64 `json:"shards"`
 	Scratch   int64 `json:"scratch"` // unlinked files while examples are made
@@ -84,7 +85,7 @@ type PlanConfig struct {
 // error matches [*FitError] when the plan, which is returned too, does not fit
 // into the memory or the disk.
 func PlanRun(ctx context.Context, c PlanConfig) (*Plan, error) {
-	if err := c.Run.Examples.Validate(); err != nil {
+	if err := errors.Join(c.Run.Examples.Validate(), c.Run.Filter.WithDefaults().Validate()); err != nil {
 		return nil, &ConfigError{err}
 	}
 	p := &Plan{}

@@ -9,6 +9,7 @@ import (
 
 	"pretext/extract/download"
 	"pretext/internal/democorpus"
+	"pretext/internal/realdata"
 )
 
 // within wants a number to be near another: a plan is good to about a third.
@@ -56,6 +57,65 @@ func TestAPlanOfLocalSourcesIsNearWhatIsMade(t *testing.T) {
 	within(t, "text", float64(p.TextBytes), float64(stages[0].Counts["text_bytes"]), 0.4)
 	within(t, "examples", float64(p.Records), float64(counts["records"]), 0.5)
 	within(t, "bytes of shards", float64(p.Disk.Shards), float64(stages[2].Bytes), 0.5)
+}
+
+// What lies on the disk, and what the stages ask for, of a real dump with copies.
+func TestAPlanOfARunWithAFilterIsNearWhatItTakes(t *testing.T) {
+	out := t.TempDir()
+	c := DemoConfig(out)
+	c.Sources = []Source{{KindWiki, realdata.Path(t, "wiki/shintowiki-medium-pages-articles-multistream.xml.bz2")}}
+	c.Examples.DupeFactor, c.VocabSize, c.Memory = 1, 3000, 600e6
+	c.Filter.Dedup = DedupMinHash
+	plan := func(c RunConfig) *Plan {
+		p, err := PlanRun(t.Context(), PlanConfig{Run: c, Workers: 2})
+		if fit := (*FitError)(nil); err != nil && !errors.As(err, &fit) {
+			t.Fatal(err)
+		}
+		return p
+	}
+	p := plan(c)
+	if _, err := Run(t.Context(), Runner{Name: "direct", Workers: 2}, c); err != nil {
+		t.Fatal(err)
+	}
+	lies := func(folder string) (sum float64) {
+		for name := range tree(t, filepath.Join(out, folder)) {
+			info, err := os.Stat(filepath.Join(out, folder, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += float64(info.Size())
+		}
+		return sum
+	}
+	within(t, "bytes of documents", float64(p.Disk.Documents), lies(DocumentsFolder), 0.33)
+	within(t, "bytes of filtered documents and signatures", float64(p.Disk.Filtered), lies(FilteredFolder), 0.33)
+	within(t, "bytes of shards", float64(p.Disk.Shards), lies(ShardsFolder), 0.33)
+	within(t, "bytes in all", float64(p.Disk.Peak-p.Disk.Scratch), lies("."), 0.33)
+	if c.Filter.Dedup = DedupNone; plan(c).Disk.Filtered != 0 {
+		t.Errorf("without a filter: planned %d bytes for it", plan(c).Disk.Filtered)
+	}
+
+	filter := filterConfig(filepath.Join(out, DocumentsFolder), filepath.Join(out, "other"))
+	filter.Options.Dedup, filter.Memory = DedupMinHash, 1
+	var refused *MemoryError
+	if _, err := Filter(t.Context(), Runner{Name: "direct", Workers: 2}, filter); !errors.As(err, &refused) {
+		t.Fatalf("got %v, want the filter to say what it needs", err)
+	}
+	c.Filter.Dedup, c.Examples.Shards = DedupMinHash, 64 // so that no other stage needs more
+	within(t, "memory of the filter", float64(plan(c).Memory.Needed), float64(refused.Need), 0.33)
+}
+
+func TestAPlanOfManyDocumentsCountsWhatFindingTheirCopiesTakes(t *testing.T) {
+	c := RunConfig{Examples: DefaultExamplesOptions(), Memory: 2e9, Vocab: "given"}
+	c.Filter.Dedup = DedupMinHash
+	const documents = 50e6
+	f := foresee(100e9, documents, 0, 1, c)
+	if at := f.Memory.Needed; at < 9*documents {
+		t.Errorf("got %d bytes of memory, want nine for each document", at)
+	}
+	if extra := f.Disk.Filtered - f.Disk.Documents; extra < 160*documents {
+		t.Errorf("got %d bytes of disk beside the documents, want a signature of each", extra)
+	}
 }
 
 func TestAPlanThatDoesNotFitSaysWhatItLacks(t *testing.T) {

@@ -102,8 +102,12 @@ func printPlan(w io.Writer, p *pipeline.Plan, preset string, asJSON bool) error 
 	if d.Free >= 0 {
 		free = size(d.Free) + " are free"
 	}
-	fmt.Fprintf(t, "disk\t\tabout %s at most: sources %s, documents %s, vocabulary %s, shards %s, scratch %s; %s\n", size(d.Peak), size(d.Sources), size(d.Documents),
-		size(d.Vocab), size(d.Shards), size(d.Scratch), free)
+	filtered := ""
+	if d.Filtered > 0 {
+		filtered = ", filtered " + size(d.Filtered)
+	}
+	fmt.Fprintf(t, "disk\t\tabout %s at most: sources %s, documents %s%s, vocabulary %s, shards %s, scratch %s; %s\n", size(d.Peak), size(d.Sources), size(d.Documents),
+		filtered, size(d.Vocab), size(d.Shards), size(d.Scratch), free)
 	fmt.Fprintf(t, "memory\t\tabout %s at most, %s at least; --memory allows %s\n", size(p.Memory.Peak), size(p.Memory.Needed), size(p.Memory.Allowed))
 	for _, n := range p.Notes {
 		fmt.Fprintf(t, "note\t\t%s\n", n)
