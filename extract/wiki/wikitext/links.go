@@ -298,7 +298,7 @@ func (s *Scanner) link(l link) {
 func isSister(target []byte, scratch *[]byte) bool {
 	prefix, rest, _ := bytes.Cut(target, []byte(":"))
 	switch string(fold(scratch, trimSpace(prefix))) {
-	case "commons", "dmoz", "open directory":
+	case "commons", "c", "dmoz", "open directory":
 		return true
 	case "wikipedia", "w":
 		return bytes.IndexByte(rest, ':') > 0

@@ -1,6 +1,9 @@
 package wikitext
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 var monthNames = [13]string{1: "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}
 
@@ -141,6 +144,16 @@ func (s *Scanner) dates(args []argument) {
 // {{date|11 September 2001|mdy}}, one that has its form as second argument.
 func (s *Scanner) freeDate(args []argument) {
 	first := s.bytes(s.arg(args, 1))
+	day, rest, inOne := bytes.Cut(first, []byte(" "))
+	if string(day) == "1" && s.page.Lang == "fr" {
+		s.str("1er ")
+		if p := s.arg(args, 1); inOne {
+			s.put(span{p.end - len(rest), p.end})
+		} else {
+			s.joined(args, 2, " ")
+		}
+		return
+	}
 	if len(first) > len("1 mai") && !isDigits(first) {
 		s.date(args, 1, true)
 		return

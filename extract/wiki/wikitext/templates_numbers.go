@@ -71,7 +71,7 @@ func (s *Scanner) quantity(p span, grouped bool) (shown bool) {
 	shown = len(text) > 0
 	end := len(s.aside)
 	if grouped {
-		s.aside = appendGrouped(s.aside, text)
+		s.aside = appendGrouped(s.aside, text, digitsOf(s.page.Lang))
 	} else {
 		s.aside = append(s.aside, text...)
 	}

@@ -62,6 +62,8 @@ const (
 	opSterling     // {{£sd}}
 	opGauge        // {{track gauge}}
 	opListing      // {{listing}}: a place of Wikivoyage
+	opMeasure      // {{unité}}
+	opIncise       // {{incise}}
 	opEraName      // {{BC}}: the text, before or behind positional argument 1
 	opVariable     // a variable of MediaWiki: function n
 )
@@ -199,6 +201,10 @@ func (s *Scanner) renderRare(t template, args []argument) {
 		s.gauge(args)
 	case opListing:
 		s.listing(args)
+	case opMeasure:
+		s.measure(args)
+	case opIncise:
+		s.incise(args)
 	case opEraName:
 		s.eraName(t, args)
 	}

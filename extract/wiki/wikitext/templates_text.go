@@ -186,7 +186,7 @@ func (s *Scanner) century(t template, args []argument) {
 		s.put(first)
 		return
 	}
-	pending := false // a numeral is written, its ending may follow
+	var last []byte // the numeral just written, whose ending may follow
 	between := " et "
 	written := 0
 	for _, a := range args[1:] {
@@ -194,22 +194,45 @@ func (s *Scanner) century(t template, args []argument) {
 		switch {
 		case !a.key.empty() || len(text) == 0 || string(text) == "s":
 		case isRoman(text):
+			s.ordinalEnding(last)
 			if written > 0 {
 				s.str(between)
 			}
 			s.put(a.value)
-			pending = true
+			last = text
 			written++
-		case pending && (string(text) == "e" || string(text) == "er"):
+		case len(last) > 0 && (string(text) == "e" || string(text) == "er"):
 			s.put(a.value)
+			last = nil
 		default:
+			s.ordinalEnding(last)
 			s.str(" ")
 			s.put(a.value)
-			pending, between = false, " "
+			last, between = nil, " "
 		}
 	}
-	if written > 0 {
+	if s.ordinalEnding(last); written > 0 {
 		s.str(t.text)
+	}
+}
+
+// ordinalEnding writes the ending of a numeral that was given without one.
+func (s *Scanner) ordinalEnding(numeral []byte) {
+	switch string(numeral) {
+	case "":
+	case "I":
+		s.str("er")
+	default:
+		s.str("e")
+	}
+}
+
+// incise renders {{incise|text}}: the text between dashes; with "stop" another
+// mark stands for the second.
+func (s *Scanner) incise(args []argument) {
+	s.affixed("– ", s.arg(args, 1), "")
+	if string(s.bytes(s.arg(args, 2))) != "stop" {
+		s.str(" –")
 	}
 }
 
