@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"pretext/cmd/internal/clitest"
 )
 
 func TestMain(m *testing.M) {
@@ -33,21 +35,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TMPDIR", env.Getenv("WORK"))
 			return nil
 		},
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"truncate": truncate, "flip": flip, "exits": exits},
+		Cmds:                clitest.Commands("prepare-data"),
 		RequireExplicitExec: true,
 	})
-}
-
-// truncate FILE N cuts a file to N bytes.
-func truncate(ts *testscript.TestScript, _ bool, args []string) {
-	ts.Check(os.Truncate(ts.MkAbs(args[0]), int64(number(ts, args[1]))))
-}
-
-// flip FILE N flips a bit of byte N.
-func flip(ts *testscript.TestScript, _ bool, args []string) {
-	path := ts.MkAbs(args[0])
-	b, err := os.ReadFile(path)
-	ts.Check(err)
-	b[number(ts, args[1])] ^= 0x10
-	ts.Check(os.WriteFile(path, b, 0o666))
 }

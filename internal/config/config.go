@@ -14,13 +14,16 @@
 //
 // Keys are the names of flags; hyphens and underscores are the same. Keys at the
 // top hold for every command that has such a flag, those below the name of a
-// command for it alone, and these win. A value is a scalar, or a list where a
-// flag may be repeated. Lists keep their order, and so do keys.
+// command for it alone, and these win. A command below another is named by both
+// words, and takes what stands below the first one too. A value is a scalar, or a
+// list where a flag may be repeated. Lists keep their order, and so do keys.
 //
 //	workers: 4
 //	wiki_dump: [a.xml.bz2, b.xml.bz2]
 //	examples:
 //	  max_seq_length: 512
+//	finetune squad:
+//	  doc_stride: 64
 //
 // # Environment
 //
@@ -201,8 +204,17 @@ func suggestion(name string, names []string) string {
 	return ""
 }
 
-// For returns what the file says to a command, in the file's order.
-func (f *File) For(command string) []Setting { return Merge(f.top, f.sections[command]) }
+// For returns what the file says to a command, in the file's order: at its top,
+// below the first word of the command's name, and so on.
+func (f *File) For(command string) []Setting {
+	settings := f.top
+	for i, r := range command {
+		if r == ' ' {
+			settings = Merge(settings, f.sections[command[:i]])
+		}
+	}
+	return Merge(settings, f.sections[command])
+}
 
 // Merge returns the settings of both; where both have a key, the second wins.
 func Merge(first, second []Setting) (all []Setting) {
@@ -214,13 +226,15 @@ func Merge(first, second []Setting) (all []Setting) {
 	return append(all, second...)
 }
 
-// Environment returns the settings of variables that begin with a prefix,
-// without those whose rest is reserved for something else, sorted by name.
+// Environment returns the settings of variables that begin with a prefix, sorted
+// by name, without those whose rest is reserved for something else, or begins
+// with what is: with a reserved word that ends in an underscore.
 func Environment(prefix string, environ, reserved []string) (settings []Setting) {
 	for _, variable := range slices.Sorted(slices.Values(environ)) {
 		name, value, _ := strings.Cut(variable, "=")
 		rest, ok := strings.CutPrefix(name, prefix)
-		if !ok || slices.Contains(reserved, rest) {
+		taken := func(r string) bool { return rest == r || strings.HasSuffix(r, "_") && strings.HasPrefix(rest, r) }
+		if !ok || slices.ContainsFunc(reserved, taken) {
 			continue
 		}
 		settings = append(settings, Setting{Key: Normal(strings.ToLower(rest)), Values: strings.Split(value, "\n"), Origin: name})

@@ -100,6 +100,34 @@ func TestTheEnvironmentIsReadByItsPrefix(t *testing.T) {
 	}
 }
 
+func TestACommandOfTwoWordsTakesTheSectionsOfBoth(t *testing.T) {
+	f, err := Parse("f.yaml", []byte("a: 1\nb: 1\nc: 1\nfine:\n  b: 2\n  c: 2\nfine tune:\n  c: 3\ntune:\n  a: 4\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, s := range f.For("fine tune") {
+		got[s.Key] = s.Values[0]
+	}
+	if d := cmp.Diff(map[string]string{"a": "1", "b": "2", "c": "3"}, got); d != "" {
+		t.Error(d)
+	}
+	if got := f.For("fine")[2].Values; len(got) != 1 || got[0] != "2" {
+		t.Errorf("the first word alone: c is %v, want 2", got)
+	}
+}
+
+func TestVariablesOfAnotherProgramAreLeftOut(t *testing.T) {
+	env := []string{"PRETEXT_BERT_SEED=1", "PRETEXT_BERTA=2", "PRETEXT_DATA=3", "PRETEXT_DATA_X=4"}
+	var names []string
+	for _, s := range Environment("PRETEXT_", env, []string{"DATA", "BERT_"}) {
+		names = append(names, s.Key)
+	}
+	if d := cmp.Diff([]string{"berta", "data-x"}, names); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestTheNearestNameIsMeant(t *testing.T) {
 	names := []string{"workers", "max-seq-length", "books", "vocab", "vocab-size", "out"}
 	for name, want := range map[string]string{"wokers": "workers", "worksers": "workers", "wrokers": "workers", "max-seq-lenght": "max-seq-length",
@@ -115,6 +143,7 @@ func TestTheNearestNameIsMeant(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add("workers: 4\nexamples:\n  vocab: v\n")
 	f.Add("a: &a [*a]\n")
+	f.Add("a: {b: c}\na b: {b: d}\n\"\": {e: f}\n\" a\": {e: f}\n")
 	f.Add("a: {<<: {b: c}}\n")
 	f.Add("books: [a, \"b\"]\n...\n---\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -14,7 +14,7 @@ type Completions struct {
 
 // AddTo gives them to the flags of all commands.
 func (c Completions) AddTo(root *cobra.Command) {
-	for _, cmd := range root.Commands() {
+	for _, cmd := range withSettings(root) {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { c.add(cmd, f) })
 	}
 }

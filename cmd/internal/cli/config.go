@@ -37,15 +37,16 @@ defaults, which are written as comments. What it writes is a file that --config
 takes. Nothing is run.
 
 In a file keys are the names of flags. At the top they hold for all commands, below
-the name of a command for that one. In the environment they are in capitals, with
+the name of a command for that one (a command of two words is named by both). In the environment they are in capitals, with
 the prefix ` + s.Prefix + `; values of a flag that may be repeated stand on lines of
 their own. A key that no command knows is an error in both.`,
-		Example:            fmt.Sprintf("  %[1]s config run --max-seq-length 512 > run.yaml\n  %[1]s config --json run --config run.yaml", s.Program),
+		Example:            s.Example,
 		DisableFlagParsing: true, // the flags are the other command's
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-			for _, c := range cmd.Root().Commands() {
-				if len(args) == 0 && !c.Hidden {
-					names = append(names, c.Name())
+			for _, c := range withSettings(cmd.Root()) {
+				words := strings.Fields(nameOf(c))
+				if n := len(args); n < len(words) && slices.Equal(args, words[:n]) && !slices.Contains(names, words[n]) {
+					names = append(names, words[n])
 				}
 			}
 			return names, cobra.ShellCompDirectiveNoFileComp
@@ -58,7 +59,11 @@ their own. A key that no command knows is an error in both.`,
 			if len(args) == 0 || slices.Contains(args, "--help") || slices.Contains(args, "-h") {
 				return cmd.Help()
 			}
-			values, err := s.effective(cmd, args)
+			target, args, err := meant(cmd, args)
+			if err != nil {
+				return err
+			}
+			values, err := s.effective(target, args)
 			if err != nil {
 				return err
 			}
@@ -68,31 +73,46 @@ their own. A key that no command knows is an error in both.`,
 				enc.SetIndent("", "  ")
 				return enc.Encode(values)
 			}
-			return writeYAML(cmd.OutOrStdout(), args[0], values)
+			return writeYAML(cmd.OutOrStdout(), nameOf(target), values)
 		},
 	}
 }
 
-// effective returns the flags of the command that args name, sorted.
-func (s *Settings) effective(cmd *cobra.Command, args []string) ([]effective, error) {
-	root := cmd.Root()
-	var target *cobra.Command
-	var names []string
-	for _, c := range root.Commands() {
-		names = append(names, c.Name())
-		if c.Name() == args[0] {
-			target = c
+// meant finds the command that args begin with, and what follows its name.
+func meant(self *cobra.Command, args []string) (*cobra.Command, []string, error) {
+	at, path := self.Root(), args
+	for {
+		var names []string
+		next := (*cobra.Command)(nil)
+		for _, c := range at.Commands() {
+			names = append(names, c.Name())
+			if len(path) > 0 && c.Name() == path[0] && c != self {
+				next = c
+			}
+		}
+		if next == nil {
+			return nil, nil, notOne(args[:min(len(args), len(args)-len(path)+1)], names)
+		}
+		at, path = next, path[1:]
+		if len(withSettings(at)) == 0 {
+			return at, path, nil
 		}
 	}
-	if target == nil || target == cmd {
-		hint := ""
-		if near, ok := config.Nearest(args[0], names); ok && target == nil {
-			hint = fmt.Sprintf(", did you mean %q?", near)
-		}
-		return nil, &config.Error{Origin: "config", Reason: fmt.Sprintf("%q is not a command with settings%s", args[0], hint)}
+}
+
+// notOne says that words name no command with settings.
+func notOne(words, names []string) error {
+	hint := ""
+	if near, ok := config.Nearest(words[len(words)-1], names); ok {
+		hint = fmt.Sprintf(", did you mean %q?", near)
 	}
-	if err := target.ParseFlags(args[1:]); err != nil {
-		return nil, root.FlagErrorFunc()(target, err)
+	return &config.Error{Origin: "config", Reason: fmt.Sprintf("%q is not a command with settings%s", strings.Join(words, " "), hint)}
+}
+
+// effective returns the flags of a command, sorted.
+func (s *Settings) effective(target *cobra.Command, args []string) ([]effective, error) {
+	if err := target.ParseFlags(args); err != nil {
+		return nil, target.Root().FlagErrorFunc()(target, err)
 	}
 	origins, err := s.apply(target)
 	if err != nil {

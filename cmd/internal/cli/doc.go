@@ -1,11 +1,13 @@
 // Package cli is what the command lines of this module share: settings of the
 // environment and of a YAML file under the flags that were given, manual pages,
-// and suggestions for flags that do not exist.
+// suggestions for flags and commands that do not exist, and exit codes.
 //
-//	settings := cli.Settings{Program: "prepare-data", Prefix: "PRETEXT_", Reserved: []string{"DATA"}}
-//	settings.AddTo(root)                       // --config, and all that it says
+//	settings := cli.Settings{Prefix: "PRETEXT_", Reserved: []string{"DATA"}}
 //	root.AddCommand(cli.NewConfig(&settings), cli.NewMan())
-//	root.SetFlagErrorFunc(…)                   // cli.Suggest(cmd, err) names the flag that was meant
+//	settings.AddTo(root)                       // --config, and all that it says
+//	cli.Complain(root)                         // what is wrong with a command line is a UsageError
+//	…
+//	os.Exit(cli.Program{Name: "prepare-data"}.Report(os.Stderr, root.Execute()))
 //
 // Flags win over the environment, that over the file, that over presets, these
 // over defaults. Settings are put into flags before a command runs, so that

@@ -48,17 +48,29 @@ type Page struct {
 	Roff []byte
 }
 
-// Pages returns the manual pages of a program, its own first.
+// Pages returns the manual pages of a program or command and of those below it,
+// its own first.
 func Pages(root *cobra.Command) []Page {
 	root.InitDefaultHelpFlag()
 	pages := []Page{page(root)}
-	for _, c := range root.Commands() {
-		if c.IsAvailableCommand() && c.Name() != "help" {
-			c.InitDefaultHelpFlag()
-			pages = append(pages, page(c))
-		}
+	for _, c := range documented(root) {
+		pages = append(pages, Pages(c)...)
 	}
 	return pages
+}
+
+// documented returns the commands below one that have pages of their own. Those
+// of completion are in its page.
+func documented(c *cobra.Command) (all []*cobra.Command) {
+	if c.Name() == "completion" {
+		return nil
+	}
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() && sub.Name() != "help" {
+			all = append(all, sub)
+		}
+	}
+	return all
 }
 
 func page(c *cobra.Command) Page {
@@ -114,7 +126,7 @@ func (w *roff) section(name string) { w.linef(".SH %s", name) }
 
 func (w *roff) synopsis(c *cobra.Command) {
 	if c.HasAvailableSubCommands() {
-		w.linef(`\fB%s\fR \fICOMMAND\fR [\fIOPTIONS\fR]`, escape(c.Name()))
+		w.linef(`\fB%s\fR \fICOMMAND\fR [\fIOPTIONS\fR]`, escape(c.CommandPath()))
 		return
 	}
 	use := strings.TrimPrefix(c.Use, c.Name())
@@ -174,13 +186,10 @@ func (w *roff) flag(f *pflag.Flag) {
 func (w *roff) seeAlso(c *cobra.Command) {
 	var names []string
 	if c.HasParent() {
-		names = append(names, c.Root().Name())
-	} else {
-		for _, sub := range c.Commands() {
-			if sub.IsAvailableCommand() && sub.Name() != "help" {
-				names = append(names, c.Name()+"-"+sub.Name())
-			}
-		}
+		names = append(names, strings.ReplaceAll(c.Parent().CommandPath(), " ", "-"))
+	}
+	for _, sub := range documented(c) {
+		names = append(names, strings.ReplaceAll(sub.CommandPath(), " ", "-"))
 	}
 	for i, n := range names {
 		end := ","

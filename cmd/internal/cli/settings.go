@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,9 +18,17 @@ const configFlag = "config"
 
 // Settings are where flags get values from that were not given.
 type Settings struct {
-	Program  string   // its name, as users call it
 	Prefix   string   // of environment variables, "PRETEXT_"
-	Reserved []string // what may follow the prefix though it is no setting
+	Reserved []string // what may follow the prefix though it is no setting; "X_": whatever begins so
+
+	// Misplaced is a prefix that people may take for this program's, of another's
+	// variables, and Others what may follow it. Any other name of a flag of this
+	// program is an error there; "": there is none.
+	Misplaced string
+	Others    []string
+
+	// Example shows the use of the config command, with the name of the program.
+	Example string
 
 	// Preset puts a command's preset under its flags; nil: there is none. It is
 	// asked by the config command alone: commands do it themselves.
@@ -31,7 +40,7 @@ type Settings struct {
 func (s *Settings) AddTo(root *cobra.Command) {
 	root.PersistentFlags().String(configFlag, "", "YAML file with values for flags: keys are their names")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		if _, ok := knownFlags(root)[cmd.Name()]; !ok || cmd.Parent() != root {
+		if _, ok := knownFlags(root)[nameOf(cmd)]; !ok {
 			return nil // help, completion: they work whatever the settings
 		}
 		_, err := s.apply(cmd)
@@ -45,6 +54,9 @@ func (s *Settings) apply(cmd *cobra.Command) (origins map[string]string, err err
 	environment := config.Environment(s.Prefix, os.Environ(), s.Reserved)
 	known := knownFlags(cmd.Root())
 	if err := config.CheckEnvironment(environment, known); err != nil {
+		return nil, err
+	}
+	if err := s.checkMisplaced(known); err != nil {
 		return nil, err
 	}
 	settings, err := s.readFile(cmd, environment, known)
@@ -64,6 +76,23 @@ func (s *Settings) apply(cmd *cobra.Command) (origins map[string]string, err err
 		origins[f.Name] = setting.Origin
 	}
 	return origins, nil
+}
+
+// checkMisplaced finds variables that were meant for this program and stand under
+// the prefix of another.
+func (s *Settings) checkMisplaced(known map[string][]string) error {
+	if s.Misplaced == "" {
+		return nil
+	}
+	for _, setting := range config.Environment(s.Misplaced, os.Environ(), s.Others) {
+		name := setting.Origin[len(s.Misplaced):]
+		for _, flags := range known {
+			if slices.Contains(flags, setting.Key) {
+				return &config.Error{Origin: setting.Origin, Reason: "this environment variable is no setting of this program, did you mean " + s.Prefix + name + "?"}
+			}
+		}
+	}
+	return nil
 }
 
 // readFile returns what the file named says to the command.
@@ -89,29 +118,51 @@ func (s *Settings) readFile(cmd *cobra.Command, environment []config.Setting, kn
 	if err := file.Check(known); err != nil {
 		return nil, err
 	}
-	return file.For(cmd.Name()), nil
+	return file.For(nameOf(cmd)), nil
 }
 
-// knownFlags returns the names of the flags of each command.
+// knownFlags returns the names of the flags of each command, and for one that has
+// others below it those of all of them.
 func knownFlags(root *cobra.Command) map[string][]string {
 	known := map[string][]string{}
-	for _, c := range root.Commands() {
-		if c.Hidden || slices.Contains([]string{"help", "completion"}, c.Name()) {
-			continue
-		}
+	for _, c := range withSettings(root) {
 		names := []string{configFlag}
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			if f.Name != "help" && f.Name != configFlag {
 				names = append(names, f.Name)
 			}
 		})
-		known[c.Name()] = names
+		known[nameOf(c)] = append(known[nameOf(c)], names...)
+		if p := c.Parent(); p != root {
+			known[nameOf(p)] = append(known[nameOf(p)], names...)
+		}
 	}
 	return known
 }
 
+// withSettings returns the commands below one that have settings, in the order of
+// help.
+func withSettings(c *cobra.Command) (all []*cobra.Command) {
+	for _, sub := range c.Commands() {
+		if sub.Hidden || slices.Contains([]string{"help", "completion"}, sub.Name()) {
+			continue
+		}
+		if below := withSettings(sub); len(below) > 0 {
+			all = append(all, below...)
+			continue
+		}
+		all = append(all, sub)
+	}
+	return all
+}
+
+// nameOf is the name of a command in settings: its words below the program's.
+func nameOf(c *cobra.Command) string {
+	return strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), c.Root().Name()), " ")
+}
+
 // scalars are the types of flags that hold one value.
-var scalars = []string{"bool", "int", "int32", "int64", "uint", "uint64", "float64", "string", "duration", "size", "tokens"}
+var scalars = []string{"bool", "int", "int32", "int64", "uint", "uint64", "float64", "string", "duration", "size", "tokens", "true|false|auto"}
 
 // set gives a flag the values of a setting.
 func set(fs *pflag.FlagSet, f *pflag.Flag, s config.Setting) error {

@@ -44,7 +44,7 @@ func (f *filterFlags) options() (o pipeline.FilterOptions, err error) {
 		}
 	}
 	if o.Limits, err = quality.SetLimits(f.quality...); err != nil {
-		return o, usageError{fmt.Errorf("--quality: %w", err)}
+		return o, misuse(fmt.Errorf("--quality: %w", err))
 	}
 	if f.minWords != 0 {
 		o.Limits["min-words"] = float64(f.minWords)
@@ -63,7 +63,7 @@ func (f *filterFlags) options() (o pipeline.FilterOptions, err error) {
 		}
 		o.Limits[name] = v
 		if err := o.Options.Validate(); err != nil {
-			return o, usageError{fmt.Errorf("--rule: %w", err)}
+			return o, misuse(fmt.Errorf("--rule: %w", err))
 		}
 		if limit == "off" {
 			delete(o.Limits, name)

@@ -30,7 +30,7 @@ With --jsonl: {"text"} or {"bytes_b64"} a line, answered by {"tokens": [...], "i
 				return usagef("no vocabulary: give --vocab FILE or --tokenizer FILE")
 			}
 			if err := opts.Validate(); err != nil {
-				return usageError{err}
+				return misuse(err)
 			}
 			names, enc, err := tokens.open(opts)
 			if err != nil {

@@ -30,7 +30,7 @@ With --jsonl: {"wikitext", "title"?, "lang"?} a line, answered by {"text"}.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := opts.Validate(); err != nil {
-				return usageError{err}
+				return misuse(err)
 			}
 			s := wikitext.NewScanner(opts)
 			type in struct{ Wikitext, Title, Lang string }
@@ -80,7 +80,7 @@ auto, the default where records are made, ends a sentence at every line end too.
 			}
 			splitters := pipeline.NewSplitters(splitter)
 			if _, err := splitters.For(lang); err != nil {
-				return usageError{err}
+				return misuse(err)
 			}
 			split := func(v in) (out, error) {
 				if v.Lang == "" {

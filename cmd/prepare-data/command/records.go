@@ -21,7 +21,7 @@ import (
 func openShards(cmd *cobra.Command, path string) (*loader.Shards, error) {
 	shards, err := loader.Open(cmd.Context(), path, loader.Options{})
 	if errors.Is(err, loader.ErrNoShards) {
-		return nil, usageError{err}
+		return nil, misuse(err)
 	}
 	return shards, err
 }

@@ -42,38 +42,13 @@ Exit codes: 0 ok, 1 other, 2 usage, 3 more rejects than allowed, 4 damaged data,
 		SilenceErrors: true,
 		Version:       cli.Version(),
 	}
-	root.SetGlobalNormalizationFunc(cli.Normalize)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{cli.Suggest(cmd, err)} })
 	root.AddCommand(newDemo(), newRun(), newPlan(), newDownload(), newExtract(), newFilter(), newVocab(), newExamples(),
 		newVerify(), newInspect(), newHead(), newExport(), newText(), newSentences(), newTokenize())
 	s := settings()
 	root.AddCommand(newStats(), newReport(), newCard(), newDiff(), newDoctor(), cli.NewConfig(s), cli.NewMan())
 	s.AddTo(root)
 	completions().AddTo(root)
-	for _, c := range root.Commands() {
-		args := c.Args
-		c.Args = func(cmd *cobra.Command, a []string) error {
-			if args == nil {
-				return nil
-			}
-			if err := args(cmd, a); err != nil {
-				return usageError{err}
-			}
-			return nil
-		}
-	}
-	// Cobra's own complaint about an unknown command is a usage error too.
-	root.Args = func(cmd *cobra.Command, a []string) error {
-		if len(a) > 0 {
-			hint := ""
-			if s := cmd.SuggestionsFor(a[0]); len(s) > 0 {
-				hint = fmt.Sprintf(", did you mean %s?", strings.Join(s, " or "))
-			}
-			return usagef("unknown command %q%s", a[0], hint)
-		}
-		return nil
-	}
-	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cli.Complain(root)
 	return root
 }
 

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"pretext/cmd/internal/cli"
@@ -9,13 +11,12 @@ import (
 	"pretext/tokenize/sentence"
 )
 
-// settings are where flags get values from that were not given. The names
-// reserved are those of the project's tests.
+// settings are where flags get values from that were not given.
 func settings() *cli.Settings {
 	return &cli.Settings{
-		Program:  "prepare-data",
-		Prefix:   "PRETEXT_",
-		Reserved: []string{"COMPARED", "COPIES", "DAMAGE", "DATA", "DISKS", "HOSTILE", "KILLS", "LONG_TESTS", "SEED", "SERVERS", "SIGNALS", "TORTURE"},
+		Prefix:   cli.PrepareData,
+		Reserved: append(cli.TestVariables(), strings.TrimPrefix(cli.TrainBERT, cli.PrepareData)),
+		Example:  "  prepare-data config run --max-seq-length 512 > run.yaml\n  prepare-data config --json run --config run.yaml",
 		Preset: func(cmd *cobra.Command) error {
 			f := cmd.Flags().Lookup("preset")
 			if f == nil {

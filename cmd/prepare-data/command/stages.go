@@ -20,7 +20,7 @@ func newExtract() *cobra.Command {
 		Long: `Reads MediaWiki dumps and books and writes their plain text as documents: JSON
 lines in zstd files, a document a line, with its ID and title. What cannot be
 used is rejected with a reason and counted.`,
-		Args:  cobra.NoArgs,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := run.pipeline(cmd.ErrOrStderr())
 			if err != nil {

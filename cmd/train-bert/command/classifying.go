@@ -52,7 +52,7 @@ func (c *classifying) read() (fine fineTask, err error) {
 		}
 	}
 	if err := c.task.Validate(); err != nil {
-		return fine, usageError{err}
+		return fine, misuse(err)
 	}
 	fine.heads, fine.labels = c.task.Heads(), c.task.Labels
 	if err := c.readHeld(); err != nil {
@@ -72,7 +72,7 @@ func (c *classifying) training(path string, b []byte) (fine fineTask, err error)
 	}
 	examples, err := glue.NewExamples(c.task, rows, c.r.tok.NewEncoder(), c.o.length)
 	if err != nil {
-		return fine, usageError{err}
+		return fine, misuse(err)
 	}
 	description, err := json.Marshal(c.task)
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *classifying) readHeld() error {
 		}
 		examples, err := glue.NewExamples(c.task, rows, c.r.tok.NewEncoder(), c.o.length)
 		if err != nil {
-			return usageError{err}
+			return misuse(err)
 		}
 		c.held[split] = &heldTable{rows, examples}
 	}

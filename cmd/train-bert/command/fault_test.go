@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pretext/cmd/internal/cli"
 	"pretext/internal/store"
 	"pretext/internal/torture"
 	"pretext/trainer/checkpoint"
@@ -109,7 +110,7 @@ func failSave(t *testing.T, o trainOptions, at string, crash bool) {
 	}
 	if !strings.HasPrefix(at, string(store.StepDiscard)) {
 		var stderr bytes.Buffer
-		if code := Report(&stderr, err); code != exitDiskFull && !crash {
+		if code := Report(&stderr, err); code != cli.ExitDiskFull && !crash {
 			t.Errorf("%s: exit code %d (%v)", at, code, err)
 		}
 		line := stderr.String()

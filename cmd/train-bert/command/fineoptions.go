@@ -80,7 +80,7 @@ func (o *fineOptions) validate() error {
 	want(o.threads >= 0, "--threads %d: must not be negative", o.threads)
 	errs = append(errs, o.recipe.Validate(), o.updateRule().Validate())
 	if err := errors.Join(errs...); err != nil {
-		return usageError{err}
+		return misuse(err)
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ again. OUT/step-… is a folder that transformers loads, and train-bert predict.
 		args := c.Args
 		c.Args = func(cmd *cobra.Command, a []string) error {
 			if err := args(cmd, a); err != nil {
-				return usageError{err}
+				return misuse(err)
 			}
 			return nil
 		}

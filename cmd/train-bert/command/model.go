@@ -50,7 +50,7 @@ func unusable(err error) error {
 	if err == nil || errors.Is(err, checkpoint.ErrDamaged) || errors.As(err, &path) {
 		return err
 	}
-	return usageError{err}
+	return misuse(err)
 }
 
 // A start is the model a new run begins with.

@@ -111,7 +111,7 @@ func (o *predictOptions) validate() error {
 	want(o.limits.MaxWait >= 0 && o.limits.MaxWait <= time.Minute, "--max-wait %v: must be from 0 to a minute", o.limits.MaxWait)
 	errs = append(errs, o.answers.Validate())
 	if err := errors.Join(errs...); err != nil {
-		return usageError{err}
+		return misuse(err)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ const (
 func (q *predicting) one(ctx context.Context, r predict.Request, stdout io.Writer) error {
 	job, err := q.predictor.Job(r, q.o.defaults)
 	if err != nil {
-		return usageError{err}
+		return misuse(err)
 	}
 	if err := q.compute(ctx, jobs{job}); err != nil {
 		return err

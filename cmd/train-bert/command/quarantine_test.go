@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pretext/cmd/internal/cli"
 	"pretext/internal/torture"
 	"pretext/records/tfrecord"
 )
@@ -163,11 +164,11 @@ func TestARunDoesNotGoOnWhenAnotherPartOfItsDataIsReadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = train(context.Background(), o, io.Discard)
-	if want := `the checkpoint has "b.tfrecord from record 28", this run "b.tfrecord from record 20"`; err == nil || exitCode(err) != exitUsage || !strings.Contains(err.Error(), want) {
+	if want := `the checkpoint has "b.tfrecord from record 28", this run "b.tfrecord from record 20"`; err == nil || program().Code(err) != cli.ExitUsage || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	o.onDamage = "stop"
-	if _, err := train(context.Background(), o, io.Discard); exitCode(err) != exitDamaged || !strings.Contains(err.Error(), "b.tfrecord: record 20") {
+	if _, err := train(context.Background(), o, io.Discard); program().Code(err) != cli.ExitDamaged || !strings.Contains(err.Error(), "b.tfrecord: record 20") {
 		t.Errorf("--on-damage stop: got %v, want the damage", err)
 	}
 }

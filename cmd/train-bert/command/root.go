@@ -4,9 +4,6 @@
 package command
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"pretext/cmd/internal/cli"
@@ -32,28 +29,11 @@ Exit codes: 0 ok, 1 other, 2 usage, 4 damaged data, 6 disk full, 7 permission,
 		SilenceErrors: true,
 		Version:       cli.Version(),
 	}
-	root.SetGlobalNormalizationFunc(cli.Normalize)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(newTrain(), newDemo(), newEval(), newFinetune(), newPredict(), newImport(), newExport(), newCurve(), newBench(), newDoctor())
-	for _, c := range root.Commands() {
-		args := c.Args
-		c.Args = func(cmd *cobra.Command, a []string) error {
-			if err := args(cmd, a); err != nil {
-				return usageError{err}
-			}
-			return nil
-		}
-	}
-	root.Args = func(cmd *cobra.Command, a []string) error {
-		if len(a) == 0 {
-			return nil
-		}
-		hint := ""
-		if s := cmd.SuggestionsFor(a[0]); len(s) > 0 {
-			hint = fmt.Sprintf(", did you mean %s?", strings.Join(s, " or "))
-		}
-		return usagef("unknown command %q%s", a[0], hint)
-	}
-	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	st := flagSettings()
+	root.AddCommand(cli.NewConfig(st), cli.NewMan())
+	st.AddTo(root)
+	completions().AddTo(root)
+	cli.Complain(root)
 	return root
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pretext/cmd/internal/cli"
 	"pretext/cmd/train-bert/internal/tinydata"
 	"pretext/internal/realdata"
 	"pretext/records/tfrecord"
@@ -223,7 +224,7 @@ func TestAnExportedModelIsTheCheckpointsAndBeginsAnotherRun(t *testing.T) {
 			t.Errorf("%s differs from the checkpoint's", name)
 		}
 	}
-	var usage usageError
+	var usage cli.UsageError
 	if err := export(o.out, folder); !errors.As(err, &usage) {
 		t.Errorf("over an existing folder: got %v, want a usage error", err)
 	}

@@ -91,7 +91,7 @@ func finetuneSquad(ctx context.Context, o squadOptions, stderr io.Writer) (resul
 		return nil, usagef("nothing to do: give --train-file F, --predict-file G or both")
 	}
 	if err := errors.Join(o.windows.Validate(), o.answers.Validate()); err != nil {
-		return nil, usageError{err}
+		return nil, misuse(err)
 	}
 	r, err := openFine(o.fineOptions, stderr)
 	if err != nil {

@@ -106,7 +106,7 @@ func (o *trainOptions) validate() error {
 	want(o.onDamage == "stop" || o.onDamage == "skip", "--on-damage %q: must be stop or skip", o.onDamage)
 	errs = append(errs, o.device.validate(), o.rateSchedule().Validate(), o.updateRule().Validate())
 	if err := errors.Join(errs...); err != nil {
-		return usageError{err}
+		return misuse(err)
 	}
 	return nil
 }

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// A UsageError is a wrong option or argument, or options and files that do not
+// fit together.
+type UsageError struct{ Err error }
+
+// Usagef returns a [UsageError] with a message.
+func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
+
+func (e UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e UsageError) Unwrap() error { return e.Err }
+
+// Complain makes errors of usage of what cobra finds wrong with the command line
+// of a program, each with what was meant where that can be told. It is called
+// when all commands are there.
+func Complain(root *cobra.Command) {
+	root.SetGlobalNormalizationFunc(Normalize)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return UsageError{Suggest(cmd, err)} })
+	for _, c := range root.Commands() {
+		complain(c)
+	}
+	root.Args = knownCommand
+	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+}
+
+func complain(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		complain(sub)
+	}
+	args := c.Args
+	if args == nil {
+		return
+	}
+	c.Args = func(cmd *cobra.Command, a []string) error {
+		if err := args(cmd, a); err != nil {
+			return UsageError{err}
+		}
+		return nil
+	}
+}
+
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := ""
+	if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
+		hint = fmt.Sprintf(", did you mean %s?", strings.Join(s, " or "))
+	}
+	return Usagef("unknown command %q%s", args[0], hint)
+}

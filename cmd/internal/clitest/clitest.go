@@ -1,0 +1,80 @@
+// Package clitest holds what the command line tests of both programs share: the
+// commands of their scripts.
+//
+//	testscript.Run(t, testscript.Params{
+//		Dir:  "testdata/script",
+//		Cmds: clitest.Commands("prepare-data"),
+//	})
+package clitest
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// A Command is one of a script.
+type Command = func(ts *testscript.TestScript, neg bool, args []string)
+
+// Commands returns the commands of a program's scripts:
+//
+//	exits CODE MESSAGE ARGS...  runs the program, quietly, and demands its exit
+//	                            code, and one line on standard error with the message
+//	flip FILE N                 flips a bit of byte N
+//	cut FILE N                  leaves the first N bytes
+func Commands(program string) map[string]Command {
+	return map[string]Command{
+		"exits": func(ts *testscript.TestScript, neg bool, args []string) {
+			if neg || len(args) < 3 {
+				ts.Fatalf("usage: exits CODE MESSAGE ARGS...")
+			}
+			exits(ts, program, Number(ts, args[0]), args[1], args[2:])
+		},
+		"flip": func(ts *testscript.TestScript, _ bool, args []string) {
+			path := ts.MkAbs(args[0])
+			b, err := os.ReadFile(path)
+			ts.Check(err)
+			b[Number(ts, args[1])] ^= 0x10
+			ts.Check(os.WriteFile(path, b, 0o666))
+		},
+		"cut": func(ts *testscript.TestScript, _ bool, args []string) {
+			ts.Check(os.Truncate(ts.MkAbs(args[0]), int64(Number(ts, args[1]))))
+		},
+	}
+}
+
+// Number is the number that a script's argument says.
+func Number(ts *testscript.TestScript, s string) int {
+	n, err := strconv.Atoi(s)
+	ts.Check(err)
+	return n
+}
+
+func exits(ts *testscript.TestScript, program string, code int, want string, args []string) {
+	self, err := os.Executable()
+	ts.Check(err)
+	cmd := exec.Command(self, args...)
+	cmd.Args[0] = program // testscript's binary is each command under its name
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(os.Environ(), "TMPDIR="+ts.MkAbs("."))
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	err = cmd.Run()
+	message := strings.TrimSuffix(stderr.String(), "\n")
+	if cmd.ProcessState == nil {
+		ts.Fatalf("%s did not run: %v", program, err)
+	}
+	if got := cmd.ProcessState.ExitCode(); got != code {
+		ts.Fatalf("exit code %d, want %d: %s", got, code, message)
+	}
+	if strings.Contains(message, "\n") || !strings.HasPrefix(message, program+": ") {
+		ts.Fatalf("want one line from %s, got %q", program, message)
+	}
+	if !strings.Contains(message, want) {
+		ts.Fatalf("want %q in the message, got %q", want, message)
+	}
+}

@@ -1,0 +1,34 @@
+package command
+
+import (
+	"slices"
+
+	"pretext/cmd/internal/cli"
+	"pretext/trainer"
+)
+
+// flagSettings are where flags get values from that were not given.
+func flagSettings() *cli.Settings {
+	return &cli.Settings{
+		Prefix:    cli.TrainBERT,
+		Misplaced: cli.PrepareData,
+		Others:    slices.Concat(cli.TestVariables(), cli.SharedFlags(), []string{cli.TrainBERT[len(cli.PrepareData):]}),
+		Example:   "  train-bert config train --model tiny --num-train-steps 5000 > run.yaml\n  train-bert config --json finetune squad --config run.yaml",
+	}
+}
+
+// completions are what a shell offers for flags.
+func completions() cli.Completions {
+	return cli.Completions{
+		Values: map[string][]string{
+			"model": trainer.PresetNames(), "optimizer": {string(trainer.AdamW), string(trainer.LAMB)},
+			"schedule":  {string(trainer.Linear), string(trainer.Polynomial), string(trainer.Constant)},
+			"on-damage": {"stop", "skip"}, "device": {"cpu"}, "precision": {string(trainer.Float32)},
+			"do-lower-case": {"true", "false", "auto"}, "task": append(taskNames(), ownTable),
+		},
+		Files: map[string][]string{
+			"vocab": {"txt"}, "vocab-file": {"txt"}, "train-file": {"json"}, "predict-file": {"json"}, "config": {"yaml", "yml"},
+		},
+		Folders: []string{"out", "data", "eval-data", "data-dir", "cache", "init"},
+	}
+}
