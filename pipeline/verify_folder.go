@@ -242,6 +242,15 @@ func (c *folderCheck) plan(ctx context.Context, r *fileReport) error {
 			r.add(sharding.Problem{File: name, Reason: "not in the form in which it is written: edited by hand?"})
 		}
 	}
+	// Every task leaves files, so that a plan cannot ask for more of them.
+	made := 0
+	for _, e := range c.m.Files {
+		made = max(made, e.Task+1)
+	}
+	if plan.Tasks != made {
+		r.add(sharding.Problem{File: sharding.PlanName, Reason: fmt.Sprintf("plans %d tasks, the files of the manifest are those of %d", plan.Tasks, made)})
+		return nil
+	}
 	return c.tasks(ctx, plan.Tasks, r)
 }
 

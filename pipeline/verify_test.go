@@ -331,6 +331,17 @@ func TestAPlanThatDealsOtherwiseIsFound(t *testing.T) {
 	}
 }
 
+func TestAPlanOfOtherTasksThanLeftFilesIsFound(t *testing.T) {
+	dir := filepath.Join(smallRun(t, nil), ShardsFolder)
+	plan := string(readFile(t, filepath.Join(dir, sharding.PlanName)))
+	for _, tasks := range []string{"0", "3", "1000000000"} {
+		writeFile(t, dir, sharding.PlanName, []byte(strings.Replace(plan, `"tasks": 1,`, `"tasks": `+tasks+",", 1)))
+		if v := verify(t, dir); v.Found != 1 || filepath.Base(v.Problems[0].File) != sharding.PlanName {
+			t.Errorf("a plan of %s tasks: got %v", tasks, v.Problems)
+		}
+	}
+}
+
 func readFile(t *testing.T, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
