@@ -52,14 +52,20 @@ type scores[T kernel.Float] struct{ p, dp []T }
 
 // mlmScratch is the memory of the masked-LM head.
 type mlmScratch[T kernel.Float] struct {
-	x      []T       // (M, H) hidden rows of the masked tokens
-	u      []T       // (M, H) the transform before its activation
-	g      []T       // (M, H) after it
-	norm   normed[T] // (M, H)
-	dy     []T       // (M, H)
-	dx     []T       // (M, H)
-	logits []T       // (mlmRows, V)
-	loss   []rowLoss // (mlmRows)
+	x    []T       // (M, H) hidden rows of the masked tokens
+	u    []T       // (M, H) the transform before its activation
+	g    []T       // (M, H) after it
+	norm normed[T] // (M, H)
+	dy   []T       // (M, H)
+	dx   []T       // (M, H)
+
+	// Of a chunk of up to mlmColumns masked tokens, n with what rounds them up.
+	width         int              // n
+	columns, rows kernel.Packed[T] // the decoder's input as (H, n) and as (n, H)
+	logits        []T              // (V, n)
+	top, sum      []T              // (parts of the vocabulary, n) largest logit; sum of exponentials below it
+	shift, scale  []T              // (n) a probability's gradient is exp(logit − shift)·scale
+	loss          []rowLoss        // (n)
 }
 
 func newActivations[T kernel.Float](c trainer.Config, h trainer.Heads, o trainer.Options, threads int) activations[T] {
@@ -71,7 +77,6 @@ func newActivations[T kernel.Float](c trainer.Config, h trainer.Heads, o trainer
 		score:    make([]scores[T], threads),
 		g:        make([]T, tokens*c.IntermediateSize),
 		o:        make([]T, tokens*hidden),
-		mlm:      newMLMScratch[T](c, h, o),
 	}
 	if h.Pooled() {
 		a.pooled, a.first, a.dropped = make([]T, o.Sequences*hidden), make([]T, o.Sequences*hidden), make([]T, o.Sequences*hidden)
@@ -114,15 +119,17 @@ func newNormed[T kernel.Float](rows, hidden int) normed[T] {
 	return normed[T]{y: make([]T, rows*hidden), xhat: make([]T, rows*hidden), scale: make([]T, rows)}
 }
 
-func newMLMScratch[T kernel.Float](c trainer.Config, h trainer.Heads, o trainer.Options) mlmScratch[T] {
+// newMLMScratch makes the memory of the masked-LM head; widest is n of the
+// largest chunk.
+func newMLMScratch[T kernel.Float](c trainer.Config, h trainer.Heads, o trainer.Options, widest int) mlmScratch[T] {
 	if !h.MLM {
 		return mlmScratch[T]{}
 	}
-	n := o.Masked * c.HiddenSize
-	rows := min(mlmRows, o.Masked)
+	n, parts := o.Masked*c.HiddenSize, vocabParts(c)
 	s := mlmScratch[T]{
 		x: make([]T, n), u: make([]T, n), g: make([]T, n), norm: newNormed[T](o.Masked, c.HiddenSize),
-		logits: make([]T, rows*c.VocabSize), loss: make([]rowLoss, rows),
+		logits: make([]T, c.VocabSize*widest), top: make([]T, parts*widest), sum: make([]T, parts*widest),
+		shift: make([]T, widest), scale: make([]T, widest), loss: make([]rowLoss, widest),
 	}
 	if o.Train {
 		s.dy, s.dx = make([]T, n), make([]T, n)

@@ -2,13 +2,19 @@ package cpu
 
 import (
 	"math"
+	"slices"
 
 	"pretext/trainer"
 	"pretext/trainer/cpu/internal/kernel"
 )
 
-// mlmRows is the number of masked tokens whose logits are held at once.
-const mlmRows = 256
+// mlmColumns is the number of masked tokens whose logits are held at once.
+const mlmColumns = 256
+
+// mlmRows is the number of words that a thread takes at a time: their logits
+// stay in the second-level cache until it is done with them. The parts are the
+// same for any number of threads, since sums are over parts.
+const mlmRows = 252
 
 // rowLoss is the cross entropy of one row of logits.
 type rowLoss struct {
@@ -59,8 +65,8 @@ func (m *model[T]) mlm(b *trainer.Batch, p pass[T], sums *trainer.Sums) {
 	if p.out.Want&trainer.OutputMLMLogits != 0 {
 		p.out.MLMLogits = p.out.MLMLogits[:0]
 	}
-	for lo := 0; lo < n; lo += mlmRows {
-		m.mlmChunk(b, p, sums, lo, min(n, lo+mlmRows))
+	for lo := 0; lo < n; lo += mlmColumns {
+		m.mlmChunk(b, p, sums, lo, min(n, lo+mlmColumns))
 	}
 	if p.train {
 		m.mlmGrad(b)
@@ -68,23 +74,25 @@ func (m *model[T]) mlm(b *trainer.Batch, p pass[T], sums *trainer.Sums) {
 }
 
 // mlmChunk computes logits and losses of the masked tokens [lo, hi), and when
-// training the gradients of the decoder and, into dy, of its input.
+// training the gradients of the decoder and, into dy, of its input. Logits are
+// held a word a row and a token a column: so the words' vectors, which are most
+// of the memory, are read and written where they lie, a part of them at a time.
 func (m *model[T]) mlmChunk(b *trainer.Batch, p pass[T], sums *trainer.Sums, lo, hi int) {
-	a, h, v, n := &m.a.mlm, m.c.HiddenSize, m.c.VocabSize, hi-lo
-	word, bias := &m.p.word, &m.p.decoderBias
+	a, h, n := &m.a.mlm, m.c.HiddenSize, hi-lo
 	y := kernel.Rows(a.norm.y[lo*h:], h)
-	m.gemm.Mul(n, v, h, y, kernel.Rows(word.w, h).T(), a.logits, v, false)
-	m.pool.Do(n, func(_, i int) {
-		row := a.logits[i*v : (i+1)*v]
-		m.set.Add(row, bias.w)
-		if p.out.Want&trainer.OutputMLMLogits == 0 {
-			a.loss[i] = m.crossEntropy(row, b.MaskedIDs[lo+i], T(p.coef.MLM*float64(b.MaskedWeights[lo+i])))
-		}
-	})
+	a.width = m.gemm.Width(n)
+	m.gemm.Pack(&a.columns, y.T(), h, n)
+	m.mlmLogits()
 	if p.out.Want&trainer.OutputMLMLogits != 0 {
-		p.out.MLMLogits = appendFloat32(p.out.MLMLogits, a.logits[:n*v])
-		m.pool.Do(n, func(_, i int) { a.loss[i] = m.crossEntropy(a.logits[i*v:(i+1)*v], b.MaskedIDs[lo+i], 0) })
+		p.out.MLMLogits = m.appendLogits(p.out.MLMLogits, n)
 	}
+	for j := n; j < a.width; j++ { // columns past the last token have no gradient
+		a.shift[j], a.scale[j] = T(math.Inf(1)), 0
+	}
+	m.pool.Do(n, func(_, j int) {
+		label, coef := b.MaskedIDs[lo+j], p.coef.MLM*float64(b.MaskedWeights[lo+j])
+		a.loss[j] = m.mlmLoss(j, int(label), coef)
+	})
 	for i, l := range a.loss[:n] {
 		w := float64(b.MaskedWeights[lo+i])
 		sums.MLMLoss += w * l.loss
@@ -92,11 +100,99 @@ func (m *model[T]) mlmChunk(b *trainer.Batch, p pass[T], sums *trainer.Sums, lo,
 		sums.MLMCorrect += w * l.correct()
 	}
 	if p.train {
-		logits := kernel.Rows(a.logits, v)
-		m.biasGrad(bias.dw, a.logits, n)
-		m.gemm.Mul(v, h, n, logits.T(), y, word.dw, h, true)
-		m.gemm.Mul(n, h, v, logits, kernel.Rows(word.w, h), a.dy[lo*h:], h, false)
+		m.gemm.Pack(&a.rows, y, n, h)
+		m.mlmWordGrad(b.MaskedIDs[lo:hi], func(j int) T { return T(p.coef.MLM * float64(b.MaskedWeights[lo+j])) })
+		m.gemm.Mul(n, h, m.c.VocabSize, kernel.Rows(a.logits, a.width).T(), kernel.Rows(m.p.word.w, h), a.dy[lo*h:], h, false)
 	}
+}
+
+// vocabParts returns the number of parts of the vocabulary.
+func vocabParts(c trainer.Config) int { return (c.VocabSize + mlmRows - 1) / mlmRows }
+
+// eachPart calls f for the parts of the vocabulary, words [first, first+n).
+func (m *model[T]) eachPart(f func(worker, part, first, n int)) {
+	m.pool.Do(vocabParts(m.c), func(worker, part int) {
+		first := part * mlmRows
+		f(worker, part, first, min(mlmRows, m.c.VocabSize-first))
+	})
+}
+
+// mlmLogits computes the logits of a.columns, and what the softmax needs of
+// every part.
+func (m *model[T]) mlmLogits() {
+	a, h, w := &m.a.mlm, m.c.HiddenSize, m.a.mlm.width
+	m.eachPart(func(worker, part, first, n int) {
+		logits, top, sum := a.logits[first*w:(first+n)*w], a.top[part*w:(part+1)*w], a.sum[part*w:(part+1)*w]
+		m.gemm.MulPacked(worker, n, w, kernel.Rows(m.p.word.w[first*h:], h), &a.columns, logits, w, false)
+		for j := range top {
+			top[j] = T(math.Inf(-1))
+		}
+		for i := range n {
+			m.set.AddMax(logits[i*w:(i+1)*w], top, m.p.decoderBias.w[first+i])
+		}
+		clear(sum)
+		for i := range n {
+			m.set.ExpSums(sum, logits[i*w:(i+1)*w], top)
+		}
+	})
+}
+
+// mlmLoss returns the loss of a column and notes its shift and scale. The first
+// of several largest logits counts as the prediction.
+func (m *model[T]) mlmLoss(j, label int, coef float64) rowLoss {
+	a, w := &m.a.mlm, m.a.mlm.width
+	parts := vocabParts(m.c)
+	first := 0 // of the parts with the largest logit
+	for part := range parts {
+		if a.top[part*w+j] > a.top[first*w+j] {
+			first = part
+		}
+	}
+	top, sum := float64(a.top[first*w+j]), 0.0
+	for part := range parts {
+		sum += float64(a.sum[part*w+j]) * math.Exp(float64(a.top[part*w+j])-top)
+	}
+	target := a.logits[label*w+j]
+	l := rowLoss{loss: math.Log(sum) + top - float64(target), hit: float64(target) == top && label/mlmRows == first}
+	for i := first * mlmRows; l.hit && i < label; i++ {
+		l.hit = a.logits[i*w+j] != target
+	}
+	a.shift[j], a.scale[j] = T(top), T(coef/sum)
+	return l
+}
+
+// mlmWordGrad turns logits into their gradients and adds those of the decoder.
+func (m *model[T]) mlmWordGrad(labels []int32, coef func(j int) T) {
+	a, h, w := &m.a.mlm, m.c.HiddenSize, m.a.mlm.width
+	db := m.p.decoderBias.dw
+	m.eachPart(func(worker, _, first, n int) {
+		for i := first; i < first+n; i++ {
+			db[i] += m.set.ExpScale(a.logits[i*w:(i+1)*w], a.shift, a.scale)
+		}
+		for j, label := range labels {
+			if i := int(label); i >= first && i < first+n {
+				a.logits[i*w+j] -= coef(j)
+				db[i] -= coef(j)
+			}
+		}
+		m.gemm.MulPacked(worker, n, h, kernel.Rows(a.logits[first*w:], w), &a.rows, m.p.word.dw[first*h:], h, true)
+	})
+}
+
+// appendLogits appends the logits of n tokens, a token a row.
+func (m *model[T]) appendLogits(dst []float32, n int) []float32 {
+	const rows = 64 // of which a thread of memory is followed at a time
+	v, w := m.c.VocabSize, m.a.mlm.width
+	at := len(dst)
+	dst = slices.Grow(dst, n*v)[:at+n*v]
+	for first := 0; first < v; first += rows {
+		for j := range n {
+			for i := first; i < min(v, first+rows); i++ {
+				dst[at+j*v+i] = float32(m.a.mlm.logits[i*w+j])
+			}
+		}
+	}
+	return dst
 }
 
 // mlmGrad takes the gradient of the decoder's input down to a.dy, the encoder's

@@ -46,6 +46,7 @@ func newModel[T kernel.Float](c trainer.Config, h trainer.Heads, o trainer.Optio
 	}
 	m.p = viewer[T]{&m.layout, m.w, m.g}.views(c, h)
 	m.a = newActivations[T](c, h, o, p.Threads)
+	m.a.mlm = newMLMScratch[T](c, h, o, m.gemm.Width(min(mlmColumns, o.Masked)))
 	m.state.LossScale = 1
 	return m
 }

@@ -12,6 +12,15 @@ func microRowsAVX2(k int, a, b, c *float32, ldc int, add bool, lda int)
 func expSumAVX2(x *float32, n int, shift *float32, table *float32, sums *float32)
 
 //go:noescape
+func expSumsAVX2(sums, x, shift *float32, n int, table *float32)
+
+//go:noescape
+func expScaleAVX2(x, shift, by *float32, n int, table *float32, sums *float32)
+
+//go:noescape
+func addMaxAVX2(x, top *float32, n int, by *float32)
+
+//go:noescape
 func maxAVX2(x *float32, n int, top *float32)
 
 //go:noescape
@@ -40,6 +49,15 @@ func microRowsAVX512(k int, a, b, c *float32, ldc int, add bool, lda int)
 
 //go:noescape
 func expSumAVX512(x *float32, n int, shift *float32, table *float32, sums *float32)
+
+//go:noescape
+func expSumsAVX512(sums, x, shift *float32, n int, table *float32)
+
+//go:noescape
+func expScaleAVX512(x, shift, by *float32, n int, table *float32, sums *float32)
+
+//go:noescape
+func addMaxAVX512(x, top *float32, n int, by *float32)
 
 //go:noescape
 func maxAVX512(x *float32, n int, top *float32)

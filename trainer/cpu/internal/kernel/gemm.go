@@ -26,10 +26,10 @@ func (m Matrix[T]) T() Matrix[T] { return Matrix[T]{m.Data, m.Stride, !m.Trans} 
 // A Gemm multiplies matrices. It owns the packing buffers, so one goroutine
 // uses it at a time.
 type Gemm[T Float] struct {
-	set   *Set[T]
-	pool  *Pool
-	bPack []T
-	work  []gemmWorker[T]
+	set  *Set[T]
+	pool *Pool
+	b    []T // a packed block of B
+	work []gemmWorker[T]
 }
 
 type gemmWorker[T Float] struct{ aPack, tile []T }
@@ -61,15 +61,51 @@ func (g *Gemm[T]) Mul(m, n, k int, a, b Matrix[T], c []T, ldc int, add bool) {
 		nb := min(nBlock, n-n0)
 		for k0 := 0; k0 < k; k0 += kBlock {
 			kb := min(kBlock, k-k0)
-			g.packB(b, k0, kb, n0, nb)
-			g.block(product[T]{a: a, m: m, k0: k0, kb: kb, nb: nb, c: c[n0:], ldc: ldc, add: add || k0 > 0})
+			g.b = grow(g.b, g.Width(nb)*kb+slack)
+			g.packB(g.b, b, area{n0, nb, k0, kb})
+			g.block(product[T]{a: a, b: g.b, m: m, k0: k0, kb: kb, nb: nb, c: c[n0:], ldc: ldc, add: add || k0 > 0})
 		}
 	}
 }
 
+// Packed is the right side of products, made ready for many of them.
+type Packed[T Float] struct {
+	data []T
+	k, n int
+}
+
+// Pack sets p to b, which is k×n, on all threads. p keeps its memory.
+func (g *Gemm[T]) Pack(p *Packed[T], b Matrix[T], k, n int) {
+	p.k, p.n = k, g.Width(n)
+	p.data = grow(p.data, p.n*k+slack)
+	for k0 := 0; k0 < k; k0 += kBlock {
+		g.packB(p.data[k0*p.n:], b, area{0, n, k0, min(kBlock, k-k0)})
+	}
+}
+
+// Width rounds a number of columns up to whole panels. Past its columns a
+// packed side has zeros up to there, and so can its products.
+func (g *Gemm[T]) Width(n int) int { return g.panels(n) * g.set.NR }
+
+// MulPacked sets c (m×n, rows of ldc elements) to the first n columns of a·b, or
+// adds them to c. It computes on the goroutine that calls it, which is the given
+// one of the pool's workers.
+func (g *Gemm[T]) MulPacked(worker, m, n int, a Matrix[T], b *Packed[T], c []T, ldc int, add bool) {
+	for k0 := 0; k0 < b.k; k0 += kBlock {
+		p := product[T]{a: a, b: b.data[k0*b.n:], m: m, k0: k0, kb: min(kBlock, b.k-k0), nb: n, c: c, ldc: ldc, add: add || k0 > 0}
+		for m0 := 0; m0 < m; m0 += g.set.MR {
+			g.tiles(&g.work[worker], p, m0, 0, g.panels(n))
+		}
+	}
+}
+
+// panels returns the number of panels that n columns of B make.
+func (g *Gemm[T]) panels(n int) int { return (n + g.set.NR - 1) / g.set.NR }
+
 // A product is the part of a multiplication done with one packed block of B.
 type product[T Float] struct {
 	a             Matrix[T]
+	b             []T
 	m, k0, kb, nb int
 	c             []T
 	ldc           int
@@ -85,7 +121,7 @@ const tilesAtOnce = 8
 func (g *Gemm[T]) block(p product[T]) {
 	rows := tilesAtOnce * g.set.MR
 	rowBlocks := (p.m + rows - 1) / rows
-	panels := (p.nb + g.set.NR - 1) / g.set.NR
+	panels := g.panels(p.nb)
 	columnBlocks := 1
 	if threads := g.pool.Threads; threads > 1 && rowBlocks < 4*threads {
 		columnBlocks = min(panels, (4*threads+rowBlocks-1)/rowBlocks)
@@ -118,7 +154,7 @@ func (g *Gemm[T]) tiles(w *gemmWorker[T], p product[T], m0, first, last int) {
 		if !whole {
 			c, ldc, add = w.tile, nr, false
 		}
-		b := g.bPack[panel*nr*p.kb : (panel+1)*nr*p.kb]
+		b := p.b[panel*nr*p.kb : (panel+1)*nr*p.kb]
 		if direct {
 			g.set.MicroRows(p.kb, a, p.a.Stride, b, c, ldc, add)
 		} else {
@@ -143,14 +179,12 @@ func copyTile[T Float](c, tile []T, rows, columns, ldc, nr int, add bool) {
 	}
 }
 
-// packB packs b[k0:k0+kb, n0:n0+nb] into panels of NR columns.
-func (g *Gemm[T]) packB(b Matrix[T], k0, kb, n0, nb int) {
-	nr := g.set.NR
-	panels := (nb + nr - 1) / nr
-	g.bPack = grow(g.bPack, panels*nr*kb+slack)
-	bt := b.T()
-	g.pool.Ranges(panels, 16, func(lo, hi int) {
-		g.set.pack(g.bPack[lo*nr*kb:], bt, area{n0 + lo*nr, min(nb, hi*nr) - lo*nr, k0, kb}, nr)
+// packB packs the columns and rows of an area of bᵀ into panels of NR columns.
+func (g *Gemm[T]) packB(dst []T, b Matrix[T], of area) {
+	nr, bt := g.set.NR, b.T()
+	g.pool.Ranges(g.panels(of.rows), 16, func(lo, hi int) {
+		part := area{of.row + lo*nr, min(of.rows, hi*nr) - lo*nr, of.column, of.columns}
+		g.set.pack(dst[lo*nr*of.columns:], bt, part, nr)
 	})
 }
 

@@ -61,6 +61,9 @@ func main() {
 		s.micro()
 		s.microRows()
 		s.expSum()
+		s.expSums()
+		s.expScale()
+		s.addMax()
 		s.max()
 		s.gelu("gelu", false)
 		s.gelu("geluGrad", true)
@@ -121,9 +124,6 @@ func (s isa) micro() {
 	s.microBegin("micro", "k int, a, b, c *float32, ldc int, add bool", 41)
 	packed := func(step, i int) string { return fmt.Sprintf("%d(SI)", 4*(step*s.rows+i)) }
 	s.microLoop(func(n int) {
-		for line := range 3 * n / 4 { // the panel of A comes from the second-level cache
-			s.p("PREFETCHT0 %d(SI)", 4*s.rows*16+64*line)
-		}
 		s.microSteps(n, packed)
 		s.p("ADDQ $%d, SI", 4*s.rows*n)
 	})
@@ -159,6 +159,9 @@ func (s isa) microLoop(steps func(n int)) {
 	s.p("SHRQ $2, R11")
 	s.p("JEQ rest")
 	s.label("quad")
+	for at := 0; at < 4*8*s.width; at += 64 { // B comes from the second-level cache: eight steps ahead
+		s.p("PREFETCHT0 %d(DI)", 8*8*s.width+at)
+	}
 	steps(4)
 	s.p("DECQ R11")
 	s.p("JNE quad")

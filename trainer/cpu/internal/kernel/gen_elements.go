@@ -68,6 +68,64 @@ func (s isa) expSum() {
 	s.end()
 }
 
+// expSums adds exp(x − shift), element by element, to sums.
+func (s isa) expSums() {
+	s.text("expSums", "sums, x, shift *float32, n int, table *float32", 40)
+	s.p("MOVQ sums+0(FP), DI")
+	s.p("MOVQ x+8(FP), SI")
+	s.p("MOVQ shift+16(FP), DX")
+	s.p("MOVQ n+24(FP), CX")
+	s.p("MOVQ table+32(FP), R9")
+	s.loop("next", func() {
+		s.p("VMOVUPS (SI), %s", s.r(0))
+		s.p("VSUBPS (DX), %[1]s, %[1]s", s.r(0))
+		s.exp(0, 1, 2, 3)
+		s.p("VADDPS (DI), %[1]s, %[1]s", s.r(0))
+		s.p("VMOVUPS %s, (DI)", s.r(0))
+	}, "SI", "DX", "DI")
+	s.end()
+}
+
+// expScale replaces x by exp(x − shift)·by, element by element, and writes a
+// register of sums of that.
+func (s isa) expScale() {
+	s.text("expScale", "x, shift, by *float32, n int, table *float32, sums *float32", 48)
+	s.p("MOVQ x+0(FP), SI")
+	s.p("MOVQ shift+8(FP), DX")
+	s.p("MOVQ by+16(FP), DI")
+	s.p("MOVQ n+24(FP), CX")
+	s.p("MOVQ table+32(FP), R9")
+	s.p("MOVQ sums+40(FP), R10")
+	s.zero(6)
+	s.loop("next", func() {
+		s.p("VMOVUPS (SI), %s", s.r(0))
+		s.p("VSUBPS (DX), %[1]s, %[1]s", s.r(0))
+		s.exp(0, 1, 2, 3)
+		s.p("VMULPS (DI), %[1]s, %[1]s", s.r(0))
+		s.p("VMOVUPS %s, (SI)", s.r(0))
+		s.p("VADDPS %s, %[2]s, %[2]s", s.r(0), s.r(6))
+	}, "SI", "DX", "DI")
+	s.p("VMOVUPS %s, (R10)", s.r(6))
+	s.end()
+}
+
+// addMax adds a number to x and raises top to that where it is larger.
+func (s isa) addMax() {
+	s.text("addMax", "x, top *float32, n int, by *float32", 32)
+	s.p("MOVQ x+0(FP), SI")
+	s.p("MOVQ top+8(FP), DI")
+	s.p("MOVQ n+16(FP), CX")
+	s.p("MOVQ by+24(FP), AX")
+	s.p("VBROADCASTSS (AX), %s", s.r(1))
+	s.loop("next", func() {
+		s.p("VADDPS (SI), %s, %s", s.r(1), s.r(0))
+		s.p("VMOVUPS %s, (SI)", s.r(0))
+		s.p("VMAXPS (DI), %[1]s, %[1]s", s.r(0))
+		s.p("VMOVUPS %s, (DI)", s.r(0))
+	}, "SI", "DI")
+	s.end()
+}
+
 func (s isa) max() {
 	s.text("max", "x *float32, n int, top *float32", 24)
 	s.p("MOVQ x+0(FP), SI")

@@ -51,6 +51,16 @@ type Set[T Float] struct {
 	// ExpSum replaces x by exp(x − shift) and returns the sum of that.
 	ExpSum func(x []T, shift T) T
 
+	// ExpSums adds exp(x − shift), element by element, to sums.
+	ExpSums func(sums, x, shift []T)
+
+	// ExpScale replaces x by exp(x − shift)·by, element by element, and returns
+	// the sum of that.
+	ExpScale func(x, shift, by []T) T
+
+	// AddMax adds a number to x, and raises top to that where it is larger.
+	AddMax func(x, top []T, by T)
+
 	// Max returns the largest element; x is not empty.
 	Max func(x []T) T
 

@@ -153,6 +153,29 @@ func TestAnEmptyInnerDimensionGivesZero(t *testing.T) {
 	}
 }
 
+func TestAPackedSideGivesTheSameProducts(t *testing.T) {
+	eachSet(t, func(t *testing.T, s *Set[float32]) {
+		r := rand.New(rand.NewPCG(6, 1))
+		g := NewGemm(s, NewPool(2))
+		var packed Packed[float32]
+		for _, size := range [][3]int{{1, 1, 1}, {30, 70, 20}, {29, 33, 2*kBlock + 1}} {
+			m, n, k := size[0], size[1], size[2]
+			a, b := Rows(randomFloats(r, m*k), k), Rows(randomFloats(r, n*k), k).T()
+			want := make([]float32, m*n)
+			g.Mul(m, n, k, a, b, want, n, false)
+			g.Pack(&packed, b, k, n)
+			w := g.Width(n)
+			got := slices.Repeat([]float32{9}, m*w)
+			g.MulPacked(1, m, w, a, &packed, got, w, false)
+			for i := range m {
+				if !slices.Equal(got[i*w:i*w+n], want[i*n:(i+1)*n]) || slices.ContainsFunc(got[i*w+n:(i+1)*w], func(v float32) bool { return v != 0 }) {
+					t.Fatalf("%v, row %d: got %v, want %v and zeros", size, i, got[i*w:(i+1)*w], want[i*n:(i+1)*n])
+				}
+			}
+		}
+	})
+}
+
 func TestProductsAreTheSameBitsForAnyNumberOfThreads(t *testing.T) {
 	eachSet(t, func(t *testing.T, s *Set[float32]) {
 		r := rand.New(rand.NewPCG(1, 2))
@@ -181,6 +204,7 @@ func TestElementFunctionsEqualTheirDefinitions(t *testing.T) {
 				x[i] *= 3
 			}
 			checkExpSum(t, s, x)
+			checkColumns(t, s, x, randomFloats(r, n), randomFloats(r, n))
 			for _, tanh := range []bool{false, true} {
 				checkGELU(t, s, x, tanh)
 			}
@@ -221,6 +245,30 @@ func checkExpSum(t *testing.T, s *Set[float32], x []float32) {
 	}
 	if math.Abs(float64(total)/sum-1) > 1e-6 {
 		t.Fatalf("sum of exponentials: got %v, want %v", total, sum)
+	}
+}
+
+// checkColumns checks what takes an element's own shift or top.
+func checkColumns(t *testing.T, s *Set[float32], x, y, z []float32) {
+	t.Helper()
+	sums, scaled, added, top := slices.Clone(z), slices.Clone(x), slices.Clone(x), slices.Clone(y)
+	s.ExpSums(sums, x, y)
+	total, want := s.ExpScale(scaled, y, z), 0.0
+	s.AddMax(added, top, 0.5)
+	size := 0.0
+	for i, v := range x {
+		e := math.Exp(float64(v - y[i]))
+		want += e * float64(z[i])
+		size += e * math.Abs(float64(z[i]))
+		if math.Abs(float64(sums[i])-float64(z[i])-e) > 1e-6*(e+math.Abs(float64(z[i]))) || math.Abs(float64(scaled[i])-e*float64(z[i])) > 1e-6*e*math.Abs(float64(z[i])) {
+			t.Fatalf("exp(%v − %v): sum %v on %v, scaled by it %v", v, y[i], sums[i], z[i], scaled[i])
+		}
+		if added[i] != v+0.5 || top[i] != max(y[i], v+0.5) {
+			t.Fatalf("%v + 0.5 under %v: got %v and %v", v, y[i], added[i], top[i])
+		}
+	}
+	if math.Abs(float64(total)-want) > 1e-6*size {
+		t.Fatalf("sum of %d scaled exponentials: got %v, want %v", len(x), total, want)
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 func plain[T Float]() *Set[T] {
 	return &Set[T]{
 		ISA: Plain, MR: 4, NR: 4,
-		Micro: plainMicro[T], ExpSum: plainExpSum[T], Max: plainMax[T],
+		Micro: plainMicro[T], ExpSum: plainExpSum[T], ExpSums: plainExpSums[T], ExpScale: plainExpScale[T],
+		AddMax: plainAddMax[T], Max: plainMax[T],
 		GELU: plainGELU[T], GELUGrad: plainGELUGrad[T], Adam: optim.Update[T], SumSquares: optim.SumSquares[T],
 		Add: plainAdd[T], MulAdd: plainMulAdd[T], Scale: plainScale[T],
 	}
@@ -62,6 +63,31 @@ func plainExpSum[T Float](x []T, shift T) T {
 		sum += e
 	}
 	return T(sum)
+}
+
+func plainExpSums[T Float](sums, x, shift []T) {
+	x, shift = x[:len(sums)], shift[:len(sums)]
+	for i := range sums {
+		sums[i] += T(math.Exp(float64(x[i] - shift[i])))
+	}
+}
+
+func plainExpScale[T Float](x, shift, by []T) T {
+	shift, by = shift[:len(x)], by[:len(x)]
+	var sum T
+	for i, v := range x {
+		x[i] = T(math.Exp(float64(v-shift[i]))) * by[i]
+		sum += x[i]
+	}
+	return sum
+}
+
+func plainAddMax[T Float](x, top []T, by T) {
+	top = top[:len(x)]
+	for i := range x {
+		x[i] += by
+		top[i] = max(top[i], x[i])
+	}
 }
 
 func plainMax[T Float](x []T) T {

@@ -75,7 +75,7 @@ func simd(l level, mr, nr int) *Set[float32] {
 				microRowsAVX2(k, &a[0], &b[0], &c[0], ldc, add, lda)
 			}
 		},
-		ExpSum: l.expSum, Max: l.max, GELU: l.gelu, GELUGrad: l.geluGrad, Adam: l.adam, SumSquares: l.sumSquares,
+		ExpSum: l.expSum, ExpSums: l.expSums, ExpScale: l.expScale, AddMax: l.addMax, Max: l.max, GELU: l.gelu, GELUGrad: l.geluGrad, Adam: l.adam, SumSquares: l.sumSquares,
 		Add: l.add, MulAdd: l.mulAdd, Scale: l.scale, Transpose8: transpose8, CopyEights: copyEights, CopyPanels: l.copyPanels,
 	}
 }
@@ -112,6 +112,75 @@ func (l level) expSumFull(x []float32, shift float32) float32 {
 		total += s
 	}
 	return total
+}
+
+func (l level) expSums(sums, x, shift []float32) {
+	x, shift = x[:len(sums)], shift[:len(sums)]
+	n := len(sums) / l.width * l.width
+	if n > 0 {
+		l.expSumsFull(sums[:n], x, shift)
+	}
+	if n < len(sums) {
+		var ts, tx, th [16]float32
+		copy(tx[:], x[n:])
+		copy(th[:], shift[n:])
+		copy(ts[:], sums[n:])
+		l.expSumsFull(ts[:l.width], tx[:], th[:])
+		copy(sums[n:], ts[:])
+	}
+}
+
+func (l level) expSumsFull(sums, x, shift []float32) {
+	if l.wide {
+		expSumsAVX512(&sums[0], &x[0], &shift[0], len(sums), &constants[0])
+	} else {
+		expSumsAVX2(&sums[0], &x[0], &shift[0], len(sums), &constants[0])
+	}
+}
+
+func (l level) expScale(x, shift, by []float32) float32 {
+	shift, by = shift[:len(x)], by[:len(x)]
+	n := len(x) / l.width * l.width
+	total := float32(0)
+	if n > 0 {
+		total = l.expScaleFull(x[:n], shift, by)
+	}
+	if n < len(x) {
+		var tx, th, tb [16]float32
+		copy(tx[:], x[n:])
+		copy(th[:], shift[n:])
+		copy(tb[:], by[n:])
+		total += l.expScaleFull(tx[:l.width], th[:], tb[:]) // what is past the end is multiplied by zero
+		copy(x[n:], tx[:])
+	}
+	return total
+}
+
+func (l level) expScaleFull(x, shift, by []float32) float32 {
+	var sums [16]float32
+	if l.wide {
+		expScaleAVX512(&x[0], &shift[0], &by[0], len(x), &constants[0], &sums[0])
+	} else {
+		expScaleAVX2(&x[0], &shift[0], &by[0], len(x), &constants[0], &sums[0])
+	}
+	total := float32(0)
+	for _, s := range sums {
+		total += s
+	}
+	return total
+}
+
+func (l level) addMax(x, top []float32, by float32) {
+	top = top[:len(x)]
+	n := len(x) / l.width * l.width
+	if n > 0 {
+		if l.wide {
+			addMaxAVX512(&x[0], &top[0], n, &by)
+		} else {
+			addMaxAVX2(&x[0], &top[0], n, &by)
+		}
+	}
+	plainAddMax(x[n:], top[n:], by)
 }
 
 func (l level) max(x []float32) float32 {
