@@ -8,7 +8,8 @@ import (
 
 // activations is all memory a pass needs besides the parameters.
 type activations[T kernel.Float] struct {
-	sequence []int32 // (T) sequence of each row
+	sequence []int32   // (T) sequence of each row
+	selected selection // of the encoder's output
 
 	embedded normed[T]   // output of the embedding's LayerNorm
 	x        []T         // (T, H) the same, dropped out: input of the first layer
@@ -72,6 +73,7 @@ func newActivations[T kernel.Float](c trainer.Config, h trainer.Heads, o trainer
 	tokens, hidden := o.Tokens, c.HiddenSize
 	a := activations[T]{
 		sequence: make([]int32, tokens),
+		selected: selection{place: make([]int32, tokens)},
 		embedded: newNormed[T](tokens, hidden),
 		x:        make([]T, tokens*hidden),
 		score:    make([]scores[T], threads),
@@ -137,8 +139,10 @@ func newMLMScratch[T kernel.Float](c trainer.Config, h trainer.Heads, o trainer.
 	return s
 }
 
-// place notes the sequence of every row.
-func (m *model[T]) place(b *trainer.Batch) {
+// place notes the sequence of every row, and which rows the encoder's output has
+// when the given outputs are wanted.
+func (m *model[T]) place(b *trainer.Batch, want trainer.Output) {
+	m.a.selected.choose(b, m.h, want)
 	for s := range b.Sequences() {
 		for r := b.CuSeqlens[s]; r < b.CuSeqlens[s+1]; r++ {
 			m.a.sequence[r] = int32(s)
@@ -146,7 +150,7 @@ func (m *model[T]) place(b *trainer.Batch) {
 	}
 }
 
-// drop drops out a row of a matrix in place.
+// drop drops out, in place, what belongs to a row of the batch.
 func (m *model[T]) drop(b *trainer.Batch, x []T, row int, site dropout.Site) {
 	if !m.hidden.Active() {
 		return

@@ -21,9 +21,12 @@
 //	u = y1·W1ᵀ + b, g = gelu(u)             (T, F)   [u]
 //	y2 = LN(y1 + drop(g·W2ᵀ + b))           (T, H)   [x̂, 1/σ, y2]
 //
-// P, g and the dropout masks are computed again in the backward pass. The
-// masked-LM head runs on masked tokens only, in chunks of rows, forward and
-// backward in one go, so that logits never exceed a chunk.
+// P, g and the dropout masks are computed again in the backward pass. Behind its
+// attention the last layer is computed only for rows that a head reads: no row
+// there depends on another, and the gradient of all others is zero. The
+// masked-LM head runs on masked tokens only, in chunks of them, forward and
+// backward in one go, so that logits never exceed a chunk; and in parts of the
+// vocabulary, whose logits stay in the cache from the product to the gradient.
 //
 // # Memory
 //

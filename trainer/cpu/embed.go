@@ -27,7 +27,7 @@ func (m *model[T]) embed(b *trainer.Batch) {
 // are added in their order; threads share out columns.
 func (m *model[T]) embedGrad(b *trainer.Batch) {
 	h, p, a, t := m.c.HiddenSize, &m.p, &m.a, b.Tokens()
-	m.dropGrad(b, a.do, a.dy, dropout.At(dropout.Embeddings, 0))
+	m.dropGrad(b, rowset{n: t}, a.do, a.dy, dropout.At(dropout.Embeddings, 0))
 	m.normGrad(a.dz, a.do, t, &p.embedNorm, &a.embedded)
 	m.columns(h, func(lo, hi int) {
 		for r := range t {

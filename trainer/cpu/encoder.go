@@ -20,15 +20,17 @@ func (m *model[T]) layer(b *trainer.Batch, i int) {
 	m.linear(k.qkv, k.x, t, &p.qkv)
 	m.addBias(k.qkv, t, p.qkv.b)
 	m.attend(b, i)
-	m.linear(m.a.o, k.ctx, t, &p.attended)
-	m.addNorm(b, m.a.o, addend[T]{p.attended.b, k.x, dropout.At(dropout.AttentionOutput, i)}, &p.norm1, &k.mid)
-	m.linear(k.u, k.mid.y, t, &p.up)
-	m.activate(m.a.g, k.u, t, p.up.b)
-	m.linear(m.a.o, m.a.g, t, &p.down)
-	m.addNorm(b, m.a.o, addend[T]{p.down.b, k.mid.y, dropout.At(dropout.FeedForward, i)}, &p.norm2, &k.final)
+	s := m.behindAttention(b, i)
+	gather(k.ctx, s, m.c.HiddenSize)
+	m.linear(m.a.o, k.ctx, s.n, &p.attended)
+	m.addNorm(b, s, m.a.o, addend[T]{p.attended.b, k.x, s, dropout.At(dropout.AttentionOutput, i)}, &p.norm1, &k.mid)
+	m.linear(k.u, k.mid.y, s.n, &p.up)
+	m.activate(m.a.g, k.u, s.n, p.up.b)
+	m.linear(m.a.o, m.a.g, s.n, &p.down)
+	m.addNorm(b, s, m.a.o, addend[T]{p.down.b, k.mid.y, rowset{}, dropout.At(dropout.FeedForward, i)}, &p.norm2, &k.final)
 }
 
-// output returns the encoder's output, (T, H).
+// output returns the encoder's output: the rows that a.selected says, H wide.
 func (m *model[T]) output() []T { return m.a.layers[len(m.a.layers)-1].final.y }
 
 // linear sets y (rows, out) to x (rows, in) · Wᵀ, without the bias.
@@ -56,22 +58,25 @@ func (m *model[T]) backward(b *trainer.Batch) {
 // input.
 func (m *model[T]) layerGrad(b *trainer.Batch, i int) {
 	p, k, a, t := &m.p.blocks[i], &m.a.layers[i], &m.a, b.Tokens()
+	s, h := m.behindAttention(b, i), m.c.HiddenSize
 
 	// Feed-forward block. dz is the gradient of the sum before the LayerNorm: of the residual too.
-	m.normGrad(a.dz, a.dy, t, &p.norm2, &k.final)
-	m.dropGrad(b, a.do, a.dz, dropout.At(dropout.FeedForward, i))
-	m.biasGrad(p.down.db, a.do, t)
-	m.activateAgain(a.g, k.u, t)
-	m.linearGrad(a.do, a.g, t, &p.down, a.du, false)
-	m.activateGrad(a.du, k.u, t)
-	m.biasGrad(p.up.db, a.du, t)
-	m.linearGrad(a.du, k.mid.y, t, &p.up, a.dz, true)
+	m.normGrad(a.dz, a.dy, s.n, &p.norm2, &k.final)
+	m.dropGrad(b, s, a.do, a.dz, dropout.At(dropout.FeedForward, i))
+	m.biasGrad(p.down.db, a.do, s.n)
+	m.activateAgain(a.g, k.u, s.n)
+	m.linearGrad(a.do, a.g, s.n, &p.down, a.du, false)
+	m.activateGrad(a.du, k.u, s.n)
+	m.biasGrad(p.up.db, a.du, s.n)
+	m.linearGrad(a.du, k.mid.y, s.n, &p.up, a.dz, true)
 
 	// Attention block.
-	m.normGrad(a.dy, a.dz, t, &p.norm1, &k.mid)
-	m.dropGrad(b, a.do, a.dy, dropout.At(dropout.AttentionOutput, i))
-	m.biasGrad(p.attended.db, a.do, t)
-	m.linearGrad(a.do, k.ctx, t, &p.attended, a.dz, false)
+	m.normGrad(a.dy, a.dz, s.n, &p.norm1, &k.mid)
+	m.dropGrad(b, s, a.do, a.dy, dropout.At(dropout.AttentionOutput, i))
+	m.biasGrad(p.attended.db, a.do, s.n)
+	m.linearGrad(a.do, k.ctx, s.n, &p.attended, a.dz, false)
+	spread(a.dz, s, t, h)
+	spread(a.dy, s, t, h)
 	m.attendGrad(b, i)
 	m.biasGrad(p.qkv.db, a.dqkv, t)
 	m.linearGrad(a.dqkv, k.x, t, &p.qkv, a.dy, true)

@@ -79,7 +79,7 @@ func lossWithDropout(m *model[float64], b *trainer.Batch, coef trainer.Coef) flo
 	m.hidden = dropout.New(m.o.Seed, m.c.HiddenDropout)
 	m.attention = dropout.New(m.o.Seed, m.c.AttentionDropout)
 	m.pooled = dropout.New(m.o.Seed, m.c.PooledDropout())
-	m.place(b)
+	m.place(b, trainer.OutputHidden) // all rows of the last layer, which Accumulate does without
 	m.encode(b)
 	s := m.heads(b, pass[float64]{out: &trainer.Outputs{}})
 	return coef.MLM*s.MLMLoss + coef.NSP*s.NSPLoss + coef.Label*s.LabelLoss

@@ -20,7 +20,7 @@ type pass[T kernel.Float] struct {
 func (m *model[T]) heads(b *trainer.Batch, p pass[T]) trainer.Sums {
 	sums := trainer.Sums{Tokens: float64(b.Tokens()), Sequences: float64(b.Sequences())}
 	if p.train {
-		clear(m.a.dy[:b.Tokens()*m.c.HiddenSize])
+		clear(m.a.dy[:m.behindAttention(b, m.c.Layers-1).n*m.c.HiddenSize])
 	}
 	if p.out.Want&trainer.OutputHidden != 0 {
 		p.out.Hidden = appendFloat32(p.out.Hidden[:0], m.output()[:b.Tokens()*m.c.HiddenSize])
@@ -41,7 +41,7 @@ func (m *model[T]) heads(b *trainer.Batch, p pass[T]) trainer.Sums {
 func (m *model[T]) pooler(b *trainer.Batch, p pass[T], sums *trainer.Sums) {
 	a, h, n := &m.a, m.c.HiddenSize, b.Sequences()
 	for s := range n {
-		copy(a.first[s*h:(s+1)*h], m.output()[int(b.CuSeqlens[s])*h:])
+		copy(a.first[s*h:(s+1)*h], m.output()[a.selected.at(b.CuSeqlens[s])*h:])
 	}
 	pooled := a.pooled[:n*h]
 	m.linear(pooled, a.first, n, &m.p.pooler)
@@ -69,7 +69,7 @@ func (m *model[T]) pooler(b *trainer.Batch, p pass[T], sums *trainer.Sums) {
 	m.biasGrad(m.p.pooler.db, dpooled, n)
 	m.linearGrad(dpooled, a.first, n, &m.p.pooler, a.dropped, false)
 	for s := range n {
-		m.set.Add(a.dy[int(b.CuSeqlens[s])*h:], a.dropped[s*h:(s+1)*h])
+		m.set.Add(a.dy[a.selected.at(b.CuSeqlens[s])*h:], a.dropped[s*h:(s+1)*h])
 	}
 }
 

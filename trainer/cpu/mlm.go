@@ -50,7 +50,7 @@ func (m *model[T]) crossEntropy(x []T, label int32, coef T) rowLoss {
 func (m *model[T]) mlm(b *trainer.Batch, p pass[T], sums *trainer.Sums) {
 	a, h, n := &m.a.mlm, m.c.HiddenSize, b.Masked()
 	for i, row := range b.MaskedIndex {
-		copy(a.x[i*h:(i+1)*h], m.output()[int(row)*h:])
+		copy(a.x[i*h:(i+1)*h], m.output()[m.a.selected.at(row)*h:])
 	}
 	m.linear(a.u, a.x, n, &m.p.transform)
 	m.rows(n, h, func(lo, hi int) {
@@ -204,6 +204,6 @@ func (m *model[T]) mlmGrad(b *trainer.Batch) {
 	m.biasGrad(m.p.transform.db, a.dx, n)
 	m.linearGrad(a.dx, a.x, n, &m.p.transform, a.dy, false)
 	for i, row := range b.MaskedIndex {
-		m.set.Add(m.a.dy[int(row)*h:], a.dy[i*h:(i+1)*h])
+		m.set.Add(m.a.dy[m.a.selected.at(row)*h:], a.dy[i*h:(i+1)*h])
 	}
 }

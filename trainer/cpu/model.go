@@ -60,7 +60,7 @@ func (m *model[T]) Forward(b *trainer.Batch, out *trainer.Outputs) (trainer.Sums
 		out = &trainer.Outputs{}
 	}
 	m.hidden, m.attention, m.pooled = dropout.None(), dropout.None(), dropout.None()
-	m.place(b)
+	m.place(b, out.Want)
 	m.encode(b)
 	return m.heads(b, pass[T]{out: out}), nil
 }
@@ -77,7 +77,7 @@ func (m *model[T]) Accumulate(b *trainer.Batch, coef trainer.Coef) error {
 	m.hidden = dropout.New(m.o.Seed, m.c.HiddenDropout)
 	m.attention = dropout.New(m.o.Seed, m.c.AttentionDropout)
 	m.pooled = dropout.New(m.o.Seed, m.c.PooledDropout())
-	m.place(b)
+	m.place(b, 0)
 	m.encode(b)
 	m.sums = m.sums.Add(m.heads(b, pass[T]{coef: coef, train: true, out: &trainer.Outputs{}}))
 	m.backward(b)

@@ -172,7 +172,7 @@ func TestMoreMaskedTokensThanAChunkOfLogits(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
 	b := &trainer.Batch{}
 	for i := range 3 {
-		b.Append(randomSequence(r, c, 30, mlmRows/2+10, int64(i)))
+		b.Append(randomSequence(r, c, 30, mlmColumns/2+10, int64(i)))
 		b.Labels, b.Scores, b.Starts, b.Ends = append(b.Labels, 0), append(b.Scores, 0), append(b.Starts, 0), append(b.Ends, 0)
 	}
 	joined := openRandom[float64](t, c, h, limitsOf(b, trainer.Float64), Backend{Threads: 1})

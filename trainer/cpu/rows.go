@@ -48,23 +48,24 @@ func (m *model[T]) activateGrad(du, u []T, rows int) {
 	m.rows(rows, n, func(lo, hi int) { m.set.GELUGrad(du[lo*n:hi*n], u[lo*n:hi*n], m.c.Activation.Tanh()) })
 }
 
-// An addend completes the input of a LayerNorm: the block's bias, the residual
-// and where dropout happens.
+// An addend completes the input of a LayerNorm: the block's bias, the residual,
+// which of the residual's rows belong to it, and where dropout happens.
 type addend[T float32 | float64] struct {
 	bias, residual []T
+	of             rowset
 	site           dropout.Site
 }
 
 // addNorm sets y to LN(drop(o + bias) + residual) and keeps what the gradient
-// needs. o is overwritten.
-func (m *model[T]) addNorm(b *trainer.Batch, o []T, with addend[T], p *norm[T], y *normed[T]) {
+// needs. o, which has the rows of s, is overwritten.
+func (m *model[T]) addNorm(b *trainer.Batch, s rowset, o []T, with addend[T], p *norm[T], y *normed[T]) {
 	h := m.c.HiddenSize
-	m.rows(b.Tokens(), h, func(lo, hi int) {
+	m.rows(s.n, h, func(lo, hi int) {
 		for r := lo; r < hi; r++ {
-			row := o[r*h : (r+1)*h]
+			row, from := o[r*h:(r+1)*h], with.of.row(r)
 			m.set.Add(row, with.bias)
-			m.drop(b, row, r, with.site)
-			m.set.Add(row, with.residual[r*h:(r+1)*h])
+			m.drop(b, row, s.row(r), with.site)
+			m.set.Add(row, with.residual[from*h:(from+1)*h])
 			m.normRow(r, row, p, y)
 		}
 	})
@@ -130,13 +131,13 @@ func normGradRow[T float32 | float64](dx, dy, xhat, gain []T, scale T) {
 }
 
 // dropGrad sets do to the gradient of what was dropped out to give a value with
-// gradient dz.
-func (m *model[T]) dropGrad(b *trainer.Batch, do, dz []T, site dropout.Site) {
+// gradient dz, both of the rows of s.
+func (m *model[T]) dropGrad(b *trainer.Batch, s rowset, do, dz []T, site dropout.Site) {
 	h := m.c.HiddenSize
-	m.rows(b.Tokens(), h, func(lo, hi int) {
+	m.rows(s.n, h, func(lo, hi int) {
 		copy(do[lo*h:hi*h], dz[lo*h:hi*h])
 		for r := lo; r < hi; r++ {
-			m.drop(b, do[r*h:(r+1)*h], r, site)
+			m.drop(b, do[r*h:(r+1)*h], s.row(r), site)
 		}
 	})
 }

@@ -1,0 +1,95 @@
+package cpu
+
+import "pretext/trainer"
+
+// A selection is the rows of the encoder's output that something reads: masked
+// tokens, and first tokens where there is a pooler. Behind its attention the
+// last layer is computed for these rows alone, since no row there depends on
+// another, and the gradients of all others are zero. It is nothing for span
+// heads, which read every row.
+type selection struct {
+	all   bool
+	rows  []int32 // ascending rows of the batch, one for each row of the output
+	place []int32 // (T) where a row of the batch is in the output, if it is
+}
+
+// choose sets the selection of a pass.
+func (s *selection) choose(b *trainer.Batch, h trainer.Heads, want trainer.Output) {
+	s.rows = s.rows[:0]
+	if s.all = h.Span || want&trainer.OutputHidden != 0; s.all {
+		return
+	}
+	const read = -1
+	place := s.place[:b.Tokens()]
+	clear(place)
+	if h.MLM {
+		for _, r := range b.MaskedIndex {
+			place[r] = read
+		}
+	}
+	if h.Pooled() {
+		for _, r := range b.CuSeqlens[:b.Sequences()] {
+			place[r] = read
+		}
+	}
+	for r, p := range place {
+		if p == read {
+			place[r] = int32(len(s.rows))
+			s.rows = append(s.rows, int32(r))
+		}
+	}
+}
+
+// at returns where a row of the batch, one of the selected, is in the output.
+func (s *selection) at(row int32) int {
+	if s.all {
+		return int(row)
+	}
+	return int(s.place[row])
+}
+
+// A rowset says which rows of the batch a matrix holds, in their order.
+type rowset struct {
+	n    int
+	rows []int32 // nil: all
+}
+
+// row returns the row of the batch that the matrix's row r is.
+func (s rowset) row(r int) int {
+	if s.rows == nil {
+		return r
+	}
+	return int(s.rows[r])
+}
+
+// behindAttention returns the rows for which a layer is computed behind its
+// attention.
+func (m *model[T]) behindAttention(b *trainer.Batch, layer int) rowset {
+	if m.a.selected.all || layer < len(m.p.blocks)-1 {
+		return rowset{n: b.Tokens()}
+	}
+	return rowset{len(m.a.selected.rows), m.a.selected.rows}
+}
+
+// gather moves the rows of a set, all rows before it, to the front of x.
+func gather[T any](x []T, s rowset, width int) {
+	for r := range s.rows {
+		copy(x[r*width:(r+1)*width], x[s.row(r)*width:])
+	}
+}
+
+// spread moves the rows of a set from the front of x, which has t rows in the
+// end, to where they belong. All others become zero.
+func spread[T any](x []T, s rowset, t, width int) {
+	if s.rows == nil {
+		return
+	}
+	end := t
+	for r := s.n - 1; r >= 0; r-- {
+		row := s.row(r)
+		clear(x[(row+1)*width : end*width])
+		copy(x[row*width:(row+1)*width], x[r*width:])
+		end = row
+	}
+	clear(x[:end*width])
+}
