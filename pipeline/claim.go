@@ -96,7 +96,7 @@ func removeOurs(ctx context.Context, folder store.Folder, but string) error {
 }
 
 // taskPrefixes begin the names of files that tasks write, but for shards.
-var taskPrefixes = []string{documentsPrefix, countsPrefix, signaturesPrefix, candidatesPrefix, similarPrefix, decisionsPrefix}
+var taskPrefixes = []string{documentsPrefix, countsPrefix, signaturesPrefix, samplesPrefix, candidatesPrefix, similarPrefix, decisionsPrefix}
 
 // ours reports whether a stage writes files of this name.
 func ours(name string) bool {

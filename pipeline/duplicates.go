@@ -14,7 +14,8 @@ import (
 // Duplicates are found by two stages of their own, below the folder of the
 // filter:
 //
-//	signatures  a task for each run of blocks: signatures-NNNNN.bin; then
+//	signatures  a task for each run of blocks: signatures-NNNNN.bin, and
+//	            samples-NNNNN.bin where documents in others are looked for; then
 //	            candidates-NNNNN.bin, pairs that may be similar
 //	pairs       a task for each file of candidates: similar-NNNNN.bin, those
 //	            that are; then decisions-NNNNN.bin, for each task of the filter
@@ -25,6 +26,7 @@ import (
 // The parts of the names of files.
 const (
 	signaturesPrefix = "signatures-"
+	samplesPrefix    = "samples-"
 	candidatesPrefix = "candidates-"
 	similarPrefix    = "similar-"
 	decisionsPrefix  = "decisions-"
@@ -32,6 +34,7 @@ const (
 )
 
 func signaturesName(task int) string { return fmt.Sprintf("%s%05d", signaturesPrefix, task) }
+func samplesName(task int) string    { return fmt.Sprintf("%s%05d%s", samplesPrefix, task, binarySuffix) }
 func candidatesName(n int) string    { return fmt.Sprintf("%s%05d%s", candidatesPrefix, n, binarySuffix) }
 func similarName(task int) string    { return fmt.Sprintf("%s%05d", similarPrefix, task) }
 func decisionsName(task int) string {
@@ -91,7 +94,7 @@ func (w *signaturesWorker) do(ctx context.Context, index int) ([]Result, error) 
 	if w.Options.Nearly != nil {
 		bands = w.Options.Nearly.Bands
 	}
-	builder := dedup.NewBuilder(bands)
+	builder, samples := dedup.NewBuilder(bands), new(dedup.SampleBuilder)
 	aside := int64(0)
 	for doc, err := range t.Blocks.documents(ctx, w.Documents, w.meter) {
 		switch {
@@ -99,9 +102,12 @@ func (w *signaturesWorker) do(ctx context.Context, index int) ([]Result, error) 
 			return nil, err
 		case tools.rules.Check(doc).Rule != "":
 			builder.AddAside(doc.ID)
+			samples.Add(nil)
 			aside++
 		default:
-			builder.Add(doc.ID, tools.sketcher.Sketch(doc.Text))
+			sketch := tools.sketcher.Sketch(doc.Text)
+			builder.Add(doc.ID, sketch)
+			samples.Add(sketch.Samples)
 		}
 	}
 	out, err := w.create(ctx, name+binarySuffix)
@@ -115,8 +121,15 @@ func (w *signaturesWorker) do(ctx context.Context, index int) ([]Result, error) 
 	if err := w.commit(ctx, out); err != nil {
 		return nil, err
 	}
-	entry := out.entry(index, sharding.Counts{"documents": int64(builder.Len()), "rejected": aside})
-	result, err := w.prove(ctx, sideCar, sharding.SideCar{Task: index, File: entry})
+	car := sharding.SideCar{Task: index, File: out.entry(index, sharding.Counts{"documents": int64(builder.Len()), "rejected": aside})}
+	if w.Options.containment() > 0 {
+		entry, err := w.writeSamples(ctx, index, samples)
+		if err != nil {
+			return nil, err
+		}
+		car.More = []sharding.FileEntry{entry}
+	}
+	result, err := w.prove(ctx, sideCar, car)
 	return []Result{result}, err
 }
 
@@ -162,17 +175,28 @@ func (w *signaturesWorker) candidates(ctx context.Context, index *signatureSet, 
 		files, rows = append(files, entry), rows[:0]
 		return err
 	}
-	err = index.Candidates(ctx, clusters, spill, func(p dedup.Pair) error {
+	add := func(p dedup.Pair) error {
 		rows = appendPair(rows, p)
 		if len(rows) < candidatesPerTask*pairBytes {
 			return nil
 		}
 		return flush()
-	})
-	if err == nil {
-		err = flush()
 	}
-	return files, err
+	if err := index.Candidates(ctx, clusters, spill, add); err != nil {
+		return nil, err
+	}
+	if w.Options.containment() > 0 {
+		samples, err := openSamples(ctx, w.spec.Out, w.Options.containment(), w.Budget)
+		if err != nil {
+			return nil, err
+		}
+		defer samples.close()
+		first := func(document uint32) bool { return clusters.First(document) == document }
+		if err := samples.Candidates(ctx, first, spill, add); err != nil { // the spill is free again
+			return nil, err
+		}
+	}
+	return files, flush()
 }
 
 // A signatureSet is the open files of a folder of signatures.
@@ -227,6 +251,7 @@ func (s *signatureSet) close() error {
 type similarities struct {
 	clusters *dedup.Clusters
 	nearest  []float32
+	within   map[uint32]containment // by the first document of a cluster: in which other it is contained
 }
 
 // decide writes the decisions and the manifest.
@@ -242,13 +267,17 @@ func (s *stage) decide(ctx context.Context, results []Result, index *signatureSe
 		counts := sharding.Counts{"copies": 0}
 		for i := range aside {
 			of := found.clusters.First(number)
-			if of != number {
+			_, contained := found.within[of]
+			if of != number || contained {
 				counts["copies"]++
 			}
-			if of != number || aside[i] {
+			if of != number || contained || aside[i] {
 				d := decision{document: uint32(i), of: of}
 				if found.nearest != nil {
 					d.similarity = found.nearest[number]
+				}
+				if in, ok := found.within[of]; ok { // what is like it goes with it
+					d.of, d.similarity = in.of, -in.share
 				}
 				rows = d.append(rows)
 			}

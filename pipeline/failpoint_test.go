@@ -182,6 +182,7 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 		{name: "extract over the output of other options", before: otherOutput, do: func(_, out string) error { return extract(out, true) }},
 		{name: "filter", do: func(base, out string) error {
 			c := withRules(filterConfig(filepath.Join(base, DocumentsFolder), out))
+			c.Options.Nearly.Containment = 0.9
 			_, err := Filter(ctx, oneWorker, c)
 			return err
 		}},

@@ -60,6 +60,15 @@ func (o FilterOptions) WithDefaults() FilterOptions {
 	return o
 }
 
+// containment is the share from which documents are contained in others, 0 where
+// such are not looked for.
+func (o FilterOptions) containment() float64 {
+	if o.Nearly == nil {
+		return 0
+	}
+	return o.Nearly.Containment
+}
+
 // Enabled reports whether the options could reject anything.
 func (o FilterOptions) Enabled() bool {
 	return len(o.Limits) > 0 || o.Dedup != "" && o.Dedup != DedupNone
@@ -312,7 +321,7 @@ func (p *filterPlan) memory(have int64, workers int, o FilterOptions) (budget in
 	if o.Dedup == DedupNone {
 		return 0, nil
 	}
-	fixed := decideMemory(p.documents)
+	fixed := o.decideMemory(p.documents)
 	if fixed+minFilterBudget > have {
 		return 0, &MemoryError{Need: fixed + minFilterBudget, Have: have, Why: fmt.Sprintf("finding duplicates among %d documents", p.documents)}
 	}
@@ -334,8 +343,15 @@ func (o FilterOptions) taskMemory(largest, documents int64) int64 {
 }
 
 // decideMemory is what deciding about duplicates takes beside what is sorted:
-// clusters, similarities and a bit for each document. No task is at work then.
-func decideMemory(documents int64) int64 { return int64(baseMemory) + 9*documents }
+// clusters, similarities and a bit for each document, and numbers of samples. No
+// task is at work then.
+func (o FilterOptions) decideMemory(documents int64) int64 {
+	perDocument := int64(9)
+	if o.containment() > 0 {
+		perDocument += 8
+	}
+	return int64(baseMemory) + perDocument*documents
+}
 
 // What a task of the filter takes beside its documents: sets of shingles, block
 // and output buffers; the tables of repetition at their largest; and the least

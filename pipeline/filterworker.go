@@ -24,6 +24,7 @@ const rejectsSuffix = ".rejects"
 const (
 	rejectDuplicate     = "duplicate"      // the words of an earlier document
 	rejectNearDuplicate = "near-duplicate" // nearly those
+	rejectContained     = "contained"      // another document holds most of it, or of what it is a copy of
 )
 
 // A rejectLine is a line of the list of rejects.
@@ -33,6 +34,7 @@ type rejectLine struct {
 	Value      *float64 `json:"value,omitempty"`      // that the rule measured
 	Of         string   `json:"of,omitempty"`         // ID of the document that is kept
 	Similarity float32  `json:"similarity,omitempty"` // with the most similar document of the cluster
+	Share      float32  `json:"share,omitempty"`      // of the cluster's first document that the one kept holds
 }
 
 // filterWorker writes the documents that stay.
@@ -169,8 +171,11 @@ func (w *filterWorker) judge(doc *extract.Document, number int, tools *filterToo
 			return nil, err
 		}
 		reason := rejectDuplicate
-		if d.similarity > 0 {
+		switch {
+		case d.similarity > 0:
 			reason = rejectNearDuplicate
+		case d.similarity < 0:
+			return &rejectLine{ID: doc.ID, Reason: rejectContained, Of: id, Share: -d.similarity}, nil
 		}
 		return &rejectLine{ID: doc.ID, Reason: reason, Of: id, Similarity: d.similarity}, nil
 	}
@@ -194,9 +199,9 @@ func (w *filterWorker) finish(ctx context.Context, results []Result) error {
 
 // A decision says that a document does not stay.
 type decision struct {
-	document   uint32 // its number in its task
-	of         uint32 // number, among all, of the document that it is a copy of; its own where a rule rejects it
-	similarity float32
+	document   uint32  // its number in its task
+	of         uint32  // number, among all, of the document that it is a copy of; its own where a rule rejects it
+	similarity float32 // negative: the share of it that the other holds
 }
 
 const decisionBytes = 12

@@ -97,12 +97,34 @@ func (w *pairsWorker) compare(ctx context.Context, candidates []byte) (similar [
 		if err != nil {
 			return nil, err
 		}
-		if s := dedup.Jaccard(a, b); s >= w.Options.Nearly.Threshold {
-			similar = binary.LittleEndian.AppendUint32(appendPair(similar, p), math.Float32bits(float32(s)))
-		}
+		similar = w.judge(similar, p, a, b)
 		w.meter.Add(1)
 	}
 	return similar, nil
+}
+
+// judge appends a row where a pair is similar; otherwise one where the first
+// document is contained in the second, with a negative share, and one where the
+// second is in the first.
+func (w *pairsWorker) judge(rows []byte, p dedup.Pair, a, b dedup.Set) []byte {
+	add := func(p dedup.Pair, value float64) {
+		rows = binary.LittleEndian.AppendUint32(appendPair(rows, p), math.Float32bits(float32(value)))
+	}
+	if s := dedup.Jaccard(a, b); s >= w.Options.Nearly.Threshold {
+		add(p, s)
+		return rows
+	}
+	limit := w.Options.containment()
+	if limit == 0 {
+		return rows
+	}
+	if share := dedup.Contained(a, b); share >= limit {
+		add(p, -share)
+	}
+	if share := dedup.Contained(b, a); share >= limit {
+		add(dedup.Pair{A: p.B, B: p.A}, -share)
+	}
+	return rows
 }
 
 // where returns the table of blocks, made once for the job.
@@ -136,34 +158,48 @@ func (w *pairsWorker) finish(ctx context.Context, results []Result) error {
 	for i := range equal {
 		equal[i] = found.clusters.First(uint32(i)) != uint32(i)
 	}
+	var inside []insideRow
 	for _, r := range results {
-		if err := w.join(ctx, r.Task, found, equal); err != nil {
+		if inside, err = w.join(ctx, r.Task, found, equal, inside); err != nil {
+			return err
+		}
+	}
+	if len(inside) > 0 {
+		if err := w.contain(ctx, found, inside); err != nil {
 			return err
 		}
 	}
 	return w.decide(ctx, results, index, found)
 }
 
-// join takes the similar pairs of a task.
-func (w *pairsWorker) join(ctx context.Context, task int, found *similarities, equal []bool) error {
+// join takes the similar pairs of a task, and appends those of which one contains
+// the other.
+func (w *pairsWorker) join(ctx context.Context, task int, found *similarities, equal []bool, inside []insideRow) ([]insideRow, error) {
 	rows, err := readRows(ctx, w.spec.Out, similarName(task)+binarySuffix, similarBytes)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for ; len(rows) > 0; rows = rows[similarBytes:] {
 		a, b := binary.LittleEndian.Uint32(rows), binary.LittleEndian.Uint32(rows[4:])
 		if max(a, b) >= uint32(len(equal)) {
-			return fmt.Errorf("read %s: %w: no document %d", similarName(task), sharding.ErrFormat, max(a, b))
+			return nil, fmt.Errorf("read %s: %w: no document %d", similarName(task), sharding.ErrFormat, max(a, b))
+		}
+		s := math.Float32frombits(binary.LittleEndian.Uint32(rows[8:]))
+		if s < 0 {
+			inside = append(inside, insideRow{a, b, -s})
+			continue
 		}
 		found.clusters.Join(a, b)
-		s := math.Float32frombits(binary.LittleEndian.Uint32(rows[8:]))
 		for _, d := range []uint32{a, b} {
 			if !equal[d] {
 				found.nearest[d] = max(found.nearest[d], s)
 			}
 		}
 	}
-	return nil
+	if need := insideRowBytes * int64(len(inside)); need > w.Budget {
+		return nil, &MemoryError{Need: 2 * need, Have: 2 * w.Budget, Why: fmt.Sprintf("deciding about %d pairs of documents of which one contains the other", len(inside))}
+	}
+	return inside, nil
 }
 
 // A documentTable finds documents by their number among all.

@@ -29,6 +29,8 @@ const (
 	// signatures and, of some, pairs: 17 of state and digest, a place, an ID, 0.15
 	// candidates, a share of plans and side-cars; measured.
 	signatureBytes = 60
+	// Bytes of samples for a byte of text: eight for each 128th word of six.
+	samplesPerTextByte = 8.0 / 128 / 6
 	// Bytes of the word counts of a vocabulary that is trained, for a byte of
 	// text: 3 to 4 MB for each task's 32 MB.
 	countsPerTextByte = 0.11
@@ -94,6 +96,9 @@ func foresee(text, documents float64, download int64, workers int, c RunConfig) 
 				perDocument += 8 * int64(filter.Nearly.Bands)
 			}
 			f.Disk.Filtered += int64(documents) * perDocument
+			if filter.containment() > 0 {
+				f.Disk.Filtered += int64(text * samplesPerTextByte)
+			}
 		}
 	}
 	if c.Vocab == "" && c.Tokenizer == "" {
@@ -135,7 +140,7 @@ func foreseeFilter(text, documents int64, workers int, c RunConfig) (m PlannedMe
 		m.Peak = m.Needed
 		return m
 	}
-	fixed := decideMemory(documents)
+	fixed := o.decideMemory(documents)
 	m.Needed = max(m.Needed, fixed+minFilterBudget)
 	sorted := min(documents*sortedPerDocument, max(0, c.Memory-fixed)/2)
 	m.Peak = max(m.Needed, fixed+sorted)

@@ -27,6 +27,15 @@
 // as little memory as it is given. [Clusters] joins what is similar; of each
 // cluster the document that comes first is kept.
 //
+// # Texts in other texts
+//
+// A novel in a collection of five is little like the collection by Jaccard's
+// measure. Where [Options.Containment] is set, one shingle in 128 is kept of each
+// text as a sample ([SampleBuilder], [Samples]); pairs that share enough of them
+// are candidates of [Containment], decided by [Contained], the share of the one's
+// shingles that the other has. Only texts of 16 samples or more, about 2,000
+// words, are looked for.
+//
 // # Words
 //
 // A word is a maximal run of letters, marks and numbers; in scripts written
@@ -46,7 +55,8 @@
 // A [Sketcher] takes 2 MB. An [Index] takes four bytes a document for the
 // clusters (4 MB a million) and sorts what is left of its budget at a time:
 // 24 MB a million documents when everything is sorted at once, less when
-// columns are read several times. Time is linear in the text, and N log N in
+// columns are read several times. A [Containment] takes four bytes a document more
+// and sorts in the same way. Time is linear in the text, and N log N in
 // the documents.
 //
 // Nothing here is safe for concurrent use.
@@ -64,6 +74,9 @@ type Options struct {
 	Shingle   int     `json:"shingle_words"` // words of a shingle, 1 to 64; default 5
 	Bands     int     `json:"bands"`         // of the locality-sensitive hash; 0: see [Options.WithDefaults]
 	Rows      int     `json:"rows"`          // minima of a band; 0: see [Options.WithDefaults]
+	// Containment is the share of a text's shingles that another text has from
+	// which it is contained in it, in (0, 1]; 0: such texts are not looked for.
+	Containment float64 `json:"containment,omitempty"`
 }
 
 // Defaults: five words and 0.8 are what FineWeb's makers and others use (Penedo
@@ -116,6 +129,9 @@ func (o Options) Validate() error {
 	}
 	if o.Shingle < 1 || o.Shingle > 64 {
 		errs = append(errs, fmt.Errorf("shingle_words %d: must be between 1 and 64", o.Shingle))
+	}
+	if !(o.Containment >= 0 && o.Containment <= 1) {
+		errs = append(errs, fmt.Errorf("containment %g: must be above 0 and at most 1, or 0 for none", o.Containment))
 	}
 	if o.Bands < 1 || o.Rows < 1 || o.Bands*o.Rows > 1024 {
 		errs = append(errs, fmt.Errorf("%d bands of %d rows: must be at least one each and at most 1024 minima", o.Bands, o.Rows))

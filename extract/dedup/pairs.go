@@ -21,13 +21,15 @@ type Spill interface {
 	io.WriterAt
 }
 
-// A pairSorter sorts pairs and drops repeats in limited memory: what is over the
+// A pairSorter sorts pairs, and drops repeats where it shall, in limited memory: what is over the
 // limit is written out in sorted runs, which are merged at the end.
 type pairSorter struct {
 	limit int // pairs in memory
 	spill Spill
-	pairs []Pair
-	runs  []int64 // ends of the runs in the spill, in bytes
+	// repeats keeps those: somebody counts them.
+	repeats bool
+	pairs   []Pair
+	runs    []int64 // ends of the runs in the spill, in bytes
 }
 
 func (s *pairSorter) add(p Pair) error {
@@ -43,7 +45,9 @@ func (s *pairSorter) add(p Pair) error {
 
 func (s *pairSorter) settle() {
 	slices.SortFunc(s.pairs, comparePairs)
-	s.pairs = slices.Compact(s.pairs)
+	if !s.repeats {
+		s.pairs = slices.Compact(s.pairs)
+	}
 }
 
 func (s *pairSorter) end() int64 {
@@ -123,7 +127,7 @@ func (s *pairSorter) merge(ctx context.Context, visit func(Pair) error) error {
 		}
 		p := least.head()
 		least.at += pairBytes
-		if !first && p == last {
+		if !first && p == last && !s.repeats {
 			continue
 		}
 		last, first = p, false

@@ -16,6 +16,9 @@ type Sketch struct {
 	// Bands are the hashes of the bands: two texts with an equal one at the same
 	// place are candidates. Nil for a text without words.
 	Bands []uint64
+	// Samples are some of the shingles, ascending, where [Options.Containment]
+	// asks for them.
+	Samples []uint64
 }
 
 // A Sketcher makes sketches and sets of shingles.
@@ -29,6 +32,8 @@ type Sketcher struct {
 	word     []byte
 	plain    []byte // words on their way into the digest
 	sum      hash.Hash
+	samples  []uint64
+	settle   int // number of samples at which repeats are dropped
 }
 
 // NewSketcher returns a sketcher of options, with defaults for those that are
@@ -61,6 +66,7 @@ func (s *Sketcher) Sketch(text string) Sketch {
 	s.sum.Reset()
 	s.plain = s.plain[:0]
 	s.shingles.reset()
+	s.samples, s.settle = s.samples[:0], gatherSize
 	for i := range s.minima {
 		s.minima[i] = math.MaxUint64
 	}
@@ -95,12 +101,19 @@ func (s *Sketcher) Sketch(text string) Sketch {
 		}
 		s.bands[i] = h
 	}
-	sketch.Bands = s.bands
+	s.settleSamples()
+	sketch.Bands, sketch.Samples = s.bands, s.samples
 	return sketch
 }
 
-// lower lowers the minima by a shingle.
+// lower lowers the minima by a shingle, and keeps it where it is a sample.
 func (s *Sketcher) lower(shingle uint64) {
+	if shingle&(1<<sampleZeros-1) == 0 && s.options.Containment > 0 {
+		if s.samples = append(s.samples, shingle); len(s.samples) >= s.settle {
+			s.settleSamples()
+			s.settle = max(gatherSize, 2*len(s.samples))
+		}
+	}
 	minima := s.minima
 	factors, offsets := s.factors[:len(minima)], s.offsets[:len(minima)]
 	for i, m := range minima {
@@ -108,6 +121,11 @@ func (s *Sketcher) lower(shingle uint64) {
 			minima[i] = v
 		}
 	}
+}
+
+func (s *Sketcher) settleSamples() {
+	slices.Sort(s.samples)
+	s.samples = slices.Compact(s.samples)
 }
 
 // trim lets go of what a text without end needed.
@@ -175,9 +193,17 @@ func (s Set) Len() int { return len(s.hashes) << s.zeros }
 
 // Jaccard returns the shingles that two texts share, of those that either has.
 func Jaccard(a, b Set) float64 {
+	both, onlyA, onlyB := overlap(a, b)
+	if both == 0 {
+		return 0
+	}
+	return float64(both) / float64(both+onlyA+onlyB)
+}
+
+// overlap counts the shingles of two sets, thinned alike.
+func overlap(a, b Set) (both, onlyA, onlyB int) {
 	zeros := max(a.zeros, b.zeros)
 	mask := uint64(1)<<zeros - 1
-	var both, either int
 	x, y := a.hashes, b.hashes
 	for len(x) > 0 || len(y) > 0 {
 		var h uint64
@@ -189,16 +215,15 @@ func Jaccard(a, b Set) float64 {
 		if inY {
 			h, y = y[0], y[1:]
 		}
-		if h&mask != 0 {
-			continue
-		}
-		either++
-		if inX && inY {
+		switch {
+		case h&mask != 0:
+		case inX && inY:
 			both++
+		case inX:
+			onlyA++
+		default:
+			onlyB++
 		}
 	}
-	if either == 0 {
-		return 0
-	}
-	return float64(both) / float64(either)
+	return both, onlyA, onlyB
 }

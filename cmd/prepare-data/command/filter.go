@@ -19,6 +19,7 @@ import (
 type filterFlags struct {
 	dedup          string
 	threshold      float64
+	containment    float64
 	quality        []string
 	minWords       int
 	minScriptShare float64
@@ -28,6 +29,7 @@ type filterFlags struct {
 func (f *filterFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&f.dedup, "dedup", pipeline.DedupNone, "drop copies of earlier documents: none, exact (equal words) or minhash (nearly equal too)")
 	fs.Float64Var(&f.threshold, "dedup-threshold", dedup.Options{}.WithDefaults().Threshold, "similarity of shingles from which documents are nearly equal")
+	fs.Float64Var(&f.containment, "dedup-containment", 0, "with minhash: share of a long document's shingles in another from which it is dropped as contained in it; 0: not looked for")
 	fs.StringSliceVar(&f.quality, "quality", nil, "published `rules` that documents must pass: "+strings.Join(quality.Sets, ", "))
 	fs.IntVar(&f.minWords, "min-words", 0, "least words of a document; 0: no limit")
 	fs.Float64Var(&f.minScriptShare, "min-script-share", 0, "least share of letters in the scripts of the document's language; 0: no limit")
@@ -37,8 +39,11 @@ func (f *filterFlags) add(fs *pflag.FlagSet) {
 // options returns the pipeline's view of the flags.
 func (f *filterFlags) options() (o pipeline.FilterOptions, err error) {
 	o.Dedup = f.dedup
+	if f.dedup != pipeline.DedupMinHash && f.containment != 0 {
+		return o, usagef("--dedup-containment: needs --dedup minhash")
+	}
 	if f.dedup == pipeline.DedupMinHash {
-		o.Nearly = &dedup.Options{Threshold: f.threshold}
+		o.Nearly = &dedup.Options{Threshold: f.threshold, Containment: f.containment}
 		if f.threshold == 0 { // which would mean the default
 			return o, usagef("--dedup-threshold 0: must be above 0 and at most 1")
 		}

@@ -1,0 +1,122 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"pretext/extract/dedup"
+	"pretext/internal/store"
+	"pretext/sharding"
+)
+
+// Documents of which others hold most take the way of duplicates: signatures
+// writes their samples, pairs compares and decides.
+
+func (w *signaturesWorker) writeSamples(ctx context.Context, index int, samples *dedup.SampleBuilder) (sharding.FileEntry, error) {
+	out, err := w.create(ctx, samplesName(index))
+	if err != nil {
+		return sharding.FileEntry{}, err
+	}
+	defer out.abort()
+	if _, err := samples.WriteTo(out); err != nil {
+		return sharding.FileEntry{}, err
+	}
+	if err := w.commit(ctx, out); err != nil {
+		return sharding.FileEntry{}, err
+	}
+	return out.entry(index, nil), nil
+}
+
+// A sampleSet is the open files of samples in a folder of signatures.
+type sampleSet struct {
+	*dedup.Containment
+	files []store.File
+}
+
+func openSamples(ctx context.Context, location string, share float64, budget int64) (*sampleSet, error) {
+	folder, err := store.Open(location)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := sharding.ReadPlan(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	set := new(sampleSet)
+	var each []*dedup.Samples
+	for task := range plan.Tasks {
+		f, err := folder.Open(ctx, samplesName(task))
+		if err != nil {
+			set.close()
+			return nil, err
+		}
+		set.files = append(set.files, f)
+		s, err := dedup.OpenSamples(f, f.Size())
+		if err != nil {
+			set.close()
+			return nil, fmt.Errorf("read %s in %s: %w: %w", samplesName(task), folder, sharding.ErrFormat, err)
+		}
+		each = append(each, s)
+	}
+	set.Containment = dedup.NewContainment(each, share, budget)
+	return set, nil
+}
+
+func (s *sampleSet) close() {
+	for _, f := range s.files {
+		f.Close()
+	}
+}
+
+// An insideRow says that a document is contained in another.
+type insideRow struct {
+	document, of uint32
+	share        float32
+}
+
+const insideRowBytes = 12
+
+// A containment is the share of a document that a document holds which stays.
+type containment struct {
+	of    uint32
+	share float32
+}
+
+// contain decides which documents go because another holds them. The largest
+// are decided first, so that a document goes only for one that stays, and of two
+// that hold each other the larger stays. A cluster stands and falls with its first
+// document.
+func (w *pairsWorker) contain(ctx context.Context, found *similarities, inside []insideRow) error {
+	sizes, err := openSamples(ctx, w.Signatures, w.Options.containment(), 0)
+	if err != nil {
+		return err
+	}
+	defer sizes.close()
+	for _, r := range inside {
+		if max(r.document, r.of) >= uint32(sizes.Len()) {
+			return fmt.Errorf("%w: no samples of document %d", sharding.ErrFormat, max(r.document, r.of))
+		}
+	}
+	slices.SortFunc(inside, func(a, b insideRow) int {
+		if a.document != b.document {
+			if sizes.Larger(a.document, b.document) {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.of, b.of))
+	})
+	found.within = map[uint32]containment{}
+	stays := func(d uint32) bool {
+		_, contained := found.within[d]
+		return !contained && found.clusters.First(d) == d
+	}
+	for _, r := range inside {
+		if stays(r.document) && stays(r.of) && sizes.Larger(r.of, r.document) {
+			found.within[r.document] = containment{r.of, r.share}
+		}
+	}
+	return nil
+}
