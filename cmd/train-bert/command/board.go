@@ -55,30 +55,18 @@ func (b *board) flush() error {
 }
 
 // step writes the curves of a finished step.
-func (b *board) step(r trainer.Report, speed float64) error {
+func (b *board) step(r trainer.Report, values map[string]float64) error {
 	if r.Progress.Step%b.every != 0 {
 		return nil
 	}
-	s := r.Info.Sums
-	return b.scalars(r.Progress.Step, map[string]float64{
-		"train/loss": s.Loss(), "train/mlm_loss": s.MLM(), "train/nsp_loss": s.NSP(),
-		"train/learning_rate": r.Info.Rate, "train/grad_norm": r.Info.GradNorm, "train/tokens_per_second": speed,
-	})
+	return b.scalars("train", r.Progress.Step, values)
 }
 
-// eval writes the points of an evaluation.
-func (b *board) eval(step int64, e *evaluation) error {
-	return b.scalars(step, map[string]float64{
-		"eval/loss": e.all.Loss(), "eval/mlm_loss": e.all.MLM(), "eval/nsp_loss": e.all.NSP(),
-		"eval/mlm_accuracy": share(e.all.MLMCorrect, e.all.MLMWeight), "eval/nsp_accuracy": share(e.all.NSPCorrect, e.all.NSPCount),
-		"eval/mask_loss": e.mask.MLM(), "eval/mask_accuracy": share(e.mask.MLMCorrect, e.mask.MLMWeight),
-	})
-}
-
-func (b *board) scalars(step int64, values map[string]float64) error {
+// scalars writes a point of each curve, under the name of their group.
+func (b *board) scalars(group string, step int64, values map[string]float64) error {
 	var scalars []events.Scalar
 	for _, tag := range slices.Sorted(maps.Keys(values)) {
-		scalars = append(scalars, events.Scalar{Tag: tag, Value: float32(values[tag])})
+		scalars = append(scalars, events.Scalar{Tag: group + "/" + tag, Value: float32(values[tag])})
 	}
 	b.buf = events.AppendScalars(b.buf, wallTime(), step, scalars)
 	return b.flush()

@@ -58,6 +58,12 @@ func (c *classifying) read() (fine fineTask, err error) {
 	if err := c.readHeld(); err != nil {
 		return fine, err
 	}
+	if slices.ContainsFunc(c.task.Splits(), c.measurable) {
+		fine.evaluate = func(ctx context.Context) (map[string]float64, error) {
+			splits, err := c.evaluateAll(ctx)
+			return flat(splits), err
+		}
+	}
 	if fine.train == nil && len(c.held) == 0 {
 		return fine, usagef("--data-dir %s: no table of task %s (%s and the like)", c.o.dir, c.task.Name, name)
 	}
@@ -109,28 +115,63 @@ func (c *classifying) readHeld() error {
 	return nil
 }
 
+// measurable tells whether there is a table of a split, with labels.
+func (c *classifying) measurable(split glue.Split) bool {
+	return c.held[split] != nil && split != glue.Test && split != glue.TestMismatched
+}
+
 // measure measures on every table with labels, predicts those without, and
 // writes the results.
 func (c *classifying) measure(ctx context.Context) (*classifyResult, error) {
-	result := &classifyResult{Task: c.task.Name, Steps: c.r.step, Splits: map[string]map[string]float64{}, Model: c.r.trained()}
+	result := &classifyResult{Task: c.task.Name, Steps: c.r.step, Model: c.r.trained()}
+	var err error
+	if result.Splits, err = c.evaluateAll(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.r.conclude(flat(result.Splits)); err != nil {
+		return nil, err
+	}
 	for _, split := range c.task.Splits() {
-		table := c.held[split]
-		if table == nil {
+		if c.held[split] == nil || c.measurable(split) {
 			continue
 		}
-		if split == glue.Test || split == glue.TestMismatched {
-			if err := c.predict(ctx, split, table); err != nil {
-				return nil, err
-			}
+		if err := c.predict(ctx, split, c.held[split]); err != nil {
+			return nil, err
+		}
+	}
+	return result, c.r.write("eval.json", func(w io.Writer) error { return writeIndented(w, result) })
+}
+
+// evaluateAll measures on every table with labels.
+func (c *classifying) evaluateAll(ctx context.Context) (map[string]map[string]float64, error) {
+	splits := map[string]map[string]float64{}
+	for _, split := range c.task.Splits() {
+		if !c.measurable(split) {
 			continue
 		}
-		m, err := c.evaluate(ctx, table)
+		m, err := c.evaluate(ctx, c.held[split])
 		if err != nil {
 			return nil, err
 		}
-		result.Splits[string(split)] = m
+		splits[string(split)] = m
 	}
-	return result, c.r.write("eval.json", func(w io.Writer) error { return writeIndented(w, result) })
+	return splits, nil
+}
+
+// flat names the measures of all splits: as they are where there is one, and of
+// several the first as it is, the others behind the names of their splits.
+func flat(splits map[string]map[string]float64) map[string]float64 {
+	all := map[string]float64{}
+	for i, split := range sortedKeys(splits) {
+		prefix := ""
+		if i > 0 {
+			prefix = strings.TrimPrefix(split, "dev_") + "_"
+		}
+		for name, v := range splits[split] {
+			all[prefix+name] = v
+		}
+	}
+	return all
 }
 
 // evaluate returns the loss and the metrics of a table.

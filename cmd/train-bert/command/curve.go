@@ -39,7 +39,9 @@ func readCurve(path string) (*curve, error) {
 		}
 		if m.EvalLoss != nil {
 			c.held = append(c.held, point{m.Step, *m.EvalLoss})
-			c.floor = m.UnigramEntropy + math.Ln2
+			if m.UnigramEntropy > 0 { // of pre-training
+				c.floor = m.UnigramEntropy + math.Ln2
+			}
 		}
 		return nil
 	})

@@ -30,6 +30,15 @@ func (e *evaluation) String() string {
 		share(e.mask.MLMCorrect, e.mask.MLMWeight), e.frequent, e.all.NSP(), share(e.all.NSPCorrect, e.all.NSPCount), e.all.Sequences)
 }
 
+// curves are what TensorBoard shows of an evaluation.
+func (e *evaluation) curves() map[string]float64 {
+	return map[string]float64{
+		"loss": e.all.Loss(), "mlm_loss": e.all.MLM(), "nsp_loss": e.all.NSP(),
+		"mlm_accuracy": share(e.all.MLMCorrect, e.all.MLMWeight), "nsp_accuracy": share(e.all.NSPCorrect, e.all.NSPCount),
+		"mask_loss": e.mask.MLM(), "mask_accuracy": share(e.mask.MLMCorrect, e.mask.MLMWeight),
+	}
+}
+
 // share is a/b, 0 of nothing.
 func share(a, b float64) float64 {
 	if b == 0 {

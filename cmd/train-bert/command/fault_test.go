@@ -71,7 +71,7 @@ func TestARunWhoseSaveFailsGoesOnFromTheLastGoodCheckpoint(t *testing.T) {
 			if crash && strings.HasPrefix(name, "write") {
 				continue // what it cuts off is cut off by a fault of the next step too
 			}
-			o.out = filepath.Join(t.TempDir(), "out")
+			o.out = filepath.Join(fastDir(t), "out")
 			failSave(t, o, name, crash)
 			got := mustTrain(t, o)
 			if diff := cmp.Diff(files(t, want.model), files(t, got.model)); diff != "" {

@@ -1,20 +1,23 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
 )
 
 // loop is the run as package trainer sees it.
-func (r *fineRun) loop(source trainer.Source) trainer.Loop {
+func (r *fineRun) loop(ctx context.Context, source trainer.Source) trainer.Loop {
 	saver := &checkpoint.Saver{Dir: r.o.out, Keep: r.o.keep, Config: r.config, State: r.state, Tokenizer: r.tokenizer}
 	return trainer.Loop{
 		Model: r.model, Heads: r.task.heads, Source: source, Saver: r.saving(saver), Schedule: r.state.Schedule,
-		Batch: r.state.Batch, Start: r.progress(), SaveEvery: r.o.saveEvery, Observe: r.observe,
+		Batch: r.state.Batch, Start: progressOf(r.from), SaveEvery: r.o.saveEvery,
+		Observe: func(report trainer.Report) error { return r.observe(ctx, report) },
 	}
 }
 
@@ -31,26 +34,95 @@ type fineLine struct {
 	Speed    number `json:"tokens_per_second"`
 }
 
-func (r *fineRun) observe(report trainer.Report) error {
+// observe logs a finished step and evaluates where that is due, before a
+// checkpoint of the same step.
+func (r *fineRun) observe(ctx context.Context, report trainer.Report) error {
 	speed := r.meter.step(report)
 	s := report.Info.Sums
 	r.loss = s.Label()
+	accuracy := share(s.LabelCorrect, s.LabelCount)
 	err := r.metrics.append(fineLine{
 		Step: report.Progress.Step, Position: report.Progress.Position, Loss: number(s.Label()),
-		Accuracy: number(share(s.LabelCorrect, s.LabelCount)), Rate: number(report.Info.Rate), GradNorm: number(report.Info.GradNorm),
+		Accuracy: number(accuracy), Rate: number(report.Info.Rate), GradNorm: number(report.Info.GradNorm),
 		Skipped: report.Info.Skipped, Tokens: int64(s.Tokens), Speed: number(math.Round(speed)),
 	})
+	err = errors.Join(err, r.board.step(report, map[string]float64{
+		"loss": s.Label(), "accuracy": accuracy, "learning_rate": report.Info.Rate, "grad_norm": report.Info.GradNorm, "tokens_per_second": speed,
+	}))
+	if r.o.stepped != nil {
+		r.o.stepped(report.Progress.Step)
+	}
+	if err != nil || !r.due(report.Progress.Step) {
+		return err
+	}
+	return r.evaluate(ctx, report.Progress.Step)
+}
+
+// due reports whether the model is evaluated after a step that is not the last
+// one, whose evaluation is the run's result.
+func (r *fineRun) due(step int64) bool {
+	every := r.o.evalEvery
+	if every < 0 {
+		every = r.o.saveEvery
+	}
+	return r.task.evaluate != nil && every > 0 && step > 0 && step%every == 0 && step < r.state.Schedule.Steps
+}
+
+// catchUp makes the evaluation that was due when the run was stopped.
+func (r *fineRun) catchUp(ctx context.Context) error {
+	step := progressOf(r.from).Step
+	if !r.due(step) || r.metrics.evaluated == step {
+		return nil
+	}
+	return r.evaluate(ctx, step)
+}
+
+// evaluate evaluates and writes down the result. A signal ends it without one;
+// the loop sees the signal next.
+func (r *fineRun) evaluate(ctx context.Context, step int64) error {
+	defer r.meter.pause()()
+	measures, err := r.task.evaluate(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("evaluate step %d: %w", step, err)
+	}
+	fmt.Fprintf(r.stderr, "train-bert: step %d: held out: %s\n", step, measured(measures))
+	return r.note(step, measures)
+}
+
+// conclude writes down the evaluation of the last step, which is the result of
+// the run, unless an earlier process did.
+func (r *fineRun) conclude(measures map[string]float64) error {
+	if r.metrics == nil || len(measures) == 0 || r.metrics.evaluated == r.step {
+		return nil
+	}
+	return errors.Join(r.note(r.step, measures), r.metrics.sync())
+}
+
+// note writes an evaluation into the metrics and the events.
+func (r *fineRun) note(step int64, measures map[string]float64) error {
+	line := map[string]any{"step": step}
+	for name, v := range measures {
+		line["eval_"+name] = number(v)
+	}
+	err := r.metrics.append(line)
+	if r.board != nil { // a run that had ended opened none
+		err = errors.Join(err, r.board.scalars("eval", step, measures))
+	}
 	return err
 }
 
-// saving makes the metrics durable before a checkpoint that a resume may go back
-// to, and does not let a model that is lost take the place of a good one.
-func (r *fineRun) saving(s trainer.Saver) trainer.Saver {
-	return saverFunc(func(p trainer.Progress, m trainer.Model) error {
-		defer r.meter.pause()()
-		if math.IsNaN(r.loss) || math.IsInf(r.loss, 0) {
-			return fmt.Errorf("the loss is %v: lower the learning rate; earlier checkpoints are as they were", r.loss)
+// measured writes measures for people.
+func measured(measures map[string]float64) string {
+	var parts []string
+	for _, name := range sortedKeys(measures) {
+		if name == "examples" || strings.HasSuffix(name, "_examples") {
+			parts = append(parts, fmt.Sprintf("%.0f %s", measures[name], strings.ReplaceAll(name, "_", " ")))
+			continue
 		}
-		return errors.Join(r.metrics.sync(), s.Save(p, m))
-	})
+		parts = append(parts, fmt.Sprintf("%s %.4f", strings.ReplaceAll(name, "_", " "), measures[name]))
+	}
+	return strings.Join(parts, ", ")
 }

@@ -57,5 +57,8 @@ func (r *fineRun) openDevice(train bool) (err error) {
 	r.model, err = cpu.Backend{Threads: r.o.threads}.Open(r.config, r.task.heads, trainer.Options{
 		Tokens: tokens, Sequences: tokens/minTokens + 1, Precision: trainer.Float32, Train: train, Seed: r.o.seed, Optimizer: r.o.updateRule(),
 	})
+	if err == nil {
+		r.hold(r.model)
+	}
 	return err
 }

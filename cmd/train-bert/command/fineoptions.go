@@ -26,17 +26,20 @@ type fineOptions struct {
 	seed   uint64
 
 	saveEvery int64
+	evalEvery int64 // -1: as saveEvery
 	keep      int
 	threads   int
 	quiet     bool
 	json      bool
+
+	stepped func(step int64) // called after every step where it is not nil
 }
 
 // defaultFineOptions has the defaults of run_squad.py and run_classifier.py.
 func defaultFineOptions(length int) fineOptions {
 	return fineOptions{
 		recipe: finetune.Recipe{Rate: 5e-5, Batch: 32, Epochs: 3, Warmup: 0.1},
-		length: length, decay: 0.01, seed: 1, saveEvery: 1000, keep: 1,
+		length: length, decay: 0.01, seed: 1, saveEvery: 1000, evalEvery: -1, keep: 1,
 	}
 }
 
@@ -56,6 +59,7 @@ func (o *fineOptions) add(fs *pflag.FlagSet) {
 	fs.Float64Var(&o.decay, "weight-decay", o.decay, "weight decay")
 	fs.Uint64Var(&o.seed, "seed", o.seed, "of the new head, order and dropout")
 	fs.Int64Var(&o.saveEvery, "save-checkpoints-steps", o.saveEvery, "steps between checkpoints; 0: only at the end")
+	fs.Int64Var(&o.evalEvery, "eval-steps", o.evalEvery, "steps between evaluations on the held-out data; -1: one with each checkpoint; 0: only at the end")
 	fs.IntVar(&o.keep, "keep", o.keep, "newest checkpoints to keep; 0: all")
 	fs.IntVar(&o.threads, "threads", 0, "threads that compute; 0: one a processor; decides no bit of the result")
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress")
@@ -76,6 +80,7 @@ func (o *fineOptions) validate() error {
 	want(o.steps >= 0, "--num-train-steps %d: must not be negative", o.steps)
 	want(o.tokens <= trainer.MaxBatchTokens, "--micro-batch-tokens %d: must be at most %d", int(o.tokens), trainer.MaxBatchTokens)
 	want(o.saveEvery >= 0, "--save-checkpoints-steps %d: must not be negative", o.saveEvery)
+	want(o.evalEvery >= -1, "--eval-steps %d: must not be negative, but for -1", o.evalEvery)
 	want(o.keep >= 0, "--keep %d: must not be negative", o.keep)
 	want(o.threads >= 0, "--threads %d: must not be negative", o.threads)
 	errs = append(errs, o.recipe.Validate(), o.updateRule().Validate())

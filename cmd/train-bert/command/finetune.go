@@ -26,6 +26,11 @@ type fineTask struct {
 	count   int               // examples an epoch counts
 	data    string            // hash of the training data
 	options map[string]string // that decide numbers
+
+	// evaluate measures the model on held-out data: names of measures, "loss" among
+	// them where there is one, and the number of "examples"; nil: there is no such
+	// data.
+	evaluate func(ctx context.Context) (map[string]float64, error)
 }
 
 // A fineRun is a fine-tuning run with everything it holds open.
@@ -36,16 +41,14 @@ type fineRun struct {
 	config    trainer.Config
 	tokenizer checkpoint.Tokenizer
 	tok       *tokenize.Tokenizer
-	unlock    func()
 
-	task    fineTask
-	state   checkpoint.State
-	from    *checkpoint.Checkpoint // nil: the run begins
-	model   trainer.Model
-	metrics *metrics
-	meter   *meter
-	loss    float64 // of the last step
-	step    int64   // steps done
+	task  fineTask
+	state checkpoint.State
+	from  *checkpoint.Checkpoint // nil: the run begins
+	model trainer.Model
+	step  int64 // steps done
+	record
+	closers
 }
 
 // openFine opens the model to begin with and the output folder. Close the run
@@ -75,9 +78,11 @@ func (r *fineRun) open() error {
 	if err != nil {
 		return err
 	}
-	if r.unlock, err = store.Lock(folder); err != nil {
+	unlock, err := store.Lock(folder)
+	if err != nil {
 		return err
 	}
+	r.hold(closerFunc(unlock))
 	return store.Sweep(folder)
 }
 
@@ -90,6 +95,7 @@ func (r *fineRun) openInit() error {
 			return fmt.Errorf("--init: %w", err)
 		}
 		r.init, r.config, folder = &m, m.Config, m.folder
+		r.hold(m)
 	}
 	var err error
 	if r.tokenizer, err = tokenizerFor(folder, r.o.vocab, r.o.lower); err != nil {
@@ -129,22 +135,13 @@ func newTokenizer(t checkpoint.Tokenizer) (*tokenize.Tokenizer, error) {
 	return tokenize.New(v, o)
 }
 
-// Close closes what is open.
-func (r *fineRun) Close() error {
-	var errs []error
-	if r.metrics != nil {
-		errs = append(errs, r.metrics.Close())
-	}
-	if r.model != nil {
-		errs = append(errs, r.model.Close())
-	}
-	if r.init != nil {
-		errs = append(errs, r.init.Close())
-	}
-	if r.unlock != nil {
-		r.unlock()
-	}
-	return errors.Join(errs...)
+// A closerFunc is an io.Closer that cannot fail.
+type closerFunc func()
+
+// Close implements io.Closer.
+func (f closerFunc) Close() error {
+	f()
+	return nil
 }
 
 // run trains the task's model to its last step, or without training data loads
@@ -169,16 +166,19 @@ func (r *fineRun) run(ctx context.Context, task fineTask) error {
 	if err := r.openModel(); err != nil {
 		return err
 	}
-	if r.metrics, err = openMetrics(filepath.Join(r.o.out, metricsFile), r.from); err != nil {
+	if err := r.record.open(r.o.out, r.from, schedule.Steps, &r.closers); err != nil {
 		return err
 	}
 	source, err := finetune.NewSource(task.train, finetune.SourceOptions{Seed: r.o.seed, MicroBatchTokens: r.state.Tokens, Heads: task.heads})
 	if err != nil {
 		return err
 	}
-	r.meter = newMeter(r.stderr, schedule.Steps, r.progress().Step)
+	r.meter = newMeter(r.stderr, schedule.Steps, progressOf(r.from).Step)
 	r.meter.describe = func(s trainer.Sums) string { return fmt.Sprintf("loss %.4f", s.Label()) }
-	progress, err := trainer.Train(ctx, r.loop(source))
+	if err := r.catchUp(ctx); err != nil {
+		return err
+	}
+	progress, err := trainer.Train(ctx, r.loop(ctx, source))
 	r.step = progress.Step
 	return err
 }
@@ -220,15 +220,8 @@ func (r *fineRun) microBatch() int {
 
 // resume looks for a checkpoint of this run.
 func (r *fineRun) resume() error {
-	c, err := checkpoint.Newest(r.o.out)
-	if errors.Is(err, checkpoint.ErrNone) {
-		there, globErr := filepath.Glob(filepath.Join(r.o.out, "step-*"))
-		if globErr == nil && len(there) == 0 {
-			return nil
-		}
-		return fmt.Errorf("%w: %w: move them away to begin anew", errDamaged, err)
-	}
-	if err != nil {
+	c, err := newest(r.o.out)
+	if err != nil || c == nil {
 		return err
 	}
 	if err := c.State.Check(r.state); err != nil {
@@ -240,13 +233,6 @@ func (r *fineRun) resume() error {
 	r.from = c
 	fmt.Fprintf(r.stderr, "train-bert: going on from %s\n", c.Dir)
 	return nil
-}
-
-func (r *fineRun) progress() trainer.Progress {
-	if r.from == nil {
-		return trainer.Progress{}
-	}
-	return r.from.State.Progress
 }
 
 // trained is the folder of the last checkpoint, "" where nothing was trained.

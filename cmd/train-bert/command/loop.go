@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 
@@ -65,7 +64,7 @@ func (r *run) observe(ctx context.Context, report trainer.Report) error {
 			return err
 		}
 	}
-	if err := errors.Join(r.metrics.append(line), r.board.step(report, speed)); err != nil {
+	if err := errors.Join(r.metrics.append(line), r.board.step(report, curves(report, speed))); err != nil {
 		return err
 	}
 	r.loss = report.Info.Sums.Loss()
@@ -78,6 +77,15 @@ func (r *run) observe(ctx context.Context, report trainer.Report) error {
 	}
 	defer r.meter.pause()()
 	return r.evaluate(ctx, step)
+}
+
+// curves are what TensorBoard shows of a step.
+func curves(r trainer.Report, speed float64) map[string]float64 {
+	s := r.Info.Sums
+	return map[string]float64{
+		"loss": s.Loss(), "mlm_loss": s.MLM(), "nsp_loss": s.NSP(),
+		"learning_rate": r.Info.Rate, "grad_norm": r.Info.GradNorm, "tokens_per_second": speed,
+	}
 }
 
 // noteDamage writes down which examples of a step were left out, in the first
@@ -125,28 +133,9 @@ func (r *run) evaluate(ctx context.Context, step int64) error {
 	fmt.Fprintf(r.stderr, "train-bert: step %d: %s\n", step, e)
 	err = r.metrics.append(newEvalLine(step, e))
 	if r.board != nil { // an evaluation that was missed at the last step finds none open
-		err = errors.Join(err, r.board.eval(step, e))
+		err = errors.Join(err, r.board.scalars("eval", step, e.curves()))
 	}
 	return err
-}
-
-// A saverFunc is a trainer.Saver.
-type saverFunc func(trainer.Progress, trainer.Model) error
-
-// Save implements trainer.Saver.
-func (f saverFunc) Save(p trainer.Progress, m trainer.Model) error { return f(p, m) }
-
-// saving makes the metrics durable before a checkpoint that a resume may go
-// back to, keeps its time out of the speed, and does not let a model that is
-// lost take the place of a good one.
-func (r *run) saving(s trainer.Saver) trainer.Saver {
-	return saverFunc(func(p trainer.Progress, m trainer.Model) error {
-		defer r.meter.pause()()
-		if math.IsNaN(r.loss) || math.IsInf(r.loss, 0) {
-			return fmt.Errorf("the loss is %v: lower the learning rate; earlier checkpoints are as they were", r.loss)
-		}
-		return errors.Join(r.metrics.sync(), s.Save(p, m))
-	})
 }
 
 // end sums up. A run that had already ended is evaluated for its result.

@@ -68,6 +68,7 @@ type metric struct {
 	Skipped        bool     `json:"skipped"`
 	Loss           *float64 `json:"loss"`
 	EvalLoss       *float64 `json:"eval_loss"`
+	EvalExamples   *float64 `json:"eval_examples"` // every evaluation has it
 	UnigramEntropy float64  `json:"eval_unigram_entropy"`
 	LeftOut        int64    `json:"left_out"`
 	Damage         *damage  `json:"damage"`
@@ -173,7 +174,7 @@ func (m *metrics) cut(path string, last int64) error {
 		if read.Step > last {
 			return nil
 		}
-		if read.EvalLoss != nil {
+		if read.EvalExamples != nil {
 			m.evaluated = read.Step
 		}
 		m.left.add(read)
@@ -186,13 +187,17 @@ func (m *metrics) cut(path string, last int64) error {
 	return w.Commit()
 }
 
-// eachMetric calls do for every line up to the first that is not whole: a run
-// may have been killed while it wrote.
+// maxMetric bounds a line of metrics; ours have some hundred bytes.
+const maxMetric = 1 << 20
+
+// eachMetric calls do for every line up to the first that is not whole, or no
+// line of ours: a run may have been killed while it wrote. A line is valid during
+// the call.
 func eachMetric(r io.Reader, do func(line []byte, m metric) error) error {
-	lines := bufio.NewReader(r)
+	lines := bufio.NewReaderSize(r, maxMetric)
 	for {
-		line, err := lines.ReadBytes('\n')
-		if err == io.EOF {
+		line, err := lines.ReadSlice('\n')
+		if err == io.EOF || errors.Is(err, bufio.ErrBufferFull) {
 			return nil
 		}
 		if err != nil {

@@ -40,12 +40,10 @@ type run struct {
 	source  *loader.Source
 	damage  *quarantine // of the source; nil: damage ends the run
 	eval    *evaluator
-	metrics *metrics
-	board   *board
-	meter   *meter
 	last    *evaluation
-	step    int64   // of last
-	loss    float64 // of the last step
+	step    int64 // of last
+	record
+	closers
 }
 
 // train runs to the last step, going on from the newest checkpoint in o.out.
@@ -73,7 +71,7 @@ func train(ctx context.Context, o trainOptions, stderr io.Writer) (end *ending, 
 	if err := store.Sweep(folder); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, r.close()) }()
+	defer func() { err = errors.Join(err, r.Close()) }()
 	if err := r.open(ctx); err != nil {
 		return nil, err
 	}
@@ -137,21 +135,16 @@ func (r *run) open(ctx context.Context) error {
 }
 
 // openRecords opens what the run writes beside its checkpoints.
-func (r *run) openRecords() (err error) {
-	if r.metrics, err = openMetrics(filepath.Join(r.o.out, metricsFile), r.from); err != nil {
+func (r *run) openRecords() error {
+	if err := r.record.open(r.o.out, r.from, r.o.steps, &r.closers); err != nil || r.from != nil {
 		return err
 	}
-	if r.from == nil {
-		for _, tail := range r.tails() {
-			if err := r.metrics.append(damageLine{Damage: tail}); err != nil {
-				return err
-			}
+	for _, tail := range r.tails() {
+		if err := r.metrics.append(damageLine{Damage: tail}); err != nil {
+			return err
 		}
 	}
-	if step := r.progress().Step; step < r.o.steps {
-		r.board, err = openBoard(r.o.out, step, r.o.steps)
-	}
-	return err
+	return nil
 }
 
 // tails are the ends of files that are left out, of both sides.
@@ -192,45 +185,13 @@ func (r *run) checkTails() error {
 	return nil
 }
 
-func (r *run) close() error {
-	var errs []error
-	if r.source != nil {
-		errs = append(errs, r.source.Close())
-	}
-	if r.metrics != nil {
-		errs = append(errs, r.metrics.Close())
-	}
-	if r.board != nil {
-		errs = append(errs, r.board.Close())
-	}
-	if r.model != nil {
-		errs = append(errs, r.model.Close())
-	}
-	if r.start != nil {
-		errs = append(errs, r.start.Close())
-	}
-	return errors.Join(errs...)
-}
-
 // progress is where the run begins or goes on.
-func (r *run) progress() trainer.Progress {
-	if r.from == nil {
-		return trainer.Progress{}
-	}
-	return r.from.State.Progress
-}
+func (r *run) progress() trainer.Progress { return progressOf(r.from) }
 
 // resume looks for a checkpoint to go on from.
 func (r *run) resume() error {
-	c, err := checkpoint.Newest(r.o.out)
-	if errors.Is(err, checkpoint.ErrNone) {
-		there, globErr := filepath.Glob(filepath.Join(r.o.out, "step-*"))
-		if globErr == nil && len(there) == 0 {
-			return nil
-		}
-		return fmt.Errorf("%w: %w: move them away to begin anew", errDamaged, err)
-	}
-	if err != nil {
+	c, err := newest(r.o.out)
+	if err != nil || c == nil {
 		return err
 	}
 	r.from, r.config = c, c.Config
@@ -259,6 +220,7 @@ func (r *run) begin() (err error) {
 	if r.start, err = newStart(&r.o, r.data.vocab.Len()); err != nil {
 		return err
 	}
+	r.hold(r.start)
 	r.config = r.start.config
 	phase := 1
 	if m := r.start.init; m != nil && m.phase != nil {
@@ -315,8 +277,11 @@ func (r *run) openSources(ctx context.Context) (err error) {
 		r.damage, heldDamage = newQuarantine(r.stderr, ""), newQuarantine(r.stderr, sharding.Eval)
 		options.Quarantine = r.damage.skip
 	}
-	if r.source, err = loader.NewSource(ctx, r.data.shards, options); err != nil || r.held == nil {
+	if r.source, err = loader.NewSource(ctx, r.data.shards, options); err != nil {
 		return err
+	}
+	if r.hold(r.source); r.held == nil {
+		return nil
 	}
 	options.Seed, options.Readers, options.Masking = 0, 0, nil // every run is asked the same questions
 	if heldDamage != nil {
@@ -340,9 +305,11 @@ func (r *run) openModel() (err error) {
 		Tokens: tokens, Sequences: tokens/minTokens + 1, Masked: tokens,
 		Precision: trainer.Float32, Train: true, Seed: r.o.seed, Optimizer: r.state.Optimizer,
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	r.hold(r.model)
+	switch {
 	case r.from != nil:
 		return r.from.Restore(r.model)
 	case r.start.init == nil:

@@ -116,7 +116,7 @@ func stopEverywhere(t *testing.T, whole trainOptions) {
 	}
 	for stop := int64(1); stop < whole.steps; stop++ {
 		o := whole
-		o.out, o.threads, o.readers = filepath.Join(t.TempDir(), "out"), 1, int(stop%3)
+		o.out, o.threads, o.readers = filepath.Join(fastDir(t), "out"), 1, int(stop%3)
 		stopAt(t, o, stop)
 		got := mustTrain(t, o)
 		if diff := cmp.Diff(files(t, want.model), files(t, got.model)); diff != "" {
@@ -134,7 +134,7 @@ func TestARunThatCrashedGoesBackToItsCheckpoint(t *testing.T) {
 	whole := testOptions(t)
 	want := mustTrain(t, whole)
 	o := whole
-	o.out = filepath.Join(t.TempDir(), "out")
+	o.out = filepath.Join(fastDir(t), "out")
 	mustTrain(t, o)
 	for _, dir := range []string{"step-00000012", "step-00000010"} {
 		if err := os.RemoveAll(filepath.Join(o.out, dir)); err != nil {

@@ -108,6 +108,16 @@ func finetuneSquad(ctx context.Context, o squadOptions, stderr io.Writer) (resul
 	if err != nil {
 		return nil, err
 	}
+	a := &answering{o: &o, r: r, held: held}
+	if held != nil {
+		o.windows.Negatives = negatives
+		if err := a.cut(); err != nil {
+			return nil, err
+		}
+		if held.Answerable() {
+			task.evaluate = a.evaluate
+		}
+	}
 	if err := r.run(ctx, task); err != nil {
 		return nil, err
 	}
@@ -115,8 +125,7 @@ func finetuneSquad(ctx context.Context, o squadOptions, stderr io.Writer) (resul
 	if held == nil {
 		return result, nil
 	}
-	o.windows.Negatives = negatives
-	return result, o.answer(ctx, r, held, result)
+	return result, a.finish(ctx, result)
 }
 
 func readSquad(path string) (*squad.Dataset, string, error) {
@@ -161,38 +170,74 @@ func (o *squadOptions) task(r *fineRun, held *squad.Dataset) (task fineTask, neg
 	return task, negatives, nil
 }
 
-// answer answers the questions of a file, measures the answers and writes all.
-func (o *squadOptions) answer(ctx context.Context, r *fineRun, held *squad.Dataset, result *squadResult) error {
-	features, err := squad.NewFeatures(held, r.tok.NewEncoder(), o.windows, squad.Predict)
+// An answering answers the questions of a file, during a run and at its end.
+type answering struct {
+	o        *squadOptions
+	r        *fineRun
+	held     *squad.Dataset
+	features *squad.Features
+}
+
+// cut cuts the texts into windows.
+func (a *answering) cut() (err error) {
+	a.features, err = squad.NewFeatures(a.held, a.r.tok.NewEncoder(), a.o.windows, squad.Predict)
+	return err
+}
+
+// answer answers all questions, and measures where the file has the answers.
+func (a *answering) answer(ctx context.Context) ([]squad.Prediction, *squad.Evaluation, error) {
+	predictor, err := squad.NewPredictor(a.features, a.o.answers)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	predictor, err := squad.NewPredictor(features, o.answers)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(r.stderr, "train-bert: answering %d questions in %d windows\n", features.Questions(), features.Len())
-	if _, err := (finetune.Forward{Model: r.model, Heads: r.task.heads, Tokens: r.microBatch()}).Each(ctx, features, predictor.Take); err != nil {
-		return err
+	forward := finetune.Forward{Model: a.r.model, Heads: a.r.task.heads, Tokens: a.r.microBatch()}
+	if _, err := forward.Each(ctx, a.features, predictor.Take); err != nil {
+		return nil, nil, err
 	}
 	predictions := predictor.Predictions()
-	result.Questions, result.Windows = features.Questions(), features.Len()
+	if !a.held.Answerable() {
+		return predictions, nil, nil
+	}
 	answers, odds := map[string]string{}, map[string]float64{}
-	answerable := false
 	for _, p := range predictions {
-		q := held.Questions[p.Question]
+		q := a.held.Questions[p.Question]
 		answers[q.ID] = p.Text
 		odds[q.ID] = p.NullOdds
-		answerable = answerable || len(q.Answers) > 0 || q.Impossible
 	}
-	if answerable {
-		if !o.windows.Negatives {
-			odds = nil
+	if !a.o.windows.Negatives {
+		odds = nil
+	}
+	e := squad.Evaluate(a.held, answers, odds)
+	return predictions, &e, nil
+}
+
+// evaluate measures during the run.
+func (a *answering) evaluate(ctx context.Context) (map[string]float64, error) {
+	_, e, err := a.answer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return measuresOf(e), nil
+}
+
+func measuresOf(e *squad.Evaluation) map[string]float64 {
+	return map[string]float64{"exact": e.Exact, "f1": e.F1, "examples": float64(e.Total)}
+}
+
+// finish answers with the trained model and writes all.
+func (a *answering) finish(ctx context.Context, result *squadResult) error {
+	fmt.Fprintf(a.r.stderr, "train-bert: answering %d questions in %d windows\n", a.features.Questions(), a.features.Len())
+	predictions, e, err := a.answer(ctx)
+	if err != nil {
+		return err
+	}
+	result.Questions, result.Windows, result.Evaluation = a.features.Questions(), a.features.Len(), e
+	if e != nil {
+		if err := a.r.conclude(measuresOf(e)); err != nil {
+			return err
 		}
-		e := squad.Evaluate(held, answers, odds)
-		result.Evaluation = &e
 	}
-	return o.writeAnswers(r, held, predictions, result)
+	return a.o.writeAnswers(a.r, a.held, predictions, result)
 }
 
 func (o *squadOptions) writeAnswers(r *fineRun, held *squad.Dataset, p []squad.Prediction, result *squadResult) error {

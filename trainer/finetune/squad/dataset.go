@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -129,6 +130,12 @@ func (d *Dataset) add(q questionJSON, seen map[string]bool) error {
 	}
 	d.Questions = append(d.Questions, out)
 	return nil
+}
+
+// Answerable tells whether the file says what a right answer is, of any question:
+// whether answers can be measured.
+func (d *Dataset) Answerable() bool {
+	return slices.ContainsFunc(d.Questions, func(q Question) bool { return len(q.Answers) > 0 || q.Impossible })
 }
 
 // Negatives reports whether the file says that some questions have no answer, as
