@@ -64,6 +64,7 @@ const (
 	opListing      // {{listing}}: a place of Wikivoyage
 	opMeasure      // {{unité}}
 	opIncise       // {{incise}}
+	opEtCetera     // {{etc.}}
 	opEraName      // {{BC}}: the text, before or behind positional argument 1
 	opVariable     // a variable of MediaWiki: function n
 )
@@ -203,6 +204,8 @@ func (s *Scanner) renderRare(t template, args []argument) {
 		s.listing(args)
 	case opMeasure:
 		s.measure(args)
+	case opEtCetera:
+		s.etCetera(args)
 	case opIncise:
 		s.incise(args)
 	case opEraName:

@@ -236,6 +236,15 @@ func (s *Scanner) incise(args []argument) {
 	}
 }
 
+// etCetera renders {{etc.}}. That of the French Wikipedia brings its comma along,
+// but for lists.
+func (s *Scanner) etCetera(args []argument) {
+	if s.page.Lang == "fr" && string(s.bytes(s.named(args, "virgule"))) != "non" {
+		s.str(", ")
+	}
+	s.str("etc.")
+}
+
 func isDigits(b []byte) bool {
 	return len(b) > 0 && len(bytes.TrimLeft(b, "0123456789")) == 0
 }
