@@ -137,7 +137,7 @@ func (m *model[T]) attendBlockGrad(gemm *kernel.Gemm[T], h head[T], b rowBlock[T
 	gemm.Mul(b.n, h.keys, h.size, dctx, v.T(), b.dp, h.keys, false)
 	m.dropScores(b.dp, h, b, layer)
 	for r := range b.n {
-		softmaxGrad(h.row(b.dp, r), h.row(p, r), h.scale)
+		m.set.SoftmaxGrad(h.row(b.dp, r), h.row(p, r), h.scale)
 	}
 	gemm.Mul(b.n, h.size, h.keys, dp, k, d.q[b.first*stride:], stride, false)
 	gemm.Mul(h.keys, h.size, b.n, dp.T(), q, d.k, stride, more)
@@ -151,19 +151,6 @@ func (m *model[T]) probabilities(gemm *kernel.Gemm[T], h head[T], b rowBlock[T],
 		row := h.row(b.p, r)
 		m.set.Scale(row, h.scale)
 		m.set.ExpSum(row, lse[r])
-	}
-}
-
-// softmaxGrad turns dp, the gradient of the probabilities p, into that of the
-// scores before they were scaled.
-func softmaxGrad[T kernel.Float](dp, p []T, scale T) {
-	p = p[:len(dp)]
-	var delta T
-	for i, d := range dp {
-		delta += d * p[i]
-	}
-	for i, d := range dp {
-		dp[i] = p[i] * (d - delta) * scale
 	}
 }
 

@@ -186,7 +186,7 @@ func TestEveryOperationsGradientEqualsFiniteDifferences(t *testing.T) {
 
 	probabilities, dscores := append([]float64{}, x...), append([]float64{}, y...)
 	m.softmax(probabilities, 0.7)
-	softmaxGrad(dscores, probabilities, 0.7)
+	set.SoftmaxGrad(dscores, probabilities, 0.7)
 	check("softmax", dscores, func(x []float64) float64 {
 		m.softmax(x, 0.7)
 		return dot(x, y)
@@ -200,7 +200,7 @@ func TestEveryOperationsGradientEqualsFiniteDifferences(t *testing.T) {
 	out := normed[float64]{y: make([]float64, n), xhat: make([]float64, n), scale: make([]float64, 1)}
 	m.normRow(0, x, p, &out)
 	dx := make([]float64, n)
-	normGradRow(dx, y, out.xhat, gain, out.scale[0])
+	set.NormGrad(dx, y, out.xhat, gain, out.scale[0])
 	check("LayerNorm", dx, func(x []float64) float64 {
 		m.normRow(0, x, p, &out)
 		return dot(out.y, y)

@@ -1,8 +1,6 @@
 package cpu
 
 import (
-	"math"
-
 	"pretext/trainer"
 	"pretext/trainer/dropout"
 )
@@ -71,32 +69,10 @@ func (m *model[T]) addNorm(b *trainer.Batch, s rowset, o []T, with addend[T], p 
 	})
 }
 
-// normRow is LayerNorm of one row: y = (x − mean)/√(var + ε)·gain + bias.
+// normRow is LayerNorm of row r.
 func (m *model[T]) normRow(r int, x []T, p *norm[T], y *normed[T]) {
 	h := len(x)
-	mean := sum(x) / T(h)
-	var square T
-	xhat, out := y.xhat[r*h:(r+1)*h], y.y[r*h:(r+1)*h]
-	for i, v := range x {
-		d := v - mean
-		xhat[i] = d
-		square += d * d
-	}
-	scale := T(1 / math.Sqrt(float64(square)/float64(h)+m.c.LayerNormEps))
-	y.scale[r] = scale
-	for i, v := range xhat {
-		v *= scale
-		xhat[i] = v
-		out[i] = v*p.gain[i] + p.bias[i]
-	}
-}
-
-func sum[T float32 | float64](x []T) T {
-	var s T
-	for _, v := range x {
-		s += v
-	}
-	return s
+	y.scale[r] = m.set.Norm(y.y[r*h:(r+1)*h], y.xhat[r*h:(r+1)*h], x, p.gain, p.bias, m.c.LayerNormEps)
 }
 
 // normGrad sets dx to the gradient of a LayerNorm's input and adds those of its
@@ -105,29 +81,13 @@ func (m *model[T]) normGrad(dx, dy []T, rows int, p *norm[T], y *normed[T]) {
 	h := m.c.HiddenSize
 	m.rows(rows, h, func(lo, hi int) {
 		for r := lo; r < hi; r++ {
-			normGradRow(dx[r*h:(r+1)*h], dy[r*h:(r+1)*h], y.xhat[r*h:(r+1)*h], p.gain, y.scale[r])
+			m.set.NormGrad(dx[r*h:(r+1)*h], dy[r*h:(r+1)*h], y.xhat[r*h:(r+1)*h], p.gain, y.scale[r])
 		}
 	})
 	m.columns(h, func(lo, hi int) {
 		m.addColumns(p.dgain, dy, y.xhat, rows, lo, hi)
 		m.addColumns(p.dbias, dy, nil, rows, lo, hi)
 	})
-}
-
-// normGradRow: with q = dy·gain, dx = scale·(q − mean(q) − x̂·mean(q·x̂)).
-func normGradRow[T float32 | float64](dx, dy, xhat, gain []T, scale T) {
-	var s, t T
-	dy, xhat, gain = dy[:len(dx)], xhat[:len(dx)], gain[:len(dx)]
-	for i := range dx {
-		q := dy[i] * gain[i]
-		s += q
-		t += q * xhat[i]
-	}
-	s /= T(len(dx))
-	t /= T(len(dx))
-	for i := range dx {
-		dx[i] = scale * (dy[i]*gain[i] - s - xhat[i]*t)
-	}
 }
 
 // dropGrad sets do to the gradient of what was dropped out to give a value with

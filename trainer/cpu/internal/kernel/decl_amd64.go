@@ -109,3 +109,45 @@ func copyPanelsAVX2(dst *float32, dstStride int, src *float32, srcStride int, k 
 
 //go:noescape
 func copyPanelsAVX512(dst *float32, dstStride int, src *float32, srcStride int, k int)
+
+//go:noescape
+func sumAVX2(x *float32, n int, sums *float32)
+
+//go:noescape
+func dotAVX2(x, y *float32, n int, sums *float32)
+
+//go:noescape
+func centerAVX2(y, x *float32, n int, by, sums *float32)
+
+//go:noescape
+func affineAVX2(y, x, gain, bias *float32, n int, by *float32)
+
+//go:noescape
+func normSumsAVX2(dy, x, gain *float32, n int, sums *float32)
+
+//go:noescape
+func normGradAVX2(dx, dy, x, gain *float32, n int, c *float32)
+
+//go:noescape
+func softmaxGradAVX2(dp, p *float32, n int, c *float32)
+
+//go:noescape
+func sumAVX512(x *float32, n int, sums *float32)
+
+//go:noescape
+func dotAVX512(x, y *float32, n int, sums *float32)
+
+//go:noescape
+func centerAVX512(y, x *float32, n int, by, sums *float32)
+
+//go:noescape
+func affineAVX512(y, x, gain, bias *float32, n int, by *float32)
+
+//go:noescape
+func normSumsAVX512(dy, x, gain *float32, n int, sums *float32)
+
+//go:noescape
+func normGradAVX512(dx, dy, x, gain *float32, n int, c *float32)
+
+//go:noescape
+func softmaxGradAVX512(dp, p *float32, n int, c *float32)

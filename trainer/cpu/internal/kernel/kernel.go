@@ -70,6 +70,17 @@ type Set[T Float] struct {
 	// GELUGrad multiplies dy by the activation's derivative at x.
 	GELUGrad func(dy, x []T, tanh bool)
 
+	// Norm is LayerNorm of a row: x̂ = (x − mean)/√(var + ε), y = x̂·gain + bias. It
+	// returns 1/σ. x may be y or x̂.
+	Norm func(y, xhat, x, gain, bias []T, eps float64) T
+
+	// NormGrad sets dx to the gradient of a row's input, given 1/σ. dx may be dy.
+	NormGrad func(dx, dy, xhat, gain []T, scale T)
+
+	// SoftmaxGrad turns dp, the gradient of probabilities p, into that of what
+	// their softmax is of before it was multiplied by scale.
+	SoftmaxGrad func(dp, p []T, scale T)
+
 	// Add adds y to x.
 	Add func(x, y []T)
 

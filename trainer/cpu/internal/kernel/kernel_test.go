@@ -205,6 +205,7 @@ func TestElementFunctionsEqualTheirDefinitions(t *testing.T) {
 			}
 			checkExpSum(t, s, x)
 			checkColumns(t, s, x, randomFloats(r, n), randomFloats(r, n))
+			checkNorm(t, s, x, randomFloats(r, n), randomFloats(r, n))
 			for _, tanh := range []bool{false, true} {
 				checkGELU(t, s, x, tanh)
 			}
@@ -269,6 +270,50 @@ func checkColumns(t *testing.T, s *Set[float32], x, y, z []float32) {
 	}
 	if math.Abs(float64(total)-want) > 1e-6*size {
 		t.Fatalf("sum of %d scaled exponentials: got %v, want %v", len(x), total, want)
+	}
+}
+
+func widened(x []float32) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = float64(v)
+	}
+	return y
+}
+
+// near says how far got is from want, of want's size.
+func near(got []float32, want []float64) float64 {
+	d, size := 0.0, 0.0
+	for i, w := range want {
+		d = max(d, math.Abs(float64(got[i])-w))
+		size = max(size, math.Abs(w))
+	}
+	return d / max(size, 1e-30)
+}
+
+// checkNorm checks the functions of a row against the plain ones in double
+// precision.
+func checkNorm(t *testing.T, s *Set[float32], x, y, z []float32) {
+	t.Helper()
+	const eps = 1e-3
+	n := len(x)
+	xhat, out := make([]float32, n), make([]float32, n)
+	wideXhat, wideOut := make([]float64, n), make([]float64, n)
+	scale, want := s.Norm(out, xhat, x, y, z, eps), plainNorm(wideOut, wideXhat, widened(x), widened(y), widened(z), eps)
+	if a, b := near(xhat, wideXhat), near(out, wideOut); n > 1 && (a > 2e-6 || b > 2e-6) || math.Abs(float64(scale)/want-1) > 2e-6 {
+		t.Fatalf("LayerNorm of %d: apart by %.2g and %.2g, scale %v, want %v", n, a, b, scale, want)
+	}
+	dx, wideDx := make([]float32, n), make([]float64, n)
+	s.NormGrad(dx, y, x, z, 2)
+	plainNormGrad(wideDx, widened(y), widened(x), widened(z), 2)
+	if d := near(dx, wideDx); n > 1 && d > 2e-6 {
+		t.Fatalf("gradient of LayerNorm of %d: apart by %.2g", n, d)
+	}
+	dp, wideDp := slices.Clone(y), widened(y)
+	s.SoftmaxGrad(dp, z, 0.3)
+	plainSoftmaxGrad(wideDp, widened(z), 0.3)
+	if d := near(dp, wideDp); d > 2e-6 {
+		t.Fatalf("gradient of softmax of %d: apart by %.2g", n, d)
 	}
 }
 

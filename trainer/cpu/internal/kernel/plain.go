@@ -13,6 +13,7 @@ func plain[T Float]() *Set[T] {
 		Micro: plainMicro[T], ExpSum: plainExpSum[T], ExpSums: plainExpSums[T], ExpScale: plainExpScale[T],
 		AddMax: plainAddMax[T], Max: plainMax[T],
 		GELU: plainGELU[T], GELUGrad: plainGELUGrad[T], Adam: optim.Update[T], SumSquares: optim.SumSquares[T],
+		Norm: plainNorm[T], NormGrad: plainNormGrad[T], SoftmaxGrad: plainSoftmaxGrad[T],
 		Add: plainAdd[T], MulAdd: plainMulAdd[T], Scale: plainScale[T],
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"pretext/trainer/optim"
 )
 
-//go:generate go run gen.go gen_elements.go
+//go:generate go run gen.go gen_elements.go gen_norm.go
 
 // constants is the table the assembly reads; its order is that of gen.go.
 // Polynomial of exp: 1/7! … 1/0!. erf: Abramowitz and Stegun 7.1.26.
@@ -76,6 +76,7 @@ func simd(l level, mr, nr int) *Set[float32] {
 			}
 		},
 		ExpSum: l.expSum, ExpSums: l.expSums, ExpScale: l.expScale, AddMax: l.addMax, Max: l.max, GELU: l.gelu, GELUGrad: l.geluGrad, Adam: l.adam, SumSquares: l.sumSquares,
+		Norm: l.norm, NormGrad: l.normGrad, SoftmaxGrad: l.softmaxGrad,
 		Add: l.add, MulAdd: l.mulAdd, Scale: l.scale, Transpose8: transpose8, CopyEights: copyEights, CopyPanels: l.copyPanels,
 	}
 }

@@ -984,6 +984,178 @@ nextEnd:
 	VZEROUPPER
 	RET
 
+// func sumAVX2(x *float32, n int, sums *float32)
+TEXT ·sumAVX2(SB), NOSPLIT, $0-24
+	MOVQ x+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ sums+16(FP), R10
+	VXORPS Y0, Y0, Y0
+	SHRQ $3, CX
+	JEQ nextEnd
+next:
+	VADDPS (SI), Y0, Y0
+	ADDQ $32, SI
+	DECQ CX
+	JNE next
+nextEnd:
+	VMOVUPS Y0, (R10)
+	VZEROUPPER
+	RET
+
+// func dotAVX2(x, y *float32, n int, sums *float32)
+TEXT ·dotAVX2(SB), NOSPLIT, $0-32
+	MOVQ x+0(FP), SI
+	MOVQ y+8(FP), DX
+	MOVQ n+16(FP), CX
+	MOVQ sums+24(FP), R10
+	VXORPS Y0, Y0, Y0
+	SHRQ $3, CX
+	JEQ nextEnd
+next:
+	VMOVUPS (SI), Y1
+	VFMADD231PS (DX), Y1, Y0
+	ADDQ $32, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNE next
+nextEnd:
+	VMOVUPS Y0, (R10)
+	VZEROUPPER
+	RET
+
+// func centerAVX2(y, x *float32, n int, by, sums *float32)
+TEXT ·centerAVX2(SB), NOSPLIT, $0-40
+	MOVQ y+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ n+16(FP), CX
+	MOVQ by+24(FP), R9
+	MOVQ sums+32(FP), R10
+	VBROADCASTSS 0(R9), Y1
+	VXORPS Y2, Y2, Y2
+	SHRQ $3, CX
+	JEQ nextEnd
+next:
+	VMOVUPS (SI), Y0
+	VSUBPS Y1, Y0, Y0
+	VMOVUPS Y0, (DI)
+	VFMADD231PS Y0, Y0, Y2
+	ADDQ $32, SI
+	ADDQ $32, DI
+	DECQ CX
+	JNE next
+nextEnd:
+	VMOVUPS Y2, (R10)
+	VZEROUPPER
+	RET
+
+// func affineAVX2(y, x, gain, bias *float32, n int, by *float32)
+TEXT ·affineAVX2(SB), NOSPLIT, $0-48
+	MOVQ y+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ gain+16(FP), DX
+	MOVQ bias+24(FP), R10
+	MOVQ n+32(FP), CX
+	MOVQ by+40(FP), R9
+	VBROADCASTSS 0(R9), Y1
+	SHRQ $3, CX
+	JEQ nextEnd
+next:
+	VMULPS (SI), Y1, Y0
+	VMOVUPS Y0, (SI)
+	VMOVUPS (R10), Y2
+	VFMADD231PS (DX), Y0, Y2
+	VMOVUPS Y2, (DI)
+	ADDQ $32, SI
+	ADDQ $32, DI
+	ADDQ $32, DX
+	ADDQ $32, R10
+	DECQ CX
+	JNE next
+nextEnd:
+	VZEROUPPER
+	RET
+
+// func normSumsAVX2(dy, x, gain *float32, n int, sums *float32)
+TEXT ·normSumsAVX2(SB), NOSPLIT, $0-40
+	MOVQ dy+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ gain+16(FP), DX
+	MOVQ n+24(FP), CX
+	MOVQ sums+32(FP), R10
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	SHRQ $3, CX
+	JEQ nextEnd
+next:
+	VMOVUPS (DI), Y2
+	VMULPS (DX), Y2, Y2
+	VADDPS Y2, Y0, Y0
+	VFMADD231PS (SI), Y2, Y1
+	ADDQ $32, DI
+	ADDQ $32, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNE next
+nextEnd:
+	VMOVUPS Y0, (R10)
+	VMOVUPS Y1, 32(R10)
+	VZEROUPPER
+	RET
+
+// func normGradAVX2(dx, dy, x, gain *float32, n int, c *float32)
+TEXT ·normGradAVX2(SB), NOSPLIT, $0-48
+	MOVQ dx+0(FP), R10
+	MOVQ dy+8(FP), DI
+	MOVQ x+16(FP), SI
+	MOVQ gain+24(FP), DX
+	MOVQ n+32(FP), CX
+	MOVQ c+40(FP), R9
+	VBROADCASTSS 0(R9), Y1
+	VBROADCASTSS 4(R9), Y2
+	VBROADCASTSS 8(R9), Y3
+	SHRQ $3, CX
+	JEQ nextEnd
+next:
+	VMOVUPS (DI), Y0
+	VMULPS (DX), Y0, Y0
+	VSUBPS Y2, Y0, Y0
+	VFNMADD231PS (SI), Y3, Y0
+	VMULPS Y1, Y0, Y0
+	VMOVUPS Y0, (R10)
+	ADDQ $32, DI
+	ADDQ $32, SI
+	ADDQ $32, DX
+	ADDQ $32, R10
+	DECQ CX
+	JNE next
+nextEnd:
+	VZEROUPPER
+	RET
+
+// func softmaxGradAVX2(dp, p *float32, n int, c *float32)
+TEXT ·softmaxGradAVX2(SB), NOSPLIT, $0-32
+	MOVQ dp+0(FP), DI
+	MOVQ p+8(FP), SI
+	MOVQ n+16(FP), CX
+	MOVQ c+24(FP), R9
+	VBROADCASTSS 0(R9), Y1
+	VBROADCASTSS 4(R9), Y2
+	SHRQ $3, CX
+	JEQ nextEnd
+next:
+	VMOVUPS (DI), Y0
+	VSUBPS Y2, Y0, Y0
+	VMULPS (SI), Y0, Y0
+	VMULPS Y1, Y0, Y0
+	VMOVUPS Y0, (DI)
+	ADDQ $32, SI
+	ADDQ $32, DI
+	DECQ CX
+	JNE next
+nextEnd:
+	VZEROUPPER
+	RET
+
 // func addAVX2(x, y *float32, n int)
 TEXT ·addAVX2(SB), NOSPLIT, $0-24
 	MOVQ x+0(FP), DI
@@ -2552,6 +2724,178 @@ next:
 nextEnd:
 	VADDPD Z0, Z1, Z0
 	VMOVUPD Z0, (DX)
+	VZEROUPPER
+	RET
+
+// func sumAVX512(x *float32, n int, sums *float32)
+TEXT ·sumAVX512(SB), NOSPLIT, $0-24
+	MOVQ x+0(FP), SI
+	MOVQ n+8(FP), CX
+	MOVQ sums+16(FP), R10
+	VPXORQ Z0, Z0, Z0
+	SHRQ $4, CX
+	JEQ nextEnd
+next:
+	VADDPS (SI), Z0, Z0
+	ADDQ $64, SI
+	DECQ CX
+	JNE next
+nextEnd:
+	VMOVUPS Z0, (R10)
+	VZEROUPPER
+	RET
+
+// func dotAVX512(x, y *float32, n int, sums *float32)
+TEXT ·dotAVX512(SB), NOSPLIT, $0-32
+	MOVQ x+0(FP), SI
+	MOVQ y+8(FP), DX
+	MOVQ n+16(FP), CX
+	MOVQ sums+24(FP), R10
+	VPXORQ Z0, Z0, Z0
+	SHRQ $4, CX
+	JEQ nextEnd
+next:
+	VMOVUPS (SI), Z1
+	VFMADD231PS (DX), Z1, Z0
+	ADDQ $64, SI
+	ADDQ $64, DX
+	DECQ CX
+	JNE next
+nextEnd:
+	VMOVUPS Z0, (R10)
+	VZEROUPPER
+	RET
+
+// func centerAVX512(y, x *float32, n int, by, sums *float32)
+TEXT ·centerAVX512(SB), NOSPLIT, $0-40
+	MOVQ y+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ n+16(FP), CX
+	MOVQ by+24(FP), R9
+	MOVQ sums+32(FP), R10
+	VBROADCASTSS 0(R9), Z1
+	VPXORQ Z2, Z2, Z2
+	SHRQ $4, CX
+	JEQ nextEnd
+next:
+	VMOVUPS (SI), Z0
+	VSUBPS Z1, Z0, Z0
+	VMOVUPS Z0, (DI)
+	VFMADD231PS Z0, Z0, Z2
+	ADDQ $64, SI
+	ADDQ $64, DI
+	DECQ CX
+	JNE next
+nextEnd:
+	VMOVUPS Z2, (R10)
+	VZEROUPPER
+	RET
+
+// func affineAVX512(y, x, gain, bias *float32, n int, by *float32)
+TEXT ·affineAVX512(SB), NOSPLIT, $0-48
+	MOVQ y+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ gain+16(FP), DX
+	MOVQ bias+24(FP), R10
+	MOVQ n+32(FP), CX
+	MOVQ by+40(FP), R9
+	VBROADCASTSS 0(R9), Z1
+	SHRQ $4, CX
+	JEQ nextEnd
+next:
+	VMULPS (SI), Z1, Z0
+	VMOVUPS Z0, (SI)
+	VMOVUPS (R10), Z2
+	VFMADD231PS (DX), Z0, Z2
+	VMOVUPS Z2, (DI)
+	ADDQ $64, SI
+	ADDQ $64, DI
+	ADDQ $64, DX
+	ADDQ $64, R10
+	DECQ CX
+	JNE next
+nextEnd:
+	VZEROUPPER
+	RET
+
+// func normSumsAVX512(dy, x, gain *float32, n int, sums *float32)
+TEXT ·normSumsAVX512(SB), NOSPLIT, $0-40
+	MOVQ dy+0(FP), DI
+	MOVQ x+8(FP), SI
+	MOVQ gain+16(FP), DX
+	MOVQ n+24(FP), CX
+	MOVQ sums+32(FP), R10
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	SHRQ $4, CX
+	JEQ nextEnd
+next:
+	VMOVUPS (DI), Z2
+	VMULPS (DX), Z2, Z2
+	VADDPS Z2, Z0, Z0
+	VFMADD231PS (SI), Z2, Z1
+	ADDQ $64, DI
+	ADDQ $64, SI
+	ADDQ $64, DX
+	DECQ CX
+	JNE next
+nextEnd:
+	VMOVUPS Z0, (R10)
+	VMOVUPS Z1, 64(R10)
+	VZEROUPPER
+	RET
+
+// func normGradAVX512(dx, dy, x, gain *float32, n int, c *float32)
+TEXT ·normGradAVX512(SB), NOSPLIT, $0-48
+	MOVQ dx+0(FP), R10
+	MOVQ dy+8(FP), DI
+	MOVQ x+16(FP), SI
+	MOVQ gain+24(FP), DX
+	MOVQ n+32(FP), CX
+	MOVQ c+40(FP), R9
+	VBROADCASTSS 0(R9), Z1
+	VBROADCASTSS 4(R9), Z2
+	VBROADCASTSS 8(R9), Z3
+	SHRQ $4, CX
+	JEQ nextEnd
+next:
+	VMOVUPS (DI), Z0
+	VMULPS (DX), Z0, Z0
+	VSUBPS Z2, Z0, Z0
+	VFNMADD231PS (SI), Z3, Z0
+	VMULPS Z1, Z0, Z0
+	VMOVUPS Z0, (R10)
+	ADDQ $64, DI
+	ADDQ $64, SI
+	ADDQ $64, DX
+	ADDQ $64, R10
+	DECQ CX
+	JNE next
+nextEnd:
+	VZEROUPPER
+	RET
+
+// func softmaxGradAVX512(dp, p *float32, n int, c *float32)
+TEXT ·softmaxGradAVX512(SB), NOSPLIT, $0-32
+	MOVQ dp+0(FP), DI
+	MOVQ p+8(FP), SI
+	MOVQ n+16(FP), CX
+	MOVQ c+24(FP), R9
+	VBROADCASTSS 0(R9), Z1
+	VBROADCASTSS 4(R9), Z2
+	SHRQ $4, CX
+	JEQ nextEnd
+next:
+	VMOVUPS (DI), Z0
+	VSUBPS Z2, Z0, Z0
+	VMULPS (SI), Z0, Z0
+	VMULPS Z1, Z0, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ $64, SI
+	ADDQ $64, DI
+	DECQ CX
+	JNE next
+nextEnd:
 	VZEROUPPER
 	RET
 
