@@ -165,7 +165,7 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 	mirror, sum := bookServer(t)
 	fetch := func(out string, q download.Request) error { // one file, since several are fetched at once
 		o := download.DefaultOptions()
-		o.Contact, o.AllowPrivate, o.BookPause, o.Attempts, o.Backoff = "tests@example.org", true, 0, 1, 0
+		o.Contact, o.AllowPrivate, o.BookPause, o.Attempts, o.Backoff = "tests@example.org", true, 0, 3, 0
 		o.Mirrors = []download.Mirror{{Site: download.SiteGutenberg, Base: mirror}}
 		_, err := Download(ctx, oneWorker, DownloadConfig{Requests: []download.Request{q}, Client: o, Out: out})
 		return err

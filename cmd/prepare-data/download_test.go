@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"maps"
@@ -56,11 +57,44 @@ func TestARunDownloadsItsSources(t *testing.T) {
 	args := mirrored(server, "run", "--quiet", "--wiki=demowiki", "--gutenberg-ids=7", "--vocab-size=1000", "--shards=2", "--dupe-factor=1", "--out", out)
 	prepareData(t, args...).succeed(t)
 	prepareData(t, "verify", out).succeed(t)
+	again := filepath.Join(t.TempDir(), "again")
+	asTheCardSays(t, out, mirrored(server, "--quiet", "--out", again)...)
+	for _, folder := range []string{"documents", "shards"} {
+		want, err := os.ReadFile(filepath.Join(out, folder, sharding.ManifestName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join(again, folder, sharding.ManifestName)); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("the command on the card makes other %s (%v)", folder, err)
+		}
+	}
 	server.Close()
 	prepareData(t, append(args, "--offline")...).succeed(t) // all is there
-	again := t.TempDir()
 	sources := filepath.Join(out, "sources")
-	prepareData(t, "extract", "--quiet", "--wiki-dump", sources, "--books", sources, "--out", again).succeed(t)
+	prepareData(t, "extract", "--quiet", "--wiki-dump", sources, "--books", sources, "--out", t.TempDir()).succeed(t)
+}
+
+// asTheCardSays runs the command that the card of a run gives, with more flags.
+func asTheCardSays(t *testing.T, run string, more ...string) {
+	t.Helper()
+	card := filepath.Join(t.TempDir(), "README.md")
+	prepareData(t, "card", run, "--out", card).succeed(t)
+	b, err := os.ReadFile(card)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, command, _ := strings.Cut(string(b), "\nprepare-data run \\\n")
+	command, _, found := strings.Cut(command, " \\\n  --out DIR")
+	if !found {
+		t.Fatalf("no command on the card:\n%s", b)
+	}
+	for _, want := range []string{"--wiki demowiki@2026-09-01", "--wiki-layout content", "--gutenberg-ids 7"} {
+		if !strings.Contains(command, want) {
+			t.Errorf("got the command\n%s\nwant %s in it", command, want)
+		}
+	}
+	args := strings.Fields(strings.ReplaceAll(command, "\\\n", ""))
+	prepareData(t, slices.Concat([]string{"run"}, args, more)...).succeed(t)
 }
 
 // A slowWiki serves files slowly, so that processes are met at work, and counts

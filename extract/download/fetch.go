@@ -40,6 +40,9 @@ func (c *Client) Fetch(ctx context.Context, folder store.Folder, f File, hooks H
 		hooks.Progress = func(int64) {}
 	}
 	if r, ok, err := Have(ctx, folder, f); err != nil || ok {
+		if err == nil {
+			err = store.RemovePartial(folder, f.Name)
+		}
 		hooks.Progress(r.Bytes)
 		return r, err
 	}

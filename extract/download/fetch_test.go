@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -309,5 +310,24 @@ func TestAServerThatNeverAnswersIsGivenUp(t *testing.T) {
 	o.Stall, o.Attempts = 20*time.Millisecond, 2
 	if _, err := newClient(t, o).Fetch(t.Context(), folder(t), File{Name: "x", URL: server.URL}, Hooks{}); !errors.Is(err, ErrNetwork) {
 		t.Errorf("got %v, want a network error", err)
+	}
+}
+
+func TestWhatWasLeftBesideAWholeFileGoes(t *testing.T) {
+	out := folder(t)
+	part, err := store.OpenPartial(out, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(part.SetNote([]byte("{}")), part.Close(), store.WriteFile(t.Context(), out, "x", []byte("all of it"))); err != nil {
+		t.Fatal(err)
+	}
+	o := quick("http://127.0.0.1:9")
+	o.Offline = true // nothing is asked for
+	if _, err := newClient(t, o).Fetch(t.Context(), out, File{Name: "x", URL: "http://127.0.0.1:9/x", Checksum: sumOf("all of it")}, Hooks{}); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(out.String()); err != nil || len(entries) != 1 {
+		t.Errorf("got %v, want the file alone (%v)", entries, err)
 	}
 }

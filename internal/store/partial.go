@@ -185,6 +185,21 @@ func (p *Partial) Close() error {
 	return err
 }
 
+// RemovePartial removes the partial file of a name, and its note, where a run
+// ended between giving the file its name and that.
+func RemovePartial(folder Folder, name string) error {
+	d, ok := folder.(dir)
+	if !ok {
+		return nil
+	}
+	for _, n := range []string{PartialName(name), PartialName(name) + noteSuffix} {
+		if err := d.remove(os.Remove, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // RemovePartials removes all partial files of a folder.
 func RemovePartials(folder Folder) error {
 	d, ok := folder.(dir)

@@ -72,14 +72,22 @@ func reproduction(root *cobra.Command, s *survey.Stats) string {
 	parts := []string{"prepare-data run"}
 	made := false
 	given := map[string]bool{}
+	downloaded := map[string]bool{}
 	for _, stage := range s.Stages {
 		made = made || stage.Stage == "examples"
-		for _, d := range stage.Downloads {
-			parts = append(parts, sourceFlag(d.Kind, d.Name))
+		if stage.Stage == "download" {
+			parts = append(parts, downloadFlagsOf(stage)...)
+			downloaded[filepath.Base(stage.Folder)] = true // the books of it are one input
+			for _, d := range stage.Downloads {
+				downloaded[d.Name] = true
+			}
+			continue
 		}
-		if stage.Stage == "extract" && len(parts) == 1 {
+		if stage.Stage == "extract" {
 			for _, in := range stage.Inputs {
-				parts = append(parts, sourceFlag("", in.Name))
+				if !downloaded[in.Name] {
+					parts = append(parts, sourceFlag(in.Name))
+				}
 			}
 		}
 		options := survey.Flatten(stage.Options)
@@ -110,11 +118,14 @@ func reproduction(root *cobra.Command, s *survey.Stats) string {
 	return strings.Join(append(parts, "--out DIR"), " \\\n  ")
 }
 
-// flagOf returns the flag of an option: the last part of its name, but for the
-// one that another name says better.
+// flagOf returns the flag of an option: the last part of its name, but for those
+// that another name says better.
 func flagOf(option string) string {
-	if option == "nearly.threshold" {
+	switch option {
+	case "nearly.threshold":
 		return "dedup-threshold"
+	case "nearly.containment":
+		return "dedup-containment"
 	}
 	return strings.ReplaceAll(option[strings.LastIndexByte(option, '.')+1:], "_", "-")
 }
@@ -131,9 +142,9 @@ func vocabFlag(stage survey.Stage, options map[string]string) string {
 	return "--vocab " + quoted(name)
 }
 
-// sourceFlag names a source, by its kind or else by its name.
-func sourceFlag(kind, name string) string {
-	if kind == "wiki" || kind == "" && strings.Contains(name, ".xml") {
+// sourceFlag names a local source.
+func sourceFlag(name string) string {
+	if strings.Contains(name, ".xml") {
 		return "--wiki-dump " + quoted(name)
 	}
 	return "--books " + quoted(filepath.Base(name))

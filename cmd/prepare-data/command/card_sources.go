@@ -1,0 +1,98 @@
+package command
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"pretext/extract/download"
+	"pretext/internal/survey"
+	"pretext/pipeline"
+)
+
+// downloadFlagsOf returns the flags that download what a stage brought: what "the
+// newest" meant then, and files that were not checked then by what they were.
+func downloadFlagsOf(stage survey.Stage) (flags []string) {
+	var o pipeline.DownloadOptions
+	if json.Unmarshal(stage.Options, &o) != nil {
+		return nil
+	}
+	layouts := map[string]bool{}
+	for _, q := range o.Requests {
+		switch q.Kind {
+		case download.Wiki:
+			date, layout := dumpOf(q, stage.Downloads)
+			layouts[layout] = true
+			flags = append(flags, "--wiki "+quoted(q.Wiki+date))
+			if q.Multistream {
+				layouts["multistream"] = true
+			}
+		case download.Gutenberg:
+			flags = append(flags, booksFlags(q)...)
+		case download.URL:
+			sum := q.SHA256
+			for _, d := range stage.Downloads {
+				if d.URL == q.URL {
+					sum = cmp.Or(sum, d.SHA256)
+				}
+			}
+			flags = append(flags, "--url "+quoted(q.URL+"#sha256="+sum))
+		}
+	}
+	multistream := layouts["multistream"]
+	delete(layouts, "multistream")
+	if len(layouts) == 1 { // one flag holds for all wikis
+		for layout := range layouts {
+			if layout != download.LayoutAuto {
+				flags = append(flags, "--wiki-layout "+layout)
+			}
+		}
+	}
+	if multistream {
+		flags = append(flags, "--multistream")
+	}
+	return flags
+}
+
+func booksFlags(q download.Request) []string {
+	if len(q.IDs) > 0 {
+		ids := strings.Trim(strings.ReplaceAll(fmt.Sprint(q.IDs), " ", ","), "[]")
+		return append([]string{"--gutenberg-ids " + ids}, limitFlag(q)...)
+	}
+	return append([]string{"--gutenberg " + cmp.Or(q.Language, "all")}, limitFlag(q)...)
+}
+
+func limitFlag(q download.Request) []string {
+	if q.Limit == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("--gutenberg-limit %d", q.Limit)}
+}
+
+var dumpDate = regexp.MustCompile(`^[a-z][a-z0-9_]*-([0-9]{4})-?([0-9]{2})-?([0-9]{2})-`)
+
+// dumpOf returns the date, with an @, and the layout of the dump that a request
+// brought.
+func dumpOf(q download.Request, downloads []survey.Download) (date, layout string) {
+	layout = q.Layout
+	if q.Date != download.Latest {
+		date = "@" + q.Date
+	}
+	for _, d := range downloads {
+		m := dumpDate.FindStringSubmatch(d.Name)
+		if m == nil || !strings.HasPrefix(d.Name, q.Wiki+"-") {
+			continue
+		}
+		date = "@" + strings.Join(m[1:], "-")
+		if layout == download.LayoutAuto {
+			layout = download.LayoutLegacy
+			if strings.Contains(d.URL, "/mediawiki_content_") {
+				layout = download.LayoutContent
+			}
+		}
+		break
+	}
+	return date, layout
+}
