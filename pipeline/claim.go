@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -120,7 +119,7 @@ func differences(old, new sharding.Recipe) (diffs []string) {
 	if old.Algorithm != new.Algorithm {
 		diffs = append(diffs, fmt.Sprintf("made by version %d of the stage, this program has %d", old.Algorithm, new.Algorithm))
 	}
-	a, b := flatten(old.Options), flatten(new.Options)
+	a, b := sharding.FlattenOptions(old.Options), sharding.FlattenOptions(new.Options)
 	for _, k := range slices.Sorted(maps.Keys(union(a, b))) {
 		if a[k] != b[k] {
 			diffs = append(diffs, fmt.Sprintf("%s was %s, now %s", k, orNone(shorten(a[k])), orNone(shorten(b[k]))))
@@ -163,27 +162,4 @@ func union[M ~map[string]V, V any](a, b M) M {
 	maps.Copy(u, a)
 	maps.Copy(u, b)
 	return u
-}
-
-// flatten turns nested JSON options into dotted names and values.
-func flatten(raw json.RawMessage) map[string]string {
-	var v any
-	out := map[string]string{}
-	if json.Unmarshal(raw, &v) != nil {
-		return out
-	}
-	var walk func(prefix string, v any)
-	walk = func(prefix string, v any) {
-		m, ok := v.(map[string]any)
-		if !ok {
-			b, _ := json.Marshal(v)
-			out[prefix] = string(b)
-			return
-		}
-		for k, v := range m {
-			walk(strings.TrimPrefix(prefix+"."+k, "."), v)
-		}
-	}
-	walk("", v)
-	return out
 }

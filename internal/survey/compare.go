@@ -124,7 +124,7 @@ func (c comparison) folders(ctx context.Context, d *Difference, a, b *place) err
 func (c comparison) add(ctx context.Context, d *Difference, a, b folder) error {
 	f := FolderDifference{Folder: a.name}
 	ma, mb := a.manifest, b.manifest
-	f.Options = changes(Flatten(ma.Options), Flatten(mb.Options))
+	f.Options = changes(sharding.FlattenOptions(ma.Options), sharding.FlattenOptions(mb.Options))
 	if ma.Stage != mb.Stage {
 		f.Options = append([]Change{{"(stage)", ma.Stage, mb.Stage}}, f.Options...)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"pretext/internal/survey"
 	"pretext/internal/survey/card"
+	"pretext/sharding"
 )
 
 func newCard() *cobra.Command {
@@ -90,7 +91,7 @@ func reproduction(root *cobra.Command, s *survey.Stats) string {
 				}
 			}
 		}
-		options := survey.Flatten(stage.Options)
+		options := sharding.FlattenOptions(stage.Options)
 		if vocab := vocabFlag(stage, options); vocab != "" {
 			parts = append(parts, vocab)
 			// A tokenizer.json decides these itself.

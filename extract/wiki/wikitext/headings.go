@@ -129,26 +129,4 @@ func (s *Scanner) sectionEnd(i, e, level int) int {
 
 // lineEnd returns the end of the source line at i: the next line feed outside
 // of templates, comments and extension tags.
-func (s *Scanner) lineEnd(i, e int) int {
-	src := s.src[:e]
-	for {
-		if i = s.skip(i, e, classLine); i >= e {
-			return e
-		}
-		switch src[i] {
-		case '\n':
-			return i
-		case '{':
-			if j, ok := s.bracesEnd(i, e); ok {
-				i = j
-				continue
-			}
-		case '<':
-			if j := s.opaqueEnd(i, e); j > i {
-				i = j
-				continue
-			}
-		}
-		i++
-	}
-}
+func (s *Scanner) lineEnd(i, e int) int { return s.outside(i, e, classLine, '\n') }

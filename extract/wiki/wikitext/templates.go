@@ -136,14 +136,19 @@ func (c *nameCache) slot(name []byte) *nameSlot {
 
 // nameEnd returns where the name of a template ends: at a bar outside of
 // templates and comments.
-func (s *Scanner) nameEnd(i, e int) int {
+func (s *Scanner) nameEnd(i, e int) int { return s.outside(i, e, classArgument, '|') }
+
+// outside returns where stop first stands in src[i:e] outside of templates,
+// comments and extension tags; e if it does not. mask is a class of bytes that
+// holds stop and what those begin with.
+func (s *Scanner) outside(i, e int, mask uint16, stop byte) int {
 	src := s.src[:e]
 	for {
-		if i = s.skip(i, e, classArgument); i >= e {
+		if i = s.skip(i, e, mask); i >= e {
 			return e
 		}
 		switch src[i] {
-		case '|':
+		case stop:
 			return i
 		case '{':
 			if j, ok := s.bracesEnd(i, e); ok {

@@ -27,6 +27,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"pretext/internal/survey"
+	"pretext/sharding"
 )
 
 //go:embed card.md
@@ -93,7 +94,7 @@ func Write(w io.Writer, s *survey.Stats, o Options) error {
 		if stage.Counts["records"] > 0 && stage.Folder != "." {
 			v.Shards = path.Clean(filepath.ToSlash(stage.Folder)) + "/"
 		}
-		v.Gzip = v.Gzip || stage.Counts["records"] > 0 && survey.Flatten(stage.Options)["compression"] == `"gzip"`
+		v.Gzip = v.Gzip || stage.Counts["records"] > 0 && sharding.FlattenOptions(stage.Options)["compression"] == `"gzip"`
 	}
 	f := v.front(o)
 	v.Unknown = slices.Contains(f.License, unknownLicence)

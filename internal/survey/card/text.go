@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pretext/internal/survey"
+	"pretext/sharding"
 )
 
 // text makes names of data safe in a Markdown table: what would be markup is
@@ -48,7 +49,7 @@ type option struct{ Name, Value string }
 
 // options flattens the JSON options of a stage into dotted names.
 func options(raw json.RawMessage) (list []option) {
-	for name, value := range survey.Flatten(raw) {
+	for name, value := range sharding.FlattenOptions(raw) {
 		list = append(list, option{name, value})
 	}
 	slices.SortFunc(list, func(a, b option) int { return strings.Compare(a.Name, b.Name) })

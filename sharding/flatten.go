@@ -1,13 +1,13 @@
-package survey
+package sharding
 
 import (
 	"encoding/json"
 	"strings"
 )
 
-// Flatten turns nested JSON options into dotted names and their values in
-// compact JSON. What is no JSON has no options.
-func Flatten(raw json.RawMessage) map[string]string {
+// FlattenOptions turns nested JSON options, such as a [Recipe] holds, into dotted
+// names and their values in compact JSON. What is no JSON has no options.
+func FlattenOptions(raw json.RawMessage) map[string]string {
 	out := map[string]string{}
 	var v any
 	decoder := json.NewDecoder(strings.NewReader(string(raw)))

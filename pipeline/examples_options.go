@@ -1,0 +1,89 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"pretext/records/pretrain"
+	"pretext/sharding"
+	"pretext/tokenize"
+	"pretext/tokenize/sentence"
+)
+
+// RecipeGoogle makes the examples of google-research/bert's
+// create_pretraining_data.py, value for value.
+const RecipeGoogle = "google"
+
+// Compressions of the records' files.
+const (
+	CompressionNone = "none"
+	CompressionGzip = "gzip"
+)
+
+// ExamplesOptions are the options that decide what records are made, under the
+// names of Google's flags. Start from [DefaultExamplesOptions].
+type ExamplesOptions struct {
+	pretrain.Options
+	RandomSeed  int64 `json:"random_seed"`   // of shard 0; see [sharding.ShardName.Seed]
+	DoLowerCase bool  `json:"do_lower_case"` // as the vocabulary demands
+
+	// TokenizerProfile says whose rules a vocab.txt is used by. A tokenizer.json
+	// brings its own.
+	TokenizerProfile tokenize.Profile `json:"tokenizer_profile,omitempty"`
+
+	// Tokenizer is what a tokenizer.json says; the stage fills it in.
+	Tokenizer *TokenizerInfo `json:"tokenizer,omitempty"`
+
+	Recipe           string `json:"recipe"`            // [RecipeGoogle]
+	SentenceSplitter string `json:"sentence_splitter"` // auto, punkt or newline
+	Shards           int    `json:"shards"`            // 0: one for each 16 MiB of text
+	sharding.Split
+	Compression string `json:"compression"` // [CompressionNone] or [CompressionGzip]
+}
+
+// DefaultExamplesOptions returns Google's defaults.
+func DefaultExamplesOptions() ExamplesOptions {
+	return ExamplesOptions{Options: pretrain.DefaultOptions(), RandomSeed: 12345, DoLowerCase: true,
+		TokenizerProfile: tokenize.ProfileGoogle, Recipe: RecipeGoogle, SentenceSplitter: sentence.Auto, Compression: CompressionNone}
+}
+
+// Validate returns all that is wrong with the options.
+func (o ExamplesOptions) Validate() error {
+	errs := []error{o.Options.Validate()}
+	if p := o.TokenizerProfile; p != "" && !slices.Contains(tokenize.Profiles(), p) {
+		errs = append(errs, fmt.Errorf("tokenizer_profile %q: not known, must be one of %q", p, tokenize.Profiles()))
+	}
+	if o.Recipe != RecipeGoogle {
+		errs = append(errs, fmt.Errorf("recipe %q: not known, must be %q", o.Recipe, RecipeGoogle))
+	}
+	if _, err := sentence.New(o.SentenceSplitter, ""); err != nil {
+		errs = append(errs, err)
+	}
+	if o.Shards < 0 {
+		errs = append(errs, fmt.Errorf("shards %d: must be at least 1, or 0 for the default", o.Shards))
+	}
+	if !(o.Fraction >= 0 && o.Fraction < 1) {
+		errs = append(errs, fmt.Errorf("eval_fraction %g: must be at least 0 and below 1", o.Fraction))
+	}
+	if o.Compression != CompressionNone && o.Compression != CompressionGzip {
+		errs = append(errs, fmt.Errorf("compression %q: must be none or gzip", o.Compression))
+	}
+	return errors.Join(errs...)
+}
+
+// tokenFile returns the name of the file that says how text becomes ids.
+func (o ExamplesOptions) tokenFile() string {
+	if o.Tokenizer != nil {
+		return sharding.TokenizerName
+	}
+	return sharding.VocabName
+}
+
+// splits returns the sides of the held-out split that are written.
+func (o ExamplesOptions) splits() []string {
+	if o.Fraction > 0 {
+		return []string{sharding.Train, sharding.Eval}
+	}
+	return []string{sharding.Train}
+}

@@ -1,0 +1,172 @@
+package pipeline
+
+import (
+	"context"
+	"slices"
+
+	"pretext/internal/store"
+	"pretext/records/pretrain"
+	"pretext/sharding"
+)
+
+// examplesWorker makes shards.
+type examplesWorker struct {
+	*stage
+	ExamplesSpec
+}
+
+// load reads the stage's own copy of the vocabulary or tokenizer, once for the
+// job.
+func (w *examplesWorker) load(ctx context.Context) (*tokenizer, error) {
+	shared, err := w.job.share(func() (any, error) {
+		name := w.Options.tokenFile()
+		raw, err := store.ReadFile(ctx, w.folder, name)
+		if err != nil {
+			return nil, err
+		}
+		return newTokenizer(name, raw, w.Options)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return shared.(*tokenizer), nil
+}
+
+func (w *examplesWorker) do(ctx context.Context, index int) ([]Result, error) {
+	var sideCars []string
+	for _, split := range w.Options.splits() {
+		sideCars = append(sideCars, sharding.ShardName{Split: split, Index: index, Count: w.Options.Shards}.SideCar())
+	}
+	var t examplesTask
+	if err := w.task(ctx, index, &t); err != nil {
+		return nil, err
+	}
+	if results, ok, err := w.proved(ctx, index, sideCars...); err != nil || ok {
+		w.meter.Add(2 * t.Blocks.textBytes())
+		return results, err
+	}
+	tok, err := w.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := w.tools(ctx, tok)
+	if err != nil {
+		return nil, err
+	}
+	defer w.job.give(tools)
+	sides, err := w.read(ctx, t, tools)
+	if err != nil {
+		return nil, err
+	}
+	var results []Result
+	for _, side := range sides {
+		r, err := w.build(ctx, index, side, tools)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, r)
+		w.meter.Add(t.Blocks.textBytes() / int64(len(sides))) // reading was the first half
+	}
+	return results, nil
+}
+
+// A shardSide is what a task reads for one side of the held-out split.
+type shardSide struct {
+	split  string
+	corpus *pretrain.Corpus
+	counts sharding.Counts
+}
+
+// shardTools are what a task holds while it is at work. They keep their memory
+// for the next task.
+type shardTools struct {
+	unknown   int32 // id of [UNK]
+	encoder   sentenceEncoder
+	sentences sentences
+	ids       []int32
+	corpora   []*pretrain.Corpus // one for each side
+	builder   *pretrain.Builder
+	frames    frameWriter
+	body      shardBody
+}
+
+func (w *examplesWorker) tools(ctx context.Context, tok *tokenizer) (*shardTools, error) {
+	if spare, ok := w.job.take().(*shardTools); ok {
+		return spare, nil
+	}
+	builder, err := pretrain.NewBuilder(w.Options.Options, tok.vocab, w.scratch(context.WithoutCancel(ctx)))
+	if err != nil {
+		return nil, err
+	}
+	t := &shardTools{unknown: tok.unknown, encoder: tok.newEncoder(), builder: builder,
+		sentences: sentences{splitters: NewSplitters(w.Options.SentenceSplitter)}}
+	for range w.Options.splits() {
+		t.corpora = append(t.corpora, tok.newCorpus())
+	}
+	return t, nil
+}
+
+// read tokenizes the documents of a shard, each to its side.
+func (w *examplesWorker) read(ctx context.Context, t examplesTask, tools *shardTools) ([]*shardSide, error) {
+	var sides []*shardSide
+	for i, split := range w.Options.splits() {
+		tools.corpora[i].Reset()
+		sides = append(sides, &shardSide{split, tools.corpora[i], sharding.Counts{}})
+	}
+	for doc, err := range t.Blocks.documents(ctx, w.Documents, w.meter) {
+		if err != nil {
+			return nil, err
+		}
+		side := sides[0]
+		if len(sides) > 1 && w.Options.HeldOut(doc.ID) {
+			side = sides[1]
+		}
+		var sentences, tokens, unknown int64
+		for line, err := range tools.sentences.of(doc) {
+			if err != nil {
+				return nil, err
+			}
+			ids := tools.encoder.AppendIDsBytes(tools.ids[:0], line)
+			tools.ids = ids
+			if len(ids) == 0 {
+				continue
+			}
+			if err := side.corpus.AddSentence(ids); err != nil {
+				return nil, err
+			}
+			sentences, tokens = sentences+1, tokens+int64(len(ids))
+			for _, id := range ids {
+				if id == tools.unknown {
+					unknown++
+				}
+			}
+		}
+		side.corpus.EndDocument()
+		side.counts["documents"]++
+		side.counts["sentences"] += sentences
+		side.counts["tokens"] += tokens
+		side.counts["unknown_tokens"] += unknown
+	}
+	return sides, nil
+}
+
+func (w *examplesWorker) finish(ctx context.Context, results []Result) error {
+	name := w.Options.tokenFile()
+	bytes, sum, err := sharding.HashFile(ctx, w.folder, name)
+	if err != nil {
+		return err
+	}
+	return w.manifest(ctx, results, nil, sharding.FileEntry{Name: name, Bytes: bytes, SHA256: sum})
+}
+
+// recordFiles returns the files of records of a manifest, sorted by name as all
+// its files are.
+func recordFiles(m *sharding.Manifest) []sharding.FileEntry {
+	var files []sharding.FileEntry
+	for _, f := range m.Files {
+		if n, ok := sharding.ParseShardName(f.Name); ok && (f.Name == n.Records(false) || f.Name == n.Records(true)) {
+			files = append(files, f)
+		}
+	}
+	return slices.Clip(files)
+}
