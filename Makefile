@@ -70,7 +70,8 @@ $(PY):
 	python3 -m venv .venv
 	.venv/bin/pip install --quiet tensorflow-cpu==2.21.0
 
-# transformers loads a model of ours and we load one of its: the same losses.
+# transformers loads a model of ours and we load one of its: the same losses. And
+# it loads the tokenizer.json that a model of ours has: the same ids.
 interop-torch: $(TORCH)
 	rm -rf $(MODELS) && mkdir -p $(MODELS)
 	go build -o $(MODELS)/ ./cmd/prepare-data ./cmd/train-bert
@@ -82,6 +83,14 @@ interop-torch: $(TORCH)
 	for model in ours theirs; do \
 		$(MODELS)/train-bert eval $(MODELS)/$$model --data $(MODELS)/demo --eval-examples 0 --json > $(MODELS)/$$model.json && \
 		$(TORCH) internal/interop/check_model.py compare $(MODELS)/$$model $(MODELS)/$$model.json $(MODELS)/records.jsonl || exit 1; \
+	done
+	$(TORCH) internal/interop/check_tokenizer.py make $(MODELS)/tokenizers
+	for kind in bpe wordpiece; do \
+		$(MODELS)/prepare-data examples $(MODELS)/demo/documents --tokenizer $(MODELS)/tokenizers/$$kind.json --max-seq-length 64 --out $(MODELS)/$$kind --quiet && \
+		$(MODELS)/train-bert train --data $(MODELS)/$$kind --out $(MODELS)/$$kind-run --model tiny --num-train-steps 2 --train-batch-size 8 --quiet && \
+		$(MODELS)/train-bert export $(MODELS)/$$kind-run --out $(MODELS)/$$kind-model && \
+		$(MODELS)/prepare-data tokenize --tokenizer $(MODELS)/tokenizers/$$kind.json --jsonl < $(MODELS)/tokenizers/lines.jsonl > $(MODELS)/$$kind.ids && \
+		$(TORCH) internal/interop/check_tokenizer.py compare $(MODELS)/$$kind-model $(MODELS)/$$kind.ids || exit 1; \
 	done
 
 # transformers loads what finetune leaves, finetune what transformers saves, and both
