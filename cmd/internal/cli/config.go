@@ -132,6 +132,9 @@ func (s *Settings) effective(target *cobra.Command, args []string) ([]effective,
 		if origin == "default" && f.Changed {
 			origin = "preset"
 		}
+		if origin == "default" && f.Hidden {
+			return
+		}
 		values = append(values, newEffective(f, origin))
 	})
 	return values, nil
