@@ -56,19 +56,24 @@ func histogram(chartWidth int, name, axis string, bars []bar) template.HTML {
 	}
 	column := width / float64(max(len(bars), 1))
 	gap := math.Max(math.Min(2, column*0.15), column-widestBar)
+	free := math.Inf(-1) // where the next label may begin
 	for i, b := range bars {
 		x := plotLeft + column*float64(i)
 		if b.n > 0 {
 			d.addf(`<rect class="column" x="%.2f" y="%.2f" width="%.2f" height="%.2f" rx="%.1f"><title>%s</title></rect>`,
 				x+gap/2, y(float64(b.n)), math.Max(column-gap, 0.3), math.Max(height+plotTop-y(float64(b.n)), 0.5), math.Min(2, (column-gap)/6), esc(b.title))
 		}
-		if b.label != "" {
+		if half := labelWidth * float64(len(b.label)) / 2; b.label != "" && x+column/2-half >= free {
+			free = x + column/2 + half + labelWidth
 			d.addf(`<text class="x" x="%.1f" y="%d">%s</text>`, x+column/2, chartHeight-18, esc(b.label))
 		}
 	}
 	d.addf(`<text class="axis" x="%d" y="%d">%s</text></svg>`, (plotLeft+chartWidth-plotRight)/2, chartHeight-3, esc(axis))
 	return d.html()
 }
+
+// labelWidth is about how wide a character of a label is.
+const labelWidth = 6.5
 
 // niceStep returns the first of 1, 2, 5, 10, 20, 50, … that is not below x.
 func niceStep(x float64) float64 {
