@@ -97,9 +97,6 @@ type chunk struct {
 	bytes  int64 // of all pages
 }
 
-// Is reports whether a file that begins so may be a Parquet file.
-func Is(head []byte) bool { return len(head) >= len(magic) && string(head[:len(magic)]) == magic }
-
 // Open reads the footer of a file and finds a column.
 func Open(r io.ReaderAt, size int64, column string) (*File, error) {
 	footer, at, err := readFooter(r, size)

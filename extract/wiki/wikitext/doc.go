@@ -17,10 +17,12 @@
 //   - Kept: words of paragraphs and list items, labels of links, headings of
 //     sections that have text, code inside a sentence, preformatted text,
 //     quotations, and what inline templates show: quantities, dates, words in
-//     foreign languages, names of ships, currencies.
+//     foreign languages, names of ships, currencies, places of Wikivoyage.
+//     Numbers have the separators of the wiki's language ([Page.Lang]). Parser
+//     functions are computed where all that they depend on stands on the page.
 //   - Dropped: tables, files with their captions, galleries, footnotes,
-//     categories, links to other languages, comments, behaviour switches,
-//     formulas, blocks of code, pronunciation in parentheses, navigation and
+//     categories, links to other languages and, on lines of their own, to other
+//     projects, comments, behaviour switches, formulas, blocks of code, pronunciation in parentheses, navigation and
 //     maintenance templates, templates that are not known, sections that hold
 //     no prose ([Options]).
 //

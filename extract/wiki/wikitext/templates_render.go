@@ -81,7 +81,7 @@ type template struct {
 func (s *Scanner) render(t template, args []argument) {
 	switch t.op {
 	case opText:
-		s.str(t.text)
+		s.spaced(t.text)
 	case opArg:
 		s.affixed(t.text, s.arg(args, t.n), "")
 	case opArgAfter:
@@ -211,6 +211,15 @@ func (s *Scanner) renderRare(t template, args []argument) {
 	case opEraName:
 		s.eraName(t, args)
 	}
+}
+
+// spaced writes a text that may bring its own space along: {{snd}} after a space
+// makes no second one.
+func (s *Scanner) spaced(text string) {
+	if n := len(s.out); text[0] == ' ' && n > s.line && s.out[n-1] == ' ' {
+		text = text[1:]
+	}
+	s.str(text)
 }
 
 // affixed renders an argument between two strings; nothing if it is empty.
