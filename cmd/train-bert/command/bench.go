@@ -212,8 +212,12 @@ type sample struct {
 	sums              trainer.Sums
 }
 
-// train fills in what training reaches.
+// train fills in what training reaches. A first step, which is the first to
+// touch the model's memory, is not counted.
 func (b *benchmark) train(ctx context.Context, o benchOptions, m *speedModel, steps *benchSteps) error {
+	if _, err := m.round(ctx, steps, 0); err != nil {
+		return err
+	}
 	var samples []sample
 	for range o.rounds {
 		s, err := m.round(ctx, steps, time.Duration(o.seconds*float64(time.Second)))
