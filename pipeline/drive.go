@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,11 @@ func drive(ctx context.Context, r Runner, c driveConfig) (*sharding.Manifest, er
 // driveIn runs a stage in a locked folder: it claims the folder, writes the
 // plan, runs the job and returns the manifest.
 func driveIn(ctx context.Context, folder store.Folder, r Runner, c driveConfig) (*sharding.Manifest, error) {
+	for _, path := range c.spec.paths() {
+		if err := checkPath(path); err != nil {
+			return nil, err
+		}
+	}
 	if err := claim(ctx, folder, c.recipe, c.overwrite); err != nil {
 		return nil, err
 	}
@@ -95,7 +101,7 @@ func writePlan(ctx context.Context, folder store.Folder, recipe sharding.Recipe,
 	}
 	plan := sharding.StagePlan{Recipe: recipe, Tasks: len(tasks), Fingerprint: recipe.Fingerprint()}
 	if old, err := sharding.ReadPlan(ctx, folder); err == nil && old.Fingerprint == plan.Fingerprint && old.Tasks == plan.Tasks {
-		return nil // the same plan: its tasks were written before it
+		return mendPlan(ctx, planFolder, tasks) // the same plan: its tasks were written before it
 	}
 	if err := removeOurs(ctx, planFolder, ""); err != nil { // of an older plan, or of one that was never finished
 		return fmt.Errorf("write plan: %w", err)
@@ -107,6 +113,20 @@ func writePlan(ctx context.Context, folder store.Folder, recipe sharding.Recipe,
 	}
 	if err := store.WriteFile(ctx, folder, sharding.PlanName, sharding.Marshal(plan)); err != nil {
 		return fmt.Errorf("write plan: %w", err)
+	}
+	return nil
+}
+
+// mendPlan writes the tasks of a plan that somebody removed or changed.
+func mendPlan(ctx context.Context, planFolder store.Folder, tasks []any) error {
+	for i, t := range tasks {
+		want := sharding.Compact(t)
+		if have, err := store.ReadFile(ctx, planFolder, sharding.TaskFile(i)); err == nil && bytes.Equal(have, want) {
+			continue
+		}
+		if err := store.WriteFile(ctx, planFolder, sharding.TaskFile(i), want); err != nil {
+			return fmt.Errorf("write plan: %w", err)
+		}
 	}
 	return nil
 }

@@ -69,6 +69,9 @@ func Run(ctx context.Context, r Runner, c RunConfig) (stages []StageSummary, err
 
 // locked does something while it holds the lock of a folder.
 func locked[R any](location string, do func(store.Folder) (R, error)) (result R, err error) {
+	if err := checkPath(absolute(location)); err != nil {
+		return result, err
+	}
 	folder, err := store.Open(location)
 	if err != nil {
 		return result, err

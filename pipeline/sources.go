@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"pretext/extract/books"
 	"pretext/extract/wiki"
@@ -195,6 +196,14 @@ func absolute(path string) string {
 		return abs
 	}
 	return path
+}
+
+// checkPath refuses a path that cannot travel to workers, whose tasks are JSON.
+func checkPath(path string) error {
+	if utf8.ValidString(path) {
+		return nil
+	}
+	return &ConfigError{fmt.Errorf("path %q: not UTF-8: give the file or folder another name", path)}
 }
 
 // stem is the part of a documents file's name that tells its source: the base

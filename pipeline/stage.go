@@ -31,6 +31,28 @@ type Spec struct {
 	Download    *DownloadSpec
 }
 
+// paths are the locations in it.
+func (s Spec) paths() (list []string) {
+	list = append(list, s.Out)
+	if s.Extract != nil {
+		for _, source := range s.Extract.Sources {
+			list = append(list, source.Paths...)
+		}
+	}
+	if s.Vocab != nil {
+		list = append(list, s.Vocab.Documents...)
+	}
+	if s.Examples != nil {
+		list = append(list, s.Examples.Documents...)
+	}
+	for _, filter := range []*FilterSpec{s.Signatures, s.Pairs, s.Filter} {
+		if filter != nil {
+			list = append(list, filter.Documents...)
+		}
+	}
+	return list
+}
+
 // A worker does the tasks of one stage. Its methods are called from several
 // goroutines at a time.
 type worker interface {

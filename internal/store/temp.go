@@ -49,10 +49,8 @@ func (d dir) make() error {
 		err = os.Mkdir(string(d), 0o777)
 	}
 	if errors.Is(err, fs.ErrExist) { // another run was faster, or it is no folder
-		if info, statErr := os.Stat(string(d)); statErr == nil && !info.IsDir() {
+		if info, err := os.Stat(string(d)); err != nil || !info.IsDir() { // or a link that leads nowhere
 			return &fs.PathError{Op: "mkdir", Path: string(d), Err: syscall.ENOTDIR}
-		} else if statErr != nil {
-			return err // a link that leads nowhere
 		}
 		return nil
 	}

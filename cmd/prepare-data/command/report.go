@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -48,6 +49,9 @@ comes from and how it was made. The page is whole in itself: it loads nothing.`,
 
 // writeOut writes a file that is for people, whole or not at all, and says so.
 func writeOut(cmd *cobra.Command, path string, content []byte) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return usagef("--out %s: a folder: give the file to write", path)
+	}
 	folder, err := store.Open(filepath.Dir(path))
 	if err != nil {
 		return err
