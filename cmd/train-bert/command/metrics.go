@@ -79,6 +79,7 @@ type losses struct {
 	examples int64    // each time that their turn came
 	places   []damage // the first of those that the metrics name
 	named    int64    // all of those
+	tails    int64    // those that are ends of files
 }
 
 // maxListed is how many places are listed at the end of a run.
@@ -88,6 +89,9 @@ func (l *losses) add(m metric) {
 	l.examples += m.LeftOut
 	if m.Damage == nil {
 		return
+	}
+	if m.Damage.Tail {
+		l.tails++
 	}
 	if l.named++; len(l.places) < maxListed {
 		l.places = append(l.places, *m.Damage)

@@ -46,6 +46,9 @@ func (d damage) String() string {
 	if d.Tail {
 		end = ", and all behind it"
 	}
+	if d.Split != "" {
+		end += " (held out)"
+	}
 	return fmt.Sprintf("%s: record %d at byte %d%s: %s", d.File, d.Record, d.Offset, end, d.Reason)
 }
 

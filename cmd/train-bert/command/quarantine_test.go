@@ -105,7 +105,7 @@ func TestWhatIsDamagedIsLeftOutCountedAndNamed(t *testing.T) {
 	if err := end.print(&result); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"\nleft out: 2 examples that were damaged\n", "  a.tfrecord: record 3 at byte ", "  b.tfrecord: record 28 at byte ", ", and all behind it: "} {
+	for _, want := range []string{"\nleft out: 2 damaged examples, the ends of 2 files\n", "  a.tfrecord: record 3 at byte ", "  b.tfrecord: record 28 at byte ", ", and all behind it: ", ", and all behind it (held out): "} {
 		if !strings.Contains(result.String(), want) {
 			t.Errorf("no %q in the result:\n%s", want, &result)
 		}

@@ -201,7 +201,7 @@ func (l losses) print(w io.Writer) {
 	if l.examples == 0 && l.named == 0 {
 		return
 	}
-	fmt.Fprintf(w, "left out: %d examples that were damaged\n", l.examples)
+	fmt.Fprintf(w, "left out: %d damaged examples, the ends of %d files\n", l.examples, l.tails)
 	for _, d := range l.places {
 		fmt.Fprintf(w, "  %s\n", cli.OneLine(d.String()))
 	}
