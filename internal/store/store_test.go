@@ -174,6 +174,25 @@ func TestRemoveOfAFileThatIsNotThereIsNoError(t *testing.T) {
 	}
 }
 
+func TestFoldersAreMadeAboveTheirOwn(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, path := range []string{"a/b/c", "d/../e", "f//g/", "./h", filepath.Join(t.TempDir(), "i/j") + "/"} {
+		folder, err := Open(path)
+		if err != nil {
+			t.Errorf("%q: %v", path, err)
+			continue
+		}
+		if err := WriteFile(t.Context(), folder, "x", nil); err != nil {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+	for _, path := range []string{"a/b/c/x", "e/x", "f/g/x", "h/x"} {
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestLocationsOfObjectStoresAreRefused(t *testing.T) {
 	for _, location := range []string{"s3://bucket/x", "gs://bucket", ""} {
 		if _, err := Open(location); err == nil {

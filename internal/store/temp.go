@@ -33,6 +33,20 @@ func (d dir) mkdir() error {
 	return d.space(err, string(d), 0, 0)
 }
 
+// above returns the folder that the folder's name stands in. The path is taken
+// as it is: what is above a/../b is a/.., which need not be where a stands.
+func (d dir) above() dir {
+	path := string(d)
+	for len(path) > 1 && os.IsPathSeparator(path[len(path)-1]) {
+		path = path[:len(path)-1]
+	}
+	parent, _ := filepath.Split(path)
+	if parent == "" {
+		parent = "."
+	}
+	return dir(parent)
+}
+
 // make makes the folder and those above it that there are not, each durable: a
 // folder whose name is lost is lost with all that was synced in it.
 func (d dir) make() error {
@@ -41,7 +55,7 @@ func (d dir) make() error {
 		return nil
 	}
 	err = os.Mkdir(string(d), 0o777)
-	above := dir(filepath.Dir(string(d)))
+	above := d.above()
 	if errors.Is(err, fs.ErrNotExist) && above != d {
 		if err := above.make(); err != nil {
 			return err
