@@ -296,15 +296,39 @@ func dropUnused(ctx context.Context, folder store.Folder, o FilterOptions) error
 		unused = append(unused, SignaturesFolder)
 	}
 	for _, name := range unused {
-		below := folder.Folder(name)
-		if err := empty(ctx, below); err != nil {
-			return err
-		}
-		if err := removeOurs(ctx, below.Folder(sharding.PlanFolder), ""); err != nil {
+		if err := emptyWhole(ctx, folder.Folder(name)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// emptyWhole removes the files of a stage and the tasks of its plan.
+func emptyWhole(ctx context.Context, folder store.Folder) error {
+	if err := empty(ctx, folder); err != nil {
+		return err
+	}
+	return removeOurs(ctx, folder.Folder(sharding.PlanFolder), "")
+}
+
+// dropFiltered empties what a filter of an earlier run wrote, which a run without
+// one leaves beside what is not made of it.
+func dropFiltered(ctx context.Context, location string) error {
+	folder, err := store.Open(location)
+	if err != nil {
+		return err
+	}
+	if plan, err := sharding.ReadPlan(ctx, folder); err != nil || plan.Stage != "filter" {
+		return nil // nothing of ours
+	}
+	_, err = locked(location, func(folder store.Folder) (struct{}, error) {
+		err := emptyWhole(ctx, folder)
+		if err == nil {
+			err = dropUnused(ctx, folder, FilterOptions{Dedup: DedupNone})
+		}
+		return struct{}{}, err
+	})
+	return err
 }
 
 // memory returns what finding duplicates may sort at a time, or a [MemoryError]

@@ -298,6 +298,20 @@ func TestARunWithAFilterMakesExamplesOfWhatIsLeft(t *testing.T) {
 	}
 }
 
+func TestARunMadeAnewWithoutItsFilterKeepsNothingOfIt(t *testing.T) {
+	c := config(t, t.TempDir())
+	c.Filter = FilterOptions{Dedup: DedupMinHash}
+	run(t, testRunner, c)
+	c.Filter, c.Overwrite = FilterOptions{}, true
+	run(t, testRunner, c)
+	for name := range tree(t, filepath.Join(c.Out, FilteredFolder)) {
+		t.Errorf("%s is still there", name)
+	}
+	if v := verify(t, c.Out); !v.OK() || len(v.Folders) != 3 {
+		t.Errorf("verification: %+v", v)
+	}
+}
+
 func TestTwoFoldersWithFilesOfOneName(t *testing.T) {
 	a, b := documentsFolder(t, someDocuments(60)), documentsFolder(t, someDocuments(60))
 	c := filterConfig(a, t.TempDir())

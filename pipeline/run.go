@@ -128,6 +128,11 @@ func runStages(ctx context.Context, r Runner, c RunConfig) (stages []StageSummar
 				Options: c.Examples, Memory: c.Memory, Out: out, Overwrite: c.Overwrite})
 		}},
 	}...)
+	if c.Overwrite && !c.Filter.Enabled() {
+		if err := dropFiltered(ctx, below(FilteredFolder)); err != nil {
+			return nil, err
+		}
+	}
 	for _, stage := range plan {
 		if stage.run == nil {
 			continue
