@@ -66,8 +66,9 @@ func (m *speedModel) round(ctx context.Context, steps *benchSteps, d time.Durati
 }
 
 // operations counts the multiplications and additions of a batch's matrix
-// products, forward and backward (twice as many): what the model has, not what is
-// computed again, and every row of the last layer, though not all are computed. Each token takes 8H² + 4HF a layer for its weights
+// products, forward and backward (twice as many): what the model has, not what
+// is computed again, and every row of the last layer, though only those that a
+// head reads are computed. Each token takes 8H² + 4HF a layer for its weights
 // and 4H for every token of its sequence, each masked token 2H² + 2HV, each
 // sequence 2H².
 func operations(c trainer.Config, b *trainer.Batch) float64 {
