@@ -36,15 +36,17 @@ func (d dir) mkdir() error {
 // above returns the folder that the folder's name stands in. The path is taken
 // as it is: what is above a/../b is a/.., which need not be where a stands.
 func (d dir) above() dir {
-	path := string(d)
-	for len(path) > 1 && os.IsPathSeparator(path[len(path)-1]) {
-		path = path[:len(path)-1]
+	trim := func(path string) string {
+		for len(path) > 1 && os.IsPathSeparator(path[len(path)-1]) {
+			path = path[:len(path)-1]
+		}
+		return path
 	}
-	parent, _ := filepath.Split(path)
+	parent, _ := filepath.Split(trim(string(d)))
 	if parent == "" {
-		parent = "."
+		return "."
 	}
-	return dir(parent)
+	return dir(trim(parent))
 }
 
 // make makes the folder and those above it that there are not, each durable: a
