@@ -97,6 +97,27 @@ func TestAFlagThatWasMeantIsSuggested(t *testing.T) {
 	}
 }
 
+func TestACommandThatWasMeantIsSuggested(t *testing.T) {
+	for args, want := range map[string]string{
+		"od":        `unknown command "od", did you mean do?`,
+		"elsewhere": `unknown command "elsewhere"`,
+		"more tow":  `unknown command "more tow", did you mean two?`,
+	} {
+		root := program("", "")
+		more := &cobra.Command{Use: "more", RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+		more.AddCommand(&cobra.Command{Use: "two", RunE: func(*cobra.Command, []string) error { return nil }})
+		root.AddCommand(more)
+		cli.Complain(root)
+		root.SetArgs(strings.Fields(args))
+		root.SilenceErrors, root.SilenceUsage = true, true
+		if err := root.Execute(); err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", args, err, want)
+		} else if _, ok := err.(cli.UsageError); !ok {
+			t.Errorf("%s: got a %T", args, err)
+		}
+	}
+}
+
 func ExamplePages() {
 	for _, page := range cli.Pages(program("Long text.", "")) {
 		fmt.Println(filepath.Ext(page.Name), page.Name)

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"pretext/internal/config"
 )
 
 // A UsageError is a wrong option or argument, or options and files that do not
@@ -37,6 +39,9 @@ func complain(c *cobra.Command) {
 		complain(sub)
 	}
 	args := c.Args
+	if c.HasSubCommands() {
+		args = knownCommand
+	}
 	if args == nil {
 		return
 	}
@@ -48,13 +53,20 @@ func complain(c *cobra.Command) {
 	}
 }
 
+// knownCommand is the Args of a command that only holds others.
 func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	hint := ""
-	if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
-		hint = fmt.Sprintf(", did you mean %s?", strings.Join(s, " or "))
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
 	}
-	return Usagef("unknown command %q%s", args[0], hint)
+	hint := ""
+	if near, ok := config.Nearest(args[0], names); ok {
+		hint = fmt.Sprintf(", did you mean %s?", near)
+	}
+	return Usagef("unknown command %q%s", strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" "), hint)
 }
