@@ -32,42 +32,23 @@ func (w *signaturesWorker) writeSamples(ctx context.Context, index int, samples 
 // A sampleSet is the open files of samples in a folder of signatures.
 type sampleSet struct {
 	*dedup.Containment
-	files []store.File
+	taskFiles
 }
 
 func openSamples(ctx context.Context, location string, share float64, budget int64) (*sampleSet, error) {
-	folder, err := store.Open(location)
-	if err != nil {
-		return nil, err
-	}
-	plan, err := sharding.ReadPlan(ctx, folder)
-	if err != nil {
-		return nil, err
-	}
 	set := new(sampleSet)
 	var each []*dedup.Samples
-	for task := range plan.Tasks {
-		f, err := folder.Open(ctx, samplesName(task))
-		if err != nil {
-			set.close()
-			return nil, err
-		}
-		set.files = append(set.files, f)
+	var err error
+	set.taskFiles, err = openTasks(ctx, location, samplesName, func(f store.File) error {
 		s, err := dedup.OpenSamples(f, f.Size())
-		if err != nil {
-			set.close()
-			return nil, fmt.Errorf("read %s in %s: %w: %w", samplesName(task), folder, sharding.ErrFormat, err)
-		}
 		each = append(each, s)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	set.Containment = dedup.NewContainment(each, share, budget)
 	return set, nil
-}
-
-func (s *sampleSet) close() {
-	for _, f := range s.files {
-		f.Close()
-	}
 }
 
 // An insideRow says that a document is contained in another.

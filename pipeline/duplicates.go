@@ -202,11 +202,34 @@ func (w *signaturesWorker) candidates(ctx context.Context, index *signatureSet, 
 // A signatureSet is the open files of a folder of signatures.
 type signatureSet struct {
 	*dedup.Index
-	files []store.File
-	each  []*dedup.Signatures
+	taskFiles
+	each []*dedup.Signatures
 }
 
 func openSignatures(ctx context.Context, location string, budget int64) (*signatureSet, error) {
+	set := new(signatureSet)
+	name := func(task int) string { return signaturesName(task) + binarySuffix }
+	var err error
+	set.taskFiles, err = openTasks(ctx, location, name, func(f store.File) error {
+		s, err := dedup.OpenSignatures(f, f.Size())
+		set.each = append(set.each, s)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if set.Index, err = dedup.NewIndex(set.each, budget); err != nil {
+		set.close()
+	}
+	return set, err
+}
+
+// taskFiles are open files of a stage's folder, one of each of its tasks.
+type taskFiles []store.File
+
+// openTasks opens the file of every task of the stage in a folder and reads it;
+// what is amiss in it is an error of the format.
+func openTasks(ctx context.Context, location string, name func(task int) string, read func(store.File) error) (files taskFiles, err error) {
 	folder, err := store.Open(location)
 	if err != nil {
 		return nil, err
@@ -215,31 +238,28 @@ func openSignatures(ctx context.Context, location string, budget int64) (*signat
 	if err != nil {
 		return nil, err
 	}
-	set := new(signatureSet)
+	defer func() {
+		if err != nil {
+			files.close()
+			files = nil
+		}
+	}()
 	for task := range plan.Tasks {
-		name := signaturesName(task) + binarySuffix
-		f, err := folder.Open(ctx, name)
+		f, err := folder.Open(ctx, name(task))
 		if err != nil {
-			set.close()
-			return nil, err
+			return files, err
 		}
-		set.files = append(set.files, f)
-		s, err := dedup.OpenSignatures(f, f.Size())
-		if err != nil {
-			set.close()
-			return nil, fmt.Errorf("read %s in %s: %w: %w", name, folder, sharding.ErrFormat, err)
+		files = append(files, f)
+		if err := read(f); err != nil {
+			return files, fmt.Errorf("read %s in %s: %w: %w", name(task), folder, sharding.ErrFormat, err)
 		}
-		set.each = append(set.each, s)
 	}
-	if set.Index, err = dedup.NewIndex(set.each, budget); err != nil {
-		set.close()
-	}
-	return set, err
+	return files, nil
 }
 
-func (s *signatureSet) close() error {
+func (t taskFiles) close() error {
 	var errs []error
-	for _, f := range s.files {
+	for _, f := range t {
 		errs = append(errs, f.Close())
 	}
 	return errors.Join(errs...)

@@ -119,12 +119,22 @@ func stopEverywhere(t *testing.T, whole trainOptions) {
 		o.out, o.threads, o.readers = filepath.Join(fastDir(t), "out"), 1, int(stop%3)
 		stopAt(t, o, stop)
 		got := mustTrain(t, o)
-		if diff := cmp.Diff(files(t, want.model), files(t, got.model)); diff != "" {
-			t.Errorf("stopped at step %d: another checkpoint (-undisturbed +resumed):\n%.2000s", stop, diff)
-		}
-		if diff := cmp.Diff(steady(t, whole.out), steady(t, o.out)); diff != "" {
-			t.Errorf("stopped at step %d: other metrics (-undisturbed +resumed):\n%s", stop, diff)
-		}
+		sameEnd(t, stop, ended{whole.out, want.model}, ended{o.out, got.model})
+	}
+}
+
+// An ended is where a run that ended wrote, and its last checkpoint.
+type ended struct{ out, model string }
+
+// sameEnd wants the checkpoint and the metrics of an undisturbed run of one that
+// was stopped.
+func sameEnd(t *testing.T, stop int64, undisturbed, resumed ended) {
+	t.Helper()
+	if diff := cmp.Diff(files(t, undisturbed.model), files(t, resumed.model)); diff != "" {
+		t.Errorf("stopped at step %d: another checkpoint (-undisturbed +resumed):\n%.2000s", stop, diff)
+	}
+	if diff := cmp.Diff(steady(t, undisturbed.out), steady(t, resumed.out)); diff != "" {
+		t.Errorf("stopped at step %d: other metrics (-undisturbed +resumed):\n%s", stop, diff)
 	}
 }
 
