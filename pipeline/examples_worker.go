@@ -6,6 +6,7 @@ import (
 
 	"pretext/internal/store"
 	"pretext/records/pretrain"
+	"pretext/records/tfrecord"
 	"pretext/sharding"
 )
 
@@ -86,7 +87,7 @@ type shardTools struct {
 	ids       []int32
 	corpora   []*pretrain.Corpus // one for each side
 	builder   *pretrain.Builder
-	frames    frameWriter
+	frames    *tfrecord.Writer
 	body      shardBody
 }
 
@@ -98,7 +99,8 @@ func (w *examplesWorker) tools(ctx context.Context, tok *tokenizer) (*shardTools
 	if err != nil {
 		return nil, err
 	}
-	t := &shardTools{unknown: tok.unknown, encoder: tok.newEncoder(), builder: builder,
+	frames := tfrecord.NewWriter(nil, tfrecord.WriterOptions{Gzip: w.Options.Compression == CompressionGzip, Index: true})
+	t := &shardTools{unknown: tok.unknown, encoder: tok.newEncoder(), builder: builder, frames: frames,
 		sentences: sentences{splitters: NewSplitters(w.Options.SentenceSplitter)}}
 	for range w.Options.splits() {
 		t.corpora = append(t.corpora, tok.newCorpus())

@@ -3,12 +3,8 @@ package pipeline
 import (
 	"context"
 	"encoding/json"
-	"io"
-
-	"github.com/klauspost/compress/gzip"
 
 	"pretext/records/pretrain"
-	"pretext/records/tfrecord"
 	"pretext/sharding"
 )
 
@@ -16,7 +12,7 @@ import (
 // side-car that proves both.
 func (w *examplesWorker) build(ctx context.Context, index int, side *shardSide, tools *shardTools) (Result, error) {
 	name := sharding.ShardName{Split: side.split, Index: index, Count: w.Options.Shards}
-	body, frames := &tools.body, &tools.frames
+	body, frames := &tools.body, tools.frames
 	*body = shardBody{RandomSeed: name.Seed(w.Options.RandomSeed), Split: side.split, Shard: index, Shards: w.Options.Shards,
 		Tokens: body.Tokens[:0], Masked: body.Masked[:0]}
 	out, err := w.create(ctx, name.Records(w.Options.Compression == CompressionGzip))
@@ -24,22 +20,22 @@ func (w *examplesWorker) build(ctx context.Context, index int, side *shardSide, 
 		return Result{}, err
 	}
 	defer out.abort()
-	frames.reset(out, w.Options.Compression == CompressionGzip)
+	frames.Reset(out)
 	made, err := tools.builder.Build(ctx, side.corpus, body.RandomSeed, func(r pretrain.Record) error {
 		body.Tokens = append(body.Tokens, uint16(r.Tokens))
 		body.Masked = append(body.Masked, uint16(r.Predictions))
-		return frames.write(r.Payload)
+		return frames.Write(r.Payload)
 	})
 	if err != nil {
 		return Result{}, err
 	}
-	if err := frames.close(); err != nil {
+	if err := frames.Close(); err != nil {
 		return Result{}, err
 	}
 	if err := w.commit(ctx, out); err != nil {
 		return Result{}, err
 	}
-	indexEntry, err := w.write(ctx, name.IndexFile(), frames.index)
+	indexEntry, err := w.write(ctx, name.IndexFile(), frames.Index())
 	if err != nil {
 		return Result{}, err
 	}
@@ -56,39 +52,4 @@ func (w *examplesWorker) build(ctx context.Context, index int, side *shardSide, 
 // scratch says where a task's instances wait for the last shuffle.
 func (w *examplesWorker) scratch(ctx context.Context) pretrain.Scratch {
 	return pretrain.Scratch{MemoryBytes: w.Scratch, Create: func() (pretrain.ScratchFile, error) { return w.folder.Scratch(ctx) }}
-}
-
-// A frameWriter frames records into a file, compressed or not, and keeps their
-// index.
-type frameWriter struct {
-	w      io.Writer
-	gz     *gzip.Writer // nil without compression
-	frame  []byte
-	index  []byte
-	offset int64
-}
-
-// reset begins a file, with the memory of the one before.
-func (f *frameWriter) reset(w io.Writer, compress bool) {
-	*f = frameWriter{w: w, frame: f.frame, index: f.index[:0]}
-	if compress {
-		f.gz = gzip.NewWriter(w) // one member: TensorFlow reads the first only
-		f.w = f.gz
-	}
-}
-
-func (f *frameWriter) write(payload []byte) error {
-	f.frame = tfrecord.AppendFrame(f.frame[:0], payload)
-	n := int64(len(f.frame))
-	f.index = tfrecord.AppendIndex(f.index, tfrecord.Span{Offset: f.offset, Length: n})
-	f.offset += n
-	_, err := f.w.Write(f.frame)
-	return err
-}
-
-func (f *frameWriter) close() error {
-	if f.gz == nil {
-		return nil
-	}
-	return f.gz.Close()
 }

@@ -1,19 +1,23 @@
 // Package tfrecord reads and writes TFRecord files, the framing in which
 // TensorFlow keeps training examples: a sequence of records, each a string of
 // bytes with its length and two checksums. What the bytes mean is not its
-// business; see package records.
+// concern; see package records.
 //
 // Writing:
 //
-//	w := tfrecord.NewWriter(file)
+//	w := tfrecord.NewWriter(file, tfrecord.WriterOptions{Index: true})
 //	for _, payload := range payloads {
 //		if err := w.Write(payload); err != nil {
 //			return err
 //		}
 //	}
-//	return w.Flush()
+//	if err := w.Close(); err != nil {
+//		return err
+//	}
+//	_, err := indexFile.Write(w.Index())
+//	return err
 //
-// or, for a caller with a buffer of its own, [AppendFrame].
+// A caller with a buffer of its own uses [AppendFrame].
 //
 // Reading:
 //
@@ -44,12 +48,12 @@
 // plus 0xa282ead8, so that the checksum of data that contains checksums stays
 // useful.
 //
-// A file cut between two records cannot be told from a shorter one: only a
-// count or hash kept elsewhere (a manifest) proves that a file is whole.
+// A file truncated between two records looks like a shorter file: only a count
+// or hash kept elsewhere (a manifest) proves that a file is complete.
 //
-// The reader takes compressed files too, and tells by the first bytes: gzip,
-// of one member or several, or zlib, around the whole sequence of frames. All
-// offsets are those of the uncompressed stream.
+// The reader detects compression by the first bytes: gzip, of one member or
+// several, or zlib, around the whole sequence of frames. All offsets are those
+// of the uncompressed stream.
 //
 // # Index
 //
@@ -122,7 +126,7 @@ func parseHeader(h []byte, limit int64) (length int64, reason string) {
 	return int64(n), ""
 }
 
-// payloadIntact tells whether the checksum after a payload is its own.
+// payloadIntact reports whether a payload matches the checksum that follows it.
 func payloadIntact(payload, footer []byte) bool {
 	return binary.LittleEndian.Uint32(footer) == maskedCRC(payload)
 }
@@ -130,10 +134,10 @@ func payloadIntact(payload, footer []byte) bool {
 // ErrCorrupt is what every [CorruptError] wraps.
 var ErrCorrupt = errors.New("corrupt TFRecord data")
 
-// A CorruptError locates damaged data in a file.
+// A CorruptError locates corrupt data in a file.
 type CorruptError struct {
 	Offset int64  // of the record's first byte, in the uncompressed stream
-	Record int64  // number of the record, from 0; -1 where only its place is known
+	Record int64  // number of the record, from 0; -1 if unknown
 	Reason string // e.g. "length checksum mismatch"
 }
 

@@ -10,13 +10,13 @@ import (
 
 func Example() {
 	var file bytes.Buffer
-	w := tfrecord.NewWriter(&file)
+	w := tfrecord.NewWriter(&file, tfrecord.WriterOptions{})
 	for _, payload := range []string{"first", "second"} {
 		if err := w.Write([]byte(payload)); err != nil {
 			fmt.Println(err)
 		}
 	}
-	if err := w.Flush(); err != nil {
+	if err := w.Close(); err != nil {
 		fmt.Println(err)
 	}
 	file.Truncate(file.Len() - 1) // as after a crash

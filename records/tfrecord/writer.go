@@ -3,23 +3,52 @@ package tfrecord
 import (
 	"fmt"
 	"io"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // writerBufferBytes is how much a Writer collects before it writes.
 const writerBufferBytes = 64 << 10
 
-// A Writer frames records into a stream. It buffers: call [Writer.Flush] at
-// the end. Closing the stream is the caller's.
+// WriterOptions configures a [Writer]. They decide bytes.
+type WriterOptions struct {
+	// Gzip compresses the file as one gzip member: TensorFlow reads no more than
+	// the first.
+	Gzip bool
+	// Index keeps the lines of the file's index in memory, about 12 bytes a
+	// record, for [Writer.Index].
+	Index bool
+}
+
+// A Writer frames records into a file. It buffers: call [Writer.Close] at the
+// end.
 type Writer struct {
-	w      io.Writer
-	buf    []byte
+	opts   WriterOptions
+	out    io.Writer    // of the file's bytes
+	gz     *gzip.Writer // between buf and out; nil without compression
+	buf    []byte       // whole frames
+	index  []byte
 	offset int64
 	err    error
 }
 
-// NewWriter returns a Writer of frames into w.
-func NewWriter(w io.Writer) *Writer {
-	return &Writer{w: w, buf: make([]byte, 0, writerBufferBytes)}
+// NewWriter returns a Writer into w.
+func NewWriter(w io.Writer, opts WriterOptions) *Writer {
+	z := &Writer{opts: opts, buf: make([]byte, 0, writerBufferBytes)}
+	z.Reset(w)
+	return z
+}
+
+// Reset begins another file, with the options and the memory of the last one.
+func (w *Writer) Reset(out io.Writer) {
+	w.out, w.buf, w.index, w.offset, w.err = out, w.buf[:0], w.index[:0], 0, nil
+	switch {
+	case !w.opts.Gzip:
+	case w.gz == nil:
+		w.gz = gzip.NewWriter(out)
+	default:
+		w.gz.Reset(out)
+	}
 }
 
 // Write appends a record. It keeps nothing of the payload. After an error of
@@ -28,30 +57,55 @@ func (w *Writer) Write(payload []byte) error {
 	if len(payload) > MaxRecordBytes {
 		return fmt.Errorf("write record: %d bytes are over the limit of %d", len(payload), MaxRecordBytes)
 	}
-	if len(w.buf)+FrameBytes+len(payload) > cap(w.buf) {
+	length := FrameBytes + len(payload)
+	if len(w.buf)+length > cap(w.buf) {
 		if err := w.Flush(); err != nil {
 			return err
 		}
 	}
 	w.buf = AppendFrame(w.buf, payload)
-	w.offset += int64(FrameBytes + len(payload))
+	if w.opts.Index {
+		w.index = AppendIndex(w.index, Span{Offset: w.offset, Length: int64(length)})
+	}
+	w.offset += int64(length)
 	return w.err
 }
 
-// Offset returns the number of bytes framed so far: the place of the next
-// record.
+// Offset returns the number of bytes framed so far, before compression: the
+// offset of the next record.
 func (w *Writer) Offset() int64 { return w.offset }
 
-// Flush writes what is buffered.
+// Index returns the index of the records written so far. It is valid until the
+// next call of [Writer.Write] or [Writer.Reset], and empty without
+// [WriterOptions.Index].
+func (w *Writer) Index() []byte { return w.index }
+
+// Flush hands on all whole frames, to the compressor where there is one.
 func (w *Writer) Flush() error {
 	if w.err == nil && len(w.buf) > 0 {
-		if _, err := w.w.Write(w.buf); err != nil {
+		to := w.out
+		if w.gz != nil {
+			to = w.gz
+		}
+		if _, err := to.Write(w.buf); err != nil {
 			w.err = fmt.Errorf("write records: %w", err)
 		}
 	}
 	w.buf = w.buf[:0]
 	if cap(w.buf) > 16*writerBufferBytes { // an outsize record grew it
 		w.buf = make([]byte, 0, writerBufferBytes)
+	}
+	return w.err
+}
+
+// Close flushes and ends the compressed stream. The underlying writer stays
+// open: it is the caller's.
+func (w *Writer) Close() error {
+	if err := w.Flush(); err != nil || w.gz == nil {
+		return err
+	}
+	if err := w.gz.Close(); err != nil {
+		w.err = fmt.Errorf("write records: %w", err)
 	}
 	return w.err
 }

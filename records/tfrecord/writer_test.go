@@ -40,7 +40,7 @@ func (f *failing) Write(p []byte) (int, error) {
 }
 
 func TestWriterKeepsItsError(t *testing.T) {
-	w := NewWriter(&failing{after: writerBufferBytes + 100})
+	w := NewWriter(&failing{after: writerBufferBytes + 100}, WriterOptions{})
 	var err error
 	for range 1000 {
 		if err = w.Write(make([]byte, 1000)); err != nil {
@@ -57,7 +57,7 @@ func TestWriterKeepsItsError(t *testing.T) {
 
 func BenchmarkWriter(b *testing.B) {
 	payload := make([]byte, 830-FrameBytes)
-	w := NewWriter(io.Discard)
+	w := NewWriter(io.Discard, WriterOptions{})
 	b.SetBytes(830)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -9,6 +9,7 @@
 package tinydata
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -79,20 +80,27 @@ func (w *writer) file(name string, data []byte, counts sharding.Counts) {
 	}
 }
 
+// note keeps the first error.
+func (w *writer) note(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
 // side writes n examples as shards.
 func (w *writer) side(split string, n int) {
 	shards := min(n, shardsASide)
 	for shard := range shards {
 		name := sharding.ShardName{Split: split, Index: shard, Count: shards}
-		var data, index []byte
+		var data bytes.Buffer
+		frames := tfrecord.NewWriter(&data, tfrecord.WriterOptions{Index: true})
 		count := n*(shard+1)/shards - n*shard/shards
 		for range count {
-			start := int64(len(data))
-			data = tfrecord.AppendFrame(data, w.example().Append(nil))
-			index = tfrecord.AppendIndex(index, tfrecord.Span{Offset: start, Length: int64(len(data)) - start})
+			w.note(frames.Write(w.example().Append(nil)))
 		}
-		w.file(name.Records(false), data, sharding.Counts{"records": int64(count)})
-		w.file(name.IndexFile(), index, nil)
+		w.note(frames.Close())
+		w.file(name.Records(false), data.Bytes(), sharding.Counts{"records": int64(count)})
+		w.file(name.IndexFile(), frames.Index(), nil)
 		w.file(name.SideCar(), []byte("{}\n"), nil)
 	}
 }
