@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-	"unicode"
 
 	"pretext/records"
 	"pretext/sharding"
@@ -109,19 +107,7 @@ func (c *corpus) lowerCase(v *tokenize.Vocab) bool {
 			return *o.LowerCase
 		}
 	}
-	return looksLowerCase(v)
-}
-
-// looksLowerCase reports whether a vocabulary has no capitals but in names like
-// [CLS].
-func looksLowerCase(v *tokenize.Vocab) bool {
-	for id := range v.Len() {
-		token := v.Token(int32(id))
-		if !strings.HasPrefix(token, "[") && strings.ContainsFunc(token, unicode.IsUpper) {
-			return false
-		}
-	}
-	return true
+	return v.LooksUncased()
 }
 
 // dataHash tells data apart: the hash of the manifest, or, without one, of the

@@ -112,6 +112,6 @@ func readTokenizer(path string) (t checkpoint.Tokenizer, err error) {
 	if err != nil {
 		return t, fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	t.LowerCase = looksLowerCase(v)
+	t.LowerCase = v.LooksUncased()
 	return t, nil
 }
