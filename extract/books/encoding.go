@@ -3,6 +3,7 @@ package books
 import (
 	"bytes"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
@@ -94,23 +95,32 @@ func survey(b []byte) high {
 	return s
 }
 
+// windows1252 counts a byte that is not UTF-8 by the character that it is in
+// Windows-1252.
 func (s *high) windows1252(c byte) {
-	switch {
-	case c == 0x81 || c == 0x8D || c == 0x8F || c == 0x90 || c == 0x9D:
+	switch r := charmap.Windows1252.DecodeByte(c); {
+	case r == utf8.RuneError: // one of the five bytes without a character
 		s.nothing++
-	case c >= 0xC0 && c != 0xD7 && c != 0xF7, // letters
-		c >= 0x91 && c <= 0x97,                           // quotation marks, dashes
-		c == 0x82 || c == 0x84 || c == 0x85 || c == 0x8B, // low quotation marks, ellipsis
-		c == 0x8A || c == 0x8C || c == 0x8E || c == 0x9A || c == 0x9B || c == 0x9C || c == 0x9E || c == 0x9F,
-		c == 0xA0 || c == 0xA1 || c == 0xA3 || c == 0xA7 || c == 0xAB || c == 0xB0 || c == 0xB7 || c == 0xBB || c == 0xBF:
+	case isWesternText(r):
 		s.letters++
 	}
 }
 
-// western reports whether the bytes that are not UTF-8 are plausible as
-// Windows-1252: they outnumber characters that are UTF-8, are at most three in
-// ten, nearly all letters or marks of text, and all defined. Text in Cyrillic,
-// Greek or East Asian encodings has far more high bytes than that.
+// westernMarks are the characters of Windows-1252 below À that are common in
+// prose: punctuation and letters of Western European languages.
+const westernMarks = "‘’“”‚„‹›«»•–—…·°¡¿£§\u00a0ŠŒŽšœžŸ"
+
+// isWesternText reports whether prose in a Western European language commonly
+// contains a character of Windows-1252 that is not ASCII.
+func isWesternText(r rune) bool {
+	letter := 'À' <= r && r <= 'ÿ' && r != '×' && r != '÷'
+	return letter || strings.ContainsRune(westernMarks, r)
+}
+
+// western reports whether the invalid bytes are plausible as Windows-1252: they
+// outnumber the valid multi-byte characters, make up at most three tenths of the
+// text, are nearly all letters or punctuation of prose, and all are defined. Text
+// in Cyrillic, Greek or East Asian encodings has far more high bytes than that.
 func (s high) western() bool {
 	return s.invalid > s.runes && s.nothing == 0 && s.invalid*10 <= s.solid*3 && s.letters*10 >= s.invalid*9
 }

@@ -41,59 +41,81 @@ type pageHeader struct {
 // in it may hold whole values, which writers cut, though not always.
 const maxHeaderBytes = 1 << 20
 
-// parseHeader reads a header and returns its length.
+// parseHeader reads a page header and returns its length in bytes.
 func parseHeader(b []byte) (h pageHeader, n int, err error) {
 	t := &thriftReader{b: b}
-	h.levels = encodingRLE
-	inner := func(fields map[int16]*int64) func(int16, byte) bool {
-		return func(id int16, kind byte) bool {
-			to := fields[id]
-			if to == nil || kind != thriftI32 {
-				if id == 7 && kind == thriftFalse {
-					h.v2Plain = true
-				}
-				return false
-			}
-			*to = t.int()
-			return true
-		}
-	}
-	h.kind = -1
-	t.structure(0, func(id int16, kind byte) bool {
-		switch {
-		case id == 1 && kind == thriftI32:
-			h.kind = t.int()
-		case id == 2 && kind == thriftI32:
-			h.unpacked = t.int()
-		case id == 3 && kind == thriftI32:
-			h.packed = t.int()
-		case id == 4 && kind == thriftI32:
-			h.crc, h.hasCRC = t.int(), true
-		case id == 5 && kind == thriftStruct:
-			t.structure(1, inner(map[int16]*int64{1: &h.values, 2: &h.encoding, 3: &h.levels}))
-		case id == 7 && kind == thriftStruct:
-			t.structure(1, inner(map[int16]*int64{1: &h.values, 2: &h.encoding}))
-			h.v2Plain = false // that field has another meaning here
-		case id == 8 && kind == thriftStruct:
-			t.structure(1, inner(map[int16]*int64{1: &h.values, 4: &h.encoding, 5: &h.v2Levels, 6: &h.v2Repeat}))
-		default:
-			return false
-		}
-		return true
-	})
+	h = pageHeader{kind: -1, levels: encodingRLE}
+	t.structure(0, func(id int16, kind byte) bool { return h.field(t, id, kind) })
 	if t.err != nil {
 		return h, 0, t.err
 	}
-	if h.unpacked < 0 || h.packed < 0 || h.values < 0 || h.v2Levels < 0 || h.v2Repeat < 0 {
-		return h, 0, damagef("negative sizes")
+	return h, t.at, h.check()
+}
+
+// field reads a field of a PageHeader. It returns false for one to skip.
+func (h *pageHeader) field(t *thriftReader, id int16, kind byte) bool {
+	ints := map[int16]*int64{1: &h.kind, 2: &h.unpacked, 3: &h.packed, 4: &h.crc}
+	if to := ints[id]; to != nil && kind == thriftI32 {
+		*to = t.int()
+		h.hasCRC = h.hasCRC || id == 4
+		return true
 	}
-	if h.unpacked > MaxPageBytes || h.packed > MaxPageBytes {
-		return h, 0, damagef("a page of %d bytes, more than %d", max(h.unpacked, h.packed), MaxPageBytes)
+	switch {
+	case kind != thriftStruct:
+		return false
+	case id == 5: // DataPageHeader
+		h.fields(t, map[int16]*int64{1: &h.values, 2: &h.encoding, 3: &h.levels})
+	case id == 7: // DictionaryPageHeader
+		h.fields(t, map[int16]*int64{1: &h.values, 2: &h.encoding})
+	case id == 8: // DataPageHeaderV2
+		h.fieldsV2(t)
+	default:
+		return false
 	}
-	if h.values > maxPageValues {
-		return h, 0, damagef("a page of %d values, more than %d", h.values, maxPageValues)
+	return true
+}
+
+// fields reads the integers of a structure in a PageHeader, by their numbers.
+func (h *pageHeader) fields(t *thriftReader, ints map[int16]*int64) {
+	t.structure(1, func(id int16, kind byte) bool {
+		to := ints[id]
+		if to == nil || kind != thriftI32 {
+			return false
+		}
+		*to = t.int()
+		return true
+	})
+}
+
+// fieldsV2 reads a DataPageHeaderV2. Its field 7, is_compressed, is true where it
+// is absent.
+func (h *pageHeader) fieldsV2(t *thriftReader) {
+	ints := map[int16]*int64{1: &h.values, 4: &h.encoding, 5: &h.v2Levels, 6: &h.v2Repeat}
+	t.structure(1, func(id int16, kind byte) bool {
+		if id == 7 && kind == thriftFalse {
+			h.v2Plain = true
+			return false
+		}
+		to := ints[id]
+		if to == nil || kind != thriftI32 {
+			return false
+		}
+		*to = t.int()
+		return true
+	})
+}
+
+// check refuses sizes that no page of a sound file has.
+func (h *pageHeader) check() error {
+	switch {
+	case h.unpacked < 0 || h.packed < 0 || h.values < 0 || h.v2Levels < 0 || h.v2Repeat < 0:
+		return damagef("negative sizes")
+	case h.unpacked > MaxPageBytes || h.packed > MaxPageBytes:
+		return damagef("a page of %d bytes, more than %d", max(h.unpacked, h.packed), MaxPageBytes)
+	case h.values > maxPageValues:
+		return damagef("a page of %d values, more than %d", h.values, maxPageValues)
 	}
-	return h, t.at, nil
+	return nil
 }
 
 // Bounds of what a small file may stand for: values in a page, and bytes and

@@ -61,25 +61,17 @@ func (s *Scanner) scan(i, e int, m mode) int {
 }
 
 // markup renders what begins at i after writing the plain text src[start:i].
-// It returns i if that is plain text too. It is long because it is flat: a
-// case for each byte of classInline.
+// It returns i if that is plain text too. It has a case for each byte of
+// classInline.
 func (s *Scanner) markup(start, i, e int, m mode) (next int, stop bool) {
-	src := s.src
-	switch src[i] {
+	switch src := s.src[:e]; src[i] {
 	case '\n':
 		s.text(src[start:i])
-		if m.line {
-			return i, true
-		}
-		if !m.label {
-			s.endQuotes()
-		}
-		s.str(" ")
-		return i + 1, false
+		return s.lineFeed(i, m)
 	case '\'':
 		if i+1 < e && src[i+1] == '\'' {
 			s.text(src[start:i])
-			n := runLength(src[:e], i)
+			n := runLength(src, i)
 			s.quote(n)
 			return i + n, false
 		}
@@ -95,7 +87,7 @@ func (s *Scanner) markup(start, i, e int, m mode) (next int, stop bool) {
 	case '<':
 		return s.angle(start, i, e), false
 	case '&':
-		if ent, ok := entityAt(src[:e], i); ok {
+		if ent, ok := entityAt(src, i); ok {
 			s.text(src[start:i])
 			s.entity(ent)
 			return ent.next, false
@@ -107,13 +99,7 @@ func (s *Scanner) markup(start, i, e int, m mode) (next int, stop bool) {
 			return i + 2, false
 		}
 	case '_':
-		if n := switchAt(src[i:e], &s.name); n > 0 {
-			s.text(src[start:i])
-			if string(s.name) == "toc" { // where the table of contents would stand
-				s.breakLine()
-			}
-			return i + n, false
-		}
+		return s.switchName(start, i, e), false
 	case '-':
 		return s.variantAt(start, i, e), false
 	case ':':
@@ -123,6 +109,31 @@ func (s *Scanner) markup(start, i, e int, m mode) (next int, stop bool) {
 		}
 	}
 	return i, false
+}
+
+// lineFeed ends the scan at a line feed, or renders it as a space.
+func (s *Scanner) lineFeed(i int, m mode) (next int, stop bool) {
+	if m.line {
+		return i, true
+	}
+	if !m.label {
+		s.endQuotes()
+	}
+	s.str(" ")
+	return i + 1, false
+}
+
+// switchName removes a behaviour switch, such as __TOC__, at i.
+func (s *Scanner) switchName(start, i, e int) (next int) {
+	n := switchAt(s.src[i:e], &s.name)
+	if n == 0 {
+		return i
+	}
+	s.text(s.src[start:i])
+	if string(s.name) == "toc" { // the table of contents is a block
+		s.breakLine()
+	}
+	return i + n
 }
 
 // bracket renders the internal or external link at i.

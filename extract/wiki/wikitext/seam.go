@@ -4,11 +4,11 @@ import "bytes"
 
 // An output is the text written so far and the state of its last line.
 //
-// Where something was removed, a *seam* is left: the next text to be written
-// is joined to what stands before so that no trace remains: no double space,
-// no space before a comma, no "(; )". The repair looks only at both sides of
-// the seam; a "f()" or " ," that the source itself has is never touched, and
-// the cost follows the number of removals, not the length of the text.
+// Where something was removed, a *seam* is left: the next text is joined to the
+// line so that no trace remains: no double space, no space before a comma, no
+// "(; )". The repair looks only at both sides of the seam, so a "f()" or " ," of
+// the source is never touched, and the cost grows with the number of removals,
+// not with the length of the text.
 type output struct {
 	out  []byte
 	base int  // out[:base] is the caller's and never touched
@@ -82,63 +82,107 @@ func (s *Scanner) begin() {
 	s.bol = false
 }
 
-// join fits text to what stands before it and returns the part still to be
-// written. The seam stays open while nothing but blanks is written. The cases
-// are the table of what may not stand beside what; they read best in one place.
+// join fits text to the line so far and returns the part still to be written.
+// The seam stays open while nothing but blanks is written.
 func (s *Scanner) join(p []byte) []byte {
 	if s.bol {
 		return s.joinAtStart(p)
 	}
 	for len(p) > 0 {
-		end := len(s.out)
-		for end > s.line && s.out[end-1] == ' ' {
-			end--
-		}
-		spaced := end < len(s.out)
-		last, lastLen := lastMark(s.out[s.line:end])
-		first, n := firstMark(p)
-		switch {
-		case first == markSpace:
-			if spaced || last == markOpen {
-				p = p[1:]
-				continue
-			}
-			rest := bytes.TrimLeft(p, " ")
-			if len(rest) == 0 {
-				s.out = append(s.out, ' ')
-				return nil
-			}
-			if closesUp(rest) {
-				p = rest
-				continue
-			}
-		case last == markOpen && first == markSeparator:
-			p = p[n:]
-			continue
-		case last == markOpen && first == markClose && s.out[end-lastLen] != '[':
-			s.out = bytes.TrimRight(s.out[:end-lastLen], " ")
-			s.out = s.out[:max(len(s.out), s.line)]
-			p = p[n:]
-			if len(s.out) == s.line {
-				return s.joinAtStart(p)
-			}
-			continue
-		case last == markOpen && isConnector(p): // (A – B), where both were removed
+		rest, next := s.joinOnce(p)
+		switch next {
+		case joinNothing:
 			return nil
-		case last == markSeparator && (first == markClose || first == markStop && standsAlone(p, n)):
-			s.out = s.out[:end-lastLen]
-			continue
-		case last == markSeparator && first == markSeparator && standsAlone(p, n):
-			p = p[n:]
-			continue
-		case spaced && (first == markSeparator && p[0] != ':' || first == markClose || first == markStop && standsAlone(p, n)):
-			s.out = s.out[:end]
+		case joinStart:
+			return s.joinAtStart(rest)
+		case joinAgain:
+			p = rest
 			continue
 		}
 		break
 	}
 	s.seam = len(p) == 0
 	return p
+}
+
+// A joinResult says how [Scanner.join] continues.
+type joinResult uint8
+
+const (
+	joinWrite   joinResult = iota // nothing to repair: the text fits
+	joinAgain                     // one character was removed: look at the seam again
+	joinStart                     // the line became empty
+	joinNothing                   // all that is left of the text has been dealt with
+)
+
+// A leftEdge is the end of the line before a seam.
+type leftEdge struct {
+	end    int  // of the line, without the spaces that follow
+	spaced bool // there are such spaces
+	last   mark // the last character before end
+	length int  // of that character, in bytes
+}
+
+func (s *Scanner) leftEdge() leftEdge {
+	end := len(s.out)
+	for end > s.line && s.out[end-1] == ' ' {
+		end--
+	}
+	last, length := lastMark(s.out[s.line:end])
+	return leftEdge{end: end, spaced: end < len(s.out), last: last, length: length}
+}
+
+// joinOnce makes the first repair that both sides of the seam ask for.
+func (s *Scanner) joinOnce(p []byte) ([]byte, joinResult) {
+	left := s.leftEdge()
+	first, n := firstMark(p)
+	if first == markSpace {
+		return s.joinSpace(p, left)
+	}
+	switch {
+	case left.last == markOpen && first == markSeparator: // "(, 1900"
+		return p[n:], joinAgain
+	case left.last == markOpen && first == markClose && s.out[left.end-left.length] != '[':
+		return s.joinEmptyBrackets(p[n:], left)
+	case left.last == markOpen && isConnector(p): // "(A – B)", where both were removed
+		return nil, joinNothing
+	case left.last == markSeparator && (first == markClose || first == markStop && standsAlone(p, n)): // ",)"
+		s.out = s.out[:left.end-left.length]
+		return p, joinAgain
+	case left.last == markSeparator && first == markSeparator && standsAlone(p, n): // ", ,"
+		return p[n:], joinAgain
+	case left.spaced && closesUp(p): // " ,"
+		s.out = s.out[:left.end]
+		return p, joinAgain
+	}
+	return p, joinWrite
+}
+
+// joinSpace repairs a seam that is followed by a space.
+func (s *Scanner) joinSpace(p []byte, left leftEdge) ([]byte, joinResult) {
+	if left.spaced || left.last == markOpen {
+		return p[1:], joinAgain
+	}
+	rest := bytes.TrimLeft(p, " ")
+	switch {
+	case len(rest) == 0:
+		s.out = append(s.out, ' ')
+		return nil, joinNothing
+	case closesUp(rest):
+		return rest, joinAgain
+	}
+	return p, joinWrite
+}
+
+// joinEmptyBrackets removes the opening bracket whose closing one came before p:
+// nothing was left between them.
+func (s *Scanner) joinEmptyBrackets(p []byte, left leftEdge) ([]byte, joinResult) {
+	s.out = bytes.TrimRight(s.out[:left.end-left.length], " ")
+	s.out = s.out[:max(len(s.out), s.line)]
+	if len(s.out) == s.line {
+		return p, joinStart
+	}
+	return p, joinAgain
 }
 
 // joinAtStart drops blanks, and after a removal also the punctuation that
@@ -222,14 +266,14 @@ func wideMark(p []byte) mark {
 	return markOther
 }
 
-// closesUp tells whether no space may stand before p.
+// closesUp reports whether p begins with punctuation that no space may precede.
 func closesUp(p []byte) bool {
 	m, n := firstMark(p)
 	return m == markSeparator && p[0] != ':' || m == markClose || m == markStop && standsAlone(p, n)
 }
 
-// isConnector tells whether p is nothing but a sign that stands between two
-// things, with blanks around.
+// isConnector reports whether p is only a sign or word that connects two others,
+// with blanks around it.
 func isConnector(p []byte) bool {
 	switch string(bytes.TrimRight(p, " ")) {
 	case "/", "–", "—", "-", "·", "|", "&", "+", "or", "and":
@@ -238,8 +282,8 @@ func isConnector(p []byte) bool {
 	return false
 }
 
-// standsAlone tells whether the mark of n bytes at the start of p ends a word:
-// ".5" and ",5" do not, nor does "...".
+// standsAlone reports whether the mark of n bytes at the start of p ends a word:
+// ".5", ",5" and "..." do not.
 func standsAlone(p []byte, n int) bool {
 	return len(p) == n || n > 1 || p[n] == ' ' || p[n] == '\n'
 }
