@@ -193,6 +193,45 @@ func TestTrainTakesItsStepsAndSaves(t *testing.T) {
 	}
 }
 
+// A step has one checkpoint, whatever asks for it: the interval, the end of the
+// run, a signal or a resume at that step.
+func TestNoStepIsSavedTwice(t *testing.T) {
+	at := func(steps ...int64) (all []trainer.Progress) {
+		for _, step := range steps {
+			all = append(all, trainer.Progress{Step: step, Position: 6 * step})
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		start, stop int64 // stop: a signal during this step
+		want        []trainer.Progress
+	}{
+		"interval and end":       {want: at(4, 8, 12)},
+		"interval and signal":    {stop: 8, want: at(4, 8)},
+		"resumed at an interval": {start: 4, want: at(8, 12)},
+		"resumed at the end":     {start: 12},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, s := newLoop(t, newMemory(10, 50)), &shelf{}
+			l.Saver, l.SaveEvery, l.Start = s, 4, trainer.Progress{Step: c.start, Position: 6 * c.start}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			l.Observe = func(r trainer.Report) error {
+				if r.Progress.Step == c.stop {
+					cancel()
+				}
+				return nil
+			}
+			if _, err := trainer.Train(ctx, l); err != nil && c.stop == 0 {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, s.saved); diff != "" {
+				t.Errorf("checkpoints (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestMicroBatchSizeChangesNothingButRounding(t *testing.T) {
 	want := map[string][]float32{}
 	for _, tokens := range []int{20, 33, 500} {

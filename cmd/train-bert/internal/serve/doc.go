@@ -14,8 +14,15 @@
 //
 // A model has one task; the endpoints of others answer 404. An error is
 // {"error": "…"}: 400 for what cannot be understood, 413 for a body or a text that
-// is too long, 429 with Retry-After when the queue is full, 503 when a request waited
+// is too long, 403 for a host that is not loopback (below), 408 for a request that does not
+// arrive in time, 429 with Retry-After when the queue is full, 503 when a request waited
 // too long.
+//
+// # Hosts
+//
+// A server on a loopback address answers requests whose Host header is localhost or a
+// loopback address. Otherwise a web page could read its answers by letting its own host
+// name resolve to 127.0.0.1 (DNS rebinding). On other addresses any Host will do.
 //
 // # Batching
 //

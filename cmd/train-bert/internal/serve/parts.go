@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -56,6 +57,36 @@ type limitedConn struct {
 func (c *limitedConn) Close() error {
 	defer c.free()
 	return c.Conn.Close()
+}
+
+// localOnly answers requests whose Host is a loopback address or localhost, and
+// refuses all others with 403. A web page that a browser of this machine shows can
+// make its own host name resolve to 127.0.0.1 (DNS rebinding) and would then be
+// allowed to read the answers; its requests carry that name.
+func localOnly(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isLocal(r.Host) {
+			reply(w, http.StatusForbidden, map[string]string{
+				"error": fmt.Sprintf("host %q: a server on a loopback address answers requests to localhost only; a proxy in front of it must send Host: localhost", r.Host)})
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// isLocal reports whether a Host header, with or without a port, names this
+// machine's loopback interface.
+func isLocal(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	} else {
+		host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	}
+	if strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
 }
 
 // quiet is where net/http writes about connections that broke.

@@ -92,7 +92,7 @@ func newModel(t *testing.T, h trainer.Heads) trainer.Model {
 func start(t *testing.T, h trainer.Heads, gated bool, change func(*serve.Options, *serve.Limits)) *bench {
 	t.Helper()
 	o, limits := serve.DefaultOptions(), serve.Limits{Tokens: 64, Masked: 64, Queue: 64, MaxWait: time.Millisecond}
-	o.Timeout = patience
+	o.Timeout, o.ReadTimeout = patience, patience
 	if change != nil {
 		change(&o, &limits)
 	}
@@ -332,8 +332,8 @@ func TestWhoHasGoneIsNotComputedFor(t *testing.T) {
 
 // A client that sends a byte now and then is cut off, and holds up nobody.
 func TestASlowClientIsCutOff(t *testing.T) {
-	x := start(t, trainer.Heads{Labels: 2}, false, func(o *serve.Options, _ *serve.Limits) { o.Timeout = 500 * time.Millisecond })
-	for _, head := range []string{"POST /v1/classify HTTP/1.1\r\nHo", "POST /v1/classify HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\n{\"te"} {
+	x := start(t, trainer.Heads{Labels: 2}, false, func(o *serve.Options, _ *serve.Limits) { o.ReadTimeout = 500 * time.Millisecond })
+	for _, head := range []string{"POST /v1/classify HTTP/1.1\r\nHo", "POST /v1/classify HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{\"te"} {
 		c, err := net.Dial("tcp", strings.TrimPrefix(x.url, "http://"))
 		if err != nil {
 			t.Fatal(err)
@@ -353,6 +353,66 @@ func TestASlowClientIsCutOff(t *testing.T) {
 	}
 }
 
+// A request has five seconds to arrive, not as long as its answer may take.
+func TestARequestHasFiveSecondsToArrive(t *testing.T) {
+	if o := serve.DefaultOptions(); o.ReadTimeout != 5*time.Second || o.Timeout <= o.ReadTimeout {
+		t.Errorf("%v to arrive, %v to be answered", o.ReadTimeout, o.Timeout)
+	}
+}
+
+// The time that a request has to arrive does not run while it is computed.
+func TestAComputationMayTakeLongerThanARequestToArrive(t *testing.T) {
+	const arrival = 300 * time.Millisecond
+	x := start(t, trainer.Heads{Labels: 2}, true, func(o *serve.Options, _ *serve.Limits) { o.ReadTimeout = arrival })
+	answer := x.later("/v1/classify", `{"text": "the cat"}`)
+	within(t, x.gate.waiting, "the batch")
+	time.Sleep(3 * arrival)
+	close(x.gate.open)
+	within(t, answer, "the answer").want(t, http.StatusOK, `"classes"`)
+}
+
+// Another name for 127.0.0.1 is one that a web page gave itself.
+func TestALoopbackServerAnswersRequestsToLoopbackOnly(t *testing.T) {
+	x := start(t, trainer.Heads{Labels: 2}, false, nil)
+	ask := func(method, path, host string) answer {
+		t.Helper()
+		r, err := http.NewRequest(method, x.url+path, strings.NewReader(`{"text": "the cat"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		return read(x.client.Do(r))
+	}
+	for _, host := range []string{"localhost", "LocalHost:8080", "localhost.", "127.0.0.1", "127.8.9.1:1", "[::1]", "[::1]:8080", "[::ffff:127.0.0.1]:80"} {
+		ask("POST", "/v1/classify", host).want(t, http.StatusOK, `"classes"`)
+	}
+	for _, host := range []string{"evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example", "192.168.0.1", "[::2]:80", "0.0.0.0", "localhost@evil.example"} {
+		for _, path := range []string{"/v1/classify", "/healthz", "/metrics", "/nothing"} {
+			ask("POST", path, host).want(t, http.StatusForbidden, "localhost only")
+		}
+	}
+}
+
+// Where the server listens on another address, its name is the user's affair.
+func TestAServerOfANetworkAnswersAnyHost(t *testing.T) {
+	l, err := net.Listen("tcp4", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := trainer.Heads{Labels: 2}
+	b := serve.NewBatcher(newModel(t, h), h, serve.Limits{Tokens: 64, Queue: 4})
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- serve.New(newPredictor(t, h), b, serve.DefaultOptions()).Run(ctx, l) }()
+	defer func() { stop(); within(t, ended, "the end"); b.Close() }()
+	r, err := http.NewRequest("GET", fmt.Sprintf("http://127.0.0.1:%d/healthz", l.Addr().(*net.TCPAddr).Port), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Host, r.Close = "models.example", true
+	read((&http.Client{Transport: &http.Transport{}}).Do(r)).want(t, http.StatusOK, `"ok"`)
+}
+
 func TestConnectionsAreLimited(t *testing.T) {
 	x := start(t, trainer.Heads{Labels: 2}, false, func(o *serve.Options, _ *serve.Limits) { o.MaxConns = 1 })
 	c, err := net.Dial("tcp", strings.TrimPrefix(x.url, "http://"))
@@ -360,7 +420,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Make sure that this one is served first.
-	io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+	io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, "200") {
 		t.Fatalf("got %q, %v", line, err)
 	}

@@ -17,6 +17,7 @@ import (
 type Options struct {
 	MaxBody      int64         // bytes of a request
 	MaxConns     int           // connections at a time; more wait to be accepted
+	ReadTimeout  time.Duration // for a request to arrive whole, from its first byte
 	Timeout      time.Duration // of a request, from its first byte to its answer
 	DrainTimeout time.Duration // for requests under way when the server stops
 	Defaults     predict.Defaults
@@ -24,7 +25,9 @@ type Options struct {
 
 // DefaultOptions returns limits for a server on one machine.
 func DefaultOptions() Options {
-	return Options{MaxBody: 256 << 10, MaxConns: 512, Timeout: 30 * time.Second, DrainTimeout: 30 * time.Second, Defaults: predict.Defaults{TopK: 5}}
+	return Options{
+		MaxBody: 256 << 10, MaxConns: 512, ReadTimeout: 5 * time.Second, Timeout: 30 * time.Second, DrainTimeout: 30 * time.Second, Defaults: predict.Defaults{TopK: 5},
+	}
 }
 
 // A Server answers requests with a model.
@@ -39,10 +42,15 @@ type Server struct {
 func New(p *predict.Predictor, b *Batcher, o Options) *Server { return &Server{p: p, b: b, o: o} }
 
 // Run serves on l until ctx is done, then answers what is under way and returns
-// nil; the error says what ended it earlier, or that requests were cut off.
+// nil; the error says what ended it earlier, or that requests were cut off. On a
+// loopback address only requests to a loopback host are answered.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
+	handler := s.Handler()
+	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
+		handler = localOnly(handler)
+	}
 	h := &http.Server{
-		Handler: s.Handler(), ReadHeaderTimeout: min(5*time.Second, s.o.Timeout), ReadTimeout: s.o.Timeout,
+		Handler: handler, ReadTimeout: min(s.o.ReadTimeout, s.o.Timeout),
 		WriteTimeout: 2 * s.o.Timeout, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: quiet(),
 	}
 	failed := make(chan error, 1)
@@ -96,6 +104,11 @@ func (s *Server) do(w http.ResponseWriter, r *http.Request, task predict.Task) (
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.o.MaxBody))
 	if err != nil {
+		return nil, err
+	}
+	// The request has arrived. Its deadline would end the computation too: net/http
+	// goes on reading, to learn when the client leaves, and takes a timeout for that.
+	if err := http.NewResponseController(w).SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return nil, err
 	}
 	request, err := predict.ParseRequest(body)
