@@ -51,13 +51,12 @@ torture:
 	internal/fuzzall.sh 10m
 
 # Real readers read what the demo makes.
-interop: $(PY) .venv/pyarrow .venv/hub
+interop: $(PY) .venv/pyarrow .venv/hub .venv/datasets
 	go build -o .venv/prepare-data ./cmd/prepare-data
 	rm -rf $(DEMO) && .venv/prepare-data demo --out $(DEMO) --quiet
 	.venv/prepare-data inspect $(DEMO)/shards --records > $(DEMO)/records.jsonl
 	$(PY) internal/interop/read_shards.py $(DEMO)/shards $(DEMO)/records.jsonl
-	.venv/prepare-data card $(DEMO) --out $(DEMO)/README.md --license cc-by-sa-4.0
-	$(PY) internal/interop/check_card.py $(DEMO)/README.md
+	$(PY) internal/interop/check_card.py .venv/prepare-data $(DEMO) .venv/cards
 	$(PY) internal/interop/parquet_rows.py .venv/prepare-data .venv/parquet
 
 .venv/pyarrow: $(PY)
@@ -65,6 +64,9 @@ interop: $(PY) .venv/pyarrow .venv/hub
 
 .venv/hub: $(PY)
 	.venv/bin/pip install --quiet huggingface_hub==2.4.0 && touch $@
+
+.venv/datasets: $(PY) .venv/pyarrow .venv/hub
+	.venv/bin/pip install --quiet datasets==5.2.0 zstandard==0.25.0 && touch $@
 
 $(PY):
 	python3 -m venv .venv

@@ -24,6 +24,8 @@ import (
 
 // RecordStats is what all records together hold.
 type RecordStats struct {
+	Bare []string `json:"-"` // names of the files, where no manifest lists them
+
 	Files                int   `json:"files"`
 	Bytes                int64 `json:"bytes"` // of the files
 	Records              int64 `json:"records"`
@@ -128,7 +130,14 @@ func collectBare(ctx context.Context, p *place, opts Options) (*RecordStats, err
 		name, _ := sharding.ParseShardName(filepath.Base(path))
 		s.files = append(s.files, recordFile{path: path, split: name.Split, bytes: info.Size(), want: -1})
 	}
-	return s.collect(ctx, cmp.Or(opts.Vocab, tokensBeside(filepath.Dir(p.bare[0]))))
+	r, err := s.collect(ctx, cmp.Or(opts.Vocab, tokensBeside(filepath.Dir(p.bare[0]))))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range p.bare {
+		r.Bare = append(r.Bare, filepath.Base(path))
+	}
+	return r, nil
 }
 
 func (s *recordSurvey) collect(ctx context.Context, vocabPath string) (_ *RecordStats, err error) {

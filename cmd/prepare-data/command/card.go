@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -24,10 +23,13 @@ func newCard() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "card PATH --out README.md",
 		Short: "Write a dataset card for Hugging Face",
-		Long: `Writes the card of a data set, as Hugging Face shows it: YAML for machines
-(license, language, size, the files of each split) and Markdown for people
-(sources with hashes and licences, options, counts, how to make, check and read it).
-Write it into the run's folder: its paths are relative to that.`,
+		Long: `Writes the dataset card that Hugging Face shows: YAML for machines (license,
+language, size, configs) and Markdown for people (sources with hashes and licences,
+options, counts, how to make, check and read it).
+
+Write it to PATH/README.md: its paths are relative to PATH. load_dataset of the
+package datasets then reads the documents, from there or from the Hub. It cannot
+read TFRecords; the card shows how TensorFlow does.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			so, err := flags.survey()
@@ -110,7 +112,7 @@ func reproduction(root *cobra.Command, s *survey.Stats) string {
 				continue
 			}
 			given[flag] = true
-			parts = append(parts, fmt.Sprintf("--%s %s", flag, quoted(value)))
+			parts = append(parts, fmt.Sprintf("--%s %s", flag, card.ShellWord(value)))
 		}
 	}
 	if !made || len(s.Stages) < 2 {
@@ -138,17 +140,17 @@ func vocabFlag(stage survey.Stage, options map[string]string) string {
 	}
 	name := stage.Inputs[len(stage.Inputs)-1].Name
 	if strings.HasSuffix(name, ".json") {
-		return "--tokenizer " + quoted(name)
+		return "--tokenizer " + card.ShellWord(name)
 	}
-	return "--vocab " + quoted(name)
+	return "--vocab " + card.ShellWord(name)
 }
 
 // sourceFlag names a local source.
 func sourceFlag(name string) string {
 	if strings.Contains(name, ".xml") {
-		return "--wiki-dump " + quoted(name)
+		return "--wiki-dump " + card.ShellWord(name)
 	}
-	return "--books " + quoted(filepath.Base(name))
+	return "--books " + card.ShellWord(filepath.Base(name))
 }
 
 // plainValue writes a value of JSON as a flag takes it.
@@ -158,14 +160,4 @@ func plainValue(raw string) string {
 		return s
 	}
 	return strings.Trim(raw, "[]")
-}
-
-var safeWord = regexp.MustCompile(`^[A-Za-z0-9._/:,=@%+-]+$`)
-
-// quoted makes a word safe for a shell.
-func quoted(s string) string {
-	if safeWord.MatchString(s) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

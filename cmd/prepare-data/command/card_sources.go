@@ -9,6 +9,7 @@ import (
 
 	"pretext/extract/download"
 	"pretext/internal/survey"
+	"pretext/internal/survey/card"
 	"pretext/pipeline"
 )
 
@@ -25,7 +26,7 @@ func downloadFlagsOf(stage survey.Stage) (flags []string) {
 		case download.Wiki:
 			date, layout := dumpOf(q, stage.Downloads)
 			layouts[layout] = true
-			flags = append(flags, "--wiki "+quoted(q.Wiki+date))
+			flags = append(flags, "--wiki "+card.ShellWord(q.Wiki+date))
 			if q.Multistream {
 				layouts["multistream"] = true
 			}
@@ -38,7 +39,7 @@ func downloadFlagsOf(stage survey.Stage) (flags []string) {
 					sum = cmp.Or(sum, d.SHA256)
 				}
 			}
-			flags = append(flags, "--url "+quoted(q.URL+"#sha256="+sum))
+			flags = append(flags, "--url "+card.ShellWord(q.URL+"#sha256="+sum))
 		}
 	}
 	multistream := layouts["multistream"]

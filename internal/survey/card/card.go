@@ -4,12 +4,17 @@
 //
 //	err := card.Write(w, stats, card.Options{Licences: []string{"cc-by-sa-4.0"}, Command: command})
 //
-// The card says what is in the data, what it was made of (names, sizes, hashes,
-// licences), with which options, how to make it again, how to check it and how to
-// read it. Keys and values of the YAML are those of the Hub's dataset cards:
-// license, language, size_categories, task_categories, configs with the files of
-// each split. The card's bytes are a function of the survey and the options; it
-// says nothing of the machine that made the data. The package keeps no state.
+// The card lists what is in the data, its sources (names, sizes, hashes,
+// licences), its options, and how to make, check and read it. Keys and values of
+// the YAML are those of the Hub's dataset cards: license, language,
+// size_categories, task_categories, configs, dataset_info.
+//
+// The package datasets cannot read TFRecords, so configs name the documents
+// alone: one config for each folder of them. A card of records without documents
+// has none, and turns the Hub's viewer off, which would show side-cars instead.
+//
+// The card's bytes are a function of the survey and the options; nothing in it
+// depends on the machine that made the data. The package keeps no state.
 package card
 
 import (
@@ -17,7 +22,6 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -27,7 +31,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"pretext/internal/survey"
-	"pretext/sharding"
 )
 
 //go:embed card.md
@@ -49,29 +52,23 @@ type front struct {
 	Size       []string `yaml:"size_categories,omitempty"`
 	Tasks      []string `yaml:"task_categories"`
 	Tags       []string `yaml:"tags"`
+	Viewer     *bool    `yaml:"viewer,omitempty"` // of the Hub; nil leaves it on
 	Configs    []config `yaml:"configs,omitempty"`
-}
-
-type config struct {
-	Name  string     `yaml:"config_name"`
-	Files []dataFile `yaml:"data_files"`
-}
-
-type dataFile struct {
-	Split string `yaml:"split"`
-	Path  string `yaml:"path"`
+	Info       []info   `yaml:"dataset_info,omitempty"`
 }
 
 // A view is what the text of the card shows.
 type view struct {
 	*survey.Stats
-	Front   string
-	Name    string
-	Command string
-	Shards  string // folder of the shards, with a slash; "" for that of the card
-	Sources []source
-	Unknown bool // the licence
-	Gzip    bool // the files of records are compressed
+	Front       string
+	Name        string
+	Command     string
+	Configs     []config
+	Check       string // path for verify, below the card's folder
+	RecordFiles string // Python: the files of records
+	Sources     []source
+	Unknown     bool // the licence
+	Gzip        bool // the files of records are compressed
 }
 
 // A source is something the data was made of.
@@ -89,20 +86,15 @@ func Write(w io.Writer, s *survey.Stats, o Options) error {
 		}
 		o.Name = filepath.Base(abs)
 	}
-	v := &view{Stats: s, Name: o.Name, Command: o.Command, Sources: sources(s)}
-	for _, stage := range s.Stages {
-		if stage.Counts["records"] > 0 && stage.Folder != "." {
-			v.Shards = path.Clean(filepath.ToSlash(stage.Folder)) + "/"
-		}
-		v.Gzip = v.Gzip || stage.Counts["records"] > 0 && sharding.FlattenOptions(stage.Options)["compression"] == `"gzip"`
-	}
+	v := &view{Stats: s, Name: o.Name, Command: o.Command, Sources: sources(s), Configs: configs(s.Documents)}
+	v.addFiles()
 	f := v.front(o)
 	v.Unknown = slices.Contains(f.License, unknownLicence)
 	var err error
 	if v.Front, err = marshal(f); err != nil {
 		return fmt.Errorf("write card: %w", err)
 	}
-	t, err := template.New("card").Funcs(template.FuncMap{"text": text, "code": code, "percent": percent, "options": options, "feature": features}).Parse(cardText)
+	t, err := template.New("card").Funcs(template.FuncMap{"text": text, "code": code, "percent": percent, "options": options, "feature": features, "python": pythonString, "shell": ShellWord}).Parse(cardText)
 	if err != nil {
 		panic("BUG: card.md: " + err.Error())
 	}
@@ -131,25 +123,14 @@ func (v *view) front(o Options) front {
 	}
 	if r := v.Records; r != nil {
 		f.Size = []string{sizeCategory(r.Records)}
-		f.Configs = []config{{Name: "default", Files: v.dataFiles()}}
+	}
+	if f.Configs = v.Configs; len(f.Configs) == 0 {
+		f.Viewer = new(bool)
+	}
+	for _, c := range f.Configs {
+		f.Info = append(f.Info, info{c.Name, documentFeatures})
 	}
 	return f
-}
-
-// dataFiles returns the files of each split; the Hub calls the held-out side
-// "validation".
-func (v *view) dataFiles() (list []dataFile) {
-	for _, s := range v.Records.Splits {
-		switch s.Split {
-		case "train":
-			list = append(list, dataFile{"train", v.Shards + "train-*.tfrecord*"})
-		case "eval":
-			list = append(list, dataFile{"validation", v.Shards + "eval-*.tfrecord*"})
-		default:
-			list = append(list, dataFile{"train", v.Shards + "*"})
-		}
-	}
-	return list
 }
 
 // sizeCategory returns the Hub's class of a number of examples.

@@ -52,11 +52,80 @@ func TestTheFrontMatterIsWhatTheHubReads(t *testing.T) {
 	want := map[string]any{
 		"pretty_name": hostile, "license": []any{"cc-by-sa-4.0", "gfdl"}, "language": []any{"en", "pt"}, "size_categories": []any{"1K<n<10K"},
 		"task_categories": []any{"fill-mask"}, "tags": []any{"bert", "pretraining", "masked-language-modeling", "next-sentence-prediction", "tfrecord"},
-		"configs": []any{map[string]any{"config_name": "default", "data_files": []any{
-			map[string]any{"split": "train", "path": "shards/train-*.tfrecord*"}, map[string]any{"split": "validation", "path": "shards/eval-*.tfrecord*"}}}},
+		"configs": []any{map[string]any{"config_name": "documents", "data_files": []any{map[string]any{"split": "train", "path": "documents/*.jsonl.zst"}}}},
+		"dataset_info": []any{map[string]any{"config_name": "documents", "features": []any{
+			map[string]any{"name": "id", "dtype": "string"}, map[string]any{"name": "text", "dtype": "string"}, map[string]any{"name": "source", "dtype": "string"},
+			map[string]any{"name": "metadata", "struct": []any{map[string]any{"name": "title", "dtype": "string"}, map[string]any{"name": "lang", "dtype": "string"}}}}}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// load_dataset refuses names with signs of paths, and two configs of one name or
+// two defaults.
+func TestConfigsNameTheDocumentsAlone(t *testing.T) {
+	for _, c := range []struct {
+		folders []string
+		want    []string // name, path, * for the default
+	}{
+		{nil, nil},
+		{[]string{"."}, []string{"documents *.jsonl.zst"}},
+		{[]string{"documents", "filtered"}, []string{"documents documents/*.jsonl.zst", "filtered filtered/*.jsonl.zst *"}},
+		{[]string{"shards/imported"}, []string{"shards-imported shards/imported/*.jsonl.zst"}},
+		{[]string{"a b[1]", "a:b*1?"}, []string{"a-b-1 a b[[]1]/*.jsonl.zst", "a-b-1-1 a:b[*]1[?]/*.jsonl.zst *"}},
+		{[]string{"données", "..."}, []string{"données données/*.jsonl.zst", "documents .../*.jsonl.zst *"}},
+	} {
+		s := sample()
+		s.Documents = nil
+		for _, folder := range c.folders {
+			s.Documents = append(s.Documents, &survey.DocumentStats{Folder: folder, Documents: 1})
+		}
+		s.Documents = append(s.Documents, &survey.DocumentStats{Folder: "empty"}) // load_dataset refuses a config without rows
+		front, _ := write(t, s, card.Options{})
+		var got []string
+		configs, _ := front["configs"].([]any)
+		for _, each := range configs {
+			config := each.(map[string]any)
+			line := fmt.Sprint(config["config_name"], " ", config["data_files"].([]any)[0].(map[string]any)["path"])
+			if config["default"] == true {
+				line += " *"
+			}
+			got = append(got, line)
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%q: %s", c.folders, d)
+		}
+		if viewer := front["viewer"]; (viewer == false) != (c.want == nil) {
+			t.Errorf("%q: got viewer: %v", c.folders, viewer)
+		}
+	}
+}
+
+func TestRecordsAreReadByTheirNames(t *testing.T) {
+	for _, c := range []struct {
+		path string
+		bare []string
+		want []string
+	}{
+		{"/data/wiki", nil, []string{`glob("shards/train-*.tfrecord.gz"), compression_type="GZIP"`, "verify .\n"}},
+		{"/data/part-0", []string{"part-0"}, []string{`TFRecordDataset(["part-0"])`, "verify part-0\n"}},
+		{"/data/my wiki", []string{"my wiki"}, []string{`TFRecordDataset(["my wiki"])`, "verify 'my wiki'\n"}},
+		{"/data", []string{"a.gz", `b".gz`}, []string{`TFRecordDataset(["a.gz", "b\".gz"], compression_type="GZIP")`, "verify .\n"}},
+		{"/data", []string{"x1.tfrecord", "x2.tfrecord", "x3.tfrecord", "x4.tfrecord", "x5.tfrecord"}, []string{`sorted(tf.io.gfile.glob("x*.tfrecord"))`}},
+		{"/data", []string{"1", "2", "3", "4", "5"}, []string{`["1", "2", "3", "4", "5"]`}},
+	} {
+		s := sample()
+		s.Path, s.Records.Bare = c.path, c.bare
+		if c.bare != nil {
+			s.Stages = nil
+		}
+		_, body := write(t, s, card.Options{})
+		for _, want := range c.want {
+			if !strings.Contains(body, want) {
+				t.Errorf("%q: the card does not have %q in\n%s", c.bare, want, body[strings.Index(body, "## Check"):])
+			}
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package card
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -74,4 +75,14 @@ func features(r *survey.RecordStats) []feature {
 		{"masked_lm_weights", "float", "1 for each prediction, then 0", p},
 		{"next_sentence_labels", "int64", "0: B follows A; 1: B is from elsewhere", 1},
 	}
+}
+
+var safeWord = regexp.MustCompile(`^[A-Za-z0-9._/:,=@%+-]+$`)
+
+// ShellWord quotes a word for a POSIX shell, if it needs to be.
+func ShellWord(s string) string {
+	if safeWord.MatchString(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

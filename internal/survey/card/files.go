@@ -1,0 +1,147 @@
+package card
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"pretext/internal/survey"
+	"pretext/sharding"
+)
+
+// A config is what load_dataset calls by a name: files of equal columns.
+type config struct {
+	Name    string     `yaml:"config_name"`
+	Default bool       `yaml:"default,omitempty"`
+	Files   []dataFile `yaml:"data_files"`
+}
+
+type dataFile struct {
+	Split string `yaml:"split"`
+	Path  string `yaml:"path"` // a glob, relative to the card
+}
+
+// info declares the columns of a config. Without it load_dataset takes them from
+// the first lines, and fails at a later file whose documents have more metadata.
+type info struct {
+	Config   string   `yaml:"config_name"`
+	Features []column `yaml:"features"`
+}
+
+type column struct {
+	Name   string   `yaml:"name"`
+	Type   string   `yaml:"dtype,omitempty"`
+	Struct []column `yaml:"struct,omitempty"`
+}
+
+// documentFeatures are the fields of a document; see docs/format.md.
+var documentFeatures = []column{{Name: "id", Type: "string"}, {Name: "text", Type: "string"}, {Name: "source", Type: "string"},
+	{Name: "metadata", Struct: []column{{Name: "title", Type: "string"}, {Name: "lang", Type: "string"}}}}
+
+// configs returns a config for each folder of documents, in the order in which
+// stages made them. The last one, of which the shards were made, is the default.
+func configs(folders []*survey.DocumentStats) (list []config) {
+	taken := map[string]bool{}
+	for i, d := range folders {
+		if d.Documents == 0 {
+			continue // load_dataset refuses a config without rows
+		}
+		name := configName(d.Folder)
+		for taken[name] {
+			name += "-" + fmt.Sprint(i)
+		}
+		taken[name] = true
+		pattern := escapeGlob(slashed(d.Folder)) + "*" + sharding.DocumentsSuffix
+		list = append(list, config{Name: name, Files: []dataFile{{Split: "train", Path: pattern}}})
+	}
+	if len(list) > 1 {
+		list[len(list)-1].Default = true
+	}
+	return list
+}
+
+var notInConfigNames = regexp.MustCompile(`[^\pL\pN._-]+`)
+
+// configName returns a name that datasets accepts: it becomes part of a path.
+func configName(folder string) string {
+	if name := strings.Trim(notInConfigNames.ReplaceAllString(filepath.ToSlash(folder), "-"), "-."); name != "" {
+		return name
+	}
+	return "documents"
+}
+
+// escapeGlob makes a path stand for itself where fsspec expects a pattern.
+func escapeGlob(name string) string {
+	return strings.NewReplacer("[", "[[]", "*", "[*]", "?", "[?]").Replace(name)
+}
+
+// slashed returns a folder as the beginning of paths relative to the card.
+func slashed(folder string) string {
+	if folder == "." {
+		return ""
+	}
+	return path.Clean(filepath.ToSlash(folder)) + "/"
+}
+
+// addFiles adds what the commands and programs on the card call the data by.
+func (v *view) addFiles() {
+	v.Check = "."
+	for _, stage := range v.Stages {
+		if stage.Counts["records"] > 0 {
+			v.Gzip = sharding.FlattenOptions(stage.Options)["compression"] == `"gzip"`
+			pattern := escapeGlob(slashed(stage.Folder)) + "train-*.tfrecord"
+			if v.Gzip {
+				pattern += ".gz"
+			}
+			v.RecordFiles = "tf.io.gfile.glob(" + pythonString(pattern) + ")"
+		}
+	}
+	if v.Stats.Records == nil || len(v.Stats.Records.Bare) == 0 {
+		return
+	}
+	names := v.Stats.Records.Bare
+	v.Gzip = strings.HasSuffix(names[0], ".gz")
+	var list []string
+	for _, name := range names {
+		list = append(list, pythonString(name))
+	}
+	v.RecordFiles = "[" + strings.Join(list, ", ") + "]"
+	if pattern, ok := commonPattern(names); ok && len(names) > shownFiles {
+		v.RecordFiles = "sorted(tf.io.gfile.glob(" + pythonString(pattern) + "))"
+	}
+	if filepath.Base(v.Path) == names[0] && len(names) == 1 {
+		v.Check = names[0]
+	}
+}
+
+// shownFiles is how many files of records a card names one by one.
+const shownFiles = 4
+
+// commonPattern returns a glob of names that begin and end alike; ok is false
+// where it would match a README.md too.
+func commonPattern(names []string) (pattern string, ok bool) {
+	prefix, suffix := names[0], names[0]
+	for _, name := range names[1:] {
+		for !strings.HasPrefix(name, prefix) {
+			prefix = prefix[:len(prefix)-1]
+		}
+		for !strings.HasSuffix(name, suffix) {
+			suffix = suffix[1:]
+		}
+	}
+	pattern = escapeGlob(prefix) + "*" + escapeGlob(suffix)
+	return pattern, strings.Contains(suffix, ".tfrecord") || len(prefix) > 2
+}
+
+// pythonString writes a literal of Python. JSON's escapes are a subset of
+// Python's.
+func pythonString(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic("BUG: a string is no JSON: " + err.Error())
+	}
+	return string(b)
+}
