@@ -146,6 +146,9 @@ func (w *downloadWorker) finish(ctx context.Context, results []Result) error {
 	if client, err := w.client(); err == nil {
 		client.Close()
 	}
+	if err := w.refuseEqual(ctx, results); err != nil {
+		return err
+	}
 	return w.manifest(ctx, results, nil)
 }
 

@@ -161,6 +161,29 @@ func TestWhatTheNewestMeantIsKeptUntilItIsOverwritten(t *testing.T) {
 	}
 }
 
+func TestDifferentBooksOfTheSameBytesAreRefusedAndAskedForAgain(t *testing.T) {
+	s := newSourceSite(t)
+	page := []byte("Welcome to the network of this hotel. Please log in.")
+	book := s.files["/cache/epub/7/pg7.txt"]
+	s.files["/cache/epub/7/pg7.txt"], s.files["/cache/epub/8/pg8.txt"] = page, page
+	out := t.TempDir()
+	c := s.config(out)
+	r := Runner{Name: "direct", Workers: 2}
+	_, err := Download(t.Context(), r, c)
+	if !errors.Is(err, download.ErrRefused) || !strings.Contains(err.Error(), "pg7.txt and pg8.txt came as the same 52 bytes") {
+		t.Fatalf("got %v, want the two books named", err)
+	}
+	for name := range contents(t, out) {
+		if strings.Contains(name, "pg") || name == "/manifest.json" {
+			t.Errorf("%s is still there", name)
+		}
+	}
+	s.files["/cache/epub/7/pg7.txt"], s.files["/cache/epub/8/pg8.txt"] = book, append(slices.Clip(book), "And it ends."...)
+	if m, err := Download(t.Context(), r, c); err != nil || m.Counts["downloads"] != 6 {
+		t.Errorf("the same command again: %v, %+v", err, m)
+	}
+}
+
 func TestADownloadFolderIsASourceOfBothKinds(t *testing.T) {
 	s := newSourceSite(t)
 	out := t.TempDir()

@@ -34,6 +34,11 @@ func (t *transfer) attempt(ctx context.Context) error {
 	if t.done() {
 		return nil
 	}
+	if t.part.Size() > 0 && !t.resumable() {
+		if err := t.reset(); err != nil {
+			return err
+		}
+	}
 	offset := t.part.Size()
 	r, err := t.request(ctx, offset)
 	if err != nil {
@@ -46,11 +51,15 @@ func (t *transfer) attempt(ctx context.Context) error {
 	if err := t.client.statusOf(r); err != nil {
 		return err
 	}
+	body, err := t.checkContent(r) // before anything is thrown away for it
+	if err != nil {
+		return err
+	}
 	left, err := t.accept(r, offset)
 	if err != nil {
 		return err
 	}
-	if err := t.append(r.Body, left); err != nil {
+	if err := t.append(body, left); err != nil {
 		return err
 	}
 	t.complete = r.StatusCode == http.StatusOK // its end was the file's end
@@ -61,7 +70,8 @@ func (t *transfer) attempt(ctx context.Context) error {
 // else.
 func (t *transfer) beyond(r *response) error {
 	span, err := parseContentRange(r.Header.Get("Content-Range"))
-	if err == nil && span.total == t.part.Size() && t.file.Bytes == 0 && t.part.Size() > 0 {
+	known := t.file.Checksum != "" || strongTag(r.Header) == t.note.Validator
+	if err == nil && known && span.total == t.part.Size() && t.file.Bytes == 0 && t.part.Size() > 0 {
 		t.note.Total = span.total
 		return nil
 	}
@@ -98,8 +108,8 @@ func (t *transfer) accept(r *response, offset int64) (left int64, err error) {
 
 // unchanged reports whether an answer is about what is there in part.
 func (t *transfer) unchanged(r *response) bool {
-	v := validator(r.Header)
-	return v != "" && v == t.note.Validator
+	tag := strongTag(r.Header)
+	return tag != "" && tag == t.note.Validator
 }
 
 // acceptWhole begins the file.
@@ -114,7 +124,7 @@ func (t *transfer) acceptWhole(r *response) (left int64, err error) {
 	case closes && t.file.Checksum == "":
 		return 0, errors.New("the server does not say how long the file is, so nobody could tell whether it came whole")
 	}
-	t.note.Validator, t.note.Total, t.note.Synced = validator(r.Header), max(0, length), 0
+	t.note.Validator, t.note.Total, t.note.Synced = strongTag(r.Header), max(0, length), 0
 	if t.file.Bytes > 0 {
 		length = t.file.Bytes
 	}
@@ -124,19 +134,20 @@ func (t *transfer) acceptWhole(r *response) (left int64, err error) {
 // acceptRest goes on with the file.
 func (t *transfer) acceptRest(r *response, offset int64) (left int64, err error) {
 	span, err := parseContentRange(r.Header.Get("Content-Range"))
+	switch {
+	case err != nil:
+	case offset == 0 || span.first != offset:
+		err = fmt.Errorf("the server sends bytes from %d on instead of %d", span.first, offset)
+	case r.ContentLength >= 0 && r.ContentLength != span.last-span.first+1:
+		err = fmt.Errorf("the server announces %d bytes for the range %v", r.ContentLength, span)
+	}
 	if err != nil {
-		return 0, err
+		if t.ignored++; t.ignored <= 2 || offset == 0 {
+			return 0, err
+		}
+		return 0, errors.Join(err, t.restart(err)) // it cannot send parts: perhaps the whole
 	}
-	if offset == 0 || span.first != offset {
-		return 0, fmt.Errorf("the server sends bytes from %d on instead of %d", span.first, offset)
-	}
-	if r.ContentLength >= 0 && r.ContentLength != span.last-span.first+1 {
-		return 0, fmt.Errorf("the server announces %d bytes for the range %v", r.ContentLength, span)
-	}
-	v := validator(r.Header)
-	moved := v != "" && t.note.Validator != "" && v != t.note.Validator
-	other := span.total >= 0 && t.total() > 0 && span.total != t.total()
-	if moved || other {
+	if !t.belongs(r, span) {
 		if err := t.restart(errChanged); err != nil {
 			return 0, err
 		}
@@ -150,6 +161,18 @@ func (t *transfer) acceptRest(r *response, offset int64) (left int64, err error)
 		}
 	}
 	return span.last - span.first + 1, nil
+}
+
+// belongs reports whether a 206 is of the version that is there in part. Without
+// a checksum it must repeat the strong ETag (RFC 9110, section 15.3.7, asks that
+// of every 206) and the length of the whole.
+func (t *transfer) belongs(r *response, span contentRange) bool {
+	tag := strongTag(r.Header)
+	if t.file.Checksum == "" {
+		return tag != "" && tag == t.note.Validator && span.total == t.note.Total
+	}
+	moved := tag != "" && t.note.Validator != "" && tag != t.note.Validator
+	return !moved && (span.total < 0 || t.total() == 0 || span.total == t.total())
 }
 
 func (t *transfer) writeNote() error {

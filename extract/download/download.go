@@ -29,8 +29,12 @@
 // whole. A finished file must have the size and checksum of its source; only
 // then does it get its name. What does not match is asked for its true length
 // first, since a transfer that was cut short is mended by its rest, and fetched
-// anew when that does not explain it. Files without a checksum (books) are kept
-// as the server sent them, whole by its word.
+// anew when that does not explain it.
+//
+// Files without a checksum (books) are kept as the server sent them, whole by its
+// word. They are resumed only where a strong ETag and the length of the whole are
+// known, and the 206 repeats both; otherwise they begin again at their first byte.
+// A web page in place of a file is refused.
 //
 // # Manners
 //

@@ -118,7 +118,7 @@ func hashPrefix(ctx context.Context, to io.Writer, from io.ReaderAt, n int64) er
 type note struct {
 	URL       string   `json:"url"`
 	Checksum  Checksum `json:"checksum,omitempty"`
-	Validator string   `json:"validator,omitempty"` // for If-Range
+	Validator string   `json:"validator,omitempty"` // strong ETag of the bytes that are there
 	Total     int64    `json:"total,omitempty"`     // of the whole, 0 where it is not known
 	// Synced is how many bytes are safely on disk. Only files without a
 	// checksum need it: nothing else would find what a power failure left.
@@ -134,7 +134,7 @@ type transfer struct {
 	sums     *sums // of all that is in part
 	note     note
 	restarts int  // how often all was thrown away
-	ignored  int  // ranges that the server did not heed, in a row
+	ignored  int  // ranges that were not answered as they should be, in a row
 	complete bool // by the word of the server, where no length is known
 }
 
@@ -144,12 +144,15 @@ func (t *transfer) resume(ctx context.Context) error {
 	if err := json.Unmarshal(t.part.Note(), &t.note); err != nil || t.note.URL != t.file.URL || t.note.Checksum != t.file.Checksum {
 		return t.reset()
 	}
+	if !isStrong(t.note.Validator) {
+		t.note.Validator = ""
+	}
 	keep := t.part.Size()
 	if t.file.Checksum == "" {
 		keep = min(keep, t.note.Synced)
-		if t.note.Validator == "" {
-			keep = 0 // nobody could tell whether the rest belongs to it
-		}
+	}
+	if !t.resumable() {
+		keep = 0
 	}
 	if total := t.total(); total > 0 && keep > total {
 		keep = 0
@@ -171,6 +174,14 @@ func (t *transfer) reset() error {
 	t.sums, t.complete = newSums(t.file.Checksum), false
 	t.note = note{URL: t.file.URL, Checksum: t.file.Checksum}
 	return nil
+}
+
+// resumable reports whether the rest of the file may be appended to what is
+// there. A checksum proves the whole in the end; without one, only a strong
+// validator and the length of the whole tell whether two answers are parts of
+// one version.
+func (t *transfer) resumable() bool {
+	return t.file.Checksum != "" || t.note.Validator != "" && t.note.Total > 0
 }
 
 // total is the length of the whole, 0 where it is not known.
@@ -208,7 +219,11 @@ func (t *transfer) run(ctx context.Context) error {
 		if isStorage(err) {
 			return err
 		}
-		if err := failures.failed(ctx, err, t.part.Size()-before); err != nil {
+		brought := t.part.Size() - before
+		if !t.resumable() {
+			brought = 0 // it will be thrown away
+		}
+		if err := failures.failed(ctx, err, brought); err != nil {
 			return err
 		}
 	}

@@ -65,10 +65,13 @@ func TestWhatAnEarlierRunLeftIsUsedOnlyWhereItBelongs(t *testing.T) {
 		"of another address":                 {sum, "the whole", `{"url": "https://example.org/", "checksum": "` + sum + `"}`, ""},
 		"of another checksum":                {sum, "the whole", `{"url": "URL", "checksum": "` + string(sumOf("x")) + `"}`, ""},
 		"longer than the whole":              {sum, content + "!", `{"url": "URL", "checksum": "` + sum + `", "total": 29}`, ""},
-		"unverified, synced":                 {"", "the whole", `{"url": "URL", "validator": "\"1\"", "synced": 9}`, "bytes=9-"},
-		"unverified, synced in part":         {"", "the who\x00\x00", `{"url": "URL", "validator": "\"1\"", "synced": 4}`, "bytes=4-"},
+		"unverified, synced":                 {"", "the whole", `{"url": "URL", "validator": "\"1\"", "total": 29, "synced": 9}`, "bytes=9-"},
+		"unverified, synced in part":         {"", "the who\x00\x00", `{"url": "URL", "validator": "\"1\"", "total": 29, "synced": 4}`, "bytes=4-"},
 		"unverified, without a validator":    {"", "the whole", `{"url": "URL", "synced": 9}`, ""},
-		"unverified, of another version":     {"", "an older one", `{"url": "URL", "validator": "\"0\"", "synced": 12}`, "bytes=12-"},
+		"unverified, of another version":     {"", "an older one", `{"url": "URL", "validator": "\"0\"", "total": 29, "synced": 12}`, "bytes=12-"},
+		"unverified, of a weak validator":    {"", "the whole", `{"url": "URL", "validator": "W/\"1\"", "total": 29, "synced": 9}`, ""},
+		"unverified, of a date":              {"", "the whole", `{"url": "URL", "validator": "Tue, 01 Sep 2026 10:00:00 GMT", "total": 29, "synced": 9}`, ""},
+		"unverified, of no known length":     {"", "the whole", `{"url": "URL", "validator": "\"1\"", "synced": 9}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &sender{content: content, tag: `"1"`}

@@ -45,6 +45,10 @@ func (c *Client) getOnce(ctx context.Context, address string, limit int64) ([]by
 	if int64(len(b)) > limit {
 		return nil, &fatalError{fmt.Errorf("get %s: %w: more than the limit of %d bytes", address, ErrRefused, limit)}
 	}
+	listing := strings.HasSuffix(address, "/") // is a page of links
+	if name := path.Base(address); !listing && (isPage(r.Header.Get("Content-Type")) || looksLikePage(b)) {
+		return nil, fmt.Errorf("get %s: %w", address, newPageError(name))
+	}
 	return b, nil
 }
 

@@ -92,19 +92,28 @@ func parseRetryAfter(s string, now time.Time) (wait time.Duration, ok bool) {
 // maxRetryAfter keeps arithmetic on what servers say from overflowing.
 const maxRetryAfter = 365 * 24 * time.Hour
 
-// A validator is what If-Range may carry: a strong ETag, else a Last-Modified
-// date. A date is weak by the letter of RFC 9110 unless it is well in the past,
-// as that of a dump is.
-func validator(h http.Header) string {
-	if tag := h.Get("ETag"); len(tag) >= 2 && tag[0] == '"' && tag[len(tag)-1] == '"' && len(tag) <= maxValidator {
-		return tag
-	}
-	if date := h.Get("Last-Modified"); date != "" {
-		if _, err := http.ParseTime(date); err == nil {
-			return date
-		}
+// strongTag returns the strong ETag of an answer, "" where it has none: the one
+// validator by which two answers are known to be parts of the same bytes. A weak
+// tag (W/"…") may stay when bytes change, and a Last-Modified date counts seconds,
+// in which a file may change twice (RFC 9110, sections 8.8.1 and 13.1.5).
+func strongTag(h http.Header) string {
+	if tags := h.Values("ETag"); len(tags) == 1 && isStrong(tags[0]) {
+		return tags[0]
 	}
 	return ""
+}
+
+// isStrong reports whether a validator is a strong ETag (RFC 9110, section 8.8.3).
+func isStrong(tag string) bool {
+	if len(tag) < 2 || len(tag) > maxValidator || tag[0] != '"' || tag[len(tag)-1] != '"' {
+		return false
+	}
+	for _, c := range []byte(tag[1 : len(tag)-1]) {
+		if c <= ' ' || c == '"' || c == 0x7f {
+			return false
+		}
+	}
+	return true
 }
 
 const maxValidator = 1 << 10

@@ -60,6 +60,9 @@ func (a *attempts) failed(ctx context.Context, err error, brought int64) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if content := (*contentError)(nil); errors.As(err, &content) && a.row >= contentAttempts {
+		return a.give(err)
+	}
 	if isFatal(ctx, err) || a.row >= a.limit() {
 		return a.give(err)
 	}
@@ -68,6 +71,11 @@ func (a *attempts) failed(ctx context.Context, err error, brought int64) error {
 	}
 	return a.client.clock.Sleep(ctx, a.wait())
 }
+
+// contentAttempts is how often a file is asked for while something else comes in
+// its place: one of several servers may be at fault, but the portal of a network
+// stays until a person logs in.
+const contentAttempts = 3
 
 // firstAttempts is how often servers are tried that never answered: where there
 // is no network at all, a person wants to know soon.

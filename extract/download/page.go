@@ -1,0 +1,135 @@
+package download
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+)
+
+// A contentError says that a server answered with something else than a file, and
+// status 200: the login page of a network or a site, most often.
+type contentError struct{ reason string }
+
+func (e *contentError) Error() string { return e.reason }
+
+func newPageError(name string) error {
+	return &contentError{fmt.Sprintf("the server sends a web page in place of %s: open its address in a browser, where a network or site may ask you to log in", name)}
+}
+
+// pageNames are the endings of files that are web pages.
+var pageNames = []string{".html", ".htm", ".xhtml"}
+
+// wantsPage reports whether a file is expected to be a web page.
+func wantsPage(name string) bool {
+	return slices.Contains(pageNames, strings.ToLower(path.Ext(name)))
+}
+
+// isPage reports whether a Content-Type is that of a web page.
+func isPage(contentType string) bool {
+	kind, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		kind, _, _ = strings.Cut(strings.ToLower(contentType), ";")
+		kind = strings.TrimSpace(kind)
+	}
+	return kind == "text/html" || kind == "application/xhtml+xml"
+}
+
+// headBytes is how much of a body is looked at before any of it is kept.
+const headBytes = 1 << 10
+
+// peek reads the first bytes of a body and returns a reader of all of it, errors
+// included.
+func peek(body io.Reader) (whole io.Reader, head []byte) {
+	head = make([]byte, headBytes)
+	n := 0
+	for n < len(head) {
+		m, err := body.Read(head[n:])
+		n += m
+		if err != nil {
+			body = failedReader{err}
+			break
+		}
+	}
+	return io.MultiReader(bytes.NewReader(head[:n]), body), head[:n]
+}
+
+// A failedReader gives nothing but an error.
+type failedReader struct{ err error }
+
+func (r failedReader) Read([]byte) (int, error) { return 0, r.err }
+
+// pageStarts begin web pages, in lower case. None begins a book, and none a dump,
+// whose element is <mediawiki>.
+var pageStarts = []string{"<!doctype html", "<html", "<head", "<title>", "<meta ", "<body", "<script"}
+
+// looksLikePage reports whether a file begins as web pages do, after a byte order
+// mark, blanks, comments and an XML declaration.
+func looksLikePage(head []byte) bool {
+	b := bytes.ToLower(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")))
+	for {
+		b = bytes.TrimLeft(b, " \t\r\n\f")
+		var end string
+		switch {
+		case bytes.HasPrefix(b, []byte("<!--")):
+			end = "-->"
+		case bytes.HasPrefix(b, []byte("<?xml")):
+			end = "?>"
+		default:
+			return slices.ContainsFunc(pageStarts, func(s string) bool { return bytes.HasPrefix(b, []byte(s)) })
+		}
+		_, rest, ok := bytes.Cut(b, []byte(end))
+		if !ok {
+			return false
+		}
+		b = rest
+	}
+}
+
+// magics are the first bytes of formats, by the endings of names that promise
+// them.
+var magics = []struct {
+	endings []string
+	begins  []string
+}{
+	{[]string{".zip", ".epub"}, []string{"PK\x03\x04", "PK\x05\x06"}},
+	{[]string{".gz", ".tgz"}, []string{"\x1f\x8b"}},
+	{[]string{".bz2"}, []string{"BZh"}},
+	{[]string{".parquet"}, []string{"PAR1"}},
+}
+
+// checkContent refuses an answer that is a web page, or does not begin like what
+// the file's name promises. Where a checksum is published, that decides about all
+// but what looks like a page. It returns the body, which begins as it did.
+func (t *transfer) checkContent(r *response) (io.Reader, error) {
+	name := strings.ToLower(t.file.Name)
+	unverified := t.file.Checksum == ""
+	if unverified && !wantsPage(name) && isPage(r.Header.Get("Content-Type")) {
+		return nil, newPageError(t.file.Name)
+	}
+	if r.StatusCode == http.StatusPartialContent {
+		return r.Body, nil
+	}
+	body, head := peek(r.Body)
+	if !wantsPage(name) && looksLikePage(head) {
+		return nil, newPageError(t.file.Name)
+	}
+	if unverified && len(head) > 0 && !beginsLike(head, path.Ext(name)) {
+		return nil, &contentError{fmt.Sprintf("what the server sends does not begin like a %s file: open the address in a browser to see what it is", path.Ext(name))}
+	}
+	return body, nil
+}
+
+// beginsLike reports whether a file may have an ending by its first bytes.
+func beginsLike(head []byte, ending string) bool {
+	for _, m := range magics {
+		if slices.Contains(m.endings, ending) {
+			return slices.ContainsFunc(m.begins, func(s string) bool { return bytes.HasPrefix(head, []byte(s)) })
+		}
+	}
+	return true
+}

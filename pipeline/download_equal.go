@@ -1,0 +1,74 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+
+	"pretext/extract/download"
+	"pretext/sharding"
+)
+
+// refuseEqual ends a download in which different books turned out to be the same
+// bytes: what answered in their place, such as the portal of a network, may look
+// like a text. Files with a published checksum are beyond doubt, and so are equal
+// names at different hosts, which are mirrors. The files go, so that the next run
+// asks for them again.
+func (w *downloadWorker) refuseEqual(ctx context.Context, results []Result) error {
+	equal := map[string][]sharding.FileEntry{} // by hash
+	for _, r := range results {
+		car, err := sharding.ReadSideCar(ctx, w.folder, r.SideCar)
+		if err != nil {
+			return err
+		}
+		f := car.File
+		if f.Origin == nil || f.Origin.Checksum != "" {
+			continue
+		}
+		equal[f.SHA256] = append(equal[f.SHA256], f)
+	}
+	var refused error
+	for _, files := range equal {
+		other := slices.IndexFunc(files, func(f sharding.FileEntry) bool { return !sameSource(f.Origin.URL, files[0].Origin.URL) })
+		if other < 0 {
+			continue
+		}
+		if err := w.forget(ctx, files...); err != nil {
+			return err
+		}
+		refused = fmt.Errorf("%w: %s and %s came as the same %d bytes, though they are different files: look at their addresses in a browser, where a network or site may ask you to log in, or ask for one of them alone",
+			download.ErrRefused, files[0].Name, files[other].Name, files[0].Bytes)
+	}
+	return refused
+}
+
+// sameSource reports whether two addresses are of one file: they are equal, or end
+// in the same name at different hosts.
+func sameSource(a, b string) bool {
+	if a == b {
+		return true
+	}
+	u, err := url.Parse(a)
+	if err != nil {
+		return false
+	}
+	v, err := url.Parse(b)
+	return err == nil && u.Host != v.Host && path.Base(u.Path) == path.Base(v.Path)
+}
+
+// forget removes downloads, what proves them first.
+func (w *downloadWorker) forget(ctx context.Context, files ...sharding.FileEntry) error {
+	for _, f := range files {
+		for _, name := range []string{f.Name + sharding.SideCarSuffix, f.Name} {
+			if err := w.fence(ctx); err != nil {
+				return err
+			}
+			if err := w.folder.Remove(ctx, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
