@@ -22,7 +22,7 @@ type point struct {
 type curve struct {
 	train []point // masked LM and next sentence together
 	held  []point // likewise, of evaluations
-	floor float64 // entropy of the held-out words' frequencies, 0: unknown
+	floor float64 // unigram baseline and a coin's next-sentence loss, 0: unknown
 }
 
 // readCurve reads the metrics of a run.
@@ -39,8 +39,8 @@ func readCurve(path string) (*curve, error) {
 		}
 		if m.EvalLoss != nil {
 			c.held = append(c.held, point{m.Step, *m.EvalLoss})
-			if m.UnigramEntropy > 0 { // of pre-training
-				c.floor = m.UnigramEntropy + math.Ln2
+			if m.UnigramLoss > 0 { // of pre-training
+				c.floor = m.UnigramLoss + math.Ln2
 			}
 		}
 		return nil
@@ -90,7 +90,7 @@ var page = template.Must(template.New("curve").Parse(`<!DOCTYPE html>
 <style>body{font:15px sans-serif;margin:2em;max-width:60em}</style>
 <h1>Loss by step</h1>
 {{.Drawing}}<p><span style="color:#9bc">light: each step</span>, <span style="color:#047">dark: mean of the last {{.Window}}</span>,
-<span style="color:#c40">red: held-out examples</span>{{if .Floor}}, dashed: what word frequencies and a coin achieve on the held-out examples{{end}}.
+<span style="color:#c40">red: held-out examples</span>{{if .Floor}}, dashed: the unigram baseline and a coin on the held-out examples{{end}}.
 Masked-LM and next-sentence loss in nats, added.</p>
 </html>
 `))

@@ -93,7 +93,8 @@ func evaluateModel(ctx context.Context, o evalOptions) (e *evaluation, step int6
 	if m.phase != nil {
 		step = m.phase.State.Progress.Step
 	}
-	evaluator := evaluator{source: source, examples: o.examples, mask: data.vocab.MASK()}
+	evaluator := evaluator{source: source, examples: o.examples, mask: data.vocab.MASK(), vocab: data.vocab.Len(),
+		baseline: func(ctx context.Context) (*unigram, error) { return trainUnigram(ctx, o.data, data.vocab.Len()) }}
 	e, err = evaluator.run(ctx, model)
 	return e, step, err
 }

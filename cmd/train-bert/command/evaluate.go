@@ -15,19 +15,22 @@ type evaluation struct {
 	all  trainer.Sums // every prediction
 	mask trainer.Sums // those whose input is [MASK]: without what was kept or replaced by chance
 
-	// What the frequencies of the very targets of mask achieve, which no model
-	// that ignores its input can beat: their entropy in nats, and the share of
-	// the most frequent one.
-	entropy, frequent float64
+	// What the baseline achieves on the targets of mask: its mean cross entropy in
+	// nats, and its accuracy. NaN: there are no training shards.
+	unigram, frequent float64
 
 	left int64 // examples that were damaged and left out
 }
 
 // String is the line for people.
 func (e *evaluation) String() string {
-	return fmt.Sprintf("held out: mlm loss %.3f, accuracy %.3f; on [MASK] loss %.3f (word frequencies %.3f), accuracy %.3f (%.3f); nsp loss %.3f, accuracy %.3f; %.0f examples",
-		e.all.MLM(), share(e.all.MLMCorrect, e.all.MLMWeight), e.mask.MLM(), e.entropy,
-		share(e.mask.MLMCorrect, e.mask.MLMWeight), e.frequent, e.all.NSP(), share(e.all.NSPCorrect, e.all.NSPCount), e.all.Sequences)
+	baseline, guess := "", ""
+	if !math.IsNaN(e.unigram) {
+		baseline, guess = fmt.Sprintf(" (unigram baseline %.3f)", e.unigram), fmt.Sprintf(" (%.3f)", e.frequent)
+	}
+	return fmt.Sprintf("held out: mlm loss %.3f, accuracy %.3f; on [MASK] loss %.3f%s, accuracy %.3f%s; nsp loss %.3f, accuracy %.3f; %.0f examples",
+		e.all.MLM(), share(e.all.MLMCorrect, e.all.MLMWeight), e.mask.MLM(), baseline,
+		share(e.mask.MLMCorrect, e.mask.MLMWeight), guess, e.all.NSP(), share(e.all.NSPCorrect, e.all.NSPCount), e.all.Sequences)
 }
 
 // curves are what TensorBoard shows of an evaluation.
@@ -50,10 +53,13 @@ func share(a, b float64) float64 {
 // An evaluator holds the examples of every evaluation of a run.
 type evaluator struct {
 	source   *loader.Source
-	examples int64                                 // 0: all
-	mask     int32                                 // id of [MASK]
-	damage   *quarantine                           // nil: a damaged example is an error
-	spoil    func(b *trainer.Batch, training bool) // nil: nothing is changed
+	examples int64                                   // 0: all
+	mask     int32                                   // id of [MASK]
+	vocab    int                                     // number of tokens
+	baseline func(context.Context) (*unigram, error) // counted at the first evaluation
+	unigram  *unigram                                // nil: not counted, or there is nothing to count
+	damage   *quarantine                             // nil: a damaged example is an error
+	spoil    func(b *trainer.Batch, training bool)   // nil: nothing is changed
 }
 
 func (e *evaluator) run(ctx context.Context, m trainer.Model) (*evaluation, error) {
@@ -61,7 +67,14 @@ func (e *evaluator) run(ctx context.Context, m trainer.Model) (*evaluation, erro
 	if n == 0 {
 		n = e.source.Len()
 	}
-	out, counts := &evaluation{}, map[int32]int{}
+	if e.baseline != nil {
+		var err error
+		if e.unigram, err = e.baseline(ctx); err != nil {
+			return nil, fmt.Errorf("evaluate: %w", err)
+		}
+		e.baseline = nil
+	}
+	out, counts := &evaluation{}, make([]int, e.vocab)
 	if e.damage != nil {
 		e.damage.take() // of an evaluation that was broken off
 	}
@@ -83,7 +96,7 @@ func (e *evaluator) run(ctx context.Context, m trainer.Model) (*evaluation, erro
 			return nil, err
 		}
 	}
-	out.entropy, out.frequent = frequencies(counts)
+	out.unigram, out.frequent = e.unigram.score(counts)
 	if e.damage != nil {
 		_, out.left = e.damage.take()
 	}
@@ -113,27 +126,4 @@ func (e *evaluator) onlyMasks(b *trainer.Batch) *trainer.Batch {
 		}
 	}
 	return &only
-}
-
-// frequencies returns the entropy of a distribution and the share of its most
-// frequent value. The sum runs over counts in order, so that it is the same
-// every time.
-func frequencies(counts map[int32]int) (entropy, most float64) {
-	total, largest := 0, 0
-	byCount := map[int]int{}
-	for _, n := range counts {
-		total += n
-		largest = max(largest, n)
-		byCount[n]++
-	}
-	if total == 0 {
-		return 0, 0
-	}
-	for n := 1; n <= largest; n++ {
-		if k := byCount[n]; k > 0 {
-			p := float64(n) / float64(total)
-			entropy -= float64(k) * p * math.Log(p)
-		}
-	}
-	return entropy, float64(largest) / float64(total)
 }

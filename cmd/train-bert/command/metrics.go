@@ -57,21 +57,21 @@ type evalLine struct {
 	NSPAccuracy     number `json:"eval_nsp_accuracy"`
 	MaskLoss        number `json:"eval_mask_loss"` // where the input is [MASK]
 	MaskAccuracy    number `json:"eval_mask_accuracy"`
-	UnigramEntropy  number `json:"eval_unigram_entropy"` // of the same targets
+	UnigramLoss     number `json:"eval_unigram_loss"` // of the training shards' frequencies, on the same targets; null: unknown
 	UnigramAccuracy number `json:"eval_unigram_accuracy"`
 	LeftOut         int64  `json:"eval_left_out,omitempty"` // examples that were damaged
 }
 
 // A metric is what is read back of any line.
 type metric struct {
-	Step           int64    `json:"step"`
-	Skipped        bool     `json:"skipped"`
-	Loss           *float64 `json:"loss"`
-	EvalLoss       *float64 `json:"eval_loss"`
-	EvalExamples   *float64 `json:"eval_examples"` // every evaluation has it
-	UnigramEntropy float64  `json:"eval_unigram_entropy"`
-	LeftOut        int64    `json:"left_out"`
-	Damage         *damage  `json:"damage"`
+	Step         int64    `json:"step"`
+	Skipped      bool     `json:"skipped"`
+	Loss         *float64 `json:"loss"`
+	EvalLoss     *float64 `json:"eval_loss"`
+	EvalExamples *float64 `json:"eval_examples"` // every evaluation has it
+	UnigramLoss  float64  `json:"eval_unigram_loss"`
+	LeftOut      int64    `json:"left_out"`
+	Damage       *damage  `json:"damage"`
 }
 
 // losses are what a run has left out.
@@ -126,7 +126,7 @@ func newEvalLine(step int64, e *evaluation) evalLine {
 		Loss: number(e.all.Loss()), MLMLoss: number(e.all.MLM()), NSPLoss: number(e.all.NSP()),
 		MLMAccuracy: number(share(e.all.MLMCorrect, e.all.MLMWeight)), NSPAccuracy: number(share(e.all.NSPCorrect, e.all.NSPCount)),
 		MaskLoss: number(e.mask.MLM()), MaskAccuracy: number(share(e.mask.MLMCorrect, e.mask.MLMWeight)),
-		UnigramEntropy: number(e.entropy), UnigramAccuracy: number(e.frequent), LeftOut: e.left,
+		UnigramLoss: number(e.unigram), UnigramAccuracy: number(e.frequent), LeftOut: e.left,
 	}
 }
 

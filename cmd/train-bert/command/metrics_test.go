@@ -18,7 +18,7 @@ import (
 // lines from its beginning, none of a later step, and all of that when it is read
 // again; and its curve is a drawing.
 func FuzzMetrics(f *testing.F) {
-	f.Add([]byte("{\"step\":1,\"loss\":2.5}\n{\"step\":2,\"loss\":null,\"skipped\":true}\n{\"step\":2,\"eval_loss\":1,\"eval_examples\":4,\"eval_unigram_entropy\":3}\n"), int64(1))
+	f.Add([]byte("{\"step\":1,\"loss\":2.5}\n{\"step\":2,\"loss\":null,\"skipped\":true}\n{\"step\":2,\"eval_loss\":1,\"eval_examples\":4,\"eval_unigram_loss\":3}\n"), int64(1))
 	f.Add([]byte("{\"step\":0,\"damage\":{\"file\":\"a\",\"record\":3,\"offset\":9,\"tail\":true,\"reason\":\"x\"}}\n{\"step\":1,\"left_out\":3}\n{\"st"), int64(9))
 	f.Add([]byte("{\"step\":-1,\"loss\":1e308}\n{\"step\":9223372036854775807,\"loss\":-1e308}\n"), int64(1<<62))
 	f.Add([]byte("null\n\r\n[]\n"), int64(-1))

@@ -188,7 +188,10 @@ func (r *run) openSources(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	r.eval = &evaluator{source: held, examples: r.o.evalExamples, mask: r.data.vocab.MASK(), damage: heldDamage, spoil: r.o.spoil}
+	r.eval = &evaluator{source: held, examples: r.o.evalExamples, mask: r.data.vocab.MASK(), vocab: r.data.vocab.Len(), damage: heldDamage, spoil: r.o.spoil,
+		baseline: func(ctx context.Context) (*unigram, error) {
+			return countUnigram(ctx, r.data.shards, r.data.vocab.Len())
+		}}
 	return nil
 }
 

@@ -168,7 +168,8 @@ func newTrain() *cobra.Command {
 		Long: `Trains BERT on the train shards of a folder and writes checkpoints OUT/step-…,
 each a folder that transformers loads, and OUT/metrics.jsonl, a line a step. At
 each checkpoint the model is evaluated on held-out shards: masked LM, also on
-[MASK] alone beside what word frequencies achieve, and next sentence.
+[MASK] alone beside the unigram baseline (the token frequencies of the train shards),
+and next sentence.
 
 A run that was stopped goes on from its newest checkpoint when the same command
 is given again, and ends with the very weights of one that was not.`,

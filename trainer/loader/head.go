@@ -1,0 +1,36 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"pretext/records"
+)
+
+// Head yields the first examples of every selected file, n of each or all it has.
+// It needs no index and reads compressed files too. A corrupt record ends its
+// file, not the sequence: what is missing is for whoever reads all of it to
+// report. It yields at most one error.
+func (s *Shards) Head(ctx context.Context, n int64) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		var example records.Example
+		for i := range s.files {
+			left, more := n, true
+			_, err := s.read(ctx, &s.files[i], &example, func(r Record, err error) bool {
+				left--
+				more = yield(r, err)
+				return more && left > 0
+			})
+			var record *RecordError
+			var damage *DamageError
+			if err != nil && !errors.As(err, &record) && !errors.As(err, &damage) {
+				yield(Record{}, err)
+				return
+			}
+			if !more {
+				return
+			}
+		}
+	}
+}
