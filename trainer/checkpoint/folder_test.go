@@ -368,7 +368,7 @@ func TestOldNamesOfTransformersAreUnderstood(t *testing.T) {
 		`"embeddings.position_ids":{"dtype":"I64","shape":[1],"data_offsets":[8,16]},` +
 		`"cls.predictions.decoder.weight":{"dtype":"F32","shape":[0],"data_offsets":[16,16]}}`
 	write("model.safetensors", append(append([]byte{byte(len(header)), byte(len(header) >> 8), 0, 0, 0, 0, 0, 0}, header...), make([]byte, 16)...))
-	write("config.json", []byte(`{"model_type":"bert"}`))
+	write("config.json", []byte(`{"model_type":"bert","hidden_size":1,"num_attention_heads":1}`))
 	p, err := checkpoint.OpenPretrained(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,8 @@ import (
 const (
 	configFile  = "config.json"
 	weightsFile = "model.safetensors"
+	torchFile   = "pytorch_model.bin"
+	indexSuffix = ".index.json" // of the list of several files
 )
 
 // maxConfig bounds the JSON files of a folder.
@@ -34,19 +35,23 @@ type Pretrained struct {
 	path    string // of the weights, for messages
 }
 
-// A moment is a tensor of the optimizer: our name and that in the files.
-type moment struct{ name, file string }
-
-// weights reads tensors by their name in the file.
+// weights reads tensors by their name in the files.
 type weights interface {
 	tensor(name, file string, dst []float32) (trainer.Tensor, error)
 }
 
-// OpenPretrained opens a folder with config.json and model.safetensors.
+// A moment is a tensor of the optimizer: our name and that in the files.
+type moment struct{ name, file string }
+
+// OpenPretrained opens a folder with config.json and weights in one of the forms that
+// transformers writes: model.safetensors, pytorch_model.bin, or either of them in
+// several files with an index.
+//
 // It accepts the names of any of transformers' BERT classes and of older
 // versions: a bare BertModel without the "bert." prefix, LayerNorm's gamma and
 // beta, the decoder that repeats tied tensors (left out here), and the integer
-// buffer position_ids.
+// buffer position_ids. A tensor of another shape than config.json asks for is an
+// error that matches [ErrDamaged].
 func OpenPretrained(dir string) (*Pretrained, error) {
 	b, err := readBounded(filepath.Join(dir, configFile), maxConfig)
 	if err != nil {
@@ -56,34 +61,56 @@ func OpenPretrained(dir string) (*Pretrained, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open model: %s: %w", filepath.Join(dir, configFile), damagedJSON(err))
 	}
-	s, err := OpenSafetensors(filepath.Join(dir, weightsFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("open model %s: no %s (other formats: save it once with save_pretrained(safe_serialization=True))", dir, weightsFile)
-	}
+	w, err := openWeights(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open model: %w", err)
 	}
-	p := &Pretrained{Config: c, Labels: labelsOf(b), names: map[string]string{}, weights: safeWeights{s}, close: s.Close, path: s.path}
-	if err := p.index(s); err != nil {
-		return nil, errors.Join(damaged(fmt.Errorf("open model %s: %w", dir, err)), s.Close())
+	p := &Pretrained{Config: c, Labels: labelsOf(b), names: map[string]string{}, weights: w, close: w.Close, path: w.path()}
+	if err = p.index(w.names()); err == nil {
+		err = p.checkShapes(w)
+	}
+	if err != nil {
+		return nil, errors.Join(damaged(fmt.Errorf("open model %s: %w", p.path, err)), w.Close())
 	}
 	return p, nil
 }
 
-// index gives every tensor of the file its canonical name.
-func (p *Pretrained) index(s *Safetensors) error {
-	for _, e := range s.Entries {
-		name, ok := canonical(e.Name)
+// index gives every tensor of the files its canonical name.
+func (p *Pretrained) index(names []string) error {
+	for _, file := range names {
+		name, ok := canonical(file)
 		if !ok {
 			continue
 		}
 		if other, twice := p.names[name]; twice {
-			return fmt.Errorf("tensors %q and %q are both %q", other, e.Name, name)
+			return fmt.Errorf("tensors %q and %q are both %q", other, file, name)
 		}
-		p.names[name] = e.Name
+		p.names[name] = file
 		p.order = append(p.order, name)
 	}
 	slices.Sort(p.order)
+	return nil
+}
+
+// checkShapes compares the shapes of the files with those that the configuration
+// gives. The width of a classifier is that of its own tensors.
+func (p *Pretrained) checkShapes(w modelFiles) error {
+	heads := trainer.Heads{MLM: true, NSP: true, Span: true}
+	if file := p.names["classifier.bias"]; file != "" {
+		if shape := w.shape(file); len(shape) == 1 && shape[0] > 0 && shape[0] <= trainer.MaxLabels {
+			heads.Labels = int(shape[0])
+		}
+	}
+	for _, s := range trainer.Tensors(p.Config, heads) {
+		file := p.names[s.Name]
+		if file == "" {
+			continue
+		}
+		shape := w.shape(file)
+		if !slices.EqualFunc(shape, s.Shape, func(a int64, b int) bool { return a == int64(b) }) {
+			return fmt.Errorf("tensor %q has the shape %v, %s asks for %v", file, shape, configFile, s.Shape)
+		}
+	}
 	return nil
 }
 
@@ -215,32 +242,17 @@ func (p *Pretrained) fault(err error) error {
 // Close closes the files.
 func (p *Pretrained) Close() error { return p.close() }
 
-type safeWeights struct{ s *Safetensors }
-
-func (w safeWeights) tensor(name, file string, dst []float32) (trainer.Tensor, error) {
-	data, err := w.s.Float32s(file, dst)
-	if err != nil {
-		return trainer.Tensor{}, err
-	}
-	e, _ := w.s.Lookup(file)
-	shape := make([]int, len(e.Shape))
-	for i, n := range e.Shape {
-		shape[i] = int(n)
-	}
-	return trainer.Tensor{Name: name, Shape: shape, Data: data}, nil
-}
-
 // Tensors yields every floating-point tensor of a file under its own name, in
 // the order of the data. Data is valid until the next is asked for.
 func (s *Safetensors) Tensors() iter.Seq2[trainer.Tensor, error] {
 	return func(yield func(trainer.Tensor, error) bool) {
 		var data []float32
 		for _, e := range s.Entries {
-			t, err := safeWeights{s}.tensor(e.Name, e.Name, data)
-			if !yield(t, err) || err != nil {
+			values, err := s.Float32s(e.Name, data)
+			if !yield(trainer.Tensor{Name: e.Name, Shape: ints(e.Shape), Data: values}, err) || err != nil {
 				return
 			}
-			data = t.Data
+			data = values
 		}
 	}
 }

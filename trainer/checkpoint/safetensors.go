@@ -95,6 +95,9 @@ func NewSafetensors(r io.ReaderAt, size int64) (*Safetensors, error) {
 		return nil, fmt.Errorf("read safetensors header: %w", err)
 	}
 	n := binary.LittleEndian.Uint64(length[:])
+	if string(length[:]) == "version " { // "version https://git-lfs.github.com/spec/v1"
+		return nil, errors.New("a pointer of Git LFS, without the data: run git lfs pull where the file was cloned")
+	}
 	if n > maxHeader || int64(n) > size-8 {
 		return nil, fmt.Errorf("safetensors header of %d bytes in a file of %d: damaged or cut", n, size)
 	}
@@ -170,21 +173,28 @@ func (s *Safetensors) Float32s(name string, dst []float32) ([]float32, error) {
 	if !ok {
 		return nil, fmt.Errorf("tensor %q: not in the file", name)
 	}
-	var convert func([]byte) float32
-	switch e.DType {
-	case F32:
-		convert = func(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }
-	case F64:
-		convert = func(b []byte) float32 { return float32(math.Float64frombits(binary.LittleEndian.Uint64(b))) }
-	case BF16:
-		convert = func(b []byte) float32 { return math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16) }
-	case F16:
-		convert = func(b []byte) float32 { return halfToFloat32(binary.LittleEndian.Uint16(b)) }
-	default:
+	convert := floatOf(e.DType)
+	if convert == nil {
 		return nil, fmt.Errorf("tensor %q: element type %s is not floating point", name, e.DType)
 	}
 	dst = slices.Grow(dst[:0], int(e.Elements()))[:e.Elements()]
 	return dst, read(s, e, func(i int64, b []byte) { dst[i] = convert(b) })
+}
+
+// floatOf returns how an element of a type becomes a float32, nil if it is not
+// floating point.
+func floatOf(d DType) func([]byte) float32 {
+	switch d {
+	case F32:
+		return func(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }
+	case F64:
+		return func(b []byte) float32 { return float32(math.Float64frombits(binary.LittleEndian.Uint64(b))) }
+	case BF16:
+		return func(b []byte) float32 { return math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16) }
+	case F16:
+		return func(b []byte) float32 { return halfToFloat32(binary.LittleEndian.Uint16(b)) }
+	}
+	return nil
 }
 
 // Int32s reads an integer tensor into dst, which is grown as needed. A value

@@ -1,0 +1,246 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"pretext/trainer"
+	"pretext/trainer/checkpoint/torchfile"
+)
+
+// modelFiles are the open weights of a folder: one file or several.
+type modelFiles interface {
+	weights
+	names() []string
+	shape(file string) []int64 // of a tensor that names has
+	path() string              // for messages
+	Close() error
+}
+
+// openWeights opens the weights of a folder: the first of the forms that transformers
+// looks for.
+func openWeights(dir string) (modelFiles, error) {
+	for _, name := range []string{weightsFile, weightsFile + indexSuffix, torchFile, torchFile + indexSuffix} {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if strings.HasSuffix(name, indexSuffix) {
+			return openShards(path)
+		}
+		return openWeightsFile(path)
+	}
+	return nil, noWeights(dir)
+}
+
+// openWeightsFile opens a file in either format, as its name says.
+func openWeightsFile(path string) (modelFiles, error) {
+	if strings.HasSuffix(path, ".bin") {
+		f, err := torchfile.Open(path)
+		if err != nil {
+			return nil, damagedWeights(err)
+		}
+		t := &torchWeights{File: f, name: path, byName: map[string]*torchfile.Tensor{}}
+		for _, tensor := range f.Tensors {
+			t.byName[tensor.Name] = tensor
+		}
+		return t, nil
+	}
+	s, err := OpenSafetensors(path)
+	if err != nil {
+		return nil, err
+	}
+	return safeWeights{s}, nil
+}
+
+// damagedWeights is damaged, but for a file that is whole and cannot be read here.
+func damagedWeights(err error) error {
+	if errors.Is(err, torchfile.ErrFormat) {
+		return err
+	}
+	return damaged(err)
+}
+
+// noWeights says which weights a folder has that are not read here, and what to do.
+func noWeights(dir string) error {
+	const save = `save it with transformers as model.safetensors: AutoModel….from_pretrained(DIR%s).save_pretrained(DIR)`
+	for _, other := range []struct{ file, what, how string }{
+		{"tf_model.h5", "Keras", ", from_tf=True"}, {"flax_model.msgpack", "Flax", ", from_flax=True"}, {"model.onnx", "ONNX", ""},
+	} {
+		if _, err := os.Stat(filepath.Join(dir, other.file)); err == nil {
+			return fmt.Errorf("%s: only %s, weights of %s, which are not read here: "+save, dir, other.file, other.what, other.how)
+		}
+	}
+	parts, _ := filepath.Glob(filepath.Join(dir, "*-of-*"))
+	for _, p := range parts {
+		if ext := filepath.Ext(p); ext == ".safetensors" || ext == ".bin" {
+			return damaged(fmt.Errorf("%s: a part of the weights, but no %s or %s beside it, which lists the parts: the folder is not complete",
+				p, weightsFile+indexSuffix, torchFile+indexSuffix))
+		}
+	}
+	return fmt.Errorf("%s: no weights: neither %s nor %s, whole or in parts (with %s)", dir, weightsFile, torchFile, indexSuffix)
+}
+
+// safeWeights is a safetensors file.
+type safeWeights struct{ *Safetensors }
+
+func (w safeWeights) path() string { return w.Safetensors.path }
+
+func (w safeWeights) names() []string {
+	names := make([]string, len(w.Entries))
+	for i, e := range w.Entries {
+		names[i] = e.Name
+	}
+	return names
+}
+
+func (w safeWeights) shape(file string) []int64 {
+	e, _ := w.Lookup(file)
+	return e.Shape
+}
+
+func (w safeWeights) tensor(name, file string, dst []float32) (trainer.Tensor, error) {
+	data, err := w.Float32s(file, dst)
+	if err != nil {
+		return trainer.Tensor{}, err
+	}
+	return trainer.Tensor{Name: name, Shape: ints(w.shape(file)), Data: data}, nil
+}
+
+func ints(shape []int64) []int {
+	out := make([]int, len(shape))
+	for i, n := range shape {
+		out[i] = int(n)
+	}
+	return out
+}
+
+// torchWeights is a file of torch.save.
+type torchWeights struct {
+	*torchfile.File
+	name   string
+	byName map[string]*torchfile.Tensor
+}
+
+func (w *torchWeights) path() string { return w.name }
+
+func (w *torchWeights) names() []string { return slices.Sorted(maps.Keys(w.byName)) }
+
+func (w *torchWeights) shape(file string) []int64 { return w.byName[file].Shape }
+
+func (w *torchWeights) tensor(name, file string, dst []float32) (trainer.Tensor, error) {
+	t, ok := w.byName[file]
+	if !ok {
+		return trainer.Tensor{}, fmt.Errorf("tensor %q: not in the file", file)
+	}
+	convert := floatOf(DType(t.DType))
+	if convert == nil {
+		return trainer.Tensor{}, fmt.Errorf("tensor %q: element type %s is not floating point", file, t.DType)
+	}
+	dst = slices.Grow(dst[:0], int(t.Elements()))[:t.Elements()]
+	err := w.Read(t, func(i int64, b []byte) { dst[i] = convert(b) })
+	return trainer.Tensor{Name: name, Shape: ints(t.Shape), Data: dst}, err
+}
+
+// shards are weights in several files.
+type shards struct {
+	index string // path of the list
+	files map[string]modelFiles
+	where map[string]modelFiles // by name of a tensor
+}
+
+// maxShards bounds the files of one model, all of which are open at a time.
+const maxShards = 1000
+
+// openShards opens the files that an index lists, {"weight_map": {tensor: file}}, all
+// of which must lie beside it and hold the tensors that it says.
+func openShards(path string) (_ *shards, err error) {
+	var index struct {
+		Map map[string]string `json:"weight_map"`
+	}
+	b, err := readBounded(path, maxConfig)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(b, &index); err != nil {
+		return nil, damaged(fmt.Errorf("%s: %w", path, err))
+	}
+	s := &shards{index: path, files: map[string]modelFiles{}, where: map[string]modelFiles{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(damagedWeights(err), s.Close())
+		}
+	}()
+	if len(index.Map) == 0 {
+		return nil, fmt.Errorf("%s: no weight_map, which lists the files of the tensors", path)
+	}
+	for _, tensor := range slices.Sorted(maps.Keys(index.Map)) {
+		name := index.Map[tensor]
+		if s.files[name] == nil {
+			if err := s.open(name); err != nil {
+				return nil, err
+			}
+		}
+		if s.where[tensor] != s.files[name] {
+			return nil, fmt.Errorf("%s: tensor %q is not in %s", path, tensor, name)
+		}
+	}
+	return s, nil
+}
+
+// open opens one file of the index.
+func (s *shards) open(name string) error {
+	ext := filepath.Ext(strings.TrimSuffix(filepath.Base(s.index), indexSuffix))
+	if name != filepath.Base(name) || filepath.Ext(name) != ext || len(s.files) == maxShards {
+		return fmt.Errorf("%s: file %q: must be a %s file beside the index, one of at most %d", s.index, name, ext, maxShards)
+	}
+	path := filepath.Join(filepath.Dir(s.index), name)
+	f, err := openWeightsFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return damaged(fmt.Errorf("%s: missing, %s lists it: the folder is not complete", path, filepath.Base(s.index)))
+	}
+	if err != nil {
+		return err
+	}
+	s.files[name] = f
+	for _, tensor := range f.names() {
+		if other := s.where[tensor]; other != nil {
+			return fmt.Errorf("tensor %q is in two files, %s and %s", tensor, other.path(), path)
+		}
+		s.where[tensor] = f
+	}
+	return nil
+}
+
+func (s *shards) path() string { return s.index }
+
+func (s *shards) names() []string { return slices.Sorted(maps.Keys(s.where)) }
+
+func (s *shards) shape(file string) []int64 { return s.where[file].shape(file) }
+
+func (s *shards) tensor(name, file string, dst []float32) (trainer.Tensor, error) {
+	f, ok := s.where[file]
+	if !ok {
+		return trainer.Tensor{}, fmt.Errorf("tensor %q: not in the files", file)
+	}
+	t, err := f.tensor(name, file, dst)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", filepath.Base(f.path()), err)
+	}
+	return t, err
+}
+
+func (s *shards) Close() error {
+	var errs []error
+	for _, f := range s.files {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
+}
