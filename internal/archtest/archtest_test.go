@@ -61,16 +61,17 @@ var allowed = map[string][]string{
 	// Tests that every backend and communicator shares, and stand-ins for them.
 	"trainer/backendtest":       {"trainer", "trainer/cpu", "trainer/internal/ranktest"},
 	"trainer/internal/ranktest": {"trainer"},
-	"internal/survey":           {"extract", "records", "records/pretrain", "records/tfrecord", "sharding", "tokenize", "tokenize/hf", "trainer/loader", "internal/store", "internal/extsort"},
+	"internal/survey":           {"extract", "records", "records/pretrain", "records/tfrecord", "sharding", "tokenize", "tokenize/hf", "trainer/loader", "internal/store", "internal/extsort", "internal/humanize"},
 	"internal/extsort":          {},
 	"internal/config":           {},
-	"internal/doctor":           {"internal/store"},
+	"internal/doctor":           {"internal/store", "internal/humanize"},
+	"internal/humanize":         {},
 	"cmd/internal/cli":          {"internal/config", "internal/store"},
 	"cmd/internal/clitest":      {},
 	"cmd/prepare-data":          {"*"},
 	// Never pipeline: what they share is the files of docs/format.md.
 	"cmd/train-bert": {"cmd/internal/cli", "trainer", "trainer/checkpoint", "trainer/cpu", "trainer/loader",
-		"trainer/finetune", "trainer/finetune/squad", "trainer/finetune/glue", "trainer/finetune/predict", "records", "records/tfrecord", "sharding", "tokenize", "internal/store", "internal/usage"},
+		"trainer/finetune", "trainer/finetune/squad", "trainer/finetune/glue", "trainer/finetune/predict", "records", "records/tfrecord", "sharding", "tokenize", "internal/store", "internal/usage", "internal/humanize"},
 	"internal/archtest": {},
 	"internal/bench":    {"*"},
 }

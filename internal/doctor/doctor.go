@@ -21,6 +21,7 @@ import (
 
 	"golang.org/x/sys/cpu"
 
+	"pretext/internal/humanize"
 	"pretext/internal/store"
 )
 
@@ -107,12 +108,12 @@ func memory(want int64) Check {
 		c.Found = "not known"
 		return c
 	}
-	c.Found = fmt.Sprintf("%s available of %s", bytes(free), bytes(total))
+	c.Found = fmt.Sprintf("%s available of %s", humanize.Bytes(free), humanize.Bytes(total))
 	switch {
 	case free < want:
-		c.Level, c.Advice = Fail, fmt.Sprintf("a run may use %s: give less --memory, or close something", bytes(want))
+		c.Level, c.Advice = Fail, fmt.Sprintf("a run may use %s: give less --memory, or close something", humanize.Bytes(want))
 	case free < want+want/2:
-		c.Level, c.Advice = Warn, fmt.Sprintf("a run may use %s, which leaves little for the cache of files", bytes(want))
+		c.Level, c.Advice = Warn, fmt.Sprintf("a run may use %s, which leaves little for the cache of files", humanize.Bytes(want))
 	}
 	return c
 }
@@ -130,7 +131,7 @@ func limits() (checks []Check) {
 		checks = append(checks, c)
 	}
 	if n, ok := fileSize(); ok {
-		c := Check{Name: "file size", Level: OK, Found: fmt.Sprintf("at most %s", bytes(n))}
+		c := Check{Name: "file size", Level: OK, Found: fmt.Sprintf("at most %s", humanize.Bytes(n))}
 		if n < 1e9 {
 			c.Level, c.Advice = Warn, "shards and documents may be larger: ulimit -f unlimited"
 		}
@@ -156,9 +157,9 @@ func folder(ctx context.Context, name, path string, need int64) []Check {
 	if !ok {
 		return checks
 	}
-	space := Check{Name: name + ", free space", Level: OK, Found: bytes(free)}
+	space := Check{Name: name + ", free space", Level: OK, Found: humanize.Bytes(free)}
 	if free < need {
-		space.Level, space.Advice = Fail, fmt.Sprintf("%s should be free (--disk): prepare-data plan says what a run needs", bytes(need))
+		space.Level, space.Advice = Fail, fmt.Sprintf("%s should be free (--disk): prepare-data plan says what a run needs", humanize.Bytes(need))
 	}
 	return append(checks, space)
 }
@@ -221,17 +222,4 @@ func clock(now time.Time) Check {
 		c.Level, c.Advice = Warn, "the clock is wrong: downloads will fail. It decides no byte of the output"
 	}
 	return c
-}
-
-// bytes writes a size for people.
-func bytes(n int64) string {
-	v, unit := float64(n), 0
-	units := []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}
-	for v >= 999.95 && unit < len(units)-1 {
-		v, unit = v/1000, unit+1
-	}
-	if unit == 0 {
-		return fmt.Sprintf("%d B", n)
-	}
-	return fmt.Sprintf("%.1f %s", v, units[unit])
 }

@@ -57,6 +57,25 @@ type Change struct {
 	B    string `json:"b"`
 }
 
+// contentFormat writes a file's size and SHA-256 as a value of a [Change].
+const contentFormat = "%d bytes, SHA-256 %s"
+
+// Sizes returns the sizes of files whose contents differ; -1 where a side has no
+// such file. ok is false for a change that is not about files.
+func (c Change) Sizes() (a, b int64, ok bool) {
+	size := func(value string) (n int64, ok bool) {
+		if value == "" {
+			return -1, true
+		}
+		hash := ""
+		_, err := fmt.Sscanf(value, contentFormat, &n, &hash)
+		return n, err == nil
+	}
+	a, okA := size(c.A)
+	b, okB := size(c.B)
+	return a, b, okA && okB
+}
+
 // Compare tells what two runs, folders or files differ in. Files are taken for
 // what their manifests say of them; only those that differ are read, and damage
 // in them is an error.
@@ -166,7 +185,7 @@ func changes(a, b map[string]string) (list []Change) {
 func inputs(list []sharding.Input) map[string]string {
 	m := map[string]string{}
 	for i, in := range list {
-		m[fmt.Sprintf("%d %s", i, in.Name)] = fmt.Sprintf("%d bytes, SHA-256 %s", in.Bytes, in.SHA256)
+		m[fmt.Sprintf("%d %s", i, in.Name)] = fmt.Sprintf(contentFormat, in.Bytes, in.SHA256)
 	}
 	return m
 }
@@ -182,7 +201,7 @@ func numbers(counts sharding.Counts) map[string]string {
 func entries(files []sharding.FileEntry) map[string]string {
 	m := map[string]string{}
 	for _, e := range files {
-		m[e.Name] = fmt.Sprintf("%d bytes, SHA-256 %s", e.Bytes, e.SHA256)
+		m[e.Name] = fmt.Sprintf(contentFormat, e.Bytes, e.SHA256)
 	}
 	return m
 }

@@ -42,7 +42,7 @@ made. Nothing is downloaded.`,
 			if run.json {
 				return nil
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "\nverified: %d files, %s, %d documents, %d records\n", v.Files, size(v.Bytes), v.Documents, v.Records)
+			fmt.Fprintf(cmd.OutOrStdout(), "\nverified: %s\n", checked(v))
 			fmt.Fprintf(cmd.OutOrStdout(), "next: prepare-data head %s\n", filepath.Join(run.out, pipeline.ShardsFolder))
 			return nil
 		},

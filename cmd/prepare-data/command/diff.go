@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"pretext/cmd/internal/cli"
+	"pretext/internal/humanize"
 	"pretext/internal/survey"
 )
 
@@ -17,15 +19,15 @@ var errDiffer = errors.New("differ")
 
 func newDiff() *cobra.Command {
 	var o survey.CompareOptions
-	var asJSON bool
+	var asJSON, verbose bool
 	memory := byteSize(64e6)
 	cmd := &cobra.Command{
 		Use:   "diff A B",
-		Short: "Tell what two runs, folders or files of records differ in",
+		Short: "Compare two runs, folders or files of records",
 		Long: `Compares two runs, two folders of a stage, or two files or folders of records:
-options, inputs, counts and files by their manifests; where files differ, their
-records one by one (the first that differs is shown feature by feature, and how many
-the other side has nowhere) and their documents by ID.
+options, inputs, counts and files by their manifests. Where files differ, it compares
+their records one by one, shows the first that differs feature by feature and counts
+those that the other side lacks; documents are compared by ID.
 
 Exit code 0 when they are the same, 1 when they differ.`,
 		Args: cobra.ExactArgs(2),
@@ -41,7 +43,7 @@ Exit code 0 when they are the same, 1 when they differ.`,
 			if asJSON {
 				err = printJSON(cmd.OutOrStdout(), d)
 			} else {
-				err = printDifference(cmd.OutOrStdout(), d, o.Most)
+				err = printDifference(cmd.OutOrStdout(), d, changePrinter{o.Most, verbose})
 			}
 			if err == nil && !d.Equal {
 				err = fmt.Errorf("%s and %s %w", args[0], args[1], errDiffer)
@@ -51,12 +53,13 @@ Exit code 0 when they are the same, 1 when they differ.`,
 	}
 	fs := cmd.Flags()
 	fs.BoolVar(&asJSON, "json", false, "write the result as JSON")
+	fs.BoolVarP(&verbose, "verbose", "v", false, "show the SHA-256 of files that differ")
 	fs.IntVar(&o.Most, "most", 20, "differences of a kind to list; all are counted")
 	fs.Var(&memory, "memory", "memory for comparing records and documents; what does not fit goes to a temporary file")
 	return cmd
 }
 
-func printDifference(w io.Writer, d *survey.Difference, most int) error {
+func printDifference(w io.Writer, d *survey.Difference, p changePrinter) error {
 	var b strings.Builder
 	for _, f := range d.Folders {
 		name := f.Folder
@@ -68,10 +71,10 @@ func printDifference(w io.Writer, d *survey.Difference, most int) error {
 			continue
 		}
 		fmt.Fprintf(&b, "%s\n", name)
-		printChanges(&b, "option", f.Options, most)
-		printChanges(&b, "input", f.Inputs, most)
-		printChanges(&b, "count", f.Counts, most)
-		printChanges(&b, "file", f.Files, most)
+		p.print(&b, "option", f.Options)
+		p.print(&b, "input", f.Inputs)
+		p.print(&b, "count", f.Counts)
+		p.print(&b, "file", f.Files)
 		printRecordDifference(&b, f.Records)
 		printDocumentDifference(&b, f.Documents)
 	}
@@ -82,27 +85,57 @@ func printDifference(w io.Writer, d *survey.Difference, most int) error {
 	return err
 }
 
-func printChanges(b *strings.Builder, what string, list []survey.Change, most int) {
-	for _, c := range list[:min(len(list), most)] {
-		switch {
+// A changePrinter writes values that differ.
+type changePrinter struct {
+	most    int  // of a kind to list
+	verbose bool // with hashes
+}
+
+func (p changePrinter) print(b *strings.Builder, what string, list []survey.Change) {
+	for _, c := range list[:min(len(list), p.most)] {
+		fmt.Fprintf(b, "  %s %s: ", what, cli.OneLine(c.Name))
+		switch va, vb := p.values(what, c); {
 		case c.A == "":
-			fmt.Fprintf(b, "  %s %s: only in b: %s\n", what, cli.OneLine(c.Name), cli.OneLine(c.B))
+			fmt.Fprintf(b, "only in b: %s\n", vb)
 		case c.B == "":
-			fmt.Fprintf(b, "  %s %s: only in a: %s\n", what, cli.OneLine(c.Name), cli.OneLine(c.A))
+			fmt.Fprintf(b, "only in a: %s\n", va)
+		case va == vb:
+			fmt.Fprintf(b, "%s, other content\n", va)
 		default:
-			fmt.Fprintf(b, "  %s %s: %s, %s\n", what, cli.OneLine(c.Name), cli.OneLine(c.A), cli.OneLine(c.B))
+			fmt.Fprintf(b, "%s → %s\n", va, vb)
 		}
 	}
-	if more := len(list) - most; more > 0 {
-		fmt.Fprintf(b, "  and %d more %ss\n", more, what)
+	if more := len(list) - p.most; more > 0 {
+		fmt.Fprintf(b, "  and %s\n", humanize.Things(int64(more), "more "+what))
 	}
+}
+
+// values returns both values of a change as a person is shown them.
+func (p changePrinter) values(what string, c survey.Change) (a, b string) {
+	if sa, sb, ok := c.Sizes(); ok && !p.verbose {
+		return humanize.Bytes(sa), humanize.Bytes(sb)
+	}
+	if what == "count" {
+		return countOf(c.A), countOf(c.B)
+	}
+	return cli.OneLine(c.A), cli.OneLine(c.B)
+}
+
+// countOf separates the thousands of a number.
+func countOf(s string) string {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		return cli.OneLine(s)
+	}
+	return humanize.Count(n)
 }
 
 func printRecordDifference(b *strings.Builder, r *survey.RecordDifference) {
 	if r == nil {
 		return
 	}
-	fmt.Fprintf(b, "  records: %d and %d; %d differ in their places, %d stand in a alone, %d in b alone\n", r.A, r.B, r.Differ, r.OnlyA, r.OnlyB)
+	fmt.Fprintf(b, "  records: %s and %s; %s differ at the same place, %s are only in a, %s only in b\n",
+		humanize.Count(r.A), humanize.Count(r.B), humanize.Count(r.Differ), humanize.Count(r.OnlyA), humanize.Count(r.OnlyB))
 	for _, f := range r.First {
 		if f.Only != "" {
 			fmt.Fprintf(b, "    %s record %d: only in %s\n", f.File, f.Record, f.Only)
@@ -122,7 +155,8 @@ func printDocumentDifference(b *strings.Builder, d *survey.DocumentDifference) {
 	if d == nil {
 		return
 	}
-	fmt.Fprintf(b, "  documents: %d and %d; %d removed, %d added, %d changed\n", d.A, d.B, d.Removed, d.Added, d.Changed)
+	fmt.Fprintf(b, "  documents: %s and %s; %s removed, %s added, %s changed\n",
+		humanize.Count(d.A), humanize.Count(d.B), humanize.Count(d.Removed), humanize.Count(d.Added), humanize.Count(d.Changed))
 	for _, list := range d.First {
 		for _, id := range list.IDs {
 			fmt.Fprintf(b, "    %s %s\n", list.What, cli.OneLine(id))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pretext/internal/humanize"
 	"pretext/pipeline"
 )
 
@@ -40,7 +41,7 @@ the records of the shard; so does
 				return printJSON(cmd.OutOrStdout(), files)
 			}
 			for _, f := range files {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s\tseed %d\t%d documents\t%d sentences\n", f.Name, f.RandomSeed, f.Documents, f.Sentences)
+				fmt.Fprintf(cmd.OutOrStdout(), "%s\tseed %d\t%s\t%s\n", f.Name, f.RandomSeed, humanize.Things(f.Documents, "document"), humanize.Things(f.Sentences, "sentence"))
 			}
 			return nil
 		},

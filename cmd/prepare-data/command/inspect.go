@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pretext/cmd/internal/cli"
+	"pretext/internal/humanize"
 	"pretext/pipeline"
 	"pretext/sharding"
 )
@@ -88,17 +89,17 @@ func printInspections(w io.Writer, all []pipeline.Inspection) error {
 			fmt.Fprintf(t, "  fingerprint\t%.16s\t\n", in.Fingerprint)
 		}
 		for _, i := range in.Inputs {
-			fmt.Fprintf(t, "  input %s\t%s\t%.16s\n", i.Name, size(i.Bytes), i.SHA256)
+			fmt.Fprintf(t, "  input %s\t%s\t%.16s\n", i.Name, humanize.Bytes(i.Bytes), i.SHA256)
 		}
 		for _, line := range (pipeline.StageSummary{Counts: in.Counts}).Lines() {
-			fmt.Fprintf(t, "  %s\t%d\t\n", line.Name, line.Count)
+			fmt.Fprintf(t, "  %s\t%s\t\n", line.Name, humanize.Count(line.Count))
 		}
 		printDropped(t, in.Dropped)
 		for _, f := range in.Files {
-			fmt.Fprintf(t, "  %s\t%s\t%s %s\n", f.Name, size(f.Bytes), holds(f), f.Compression)
+			fmt.Fprintf(t, "  %s\t%s\t%s %s\n", f.Name, humanize.Bytes(f.Bytes), holds(f), f.Compression)
 		}
 		for _, f := range in.Features {
-			fmt.Fprintf(t, "  %s\t%s[%d..%d]\t%d records, sum %.0f\n", f.Name, f.Kind, f.Least, f.Most, f.Records, f.Sum)
+			fmt.Fprintf(t, "  %s\t%s[%d..%d]\t%s, sum %.0f\n", f.Name, f.Kind, f.Least, f.Most, humanize.Things(f.Records, "record"), f.Sum)
 		}
 	}
 	return t.Flush()
@@ -107,12 +108,12 @@ func printInspections(w io.Writer, all []pipeline.Inspection) error {
 // holds says how many records or documents a file has; of others nothing.
 func holds(f pipeline.FileInspection) string {
 	if documents, ok := f.Counts["documents"]; ok && f.Records == 0 {
-		return fmt.Sprintf("%d documents", documents)
+		return humanize.Things(documents, "document")
 	}
 	if f.Records == 0 && f.Counts["records"] == 0 && len(f.Counts) > 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d records", f.Records)
+	return humanize.Things(f.Records, "record")
 }
 
 // droppedShown is how many templates a person is shown; --json names all.
@@ -124,7 +125,7 @@ func printDropped(w io.Writer, d *sharding.DroppedTemplates) {
 		return
 	}
 	for _, t := range d.Templates[:min(len(d.Templates), droppedShown)] {
-		fmt.Fprintf(w, "  dropped {{%s}}\t%d\t\n", cli.OneLine(t.Name), t.Uses)
+		fmt.Fprintf(w, "  dropped {{%s}}\t%s\t\n", cli.OneLine(t.Name), humanize.Count(t.Uses))
 	}
 	if more := len(d.Templates) - droppedShown; more > 0 {
 		fmt.Fprintf(w, "  dropped templates\t%d more\tsee --json\n", more)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pretext/extract/download"
+	"pretext/internal/humanize"
 	"pretext/pipeline"
 )
 
@@ -89,26 +90,26 @@ func printPlan(w io.Writer, p *pipeline.Plan, preset string, asJSON bool) error 
 		if s.Local {
 			verb = "read"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d files, %s (%s)\n\t\tabout %s of text in %d documents\n\t\tlicence: %s\n", verb, s.Name, s.Files, size(s.Bytes), s.Basis,
-			size(s.TextBytes), s.Documents, s.Licence)
+		fmt.Fprintf(t, "%s\t%s\t%s, %s (%s)\n\t\tabout %s of text in %s\n\t\tlicence: %s\n", verb, s.Name, files(int(s.Files)), humanize.Bytes(s.Bytes), s.Basis,
+			humanize.Bytes(s.TextBytes), humanize.Things(s.Documents, "document"), s.Licence)
 	}
 	if p.DownloadFiles > 0 {
-		fmt.Fprintf(t, "download\t%d files\t%s, at least %v by the servers' limits\n", p.DownloadFiles, size(p.DownloadBytes), time.Duration(p.DownloadSeconds)*time.Second)
+		fmt.Fprintf(t, "download\t%s\t%s, at least %v by the servers' limits\n", files(int(p.DownloadFiles)), humanize.Bytes(p.DownloadBytes), time.Duration(p.DownloadSeconds)*time.Second)
 	}
-	fmt.Fprintf(t, "text\t\tabout %s in %d documents\n", size(p.TextBytes), p.Documents)
-	fmt.Fprintf(t, "examples\t\tabout %d in %d shards\n", p.Records, p.Shards)
+	fmt.Fprintf(t, "text\t\tabout %s in %s\n", humanize.Bytes(p.TextBytes), humanize.Things(p.Documents, "document"))
+	fmt.Fprintf(t, "examples\t\tabout %s in %s\n", humanize.Count(p.Records), humanize.Things(int64(p.Shards), "shard"))
 	d := p.Disk
 	free := "nobody knows how much is free"
 	if d.Free >= 0 {
-		free = size(d.Free) + " are free"
+		free = humanize.Bytes(d.Free) + " are free"
 	}
 	filtered := ""
 	if d.Filtered > 0 {
-		filtered = ", filtered " + size(d.Filtered)
+		filtered = ", filtered " + humanize.Bytes(d.Filtered)
 	}
-	fmt.Fprintf(t, "disk\t\tabout %s at most: sources %s, documents %s%s, vocabulary %s, shards %s, scratch %s; %s\n", size(d.Peak), size(d.Sources), size(d.Documents),
-		filtered, size(d.Vocab), size(d.Shards), size(d.Scratch), free)
-	fmt.Fprintf(t, "memory\t\tabout %s at most, %s at least; --memory allows %s\n", size(p.Memory.Peak), size(p.Memory.Needed), size(p.Memory.Allowed))
+	fmt.Fprintf(t, "disk\t\tabout %s at most: sources %s, documents %s%s, vocabulary %s, shards %s, scratch %s; %s\n", humanize.Bytes(d.Peak), humanize.Bytes(d.Sources), humanize.Bytes(d.Documents),
+		filtered, humanize.Bytes(d.Vocab), humanize.Bytes(d.Shards), humanize.Bytes(d.Scratch), free)
+	fmt.Fprintf(t, "memory\t\tabout %s at most, %s at least; --memory allows %s\n", humanize.Bytes(p.Memory.Peak), humanize.Bytes(p.Memory.Needed), humanize.Bytes(p.Memory.Allowed))
 	for _, n := range p.Notes {
 		fmt.Fprintf(t, "note\t\t%s\n", n)
 	}

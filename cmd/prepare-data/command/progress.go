@@ -82,16 +82,3 @@ func every(interval time.Duration, tick, end func()) (stop func()) {
 	}()
 	return func() { close(quit); <-gone }
 }
-
-// size formats a number of bytes for people.
-func size(n int64) string {
-	switch {
-	case n >= 10e9:
-		return fmt.Sprintf("%.1f GB", float64(n)/1e9)
-	case n >= 1e6:
-		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-	case n >= 1e3:
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	}
-	return fmt.Sprintf("%d B", n)
-}

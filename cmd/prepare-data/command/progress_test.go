@@ -29,19 +29,14 @@ func TestABarEndsWhateverWasCounted(t *testing.T) {
 	}
 }
 
-func TestSizesAreForPeople(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1500: "1.5 kB", 2_000_000: "2.0 MB", 26_400_000_000: "26.4 GB"} {
-		if got := size(n); got != want {
-			t.Errorf("%d: got %q, want %q", n, got, want)
-		}
-	}
-}
-
 func TestMemoryTakesUnits(t *testing.T) {
 	for s, want := range map[string]byteSize{"600MB": 600e6, "2gb": 2e9, "1.5GiB": 3 << 29, "1024": 1024, " 7 k ": 7000, "0": 0} {
 		var b byteSize
 		if err := b.Set(s); err != nil || b != want {
 			t.Errorf("%q: got %d, %v, want %d", s, b, err, want)
+		}
+		if again := byteSize(0); again.Set(b.String()) != nil || again != want {
+			t.Errorf("%q: writes %q, which is %d", s, b.String(), again)
 		}
 	}
 	for _, s := range []string{"", "MB", "-1", "lots", "1e300GB", "NaN"} {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pretext/internal/humanize"
 	"pretext/internal/store"
 	"pretext/internal/survey"
 	"pretext/internal/survey/report"
@@ -59,6 +60,6 @@ func writeOut(cmd *cobra.Command, path string, content []byte) error {
 	if err := store.WriteFile(cmd.Context(), folder, filepath.Base(path), content); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\n", path, size(int64(len(content))))
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\n", path, humanize.Bytes(int64(len(content))))
 	return err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pretext/cmd/internal/cli"
+	"pretext/internal/humanize"
 	"pretext/pipeline"
 )
 
@@ -121,8 +122,17 @@ func (b *byteSize) Set(s string) error {
 	return fmt.Errorf("%q is not a size: write 600MB, 2GB or a number of bytes", s)
 }
 
-func (b *byteSize) Type() string   { return "size" }
-func (b *byteSize) String() string { return size(int64(*b)) }
+func (b *byteSize) Type() string { return "size" }
+
+// String returns the size as Set reads it: for people where nothing is lost by
+// that, otherwise to the byte.
+func (b *byteSize) String() string {
+	text, again := humanize.Bytes(int64(*b)), byteSize(0)
+	if again.Set(text) == nil && again == *b {
+		return text
+	}
+	return strconv.FormatInt(int64(*b), 10)
+}
 
 // printJSON writes a result for machines.
 func printJSON(w io.Writer, v any) error {

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"pretext/internal/humanize"
 	"pretext/pipeline"
 )
 
@@ -138,9 +138,9 @@ func (f *runFlags) report(cmd *cobra.Command, err error, stages ...pipeline.Stag
 func printSummary(w io.Writer, stages []pipeline.StageSummary) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, s := range stages {
-		fmt.Fprintf(t, "%s\t%s\t%d files, %s\t%s\n", s.Stage, s.Folder, s.Files, size(s.Bytes), s.Elapsed.Round(10*time.Millisecond))
+		fmt.Fprintf(t, "%s\t%s\t%s, %s\t%s\n", s.Stage, s.Folder, files(s.Files), humanize.Bytes(s.Bytes), humanize.Duration(s.Elapsed))
 		for _, line := range s.Lines() {
-			fmt.Fprintf(t, "\t%s\t%d\t\n", line.Name, line.Count)
+			fmt.Fprintf(t, "\t%s\t%s\t\n", line.Name, humanize.Count(line.Count))
 		}
 	}
 	return t.Flush()

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"pretext/cmd/internal/cli"
+	"pretext/internal/humanize"
 	"pretext/internal/survey"
 )
 
@@ -75,6 +77,8 @@ must be; ! marks one outside its limits, which chance gives once in 16,000 times
 	return cmd
 }
 
+// printStats writes numbers first, then how lengths are distributed, then lists of
+// names.
 func printStats(w io.Writer, s *survey.Stats) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, d := range s.Documents {
@@ -85,48 +89,60 @@ func printStats(w io.Writer, s *survey.Stats) error {
 	}
 	if len(s.Documents) == 0 && s.Records == nil {
 		for _, stage := range s.Stages {
-			fmt.Fprintf(t, "%s: stage %s, %d files, %s; neither documents nor records\n", s.Path, stage.Stage, stage.Files, size(stage.Bytes))
+			fmt.Fprintf(t, "%s: stage %s, %s, %s; neither documents nor records\n", s.Path, stage.Stage, files(stage.Files), humanize.Bytes(stage.Bytes))
 		}
+	}
+	for _, d := range s.Documents {
+		printBars(t, "bytes of text of a document, from", d.Lengths, d.Documents)
+	}
+	if s.Records != nil {
+		printBars(t, "tokens of a record, from", grouped(s.Records.Lengths, s.Records.MaxSeqLength), s.Records.Records)
+		printTokens(t, s.Records.Top)
+	}
+	for _, d := range s.Documents {
+		printTemplates(t, d)
 	}
 	return t.Flush()
 }
 
+func files(n int) string { return humanize.Things(int64(n), "file") }
+
 func printDocumentStats(t io.Writer, d *survey.DocumentStats) {
-	fmt.Fprintf(t, "documents in %s\t%d\t%s of text in %d files, %s\n", d.Folder, d.Documents, size(d.TextBytes), d.Files, size(d.Bytes))
+	name := "documents"
+	if d.Folder != "." {
+		name += " in " + d.Folder
+	}
+	fmt.Fprintf(t, "%s\t%s\t%s of text in %s, %s\n", name, humanize.Count(d.Documents), humanize.Bytes(d.TextBytes), files(d.Files), humanize.Bytes(d.Bytes))
 	if d.Pages > 0 {
-		fmt.Fprintf(t, "  pages\t%d\t\n", d.Pages)
+		fmt.Fprintf(t, "  pages\t%s\t\n", humanize.Count(d.Pages))
 	}
 	for _, r := range d.Rejects {
-		fmt.Fprintf(t, "  rejected: %s\t%d\t\n", r.Name, r.Count)
+		fmt.Fprintf(t, "  rejected: %s\t%s\t\n", r.Name, humanize.Count(r.Count))
 	}
 	if d.Documents > 0 {
-		fmt.Fprintf(t, "  text, on average\t%s\tlongest %s: %s\n", size(d.TextBytes/d.Documents), size(d.Longest), d.LongestID)
+		fmt.Fprintf(t, "  text, on average\t%s\tlongest %s: %s\n", humanize.Bytes(d.TextBytes/d.Documents), humanize.Bytes(d.Longest), cli.OneLine(d.LongestID))
 	}
 	printNames(t, "language", d.Languages)
 	printNames(t, "source", d.Sources)
-	printBars(t, "  bytes of text, from", d.Lengths, d.Documents)
-	for _, n := range d.Dropped {
-		fmt.Fprintf(t, "  template without text: %s\t%d\t\n", n.Name, n.Count)
-	}
 	if d.Notes > 0 {
-		fmt.Fprintf(t, "  notes in side-cars\t%d\t\n", d.Notes)
+		fmt.Fprintf(t, "  notes in side-cars\t%s\t\n", humanize.Count(d.Notes))
 	}
 }
 
 func printNames(t io.Writer, what string, names []survey.Name) {
 	for _, n := range names {
-		name := n.Name
+		name := cli.OneLine(n.Name)
 		if name == "" {
 			name = "not known"
 		}
-		fmt.Fprintf(t, "  %s %s\t%d\t%s of text\n", what, name, n.Count, size(n.Bytes))
+		fmt.Fprintf(t, "  %s %s\t%s\t%s of text\n", what, name, humanize.Count(n.Count), humanize.Bytes(n.Bytes))
 	}
 }
 
 func printRecordStats(t io.Writer, r *survey.RecordStats) {
-	fmt.Fprintf(t, "records\t%d\tin %d files, %s\n", r.Records, r.Files, size(r.Bytes))
+	fmt.Fprintf(t, "records\t%s\tin %s, %s\n", humanize.Count(r.Records), files(r.Files), humanize.Bytes(r.Bytes))
 	fmt.Fprintf(t, "  max_seq_length\t%d\t\n  max_predictions_per_seq\t%d\t\n", r.MaxSeqLength, r.MaxPredictionsPerSeq)
-	fmt.Fprintf(t, "  tokens\t%d\tpadding %.2f %%\n", r.Tokens, 100*r.Padding)
+	fmt.Fprintf(t, "  tokens\t%s\tpadding %s\n", humanize.Count(r.Tokens), humanize.Percent(r.Padding))
 	printShare(t, "predicted", r.MaskRate)
 	printShare(t, "  became [MASK]", r.BecameMask)
 	printShare(t, "  stayed", r.Kept)
@@ -136,37 +152,60 @@ func printRecordStats(t io.Writer, r *survey.RecordStats) {
 		printShare(t, "[UNK]", *r.Unknown)
 	}
 	if r.Vocab.Size > 0 {
-		fmt.Fprintf(t, "  vocabulary\t%d\t%d entries occur\n", r.Vocab.Size, r.Vocab.Used)
+		fmt.Fprintf(t, "  vocabulary\t%s\t%s entries occur\n", humanize.Count(int64(r.Vocab.Size)), humanize.Count(int64(r.Vocab.Used)))
 	} else {
-		fmt.Fprintf(t, "  different tokens\t%d\t\n", r.Vocab.Used)
+		fmt.Fprintf(t, "  different tokens\t%s\t\n", humanize.Count(int64(r.Vocab.Used)))
 	}
-	fmt.Fprintf(t, "  records that repeat\t%d\t%d of them in another file\n", r.Duplicates.Records, r.Duplicates.Between)
+	fmt.Fprintf(t, "  records that repeat\t%s\t%s of them in another file\n", humanize.Count(r.Duplicates.Records), humanize.Count(r.Duplicates.Between))
 	for _, d := range r.Duplicates.First {
-		fmt.Fprintf(t, "    %s record %d\t\tis %s record %d\n", d.File, d.Record, d.Earlier, d.Of)
+		fmt.Fprintf(t, "    %s record %s\t\tis %s record %s\n", d.File, humanize.Count(d.Record), d.Earlier, humanize.Count(d.Of))
 	}
 	for _, s := range r.Splits {
 		name := s.Split
 		if name == "" {
 			name = "all"
 		}
-		fmt.Fprintf(t, "  %s\t%d\trecords in %d files: %d to %d, CV %.2f %%\n", name, s.Records.Total, s.Files, s.Records.Min, s.Records.Max, 100*s.Records.CV)
-	}
-	printBars(t, "  tokens of a record", grouped(r.Lengths, r.MaxSeqLength), r.Records)
-	for _, token := range r.Top[:min(len(r.Top), 20)] {
-		fmt.Fprintf(t, "  token %d %s\t%d\t%.2f %%\n", token.ID, token.Token, token.Count, 100*token.Share)
+		fmt.Fprintf(t, "  %s\t%s\trecords in %s: %s to %s, CV %s\n", name, humanize.Count(s.Records.Total), files(s.Files),
+			humanize.Count(s.Records.Min), humanize.Count(s.Records.Max), humanize.Percent(s.Records.CV))
 	}
 }
 
 func printShare(t io.Writer, what string, s survey.Share) {
-	fmt.Fprintf(t, "  %s\t%d\t%.3f %%", what, s.Count, 100*s.Share)
+	fmt.Fprintf(t, "  %s\t%s\t%s", what, humanize.Count(s.Count), humanize.Percent(s.Share))
 	if l := s.Limits; l != nil {
 		mark := ""
 		if !l.Within {
 			mark = " !"
 		}
-		fmt.Fprintf(t, ", must be %.3f to %.3f %%%s", 100*l.Low, 100*l.High, mark)
+		fmt.Fprintf(t, ", must be %s to %s%s", humanize.Percent(l.Low), humanize.Percent(l.High), mark)
 	}
 	fmt.Fprintln(t)
+}
+
+// shownNames is how many tokens and templates a person is shown; --json lists --top
+// of them.
+const shownNames = 20
+
+func printTokens(t io.Writer, top []survey.Token) {
+	if len(top) > 0 {
+		fmt.Fprintf(t, "most frequent tokens\n")
+	}
+	for _, token := range top[:min(len(top), shownNames)] {
+		fmt.Fprintf(t, "  %d %s\t%s\t%s\n", token.ID, cli.OneLine(token.Token), humanize.Count(token.Count), humanize.Percent(token.Share))
+	}
+}
+
+func printTemplates(t io.Writer, d *survey.DocumentStats) {
+	if len(d.Dropped) == 0 {
+		return
+	}
+	fmt.Fprintf(t, "templates without text\n")
+	for _, n := range d.Dropped[:min(len(d.Dropped), shownNames)] {
+		fmt.Fprintf(t, "  %s\t%s\t\n", cli.OneLine(n.Name), humanize.Count(n.Count))
+	}
+	if more := len(d.Dropped) - shownNames; more > 0 {
+		fmt.Fprintf(t, "  and %s more: see --json\n", humanize.Count(int64(more)))
+	}
 }
 
 // grouped puts lengths into about 16 bins of equal width.
@@ -185,13 +224,17 @@ func grouped(bins []survey.Bin, most int) (groups []survey.Bin) {
 
 // printBars draws a histogram.
 func printBars(t io.Writer, what string, bins []survey.Bin, total int64) {
-	const width = 40
+	const width = 30
 	most := int64(1)
 	for _, b := range bins {
 		most = max(most, b.Count)
 	}
+	if len(bins) > 0 {
+		fmt.Fprintf(t, "%s\n", what)
+	}
 	for _, b := range bins {
 		bar := strings.Repeat("█", int((b.Count*width+most-1)/most))
-		fmt.Fprintf(t, "%s %d\t%d\t%5.1f %% %s\n", what, b.Value, b.Count, 100*float64(b.Count)/float64(max(total, 1)), bar)
+		share := humanize.Percent(float64(b.Count) / float64(max(total, 1)))
+		fmt.Fprintf(t, "  %s\t%s\t%9s %s\n", humanize.Count(int64(b.Value)), humanize.Count(b.Count), share, bar)
 	}
 }

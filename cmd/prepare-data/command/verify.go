@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pretext/internal/humanize"
 	"pretext/pipeline"
 )
 
@@ -64,16 +65,21 @@ func verify(cmd *cobra.Command, paths []string, o pipeline.VerifyOptions, asJSON
 		}
 		switch more := v.Found - len(v.Problems); {
 		case v.OK():
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: ok, %d files, %s, %d documents, %d records\n", path, v.Files, size(v.Bytes), v.Documents, v.Records)
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: ok, %s\n", path, checked(v))
 		case more > 0:
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: and %d more problems (--max-problems lists more)\n", path, more)
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: and %s more problems (--max-problems lists more)\n", path, humanize.Count(int64(more)))
 		}
 		if v.Repeated > 0 {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: note: %d records stand in another file too\n", path, v.Repeated)
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: note: copies of records in another file: %s\n", path, humanize.Count(v.Repeated))
 		}
 	}
 	if problems > 0 {
 		return fmt.Errorf("%w: %s: %d problems", pipeline.ErrDamaged, first, problems)
 	}
 	return nil
+}
+
+// checked is what was found to be in order.
+func checked(v *pipeline.Verification) string {
+	return fmt.Sprintf("%s, %s, %s, %s", files(v.Files), humanize.Bytes(v.Bytes), humanize.Things(v.Documents, "document"), humanize.Things(v.Records, "record"))
 }

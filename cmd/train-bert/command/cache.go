@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"pretext/internal/humanize"
 	"pretext/internal/store"
 	"pretext/sharding"
 	"pretext/trainer/loader"
@@ -38,9 +39,9 @@ func (c *corpus) cached(ctx context.Context, dir string, skip bool, stderr io.Wr
 		return err
 	}
 	if needed {
-		fmt.Fprintf(stderr, "train-bert: %s: %d files (%s) are read once into %s", c.path, cost.Files, megabytes(cost.Bytes), dir)
+		fmt.Fprintf(stderr, "train-bert: %s: %d files (%s) are read once into %s", c.path, cost.Files, humanize.Bytes(cost.Bytes), dir)
 		if cost.Compressed > 0 {
-			fmt.Fprintf(stderr, "; %d are compressed and take about %s there", cost.Compressed, megabytes(cost.Written))
+			fmt.Fprintf(stderr, "; %d are compressed and take about %s there", cost.Compressed, humanize.Bytes(cost.Written))
 		}
 		fmt.Fprintln(stderr)
 	}
@@ -61,9 +62,6 @@ func sweepCache(dir string) error {
 	}
 	return errors.Join(errs...)
 }
-
-// megabytes writes a size in MB.
-func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
 // cacheBelow is the folder of one side's cache: two folders of data may have
 // files of the same names.

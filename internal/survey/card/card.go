@@ -30,6 +30,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"pretext/internal/humanize"
 	"pretext/internal/survey"
 )
 
@@ -64,8 +65,9 @@ type view struct {
 	Name        string
 	Command     string
 	Configs     []config
-	Check       string // path for verify, below the card's folder
-	RecordFiles string // Python: the files of records
+	Made        *survey.DocumentStats // documents of which the examples were made, nil: unknown
+	Check       string                // path for verify, below the card's folder
+	RecordFiles string                // Python: the files of records
 	Sources     []source
 	Unknown     bool // the licence
 	Gzip        bool // the files of records are compressed
@@ -87,6 +89,9 @@ func Write(w io.Writer, s *survey.Stats, o Options) error {
 		o.Name = filepath.Base(abs)
 	}
 	v := &view{Stats: s, Name: o.Name, Command: o.Command, Sources: sources(s), Configs: configs(s.Documents)}
+	if n := len(s.Documents); n > 0 {
+		v.Made = s.Documents[n-1]
+	}
 	v.addFiles()
 	f := v.front(o)
 	v.Unknown = slices.Contains(f.License, unknownLicence)
@@ -94,7 +99,7 @@ func Write(w io.Writer, s *survey.Stats, o Options) error {
 	if v.Front, err = marshal(f); err != nil {
 		return fmt.Errorf("write card: %w", err)
 	}
-	t, err := template.New("card").Funcs(template.FuncMap{"text": text, "code": code, "percent": percent, "options": options, "feature": features, "python": pythonString, "shell": ShellWord}).Parse(cardText)
+	t, err := template.New("card").Funcs(template.FuncMap{"text": text, "code": code, "percent": humanize.Percent, "count": humanize.Count, "size": humanize.Bytes, "things": things, "options": options, "feature": features, "python": pythonString, "shell": ShellWord}).Parse(cardText)
 	if err != nil {
 		panic("BUG: card.md: " + err.Error())
 	}

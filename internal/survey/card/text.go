@@ -2,11 +2,12 @@ package card
 
 import (
 	"encoding/json"
-	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
+	"pretext/internal/humanize"
 	"pretext/internal/survey"
 	"pretext/sharding"
 )
@@ -43,7 +44,10 @@ func code(s string) string {
 	return "`" + strings.ReplaceAll(s, "|", "\\|") + "`"
 }
 
-func percent(share float64) string { return fmt.Sprintf("%.3f %%", 100*share) }
+// things writes a count, an int or int64, with its noun.
+func things(n any, noun string) string {
+	return humanize.Things(reflect.ValueOf(n).Int(), noun)
+}
 
 // An option is a line of a stage's options.
 type option struct{ Name, Value string }

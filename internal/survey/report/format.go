@@ -4,57 +4,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
+	"pretext/internal/humanize"
 	"pretext/internal/survey"
 	"pretext/sharding"
 )
 
-// count writes a number with thin spaces between thousands.
-func count(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	sign := ""
-	if n < 0 {
-		sign, s = "-", s[1:]
-	}
-	var parts []string
-	for len(s) > 3 {
-		parts = append(parts, s[len(s)-3:])
-		s = s[:len(s)-3]
-	}
-	parts = append(parts, s)
-	slices.Reverse(parts)
-	return sign + strings.Join(parts, "\u202f")
-}
+// count, size and percent write numbers whose units do not move to the next line.
+func count(n int64) string         { return humanize.Count(n) }
+func size(n int64) string          { return unbroken(humanize.Bytes(n)) }
+func percent(share float64) string { return unbroken(humanize.Percent(share)) }
 
-// size writes bytes in the unit that leaves one to three digits before the
-// point.
-func size(n int64) string {
-	v, unit := float64(n), 0
-	units := []string{"B", "kB", "MB", "GB", "TB", "PB"}
-	for v >= 999.95 && unit < len(units)-1 {
-		v, unit = v/1000, unit+1
-	}
-	if unit == 0 {
-		return fmt.Sprintf("%d B", n)
-	}
-	return fmt.Sprintf("%.1f %s", v, units[unit])
-}
-
-// percent writes a share with three digits that say something.
-func percent(share float64) string {
-	digits := 2
-	switch p := 100 * share; {
-	case p == 0 || p >= 99.995:
-		digits = 0
-	case p >= 10:
-		digits = 2
-	case p < 0.1:
-		digits = 4
-	}
-	return strconv.FormatFloat(100*share, 'f', digits, 64) + "\u00a0%"
-}
+func unbroken(s string) string { return strings.ReplaceAll(s, " ", "\u00a0") }
 
 // An option is a line of a stage's options.
 type option struct{ Name, Value string }

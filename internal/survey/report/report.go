@@ -19,7 +19,9 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"time"
 
+	"pretext/internal/humanize"
 	"pretext/internal/survey"
 )
 
@@ -117,19 +119,14 @@ func (v *view) addTiles() {
 	}
 }
 
-func files(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return count(int64(n)) + " files"
-}
+func files(n int) string { return unbroken(humanize.Things(int64(n), "file")) }
 
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"count": count, "size": size, "percent": percent, "files": files, "short": func(s string) string { return s[:min(len(s), 12)] },
 		"lengths": lengths, "predictions": predictions, "textLengths": textLengths, "balance": balance, "band": band,
 		"tokenBars": tokenBars, "nameBars": nameBars, "options": options, "speed": speed, "join": strings.Join,
-		"seconds": func(s float64) string { return fmt.Sprintf("%.1f s", s) },
+		"seconds": func(s float64) string { return humanize.Duration(time.Duration(s * float64(time.Second))) },
 		"full": func(r *survey.RecordStats) float64 {
 			for _, b := range r.Lengths {
 				if b.Value == r.MaxSeqLength && r.Records > 0 {
