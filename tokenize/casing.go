@@ -42,7 +42,8 @@ func (v *Vocab) LooksUncased() bool {
 
 // reachableUncased reports whether nearly all tokens can come from lower-cased text.
 func (v *Vocab) reachableUncased() bool {
-	w := newWordSplitter(Options{DoLowerCase: true, MaxCharsPerWord: maxMaxChars}, newRules(ProfileGoogle))
+	o := Options{DoLowerCase: true, MaxCharsPerWord: maxMaxChars}
+	w := newWordSplitter(o, newRules(o))
 	tokens, changed := 0, 0
 	for _, token := range v.tokens {
 		if inBrackets(token) {

@@ -149,10 +149,11 @@ func (a *aligner) placeWord(s string, from, to int) {
 				count = 3
 			}
 		case action == lowerMap || action == lowerPunct:
-			count = 1
-			if _, ok := w.rules.lower[r]; !ok {
-				count = utf8.RuneCountInString(mappingOf(r))
+			to, ok := w.rules.lower[r]
+			if !ok {
+				to = mappingOf(r)
 			}
+			count = utf8.RuneCountInString(to)
 		}
 		for range count {
 			a.chars = append(a.chars, here)

@@ -16,9 +16,18 @@ const (
 // Options says how text becomes tokens. Start from [DefaultOptions] and change
 // fields; [Options.Validate] reports every problem at once.
 type Options struct {
-	// DoLowerCase lower-cases and removes accents, as the uncased
-	// vocabularies need it.
+	// DoLowerCase lower-cases and, unless StripAccents says otherwise, removes
+	// accents, as the uncased vocabularies need it.
 	DoLowerCase bool `json:"do_lower_case"`
+
+	// StripAccents removes accents (general category Mn, after canonical
+	// decomposition), or keeps them where DoLowerCase alone would remove them.
+	// Nil means as DoLowerCase: what google-research/bert does.
+	StripAccents *bool `json:"strip_accents,omitempty"`
+
+	// TokenizeChineseChars makes every ideograph a word of its own. Nil means
+	// true: what google-research/bert does.
+	TokenizeChineseChars *bool `json:"tokenize_chinese_chars,omitempty"`
 
 	// Profile selects the rules. Empty means [ProfileGoogle].
 	Profile Profile `json:"profile,omitempty"`
@@ -45,6 +54,19 @@ func (o Options) Validate() error {
 		errs = append(errs, fmt.Errorf("max_chars_per_word %d: must be between 0 and %d", o.MaxCharsPerWord, maxMaxChars))
 	}
 	return errors.Join(errs...)
+}
+
+// stripAccents returns the effective StripAccents.
+func (o Options) stripAccents() bool {
+	if o.StripAccents != nil {
+		return *o.StripAccents
+	}
+	return o.DoLowerCase
+}
+
+// ideographsAlone returns the effective TokenizeChineseChars.
+func (o Options) ideographsAlone() bool {
+	return o.TokenizeChineseChars == nil || *o.TokenizeChineseChars
 }
 
 // maxChars returns the effective MaxCharsPerWord.

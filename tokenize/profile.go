@@ -42,8 +42,8 @@ func Profiles() []Profile { return []Profile{ProfileGoogle, ProfileNVIDIA, Profi
 // rules are what a profile means to a [WordSplitter].
 type rules struct {
 	classes    classTable
-	lower      map[rune]rune  // mappings that mappingOf lacks
-	combining  map[rune]uint8 // non-starters that combiningClass lacks
+	lower      map[rune]string // mappings that mappingOf lacks
+	combining  map[rune]uint8  // non-starters that combiningClass lacks
 	finalSigma bool
 }
 
@@ -72,36 +72,44 @@ func (r *rules) combiningClass(c rune) uint8 {
 	return combiningClass(c)
 }
 
-// newRules returns the rules of a profile, which must be known.
-func newRules(p Profile) *rules {
-	r := &rules{classes: classTable{&classPage, classPages[:]}, finalSigma: p != ProfileHF}
-	switch p {
+// newRules returns the rules of options, which must be valid.
+func newRules(o Options) *rules {
+	r := &rules{classes: classTable{&classPage, classPages[:]}, finalSigma: o.Profile != ProfileHF}
+	switch o.Profile {
 	case ProfileNVIDIA:
 		r.patch(nvidiaClasses[:])
 	case ProfileHF:
 		r.patch(hfClasses[:])
 	}
+	r.adapt(o)
 	return r
 }
 
 // patch replaces the classes of the code points in ranges, which are in
 // ascending order.
 func (r *rules) patch(ranges []classRange) {
+	r.lower, r.combining = map[rune]string{}, map[rune]uint8{}
+	r.rebuild(func(c rune, was class) class {
+		for len(ranges) > 0 && ranges[0].last < c {
+			ranges = ranges[1:]
+		}
+		if len(ranges) == 0 || c < ranges[0].first {
+			return was
+		}
+		r.note(c, ranges[0])
+		return ranges[0].class
+	})
+}
+
+// rebuild gives every code point a new class.
+func (r *rules) rebuild(change func(c rune, was class) class) {
 	page, pages := new([len(classPage)]uint8), []uint8(nil)
 	known := map[[256]uint8]uint8{}
-	r.lower, r.combining = map[rune]rune{}, map[rune]uint8{}
-	for i, old := range classPage {
-		p := [256]uint8(classPages[int(old)<<8:][:256])
-		first, last := rune(i)<<8, rune(i)<<8|0xff
-		for ; len(ranges) > 0 && ranges[0].first <= last; ranges = ranges[1:] {
-			d := ranges[0]
-			for c := max(first, d.first); c <= min(last, d.last); c++ {
-				p[c&0xff] = uint8(d.class)
-				r.note(c, d)
-			}
-			if d.last > last {
-				break
-			}
+	for i := range page {
+		var p [256]uint8
+		for j := range p {
+			c := rune(i<<8 | j)
+			p[j] = uint8(change(c, r.classes.of(c)))
 		}
 		n, ok := known[p]
 		if !ok {
@@ -121,7 +129,7 @@ func (r *rules) patch(ranges []classRange) {
 func (r *rules) note(c rune, d classRange) {
 	switch d.class & lowerMask {
 	case lowerMap:
-		r.lower[c] = d.value
+		r.lower[c] = string(d.value)
 	case lowerReorder:
 		r.combining[c] = uint8(d.value)
 	}

@@ -22,13 +22,21 @@ import (
 type reference struct {
 	vocab  *tokenize.Vocab
 	lower  bool
+	strip  bool // accents
+	alone  bool // ideographs
 	nvidia bool
 	max    int
 }
 
 // newReference returns the reference for the profiles google and nvidia-pt.
 func newReference(v *tokenize.Vocab, o tokenize.Options) reference {
-	f := reference{v, o.DoLowerCase, o.Profile == tokenize.ProfileNVIDIA, o.MaxCharsPerWord}
+	f := reference{v, o.DoLowerCase, o.DoLowerCase, true, o.Profile == tokenize.ProfileNVIDIA, o.MaxCharsPerWord}
+	if o.StripAccents != nil {
+		f.strip = *o.StripAccents
+	}
+	if o.TokenizeChineseChars != nil {
+		f.alone = *o.TokenizeChineseChars
+	}
 	switch {
 	case f.max > 0:
 	case f.nvidia:
@@ -60,7 +68,10 @@ func (f reference) tokens(text string) []string {
 // words is BasicTokenizer.tokenize, on bytes that are decoded as Python's
 // bytes.decode("utf-8", "ignore") does.
 func (f reference) words(text string) []string {
-	text = f.spaceIdeographs(f.clean(decodeIgnoring(text)))
+	text = f.clean(decodeIgnoring(text))
+	if f.alone {
+		text = f.spaceIdeographs(text)
+	}
 	out := []string{}
 	for _, token := range pythonSplit(text) {
 		if f.nvidia && slices.Contains(tokenize.SpecialTokens(), token) {
@@ -68,7 +79,10 @@ func (f reference) words(text string) []string {
 			continue
 		}
 		if f.lower {
-			token = stripAccents(pythonLower(token))
+			token = pythonLower(token)
+		}
+		if f.strip {
+			token = stripAccents(token)
 		}
 		out = append(out, splitOnPunctuation(token)...)
 	}

@@ -2505,3 +2505,241 @@ var nvidiaClasses = [...]classRange{
 	{0xe0080, 0xe00ff, kindRemove, 0},
 	{0xe01f0, 0x10ffff, kindRemove, 0},
 }
+
+// lowerRanges holds the characters that lower-casing changes, in ascending order: every
+// step-th from first to last becomes the one that is delta code points further on.
+var lowerRanges = [...]lowerRange{
+	{0x0041, 0x005a, 1, 32},
+	{0x00c0, 0x00d6, 1, 32},
+	{0x00d8, 0x00de, 1, 32},
+	{0x0100, 0x012e, 2, 1},
+	{0x0130, 0x0130, 1, -199},
+	{0x0132, 0x0136, 2, 1},
+	{0x0139, 0x0147, 2, 1},
+	{0x014a, 0x0176, 2, 1},
+	{0x0178, 0x0178, 1, -121},
+	{0x0179, 0x017d, 2, 1},
+	{0x0181, 0x0181, 1, 210},
+	{0x0182, 0x0184, 2, 1},
+	{0x0186, 0x0186, 1, 206},
+	{0x0187, 0x0187, 1, 1},
+	{0x0189, 0x018a, 1, 205},
+	{0x018b, 0x018b, 1, 1},
+	{0x018e, 0x018e, 1, 79},
+	{0x018f, 0x018f, 1, 202},
+	{0x0190, 0x0190, 1, 203},
+	{0x0191, 0x0191, 1, 1},
+	{0x0193, 0x0193, 1, 205},
+	{0x0194, 0x0194, 1, 207},
+	{0x0196, 0x0196, 1, 211},
+	{0x0197, 0x0197, 1, 209},
+	{0x0198, 0x0198, 1, 1},
+	{0x019c, 0x019c, 1, 211},
+	{0x019d, 0x019d, 1, 213},
+	{0x019f, 0x019f, 1, 214},
+	{0x01a0, 0x01a4, 2, 1},
+	{0x01a6, 0x01a6, 1, 218},
+	{0x01a7, 0x01a7, 1, 1},
+	{0x01a9, 0x01a9, 1, 218},
+	{0x01ac, 0x01ac, 1, 1},
+	{0x01ae, 0x01ae, 1, 218},
+	{0x01af, 0x01af, 1, 1},
+	{0x01b1, 0x01b2, 1, 217},
+	{0x01b3, 0x01b5, 2, 1},
+	{0x01b7, 0x01b7, 1, 219},
+	{0x01b8, 0x01b8, 1, 1},
+	{0x01bc, 0x01bc, 1, 1},
+	{0x01c4, 0x01c4, 1, 2},
+	{0x01c5, 0x01c5, 1, 1},
+	{0x01c7, 0x01c7, 1, 2},
+	{0x01c8, 0x01c8, 1, 1},
+	{0x01ca, 0x01ca, 1, 2},
+	{0x01cb, 0x01db, 2, 1},
+	{0x01de, 0x01ee, 2, 1},
+	{0x01f1, 0x01f1, 1, 2},
+	{0x01f2, 0x01f4, 2, 1},
+	{0x01f6, 0x01f6, 1, -97},
+	{0x01f7, 0x01f7, 1, -56},
+	{0x01f8, 0x021e, 2, 1},
+	{0x0220, 0x0220, 1, -130},
+	{0x0222, 0x0232, 2, 1},
+	{0x023a, 0x023a, 1, 10795},
+	{0x023b, 0x023b, 1, 1},
+	{0x023d, 0x023d, 1, -163},
+	{0x023e, 0x023e, 1, 10792},
+	{0x0241, 0x0241, 1, 1},
+	{0x0243, 0x0243, 1, -195},
+	{0x0244, 0x0244, 1, 69},
+	{0x0245, 0x0245, 1, 71},
+	{0x0246, 0x024e, 2, 1},
+	{0x0370, 0x0372, 2, 1},
+	{0x0376, 0x0376, 1, 1},
+	{0x037f, 0x037f, 1, 116},
+	{0x0386, 0x0386, 1, 38},
+	{0x0388, 0x038a, 1, 37},
+	{0x038c, 0x038c, 1, 64},
+	{0x038e, 0x038f, 1, 63},
+	{0x0391, 0x03a1, 1, 32},
+	{0x03a3, 0x03ab, 1, 32},
+	{0x03cf, 0x03cf, 1, 8},
+	{0x03d8, 0x03ee, 2, 1},
+	{0x03f4, 0x03f4, 1, -60},
+	{0x03f7, 0x03f7, 1, 1},
+	{0x03f9, 0x03f9, 1, -7},
+	{0x03fa, 0x03fa, 1, 1},
+	{0x03fd, 0x03ff, 1, -130},
+	{0x0400, 0x040f, 1, 80},
+	{0x0410, 0x042f, 1, 32},
+	{0x0460, 0x0480, 2, 1},
+	{0x048a, 0x04be, 2, 1},
+	{0x04c0, 0x04c0, 1, 15},
+	{0x04c1, 0x04cd, 2, 1},
+	{0x04d0, 0x052e, 2, 1},
+	{0x0531, 0x0556, 1, 48},
+	{0x10a0, 0x10c5, 1, 7264},
+	{0x10c7, 0x10c7, 1, 7264},
+	{0x10cd, 0x10cd, 1, 7264},
+	{0x13a0, 0x13ef, 1, 38864},
+	{0x13f0, 0x13f5, 1, 8},
+	{0x1c90, 0x1cba, 1, -3008},
+	{0x1cbd, 0x1cbf, 1, -3008},
+	{0x1e00, 0x1e94, 2, 1},
+	{0x1e9e, 0x1e9e, 1, -7615},
+	{0x1ea0, 0x1efe, 2, 1},
+	{0x1f08, 0x1f0f, 1, -8},
+	{0x1f18, 0x1f1d, 1, -8},
+	{0x1f28, 0x1f2f, 1, -8},
+	{0x1f38, 0x1f3f, 1, -8},
+	{0x1f48, 0x1f4d, 1, -8},
+	{0x1f59, 0x1f5f, 2, -8},
+	{0x1f68, 0x1f6f, 1, -8},
+	{0x1f88, 0x1f8f, 1, -8},
+	{0x1f98, 0x1f9f, 1, -8},
+	{0x1fa8, 0x1faf, 1, -8},
+	{0x1fb8, 0x1fb9, 1, -8},
+	{0x1fba, 0x1fbb, 1, -74},
+	{0x1fbc, 0x1fbc, 1, -9},
+	{0x1fc8, 0x1fcb, 1, -86},
+	{0x1fcc, 0x1fcc, 1, -9},
+	{0x1fd8, 0x1fd9, 1, -8},
+	{0x1fda, 0x1fdb, 1, -100},
+	{0x1fe8, 0x1fe9, 1, -8},
+	{0x1fea, 0x1feb, 1, -112},
+	{0x1fec, 0x1fec, 1, -7},
+	{0x1ff8, 0x1ff9, 1, -128},
+	{0x1ffa, 0x1ffb, 1, -126},
+	{0x1ffc, 0x1ffc, 1, -9},
+	{0x2126, 0x2126, 1, -7517},
+	{0x212a, 0x212a, 1, -8383},
+	{0x212b, 0x212b, 1, -8262},
+	{0x2132, 0x2132, 1, 28},
+	{0x2160, 0x216f, 1, 16},
+	{0x2183, 0x2183, 1, 1},
+	{0x24b6, 0x24cf, 1, 26},
+	{0x2c00, 0x2c2f, 1, 48},
+	{0x2c60, 0x2c60, 1, 1},
+	{0x2c62, 0x2c62, 1, -10743},
+	{0x2c63, 0x2c63, 1, -3814},
+	{0x2c64, 0x2c64, 1, -10727},
+	{0x2c67, 0x2c6b, 2, 1},
+	{0x2c6d, 0x2c6d, 1, -10780},
+	{0x2c6e, 0x2c6e, 1, -10749},
+	{0x2c6f, 0x2c6f, 1, -10783},
+	{0x2c70, 0x2c70, 1, -10782},
+	{0x2c72, 0x2c72, 1, 1},
+	{0x2c75, 0x2c75, 1, 1},
+	{0x2c7e, 0x2c7f, 1, -10815},
+	{0x2c80, 0x2ce2, 2, 1},
+	{0x2ceb, 0x2ced, 2, 1},
+	{0x2cf2, 0x2cf2, 1, 1},
+	{0xa640, 0xa66c, 2, 1},
+	{0xa680, 0xa69a, 2, 1},
+	{0xa722, 0xa72e, 2, 1},
+	{0xa732, 0xa76e, 2, 1},
+	{0xa779, 0xa77b, 2, 1},
+	{0xa77d, 0xa77d, 1, -35332},
+	{0xa77e, 0xa786, 2, 1},
+	{0xa78b, 0xa78b, 1, 1},
+	{0xa78d, 0xa78d, 1, -42280},
+	{0xa790, 0xa792, 2, 1},
+	{0xa796, 0xa7a8, 2, 1},
+	{0xa7aa, 0xa7aa, 1, -42308},
+	{0xa7ab, 0xa7ab, 1, -42319},
+	{0xa7ac, 0xa7ac, 1, -42315},
+	{0xa7ad, 0xa7ad, 1, -42305},
+	{0xa7ae, 0xa7ae, 1, -42308},
+	{0xa7b0, 0xa7b0, 1, -42258},
+	{0xa7b1, 0xa7b1, 1, -42282},
+	{0xa7b2, 0xa7b2, 1, -42261},
+	{0xa7b3, 0xa7b3, 1, 928},
+	{0xa7b4, 0xa7c2, 2, 1},
+	{0xa7c4, 0xa7c4, 1, -48},
+	{0xa7c5, 0xa7c5, 1, -42307},
+	{0xa7c6, 0xa7c6, 1, -35384},
+	{0xa7c7, 0xa7c9, 2, 1},
+	{0xa7d0, 0xa7d0, 1, 1},
+	{0xa7d6, 0xa7d8, 2, 1},
+	{0xa7f5, 0xa7f5, 1, 1},
+	{0xff21, 0xff3a, 1, 32},
+	{0x10400, 0x10427, 1, 40},
+	{0x104b0, 0x104d3, 1, 40},
+	{0x10570, 0x1057a, 1, 39},
+	{0x1057c, 0x1058a, 1, 39},
+	{0x1058c, 0x10592, 1, 39},
+	{0x10594, 0x10595, 1, 39},
+	{0x10c80, 0x10cb2, 1, 64},
+	{0x118a0, 0x118bf, 1, 32},
+	{0x16e40, 0x16e5f, 1, 32},
+	{0x1e900, 0x1e921, 1, 34},
+}
+
+// strippedCapitals holds the capitals with accents, each with what is left without them.
+const strippedCapitals = "" +
+	"\u00c0A\u00c1A\u00c2A\u00c3A\u00c4A\u00c5A\u00c7C\u00c8E" +
+	"\u00c9E\u00caE\u00cbE\u00ccI\u00cdI\u00ceI\u00cfI\u00d1N" +
+	"\u00d2O\u00d3O\u00d4O\u00d5O\u00d6O\u00d9U\u00daU\u00dbU" +
+	"\u00dcU\u00ddY\u0100A\u0102A\u0104A\u0106C\u0108C\u010aC" +
+	"\u010cC\u010eD\u0112E\u0114E\u0116E\u0118E\u011aE\u011cG" +
+	"\u011eG\u0120G\u0122G\u0124H\u0128I\u012aI\u012cI\u012eI" +
+	"\u0130I\u0134J\u0136K\u0139L\u013bL\u013dL\u0143N\u0145N" +
+	"\u0147N\u014cO\u014eO\u0150O\u0154R\u0156R\u0158R\u015aS" +
+	"\u015cS\u015eS\u0160S\u0162T\u0164T\u0168U\u016aU\u016cU" +
+	"\u016eU\u0170U\u0172U\u0174W\u0176Y\u0178Y\u0179Z\u017bZ" +
+	"\u017dZ\u01a0O\u01afU\u01cdA\u01cfI\u01d1O\u01d3U\u01d5U" +
+	"\u01d7U\u01d9U\u01dbU\u01deA\u01e0A\u01e2\u00c6\u01e6G\u01e8K" +
+	"\u01eaO\u01ecO\u01ee\u01b7\u01f4G\u01f8N\u01faA\u01fc\u00c6\u01fe\u00d8" +
+	"\u0200A\u0202A\u0204E\u0206E\u0208I\u020aI\u020cO\u020eO" +
+	"\u0210R\u0212R\u0214U\u0216U\u0218S\u021aT\u021eH\u0226A" +
+	"\u0228E\u022aO\u022cO\u022eO\u0230O\u0232Y\u0386\u0391\u0388\u0395" +
+	"\u0389\u0397\u038a\u0399\u038c\u039f\u038e\u03a5\u038f\u03a9\u03aa\u0399\u03ab\u03a5\u0400\u0415" +
+	"\u0401\u0415\u0403\u0413\u0407\u0406\u040c\u041a\u040d\u0418\u040e\u0423\u0419\u0418\u0476\u0474" +
+	"\u04c1\u0416\u04d0\u0410\u04d2\u0410\u04d6\u0415\u04da\u04d8\u04dc\u0416\u04de\u0417\u04e2\u0418" +
+	"\u04e4\u0418\u04e6\u041e\u04ea\u04e8\u04ec\u042d\u04ee\u0423\u04f0\u0423\u04f2\u0423\u04f4\u0427" +
+	"\u04f8\u042b\u1e00A\u1e02B\u1e04B\u1e06B\u1e08C\u1e0aD\u1e0cD" +
+	"\u1e0eD\u1e10D\u1e12D\u1e14E\u1e16E\u1e18E\u1e1aE\u1e1cE" +
+	"\u1e1eF\u1e20G\u1e22H\u1e24H\u1e26H\u1e28H\u1e2aH\u1e2cI" +
+	"\u1e2eI\u1e30K\u1e32K\u1e34K\u1e36L\u1e38L\u1e3aL\u1e3cL" +
+	"\u1e3eM\u1e40M\u1e42M\u1e44N\u1e46N\u1e48N\u1e4aN\u1e4cO" +
+	"\u1e4eO\u1e50O\u1e52O\u1e54P\u1e56P\u1e58R\u1e5aR\u1e5cR" +
+	"\u1e5eR\u1e60S\u1e62S\u1e64S\u1e66S\u1e68S\u1e6aT\u1e6cT" +
+	"\u1e6eT\u1e70T\u1e72U\u1e74U\u1e76U\u1e78U\u1e7aU\u1e7cV" +
+	"\u1e7eV\u1e80W\u1e82W\u1e84W\u1e86W\u1e88W\u1e8aX\u1e8cX" +
+	"\u1e8eY\u1e90Z\u1e92Z\u1e94Z\u1ea0A\u1ea2A\u1ea4A\u1ea6A" +
+	"\u1ea8A\u1eaaA\u1eacA\u1eaeA\u1eb0A\u1eb2A\u1eb4A\u1eb6A" +
+	"\u1eb8E\u1ebaE\u1ebcE\u1ebeE\u1ec0E\u1ec2E\u1ec4E\u1ec6E" +
+	"\u1ec8I\u1ecaI\u1eccO\u1eceO\u1ed0O\u1ed2O\u1ed4O\u1ed6O" +
+	"\u1ed8O\u1edaO\u1edcO\u1edeO\u1ee0O\u1ee2O\u1ee4U\u1ee6U" +
+	"\u1ee8U\u1eeaU\u1eecU\u1eeeU\u1ef0U\u1ef2Y\u1ef4Y\u1ef6Y" +
+	"\u1ef8Y\u1f08\u0391\u1f09\u0391\u1f0a\u0391\u1f0b\u0391\u1f0c\u0391\u1f0d\u0391\u1f0e\u0391" +
+	"\u1f0f\u0391\u1f18\u0395\u1f19\u0395\u1f1a\u0395\u1f1b\u0395\u1f1c\u0395\u1f1d\u0395\u1f28\u0397" +
+	"\u1f29\u0397\u1f2a\u0397\u1f2b\u0397\u1f2c\u0397\u1f2d\u0397\u1f2e\u0397\u1f2f\u0397\u1f38\u0399" +
+	"\u1f39\u0399\u1f3a\u0399\u1f3b\u0399\u1f3c\u0399\u1f3d\u0399\u1f3e\u0399\u1f3f\u0399\u1f48\u039f" +
+	"\u1f49\u039f\u1f4a\u039f\u1f4b\u039f\u1f4c\u039f\u1f4d\u039f\u1f59\u03a5\u1f5b\u03a5\u1f5d\u03a5" +
+	"\u1f5f\u03a5\u1f68\u03a9\u1f69\u03a9\u1f6a\u03a9\u1f6b\u03a9\u1f6c\u03a9\u1f6d\u03a9\u1f6e\u03a9" +
+	"\u1f6f\u03a9\u1f88\u0391\u1f89\u0391\u1f8a\u0391\u1f8b\u0391\u1f8c\u0391\u1f8d\u0391\u1f8e\u0391" +
+	"\u1f8f\u0391\u1f98\u0397\u1f99\u0397\u1f9a\u0397\u1f9b\u0397\u1f9c\u0397\u1f9d\u0397\u1f9e\u0397" +
+	"\u1f9f\u0397\u1fa8\u03a9\u1fa9\u03a9\u1faa\u03a9\u1fab\u03a9\u1fac\u03a9\u1fad\u03a9\u1fae\u03a9" +
+	"\u1faf\u03a9\u1fb8\u0391\u1fb9\u0391\u1fba\u0391\u1fbb\u0391\u1fbc\u0391\u1fc8\u0395\u1fc9\u0395" +
+	"\u1fca\u0397\u1fcb\u0397\u1fcc\u0397\u1fd8\u0399\u1fd9\u0399\u1fda\u0399\u1fdb\u0399\u1fe8\u03a5" +
+	"\u1fe9\u03a5\u1fea\u03a5\u1feb\u03a5\u1fec\u03a1\u1ff8\u039f\u1ff9\u039f\u1ffa\u03a9\u1ffb\u03a9" +
+	"\u1ffc\u03a9\u2126\u03a9\u212aK\u212bA"

@@ -101,7 +101,7 @@ func New(v *Vocab, o Options) (*Tokenizer, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("new tokenizer: %w", err)
 	}
-	t := &Tokenizer{vocab: v, options: o, trie: newTrie(v.tokens, o.maxChars()), rules: newRules(o.Profile)}
+	t := &Tokenizer{vocab: v, options: o, trie: newTrie(v.tokens, o.maxChars()), rules: newRules(o)}
 	if o.Profile == ProfileNVIDIA || o.Profile == ProfileHF {
 		t.special = v.specials()
 	}
@@ -123,7 +123,7 @@ func (t *Tokenizer) aloneID(r rune) int32 {
 	switch kind := c & kindMask; {
 	case kind == kindSpace:
 		return asciiSpace
-	case kind != kindPunct && kind != kindCJK, t.options.DoLowerCase && c&lowerMask != lowerSame:
+	case kind != kindPunct && kind != kindCJK, (t.options.DoLowerCase || t.options.stripAccents()) && c&lowerMask != lowerSame:
 		return asciiOther
 	}
 	if id, ok := t.vocab.ID(string(r)); ok {

@@ -32,12 +32,12 @@ func NewWordSplitter(o Options) (*WordSplitter, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return newWordSplitter(o, newRules(o.Profile)), nil
+	return newWordSplitter(o, newRules(o)), nil
 }
 
 func newWordSplitter(o Options, r *rules) *WordSplitter {
 	changes := kindMask
-	if o.DoLowerCase {
+	if o.DoLowerCase || o.stripAccents() {
 		changes |= lowerMask
 	}
 	return &WordSplitter{changes: changes, limit: o.maxChars(), rules: r, classes: r.classes}
@@ -149,11 +149,11 @@ func (w *WordSplitter) addAlone(r rune, c class) {
 func (w *WordSplitter) addLowered(r rune, c class) {
 	switch c & lowerMask {
 	case lowerMap, lowerPunct:
-		if to, ok := w.rules.lower[r]; ok {
-			w.add(to)
-			return
+		to, ok := w.rules.lower[r]
+		if !ok {
+			to = mappingOf(r)
 		}
-		for _, m := range mappingOf(r) {
+		for _, m := range to {
 			w.add(m)
 		}
 	case lowerHangul:

@@ -106,10 +106,8 @@ func (c *config) bert() (*tokenize.Tokenizer, error) {
 	switch {
 	case n == nil || n.Type != "BertNormalizer":
 		return nil, errors.New("normalizer: not supported with WordPiece, only BertNormalizer is")
-	case !is(n.CleanText, true) || !is(n.HandleChineseChars, true) || n.Lowercase == nil:
+	case !is(n.CleanText, true) || n.HandleChineseChars == nil || n.Lowercase == nil:
 		return nil, errors.New("normalizer: not supported without clean_text, handle_chinese_chars and lowercase")
-	case n.StripAccents != nil && *n.StripAccents != *n.Lowercase:
-		return nil, errors.New("normalizer: strip_accents other than lowercase is not supported")
 	case c.PreTokenizer == nil || c.PreTokenizer.Type != "BertPreTokenizer":
 		return nil, errors.New("pre_tokenizer: not supported with WordPiece, only BertPreTokenizer is")
 	case c.Model.UnkToken == nil || *c.Model.UnkToken != tokenize.UnkToken:
@@ -129,6 +127,12 @@ func (c *config) bert() (*tokenize.Tokenizer, error) {
 		return nil, err
 	}
 	o := tokenize.Options{DoLowerCase: *n.Lowercase, Profile: tokenize.ProfileHF}
+	if n.StripAccents != nil && *n.StripAccents != *n.Lowercase {
+		o.StripAccents = n.StripAccents
+	}
+	if !*n.HandleChineseChars {
+		o.TokenizeChineseChars = n.HandleChineseChars
+	}
 	if m := c.Model.MaxCharsPerWord; m != nil {
 		if *m < 1 {
 			return nil, fmt.Errorf("max_input_chars_per_word %d: must be at least 1", *m)

@@ -170,3 +170,50 @@ func sigmaContext(r rune) byte {
 	}
 	return 0
 }
+
+// A caseRange is a row of lowerRanges in package tokenize.
+type caseRange struct{ first, last, step, delta rune }
+
+// lowerRanges returns the simple lower-case mappings. Of the full ones (str.lower)
+// only that of U+0130 differs, and that of sigma, which depends on its place.
+func lowerRanges() (out []caseRange) {
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		delta := unicode.ToLower(r) - r
+		if delta == 0 {
+			continue
+		}
+		if n := len(out); n > 0 && out[n-1].delta == delta {
+			last := &out[n-1]
+			step := r - last.last
+			if step <= 2 && (last.first == last.last || last.step == step) {
+				last.last, last.step = r, step
+				continue
+			}
+		}
+		out = append(out, caseRange{r, r, 1, delta})
+	}
+	return out
+}
+
+// strippedCapitals returns the characters that both lower-casing and removing accents
+// change, each followed by what the latter alone leaves.
+func strippedCapitals() (out []rune) {
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if unicode.ToLower(r) == r {
+			continue
+		}
+		var kept []rune
+		for _, c := range norm.NFD.String(string(r)) {
+			if !unicode.Is(unicode.Mn, c) {
+				kept = append(kept, c)
+			}
+		}
+		if len(kept) != 1 {
+			panic(fmt.Sprintf("%U becomes %+q", r, kept))
+		}
+		if kept[0] != r {
+			out = append(out, r, kept[0])
+		}
+	}
+	return out
+}

@@ -128,6 +128,28 @@ func (t *tables) print(w *bytes.Buffer) {
 		fmt.Fprintf(w, "\n")
 	}
 	printRemovedByNVIDIA(w)
+	printCases(w)
+}
+
+// printCases writes what the options need that lower-case or remove accents, and
+// not both.
+func printCases(w *bytes.Buffer) {
+	fmt.Fprintf(w, "\n// lowerRanges holds the characters that lower-casing changes, in ascending order: every\n")
+	fmt.Fprintf(w, "// step-th from first to last becomes the one that is delta code points further on.\n")
+	fmt.Fprintf(w, "var lowerRanges = [...]lowerRange{\n")
+	for _, c := range lowerRanges() {
+		fmt.Fprintf(w, "\t{%#04x, %#04x, %d, %d},\n", c.first, c.last, c.step, c.delta)
+	}
+	fmt.Fprintf(w, "}\n\n// strippedCapitals holds the capitals with accents, each with what is left without them.\n")
+	fmt.Fprintf(w, "const strippedCapitals = \"\" +\n")
+	pairs := strippedCapitals()
+	for i := 0; i < len(pairs); i += 16 {
+		end, plus := min(i+16, len(pairs)), " +"
+		if end == len(pairs) {
+			plus = ""
+		}
+		fmt.Fprintf(w, "\t%+q%s\n", string(pairs[i:end]), plus)
+	}
 }
 
 // printRemovedByNVIDIA writes the code points of general categories Cn and Co,

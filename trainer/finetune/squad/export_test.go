@@ -1,8 +1,10 @@
 package squad
 
+import "pretext/tokenize"
+
 // FinalText is what an aligner finds.
 func FinalText(predicted, original string, lower bool) string {
-	a, err := newAligner(lower)
+	a, err := newAligner(tokenize.Options{DoLowerCase: lower})
 	if err != nil {
 		panic(err)
 	}

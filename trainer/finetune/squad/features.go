@@ -79,8 +79,8 @@ type Features struct {
 	o     Options
 	vocab *tokenize.Vocab
 	items []item
-	first []int // of each item the number of its first window, then the number of all
-	lower bool
+	first []int            // of each item the number of its first window, then the number of all
+	words tokenize.Options // of the encoder
 }
 
 // NewFeatures makes the windows of a dataset. To train, a question without an
@@ -90,7 +90,7 @@ func NewFeatures(d *Dataset, enc *tokenize.Encoder, o Options, p Purpose) (*Feat
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("windows of %s: %w", d.Name, err)
 	}
-	f := &Features{Data: d, o: o, vocab: enc.Vocab(), lower: enc.Options().DoLowerCase}
+	f := &Features{Data: d, o: o, vocab: enc.Vocab(), words: enc.Options()}
 	b := builder{f: f, enc: enc, train: p == Train}
 	for i := range d.Questions {
 		if err := b.add(i); err != nil {

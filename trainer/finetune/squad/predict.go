@@ -85,7 +85,7 @@ func NewPredictor(f *Features, o PredictOptions) (*Predictor, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("predict answers: %w", err)
 	}
-	align, err := newAligner(f.lower)
+	align, err := newAligner(f.words)
 	if err != nil {
 		return nil, fmt.Errorf("predict answers: %w", err)
 	}

@@ -15,8 +15,10 @@ type aligner struct {
 	basic []string // scratch
 }
 
-func newAligner(lower bool) (*aligner, error) {
-	w, err := tokenize.NewWordSplitter(tokenize.Options{DoLowerCase: lower, MaxCharsPerWord: longestWord})
+// newAligner returns an aligner for text that was tokenized with o.
+func newAligner(o tokenize.Options) (*aligner, error) {
+	o.Profile, o.MaxCharsPerWord = tokenize.ProfileGoogle, longestWord
+	w, err := tokenize.NewWordSplitter(o)
 	return &aligner{words: w}, err
 }
 

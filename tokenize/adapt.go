@@ -1,0 +1,80 @@
+package tokenize
+
+// A lowerRange is a row of lowerRanges: every step-th code point from first to last
+// becomes in lower case the one that is delta further on.
+type lowerRange struct {
+	first, last, step, delta rune
+}
+
+// adapt changes the rules for options that lower-case or remove accents, and not both,
+// and for those that leave ideographs in their words. The classes know only the two
+// together.
+func (r *rules) adapt(o Options) {
+	strip := o.stripAccents()
+	if o.DoLowerCase == strip && o.ideographsAlone() {
+		return
+	}
+	lower := map[rune]string{}
+	action := func(_ rune, was class) class { return was }
+	switch {
+	case o.DoLowerCase && !strip:
+		action = r.lowerOnly(lower)
+	case strip && !o.DoLowerCase:
+		action = r.stripOnly(lower)
+	default:
+		lower = r.lower
+	}
+	r.rebuild(func(c rune, was class) class {
+		if !o.ideographsAlone() && was&kindMask == kindCJK {
+			was &^= kindMask // kindKeep
+		}
+		return was&^lowerMask | action(c, was)&lowerMask
+	})
+	r.lower = lower
+}
+
+// lowerOnly returns the action of lower-casing alone, and fills the mappings.
+func (r *rules) lowerOnly(lower map[rune]string) func(c rune, was class) class {
+	for _, pair := range lowerRanges {
+		for c := pair.first; c <= pair.last; c += pair.step {
+			lower[c] = string(c + pair.delta)
+		}
+	}
+	lower['İ'] = "i\u0307" // the one character whose lower case is two
+	for c, to := range r.lower {
+		lower[c] = to // capitals that a profile knows beyond UnicodeVersion
+	}
+	return func(c rune, was class) class {
+		if _, ok := lower[c]; ok && was&lowerMask != lowerSame {
+			return lowerMap
+		}
+		return lowerSame
+	}
+}
+
+// stripOnly returns the action of removing accents alone, and fills the mappings. It
+// is that of both, but for capitals.
+func (r *rules) stripOnly(lower map[rune]string) func(c rune, was class) class {
+	capitals := map[rune]bool{}
+	for _, pair := range lowerRanges {
+		for c := pair.first; c <= pair.last; c += pair.step {
+			capitals[c] = true
+		}
+	}
+	for c := range r.lower {
+		capitals[c] = true // see lowerOnly
+	}
+	pairs := []rune(strippedCapitals)
+	for i := 0; i < len(pairs); i += 2 {
+		lower[pairs[i]] = string(pairs[i+1])
+	}
+	return func(c rune, was class) class {
+		if _, ok := lower[c]; ok {
+			return lowerMap
+		}
+		if capitals[c] {
+			return lowerSame
+		}
+		return was
+	}
+}
