@@ -178,6 +178,10 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 			return fetch(out, download.Request{Kind: download.URL, URL: mirror + "/checked.txt", SHA256: sum})
 		}},
 		{name: "extract", do: func(_, out string) error { return extract(out, false) }},
+		{name: "extract with Prism", do: func(_, out string) error {
+			_, err := Extract(ctx, Runner{Name: Prism, Workers: 1}, ExtractConfig{Sources: c.Sources, Options: c.Extract, MaxRejects: 1, Out: out})
+			return err
+		}},
 		{name: "extract over what a killed run left", before: leftovers, do: func(_, out string) error { return extract(out, false) }},
 		{name: "extract over the output of other options", before: otherOutput, do: func(_, out string) error { return extract(out, true) }},
 		{name: "filter", do: func(base, out string) error {

@@ -16,8 +16,8 @@
 // side-car proves that it was done is not done again. The manifest DoFn reads
 // side-cars, never metrics, and may run twice.
 //
-// The embedded Prism runner listens on a random port of all interfaces while a
-// job runs; Beam has no option to bind it. The direct runner opens no port.
+// The default runner, direct, opens no socket. Prism listens on a random port of all
+// interfaces, which package internal/guard closes to all but this process.
 package pipeline
 
 import (
@@ -32,7 +32,7 @@ import (
 // binary with flags of its own, which the command line would refuse; in that
 // case Init does the worker's work and does not return.
 func Init(args []string) {
-	if slices.Contains(args, "--worker=true") || slices.Contains(args, "--worker") {
+	if slices.Contains(args, "--worker=true") {
 		if err := flag.CommandLine.Parse(args); err != nil {
 			panic("BUG: flags of a Beam worker: " + err.Error())
 		}

@@ -6,38 +6,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	//lint:ignore SA1019 deprecated upstream in favour of Prism, but it alone opens no port
-	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct" // runner "direct"
-	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"  // runner "prism"
-
-	"pretext/internal/store"
 )
-
-// A Runner says where and how wide jobs run. It decides no byte of any output.
-type Runner struct {
-	Name    string // "prism" (default), "direct"
-	Workers int    // tasks at work at a time, at least 1
-	// Watch is called at the beginning of each stage with its meter, and the
-	// function that it returns at the end. It may be nil.
-	Watch func(*Meter) (stop func())
-	// Note is told what a person should know before the work begins. It may be
-	// nil.
-	Note func(string)
-}
-
-// note tells a person something, if there is anyone to tell and anything to say.
-func (r Runner) note(text string) {
-	if r.Note != nil && text != "" {
-		r.Note(text)
-	}
-}
-
-// Runners are the names that [Runner] takes.
-var Runners = []string{"prism", "direct"}
 
 // A Task is one element of a stage's job: an index into its plan.
 type Task struct {
@@ -157,14 +129,7 @@ func runJob(ctx context.Context, r Runner, spec Spec, tasks int, meter *Meter) e
 	manifest := beam.ParDo(s.Scope("manifest"), &manifestFn{Job: name, Workers: r.Workers, Spec: spec}, beam.GroupByKey(s, results))
 	beam.ParDo0(s.Scope("consume"), &consumeFn{}, beam.GroupByKey(s, manifest))
 
-	restore, err := privateTemp(spec.Out)
-	if err != nil {
-		return err
-	}
-	defer restore()
-	// Beam's own context is not cancelled: Prism panics when that happens while it
-	// starts its worker. The job's is, and ends the tasks, and so the run.
-	_, err = beam.Run(context.WithoutCancel(j.ctx), cmp.Or(r.Name, "prism"), p)
+	err := r.execute(j.ctx, p, spec.Out)
 	j.end() // whatever ended the job, its tasks stop now
 	if cause := j.err(); !errors.Is(cause, errDone) {
 		return cause // the typed error; Beam's is text that went over gRPC
@@ -181,28 +146,4 @@ var errDone = errors.New("job done")
 // digits alone since Java job services rewrite everything else.
 func jobName(stage string) string {
 	return "pretext" + stage + fmt.Sprintf("%x", rand.Text()[:8])
-}
-
-// privateTemp gives the runner a temporary folder of its own, below the stage's,
-// and returns the function that removes it: each loopback job leaves an empty
-// folder behind, and that of a killed one is swept by the next run.
-func privateTemp(out string) (restore func(), err error) {
-	folder, err := store.Open(out)
-	if err != nil {
-		return nil, err
-	}
-	dir, remove, err := store.TempFolder(folder)
-	if err != nil {
-		return nil, err
-	}
-	old, set := os.LookupEnv("TMPDIR")
-	os.Setenv("TMPDIR", absolute(dir))
-	return func() {
-		if set {
-			os.Setenv("TMPDIR", old)
-		} else {
-			os.Unsetenv("TMPDIR")
-		}
-		remove()
-	}, nil
 }

@@ -34,7 +34,7 @@ type runInfo struct {
 func writeRunInfo(ctx context.Context, folder store.Folder, r Runner, spec Spec, start time.Time, cpu time.Duration) error {
 	info := runInfo{FormatVersion: sharding.FormatVersion, Stage: spec.Stage, Started: start.UTC(),
 		Seconds: time.Since(start).Seconds(), CPUSeconds: (usage.CPU() - cpu).Seconds(), PeakRSS: usage.PeakMemory(),
-		Runner: r.Name, Workers: r.Workers, Command: os.Args, Sources: spec.locations(), Go: runtime.Version()}
+		Runner: r.name(), Workers: r.Workers, Command: os.Args, Sources: spec.locations(), Go: runtime.Version()}
 	info.Host, _ = os.Hostname()
 	if b, ok := debug.ReadBuildInfo(); ok {
 		info.Version = b.Main.Version

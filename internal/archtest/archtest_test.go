@@ -23,6 +23,8 @@ import (
 var allowed = map[string][]string{
 	"internal/usage":        {},
 	"internal/store":        {},
+	"internal/guard":        {},
+	"internal/whoami":       {},
 	"internal/realdata":     {},
 	"internal/torture":      {},
 	"internal/powerloss":    {"internal/store"},
@@ -49,7 +51,7 @@ var allowed = map[string][]string{
 	"records/pretrain":      {"records", "internal/pyrandom"},
 	"sharding":              {"extract", "internal/store"},
 	"pipeline": {"extract", "extract/bzip2", "extract/wiki", "extract/wiki/wikitext", "extract/books", "extract/text", "extract/download", "extract/quality", "extract/dedup", "tokenize", "tokenize/sentence", "tokenize/vocab", "tokenize/hf",
-		"records", "records/tfrecord", "records/pretrain", "sharding", "internal/store", "internal/usage", "internal/extsort", "internal/pyrandom", "internal/democorpus"},
+		"records", "records/tfrecord", "records/pretrain", "sharding", "internal/store", "internal/usage", "internal/extsort", "internal/pyrandom", "internal/democorpus", "internal/guard", "internal/whoami"},
 	"trainer":                      {"records", "sharding", "tokenize", "internal/store"},
 	"trainer/loader":               {"trainer", "trainer/dropout", "records", "records/tfrecord", "sharding", "tokenize", "internal/store"},
 	"trainer/optim":                {"trainer"},
@@ -80,6 +82,7 @@ var allowed = map[string][]string{
 // path).
 var only = map[string][]string{
 	"github.com/apache/beam":       {"pipeline"},
+	"google.golang.org/grpc":       {"internal/guard"},
 	"github.com/spf13/cobra":       {"cmd"},
 	"go.yaml.in/yaml":              {"internal/config", "internal/survey/card", "cmd/internal/cli"},
 	"github.com/vbauerster/mpb":    {"cmd"},

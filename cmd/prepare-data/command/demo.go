@@ -12,7 +12,7 @@ import (
 )
 
 func newDemo() *cobra.Command {
-	run := runFlags{runner: "prism", workers: runtime.GOMAXPROCS(0), memory: 600e6, maxRejects: 1}
+	run := runFlags{workers: runtime.GOMAXPROCS(0), memory: 600e6, maxRejects: 1}
 	profile := tokenize.ProfileGoogle
 	cmd := &cobra.Command{
 		Use:   "demo --out DIR",
@@ -51,7 +51,7 @@ made. Nothing is downloaded.`,
 	fs.StringVarP(&run.out, "out", "o", "", "folder to write to (required)")
 	addProfile(fs, &profile)
 	fs.IntVar(&run.workers, "workers", run.workers, "tasks at work at a time; decides no byte of the output")
-	fs.StringVar(&run.runner, "runner", run.runner, "Beam runner: prism or direct; decides no byte of the output")
+	addRunner(fs, &run.runner)
 	fs.BoolVarP(&run.quiet, "quiet", "q", false, "show no progress")
 	fs.BoolVar(&run.json, "json", false, "write the result as JSON")
 	return cmd

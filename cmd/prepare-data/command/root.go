@@ -69,7 +69,7 @@ func (f *runFlags) add(fs *pflag.FlagSet) {
 	f.memory = 600e6
 	fs.StringVarP(&f.out, "out", "o", "", "folder to write to (required)")
 	fs.IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "tasks at work at a time; decides no byte of the output")
-	fs.StringVar(&f.runner, "runner", "prism", "Beam runner: prism or direct; decides no byte of the output")
+	addRunner(fs, &f.runner)
 	fs.BoolVar(&f.overwrite, "overwrite", false, "replace the output of a run with other options")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	fs.BoolVar(&f.json, "json", false, "write the result as JSON")
@@ -77,7 +77,11 @@ func (f *runFlags) add(fs *pflag.FlagSet) {
 	fs.Float64Var(&f.maxRejects, "max-rejects", 1, "largest share of pages, books or lines that may be unreadable, 0 to 1")
 }
 
-// runner returns the pipeline's view of the flags.
+func addRunner(fs *pflag.FlagSet, runner *string) {
+	fs.StringVar(runner, "runner", pipeline.DefaultRunner, "Beam runner: "+strings.Join(pipeline.Runners, " or ")+"; decides no byte of the output")
+}
+
+// pipeline returns the pipeline's view of the flags.
 func (f *runFlags) pipeline(stderr io.Writer) (pipeline.Runner, error) {
 	if f.out == "" {
 		return pipeline.Runner{}, usagef("no output folder: give --out DIR")

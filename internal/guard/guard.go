@@ -1,0 +1,173 @@
+// Package guard keeps every gRPC server of this process for this process alone.
+//
+// Beam's Prism runner starts its servers itself: one on all interfaces, without
+// authentication, that runs any program which a submitted pipeline names. Beam
+// has no option to change that. [Install] adds options to all gRPC servers and
+// connections that the process makes afterwards:
+//
+//   - A connection begins with a token: 32 random bytes, made anew by each process.
+//   - A server reads these bytes before anything of HTTP/2 or gRPC. It closes a
+//     connection whose peer is not a loopback address without reading at all, and
+//     one whose bytes are wrong or late.
+//   - A client connects to loopback addresses only, so that the token never leaves
+//     the machine, and asks no resolver what localhost is.
+//
+// The loopback check alone would not do: a machine may have several users.
+package guard
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"time"
+	_ "unsafe" // for go:linkname
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// The functions that add an option to every server and connection of a process.
+// gRPC keeps them in an internal package, for libraries of its own, so they are
+// reached by their symbols. Where gRPC renames them these variables stay nil and
+// Install fails.
+//
+//go:linkname addGlobalServerOptions google.golang.org/grpc/internal.AddGlobalServerOptions
+var addGlobalServerOptions any
+
+//go:linkname addGlobalDialOptions google.golang.org/grpc/internal.AddGlobalDialOptions
+var addGlobalDialOptions any
+
+// ErrUnavailable says that the gRPC library has no hooks to install the guard by.
+var ErrUnavailable = errors.New("gRPC servers of this process cannot be guarded: this version of google.golang.org/grpc has other internals")
+
+const (
+	tokenSize = 32
+	// patience is how long a connection may take to send the token.
+	patience = 30 * time.Second
+	// maxWaiting bounds the connections whose token is awaited. Beyond it the one
+	// that has waited longest is closed: connections of this process send the
+	// token at once.
+	maxWaiting = 64
+)
+
+// Install guards the gRPC servers that this process starts from now on. Its
+// clients can no longer connect to any others. Later calls do nothing.
+var Install = sync.OnceValue(func() error {
+	return install(addGlobalServerOptions, addGlobalDialOptions)
+})
+
+// install is Install with gRPC's functions as arguments.
+func install(server, dial any) error {
+	addServer, ok := server.(func(...grpc.ServerOption))
+	if !ok {
+		return ErrUnavailable
+	}
+	addDial, ok := dial.(func(...grpc.DialOption))
+	if !ok {
+		return ErrUnavailable
+	}
+	g := newGuard()
+	addServer(grpc.Creds(g))
+	addDial(grpc.WithContextDialer(g.dial))
+	return nil
+}
+
+// guard is the transport credentials of servers, which gRPC asks about each
+// connection before it reads from it.
+type guard struct {
+	credentials.TransportCredentials
+	token [tokenSize]byte
+
+	mu      sync.Mutex
+	waiting []net.Conn // whose token is awaited, longest first
+}
+
+func newGuard() *guard {
+	g := &guard{TransportCredentials: insecure.NewCredentials()}
+	rand.Read(g.token[:]) // never fails
+	return g
+}
+
+// ServerHandshake lets a connection of this process pass. gRPC closes a connection
+// for which it returns an error.
+func (g *guard) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	if !isLoopback(conn.RemoteAddr()) {
+		return nil, nil, fmt.Errorf("guard: %s is not on this machine", conn.RemoteAddr())
+	}
+	g.await(conn)
+	defer g.arrived(conn)
+	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil { // gRPC lifts it when its own handshake is done
+		return nil, nil, err
+	}
+	var got [tokenSize]byte
+	if _, err := io.ReadFull(conn, got[:]); err != nil {
+		return nil, nil, fmt.Errorf("guard: read token: %w", err)
+	}
+	if subtle.ConstantTimeCompare(got[:], g.token[:]) != 1 {
+		return nil, nil, errors.New("guard: not a connection of this process")
+	}
+	return g.TransportCredentials.ServerHandshake(conn)
+}
+
+// Clone implements [credentials.TransportCredentials]; the copy shares the token.
+func (g *guard) Clone() credentials.TransportCredentials { return g }
+
+func (g *guard) await(conn net.Conn) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting = append(g.waiting, conn)
+	if len(g.waiting) > maxWaiting {
+		g.waiting[0].Close()
+		g.waiting = slices.Delete(g.waiting, 0, 1)
+	}
+}
+
+func (g *guard) arrived(conn net.Conn) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if i := slices.Index(g.waiting, conn); i >= 0 {
+		g.waiting = slices.Delete(g.waiting, i, i+1)
+	}
+}
+
+// dial connects to a server of this process and sends the token.
+func (g *guard) dial(ctx context.Context, address string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	hosts := []string{host}
+	if host == "localhost" { // without a resolver: there may be none, or one that answers otherwise
+		hosts = []string{"127.0.0.1", "::1"}
+	}
+	var errs []error
+	for _, h := range hosts {
+		if ip := net.ParseIP(h); ip == nil || !ip.IsLoopback() {
+			errs = append(errs, fmt.Errorf("guard: %s is not a loopback address", h))
+			continue
+		}
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(h, port))
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if _, err := conn.Write(g.token[:]); err != nil {
+			conn.Close()
+			return nil, err
+		}
+		return conn, nil
+	}
+	return nil, errors.Join(errs...)
+}
+
+func isLoopback(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}

@@ -1,0 +1,136 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	//lint:ignore SA1019 deprecated upstream; docs/decisions/direct-runner.md says why it is the default here
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
+
+	"pretext/internal/guard"
+	"pretext/internal/store"
+	_ "pretext/internal/whoami" // before Beam is initialized
+)
+
+// Names of Beam runners, for [Runner].
+const (
+	// Direct runs a job inside this process and opens no socket.
+	Direct = "direct"
+	// Prism is Beam's embedded portable runner: the job goes through gRPC servers of
+	// this process, which package internal/guard closes to everybody else.
+	Prism = "prism"
+
+	// DefaultRunner is the runner of a [Runner] without a name, and of the command
+	// line.
+	DefaultRunner = Direct
+)
+
+// Runners are the names that [Runner] takes, the default first.
+var Runners = []string{Direct, Prism}
+
+// A Runner selects the Beam runner of the jobs and their concurrency. It decides no
+// byte of any output.
+type Runner struct {
+	Name    string // one of [Runners]; empty for [DefaultRunner]
+	Workers int    // tasks at work at a time, at least 1
+	// Watch is called at the beginning of each stage with its meter, and the
+	// function that it returns at the end. It may be nil.
+	Watch func(*Meter) (stop func())
+	// Note is told what a person should know before the work begins. It may be
+	// nil.
+	Note func(string)
+}
+
+// name is the runner's name, the default where none was given.
+func (r Runner) name() string { return cmp.Or(r.Name, DefaultRunner) }
+
+// note tells a person something, if there is anyone to tell and anything to say.
+func (r Runner) note(text string) {
+	if r.Note != nil && text != "" {
+		r.Note(text)
+	}
+}
+
+// execute runs a Beam pipeline of a stage whose folder is out.
+func (r Runner) execute(ctx context.Context, p *beam.Pipeline, out string) (err error) {
+	// Beam's own context is not cancelled: Prism panics when that happens while it
+	// starts its worker. The job's is, and ends the tasks, and so the run.
+	ctx = context.WithoutCancel(ctx)
+	if r.name() != Prism {
+		_, err = beam.Run(ctx, r.name(), p)
+		return err
+	}
+	if err := installGuard(); err != nil {
+		return err
+	}
+	if err := checkDescriptors(out); err != nil {
+		return err
+	}
+	restore, err := privateTemp(out)
+	if err != nil {
+		return err
+	}
+	defer restore()
+	defer func() {
+		if r := recover(); r != nil { // it panics where it cannot listen
+			err = fmt.Errorf("start Prism: %v", r)
+		}
+	}()
+	_, err = beam.Run(ctx, Prism, p)
+	return err
+}
+
+// installGuard is a variable for the tests that show what the guard is good for.
+var installGuard = guard.Install
+
+// prismDescriptors is how many file descriptors a job of Prism may need for itself:
+// two listeners and both ends of some ten connections.
+const prismDescriptors = 40
+
+// checkDescriptors reports an error unless the process can open as many files as
+// Prism needs: without them Prism waits for minutes, or panics in goroutines of its
+// own, where nothing can recover.
+func checkDescriptors(out string) (err error) {
+	var files []*os.File
+	defer func() {
+		for _, f := range files {
+			f.Close()
+		}
+	}()
+	for range prismDescriptors {
+		f, err := os.Open(out)
+		if err != nil {
+			return fmt.Errorf("start Prism, which needs %d file descriptors: %w", prismDescriptors, err)
+		}
+		files = append(files, f)
+	}
+	return nil
+}
+
+// privateTemp gives Prism a temporary folder of its own, below the stage's, and
+// returns the function that removes it: each job leaves an empty folder behind, and
+// that of a killed one is swept by the next run.
+func privateTemp(out string) (restore func(), err error) {
+	folder, err := store.Open(out)
+	if err != nil {
+		return nil, err
+	}
+	dir, remove, err := store.TempFolder(folder)
+	if err != nil {
+		return nil, err
+	}
+	old, set := os.LookupEnv("TMPDIR")
+	os.Setenv("TMPDIR", absolute(dir))
+	return func() {
+		if set {
+			os.Setenv("TMPDIR", old)
+		} else {
+			os.Unsetenv("TMPDIR")
+		}
+		remove()
+	}, nil
+}
