@@ -64,28 +64,59 @@ func TestTheStageWritesWhatTheScriptWrites(t *testing.T) {
 			if err := json.Unmarshal(raw, &g); err != nil {
 				t.Fatal(err)
 			}
-			c := ExamplesConfig{Vocab: sharedPath(t, g.Flags.VocabFile), Options: g.options(), Import: DefaultExtractOptions(), Memory: 600e6, Out: t.TempDir()}
+			var texts []string
 			for _, in := range g.Inputs {
-				c.Texts = append(c.Texts, sharedPath(t, in.Path))
+				texts = append(texts, sharedPath(t, in.Path))
 			}
-			if _, err := Examples(context.Background(), testRunner, c); err != nil {
-				t.Fatal(err)
-			}
-			got := readRecords(t, filepath.Join(c.Out, "train-00000-of-00001.tfrecord"))
-			var outputs [][][]byte
+			var outputs []string
 			for _, o := range g.Outputs {
-				outputs = append(outputs, readRecords(t, filepath.Join(filepath.Dir(file), o.File)))
+				outputs = append(outputs, filepath.Join(filepath.Dir(file), o.File))
 			}
-			want := roundRobin(outputs)
-			if len(got) != len(want) {
-				t.Fatalf("got %d records, want %d", len(got), len(want))
-			}
-			for i := range got {
-				if !bytes.Equal(got[i], want[i]) {
-					t.Fatalf("record %d differs", i)
-				}
-			}
+			g.Flags.VocabFile = sharedPath(t, g.Flags.VocabFile)
+			checkGolden(t, g, texts, outputs)
 		})
+	}
+}
+
+func TestTheStageWritesWhatTheScriptWritesOnTheDemosText(t *testing.T) {
+	const dir = "../records/pretrain/testdata/demo"
+	raw, err := os.ReadFile(filepath.Join(dir, "runs.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var runs []goldenRun
+	if err := json.Unmarshal(raw, &runs); err != nil || len(runs) < 3 {
+		t.Fatalf("got %d runs, %v, want 3", len(runs), err)
+	}
+	for _, g := range runs {
+		t.Run(g.Name, func(t *testing.T) {
+			g.Flags.VocabFile = filepath.Join(dir, "vocab.txt")
+			checkGolden(t, g, []string{filepath.Join(dir, "input.txt")}, []string{filepath.Join(dir, g.Name+".tfrecord.gz")})
+		})
+	}
+}
+
+// checkGolden runs the stage over texts and compares its one shard with the
+// records that the script dealt to its output files.
+func checkGolden(t *testing.T, g goldenRun, texts, outputs []string) {
+	t.Helper()
+	c := ExamplesConfig{Vocab: g.Flags.VocabFile, Texts: texts, Options: g.options(), Import: DefaultExtractOptions(), Memory: 600e6, Out: t.TempDir()}
+	if _, err := Examples(context.Background(), testRunner, c); err != nil {
+		t.Fatal(err)
+	}
+	got := readRecords(t, filepath.Join(c.Out, "train-00000-of-00001.tfrecord"))
+	var dealt [][][]byte
+	for _, o := range outputs {
+		dealt = append(dealt, readRecords(t, o))
+	}
+	want := roundRobin(dealt)
+	if len(got) != len(want) {
+		t.Fatalf("got %d records, want %d", len(got), len(want))
+	}
+	for i := range got {
+		if !bytes.Equal(got[i], want[i]) {
+			t.Fatalf("record %d differs", i)
+		}
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,11 +14,21 @@ import (
 	"pretext/records/tfrecord"
 )
 
-// payloads returns copies of all records of a file.
+// payloads returns copies of all records of a file of the real data, or of
+// pretrain/testdata.
 func payloads(t testing.TB, name string) [][]byte {
 	t.Helper()
+	var file []byte
+	if strings.HasPrefix(name, "pretrain/testdata/") {
+		var err error
+		if file, err = os.ReadFile(name); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		file = realdata.Read(t, name)
+	}
 	var out [][]byte
-	r := tfrecord.NewReader(bytes.NewReader(realdata.Read(t, name)), tfrecord.ReaderOptions{})
+	r := tfrecord.NewReader(bytes.NewReader(file), tfrecord.ReaderOptions{})
 	for {
 		p, err := r.Next()
 		if err == io.EOF {
@@ -105,6 +117,8 @@ func TestUnpackedListsAreRead(t *testing.T) {
 func TestRealExamplesDecodeAndEncodeAgain(t *testing.T) {
 	for name, canonical := range map[string]bool{
 		"tfrecord/bert-pretraining/sample_text-dupe10.tfrecord": false,
+		"pretrain/testdata/demo/seq64-dupe2.tfrecord.gz":        true,
+		"pretrain/testdata/demo/seq512-short.tfrecord.gz":       true,
 		"golden/pretraining/uncased-128-dupe2.tfrecord.gz":      true,
 		"golden/pretraining/cased-512-dupe1.tfrecord.gz":        true,
 		"golden/tf/wwm-seed0.tfrecord.gz":                       true,

@@ -54,14 +54,29 @@ func addText(t testing.TB, corpus *pretrain.Corpus, enc *tokenize.Encoder, files
 	corpus.EndDocument()
 }
 
-// loadVocab reads a vocabulary of the test data.
+// loadVocab reads a vocabulary of testdata, or of the real data.
 func loadVocab(t testing.TB, name string) *tokenize.Vocab {
 	t.Helper()
-	v, err := tokenize.ReadVocab(name, realdata.Read(t, strings.TrimPrefix(name, "shared/data/")))
+	var raw []byte
+	if strings.HasPrefix(name, "testdata/") {
+		raw = readFile(t, name)
+	} else {
+		raw = realdata.Read(t, strings.TrimPrefix(name, "shared/data/"))
+	}
+	v, err := tokenize.ReadVocab(name, raw)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return v
+}
+
+func readFile(t testing.TB, name string) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
 }
 
 func vocabOf(v *tokenize.Vocab) pretrain.Vocab {
@@ -164,6 +179,33 @@ func checkBytes(t testing.TB, got, want []byte) {
 	if !bytes.Equal(got, want) {
 		checkValues(t, got, want)
 		t.Error("the bytes differ")
+	}
+}
+
+// The runs of testdata/demo need nothing but this repository: Google's script
+// over the text of the demo corpus.
+func TestExamplesAreThoseOfTheOriginalOnTheDemosText(t *testing.T) {
+	const dir = "testdata/demo/"
+	var runs []struct {
+		Name  string
+		Flags flags
+	}
+	if err := json.Unmarshal(readFile(t, dir+"runs.json"), &runs); err != nil {
+		t.Fatal(err)
+	}
+	if len(runs) < 3 {
+		t.Fatalf("got %d runs, want 3", len(runs))
+	}
+	for _, r := range runs {
+		t.Run(r.Name, func(t *testing.T) {
+			r.Flags.VocabFile = dir + "vocab.txt"
+			got := run(t, r.Flags, pretrain.Scratch{}, 1, readFile(t, dir+"input.txt"))
+			want := uncompressed(t, readFile(t, dir+r.Name+".tfrecord.gz"))
+			checkBytes(t, got[0], want)
+			if n := len(readExamples(t, want)); n < 300 {
+				t.Errorf("compared %d examples, want at least 300", n)
+			}
+		})
 	}
 }
 

@@ -2,8 +2,11 @@ package tfrecord
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"io"
+	"os"
 	"path"
 	"strings"
 	"testing"
@@ -43,6 +46,33 @@ func TestHostileFilesReadUpToTheirDamage(t *testing.T) {
 	}
 	if seen < 15 {
 		t.Errorf("only %d hostile files found", seen)
+	}
+}
+
+// TensorFlow's TFRecordWriter framed these records; framing them again gives the
+// same bytes.
+func TestFramesAreThoseOfTensorFlow(t *testing.T) {
+	for name, want := range map[string]int{"seq64-dupe2": 1171, "seq512-short": 416} {
+		f, err := os.Open("../pretrain/testdata/demo/" + name + ".tfrecord.gz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		zr, err := gzip.NewReader(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := io.ReadAll(zr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := readAll(NewReader(bytes.NewReader(file), ReaderOptions{}))
+		if err != nil || len(got) != want {
+			t.Fatalf("%s: got %d records, %v, want %d", name, len(got), err, want)
+		}
+		if !bytes.Equal(frames(got...), file) {
+			t.Errorf("%s: framing the records again gives other bytes", name)
+		}
 	}
 }
 

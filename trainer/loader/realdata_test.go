@@ -36,6 +36,14 @@ func TestAFolderOfGoogleIsRead(t *testing.T) {
 	}
 }
 
+// The folder that holds them also holds text and scripts, which are no records.
+func TestTheDemosGoldenFilesAreRead(t *testing.T) {
+	s := open(t, "../../records/pretrain/testdata/demo", loader.Options{})
+	if n := count(t, s, records.Rules{}); n != 1171+328+416 {
+		t.Errorf("got %d examples, want 1171, 328 and 416", n)
+	}
+}
+
 func TestEveryGoldenFileIsRead(t *testing.T) {
 	for _, name := range []string{"golden/tf", "golden/pretraining"} {
 		s := open(t, realdata.Path(t, name), loader.Options{})
