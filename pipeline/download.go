@@ -198,8 +198,8 @@ func downloadsIn(ctx context.Context, path string) (files []sharding.FileEntry, 
 	return files, true, nil
 }
 
-// downloadWarnings are what a person should know of downloads that went well.
-func downloadWarnings(m *Manifest) (notes []string) {
+// downloadNotes are what a person should know of downloads that went well.
+func downloadNotes(m *Manifest) (notes []string) {
 	if n := m.Counts["missing_downloads"]; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d books of the catalogue have no plain text at the source", n))
 	}

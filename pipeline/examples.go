@@ -51,6 +51,10 @@ type shardBody struct {
 	// One number a record, in file order.
 	Tokens []uint16 `json:"tokens"` // length with [CLS] and [SEP]
 	Masked []uint16 `json:"masked"` // positions to predict
+
+	// WithoutPunkt counts the documents in languages that Punkt has no parameters
+	// for, by language, where sentences are split by punkt.
+	WithoutPunkt map[string]int64 `json:"without_punkt,omitempty"`
 }
 
 // Examples makes shards of documents: OUT/train-NNNNN-of-NNNNN.tfrecord.

@@ -8,6 +8,7 @@ import (
 	"pretext/records/pretrain"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
+	"pretext/tokenize/sentence"
 )
 
 // examplesWorker makes shards.
@@ -76,6 +77,8 @@ type shardSide struct {
 	split  string
 	corpus *pretrain.Corpus
 	counts sharding.Counts
+
+	withoutPunkt map[string]int64 // see [shardBody]
 }
 
 // shardTools are what a task holds while it is at work. They keep their memory
@@ -113,7 +116,7 @@ func (w *examplesWorker) read(ctx context.Context, t examplesTask, tools *shardT
 	var sides []*shardSide
 	for i, split := range w.Options.splits() {
 		tools.corpora[i].Reset()
-		sides = append(sides, &shardSide{split, tools.corpora[i], sharding.Counts{}})
+		sides = append(sides, &shardSide{split: split, corpus: tools.corpora[i], counts: sharding.Counts{}})
 	}
 	for doc, err := range t.Blocks.documents(ctx, w.Documents, w.meter) {
 		if err != nil {
@@ -144,12 +147,22 @@ func (w *examplesWorker) read(ctx context.Context, t examplesTask, tools *shardT
 			}
 		}
 		side.corpus.EndDocument()
+		if w.Options.SentenceSplitter == sentence.Punkt && doc.Lang != "" && !sentence.HasPunkt(doc.Lang) {
+			side.countWithoutPunkt(doc.Lang)
+		}
 		side.counts["documents"]++
 		side.counts["sentences"] += sentences
 		side.counts["tokens"] += tokens
 		side.counts["unknown_tokens"] += unknown
 	}
 	return sides, nil
+}
+
+func (s *shardSide) countWithoutPunkt(lang string) {
+	if s.withoutPunkt == nil {
+		s.withoutPunkt = map[string]int64{}
+	}
+	s.withoutPunkt[lang]++
 }
 
 func (w *examplesWorker) finish(ctx context.Context, results []Result) error {

@@ -25,6 +25,8 @@ type Inspection struct {
 	// Dropped is what extraction could not make text of, most used first.
 	Dropped *sharding.DroppedTemplates `json:"dropped_templates,omitempty"`
 
+	Warnings []sharding.DescribedWarning `json:"warnings,omitempty"`
+
 	Files    []FileInspection    `json:"files"`
 	Features []FeatureInspection `json:"features,omitempty"` // of all records together
 }
@@ -83,7 +85,7 @@ func inspectFolder(ctx context.Context, path string, values bool) (Inspection, e
 	if err != nil {
 		return Inspection{}, err
 	}
-	in := Inspection{Path: path, Stage: m.Stage, Fingerprint: m.Fingerprint, Options: m.Options, Inputs: m.Inputs, Counts: m.Counts, Dropped: m.Dropped}
+	in := Inspection{Path: path, Stage: m.Stage, Fingerprint: m.Fingerprint, Options: m.Options, Inputs: m.Inputs, Counts: m.Counts, Dropped: m.Dropped, Warnings: m.Describe()}
 	for _, e := range m.Files {
 		if len(e.Counts) > 0 {
 			in.Files = append(in.Files, FileInspection{Name: e.Name, Bytes: e.Bytes, SHA256: e.SHA256, Counts: e.Counts, Records: e.Counts["records"]})

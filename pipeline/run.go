@@ -1,11 +1,11 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"pretext/internal/store"
@@ -26,18 +26,20 @@ type Manifest = sharding.Manifest
 
 // RunConfig says what the whole line makes of what, and where.
 type RunConfig struct {
-	Sources    []Source
-	Download   *DownloadConfig // what to bring to OUT/sources and read after Sources; nil for nothing
-	Extract    ExtractOptions
-	Filter     FilterOptions // keeps all where it is zero
-	Vocab      string        // path of a vocab.txt; without it and Tokenizer one is trained
-	Tokenizer  string        // path of a tokenizer.json, in place of Vocab
-	VocabSize  int           // of a trained one
-	Examples   ExamplesOptions
-	Memory     int64
-	MaxRejects float64
-	Out        string
-	Overwrite  bool
+	Sources   []Source
+	Download  *DownloadConfig // what to bring to OUT/sources and read after Sources; nil for nothing
+	Extract   ExtractOptions
+	Filter    FilterOptions // keeps all where it is zero
+	Vocab     string        // path of a vocab.txt; without it and Tokenizer one is trained
+	Tokenizer string        // path of a tokenizer.json, in place of Vocab
+	VocabSize int           // of a trained one
+	// LimitAlphabet is the most characters of a trained one; 0: the default.
+	LimitAlphabet int
+	Examples      ExamplesOptions
+	Memory        int64
+	MaxRejects    float64
+	Out           string
+	Overwrite     bool
 }
 
 // Run runs all stages below one folder: sources, where some are downloaded, documents, vocab, shards. It returns
@@ -91,6 +93,7 @@ func runStages(ctx context.Context, r Runner, c RunConfig) (stages []StageSummar
 	vocabOptions := DefaultVocabOptions()
 	vocabOptions.VocabSize, vocabOptions.DoLowerCase, vocabOptions.Split = c.VocabSize, c.Examples.DoLowerCase, c.Examples.Split
 	vocabOptions.TokenizerProfile = c.Examples.TokenizerProfile
+	vocabOptions.LimitAlphabet = cmp.Or(c.LimitAlphabet, vocabOptions.LimitAlphabet)
 	tokens := tokenFile{vocab: filepath.Join(below(VocabFolder), sharding.VocabName)}
 	if c.Tokenizer != "" {
 		tokens = tokenFile{tokenizer: filepath.Join(below(VocabFolder), sharding.TokenizerName)}
@@ -160,15 +163,19 @@ func (c RunConfig) download(ctx context.Context, r Runner) func(out string) (*Ma
 
 // A StageSummary is what a person wants to know of a stage that was run.
 type StageSummary struct {
-	Stage    string          `json:"stage"`
-	Folder   string          `json:"folder"`
-	Files    int             `json:"files"`
-	Bytes    int64           `json:"bytes"`
-	Counts   sharding.Counts `json:"counts"`
-	Warnings []string        `json:"warnings,omitempty"`
-	Seconds  float64         `json:"seconds"`
-	CPU      float64         `json:"cpu_seconds"`
-	Elapsed  time.Duration   `json:"-"`
+	Stage   string          `json:"stage"`
+	Folder  string          `json:"folder"`
+	Files   int             `json:"files"`
+	Bytes   int64           `json:"bytes"`
+	Counts  sharding.Counts `json:"counts"`
+	Notes   []string        `json:"notes,omitempty"` // what to know though all is well
+	Seconds float64         `json:"seconds"`
+	CPU     float64         `json:"cpu_seconds"`
+	Elapsed time.Duration   `json:"-"`
+
+	// Warnings are those of the stage's manifest, and of the documents that the
+	// stage imported.
+	Warnings []sharding.DescribedWarning `json:"warnings,omitempty"`
 }
 
 // Summarize runs a stage and describes what came of it.
@@ -183,42 +190,32 @@ func Summarize(stage, folder string, run func() (*Manifest, error)) (StageSummar
 	for _, f := range m.Files {
 		s.Bytes += f.Bytes
 	}
-	s.Warnings = warnings(m)
+	s.Notes = notes(m)
+	if s.Warnings, err = folderWarnings(folder, m); err != nil {
+		return StageSummary{}, err
+	}
 	return s, nil
 }
 
-// warnings are what a person should look at though nothing failed.
-func warnings(m *Manifest) (notes []string) {
+// notes are what a person should know of data that is as it should be.
+func notes(m *Manifest) (list []string) {
 	switch m.Stage {
 	case "download":
-		return downloadWarnings(m)
+		return downloadNotes(m)
 	case "extract":
 	default:
 		return nil
 	}
-	pages, footers := map[string]int64{}, map[string]int64{}
-	for _, f := range documentsFiles(m) {
-		source := f.Name[:strings.LastIndexByte(strings.TrimSuffix(f.Name, sharding.DocumentsSuffix), '-')]
-		pages[source] += f.Counts["pages"]
-		footers[source] += f.Counts["footers"]
-	}
-	for _, f := range documentsFiles(m) {
-		source := f.Name[:strings.LastIndexByte(strings.TrimSuffix(f.Name, sharding.DocumentsSuffix), '-')]
-		if pages[source] > 0 && footers[source] == 0 {
-			notes = append(notes, fmt.Sprintf("the dump of %s* has no </mediawiki> at its end: is it whole?", source))
-			footers[source] = 1 // said once
-		}
-	}
 	if n := m.Counts["invalid_utf8_bytes"]; n > 0 {
-		notes = append(notes, fmt.Sprintf("%d bytes of invalid UTF-8 were dropped (see \"notes\" in the side-cars)", n))
+		list = append(list, fmt.Sprintf("%d bytes of invalid UTF-8 were dropped (see \"notes\" in the side-cars)", n))
 	}
 	if m.Counts["trailing_garbage"] > 0 {
-		notes = append(notes, "bytes after the end of a dump were ignored (see \"notes\" in the side-cars)")
+		list = append(list, "bytes after the end of a dump were ignored (see \"notes\" in the side-cars)")
 	}
 	if n := m.Counts["equal_ids"]; n > 0 {
-		notes = append(notes, fmt.Sprintf("%d documents have the ID of another one; all are kept", n))
+		list = append(list, fmt.Sprintf("%d documents have the ID of another one; all are kept", n))
 	}
-	return notes
+	return list
 }
 
 // A SummaryLine is one count of a summary.

@@ -161,7 +161,7 @@ func (c *folderCheck) whole(ctx context.Context, reports []fileReport) (r fileRe
 	if err := c.plan(ctx, &r); err != nil {
 		return r, err
 	}
-	for _, p := range c.dropped(ctx) {
+	for _, p := range append(c.dropped(ctx), c.warnings(ctx)...) {
 		r.add(p)
 	}
 	if c.made == nil {

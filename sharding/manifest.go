@@ -98,6 +98,9 @@ type Manifest struct {
 
 	// Dropped is what the extract stage could not make text of.
 	Dropped *DroppedTemplates `json:"dropped_templates,omitempty"`
+
+	// Warnings are figures outside their limits; see [Manifest.Describe].
+	Warnings []Warning `json:"warnings,omitempty"`
 }
 
 // DroppedTemplates are the templates of wiki pages that gave no text because

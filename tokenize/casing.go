@@ -22,7 +22,15 @@ const maxCapitals = 0.01
 //
 // A vocabulary that gives no sign looks uncased: the default of BERT.
 func (v *Vocab) LooksUncased() bool {
-	letters, capitals := 0, 0 // tokens that have some
+	if capitals, letters := v.Capitals(); letters > 0 {
+		return float64(capitals) <= maxCapitals*float64(letters)
+	}
+	return v.reachableUncased()
+}
+
+// Capitals counts the tokens with ASCII letters and those of them with a capital.
+// Names in brackets such as [CLS] are not counted.
+func (v *Vocab) Capitals() (capitals, letters int) {
 	for _, token := range v.tokens {
 		if inBrackets(token) {
 			continue
@@ -34,10 +42,7 @@ func (v *Vocab) LooksUncased() bool {
 			letters++
 		}
 	}
-	if letters > 0 {
-		return float64(capitals) <= maxCapitals*float64(letters)
-	}
-	return v.reachableUncased()
+	return capitals, letters
 }
 
 // reachableUncased reports whether nearly all tokens can come from lower-cased text.

@@ -310,12 +310,17 @@ func (s *recordSurvey) shares(r *RecordStats, t *tally) {
 
 // maskLimits says how many predictions the lengths of the records demand:
 // min(max_predictions_per_seq, max(1, round(tokens × masked_lm_prob))) each, as
-// far as there are tokens that may be predicted.
+// far as there are tokens that may be predicted. If max_predictions_per_seq cuts
+// more of them than a warning allows, the limits are those of masked_lm_prob.
 func (s *recordSurvey) maskLimits(rate Share, t *tally) Share {
 	const specials = 3
-	want := int64(0)
+	want, uncut := int64(0), int64(0)
 	for tokens, n := range t.lengths {
 		want += n * int64(max(0, min(s.how.Predictions(tokens), tokens-specials)))
+		uncut += n * int64(max(0, min(s.how.WantedPredictions(tokens), tokens-specials)))
+	}
+	if asked := newShare(uncut, t.tokens).Share; float64(want) < sharding.LimitFewPredictions*float64(uncut) {
+		return rate.limit(asked, sharding.LimitFewPredictions*asked, asked, "what masked_lm_prob asks for; max_predictions_per_seq leaves less")
 	}
 	expected := newShare(want, t.tokens).Share
 	if s.how.DoWholeWordMask {

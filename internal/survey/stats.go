@@ -59,6 +59,24 @@ type Stage struct {
 	Manifest    string           `json:"manifest_sha256"`
 	Downloads   []Download       `json:"downloads,omitempty"` // files that were downloaded
 	Run         *Run             `json:"run,omitempty"`       // nil where there is no run.json
+
+	Warnings []sharding.DescribedWarning `json:"warnings,omitempty"` // figures outside their limits
+}
+
+// A StageWarning is a warning and the stage that has it.
+type StageWarning struct {
+	Stage string
+	sharding.DescribedWarning
+}
+
+// Warnings returns those of all stages, in the order of the data's way.
+func (s *Stats) Warnings() (list []StageWarning) {
+	for _, stage := range s.Stages {
+		for _, w := range stage.Warnings {
+			list = append(list, StageWarning{stage.Stage, w})
+		}
+	}
+	return list
 }
 
 // A Download is a file that was fetched from somewhere.
@@ -123,7 +141,7 @@ func Collect(ctx context.Context, path string, opts Options) (*Stats, error) {
 func describe(ctx context.Context, f folder) (Stage, error) {
 	m := f.manifest
 	s := Stage{Stage: m.Stage, Folder: f.name, Algorithm: m.Algorithm, Fingerprint: m.Fingerprint, Options: m.Options,
-		Inputs: m.Inputs, Counts: m.Counts, Files: len(m.Files)}
+		Inputs: m.Inputs, Counts: m.Counts, Files: len(m.Files), Warnings: m.Describe()}
 	for _, e := range m.Files {
 		s.Bytes += e.Bytes
 		if e.Origin != nil {

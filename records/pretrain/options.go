@@ -82,8 +82,14 @@ func (o Options) Validate() error {
 // Predictions returns how many of n tokens, specials included, are to be
 // predicted: Python's min(most, max(1, int(round(n * prob)))).
 func (o Options) Predictions(n int) int {
-	k := int(math.RoundToEven(float64(n) * o.MaskedLMProb))
-	return min(o.MaxPredictionsPerSeq, max(1, k))
+	return min(o.MaxPredictionsPerSeq, o.WantedPredictions(n))
+}
+
+// WantedPredictions returns how many of n tokens, specials included, MaskedLMProb
+// asks to predict, at least one: [Options.Predictions] before MaxPredictionsPerSeq cuts
+// it.
+func (o Options) WantedPredictions(n int) int {
+	return max(1, int(math.RoundToEven(float64(n)*o.MaskedLMProb)))
 }
 
 // A Vocab is what example building must know about a vocabulary.

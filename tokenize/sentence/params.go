@@ -98,6 +98,13 @@ func PunktLanguage(lang string) string {
 	return "en"
 }
 
+// HasPunkt reports whether Punkt has parameters for texts in lang; others are split
+// as English is.
+func HasPunkt(lang string) bool {
+	code := primary(lang)
+	return PunktLanguage(lang) != "en" || code == "en" || code == "simple"
+}
+
 // parametersOf returns the parameters for texts in lang.
 func parametersOf(lang string) *parameters {
 	code := PunktLanguage(lang)

@@ -54,5 +54,6 @@ made. Nothing is downloaded.`,
 	addRunner(fs, &run.runner)
 	fs.BoolVarP(&run.quiet, "quiet", "q", false, "show no progress")
 	fs.BoolVar(&run.json, "json", false, "write the result as JSON")
+	run.addStrict(fs)
 	return cmd
 }

@@ -50,6 +50,7 @@ func program() cli.Program {
 			{Code: cli.ExitDoesNotFit, Is: []error{errMachine}, As: cli.AsAny[*pipeline.MemoryError]},
 			{Code: cli.ExitDoesNotFit, As: cli.AsAny[*pipeline.FitError]},
 			{Code: cli.ExitRejects, As: cli.AsAny[*pipeline.RejectsError]},
+			{Code: cli.ExitRejects, As: cli.AsAny[*pipeline.WarningsError]},
 			{Code: cli.ExitDamaged, Is: damaged, As: unreadableTable},
 			{Code: cli.ExitUsage, As: cli.AsAny[*parquet.UnsupportedError]},
 			{Code: cli.ExitUsage, As: cli.AsAny[*pipeline.OptionsError]},

@@ -85,6 +85,9 @@ func printInspections(w io.Writer, all []pipeline.Inspection) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, in := range all {
 		fmt.Fprintf(t, "%s\t%s\t\n", in.Path, in.Stage)
+		for _, w := range in.Warnings {
+			fmt.Fprintf(t, "  warning: %s\n", cli.OneLine(w.Text))
+		}
 		if in.Fingerprint != "" {
 			fmt.Fprintf(t, "  fingerprint\t%.16s\t\n", in.Fingerprint)
 		}

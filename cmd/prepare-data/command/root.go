@@ -36,9 +36,10 @@ create_pretraining_data.py of google-research/bert makes.
   prepare-data verify OUT                      check every byte and every record
   prepare-data head OUT                        look at examples
 
-Exit codes: 0 ok, 1 other, 2 usage, 3 more rejects than allowed, 4 damaged data,
-5 network, 6 disk full, 7 permission, 8 folder in use, 9 does not fit in memory,
-130 interrupted (run the same command again to go on).`,
+Exit codes: 0 ok, 1 other, 2 usage, 3 finished with more rejects than allowed or,
+with --strict, with warnings, 4 damaged data, 5 network, 6 disk full,
+7 permission, 8 folder in use, 9 does not fit in memory, 130 interrupted (run the
+same command again to resume).`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       cli.Version(),
@@ -63,6 +64,7 @@ type runFlags struct {
 	json       bool
 	memory     byteSize
 	maxRejects float64
+	strict     bool
 }
 
 func (f *runFlags) add(fs *pflag.FlagSet) {
@@ -75,6 +77,11 @@ func (f *runFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.json, "json", false, "write the result as JSON")
 	fs.Var(&f.memory, "memory", "memory the process may use, such as 600MB or 2GB")
 	fs.Float64Var(&f.maxRejects, "max-rejects", 1, "largest share of pages, books or lines that may be unreadable, 0 to 1")
+	f.addStrict(fs)
+}
+
+func (f *runFlags) addStrict(fs *pflag.FlagSet) {
+	fs.BoolVar(&f.strict, "strict", false, "end with code 3 if the finished data has warnings; decides no byte of the output")
 }
 
 func addRunner(fs *pflag.FlagSet, runner *string) {

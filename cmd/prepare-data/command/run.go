@@ -21,10 +21,11 @@ type runSettings struct {
 	tokens    tokenFlags
 	preset    string
 	vocabSize int
+	alphabet  int
 }
 
 func (s *runSettings) add(fs *pflag.FlagSet) {
-	s.vocabSize = pipeline.DefaultVocabOptions().VocabSize
+	s.vocabSize, s.alphabet = pipeline.DefaultVocabOptions().VocabSize, pipeline.DefaultVocabOptions().LimitAlphabet
 	s.run.add(fs)
 	s.src.add(fs)
 	s.get.add(fs)
@@ -33,6 +34,7 @@ func (s *runSettings) add(fs *pflag.FlagSet) {
 	s.tokens.add(fs, "vocab.txt; default: train one")
 	fs.StringVar(&s.preset, "preset", "", "sources and settings under one name: "+strings.Join(presetNames(), ", ")+"; flags that are given win")
 	fs.IntVar(&s.vocabSize, "vocab-size", s.vocabSize, "entries of the vocabulary, when it is trained")
+	addLimitAlphabet(fs, &s.alphabet)
 }
 
 // config returns what the flags ask for, those of the preset among them, and
@@ -53,7 +55,7 @@ func (s *runSettings) config(cmd *cobra.Command, stderr io.Writer) (c pipeline.R
 		return c, preset, err
 	}
 	return pipeline.RunConfig{Sources: s.src.sources, Download: sources, Extract: s.src.extract(), Filter: filter, Vocab: s.tokens.vocab,
-		Tokenizer: s.tokens.tokenizer, VocabSize: s.vocabSize, Examples: s.ex.options, Memory: int64(s.run.memory),
+		Tokenizer: s.tokens.tokenizer, VocabSize: s.vocabSize, LimitAlphabet: s.alphabet, Examples: s.ex.options, Memory: int64(s.run.memory),
 		MaxRejects: s.run.maxRejects, Out: s.run.out, Overwrite: s.run.overwrite}, preset, nil
 }
 

@@ -6,7 +6,9 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"pretext/cmd/internal/cli"
 	"pretext/internal/humanize"
 	"pretext/pipeline"
 )
@@ -64,11 +66,17 @@ Documents that are held out (--eval-fraction) take no part.`,
 	run.add(cmd.Flags())
 	fs := cmd.Flags()
 	fs.IntVar(&o.VocabSize, "vocab-size", o.VocabSize, "entries of the vocabulary")
+	addLimitAlphabet(fs, &o.LimitAlphabet)
 	fs.BoolVar(&o.DoLowerCase, "do-lower-case", o.DoLowerCase, "lower-case and drop accents")
 	addProfile(fs, &o.TokenizerProfile)
 	fs.Float64Var(&o.Split.Fraction, "eval-fraction", o.Split.Fraction, "share of documents held out for evaluation")
 	fs.Uint64Var(&o.Split.Seed, "split-seed", o.Split.Seed, "seed of the held-out split")
 	return cmd
+}
+
+// addLimitAlphabet adds the flag that bounds the characters of a trained vocabulary.
+func addLimitAlphabet(fs *pflag.FlagSet, n *int) {
+	fs.IntVar(n, "limit-alphabet", *n, "characters of a trained vocabulary at most, the most frequent; Chinese and Japanese need more")
 }
 
 func newExamples() *cobra.Command {
@@ -116,23 +124,31 @@ Files given with --text are one stream of lines, as in that script.`,
 }
 
 // report prints the summaries of the stages that were run, warnings and notes
-// on standard error, and passes the error on.
+// on standard error, and passes the error on. With --strict a warning is an error.
 func (f *runFlags) report(cmd *cobra.Command, err error, stages ...pipeline.StageSummary) error {
 	for _, s := range stages {
 		for _, w := range s.Warnings {
-			fmt.Fprintf(cmd.ErrOrStderr(), "prepare-data: %s: note: %s\n", s.Stage, w)
+			fmt.Fprintf(cmd.ErrOrStderr(), "prepare-data: %s: warning: %s\n", s.Stage, cli.OneLine(w.Text))
+		}
+		for _, n := range s.Notes {
+			fmt.Fprintf(cmd.ErrOrStderr(), "prepare-data: %s: note: %s\n", s.Stage, n)
 		}
 	}
 	if err != nil {
 		return err
 	}
 	if f.json {
-		return printJSON(cmd.OutOrStdout(), struct {
+		err = printJSON(cmd.OutOrStdout(), struct {
 			Out    string                  `json:"out"`
 			Stages []pipeline.StageSummary `json:"stages"`
 		}{f.out, stages})
+	} else {
+		err = printSummary(cmd.OutOrStdout(), stages)
 	}
-	return printSummary(cmd.OutOrStdout(), stages)
+	if err != nil || !f.strict {
+		return err
+	}
+	return pipeline.CheckWarnings(stages)
 }
 
 func printSummary(w io.Writer, stages []pipeline.StageSummary) error {

@@ -80,6 +80,9 @@ must be; ! marks one outside its limits, which chance gives once in 16,000 times
 // printStats writes numbers first, then how lengths are distributed, then lists of
 // names.
 func printStats(w io.Writer, s *survey.Stats) error {
+	for _, warning := range s.Warnings() {
+		fmt.Fprintf(w, "warning: %s: %s\n", warning.Stage, cli.OneLine(warning.Text))
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, d := range s.Documents {
 		printDocumentStats(t, d)

@@ -1,0 +1,224 @@
+package sharding
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Warning is a figure of a finished folder that is outside its limit: the
+// files are valid, but their content is probably not what was meant. A stage
+// derives its warnings from counts, side-cars, options and vocabulary alone, so
+// they are the same for any workers, runner and history. The manifest holds the
+// figures; [Manifest.Describe] puts them into words.
+type Warning struct {
+	Code    string  `json:"code"`              // one of the Warn constants
+	Subject string  `json:"subject,omitempty"` // the source or split it is about; "": the folder
+	Count   int64   `json:"count"`
+	Of      int64   `json:"of"`
+	Limit   float64 `json:"limit"` // of Count/Of
+}
+
+// Codes of warnings.
+const (
+	WarnRejects        = "rejects"            // articles or documents of a source that were rejected, of all
+	WarnEmptySource    = "empty-source"       // documents of a source, of its pages, books or lines
+	WarnDumpEnd        = "dump-end"           // ends (</mediawiki>) in a dump
+	WarnSameInput      = "same-input"         // inputs with the same content, of all
+	WarnUnknownTokens  = "unknown-tokens"     // [UNK], of all tokens
+	WarnCasedVocab     = "cased-vocabulary"   // entries with capitals, of those with ASCII letters, used with lower-casing
+	WarnUncasedVocab   = "uncased-vocabulary" // [UNK], of all tokens, under an uncased vocabulary without lower-casing
+	WarnFewPredictions = "few-predictions"    // predictions, of those that masked_lm_prob asks for
+	WarnLongSentences  = "long-sentences"     // tokens, of sentences
+	WarnSplitter       = "sentence-splitter"  // documents in a language that Punkt has no parameters for, of all
+	WarnRandomNext     = "random-next"        // examples with a random second segment, of all
+	WarnOneDocument    = "one-document"       // examples of shards with one document, of all
+	WarnEmptySplit     = "empty-split"        // examples of a split, of all
+)
+
+// Limits of warnings. The figure is outside if it is above the limit; for
+// WarnFewPredictions, below.
+const (
+	LimitRejects        = 0.5
+	LimitUnknownTokens  = 0.01
+	LimitUncasedUnknown = 0.001 // below it the text has next to no capitals, as lower-cased corpora have none
+	LimitCapitals       = 0.01
+	LimitFewPredictions = 0.95 // MLPerf's 76 of 512 tokens keep 0.99
+	LimitSentenceTokens = 128  // or max_seq_length where that is more
+	LimitSplitter       = 0.1
+	LimitRandomNext     = 0.9
+	LimitOneDocument    = 0.5
+)
+
+// A DescribedWarning is a warning with its text: the figure, its limit, the
+// likely cause and the cure.
+type DescribedWarning struct {
+	Warning
+	Text string `json:"text"`
+}
+
+// Describe returns the manifest's warnings with their texts, in order.
+func (m *Manifest) Describe() (list []DescribedWarning) {
+	for _, w := range m.Warnings {
+		list = append(list, DescribedWarning{w, m.warningText(w)})
+	}
+	return list
+}
+
+// value is the figure.
+func (w Warning) value() float64 {
+	if w.Of == 0 {
+		return 0
+	}
+	return float64(w.Count) / float64(w.Of)
+}
+
+// warningText puts a warning into one line. Options and counts of the manifest
+// name the values that were given.
+func (m *Manifest) warningText(w Warning) string {
+	figure := func(of string) string {
+		return fmt.Sprintf("%s of the %s (%d of %d, limit %s)", percent(w.value()), of, w.Count, w.Of, percent(w.Limit))
+	}
+	options := FlattenOptions(m.Options)
+	switch w.Code {
+	case WarnRejects:
+		return fmt.Sprintf("%s: %s were rejected: %s", w.Subject, figure(m.what()), m.rejectsText(w.Subject))
+	case WarnEmptySource:
+		return fmt.Sprintf("%s: no documents of %d pages, books or lines: %s", w.Subject, w.Of, m.rejectsText(w.Subject))
+	case WarnDumpEnd:
+		return fmt.Sprintf("%s: the dump does not end with </mediawiki>: it was probably truncated: get it again", w.Subject)
+	case WarnSameInput:
+		return fmt.Sprintf("%s: %d of %d inputs have the same content as another one: their documents are there twice: give each input once", w.Subject, w.Count, w.Of)
+	case WarnUnknownTokens:
+		return fmt.Sprintf("[UNK] is %s: %s", figure("tokens"), m.unknownText())
+	case WarnCasedVocab:
+		found := "its entries have capitals or accents"
+		if w.Of > 0 {
+			found = fmt.Sprintf("%s of its entries with letters have a capital, limit %s", percent(w.value()), percent(w.Limit))
+		}
+		return fmt.Sprintf("the vocabulary is cased (%s) but text is lower-cased, so those entries never occur: %s", found, lowerCaseText(options, false))
+	case WarnUncasedVocab:
+		return fmt.Sprintf("the vocabulary is uncased but text is not lower-cased: [UNK] is %s: %s", figure("tokens"), lowerCaseText(options, true))
+	case WarnFewPredictions:
+		return fmt.Sprintf("--max-predictions-per-seq %s leaves %s of the predictions that --masked-lm-prob %s asks for (limit %s): %s of the tokens are masked: give --max-predictions-per-seq %s",
+			options["max_predictions_per_seq"], percent(w.value()), options["masked_lm_prob"], percent(w.Limit),
+			percent(Warning{Count: m.Counts["masked"], Of: m.Counts["record_tokens"]}.value()), enoughPredictions(options))
+	case WarnLongSentences:
+		return fmt.Sprintf("a sentence has %.0f tokens on average (limit %.0f): sentences were not found: "+
+			"the language needs another --sentence-splitter, or a sentence a line and newline", w.value(), w.Limit)
+	case WarnSplitter:
+		return fmt.Sprintf("%s are in a language without Punkt parameters (%s) and were split as English: give --sentence-splitter auto or newline", figure("documents"), w.Subject)
+	case WarnRandomNext:
+		return fmt.Sprintf("the second segment of %s is random, which should be about half: most documents have one sentence: "+
+			"is every sentence a document of its own?", figure("examples"))
+	case WarnOneDocument:
+		return fmt.Sprintf("%s are of shards with one document, where a random second segment is of the same document: "+
+			"give fewer --shards, or more documents (in text, a blank line ends a document)", figure("examples"))
+	case WarnEmptySplit:
+		return fmt.Sprintf("the %s split has no examples (--eval-fraction %s of %d documents): give another --eval-fraction or --split-seed, or more documents",
+			w.Subject, options["eval_fraction"], m.Counts["documents"])
+	}
+	return fmt.Sprintf("%s: %s %s", w.Code, w.Subject, percent(w.value())) // of a later version
+}
+
+// unknownText says what may help against unknown tokens.
+func (m *Manifest) unknownText() string {
+	if slices.ContainsFunc(m.Warnings, func(w Warning) bool { return w.Code == WarnUncasedVocab }) {
+		return "because text is not lower-cased, see there"
+	}
+	return "the vocabulary does not cover the text's language, script or case: use a vocabulary of that language, or train one " +
+		"from the documents; one that was trained from Chinese or Japanese needs a larger --vocab-size and --limit-alphabet"
+}
+
+// lowerCaseText says how to lower-case text or not to.
+func lowerCaseText(options map[string]string, lower bool) string {
+	if _, ok := options["tokenizer.model"]; ok {
+		return fmt.Sprintf(`set "lowercase": %t in the normalizer of tokenizer.json`, lower)
+	}
+	if lower {
+		return "give --do-lower-case"
+	}
+	return "give --do-lower-case=false, or an uncased vocabulary"
+}
+
+// what a stage rejects.
+func (m *Manifest) what() string {
+	if m.Stage == "filter" {
+		return "documents"
+	}
+	return "articles, books or lines"
+}
+
+// SourceOf returns the source part of the name of a documents file:
+// "enwiki" of "documents-enwiki-00000.jsonl.zst".
+func SourceOf(name string) string {
+	stem := strings.TrimPrefix(strings.TrimSuffix(name, DocumentsSuffix), "documents-")
+	if i := strings.LastIndexByte(stem, '-'); i >= 0 {
+		stem = stem[:i]
+	}
+	return stem
+}
+
+// cures say what may help against a reason for rejects, by stage "extract".
+var cures = map[string]string{
+	"redirect":       "is it a dump of articles?",
+	"namespace":      "see --namespaces",
+	"model":          "is it a dump of wikitext?",
+	"disambiguation": "see --keep-disambiguations",
+	"empty":          "is it a dump of articles, with their text?",
+	"too-short":      "see --min-characters",
+	"malformed":      "the file is damaged or of another format: get it again",
+	"unterminated":   "the file is truncated: get it again",
+	"deleted":        "is it a public dump?",
+	"binary":         "these files are not text",
+	"encoding":       "the encoding is not known: convert the files to UTF-8",
+}
+
+// rejectsText names the reasons for which documents of a source were rejected,
+// the most frequent first, with what may help against that.
+func (m *Manifest) rejectsText(source string) string {
+	counts := Counts{}
+	for _, f := range m.Files {
+		if strings.HasSuffix(f.Name, DocumentsSuffix) && SourceOf(f.Name) == source {
+			counts.Add(f.Counts)
+		}
+	}
+	type reason struct {
+		name  string
+		count int64
+	}
+	var reasons []reason
+	for _, k := range slices.Sorted(maps.Keys(counts)) {
+		if name, ok := strings.CutPrefix(k, "reject."); ok && counts[k] > 0 {
+			reasons = append(reasons, reason{name, counts[k]})
+		}
+	}
+	slices.SortStableFunc(reasons, func(a, b reason) int { return int(max(-1, min(1, b.count-a.count))) })
+	if len(reasons) == 0 {
+		return "there is nothing in it"
+	}
+	var parts []string
+	for _, r := range reasons[:min(len(reasons), 3)] {
+		parts = append(parts, fmt.Sprintf("%d %s", r.count, r.name))
+	}
+	cure := cures[reasons[0].name]
+	if m.Stage == "filter" {
+		cure = fmt.Sprintf("is the rule meant for this language and kind of text? (--rule %s=off leaves it out)", reasons[0].name)
+	}
+	return strings.Join(parts, ", ") + ": " + cure
+}
+
+// enoughPredictions is the max_predictions_per_seq that cuts nothing.
+func enoughPredictions(options map[string]string) string {
+	length, err1 := strconv.Atoi(options["max_seq_length"])
+	prob, err2 := strconv.ParseFloat(options["masked_lm_prob"], 64)
+	if err1 != nil || err2 != nil {
+		return "more"
+	}
+	return strconv.Itoa(int(float64(length)*prob + 0.5))
+}
+
+// percent writes a fraction with three digits that count.
+func percent(f float64) string { return strconv.FormatFloat(100*f, 'g', 3, 64) + " %" }
