@@ -60,6 +60,7 @@ var allowed = map[string][]string{
 	"trainer/checkpoint/torchfile": {},
 	"trainer/finetune":             {"trainer", "tokenize", "internal/pyspace"},
 	"trainer/cpu":                  {"trainer", "trainer/dropout", "trainer/optim"},
+	"trainer/cuda":                 {},
 	// Tests that every backend and communicator shares, and stand-ins for them.
 	"trainer/backendtest":       {"trainer", "trainer/cpu", "trainer/internal/ranktest"},
 	"trainer/internal/ranktest": {"trainer"},

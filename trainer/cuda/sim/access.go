@@ -1,0 +1,484 @@
+package sim
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"strconv"
+	"strings"
+
+	"pretext/trainer/cuda/ptx"
+)
+
+// decoders read the instructions that are no simple form, by the first part of
+// their mnemonic.
+var decoders map[string]func(p *program, in *instr, from *ptx.Instruction) error
+
+func init() {
+	decoders = map[string]func(p *program, in *instr, from *ptx.Instruction) error{
+		"ld": decodeLoad, "st": decodeStore, "atom": decodeAtomic, "red": decodeAtomic, "cp": decodeCopy,
+		"bra": decodeFlow, "ret": decodeFlow, "exit": decodeFlow, "bar": decodeBarrier, "barrier": decodeBarrier, "membar": decodeFence, "fence": decodeFence,
+		"shfl": decodeShuffle, "vote": decodeVote, "activemask": decodeActive, "ldmatrix": decodeMatrixLoad, "mma": decodeMMA,
+		"mov": decodePack, "redux": decodeRedux,
+	}
+}
+
+// elementType is the type at the end of a mnemonic.
+type elementType struct {
+	bank   bank
+	size   int  // bytes
+	signed bool // smaller than a register, and its sign goes into the rest
+}
+
+func typeOf(op string) (elementType, error) {
+	t := op[strings.LastIndexByte(op, '.')+1:]
+	n, err := strconv.Atoi(strings.TrimLeft(t, "busf"))
+	if err != nil || n < 8 || n > 64 || n&(n-1) != 0 {
+		return elementType{}, fmt.Errorf("type %s", t)
+	}
+	e := elementType{size: n / 8, signed: t[0] == 's' && n < 32}
+	if n == 64 {
+		e.bank = longs
+	}
+	return e, nil
+}
+
+// space tells which memory an instruction touches.
+func space(op string) string {
+	for _, part := range strings.Split(op, ".") {
+		switch part {
+		case "global", "shared", "param", "local", "const":
+			return part
+		}
+	}
+	return ""
+}
+
+func decodeLoad(p *program, in *instr, from *ptx.Instruction) error {
+	e, err := typeOf(from.Op)
+	if err != nil || len(from.Args) != 2 {
+		return fmt.Errorf("load of %d operands: %w", len(from.Args), err)
+	}
+	in.size = e.size
+	for _, o := range elements(from.Args[0]) {
+		b := e.bank
+		if r, ok := p.named[o.Name]; ok && e.size == 2 { // a half may be loaded into a wider register
+			b = r.bank
+		}
+		if err := p.sets(in, o, b); err != nil {
+			return err
+		}
+	}
+	switch space(from.Op) {
+	case "param":
+		v, ok := p.params[from.Args[1].Name]
+		if !ok {
+			return fmt.Errorf("no parameter %s", from.Args[1].Name)
+		}
+		in.offset = int64(v.Offset) + from.Args[1].Offset
+		if in.offset < int64(v.Offset) || int(in.offset)+e.size*len(in.d) > v.Offset+v.Size {
+			return fmt.Errorf("outside of parameter %s", v.Name)
+		}
+		in.run = loadParam
+		return nil
+	case "global":
+		in.run = loadGlobal
+	case "shared":
+		in.run = loadShared
+	default:
+		return fmt.Errorf("the simulator does not know this memory")
+	}
+	if e.signed {
+		return fmt.Errorf("the simulator does not know loads with a sign")
+	}
+	return p.address(in, from.Args[1])
+}
+
+func decodeStore(p *program, in *instr, from *ptx.Instruction) error {
+	e, err := typeOf(from.Op)
+	if err != nil || len(from.Args) != 2 {
+		return fmt.Errorf("store of %d operands: %w", len(from.Args), err)
+	}
+	in.size = e.size
+	switch space(from.Op) {
+	case "global":
+		in.run = storeGlobal
+	case "shared":
+		in.run = storeShared
+	default:
+		return fmt.Errorf("the simulator does not know this memory")
+	}
+	if err := p.address(in, from.Args[0]); err != nil {
+		return err
+	}
+	for _, o := range elements(from.Args[1]) {
+		if err := p.reads(in, o, e.bank); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// at returns the address of a lane.
+func (w *warp) at(in *instr, lane int) uint64 {
+	if in.extra&wordAddress != 0 {
+		return uint64(int64(w.w[in.s[0]][lane]) + in.offset)
+	}
+	return w.l[in.s[0]][lane] + uint64(in.offset)
+}
+
+// global checks an access of a lane to global memory and returns its bytes.
+func (w *warp) global(in *instr, lane int, at uint64, n int, how access) []byte {
+	m := w.near
+	if m == nil || at < m.base || at-m.base > uint64(len(m.data)-n) || n > len(m.data) {
+		if m = w.block.device.find(at, n); m == nil {
+			w.fault(in, OutOfBounds, lane, "address %#x, %d bytes%s", at, n, w.block.device.nearest(at))
+		}
+		w.near = m
+	}
+	if at%uint64(n) != 0 {
+		w.fault(in, Misaligned, lane, "%s, %d bytes", m.place(int(at-m.base)), n)
+	}
+	i := int(at - m.base)
+	m.touch(w, in, lane, i, n, how)
+	return m.data[i : i+n]
+}
+
+// shared checks an access of a lane to shared memory and returns its bytes.
+func (w *warp) shared(in *instr, lane int, at uint64, n int, how access) []byte {
+	m := w.block.shared
+	i := int64(at) - sharedBase
+	if i < 0 || i > int64(len(m.data)-n) {
+		w.fault(in, OutOfBounds, lane, "byte %d of shared memory, which has %d; %d bytes", i, len(m.data), n)
+	}
+	if at%uint64(n) != 0 {
+		w.fault(in, Misaligned, lane, "%s, %d bytes", m.place(int(i)), n)
+	}
+	m.touch(w, in, lane, int(i), n, how)
+	return m.data[i : int(i)+n]
+}
+
+func loadParam(w *warp, in *instr, lanes uint32) {
+	for l := range warpSize {
+		if lanes>>l&1 == 1 {
+			w.load(in, l, w.block.args[in.offset:])
+		}
+	}
+}
+
+// load moves bytes into the destinations of a lane.
+func (w *warp) load(in *instr, lane int, b []byte) {
+	for i, d := range in.d {
+		switch in.size {
+		case 8:
+			w.l[d][lane] = binary.LittleEndian.Uint64(b[8*i:])
+		case 4:
+			w.w[d][lane] = binary.LittleEndian.Uint32(b[4*i:])
+		case 2:
+			w.w[d][lane] = uint32(binary.LittleEndian.Uint16(b[2*i:]))
+		case 1:
+			w.w[d][lane] = uint32(b[i])
+		}
+	}
+}
+
+// store moves the sources of a lane, behind the address, into bytes.
+func (w *warp) store(in *instr, lane int, b []byte) {
+	for i, s := range in.s[1:] {
+		switch in.size {
+		case 8:
+			binary.LittleEndian.PutUint64(b[8*i:], w.l[s][lane])
+		case 4:
+			binary.LittleEndian.PutUint32(b[4*i:], w.w[s][lane])
+		case 2:
+			binary.LittleEndian.PutUint16(b[2*i:], uint16(w.w[s][lane]))
+		case 1:
+			b[i] = byte(w.w[s][lane])
+		}
+	}
+}
+
+func loadGlobal(w *warp, in *instr, lanes uint32) {
+	n := in.size * len(in.d)
+	for l := range warpSize {
+		if lanes>>l&1 == 1 {
+			w.load(in, l, w.global(in, l, w.at(in, l), n, reads))
+		}
+	}
+	w.countSectors(in, lanes, n)
+}
+
+func storeGlobal(w *warp, in *instr, lanes uint32) {
+	n := in.size * (len(in.s) - 1)
+	for l := range warpSize {
+		if lanes>>l&1 == 1 {
+			w.store(in, l, w.global(in, l, w.at(in, l), n, writes))
+		}
+	}
+	w.countSectors(in, lanes, n)
+}
+
+func loadShared(w *warp, in *instr, lanes uint32) {
+	n := in.size * len(in.d)
+	for l := range warpSize {
+		if lanes>>l&1 == 1 {
+			w.load(in, l, w.shared(in, l, w.at(in, l), n, reads))
+		}
+	}
+	w.countConflicts(in, lanes, n)
+}
+
+func storeShared(w *warp, in *instr, lanes uint32) {
+	n := in.size * (len(in.s) - 1)
+	for l := range warpSize {
+		if lanes>>l&1 == 1 {
+			w.store(in, l, w.shared(in, l, w.at(in, l), n, writes))
+		}
+	}
+	w.countConflicts(in, lanes, n)
+}
+
+// countSectors counts the 32-byte sectors that a request of n bytes a lane moves,
+// and the fewest that hold as many bytes as the lanes asked for.
+func (w *warp) countSectors(in *instr, lanes uint32, n int) {
+	var seen [2 * warpSize]uint64
+	var bytes [warpSize]uint64
+	k, distinct := 0, 0
+next:
+	for l := range warpSize {
+		if lanes>>l&1 == 0 {
+			continue
+		}
+		at := w.at(in, l)
+		known := false
+		for i := max(0, distinct-2); i < distinct; i++ {
+			known = known || bytes[i] == at
+		}
+		if !known {
+			bytes[distinct] = at
+			distinct++
+		}
+		for i := range k {
+			if seen[i] == at/32 {
+				continue next
+			}
+		}
+		seen[k] = at / 32
+		k++
+	}
+	in.counts.Sectors += uint64(k)
+	in.counts.IdealSectors += uint64((distinct*n + 31) / 32)
+}
+
+// countConflicts counts the cycles by which bank conflicts prolong a request of
+// n bytes a lane: requests of 8 and 16 bytes take the lanes in halves and
+// quarters.
+func (w *warp) countConflicts(in *instr, lanes uint32, n int) {
+	step := warpSize * 4 / max(n, 4)
+	for first := 0; first < warpSize; first += step {
+		var words [32][]uint64
+		most := 0
+		for l := first; l < first+step; l++ {
+			if lanes>>l&1 == 0 {
+				continue
+			}
+			for word := w.at(in, l) / 4; word < (w.at(in, l)+uint64(n)+3)/4; word++ {
+				b := word % 32
+				known := false
+				for _, x := range words[b] {
+					known = known || x == word
+				}
+				if !known {
+					words[b] = append(words[b], word)
+					most = max(most, len(words[b]))
+				}
+			}
+		}
+		in.counts.Conflicts += uint64(max(0, most-1))
+	}
+}
+
+// atomics are the operations of atom and red.
+var atomics = map[string]func(old, v uint64) uint64{
+	"add.f32":  func(old, v uint64) uint64 { return uint64(b32(f32(uint32(old)) + f32(uint32(v)))) },
+	"add.f64":  func(old, v uint64) uint64 { return b64(f64(old) + f64(v)) },
+	"add.u32":  func(old, v uint64) uint64 { return uint64(uint32(old + v)) },
+	"add.s32":  func(old, v uint64) uint64 { return uint64(uint32(old + v)) },
+	"add.u64":  func(old, v uint64) uint64 { return old + v },
+	"max.u32":  func(old, v uint64) uint64 { return max(old, v) },
+	"min.u32":  func(old, v uint64) uint64 { return min(old, v) },
+	"max.s32":  func(old, v uint64) uint64 { return uint64(uint32(max(int32(old), int32(v)))) },
+	"min.s32":  func(old, v uint64) uint64 { return uint64(uint32(min(int32(old), int32(v)))) },
+	"or.b32":   func(old, v uint64) uint64 { return old | v },
+	"and.b32":  func(old, v uint64) uint64 { return old & v },
+	"exch.b32": func(_, v uint64) uint64 { return v },
+}
+
+func decodeAtomic(p *program, in *instr, from *ptx.Instruction) error {
+	e, err := typeOf(from.Op)
+	parts := strings.Split(from.Op, ".")
+	args := from.Args
+	if parts[0] == "red" { // no destination
+		args = append([]ptx.Operand{{Kind: ptx.Sink}}, args...)
+	}
+	if err != nil || len(args) != 3 {
+		return fmt.Errorf("atomic of %d operands: %w", len(from.Args), err)
+	}
+	f, ok := atomics[strings.Join(parts[len(parts)-2:], ".")]
+	if !ok {
+		return fmt.Errorf("the simulator does not know %s", from.Op)
+	}
+	where := space(from.Op)
+	if where != "global" && where != "shared" {
+		return fmt.Errorf("the simulator does not know this memory")
+	}
+	in.size = e.size
+	in.run = func(w *warp, in *instr, lanes uint32) { w.atomic(in, lanes, where == "shared", f) }
+	if err := p.sets(in, args[0], e.bank); err != nil {
+		return err
+	}
+	if err := p.address(in, args[1]); err != nil {
+		return err
+	}
+	return p.reads(in, args[2], e.bank)
+}
+
+func (w *warp) atomic(in *instr, lanes uint32, inShared bool, f func(old, v uint64) uint64) {
+	for _, l := range w.block.device.lanes(lanes) {
+		var b []byte
+		if inShared {
+			b = w.shared(in, l, w.at(in, l), in.size, updates)
+		} else {
+			b = w.global(in, l, w.at(in, l), in.size, updates)
+		}
+		if in.size == 8 {
+			old := binary.LittleEndian.Uint64(b)
+			binary.LittleEndian.PutUint64(b, f(old, w.l[in.s[1]][l]))
+			w.l[in.d[0]][l] = old
+			continue
+		}
+		old := binary.LittleEndian.Uint32(b)
+		binary.LittleEndian.PutUint32(b, uint32(f(uint64(old), uint64(w.w[in.s[1]][l]))))
+		w.w[in.d[0]][l] = old
+	}
+	if !inShared {
+		w.countSectors(in, lanes, in.size)
+	}
+}
+
+// An asyncCopy is a cp.async under way.
+type asyncCopy struct {
+	to, from uint64
+	n, valid int // bytes written, and how many of them come from memory; the others are zero
+	group    int
+}
+
+// copyGroups is the state of cp.async in a lane.
+type copyGroups struct {
+	pending   []asyncCopy
+	committed int // groups so far
+}
+
+func decodeCopy(p *program, in *instr, from *ptx.Instruction) error {
+	switch {
+	case strings.HasPrefix(from.Op, "cp.async.ca.shared.global"), strings.HasPrefix(from.Op, "cp.async.cg.shared.global"):
+		return decodeAsyncCopy(p, in, from)
+	case from.Op == "cp.async.commit_group" && len(from.Args) == 0:
+		in.run = commitGroup
+		return nil
+	case from.Op == "cp.async.wait_all" && len(from.Args) == 0:
+		in.run = func(w *warp, in *instr, lanes uint32) {
+			commitGroup(w, in, lanes)
+			waitGroup(w, in, lanes)
+		}
+		return nil
+	case from.Op == "cp.async.wait_group" && len(from.Args) == 1 && from.Args[0].Kind == ptx.Immediate && from.Args[0].Value < 64:
+		in.extra = int(from.Args[0].Value)
+		in.run = waitGroup
+		return nil
+	}
+	return fmt.Errorf("the simulator does not know %s", from.Op)
+}
+
+func decodeAsyncCopy(p *program, in *instr, from *ptx.Instruction) error {
+	if len(from.Args) < 3 || len(from.Args) > 4 || from.Args[2].Kind != ptx.Immediate {
+		return fmt.Errorf("operands of a cp.async")
+	}
+	in.size = int(from.Args[2].Value)
+	small := strings.HasPrefix(from.Op, "cp.async.ca")
+	if in.size != 16 && !(small && (in.size == 4 || in.size == 8)) {
+		return fmt.Errorf("cp.async of %d bytes", in.size)
+	}
+	if err := p.address(in, from.Args[0]); err != nil {
+		return err
+	}
+	if from.Args[0].Offset != 0 || from.Args[1].Kind != ptx.Address {
+		return fmt.Errorf("addresses of a cp.async")
+	}
+	in.offset = from.Args[1].Offset
+	if err := p.reads(in, ptx.Operand{Kind: ptx.Register, Name: from.Args[1].Name}, longs); err != nil {
+		return err
+	}
+	in.run = copyAsync
+	if len(from.Args) == 4 {
+		return p.reads(in, from.Args[3], words)
+	}
+	return nil
+}
+
+func copyAsync(w *warp, in *instr, lanes uint32) {
+	for l := range warpSize {
+		if lanes>>l&1 == 0 {
+			continue
+		}
+		c := asyncCopy{to: uint64(w.w[in.s[0]][l]), from: w.l[in.s[1]][l] + uint64(in.offset), n: in.size, valid: in.size, group: w.copies[l].committed}
+		if in.extra&wordAddress == 0 {
+			c.to = w.l[in.s[0]][l]
+		}
+		if len(in.s) == 3 {
+			c.valid = min(c.n, int(w.w[in.s[2]][l]))
+		}
+		if c.valid > 0 {
+			w.global(in, l, c.from, c.n, reads)
+		}
+		w.shared(in, l, c.to, c.n, copies)
+		w.copies[l].pending = append(w.copies[l].pending, c)
+	}
+	in.counts.Sectors += uint64((bits.OnesCount32(lanes)*in.size + 31) / 32)
+	in.counts.IdealSectors += uint64((bits.OnesCount32(lanes)*in.size + 31) / 32)
+}
+
+func commitGroup(w *warp, _ *instr, lanes uint32) {
+	for l := range warpSize {
+		if lanes>>l&1 == 1 {
+			w.copies[l].committed++
+		}
+	}
+}
+
+// waitGroup ends all copies but those of the newest in.extra groups. Until then
+// the bytes in shared memory are the old ones.
+func waitGroup(w *warp, in *instr, lanes uint32) {
+	for l := range warpSize {
+		if lanes>>l&1 == 0 {
+			continue
+		}
+		g := &w.copies[l]
+		keep := g.pending[:0]
+		for _, c := range g.pending {
+			if c.group >= g.committed-in.extra {
+				keep = append(keep, c)
+				continue
+			}
+			to := int(int64(c.to) - sharedBase)
+			dst := w.block.shared.data[to : to+c.n]
+			clear(dst)
+			if c.valid > 0 {
+				m := w.block.device.find(c.from, c.n)
+				copy(dst[:c.valid], m.data[c.from-m.base:])
+			}
+			w.block.shared.landed(w, l, to, c.n)
+		}
+		g.pending = keep
+	}
+}

@@ -1,0 +1,403 @@
+package sim
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"pretext/trainer/cuda/ptx"
+)
+
+// together checks that a collective is executed by all lanes that it names and
+// that have not returned.
+func (w *warp) together(in *instr, lanes, named uint32) {
+	if lanes != named&w.live {
+		w.fault(in, Divergent, bits.TrailingZeros32(lanes), "executed by lanes %08x, named are %08x of the live %08x", lanes, named, w.live)
+	}
+}
+
+// member returns the mask that the lanes of a collective name, which must be one.
+func (w *warp) member(in *instr, lanes uint32, source int) uint32 {
+	mask := &w.w[in.s[source]]
+	first := mask[bits.TrailingZeros32(lanes)]
+	for l := range warpSize {
+		if lanes>>l&1 == 1 && mask[l] != first {
+			w.fault(in, Divergent, l, "names lanes %08x, others name %08x", mask[l], first)
+		}
+	}
+	return first
+}
+
+func decodeFlow(p *program, in *instr, from *ptx.Instruction) error {
+	if in.op == "ret" || in.op == "exit" {
+		in.control = returns
+		return nil
+	}
+	if (in.op != "bra" && in.op != "bra.uni") || len(from.Args) != 1 || from.Args[0].Kind != ptx.Symbol {
+		return fmt.Errorf("the simulator does not know %s", from.Op)
+	}
+	to, ok := p.Labels[from.Args[0].Name]
+	if !ok {
+		return fmt.Errorf("no label %s", from.Args[0].Name)
+	}
+	in.control, in.target = branches, int32(to)
+	return nil
+}
+
+func decodeBarrier(p *program, in *instr, from *ptx.Instruction) error {
+	switch from.Op {
+	case "bar.warp.sync":
+		if len(from.Args) != 1 {
+			return fmt.Errorf("operands of a barrier")
+		}
+		in.run = func(w *warp, in *instr, lanes uint32) {
+			w.together(in, lanes, w.member(in, lanes, 0))
+			w.syncs++
+		}
+		return p.reads(in, from.Args[0], words)
+	case "bar.sync", "barrier.sync", "barrier.sync.aligned":
+		if len(from.Args) != 1 || from.Args[0].Kind != ptx.Immediate || from.Args[0].Value != 0 {
+			return fmt.Errorf("the simulator knows barrier 0 of the whole block only")
+		}
+		in.control = waits
+		return nil
+	}
+	return fmt.Errorf("the simulator does not know %s", from.Op)
+}
+
+// decodeFence reads fences, which order memory and do not wait: the shadow does
+// not take them for a barrier.
+func decodeFence(_ *program, in *instr, _ *ptx.Instruction) error {
+	in.run = func(*warp, *instr, uint32) {}
+	return nil
+}
+
+func decodeShuffle(p *program, in *instr, from *ptx.Instruction) error {
+	parts := strings.Split(from.Op, ".")
+	if len(parts) != 4 || parts[1] != "sync" || parts[3] != "b32" || len(from.Args) != 5 {
+		return fmt.Errorf("the simulator does not know %s", from.Op)
+	}
+	source, ok := map[string]func(lane, b, c int) (int, bool){
+		"bfly": func(lane, b, c int) (int, bool) { return lane ^ b, lane^b <= segment(lane, c)|c&31&^(c>>8&31) },
+		"up":   func(lane, b, c int) (int, bool) { return lane - b, lane-b >= segment(lane, c) },
+		"down": func(lane, b, c int) (int, bool) { return lane + b, lane+b <= segment(lane, c)|c&31&^(c>>8&31) },
+		"idx": func(lane, b, c int) (int, bool) {
+			j := segment(lane, c) | b&^(c>>8&31)
+			return j, j <= segment(lane, c)|c&31&^(c>>8&31)
+		},
+	}[parts[2]]
+	if !ok {
+		return fmt.Errorf("the simulator does not know %s", from.Op)
+	}
+	in.run = func(w *warp, in *instr, lanes uint32) { w.shuffle(in, lanes, source) }
+	dst := []ptx.Operand{from.Args[0]}
+	if from.Args[0].Kind == ptx.Pair {
+		dst = from.Args[0].Elements
+	}
+	for i, o := range dst {
+		if err := p.sets(in, o, []bank{words, predicates}[i]); err != nil {
+			return err
+		}
+	}
+	for _, o := range from.Args[1:] {
+		if err := p.reads(in, o, words); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// segment returns the first lane of the segment of a lane; c is the operand of
+// shfl that holds the segment mask (bits 8 to 12) and the clamp (bits 0 to 4).
+func segment(lane, c int) int { return lane & (c >> 8 & 31) }
+
+func (w *warp) shuffle(in *instr, lanes uint32, source func(lane, b, c int) (int, bool)) {
+	w.together(in, lanes, w.member(in, lanes, 3))
+	from, found := w.w[in.s[0]], uint32(0)
+	for l := range warpSize {
+		if lanes>>l&1 == 0 {
+			continue
+		}
+		j, ok := source(l, int(w.w[in.s[1]][l]&31), int(w.w[in.s[2]][l]))
+		if !ok {
+			j = l
+		} else {
+			found |= 1 << l
+		}
+		if lanes>>j&1 == 0 {
+			w.fault(in, Divergent, l, "takes a value of lane %d, which takes no part", j)
+		}
+		w.w[in.d[0]][l] = from[j]
+	}
+	if len(in.d) == 2 {
+		w.set(in.d[1], found, lanes)
+	}
+}
+
+func decodeVote(p *program, in *instr, from *ptx.Instruction) error {
+	if len(from.Args) != 3 {
+		return fmt.Errorf("operands of a vote")
+	}
+	if from.Op == "vote.sync.ballot.b32" {
+		in.run = func(w *warp, in *instr, lanes uint32) {
+			w.together(in, lanes, w.member(in, lanes, 1))
+			for l := range warpSize {
+				if lanes>>l&1 == 1 {
+					w.w[in.d[0]][l] = w.p[in.s[0]] & lanes
+				}
+			}
+		}
+		if err := p.sets(in, from.Args[0], words); err != nil {
+			return err
+		}
+	} else {
+		f, ok := map[string]func(v, lanes uint32) bool{
+			"vote.sync.any.pred": func(v, lanes uint32) bool { return v&lanes != 0 },
+			"vote.sync.all.pred": func(v, lanes uint32) bool { return v&lanes == lanes },
+		}[from.Op]
+		if !ok {
+			return fmt.Errorf("the simulator does not know %s", from.Op)
+		}
+		in.run = func(w *warp, in *instr, lanes uint32) {
+			w.together(in, lanes, w.member(in, lanes, 1))
+			v := uint32(0)
+			if f(w.p[in.s[0]], lanes) {
+				v = full
+			}
+			w.set(in.d[0], v, lanes)
+		}
+		if err := p.sets(in, from.Args[0], predicates); err != nil {
+			return err
+		}
+	}
+	if err := p.reads(in, from.Args[1], predicates); err != nil {
+		return err
+	}
+	return p.reads(in, from.Args[2], words)
+}
+
+func decodeActive(p *program, in *instr, from *ptx.Instruction) error {
+	if from.Op != "activemask.b32" || len(from.Args) != 1 {
+		return fmt.Errorf("the simulator does not know %s", from.Op)
+	}
+	in.run = func(w *warp, in *instr, lanes uint32) {
+		for l := range warpSize {
+			if lanes>>l&1 == 1 {
+				w.w[in.d[0]][l] = lanes
+			}
+		}
+	}
+	return p.sets(in, from.Args[0], words)
+}
+
+func decodeRedux(p *program, in *instr, from *ptx.Instruction) error {
+	f, ok := map[string]func(a, b uint32) uint32{
+		"redux.sync.add.s32": func(a, b uint32) uint32 { return a + b }, "redux.sync.add.u32": func(a, b uint32) uint32 { return a + b },
+		"redux.sync.max.u32": func(a, b uint32) uint32 { return max(a, b) }, "redux.sync.min.u32": func(a, b uint32) uint32 { return min(a, b) },
+	}[from.Op]
+	if !ok || len(from.Args) != 3 {
+		return fmt.Errorf("the simulator does not know %s", from.Op)
+	}
+	in.run = func(w *warp, in *instr, lanes uint32) {
+		w.together(in, lanes, w.member(in, lanes, 1))
+		first := bits.TrailingZeros32(lanes)
+		v := w.w[in.s[0]][first]
+		for l := first + 1; l < warpSize; l++ {
+			if lanes>>l&1 == 1 {
+				v = f(v, w.w[in.s[0]][l])
+			}
+		}
+		for l := range warpSize {
+			if lanes>>l&1 == 1 {
+				w.w[in.d[0]][l] = v
+			}
+		}
+	}
+	if err := p.sets(in, from.Args[0], words); err != nil {
+		return err
+	}
+	if err := p.reads(in, from.Args[1], words); err != nil {
+		return err
+	}
+	return p.reads(in, from.Args[2], words)
+}
+
+// decodePack reads mov.b32 and mov.b64 between a register and the parts of one.
+func decodePack(p *program, in *instr, from *ptx.Instruction) error {
+	if len(from.Args) != 2 || (from.Op != "mov.b32" && from.Op != "mov.b64") {
+		return fmt.Errorf("the simulator does not know %s", from.Op)
+	}
+	whole, width := words, uint32(16)
+	if from.Op == "mov.b64" {
+		whole, width = longs, 32
+	}
+	mask := uint64(1)<<width - 1
+	switch a, b := from.Args[0], from.Args[1]; {
+	case a.Kind == ptx.Vector && len(a.Elements) == 2:
+		in.run = func(w *warp, in *instr, lanes uint32) {
+			for l := range warpSize {
+				if lanes>>l&1 == 1 {
+					v := w.value(whole, in.s[0], l)
+					w.w[in.d[0]][l], w.w[in.d[1]][l] = uint32(v&mask), uint32(v>>width&mask)
+				}
+			}
+		}
+		for _, e := range a.Elements {
+			if err := p.sets(in, e, words); err != nil {
+				return err
+			}
+		}
+		return p.reads(in, b, whole)
+	case b.Kind == ptx.Vector && len(b.Elements) == 2:
+		in.run = func(w *warp, in *instr, lanes uint32) {
+			for l := range warpSize {
+				if lanes>>l&1 == 0 {
+					continue
+				}
+				v := uint64(w.w[in.s[0]][l])&mask | uint64(w.w[in.s[1]][l])<<width
+				if whole == longs {
+					w.l[in.d[0]][l] = v
+				} else {
+					w.w[in.d[0]][l] = uint32(v)
+				}
+			}
+		}
+		if err := p.sets(in, a, whole); err != nil {
+			return err
+		}
+		for _, e := range b.Elements {
+			if err := p.reads(in, e, words); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("operands of a mov")
+}
+
+// value returns a register of a bank as a long.
+func (w *warp) value(b bank, r int32, lane int) uint64 {
+	if b == longs {
+		return w.l[r][lane]
+	}
+	return uint64(w.w[r][lane])
+}
+
+// decodeMatrixLoad reads ldmatrix: matrices of 8 rows of 16 bytes, whose
+// addresses the lanes give, eight lanes a matrix.
+func decodeMatrixLoad(p *program, in *instr, from *ptx.Instruction) error {
+	const head, tail = "ldmatrix.sync.aligned.m8n8.x", ".shared.b16"
+	kind, ok := strings.CutPrefix(from.Op, head)
+	if ok {
+		kind, ok = strings.CutSuffix(kind, tail)
+	}
+	trans := strings.HasSuffix(kind, ".trans")
+	n, known := map[string]int{"1": 1, "2": 2, "4": 4}[strings.TrimSuffix(kind, ".trans")]
+	if !ok || !known || len(from.Args) != 2 || len(elements(from.Args[0])) != n {
+		return fmt.Errorf("the simulator does not know %s", from.Op)
+	}
+	in.run = func(w *warp, in *instr, lanes uint32) { w.loadMatrices(in, lanes, trans) }
+	for _, o := range elements(from.Args[0]) {
+		if err := p.sets(in, o, words); err != nil {
+			return err
+		}
+	}
+	return p.address(in, from.Args[1])
+}
+
+func (w *warp) loadMatrices(in *instr, lanes uint32, trans bool) {
+	w.together(in, lanes, full)
+	var out [4][warpSize]uint32
+	for j := range in.d {
+		var rows [8][]byte
+		var conflicts [8]uint64
+		for r := range rows {
+			at := w.at(in, 8*j+r)
+			rows[r] = w.shared(in, 8*j+r, at, 16, reads)
+			conflicts[at/16%8]++
+		}
+		most := uint64(0)
+		for _, n := range conflicts {
+			most = max(most, n)
+		}
+		in.counts.Conflicts += most - 1
+		for l := range warpSize {
+			if trans {
+				lo, hi := rows[l%4*2], rows[l%4*2+1]
+				out[j][l] = uint32(binary.LittleEndian.Uint16(lo[l/4*2:])) | uint32(binary.LittleEndian.Uint16(hi[l/4*2:]))<<16
+			} else {
+				out[j][l] = binary.LittleEndian.Uint32(rows[l/4][l%4*4:])
+			}
+		}
+	}
+	for j, d := range in.d {
+		w.w[d] = out[j]
+	}
+}
+
+func decodeMMA(p *program, in *instr, from *ptx.Instruction) error {
+	unpack, ok := map[string]func(v uint32) (lo, hi float32){
+		"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32": func(v uint32) (float32, float32) { return f32(v << 16), f32(v & 0xffff0000) },
+		"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32":   func(v uint32) (float32, float32) { return fromF16(v & 0xffff), fromF16(v >> 16) },
+	}[from.Op]
+	if !ok || len(from.Args) != 4 {
+		return fmt.Errorf("the simulator does not know %s", from.Op)
+	}
+	for i, n := range []int{4, 4, 2, 4} {
+		list := elements(from.Args[i])
+		if len(list) != n {
+			return fmt.Errorf("operands of an mma")
+		}
+		for _, o := range list {
+			var err error
+			if i == 0 {
+				err = p.sets(in, o, words)
+			} else {
+				err = p.reads(in, o, words)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	in.run = func(w *warp, in *instr, lanes uint32) {
+		w.together(in, lanes, full)
+		w.multiply(in, unpack)
+	}
+	return nil
+}
+
+// multiply is mma.m16n8k16: D (16×8) = A (16×16) · B (16×8) + C. Where the
+// elements lie is in the PTX manual; sums are in single precision, in another
+// order than the hardware's.
+func (w *warp) multiply(in *instr, unpack func(v uint32) (lo, hi float32)) {
+	var a [16][16]float32
+	var b [8][16]float32 // transposed
+	for i := range 4 {
+		x := &w.w[in.s[i]]
+		for l := range warpSize {
+			r, c := l/4+i%2*8, l%4*2+i/2*8
+			a[r][c], a[r][c+1] = unpack(x[l])
+		}
+	}
+	for i := range 2 {
+		x := &w.w[in.s[4+i]]
+		for l := range warpSize {
+			k := l%4*2 + i*8
+			b[l/4][k], b[l/4][k+1] = unpack(x[l])
+		}
+	}
+	for i := range 4 {
+		c, d := &w.w[in.s[6+i]], &w.w[in.d[i]]
+		for l := range warpSize {
+			x, y := &a[l/4+i/2*8], &b[l%4*2+i%2]
+			var s0, s1 float32
+			for k := 0; k < 16; k += 2 {
+				s0 += x[k] * y[k]
+				s1 += x[k+1] * y[k+1]
+			}
+			d[l] = b32(f32(c[l]) + (s0 + s1))
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package sim
+
+import (
+	"math"
+	"math/big"
+)
+
+func f32(v uint32) float32 { return math.Float32frombits(v) }
+func b32(v float32) uint32 { return math.Float32bits(v) }
+func f64(v uint64) float64 { return math.Float64frombits(v) }
+func b64(v float64) uint64 { return math.Float64bits(v) }
+
+// nan32 is what PTX calls the canonical NaN of single precision.
+const nan32 = 0x7fffffff
+
+// fma32 returns a·b + c rounded once.
+func fma32(a, b, c float32) float32 {
+	p := float64(a) * float64(b) // exact
+	s := p + float64(c)
+	// Rounding to double and then to single goes wrong where the double lies half way between two
+	// singles, or where singles have fewer bits.
+	if math.Float64bits(s)&(1<<29-1) != 1<<28 && (math.Abs(s) >= 0x1p-126 || s == 0) {
+		return float32(s)
+	}
+	if math.IsInf(s, 0) || s != s {
+		return float32(s)
+	}
+	return fmaSlow(a, b, c)
+}
+
+func fmaSlow(a, b, c float32) float32 {
+	x := new(big.Float).SetPrec(600).SetFloat64(float64(a))
+	x.Mul(x, new(big.Float).SetFloat64(float64(b)))
+	x.Add(x, new(big.Float).SetPrec(600).SetFloat64(float64(c)))
+	r, _ := x.Float32()
+	return r
+}
+
+// toBF16 rounds to the nearest bfloat16, ties to even.
+func toBF16(f float32) uint32 {
+	u := b32(f)
+	if u&0x7fffffff > 0x7f800000 {
+		return 0x7fff
+	}
+	return (u + 0x7fff + u>>16&1) >> 16
+}
+
+// toF16 rounds to the nearest half, ties to even; what is too large becomes an
+// infinity.
+func toF16(f float32) uint32 {
+	u := b32(f)
+	sign, e, m := u>>16&0x8000, int(u>>23&255)-127, u&0x7fffff
+	switch {
+	case e == 128 && m != 0:
+		return 0x7fff
+	case e > 15:
+		return sign | 0x7c00
+	case e >= -14:
+		h := uint32(e+15)<<10 | m>>13
+		return sign | (h + round(m&0x1fff, 0x1000, h))
+	case e >= -25:
+		m |= 0x800000
+		shift := uint32(-e - 1) // 14 bits for e = -15, 24 for -25
+		h := m >> shift
+		return sign | (h + round(m&(1<<shift-1), 1<<(shift-1), h))
+	}
+	return sign
+}
+
+// round returns 1 where what is cut off rounds up a value that ends in h.
+func round(cut, half, h uint32) uint32 {
+	if cut > half || cut == half && h&1 == 1 {
+		return 1
+	}
+	return 0
+}
+
+// fromF16 returns the value of a half.
+func fromF16(h uint32) float32 {
+	sign, e, m := h&0x8000<<16, h>>10&31, h&0x3ff
+	switch e {
+	case 31:
+		if m != 0 {
+			return f32(nan32)
+		}
+		return f32(sign | 0x7f800000)
+	case 0:
+		v := float32(m) * 0x1p-24
+		return f32(sign | b32(v))
+	}
+	return f32(sign | (e+112)<<23 | m<<13)
+}
+
+// flush replaces subnormal numbers by zero, as .ftz does.
+func flush(f float32) float32 {
+	if b32(f)&0x7f800000 == 0 {
+		return f32(b32(f) & 0x80000000)
+	}
+	return f
+}

@@ -1,0 +1,579 @@
+package sim
+
+import (
+	"math"
+	"math/bits"
+)
+
+// A form is an instruction whose operands are registers or constants alone.
+type form struct {
+	registers string // of the destination and the sources: w 32 bits, l 64 bits, p a predicate
+	run       execute
+}
+
+// forms holds every arithmetic instruction that our kernels consist of, by its
+// whole mnemonic. Approximations (ex2, lg2, rsqrt, …) are rounded correctly: the
+// hardware's differ in the last bits.
+var forms = func() map[string]form {
+	all := map[string]form{}
+	for _, group := range []map[string]form{moves, integers, floats, doubles, bitwise, comparisons, selections, conversions} {
+		for name, f := range group {
+			all[name] = f
+		}
+	}
+	return all
+}()
+
+// full is the mask of all lanes.
+const full = ^uint32(0)
+
+func w1(f func(a uint32) uint32) form {
+	return form{"ww", func(w *warp, in *instr, lanes uint32) {
+		d, a := &w.w[in.d[0]], &w.w[in.s[0]]
+		for l := range d {
+			if lanes>>l&1 == 1 {
+				d[l] = f(a[l])
+			}
+		}
+	}}
+}
+
+func w2(f func(a, b uint32) uint32) form {
+	return form{"www", func(w *warp, in *instr, lanes uint32) {
+		d, a, b := &w.w[in.d[0]], &w.w[in.s[0]], &w.w[in.s[1]]
+		for l := range d {
+			if lanes>>l&1 == 1 {
+				d[l] = f(a[l], b[l])
+			}
+		}
+	}}
+}
+
+func w3(f func(a, b, c uint32) uint32) form {
+	return form{"wwww", func(w *warp, in *instr, lanes uint32) {
+		d, a, b, c := &w.w[in.d[0]], &w.w[in.s[0]], &w.w[in.s[1]], &w.w[in.s[2]]
+		for l := range d {
+			if lanes>>l&1 == 1 {
+				d[l] = f(a[l], b[l], c[l])
+			}
+		}
+	}}
+}
+
+func l1(f func(a uint64) uint64) form {
+	return form{"ll", func(w *warp, in *instr, lanes uint32) {
+		d, a := &w.l[in.d[0]], &w.l[in.s[0]]
+		for l := range d {
+			if lanes>>l&1 == 1 {
+				d[l] = f(a[l])
+			}
+		}
+	}}
+}
+
+func l2(f func(a, b uint64) uint64) form {
+	return form{"lll", func(w *warp, in *instr, lanes uint32) {
+		d, a, b := &w.l[in.d[0]], &w.l[in.s[0]], &w.l[in.s[1]]
+		for l := range d {
+			if lanes>>l&1 == 1 {
+				d[l] = f(a[l], b[l])
+			}
+		}
+	}}
+}
+
+func l3(f func(a, b, c uint64) uint64) form {
+	return form{"llll", func(w *warp, in *instr, lanes uint32) {
+		d, a, b, c := &w.l[in.d[0]], &w.l[in.s[0]], &w.l[in.s[1]], &w.l[in.s[2]]
+		for l := range d {
+			if lanes>>l&1 == 1 {
+				d[l] = f(a[l], b[l], c[l])
+			}
+		}
+	}}
+}
+
+// shift64 shifts a long by a word.
+func shift64(f func(a uint64, n uint32) uint64) form {
+	return form{"llw", func(w *warp, in *instr, lanes uint32) {
+		d, a, b := &w.l[in.d[0]], &w.l[in.s[0]], &w.w[in.s[1]]
+		for l := range d {
+			if lanes>>l&1 == 1 {
+				d[l] = f(a[l], b[l])
+			}
+		}
+	}}
+}
+
+// wide makes a long of two words.
+func wide(f func(a, b uint32) uint64) form {
+	return form{"lww", func(w *warp, in *instr, lanes uint32) {
+		d, a, b := &w.l[in.d[0]], &w.w[in.s[0]], &w.w[in.s[1]]
+		for l := range d {
+			if lanes>>l&1 == 1 {
+				d[l] = f(a[l], b[l])
+			}
+		}
+	}}
+}
+
+// wideAdd makes a long of two words and a long.
+func wideAdd(f func(a, b uint32, c uint64) uint64) form {
+	return form{"lwwl", func(w *warp, in *instr, lanes uint32) {
+		d, a, b, c := &w.l[in.d[0]], &w.w[in.s[0]], &w.w[in.s[1]], &w.l[in.s[2]]
+		for l := range d {
+			if lanes>>l&1 == 1 {
+				d[l] = f(a[l], b[l], c[l])
+			}
+		}
+	}}
+}
+
+// widen and narrow convert between the sizes.
+func widen(f func(a uint32) uint64) form {
+	return form{"lw", func(w *warp, in *instr, lanes uint32) {
+		d, a := &w.l[in.d[0]], &w.w[in.s[0]]
+		for l := range d {
+			if lanes>>l&1 == 1 {
+				d[l] = f(a[l])
+			}
+		}
+	}}
+}
+
+func narrow(f func(a uint64) uint32) form {
+	return form{"wl", func(w *warp, in *instr, lanes uint32) {
+		d, a := &w.w[in.d[0]], &w.l[in.s[0]]
+		for l := range d {
+			if lanes>>l&1 == 1 {
+				d[l] = f(a[l])
+			}
+		}
+	}}
+}
+
+func float1(f func(a float32) float32) form {
+	return w1(func(a uint32) uint32 { return b32(f(f32(a))) })
+}
+
+func float2(f func(a, b float32) float32) form {
+	return w2(func(a, b uint32) uint32 { return b32(f(f32(a), f32(b))) })
+}
+
+func double1(f func(a float64) float64) form {
+	return l1(func(a uint64) uint64 { return b64(f(f64(a))) })
+}
+
+func double2(f func(a, b float64) float64) form {
+	return l2(func(a, b uint64) uint64 { return b64(f(f64(a), f64(b))) })
+}
+
+// Four forms make up most of what runs: they have no call a lane.
+
+func moveWord(w *warp, in *instr, lanes uint32) {
+	d, a := &w.w[in.d[0]], &w.w[in.s[0]]
+	if lanes == full {
+		*d = *a
+		return
+	}
+	for l := range d {
+		if lanes>>l&1 == 1 {
+			d[l] = a[l]
+		}
+	}
+}
+
+func addFloat(w *warp, in *instr, lanes uint32) {
+	d, a, b := &w.w[in.d[0]], &w.w[in.s[0]], &w.w[in.s[1]]
+	for l := range d {
+		if lanes>>l&1 == 1 {
+			d[l] = b32(f32(a[l]) + f32(b[l]))
+		}
+	}
+}
+
+func mulFloat(w *warp, in *instr, lanes uint32) {
+	d, a, b := &w.w[in.d[0]], &w.w[in.s[0]], &w.w[in.s[1]]
+	for l := range d {
+		if lanes>>l&1 == 1 {
+			d[l] = b32(f32(a[l]) * f32(b[l]))
+		}
+	}
+}
+
+func fmaFloat(w *warp, in *instr, lanes uint32) {
+	d, a, b, c := &w.w[in.d[0]], &w.w[in.s[0]], &w.w[in.s[1]], &w.w[in.s[2]]
+	for l := range d {
+		if lanes>>l&1 == 1 {
+			d[l] = b32(fma32(f32(a[l]), f32(b[l]), f32(c[l])))
+		}
+	}
+}
+
+func addLong(w *warp, in *instr, lanes uint32) {
+	d, a, b := &w.l[in.d[0]], &w.l[in.s[0]], &w.l[in.s[1]]
+	for l := range d {
+		if lanes>>l&1 == 1 {
+			d[l] = a[l] + b[l]
+		}
+	}
+}
+
+func addWord(w *warp, in *instr, lanes uint32) {
+	d, a, b := &w.w[in.d[0]], &w.w[in.s[0]], &w.w[in.s[1]]
+	for l := range d {
+		if lanes>>l&1 == 1 {
+			d[l] = a[l] + b[l]
+		}
+	}
+}
+
+var moveLong = l1(func(a uint64) uint64 { return a })
+
+var moves = map[string]form{
+	"mov.f32": {"ww", moveWord}, "mov.b32": {"ww", moveWord}, "mov.u32": {"ww", moveWord}, "mov.s32": {"ww", moveWord},
+	"mov.u16": {"ww", moveWord}, "mov.b16": {"ww", moveWord},
+	"mov.u64": moveLong, "mov.b64": moveLong, "mov.f64": moveLong, "mov.s64": moveLong,
+	// Generic addresses are those of global memory: nothing of ours mixes the spaces.
+	"cvta.to.global.u64": moveLong, "cvta.to.shared.u64": moveLong, "cvta.global.u64": moveLong, "cvta.shared.u64": moveLong,
+	"mov.pred": {"pp", func(w *warp, in *instr, lanes uint32) { w.set(in.d[0], w.p[in.s[0]], lanes) }},
+}
+
+var integers = map[string]form{
+	"add.s32": {"www", addWord}, "add.u32": {"www", addWord}, "add.s64": {"lll", addLong}, "add.u64": {"lll", addLong},
+	"sub.s32": w2(func(a, b uint32) uint32 { return a - b }), "sub.u32": w2(func(a, b uint32) uint32 { return a - b }),
+	"sub.s64": l2(func(a, b uint64) uint64 { return a - b }), "sub.u64": l2(func(a, b uint64) uint64 { return a - b }),
+	"add.s16": w2(func(a, b uint32) uint32 { return (a + b) & 0xffff }), "sub.s16": w2(func(a, b uint32) uint32 { return (a - b) & 0xffff }),
+	"mul.lo.s16": w2(func(a, b uint32) uint32 { return a * b & 0xffff }),
+	"mul.lo.s32": w2(func(a, b uint32) uint32 { return a * b }), "mul.lo.u32": w2(func(a, b uint32) uint32 { return a * b }),
+	"mul.hi.u32": w2(func(a, b uint32) uint32 { return uint32(uint64(a) * uint64(b) >> 32) }),
+	"mul.hi.s32": w2(func(a, b uint32) uint32 { return uint32(uint64(int64(int32(a))*int64(int32(b))) >> 32) }),
+	"mul.lo.s64": l2(func(a, b uint64) uint64 { return a * b }), "mul.lo.u64": l2(func(a, b uint64) uint64 { return a * b }),
+	"mul.hi.u64":   l2(func(a, b uint64) uint64 { h, _ := bits.Mul64(a, b); return h }),
+	"mad.lo.s32":   w3(func(a, b, c uint32) uint32 { return a*b + c }),
+	"mad.lo.u32":   w3(func(a, b, c uint32) uint32 { return a*b + c }),
+	"mad.lo.s64":   l3(func(a, b, c uint64) uint64 { return a*b + c }),
+	"mul.wide.s32": wide(func(a, b uint32) uint64 { return uint64(int64(int32(a)) * int64(int32(b))) }),
+	"mul.wide.u32": wide(func(a, b uint32) uint64 { return uint64(a) * uint64(b) }),
+	"mul.wide.u16": w2(func(a, b uint32) uint32 { return a & 0xffff * (b & 0xffff) }),
+	"mul.wide.s16": w2(func(a, b uint32) uint32 { return uint32(int32(int16(a)) * int32(int16(b))) }),
+	"mad.wide.s32": wideAdd(func(a, b uint32, c uint64) uint64 { return uint64(int64(int32(a))*int64(int32(b))) + c }),
+	"mad.wide.u32": wideAdd(func(a, b uint32, c uint64) uint64 { return uint64(a)*uint64(b) + c }),
+	// Division by zero gives all ones on the hardware; PTX leaves it open.
+	"div.s32": w2(func(a, b uint32) uint32 {
+		if b == 0 {
+			return full
+		}
+		return uint32(int32(a) / int32(b))
+	}),
+	"div.u32": w2(func(a, b uint32) uint32 {
+		if b == 0 {
+			return full
+		}
+		return a / b
+	}),
+	"rem.s32": w2(func(a, b uint32) uint32 {
+		if b == 0 {
+			return a
+		}
+		return uint32(int32(a) % int32(b))
+	}),
+	"rem.u32": w2(func(a, b uint32) uint32 {
+		if b == 0 {
+			return a
+		}
+		return a % b
+	}),
+	"div.u64": l2(func(a, b uint64) uint64 {
+		if b == 0 {
+			return math.MaxUint64
+		}
+		return a / b
+	}),
+	"div.s64": l2(func(a, b uint64) uint64 {
+		if b == 0 {
+			return math.MaxUint64
+		}
+		return uint64(int64(a) / int64(b))
+	}),
+	"rem.u64": l2(func(a, b uint64) uint64 {
+		if b == 0 {
+			return a
+		}
+		return a % b
+	}),
+	"rem.s64": l2(func(a, b uint64) uint64 {
+		if b == 0 {
+			return a
+		}
+		return uint64(int64(a) % int64(b))
+	}),
+	"min.s32": w2(func(a, b uint32) uint32 { return uint32(min(int32(a), int32(b))) }),
+	"max.s32": w2(func(a, b uint32) uint32 { return uint32(max(int32(a), int32(b))) }),
+	"min.u32": w2(func(a, b uint32) uint32 { return min(a, b) }),
+	"max.u32": w2(func(a, b uint32) uint32 { return max(a, b) }),
+	"min.s64": l2(func(a, b uint64) uint64 { return uint64(min(int64(a), int64(b))) }),
+	"max.s64": l2(func(a, b uint64) uint64 { return uint64(max(int64(a), int64(b))) }),
+	"min.u64": l2(func(a, b uint64) uint64 { return min(a, b) }),
+	"max.u64": l2(func(a, b uint64) uint64 { return max(a, b) }),
+	"neg.s32": w1(func(a uint32) uint32 { return -a }), "neg.s64": l1(func(a uint64) uint64 { return -a }),
+	"abs.s32": w1(func(a uint32) uint32 { return uint32(max(int32(a), -int32(a))) }),
+}
+
+// minmax returns the number where the other is no number, as PTX does.
+func minmax(a, b float32, f func(a, b float32) float32) float32 {
+	if a != a && b != b {
+		return f32(nan32)
+	}
+	if a != a {
+		return b
+	}
+	if b != b {
+		return a
+	}
+	return f(a, b)
+}
+
+func viaDouble(f func(float64) float64) form {
+	return float1(func(a float32) float32 { return float32(f(float64(a))) })
+}
+
+func flushed(f func(float64) float64) form {
+	return float1(func(a float32) float32 { return flush(float32(f(float64(flush(a))))) })
+}
+
+func rsqrt(x float64) float64 { return 1 / math.Sqrt(x) }
+func rcp(x float64) float64   { return 1 / x }
+
+var floats = map[string]form{
+	"add.f32": {"www", addFloat}, "add.rn.f32": {"www", addFloat}, "mul.f32": {"www", mulFloat}, "mul.rn.f32": {"www", mulFloat},
+	"fma.rn.f32": {"wwww", fmaFloat},
+	"sub.f32":    float2(func(a, b float32) float32 { return a - b }),
+	"sub.rn.f32": float2(func(a, b float32) float32 { return a - b }),
+	"div.rn.f32": float2(func(a, b float32) float32 { return a / b }),
+	"min.f32":    float2(func(a, b float32) float32 { return minmax(a, b, func(a, b float32) float32 { return min(a, b) }) }),
+	"max.f32":    float2(func(a, b float32) float32 { return minmax(a, b, func(a, b float32) float32 { return max(a, b) }) }),
+	"neg.f32":    w1(func(a uint32) uint32 { return a ^ 1<<31 }), "abs.f32": w1(func(a uint32) uint32 { return a &^ (1 << 31) }),
+	"rcp.rn.f32": viaDouble(rcp), "sqrt.rn.f32": viaDouble(math.Sqrt), "rsqrt.approx.f32": viaDouble(rsqrt),
+	"rcp.approx.ftz.f32": flushed(rcp), "ex2.approx.ftz.f32": flushed(math.Exp2), "ex2.approx.f32": viaDouble(math.Exp2),
+	"lg2.approx.f32": viaDouble(math.Log2), "lg2.approx.ftz.f32": flushed(math.Log2), "tanh.approx.f32": viaDouble(math.Tanh),
+	"fma.rn.ftz.f32": w3(func(a, b, c uint32) uint32 {
+		return b32(flush(fma32(flush(f32(a)), flush(f32(b)), flush(f32(c)))))
+	}),
+	"copysign.f32": w2(func(a, b uint32) uint32 { return a&(1<<31) | b&^(1<<31) }),
+}
+
+var doubles = map[string]form{
+	"add.f64": double2(func(a, b float64) float64 { return a + b }), "sub.f64": double2(func(a, b float64) float64 { return a - b }),
+	"mul.f64": double2(func(a, b float64) float64 { return a * b }), "div.rn.f64": double2(func(a, b float64) float64 { return a / b }),
+	"fma.rn.f64":  l3(func(a, b, c uint64) uint64 { return b64(math.FMA(f64(a), f64(b), f64(c))) }),
+	"sqrt.rn.f64": double1(math.Sqrt),
+}
+
+var bitwise = map[string]form{
+	"and.b32": w2(func(a, b uint32) uint32 { return a & b }), "or.b32": w2(func(a, b uint32) uint32 { return a | b }),
+	"xor.b32": w2(func(a, b uint32) uint32 { return a ^ b }), "not.b32": w1(func(a uint32) uint32 { return ^a }),
+	"and.b16": w2(func(a, b uint32) uint32 { return a & b & 0xffff }), "or.b16": w2(func(a, b uint32) uint32 { return (a | b) & 0xffff }),
+	"xor.b16": w2(func(a, b uint32) uint32 { return (a ^ b) & 0xffff }),
+	"and.b64": l2(func(a, b uint64) uint64 { return a & b }), "or.b64": l2(func(a, b uint64) uint64 { return a | b }),
+	"xor.b64": l2(func(a, b uint64) uint64 { return a ^ b }), "not.b64": l1(func(a uint64) uint64 { return ^a }),
+	// Shifts by more than the width give zero or the sign, as Go's do.
+	"shl.b32": w2(func(a, n uint32) uint32 { return a << n }), "shr.u32": w2(func(a, n uint32) uint32 { return a >> n }),
+	"shr.b32": w2(func(a, n uint32) uint32 { return a >> n }), "shr.s32": w2(func(a, n uint32) uint32 { return uint32(int32(a) >> n) }),
+	"shl.b16": w2(func(a, n uint32) uint32 { return a << n & 0xffff }), "shr.u16": w2(func(a, n uint32) uint32 { return a & 0xffff >> n }),
+	"shl.b64": shift64(func(a uint64, n uint32) uint64 { return a << n }), "shr.u64": shift64(func(a uint64, n uint32) uint64 { return a >> n }),
+	"shr.b64": shift64(func(a uint64, n uint32) uint64 { return a >> n }), "shr.s64": shift64(func(a uint64, n uint32) uint64 { return uint64(int64(a) >> n) }),
+	"shf.l.wrap.b32": w3(func(lo, hi, n uint32) uint32 { return uint32((uint64(hi)<<32 | uint64(lo)) << (n & 31) >> 32) }),
+	"shf.r.wrap.b32": w3(func(lo, hi, n uint32) uint32 { return uint32((uint64(hi)<<32 | uint64(lo)) >> (n & 31)) }),
+	"popc.b32":       w1(func(a uint32) uint32 { return uint32(bits.OnesCount32(a)) }),
+	"clz.b32":        w1(func(a uint32) uint32 { return uint32(bits.LeadingZeros32(a)) }),
+	"brev.b32":       w1(bits.Reverse32),
+	"bfi.b32": {"wwwww", func(w *warp, in *instr, lanes uint32) {
+		d, a, b, at, n := &w.w[in.d[0]], &w.w[in.s[0]], &w.w[in.s[1]], &w.w[in.s[2]], &w.w[in.s[3]]
+		for l := range d {
+			if lanes>>l&1 == 1 {
+				mask := uint32(uint64(1)<<min(n[l]&255, 32)-1) << (at[l] & 255)
+				d[l] = b[l]&^mask | a[l]<<(at[l]&255)&mask
+			}
+		}
+	}},
+	"bfe.u32": w3(func(a, at, n uint32) uint32 { return a >> (at & 255) & uint32(uint64(1)<<min(n&255, 32)-1) }),
+	"prmt.b32": w3(func(a, b, sel uint32) uint32 {
+		x, v := uint64(b)<<32|uint64(a), uint32(0)
+		for i := range 4 {
+			s := sel >> (4 * i)
+			byt := uint32(x >> (8 * (s & 7)) & 255)
+			if s&8 != 0 { // the sign of the byte in all of its bits
+				byt = uint32(int32(int8(byt)) >> 7 & 255)
+			}
+			v |= byt << (8 * i)
+		}
+		return v
+	}),
+	"and.pred": {"ppp", func(w *warp, in *instr, lanes uint32) { w.set(in.d[0], w.p[in.s[0]]&w.p[in.s[1]], lanes) }},
+	"or.pred":  {"ppp", func(w *warp, in *instr, lanes uint32) { w.set(in.d[0], w.p[in.s[0]]|w.p[in.s[1]], lanes) }},
+	"xor.pred": {"ppp", func(w *warp, in *instr, lanes uint32) { w.set(in.d[0], w.p[in.s[0]]^w.p[in.s[1]], lanes) }},
+	"not.pred": {"pp", func(w *warp, in *instr, lanes uint32) { w.set(in.d[0], ^w.p[in.s[0]], lanes) }},
+}
+
+// set replaces the bits of a mask of lanes in a predicate.
+func (w *warp) set(p int32, v, lanes uint32) { w.p[p] = w.p[p]&^lanes | v&lanes }
+
+func compareWords(f func(a, b uint32) bool) form {
+	return form{"pww", func(w *warp, in *instr, lanes uint32) {
+		a, b, v := &w.w[in.s[0]], &w.w[in.s[1]], uint32(0)
+		for l := range a {
+			if lanes>>l&1 == 1 && f(a[l], b[l]) {
+				v |= 1 << l
+			}
+		}
+		w.set(in.d[0], v, lanes)
+	}}
+}
+
+func compareLongs(f func(a, b uint64) bool) form {
+	return form{"pll", func(w *warp, in *instr, lanes uint32) {
+		a, b, v := &w.l[in.s[0]], &w.l[in.s[1]], uint32(0)
+		for l := range a {
+			if lanes>>l&1 == 1 && f(a[l], b[l]) {
+				v |= 1 << l
+			}
+		}
+		w.set(in.d[0], v, lanes)
+	}}
+}
+
+// number is what comparisons compare.
+type number interface {
+	~int16 | ~uint16 | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
+}
+
+func relations[T number]() map[string]func(a, b T) bool {
+	return map[string]func(a, b T) bool{
+		"eq": func(a, b T) bool { return a == b }, "ne": func(a, b T) bool { return a != b && a == a && b == b },
+		"lt": func(a, b T) bool { return a < b }, "le": func(a, b T) bool { return a <= b },
+		"gt": func(a, b T) bool { return a > b }, "ge": func(a, b T) bool { return a >= b },
+	}
+}
+
+// unordered adds the relations that hold for NaN too.
+func unordered[T float32 | float64]() map[string]func(a, b T) bool {
+	all := relations[T]()
+	for name, f := range relations[T]() {
+		all[name+"u"] = func(a, b T) bool { return a != a || b != b || f(a, b) }
+	}
+	all["num"] = func(a, b T) bool { return a == a && b == b }
+	all["nan"] = func(a, b T) bool { return a != a || b != b }
+	return all
+}
+
+var comparisons = func() map[string]form {
+	all := map[string]form{}
+	for name, f := range relations[int32]() {
+		all["setp."+name+".s32"] = compareWords(func(a, b uint32) bool { return f(int32(a), int32(b)) })
+	}
+	for name, f := range relations[uint32]() {
+		all["setp."+name+".u32"] = compareWords(f)
+		all["setp."+name+".b32"] = compareWords(f)
+	}
+	for name, f := range relations[int16]() {
+		all["setp."+name+".s16"] = compareWords(func(a, b uint32) bool { return f(int16(a), int16(b)) })
+	}
+	for name, f := range relations[uint16]() {
+		all["setp."+name+".u16"] = compareWords(func(a, b uint32) bool { return f(uint16(a), uint16(b)) })
+		all["setp."+name+".b16"] = all["setp."+name+".u16"]
+	}
+	for name, f := range relations[int64]() {
+		all["setp."+name+".s64"] = compareLongs(func(a, b uint64) bool { return f(int64(a), int64(b)) })
+	}
+	for name, f := range relations[uint64]() {
+		all["setp."+name+".u64"] = compareLongs(f)
+		all["setp."+name+".b64"] = compareLongs(f)
+	}
+	for name, f := range unordered[float32]() {
+		all["setp."+name+".f32"] = compareWords(func(a, b uint32) bool { return f(f32(a), f32(b)) })
+	}
+	for name, f := range unordered[float64]() {
+		all["setp."+name+".f64"] = compareLongs(func(a, b uint64) bool { return f(f64(a), f64(b)) })
+	}
+	return all
+}()
+
+var selectWord = form{"wwwp", func(w *warp, in *instr, lanes uint32) {
+	d, a, b, p := &w.w[in.d[0]], &w.w[in.s[0]], &w.w[in.s[1]], w.p[in.s[2]]
+	for l := range d {
+		if lanes>>l&1 == 1 {
+			if p>>l&1 == 1 {
+				d[l] = a[l]
+			} else {
+				d[l] = b[l]
+			}
+		}
+	}
+}}
+
+var selectLong = form{"lllp", func(w *warp, in *instr, lanes uint32) {
+	d, a, b, p := &w.l[in.d[0]], &w.l[in.s[0]], &w.l[in.s[1]], w.p[in.s[2]]
+	for l := range d {
+		if lanes>>l&1 == 1 {
+			if p>>l&1 == 1 {
+				d[l] = a[l]
+			} else {
+				d[l] = b[l]
+			}
+		}
+	}
+}}
+
+var selections = map[string]form{
+	"selp.f32": selectWord, "selp.b32": selectWord, "selp.u32": selectWord, "selp.s32": selectWord, "selp.b16": selectWord, "selp.u16": selectWord,
+	"selp.b64": selectLong, "selp.u64": selectLong, "selp.s64": selectLong, "selp.f64": selectLong,
+}
+
+// clampInt converts as PTX does: NaN is zero, what is too large becomes the limit.
+func clampInt(v float64, lo, hi float64) float64 {
+	if v != v {
+		return 0
+	}
+	return min(max(v, lo), hi)
+}
+
+var conversions = map[string]form{
+	"cvt.u32.u64": narrow(func(a uint64) uint32 { return uint32(a) }), "cvt.s32.s64": narrow(func(a uint64) uint32 { return uint32(a) }),
+	"cvt.u32.s64": narrow(func(a uint64) uint32 { return uint32(a) }),
+	"cvt.u16.u64": narrow(func(a uint64) uint32 { return uint32(a) & 0xffff }),
+	"cvt.u64.u32": widen(func(a uint32) uint64 { return uint64(a) }), "cvt.s64.s32": widen(func(a uint32) uint64 { return uint64(int64(int32(a))) }),
+	"cvt.u64.s32": widen(func(a uint32) uint64 { return uint64(int64(int32(a))) }), "cvt.u64.u16": widen(func(a uint32) uint64 { return uint64(a & 0xffff) }),
+	"cvt.s64.u32": widen(func(a uint32) uint64 { return uint64(a) }),
+	"cvt.u64.u64": moveLong, "cvt.u16.u32": w1(func(a uint32) uint32 { return a & 0xffff }), "cvt.u32.u16": w1(func(a uint32) uint32 { return a & 0xffff }),
+	"cvt.u32.u8": w1(func(a uint32) uint32 { return a & 0xff }), "cvt.u16.u8": w1(func(a uint32) uint32 { return a & 0xff }),
+	"cvt.s32.s16": w1(func(a uint32) uint32 { return uint32(int32(int16(a))) }), "cvt.s32.s8": w1(func(a uint32) uint32 { return uint32(int32(int8(a))) }),
+	"cvt.rn.f32.s32": w1(func(a uint32) uint32 { return b32(float32(int32(a))) }),
+	"cvt.rn.f32.u32": w1(func(a uint32) uint32 { return b32(float32(a)) }),
+	"cvt.rn.f32.u16": w1(func(a uint32) uint32 { return b32(float32(a & 0xffff)) }),
+	"cvt.rn.f32.s64": narrow(func(a uint64) uint32 { return b32(float32(int64(a))) }),
+	"cvt.rn.f32.u64": narrow(func(a uint64) uint32 { return b32(float32(a)) }),
+	"cvt.rn.f64.s32": widen(func(a uint32) uint64 { return b64(float64(int32(a))) }),
+	"cvt.rn.f64.u64": l1(func(a uint64) uint64 { return b64(float64(a)) }),
+	"cvt.rzi.s32.f32": w1(func(a uint32) uint32 {
+		return uint32(int32(clampInt(math.Trunc(float64(f32(a))), math.MinInt32, math.MaxInt32)))
+	}),
+	"cvt.rzi.u32.f32": w1(func(a uint32) uint32 { return uint32(clampInt(math.Trunc(float64(f32(a))), 0, math.MaxUint32)) }),
+	"cvt.rni.s32.f32": w1(func(a uint32) uint32 {
+		return uint32(int32(clampInt(math.RoundToEven(float64(f32(a))), math.MinInt32, math.MaxInt32)))
+	}),
+	"cvt.rni.f32.f32":   viaDouble(math.RoundToEven),
+	"cvt.rmi.f32.f32":   viaDouble(math.Floor),
+	"cvt.rzi.f32.f32":   viaDouble(math.Trunc),
+	"cvt.f64.f32":       widen(func(a uint32) uint64 { return b64(float64(f32(a))) }),
+	"cvt.rn.f32.f64":    narrow(func(a uint64) uint32 { return b32(float32(f64(a))) }),
+	"cvt.f32.f16":       w1(func(a uint32) uint32 { return b32(fromF16(a & 0xffff)) }),
+	"cvt.rn.f16.f32":    w1(func(a uint32) uint32 { return toF16(f32(a)) }),
+	"cvt.rn.bf16.f32":   w1(func(a uint32) uint32 { return toBF16(f32(a)) }),
+	"cvt.rn.bf16x2.f32": w2(func(hi, lo uint32) uint32 { return toBF16(f32(lo)) | toBF16(f32(hi))<<16 }),
+	"cvt.rn.f16x2.f32":  w2(func(hi, lo uint32) uint32 { return toF16(f32(lo)) | toF16(f32(hi))<<16 }),
+
+	"cvt.sat.f32.f32": float1(func(a float32) float32 {
+		return minmax(minmax(a, 0, func(a, b float32) float32 { return max(a, b) }), 1, func(a, b float32) float32 { return min(a, b) })
+	}),
+}
