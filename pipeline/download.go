@@ -37,6 +37,9 @@ type DownloadConfig struct {
 type DownloadSpec struct {
 	Requests []string // for people
 	Client   download.Options
+	// Addresses are the whole URLs of files whose plan has only what is no secret,
+	// by their hash. They are written to no file.
+	Addresses map[string]string
 }
 
 // A downloadTask is the plan of one file.
@@ -59,7 +62,7 @@ func Download(ctx context.Context, r Runner, c DownloadConfig) (*sharding.Manife
 		if err := plan.checkSpace(ctx, folder); err != nil {
 			return nil, err
 		}
-		spec := Spec{Stage: "download", Out: c.Out, Download: &DownloadSpec{Client: c.Client}}
+		spec := Spec{Stage: "download", Out: c.Out, Download: &DownloadSpec{Client: c.Client, Addresses: c.addresses()}}
 		for _, q := range c.Requests {
 			spec.Download.Requests = append(spec.Download.Requests, q.String())
 		}
@@ -80,10 +83,22 @@ func (c DownloadConfig) validate() error {
 	for _, q := range c.Requests {
 		errs = append(errs, q.Validate())
 		if q.Kind == download.URL && strings.HasPrefix(q.URL, "http:") && !c.Client.AllowPrivate {
-			errs = append(errs, fmt.Errorf("url %s: plain http is not safe, give an https URL", q.URL))
+			errs = append(errs, fmt.Errorf("url %s: plain http is not safe, give an https URL", q))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// addresses returns the whole URLs of requests by their hash, where they hold what
+// may be secret.
+func (c DownloadConfig) addresses() map[string]string {
+	whole := map[string]string{}
+	for _, q := range c.Requests {
+		if sum := q.Redacted().URLSHA256; sum != "" {
+			whole[sum] = q.URL
+		}
+	}
+	return whole
 }
 
 // downloadWorker fetches files.
@@ -117,7 +132,7 @@ func (w *downloadWorker) do(ctx context.Context, index int) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	got, err := client.Fetch(ctx, w.folder, t.File, download.Hooks{Progress: w.meter.Add, BeforeCommit: func() error { return w.fence(ctx) }})
+	got, err := client.Fetch(ctx, w.folder, revealed(t.File, w.Addresses), download.Hooks{Progress: w.meter.Add, BeforeCommit: func() error { return w.fence(ctx) }})
 	var entry sharding.FileEntry
 	switch {
 	case err == nil:
@@ -131,11 +146,19 @@ func (w *downloadWorker) do(ctx context.Context, index int) ([]Result, error) {
 	return []Result{result}, err
 }
 
+// revealed returns a file of the plan with its whole URL.
+func revealed(f download.File, addresses map[string]string) download.File {
+	if whole, ok := addresses[f.URLSHA256]; ok {
+		f.URL, f.URLSHA256 = whole, ""
+	}
+	return f
+}
+
 // downloaded describes a file that was fetched.
 func downloaded(f download.File, task int, got download.Result) sharding.FileEntry {
 	e := sharding.FileEntry{Name: f.Name, Task: task, Bytes: got.Bytes, SHA256: got.SHA256,
 		Counts: sharding.Counts{"downloads": 1, "download_bytes": got.Bytes},
-		Origin: &sharding.Origin{URL: f.URL, Kind: f.Kind, Checksum: string(f.Checksum), ChecksumSource: f.ChecksumSource, Licence: f.Licence}}
+		Origin: &sharding.Origin{URL: f.URL, URLSHA256: f.URLSHA256, Kind: f.Kind, Checksum: string(f.Checksum), ChecksumSource: f.ChecksumSource, Licence: f.Licence}}
 	if f.Checksum == "" {
 		e.Counts["unverified_downloads"] = 1
 	}

@@ -31,7 +31,7 @@ func (w *downloadWorker) refuseEqual(ctx context.Context, results []Result) erro
 	}
 	var refused error
 	for _, files := range equal {
-		other := slices.IndexFunc(files, func(f sharding.FileEntry) bool { return !sameSource(f.Origin.URL, files[0].Origin.URL) })
+		other := slices.IndexFunc(files, func(f sharding.FileEntry) bool { return !sameSource(*f.Origin, *files[0].Origin) })
 		if other < 0 {
 			continue
 		}
@@ -44,17 +44,17 @@ func (w *downloadWorker) refuseEqual(ctx context.Context, results []Result) erro
 	return refused
 }
 
-// sameSource reports whether two addresses are of one file: they are equal, or end
-// in the same name at different hosts.
-func sameSource(a, b string) bool {
-	if a == b {
-		return true
+// sameSource reports whether two origins are of one file: their addresses are
+// equal, or end in the same name at different hosts.
+func sameSource(a, b sharding.Origin) bool {
+	if a.URL == b.URL {
+		return a.URLSHA256 == b.URLSHA256
 	}
-	u, err := url.Parse(a)
+	u, err := url.Parse(a.URL)
 	if err != nil {
 		return false
 	}
-	v, err := url.Parse(b)
+	v, err := url.Parse(b.URL)
 	return err == nil && u.Host != v.Host && path.Base(u.Path) == path.Base(v.Path)
 }
 

@@ -35,7 +35,11 @@ func (p *downloadPlan) tasks() (tasks []any) {
 // planDownload takes the plan of an earlier run of the same requests, or asks the
 // sources.
 func planDownload(ctx context.Context, folder store.Folder, c DownloadConfig) (*downloadPlan, error) {
-	options, err := json.Marshal(DownloadOptions{c.Requests})
+	written := make([]download.Request, len(c.Requests))
+	for i, q := range c.Requests {
+		written[i] = q.Redacted()
+	}
+	options, err := json.Marshal(DownloadOptions{written})
 	if err != nil {
 		return nil, err
 	}
@@ -56,13 +60,15 @@ func planDownload(ctx context.Context, folder store.Folder, c DownloadConfig) (*
 		if err != nil {
 			return nil, err
 		}
-		p.files = append(p.files, list.Files...)
+		for _, f := range list.Files {
+			p.files = append(p.files, f.Redacted())
+		}
 		for _, in := range list.Indices {
 			p.recipe.Inputs = append(p.recipe.Inputs, sharding.Input(in))
 		}
 	}
 	nameDownloads(p.files)
-	return p, p.measure(ctx, client)
+	return p, p.measure(ctx, client, c.addresses())
 }
 
 // nameDownloads gives every file a name of its own that none of the stage's has.
@@ -102,7 +108,7 @@ func earlierDownload(ctx context.Context, folder store.Folder, options json.RawM
 		}
 		p.files = append(p.files, t.File)
 	}
-	return p, p.measure(ctx, nil)
+	return p, p.measure(ctx, nil, nil)
 }
 
 // otherRequests says in what a folder's recipe differs from a download that is
@@ -146,14 +152,14 @@ func otherRequests(old sharding.Recipe, options json.RawMessage) []string {
 const typicalBook = 400e3
 
 // measure finds out how much there is to download; client may be nil.
-func (p *downloadPlan) measure(ctx context.Context, client *download.Client) error {
+func (p *downloadPlan) measure(ctx context.Context, client *download.Client, addresses map[string]string) error {
 	for _, f := range p.files {
 		n := f.Bytes
 		if n == 0 && f.Kind == KindBooks && f.Checksum == "" {
 			n = typicalBook
 		}
 		if n == 0 && client != nil {
-			length, err := client.Length(ctx, f.URL)
+			length, err := client.Length(ctx, revealed(f, addresses).URL)
 			if err != nil && (ctx.Err() != nil || errors.Is(err, download.ErrNotFound) || errors.Is(err, download.ErrRefused)) {
 				return err
 			}

@@ -105,7 +105,7 @@ func contents(t *testing.T, dir string) map[string]string {
 func TestDownloadsAreTheSameForAnyWorkersAndRunner(t *testing.T) {
 	s := newSourceSite(t)
 	var first map[string]string
-	for _, r := range []Runner{{"direct", 1, nil, nil}, {"prism", 7, nil, nil}} {
+	for _, r := range []Runner{{Name: "direct", Workers: 1}, {Name: "prism", Workers: 7}} {
 		out := t.TempDir()
 		m, err := Download(t.Context(), r, s.config(out))
 		if err != nil {

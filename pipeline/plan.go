@@ -191,7 +191,7 @@ func planRequest(ctx context.Context, o download.Options, q download.Request) (s
 		return s, err
 	}
 	found := downloadPlan{files: list.Files}
-	if err := found.measure(ctx, client); err != nil {
+	if err := found.measure(ctx, client, nil); err != nil {
 		return s, err
 	}
 	s = PlannedSource{Name: q.String(), Kind: list.Files[0].Kind, Files: len(list.Files), Bytes: found.bytes, Basis: "asked the source", Licence: list.Files[0].Licence}

@@ -7,13 +7,15 @@ import (
 	"runtime/debug"
 	"time"
 
+	"pretext/internal/redact"
 	"pretext/internal/store"
 	"pretext/internal/usage"
 	"pretext/sharding"
 )
 
-// runInfo is run.json: who made a folder, when and how. Nothing hashes or
-// trusts it.
+// runInfo is run.json: when and how a folder was made. Nothing hashes or trusts
+// it. It may be given away with the folder, so it holds no secrets of URLs, and
+// no host and folders unless that is asked for.
 type runInfo struct {
 	FormatVersion int       `json:"format_version"`
 	Stage         string    `json:"stage"`
@@ -23,9 +25,10 @@ type runInfo struct {
 	PeakRSS       int64     `json:"peak_rss"`    // bytes, of the process so far
 	Runner        string    `json:"runner"`
 	Workers       int       `json:"workers"`
-	Host          string    `json:"host"`
+	Places        bool      `json:"places,omitempty"` // host and whole paths are there
+	Host          string    `json:"host,omitempty"`
 	Command       []string  `json:"command"`
-	Sources       []string  `json:"sources"` // paths and folders as they were given
+	Sources       []string  `json:"sources"` // files and folders
 	Go            string    `json:"go"`
 	Version       string    `json:"version"`
 }
@@ -34,8 +37,14 @@ type runInfo struct {
 func writeRunInfo(ctx context.Context, folder store.Folder, r Runner, spec Spec, start time.Time, cpu time.Duration) error {
 	info := runInfo{FormatVersion: sharding.FormatVersion, Stage: spec.Stage, Started: start.UTC(),
 		Seconds: time.Since(start).Seconds(), CPUSeconds: (usage.CPU() - cpu).Seconds(), PeakRSS: usage.PeakMemory(),
-		Runner: r.name(), Workers: r.Workers, Command: os.Args, Sources: spec.locations(), Go: runtime.Version()}
-	info.Host, _ = os.Hostname()
+		Runner: r.name(), Workers: r.Workers, Command: redact.Args(os.Args), Go: runtime.Version()}
+	for _, path := range spec.locations() {
+		info.Sources = append(info.Sources, redact.Path(path))
+	}
+	if r.RecordPlaces {
+		info.Places, info.Command, info.Sources = true, redact.Texts(os.Args), redact.Texts(spec.locations())
+		info.Host, _ = os.Hostname()
+	}
 	if b, ok := debug.ReadBuildInfo(); ok {
 		info.Version = b.Main.Version
 	}

@@ -43,6 +43,9 @@ type Runner struct {
 	// Note is told what a person should know before the work begins. It may be
 	// nil.
 	Note func(string)
+	// RecordPlaces has run.json name the host and whole paths; without it, it has
+	// the last elements of paths alone.
+	RecordPlaces bool
 }
 
 // name is the runner's name, the default where none was given.

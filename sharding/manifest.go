@@ -81,7 +81,8 @@ type FileEntry struct {
 // An Origin is where a file comes from, how that is known to be so, and on what
 // terms it may be used.
 type Origin struct {
-	URL            string `json:"url"`
+	URL            string `json:"url"`                       // without what may be secret in it
+	URLSHA256      string `json:"url_sha256,omitempty"`      // of the whole, where URL is not
 	Kind           string `json:"kind"`                      // of source: "wiki" or "books"
 	Checksum       string `json:"checksum,omitempty"`        // algorithm, colon, digits; none where the source publishes none
 	ChecksumSource string `json:"checksum_source,omitempty"` // where it stands

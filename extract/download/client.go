@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"pretext/internal/redact"
 )
 
 // A Client asks servers. It holds connections: call [Client.Close] at the end.
@@ -73,7 +75,7 @@ func (r *response) close() {
 // when nothing comes for too long.
 func (c *Client) open(ctx context.Context, method, address string, header http.Header) (*response, error) {
 	if c.options.Offline {
-		return nil, fmt.Errorf("get %s: %w: no connection may be opened", address, ErrOffline)
+		return nil, fmt.Errorf("get %s: %w: no connection may be opened", redact.URL(address), ErrOffline)
 	}
 	u, err := c.places.locate(address)
 	if err != nil {
@@ -82,7 +84,7 @@ func (c *Client) open(ctx context.Context, method, address string, header http.H
 	for hop := 0; ; hop++ {
 		r, err := c.send(ctx, method, u, header)
 		if err != nil {
-			return nil, fmt.Errorf("get %s: %w", u.Redacted(), err)
+			return nil, fmt.Errorf("get %s: %w", redact.URL(u.String()), err)
 		}
 		if !isRedirect(r.StatusCode) {
 			return r, nil
@@ -90,10 +92,10 @@ func (c *Client) open(ctx context.Context, method, address string, header http.H
 		location := r.Header.Get("Location")
 		r.close()
 		if hop == maxHops {
-			return nil, fmt.Errorf("get %s: %w: more than %d redirects", address, ErrRefused, maxHops)
+			return nil, fmt.Errorf("get %s: %w: more than %d redirects", redact.URL(address), ErrRefused, maxHops)
 		}
 		if u, err = c.redirect(u, location); err != nil {
-			return nil, fmt.Errorf("get %s: %w", address, err)
+			return nil, fmt.Errorf("get %s: %w", redact.URL(address), err)
 		}
 	}
 }
@@ -110,16 +112,16 @@ func isRedirect(status int) bool {
 func (c *Client) redirect(from *url.URL, location string) (*url.URL, error) {
 	to, err := from.Parse(location)
 	if err != nil || location == "" {
-		return nil, fmt.Errorf("%w: redirect to %q, which is no URL", ErrRefused, clip(location))
+		return nil, fmt.Errorf("%w: redirect to %q, which is no URL", ErrRefused, clip(redact.URL(location)))
 	}
 	if _, err := parseURL(to.String(), c.options.AllowPrivate); err != nil {
 		return nil, fmt.Errorf("%w: redirect to %w", ErrRefused, err)
 	}
 	if from.Scheme == "https" && to.Scheme != "https" {
-		return nil, fmt.Errorf("%w: redirect from https to %s", ErrRefused, clip(to.Redacted()))
+		return nil, fmt.Errorf("%w: redirect from https to %s", ErrRefused, clip(redact.URL(to.String())))
 	}
 	if !c.places.mayFollow(from.Hostname(), to.Hostname()) {
-		return nil, fmt.Errorf("%w: redirect to another host, %s (--allow-host %s lets it be followed)", ErrRefused, clip(to.Redacted()), to.Hostname())
+		return nil, fmt.Errorf("%w: redirect to another host, %s (--allow-host %s lets it be followed)", ErrRefused, clip(redact.URL(to.String())), to.Hostname())
 	}
 	return to, nil
 }

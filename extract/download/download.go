@@ -61,6 +61,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"pretext/internal/redact"
 )
 
 // Errors that callers tell apart.
@@ -87,8 +89,9 @@ const (
 
 // A File is one file of a source. It is plain data.
 type File struct {
-	Name           string   `json:"name"` // it gets, free of folders
-	URL            string   `json:"url"`  // at its origin, whatever mirror serves it
+	Name           string   `json:"name"`                 // it gets, free of folders
+	URL            string   `json:"url"`                  // at its origin, whatever mirror serves it
+	URLSHA256      string   `json:"url_sha256,omitempty"` // of the URL with its query, where URL has none ([File.Redacted])
 	Kind           string   `json:"kind"`
 	Bytes          int64    `json:"bytes,omitempty"` // 0 where the source does not say
 	Checksum       Checksum `json:"checksum,omitempty"`
@@ -97,6 +100,15 @@ type File struct {
 	// Optional files may be missing at the source: a catalogue lists books of
 	// which there is no plain text.
 	Optional bool `json:"optional,omitempty"`
+}
+
+// Redacted returns the file as it may be written down: without what may be secret
+// in its URL, and with the hash of the whole.
+func (f File) Redacted() File {
+	if sum := redact.Hash(f.URL); sum != "" {
+		f.URL, f.URLSHA256 = redact.URL(f.URL), sum
+	}
+	return f
 }
 
 // A Mirror serves the files of a site from another place.
@@ -180,15 +192,15 @@ func (o Options) Validate() error {
 func parseURL(raw string, private bool) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, fmt.Errorf("%q: not a URL", raw)
+		return nil, fmt.Errorf("%q: not a URL", redact.URL(raw))
 	}
 	switch {
 	case u.Scheme == "http" && !private:
-		return nil, fmt.Errorf("%q: plain http is not safe, give an https URL", raw)
+		return nil, fmt.Errorf("%q: plain http is not safe, give an https URL", redact.URL(raw))
 	case u.Scheme != "https" && u.Scheme != "http":
-		return nil, fmt.Errorf("%q: must begin with https://", raw)
+		return nil, fmt.Errorf("%q: must begin with https://", redact.URL(raw))
 	case u.Host == "" || u.Hostname() == "" || u.User != nil || u.Opaque != "":
-		return nil, fmt.Errorf("%q: must name a host and no user", raw)
+		return nil, fmt.Errorf("%q: must name a host and no user", redact.URL(raw))
 	}
 	return u, nil
 }

@@ -116,7 +116,8 @@ func hashPrefix(ctx context.Context, to io.Writer, from io.ReaderAt, n int64) er
 
 // A note stands beside a partial file and says what it is a part of.
 type note struct {
-	URL       string   `json:"url"`
+	URL       string   `json:"url"`                  // without what may be secret
+	URLSHA256 string   `json:"url_sha256,omitempty"` // of the whole, where URL is not
 	Checksum  Checksum `json:"checksum,omitempty"`
 	Validator string   `json:"validator,omitempty"` // strong ETag of the bytes that are there
 	Total     int64    `json:"total,omitempty"`     // of the whole, 0 where it is not known
@@ -141,7 +142,7 @@ type transfer struct {
 // resume takes over what earlier runs got.
 func (t *transfer) resume(ctx context.Context) error {
 	t.sums = newSums(t.file.Checksum)
-	if err := json.Unmarshal(t.part.Note(), &t.note); err != nil || t.note.URL != t.file.URL || t.note.Checksum != t.file.Checksum {
+	if err := json.Unmarshal(t.part.Note(), &t.note); err != nil || t.note.URL != t.address().URL || t.note.URLSHA256 != t.address().URLSHA256 || t.note.Checksum != t.file.Checksum {
 		return t.reset()
 	}
 	if !isStrong(t.note.Validator) {
@@ -164,6 +165,12 @@ func (t *transfer) resume(ctx context.Context) error {
 	return hashPrefix(ctx, t.sums, t.part, keep)
 }
 
+// address is the note of a file of which nothing is there.
+func (t *transfer) address() note {
+	f := t.file.Redacted()
+	return note{URL: f.URL, URLSHA256: f.URLSHA256, Checksum: f.Checksum}
+}
+
 // reset throws away what was got. The bytes go before the note does, so that no
 // note ever stands beside bytes of something else.
 func (t *transfer) reset() error {
@@ -172,7 +179,7 @@ func (t *transfer) reset() error {
 		return err
 	}
 	t.sums, t.complete = newSums(t.file.Checksum), false
-	t.note = note{URL: t.file.URL, Checksum: t.file.Checksum}
+	t.note = t.address()
 	return nil
 }
 

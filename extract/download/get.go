@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"path"
 	"strings"
+
+	"pretext/internal/redact"
 )
 
 // get reads a small file of a source into memory, with more attempts where one
@@ -33,21 +35,21 @@ func (c *Client) getOnce(ctx context.Context, address string, limit int64) ([]by
 	}
 	defer r.close()
 	if err := c.statusOf(r); err != nil {
-		return nil, fmt.Errorf("get %s: %w", address, err)
+		return nil, fmt.Errorf("get %s: %w", redact.URL(address), err)
 	}
 	if r.ContentLength > limit {
-		return nil, &fatalError{fmt.Errorf("get %s: %w: %d bytes, more than the limit of %d", address, ErrRefused, r.ContentLength, limit)}
+		return nil, &fatalError{fmt.Errorf("get %s: %w: %d bytes, more than the limit of %d", redact.URL(address), ErrRefused, r.ContentLength, limit)}
 	}
 	b, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if err != nil {
-		return nil, fmt.Errorf("get %s: %w", address, err)
+		return nil, fmt.Errorf("get %s: %w", redact.URL(address), err)
 	}
 	if int64(len(b)) > limit {
-		return nil, &fatalError{fmt.Errorf("get %s: %w: more than the limit of %d bytes", address, ErrRefused, limit)}
+		return nil, &fatalError{fmt.Errorf("get %s: %w: more than the limit of %d bytes", redact.URL(address), ErrRefused, limit)}
 	}
 	listing := strings.HasSuffix(address, "/") // is a page of links
-	if name := path.Base(address); !listing && (isPage(r.Header.Get("Content-Type")) || looksLikePage(b)) {
-		return nil, fmt.Errorf("get %s: %w", address, newPageError(name))
+	if name := path.Base(redact.URL(address)); !listing && (isPage(r.Header.Get("Content-Type")) || looksLikePage(b)) {
+		return nil, fmt.Errorf("get %s: %w", redact.URL(address), newPageError(name))
 	}
 	return b, nil
 }
@@ -64,7 +66,7 @@ func (c *Client) Length(ctx context.Context, address string) (int64, error) {
 		if err == nil {
 			return max(0, r.ContentLength), nil
 		}
-		if err := failures.failed(ctx, fmt.Errorf("get %s: %w", address, err), 0); err != nil {
+		if err := failures.failed(ctx, fmt.Errorf("get %s: %w", redact.URL(address), err), 0); err != nil {
 			return 0, err
 		}
 	}

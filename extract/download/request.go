@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"pretext/internal/redact"
 )
 
 // The kinds of requests.
@@ -43,8 +44,9 @@ type Request struct {
 	IDs      []int  `json:"ids,omitempty"`      // numbers of books; without them the catalogue decides
 	Limit    int    `json:"limit,omitempty"`    // books at most, 0: all
 
-	URL    string `json:"url,omitempty"`
-	SHA256 string `json:"sha256,omitempty"` // of what lies at URL
+	URL       string `json:"url,omitempty"`
+	URLSHA256 string `json:"url_sha256,omitempty"` // of the URL with its query, where URL has none ([Request.Redacted])
+	SHA256    string `json:"sha256,omitempty"`     // of what lies at URL
 }
 
 var (
@@ -95,10 +97,12 @@ func (r Request) Validate() error {
 	case URL:
 		if _, err := parseURL(r.URL, true); err != nil {
 			bad("url %w", err)
+		} else if r.URLSHA256 != "" {
+			bad("url %s: its query is not known", r.URL)
 		}
 		if r.SHA256 != "" {
 			if _, err := NewChecksum("sha256", r.SHA256); err != nil {
-				bad("url %s: %w", r.URL, err)
+				bad("url %s: %w", redact.URL(r.URL), err)
 			}
 		}
 	default:
@@ -119,7 +123,16 @@ func (r Request) String() string {
 		}
 		return what
 	}
-	return r.URL
+	return redact.URL(r.URL)
+}
+
+// Redacted returns the request as it may be written down: without what may be
+// secret in its URL, and with the hash of the whole.
+func (r Request) Redacted() Request {
+	if sum := redact.Hash(r.URL); sum != "" {
+		r.URL, r.URLSHA256 = redact.URL(r.URL), sum
+	}
+	return r
 }
 
 // LicenceOf is on what terms the files of a request may be used.
@@ -163,7 +176,7 @@ func (c *Client) Resolve(ctx context.Context, r Request) (*List, error) {
 
 // resolveURL needs no asking.
 func resolveURL(r Request) (*List, error) {
-	u, err := url.Parse(r.URL)
+	u, err := parseURL(r.URL, true)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"time"
 
+	"pretext/internal/redact"
 	"pretext/internal/store"
 	"pretext/sharding"
 )
@@ -96,11 +97,22 @@ type Run struct {
 	PeakRSS    int64     `json:"peak_rss"`
 	Runner     string    `json:"runner"`
 	Workers    int       `json:"workers"`
-	Host       string    `json:"host"`
+	Places     bool      `json:"places,omitempty"` // host and whole paths are there, as was asked for
+	Host       string    `json:"host,omitempty"`
 	Command    []string  `json:"command"`
 	Sources    []string  `json:"sources"`
 	Go         string    `json:"go"`
 	Version    string    `json:"version"`
+}
+
+// hide takes secrets out of what run.json says, and the host and folders where
+// nobody asked for them: older programs wrote all of it down.
+func (r *Run) hide() {
+	if r.Places {
+		r.Command, r.Sources = redact.Texts(r.Command), redact.Texts(r.Sources)
+		return
+	}
+	r.Host, r.Command, r.Sources = "", redact.Args(r.Command), redact.Args(r.Sources)
 }
 
 // Collect reads everything at a path and counts what is in it. Damage is an
@@ -163,6 +175,7 @@ func describe(ctx context.Context, f folder) (Stage, error) {
 	run := new(Run)
 	if json.Unmarshal(raw, run) == nil { // nothing trusts it, so nothing depends on it
 		s.Run = run
+		run.hide()
 	}
 	return s, nil
 }

@@ -8,11 +8,15 @@ import (
 	"unicode"
 
 	"github.com/spf13/pflag"
+
+	"pretext/internal/redact"
 )
 
-// OneLine puts a message on one line and makes control characters visible, such
-// as a file's name may hold. Only the trace of a bug of ours keeps its lines.
+// OneLine puts a message on one line, makes control characters visible, such as a
+// file's name may hold, and takes users and queries out of URLs. Only the trace of
+// a bug of ours keeps its lines.
 func OneLine(message string) string {
+	message = redact.Text(message)
 	if strings.HasPrefix(message, "BUG: ") {
 		return message
 	}

@@ -35,7 +35,7 @@ func downloadFlagsOf(stage survey.Stage) (flags []string) {
 		case download.URL:
 			sum := q.SHA256
 			for _, d := range stage.Downloads {
-				if d.URL == q.URL {
+				if d.URL == q.URL && d.URLSHA256 == q.URLSHA256 {
 					sum = cmp.Or(sum, d.SHA256)
 				}
 			}

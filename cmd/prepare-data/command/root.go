@@ -65,6 +65,7 @@ type runFlags struct {
 	memory     byteSize
 	maxRejects float64
 	strict     bool
+	places     bool
 }
 
 func (f *runFlags) add(fs *pflag.FlagSet) {
@@ -76,6 +77,7 @@ func (f *runFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	fs.BoolVar(&f.json, "json", false, "write the result as JSON")
 	fs.Var(&f.memory, "memory", "memory the process may use, such as 600MB or 2GB")
+	fs.BoolVar(&f.places, "record-paths", false, "write the host's name and whole paths to run.json, which has file names alone otherwise")
 	fs.Float64Var(&f.maxRejects, "max-rejects", 1, "largest share of pages, books or lines that may be unreadable, 0 to 1")
 	f.addStrict(fs)
 }
@@ -103,7 +105,7 @@ func (f *runFlags) pipeline(stderr io.Writer) (pipeline.Runner, error) {
 		return pipeline.Runner{}, usagef("--max-rejects %g: must be between 0 and 1", f.maxRejects)
 	}
 	pipeline.LimitMemory(int64(f.memory))
-	return pipeline.Runner{Name: f.runner, Workers: f.workers, Watch: watch(stderr, f.quiet), Note: func(text string) {
+	return pipeline.Runner{Name: f.runner, Workers: f.workers, RecordPlaces: f.places, Watch: watch(stderr, f.quiet), Note: func(text string) {
 		fmt.Fprintf(stderr, "prepare-data: note: %s\n", cli.OneLine(text))
 	}}, nil
 }
