@@ -19,8 +19,9 @@ func TestOracleQuestionAnswering(t *testing.T) { headTest(t, "question-answering
 // the padding, which the span loss counts.
 func headTest(t *testing.T, kind string) {
 	eachWay(t, func(t *testing.T, w way) {
-		dir := "heads/" + kind
-		c, err := trainer.ParseConfig(realdata.Read(t, "oracle/"+dir+"/config.json"))
+		heads := realdata.Path(t, "oracle/heads")
+		dir := heads + "/" + kind
+		c, err := trainer.ParseConfig(realdata.Read(t, "oracle/heads/"+kind+"/config.json"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +32,7 @@ func headTest(t *testing.T, kind string) {
 		if kind == "classification" {
 			h.Labels = len(head.floats("classifier.bias"))
 		}
-		b := openOracle(t, "heads/batch.safetensors").headBatch()
+		b := openOracle(t, heads+"/batch.safetensors").headBatch()
 		m := openHead(t, c, h, w, b, head)
 		var want struct {
 			Loss     float64 `json:"loss"`

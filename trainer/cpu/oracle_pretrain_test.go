@@ -9,9 +9,9 @@ import (
 )
 
 func TestOraclePretrainingStep(t *testing.T) {
-	eachWay(t, func(t *testing.T, w way) {
-		b := openOracle(t, "pretrain/batch.safetensors").batches(0)[0]
-		m, _ := openModel(t, "pretrain", trainer.PretrainHeads(), w, trainer.DefaultOptimizer(trainer.AdamW), b)
+	eachOracleWay(t, func(t *testing.T, root string, w way) {
+		b := openOracle(t, root+"/pretrain/batch.safetensors").batches(0)[0]
+		m, _ := openModel(t, root+"/pretrain", trainer.PretrainHeads(), w, trainer.DefaultOptimizer(trainer.AdamW), b)
 		var want struct {
 			Loss         float64 `json:"loss"`
 			MLM          float64 `json:"mlm_loss"`
@@ -24,7 +24,7 @@ func TestOraclePretrainingStep(t *testing.T) {
 			PaddingFree  float64 `json:"padding_free_loss"`
 			TransformErf float64 `json:"loss_with_erf_gelu"`
 		}
-		readJSON(t, "pretrain/losses.json", &want)
+		readJSON(t, root+"/pretrain/losses.json", &want)
 		sums, err := m.Forward(b, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -43,7 +43,7 @@ func TestOraclePretrainingStep(t *testing.T) {
 		if err := m.Accumulate(b, b.Counts(trainer.PretrainHeads()).Coef()); err != nil {
 			t.Fatal(err)
 		}
-		checkGradients(t, m, openOracle(t, "pretrain/grads.safetensors"), w)
+		checkGradients(t, m, openOracle(t, root+"/pretrain/grads.safetensors"), w)
 		info, err := m.Apply(trainer.Schedule{Kind: trainer.Constant, Steps: 1}, trainer.Alone{})
 		if err != nil {
 			t.Fatal(err)
@@ -56,13 +56,13 @@ func TestOraclePretrainingStep(t *testing.T) {
 // The comparison is worth something: a thousandth more of one tensor's gradient
 // is noticed, whichever it is, and of that tensor alone.
 func TestOracleGradientsThatAreWrongByAThousandthFail(t *testing.T) {
-	eachWay(t, func(t *testing.T, w way) {
-		b := openOracle(t, "pretrain/batch.safetensors").batches(0)[0]
-		m, _ := openModel(t, "pretrain", trainer.PretrainHeads(), w, trainer.DefaultOptimizer(trainer.AdamW), b)
+	eachOracleWay(t, func(t *testing.T, root string, w way) {
+		b := openOracle(t, root+"/pretrain/batch.safetensors").batches(0)[0]
+		m, _ := openModel(t, root+"/pretrain", trainer.PretrainHeads(), w, trainer.DefaultOptimizer(trainer.AdamW), b)
 		if err := m.Accumulate(b, b.Counts(trainer.PretrainHeads()).Coef()); err != nil {
 			t.Fatal(err)
 		}
-		want := openOracle(t, "pretrain/grads.safetensors")
+		want := openOracle(t, root+"/pretrain/grads.safetensors")
 		for _, e := range want.Entries {
 			if norm(want.floats(e.Name)) < 1e-8 {
 				continue // a thousandth of nothing
@@ -82,11 +82,11 @@ func TestOracleGradientsThatAreWrongByAThousandthFail(t *testing.T) {
 }
 
 func TestOraclePretrainingOutputs(t *testing.T) {
-	eachWay(t, func(t *testing.T, w way) {
-		padded := openOracle(t, "pretrain/batch.safetensors")
+	eachOracleWay(t, func(t *testing.T, root string, w way) {
+		padded := openOracle(t, root+"/pretrain/batch.safetensors")
 		b := padded.batches(0)[0]
-		m, weights := openModel(t, "pretrain", trainer.PretrainHeads(), w, trainer.DefaultOptimizer(trainer.AdamW), b)
-		want := openOracle(t, "pretrain/outputs.safetensors")
+		m, weights := openModel(t, root+"/pretrain", trainer.PretrainHeads(), w, trainer.DefaultOptimizer(trainer.AdamW), b)
+		want := openOracle(t, root+"/pretrain/outputs.safetensors")
 		out := &trainer.Outputs{Want: trainer.OutputHidden | trainer.OutputPooled | trainer.OutputMLMLogits | trainer.OutputNSPLogits}
 		if _, err := m.Forward(b, out); err != nil {
 			t.Fatal(err)
@@ -123,14 +123,16 @@ func liveRows(padded oracleFile, x []float32, width int) []float32 {
 }
 
 func TestOracleUnpaddedBatch(t *testing.T) {
-	b := openOracle(t, "pretrain/batch.safetensors").batches(0)[0]
-	want := openOracle(t, "pretrain/unpadded.safetensors")
-	for name, got := range map[string][]int32{
-		"cu_seqlens": b.CuSeqlens, "ids": b.IDs, "segments": b.Segments, "positions": b.Positions,
-		"masked_index": b.MaskedIndex, "masked_ids": b.MaskedIDs,
-	} {
-		if fmt.Sprint(got) != fmt.Sprint(want.ints(name)) {
-			t.Errorf("%s: got %v, want %v", name, got, want.ints(name))
+	eachOracle(t, func(t *testing.T, root string) {
+		b := openOracle(t, root+"/pretrain/batch.safetensors").batches(0)[0]
+		want := openOracle(t, root+"/pretrain/unpadded.safetensors")
+		for name, got := range map[string][]int32{
+			"cu_seqlens": b.CuSeqlens, "ids": b.IDs, "segments": b.Segments, "positions": b.Positions,
+			"masked_index": b.MaskedIndex, "masked_ids": b.MaskedIDs,
+		} {
+			if fmt.Sprint(got) != fmt.Sprint(want.ints(name)) {
+				t.Errorf("%s: got %v, want %v", name, got, want.ints(name))
+			}
 		}
-	}
+	})
 }

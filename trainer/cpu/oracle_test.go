@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"testing"
 
 	"pretext/internal/realdata"
@@ -25,9 +26,16 @@ type oracleFile struct {
 	*checkpoint.Safetensors
 }
 
+// eachOracle runs f for the oracle of testdata, which this repository holds, and
+// for that of the real data; root is where its folders are.
+func eachOracle(t *testing.T, f func(t *testing.T, root string)) {
+	t.Run("demo", func(t *testing.T) { f(t, "testdata/oracle") })
+	t.Run("real data", func(t *testing.T) { f(t, realdata.Path(t, "oracle")) })
+}
+
 func openOracle(t *testing.T, name string) oracleFile {
 	t.Helper()
-	s, err := checkpoint.OpenSafetensors(realdata.Path(t, "oracle/"+name))
+	s, err := checkpoint.OpenSafetensors(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +63,11 @@ func (f oracleFile) floats(name string) []float32 {
 
 func readJSON(t *testing.T, name string, v any) {
 	t.Helper()
-	if err := json.Unmarshal(realdata.Read(t, "oracle/"+name), v); err != nil {
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -101,7 +113,7 @@ func (f oracleFile) batches(n int) []*trainer.Batch {
 // openModel opens a model with the weights of an oracle folder.
 func openModel(t *testing.T, dir string, h trainer.Heads, w way, o trainer.Optimizer, bs ...*trainer.Batch) (trainer.Model, *checkpoint.Pretrained) {
 	t.Helper()
-	weights, err := checkpoint.OpenPretrained(realdata.Path(t, "oracle/"+dir))
+	weights, err := checkpoint.OpenPretrained(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,6 +157,13 @@ func eachWay(t *testing.T, f func(t *testing.T, w way)) {
 			f(t, w)
 		})
 	}
+}
+
+// eachOracleWay runs f for each oracle in each way.
+func eachOracleWay(t *testing.T, f func(t *testing.T, root string, w way)) {
+	eachOracle(t, func(t *testing.T, root string) {
+		eachWay(t, func(t *testing.T, w way) { f(t, root, w) })
+	})
 }
 
 func smallestConfig() trainer.Config {
