@@ -75,7 +75,7 @@ var allowed = map[string][]string{
 	"cmd/prepare-data":          {"*"},
 	// Never pipeline: what they share is the files of docs/format.md.
 	"cmd/train-bert": {"cmd/internal/cli", "trainer", "trainer/checkpoint", "trainer/cpu", "trainer/loader",
-		"trainer/finetune", "trainer/finetune/squad", "trainer/finetune/glue", "trainer/finetune/predict", "records", "records/tfrecord", "sharding", "tokenize", "internal/store", "internal/usage", "internal/humanize"},
+		"trainer/finetune", "trainer/finetune/squad", "trainer/finetune/glue", "trainer/finetune/predict", "records", "records/tfrecord", "sharding", "tokenize", "tokenize/hf", "internal/store", "internal/usage", "internal/humanize"},
 	"internal/archtest": {},
 	"internal/bench":    {"*"},
 }

@@ -87,6 +87,8 @@ func architecture(h trainer.Heads) string {
 		return "BertForPreTraining"
 	case h.MLM:
 		return "BertForMaskedLM"
+	case h == (trainer.Heads{}):
+		return "BertModel"
 	default:
 		return "BertForNextSentencePrediction"
 	}
@@ -94,14 +96,14 @@ func architecture(h trainer.Heads) string {
 
 // tokenizerConfig is tokenizer_config.json.
 func tokenizerConfig(c trainer.Config, t Tokenizer) map[string]any {
-	if t.File != nil {
+	if t.Vocab == nil {
 		config := map[string]any{"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": c.MaxPositions}
 		for name, token := range t.Special {
 			config[name] = token
 		}
 		return config
 	}
-	return map[string]any{
+	config := map[string]any{
 		"tokenizer_class":  "BertTokenizer",
 		"do_lower_case":    t.LowerCase,
 		"model_max_length": c.MaxPositions,
@@ -111,4 +113,11 @@ func tokenizerConfig(c trainer.Config, t Tokenizer) map[string]any {
 		"sep_token":        "[SEP]",
 		"unk_token":        "[UNK]",
 	}
+	if t.StripAccents != nil {
+		config["strip_accents"] = *t.StripAccents
+	}
+	if t.TokenizeChineseChars != nil {
+		config["tokenize_chinese_chars"] = *t.TokenizeChineseChars
+	}
+	return config
 }

@@ -52,10 +52,15 @@ type State struct {
 // A Tokenizer is what a folder needs to be used alone.
 type Tokenizer struct {
 	Vocab     []byte // the content of vocab.txt
-	LowerCase bool
+	LowerCase bool   // do_lower_case of tokenizer_config.json, as are the next two
 
-	// File is the content of a tokenizer.json, in place of Vocab; Special names
-	// its tokens as tokenizer_config.json does: "cls_token" and so on.
+	// StripAccents nil means as LowerCase, TokenizeChineseChars nil means true; nil
+	// is not written.
+	StripAccents, TokenizeChineseChars *bool
+
+	// File is the content of a tokenizer.json, beside Vocab, or instead of it where
+	// it is not BERT's. Special names its tokens as tokenizer_config.json does,
+	// "cls_token" and so on; it is used without Vocab.
 	File    []byte
 	Special map[string]string
 
@@ -81,6 +86,32 @@ type fileEntry struct {
 func WriteModel(dir string, c trainer.Config, h trainer.Heads, t Tokenizer, weights iter.Seq2[trainer.Tensor, error]) error {
 	need := floatBytes * elements(trainer.Tensors(c, h))
 	err := replaceFolder(dir, need, func(f *folder) error { return f.writeModel(c, h, t, weights) })
+	if err != nil {
+		return fmt.Errorf("write model %s: %w", dir, err)
+	}
+	return nil
+}
+
+// WriteEncoder writes a model without heads as transformers' BertModel: embeddings,
+// layers, and the pooler where p has one.
+func WriteEncoder(dir string, t Tokenizer, p *Pretrained) error {
+	var specs []trainer.TensorSpec
+	for _, s := range trainer.Tensors(p.Config, trainer.Heads{NSP: true}) {
+		pooler := strings.HasPrefix(s.Name, "bert.pooler.")
+		if strings.HasPrefix(s.Name, "bert.") && (!pooler || p.names[s.Name] != "") {
+			specs = append(specs, s)
+		}
+	}
+	weights := func(yield func(trainer.Tensor, error) bool) {
+		for _, s := range specs {
+			if t, err := p.Tensor(s.Name, nil); !yield(t, err) || err != nil {
+				return
+			}
+		}
+	}
+	err := replaceFolder(dir, floatBytes*elements(specs), func(f *folder) error {
+		return f.writeTensors(p.Config, trainer.Heads{}, t, specs, weights)
+	})
 	if err != nil {
 		return fmt.Errorf("write model %s: %w", dir, err)
 	}
@@ -210,21 +241,31 @@ func (f *folder) writeManifest() error {
 }
 
 func (f *folder) writeModel(c trainer.Config, h trainer.Heads, t Tokenizer, weights iter.Seq2[trainer.Tensor, error]) error {
+	return f.writeTensors(c, h, t, trainer.Tensors(c, h), weights)
+}
+
+// writeTensors writes config.json, the weights in the order of specs, and the
+// tokenizer.
+func (f *folder) writeTensors(c trainer.Config, h trainer.Heads, t Tokenizer, specs []trainer.TensorSpec, weights iter.Seq2[trainer.Tensor, error]) error {
 	if err := f.writeJSON(configFile, transformersConfig(c, h, t.Labels)); err != nil {
 		return err
 	}
 	err := f.create(weightsFile, func(w io.Writer) error {
-		return WriteSafetensors(w, trainer.Tensors(c, h), weights)
+		return WriteSafetensors(w, specs, weights)
 	})
 	if err != nil || t.Vocab == nil && t.File == nil {
 		return err
 	}
-	name, data := vocabFile, t.Vocab
-	if t.File != nil {
-		name, data = tokenizerJSON, t.File
-	}
-	if err := f.writeBytes(name, data); err != nil {
-		return err
+	for _, file := range []struct {
+		name string
+		data []byte
+	}{{vocabFile, t.Vocab}, {tokenizerJSON, t.File}} {
+		if file.data == nil {
+			continue
+		}
+		if err := f.writeBytes(file.name, file.data); err != nil {
+			return err
+		}
 	}
 	return f.writeJSON(tokenizerFile, tokenizerConfig(c, t))
 }

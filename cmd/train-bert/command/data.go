@@ -83,31 +83,33 @@ func (c *corpus) readVocab(given string) error {
 	case os.IsNotExist(err):
 		return usagef("no %s beside the records of %s: give --vocab FILE, the one they were made with", sharding.VocabName, c.path)
 	}
-	b, err := os.ReadFile(path)
+	t, err := readTokenizer(path)
 	if err != nil {
 		return err
 	}
-	v, err := tokenize.ReadVocab(path, b)
-	if err != nil {
+	if t.Vocab == nil {
+		return notWordPiece(path, t.File)
+	}
+	t.File = nil // the records' ids are those of the vocabulary
+	if c.vocab, err = tokenize.ReadVocab(path, t.Vocab); err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	c.vocab = v
-	c.tokenizer = checkpoint.Tokenizer{Vocab: b, LowerCase: c.lowerCase(v)}
+	c.tokenizer = c.asMade(t)
 	return nil
 }
 
-// lowerCase is the option the records were made with, or, where there is no
-// manifest, what the vocabulary looks like.
-func (c *corpus) lowerCase(v *tokenize.Vocab) bool {
+// asMade returns a tokenizer with the option that the manifest says the records were
+// made with. Without a manifest it stays what its own files say.
+func (c *corpus) asMade(t checkpoint.Tokenizer) checkpoint.Tokenizer {
 	if m := c.shards.Manifest(); m != nil {
 		var o struct {
 			LowerCase *bool `json:"do_lower_case"`
 		}
 		if json.Unmarshal(m.Options, &o) == nil && o.LowerCase != nil {
-			return *o.LowerCase
+			t.LowerCase, t.StripAccents, t.TokenizeChineseChars = *o.LowerCase, nil, nil
 		}
 	}
-	return v.LooksUncased()
+	return t
 }
 
 // dataHash tells data apart: the hash of the manifest, or, without one, of the

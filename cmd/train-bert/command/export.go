@@ -1,18 +1,14 @@
 package command
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"pretext/sharding"
-	"pretext/tokenize"
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
 )
@@ -55,15 +51,20 @@ func export(path, out string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := heads.Validate(); err != nil {
-		return usagef("%s: a bare encoder cannot be exported: %w", path, err)
-	}
 	tokenizer, err := tokenizerBeside(m.folder)
 	if err != nil {
 		return err
 	}
 	tokenizer.Labels = m.Labels
-	return checkpoint.WriteModel(out, m.Config, heads, tokenizer, inOrder(m.Pretrained, heads))
+	return m.write(out, heads, tokenizer)
+}
+
+// write writes a model as a folder of transformers; without a head as a BertModel.
+func (m opened) write(out string, heads trainer.Heads, t checkpoint.Tokenizer) error {
+	if heads == (trainer.Heads{}) {
+		return checkpoint.WriteEncoder(out, t, m.Pretrained)
+	}
+	return checkpoint.WriteModel(out, m.Config, heads, t, inOrder(m.Pretrained, heads))
 }
 
 // inOrder yields the tensors of a model in the order in which files hold them.
@@ -78,40 +79,4 @@ func inOrder(p *checkpoint.Pretrained, heads trainer.Heads) iter.Seq2[trainer.Te
 			data = t.Data
 		}
 	}
-}
-
-// tokenizerBeside reads the vocabulary that lies in a model's folder, if there
-// is one, and how it is to be used.
-func tokenizerBeside(dir string) (checkpoint.Tokenizer, error) {
-	t, err := readTokenizer(filepath.Join(dir, sharding.VocabName))
-	if errors.Is(err, fs.ErrNotExist) {
-		if t, err = tokenizerFile(dir); errors.Is(err, fs.ErrNotExist) {
-			return checkpoint.Tokenizer{}, nil
-		}
-		return t, err
-	}
-	if err != nil {
-		return t, err
-	}
-	var o struct {
-		LowerCase *bool `json:"do_lower_case"`
-	}
-	b, err := os.ReadFile(filepath.Join(dir, "tokenizer_config.json"))
-	if err == nil && json.Unmarshal(b, &o) == nil && o.LowerCase != nil {
-		t.LowerCase = *o.LowerCase
-	}
-	return t, nil
-}
-
-// readTokenizer reads a vocabulary and guesses from its tokens how it is used.
-func readTokenizer(path string) (t checkpoint.Tokenizer, err error) {
-	if t.Vocab, err = os.ReadFile(path); err != nil {
-		return t, err
-	}
-	v, err := tokenize.ReadVocab(path, t.Vocab)
-	if err != nil {
-		return t, fmt.Errorf("%w: %w", errDamaged, err)
-	}
-	t.LowerCase = v.LooksUncased()
-	return t, nil
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"pretext/trainer"
-	"pretext/trainer/checkpoint"
 	"pretext/trainer/finetune"
 )
 
@@ -171,24 +170,4 @@ again. OUT/step-… is a folder that transformers loads, and train-bert predict.
 		}
 	}
 	return cmd
-}
-
-// tokenizerFor returns the vocabulary of a model's folder, or of the file given,
-// and how it is used.
-func tokenizerFor(folder, given string, lower autoBool) (t checkpoint.Tokenizer, err error) {
-	if folder != "" {
-		if t, err = tokenizerBeside(folder); err != nil {
-			return t, err
-		}
-	}
-	if given != "" {
-		if t, err = readTokenizer(given); err != nil {
-			return t, err
-		}
-	}
-	if t.Vocab == nil {
-		return t, usagef("no vocab.txt beside the model: give --vocab-file FILE, the one it was trained with")
-	}
-	t.LowerCase = lower.or(t.LowerCase)
-	return t, nil
 }

@@ -124,17 +124,6 @@ func (r *fineRun) labels() []string {
 	return r.init.Labels
 }
 
-// newTokenizer returns the tokenizer of a vocabulary.
-func newTokenizer(t checkpoint.Tokenizer) (*tokenize.Tokenizer, error) {
-	v, err := tokenize.ReadVocab("vocab.txt", t.Vocab)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errDamaged, err)
-	}
-	o := tokenize.DefaultOptions()
-	o.DoLowerCase = t.LowerCase
-	return tokenize.New(v, o)
-}
-
 // A closerFunc is an io.Closer that cannot fail.
 type closerFunc func()
 

@@ -23,7 +23,8 @@ func newImport() *cobra.Command {
 		Short: "Take over a model of others: a TensorFlow checkpoint or a folder of transformers",
 		Long: `Reads a checkpoint of google-research/bert by its prefix (such as
 uncased_L-12_H-768_A-12/bert_model.ckpt, with bert_config.json beside it) or a
-folder of transformers, and writes a folder that transformers, train --init and
+folder of transformers (config.json beside model.safetensors or pytorch_model.bin,
+whole or in parts), and writes a folder that transformers, train --init and
 finetune --init load. A TensorFlow checkpoint that training left behind has the
 optimizer's moments too: it becomes DIR/step-…, and "train --init DIR" goes on
 with them.`,
@@ -59,15 +60,15 @@ func importModel(path, vocab, out string) (dir string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err := heads.Validate(); err != nil {
-		return "", usagef("%s: a bare encoder: %w", path, err)
-	}
 	tokenizer, err := tokenizerGiven(m, vocab)
 	if err != nil {
 		return "", err
 	}
 	if !m.HasMoments() {
-		return out, checkpoint.WriteModel(out, m.Config, heads, tokenizer, inOrder(m.Pretrained, heads))
+		return out, m.write(out, heads, tokenizer)
+	}
+	if err := heads.Validate(); err != nil {
+		return "", usagef("%s: an encoder with moments of training and no head: %w", path, err)
 	}
 	return m.asCheckpoint(out, heads, tokenizer)
 }
@@ -79,21 +80,21 @@ func tokenizerGiven(m opened, vocab string) (t checkpoint.Tokenizer, err error) 
 	}
 	switch {
 	case vocab == "":
-	case len(t.Vocab)+len(t.File) > 0:
+	case t.Vocab != nil || t.File != nil:
 		return t, usagef("--vocab %s: %s has a vocabulary of its own", vocab, m.folder)
 	default:
-		if t, err = readTokenizer(vocab); err != nil {
+		if t, err = readTokenizer(vocab, m.folder); err != nil {
 			return t, err
 		}
 	}
-	if len(t.Vocab) == 0 {
+	t.Labels = m.Labels
+	if t.Vocab == nil {
 		return t, nil
 	}
 	v, err := tokenize.ReadVocab("vocab.txt", t.Vocab)
 	if err == nil && v.Len() != m.Config.VocabSize {
 		err = usagef("the vocabulary has %d tokens, the model's vocab_size is %d", v.Len(), m.Config.VocabSize)
 	}
-	t.Labels = m.Labels
 	return t, err
 }
 

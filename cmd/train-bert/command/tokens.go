@@ -101,24 +101,3 @@ func (v *fileVocab) names(file []byte) (map[string]string, error) {
 	}
 	return out, nil
 }
-
-// tokenizerFile reads the tokenizer.json that lies in a model's folder, and what
-// its special tokens are called. The error of a folder without one matches
-// [fs.ErrNotExist].
-func tokenizerFile(dir string) (t checkpoint.Tokenizer, err error) {
-	if t.File, err = os.ReadFile(filepath.Join(dir, sharding.TokenizerName)); err != nil {
-		return t, err
-	}
-	var config map[string]any
-	b, err := os.ReadFile(filepath.Join(dir, "tokenizer_config.json"))
-	if err != nil || json.Unmarshal(b, &config) != nil {
-		return t, nil // it can be used without
-	}
-	t.Special = map[string]string{}
-	for _, name := range []string{"pad_token", "unk_token", "cls_token", "sep_token", "mask_token"} {
-		if token, ok := config[name].(string); ok {
-			t.Special[name] = token
-		}
-	}
-	return t, nil
-}
