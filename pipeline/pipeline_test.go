@@ -21,6 +21,7 @@ import (
 
 func TestMain(m *testing.M) {
 	Init(os.Args[1:])
+	actForAttacks()
 	os.Exit(m.Run())
 }
 
