@@ -29,7 +29,7 @@ lint:
 # Generated files must be what their generators write. (The words of
 # extract/wiki/wikitext come from MediaWiki's message files, which are not here.)
 generated:
-	go generate ./tokenize ./trainer/cpu/internal/kernel ./internal/democorpus
+	go generate ./tokenize ./trainer/cpu/internal/kernel ./internal/democorpus ./cmd/train-bert/internal/demoshards
 	cd extract/wiki/wikitext && go run ./internal/genentities
 	git diff --exit-code
 

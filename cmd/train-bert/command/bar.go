@@ -8,25 +8,42 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"pretext/internal/humanize"
 )
 
 // barInterval is the time between two states of the bar.
 const barInterval = 200 * time.Millisecond
 
-// barWidth is the number of its places.
-const barWidth = 30
+// Width of the bar itself; where there is no room for the least of it, there is
+// none.
+const (
+	leastBar = 10
+	mostBar  = 30
+)
+
+// usualWidth is the width of a terminal that does not tell its own.
+const usualWidth = 80
 
 // A console is standard error. On a terminal its last line is a progress bar,
-// which makes room for every line that is written.
+// which makes room for every line that is written. It writes no colours.
 type console struct {
-	w        io.Writer
-	terminal bool
-	drawn    time.Time // when the bar was, zero: it is not there
+	w     io.Writer
+	width func() int // columns of the terminal; nil: it is none
+	drawn time.Time  // when the bar was, zero: it is not there
 }
 
 func newConsole(w io.Writer) *console {
-	f, ok := w.(*os.File)
-	return &console{w: w, terminal: ok && term.IsTerminal(int(f.Fd()))}
+	c := &console{w: w}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
+		c.width = func() int {
+			if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+				return width
+			}
+			return usualWidth
+		}
+	}
+	return c
 }
 
 // Write writes lines.
@@ -44,12 +61,42 @@ func (c *console) clear() {
 }
 
 // bar draws the state of a run, unless it was just drawn.
-func (c *console) bar(done, last int64, text string) {
-	if !c.terminal || last < 1 || time.Since(c.drawn) < barInterval {
+func (c *console) bar(s barState) {
+	if c.width == nil || s.last < 1 || time.Since(c.drawn) < barInterval {
 		return
 	}
 	c.clear()
-	full := int(barWidth * done / last)
-	fmt.Fprintf(c.w, "[%s%s] %d of %d, %s", strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), done, last, text)
+	io.WriteString(c.w, s.render(c.width()))
 	c.drawn = time.Now()
+}
+
+// A barState is what a bar shows.
+type barState struct {
+	done, last int64   // steps
+	loss       float64 // mean since the last line
+	speed      float64 // tokens a second
+	left       time.Duration
+}
+
+// render returns the bar for a terminal of some columns. It takes fewer than
+// these, since a full line makes some terminals begin the next. As columns become
+// fewer, the bar goes first, then the loss, then the speed.
+func (s barState) render(columns int) string {
+	room := max(0, columns-1)
+	steps := fmt.Sprintf("step %s of %s", humanize.Count(s.done), humanize.Count(s.last))
+	loss := fmt.Sprintf("loss %.3f", s.loss)
+	speed := humanize.Count(int64(s.speed)) + " tokens/s"
+	left := "about " + humanize.Duration(s.left.Round(time.Second)) + " left"
+	for _, parts := range [][]string{{steps, loss, speed, left}, {steps, speed, left}, {steps, left}, {steps}} {
+		text := strings.Join(parts, ", ")
+		if len(text) > room {
+			continue
+		}
+		if width := min(mostBar, room-len(text)-len("[] ")); width >= leastBar && len(parts) == 4 {
+			full := int(int64(width) * min(s.done, s.last) / s.last)
+			return "[" + strings.Repeat("=", full) + strings.Repeat(" ", width-full) + "] " + text
+		}
+		return text
+	}
+	return steps[:room]
 }

@@ -33,6 +33,15 @@ func (e *evaluation) String() string {
 		share(e.mask.MLMCorrect, e.mask.MLMWeight), guess, e.all.NSP(), share(e.all.NSPCorrect, e.all.NSPCount), e.all.Sequences)
 }
 
+// brief is the line without what is of second interest.
+func (e *evaluation) brief() string {
+	baseline := ""
+	if !math.IsNaN(e.unigram) {
+		baseline = fmt.Sprintf(" (unigram %.2f)", e.unigram)
+	}
+	return fmt.Sprintf("held-out loss %.2f%s, %.0f %% right", e.mask.MLM(), baseline, 100*share(e.mask.MLMCorrect, e.mask.MLMWeight))
+}
+
 // curves are what TensorBoard shows of an evaluation.
 func (e *evaluation) curves() map[string]float64 {
 	return map[string]float64{

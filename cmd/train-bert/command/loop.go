@@ -130,7 +130,11 @@ func (r *run) evaluate(ctx context.Context, step int64) error {
 		return err
 	}
 	r.last, r.step = e, step
-	fmt.Fprintf(r.stderr, "train-bert: step %d: %s\n", step, e)
+	if r.o.brief {
+		fmt.Fprintf(r.stderr, "train-bert: step %d of %d: %s\n", step, r.o.steps, e.brief())
+	} else {
+		fmt.Fprintf(r.stderr, "train-bert: step %d: %s\n", step, e)
+	}
 	err = r.metrics.append(newEvalLine(step, e))
 	if r.board != nil { // an evaluation that was missed at the last step finds none open
 		err = errors.Join(err, r.board.scalars("eval", step, e.curves()))

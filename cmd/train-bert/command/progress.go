@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"pretext/internal/humanize"
 	"pretext/trainer"
 )
 
@@ -24,6 +25,7 @@ type meter struct {
 	since time.Duration // spent at the last line
 
 	describe func(trainer.Sums) string // the losses, for people
+	silent   bool                      // no lines, the bar alone
 }
 
 func newMeter(w io.Writer, last, first int64) *meter {
@@ -51,7 +53,7 @@ func (m *meter) step(r trainer.Report) float64 {
 		m.sums = m.sums.Add(r.Info.Sums)
 	}
 	done := r.Progress.Step
-	m.w.bar(done, m.last, fmt.Sprintf("loss %.3f, %.0f tokens/s, about %s left", m.sums.Loss(), perSecond(m.sums.Tokens, m.spent-m.since), m.left(done)))
+	m.w.bar(barState{done: done, last: m.last, loss: m.sums.Loss(), speed: perSecond(m.sums.Tokens, m.spent-m.since), left: m.left(done)})
 	if done == m.first+1 || done == m.last || m.spent-m.since >= lineInterval {
 		m.line(done)
 	}
@@ -59,8 +61,10 @@ func (m *meter) step(r trainer.Report) float64 {
 }
 
 func (m *meter) line(done int64) {
-	fmt.Fprintf(m.w, "train-bert: step %d of %d: %s, %.0f tokens/s, about %s left\n", done, m.last,
-		m.describe(m.sums), perSecond(m.sums.Tokens, m.spent-m.since), m.left(done))
+	if !m.silent {
+		fmt.Fprintf(m.w, "train-bert: step %d of %d: %s, %s tokens/s, about %s left\n", done, m.last,
+			m.describe(m.sums), humanize.Count(int64(perSecond(m.sums.Tokens, m.spent-m.since))), humanize.Duration(m.left(done)))
+	}
 	m.sums, m.steps, m.since = trainer.Sums{}, 0, m.spent
 }
 

@@ -17,7 +17,7 @@ func NewRoot() *cobra.Command {
 		Long: `train-bert trains BERT (masked LM and next sentence) on the shards that
 prepare-data makes, or on any folder of BERT's TFRecord files, on the processor.
 
-  train-bert demo --out model                  see it learn, in under a minute
+  train-bert demo --out model                  see it learn, in half a minute
   train-bert train --data DATA --out OUT --model tiny
   train-bert finetune squad --init OUT …       learn a task: questions, classes
   train-bert predict OUT --text "a [MASK]"     ask a model; --serve: over HTTP

@@ -75,6 +75,7 @@ func train(ctx context.Context, o trainOptions, stderr io.Writer) (end *ending, 
 		return nil, err
 	}
 	r.meter = newMeter(r.stderr, r.o.steps, r.progress().Step)
+	r.meter.silent = r.o.brief && r.eval != nil
 	if err := r.catchUp(ctx); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"os"
@@ -373,26 +372,6 @@ func TestAnImportedTrainingCheckpointGoesOnWithItsMoments(t *testing.T) {
 	}
 	if step, _ := want.Step(); m.phase.State.Progress.Step != step || m.phase.State.Phase != 1 {
 		t.Errorf("got %+v, want step %d of phase 1", m.phase.State, step)
-	}
-}
-
-// A bar on a terminal gives way to lines and comes back.
-func TestTheBarMakesRoomForLines(t *testing.T) {
-	var b bytes.Buffer
-	c := &console{w: &b, terminal: true}
-	c.bar(1, 4, "slow")
-	c.bar(2, 4, "too soon")
-	fmt.Fprintln(c, "a line")
-	c.bar(4, 4, "done")
-	c.clear()
-	want := "[=======                       ] 1 of 4, slow\r\x1b[Ka line\n[==============================] 4 of 4, done\r\x1b[K"
-	if b.String() != want {
-		t.Errorf("got %q, want %q", b.String(), want)
-	}
-	b.Reset()
-	newConsole(&b).bar(1, 2, "no terminal")
-	if b.Len() > 0 {
-		t.Errorf("a bar where there is no terminal: %q", b.String())
 	}
 }
 

@@ -38,6 +38,7 @@ type trainOptions struct {
 	masking      maskOptions
 	threads      int
 	quiet        bool
+	brief        bool // of progress only a short line for each evaluation
 
 	// spoil, where it is not nil, changes batches before the model sees them: the
 	// controls of tests.

@@ -1,21 +1,24 @@
-// Package demoshards holds a copy of the shards that "prepare-data demo" makes,
-// so that train-bert can show itself alone. All of their text was written for
-// this project (package democorpus).
+// Package demoshards holds shards that travel inside train-bert, so that it can
+// show itself alone: examples of 32 tokens from 1,500 short stories about the
+// people of a village. The stories were written for this project, as patterns of
+// sentences that a generator fills in (gen/village.go): who does what, with what
+// and where never changes, so that there is something to learn besides frequencies. A
+// tenth of the stories is held out; of the sentences in these, one in three stands
+// in a training story too.
 //
 //	if err := demoshards.Unpack(dir); err != nil {
 //		return err
 //	}
 //	shards, err := loader.Open(ctx, dir, loader.Options{Split: sharding.Train})
 //
-// After a change of the corpus or of what is made of it, in this folder:
-//
-//	go run pretext/cmd/prepare-data demo --out DIR && go run ./gen DIR/shards
+// After a change of the stories, of gen's options or of what prepare-data makes
+// of them, "go generate" in this folder writes demo.zip anew.
 package demoshards
 
 import (
 	"archive/zip"
 	"bytes"
-	_ "embed" // of the copy
+	_ "embed" // of demo.zip
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +28,8 @@ import (
 
 	"pretext/sharding"
 )
+
+//go:generate go run ./gen
 
 //go:embed demo.zip
 var archive string

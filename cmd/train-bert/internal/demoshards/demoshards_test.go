@@ -29,7 +29,7 @@ func Example() {
 		return
 	}
 	fmt.Println(shards.MaxSeqLength(), "tokens,", len(shards.Files()), "files")
-	// Output: 128 tokens, 4 files
+	// Output: 32 tokens, 2 files
 }
 
 func TestEveryByteAndExampleIsSound(t *testing.T) {

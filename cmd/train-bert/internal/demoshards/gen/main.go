@@ -1,5 +1,7 @@
-// Command gen packs a folder of shards into demo.zip: what its manifest lists,
-// and the manifest last. Equal folders give equal bytes.
+// Command gen makes demo.zip, in the folder of package demoshards, by go generate:
+// it tells the stories of village.go, has prepare-data make shards of them, and
+// packs what their manifest lists, the manifest last. It always writes the same
+// bytes.
 package main
 
 import (
@@ -7,24 +9,68 @@ import (
 	"bytes"
 	"compress/flate"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"pretext/internal/store"
 	"pretext/sharding"
 )
 
+// stories is how many are told; a tenth of them is held out.
+const stories = 1500
+
+// archive is what is written.
+const archive = "demo.zip"
+
+// settings are the options of prepare-data. Short examples and a small vocabulary
+// let a model learn early (docs/learning.md); one pass over stories that are
+// all different is enough.
+var settings = []string{"--vocab-size", "1000", "--max-seq-length", "32", "--max-predictions-per-seq", "5", "--dupe-factor", "1",
+	"--eval-fraction", "0.1", "--shards", "2", "--quiet"}
+
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: gen SHARDS")
-		os.Exit(2)
-	}
-	if err := pack(os.Args[1]); err != nil {
+	if err := generate(); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}
+}
+
+func generate() (err error) {
+	dir, err := os.MkdirTemp("", "demoshards")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	books, out := filepath.Join(dir, "stories"), filepath.Join(dir, "run")
+	if err := write(books); err != nil {
+		return err
+	}
+	command := exec.Command("go", append([]string{"run", "pretext/cmd/prepare-data", "run", "--books", books, "--out", out}, settings...)...)
+	command.Stderr = os.Stderr
+	if err := command.Run(); err != nil {
+		return fmt.Errorf("prepare-data: %w", err)
+	}
+	return pack(filepath.Join(out, "shards"))
+}
+
+// write writes a text file for every story, with a sentence a line.
+func write(dir string) error {
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return err
+	}
+	for i := range stories {
+		text := strings.Join(tell(rand.New(rand.NewPCG(uint64(i), 1))), "\n") + "\n"
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("story-%04d.txt", i)), []byte(text), 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func pack(dir string) error {
@@ -55,7 +101,7 @@ func pack(dir string) error {
 	if err := w.Close(); err != nil {
 		return err
 	}
-	return os.WriteFile("demo.zip", buf.Bytes(), 0o666)
+	return os.WriteFile(archive, buf.Bytes(), 0o666)
 }
 
 // names are the files of a manifest, which are sorted.

@@ -1,0 +1,55 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"pretext/internal/torture"
+)
+
+// What the demo promises: it ends clearly under the unigram baseline of its own
+// training shards, on examples that it did not see, and shows words that it got
+// right. Half of its steps must do for 0.5 nat; with PRETEXT_TORTURE three
+// seeds take all of them, for 3.
+func TestTheDemoEndsUnderItsBaseline(t *testing.T) {
+	o := demoOptions()
+	seeds, least, shown := []uint64{1, 2, 3}, 3.0, shownRight
+	if !torture.Long() {
+		o.steps, o.saveEvery = 600, 0
+		seeds, least, shown = seeds[:1], 0.5, 2
+	}
+	for _, seed := range seeds {
+		o := o
+		o.seed, o.out = seed, t.TempDir()
+		d, err := runDemo(context.Background(), o, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("seed %d: loss %.3f, unigram %.3f, uniform %.3f, %.1f s, %.1f s of processor time", seed, d.Loss, d.Unigram, d.Uniform, d.Seconds, d.CPU)
+		if float64(d.Unigram-d.Loss) < least || d.Accuracy < 2*d.Frequent || d.Targets < 1000 {
+			t.Errorf("seed %d: loss %.3f of %d targets, accuracy %.3f; the unigram baseline has %.3f, %.3f", seed, d.Loss, d.Targets, d.Accuracy, d.Unigram, d.Frequent)
+		}
+		right := 0
+		for _, a := range d.Predictions {
+			if a.Right != (a.Guess == a.Answer) || strings.Count(a.Sentence, "[MASK]") != 1 || a.Probability <= 0 || a.Probability > 1 {
+				t.Errorf("seed %d: %+v", seed, a)
+			}
+			if a.Right {
+				right++
+			}
+		}
+		if right < shown {
+			t.Errorf("seed %d: %d words shown that it got right", seed, right)
+		}
+		var b bytes.Buffer
+		if err := d.print(&b); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), "nats below the unigram baseline") || !strings.Contains(b.String(), d.Predictions[0].Sentence) {
+			t.Errorf("seed %d: the result says\n%s", seed, &b)
+		}
+	}
+}
