@@ -65,17 +65,18 @@ var allowed = map[string][]string{
 	// Tests that every backend and communicator shares, and stand-ins for them.
 	"trainer/backendtest":       {"trainer", "trainer/cpu", "trainer/internal/ranktest"},
 	"trainer/internal/ranktest": {"trainer"},
-	"internal/survey":           {"extract", "records", "records/pretrain", "records/tfrecord", "sharding", "tokenize", "tokenize/hf", "trainer/loader", "internal/store", "internal/extsort", "internal/humanize", "internal/redact"},
+	"internal/survey":           {"extract", "records", "records/pretrain", "records/tfrecord", "sharding", "tokenize", "tokenize/hf", "trainer/loader", "internal/store", "internal/extsort", "internal/humanize", "internal/plot", "internal/redact"},
 	"internal/extsort":          {},
 	"internal/config":           {},
 	"internal/doctor":           {"internal/store", "internal/humanize"},
 	"internal/humanize":         {},
+	"internal/plot":             {},
 	"cmd/internal/cli":          {"internal/config", "internal/store", "internal/redact"},
 	"cmd/internal/clitest":      {},
 	"cmd/prepare-data":          {"*"},
 	// Never pipeline: what they share is the files of docs/format.md.
 	"cmd/train-bert": {"cmd/internal/cli", "trainer", "trainer/checkpoint", "trainer/cpu", "trainer/loader",
-		"trainer/finetune", "trainer/finetune/squad", "trainer/finetune/glue", "trainer/finetune/predict", "records", "records/tfrecord", "sharding", "tokenize", "tokenize/hf", "internal/store", "internal/usage", "internal/humanize"},
+		"trainer/finetune", "trainer/finetune/squad", "trainer/finetune/glue", "trainer/finetune/predict", "records", "records/tfrecord", "sharding", "tokenize", "tokenize/hf", "internal/store", "internal/usage", "internal/humanize", "internal/plot"},
 	"internal/archtest": {},
 	"internal/bench":    {"*"},
 }

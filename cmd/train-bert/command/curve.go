@@ -2,14 +2,17 @@ package command
 
 import (
 	"bytes"
+	_ "embed"
 	"fmt"
 	"html/template"
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
+
+	"pretext/internal/humanize"
+	"pretext/internal/plot"
 )
 
 // A point is a loss after a step.
@@ -65,94 +68,6 @@ func mean(points []point) float64 {
 	return share(sum, float64(len(points)))
 }
 
-// Size of the drawing and of the space around it, in its own units.
-const (
-	curveWidth  = 900
-	curveHeight = 420
-	curveMargin = 50
-)
-
-// drawing is the curve as a picture.
-var drawing = template.Must(template.New("drawing").Parse(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {{.Width}} {{.Height}}" width="100%" role="img" aria-label="loss by step">
-<style>text{font:12px sans-serif;fill:#444}</style>
-<rect width="{{.Width}}" height="{{.Height}}" fill="#fff"/>
-{{range .Ticks}}<line x1="{{.X1}}" y1="{{.Y1}}" x2="{{.X2}}" y2="{{.Y2}}" stroke="#ddd"/><text x="{{.X}}" y="{{.Y}}" text-anchor="{{.Anchor}}">{{.Text}}</text>
-{{end}}{{if .Floor}}<line x1="{{.Left}}" y1="{{.Floor}}" x2="{{.Right}}" y2="{{.Floor}}" stroke="#999" stroke-dasharray="6 4"/>
-{{end}}<polyline points="{{.Steps}}" fill="none" stroke="#9bc" stroke-width="1"/>
-<polyline points="{{.Smooth}}" fill="none" stroke="#047" stroke-width="2.5"/>
-<polyline points="{{.Held}}" fill="none" stroke="#c40" stroke-width="2.5"/>
-</svg>
-`))
-
-// page holds the curve as one file that needs no other.
-var page = template.Must(template.New("curve").Parse(`<!DOCTYPE html>
-<html lang="en"><meta charset="utf-8"><title>train-bert: loss</title>
-<style>body{font:15px sans-serif;margin:2em;max-width:60em}</style>
-<h1>Loss by step</h1>
-{{.Drawing}}<p><span style="color:#9bc">light: each step</span>, <span style="color:#047">dark: mean of the last {{.Window}}</span>,
-<span style="color:#c40">red: held-out examples</span>{{if .Floor}}, dashed: the unigram baseline and a coin on the held-out examples{{end}}.
-Masked-LM and next-sentence loss in nats, added.</p>
-</html>
-`))
-
-// A tick is a line of the grid with its number.
-type tick struct {
-	X1, Y1, X2, Y2, X, Y int
-	Anchor, Text         string
-}
-
-// frame maps steps and losses to places of the drawing.
-type frame struct {
-	steps  float64
-	lo, hi float64
-	y, x   float64 // length of the axes
-}
-
-func (c *curve) frame() frame {
-	f := frame{steps: 1, lo: math.Inf(1), hi: math.Inf(-1), x: curveWidth - 2*curveMargin, y: curveHeight - 2*curveMargin}
-	for _, p := range append(append([]point{}, c.train...), c.held...) {
-		f.steps = max(f.steps, float64(p.step))
-		f.lo, f.hi = min(f.lo, p.loss), max(f.hi, p.loss)
-	}
-	if c.floor > 0 {
-		f.lo, f.hi = min(f.lo, c.floor), max(f.hi, c.floor)
-	}
-	if !(f.hi > f.lo) {
-		f.lo, f.hi = 0, max(1, f.hi)
-	}
-	return f
-}
-
-func (f frame) px(step int64) int { return curveMargin + int(f.x*float64(step)/f.steps) }
-
-func (f frame) py(loss float64) int {
-	return curveMargin + int(math.Round(f.y*(f.hi-loss)/(f.hi-f.lo)))
-}
-
-func (f frame) line(points []point) string {
-	var b strings.Builder
-	for _, p := range points {
-		fmt.Fprintf(&b, "%d,%d ", f.px(p.step), f.py(p.loss))
-	}
-	return strings.TrimSpace(b.String())
-}
-
-// gridLines is the number of parts that each axis is divided into.
-const gridLines = 5
-
-func (f frame) ticks() (ticks []tick) {
-	for i := range gridLines + 1 {
-		part := float64(i) / gridLines
-		loss := f.lo + part*(f.hi-f.lo)
-		y := f.py(loss)
-		ticks = append(ticks, tick{curveMargin, y, curveWidth - curveMargin, y, curveMargin - 6, y + 4, "end", fmt.Sprintf("%.2f", loss)})
-		step := int64(math.Round(part * f.steps))
-		x := f.px(step)
-		ticks = append(ticks, tick{x, curveMargin, x, curveHeight - curveMargin, x, curveHeight - curveMargin + 18, "middle", fmt.Sprint(step)})
-	}
-	return ticks
-}
-
 // smoothSteps is the window of the moving mean.
 const smoothSteps = 20
 
@@ -163,30 +78,63 @@ func smooth(points []point) (out []point) {
 	return out
 }
 
-// svg draws the curve.
-func (c *curve) svg() []byte {
-	f := c.frame()
-	floor := 0
-	if c.floor > 0 {
-		floor = f.py(c.floor)
+// chart is the curve as a drawing.
+func (c *curve) chart() template.HTML {
+	chart := plot.Chart{Name: "loss by step", X: "step", Y: "loss, nats", Lines: []plot.Line{
+		{Name: "each step", Look: plot.Thin, Points: plotted(c.train)},
+		{Name: fmt.Sprintf("mean of the last %d", smoothSteps), Look: plot.Strong, Points: plotted(smooth(c.train))},
+	}}
+	if len(c.held) > 0 {
+		chart.Lines = append(chart.Lines, plot.Line{Name: "held-out examples", Look: plot.Marked, Points: plotted(c.held)})
 	}
-	return fill(drawing, map[string]any{
-		"Width": curveWidth, "Height": curveHeight, "Left": curveMargin, "Right": curveWidth - curveMargin,
-		"Ticks": f.ticks(), "Floor": floor, "Steps": f.line(c.train), "Smooth": f.line(smooth(c.train)), "Held": f.line(c.held),
-	})
+	if c.floor > 0 {
+		last := 1.0
+		for _, p := range append(c.held[len(c.held)-1:], c.train[max(0, len(c.train)-1):]...) {
+			last = max(last, float64(p.step))
+		}
+		chart.Lines = append(chart.Lines, plot.Line{Name: "unigram model and a coin", Look: plot.Dashed, Points: []plot.Point{{X: 0, Y: c.floor}, {X: last, Y: c.floor}}})
+	}
+	return chart.SVG()
 }
 
-// html is a page with the curve and what its lines are.
+func plotted(points []point) (list []plot.Point) {
+	for _, p := range points {
+		list = append(list, plot.Point{X: float64(p.step), Y: p.loss})
+	}
+	return list
+}
+
+// svg is the curve as a file.
+func (c *curve) svg() []byte { return plot.File(c.chart()) }
+
+//go:embed curve.html
+var curvePage string
+
+// html is the curve as a page that loads nothing.
 func (c *curve) html() []byte {
-	return fill(page, map[string]any{"Drawing": template.HTML(c.svg()), "Window": smoothSteps, "Floor": c.floor > 0})
-}
-
-func fill(t *template.Template, values map[string]any) []byte {
+	page := template.Must(template.New("curve").Parse(curvePage))
 	var b bytes.Buffer
-	if err := t.Execute(&b, values); err != nil {
+	err := page.Execute(&b, map[string]any{"Style": template.CSS(plot.Style), "Chart": c.chart(), "Ends": c.sentence(), "Floor": c.floor > 0})
+	if err != nil {
 		panic("BUG: " + err.Error())
 	}
 	return b.Bytes()
+}
+
+// sentence sums the curve up.
+func (c *curve) sentence() string {
+	if len(c.train) == 0 {
+		return "No step has been made yet."
+	}
+	first, last := c.ends()
+	text := fmt.Sprintf("%s: loss %.3f at first, %.3f at last (means of up to %d steps).", humanize.Things(int64(len(c.train)), "step"), first, last, endSteps)
+	if n := len(c.held); n > 0 {
+		text += fmt.Sprintf(" On held-out examples %.3f after step %s.", c.held[n-1].loss, humanize.Count(c.held[n-1].step))
+	}
+	if c.floor > 0 {
+		text += fmt.Sprintf(" A unigram model and a coin reach %.3f there.", c.floor)
+	}
+	return text
 }
 
 func newCurve() *cobra.Command {
@@ -194,7 +142,10 @@ func newCurve() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "curve RUN --out FILE",
 		Short: "Draw the loss of a run, as SVG or as a page",
-		Args:  cobra.ExactArgs(1),
+		Long: `Draws the loss of a run by step from its metrics.jsonl: each step, their moving mean,
+the held-out examples and the unigram baseline. FILE ends in .svg or .html; it loads
+nothing and follows the reader's light or dark setting.`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			draw := (*curve).svg
 			switch filepath.Ext(out) {

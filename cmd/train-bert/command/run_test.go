@@ -183,7 +183,7 @@ func TestTheModelLearnsTheLanguageOfTheShards(t *testing.T) {
 	if first, last := c.ends(); last > first-0.5 {
 		t.Errorf("loss fell from %.3f to %.3f only", first, last)
 	}
-	if html := c.html(); bytes.Count(html, []byte("<polyline")) != 3 || !bytes.Contains(html, c.svg()) {
+	if html := c.html(); bytes.Count(html, []byte("<polyline")) != 4 || !bytes.Contains(html, []byte(c.chart())) {
 		t.Errorf("curve without its lines:\n%s", html)
 	}
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -15,6 +16,9 @@ import (
 func count(n int64) string         { return humanize.Count(n) }
 func size(n int64) string          { return unbroken(humanize.Bytes(n)) }
 func percent(share float64) string { return unbroken(humanize.Percent(share)) }
+
+// anyCount writes a count of any type of integer.
+func anyCount(n any) string { return count(reflect.ValueOf(n).Int()) }
 
 func unbroken(s string) string { return strings.ReplaceAll(s, " ", "\u00a0") }
 
@@ -36,13 +40,13 @@ func speed(s survey.Stage) string {
 		return ""
 	}
 	rate := func(n int64, what string) string {
-		return fmt.Sprintf("%s %s a second of processor time", count(int64(float64(n)/s.Run.CPUSeconds)), what)
+		return fmt.Sprintf("%s %s per second of CPU time", count(int64(float64(n)/s.Run.CPUSeconds)), what)
 	}
 	switch {
 	case s.Counts["records"] > 0:
 		return rate(s.Counts["records"], "examples")
 	case s.Counts["text_bytes"] > 0:
-		return size(int64(float64(s.Counts["text_bytes"])/s.Run.CPUSeconds)) + " of text a second of processor time"
+		return size(int64(float64(s.Counts["text_bytes"])/s.Run.CPUSeconds)) + " of text per second of CPU time"
 	case s.Counts["documents"] > 0:
 		return rate(s.Counts["documents"], "documents")
 	}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"pretext/internal/humanize"
+	"pretext/internal/plot"
 	"pretext/internal/survey"
 )
 
@@ -64,18 +65,18 @@ type check struct {
 }
 
 func newView(s *survey.Stats) *view {
-	v := &view{Stats: s, Title: title(s.Path), Style: template.CSS(styleText)}
+	v := &view{Stats: s, Title: title(s.Path), Style: template.CSS(plot.Style + styleText)}
 	v.addTiles()
 	r := s.Records
 	if r == nil {
 		return v
 	}
 	v.Checks = []check{
-		{"Predicted", "of tokens", r.MaskRate},
+		{"predicted", "of tokens", r.MaskRate},
 		{"became [MASK]", "of predicted tokens", r.BecameMask},
-		{"stayed as they were", "of predicted tokens", r.Kept},
+		{"unchanged", "of predicted tokens", r.Kept},
 		{"became another word", "of predicted tokens", r.Replaced},
-		{"Next sentence is random", "of examples", r.RandomNext},
+		{"next sentence is random", "of examples", r.RandomNext},
 	}
 	for _, c := range v.Checks {
 		if c.Share.Limits != nil && !c.Share.Limits.Within {
@@ -103,7 +104,7 @@ func (v *view) addTiles() {
 	add := func(name, value, note string) { v.Tiles = append(v.Tiles, tile{name, value, note}) }
 	if r := v.Records; r != nil {
 		add("examples", count(r.Records), fmt.Sprintf("in %s, %s", files(r.Files), size(r.Bytes)))
-		add("tokens", count(r.Tokens), fmt.Sprintf("%s padding at %d places each", percent(r.Padding), r.MaxSeqLength))
+		add("tokens", count(r.Tokens), fmt.Sprintf("%s padding at %s positions each", percent(r.Padding), count(int64(r.MaxSeqLength))))
 	}
 	for _, d := range v.Documents {
 		add("documents", count(d.Documents), fmt.Sprintf("%s of text in %s", size(d.TextBytes), d.Folder))
@@ -115,7 +116,7 @@ func (v *view) addTiles() {
 		if r.Unknown != nil {
 			add("[UNK]", percent(r.Unknown.Share), fmt.Sprintf("%s of %s words and pieces", count(r.Unknown.Count), count(r.Unknown.Of)))
 		}
-		add("repeated", count(r.Duplicates.Records), fmt.Sprintf("examples that equal another; %s of another file", count(r.Duplicates.Between)))
+		add("copies", count(r.Duplicates.Records), fmt.Sprintf("examples that are copies of another, %s of one in another file", count(r.Duplicates.Between)))
 	}
 }
 
@@ -123,7 +124,7 @@ func files(n int) string { return unbroken(humanize.Things(int64(n), "file")) }
 
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"count": count, "size": size, "percent": percent, "files": files, "short": func(s string) string { return s[:min(len(s), 12)] },
+		"count": anyCount, "size": size, "percent": percent, "files": files, "short": func(s string) string { return s[:min(len(s), 12)] },
 		"lengths": lengths, "predictions": predictions, "textLengths": textLengths, "balance": balance, "band": band,
 		"tokenBars": tokenBars, "nameBars": nameBars, "options": options, "speed": speed, "join": strings.Join,
 		"seconds": func(s float64) string { return humanize.Duration(time.Duration(s * float64(time.Second))) },
@@ -137,7 +138,7 @@ func functions() template.FuncMap {
 		},
 		"orNone": func(s string) string {
 			if s == "" {
-				return "not known"
+				return "unknown"
 			}
 			return s
 		},

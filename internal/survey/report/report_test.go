@@ -104,7 +104,7 @@ func TestThePageHasTheNumbersOfTheSurvey(t *testing.T) {
 	_, text := elements(t, write(t, sample()))
 	text = strings.ReplaceAll(strings.ReplaceAll(text, ",", ""), "\u00a0", " ")
 	for _, want := range []string{"98765", "4321", "37.50 %", "70.00 %", "79.00 %", "redirect", "77", "1.00 %", "https://example.org/d.xml", "CC BY", "a.b", "[1]",
-		"1 of 5 shares lie outside", "id 8", "5.0 kB of text a second", "m1", "f1", hostile} {
+		"1 of 5 fractions are outside", "id 8", "5.0 kB of text per second", "m1", "f1", hostile} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -129,7 +129,7 @@ func TestDrawingsAreInProportion(t *testing.T) {
 	if points != 5 {
 		t.Errorf("got %d points, want 5", points)
 	}
-	one, most := heights["file 0: 1 examples"], heights["file 1: 98764 examples"]
+	one, most := heights["file 0: 1 example"], heights["file 1: 98764 examples"]
 	if one <= 0 || most <= 100 || one > 1 {
 		t.Errorf("got heights %v and %v of %v", one, most, heights)
 	}

@@ -1,0 +1,158 @@
+package plot
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strings"
+)
+
+// A Point is a value at a place of the x axis.
+type Point struct{ X, Y float64 }
+
+// A Look is how a line is drawn.
+type Look string
+
+// The looks of lines.
+const (
+	Thin   Look = "thin"   // single values, behind the others
+	Strong Look = "strong" // what to look at
+	Marked Look = "marked" // few values, each with a dot
+	Dashed Look = "dashed" // something to compare with
+)
+
+// A Line joins points, ascending by X.
+type Line struct {
+	Name   string // in the legend
+	Look   Look
+	Points []Point
+}
+
+// A Chart is lines over an axis of numbers that begins at 0.
+type Chart struct {
+	Name  string // for readers of screens
+	X, Y  string // titles of the axes
+	Lines []Line
+}
+
+// Size of a chart, in units that are about a pixel on a wide screen.
+const chartWidth, chartHeight = 720, 420
+
+// SVG draws it, the legend below the axis. Points before 0 or that are not finite are
+// left out.
+func (c Chart) SVG() template.HTML {
+	f := c.frame()
+	var d drawing
+	d.addf(`<svg class="chart wide" viewBox="0 0 %d %d" role="img" aria-label="%s">`, chartWidth, chartHeight, esc(c.Name))
+	f.axes(&d, c.X, c.Y)
+	for _, l := range c.Lines {
+		f.line(&d, l)
+	}
+	c.legend(&d)
+	d.addf(`</svg>`)
+	return d.html()
+}
+
+// frame fits the axes to the points; a flat line lies in the middle.
+func (c Chart) frame() *frame {
+	right, lo, hi := 0.0, math.Inf(1), math.Inf(-1)
+	for _, l := range c.Lines {
+		for _, p := range l.Points {
+			if drawable(p) {
+				right, lo, hi = max(right, p.X), min(lo, p.Y), max(hi, p.Y)
+			}
+		}
+	}
+	if right <= 0 {
+		right = 1
+	}
+	switch {
+	case lo > hi:
+		lo, hi = 0, 1
+	case lo == hi:
+		margin := math.Abs(lo) / 10
+		if margin == 0 {
+			margin = 1
+		}
+		lo, hi = lo-margin, hi+margin
+	default: // room for what lies at the edge
+		margin := (hi - lo) / 25
+		lo, hi = lo-margin, hi+margin
+	}
+	f := &frame{left: 64, right: chartWidth - 26, top: 12, bottom: chartHeight - 84,
+		x: scale{hi: right, most: 7, unit: brief}, y: scale{lo: lo, hi: hi, most: 7}}
+	return f
+}
+
+// drawable reports whether a point can be drawn: it is finite, its distance to any
+// other is, and it does not lie before the axis begins.
+func drawable(p Point) bool { return p.X >= 0 && p.X < 1e300 && math.Abs(p.Y) < 1e300 }
+
+func (f *frame) line(d *drawing, l Line) {
+	points := f.thin(l.Points)
+	if len(points) == 0 {
+		return
+	}
+	var b strings.Builder
+	for _, p := range points {
+		fmt.Fprintf(&b, "%.1f,%.1f ", f.px(p.X), f.py(p.Y))
+	}
+	d.addf(`<polyline class="line %s" points="%s"><title>%s</title></polyline>`, l.Look, strings.TrimSpace(b.String()), esc(l.Name))
+	if l.Look != Marked && len(points) > 1 {
+		return
+	}
+	for _, p := range points {
+		d.addf(`<circle class="dot %s" cx="%.1f" cy="%.1f" r="3"><title>%s, %s: %.4g</title></circle>`, l.Look, f.px(p.X), f.py(p.Y), esc(l.Name), brief(p.X), p.Y)
+	}
+}
+
+// thin keeps the lowest and the highest of the points that share a unit of the
+// drawing, so that a million steps are a drawing of some kilobytes.
+func (f *frame) thin(points []Point) (kept []Point) {
+	var low, high Point
+	column, any := math.Inf(-1), false
+	flush := func() {
+		switch {
+		case !any:
+		case low == high:
+			kept = append(kept, low)
+		case low.X <= high.X:
+			kept = append(kept, low, high)
+		default:
+			kept = append(kept, high, low)
+		}
+	}
+	for _, p := range points {
+		if !drawable(p) {
+			continue
+		}
+		if at := math.Floor(f.px(p.X)); at != column || !any {
+			flush()
+			column, any, low, high = at, true, p, p
+			continue
+		}
+		if p.Y < low.Y {
+			low = p
+		}
+		if p.Y > high.Y {
+			high = p
+		}
+	}
+	flush()
+	return kept
+}
+
+// legend names the lines, in rows below the title of the x axis.
+func (c Chart) legend(d *drawing) {
+	const swatch, gap = 30.0, 18.0
+	x, y := 64.0, float64(chartHeight-28)
+	for _, l := range c.Lines {
+		width := swatch + labelWidth*float64(len([]rune(l.Name))) + gap
+		if x > 64 && x+width > chartWidth {
+			x, y = 64, y+20
+		}
+		d.addf(`<line class="line %s" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/><text class="key" x="%.1f" y="%.1f">%s</text>`,
+			l.Look, x, x+swatch-8, y-4, y-4, x+swatch, y, esc(l.Name))
+		x += width
+	}
+}

@@ -1,0 +1,114 @@
+package plot
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Ticks returns the multiples of 1, 2 or 5 times a power of ten between lo and hi,
+// ascending, with the smallest such step that gives at most most of them, 2 or more.
+// A range that is empty, not finite or too narrow for float64 has none.
+func Ticks(lo, hi float64, most int) (ticks []float64) {
+	if !(hi-lo > 1e-9*max(math.Abs(lo), math.Abs(hi), 1e-200)) || math.IsInf(hi-lo, 0) || most < 2 {
+		return nil
+	}
+	step := tickStep(lo, hi, most)
+	for i := math.Ceil(lo/step - 1e-9); i*step <= hi+step*1e-9; i++ {
+		ticks = append(ticks, i*step+0) // + 0: no negative zero
+	}
+	return ticks
+}
+
+// tickStep returns the distance of the ticks.
+func tickStep(lo, hi float64, most int) float64 {
+	power := math.Floor(math.Log10((hi - lo) / float64(most)))
+	for ; ; power++ {
+		for _, m := range []float64{1, 2, 5} {
+			step := m * math.Pow(10, power)
+			if math.Floor(hi/step+1e-9)-math.Ceil(lo/step-1e-9)+1 <= float64(most) {
+				return step
+			}
+		}
+	}
+}
+
+// A scale maps values to places from 0 to 1.
+type scale struct {
+	lo, hi float64
+	log    bool
+	most   int                  // ticks
+	unit   func(float64) string // writes a tick's value; nil: with the step's decimals
+}
+
+func (s scale) at(v float64) float64 {
+	if s.log {
+		return math.Log(v/s.lo) / math.Log(s.hi/s.lo)
+	}
+	return (v - s.lo) / (s.hi - s.lo)
+}
+
+func (s scale) ticks() []float64 {
+	if !s.log {
+		return Ticks(s.lo, s.hi, s.most)
+	}
+	for _, multiples := range [][]float64{{1, 2, 5}, {1, 5}} {
+		if ticks := s.powers(1, multiples); len(ticks) <= s.most {
+			return ticks
+		}
+	}
+	for every := 1.0; ; every++ {
+		if ticks := s.powers(every, []float64{1}); len(ticks) <= s.most {
+			return ticks
+		}
+	}
+}
+
+// powers returns the multiples of each every-th power of ten that the scale has.
+func (s scale) powers(every float64, multiples []float64) (ticks []float64) {
+	for power := math.Floor(math.Log10(s.lo)); math.Pow(10, power) <= s.hi; power++ {
+		for _, m := range multiples {
+			if v := m * math.Pow(10, power); v >= s.lo && v <= s.hi && math.Mod(power, every) == 0 {
+				ticks = append(ticks, v)
+			}
+		}
+	}
+	return ticks
+}
+
+func (s scale) label(v float64) string {
+	if s.unit != nil {
+		return s.unit(v)
+	}
+	step := tickStep(s.lo, s.hi, s.most)
+	if step < 1e-4 {
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+	return strconv.FormatFloat(v, 'f', max(0, -int(math.Floor(math.Log10(step)+1e-9))), 64)
+}
+
+// brief writes a count in thousands, millions or billions.
+func brief(n float64) string {
+	v, prefix := prefixed(n)
+	return v + prefix
+}
+
+// Bytes writes a size on an axis.
+func Bytes(n float64) string {
+	v, prefix := prefixed(n)
+	return v + " " + prefix + "B"
+}
+
+// prefixed splits a number into what stands before a prefix of the SI, and the
+// prefix.
+func prefixed(n float64) (v, prefix string) {
+	for _, unit := range []struct {
+		from float64
+		name string
+	}{{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		if n >= unit.from {
+			return fmt.Sprintf("%.4g", n/unit.from), unit.name
+		}
+	}
+	return fmt.Sprintf("%.4g", n), ""
+}
