@@ -2,12 +2,13 @@
 PY      := .venv/bin/python
 PEERS   := .venv-peers/bin/python
 TORCH   := .venv-torch/bin/python
+NEWEST  := .venv-newest/bin/python
 DEMO    := .venv/demo
 BENCHTORCH := .venv-bench/bin/python
 MODELS  := .venv-torch/models
 FUZZTIME ?= 5s
 
-.PHONY: build test check format vet lint race generated fuzz interop interop-torch interop-finetune bench bench-peers bench-torch bench-packages clean
+.PHONY: build test check format vet lint race generated fuzz interop interop-torch interop-finetune interop-folders bench bench-peers bench-torch bench-packages clean
 
 build: ## static release binaries
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/ ./cmd/prepare-data ./cmd/train-bert
@@ -15,7 +16,7 @@ build: ## static release binaries
 test:
 	go test ./...
 
-check: format vet lint generated race interop interop-torch interop-finetune
+check: format vet lint generated race interop interop-torch interop-finetune interop-folders
 
 format:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
@@ -114,6 +115,23 @@ interop-finetune: $(TORCH)
 	$(FINETUNED)/train-bert finetune squad --init $(FINETUNED)/theirs/squad --predict-file $(FINETUNE)/questions.json --max-seq-length 128 --out $(FINETUNED)/their-questions --quiet
 	$(CHECK) squad $(FINETUNED)/their-questions $(FINETUNE)/questions.json $(FINETUNED)/theirs/squad
 
+# Folders of every form that transformers 4 and 5 save, and ours that they save
+# again: the predictions are those of transformers.
+FOLDERS := .venv-torch/folders
+interop-folders: $(TORCH) $(NEWEST)
+	rm -rf $(FOLDERS) && mkdir -p $(FOLDERS)
+	go build -o $(FOLDERS)/train-bert ./cmd/train-bert
+	$(TORCH) internal/interop/check_folders.py make $(FOLDERS)
+	$(TORCH) internal/interop/check_folders.py import $(FOLDERS) $(FOLDERS)/train-bert
+	$(TORCH) internal/interop/check_folders.py again $(FOLDERS)
+	$(NEWEST) internal/interop/check_folders.py again $(FOLDERS)
+	$(TORCH) internal/interop/check_folders.py compare $(FOLDERS) $(FOLDERS)/train-bert
+
+# Without torch, which would bring gigabytes: configuration and tokenizer need none.
+$(NEWEST):
+	python3 -m venv .venv-newest
+	.venv-newest/bin/pip install --quiet transformers==5.23.0
+
 # The system's torch, since that of the package index brings gigabytes of CUDA.
 $(TORCH):
 	@/usr/bin/python3 -c 'import torch, venv, ensurepip' || { echo "torch is needed: apt-get install python3-torch python3-venv"; exit 1; }
@@ -148,4 +166,4 @@ bench-packages:
 	go test -run '^$$' -bench . -benchmem ./...
 
 clean:
-	rm -rf .venv .venv-peers .venv-torch .venv-bench bin demo
+	rm -rf .venv .venv-peers .venv-torch .venv-newest .venv-bench bin demo
