@@ -88,19 +88,14 @@ func fence(t *testing.T, page, lang string) string {
 
 func runPython(t *testing.T, program string, args ...string) {
 	t.Helper()
-	for _, tool := range []string{"python3", "zstd"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			realdata.Missing(t, tool+" is not installed")
-		}
-	}
+	realdata.Tool(t, "python3")
+	realdata.Tool(t, "zstd")
 	runProgram(t, "stage.py", program, append([]string{"python3"}, args...), 1)
 }
 
 func runGo(t *testing.T, program string, args ...string) {
 	t.Helper()
-	if _, err := exec.LookPath("go"); err != nil {
-		realdata.Missing(t, "go is not installed")
-	}
+	realdata.Tool(t, "go")
 	runProgram(t, "stage.go", program, append([]string{"go", "run"}, args...), 2)
 }
 

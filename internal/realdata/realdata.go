@@ -5,11 +5,13 @@
 // The data lies in $PRETEXT_DATA, or else in shared/data beside the checkout.
 // Without it a test that asks for a file skips with one line, except under
 // continuous integration ($CI set), where its absence is a failure: nothing
-// may be skipped there unseen.
+// may be skipped there unseen. The package untested counts the tests that call
+// Path, Read, Tool and Variable in vain.
 package realdata
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -35,6 +37,29 @@ func Read(tb testing.TB, name string) []byte {
 		tb.Fatal(err)
 	}
 	return b
+}
+
+// Tool returns the path of a program that a test runs, or skips the test, or
+// fails it when $CI is set.
+func Tool(tb testing.TB, name string) string {
+	tb.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		Missing(tb, name+" is not installed")
+	}
+	return path
+}
+
+// Variable returns an environment variable by which a person asks for a test,
+// such as one that takes hours. Without it the test is skipped, under continuous
+// integration too.
+func Variable(tb testing.TB, name, why string) string {
+	tb.Helper()
+	value := os.Getenv(name)
+	if value == "" {
+		tb.Skip(why + "; set " + name)
+	}
+	return value
 }
 
 // Missing skips the test with the reason given, or fails it under continuous

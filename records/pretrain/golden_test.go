@@ -54,15 +54,14 @@ func addText(t testing.TB, corpus *pretrain.Corpus, enc *tokenize.Encoder, files
 	corpus.EndDocument()
 }
 
-// loadVocab reads a vocabulary of testdata, or of the real data.
-func loadVocab(t testing.TB, name string) *tokenize.Vocab {
+// realVocab reads a vocabulary of the real data.
+func realVocab(t testing.TB, name string) *tokenize.Vocab {
 	t.Helper()
-	var raw []byte
-	if strings.HasPrefix(name, "testdata/") {
-		raw = readFile(t, name)
-	} else {
-		raw = realdata.Read(t, strings.TrimPrefix(name, "shared/data/"))
-	}
+	return readVocab(t, name, realdata.Read(t, strings.TrimPrefix(name, "shared/data/")))
+}
+
+func readVocab(t testing.TB, name string, raw []byte) *tokenize.Vocab {
+	t.Helper()
 	v, err := tokenize.ReadVocab(name, raw)
 	if err != nil {
 		t.Fatal(err)
@@ -84,9 +83,8 @@ func vocabOf(v *tokenize.Vocab) pretrain.Vocab {
 }
 
 // run builds the framed records of a run over text files.
-func run(t testing.TB, f flags, scratch pretrain.Scratch, outputs int, files ...[]byte) [][]byte {
+func run(t testing.TB, f flags, v *tokenize.Vocab, outputs int, files ...[]byte) [][]byte {
 	t.Helper()
-	v := loadVocab(t, f.VocabFile)
 	o := tokenize.DefaultOptions()
 	o.DoLowerCase = f.DoLowerCase
 	tok, err := tokenize.New(v, o)
@@ -95,7 +93,7 @@ func run(t testing.TB, f flags, scratch pretrain.Scratch, outputs int, files ...
 	}
 	corpus := pretrain.NewCorpus(v.Len())
 	addText(t, corpus, tok.NewEncoder(), files...)
-	b, err := pretrain.NewBuilder(f.Options, vocabOf(v), scratch)
+	b, err := pretrain.NewBuilder(f.Options, vocabOf(v), pretrain.Scratch{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,8 +196,8 @@ func TestExamplesAreThoseOfTheOriginalOnTheDemosText(t *testing.T) {
 	}
 	for _, r := range runs {
 		t.Run(r.Name, func(t *testing.T) {
-			r.Flags.VocabFile = dir + "vocab.txt"
-			got := run(t, r.Flags, pretrain.Scratch{}, 1, readFile(t, dir+"input.txt"))
+			v := readVocab(t, "vocab.txt", readFile(t, dir+"vocab.txt"))
+			got := run(t, r.Flags, v, 1, readFile(t, dir+"input.txt"))
 			want := uncompressed(t, readFile(t, dir+r.Name+".tfrecord.gz"))
 			checkBytes(t, got[0], want)
 			if n := len(readExamples(t, want)); n < 300 {
@@ -241,7 +239,7 @@ func checkRun(t *testing.T, report string) {
 	for _, in := range g.Inputs {
 		inputs = append(inputs, realdata.Read(t, strings.TrimPrefix(in.Path, "shared/data/")))
 	}
-	got := run(t, g.Flags, pretrain.Scratch{}, len(g.Outputs), inputs...)
+	got := run(t, g.Flags, realVocab(t, g.Flags.VocabFile), len(g.Outputs), inputs...)
 	for i, out := range g.Outputs {
 		file, err := os.ReadFile(filepath.Join(filepath.Dir(report), out.File))
 		if err != nil {
@@ -269,7 +267,7 @@ func TestExamplesAreThoseOfTheOriginalUnderPython(t *testing.T) {
 		"uncased-128-wwm": {with(func(o *pretrain.Options) { o.DupeFactor, o.DoWholeWordMask = 1, true }), uncased, true, 42},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := run(t, f, pretrain.Scratch{}, 1, realdata.Read(t, "golden/pretraining/input.txt"))
+			got := run(t, f, realVocab(t, f.VocabFile), 1, realdata.Read(t, "golden/pretraining/input.txt"))
 			checkBytes(t, got[0], uncompressed(t, realdata.Read(t, "golden/pretraining/"+name+".tfrecord.gz")))
 		})
 	}
@@ -282,7 +280,7 @@ func TestExamplesAreThoseOfThePublishedSamples(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := flags{pretrain.DefaultOptions(), "vocab/bert-base-uncased-vocab.txt", true, 12345}
 			f.DupeFactor = dupe
-			got := run(t, f, pretrain.Scratch{}, 1, realdata.Read(t, "tfrecord/bert-pretraining/sample_text.txt"))
+			got := run(t, f, realVocab(t, f.VocabFile), 1, realdata.Read(t, "tfrecord/bert-pretraining/sample_text.txt"))
 			checkValues(t, got[0], realdata.Read(t, "tfrecord/bert-pretraining/"+name+".tfrecord"))
 		})
 	}

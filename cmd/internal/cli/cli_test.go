@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pretext/cmd/internal/cli"
+	"pretext/internal/realdata"
 )
 
 // program is a small command line.
@@ -66,13 +66,7 @@ func TestManualPagesNameEveryCommandAndFlag(t *testing.T) {
 // Where mandoc is installed, it finds no fault but the date that pages do not
 // have: they are the same whenever they are written.
 func TestMandocFindsNothingWrong(t *testing.T) {
-	mandoc, err := exec.LookPath("mandoc")
-	if err != nil && os.Getenv("CI") != "" {
-		t.Fatal("continuous integration needs mandoc")
-	}
-	if err != nil {
-		t.Skip("mandoc is not installed")
-	}
+	mandoc := realdata.Tool(t, "mandoc")
 	for _, page := range cli.Pages(program("Long text.\n\n  an example\n\nMore.", "how many")) {
 		cmd := exec.Command(mandoc, "-Tlint", "-Wwarning")
 		cmd.Stdin = strings.NewReader(string(page.Roff))

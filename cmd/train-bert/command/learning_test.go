@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"pretext/cmd/train-bert/internal/tinydata"
+	"pretext/internal/realdata"
 	"pretext/trainer"
 )
 
@@ -77,10 +78,7 @@ func learningOptions(t *testing.T) trainOptions {
 // PRETEXT_LEARNING names the folder of its shards and config.json, where the runs
 // are kept too, so that a test that was stopped goes on.
 func TestLearningOnRealShards(t *testing.T) {
-	dir := os.Getenv("PRETEXT_LEARNING")
-	if dir == "" {
-		t.Skip("hours; set PRETEXT_LEARNING, see docs/learning.md")
-	}
+	dir := realdata.Variable(t, "PRETEXT_LEARNING", "hours, see docs/learning.md")
 	o := defaultOptions()
 	o.data, o.model = filepath.Join(dir, "data"), filepath.Join(dir, "config.json")
 	o.batch, o.rate, o.steps, o.warmup, o.saveEvery, o.evalExamples = 64, 1e-3, 6000, 200, 250, 4096

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// realdataPath is the package whose functions say what a test needs.
+const realdataPath = "pretext/internal/realdata"
+
+// A need is something outside of the repository that a test asks for.
+type need struct {
+	kind string // the function of realdata: Path, Read, Tool or Variable
+	name string // its argument, "" where it is computed
+}
+
+// A census is the tests of a module and what they need.
+type census struct {
+	tests int               // functions TestX
+	needs map[string][]need // by test, "extract/bzip2.TestX"; no test without needs
+}
+
+// takeCensus reads the test files below root.
+func takeCensus(root string) (census, error) {
+	c := census{needs: map[string][]need{}}
+	packages := map[string]*testPackage{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name := d.Name(); d.IsDir() && path != root && (name == "testdata" || name[0] == '.' || name[0] == '_') {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		dir, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		dir = filepath.ToSlash(dir)
+		if packages[dir] == nil {
+			packages[dir] = &testPackage{calls: map[string][]string{}, needs: map[string][]need{}}
+		}
+		packages[dir].add(file)
+		return nil
+	})
+	for dir, p := range packages {
+		for name := range p.calls {
+			if !isTest(name) {
+				continue
+			}
+			c.tests++
+			if needs := p.reached(name); len(needs) > 0 {
+				c.needs[dir+"."+name] = needs
+			}
+		}
+	}
+	return c, err
+}
+
+// isTest reports whether a function of a test file is run by go test.
+func isTest(name string) bool {
+	rest, ok := strings.CutPrefix(name, "Test")
+	return ok && rest != "Main" && (rest == "" || rest[0] < 'a' || rest[0] > 'z')
+}
+
+// A testPackage is the functions of a folder's test files: which others each
+// calls, by name, and what it needs itself. Methods go by their names alone,
+// which may find a call too many but none too few.
+type testPackage struct {
+	calls map[string][]string
+	needs map[string][]need
+}
+
+func (p *testPackage) add(file *ast.File) {
+	realdata := importName(file)
+	for _, decl := range file.Decls {
+		f, ok := decl.(*ast.FuncDecl)
+		if !ok || f.Body == nil {
+			continue
+		}
+		name := f.Name.Name
+		p.calls[name] = append(p.calls[name], "")
+		ast.Inspect(f.Body, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				if x, ok := selector(n.Fun); ok && realdata != "" && x[0] == realdata {
+					p.needs[name] = append(p.needs[name], need{x[1], stringArgument(n)})
+				}
+			case *ast.Ident: // functions are also passed as values
+				p.calls[name] = append(p.calls[name], n.Name)
+			}
+			return true
+		})
+	}
+}
+
+// importName returns the name by which a file knows realdata, "" if it does not.
+func importName(file *ast.File) string {
+	for _, i := range file.Imports {
+		if path, _ := strconv.Unquote(i.Path.Value); path == realdataPath {
+			if i.Name != nil {
+				return i.Name.Name
+			}
+			return "realdata"
+		}
+	}
+	return ""
+}
+
+// selector splits x.y.
+func selector(e ast.Expr) (names [2]string, ok bool) {
+	s, ok := e.(*ast.SelectorExpr)
+	if !ok {
+		return names, false
+	}
+	x, ok := s.X.(*ast.Ident)
+	if !ok {
+		return names, false
+	}
+	return [2]string{x.Name, s.Sel.Name}, true
+}
+
+// stringArgument returns the second argument of a call if it is a literal.
+func stringArgument(call *ast.CallExpr) string {
+	if len(call.Args) < 2 {
+		return ""
+	}
+	if l, ok := call.Args[1].(*ast.BasicLit); ok && l.Kind == token.STRING {
+		s, _ := strconv.Unquote(l.Value)
+		return s
+	}
+	return ""
+}
+
+// reached returns what a function and all that it calls need.
+func (p *testPackage) reached(name string) (needs []need) {
+	seen, queue := map[string]bool{name: true}, []string{name}
+	for len(queue) > 0 {
+		f := queue[0]
+		queue = queue[1:]
+		needs = append(needs, p.needs[f]...)
+		for _, callee := range p.calls[f] {
+			if _, own := p.calls[callee]; own && !seen[callee] && !isTest(callee) {
+				seen[callee] = true
+				queue = append(queue, callee)
+			}
+		}
+	}
+	return needs
+}
+
+// A finder tells whether what a test needs is here.
+type finder struct {
+	data     func(name string) bool // a file of the real data; "": any of it
+	tool     func(name string) bool
+	variable func(name string) bool
+}
+
+// missing names what is not here, "" if it is.
+func (f finder) missing(n need) string {
+	switch {
+	case (n.kind == "Path" || n.kind == "Read") && !f.data(n.name):
+		return "the real data (PRETEXT_DATA)"
+	case n.kind == "Tool" && n.name != "" && !f.tool(n.name):
+		return n.name
+	case n.kind == "Variable" && !f.variable(n.name):
+		return n.name
+	}
+	return ""
+}
+
+// line is the line that the suite ends with, "" if all tests have what they need.
+// A test that needs several things is counted under the first of them.
+func (c census) line(f finder) string {
+	counts, total := map[string]int{}, 0
+	for _, needs := range c.needs {
+		for _, n := range needs {
+			if what := f.missing(n); what != "" {
+				counts[what]++
+				total++
+				break
+			}
+		}
+	}
+	if total == 0 {
+		return ""
+	}
+	kinds := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		if d := counts[b] - counts[a]; d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	var parts []string
+	for _, k := range kinds {
+		verb := "need"
+		if counts[k] == 1 {
+			verb = "needs"
+		}
+		parts = append(parts, fmt.Sprintf("%d %s %s", counts[k], verb, k))
+	}
+	return fmt.Sprintf("not run, or only in part: %d of %d tests: %s; README.md, \"Tests\"", total, c.tests, strings.Join(parts, ", "))
+}

@@ -1,0 +1,57 @@
+// Untested prints which tests "go test ./..." leaves out on this machine, and
+// what they need:
+//
+//	$ go run ./untested
+//	not run, or only in part: 67 of 1190 tests: 66 need the real data (PRETEXT_DATA), 1 needs mandoc; README.md, "Tests"
+//
+// It reads the source of the tests: those that call a function of
+// internal/realdata whose data, program or variable is absent are skipped.
+//
+// Its own test writes the same line at the end of "go test ./...": go test shows
+// nothing that a passing package prints, so the test writes to the standard error
+// of the go command. It is the last package by name, is never cached, and waits
+// for the others (Linux only; elsewhere use go run).
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"pretext/internal/realdata"
+)
+
+func main() {
+	c, err := takeCensus(moduleRoot())
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "untested: %v\n", err)
+		os.Exit(1)
+	}
+	line := c.line(here())
+	if line == "" {
+		line = fmt.Sprintf("all %d tests have what they need", c.tests)
+	}
+	fmt.Println(line)
+}
+
+func moduleRoot() string {
+	_, file, _, ok := runtime.Caller(0)
+	if !ok {
+		panic("BUG: no caller information")
+	}
+	return filepath.Dir(filepath.Dir(file))
+}
+
+// here finds what this machine has.
+func here() finder {
+	return finder{
+		data: func(name string) bool {
+			_, err := os.Stat(filepath.Join(realdata.Root(), filepath.FromSlash(name)))
+			return err == nil
+		},
+		tool:     func(name string) bool { _, err := exec.LookPath(name); return err == nil },
+		variable: func(name string) bool { return os.Getenv(name) != "" },
+	}
+}
