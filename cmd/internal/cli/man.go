@@ -92,7 +92,14 @@ func page(c *cobra.Command) Page {
 		}
 	}
 	w.section("OPTIONS")
-	c.LocalFlags().VisitAll(w.flag)
+	for _, g := range grouped(c.LocalFlags()) {
+		if g.heading != "" {
+			w.linef(".SS %s", escape(g.heading))
+		}
+		for _, f := range g.flags {
+			w.flag(f)
+		}
+	}
 	if example := strings.ReplaceAll(c.Example, "%[1]s", c.Root().Name()); example != "" {
 		w.section("EXAMPLES")
 		w.text(example)
@@ -166,9 +173,6 @@ func (w *roff) item(term, text string) {
 }
 
 func (w *roff) flag(f *pflag.Flag) {
-	if f.Hidden {
-		return
-	}
 	argument, usage := pflag.UnquoteUsage(f)
 	term := `\fB` + escape("--"+f.Name) + `\fR`
 	if f.Shorthand != "" {

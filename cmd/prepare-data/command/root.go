@@ -50,6 +50,7 @@ same command again to resume).`,
 	root.AddCommand(newStats(), newReport(), newCard(), newDiff(), newDoctor(), cli.NewConfig(s), cli.NewMan())
 	s.AddTo(root)
 	completions().AddTo(root)
+	cli.GroupFlags(root, flagGroups)
 	cli.Complain(root)
 	return root
 }

@@ -34,6 +34,7 @@ Exit codes: 0 ok, 1 other, 2 usage, 4 damaged data, 6 disk full, 7 permission,
 	root.AddCommand(cli.NewConfig(st), cli.NewMan())
 	st.AddTo(root)
 	completions().AddTo(root)
+	cli.GroupFlags(root, flagGroups)
 	cli.Complain(root)
 	return root
 }

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// A Group is flags that belong together under a heading of a command's help and
+// manual page.
+type Group struct {
+	Heading string
+	Flags   []string // in the order in which a person needs them
+}
+
+// ManyFlags is the number of flags from which a command's help has headings.
+const ManyFlags = 12
+
+const (
+	groupKey   = "pretext_group" // of a flag's annotations: heading, place among all
+	otherFlags = "Other flags"
+)
+
+var addTemplateFunc sync.Once
+
+// GroupFlags gives headings to the flags of every command of a program that has
+// at least [ManyFlags] of them. Groups and flags come in the order given; a flag
+// in no group comes last, under "Other flags". It is called when all commands
+// are there.
+func GroupFlags(root *cobra.Command, groups []Group) {
+	addTemplateFunc.Do(func() { cobra.AddTemplateFunc("groupedFlags", groupedUsages) })
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(),
+		"Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}", "{{groupedFlags .LocalFlags | trimTrailingWhitespaces}}", 1))
+	places := map[string][]string{}
+	for _, g := range groups {
+		for _, name := range g.Flags {
+			places[name] = []string{g.Heading, strconv.Itoa(len(places))}
+		}
+	}
+	annotate(root, places)
+}
+
+func annotate(c *cobra.Command, places map[string][]string) {
+	for _, sub := range c.Commands() {
+		annotate(sub, places)
+	}
+	c.InitDefaultHelpFlag()
+	if visible(c.LocalFlags()) < ManyFlags {
+		return
+	}
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		place := places[f.Name]
+		if place == nil {
+			place = []string{otherFlags, strconv.Itoa(len(places))}
+		}
+		if f.Annotations == nil {
+			f.Annotations = map[string][]string{}
+		}
+		f.Annotations[groupKey] = place
+	})
+}
+
+func visible(fs *pflag.FlagSet) (n int) {
+	fs.VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			n++
+		}
+	})
+	return n
+}
+
+// grouped returns the visible flags of a set by group. Flags of a command with
+// few are one group without a heading.
+func grouped(fs *pflag.FlagSet) (all []flagGroup) {
+	var flags []*pflag.Flag
+	fs.VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			flags = append(flags, f)
+		}
+	})
+	slices.SortStableFunc(flags, func(a, b *pflag.Flag) int { return placeOf(a) - placeOf(b) })
+	for _, f := range flags {
+		heading := ""
+		if g := f.Annotations[groupKey]; len(g) > 0 {
+			heading = g[0]
+		}
+		if len(all) == 0 || all[len(all)-1].heading != heading {
+			all = append(all, flagGroup{heading: heading})
+		}
+		last := &all[len(all)-1]
+		last.flags = append(last.flags, f)
+	}
+	return all
+}
+
+type flagGroup struct {
+	heading string
+	flags   []*pflag.Flag
+}
+
+func placeOf(f *pflag.Flag) int {
+	if g := f.Annotations[groupKey]; len(g) > 1 {
+		n, _ := strconv.Atoi(g[1])
+		return n
+	}
+	return 0
+}
+
+// groupedUsages is FlagSet.FlagUsages with a heading over each group. Usages
+// begin in the same column everywhere.
+func groupedUsages(fs *pflag.FlagSet) string {
+	order := pflag.NewFlagSet("", pflag.ContinueOnError)
+	order.SortFlags = false
+	groups := grouped(fs)
+	for _, g := range groups {
+		for _, f := range g.flags {
+			order.AddFlag(f)
+		}
+	}
+	lines := strings.SplitAfter(order.FlagUsages(), "\n") // a flag a line: no usage has line ends
+	var out strings.Builder
+	for _, g := range groups {
+		heading := g.heading
+		if heading == "" {
+			heading = "Flags"
+		}
+		if out.Len() > 0 {
+			out.WriteString("\n")
+		}
+		out.WriteString(heading + ":\n")
+		for range g.flags {
+			out.WriteString(lines[0])
+			lines = lines[1:]
+		}
+	}
+	return out.String()
+}

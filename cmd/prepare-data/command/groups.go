@@ -1,0 +1,20 @@
+package command
+
+import "pretext/cmd/internal/cli"
+
+// flagGroups are the headings of the flags in help texts and manual pages, in
+// the order in which a person decides about them.
+var flagGroups = []cli.Group{
+	{Heading: "Sources", Flags: []string{"wiki-dump", "books", "text", "language", "lines-per-document", "column"}},
+	{Heading: "Downloaded sources", Flags: []string{"preset", "wiki", "gutenberg", "gutenberg-limit", "gutenberg-ids", "url", "sha256", "contact", "offline"}},
+	{Heading: "Output", Flags: []string{"out", "overwrite", "shards", "compression", "eval-fraction", "split-seed"}},
+	{Heading: "Vocabulary", Flags: []string{"vocab", "tokenizer", "vocab-size", "limit-alphabet", "do-lower-case", "tokenizer-profile"}},
+	{Heading: "Examples", Flags: []string{"max-seq-length", "max-predictions-per-seq", "masked-lm-prob", "dupe-factor", "short-seq-prob", "do-whole-word-mask",
+		"random-seed", "sentence-splitter", "recipe"}},
+	{Heading: "Text of wikis", Flags: []string{"namespaces", "min-characters", "headings", "lists", "back-matter", "keep-disambiguations", "code", "math"}},
+	{Heading: "Text of books", Flags: []string{"chapters", "keep-boilerplate", "keep-lines"}},
+	{Heading: "Filters", Flags: []string{"dedup", "dedup-threshold", "dedup-containment", "quality", "rule", "min-words", "min-script-share", "list-rules"}},
+	{Heading: "Resources", Flags: []string{"workers", "memory", "runner"}},
+	{Heading: "Connections", Flags: []string{"bwlimit", "max-conn", "timeout", "attempts", "book-pause", "wiki-layout", "multistream", "mirror", "allow-host", "allow-private"}},
+	{Heading: "What a run reports", Flags: []string{"max-rejects", "strict", "quiet", "json", "record-paths", "help"}},
+}

@@ -1,0 +1,22 @@
+package command
+
+import "pretext/cmd/internal/cli"
+
+// flagGroups are the headings of the flags in help texts and manual pages, in
+// the order in which a person decides about them.
+var flagGroups = []cli.Group{
+	{Heading: "Question and text", Flags: []string{"question", "context", "text", "pair", "jsonl", "n-best", "top-k"}},
+	{Heading: "Data", Flags: []string{"data", "task", "data-dir", "train-file", "predict-file", "text-column", "pair-column", "label-column", "labels", "regression",
+		"eval-data", "eval-examples", "vocab", "vocab-file", "do-lower-case",
+		"version-2-with-negative", "max-seq-length", "max-query-length", "doc-stride", "on-damage", "cache"}},
+	{Heading: "Model", Flags: []string{"model", "init", "vocab-size"}},
+	{Heading: "Measurement", Flags: []string{"rounds", "seconds", "isa"}},
+	{Heading: "Output", Flags: []string{"out", "keep", "save-checkpoints-steps", "eval-steps"}},
+	{Heading: "Training", Flags: []string{"num-train-steps", "num-train-epochs", "train-batch-size", "learning-rate", "num-warmup-steps", "warmup-proportion", "schedule",
+		"optimizer", "weight-decay", "seed"}},
+	{Heading: "Masks", Flags: []string{"dynamic-masking", "masked-lm-prob", "max-predictions-per-seq", "do-whole-word-mask"}},
+	{Heading: "Answers", Flags: []string{"max-answer-length", "n-best-size", "null-score-diff-threshold"}},
+	{Heading: "Server", Flags: []string{"serve", "max-wait", "max-queue", "max-connections", "max-body", "timeout"}},
+	{Heading: "Resources", Flags: []string{"threads", "readers", "micro-batch-tokens", "batch-tokens", "pad-to-max-length", "device", "precision", "deterministic"}},
+	{Heading: "What a run reports", Flags: []string{"quiet", "json", "help"}},
+}
