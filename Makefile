@@ -6,9 +6,11 @@ NEWEST  := .venv-newest/bin/python
 DEMO    := .venv/demo
 BENCHTORCH := .venv-bench/bin/python
 MODELS  := .venv-torch/models
+NVRTC   := .venv-nvrtc/bin/python
+NVRTCCHECK := .venv-nvrtc-check/bin/python
 FUZZTIME ?= 5s
 
-.PHONY: build test check format vet lint race generated fuzz interop interop-torch interop-finetune interop-folders bench bench-peers bench-torch bench-packages clean
+.PHONY: build test check format vet lint race generated ptx ptx-check fuzz interop interop-torch interop-finetune interop-folders bench bench-peers bench-torch bench-packages clean
 
 build: ## static release binaries
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/ ./cmd/prepare-data ./cmd/train-bert
@@ -16,7 +18,7 @@ build: ## static release binaries
 test:
 	go test ./...
 
-check: format vet lint generated race interop interop-torch interop-finetune interop-folders
+check: format vet lint generated ptx-check race interop interop-torch interop-finetune interop-folders
 
 format:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
@@ -29,10 +31,27 @@ lint:
 
 # Generated files must be what their generators write. (The words of
 # extract/wiki/wikitext come from MediaWiki's message files, which are not here.)
-generated:
-	go generate ./tokenize ./trainer/cpu/internal/kernel ./internal/democorpus ./cmd/train-bert/internal/demoshards
+generated: $(NVRTC)
+	go generate ./trainer/cuda/kernels ./tokenize ./trainer/cpu/internal/kernel ./internal/democorpus ./cmd/train-bert/internal/demoshards
 	cd extract/wiki/wikitext && go run ./internal/genentities
 	git diff --exit-code
+
+# The kernels' PTX is what this NVRTC writes: one version, so that it is the same
+# everywhere. It is committed, and no GPU is needed.
+ptx: $(NVRTC)
+	go generate ./trainer/cuda/kernels
+
+# Machine code for two chips, by a newer NVRTC: no kernel may have a stack or spill.
+ptx-check: $(NVRTCCHECK)
+	$(NVRTCCHECK) trainer/cuda/kernels/nvrtc.py check auto
+
+$(NVRTC):
+	python3 -m venv .venv-nvrtc
+	.venv-nvrtc/bin/pip install --quiet nvidia-cuda-nvrtc-cu12==12.1.105
+
+$(NVRTCCHECK):
+	python3 -m venv .venv-nvrtc-check
+	.venv-nvrtc-check/bin/pip install --quiet nvidia-cuda-nvrtc-cu12==12.6.85
 
 # What is found by numbers, damage and cancelled runs, is left to the tests.
 race:
@@ -166,4 +185,4 @@ bench-packages:
 	go test -run '^$$' -bench . -benchmem ./...
 
 clean:
-	rm -rf .venv .venv-peers .venv-torch .venv-newest .venv-bench bin demo
+	rm -rf .venv .venv-peers .venv-torch .venv-newest .venv-bench .venv-nvrtc .venv-nvrtc-check bin demo

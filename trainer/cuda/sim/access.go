@@ -26,8 +26,8 @@ func init() {
 // elementType is the type at the end of a mnemonic.
 type elementType struct {
 	bank   bank
-	size   int  // bytes
-	signed bool // smaller than a register, and its sign goes into the rest
+	size   int // bytes
+	signed bool
 }
 
 func typeOf(op string) (elementType, error) {
@@ -36,12 +36,18 @@ func typeOf(op string) (elementType, error) {
 	if err != nil || n < 8 || n > 64 || n&(n-1) != 0 {
 		return elementType{}, fmt.Errorf("type %s", t)
 	}
-	e := elementType{size: n / 8, signed: t[0] == 's' && n < 32}
+	e := elementType{size: n / 8, signed: t[0] == 's'}
 	if n == 64 {
 		e.bank = longs
 	}
 	return e, nil
 }
+
+// What a load does with a value that is smaller than its register.
+const (
+	toLong   = 1 << 17 // the registers have 64 bits
+	withSign = 1 << 18 // the sign goes into the rest
+)
 
 // space tells which memory an instruction touches.
 func space(op string) string {
@@ -62,12 +68,15 @@ func decodeLoad(p *program, in *instr, from *ptx.Instruction) error {
 	in.size = e.size
 	for _, o := range elements(from.Args[0]) {
 		b := e.bank
-		if r, ok := p.named[o.Name]; ok && e.size == 2 { // a half may be loaded into a wider register
-			b = r.bank
+		if r, ok := p.named[o.Name]; ok && r.bank == longs && e.bank == words { // a register may be wider than what it gets
+			b, in.extra = longs, in.extra|toLong
 		}
 		if err := p.sets(in, o, b); err != nil {
 			return err
 		}
+	}
+	if e.signed {
+		in.extra |= withSign
 	}
 	switch space(from.Op) {
 	case "param":
@@ -87,9 +96,6 @@ func decodeLoad(p *program, in *instr, from *ptx.Instruction) error {
 		in.run = loadShared
 	default:
 		return fmt.Errorf("the simulator does not know this memory")
-	}
-	if e.signed {
-		return fmt.Errorf("the simulator does not know loads with a sign")
 	}
 	return p.address(in, from.Args[1])
 }
@@ -169,15 +175,28 @@ func loadParam(w *warp, in *instr, lanes uint32) {
 // load moves bytes into the destinations of a lane.
 func (w *warp) load(in *instr, lane int, b []byte) {
 	for i, d := range in.d {
+		if in.size == 4 && in.extra&toLong == 0 {
+			w.w[d][lane] = binary.LittleEndian.Uint32(b[4*i:])
+			continue
+		}
+		v := uint64(0)
 		switch in.size {
 		case 8:
-			w.l[d][lane] = binary.LittleEndian.Uint64(b[8*i:])
+			v = binary.LittleEndian.Uint64(b[8*i:])
 		case 4:
-			w.w[d][lane] = binary.LittleEndian.Uint32(b[4*i:])
+			v = uint64(binary.LittleEndian.Uint32(b[4*i:]))
 		case 2:
-			w.w[d][lane] = uint32(binary.LittleEndian.Uint16(b[2*i:]))
+			v = uint64(binary.LittleEndian.Uint16(b[2*i:]))
 		case 1:
-			w.w[d][lane] = uint32(b[i])
+			v = uint64(b[i])
+		}
+		if unused := 64 - 8*in.size; in.extra&withSign != 0 {
+			v = uint64(int64(v<<unused) >> unused)
+		}
+		if in.size == 8 || in.extra&toLong != 0 {
+			w.l[d][lane] = v
+		} else {
+			w.w[d][lane] = uint32(v)
 		}
 	}
 }

@@ -28,6 +28,19 @@ func fma32(a, b, c float32) float32 {
 	return fmaSlow(a, b, c)
 }
 
+// fmaDown returns a·b + c rounded towards −∞.
+func fmaDown(a, b, c float32) float32 {
+	p := float64(a) * float64(b) // exact
+	s := p + float64(c)
+	t := s - p
+	rest := (p - (s - t)) + (float64(c) - t) // s + rest is the exact sum
+	r := float32(s)
+	if float64(r) > s || float64(r) == s && rest < 0 {
+		return math.Nextafter32(r, float32(math.Inf(-1)))
+	}
+	return r
+}
+
 func fmaSlow(a, b, c float32) float32 {
 	x := new(big.Float).SetPrec(600).SetFloat64(float64(a))
 	x.Mul(x, new(big.Float).SetFloat64(float64(b)))

@@ -360,6 +360,7 @@ var floats = map[string]form{
 	"fma.rn.ftz.f32": w3(func(a, b, c uint32) uint32 {
 		return b32(flush(fma32(flush(f32(a)), flush(f32(b)), flush(f32(c)))))
 	}),
+	"fma.rm.f32":   w3(func(a, b, c uint32) uint32 { return b32(fmaDown(f32(a), f32(b), f32(c))) }),
 	"copysign.f32": w2(func(a, b uint32) uint32 { return a&(1<<31) | b&^(1<<31) }),
 }
 
@@ -367,7 +368,7 @@ var doubles = map[string]form{
 	"add.f64": double2(func(a, b float64) float64 { return a + b }), "sub.f64": double2(func(a, b float64) float64 { return a - b }),
 	"mul.f64": double2(func(a, b float64) float64 { return a * b }), "div.rn.f64": double2(func(a, b float64) float64 { return a / b }),
 	"fma.rn.f64":  l3(func(a, b, c uint64) uint64 { return b64(math.FMA(f64(a), f64(b), f64(c))) }),
-	"sqrt.rn.f64": double1(math.Sqrt),
+	"sqrt.rn.f64": double1(math.Sqrt), "rcp.rn.f64": double1(rcp),
 }
 
 var bitwise = map[string]form{

@@ -98,6 +98,8 @@ var known = []struct {
 	{"add.f32", f(1), []uint64{f(1), f(0x1p-25)}}, {"add.rn.f32", f(3), []uint64{f(1), f(2)}}, {"mul.f32", f(6), []uint64{f(2), f(3)}}, {"mul.rn.f32", f(-6), []uint64{f(-2), f(3)}},
 	{"sub.f32", f(-1), []uint64{f(2), f(3)}}, {"sub.rn.f32", f(-1), []uint64{f(2), f(3)}}, {"div.rn.f32", 0x3eaaaaab, []uint64{f(1), f(3)}},
 	{"fma.rn.f32", f(0x1p-46), []uint64{f(1 + 0x1p-23), f(1 + 0x1p-23), f(-1 - 0x1p-22)}},
+	{"fma.rm.f32", f(12582913), []uint64{f(1.5), f(1), f(12582912)}}, {"fma.rm.f32", f(12582910), []uint64{f(-1.5), f(1), f(12582912)}}, {"fma.rm.f32", f(7), []uint64{f(2), f(3), f(1)}},
+	{"fma.rm.f32", 0x3f7fffff, []uint64{f(-0x1p-70), f(0x1p-70), f(1)}}, {"fma.rm.f32", f(1), []uint64{f(0x1p-70), f(0x1p-70), f(1)}},
 	{"fma.rn.ftz.f32", 0, []uint64{f(0x1p-100), f(0x1p-40), 0}}, {"fma.rn.ftz.f32", f(7), []uint64{f(2), f(3), f(1)}},
 	{"min.f32", f(-1), []uint64{f(-1), f(1)}}, {"min.f32", f(1), []uint64{nan, f(1)}}, {"max.f32", f(1), []uint64{f(1), nan}}, {"max.f32", nan32, []uint64{nan, nan}},
 	{"neg.f32", f(-1), []uint64{f(1)}}, {"neg.f32", 0x80000000, []uint64{0}}, {"abs.f32", f(1), []uint64{f(-1)}},
@@ -106,7 +108,7 @@ var known = []struct {
 	{"lg2.approx.f32", f(3), []uint64{f(8)}}, {"lg2.approx.f32", f(-130), []uint64{1 << 19}}, {"lg2.approx.ftz.f32", ninf, []uint64{1 << 19}}, {"tanh.approx.f32", 0x3f42f7d6, []uint64{f(1)}},
 	{"copysign.f32", f(-2), []uint64{f(-1), f(2)}}, {"copysign.f32", f(2), []uint64{f(1), f(-2)}},
 	{"add.f64", d(3), []uint64{d(1), d(2)}}, {"sub.f64", d(-1), []uint64{d(1), d(2)}}, {"mul.f64", d(6), []uint64{d(3), d(2)}}, {"div.rn.f64", d(1.5), []uint64{d(3), d(2)}},
-	{"fma.rn.f64", d(0x1p-104), []uint64{d(1 + 0x1p-52), d(1 + 0x1p-52), d(-1 - 0x1p-51)}}, {"sqrt.rn.f64", d(1.5), []uint64{d(2.25)}},
+	{"fma.rn.f64", d(0x1p-104), []uint64{d(1 + 0x1p-52), d(1 + 0x1p-52), d(-1 - 0x1p-51)}}, {"sqrt.rn.f64", d(1.5), []uint64{d(2.25)}}, {"rcp.rn.f64", d(0.25), []uint64{d(4)}},
 
 	{"and.b32", 0b1000, []uint64{0b1100, 0b1010}}, {"or.b32", 0b1110, []uint64{0b1100, 0b1010}}, {"xor.b32", 0b0110, []uint64{0b1100, 0b1010}}, {"not.b32", math.MaxUint32 - 1, []uint64{1}},
 	{"and.b16", 0b1000, []uint64{0b1100 | 1<<20, 0b1010 | 1<<20}}, {"or.b16", 0b1110, []uint64{0b1100, 0b1010 | 1<<20}}, {"xor.b16", 0b0110, []uint64{0b1100, 0b1010 | 1<<20}},
@@ -291,9 +293,43 @@ func TestHalvesRoundToTheNearest(t *testing.T) {
 	}
 }
 
+// TestLoadsFillWiderRegisters loads the bytes fe ff ff ff 80 … as every type.
+func TestLoadsFillWiderRegisters(t *testing.T) {
+	for _, c := range []struct {
+		op   string
+		wide bool
+		want uint64
+	}{
+		{"u8", false, 0xfe}, {"s8", false, 0xfffffffe}, {"u16", false, 0xfffe}, {"s16", false, 0xfffffffe}, {"b16", false, 0xfffe}, {"u32", false, 0xfffffffe}, {"f32", false, 0xfffffffe},
+		{"u8", true, 0xfe}, {"s8", true, math.MaxUint64 - 1}, {"u16", true, 0xfffe}, {"s16", true, math.MaxUint64 - 1}, {"u32", true, 0xfffffffe}, {"s32", true, math.MaxUint64 - 1},
+		{"u64", true, 0x80fffffffe}, {"s64", true, 0x80fffffffe}, {"f64", true, 0x80fffffffe},
+	} {
+		for _, where := range []string{"global", "shared"} {
+			d := New(Options{})
+			in, out := put(t, d, "in", []uint64{0x80fffffffe}), alloc(t, d, "out", 8)
+			register, widen := "%r1", "cvt.u64.u32 %rd5, %r1;\n"
+			if c.wide {
+				register, widen = "%rd5", ""
+			}
+			address := "[%rd1]"
+			if where == "shared" {
+				address = "[%rd3]"
+			}
+			body := ".shared .align 8 .b8 s[8];\nld.param.u64 %rd1, [p0];\nld.param.u64 %rd2, [p1];\nmov.u64 %rd3, s;\nld.global.u64 %rd4, [%rd1];\nst.shared.u64 [s], %rd4;\n" +
+				"ld." + where + "." + c.op + " " + register + ", " + address + ";\n" + widen + "st.global.u64 [%rd2], %rd5;"
+			if err := launch(d, module(2, body), Config{}, in, out); err != nil {
+				t.Fatal(err)
+			}
+			if got := get[uint64](t, d, out, 1)[0]; got != c.want {
+				t.Errorf("ld.%s.%s %s: got %#x, want %#x", where, c.op, register, got, c.want)
+			}
+		}
+	}
+}
+
 func TestUnknownInstructionsAreNamed(t *testing.T) {
 	for _, s := range []string{
-		"tex.2d.v4.f32.f32 %r1, %r2;", "add.f32 %r1, %r2;", "add.f32 %r1, %rd2, %r3;", "bra nowhere;", "bar.sync 1;", "bar.sync 0, 64;", "ld.global.s8 %r1, [%rd1];", "ld.local.u32 %r1, [%rd1];",
+		"tex.2d.v4.f32.f32 %r1, %r2;", "add.f32 %r1, %r2;", "add.f32 %r1, %rd2, %r3;", "bra nowhere;", "bar.sync 1;", "bar.sync 0, 64;", "ld.local.u32 %r1, [%rd1];",
 		"ld.param.u32 %r1, [q];", "ld.param.u64 %rd1, [p0+4];", "mov.u32 %r1, unknown;", "mov.u32 5, %r1;", "shfl.bfly.b32 %r1, %r2, 1, 31;", "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%r1}, {%r2}, {%r3}, {%r4};",
 		"cp.async.bulk %r1;", "cp.async.cg.shared.global [%r1], [%rd1], 8;", "atom.global.cas.b32 %r1, [%rd1], %r2, %r3;", "ldmatrix.sync.aligned.m8n8.x3.shared.b16 {%r1,%r2,%r3}, [%r4];",
 		"@%r1 ret;", "mov.b32 {%r1,%r2,%r3}, %r4;", "vote.sync.uni.pred %p1, %p2, %r1;",

@@ -1,0 +1,175 @@
+// Activations, biases, casts, sums of columns, rows gathered and added up.
+// n elements of a kernel are a multiple of 4.
+#include "dev.cuh"
+
+#define THREADS 256
+
+DEV i64 first_of_thread() { return ((i64)blockIdx.x * THREADS + threadIdx.x) * 4; }
+
+DEV float gelu(float x, bool tanh_form) {
+  if (tanh_form) return 0.5f * x * (1.f + tanhf(0.7978845608028654f * (x + 0.044715f * x * x * x)));
+  return 0.5f * x * (1.f + erff(x * 0.7071067811865476f));
+}
+
+DEV float gelu_slope(float x, bool tanh_form) {
+  if (tanh_form) {
+    float t = tanhf(0.7978845608028654f * (x + 0.044715f * x * x * x));
+    return 0.5f * (1.f + t) + 0.5f * x * (1.f - t * t) * 0.7978845608028654f * (1.f + 3 * 0.044715f * x * x);
+  }
+  return 0.5f * (1.f + erff(x * 0.7071067811865476f)) + x * 0.3989422804014327f * expf(-0.5f * x * x);
+}
+
+// u (rows, width) += bias and g = gelu(u), n = rows·width.
+KERNEL(THREADS) gelu_forward(elem* g, elem* u, const elem* bias, i64 n, int width, int tanh_form) {
+  i64 at = first_of_thread();
+  if (at >= n) return;
+  float v[4], b[4];
+  load4(v, u + at);
+  load4(b, bias + at % width);
+  UNROLL
+  for (int i = 0; i < 4; i++) v[i] = value(rounded(v[i] + b[i]));
+  store4(u + at, v);
+  UNROLL
+  for (int i = 0; i < 4; i++) v[i] = gelu(v[i], tanh_form);
+  store4(g + at, v);
+}
+
+// g = gelu(u) once more, for the backward pass.
+KERNEL(THREADS) gelu_again(elem* g, const elem* u, i64 n, int tanh_form) {
+  i64 at = first_of_thread();
+  if (at >= n) return;
+  float v[4];
+  load4(v, u + at);
+  UNROLL
+  for (int i = 0; i < 4; i++) v[i] = gelu(v[i], tanh_form);
+  store4(g + at, v);
+}
+
+// du = du·gelu'(u).
+KERNEL(THREADS) gelu_backward(elem* du, const elem* u, i64 n, int tanh_form) {
+  i64 at = first_of_thread();
+  if (at >= n) return;
+  float v[4], x[4];
+  load4(v, du + at);
+  load4(x, u + at);
+  UNROLL
+  for (int i = 0; i < 4; i++) v[i] *= gelu_slope(x[i], tanh_form);
+  store4(du + at, v);
+}
+
+// x (rows, width) += bias.
+KERNEL(THREADS) add_bias(elem* x, const elem* bias, i64 n, int width) {
+  i64 at = first_of_thread();
+  if (at >= n) return;
+  float v[4], b[4];
+  load4(v, x + at);
+  load4(b, bias + at % width);
+  UNROLL
+  for (int i = 0; i < 4; i++) v[i] += b[i];
+  store4(x + at, v);
+}
+
+// x = tanh(x + bias): the pooler.
+KERNEL(THREADS) tanh_forward(elem* x, const elem* bias, i64 n, int width) {
+  i64 at = first_of_thread();
+  if (at >= n) return;
+  float v[4], b[4];
+  load4(v, x + at);
+  load4(b, bias + at % width);
+  UNROLL
+  for (int i = 0; i < 4; i++) v[i] = tanhf(v[i] + b[i]);
+  store4(x + at, v);
+}
+
+// dx = dx·(1 − y²).
+KERNEL(THREADS) tanh_backward(elem* dx, const elem* y, i64 n) {
+  i64 at = first_of_thread();
+  if (at >= n) return;
+  float v[4], x[4];
+  load4(v, dx + at);
+  load4(x, y + at);
+  UNROLL
+  for (int i = 0; i < 4; i++) v[i] *= 1.f - x[i] * x[i];
+  store4(dx + at, v);
+}
+
+// x += y.
+KERNEL(THREADS) add(elem* x, const elem* y, i64 n) {
+  i64 at = first_of_thread();
+  if (at >= n) return;
+  float v[4], w[4];
+  load4(v, x + at);
+  load4(w, y + at);
+  UNROLL
+  for (int i = 0; i < 4; i++) v[i] += w[i];
+  store4(x + at, v);
+}
+
+// Rounds masters to the type that is computed with, and back.
+KERNEL(THREADS) round_down(elem* y, const float* x, i64 n) {
+  i64 at = first_of_thread();
+  if (at >= n) return;
+  float4 v = *(const float4*)(x + at);
+  float w[4] = {v.x, v.y, v.z, v.w};
+  store4(y + at, w);
+}
+
+KERNEL(THREADS) widen(float* y, const elem* x, i64 n) {
+  i64 at = first_of_thread();
+  if (at >= n) return;
+  float v[4];
+  load4(v, x + at);
+  *(float4*)(y + at) = make_float4(v[0], v[1], v[2], v[3]);
+}
+
+// part (blocks, width): sums of columns of x (rows, width), of x·y where y is not
+// null, over the rows of each block: gridDim.y blocks share the rows out. A thread
+// a column, so the order of a sum is fixed.
+KERNEL(THREADS) column_sums(float* part, const elem* x, const elem* y, int rows, int width) {
+  int column = blockIdx.x * THREADS + threadIdx.x;
+  if (column >= width) return;
+  int each = (rows + gridDim.y - 1) / gridDim.y, first = blockIdx.y * each, last = min(rows, first + each);
+  float sum = 0;
+  for (int r = first; r < last; r++) {
+    float v = value(x[(i64)r * width + column]);
+    sum += y ? v * value(y[(i64)r * width + column]) : v;
+  }
+  part[(i64)blockIdx.y * width + column] = sum;
+}
+
+// sum (width) += the rows of part (blocks, width).
+KERNEL(THREADS) add_parts(float* sum, const float* part, int blocks, int width) {
+  int column = blockIdx.x * THREADS + threadIdx.x;
+  if (column >= width) return;
+  float s = 0;
+  for (int b = 0; b < blocks; b++) s += part[(i64)b * width + column];
+  sum[column] += s;
+}
+
+// y (n, width): row i is row index[i] of x.
+KERNEL(THREADS) gather_rows(elem* y, const elem* x, const int* index, int n, int width) {
+  i64 at = first_of_thread();
+  if (at >= (i64)n * width) return;
+  float v[4];
+  load4(v, x + (i64)index[at / width] * width + at % width);
+  store4(y + at, v);
+}
+
+// add_rows adds rows of x (…, width) to rows of a table without atomics: row
+// target[s] of the table gets the rows order[bounds[s]] … order[bounds[s+1]-1],
+// in that order. The targets differ; blockIdx.y is s.
+template <typename T> DEV void add_rows(T* table, const elem* x, const int* target, const int* bounds, const int* order, int width) {
+  int column = blockIdx.x * THREADS + threadIdx.x, s = blockIdx.y;
+  if (column >= width) return;
+  float sum = 0;
+  for (int i = bounds[s]; i < bounds[s + 1]; i++) sum += value(x[(i64)order[i] * width + column]);
+  T* p = table + (i64)target[s] * width + column;
+  if constexpr (sizeof(T) == 4) *p += sum;
+  else *p = rounded(value(*p) + sum);
+}
+
+// Gradients of embeddings: the table is fp32.
+KERNEL(THREADS) add_rows_f32(float* table, const elem* x, const int* target, const int* bounds, const int* order, int width) { add_rows(table, x, target, bounds, order, width); }
+
+// Gradients of rows that a head read.
+KERNEL(THREADS) add_rows_elem(elem* table, const elem* x, const int* target, const int* bounds, const int* order, int width) { add_rows(table, x, target, bounds, order, width); }

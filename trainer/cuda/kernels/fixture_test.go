@@ -1,0 +1,266 @@
+package kernels_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"pretext/trainer/cuda/kernels"
+	"pretext/trainer/cuda/sim"
+)
+
+// A fixture runs kernels of one type on a simulated device. Its methods panic
+// with an error, which run returns: so that a check can be run on a mutant too.
+type fixture struct {
+	typ     kernels.Type
+	device  *sim.Device
+	modules map[string]*sim.Module
+	replace map[string]string // text of a module in place of the committed one
+	random  *rand.Rand
+}
+
+func newFixture(typ kernels.Type, seed uint64) *fixture {
+	return &fixture{typ: typ, device: sim.New(sim.Options{Seed: seed, MaxInstructions: 1 << 23}), modules: map[string]*sim.Module{}, random: rand.New(rand.NewPCG(seed, 77))}
+}
+
+// A failure is what a check found; it is panicked with.
+type failure struct{ error }
+
+func (f *fixture) must(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// run returns the error with which a check ended.
+func (f *fixture) run(check func(f *fixture)) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case failure:
+			err = r.error
+		default:
+			panic(r)
+		}
+	}()
+	check(f)
+	return nil
+}
+
+// eachType runs a check in all types with a few seeds.
+func eachType(t *testing.T, check func(f *fixture)) {
+	for _, typ := range kernels.Types() {
+		t.Run(string(typ), func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(2) {
+				if err := newFixture(typ, seed).run(check); err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+			}
+		})
+	}
+}
+
+// encode returns values as elements, and what they are after rounding.
+func (f *fixture) encode(x []float64) ([]byte, []float64) {
+	b, back := make([]byte, 0, 4*len(x)), make([]float64, len(x))
+	for i, v := range x {
+		switch f.typ {
+		case kernels.F32:
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(v)))
+			back[i] = float64(float32(v))
+		case kernels.BF16:
+			h := bf16(float32(v))
+			b = binary.LittleEndian.AppendUint16(b, h)
+			back[i] = float64(math.Float32frombits(uint32(h) << 16))
+		case kernels.F16:
+			h := half(v)
+			b = binary.LittleEndian.AppendUint16(b, h)
+			back[i] = fromHalf(h)
+		}
+	}
+	return b, back
+}
+
+func bf16(v float32) uint16 {
+	u := math.Float32bits(v)
+	return uint16((u + 0x7fff + u>>16&1) >> 16)
+}
+
+// half rounds to the nearest half by its definition: a multiple of 2^-24, of 11
+// bits.
+func half(v float64) uint16 {
+	sign := uint16(0)
+	if math.Signbit(v) {
+		sign, v = 0x8000, -v
+	}
+	_, e := math.Frexp(v)
+	unit := math.Ldexp(1, max(e-11, -24))
+	v = math.RoundToEven(v/unit) * unit
+	switch {
+	case v != v:
+		return 0x7fff
+	case v >= 65520:
+		return sign | 0x7c00
+	case v < 0x1p-14:
+		return sign | uint16(v*0x1p24)
+	}
+	m, e := math.Frexp(v)
+	return sign | uint16(e+14)<<10 | uint16(m*2048)&0x3ff
+}
+
+func fromHalf(h uint16) float64 {
+	sign := 1 - 2*float64(h>>15)
+	e, m := int(h>>10&31), float64(h&0x3ff)
+	switch e {
+	case 0:
+		return sign * m * 0x1p-24
+	case 31:
+		if m == 0 {
+			return sign * math.Inf(1)
+		}
+		return math.NaN()
+	}
+	return sign * math.Ldexp(1024+m, e-25)
+}
+
+// put brings bytes to the device.
+func (f *fixture) put(name string, b []byte) uint64 {
+	p, err := f.device.Alloc(name, len(b))
+	f.must(err)
+	f.must(f.device.Write(p, b))
+	return uint64(p)
+}
+
+// elems brings values to the device as elements; it returns what they are there.
+func (f *fixture) elems(name string, x []float64) (uint64, []float64) {
+	b, back := f.encode(x)
+	return f.put(name, b), back
+}
+
+// numbers brings a slice of numbers or of structs of them to the device.
+func numbers[T any](f *fixture, name string, x []T) uint64 {
+	var b []byte
+	for _, v := range x {
+		b = append(b, kernels.Pack(v)...)
+	}
+	return f.put(name, b)
+}
+
+func (f *fixture) floats(name string, x []float64) uint64 {
+	y := make([]float32, len(x))
+	for i, v := range x {
+		y[i] = float32(v)
+	}
+	return numbers(f, name, y)
+}
+
+// output allocates n elements that were never written, outputFloats n floats.
+func (f *fixture) output(name string, n int) uint64       { return f.room(name, n*f.typ.Size()) }
+func (f *fixture) outputFloats(name string, n int) uint64 { return f.room(name, n*4) }
+
+func (f *fixture) room(name string, n int) uint64 {
+	p, err := f.device.Alloc(name, n)
+	f.must(err)
+	return uint64(p)
+}
+
+// read returns n elements.
+func (f *fixture) read(p uint64, n int) []float64 {
+	b := make([]byte, n*f.typ.Size())
+	f.must(f.device.Read(b, sim.Pointer(p)))
+	x := make([]float64, n)
+	for i := range x {
+		switch f.typ {
+		case kernels.F32:
+			x[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
+		case kernels.BF16:
+			x[i] = float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(b[2*i:])) << 16))
+		case kernels.F16:
+			x[i] = fromHalf(binary.LittleEndian.Uint16(b[2*i:]))
+		}
+	}
+	return x
+}
+
+// readAs returns n numbers of a type.
+func readAs[T any](f *fixture, p uint64, n int) []T {
+	x := make([]T, n)
+	b := make([]byte, binary.Size(x))
+	f.must(f.device.Read(b, sim.Pointer(p)))
+	_, err := binary.Decode(b, binary.LittleEndian, x)
+	f.must(err)
+	return x
+}
+
+func (f *fixture) readFloats(p uint64, n int) []float64 {
+	x := make([]float64, n)
+	for i, v := range readAs[float32](f, p, n) {
+		x[i] = float64(v)
+	}
+	return x
+}
+
+// kernel returns a kernel of a module.
+func (f *fixture) kernel(module, name string) *sim.Kernel {
+	m, ok := f.modules[module]
+	if !ok {
+		text, err := kernels.PTX(module, f.typ)
+		f.must(err)
+		if r, ok := f.replace[module]; ok {
+			text = r
+		}
+		m, err = f.device.Load(text)
+		f.must(err)
+		f.modules[module] = m
+	}
+	k, err := m.Kernel(name)
+	f.must(err)
+	return k
+}
+
+// launch runs a kernel to its end.
+func (f *fixture) launch(module, name string, grid sim.Dim, threads int, args ...any) {
+	f.must(f.device.Launch(f.kernel(module, name), sim.Config{Grid: grid, Block: sim.Dim{X: threads}}, kernels.Pack(args...)))
+}
+
+// normal returns n normally distributed values.
+func (f *fixture) normal(n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = f.random.NormFloat64()
+	}
+	return x
+}
+
+// precision is about the relative error of a rounded element.
+func (f *fixture) precision() float64 {
+	return map[kernels.Type]float64{kernels.F32: 4e-7, kernels.BF16: 2.2e-3, kernels.F16: 2.8e-4}[f.typ]
+}
+
+// near fails unless got is want but for an error of a size: the norm of the
+// difference over the norm of want, and for single values five times that.
+func (f *fixture) near(what string, got, want []float64, size float64) {
+	if len(got) != len(want) {
+		panic(failure{fmt.Errorf("%s: %d values, want %d", what, len(got), len(want))})
+	}
+	difference, norm := 0.0, 0.0
+	for i := range want {
+		difference += (got[i] - want[i]) * (got[i] - want[i])
+		norm += want[i] * want[i]
+	}
+	if !(math.Sqrt(difference) <= size*math.Sqrt(norm)) {
+		panic(failure{fmt.Errorf("%s is off by %.2g, allowed %.2g", what, math.Sqrt(difference/norm), size)})
+	}
+	root := math.Sqrt(norm / float64(len(want)))
+	for i := range want {
+		if math.Abs(got[i]-want[i]) > 12*size*max(root, math.Abs(want[i])) {
+			panic(failure{fmt.Errorf("%s[%d] is %v, want %v", what, i, got[i], want[i])})
+		}
+	}
+}
+
+// blocks returns the number of blocks that n things need.
+func blocks(n, each int) int { return (n + each - 1) / each }
