@@ -158,6 +158,7 @@ func (r *fineRun) run(ctx context.Context, task fineTask) error {
 	if err := r.record.open(r.o.out, r.from, schedule.Steps, &r.closers); err != nil {
 		return err
 	}
+	sayResumed(r.stderr, r.from, schedule.Steps, r.metrics)
 	source, err := finetune.NewSource(task.train, finetune.SourceOptions{Seed: r.o.seed, MicroBatchTokens: r.state.Tokens, Heads: task.heads})
 	if err != nil {
 		return err
@@ -220,7 +221,6 @@ func (r *fineRun) resume() error {
 		return usagef("%s is a checkpoint of another model than %s: %s", c.Dir, r.o.init+r.o.model, diff)
 	}
 	r.from = c
-	fmt.Fprintf(r.stderr, "train-bert: going on from %s\n", c.Dir)
 	return nil
 }
 

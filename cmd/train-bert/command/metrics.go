@@ -135,6 +135,8 @@ type metrics struct {
 	file      *os.File
 	evaluated int64  // step of the last evaluation that was there when it was opened; -1: none
 	left      losses // by all its lines
+
+	cutSteps, cutEvals int64 // lines that were cut off when it was opened
 }
 
 // openMetrics opens the metrics of a run that goes on after a checkpoint: lines
@@ -175,7 +177,15 @@ func (m *metrics) cut(path string, last int64) error {
 	defer w.Abort()
 	buffered := bufio.NewWriter(w)
 	err = eachMetric(f, func(line []byte, read metric) error {
-		if read.Step > last {
+		switch {
+		case read.Step <= last:
+		case read.EvalExamples != nil:
+			m.cutEvals++
+			return nil
+		case read.Damage == nil:
+			m.cutSteps++
+			return nil
+		default:
 			return nil
 		}
 		if read.EvalExamples != nil {

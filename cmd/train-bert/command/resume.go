@@ -2,8 +2,10 @@ package command
 
 import (
 	"fmt"
+	"io"
 	"maps"
 
+	"pretext/internal/humanize"
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
 )
@@ -31,8 +33,27 @@ func (r *run) resume() error {
 			return usagef("%s is a checkpoint of another model than --model %s: %s", c.Dir, r.o.model, diff)
 		}
 	}
-	fmt.Fprintf(r.stderr, "train-bert: going on from %s\n", c.Dir)
 	return nil
+}
+
+// sayResumed says in one line what a run keeps of an earlier process: the
+// checkpoint, and what of the metrics came after it. Of a new run, from is nil, it
+// says nothing.
+func sayResumed(w io.Writer, from *checkpoint.Checkpoint, steps int64, m *metrics) {
+	if from == nil {
+		return
+	}
+	p := from.State.Progress
+	if p.Step >= steps {
+		fmt.Fprintf(w, "train-bert: nothing left to train: %s is the last of %s\n", from.Dir, humanize.Things(steps, "step"))
+		return
+	}
+	removed := "nothing was removed from " + metricsFile
+	if m.cutSteps > 0 || m.cutEvals > 0 {
+		removed = fmt.Sprintf("%s and %s after it were removed from %s and are made again", humanize.Things(m.cutSteps, "step"), humanize.Things(m.cutEvals, "evaluation"), metricsFile)
+	}
+	fmt.Fprintf(w, "train-bert: resumed from %s: step %s of %s, %s seen; %s\n",
+		from.Dir, humanize.Count(p.Step), humanize.Count(steps), humanize.Things(p.Position, "example"), removed)
 }
 
 // begin reads the model that a new run starts with.

@@ -136,8 +136,11 @@ func (r *run) open(ctx context.Context) error {
 
 // openRecords opens what the run writes beside its checkpoints.
 func (r *run) openRecords() error {
-	if err := r.record.open(r.o.out, r.from, r.o.steps, &r.closers); err != nil || r.from != nil {
+	if err := r.record.open(r.o.out, r.from, r.o.steps, &r.closers); err != nil {
 		return err
+	}
+	if sayResumed(r.stderr, r.from, r.o.steps, r.metrics); r.from != nil {
+		return nil
 	}
 	for _, tail := range r.tails() {
 		if err := r.metrics.append(damageLine{Damage: tail}); err != nil {

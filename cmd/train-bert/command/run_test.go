@@ -158,13 +158,38 @@ func TestARunThatCrashedGoesBackToItsCheckpoint(t *testing.T) {
 	if err := os.WriteFile(path, append(b, `{"step":13,"lo`...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := mustTrain(t, o)
+	var log bytes.Buffer
+	got, err := train(context.Background(), o, &log)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if diff := cmp.Diff(files(t, want.model), files(t, got.model)); diff != "" {
 		t.Errorf("another checkpoint (-undisturbed +resumed):\n%.2000s", diff)
 	}
 	if diff := cmp.Diff(steady(t, whole.out), steady(t, o.out)); diff != "" {
 		t.Errorf("other metrics (-undisturbed +resumed):\n%s", diff)
 	}
+	checkpoint := filepath.Join(o.out, "step-00000005")
+	wantLine(t, &log, "train-bert: resumed from "+checkpoint+": step 5 of 12, 50 examples seen; 7 steps and 2 evaluations after it were removed from metrics.jsonl and are made again")
+	if _, err := train(context.Background(), o, &log); err != nil {
+		t.Fatal(err)
+	}
+	wantLine(t, &log, "train-bert: nothing left to train: "+got.model+" is the last of 12 steps")
+	o.out = filepath.Join(fastDir(t), "out")
+	stopAt(t, o, 7)
+	if _, err := train(context.Background(), o, &log); err != nil {
+		t.Fatal(err)
+	}
+	wantLine(t, &log, "train-bert: resumed from "+filepath.Join(o.out, "step-00000007")+": step 7 of 12, 70 examples seen; nothing was removed from metrics.jsonl")
+}
+
+// wantLine wants one line of a log, once.
+func wantLine(t *testing.T, log *bytes.Buffer, want string) {
+	t.Helper()
+	if n := strings.Count("\n"+log.String(), "\n"+want+"\n"); n != 1 {
+		t.Errorf("%d lines %q in\n%s", n, want, log)
+	}
+	log.Reset()
 }
 
 func TestTheModelLearnsTheLanguageOfTheShards(t *testing.T) {
