@@ -28,10 +28,10 @@ const (
 )
 
 // demoOptions make the smallest model learn from the demo's shards within half a
-// minute of two free cores: 1,200 steps take about 20 s of processor time.
+// minute of two free cores: 2,000 steps take about 36 s of processor time.
 func demoOptions() trainOptions {
 	o := defaultOptions()
-	o.batch, o.tokens, o.rate, o.steps, o.saveEvery, o.keep, o.evalExamples, o.brief = 32, 4096, 1e-3, 1200, 200, 1, 0, true
+	o.batch, o.tokens, o.rate, o.steps, o.saveEvery, o.keep, o.evalExamples, o.brief = 32, 4096, 1e-3, 2000, 250, 1, 0, true
 	return o
 }
 
@@ -47,7 +47,6 @@ func demoModel(vocabSize int) (trainer.Config, error) {
 
 func newDemo() *cobra.Command {
 	o := demoOptions()
-	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "demo --out DIR",
 		Short: "Train a small model in half a minute and see what it learned",
@@ -65,10 +64,7 @@ filled in, and with the curve of the loss, DIR/curve.html. Nothing is downloaded
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(d)
-			}
-			return d.print(cmd.OutOrStdout())
+			return show(cmd, d)
 		},
 	}
 	fs := cmd.Flags()
@@ -78,7 +74,7 @@ filled in, and with the curve of the loss, DIR/curve.html. Nothing is downloaded
 	fs.Uint64Var(&o.seed, "seed", o.seed, "of initial weights and order")
 	fs.IntVar(&o.threads, "threads", 0, "threads that compute; 0: one a processor")
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress")
-	fs.BoolVar(&asJSON, "json", false, "write the result as JSON")
+	addJSON(cmd)
 	return cmd
 }
 

@@ -12,7 +12,7 @@ import (
 
 // What the demo promises: it ends clearly under the unigram baseline of its own
 // training shards, on examples that it did not see, and shows words that it got
-// right. Half of its steps must do for 0.5 nat; with PRETEXT_TORTURE three
+// right. Less than a third of its steps must do for 0.5 nat; with PRETEXT_TORTURE three
 // seeds take all of them, for 3.
 func TestTheDemoEndsUnderItsBaseline(t *testing.T) {
 	o := demoOptions()

@@ -16,26 +16,60 @@ import (
 )
 
 func newDoctor() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what this machine can do, and how fast",
 		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return doctor(cmd.Context(), cmd.OutOrStdout()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			found, err := doctor(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return show(cmd, found)
+		},
 	}
+	addJSON(cmd)
+	return cmd
 }
 
-func doctor(ctx context.Context, w io.Writer) error {
-	fmt.Fprintf(w, "train-bert %s\nprocessors: %d\ndetected: %s\n", cli.Version(), runtime.GOMAXPROCS(0), best())
+// A diagnosis is what this machine can train with.
+type diagnosis struct {
+	Version    string     `json:"version"`
+	Processors int        `json:"processors"`
+	Detected   string     `json:"detected"` // instruction set that training takes
+	CPU        []capacity `json:"cpu"`      // by instruction set
+	CUDA       bool       `json:"cuda"`
+}
+
+// A capacity is how fast an instruction set trains the tiny model, on 8 examples of
+// 128 tokens, and multiplies matrices.
+type capacity struct {
+	ISA       string  `json:"isa"`
+	Available bool    `json:"available"`
+	Tokens    float64 `json:"tokens_per_second"`
+	FLOPS     float64 `json:"flop_per_second"`
+}
+
+func doctor(ctx context.Context) (*diagnosis, error) {
+	d := &diagnosis{Version: cli.Version(), Processors: runtime.GOMAXPROCS(0), Detected: best()}
 	for _, isa := range isas {
 		speed, flops, err := measure(ctx, isa)
-		switch {
-		case errors.Is(err, trainer.ErrUnavailable):
-			fmt.Fprintf(w, "cpu, %s: not on this machine\n", isa)
-		case err != nil:
-			return err
-		default:
-			fmt.Fprintf(w, "cpu, %s: %.0f tokens/s training the tiny model, 8 examples of 128 tokens; matrix product %.1f GFLOP/s\n", isa, speed, flops/1e9)
+		if err != nil && !errors.Is(err, trainer.ErrUnavailable) {
+			return nil, err
 		}
+		d.CPU = append(d.CPU, capacity{isa, err == nil, speed, flops})
+	}
+	return d, nil
+}
+
+func (d *diagnosis) print(w io.Writer) error {
+	fmt.Fprintf(w, "train-bert %s\nprocessors: %d\ndetected: %s\n", d.Version, d.Processors, d.Detected)
+	for _, c := range d.CPU {
+		if !c.Available {
+			fmt.Fprintf(w, "cpu, %s: not on this machine\n", c.ISA)
+			continue
+		}
+		fmt.Fprintf(w, "cpu, %s: %.0f tokens/s training the tiny model, 8 examples of 128 tokens; matrix product %.1f GFLOP/s\n", c.ISA, c.Tokens, c.FLOPS/1e9)
 	}
 	_, err := fmt.Fprintln(w, "cuda: not in this build")
 	return err

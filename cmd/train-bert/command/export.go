@@ -2,7 +2,6 @@ package command
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"iter"
 	"os"
@@ -30,11 +29,11 @@ What only training needs is left behind.`,
 			if err := export(args[0], out); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "model: %s\n", out)
-			return err
+			return show(cmd, modelFolder{out})
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "folder to write, which must not exist (required)")
+	addJSON(cmd)
 	return cmd
 }
 

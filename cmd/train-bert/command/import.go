@@ -37,12 +37,12 @@ with them.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "model: %s\n", path)
-			return err
+			return show(cmd, modelFolder{path})
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "folder to write, which must not exist (required)")
 	cmd.Flags().StringVar(&vocab, "vocab", "", "vocab.txt of a model that has none beside it")
+	addJSON(cmd)
 	return cmd
 }
 

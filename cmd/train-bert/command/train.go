@@ -1,6 +1,7 @@
 package command
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -180,11 +181,30 @@ is given again, and ends with the very weights of one that was not.`,
 			if err != nil {
 				return err
 			}
-			return end.print(cmd.OutOrStdout())
+			return show(cmd, end)
 		},
 	}
 	o.add(cmd.Flags())
+	addJSON(cmd)
 	return cmd
+}
+
+// MarshalJSON implements json.Marshaler.
+func (e *ending) MarshalJSON() ([]byte, error) {
+	var held *evalLine
+	if e.eval != nil {
+		line := newEvalLine(e.progress.Step, e.eval)
+		held = &line
+	}
+	return json.Marshal(struct {
+		Steps    int64     `json:"steps"`
+		Examples int64     `json:"examples"`
+		Epochs   float64   `json:"epochs"`
+		Eval     *evalLine `json:"eval"`     // null: there are no held-out shards
+		LeftOut  int64     `json:"left_out"` // examples that were corrupt
+		Damage   []damage  `json:"damage"`   // the first places of these
+		Model    string    `json:"model"`
+	}{e.progress.Step, e.progress.Position, e.epochs, held, e.left.examples, append([]damage{}, e.left.places...), e.model})
 }
 
 // print writes the result of a run.
