@@ -1,0 +1,102 @@
+package clitest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// CheckPages holds README.md, ARCHITECTURE.md and docs/*.md below a folder to
+// the commands of a program: every line of a block and every `code` that begins
+// with its name is a command that there is, with flags that it has.
+func CheckPages(t *testing.T, folder string, root *cobra.Command) {
+	t.Helper()
+	pages, err := filepath.Glob(filepath.Join(folder, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages = append(pages, filepath.Join(folder, "README.md"), filepath.Join(folder, "ARCHITECTURE.md"))
+	found := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range CommandLines(string(text), root.Name()) {
+			found++
+			if err := checkLine(root, line); err != nil {
+				t.Errorf("%s: %s %s: %v", filepath.Base(page), root.Name(), line, err)
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("found %d commands of %s, want at least 10", found, root.Name())
+	}
+}
+
+var (
+	codeSpan = regexp.MustCompile("`([^`\n]+)`")
+	// What begins a shell line before a program's name.
+	prompt = regexp.MustCompile(`^\s*(\$ )?((CGO|PRETEXT)_\w+=\S+ )*`)
+	// Where a command ends: comment, pipe, redirection, next command.
+	commandEnd = regexp.MustCompile(`\s+#|[|<>;&]|\s…$`)
+)
+
+// CommandLines returns the arguments of every call of a program in a page of
+// Markdown, a line each.
+func CommandLines(page, program string) (lines []string) {
+	page = strings.ReplaceAll(page, "\\\n", " ")
+	var calls []string
+	for line := range strings.Lines(page) {
+		calls = append(calls, strings.TrimRight(prompt.ReplaceAllString(line, ""), "\n"))
+		for _, m := range codeSpan.FindAllStringSubmatch(line, -1) {
+			calls = append(calls, m[1])
+		}
+	}
+	for _, call := range calls {
+		for _, name := range []string{program, "bin/" + program, "go run ./cmd/" + program} {
+			rest, ok := strings.CutPrefix(call, name+" ")
+			if !ok || strings.Contains(rest, "`") { // prose that begins with the name in backquotes is found as a span
+				continue
+			}
+			if end := commandEnd.FindStringIndex(rest); end != nil {
+				rest = rest[:end[0]]
+			}
+			lines = append(lines, strings.TrimSpace(rest))
+		}
+	}
+	return lines
+}
+
+// checkLine finds the command of a line of arguments and its flags.
+func checkLine(root *cobra.Command, line string) error {
+	root.InitDefaultCompletionCmd()
+	args := strings.Fields(line)
+	if len(args) > 0 && args[0] == "COMMAND" {
+		return nil // any of them
+	}
+	cmd, rest, err := root.Find(args)
+	if err != nil {
+		return err
+	}
+	if cmd == root && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
+		return fmt.Errorf("no command %q", rest[0])
+	}
+	cmd.InitDefaultHelpFlag()
+	for _, arg := range rest {
+		name, ok := strings.CutPrefix(arg, "--")
+		if !ok || name == "" || cmd == root && name == "version" {
+			continue
+		}
+		name, _, _ = strings.Cut(name, "=")
+		if cmd.Flags().Lookup(name) == nil && cmd.InheritedFlags().Lookup(name) == nil {
+			return fmt.Errorf("%s has no flag --%s", cmd.CommandPath(), name)
+		}
+	}
+	return nil
+}

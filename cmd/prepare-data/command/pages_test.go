@@ -1,0 +1,11 @@
+package command
+
+import (
+	"testing"
+
+	"pretext/cmd/internal/clitest"
+)
+
+func TestTheCommandsOfThePagesExist(t *testing.T) {
+	clitest.CheckPages(t, "../../..", NewRoot())
+}
