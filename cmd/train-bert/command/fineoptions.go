@@ -46,7 +46,7 @@ func (o *fineOptions) add(fs *pflag.FlagSet) {
 	fs.StringVar(&o.init, "init", "", "model to begin with: a run or checkpoint of train-bert, a folder of transformers, or the prefix of a TensorFlow checkpoint")
 	fs.StringVar(&o.model, "model", "", "begin with a new model instead, of a size such as tiny or of a config.json; needs --vocab-file")
 	fs.StringVarP(&o.out, "out", "o", "", "folder for checkpoints, predictions and eval.json (required)")
-	fs.StringVar(&o.vocab, "vocab-file", "", "vocab.txt of a model that has none beside it")
+	fs.StringVar(&o.vocab, "vocab-file", "", "vocab.txt or tokenizer.json of a model that has none beside it")
 	fs.Var(&o.lower, "do-lower-case", "text is lower-cased: true, false, or auto: as the model's files say")
 	fs.IntVar(&o.recipe.Batch, "train-batch-size", o.recipe.Batch, "examples a step")
 	fs.Float64Var(&o.recipe.Rate, "learning-rate", o.recipe.Rate, "peak of the learning rate")

@@ -41,7 +41,7 @@ with them.`,
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "folder to write, which must not exist (required)")
-	cmd.Flags().StringVar(&vocab, "vocab", "", "vocab.txt of a model that has none beside it")
+	cmd.Flags().StringVar(&vocab, "vocab", "", "vocab.txt or tokenizer.json of a model that has none beside it")
 	addJSON(cmd)
 	return cmd
 }

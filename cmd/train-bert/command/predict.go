@@ -76,7 +76,7 @@ func (o *predictOptions) add(cmd *cobra.Command) {
 	fs.BoolVar(&o.jsonl, "jsonl", false, "standard input holds an object a line")
 	fs.IntVar(&o.defaults.TopK, "top-k", o.defaults.TopK, "tokens listed of a mask")
 	fs.IntVar(&o.defaults.NBest, "n-best", 0, "answers listed of a question")
-	fs.StringVar(&o.vocab, "vocab-file", "", "vocab.txt of a model that has none beside it")
+	fs.StringVar(&o.vocab, "vocab-file", "", "vocab.txt or tokenizer.json of a model that has none beside it")
 	fs.Var(&o.lower, "do-lower-case", "text is lower-cased: true, false, or auto: as the model's files say")
 	fs.Var(&o.negatives, "version-2-with-negative", "a question may have no answer: true, false, or auto: as the model was trained")
 	fs.Float64Var(&o.answers.NullThreshold, "null-score-diff-threshold", 0, `how much better "no answer" must score to be given`)
