@@ -183,6 +183,9 @@ const ImportedFolder = "imported"
 
 // classify tells documents folders of ours from JSON lines.
 func classify(arg string) (foreign []Source, ours bool, err error) {
+	if err := checkLocal(Source{KindJSONL, arg}); err != nil {
+		return nil, false, err
+	}
 	info, err := os.Stat(arg)
 	if err != nil {
 		return nil, false, err

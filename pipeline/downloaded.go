@@ -18,6 +18,17 @@ type expandedSource struct {
 	books []books.Info // the books to read below Path, nil for all that is there
 }
 
+// expandSources finds the files of sources: those of patterns and folders, then
+// those of download folders. note is told what is passed over and what seems to be
+// missing.
+func expandSources(ctx context.Context, sources []Source, note func(string)) ([]expandedSource, error) {
+	found, err := findFiles(sources, note)
+	if err != nil {
+		return nil, err
+	}
+	return expandDownloads(ctx, found)
+}
+
 // expandDownloads puts the files of a kind in place of each download folder that
 // is given for that kind.
 func expandDownloads(ctx context.Context, sources []Source) (out []expandedSource, err error) {

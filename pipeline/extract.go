@@ -48,7 +48,7 @@ func DefaultExtractOptions() ExtractOptions {
 
 // Validate returns all that is wrong with the options.
 func (o ExtractOptions) Validate() error {
-	return errors.Join(o.Wiki.Validate(), o.Books.Validate())
+	return errors.Join(o.Wiki.Validate(), o.Books.Validate(), o.Text.Validate())
 }
 
 // ExtractConfig says what the extract stage makes of what, and where.
@@ -75,6 +75,8 @@ type SourceSpec struct {
 	Stem  string   // of the documents files
 	Bytes int64
 	Head  wiki.Head // of a dump
+	// Inputs describe Paths as the plan found them; none for a folder of books.
+	Inputs []sharding.Input
 }
 
 // An extractTask is the plan of one documents file.
@@ -105,7 +107,7 @@ func Extract(ctx context.Context, r Runner, c ExtractConfig) (*sharding.Manifest
 	if err := c.Options.Validate(); err != nil {
 		return nil, &ConfigError{err}
 	}
-	plan, err := planSources(ctx, c)
+	plan, err := planSources(ctx, c, r.note)
 	if err != nil {
 		return nil, err
 	}
@@ -181,25 +183,25 @@ func (w *extractWorker) do(ctx context.Context, index int) ([]Result, error) {
 	}
 	reading, err := w.open(ctx, source, t)
 	if err != nil {
-		return nil, err
+		return nil, w.explain(ctx, source, err)
 	}
 	defer reading.close()
 	var ids idList
 	for doc, err := range reading.documents {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err == nil {
-			err = documents.Write(doc)
-		}
 		if err != nil {
+			return nil, w.explain(ctx, source, err)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := documents.Write(doc); err != nil {
 			return nil, err
 		}
 		ids.add(doc.ID)
 	}
 	counts, body, err := reading.summary()
 	if err != nil {
-		return nil, err
+		return nil, w.explain(ctx, source, err)
 	}
 	if body.Blocks, err = documents.Close(); err != nil {
 		return nil, err
@@ -225,6 +227,9 @@ func (w *extractWorker) do(ctx context.Context, index int) ([]Result, error) {
 }
 
 func (w *extractWorker) finish(ctx context.Context, results []Result) error {
+	if err := w.checkSources(ctx); err != nil {
+		return err
+	}
 	var lists []string
 	for _, r := range results {
 		lists = append(lists, strings.TrimSuffix(r.SideCar, sharding.SideCarSuffix)+idsSuffix)

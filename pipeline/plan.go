@@ -89,7 +89,7 @@ func PlanRun(ctx context.Context, c PlanConfig) (*Plan, error) {
 		return nil, &ConfigError{err}
 	}
 	p := &Plan{}
-	local, err := expandDownloads(ctx, c.Run.Sources)
+	local, err := expandSources(ctx, c.Run.Sources, func(text string) { p.Notes = append(p.Notes, text) })
 	if err != nil {
 		return nil, err
 	}

@@ -36,12 +36,13 @@ func (p *sourcePlan) names() string {
 }
 
 // planSources cuts the sources into tasks. Text files are one source wherever
-// they stand on the command line, since they are one stream of lines.
-func planSources(ctx context.Context, c ExtractConfig) (*sourcePlan, error) {
+// they stand on the command line, since they are one stream of lines. note is told
+// what a person should know.
+func planSources(ctx context.Context, c ExtractConfig, note func(string)) (*sourcePlan, error) {
 	p := new(sourcePlan)
 	stems := map[string]int{}
 	var texts []string
-	sources, err := expandDownloads(ctx, c.Sources)
+	sources, err := expandSources(ctx, c.Sources, note)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +56,9 @@ func planSources(ctx context.Context, c ExtractConfig) (*sourcePlan, error) {
 		case s.Kind == KindBooks:
 			err = p.planBooks(ctx, books.Local{}, absolute(s.Path), c.Options.Books, stems)
 		case s.Kind == KindJSONL:
-			err = p.addText(ctx, s.Kind, []string{s.Path}, stems)
+			if err = checkFields(ctx, s.Path, c.Options.Text); err == nil {
+				err = p.addText(ctx, s.Kind, []string{s.Path}, stems)
+			}
 		case s.Kind == KindText:
 			texts = append(texts, s.Path)
 		default:
@@ -103,7 +106,7 @@ func (p *sourcePlan) addWiki(ctx context.Context, path string, stems map[string]
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	source := p.add(SourceSpec{Kind: KindWiki, Paths: []string{absolute(path)}, Bytes: f.Size(), Head: head}, stems)
+	source := p.add(SourceSpec{Kind: KindWiki, Paths: []string{absolute(path)}, Bytes: f.Size(), Head: head, Inputs: []sharding.Input{in}}, stems)
 	for i, r := range wiki.Ranges(f.Size()) {
 		p.tasks = append(p.tasks, extractTask{Source: source, Number: i, Range: &r})
 	}
@@ -125,6 +128,9 @@ func (p *sourcePlan) planBooks(ctx context.Context, from books.Store, path strin
 	in, err := booksInput(ctx, path, tasks)
 	if err != nil {
 		return err
+	}
+	if len(tasks[0].Files) == 0 {
+		s.Inputs = []sharding.Input{in}
 	}
 	source := p.add(s, stems)
 	for i, t := range tasks {
@@ -169,7 +175,7 @@ func (p *sourcePlan) addText(ctx context.Context, kind string, paths []string, s
 			return err
 		}
 		s.Bytes += in.Bytes
-		s.Paths = append(s.Paths, absolute(path))
+		s.Paths, s.Inputs = append(s.Paths, absolute(path)), append(s.Inputs, in)
 		p.inputs = append(p.inputs, in)
 	}
 	p.tasks = append(p.tasks, extractTask{Source: p.add(s, stems)})

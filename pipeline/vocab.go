@@ -40,6 +40,7 @@ type VocabConfig struct {
 	Documents []string // documents folders, or JSON lines of others
 	Given     string   // path of a vocabulary to copy in place of training one
 	Tokenizer string   // path of a tokenizer.json to copy
+	TextField string   // of JSON lines, the field with the text; "" is "text"
 	Options   VocabOptions
 	// MaxRejects is the share of the lines of others that may be unreadable.
 	MaxRejects float64
@@ -78,7 +79,9 @@ func Vocab(ctx context.Context, r Runner, c VocabConfig) (*sharding.Manifest, er
 	}
 	return locked(c.Out, func(folder store.Folder) (*sharding.Manifest, error) {
 		imported := filepath.Join(c.Out, ImportedFolder)
-		_, err := Extract(ctx, r, ExtractConfig{Sources: foreign, Options: DefaultExtractOptions(), MaxRejects: c.MaxRejects, Out: imported, Overwrite: c.Overwrite})
+		o := DefaultExtractOptions()
+		o.Text.Field = c.TextField
+		_, err := Extract(ctx, r, ExtractConfig{Sources: foreign, Options: o, MaxRejects: c.MaxRejects, Out: imported, Overwrite: c.Overwrite})
 		if err != nil {
 			return nil, err
 		}

@@ -17,6 +17,8 @@ func main() {
 	// The first signal ends the run in good order, a second one at once.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	err := command.NewRoot().ExecuteContext(ctx)
+	root := command.NewRoot()
+	root.SetArgs(command.Args(os.Args[1:]))
+	err := root.ExecuteContext(ctx)
 	os.Exit(command.Report(os.Stderr, err))
 }

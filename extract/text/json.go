@@ -15,6 +15,7 @@ type jsonScanner struct {
 	in    *bufio.Reader
 	limit int // of the text, in bytes
 	line  *jsonLine
+	text  string // name of the field with the text
 
 	out  []byte // the string that is being read
 	room int    // how many more bytes of it are kept
@@ -100,7 +101,7 @@ func (s *jsonScanner) members(depth int, field func(depth int, key []byte) bool)
 		return true
 	}
 	for {
-		if c != '"' || !s.stringTo(&s.line.key, 64) || s.nextSolid() != ':' {
+		if c != '"' || !s.stringTo(&s.line.key, MaxFieldName+1) || s.nextSolid() != ':' {
 			return false
 		}
 		if !field(depth+1, s.line.key) {
@@ -120,9 +121,10 @@ func (s *jsonScanner) members(depth int, field func(depth int, key []byte) bool)
 // field reads the value of a field of the document.
 func (s *jsonScanner) field(depth int, key []byte) bool {
 	l := s.line
-	switch string(key) {
-	case "text":
+	if string(key) == s.text {
 		return s.textField(depth)
+	}
+	switch string(key) {
 	case "id":
 		return s.idField(depth)
 	case "metadata":

@@ -47,7 +47,7 @@ func (r *Reader) readJSON(src io.Reader) error {
 	}
 	s := new(jsonScanner)
 	for {
-		*s = jsonScanner{in: in, limit: r.limit, line: &r.json}
+		*s = jsonScanner{in: in, limit: r.limit, line: &r.json, text: r.opts.field()}
 		r.json.reset()
 		ok, blank := s.object()
 		s.skipLine()

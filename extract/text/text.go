@@ -32,7 +32,7 @@
 //
 // # JSON lines
 //
-// [NewJSONLines] reads one JSON object a line: "text" (a string, required),
+// [NewJSONLines] reads one JSON object a line: "text" or [Options.Field] (a string, required),
 // "id" (a string or number), "source", "title", and "lang" or "language"; the
 // latter three and "source" also inside "metadata", where the fields outside
 // win. So it reads what extract, datatrove and dolma write. A document without
@@ -55,6 +55,7 @@ package text
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -75,6 +76,23 @@ type Source struct {
 // Options configures a [Reader]; the zero value is ready to use.
 type Options struct {
 	Lang string `json:"lang,omitempty"` // language of documents that do not name theirs
+	// Field is the name of the field of JSON lines that holds the text, at most
+	// [MaxFieldName] bytes; "" is "text".
+	Field string `json:"field,omitempty"`
+}
+
+// MaxFieldName is the length of the longest name of a field that is told apart.
+const MaxFieldName = 64
+
+// field is the name of the field with the text.
+func (o Options) field() string { return cmp.Or(o.Field, "text") }
+
+// Validate returns what is wrong with the options.
+func (o Options) Validate() error {
+	if len(o.Field) > MaxFieldName {
+		return fmt.Errorf("text field of %d bytes: must be at most %d", len(o.Field), MaxFieldName)
+	}
+	return nil
 }
 
 // A Place is a line of a source.

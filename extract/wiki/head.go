@@ -2,6 +2,7 @@ package wiki
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -66,10 +67,13 @@ const maxHeadBytes = 1 << 20
 
 // ReadHead reads the beginning of a dump of size bytes. What it is packed with
 // and encoded in follows from its bytes, never from its name. An empty file, or
-// one that is not a dump, is a [*CorruptError]; a format that is not read is
-// named in the error.
+// one of no known kind, is a [*CorruptError]; one that is known to be something
+// else is a [*NotDumpError].
 func ReadHead(r io.ReaderAt, size int64) (Head, error) {
 	h, err := readHead(r, size)
+	if foreign := (*NotDumpError)(nil); errors.As(err, &foreign) {
+		return Head{}, foreign
+	}
 	if err != nil {
 		return Head{}, fmt.Errorf("read head of dump: %w", err)
 	}
@@ -99,7 +103,7 @@ func readHead(r io.ReaderAt, size int64) (Head, error) {
 
 // sniffCompression tells what a file is packed with by its first bytes.
 func sniffCompression(r io.ReaderAt, size int64) (Compression, error) {
-	magic := make([]byte, min(size, 6))
+	magic := make([]byte, min(size, 16))
 	if n, err := r.ReadAt(magic, 0); n < len(magic) {
 		return "", readError(int64(n), err)
 	}
@@ -108,20 +112,11 @@ func sniffCompression(r io.ReaderAt, size int64) (Compression, error) {
 		return CompressionBzip2, nil
 	case begins("\x1f\x8b"):
 		return CompressionGzip, nil
-	case begins("\xfd7zXZ\x00"):
-		return "", errNotRead("xz")
-	case begins("7z\xbc\xaf\x27\x1c"):
-		return "", errNotRead("7-Zip")
-	case begins("\x28\xb5\x2f\xfd"):
-		return "", errNotRead("zstd")
-	case begins("PK\x03\x04"):
-		return "", errNotRead("zip")
+	}
+	if err := foreignPacking(magic); err != nil {
+		return "", err
 	}
 	return CompressionNone, nil
-}
-
-func errNotRead(format string) error {
-	return fmt.Errorf("packed with %s, which is not read: unpack it, or pack it with bzip2", format)
 }
 
 // decodedHead returns the beginning of the decoded dump, at least up to its
@@ -175,10 +170,18 @@ func (h *Head) parse(text []byte) error {
 	if len(text) == 0 {
 		return &CorruptError{Reason: "nothing is packed in the file", Err: io.ErrUnexpectedEOF}
 	}
+	start, page := bytes.Index(text, []byte("<mediawiki")), firstOf(text, "<page>", "<page ")
+	if err := foreignArchive(text); err != nil {
+		return err
+	}
+	if start < 0 && page < 0 {
+		if err := foreignText(text); err != nil {
+			return err
+		}
+	}
 	if err := checkDeclaration(text); err != nil {
 		return err
 	}
-	start, page := bytes.Index(text, []byte("<mediawiki")), firstOf(text, "<page>", "<page ")
 	switch {
 	case page >= 0 && (start < 0 || page < start):
 		return nil // it begins with its pages

@@ -24,6 +24,7 @@ type Command = func(ts *testscript.TestScript, neg bool, args []string)
 //
 //	exits CODE MESSAGE ARGS...  runs the program, quietly, and demands its exit
 //	                            code, and one line on standard error with the message
+//	says CODE LINE ARGS...      the same, and the message is LINE, whole
 //	flip FILE N                 flips a bit of byte N
 //	cut FILE N                  leaves the first N bytes
 func Commands(program string) map[string]Command {
@@ -32,7 +33,17 @@ func Commands(program string) map[string]Command {
 			if neg || len(args) < 3 {
 				ts.Fatalf("usage: exits CODE MESSAGE ARGS...")
 			}
-			exits(ts, program, Number(ts, args[0]), args[1], args[2:])
+			if message := exits(ts, program, Number(ts, args[0]), args[2:]); !strings.Contains(message, args[1]) {
+				ts.Fatalf("want %q in the message, got %q", args[1], message)
+			}
+		},
+		"says": func(ts *testscript.TestScript, neg bool, args []string) {
+			if neg || len(args) < 3 {
+				ts.Fatalf("usage: says CODE LINE ARGS...")
+			}
+			if message := exits(ts, program, Number(ts, args[0]), args[2:]); message != program+": "+args[1] {
+				ts.Fatalf("got the line\n%s, want\n%s: %s", message, program, args[1])
+			}
 		},
 		"flip": func(ts *testscript.TestScript, _ bool, args []string) {
 			path := ts.MkAbs(args[0])
@@ -54,7 +65,9 @@ func Number(ts *testscript.TestScript, s string) int {
 	return n
 }
 
-func exits(ts *testscript.TestScript, program string, code int, want string, args []string) {
+// exits runs a program, demands its exit code and one line on standard error, and
+// returns that line.
+func exits(ts *testscript.TestScript, program string, code int, args []string) string {
 	self, err := os.Executable()
 	ts.Check(err)
 	cmd := exec.Command(self, args...)
@@ -74,7 +87,5 @@ func exits(ts *testscript.TestScript, program string, code int, want string, arg
 	if strings.Contains(message, "\n") || !strings.HasPrefix(message, program+": ") {
 		ts.Fatalf("want one line from %s, got %q", program, message)
 	}
-	if !strings.Contains(message, want) {
-		ts.Fatalf("want %q in the message, got %q", want, message)
-	}
+	return message
 }

@@ -80,7 +80,7 @@ func (f *filterFlags) options() (o pipeline.FilterOptions, err error) {
 func newFilter() *cobra.Command {
 	var run runFlags
 	var keep filterFlags
-	var lang string
+	var lang, field string
 	var list bool
 	cmd := &cobra.Command{
 		Use:   "filter DOCUMENTS... --out DIR",
@@ -105,7 +105,7 @@ lies the list of its rejects, with reasons.`,
 				return err
 			}
 			imports := pipeline.DefaultExtractOptions()
-			imports.Text.Lang = lang
+			imports.Text.Lang, imports.Text.Field = lang, field
 			s, err := pipeline.Summarize("filter", run.out, func() (*pipeline.Manifest, error) {
 				return pipeline.Filter(cmd.Context(), r, pipeline.FilterConfig{Documents: args, Options: options, Import: imports,
 					MaxRejects: run.maxRejects, Memory: int64(run.memory), Out: run.out, Overwrite: run.overwrite})
@@ -116,6 +116,7 @@ lies the list of its rejects, with reasons.`,
 	run.add(cmd.Flags())
 	keep.add(cmd.Flags())
 	cmd.Flags().StringVar(&lang, "language", "", "language of JSON lines that do not name theirs")
+	addTextField(cmd.Flags(), &field)
 	cmd.Flags().BoolVar(&list, "list-rules", false, "list the rules with their published limits, and stop")
 	return cmd
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pretext/cmd/internal/cli"
 	"pretext/pipeline"
 	"pretext/tokenize"
 )
@@ -106,6 +107,9 @@ func (f *tokenFlags) open(opts tokenize.Options) (tokenNames, idEncoder, error) 
 }
 
 func loadTokenizer(path string, opts tokenize.Options) (*tokenize.Tokenizer, error) {
+	if err := cli.CheckVocab("vocab", path); err != nil {
+		return nil, err
+	}
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err

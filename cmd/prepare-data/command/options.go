@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"pretext/cmd/internal/cli"
 	"pretext/pipeline"
 	"pretext/tokenize"
 )
@@ -20,8 +21,8 @@ type sourceFlags struct {
 
 func (f *sourceFlags) add(fs *pflag.FlagSet) {
 	f.options = pipeline.DefaultExtractOptions()
-	fs.Var(&sourceList{&f.sources, pipeline.KindWiki}, "wiki-dump", "MediaWiki XML dump: .xml, .xml.bz2 or .xml.gz; may be repeated")
-	fs.Var(&sourceList{&f.sources, pipeline.KindBooks}, "books", "book, folder, .tar, .tar.gz, .zip, .epub or .parquet; may be repeated")
+	fs.Var(&sourceList{&f.sources, pipeline.KindWiki}, "wiki-dump", "MediaWiki XML dump: .xml, .xml.bz2 or .xml.gz, or a folder or pattern of them; may be repeated")
+	fs.Var(&sourceList{&f.sources, pipeline.KindBooks}, "books", "book, folder, pattern, .tar, .tar.gz, .zip, .epub or .parquet; may be repeated")
 	w := &f.options.Wiki
 	fs.StringVar(&f.lang, "language", "", "language of all sources, such as en; default: what each says itself")
 	fs.IntSliceVar(&w.Namespaces, "namespaces", w.Namespaces, "`numbers` of the namespaces of a dump that are kept")
@@ -102,6 +103,11 @@ func (f *exampleFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Compression, "compression", o.Compression, "of the records' files: none or gzip")
 }
 
+// addTextField adds the flag that names the field of JSON lines with the text.
+func addTextField(fs *pflag.FlagSet, field *string) {
+	fs.StringVar(field, "text-field", "", "field of JSON lines that holds the text; default text")
+}
+
 // addProfile adds the flag that says whose rules a vocab.txt is used by.
 func addProfile(fs *pflag.FlagSet, p *tokenize.Profile) {
 	fs.StringVar((*string)(p), "tokenizer-profile", string(*p), "whose tokenizer is followed: google, nvidia-pt or hf")
@@ -115,8 +121,14 @@ func (f *tokenFlags) add(fs *pflag.FlagSet, vocabUsage string) {
 	fs.StringVar(&f.tokenizer, "tokenizer", "", "tokenizer.json in place of a vocab.txt: WordPiece or byte-level BPE (RoBERTa)")
 }
 
-// check refuses flags that a tokenizer.json decides.
+// check refuses files that are no vocabulary or tokenizer, and flags that a
+// tokenizer.json decides.
 func (f *tokenFlags) check(cmd *cobra.Command) error {
+	if f.vocab != "" {
+		if err := cli.CheckVocab("vocab", f.vocab); err != nil {
+			return err
+		}
+	}
 	if f.tokenizer == "" {
 		return nil
 	}
@@ -125,5 +137,5 @@ func (f *tokenFlags) check(cmd *cobra.Command) error {
 			return usagef("--%s and --tokenizer: the tokenizer.json decides that", name)
 		}
 	}
-	return nil
+	return cli.CheckTokenizer("tokenizer", f.tokenizer)
 }

@@ -27,7 +27,7 @@ Exit code 9 says that it does not fit into --memory or the disk.
 Local dumps are sampled, sources to download are asked for their sizes; where no
 server answers, or with --offline, recorded sizes stand in and are called so.
 Numbers of what is made are estimates, good to about a third.`,
-		Args: cobra.NoArgs,
+		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s.run.out = cmp.Or(s.run.out, ".")
 			r, err := s.run.pipeline(cmd.ErrOrStderr())

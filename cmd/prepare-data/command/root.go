@@ -47,11 +47,13 @@ same command again to resume).`,
 	root.AddCommand(newDemo(), newRun(), newPlan(), newDownload(), newExtract(), newFilter(), newVocab(), newExamples(),
 		newVerify(), newInspect(), newHead(), newExport(), newText(), newSentences(), newTokenize())
 	s := settings()
-	root.AddCommand(newStats(), newReport(), newCard(), newDiff(), newDoctor(), cli.NewConfig(s), cli.NewMan())
+	root.AddCommand(newStats(), newReport(), newCard(), newDiff(), newDoctor(), cli.NewConfig(s), cli.NewMan(), cli.NewVersion())
 	s.AddTo(root)
 	completions().AddTo(root)
 	cli.GroupFlags(root, flagGroups)
 	cli.Complain(root)
+	root.SetGlobalNormalizationFunc(normalize)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return misuse(googleCure(cmd, err)) })
 	return root
 }
 

@@ -72,7 +72,7 @@ there.
 With --wiki, --gutenberg or --url it downloads to OUT/sources first. Without any
 source it takes those of --preset, which is small unless given: prepare-data plan
 shows what that means.`,
-		Args: cobra.NoArgs,
+		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := s.run.pipeline(cmd.ErrOrStderr())
 			if err != nil {

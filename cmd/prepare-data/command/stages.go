@@ -22,7 +22,7 @@ func newExtract() *cobra.Command {
 		Long: `Reads MediaWiki dumps and books and writes their plain text as documents: JSON
 lines in zstd files, a document a line, with its ID and title. What cannot be
 used is rejected with a reason and counted.`,
-		Args: cobra.NoArgs,
+		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := run.pipeline(cmd.ErrOrStderr())
 			if err != nil {
@@ -45,6 +45,7 @@ used is rejected with a reason and counted.`,
 
 func newVocab() *cobra.Command {
 	var run runFlags
+	var field string
 	o := pipeline.DefaultVocabOptions()
 	cmd := &cobra.Command{
 		Use:   "vocab DOCUMENTS... --out DIR",
@@ -58,13 +59,14 @@ Documents that are held out (--eval-fraction) take no part.`,
 				return err
 			}
 			s, err := pipeline.Summarize("vocab", run.out, func() (*pipeline.Manifest, error) {
-				return pipeline.Vocab(cmd.Context(), r, pipeline.VocabConfig{Documents: args, MaxRejects: run.maxRejects, Options: o, Out: run.out, Overwrite: run.overwrite})
+				return pipeline.Vocab(cmd.Context(), r, pipeline.VocabConfig{Documents: args, TextField: field, MaxRejects: run.maxRejects, Options: o, Out: run.out, Overwrite: run.overwrite})
 			})
 			return run.report(cmd, err, s)
 		},
 	}
 	run.add(cmd.Flags())
 	fs := cmd.Flags()
+	addTextField(fs, &field)
 	fs.IntVar(&o.VocabSize, "vocab-size", o.VocabSize, "entries of the vocabulary")
 	addLimitAlphabet(fs, &o.LimitAlphabet)
 	fs.BoolVar(&o.DoLowerCase, "do-lower-case", o.DoLowerCase, "lower-case and drop accents")
@@ -84,7 +86,7 @@ func newExamples() *cobra.Command {
 	var ex exampleFlags
 	var texts []string
 	var tokens tokenFlags
-	var lang string
+	var lang, field string
 	cmd := &cobra.Command{
 		Use:   "examples DOCUMENTS... --vocab FILE --out DIR",
 		Short: "Stage: documents to shards of examples",
@@ -107,7 +109,7 @@ Files given with --text are one stream of lines, as in that script.`,
 				ex.options.SentenceSplitter = "newline" // a line is a sentence there
 			}
 			opts := pipeline.DefaultExtractOptions()
-			opts.Text.Lang = lang
+			opts.Text.Lang, opts.Text.Field = lang, field
 			s, err := pipeline.Summarize("examples", run.out, func() (*pipeline.Manifest, error) {
 				return pipeline.Examples(cmd.Context(), r, pipeline.ExamplesConfig{Documents: args, Texts: texts, Vocab: tokens.vocab, Tokenizer: tokens.tokenizer,
 					Options: ex.options, Import: opts, MaxRejects: run.maxRejects, Memory: int64(run.memory), Out: run.out, Overwrite: run.overwrite})
@@ -120,6 +122,7 @@ Files given with --text are one stream of lines, as in that script.`,
 	cmd.Flags().StringArrayVar(&texts, "text", nil, "`file` with a sentence a line and a blank line between documents; may be repeated")
 	tokens.add(cmd.Flags(), "vocab.txt (required without --tokenizer)")
 	cmd.Flags().StringVar(&lang, "language", "", "language of JSON lines that do not name theirs")
+	addTextField(cmd.Flags(), &field)
 	return cmd
 }
 

@@ -31,7 +31,7 @@ Exit codes: 0 ok, 1 other, 2 usage, 4 damaged data, 6 disk full, 7 permission,
 	}
 	root.AddCommand(newTrain(), newDemo(), newEval(), newFinetune(), newPredict(), newImport(), newExport(), newCurve(), newBench(), newDoctor())
 	st := flagSettings()
-	root.AddCommand(cli.NewConfig(st), cli.NewMan())
+	root.AddCommand(cli.NewConfig(st), cli.NewMan(), cli.NewVersion())
 	st.AddTo(root)
 	completions().AddTo(root)
 	cli.GroupFlags(root, flagGroups)

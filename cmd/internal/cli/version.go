@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// NewVersion returns the command that prints what --version prints, or with --json
+// its parts.
+func NewVersion() *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Long: `Prints the version of the program, of the Go that built it, and the system that
+it was built for: the same text as --version, or with --json each by its name.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			root := cmd.Root()
+			if !asJSON {
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s version %s\n", root.Name(), root.Version)
+				return err
+			}
+			enc := json.NewEncoder(cmd.OutOrStdout())
+			enc.SetIndent("", "  ")
+			return enc.Encode(struct {
+				Name    string `json:"name"`
+				Version string `json:"version"`
+				Go      string `json:"go"`
+				OS      string `json:"os"`
+				Arch    string `json:"arch"`
+			}{root.Name(), moduleVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write the result as JSON")
+	return cmd
+}
+
+// Version is the module's version as the build recorded it.
+func Version() string {
+	return fmt.Sprintf("%s %s %s/%s", moduleVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+func moduleVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "unknown"
+}

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// modelName is a name of a model as hubs have them: bert-base-uncased, or with the
+// name of who made it before a slash.
+var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?$`)
+
+// CheckVocab refuses what people give for a vocab.txt that is something else, and
+// says what to give. It leaves anything that may be one to who reads it.
+func CheckVocab(flag, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		plain := filepath.Ext(path) == "" || !strings.ContainsAny(filepath.Ext(path), "tj") // bert-base-v1.5, not vocab.txt
+		if os.IsNotExist(err) && plain && modelName.MatchString(path) && strings.Contains(path, "-") {
+			return Usagef("--%s %s: no such file; if that is the name of a model, download vocab.txt from its page and give that file", flag, path)
+		}
+		return nil
+	}
+	if info.IsDir() {
+		for name, cure := range map[string]string{"vocab.txt": "--" + flag, "tokenizer.json": "--tokenizer"} {
+			if _, err := os.Stat(filepath.Join(path, "vocab.txt")); err == nil && name == "tokenizer.json" {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(path, name)); err == nil {
+				return Usagef("--%s %s is a folder: give the file in it, %s %s", flag, path, cure, filepath.Join(path, name))
+			}
+		}
+		return Usagef("--%s %s is a folder without a vocab.txt: give a file with a token a line", flag, path)
+	}
+	head := headOf(path)
+	object := bytes.HasPrefix(bytes.TrimLeft(head, "\ufeff \t\r\n"), []byte("{"))
+	switch {
+	case object && (bytes.Contains(head, []byte(`"added_tokens"`)) || bytes.Contains(head, []byte(`"normalizer"`)) || filepath.Base(path) == "tokenizer.json"):
+		return Usagef("--%s %s is a tokenizer.json: give it as --tokenizer %s", flag, path, path)
+	case object:
+		return Usagef("--%s %s is JSON, not a vocab.txt with a token a line: give the tokenizer.json beside it as --tokenizer", flag, path)
+	case bytes.HasPrefix(head, []byte("\n\x0e\n\x05<unk>")) || bytes.HasPrefix(head, []byte("\n\x0e\n\x05<pad>")) || filepath.Ext(path) == ".model":
+		return Usagef("--%s %s is a SentencePiece model, which is not supported: give a vocab.txt with a token a line", flag, path)
+	}
+	return nil
+}
+
+// CheckTokenizer refuses a vocab.txt or folder given for a tokenizer.json.
+func CheckTokenizer(flag, path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil
+	case info.IsDir():
+		if _, err := os.Stat(filepath.Join(path, "tokenizer.json")); err == nil {
+			return Usagef("--%s %s is a folder: give the file in it, --%s %s", flag, path, flag, filepath.Join(path, "tokenizer.json"))
+		}
+		return Usagef("--%s %s is a folder without a tokenizer.json", flag, path)
+	}
+	if head := headOf(path); bytes.HasPrefix(head, []byte("[PAD]\n")) || bytes.HasPrefix(head, []byte("[PAD]\r\n")) {
+		return Usagef("--%s %s is a vocab.txt: give it as --vocab %s", flag, path, path)
+	}
+	return nil
+}
+
+// headOf returns the first bytes of a file, none where it cannot be read.
+func headOf(path string) []byte {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	head := make([]byte, 4<<10)
+	n, _ := io.ReadFull(f, head)
+	return head[:n]
+}

@@ -1,0 +1,73 @@
+package text
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"slices"
+)
+
+// sampleLines and sampleBytes bound how far [SampleFields] reads.
+const (
+	sampleLines = 20
+	sampleBytes = 1 << 20
+)
+
+// A Sample is what the first lines of JSON lines hold.
+type Sample struct {
+	Objects int      // lines that are JSON objects
+	Fields  []string // their names at the top, in order of appearance
+	Longest string   // of those that hold strings, the one with the most bytes; "" where none does
+	Array   bool     // the file is one JSON array
+}
+
+// SampleFields looks at the first lines of JSON lines, compressed or not. Damage is
+// left to the reader of the whole: what comes before it counts.
+func SampleFields(name string, r io.Reader) (s Sample, err error) {
+	plain, err := Decompress(name, r)
+	if err != nil {
+		return s, err
+	}
+	defer plain.Close()
+	lines := bufio.NewScanner(io.LimitReader(plain, sampleBytes))
+	lines.Buffer(nil, sampleBytes)
+	sizes := map[string]int{}
+	for n := 0; n < sampleLines && lines.Scan(); n++ {
+		line := bytes.TrimSpace(bytes.TrimPrefix(lines.Bytes(), []byte("\xef\xbb\xbf")))
+		s.Array = s.Array || n == 0 && bytes.HasPrefix(line, []byte("["))
+		s.object(line, sizes)
+	}
+	for _, f := range s.Fields {
+		if sizes[f] > sizes[s.Longest] {
+			s.Longest = f
+		}
+	}
+	return s, nil
+}
+
+// object takes the fields of a line, if it is an object.
+func (s *Sample) object(line []byte, sizes map[string]int) {
+	d := json.NewDecoder(bytes.NewReader(line))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return
+	}
+	s.Objects++
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return
+		}
+		var value any
+		if d.Decode(&value) != nil {
+			return
+		}
+		field, _ := key.(string)
+		if !slices.Contains(s.Fields, field) {
+			s.Fields = append(s.Fields, field)
+		}
+		if text, ok := value.(string); ok {
+			sizes[field] += len(text)
+		}
+	}
+}

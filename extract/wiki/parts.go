@@ -1,0 +1,143 @@
+package wiki
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Part is what the name of a part of a dump says. Wikimedia splits large dumps
+// by page numbers:
+//
+//	enwiki-20260801-pages-articles1.xml-p1p41242.bz2
+//	enwiki-2026-08-01-p1p41242.xml.bz2
+type Part struct {
+	Dump        string // what the names of all its parts have in common
+	First, Last int64  // numbers of pages, both inclusive
+}
+
+var (
+	legacyPart  = regexp.MustCompile(`^(.+?)\d*\.xml-p(\d{1,18})p(\d{1,18})\.(?:bz2|gz|7z|zst)$`)
+	contentPart = regexp.MustCompile(`^(.+)-p(\d{1,18})p(\d{1,18})\.xml(?:\.(?:bz2|gz|7z|zst))?$`)
+)
+
+// ParsePart reads the name of a part; ok is false for any other file's.
+func ParsePart(path string) (p Part, ok bool) {
+	name := filepath.Base(path)
+	m := legacyPart.FindStringSubmatch(name)
+	if m == nil {
+		m = contentPart.FindStringSubmatch(name)
+	}
+	if m == nil {
+		return Part{}, false
+	}
+	p.Dump = m[1]
+	p.First, _ = strconv.ParseInt(m[2], 10, 64) // at most 18 digits
+	p.Last, _ = strconv.ParseInt(m[3], 10, 64)
+	return p, p.First <= p.Last
+}
+
+// SortParts puts the parts of a dump into the order of their pages. They keep the
+// places that parts have among the paths, as do the paths of anything else.
+func SortParts(paths []string) {
+	places := map[string][]int{}
+	var dumps []string
+	for i, path := range paths {
+		if p, ok := ParsePart(path); ok {
+			if places[p.Dump] == nil {
+				dumps = append(dumps, p.Dump)
+			}
+			places[p.Dump] = append(places[p.Dump], i)
+		}
+	}
+	for _, dump := range dumps {
+		var sorted []string
+		for _, i := range places[dump] {
+			sorted = append(sorted, paths[i])
+		}
+		slices.SortStableFunc(sorted, func(a, b string) int {
+			p, _ := ParsePart(a)
+			q, _ := ParsePart(b)
+			return cmp.Or(cmp.Compare(p.First, q.First), cmp.Compare(p.Last, q.Last), strings.Compare(a, b))
+		})
+		for k, i := range places[dump] {
+			paths[i] = sorted[k]
+		}
+	}
+}
+
+// CheckParts returns a line for each gap and overlap between the parts of each
+// dump among some files. The last page of a dump is not known from names.
+func CheckParts(paths []string) (lines []string) {
+	sorted := slices.Clone(paths)
+	SortParts(sorted)
+	last := map[string]Part{}
+	var dumps []string
+	for _, path := range sorted {
+		p, ok := ParsePart(path)
+		if !ok {
+			continue
+		}
+		before, seen := last[p.Dump]
+		if !seen {
+			dumps = append(dumps, p.Dump)
+		}
+		switch next := before.Last + 1; {
+		case p.First > next:
+			lines = append(lines, fmt.Sprintf("%s: no part has pages %d to %d: is one missing?", p.Dump, next, p.First-1))
+		case p.First < next && seen:
+			lines = append(lines, fmt.Sprintf("%s: pages %d to %d are in two parts: is one of another dump, or given twice?", p.Dump, p.First, min(before.Last, p.Last)))
+		}
+		if p.Last > before.Last || !seen {
+			last[p.Dump] = p
+		}
+	}
+	return lines
+}
+
+// companions are the files that lie beside the dumps of pages, by their names.
+var companions = []struct {
+	name *regexp.Regexp
+	what string
+}{
+	{regexp.MustCompile(`-multistream-index\d*\.txt`), anIndex},
+	{regexp.MustCompile(`(?i)^(sha1|sha256|sha512|md5)sums?(\.txt)?$|-(md5|sha1|sha256)sums(-.*)?\.(txt|json)$|\.(md5|sha1|sha256)$`), "a list of checksums"},
+	{regexp.MustCompile(`\.sql(\.gz|\.bz2)?$`), "an SQL table"},
+	{regexp.MustCompile(`-abstract\d*\.xml`), "the abstracts of pages"},
+	{regexp.MustCompile(`-stub-(articles|meta-current|meta-history)\d*\.xml`), "pages without their text"},
+	{regexp.MustCompile(`-pages-logging\d*\.xml`), "the log of a wiki"},
+	{regexp.MustCompile(`-all-titles(-in-ns0)?(\.gz)?$|-all-titles-in-ns-0\.gz$`), "a list of titles"},
+	{regexp.MustCompile(`^(dumpstatus\.json|dumpruninfo\.(txt|json|html)|report\.json|status\.html|index\.html|_SUCCESS|siteinfo-namespaces\.json(\.gz)?)$|-rss\.xml$|-siteinfo-namespaces\.json\.gz$`), "a note about a dump"},
+}
+
+// Companion says what a file is that lies beside the dumps of pages, by its name;
+// "" where the name tells of no such thing.
+func Companion(path string) string {
+	name := filepath.Base(path)
+	for _, c := range companions {
+		if c.name.MatchString(name) {
+			return c.what
+		}
+	}
+	return ""
+}
+
+// HasDumpName reports whether a file is called as dumps of pages are: it is XML,
+// packed or not, and no companion of one.
+func HasDumpName(path string) bool {
+	name := strings.ToLower(filepath.Base(path))
+	if strings.HasPrefix(name, ".") || Companion(path) != "" {
+		return false
+	}
+	if _, ok := ParsePart(path); ok {
+		return true
+	}
+	for _, packed := range []string{".bz2", ".gz"} {
+		name = strings.TrimSuffix(name, packed)
+	}
+	return strings.HasSuffix(name, ".xml")
+}
