@@ -16,7 +16,9 @@ import (
 // variablesOf returns the names of all flags of a program, as variables have them.
 func variablesOf(c *cobra.Command) (names []string) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		names = append(names, strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_")))
+		if f.Name != "help" { // is no setting
+			names = append(names, strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_")))
+		}
 	})
 	c.PersistentFlags().VisitAll(func(f *pflag.Flag) {
 		names = append(names, strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_")))
