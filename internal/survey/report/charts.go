@@ -65,7 +65,7 @@ func lengths(r *survey.RecordStats) figure {
 func predictions(r *survey.RecordStats) figure {
 	return newFigure(plot.Histogram{Name: "examples by their predictions", X: "predicted tokens of an example", Y: "examples",
 		Bars: columns(r.Masked, r.MaxPredictionsPerSeq, "predictions")}, "No examples.",
-		func(b plot.Bar) string { return "All examples have " + spread(b) + " predictions." })
+		func(b plot.Bar) string { return "All examples have " + spread(b) + " predicted tokens." })
 }
 
 // textLengths draws documents by the power of two of their length.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,7 +106,7 @@ func TestThePageHasTheNumbersOfTheSurvey(t *testing.T) {
 	_, text := elements(t, write(t, sample()))
 	text = strings.ReplaceAll(strings.ReplaceAll(text, ",", ""), "\u00a0", " ")
 	for _, want := range []string{"98765", "4321", "37.50 %", "70.00 %", "79.00 %", "redirect", "77", "1.00 %", "https://example.org/d.xml", "CC BY", "a.b", "[1]",
-		"1 of 5 fractions are outside", "id 8", "5.0 kB of text per second", "m1", "f1", hostile} {
+		"1 of 5 masking fractions are outside", "id 8", "5.0 kB of text per second", "m1", "f1", hostile} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -172,4 +174,88 @@ func ExampleWrite() {
 	err := report.Write(&page, &survey.Stats{Path: "data", Records: &survey.RecordStats{Records: 4020}})
 	fmt.Println(strings.Contains(page.String(), "4,020"), err)
 	// Output: true <nil>
+}
+
+// A reader who opens the page must meet what is wrong before what is well.
+func TestWarningsComeFirst(t *testing.T) {
+	s := sample()
+	s.Stages[0].Warnings = []sharding.DescribedWarning{{Text: "61 % of the tokens are [UNK]"}, {Text: hostile}}
+	_, text := elements(t, write(t, s))
+	text = text[strings.Index(text, "Pre-training data"):]
+	warning, sum, tile := strings.Index(text, "61 % of the tokens"), strings.Index(text, "masking fractions are"), strings.Index(text, "98,765")
+	if !(0 < warning && warning < sum && sum < tile) || !strings.Contains(text, "2 warnings") {
+		t.Errorf("the warning is at %d, the sum at %d, the first number at %d", warning, sum, tile)
+	}
+	if strings.Contains(write(t, sample()), `id="warnings"`) {
+		t.Error("a page of data without warnings speaks of them")
+	}
+}
+
+var pixels = regexp.MustCompile(`(?:^|[;{\s])(?:min-)?width:\s*([0-9.]+)px`)
+
+// On a screen of 390 pixels nothing is wider than it: there is no fixed width, no
+// column of a grid that cannot shrink, drawings have a viewBox and no size, and
+// tables with more than a name and a bar turn into blocks.
+func TestThePageFitsANarrowScreen(t *testing.T) {
+	page := write(t, sample())
+	all, _ := elements(t, page)
+	for _, n := range all {
+		switch class := strings.Fields(attribute(n, "class")); {
+		case n.Data == "svg" && (attribute(n, "viewBox") == "" || attribute(n, "width") != ""):
+			t.Errorf("a drawing has a size of its own: %v", n.Attr)
+		case n.Data == "table" && !slices.Contains(class, "stack") && !slices.Contains(class, "rows"):
+			t.Errorf("a table of class %q stays a table", class)
+		case n.Data == "pre":
+			t.Error("a <pre> does not break its lines")
+		case n.Data == "meta" && attribute(n, "name") == "viewport" && attribute(n, "content") != "width=device-width, initial-scale=1":
+			t.Errorf("viewport %q", attribute(n, "content"))
+		}
+	}
+	for _, m := range pixels.FindAllStringSubmatch(page, -1) {
+		var width float64
+		if fmt.Sscan(m[1], &width); width > 358 { // 390 without the margins of the page
+			t.Errorf("a width of %g pixels", width)
+		}
+	}
+	for _, m := range regexp.MustCompile(`grid-template-columns:[^;]*`).FindAllString(page, -1) {
+		if strings.Contains(strings.ReplaceAll(m, "minmax(0, 1fr)", ""), "1fr") {
+			t.Errorf("columns that cannot shrink: %s", m)
+		}
+	}
+	for _, want := range []string{"@media screen and (max-width", "@media (prefers-color-scheme: dark)", "@media print"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+}
+
+func TestAChartOfOneBarIsASentence(t *testing.T) {
+	s := sample()
+	s.Records.Lengths = []survey.Bin{{Value: 16, Count: 98765}}
+	s.Records.Splits[0].Files, s.Records.Splits[0].Records.Files = 1, []int64{98765}
+	s.Documents[0].Lengths = []survey.Bin{{Value: 1024, Count: 4321}}
+	all, text := elements(t, write(t, s))
+	for _, n := range all {
+		if n.Data == "svg" && attribute(n, "class") == "chart" {
+			t.Errorf("a chart of one bar: %s", attribute(n, "aria-label"))
+		}
+	}
+	text = strings.ReplaceAll(text, "\u00a0", " ")
+	for _, want := range []string{"All examples have 16 tokens.", "All examples have 1 predicted tokens.", "One file holds them all.", "All documents have 1.0 kB to 2.0 kB of text.", "All 4,321 documents: unknown."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	charts := 0
+	two := sample()
+	two.Records.Masked = []survey.Bin{{Value: 1, Count: 1}, {Value: 3, Count: 5}}
+	all, _ = elements(t, write(t, two))
+	for _, n := range all {
+		if n.Data == "svg" && attribute(n, "class") == "chart" {
+			charts++
+		}
+	}
+	if charts != 4 {
+		t.Errorf("got %d charts of more than one bar, want 4", charts)
+	}
 }
