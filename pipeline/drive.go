@@ -51,7 +51,7 @@ func driveIn(ctx context.Context, folder store.Folder, r Runner, c driveConfig) 
 	}
 	c.spec.Fingerprint = c.recipe.Fingerprint()
 	start, cpu := time.Now(), usage.CPU()
-	meter := &Meter{Stage: c.spec.Stage, Total: c.total}
+	meter := newMeter(c.spec.Stage, c.total)
 	if r.Watch != nil {
 		defer r.Watch(meter)()
 	}

@@ -6,8 +6,22 @@ import "sync/atomic"
 // for display only: results are what manifests say.
 type Meter struct {
 	Stage string // "extract"
-	Total int64  // of what Done counts; bytes of some kind, 0 when not known
+	Total int64  // of what Done counts; 0 when not known
+	Unit  string // what Done counts: "" for bytes, otherwise a plural noun
+	Reads int64  // how often Done counts each of them; 0 is once
 	done  atomic.Int64
+}
+
+// newMeter returns the meter of a stage.
+func newMeter(stage string, total int64) *Meter {
+	m := &Meter{Stage: stage, Total: total}
+	switch stage {
+	case "examples": // counts text when it is read and when it is written
+		m.Reads = 2
+	case "pairs":
+		m.Unit = "pairs"
+	}
+	return m
 }
 
 // Add counts n more units.

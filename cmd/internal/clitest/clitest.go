@@ -9,6 +9,8 @@ package clitest
 
 import (
 	"bytes"
+	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -25,6 +27,8 @@ type Command = func(ts *testscript.TestScript, neg bool, args []string)
 //	exits CODE MESSAGE ARGS...  runs the program, quietly, and demands its exit
 //	                            code, and one line on standard error with the message
 //	says CODE LINE ARGS...      the same, and the message is LINE, whole
+//	json N ARGS...              runs the program with ARGS and --json, and demands N JSON
+//	                            values on standard output, whatever its exit code
 //	flip FILE N                 flips a bit of byte N
 //	cut FILE N                  leaves the first N bytes
 func Commands(program string) map[string]Command {
@@ -43,6 +47,27 @@ func Commands(program string) map[string]Command {
 			}
 			if message := exits(ts, program, Number(ts, args[0]), args[2:]); message != program+": "+args[1] {
 				ts.Fatalf("got the line\n%s, want\n%s: %s", message, program, args[1])
+			}
+		},
+		"json": func(ts *testscript.TestScript, neg bool, args []string) {
+			if neg || len(args) < 2 {
+				ts.Fatalf("usage: json N ARGS...")
+			}
+			_ = ts.Exec(program, append(args[1:], "--json")...) // diff ends with 1
+			dec, found := json.NewDecoder(strings.NewReader(ts.ReadFile("stdout"))), 0
+			for {
+				var value any
+				err := dec.Decode(&value)
+				if err == io.EOF {
+					break
+				}
+				if err != nil {
+					ts.Fatalf("%s: standard output is no JSON: %v", args[1], err)
+				}
+				found++
+			}
+			if want := Number(ts, args[0]); found != want {
+				ts.Fatalf("%s: got %d JSON values, want %d", args[1], found, want)
 			}
 		},
 		"flip": func(ts *testscript.TestScript, _ bool, args []string) {

@@ -20,6 +20,7 @@ func newCard() *cobra.Command {
 	var flags surveyFlags
 	var o card.Options
 	var out string
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "card PATH --out README.md",
 		Short: "Write a dataset card for Hugging Face",
@@ -51,12 +52,13 @@ read TFRecords; the card shows how TensorFlow does.`,
 			if bytes.Contains(text.Bytes(), []byte("\n  - unknown\n")) {
 				fmt.Fprintln(cmd.ErrOrStderr(), "prepare-data: note: the licence of a source is not known: give --license when you know it")
 			}
-			return writeOut(cmd, out, text.Bytes())
+			return writeOut(cmd, out, text.Bytes(), asJSON)
 		},
 	}
 	flags.add(cmd.Flags())
 	fs := cmd.Flags()
 	fs.StringVarP(&out, "out", "o", "", "file to write (required)")
+	fs.BoolVar(&asJSON, "json", false, "name the file as JSON")
 	fs.StringVar(&o.Name, "name", "", "name of the data set; default: the name of its folder")
 	fs.StringArrayVar(&o.Licences, "license", nil, "`licence` of the data by the Hub's name, such as cc-by-sa-4.0; may be repeated; default: what the downloads say")
 	return cmd

@@ -2,11 +2,11 @@ package command
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"pretext/records"
 	"pretext/tokenize"
@@ -16,13 +16,16 @@ import (
 func newHead() *cobra.Command {
 	n := 3
 	var vocabPath string
-	var plain bool
+	var plain, asJSON bool
+	color := colorMode("auto")
 	cmd := &cobra.Command{
 		Use:   "head PATH",
 		Short: "Show examples with their tokens, segments and masks",
 		Long: `Shows the first examples of a run, a folder of shards or a file of records. A
 masked token is written [MASK→original], one replaced by another word
-[word→original], one to be predicted but left as it is [word]; segment B is marked.`,
+[word→original], one to be predicted but left as it is [word]; segment B is marked.
+With --json each example is an object on a line of its own, all values under the
+names of its features, and with "tokens" and "masked_lm_tokens" as words.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n <= 0 {
@@ -36,14 +39,22 @@ masked token is written [MASK→original], one replaced by another word
 			if err != nil {
 				return err
 			}
-			f, isFile := cmd.OutOrStdout().(*os.File)
-			p := examplePrinter{w: bufio.NewWriter(cmd.OutOrStdout()), tokens: tokens, colour: !plain && isFile && term.IsTerminal(int(f.Fd()))}
+			if plain {
+				color = "never"
+			}
+			p := examplePrinter{w: bufio.NewWriter(cmd.OutOrStdout()), tokens: tokens, color: color.colors(cmd.OutOrStdout(), os.Getenv)}
+			show := p.print
+			if asJSON {
+				show = p.printJSON
+			}
 			shown := 0
 			for r, err := range shards.Examples(cmd.Context()) {
 				if err != nil {
 					return err
 				}
-				p.print(r)
+				if err := show(r); err != nil {
+					return err
+				}
 				if shown++; shown == n {
 					break
 				}
@@ -53,7 +64,10 @@ masked token is written [MASK→original], one replaced by another word
 	}
 	cmd.Flags().IntVarP(&n, "examples", "n", n, "how many")
 	cmd.Flags().StringVar(&vocabPath, "vocab", "", "vocab.txt; default: the one beside the records, or ids alone")
-	cmd.Flags().BoolVar(&plain, "plain", false, "no colours")
+	cmd.Flags().BoolVar(&plain, "plain", false, "no colors")
+	cmd.Flags().Lookup("plain").Hidden = true // what --color never was called
+	cmd.Flags().Var(&color, "color", "colors: auto (on a terminal, unless NO_COLOR is set), always or never")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write each example as JSON, one a line")
 	return cmd
 }
 
@@ -61,7 +75,7 @@ masked token is written [MASK→original], one replaced by another word
 type examplePrinter struct {
 	w      *bufio.Writer
 	tokens tokenNames // nil: ids are shown
-	colour bool
+	color  bool
 }
 
 func (p *examplePrinter) token(id int32) string {
@@ -72,13 +86,13 @@ func (p *examplePrinter) token(id int32) string {
 }
 
 func (p *examplePrinter) paint(code, s string) string {
-	if !p.colour {
+	if !p.color {
 		return s
 	}
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-func (p *examplePrinter) print(r loader.Record) {
+func (p *examplePrinter) print(r loader.Record) error {
 	e := r.Example
 	next := "B follows A"
 	if e.NextSentenceLabel == 1 {
@@ -87,7 +101,29 @@ func (p *examplePrinter) print(r loader.Record) {
 	fmt.Fprintf(p.w, "%s record %d: %d of %d tokens, %d masked, %s\n", r.File, r.Index, e.Tokens(), len(e.InputIDs), e.Predictions(), next)
 	p.segment("A", e, 0, 0)
 	p.segment("B", e, 1, segmentStart(e))
-	fmt.Fprintln(p.w)
+	_, err := fmt.Fprintln(p.w)
+	return err
+}
+
+// printJSON writes an example as inspect --records does, with its words.
+func (p *examplePrinter) printJSON(r loader.Record) error {
+	e := r.Example
+	out := struct {
+		jsonExample
+		Tokens   []string `json:"tokens,omitempty"`           // without padding
+		Original []string `json:"masked_lm_tokens,omitempty"` // without padding
+	}{jsonExample: newJSONExample(r)}
+	if p.tokens != nil {
+		for _, id := range e.InputIDs[:e.Tokens()] {
+			out.Tokens = append(out.Tokens, p.token(id))
+		}
+		for _, id := range e.MaskedLMIDs[:e.Predictions()] {
+			out.Original = append(out.Original, p.token(id))
+		}
+	}
+	enc := json.NewEncoder(p.w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(out)
 }
 
 // segmentStart returns the index of the first token of segment B.

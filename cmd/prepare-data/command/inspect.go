@@ -13,6 +13,7 @@ import (
 	"pretext/internal/humanize"
 	"pretext/pipeline"
 	"pretext/sharding"
+	"pretext/trainer/loader"
 )
 
 func newInspect() *cobra.Command {
@@ -61,6 +62,11 @@ type jsonExample struct {
 	NextSentenceLabels []int32   `json:"next_sentence_labels"`
 }
 
+func newJSONExample(r loader.Record) jsonExample {
+	e := r.Example
+	return jsonExample{r.File, r.Index, e.InputIDs, e.InputMask, e.SegmentIDs, e.MaskedLMPositions, e.MaskedLMIDs, e.MaskedLMWeights, []int32{e.NextSentenceLabel}}
+}
+
 func inspectRecords(cmd *cobra.Command, path string) error {
 	w := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
 	enc := json.NewEncoder(w)
@@ -70,9 +76,7 @@ func inspectRecords(cmd *cobra.Command, path string) error {
 	}
 	for r, err := range shards.Examples(cmd.Context()) {
 		if err == nil {
-			e := r.Example
-			err = enc.Encode(jsonExample{r.File, r.Index, e.InputIDs, e.InputMask, e.SegmentIDs, e.MaskedLMPositions,
-				e.MaskedLMIDs, e.MaskedLMWeights, []int32{e.NextSentenceLabel}})
+			err = enc.Encode(newJSONExample(r))
 		}
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 	"golang.org/x/term"
 
+	"pretext/internal/humanize"
 	"pretext/pipeline"
 )
 
@@ -29,11 +31,16 @@ func watch(stderr io.Writer, quiet bool) func(*pipeline.Meter) (stop func()) {
 	return func(m *pipeline.Meter) func() { return showLines(stderr, m) }
 }
 
+// barWidth is the most places that a bar takes, of lines of 80: mpb gives it less
+// where the terminal is narrower, and shortens the text where that is not enough.
+const barWidth = 26
+
 func showBar(stderr io.Writer, m *pipeline.Meter) func() {
-	p := mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(48))
+	p := mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(barWidth))
+	start := time.Now()
 	bar := p.AddBar(m.Total,
-		mpb.PrependDecorators(decor.Name(fmt.Sprintf("%-9s", m.Stage))),
-		mpb.AppendDecorators(decor.Percentage(), decor.Name("  "), decor.AverageETA(decor.ET_STYLE_GO)))
+		mpb.PrependDecorators(decor.Name(fmt.Sprintf("%-10s", m.Stage))),
+		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return progressText(m, time.Since(start)) })))
 	show := func() { bar.SetCurrent(min(m.Done(), m.Total)) }
 	return every(200*time.Millisecond, show, func() {
 		show()
@@ -49,17 +56,33 @@ func showBar(stderr io.Writer, m *pipeline.Meter) func() {
 func showLines(stderr io.Writer, m *pipeline.Meter) func() {
 	start := time.Now()
 	line := func() {
-		done, elapsed := m.Done(), time.Since(start)
-		if done <= 0 || m.Total <= 0 {
-			fmt.Fprintf(stderr, "prepare-data: %s: %s\n", m.Stage, elapsed.Round(time.Second))
-			return
-		}
-		share := min(1, float64(done)/float64(m.Total))
-		left := time.Duration(float64(elapsed) * (1 - share) / share)
-		fmt.Fprintf(stderr, "prepare-data: %s: %.0f%%, %s, about %s left\n", m.Stage, 100*share,
-			elapsed.Round(time.Second), left.Round(time.Second))
+		fmt.Fprintf(stderr, "prepare-data: %s: %s\n", m.Stage, progressText(m, time.Since(start)))
 	}
 	return every(progressInterval, line, func() {})
+}
+
+// progressText is how far a stage is, how fast and how much longer it takes:
+// "45 %, 12.3 MB/s, 1m5s elapsed, 2m3s left". What is not known yet is missing.
+func progressText(m *pipeline.Meter, elapsed time.Duration) string {
+	elapsed = elapsed.Round(time.Second)
+	done := min(m.Done(), m.Total)
+	if done <= 0 {
+		return fmt.Sprintf("%s elapsed", elapsed)
+	}
+	text := fmt.Sprintf("%2.0f %%", math.Floor(100*float64(done)/float64(m.Total)))
+	if elapsed <= 0 {
+		return text
+	}
+	rate := int64(float64(done) / float64(max(m.Reads, 1)) / elapsed.Seconds())
+	speed := humanize.Bytes(rate)
+	if m.Unit != "" {
+		speed = humanize.Count(rate) + " " + m.Unit
+	}
+	text += fmt.Sprintf(", %s/s, %s elapsed", speed, elapsed)
+	if left := time.Duration(float64(elapsed) * float64(m.Total-done) / float64(done)); done < m.Total {
+		text += fmt.Sprintf(", %s left", left.Round(time.Second))
+	}
+	return text
 }
 
 // every calls tick at an interval from a goroutine of its own until the

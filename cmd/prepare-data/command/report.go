@@ -17,6 +17,7 @@ import (
 func newReport() *cobra.Command {
 	var flags surveyFlags
 	var out string
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "report PATH --out FILE.html",
 		Short: "Write what is in a data set as one HTML page",
@@ -40,16 +41,18 @@ comes from and how it was made. The page is whole in itself: it loads nothing.`,
 			if err := report.Write(&page, s); err != nil {
 				return err
 			}
-			return writeOut(cmd, out, page.Bytes())
+			return writeOut(cmd, out, page.Bytes(), asJSON)
 		},
 	}
 	flags.add(cmd.Flags())
 	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write (required)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "name the file as JSON")
 	return cmd
 }
 
-// writeOut writes a file that is for people, whole or not at all, and says so.
-func writeOut(cmd *cobra.Command, path string, content []byte) error {
+// writeOut writes a file that is for people, whole or not at all, and names it on standard
+// output.
+func writeOut(cmd *cobra.Command, path string, content []byte, asJSON bool) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return usagef("--out %s: a folder: give the file to write", path)
 	}
@@ -59,6 +62,12 @@ func writeOut(cmd *cobra.Command, path string, content []byte) error {
 	}
 	if err := store.WriteFile(cmd.Context(), folder, filepath.Base(path), content); err != nil {
 		return err
+	}
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), struct {
+			File  string `json:"file"`
+			Bytes int    `json:"bytes"`
+		}{path, len(content)})
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\n", path, humanize.Bytes(int64(len(content))))
 	return err

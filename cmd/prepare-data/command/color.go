@@ -1,0 +1,37 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// colorMode is the flag --color.
+type colorMode string
+
+var colorModes = []string{"auto", "always", "never"}
+
+func (c *colorMode) Set(s string) error {
+	if !slices.Contains(colorModes, s) {
+		return fmt.Errorf("must be one of %s", strings.Join(colorModes, ", "))
+	}
+	*c = colorMode(s)
+	return nil
+}
+
+func (c *colorMode) Type() string   { return "when" }
+func (c *colorMode) String() string { return string(*c) }
+
+// colors reports whether text for w has colours. With "auto" it has on a terminal,
+// unless NO_COLOR is set (https://no-color.org) or the terminal knows none.
+func (c colorMode) colors(w io.Writer, getenv func(string) string) bool {
+	if c != "auto" {
+		return c == "always"
+	}
+	f, ok := w.(*os.File)
+	return ok && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+}
