@@ -179,7 +179,7 @@ func sortDocuments(arguments, texts []string) (folders []string, foreign []Sourc
 
 // ImportedFolder is the folder below a stage's own in which foreign documents
 // are kept in our form.
-const ImportedFolder = "imported"
+const ImportedFolder = sharding.ImportedFolder
 
 // classify tells documents folders of ours from JSON lines.
 func classify(arg string) (foreign []Source, ours bool, err error) {

@@ -133,17 +133,3 @@ func exportSide(ctx context.Context, out store.Folder, name sharding.ShardName, 
 	}
 	return f, file.Commit()
 }
-
-// ShardsOf returns the folder of shards in a run's folder.
-func ShardsOf(path string) (string, bool) {
-	folders, _, err := resolve(path)
-	if err != nil {
-		return "", false
-	}
-	for _, f := range folders {
-		if filepath.Base(f) == ShardsFolder && filepath.Clean(f) != filepath.Clean(path) {
-			return f, true
-		}
-	}
-	return "", false
-}

@@ -30,8 +30,8 @@ const (
 // are stages of their own; when the stage is done they may be removed, and are
 // made again if it is run again.
 const (
-	SignaturesFolder = "signatures"
-	PairsFolder      = "pairs"
+	SignaturesFolder = sharding.SignaturesFolder
+	PairsFolder      = sharding.PairsFolder
 )
 
 // FilterOptions are the options that decide which documents stay. The zero

@@ -289,7 +289,7 @@ func TestARunWithAFilterMakesExamplesOfWhatIsLeft(t *testing.T) {
 	if filtered["reject.duplicate"] == 0 || filtered["read"] != extracted["documents"] || filtered["documents"] != examples["documents"] {
 		t.Errorf("extracted %v, filtered %v, examples %v", extracted, filtered, examples)
 	}
-	if v := verify(t, c.Out); !v.OK() || len(v.Folders) != 4 {
+	if v := verify(t, c.Out); !v.OK() || len(v.Folders) != 5 {
 		t.Errorf("verification: %+v", v)
 	}
 	c.Filter.Dedup = "simhash"

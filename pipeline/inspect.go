@@ -53,21 +53,24 @@ type FeatureInspection struct {
 	Sum     float64 `json:"sum"` // of the values; of their lengths, for bytes
 }
 
-// Inspect describes a run's folder, a stage's folder or a file of records, one
-// Inspection for each folder. With values it reads all records and sums up
-// their features.
+// Inspect describes a run's folder, a stage's folder, a folder of records that no
+// manifest describes or a file of records, one Inspection for each folder. With values
+// it reads all records and sums up their features; without a manifest it always does.
 func Inspect(ctx context.Context, path string, values bool) ([]Inspection, error) {
-	folders, file, err := resolve(path)
+	place, err := sharding.Locate(path)
 	if err != nil {
 		return nil, err
 	}
-	if file != "" {
-		one, err := inspectFile(ctx, file)
-		return []Inspection{one}, err
-	}
 	var all []Inspection
-	for _, f := range folders {
-		one, err := inspectFolder(ctx, f, values)
+	for _, f := range place.Data() {
+		one, err := inspectFolder(ctx, f.Path, values)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	if len(place.Records) > 0 {
+		one, err := inspectFiles(ctx, path, place.Records)
 		if err != nil {
 			return nil, err
 		}
@@ -104,16 +107,24 @@ func inspectFolder(ctx context.Context, path string, values bool) (Inspection, e
 	return in, nil
 }
 
-func inspectFile(ctx context.Context, path string) (Inspection, error) {
+// inspectFiles describes files of records of which nothing else is known.
+func inspectFiles(ctx context.Context, path string, files []string) (Inspection, error) {
+	in := Inspection{Path: path, Counts: sharding.Counts{}}
 	sums := newFeatureSums()
-	n, compression, err := sums.file(ctx, path)
-	if err != nil {
-		return Inspection{}, err
+	for _, file := range files {
+		n, compression, err := sums.file(ctx, file)
+		if err != nil {
+			return in, err
+		}
+		bytes, sum, err := hashPath(ctx, file)
+		if err != nil {
+			return in, err
+		}
+		in.Counts["records"] += n
+		in.Files = append(in.Files, FileInspection{Name: filepath.Base(file), Bytes: bytes, SHA256: sum, Compression: compression, Records: n})
 	}
-	bytes, sum, err := hashPath(ctx, path)
-	in := Inspection{Path: path, Counts: sharding.Counts{"records": n}, Features: sums.list,
-		Files: []FileInspection{{Name: filepath.Base(path), Bytes: bytes, SHA256: sum, Compression: compression, Records: n}}}
-	return in, err
+	in.Features = sums.list
+	return in, nil
 }
 
 func hashPath(ctx context.Context, path string) (int64, string, error) {

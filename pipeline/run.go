@@ -18,7 +18,7 @@ const (
 	DocumentsFolder = "documents"
 	FilteredFolder  = "filtered" // where documents are filtered
 	VocabFolder     = "vocab"
-	ShardsFolder    = "shards"
+	ShardsFolder    = sharding.ShardsFolder
 )
 
 // Manifest is what a stage returns.

@@ -1,14 +1,11 @@
 package pipeline
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -60,104 +57,26 @@ func (o VerifyOptions) normal() VerifyOptions {
 func Verify(ctx context.Context, path string, o VerifyOptions) (*Verification, error) {
 	o = o.normal()
 	v := &verifier{opts: o, result: &Verification{Problems: []sharding.Problem{}}}
-	folders, bare, err := resolveRecords(path)
+	place, err := sharding.Locate(path)
 	if err != nil {
 		return nil, err
 	}
-	if len(bare) > 0 {
-		return v.result, v.bare(ctx, bare)
+	if len(place.Records) > 0 {
+		if err := v.bare(ctx, place.Records); err != nil {
+			return nil, err
+		}
 	}
 	var manifests []folderManifest
-	for _, f := range folders {
-		m, err := v.folder(ctx, f)
+	for _, f := range place.Folders {
+		m, err := v.folder(ctx, f.Path)
 		if err != nil {
 			return nil, err
 		}
 		if m != nil {
-			manifests = append(manifests, folderManifest{f, m})
+			manifests = append(manifests, folderManifest{f.Path, m})
 		}
 	}
 	return v.result, v.chain(ctx, manifests)
-}
-
-// resolve tells what a path is: a run's root (its stage folders), one stage's
-// folder, or a file.
-func resolve(path string) (folders []string, file string, err error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, "", err
-	}
-	if !info.IsDir() {
-		return nil, path, nil
-	}
-	if isStage(path) {
-		folders = append(folders, path)
-	}
-	entries, err := os.ReadDir(path) // sorted by name
-	if err != nil {
-		return nil, "", err
-	}
-	var below []string
-	for _, e := range entries {
-		for _, name := range []string{e.Name(), filepath.Join(e.Name(), ImportedFolder)} {
-			if !strings.HasPrefix(name, ".") && isStage(filepath.Join(path, name)) {
-				below = append(below, name)
-			}
-		}
-	}
-	slices.SortStableFunc(below, func(a, b string) int { return cmp.Compare(folderRank(a), folderRank(b)) })
-	for _, name := range below {
-		folders = append(folders, filepath.Join(path, name))
-	}
-	if len(folders) == 0 {
-		return nil, "", fmt.Errorf("%s: %w", path, sharding.ErrUnfinished)
-	}
-	return folders, "", nil
-}
-
-// isStage tells whether a stage works or worked in a folder.
-func isStage(dir string) bool {
-	for _, name := range []string{sharding.ManifestName, sharding.PlanName} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-			return true
-		}
-	}
-	return false
-}
-
-// folderRank puts the folders of a run into the order of the data's way; those
-// of stages of others stand before the vocabulary.
-func folderRank(name string) int {
-	order := []string{SourcesFolder, DocumentsFolder, "", VocabFolder, ShardsFolder}
-	if i := slices.Index(order, name); i >= 0 {
-		return i
-	}
-	return slices.Index(order, "")
-}
-
-// resolveRecords is resolve, for which a folder of records that no manifest
-// describes is a list of files.
-func resolveRecords(path string) (folders, bare []string, err error) {
-	folders, file, err := resolve(path)
-	if file != "" {
-		return nil, []string{file}, nil
-	}
-	if !errors.Is(err, sharding.ErrUnfinished) {
-		return folders, nil, err
-	}
-	entries, readErr := os.ReadDir(path)
-	if readErr != nil {
-		return nil, nil, readErr
-	}
-	for _, e := range entries {
-		if !e.IsDir() && sharding.IsRecords(e.Name()) {
-			bare = append(bare, filepath.Join(path, e.Name()))
-		}
-	}
-	if len(bare) == 0 {
-		return nil, nil, err
-	}
-	return nil, bare, nil
 }
 
 // A verifier is one call of Verify.

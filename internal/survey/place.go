@@ -7,14 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"pretext/internal/store"
 	"pretext/sharding"
-	"pretext/trainer/loader"
 )
 
 // A place is what a path turned out to be.
@@ -32,101 +30,27 @@ type folder struct {
 	manifest *sharding.Manifest
 }
 
-// locate tells what a path is: a stage's folder, a run, files of records.
+// locate finds what is at a path and reads the manifests.
 func locate(ctx context.Context, path string) (*place, error) {
-	p := &place{path: path}
-	info, err := os.Stat(path)
+	found, err := sharding.Locate(path)
 	if err != nil {
 		return nil, err
 	}
-	if info.IsDir() {
-		if err := p.addStages(ctx); err != nil {
+	p := &place{path: path}
+	for _, f := range found.Data() {
+		one := folder{name: f.Name, path: f.Path}
+		if one.store, err = store.Open(f.Path); err != nil {
 			return nil, err
 		}
+		if one.manifest, err = sharding.ReadManifest(ctx, one.store); err != nil {
+			return nil, err
+		}
+		p.folders = append(p.folders, one)
 	}
-	if len(p.folders) > 0 {
-		return p, nil
-	}
-	shards, err := loader.Open(ctx, path, loader.Options{})
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range shards.Files() {
-		p.bare = append(p.bare, f.Path)
+	if len(p.folders) == 0 {
+		p.bare = found.Records
 	}
 	return p, nil
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-// isStage tells whether a stage works or worked in a folder.
-func isStage(path string) bool {
-	return exists(filepath.Join(path, sharding.ManifestName)) || exists(filepath.Join(path, sharding.PlanName))
-}
-
-// addStages finds the stage folders at and below the path: a stage may keep the
-// documents it imported in a folder of its own.
-func (p *place) addStages(ctx context.Context) error {
-	if isStage(p.path) {
-		if err := p.add(ctx, "."); err != nil {
-			return err
-		}
-	}
-	entries, err := os.ReadDir(p.path)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		below := filepath.Join(p.path, e.Name())
-		if strings.HasPrefix(e.Name(), ".") || !isDir(below) {
-			continue
-		}
-		for _, name := range []string{e.Name(), filepath.Join(e.Name(), importedFolder)} {
-			if isStage(filepath.Join(p.path, name)) {
-				if err := p.add(ctx, name); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	slices.SortStableFunc(p.folders, func(a, b folder) int {
-		return cmp.Or(cmp.Compare(rank(a.manifest.Stage), rank(b.manifest.Stage)), cmp.Compare(a.name, b.name))
-	})
-	return nil
-}
-
-// importedFolder is where the examples stage keeps documents it made itself.
-const importedFolder = "imported"
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
-func (p *place) add(ctx context.Context, name string) error {
-	f := folder{name: name, path: filepath.Join(p.path, name)}
-	var err error
-	if f.store, err = store.Open(f.path); err != nil {
-		return err
-	}
-	if f.manifest, err = sharding.ReadManifest(ctx, f.store); err != nil {
-		return err
-	}
-	p.folders = append(p.folders, f)
-	return nil
-}
-
-// rank orders stages as the data flows; those of others come before the
-// vocabulary, since they turn documents into documents.
-func rank(stage string) int {
-	order := []string{"download", "extract", "", "vocab", "examples"}
-	if i := slices.Index(order, stage); i >= 0 {
-		return i
-	}
-	return slices.Index(order, "")
 }
 
 // documents returns the entries of the documents files in source order.

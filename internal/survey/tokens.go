@@ -24,7 +24,8 @@ type tokens struct {
 // "" where there is none.
 func tokensBeside(dir string) string {
 	for _, name := range []string{sharding.VocabName, sharding.TokenizerName} {
-		if path := filepath.Join(dir, name); exists(path) {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); err == nil {
 			return path
 		}
 	}

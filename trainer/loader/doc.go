@@ -15,7 +15,7 @@
 // # What a path may be
 //
 //	DIR       with manifest.json of stage "examples"  its shards
-//	DIR       with such a folder DIR/shards           a run: those shards
+//	DIR       with one such folder, or DIR/shards     a run: those shards
 //	DIR       without either                          foreign: its files of records
 //	FILE                                              one file of records, nothing known of it
 //

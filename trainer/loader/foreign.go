@@ -1,7 +1,7 @@
 package loader
 
 import (
-	"fmt"
+	"context"
 	"path/filepath"
 
 	"pretext/internal/store"
@@ -9,24 +9,24 @@ import (
 )
 
 // openForeign opens a folder of files of records that no manifest describes.
-func openForeign(folder store.Folder, infos []store.Info, opts Options) (*Shards, error) {
+func openForeign(ctx context.Context, place *sharding.Place, opts Options) (*Shards, error) {
+	folder, err := store.Open(place.Path)
+	if err != nil {
+		return nil, err
+	}
 	s := &Shards{folder: folder}
-	ordinal := int64(-1)
-	for _, info := range infos {
-		if !sharding.IsRecords(info.Name) {
-			continue
+	for i, path := range place.Records {
+		info, err := folder.Stat(ctx, filepath.Base(path))
+		if err != nil {
+			return nil, err
 		}
-		ordinal++
-		f := foreignFile(info, filepath.Join(folder.String(), info.Name))
-		f.ordinal = ordinal
+		f := foreignFile(info, path)
+		f.ordinal = int64(i)
 		if opts.Split == "" || opts.Split == f.Split || opts.Split == sharding.Train && f.Split == "" {
 			s.files = append(s.files, f)
 		}
 	}
-	switch {
-	case ordinal < 0:
-		return nil, fmt.Errorf("%s: no files of records, and %w", folder, sharding.ErrUnfinished)
-	case len(s.files) == 0:
+	if len(s.files) == 0 {
 		return nil, none(folder, opts)
 	}
 	return s, nil

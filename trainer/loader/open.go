@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"pretext/internal/store"
 	"pretext/sharding"
@@ -63,12 +62,6 @@ type File struct {
 	ordinal int64   // among the files of records of the folder, by name, of both sides
 }
 
-// shardsFolder is where a run keeps its shards, see docs/format.md.
-const shardsFolder = "shards"
-
-// stage is what the manifest of shards calls itself.
-const stage = "examples"
-
 // Open finds the records at a path, as the package comment says, and checks
 // them against the manifest. The error matches [fs.ErrNotExist] when there is
 // nothing at the path, [sharding.ErrUnfinished] when a folder is neither
@@ -78,36 +71,31 @@ func Open(ctx context.Context, path string, opts Options) (*Shards, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, fmt.Errorf("open shards: %w", err)
 	}
-	folder, err := store.Open(path)
+	place, err := sharding.Locate(path)
 	if err != nil {
 		return nil, err
 	}
-	infos, err := folder.List(ctx)
-	if errors.Is(err, syscall.ENOTDIR) {
-		return openFile(ctx, path)
+	f, ok := place.Shards()
+	if !ok { // a stage's own folder: its manifest says what is wrong
+		i := slices.IndexFunc(place.Folders, func(f sharding.StageFolder) bool { return f.Name == "." })
+		if ok = i >= 0; ok {
+			f = place.Folders[i]
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	if isStage(infos) {
+	if ok {
+		folder, err := store.Open(f.Path)
+		if err != nil {
+			return nil, err
+		}
 		return openFolder(ctx, folder, opts)
 	}
-	below := folder.Folder(shardsFolder)
-	belowInfos, err := below.List(ctx)
 	switch {
-	case err == nil && isStage(belowInfos):
-		return openFolder(ctx, below, opts)
-	case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
-		return nil, err
+	case len(place.Records) == 1 && place.Records[0] == path:
+		return openFile(ctx, path)
+	case len(place.Records) > 0:
+		return openForeign(ctx, place, opts)
 	}
-	return openForeign(folder, infos, opts)
-}
-
-// isStage tells whether a stage of ours works or worked in a folder.
-func isStage(infos []store.Info) bool {
-	return slices.ContainsFunc(infos, func(i store.Info) bool {
-		return i.Name == sharding.ManifestName || i.Name == sharding.PlanName
-	})
+	return nil, fmt.Errorf("%s %w", path, ErrNoShards)
 }
 
 // openFile opens a single file of records.
@@ -131,7 +119,7 @@ func openFolder(ctx context.Context, folder store.Folder, opts Options) (*Shards
 	if err != nil {
 		return nil, err
 	}
-	if m.Stage != stage {
+	if m.Stage != sharding.StageExamples {
 		return nil, fmt.Errorf("%s %w: its stage is %q", folder, ErrNoShards, m.Stage)
 	}
 	s := &Shards{folder: folder, manifest: m}

@@ -7,6 +7,7 @@ import (
 
 	"pretext/internal/humanize"
 	"pretext/pipeline"
+	"pretext/sharding"
 )
 
 func newExport() *cobra.Command {
@@ -29,9 +30,13 @@ the records of the shard; so does
 			case c.Out == "":
 				return usagef("no output folder: give --out DIR")
 			}
+			place, err := sharding.Locate(args[0])
+			if err != nil {
+				return err
+			}
 			c.Shards = args[0]
-			if folder, ok := pipeline.ShardsOf(args[0]); ok {
-				c.Shards = folder
+			if folder, ok := place.Shards(); ok {
+				c.Shards = folder.Path
 			}
 			files, err := pipeline.ExportText(cmd.Context(), c)
 			if err != nil {

@@ -1,0 +1,75 @@
+package sharding
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLocateFindsWhatAPathHolds(t *testing.T) {
+	finished := func(stage string) string { return `{"stage":"` + stage + `"}` }
+	run := map[string]string{
+		"shards/manifest.json": finished("examples"), "shards/imported/manifest.json": finished("extract"),
+		"vocab/plan.json": finished("vocab"), "mine/manifest.json": finished("my-stage"), "documents/manifest.json": "damaged",
+		"filtered/manifest.json": finished("filter"), "filtered/signatures/plan.json": finished("signatures"), "filtered/pairs/manifest.json": finished("pairs"),
+		"README.md": "", ".cache/manifest.json": finished("examples"), "shards/train-00000-of-00001.tfrecord": "",
+	}
+	for _, test := range []struct {
+		name    string
+		files   map[string]string
+		below   string
+		folders []string
+		records []string
+		shards  string
+	}{
+		{"a run", run, "", []string{"documents", "shards/imported", "filtered", "filtered/pairs", "filtered/signatures", "mine", "vocab", "shards"}, nil, "shards"},
+		{"a stage", run, "shards", []string{"imported", "."}, nil, "."},
+		{"a filter", run, "filtered", []string{".", "pairs", "signatures"}, nil, ""},
+		{"a file", run, "shards/train-00000-of-00001.tfrecord", nil, []string{"shards/train-00000-of-00001.tfrecord"}, ""},
+		{"others' records", map[string]string{"b.tfrecord": "", "a.tf_record.gz": "", "x.txt": "", ".c.tfrecord": "", "d.tfrecord/x": ""}, "",
+			nil, []string{"a.tf_record.gz", "b.tfrecord"}, ""},
+		{"others' records beside a stage", map[string]string{"a.tfrecord": "", "documents/manifest.json": finished("extract")}, "", []string{"documents"}, []string{"a.tfrecord"}, ""},
+		{"shards of another name", map[string]string{"bert/manifest.json": finished("examples")}, "", []string{"bert"}, nil, "bert"},
+		{"two folders of shards", map[string]string{"a/manifest.json": finished("examples"), "b/manifest.json": finished("examples")}, "", []string{"a", "b"}, nil, ""},
+	} {
+		root := t.TempDir()
+		for name, content := range test.files {
+			path := filepath.Join(root, filepath.FromSlash(name))
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(content), 0o666)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, err := Locate(filepath.Join(root, filepath.FromSlash(test.below)))
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		var folders, records []string
+		for _, f := range p.Folders {
+			folders = append(folders, f.Name)
+		}
+		for _, path := range p.Records {
+			rel, err := filepath.Rel(root, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			records = append(records, filepath.ToSlash(rel))
+		}
+		if diff := cmp.Diff(test.folders, folders) + cmp.Diff(test.records, records); diff != "" {
+			t.Errorf("%s: %s", test.name, diff)
+		}
+		if f, _ := p.Shards(); f.Name != test.shards {
+			t.Errorf("%s: got shards in %q, want %q", test.name, f.Name, test.shards)
+		}
+	}
+	if _, err := Locate(t.TempDir()); !errors.Is(err, ErrUnfinished) {
+		t.Errorf("an empty folder: got %v", err)
+	}
+	if _, err := Locate(filepath.Join(t.TempDir(), "x")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("nothing: got %v", err)
+	}
+}
