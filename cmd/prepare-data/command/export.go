@@ -12,16 +12,20 @@ import (
 
 func newExport() *cobra.Command {
 	var c pipeline.ExportConfig
-	var to string
+	var to, vocab string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "export SHARDS --to text --out DIR",
+		Use:   "export PATH --to text --out DIR",
 		Short: "Write shards in another form",
 		Long: `--to text writes the documents of every shard, one side a file, in the text form
 of create_pretraining_data.py. That script, given such a file and its seed, makes
 the records of the shard; so does
 
-  prepare-data examples --text FILE --shards 1 --random-seed SEED ... --out DIR`,
+  prepare-data examples --text FILE --shards 1 --random-seed SEED ... --out DIR
+
+Of TFRecord files without a manifest the documents are not known: their examples are
+written, a segment a line and a blank line after each, masks undone and pieces of
+words joined. That needs their vocabulary: vocab.txt beside them, or --vocab.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -34,9 +38,16 @@ the records of the shard; so does
 			if err != nil {
 				return err
 			}
+			folder, ok := place.Shards()
+			if !ok && len(place.Records) > 0 {
+				return exportRecords(cmd, place.Records, vocab, c.Out, asJSON)
+			}
 			c.Shards = args[0]
-			if folder, ok := place.Shards(); ok {
+			if ok {
 				c.Shards = folder.Path
+			}
+			if vocab != "" {
+				return usagef("--vocab: only for records without a manifest")
 			}
 			files, err := pipeline.ExportText(cmd.Context(), c)
 			if err != nil {
@@ -55,6 +66,22 @@ the records of the shard; so does
 	fs.StringVar(&to, "to", "text", "form: text")
 	fs.StringVarP(&c.Out, "out", "o", "", "folder to write to (required)")
 	fs.StringArrayVar(&c.Documents, "documents", nil, "documents `folder` that the shards were made of; may be repeated; default: the neighbour in a run's folder")
+	fs.StringVar(&vocab, "vocab", "", "vocab.txt of records without a manifest; default: the one beside them")
 	fs.BoolVar(&asJSON, "json", false, "write the result as JSON")
 	return cmd
+}
+
+// exportRecords writes records without a manifest as text.
+func exportRecords(cmd *cobra.Command, files []string, vocab, out string, asJSON bool) error {
+	list, err := pipeline.ExportRecords(cmd.Context(), files, vocab, out)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), list)
+	}
+	for _, f := range list {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s\t%d examples\t%d segments\n", f.Name, f.Examples, f.Segments)
+	}
+	return nil
 }

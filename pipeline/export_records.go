@@ -1,0 +1,144 @@
+package pipeline
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"pretext/internal/store"
+	"pretext/records"
+	"pretext/records/tfrecord"
+	"pretext/sharding"
+	"pretext/tokenize"
+)
+
+// ExportedRecords is a file of records as text.
+type ExportedRecords struct {
+	Name     string `json:"name"`
+	Examples int64  `json:"examples"`
+	Segments int64  `json:"segments"`
+}
+
+// ExportRecords writes the examples of files of records that no manifest describes as
+// text, a file each: the tokens of segment A on a line, those of segment B on the
+// next, a blank line after each example. Masks are undone and pieces of words joined;
+// case, spaces and the order of documents are as the records have them. vocab is the
+// vocab.txt they were made with; "" for the one beside the first file.
+func ExportRecords(ctx context.Context, files []string, vocab, out string) ([]ExportedRecords, error) {
+	if vocab == "" {
+		vocab = filepath.Join(filepath.Dir(files[0]), sharding.VocabName)
+		if _, err := os.Stat(vocab); err != nil {
+			return nil, &ConfigError{fmt.Errorf("%s: records without a manifest and without a %s beside them: give --vocab FILE", filepath.Dir(files[0]), sharding.VocabName)}
+		}
+	}
+	raw, err := os.ReadFile(vocab)
+	if err != nil {
+		return nil, err
+	}
+	v, err := tokenize.ReadVocab(vocab, raw)
+	if err != nil {
+		return nil, fmt.Errorf("%w vocabulary: %w", ErrDamaged, err)
+	}
+	folder, err := store.Open(out)
+	if err != nil {
+		return nil, err
+	}
+	var list []ExportedRecords
+	taken := map[string]bool{}
+	for _, path := range files {
+		e, err := exportRecords(ctx, folder, path, v)
+		if err == nil && taken[e.Name] {
+			err = &ConfigError{fmt.Errorf("two files of records would become %s", e.Name)}
+		}
+		if err != nil {
+			return nil, err
+		}
+		taken[e.Name] = true
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// exportRecords writes one file.
+func exportRecords(ctx context.Context, out store.Folder, path string, v *tokenize.Vocab) (e ExportedRecords, err error) {
+	e.Name = filepath.Base(path) + ".txt"
+	in, err := openPath(ctx, path)
+	if err != nil {
+		return e, err
+	}
+	defer in.Close()
+	file, err := out.Create(ctx, e.Name)
+	if err != nil {
+		return e, err
+	}
+	defer file.Abort()
+	w := bufio.NewWriterSize(file, 1<<20)
+	r := tfrecord.NewReader(store.NewReader(in, 0), tfrecord.ReaderOptions{})
+	var example records.Example
+	for {
+		payload, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err == nil {
+			err = errors.Join(example.Decode(payload), ctx.Err())
+		}
+		var n int64
+		if err == nil {
+			n, err = writeSegments(w, &example, v)
+		}
+		if err != nil {
+			return e, fmt.Errorf("%s: record %d: %w", path, e.Examples, err)
+		}
+		e.Examples++
+		e.Segments += n
+	}
+	if err := w.Flush(); err != nil {
+		return e, err
+	}
+	return e, file.Commit()
+}
+
+// writeSegments writes the segments of an example and a blank line, and returns how
+// many there are.
+func writeSegments(w *bufio.Writer, e *records.Example, v *tokenize.Vocab) (segments int64, err error) {
+	n := min(e.Tokens(), len(e.InputIDs), len(e.SegmentIDs))
+	ids := append([]int32(nil), e.InputIDs[:n]...)
+	for i, at := range e.MaskedLMPositions[:min(e.Predictions(), len(e.MaskedLMIDs), len(e.MaskedLMPositions))] {
+		if int(at) >= 0 && int(at) < n {
+			ids[at] = e.MaskedLMIDs[i]
+		}
+	}
+	for from := 0; from < n; {
+		to := from + 1
+		for to < n && e.SegmentIDs[to] == e.SegmentIDs[from] {
+			to++
+		}
+		var line []string
+		for at, id := range ids[from:to] {
+			if id < 0 || int(id) >= v.Len() {
+				return segments, fmt.Errorf("%w: id %d is not in a vocabulary of %d: is it the one of these records?", records.ErrExample, id, v.Len())
+			}
+			edge := from+at == 0 || from+at == n-1 || at == to-from-1
+			switch token := v.Token(id); {
+			case edge && (id == v.CLS() || id == v.SEP()):
+			case v.IsSubword(id) && len(line) > 0:
+				line[len(line)-1] += strings.TrimPrefix(token, "##")
+			default:
+				line = append(line, token)
+			}
+		}
+		if len(line) > 0 {
+			w.WriteString(strings.Join(line, " "))
+			w.WriteByte('\n')
+			segments++
+		}
+		from = to
+	}
+	return segments, w.WriteByte('\n')
+}
