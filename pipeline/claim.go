@@ -73,6 +73,14 @@ func empty(ctx context.Context, folder store.Folder) error {
 	return folder.Remove(ctx, sharding.PlanName)
 }
 
+// removePlans removes the plans of tasks and the list of their hashes.
+func removePlans(ctx context.Context, planFolder store.Folder) error {
+	if err := removeOurs(ctx, planFolder, ""); err != nil {
+		return err
+	}
+	return planFolder.Remove(ctx, sharding.SumsName)
+}
+
 // removeOurs removes the files of a folder that a stage may have written, but
 // one.
 func removeOurs(ctx context.Context, folder store.Folder, but string) error {

@@ -99,17 +99,27 @@ func writePlan(ctx context.Context, folder store.Folder, recipe sharding.Recipe,
 			return err
 		}
 	}
-	plan := sharding.StagePlan{Recipe: recipe, Tasks: len(tasks), Fingerprint: recipe.Fingerprint()}
-	if old, err := sharding.ReadPlan(ctx, folder); err == nil && old.Fingerprint == plan.Fingerprint && old.Tasks == plan.Tasks {
-		return mendPlan(ctx, planFolder, tasks) // the same plan: its tasks were written before it
-	}
-	if err := removeOurs(ctx, planFolder, ""); err != nil { // of an older plan, or of one that was never finished
-		return fmt.Errorf("write plan: %w", err)
-	}
-	for i, t := range tasks {
-		if err := store.WriteFile(ctx, planFolder, sharding.TaskFile(i), sharding.Compact(t)); err != nil {
+	files := planFiles(tasks)
+	plan := sharding.StagePlan{Recipe: recipe, Tasks: len(tasks), TasksSHA256: sharding.Hash(files[len(tasks)].data), Fingerprint: recipe.Fingerprint()}
+	old, err := sharding.ReadPlan(ctx, folder)
+	same := err == nil && old.Fingerprint == plan.Fingerprint && old.Tasks == plan.Tasks
+	if !same { // of an older plan, or of one that was never finished
+		if err := removePlans(ctx, planFolder); err != nil {
 			return fmt.Errorf("write plan: %w", err)
 		}
+	}
+	for _, f := range files {
+		if same { // it was written before plan.json, but somebody may have removed or changed it
+			if have, err := store.ReadFile(ctx, planFolder, f.name); err == nil && bytes.Equal(have, f.data) {
+				continue
+			}
+		}
+		if err := store.WriteFile(ctx, planFolder, f.name, f.data); err != nil {
+			return fmt.Errorf("write plan: %w", err)
+		}
+	}
+	if same && old.TasksSHA256 == plan.TasksSHA256 {
+		return nil
 	}
 	if err := store.WriteFile(ctx, folder, sharding.PlanName, sharding.Marshal(plan)); err != nil {
 		return fmt.Errorf("write plan: %w", err)
@@ -117,16 +127,25 @@ func writePlan(ctx context.Context, folder store.Folder, recipe sharding.Recipe,
 	return nil
 }
 
-// mendPlan writes the tasks of a plan that somebody removed or changed.
-func mendPlan(ctx context.Context, planFolder store.Folder, tasks []any) error {
+// A planFile is a file of the folder plan.
+type planFile struct {
+	name string
+	data []byte
+}
+
+// planFiles returns the plans of the tasks, and the list of their hashes last.
+func planFiles(tasks []any) (files []planFile) {
 	for i, t := range tasks {
-		want := sharding.Compact(t)
-		if have, err := store.ReadFile(ctx, planFolder, sharding.TaskFile(i)); err == nil && bytes.Equal(have, want) {
-			continue
-		}
-		if err := store.WriteFile(ctx, planFolder, sharding.TaskFile(i), want); err != nil {
-			return fmt.Errorf("write plan: %w", err)
-		}
+		files = append(files, planFile{sharding.TaskFile(i), sharding.Compact(t)})
 	}
-	return nil
+	return append(files, planFile{sharding.SumsName, sumsOf(files)})
+}
+
+// sumsOf returns the list of the files' hashes, as sha256sum writes it.
+func sumsOf(files []planFile) []byte {
+	var sums bytes.Buffer
+	for _, f := range files {
+		fmt.Fprintf(&sums, "%s  %s\n", sharding.Hash(f.data), f.name)
+	}
+	return sums.Bytes()
 }

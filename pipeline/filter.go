@@ -308,7 +308,7 @@ func emptyWhole(ctx context.Context, folder store.Folder) error {
 	if err := empty(ctx, folder); err != nil {
 		return err
 	}
-	return removeOurs(ctx, folder.Folder(sharding.PlanFolder), "")
+	return removePlans(ctx, folder.Folder(sharding.PlanFolder))
 }
 
 // dropFiltered empties what a filter of an earlier run wrote, which a run without

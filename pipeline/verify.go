@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -235,22 +236,42 @@ func (v *verifier) bare(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// strangers returns the files that a reader would take for the stage's but that
-// are not in its manifest.
+// strangers returns the files of the folder that are not in its manifest, but for
+// those that are for people. In the folder of a stage of someone else's, which has no
+// plan, only what a reader would take for data counts.
 func (c *folderCheck) strangers(ctx context.Context) (problems []sharding.Problem, err error) {
 	infos, err := c.folder.List(ctx)
 	if err != nil {
 		return nil, err
 	}
+	planned := slices.ContainsFunc(infos, func(i store.Info) bool { return i.Name == sharding.PlanName })
 	for _, info := range infos {
 		switch info.Name {
 		case sharding.ManifestName, sharding.PlanName, sharding.RunName:
 			continue
 		}
-		listed := slices.ContainsFunc(c.m.Files, func(e sharding.FileEntry) bool { return e.Name == info.Name })
-		if !listed && (ours(info.Name) || sharding.IsRecords(info.Name)) {
+		counts := planned || ours(info.Name) || sharding.IsRecords(info.Name)
+		if _, listed := c.index[info.Name]; !listed && counts && !forPeople(info.Name) {
 			problems = append(problems, sharding.Problem{File: info.Name, Reason: "not in the manifest: a file of another run?"})
 		}
 	}
 	return problems, nil
+}
+
+// forPeople reports whether a file may lie beside a stage's without being listed:
+// hidden files, such as a lock or part of a download, and what people put beside data
+// to describe it. No reader takes them for data.
+func forPeople(name string) bool {
+	if strings.HasPrefix(name, ".") {
+		return true
+	}
+	stem, suffix := name, ""
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		stem, suffix = name[:i], strings.ToLower(name[i:])
+	}
+	switch suffix {
+	case ".md", ".html", ".pdf", ".png", ".svg":
+		return true
+	}
+	return slices.Contains([]string{"LICENSE", "LICENCE", "NOTICE", "README", "SHA256SUMS"}, strings.ToUpper(stem)) && (suffix == "" || suffix == ".txt")
 }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"pretext/internal/store"
@@ -47,8 +48,9 @@ func newFolderCheck(ctx context.Context, folder store.Folder, m *sharding.Manife
 	c.rules = records.Rules{MaxSeqLength: c.made.MaxSeqLength, MaxPredictionsPerSeq: c.made.MaxPredictionsPerSeq}
 	if t := c.made.Tokenizer; t != nil {
 		c.rules.VocabSize, c.rules.CLS, c.rules.SEP, c.rules.Pad, c.mask = t.VocabSize, t.CLS, t.SEP, t.Pad, t.Mask
-	} else if raw, err := store.ReadFile(ctx, folder, sharding.VocabName); err == nil {
-		// A vocabulary that cannot be read is reported with its file.
+	} else if raw, err := store.ReadFile(ctx, folder, sharding.VocabName); err == nil && c.listed(sharding.VocabName, raw) {
+		// Another one, or one that cannot be read, is reported with its file, and the
+		// records are not held against it.
 		if v, err := tokenize.ReadVocab(sharding.VocabName, raw); err == nil {
 			c.rules.VocabSize, c.rules.CLS, c.rules.SEP, c.mask = v.Len(), v.CLS(), v.SEP(), v.MASK()
 		}
@@ -59,6 +61,13 @@ func newFolderCheck(ctx context.Context, folder store.Folder, m *sharding.Manife
 		}
 	}
 	return c, nil
+}
+
+// listed reports whether the content of a file is that of the manifest, or the
+// manifest has no such file.
+func (c *folderCheck) listed(name string, raw []byte) bool {
+	i, ok := c.index[name]
+	return !ok || c.m.Files[i].SHA256 == sharding.Hash(raw)
 }
 
 func (c *folderCheck) close() { c.repeats.close() }
@@ -158,6 +167,7 @@ func (c *folderCheck) whole(ctx context.Context, reports []fileReport) (r fileRe
 	if err := c.totals(ctx, &r); err != nil {
 		return r, err
 	}
+	c.unproved(ctx, &r)
 	if err := c.plan(ctx, &r); err != nil {
 		return r, err
 	}
@@ -177,6 +187,31 @@ func (c *folderCheck) whole(ctx context.Context, reports []fileReport) (r fileRe
 	}
 	c.repeated = c.repeats.between
 	return r, err
+}
+
+// unproved checks the entries that no side-car has: files that a stage writes at its
+// end belong to task 0.
+func (c *folderCheck) unproved(ctx context.Context, r *fileReport) {
+	proved := map[string]bool{}
+	for _, e := range c.m.Files {
+		if !strings.HasSuffix(e.Name, sharding.SideCarSuffix) {
+			continue
+		}
+		if car, err := sharding.ReadSideCar(ctx, c.folder, e.Name); err == nil { // reported with the file
+			proved[e.Name] = true
+			for _, says := range append([]sharding.FileEntry{car.File, car.Index}, car.More...) {
+				proved[says.Name] = true
+			}
+		}
+	}
+	if len(proved) == 0 {
+		return // a stage of someone else's
+	}
+	for _, e := range c.m.Files {
+		if !proved[e.Name] && e.Task != 0 {
+			r.add(sharding.Problem{File: sharding.ManifestName, Reason: fmt.Sprintf("says that %s is of task %d, it is of none", e.Name, e.Task)})
+		}
+	}
 }
 
 // totals adds up the counts of the files, and counts equal IDs again.
@@ -219,7 +254,11 @@ func (c *folderCheck) plan(ctx context.Context, r *fileReport) error {
 	plan, err := sharding.ReadPlan(ctx, c.folder)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if slices.ContainsFunc(c.m.Files, func(e sharding.FileEntry) bool { return strings.HasSuffix(e.Name, sharding.SideCarSuffix) }) {
+		planned, err := c.folder.Folder(sharding.PlanFolder).List(ctx)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if len(planned) > 0 || slices.ContainsFunc(c.m.Files, func(e sharding.FileEntry) bool { return strings.HasSuffix(e.Name, sharding.SideCarSuffix) }) {
 			r.add(sharding.Problem{File: sharding.PlanName, Reason: "missing"})
 		}
 		return nil
@@ -251,29 +290,41 @@ func (c *folderCheck) plan(ctx context.Context, r *fileReport) error {
 		r.add(sharding.Problem{File: sharding.PlanName, Reason: fmt.Sprintf("plans %d tasks, the files of the manifest are those of %d", plan.Tasks, made)})
 		return nil
 	}
-	return c.tasks(ctx, plan.Tasks, r)
+	return c.tasks(ctx, plan, r)
 }
 
-// tasks reads the plan of every task. What a shard's task reads must add up to
-// the documents that its sides were made of.
-func (c *folderCheck) tasks(ctx context.Context, n int, r *fileReport) error {
+// tasks holds the plan of every task against the list of their hashes, and that
+// against plan.json. What a shard's task reads must add up to the documents that its
+// splits were made of.
+func (c *folderCheck) tasks(ctx context.Context, plan *sharding.StagePlan, r *fileReport) error {
+	folder := c.folder.Folder(sharding.PlanFolder)
+	fault := func(name, reason string) {
+		r.add(sharding.Problem{File: sharding.PlanFolder + "/" + name, Reason: reason})
+	}
+	sums, err := c.taskSums(ctx, folder, plan, r)
+	if err != nil {
+		return err
+	}
 	documents := map[int]int64{}
 	for _, e := range recordFiles(c.m) {
 		documents[e.Task] += e.Counts["documents"]
 	}
-	for i := range n {
-		name := sharding.PlanFolder + "/" + sharding.TaskFile(i)
-		raw, err := store.ReadFile(ctx, c.folder.Folder(sharding.PlanFolder), sharding.TaskFile(i))
+	for i := range plan.Tasks {
+		name := sharding.TaskFile(i)
+		raw, err := store.ReadFile(ctx, folder, name)
 		if errors.Is(err, fs.ErrNotExist) {
-			r.add(sharding.Problem{File: name, Reason: "missing"})
+			fault(name, "missing")
 			continue
 		}
 		if err != nil {
 			return err
 		}
+		if sums != nil && sharding.Hash(raw) != sums[i] {
+			fault(name, "SHA-256 is not that in "+sharding.SumsName)
+		}
 		var t examplesTask
 		if err := json.Unmarshal(raw, &t); err != nil {
-			r.add(sharding.Problem{File: name, Reason: err.Error()})
+			fault(name, err.Error())
 			continue
 		}
 		var planned int64
@@ -283,7 +334,68 @@ func (c *folderCheck) tasks(ctx context.Context, n int, r *fileReport) error {
 			}
 		}
 		if c.made != nil && planned != documents[i] {
-			r.add(sharding.Problem{File: name, Reason: fmt.Sprintf("plans %d documents, the shard was made of %d", planned, documents[i])})
+			fault(name, fmt.Sprintf("plans %d documents, the shard was made of %d", planned, documents[i]))
+		}
+	}
+	return c.planStrangers(ctx, folder, plan, fault)
+}
+
+// taskSums reads the hashes of the tasks' plans. It returns nil if there is no list,
+// as in folders of earlier versions, or none that can be trusted.
+func (c *folderCheck) taskSums(ctx context.Context, folder store.Folder, plan *sharding.StagePlan, r *fileReport) ([]string, error) {
+	fault := func(name, reason string) { r.add(sharding.Problem{File: name, Reason: reason}) }
+	const list = sharding.PlanFolder + "/" + sharding.SumsName
+	raw, err := store.ReadFile(ctx, folder, sharding.SumsName)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if plan.TasksSHA256 != "" {
+			fault(list, "missing")
+		}
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case sharding.Hash(raw) != plan.TasksSHA256:
+		files := make([]planFile, plan.Tasks)
+		for i := range files {
+			if files[i].data, err = store.ReadFile(ctx, folder, sharding.TaskFile(i)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, err
+			}
+			files[i].name = sharding.TaskFile(i)
+		}
+		if bytes.Equal(raw, sumsOf(files)) {
+			fault(sharding.PlanName, "tasks_sha256 is not the SHA-256 of "+list)
+		} else {
+			fault(list, "SHA-256 is not that in "+sharding.PlanName)
+		}
+		return nil, nil
+	}
+	var sums []string
+	for line := range strings.Lines(string(raw)) {
+		sum, _, _ := strings.Cut(line, " ")
+		sums = append(sums, sum)
+	}
+	if len(sums) != plan.Tasks {
+		fault(list, fmt.Sprintf("%d hashes for %d tasks", len(sums), plan.Tasks))
+		return nil, nil
+	}
+	return sums, nil
+}
+
+// planStrangers reports files that are no plan of a task.
+func (c *folderCheck) planStrangers(ctx context.Context, folder store.Folder, plan *sharding.StagePlan, fault func(name, reason string)) error {
+	infos, err := folder.List(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // its files were reported
+	}
+	if err != nil {
+		return err
+	}
+	for _, info := range infos {
+		stem, isTask := strings.CutSuffix(info.Name, sharding.SideCarSuffix)
+		number, err := strconv.Atoi(stem)
+		isTask = isTask && err == nil && number >= 0 && number < plan.Tasks && info.Name == sharding.TaskFile(number)
+		if !isTask && info.Name != sharding.SumsName && !forPeople(info.Name) {
+			fault(info.Name, "no task has this plan: a file of another run?")
 		}
 	}
 	return nil

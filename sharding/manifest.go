@@ -64,6 +64,7 @@ func (r Recipe) Fingerprint() string {
 type StagePlan struct {
 	Recipe
 	Tasks       int    `json:"tasks"`
+	TasksSHA256 string `json:"tasks_sha256,omitempty"` // of plan/SHA256SUMS; "" in folders of earlier versions
 	Fingerprint string `json:"fingerprint"`
 }
 

@@ -79,8 +79,12 @@ func ParseShardName(name string) (n ShardName, ok bool) {
 // TaskFile returns the name of the plan file of a task, in the folder "plan".
 func TaskFile(index int) string { return fmt.Sprintf("%05d.json", index) }
 
-// PlanFolder is the folder of task files below a stage's folder.
-const PlanFolder = "plan"
+// PlanFolder is the folder of task files below a stage's folder. SumsName is the
+// list of their hashes in it, as sha256sum writes and checks it.
+const (
+	PlanFolder = "plan"
+	SumsName   = "SHA256SUMS"
+)
 
 // IsRecords tells files of records, ours or anyone's, by their names, as their
 // makers name them:

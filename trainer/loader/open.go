@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"pretext/internal/store"
 	"pretext/sharding"
@@ -94,6 +95,15 @@ func Open(ctx context.Context, path string, opts Options) (*Shards, error) {
 		return openFile(ctx, path)
 	case len(place.Records) > 0:
 		return openForeign(ctx, place, opts)
+	}
+	var below []string // several folders of shards: which is meant?
+	for _, f := range place.Folders {
+		if f.Stage == sharding.StageExamples {
+			below = append(below, f.Name)
+		}
+	}
+	if len(below) > 0 {
+		return nil, fmt.Errorf("%s %w itself: name one of the folders in it: %s", path, ErrNoShards, strings.Join(below, ", "))
 	}
 	return nil, fmt.Errorf("%s %w", path, ErrNoShards)
 }

@@ -18,11 +18,17 @@ func newVerify() *cobra.Command {
 		Use:   "verify PATH...",
 		Short: "Check every byte and every record of a run, a folder or a file of records",
 		Long: `Checks everything at PATH: a run, a stage's folder, a folder of TFRecord files of
-anyone's or one such file. Every byte is held against the manifest; every document
-and every record against the rules of its format and the options it was made
-with; side-cars, indices and plans against the files they speak of; the folders
-of a run against each other. What is missing, foreign, swapped, cut or changed is
-named with file, record and byte.`,
+any maker or one such file. Every byte is compared with the manifest; every document
+and every record with the rules of its format and the options it was made with;
+side-cars, indices, plans and vocabularies with the files they describe; the folders
+of a run, those in which a filter looked for copies and imported documents among
+them, with each other. What is missing, added, swapped, truncated or changed is named
+with file, record and byte.
+
+Not checked: run.json, which nothing trusts; hidden files, such as .lock and parts of
+downloads; README, LICENSE, NOTICE, SHA256SUMS, *.md, *.html, *.pdf, *.png and *.svg
+beside the data; files and folders of a run that no stage made, its cache and the
+demo's sources among them; and the sources themselves, unless they were downloaded.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {

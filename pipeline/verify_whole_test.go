@@ -1,0 +1,147 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pretext/extract/dedup"
+	"pretext/internal/torture"
+	"pretext/sharding"
+)
+
+// filteredRun makes a run with a filter of all kinds, of which every stage that reads
+// documents has some that it imported: so that each kind of file that there is lies
+// in it.
+func filteredRun(t *testing.T) string {
+	t.Helper()
+	root := smallRun(t, func(c *RunConfig) {
+		c.Examples.Fraction, c.Examples.Shards = 0.3, 2
+		c.Filter = FilterOptions{Dedup: DedupMinHash, Nearly: &dedup.Options{Containment: 0.5}}
+		c.Sources = append(c.Sources, Source{KindBooks, writeFile(t, t.TempDir(), "b.txt", []byte(strings.Repeat("A short book has a few words. It ends soon.\n\n", 40)))})
+	})
+	var lines strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&lines, `{"id":"%d","text":"The river number %d runs to the sea.\nIt carries %d boats.\nNobody saw them."}`+"\n", i, i%37, i%5)
+	}
+	foreign := writeFile(t, t.TempDir(), "f.jsonl", []byte(lines.String()))
+	vocabFile := filepath.Join(root, VocabFolder, sharding.VocabName)
+	o := DefaultExamplesOptions()
+	o.DupeFactor, o.MaxSeqLength, o.MaxPredictionsPerSeq = 1, 32, 5
+	if _, err := Examples(context.Background(), testRunner, ExamplesConfig{Documents: []string{foreign}, Vocab: vocabFile, Options: o,
+		Import: DefaultExtractOptions(), MaxRejects: 1, Memory: 600e6, Out: filepath.Join(root, "more")}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Vocab(context.Background(), testRunner, VocabConfig{Given: vocabFile, Out: filepath.Join(root, "given")}); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+// checkedFiles returns all files below a folder but those that verify does not check: the
+// logs that nothing trusts, and hidden files.
+func checkedFiles(t *testing.T, root string) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && d.Name() != sharding.RunName && !strings.HasPrefix(d.Name(), ".") {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// unnamed says what a verification of a run does not say of a file that is damaged.
+func unnamed(root, path string) string {
+	v, err := Verify(context.Background(), root, VerifyOptions{})
+	if err != nil {
+		if strings.Contains(err.Error(), filepath.Dir(path)) {
+			return ""
+		}
+		return fmt.Sprintf("could not be looked at: %v", err)
+	}
+	for _, p := range v.Problems {
+		// What a manifest says of a file can be wrong of either.
+		if p.File == path || filepath.Base(path) == sharding.ManifestName && strings.HasPrefix(p.File, filepath.Dir(path)) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("not named in %v", v.Problems)
+}
+
+func TestEveryFileOfARunIsChecked(t *testing.T) {
+	root := filteredRun(t)
+	r := torture.Random(t)
+	missed := 0
+	for _, path := range checkedFiles(t, root) {
+		whole, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(whole) == 0 { // of such there is nothing to damage
+			if err := os.WriteFile(path, []byte("x"), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			if problem := unnamed(root, path); problem != "" {
+				t.Errorf("%s: longer: %s", path, problem)
+			}
+		} else {
+			for d := range damages(r, path, whole, max(3, variants(t)/250)) {
+				if slices.Contains([]string{"empty", "noise", "zeros", "another file", "twice"}, d.what) {
+					continue // [TestEveryDamageIsNamed] has them
+				}
+				if d.missing {
+					os.Remove(path)
+				} else if err := os.WriteFile(path, d.data, 0o666); err != nil {
+					t.Fatal(err)
+				}
+				if problem := unnamed(root, path); problem != "" {
+					if missed++; missed < 30 {
+						t.Errorf("%s: %s: %s", path, d.what, problem)
+					}
+				}
+			}
+		}
+		if err := os.WriteFile(path, whole, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if v := verify(t, root); !v.OK() {
+		t.Error(v.Problems)
+	}
+}
+
+// A file that no manifest lists is named, whatever its name, in every folder of a
+// stage; what people put beside data is left alone, and so is all beside the stages'
+// folders.
+func TestAddedFilesAreNamed(t *testing.T) {
+	root := filteredRun(t)
+	folders := map[string]bool{}
+	for _, path := range checkedFiles(t, root) {
+		folders[filepath.Dir(path)] = true
+	}
+	for folder := range folders {
+		for _, name := range []string{"00099.json", "00000.json.bak", "extra.bin", "documents-w-00099.jsonl.zst", "train-00000-of-00099.tfrecord", "notes.txt"} {
+			path := writeFile(t, folder, name, []byte("{}"))
+			if problem := unnamed(root, path); problem != "" {
+				t.Errorf("%s: %s", path, problem)
+			}
+			os.Remove(path)
+		}
+		for _, name := range []string{"README.md", "report.html", ".gitattributes", "LICENSE", "LICENSE.txt"} {
+			writeFile(t, folder, name, []byte("{}"))
+		}
+	}
+	writeFile(t, root, "anything.bin", []byte("{}"))
+	if v := verify(t, root); !v.OK() {
+		t.Error(v.Problems)
+	}
+}
