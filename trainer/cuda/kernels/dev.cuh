@@ -47,7 +47,8 @@ DEV void load4(float* v, const elem* p) {
 DEV void store4(elem* p, const float* v) { *(uint2*)p = make_uint2(pack2(v[0], v[1]), pack2(v[2], v[3])); }
 #endif
 
-// load16 and store16 do the same for a run of 16.
+// load16 and store16 do the same for a run of 16, in pieces of 16 bytes.
+#ifdef DT_F32
 DEV void load16(float* v, const elem* p) {
   UNROLL
   for (int i = 0; i < 16; i += 4) load4(v + i, p + i);
@@ -56,6 +57,22 @@ DEV void store16(elem* p, const float* v) {
   UNROLL
   for (int i = 0; i < 16; i += 4) store4(p + i, v + i);
 }
+#else
+DEV void unpack2(float* v, u32 x) { v[0] = value((elem)x), v[1] = value((elem)(x >> 16)); }
+DEV void load16(float* v, const elem* p) {
+  UNROLL
+  for (int i = 0; i < 16; i += 8) {
+    uint4 x = *(const uint4*)(p + i);
+    unpack2(v + i, x.x), unpack2(v + i + 2, x.y), unpack2(v + i + 4, x.z), unpack2(v + i + 6, x.w);
+  }
+}
+DEV void store16(elem* p, const float* v) {
+  UNROLL
+  for (int i = 0; i < 16; i += 8) {
+    *(uint4*)(p + i) = make_uint4(pack2(v[i], v[i + 1]), pack2(v[i + 2], v[i + 3]), pack2(v[i + 4], v[i + 5]), pack2(v[i + 6], v[i + 7]));
+  }
+}
+#endif
 
 // Dropout says what is dropped: trainer/dropout is the definition, a golden table
 // there holds both. keep of 256 values of a byte are kept; 256: nothing is dropped.

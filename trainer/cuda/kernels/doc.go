@@ -12,6 +12,7 @@
 //	dev.cuh         types, Philox, sums of a warp and of a block
 //	norm.cu         embeddings, LayerNorm with bias, dropout and residual
 //	attention.cu    attention of sequences of any length, a warp a row
+//	flash.cu        the same on tensor cores, 16-bit types only
 //	elementwise.cu  GELU, tanh, biases, casts, sums of columns, rows gathered and added
 //	loss.cu         cross entropy
 //	optim.cu        norm of the gradients, loss scale, AdamW, LAMB

@@ -50,8 +50,10 @@ func (f *fixture) run(check func(f *fixture)) (err error) {
 }
 
 // eachType runs a check in all types with a few seeds.
-func eachType(t *testing.T, check func(f *fixture)) {
-	for _, typ := range kernels.Types() {
+func eachType(t *testing.T, check func(f *fixture)) { inTypes(t, kernels.Types(), check) }
+
+func inTypes(t *testing.T, types []kernels.Type, check func(f *fixture)) {
+	for _, typ := range types {
 		t.Run(string(typ), func(t *testing.T) {
 			t.Parallel()
 			for seed := range uint64(2) {
@@ -224,6 +226,14 @@ func (f *fixture) kernel(module, name string) *sim.Kernel {
 // launch runs a kernel to its end.
 func (f *fixture) launch(module, name string, grid sim.Dim, threads int, args ...any) {
 	f.must(f.device.Launch(f.kernel(module, name), sim.Config{Grid: grid, Block: sim.Dim{X: threads}}, kernels.Pack(args...)))
+}
+
+// launchShared runs a kernel with dynamic shared memory, above the limit of
+// launches without opt-in.
+func (f *fixture) launchShared(module, name string, grid sim.Dim, threads, shared int, args ...any) {
+	k := f.kernel(module, name)
+	f.must(k.AllowShared(shared))
+	f.must(f.device.Launch(k, sim.Config{Grid: grid, Block: sim.Dim{X: threads}, Shared: shared}, kernels.Pack(args...)))
 }
 
 // normal returns n normally distributed values.

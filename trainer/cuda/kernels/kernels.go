@@ -88,6 +88,10 @@ type Part struct {
 // PartSize is the most elements of a [Part]; its first is a multiple of 64.
 const PartSize = 4096
 
+// FlashShared is the bytes of dynamic shared memory that flash_backward and
+// flash_backward_keys need: six tiles of 64 rows of 72.
+const FlashShared = 6 * 64 * 72 * 2
+
 // Pack lays arguments out as C does, each at a multiple of its alignment: numbers,
 // and structs of numbers, which are padded to a multiple of their own.
 func Pack(args ...any) []byte {

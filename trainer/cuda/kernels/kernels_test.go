@@ -25,7 +25,7 @@ func TestPTXIsThatOfTheSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, err := filepath.Glob("*.ptx")
-	if err != nil || len(all) != len(sources)*len(kernels.Types()) {
+	if err != nil || len(all) != len(sources)*len(kernels.Types())-1 { // flash has no f32
 		t.Errorf("%d files of PTX of %d sources in %d types: %v", len(all), len(sources), len(kernels.Types()), err)
 	}
 	for _, name := range sources {
@@ -35,6 +35,9 @@ func TestPTXIsThatOfTheSources(t *testing.T) {
 		}
 		want := fmt.Sprintf("// %s and dev.cuh: SHA-256 %x\n", name, sha256.Sum256(append(source, header...)))
 		for _, typ := range kernels.Types() {
+			if name == "flash.cu" && typ == kernels.F32 {
+				continue
+			}
 			text, err := kernels.PTX(strings.TrimSuffix(name, ".cu"), typ)
 			if err != nil {
 				t.Error(err)
@@ -46,6 +49,51 @@ func TestPTXIsThatOfTheSources(t *testing.T) {
 			if _, err := sim.New(sim.Options{}).Load(text); err != nil {
 				t.Error(err)
 			}
+		}
+	}
+}
+
+// budgets are the most that kernels may lose in memory: bank conflicts in shared
+// memory a thousand instructions, and sectors of global memory over the fewest.
+// The runs of LayerNorm are read in pieces, of which several share a sector; the
+// rows that a lane of plain attention reads lie apart: it is the oracle.
+var budgets = []struct {
+	module, kernel string
+	check          func(f *fixture)
+	conflicts      float64
+	sectors        float64
+}{
+	{"flash", "flash_forward", checkFlash, 0, 1.15},
+	{"flash", "flash_backward", checkFlash, 0, 1.35},
+	{"flash", "flash_backward_keys", checkFlash, 0, 1.25},
+	{"flash", "flash_backward_queries", checkFlash, 0, 1.25},
+	{"flash", "flash_queries_done", checkFlash, 0, 1},
+	{"norm", "norm_forward", checkNorm, 0, 2.01},
+	{"norm", "norm_backward", checkNorm, 0, 2.01},
+	{"norm", "embed_forward", checkEmbed, 0, 2.01},
+	{"elementwise", "gelu_forward", checkActivations, 0, 1.01},
+	{"elementwise", "gelu_backward", checkActivations, 0, 1.01},
+	{"elementwise", "column_sums", checkColumnSums, 0, 1.2},
+	{"elementwise", "gather_rows", checkRowsMoved, 0, 1.1},
+	{"loss", "cross_entropy", checkCrossEntropy, 0, 1.1},
+	{"optim", "sum_squares", checkUpdates, 0, 1.01},
+	{"optim", "adamw", checkUpdates, 0, 1.01},
+	{"optim", "lamb_direction", checkUpdates, 0, 1.01},
+	{"optim", "lamb_move", checkUpdates, 0, 1.01},
+}
+
+func TestMemoryStaysWithinBudgets(t *testing.T) {
+	for _, b := range budgets {
+		f := newFixture(kernels.BF16, 1)
+		if err := f.run(b.check); err != nil {
+			t.Fatal(err)
+		}
+		k := f.kernel(b.module, b.kernel)
+		c := k.Counts()
+		conflicts, sectors := 1000*float64(c.Conflicts)/float64(c.Instructions), float64(c.Sectors)/float64(c.IdealSectors)
+		t.Logf("%s: %.3f conflicts a thousand instructions, %.3f times the sectors", b.kernel, conflicts, sectors)
+		if conflicts > b.conflicts || sectors > b.sectors {
+			t.Errorf("%s: %.3f conflicts a thousand instructions, at most %v; %.3f times the sectors, at most %v: %+v", b.kernel, conflicts, b.conflicts, sectors, b.sectors, k.CountsByLine())
 		}
 	}
 }

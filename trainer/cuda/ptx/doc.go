@@ -29,6 +29,5 @@
 // scopes. Global variables are allowed as long as no instruction names one,
 // because NVRTC puts a few constants of its own into every module.
 //
-// [Module.String] writes a module that parses to the same module, source lines
-// apart. Values are not changed after Parse and may be shared by goroutines.
+// [Module.String] writes a module that parses to the same module. Values are not changed after Parse and may be shared by goroutines.
 package ptx

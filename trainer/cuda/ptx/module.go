@@ -2,6 +2,8 @@ package ptx
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -148,20 +150,25 @@ func (in Instruction) String() string {
 	return s.String()
 }
 
-// String returns the module as PTX without source lines.
+// String returns the module as PTX.
 func (m *Module) String() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, ".version %s\n.target %s\n.address_size 64\n", m.Version, m.Target)
 	if m.dynamic != "" {
 		fmt.Fprintf(&s, ".extern .shared .align 16 .b8 %s[];\n", m.dynamic)
 	}
+	files := map[string]int{}
 	for _, k := range m.Kernels {
-		k.write(&s)
+		k.write(&s, files)
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(&s, ".file %d \"%s\"\n", files[name], name)
 	}
 	return s.String()
 }
 
-func (k *Kernel) write(s *strings.Builder) {
+// write appends the kernel and numbers the files that it names.
+func (k *Kernel) write(s *strings.Builder, files map[string]int) {
 	fmt.Fprintf(s, ".visible .entry %s(", k.Name)
 	for i, p := range k.Params {
 		if i > 0 {
@@ -184,13 +191,22 @@ func (k *Kernel) write(s *strings.Builder) {
 	for l, i := range k.Labels {
 		at[i] = append(at[i], l)
 	}
+	var source Source
 	for i := range at {
 		for _, l := range at[i] {
 			s.WriteString(l + ":\n")
 		}
-		if i < len(k.Code) {
-			s.WriteString(k.Code[i].String() + "\n")
+		if i == len(k.Code) {
+			break
 		}
+		if now := k.Code[i].Source; now != source {
+			source = now
+			if files[now.File] == 0 {
+				files[now.File] = len(files) + 1
+			}
+			fmt.Fprintf(s, ".loc %d %d 0\n", files[now.File], now.Line)
+		}
+		s.WriteString(k.Code[i].String() + "\n")
 	}
 	s.WriteString("}\n")
 }

@@ -176,8 +176,8 @@ func (p *parser) file() error {
 		return err
 	}
 	name, err := strconv.Unquote(p.take())
-	if err != nil {
-		return errors.New(".file: no quoted name")
+	if err != nil || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+		return errors.New(".file: no plain quoted name")
 	}
 	p.files[n] = name
 	for p.accept(",") { // time and size

@@ -150,13 +150,13 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// forget returns all of a module but its source lines.
+// forget returns all of a module but its lines in the PTX.
 func forget(m *ptx.Module) string {
 	var s strings.Builder
 	for _, k := range m.Kernels {
 		fmt.Fprintln(&s, k.Name, k.Params, k.ParamBytes, k.Shared, k.SharedBytes, k.Registers, k.Labels, k.MaxThreads, k.Dynamic)
 		for _, in := range k.Code {
-			s.WriteString(in.String() + "\n")
+			fmt.Fprintln(&s, in.Source, in)
 		}
 	}
 	return s.String()

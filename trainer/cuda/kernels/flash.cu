@@ -1,0 +1,415 @@
+// Attention of sequences of any length on tensor cores, in the manner of
+// FlashAttention 2: scores of 64 queries and 64 keys at a time, never the whole
+// matrix. What it computes, its arguments and the dropout are those of
+// attention.cu, which is its oracle; 16-bit types only.
+//
+// A block is four warps and 64 rows: a warp has 16 of them. Grids are (rows of
+// the longest sequence / 64, A, S). Rows of a tile in shared memory are LD long,
+// so that eight of them begin in different banks.
+#include "dev.cuh"
+
+#define D 64     // size of a head
+#define TILE 64  // rows of a tile
+#define LD 72    // elements from one row of a tile to the next
+#define THREADS 128
+#define LOG2E 1.44269504088896341f
+
+#ifdef DT_BF16
+#define MMA_TYPES "bf16.bf16"
+#else
+#define MMA_TYPES "f16.f16"
+#endif
+
+// ---- instructions of one line
+
+DEV u32 shared_address(const void* p) { return (u32)__cvta_generic_to_shared(p); }
+DEV void copy_async(void* to, const void* from) { asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory"); }
+DEV void copies_done() { asm volatile("cp.async.commit_group;\ncp.async.wait_group 0;" ::: "memory"); }
+DEV void load_matrices(u32* r, const void* p) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(shared_address(p)) : "memory");
+}
+DEV void load_transposed(u32* r, const void* p) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(shared_address(p)) : "memory");
+}
+DEV void mma(float* c, const u32* a, const u32* b) {
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." MMA_TYPES ".f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+DEV float exp2_fast(float x) { float y; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
+DEV void store2(elem* p, float lo, float hi) { *(u32*)p = pack2(lo, hi); }
+
+// ---- tiles
+//
+// Sixteen rows of 64 columns are c[8][4] in the lanes of a warp: group j of eight
+// columns, and in it rows lane/4 and lane/4+8, columns lane%4·2 and the next. The
+// same rows as the left side of a product are a[4][4], 16 columns each.
+
+DEV void clear(float (*c)[4]) {
+  UNROLL
+  for (int j = 0; j < 8; j++) c[j][0] = c[j][1] = c[j][2] = c[j][3] = 0;
+}
+
+// fetch begins to copy rows r0 … r0+63 of a matrix with a stride into a tile. Past
+// the end the last row stands again; its scores are masked later.
+DEV void fetch(elem* tile, const elem* p, i64 stride, int r0, int n) {
+  for (int i = threadIdx.x; i < TILE * D / 8; i += THREADS) {
+    int r = i / 8, c = i % 8 * 8;
+    copy_async(tile + r * LD + c, p + min(r0 + r, n - 1) * stride + c);
+  }
+}
+
+// left loads 16 rows of a tile as the left side of a product.
+DEV void left(u32 (*a)[4], const elem* rows) {
+  int lane = threadIdx.x & 31;
+  UNROLL
+  for (int k = 0; k < 4; k++) load_matrices(a[k], rows + (lane & 15) * LD + k * 16 + (lane >> 4) * 8);
+}
+
+// left_transposed loads 16 columns of a tile as its 16 rows.
+DEV void left_transposed(u32 (*a)[4], const elem* columns) {
+  int lane = threadIdx.x & 31;
+  UNROLL
+  for (int k = 0; k < 4; k++) load_transposed(a[k], columns + (k * 16 + (lane & 7) + (lane >> 4) * 8) * LD + (lane >> 3 & 1) * 8);
+}
+
+// as_left rounds sums to the left side of a product.
+DEV void as_left(u32 (*a)[4], float (*c)[4]) {
+  UNROLL
+  for (int k = 0; k < 4; k++) {
+    a[k][0] = pack2(c[2 * k][0], c[2 * k][1]);
+    a[k][1] = pack2(c[2 * k][2], c[2 * k][3]);
+    a[k][2] = pack2(c[2 * k + 1][0], c[2 * k + 1][1]);
+    a[k][3] = pack2(c[2 * k + 1][2], c[2 * k + 1][3]);
+  }
+}
+
+// multiply_transposed adds a · tileᵀ to c.
+DEV void multiply_transposed(float (*c)[4], const u32 (*a)[4], const elem* tile) {
+  int lane = threadIdx.x & 31;
+  UNROLL
+  for (int j = 0; j < 4; j++) {
+    UNROLL
+    for (int k = 0; k < 4; k++) {
+      u32 b[4];
+      load_matrices(b, tile + (j * 16 + (lane & 7) + (lane >> 4) * 8) * LD + k * 16 + (lane >> 3 & 1) * 8);
+      mma(c[2 * j], a[k], b);
+      mma(c[2 * j + 1], a[k], b + 2);
+    }
+  }
+}
+
+// multiply adds a · tile to c.
+DEV void multiply(float (*c)[4], const u32 (*a)[4], const elem* tile) {
+  int lane = threadIdx.x & 31;
+  UNROLL
+  for (int k = 0; k < 4; k++) {
+    UNROLL
+    for (int j = 0; j < 4; j++) {
+      u32 b[4];
+      load_transposed(b, tile + (k * 16 + (lane & 15)) * LD + j * 16 + (lane >> 4) * 8);
+      mma(c[2 * j], a[k], b);
+      mma(c[2 * j + 1], a[k], b + 2);
+    }
+  }
+}
+
+// ---- sequences and dropout
+
+// Batch is the sequences of a batch, as in attention.cu.
+struct Batch {
+  const int* cu;       // (S+1) first token of each sequence
+  const int* visible;  // (S) tokens that are attended to; null: all
+  const i64* position; // (S) global positions
+  int tokens, heads;   // T, A
+};
+
+// A Head is one head of one sequence.
+struct Head {
+  int first, n, keys, number; // first token, tokens, tokens that are attended to, head
+  i64 position, stride;       // global position; elements from one token of qkv to the next
+  const elem *q, *k, *v;      // of the first token
+  i64 at;                     // of the first token in lse and delta
+};
+
+DEV Head head_of_block(Batch b, const elem* qkv) {
+  Head h;
+  int s = blockIdx.z;
+  h.number = blockIdx.y;
+  h.first = b.cu[s];
+  h.n = b.cu[s + 1] - h.first;
+  h.keys = b.visible ? b.visible[s] : h.n;
+  h.position = b.position[s];
+  h.stride = (i64)3 * b.heads * D;
+  h.q = qkv + h.first * h.stride + h.number * D;
+  h.k = h.q + b.heads * D;
+  h.v = h.k + b.heads * D;
+  h.at = (i64)h.number * b.tokens + h.first;
+  return h;
+}
+
+// Kept are the random bytes of 16 queries and 64 keys.
+struct Kept { uint4 half[2]; };
+
+DEV Kept kept_of(Dropout d, const Head& h, int r0, int k0) {
+  Kept x = {};
+  if (d.keep < 256) {
+    u32 place = (u32)(threadIdx.x & 31) | (u32)(r0 / 16) << 14 | (u32)h.number << 24;
+    x.half[0] = random(d, h.position, place | (u32)(k0 / 32) << 5);
+    x.half[1] = random(d, h.position, place | (u32)(k0 / 32 + 1) << 5);
+  }
+  return x;
+}
+
+DEV void drop(float (*c)[4], Dropout d, const Kept& x) {
+  if (d.keep >= 256) return;
+  UNROLL
+  for (int j = 0; j < 8; j++) {
+    uint4 r = x.half[j / 4];
+    u32 w = j % 4 == 0 ? r.x : j % 4 == 1 ? r.y : j % 4 == 2 ? r.z : r.w;
+    UNROLL
+    for (int i = 0; i < 4; i++) c[j][i] = (w >> (8 * i) & 255) < d.keep ? c[j][i] * d.scale : 0.f;
+  }
+}
+
+// ---- kernels
+
+// out and lse of attention_forward. Keys and values are copied a tile ahead.
+KERNEL(THREADS) flash_forward(elem* out, float* lse, const elem* qkv, Batch b, Dropout d, float scale) {
+  __shared__ __align__(16) elem tiles[5 * TILE * LD];
+  Head h = head_of_block(b, qkv);
+  int m0 = blockIdx.x * TILE;
+  if (m0 >= h.n) return;
+  int w = threadIdx.x >> 5, lane = threadIdx.x & 31, r0 = m0 + w * 16, row = lane >> 2, column = (lane & 3) * 2;
+  elem *queries = tiles, *pairs = tiles + TILE * LD; // then two pairs of keys and values
+  fetch(queries, h.q, h.stride, m0, h.n);
+  fetch(pairs, h.k, h.stride, 0, h.keys);
+  fetch(pairs + TILE * LD, h.v, h.stride, 0, h.keys);
+  u32 q[4][4];
+  float o[8][4], top[2] = {-1e30f, -1e30f}, sum[2] = {0, 0}, scale2 = scale * LOG2E;
+  clear(o);
+  for (int k0 = 0; k0 < h.keys; k0 += TILE) {
+    copies_done();
+    __syncthreads(); // tiles are whole, and nobody reads those before them
+    if (k0 == 0) left(q, queries + w * 16 * LD);
+    elem* keys = pairs + (k0 / TILE & 1) * 2 * TILE * LD;
+    if (k0 + TILE < h.keys) {
+      elem* next = pairs + (k0 / TILE + 1 & 1) * 2 * TILE * LD;
+      fetch(next, h.k, h.stride, k0 + TILE, h.keys);
+      fetch(next + TILE * LD, h.v, h.stride, k0 + TILE, h.keys);
+    }
+    float s[8][4];
+    clear(s);
+    multiply_transposed(s, q, keys);
+    if (k0 + TILE > h.keys) {
+      UNROLL
+      for (int j = 0; j < 8; j++) {
+        UNROLL
+        for (int i = 0; i < 4; i++) {
+          if (k0 + j * 8 + column + (i & 1) >= h.keys) s[j][i] = -1e30f;
+        }
+      }
+    }
+    UNROLL
+    for (int half = 0; half < 2; half++) {
+      float now = top[half], l = 0;
+      UNROLL
+      for (int j = 0; j < 8; j++) now = fmaxf(now, fmaxf(s[j][2 * half], s[j][2 * half + 1]));
+      now = fmaxf(now, __shfl_xor_sync(0xffffffffu, now, 1)); // the four lanes of a row
+      now = fmaxf(now, __shfl_xor_sync(0xffffffffu, now, 2));
+      float old = exp2_fast((top[half] - now) * scale2);
+      top[half] = now;
+      UNROLL
+      for (int j = 0; j < 8; j++) {
+        UNROLL
+        for (int i = 2 * half; i < 2 * half + 2; i++) {
+          s[j][i] = exp2_fast((s[j][i] - now) * scale2);
+          l += s[j][i];
+          o[j][i] *= old;
+        }
+      }
+      sum[half] = sum[half] * old + l;
+    }
+    drop(s, d, kept_of(d, h, r0, k0));
+    u32 p[4][4];
+    as_left(p, s);
+    multiply(o, p, keys + TILE * LD);
+  }
+  UNROLL
+  for (int half = 0; half < 2; half++) {
+    float l = sum[half];
+    l += __shfl_xor_sync(0xffffffffu, l, 1);
+    l += __shfl_xor_sync(0xffffffffu, l, 2);
+    int r = r0 + row + 8 * half;
+    if (r >= h.n) continue;
+    elem* to = out + ((i64)(h.first + r) * b.heads + h.number) * D + column;
+    UNROLL
+    for (int j = 0; j < 8; j++) store2(to + j * 8, o[j][2 * half] / l, o[j][2 * half + 1] / l);
+    if ((lane & 3) == 0) lse[h.at + r] = top[half] * scale + logf(l);
+  }
+}
+
+// gradients turns the scores s of 16 queries and 64 keys into P, dropped out, and
+// dp, which is dout·vᵀ, into dS = P·(drop(dp) − delta)·scale. Both are 0 past the
+// end.
+DEV void gradients(float (*s)[4], float (*dp)[4], const Head& h, const float* lse, const float* delta, Dropout d, float scale, int r0, int k0) {
+  int lane = threadIdx.x & 31, row = lane >> 2, column = (lane & 3) * 2;
+  Kept kept = kept_of(d, h, r0, k0);
+  drop(dp, d, kept);
+  UNROLL
+  for (int half = 0; half < 2; half++) {
+    int r = r0 + row + 8 * half;
+    bool in = r < h.n;
+    float l = in ? lse[h.at + r] * LOG2E : 0.f, de = in ? delta[h.at + r] : 0.f;
+    UNROLL
+    for (int j = 0; j < 8; j++) {
+      UNROLL
+      for (int i = 2 * half; i < 2 * half + 2; i++) {
+        bool visible = in && k0 + j * 8 + column + (i & 1) < h.keys;
+        s[j][i] = visible ? exp2_fast(s[j][i] * scale * LOG2E - l) : 0.f;
+        dp[j][i] = visible ? s[j][i] * (dp[j][i] - de) * scale : 0.f;
+      }
+    }
+  }
+  drop(s, d, kept);
+}
+
+// backward_keys computes dk and dv of 64 keys, over all queries. It takes six tiles
+// of dynamic shared memory, kernels.FlashShared bytes, more than a launch gets
+// without opt-in. With ADD it adds
+// dq to a buffer in single precision by atomics, in any order: five products
+// instead of seven.
+template <bool ADD> DEV void backward_keys(elem* dqkv, float* dq, const elem* qkv, const elem* dout, const float* lse, const float* delta, Batch b, Dropout d, float scale) {
+  extern __shared__ __align__(16) elem tiles[];
+  elem *keys = tiles, *values = keys + TILE * LD, *queries = values + TILE * LD, *grads = queries + TILE * LD, *p = grads + TILE * LD, *ds = p + TILE * LD;
+  Head h = head_of_block(b, qkv);
+  int n0 = blockIdx.x * TILE;
+  if (n0 >= h.n) return;
+  int w = threadIdx.x >> 5, lane = threadIdx.x & 31, row = lane >> 2, column = (lane & 3) * 2;
+  const elem* douts = dout + ((i64)h.first * b.heads + h.number) * D;
+  float dk[8][4], dv[8][4];
+  clear(dk);
+  clear(dv);
+  if (n0 < h.keys) {
+    fetch(keys, h.k, h.stride, n0, h.keys);
+    fetch(values, h.v, h.stride, n0, h.keys);
+    for (int m0 = 0; m0 < h.n; m0 += TILE) {
+      __syncthreads(); // nobody reads the tiles of the queries before
+      fetch(queries, h.q, h.stride, m0, h.n);
+      fetch(grads, douts, b.heads * D, m0, h.n);
+      copies_done();
+      __syncthreads(); // tiles are whole
+      u32 a[4][4];
+      float s[8][4], dp[8][4];
+      left(a, queries + w * 16 * LD);
+      clear(s);
+      multiply_transposed(s, a, keys);
+      left(a, grads + w * 16 * LD);
+      clear(dp);
+      multiply_transposed(dp, a, values);
+      gradients(s, dp, h, lse, delta, d, scale, m0 + w * 16, n0);
+      UNROLL
+      for (int j = 0; j < 8; j++) {
+        UNROLL
+        for (int half = 0; half < 2; half++) {
+          int at = (w * 16 + row + 8 * half) * LD + j * 8 + column;
+          store2(p + at, s[j][2 * half], s[j][2 * half + 1]);
+          store2(ds + at, dp[j][2 * half], dp[j][2 * half + 1]);
+        }
+      }
+      if (ADD) {
+        as_left(a, dp);
+        clear(s);
+        multiply(s, a, keys);
+        UNROLL
+        for (int half = 0; half < 2; half++) {
+          int r = m0 + w * 16 + row + 8 * half;
+          if (r >= h.n) continue;
+          float* to = dq + ((i64)(h.first + r) * b.heads + h.number) * D + column;
+          UNROLL
+          for (int j = 0; j < 8; j++) {
+            atomicAdd(to + j * 8, s[j][2 * half]);
+            atomicAdd(to + j * 8 + 1, s[j][2 * half + 1]);
+          }
+        }
+      }
+      __syncthreads(); // P and dS are whole
+      left_transposed(a, p + w * 16);
+      multiply(dv, a, grads);
+      left_transposed(a, ds + w * 16);
+      multiply(dk, a, queries);
+    }
+  }
+  UNROLL
+  for (int half = 0; half < 2; half++) {
+    int r = n0 + w * 16 + row + 8 * half;
+    if (r >= h.n) continue;
+    elem* to = dqkv + (h.first + r) * h.stride + (b.heads + h.number) * D + column;
+    bool in = r < h.keys;
+    UNROLL
+    for (int j = 0; j < 8; j++) {
+      store2(to + j * 8, in ? dk[j][2 * half] : 0.f, in ? dk[j][2 * half + 1] : 0.f);
+      store2(to + b.heads * D + j * 8, in ? dv[j][2 * half] : 0.f, in ? dv[j][2 * half + 1] : 0.f);
+    }
+  }
+}
+
+// dk and dv, as attention_backward_keys.
+KERNEL(THREADS) flash_backward_keys(elem* dqkv, const elem* qkv, const elem* dout, const float* lse, const float* delta, Batch b, Dropout d, float scale) {
+  backward_keys<false>(dqkv, nullptr, qkv, dout, lse, delta, b, d, scale);
+}
+
+// dk and dv, and dq added to dq (T, A, 64), which flash_queries_done ends: faster,
+// and rounded differently in every run.
+KERNEL(THREADS) flash_backward(elem* dqkv, float* dq, const elem* qkv, const elem* dout, const float* lse, const float* delta, Batch b, Dropout d, float scale) {
+  backward_keys<true>(dqkv, dq, qkv, dout, lse, delta, b, d, scale);
+}
+
+// dqkv's queries from dq, which is 0 afterwards. A thread four elements.
+KERNEL(THREADS) flash_queries_done(elem* dqkv, float* dq, int tokens, int heads) {
+  i64 at = ((i64)blockIdx.x * THREADS + threadIdx.x) * 4;
+  if (at >= (i64)tokens * heads * D) return;
+  float4 x = *(const float4*)(dq + at);
+  float v[4] = {x.x, x.y, x.z, x.w};
+  *(float4*)(dq + at) = make_float4(0, 0, 0, 0);
+  store4(dqkv + at / (heads * D) * 3 * heads * D + at % (heads * D), v);
+}
+
+// dq in a fixed order, as attention_backward_queries: 64 queries, over all keys.
+KERNEL(THREADS) flash_backward_queries(elem* dqkv, const elem* qkv, const elem* dout, const float* lse, const float* delta, Batch b, Dropout d, float scale) {
+  __shared__ __align__(16) elem tiles[4 * TILE * LD];
+  elem *queries = tiles, *grads = queries + TILE * LD, *keys = grads + TILE * LD, *values = keys + TILE * LD;
+  Head h = head_of_block(b, qkv);
+  int m0 = blockIdx.x * TILE;
+  if (m0 >= h.n) return;
+  int w = threadIdx.x >> 5, lane = threadIdx.x & 31, row = lane >> 2, column = (lane & 3) * 2;
+  fetch(queries, h.q, h.stride, m0, h.n);
+  fetch(grads, dout + ((i64)h.first * b.heads + h.number) * D, b.heads * D, m0, h.n);
+  float dq[8][4];
+  clear(dq);
+  for (int k0 = 0; k0 < h.keys; k0 += TILE) {
+    __syncthreads(); // nobody reads the tiles of the keys before
+    fetch(keys, h.k, h.stride, k0, h.keys);
+    fetch(values, h.v, h.stride, k0, h.keys);
+    copies_done();
+    __syncthreads(); // tiles are whole
+    u32 a[4][4];
+    float s[8][4], dp[8][4];
+    left(a, queries + w * 16 * LD);
+    clear(s);
+    multiply_transposed(s, a, keys);
+    left(a, grads + w * 16 * LD);
+    clear(dp);
+    multiply_transposed(dp, a, values);
+    gradients(s, dp, h, lse, delta, d, scale, m0 + w * 16, k0);
+    as_left(a, dp);
+    multiply(dq, a, keys);
+  }
+  UNROLL
+  for (int half = 0; half < 2; half++) {
+    int r = m0 + w * 16 + row + 8 * half;
+    if (r >= h.n) continue;
+    elem* to = dqkv + (h.first + r) * h.stride + h.number * D + column;
+    UNROLL
+    for (int j = 0; j < 8; j++) store2(to + j * 8, dq[j][2 * half], dq[j][2 * half + 1]);
+  }
+}
