@@ -47,7 +47,7 @@ var hostileDumps = map[string]hostileCase{
 	"dump/gzip-as.bz2":                 whole(120, 112),
 	"dump/bom-crlf.xml.bz2":            whole(120, 112),
 	"dump/one-line.xml.bz2":            whole(120, 112),
-	"dump/good-index.txt.bz2":          refused(4, "not a MediaWiki dump"),
+	"dump/good-index.txt.bz2":          refused(2, "not a pages dump but the index of a multistream dump"),
 
 	"xml/amp.xml":         whole(25, 23),
 	"xml/unclosed.xml":    whole(25, 23),
