@@ -32,7 +32,7 @@ lint:
 # Generated files must be what their generators write. (The words of
 # extract/wiki/wikitext come from MediaWiki's message files, which are not here.)
 generated: $(NVRTC)
-	go generate ./trainer/cuda/kernels ./tokenize ./trainer/cpu/internal/kernel ./internal/democorpus ./cmd/train-bert/internal/demoshards
+	go generate ./cmd/internal/gencommands ./trainer/cuda/kernels ./tokenize ./trainer/cpu/internal/kernel ./internal/democorpus ./cmd/train-bert/internal/demoshards
 	cd extract/wiki/wikitext && go run ./internal/genentities
 	git diff --exit-code
 

@@ -139,3 +139,13 @@ func groupedUsages(fs *pflag.FlagSet) string {
 	}
 	return out.String()
 }
+
+// UsageText is the usage of a command as its help shows it, without spaces at
+// the ends of lines.
+func UsageText(c *cobra.Command) string {
+	var lines []string
+	for line := range strings.Lines(c.UsageString()) {
+		lines = append(lines, strings.TrimRight(line, " \n"))
+	}
+	return strings.Join(lines, "\n") + "\n"
+}

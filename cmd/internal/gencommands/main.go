@@ -1,0 +1,89 @@
+// Gencommands writes the reference of all commands at the end of
+// docs/commands.md: usage, text and flags, as --help prints them.
+//
+//	go generate ./cmd/internal/gencommands
+package main
+
+//go:generate go run . ../../../docs/commands.md
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"pretext/cmd/internal/cli"
+	preparedata "pretext/cmd/prepare-data/command"
+	trainbert "pretext/cmd/train-bert/command"
+)
+
+// mark stands before what is generated; all behind it is written anew.
+const mark = "<!-- What follows is written by go generate ./cmd/internal/gencommands. -->\n"
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintf(os.Stderr, "gencommands: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("usage: gencommands FILE.md")
+	}
+	page, err := os.ReadFile(args[0])
+	if err != nil {
+		return err
+	}
+	head, _, found := strings.Cut(string(page), mark)
+	if !found {
+		return fmt.Errorf("%s: no line %q", args[0], mark)
+	}
+	return os.WriteFile(args[0], []byte(head+mark+Reference(preparedata.NewRoot(), trainbert.NewRoot())), 0o666)
+}
+
+// Reference is the reference of programs in Markdown.
+func Reference(programs ...*cobra.Command) string {
+	var b strings.Builder
+	b.WriteString("\n## Reference\n")
+	for _, root := range programs {
+		for name, value := range ofTheMachine {
+			setDefault(root, name, value)
+		}
+		describe(&b, root)
+	}
+	return b.String()
+}
+
+// ofTheMachine are defaults that differ from machine to machine: 0 is not shown.
+var ofTheMachine = map[string]string{"workers": "0"}
+
+func setDefault(c *cobra.Command, flag, value string) {
+	if f := c.Flags().Lookup(flag); f != nil {
+		f.DefValue = value
+		f.Usage += "; default: one a processor"
+	}
+	for _, sub := range c.Commands() {
+		setDefault(sub, flag, value)
+	}
+}
+
+func describe(b *strings.Builder, c *cobra.Command) {
+	c.InitDefaultHelpFlag()
+	fmt.Fprintf(b, "\n### %s\n\n```text\n%s\n```\n", c.CommandPath(), strings.TrimRight(help(c), "\n"))
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() && sub.Name() != "help" && sub.Name() != "completion" {
+			describe(b, sub)
+		}
+	}
+}
+
+// help is what --help prints.
+func help(c *cobra.Command) string {
+	text := c.Long
+	if text == "" {
+		text = c.Short
+	}
+	return strings.TrimSpace(text) + "\n\n" + cli.UsageText(c)
+}
