@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"pretext/internal/humanize"
 )
 
 // A Warning is a figure of a finished folder that is outside its limit: the
@@ -79,7 +81,7 @@ func (w Warning) value() float64 {
 // name the values that were given.
 func (m *Manifest) warningText(w Warning) string {
 	figure := func(of string) string {
-		return fmt.Sprintf("%s of the %s (%d of %d, limit %s)", percent(w.value()), of, w.Count, w.Of, percent(w.Limit))
+		return fmt.Sprintf("%s of the %s (%s of %s, limit %s)", percent(w.value()), of, humanize.Count(w.Count), humanize.Count(w.Of), percent(w.Limit))
 	}
 	options := FlattenOptions(m.Options)
 	switch w.Code {

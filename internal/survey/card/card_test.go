@@ -183,6 +183,16 @@ func TestNamesOfDataAreNoMarkup(t *testing.T) {
 	}
 }
 
+// A reader of a card must meet what is wrong before what is well.
+func TestWarningsComeFirst(t *testing.T) {
+	s := sample()
+	s.Stages[1].Warnings = []sharding.DescribedWarning{{Text: "61 % of the tokens"}}
+	_, body := write(t, s, card.Options{Name: "x"})
+	if want := "\n# x\n\n> [!WARNING]\n"; !strings.HasPrefix(body, want) || !strings.Contains(body, "> - examples: 61 % of the tokens\n\nBERT") {
+		t.Errorf("got %.300q", body)
+	}
+}
+
 func ExampleWrite() {
 	var b bytes.Buffer
 	err := card.Write(&b, &survey.Stats{Path: "wiki"}, card.Options{Licences: []string{"cc0-1.0"}})
