@@ -2,10 +2,12 @@ package pipeline
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"pretext/internal/store"
@@ -17,8 +19,9 @@ import (
 type driveConfig struct {
 	spec      Spec
 	recipe    sharding.Recipe
-	tasks     []any // the plan of each task
-	total     int64 // of the meter
+	tasks     []any   // the plan of each task
+	sizes     []int64 // of the tasks in any unit, for a stage whose tasks differ much; nil elsewhere
+	total     int64   // of the meter
 	overwrite bool
 	// prepare writes what all tasks read; it runs under the folder's lock,
 	// before the first task. It may be nil.
@@ -55,7 +58,7 @@ func driveIn(ctx context.Context, folder store.Folder, r Runner, c driveConfig) 
 	if r.Watch != nil {
 		defer r.Watch(meter)()
 	}
-	err := runJob(ctx, r, c.spec, len(c.tasks), meter)
+	err := runJob(ctx, r, c, meter)
 	debug.FreeOSMemory() // the next stage has other buffers
 	if err != nil {
 		estimateNeed(err, folder, meter)
@@ -69,6 +72,19 @@ func driveIn(ctx context.Context, folder store.Folder, r Runner, c driveConfig) 
 		return nil, fmt.Errorf("%w: %s", ErrFenced, folder)
 	}
 	return m, writeRunInfo(ctx, folder, r, c.spec, start, cpu)
+}
+
+// order returns the indices of the tasks, the largest first: a large task that began
+// last would keep one worker busy while the others have nothing left to do.
+func (c driveConfig) order() []int {
+	order := make([]int, len(c.tasks))
+	for i := range order {
+		order[i] = i
+	}
+	if c.sizes != nil {
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(c.sizes[b], c.sizes[a]) })
+	}
+	return order
 }
 
 // estimateNeed raises what a full disk is said to need from what one write asked

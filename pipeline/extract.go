@@ -118,7 +118,7 @@ func Extract(ctx context.Context, r Runner, c ExtractConfig) (*sharding.Manifest
 	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "extract", Algorithm: extractAlgorithm,
 		Options: options, Inputs: plan.inputs}
 	spec := Spec{Stage: "extract", Out: c.Out, Extract: &ExtractSpec{plan.sources, c.Options}}
-	m, err := drive(ctx, r, driveConfig{spec: spec, recipe: recipe, tasks: plan.tasks, total: plan.bytes, overwrite: c.Overwrite})
+	m, err := drive(ctx, r, driveConfig{spec: spec, recipe: recipe, tasks: plan.tasks, sizes: plan.sizes(), total: plan.bytes, overwrite: c.Overwrite})
 	if err != nil {
 		return nil, err
 	}

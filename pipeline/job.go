@@ -113,16 +113,17 @@ func (*consumeFn) ProcessElement(int, func(*string) bool) {}
 // runJob runs a stage's tasks and its manifest as one Beam job and returns the
 // error of the task that failed first, with its type. When it returns, no task
 // of the job is at work in this process.
-func runJob(ctx context.Context, r Runner, spec Spec, tasks int, meter *Meter) error {
+func runJob(ctx context.Context, r Runner, c driveConfig, meter *Meter) error {
+	spec := c.spec
 	name := jobName(spec.Stage)
 	j := newJob(ctx, max(1, r.Workers), meter)
 	jobs.Store(name, j)
 	defer jobs.Delete(name)
 
 	p, s := beam.NewPipelineWithRoot()
-	elements := make([]Task, tasks)
-	for i := range elements {
-		elements[i].Index = i
+	var elements []Task
+	for _, i := range c.order() {
+		elements = append(elements, Task{Index: i})
 	}
 	in := beam.Reshuffle(s, beam.CreateList(s, elements))
 	results := beam.ParDo(s.Scope(spec.Stage), &taskFn{Job: name, Workers: r.Workers, Spec: spec}, in)

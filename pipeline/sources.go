@@ -35,6 +35,15 @@ func (p *sourcePlan) names() string {
 	return strings.Join(names, ", ")
 }
 
+// sizes returns the bytes that each task reads.
+func (p *sourcePlan) sizes() (sizes []int64) {
+	for _, t := range p.tasks {
+		task := t.(extractTask)
+		sizes = append(sizes, task.bytes(p.sources[task.Source]))
+	}
+	return sizes
+}
+
 // planSources cuts the sources into tasks. Text files are one source wherever
 // they stand on the command line, since they are one stream of lines. note is told
 // what a person should know.

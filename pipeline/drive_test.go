@@ -1,0 +1,29 @@
+package pipeline
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// A book of a gigabyte after a thousand ranges of a dump would otherwise be read
+// by one worker alone.
+func TestTheLargestTaskOfSeveralSourcesBeginsFirst(t *testing.T) {
+	dir := t.TempDir()
+	plan, err := planSources(t.Context(), ExtractConfig{Sources: []Source{
+		{KindText, writeFile(t, dir, "small.txt", []byte("A line.\n"))},
+		{KindWiki, writeFile(t, dir, "test.xml", dump(50))},
+		{KindBooks, filepath.Dir(writeFile(t, dir, "books/book.txt", make([]byte, 1<<20)))},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := plan.sizes()
+	order := driveConfig{tasks: plan.tasks, sizes: sizes}.order()
+	if len(order) != 3 || !slices.IsSortedFunc(order, func(a, b int) int { return int(sizes[b] - sizes[a]) }) || sizes[order[0]] != 1<<20 || sizes[order[2]] != 8 {
+		t.Errorf("tasks of %d bytes begin in the order %v, want the largest first", sizes, order)
+	}
+	if order := (driveConfig{tasks: plan.tasks}).order(); !slices.Equal(order, []int{0, 1, 2}) {
+		t.Errorf("tasks without sizes begin in the order %v", order)
+	}
+}
