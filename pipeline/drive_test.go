@@ -14,7 +14,7 @@ func TestTheLargestTaskOfSeveralSourcesBeginsFirst(t *testing.T) {
 		{KindText, writeFile(t, dir, "small.txt", []byte("A line.\n"))},
 		{KindWiki, writeFile(t, dir, "test.xml", dump(50))},
 		{KindBooks, filepath.Dir(writeFile(t, dir, "books/book.txt", make([]byte, 1<<20)))},
-	}})
+	}}, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -136,7 +136,7 @@ func runJob(ctx context.Context, r Runner, c driveConfig, meter *Meter) error {
 		return cause // the typed error; Beam's is text that went over gRPC
 	}
 	if err != nil {
-		return fmt.Errorf("%s: run Beam job: %w", spec.Stage, err)
+		return fmt.Errorf("%s: %w", spec.Stage, err)
 	}
 	return nil
 }

@@ -78,12 +78,11 @@ func locked[R any](location string, do func(store.Folder) (R, error)) (result R,
 	if err != nil {
 		return result, err
 	}
-	unlock, err := store.Lock(folder)
-	if err != nil {
-		return result, err
-	}
-	defer unlock()
-	return do(folder)
+	err = store.Hold(folder, func() (err error) {
+		result, err = do(folder)
+		return err
+	})
+	return result, err
 }
 
 // runStages is Run with the folder locked.

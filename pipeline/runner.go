@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net"
 	"os"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -72,6 +73,9 @@ func (r Runner) execute(ctx context.Context, p *beam.Pipeline, out string) (err 
 	}
 	if err := checkDescriptors(out); err != nil {
 		return err
+	}
+	if _, err := net.DefaultResolver.LookupHost(ctx, "localhost"); err != nil {
+		return fmt.Errorf("start Prism, which needs a machine that knows localhost (see /etc/hosts), as --runner direct does not: %w", err)
 	}
 	restore, err := privateTemp(out)
 	if err != nil {

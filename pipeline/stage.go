@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -91,6 +92,9 @@ func (s Spec) worker(j *job) (worker, error) {
 // thought dead must not write into it.
 var ErrFenced = errors.New("the folder belongs to another plan by now")
 
+// ErrNoPlan says that the plan of a running stage was removed from its folder.
+var ErrNoPlan = errors.New("the plan of this run is gone")
+
 // stage is what the workers of all stages share.
 type stage struct {
 	spec   Spec
@@ -125,6 +129,9 @@ func (s *stage) fence(ctx context.Context) error {
 		return err
 	}
 	plan, err := sharding.ReadPlan(ctx, s.folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", ErrNoPlan, err)
+	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrFenced, err)
 	}

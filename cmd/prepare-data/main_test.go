@@ -13,16 +13,18 @@ func TestMain(m *testing.M) {
 	testscript.Main(shared{m}, map[string]func(){"prepare-data": main})
 }
 
-// sharedDir holds what tests share.
-var sharedDir string
+// Folders of what tests share: a corpus with its undisturbed run, static programs.
+var sharedDir, staticDir string
 
 // shared are the tests, after which what they share is removed.
 type shared struct{ testscript.TestingM }
 
 func (s shared) Run() int {
 	code := s.TestingM.Run()
-	if sharedDir != "" {
-		os.RemoveAll(sharedDir)
+	for _, dir := range []string{sharedDir, staticDir} {
+		if dir != "" {
+			os.RemoveAll(dir)
+		}
 	}
 	return code
 }

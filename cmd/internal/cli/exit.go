@@ -102,6 +102,9 @@ func (p Program) Report(stderr io.Writer, err error) int {
 	case ExitDiskFull:
 		message += ": free some space and run the same command again"
 	}
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		message += ": allow more open files (ulimit -n)"
+	}
 	if p.Advice != nil {
 		message = p.Advice(code, err, message)
 	}

@@ -1,0 +1,181 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// staticPrograms builds both programs as make build does and returns their folder.
+var staticPrograms = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "pretext-static-")
+	if err != nil {
+		return "", err
+	}
+	staticDir = dir
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir, "pretext/cmd/prepare-data", "pretext/cmd/train-bert")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %v: %s", err, out)
+	}
+	return dir, nil
+})
+
+// bareRoot returns a folder that holds both programs, an input and an empty folder
+// that anyone may write to, and nothing else: no /etc, /proc, /dev or /tmp.
+func bareRoot(t *testing.T) string {
+	t.Helper()
+	programs, err := staticPrograms()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	for _, name := range []string{"prepare-data", "train-bert"} {
+		b, err := os.ReadFile(filepath.Join(programs, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(root, name), b, 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"in", "out"} {
+		dir := filepath.Join(root, name)
+		if err := os.Mkdir(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(dir, 0o777); err != nil { // whatever the umask
+			t.Fatal(err)
+		}
+	}
+	text := strings.Repeat("The river runs to the sea. It carries boats.\n\nA mill stands beside it.\n", 200)
+	if err := os.WriteFile(filepath.Join(root, "in", "book.txt"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for path := root; path != os.TempDir() && path != "/"; path = filepath.Dir(path) { // an unknown user passes through
+		os.Chmod(path, 0o755)
+	}
+	return root
+}
+
+// unknownUser is a user and group ID that /etc/passwd does not have.
+const unknownUser = 812345
+
+// alone runs a program without any environment as an unknown user, in a root of its
+// own unless that is "", and returns what it printed and its exit code.
+func alone(t *testing.T, root, program string, args ...string) (output string, code int) {
+	t.Helper()
+	cmd := exec.Command(program, args...)
+	cmd.Env = []string{}
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: unknownUser, Gid: unknownUser}}
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatalf("%s: %v", program, err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+func needsRoot(t *testing.T) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		if os.Getenv("CI") != "" {
+			t.Fatal("needs root to be another user")
+		}
+		t.Skip("needs root to be another user")
+	}
+}
+
+func TestBothProgramsRunWithNothingAroundThem(t *testing.T) {
+	needsRoot(t)
+	root := bareRoot(t)
+	for _, line := range []string{
+		"/prepare-data --version",
+		"/train-bert --version",
+		"/prepare-data demo --out /out/demo",
+		"/prepare-data verify /out/demo",
+		"/prepare-data run --books /in/book.txt --vocab-size 100 --dedup minhash --out /out/run",
+		"/prepare-data diff /out/demo/shards /out/run/shards",
+		"/prepare-data report /out/demo --out /out/report.html",
+		"/train-bert train --data /out/demo --out /out/model --model tiny --num-train-steps 2 --num-warmup-steps 0 --train-batch-size 4",
+		"/train-bert export /out/model --out /out/exported",
+	} {
+		args := strings.Fields(line)
+		out, code := alone(t, root, args[0], args[1:]...)
+		if differs := args[1] == "diff" && code == 1; code != 0 && !differs {
+			t.Errorf("%s: exit code %d: %s", line, code, out)
+		}
+	}
+	out, code := alone(t, root, "/prepare-data", "demo", "--out", "/out/prism", "--runner", "prism")
+	if code != 1 || strings.Count(out, "\n") != 1 || !strings.Contains(out, "localhost") {
+		t.Errorf("Prism without localhost: exit code %d, want 1 and one line that says so: %s", code, out)
+	}
+}
+
+func TestAUserWithoutANameRunsBothPrograms(t *testing.T) {
+	needsRoot(t)
+	root := bareRoot(t)
+	for _, program := range []string{"prepare-data", "train-bert"} {
+		if out, code := alone(t, "", filepath.Join(root, program), "--version"); code != 0 {
+			t.Errorf("%s: exit code %d: %s", program, code, out)
+		}
+	}
+	for _, runner := range []string{"direct", "prism"} { // with /etc/hosts
+		if out, code := alone(t, "", filepath.Join(root, "prepare-data"), "demo", "--runner", runner, "--out", filepath.Join(root, "out", runner)); code != 0 {
+			t.Errorf("%s: exit code %d: %s", runner, code, out)
+		}
+	}
+}
+
+// The name of the user is set before any package of Beam is initialized, wherever
+// import paths sort.
+func TestWhoamiIsInitializedBeforeBeam(t *testing.T) {
+	programs, err := staticPrograms()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(programs, "prepare-data"), "--version")
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	trace, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatal(err)
+	}
+	whoami := strings.Index(string(trace), "init pretext/internal/whoami ")
+	asks := strings.Index(string(trace), "init github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/xlangx/expansionx ")
+	switch {
+	case whoami < 0:
+		t.Error("internal/whoami is not initialized at all")
+	case asks < 0:
+		t.Error("Beam's package expansionx is not initialized any more: is internal/whoami still needed?")
+	case asks < whoami:
+		t.Error("Beam's package expansionx is initialized before internal/whoami: let that import less")
+	}
+}
+
+// Without file descriptors a run ends with one line, under every runner.
+func TestExhaustedFileDescriptorsAreOneLine(t *testing.T) {
+	failed := map[string]int{}
+	for _, runner := range []string{"direct", "prism"} {
+		for _, limit := range []int{8, 10, 12, 14, 18, 24, 40, 50, 60} {
+			p := shell(t, fmt.Sprintf("ulimit -n %d", limit), "demo", "--quiet", "--runner", runner, "--out", filepath.Join(t.TempDir(), "out"))
+			if p.code(t) == 0 {
+				continue
+			}
+			failed[runner]++
+			message := p.stderr.String()
+			if strings.Count(message, "\n") != 1 || !strings.Contains(message, "too many open files") || !strings.Contains(message, "ulimit -n") {
+				t.Errorf("%s with %d descriptors: %s", runner, limit, message)
+			}
+		}
+	}
+	if failed["direct"] == 0 || failed["prism"] == 0 {
+		t.Errorf("failed runs: %v, want some of each: are the limits too high?", failed)
+	}
+}
