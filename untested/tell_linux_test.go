@@ -59,7 +59,7 @@ func waitForSiblings(t *testing.T, parent int) {
 	if d, ok := t.Deadline(); ok {
 		end = d.Add(-time.Minute)
 	}
-	for quiet := 0; quiet < 5 && time.Now().Before(end); quiet++ {
+	for quiet := 0; quiet < 15 && time.Now().Before(end); quiet++ {
 		if hasOtherChild(parent) {
 			quiet = 0
 		}

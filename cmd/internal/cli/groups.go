@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,8 +50,8 @@ func annotate(c *cobra.Command, places map[string][]string) {
 	for _, sub := range c.Commands() {
 		annotate(sub, places)
 	}
-	c.InitDefaultHelpFlag()
-	if visible(c.LocalFlags()) < ManyFlags {
+	// --help, which cobra adds when a command runs, counts.
+	if visible(c.LocalFlags())+1 < ManyFlags {
 		return
 	}
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -74,7 +76,8 @@ func visible(fs *pflag.FlagSet) (n int) {
 }
 
 // grouped returns the visible flags of a set by group. Flags of a command with
-// few are one group without a heading.
+// few are one group without a heading. A flag that came after GroupFlags, as
+// --help does, ends the last group.
 func grouped(fs *pflag.FlagSet) (all []flagGroup) {
 	var flags []*pflag.Flag
 	fs.VisitAll(func(f *pflag.Flag) {
@@ -82,11 +85,13 @@ func grouped(fs *pflag.FlagSet) (all []flagGroup) {
 			flags = append(flags, f)
 		}
 	})
-	slices.SortStableFunc(flags, func(a, b *pflag.Flag) int { return placeOf(a) - placeOf(b) })
+	slices.SortStableFunc(flags, func(a, b *pflag.Flag) int { return cmp.Compare(placeOf(a), placeOf(b)) })
 	for _, f := range flags {
 		heading := ""
 		if g := f.Annotations[groupKey]; len(g) > 0 {
 			heading = g[0]
+		} else if len(all) > 0 {
+			heading = all[len(all)-1].heading
 		}
 		if len(all) == 0 || all[len(all)-1].heading != heading {
 			all = append(all, flagGroup{heading: heading})
@@ -102,12 +107,13 @@ type flagGroup struct {
 	flags   []*pflag.Flag
 }
 
+// placeOf orders flags; those without a place come last, in their own order.
 func placeOf(f *pflag.Flag) int {
 	if g := f.Annotations[groupKey]; len(g) > 1 {
 		n, _ := strconv.Atoi(g[1])
 		return n
 	}
-	return 0
+	return math.MaxInt
 }
 
 // groupedUsages is FlagSet.FlagUsages with a heading over each group. Usages

@@ -22,6 +22,7 @@ func manyFlags() *cobra.Command {
 	few.Flags().Bool("p", false, "set p")
 	root.AddCommand(do, few)
 	cli.GroupFlags(root, []cli.Group{{Heading: "First", Flags: []string{"p", "c"}}, {Heading: "Second", Flags: []string{"a", "nowhere"}}})
+	do.InitDefaultHelpFlag() // as running does, after the headings
 	return root
 }
 
@@ -31,6 +32,9 @@ func TestFlagsStandUnderTheirHeadingsInTheirOrder(t *testing.T) {
 	const want = "First:\n      --p      set p\n      --c      set c\n\nSecond:\n      --a      set a\n\nOther flags:\n      --b      set b\n"
 	if !strings.Contains(usage, want) || strings.Contains(usage, "hidden") || strings.Contains(usage, "nowhere") {
 		t.Errorf("got\n%s\nwant in it\n%s", usage, want)
+	}
+	if !strings.Contains(usage, "set o\n  -h, --help   help for do\n") {
+		t.Errorf("--help does not end the last group:\n%s", usage)
 	}
 	for r := 'a'; r <= 'p'; r++ {
 		if n := strings.Count(usage, "--"+string(r)+" "); n != 1 {

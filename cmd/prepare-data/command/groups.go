@@ -16,5 +16,5 @@ var flagGroups = []cli.Group{
 	{Heading: "Filters", Flags: []string{"dedup", "dedup-threshold", "dedup-containment", "quality", "rule", "min-words", "min-script-share", "list-rules"}},
 	{Heading: "Resources", Flags: []string{"workers", "memory", "runner"}},
 	{Heading: "Connections", Flags: []string{"bwlimit", "max-conn", "timeout", "attempts", "book-pause", "wiki-layout", "multistream", "mirror", "allow-host", "allow-private"}},
-	{Heading: "Reporting", Flags: []string{"max-rejects", "strict", "quiet", "json", "record-paths", "help"}},
+	{Heading: "Reporting", Flags: []string{"max-rejects", "strict", "quiet", "json", "record-paths"}},
 }

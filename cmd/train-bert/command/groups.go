@@ -18,5 +18,5 @@ var flagGroups = []cli.Group{
 	{Heading: "Answers", Flags: []string{"max-answer-length", "n-best-size", "null-score-diff-threshold"}},
 	{Heading: "Server", Flags: []string{"serve", "max-wait", "max-queue", "max-connections", "max-body", "timeout"}},
 	{Heading: "Resources", Flags: []string{"threads", "readers", "micro-batch-tokens", "batch-tokens", "pad-to-max-length", "device", "precision", "deterministic"}},
-	{Heading: "Reporting", Flags: []string{"quiet", "json", "help"}},
+	{Heading: "Reporting", Flags: []string{"quiet", "json"}},
 }
