@@ -26,6 +26,13 @@ type Device struct {
 	used     int
 	next     uint64
 	interval uint32 // see cell
+
+	streams   []*Stream
+	known     clock   // what the host knows to be done
+	history   []*work // what ran since all streams were synchronized, in order
+	now       *work   // what runs
+	unordered uint32  // first interval of the oldest work that is not known to be done before it; 0: there is none
+	failed    error   // the first fault of a stream
 }
 
 // New makes a device.

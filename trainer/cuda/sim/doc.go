@@ -26,6 +26,7 @@
 //     without __syncwarp; atomics race with loads and stores only;
 //   - collectives (shuffles, votes, ldmatrix, mma) without some of the lanes that
 //     they name, barriers that not all threads reach;
+//   - races between streams;
 //   - launches that a driver refuses: shapes, arguments, and more than 48 KiB of
 //     shared memory without an opt-in.
 //
@@ -34,6 +35,13 @@
 //
 // It counts what costs time: instructions, bank conflicts in shared memory,
 // sectors of global memory ([Kernel.Counts], [Kernel.CountsByLine]).
+//
+// # Streams and products
+//
+// [Device.NewStream] returns a queue of launches, copies, products of matrices
+// ([Matmul], with the semantics of cublasLtMatmul) and events. Work begins when
+// the host synchronizes; streams then take turns at random, and work of two
+// streams that touches the same memory without an event between is a fault.
 //
 // # What it does not show
 //

@@ -28,12 +28,13 @@ type block struct {
 	shared   *memory
 	warps    []*warp
 
-	index    int // in the grid
-	at       Dim
-	launch   uint32 // first interval of the launch
-	first    uint32 // first interval of this block
-	interval uint32 // now
-	begun    []begun
+	index     int // in the grid
+	at        Dim
+	launch    uint32 // first interval of the launch
+	unordered uint32 // the same, or that of the oldest work that may run beside it
+	first     uint32 // first interval of this block
+	interval  uint32 // now
+	begun     []begun
 }
 
 // begun says which block began at an interval.
@@ -109,7 +110,10 @@ func (d *Device) run(k *Kernel, c Config, args []byte) (err error) {
 	if k.program.Dynamic != "" {
 		size = (size+15)&^15 + c.Shared
 	}
-	b := &block{program: k.program, device: d, launched: c, args: args, launch: d.interval, shared: newMemory("shared", sharedBase, size)}
+	b := &block{unordered: d.interval, program: k.program, device: d, launched: c, args: args, launch: d.interval, shared: newMemory("shared", sharedBase, size)}
+	if d.now != nil && d.unordered > 0 {
+		b.unordered = d.unordered
+	}
 	for i := range (c.Block.count() + warpSize - 1) / warpSize {
 		b.warps = append(b.warps, newWarp(b, i))
 	}

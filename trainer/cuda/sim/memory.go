@@ -24,7 +24,7 @@ type cell struct {
 	read    uint32 // interval of the last read
 	rSync   uint32 // as wSync, of the last reader
 	readers uint32 // warps that read in that interval
-	other   uint32 // interval of the last read by a block before the last reader's
+	other   uint32 // interval of a read by another block or other work before it
 	wThread uint16
 	rThread uint16
 	flags   uint8
@@ -112,11 +112,12 @@ func (m *memory) touch(w *warp, in *instr, lane, at, n int, how access) {
 			if c.wrote == 0 {
 				w.fault(in, Unwritten, lane, "%s, %d bytes", m.place(at), n)
 			}
-			if c.wrote >= b.launch {
+			if c.wrote >= b.unordered {
 				m.afterWrite(w, in, lane, at, c)
 			}
 			if c.read != b.interval {
-				if c.read < b.first {
+				// A reader that may run beside this work must not be forgotten.
+				if c.read < b.first && (c.read >= b.launch || c.other < b.unordered) {
 					c.other = c.read
 				}
 				c.read, c.readers = b.interval, 0
@@ -128,10 +129,10 @@ func (m *memory) touch(w *warp, in *instr, lane, at, n int, how access) {
 		if how == updates && c.wrote == 0 {
 			w.fault(in, Unwritten, lane, "%s is updated", m.place(at))
 		}
-		if c.wrote >= b.launch && !(how == updates && c.flags&atomicWrite != 0) {
+		if c.wrote >= b.unordered && !(how == updates && c.flags&atomicWrite != 0) {
 			m.afterWrite(w, in, lane, at, c)
 		}
-		if c.read >= b.launch || c.other >= b.launch {
+		if c.read >= b.unordered || c.other >= b.unordered {
 			m.afterRead(w, in, lane, at, c)
 		}
 		c.wrote, c.wSync, c.wThread, c.flags = b.interval, w.syncs, me, 0
@@ -144,10 +145,13 @@ func (m *memory) touch(w *warp, in *instr, lane, at, n int, how access) {
 	}
 }
 
-// afterWrite checks an access to a cell that was written during this launch.
+// afterWrite checks an access to a cell that was written during this launch, or by
+// work that may run beside it.
 func (m *memory) afterWrite(w *warp, in *instr, lane, at int, c *cell) {
 	b := w.block
 	switch writer := int(c.wThread); {
+	case c.wrote < b.launch:
+		m.besideOther(w, in, lane, at, c.wrote)
 	case c.wrote < b.first:
 		w.fault(in, RaceInGrid, lane, "%s was written by thread %d of block %d", m.place(at), writer, b.blockOf(c.wrote))
 	case c.wrote < b.interval: // a barrier is between
@@ -158,9 +162,20 @@ func (m *memory) afterWrite(w *warp, in *instr, lane, at int, c *cell) {
 	}
 }
 
-// afterRead checks a write to a cell that was read during this launch.
+// besideOther checks an access to a cell that was touched at an interval before
+// this launch.
+func (m *memory) besideOther(w *warp, in *instr, lane, at int, interval uint32) {
+	if other := w.block.device.conflict(interval); other != nil {
+		w.fault(in, RaceInStreams, lane, "%s: %s in another stream", m.place(at), other.name)
+	}
+}
+
+// afterRead checks a write to a cell that was read during this launch, or by work
+// that may run beside it.
 func (m *memory) afterRead(w *warp, in *instr, lane, at int, c *cell) {
 	b := w.block
+	m.besideOther(w, in, lane, at, c.read)
+	m.besideOther(w, in, lane, at, c.other)
 	switch {
 	case c.read >= b.launch && c.read < b.first:
 		w.fault(in, RaceInGrid, lane, "%s was read by block %d", m.place(at), b.blockOf(c.read))

@@ -1,0 +1,265 @@
+package sim
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// A DataType is the type of a matrix.
+type DataType uint8
+
+// The types of matrices.
+const (
+	Float32 DataType = iota
+	BFloat16
+	Float16
+)
+
+func (t DataType) size() int {
+	if t == Float32 {
+		return 4
+	}
+	return 2
+}
+
+// A Matrix lies in memory by columns, or by rows, LD elements from one to the next.
+type Matrix struct {
+	At         Pointer
+	Type       DataType
+	Rows, Cols int
+	LD         int
+	RowMajor   bool
+}
+
+// An Epilogue is what a product does with its result before it stores it. They
+// are those of cuBLASLt, whose GELU has the tanh form.
+type Epilogue uint8
+
+// The epilogues. Bias and its gradient have the type of D. Gradients of a bias
+// are stored, not added. With x = alpha·op(A)·op(B) + beta·C:
+const (
+	None        Epilogue = iota // D = x
+	Bias                        // D = x + bias, a value a row
+	GELUAuxBias                 // Aux = x + bias, D = gelu(Aux)
+	DGELU                       // D = x·gelu'(Aux)
+	DGELUBGrad                  // the same, and bias = sums of D's rows
+	BGradA                      // D = x, and bias = sums of op(A)'s rows
+	BGradB                      // D = x, and bias = sums of op(B)'s columns
+)
+
+// A Matmul is D = epilogue(Alpha·op(A)·op(B) + Beta·C) as cublasLtMatmul computes
+// it, with sums in single precision or better. C is D where At is zero. D may be C
+// and nothing else.
+type Matmul struct {
+	A, B, C, D     Matrix
+	TransA, TransB bool
+	Alpha, Beta    float32
+	Epilogue       Epilogue
+	Bias           Pointer
+	Aux            Pointer // D's type, by columns
+	AuxLD          int     // a multiple of 8
+}
+
+// check returns the fault of a product that cuBLASLt refuses.
+func (m *Matmul) check(k int) error {
+	bad := func(format string, a ...any) error {
+		return &Fault{Kind: BadMatmul, Kernel: "matmul", Detail: fmt.Sprintf(format, a...)}
+	}
+	am, ak := shape(m.A, m.TransA)
+	bk, bn := shape(m.B, m.TransB)
+	if am != m.D.Rows || bn != m.D.Cols || ak != bk || k < 1 || m.C.Rows != m.D.Rows || m.C.Cols != m.D.Cols {
+		return bad("%d×%d times %d×%d to %d×%d, plus %d×%d", am, ak, bk, bn, m.D.Rows, m.D.Cols, m.C.Rows, m.C.Cols)
+	}
+	for name, x := range map[string]Matrix{"A": m.A, "B": m.B, "C": m.C, "D": m.D} {
+		least := x.Rows
+		if x.RowMajor {
+			least = x.Cols
+		}
+		if x.LD < least || int(x.At)%x.Type.size() != 0 {
+			return bad("%s has %d elements from one row or column of %d to the next, and lies at %#x", name, x.LD, least, uint64(x.At))
+		}
+	}
+	if m.A.Type != m.B.Type || m.C.Type != m.D.Type || m.D.Type != m.A.Type && m.D.Type != Float32 {
+		return bad("types %d, %d to %d", m.A.Type, m.B.Type, m.D.Type)
+	}
+	if m.Epilogue != None && (m.D.RowMajor || m.Epilogue != DGELU && m.Bias == 0) {
+		return bad("epilogue %d: D must lie by columns, and a bias must be given", m.Epilogue)
+	}
+	if m.Epilogue == GELUAuxBias || m.Epilogue == DGELU || m.Epilogue == DGELUBGrad {
+		if m.Aux == 0 || m.AuxLD < m.D.Rows || m.AuxLD%8 != 0 {
+			return bad("Aux with %d elements from one column to the next: at least %d, and a multiple of 8", m.AuxLD, m.D.Rows)
+		}
+	}
+	return nil
+}
+
+// shape returns rows and columns of op(x).
+func shape(x Matrix, trans bool) (rows, cols int) {
+	if trans {
+		return x.Cols, x.Rows
+	}
+	return x.Rows, x.Cols
+}
+
+// multiply computes a product.
+func (d *Device) multiply(m Matmul) error {
+	if m.C.At == 0 {
+		m.C = m.D
+	}
+	rows, k := shape(m.A, m.TransA)
+	cols := m.D.Cols
+	if err := m.check(k); err != nil {
+		return err
+	}
+	a, err := d.matrix(m.A, m.TransA)
+	if err != nil {
+		return err
+	}
+	b, err := d.matrix(m.B, m.TransB)
+	if err != nil {
+		return err
+	}
+	x := make([]float64, rows*cols) // by rows
+	if m.Beta != 0 {
+		if x, err = d.matrix(m.C, false); err != nil {
+			return err
+		}
+	}
+	for i := range rows {
+		for j := range cols {
+			sum := 0.0
+			for l := range k {
+				sum += a[i*k+l] * b[l*cols+j]
+			}
+			x[i*cols+j] = float64(float32(float64(m.Alpha)*sum + float64(m.Beta)*x[i*cols+j]))
+		}
+	}
+	if err := d.finish(m, x, a, b); err != nil {
+		return err
+	}
+	return d.store(m.D, x)
+}
+
+// finish applies the epilogue to x (rows, cols).
+func (d *Device) finish(m Matmul, x, a, b []float64) error {
+	rows, cols := m.D.Rows, m.D.Cols
+	aux := Matrix{At: m.Aux, Type: m.D.Type, Rows: rows, Cols: cols, LD: m.AuxLD}
+	bias := Matrix{At: m.Bias, Type: m.D.Type, Rows: rows, Cols: 1, LD: rows}
+	switch m.Epilogue {
+	case Bias, GELUAuxBias:
+		v, err := d.matrix(bias, false)
+		if err != nil {
+			return err
+		}
+		for i := range x {
+			x[i] += v[i/cols]
+		}
+		if m.Epilogue == Bias {
+			return nil
+		}
+		if err := d.store(aux, x); err != nil {
+			return err
+		}
+		for i, v := range x {
+			x[i], _ = gelu(v)
+		}
+	case DGELU, DGELUBGrad:
+		u, err := d.matrix(aux, false)
+		if err != nil {
+			return err
+		}
+		for i, v := range u {
+			_, slope := gelu(v)
+			x[i] *= slope
+		}
+		if m.Epilogue == DGELUBGrad {
+			return d.store(bias, sums(x, rows, cols))
+		}
+	case BGradA:
+		return d.store(bias, sums(a, rows, len(a)/rows))
+	case BGradB:
+		bias.Rows, bias.LD = cols, cols
+		total := make([]float64, cols)
+		for i, v := range b {
+			total[i%cols] += v
+		}
+		return d.store(bias, total)
+	}
+	return nil
+}
+
+// gelu returns the tanh form of GELU and its slope.
+func gelu(x float64) (y, slope float64) {
+	const c = 0.7978845608028654 // √(2/π)
+	t := math.Tanh(c * (x + 0.044715*x*x*x))
+	return 0.5 * x * (1 + t), 0.5*(1+t) + 0.5*x*(1-t*t)*c*(1+3*0.044715*x*x)
+}
+
+// sums returns the sums of the rows of x.
+func sums(x []float64, rows, cols int) []float64 {
+	s := make([]float64, rows)
+	for i, v := range x {
+		s[i/cols] += v
+	}
+	return s
+}
+
+// lines calls f for every row or column of a matrix that is contiguous in memory,
+// with its bytes and the place and step of its elements in a matrix by rows.
+func (d *Device) lines(x Matrix, how access, f func(b []byte, first, step int)) error {
+	lines, length, first, step := x.Cols, x.Rows, 1, x.Cols
+	if x.RowMajor {
+		lines, length, first, step = x.Rows, x.Cols, x.Cols, 1
+	}
+	for i := range lines {
+		b, err := d.bytes(x.At.Add(i*x.LD*x.Type.size()), length*x.Type.size(), how, "matmul")
+		if err != nil {
+			return err
+		}
+		f(b, i*first, step)
+	}
+	return nil
+}
+
+// matrix returns op(x) by rows.
+func (d *Device) matrix(x Matrix, trans bool) ([]float64, error) {
+	out, size := make([]float64, x.Rows*x.Cols), x.Type.size()
+	err := d.lines(x, reads, func(b []byte, at, step int) {
+		for ; len(b) > 0; b, at = b[size:], at+step {
+			switch x.Type {
+			case Float32:
+				out[at] = float64(f32(binary.LittleEndian.Uint32(b)))
+			case BFloat16:
+				out[at] = float64(f32(uint32(binary.LittleEndian.Uint16(b)) << 16))
+			case Float16:
+				out[at] = float64(fromF16(uint32(binary.LittleEndian.Uint16(b))))
+			}
+		}
+	})
+	if err != nil || !trans {
+		return out, err
+	}
+	turned := make([]float64, len(out))
+	for i, v := range out {
+		turned[i%x.Cols*x.Rows+i/x.Cols] = v
+	}
+	return turned, nil
+}
+
+// store rounds v, which lies by rows, into x.
+func (d *Device) store(x Matrix, v []float64) error {
+	size := x.Type.size()
+	return d.lines(x, writes, func(b []byte, at, step int) {
+		for ; len(b) > 0; b, at = b[size:], at+step {
+			switch u := float32(v[at]); x.Type {
+			case Float32:
+				binary.LittleEndian.PutUint32(b, b32(u))
+			case BFloat16:
+				binary.LittleEndian.PutUint16(b, uint16(toBF16(u)))
+			case Float16:
+				binary.LittleEndian.PutUint16(b, uint16(toF16(u)))
+			}
+		}
+	})
+}
