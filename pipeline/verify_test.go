@@ -223,7 +223,7 @@ func TestAForgedRecordIsFoundByTheRulesAndTheOptions(t *testing.T) {
 		}, "predictions where"},
 		"positions swapped":        {func(e *records.Example) { p := e.MaskedLMPositions; p[0], p[1] = p[1], p[0] }, "not ascending"},
 		"a position beyond":        {func(e *records.Example) { e.MaskedLMPositions[e.Predictions()-1] = int32(len(e.InputIDs)) }, "not one of"},
-		"[CLS] gone":               {func(e *records.Example) { e.InputIDs[0] = 7 }, "is due"},
+		"[CLS] gone":               {func(e *records.Example) { e.InputIDs[0] = 7 }, "want [CLS]"},
 		"a token in the padding":   {func(e *records.Example) { e.InputIDs[len(e.InputIDs)-1] = 9; e.InputMask[len(e.InputMask)-1] = 0 }, "where"},
 		"an id beyond":             {func(e *records.Example) { e.InputIDs[1] = 200 }, "not an id of a vocabulary of"},
 		"an original beyond":       {func(e *records.Example) { e.MaskedLMIDs[0] = 70000 }, "not an id of a vocabulary of"},

@@ -7,23 +7,25 @@ import (
 	"slices"
 )
 
-// Names of TensorFlow's model garden for two of the features.
+// Names of these features in TensorFlow's model garden.
 const (
 	inputWordIDs = "input_word_ids" // input_ids
 	inputTypeIDs = "input_type_ids" // segment_ids
 )
 
-// maxValues bounds a list of an Example: a record may be 1 GiB long, and
-// decoded values take more room than encoded ones.
+// maxValues limits the length of each list of an Example. The payload size
+// alone is no protection: a record may be 1 GiB long, and decoded values take
+// more memory than encoded ones.
 const maxValues = 1 << 20
 
-// Decode sets e to the example of a payload, in whatever order and packing its
-// features come, reusing the slices of e. It keeps nothing of the payload.
+// Decode parses a payload, a serialized tf.train.Example, into e. Features may
+// come in any order, packed or unpacked. The slices of e are reused; the
+// payload is not retained.
 //
-// The error is a [*FeatureError] that names the feature which is missing, of
-// the wrong type, negative or beyond an int32, or whose length is not that of
-// its fellows; e is not to be used then. Whether the values make sense is
-// asked of [Rules].
+// The error is a [*FeatureError]. It names a feature that is missing, of the
+// wrong type, negative or beyond an int32, or whose length differs from that of
+// the related features. After an error the content of e is undefined. Decode
+// does not check whether the values make sense; [Rules] does.
 func (e *Example) Decode(payload []byte) error {
 	d := decoder{e: e}
 	if err := eachFeature(payload, d.feature); err != nil {
@@ -32,13 +34,13 @@ func (e *Example) Decode(payload []byte) error {
 	return d.finish()
 }
 
-// A decoder is one call of Decode.
+// A decoder is the state of one call of Decode.
 type decoder struct {
 	e    *Example
 	seen [len(order)]bool
 }
 
-// Places in seen, in the order of the wire form.
+// Indexes into decoder.seen, in wire order.
 const (
 	inputIDs = iota
 	inputMask
@@ -49,12 +51,13 @@ const (
 	label
 )
 
-// order names the features by their place in seen.
+// order maps each index of decoder.seen to the feature name.
 var order = [...]string{
 	InputIDs, InputMask, SegmentIDs, MaskedLMPositions, MaskedLMIDs, MaskedLMWeights, NextSentenceLabels,
 }
 
-// feature takes one entry of the feature map. The last one of a name counts.
+// feature decodes one entry of the feature map. If a name occurs twice, the
+// last entry counts, as in protocol buffers.
 func (d *decoder) feature(name, message []byte) (err error) {
 	e := d.e
 	switch string(name) {
@@ -76,12 +79,13 @@ func (d *decoder) feature(name, message []byte) (err error) {
 	return err
 }
 
-// lists returns the lists of a feature, which must be of the kind wanted.
-// Where an empty list was left out there is no kind.
+// lists returns the wire form of the feature's values, which must be of kind
+// want. A feature without a list (KindNone) is accepted as an empty list:
+// encoders may omit it.
 func (d *decoder) lists(place int, message []byte, want Kind) ([]byte, error) {
 	kind, lists, reason := cutOneof(message)
 	if reason == "" && kind != want && kind != KindNone {
-		reason = fmt.Sprintf("%v values where %v is due", kind, want)
+		reason = fmt.Sprintf("%v values, want %v", kind, want)
 	}
 	if reason != "" {
 		return nil, &FeatureError{order[place], reason}
@@ -90,7 +94,7 @@ func (d *decoder) lists(place int, message []byte, want Kind) ([]byte, error) {
 	return lists, nil
 }
 
-// ints returns the values of an int64 feature, in the room of out.
+// ints decodes the values of an int64 feature into the memory of out.
 func (d *decoder) ints(place int, out []int32, message []byte) ([]int32, error) {
 	lists, err := d.lists(place, message, KindInt64)
 	if err != nil {
@@ -114,7 +118,9 @@ func (d *decoder) ints(place int, out []int32, message []byte) ([]int32, error) 
 	return out, nil
 }
 
-// appendInts appends packed varints, most of which have one or two bytes.
+// appendInts decodes packed varints and appends them to dst. It has fast paths
+// for one-byte and two-byte varints, the usual sizes. On bad input the string
+// is the reason.
 func appendInts(dst []int32, b []byte) ([]int32, string) {
 	dst = slices.Grow(dst, min(len(b), max(0, maxValues-len(dst))))
 	for i := 0; i < len(b); {
@@ -128,7 +134,7 @@ func appendInts(dst []int32, b []byte) ([]int32, string) {
 				dst = appendWord(dst, word)
 				i += 8
 				continue
-			case 0x0080008000800080: // four of two bytes, as most ids of a vocabulary have
+			case 0x0080008000800080: // four varints of two bytes, the usual size of an id
 				dst = appendPairs(dst, word)
 				i += 8
 				continue
@@ -154,14 +160,14 @@ func appendInts(dst []int32, b []byte) ([]int32, string) {
 	return dst, ""
 }
 
-// appendWord appends eight one-byte varints.
+// appendWord appends the eight one-byte varints of a word.
 func appendWord(dst []int32, word uint64) []int32 {
 	return append(dst,
 		int32(word&0x7f), int32(word>>8&0x7f), int32(word>>16&0x7f), int32(word>>24&0x7f),
 		int32(word>>32&0x7f), int32(word>>40&0x7f), int32(word>>48&0x7f), int32(word>>56))
 }
 
-// appendPairs appends four two-byte varints.
+// appendPairs appends the four two-byte varints of a word.
 func appendPairs(dst []int32, word uint64) []int32 {
 	word = word&0x007f007f007f007f | word&0x7f007f007f007f00>>1
 	return append(dst, int32(word&0x3fff), int32(word>>16&0x3fff), int32(word>>32&0x3fff), int32(word>>48&0x3fff))
@@ -194,13 +200,14 @@ func (d *decoder) labels(message []byte) error {
 		return err
 	}
 	if len(out) != 1 {
-		return &FeatureError{NextSentenceLabels, fmt.Sprintf("%d values where 1 is due", len(out))}
+		return &FeatureError{NextSentenceLabels, fmt.Sprintf("%d values, want 1", len(out))}
 	}
 	d.e.NextSentenceLabel = out[0]
 	return nil
 }
 
-// finish tells whether all is there, and of equal length.
+// finish checks that every feature was present and that the lists have
+// consistent lengths.
 func (d *decoder) finish() error {
 	for place, name := range order {
 		if !d.seen[place] {
@@ -219,7 +226,8 @@ func (d *decoder) finish() error {
 		[3]int{len(e.MaskedLMPositions), len(e.MaskedLMIDs), len(e.MaskedLMWeights)})
 }
 
-// sameLength blames the one of three features that differs from the others.
+// sameLength returns a FeatureError for the one of three features whose length
+// differs from the other two, or nil.
 func sameLength(places, lengths [3]int) error {
 	a, b, c := lengths[0], lengths[1], lengths[2]
 	odd, other := 0, 1

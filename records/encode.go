@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Tags of the messages in tensorflow/core/example/{example,feature}.proto:
-// field number and wire type 2 in one byte. In Example, in Features, in the
-// map's entries and in the lists, field 1 and 2 are all there is.
+// Tags of the messages in tensorflow/core/example/{example,feature}.proto: the
+// field number and wire type 2 (length-delimited) in one byte. Example,
+// Features, the map entries and the lists use fields 1 and 2 only.
 const (
 	tagFirst  = 1<<3 | 2 // features; feature; key; value of a list
 	tagSecond = 2<<3 | 2 // value of an entry; float_list of a Feature
@@ -17,8 +17,8 @@ const (
 	tagFloats = tagSecond
 )
 
-// Append appends the wire form of e to dst. It allocates nothing when dst has
-// room.
+// Append appends the serialized tf.train.Example of e to dst. It does not
+// allocate if dst has enough capacity.
 func (e *Example) Append(dst []byte) []byte {
 	label := [1]int32{e.NextSentenceLabel}
 	lists := [...]intList{
@@ -44,8 +44,9 @@ func (e *Example) Append(dst []byte) []byte {
 	return lists[5].append(dst)
 }
 
-// A layout is the sizes of one map entry, from the inside out: those of the
-// packed values, the list with them, the Feature with that, and the entry.
+// A layout holds the sizes in bytes of one map entry, from the innermost part
+// outwards: the packed values, the list message around them, the Feature around
+// the list, and the whole entry.
 type layout struct {
 	name                         string
 	packed, list, feature, entry int
@@ -53,7 +54,7 @@ type layout struct {
 
 func listLayout(name string, packed int) layout {
 	l := layout{name: name, packed: packed}
-	if packed > 0 { // an empty packed field is left out
+	if packed > 0 { // an empty packed field is omitted
 		l.list = nested(packed)
 	}
 	l.feature = nested(l.list)
@@ -61,18 +62,19 @@ func listLayout(name string, packed int) layout {
 	return l
 }
 
-// nested is the size of a length-delimited field whose content has n bytes,
-// tag included.
+// nested returns the size of a length-delimited field with n bytes of content,
+// including tag and length.
 func nested(n int) int { return 1 + uvarintBytes(uint64(n)) + n }
 
 func uvarintBytes(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
 
-// appendTag appends what precedes n bytes of a length-delimited field.
+// appendTag appends the tag and the length of a length-delimited field of n
+// bytes.
 func appendTag(dst []byte, tag byte, n int) []byte {
 	return binary.AppendUvarint(append(dst, tag), uint64(n))
 }
 
-// appendOpen appends everything of an entry that precedes its values.
+// appendOpen appends the part of an entry that precedes its values.
 func (l *layout) appendOpen(dst []byte, kind byte) []byte {
 	dst = appendTag(dst, tagFirst, l.entry)
 	dst = appendTag(dst, tagFirst, len(l.name))
@@ -93,7 +95,7 @@ func appendFloats(dst []byte, l layout, values []float32) []byte {
 	return dst
 }
 
-// An intList is an int64 feature on its way out.
+// An intList is an int64 feature to be encoded.
 type intList struct {
 	layout
 	values []int32
@@ -111,18 +113,19 @@ func newIntList(name string, values []int32) intList {
 	if all >= shortLimit {
 		size = 0
 		for _, v := range values {
-			size += uvarintBytes(uint64(int64(v))) // ten where negative
+			size += uvarintBytes(uint64(int64(v))) // ten bytes for a negative value
 		}
 	}
 	return intList{layout: listLayout(name, size), values: values, short: all < shortLimit}
 }
 
-// shortLimit is where varints get longer than three bytes. No vocabulary goes
-// so far.
+// shortLimit is the smallest value whose varint needs more than three bytes.
+// Ids of real vocabularies are far below it.
 const shortLimit = 1 << 21
 
-// further returns 1 for a second and for a third byte of a varint below
-// shortLimit, without a branch: each difference is negative where v is larger.
+// further returns 1 or 0 for the second and the third byte of the varint of v,
+// which is below shortLimit. It needs no branch: each difference has its sign
+// bit set if v is too large for the bytes before.
 func further(v uint32) (second, third uint32) {
 	return (0x7f - v) >> 31, (0x3fff - v) >> 31
 }
@@ -130,7 +133,8 @@ func further(v uint32) (second, third uint32) {
 // spareBytes is how far append may write beyond the end of what it appends.
 const spareBytes = 3
 
-// append appends the entry; dst must have room for it and spareBytes.
+// append appends the whole entry. dst must have capacity for the entry and
+// spareBytes.
 func (l *intList) append(dst []byte) []byte {
 	dst = l.appendOpen(dst, tagInts)
 	switch {
@@ -145,7 +149,7 @@ func (l *intList) append(dst []byte) []byte {
 	return dst
 }
 
-// appendBytes appends varints of one byte.
+// appendBytes appends values below 128, one byte each.
 func appendBytes(dst []byte, values []int32) []byte {
 	n := len(dst)
 	dst = dst[:n+len(values)]
@@ -156,18 +160,20 @@ func appendBytes(dst []byte, values []int32) []byte {
 	return dst
 }
 
-// appendShort appends varints below shortLimit, size in all.
+// appendShort appends the varints of values below shortLimit; size is their
+// total size.
 func appendShort(dst []byte, values []int32, size int) []byte {
 	n := len(dst)
 	at := putShort(dst[n:n+size+spareBytes], values)
 	return dst[:n+at]
 }
 
-// putShort writes varints below shortLimit to out, which has spareBytes more
-// than they take, and returns their size. It spreads the groups of seven bits
-// over a word, sets the continuation bits and stores the word, whatever the
-// length: no branch on a value that cannot be foreseen. The next value
-// overwrites what was too much.
+// putShort writes the varints of values below shortLimit to out, which must be
+// spareBytes longer than the result, and returns the size of the result. For
+// each value it spreads the groups of seven bits over a 32-bit word, sets the
+// continuation bits and stores the whole word, whatever the length; the next
+// value overwrites the excess. So there is no branch that the processor could
+// mispredict.
 func putShort(out []byte, values []int32) int {
 	at := 0
 	for _, signed := range values {

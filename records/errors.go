@@ -2,12 +2,12 @@ package records
 
 import "errors"
 
-// ErrExample is what every [FeatureError] wraps.
+// ErrExample is wrapped by every [FeatureError].
 var ErrExample = errors.New("bad example")
 
-// A FeatureError says what is wrong with an example.
+// A FeatureError reports what is wrong with an example.
 type FeatureError struct {
-	Feature string // the feature at fault, "" when the bytes are no tf.train.Example at all
+	Feature string // "" if the payload is not a tf.train.Example at all
 	Reason  string // e.g. "missing"
 }
 

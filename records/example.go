@@ -1,6 +1,6 @@
 package records
 
-// Names of the features, in the order in which they are written.
+// Names of the features, in wire order.
 const (
 	InputIDs           = "input_ids"
 	InputMask          = "input_mask"
@@ -11,10 +11,10 @@ const (
 	NextSentenceLabels = "next_sentence_labels"
 )
 
-// An Example is one training example: a pair of segments, what was masked in
-// it, and whether the second follows the first. Lists are padded with zeros to
-// S = max_seq_length or P = max_predictions_per_seq; the package comment says
-// what each holds.
+// An Example is one training example: a pair of segments with masked tokens,
+// and whether the second segment follows the first. Lists are padded with zeros
+// to length S = max_seq_length or P = max_predictions_per_seq. The package
+// comment describes the content of each list.
 type Example struct {
 	InputIDs   []int32 // (S)
 	InputMask  []int32 // (S)
@@ -24,11 +24,11 @@ type Example struct {
 	MaskedLMIDs       []int32   // (P)
 	MaskedLMWeights   []float32 // (P)
 
-	NextSentenceLabel int32 // 1 when B is not what follows A
+	NextSentenceLabel int32 // 1 if segment B does not follow segment A
 }
 
-// Tokens returns the number of tokens, padding apart: the leading ones of the
-// mask.
+// Tokens returns the number of tokens without padding: the number of leading
+// ones in InputMask.
 func (e *Example) Tokens() int {
 	for i, m := range e.InputMask {
 		if m != 1 {
@@ -38,8 +38,8 @@ func (e *Example) Tokens() int {
 	return len(e.InputMask)
 }
 
-// Predictions returns the number of tokens to predict: the leading ones of the
-// weights.
+// Predictions returns the number of tokens to predict: the number of leading
+// ones in MaskedLMWeights.
 func (e *Example) Predictions() int {
 	for i, w := range e.MaskedLMWeights {
 		if w != 1 {

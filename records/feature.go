@@ -6,10 +6,11 @@ import (
 	"math"
 )
 
-// A Kind is the type of the values of a feature.
+// A Kind is the value type of a feature.
 type Kind int
 
-// The kinds of tf.train.Feature; the numbers are those of its fields.
+// The kinds of tf.train.Feature. The numbers are the field numbers in
+// feature.proto.
 const (
 	KindNone  Kind = 0 // a feature without a list
 	KindBytes Kind = 1
@@ -30,18 +31,18 @@ func (k Kind) String() string {
 	return "none"
 }
 
-// A Feature is one named list of any tf.train.Example.
+// A Feature is one named list of values in any tf.train.Example.
 type Feature struct {
 	Name  string
 	Kind  Kind
 	Count int // number of values
 
-	lists []byte // wire form from the first list that counts on, found sound
+	lists []byte // wire form, validated, from the first list that counts
 }
 
-// Features lists the features of any tf.train.Example, in the order of its
-// bytes. It yields at most one error, a [*FeatureError], and stops there. The
-// features point into the payload.
+// Features iterates over the features of any tf.train.Example, in the order of
+// the payload. It yields at most one error, a [*FeatureError], and then stops.
+// The features refer to the memory of the payload.
 func Features(payload []byte) iter.Seq2[Feature, error] {
 	return func(yield func(Feature, error) bool) {
 		stopped := false
@@ -49,7 +50,7 @@ func Features(payload []byte) iter.Seq2[Feature, error] {
 			f, err := newFeature(name, message)
 			if err == nil && !yield(f, nil) {
 				stopped = true
-				err = ErrExample // any error ends the walk
+				err = ErrExample // any error stops eachFeature
 			}
 			return err
 		})
@@ -74,8 +75,8 @@ func newFeature(name, message []byte) (Feature, error) {
 	return f, nil
 }
 
-// AppendInts appends the values of an int64 feature to dst, and nothing of
-// another kind.
+// AppendInts appends the values of an int64 feature to dst. For a feature of
+// another kind it appends nothing.
 func (f Feature) AppendInts(dst []int64) []int64 {
 	f.each(KindInt64, func(v []byte) {
 		n, _ := binary.Uvarint(v)
@@ -84,15 +85,15 @@ func (f Feature) AppendInts(dst []int64) []int64 {
 	return dst
 }
 
-// AppendFloats appends the values of a float feature to dst, and nothing of
-// another kind.
+// AppendFloats appends the values of a float feature to dst. For a feature of
+// another kind it appends nothing.
 func (f Feature) AppendFloats(dst []float32) []float32 {
 	f.each(KindFloat, func(v []byte) { dst = append(dst, float(v)) })
 	return dst
 }
 
-// AppendBytes appends the values of a bytes feature to dst, and nothing of
-// another kind. They point into the payload.
+// AppendBytes appends the values of a bytes feature to dst. The values refer to
+// the memory of the payload. For a feature of another kind it appends nothing.
 func (f Feature) AppendBytes(dst [][]byte) [][]byte {
 	f.each(KindBytes, func(v []byte) { dst = append(dst, v) })
 	return dst
@@ -106,10 +107,10 @@ func (f Feature) each(kind Kind, visit func(value []byte)) {
 
 func float(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }
 
-// cutOneof returns the kind of a Feature and the part of its bytes from which
-// on all its lists are of that kind. A Feature is a oneof: a list of another
-// kind than before displaces what was there, one of the same kind goes on with
-// it.
+// cutOneof returns the kind of a serialized Feature and the part of it that
+// counts. Feature is a protobuf oneof: a list of another kind replaces the
+// lists before it, a list of the same kind is merged with them. So the part
+// that counts starts at the last change of kind.
 func cutOneof(message []byte) (kind Kind, lists []byte, reason string) {
 	for rest := message; len(rest) > 0; {
 		f, after, reason := cutField(rest)
@@ -128,8 +129,8 @@ func isList(f field) bool {
 	return f.wire == wireBytes && f.number >= uint64(KindBytes) && f.number <= uint64(KindInt64)
 }
 
-// eachValue calls visit with the wire form of every value of lists that
-// cutOneof returned.
+// eachValue calls visit with the wire form of every value of lists, which must
+// come from cutOneof.
 func eachValue(kind Kind, lists []byte, visit func(value []byte) string) string {
 	return eachField(lists, func(list field) string {
 		if !isList(list) {
@@ -139,8 +140,8 @@ func eachValue(kind Kind, lists []byte, visit func(value []byte) string) string 
 	})
 }
 
-// eachOf splits one field of a list into values: it is one value, or a packed
-// run of them.
+// eachOf calls visit for the values in one field of a list: a single value or a
+// packed sequence.
 func eachOf(kind Kind, f field, visit func(value []byte) string) string {
 	if f.number != 1 {
 		return ""
@@ -152,7 +153,7 @@ func eachOf(kind Kind, f field, visit func(value []byte) string) string {
 		kind == KindInt64 && f.wire == wireVarint:
 		return visit(f.value)
 	case kind == KindBytes || !packed:
-		return "" // an unknown field of the same number
+		return "" // an unknown field with the same number
 	}
 	for b := f.value; len(b) > 0; {
 		n := 4

@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// Parts is an example before padding, its lists packed as the wire form packs
-// them ([AppendPacked]): what a builder of examples can keep in little room and
-// an [Encoder] turns into a payload by copying. S and P are the encoder's.
+// Parts is an example before padding. Its lists are packed as in the wire
+// format, by [AppendPacked]. Parts take little memory, and an [Encoder] turns
+// them into a payload by copying. The encoder sets S and P.
 type Parts struct {
 	Tokens      int    // at most S
-	Second      int    // place of the first token of segment 1, at most Tokens
+	Second      int    // index of the first token of segment 1, at most Tokens
 	Predictions int    // at most P
 	IDs         []byte // Tokens packed values
 	Positions   []byte // Predictions packed values
@@ -20,7 +20,7 @@ type Parts struct {
 	RandomNext  bool   // segment 1 does not follow segment 0
 }
 
-// AppendPacked appends values to a packed list: varints one after the other.
+// AppendPacked appends values to a packed list, a sequence of varints.
 func AppendPacked(dst []byte, values []int32) []byte {
 	all := int32(0)
 	for _, v := range values {
@@ -37,23 +37,23 @@ func AppendPacked(dst []byte, values []int32) []byte {
 	return dst[:n+putShort(dst[n:cap(dst)], values)]
 }
 
-// An Encoder writes examples of one length from [Parts]. It does not change
-// and may be shared.
+// An Encoder serializes [Parts] to payloads with fixed S and P. It is immutable
+// and safe for concurrent use.
 type Encoder struct {
 	seq, predictions int
 
-	pad int // bytes of a padding id
+	pad int // size in bytes of the varint of the padding id
 
-	mask, segments, weights, label []byte // what precedes the values of each
+	mask, segments, weights, label []byte // the part of each entry before its values
 
-	ones   []byte // S ones, S zeros: any mask is a window of it
-	floats []byte // P ones, P zeros, as floats
+	ones   []byte // S ones, then S zeros: every mask is a window of it
+	floats []byte // P ones, then P zeros, as 4-byte floats
 	pads   []byte // S padding ids
 }
 
-// NewEncoder returns an Encoder of examples with S = maxSeqLength and
-// P = maxPredictionsPerSeq, whose input_ids are padded with pad: 0 in the
-// original, wherever the vocabulary has [PAD].
+// NewEncoder returns an Encoder with S = maxSeqLength and P =
+// maxPredictionsPerSeq that pads input_ids with the id pad. The original script
+// pads with 0, even if [PAD] has another id in the vocabulary.
 func NewEncoder(maxSeqLength, maxPredictionsPerSeq int, pad int32) *Encoder {
 	s, p := maxSeqLength, maxPredictionsPerSeq
 	padding := AppendPacked(nil, []int32{pad})
@@ -82,8 +82,8 @@ func openEntry(name string, packed int, kind byte) []byte {
 	return l.appendOpen(nil, kind)
 }
 
-// Append appends the payload of an example to dst: what [Example.Append] would
-// append, byte for byte.
+// Append appends the payload of an example to dst. The bytes are those of
+// [Example.Append].
 func (e *Encoder) Append(dst []byte, p Parts) []byte {
 	zeros := e.ones[e.seq:]
 	padding, unused := e.seq-p.Tokens, e.predictions-p.Predictions
@@ -114,8 +114,8 @@ func (e *Encoder) Append(dst []byte, p Parts) []byte {
 	return append(dst, 0)
 }
 
-// unusedZeros returns n zeros: of a longer list of them where it is long
-// enough, which only P > S makes it not.
+// unusedZeros returns n zeros. It takes them from zeros if that is long enough,
+// which it is unless P > S.
 func unusedZeros(zeros []byte, n int) []byte {
 	if n <= len(zeros) {
 		return zeros[:n]
@@ -123,7 +123,7 @@ func unusedZeros(zeros []byte, n int) []byte {
 	return make([]byte, n)
 }
 
-// appendList appends an entry of packed values and their padding.
+// appendList appends an entry with packed values and their padding.
 func (l *layout) appendList(dst, values, padding []byte) []byte {
 	return append(append(l.appendOpen(dst, tagInts), values...), padding...)
 }

@@ -5,29 +5,35 @@ import (
 	"fmt"
 )
 
-// Rules is what an example must satisfy to be BERT input. Zero fields are not
-// checked, so the zero Rules checks what holds for any run.
+// Rules are the conditions for valid BERT input. A field that is zero is not
+// checked, so the zero Rules checks the conditions that hold for every run.
 type Rules struct {
-	MaxSeqLength         int // values of input_ids
-	MaxPredictionsPerSeq int // values of masked_lm_positions
-	VocabSize            int // ids are below it
+	MaxSeqLength         int // number of values of input_ids
+	MaxPredictionsPerSeq int // number of values of masked_lm_positions
+	VocabSize            int // every id must be below it
 
 	// CLS and SEP are the ids of [CLS] and [SEP]; checked unless both are 0.
 	CLS, SEP int32
 
-	// Pad is the id that input_ids are padded with: 0 in the original.
+	// Pad is the padding id of input_ids: 0 in the original script.
 	Pad int32
 }
 
-// Check returns everything that is wrong with an example that
-// [Example.Decode] accepted: each a [*FeatureError], joined by [errors.Join].
+// Check returns everything that is wrong with an example that [Example.Decode]
+// accepted. Each problem is a [*FeatureError]; they are joined by
+// [errors.Join].
 //
-// It holds an example against its own parts. Ones and zeros of the mask, the
-// segments and the weights must be where they belong, [CLS] and [SEP] where the
-// segments say, positions ascending within the tokens and on none of those, and
-// the padding zero (that of input_ids [Rules.Pad]). What a masked token was replaced with may be any id, for
-// the original script draws it from the whole vocabulary. An example without a
-// prediction is sound.
+// Check tests the consistency of the example:
+//   - The ones and zeros of mask, segments and weights are at the right
+//     positions.
+//   - [CLS] and [SEP] are at the borders that the segments define.
+//   - Masked positions ascend, lie within the tokens, and are not those of [CLS]
+//     or [SEP].
+//   - The padding is zero, or [Rules.Pad] for input_ids.
+//
+// A masked token may have been replaced with any id, special ones included,
+// because the original script draws it from the whole vocabulary. An example
+// without predictions is valid.
 func (r Rules) Check(e *Example) error {
 	c := checker{rules: r, e: e, tokens: e.Tokens(), predictions: e.Predictions()}
 	c.lengths()
@@ -41,12 +47,12 @@ func (r Rules) Check(e *Example) error {
 	return errors.Join(c.faults...)
 }
 
-// A checker is one call of Check.
+// A checker is the state of one call of Check.
 type checker struct {
 	rules               Rules
 	e                   *Example
 	tokens, predictions int
-	second              int // index of the first token of segment 1; 0 when unknown
+	second              int // index of the first token of segment 1; 0 if unknown
 	faults              []error
 }
 
@@ -67,8 +73,7 @@ func (c *checker) lengths() {
 	}
 }
 
-// padding checks that nothing but padding follows the tokens and the
-// predictions.
+// padding checks that only padding follows the tokens and the predictions.
 func (c *checker) padding() {
 	e := c.e
 	c.filled(InputMask, e.InputMask, c.tokens, 0)
@@ -84,22 +89,23 @@ func (c *checker) padding() {
 	}
 }
 
-// filled checks that all values from a place on are the padding.
+// filled checks that all values from index from on are padding.
 func (c *checker) filled(feature string, values []int32, from int, padding int32) {
 	for i, v := range tail(values, from) {
 		if v != padding {
-			c.fault(feature, "value %d is %d where padding is due", from+i, v)
+			c.fault(feature, "value %d is %d, want padding", from+i, v)
 			return
 		}
 	}
 }
 
-// tail is values[from:], and empty for an Example made by hand whose lists are
-// too short.
+// tail returns values[from:], or nothing if values is shorter, as in an Example
+// that does not come from Decode.
 func tail[T any](values []T, from int) []T { return values[min(from, len(values)):] }
 
-// segments checks that the segments are 0…0 1…1 over the tokens, neither of
-// them without a token of its own, and the special tokens at their borders.
+// segments checks that the segments are 0…0 1…1 over the tokens, that both
+// segments have a token besides [CLS] and [SEP], and that the special tokens
+// are at their borders.
 func (c *checker) segments() {
 	segments := c.e.SegmentIDs[:min(c.tokens, len(c.e.SegmentIDs))]
 	c.second = len(segments)
@@ -131,7 +137,7 @@ func (c *checker) specials() {
 			name, want = "[CLS]", c.rules.CLS
 		}
 		if at < len(c.e.InputIDs) && c.e.InputIDs[at] != want {
-			c.fault(InputIDs, "value %d is %d where %s, %d, is due", at, c.e.InputIDs[at], name, want)
+			c.fault(InputIDs, "value %d is %d, want %s, %d", at, c.e.InputIDs[at], name, want)
 		}
 	}
 }
@@ -171,7 +177,7 @@ func (c *checker) positions() {
 	}
 }
 
-// original checks that no special token was masked.
+// original checks that prediction i does not mask a special token.
 func (c *checker) original(i int) {
 	if c.rules.CLS == 0 && c.rules.SEP == 0 || i >= len(c.e.MaskedLMIDs) {
 		return

@@ -2,8 +2,8 @@ package records
 
 import "encoding/binary"
 
-// Wire types of protocol buffers. Groups (3 and 4) are not in use since 2008
-// and taken for damage.
+// Wire types of protocol buffers. Groups (3 and 4) are deprecated and rejected
+// as corrupt.
 const (
 	wireVarint  = 0
 	wireFixed64 = 1
@@ -11,19 +11,19 @@ const (
 	wireFixed32 = 5
 )
 
-// A field is one field of a message: its number and type, and the bytes of its
-// value (without the length, where there is one).
+// A field is one field of a message: its number, its wire type and the bytes of
+// its value, without the length prefix.
 type field struct {
 	number uint64
 	wire   int
 	value  []byte
 }
 
-// is tells whether f is length-delimited and has the given number.
+// is reports whether f is length-delimited and has the given number.
 func (f field) is(number uint64) bool { return f.number == number && f.wire == wireBytes }
 
-// cutField splits the first field off a message that is not empty. reason is
-// "" when that went well.
+// cutField splits the first field off a message, which must not be empty. On
+// success reason is "".
 func cutField(b []byte) (f field, rest []byte, reason string) {
 	tag, n := binary.Uvarint(b)
 	if n <= 0 {
@@ -60,8 +60,8 @@ func cutField(b []byte) (f field, rest []byte, reason string) {
 	return f, b[size:], ""
 }
 
-// eachField calls visit for every field of a message until it returns a
-// reason.
+// eachField calls visit for every field of a message until visit returns a
+// reason, and returns that reason.
 func eachField(message []byte, visit func(f field) string) string {
 	for len(message) > 0 {
 		f, rest, reason := cutField(message)
@@ -76,9 +76,9 @@ func eachField(message []byte, visit func(f field) string) string {
 	return ""
 }
 
-// eachFeature calls visit with every entry of the feature map of a
-// tf.train.Example, in the order of the bytes: its key, and its value, the
-// wire form of a Feature. A key may come more than once; the last one counts.
+// eachFeature calls visit for every entry of the feature map of a
+// tf.train.Example, in the order of the bytes. feature is a serialized Feature
+// message. A name may occur more than once; the last entry counts.
 func eachFeature(example []byte, visit func(name, feature []byte) error) error {
 	var failed error
 	reason := eachField(example, func(features field) string {
@@ -107,9 +107,9 @@ func eachFeature(example []byte, visit func(name, feature []byte) error) error {
 	return nil
 }
 
-// cutEntry splits an entry of the map. Either part may be absent, and is empty
-// then. A value in several pieces is their concatenation: that is how messages
-// merge.
+// cutEntry splits an entry of the map into key and value. Each may be absent,
+// and is then empty. If the value is split over several fields, they are
+// concatenated, because that is how protocol buffers merge messages.
 func cutEntry(entry []byte) (name, feature []byte, reason string) {
 	reason = eachField(entry, func(f field) string {
 		switch {

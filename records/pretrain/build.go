@@ -9,17 +9,17 @@ import (
 	"pretext/records"
 )
 
-// Counts is what a Build made. It depends on corpus, options, vocabulary and
-// seed alone.
+// Counts describes the result of a Build. It depends only on corpus, options,
+// vocabulary and seed.
 type Counts struct {
 	Examples      int64 `json:"examples"`
-	RandomNext    int64 `json:"random_next"`    // examples labelled 1
+	RandomNext    int64 `json:"random_next"`    // examples whose next_sentence_labels is 1
 	Tokens        int64 `json:"tokens"`         // in examples, with [CLS] and [SEP], without padding
 	Predictions   int64 `json:"predictions"`    // masked tokens
-	NoPredictions int64 `json:"no_predictions"` // examples without any, possible with whole words only
+	NoPredictions int64 `json:"no_predictions"` // examples without any, possible only with whole-word masking
 }
 
-// Add returns the sum of both.
+// Add returns the sum of c and d.
 func (c Counts) Add(d Counts) Counts {
 	return Counts{
 		Examples:      c.Examples + d.Examples,
@@ -30,16 +30,16 @@ func (c Counts) Add(d Counts) Counts {
 	}
 }
 
-// A Record is one example on its way out.
+// A Record is one example as [Builder.Build] yields it.
 type Record struct {
-	Payload     []byte // wire form of a [records.Example], valid during the call
+	Payload     []byte // serialized [records.Example], valid during the call
 	Tokens      int    // without padding
 	Predictions int
 	RandomNext  bool
 }
 
-// A Builder makes examples. It keeps its memory for the next Build and is for
-// one goroutine at a time.
+// A Builder makes examples. It reuses its memory in the next Build. It must not
+// be used by several goroutines at once.
 type Builder struct {
 	opts  Options
 	vocab Vocab
@@ -49,15 +49,15 @@ type Builder struct {
 	walker  walker
 	store   *store
 	places  []uint64 // address of each instance in the store
-	current instance // being made
+	current instance // the instance under construction
 	encoder *records.Encoder
-	longest int // bytes of the longest instance in the store
+	longest int // size in bytes of the longest instance in the store
 	payload []byte
 	counts  Counts
 }
 
-// NewBuilder returns a Builder, or everything that is wrong with the options
-// and the vocabulary.
+// NewBuilder returns a Builder, or an error that lists everything wrong with
+// the options and the vocabulary.
 func NewBuilder(o Options, v Vocab, s Scratch) (*Builder, error) {
 	if err := errors.Join(o.Validate(), v.validate(o)); err != nil {
 		return nil, err
@@ -78,10 +78,10 @@ func NewBuilder(o Options, v Vocab, s Scratch) (*Builder, error) {
 	}, nil
 }
 
-// Build makes all examples of a corpus with random.Random(seed) and calls
-// yield for each, in their final order. An error of yield, of the scratch file
-// or of ctx ends it and is returned. The corpus must have been made for a
-// vocabulary of the same size.
+// Build makes all examples of a corpus, seeded like Python's
+// random.Random(seed), and calls yield for each, in their final order. It stops
+// at the first error of yield, of the scratch file or of ctx and returns it.
+// The corpus must have been made for a vocabulary of the same size.
 func (b *Builder) Build(ctx context.Context, corpus *Corpus, seed int64, yield func(Record) error) (Counts, error) {
 	if corpus.vocabSize != b.vocab.Size {
 		return Counts{}, fmt.Errorf("build examples: corpus for a vocabulary of %d, options for one of %d",
@@ -107,8 +107,8 @@ func (b *Builder) Build(ctx context.Context, corpus *Corpus, seed int64, yield f
 	return b.counts, err
 }
 
-// generate makes all instances, in the order of the original, and leaves them
-// in the store.
+// generate makes all instances, in the order of the original script, and puts
+// them into the store.
 func (b *Builder) generate(ctx context.Context, corpus *Corpus) error {
 	b.walker.corpus = corpus
 	defer func() { b.walker.corpus = nil }()

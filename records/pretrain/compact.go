@@ -7,27 +7,29 @@ import (
 	"pretext/records"
 )
 
-// An instance is an example before padding.
+// An instance is an example before padding. "Instance" is the original script's
+// word.
 type instance struct {
-	tokens     []int32 // with specials, masked
-	second     int     // place of the first token of segment 1
-	positions  []int32 // predicted, ascending
-	labels     []int32 // what stood there
+	tokens     []int32 // with [CLS] and [SEP], masked
+	second     int     // index of the first token of segment 1
+	positions  []int32 // positions to predict, ascending
+	labels     []int32 // original ids at these positions
 	randomNext bool
 
-	lists []byte // the three lists packed, in the compact form's order
+	lists []byte // the three lists packed, in the order of the compact form
 }
 
-// The compact form, in which an instance waits for its turn: six varints, then
-// the lists as the wire form packs them. So an id is packed once, when it is
-// in the processor's cache, and a payload is made by copying.
+// The compact form is how an instance waits in the store: six varints, then the
+// three lists packed as in the wire format. Ids are packed once, while they are
+// in the processor's cache; the payload is then made by copying.
 //
 //	tokens<<1 | randomNext, second, predictions,
 //	bytes of ids, bytes of positions, bytes of labels
 //	ids, positions, labels
 const maxHeaderBytes = 6 * 4 // each number is below 2^28
 
-// maxCompactBytes bounds the compact form for ids of one vocabulary.
+// maxCompactBytes returns the maximum size of the compact form for this
+// vocabulary.
 func maxCompactBytes(o Options, v Vocab) int {
 	id := len(binary.AppendUvarint(nil, uint64(v.Size)))
 	position := len(binary.AppendUvarint(nil, uint64(o.MaxSeqLength)))
@@ -56,9 +58,9 @@ func (in *instance) appendCompact(dst []byte) []byte {
 
 var errScratch = errors.New("read scratch: not the example that was written")
 
-// readCompact reads the compact form at the start of b, which it points into.
-// What a file gave back may be damaged: nothing is taken that an encoder for
-// the options would not stand.
+// readCompact parses the compact form at the start of b. The result refers to
+// b. It checks every number against the options, because a scratch file may
+// return corrupt data and the encoder does not check.
 func readCompact(b []byte, o Options) (p records.Parts, err error) {
 	var numbers [6]int
 	for i := range numbers {

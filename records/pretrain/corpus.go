@@ -6,24 +6,25 @@ import (
 	"math"
 )
 
-// A Corpus is documents of sentences of token ids, held compactly. What the
-// original script drops is dropped here: sentences without tokens, and
-// documents without sentences.
+// A Corpus holds documents of sentences of token ids in a compact form. It
+// drops sentences without tokens and documents without sentences, as the
+// original script does.
 //
-// It must not be changed while a [Builder] reads it, and may be read by many.
+// It may be shared by several Builders, but must not be changed while a
+// [Builder] reads it.
 type Corpus struct {
 	vocabSize int
-	narrow    idStore[uint16] // in use while every id fits
-	wide      idStore[uint32] // in use otherwise
+	narrow    idStore[uint16] // used while every id fits
+	wide      idStore[uint32] // used otherwise
 	isWide    bool
 	marked    bool // ids may carry Continues
 
 	tokens       uint32
-	sentenceEnds []uint32 // in tokens
-	documentEnds []uint32 // in sentences
+	sentenceEnds []uint32 // end of each sentence, in tokens
+	documentEnds []uint32 // end of each document, in sentences
 }
 
-// maxTokens is what a corpus can hold: its marks have 32 bits.
+// maxTokens is the capacity of a corpus: its token offsets have 32 bits.
 const maxTokens = math.MaxUint32
 
 // NewCorpus returns an empty corpus of ids below vocabSize.
@@ -31,19 +32,19 @@ func NewCorpus(vocabSize int) *Corpus {
 	return &Corpus{vocabSize: max(0, vocabSize), isWide: vocabSize > 1<<16}
 }
 
-// Continues marks an id of a sentence that continues the word of the id before
-// it, in a corpus of [NewMarkedCorpus].
+// Continues is a flag of an id in a corpus of [NewMarkedCorpus]: the token
+// continues the word of the token before it.
 const Continues int32 = 1 << 30
 
-// NewMarkedCorpus returns an empty corpus of ids below vocabSize, to each of
-// which [Continues] may be added. It takes four bytes a token.
+// NewMarkedCorpus returns an empty corpus of ids below vocabSize that may have
+// the flag [Continues]. It takes four bytes for each token.
 func NewMarkedCorpus(vocabSize int) *Corpus {
 	return &Corpus{vocabSize: max(0, vocabSize), isWide: true, marked: true}
 }
 
-// AddSentence appends a sentence to the document at the end. It keeps nothing
-// of ids. An id outside of the vocabulary is an error, and so is a corpus of
-// more than 2^32-1 tokens; the sentence is not added then.
+// AddSentence appends a sentence to the last document. It does not retain ids.
+// An id outside the vocabulary is an error, and so are more than 2^32-1 tokens
+// in total; the sentence is then not added.
 func (c *Corpus) AddSentence(ids []int32) error {
 	if len(ids) == 0 {
 		return nil
@@ -70,16 +71,16 @@ func (c *Corpus) AddSentence(ids []int32) error {
 	return nil
 }
 
-// EndDocument ends the document that [Corpus.AddSentence] appends to. Without
-// a sentence since the last call there is none, and nothing happens. The last
-// document must be ended too.
+// EndDocument ends the document that [Corpus.AddSentence] appends to. It does
+// nothing if no sentence was added since the last call. The last document must
+// be ended too.
 func (c *Corpus) EndDocument() {
 	if n := uint32(len(c.sentenceEnds)); n > c.endedSentences() {
 		c.documentEnds = append(c.documentEnds, n)
 	}
 }
 
-// endedSentences is the number of sentences in ended documents.
+// endedSentences returns the number of sentences in ended documents.
 func (c *Corpus) endedSentences() uint32 {
 	if len(c.documentEnds) == 0 {
 		return 0
@@ -87,7 +88,7 @@ func (c *Corpus) endedSentences() uint32 {
 	return c.documentEnds[len(c.documentEnds)-1]
 }
 
-// Reset empties the corpus and keeps its memory for the next documents.
+// Reset empties the corpus and keeps its memory for reuse.
 func (c *Corpus) Reset() {
 	c.tokens = 0
 	c.sentenceEnds = c.sentenceEnds[:0]
@@ -103,7 +104,7 @@ func (c *Corpus) Sentences() int { return len(c.sentenceEnds) }
 // Tokens returns the number of tokens.
 func (c *Corpus) Tokens() int64 { return int64(c.tokens) }
 
-// MemoryBytes returns the memory that the corpus holds.
+// MemoryBytes returns the size of the memory that the corpus has allocated.
 func (c *Corpus) MemoryBytes() int64 {
 	return 2*c.narrow.capacity() + 4*c.wide.capacity() +
 		4*int64(cap(c.sentenceEnds)) + 4*int64(cap(c.documentEnds))
@@ -118,8 +119,8 @@ func (c *Corpus) validate() error {
 	return nil
 }
 
-// sentences returns the first sentence of a document and the one after its
-// last.
+// sentences returns the index of a document's first sentence and the index
+// after its last.
 func (c *Corpus) sentences(document uint32) (first, end uint32) {
 	if document > 0 {
 		first = c.documentEnds[document-1]
@@ -127,7 +128,7 @@ func (c *Corpus) sentences(document uint32) (first, end uint32) {
 	return first, c.documentEnds[document]
 }
 
-// tokenStart returns the place of a sentence's first token.
+// tokenStart returns the index of a sentence's first token.
 func (c *Corpus) tokenStart(sentence uint32) uint32 {
 	if sentence == 0 {
 		return 0
@@ -135,7 +136,7 @@ func (c *Corpus) tokenStart(sentence uint32) uint32 {
 	return c.sentenceEnds[sentence-1]
 }
 
-// read copies the tokens of a span to dst, which has its length.
+// read copies the tokens of a span to dst, which must have the span's length.
 func (c *Corpus) read(dst []int32, s span) {
 	if c.isWide {
 		c.wide.read(dst, s.from)
@@ -144,22 +145,22 @@ func (c *Corpus) read(dst []int32, s span) {
 	}
 }
 
-// A span is a stretch of a corpus, in tokens.
+// A span is a range of tokens of a corpus.
 type span struct{ from, to uint32 }
 
 func (s span) len() int { return int(s.to - s.from) }
 
-// An idStore is a long array in chunks: it grows without copying what it
-// holds.
+// An idStore is a long array in chunks, so it grows without copying.
 type idStore[T uint16 | uint32] struct {
 	chunks [][]T
 }
 
-// chunkIDs is the length of a chunk. All but the last document's share of one
-// is in use, so that it is what a small shard costs.
+// chunkIDs is the length of a chunk. Only the last chunk is partly unused, so a
+// small shard takes little memory.
 const chunkIDs = 1 << 15
 
-// append writes ids at a place that is the end of what was written so far.
+// append writes ids at index at, which must be the end of the ids written so
+// far.
 func (s *idStore[T]) append(at uint32, ids []int32) {
 	for len(ids) > 0 {
 		n, offset := int(at/chunkIDs), int(at%chunkIDs)

@@ -6,28 +6,28 @@ import (
 	"pretext/internal/pyrandom"
 )
 
-// A masker chooses and replaces the tokens to predict. It draws as
-// create_masked_lm_predictions does.
+// A masker chooses the tokens to predict and replaces them, with the random
+// draws of create_masked_lm_predictions in create_pretraining_data.py.
 type masker struct {
 	opts  Options
 	vocab Vocab
 	rng   *pyrandom.Rand
-	mask  uint64 // threshold of becoming [MASK]
+	mask  uint64 // threshold of the draw for [MASK]
 
 	subword   []bool // by id; nil without whole words or with a marked corpus
-	continued []bool // by place, with a marked corpus
+	continued []bool // by position, with a marked corpus
 
-	places []uint16 // candidates, words one after the other
-	words  []word   // with whole words: stretches of places
-	chosen []uint64 // bit set of places chosen
-	became []int32  // by place: what a chosen token becomes
+	places []uint16 // candidate positions, word after word
+	words  []word   // with whole-word masking: ranges of places
+	chosen []uint64 // bit set of the chosen positions
+	became []int32  // by position: the replacement of a chosen token
 }
 
-// A word is a stretch of masker.places.
+// A word is a range of masker.places.
 type word struct{ from, to uint16 }
 
-// maskProb is the share of predicted tokens that become [MASK]; of the others
-// half stay.
+// maskProb is the fraction of predicted tokens that become [MASK]. Half of the
+// others stay unchanged.
 const maskProb = 0.8
 
 func newMasker(o Options, v Vocab, rng *pyrandom.Rand) *masker {
@@ -53,8 +53,9 @@ func newMasker(o Options, v Vocab, rng *pyrandom.Rand) *masker {
 	return m
 }
 
-// apply masks an example in place. It appends the places predicted, ascending,
-// and the tokens that stood there.
+// apply masks an example in place. It appends the predicted positions,
+// ascending, to positions, and the original tokens at these positions to
+// labels.
 func (m *masker) apply(tokens []int32, positions, labels []int32) (_, _ []int32) {
 	want := m.opts.Predictions(len(tokens))
 	if m.continued != nil {
@@ -76,7 +77,7 @@ func (m *masker) apply(tokens []int32, positions, labels []int32) (_, _ []int32)
 	return positions, labels
 }
 
-// unmark takes the marks off the ids of a marked corpus.
+// unmark removes the Continues flags from the ids of a marked corpus.
 func (m *masker) unmark(tokens []int32) {
 	for i, id := range tokens {
 		m.continued[i] = id&Continues != 0
@@ -84,7 +85,7 @@ func (m *masker) unmark(tokens []int32) {
 	}
 }
 
-// continues tells whether the token at a place continues a word.
+// continues reports whether the token at a position continues a word.
 func (m *masker) continues(at int, id int32) bool {
 	if m.continued != nil {
 		return m.continued[at]
@@ -92,8 +93,8 @@ func (m *masker) continues(at int, id int32) bool {
 	return m.subword[id]
 }
 
-// special tells whether a token is never predicted. The original compares the
-// tokens' text, so one that the text itself holds counts too.
+// special reports whether a token is never predicted. The original script
+// compares token text, so a "[SEP]" that occurs in the text itself counts too.
 func (m *masker) special(id int32) bool { return id == m.vocab.CLS || id == m.vocab.SEP }
 
 func (m *masker) choosePieces(tokens []int32, want int) {
@@ -109,8 +110,8 @@ func (m *masker) choosePieces(tokens []int32, want int) {
 	}
 }
 
-// chooseWords takes whole words while they fit. A piece that continues a word
-// belongs to the last one, even when a [SEP] stands between.
+// chooseWords chooses whole words while they fit. A piece that continues a word
+// belongs to the word before it, even across a [SEP].
 func (m *masker) chooseWords(tokens []int32, want int) {
 	places, words := m.places[:0], m.words[:0]
 	for i, id := range tokens {
@@ -137,7 +138,7 @@ func (m *masker) chooseWords(tokens []int32, want int) {
 	}
 }
 
-// choose draws what the token at a place becomes.
+// choose draws the replacement of the token at a position.
 func (m *masker) choose(tokens []int32, at uint16) {
 	became := m.vocab.Mask
 	if m.rng.Bits53() >= m.mask {

@@ -8,27 +8,29 @@ import (
 
 // Options configures example building. Start from [DefaultOptions] and change
 // fields; [Options.Validate] reports every problem at once. Names and defaults
-// are those of the original script's flags. The seed is an argument of
-// [Builder.Build].
+// are those of the flags of create_pretraining_data.py. The seed is an argument
+// of [Builder.Build].
 type Options struct {
 	// MaxSeqLength is the length of an example in tokens, with [CLS] and both
-	// [SEP], in [5, 65535]. Below 5 the original script fails: there is no room
-	// for a token in each segment.
+	// [SEP], in [5, 65535]. Below 5 there is no room for a token in each
+	// segment, and the original script fails.
 	MaxSeqLength int `json:"max_seq_length"`
 
-	// MaxPredictionsPerSeq is the most tokens to predict in an example, in
-	// [1, MaxSeqLength]. The original script takes more, too, and pads.
+	// MaxPredictionsPerSeq is the maximum number of tokens to predict in an
+	// example, in [1, MaxSeqLength]. The original script also accepts more, and
+	// pads.
 	MaxPredictionsPerSeq int `json:"max_predictions_per_seq"`
 
-	// MaskedLMProb is the share of tokens to predict, in [0, 1]; at least one
-	// token is predicted whatever the share.
+	// MaskedLMProb is the fraction of tokens to predict, in [0, 1]. At least
+	// one token is predicted, whatever the fraction.
 	MaskedLMProb float64 `json:"masked_lm_prob"`
 
-	// ShortSeqProb is the share of documents, for each walk, whose examples are
-	// shorter than the maximum, in [0, 1].
+	// ShortSeqProb is the probability, drawn for each document and walk, that
+	// the examples are shorter than the maximum, in [0, 1].
 	ShortSeqProb float64 `json:"short_seq_prob"`
 
-	// DupeFactor is how often each document is walked, at least 1.
+	// DupeFactor is how often each document is walked, at least 1; each walk
+	// masks other tokens.
 	DupeFactor int `json:"dupe_factor"`
 
 	// DoWholeWordMask predicts either all pieces of a word or none.
@@ -38,7 +40,7 @@ type Options struct {
 // Limits of Options.
 const (
 	minSeqLength = 5     // [CLS] a [SEP] b [SEP]
-	maxSeqLength = 65535 // positions are held in 16 bits
+	maxSeqLength = 65535 // positions are stored in 16 bits
 )
 
 // DefaultOptions returns the defaults of the original script's flags.
@@ -79,32 +81,33 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Predictions returns how many of n tokens, specials included, are to be
-// predicted: Python's min(most, max(1, int(round(n * prob)))).
+// Predictions returns how many tokens of an example of n tokens, special tokens
+// included, are predicted. It equals min(max_predictions_per_seq, max(1,
+// int(round(n * masked_lm_prob)))) in Python.
 func (o Options) Predictions(n int) int {
 	return min(o.MaxPredictionsPerSeq, o.WantedPredictions(n))
 }
 
-// WantedPredictions returns how many of n tokens, specials included, MaskedLMProb
-// asks to predict, at least one: [Options.Predictions] before MaxPredictionsPerSeq cuts
-// it.
+// WantedPredictions returns how many tokens of an example of n tokens
+// MaskedLMProb asks for, at least one: [Options.Predictions] without the limit
+// MaxPredictionsPerSeq.
 func (o Options) WantedPredictions(n int) int {
 	return max(1, int(math.RoundToEven(float64(n)*o.MaskedLMProb)))
 }
 
-// A Vocab is what example building must know about a vocabulary.
+// A Vocab is the part of a vocabulary that example building needs.
 type Vocab struct {
 	Size           int   // number of entries; ids are below it
 	CLS, SEP, Mask int32 // ids of [CLS], [SEP] and [MASK]
-	Pad            int32 // what input_ids are padded with; the original pads with 0 whatever the vocabulary
+	Pad            int32 // padding id of input_ids; the original script always pads with 0
 
-	// IsSubword tells whether an entry continues a word ("##ing"). It is needed
-	// for DoWholeWordMask only, and asked once for every id.
+	// IsSubword reports whether an entry continues a word ("##ing"). It is
+	// needed only for DoWholeWordMask, and is called once for each id.
 	IsSubword func(id int32) bool
 
-	// Marked says that the corpus is one of [NewMarkedCorpus]: not the entries
-	// but the places of the text tell what continues a word, as with byte-level
-	// vocabularies. IsSubword is not asked then.
+	// Marked means that the corpus comes from [NewMarkedCorpus]: the flag
+	// [Continues] of each token, not the vocabulary entry, shows what continues
+	// a word, as byte-level vocabularies need it. IsSubword is then not called.
 	Marked bool
 }
 

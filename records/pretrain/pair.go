@@ -6,27 +6,28 @@ import (
 	"pretext/internal/pyrandom"
 )
 
-// otherDocumentTries is how often another document is drawn before the
-// document itself is taken.
+// otherDocumentTries is how often another document is drawn before the document
+// itself is accepted; the original script has this number.
 const otherDocumentTries = 10
 
-// A walker walks documents and makes pairs of segments of them. It draws as
-// create_instances_from_document and truncate_seq_pair do.
+// A walker walks documents and makes pairs of segments. It makes the random
+// draws of create_instances_from_document and truncate_seq_pair in
+// create_pretraining_data.py.
 type walker struct {
 	corpus *Corpus
 	rng    *pyrandom.Rand
-	order  []uint32 // documents, shuffled
-	room   int      // tokens of both segments together
-	short  uint64   // threshold of ShortSeqProb
+	order  []uint32 // shuffled document numbers
+	room   int      // maximum tokens of both segments together
+	short  uint64   // threshold of the draw for ShortSeqProb
 }
 
-// A pair is two segments, and whether the second is from elsewhere.
+// A pair is two segments.
 type pair struct {
 	a, b       span
 	randomNext bool
 }
 
-// walk calls emit for each pair of the document at a place of the order.
+// walk calls emit for each pair of the document at index place of the order.
 func (w *walker) walk(ctx context.Context, place int, emit func(pair) error) error {
 	target := w.room
 	if w.rng.Bits53() < w.short {
@@ -54,11 +55,12 @@ func (w *walker) walk(ctx context.Context, place int, emit func(pair) error) err
 	return nil
 }
 
-// checkEvery is how many pairs or records pass between looks at the context.
+// checkEvery is how many pairs or records are made between two checks of the
+// context.
 const checkEvery = 256
 
-// pair makes a pair of the sentences [start, end) and tells how many of them
-// it used up: the rest is gathered again.
+// pair makes a pair from the sentences [start, end) and returns how many of
+// them it used; the others are gathered again.
 func (w *walker) pair(place int, start, end uint32, target int) (p pair, used uint32) {
 	gathered := end - start
 	used = 1
@@ -77,9 +79,9 @@ func (w *walker) pair(place int, start, end uint32, target int) (p pair, used ui
 	return p, used
 }
 
-// elsewhere draws the start of a segment in another document and extends it by
-// whole sentences, at least one, until it has the length wanted or the
-// document ends.
+// elsewhere draws a random document and a random start in it, and returns a
+// segment of whole sentences: at least one, up to the wanted length or the end
+// of the document.
 func (w *walker) elsewhere(place, want int) span {
 	other := place
 	for range otherDocumentTries {
@@ -99,9 +101,10 @@ func (w *walker) elsewhere(place, want int) span {
 	return s
 }
 
-// truncate takes tokens off the longer segment, B where they are equal, at
-// either end by a coin, until both fit. While one segment stays the longer one,
-// only the number of heads counts, and many coins are thrown at once.
+// truncate removes tokens from the longer segment (B if they are equal), each
+// at an end that is drawn at random, until both fit. While the same segment
+// stays the longer one, only the number of tokens removed at the front matters,
+// so many draws are made at once.
 func (w *walker) truncate(p *pair) {
 	for {
 		a, b := p.a.len(), p.b.len()

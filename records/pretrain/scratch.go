@@ -5,42 +5,43 @@ import (
 	"io"
 )
 
-// A Scratch says where examples wait for the last shuffle. The zero value
+// Scratch configures where examples wait for the final shuffle. The zero value
 // keeps all of them in memory.
 type Scratch struct {
-	// MemoryBytes is how much of them stays in memory when Create is given;
-	// rounded up to whole MiB, and one more serves as a buffer of the file.
+	// MemoryBytes is the memory for examples if Create is set. It is rounded up
+	// to whole MiB; one more MiB is the file's write buffer.
 	MemoryBytes int64
 
-	// Create returns an empty file for what exceeds MemoryBytes. It is called
-	// at most once a Build, which closes the file at its end; to remove it is
-	// the file's own business (an unlinked temporary file needs nothing).
+	// Create returns an empty file for the examples beyond MemoryBytes. Build
+	// calls it at most once, and closes the file at its end but does not remove
+	// it. An unlinked temporary file needs no removal.
 	Create func() (ScratchFile, error)
 }
 
-// A ScratchFile is written from its beginning to its end, then read at random.
+// A ScratchFile is written sequentially and then read at random.
 type ScratchFile interface {
 	io.ReaderAt
 	io.WriterAt
 	io.Closer
 }
 
-// chunkBytes is the unit of the scratch. No record crosses its borders; the
-// longest, 65,535 tokens of five bytes all predicted, takes 851,979 bytes.
+// chunkBytes is the allocation unit of the scratch. No instance crosses a chunk
+// border; the longest possible one, 65,535 tokens of five bytes with all
+// predicted, takes 851,979 bytes.
 const chunkBytes = 1 << 20
 
-// A store holds records at addresses that grow from 0: the first chunks in
-// memory, the others in a file, one after the other.
+// A store holds instances at addresses that ascend from 0. The first chunks are
+// in memory, the rest in a file.
 type store struct {
 	config Scratch
-	chunks [][]byte // in memory; kept from Build to Build
-	limit  int      // chunks to hold in memory before the file is used; -1: all
+	chunks [][]byte // in memory; reused by the next Build
+	limit  int      // number of chunks in memory before the file is used; -1 for no limit
 	file   ScratchFile
-	tail   []byte // the chunk that goes to the file next
-	buf    []byte // what was read from the file
+	tail   []byte // the next chunk to be written to the file
+	buf    []byte // buffer of read
 
 	chunk int // number of the chunk being filled
-	used  int // bytes of it
+	used  int // bytes used in it
 }
 
 func newStore(config Scratch) *store {
@@ -55,8 +56,8 @@ func newStore(config Scratch) *store {
 	return s
 }
 
-// reserve returns the place of the next record and its address. What follows
-// is commit.
+// reserve returns a buffer of at least size bytes for the next instance, and
+// its address. A call of commit must follow.
 func (s *store) reserve(size int) (place []byte, address uint64, err error) {
 	if s.used+size > chunkBytes {
 		if err := s.flush(); err != nil {
@@ -72,7 +73,7 @@ func (s *store) reserve(size int) (place []byte, address uint64, err error) {
 	return current[s.used : s.used+size], uint64(s.chunk)*chunkBytes + uint64(s.used), nil
 }
 
-// commit keeps the first size bytes of what reserve returned.
+// commit keeps the first size bytes of the buffer that reserve returned.
 func (s *store) commit(size int) { s.used += size }
 
 func (s *store) inMemory(chunk int) bool { return s.limit < 0 || chunk < s.limit }
@@ -97,7 +98,7 @@ func (s *store) current() ([]byte, error) {
 	return s.tail, nil
 }
 
-// flush writes the current chunk, if it belongs to the file.
+// flush writes the current chunk to the file, unless it stays in memory.
 func (s *store) flush() error {
 	if s.inMemory(s.chunk) || s.used == 0 {
 		return nil
@@ -110,9 +111,9 @@ func (s *store) flush() error {
 
 func (s *store) fileOffset(chunk int) int64 { return int64(chunk-s.limit) * chunkBytes }
 
-// read returns the bytes at an address, at least those of the record there,
-// which has at most size. They are valid until the next call. The last chunk
-// must have been flushed.
+// read returns the bytes at an address: at least the instance there, whose size
+// is at most size. They are valid until the next call. The last chunk must have
+// been flushed.
 func (s *store) read(address uint64, size int) ([]byte, error) {
 	chunk, offset := int(address/chunkBytes), int(address%chunkBytes)
 	size = min(size, chunkBytes-offset)
@@ -129,7 +130,7 @@ func (s *store) read(address uint64, size int) ([]byte, error) {
 	return s.buf[:n], nil
 }
 
-// reset forgets all records, closes the file and keeps the memory.
+// reset drops all instances and closes the file, but keeps the memory.
 func (s *store) reset() error {
 	s.chunk, s.used = 0, 0
 	if s.file == nil {

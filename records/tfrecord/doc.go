@@ -1,7 +1,7 @@
-// Package tfrecord reads and writes TFRecord files, the framing in which
-// TensorFlow keeps training examples: a sequence of records, each a string of
-// bytes with its length and two checksums. What the bytes mean is not its
-// concern; see package records.
+// Package tfrecord reads and writes TFRecord files, TensorFlow's container for
+// training examples: a sequence of records, each a byte string with its length
+// and two checksums. The package does not interpret the bytes; package records
+// does.
 //
 // Writing:
 //
@@ -17,7 +17,7 @@
 //	_, err := indexFile.Write(w.Index())
 //	return err
 //
-// A caller with a buffer of its own uses [AppendFrame].
+// To frame records in your own buffer, use [AppendFrame].
 //
 // Reading:
 //
@@ -28,16 +28,16 @@
 //			return nil
 //		}
 //		if err != nil {
-//			return err // a *CorruptError where the data is damaged
+//			return err // a *CorruptError if the data is corrupt
 //		}
 //		use(payload) // until the next call of Next
 //	}
 //
 // # Format
 //
-// There is no header and no footer: a file is its frames, an empty file is one
-// without records, and files concatenated are a file. Integers are
-// little-endian.
+// A file is a sequence of frames without header or footer. An empty file is
+// valid and has no records; the concatenation of two files is a valid file.
+// Integers are little-endian.
 //
 //	+----------------+-----------------+--------------+---------------+
 //	| length uint64  | crc(length) u32 | payload      | crc(payload)  |
@@ -45,29 +45,31 @@
 //	+----------------+-----------------+--------------+---------------+
 //
 // crc is a masked CRC-32C (Castagnoli): the checksum rotated right by 15 bits
-// plus 0xa282ead8, so that the checksum of data that contains checksums stays
-// useful.
+// plus 0xa282ead8 (tensorflow/core/lib/hash/crc32c.h). The mask keeps checksums
+// useful for data that itself contains checksums.
 //
-// A file truncated between two records looks like a shorter file: only a count
-// or hash kept elsewhere (a manifest) proves that a file is complete.
+// A file that was truncated between two records looks complete. Only a count or
+// hash stored elsewhere, such as in a manifest, can prove that no record is
+// missing.
 //
-// The reader detects compression by the first bytes: gzip, of one member or
-// several, or zlib, around the whole sequence of frames. All offsets are those
-// of the uncompressed stream.
+// The sequence of frames may be compressed as a whole: with gzip, of one or
+// several members, or with zlib. The reader detects compression by the first
+// bytes. All offsets are offsets in the uncompressed stream.
 //
 // # Index
 //
-// Beside a file may lie its .idx, one line of text a record: offset and length
-// of the whole frame, in decimal, with a space between and a line feed after,
-// as TensorFlow's and NVIDIA DALI's tfrecord2idx write it. See [AppendIndex],
-// [NewIndexReader] and [ReadAt].
+// An index file (.idx) next to the file gives random access. It is text with
+// one line for each record: the offset and the length of the whole frame, in
+// decimal, separated by a space, as the tfrecord2idx tools of TensorFlow and
+// NVIDIA DALI write it. See [AppendIndex], [NewIndexReader] and [ReadAt].
 //
 // # Limits and concurrency
 //
-// A record holds at most [MaxRecordBytes]; a length is checked against its
-// checksum and that limit before memory is taken for it, and memory grows only
-// as bytes arrive. Readers and writers are for one goroutine; [ReadAt] and
-// [AppendFrame] are for any number.
+// A record has at most [MaxRecordBytes]. A length is checked against its
+// checksum and this limit before memory is allocated, and the buffer grows only
+// as bytes arrive, so a corrupt length cannot exhaust memory. A Reader or
+// Writer must not be used by several goroutines at once; [ReadAt] and
+// [AppendFrame] are safe for concurrent use.
 package tfrecord
 
 import (
@@ -82,25 +84,26 @@ const (
 	headerBytes = 12 // length and its checksum
 	footerBytes = 4  // checksum of the payload
 
-	// FrameBytes is what framing adds to a payload.
+	// FrameBytes is the size that framing adds to a payload.
 	FrameBytes = headerBytes + footerBytes
 
-	// MaxRecordBytes is the longest payload that is written or read: 1 GiB.
+	// MaxRecordBytes is the maximum payload size for reading and writing: 1
+	// GiB.
 	MaxRecordBytes = 1 << 30
 )
 
-// castagnoli is the table of CRC-32C, computed with the processor's
-// instruction where it has one.
+// castagnoli is the table of CRC-32C. With it, package crc32 uses the
+// processor's CRC instruction if there is one.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// maskedCRC is the checksum as the format stores it.
+// maskedCRC returns the checksum of b as stored in the file.
 func maskedCRC(b []byte) uint32 {
 	crc := crc32.Checksum(b, castagnoli)
 	return (crc>>15 | crc<<17) + 0xa282ead8
 }
 
-// AppendFrame appends the frame of a payload, which must not be longer than
-// [MaxRecordBytes], to dst.
+// AppendFrame appends the frame of a payload to dst. The payload must not be
+// longer than [MaxRecordBytes].
 func AppendFrame(dst, payload []byte) []byte {
 	dst = appendHeader(dst, len(payload))
 	dst = append(dst, payload...)
@@ -113,8 +116,8 @@ func appendHeader(dst []byte, length int) []byte {
 	return binary.LittleEndian.AppendUint32(dst, maskedCRC(dst[start:]))
 }
 
-// parseHeader returns the length of the payload that follows a header. The
-// reason is "" for a header that may be trusted.
+// parseHeader returns the payload length that a header states. reason is "" if
+// the header is valid and the length is at most limit.
 func parseHeader(h []byte, limit int64) (length int64, reason string) {
 	if binary.LittleEndian.Uint32(h[8:headerBytes]) != maskedCRC(h[:8]) {
 		return 0, "length checksum mismatch"
@@ -131,7 +134,7 @@ func payloadIntact(payload, footer []byte) bool {
 	return binary.LittleEndian.Uint32(footer) == maskedCRC(payload)
 }
 
-// ErrCorrupt is what every [CorruptError] wraps.
+// ErrCorrupt is wrapped by every [CorruptError].
 var ErrCorrupt = errors.New("corrupt TFRecord data")
 
 // A CorruptError locates corrupt data in a file.

@@ -9,14 +9,14 @@ import (
 	"strconv"
 )
 
-// A Span is the place of one frame in an uncompressed file: one line of an
+// A Span is the location of one frame in an uncompressed file: one line of an
 // index.
 type Span struct {
 	Offset int64 // of the frame's first byte
-	Length int64 // of the whole frame, payload and FrameBytes
+	Length int64 // of the whole frame: payload plus FrameBytes
 }
 
-// AppendIndex appends the line of a frame to an index.
+// AppendIndex appends the index line of a frame to dst.
 func AppendIndex(dst []byte, s Span) []byte {
 	dst = strconv.AppendInt(dst, s.Offset, 10)
 	dst = append(dst, ' ')
@@ -24,7 +24,7 @@ func AppendIndex(dst []byte, s Span) []byte {
 	return append(dst, '\n')
 }
 
-// maxIndexLine is longer than two int64 and what stands between them.
+// maxIndexLine is more than the length of two int64 in decimal with separators.
 const maxIndexLine = 64
 
 // An IndexReader reads an index line by line.
@@ -39,9 +39,10 @@ func NewIndexReader(r io.Reader) *IndexReader {
 	return &IndexReader{br: bufio.NewReaderSize(r, 16<<10)}
 }
 
-// Next returns the next line, and [io.EOF] after the last. A line that is not
-// two numbers, or no place a frame can have, is an [*IndexError]; it ends the
-// index. Lines may end in CR LF, the last one in nothing.
+// Next returns the next line, or [io.EOF] after the last. A line that is not
+// two numbers, or that no frame can have, is an [*IndexError]; later calls
+// return the same error. Lines may end in LF or CR LF; the last one needs no
+// line end.
 func (x *IndexReader) Next() (Span, error) {
 	if x.err != nil {
 		return Span{}, x.err
@@ -92,7 +93,7 @@ func parseSpan(line []byte) (Span, string) {
 	return Span{Offset: int64(offset), Length: int64(length)}, ""
 }
 
-// An IndexError locates a bad line of an index.
+// An IndexError locates an invalid line of an index.
 type IndexError struct {
 	Line   int64 // from 1
 	Reason string
@@ -103,9 +104,10 @@ func (e *IndexError) Error() string { return fmt.Sprintf("index line %d: %s", e.
 // Unwrap returns [ErrCorrupt].
 func (e *IndexError) Unwrap() error { return ErrCorrupt }
 
-// ReadAt reads the record at a place that an index gives, into buf where that
-// is long enough, and returns its payload. The file must not be compressed.
-// What is no frame of that length there is a [*CorruptError].
+// ReadAt reads the record at a location given by an index and returns its
+// payload. It uses buf if that is large enough. The file must not be
+// compressed. If there is no valid frame of this length at the location, the
+// error is a [*CorruptError].
 func ReadAt(file io.ReaderAt, s Span, buf []byte) ([]byte, error) {
 	corrupt := func(reason string) error {
 		return &CorruptError{Offset: s.Offset, Record: -1, Reason: reason}
@@ -123,9 +125,9 @@ func ReadAt(file io.ReaderAt, s Span, buf []byte) ([]byte, error) {
 	return Payload(frame, s.Offset)
 }
 
-// Payload returns the payload of a whole frame that is in memory, and shares it.
-// offset is the frame's place in its file, for the [*CorruptError] of what is no
-// frame of that length.
+// Payload returns the payload of a whole frame in memory, without copying. If
+// the frame is invalid or has another length, the error is a [*CorruptError]
+// with the given offset, the frame's offset in its file.
 func Payload(frame []byte, offset int64) ([]byte, error) {
 	if len(frame) < FrameBytes {
 		return nil, &CorruptError{Offset: offset, Record: -1, Reason: "truncated record"}
@@ -144,8 +146,8 @@ func Payload(frame []byte, offset int64) ([]byte, error) {
 	return frame[headerBytes:end:end], nil
 }
 
-// readSpan reads s.Length bytes. It takes memory as they arrive: an index may
-// lie about a length.
+// readSpan reads s.Length bytes. It allocates memory as the bytes arrive,
+// because the length in an index may be wrong.
 func readSpan(file io.ReaderAt, s Span, buf []byte) ([]byte, error) {
 	for int64(len(buf)) < s.Length {
 		start := len(buf)
@@ -157,7 +159,7 @@ func readSpan(file io.ReaderAt, s Span, buf []byte) ([]byte, error) {
 		buf = buf[:min(s.Length, int64(cap(buf)))]
 		n, err := file.ReadAt(buf[start:], s.Offset+int64(start))
 		if n < len(buf)-start {
-			if err == nil { // not an io.ReaderAt's behaviour, but no reason to loop
+			if err == nil { // a faulty io.ReaderAt that returns no data and no error: do not loop
 				err = io.ErrNoProgress
 			}
 			return nil, err

@@ -6,26 +6,28 @@ import (
 	"io"
 )
 
-// ReaderOptions changes how a [Reader] reads. The zero value is right for
-// files that may come from anywhere.
+// ReaderOptions configures a [Reader]. The zero value is right for untrusted
+// files.
 type ReaderOptions struct {
-	// SkipChecksums trusts the payloads. Headers are checked in any case: a
-	// damaged length would make the rest of the file unreadable.
+	// SkipChecksums disables the payload checksums. Header checksums are always
+	// verified: with a corrupt length the rest of the file would be unreadable.
 	SkipChecksums bool
 
-	// MaxRecordBytes is the longest payload to accept; 0 means, and more than
-	// [MaxRecordBytes] is, that constant.
+	// MaxRecordBytes limits the payload size. 0, or a value above the constant
+	// [MaxRecordBytes], means that constant.
 	MaxRecordBytes int64
 }
 
-// readBufferBytes is what a Reader asks its source for, and the memory it
-// holds unless a record is longer.
+// readBufferBytes is the size of a Reader's buffer; it grows for a longer
+// record.
 const readBufferBytes = 128 << 10
 
-// maxEmptyReads is how often a source may return nothing and no error.
+// maxEmptyReads is how many consecutive reads of 0 bytes without an error are
+// accepted, as in package bufio.
 const maxEmptyReads = 100
 
-// A Reader reads the records of a file or stream, compressed or not.
+// A Reader reads the records of a file or stream, compressed or not. It must
+// not be used by several goroutines at once.
 type Reader struct {
 	src  *source // nil until the first call of Next
 	raw  io.Reader
@@ -35,10 +37,10 @@ type Reader struct {
 	lo, hi int // buf[lo:hi] is read and not yet returned
 	offset int64
 	record int64
-	err    error // what ended the stream
+	err    error // set once the stream has ended
 }
 
-// NewReader returns a Reader of the frames in r. Nothing is read before the
+// NewReader returns a Reader of the frames in r. It reads nothing before the
 // first call of [Reader.Next].
 func NewReader(r io.Reader, opts ReaderOptions) *Reader {
 	if opts.MaxRecordBytes <= 0 || opts.MaxRecordBytes > MaxRecordBytes {
@@ -47,9 +49,9 @@ func NewReader(r io.Reader, opts ReaderOptions) *Reader {
 	return &Reader{raw: r, opts: opts}
 }
 
-// Next returns the payload of the next record, valid until the next call, and
-// [io.EOF] after the last one. Damage is reported as a [*CorruptError], an
-// error of the source as it came, wrapped; both end the stream, and further
+// Next returns the payload of the next record, valid until the next call, or
+// [io.EOF] after the last record. Corrupt data is reported as a
+// [*CorruptError]; an error of the source is wrapped. After an error, further
 // calls return the same error.
 func (r *Reader) Next() ([]byte, error) {
 	if r.err != nil {
@@ -89,14 +91,15 @@ func (r *Reader) next() ([]byte, error) {
 }
 
 // Offset returns the offset, in the uncompressed stream, of the record that
-// [Reader.Next] will return; after an error, of the one it failed at. With the
-// offset before, it gives a record's line of an index.
+// [Reader.Next] will return. After an error it is the offset of the record that
+// could not be read. The difference between two offsets is the frame length for
+// an index.
 func (r *Reader) Offset() int64 { return r.offset }
 
-// Records returns how many records were returned.
+// Records returns the number of records returned so far.
 func (r *Reader) Records() int64 { return r.record }
 
-// Compression returns "", "gzip" or "zlib": how the source is compressed. It
+// Compression returns the compression of the source: "", "gzip" or "zlib". It
 // is known after the first call of [Reader.Next].
 func (r *Reader) Compression() string {
 	if r.src == nil {
@@ -109,9 +112,9 @@ func (r *Reader) corrupt(reason string) error {
 	return &CorruptError{Offset: r.offset, Record: r.record, Reason: reason}
 }
 
-// readError tells damage from an error of the source: io.EOF within a record
-// is truncation, a decompressor's complaint is damage, and anything else is
-// not the data's fault.
+// readError classifies an error. An io.EOF within a record means truncation and
+// an error of the decompressor means corruption; both become a CorruptError.
+// Any other error comes from the source and is wrapped.
 func (r *Reader) readError(err error, truncated string) error {
 	var damage *damageError
 	switch {
@@ -123,8 +126,8 @@ func (r *Reader) readError(err error, truncated string) error {
 	return fmt.Errorf("read record at byte %d: %w", r.offset, err)
 }
 
-// need makes n bytes available at buf[lo:]. With fewer left in the source it
-// returns io.EOF.
+// need makes n bytes available at buf[lo:]. It returns io.EOF if the source has
+// fewer.
 func (r *Reader) need(n int) error {
 	if r.hi-r.lo >= n {
 		return nil
@@ -138,7 +141,7 @@ func (r *Reader) need(n int) error {
 		r.hi += m
 		switch {
 		case m > 0:
-			empty = 0 // an error beside data comes again when the data is used up
+			empty = 0 // if err came with data, the next read returns it again
 		case err != nil:
 			return err
 		default:
@@ -150,9 +153,9 @@ func (r *Reader) need(n int) error {
 	return nil
 }
 
-// makeRoom leaves at least one free byte at buf[hi:]. The buffer grows by
-// doubling, never past n: a length that lies costs at most twice the bytes
-// that are there.
+// makeRoom makes room for at least one byte at buf[hi:]. The buffer doubles but
+// never exceeds n, so a corrupt length costs at most twice the bytes that the
+// source really has.
 func (r *Reader) makeRoom(n int) {
 	if r.lo > 0 && (r.lo == r.hi || r.lo+n > len(r.buf)) {
 		r.hi = copy(r.buf, r.buf[r.lo:r.hi])
@@ -167,7 +170,7 @@ func (r *Reader) makeRoom(n int) {
 	r.buf = grown
 }
 
-// open looks at the first bytes of the source.
+// open detects the compression of the source and opens it.
 func (r *Reader) open() error {
 	if r.src != nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
-// compressedBufferBytes is what a decompressor gets at a time.
+// compressedBufferBytes is the size of a decompressor's input buffer.
 const compressedBufferBytes = 32 << 10
 
 // A source is the uncompressed stream of a file.
@@ -18,11 +18,11 @@ type source struct {
 	compression string // "", "gzip", "zlib"
 	r           io.Reader
 	under       *tracked
-	tail        *bufio.Reader // of a zlib stream: nothing may follow it
+	tail        *bufio.Reader // of a zlib stream: to check that no data follows it
 }
 
-// tracked remembers the error of the stream below a decompressor, which may
-// hide it.
+// tracked records the error of the stream below a decompressor, because the
+// decompressor may replace it.
 type tracked struct {
 	r   io.Reader
 	err error
@@ -36,15 +36,15 @@ func (t *tracked) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A damageError is what a decompressor has to say about bad data.
+// A damageError is a decompressor's report of corrupt data.
 type damageError struct{ reason string }
 
 func (e *damageError) Error() string { return e.reason }
 
-// openSource tells from the first bytes how r is compressed.
+// openSource detects from the first bytes how r is compressed.
 func openSource(r io.Reader) (*source, error) {
 	s := &source{under: &tracked{r: r}}
-	start := bufio.NewReaderSize(s.under, headerBytes) // so small that reads of any size pass it by
+	start := bufio.NewReaderSize(s.under, headerBytes) // small, so that larger reads bypass it
 	head, err := start.Peek(headerBytes)
 	if err != nil && err != io.EOF {
 		return nil, err
@@ -65,8 +65,9 @@ func openSource(r io.Reader) (*source, error) {
 	return s, nil
 }
 
-// detect names the compression of a file that begins with head. A good frame
-// header wins: its length may look like any magic number.
+// detect returns the compression of a file that begins with head. A valid frame
+// header takes precedence, because its length field may look like any magic
+// number.
 func detect(head []byte) string {
 	if len(head) >= headerBytes {
 		if _, reason := parseHeader(head, MaxRecordBytes); reason == "" {
@@ -82,10 +83,10 @@ func detect(head []byte) string {
 	return ""
 }
 
-// isZlib recognises the two header bytes of RFC 1950 with deflate, a 32 KiB
-// window and no dictionary. A damaged frame header can look the same, but then
-// the upper bytes of its length are zero, which begin no sound deflate stream
-// (a stored block of length 0 has the complement ff ff).
+// isZlib recognizes the two header bytes of RFC 1950 with deflate, a 32 KiB
+// window and no dictionary. A corrupt frame header can look the same. But then
+// the upper bytes of its length are zero, and no valid deflate stream begins
+// so: a stored block of length 0 has the complement ff ff.
 func isZlib(head []byte) bool {
 	const deflate32K, dictionary = 0x78, 0x20
 	return head[0] == deflate32K && head[1]&dictionary == 0 &&
@@ -93,8 +94,8 @@ func isZlib(head []byte) bool {
 		!(len(head) >= 8 && binary.LittleEndian.Uint32(head[4:]) == 0 && head[2] == 0)
 }
 
-// Read reads the uncompressed stream. Errors of the stream below come as they
-// are, those of a decompressor as a damageError.
+// Read reads the uncompressed stream. Errors of the underlying stream are
+// returned unchanged; errors of the decompressor become a damageError.
 func (s *source) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
 	if err == nil {

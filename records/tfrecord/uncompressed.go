@@ -5,10 +5,10 @@ import (
 	"io"
 )
 
-// Uncompressed returns the uncompressed stream of a file, and "", "gzip" or
-// "zlib": how the file is compressed, told by its first bytes as [Reader] does.
-// Damage of the compression is a [*CorruptError] with the offset at which the
-// stream ends, and record -1.
+// Uncompressed returns the uncompressed stream of a file, and its compression:
+// "", "gzip" or "zlib", detected from the first bytes as [Reader] does. If the
+// compressed data is corrupt, reading fails with a [*CorruptError] that has
+// Record -1 and the offset at which the uncompressed stream ends.
 func Uncompressed(r io.Reader) (stream io.Reader, compression string, err error) {
 	s, err := openSource(r)
 	u := &uncompressed{source: s}
@@ -18,7 +18,7 @@ func Uncompressed(r io.Reader) (stream io.Reader, compression string, err error)
 	return u, s.compression, nil
 }
 
-// An uncompressed stream knows where it is.
+// uncompressed is a stream that knows its offset.
 type uncompressed struct {
 	source *source
 	offset int64

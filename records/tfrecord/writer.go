@@ -7,24 +7,25 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// writerBufferBytes is how much a Writer collects before it writes.
+// writerBufferBytes is the number of bytes that a Writer buffers before it
+// writes.
 const writerBufferBytes = 64 << 10
 
-// WriterOptions configures a [Writer]. They decide bytes.
+// WriterOptions configures a [Writer].
 type WriterOptions struct {
-	// Gzip compresses the file as one gzip member: TensorFlow reads no more than
-	// the first.
+	// Gzip compresses the file as a single gzip member, because TensorFlow
+	// reads only the first member.
 	Gzip bool
-	// Index keeps the lines of the file's index in memory, about 12 bytes a
-	// record, for [Writer.Index].
+	// Index builds the file's index in memory, about 12 bytes for each record;
+	// see [Writer.Index].
 	Index bool
 }
 
-// A Writer frames records into a file. It buffers: call [Writer.Close] at the
-// end.
+// A Writer writes records to a file. It is buffered: call [Writer.Close] at the
+// end. It must not be used by several goroutines at once.
 type Writer struct {
 	opts   WriterOptions
-	out    io.Writer    // of the file's bytes
+	out    io.Writer    // receives the bytes of the file
 	gz     *gzip.Writer // between buf and out; nil without compression
 	buf    []byte       // whole frames
 	index  []byte
@@ -32,14 +33,14 @@ type Writer struct {
 	err    error
 }
 
-// NewWriter returns a Writer into w.
+// NewWriter returns a Writer that writes to w.
 func NewWriter(w io.Writer, opts WriterOptions) *Writer {
 	z := &Writer{opts: opts, buf: make([]byte, 0, writerBufferBytes)}
 	z.Reset(w)
 	return z
 }
 
-// Reset begins another file, with the options and the memory of the last one.
+// Reset starts another file with the same options and reuses the memory.
 func (w *Writer) Reset(out io.Writer) {
 	w.out, w.buf, w.index, w.offset, w.err = out, w.buf[:0], w.index[:0], 0, nil
 	switch {
@@ -51,8 +52,8 @@ func (w *Writer) Reset(out io.Writer) {
 	}
 }
 
-// Write appends a record. It keeps nothing of the payload. After an error of
-// the stream every call returns that error.
+// Write appends a record. It does not retain the payload. After a write error
+// every call returns that error.
 func (w *Writer) Write(payload []byte) error {
 	if len(payload) > MaxRecordBytes {
 		return fmt.Errorf("write record: %d bytes are over the limit of %d", len(payload), MaxRecordBytes)
@@ -75,12 +76,12 @@ func (w *Writer) Write(payload []byte) error {
 // offset of the next record.
 func (w *Writer) Offset() int64 { return w.offset }
 
-// Index returns the index of the records written so far. It is valid until the
-// next call of [Writer.Write] or [Writer.Reset], and empty without
-// [WriterOptions.Index].
+// Index returns the index of the records written so far, or nothing without
+// [WriterOptions.Index]. It is valid until the next call of [Writer.Write] or
+// [Writer.Reset].
 func (w *Writer) Index() []byte { return w.index }
 
-// Flush hands on all whole frames, to the compressor where there is one.
+// Flush writes all buffered frames to the compressor or the underlying writer.
 func (w *Writer) Flush() error {
 	if w.err == nil && len(w.buf) > 0 {
 		to := w.out
@@ -92,14 +93,14 @@ func (w *Writer) Flush() error {
 		}
 	}
 	w.buf = w.buf[:0]
-	if cap(w.buf) > 16*writerBufferBytes { // an outsize record grew it
+	if cap(w.buf) > 16*writerBufferBytes { // an unusually long record made it grow
 		w.buf = make([]byte, 0, writerBufferBytes)
 	}
 	return w.err
 }
 
-// Close flushes and ends the compressed stream. The underlying writer stays
-// open: it is the caller's.
+// Close flushes and ends the compressed stream. It does not close the
+// underlying writer.
 func (w *Writer) Close() error {
 	if err := w.Flush(); err != nil || w.gz == nil {
 		return err

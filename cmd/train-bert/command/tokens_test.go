@@ -91,7 +91,7 @@ func TestATokenizerFileThatDoesNotFitIsRefused(t *testing.T) {
 		is   error
 	}{
 		{"an id without a token", map[string]int{"vocab_size": testVocab, "pad": 0, "unk": 17, "cls": 2, "sep": 3, "mask": 4}, "", "no token of id 17", errDamaged},
-		{"records of another padding", map[string]int{"vocab_size": testVocab, "pad": 1, "unk": -1, "cls": 2, "sep": 3, "mask": 4}, "", "where padding is due", nil},
+		{"records of another padding", map[string]int{"vocab_size": testVocab, "pad": 1, "unk": -1, "cls": 2, "sep": 3, "mask": 4}, "", "want padding", nil},
 		{"a vocabulary as well", map[string]int{"vocab_size": testVocab, "unk": -1}, "vocab.txt", "the data was made with its tokenizer.json", nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
