@@ -85,7 +85,7 @@ func (d *decoder) feature(name, message []byte) (err error) {
 func (d *decoder) lists(place int, message []byte, want Kind) ([]byte, error) {
 	kind, lists, reason := cutOneof(message)
 	if reason == "" && kind != want && kind != KindNone {
-		reason = fmt.Sprintf("%v values where %v is due", kind, want)
+		reason = fmt.Sprintf("%v values, want %v", kind, want)
 	}
 	if reason != "" {
 		return nil, &FeatureError{order[place], reason}
@@ -200,7 +200,7 @@ func (d *decoder) labels(message []byte) error {
 		return err
 	}
 	if len(out) != 1 {
-		return &FeatureError{NextSentenceLabels, fmt.Sprintf("%d values where 1 is due", len(out))}
+		return &FeatureError{NextSentenceLabels, fmt.Sprintf("%d values, want 1", len(out))}
 	}
 	d.e.NextSentenceLabel = out[0]
 	return nil

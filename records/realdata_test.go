@@ -51,7 +51,7 @@ func TestHostileExamplesAreRefusedByName(t *testing.T) {
 		"short-feature":   {3, "feature "},
 		"ids-too-big":     {3, "feature input_ids: value 0 is beyond 32 bits"},
 		"ids-negative":    {3, "feature input_ids: value 0 is negative"},
-		"wrong-type":      {3, "feature input_ids: float values where int64 is due"},
+		"wrong-type":      {3, "feature input_ids: float values, want int64"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for i, p := range payloads(t, "hostile/tfrecord/"+name+".tfrecord") {

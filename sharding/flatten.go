@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// FlattenOptions turns nested JSON options, such as a [Recipe] holds, into dotted
-// names and their values in compact JSON. What is no JSON has no options.
+// FlattenOptions flattens nested JSON options, as in a [Recipe], to a map from
+// dotted names to values in compact JSON. Input that is not valid JSON gives an
+// empty map.
 func FlattenOptions(raw json.RawMessage) map[string]string {
 	out := map[string]string{}
 	var v any
 	decoder := json.NewDecoder(strings.NewReader(string(raw)))
-	decoder.UseNumber() // 64-bit seeds stay what they are
+	decoder.UseNumber() // keeps 64-bit seeds exact
 	if decoder.Decode(&v) != nil {
 		return out
 	}

@@ -14,43 +14,43 @@ import (
 	"pretext/internal/store"
 )
 
-// FormatVersion is the version of all JSON files described here. It changes
+// FormatVersion is the version of all JSON files of this package. It is raised
 // when an old reader would misread a new file.
 const FormatVersion = 1
 
-// Counts are totals under names that docs/format.md lists. JSON writes them
+// Counts are totals by name. docs/format.md lists the names. The JSON form is
 // sorted by name.
 type Counts map[string]int64
 
-// Add adds other to c.
+// Add adds other to c, name by name.
 func (c Counts) Add(other Counts) {
 	for k, v := range other {
 		c[k] += v
 	}
 }
 
-// Clone returns a copy.
+// Clone returns a copy of c.
 func (c Counts) Clone() Counts { return maps.Clone(c) }
 
-// An Input is what a stage was made from: a source, known by its base name,
-// size and hash, or the manifest of the folder before it.
+// An Input is one input of a stage: a source, identified by its base name, size
+// and hash, or the manifest of an input folder.
 type Input struct {
 	Name   string `json:"name"`
 	Bytes  int64  `json:"bytes"`
-	SHA256 string `json:"sha256"` // of the content; of raw sources, of the first and last MiB (see EndsHash)
+	SHA256 string `json:"sha256"` // of the content; of a raw source, of its first and last MiB (see EndsHash)
 }
 
-// A Recipe is everything that decides the bytes of a stage's folder. Its hash
-// is the plan's fingerprint.
+// A Recipe is everything that determines the bytes of a stage's folder. Its
+// hash is the plan's fingerprint.
 type Recipe struct {
 	FormatVersion int             `json:"format_version"`
 	Stage         string          `json:"stage"`
-	Algorithm     int             `json:"algorithm"` // raised when the bytes of the stage change
-	Options       json.RawMessage `json:"options"`   // normalized, under Google's names
+	Algorithm     int             `json:"algorithm"` // raised when a new program version writes other bytes
+	Options       json.RawMessage `json:"options"`   // normalized, named as in google-research/bert
 	Inputs        []Input         `json:"inputs"`    // in source order
 }
 
-// Fingerprint returns the SHA-256 of the recipe's compact JSON form.
+// Fingerprint returns the SHA-256 of the recipe's compact JSON, in hexadecimal.
 func (r Recipe) Fingerprint() string {
 	b, err := json.Marshal(r)
 	if err != nil {
@@ -59,8 +59,9 @@ func (r Recipe) Fingerprint() string {
 	return Hash(b)
 }
 
-// A StagePlan is plan.json: the index of a stage's tasks and the fence that
-// keeps a stale worker of another plan from committing.
+// A StagePlan is the content of plan.json. It is the index of a stage's tasks,
+// and a fence: a stale worker of another plan sees another fingerprint and does
+// not commit.
 type StagePlan struct {
 	Recipe
 	Tasks       int    `json:"tasks"`
@@ -68,61 +69,64 @@ type StagePlan struct {
 	Fingerprint string `json:"fingerprint"`
 }
 
-// A FileEntry is one file of a manifest.
+// A FileEntry describes one file in a manifest.
 type FileEntry struct {
 	Name   string `json:"name"`
-	Task   int    `json:"task"` // index of the task that wrote it: source order for documents
+	Task   int    `json:"task"` // index of the task that wrote the file; for documents, the source order
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
-	Counts Counts `json:"counts,omitempty"` // of data files
-	// Origin is where a downloaded file comes from.
+	Counts Counts `json:"counts,omitempty"` // for data files
+	// Origin is where a downloaded file comes from; nil for other files.
 	Origin *Origin `json:"origin,omitempty"`
 }
 
-// An Origin is where a file comes from, how that is known to be so, and on what
-// terms it may be used.
+// An Origin records where a downloaded file comes from, how its content was
+// verified and under which licence it may be used.
 type Origin struct {
-	URL            string `json:"url"`                       // without what may be secret in it
-	URLSHA256      string `json:"url_sha256,omitempty"`      // of the whole, where URL is not
-	Kind           string `json:"kind"`                      // of source: "wiki" or "books"
-	Checksum       string `json:"checksum,omitempty"`        // algorithm, colon, digits; none where the source publishes none
-	ChecksumSource string `json:"checksum_source,omitempty"` // where it stands
+	URL            string `json:"url"`                       // without secrets such as tokens
+	URLSHA256      string `json:"url_sha256,omitempty"`      // of the full URL, if URL was redacted
+	Kind           string `json:"kind"`                      // source kind: "wiki" or "books"
+	Checksum       string `json:"checksum,omitempty"`        // "algorithm:hex"; empty if the source publishes none
+	ChecksumSource string `json:"checksum_source,omitempty"` // URL or file that publishes the checksum
 	Licence        string `json:"licence"`
 }
 
-// A Manifest makes a folder valid. It holds only what decides bytes, and what
-// follows from it.
+// A Manifest is the content of manifest.json. It is written last and makes a
+// folder valid. It contains only what determines the bytes and what is derived
+// from that, so it is reproducible.
 type Manifest struct {
 	Recipe
 	Fingerprint string      `json:"fingerprint"`
 	Counts      Counts      `json:"counts"` // sums over the files
 	Files       []FileEntry `json:"files"`  // sorted by name
 
-	// Dropped is what the extract stage could not make text of.
+	// Dropped lists templates without text, in folders of the extract stage.
 	Dropped *DroppedTemplates `json:"dropped_templates,omitempty"`
 
-	// Warnings are figures outside their limits; see [Manifest.Describe].
+	// Warnings are figures outside their limits. [Manifest.Describe] explains
+	// them.
 	Warnings []Warning `json:"warnings,omitempty"`
 }
 
-// DroppedTemplates are the templates of wiki pages that gave no text because
-// nobody has written how to show them: the next ones to write.
+// DroppedTemplates lists wiki templates that the extract stage has no rendering
+// for and therefore dropped. The most used ones are the most useful to
+// implement next.
 type DroppedTemplates struct {
-	Templates []TemplateUses `json:"templates"` // the most used first, equal ones by name; 100 at most
+	Templates []TemplateUses `json:"templates"` // at most 100, the most used first, equal counts by name
 
-	// Slack is the most that a number of uses can be too small by. It is 0, and
-	// all numbers are exact, while no task met more names than it counts.
+	// Slack is the maximum by which a number of uses may be too low. It is 0,
+	// so all numbers are exact, unless a task met more names than it can count.
 	Slack int64 `json:"slack"`
 }
 
-// TemplateUses says how often a template was used.
+// TemplateUses is the number of uses of one template.
 type TemplateUses struct {
-	Name string `json:"name"` // in lower case, 64 bytes at most
+	Name string `json:"name"` // in lower case, at most 64 bytes
 	Uses int64  `json:"uses"`
 }
 
-// A SideCar stands beside a data file and proves it: that it is whole, and
-// which plan it belongs to.
+// A SideCar is a JSON file next to a data file. It proves that the data file is
+// complete and to which plan it belongs.
 type SideCar struct {
 	FormatVersion int       `json:"format_version"`
 	Stage         string    `json:"stage"`
@@ -130,17 +134,18 @@ type SideCar struct {
 	Task          int       `json:"task"`
 	File          FileEntry `json:"file"`
 	Index         FileEntry `json:"index,omitzero"`
-	// More are files beside it that the same task wrote.
+	// More lists further files that the same task wrote.
 	More []FileEntry `json:"more,omitempty"`
-	// Body is what the stage says of the file beyond its counts: the block
-	// table of a documents file, the record table of a shard.
+	// Body is stage-specific: the block table of a documents file, the record
+	// table of a shard.
 	Body json.RawMessage `json:"body,omitempty"`
 }
 
-// ErrUnfinished says that a folder has no manifest.
+// ErrUnfinished is returned for a folder without a manifest.
 var ErrUnfinished = errors.New("no " + ManifestName + ": the folder is not finished, or not one of ours")
 
-// ErrFormat says that a JSON file of a folder cannot be understood.
+// ErrFormat is returned for a JSON file of a folder that is corrupt or of an
+// unknown format.
 var ErrFormat = errors.New("damaged or foreign file")
 
 // Hash returns the SHA-256 of b in hexadecimal.
@@ -149,8 +154,8 @@ func Hash(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Marshal returns the form in which the JSON files of a folder are written:
-// indented by a space, HTML characters as they are, a line feed at the end.
+// Marshal returns v as the JSON files of a folder are written: indented by one
+// space, without escaping HTML characters, with a line feed at the end.
 func Marshal(v any) []byte {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -162,7 +167,7 @@ func Marshal(v any) []byte {
 	return buf.Bytes()
 }
 
-// Compact returns the one-line form of [Marshal], for tables.
+// Compact is [Marshal] on one line, for tables.
 func Compact(v any) []byte {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -173,8 +178,8 @@ func Compact(v any) []byte {
 	return buf.Bytes()
 }
 
-// ReadManifest reads the manifest of a folder. The error matches
-// [ErrUnfinished] when there is none.
+// ReadManifest reads and validates the manifest of a folder. If there is none,
+// the error matches [ErrUnfinished].
 func ReadManifest(ctx context.Context, folder store.Folder) (*Manifest, error) {
 	var m Manifest
 	err := readJSON(ctx, folder, ManifestName, &m)
@@ -190,8 +195,8 @@ func ReadManifest(ctx context.Context, folder store.Folder) (*Manifest, error) {
 	return &m, nil
 }
 
-// ReadPlan reads the plan of a folder; the error matches [fs.ErrNotExist] when
-// there is none.
+// ReadPlan reads the plan of a folder. If there is none, the error matches
+// [fs.ErrNotExist].
 func ReadPlan(ctx context.Context, folder store.Folder) (*StagePlan, error) {
 	var p StagePlan
 	if err := readJSON(ctx, folder, PlanName, &p); err != nil {
@@ -200,8 +205,8 @@ func ReadPlan(ctx context.Context, folder store.Folder) (*StagePlan, error) {
 	return &p, nil
 }
 
-// ReadSideCar reads a side-car; the error matches [fs.ErrNotExist] when there
-// is none.
+// ReadSideCar reads a side-car. If there is none, the error matches
+// [fs.ErrNotExist].
 func ReadSideCar(ctx context.Context, folder store.Folder, name string) (*SideCar, error) {
 	var s SideCar
 	if err := readJSON(ctx, folder, name, &s); err != nil {

@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// The two sides of the held-out split.
+// The two splits.
 const (
 	Train = "train"
 	Eval  = "eval"
 )
 
-// Names of the files that a stage's folder holds beside its data.
+// Names of the files in a stage's folder besides its data.
 const (
 	ManifestName = "manifest.json" // written last; makes the folder valid
-	PlanName     = "plan.json"     // the fence: what is being made
-	RunName      = "run.json"      // who made it, when and how: nothing trusts it
-	VocabName    = "vocab.txt"     // the vocabulary in use
+	PlanName     = "plan.json"     // what is being written; also the fence between plans
+	RunName      = "run.json"      // who ran the stage, when and how; no reader relies on it
+	VocabName    = "vocab.txt"     // the vocabulary used
 
-	// TokenizerName is the tokenizer in use, where it is not a vocabulary of BERT.
+	// TokenizerName is the tokenizer used, if it is not a BERT vocabulary.
 	TokenizerName = "tokenizer.json"
 )
 
-// Suffixes of the files of a shard and of a documents file.
+// Suffixes of shard files and documents files.
 const (
 	RecordSuffix    = ".tfrecord"
 	GzipSuffix      = ".gz"
@@ -32,20 +32,20 @@ const (
 	DocumentsSuffix = ".jsonl.zst"
 )
 
-// A ShardName says which shard a file belongs to.
+// A ShardName identifies a shard.
 type ShardName struct {
 	Split string // [Train] or [Eval]
 	Index int    // from 0
 	Count int
 }
 
-// String returns the name without any suffix: "train-00003-of-00010". Numbers
-// have five digits, or more where five do not do.
+// String returns the name without a suffix: "train-00003-of-00010". Numbers
+// have at least five digits.
 func (n ShardName) String() string {
 	return fmt.Sprintf("%s-%05d-of-%05d", n.Split, n.Index, n.Count)
 }
 
-// Records returns the name of the file of records.
+// Records returns the name of the records file.
 func (n ShardName) Records(gzip bool) string {
 	name := n.String() + RecordSuffix
 	if gzip {
@@ -54,8 +54,8 @@ func (n ShardName) Records(gzip bool) string {
 	return name
 }
 
-// Index and side-car lie beside the records under names that no pattern for
-// records (*.tfrecord*) matches.
+// The names of index and side-car do not match the pattern *.tfrecord*, so that
+// readers of that pattern see only records.
 
 // IndexFile returns the name of the record index.
 func (n ShardName) IndexFile() string { return n.String() + IndexSuffix }
@@ -63,7 +63,7 @@ func (n ShardName) IndexFile() string { return n.String() + IndexSuffix }
 // SideCar returns the name of the side-car.
 func (n ShardName) SideCar() string { return n.String() + SideCarSuffix }
 
-// ParseShardName reads the name of any file of a shard.
+// ParseShardName parses the name of any file of a shard.
 func ParseShardName(name string) (n ShardName, ok bool) {
 	stem, _, _ := strings.Cut(name, ".")
 	parts := strings.Split(stem, "-")
@@ -76,21 +76,24 @@ func ParseShardName(name string) (n ShardName, ok bool) {
 	return n, err1 == nil && err2 == nil && n.String() == stem && index < count
 }
 
-// TaskFile returns the name of the plan file of a task, in the folder "plan".
+// TaskFile returns the file name of a task in [PlanFolder].
 func TaskFile(index int) string { return fmt.Sprintf("%05d.json", index) }
 
-// PlanFolder is the folder of task files below a stage's folder. SumsName is the
-// list of their hashes in it, as sha256sum writes and checks it.
+// PlanFolder is the name of the folder of task files in a stage's folder.
+// SumsName is the name of the list of their hashes in it, which sha256sum can
+// check.
 const (
 	PlanFolder = "plan"
 	SumsName   = "SHA256SUMS"
 )
 
-// IsRecords tells files of records, ours or anyone's, by their names, as their
-// makers name them:
-// create_pretraining_data.py's users (*.tfrecord), its README and TensorFlow's
-// model garden (*.tf_record), its research models (*.record), and TensorFlow's
-// own form of sharded names (part-00003-of-00500, as MLPerf's BERT data has).
+// IsRecords reports whether a file name is that of a TFRecord file, ours or
+// third-party. It accepts the names in common use:
+//   - *.tfrecord: ours, and most users of create_pretraining_data.py
+//   - *.tf_record: the README of google-research/bert and TensorFlow's model
+//     garden
+//   - *.record: TensorFlow's research models
+//   - *-00003-of-00500: TensorFlow's sharded names, as in MLPerf's BERT data
 func IsRecords(name string) bool {
 	name = strings.TrimSuffix(strings.ToLower(name), GzipSuffix)
 	stem, suffix := name, ""
@@ -104,7 +107,7 @@ func IsRecords(name string) bool {
 	return isSharded(name)
 }
 
-// isSharded recognises a name that ends in -NNNNN-of-NNNNN.
+// isSharded reports whether a name ends in -NNNNN-of-NNNNN.
 func isSharded(name string) bool {
 	name, count, ok1 := cutLast(name, "-of-")
 	_, index, ok2 := cutLast(name, "-")

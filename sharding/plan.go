@@ -11,36 +11,35 @@ import (
 	"strconv"
 )
 
-// A BlockRef names one block of one documents file, in source order: folder
-// and file by their place in the plan's input list.
+// A BlockRef identifies one block of a documents file.
 type BlockRef struct {
 	File  int   `json:"file"`  // index into the list of documents files, in source order
 	Block int   `json:"block"` // index of the block in the file
-	Bytes int64 `json:"-"`     // of text
+	Bytes int64 `json:"-"`     // size of the text
 }
 
-// DefaultShardBytes is the text that a shard holds when the number of shards
-// is not given.
+// DefaultShardBytes is the amount of text in a shard if the number of shards is
+// not given.
 const DefaultShardBytes = 16 << 20
 
-// DefaultShards returns the number of shards for so much text: a function of
-// the input alone.
+// DefaultShards returns the default number of shards. It depends only on the
+// size of the text.
 func DefaultShards(textBytes int64) int {
 	return int(max(1, (textBytes+DefaultShardBytes-1)/DefaultShardBytes))
 }
 
-// A TooManyShardsError says that there are fewer blocks than shards.
+// A TooManyShardsError reports that there are fewer blocks than shards.
 type TooManyShardsError struct{ Shards, Blocks int }
 
 func (e *TooManyShardsError) Error() string {
 	return fmt.Sprintf("%d shards asked for, but the input has %d blocks of documents: give at most --shards %d", e.Shards, e.Blocks, e.Blocks)
 }
 
-// Plan deals blocks to shards. The blocks are put into an order that depends on
-// the seed alone (by SHA-256 of seed, file and block number), and each goes to
-// the shard that holds the least text so far, so that sizes differ by about one
-// block. Within a shard blocks keep the order in which they were given: source
-// order. With one shard the plan is the input, unchanged.
+// Plan assigns blocks to shards. It orders the blocks by a hash of seed, file
+// number and block number (SHA-256), then assigns each to the shard with the
+// least text so far, so sizes differ by about one block. Within a shard, blocks
+// are in the order in which they were given: source order. With one shard, the
+// result is the input.
 func Plan(blocks []BlockRef, shards int, seed uint64) ([][]BlockRef, error) {
 	if shards < 1 || shards > len(blocks) {
 		return nil, &TooManyShardsError{shards, len(blocks)}
@@ -63,8 +62,9 @@ func Plan(blocks []BlockRef, shards int, seed uint64) ([][]BlockRef, error) {
 	return dealt, nil
 }
 
-// permutation returns the indices of blocks ordered by the hash of seed and
-// name: a shuffle that any reader of the format can repeat.
+// permutation returns the indexes of the blocks, sorted by SHA-256(seed, file,
+// block), each a big-endian uint64. Any reader of the format can reproduce this
+// shuffle.
 func permutation(blocks []BlockRef, seed uint64) []int {
 	keys := make([][sha256.Size]byte, len(blocks))
 	order := make([]int, len(blocks))
@@ -88,8 +88,9 @@ type load struct {
 	shard  int
 }
 
-// loadHeap orders shards by what they hold; the number of blocks and the index
-// break ties, so that every shard gets a block before any gets two.
+// loadHeap orders shards by assigned bytes, then by number of blocks and by
+// index, so that every shard gets its first block before any shard gets a
+// second one of equal size.
 type loadHeap []load
 
 func (h loadHeap) Len() int { return len(h) }
@@ -101,16 +102,16 @@ func (h loadHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 func (h *loadHeap) Push(any)     { panic("BUG: the number of shards is fixed") }
 func (h *loadHeap) Pop() any     { panic("BUG: the number of shards is fixed") }
 
-// A Split decides which documents are held out for evaluation.
+// A Split configures which documents are held out for evaluation.
 type Split struct {
-	Fraction float64 `json:"eval_fraction"` // share of documents held out, in [0, 1)
+	Fraction float64 `json:"eval_fraction"` // fraction of documents in the eval split, in [0, 1)
 	Seed     uint64  `json:"split_seed"`
 }
 
-// HeldOut reports whether a document belongs to the eval side: whether the
-// first 64 bits of SHA-256(seed in decimal, a zero byte, ID) as a fraction of
-// 2^64 fall below Fraction. It depends on nothing else, so a document keeps
-// its side when the corpus grows.
+// HeldOut reports whether a document belongs to the eval split. It does if the
+// first 64 bits of SHA-256(seed in decimal, a zero byte, ID), divided by 2^64,
+// are below Fraction. The result depends on nothing else, so a document stays
+// in its split when the corpus grows.
 func (s Split) HeldOut(id string) bool {
 	if s.Fraction <= 0 {
 		return false
@@ -123,12 +124,12 @@ func (s Split) HeldOut(id string) bool {
 	return float64(first)/math.Exp2(64) < s.Fraction
 }
 
-// evalSeedOffset keeps the generators of the two sides apart for any number of
+// evalSeedOffset keeps the seeds of the two splits distinct for any number of
 // shards.
 const evalSeedOffset = 1 << 32
 
-// Seed returns the seed of the generator that makes a shard's examples: the
-// run's seed plus the shard's index, and 2^32 more on the eval side.
+// Seed returns the seed for making a shard's examples: randomSeed plus the
+// shard's index, plus 2^32 in the eval split.
 func (n ShardName) Seed(randomSeed int64) int64 {
 	seed := randomSeed + int64(n.Index)
 	if n.Split == Eval {

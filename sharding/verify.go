@@ -13,17 +13,17 @@ import (
 	"pretext/internal/store"
 )
 
-// A Problem is one thing that is wrong with a folder.
+// A Problem is one defect of a folder.
 type Problem struct {
 	File   string `json:"file"`
-	Offset int64  `json:"offset"`           // of the damage in the file, 0 where it concerns the whole
-	Record *int64 `json:"record,omitempty"` // number of the record, from 0; nil where none is known
+	Offset int64  `json:"offset"`           // of the defect in the file; 0 if it concerns the whole file
+	Record *int64 `json:"record,omitempty"` // number of the record, from 0; nil if unknown
 	Reason string `json:"reason"`
 }
 
 func (p Problem) String() string { return p.File + ": " + p.Reason }
 
-// HashFile returns size and SHA-256 of a file.
+// HashFile returns the size and the SHA-256 of a file.
 func HashFile(ctx context.Context, folder store.Folder, name string) (bytes int64, sum string, err error) {
 	f, err := folder.Open(ctx, name)
 	if err != nil {
@@ -55,13 +55,14 @@ func copyChunks(ctx context.Context, h hash.Hash, f store.File) (int64, error) {
 	return offset, nil
 }
 
-// endsBytes is how much of either end of a raw source its hash covers.
+// endsBytes is the number of bytes at each end of a raw source that its hash
+// covers.
 const endsBytes = 1 << 20
 
-// EndsHash returns the SHA-256 of a raw source's first and last MiB (of the
-// whole file where that is less than two). Together with the size it tells
-// sources apart without reading them twice; the ranges' own hashes cover every
-// byte.
+// EndsHash returns the SHA-256 of a raw source's first and last MiB, or of the
+// whole file if it is shorter than 2 MiB. Together with the size it identifies
+// a source without an additional pass over it; the hashes of the ranges cover
+// every byte.
 func EndsHash(f store.File) (string, error) {
 	size := f.Size()
 	h := sha256.New()
@@ -76,8 +77,8 @@ func EndsHash(f store.File) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Check compares a file with what is said of it and returns what is wrong, nil
-// when nothing is.
+// Check compares a file with its entry: existence, size and SHA-256. It returns
+// nil if they agree.
 func (e FileEntry) Check(ctx context.Context, folder store.Folder) (*Problem, error) {
 	info, err := folder.Stat(ctx, e.Name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -99,8 +100,9 @@ func (e FileEntry) Check(ctx context.Context, folder store.Folder) (*Problem, er
 	return nil, nil
 }
 
-// Proved reports whether a side-car of this plan exists and the files it
-// speaks of are as it says. It returns the side-car and its own hash.
+// Proved reports whether a side-car of the plan with this fingerprint exists
+// and its files match it. If so, it returns the side-car and the SHA-256 of the
+// side-car itself.
 func Proved(ctx context.Context, folder store.Folder, name, fingerprint string) (car *SideCar, sum string, ok bool, err error) {
 	raw, err := store.ReadFile(ctx, folder, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -111,7 +113,7 @@ func Proved(ctx context.Context, folder store.Folder, name, fingerprint string) 
 	}
 	car, err = ReadSideCar(ctx, folder, name)
 	if err != nil || car.Fingerprint != fingerprint {
-		return nil, "", false, nil // unreadable or of another plan: no proof
+		return nil, "", false, nil // corrupt or of another plan: no proof
 	}
 	for _, e := range append([]FileEntry{car.File, car.Index}, car.More...) {
 		if e.Name == "" {

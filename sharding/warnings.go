@@ -10,58 +10,59 @@ import (
 	"pretext/internal/humanize"
 )
 
-// A Warning is a figure of a finished folder that is outside its limit: the
-// files are valid, but their content is probably not what was meant. A stage
-// derives its warnings from counts, side-cars, options and vocabulary alone, so
-// they are the same for any workers, runner and history. The manifest holds the
-// figures; [Manifest.Describe] puts them into words.
+// A Warning is a figure of a finished folder outside its limit: the files are
+// valid, but the content is probably not what the user wants. A stage derives
+// its warnings only from counts, side-cars, options and vocabulary, so they do
+// not depend on workers, runner or earlier attempts. The manifest stores the
+// figures; [Manifest.Describe] explains them in words.
 type Warning struct {
 	Code    string  `json:"code"`              // one of the Warn constants
-	Subject string  `json:"subject,omitempty"` // the source or split it is about; "": the folder
+	Subject string  `json:"subject,omitempty"` // the source or split concerned; "" for the whole folder
 	Count   int64   `json:"count"`
 	Of      int64   `json:"of"`
-	Limit   float64 `json:"limit"` // of Count/Of
+	Limit   float64 `json:"limit"` // for Count/Of
 }
 
-// Codes of warnings.
+// Codes of warnings. The comments say what Count and Of are.
 const (
-	WarnRejects        = "rejects"            // articles or documents of a source that were rejected, of all
-	WarnEmptySource    = "empty-source"       // documents of a source, of its pages, books or lines
-	WarnDumpEnd        = "dump-end"           // ends (</mediawiki>) in a dump
-	WarnSameInput      = "same-input"         // inputs with the same content, of all
-	WarnUnknownTokens  = "unknown-tokens"     // [UNK], of all tokens
-	WarnCasedVocab     = "cased-vocabulary"   // entries with capitals, of those with ASCII letters, used with lower-casing
-	WarnUncasedVocab   = "uncased-vocabulary" // [UNK], of all tokens, under an uncased vocabulary without lower-casing
-	WarnFewPredictions = "few-predictions"    // predictions, of those that masked_lm_prob asks for
-	WarnLongSentences  = "long-sentences"     // tokens, of sentences
-	WarnSplitter       = "sentence-splitter"  // documents in a language that Punkt has no parameters for, of all
-	WarnRandomNext     = "random-next"        // examples with a random second segment, of all
-	WarnOneDocument    = "one-document"       // examples of shards with one document, of all
-	WarnEmptySplit     = "empty-split"        // examples of a split, of all
+	WarnRejects        = "rejects"            // rejected articles or documents of a source / all
+	WarnEmptySource    = "empty-source"       // documents of a source / its pages, books or lines
+	WarnDumpEnd        = "dump-end"           // ends (</mediawiki>) in a dump / dumps
+	WarnSameInput      = "same-input"         // inputs with the content of another one / all inputs
+	WarnUnknownTokens  = "unknown-tokens"     // [UNK] / all tokens
+	WarnCasedVocab     = "cased-vocabulary"   // entries with capitals / entries with ASCII letters, with lower-casing
+	WarnUncasedVocab   = "uncased-vocabulary" // [UNK] / all tokens, with an uncased vocabulary without lower-casing
+	WarnFewPredictions = "few-predictions"    // predictions / those that masked_lm_prob asks for
+	WarnLongSentences  = "long-sentences"     // tokens / sentences
+	WarnSplitter       = "sentence-splitter"  // documents in a language without Punkt parameters / all
+	WarnRandomNext     = "random-next"        // examples with a random second segment / all
+	WarnOneDocument    = "one-document"       // examples in shards with a single document / all
+	WarnEmptySplit     = "empty-split"        // examples of a split / all
 )
 
-// Limits of warnings. The figure is outside if it is above the limit; for
-// WarnFewPredictions, below.
+// Limits of warnings. A figure above its limit is a warning; for
+// WarnFewPredictions, a figure below.
 const (
 	LimitRejects        = 0.5
 	LimitUnknownTokens  = 0.01
-	LimitUncasedUnknown = 0.001 // below it the text has next to no capitals, as lower-cased corpora have none
+	LimitUncasedUnknown = 0.001 // below it the text has hardly any capitals, as in lower-cased corpora
 	LimitCapitals       = 0.01
-	LimitFewPredictions = 0.95 // MLPerf's 76 of 512 tokens keep 0.99
-	LimitSentenceTokens = 128  // or max_seq_length where that is more
+	LimitFewPredictions = 0.95 // MLPerf's 76 predictions in 512 tokens give 0.99
+	LimitSentenceTokens = 128  // or max_seq_length if that is larger
 	LimitSplitter       = 0.1
 	LimitRandomNext     = 0.9
 	LimitOneDocument    = 0.5
 )
 
-// A DescribedWarning is a warning with its text: the figure, its limit, the
-// likely cause and the cure.
+// A DescribedWarning is a warning with an explanation: the figure, its limit,
+// the likely cause and the remedy.
 type DescribedWarning struct {
 	Warning
 	Text string `json:"text"`
 }
 
-// Describe returns the manifest's warnings with their texts, in order.
+// Describe returns the manifest's warnings with explanations, in the same
+// order.
 func (m *Manifest) Describe() (list []DescribedWarning) {
 	for _, w := range m.Warnings {
 		list = append(list, DescribedWarning{w, m.warningText(w)})
@@ -69,7 +70,7 @@ func (m *Manifest) Describe() (list []DescribedWarning) {
 	return list
 }
 
-// value is the figure.
+// value returns Count/Of.
 func (w Warning) value() float64 {
 	if w.Of == 0 {
 		return 0
@@ -77,8 +78,8 @@ func (w Warning) value() float64 {
 	return float64(w.Count) / float64(w.Of)
 }
 
-// warningText puts a warning into one line. Options and counts of the manifest
-// name the values that were given.
+// warningText explains a warning in one line, with the relevant options and
+// counts of the manifest.
 func (m *Manifest) warningText(w Warning) string {
 	figure := func(of string) string {
 		return fmt.Sprintf("%s of the %s (%s of %s, limit %s)", percent(w.value()), of, humanize.Count(w.Count), humanize.Count(w.Of), percent(w.Limit))
@@ -122,10 +123,10 @@ func (m *Manifest) warningText(w Warning) string {
 		return fmt.Sprintf("the %s split has no examples (--eval-fraction %s of %d documents): give another --eval-fraction or --split-seed, or more documents",
 			w.Subject, options["eval_fraction"], m.Counts["documents"])
 	}
-	return fmt.Sprintf("%s: %s %s", w.Code, w.Subject, percent(w.value())) // of a later version
+	return fmt.Sprintf("%s: %s %s", w.Code, w.Subject, percent(w.value())) // a code of a later version
 }
 
-// unknownText says what may help against unknown tokens.
+// unknownText suggests remedies for unknown tokens.
 func (m *Manifest) unknownText() string {
 	if slices.ContainsFunc(m.Warnings, func(w Warning) bool { return w.Code == WarnUncasedVocab }) {
 		return "because text is not lower-cased, see there"
@@ -134,7 +135,7 @@ func (m *Manifest) unknownText() string {
 		"from the documents; one that was trained from Chinese or Japanese needs a larger --vocab-size and --limit-alphabet"
 }
 
-// lowerCaseText says how to lower-case text or not to.
+// lowerCaseText says how to switch lower-casing on or off.
 func lowerCaseText(options map[string]string, lower bool) string {
 	if _, ok := options["tokenizer.model"]; ok {
 		return fmt.Sprintf(`set "lowercase": %t in the normalizer of tokenizer.json`, lower)
@@ -145,7 +146,7 @@ func lowerCaseText(options map[string]string, lower bool) string {
 	return "give --do-lower-case=false, or an uncased vocabulary"
 }
 
-// what a stage rejects.
+// what returns the kind of thing that a stage rejects.
 func (m *Manifest) what() string {
 	if m.Stage == "filter" {
 		return "documents"
@@ -153,7 +154,7 @@ func (m *Manifest) what() string {
 	return "articles, books or lines"
 }
 
-// SourceOf returns the source part of the name of a documents file:
+// SourceOf returns the source name within the name of a documents file:
 // "enwiki" of "documents-enwiki-00000.jsonl.zst".
 func SourceOf(name string) string {
 	stem := strings.TrimPrefix(strings.TrimSuffix(name, DocumentsSuffix), "documents-")
@@ -163,7 +164,7 @@ func SourceOf(name string) string {
 	return stem
 }
 
-// cures say what may help against a reason for rejects, by stage "extract".
+// cures suggests a remedy for each reject reason of the extract stage.
 var cures = map[string]string{
 	"redirect":       "is it a dump of articles?",
 	"namespace":      "see --namespaces",
@@ -178,8 +179,8 @@ var cures = map[string]string{
 	"encoding":       "the encoding is not known: convert the files to UTF-8",
 }
 
-// rejectsText names the reasons for which documents of a source were rejected,
-// the most frequent first, with what may help against that.
+// rejectsText lists the most frequent reasons for rejects in a source, with a
+// remedy for the first.
 func (m *Manifest) rejectsText(source string) string {
 	counts := Counts{}
 	for _, f := range m.Files {
@@ -212,7 +213,8 @@ func (m *Manifest) rejectsText(source string) string {
 	return strings.Join(parts, ", ") + ": " + cure
 }
 
-// enoughPredictions is the max_predictions_per_seq that cuts nothing.
+// enoughPredictions returns the max_predictions_per_seq that masked_lm_prob
+// needs.
 func enoughPredictions(options map[string]string) string {
 	length, err1 := strconv.Atoi(options["max_seq_length"])
 	prob, err2 := strconv.ParseFloat(options["masked_lm_prob"], 64)
@@ -222,5 +224,5 @@ func enoughPredictions(options map[string]string) string {
 	return strconv.Itoa(int(float64(length)*prob + 0.5))
 }
 
-// percent writes a fraction with three digits that count.
+// percent formats a fraction as a percentage with three significant digits.
 func percent(f float64) string { return strconv.FormatFloat(100*f, 'g', 3, 64) + " %" }

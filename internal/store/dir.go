@@ -23,7 +23,7 @@ func (d dir) Open(_ context.Context, name string) (File, error) {
 	if err := at(StepOpen, d.path(name)); err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(d.path(name)) // first, since opening a pipe would wait for its writer
+	info, err := os.Stat(d.path(name)) // Stat first: opening a named pipe would block
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (d dir) Open(_ context.Context, name string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info, err = f.Stat(); err != nil { // it may have been replaced since
+	if info, err = f.Stat(); err != nil { // it may have been replaced since Stat
 		f.Close()
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (d dir) List(context.Context) ([]Info, error) {
 		}
 		info, err := os.Stat(d.path(e.Name())) // follows links
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // removed since
+			continue // removed since ReadDir
 		}
 		if err != nil {
 			return nil, err
@@ -79,8 +79,8 @@ func (d dir) List(context.Context) ([]Info, error) {
 	return infos, nil
 }
 
-// Remove is durable, so that what is removed first cannot come back without what
-// is removed after it.
+// Remove syncs the folder, so that removals survive a power failure in their
+// order.
 func (d dir) Remove(_ context.Context, name string) error {
 	if err := at(StepRemove, d.path(name)); err != nil {
 		return err
@@ -95,8 +95,8 @@ func (d dir) Remove(_ context.Context, name string) error {
 	return d.sync()
 }
 
-// remove removes something of the folder that may come back after a power
-// failure; what is not there is no error.
+// remove removes an entry of the folder, without syncing it. An entry that does
+// not exist is no error.
 func (d dir) remove(remove func(string) error, name string) error {
 	if err := at(StepRemove, d.path(name)); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (d dir) Create(_ context.Context, name string) (Writer, error) {
 	return &dirWriter{file: f, dir: d, name: name, to: d.path(name)}, nil
 }
 
-// checkName wants a name without a folder that is no temporary one.
+// checkName accepts a plain file name that is not a temporary one.
 func checkName(name string) error {
 	if name != filepath.Base(name) || strings.Trim(name, ".") == "" || strings.HasPrefix(name, TempPrefix) || strings.HasPrefix(name, PartialPrefix) {
 		return errors.New("not a plain file name")
@@ -126,7 +126,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// named puts a name that a person knows into the error of a temporary file.
+// named replaces the temporary name in a file system error by path, the final
+// name.
 func named(err error, op, path string) error {
 	if l := (*os.LinkError)(nil); errors.As(err, &l) { // of a rename
 		return &fs.PathError{Op: op, Path: path, Err: l.Err}

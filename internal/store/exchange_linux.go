@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exchange lets two paths change names at once. The error matches
-// [errors.ErrUnsupported] where the file system cannot do that.
+// exchange swaps two paths atomically. If the file system cannot, the error
+// matches [errors.ErrUnsupported].
 func exchange(a, b string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 	switch {

@@ -4,5 +4,5 @@ package store
 
 import "errors"
 
-// exchange cannot be done here.
+// exchange is not supported on this system.
 func exchange(a, b string) error { return errors.ErrUnsupported }

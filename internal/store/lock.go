@@ -13,34 +13,34 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// LockName is the file that holds the lock of a local folder while a run works
-// in it.
+// LockName is the name of the lock file in a local folder.
 const LockName = ".lock"
 
-// ErrLocked says that another process works in a folder.
+// ErrLocked is returned if another process has locked the folder.
 var ErrLocked = errors.New("folder is in use")
 
-// owner is what a lock file says of its holder, for the person who meets it.
+// owner is the content of a lock file, for error messages.
 type owner struct {
 	PID   int       `json:"pid"`
 	Host  string    `json:"host"`
 	Since time.Time `json:"since"`
 }
 
-// Lock takes the lock of a folder, making the folder if there is none, and
-// returns the function that gives it back. It does not wait: the error matches
-// [ErrLocked] and names the holder. The lock of a process that was killed is
-// free, since the system drops it. Folders that are not local have no lock.
+// Lock locks a folder, creating it if necessary, and returns the function that
+// unlocks it. It does not wait: if another process has the lock, the error
+// matches [ErrLocked] and names that process. The system releases the lock of a
+// process that is killed. A folder that is not local has no lock; Lock then
+// does nothing.
 func Lock(folder Folder) (unlock func(), err error) {
 	_, unlock, err = lock(folder)
 	return unlock, err
 }
 
-// A RemovedError says that somebody removed a folder while a run worked in it. It
-// does not wrap its cause, which speaks of a file that the run itself had made.
+// A RemovedError reports that another program removed a folder while a run worked
+// in it. It does not wrap Err, because that is about a file of the run itself.
 type RemovedError struct {
 	Folder string
-	Err    error // what the run met; nil where it met nothing
+	Err    error // the error of the run, nil if there was none
 }
 
 func (e *RemovedError) Error() string {
@@ -51,8 +51,8 @@ func (e *RemovedError) Error() string {
 	return message + ": run the same command again"
 }
 
-// Hold does work while it holds the lock of a folder. The error is a [RemovedError]
-// where the folder, or its lock file, has been removed meanwhile.
+// Hold locks a folder, calls work and unlocks the folder. The error is a
+// [RemovedError] if the folder or its lock file was removed meanwhile.
 func Hold(folder Folder, work func() error) error {
 	intact, unlock, err := lock(folder)
 	if err != nil {
@@ -63,7 +63,7 @@ func Hold(folder Folder, work func() error) error {
 	if errors.Is(err, context.Canceled) || errors.As(err, new(*RemovedError)) {
 		return err
 	}
-	if !intact() { // where the work succeeded too: what it made first may be gone
+	if !intact() { // also if work succeeded: the first files that it wrote may be gone
 		return &RemovedError{Folder: folder.String(), Err: err}
 	}
 	return err
@@ -95,8 +95,8 @@ func lock(folder Folder) (intact func() bool, unlock func(), err error) {
 			l.Close()
 			return nil, nil, fmt.Errorf("%w: %s%s", ErrLocked, d, holder(path))
 		}
-		// The holder before us removed the file after we had opened it: what
-		// we hold is not what others see.
+		// The previous owner may have removed the file after we opened it. Then
+		// we have locked a file that other processes do not see.
 		if !sameFile(l, path) {
 			l.Close()
 			continue
@@ -105,7 +105,7 @@ func lock(folder Folder) (intact func() bool, unlock func(), err error) {
 		return func() bool { return sameFile(l, path) }, func() {
 			defer l.Close()
 			if at(StepUnlock, path) == nil && sameFile(l, path) { // the lock of a run that came after a removal is not ours
-				os.Remove(path) // before the lock is dropped, so that nobody can hold a file that is about to go
+				os.Remove(path) // before unlocking, so that nobody can lock a file that is about to be removed
 			}
 		}, nil
 	}
@@ -124,7 +124,7 @@ func writeOwner(path string) {
 	host, _ := os.Hostname()
 	b, err := json.Marshal(owner{os.Getpid(), host, time.Now().UTC().Truncate(time.Second)})
 	if err == nil && at(StepOwner, path) == nil {
-		os.WriteFile(path, append(b, '\n'), 0o666) // for people only: no harm when it cannot be written
+		os.WriteFile(path, append(b, '\n'), 0o666) // informational only, so errors are ignored
 	}
 }
 

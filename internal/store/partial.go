@@ -11,22 +11,22 @@ import (
 	"strings"
 )
 
-// PartialPrefix begins the names of files that are made over several runs. Like
-// temporary ones they are never listed, but [Sweep] leaves them: what they hold
-// was dear to get.
+// PartialPrefix begins the names of files that are written over several runs.
+// Like temporary files they are never listed, but [Sweep] keeps them, because
+// their content, such as a download, is expensive to get again.
 const PartialPrefix = ".part-"
 
-// PartialName returns the name under which a file waits for its end: it tells
-// the final name to nobody, so that no pattern of a reader matches it.
+// PartialName returns the name of a file until it is complete. It is a hash of
+// the final name, so that no file pattern of a reader matches it.
 func PartialName(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return PartialPrefix + hex.EncodeToString(sum[:8])
 }
 
-// A Partial is a file that may take several runs to write. It grows at its end
-// only, keeps its bytes when the process ends in whatever way, and becomes a
-// file of its folder with [Partial.Commit]. Beside it lies a note, a few bytes
-// that say what it is a part of. It is not safe for concurrent use.
+// A Partial is a file that several runs may write, such as a download. Bytes
+// are only appended, and survive the end of the process. [Partial.Commit]
+// renames it to its final name. A note next to it, a few bytes, records what it
+// is a part of. A Partial is not safe for concurrent use.
 type Partial struct {
 	file *os.File // nil once closed
 	dir  dir
@@ -34,8 +34,8 @@ type Partial struct {
 	size int64
 }
 
-// OpenPartial opens the partial file of a name, empty where there is none yet.
-// Only local folders have partial files.
+// OpenPartial opens the partial file for a final name, or creates an empty one.
+// The folder must be local.
 func OpenPartial(folder Folder, name string) (*Partial, error) {
 	d, ok := folder.(dir)
 	if !ok {
@@ -64,7 +64,7 @@ func OpenPartial(folder Folder, name string) (*Partial, error) {
 
 func (p *Partial) path() string { return p.dir.path(p.name) }
 
-// step does one step, unless a test has it fail.
+// step performs one file operation, unless a test makes it fail.
 func (p *Partial) step(step Step, do func() error) error {
 	err := at(step, p.path())
 	if err == nil {
@@ -73,13 +73,14 @@ func (p *Partial) step(step Step, do func() error) error {
 	return p.failed(string(step), err, 0)
 }
 
-// failed puts the name that a person knows into an error, and figures into that
-// of a full disk.
+// failed reports errors under the final file name and adds the needed and
+// available bytes to ENOSPC.
 func (p *Partial) failed(op string, err error, need int64) error {
 	return p.dir.space(namedPartial(err, op, p.path()), p.path(), need, p.size)
 }
 
-// namedPartial puts the name that a person knows into an error.
+// namedPartial replaces the name in a file system error by path, the final
+// name.
 func namedPartial(err error, op, path string) error {
 	if l := (*os.LinkError)(nil); errors.As(err, &l) {
 		return &fs.PathError{Op: op, Path: path, Err: l.Err}
@@ -90,7 +91,7 @@ func namedPartial(err error, op, path string) error {
 	return err
 }
 
-// Size is how many bytes were written, by this run and by those before it.
+// Size returns the number of bytes written, by this run and earlier ones.
 func (p *Partial) Size() int64 { return p.size }
 
 // ReadAt implements [io.ReaderAt].
@@ -102,10 +103,10 @@ func (p *Partial) ReadAt(b []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// Write appends.
+// Write appends b.
 func (p *Partial) Write(b []byte) (n int, err error) {
 	if err = at(StepWrite, p.path()); err != nil {
-		n, _ = p.file.WriteAt(b[:len(b)/2], p.size) // as disks fail
+		n, _ = p.file.WriteAt(b[:len(b)/2], p.size) // a simulated failure writes half, as a full disk may
 	} else {
 		n, err = p.file.WriteAt(b, p.size)
 	}
@@ -113,7 +114,7 @@ func (p *Partial) Write(b []byte) (n int, err error) {
 	return n, p.failed("write", err, int64(len(b)-n))
 }
 
-// Truncate drops all but the first n bytes.
+// Truncate cuts the file to its first n bytes.
 func (p *Partial) Truncate(n int64) error {
 	err := p.step(StepTruncate, func() error { return p.file.Truncate(n) })
 	if err == nil {
@@ -122,26 +123,26 @@ func (p *Partial) Truncate(n int64) error {
 	return err
 }
 
-// Sync makes what was written durable.
+// Sync makes the bytes written so far durable.
 func (p *Partial) Sync() error { return p.step(StepSync, p.file.Sync) }
 
 const noteSuffix = ".note"
 
 func (p *Partial) notePath() string { return p.dir.path(PartialName(p.name) + noteSuffix) }
 
-// Note returns the note, nil where there is none.
+// Note returns the note, or nil if there is none.
 func (p *Partial) Note() (note []byte) {
 	err := p.step(StepRead, func() (err error) {
 		note, err = os.ReadFile(p.notePath())
 		return err
 	})
 	if err != nil {
-		return nil // without its note a partial file is worth nothing, and is begun anew
+		return nil // a partial file without a note is unusable; the caller starts over
 	}
 	return note
 }
 
-// SetNote replaces the note, at once and whole.
+// SetNote replaces the note atomically.
 func (p *Partial) SetNote(note []byte) error {
 	f, err := p.dir.createTemp(p.name)
 	if err != nil {
@@ -155,7 +156,7 @@ func (p *Partial) SetNote(note []byte) error {
 	return w.Commit()
 }
 
-// Commit makes the partial file a file of its folder, durable and whole.
+// Commit syncs the file and renames it to its final name.
 func (p *Partial) Commit() error {
 	if p.file == nil {
 		return fmt.Errorf("commit %s: already closed", p.path())
@@ -175,7 +176,8 @@ func (p *Partial) Commit() error {
 	return p.dir.sync()
 }
 
-// Close keeps the partial file for another run; after Commit it does nothing.
+// Close closes the file and keeps it for another run. After Commit it does
+// nothing.
 func (p *Partial) Close() error {
 	if p.file == nil {
 		return nil
@@ -185,8 +187,8 @@ func (p *Partial) Close() error {
 	return err
 }
 
-// RemovePartial removes the partial file of a name, and its note, where a run
-// ended between giving the file its name and that.
+// RemovePartial removes the partial file and the note for a final name. A run
+// that ended during Commit may leave the note alone.
 func RemovePartial(folder Folder, name string) error {
 	d, ok := folder.(dir)
 	if !ok {
@@ -200,7 +202,7 @@ func RemovePartial(folder Folder, name string) error {
 	return nil
 }
 
-// RemovePartials removes all partial files of a folder.
+// RemovePartials removes all partial files and notes of a folder.
 func RemovePartials(folder Folder) error {
 	d, ok := folder.(dir)
 	if !ok {

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 )
 
-// A Replacement is a folder under construction that appears whole: what lies in
-// it is seen by nobody before [Replacement.Commit], and a folder that had its
-// name is there until then. It is for one goroutine.
+// A Replacement creates or replaces a folder atomically. Nobody sees its files
+// before [Replacement.Commit]; until then an existing folder of the same name
+// stays in place. It must not be used by several goroutines at once.
 //
 //	r, err := store.Replace(parent, "step-00001000")
 //	if err != nil {
@@ -23,16 +23,16 @@ import (
 //	…
 //	return r.Commit()
 //
-// Files must be committed before the folder is. Only folders on the local disk
-// can be replaced at once.
+// Commit every file before the folder. The folder must be local.
 type Replacement struct {
 	parent dir
 	name   string
 	temp   string // "" once committed or aborted
 }
 
-// Replace begins a folder of a name in a local folder, which is made if it does
-// not exist. What a killed process left of the same folder is removed.
+// Replace starts to create or replace the folder of the given name in a local
+// folder, which is created if necessary. It removes what a killed process left
+// of an earlier attempt.
 func Replace(folder Folder, name string) (*Replacement, error) {
 	d, ok := folder.(dir)
 	if !ok {
@@ -61,14 +61,14 @@ func Replace(folder Folder, name string) (*Replacement, error) {
 	return r, nil
 }
 
-// tempFolder is the path of a folder of a name while it is made or removed: the
-// same each time, so that the next process finds what a killed one left.
+// tempFolder returns the temporary path of a folder. It is always the same for
+// a name, so that the next process finds the leftovers of a killed one.
 func (d dir) tempFolder(name string) string {
 	h := sha256.Sum256([]byte(name))
 	return d.path(folderPrefix + hex.EncodeToString(h[:8]))
 }
 
-// removeAll removes a temporary folder of a name, in a step.
+// removeAll removes the temporary folder of a name.
 func (d dir) removeAll(step Step, name, temp string) error {
 	err := at(step, d.path(name))
 	if err == nil {
@@ -77,10 +77,10 @@ func (d dir) removeAll(step Step, name, temp string) error {
 	return named(err, "remove", d.path(name))
 }
 
-// final is the folder as it will be called.
+// final returns the folder under its final name.
 func (r *Replacement) final() dir { return dir(r.parent.path(r.name)) }
 
-// Create begins a file of the folder.
+// Create creates a file in the folder.
 func (r *Replacement) Create(name string) (Writer, error) {
 	if err := checkName(name); err != nil {
 		return nil, fmt.Errorf("create %q in %s: %w", name, r.final(), err)
@@ -97,12 +97,12 @@ func (r *Replacement) Create(name string) (Writer, error) {
 	return nil, r.parent.space(named(err, "create", path), path, 0, 0)
 }
 
-// Commit gives the folder its name, in the place of one that has it.
+// Commit moves the folder to its final name, replacing an existing folder.
 func (r *Replacement) Commit() error {
 	if r.temp == "" {
 		return fmt.Errorf("commit %s: already closed", r.final())
 	}
-	defer r.Abort() // where it went wrong; behind the rename, the folder that was replaced
+	defer r.Abort() // on failure removes the new folder; after the rename, the replaced one
 	path := string(r.final())
 	for _, s := range []struct {
 		step Step
@@ -122,18 +122,17 @@ func (r *Replacement) Commit() error {
 	return r.parent.sync()
 }
 
-// Abort discards what was written.
+// Abort removes what was written. After Commit it does nothing.
 func (r *Replacement) Abort() {
 	if r.temp == "" {
 		return
 	}
-	_ = r.parent.removeAll(StepDiscard, r.name, r.temp) // the next process removes what is left
+	_ = r.parent.removeAll(StepDiscard, r.name, r.temp) // on failure the next process cleans up
 	r.temp = ""
 }
 
-// swap gives a folder the name of another, which takes its own if it exists. Where
-// the system cannot exchange two names at once, there is a moment in which
-// neither folder has the name.
+// swap moves temp to path. If path exists, the two are exchanged. Where the
+// system cannot exchange atomically, neither exists under path for a moment.
 func swap(temp, path string) error {
 	err := exchange(temp, path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -158,8 +157,8 @@ func swap(temp, path string) error {
 	return nil
 }
 
-// RemoveFolder removes a folder of a local folder with all that is in it. It is
-// gone under its name before the first of its files is; one that does not exist
+// RemoveFolder removes a folder in a local folder, with all its content. It is
+// renamed first, so it is never seen incomplete. A folder that does not exist
 // is no error.
 func RemoveFolder(folder Folder, name string) error {
 	d, ok := folder.(dir)
@@ -189,7 +188,8 @@ func RemoveFolder(folder Folder, name string) error {
 // A memberWriter writes a file of a folder under construction.
 type memberWriter struct{ dirWriter }
 
-// Commit makes the file durable. Its name becomes so with the folder.
+// Commit makes the file's content durable. Committing the folder makes its name
+// durable.
 func (w *memberWriter) Commit() error {
 	if w.file == nil {
 		return fmt.Errorf("commit %s: already closed", w.path())

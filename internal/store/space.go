@@ -6,16 +6,16 @@ import (
 	"syscall"
 )
 
-// A SpaceError says that a disk, a quota or a limit on files takes no more, and
-// how much was asked of how much. It wraps the system's error.
+// A SpaceError reports that a write exceeds the free space of a disk, a quota
+// or the limit on file size. It wraps the system's error.
 type SpaceError struct {
-	Path string // of the file that was written
-	Need int64  // bytes: what the write asked for, or what a stage knows that it still needs
-	Free int64  // bytes that its disk had left for this user; below a limit on files, that this one had
+	Path string // of the file written
+	Need int64  // bytes needed by the write, or by the rest of the stage if that is known
+	Free int64  // bytes available to this user on the disk, and below the file size limit
 	Err  error
 }
 
-// Error puts both figures behind the system's words.
+// Error returns the system's message with both figures.
 func (e *SpaceError) Error() string {
 	text := fmt.Sprintf("%v: %d bytes needed, %d free", e.Err, e.Need, e.Free)
 	if limit := fileLimit(); errors.Is(e.Err, syscall.EFBIG) && limit >= 0 {
@@ -27,12 +27,12 @@ func (e *SpaceError) Error() string {
 // Unwrap returns the system's error.
 func (e *SpaceError) Unwrap() error { return e.Err }
 
-// blockBytes is what the smallest file takes of most disks.
+// blockBytes is what the smallest file occupies on most disks.
 const blockBytes = 4096
 
-// space makes a [SpaceError] of an error that says that there is none. The
-// write asked for so many bytes, 0 where that is not known, at an offset of its
-// file.
+// space converts ENOSPC, EDQUOT and EFBIG to a [SpaceError] and returns other
+// errors unchanged. need is the size of the failed write, 0 if unknown; offset
+// is its offset in the file.
 func (d dir) space(err error, path string, need, offset int64) error {
 	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 	large := errors.Is(err, syscall.EFBIG)

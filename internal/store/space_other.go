@@ -2,8 +2,8 @@
 
 package store
 
-// free is not known here.
+// free returns 0: unknown on this system.
 func free(string) int64 { return 0 }
 
-// fileLimit is not known here.
+// fileLimit returns -1: unknown on this system.
 func fileLimit() int64 { return -1 }

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// free returns the bytes that the disk of a folder has left for this user, of
-// the folder above where it is not made yet; 0 where nobody knows.
+// free returns the bytes available to this user on path's file system. If path
+// does not exist, its nearest existing parent is used; 0 means unknown.
 func free(path string) int64 {
 	var s syscall.Statfs_t
 	for {
@@ -26,7 +26,8 @@ func free(path string) int64 {
 	}
 }
 
-// fileLimit returns how many bytes one file may have, -1 without a limit.
+// fileLimit returns the maximum size of a file in bytes (RLIMIT_FSIZE), -1 if
+// unlimited.
 func fileLimit() int64 {
 	var r syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &r); err != nil || r.Cur > math.MaxInt64 {

@@ -5,53 +5,53 @@ import (
 	"sync/atomic"
 )
 
-// A Step is a kind of call to the system on a file's way into or out of a local
-// folder. Each is a point at which a disk, a person or a cable may end a run;
-// tests stand on every one of them with [Intercept].
+// A Step is a kind of file system operation on a local folder. Each operation
+// can fail, be interrupted, or be the last one before a crash; tests simulate
+// that at every operation with [Intercept].
 type Step string
 
-// The steps, in the order in which a file meets them. The path that goes with
-// one is that of the file under construction, never a temporary name.
+// The operations, in the order in which they occur to a file. The path passed
+// to [Intercept] is the final one, never a temporary name.
 const (
-	StepLock       Step = "lock"        // open and take the lock of a folder
-	StepOwner      Step = "owner"       // write into the lock who holds it
-	StepMkdir      Step = "mkdir"       // make a folder
+	StepLock       Step = "lock"        // lock a folder
+	StepOwner      Step = "owner"       // write the owner into the lock file
+	StepMkdir      Step = "mkdir"       // create a folder
 	StepCreate     Step = "create"      // create a temporary file
-	StepWrite      Step = "write"       // write to it: half of the bytes are written when this fails
-	StepTruncate   Step = "truncate"    // drop the end of a partial file
-	StepMode       Step = "mode"        // give it the mode that the umask leaves
-	StepSync       Step = "sync"        // make its bytes durable
+	StepWrite      Step = "write"       // write to it; a simulated failure writes half
+	StepTruncate   Step = "truncate"    // truncate a partial file
+	StepMode       Step = "mode"        // apply the umask to its mode
+	StepSync       Step = "sync"        // make its content durable
 	StepClose      Step = "close"       // close it
-	StepRename     Step = "rename"      // give it its name
+	StepRename     Step = "rename"      // rename it to its final name
 	StepSyncFolder Step = "sync-folder" // make the name durable
 	StepDiscard    Step = "discard"     // remove a temporary file or folder
-	StepUnname     Step = "unname"      // take the name of a scratch file
-	StepTempFolder Step = "temp-folder" // make a temporary folder
-	StepRemove     Step = "remove"      // remove a file, or what a killed run left
-	StepUnlock     Step = "unlock"      // remove the lock
+	StepUnname     Step = "unname"      // unlink an open scratch file
+	StepTempFolder Step = "temp-folder" // create a temporary folder
+	StepRemove     Step = "remove"      // remove a file, or the leftovers of a killed run
+	StepUnlock     Step = "unlock"      // remove the lock file
 	StepStat       Step = "stat"        // look at a file
 	StepOpen       Step = "open"        // open it
 	StepRead       Step = "read"        // read from it
 	StepList       Step = "list"        // read a folder
 )
 
-// intercept is what [Intercept] has set. It is a variable of the process since
-// folders are opened by their location, deep inside a runner that gives no way
-// to hand anything down; without a test it stays nil and costs one load.
+// intercept is the function set by [Intercept], nil outside tests. It is global
+// because folders are opened by location deep inside a Beam runner, which
+// offers no way to pass it down. Without a test it costs one atomic load.
 var intercept atomic.Pointer[func(Step, string) error]
 
-// Intercept has before called ahead of every step in this process, from any
-// goroutine: the step does not happen when it returns an error, which the
-// caller gets as that of the system. It returns the function that ends this.
+// Intercept makes every file operation of this process call before first, from
+// any goroutine. If before returns an error, the operation does not happen and
+// its caller gets the error as if from the system. The returned function ends
+// this.
 //
-// It is for tests of what happens when a step fails, and internal/archtest
-// holds that nothing else calls it.
+// Intercept is for tests of failures only; internal/archtest checks that.
 func Intercept(before func(step Step, path string) error) (restore func()) {
 	old := intercept.Swap(&before)
 	return func() { intercept.Store(old) }
 }
 
-// at stands before a step.
+// at calls the intercepting function, if there is one, before an operation.
 func at(step Step, path string) error {
 	before := intercept.Load()
 	if before == nil {

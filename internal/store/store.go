@@ -1,11 +1,11 @@
-// Package store is the one place that knows where files live.
+// Package store gives access to folders of files. No other package knows where
+// files live.
 //
-// A [Folder] is a set of immutable files under plain names. Stages of the
-// pipeline meet only in folders, so that a folder may one day be a bucket of
-// an object store: there is no rename, no append and no partial write in the
-// interface, and nothing is visible before [Writer.Commit]. Writing equal bytes
-// under the same name again is legal; that is what makes a repeated task
-// harmless.
+// A [Folder] is a set of immutable files with plain names. Stages of the
+// pipeline exchange data only through folders. A file becomes visible as a
+// whole, with [Writer.Commit]; the interface has no rename, append or partial
+// write, so that an object store could implement it. A file may be written
+// again with the same bytes, so a task may run twice.
 //
 //	w, err := folder.Create(ctx, "train-00000-of-00004.tfrecord")
 //	if err != nil {
@@ -17,7 +17,7 @@
 //	}
 //	return w.Commit()
 //
-// Folders are safe for concurrent use; files and writers are not.
+// A Folder is safe for concurrent use; a [File] or [Writer] is not.
 package store
 
 import (
@@ -28,46 +28,46 @@ import (
 	"strings"
 )
 
-// TempPrefix begins the name of every file that is not committed. Such names
-// never contain the name under construction, so that no pattern a reader uses
-// (*.tfrecord*) can match them.
+// TempPrefix begins the name of every uncommitted file. Temporary names never
+// contain the final name, so that no reader's pattern, such as *.tfrecord*,
+// matches them.
 const TempPrefix = ".tmp-"
 
-// ErrNotFile says that a name belongs to a folder, a device or a pipe: such
-// things cannot be read at any offset.
+// ErrNotFile is returned for a name of a folder, device or pipe: these cannot
+// be read at an offset.
 var ErrNotFile = errors.New("not a regular file")
 
-// A Folder is a set of files with slash-free names, and folders below it.
+// A Folder is a set of files with names without slashes, and of subfolders.
 type Folder interface {
-	// Open opens a committed file. The error matches [fs.ErrNotExist] when
-	// there is none.
+	// Open opens a committed file. If it does not exist, the error matches
+	// [fs.ErrNotExist].
 	Open(ctx context.Context, name string) (File, error)
-	// Create begins a file. The folder is made if it does not exist.
+	// Create starts to write a file. It creates the folder if necessary.
 	Create(ctx context.Context, name string) (Writer, error)
-	// Scratch creates a nameless temporary file that is gone when closed.
+	// Scratch creates an unnamed temporary file that disappears when closed.
 	Scratch(ctx context.Context) (Scratch, error)
-	// Stat returns what is known of a committed file without opening it.
+	// Stat returns the size of a committed file without opening it.
 	Stat(ctx context.Context, name string) (Info, error)
-	// List returns the committed files sorted by name; temporary files and
-	// folders are not among them.
+	// List returns the committed files, sorted by name, without temporary files
+	// and subfolders.
 	List(ctx context.Context) ([]Info, error)
-	// Remove deletes a file for good; a file that does not exist is no error.
+	// Remove removes a file durably. A file that does not exist is no error.
 	Remove(ctx context.Context, name string) error
-	// Folder returns the folder below this one; it need not exist.
+	// Folder returns a subfolder, which need not exist.
 	Folder(name string) Folder
-	// String returns the location as [Open] takes it.
+	// String returns the location, in the form that [Open] accepts.
 	String() string
 }
 
-// A File is a committed file open for reading at any offset.
+// A File is a committed file, open for reading at any offset.
 type File interface {
 	io.ReaderAt
 	io.Closer
 	Size() int64
 }
 
-// A Writer writes one file. Exactly one of Commit and Abort takes effect: the
-// first that is called.
+// A Writer writes one file. Of Commit and Abort, only the first call takes
+// effect.
 type Writer interface {
 	io.Writer
 	// Commit makes the file durable and visible under its name.
@@ -76,7 +76,7 @@ type Writer interface {
 	Abort()
 }
 
-// A Scratch is a temporary file for one task.
+// A Scratch is a temporary file of one task.
 type Scratch interface {
 	io.ReaderAt
 	io.WriterAt
@@ -89,7 +89,8 @@ type Info struct {
 	Size int64
 }
 
-// Open returns the folder at a location: a path of the local file system.
+// Open returns the folder at a location, a path of the local file system. It
+// need not exist.
 func Open(location string) (Folder, error) {
 	if scheme, _, ok := strings.Cut(location, "://"); ok {
 		return nil, fmt.Errorf("open folder %q: no support for %s:// locations, give a local path", location, scheme)
@@ -127,7 +128,7 @@ func WriteFile(ctx context.Context, folder Folder, name string, data []byte) err
 	return w.Commit()
 }
 
-// NewReader returns a sequential reader of a file from an offset to its end.
+// NewReader returns a reader of a file, from an offset to the end.
 func NewReader(f File, offset int64) io.Reader {
 	return io.NewSectionReader(f, offset, f.Size()-offset)
 }

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// createTemp creates the temporary file of what will have the name given.
+// createTemp creates the temporary file for a final name.
 func (d dir) createTemp(name string) (*os.File, error) {
 	if err := d.mkdir(); err != nil {
 		return nil, err
@@ -33,8 +33,9 @@ func (d dir) mkdir() error {
 	return d.space(err, string(d), 0, 0)
 }
 
-// above returns the folder that the folder's name stands in. The path is taken
-// as it is: what is above a/../b is a/.., which need not be where a stands.
+// above returns the parent directory. It works on the path text without
+// resolving "..": the parent of a/../b is a/.., which symbolic links can make
+// different from the parent of b.
 func (d dir) above() dir {
 	trim := func(path string) string {
 		for len(path) > 1 && os.IsPathSeparator(path[len(path)-1]) {
@@ -49,8 +50,8 @@ func (d dir) above() dir {
 	return dir(trim(parent))
 }
 
-// make makes the folder and those above it that there are not, each durable: a
-// folder whose name is lost is lost with all that was synced in it.
+// make creates the folder and its missing parents, and syncs each parent: a
+// folder whose name is not durable is lost with everything synced in it.
 func (d dir) make() error {
 	info, err := os.Stat(string(d))
 	if err == nil && info.IsDir() {
@@ -64,8 +65,8 @@ func (d dir) make() error {
 		}
 		err = os.Mkdir(string(d), 0o777)
 	}
-	if errors.Is(err, fs.ErrExist) { // another run was faster, or it is no folder
-		if info, err := os.Stat(string(d)); err != nil || !info.IsDir() { // or a link that leads nowhere
+	if errors.Is(err, fs.ErrExist) { // created by another process, or not a folder
+		if info, err := os.Stat(string(d)); err != nil || !info.IsDir() { // also a dangling link
 			return &fs.PathError{Op: "mkdir", Path: string(d), Err: syscall.ENOTDIR}
 		}
 		return nil
@@ -73,13 +74,13 @@ func (d dir) make() error {
 	if err != nil {
 		return err
 	}
-	if err := above.sync(); !errors.Is(err, fs.ErrPermission) { // one may make a folder where one may not look
+	if err := above.sync(); !errors.Is(err, fs.ErrPermission) { // a directory that may be written may still be unreadable
 		return err
 	}
 	return nil
 }
 
-// scratchName stands for a scratch file in messages.
+// scratchName stands for a scratch file in error messages.
 const scratchName = "(scratch file)"
 
 func (d dir) Scratch(context.Context) (Scratch, error) {
@@ -93,7 +94,7 @@ func (d dir) Scratch(context.Context) (Scratch, error) {
 			discard(f, d.path(scratchName))
 		}
 	}()
-	// Without a name the file cannot outlive the process, however it ends.
+	// Unlink it now, so that it disappears however the process ends.
 	if err = at(StepUnname, d.path(scratchName)); err == nil {
 		err = os.Remove(f.Name())
 	}
@@ -104,8 +105,8 @@ func (d dir) Scratch(context.Context) (Scratch, error) {
 	return &dirScratch{f, d}, nil
 }
 
-// discard closes and removes a temporary file on its way to a path. Its errors
-// are nobody's: the next run sweeps.
+// discard closes and removes a temporary file. Errors are ignored; the next run
+// sweeps.
 func discard(f *os.File, path string) {
 	f.Close()
 	if at(StepDiscard, path) == nil {
@@ -113,7 +114,7 @@ func discard(f *os.File, path string) {
 	}
 }
 
-// dirScratch is a file that has lost its name; errors say where it lies.
+// dirScratch is an unlinked file. Its errors name the folder.
 type dirScratch struct {
 	*os.File
 	dir dir
@@ -139,10 +140,10 @@ func (s *dirScratch) ReadAt(p []byte, off int64) (int, error) {
 // folderPrefix begins the names of temporary folders.
 const folderPrefix = TempPrefix + "folder-"
 
-// TempFolder makes a temporary folder on the local disk, for programs that
-// insist on one: inside the folder where it is local, so that [Sweep] finds it
-// when the process is killed. It returns its path and the function that removes
-// it with all that is in it.
+// TempFolder creates a temporary folder on the local disk, for code that needs
+// a real directory. It is inside folder if that is local, so that [Sweep]
+// removes it if the process is killed. It returns the path and a function that
+// removes the folder with its content.
 func TempFolder(folder Folder) (path string, remove func(), err error) {
 	parent := ""
 	if d, ok := folder.(dir); ok {
@@ -164,9 +165,8 @@ func TempFolder(folder Folder) (path string, remove func(), err error) {
 	}, nil
 }
 
-// Sweep removes the temporary files and folders that killed runs left in a local
-// folder.
-// The caller holds the folder's lock.
+// Sweep removes the temporary files and folders that killed runs left in a
+// local folder. The caller must hold the folder's lock.
 func Sweep(folder Folder) error {
 	d, ok := folder.(dir)
 	if !ok {
@@ -191,7 +191,8 @@ func Sweep(folder Folder) error {
 	return nil
 }
 
-// entries returns what is in the folder, nothing where there is no folder.
+// entries returns the directory entries of the folder, none if it does not
+// exist.
 func (d dir) entries() ([]os.DirEntry, error) {
 	if err := at(StepList, string(d)); err != nil {
 		return nil, err

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// umask returns the file mode bits that the user does not want set. The kernel
-// tells it only by setting it, so it is asked once.
+// umask returns the process's umask. It is read only once, because the system
+// call that reads it also changes it.
 var umask = sync.OnceValue(func() fsMode {
 	m := syscall.Umask(0o077)
 	syscall.Umask(m)

@@ -7,14 +7,14 @@ import (
 	"syscall"
 )
 
-// dirWriter writes a temporary file of its folder and renames it on Commit.
-// google/renameio does the same but names its temporary file after the final
-// one and does not sync the folder.
+// dirWriter writes a temporary file and renames it on Commit. google/renameio
+// does the same, but its temporary names contain the final one and it does not
+// sync the folder.
 type dirWriter struct {
 	file *os.File // nil once committed or aborted
 	dir  dir
-	name string // in messages
-	to   string // the path it gets
+	name string // final name, for errors
+	to   string // final path
 	size int64
 }
 
@@ -22,7 +22,7 @@ func (w *dirWriter) path() string { return w.dir.path(w.name) }
 
 func (w *dirWriter) Write(p []byte) (n int, err error) {
 	if err = at(StepWrite, w.path()); err != nil {
-		n, _ = w.file.Write(p[:len(p)/2]) // as disks fail
+		n, _ = w.file.Write(p[:len(p)/2]) // a simulated failure writes half, as a full disk may
 	} else {
 		n, err = w.file.Write(p)
 	}
@@ -34,12 +34,12 @@ func (w *dirWriter) Commit() error {
 	if w.file == nil {
 		return fmt.Errorf("commit %s: already closed", w.path())
 	}
-	defer w.Abort() // where it went wrong before the rename
+	defer w.Abort() // removes the file if a step before the rename fails
 	for _, s := range []struct {
 		step Step
 		do   func() error
 	}{
-		{StepMode, func() error { return w.file.Chmod(0o666 &^ umask()) }}, // CreateTemp made it private
+		{StepMode, func() error { return w.file.Chmod(0o666 &^ umask()) }}, // CreateTemp creates it with mode 0600
 		{StepSync, w.file.Sync},
 		{StepClose, w.file.Close},
 		{StepRename, func() error { return os.Rename(w.file.Name(), w.to) }},
@@ -64,8 +64,8 @@ func (w *dirWriter) Abort() {
 	w.file = nil
 }
 
-// sync makes the names in the folder durable, as far as its file system can:
-// some of those that are reached over a network have no such call.
+// sync makes the names in the folder durable. Some network file systems do not
+// support that; their error is ignored.
 func (d dir) sync() error {
 	if err := at(StepSyncFolder, string(d)); err != nil {
 		return err
