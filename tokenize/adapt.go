@@ -1,14 +1,14 @@
 package tokenize
 
-// A lowerRange is a row of lowerRanges: every step-th code point from first to last
-// becomes in lower case the one that is delta further on.
+// A lowerRange is an entry of lowerRanges: every step-th code point from first
+// to last is lower-cased by adding delta.
 type lowerRange struct {
 	first, last, step, delta rune
 }
 
-// adapt changes the rules for options that lower-case or remove accents, and not both,
-// and for those that leave ideographs in their words. The classes know only the two
-// together.
+// adapt changes the rules for options that lower-case without removing accents
+// or the other way round, and for options that do not separate ideographs. The
+// class table has only the combination of both.
 func (r *rules) adapt(o Options) {
 	strip := o.stripAccents()
 	if o.DoLowerCase == strip && o.ideographsAlone() {
@@ -33,16 +33,17 @@ func (r *rules) adapt(o Options) {
 	r.lower = lower
 }
 
-// lowerOnly returns the action of lower-casing alone, and fills the mappings.
+// lowerOnly returns the action of lower-casing alone, and fills the map of
+// lower-case forms.
 func (r *rules) lowerOnly(lower map[rune]string) func(c rune, was class) class {
 	for _, pair := range lowerRanges {
 		for c := pair.first; c <= pair.last; c += pair.step {
 			lower[c] = string(c + pair.delta)
 		}
 	}
-	lower['İ'] = "i\u0307" // the one character whose lower case is two
+	lower['İ'] = "i\u0307" // the only character whose lower case has two characters
 	for c, to := range r.lower {
-		lower[c] = to // capitals that a profile knows beyond UnicodeVersion
+		lower[c] = to // capitals of the profile that are newer than UnicodeVersion
 	}
 	return func(c rune, was class) class {
 		if _, ok := lower[c]; ok && was&lowerMask != lowerSame {
@@ -52,8 +53,8 @@ func (r *rules) lowerOnly(lower map[rune]string) func(c rune, was class) class {
 	}
 }
 
-// stripOnly returns the action of removing accents alone, and fills the mappings. It
-// is that of both, but for capitals.
+// stripOnly returns the action of removing accents alone, and fills the map. It
+// is the action of both, except for capitals.
 func (r *rules) stripOnly(lower map[rune]string) func(c rune, was class) class {
 	capitals := map[rune]bool{}
 	for _, pair := range lowerRanges {

@@ -6,34 +6,35 @@ import (
 	"unicode/utf8"
 )
 
-// A wordCache maps words of at most 15 bytes to at most 4 ids each, two of them
-// in a cache line. It is direct-mapped: a word drives out the one before it in
-// its slot. 65,536 slots of 32 bytes make 2 MiB; larger is hardly faster.
+// A wordCache maps words of at most 15 bytes to at most 4 ids each. Two slots
+// share a cache line. It is direct-mapped: a word evicts the one before it in
+// its slot. 65,536 slots of 32 bytes make 2 MiB; a larger cache is hardly
+// faster.
 type wordCache [1 << 16]cacheSlot
 
 const (
-	maxCached    = 15 // bytes of a word
+	maxCached    = 15 // maximum bytes of a word
 	maxCachedIDs = 4
-	lowBytes     = 1<<(8*7) - 1 // the part of hi that belongs to the word
+	lowBytes     = 1<<(8*7) - 1 // mask of the bytes of hi that belong to the word
 )
 
-// A cacheSlot holds a word, zero-padded: words have no zero bytes, so its length
-// need not be stored, and a zero slot is an empty one.
+// A cacheSlot holds a word, zero-padded. Words contain no zero bytes, so the
+// length need not be stored, and a zero slot is empty.
 type cacheSlot struct {
 	lo, hi uint64 // the word; the highest byte of hi is the number of ids
 	ids    [maxCachedIDs]int32
 }
 
-// slotOf returns the slot of a word.
+// slotOf returns the slot number of a word.
 func slotOf(lo, hi uint64) uint16 {
-	// Multiplying with the fraction of the golden ratio (Knuth, The Art of
-	// Computer Programming 6.4) spreads both halves over the highest bits.
+	// Multiplying by the fraction of the golden ratio (Knuth, The Art of
+	// Computer Programming 6.4) mixes both halves into the highest bits.
 	const golden = 0x9e3779b97f4a7c15
 	return uint16((lo ^ bits.RotateLeft64(hi*golden, 32)) * golden >> 48)
 }
 
 // fillSlot appends the ids of a word of 1 to 15 bytes that is not in its slot,
-// and puts it there unless it has too many ids.
+// and stores them there unless there are too many.
 func (e *Encoder) fillSlot(dst []int32, slot *cacheSlot, lo, hi uint64) []int32 {
 	var word [16]byte
 	binary.LittleEndian.PutUint64(word[:], lo)
@@ -56,30 +57,30 @@ func (e *Encoder) fillSlot(dst []int32, slot *cacheSlot, lo, hi uint64) []int32 
 	return dst
 }
 
-// A pieceCache maps pieces of text that a wordCache does not take, nearly all of
-// them with characters beyond ASCII, as they stand there, to their ids: a piece
-// may be several words, or none. Scripts of two bytes a letter have longer words
-// than a wordCache holds, and small vocabularies cut them into single letters.
-// 32,768 slots of 128 bytes make 4 MiB, of
-// which English text touches little.
+// A pieceCache maps pieces of text that do not fit a wordCache to their ids.
+// Most contain characters beyond ASCII. The key is the unnormalized text; it
+// may be several words, or none. Scripts with two bytes a letter have longer
+// words than a wordCache holds, and small vocabularies split them into single
+// letters. 32,768 slots of 128 bytes make 4 MiB, of which English text uses
+// little.
 type pieceCache [1 << pieceBits]pieceSlot
 
 const pieceBits = 15
 
 const maxPieceIDs = 23
 
-// A pieceSlot holds a piece, zero-padded; the zero slot is empty, since a piece
-// has a byte at least that is not zero.
+// A pieceSlot holds a piece, zero-padded. A zero slot is empty, because a piece
+// has at least one byte that is not zero.
 type pieceSlot struct {
 	key   pieceKey
 	count int32
 	ids   [maxPieceIDs]int32
 }
 
-// A pieceKey is a piece of at most 31 bytes.
+// A pieceKey is a piece of at most 31 bytes, zero-padded.
 type pieceKey [4]uint64
 
-// slot returns the number of the piece's slot.
+// slot returns the piece's slot number.
 func (k *pieceKey) slot() uint16 {
 	const golden = 0x9e3779b97f4a7c15 // see slotOf
 	h := (k[0] ^ bits.RotateLeft64(k[1]*golden, 32)) * golden
@@ -87,7 +88,7 @@ func (k *pieceKey) slot() uint16 {
 	return uint16(h >> (64 - pieceBits))
 }
 
-// keep puts the ids of a piece into the slot, unless they are too many.
+// keep stores the ids of a piece in the slot, unless there are too many.
 func (s *pieceSlot) keep(key pieceKey, ids []int32) {
 	if len(ids) > maxPieceIDs {
 		return

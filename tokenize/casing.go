@@ -2,25 +2,27 @@ package tokenize
 
 import "strings"
 
-// maxCapitals is the fraction of its tokens with letters above which a vocabulary is
-// cased. BERT's cased vocabularies have a capital in 31 % (English) and 25 % (multilingual) of
-// the tokens with ASCII letters, its uncased ones in none; a few
-// may have been added by hand.
+// maxCapitals is the fraction of tokens with a capital, of all tokens with
+// letters, above which a vocabulary is considered cased. In BERT's cased
+// vocabularies, 31 % (English) and 25 % (multilingual) of the tokens with ASCII
+// letters have a capital. In the uncased ones none have; a user may have added
+// a few.
 const maxCapitals = 0.01
 
-// LooksUncased guesses from the tokens whether a vocabulary was made of text in lower
-// case, so that text must be lower-cased before it is tokenized with it
-// ([Options.DoLowerCase]). What a model's own files report about it comes first.
+// LooksUncased guesses from the tokens whether a vocabulary was trained on
+// lower-cased text, so that text must be lower-cased before tokenization
+// ([Options.DoLowerCase]). Prefer what the model's own configuration files say.
 //
-// ASCII letters decide: a vocabulary is cased if more than one in a hundred tokens
-// with such letters has a capital. Letters beyond ASCII do not count, since
-// lower-casing leaves some capitals as they are (ℝ is entry 1579 of
-// bert-base-uncased) and others only under an old version of Unicode. If no token
-// has ASCII letters, a vocabulary is cased if more than one in a hundred tokens
+// ASCII letters decide: a vocabulary is cased if more than 1 % of the tokens
+// with ASCII letters have a capital. Letters beyond ASCII do not count, because
+// lower-casing leaves some capitals unchanged (ℝ is entry 1579 of
+// bert-base-uncased) and others only under an old version of Unicode. If no
+// token has ASCII letters, a vocabulary is cased if more than 1 % of the tokens
 // cannot come from lower-cased text without accents: capitals, accents, Hangul
-// syllables. Names in brackets such as [CLS], [unused7] and <S> are not counted.
+// syllables. Names in brackets such as [CLS], [unused7] and <S> are not
+// counted.
 //
-// A vocabulary that gives no sign looks uncased: the default of BERT.
+// A vocabulary without such evidence is taken as uncased, the default of BERT.
 func (v *Vocab) LooksUncased() bool {
 	if capitals, letters := v.Capitals(); letters > 0 {
 		return float64(capitals) <= maxCapitals*float64(letters)
@@ -28,8 +30,8 @@ func (v *Vocab) LooksUncased() bool {
 	return v.reachableUncased()
 }
 
-// Capitals counts the tokens with ASCII letters and those of them with a capital.
-// Names in brackets such as [CLS] are not counted.
+// Capitals returns the number of tokens with an ASCII capital and of tokens
+// with an ASCII letter. Names in brackets such as [CLS] are not counted.
 func (v *Vocab) Capitals() (capitals, letters int) {
 	for _, token := range v.tokens {
 		if inBrackets(token) {
@@ -45,7 +47,8 @@ func (v *Vocab) Capitals() (capitals, letters int) {
 	return capitals, letters
 }
 
-// reachableUncased reports whether nearly all tokens can come from lower-cased text.
+// reachableUncased reports whether nearly all tokens can come from lower-cased
+// text without accents.
 func (v *Vocab) reachableUncased() bool {
 	o := Options{DoLowerCase: true, MaxCharsPerWord: maxMaxChars}
 	w := newWordSplitter(o, newRules(o))

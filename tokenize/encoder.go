@@ -5,21 +5,21 @@ import (
 	"unicode/utf8"
 )
 
-// An Encoder turns text into ids. It remembers the words it has seen, in caches
-// of 6 MiB. One goroutine uses it at a time; make one with
-// [Tokenizer.NewEncoder] for each.
+// An Encoder turns text into token ids. It caches the words it has seen, in 6
+// MiB. It must not be used by several goroutines at once; make one for each
+// with [Tokenizer.NewEncoder].
 type Encoder struct {
 	*Tokenizer
 
 	words  WordSplitter
-	lower  uint64 // 0x20 in every byte in uncased mode, else 0
+	lower  uint64 // 0x20 in every byte if DoLowerCase, else 0
 	cache  *wordCache
 	pieces *pieceCache
 	ids    []int32 // scratch of AppendTokens
 	valid  []byte  // scratch of appendKeeping
 }
 
-// NewEncoder returns an encoder.
+// NewEncoder returns an encoder with empty caches.
 func (t *Tokenizer) NewEncoder() *Encoder {
 	e := &Encoder{Tokenizer: t, words: *newWordSplitter(t.options, t.rules), cache: new(wordCache), pieces: new(pieceCache)}
 	if t.options.DoLowerCase {
@@ -40,7 +40,7 @@ func (e *Encoder) AppendIDs(dst []int32, text string) []int32 {
 	return appendKeeping(e, dst, e.valid)
 }
 
-// AppendIDsBytes is [Encoder.AppendIDs] for a slice of bytes.
+// AppendIDsBytes is [Encoder.AppendIDs] for a byte slice.
 func (e *Encoder) AppendIDsBytes(dst []int32, text []byte) []int32 {
 	if e.special == nil {
 		return appendIDs(e, dst, text)
@@ -53,7 +53,8 @@ func (e *Encoder) AppendIDsBytes(dst []int32, text []byte) []int32 {
 }
 
 // AppendTokens appends the tokens of text to dst, as FullTokenizer.tokenize of
-// the reference returns them: a word that cannot be cut is "[UNK]".
+// google-research/bert returns them. A word that the vocabulary cannot express
+// is "[UNK]".
 func (e *Encoder) AppendTokens(dst []string, text string) []string {
 	e.ids = e.AppendIDs(e.ids[:0], text)
 	for _, id := range e.ids {
@@ -62,17 +63,17 @@ func (e *Encoder) AppendTokens(dst []string, text string) []string {
 	return dst
 }
 
-// appendIDs is the loop over words. Words of at most 15 ASCII letters and
-// digits that end before white space or an ASCII punctuation character are
-// handled here, these two as well; everything else by appendOther.
+// appendIDs loops over the words of s. It handles the common cases itself:
+// words of at most 15 ASCII letters and digits that end before white space or
+// ASCII punctuation, and these two. appendOther does the rest.
 //
-// It is longer than a function should be: as a set of small ones it takes a
-// third more time.
+// It is longer than other functions, because splitting it up costs a third more
+// time.
 func appendIDs[T bytestring](e *Encoder, dst []int32, s T) []int32 {
 	for i := 0; i < len(s); {
 		lo, hi := load16(s, i)
 		capitals := letters(lo)
-		n := 0 // bytes of the word, 16 for "not to be handled here"
+		n := 0 // bytes of the word; 16 if appendOther must handle it
 		if end := others(lo, capitals); end != 0 {
 			n = bits.TrailingZeros64(end) >> 3
 			if n == 0 {
@@ -94,7 +95,7 @@ func appendIDs[T bytestring](e *Encoder, dst []int32, s T) []int32 {
 			n = 8 + bits.TrailingZeros64(others(hi, capitals))>>3
 			hi = (hi | capitals>>2&e.lower) & (1<<(8*uint(n-8)&63) - 1)
 		}
-		end := int32(asciiSpace) // what ends the word
+		end := int32(asciiSpace) // the character after the word
 		if i+n < len(s) {
 			end = e.ascii[s[i+n]]
 		}
@@ -119,8 +120,9 @@ func appendIDs[T bytestring](e *Encoder, dst []int32, s T) []int32 {
 	return dst
 }
 
-// appendOther reads on at s[i], where appendIDs does not: characters that are
-// words whatever stands around them, a piece of text, or a single word.
+// appendOther handles what appendIDs does not at s[i]: characters that are
+// always words of their own, a piece for the cache, or a single word. It
+// returns the position after it.
 func appendOther[T bytestring](e *Encoder, dst []int32, s T, i int) ([]int32, int) {
 	for wide := false; ; wide = true {
 		id, ok := wideID(e.Tokenizer, s, i)
@@ -152,8 +154,8 @@ func appendOther[T bytestring](e *Encoder, dst []int32, s T, i int) ([]int32, in
 	return dst, end
 }
 
-// wideID returns the id of the character at s[i] if it is one of three bytes
-// that is always a word of its own, or asciiSpace.
+// wideID returns the id of the character at s[i] if it has three bytes and is
+// always a word of its own, or asciiSpace if it is white space.
 func wideID[T bytestring](t *Tokenizer, s T, i int) (id int32, ok bool) {
 	if i+2 >= len(s) || s[i] < wideFirst>>12|0xe0 || s[i] > wideLast>>12|0xe0 || s[i+1]&0xc0 != 0x80 || s[i+2]&0xc0 != 0x80 {
 		return 0, false
@@ -162,7 +164,7 @@ func wideID[T bytestring](t *Tokenizer, s T, i int) (id int32, ok bool) {
 	return id, id != asciiOther
 }
 
-// hasSigma reports whether a capital sigma stands in s from one place to another.
+// hasSigma reports whether s[from:to] contains a capital sigma.
 func hasSigma[T bytestring](s T, from, to int) bool {
 	for i := from; i+1 < to; i++ {
 		if s[i] == "Σ"[0] && s[i+1] == "Σ"[1] {
@@ -172,10 +174,10 @@ func hasSigma[T bytestring](s T, from, to int) bool {
 	return false
 }
 
-// pieceAt returns the piece of text at s[i] that reaches to the next white space
-// or punctuation of ASCII, its letters of ASCII in lower case in uncased mode,
-// and its size; or 0 if it is too long for the cache, or joined to what follows.
-// What such a piece becomes does not depend on what stands around it, but for a
+// pieceAt returns the piece of text at s[i] up to the next ASCII white space or
+// punctuation, with ASCII letters lower-cased if the options say so, and its
+// size. The size is 0 if the piece is too long for the cache or joined to what
+// follows. The ids of such a piece do not depend on its context, except for a
 // capital sigma.
 func pieceAt[T bytestring](e *Encoder, s T, i int) (key pieceKey, n int) {
 	for k := range key {
@@ -196,7 +198,7 @@ func pieceAt[T bytestring](e *Encoder, s T, i int) (key pieceKey, n int) {
 		key[k] = x & (1<<(8*uint(n)&63) - 1)
 		n += 8 * k
 		if i+n < len(s) && e.ascii[s[i+n]] == asciiOther {
-			return key, 0 // a character to be deleted: it joins what is on its sides
+			return key, 0 // a deleted character joins its neighbours
 		}
 		return key, n
 	}
@@ -210,15 +212,15 @@ const (
 	bytes80 = 0x8080808080808080
 )
 
-// load8 returns the eight bytes of s at i, the first one lowest. The compiler
-// makes one load of it.
+// load8 returns the eight bytes of s at i as a little-endian integer. The
+// compiler turns it into a single load.
 func load8[T bytestring](s T, i int) uint64 {
 	b := s[i : i+8]
 	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
 		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 }
 
-// load16 returns the sixteen bytes of s at i, zeros behind its end.
+// load16 returns the sixteen bytes of s at i, zero-padded after the end of s.
 func load16[T bytestring](s T, i int) (lo, hi uint64) {
 	if i+16 <= len(s) {
 		return load8(s, i), load8(s, i+8)
@@ -226,7 +228,7 @@ func load16[T bytestring](s T, i int) (lo, hi uint64) {
 	return loadTail(s, i)
 }
 
-// loadTail is load16 for less than sixteen bytes.
+// load16 for fewer than sixteen bytes.
 func loadTail[T bytestring](s T, i int) (lo, hi uint64) {
 	rest := len(s) - i
 	switch {
@@ -241,16 +243,16 @@ func loadTail[T bytestring](s T, i int) (lo, hi uint64) {
 	return lo, 0
 }
 
-// letters marks the bytes of x that are ASCII letters, by their highest bits.
-// Adding moves a byte over 0x7f if it is at least some value; the highest bit of
-// every byte was cleared before, so nothing is carried into the next.
+// letters sets the highest bit of each byte of x that is an ASCII letter. An
+// addition moves a byte above 0x7f if it is at least some value. The highest
+// bits are cleared before, so nothing carries into the next byte.
 func letters(x uint64) uint64 {
 	l := x&bytes7f | bytes20
 	return (l + (0x80-'a')*bytes01) &^ (l + (0x7f-'z')*bytes01) &^ x & bytes80
 }
 
-// others marks the bytes of x that are neither ASCII letters, given by letters,
-// nor digits.
+// others sets the highest bit of each byte of x that is neither an ASCII
+// letter, as given by letters, nor a digit.
 func others(x, letters uint64) uint64 {
 	d := x & bytes7f
 	digits := (d + (0x80-'0')*bytes01) &^ (d + (0x7f-'9')*bytes01) &^ x
@@ -275,7 +277,7 @@ func (e *Encoder) appendWord(dst []int32) []int32 {
 	return e.trie.appendPieces(dst, e.words.word, e.vocab.unk)
 }
 
-// appendPieces is appendWord past the cache.
+// appendPieces is appendWord without the cache.
 func (e *Encoder) appendPieces(dst []int32) []int32 {
 	switch {
 	case e.words.chars == 0:

@@ -6,22 +6,22 @@ import (
 	"unicode/utf8"
 )
 
-// A Span is a stretch of a text: the bytes from Start to before End.
+// A Span is a range of bytes of a text: Start up to, not including, End.
 type Span struct {
 	Start, End int
 }
 
 // AppendOffsets appends the token ids of text to ids, as [Encoder.AppendIDs]
-// does, and for each the place in text that it comes from to spans: from the
-// first to the last character that is left of it in the token. So the span of a
-// token holds what was removed inside it, but not what was removed before or
-// behind it: a soft hyphen at a word's end, the accents that follow a letter as
-// characters of their own. The span of [UNK] is that of its word. Pieces that one
-// character was taken apart into, as a Hangul syllable may be, have its place in
-// common. Otherwise spans ascend and do not overlap, but where canonical ordering
-// made non-starters change places.
+// does, and the location of each token in text to spans. A span reaches from
+// the first to the last character that the token was made of. It includes
+// characters that were removed inside the token, but not those removed before
+// or after it, such as a soft hyphen at the end of a word or the combining
+// accents after a letter. The span of [UNK] is that of its word. Tokens made of
+// the same character, such as the parts of a decomposed Hangul syllable, have
+// the same span. Otherwise spans ascend and do not overlap, unless canonical
+// ordering swapped combining characters.
 //
-// It takes some five times as long as AppendIDs.
+// It takes about five times as long as AppendIDs.
 func (e *Encoder) AppendOffsets(ids []int32, spans []Span, text string) ([]int32, []Span) {
 	a := aligner{e: e, ids: ids, spans: spans}
 	switch {
@@ -40,8 +40,8 @@ func (e *Encoder) AppendOffsets(ids []int32, spans []Span, text string) ([]int32
 	return a.ids, a.spans
 }
 
-// validPlaces returns the bytes of s that are UTF-8 and where each of them
-// stood.
+// validPlaces returns s without invalid UTF-8, and the original offset of each
+// remaining byte.
 func validPlaces(s string) (valid string, places []int) {
 	var kept []byte
 	for i := 0; i < len(s); {
@@ -56,22 +56,22 @@ func validPlaces(s string) (valid string, places []int) {
 	return string(kept), places
 }
 
-// An aligner is one call of AppendOffsets.
+// An aligner is the state of one call of AppendOffsets.
 type aligner struct {
 	e     *Encoder
 	ids   []int32
 	spans []Span
-	chars []Span     // where the characters of the current word come from
-	run   []runPlace // scratch of a run of non-starters
+	chars []Span     // origin of each character of the current word
+	run   []runPlace // buffer for a run of non-starters
 }
 
-// A runPlace is a non-starter that waits for its place in canonical order.
+// A runPlace is a non-starter that waits to be put in canonical order.
 type runPlace struct {
 	combiningClass uint8
 	span           Span
 }
 
-// alignKeeping is appendKeeping with places.
+// alignKeeping is appendKeeping with spans.
 func alignKeeping(a *aligner, s string) {
 	start := 0
 	for i := 0; i < len(s); i++ {
@@ -90,7 +90,8 @@ func alignKeeping(a *aligner, s string) {
 	alignWords(a, s[start:], start)
 }
 
-// alignWords appends the tokens of s, which begins at a place of the text.
+// alignWords appends the tokens and spans of s, which begins at offset base of
+// the text.
 func alignWords(a *aligner, s string, base int) {
 	w := &a.e.words
 	for i := 0; i < len(s); {
@@ -106,7 +107,7 @@ func alignWords(a *aligner, s string, base int) {
 	}
 }
 
-// cut gives the pieces of the current word their places.
+// cut appends the spans of the current word's tokens.
 func (a *aligner) cut(ids []int32, base int) {
 	rest := a.chars
 	for _, id := range ids {
@@ -118,7 +119,7 @@ func (a *aligner) cut(ids []int32, base int) {
 			}
 		}
 		span := rest[0]
-		for _, c := range rest[1:n] { // not in order where non-starters changed places
+		for _, c := range rest[1:n] { // not ascending if non-starters were reordered
 			span.Start, span.End = min(span.Start, c.Start), max(span.End, c.End)
 		}
 		a.spans = append(a.spans, Span{base + span.Start, base + span.End})
@@ -126,9 +127,9 @@ func (a *aligner) cut(ids []int32, base int) {
 	}
 }
 
-// placeWord notes where the characters of the word come from that nextWord read
-// between two places of s: it goes the same way again. Characters beyond the
-// longest word are noted as well.
+// placeWord records the origin of each character of the word that nextWord read
+// from s[from:to]. It repeats the steps of nextWord. Characters beyond the
+// maximum word length are recorded too.
 func (a *aligner) placeWord(s string, from, to int) {
 	w := &a.e.words
 	a.chars = a.chars[:0]
@@ -162,7 +163,7 @@ func (a *aligner) placeWord(s string, from, to int) {
 	}
 }
 
-// placeRun is addReordered with places.
+// placeRun is addReordered with spans.
 func (a *aligner) placeRun(s string, i int) int {
 	w := &a.e.words
 	a.run = a.run[:0]

@@ -13,33 +13,34 @@ const (
 	maxMaxChars     = 1 << 16 // keeps an encoder's buffers small
 )
 
-// Options says how text becomes tokens. Start from [DefaultOptions] and change
-// fields; [Options.Validate] reports every problem at once.
+// Options configures how text becomes tokens. Start from [DefaultOptions] and
+// change fields; [Options.Validate] reports every problem at once.
 type Options struct {
-	// DoLowerCase lower-cases and, unless StripAccents says otherwise, removes
-	// accents, as the uncased vocabularies need it.
+	// DoLowerCase lower-cases text and, unless StripAccents says otherwise,
+	// removes accents. Uncased vocabularies need it.
 	DoLowerCase bool `json:"do_lower_case"`
 
 	// StripAccents removes accents (general category Mn, after canonical
-	// decomposition), or keeps them where DoLowerCase alone would remove them.
-	// Nil means as DoLowerCase: what google-research/bert does.
+	// decomposition) if true and keeps them if false. Nil means the value of
+	// DoLowerCase, as in google-research/bert.
 	StripAccents *bool `json:"strip_accents,omitempty"`
 
 	// TokenizeChineseChars makes every ideograph a word of its own. Nil means
-	// true: what google-research/bert does.
+	// true, as in google-research/bert.
 	TokenizeChineseChars *bool `json:"tokenize_chinese_chars,omitempty"`
 
 	// Profile selects the rules. Empty means [ProfileGoogle].
 	Profile Profile `json:"profile,omitempty"`
 
-	// MaxCharsPerWord is the number of characters, after lower-casing and
-	// removing accents, above which a word becomes [UNK] as a whole. 0 means
-	// that of the profile: 200, for nvidia-pt and hf 100. At most 65,536.
+	// MaxCharsPerWord is the maximum length of a word in characters, after
+	// lower-casing and removing accents. A longer word becomes a single [UNK].
+	// 0 means the profile's value: 200 for google, 100 for nvidia-pt and hf. At
+	// most 65,536.
 	MaxCharsPerWord int `json:"max_chars_per_word,omitempty"`
 }
 
-// DefaultOptions returns the options of bert-base-uncased, which are the
-// defaults of google-research/bert.
+// DefaultOptions returns the defaults of google-research/bert, which fit
+// bert-base-uncased.
 func DefaultOptions() Options {
 	return Options{DoLowerCase: true, Profile: ProfileGoogle}
 }

@@ -1,7 +1,7 @@
 package tokenize
 
-// A Profile names whose rules are followed where implementations of BERT's
-// tokenizer differ. It is written to manifests.
+// A Profile names an implementation of BERT's tokenizer. It selects the rules
+// in which the implementations differ, and is written to manifests.
 //
 //	                              google       nvidia-pt           hf
 //	longest word, in characters   200          100                 100
@@ -11,8 +11,8 @@ package tokenize
 //	                                           between white space
 //	Unicode                       15.0.0       15.0.0              mixed, see below
 //
-// On prose the three give the same ids but for a final sigma, for special
-// tokens in the text and for words of more than 100 characters.
+// On prose all three give the same ids, except for a final sigma, special
+// tokens in the text, and words of more than 100 characters.
 type Profile string
 
 const (
@@ -22,32 +22,32 @@ const (
 
 	// ProfileNVIDIA follows tokenization.py of BERT for PyTorch in
 	// NVIDIA/DeepLearningExamples (BertTokenizer with max_len unset). Private
-	// use and unassigned code points are deleted. One of the five special
-	// tokens is kept where, after cleaning, it is all that stands between
-	// white space, ideographs or the ends of the text.
+	// use and unassigned code points are deleted. A special token in the text
+	// is kept if, after cleaning, it stands alone between white space,
+	// ideographs or the ends of the text.
 	ProfileNVIDIA Profile = "nvidia-pt"
 
 	// ProfileHF follows BertTokenizerFast of Hugging Face (tokenizers 0.23.3,
-	// without the special tokens that it puts around a text). The five special
-	// tokens are kept wherever they stand, capitals and all; text around one
-	// does not reach over it. Its tables are of several Unicode versions: newer
-	// accents (Mn) and punctuation are letters to it, lower case goes up to
-	// Unicode 17, and U+2B820 to U+2B91F are not ideographs.
+	// without the special tokens that it adds around a text). The five special
+	// tokens are kept anywhere in the text, case included, and separate the
+	// text around them. Its tables mix several Unicode versions: newer accents
+	// (Mn) and punctuation count as letters, lower case follows Unicode 17, and
+	// U+2B820 to U+2B91F are not ideographs.
 	ProfileHF Profile = "hf"
 )
 
 // Profiles lists all profiles, the default first.
 func Profiles() []Profile { return []Profile{ProfileGoogle, ProfileNVIDIA, ProfileHF} }
 
-// rules are what a profile means to a [WordSplitter].
+// rules are the tables of a profile for a [WordSplitter].
 type rules struct {
 	classes    classTable
-	lower      map[rune]string // mappings that mappingOf lacks
-	combining  map[rune]uint8  // non-starters that combiningClass lacks
+	lower      map[rune]string // lower-case forms that mappingOf does not have
+	combining  map[rune]uint8  // classes that combiningClass does not have
 	finalSigma bool
 }
 
-// A classTable gives the class of every code point, see unicode.go.
+// A classTable gives the class of every code point; see unicode.go.
 type classTable struct {
 	page  *[len(classPage)]uint8
 	pages []uint8
@@ -57,14 +57,14 @@ func (t *classTable) of(r rune) class {
 	return class(t.pages[int(t.page[uint32(r)>>8])<<8|int(r&0xff)])
 }
 
-// A classRange says that the code points from first to last are of a class.
+// A classRange assigns a class to the code points from first to last.
 type classRange struct {
 	first, last rune
 	class       class
-	value       rune // lowerMap: what the only one of them becomes; lowerReorder: their Canonical_Combining_Class
+	value       rune // lowerMap: the mapping of a single code point; lowerReorder: the Canonical_Combining_Class
 }
 
-// combiningClass returns the Canonical_Combining_Class that orders r.
+// combiningClass returns the Canonical_Combining_Class for ordering r.
 func (r *rules) combiningClass(c rune) uint8 {
 	if ccc, ok := r.combining[c]; ok {
 		return ccc
@@ -72,7 +72,7 @@ func (r *rules) combiningClass(c rune) uint8 {
 	return combiningClass(c)
 }
 
-// newRules returns the rules of options, which must be valid.
+// newRules returns the rules for valid options.
 func newRules(o Options) *rules {
 	r := &rules{classes: classTable{&classPage, classPages[:]}, finalSigma: o.Profile != ProfileHF}
 	switch o.Profile {
@@ -85,8 +85,7 @@ func newRules(o Options) *rules {
 	return r
 }
 
-// patch replaces the classes of the code points in ranges, which are in
-// ascending order.
+// patch replaces the classes of the code points in ranges, which must ascend.
 func (r *rules) patch(ranges []classRange) {
 	r.lower, r.combining = map[rune]string{}, map[rune]uint8{}
 	r.rebuild(func(c rune, was class) class {
@@ -101,7 +100,7 @@ func (r *rules) patch(ranges []classRange) {
 	})
 }
 
-// rebuild gives every code point a new class.
+// rebuild changes the class of every code point.
 func (r *rules) rebuild(change func(c rune, was class) class) {
 	page, pages := new([len(classPage)]uint8), []uint8(nil)
 	known := map[[256]uint8]uint8{}
@@ -125,7 +124,7 @@ func (r *rules) rebuild(change func(c rune, was class) class) {
 	r.classes = classTable{page, pages}
 }
 
-// note keeps the value that d gives the code point c.
+// note stores the value of d for the code point c.
 func (r *rules) note(c rune, d classRange) {
 	switch d.class & lowerMask {
 	case lowerMap:

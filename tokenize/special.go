@@ -2,7 +2,7 @@ package tokenize
 
 import "unicode/utf8"
 
-// A specialToken is one that some profiles keep whole in a text.
+// A specialToken is a token that some profiles keep whole in a text.
 type specialToken struct {
 	text string
 	id   int32
@@ -17,8 +17,8 @@ func (v *Vocab) specials() []specialToken {
 	return out
 }
 
-// appendValid appends s without the bytes that are not UTF-8. Special tokens
-// are looked for in what is left, since they may stand around such a byte.
+// appendValid appends s without invalid UTF-8. Special tokens are searched in
+// the result, because invalid bytes may be inside one.
 func appendValid[T bytestring](dst []byte, s T) []byte {
 	for i := 0; i < len(s); {
 		r, size := decodeRune(s, i)
@@ -30,9 +30,10 @@ func appendValid[T bytestring](dst []byte, s T) []byte {
 	return dst
 }
 
-// appendKeeping appends the ids of s, valid UTF-8, in which the profile keeps
-// special tokens. All of them begin with a bracket and hold no other, so the
-// searches from two brackets hardly overlap and time is linear.
+// appendKeeping appends the ids of s, which must be valid UTF-8, and keeps
+// special tokens as the profile does. Special tokens begin with a bracket and
+// contain no other, so searches from two brackets hardly overlap and time is
+// linear.
 func appendKeeping[T bytestring](e *Encoder, dst []int32, s T) []int32 {
 	start := 0
 	for i := 0; i < len(s); i++ {
@@ -50,8 +51,8 @@ func appendKeeping[T bytestring](e *Encoder, dst []int32, s T) []int32 {
 	return appendIDs(e, dst, s[start:])
 }
 
-// specialEnd returns the place behind the special token that begins at s[i], or
-// 0 if the profile sees none there.
+// specialEnd returns the position after the special token at s[i], or 0 if the
+// profile recognizes none there.
 func specialEnd[T bytestring](e *Encoder, s T, i int, token string) int {
 	if e.options.Profile == ProfileHF {
 		if len(s)-i >= len(token) && string(s[i:i+len(token)]) == token {
@@ -66,8 +67,8 @@ func specialEnd[T bytestring](e *Encoder, s T, i int, token string) int {
 	return end
 }
 
-// cleanPrefix returns the place behind token, which begins at s[i] once deleted
-// characters are gone, or 0 if it does not.
+// cleanPrefix returns the position after token, if s[i:] without deleted
+// characters begins with it, else 0.
 func cleanPrefix[T bytestring](w *WordSplitter, s T, i int, token string) int {
 	for n := 0; n < len(token); {
 		if i == len(s) {
@@ -88,7 +89,7 @@ func cleanPrefix[T bytestring](w *WordSplitter, s T, i int, token string) int {
 }
 
 // endsAt reports whether the first character of s[i:] that is not deleted ends
-// a token of str.split, with white space around ideographs.
+// a word of Python's str.split, with white space added around ideographs.
 func endsAt[T bytestring](w *WordSplitter, s T, i int) bool {
 	for i < len(s) {
 		r, size := decodeRune(s, i)
@@ -100,7 +101,7 @@ func endsAt[T bytestring](w *WordSplitter, s T, i int) bool {
 	return true
 }
 
-// endsBefore is endsAt for the last character of s[:i].
+// endsBefore is endsAt for the last character of s[:i] that is not deleted.
 func endsBefore[T bytestring](w *WordSplitter, s T, i int) bool {
 	for i > 0 {
 		r, size := decodeLastRune(s, i)

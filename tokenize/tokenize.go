@@ -1,5 +1,5 @@
 // Package tokenize turns text into the token ids of BERT's WordPiece model,
-// exactly as tokenization.py of google-research/bert does, some 200 times as
+// exactly as tokenization.py of google-research/bert does, about 200 times as
 // fast.
 //
 //	vocab, err := tokenize.LoadVocab(file)
@@ -11,57 +11,57 @@
 //		ids = enc.AppendIDs(ids[:0], sentence)
 //	}
 //
-// # What is computed
+// # Algorithm
 //
 // AppendIDs(text) = convert_tokens_to_ids(FullTokenizer.tokenize(text)):
 //
 //  1. Clean: drop what is not valid UTF-8, U+0000, U+FFFD and all control and
-//     format characters (Cc, Cf) except tab, LF and CR. What stood around a
+//     format characters (Cc, Cf) except tab, LF and CR. The text around a
 //     dropped character is joined.
 //  2. Split at white space: tab, LF, CR, and categories Zs, Zl and Zp. Every
 //     ideograph (eight CJK blocks) is a word of its own.
 //  3. In uncased mode: lower-case by the full rules of Unicode (final sigma
 //     included), decompose (NFD), drop accents (Mn).
-//  4. Every punctuation character (P*, and all of ASCII that is neither letter
-//     nor digit) is a word of its own.
-//  5. A word of more than 200 characters is [UNK]. Any other is cut greedily into
-//     the longest pieces of the vocabulary, those after the first with "##" in
-//     front; a word that cannot be cut is [UNK].
+//  4. Every punctuation character (P*, and all of ASCII that is neither a
+//     letter nor a digit) is a word of its own.
+//  5. A word of more than 200 characters is [UNK]. Any other word is split
+//     greedily into the longest pieces in the vocabulary; pieces after the
+//     first have "##" in front. A word that cannot be split so is [UNK].
 //
-// A special token in the text is text: "[MASK]" becomes "[", "mask", "]".
+// A special token in the text is treated as text: "[MASK]" becomes "[", "mask",
+// "]".
 //
-// That is the default profile; [Profile] has a table of how the tokenizers of
-// NVIDIA and Hugging Face differ, whose rules can be followed instead.
+// This is the default profile. [Profile] selects the rules of NVIDIA's or
+// Hugging Face's tokenizer instead; it has a table of the differences.
 //
-// [Encoder.AppendOffsets] also says where in the text each token comes from. What
-// begins a word, which masking of whole words needs, is told by the ids: all but
-// those of [Vocab.IsSubword].
+// [Encoder.AppendOffsets] also returns the location of each token in the text.
+// For whole-word masking, a token begins a word unless [Vocab.IsSubword] is
+// true for its id.
 //
-// White space, punctuation, case and accents are those of the Unicode version
-// in [UnicodeVersion], from tables that are part of this package, whatever the
-// Go toolchain: the same text gives the same ids for ever. The reference takes
-// them from the Python it runs under.
+// White space, punctuation, case and accents follow the Unicode version
+// [UnicodeVersion]. The tables are part of this package, so the ids do not
+// depend on the Go version. The reference uses the Unicode version of its
+// Python.
 //
-// # Sharing
+// # Concurrency
 //
-// [Vocab] and [Tokenizer] do not change and may be shared. An [Encoder] and a
-// [WordSplitter] belong to one goroutine each. Results do not depend on what an
-// encoder did before.
+// [Vocab] and [Tokenizer] are immutable and may be shared. An [Encoder] or a
+// [WordSplitter] must not be used by several goroutines at once. Results do not
+// depend on earlier calls.
 //
-// # How
+// # Implementation and cost
 //
 // Text is read eight bytes at a time: a word of ASCII letters and digits is
 // found, lower-cased and packed into two integers without looking at single
-// bytes, then looked up in a cache of the encoder that holds the ids of words
-// seen before. So is text in other scripts, piece by piece between white space or
-// punctuation of ASCII; ideographs and punctuation beyond ASCII have a table. What is in
-// no cache is normalized character by character with one table look-up each and
-// cut on a double-array trie. No step allocates.
+// bytes, then looked up in the encoder's cache of words. Text in other scripts
+// is looked up in pieces between ASCII white space or punctuation; ideographs
+// and punctuation beyond ASCII have a table of ids. A word that is not cached
+// is normalized with one table lookup for each character and split with a
+// double-array trie. Nothing allocates.
 //
-// Time is linear in the text, whatever it is. Memory is 6 MiB for an encoder,
-// about 1 MB for the trie of bert-base-uncased, and nothing that grows with the
-// text but the result; under other profiles than google also a copy of a text
-// that is not valid UTF-8.
+// Time is linear for any text. Memory is 6 MiB for an encoder, about 1 MB for
+// the trie of bert-base-uncased, and the result. Profiles other than google
+// also copy a text that is not valid UTF-8.
 package tokenize
 
 import (
@@ -69,25 +69,26 @@ import (
 	"unicode/utf8"
 )
 
-// A Tokenizer holds what encoders share. It does not change and may be shared.
+// A Tokenizer is a vocabulary with options, prepared for encoding. It is
+// immutable and may be shared.
 type Tokenizer struct {
 	vocab   *Vocab
 	options Options
 	trie    *trie
 	rules   *rules
-	special []specialToken // those that the profile keeps whole in a text
-	ascii   [256]int32     // of a byte that is a word: its id; else one of the below
-	wide    []int32        // the same of the characters from wideFirst to wideLast
+	special []specialToken // tokens that the profile keeps whole in a text
+	ascii   [256]int32     // by byte: the id if the byte is a word of its own, else asciiSpace or asciiOther
+	wide    []int32        // the same for the characters from wideFirst to wideLast
 }
 
-// The characters of three bytes whose ids are looked up at once: punctuation,
-// symbols, and the ideographs in use.
+// The range of three-byte characters with a table of ids: punctuation, symbols
+// and the common ideographs.
 const (
 	wideFirst = 0x2000
 	wideLast  = 0x9fff
 )
 
-// What a byte is that is not a word of its own.
+// Entries of ascii and wide for characters that are not words of their own.
 const (
 	asciiSpace = -1 // white space
 	asciiOther = -2 // part of a word, deleted, or not ASCII

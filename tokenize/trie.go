@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// A trie finds the longest piece at the beginning of a word. It is a
+// A trie finds the longest vocabulary piece at the beginning of a word. It is a
 // double-array trie over bytes: the child of state s for byte b is state
 // nodes[s].base+b, if that state's parent is s.
 type trie struct {
@@ -17,24 +17,24 @@ type trie struct {
 
 type trieNode struct {
 	base   int32 // of the children
-	parent int32 // noState where the state is free, isRoot for the roots
-	id     int32 // of the piece that ends here, noPiece if none
+	parent int32 // noState if the state is free, isRoot for the roots
+	id     int32 // of the piece that ends here, or noPiece
 }
 
 const (
 	rootWord    = 0 // pieces that begin a word
-	rootSubword = 1 // pieces that continue one, "##" cut off
+	rootSubword = 1 // pieces that continue one, without "##"
 	noState     = -1
 	isRoot      = -2
 	noPiece     = -1
 )
 
-// subwordPrefix marks the pieces that continue a word.
+// subwordPrefix begins the pieces that continue a word.
 const subwordPrefix = "##"
 
-// newTrie returns the trie of a vocabulary without equal entries. Those that no
-// word of at most maxChars characters can match, among them "" and "##", are
-// left out.
+// newTrie returns the trie of a vocabulary without duplicates. Entries that
+// cannot match a word of at most maxChars characters, such as "" and "##", are
+// omitted.
 func newTrie(tokens []string, maxChars int) *trie {
 	var roots [2][]trieKey
 	bytes := 0
@@ -68,8 +68,8 @@ type trieKey struct {
 	id   int32
 }
 
-// A trieRange is a state and the sorted keys below it, which agree in their
-// first depth bytes.
+// A trieRange is a state and the sorted keys below it, which share their first
+// depth bytes.
 type trieRange struct {
 	state int32
 	depth int
@@ -78,12 +78,12 @@ type trieRange struct {
 
 type trieBuilder struct {
 	nodes []trieNode
-	used  []uint64    // a bit a state; reaches well behind the last one
-	stack []trieRange // states whose children have no place yet
-	bytes []byte      // scratch: labels of the children being placed
+	used  []uint64    // one bit for each state; longer than the states in use
+	stack []trieRange // states whose children are not placed yet
+	bytes []byte      // buffer: labels of the children to place
 }
 
-// take makes state the child of parent.
+// take makes state a child of parent.
 func (b *trieBuilder) take(state int, parent int32) {
 	for len(b.nodes) <= state {
 		b.nodes = append(b.nodes, trieNode{base: noState, parent: noState, id: noPiece})
@@ -95,7 +95,7 @@ func (b *trieBuilder) take(state int, parent int32) {
 	b.used[state/64] |= 1 << (state % 64)
 }
 
-// place gives states to the children of r and remembers them.
+// place assigns states to the children of r and pushes them.
 func (b *trieBuilder) place(r trieRange) {
 	if len(r.keys) > 0 && len(r.keys[0].text) == r.depth {
 		b.nodes[r.state].id = r.keys[0].id
@@ -125,12 +125,12 @@ func (b *trieBuilder) place(r trieRange) {
 	}
 }
 
-// searchStates is how far back gaps between states are filled. Looking at all
-// of them would cost quadratic time.
+// searchStates is how far back gaps between states are searched. Searching all
+// of them would take quadratic time.
 const searchStates = 4096
 
-// findBase finds a base at which the states for b.bytes are free, looking at 64
-// bases at once. Behind the last state all are.
+// findBase finds a base at which the states for b.bytes are free, testing 64
+// bases at once. All states after the last used one are free.
 func (b *trieBuilder) findBase() int {
 	for base := max(0, len(b.nodes)-searchStates); ; base += 64 {
 		fits := ^uint64(0)
@@ -147,8 +147,8 @@ func (b *trieBuilder) findBase() int {
 	}
 }
 
-// finish points the states without children behind all others, where no byte
-// leads to a child of theirs.
+// finish gives states without children a base beyond all states, where no byte
+// leads to a child.
 func (b *trieBuilder) finish() *trie {
 	end := len(b.nodes)
 	for range 256 {
@@ -162,9 +162,9 @@ func (b *trieBuilder) finish() *trie {
 	return &trie{nodes: slices.Clip(b.nodes)}
 }
 
-// appendPieces appends the ids of the pieces of word: the longest piece that
-// begins it, then the longest that continues it, and so on; or unk alone where
-// that gets stuck.
+// appendPieces appends the ids of the pieces of word, greedily: the longest
+// piece at its beginning, then the longest that continues it, and so on. If
+// that fails, it appends only unk.
 func (t *trie) appendPieces(dst []int32, word []byte, unk int32) []int32 {
 	start := len(dst)
 	root := int32(rootWord)

@@ -4,13 +4,14 @@ import "unicode/utf8"
 
 //go:generate sh -c "go run ./internal/gentables > tables.tmp && mv tables.tmp tables_generated.go"
 
-// A class says all that tokenization needs to know of a code point, in one
-// byte of a two-stage table (classPage, classPages; 256 code points a page):
+// A class holds everything that tokenization needs to know about a code point,
+// in one byte of a two-stage table (classPage, classPages; 256 code points a
+// page):
 //
-//	bits 0-2  kind: what cleaning and cutting into words do, in both modes
-//	bits 3-5  lower: what lower-casing, decomposing (NFD) and removing accents
-//	          (Mn) make of it, in uncased mode
-//	bits 6-7  sigma: what it means to a capital sigma before or after it
+//	bits 0-2  kind: what cleaning and splitting into words do, in both modes
+//	bits 3-5  lower: the result of lower-casing, decomposing (NFD) and removing
+//	          accents (Mn), in uncased mode
+//	bits 6-7  sigma: its effect on a capital sigma before or after it
 type class uint8
 
 // Kinds.
@@ -23,14 +24,14 @@ const (
 	kindPunct  class = 4 // ASCII symbol or general category P: a word of its own
 )
 
-// Actions of uncased mode.
+// Results of uncased mode.
 const (
 	lowerMask      class = 7 << 3
 	lowerSame      class = 0 << 3 // stays as it is
 	lowerMap       class = 1 << 3 // becomes its mapping
 	lowerPunct     class = 2 << 3 // becomes its mapping, one punctuation character
 	lowerDrop      class = 3 << 3 // disappears; a non-starter
-	lowerDropBreak class = 4 << 3 // disappears, but canonical ordering stops at it
+	lowerDropBreak class = 4 << 3 // disappears, but ends a run of canonical ordering
 	lowerReorder   class = 5 << 3 // stays, subject to canonical ordering: a non-starter outside Mn
 	lowerMapTail   class = 6 << 3 // becomes its mapping, whose end is subject to canonical ordering
 	lowerHangul    class = 7 << 3 // becomes two or three jamo by arithmetic
@@ -40,10 +41,10 @@ const (
 const (
 	sigmaMask      class = 3 << 6
 	sigmaCased     class = 1 << 6 // a letter with case
-	sigmaIgnorable class = 2 << 6 // looked through (Case_Ignorable)
+	sigmaIgnorable class = 2 << 6 // skipped (Case_Ignorable)
 )
 
-// mappingOf returns what r becomes in uncased mode where its action is
+// mappingOf returns the mapping of r in uncased mode, if its action is
 // lowerMap, lowerPunct or lowerMapTail.
 func mappingOf(r rune) string {
 	page := int(mappingPage[uint32(r)>>8])
@@ -51,9 +52,9 @@ func mappingOf(r rune) string {
 	return mappingText[at+1 : at+1+int(mappingText[at])]
 }
 
-// combiningClass returns the Canonical_Combining_Class of the non-starters
-// outside general category Mn (UnicodeData.txt, field 3), and 0 for all others:
-// those of Mn are gone before order matters.
+// combiningClass returns the Canonical_Combining_Class (UnicodeData.txt, field
+// 3) of non-starters outside general category Mn, and 0 for all other
+// characters. Those in Mn are removed before ordering.
 func combiningClass(r rune) uint8 {
 	switch {
 	case r == 0x1715 || r == 0x1734 || r == 0x1b44 || r == 0x1baa ||
@@ -72,18 +73,20 @@ func combiningClass(r rune) uint8 {
 	return 0
 }
 
-// bytestring is text in either form; the functions over it are compiled twice.
+// bytestring is text as a string or bytes. Functions over it are compiled
+// twice.
 type bytestring interface{ string | []byte }
 
 // decodeRune returns the character at s[i] and its length in bytes, or
-// utf8.RuneError and 1 where no valid UTF-8 sequence begins. The reference
-// drops such bytes, and U+FFFD itself too, so the two need not be told apart.
+// utf8.RuneError and 1 for invalid UTF-8. The reference drops invalid bytes and
+// also U+FFFD, so the two need not be distinguished.
 func decodeRune[T bytestring](s T, i int) (r rune, size int) {
 	b := s[i]
 	if b < utf8.RuneSelf {
 		return rune(b), 1
 	}
-	// The two forms of most text, fast; 0xe0 and 0xed restrict the second byte.
+	// Fast paths for the most common lengths; after 0xe0 and 0xed the second
+	// byte is restricted.
 	switch {
 	case b >= 0xc2 && b < 0xe0 && i+1 < len(s) && s[i+1]&0xc0 == 0x80:
 		return rune(b&0x1f)<<6 | rune(s[i+1]&0x3f), 2

@@ -13,8 +13,7 @@ import (
 	"pretext/internal/pyspace"
 )
 
-// The tokens that BERT gives a meaning of their own. Every vocabulary has them,
-// anywhere.
+// The special tokens of BERT. Every vocabulary must contain them, at any id.
 const (
 	PadToken  = "[PAD]"
 	UnkToken  = "[UNK]"
@@ -23,18 +22,19 @@ const (
 	MaskToken = "[MASK]"
 )
 
-// SpecialTokens lists them in the order in which trained vocabularies begin.
+// SpecialTokens lists the special tokens, in the order in which trained
+// vocabularies begin.
 func SpecialTokens() []string {
 	return []string{PadToken, UnkToken, ClsToken, SepToken, MaskToken}
 }
 
 const (
-	maxVocabBytes    = 16 << 20 // 16 times the largest vocabulary of BERT
-	maxVocabProblems = 20       // reported before the rest is only counted
+	maxVocabBytes    = 16 << 20 // 16 times BERT's largest vocabulary
+	maxVocabProblems = 20       // listed in an error; further ones are only counted
 )
 
-// A Vocab is a list of tokens; the id of a token is its place in the list,
-// counted from 0. It does not change and may be shared.
+// A Vocab is a list of tokens. The id of a token is its index in the list, from
+// 0. A Vocab is immutable and may be shared.
 type Vocab struct {
 	tokens  []string
 	ids     map[string]int32
@@ -44,7 +44,7 @@ type Vocab struct {
 	pad, unk, cls, sep, mask int32
 }
 
-// LoadVocab reads a vocab.txt, of at most 16 MiB. See [ReadVocab].
+// LoadVocab reads a vocab.txt of at most 16 MiB; see [ReadVocab].
 func LoadVocab(r io.Reader) (*Vocab, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxVocabBytes+1))
 	if err != nil {
@@ -53,16 +53,15 @@ func LoadVocab(r io.Reader) (*Vocab, error) {
 	return ReadVocab("vocabulary", data)
 }
 
-// ReadVocab reads the content of a vocab.txt: UTF-8, a token a line. White
-// space around a token is dropped as Python's str.strip drops it, CR included;
-// the last line needs no line end; an empty line is an entry as any other (it
-// takes an id), all as in the reference.
+// ReadVocab parses the content of a vocab.txt: UTF-8 with one token on each
+// line. As in the reference, white space around a token is removed as by
+// Python's str.strip, CR included; the last line needs no line end; and an
+// empty line is an entry with an id.
 //
-// Unlike the reference, which lets the last of two equal entries win and fails
-// late or never where a special token is missing, ReadVocab refuses what cannot
-// be meant: equal entries, a missing special token, a byte order mark, invalid
-// UTF-8, an empty file. The error lists every problem by line, with name in
-// front.
+// ReadVocab rejects some files that the reference accepts: duplicate entries
+// (where the last one wins there), a missing special token (which fails late or
+// never there), a byte order mark, invalid UTF-8, an empty file. The error
+// lists the problems by line, with name in front.
 func ReadVocab(name string, data []byte) (*Vocab, error) {
 	if len(data) > maxVocabBytes {
 		return nil, fmt.Errorf("%s: more than %d bytes: not a vocabulary", name, maxVocabBytes)
@@ -81,8 +80,8 @@ func ReadVocab(name string, data []byte) (*Vocab, error) {
 	return v, nil
 }
 
-// NewVocab returns the vocabulary of the tokens given, under the rules of
-// [ReadVocab]. Its hash is that of the file with a token a line.
+// NewVocab returns the vocabulary of the given tokens, under the rules of
+// [ReadVocab]. Its hash is that of a file with one token on each line.
 func NewVocab(tokens []string) (*Vocab, error) {
 	for i, token := range tokens {
 		if strings.Contains(token, "\n") {
@@ -97,7 +96,7 @@ func NewVocab(tokens []string) (*Vocab, error) {
 	return ReadVocab("vocabulary", file.Bytes())
 }
 
-// readTokens cuts data into tokens.
+// readTokens splits data into tokens.
 func readTokens(data []byte, problems *problemList) []string {
 	text := string(data)
 	if rest, ok := strings.CutPrefix(text, "\ufeff"); ok {
@@ -115,7 +114,7 @@ func readTokens(data []byte, problems *problemList) []string {
 	return tokens
 }
 
-// index fills what is derived from the tokens.
+// index sets the fields derived from the tokens.
 func (v *Vocab) index(problems *problemList) {
 	v.ids = make(map[string]int32, len(v.tokens))
 	v.subword = make([]bool, len(v.tokens))
@@ -170,7 +169,8 @@ func (v *Vocab) SEP() int32 { return v.sep }
 // MASK returns the id of [MASK].
 func (v *Vocab) MASK() int32 { return v.mask }
 
-// A problemList collects problems of a file and keeps the first ones.
+// A problemList collects the problems of a file; it keeps the first ones and
+// counts the rest.
 type problemList struct {
 	name string
 	errs []error

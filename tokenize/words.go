@@ -7,27 +7,27 @@ import (
 	"unicode/utf8"
 )
 
-// A WordSplitter cuts text into the words that WordPiece works on, what the
-// reference calls basic tokens: cleaned, each ideograph and each punctuation
-// character a word of its own, and in uncased mode lower-cased and without
-// accents. Vocabularies are trained on these words.
+// A WordSplitter splits text into the words that WordPiece splits further, the
+// basic tokens of the reference. Text is cleaned, each ideograph and each
+// punctuation character is a word of its own, and in uncased mode words are
+// lower-cased without accents. Vocabularies are trained on these words.
 //
-// It follows the profile but for special tokens: to a WordSplitter they are text
-// in all profiles.
+// It follows the profile, except that special tokens in the text are text in
+// all profiles.
 //
-// It holds the buffer of the current word: one goroutine uses it at a time.
+// It must not be used by several goroutines at once.
 type WordSplitter struct {
-	changes class // the bits of a class that are not 0 if a character does not just stay
-	limit   int   // characters that word may hold
+	changes class // bits of a class that are 0 for an unchanged character
+	limit   int   // maximum number of characters in word
 	rules   *rules
-	classes classTable // of rules: nearer
+	classes classTable // copy of rules.classes, for speed
 
 	word  []byte // current word, normalized, valid UTF-8
-	chars int    // its characters; above limit word holds only the first of them
+	chars int    // its number of characters; word holds only the first limit of them
 	run   []rune // scratch for canonical ordering
 }
 
-// NewWordSplitter returns a splitter for o.
+// NewWordSplitter returns a splitter for the given options.
 func NewWordSplitter(o Options) (*WordSplitter, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -43,9 +43,9 @@ func newWordSplitter(o Options, r *rules) *WordSplitter {
 	return &WordSplitter{changes: changes, limit: o.maxChars(), rules: r, classes: r.classes}
 }
 
-// Words yields the words of text in order. A word of more than
-// [Options.MaxCharsPerWord] characters is left out: no piece of it can ever be
-// seen by a model. The slice is valid until the next word.
+// Words yields the words of text in order. Words of more than
+// [Options.MaxCharsPerWord] characters are omitted, because a model sees only
+// [UNK] for them. The slice is valid until the next word.
 func (w *WordSplitter) Words(text string) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for i := 0; ; {
@@ -68,15 +68,15 @@ func (w *WordSplitter) AppendWords(dst []string, text string) []string {
 	return dst
 }
 
-// nextWord reads the next word of s from i on into w and returns where reading
-// goes on. At the end of s the word is empty.
+// nextWord reads the next word of s at or after i into w and returns the
+// position after it. At the end of s the word is empty.
 //
 // The reference cleans the whole text, then separates ideographs, splits at
 // white space, lower-cases, decomposes and removes accents, and splits at
-// punctuation. Every step looks at one character and its neighbours, so the
-// characters can go through all of them one by one: only a capital sigma and
-// the non-starters that survive need a look around (isFinalSigma,
-// addReordered).
+// punctuation. Each of these steps needs only one character, so this function
+// applies all of them to one character after the other. Exceptions are a
+// capital sigma and the non-starters that are kept, which depend on their
+// neighbours (isFinalSigma, addReordered).
 func nextWord[T bytestring](w *WordSplitter, s T, i int) int {
 	w.word, w.chars = w.word[:0], 0
 	for i < len(s) {
@@ -136,7 +136,7 @@ func (w *WordSplitter) add(r rune) {
 	w.chars++
 }
 
-// addAlone makes an ideograph or a punctuation character the word.
+// addAlone makes an ideograph or punctuation character a word of its own.
 func (w *WordSplitter) addAlone(r rune, c class) {
 	if c&w.changes&lowerMask == lowerSame {
 		w.add(r)
@@ -145,7 +145,7 @@ func (w *WordSplitter) addAlone(r rune, c class) {
 	w.addLowered(r, c)
 }
 
-// addLowered adds what r becomes in uncased mode.
+// addLowered adds the uncased form of r.
 func (w *WordSplitter) addLowered(r rune, c class) {
 	switch c & lowerMask {
 	case lowerMap, lowerPunct:
@@ -161,8 +161,8 @@ func (w *WordSplitter) addLowered(r rune, c class) {
 	}
 }
 
-// Hangul syllables are numbered by their jamo; each has one of 28 trailers, the
-// first of which stands for none.
+// Hangul syllables are numbered by their jamo. Each has one of 28 trailing
+// consonants, of which the first means none.
 const (
 	firstSyllable = 0xac00
 	trailers      = 28
@@ -179,10 +179,9 @@ func (w *WordSplitter) addHangul(r rune) {
 	}
 }
 
-// addReordered adds a run of non-starters that are not accents (general
-// category other than Mn), which begins at s[i], in canonical order. A run ends
-// before the next starter; accents inside it are dropped. It returns the place
-// behind the run.
+// addReordered adds a run of non-starters outside general category Mn, which
+// begins at s[i], in canonical order. The run ends before the next starter;
+// accents (Mn) inside it are dropped. It returns the position after the run.
 func addReordered[T bytestring](w *WordSplitter, s T, i int) int {
 	w.run = w.run[:0]
 	for start := i; i < len(s); {
@@ -210,8 +209,8 @@ func addReordered[T bytestring](w *WordSplitter, s T, i int) int {
 	return i
 }
 
-// addToRun keeps r for endRun. What the word cannot hold is counted and not
-// kept.
+// addToRun collects r for endRun. Characters beyond the word limit are counted
+// but not kept.
 func (w *WordSplitter) addToRun(r rune) {
 	if w.chars+len(w.run) < w.limit {
 		w.run = append(w.run, r)
@@ -240,12 +239,11 @@ func lowerSigma[T bytestring](w *WordSplitter, s T, i int) rune {
 	return 'σ'
 }
 
-// isFinalSigma reports whether the capital sigma at s[i] ends a word in the
-// sense of the Unicode rule Final_Sigma: a letter with case before it, none
-// after it, case-ignorable characters not counted. White space and ideographs
-// have no case, so looking beyond the word does no harm. A run of ignorable
-// characters is looked at from its two ends at most, so all of a text costs
-// linear time.
+// isFinalSigma reports whether the capital sigma at s[i] is final by the
+// Unicode rule Final_Sigma: a cased letter before it and none after it,
+// skipping case-ignorable characters. White space and ideographs have no case,
+// so looking beyond the word does no harm. A run of ignorable characters is
+// visited at most from its two ends, so time is linear.
 func isFinalSigma[T bytestring](classes *classTable, s T, i int) bool {
 	before := false
 	for end := i; end > 0; {
@@ -269,8 +267,8 @@ func isFinalSigma[T bytestring](classes *classTable, s T, i int) bool {
 	return true
 }
 
-// transparent reports whether the rule of the final sigma looks through a
-// character: deleted before it is applied, or case-ignorable.
+// transparent reports whether the final sigma rule skips a character, because
+// it is deleted first or case-ignorable.
 func transparent(c class) bool {
 	return c&kindMask == kindRemove || c&sigmaMask == sigmaIgnorable
 }

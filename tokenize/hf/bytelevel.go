@@ -18,12 +18,13 @@ type byteLevel struct {
 // A pair is two neighbouring ids.
 type pair struct{ left, right int32 }
 
-// merged is what a pair becomes; the pair of the lowest rank goes first.
+// merged is the result of merging a pair. The pair with the lowest rank is
+// merged first.
 type merged struct{ rank, id int32 }
 
-// byteChar returns the character that stands for a byte in the vocabulary of
-// GPT-2 (bytes_to_unicode of its encoder.py): itself where it is printable in
-// Latin-1, else the next free one from U+0100 on.
+// byteChar returns the character that represents a byte in GPT-2's vocabulary
+// (bytes_to_unicode in its encoder.py): the byte itself if it is printable in
+// Latin-1, else the next unused character from U+0100.
 func byteChar(b byte) rune {
 	switch {
 	case b <= ' ':
@@ -38,25 +39,25 @@ func byteChar(b byte) rune {
 
 // Limits of an encoder's cache.
 const (
-	maxCachedWord = 64      // bytes
-	maxCached     = 1 << 15 // words; then it starts anew
+	maxCachedWord = 64      // bytes of a word
+	maxCached     = 1 << 15 // words; the cache is emptied when it is full
 )
 
-// A bpeEncoder encodes with a byteLevel.
+// A bpeEncoder encodes text with a byteLevel model.
 type bpeEncoder struct {
 	*byteLevel
 	cache map[string][]int32
 	merger
 
-	marking bool   // whether word starts are asked for
-	starts  []bool // of the ids appended
+	marking bool   // whether to record word starts
+	starts  []bool // word starts of the ids appended
 }
 
 func newBPEEncoder(b *byteLevel) *bpeEncoder {
 	return &bpeEncoder{byteLevel: b, cache: map[string][]int32{}}
 }
 
-// appendIDs cuts text at added tokens.
+// appendIDs splits text at added tokens and appends the ids of all parts.
 func (e *bpeEncoder) appendIDs(dst []int32, text string) []int32 {
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "")
@@ -83,7 +84,7 @@ func (e *bpeEncoder) appendIDs(dst []int32, text string) []int32 {
 	return e.appendText(dst, text[start:])
 }
 
-// addedAt returns the longest added token that s begins with, or nil.
+// addedAt returns the longest added token at the beginning of s, or nil.
 func (e *bpeEncoder) addedAt(s string) *addedToken {
 	var best *addedToken
 	for i := range e.added {
@@ -109,7 +110,7 @@ func (e *bpeEncoder) appendText(dst []int32, text string) []int32 {
 	return dst
 }
 
-// mark notes that the last n of ids are a word, and returns ids.
+// mark records that the last n of ids are a word, and returns ids.
 func (e *bpeEncoder) mark(ids []int32, n int) []int32 {
 	if e.marking {
 		for i := range n {
@@ -134,8 +135,8 @@ func (e *bpeEncoder) appendWord(dst []int32, word string) []int32 {
 	return dst
 }
 
-// wordLen returns the length of the word at the beginning of s, which is not
-// empty, by the expression of GPT-2 (encoder.py):
+// wordLen returns the length of the first word of s, which must not be empty.
+// It implements the regular expression of GPT-2 (encoder.py):
 //
 //	's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 func wordLen(s string) int {
@@ -153,7 +154,7 @@ func wordLen(s string) int {
 	if r, _ := utf8.DecodeRuneInString(s[start:]); start < len(s) && !unicode.IsSpace(r) {
 		return start + runLen(s[start:], kindOf(r))
 	}
-	// White space. Its last character is left to the word behind it.
+	// White space. The last character belongs to the word after it.
 	n := runLen(s, space)
 	if n == len(s) {
 		return n
@@ -164,7 +165,7 @@ func wordLen(s string) int {
 	return n
 }
 
-// Kinds of characters in words.
+// Character kinds in that expression.
 const (
 	space = iota
 	letter
@@ -187,7 +188,7 @@ func kindOf(r rune) int {
 	return other
 }
 
-// asciiKinds are the kinds of ASCII.
+// asciiKinds holds the kind of every ASCII character.
 var asciiKinds = func() (kinds [utf8.RuneSelf]uint8) {
 	for r := range kinds {
 		switch c := rune(r); {
@@ -204,7 +205,8 @@ var asciiKinds = func() (kinds [utf8.RuneSelf]uint8) {
 	return kinds
 }()
 
-// runLen returns the length of the characters of a kind at the beginning of s.
+// runLen returns the length of the run of characters of one kind at the
+// beginning of s.
 func runLen(s string, kind int) int {
 	for i := 0; i < len(s); {
 		r, size := rune(s[i]), 1

@@ -12,7 +12,7 @@ import (
 	"pretext/tokenize"
 )
 
-// config is a tokenizer.json, as far as ids depend on it.
+// config is the part of a tokenizer.json that ids depend on.
 type config struct {
 	AddedTokens  []addedToken `json:"added_tokens"`
 	Normalizer   *normalizer  `json:"normalizer"`
@@ -22,12 +22,12 @@ type config struct {
 	PostProcessor *postProcessor `json:"post_processor"`
 }
 
-// An addedToken is found in the text before anything else.
+// An addedToken is searched in the text before all other processing.
 type addedToken struct {
 	ID         int32  `json:"id"`
 	Content    string `json:"content"`
 	SingleWord bool   `json:"single_word"`
-	LStrip     bool   `json:"lstrip"` // takes white space before it along
+	LStrip     bool   `json:"lstrip"` // includes the white space before it
 	RStrip     bool   `json:"rstrip"`
 	Normalized bool   `json:"normalized"`
 }
@@ -36,7 +36,7 @@ type normalizer struct {
 	Type               string `json:"type"`
 	CleanText          *bool  `json:"clean_text"`
 	HandleChineseChars *bool  `json:"handle_chinese_chars"`
-	StripAccents       *bool  `json:"strip_accents"` // null: as Lowercase
+	StripAccents       *bool  `json:"strip_accents"` // null: same as Lowercase
 	Lowercase          *bool  `json:"lowercase"`
 }
 
@@ -59,11 +59,11 @@ type model struct {
 	IgnoreMerges    bool              `json:"ignore_merges"`
 }
 
-// A vocabulary maps tokens to ids. Models that write it in another form than an
-// object (Unigram) have an empty one: they are not supported anyhow.
+// A vocabulary maps tokens to ids. Unigram models store it in another form;
+// they are not supported, so it stays empty.
 type vocabulary map[string]int
 
-// UnmarshalJSON reads an object and leaves out anything else.
+// UnmarshalJSON reads an object and ignores anything else.
 func (v *vocabulary) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '{' {
 		return json.Unmarshal(data, (*map[string]int)(v))
@@ -71,7 +71,7 @@ func (v *vocabulary) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// kind returns the type of the model, which older files do not name.
+// kind returns the model type. Older files do not name it.
 func (m *model) kind() string {
 	switch {
 	case m.Type != "":
@@ -142,7 +142,7 @@ func (c *config) bert() (*tokenize.Tokenizer, error) {
 	return tokenize.New(v, o)
 }
 
-// checkBERTSpecials refuses added tokens other than the five of BERT.
+// checkBERTSpecials rejects added tokens other than BERT's five.
 func (c *config) checkBERTSpecials() error {
 	if len(c.AddedTokens) != len(tokenize.SpecialTokens()) {
 		return fmt.Errorf("added_tokens: must be %s", strings.Join(tokenize.SpecialTokens(), " "))
@@ -189,10 +189,10 @@ func (c *config) byteLevel() (*byteLevel, error) {
 	return b, b.resolve(m)
 }
 
-// maxID bounds ids; no vocabulary comes near.
+// maxID limits the ids; no real vocabulary comes near it.
 const maxID = 1 << 24
 
-// resolve fills the table of merges by sugarme's reading of them.
+// resolve fills the table of merges, as sugarme/tokenizer reads them.
 func (b *byteLevel) resolve(m *model) error {
 	lines := make([]string, len(m.Merges))
 	for i, raw := range m.Merges {
@@ -222,7 +222,7 @@ func (b *byteLevel) resolve(m *model) error {
 	return nil
 }
 
-// guard calls f and makes an error of a panic.
+// guard calls f and turns a panic into an error.
 func guard(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -8,33 +8,33 @@
 //		ids = enc.AppendIDs(ids[:0], sentence)
 //	}
 //
-// # What is read
+// # Supported files
 //
-// Two kinds of file:
+// There are two kinds of supported files:
 //
 //   - BERT: BertNormalizer, BertPreTokenizer and a WordPiece model. Encoding is
 //     that of package tokenize under [tokenize.ProfileHF], exact and fast.
-//   - Byte-level BPE, as GPT-2 and RoBERTa have it: no normalizer, the ByteLevel
+//   - Byte-level BPE, as in GPT-2 and RoBERTa: no normalizer, the ByteLevel
 //     pre-tokenizer, a BPE model without dropout, affixes or byte fallback.
 //
-// Every other file is refused with an error that names what is not supported:
-// no id is ever given that the file does not mean. Ids are those of the text
-// alone; what post-processors put around it is left to the caller, as with
+// [Load] rejects every other file with an error that names the unsupported
+// part, so that ids are never wrong silently. Ids are those of the text alone.
+// The caller adds the special tokens that a post-processor would add, as with
 // package tokenize.
 //
-// # The part of sugarme/tokenizer
+// # Use of sugarme/tokenizer
 //
-// Vocabulary and merges of BPE are resolved by github.com/sugarme/tokenizer,
-// behind a guard that makes errors of its panics. Its encoder is not used: it
-// ends the process (log.Fatal) in places that no guard can reach, splits white
-// space at the end of a text unlike GPT-2's expression, and applies equal merges
-// in the wrong order ("2000").
+// github.com/sugarme/tokenizer parses the vocabulary and the merges of BPE; a
+// guard turns its panics into errors. Its encoder is not used: it can end the
+// process (log.Fatal), splits white space at the end of a text differently from
+// GPT-2, and applies equal merges in the wrong order ("2000").
 //
-// # Sharing
+// # Concurrency and cost
 //
-// A [Tokenizer] does not change and may be shared. An [Encoder] belongs to one
-// goroutine. Time is that of a text times the logarithm of its longest word;
-// memory is the tables, a cache of words (a few MB) and the longest word.
+// A [Tokenizer] is immutable and may be shared. An [Encoder] must not be used
+// by several goroutines at once. Time is linear in the text, times the
+// logarithm of its longest word. Memory is the tables, a word cache of a few
+// MB, and the longest word.
 package hf
 
 import (
@@ -44,19 +44,20 @@ import (
 	"pretext/tokenize"
 )
 
-// maxFile bounds a tokenizer.json; the largest in use have some 30 MB.
+// maxFile limits the size of a tokenizer.json; the largest in use have about 30
+// MB.
 const maxFile = 128 << 20
 
-// A Tokenizer holds what encoders share. It does not change and may be shared.
+// A Tokenizer is a parsed tokenizer.json. It is immutable and may be shared.
 type Tokenizer struct {
 	bert     *tokenize.Tokenizer // nil if the model is BPE
 	bpe      *byteLevel          // nil if the model is WordPiece
-	tokens   []string            // by id; "" for an id that is nobody's
+	tokens   []string            // by id; "" for an unused id
 	specials Specials
-	missing  error // why there are no specials
+	missing  error // why specials is not available; nil if it is
 }
 
-// Load reads the content of a tokenizer.json. Errors begin with name.
+// Load parses the content of a tokenizer.json. Errors begin with name.
 func Load(name string, data []byte) (*Tokenizer, error) {
 	if len(data) > maxFile {
 		return nil, fmt.Errorf("%s: more than %d bytes: not a tokenizer", name, maxFile)
@@ -87,22 +88,22 @@ func Load(name string, data []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
-// Len returns the number of ids: every id is less.
+// Len returns the number of ids: every id is below it.
 func (t *Tokenizer) Len() int { return len(t.tokens) }
 
-// Token returns the token of an id as the file writes it ("Ġthe"), "" for an id
-// that the file gives to none. The id must be between 0 and Len()-1.
+// Token returns the token of an id as the file writes it ("Ġthe"), or "" for an
+// unused id. The id must be between 0 and Len()-1.
 func (t *Tokenizer) Token(id int32) string { return t.tokens[id] }
 
-// Specials returns the ids of the tokens that examples need, or an error that
-// says which of them the file lacks.
+// Specials returns the ids of the special tokens that examples need, or an
+// error that names the missing ones.
 func (t *Tokenizer) Specials() (Specials, error) { return t.specials, t.missing }
 
-// WordPiece returns the tokenizer behind a BERT file, nil for any other.
+// WordPiece returns the BERT tokenizer, or nil if the model is BPE.
 func (t *Tokenizer) WordPiece() *tokenize.Tokenizer { return t.bert }
 
-// Warning returns a sentence that a program should show before it encodes much
-// text, or "" where there is nothing to warn of.
+// Warning returns a sentence that a program should show to the user before
+// encoding much text, or "".
 func (t *Tokenizer) Warning() string {
 	if t.bert != nil {
 		return ""
@@ -111,13 +112,14 @@ func (t *Tokenizer) Warning() string {
 		"and encoding is some five times slower than WordPiece"
 }
 
-// An Encoder turns text into ids. One goroutine uses it at a time.
+// An Encoder turns text into token ids. It must not be used by several
+// goroutines at once.
 type Encoder struct {
 	bert *tokenize.Encoder
 	bpe  *bpeEncoder
 }
 
-// NewEncoder returns an encoder.
+// NewEncoder returns an encoder with an empty cache.
 func (t *Tokenizer) NewEncoder() *Encoder {
 	if t.bert != nil {
 		return &Encoder{bert: t.bert.NewEncoder()}
@@ -134,7 +136,7 @@ func (e *Encoder) AppendIDs(dst []int32, text string) []int32 {
 	return e.bpe.appendIDs(dst, text)
 }
 
-// AppendIDsBytes is [Encoder.AppendIDs] for a slice of bytes.
+// AppendIDsBytes is [Encoder.AppendIDs] for a byte slice.
 func (e *Encoder) AppendIDsBytes(dst []int32, text []byte) []int32 {
 	if e.bert != nil {
 		return e.bert.AppendIDsBytes(dst, text)
@@ -142,10 +144,10 @@ func (e *Encoder) AppendIDsBytes(dst []int32, text []byte) []int32 {
 	return e.bpe.appendIDs(dst, string(text))
 }
 
-// AppendWords is [Encoder.AppendIDs], and appends to starts for each id whether
-// it begins a word. The words of byte-level BPE are those that its expression
-// cuts a text into: with the space before it, a word, a number, a run of
-// punctuation, or an ending such as "'s". An added token is a word.
+// AppendWords is [Encoder.AppendIDs] that also appends to starts, for each id,
+// whether it begins a word. In byte-level BPE the words are the matches of
+// GPT-2's expression: a word, a number, a run of punctuation, each with the
+// space before it, or an ending such as "'s". An added token is a word.
 func (e *Encoder) AppendWords(dst []int32, starts []bool, text string) ([]int32, []bool) {
 	if e.bert == nil {
 		e.bpe.starts = starts

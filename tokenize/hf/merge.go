@@ -2,9 +2,9 @@ package hf
 
 import "cmp"
 
-// A merger applies merges to one word: the neighbours of the lowest rank become
-// one, the leftmost of equal ones first, until no pair is left. A heap finds
-// them, a linked list holds what is left of the word.
+// A merger applies merges to one word: it merges the neighbours with the lowest
+// rank, the leftmost of equal ones first, until no pair is left. A heap finds
+// the next pair; a linked list holds the rest of the word.
 type merger struct {
 	symbols []symbol
 	heap    []candidate
@@ -15,11 +15,11 @@ type symbol struct {
 	prev, next int32 // -1 at the ends
 }
 
-// A candidate says that the symbol at a place and the one behind it would
-// become id. It is stale if they would not any more.
+// A candidate is a possible merge: the symbols at index at and after it would
+// become id. It is stale if one of them was merged since.
 type candidate struct{ rank, at, id int32 }
 
-const gone = -1 // id of a symbol that became part of another
+const gone = -1 // id of a symbol merged into another
 
 // appendMerged appends the ids of word.
 func (m *merger) appendMerged(dst []int32, b *byteLevel, word string) []int32 {
@@ -57,7 +57,8 @@ func (m *merger) appendMerged(dst []int32, b *byteLevel, word string) []int32 {
 	return dst
 }
 
-// consider makes the symbol at a place and the next one a candidate.
+// consider pushes the merge of the symbol at index at and the next one, if
+// there is one.
 func (m *merger) consider(b *byteLevel, at int32) {
 	s := m.symbols[at]
 	if s.next < 0 {

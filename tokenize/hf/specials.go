@@ -10,16 +10,16 @@ import (
 	"pretext/tokenize"
 )
 
-// Specials are the ids of the tokens that training examples are made with.
+// Specials are the ids of the special tokens in training examples.
 type Specials struct {
 	Pad  int32 `json:"pad"`
-	Unk  int32 `json:"unk"` // -1 where there is none: byte-level BPE can spell everything
+	Unk  int32 `json:"unk"` // -1 if there is none: byte-level BPE can encode any text
 	CLS  int32 `json:"cls"` // <s>
 	SEP  int32 `json:"sep"` // </s>
 	Mask int32 `json:"mask"`
 }
 
-// specialNames are what the special tokens are called, by BERT and by RoBERTa.
+// specialNames are the names of the special tokens in BERT and in RoBERTa.
 var specialNames = [...]struct {
 	bert, roberta string
 	id            func(*Specials) *int32
@@ -31,9 +31,8 @@ var specialNames = [...]struct {
 	{tokenize.MaskToken, "<mask>", func(s *Specials) *int32 { return &s.Mask }},
 }
 
-// specials finds the special tokens among all tokens. Without one of them but
-// the unknown one no examples can be made; nor with an id that has no token,
-// since masking draws from all ids.
+// specials finds the special tokens. All but the unknown token are required for
+// examples. Every id must have a token, because masking draws from all ids.
 func (c *config) specials(tokens []string) (Specials, error) {
 	s := Specials{}
 	var missing []string
@@ -60,7 +59,7 @@ func (c *config) specials(tokens []string) (Specials, error) {
 	return s, nil
 }
 
-// tokens returns all tokens by id.
+// tokens returns all tokens, indexed by id.
 func (c *config) tokens() ([]string, error) {
 	last := 0
 	ids := func(yield func(int, string)) {
@@ -80,32 +79,32 @@ func (c *config) tokens() ([]string, error) {
 		return nil, fmt.Errorf("ids of %d tokens: negative, or as large as %d", n, last)
 	}
 	out := make([]string, last+1)
-	ids(func(id int, token string) { out[id] = max(out[id], token) }) // of two that share an id always the same one
+	ids(func(id int, token string) { out[id] = max(out[id], token) }) // if two tokens share an id, always choose the same one
 	for _, a := range c.AddedTokens {
 		out[a.ID] = a.Content
 	}
 	return out, nil
 }
 
-// maxGaps is how many ids may be nobody's, beyond as many as there are tokens.
+// maxGaps limits the number of unused ids, in addition to the number of tokens.
 const maxGaps = 1 << 16
 
-// A postProcessor says what is put around a text. Of the kinds there are, two
+// A postProcessor describes what is added around a text. Only two of its types
 // name the special tokens one by one.
 type postProcessor struct {
 	CLS namedToken `json:"cls"`
 	SEP namedToken `json:"sep"`
 }
 
-// A namedToken is a token and its id, written as a list of the two. The zero
-// value is none.
+// A namedToken is a token and its id, a two-element list in JSON. The zero
+// value means there is none.
 type namedToken struct {
 	text  string
 	id    int32
 	known bool
 }
 
-// UnmarshalJSON reads a list of a token and its id and leaves out anything else.
+// UnmarshalJSON reads a list of a token and its id and ignores anything else.
 func (t *namedToken) UnmarshalJSON(data []byte) error {
 	var two [2]json.RawMessage
 	if json.Unmarshal(data, &two) != nil || json.Unmarshal(two[0], &t.text) != nil || json.Unmarshal(two[1], &t.id) != nil {

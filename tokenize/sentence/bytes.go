@@ -16,7 +16,7 @@ const (
 	byteBreak                      // a word may end before this byte
 )
 
-// byteClass tells what a byte can do in the grammar of words.
+// byteClass holds the properties of each byte for finding words.
 var byteClass = makeByteClass()
 
 func makeByteClass() (t [256]uint8) {

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// A classRange gives the characters lo to hi a class, bits of chartable.go:
+// A classRange assigns a class to the characters lo to hi. A class has bits for
 // upper and lower case (the derived properties), decimal digit (\d of Python's
-// re), letter (\w without \d), and Case_Ignorable and Cased, which decide how
-// a capital sigma is lower-cased.
+// re), letter (\w without \d), and for Case_Ignorable and Cased, which
+// determine the lower case of a capital sigma.
 type classRange struct {
 	lo, hi rune
 	class  uint8
@@ -17,7 +17,7 @@ type classRange struct {
 // A lowerRange lower-cases lo, lo+step … hi by adding delta.
 type lowerRange struct{ lo, hi, step, delta rune }
 
-// class returns the class of a character, 0 for those without.
+// class returns the class of a character, or 0.
 func class(r rune) uint8 {
 	i := sort.Search(len(classRanges), func(i int) bool { return classRanges[i].hi >= r })
 	if i < len(classRanges) && classRanges[i].lo <= r {
@@ -35,9 +35,9 @@ func lower(r rune) rune {
 	return r + lowerRanges[i].delta
 }
 
-// appendLower appends s in lower case as Python's str.lower gives it: the simple
-// mapping of each character, but İ becomes i with a dot above, and a capital
-// sigma at the end of a word becomes ς. Invalid bytes stay as they are.
+// appendLower appends s in lower case as Python's str.lower does: the simple
+// mapping of each character, except that İ becomes i with a dot above, and a
+// capital sigma at the end of a word becomes ς. Invalid bytes stay unchanged.
 func appendLower(dst []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -52,7 +52,7 @@ func appendLower(dst []byte, s string) []byte {
 	return dst
 }
 
-// appendLowerWide is [appendLower] from s[i:] on, for any character.
+// appendLowerWide is [appendLower] for s[i:] with any characters.
 func appendLowerWide(dst []byte, s string, i int) []byte {
 	const (
 		dottedI    = 'İ'

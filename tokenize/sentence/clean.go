@@ -6,10 +6,10 @@ import "pretext/internal/pyspace"
 // str.strip does.
 func Strip(s string) string { return pyspace.Strip(s) }
 
-// AppendClean appends a sentence to dst as the following stages take it: every
-// run of CR and LF becomes one space, and white space around it is dropped as
-// by [Strip]. Nothing is appended for a sentence of white space only; such a
-// sentence is to be dropped. A clean sentence stays as it is.
+// AppendClean appends a normalized sentence to dst: every run of CR and LF
+// becomes one space, and surrounding white space is removed as by [Strip]. For
+// a sentence of white space only it appends nothing; such a sentence must be
+// dropped. AppendClean does not change a clean sentence.
 func AppendClean(dst []byte, sentence string) []byte {
 	sentence = Strip(sentence)
 	for i := 0; i < len(sentence); {
@@ -27,15 +27,15 @@ func AppendClean(dst []byte, sentence string) []byte {
 	return dst
 }
 
-// spaceWidth returns the length in bytes of the white space character at
-// s[i:], or 0 if another character is there. It is [pyspace.Width] with the
-// look-up that decides about most characters drawn in front.
+// spaceWidth returns the length in bytes of the white space character at s[i:],
+// or 0 if there is none. It is [pyspace.Width] with a table lookup first that
+// decides for most characters.
 func spaceWidth(s string, i int) int {
 	c := byteClass[s[i]]
 	if c&byteMaybeGap != 0 {
 		return pyspace.Width(s[i:])
 	}
-	return int(c & byteSpace) // the bit is 1
+	return int(c & byteSpace) // the value of this bit is 1
 }
 
 // skipSpace returns the first position at or after i that is not white space.
@@ -50,7 +50,8 @@ func skipSpace(s string, i int) int {
 	return i
 }
 
-// skipNonSpace returns the first position at or after i that is white space.
+// skipNonSpace returns the first position at or after i that is white space, or
+// the end of s.
 func skipNonSpace(s string, i int) int {
 	for i < len(s) {
 		if spaceWidth(s, i) > 0 {
@@ -61,7 +62,7 @@ func skipNonSpace(s string, i int) int {
 	return i
 }
 
-// trimEnd returns end moved back over white space, not further than start.
+// trimEnd returns end without the white space before it, but at least start.
 func trimEnd(s string, start, end int) int {
 	for end > start {
 		width := pyspace.LastWidth(s[start:end])

@@ -5,22 +5,22 @@ import (
 	"unicode/utf8"
 )
 
-// A token is a word of the context of a possible sentence end, with what the
-// algorithm says about it. Only the types that a decision needs are made.
+// A token is a word in the context of a possible sentence end, with its Punkt
+// properties. They are computed only when a decision needs them.
 type token struct {
 	word     string
-	typ      []byte // the word in lower case, "##number##" for a number; nil until asked for
+	typ      []byte // the word in lower case, or "##number##"; nil until setType
 	stop     bool   // ends in a full stop
 	ends     bool   // ends a sentence
 	abbr     bool
 	ellipsis bool
 }
 
-// numberType stands for every number.
+// numberType is the type of every number.
 const numberType = "##number##"
 
-// endsWithin reports whether a word of context other than the last ends a
-// sentence.
+// endsWithin reports whether a word of the context, other than the last one,
+// ends a sentence.
 func (p *punkt) endsWithin(context string) bool {
 	var previous, current token
 	slot := 0
@@ -40,9 +40,9 @@ func (p *punkt) endsWithin(context string) bool {
 	return false
 }
 
-// annotate makes the first decision about a word, from it alone: sentence marks
-// and words with a full stop end a sentence, unless the word is a known
-// abbreviation or the last part of a hyphenated one is.
+// annotate makes the first decision about a word, from the word alone. A
+// sentence mark, or a word with a full stop, ends a sentence, unless the word
+// or its last hyphenated part is a known abbreviation.
 func (p *punkt) annotate(word string, slot int) token {
 	t := token{word: word, stop: word[len(word)-1] == '.'}
 	switch {
@@ -72,7 +72,7 @@ func (p *punkt) isAbbreviation(word []byte) bool {
 	return i >= 0 && p.params.isAbbreviation(word[i+1:])
 }
 
-// setType fills t.typ, using the lower-case buffer of the slot.
+// setType sets t.typ, using the lower-case buffer of the slot.
 func (p *punkt) setType(t *token, slot int) {
 	if t.typ != nil {
 		return
@@ -85,8 +85,8 @@ func (p *punkt) setType(t *token, slot int) {
 }
 
 // reconsider makes the second decision about a, a word with a full stop, from
-// the word b behind it. The numbers in the comments are sections of Kiss and
-// Strunk's paper.
+// the next word b. Section numbers in the comments refer to the paper of Kiss
+// and Strunk.
 func (p *punkt) reconsider(a, b *token, slot int) {
 	p.setType(a, 1-slot)
 	p.setType(b, slot)
@@ -96,7 +96,7 @@ func (p *punkt) reconsider(a, b *token, slot int) {
 	}
 	nextInfo := p.params.words[string(next)]
 
-	// 4.1.2: a collocation holds words together that belong to one sentence.
+	// 4.1.2: the words of a collocation belong to one sentence.
 	if nextInfo&pairSecond != 0 && p.isPair(typ, next) {
 		a.ends, a.abbr = false, true
 		return
@@ -105,14 +105,14 @@ func (p *punkt) reconsider(a, b *token, slot int) {
 	firstUpper, firstLower := firstCase(b.word)
 	verdict := judgeNext(b.word, firstUpper, firstLower, nextInfo)
 
-	// 4.2: an abbreviation or ellipsis may end a sentence as well.
+	// 4.2: an abbreviation or ellipsis may also end a sentence.
 	if (a.abbr || a.ellipsis) && !initial {
 		if verdict == startsSentence || firstUpper && nextInfo&starter != 0 {
 			a.ends = true
 			return
 		}
 	}
-	// 4.3: initials and ordinal numbers look like ends of sentences.
+	// 4.3: initials and ordinal numbers may look like sentence ends.
 	if !initial && string(typ) != numberType {
 		return
 	}
@@ -132,7 +132,7 @@ func (p *punkt) isPair(first, second []byte) bool {
 	return ok
 }
 
-// A verdict says whether a word begins a sentence.
+// A verdict is whether a word begins a sentence.
 type verdict uint8
 
 const (
@@ -141,9 +141,9 @@ const (
 	continuesSentence
 )
 
-// judgeNext is the orthographic heuristic, 4.1.1: a word with a capital that
-// is otherwise written small begins a sentence; a small word that is
-// known with a capital, or not as a beginning, does not.
+// judgeNext is the orthographic heuristic, 4.1.1. A capitalized word that also
+// occurs in lower case begins a sentence. A lower-case word does not begin one
+// if it also occurs capitalized or never occurred at a beginning.
 func judgeNext(word string, firstUpper, firstLower bool, info wordInfo) verdict {
 	if len(word) == 1 {
 		switch word[0] {
@@ -160,7 +160,7 @@ func judgeNext(word string, firstUpper, firstLower bool, info wordInfo) verdict 
 	return unknown
 }
 
-// withoutStop returns a type without its final full stop.
+// withoutStop returns a type without the final full stop.
 func withoutStop(typ []byte) []byte {
 	if n := len(typ); n > 1 && typ[n-1] == '.' {
 		return typ[:n-1]
@@ -169,7 +169,7 @@ func withoutStop(typ []byte) []byte {
 }
 
 // isInitial reports whether a word is one letter and a full stop. Letters are
-// what \w of Python's re accepts without \d: "_" and "Ⅷ" too.
+// those of \w without \d in Python's re, which include "_" and "Ⅷ".
 func isInitial(word string) bool {
 	r, width := utf8.DecodeRuneInString(word)
 	return len(word) == width+1 && word[width] == '.' && class(r)&classLetter != 0
@@ -186,10 +186,10 @@ func firstCase(word string) (upper, lower bool) {
 	return c&classUpper != 0, c&classLower != 0
 }
 
-// isNumber reports whether a lower-case word is a number: a point or none, then
-// a digit, then digits, points, commas and hyphens. Digits are those of any
-// script. (The reference also allows a hyphen or comma in front, but no word
-// begins with these.)
+// isNumber reports whether a lower-case word is a number: an optional full
+// stop, a digit, then digits, full stops, commas and hyphens. Digits of all
+// scripts count. (The reference also allows a hyphen or comma in front, but no
+// word begins with these.)
 func isNumber(word []byte) bool {
 	i := 0
 	if word[0] == '.' {

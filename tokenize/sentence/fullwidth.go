@@ -6,9 +6,9 @@ import (
 )
 
 // hasFullWidthStops reports whether a language is written without the full
-// stop and spaces that Punkt goes by: Chinese in its varieties that are
-// written in characters, Japanese and Thai. The codes are those of Wikipedia's
-// editions and of BCP 47; zh-min-nan (nan) is written in Latin letters.
+// stops and spaces that Punkt needs: Chinese in varieties written in Chinese
+// characters, Japanese and Thai. Codes are those of Wikipedia editions and of
+// BCP 47. zh-min-nan (nan) is written in Latin letters and does not count.
 func hasFullWidthStops(lang string) bool {
 	lang = strings.ToLower(lang)
 	switch lang {
@@ -22,8 +22,8 @@ func hasFullWidthStops(lang string) bool {
 	return false
 }
 
-// fullWidth ends a sentence after a run of full-width sentence marks with the
-// quotes and brackets that close behind it, and at the end of a line.
+// fullWidth ends a sentence after a run of full-width sentence marks with
+// closing quotes and brackets, and at the end of a line.
 type fullWidth struct{}
 
 func (fullWidth) AppendSpans(dst []Span, text string) []Span {
@@ -58,9 +58,9 @@ func appendMarked(dst []Span, text string, start, end int) []Span {
 	return dst
 }
 
-// endsSentence reports whether the mark r ends a sentence. The full-width full
-// stop does where no digit stands before it: after one it is a decimal point
-// or belongs to the number of a list item.
+// endsSentence reports whether the mark r ends a sentence. A full-width full
+// stop does, unless a digit precedes it: then it is a decimal point or belongs
+// to a list number.
 func endsSentence(before, r rune) bool {
 	switch r {
 	case '。', '！', '？', '｡', '‼', '⁇', '⁈', '⁉', '︒', '︕', '︖':
@@ -71,8 +71,8 @@ func endsSentence(before, r rune) bool {
 	return false
 }
 
-// skipClosers returns the position behind the sentence marks and closing
-// quotes and brackets at s[i:].
+// skipClosers returns the position after the sentence marks and closing quotes
+// and brackets at s[i:].
 func skipClosers(s string, i int) int {
 	for i < len(s) {
 		r, width := utf8.DecodeRuneInString(s[i:])

@@ -2,14 +2,13 @@ package sentence
 
 import "strings"
 
-// ByLine returns a splitter that gives each line of a text to s alone, so that
-// a line end (LF) always ends a sentence. This is how documents are split: a
-// heading or list item without a full stop then stays apart from the
-// paragraph below it.
+// ByLine returns a splitter that applies s to each line of a text, so that a
+// line feed always ends a sentence. Documents are split this way: a heading or
+// list item without a full stop stays separate from the next paragraph.
 func ByLine(s Splitter) Splitter {
 	switch s.(type) {
 	case newlines, fullWidth, byLine:
-		return s // end at lines already
+		return s // already ends sentences at line ends
 	}
 	return byLine{s}
 }
@@ -30,7 +29,7 @@ func (b byLine) AppendSpans(dst []Span, text string) []Span {
 	return dst
 }
 
-// newlines takes every line that is not blank as a sentence, without its LF.
+// newlines makes a sentence of every line that is not blank, without its LF.
 type newlines struct{}
 
 func (newlines) AppendSpans(dst []Span, text string) []Span {
@@ -44,7 +43,7 @@ func (newlines) AppendSpans(dst []Span, text string) []Span {
 	return dst
 }
 
-// lineEnd returns the position of the next LF at or after i, or of the end.
+// lineEnd returns the position of the next LF at or after i, or the end of s.
 func lineEnd(s string, i int) int {
 	if n := strings.IndexByte(s[i:], '\n'); n >= 0 {
 		return i + n

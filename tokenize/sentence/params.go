@@ -12,51 +12,52 @@ import (
 	"sync"
 )
 
-// paramFiles holds a packed file for each language; internal/genpunkt writes
-// them and describes the form.
+// paramFiles holds a packed file for each language; Command internal/genpunkt
+// writes them and documents their format.
 //
 //go:embed params/*.gz
 var paramFiles embed.FS
 
-// A wordInfo is what the parameters know of a word: its orthographic contexts
-// in the training text (bits 1 to 6, as in NLTK) and what it is a member of.
+// A wordInfo is what the parameters record about a word: its orthographic
+// contexts in the training text (bits 1 to 6, as in NLTK) and the sets that
+// contain it.
 type wordInfo uint16
 
 const (
 	beginUpper  wordInfo = 1 << 1 // seen with a capital at the beginning of a sentence
 	middleUpper wordInfo = 1 << 2 // … inside a sentence
-	unsureUpper wordInfo = 1 << 3 // … where that could not be told
+	unsureUpper wordInfo = 1 << 3 // … where it was unclear
 	beginLower  wordInfo = 1 << 4 // seen in lower case at the beginning of a sentence
 	middleLower wordInfo = 1 << 5
 	unsureLower wordInfo = 1 << 6
 	anyUpper             = beginUpper | middleUpper | unsureUpper
 	anyLower             = beginLower | middleLower | unsureLower
 
-	abbreviation wordInfo = 1 << 8 // written with a full stop that ends no sentence
-	starter      wordInfo = 1 << 9 // often the first of a sentence
+	abbreviation wordInfo = 1 << 8 // written with a full stop that does not end a sentence
+	starter      wordInfo = 1 << 9 // frequent at the start of a sentence
 	pairFirst    wordInfo = 1 << 10
 	pairSecond   wordInfo = 1 << 11 // member of a collocation, as first or second
 )
 
-// parameters are those of a language. They are never changed after loading.
+// parameters are the Punkt parameters of a language. They are immutable.
 type parameters struct {
 	words map[string]wordInfo // by lower-case word
 	pairs map[string]struct{} // collocations, "first\tsecond"
 
-	// abbrLengths has the bit min(length, 63) set for the last byte of each
-	// abbreviation: few words pass this and need looking up.
+	// abbrLengths has the bit min(length, 63) set at the last byte of each
+	// abbreviation. It rejects most words without a map lookup.
 	abbrLengths [256]uint64
 }
 
-// A language has parameters, loaded when first asked for.
+// A language has parameters, which are loaded on first use.
 type language struct {
 	code string // ISO 639-1
 	name string // of its file
 	load func() (*parameters, error)
 }
 
-// languages lists those with parameters, by code. The loaders keep what they
-// loaded; nothing else here changes.
+// languages lists the languages with parameters, by code. The loaders cache
+// what they load.
 var languages = makeLanguages(
 	"cs", "czech", "da", "danish", "de", "german", "el", "greek", "en", "english", "es", "spanish",
 	"et", "estonian", "fi", "finnish", "fr", "french", "it", "italian", "nl", "dutch", "no", "norwegian",
@@ -72,8 +73,8 @@ func makeLanguages(codesAndNames ...string) []language {
 	return list
 }
 
-// Languages returns the ISO 639-1 codes of the languages that Punkt has
-// parameters for, in order.
+// Languages returns the ISO 639-1 codes of the languages with Punkt parameters,
+// sorted.
 func Languages() []string {
 	codes := make([]string, len(languages))
 	for i, l := range languages {
@@ -82,8 +83,8 @@ func Languages() []string {
 	return codes
 }
 
-// PunktLanguage returns the code of the language, one of [Languages], whose
-// parameters Punkt uses for texts in lang: its own, or "en" where it has none.
+// PunktLanguage returns the code, one of [Languages], of the parameters that
+// Punkt uses for texts in lang: those of lang itself, or "en" if it has none.
 // Both written forms of Norwegian (nb, nn) use "no"; the Simple English
 // Wikipedia (simple) is English.
 func PunktLanguage(lang string) string {
@@ -98,8 +99,8 @@ func PunktLanguage(lang string) string {
 	return "en"
 }
 
-// HasPunkt reports whether Punkt has parameters for texts in lang; others are split
-// as English is.
+// HasPunkt reports whether Punkt has parameters for texts in lang. If not, they
+// are split as English.
 func HasPunkt(lang string) bool {
 	code := primary(lang)
 	return PunktLanguage(lang) != "en" || code == "en" || code == "simple"
@@ -140,8 +141,8 @@ func loadParameters(name string) (*parameters, error) {
 	return p, nil
 }
 
-// parseParameters reads the lines of an unpacked file. Its words are parts of
-// text, which stays in memory as one piece.
+// parseParameters parses an unpacked file. The words are substrings of text, so
+// it stays in memory as a whole.
 func parseParameters(text string) (*parameters, error) {
 	p := &parameters{
 		words: make(map[string]wordInfo, strings.Count(text, "\no ")+512),

@@ -2,19 +2,19 @@ package sentence
 
 import "math/bits"
 
-// A punkt splitter follows NLTK's PunktSentenceTokenizer step by step:
+// A punkt splitter implements the steps of NLTK's PunktSentenceTokenizer:
 //
-//  1. Candidates are '.', '?' and '!' before a mark that cannot stand inside a
-//     word, or before white space with a word behind it.
+//  1. Candidates are '.', '?' and '!' followed by a mark that cannot be inside
+//     a word, or by white space and a word.
 //  2. Each has a context: the text from the white space before it to the end of
-//     the mark or word behind it. Of candidates whose contexts begin with the
-//     same word the last counts.
-//  3. A candidate ends a sentence if a word of its context, other than the
-//     last, does (decide.go).
-//  4. Closing quotes and brackets at the beginning of a sentence go to the end
-//     of the one before it.
+//     the mark or word after it. If several contexts begin with the same word,
+//     only the last candidate counts.
+//  3. A candidate ends a sentence if a word of its context, other than the last
+//     one, does (decide.go).
+//  4. Closing quotes and brackets at the beginning of a sentence move to the
+//     end of the sentence before it.
 //
-// Every byte is looked at a bounded number of times, whatever the text.
+// Time is linear for any text.
 type punkt struct {
 	params  *parameters
 	lowered [2][]byte // words in lower case, of even and odd tokens
@@ -43,7 +43,7 @@ func (p *punkt) AppendSpans(dst []Span, text string) []Span {
 			lastBreak = c.nextWord
 		}
 	}
-	// The zero candidate stands for the beginning of the text, as in the reference.
+	// The zero candidate is the beginning of the text, as in the reference.
 	previous := candidate{}
 	some := false
 	for mark := nextMark(text, 0); mark < len(text); mark = nextMark(text, mark+1) {
@@ -64,10 +64,9 @@ func (p *punkt) AppendSpans(dst []Span, text string) []Span {
 	return out.close()
 }
 
-// contextStart returns where the context of the candidate at mark begins:
-// behind the last white space since the previous candidate, or where the
-// previous one's begins if there is none. As in the reference, this white space
-// is that of ASCII only.
+// contextStart returns the start of the context of the candidate at mark: after
+// the last white space since the previous candidate, or the previous context's
+// start if there is none. As in the reference, only ASCII white space counts.
 func contextStart(text string, previous candidate, mark int) int {
 	for i := mark - 1; i > previous.mark; i-- {
 		if byteClass[text[i]]&bytePlainGap != 0 {
@@ -77,8 +76,8 @@ func contextStart(text string, previous candidate, mark int) int {
 	return previous.start
 }
 
-// follow returns the candidate at mark, without its start, if what follows
-// makes it one.
+// follow returns the candidate at mark, without its start, if the characters
+// after it make it one.
 func follow(text string, mark int) (candidate, bool) {
 	next := mark + 1
 	if next == len(text) {
@@ -94,10 +93,10 @@ func follow(text string, mark int) (candidate, bool) {
 	return candidate{mark: mark, end: skipNonSpace(text, word), nextWord: word}, true
 }
 
-// nextMark returns the position of the next '.', '?' or '!' in s at or after
-// i, or len(s). It looks at eight bytes at a time: (x-low) &^ x has the high
-// bit set in the bytes of x that are zero; it may have it set in bytes above
-// one of these, but the lowest is always right.
+// nextMark returns the position of the next '.', '?' or '!' in s at or after i,
+// or len(s). It tests eight bytes at a time: (x-low) &^ x has the high bit set
+// in each zero byte of x. The bit may also be set in bytes above a zero byte,
+// but the lowest one is always right.
 func nextMark(s string, i int) int {
 	const low, high = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(s); i += 8 {
@@ -117,7 +116,7 @@ func nextMark(s string, i int) int {
 }
 
 // A realigner moves closing quotes and brackets from the beginning of a
-// sentence to the end of the one before, which it holds back until then.
+// sentence to the end of the one before, which it keeps pending until then.
 type realigner struct {
 	text    string
 	dst     []Span
@@ -150,9 +149,9 @@ func (r *realigner) close() []Span {
 	return r.dst
 }
 
-// leadingClosers returns the length of the closing quotes and brackets that s begins
-// with, and the same with the white space behind them. They count only with
-// white space, "--" or the end of s behind.
+// leadingClosers returns the length of the closing quotes and brackets at the
+// beginning of s, and the length including the white space after them. They
+// count only if white space, "--" or the end of s follows.
 func leadingClosers(s string) (closers, gap int) {
 	for i := 0; i < len(s); {
 		switch s[i] {

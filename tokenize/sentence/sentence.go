@@ -1,20 +1,20 @@
 // Package sentence splits text into sentences.
 //
-// Three splitters exist, chosen by name:
+// There are three splitters, selected by name:
 //
 //   - punkt: the Punkt algorithm of Kiss and Strunk (Unsupervised Multilingual
 //     Sentence Boundary Detection, Computational Linguistics 32(4), 2006) with
 //     the parameters of one of 17 languages. Its spans equal those of NLTK's
 //     PunktSentenceTokenizer.span_tokenize in the releases 3.8.1, 3.9.x and
-//     3.10.0, which all decide alike; earlier and later releases differ among
-//     each other. This is what the well-known BERT recipes call.
+//     3.10.0, which give equal results; other releases differ. The well-known
+//     BERT recipes use this tokenizer.
 //   - newline: every line is a sentence.
-//   - auto: Punkt with the parameters of the document's language, English
-//     where a language has none; Chinese, Japanese and Thai are instead
-//     split after 。！？ and at line ends.
+//   - auto: Punkt with the parameters of the document's language, or of English
+//     if it has none; Chinese, Japanese and Thai are instead split after 。！？
+//     and at line ends.
 //
-// A splitter works on any text and gives byte spans of it; what makes a
-// sentence out of a span is [AppendClean]:
+// A splitter accepts any text and returns byte spans. [AppendClean] makes a
+// sentence of a span:
 //
 //	s, err := sentence.New("auto", doc.Lang)
 //	if err != nil {
@@ -32,23 +32,22 @@
 //
 // # Lines
 //
-// Punkt by itself sees no difference between a line end and a space: given a
-// heading without a full stop and the paragraph below it, it returns one
-// sentence. Documents here have a paragraph, heading or list item on each
-// line, so they are split with [ByLine], where a line end always ends a
-// sentence. Without it a splitter gives exactly what NLTK gives.
+// Punkt treats a line end like a space: it returns a heading without a full
+// stop and the paragraph below it as one sentence. Our documents have a
+// paragraph, heading or list item on each line. So they are split with
+// [ByLine], which ends a sentence at every line end. Without it a splitter
+// returns exactly what NLTK returns.
 //
-// # Sharing
+// # Concurrency
 //
-// A [Splitter] keeps scratch memory: one per goroutine. The parameters of a
-// language are loaded by the first [New] that asks for them, in some 5 to 30 ms, never change
-// afterwards and are shared by all its splitters.
+// A [Splitter] has buffers: use one for each goroutine. The first [New] for a
+// language loads its parameters, in 5 to 30 ms; all splitters share them.
 //
 // # Origin of the parameters
 //
-// The files in params are those trained by Jan Strunk, Willy Su and others
-// for NLTK, taken from the JSON of github.com/neurosnap/sentences v1.1.2, less
-// the English sentence starter "she", which NLTK does not have. See
+// The files in params are those trained by Jan Strunk, Willy Su and others for
+// NLTK, taken from the JSON files of github.com/neurosnap/sentences v1.1.2,
+// without the English sentence starter "she", which NLTK does not have. See
 // params/NOTICE.
 package sentence
 
@@ -60,14 +59,14 @@ import (
 // A Span locates a sentence in a text: bytes Start up to, not including, End.
 type Span struct{ Start, End int }
 
-// A Splitter finds the sentences of a text. It may keep scratch memory and is
-// used by one goroutine at a time.
+// A Splitter finds the sentences of a text. It must not be used by several
+// goroutines at once.
 type Splitter interface {
 	// AppendSpans appends the spans of the sentences of text to dst, in order.
-	// They do not overlap, are not empty, lie on character boundaries and
-	// between them cover all that is not white space. White space may remain
-	// at the edges of a span and inside it; see [AppendClean]. Invalid UTF-8
-	// is taken as letters.
+	// Spans are not empty, do not overlap, begin and end at character
+	// boundaries and together cover everything but white space. A span may
+	// contain white space at its ends and line ends inside; [AppendClean]
+	// normalizes them. Invalid UTF-8 counts as letters.
 	AppendSpans(dst []Span, text string) []Span
 }
 
@@ -78,10 +77,10 @@ const (
 	Newline = "newline" // a line is a sentence
 )
 
-// New returns a splitter by name for texts in a language, given as a BCP 47 tag
-// or a Wikipedia code ("de", "pt-BR", "zh-yue", "simple"). A language without
-// Punkt parameters, "" included, is split as English is. An error is an
-// unknown name, nothing else.
+// New returns the splitter of the given name for texts in a language, given as
+// a BCP 47 tag or a Wikipedia code ("de", "pt-BR", "zh-yue", "simple"). A
+// language without Punkt parameters, "" included, is split as English. The only
+// possible error is an unknown name.
 func New(name, lang string) (Splitter, error) {
 	switch name {
 	case Newline:

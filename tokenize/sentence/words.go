@@ -5,12 +5,16 @@ import (
 	"unicode/utf8"
 )
 
-// nextWord returns the next word of s at or after i, or start == len(s). A
-// word is, in this order: a run of two or more hyphens or full stops, or
-// three or more full stops with a space between each; characters up to white
-// space, to a mark that cannot stand inside a word, or to a comma before one of
-// these; any other character alone. A line feed is white space that ends every
-// word: the reference works line by line.
+// nextWord returns the next word of s at or after i; start is len(s) if there
+// is none. A word is the first that matches of:
+//   - two or more hyphens or full stops in a row, or three or more full stops
+//     with a space between each
+//   - characters up to white space, to a mark that cannot be inside a word, or
+//     to a comma before one of these
+//   - a single other character
+//
+// A line feed is white space that ends every word, because the reference works
+// line by line.
 func nextWord(s string, i int) (start, end int) {
 	start = skipSpace(s, i)
 	if start == len(s) {
@@ -26,7 +30,7 @@ func nextWord(s string, i int) (start, end int) {
 	return start, wordEnd(s, start+width)
 }
 
-// wordEnd returns where a word that has come as far as s[i:] ends.
+// wordEnd returns the end of a word that reaches at least to s[i:].
 func wordEnd(s string, i int) int {
 	for ; i < len(s); i++ {
 		c := byteClass[s[i]]
@@ -40,8 +44,8 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
-// endsWordAt reports whether a word ends before s[i], which is white space or
-// may begin it, a hyphen, full stop or comma.
+// endsWordAt reports whether a word ends before s[i], which is the first byte
+// of a possible white space, or a hyphen, full stop or comma.
 func endsWordAt(s string, i int) bool {
 	switch s[i] {
 	case '-', '.':
@@ -53,7 +57,8 @@ func endsWordAt(s string, i int) bool {
 	return spaceWidth(s, i) > 0
 }
 
-// multiMark returns the end of the mark of several characters at s[i:], or i.
+// multiMark returns the end of the mark of several characters at s[i:], or i if
+// there is none.
 func multiMark(s string, i int) int {
 	if !beginsMultiMark(s, i) {
 		return i
@@ -70,7 +75,7 @@ func multiMark(s string, i int) int {
 }
 
 // beginsMultiMark reports whether a mark of several characters is at s[i:]. It
-// looks at a few bytes only, so that it may be asked at every byte.
+// reads only a few bytes, so it is cheap to call at every byte.
 func beginsMultiMark(s string, i int) bool {
 	switch s[i] {
 	case '-':
@@ -89,8 +94,8 @@ func beginsMultiMark(s string, i int) bool {
 	return false
 }
 
-// spacedStops returns the end of the longest ". . ." at s[i:], which is known
-// to have three full stops at least.
+// spacedStops returns the end of the longest ". . ." at s[i:], which must have
+// at least three full stops.
 func spacedStops(s string, i int) int {
 	for {
 		next := stopAndGap(s, i)
@@ -101,8 +106,8 @@ func spacedStops(s string, i int) int {
 	}
 }
 
-// stopAndGap returns the position behind a full stop and one white space
-// character other than a line feed at s[i:], or i.
+// stopAndGap returns the position after a full stop and one white space
+// character other than a line feed at s[i:], or i if they are not there.
 func stopAndGap(s string, i int) int {
 	if i+1 >= len(s) || s[i] != '.' || s[i+1] == '\n' {
 		return i

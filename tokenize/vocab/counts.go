@@ -12,27 +12,27 @@ import (
 	"pretext/tokenize"
 )
 
-// Counts counts the words of text, as WordPiece sees words
-// ([tokenize.WordSplitter]). Words of more characters than the profile takes are
-// not counted: WordPiece gives [UNK] for them.
+// Counts counts the words of text, as [tokenize.WordSplitter] splits them.
+// Words above the profile's maximum length are not counted, because WordPiece
+// maps them to [UNK].
 //
-// One goroutine uses it at a time.
+// It must not be used by several goroutines at once.
 type Counts struct {
 	splitter *tokenize.WordSplitter
 	seed     maphash.Seed
-	slots    []int32 // open addressing: number of the entry plus 1, 0 for free
+	slots    []int32 // open addressing: index of the entry plus 1, 0 if free
 	entries  []countsEntry
-	text     []byte // the words, one behind the other
+	text     []byte // all words, concatenated
 }
 
 type countsEntry struct {
 	count int64
-	start int // in text; the word ends where the next one starts
+	start int // in text; the word ends at the start of the next one
 	hash  uint32
 }
 
-// NewCounts returns an empty counter. Of the options it uses DoLowerCase
-// and TokenizerProfile.
+// NewCounts returns an empty counter. It uses only the options about text:
+// DoLowerCase and TokenizerProfile.
 func NewCounts(o Options) (*Counts, error) {
 	splitter, err := tokenize.NewWordSplitter(tokenize.Options{DoLowerCase: o.DoLowerCase, Profile: o.TokenizerProfile})
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *Counts) word(n int) []byte {
 	return c.text[c.entries[n].start:end]
 }
 
-// grow doubles the slots.
+// grow doubles the number of slots.
 func (c *Counts) grow() {
 	c.slots = make([]int32, 2*len(c.slots))
 	mask := uint32(len(c.slots) - 1)
@@ -93,22 +93,22 @@ func (c *Counts) grow() {
 // Len returns the number of distinct words.
 func (c *Counts) Len() int { return len(c.entries) }
 
-// Size returns the bytes of memory that c holds. Who must bound it writes the
-// counts to a file and resets them when it is exceeded; [Merge] adds up the
+// Size returns the memory in bytes that c uses. To limit it, write the counts
+// to a file and reset them when it becomes too large; [Merge] adds up the
 // files.
 func (c *Counts) Size() int64 {
 	const entrySize = 24
 	return int64(cap(c.text)) + int64(cap(c.slots))*4 + int64(cap(c.entries))*entrySize
 }
 
-// Reset forgets all counts and keeps the memory.
+// Reset removes all counts but keeps the memory.
 func (c *Counts) Reset() {
 	clear(c.slots)
 	c.entries, c.text = c.entries[:0], c.text[:0]
 }
 
-// WriteTo writes a word-counts file. The bytes depend only on what was counted,
-// not on the order.
+// WriteTo writes a word-counts file. The bytes depend only on the counts, not
+// on the order in which words were added.
 func (c *Counts) WriteTo(w io.Writer) (int64, error) {
 	order := make([]int32, len(c.entries))
 	for i := range order {

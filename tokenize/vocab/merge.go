@@ -12,18 +12,18 @@ import (
 	"unicode/utf8"
 )
 
-// A WordCount is a word and how often it occurs.
+// A WordCount is a word and its number of occurrences.
 type WordCount struct {
 	Word  string
 	Count int64
 }
 
-// ErrCorrupt is what damaged word counts match with errors.Is.
+// ErrCorrupt is wrapped by every [CorruptError].
 var ErrCorrupt = errors.New("corrupt word counts")
 
-// A CorruptError locates damage in a word-counts file.
+// A CorruptError locates corrupt data in a word-counts file.
 type CorruptError struct {
-	File   int // which reader, from 0
+	File   int // index of the reader, from 0
 	Line   int // from 1
 	Reason string
 }
@@ -36,18 +36,18 @@ func (e *CorruptError) Error() string {
 func (e *CorruptError) Unwrap() error { return ErrCorrupt }
 
 const (
-	// maxWordBytes is more than any word of Counts has: 200 characters.
+	// maxWordBytes is more than the longest word of Counts: 200 characters.
 	maxWordBytes = 4 << 10
 
-	lineBuffer = 16 << 10 // bytes of a file read at once; no line is longer
+	lineBuffer = 16 << 10 // read buffer for each file; no line is longer
 
-	// MaxCount bounds the sum of all counts of a word: 17 trillion.
+	// MaxCount is the maximum total count of a word: 17 trillion.
 	MaxCount = 1 << 44
 )
 
-// Merge reads word-counts files as one: every word once, in the order of bytes,
-// with the sum of its counts. It yields at most one error and then stops; damage
-// is a [CorruptError]. It reads as it is drained and holds 16 KiB for each file.
+// Merge merges word-counts files: it yields every word once, in byte order,
+// with the sum of its counts. It yields at most one error and then stops;
+// corrupt data is a [CorruptError]. It streams and holds 16 KiB for each file.
 func Merge(files ...io.Reader) iter.Seq2[WordCount, error] {
 	return func(yield func(WordCount, error) bool) {
 		if err := merge(files, func(w WordCount) bool { return yield(w, nil) }); err != nil {
@@ -91,7 +91,7 @@ func merge(files []io.Reader, yield func(WordCount) bool) error {
 	return nil
 }
 
-// A cursor is a place in a word-counts file.
+// A cursor is the current line of a word-counts file.
 type cursor struct {
 	file  int
 	lines *bufio.Reader
@@ -100,7 +100,7 @@ type cursor struct {
 	count int64
 }
 
-// next reads the next line; io.EOF means that there is none.
+// next reads the next line, or returns io.EOF.
 func (c *cursor) next() error {
 	line, err := c.lines.ReadSlice('\n')
 	switch {
@@ -138,8 +138,8 @@ func (c *cursor) corrupt(format string, args ...any) error {
 	return &CorruptError{File: c.file, Line: c.line, Reason: fmt.Sprintf(format, args...)}
 }
 
-// checkWord says what is wrong with a word, "" if nothing is. What cannot stand
-// in a line of a vocabulary cannot be learned.
+// checkWord returns what is wrong with a word, or "". A word must be able to be
+// a line of a vocabulary.
 func checkWord[T string | []byte](word T) string {
 	switch s := string(word); {
 	case s == "":
@@ -158,9 +158,9 @@ func checkWord[T string | []byte](word T) string {
 	}
 }
 
-// isSpaceOrControl reports whether a reader of vocabularies might take r for
-// white space at the end of a line: property White_Space (PropList.txt, settled
-// since Unicode 6.3) and the controls C0 and C1.
+// isSpaceOrControl reports whether r is white space that a vocabulary reader
+// might strip from a line: property White_Space (PropList.txt, stable since
+// Unicode 6.3) and the control characters C0 and C1.
 func isSpaceOrControl(r rune) bool {
 	switch {
 	case r <= ' ', 0x7f <= r && r <= 0xa0, r == 0x1680, 0x2000 <= r && r <= 0x200a,
@@ -170,7 +170,8 @@ func isSpaceOrControl(r rune) bool {
 	return false
 }
 
-// cursorHeap is a heap.Interface: the cursor with the first word on top.
+// cursorHeap implements heap.Interface, with the first word in byte order on
+// top.
 type cursorHeap []*cursor
 
 func (h cursorHeap) Len() int           { return len(h) }

@@ -2,29 +2,29 @@ package vocab
 
 import "context"
 
-// A merger joins pairs of neighbouring tokens, the most frequent first.
+// A merger joins pairs of neighbouring tokens, the most frequent pair first.
 //
-// It knows for every pair how often it occurs (exactly, at any time) and in
-// which words it occurs or did occur. The queue may hold outdated entries: they
-// are found out when they come up.
+// It keeps the exact frequency of every pair at all times, and the words in
+// which the pair occurs or occurred. The queue may contain outdated entries,
+// which are skipped when they come up.
 type merger struct {
 	corpus *corpus
 	vocab  *vocabulary
-	min    int64 // frequency
+	min    int64 // minimum frequency of a pair
 
 	index   pairIndex
 	pairs   []pair
-	links   []link // lists of words, each beginning at a pair's words
-	unused  int32  // list of links to use again
+	links   []link // linked lists of words, starting at pair.words
+	unused  int32  // list of free links
 	queue   pairQueue
 	touched []int32 // pairs that became more frequent in the current merge
 }
 
 type pair struct {
 	left, right int32
-	words       int32 // first link of the words in which it occurs, noLink for none
+	words       int32 // first link of the list of words, or noLink
 	count       int64
-	queued      int64 // count of its valid entry in the queue, 0 for none
+	queued      int64 // count of its valid entry in the queue, or 0
 }
 
 // A link is a member of a list of words.
@@ -46,7 +46,8 @@ func newMerger(c *corpus, v *vocabulary, min int64) *merger {
 }
 
 // run learns tokens until there are size of them or no pair is frequent enough.
-// It asks ctx each time, since a frequent pair of millions of words takes long.
+// It checks ctx before every merge, because a frequent pair in millions of
+// words takes long.
 func (m *merger) run(ctx context.Context, size int) error {
 	for len(m.vocab.tokens) < size {
 		if err := ctx.Err(); err != nil {
@@ -86,11 +87,11 @@ func (m *merger) merge(n int32) {
 	m.enqueueTouched()
 }
 
-// mergeWord joins left and right in a word, from the front.
+// mergeWord joins left and right in a word, from left to right.
 func (m *merger) mergeWord(n, left, right, joined int32) {
 	w := &m.corpus.words[n]
 	symbols := m.corpus.symbols[w.start : w.start+int(w.n)]
-	end := 0 // of what is already joined
+	end := 0 // end of the part already joined
 	for k := 0; k < len(symbols); k++ {
 		if symbols[k] != left || k+1 == len(symbols) || symbols[k+1] != right {
 			symbols[end] = symbols[k]
@@ -113,7 +114,7 @@ func (m *merger) mergeWord(n, left, right, joined int32) {
 	w.n = int32(end)
 }
 
-// gain counts a pair in a word.
+// gain adds an occurrence of a pair in a word.
 func (m *merger) gain(left, right, word int32, count int64) {
 	n, isNew := m.index.find(left, right, int32(len(m.pairs)))
 	if isNew {
@@ -128,7 +129,7 @@ func (m *merger) gain(left, right, word int32, count int64) {
 	p.words = m.newLink(link{word: word, next: p.words})
 }
 
-// lose takes back a gain.
+// lose reverts a gain.
 func (m *merger) lose(left, right int32, count int64) {
 	n, isNew := m.index.find(left, right, 0)
 	if isNew {
@@ -148,7 +149,7 @@ func (m *merger) newLink(l link) int32 {
 	return at
 }
 
-// enqueueTouched puts the pairs that gained into the queue.
+// enqueueTouched enqueues the pairs that became more frequent.
 func (m *merger) enqueueTouched() {
 	for _, n := range m.touched {
 		if p := &m.pairs[n]; p.count > p.queued {

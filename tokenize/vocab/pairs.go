@@ -1,20 +1,20 @@
 package vocab
 
-// A pairIndex gives pairs of tokens numbers. It is an open-addressing hash
-// table that never forgets.
+// A pairIndex numbers pairs of tokens. It is an open-addressing hash table
+// without deletion.
 type pairIndex struct {
 	slots []pairSlot
 	used  int
 }
 
 type pairSlot struct {
-	key    uint64 // left and right token plus 1, so that 0 is a free slot
+	key    uint64 // left and right token plus 1, so that 0 is free
 	number int32
 }
 
 func newPairIndex() pairIndex { return pairIndex{slots: make([]pairSlot, 1<<12)} }
 
-// find returns the number of a pair. A new pair gets the number given.
+// find returns the number of a pair. A new pair gets the given number.
 func (x *pairIndex) find(left, right, number int32) (n int32, isNew bool) {
 	key := uint64(uint32(left))<<32 | uint64(uint32(right)+1)
 	slot := x.slot(key)
@@ -28,7 +28,7 @@ func (x *pairIndex) find(left, right, number int32) (n int32, isNew bool) {
 	return number, true
 }
 
-// slot returns the slot of a key, or the free one where it belongs.
+// slot returns the slot of a key, or the free slot for it.
 func (x *pairIndex) slot(key uint64) *pairSlot {
 	const golden = 0x9e3779b97f4a7c15 // see Knuth, The Art of Computer Programming 6.4
 	mask := uint64(len(x.slots) - 1)
@@ -59,8 +59,8 @@ type queueEntry struct {
 	pair        int32 // its number
 }
 
-// before orders the queue. Equal counts are decided by the tokens' ids, which
-// do not depend on the order in which pairs were found.
+// before orders the queue by count. Ties are ordered by token ids, which do not
+// depend on the order in which pairs were found.
 func (a *queueEntry) before(b *queueEntry) bool {
 	switch {
 	case a.count != b.count:
@@ -86,7 +86,7 @@ func (q *pairQueue) push(e queueEntry) {
 	h[at] = e
 }
 
-// pop takes the top; ok is false when the queue is empty.
+// pop removes and returns the top; ok is false if the queue is empty.
 func (q *pairQueue) pop() (top queueEntry, ok bool) {
 	h := *q
 	if len(h) == 0 {

@@ -14,15 +14,16 @@ import (
 	"pretext/tokenize"
 )
 
-// subwordPrefix marks the tokens that continue a word.
+// subwordPrefix begins the tokens that continue a word.
 const subwordPrefix = "##"
 
-// Train learns a vocabulary from words, which must come in ascending order of
-// bytes, each once, as [Merge] yields them. An error of words or of ctx ends it.
+// Train learns a vocabulary from words, which must ascend in byte order without
+// duplicates, as [Merge] yields them. It stops at the first error of words or
+// of ctx.
 //
-// Where the text has too few different words to learn VocabSize tokens, the
-// result has fewer: its length says so. It is an error when not even the
-// special tokens and the alphabet have room.
+// The result has fewer than VocabSize tokens if the text has too few different
+// words. It is an error if VocabSize is too small for the special tokens and
+// the alphabet.
 func Train(ctx context.Context, words iter.Seq2[WordCount, error], o Options) ([]string, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("train vocabulary: %w", err)
@@ -52,21 +53,21 @@ func Train(ctx context.Context, words iter.Seq2[WordCount, error], o Options) ([
 	return v.tokens, nil
 }
 
-// checkEvery is the number of words after which ctx is asked.
+// checkEvery is the number of words between two checks of ctx.
 const checkEvery = 4096
 
-// maxSymbols bounds the characters of all words together, each counted once: a
-// merger makes at most three links of each and numbers them with 31 bits.
+// maxSymbols limits the total number of characters of all distinct words. A
+// merger makes at most three links for each and numbers them with 31 bits.
 const maxSymbols = 1 << 29
 
 // A corpus holds the words to learn from.
 type corpus struct {
 	maxWords int
 	words    []word  // in ascending order
-	symbols  []int32 // of the words, one behind the other: characters, later tokens
-	letters  []int64 // how often each character occurs, over all words
-	total    int64   // characters of all words
-	last     string  // word added last
+	symbols  []int32 // all words concatenated: characters, later tokens
+	letters  []int64 // occurrences of each character in all words
+	total    int64   // number of characters in all words
+	last     string  // the word added last
 }
 
 type word struct {
@@ -109,7 +110,7 @@ func (c *corpus) add(w WordCount) error {
 	return nil
 }
 
-// prune keeps the maxWords most frequent words, of equally frequent ones the
+// prune keeps the maxWords most frequent words; of equally frequent words, the
 // first.
 func (c *corpus) prune() {
 	if len(c.words) <= c.maxWords {
@@ -122,7 +123,7 @@ func (c *corpus) prune() {
 	slices.Sort(counts)
 	least := counts[len(counts)-c.maxWords]
 	first, _ := slices.BinarySearch(counts, least+1)
-	ties := c.maxWords - (len(counts) - first) // words of the least count that stay
+	ties := c.maxWords - (len(counts) - first) // number of words with the lowest kept count that stay
 	kept, end := c.words[:0], 0
 	for _, w := range c.words {
 		if w.count == least {
@@ -153,7 +154,7 @@ func newVocabulary(tokens []string) *vocabulary {
 	return v
 }
 
-// add returns the id of a token, a new one if it is new.
+// add returns the id of a token, adding it if it is new.
 func (v *vocabulary) add(token string) int32 {
 	id, ok := v.ids[token]
 	if !ok {
@@ -164,17 +165,17 @@ func (v *vocabulary) add(token string) int32 {
 	return id
 }
 
-// join adds the token that two neighbours make.
+// join adds the concatenation of two neighbouring tokens.
 func (v *vocabulary) join(left, right int32) int32 {
 	return v.add(v.tokens[left] + strings.TrimPrefix(v.tokens[right], subwordPrefix))
 }
 
-// addAlphabet adds the most frequent characters and turns the words of c from
-// characters into tokens.
+// addAlphabet adds the most frequent characters and converts the words of c
+// from characters to tokens.
 func (v *vocabulary) addAlphabet(c *corpus, limit int) {
 	const (
-		first = 0 // a character at the begin of a word
-		later = 1 // one behind it
+		first = 0 // a character at the beginning of a word
+		later = 1 // a character after it
 		none  = -1
 	)
 	ids := [2][]int32{slices.Repeat([]int32{none}, len(c.letters)), slices.Repeat([]int32{none}, len(c.letters))}
@@ -205,8 +206,8 @@ func (v *vocabulary) addAlphabet(c *corpus, limit int) {
 	}
 }
 
-// topLetters returns the most frequent characters, of equally frequent ones the
-// first, in ascending order.
+// topLetters returns the most frequent characters (of equally frequent ones,
+// the first), in ascending order.
 func topLetters(counts []int64, limit int) []rune {
 	var letters []rune
 	for r, n := range counts {

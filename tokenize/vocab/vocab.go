@@ -1,7 +1,7 @@
 // Package vocab trains WordPiece vocabularies.
 //
-// Words are counted wherever the text is, the counts are merged, and one
-// trainer learns the tokens:
+// Parallel tasks count words, the counts are merged, and one trainer learns the
+// tokens:
 //
 //	counts, err := vocab.NewCounts(options) // in every task
 //	for _, text := range documents {
@@ -14,36 +14,37 @@
 //
 // # Word counts
 //
-// A word-counts file has a line a word, "word TAB count LF", sorted by the bytes
-// of the words, each word once, counts decimal without sign or leading zeros.
-// [Merge] reads any number of such files as one.
+// A word-counts file has one line for each word, "word TAB count LF". Lines are
+// sorted by the bytes of the word, without duplicates. Counts are decimal
+// without sign or leading zeros. [Merge] merges any number of such files.
 //
 // # Algorithm
 //
-// That of the trainer that the users of Hugging Face's BertWordPieceTrainer
-// know: byte-pair encoding on words, with "##" before what continues a word.
+// The algorithm is that of Hugging Face's BertWordPieceTrainer: byte-pair
+// encoding on words, with "##" in front of tokens that continue a word.
 //
 //  1. The alphabet: the LimitAlphabet most frequent characters.
 //  2. A word is the list of its characters in the alphabet, those after the
-//     first with "##" in front. Other characters are left out of it.
+//     first with "##" in front. Other characters are dropped.
 //  3. The vocabulary begins with the special tokens, the alphabet, and the
 //     characters with "##" that occur, both in the order of code points.
-//  4. Again and again the most frequent pair of neighbouring tokens becomes a
-//     token, in all words, until VocabSize is reached or no pair occurs
-//     MinFrequency times. Of equally frequent pairs the one whose left token, then
-//     right token, stands earlier in the vocabulary comes first.
+//  4. The most frequent pair of neighbouring tokens is joined to a new token,
+//     in all words. This is repeated until VocabSize is reached or no pair
+//     occurs MinFrequency times. Of equally frequent pairs, the one with the
+//     smaller id of the left token, then of the right token, comes first.
 //
-// Unlike that trainer, whose result changes from run to run because the order
-// of step 3 is that of a hash table, the result depends on the counts and the
-// options alone. However the counting is divided, the vocabulary is the same to
-// the byte. On large texts about one token in a thousand differs, as between two
-// runs of the original.
+// The result depends only on the counts and the options, byte for byte, however
+// the counting is divided. The original trainer's result changes from run to
+// run, because its order in step 3 is that of a hash table. On large texts
+// about one token in a thousand differs from the original, as between two runs
+// of the original.
 //
-// # Sharing and size
+// # Concurrency and memory
 //
-// A [Counts] belongs to one goroutine and holds about 50 bytes for a distinct
-// word; see [Counts.Size]. [Merge] holds 16 KiB for each file. [Train] holds some
-// 200 bytes for each of the MaxWords most frequent words.
+// A [Counts] must not be used by several goroutines at once. It takes about 50
+// bytes for each distinct word; see [Counts.Size]. [Merge] takes 16 KiB for
+// each file. [Train] takes about 200 bytes for each of the MaxWords most
+// frequent words.
 package vocab
 
 import (
@@ -60,28 +61,28 @@ import (
 // Options configures counting and training. Start from [DefaultOptions] and
 // change fields; [Options.Validate] reports every problem at once.
 type Options struct {
-	// VocabSize is the number of tokens wanted, special tokens included.
+	// VocabSize is the number of tokens to learn, special tokens included.
 	VocabSize int `json:"vocab_size"`
 
-	// LimitAlphabet is the number of different characters kept. Text in other
-	// characters becomes [UNK].
+	// LimitAlphabet is the maximum number of different characters. Other
+	// characters become [UNK].
 	LimitAlphabet int `json:"limit_alphabet"`
 
 	// MinFrequency is how often a pair must occur to become a token, at
 	// least 1.
 	MinFrequency int64 `json:"min_frequency"`
 
-	// MaxWords bounds the memory of training: of more distinct words only this
-	// many are used, the most frequent ones, of equally frequent ones those
-	// that sort first. The alphabet is that of all words.
+	// MaxWords limits the memory of training: only the most frequent words are
+	// used, and of equally frequent ones those that sort first. The alphabet is
+	// taken from all words.
 	MaxWords int `json:"max_words"`
 
 	// DoLowerCase counts words in lower case and without accents.
 	DoLowerCase bool `json:"do_lower_case"`
 
-	// TokenizerProfile says whose words are counted: what is deleted, how long
-	// a word may be, what a capital sigma becomes. Empty means
-	// [tokenize.ProfileGoogle].
+	// TokenizerProfile selects how text is split into words: which characters
+	// are deleted, how long a word may be, the lower case of a capital sigma.
+	// Empty means [tokenize.ProfileGoogle].
 	TokenizerProfile tokenize.Profile `json:"tokenizer_profile,omitempty"`
 }
 
@@ -125,7 +126,7 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Write writes tokens as a vocab.txt, a token a line.
+// Write writes tokens as a vocab.txt, one token on each line.
 func Write(w io.Writer, tokens []string) error {
 	out := bufio.NewWriter(w)
 	for i, token := range tokens {
