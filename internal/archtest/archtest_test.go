@@ -66,7 +66,7 @@ var allowed = map[string][]string{
 	// Tests that every backend and communicator shares, and stand-ins for them.
 	"trainer/backendtest":       {"trainer", "trainer/cpu", "trainer/internal/ranktest"},
 	"trainer/internal/ranktest": {"trainer"},
-	"internal/survey":           {"extract", "records", "records/pretrain", "records/tfrecord", "sharding", "tokenize", "tokenize/hf", "trainer/loader", "internal/store", "internal/extsort", "internal/humanize", "internal/plot", "internal/redact"},
+	"sharding/survey":           {"extract", "records", "records/pretrain", "records/tfrecord", "sharding", "tokenize", "tokenize/hf", "trainer/loader", "internal/store", "internal/extsort", "internal/humanize", "internal/plot", "internal/redact"},
 	"internal/extsort":          {},
 	"internal/config":           {},
 	"internal/doctor":           {"internal/store", "internal/humanize"},
@@ -89,7 +89,7 @@ var only = map[string][]string{
 	"github.com/apache/beam":       {"pipeline"},
 	"google.golang.org/grpc":       {"internal/guard"},
 	"github.com/spf13/cobra":       {"cmd"},
-	"go.yaml.in/yaml":              {"internal/config", "internal/survey/card", "cmd/internal/cli"},
+	"go.yaml.in/yaml":              {"internal/config", "sharding/survey/card", "cmd/internal/cli"},
 	"github.com/vbauerster/mpb":    {"cmd"},
 	"github.com/klauspost":         {"extract", "records", "pipeline", "trainer"},
 	"github.com/gofrs/flock":       {"internal/store"},

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"pretext/internal/survey"
-	"pretext/internal/survey/card"
 	"pretext/sharding"
+	"pretext/sharding/survey"
+	"pretext/sharding/survey/card"
 )
 
 func newCard() *cobra.Command {

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"pretext/extract/download"
-	"pretext/internal/survey"
-	"pretext/internal/survey/card"
 	"pretext/pipeline"
+	"pretext/sharding/survey"
+	"pretext/sharding/survey/card"
 )
 
 // downloadFlagsOf returns the flags that download what a stage brought: what "the

@@ -11,7 +11,7 @@ import (
 
 	"pretext/cmd/internal/cli"
 	"pretext/internal/humanize"
-	"pretext/internal/survey"
+	"pretext/sharding/survey"
 )
 
 // errDiffer says that two data sets are not the same: exit code 1, as of diff(1).

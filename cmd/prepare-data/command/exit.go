@@ -13,11 +13,11 @@ import (
 	"pretext/extract/parquet"
 	"pretext/extract/text"
 	"pretext/extract/wiki"
-	"pretext/internal/survey"
 	"pretext/pipeline"
 	"pretext/records"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
+	"pretext/sharding/survey"
 	"pretext/trainer/loader"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"pretext/internal/humanize"
 	"pretext/internal/store"
-	"pretext/internal/survey"
-	"pretext/internal/survey/report"
+	"pretext/sharding/survey"
+	"pretext/sharding/survey/report"
 )
 
 func newReport() *cobra.Command {

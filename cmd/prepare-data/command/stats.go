@@ -12,7 +12,7 @@ import (
 
 	"pretext/cmd/internal/cli"
 	"pretext/internal/humanize"
-	"pretext/internal/survey"
+	"pretext/sharding/survey"
 )
 
 // surveyFlags are the flags of commands that read a data set to describe it.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"pretext/internal/survey"
+	"pretext/sharding/survey"
 )
 
 // A wiki has thousands of templates: numbers that a reader came for must not stand

@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"pretext/internal/survey"
 	"pretext/records/tfrecord"
+	"pretext/sharding/survey"
 )
 
 func ExampleCollect() {

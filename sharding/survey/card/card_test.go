@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
-	"pretext/internal/survey"
-	"pretext/internal/survey/card"
 	"pretext/sharding"
+	"pretext/sharding/survey"
+	"pretext/sharding/survey/card"
 )
 
 const hostile = "a|b`c` <script>: \"x\"\n# not a heading"

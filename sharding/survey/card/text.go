@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"pretext/internal/humanize"
-	"pretext/internal/survey"
 	"pretext/sharding"
+	"pretext/sharding/survey"
 )
 
 // text makes names of data safe in a Markdown table: what would be markup is

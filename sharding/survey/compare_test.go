@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pretext/extract"
-	"pretext/internal/survey"
 	"pretext/sharding"
+	"pretext/sharding/survey"
 )
 
 func compare(t testing.TB, a, b string, o survey.CompareOptions) *survey.Difference {

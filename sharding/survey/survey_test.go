@@ -15,11 +15,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pretext/internal/survey"
 	"pretext/pipeline"
 	"pretext/records"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
+	"pretext/sharding/survey"
 	"pretext/trainer/loader"
 )
 

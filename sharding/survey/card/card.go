@@ -31,7 +31,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"pretext/internal/humanize"
-	"pretext/internal/survey"
+	"pretext/sharding/survey"
 )
 
 //go:embed card.md

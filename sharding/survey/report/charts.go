@@ -7,7 +7,7 @@ import (
 
 	"pretext/internal/humanize"
 	"pretext/internal/plot"
-	"pretext/internal/survey"
+	"pretext/sharding/survey"
 )
 
 // A figure is a chart, or a sentence where the chart would be a single bar.

@@ -23,7 +23,7 @@ import (
 
 	"pretext/internal/humanize"
 	"pretext/internal/plot"
-	"pretext/internal/survey"
+	"pretext/sharding/survey"
 )
 
 //go:embed page.html

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"pretext/internal/humanize"
-	"pretext/internal/survey"
 	"pretext/sharding"
+	"pretext/sharding/survey"
 )
 
 // count, size and percent write numbers whose units do not move to the next line.

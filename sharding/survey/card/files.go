@@ -8,8 +8,8 @@ import (
 	"regexp"
 	"strings"
 
-	"pretext/internal/survey"
 	"pretext/sharding"
+	"pretext/sharding/survey"
 )
 
 // A config is what load_dataset calls by a name: files of equal columns.

@@ -13,9 +13,9 @@ import (
 
 	"golang.org/x/net/html"
 
-	"pretext/internal/survey"
-	"pretext/internal/survey/report"
 	"pretext/sharding"
+	"pretext/sharding/survey"
+	"pretext/sharding/survey/report"
 )
 
 const hostile = `<script>alert(1)</script>" onload="x`
