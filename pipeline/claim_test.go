@@ -76,14 +76,15 @@ func TestOverwritingThatIsCutShortLeavesNoFileWithoutItsPlan(t *testing.T) {
 	}
 }
 
-// checkOnlyTheNewPlan wants a plan of one task to leave none of an older one.
+// checkOnlyTheNewPlan wants a plan of one task, and the list of its hash, to leave
+// none of an older one.
 func checkOnlyTheNewPlan(t *testing.T, dir store.Folder, recipe sharding.Recipe) {
 	t.Helper()
 	if err := writePlan(t.Context(), dir, recipe, make([]any, 1)); err != nil {
 		t.Fatal(err)
 	}
 	tasks, err := dir.Folder(sharding.PlanFolder).List(t.Context())
-	if err != nil || len(tasks) != 1 || tasks[0].Name != sharding.TaskFile(0) {
+	if err != nil || len(tasks) != 2 || tasks[0].Name != sharding.TaskFile(0) || tasks[1].Name != sharding.SumsName {
 		t.Errorf("tasks of the new plan: got %v, %v, want one", tasks, err)
 	}
 }
