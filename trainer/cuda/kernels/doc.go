@@ -28,6 +28,10 @@
 // # How they are tested
 //
 // On trainer/cuda/sim, in three types, against the same computation in double
-// precision in Go. Sums are made without atomics in a fixed order, so results are
-// the same bits in every run.
+// precision in Go. A whole step of BERT made of them, forward and backward with
+// dropout on ragged sequences, has the losses and gradients of trainer/cpu.
+// Planted faults are caught (mutants_test.go), and bank conflicts and
+// sectors of global memory stay within budgets. Sums are made without atomics in
+// a fixed order, so results are the same bits in every run; flash_backward alone
+// is not so, and has a twin that is.
 package kernels

@@ -1,0 +1,522 @@
+package kernels_test
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"pretext/trainer"
+	"pretext/trainer/cpu"
+	"pretext/trainer/cuda/kernels"
+	"pretext/trainer/cuda/sim"
+	"pretext/trainer/dropout"
+)
+
+// A step is one micro-batch forward and backward, by kernels and products alone,
+// in one stream: what a backend will do, with the same names as trainer/cpu.
+type step struct {
+	*fixture
+	c       trainer.Config
+	b       *trainer.Batch
+	stream  *sim.Stream
+	rows    kernels.Rows // all of the batch
+	batch   kernels.Batch
+	weights map[string]uint64 // elements, by name of the tensor
+	grads   map[string]uint64 // fp32, of the same shape
+	part    uint64            // (8, widest) sums of columns
+	flash   bool
+	scale   float64        // of the loss: that of fp16, else 1
+	sizes   map[string]int // elements of each tensor on the device
+}
+
+// vocabulary is rounded up to a multiple of 64 on the device only.
+func (s *step) vocabulary() int { return (s.c.VocabSize + 63) &^ 63 }
+
+// fused names the matrix and the bias that hold query, key and value.
+func fused(layer int) string { return fmt.Sprintf("bert.encoder.layer.%d.attention.self", layer) }
+
+func (s *step) launch(module, name string, grid sim.Dim, threads int, args ...any) {
+	s.stream.Launch(s.kernel(module, name), sim.Config{Grid: grid, Block: sim.Dim{X: threads}}, kernels.Pack(args...))
+}
+
+// each runs an elementwise kernel over n elements.
+func (s *step) each(name string, n int, args ...any) {
+	s.launch("elementwise", name, sim.Dim{X: blocks(n, 1024)}, 256, args...)
+}
+
+// elements is the type of elements in products.
+func (s *step) elements() sim.DataType {
+	return map[kernels.Type]sim.DataType{kernels.F32: sim.Float32, kernels.BF16: sim.BFloat16, kernels.F16: sim.Float16}[s.typ]
+}
+
+// A product is d (m, n) = op(a)·op(b) + beta·d of matrices by columns: what is
+// (rows, width) by rows in our names is (width, rows) by columns there.
+type product struct {
+	a, b, d        uint64
+	m, n, k        int
+	transA, transB bool
+	typ            sim.DataType // of d
+	beta           float32
+}
+
+func (s *step) multiply(p product) {
+	matrix := func(at uint64, rows, cols int, typ sim.DataType) sim.Matrix {
+		return sim.Matrix{At: sim.Pointer(at), Type: typ, Rows: rows, Cols: cols, LD: rows}
+	}
+	m := sim.Matmul{A: matrix(p.a, p.m, p.k, s.elements()), B: matrix(p.b, p.k, p.n, s.elements()), D: matrix(p.d, p.m, p.n, p.typ), TransA: p.transA, TransB: p.transB, Alpha: 1, Beta: p.beta}
+	if p.transA {
+		m.A = matrix(p.a, p.k, p.m, s.elements())
+	}
+	if p.transB {
+		m.B = matrix(p.b, p.n, p.k, s.elements())
+	}
+	s.stream.Matmul(m)
+}
+
+// A dense is y (rows, out) = x (rows, in)·Wᵀ.
+type dense struct {
+	rows, out, in int
+	name          string // of the weight
+}
+
+func (s *step) linear(y, x uint64, d dense) {
+	s.multiply(product{a: s.weights[d.name], b: x, d: y, m: d.out, n: d.rows, k: d.in, transA: true, typ: s.elements()})
+}
+
+// linearGrad adds the gradient of W, and sets dx, or adds to it where beta is 1.
+func (s *step) linearGrad(dx, dy, x uint64, d dense, beta float32) {
+	s.multiply(product{a: x, b: dy, d: s.grads[d.name], m: d.in, n: d.out, k: d.rows, transB: true, typ: sim.Float32, beta: 1})
+	s.multiply(product{a: s.weights[d.name], b: dy, d: dx, m: d.in, n: d.rows, k: d.out, typ: s.elements(), beta: beta})
+}
+
+// columns adds the sums of columns of x, or of x·y, to a gradient.
+func (s *step) columns(name string, x, y uint64, rows, width int) {
+	s.launch("elementwise", "column_sums", sim.Dim{X: blocks(width, 256), Y: 3}, 256, s.part, x, y, int32(rows), int32(width))
+	s.launch("elementwise", "add_parts", sim.Dim{X: blocks(width, 256)}, 256, s.grads[name], s.part, int32(3), int32(width))
+}
+
+// A normed is a LayerNorm's output and what its gradient needs.
+type normed struct{ y, xhat, inverse uint64 }
+
+func (s *step) normed(rows int) normed {
+	n := rows * s.c.HiddenSize
+	return normed{s.output("y", n), s.output("xhat", n), s.outputFloats("inverse", rows)}
+}
+
+func (s *step) norm(to normed, x, before, residual uint64, name string, rows kernels.Rows, d kernels.Dropout) {
+	s.launch("norm", "norm_forward", sim.Dim{X: blocks(int(rows.N), 4)}, 128, to.y, to.xhat, to.inverse, x, before, residual,
+		s.weights[name+".LayerNorm.weight"], s.weights[name+".LayerNorm.bias"], rows, d, int32(s.c.HiddenSize), float32(s.c.LayerNormEps))
+}
+
+func (s *step) normGrad(dz, dx, dy uint64, of normed, name string, rows kernels.Rows, d kernels.Dropout) {
+	h, n := s.c.HiddenSize, int(rows.N)
+	s.launch("norm", "norm_backward", sim.Dim{X: blocks(n, 4)}, 128, dz, dx, dy, of.xhat, of.inverse, s.weights[name+".LayerNorm.weight"], rows, d, int32(h))
+	s.columns(name+".LayerNorm.weight", dy, of.xhat, n, h)
+	s.columns(name+".LayerNorm.bias", dy, 0, n, h)
+}
+
+// dropping returns the argument of a site.
+func dropping(p float64, seed uint64, kind dropout.Kind, layer int) kernels.Dropout {
+	m := dropout.New(seed, p)
+	return kernels.Dropout{Seed: seed, Site: uint32(dropout.At(kind, layer)), Keep: uint32(256 - math.Round(256*p)), Scale: float32(m.Scale())}
+}
+
+var keepAll = kernels.Dropout{Keep: 256, Scale: 1}
+
+// layerState is what a layer keeps for the backward pass.
+type layerState struct {
+	x, qkv, lse, ctx, u, g uint64
+	mid, final             normed
+}
+
+const stepSeed = 77
+
+func (s *step) layer(i int, x uint64) layerState {
+	t, h, ffn, a := s.b.Tokens(), s.c.HiddenSize, s.c.IntermediateSize, s.c.AttentionHeads
+	name := fmt.Sprintf("bert.encoder.layer.%d.", i)
+	k := layerState{
+		x: x, qkv: s.output("qkv", 3*t*h), lse: s.outputFloats("lse", a*t), ctx: s.output("ctx", t*h), u: s.output("u", t*ffn), g: s.output("g", t*ffn),
+		mid: s.normed(t), final: s.normed(t),
+	}
+	o := s.output("o", t*h)
+	s.linear(k.qkv, x, dense{t, 3 * h, h, fused(i) + ".weight"})
+	s.each("add_bias", 3*t*h, k.qkv, s.weights[fused(i)+".bias"], int64(3*t*h), int32(3*h))
+	s.attend("forward", i, k.ctx, k.lse, k.qkv)
+	s.linear(o, k.ctx, dense{t, h, h, name + "attention.output.dense.weight"})
+	s.norm(k.mid, o, s.weights[name+"attention.output.dense.bias"], x, name+"attention.output", s.rows, dropping(s.c.HiddenDropout, stepSeed, dropout.AttentionOutput, i))
+	s.linear(k.u, k.mid.y, dense{t, ffn, h, name + "intermediate.dense.weight"})
+	s.each("gelu_forward", t*ffn, k.g, k.u, s.weights[name+"intermediate.dense.bias"], int64(t*ffn), int32(ffn), s.form())
+	s.linear(o, k.g, dense{t, h, ffn, name + "output.dense.weight"})
+	s.norm(k.final, o, s.weights[name+"output.dense.bias"], k.mid.y, name+"output", s.rows, dropping(s.c.HiddenDropout, stepSeed, dropout.FeedForward, i))
+	return k
+}
+
+func (s *step) form() int32 {
+	if s.c.Activation.Tanh() {
+		return 1
+	}
+	return 0
+}
+
+// attend launches an attention kernel of the last arguments that all share.
+func (s *step) attend(what string, layer int, args ...any) {
+	args = append(args, s.batch, dropping(s.c.AttentionDropout, stepSeed, dropout.Probabilities, layer), float32(1/math.Sqrt(headSize)))
+	longest := 0
+	for i := range s.b.Sequences() {
+		longest = max(longest, int(s.b.CuSeqlens[i+1]-s.b.CuSeqlens[i]))
+	}
+	module, rows, shared := "attention", 4, 0
+	if s.flash {
+		module, rows = "flash", 64
+		if what == "backward_keys" {
+			shared = kernels.FlashShared
+		}
+	}
+	k := s.kernel(module, module+"_"+what)
+	s.must(k.AllowShared(shared))
+	s.stream.Launch(k, sim.Config{Grid: sim.Dim{X: blocks(longest, rows), Y: s.c.AttentionHeads, Z: s.b.Sequences()}, Block: sim.Dim{X: 128}, Shared: shared}, kernels.Pack(args...))
+}
+
+// layerGrad returns the gradient of a layer's input from that of its output.
+func (s *step) layerGrad(i int, k layerState, dy uint64) uint64 {
+	t, h, ffn, a := s.b.Tokens(), s.c.HiddenSize, s.c.IntermediateSize, s.c.AttentionHeads
+	name := fmt.Sprintf("bert.encoder.layer.%d.", i)
+	dz, dx, do, du, dctx, dqkv, delta := s.output("dz", t*h), s.output("dx", t*h), s.output("do", t*h), s.output("du", t*ffn), s.output("dctx", t*h), s.output("dqkv", 3*t*h), s.outputFloats("delta", a*t)
+	s.normGrad(dz, do, dy, k.final, name+"output", s.rows, dropping(s.c.HiddenDropout, stepSeed, dropout.FeedForward, i))
+	s.columns(name+"output.dense.bias", do, 0, t, h)
+	s.each("gelu_again", t*ffn, k.g, k.u, int64(t*ffn), s.form())
+	s.linearGrad(du, do, k.g, dense{t, h, ffn, name + "output.dense.weight"}, 0)
+	s.each("gelu_backward", t*ffn, du, k.u, int64(t*ffn), s.form())
+	s.columns(name+"intermediate.dense.bias", du, 0, t, ffn)
+	s.linearGrad(dz, du, k.mid.y, dense{t, ffn, h, name + "intermediate.dense.weight"}, 1)
+
+	s.normGrad(dx, do, dz, k.mid, name+"attention.output", s.rows, dropping(s.c.HiddenDropout, stepSeed, dropout.AttentionOutput, i))
+	s.columns(name+"attention.output.dense.bias", do, 0, t, h)
+	s.linearGrad(dctx, do, k.ctx, dense{t, h, h, name + "attention.output.dense.weight"}, 0)
+	s.launch("attention", "attention_delta", sim.Dim{X: blocks(t*a, 4)}, 128, delta, k.ctx, dctx, int32(t), int32(a))
+	s.attend("backward_queries", i, dqkv, k.qkv, dctx, k.lse, delta)
+	s.attend("backward_keys", i, dqkv, k.qkv, dctx, k.lse, delta)
+	s.columns(fused(i)+".bias", dqkv, 0, t, 3*h)
+	s.linearGrad(dx, dqkv, k.x, dense{t, 3 * h, h, fused(i) + ".weight"}, 1)
+	return dx
+}
+
+// addRows adds rows of x to the rows of a table that list says.
+func (s *step) addRows(kernel string, table, x uint64, list []int32) {
+	target, bounds, order := []int32{}, []int32{0}, []int32{}
+	for _, row := range slices.Sorted(maps.Keys(groups(list))) {
+		target, order = append(target, row), append(order, groups(list)[row]...)
+		bounds = append(bounds, int32(len(order)))
+	}
+	s.launch("elementwise", kernel, sim.Dim{X: blocks(s.c.HiddenSize, 256), Y: len(target)}, 256, table, x, numbers(s.fixture, "target", target), numbers(s.fixture, "bounds", bounds), numbers(s.fixture, "order", order), int32(s.c.HiddenSize))
+}
+
+func groups(list []int32) map[int32][]int32 {
+	g := map[int32][]int32{}
+	for i, row := range list {
+		g[row] = append(g[row], int32(i))
+	}
+	return g
+}
+
+// A loss is a sum of losses, weights and hits.
+type loss [3]float64
+
+// xent computes cross entropy on logits, and their gradient.
+func (s *step) xent(logits, bias uint64, labels []int32, weights uint64, coef float64, classes, stride int) (sums uint64) {
+	n := len(labels)
+	l, hit, at := s.outputFloats("loss", n), s.outputFloats("hit", n), numbers(s.fixture, "labels", labels)
+	scale := s.floats("loss scale", []float64{s.scale})
+	s.launch("loss", "cross_entropy", sim.Dim{X: n}, 256, logits, bias, at, weights, scale, l, hit, int32(classes), int32(stride), float32(coef), int32(1))
+	sums = numbers(s.fixture, "sums", []float64{0, 0, 0})
+	s.launch("loss", "sum_losses", sim.Dim{X: 1}, 256, sums, l, hit, weights, at, int32(n))
+	return sums
+}
+
+// mlm is the masked-LM head; it adds the gradient of its input to dy.
+func (s *step) mlm(x, dy uint64, coef float64) (sums uint64) {
+	n, h, v := s.b.Masked(), s.c.HiddenSize, s.vocabulary()
+	const name, word = "cls.predictions.transform", "bert.embeddings.word_embeddings.weight"
+	in, u, g, of, logits := s.output("in", n*h), s.output("u", n*h), s.output("g", n*h), s.normed(n), s.output("logits", n*v)
+	rows := kernels.Rows{N: int32(n)}
+	s.each("gather_rows", n*h, in, x, numbers(s.fixture, "masked", s.b.MaskedIndex), int32(n), int32(h))
+	s.linear(u, in, dense{n, h, h, name + ".dense.weight"})
+	s.each("gelu_forward", n*h, g, u, s.weights[name+".dense.bias"], int64(n*h), int32(h), s.form())
+	s.norm(of, g, 0, 0, name, rows, keepAll)
+	s.linear(logits, of.y, dense{n, v, h, word})
+	weights := make([]float64, n)
+	for i, w := range s.b.MaskedWeights {
+		weights[i] = float64(w)
+	}
+	sums = s.xent(logits, s.weights["cls.predictions.bias"], s.b.MaskedIDs, s.floats("weights", weights), coef, s.c.VocabSize, v)
+	do, dg, dx := s.output("do", n*h), s.output("dg", n*h), s.output("dx", n*h)
+	s.columns("cls.predictions.bias", logits, 0, n, v)
+	s.linearGrad(do, logits, of.y, dense{n, v, h, word}, 0)
+	s.normGrad(dg, 0, do, of, name, rows, keepAll)
+	s.each("gelu_backward", n*h, dg, u, int64(n*h), s.form())
+	s.columns(name+".dense.bias", dg, 0, n, h)
+	s.linearGrad(dx, dg, in, dense{n, h, h, name + ".dense.weight"}, 0)
+	s.addRows("add_rows_elem", dy, dx, s.b.MaskedIndex)
+	return sums
+}
+
+// nsp is the pooler and next sentence; it adds the gradient of its input to dy.
+func (s *step) nsp(x, dy uint64, coef float64) (sums uint64) {
+	n, h := s.b.Sequences(), s.c.HiddenSize
+	const pooler, head = "bert.pooler.dense", "cls.seq_relationship"
+	first, pooled, logits := s.output("first", n*h), s.output("pooled", n*h), s.output("logits", 2*n)
+	s.each("gather_rows", n*h, first, x, numbers(s.fixture, "firsts", s.b.CuSeqlens[:n]), int32(n), int32(h))
+	s.linear(pooled, first, dense{n, h, h, pooler + ".weight"})
+	s.each("tanh_forward", n*h, pooled, s.weights[pooler+".bias"], int64(n*h), int32(h))
+	s.linear(logits, pooled, dense{n, 2, h, head + ".weight"})
+	sums = s.xent(logits, s.weights[head+".bias"], s.b.NSPLabels, 0, coef, 2, 2)
+	dp, dx := s.output("dpooled", n*h), s.output("dx", n*h)
+	s.columns(head+".bias", logits, 0, n, 2)
+	s.linearGrad(dp, logits, pooled, dense{n, 2, h, head + ".weight"}, 0)
+	s.each("tanh_backward", n*h, dp, pooled, int64(n*h))
+	s.columns(pooler+".bias", dp, 0, n, h)
+	s.linearGrad(dx, dp, first, dense{n, h, h, pooler + ".weight"}, 0)
+	s.addRows("add_rows_elem", dy, dx, s.b.CuSeqlens[:n])
+	return sums
+}
+
+// run computes the step and returns both losses' sums.
+func (s *step) run(coef trainer.Coef) (mlm, nsp loss) {
+	t, h := s.b.Tokens(), s.c.HiddenSize
+	const name = "bert.embeddings"
+	emb := s.normed(t)
+	drop := dropping(s.c.HiddenDropout, stepSeed, dropout.Embeddings, 0)
+	word, place, kind := name+".word_embeddings.weight", name+".position_embeddings.weight", name+".token_type_embeddings.weight"
+	s.launch("norm", "embed_forward", sim.Dim{X: blocks(t, 4)}, 128, emb.y, emb.xhat, emb.inverse, s.weights[word], s.weights[place], s.weights[kind],
+		numbers(s.fixture, "ids", s.b.IDs), numbers(s.fixture, "places", s.b.Positions), numbers(s.fixture, "kinds", s.b.Segments),
+		s.weights[name+".LayerNorm.weight"], s.weights[name+".LayerNorm.bias"], s.rows, drop, int32(h), float32(s.c.LayerNormEps))
+	x, kept := emb.y, []layerState{}
+	for i := range s.c.Layers {
+		kept = append(kept, s.layer(i, x))
+		x = kept[i].final.y
+	}
+	dy := s.output("dy", t*h)
+	s.stream.Clear(sim.Pointer(dy), t*h*s.typ.Size())
+	a, b := s.mlm(x, dy, coef.MLM), s.nsp(x, dy, coef.NSP)
+	for i := s.c.Layers - 1; i >= 0; i-- {
+		dy = s.layerGrad(i, kept[i], dy)
+	}
+	do, dz := s.output("do", t*h), s.output("dz", t*h)
+	s.launch("norm", "dropout_rows", sim.Dim{X: blocks(t, 4)}, 128, do, dy, s.rows, drop, int32(h))
+	s.normGrad(dz, 0, do, emb, name, s.rows, keepAll)
+	s.addRows("add_rows_f32", s.grads[word], dz, s.b.IDs)
+	s.addRows("add_rows_f32", s.grads[place], dz, s.b.Positions)
+	s.addRows("add_rows_f32", s.grads[kind], dz, s.b.Segments)
+	s.must(s.stream.Synchronize())
+	return loss(readAs[float64](s.fixture, a, 3)), loss(readAs[float64](s.fixture, b, 3))
+}
+
+// tensors brings weights to the device: query, key and value of a layer as one
+// matrix, the vocabulary rounded up.
+func (s *step) tensors(values map[string][]float64) {
+	add := func(name string, v []float64) {
+		s.weights[name], _ = s.elems(name, v)
+		s.sizes[name] = len(v)
+		s.grads[name] = s.floats("gradient of "+name, make([]float64, len(v)))
+	}
+	for _, spec := range trainer.Tensors(s.c, trainer.PretrainHeads()) {
+		v := values[spec.Name]
+		switch {
+		case strings.Contains(spec.Name, "attention.self."):
+			if query, kind, ok := strings.Cut(spec.Name, ".query"); ok {
+				add(query+kind, slices.Concat(v, values[query+".key"+kind], values[query+".value"+kind]))
+			}
+		case spec.Shape[0] == s.c.VocabSize:
+			add(spec.Name, append(slices.Clone(v), make([]float64, (s.vocabulary()-s.c.VocabSize)*len(v)/s.c.VocabSize)...))
+		default:
+			add(spec.Name, v)
+		}
+	}
+}
+
+// gradient returns the gradient of a tensor, of the unscaled loss.
+func (s *step) gradient(spec trainer.TensorSpec) []float64 {
+	at, n, name := 0, spec.Size(), spec.Name
+	for i, part := range []string{"query", "key", "value"} {
+		if strings.Contains(name, "self."+part) {
+			at, name = i*n, strings.Replace(name, "self."+part, "self", 1)
+		}
+	}
+	x := s.readFloats(s.grads[name]+uint64(4*at), n)
+	for i := range x {
+		x[i] /= s.scale
+	}
+	return x
+}
+
+// stepCase is a model and how near to the CPU it must be computed.
+type stepCase struct {
+	name             string
+	typ              kernels.Type
+	flash            bool
+	activation       trainer.Activation
+	hidden, layers   int
+	loss, worst, mid float64 // allowed errors: of the loss, of the worst gradient, of the median gradient
+	key              float64 // largest gradient of a key's bias, which would be 0 without rounding
+}
+
+// TestAWholeStepIsThatOfTheCPU holds kernels together: losses and all gradients of
+// a step of BERT with dropout on ragged sequences are those of trainer/cpu in
+// double precision, and the same bits in every order of blocks and warps.
+func TestAWholeStepIsThatOfTheCPU(t *testing.T) {
+	for _, c := range []stepCase{
+		{"tanh", kernels.F32, false, trainer.GELUNew, 128, 2, 1e-6, 1e-5, 2e-6, 1e-8},
+		{"erf", kernels.F32, false, trainer.GELU, 192, 1, 1e-6, 1e-5, 2e-6, 1e-8},
+		{"bf16", kernels.BF16, true, trainer.GELUNew, 128, 2, 1e-3, 8e-2, 1e-2, 1e-3},
+		{"fp16", kernels.F16, true, trainer.GELU, 192, 1, 2e-4, 1e-2, 2.5e-3, 1e-4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.check(t)
+		})
+	}
+}
+
+func (c stepCase) check(t *testing.T) {
+	config := trainer.Config{
+		VocabSize: 1003, HiddenSize: c.hidden, Layers: c.layers, AttentionHeads: c.hidden / headSize, IntermediateSize: 2 * c.hidden, Activation: c.activation,
+		HiddenDropout: 0.1, AttentionDropout: 0.2, MaxPositions: 80, Segments: 2, InitializerRange: 0.02, LayerNormEps: 1e-12,
+	}
+	heads := trainer.PretrainHeads()
+	r := rand.New(rand.NewPCG(5, 6))
+	batch := &trainer.Batch{}
+	for i, n := range []int{1, 33, 17, 66} {
+		q := trainer.Sequence{NSPLabel: []int32{1, 0, trainer.NoLabel, 1}[i], Position: int64(i) + 1<<32}
+		for j := range n {
+			q.IDs, q.Segments = append(q.IDs, r.Int32N(int32(config.VocabSize))), append(q.Segments, int32(2*j/n))
+			if i != 1 && r.IntN(6) == 0 {
+				q.MaskedPositions, q.MaskedIDs, q.MaskedWeights = append(q.MaskedPositions, int32(j)), append(q.MaskedIDs, r.Int32N(int32(config.VocabSize))), append(q.MaskedWeights, 1)
+			}
+		}
+		batch.Append(q)
+	}
+	values := map[string][]float64{}
+	for _, spec := range trainer.Tensors(config, heads) {
+		v := make([]float64, spec.Size())
+		for i := range v {
+			v[i] = float64(float32(0.05 * r.NormFloat64()))
+			if strings.HasSuffix(spec.Name, "LayerNorm.weight") {
+				v[i]++
+			}
+		}
+		values[spec.Name] = v
+	}
+	model, err := cpu.Backend{}.Open(config, heads, trainer.Options{Tokens: 200, Sequences: 8, Masked: 80, Precision: trainer.Float64, Train: true, Seed: stepSeed, Optimizer: trainer.DefaultOptimizer(trainer.AdamW)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	if _, err := model.Load(trainer.Weights, tensorsOf(config, heads, values)); err != nil {
+		t.Fatal(err)
+	}
+	coef := batch.Counts(heads).Coef()
+	if err := model.Accumulate(batch, coef); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]float64{}
+	for tensor, err := range model.Tensors(trainer.Gradients) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range tensor.Data {
+			want[tensor.Name] = append(want[tensor.Name], float64(v))
+		}
+	}
+	info, err := model.Apply(trainer.Schedule{Kind: trainer.Constant, Steps: 10}, trainer.Alone{})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var before *step
+	for seed := range uint64(2) {
+		s := &step{fixture: newFixture(c.typ, seed), c: config, b: batch, weights: map[string]uint64{}, grads: map[string]uint64{}, flash: c.flash, scale: 1, sizes: map[string]int{}}
+		if c.typ == kernels.F16 {
+			s.scale = 1024
+		}
+		err := s.fixture.run(func(f *fixture) { c.compare(t, s, values, coef, info.Sums, want) })
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		for name, at := range s.grads {
+			if n := s.sizes[name]; before != nil && !slices.Equal(s.readFloats(at, n), before.readFloats(before.grads[name], n)) {
+				t.Errorf("%s: other bits in another order", name)
+			}
+		}
+		before = s
+	}
+}
+
+func tensorsOf(c trainer.Config, h trainer.Heads, values map[string][]float64) iter.Seq2[trainer.Tensor, error] {
+	return func(yield func(trainer.Tensor, error) bool) {
+		for _, spec := range trainer.Tensors(c, h) {
+			data := make([]float32, spec.Size())
+			for i, v := range values[spec.Name] {
+				data[i] = float32(v)
+			}
+			if !yield(trainer.Tensor{Name: spec.Name, Shape: spec.Shape, Data: data}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// compare runs a step on the device and compares.
+func (c stepCase) compare(t *testing.T, s *step, values map[string][]float64, coef trainer.Coef, sums trainer.Sums, want map[string][]float64) {
+	b := s.b
+	s.stream = s.device.NewStream()
+	s.tensors(values)
+	cu, position := numbers(s.fixture, "cu", b.CuSeqlens), numbers(s.fixture, "position", b.Sequence)
+	sequence := []int32{}
+	for i := range b.Sequences() {
+		for range b.CuSeqlens[i+1] - b.CuSeqlens[i] {
+			sequence = append(sequence, int32(i))
+		}
+	}
+	s.rows = kernels.Rows{Sequence: numbers(s.fixture, "sequence", sequence), Cu: cu, Position: position, N: int32(b.Tokens())}
+	s.batch = kernels.Batch{Cu: cu, Position: position, Tokens: int32(b.Tokens()), Heads: int32(s.c.AttentionHeads)}
+	s.part = s.outputFloats("part", 3*max(3*s.c.HiddenSize, s.c.IntermediateSize, s.vocabulary()))
+	mlm, nsp := s.run(coef)
+	got := trainer.Sums{MLMLoss: mlm[0], MLMWeight: mlm[1], NSPLoss: nsp[0], NSPCount: nsp[1]}
+	if got.MLMWeight != sums.MLMWeight || got.NSPCount != sums.NSPCount || math.Abs(got.Loss()/sums.Loss()-1) > c.loss {
+		s.must(fmt.Errorf("sums %+v, want %+v", got, sums))
+	}
+	var errs []float64
+	for _, spec := range trainer.Tensors(s.c, trainer.PretrainHeads()) {
+		g, w := s.gradient(spec), want[spec.Name]
+		if strings.HasSuffix(spec.Name, "key.bias") { // the true gradient is 0
+			if size := max(slices.Max(g), -slices.Min(g)); size > c.key {
+				s.must(fmt.Errorf("%s is up to %g", spec.Name, size))
+			}
+			continue
+		}
+		d := distance(g, w)
+		errs = append(errs, d)
+		if !(d <= c.worst) {
+			s.must(fmt.Errorf("gradient of %s is off by %.2g, allowed %.2g", spec.Name, d, c.worst))
+		}
+	}
+	slices.Sort(errs)
+	t.Logf("loss off by %.1e; gradients: median %.1e, worst %.1e", got.Loss()/sums.Loss()-1, errs[len(errs)/2], errs[len(errs)-1])
+	if errs[len(errs)/2] > c.mid {
+		s.must(fmt.Errorf("the median gradient is off by %.2g, allowed %.2g", errs[len(errs)/2], c.mid))
+	}
+}
+
+func distance(a, b []float64) float64 {
+	d, n := 0.0, 0.0
+	for i := range b {
+		d += (a[i] - b[i]) * (a[i] - b[i])
+		n += b[i] * b[i]
+	}
+	return math.Sqrt(d / n)
+}
