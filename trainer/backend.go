@@ -6,51 +6,53 @@ import (
 	"iter"
 )
 
-// ErrUnavailable is wrapped by the error of opening a backend that this machine
-// or this build does not have.
+// ErrUnavailable is wrapped by the error of [Backend.Open] if this machine or
+// this build lacks the device.
 var ErrUnavailable = errors.New("device unavailable")
 
-// A Backend computes on one kind of device.
+// A Backend computes models on one kind of device.
 type Backend interface {
-	// Open makes a model with all weights zero. Its shapes never change: every
-	// batch must stay within o. It returns an error that wraps [ErrUnavailable]
-	// where the device is missing.
+	// Open creates a model with all weights zero. Every batch must fit the
+	// limits in o ([Options.Fits]). If the device is missing, the error wraps
+	// [ErrUnavailable].
 	Open(c Config, h Heads, o Options) (Model, error)
 }
 
-// A Model is a model on a device with its gradients and optimizer state. Its
-// methods are called by one goroutine at a time; a batch may be reused as soon
-// as a method that took it has returned.
+// A Model is a model on a device, with its gradients and optimizer state. It
+// must not be used by several goroutines at once. A batch may be reused as soon
+// as the method that took it has returned.
 type Model interface {
-	// Forward computes b without dropout and without gradients. It fills what
-	// out asks for (nil: nothing) and returns b's sums.
+	// Forward computes b without dropout and gradients. It fills the outputs
+	// that out asks for (none if out is nil) and returns the sums over b.
 	Forward(b *Batch, out *Outputs) (Sums, error)
 
 	// Accumulate computes b with dropout and adds the gradient of its loss,
-	// its terms weighted by coef, to the model's gradients. It may return
-	// before the device is done; sums and errors of computing arrive in Apply.
+	// with the loss terms weighted by coef, to the model's gradients. It may
+	// return before the device is done; Apply then returns the sums and any
+	// error.
 	Accumulate(b *Batch, coef Coef) error
 
-	// Apply ends a step: it sums gradients over the ranks, clips them, updates
-	// the weights with the rate of the model's own step counter, and clears
-	// the gradients. A step whose gradients are not finite changes nothing but
-	// the loss scale and is reported as skipped.
+	// Apply ends a step: it sums the gradients over the ranks, clips them,
+	// updates the weights with the learning rate for the model's own step
+	// counter, and clears the gradients. If a gradient is not finite, it
+	// changes nothing but the loss scale and reports the step as skipped.
 	Apply(s Schedule, comm Comm) (StepInfo, error)
 
-	// Gather makes the optimizer state whole on every rank, so that Tensors
+	// Gather copies the complete optimizer state to every rank, so that Tensors
 	// can yield it. It must be called on all ranks.
 	Gather(comm Comm) error
 
 	// Tensors yields all tensors of a kind in the order of [Tensors]. Data is
-	// valid until the next is asked for. It yields at most one error, last.
+	// valid until the next tensor. It yields at most one error, as the last
+	// element.
 	Tensors(k Kind) iter.Seq2[Tensor, error]
 
-	// Load replaces tensors of a kind by those given, by name. Names the model
-	// does not have, and tensors it has and was not given (these keep their
-	// values), are reported; a wrong shape is an error.
+	// Load replaces tensors of a kind by name. The report lists given names
+	// that the model does not have, and tensors of the model that were not
+	// given, which keep their values. A wrong shape is an error.
 	Load(k Kind, tensors iter.Seq2[Tensor, error]) (LoadReport, error)
 
-	// State and SetState give access to the counters a resume needs.
+	// State and SetState access the counters that resuming needs.
 	State() State
 	SetState(State)
 
@@ -58,21 +60,22 @@ type Model interface {
 	Close() error
 }
 
-// Options fix what a backend may set up once: memory, plans, launch shapes.
+// Options are fixed when a model is opened, so that a backend can prepare
+// memory, plans and launch shapes.
 type Options struct {
-	Tokens    int       // most tokens of a batch
-	Sequences int       // most sequences of a batch
-	Masked    int       // most masked tokens of a batch
-	Precision Precision // of weights and activations while computing; masters are at least float32
+	Tokens    int       // maximum tokens in a batch
+	Sequences int       // maximum sequences in a batch
+	Masked    int       // maximum masked tokens in a batch
+	Precision Precision // of weights and activations in computations; master weights are at least float32
 	Train     bool      // keep gradients and optimizer state; without it Accumulate and Apply are errors
-	Seed      uint64    // key of dropout
+	Seed      uint64    // key of the dropout masks
 	Optimizer Optimizer // ignored without Train
 }
 
-// MaxBatchTokens is the largest limit of a batch.
+// MaxBatchTokens is the maximum of each limit in [Options].
 const MaxBatchTokens = 1 << 24
 
-// Validate reports every problem of o.
+// Validate reports every problem of o at once.
 func (o Options) Validate() error {
 	var errs []error
 	if o.Tokens < 1 || o.Sequences < 1 || o.Masked < 0 || max(o.Tokens, o.Sequences, o.Masked) > MaxBatchTokens {
@@ -85,7 +88,7 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Fits reports whether b stays within o.
+// Fits returns an error if b exceeds the limits in o.
 func (o Options) Fits(b *Batch) error {
 	if b.Tokens() > o.Tokens || b.Sequences() > o.Sequences || b.Masked() > o.Masked {
 		return fmt.Errorf("batch of %d tokens, %d sequences, %d masked: the model was opened for %d, %d, %d",
@@ -94,10 +97,10 @@ func (o Options) Fits(b *Batch) error {
 	return nil
 }
 
-// Precision is the arithmetic of a model.
+// Precision is the number format of a model's computations.
 type Precision string
 
-// The precisions. Float64 exists on the CPU only: for tests by finite
+// The precisions. Float64 exists only on the CPU, for gradient tests by finite
 // differences.
 const (
 	Float32  Precision = "fp32"
@@ -106,7 +109,7 @@ const (
 	Float16  Precision = "fp16"
 )
 
-// Kind selects one of the values a model keeps for every parameter.
+// Kind selects one of the tensors that a model has for every parameter.
 type Kind int
 
 // The kinds.
@@ -126,20 +129,20 @@ func (k Kind) String() string {
 	return names[k]
 }
 
-// A Tensor is one named parameter, or a value kept for it.
+// A Tensor is one named parameter, or a gradient or moment of it.
 type Tensor struct {
 	Name  string
 	Shape []int
 	Data  []float32 // row-major
 }
 
-// A LoadReport says what [Model.Load] did not do.
+// A LoadReport lists what [Model.Load] could not match.
 type LoadReport struct {
 	Missing    []string // tensors of the model that were not given
-	Unexpected []string // tensors given that the model does not have
+	Unexpected []string // given tensors that the model does not have
 }
 
-// Complete returns an error unless nothing was missing and nothing unexpected.
+// Complete returns an error if a tensor was missing or unexpected.
 func (r LoadReport) Complete() error {
 	if len(r.Missing) == 0 && len(r.Unexpected) == 0 {
 		return nil
@@ -147,14 +150,14 @@ func (r LoadReport) Complete() error {
 	return fmt.Errorf("tensors missing %q, unexpected %q", r.Missing, r.Unexpected)
 }
 
-// State is what a model counts besides its tensors.
+// State holds a model's counters.
 type State struct {
-	Step      int64   `json:"step"`       // updates done in this phase; indexes the schedule and the bias correction
-	LossScale float64 `json:"loss_scale"` // fp16: factor of the loss; 1 elsewhere
+	Step      int64   `json:"step"`       // updates in this phase; argument of the schedule and of the bias correction
+	LossScale float64 `json:"loss_scale"` // fp16: factor of the loss; otherwise 1
 	GoodSteps int64   `json:"good_steps"` // fp16: updates since the loss scale last changed
 }
 
-// Counts are what a step's loss is averaged over.
+// Counts are the denominators of a step's mean losses.
 type Counts struct {
 	MaskedWeight float64 // sum of the weights of masked tokens
 	NSP          float64 // sequences with a next-sentence label
@@ -166,7 +169,7 @@ func (c Counts) Add(d Counts) Counts {
 	return Counts{c.MaskedWeight + d.MaskedWeight, c.NSP + d.NSP, c.Labels + d.Labels}
 }
 
-// Coef returns the coefficients of the loss terms of a step with these counts.
+// Coef returns the coefficients of the loss terms for a step with these counts.
 func (c Counts) Coef() Coef {
 	inverse := func(n float64) float64 {
 		if n == 0 {
@@ -177,22 +180,22 @@ func (c Counts) Coef() Coef {
 	return Coef{MLM: 1 / (c.MaskedWeight + mlmEpsilon), NSP: inverse(c.NSP), Label: inverse(c.Labels)}
 }
 
-// mlmEpsilon is the 1e-5 of run_pretraining.py's denominator.
+// mlmEpsilon is the 1e-5 in the denominator of run_pretraining.py.
 const mlmEpsilon = 1e-5
 
-// Coef are the coefficients of the summed loss terms of a step.
+// Coef are the coefficients of a step's summed loss terms.
 type Coef struct {
 	MLM   float64 // of Σ w·l
 	NSP   float64 // of the next-sentence losses
-	Label float64 // of the losses of classifier, regression or span
+	Label float64 // of the classification, regression or span losses
 }
 
-// Sums are added up over batches and ranks; counts are whole numbers.
+// Sums are results summed over batches and ranks. Counts are whole numbers.
 type Sums struct {
 	Tokens, Sequences                   float64
-	MLMLoss, MLMWeight, MLMCorrect      float64 // Σ w·l, Σ w, Σ w where the largest logit is right
+	MLMLoss, MLMWeight, MLMCorrect      float64 // Σ w·l, Σ w, Σ w where the largest logit is correct
 	NSPLoss, NSPCount, NSPCorrect       float64
-	LabelLoss, LabelCount, LabelCorrect float64 // of a span, correct means both ends are
+	LabelLoss, LabelCount, LabelCorrect float64 // for a span, correct means that both ends are
 }
 
 // Add returns the sum of s and t.
@@ -204,7 +207,7 @@ func (s Sums) Add(t Sums) Sums {
 	return SumsOf(v)
 }
 
-// Vector returns the sums as numbers that ranks can add up.
+// Vector returns the sums as a vector, so that ranks can add them up.
 func (s Sums) Vector() [11]float64 {
 	return [11]float64{s.Tokens, s.Sequences, s.MLMLoss, s.MLMWeight, s.MLMCorrect, s.NSPLoss, s.NSPCount, s.NSPCorrect,
 		s.LabelLoss, s.LabelCount, s.LabelCorrect}
@@ -216,13 +219,13 @@ func SumsOf(v [11]float64) Sums {
 		NSPCorrect: v[7], LabelLoss: v[8], LabelCount: v[9], LabelCorrect: v[10]}
 }
 
-// MLM returns the mean masked-LM loss, as run_pretraining.py defines it.
+// MLM returns the mean masked-LM loss, defined as in run_pretraining.py.
 func (s Sums) MLM() float64 { return s.MLMLoss / (s.MLMWeight + mlmEpsilon) }
 
-// NSP returns the mean next-sentence loss, 0 without labels.
+// NSP returns the mean next-sentence loss; 0 without labels.
 func (s Sums) NSP() float64 { return ratio(s.NSPLoss, s.NSPCount) }
 
-// Label returns the mean loss of the fine-tuning head, 0 without labels.
+// Label returns the mean loss of the fine-tuning head; 0 without labels.
 func (s Sums) Label() float64 { return ratio(s.LabelLoss, s.LabelCount) }
 
 // Loss returns the total loss.
@@ -235,7 +238,7 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// Output is a set of things [Model.Forward] can hand out.
+// Output is a bit set of the results that [Model.Forward] can return.
 type Output uint
 
 // The outputs.
@@ -248,15 +251,16 @@ const (
 	OutputSpans
 )
 
-// Outputs receives what Want asks for; slices are grown as needed and reused.
+// Outputs receives the results selected by Want. Slices are grown as needed and
+// reused. T tokens, S sequences, M masked tokens, V vocabulary entries.
 type Outputs struct {
 	Want      Output
-	Hidden    []float32 // (T, H) the encoder's last layer
+	Hidden    []float32 // (T, H) output of the encoder's last layer
 	Pooled    []float32 // (S, H)
 	MLMLogits []float32 // (M, V)
 	NSPLogits []float32 // (S, 2)
-	Logits    []float32 // (S, labels) of the classifier
-	Spans     []float32 // (T, 2) start and end logit of every token
+	Logits    []float32 // (S, labels) of the classifier, or (S, 1) of the regression
+	Spans     []float32 // (T, 2) start and end logit of each token
 }
 
 // StepInfo describes one update.
@@ -264,6 +268,6 @@ type StepInfo struct {
 	Sums      Sums    // of the whole step, over all ranks
 	Rate      float64 // learning rate
 	GradNorm  float64 // before clipping
-	LossScale float64 // in use during the step
-	Skipped   bool    // gradients were not finite: nothing was updated
+	LossScale float64 // during the step
+	Skipped   bool    // nothing was updated, because gradients were not finite
 }

@@ -6,48 +6,51 @@ import (
 	"math"
 )
 
-// NoLabel marks a sequence that has no label of a kind: it adds nothing to that
-// loss.
+// NoLabel marks a sequence without a label of some kind. It contributes nothing
+// to that loss.
 const NoLabel = -1
 
 // A Batch is a set of sequences without padding: the tokens of all sequences
-// stand one after another. T tokens, S sequences, M masked tokens.
+// are concatenated. Shapes below use T tokens, S sequences and M masked tokens.
 //
-// Build one with [Batch.Append]; [Batch.Reset] empties it and keeps its memory.
+//	IDs        [CLS] a [SEP] b [SEP] [CLS] c c [SEP] d d [SEP]    T = 12
+//	CuSeqlens  0                     5                        12  S = 2
+//
+// Build one with [Batch.Append]. [Batch.Reset] empties it and keeps its memory.
 type Batch struct {
-	CuSeqlens []int32 // (S+1) tokens of sequence s are [CuSeqlens[s], CuSeqlens[s+1]); the first is 0
+	CuSeqlens []int32 // (S+1) sequence s has the tokens [CuSeqlens[s], CuSeqlens[s+1]); the first is 0
 	IDs       []int32 // (T) token ids
 	Segments  []int32 // (T) segment, 0 or 1
-	Positions []int32 // (T) place in the sequence, from 0
+	Positions []int32 // (T) position in the sequence, from 0
 
 	// Sequence is the global position of each sequence, counted over all
-	// epochs. It keys the dropout masks, so a sequence has the same masks in
-	// whatever micro-batch, rank or resumed run it appears.
+	// epochs. The dropout masks depend on it, so a sequence has the same masks
+	// in any micro-batch, on any rank and after resuming.
 	Sequence []int64 // (S)
 
-	MaskedIndex   []int32   // (M) row of the masked token in the flat batch
+	MaskedIndex   []int32   // (M) index of the masked token among the T tokens
 	MaskedIDs     []int32   // (M) the original token
-	MaskedWeights []float32 // (M) weight of its loss, 1 as a rule
+	MaskedWeights []float32 // (M) weight of the loss, usually 1
 
 	NSPLabels []int32   // (S) 0: B follows A, 1: random; or NoLabel
 	Labels    []int32   // (S) class, or NoLabel; empty without a classifier
-	Scores    []float32 // (S) target of a regression; NaN: none; empty without one
-	Starts    []int32   // (S) first token of the answer inside the sequence, or NoLabel; empty without a span head
-	Ends      []int32   // (S) its last token, likewise
+	Scores    []float32 // (S) regression target, or NaN for none; empty without a regression
+	Starts    []int32   // (S) index in the sequence of the answer's first token, or NoLabel; empty without a span head
+	Ends      []int32   // (S) index of the answer's last token, likewise
 
-	// VisibleKeys, when not empty, limits attention: in sequence s only the
-	// first VisibleKeys[s] tokens are attended to. It expresses a padded batch
-	// (padding tokens attend, and nobody attends to them), which is what the
-	// span loss of google-research/bert and transformers is computed on.
+	// VisibleKeys, if not empty, limits attention: in sequence s, only the
+	// first VisibleKeys[s] tokens are attended to. It models a padded batch, in
+	// which padding tokens attend but are not attended to. The span loss of
+	// google-research/bert and transformers is computed on such batches.
 	VisibleKeys []int32 // (S)
 }
 
-// A Sequence is one example in the form a [Batch] takes.
+// A Sequence is one example, in the form that [Batch.Append] takes.
 type Sequence struct {
-	IDs, Segments   []int32   // one entry a token, without padding
-	MaskedPositions []int32   // places of masked tokens in the sequence
-	MaskedIDs       []int32   // their originals
-	MaskedWeights   []float32 // their weights; entries of weight 0 are left out of the batch
+	IDs, Segments   []int32   // (T) without padding
+	MaskedPositions []int32   // (M) positions of the masked tokens in the sequence
+	MaskedIDs       []int32   // (M) original ids
+	MaskedWeights   []float32 // (M) weights; entries of weight 0 are not added to the batch
 	NSPLabel        int32     // 0, 1 or NoLabel
 	Position        int64     // global position
 }
@@ -71,8 +74,8 @@ func (b *Batch) Reset() {
 	}
 }
 
-// Append adds a sequence. Labels of fine-tuning heads are appended by the
-// caller to their own fields. What was appended is checked by [Batch.Validate].
+// Append adds a sequence. The caller appends labels of fine-tuning heads to
+// their own fields. Append does not check its argument; [Batch.Validate] does.
 func (b *Batch) Append(s Sequence) {
 	if len(b.CuSeqlens) == 0 {
 		b.CuSeqlens = append(b.CuSeqlens, 0)
@@ -96,7 +99,7 @@ func (b *Batch) Append(s Sequence) {
 	}
 }
 
-// Counts returns what b adds to a step's counts for the heads h.
+// Counts returns the contribution of b to a step's counts, for the heads h.
 func (b *Batch) Counts(h Heads) Counts {
 	var c Counts
 	if h.MLM {
@@ -132,9 +135,9 @@ func labelled(labels []int32) float64 {
 	return n
 }
 
-// Validate reports whether b can be computed by a model of this shape: every
-// index is in range and every field has its length. A backend checks each batch
-// with it, so no input can lead it outside its memory.
+// Validate checks that every index of b is in range for the model and that
+// every field has the right length. Backends validate each batch, so that no
+// input makes them access memory out of bounds.
 func (b *Batch) Validate(c Config, h Heads) error {
 	if err := b.validateTokens(c); err != nil {
 		return fmt.Errorf("batch: %w", err)
@@ -244,7 +247,7 @@ func (b *Batch) validateSpans() error {
 	return nil
 }
 
-// inRange reports the first value outside [lo, hi).
+// inRange returns an error for the first value outside [lo, hi).
 func inRange(name string, v []int32, lo, hi int) error {
 	for i, x := range v {
 		if int(x) < lo || int(x) >= hi {

@@ -1,48 +1,47 @@
 package trainer
 
-// A Comm joins the ranks of a run: processes that each hold the whole weights
-// and a share of a step's micro-batches. Every call is collective: all ranks
-// make the same calls in the same order. After an error, or when a rank ends
-// early, the Comm of every rank returns errors.
+// A Comm connects the ranks of a run: processes that each have all weights and
+// compute a part of each step's micro-batches. Every method is collective: all
+// ranks must make the same calls in the same order. After an error, or if a
+// rank exits, the methods return errors on every rank.
 //
-// It moves host memory. A device that has a faster way between its like (NCCL)
-// uses Broadcast once to set that up.
+// A Comm moves host memory. A device with a faster link of its own (NCCL) uses
+// Broadcast once to set that up.
 type Comm interface {
 	Rank() int // from 0
 	Size() int // at least 1
 
-	// AllReduce replaces x on every rank by the sum over ranks; all ranks get
-	// the same bits.
+	// AllReduce replaces x on every rank by the sum over all ranks. All ranks
+	// get the same bits.
 	AllReduce(x []float64) error
 
 	// ReduceScatter sums x over the ranks. Rank r receives the sums of
-	// x[bounds[r]:bounds[r+1]] in place; the rest of x is left undefined.
-	// Bounds has Size+1 entries from 0 to the length of x, and is the same on
-	// all ranks.
+	// x[bounds[r]:bounds[r+1]] in place; the rest of x is undefined. bounds has
+	// Size+1 entries, from 0 to the length of x, equal on all ranks.
 	ReduceScatter(x Values, bounds []int) error
 
-	// AllGather is its inverse: every rank gives its own part of x and
-	// receives all others.
+	// AllGather is the inverse of ReduceScatter: every rank sends its own part
+	// of x and receives all others.
 	AllGather(x Values, bounds []int) error
 
-	// Broadcast copies b from the root rank to all others; its length is the
-	// same everywhere.
+	// Broadcast copies b from the root rank to all others. The length must be
+	// the same on all ranks.
 	Broadcast(b []byte, root int) error
 }
 
 // Values is a [Float32s] or a [Float64s].
 type Values interface{ values() }
 
-// Float32s are values of single precision, without a copy.
+// Float32s are single-precision values, passed without a copy.
 type Float32s []float32
 
-// Float64s are values of double precision, without a copy.
+// Float64s are double-precision values, passed without a copy.
 type Float64s []float64
 
 func (Float32s) values() {}
 func (Float64s) values() {}
 
-// Alone is the Comm of a run with one rank.
+// Alone is the Comm of a run with a single rank.
 type Alone struct{}
 
 // Rank returns 0.

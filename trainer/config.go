@@ -8,13 +8,13 @@ import (
 	"slices"
 )
 
-// An Activation names the function between the two layers of the feed-forward
-// block and in the masked-LM transform, as transformers' config.json does.
+// An Activation is the function in the feed-forward block and in the masked-LM
+// transform, named as in transformers' config.json.
 type Activation string
 
-// The activations known. Google's BERT calls the tanh form "gelu"; transformers
-// gives that name to the erf form. The difference is invisible in the loss
-// (2e-7) and plain in the gradients (4e-4).
+// The supported activations. Google's BERT calls the tanh form "gelu";
+// transformers uses that name for the erf form. The difference is invisible in
+// the loss (2e-7) but clear in the gradients (4e-4).
 const (
 	GELU     Activation = "gelu"              // x·Φ(x), by erf
 	GELUNew  Activation = "gelu_new"          // ½x(1 + tanh(√(2/π)(x + 0.044715x³)))
@@ -24,9 +24,8 @@ const (
 // Tanh reports whether the activation is the tanh form of GELU.
 func (a Activation) Tanh() bool { return a == GELUNew || a == GELUTanh }
 
-// Limits of what [Config.Validate] accepts. They keep every product of sizes
-// inside an int64 and every place inside a dropout counter (see
-// trainer/dropout).
+// Limits of [Config.Validate]. They ensure that products of sizes fit an int64
+// and every element index fits a dropout counter (see trainer/dropout).
 const (
 	MaxVocab          = 1 << 24
 	MaxHidden         = 1 << 15
@@ -38,26 +37,27 @@ const (
 	MaxParameters     = 1 << 33
 )
 
-// Config is the shape of a BERT model. Its JSON form is the part of
-// transformers' config.json (and of Google's bert_config.json) that decides
-// numbers; [ParseConfig] reads either. Start from a [Preset].
+// Config is the architecture of a BERT model. Its JSON form is the part of
+// transformers' config.json (and of Google's bert_config.json) that affects the
+// numbers; [ParseConfig] and [ParseGoogleConfig] read these files. Start from a
+// [Preset].
 type Config struct {
-	VocabSize         int        `json:"vocab_size"`                   // rows of the word embedding
-	HiddenSize        int        `json:"hidden_size"`                  // width of a token, a multiple of AttentionHeads
+	VocabSize         int        `json:"vocab_size"`                   // rows of the word embedding table
+	HiddenSize        int        `json:"hidden_size"`                  // H, a multiple of AttentionHeads
 	Layers            int        `json:"num_hidden_layers"`            // encoder layers
 	AttentionHeads    int        `json:"num_attention_heads"`          // heads of each layer
-	IntermediateSize  int        `json:"intermediate_size"`            // width inside the feed-forward block
+	IntermediateSize  int        `json:"intermediate_size"`            // width of the feed-forward block
 	Activation        Activation `json:"hidden_act"`                   // see [Activation]
 	HiddenDropout     float64    `json:"hidden_dropout_prob"`          // [0, 1), after embeddings and every block
 	AttentionDropout  float64    `json:"attention_probs_dropout_prob"` // [0, 1), of attention probabilities
-	MaxPositions      int        `json:"max_position_embeddings"`      // longest sequence in tokens
-	Segments          int        `json:"type_vocab_size"`              // rows of the segment embedding
+	MaxPositions      int        `json:"max_position_embeddings"`      // maximum sequence length in tokens
+	Segments          int        `json:"type_vocab_size"`              // rows of the segment embedding table
 	InitializerRange  float64    `json:"initializer_range"`            // standard deviation of initial weights
 	LayerNormEps      float64    `json:"layer_norm_eps"`               // added to the variance
 	ClassifierDropout *float64   `json:"classifier_dropout,omitempty"` // before a classifier; nil means HiddenDropout
 }
 
-// PresetNames lists the names [Preset] knows, smallest first.
+// PresetNames lists the names that [Preset] accepts, smallest model first.
 func PresetNames() []string {
 	return []string{"tiny", "mini", "small", "medium", "base", "large"}
 }
@@ -129,8 +129,8 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// matrices returns the number of parameters in the matrices of the encoder: all
-// but a thousandth.
+// matrices returns the number of parameters in the encoder's matrices, all but
+// about 0.1 %.
 func (c Config) matrices() int64 {
 	hidden := int64(c.HiddenSize)
 	layer := 4*hidden*hidden + 2*hidden*int64(c.IntermediateSize)
@@ -140,7 +140,7 @@ func (c Config) matrices() int64 {
 func (c Config) validateFloats() []error {
 	var errs []error
 	share := func(name string, v float64) {
-		// A probability that rounds to 256/256 would drop everything.
+		// Dropout is in units of 1/256; 256/256 would drop everything.
 		if !(v >= 0) || math.Round(256*v) > 255 {
 			errs = append(errs, fmt.Errorf("%s %v: must be at least 0 and below 0.998", name, v))
 		}
@@ -157,9 +157,9 @@ func (c Config) validateFloats() []error {
 	return errs
 }
 
-// ParseConfig reads transformers' config.json of a BERT model. Keys that are
-// absent have transformers' defaults; keys that would change the model in a way
-// we do not compute are an error.
+// ParseConfig parses transformers' config.json of a BERT model. Missing keys
+// get transformers' defaults. A key that changes the model in a way that the
+// trainer does not implement is an error.
 func ParseConfig(b []byte) (Config, error) {
 	c, err := Preset("base", 30522)
 	if err != nil {
@@ -172,8 +172,8 @@ func ParseConfig(b []byte) (Config, error) {
 	return c, nil
 }
 
-// ParseGoogleConfig reads the bert_config.json beside a TensorFlow checkpoint
-// of google-research/bert. Its "gelu" is the tanh form.
+// ParseGoogleConfig parses the bert_config.json of a TensorFlow checkpoint of
+// google-research/bert. Its "gelu" is the tanh form.
 func ParseGoogleConfig(b []byte) (Config, error) {
 	c, err := ParseConfig(b)
 	if err != nil {

@@ -1,11 +1,10 @@
-// Package trainer holds what every part of the trainer agrees on: the settings
-// of a BERT model, the table of its tensors, the batch, the interfaces between
-// the loop, the devices, the data and the checkpoints, and the loop itself.
+// Package trainer defines the core of the trainer: the model configuration, the
+// table of its tensors, batches, the training loop, and the interfaces between
+// the loop, devices, data and checkpoints.
 //
-// It imports none of its sub-packages. A [Backend] (trainer/cpu, trainer/cuda)
-// computes, a [Source] (trainer/loader) brings batches, a [Saver]
-// (trainer/checkpoint) keeps what was learned, a [Comm] (trainer/comm) joins
-// ranks; a command wires them together:
+// It imports none of its sub-packages. A [Backend] (trainer/cpu) computes, a
+// [Source] (trainer/loader) supplies batches, a [Saver] (trainer/checkpoint)
+// writes checkpoints, a [Comm] connects ranks; a command combines them:
 //
 //	model, err := backend.Open(cfg, trainer.PretrainHeads(), opts)
 //	if err != nil {
@@ -19,25 +18,34 @@
 //
 // # One step
 //
-// A step is one update of the weights. It owns the examples at positions
-// [P, P+B), where B is the global batch in sequences and positions count over
-// all epochs (position = epoch·N + index). The range is cut, in order, into
-// micro-batches of at most a fixed number of tokens ([Cut]); micro-batch j goes
-// to rank j mod R ([Mine]). Before the first micro-batch the loop adds up the
-// step's [Counts] over all ranks and turns them into [Coef], the coefficient of
-// every loss term, so that gradients are only ever summed and never divided:
-// any cut of a batch gives the gradient of the whole batch.
+// A step is one update of the weights.
+//
+//	examples       position P                                   P+B
+//	               |  e0 e1 e2  |  e3 e4  |  e5 e6 e7  |  e8 ...  |
+//	micro-batches        0           1          2          3
+//	rank (R = 2)         0           1          0          1
+//
+// A step uses the examples at positions [P, P+B), where B is the global batch
+// size in sequences. Positions count over all epochs: position = epoch·N +
+// index. [Cut] divides this range, in order, into micro-batches with a maximum
+// number of tokens; micro-batch j goes to rank j mod R ([Mine]).
+//
+// Before the first micro-batch, the loop sums the step's [Counts] over all
+// ranks and converts them to [Coef], the coefficient of every loss term. So
+// gradients are only summed, never divided, and every division into
+// micro-batches gives the gradient of the whole batch.
 //
 // # Loss
 //
-// As google-research/bert's run_pretraining.py:
+// As in run_pretraining.py of google-research/bert:
 //
 //	loss = Σ w·l / (Σ w + 1e-5) + Σ n / N
 //
-// l and w being the cross entropy and the weight of every masked token, n the
-// cross entropy of next-sentence prediction and N the number of sequences.
+// l and w are the cross entropy and the weight of each masked token, n is the
+// cross entropy of each next-sentence prediction and N the number of sequences.
 //
 // # Concurrency
 //
-// A [Model] is used by one goroutine at a time. Data types are plain values.
+// A [Model] must not be used by several goroutines at once. Data types are
+// plain values.
 package trainer

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// InitialWeights yields the weights of a new model as google-research/bert
-// draws them: matrices and embeddings from a normal distribution of standard
-// deviation Config.InitializerRange cut off at two deviations, LayerNorm
-// weights 1, all biases 0. Each tensor has a generator of its own, made of the
-// seed and its name, so that a model with other heads has the same encoder.
-// Data is valid until the next tensor is asked for.
+// InitialWeights yields the weights of a new model, initialized as in
+// google-research/bert: matrices and embeddings from a normal distribution with
+// standard deviation Config.InitializerRange, truncated at two standard
+// deviations; LayerNorm weights 1; biases 0. The random generator of each
+// tensor is seeded by seed and the tensor's name, so models with different
+// heads have the same encoder. Data is valid until the next tensor.
 func InitialWeights(c Config, h Heads, seed uint64) iter.Seq2[Tensor, error] {
 	return func(yield func(Tensor, error) bool) {
 		var data []float32
@@ -48,7 +48,7 @@ func fillInitial(data []float32, s TensorSpec, deviation float64, seed uint64) {
 	}
 }
 
-// truncatedNormal draws a standard normal value of at most two deviations.
+// truncatedNormal draws a standard normal value within two standard deviations.
 func truncatedNormal(r *rand.Rand) float64 {
 	for {
 		if x := r.NormFloat64(); math.Abs(x) <= 2 {

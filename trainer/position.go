@@ -3,11 +3,11 @@ package trainer
 import "fmt"
 
 // Cut divides sequences, given by their lengths, into micro-batches: greedily
-// and in order, each of at most tokens tokens. It returns the bounds: cut j is
-// lengths[bounds[j]:bounds[j+1]]. The cuts depend on nothing else, so they are
-// the same for any number of ranks. A length of 0 is a hole (a quarantined
-// record that keeps its position) and weighs nothing. A sequence longer than
-// tokens is an error.
+// and in order, each with at most tokens tokens. Micro-batch j has the
+// sequences [bounds[j], bounds[j+1]). The result depends only on the arguments,
+// so it is the same for any number of ranks. A length of 0 is a hole, a
+// quarantined record that keeps its position but adds no tokens. A sequence
+// longer than tokens is an error.
 func Cut(lengths []int32, tokens int) ([]int, error) {
 	bounds := []int{0}
 	sum := 0
@@ -26,9 +26,9 @@ func Cut(lengths []int32, tokens int) ([]int, error) {
 	return bounds, nil
 }
 
-// Mine reports whether micro-batch j of a step belongs to a rank.
+// Mine reports whether micro-batch j of a step belongs to this rank.
 func Mine(j, rank, size int) bool { return j%size == rank }
 
-// Epoch splits a position into its epoch and the index in it, for n examples an
-// epoch.
+// Epoch returns the epoch of a position and the index in that epoch, for epochs
+// of n examples.
 func Epoch(position, n int64) (epoch, index int64) { return position / n, position % n }

@@ -6,37 +6,38 @@ import (
 	"math"
 )
 
-// A ScheduleKind names a shape of the learning rate over the steps.
+// A ScheduleKind names the shape of a learning rate schedule.
 type ScheduleKind string
 
 // The schedules.
 const (
-	// Linear is google-research/bert optimization.py: steps count from 0, the
-	// rate rises to its peak over the warm-up, then follows the line from the
-	// peak at step 0 to zero at the end (so it drops a little at the seam).
-	// The first step of a warmed-up run has rate 0.
+	// Linear follows optimization.py of google-research/bert. Steps count from
+	// 0. The rate rises linearly to its peak during warm-up; then it follows
+	// the line from the peak at step 0 to zero at the last step, so it drops a
+	// little at the end of the warm-up. With warm-up, the first step has rate
+	// 0.
 	Linear ScheduleKind = "linear"
 
-	// Polynomial is NVIDIA's PolyWarmUp (DeepLearningExamples, LAMB): steps
-	// count from 1, the rate rises over the warm-up, then is peak·(1−t)^Degree
-	// with t = step/steps. The last step has rate 0.
+	// Polynomial follows NVIDIA's PolyWarmUp (DeepLearningExamples, LAMB).
+	// Steps count from 1. The rate rises linearly during warm-up, then is
+	// peak·(1−t)^Degree with t = step/steps. The last step has rate 0.
 	Polynomial ScheduleKind = "polynomial"
 
-	// Constant keeps the peak after a warm-up like Linear's.
+	// Constant stays at the peak after the same warm-up as Linear's.
 	Constant ScheduleKind = "constant"
 )
 
 // Schedule gives the learning rate of every step. It is plain data, so that a
-// device can evaluate it for a step counter it alone knows.
+// device can evaluate it with its own step counter.
 type Schedule struct {
 	Kind   ScheduleKind `json:"kind"`
 	Peak   float64      `json:"learning_rate"`
 	Steps  int64        `json:"num_train_steps"`
-	Warmup float64      `json:"num_warmup_steps"` // may be a fraction: NVIDIA gives it as a share of Steps
-	Degree float64      `json:"degree"`           // of Polynomial; NVIDIA: 0.5
+	Warmup float64      `json:"num_warmup_steps"` // may be fractional: NVIDIA gives it as a fraction of Steps
+	Degree float64      `json:"degree"`           // exponent of Polynomial; NVIDIA uses 0.5
 }
 
-// Validate reports every problem of s.
+// Validate reports every problem of s at once.
 func (s Schedule) Validate() error {
 	var errs []error
 	switch s.Kind {
@@ -59,7 +60,7 @@ func (s Schedule) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Rate returns the learning rate of a step, counted from 0.
+// Rate returns the learning rate of a step; steps count from 0.
 func (s Schedule) Rate(step int64) float64 {
 	if s.Kind == Polynomial {
 		return s.polynomial(float64(step) + 1)
@@ -83,10 +84,10 @@ func (s Schedule) polynomial(step float64) float64 {
 // An OptimizerName names an update rule.
 type OptimizerName string
 
-// The optimizers; their formulas stand in trainer/optim.
+// The optimizers. Package trainer/optim documents their formulas.
 const (
-	AdamW OptimizerName = "adamw" // google-research/bert's, which does not correct the bias of the moments
-	LAMB  OptimizerName = "lamb"  // NVIDIA's (apex FusedLAMB)
+	AdamW OptimizerName = "adamw" // as in google-research/bert, without bias correction of the moments
+	LAMB  OptimizerName = "lamb"  // as in NVIDIA's apex (FusedLAMB)
 )
 
 // Optimizer is an update rule and its constants.
@@ -95,8 +96,8 @@ type Optimizer struct {
 	Beta1          float64       `json:"beta1"`
 	Beta2          float64       `json:"beta2"`
 	Epsilon        float64       `json:"eps"`
-	WeightDecay    float64       `json:"weight_decay"` // of tensors whose TensorSpec.Decay is set
-	ClipNorm       float64       `json:"clip_norm"`    // largest global norm of the gradients; 0: no clipping
+	WeightDecay    float64       `json:"weight_decay"` // for tensors with TensorSpec.Decay
+	ClipNorm       float64       `json:"clip_norm"`    // maximum global norm of the gradients; 0 disables clipping
 	BiasCorrection bool          `json:"bias_correction"`
 }
 

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Heads says what a model computes from the encoder's output, as data. The
-// fields may be combined; the names of their tensors are transformers'.
+// Heads selects the outputs of a model on top of the encoder. Heads may be
+// combined. Their tensors have transformers' names.
 type Heads struct {
-	MLM        bool `json:"mlm"`        // masked language model, decoder tied to the word embedding
+	MLM        bool `json:"mlm"`        // masked language model; the decoder is tied to the word embedding
 	NSP        bool `json:"nsp"`        // next sentence: 0 follows, 1 is random
-	Labels     int  `json:"labels"`     // classes of a sequence, cross entropy; 0: no classifier
-	Regression bool `json:"regression"` // one score of a sequence, squared error; excludes Labels
+	Labels     int  `json:"labels"`     // number of classes of a sequence, with cross entropy; 0: no classifier
+	Regression bool `json:"regression"` // one score for each sequence, with squared error; excludes Labels
 	Span       bool `json:"span"`       // start and end of an answer
 }
 
-// PretrainHeads returns masked LM and next sentence.
+// PretrainHeads returns the heads of pre-training: masked LM and next sentence.
 func PretrainHeads() Heads { return Heads{MLM: true, NSP: true} }
 
-// MaxLabels is the largest number of classes.
+// MaxLabels is the maximum number of classes.
 const MaxLabels = 1 << 16
 
 // Validate reports every problem of h.
@@ -38,12 +38,12 @@ func (h Heads) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Pooled reports whether a head reads the pooled output, and so whether the
-// model has a pooler.
+// Pooled reports whether a head uses the pooled output, so that the model has a
+// pooler.
 func (h Heads) Pooled() bool { return h.NSP || h.ClassifierWidth() > 0 }
 
-// ClassifierWidth returns the number of outputs of the classifier: Labels, 1
-// for regression, 0 without one.
+// ClassifierWidth returns the number of outputs of the classifier: Labels, or 1
+// for regression, or 0.
 func (h Heads) ClassifierWidth() int {
 	if h.Regression {
 		return 1
@@ -55,10 +55,10 @@ func (h Heads) ClassifierWidth() int {
 type TensorSpec struct {
 	Name      string // transformers' name, e.g. "bert.encoder.layer.0.output.dense.weight"
 	Shape     []int  // row-major
-	Decay     bool   // weight decay and LAMB's trust ratio apply: not to biases and LayerNorm
-	Google    string // google-research/bert's variable name
+	Decay     bool   // whether weight decay and LAMB's trust ratio apply: not to biases and LayerNorm
+	Google    string // variable name in google-research/bert
 	Transpose bool   // Google stores the matrix transposed ("kernel", input × output)
-	Layer     int    // encoder layer; -1 below the encoder, Config.Layers above it
+	Layer     int    // encoder layer; -1 for embeddings, Config.Layers for heads
 }
 
 // Size returns the number of elements.
@@ -70,8 +70,8 @@ func (s TensorSpec) Size() int {
 	return n
 }
 
-// Tensors returns every parameter of a model in the order of transformers'
-// named_parameters. The masked-LM decoder is the word embedding and has no
+// Tensors returns every parameter of a model, in the order of transformers'
+// named_parameters. The masked-LM decoder shares the word embedding and has no
 // entry.
 func Tensors(c Config, h Heads) []TensorSpec {
 	t := table{layer: -1}
@@ -147,18 +147,18 @@ func (t *table) add(name string, shape ...int) {
 	})
 }
 
-// Decays reports whether weight decay applies to a tensor: not to biases and
-// LayerNorm, as in google-research/bert and NVIDIA's recipes.
+// Decays reports whether weight decay applies to a tensor. It does not to
+// biases and LayerNorm, as in google-research/bert and NVIDIA's recipes.
 func Decays(name string) bool {
 	return !strings.Contains(name, "LayerNorm") && !strings.HasSuffix(name, "bias")
 }
 
 var layerNumber = regexp.MustCompile(`layer\.(\d+)`)
 
-// GoogleName returns the variable name google-research/bert gives to a tensor
-// of transformers' name, and whether the matrix is stored transposed there.
+// GoogleName returns the name in google-research/bert of the tensor that
+// transformers calls name, and whether the matrix is stored transposed there.
 func GoogleName(name string) (google string, transpose bool) {
-	switch name { // heads of run_classifier.py and run_squad.py, and next sentence: stored as they are
+	switch name { // heads of run_classifier.py and run_squad.py, and next sentence: not transposed
 	case "classifier.weight":
 		return "output_weights", false
 	case "classifier.bias":

@@ -8,68 +8,69 @@ import (
 	"math"
 )
 
-// A Source brings the examples of a run in their fixed order.
+// A Source supplies the examples of a run in a fixed order.
 type Source interface {
-	// Step returns this rank's share of the examples at positions
-	// [position, position+sequences).
+	// Step returns this rank's part of the examples at positions [position,
+	// position+sequences).
 	Step(position int64, sequences int) (Share, error)
 }
 
 // A Share is one rank's part of a step.
 type Share struct {
-	// Counts of all batches of the share. They are known before a batch is
-	// built, because the coefficients of the first one depend on them.
+	// Counts are the counts of all batches of the share. They are known before
+	// the first batch, because its coefficients depend on them.
 	Counts Counts
 
-	// Batches yields the micro-batches in order; a batch is valid until the
-	// next is asked for. A rank may have none.
+	// Batches yields the micro-batches in order. A batch is valid until the
+	// next one. A rank may have none.
 	Batches iter.Seq2[*Batch, error]
 }
 
-// A Saver keeps checkpoints. Save is called on every rank, after the model's
+// A Saver writes checkpoints. Save is called on every rank, after the model's
 // optimizer state was gathered; one rank writes.
 type Saver interface {
 	Save(p Progress, m Model) error
 }
 
-// Progress is where a run stands in its phase.
+// Progress is how far a run has come in its phase.
 type Progress struct {
-	Step     int64 `json:"step"`     // steps done, skipped ones included
+	Step     int64 `json:"step"`     // completed steps, including skipped ones
 	Position int64 `json:"position"` // examples consumed
 }
 
-// A Report describes a finished step to the caller of [Train].
+// A Report describes a completed step.
 type Report struct {
 	Progress Progress // after the step
 	Info     StepInfo
 }
 
-// Loop is a training run of one phase: fixed data, batch and schedule.
+// Loop is a training run of one phase, with fixed data, batch size and
+// schedule.
 type Loop struct {
 	Model    Model
 	Heads    Heads // of the model
 	Source   Source
-	Saver    Saver // nil: nothing is saved
+	Saver    Saver // nil: no checkpoints
 	Comm     Comm  // nil: [Alone]
 	Schedule Schedule
-	Batch    int      // sequences a step, over all ranks
-	Start    Progress // where to go on; the zero value begins
+	Batch    int      // sequences in a step, over all ranks
+	Start    Progress // where to resume; the zero value starts at the beginning
 
 	SaveEvery int64 // steps between checkpoints; 0: only at the end
 
-	// Observe, when not nil, is called after every step. An error stops the
-	// run. It is where a caller logs, measures time and evaluates.
+	// Observe, if not nil, is called after every step, for logging, timing and
+	// evaluation. An error stops the run.
 	Observe func(Report) error
 }
 
-// maxSkipped is the number of consecutive steps without finite gradients after
-// which a run stops, once there is no loss scale left to lower.
+// maxSkipped is the number of consecutive steps with non-finite gradients that
+// stops a run, once the loss scale cannot be lowered further.
 const maxSkipped = 3
 
-// Train runs l to the end of its schedule. When ctx is done on any rank, all
-// ranks stop after the same step, save, and Train returns the cause. A run
-// stopped and started again at its Progress takes the same steps as one that
-// was not stopped.
+// Train runs l to the end of its schedule. If ctx is done on any rank, all
+// ranks stop after the same step and save a checkpoint, and Train returns the
+// cause. A run that is stopped and resumed at its Progress takes the same steps
+// as an uninterrupted one.
 func Train(ctx context.Context, l Loop) (Progress, error) {
 	if l.Comm == nil {
 		l.Comm = Alone{}
@@ -103,8 +104,8 @@ func (l Loop) validate() error {
 	return nil
 }
 
-// stopCause returns why ctx is done, or an error that says another rank was
-// told to stop.
+// stopCause returns why ctx is done, or an error that says that another rank
+// was told to stop.
 func stopCause(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -119,7 +120,7 @@ type run struct {
 	skipped int   // consecutive steps without an update
 }
 
-// step takes one step; stop says that a rank was told to end.
+// step takes one step; stop reports that a rank was told to stop.
 func (r *run) step(ctx context.Context) (stop bool, err error) {
 	share, err := r.Source.Step(r.at.Position, r.Batch)
 	if err != nil {
@@ -141,7 +142,8 @@ func (r *run) step(ctx context.Context) (stop bool, err error) {
 	return false, r.finish(info)
 }
 
-// agree adds up the counts of all ranks and tells whether one wants to stop.
+// agree sums the counts over all ranks, and reports whether any rank wants to
+// stop.
 func (r *run) agree(c Counts, done bool) (total Counts, stop bool, err error) {
 	v := []float64{c.MaskedWeight, c.NSP, c.Labels, 0}
 	if done {
@@ -188,7 +190,7 @@ func (r *run) finish(info StepInfo) error {
 	return nil
 }
 
-// save writes a checkpoint unless this step has one.
+// save writes a checkpoint, unless this step has one.
 func (r *run) save() error {
 	if r.Saver == nil || r.saved == r.at.Step {
 		return nil

@@ -13,59 +13,59 @@ import (
 	"pretext/sharding"
 )
 
-// A CacheCost is what [Shards.Cached] has to do before examples can be read in
-// any order.
+// A CacheCost is the work that [Shards.Cached] has to do.
 type CacheCost struct {
-	Files      int   // to be read
-	Bytes      int64 // of them
-	Compressed int   // those of Files that are compressed and are written out
-	Written    int64 // about how many bytes that will be
+	Files      int   // files to read
+	Bytes      int64 // size of these files
+	Compressed int   // how many of Files are compressed, and will be written uncompressed
+	Written    int64 // estimated bytes to write for them
 }
 
-// cacheFormat is raised when the files of a cache change.
+// cacheFormat is raised when the format of the cache files changes.
 const cacheFormat = 1
 
-// A cacheEntry is the side-car of a file in a cache, written last.
+// A cacheEntry is the side-car of a cached file. It is written last.
 type cacheEntry struct {
 	Format  int    `json:"format"`
 	Name    string `json:"name"`
-	Bytes   int64  `json:"bytes"`       // of the source
-	Ends    string `json:"ends_sha256"` // of its first and last MiB
-	Data    int64  `json:"data_bytes"`  // uncompressed
+	Bytes   int64  `json:"bytes"`       // of the source file
+	Ends    string `json:"ends_sha256"` // of the source's first and last MiB
+	Data    int64  `json:"data_bytes"`  // size of the uncompressed data
 	Records int64  `json:"records"`
-	Copied  bool   `json:"copied"` // the uncompressed records are in the cache too
+	Copied  bool   `json:"copied"` // the cache also has the uncompressed data
 
-	Lost *lost `json:"lost,omitempty"` // what could not be read; nil: nothing
+	Lost *lostTail `json:"lost,omitempty"` // the unreadable tail; nil if there is none
 }
 
-// A lost tail of a file begins with a record, the first that is not in the index.
-type lost struct {
+// A lostTail is the unreadable end of a file. Record is the first record that
+// is not in the index.
+type lostTail struct {
 	Record int64  `json:"record"`
 	Offset int64  `json:"offset"`
 	Reason string `json:"reason"`
 }
 
-// fault is the error that was met there.
-func (l *lost) fault(f *File) error {
+// fault returns the error of reading the tail.
+func (l *lostTail) fault(f *File) error {
 	return Record{File: f.Path, Index: l.Record, Offset: l.Offset}.fault(
 		&tfrecord.CorruptError{Offset: l.Offset, Record: l.Record, Reason: l.Reason})
 }
 
-// Names of what a cache keeps of a file. They are no names of records, so that a
-// cache may lie where records do.
+// Names of the cache files for a file. They do not look like names of records,
+// so that a cache may be in the folder of the records.
 func cacheCar(name string) string   { return name + ".cache.json" }
 func cacheIndex(name string) string { return name + ".cache.idx" }
 func cacheData(name string) string  { return name + ".cache.data" }
 
-// A copied file is one whose index, and bytes where it is compressed, lie in a
-// cache.
+// A copied file has its index, and its uncompressed data if it is compressed,
+// in a cache.
 type copied struct {
 	folder store.Folder
 	entry  cacheEntry
 }
 
-// CacheCost returns what [Shards.Cached] would do in a folder. ok is false when
-// there is nothing to be done.
+// CacheCost returns what [Shards.Cached] would have to do for this cache
+// folder. ok is false if there is nothing to do.
 func (s *Shards) CacheCost(ctx context.Context, cache store.Folder) (cost CacheCost, ok bool, err error) {
 	for i := range s.files {
 		f := &s.files[i]
@@ -96,11 +96,11 @@ func (s *Shards) CacheCost(ctx context.Context, cache store.Folder) (cost CacheC
 	return cost, cost.Files > 0, nil
 }
 
-// unreadable stands for the compression of a file whose first bytes are damaged.
+// unreadable is the compression of a file whose first bytes are corrupt.
 const unreadable = "unreadable"
 
-// needsCache tells how a file is compressed, and whether it has no random access
-// of its own.
+// needsCache returns the compression of a file, and whether the file needs a
+// cache for random access.
 func (s *Shards) needsCache(ctx context.Context, f *File) (compression string, need bool, err error) {
 	file, err := s.open(ctx, f)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *Shards) needsCache(ctx context.Context, f *File) (compression string, n
 	defer file.Close()
 	_, compression, err = tfrecord.Uncompressed(store.NewReader(file, 0))
 	if errors.Is(err, tfrecord.ErrCorrupt) {
-		return unreadable, true, nil // whoever fills the cache says more
+		return unreadable, true, nil // filling the cache will return the detailed error
 	}
 	if err != nil {
 		return "", false, err
@@ -117,11 +117,11 @@ func (s *Shards) needsCache(ctx context.Context, f *File) (compression string, n
 	return compression, compression != "" || s.manifest == nil, nil
 }
 
-// sampleBytes is how much of a compressed file is decompressed to estimate how
-// long it is.
+// sampleBytes is how much of a compressed file is decompressed to estimate its
+// uncompressed size.
 const sampleBytes = 4 << 20
 
-// ratio estimates how much longer a file is when it is not compressed.
+// ratio estimates the ratio of uncompressed to compressed size.
 func (s *Shards) ratio(ctx context.Context, f *File) (float64, error) {
 	file, err := s.open(ctx, f)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *Shards) ratio(ctx context.Context, f *File) (float64, error) {
 	}
 	n, err := io.Copy(io.Discard, io.LimitReader(out, sampleBytes))
 	if err != nil && in.err != nil {
-		return 0, err // of the disk; damage is found by whoever fills the cache
+		return 0, err // an error of the disk; corruption is reported when the cache is filled
 	}
 	return float64(n) / float64(max(1, in.n)), nil
 }
@@ -155,22 +155,24 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// CacheOptions says how a cache is filled.
+// CacheOptions configures how a cache is filled.
 type CacheOptions struct {
-	// SkipDamage lets a file that cannot be read to its end go up to there. Its
-	// tail is a [*TailError] to [SourceOptions.Quarantine] each time that an order
-	// is made. Without it such a file is an error.
+	// SkipDamage accepts a file with an unreadable tail and uses the records
+	// before it. Each time that an order is made, the tail is reported to
+	// [SourceOptions.Quarantine] as a [*TailError]. Without SkipDamage such a
+	// file is an error.
 	SkipDamage bool `json:"-"`
 
-	// Done, where it is not nil, is called with the bytes of files read so far.
+	// Done, if not nil, is called with the number of bytes of the files read so
+	// far.
 	Done func(bytes int64) `json:"-"`
 }
 
-// Cached returns the same shards with random access: files of others are
-// indexed once into a folder, and compressed ones, of ours too, are written there
-// without compression. What is there and belongs to the same files, told by
-// name, size, and first and last MiB, is not made again. Positions, orders and
-// masks are those of the files without a cache.
+// Cached returns the same shards with random access. It indexes third-party
+// files once, and writes compressed files (also ours) uncompressed, into the
+// cache folder. Existing cache files are reused if they belong to the same
+// file, by name, size, and first and last MiB. Positions, orders and masks are
+// the same as without a cache.
 func (s *Shards) Cached(ctx context.Context, cache store.Folder, opts CacheOptions) (*Shards, error) {
 	c := *s
 	c.files = s.Files()
@@ -206,7 +208,7 @@ func (s *Shards) Cached(ctx context.Context, cache store.Folder, opts CacheOptio
 	return &c, nil
 }
 
-// cached looks for what a cache has of a file.
+// cached looks up the cache files of a file.
 func (s *Shards) cached(ctx context.Context, f *File, cache store.Folder) (c *copied, there bool, err error) {
 	b, err := store.ReadFile(ctx, cache, cacheCar(f.name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -234,11 +236,11 @@ func (s *Shards) cached(ctx context.Context, f *File, cache store.Folder) (c *co
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, false, err
 	}
-	whole := info.Size == c.entry.Data || c.entry.Lost != nil && info.Size > c.entry.Data // what was read of the damaged record is there
+	whole := info.Size == c.entry.Data || c.entry.Lost != nil && info.Size > c.entry.Data // the file may also contain a part of the corrupt record
 	return c, err == nil && whole, nil
 }
 
-// sourceOf describes a file as a cache knows it.
+// sourceOf returns the cache entry fields that identify a file.
 func (s *Shards) sourceOf(ctx context.Context, f *File) (e cacheEntry, err error) {
 	file, err := s.open(ctx, f)
 	if err != nil {
@@ -250,7 +252,7 @@ func (s *Shards) sourceOf(ctx context.Context, f *File) (e cacheEntry, err error
 	return e, err
 }
 
-// corrupt marks an error of a file's compression with its place.
+// corrupt adds the location to an error about a file's compression.
 func (f *File) corrupt(err error) error {
 	if corrupt := (*tfrecord.CorruptError)(nil); errors.As(err, &corrupt) {
 		return fmt.Errorf("%s: %w", f.Path, err)

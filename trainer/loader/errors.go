@@ -8,13 +8,14 @@ import (
 	"pretext/sharding"
 )
 
-// ErrNoShards says that a path is sound but has no examples to read.
+// ErrNoShards is returned for a valid path without examples.
 var ErrNoShards = errors.New("holds no shards of examples")
 
-// ErrDamaged is what every [DamageError] wraps.
+// ErrDamaged is wrapped by every [DamageError].
 var ErrDamaged = errors.New("shards differ from their manifest")
 
-// A DamageError says what a folder of shards has otherwise than its manifest.
+// A DamageError lists the differences between a folder of shards and its
+// manifest.
 type DamageError struct {
 	Problems []sharding.Problem // at least one, in the order of the manifest; files by path
 }
@@ -30,9 +31,9 @@ func (e *DamageError) Error() string {
 // Unwrap returns [ErrDamaged].
 func (e *DamageError) Unwrap() error { return ErrDamaged }
 
-// A RecordError says which record could not be read. Its cause is a
-// [*tfrecord.CorruptError] for damaged bytes, a [*records.FeatureError] for a
-// record that is no example, or what the disk said.
+// A RecordError locates a record that could not be read. Its cause is a
+// [*tfrecord.CorruptError] for corrupt bytes, a [*records.FeatureError] for a
+// record that is not a valid example, or an error of the file system.
 type RecordError struct {
 	File   string
 	Record int64 // number in the file, from 0
@@ -42,7 +43,7 @@ type RecordError struct {
 
 func (e *RecordError) Error() string {
 	if corrupt := (*tfrecord.CorruptError)(nil); errors.As(e.Err, &corrupt) {
-		return fmt.Sprintf("%s: record %d: %v", e.File, e.Record, e.Err) // names the byte itself
+		return fmt.Sprintf("%s: record %d: %v", e.File, e.Record, e.Err) // already names the byte
 	}
 	return fmt.Sprintf("%s: record %d at byte %d: %v", e.File, e.Record, e.Offset, e.Err)
 }
@@ -50,12 +51,12 @@ func (e *RecordError) Error() string {
 // Unwrap returns the cause.
 func (e *RecordError) Unwrap() error { return e.Err }
 
-// A TailError says that a file cannot be read from a record on: a length is
-// damaged, the file or its compression ends too early, and where the next record
-// begins is not known. What lies before it is read as ever.
+// A TailError reports that the rest of a file, from a record on, is unreadable:
+// a length is corrupt, or the file or its compressed data ends too early, so
+// the start of the next record is unknown. The records before it can be read.
 type TailError struct {
 	*RecordError
-	Bytes int64 // from the record to the end of the file; -1 of a compressed one, where nobody knows
+	Bytes int64 // from the record to the end of the file; -1 for a compressed file, where it is unknown
 }
 
 func (e *TailError) Error() string {
@@ -68,8 +69,8 @@ func (e *TailError) Error() string {
 // Unwrap returns the error of the record.
 func (e *TailError) Unwrap() error { return e.RecordError }
 
-// tail makes of the error of a damaged record what it means to its file; nil of
-// any other error.
+// tail converts the error of a corrupt record to a TailError. It returns nil
+// for any other error.
 func (f *File) tail(err error) *TailError {
 	var record *RecordError
 	if !errors.As(err, &record) || !errors.Is(err, tfrecord.ErrCorrupt) {

@@ -12,22 +12,22 @@ import (
 	"pretext/sharding"
 )
 
-// maxRecordBytes is the longest record that is taken for an example. A list of
-// an example has at most 2^20 values ([records.Example.Decode]), so a longer one
-// could only carry further features of that size.
+// maxRecordBytes is the maximum size of a record. The lists of an example have
+// at most 2^20 values ([records.Example.Decode]), so a longer record could only
+// contain large additional features.
 const maxRecordBytes = 64 << 20
 
-// A Record is an example with its place.
+// A Record is an example with its location.
 type Record struct {
 	File    string           // path
 	Index   int64            // number in the file, from 0
 	Offset  int64            // of its frame, in the uncompressed stream
-	Example *records.Example // valid until the next step
+	Example *records.Example // valid until the next iteration
 }
 
-// Examples yields every example of the selected files in order, and at most
-// one error, a [*RecordError] or [*DamageError] where the data is at fault. It
-// may be ranged over again, and by several goroutines at a time.
+// Examples yields every example of the selected files in order, and at most one
+// error: a [*RecordError] or [*DamageError] if the data is at fault. The
+// sequence may be used repeatedly, and by several goroutines at once.
 func (s *Shards) Examples(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		var example records.Example
@@ -44,7 +44,7 @@ func (s *Shards) Examples(ctx context.Context) iter.Seq2[Record, error] {
 	}
 }
 
-// read yields the examples of one file; more is false when yield asked to stop.
+// read yields the examples of one file; more is false if yield asked to stop.
 func (s *Shards) read(ctx context.Context, f *File, example *records.Example, yield func(Record, error) bool) (more bool, err error) {
 	file, err := s.open(ctx, f)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Shards) read(ctx context.Context, f *File, example *records.Example, yi
 	}
 }
 
-// open opens a file and sees that it still has the size it had.
+// open opens a file and checks that its size has not changed.
 func (s *Shards) open(ctx context.Context, f *File) (store.File, error) {
 	if f.copied != nil && f.copied.entry.Copied {
 		return f.copied.folder.Open(ctx, cacheData(f.name))
@@ -119,7 +119,7 @@ func (f *File) damage(reason string) error {
 	return &DamageError{Problems: []sharding.Problem{{File: f.Path, Reason: reason}}}
 }
 
-// fault is what went wrong with a record.
+// fault returns a RecordError with the record's location.
 func (r Record) fault(err error) error {
 	return &RecordError{File: r.File, Record: r.Index, Offset: r.Offset, Err: err}
 }

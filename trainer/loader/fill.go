@@ -11,14 +11,15 @@ import (
 	"pretext/sharding"
 )
 
-// A filling is a file on its way into a cache.
+// A filling is the state of writing one file to a cache.
 type filling struct {
 	file  *File
 	cache store.Folder
-	skip  bool // the file may end where it cannot be read any further
+	skip  bool // accept an unreadable tail
 }
 
-// fillCache reads a file once and writes what random access needs.
+// fillCache reads a file once and writes its index, and its uncompressed data
+// if needed, to the cache.
 func (s *Shards) fillCache(ctx context.Context, to filling) (*copied, error) {
 	entry, err := s.sourceOf(ctx, to.file)
 	if err != nil {
@@ -31,7 +32,7 @@ func (s *Shards) fillCache(ctx context.Context, to filling) (*copied, error) {
 	defer file.Close()
 	stream, compression, err := tfrecord.Uncompressed(store.NewReader(file, 0))
 	if reason, damaged := to.ends(err); damaged {
-		stream, entry.Lost = strings.NewReader(""), &lost{Reason: reason}
+		stream, entry.Lost = strings.NewReader(""), &lostTail{Reason: reason}
 	} else if err != nil {
 		return nil, to.file.corrupt(err)
 	}
@@ -45,7 +46,7 @@ func (s *Shards) fillCache(ctx context.Context, to filling) (*copied, error) {
 	return &copied{folder: to.cache, entry: entry}, nil
 }
 
-// ends tells whether an error is damage that ends a file and not the run.
+// ends reports whether err is corruption that ends this file but not the run.
 func (to filling) ends(err error) (reason string, ok bool) {
 	if corrupt := (*tfrecord.CorruptError)(nil); to.skip && errors.As(err, &corrupt) {
 		return corrupt.Reason, true
@@ -53,8 +54,8 @@ func (to filling) ends(err error) (reason string, ok bool) {
 	return "", false
 }
 
-// copyAndIndex writes the index of a stream of records and, where the entry says
-// so, the stream itself, and fills in the entry.
+// copyAndIndex writes the index of a stream of records and completes the entry.
+// If entry.Copied is set, it also writes the stream itself.
 func (to filling) copyAndIndex(ctx context.Context, stream io.Reader, entry *cacheEntry) error {
 	index, err := to.cache.Create(ctx, cacheIndex(to.file.name))
 	if err != nil {
@@ -80,8 +81,8 @@ func (to filling) copyAndIndex(ctx context.Context, stream io.Reader, entry *cac
 	return index.Commit()
 }
 
-// index writes a line for each record of a stream. Checksums of payloads are left
-// to those who read the records.
+// index writes an index line for each record of a stream. It does not verify
+// payload checksums; readers of the records do.
 func (to filling) index(ctx context.Context, stream io.Reader, w io.Writer, entry *cacheEntry) error {
 	r := tfrecord.NewReader(stream, tfrecord.ReaderOptions{MaxRecordBytes: maxRecordBytes, SkipChecksums: true})
 	var lines []byte
@@ -92,7 +93,7 @@ func (to filling) index(ctx context.Context, stream io.Reader, w io.Writer, entr
 			err = ctx.Err()
 		}
 		if reason, damaged := to.ends(err); damaged {
-			entry.Lost = &lost{r.Records(), at, reason}
+			entry.Lost = &lostTail{r.Records(), at, reason}
 			break
 		}
 		if err == io.EOF {

@@ -8,7 +8,7 @@ import (
 	"pretext/sharding"
 )
 
-// openForeign opens a folder of files of records that no manifest describes.
+// openForeign opens a folder of records files without a manifest.
 func openForeign(ctx context.Context, place *sharding.Place, opts Options) (*Shards, error) {
 	folder, err := store.Open(place.Path)
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"pretext/records"
 )
 
-// Head yields the first examples of every selected file, n of each or all it has.
-// It needs no index and reads compressed files too. A corrupt record ends its
-// file, not the sequence: what is missing is for whoever reads all of it to
-// report. It yields at most one error.
+// Head yields the first n examples of every selected file, or all if it has
+// fewer. It needs no index and also reads compressed files. A corrupt record
+// ends its file without an error, because readers of the whole file report it.
+// It yields at most one error.
 func (s *Shards) Head(ctx context.Context, n int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		var example records.Example

@@ -11,13 +11,13 @@ import (
 	"pretext/sharding"
 )
 
-// blockBytes is how much of a file shares an entry of an index. A record is found
-// by walking from the first of its block: one read of this size costs less than
-// the memory of an entry for each record.
+// blockBytes is the size of a block, which has one entry in an index. A record
+// is found by walking from the first record of its block. One read of this size
+// costs less than the memory of an entry for each record.
 const blockBytes = 64 << 10
 
-// An Index knows the place of every example: what random access needs. It does
-// not change and may be shared.
+// An Index holds the locations of all examples, for random access. It is
+// immutable and may be shared.
 type Index struct {
 	shards *Shards
 	files  []fileIndex
@@ -25,28 +25,28 @@ type Index struct {
 }
 
 // A fileIndex is the index of one file: its blocks, each of at most blockBytes
-// or of one record.
+// or with a single record.
 type fileIndex struct {
-	first  int64   // number of its first example over all files
-	blocks []block // the last one is empty: it is the end of the file
+	first  int64   // number of its first example, over all files
+	blocks []block // the last one is empty and marks the end of the file
 }
 
-// A block is a place between two records.
+// A block is the location where a block begins.
 type block struct {
-	record int64 // number in the file of the record that begins here
+	record int64 // number in the file of the first record
 	offset int64
 }
 
 // records returns the number of records in the file.
 func (x *fileIndex) records() int64 { return x.blocks[len(x.blocks)-1].record }
 
-// Index reads the index files of the folder, or, of foreign files, all of their
-// records once. The number of records is checked against the manifest.
-// Compressed files have no random access: the error is a [*CompressedError].
+// Index reads the index files of the folder. For third-party files it reads all
+// records once instead. It checks the number of records against the manifest. A
+// compressed file has no random access: the error is a [*CompressedError].
 func (s *Shards) Index(ctx context.Context) (*Index, error) { return s.index(ctx, nil) }
 
-// index also asks quarantine, where it is not nil, whether a file that cannot be
-// read to its end may end where that begins.
+// index implements Index. For an unreadable tail, it asks quarantine, if not
+// nil, whether to truncate the file there.
 func (s *Shards) index(ctx context.Context, quarantine func(error) error) (*Index, error) {
 	x := &Index{shards: s, files: make([]fileIndex, 0, len(s.files))}
 	for i := range s.files {
@@ -77,10 +77,10 @@ func (s *Shards) index(ctx context.Context, quarantine func(error) error) (*Inde
 // Len returns the number of examples in all selected files.
 func (x *Index) Len() int64 { return x.total }
 
-// A blockCutter puts the frames of a file into blocks.
+// A blockCutter divides the frames of a file into blocks.
 type blockCutter struct {
 	blocks      []block
-	record, end int64 // how many frames there were, and where the last one ended
+	record, end int64 // number of frames, and end of the last one
 }
 
 func (c *blockCutter) add(length int64) {
@@ -95,15 +95,15 @@ func (c *blockCutter) index() fileIndex {
 	return fileIndex{blocks: append(c.blocks, block{c.record, c.end})}
 }
 
-// scan indexes a file by reading it. With the error of a damaged record comes the
-// index of those before it.
+// scan builds the index of a file by reading it. With the error of a corrupt
+// record it returns the index of the records before it.
 func (s *Shards) scan(ctx context.Context, f *File) (x fileIndex, err error) {
 	file, err := s.open(ctx, f)
 	if err != nil {
 		return x, err
 	}
 	defer file.Close()
-	// Checksums are left to those who read the records.
+	// Payload checksums are verified when records are read.
 	r := tfrecord.NewReader(store.NewReader(file, 0), tfrecord.ReaderOptions{MaxRecordBytes: maxRecordBytes, SkipChecksums: true})
 	var c blockCutter
 	for {
@@ -124,8 +124,8 @@ func (s *Shards) scan(ctx context.Context, f *File) (x fileIndex, err error) {
 	}
 }
 
-// readIndex reads the .idx file beside a shard. Its frames must lie one behind
-// the other, from the first byte of the shard to the last.
+// readIndex reads the .idx file of a shard. Its frames must cover the shard
+// from the first byte to the last without gaps.
 func (s *Shards) readIndex(ctx context.Context, f *File) (x fileIndex, err error) {
 	name, _ := sharding.ParseShardName(f.name)
 	if f.name == name.Records(true) {
@@ -134,8 +134,8 @@ func (s *Shards) readIndex(ctx context.Context, f *File) (x fileIndex, err error
 	return parseIndex(ctx, s.folder, name.IndexFile(), f.Bytes)
 }
 
-// readCopied reads the index that a cache has of a file, with the error that
-// making it met in the file.
+// readCopied reads the index of a file from a cache. It returns the error that
+// was met when the cache was filled.
 func (s *Shards) readCopied(ctx context.Context, f *File) (fileIndex, error) {
 	x, err := parseIndex(ctx, f.copied.folder, cacheIndex(f.name), f.copied.entry.Data)
 	if err == nil && f.copied.entry.Lost != nil {
@@ -144,7 +144,7 @@ func (s *Shards) readCopied(ctx context.Context, f *File) (fileIndex, error) {
 	return x, err
 }
 
-// parseIndex reads the index of a file of a length.
+// parseIndex reads an index; bytes is the length of the indexed file.
 func parseIndex(ctx context.Context, folder store.Folder, name string, bytes int64) (x fileIndex, err error) {
 	file, err := folder.Open(ctx, name)
 	if err != nil {
@@ -170,7 +170,8 @@ func parseIndex(ctx context.Context, folder store.Folder, name string, bytes int
 	}
 }
 
-// A CompressedError says that a file has no random access.
+// A CompressedError reports that a file has no random access because it is
+// compressed.
 type CompressedError struct {
 	File        string
 	Compression string // "gzip" or "zlib"

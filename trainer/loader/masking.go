@@ -11,53 +11,53 @@ import (
 	"pretext/trainer/dropout"
 )
 
-// Masking draws the tokens to predict anew in every epoch, instead of taking
-// those of the records: dynamic masking, as RoBERTa (Liu et al., 2019) named it.
+// Masking is dynamic masking (RoBERTa, Liu et al. 2019, arXiv 1907.11692): it
+// draws new tokens to predict in every epoch, instead of those in the records.
 //
-// An example is first put back to what it was before it was masked, from its
-// masked_lm_ids; then targets are drawn as create_pretraining_data.py of
-// google-research/bert draws them: round(n·Prob) of an example of n tokens,
-// halves to even, at least 1, at most MaxPredictions; 80 % of them become
-// [MASK], 10 % stay, 10 % become a token drawn from the whole vocabulary. Never
-// is [CLS], [SEP] or [PAD] a target.
+// It first restores the unmasked example from its masked_lm_ids. Then it draws
+// targets by the rules of create_pretraining_data.py of google-research/bert:
+// round(n·Prob) for an example of n tokens (half to even), at least 1, at most
+// MaxPredictions. 80 % of the targets become [MASK], 10 % stay, 10 % become a
+// random token of the vocabulary. [CLS], [SEP] and [PAD] are never targets.
 //
-// What is drawn is a function of the seed, the epoch, the file's place in its
-// folder and the record's in the file: not of the position in the run, the
-// rank, or the number of readers. The generator is that of trainer/dropout,
-// Philox4x32-10:
+// The draws depend only on the seed, the epoch, the file's number in its folder
+// and the record's number in the file; not on the position in the run, the rank
+// or the number of readers. The generator is Philox4x32-10, as in
+// trainer/dropout:
 //
 //	key of an epoch = words 0 and 1 of Philox(Seed, (epoch low, epoch high, "mask", "keys"))
 //	word w of a record = word w mod 4 of Philox(key, (w div 4, file, record low, record high))
 //
-// A number below n is the upper half of the product of n and the next word;
-// words whose product has a lower half below 2^32 mod n are passed over (Lemire,
-// 2019). In this order: a partial Fisher-Yates shuffle of the candidates gives
-// the targets; then each target, by position, draws a word that is below
-// 0.8·2^32 for [MASK], below 0.9·2^32 for none, and else a token.
+// A random number below n is the upper half of the product of n and the next
+// word; a word is rejected if the lower half is below 2^32 mod n (Lemire, Fast
+// Random Integer Generation in an Interval, 2019). Draws are made in this
+// order: a partial Fisher-Yates shuffle of the candidates selects the targets;
+// then each target, by position, draws a word. Below 0.8·2^32 it becomes
+// [MASK], below 0.9·2^32 it stays, otherwise it draws a random token.
 type Masking struct {
 	Seed uint64  `json:"seed"`
-	Prob float64 `json:"masked_lm_prob"` // share of tokens to predict, in (0, 1)
+	Prob float64 `json:"masked_lm_prob"` // fraction of tokens to predict, in (0, 1)
 
-	// MaxPredictions is the most targets of an example; 0 means as many as
-	// the record has places for.
+	// MaxPredictions is the maximum number of targets in an example; 0 means as
+	// many as the record has room for.
 	MaxPredictions int `json:"max_predictions_per_seq"`
 
-	// WholeWord takes the pieces of a word together: a token and those behind
-	// it that begin with ##. A word that has more pieces than are left to draw
-	// is passed over.
+	// WholeWord masks all pieces of a word together: a token and those after it
+	// that begin with ##. A word with more pieces than there are predictions
+	// left is skipped.
 	WholeWord bool `json:"do_whole_word_mask"`
 
-	// Vocab is what must be known of the vocabulary of the records.
+	// Vocab describes the vocabulary of the records.
 	Vocab MaskVocab `json:"-"`
 }
 
-// A MaskVocab is a vocabulary as [Masking] sees it.
+// A MaskVocab is the part of a vocabulary that [Masking] needs.
 type MaskVocab struct {
-	Size                int // tokens
+	Size                int // number of tokens
 	CLS, SEP, PAD, MASK int32
 
-	// IsPiece tells whether a token continues the word of the one before it;
-	// it is needed for whole words alone.
+	// IsPiece reports whether a token continues the word of the token before
+	// it. It is needed only for WholeWord.
 	IsPiece func(id int32) bool
 }
 
@@ -76,7 +76,8 @@ func (m Masking) Validate() error {
 	return errors.Join(errs...)
 }
 
-// A masker applies a Masking. It is for one goroutine.
+// A masker applies a Masking. It must not be used by several goroutines at
+// once.
 type masker struct {
 	Masking
 	epoch   int64 // -1: none
@@ -91,13 +92,13 @@ type word struct{ from, to int32 }
 
 func newMasker(m Masking) *masker { return &masker{Masking: m, epoch: -1} }
 
-// Thresholds of a draw that says what becomes of a target.
+// Thresholds of the draw that decides what a target becomes.
 const (
 	belowMask = uint32(8 * (1 << 32) / 10)
 	belowKeep = uint32(9 * (1 << 32) / 10)
 )
 
-// mask gives a sound example new targets. file and record are its place.
+// mask gives a valid example new targets. file and record are its location.
 func (m *masker) mask(e *records.Example, epoch, file, record int64) {
 	places := len(e.MaskedLMPositions)
 	restore(e)
@@ -113,7 +114,7 @@ func (m *masker) mask(e *records.Example, epoch, file, record int64) {
 	m.replace(e)
 }
 
-// restore undoes the masks of an example.
+// restore replaces the masked tokens of an example by the original ones.
 func restore(e *records.Example) {
 	for i, w := range e.MaskedLMWeights {
 		if w > 0 {
@@ -122,7 +123,7 @@ func restore(e *records.Example) {
 	}
 }
 
-// findWords lists the candidates of an example's tokens.
+// findWords lists the candidate words of an example.
 func (m *masker) findWords(ids []int32) {
 	m.words = m.words[:0]
 	cls, sep, pad := m.Vocab.CLS, m.Vocab.SEP, m.Vocab.PAD
@@ -139,7 +140,7 @@ func (m *masker) findWords(ids []int32) {
 	}
 }
 
-// choose draws at most count targets, in ascending order.
+// choose draws at most count target tokens, in ascending order.
 func (m *masker) choose(count int) {
 	m.targets = m.targets[:0]
 	for i := range m.words {
@@ -159,7 +160,7 @@ func (m *masker) choose(count int) {
 	slices.Sort(m.targets)
 }
 
-// replace writes the targets into the example and hides them.
+// replace writes the targets into the example and masks them.
 func (m *masker) replace(e *records.Example) {
 	e.MaskedLMPositions = append(e.MaskedLMPositions[:0], m.targets...)
 	e.MaskedLMIDs, e.MaskedLMWeights = e.MaskedLMIDs[:0], e.MaskedLMWeights[:0]
@@ -175,7 +176,7 @@ func (m *masker) replace(e *records.Example) {
 	}
 }
 
-// seek begins the draws of a record.
+// seek starts the draws of a record.
 func (m *masker) seek(epoch, file, record int64) {
 	if m.epoch != epoch {
 		const domain0, domain1 = 'm' | 'a'<<8 | 's'<<16 | 'k'<<24, 'k' | 'e'<<8 | 'y'<<16 | 's'<<24
@@ -185,7 +186,7 @@ func (m *masker) seek(epoch, file, record int64) {
 	m.draws = draws{key: m.key, file: uint32(file), record: uint64(record)}
 }
 
-// draws are the random words of a record.
+// draws is the sequence of random words of a record.
 type draws struct {
 	key    uint64
 	file   uint32
@@ -203,7 +204,7 @@ func (d *draws) word() uint32 {
 	return w
 }
 
-// below returns a number below n, each as likely as any other; n is not 0.
+// below returns a uniformly distributed number below n, which must not be 0.
 func (d *draws) below(n uint32) uint32 {
 	for {
 		hi, lo := bits.Mul32(d.word(), n)

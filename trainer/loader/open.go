@@ -15,20 +15,19 @@ import (
 	"pretext/tokenize"
 )
 
-// Options says what to open and how carefully.
+// Options configures [Open].
 type Options struct {
-	// Split is the side of the held-out split to read: [sharding.Train],
-	// [sharding.Eval], or "" for both. Files of foreign folders count as train
-	// unless they are named eval-NNNNN-of-NNNNN. A path that is a single file
-	// is read whatever its side.
+	// Split is the split to read: [sharding.Train], [sharding.Eval], or "" for
+	// both. Third-party files belong to train, unless they are named
+	// eval-NNNNN-of-NNNNN. A path to a single file is read whatever its split.
 	Split string `json:"split"`
 
-	// Verify reads every file that the manifest lists and compares its
-	// SHA-256, about a second a GB, before anything is returned.
+	// Verify makes Open compare the SHA-256 of every listed file, which takes
+	// about a second for each GB.
 	Verify bool `json:"verify"`
 }
 
-// Validate reports what is wrong with the options.
+// Validate returns an error if an option is invalid.
 func (o Options) Validate() error {
 	switch o.Split {
 	case "", sharding.Train, sharding.Eval:
@@ -37,7 +36,7 @@ func (o Options) Validate() error {
 	return fmt.Errorf("split %q: must be %q, %q or empty", o.Split, sharding.Train, sharding.Eval)
 }
 
-// Shards are the files of records that [Open] found.
+// Shards are the records files that [Open] found.
 type Shards struct {
 	folder   store.Folder
 	manifest *sharding.Manifest // nil: foreign
@@ -45,29 +44,29 @@ type Shards struct {
 	files    []File
 }
 
-// shape is what the manifest's options say of every example; zero: unknown.
+// shape holds the lengths of every example, from the manifest; 0 if unknown.
 type shape struct {
 	MaxSeqLength         int `json:"max_seq_length"`
 	MaxPredictionsPerSeq int `json:"max_predictions_per_seq"`
 }
 
-// A File is one file of records.
+// A File is one records file.
 type File struct {
-	Path    string // as the caller may open it
-	Split   string // [sharding.Train], [sharding.Eval], or "" where the name does not say
+	Path    string // path, as the caller may open it
+	Split   string // [sharding.Train], [sharding.Eval], or "" if the name does not tell
 	Bytes   int64  // on disk
-	Records int64  // as the manifest says; -1 where there is none
+	Records int64  // from the manifest; -1 without one
 
 	name    string  // in the folder
-	copied  *copied // in a cache; nil: read where it is
-	ordinal int64   // among the files of records of the folder, by name, of both sides
+	copied  *copied // cached; nil: read in place
+	ordinal int64   // number among the records files of the folder, by name, of both splits
 }
 
-// Open finds the records at a path, as the package comment says, and checks
-// them against the manifest. The error matches [fs.ErrNotExist] when there is
-// nothing at the path, [sharding.ErrUnfinished] when a folder is neither
-// finished nor foreign, [ErrNoShards] when it has nothing to read, and
-// [ErrDamaged] when it is not what its manifest says.
+// Open finds the records at a path, as the package comment describes, and
+// checks them against the manifest. The error matches [fs.ErrNotExist] if the
+// path does not exist, [sharding.ErrUnfinished] if a folder is neither finished
+// nor third-party, [ErrNoShards] if there are no examples, and [ErrDamaged] if
+// the files differ from the manifest.
 func Open(ctx context.Context, path string, opts Options) (*Shards, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, fmt.Errorf("open shards: %w", err)
@@ -77,7 +76,7 @@ func Open(ctx context.Context, path string, opts Options) (*Shards, error) {
 		return nil, err
 	}
 	f, ok := place.Shards()
-	if !ok { // a stage's own folder: its manifest says what is wrong
+	if !ok { // a stage's own folder: its manifest explains what is wrong
 		i := slices.IndexFunc(place.Folders, func(f sharding.StageFolder) bool { return f.Name == "." })
 		if ok = i >= 0; ok {
 			f = place.Folders[i]
@@ -96,7 +95,7 @@ func Open(ctx context.Context, path string, opts Options) (*Shards, error) {
 	case len(place.Records) > 0:
 		return openForeign(ctx, place, opts)
 	}
-	var below []string // several folders of shards: which is meant?
+	var below []string // several folders of shards: the path is ambiguous
 	for _, f := range place.Folders {
 		if f.Stage == sharding.StageExamples {
 			below = append(below, f.Name)
@@ -108,7 +107,7 @@ func Open(ctx context.Context, path string, opts Options) (*Shards, error) {
 	return nil, fmt.Errorf("%s %w", path, ErrNoShards)
 }
 
-// openFile opens a single file of records.
+// openFile opens a single records file.
 func openFile(ctx context.Context, path string) (*Shards, error) {
 	folder, err := store.Open(filepath.Dir(path))
 	if err != nil {
@@ -164,8 +163,8 @@ func none(folder store.Folder, opts Options) error {
 	return fmt.Errorf("%s %w of the split %q", folder, ErrNoShards, opts.Split)
 }
 
-// readOptions takes from the manifest what holds for every example, and sees
-// that its list of files is one: plain names, each once.
+// readOptions reads the lengths of examples from the manifest, and checks that
+// its files have plain names in ascending order.
 func (s *Shards) readOptions() error {
 	if err := json.Unmarshal(s.manifest.Options, &s.shape); err != nil {
 		return err
@@ -183,8 +182,8 @@ func (s *Shards) readOptions() error {
 	return nil
 }
 
-// check compares the folder with the manifest: existence and size of all
-// files, and with verify their hashes.
+// check compares the folder with the manifest: existence and size of all files,
+// and with verify their hashes.
 func (s *Shards) check(ctx context.Context, verify bool) error {
 	var problems []sharding.Problem
 	for _, e := range s.manifest.Files {
@@ -226,12 +225,12 @@ func (s *Shards) compareSize(ctx context.Context, e sharding.FileEntry) (*shardi
 // Files returns the selected files in the order in which they are read.
 func (s *Shards) Files() []File { return slices.Clone(s.files) }
 
-// Manifest returns the manifest of the folder, nil for foreign files. It must
-// not be changed.
+// Manifest returns the manifest of the folder, nil for third-party files. It
+// must not be changed.
 func (s *Shards) Manifest() *sharding.Manifest { return s.manifest }
 
-// Records returns the number of examples in the selected files, as the
-// manifest says; ok is false where there is none. [Shards.Index] counts them.
+// Records returns the number of examples in the selected files according to the
+// manifest; ok is false without a manifest. [Shards.Index] counts them.
 func (s *Shards) Records() (n int64, ok bool) {
 	for _, f := range s.files {
 		if f.Records < 0 {
@@ -242,16 +241,16 @@ func (s *Shards) Records() (n int64, ok bool) {
 	return n, true
 }
 
-// MaxSeqLength returns the number of token places in each example, padding
-// included; 0 for foreign files, whose examples may differ.
+// MaxSeqLength returns the length of each example in tokens, including padding;
+// 0 for third-party files, whose examples may differ.
 func (s *Shards) MaxSeqLength() int { return s.shape.MaxSeqLength }
 
-// MaxPredictionsPerSeq returns the number of places for predictions in each
-// example, likewise.
+// MaxPredictionsPerSeq returns the maximum number of predictions in each
+// example; 0 for third-party files.
 func (s *Shards) MaxPredictionsPerSeq() int { return s.shape.MaxPredictionsPerSeq }
 
-// Vocab reads the vocabulary that lies beside the records. It is nil, without
-// an error, where there is none.
+// Vocab reads the vocabulary file of the folder. Without one it returns nil and
+// no error.
 func (s *Shards) Vocab(ctx context.Context) (*tokenize.Vocab, error) {
 	raw, err := store.ReadFile(ctx, s.folder, sharding.VocabName)
 	if errors.Is(err, fs.ErrNotExist) {

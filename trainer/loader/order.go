@@ -7,20 +7,20 @@ import (
 	"sort"
 )
 
-// A span is a run of records of one file, as long as may be read at a time.
+// A span is a range of blocks of one file that is read at once.
 type span struct {
 	file    int
 	from    int // first block of the file's index
-	to      int // the block after the last
+	to      int // the block after the last one
 	records int64
 }
 
-// spanBytes is the size of a span. Spans are read whole: large enough for disks
-// and remote stores, small enough that a few of them fit in memory.
+// spanBytes is the size of a span. It is large enough for efficient reads from
+// disks and remote storage, and small enough for several spans in memory.
 const spanBytes = 16 << 20
 
-// spans cuts the files of an index into spans of at most limit bytes, or of one
-// block.
+// spans divides the files of an index into spans of at most limit bytes, or of
+// one block.
 func (x *Index) spans(limit int64) (spans []span) {
 	for i := range x.files {
 		blocks := x.files[i].blocks
@@ -36,21 +36,20 @@ func (x *Index) spans(limit int64) (spans []span) {
 	return spans
 }
 
-// An order says which record comes at which index of an epoch. The spans are
-// shuffled; the records of each window, some spans that follow each other then,
-// are shuffled among themselves. It is a function of the seed, the epoch and
-// the spans alone.
+// An order maps each index of an epoch to a record. The spans are shuffled and
+// then grouped into windows; the records of each window are shuffled. It
+// depends only on the seed, the epoch and the spans.
 type order struct {
 	seed   int64
 	spans  []span
-	window int // spans in a window
+	window int // number of spans in a window
 
-	epoch  int64   // the one that is laid out; -1: none
-	perm   []int32 // spans in the order of the epoch
-	starts []int64 // index in the epoch of the first record of each window, then their number
+	epoch  int64   // the epoch that perm and starts describe; -1: none
+	perm   []int32 // spans in the order of this epoch
+	starts []int64 // index in the epoch of each window's first record, then the total
 }
 
-// layOut computes the order of an epoch.
+// layOut computes the order of spans in an epoch.
 func (o *order) layOut(epoch int64) {
 	if o.epoch == epoch && o.perm != nil {
 		return
@@ -67,7 +66,8 @@ func (o *order) layOut(epoch int64) {
 	o.starts = append(o.starts, at)
 }
 
-// find returns the window that holds an index of the epoch, and the index in it.
+// find returns the window that contains an index of the epoch, and the index in
+// that window.
 func (o *order) find(index int64) (window int, in int64) {
 	window = sort.Search(len(o.starts), func(w int) bool { return o.starts[w] > index }) - 1
 	return window, index - o.starts[window]
@@ -79,13 +79,13 @@ func (o *order) windowSpans(window int) []int32 {
 	return o.perm[from:min(from+o.window, len(o.perm))]
 }
 
-// windowOrder returns the order of the records of a window.
+// windowOrder returns the permutation of the records of a window.
 func (o *order) windowOrder(window int) []int32 {
 	return permutation(o.key(o.epoch, int64(window)), int(o.starts[window+1]-o.starts[window]))
 }
 
-// key is the key of the generator of one permutation: seed, epoch and window,
-// -1 for that of the spans.
+// key returns the generator key of one permutation, from seed, epoch and
+// window; window is -1 for the permutation of the spans.
 func (o *order) key(epoch, window int64) (key [32]byte) {
 	binary.LittleEndian.PutUint64(key[0:], uint64(o.seed))
 	binary.LittleEndian.PutUint64(key[8:], uint64(epoch))
@@ -93,11 +93,11 @@ func (o *order) key(epoch, window int64) (key [32]byte) {
 	return key
 }
 
-// permutation returns a permutation of n numbers by Fisher and Yates. The
-// generator is ChaCha8, whose output is specified (C2SP, chacha8rand), and a
-// number below i+1 is the upper half of its product with a 64-bit draw, so the
-// order of a run does not depend on the release of Go. The bias is below
-// 2^-32.
+// permutation returns a random permutation of the numbers below n
+// (Fisher-Yates). The generator is ChaCha8, whose output is specified (C2SP,
+// chacha8rand), and a number below i+1 is the upper half of its product with a
+// 64-bit draw. So the order does not depend on the Go version. The bias is
+// below 2^-32.
 func permutation(key [32]byte, n int) []int32 {
 	perm := make([]int32, n)
 	for i := range perm {

@@ -13,24 +13,24 @@ import (
 	"pretext/records/tfrecord"
 )
 
-// A Picker reads examples by their number. It keeps one file open and one block
-// of it in memory, so that neighbours cost little. It is for one goroutine;
-// close it at the end.
+// A Picker reads examples by number. It keeps one file open and one block of it
+// in memory, so that neighbouring examples are cheap. It must not be used by
+// several goroutines at once. Close it after use.
 type Picker struct {
 	index   *Index
 	example records.Example
 	frame   []byte
 
-	number int        // of the file that is open
-	file   store.File // nil: none
-	block  int        // in that file; -1: none is read
+	number int        // of the open file
+	file   store.File // nil: none is open
+	block  int        // block in memory; -1: none
 	window window
 }
 
-// NewPicker returns a reader of single examples.
+// NewPicker returns a Picker of the index.
 func (x *Index) NewPicker() *Picker { return &Picker{index: x} }
 
-// Close closes the file that is open.
+// Close closes the open file.
 func (p *Picker) Close() error {
 	if p.file == nil {
 		return nil
@@ -40,17 +40,17 @@ func (p *Picker) Close() error {
 	return file.Close()
 }
 
-// At returns the example of a number, from 0 to [Index.Len] less 1, counted over
-// all selected files in their order; it is valid until the next call. Its
-// checksum is verified; errors are those of [Shards.Examples]. A number outside
-// is a programming mistake and panics.
+// At returns the example with the given number, from 0 to [Index.Len]-1,
+// counted over all selected files in order. It is valid until the next call.
+// The checksum is verified; errors are those of [Shards.Examples]. A number out
+// of range is a programming error and panics.
 func (p *Picker) At(ctx context.Context, number int64) (Record, error) {
 	x := p.index
 	if number < 0 || number >= x.total {
 		panic(fmt.Sprintf("BUG: example %d of %d", number, x.total))
 	}
-	// The last file that begins at or before the number: one without records
-	// begins where the next does.
+	// Find the last file that begins at or before the number. A file without
+	// records begins where the next one does.
 	i := sort.Search(len(x.files), func(i int) bool { return x.files[i].first > number }) - 1
 	in := &x.files[i]
 	record := Record{File: x.shards.files[i].Path, Index: number - in.first, Example: &p.example}
@@ -68,7 +68,7 @@ func (p *Picker) At(ctx context.Context, number int64) (Record, error) {
 	return record, nil
 }
 
-// use opens file i, if it is not open.
+// use opens file i, unless it is open.
 func (p *Picker) use(ctx context.Context, i int) error {
 	if p.file != nil && p.number == i {
 		return ctx.Err()
@@ -84,7 +84,7 @@ func (p *Picker) use(ctx context.Context, i int) error {
 	return nil
 }
 
-// load reads a block, if it is not the one that is there.
+// load reads a block, unless it is in memory.
 func (p *Picker) load(number int, from, to block) error {
 	if p.block == number {
 		return nil
@@ -102,7 +102,7 @@ func (p *Picker) load(number int, from, to block) error {
 	return nil
 }
 
-// decode goes over skip records of the block and decodes the next one.
+// decode skips records of the block and decodes the next one.
 func (p *Picker) decode(record *Record, skip int64) error {
 	for ; ; skip-- {
 		n, ok := p.window.frame(record.Offset)
@@ -124,14 +124,14 @@ func (p *Picker) decode(record *Record, skip int64) error {
 	}
 }
 
-// A window is a part of a file in memory, addressed as the file is.
+// A window is a part of a file in memory, addressed by file offsets.
 type window struct {
 	offset int64
 	data   []byte
 }
 
-// frame returns the length of the frame at an offset, by its header, which is
-// yet to be checked; ok is false when it does not lie within the window.
+// frame returns the frame length in the unverified header at an offset; ok is
+// false if the frame is not within the window.
 func (w *window) frame(offset int64) (n int64, ok bool) {
 	rest := w.data[offset-w.offset:]
 	if len(rest) < tfrecord.FrameBytes {
@@ -144,7 +144,7 @@ func (w *window) frame(offset int64) (n int64, ok bool) {
 	return tfrecord.FrameBytes + int64(length), true
 }
 
-// ReadAt reads from the window; what lies outside is the end of the file.
+// ReadAt reads from the window. It returns io.EOF outside the window.
 func (w *window) ReadAt(b []byte, offset int64) (int, error) {
 	if offset < w.offset || offset-w.offset > int64(len(w.data)) {
 		return 0, io.EOF

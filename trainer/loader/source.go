@@ -11,58 +11,64 @@ import (
 	"pretext/trainer"
 )
 
-// SourceOptions says how examples become the batches of a training run. All of
-// them but Rank decide which examples a step sees or how they are cut.
+// SourceOptions configures the training order and its micro-batches. All fields
+// but Rank, Ranks and Readers affect which examples a step uses or how they are
+// grouped.
 type SourceOptions struct {
-	// Seed of the order.
+	// Seed of the shuffles.
 	Seed int64 `json:"seed"`
 
-	// MicroBatchTokens is the most tokens in a micro-batch; at least the
-	// longest example.
+	// MicroBatchTokens is the maximum number of tokens in a micro-batch; at
+	// least the longest example.
 	MicroBatchTokens int `json:"micro_batch_tokens"`
 
-	// WindowSpans is how many spans of 16 MiB records are shuffled in, and
-	// about what a Source holds of them in memory; 0 means 8, at most 1024.
+	// WindowSpans is the number of spans of 16 MiB in a window, whose records
+	// are shuffled together. A Source holds about one window in memory. 0 means
+	// 8; at most 1024.
 	WindowSpans int `json:"window_spans"`
 
-	// Heads of the model: what a micro-batch is counted for.
+	// Heads of the model; they determine the counts of a micro-batch.
 	Heads trainer.Heads `json:"heads"`
 
-	// Rules that every example must satisfy, beyond the lengths that the
-	// manifest says. A vocabulary of another size is found out by VocabSize.
+	// Rules that every example must satisfy, in addition to the lengths in the
+	// manifest. Set VocabSize to detect a vocabulary of another size.
 	Rules records.Rules `json:"rules"`
 
-	// Rank of this process, and number of ranks; Ranks 0 means 1.
+	// Rank is the number of this process, Ranks the number of processes; Ranks
+	// 0 means 1.
 	Rank  int `json:"-"`
 	Ranks int `json:"-"`
 
-	// Readers is how many goroutines decode examples, a step ahead of the one
-	// in use. 0 reads in the calling goroutine when a step is asked for, as a
-	// library should unless told otherwise. It decides no example and no order.
+	// Readers is the number of goroutines that decode examples, one step ahead.
+	// 0 means that [Source.Step] itself reads. It does not affect examples or
+	// order.
 	Readers int `json:"-"`
 
-	// Masking, where it is not nil, replaces the masks of the records.
+	// Masking, if not nil, replaces the masks of the records.
 	Masking *Masking `json:"masking,omitempty"`
 
-	// Quarantine is called for an example that is damaged or breaks a rule,
-	// on every rank, each time that its turn comes. When it returns nil the example is left out and keeps its
-	// position as a hole; its error ends the run. Nil means that every bad
-	// example ends the run. Behind a damaged length all examples up to the next
-	// block of the index, 64 KiB, are bad: where they begin is not known. Of a
-	// file that was indexed with the damage in it, all that is behind is lost:
-	// [NewSource] calls with a [*TailError] then, and nil means that the file is as
-	// long as what lies before. How many examples are lost nobody knows, so
-	// these have no positions.
+	// Quarantine is called for an example that is corrupt or violates a rule,
+	// on every rank, each time that its turn comes. If it returns nil, the
+	// example is skipped and its position stays as a hole; an error ends the
+	// run. If Quarantine is nil, every bad example ends the run.
+	//
+	// After a corrupt length, all examples up to the next index block (64 KiB)
+	// are bad, because their start is unknown.
+	//
+	// If a file had an unreadable tail when it was indexed, [NewSource] calls
+	// Quarantine with a [*TailError]. If it returns nil, the file ends before
+	// the tail. The number of lost examples is unknown, so they have no
+	// positions.
 	Quarantine func(bad error) error `json:"-"`
 }
 
-// defaultWindowSpans keeps 128 MiB, about 150,000 examples of 128 tokens.
+// defaultWindowSpans gives 128 MiB, about 150,000 examples of 128 tokens.
 const defaultWindowSpans = 8
 
-// maxReaders is more than any machine has use for.
+// maxReaders is more than any machine can use.
 const maxReaders = 256
 
-// maxWindowSpans is 16 GiB: the records of a window are numbered in 32 bits.
+// maxWindowSpans gives 16 GiB; record numbers in a window have 32 bits.
 const maxWindowSpans = 1024
 
 func (o SourceOptions) validate() error {
@@ -85,26 +91,27 @@ func (o SourceOptions) validate() error {
 	return errors.Join(errs...)
 }
 
-// A Source is the order of a training run: a [trainer.Source]. Positions count
-// examples over all epochs, and a position stands for the same example whatever
-// the number of ranks or readers, the batch, or where a run was resumed. It is
-// for one goroutine; close it at the end.
+// A Source is a [trainer.Source]: the training order. Positions count examples
+// over all epochs. A position is the same example for any number of ranks or
+// readers, any batch size, and after resuming. A Source must not be used by
+// several goroutines at once. Close it after use.
 type Source struct {
-	ctx     context.Context // ends the reading of every step
+	ctx     context.Context // cancels all reading
 	opts    SourceOptions
 	index   *Index
 	order   order
 	window  trainWindow
 	readers []*reader // at least 1
 
-	step, ahead *stepData          // the one in use, and the one being read
-	reading     chan struct{}      // closed when ahead is read; nil: it is not
+	step, ahead *stepData          // the step in use, and the one read ahead
+	reading     chan struct{}      // closed when ahead is complete; nil: nothing is read ahead
 	lengths     []int32            // of the step in use
-	sequences   []trainer.Sequence // likewise, without holes
+	sequences   []trainer.Sequence // of the step in use, without holes
 	batch       trainer.Batch
 }
 
-// NewSource returns the training order of shards. ctx ends all later reading.
+// NewSource returns the training order of shards. ctx cancels all later
+// reading.
 func NewSource(ctx context.Context, shards *Shards, opts SourceOptions) (*Source, error) {
 	if opts.Ranks == 0 {
 		opts.Ranks = 1
@@ -115,7 +122,7 @@ func NewSource(ctx context.Context, shards *Shards, opts SourceOptions) (*Source
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("training order: %w", err)
 	}
-	if m := opts.Masking; m != nil { // what it asks the vocabulary about must be in it
+	if m := opts.Masking; m != nil { // the vocabulary must contain the ids that masking uses
 		opts.Rules.VocabSize, opts.Rules.CLS, opts.Rules.SEP = m.Vocab.Size, m.Vocab.CLS, m.Vocab.SEP
 	}
 	index, err := shards.index(ctx, opts.Quarantine)
@@ -141,14 +148,15 @@ func NewSource(ctx context.Context, shards *Shards, opts SourceOptions) (*Source
 // Len returns the number of examples in an epoch.
 func (s *Source) Len() int64 { return s.index.Len() }
 
-// Close waits for what is being read ahead. It must be called before the files
-// are removed.
+// Close waits until reading ahead has stopped. Call it before removing the
+// files.
 func (s *Source) Close() error {
 	s.wait()
 	return nil
 }
 
-// wait ends when nothing is being read, and tells whether something was.
+// wait waits until reading ahead has stopped, and reports whether it was
+// running.
 func (s *Source) wait() bool {
 	if s.reading == nil {
 		return false
@@ -158,10 +166,10 @@ func (s *Source) wait() bool {
 	return true
 }
 
-// Step returns this rank's share of the examples at [position,
-// position+sequences): it reads all of them, since where micro-batches are cut
-// depends on every length, and holds them until the next call. With
-// [SourceOptions.Readers] it then begins to read the step behind it.
+// Step returns this rank's part of the examples at [position,
+// position+sequences). It reads all of them, because the micro-batches depend
+// on every length, and holds them until the next call. With
+// [SourceOptions.Readers] it then starts to read the next step.
 func (s *Source) Step(position int64, sequences int) (trainer.Share, error) {
 	if position < 0 || sequences < 1 || position > math.MaxInt64-2*int64(sequences) {
 		return trainer.Share{}, fmt.Errorf("step of %d examples at position %d: not a step", sequences, position)
@@ -181,7 +189,7 @@ func (s *Source) Step(position int64, sequences int) (trainer.Share, error) {
 	return s.share(position)
 }
 
-// readAhead begins to read a step. Until wait returns, the goroutine alone uses
+// readAhead starts to read a step. Until wait returns, only its goroutine uses
 // the order, the window, the readers and s.ahead.
 func (s *Source) readAhead(position int64, sequences int) {
 	done := make(chan struct{})
@@ -192,7 +200,8 @@ func (s *Source) readAhead(position int64, sequences int) {
 	}()
 }
 
-// share cuts the step in use.
+// share divides the step in use into micro-batches and returns this rank's
+// part.
 func (s *Source) share(position int64) (trainer.Share, error) {
 	cuts, err := trainer.Cut(s.lengths, s.opts.MicroBatchTokens)
 	if err != nil {
@@ -201,7 +210,7 @@ func (s *Source) share(position int64) (trainer.Share, error) {
 	return trainer.Share{Counts: s.counts(cuts), Batches: s.batches(cuts)}, nil
 }
 
-// counts returns what [trainer.Batch.Counts] would say of this rank's batches,
+// counts returns the sum of [trainer.Batch.Counts] over this rank's batches,
 // without building them.
 func (s *Source) counts(cuts []int) (c trainer.Counts) {
 	for j := range len(cuts) - 1 {
@@ -222,12 +231,12 @@ func (s *Source) counts(cuts []int) (c trainer.Counts) {
 	return c
 }
 
-// sweepSequences is how many examples a sweep reads at a time.
+// sweepSequences is how many examples a sweep reads at once.
 const sweepSequences = 256
 
-// Sweep yields this rank's micro-batches of the first examples of epoch 0, n of
-// them or all: what [trainer.Evaluate] takes. Since the order is shuffled, few
-// are a sample of all.
+// Sweep yields this rank's micro-batches of the first n examples of epoch 0
+// (all if n is larger), for [trainer.Evaluate]. The order is shuffled, so they
+// are a random sample.
 func (s *Source) Sweep(n int64) iter.Seq2[*trainer.Batch, error] {
 	return func(yield func(*trainer.Batch, error) bool) {
 		n := min(n, s.Len())

@@ -8,22 +8,22 @@ import (
 	"pretext/trainer"
 )
 
-// A stepData holds the examples of a step, decoded and without padding: they
-// are counted before the first batch is built.
+// A stepData holds the decoded examples of a step, without padding. They are
+// all counted before the first batch is built.
 type stepData struct {
 	position int64
-	count    int     // examples the step was to have
-	parts    []*part // readers hold them while the list grows
+	count    int     // number of examples in the step
+	parts    []*part // the readers hold pointers while the list grows
 	err      error   // ended the reading
 }
 
-// A part holds the examples of some positions that follow each other.
+// A part holds examples at consecutive positions.
 type part struct {
-	lengths   []int32            // of each sequence
-	sequences []trainer.Sequence // slices of the arrays below; holes are left out
+	lengths   []int32            // of each sequence; 0 for a hole
+	sequences []trainer.Sequence // slices of ints and weights; without holes
 	ints      []int32
 	weights   []float32
-	bad       []error // of holes, in the order of positions
+	bad       []error // errors of the holes, by position
 }
 
 func (p *part) reset() {
@@ -31,14 +31,14 @@ func (p *part) reset() {
 	p.ints, p.weights = p.ints[:0], p.weights[:0]
 }
 
-// A reader is what one goroutine decodes with.
+// A reader is the state of one decoding goroutine.
 type reader struct {
 	example records.Example
-	masker  *masker // nil: the masks of the records stay
+	masker  *masker // nil: the masks of the records are used
 }
 
-// fill reads the examples of a step into d. Nothing else of s is used while it
-// works, nor is it used by two goroutines at a time.
+// fill reads the examples of a step into d. While it runs, nothing else may use
+// s.
 func (s *Source) fill(d *stepData, position int64, sequences int) {
 	d.position, d.count, d.err = position, sequences, nil
 	used := 0
@@ -56,9 +56,9 @@ func (s *Source) fill(d *stepData, position int64, sequences int) {
 	}
 }
 
-// decode appends n examples of the window that is loaded, from its index in
-// on, to the parts behind the used ones, and returns how many are used then.
-// Every reader takes one stretch of them.
+// decode appends n examples of the loaded window, from index in on, to new
+// parts after the used ones, and returns the number of used parts. Each reader
+// decodes a contiguous range.
 func (s *Source) decode(d *stepData, used int, position, in, n int64) int {
 	readers := int64(len(s.readers))
 	var wg sync.WaitGroup
@@ -88,8 +88,8 @@ func (s *Source) decode(d *stepData, used int, position, in, n int64) int {
 	return used
 }
 
-// load reads the window of a position, and returns the index in it and how
-// many of its examples begin there.
+// load reads the window of a position, and returns the index in it and how many
+// examples it has from there.
 func (s *Source) load(position int64) (in, n int64, err error) {
 	if err := s.ctx.Err(); err != nil {
 		return 0, 0, err
@@ -103,8 +103,8 @@ func (s *Source) load(position int64) (in, n int64, err error) {
 	return in, int64(len(s.window.order)) - in, nil
 }
 
-// read appends the example at an index of the window to a part. A bad one
-// leaves a hole at its position.
+// read appends the example at an index of the window to a part. A bad example
+// becomes a hole.
 func (s *Source) read(p *part, own *reader, position, in int64) {
 	record := Record{Example: &own.example}
 	at, err := s.window.at(s.index, in, &record)
@@ -121,7 +121,7 @@ func (s *Source) read(p *part, own *reader, position, in int64) {
 	p.add(record.Example, position)
 }
 
-// check returns what is wrong with an example.
+// check returns what is wrong with an example, or nil.
 func (s *Source) check(r Record) error {
 	if err := s.opts.Rules.Check(r.Example); err != nil {
 		return r.fault(err)
@@ -132,8 +132,8 @@ func (s *Source) check(r Record) error {
 	return nil
 }
 
-// settle hands bad examples to the quarantine, in the order of positions, and
-// returns the error that ends the step.
+// settle passes bad examples to the quarantine, by position, and returns the
+// error that ends the step.
 func (s *Source) settle(d *stepData) error {
 	for i := range d.parts {
 		for _, bad := range d.parts[i].bad {
@@ -177,9 +177,9 @@ func (p *part) add(e *records.Example, position int64) {
 	p.sequences = append(p.sequences, seq)
 }
 
-// appendPart appends values to dst and returns the part that holds them. When
-// dst grows, parts handed out before keep the old array, which does not change
-// before the next step.
+// appendPart appends values to dst and also returns the slice that holds them.
+// When dst is reallocated, earlier slices keep the old array, which does not
+// change before the next step.
 func appendPart[T any](dst, values []T) (grown, part []T) {
 	start := len(dst)
 	dst = append(dst, values...)

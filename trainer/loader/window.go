@@ -15,19 +15,19 @@ type trainWindow struct {
 	order  []int32
 	frames []place // in the order of the spans
 	parts  []window
-	file   []int // of each part
+	file   []int // file number of each part
 	buf    []byte
 }
 
-// A place is where a record lies: in which part, and where in its file.
+// A place is the location of a record: its part, and its place in the file.
 type place struct {
 	part   int32
-	length int32 // of the frame; 0: not found
-	offset int64 // of one that was not found, where the damage is
-	index  int64 // number in its file
+	length int32 // of the frame; 0 if a corrupt length before it hides its start
+	offset int64 // if the start is unknown, the offset of the corruption
+	index  int64 // number in the file
 }
 
-// load reads a window of the order, if it is not the one that is there.
+// load reads a window of the order, unless it is in memory.
 func (w *trainWindow) load(ctx context.Context, x *Index, o *order, number int) error {
 	if w.number == number && w.epoch == o.epoch {
 		return nil
@@ -53,7 +53,7 @@ func (x *Index) bytes(s span) int64 {
 	return blocks[s.to].offset - blocks[s.from].offset
 }
 
-// read appends a span and finds its records.
+// read appends a span and locates its records.
 func (w *trainWindow) read(ctx context.Context, x *Index, s span) error {
 	f, blocks := &x.shards.files[s.file], x.files[s.file].blocks
 	file, err := x.shards.open(ctx, f)
@@ -76,7 +76,8 @@ func (w *trainWindow) read(ctx context.Context, x *Index, s span) error {
 	return nil
 }
 
-// walk finds the records of a block: each begins where the one before it ends.
+// walk locates the records of a block: each begins where the one before it
+// ends.
 func (w *trainWindow) walk(in *window, from, to block) {
 	first := len(w.frames)
 	at := from
@@ -94,8 +95,8 @@ func (w *trainWindow) walk(in *window, from, to block) {
 	}
 }
 
-// walkDamaged finds the records of a block in which a length is damaged: those
-// before it. The others are lost, for where they begin is not known.
+// walkDamaged locates the records before a corrupt length in a block. The start
+// of the others is unknown, so they are lost.
 func (w *trainWindow) walkDamaged(in *window, from, to block) {
 	at := from
 	for ; at.record < to.record; at.record++ {
@@ -119,7 +120,7 @@ func (w *trainWindow) add(at block, length int64) {
 }
 
 // at decodes the record at an index of the window, and returns the number of
-// its file among those selected.
+// its file among the selected ones.
 func (w *trainWindow) at(x *Index, index int64, record *Record) (file int, err error) {
 	p := w.frames[w.order[index]]
 	file = w.file[p.part]
