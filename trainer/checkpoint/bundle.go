@@ -11,9 +11,9 @@ import (
 	"github.com/klauspost/compress/snappy"
 )
 
-// A TensorFlow checkpoint of version 2 ("tensor bundle") is PREFIX.index, a
-// sorted string table from names to descriptions, and the data files
-// PREFIX.data-NNNNN-of-NNNNN. The table's layout is LevelDB's (its
+// A TensorFlow checkpoint of version 2 ("tensor bundle") consists of
+// PREFIX.index, a sorted table from variable names to descriptions, and the
+// data files PREFIX.data-NNNNN-of-NNNNN. The table's layout is LevelDB's (its
 // doc/table_format.md); descriptions are protocol buffers (TensorFlow's
 // tensor_bundle.proto):
 //
@@ -27,14 +27,14 @@ const (
 	bundleFooter = 48
 	bundleMagic  = 0xdb4775248b80fb57
 
-	// maxIndex bounds an index file, and what a block of it may unpack to.
+	// maxIndex limits the size of an index file and of its decompressed blocks.
 	// BERT-large has 400 variables and an index of 20 kB.
 	maxIndex = 64 << 20
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// unmask undoes the rotation that stored checksums have.
+// unmask reverses the masking of a stored checksum.
 func unmask(c uint32) uint32 {
 	c -= 0xa282ead8
 	return c>>17 | c<<15
@@ -60,7 +60,8 @@ const (
 // globalStep is the name of the step counter.
 const globalStep = "global_step"
 
-// check reports an entry of a float32 variable that contradicts itself.
+// check returns an error if the description of a float32 variable is
+// inconsistent.
 func (e bundleEntry) check() error {
 	n := int64(4)
 	for _, d := range e.shape {
@@ -75,7 +76,7 @@ func (e bundleEntry) check() error {
 	return nil
 }
 
-// parseBundleIndex reads an index file.
+// parseBundleIndex parses an index file.
 func parseBundleIndex(b []byte) ([]bundleEntry, error) {
 	if len(b) < bundleFooter {
 		return nil, errors.New("too short")
@@ -114,7 +115,7 @@ func parseBundleIndex(b []byte) ([]bundleEntry, error) {
 	return entries, err
 }
 
-// bundleBlock returns the unpacked content of a block.
+// bundleBlock returns the decompressed content of a block.
 func bundleBlock(b []byte, offset, size uint64) ([]byte, error) {
 	const trailer = 5
 	if offset > uint64(len(b)) || size > uint64(len(b))-offset || uint64(len(b))-offset-size < trailer {
@@ -137,7 +138,7 @@ func bundleBlock(b []byte, offset, size uint64) ([]byte, error) {
 	}
 }
 
-// eachEntry calls f for the entries of a block. The key is valid during the
+// eachEntry calls f for each entry of a block. The key is valid only during the
 // call.
 func eachEntry(b []byte, f func(key, value []byte) error) error {
 	if len(b) < 4 {
@@ -166,7 +167,7 @@ func eachEntry(b []byte, f func(key, value []byte) error) error {
 	return nil
 }
 
-// parseBundleEntry reads a BundleEntryProto: 1 dtype, 2 shape, 3 shard_id, 4
+// parseBundleEntry parses a BundleEntryProto: 1 dtype, 2 shape, 3 shard_id, 4
 // offset, 5 size, 6 crc32c, 7 slices.
 func parseBundleEntry(name string, b []byte) (bundleEntry, error) {
 	e := bundleEntry{name: name}
@@ -195,7 +196,7 @@ func parseBundleEntry(name string, b []byte) (bundleEntry, error) {
 	return e, nil
 }
 
-// parseShape reads a TensorShapeProto: repeated 2 dim, each with 1 size.
+// parseShape parses a TensorShapeProto: repeated 2 dim, each with 1 size.
 func parseShape(b []byte, shape *[]int64) bool {
 	return protoFields(b, func(field int, _ uint64, data []byte) bool {
 		if field != 2 {
@@ -213,7 +214,7 @@ func parseShape(b []byte, shape *[]int64) bool {
 	})
 }
 
-// protoFields calls f for the fields of a message: a number, or bytes.
+// protoFields calls f for each field of a message, with a number or bytes.
 func protoFields(b []byte, f func(field int, v uint64, data []byte) bool) bool {
 	r := reader{b: b}
 	for len(r.b) > 0 {
@@ -243,7 +244,8 @@ func protoFields(b []byte, f func(field int, v uint64, data []byte) bool) bool {
 	return true
 }
 
-// A reader takes values off a slice; bad is set when it ends too early.
+// A reader takes values from the front of a slice. It sets bad if the slice is
+// too short.
 type reader struct {
 	b   []byte
 	bad bool
@@ -269,7 +271,7 @@ func (r *reader) bytes(n uint64) []byte {
 	return v
 }
 
-// findVariable returns the entry of a name.
+// findVariable returns the entry with a name.
 func findVariable(entries []bundleEntry, name string) (bundleEntry, bool) {
 	i := slices.IndexFunc(entries, func(e bundleEntry) bool { return e.name == name })
 	if i < 0 {

@@ -22,8 +22,8 @@ type hfConfig struct {
 	LabelToID    map[string]int    `json:"label2id,omitempty"`
 }
 
-// transformersConfig is config.json; labels name the classes, nil for
-// transformers' own names.
+// transformersConfig returns the content of config.json. labels are the class
+// names; nil means transformers' default names.
 func transformersConfig(c trainer.Config, h trainer.Heads, labels []string) hfConfig {
 	f := hfConfig{
 		Architectures: []string{architecture(h)}, ModelType: "bert", Config: c,
@@ -49,11 +49,11 @@ func transformersConfig(c trainer.Config, h trainer.Heads, labels []string) hfCo
 	return f
 }
 
-// defaultLabel is transformers' name of a class that has none.
+// defaultLabel is transformers' name of an unnamed class.
 func defaultLabel(class int) string { return fmt.Sprintf("LABEL_%d", class) }
 
-// labelsOf reads the names of classes in config.json, nil where it has none of
-// its own.
+// labelsOf returns the class names in config.json, or nil if it has none but
+// the default ones.
 func labelsOf(config []byte) []string {
 	var f struct {
 		IDToLabel map[string]string `json:"id2label"`
@@ -75,8 +75,8 @@ func labelsOf(config []byte) []string {
 	return labels
 }
 
-// architecture names transformers' class of a model. A class ignores the
-// tensors of heads it does not have.
+// architecture returns the transformers class of a model. A class ignores the
+// tensors of heads that it does not have.
 func architecture(h trainer.Heads) string {
 	switch {
 	case h.Span:

@@ -1,7 +1,7 @@
-// Package checkpoint keeps models in files: safetensors and config.json as
-// transformers reads and writes them, TensorFlow checkpoints of
-// google-research/bert (reading), and the trainer's own folders, which are both
-// a resumable state and a model for from_pretrained.
+// Package checkpoint reads and writes models: safetensors and config.json as
+// transformers does, TensorFlow checkpoints of google-research/bert (read
+// only), files of torch.save (read only), and the trainer's own checkpoint
+// folders. These can be resumed and are also models for from_pretrained.
 //
 //	p, err := checkpoint.OpenPretrained(dir) // transformers' folder, or one of ours
 //	if err != nil {
@@ -12,15 +12,20 @@
 //
 // # Safetensors
 //
-// Eight bytes, little endian: the length n of the header. n bytes of JSON: an
-// object with one entry a tensor, name → {"dtype", "shape", "data_offsets":
-// [begin, end]}, and optionally "__metadata__", strings by name. Then the data;
-// offsets count from its first byte, tensors lie there row-major, little
-// endian, without gaps. We write float32 tensors in the order of
-// [trainer.Tensors], the metadata {"format": "pt"} that transformers asks for,
-// and blanks after the JSON up to a multiple of eight bytes.
+//	+-----------------+----------------------------------+--------------------------+
+//	| n uint64        | header: JSON, then blanks        | data: tensors, row-major |
+//	| 8 bytes         | n bytes                          | little-endian, no gaps   |
+//	+-----------------+----------------------------------+--------------------------+
 //
-// Reading is strict and allocates no more than the file's size: a damaged file
-// is an error, never a model. Files are read, not mapped: a file cut short
-// while it is used is then an error too.
+//	{"__metadata__": {"format": "pt"},
+//	 "NAME": {"dtype": "F32", "shape": [768, 768], "data_offsets": [BEGIN, END]}, ...}
+//
+// Integers are little-endian; offsets count from the first byte of the data.
+// "__metadata__" is optional; transformers requires the format "pt". We write
+// float32 tensors in the order of [trainer.Tensors] and pad the header to a
+// multiple of eight bytes.
+//
+// Reading is strict, and allocates no more than the file's size: a corrupt file
+// gives an error, never a model. Files are read, not mapped, so that a file
+// truncated during use also gives an error.
 package checkpoint

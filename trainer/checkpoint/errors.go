@@ -8,17 +8,19 @@ import (
 	"io/fs"
 )
 
-// ErrDamaged is matched by the error of files that are not what they should be:
-// cut, changed, or never a checkpoint. What the system refuses, and a sound
-// model of a kind that is not computed here, does not match.
+// ErrDamaged is matched by the error of a file that is truncated, corrupt or
+// not a checkpoint. Errors of the file system, and valid models of an
+// unsupported kind, do not match.
 var ErrDamaged = errors.New("damaged")
 
-// A damage matches [ErrDamaged] and says no more than its cause.
+// A damage wraps an error so that it matches [ErrDamaged]. The text stays the
+// same.
 type damage struct{ error }
 
 func (d damage) Unwrap() []error { return []error{d.error, ErrDamaged} }
 
-// damaged marks an error of reading files, unless it is the system's.
+// damaged wraps an error of reading files in damage, unless it comes from the
+// file system.
 func damaged(err error) error {
 	var path *fs.PathError
 	switch {
@@ -30,7 +32,8 @@ func damaged(err error) error {
 	return damage{err}
 }
 
-// damagedJSON marks an error that no valid JSON of the right types has.
+// damagedJSON wraps an error of parsing JSON in damage if it is a syntax or
+// type error.
 func damagedJSON(err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -40,8 +43,9 @@ func damagedJSON(err error) error {
 	return err
 }
 
-// lost marks the error of a file that must be there and is not.
-func lost(name string, err error) error {
+// missing returns the error for a file that must exist; it is damage if the file
+// is missing.
+func missing(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return damage{fmt.Errorf("%s: missing, the checkpoint is not whole", name)}
 	}

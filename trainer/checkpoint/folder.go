@@ -18,7 +18,8 @@ import (
 	"pretext/trainer"
 )
 
-// More names in a folder. The manifest comes last and makes the rest valid.
+// Names of further files in a folder. The manifest is written last and makes
+// the folder valid.
 const (
 	optimizerFile = "optimizer.safetensors"
 	stateFile     = "trainer.json"
@@ -28,43 +29,45 @@ const (
 	tokenizerFile = "tokenizer_config.json"
 )
 
-// formatVersion is raised when a folder's layout changes.
+// formatVersion is raised when the layout of a checkpoint folder changes.
 const formatVersion = 1
 
-// State is trainer.json: everything a resume needs besides the tensors. It holds
-// no times and no paths, so equal runs give equal folders.
+// State is the content of trainer.json: everything besides the tensors that
+// resuming needs. It contains no times or paths, so equal runs give equal
+// folders.
 type State struct {
 	Format    int               `json:"format"`
-	Phase     int               `json:"phase"` // counted from 1: 128, then 512 tokens
+	Phase     int               `json:"phase"` // from 1; usually 128 tokens, then 512
 	Progress  trainer.Progress  `json:"progress"`
 	Model     trainer.State     `json:"model"`
 	Heads     trainer.Heads     `json:"heads"`
-	Batch     int               `json:"train_batch_size"`     // B, sequences of a step over all ranks
-	Tokens    int               `json:"micro_batch_tokens"`   // T
-	Ranks     int               `json:"ranks"`                // R when it was written; may differ at the resume
-	Seed      uint64            `json:"seed"`                 // of weights, order and dropout
-	Data      string            `json:"data_manifest_sha256"` // a changed one is refused at the resume
+	Batch     int               `json:"train_batch_size"`     // sequences in a step, over all ranks
+	Tokens    int               `json:"micro_batch_tokens"`   // maximum tokens of a micro-batch
+	Ranks     int               `json:"ranks"`                // when it was written; may differ when resuming
+	Seed      uint64            `json:"seed"`                 // of initial weights, order and dropout
+	Data      string            `json:"data_manifest_sha256"` // if it changed, resuming is refused
 	Schedule  trainer.Schedule  `json:"schedule"`
 	Optimizer trainer.Optimizer `json:"optimizer"`
-	Options   map[string]string `json:"options,omitempty"` // further flags that decide numbers
+	Options   map[string]string `json:"options,omitempty"` // further flags that affect the numbers
 }
 
-// A Tokenizer is what a folder needs to be used alone.
+// A Tokenizer is the tokenizer files of a model folder.
 type Tokenizer struct {
 	Vocab     []byte // the content of vocab.txt
-	LowerCase bool   // do_lower_case of tokenizer_config.json, as are the next two
+	LowerCase bool   // do_lower_case of tokenizer_config.json; the next two are also from there
 
-	// StripAccents nil means as LowerCase, TokenizeChineseChars nil means true; nil
-	// is not written.
+	// StripAccents nil means the value of LowerCase, TokenizeChineseChars nil
+	// means true. A nil value is not written.
 	StripAccents, TokenizeChineseChars *bool
 
-	// File is the content of a tokenizer.json, beside Vocab, or instead of it where
-	// it is not BERT's. Special names its tokens as tokenizer_config.json does,
-	// "cls_token" and so on; it is used without Vocab.
+	// File is the content of a tokenizer.json, in addition to Vocab, or instead
+	// of it if the tokenizer is not BERT's. Special holds its special tokens by
+	// their keys in tokenizer_config.json ("cls_token" and so on); it is used
+	// only without Vocab.
 	File    []byte
 	Special map[string]string
 
-	Labels []string // names of a classifier's classes, for config.json; nil: transformers' own
+	Labels []string // class names for config.json; nil: transformers' default names
 }
 
 // A manifest lists the files of a folder, sorted by name.
@@ -80,9 +83,8 @@ type fileEntry struct {
 }
 
 // WriteModel writes a folder that transformers' from_pretrained loads:
-// config.json, model.safetensors, and given a vocabulary also vocab.txt and
-// tokenizer_config.json. The folder appears whole or not at all; one that
-// exists is replaced.
+// config.json, model.safetensors, and the tokenizer if there is one. The folder
+// is created or replaced atomically.
 func WriteModel(dir string, c trainer.Config, h trainer.Heads, t Tokenizer, weights iter.Seq2[trainer.Tensor, error]) error {
 	need := floatBytes * elements(trainer.Tensors(c, h))
 	err := replaceFolder(dir, need, func(f *folder) error { return f.writeModel(c, h, t, weights) })
@@ -92,8 +94,8 @@ func WriteModel(dir string, c trainer.Config, h trainer.Heads, t Tokenizer, weig
 	return nil
 }
 
-// WriteEncoder writes a model without heads as transformers' BertModel: embeddings,
-// layers, and the pooler where p has one.
+// WriteEncoder writes a model without heads as transformers' BertModel:
+// embeddings, layers, and the pooler if p has one.
 func WriteEncoder(dir string, t Tokenizer, p *Pretrained) error {
 	var specs []trainer.TensorSpec
 	for _, s := range trainer.Tensors(p.Config, trainer.Heads{NSP: true}) {
@@ -118,8 +120,8 @@ func WriteEncoder(dir string, t Tokenizer, p *Pretrained) error {
 	return nil
 }
 
-// Write writes the checkpoint of a model as out/step-NNNNNNNN and returns the
-// folder's path. The model's optimizer state must have been gathered.
+// Write writes the checkpoint of a model to out/step-NNNNNNNN and returns that
+// path. [trainer.Model.Gather] must have been called before.
 func Write(out string, c trainer.Config, s State, t Tokenizer, m trainer.Model) (string, error) {
 	s.Format, s.Model = formatVersion, m.State()
 	dir := filepath.Join(out, fmt.Sprintf("step-%08d", s.Progress.Step))
@@ -139,7 +141,7 @@ func Write(out string, c trainer.Config, s State, t Tokenizer, m trainer.Model) 
 	return dir, nil
 }
 
-// floatBytes is the size of a number in a file of ours.
+// floatBytes is the size of a number in our files.
 const floatBytes = 4
 
 func elements(specs []trainer.TensorSpec) (n int64) {
@@ -149,9 +151,9 @@ func elements(specs []trainer.TensorSpec) (n int64) {
 	return n
 }
 
-// replaceFolder has a folder built unseen, ends it with its manifest, and puts it
-// in its place. need is about how many bytes it will have: what is said where the
-// disk does not have them.
+// replaceFolder creates or replaces a folder atomically: it calls build and
+// then writes the manifest. need is the approximate size in bytes, for the
+// error of a full disk.
 func replaceFolder(dir string, need int64, build func(*folder) error) error {
 	parent, err := store.Open(filepath.Dir(filepath.Clean(dir)))
 	if err != nil {
@@ -175,14 +177,14 @@ func replaceFolder(dir string, need int64, build func(*folder) error) error {
 	return to.Commit()
 }
 
-// A folder is being written; it notes what it holds.
+// A folder is a folder being written, with a list of its files.
 type folder struct {
 	to      *store.Replacement
 	files   []fileEntry
-	written int64 // bytes, those of a file that failed too
+	written int64 // bytes written, including those of failed files
 }
 
-// create writes one file through write, and syncs it.
+// create writes one file by calling write, and syncs it.
 func (f *folder) create(name string, write func(io.Writer) error) error {
 	file, err := f.to.Create(name)
 	if err != nil {
@@ -205,7 +207,7 @@ func (f *folder) create(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// hashing counts and hashes what passes.
+// hashing is a writer that counts and hashes.
 type hashing struct {
 	w    io.Writer
 	hash hash.Hash
@@ -270,13 +272,13 @@ func (f *folder) writeTensors(c trainer.Config, h trainer.Heads, t Tokenizer, sp
 	return f.writeJSON(tokenizerFile, tokenizerConfig(c, t))
 }
 
-// Prefixes of the optimizer's tensors.
+// Prefixes of the names of the optimizer's tensors.
 const (
 	firstPrefix  = "m."
 	secondPrefix = "v."
 )
 
-// writeOptimizer writes both moments into one file: all of m, then all of v.
+// writeOptimizer writes both moments to one file: all of m, then all of v.
 func (f *folder) writeOptimizer(specs []trainer.TensorSpec, m trainer.Model) error {
 	var both []trainer.TensorSpec
 	for _, prefix := range []string{firstPrefix, secondPrefix} {
@@ -288,7 +290,7 @@ func (f *folder) writeOptimizer(specs []trainer.TensorSpec, m trainer.Model) err
 	return f.create(optimizerFile, func(w io.Writer) error { return WriteSafetensors(w, both, moments(m)) })
 }
 
-// moments yields m and then v, by the names they have in the file.
+// moments yields m and then v, under their names in the file.
 func moments(m trainer.Model) iter.Seq2[trainer.Tensor, error] {
 	return func(yield func(trainer.Tensor, error) bool) {
 		for t, err := range m.Tensors(trainer.FirstMoment) {

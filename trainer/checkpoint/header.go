@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// parseHeader reads the JSON header by tokens, because encoding/json accepts
-// repeated keys and other spellings of a key.
+// parseHeader parses the JSON header token by token, because encoding/json
+// accepts duplicate keys and keys in another case.
 func (s *Safetensors) parseHeader(b []byte) error {
 	if len(b) == 0 || b[0] != '{' {
 		return errors.New("not a JSON object")
@@ -76,7 +76,7 @@ func parseEntry(d *json.Decoder, name string) (Entry, error) {
 	return e, e.check()
 }
 
-// check demands that the bytes hold just the shape.
+// check returns an error unless the data has exactly the size of the shape.
 func (e Entry) check() error {
 	size := e.DType.Size()
 	if size == 0 {
@@ -97,8 +97,8 @@ func (e Entry) check() error {
 	return nil
 }
 
-// object reads a JSON object and calls value after each key; repeated keys are
-// an error.
+// object parses a JSON object and calls value after each key. Duplicate keys
+// are an error.
 func object(d *json.Decoder, value func(key string) error) error {
 	if err := delim(d, '{'); err != nil {
 		return err
@@ -120,7 +120,7 @@ func object(d *json.Decoder, value func(key string) error) error {
 	return delim(d, '}')
 }
 
-// integers reads an array of whole numbers that are not negative.
+// integers parses an array of integers, which must not be negative.
 func integers(d *json.Decoder) ([]int64, error) {
 	if err := delim(d, '['); err != nil {
 		return nil, err
@@ -165,8 +165,8 @@ func token[T any](d *json.Decoder) (T, error) {
 }
 
 // appendHeader appends the length and the JSON header for metadata and entries,
-// padded with blanks to a multiple of eight bytes as the format asks. Keys are
-// in a fixed order, so equal input gives equal bytes.
+// padded with blanks to a multiple of eight bytes. Keys have a fixed order, so
+// equal input gives equal bytes.
 func appendHeader(dst []byte, metadata map[string]string, entries []Entry) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')

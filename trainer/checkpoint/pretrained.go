@@ -11,46 +11,47 @@ import (
 	"pretext/trainer"
 )
 
-// File names in a folder, as transformers has them.
+// File names in a folder, as in transformers.
 const (
 	configFile  = "config.json"
 	weightsFile = "model.safetensors"
 	torchFile   = "pytorch_model.bin"
-	indexSuffix = ".index.json" // of the list of several files
+	indexSuffix = ".index.json" // suffix of the index of weights in several files
 )
 
-// maxConfig bounds the JSON files of a folder.
+// maxConfig limits the size of the JSON files of a folder.
 const maxConfig = 16 << 20
 
-// A Pretrained is a model found in files. Close it after use.
+// A Pretrained is an open model. Close it after use.
 type Pretrained struct {
 	Config  trainer.Config
-	Labels  []string          // names of a classifier's classes; nil where the files give none
+	Labels  []string          // class names of a classifier; nil if the files have none
 	names   map[string]string // our name → name in the file
 	order   []string          // our names
 	weights weights
 	moments map[trainer.Kind][]moment
-	step    *int64 // updates done, where the files say so
+	step    *int64 // completed updates; nil if the files do not tell
 	close   func() error
-	path    string // of the weights, for messages
+	path    string // of the weights, for error messages
 }
 
-// weights reads tensors by their name in the files.
+// weights reads tensors by their names in the files.
 type weights interface {
 	tensor(name, file string, dst []float32) (trainer.Tensor, error)
 }
 
-// A moment is a tensor of the optimizer: our name and that in the files.
+// A moment is a tensor of the optimizer state, by our name and by its name in
+// the files.
 type moment struct{ name, file string }
 
-// OpenPretrained opens a folder with config.json and weights in one of the forms that
-// transformers writes: model.safetensors, pytorch_model.bin, or either of them in
-// several files with an index.
+// OpenPretrained opens a folder with config.json and weights in a form that
+// transformers writes: model.safetensors, pytorch_model.bin, or either of them
+// split into several files with an index.
 //
-// It accepts the names of any of transformers' BERT classes and of older
-// versions: a bare BertModel without the "bert." prefix, LayerNorm's gamma and
-// beta, the decoder that repeats tied tensors (left out here), and the integer
-// buffer position_ids. A tensor of another shape than config.json asks for is an
+// It accepts the tensor names of all of transformers' BERT classes and of older
+// versions: names without the "bert." prefix (BertModel), and LayerNorm's gamma
+// and beta. It ignores the decoder, which repeats tied tensors, and the integer
+// buffer position_ids. A tensor whose shape does not match config.json is an
 // error that matches [ErrDamaged].
 func OpenPretrained(dir string) (*Pretrained, error) {
 	b, err := readBounded(filepath.Join(dir, configFile), maxConfig)
@@ -75,7 +76,7 @@ func OpenPretrained(dir string) (*Pretrained, error) {
 	return p, nil
 }
 
-// index gives every tensor of the files its canonical name.
+// index maps every tensor of the files to its canonical name.
 func (p *Pretrained) index(names []string) error {
 	for _, file := range names {
 		name, ok := canonical(file)
@@ -92,8 +93,8 @@ func (p *Pretrained) index(names []string) error {
 	return nil
 }
 
-// checkShapes compares the shapes of the files with those that the configuration
-// gives. The width of a classifier is that of its own tensors.
+// checkShapes compares the shapes in the files with the configuration. The
+// width of a classifier is taken from its own tensors.
 func (p *Pretrained) checkShapes(w modelFiles) error {
 	heads := trainer.Heads{MLM: true, NSP: true, Span: true}
 	if file := p.names["classifier.bias"]; file != "" {
@@ -114,8 +115,8 @@ func (p *Pretrained) checkShapes(w modelFiles) error {
 	return nil
 }
 
-// canonical returns transformers' present name of a tensor; false for one that
-// holds nothing of its own.
+// canonical returns transformers' current name of a tensor, or false for a
+// tensor without data of its own.
 func canonical(name string) (string, bool) {
 	switch name {
 	case "cls.predictions.decoder.weight", "cls.predictions.decoder.bias": // tied
@@ -141,8 +142,8 @@ func canonical(name string) (string, bool) {
 // Names returns the names of all tensors, sorted.
 func (p *Pretrained) Names() []string { return slices.Clone(p.order) }
 
-// Heads returns the heads whose tensors are in the files. A classifier of one
-// output is taken for a regression.
+// Heads returns the heads whose tensors are in the files. A classifier with one
+// output is taken as a regression.
 func (p *Pretrained) Heads() (trainer.Heads, error) {
 	has := func(name string) bool { return p.names[name] != "" }
 	h := trainer.Heads{
@@ -162,8 +163,8 @@ func (p *Pretrained) Heads() (trainer.Heads, error) {
 	return h, nil
 }
 
-// Tensor reads one tensor by transformers' name, using dst's memory if it is
-// large enough.
+// Tensor reads one tensor by transformers' name. It uses the memory of dst if
+// that is large enough.
 func (p *Pretrained) Tensor(name string, dst []float32) (trainer.Tensor, error) {
 	file, ok := p.names[name]
 	if !ok {
@@ -173,8 +174,8 @@ func (p *Pretrained) Tensor(name string, dst []float32) (trainer.Tensor, error) 
 	return t, p.fault(err)
 }
 
-// Tensors yields all tensors by transformers' names, sorted. Data is valid
-// until the next is asked for.
+// Tensors yields all tensors under transformers' names, sorted. Data is valid
+// until the next tensor.
 func (p *Pretrained) Tensors() iter.Seq2[trainer.Tensor, error] {
 	return func(yield func(trainer.Tensor, error) bool) {
 		var data []float32
@@ -188,9 +189,9 @@ func (p *Pretrained) Tensors() iter.Seq2[trainer.Tensor, error] {
 	}
 }
 
-// Moments yields the optimizer's first or second moments by the names of their
-// weights: those of a TensorFlow checkpoint that was left by training. There are
-// none in transformers' folders. Data is valid until the next is asked for.
+// Moments yields the optimizer's first or second moments under the names of
+// their weights. Only TensorFlow checkpoints written during training have them;
+// transformers' folders do not. Data is valid until the next tensor.
 func (p *Pretrained) Moments(k trainer.Kind) iter.Seq2[trainer.Tensor, error] {
 	return func(yield func(trainer.Tensor, error) bool) {
 		var data []float32
@@ -204,11 +205,11 @@ func (p *Pretrained) Moments(k trainer.Kind) iter.Seq2[trainer.Tensor, error] {
 	}
 }
 
-// HasMoments tells whether the files hold the optimizer's moments.
+// HasMoments reports whether the files contain the optimizer's moments.
 func (p *Pretrained) HasMoments() bool { return len(p.moments[trainer.FirstMoment]) > 0 }
 
-// Step returns the number of updates the files say were done (TensorFlow's
-// global_step).
+// Step returns the number of completed updates (TensorFlow's global_step); ok
+// is false if the files do not tell.
 func (p *Pretrained) Step() (step int64, ok bool) {
 	if p.step == nil {
 		return 0, false
@@ -216,22 +217,21 @@ func (p *Pretrained) Step() (step int64, ok bool) {
 	return *p.step, true
 }
 
-// Initialize loads a model with what the files hold and, where they have
-// nothing, with initial weights: the start of continued pre-training or of
-// fine-tuning. The report says which tensors were missing in the files and which
-// of the files' the model does not have.
+// Initialize loads a model from the files, and initializes tensors that they
+// lack, for continued pre-training or fine-tuning. The report lists tensors
+// that the files lack and tensors that the model does not have.
 func (p *Pretrained) Initialize(m trainer.Model, h trainer.Heads, seed uint64) (trainer.LoadReport, error) {
 	if _, err := m.Load(trainer.Weights, trainer.InitialWeights(p.Config, h, seed)); err != nil {
 		return trainer.LoadReport{}, err
 	}
 	report, err := m.Load(trainer.Weights, p.Tensors())
-	if err != nil && !errors.Is(err, ErrDamaged) { // tensors that do not fit the configuration beside them
+	if err != nil && !errors.Is(err, ErrDamaged) { // tensors that do not fit their own configuration
 		err = p.fault(err)
 	}
 	return report, err
 }
 
-// fault says which file an error is about.
+// fault adds the path to an error.
 func (p *Pretrained) fault(err error) error {
 	if err == nil {
 		return nil
@@ -242,8 +242,8 @@ func (p *Pretrained) fault(err error) error {
 // Close closes the files.
 func (p *Pretrained) Close() error { return p.close() }
 
-// Tensors yields every floating-point tensor of a file under its own name, in
-// the order of the data. Data is valid until the next is asked for.
+// Tensors yields every floating-point tensor of the file under its own name, in
+// the order of the data. Data is valid until the next tensor.
 func (s *Safetensors) Tensors() iter.Seq2[trainer.Tensor, error] {
 	return func(yield func(trainer.Tensor, error) bool) {
 		var data []float32

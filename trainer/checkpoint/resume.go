@@ -21,19 +21,19 @@ import (
 	"pretext/trainer"
 )
 
-// ErrNone is returned by [Newest] when there is no valid checkpoint.
+// ErrNone is returned by [Newest] if there is no valid checkpoint.
 var ErrNone = errors.New("no valid checkpoint")
 
-// A Checkpoint is a folder that was verified.
+// A Checkpoint is a verified checkpoint folder.
 type Checkpoint struct {
 	Dir    string
 	Config trainer.Config
 	State  State
 }
 
-// Newest returns the valid checkpoint of the highest step in a folder of
-// checkpoints. Folders that are damaged or incomplete are passed over; what is
-// wrong with them is in the error when none is left.
+// Newest returns the valid checkpoint with the highest step in a folder of
+// checkpoints. It skips corrupt or incomplete ones; if none is valid, the error
+// explains what is wrong with each.
 func Newest(out string) (*Checkpoint, error) {
 	steps, err := stepFolders(out)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -50,7 +50,7 @@ func Newest(out string) (*Checkpoint, error) {
 	return nil, errors.Join(append([]error{fmt.Errorf("%w in %s", ErrNone, out)}, damaged...)...)
 }
 
-// stepFolders returns the names of checkpoints, by step.
+// stepFolders returns the names of the checkpoint folders, sorted by step.
 func stepFolders(out string) ([]string, error) {
 	entries, err := os.ReadDir(out)
 	if err != nil {
@@ -63,7 +63,7 @@ func stepFolders(out string) ([]string, error) {
 			names = append(names, e.Name())
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int { // step numbers of more than eight digits are longer
+	slices.SortFunc(names, func(a, b string) int { // numbers of more than eight digits have longer names
 		if len(a) != len(b) {
 			return len(a) - len(b)
 		}
@@ -72,7 +72,7 @@ func stepFolders(out string) ([]string, error) {
 	return names, nil
 }
 
-// Open verifies a checkpoint, every byte by the hashes of its manifest, and
+// Open verifies every byte of a checkpoint by the hashes in its manifest, and
 // reads its state.
 func Open(dir string) (*Checkpoint, error) {
 	c := &Checkpoint{Dir: dir}
@@ -124,7 +124,7 @@ func readJSON(path string, v any) error {
 func verify(dir string) ([]string, error) {
 	var m manifest
 	if err := readJSON(filepath.Join(dir, manifestFile), &m); err != nil {
-		return nil, lost(manifestFile, err)
+		return nil, missing(manifestFile, err)
 	}
 	if m.Format != formatVersion {
 		return nil, fmt.Errorf("format %d: this version reads format %d", m.Format, formatVersion)
@@ -145,7 +145,7 @@ func verify(dir string) ([]string, error) {
 func verifyFile(path string, want fileEntry) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return lost(want.Name, err)
+		return missing(want.Name, err)
 	}
 	defer f.Close()
 	h := sha256.New()
@@ -159,9 +159,9 @@ func verifyFile(path string, want fileEntry) error {
 	return nil
 }
 
-// Check returns an error that names every setting in which a run differs from
-// the one that wrote s, among those that must not change within a phase. The
-// number of ranks may.
+// Check returns an error that names every setting of a run that differs from s,
+// among those that must not change within a phase. The number of ranks may
+// change.
 func (s State) Check(run State) error {
 	var errs []error
 	check := func(name string, was, is any) {
@@ -195,8 +195,8 @@ func union(a, b map[string]string) map[string]string {
 // Weights opens the model's weights. Close them after use.
 func (c *Checkpoint) Weights() (*Pretrained, error) { return OpenPretrained(c.Dir) }
 
-// Restore loads weights, moments and counters into a model opened with the
-// checkpoint's config and heads.
+// Restore loads weights, moments and counters into a model that was opened with
+// the checkpoint's config and heads.
 func (c *Checkpoint) Restore(m trainer.Model) error {
 	if err := c.restore(m); err != nil {
 		return fmt.Errorf("restore checkpoint %s: %w", c.Dir, damaged(err))
@@ -228,8 +228,8 @@ func (c *Checkpoint) loadWeights(m trainer.Model) error {
 	return report.Complete()
 }
 
-// LoadMoments loads m and v alone: what a new phase takes over besides the
-// weights.
+// LoadMoments loads only m and v, which a new phase takes over together with
+// the weights.
 func (c *Checkpoint) LoadMoments(m trainer.Model) error {
 	s, err := OpenSafetensors(filepath.Join(c.Dir, optimizerFile))
 	if err != nil {
@@ -248,7 +248,8 @@ func (c *Checkpoint) LoadMoments(m trainer.Model) error {
 	return nil
 }
 
-// prefixed yields the tensors with a prefix, without it.
+// prefixed yields the tensors whose names have a prefix, under the names
+// without it.
 func prefixed(s *Safetensors, prefix string) iter.Seq2[trainer.Tensor, error] {
 	return func(yield func(trainer.Tensor, error) bool) {
 		var data []float32
@@ -266,9 +267,9 @@ func prefixed(s *Safetensors, prefix string) iter.Seq2[trainer.Tensor, error] {
 	}
 }
 
-// Prune removes all but the keep checkpoints of the highest steps, and what
-// interrupted writes left behind, for which the folder's lock must be held. keep
-// is at least 1.
+// Prune removes all checkpoints except the keep newest ones (keep must be at
+// least 1), and the leftovers of interrupted writes. The caller must hold the
+// lock of the folder.
 func Prune(out string, keep int) error {
 	if err := prune(out, keep); err != nil {
 		return fmt.Errorf("prune checkpoints: %w", err)
@@ -292,14 +293,13 @@ func prune(out string, keep int) error {
 	return errors.Join(append(errs, store.Sweep(folder))...)
 }
 
-// A Saver implements [trainer.Saver] with folders under Dir. Only rank 0
-// writes.
+// A Saver is a [trainer.Saver] that writes folders to Dir. Only rank 0 writes.
 type Saver struct {
 	Dir       string
-	Keep      int // newest checkpoints to keep; 0: all
+	Keep      int // number of newest checkpoints to keep; 0 keeps all
 	Rank      int
 	Config    trainer.Config
-	State     State // what stays the same during the run
+	State     State // the part that is constant during the run
 	Tokenizer Tokenizer
 }
 

@@ -10,14 +10,14 @@ import (
 	"slices"
 )
 
-// maxHeader is the largest header the format's own reader accepts.
+// maxHeader is the maximum header size of the reference implementation.
 const maxHeader = 100 << 20
 
-// A DType is the element type of a stored tensor, in the format's spelling.
+// A DType is the element type of a stored tensor, as safetensors spells it.
 type DType string
 
-// The element types this package converts. Others are listed and refused on
-// reading.
+// The element types that this package converts. Tensors of other types are
+// listed, but reading them is an error.
 const (
 	F64  DType = "F64"
 	F32  DType = "F32"
@@ -27,7 +27,7 @@ const (
 	I32  DType = "I32"
 )
 
-// Size returns the bytes of one element, 0 for an unknown type.
+// Size returns the size of an element in bytes, 0 for an unknown type.
 func (d DType) Size() int64 {
 	switch d {
 	case "F64", "I64", "U64":
@@ -47,26 +47,25 @@ type Entry struct {
 	Name       string
 	DType      DType
 	Shape      []int64
-	Begin, End int64 // bytes in the data part
+	Begin, End int64 // byte range in the data part
 }
 
 // Elements returns the number of elements.
 func (e Entry) Elements() int64 { return (e.End - e.Begin) / e.DType.Size() }
 
-// A Safetensors is an open safetensors file. It may be read by several
-// goroutines at once.
+// A Safetensors is an open safetensors file. It is safe for concurrent use.
 type Safetensors struct {
-	Metadata map[string]string // "__metadata__" of the header; nil without one
+	Metadata map[string]string // "__metadata__" of the header; nil if absent
 	Entries  []Entry           // in the order of their data
 
 	r      io.ReaderAt
 	base   int64
 	byName map[string]int
 	closer io.Closer
-	path   string // "": of a reader
+	path   string // "" if there is no file
 }
 
-// OpenSafetensors opens a file; close it with Close.
+// OpenSafetensors opens a file. Close it after use.
 func OpenSafetensors(path string) (*Safetensors, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -83,9 +82,9 @@ func OpenSafetensors(path string) (*Safetensors, error) {
 	return nil, errors.Join(damaged(fmt.Errorf("open %s: %w", path, err)), f.Close())
 }
 
-// NewSafetensors reads the header of a file of size bytes. It is strict: the
-// tensors must cover the data part from its first to its last byte without gap
-// or overlap, names must not repeat, and nothing may be left over.
+// NewSafetensors reads the header of a file with size bytes. It is strict:
+// tensor names must be unique, and the tensors must cover the data part without
+// gap or overlap.
 func NewSafetensors(r io.ReaderAt, size int64) (*Safetensors, error) {
 	var length [8]byte
 	if size < 8 {
@@ -115,10 +114,10 @@ func NewSafetensors(r io.ReaderAt, size int64) (*Safetensors, error) {
 	return s, nil
 }
 
-// checkLayout sorts the entries by place and demands that they tile the data.
+// checkLayout sorts the entries by offset and checks that they cover the data.
 func (s *Safetensors) checkLayout(size int64) error {
 	slices.SortStableFunc(s.Entries, func(a, b Entry) int {
-		switch { // empty tensors share their place with the next one
+		switch { // empty tensors have the same offset as the next one
 		case a.Begin != b.Begin:
 			return sign(a.Begin - b.Begin)
 		default:
@@ -157,7 +156,7 @@ func (s *Safetensors) Close() error {
 	return s.closer.Close()
 }
 
-// Lookup returns the entry of a name.
+// Lookup returns the entry with a name.
 func (s *Safetensors) Lookup(name string) (Entry, bool) {
 	i, ok := s.byName[name]
 	if !ok {
@@ -166,8 +165,8 @@ func (s *Safetensors) Lookup(name string) (Entry, bool) {
 	return s.Entries[i], true
 }
 
-// Float32s reads a floating-point tensor, converted to float32, into dst, which
-// is grown as needed.
+// Float32s reads a floating-point tensor into dst, converted to float32. dst is
+// grown as needed.
 func (s *Safetensors) Float32s(name string, dst []float32) ([]float32, error) {
 	e, ok := s.Lookup(name)
 	if !ok {
@@ -181,8 +180,8 @@ func (s *Safetensors) Float32s(name string, dst []float32) ([]float32, error) {
 	return dst, read(s, e, func(i int64, b []byte) { dst[i] = convert(b) })
 }
 
-// floatOf returns how an element of a type becomes a float32, nil if it is not
-// floating point.
+// floatOf returns the conversion of an element type to float32, nil if it is
+// not floating point.
 func floatOf(d DType) func([]byte) float32 {
 	switch d {
 	case F32:
@@ -198,7 +197,7 @@ func floatOf(d DType) func([]byte) float32 {
 }
 
 // Int32s reads an integer tensor into dst, which is grown as needed. A value
-// beyond 32 bits is an error.
+// that does not fit 32 bits is an error.
 func (s *Safetensors) Int32s(name string, dst []int32) ([]int32, error) {
 	e, ok := s.Lookup(name)
 	if !ok {
@@ -222,7 +221,7 @@ func (s *Safetensors) Int32s(name string, dst []int32) ([]int32, error) {
 	return dst, err
 }
 
-// read calls f for every element of e, in pieces of bounded memory.
+// read calls f for every element of e. It reads in pieces of bounded size.
 func read(s *Safetensors, e Entry, f func(i int64, b []byte)) error {
 	size := e.DType.Size()
 	buf := make([]byte, min(1<<20, e.End-e.Begin))
@@ -240,7 +239,7 @@ func read(s *Safetensors, e Entry, f func(i int64, b []byte)) error {
 	return nil
 }
 
-// halfToFloat32 widens an IEEE binary16 value.
+// halfToFloat32 converts an IEEE binary16 value.
 func halfToFloat32(h uint16) float32 {
 	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10&31), uint32(h&1023)
 	switch exponent {

@@ -14,11 +14,11 @@ import (
 	"pretext/trainer"
 )
 
-// OpenTensorFlow opens a checkpoint of google-research/bert: prefix is the path
-// without ".index" ("…/bert_model.ckpt"), and bert_config.json lies beside it.
-// Kernels are transposed on reading. The slots of its optimizer and the global
-// step are there too ([Pretrained.Moments], [Pretrained.Step]); other variables
-// are left out.
+// OpenTensorFlow opens a checkpoint of google-research/bert. prefix is the path
+// without ".index" ("…/bert_model.ckpt"); bert_config.json must be in the same
+// folder. Kernels are transposed when they are read. The optimizer's slots and
+// the global step are available as [Pretrained.Moments] and [Pretrained.Step];
+// other variables are ignored.
 func OpenTensorFlow(prefix string) (*Pretrained, error) {
 	p, err := openTensorFlow(prefix)
 	if err != nil {
@@ -58,7 +58,7 @@ func openTensorFlow(prefix string) (*Pretrained, error) {
 	return p, nil
 }
 
-// Names that AdamWeightDecayOptimizer gives to its slots.
+// Suffixes of the slots of AdamWeightDecayOptimizer.
 const (
 	firstSlot  = "/adam_m"
 	secondSlot = "/adam_v"
@@ -89,7 +89,8 @@ func (w *tensorFlowWeights) index(p *Pretrained, entries []bundleEntry) error {
 	return w.addStep(entries)
 }
 
-// add takes a variable of the model; false if there is none of that name.
+// add registers a variable of the model; it returns false if the checkpoint
+// does not have it.
 func (w *tensorFlowWeights) add(entries []bundleEntry, name string) (bool, error) {
 	e, ok := findVariable(entries, name)
 	if !ok {
@@ -105,7 +106,7 @@ func (w *tensorFlowWeights) add(entries []bundleEntry, name string) (bool, error
 	return true, nil
 }
 
-// addStep takes the global step, a single int64.
+// addStep registers the global step, a single int64.
 func (w *tensorFlowWeights) addStep(entries []bundleEntry) error {
 	e, ok := findVariable(entries, globalStep)
 	if !ok {
@@ -118,7 +119,7 @@ func (w *tensorFlowWeights) addStep(entries []bundleEntry) error {
 	return nil
 }
 
-// readStep reads the global step, nil without one.
+// readStep reads the global step; nil if there is none.
 func (w *tensorFlowWeights) readStep() (*int64, error) {
 	if _, ok := w.entries[globalStep]; !ok {
 		return nil, nil
@@ -148,11 +149,11 @@ func readBounded(path string, most int64) ([]byte, error) {
 type tensorFlowWeights struct {
 	prefix  string
 	entries map[string]bundleEntry
-	files   map[uint64]*os.File // by number
+	files   map[uint64]*os.File // by shard number
 }
 
-// open opens the data files that the model's variables lie in. Their names end
-// in the number of files, which is found by looking.
+// open opens the data files with the model's variables. Their names end in the
+// number of files, which is found by listing them.
 func (w *tensorFlowWeights) open() error {
 	found, err := filepath.Glob(escapeGlob(w.prefix) + ".data-?????-of-?????")
 	if err != nil {
@@ -172,7 +173,7 @@ func (w *tensorFlowWeights) open() error {
 	return nil
 }
 
-// escapeGlob protects a path from [filepath.Glob].
+// escapeGlob escapes the special characters of [filepath.Glob] in a path.
 func escapeGlob(path string) string {
 	var b []byte
 	for i := range len(path) {
@@ -201,7 +202,7 @@ func (w *tensorFlowWeights) tensor(name, file string, dst []float32) (trainer.Te
 	return decodeVariable(name, raw, w.entries[file].shape, dst)
 }
 
-// raw reads and checks the bytes of a variable.
+// raw reads the bytes of a variable and verifies their checksum.
 func (w *tensorFlowWeights) raw(name string) ([]byte, error) {
 	e := w.entries[name]
 	f := w.files[e.shard]
@@ -222,8 +223,8 @@ func (w *tensorFlowWeights) raw(name string) ([]byte, error) {
 	return raw, nil
 }
 
-// decodeVariable converts and, where transformers' form is the other way round,
-// transposes.
+// decodeVariable converts a variable to float32, and transposes it if
+// transformers stores it transposed.
 func decodeVariable(name string, raw []byte, stored []int64, dst []float32) (trainer.Tensor, error) {
 	n := len(raw) / 4
 	dst = slices.Grow(dst[:0], n)[:n]

@@ -15,17 +15,17 @@ import (
 	"pretext/trainer/checkpoint/torchfile"
 )
 
-// modelFiles are the open weights of a folder: one file or several.
+// modelFiles are the open weights of a folder, in one or several files.
 type modelFiles interface {
 	weights
 	names() []string
-	shape(file string) []int64 // of a tensor that names has
-	path() string              // for messages
+	shape(file string) []int64 // of a tensor in names
+	path() string              // for error messages
 	Close() error
 }
 
-// openWeights opens the weights of a folder: the first of the forms that transformers
-// looks for.
+// openWeights opens the weights of a folder, in the first form that exists, in
+// the order of transformers.
 func openWeights(dir string) (modelFiles, error) {
 	for _, name := range []string{weightsFile, weightsFile + indexSuffix, torchFile, torchFile + indexSuffix} {
 		path := filepath.Join(dir, name)
@@ -40,7 +40,7 @@ func openWeights(dir string) (modelFiles, error) {
 	return nil, noWeights(dir)
 }
 
-// openWeightsFile opens a file in either format, as its name says.
+// openWeightsFile opens a file in the format that its name indicates.
 func openWeightsFile(path string) (modelFiles, error) {
 	if strings.HasSuffix(path, ".bin") {
 		f, err := torchfile.Open(path)
@@ -60,7 +60,8 @@ func openWeightsFile(path string) (modelFiles, error) {
 	return safeWeights{s}, nil
 }
 
-// damagedWeights is damaged, but for a file that is whole and cannot be read here.
+// damagedWeights is damaged, except for an intact file in an unsupported
+// format.
 func damagedWeights(err error) error {
 	if errors.Is(err, torchfile.ErrFormat) {
 		return err
@@ -68,7 +69,8 @@ func damagedWeights(err error) error {
 	return damaged(err)
 }
 
-// noWeights says which weights a folder has that are not read here, and what to do.
+// noWeights returns an error that names the unsupported weights in a folder and
+// what to do.
 func noWeights(dir string) error {
 	const save = `save it with transformers as model.safetensors: AutoModel….from_pretrained(DIR%s).save_pretrained(DIR)`
 	for _, other := range []struct{ file, what, how string }{
@@ -151,16 +153,16 @@ func (w *torchWeights) tensor(name, file string, dst []float32) (trainer.Tensor,
 
 // shards are weights in several files.
 type shards struct {
-	index string // path of the list
+	index string // path of the index
 	files map[string]modelFiles
-	where map[string]modelFiles // by name of a tensor
+	where map[string]modelFiles // by tensor name
 }
 
-// maxShards bounds the files of one model, all of which are open at a time.
+// maxShards limits the number of files of a model, which are all open at once.
 const maxShards = 1000
 
-// openShards opens the files that an index lists, {"weight_map": {tensor: file}}, all
-// of which must lie beside it and hold the tensors that it says.
+// openShards opens the files listed in an index, {"weight_map": {tensor:
+// file}}. All must be in the same folder and contain the tensors as listed.
 func openShards(path string) (_ *shards, err error) {
 	var index struct {
 		Map map[string]string `json:"weight_map"`

@@ -10,8 +10,9 @@ import (
 	"pretext/trainer"
 )
 
-// WriteSafetensors writes float32 tensors, which arrive in the order of specs,
-// with the metadata transformers asks for. Equal tensors give equal bytes. It holds one tensor in memory, and nothing is mapped.
+// WriteSafetensors writes float32 tensors, which must come in the order of
+// specs, with the metadata that transformers requires. Equal tensors give equal
+// bytes. It holds one tensor in memory.
 func WriteSafetensors(w io.Writer, specs []trainer.TensorSpec, tensors iter.Seq2[trainer.Tensor, error]) error {
 	entries := make([]Entry, len(specs))
 	at := int64(0)

@@ -15,18 +15,19 @@ import (
 type (
 	list   struct{ items []any }
 	dict   struct{ keys, values []any }
-	global string // module and name of a function or class, "torch.FloatStorage"
+	global string // module and name of a function or class, such as "torch.FloatStorage"
 	mark   struct{}
 )
 
-// Functions and classes that a pickle may name, besides the storages.
+// Functions and classes that a pickle may refer to, in addition to the
+// storages.
 const (
 	rebuildTensor    = "torch._utils._rebuild_tensor_v2"
 	rebuildParameter = "torch._utils._rebuild_parameter"
 	orderedDict      = "collections.OrderedDict"
 )
 
-// errShort is the error of a pickle that ends early.
+// errShort is the error of a truncated pickle.
 var errShort = fmt.Errorf("the pickle ends early: %w", io.ErrUnexpectedEOF)
 
 // A machine interprets a pickle.
@@ -37,7 +38,7 @@ type machine struct {
 	memo  map[uint32]any
 }
 
-// unpickle returns the tensors of the dictionary that a pickle makes.
+// unpickle returns the tensors of the dictionary in a pickle.
 func unpickle(code []byte) ([]*Tensor, error) {
 	m := &machine{code: code, memo: map[uint32]any{}}
 	for {
@@ -59,7 +60,7 @@ func unpickle(code []byte) ([]*Tensor, error) {
 	return tensorsOf(top)
 }
 
-// tensorsOf returns the tensors of a state dictionary by their names.
+// tensorsOf returns the tensors of a state dictionary, with their names.
 func tensorsOf(top any) ([]*Tensor, error) {
 	d, ok := top.(*dict)
 	if !ok {
@@ -84,7 +85,7 @@ func tensorsOf(top any) ([]*Tensor, error) {
 			}
 			continue
 		}
-		named := *t // two names may share one tensor
+		named := *t // two names may share a tensor
 		named.Name = name
 		tensors = append(tensors, &named)
 	}
@@ -95,10 +96,10 @@ func tensorsOf(top any) ([]*Tensor, error) {
 	return tensors, nil
 }
 
-// maxNamed is how many keys a message names.
+// maxNamed is the maximum number of keys in an error message.
 const maxNamed = 5
 
-// short quotes a text from the file, or its beginning.
+// short quotes a string from the file, truncated.
 func short(s string) string {
 	const most = 100
 	if len(s) > most {
@@ -107,8 +108,8 @@ func short(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// describe names the kind of a value in a message, never the value itself, which may
-// be nested without bound.
+// describe names the type of a value for an error message. It does not print
+// the value, which may be nested to any depth.
 func describe(v any) string {
 	switch v := v.(type) {
 	case *dict:
@@ -125,7 +126,7 @@ func describe(v any) string {
 	return fmt.Sprintf("a %T", v)
 }
 
-// step runs one instruction. The names are those of Python's pickletools.
+// step executes one instruction. The names are those of Python's pickletools.
 func (m *machine) step(op byte) error {
 	switch op {
 	case 0x80: // PROTO
@@ -182,7 +183,8 @@ func (m *machine) pop() (any, error) {
 	return v, nil
 }
 
-// popMark returns what lies above the last mark, and removes both.
+// popMark removes the last mark and the values above it, and returns the
+// values.
 func (m *machine) popMark() ([]any, error) {
 	for i := len(m.stack) - 1; i >= 0; i-- {
 		if _, ok := m.stack[i].(mark); ok {
@@ -221,7 +223,7 @@ func (m *machine) number(op byte) error {
 	case 'G':
 		return m.push(math.Float64frombits(binary.BigEndian.Uint64(b)))
 	}
-	n := uint64(b[0]) // LONG1: two's complement of so many bytes
+	n := uint64(b[0]) // LONG1: two's complement with this many bytes
 	if b, err = m.bytes(n); err != nil {
 		return err
 	}
@@ -258,7 +260,7 @@ func (m *machine) text(op byte) error {
 	return m.push(string(b))
 }
 
-// remember stores the top of the stack in the memo, or pushes what was stored.
+// remember stores the top of the stack in the memo, or pushes a stored value.
 func (m *machine) remember(op byte) error {
 	key := uint32(len(m.memo)) // MEMOIZE
 	if op != 0x94 {
@@ -302,7 +304,8 @@ func (m *machine) tuple(op byte) error {
 	return m.push(items)
 }
 
-// fill adds to the list or the dictionary below: one item or those above a mark.
+// fill adds items to the list or dictionary below them on the stack: one item,
+// or those above a mark.
 func (m *machine) fill(op byte) error {
 	var items []any
 	var err error
@@ -342,7 +345,7 @@ func (m *machine) fill(op byte) error {
 	return errors.New("items for what is neither a list nor a dictionary")
 }
 
-// global pushes a function or class, if it is one of those known here.
+// global pushes a function or class, if it is an allowed one.
 func (m *machine) global(op byte) error {
 	var name string
 	if op == 'c' {
@@ -376,7 +379,7 @@ func (m *machine) global(op byte) error {
 		"Save the weights alone, torch.save(model.state_dict(), FILE) or save_pretrained", ErrFormat, short(name))
 }
 
-// line returns the code up to a line end.
+// line returns the code up to the next line end.
 func (m *machine) line() (string, error) {
 	end := m.at
 	for end < len(m.code) && m.code[end] != '\n' {
@@ -390,8 +393,8 @@ func (m *machine) line() (string, error) {
 	return s, nil
 }
 
-// storage replaces a persistent id, ("storage", class, key, location, elements), by
-// the storage.
+// storage replaces a persistent id, ("storage", class, key, location,
+// elements), by a storage value.
 func (m *machine) storage() error {
 	v, err := m.pop()
 	if err != nil {
@@ -412,7 +415,7 @@ func (m *machine) storage() error {
 	return m.push(storage{kind: kind, key: key, elements: n})
 }
 
-// call calls a function that global has let through.
+// call executes a call of a function that global allowed.
 func (m *machine) call() error {
 	v, err := m.pop()
 	if err != nil {
@@ -444,7 +447,8 @@ func (m *machine) call() error {
 	return fmt.Errorf("%w: a call of %q with other arguments than torch.save gives", ErrFormat, string(name))
 }
 
-// build drops the attributes of a dictionary, such as a state dictionary's _metadata.
+// build discards the attributes of a dictionary, such as a state dictionary's
+// _metadata.
 func (m *machine) build() error {
 	if _, err := m.pop(); err != nil {
 		return err

@@ -12,8 +12,8 @@ type storageKind struct {
 	size  int64  // bytes of an element
 }
 
-// storageKinds are the classes of torch by name. Others (quantized, complex) are
-// refused.
+// storageKinds are the supported storage classes of torch, by name. Quantized
+// and complex ones are not supported.
 var storageKinds = map[string]storageKind{
 	"DoubleStorage": {"F64", 8}, "FloatStorage": {"F32", 4}, "HalfStorage": {"F16", 2}, "BFloat16Storage": {"BF16", 2},
 	"LongStorage": {"I64", 8}, "IntStorage": {"I32", 4}, "ShortStorage": {"I16", 2}, "CharStorage": {"I8", 1},
@@ -27,12 +27,12 @@ type storage struct {
 	elements int64
 }
 
-// maxDims bounds the dimensions of a tensor; models have four at most.
+// maxDims limits the number of dimensions; models have at most four.
 const maxDims = 16
 
-// check demands that every element lies in the storage, and that there are no more
-// elements than the storage has: a view that repeats some (torch's expand) could have
-// any size.
+// check returns an error unless every element is within the storage. It also
+// rejects a tensor with more elements than its storage: a view that repeats
+// elements (torch's expand) could have any size.
 func (t *Tensor) check() error {
 	if len(t.Shape) != len(t.Stride) || len(t.Shape) > maxDims {
 		return fmt.Errorf("%d dimensions and %d strides", len(t.Shape), len(t.Stride))
@@ -41,13 +41,13 @@ func (t *Tensor) check() error {
 	if s.elements < 0 || s.elements > math.MaxInt64/s.kind.size || t.Offset < 0 || t.Offset > s.elements {
 		return fmt.Errorf("offset %d in a storage of %d elements", t.Offset, s.elements)
 	}
-	n, last := int64(1), t.Offset // last: the largest place of an element
+	n, last := int64(1), t.Offset // the largest index of an element
 	for i, d := range t.Shape {
 		if d < 0 || t.Stride[i] < 0 {
 			return fmt.Errorf("shape %v, strides %v: negative", t.Shape, t.Stride)
 		}
 		if d == 0 {
-			t.Stride = make([]int64, len(t.Shape)) // no element: strides mean nothing
+			t.Stride = make([]int64, len(t.Shape)) // no elements: the strides do not matter
 			return nil
 		}
 	}
@@ -69,7 +69,7 @@ func (t *Tensor) check() error {
 	return nil
 }
 
-// inOrder reports whether the elements lie one after another in row-major order.
+// inOrder reports whether the elements are contiguous in row-major order.
 func (t *Tensor) inOrder() bool {
 	step := int64(1)
 	for i := len(t.Shape) - 1; i >= 0; i-- {
@@ -81,8 +81,8 @@ func (t *Tensor) inOrder() bool {
 	return true
 }
 
-// newTensor is torch._utils._rebuild_tensor_v2: storage, offset, shape, strides, and
-// what only training needs.
+// newTensor implements torch._utils._rebuild_tensor_v2. Its arguments are
+// storage, offset, shape, strides, and values that only training needs.
 func newTensor(args []any) (*Tensor, error) {
 	if len(args) < 4 {
 		return nil, errors.New("a tensor of too few arguments")

@@ -1,5 +1,5 @@
-// Package torchfile reads the tensors of a file that torch.save wrote, such as
-// pytorch_model.bin, without running anything that the file holds.
+// Package torchfile reads the tensors of a file written by torch.save, such as
+// pytorch_model.bin, without executing code from the file.
 //
 //	f, err := torchfile.Open(path)
 //	...
@@ -8,19 +8,24 @@
 //		err := f.Read(t, func(i int64, element []byte) { ... })
 //	}
 //
-// # The file
+// # Format
 //
-// Since PyTorch 1.6 a zip archive, all of whose entries lie below one folder and are
-// stored, not compressed: data.pkl, a pickle; data/KEY, the bytes of the storage KEY;
-// byteorder ("little" where there is none); version. The pickle makes a dictionary of
-// tensors by name. A tensor is a view on a storage: an offset, a shape and strides,
-// counted in elements.
+// Since PyTorch 1.6 the file is a zip archive. Its entries are in one folder
+// and stored without compression:
 //
-// A pickle is a program. This package interprets a fixed list of its instructions, and
-// of the functions that it may call only those that make tensors, ordered dictionaries
-// and storages, as values of its own. Anything else is refused with an error that
-// names the function. Memory is bounded by the size of the pickle, at most 4 MiB, and
-// of the largest storage that a view does not read in order.
+//	NAME/data.pkl     a pickle: a dictionary from names to tensors
+//	NAME/data/KEY     the bytes of the storage KEY
+//	NAME/byteorder    "little" or "big"; optional, default little
+//	NAME/version      format version; ignored
+//
+// A tensor is a view of a storage: an offset, a shape and strides, in elements.
+//
+// A pickle is a program. This package interprets a fixed subset of its
+// instructions, and allows calls of only those functions that make tensors,
+// ordered dictionaries and storages, which it implements itself. Anything else
+// is rejected with an error that names the function. Memory is bounded by the
+// size of the pickle, at most 4 MiB, and by the largest storage that a view
+// does not read in order.
 package torchfile
 
 import (
@@ -35,10 +40,12 @@ import (
 	"strings"
 )
 
-// maxPickle bounds data.pkl in bytes: that of a model takes about 130 a tensor.
+// maxPickle limits the size of data.pkl in bytes; a model takes about 130 bytes
+// for each tensor.
 const maxPickle = 4 << 20
 
-// A Tensor describes one tensor of a file. Offset, shape and strides are in elements.
+// A Tensor describes one tensor of a file. Offset, Shape and Stride are in
+// elements.
 type Tensor struct {
 	Name   string
 	DType  string // as safetensors spells it: F32, F16, BF16, F64, I64 and so on
@@ -58,7 +65,7 @@ func (t *Tensor) Elements() int64 {
 	return n
 }
 
-// A File is open for reading. Several goroutines may read it at once.
+// A File is an open file. It is safe for concurrent use.
 type File struct {
 	Tensors []*Tensor // in the order of the file
 
@@ -68,8 +75,8 @@ type File struct {
 	closer  io.Closer
 }
 
-// Open opens a file; close it with Close. An error that is not the file system's says
-// what the file is instead and what to do.
+// Open opens a file. Close it after use. Unless the error comes from the file
+// system, it says what the file is and what to do.
 func Open(path string) (*File, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -86,7 +93,7 @@ func Open(path string) (*File, error) {
 	return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), f.Close())
 }
 
-// New reads the directory and the pickle of a file of size bytes.
+// New reads the directory and the pickle of a file with size bytes.
 func New(r io.ReaderAt, size int64) (*File, error) {
 	head := make([]byte, min(size, 512))
 	if _, err := r.ReadAt(head, 0); err != nil && err != io.EOF {
@@ -124,11 +131,11 @@ func (f *File) Close() error {
 	return f.closer.Close()
 }
 
-// ErrFormat is matched by the error of a file that is not corrupt as far as can be
-// seen, but of another format, or more than tensors.
+// ErrFormat is matched by the error of a file that seems intact but has another
+// format or contains more than tensors.
 var ErrFormat = errors.New("not a file of weights that can be read")
 
-// foreign recognizes other files by their first bytes.
+// foreign recognizes other file formats by their first bytes.
 func foreign(head []byte) error {
 	const resave = "load it once with torch.load(FILE, weights_only=True) and save the result with torch.save, or with save_pretrained"
 	legacy := []byte("\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19") // the magic number, after PROTO
@@ -147,8 +154,8 @@ func foreign(head []byte) error {
 	return errors.New("not a zip archive, which torch.save writes: truncated, corrupt or another kind of file")
 }
 
-// index finds the entries. All must be stored: a compressed one is not torch's, and
-// could be far larger than the file.
+// index finds the entries. All must be stored: a compressed entry is not from
+// torch.save, and could expand to far more than the file's size.
 func (f *File) index(z *zip.Reader) error {
 	folder, found := "", false
 	for _, e := range z.File {
@@ -179,7 +186,7 @@ func (f *File) index(z *zip.Reader) error {
 	return nil
 }
 
-// checkOrder refuses storages of a big-endian machine.
+// checkOrder rejects storages with big-endian byte order.
 func (f *File) checkOrder() error {
 	if f.entries["byteorder"] == nil {
 		return nil
@@ -194,7 +201,7 @@ func (f *File) checkOrder() error {
 	return nil
 }
 
-// whole reads an entry of at most so many bytes.
+// whole reads an entry of at most the given size.
 func (f *File) whole(name string, most uint64) ([]byte, error) {
 	e := f.entries[name]
 	if e.UncompressedSize64 > most {
@@ -205,7 +212,7 @@ func (f *File) whole(name string, most uint64) ([]byte, error) {
 		return nil, fmt.Errorf("entry %q: %w", name, err)
 	}
 	defer r.Close()
-	b := make([]byte, 0, min(e.UncompressedSize64, 1<<20)) // no more than is there
+	b := make([]byte, 0, min(e.UncompressedSize64, 1<<20)) // never more than the file has
 	w := bytes.NewBuffer(b)
 	if _, err := io.Copy(w, r); err != nil {
 		return nil, fmt.Errorf("entry %q: %w", name, err)
@@ -213,8 +220,8 @@ func (f *File) whole(name string, most uint64) ([]byte, error) {
 	return w.Bytes(), nil
 }
 
-// checkStorages demands that every storage is there, has the announced size and lies
-// apart from the others, and that every tensor lies within its storage.
+// checkStorages checks that every storage exists, has the stated size and does
+// not overlap another one, and that every tensor is within its storage.
 func (f *File) checkStorages() error {
 	type place struct{ begin, end int64 }
 	places := map[string]place{}
@@ -252,11 +259,13 @@ func (f *File) checkStorages() error {
 	return nil
 }
 
-// pieceSize is how much is read at a time, in bytes: a multiple of all element sizes.
+// pieceSize is the number of bytes read at once: a multiple of all element
+// sizes.
 const pieceSize = 1 << 20
 
-// Read calls each for every element of a tensor in row-major order, with its bytes,
-// little endian, valid during the call. The checksum of the storage is compared.
+// Read calls each for every element of a tensor in row-major order, with its
+// little-endian bytes, which are valid only during the call. It verifies the
+// checksum of the storage.
 func (f *File) Read(t *Tensor, each func(i int64, element []byte)) error {
 	if t.Elements() == 0 {
 		return nil
@@ -273,7 +282,7 @@ func (f *File) Read(t *Tensor, each func(i int64, element []byte)) error {
 	return nil
 }
 
-// readInOrder reads a tensor that is a part of its storage from end to end.
+// readInOrder reads a tensor that is a contiguous part of its storage.
 func (f *File) readInOrder(t *Tensor, each func(i int64, element []byte)) error {
 	size := t.storage.kind.size
 	skip, n := t.Offset*size, t.Elements()*size
@@ -287,7 +296,7 @@ func (f *File) readInOrder(t *Tensor, each func(i int64, element []byte)) error 
 	})
 }
 
-// pieces reads a storage from its first to its last byte.
+// pieces reads a storage sequentially.
 func (f *File) pieces(s storage, use func(at int64, b []byte)) error {
 	e := f.entries["data/"+s.key]
 	begin, err := e.DataOffset()
@@ -310,8 +319,8 @@ func (f *File) pieces(s storage, use func(at int64, b []byte)) error {
 	return nil
 }
 
-// gather reads a tensor whose elements do not lie one after another, such as a
-// transposed one, out of its whole storage.
+// gather reads a tensor that is not contiguous, such as a transposed one, from
+// its storage in memory.
 func (f *File) gather(t *Tensor, each func(i int64, element []byte)) error {
 	size := t.storage.kind.size
 	all := make([]byte, 0, t.storage.elements*size)
