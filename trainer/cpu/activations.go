@@ -6,16 +6,16 @@ import (
 	"pretext/trainer/dropout"
 )
 
-// activations is all memory a pass needs besides the parameters.
+// activations is all memory of a pass, besides the parameters.
 type activations[T kernel.Float] struct {
-	sequence []int32   // (T) sequence of each row
-	selected selection // of the encoder's output
+	sequence []int32   // (T) sequence number of each row
+	selected selection // rows of the encoder's output
 
 	embedded normed[T]   // output of the embedding's LayerNorm
-	x        []T         // (T, H) the same, dropped out: input of the first layer
-	layers   []kept[T]   // one a layer; without training all share one
+	x        []T         // (T, H) embedded after dropout: input of the first layer
+	layers   []kept[T]   // one for each layer; without training they share memory
 	pooled   []T         // (S, H) after tanh
-	score    []scores[T] // one a thread
+	score    []scores[T] // one for each thread
 
 	// Scratch.
 	g       []T // (T, F) output of the activation
@@ -31,40 +31,42 @@ type activations[T kernel.Float] struct {
 	dpooled    []T // (S, H)
 }
 
-// kept is what a layer keeps for the backward pass.
+// kept is what a layer stores for the backward pass.
 type kept[T kernel.Float] struct {
 	x          []T // (T, H) its input
 	qkv        []T // (T, 3H)
-	lse        []T // (A, T) logarithm of the softmax's sum
+	lse        []T // (A, T) logarithm of the softmax's denominator
 	ctx        []T // (T, H)
 	mid, final normed[T]
 	u          []T // (T, F) before the activation
 }
 
-// normed is a LayerNorm's output and what its gradient needs.
+// normed is a LayerNorm's output and the values that its gradient needs.
 type normed[T kernel.Float] struct {
 	y     []T // (T, H)
 	xhat  []T // (T, H) standardized input
 	scale []T // (T) 1/σ
 }
 
-// scores is a thread's attention matrices, grown to the longest sequence seen.
+// scores is a thread's attention matrices. They grow to the longest sequence
+// seen.
 type scores[T kernel.Float] struct{ p, dp []T }
 
-// mlmScratch is the memory of the masked-LM head.
+// mlmScratch is the working memory of the masked-LM head.
 type mlmScratch[T kernel.Float] struct {
 	x    []T       // (M, H) hidden rows of the masked tokens
-	u    []T       // (M, H) the transform before its activation
-	g    []T       // (M, H) after it
+	u    []T       // (M, H) the transform before the activation
+	g    []T       // (M, H) after the activation
 	norm normed[T] // (M, H)
 	dy   []T       // (M, H)
 	dx   []T       // (M, H)
 
-	// Of a chunk of up to mlmColumns masked tokens, n with what rounds them up.
+	// For a chunk of up to mlmColumns masked tokens; n is their number, rounded
+	// up.
 	width         int              // n
 	columns, rows kernel.Packed[T] // the decoder's input as (H, n) and as (n, H)
 	logits        []T              // (V, n)
-	top, sum      []T              // (parts of the vocabulary, n) largest logit; sum of exponentials below it
+	top, sum      []T              // (vocabulary parts, n) largest logit; sum of exp(logit − largest)
 	shift, scale  []T              // (n) a probability's gradient is exp(logit − shift)·scale
 	loss          []rowLoss        // (n)
 }
@@ -96,8 +98,8 @@ func newActivations[T kernel.Float](c trainer.Config, h trainer.Heads, o trainer
 	return a
 }
 
-// newKept makes the memory of all layers. Without training two sets alternate,
-// because a layer reads the output of the one before it.
+// newKept allocates the memory of all layers. Without training, two sets
+// alternate, because a layer reads only the output of the one before it.
 func newKept[T kernel.Float](c trainer.Config, o trainer.Options) []kept[T] {
 	layers := make([]kept[T], c.Layers)
 	for i := range layers {
@@ -121,7 +123,7 @@ func newNormed[T kernel.Float](rows, hidden int) normed[T] {
 	return normed[T]{y: make([]T, rows*hidden), xhat: make([]T, rows*hidden), scale: make([]T, rows)}
 }
 
-// newMLMScratch makes the memory of the masked-LM head; widest is n of the
+// newMLMScratch allocates the memory of the masked-LM head; widest is n of the
 // largest chunk.
 func newMLMScratch[T kernel.Float](c trainer.Config, h trainer.Heads, o trainer.Options, widest int) mlmScratch[T] {
 	if !h.MLM {
@@ -139,8 +141,8 @@ func newMLMScratch[T kernel.Float](c trainer.Config, h trainer.Heads, o trainer.
 	return s
 }
 
-// place notes the sequence of every row, and which rows the encoder's output has
-// when the given outputs are wanted.
+// place records the sequence of every row, and which rows of the encoder's
+// output the wanted outputs need.
 func (m *model[T]) place(b *trainer.Batch, want trainer.Output) {
 	m.a.selected.choose(b, m.h, want)
 	for s := range b.Sequences() {
@@ -150,7 +152,7 @@ func (m *model[T]) place(b *trainer.Batch, want trainer.Output) {
 	}
 }
 
-// drop drops out, in place, what belongs to a row of the batch.
+// drop applies dropout in place to x, which belongs to one row of the batch.
 func (m *model[T]) drop(b *trainer.Batch, x []T, row int, site dropout.Site) {
 	if !m.hidden.Active() {
 		return

@@ -11,7 +11,7 @@ import (
 )
 
 // Apply implements trainer.Model. Each rank updates its own part of the flat
-// buffer (ZeRO-1) and all gather the weights.
+// buffer (ZeRO-1, Rajbhandari et al. 2020), then all gather the weights.
 func (m *model[T]) Apply(s trainer.Schedule, comm trainer.Comm) (trainer.StepInfo, error) {
 	if m.closed || !m.o.Train {
 		return trainer.StepInfo{}, errors.New("apply: the model is closed or was not opened for training")
@@ -45,7 +45,7 @@ func (m *model[T]) apply(s trainer.Schedule, comm trainer.Comm) (trainer.StepInf
 	return info, comm.AllGather(values(m.w), bounds)
 }
 
-// agree adds up the norm of the gradients and the sums over the ranks.
+// agree sums the squared gradient norm and the sums over the ranks.
 func (m *model[T]) agree(parts []part, comm trainer.Comm) (trainer.StepInfo, error) {
 	squares := make([]float64, len(parts))
 	m.pool.Do(len(parts), func(_, i int) { squares[i] = m.set.SumSquares(m.g[parts[i].lo:parts[i].hi]) })
@@ -72,11 +72,12 @@ type part struct {
 	tensor int // index in the layout's specs
 }
 
-// partSize bounds a part: the unit of threads and of sums.
+// partSize is the maximum size of a part, the unit of work of a thread and of
+// summation.
 const partSize = 1 << 14
 
-// parts cuts [lo, hi) of the flat buffer at tensors and at multiples of
-// partSize inside them.
+// parts divides [lo, hi) of the flat buffer at tensor borders, and at multiples
+// of partSize within a tensor.
 func (m *model[T]) parts(lo, hi int) []part {
 	var parts []part
 	for _, t := range m.layout.flat {
@@ -102,7 +103,7 @@ func (m *model[T]) bounds(ranks int) []int {
 	return bounds
 }
 
-// update applies the rule to the parts of this rank.
+// update applies the optimizer to this rank's parts.
 func (m *model[T]) update(parts []part, c optim.Constants[T], comm trainer.Comm) error {
 	m.pool.Do(len(parts), func(_, i int) {
 		p := parts[i]
@@ -123,7 +124,7 @@ func (m *model[T]) update(parts []part, c optim.Constants[T], comm trainer.Comm)
 	return nil
 }
 
-// trustRatios returns LAMB's ratio of every tensor; 1 for those that do not
+// trustRatios returns LAMB's trust ratio of every tensor; 1 for tensors without
 // decay.
 func (m *model[T]) trustRatios(parts []part, comm trainer.Comm) ([]float64, error) {
 	squares := make([][2]float64, len(parts))

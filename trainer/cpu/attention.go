@@ -8,18 +8,18 @@ import (
 	"pretext/trainer/dropout"
 )
 
-// A head is one attention head of one sequence: what a thread works on.
+// A head is one attention head of one sequence: the unit of work of a thread.
 type head[T kernel.Float] struct {
 	number   int
-	position int64 // global, of the sequence
+	position int64 // global position of the sequence
 	first    int   // row of the sequence's first token
-	n, keys  int   // tokens, and how many of them are attended to
-	size     int   // width of the head
+	n, keys  int   // number of tokens, and of those that are attended to
+	size     int   // head size
 	scale    T     // 1/√size
 	q, k, v  []T   // from the sequence's first row; rows of 3H elements
 }
 
-// eachHead calls f for every head of every sequence, on all threads.
+// eachHead calls f for every head of every sequence, in parallel.
 func (m *model[T]) eachHead(b *trainer.Batch, layer int, f func(worker int, h head[T])) {
 	heads, width, d := m.c.AttentionHeads, m.c.HiddenSize, m.c.HeadSize()
 	qkv := m.a.layers[layer].qkv
@@ -39,14 +39,14 @@ func (m *model[T]) eachHead(b *trainer.Batch, layer int, f func(worker int, h he
 	})
 }
 
-// attentionRows is the number of query rows whose scores are held at once: a
-// multiple of 16, as dropout asks.
+// attentionRows is the number of query rows whose scores are in memory at once:
+// a multiple of 16, as dropout requires.
 const attentionRows = 256
 
-// A rowBlock is some query rows of a head.
+// A rowBlock is a range of query rows of a head.
 type rowBlock[T kernel.Float] struct {
-	first, n int // rows inside the sequence
-	p, dp    []T // (n, keys) scratch
+	first, n int // rows within the sequence
+	p, dp    []T // (n, keys) working memory
 }
 
 // eachBlock calls f for the row blocks of a head, in order.
@@ -60,16 +60,16 @@ func (m *model[T]) eachBlock(worker int, h head[T], f func(b rowBlock[T])) {
 	}
 }
 
-// row returns a row of a block's matrix.
+// row returns row r of a block's matrix.
 func (h head[T]) row(x []T, r int) []T { return x[r*h.keys : (r+1)*h.keys] }
 
-// dropScores drops out probabilities of a block.
+// dropScores applies dropout to the probabilities of a block.
 func (m *model[T]) dropScores(x []T, h head[T], b rowBlock[T], layer int) {
 	s := dropout.Scores[T]{Values: x, First: b.first, Rows: b.n, Keys: h.keys, Stride: h.keys, Head: h.number}
 	dropout.Attention(m.attention, s, h.position, dropout.At(dropout.Probabilities, layer))
 }
 
-// scores sets p to q·kᵀ of a block, not scaled.
+// scores sets p to q·kᵀ of a block, unscaled.
 func (m *model[T]) scores(gemm *kernel.Gemm[T], h head[T], b rowBlock[T]) {
 	stride := 3 * m.c.HiddenSize
 	gemm.Mul(b.n, h.keys, h.size, kernel.Rows(h.q[b.first*stride:], stride), kernel.Rows(h.k, stride).T(), b.p, h.keys, false)
@@ -102,8 +102,8 @@ func (m *model[T]) softmax(x []T, scale T) T {
 	return top + T(math.Log(float64(sum)))
 }
 
-// attendGrad sets a.dqkv from a.dz, the gradient of ctx. With P the softmax, D
-// the dropped P and delta = Σ dP·P over a row:
+// attendGrad sets a.dqkv from a.dz, the gradient of ctx. P is the softmax, D is
+// P after dropout, and delta = Σ dP·P over a row:
 //
 //	dv = Dᵀ·dctx; dD = dctx·vᵀ; dP = drop(dD); dS = P·(dP − delta)·scale; dq = dS·k; dk = dSᵀ·q
 func (m *model[T]) attendGrad(b *trainer.Batch, layer int) {
@@ -112,18 +112,18 @@ func (m *model[T]) attendGrad(b *trainer.Batch, layer int) {
 		at := h.first*3*width + h.number*h.size
 		d := qkv[T]{m.a.dqkv[at:], m.a.dqkv[at+width:], m.a.dqkv[at+2*width:]}
 		m.eachBlock(worker, h, func(b rowBlock[T]) { m.attendBlockGrad(m.solo[worker], h, b, d, layer) })
-		for r := h.keys; r < h.n; r++ { // tokens nobody attends to
+		for r := h.keys; r < h.n; r++ { // tokens that are not attended to
 			clear(d.k[r*3*width : r*3*width+h.size])
 			clear(d.v[r*3*width : r*3*width+h.size])
 		}
 	})
 }
 
-// qkv are gradients of a head, from the sequence's first row.
+// qkv are the gradients of a head, from the sequence's first row.
 type qkv[T kernel.Float] struct{ q, k, v []T }
 
-// attendBlockGrad sets a block's rows of d.q and adds its part of d.k and d.v,
-// which the first block sets.
+// attendBlockGrad sets the rows of d.q in a block and adds the block's part of
+// d.k and d.v. The first block sets these instead.
 func (m *model[T]) attendBlockGrad(gemm *kernel.Gemm[T], h head[T], b rowBlock[T], d qkv[T], layer int) {
 	width, stride, more := m.c.HiddenSize, 3*m.c.HiddenSize, b.first > 0
 	q, k, v := kernel.Rows(h.q[b.first*stride:], stride), kernel.Rows(h.k, stride), kernel.Rows(h.v, stride)
@@ -143,7 +143,7 @@ func (m *model[T]) attendBlockGrad(gemm *kernel.Gemm[T], h head[T], b rowBlock[T
 	gemm.Mul(h.keys, h.size, b.n, dp.T(), q, d.k, stride, more)
 }
 
-// probabilities computes the softmax of a block again.
+// probabilities recomputes the softmax of a block.
 func (m *model[T]) probabilities(gemm *kernel.Gemm[T], h head[T], b rowBlock[T], layer int) {
 	m.scores(gemm, h, b)
 	lse := m.a.layers[layer].lse[h.number*m.o.Tokens+h.first+b.first:]

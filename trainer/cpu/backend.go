@@ -8,19 +8,20 @@ import (
 	"pretext/trainer/cpu/internal/kernel"
 )
 
-// A Backend opens models on the processor. The zero value uses everything.
+// A Backend opens models on the CPU. The zero value uses all processors and the
+// fastest instruction set.
 type Backend struct {
-	Threads int    // goroutines of a computation; 0: one a processor
-	ISA     string // "plain", "avx2" or "avx512"; "": the fastest this machine has
+	Threads int    // goroutines of a computation; 0: one for each processor
+	ISA     string // "plain", "avx2" or "avx512"; "": the fastest that this machine has
 }
 
 var _ trainer.Backend = Backend{}
 
-// ErrClosed is returned by a model that was closed.
+// ErrClosed is returned by the methods of a closed model.
 var ErrClosed = errors.New("model is closed")
 
-// Open makes a model. Precisions are fp32, and fp64 for tests. An instruction
-// set the machine lacks gives an error that wraps [trainer.ErrUnavailable].
+// Open creates a model. The precision is fp32, or fp64 for tests. If the
+// machine lacks the instruction set, the error wraps [trainer.ErrUnavailable].
 func (b Backend) Open(c trainer.Config, h trainer.Heads, o trainer.Options) (trainer.Model, error) {
 	if err := errors.Join(c.Validate(), h.Validate(), o.Validate()); err != nil {
 		return nil, fmt.Errorf("open cpu model: %w", err)

@@ -1,18 +1,19 @@
-// Package cpu computes BERT on the processor: it is the oracle of every other
-// backend, and what a newcomer without a GPU trains on.
+// Package cpu computes BERT on the CPU. It is the reference that other backends
+// are tested against, and trains models on machines without a GPU.
 //
 //	model, err := cpu.Backend{}.Open(cfg, trainer.PretrainHeads(), opts)
 //
 // The model is written once, generic over float32 and float64; double precision
 // exists for tests by finite differences. Batches are unpadded: the tokens of
-// all sequences are rows of one matrix, and only attention knows where a
-// sequence ends.
+// all sequences are the rows of one matrix, and only attention uses the
+// sequence borders.
 //
 // # Forward and backward
 //
-// T tokens, H hidden size, F feed-forward size, A heads. Weights are stored as
-// transformers does, output × input, so a dense layer is y = x·Wᵀ + b. One layer,
-// with what it keeps for the backward pass in brackets:
+// T tokens, H hidden size, F feed-forward size, A heads. L is the length of a
+// sequence. Weights are stored as in transformers, output × input, so a dense
+// layer is y = x·Wᵀ + b. This is one layer; brackets show what it stores for
+// the backward pass:
 //
 //	qkv = x·Wqkvᵀ + b                       (T, 3H)  [x, qkv]
 //	P = softmax(q·kᵀ/√(H/A)), dropped out   (L, L)   [log of the row sums]
@@ -21,27 +22,32 @@
 //	u = y1·W1ᵀ + b, g = gelu(u)             (T, F)   [u]
 //	y2 = LN(y1 + drop(g·W2ᵀ + b))           (T, H)   [x̂, 1/σ, y2]
 //
-// P, g and the dropout masks are computed again in the backward pass. Behind its
-// attention the last layer is computed only for rows that a head reads: no row
-// there depends on another, and the gradient of all others is zero. The
-// masked-LM head runs on masked tokens only, in chunks of them, forward and
-// backward in one go, so that logits never exceed a chunk; and in parts of the
-// vocabulary, whose logits stay in the cache from the product to the gradient.
+// The backward pass recomputes P, g and the dropout masks.
+//
+// After its attention, the last layer is computed only for the rows that a head
+// reads: there no row depends on another, and the gradient of the other rows is
+// zero.
+//
+// The masked-LM head runs only on masked tokens, in chunks, with forward and
+// backward pass of a chunk together, so that the logits of one chunk are in
+// memory. Within a chunk it processes the vocabulary in parts whose logits fit
+// the processor's cache.
 //
 // # Memory
 //
-// About 4·(8H + F) bytes a token of [trainer.Options.Tokens] and layer when
-// training (as much as two layers without), 16 bytes a parameter (4 without),
-// and a chunk of logits (256 × vocabulary × 4 bytes). Attention adds two
-// matrices of 256 × sequence length a thread.
+// Training takes about 4·(8H + F) bytes for each token of
+// [trainer.Options.Tokens] and each layer, 16 bytes for each parameter, and a
+// chunk of logits (256 × vocabulary × 4 bytes). Without training it is two
+// layers instead of all, and 4 bytes for each parameter. Attention adds two
+// matrices of 256 × sequence length for each thread.
 //
 // # Determinism
 //
-// Results are the same bits for any number of threads; they differ by rounding
-// between instruction sets.
+// Results are bitwise equal for any number of threads. Between instruction sets
+// they differ by rounding.
 //
 // # Concurrency
 //
-// A model is used by one goroutine at a time and runs its loops on
+// A model must not be used by several goroutines at once. It runs its loops on
 // [Backend].Threads goroutines, which end with the call.
 package cpu

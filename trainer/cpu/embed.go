@@ -23,8 +23,8 @@ func (m *model[T]) embed(b *trainer.Batch) {
 	})
 }
 
-// embedGrad adds the gradients of the embeddings from a.dy, that of a.x. Tokens
-// are added in their order; threads share out columns.
+// embedGrad adds the gradients of the embeddings, given a.dy, the gradient of
+// a.x. Tokens are added in order; each thread handles a range of columns.
 func (m *model[T]) embedGrad(b *trainer.Batch) {
 	h, p, a, t := m.c.HiddenSize, &m.p, &m.a, b.Tokens()
 	m.dropGrad(b, rowset{n: t}, a.do, a.dy, dropout.At(dropout.Embeddings, 0))

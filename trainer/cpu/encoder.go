@@ -6,7 +6,7 @@ import (
 	"pretext/trainer/dropout"
 )
 
-// encode computes the encoder's output, the last layer's final.y.
+// encode computes the encoder's output, final.y of the last layer.
 func (m *model[T]) encode(b *trainer.Batch) {
 	m.embed(b)
 	for i := range m.p.blocks {
@@ -30,7 +30,7 @@ func (m *model[T]) layer(b *trainer.Batch, i int) {
 	m.addNorm(b, s, m.a.o, addend[T]{p.down.b, k.mid.y, rowset{}, dropout.At(dropout.FeedForward, i)}, &p.norm2, &k.final)
 }
 
-// output returns the encoder's output: the rows that a.selected says, H wide.
+// output returns the encoder's output: the selected rows (a.selected), H wide.
 func (m *model[T]) output() []T { return m.a.layers[len(m.a.layers)-1].final.y }
 
 // linear sets y (rows, out) to x (rows, in) · Wᵀ, without the bias.
@@ -38,14 +38,14 @@ func (m *model[T]) linear(y, x []T, rows int, d *dense[T]) {
 	m.gemm.Mul(rows, d.out, d.in, kernel.Rows(x, d.in), kernel.Rows(d.w, d.in).T(), y, d.out, false)
 }
 
-// linearGrad adds the gradients of W and, given dx, the gradient of x: dx is
-// set, or with add increased.
+// linearGrad adds the gradient of W. If dx is not nil, it also sets dx to the
+// gradient of x, or adds it if add is set.
 func (m *model[T]) linearGrad(dy, x []T, rows int, d *dense[T], dx []T, add bool) {
 	m.gemm.Mul(d.out, d.in, rows, kernel.Rows(dy, d.out).T(), kernel.Rows(x, d.in), d.dw, d.in, true)
 	m.gemm.Mul(rows, d.in, d.out, kernel.Rows(dy, d.out), kernel.Rows(d.w, d.in), dx, d.in, add)
 }
 
-// backward takes dy, the gradient of the encoder's output, down to the
+// backward propagates a.dy, the gradient of the encoder's output, to the
 // embeddings.
 func (m *model[T]) backward(b *trainer.Batch) {
 	for i := len(m.p.blocks) - 1; i >= 0; i-- {
@@ -54,13 +54,14 @@ func (m *model[T]) backward(b *trainer.Batch) {
 	m.embedGrad(b)
 }
 
-// layerGrad replaces a.dy, the gradient of a layer's output, by that of its
-// input.
+// layerGrad replaces a.dy, the gradient of a layer's output, by the gradient of
+// its input.
 func (m *model[T]) layerGrad(b *trainer.Batch, i int) {
 	p, k, a, t := &m.p.blocks[i], &m.a.layers[i], &m.a, b.Tokens()
 	s, h := m.behindAttention(b, i), m.c.HiddenSize
 
-	// Feed-forward block. dz is the gradient of the sum before the LayerNorm: of the residual too.
+	// Feed-forward block. dz is the gradient of the LayerNorm's input, and also
+	// of the residual.
 	m.normGrad(a.dz, a.dy, s.n, &p.norm2, &k.final)
 	m.dropGrad(b, s, a.do, a.dz, dropout.At(dropout.FeedForward, i))
 	m.biasGrad(p.down.db, a.do, s.n)

@@ -8,14 +8,14 @@ import (
 	"pretext/trainer/dropout"
 )
 
-// A pass says what the heads do besides adding up losses.
+// A pass configures what the heads do besides summing losses.
 type pass[T kernel.Float] struct {
-	train bool         // compute gradients, down to a.dy
-	coef  trainer.Coef // of the loss terms, when training
+	train bool         // compute gradients, including a.dy
+	coef  trainer.Coef // coefficients of the loss terms, if train is set
 	out   *trainer.Outputs
 }
 
-// heads computes all heads and their losses. When training it sets a.dy, the
+// heads computes all heads and their losses. With p.train it sets a.dy, the
 // gradient of the encoder's output.
 func (m *model[T]) heads(b *trainer.Batch, p pass[T]) trainer.Sums {
 	sums := trainer.Sums{Tokens: float64(b.Tokens()), Sequences: float64(b.Sequences())}
@@ -37,7 +37,7 @@ func (m *model[T]) heads(b *trainer.Batch, p pass[T]) trainer.Sums {
 	return sums
 }
 
-// pooler computes the pooled output and the heads that read it.
+// pooler computes the pooled output and the heads that use it.
 func (m *model[T]) pooler(b *trainer.Batch, p pass[T], sums *trainer.Sums) {
 	a, h, n := &m.a, m.c.HiddenSize, b.Sequences()
 	for s := range n {
@@ -73,7 +73,7 @@ func (m *model[T]) pooler(b *trainer.Batch, p pass[T], sums *trainer.Sums) {
 	}
 }
 
-// nsp is next sentence: two logits of the pooled output.
+// nsp computes next-sentence prediction: two logits from the pooled output.
 func (m *model[T]) nsp(b *trainer.Batch, p pass[T], sums *trainer.Sums) {
 	n, d := b.Sequences(), &m.p.nsp
 	logits := make([]T, n*d.out)
@@ -99,7 +99,8 @@ func (m *model[T]) nsp(b *trainer.Batch, p pass[T], sums *trainer.Sums) {
 	}
 }
 
-// classify is a classifier or a regression on the pooled output, dropped out.
+// classify computes a classifier or a regression from the pooled output after
+// dropout.
 func (m *model[T]) classify(b *trainer.Batch, p pass[T], sums *trainer.Sums) {
 	n, h, d := b.Sequences(), m.c.HiddenSize, &m.p.classifier
 	input := m.a.dropped[:n*h]
@@ -148,7 +149,7 @@ func (m *model[T]) classes(b *trainer.Batch, logits []T, coef float64, sums *tra
 	}
 }
 
-// regress replaces scores by the gradients of the squared error.
+// regress replaces scores by the gradients of their squared errors.
 func regress[T kernel.Float](b *trainer.Batch, scores []T, coef float64, sums *trainer.Sums) {
 	for s, want := range b.Scores {
 		if math.IsNaN(float64(want)) {
@@ -162,8 +163,8 @@ func regress[T kernel.Float](b *trainer.Batch, scores []T, coef float64, sums *t
 	}
 }
 
-// span is the start and end of an answer: two logits a token, a softmax over
-// the tokens of each sequence, the mean of both losses.
+// span computes the start and end of an answer: two logits for each token, a
+// softmax over the tokens of each sequence, and the mean of both losses.
 func (m *model[T]) span(b *trainer.Batch, p pass[T], sums *trainer.Sums) {
 	t, d := b.Tokens(), &m.p.spans
 	logits := make([]T, t*2)

@@ -8,13 +8,13 @@ import (
 	"pretext/trainer/cpu/internal/kernel"
 )
 
-// A layout gives every tensor its place in one flat buffer. Weights, gradients
-// and moments share it.
+// A layout assigns every tensor a place in one flat buffer. Weights, gradients
+// and moments have the same layout.
 type layout struct {
 	specs  []trainer.TensorSpec // in the order of trainer.Tensors
 	offset []int                // of each spec
 	byName map[string]int       // index in specs
-	flat   []int                // indices of specs in the order of their offsets
+	flat   []int                // indexes into specs by ascending offset
 	size   int
 }
 
@@ -40,7 +40,7 @@ func newLayout(c trainer.Config, h trainer.Heads) layout {
 	return l
 }
 
-// span returns n elements of buf from where a tensor begins; nil when buf is.
+// span returns n elements of buf from the start of a tensor; nil if buf is nil.
 func span[T any](l *layout, buf []T, name string, n int) []T {
 	if buf == nil {
 		return nil
@@ -74,7 +74,7 @@ type block[T kernel.Float] struct {
 	norm1, norm2            norm[T]
 }
 
-// views are the parameters by use. Those of absent heads are zero.
+// views are the parameters by use. Those of absent heads are zero values.
 type views[T kernel.Float] struct {
 	word, position, segment table[T]
 	embedNorm               norm[T]
@@ -86,7 +86,7 @@ type views[T kernel.Float] struct {
 	nsp, classifier, spans  dense[T]
 }
 
-// viewer cuts views out of the flat buffers.
+// viewer makes views of the flat buffers.
 type viewer[T kernel.Float] struct {
 	l    *layout
 	w, g []T
@@ -141,7 +141,7 @@ func (v viewer[T]) block(c trainer.Config, layer int) block[T] {
 	name := fmt.Sprintf("bert.encoder.layer.%d.", layer)
 	hidden := c.HiddenSize
 	return block[T]{
-		qkv:      v.dense(name+"attention.self.query", 3*hidden, hidden), // the layout puts key and value right behind
+		qkv:      v.dense(name+"attention.self.query", 3*hidden, hidden), // the layout places key and value right after it
 		attended: v.dense(name+"attention.output.dense", hidden, hidden),
 		norm1:    v.norm(name+"attention.output", hidden),
 		up:       v.dense(name+"intermediate.dense", c.IntermediateSize, hidden),

@@ -8,18 +8,19 @@ import (
 	"pretext/trainer/cpu/internal/kernel"
 )
 
-// mlmColumns is the number of masked tokens whose logits are held at once.
+// mlmColumns is the number of masked tokens in a chunk, whose logits are in
+// memory at once.
 const mlmColumns = 256
 
-// mlmRows is the number of words that a thread takes at a time: their logits
-// stay in the second-level cache until it is done with them. The parts are the
-// same for any number of threads, since sums are over parts.
+// mlmRows is the number of words in a part of the vocabulary, the unit of work
+// of a thread: the logits of a part stay in the second-level cache. Parts do
+// not depend on the number of threads, because sums are made in their order.
 const mlmRows = 252
 
 // rowLoss is the cross entropy of one row of logits.
 type rowLoss struct {
 	loss float64
-	hit  bool // the largest logit is the label's
+	hit  bool // the largest logit is that of the label
 }
 
 func (l rowLoss) correct() float64 {
@@ -30,8 +31,8 @@ func (l rowLoss) correct() float64 {
 }
 
 // crossEntropy returns the loss −log softmax(x)[label] and replaces x by
-// coef·(softmax(x) − onehot(label)). The first of several largest logits counts
-// as the prediction.
+// coef·(softmax(x) − onehot(label)). If several logits are the largest, the
+// first one is the prediction.
 func (m *model[T]) crossEntropy(x []T, label int32, coef T) rowLoss {
 	target, top := x[label], m.set.Max(x)
 	l := rowLoss{hit: target == top}
@@ -73,10 +74,11 @@ func (m *model[T]) mlm(b *trainer.Batch, p pass[T], sums *trainer.Sums) {
 	}
 }
 
-// mlmChunk computes logits and losses of the masked tokens [lo, hi), and when
-// training the gradients of the decoder and, into dy, of its input. Logits are
-// held a word a row and a token a column: so the words' vectors, which are most
-// of the memory, are read and written where they lie, a part of them at a time.
+// mlmChunk computes logits and losses of the masked tokens [lo, hi). When
+// training it also computes the gradients of the decoder and, into dy, of its
+// input. Logits have a row for each word and a column for each token. So the
+// word vectors, the largest matrix, are used in place, one part after the
+// other.
 func (m *model[T]) mlmChunk(b *trainer.Batch, p pass[T], sums *trainer.Sums, lo, hi int) {
 	a, h, n := &m.a.mlm, m.c.HiddenSize, hi-lo
 	y := kernel.Rows(a.norm.y[lo*h:], h)
@@ -86,7 +88,7 @@ func (m *model[T]) mlmChunk(b *trainer.Batch, p pass[T], sums *trainer.Sums, lo,
 	if p.out.Want&trainer.OutputMLMLogits != 0 {
 		p.out.MLMLogits = m.appendLogits(p.out.MLMLogits, n)
 	}
-	for j := n; j < a.width; j++ { // columns past the last token have no gradient
+	for j := n; j < a.width; j++ { // columns after the last token have no gradient
 		a.shift[j], a.scale[j] = T(math.Inf(1)), 0
 	}
 	m.pool.Do(n, func(_, j int) {
@@ -109,7 +111,7 @@ func (m *model[T]) mlmChunk(b *trainer.Batch, p pass[T], sums *trainer.Sums, lo,
 // vocabParts returns the number of parts of the vocabulary.
 func vocabParts(c trainer.Config) int { return (c.VocabSize + mlmRows - 1) / mlmRows }
 
-// eachPart calls f for the parts of the vocabulary, words [first, first+n).
+// eachPart calls f for the parts of the vocabulary: words [first, first+n).
 func (m *model[T]) eachPart(f func(worker, part, first, n int)) {
 	m.pool.Do(vocabParts(m.c), func(worker, part int) {
 		first := part * mlmRows
@@ -117,8 +119,8 @@ func (m *model[T]) eachPart(f func(worker, part, first, n int)) {
 	})
 }
 
-// mlmLogits computes the logits of a.columns, and what the softmax needs of
-// every part.
+// mlmLogits computes the logits of a.columns, and the largest logit and the sum
+// of exponentials of every part.
 func (m *model[T]) mlmLogits() {
 	a, h, w := &m.a.mlm, m.c.HiddenSize, m.a.mlm.width
 	m.eachPart(func(worker, part, first, n int) {
@@ -137,12 +139,12 @@ func (m *model[T]) mlmLogits() {
 	})
 }
 
-// mlmLoss returns the loss of a column and notes its shift and scale. The first
-// of several largest logits counts as the prediction.
+// mlmLoss returns the loss of a column and records its shift and scale. If
+// several logits are the largest, the first one is the prediction.
 func (m *model[T]) mlmLoss(j, label int, coef float64) rowLoss {
 	a, w := &m.a.mlm, m.a.mlm.width
 	parts := vocabParts(m.c)
-	first := 0 // of the parts with the largest logit
+	first := 0 // first part with the largest logit
 	for part := range parts {
 		if a.top[part*w+j] > a.top[first*w+j] {
 			first = part
@@ -161,7 +163,8 @@ func (m *model[T]) mlmLoss(j, label int, coef float64) rowLoss {
 	return l
 }
 
-// mlmWordGrad turns logits into their gradients and adds those of the decoder.
+// mlmWordGrad replaces logits by their gradients and adds the gradients of the
+// decoder.
 func (m *model[T]) mlmWordGrad(labels []int32, coef func(j int) T) {
 	a, h, w := &m.a.mlm, m.c.HiddenSize, m.a.mlm.width
 	db := m.p.decoderBias.dw
@@ -179,9 +182,9 @@ func (m *model[T]) mlmWordGrad(labels []int32, coef func(j int) T) {
 	})
 }
 
-// appendLogits appends the logits of n tokens, a token a row.
+// appendLogits appends the logits of n tokens, one row for each token.
 func (m *model[T]) appendLogits(dst []float32, n int) []float32 {
-	const rows = 64 // of which a thread of memory is followed at a time
+	const rows = 64 // rows that a transposing pass reads at once
 	v, w := m.c.VocabSize, m.a.mlm.width
 	at := len(dst)
 	dst = slices.Grow(dst, n*v)[:at+n*v]
@@ -195,8 +198,9 @@ func (m *model[T]) appendLogits(dst []float32, n int) []float32 {
 	return dst
 }
 
-// mlmGrad takes the gradient of the decoder's input down to a.dy, the encoder's
-// output. A token may be masked twice; rows are added in order.
+// mlmGrad propagates the gradient of the decoder's input to a.dy, the gradient
+// of the encoder's output. A token may be masked twice; rows are added in
+// order.
 func (m *model[T]) mlmGrad(b *trainer.Batch) {
 	a, h, n := &m.a.mlm, m.c.HiddenSize, b.Masked()
 	m.normGrad(a.dx, a.dy, n, &m.p.transformNorm, &a.norm)

@@ -11,9 +11,9 @@ import (
 	"pretext/trainer/dropout"
 )
 
-// model implements trainer.Model. Shapes in comments are for the most tokens
-// (T), sequences (S) and masked tokens (M) the model was opened for; the first
-// rows are used.
+// model implements trainer.Model. Shapes in comments use the maximum numbers of
+// tokens (T), sequences (S) and masked tokens (M) of trainer.Options; a batch
+// uses the first rows.
 type model[T kernel.Float] struct {
 	c    trainer.Config
 	h    trainer.Heads
@@ -21,15 +21,15 @@ type model[T kernel.Float] struct {
 	set  *kernel.Set[T]
 	pool *kernel.Pool
 	gemm *kernel.Gemm[T]
-	solo []*kernel.Gemm[T] // one a thread: attention's products
+	solo []*kernel.Gemm[T] // one for each thread, for attention
 
 	layout            layout
-	w, g, m, v        []T // weights, gradients and moments, flat; the last three nil without training
+	w, g, m, v        []T // weights, gradients and moments, flat; without training only w
 	p                 views[T]
 	a                 activations[T]
 	state             trainer.State
-	sums              trainer.Sums // of the batches accumulated since the last Apply
-	hidden, attention dropout.Mask // in effect in the current pass
+	sums              trainer.Sums // of the batches since the last Apply
+	hidden, attention dropout.Mask // of the current pass
 	pooled            dropout.Mask
 	closed            bool
 }
@@ -84,7 +84,7 @@ func (m *model[T]) Accumulate(b *trainer.Batch, coef trainer.Coef) error {
 	return nil
 }
 
-// check refuses a batch the model cannot compute.
+// check returns an error for a batch that the model cannot compute.
 func (m *model[T]) check(b *trainer.Batch) error {
 	if m.closed {
 		return ErrClosed
@@ -95,7 +95,7 @@ func (m *model[T]) check(b *trainer.Batch) error {
 	return b.Validate(m.c, m.h)
 }
 
-// values returns the flat buffer of a kind, nil where there is none.
+// values returns the flat buffer of a kind, nil if the model has none.
 func (m *model[T]) values(k trainer.Kind) []T {
 	switch k {
 	case trainer.Weights:

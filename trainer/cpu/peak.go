@@ -8,13 +8,14 @@ import (
 	"pretext/trainer/cpu/internal/kernel"
 )
 
-// peakSize is the side of the square matrices that [Backend.Peak] multiplies: 4
-// MiB each, past what packing costs and within the last cache.
+// peakSize is the number of rows of the square matrices that [Backend.Peak]
+// multiplies. Each takes 4 MiB: large enough to amortize packing, and within
+// the last-level cache.
 const peakSize = 1024
 
-// Peak measures, for at least d, how many operations a second (a multiplication
-// and an addition are two) products in single precision reach: what the speed of
-// training is held against.
+// Peak measures for at least d the throughput of single-precision matrix
+// products, in floating-point operations a second. A multiplication and an
+// addition count as two. Training speed is compared with it.
 func (b Backend) Peak(d time.Duration) (flops float64, err error) {
 	set, err := kernel.For[float32](kernel.ISA(b.ISA))
 	if err != nil {
@@ -26,7 +27,7 @@ func (b Backend) Peak(d time.Duration) (flops float64, err error) {
 	for i := range x {
 		x[i] = float32(i%7) - 3
 	}
-	best := time.Duration(0) // of one product: others may be at work on the machine
+	best := time.Duration(0) // of one product, because other processes may run on the machine
 	for start := time.Now(); best == 0 || time.Since(start) < d; {
 		one := time.Now()
 		gemm.Mul(n, n, n, kernel.Rows(x, n), kernel.Rows(x, n), y, n, false)

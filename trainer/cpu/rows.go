@@ -5,10 +5,11 @@ import (
 	"pretext/trainer/dropout"
 )
 
-// Work is given to threads in pieces of about this many elements.
+// grain is the approximate number of elements in a thread's unit of work.
 const grain = 1 << 14
 
-// rows calls f for ranges of rows of a matrix with a width.
+// rows calls f for ranges of the n rows of a matrix of the given width, in
+// parallel.
 func (m *model[T]) rows(n, width int, f func(lo, hi int)) {
 	m.pool.Ranges(n, max(1, grain/width), f)
 }
@@ -22,7 +23,7 @@ func (m *model[T]) addBias(x []T, rows int, b []T) {
 	})
 }
 
-// activate adds b to every row of u and sets g to the activation of that.
+// activate adds b to every row of u and sets g to the activation of u.
 func (m *model[T]) activate(g, u []T, rows int, b []T) {
 	n := len(b)
 	m.rows(rows, n, func(lo, hi int) {
@@ -33,29 +34,30 @@ func (m *model[T]) activate(g, u []T, rows int, b []T) {
 	})
 }
 
-// activateAgain computes g from u once more.
+// activateAgain recomputes g from u.
 func (m *model[T]) activateAgain(g, u []T, rows int) {
 	n := m.c.IntermediateSize
 	m.rows(rows, n, func(lo, hi int) { m.set.GELU(g[lo*n:hi*n], u[lo*n:hi*n], m.c.Activation.Tanh()) })
 }
 
-// activateGrad turns du, the gradient of the activation's output, into that of
-// its input u.
+// activateGrad replaces du, the gradient of the activation's output, by the
+// gradient of its input u.
 func (m *model[T]) activateGrad(du, u []T, rows int) {
 	n := m.c.IntermediateSize
 	m.rows(rows, n, func(lo, hi int) { m.set.GELUGrad(du[lo*n:hi*n], u[lo*n:hi*n], m.c.Activation.Tanh()) })
 }
 
-// An addend completes the input of a LayerNorm: the block's bias, the residual,
-// which of the residual's rows belong to it, and where dropout happens.
+// An addend is what a LayerNorm's input gets in addition to a block's output:
+// the bias and the residual, with the rows of the residual to use, and the
+// dropout site.
 type addend[T float32 | float64] struct {
 	bias, residual []T
 	of             rowset
 	site           dropout.Site
 }
 
-// addNorm sets y to LN(drop(o + bias) + residual) and keeps what the gradient
-// needs. o, which has the rows of s, is overwritten.
+// addNorm sets y to LN(drop(o + bias) + residual) and stores what the gradient
+// needs. o has the rows of s, and is overwritten.
 func (m *model[T]) addNorm(b *trainer.Batch, s rowset, o []T, with addend[T], p *norm[T], y *normed[T]) {
 	h := m.c.HiddenSize
 	m.rows(s.n, h, func(lo, hi int) {
@@ -69,14 +71,14 @@ func (m *model[T]) addNorm(b *trainer.Batch, s rowset, o []T, with addend[T], p 
 	})
 }
 
-// normRow is LayerNorm of row r.
+// normRow applies LayerNorm to row r.
 func (m *model[T]) normRow(r int, x []T, p *norm[T], y *normed[T]) {
 	h := len(x)
 	y.scale[r] = m.set.Norm(y.y[r*h:(r+1)*h], y.xhat[r*h:(r+1)*h], x, p.gain, p.bias, m.c.LayerNormEps)
 }
 
-// normGrad sets dx to the gradient of a LayerNorm's input and adds those of its
-// parameters.
+// normGrad sets dx to the gradient of a LayerNorm's input, and adds the
+// gradients of its parameters.
 func (m *model[T]) normGrad(dx, dy []T, rows int, p *norm[T], y *normed[T]) {
 	h := m.c.HiddenSize
 	m.rows(rows, h, func(lo, hi int) {
@@ -90,8 +92,8 @@ func (m *model[T]) normGrad(dx, dy []T, rows int, p *norm[T], y *normed[T]) {
 	})
 }
 
-// dropGrad sets do to the gradient of what was dropped out to give a value with
-// gradient dz, both of the rows of s.
+// dropGrad sets do to the gradient of the input of a dropout whose output has
+// the gradient dz. Both have the rows of s.
 func (m *model[T]) dropGrad(b *trainer.Batch, s rowset, do, dz []T, site dropout.Site) {
 	h := m.c.HiddenSize
 	m.rows(s.n, h, func(lo, hi int) {
@@ -107,15 +109,15 @@ func (m *model[T]) biasGrad(db, dy []T, rows int) {
 	m.columns(len(db), func(lo, hi int) { m.addColumns(db, dy, nil, rows, lo, hi) })
 }
 
-// columns calls f for ranges of columns: sums over rows are split that way, so
-// that their order does not depend on the threads.
+// columns calls f for ranges of columns in parallel. Sums over rows are divided
+// by columns, so that their order does not depend on the number of threads.
 func (m *model[T]) columns(n int, f func(lo, hi int)) { m.pool.Ranges(n, columnGrain, f) }
 
-// columnGrain is the number of columns a thread sums at a time.
+// columnGrain is the number of columns in a thread's unit of work.
 const columnGrain = 256
 
-// addColumns adds to dst[lo:hi] the sums over rows of x, or of x·y, in blocks of
-// rows to keep rounding small.
+// addColumns adds to dst[lo:hi] the sums over the rows of x, or of x·y. It sums
+// blocks of rows to reduce rounding errors.
 func (m *model[T]) addColumns(dst, x, y []T, rows, lo, hi int) {
 	const blockRows = 64
 	width := len(dst)

@@ -2,15 +2,15 @@ package cpu
 
 import "pretext/trainer"
 
-// A selection is the rows of the encoder's output that something reads: masked
-// tokens, and first tokens where there is a pooler. Behind its attention the
-// last layer is computed for these rows alone, since no row there depends on
-// another, and the gradients of all others are zero. It is nothing for span
-// heads, which read every row.
+// A selection is the set of rows of the encoder's output that something reads:
+// masked tokens, and the first token of each sequence if there is a pooler.
+// After its attention, the last layer is computed only for these rows: there no
+// row depends on another, and the gradients of the others are zero. A span head
+// reads every row, so there is nothing to save.
 type selection struct {
 	all   bool
 	rows  []int32 // ascending rows of the batch, one for each row of the output
-	place []int32 // (T) where a row of the batch is in the output, if it is
+	place []int32 // (T) index in the output of a row of the batch, if selected
 }
 
 // choose sets the selection of a pass.
@@ -40,7 +40,7 @@ func (s *selection) choose(b *trainer.Batch, h trainer.Heads, want trainer.Outpu
 	}
 }
 
-// at returns where a row of the batch, one of the selected, is in the output.
+// at returns the index in the output of a selected row of the batch.
 func (s *selection) at(row int32) int {
 	if s.all {
 		return int(row)
@@ -48,13 +48,13 @@ func (s *selection) at(row int32) int {
 	return int(s.place[row])
 }
 
-// A rowset says which rows of the batch a matrix holds, in their order.
+// A rowset is the list of batch rows that a matrix has, in order.
 type rowset struct {
 	n    int
 	rows []int32 // nil: all
 }
 
-// row returns the row of the batch that the matrix's row r is.
+// row returns the batch row of the matrix's row r.
 func (s rowset) row(r int) int {
 	if s.rows == nil {
 		return r
@@ -62,7 +62,7 @@ func (s rowset) row(r int) int {
 	return int(s.rows[r])
 }
 
-// behindAttention returns the rows for which a layer is computed behind its
+// behindAttention returns the rows for which a layer is computed after its
 // attention.
 func (m *model[T]) behindAttention(b *trainer.Batch, layer int) rowset {
 	if m.a.selected.all || layer < len(m.p.blocks)-1 {
@@ -71,15 +71,15 @@ func (m *model[T]) behindAttention(b *trainer.Batch, layer int) rowset {
 	return rowset{len(m.a.selected.rows), m.a.selected.rows}
 }
 
-// gather moves the rows of a set, all rows before it, to the front of x.
+// gather moves the rows of a set to the front of x, which has all rows.
 func gather[T any](x []T, s rowset, width int) {
 	for r := range s.rows {
 		copy(x[r*width:(r+1)*width], x[s.row(r)*width:])
 	}
 }
 
-// spread moves the rows of a set from the front of x, which has t rows in the
-// end, to where they belong. All others become zero.
+// spread reverses gather: it moves rows from the front of x to their places
+// among t rows and sets all others to zero.
 func spread[T any](x []T, s rowset, t, width int) {
 	if s.rows == nil {
 		return

@@ -1,48 +1,47 @@
-// Package dropout defines which elements are dropped. It is the one definition
-// in Go; the CUDA kernels hold its twin, and a golden table in this package's
-// tests holds both.
+// Package dropout defines which elements dropout drops. The CUDA kernels have
+// the same definition; a golden table in this package's tests checks both.
 //
-// Randomness is a pure function of the seed, the sequence and the place, by the
-// counter-based generator Philox4x32-10 (Salmon et al., "Parallel random
-// numbers: as easy as 1, 2, 3", SC 2011). No mask is stored: the backward pass
-// computes it again. A sequence has the same masks in any micro-batch, on any
-// rank and after a resume, because its global position is part of the counter
-// and its place in the batch is not.
+// The decision is a pure function of the seed, the sequence and the element,
+// computed by the counter-based generator Philox4x32-10 (Salmon et al.,
+// "Parallel random numbers: as easy as 1, 2, 3", SC 2011). No mask is stored;
+// the backward pass recomputes it. A sequence has the same masks in any
+// micro-batch, on any rank and after resuming, because the counter contains its
+// global position and not its index in the batch.
 //
 //	m := dropout.New(seed, 0.1)
 //	dropout.Hidden(m, row, position, dropout.At(dropout.FeedForward, layer), place)
 //
 // # Layout
 //
-// The key is the seed: low word, high word. The counter's four words are
+// The key is the seed: low word, high word. The counter has four words:
 //
 //	c0, c1  global position of the sequence, low and high word
 //	c2      kind of the site | layer << 8
 //	c3      place inside the sequence
 //
-// A call gives 16 bytes, and every element owns one: word w>>2, byte w&3 (the
-// lowest is byte 0) for byte w. The element is kept when its byte is below
-// keep = 256 − round(256·p); so the effective probability is round(256·p)/256,
-// and what is kept is scaled by 256/keep.
+// A call of the generator gives 16 bytes, one for each of 16 elements. Byte w
+// is byte w&3 (the lowest is byte 0) of word w>>2. An element is kept if its
+// byte is below keep = 256 − round(256·p). So the effective drop probability is
+// round(256·p)/256. Kept elements are scaled by 256/keep.
 //
 // Hidden values (rows × width, flat element e of the sequence): c3 = e/16, byte
 // e mod 16.
 //
 // Attention probabilities (query row r, key column k of head h, both inside the
-// sequence): c3 = lane | k/32 << 5 | r/16 << 14 | h << 24 with
-// lane = (r mod 8)·4 + (k mod 8)/2, and the element's byte is
-// (k mod 32)/8·4 + (r mod 16)/8·2 + k mod 2: the 16 elements a lane of a tensor
-// core holds of a 16×32 block.
+// sequence): c3 = lane | k/32 << 5 | r/16 << 14 | h << 24 with lane = (r mod
+// 8)·4 + (k mod 8)/2, and the element's byte is (k mod 32)/8·4 + (r mod 16)/8·2
+// + k mod 2: the 16 elements of a 16×32 block that a lane of a tensor core
+// holds.
 //
-// Everything here is a pure function; values may be shared by goroutines.
+// All functions are pure and safe for concurrent use.
 package dropout
 
 import "math"
 
-// A Kind is a place in the model where elements are dropped.
+// A Kind is a place in the model with dropout.
 type Kind uint32
 
-// The kinds. Embeddings and Pooled belong to layer 0.
+// The kinds. Embeddings and Pooled are in layer 0.
 const (
 	Embeddings      Kind = 0 // output of the embedding's LayerNorm
 	Probabilities   Kind = 1 // attention probabilities
@@ -51,20 +50,20 @@ const (
 	Pooled          Kind = 4 // pooled output, before a classifier; element j of row 0
 )
 
-// A Site is a kind in a layer: the counter's third word.
+// A Site is a kind in a layer: word c2 of the counter.
 type Site uint32
 
 // At returns the site of a kind in an encoder layer.
 func At(k Kind, layer int) Site { return Site(uint32(k) | uint32(layer)<<8) }
 
-// A Mask decides for one seed and probability. The zero value drops
+// A Mask is the dropout of one seed and probability. The zero value drops
 // everything; see [None].
 type Mask struct {
 	seed uint64
-	keep uint32 // of 256
+	keep uint32 // kept fraction, in units of 1/256
 }
 
-// New returns the mask of a seed and a probability in [0, 1).
+// New returns the mask for a seed and a drop probability in [0, 1).
 func New(seed uint64, p float64) Mask {
 	return Mask{seed: seed, keep: uint32(256 - math.Round(256*p))}
 }
@@ -75,7 +74,7 @@ func None() Mask { return Mask{keep: 256} }
 // Active reports whether the mask drops anything.
 func (m Mask) Active() bool { return m.keep < 256 }
 
-// Scale returns the factor of kept elements.
+// Scale returns the factor applied to kept elements.
 func (m Mask) Scale() float64 { return 256 / float64(m.keep) }
 
 // Philox returns one block of Philox4x32-10.
@@ -98,8 +97,8 @@ func (m Mask) block(position int64, site Site, place uint32) [4]uint32 {
 	return Philox(m.seed, [4]uint32{uint32(position), uint32(uint64(position) >> 32), uint32(site), place})
 }
 
-// Hidden drops and scales, in place, the elements of x, which are the flat
-// elements first, first+1, … of the sequence at a global position.
+// Hidden applies the mask in place to x: the flat elements first, first+1, … of
+// the sequence at a global position.
 func Hidden[T float32 | float64](m Mask, x []T, position int64, site Site, first int) {
 	if !m.Active() {
 		return
@@ -121,7 +120,7 @@ func Hidden[T float32 | float64](m Mask, x []T, position int64, site Site, first
 	}
 }
 
-// Scores are probabilities of one attention head: Values[r*Stride+k] belongs to
+// Scores are probabilities of one attention head. Values[r*Stride+k] is that of
 // query row First+r and key k of the sequence.
 type Scores[T float32 | float64] struct {
 	Values     []T
@@ -131,7 +130,7 @@ type Scores[T float32 | float64] struct {
 	Head       int
 }
 
-// Attention drops and scales, in place, probabilities of the sequence at a
+// Attention applies the mask in place to probabilities of the sequence at a
 // global position.
 func Attention[T float32 | float64](m Mask, s Scores[T], position int64, site Site) {
 	if !m.Active() {
@@ -154,14 +153,14 @@ func Attention[T float32 | float64](m Mask, s Scores[T], position int64, site Si
 	}
 }
 
-// A tile is up to 16 rows and 32 keys: what the 32 lanes of a block own.
+// A tile is a block of up to 16 rows and 32 keys, distributed over 32 lanes.
 type tile[T float32 | float64] struct {
 	x                  []T
 	rows, keys, stride int
 }
 
-// lane handles the 16 elements of a lane: two rows eight apart, and two columns
-// of each of the tile's four groups of eight.
+// lane applies the mask to the 16 elements of a lane: in two rows eight apart,
+// two columns of each of the tile's four groups of eight columns.
 func (t tile[T]) lane(m Mask, words [4]uint32, lane int) {
 	scale := T(m.Scale())
 	for half := range 2 {

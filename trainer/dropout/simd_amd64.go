@@ -12,16 +12,17 @@ func hiddenBytes(key, position uint64, site, place uint32, out *[128]byte)
 //go:noescape
 func attentionBytes(key, position uint64, site, place uint32, out *[512]byte)
 
-// apply drops and scales n elements, a multiple of 8, by their bytes.
+// apply drops or scales n elements (a multiple of 8) according to their bytes.
 //
 //go:noescape
 func apply(x *float32, mask *byte, n int, keep uint32, scale float32)
 
-// fast reports whether the functions above may be called.
+// fast reports whether the processor has the instructions that these functions
+// need.
 func fast() bool { return cpu.X86.HasAVX2 }
 
-// hiddenFast handles a prefix of x in single precision and returns its length:
-// 0, or as many elements as whole groups of eight blocks hold.
+// hiddenFast handles a prefix of x in single precision, in whole groups of
+// eight blocks, and returns its length, which may be 0.
 func hiddenFast[T float32 | float64](m Mask, x []T, position int64, site Site, first int) int {
 	y, single := any(x).([]float32)
 	if !single || first%16 != 0 || len(x) < 128 || !fast() {
@@ -36,7 +37,7 @@ func hiddenFast[T float32 | float64](m Mask, x []T, position int64, site Site, f
 	return n
 }
 
-// attentionFast handles a tile in single precision, or returns false.
+// attentionFast handles a tile in single precision; otherwise it returns false.
 func attentionFast[T float32 | float64](m Mask, t tile[T], position int64, site Site, place uint32) bool {
 	x, single := any(t.x).([]float32)
 	if !single || !fast() {

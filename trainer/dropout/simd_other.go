@@ -2,8 +2,8 @@
 
 package dropout
 
-// hiddenFast handles nothing: see its twin for amd64.
+// hiddenFast handles nothing on this architecture.
 func hiddenFast[T float32 | float64](Mask, []T, int64, Site, int) int { return 0 }
 
-// attentionFast handles nothing: see its twin for amd64.
+// attentionFast handles nothing on this architecture.
 func attentionFast[T float32 | float64](Mask, tile[T], int64, Site, uint32) bool { return false }

@@ -1,42 +1,42 @@
-// Package optim defines the update rules. Backends use it (trainer/cpu) or are
-// held to it (trainer/cuda).
+// Package optim defines the optimizers. trainer/cpu uses it; other backends are
+// tested against it.
 //
-// # AdamW, as google-research/bert
+// # AdamW, as in google-research/bert
 //
 // From optimization.py (AdamWeightDecayOptimizer): gradients are clipped by
 // their global norm, the moments' bias is not corrected, epsilon is outside the
-// root, and decay is added to the direction and not to the moments:
+// root, and weight decay is added to the direction, not to the moments:
 //
 //	q = g · min(1, clip/‖g‖)
 //	m ← β₁m + (1−β₁)q,  v ← β₂v + (1−β₂)q²
 //	w ← w − rate·(m/(√v + ε) + decay·w)
 //
-// With m and v from zero the first directions are about 3.16·sign(g), which is
-// what warm-up is for. [trainer.Optimizer.BiasCorrection] gives the textbook
-// rule instead.
+// Because m and v start at zero, the first directions are about 3.16·sign(g);
+// warm-up compensates for that. [trainer.Optimizer.BiasCorrection] selects the
+// textbook rule instead (Loshchilov and Hutter, arXiv 1711.05101).
 //
-// # LAMB, as NVIDIA
+// # LAMB, as in NVIDIA's apex
 //
-// From apex's FusedLAMB as DeepLearningExamples uses it: q = g / max(1,
-// ‖g‖/clip), the moments as above with their bias corrected, and for tensors
-// that decay the direction u is scaled by the trust ratio ‖w‖/‖u‖ of that
-// tensor (1 if either is 0), with the weights before the update:
+// From FusedLAMB, as used in DeepLearningExamples: q = g / max(1, ‖g‖/clip),
+// and the moments are as above with bias correction. For tensors with weight
+// decay, the direction u is scaled by the trust ratio ‖w‖/‖u‖ of that tensor (1
+// if either is 0), where w are the weights before the update:
 //
 //	u = m̂/(√v̂ + ε) + decay·w,  w ← w − rate·ratio·u
 //
 // Biases and LayerNorm have ratio 1 and no decay. The first step is number 1 in
 // the bias correction.
 //
-// # How to use it
+// # Usage
 //
 //	c := optim.For[float32](o, step, rate, norm)
 //	for _, t := range tensors {
 //		optim.Update(c.Decaying(t.Decay), t.W, t.M, t.V, t.G)
 //	}
 //
-// for AdamW. For LAMB the same call leaves the direction in g; the norms of w
-// and g give the trust ratio, and [Move] ends the update. All functions work on
-// any part of a tensor and are pure; disjoint parts may be updated at once.
+// This is AdamW. For LAMB the same call writes the direction to g; the norms of
+// w and g give the trust ratio, and [Move] completes the update. All functions
+// work on any part of a tensor; disjoint parts may be updated concurrently.
 package optim
 
 import (
@@ -45,25 +45,25 @@ import (
 	"pretext/trainer"
 )
 
-// Constants are the numbers of one update:
+// Constants are the coefficients of one update:
 //
 //	q = Scale·g; m ← Beta1·m + Rest1·q; v ← Beta2·v + Rest2·q²
 //	u = C1·m / (√(C2·v) + Epsilon) + Decay·w
 //
-// and then w ← w − Rate·u, or with Direction g ← u.
+// Then w ← w − Rate·u, or, with Direction, g ← u.
 type Constants[T float32 | float64] struct {
-	Scale        T // 1, or less where the gradients are clipped
+	Scale        T // 1, or less if the gradients are clipped
 	Beta1, Rest1 T
 	Beta2, Rest2 T
-	C1, C2       T // bias corrections; 1 without
+	C1, C2       T // bias corrections; 1 if not used
 	Epsilon      T
 	Decay, Rate  T
 	Direction    bool
 	decay        T
 }
 
-// For returns the constants of the update with a number, counted from 0, for
-// gradients of a global norm. Decay is zero until [Constants.Decaying].
+// For returns the constants of update number step, counted from 0, for
+// gradients with a global norm. Decay is zero until [Constants.Decaying].
 func For[T float32 | float64](o trainer.Optimizer, step int64, rate, norm float64) Constants[T] {
 	c1, c2 := 1.0, 1.0
 	if o.BiasCorrection {
@@ -76,7 +76,7 @@ func For[T float32 | float64](o trainer.Optimizer, step int64, rate, norm float6
 	}
 }
 
-// Decaying returns the constants for a tensor that decays or does not.
+// Decaying returns the constants for a tensor with or without weight decay.
 func (c Constants[T]) Decaying(on bool) Constants[T] {
 	c.Decay = 0
 	if on {
@@ -85,8 +85,8 @@ func (c Constants[T]) Decaying(on bool) Constants[T] {
 	return c
 }
 
-// Clip returns the factor that brings gradients of a global norm down to
-// o.ClipNorm; 1 when they are below it or o does not clip.
+// Clip returns the factor that reduces gradients with a global norm to
+// o.ClipNorm; 1 if the norm is smaller or o does not clip.
 func Clip(o trainer.Optimizer, norm float64) float64 {
 	if o.ClipNorm == 0 || norm <= o.ClipNorm {
 		return 1
@@ -94,8 +94,8 @@ func Clip(o trainer.Optimizer, norm float64) float64 {
 	return o.ClipNorm / norm
 }
 
-// Update updates moments and weights, or the direction, of part of a tensor.
-// The slices have the length of g.
+// Update updates the moments, and the weights or the direction, of a part of a
+// tensor. All slices must have the length of g.
 func Update[T float32 | float64](c Constants[T], w, m, v, g []T) {
 	w, m, v = w[:len(g)], m[:len(g)], v[:len(g)]
 	for i, q := range g {
@@ -111,8 +111,8 @@ func Update[T float32 | float64](c Constants[T], w, m, v, g []T) {
 	}
 }
 
-// TrustRatio returns LAMB's factor of a tensor that decays, from the sums of
-// squares of its weights and of its direction.
+// TrustRatio returns LAMB's trust ratio ‖w‖/‖u‖ of a tensor with weight decay,
+// given the sums of squares of its weights and of its direction.
 func TrustRatio(weights, direction float64) float64 {
 	if weights > 0 && direction > 0 {
 		return math.Sqrt(weights) / math.Sqrt(direction)
@@ -120,7 +120,7 @@ func TrustRatio(weights, direction float64) float64 {
 	return 1
 }
 
-// Move ends a LAMB update: w ← w − rate·u.
+// Move completes a LAMB update: w ← w − rate·u.
 func Move[T float32 | float64](rate T, w, u []T) {
 	w = w[:len(u)]
 	for i, d := range u {
