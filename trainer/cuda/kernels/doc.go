@@ -14,7 +14,7 @@
 //	attention.cu    attention of sequences of any length, a warp a row
 //	flash.cu        the same on tensor cores, 16-bit types only
 //	elementwise.cu  GELU, tanh, biases, casts, sums of columns, rows gathered and added
-//	loss.cu         cross entropy
+//	loss.cu         cross entropy, spans, regression
 //	optim.cu        norm of the gradients, loss scale, AdamW, LAMB
 //
 // # How they are made

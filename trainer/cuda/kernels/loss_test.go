@@ -1,7 +1,9 @@
 package kernels_test
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"pretext/trainer/cuda/sim"
@@ -24,7 +26,7 @@ func checkCrossEntropy(f *fixture) {
 				logits[r*c.stride+j] = 50 // padding must not count
 			}
 		}
-		labels[1] = -1
+		labels[1], weights[2%c.rows] = -1, 0
 		bias := f.normal(c.stride)
 		for j := range bias {
 			bias[j] = math.Round(bias[j]) // ties below are exact
@@ -47,31 +49,35 @@ func checkCrossEntropy(f *fixture) {
 			gradient = 1
 		}
 		loss, hit, labelsAt := f.outputFloats("loss", c.rows), f.outputFloats("hit", c.rows), numbers(f, "labels", labels)
-		f.launch("loss", "cross_entropy", sim.Dim{X: c.rows}, 256, xAt, biasAt, labelsAt, weightsAt, scaleAt, loss, hit, int32(c.classes), int32(c.stride), float32(coef), gradient)
+		best := f.room("best", 4*c.rows)
+		f.launch("loss", "cross_entropy", sim.Dim{X: c.rows}, 256, xAt, biasAt, labelsAt, weightsAt, scaleAt, loss, hit, best, int32(c.classes), int32(c.stride), float32(coef), gradient)
 
 		wantLoss, wantHit, want := make([]float64, c.rows), make([]float64, c.rows), make([]float64, len(x))
 		var sums [3]float64
+		wantBest := make([]int32, c.rows)
 		for r, label := range labels {
 			if label < 0 {
+				wantBest[r] = -1
 				continue
 			}
 			row := make([]float64, c.classes)
-			best, sum := 0, 0.0
+			top, sum := 0, 0.0
 			for j := range row {
 				row[j] = x[r*c.stride+j] + bias[j]
-				if row[j] > row[best] {
-					best = j
+				if row[j] > row[top] {
+					top = j
 				}
 			}
 			for _, v := range row {
-				sum += math.Exp(v - row[best])
+				sum += math.Exp(v - row[top])
 			}
-			wantLoss[r] = math.Log(sum) + row[best] - row[label]
-			if best == int(label) {
+			wantLoss[r] = math.Log(sum) + row[top] - row[label]
+			wantBest[r] = int32(top)
+			if top == int(label) {
 				wantHit[r] = 1
 			}
 			for j, v := range row {
-				p := math.Exp(v-row[best]) / sum
+				p := math.Exp(v-row[top]) / sum
 				if j == int(label) {
 					p--
 				}
@@ -83,6 +89,9 @@ func checkCrossEntropy(f *fixture) {
 		}
 		f.near("loss", f.readFloats(loss, c.rows), wantLoss, 1e-6)
 		f.near("hit", f.readFloats(hit, c.rows), wantHit, 0)
+		if got := readAs[int32](f, best, c.rows); !slices.Equal(got, wantBest) {
+			f.must(fmt.Errorf("best is %v, want %v", got, wantBest))
+		}
 		if wantHit[0] != 1 {
 			panic("BUG: the label of row 0 is not the largest")
 		}
@@ -96,5 +105,83 @@ func checkCrossEntropy(f *fixture) {
 		f.near("sums", readAs[float64](f, total, 3), []float64{1 + sums[0], 2 + sums[1], 3 + sums[2]}, 1e-6)
 	}
 }
+
+func checkSpans(f *fixture) {
+	const coef, scale = 0.25, 8
+	cu, labels := []int32{0, 1, 40, 47}, []int32{0, 38, -1, 0, 3, 6}
+	cuAt, labelsAt := numbers(f, "cu", cu), numbers(f, "labels", labels)
+	for gradient := range int32(2) {
+		xAt, x := f.elems("logits", f.normal(2*47))
+		biasAt, bias := f.elems("bias", f.normal(2))
+		loss, hit := f.outputFloats("loss", 6), f.outputFloats("hit", 6)
+		f.launch("loss", "span_entropy", sim.Dim{X: 3, Y: 2}, 256, xAt, biasAt, cuAt, labelsAt, f.floats("scale", []float64{scale}), loss, hit, float32(coef), gradient)
+		want, wantLoss, wantHit := slices.Clone(x), make([]float64, 6), make([]float64, 6)
+		for end := range 2 {
+			for s := range 3 {
+				label, first, n := int(labels[3*end+s]), int(cu[s]), int(cu[s+1]-cu[s])
+				row, sum, top := make([]float64, n), 0.0, 0
+				for i := range row {
+					row[i] = math.Exp(x[2*(first+i)+end] + bias[end])
+					sum += row[i]
+					if row[i] > row[top] {
+						top = i
+					}
+				}
+				if label >= 0 {
+					wantLoss[3*end+s] = math.Log(sum / row[label])
+					if top == label {
+						wantHit[3*end+s] = 1
+					}
+				}
+				for i := range row {
+					g := 0.0
+					if label >= 0 {
+						g = row[i] / sum
+						if i == label {
+							g--
+						}
+					}
+					if gradient == 1 {
+						want[2*(first+i)+end] = coef * scale * g
+					}
+				}
+			}
+		}
+		f.near("loss", f.readFloats(loss, 6), wantLoss, 1e-6)
+		f.near("hit", f.readFloats(hit, 6), wantHit, 0)
+		f.near("logits", f.read(xAt, len(x)), want, 2*f.precision())
+	}
+}
+
+func checkRegression(f *fixture) {
+	const n, coef = 300, 0.5
+	targets := f.normal(n)
+	for i := range targets {
+		targets[i] = float64(float32(targets[i]))
+	}
+	targets[7] = math.NaN()
+	for gradient := range int32(2) {
+		xAt, x := f.elems("scores", f.normal(n))
+		biasAt, bias := f.elems("bias", f.normal(1))
+		loss := f.outputFloats("loss", n)
+		f.launch("loss", "squared_error", sim.Dim{X: blocks(n, 256)}, 256, xAt, biasAt, f.floats("targets", targets), uint64(0), loss, int32(n), float32(coef), gradient)
+		want, wantLoss := slices.Clone(x), make([]float64, n)
+		for i, target := range targets {
+			d := x[i] + bias[0] - target
+			if i == 7 {
+				d = 0
+			}
+			wantLoss[i] = d * d
+			if gradient == 1 {
+				want[i] = 2 * coef * d
+			}
+		}
+		f.near("loss", f.readFloats(loss, n), wantLoss, 1e-6)
+		f.near("scores", f.read(xAt, n), want, 2*f.precision())
+	}
+}
+
+func TestSpans(t *testing.T)      { eachType(t, checkSpans) }
+func TestRegression(t *testing.T) { eachType(t, checkRegression) }
 
 func TestCrossEntropy(t *testing.T) { eachType(t, checkCrossEntropy) }

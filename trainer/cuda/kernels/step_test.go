@@ -232,7 +232,7 @@ func (s *step) xent(logits, bias uint64, labels []int32, weights uint64, coef fl
 	n := len(labels)
 	l, hit, at := s.outputFloats("loss", n), s.outputFloats("hit", n), numbers(s.fixture, "labels", labels)
 	scale := s.floats("loss scale", []float64{s.scale})
-	s.launch("loss", "cross_entropy", sim.Dim{X: n}, 256, logits, bias, at, weights, scale, l, hit, int32(classes), int32(stride), float32(coef), int32(1))
+	s.launch("loss", "cross_entropy", sim.Dim{X: n}, 256, logits, bias, at, weights, scale, l, hit, uint64(0), int32(classes), int32(stride), float32(coef), int32(1))
 	sums = numbers(s.fixture, "sums", []float64{0, 0, 0})
 	s.launch("loss", "sum_losses", sim.Dim{X: 1}, 256, sums, l, hit, weights, at, int32(n))
 	return sums
