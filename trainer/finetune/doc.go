@@ -1,12 +1,12 @@
-// Package finetune trains and runs BERT with a task's head: what comes after
-// pre-training. Its sub-packages hold the tasks: finetune/squad answers
-// questions about a text, finetune/glue classifies sentences and pairs of them,
-// finetune/predict answers single requests.
+// Package finetune fine-tunes and runs BERT with the head of a task. Its
+// sub-packages implement the tasks: finetune/squad answers questions about a
+// text, finetune/glue classifies sentences and sentence pairs, finetune/predict
+// answers single requests.
 //
-// A task gives its examples as an [Examples]: how many there are, how long each
-// is, and how one is put into a batch. A [Source] brings them in a shuffled
-// order to the loop that pre-training uses, so that a run resumes exactly where
-// it stopped:
+// A task provides its examples as an [Examples]: their number, their lengths,
+// and a method to append one to a batch. A [Source] supplies them in a shuffled
+// order to [trainer.Train], the loop that pre-training also uses, so that a run
+// can be resumed exactly:
 //
 //	source, err := finetune.NewSource(examples, finetune.SourceOptions{Seed: 1, MicroBatchTokens: 4096, Heads: heads})
 //	if err != nil {
@@ -15,16 +15,16 @@
 //	schedule := finetune.Recipe{Rate: 5e-5, Batch: 32, Epochs: 3, Warmup: 0.1}.Schedule(questions)
 //	_, err = trainer.Train(ctx, trainer.Loop{Model: model, Heads: heads, Source: source, Schedule: schedule, Batch: 32})
 //
-// [Forward] computes every example once and hands out its logits.
+// [Forward] computes every example once and returns its logits.
 //
 // # Order
 //
 // Positions count examples over all epochs. The order of an epoch is a
-// permutation that the seed and the epoch alone decide; it is not that of the
-// reference, whose shuffling is TensorFlow's.
+// permutation that depends only on the seed and the epoch. It differs from the
+// order of google-research/bert, which TensorFlow shuffles.
 //
 // # Concurrency
 //
-// Examples do not change while they are used and may be shared; a Source is for
-// one goroutine. No goroutine is started here.
+// Examples are immutable and may be shared. A Source must not be used by
+// several goroutines at once. The package starts no goroutines.
 package finetune

@@ -7,10 +7,9 @@ import (
 	"pretext/trainer"
 )
 
-// Values returns the part of the outputs that belongs to sequence s of b: its
-// logits (OutputLogits), the start and end logit of each of its tokens
-// (OutputSpans), or the logits of its masked tokens (OutputMLMLogits). It shares
-// memory with out.
+// Values returns the outputs of sequence s of b: its logits (OutputLogits), the
+// start and end logit of each of its tokens (OutputSpans), or the logits of its
+// masked tokens (OutputMLMLogits). The result shares memory with out.
 func Values(b *trainer.Batch, out *trainer.Outputs, s int) []float32 {
 	from, to := int(b.CuSeqlens[s]), int(b.CuSeqlens[s+1])
 	switch out.Want {
@@ -38,7 +37,7 @@ func Values(b *trainer.Batch, out *trainer.Outputs, s int) []float32 {
 	panic(fmt.Sprintf("BUG: outputs %b are not those of one head", out.Want))
 }
 
-// Wanted returns what the head of a task puts out.
+// Wanted returns the outputs of the task's head.
 func Wanted(h trainer.Heads) trainer.Output {
 	switch {
 	case h.Span:
@@ -55,11 +54,11 @@ func Wanted(h trainer.Heads) trainer.Output {
 type Forward struct {
 	Model  trainer.Model
 	Heads  trainer.Heads // of the model
-	Tokens int           // most tokens of a batch, but for a longer example
+	Tokens int           // maximum tokens of a batch; a longer example is a batch of its own
 }
 
-// Each computes all examples in order and calls f with the output of each, which is
-// valid during the call. It returns the sums of all.
+// Each computes all examples in order and calls f with the output of each,
+// which is valid only during the call. It returns the sums over all examples.
 func (w Forward) Each(ctx context.Context, ex Examples, f func(i int, values []float32) error) (trainer.Sums, error) {
 	var total trainer.Sums
 	var b trainer.Batch

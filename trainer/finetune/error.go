@@ -2,13 +2,13 @@ package finetune
 
 import "errors"
 
-// ErrData is what every [DataError] wraps.
+// ErrData is wrapped by every [DataError].
 var ErrData = errors.New("damaged task data")
 
-// ErrNumbers says that what a model computes is not a number.
+// ErrNumbers is returned when a model's output is not a number (NaN).
 var ErrNumbers = errors.New("the model computes no numbers (NaN): its weights are damaged")
 
-// A DataError says what is wrong with a file of a task's data, and where.
+// A DataError locates a problem in a data file of a task.
 type DataError struct {
 	File   string
 	Place  string // "line 3", "question \"q7\"", …; may be empty

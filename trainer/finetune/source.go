@@ -12,37 +12,37 @@ import (
 	"pretext/trainer"
 )
 
-// Examples are the examples of a task in their order of input.
+// Examples are the examples of a task, in input order.
 type Examples interface {
-	// Len returns their number.
+	// Len returns the number of examples.
 	Len() int
-	// Tokens returns the number of tokens that example i takes in a batch.
+	// Tokens returns the number of tokens of example i in a batch.
 	Tokens(i int) int
-	// Append adds example i to b, with the labels of the task's head. position
-	// is that in the run, which keys the dropout masks.
+	// Append appends example i to b, with the labels of the task's head.
+	// position is the position in the run; the dropout masks depend on it.
 	Append(b *trainer.Batch, i int, position int64)
 }
 
-// SourceOptions say how examples become the batches of a run.
+// SourceOptions configures a [Source].
 type SourceOptions struct {
 	Seed             uint64        // of the order
-	MicroBatchTokens int           // most tokens of a micro-batch; at least the longest example
-	Heads            trainer.Heads // of the model: what a micro-batch is counted for
-	Rank, Ranks      int           // of this process; Ranks 0 means 1
+	MicroBatchTokens int           // maximum tokens of a micro-batch; at least the longest example
+	Heads            trainer.Heads // they determine the counts of a micro-batch
+	Rank, Ranks      int           // number of this process, number of processes; Ranks 0 means 1
 }
 
-// A Source is the order of a fine-tuning run: a [trainer.Source].
+// A Source is a [trainer.Source]: the training order of a fine-tuning run.
 type Source struct {
 	examples Examples
 	o        SourceOptions
-	epoch    int64   // whose order perm is; -1: none yet
-	perm     []int32 // example at each index of the epoch
+	epoch    int64   // epoch of perm; -1: none
+	perm     []int32 // maps an index in the epoch to an example
 	batch    trainer.Batch
 }
 
 var _ trainer.Source = (*Source)(nil)
 
-// NewSource returns the order of a run over examples.
+// NewSource returns the training order for a run over examples.
 func NewSource(examples Examples, o SourceOptions) (*Source, error) {
 	if o.Ranks == 0 {
 		o.Ranks = 1
@@ -100,7 +100,7 @@ func (s *Source) batches(at []int32, cuts []int, position int64) iter.Seq2[*trai
 	}
 }
 
-// example returns which example stands at a position.
+// example returns the number of the example at a position.
 func (s *Source) example(position int64) int32 {
 	epoch, index := trainer.Epoch(position, s.Len())
 	if epoch != s.epoch {
@@ -109,10 +109,10 @@ func (s *Source) example(position int64) int32 {
 	return s.perm[index]
 }
 
-// permutation returns the order of an epoch, by Fisher and Yates. The generator
-// is ChaCha8, whose output is specified (C2SP, chacha8rand), and a number below
-// i+1 is the upper half of its product with a draw of 64 bits, so that no
-// release of Go changes it.
+// permutation returns the order of an epoch (Fisher-Yates). The generator is
+// ChaCha8, whose output is specified (C2SP, chacha8rand), and a number below
+// i+1 is the upper half of its product with a 64-bit draw, so the order does
+// not depend on the Go version.
 func permutation(seed uint64, epoch int64, n int) []int32 {
 	var key [32]byte
 	copy(key[:8], "finetune")
@@ -131,16 +131,16 @@ func permutation(seed uint64, epoch int64, n int) []int32 {
 }
 
 // A Recipe is the schedule of run_squad.py and run_classifier.py of
-// google-research/bert: a number of epochs, a share of the steps for warm-up,
-// and a rate that falls to zero on a line.
+// google-research/bert: a number of epochs, a fraction of the steps for
+// warm-up, and a learning rate that decays linearly to zero.
 type Recipe struct {
 	Rate   float64 `json:"learning_rate"`
 	Batch  int     `json:"train_batch_size"`
 	Epochs float64 `json:"num_train_epochs"`
-	Warmup float64 `json:"warmup_proportion"` // of all steps, from 0 to 1
+	Warmup float64 `json:"warmup_proportion"` // fraction of all steps, from 0 to 1
 }
 
-// Validate reports every problem of r.
+// Validate reports every problem of r at once.
 func (r Recipe) Validate() error {
 	var errs []error
 	if r.Batch < 1 || r.Batch > 1<<20 {
@@ -162,7 +162,7 @@ func (r Recipe) Validate() error {
 // example there is a question, which may have several windows.
 func (r Recipe) Steps(n int) int64 { return int64(float64(n) / float64(r.Batch) * r.Epochs) }
 
-// Schedule returns the learning rates of a run over n examples.
+// Schedule returns the learning rate schedule for n examples.
 func (r Recipe) Schedule(n int) trainer.Schedule {
 	steps := r.Steps(n)
 	return trainer.Schedule{Kind: trainer.Linear, Peak: r.Rate, Steps: steps, Warmup: float64(int64(float64(steps) * r.Warmup))}

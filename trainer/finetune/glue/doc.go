@@ -1,7 +1,7 @@
-// Package glue classifies sentences and pairs of sentences: the tasks of GLUE
-// (MRPC, SST-2, MNLI and their like), and tables of one's own, as
-// google-research/bert's run_classifier.py reads and cuts them, with GLUE's
-// metrics.
+// Package glue classifies sentences and sentence pairs: the tasks of GLUE (such
+// as MRPC, SST-2 and MNLI) and the user's own tables. It reads and truncates
+// examples as run_classifier.py of google-research/bert does, and computes
+// GLUE's metrics.
 //
 //	task, err := glue.ByName("mrpc")
 //	task, rows, err := task.Read("dev.tsv", bytes, glue.Dev)
@@ -10,20 +10,20 @@
 //
 // # Tables
 //
-// A table is UTF-8, a row a line, cells between tabs; nothing is quoted. The
-// first line names the columns, but in CoLA's train.tsv and dev.tsv, which have
-// no names. Columns are found by name, so that the spellings in use all work.
-// Rows of a test set have no label.
+// A table is UTF-8 text with one row on each line and tab-separated cells,
+// without quoting. The first line names the columns, except in CoLA's train.tsv
+// and dev.tsv, which have no header. Columns are found by name; all common
+// spellings are accepted. Rows of a test set need no label.
 //
 // # Sequences
 //
 //	[CLS] first [SEP]              segment 0
 //	[CLS] first [SEP] second [SEP] segments 0 and 1
 //
-// A pair that is too long loses pieces from the end of the longer of the two, of
-// the second where they are equal.
+// If a pair is too long, pieces are removed from the end of the longer text, or
+// of the second one if they are equally long.
 //
 // # Concurrency
 //
-// Tasks, rows and examples do not change and may be shared.
+// Tasks, rows and examples are immutable and may be shared.
 package glue

@@ -8,18 +8,18 @@ import (
 	"pretext/trainer/finetune"
 )
 
-// Examples are rows in pieces: a [finetune.Examples].
+// Examples are tokenized rows: a [finetune.Examples].
 type Examples struct {
 	rows  []Row
 	pairs bool
-	ids   []int32 // of all rows, one behind the other
-	ends  []int   // of each row's sequence, and of its first segment
+	ids   []int32 // of all rows, concatenated
+	ends  []int   // for each row, the end of its sequence and of its first segment
 	vocab *tokenize.Vocab
 }
 
 var _ finetune.Examples = (*Examples)(nil)
 
-// NewExamples cuts rows to sequences of at most length tokens.
+// NewExamples tokenizes rows to sequences of at most length tokens.
 func NewExamples(t Task, rows []Row, enc *tokenize.Encoder, length int) (*Examples, error) {
 	if length < 4 || length > trainer.MaxPositions {
 		return nil, fmt.Errorf("max_seq_length %d: must be from 4 to %d", length, trainer.MaxPositions)
@@ -50,8 +50,8 @@ func (x *Examples) add(a, b []int32, length int) {
 	x.ends = append(x.ends, first, len(x.ids))
 }
 
-// shorten takes pieces from the end of the longer of two, of the second where
-// they are equal, until n are left.
+// shorten removes pieces from the end of the longer list, or of the second if
+// they are equally long, until n are left in total.
 func shorten(a, b []int32, n int) (_, _ []int32) {
 	over := len(a) + len(b) - n
 	if over <= 0 {
@@ -70,7 +70,7 @@ func shorten(a, b []int32, n int) (_, _ []int32) {
 // Len implements [finetune.Examples].
 func (x *Examples) Len() int { return len(x.rows) }
 
-// bounds returns where row i begins, its first segment ends, and it ends.
+// bounds returns the start of row i, the end of its first segment, and its end.
 func (x *Examples) bounds(i int) (from, second, to int) {
 	if i > 0 {
 		from = x.ends[2*i-1]

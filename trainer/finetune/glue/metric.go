@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// A Metric is one of GLUE's.
+// A Metric is a metric of GLUE.
 type Metric string
 
-// The metrics, as scikit-learn and SciPy compute them.
+// The metrics, computed as scikit-learn and SciPy do.
 const (
-	Accuracy Metric = "accuracy" // share of right classes
-	F1       Metric = "f1"       // of class 1 against class 0
+	Accuracy Metric = "accuracy" // fraction of correct classes
+	F1       Metric = "f1"       // F1 score of class 1
 	Matthews Metric = "matthews" // correlation coefficient of two classes
 	Pearson  Metric = "pearson"  // correlation of scores
-	Spearman Metric = "spearman" // correlation of their ranks, the mean rank for equals
+	Spearman Metric = "spearman" // correlation of ranks; equal scores have their mean rank
 )
 
-// Of returns the metric of answers given the right ones: numbers of classes, or
-// scores. It is 0 where it is not defined (no answers, a constant).
+// Of returns the metric for answers and the correct ones, each a list of class
+// numbers or of scores. It is 0 if undefined (no answers, or all equal).
 func (m Metric) Of(answers, right []float64) float64 {
 	if len(answers) != len(right) {
 		panic("BUG: answers and right ones differ in number")
@@ -89,7 +89,8 @@ func mean(x []float64) float64 {
 	return ratio(sum, float64(len(x)))
 }
 
-// ranks returns the rank of each value, from 1.
+// ranks returns the rank of each value, from 1. Equal values get their mean
+// rank.
 func ranks(x []float64) []float64 {
 	order := make([]int, len(x))
 	for i := range order {
@@ -105,7 +106,7 @@ func ranks(x []float64) []float64 {
 		for k := i; k < j; k++ {
 			out[order[k]] = float64(i+j+1) / 2
 		}
-		if j == i { // NaN equals nothing
+		if j == i { // NaN is not equal to itself
 			j++
 		}
 		i = j

@@ -6,8 +6,8 @@ import (
 	"pretext/trainer/finetune/internal/pyrepr"
 )
 
-// AppendResult appends a line of test_results.tsv: the probability of each
-// class, or the score, as run_classifier.py writes them.
+// AppendResult appends a line of test_results.tsv as run_classifier.py writes
+// it: the probability of each class, or the score.
 func AppendResult(dst []byte, logits []float32, regression bool) []byte {
 	values := make([]float64, len(logits))
 	for i, v := range logits {
@@ -25,7 +25,7 @@ func AppendResult(dst []byte, logits []float32, regression bool) []byte {
 	return append(dst, '\n')
 }
 
-// Softmax returns the probabilities that logits stand for.
+// Softmax converts logits to probabilities.
 func Softmax(logits []float32) []float64 {
 	top := math.Inf(-1)
 	for _, v := range logits {

@@ -19,29 +19,29 @@ const (
 	maxTable = 1 << 30
 )
 
-// A Row is an example of a table.
+// A Row is one example of a table.
 type Row struct {
-	A, B  string  // B is empty where sentences stand alone
+	A, B  string  // B is empty for single sentences
 	Class int32   // or [trainer.NoLabel]
 	Score float32 // NaN: none
 }
 
-// A table is being read.
+// A table is the state of reading a table.
 type table struct {
 	task  Task
 	name  string
 	split Split
 
 	columns  [3]int // of A, B and Label; -1: none
-	width    int    // cells of the header; 0: there is none
+	width    int    // number of cells of the header; 0 if there is none
 	rows     []Row
-	names    []string // label of each row, where classes are not known yet
-	learning bool     // classes are not known yet
+	names    []string // label of each row, while the classes are unknown
+	learning bool     // the classes are unknown yet
 }
 
-// Read reads a table. A task without classes gets those of the table when split
-// is Train; they are returned in the task. Errors are [*finetune.DataError] and
-// begin with name.
+// Read parses a table. A task without classes gets the labels of the table as
+// classes if split is Train; Read returns the completed task. Errors are
+// [*finetune.DataError] and begin with name.
 func (t Task) Read(name string, data []byte, split Split) (Task, []Row, error) {
 	r := table{task: t, name: name, split: split, learning: !t.Regression && len(t.Labels) == 0 && split == Train}
 	if err := r.read(data); err != nil {
@@ -103,7 +103,7 @@ func (r *table) read(data []byte) error {
 	return nil
 }
 
-// header finds the columns.
+// header finds the columns by name.
 func (r *table) header(cells []string) error {
 	r.width = len(cells)
 	find := func(what string, names []string, needed bool) (int, error) {
@@ -130,8 +130,8 @@ func (r *table) header(cells []string) error {
 	return nil
 }
 
-// row adds a row. More cells than the header has are let pass, as those of
-// MNLI's annotators, which not every row has.
+// row adds a row. It accepts more cells than the header has, such as the
+// annotator labels of MNLI, which only some rows have.
 func (r *table) row(n int, cells []string) error {
 	cell := func(column int) (string, error) {
 		if column < 0 {
@@ -163,7 +163,7 @@ func (r *table) row(n int, cells []string) error {
 	return nil
 }
 
-// label reads the label of a row.
+// label parses the label of a row.
 func (r *table) label(n int, label string, row *Row) error {
 	switch {
 	case r.task.Regression:
@@ -187,7 +187,7 @@ func (r *table) label(n int, label string, row *Row) error {
 	return nil
 }
 
-// learn takes the classes from the rows.
+// learn sets the classes to the labels of the rows.
 func (r *table) learn() {
 	r.task.Labels = slices.Compact(slices.Sorted(slices.Values(r.names)))
 	number := map[string]int32{}

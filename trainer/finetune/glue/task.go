@@ -12,8 +12,8 @@ import (
 // A Split is a part of a task's data.
 type Split string
 
-// The splits. MNLI has two of dev and of test: of the genres that the training
-// set has, and of others.
+// The splits. MNLI has two of dev and of test: matched, with the genres of the
+// training set, and mismatched, with other genres.
 const (
 	Train          Split = "train"
 	Dev            Split = "dev"
@@ -24,24 +24,24 @@ const (
 
 func (s Split) isTest() bool { return s == Test || s == TestMismatched }
 
-// A Task says what a table holds and what is learned of it. Those of GLUE come
-// from [ByName]; fill one in for other tables.
+// A Task describes a table and what is learned from it. [ByName] returns the
+// tasks of GLUE; construct one for other tables.
 type Task struct {
 	Name       string   `json:"task"`
-	Labels     []string `json:"labels,omitempty"` // names of the classes, in order of their numbers; nil: those of the training set, sorted
+	Labels     []string `json:"labels,omitempty"` // class names by class number; nil: the labels of the training set, sorted
 	Regression bool     `json:"regression"`       // a score instead of a class
-	Metrics    []Metric `json:"-"`                // what is reported besides the loss
+	Metrics    []Metric `json:"-"`                // reported in addition to the loss
 
-	// Names that columns go by; the first that a table has is taken. B is nil
-	// where a sentence stands alone.
+	// Accepted names of the columns; the first one in the table is used. B is
+	// nil for single sentences.
 	A     []string `json:"text_column"`
 	B     []string `json:"pair_column,omitempty"`
 	Label []string `json:"label_column"`
 
-	// bare are the numbers of the columns of A and Label where train and dev
-	// have no names.
+	// bare are the column numbers of A and Label if train and dev have no
+	// header.
 	bare *[2]int
-	// matched says that dev and test come as matched and mismatched.
+	// matched reports whether dev and test exist as matched and mismatched.
 	matched bool
 }
 
@@ -68,7 +68,7 @@ func Tasks() []Task {
 	}
 }
 
-// ByName returns a task of GLUE, whatever the case of its name.
+// ByName returns a task of GLUE. Case does not matter.
 func ByName(name string) (Task, error) {
 	name = strings.ToLower(name)
 	var names []string
@@ -81,8 +81,7 @@ func ByName(name string) (Task, error) {
 	return Task{}, fmt.Errorf("task %q: must be one of %s", name, strings.Join(names, ", "))
 }
 
-// Validate reports every problem of t as a model's task: after its labels are
-// known.
+// Validate reports every problem of t at once. Its labels must be known.
 func (t Task) Validate() error {
 	var errs []error
 	if len(t.A) == 0 || len(t.Label) == 0 {
@@ -105,8 +104,8 @@ func (t Task) Heads() trainer.Heads {
 	return trainer.Heads{Labels: len(t.Labels)}
 }
 
-// File returns the name of a split's table; ok is false for one that the task
-// does not have.
+// File returns the file name of a split; ok is false if the task does not have
+// the split.
 func (t Task) File(s Split) (name string, ok bool) {
 	switch {
 	case s == Train:
@@ -121,8 +120,7 @@ func (t Task) File(s Split) (name string, ok bool) {
 	return string(s) + ".tsv", true
 }
 
-// Splits returns the splits of the task but the training set: those with labels
-// first.
+// Splits returns all splits but the training set, those with labels first.
 func (t Task) Splits() []Split {
 	if t.matched {
 		return []Split{Dev, DevMismatched, Test, TestMismatched}
@@ -130,7 +128,7 @@ func (t Task) Splits() []Split {
 	return []Split{Dev, Test}
 }
 
-// labelOf returns the number of a class.
+// labelOf returns the number of the class with this name.
 func (t Task) labelOf(name string) (int32, bool) {
 	i := slices.Index(t.Labels, name)
 	return int32(i), i >= 0

@@ -9,10 +9,10 @@ import (
 // An Answer is the result of [Predictor.Answer].
 type Answer struct {
 	Answer      string      `json:"answer"` // empty: the text does not say
-	Start       int         `json:"start"`  // of the answer in the context, in characters (code points)
-	End         int         `json:"end"`    // behind its last character
+	Start       int         `json:"start"`  // start of the answer in the context, in characters (code points)
+	End         int         `json:"end"`    // index after its last character
 	Probability float64     `json:"probability"`
-	NullOdds    *float64    `json:"null_odds,omitempty"` // score of "no answer" minus that of the best, with Settings.Negatives
+	NullOdds    *float64    `json:"null_odds,omitempty"` // score of "no answer" minus that of the best answer, with Settings.Negatives
 	NBest       []Candidate `json:"n_best,omitempty"`
 }
 
@@ -24,8 +24,8 @@ type Candidate struct {
 	Probability float64 `json:"probability"`
 }
 
-// Answer asks a question about a text, and for the nBest best answers besides
-// the first.
+// Answer asks a question about a context. The result also lists the nBest best
+// answers.
 func (p *Predictor) Answer(question, context string, nBest int) (Job, error) {
 	if err := p.check(TaskAnswer, question, context); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (j *answerJob) Result() any {
 	x := j.predictor.Predictions()[0]
 	a := Answer{Answer: x.Text}
 	if x.NBest[0].Text == x.Text && x.NBest[0].To == 0 {
-		a.Answer = "" // what the reference calls "empty": no pair of places was left
+		a.Answer = "" // the reference writes "empty" if no pair of start and end is left
 	}
 	for i, c := range x.NBest {
 		y := Candidate{c.Text, utf8.RuneCountInString(j.context[:c.From]), utf8.RuneCountInString(j.context[:c.To]), c.Probability}

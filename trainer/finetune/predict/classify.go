@@ -13,7 +13,7 @@ import (
 
 // A Classification is the result of [Predictor.Classify].
 type Classification struct {
-	Classes []Class  `json:"classes,omitempty"` // the most probable first
+	Classes []Class  `json:"classes,omitempty"` // most probable first
 	Score   *float64 `json:"score,omitempty"`   // of a regression
 }
 
@@ -23,8 +23,8 @@ type Class struct {
 	Probability float64 `json:"probability"`
 }
 
-// Classify asks for the class of a text, or of a pair where paired. What is
-// longer than the model takes is cut as in training.
+// Classify asks for the class of a text, or of a pair of texts if paired. Input
+// that is too long for the model is truncated as in training.
 func (p *Predictor) Classify(text, pair string, paired bool) (Job, error) {
 	if err := p.check(TaskClassify, text, pair); err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
-// Package predict answers single requests with a model: the words behind [MASK],
-// the class of a sentence, the answer to a question. A request becomes a [Job],
-// whose sequences may be computed together with those of others:
+// Package predict answers single requests with a model: the word hidden by
+// [MASK], the class of a sentence, the answer to a question. A request becomes
+// a [Job], whose sequences may be computed in a batch with those of other jobs:
 //
 //	p, err := predict.New(predict.Settings{Tokenizer: tok, Config: cfg, Heads: heads})
 //	job, err := p.FillMask("The cat [MASK] on the mat.", 5)
@@ -12,5 +12,6 @@
 //
 // # Concurrency
 //
-// A Predictor may be shared. A Job is for one goroutine at a time.
+// A Predictor may be shared. A Job must not be used by several goroutines at
+// once.
 package predict

@@ -9,32 +9,32 @@ import (
 	"pretext/trainer/finetune"
 )
 
-// maskText stands in a text where a word is to be found.
+// maskText marks a word to predict in a text.
 const maskText = "[MASK]"
 
-// MaxTopK is the most tokens that FillMask lists of a mask.
+// MaxTopK is the maximum number of predictions for each mask.
 const MaxTopK = 1000
 
 // A FilledMask is the result of [Predictor.FillMask].
 type FilledMask struct {
-	Text  string `json:"text"` // as it was given
+	Text  string `json:"text"` // the input text
 	Masks []Mask `json:"masks"`
 }
 
-// A Mask is what a model would put in the place of a [MASK].
+// A Mask holds the predictions for one [MASK].
 type Mask struct {
-	Position    int     `json:"position"` // of the token in the sequence
+	Position    int     `json:"position"` // index of the token in the sequence
 	Predictions []Token `json:"predictions"`
 }
 
-// A Token is a word piece with its probability.
+// A Token is a vocabulary entry with its probability.
 type Token struct {
 	Token       string  `json:"token"`
 	ID          int32   `json:"id"`
 	Probability float64 `json:"probability"`
 }
 
-// FillMask asks for the topK most probable tokens behind each [MASK] of a text.
+// FillMask asks for the topK most probable tokens for each [MASK] of a text.
 func (p *Predictor) FillMask(text string, topK int) (Job, error) {
 	if err := p.check(TaskFillMask, text); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (j *fillJob) Tokens(int) int { return len(j.ids) }
 // Masked implements Job.
 func (j *fillJob) Masked(int) int { return len(j.masks) }
 
-// Append implements Job. The targets are not known; any will do.
+// Append implements Job. The targets are unknown; any value will do.
 func (j *fillJob) Append(b *trainer.Batch, _ int, position int64) {
 	s := trainer.Sequence{IDs: j.ids, Segments: make([]int32, len(j.ids)), NSPLabel: trainer.NoLabel, Position: position}
 	for _, m := range j.masks {
@@ -108,7 +108,8 @@ func (j *fillJob) Take(_ int, logits []float32) error {
 	return nil
 }
 
-// best returns the most probable tokens, of equals that with the lower id.
+// best returns the most probable tokens; of equally probable ones, lower ids
+// first.
 func (j *fillJob) best(logits []float32) ([]Token, error) {
 	top := make([]int32, 0, j.topK+1)
 	largest := math.Inf(-1)

@@ -12,24 +12,25 @@ import (
 	"pretext/trainer/finetune/squad"
 )
 
-// A Job is a request in sequences. Take is called once for each, in order, with
-// what [finetune.Values] gives; Result is what came of it.
+// A Job is a request as sequences. Take must be called once for each sequence,
+// in order, with the values of [finetune.Values]. Then Result returns the
+// result.
 type Job interface {
 	finetune.Examples
 	Take(i int, values []float32) error
 	Result() any
-	// Masked returns the number of masked tokens of sequence i, each of which
-	// takes as many logits as the vocabulary has tokens.
+	// Masked returns the number of masked tokens in sequence i. Each has as
+	// many logits as the vocabulary has tokens.
 	Masked(i int) int
 }
 
-// MaxMasks is the most masks of a request.
+// MaxMasks is the maximum number of masks in a request.
 const MaxMasks = 64
 
-// An InputError says why a request cannot be computed.
+// An InputError reports why a request cannot be computed.
 type InputError struct {
 	Reason  string
-	TooLong bool // a shorter one could be
+	TooLong bool // a shorter request could be computed
 }
 
 func (e *InputError) Error() string { return e.Reason }
@@ -42,22 +43,22 @@ func tooLong(format string, args ...any) error {
 	return &InputError{Reason: fmt.Sprintf(format, args...), TooLong: true}
 }
 
-// Settings say what a predictor works with.
+// Settings configure a [Predictor].
 type Settings struct {
 	Tokenizer *tokenize.Tokenizer
 	Config    trainer.Config
-	Heads     trainer.Heads // one of them is used
-	Labels    []string      // names of a classifier's classes; nil: LABEL_0 and so on
+	Heads     trainer.Heads // the predictor uses one of them
+	Labels    []string      // class names; nil: LABEL_0 and so on
 
-	MaxSeqLength   int // most tokens of a sequence; 0: the model's positions
-	DocStride      int // of windows on a long text; 0: run_squad.py's
-	MaxQueryLength int // likewise
+	MaxSeqLength   int // maximum tokens of a sequence; 0: the model's positions
+	DocStride      int // distance of windows on a long text, in tokens; 0: as in run_squad.py
+	MaxQueryLength int // maximum tokens of a question; 0: as in run_squad.py
 	Negatives      bool
 	Answers        squad.PredictOptions // zero: the defaults
-	MaxSequences   int                  // most sequences of a request; 0: 256
+	MaxSequences   int                  // maximum sequences of a request; 0: 256
 }
 
-// A Task names what a model can be asked for.
+// A Task is a kind of request that a model can answer.
 type Task string
 
 // The tasks.
@@ -74,10 +75,10 @@ type Predictor struct {
 	encoders sync.Pool // of *tokenize.Encoder: each holds 2 MiB
 }
 
-// defaultMaxSequences bounds the work of one request.
+// defaultMaxSequences limits the work for one request.
 const defaultMaxSequences = 256
 
-// New returns a predictor.
+// New returns a predictor, or an error if the settings do not fit together.
 func New(s Settings) (*Predictor, error) {
 	if s.MaxSeqLength == 0 {
 		s.MaxSeqLength = s.Config.MaxPositions
@@ -105,7 +106,8 @@ func New(s Settings) (*Predictor, error) {
 	return p, nil
 }
 
-// windowsOf fits run_squad.py's windows to a model that takes less.
+// windowsOf adapts the window sizes of run_squad.py to a model with fewer
+// positions.
 func windowsOf(s Settings) squad.Options {
 	o := squad.DefaultOptions()
 	o.MaxSeqLength = s.MaxSeqLength
@@ -119,7 +121,7 @@ func windowsOf(s Settings) squad.Options {
 	return o
 }
 
-// Task returns what the model can be asked for.
+// Task returns the kind of request that the model can answer.
 func (p *Predictor) Task() Task {
 	switch h := p.s.Heads; {
 	case h.Span:
@@ -132,7 +134,8 @@ func (p *Predictor) Task() Task {
 	return ""
 }
 
-// check refuses a text that is not UTF-8, and a task the model is not for.
+// check returns an error for text that is not UTF-8, or for a task that the
+// model cannot do.
 func (p *Predictor) check(task Task, texts ...string) error {
 	if p.Task() != task {
 		return wrong("the model is for %s, not for %s", p.Task(), task)
@@ -145,7 +148,7 @@ func (p *Predictor) check(task Task, texts ...string) error {
 	return nil
 }
 
-// encoder lends an encoder.
+// encoder borrows an encoder from the pool.
 func (p *Predictor) encoder() (enc *tokenize.Encoder, giveBack func()) {
 	enc = p.encoders.Get().(*tokenize.Encoder)
 	return enc, func() { p.encoders.Put(enc) }

@@ -9,14 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// A Request is what is asked of a model, as JSON. Which fields there are depends
-// on its task:
+// A Request is the JSON form of a request. The fields depend on the task:
 //
 //	fill-mask: text, top_k
 //	classify:  text, pair
 //	answer:    question, context, n_best
 type Request struct {
-	ID       json.RawMessage `json:"id"` // any value, for the caller's use
+	ID       json.RawMessage `json:"id"` // any value, returned to the caller
 	Text     *string         `json:"text"`
 	Pair     *string         `json:"pair"`
 	Question *string         `json:"question"`
@@ -25,10 +24,10 @@ type Request struct {
 	NBest    *int            `json:"n_best"`
 }
 
-// Defaults stand for what a request does not say.
+// Defaults are used for fields that a request does not set.
 type Defaults struct{ TopK, NBest int }
 
-// ParseRequest reads a request: one object, without fields that none has.
+// ParseRequest parses a request: one JSON object without unknown fields.
 func ParseRequest(body []byte) (Request, error) {
 	var r Request
 	if !utf8.Valid(body) {
@@ -48,7 +47,7 @@ func ParseRequest(body []byte) (Request, error) {
 	return r, nil
 }
 
-// Job turns a request into a job.
+// Job converts a request to a job.
 func (p *Predictor) Job(r Request, d Defaults) (Job, error) {
 	text := func(s *string) string {
 		if s == nil {

@@ -12,20 +12,21 @@ import (
 	"pretext/trainer/finetune"
 )
 
-// maxFile bounds a file: the largest known, that of SQuAD 2.0's training set, has 42 MB.
+// maxFile limits the size of a file. The largest known one, the training set of
+// SQuAD 2.0, has 42 MB.
 const maxFile = 1 << 30
 
-// A Dataset is the content of a file.
+// A Dataset is a parsed file.
 type Dataset struct {
 	Name       string // of the file, for errors
 	Version    string // "1.1", "v2.0"; may be empty
 	Paragraphs []Paragraph
-	Questions  []Question // those of a paragraph follow each other, in the order of paragraphs
+	Questions  []Question // in the order of paragraphs
 }
 
-// A Paragraph is a text that questions are about.
+// A Paragraph is the text that questions are about.
 type Paragraph struct {
-	Title   string // of its article
+	Title   string // title of its article
 	Context string
 }
 
@@ -35,16 +36,16 @@ type Question struct {
 	Text       string
 	Paragraph  int
 	Answers    []Answer
-	Impossible bool // the paragraph does not answer it (SQuAD 2.0)
+	Impossible bool // the paragraph does not contain the answer (SQuAD 2.0)
 }
 
-// An Answer is a piece of the paragraph.
+// An Answer is a part of the paragraph.
 type Answer struct {
 	Text  string
-	Start int // its first character in the paragraph, counted in code points
+	Start int // index of its first character in the paragraph, in code points
 }
 
-// The file's form. Pointers tell absent from empty.
+// The JSON form of a file. Pointers distinguish absent from empty.
 type (
 	fileJSON struct {
 		Version string        `json:"version"`
@@ -70,8 +71,9 @@ type (
 	}
 )
 
-// Read reads a file of SQuAD's form; errors are [*finetune.DataError] and begin
-// with name. Answers are checked where they are used: to train on.
+// Read parses a file in the format of SQuAD. Errors are [*finetune.DataError]
+// and begin with name. Answers are validated only when they are used for
+// training.
 func Read(name string, data []byte) (*Dataset, error) {
 	fault := func(place, format string, args ...any) error {
 		return &finetune.DataError{File: name, Place: place, Reason: fmt.Sprintf(format, args...)}
@@ -132,14 +134,14 @@ func (d *Dataset) add(q questionJSON, seen map[string]bool) error {
 	return nil
 }
 
-// Answerable tells whether the file says what a right answer is, of any question:
-// whether answers can be measured.
+// Answerable reports whether any question has an answer or is marked as having
+// none, so that predictions can be evaluated.
 func (d *Dataset) Answerable() bool {
 	return slices.ContainsFunc(d.Questions, func(q Question) bool { return len(q.Answers) > 0 || q.Impossible })
 }
 
-// Negatives reports whether the file says that some questions have no answer, as
-// those of SQuAD 2.0 do.
+// Negatives reports whether some questions are marked as having no answer, as
+// in SQuAD 2.0.
 func (d *Dataset) Negatives() bool {
 	if strings.HasPrefix(strings.TrimPrefix(d.Version, "v"), "2") {
 		return true
@@ -152,7 +154,7 @@ func (d *Dataset) Negatives() bool {
 	return false
 }
 
-// invalidUTF8 returns the place of the first byte that is not UTF-8, or -1.
+// invalidUTF8 returns the offset of the first invalid byte, or -1.
 func invalidUTF8(b []byte) int {
 	if utf8.Valid(b) {
 		return -1
@@ -166,7 +168,7 @@ func invalidUTF8(b []byte) int {
 	}
 }
 
-// jsonFault returns the place and the cause of an error of encoding/json.
+// jsonFault returns the location and the reason of an error of encoding/json.
 func jsonFault(err error) (place, reason string) {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError

@@ -1,6 +1,6 @@
-// Package squad answers questions about paragraphs: SQuAD 1.1 and 2.0 as
-// google-research/bert's run_squad.py reads, windows and decodes them, and their
-// official metrics.
+// Package squad answers questions about paragraphs: SQuAD 1.1 and 2.0. It reads
+// files, makes windows and decodes answers as run_squad.py of
+// google-research/bert does, and computes the official metrics.
 //
 //	data, err := squad.Read("train-v2.0.json", bytes)
 //	…
@@ -19,30 +19,38 @@
 //	[CLS] question [SEP] pieces of the paragraph [SEP]
 //	  0       0      0              1              1     segment
 //
-// A question is cut to MaxQueryLength pieces; the paragraph's pieces are cut into
-// windows of what is left, each DocStride after the one before, until one reaches
-// the end. The answer's pieces are narrowed to those that spell it; a window that
-// does not hold all of them has [CLS] as its answer. A piece that is in several
-// windows counts in that where it has most context: the larger of
-// min(left, right) + 0.01·(pieces of the window), the earlier of equals.
+// A question is truncated to MaxQueryLength pieces. The rest of the window is
+// for the paragraph: windows start every DocStride pieces, until one reaches
+// the end of the paragraph.
 //
-// Windows are made when they are asked for: features take memory in proportion
-// to the file, not to the number of windows.
+//	paragraph  p0 p1 p2 p3 p4 p5 p6 p7 p8 p9
+//	window 0   p0 p1 p2 p3 p4 p5
+//	window 1            p3 p4 p5 p6 p7 p8        DocStride = 3
+//	window 2                     p6 p7 p8 p9
 //
-// The reference pads windows to MaxSeqLength, and its loss is a softmax over the
-// padding too. That is what Options.Pad does; without it no padding is computed,
-// which is faster: training takes another path, and no pad takes a place among the
-// best starts and ends of a window.
+// The answer is narrowed to the pieces that spell it. A window that does not
+// contain all of them has [CLS] as its answer. A piece in several windows
+// counts only in the window where it has the most context: the largest
+// min(left, right) + 0.01·(pieces in the window), or the first of equals.
+//
+// Windows are made on demand, so memory is proportional to the file and not to
+// the number of windows.
+//
+// The reference pads windows to MaxSeqLength, and its softmax includes the
+// padding. Options.Pad does the same. Without it nothing is computed for
+// padding, which is faster but not equal to the reference: training differs
+// slightly, and no padding token is among a window's best starts and ends.
 //
 // # Answers
 //
-// Of the best starts and ends of each window, pairs that lie in the paragraph, in
-// order and at most MaxAnswerLength apart are sorted by the sum of their logits;
-// the text of each is found in the paragraph by aligning it, without blanks, with
-// the paragraph's words. See write_predictions of run_squad.py.
+// The best starts and ends of each window are combined to pairs. A pair must be
+// in the paragraph, in order, and at most MaxAnswerLength pieces long. Pairs
+// are sorted by the sum of their logits. The text of a pair is found by
+// aligning it, without blanks, with the paragraph's words. See
+// write_predictions of run_squad.py.
 //
 // # Concurrency
 //
-// A Dataset and Features do not change and may be shared; a Predictor is for one
-// goroutine.
+// A Dataset and Features are immutable and may be shared. A Predictor must not
+// be used by several goroutines at once.
 package squad

@@ -13,13 +13,13 @@ import (
 	"pretext/trainer/finetune"
 )
 
-// Options decide windows. Start from [DefaultOptions].
+// Options configures windows. Start from [DefaultOptions].
 type Options struct {
-	MaxSeqLength   int  `json:"max_seq_length"`          // most tokens of a window
+	MaxSeqLength   int  `json:"max_seq_length"`          // maximum tokens of a window
 	DocStride      int  `json:"doc_stride"`              // pieces between the starts of two windows
-	MaxQueryLength int  `json:"max_query_length"`        // most pieces of a question
+	MaxQueryLength int  `json:"max_query_length"`        // maximum pieces of a question
 	Negatives      bool `json:"version_2_with_negative"` // questions may have no answer
-	Pad            bool `json:"pad_to_max_seq_length"`   // compute padding, as the reference does
+	Pad            bool `json:"pad_to_max_seq_length"`   // also compute padding, as the reference does
 }
 
 // DefaultOptions returns the defaults of run_squad.py.
@@ -43,27 +43,27 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// A Purpose is what features are made for.
+// A Purpose is what features are used for.
 type Purpose int
 
 // The purposes.
 const (
-	Predict Purpose = iota // answers are not looked at
-	Train                  // every question needs an answer, its first is learned
+	Predict Purpose = iota // answers are ignored
+	Train                  // every question needs an answer; the first one is learned
 )
 
-// A passage is a paragraph in pieces.
+// A passage is a tokenized paragraph.
 type passage struct {
 	context string
 	words   []word
 	ids     []int32 // pieces
-	wordOf  []int32 // word of each piece
+	wordOf  []int32 // word number of each piece
 	firstOf []int32 // first piece of each word
 }
 
-// An item is a question in pieces.
+// An item is a tokenized question.
 type item struct {
-	question   int32 // in the dataset
+	question   int32 // index in the dataset
 	passage    *passage
 	query      []int32
 	start, end int32 // first and last piece of the answer; -1: none
@@ -72,20 +72,20 @@ type item struct {
 // Features are the windows of a dataset: a [finetune.Examples].
 type Features struct {
 	Data *Dataset
-	// Unfound are the questions (by index) left out of training because their
-	// answer's text does not stand where the file says it does.
+	// Unfound lists the questions (by index) excluded from training because the
+	// paragraph does not contain the answer's text at the stated position.
 	Unfound []int
 
 	o     Options
 	vocab *tokenize.Vocab
 	items []item
-	first []int            // of each item the number of its first window, then the number of all
-	words tokenize.Options // of the encoder
+	first []int            // number of the first window of each item, then the total
+	words tokenize.Options // options of the encoder
 }
 
-// NewFeatures makes the windows of a dataset. To train, a question without an
-// answer that is not marked as impossible, or an answer that lies outside its
-// paragraph, is an error ([*finetune.DataError]).
+// NewFeatures makes the windows of a dataset. For training it is an error
+// ([*finetune.DataError]) if a question has no answer and is not marked as
+// impossible, or if an answer is outside its paragraph.
 func NewFeatures(d *Dataset, enc *tokenize.Encoder, o Options, p Purpose) (*Features, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("windows of %s: %w", d.Name, err)
@@ -101,18 +101,18 @@ func NewFeatures(d *Dataset, enc *tokenize.Encoder, o Options, p Purpose) (*Feat
 	return f, nil
 }
 
-// A builder makes features.
+// A builder is the state of making features.
 type builder struct {
 	f       *Features
 	enc     *tokenize.Encoder
 	train   bool
 	windows int
 
-	paragraph int // that passage and chars are of
+	paragraph int // paragraph number of passage and chars
 	passage   *passage
-	chars     []int32 // word of each character, to train
+	chars     []int32 // word number of each character, for training
 	answer    []int32 // pieces of an answer
-	enough    []byte  // scratch of narrow
+	enough    []byte  // buffer of narrow
 	want      []byte
 }
 
@@ -143,7 +143,7 @@ func (b *builder) add(i int) error {
 	return nil
 }
 
-// enter turns a paragraph into pieces.
+// enter tokenizes a paragraph.
 func (b *builder) enter(n int) {
 	text := b.f.Data.Paragraphs[n].Context
 	p := &passage{context: text, words: split(text)}
@@ -160,8 +160,8 @@ func (b *builder) enter(n int) {
 	}
 }
 
-// locate finds the pieces of a question's answer. It returns false where the
-// text is not what the file says.
+// locate finds the pieces of a question's answer. It returns false if the text
+// at the stated position is not the answer.
 func (b *builder) locate(q *Question, it *item) (found bool, err error) {
 	if q.Impossible && b.f.o.Negatives {
 		return true, nil
@@ -187,8 +187,8 @@ func (b *builder) locate(q *Question, it *item) (found bool, err error) {
 	return true, nil
 }
 
-// narrow cuts the answer's pieces down to the first of them that spell it, as
-// where it is a part of a word: "1895" in "(1895–1943)".
+// narrow reduces the answer's pieces to the first of them that spell the
+// answer, if it is a part of a word: "1895" in "(1895–1943)".
 func (b *builder) narrow(text string, it *item) {
 	b.answer = b.enc.AppendIDs(b.answer[:0], text)
 	n := int32(len(b.answer))
@@ -205,8 +205,9 @@ func (b *builder) narrow(text string, it *item) {
 
 const markedSize = 4
 
-// appendMarked appends ids in four bytes each, the first of which alone has its
-// highest bit set: a search for bytes then finds ids. An id is below 2^24.
+// appendMarked appends ids as four bytes each, of which only the first has its
+// highest bit set, so that a byte search can find a sequence of ids. Ids must
+// be below 2^24.
 func appendMarked(dst []byte, ids []int32) []byte {
 	for _, id := range ids {
 		dst = append(dst, 0x80|byte(id>>21), byte(id>>14)&0x7f, byte(id>>7)&0x7f, byte(id)&0x7f)
@@ -214,7 +215,7 @@ func appendMarked(dst []byte, ids []int32) []byte {
 	return dst
 }
 
-// text returns the words from one to another, a blank between them.
+// text returns the words from one to another, separated by a blank.
 func (p *passage) text(from, to int32) string {
 	var s strings.Builder
 	for w := from; w <= to; w++ {
@@ -226,8 +227,8 @@ func (p *passage) text(from, to int32) string {
 	return s.String()
 }
 
-// place returns where in the paragraph byte at of text(w, …) stands: white space
-// between words may be longer than the blank that stands for it there.
+// place returns the offset in the paragraph of byte at of text(w, …). White
+// space between words may be longer in the paragraph.
 func (p *passage) place(w int32, at int) int {
 	for size := int(p.words[w].to - p.words[w].from); at > size; size = int(p.words[w].to - p.words[w].from) {
 		at -= size + 1
@@ -236,5 +237,5 @@ func (p *passage) place(w int32, at int) int {
 	return int(p.words[w].from) + at
 }
 
-// fields splits as Python's str.split.
+// fields splits like Python's str.split.
 func fields(s string) []string { return strings.FieldsFunc(s, pyspace.IsSpace) }

@@ -11,13 +11,13 @@ import (
 	"pretext/trainer/finetune"
 )
 
-// A Grade is the score of one answer, each from 0 to 1.
+// A Grade is the score of one answer, each value from 0 to 1.
 type Grade struct{ Exact, F1 float64 }
 
-// Compare grades an answer against one of the right ones: whether they are equal
-// after [Normalize], and the harmonic mean of precision and recall of their
-// words. Where one of them has no words, that mean is 0, and with negatives (the
-// script of version 2.0) 1 if neither has any.
+// Compare grades an answer against one correct answer. Exact is 1 if they are
+// equal after [Normalize]. F1 is the harmonic mean of precision and recall of
+// their words. If one of them has no words, F1 is 0; with negatives (as in
+// evaluate-v2.0.py), it is 1 if both have none.
 func Compare(answer, right string, negatives bool) Grade {
 	a, r := Normalize(answer), Normalize(right)
 	var g Grade
@@ -46,7 +46,8 @@ func Compare(answer, right string, negatives bool) Grade {
 	return g
 }
 
-// Best grades an answer against all right ones: the best of each.
+// Best grades an answer against all correct answers and returns the best value
+// of each metric.
 func Best(answer string, rights []string, negatives bool) Grade {
 	var g Grade
 	for _, r := range rights {
@@ -56,35 +57,36 @@ func Best(answer string, rights []string, negatives bool) Grade {
 	return g
 }
 
-// A Score sums up a set of answers, in percent.
+// A Score is the mean grade of a set of answers, in percent.
 type Score struct {
 	Exact float64 `json:"exact"`
 	F1    float64 `json:"f1"`
-	Total int     `json:"total"` // questions
+	Total int     `json:"total"` // number of questions
 }
 
-// An Evaluation is the outcome of the official script of a dataset's version:
-// evaluate-v1.1.py, or evaluate-v2.0.py for one with questions that have no
+// An Evaluation is the result of the official script for a dataset:
+// evaluate-v1.1.py, or evaluate-v2.0.py if there are questions without an
 // answer.
 type Evaluation struct {
 	Score
-	Missing   int        `json:"missing"` // questions without a prediction, which count as wrong
+	Missing   int        `json:"missing"` // questions without a prediction; they count as wrong
 	HasAnswer *Score     `json:"has_answer,omitempty"`
 	NoAnswer  *Score     `json:"no_answer,omitempty"`
-	BestExact *Threshold `json:"best_exact,omitempty"` // given odds
+	BestExact *Threshold `json:"best_exact,omitempty"` // with odds only
 	BestF1    *Threshold `json:"best_f1,omitempty"`
 }
 
-// A Threshold is the best that can be reached by taking back answers whose odds
-// are above a value: what null_score_diff_threshold should be.
+// A Threshold is the best score that can be reached by replacing answers whose
+// odds are above a threshold by "no answer". It is the best value of
+// null_score_diff_threshold.
 type Threshold struct {
 	Score     float64 `json:"score"`
 	Threshold float64 `json:"threshold"`
 }
 
-// Evaluate grades answers by question id. odds, those of "no answer", may be
-// nil; they count for a dataset with such questions alone, and change no score:
-// only the best thresholds come from them.
+// Evaluate grades answers by question id. odds are the null odds by question
+// id, or nil. They are used only for the best thresholds, in a dataset with
+// questions without an answer.
 func Evaluate(d *Dataset, answers map[string]string, odds map[string]float64) Evaluation {
 	negatives := d.Negatives()
 	grades := map[string]Grade{}
@@ -118,8 +120,8 @@ func Evaluate(d *Dataset, answers map[string]string, odds map[string]float64) Ev
 	return e
 }
 
-// rights are the answers that count. The script of version 2.0 leaves out those
-// of which normalizing leaves nothing; without any, no answer is right.
+// rights returns the correct answers that count. evaluate-v2.0.py ignores those
+// that are empty after normalization; without any, the empty answer is correct.
 func (q *Question) rights(negatives bool) []string {
 	var out []string
 	for _, a := range q.Answers {
@@ -133,7 +135,7 @@ func (q *Question) rights(negatives bool) []string {
 	return out
 }
 
-// A tally adds up grades.
+// A tally sums grades.
 type tally struct {
 	exact, f1 float64
 	n         int
@@ -141,7 +143,7 @@ type tally struct {
 
 func (t *tally) add(g Grade) { t.exact, t.f1, t.n = t.exact+g.Exact, t.f1+g.F1, t.n+1 }
 
-// score is 0 of nothing.
+// score returns the mean in percent; 0 if there are no grades.
 func (t *tally) score() *Score {
 	if t.n == 0 {
 		return &Score{}
@@ -150,8 +152,8 @@ func (t *tally) score() *Score {
 	return &Score{100 * t.exact / n, 100 * t.f1 / n, t.n}
 }
 
-// bestThreshold is find_best_thresh: answers are let in by rising odds, all
-// questions without an answer counting as right before.
+// bestThreshold implements find_best_thresh: it starts with "no answer" for all
+// questions and adds answers by ascending odds.
 func bestThreshold(d *Dataset, answers map[string]string, odds map[string]float64, grade func(id string) float64) *Threshold {
 	questions := map[string]*Question{}
 	current := 0.0
@@ -183,8 +185,8 @@ func bestThreshold(d *Dataset, answers map[string]string, odds map[string]float6
 	return &best
 }
 
-// byOdds returns the ids that have odds, by these, in the order of the dataset
-// where they are equal.
+// byOdds returns the ids that have odds, in ascending order; equal odds are in
+// the order of the dataset.
 func byOdds(d *Dataset, odds map[string]float64) []string {
 	var ids []string
 	for _, q := range d.Questions {
@@ -196,12 +198,12 @@ func byOdds(d *Dataset, odds map[string]float64) []string {
 	return ids
 }
 
-// ReadAnswers reads predictions.json: an object from question id to text.
+// ReadAnswers parses predictions.json: an object from question id to text.
 func ReadAnswers(name string, data []byte) (map[string]string, error) {
 	return readObject[string](name, data)
 }
 
-// ReadOdds reads null_odds.json: an object from question id to a number.
+// ReadOdds parses null_odds.json: an object from question id to a number.
 func ReadOdds(name string, data []byte) (map[string]float64, error) {
 	return readObject[float64](name, data)
 }

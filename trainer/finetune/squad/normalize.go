@@ -5,15 +5,15 @@ import (
 	"unicode"
 )
 
-// Normalize is normalize_answer of the official metrics: lower case, ASCII
-// punctuation dropped (so "a-b" becomes "ab"), the words a, an and the replaced
-// by a blank, white space squeezed.
+// Normalize implements normalize_answer of the official metrics: it
+// lower-cases, removes ASCII punctuation (so "a-b" becomes "ab"), replaces the
+// words a, an and the by a blank, and collapses white space.
 func Normalize(s string) string {
 	return strings.Join(fields(dropArticles(dropPunctuation(lower(s)))), " ")
 }
 
-// lower is Python's str.lower: Unicode's full mapping, of which Go's simple one
-// lacks the capital I with a dot and the sigma that ends a word.
+// lower implements Python's str.lower: Unicode's full mapping. Go's simple
+// mapping lacks the capital I with a dot and the final sigma.
 func lower(s string) string {
 	if !strings.ContainsAny(s, "İΣ") {
 		return strings.ToLower(s)
@@ -33,10 +33,10 @@ func lower(s string) string {
 	return out.String()
 }
 
-// finalSigma reports whether the capital sigma at i ends a word: a letter with
-// case before it and none after it, ignorable characters not counted (Unicode,
-// table 3-17). A run of ignorable characters is looked through from both sides,
-// so time is linear but for many sigmas in one such run, which the limit ends.
+// finalSigma reports whether the capital sigma at i ends a word: a cased letter
+// before it and none after it, skipping case-ignorable characters (Unicode,
+// table 3-17). Each search through ignorable characters has a limit, so time is
+// linear even for many sigmas in one run of them.
 func finalSigma(s []rune, i int) bool {
 	const far = 64
 	before, after := i-1, i+1
@@ -49,13 +49,13 @@ func finalSigma(s []rune, i int) bool {
 	return before >= 0 && cased(s[before]) && (after == len(s) || !cased(s[after]))
 }
 
-// cased is Unicode's property Cased.
+// cased reports Unicode's property Cased.
 func cased(r rune) bool {
 	return unicode.In(r, unicode.Lu, unicode.Ll, unicode.Lt, unicode.Other_Lowercase, unicode.Other_Uppercase)
 }
 
-// caseIgnorable is Unicode's property Case_Ignorable. The characters listed are
-// those of Word_Break MidLetter, MidNumLet and Single_Quote.
+// caseIgnorable reports Unicode's property Case_Ignorable. The listed
+// characters are those with Word_Break MidLetter, MidNumLet and Single_Quote.
 func caseIgnorable(r rune) bool {
 	return strings.ContainsRune("'.:·\u0387\u055f\u05f4\u2018\u2019\u2024\u2027\ufe13\ufe52\ufe55\uff07\uff0e\uff1a", r) ||
 		unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk)
@@ -74,7 +74,7 @@ func dropPunctuation(s string) string {
 }
 
 // dropArticles replaces \b(a|an|the)\b of Python's re by a blank. Word
-// characters are letters, numbers and "_", not accents that follow a letter.
+// characters are letters, numbers and "_", but not combining accents.
 func dropArticles(s string) string {
 	var out strings.Builder
 	isWord := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) }

@@ -7,18 +7,19 @@ import (
 	"pretext/trainer/finetune/internal/pyrepr"
 )
 
-// WriteAnswers writes predictions.json, WriteNBest nbest_predictions.json and
-// WriteOdds null_odds.json, as json.dumps(…, indent=4) of the reference does.
+// WriteAnswers writes predictions.json in the format of json.dumps(…,
+// indent=4), as the reference does.
 func WriteAnswers(w io.Writer, d *Dataset, predictions []Prediction) error {
 	return writeObject(w, d, predictions, func(dst []byte, p Prediction) []byte { return pyrepr.AppendString(dst, p.Text) })
 }
 
-// WriteOdds writes null_odds.json; see [WriteAnswers].
+// WriteOdds writes null_odds.json in the same format as [WriteAnswers].
 func WriteOdds(w io.Writer, d *Dataset, predictions []Prediction) error {
 	return writeObject(w, d, predictions, func(dst []byte, p Prediction) []byte { return pyrepr.AppendFloat(dst, p.NullOdds, 64) })
 }
 
-// WriteNBest writes nbest_predictions.json; see [WriteAnswers].
+// WriteNBest writes nbest_predictions.json in the same format as
+// [WriteAnswers].
 func WriteNBest(w io.Writer, d *Dataset, predictions []Prediction) error {
 	return writeObject(w, d, predictions, func(dst []byte, p Prediction) []byte {
 		dst = append(dst, '[')

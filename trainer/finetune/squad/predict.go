@@ -10,12 +10,12 @@ import (
 	"pretext/trainer/finetune"
 )
 
-// PredictOptions decide which answer is given. Start from
+// PredictOptions configures the choice of answers. Start from
 // [DefaultPredictOptions].
 type PredictOptions struct {
-	NBestSize       int     `json:"n_best_size"`               // answers listed of a question, and best starts and ends tried of a window
-	MaxAnswerLength int     `json:"max_answer_length"`         // most pieces of an answer
-	NullThreshold   float64 `json:"null_score_diff_threshold"` // with Negatives: how much better "no answer" must be than the best to be given
+	NBestSize       int     `json:"n_best_size"`               // number of answers listed for a question, and of best starts and ends tried in a window
+	MaxAnswerLength int     `json:"max_answer_length"`         // maximum pieces of an answer
+	NullThreshold   float64 `json:"null_score_diff_threshold"` // with Negatives: how much the score of "no answer" must exceed that of the best answer
 }
 
 // DefaultPredictOptions returns the defaults of run_squad.py.
@@ -38,46 +38,45 @@ func (o PredictOptions) Validate() error {
 	return errors.Join(errs...)
 }
 
-// A Prediction is what a model answers.
+// A Prediction is the answer to one question.
 type Prediction struct {
-	Question int    // in the dataset
-	Text     string // the answer; empty: there is none in the paragraph
+	Question int    // index in the dataset
+	Text     string // the answer; empty: the paragraph does not contain one
 	NBest    []Candidate
 	NullOdds float64 // score of "no answer" minus that of the best answer; with Negatives
 }
 
-// A Candidate is one answer of the n best.
+// A Candidate is one of the n best answers.
 type Candidate struct {
 	Text        string
-	From, To    int     // where it stands in the paragraph, by bytes; 0, 0: it does not
+	From, To    int     // byte range in the paragraph; 0, 0 if it is not there
 	Probability float64 // among the n best
 	StartLogit  float64
 	EndLogit    float64
 }
 
-// A Predictor turns the logits of windows into answers.
+// A Predictor converts the logits of windows to answers.
 type Predictor struct {
 	f       *Features
 	o       PredictOptions
 	align   *aligner
-	next    int // window that Take expects
-	item    int // whose windows are being taken
+	next    int // next window for Take
+	item    int // item of the current windows
 	pairs   []pair
-	null    pair    // "no answer" of the window that believes in it least
-	odds    float64 // its score; noNull before a window was seen
+	null    pair    // "no answer" in the window where its score is lowest
+	odds    float64 // score of null; noNull before the first window
 	results []Prediction
 }
 
 // A pair is a start and an end in a window.
 type pair struct {
-	window, from, to int // from and to in the window; 0, 0: no answer
+	window, from, to int // from and to are in the window; 0, 0: no answer
 	start, end       float64
 }
 
 func (p pair) score() float64 { return p.start + p.end }
 
-// noNull is the score of "no answer" before a window was seen, as in the
-// reference.
+// noNull is the initial score of "no answer", as in the reference.
 const noNull = 1000000
 
 // NewPredictor returns a predictor for all questions of f.
@@ -97,8 +96,8 @@ func NewPredictor(f *Features, o PredictOptions) (*Predictor, error) {
 
 func (p *Predictor) begin() { p.pairs, p.null, p.odds = p.pairs[:0], pair{}, noNull }
 
-// Take takes the logits of window i: a start and an end logit for every token.
-// Windows are taken in order.
+// Take processes the logits of window i: a start and an end logit for each
+// token. Windows must come in order.
 func (p *Predictor) Take(i int, logits []float32) error {
 	if i != p.next || i >= p.f.Len() {
 		panic(fmt.Sprintf("BUG: window %d, not %d", i, p.next))
@@ -115,7 +114,8 @@ func (p *Predictor) Take(i int, logits []float32) error {
 	return nil
 }
 
-// skip finishes questions whose windows are all taken, those without any too.
+// skip finishes questions whose windows were all taken, including those without
+// windows.
 func (p *Predictor) skip() {
 	for p.item < len(p.f.items) && p.f.first[p.item+1] == p.next {
 		p.finish()
@@ -124,8 +124,8 @@ func (p *Predictor) skip() {
 	}
 }
 
-// window adds a window's pairs. A pad's logit may be among the best, as in the
-// reference, and leads to no pair.
+// window adds the pairs of a window. A padding token may be among the best, as
+// in the reference, but no pair contains it.
 func (p *Predictor) window(w Window, logits []float32) {
 	starts, ends := best(logits, 0, p.o.NBestSize), best(logits, 1, p.o.NBestSize)
 	at := func(token, column int) float64 { return float64(logits[2*token+column]) }
@@ -148,8 +148,8 @@ func (p *Predictor) window(w Window, logits []float32) {
 	}
 }
 
-// best returns the tokens of the n largest logits of a column, the largest
-// first, of equals the earlier.
+// best returns the tokens with the n largest logits in a column, largest first;
+// equal logits are in token order.
 func best(logits []float32, column, n int) []int {
 	tokens := make([]int, 0, n+1)
 	for t := range len(logits) / 2 {
@@ -167,7 +167,7 @@ func best(logits []float32, column, n int) []int {
 	return tokens
 }
 
-// finish makes the prediction of the present question.
+// finish makes the prediction of the current question.
 func (p *Predictor) finish() {
 	if p.f.o.Negatives {
 		p.pairs = append(p.pairs, p.null)
@@ -199,10 +199,10 @@ func (p *Predictor) finish() {
 	p.results = append(p.results, out)
 }
 
-// nothing is the answer of the reference where there is no pair at all.
+// nothing is the answer of the reference if there is no pair.
 const nothing = "empty"
 
-// locate finds the text of a pair.
+// locate sets the text and location of a pair.
 func (p *Predictor) locate(c pair, x *Candidate) {
 	w := p.f.window(p.item, c.window)
 	pieces := make([]string, 0, c.to-c.from+1)
@@ -217,7 +217,7 @@ func (p *Predictor) locate(c pair, x *Candidate) {
 	x.From, x.To = passage.place(first, from), passage.place(first, to)
 }
 
-// weigh fills in probabilities: a softmax over the scores.
+// weigh sets the probabilities: a softmax over the scores.
 func weigh(c []Candidate) {
 	top := math.Inf(-1)
 	for _, x := range c {
@@ -233,8 +233,8 @@ func weigh(c []Candidate) {
 	}
 }
 
-// choose picks the answer. Where all there is says "no answer", which the
-// reference does not foresee, the odds are those against an answer that scores 0.
+// choose selects the answer. If all candidates are "no answer", a case that the
+// reference does not handle, the odds are relative to an answer with score 0.
 func (p *Predictor) choose(out *Prediction) {
 	if !p.f.o.Negatives {
 		out.Text = out.NBest[0].Text
@@ -252,6 +252,6 @@ func (p *Predictor) choose(out *Prediction) {
 	}
 }
 
-// Predictions returns the answers of all questions whose windows were taken, in
+// Predictions returns the answers to all questions whose windows were taken, in
 // order.
 func (p *Predictor) Predictions() []Prediction { return p.results }

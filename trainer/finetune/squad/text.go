@@ -6,10 +6,10 @@ import (
 	"pretext/tokenize"
 )
 
-// longestWord is the longest word that finding a text in a paragraph can see.
+// longestWord is the maximum length of a word for the aligner.
 const longestWord = 1 << 16
 
-// An aligner finds the text of a paragraph that pieces stand for.
+// An aligner finds the text of a paragraph that a sequence of pieces came from.
 type aligner struct {
 	words *tokenize.WordSplitter
 	basic []string // scratch
@@ -22,7 +22,7 @@ func newAligner(o tokenize.Options) (*aligner, error) {
 	return &aligner{words: w}, err
 }
 
-// joinPieces makes text of pieces: those that continue a word lose their marks.
+// joinPieces joins pieces to text; pieces that continue a word lose their "##".
 func joinPieces(pieces []string) string {
 	s := strings.Join(pieces, " ")
 	s = strings.ReplaceAll(s, " ##", "")
@@ -30,10 +30,11 @@ func joinPieces(pieces []string) string {
 	return strings.Join(fields(s), " ")
 }
 
-// find returns the part of original, by its bytes, that predicted, which was
-// lower-cased and split at punctuation, stands for: get_final_text of run_squad.py.
-// Both are compared as the tokenizer sees them, and then, blanks left out, character
-// by character; where that fails all of original is the answer.
+// find implements get_final_text of run_squad.py. It returns the part of
+// original, as a byte range, that predicted came from; predicted was
+// lower-cased and split at punctuation. It compares both as tokenized,
+// character by character without blanks. If they differ, the result is all of
+// original.
 //
 // "steve smith" in "Steve Smith's" gives "Steve Smith".
 func (a *aligner) find(predicted, original string) (start, stop int) {
@@ -61,7 +62,7 @@ func (a *aligner) find(predicted, original string) (start, stop int) {
 	return start, start + len(string(source[begin:end+1]))
 }
 
-// indexRunes returns where in s, in characters, the text t first stands.
+// indexRunes returns the index in characters of the first t in s.
 func indexRunes(s []rune, t string) int {
 	text := string(s)
 	at := strings.Index(text, t)
@@ -71,7 +72,7 @@ func indexRunes(s []rune, t string) int {
 	return len([]rune(text[:at]))
 }
 
-// solid returns the places of all characters but blanks.
+// solid returns the indexes of all characters that are not blanks.
 func solid(s []rune) []int {
 	at := make([]int, 0, len(s))
 	for i, r := range s {
@@ -82,8 +83,8 @@ func solid(s []rune) []int {
 	return at
 }
 
-// counterpart returns the place in the source of the character at a place in the
-// tokens: the one with as many solid characters before it.
+// counterpart returns the index in the source of the character at an index in
+// the tokens: the one with the same number of solid characters before it.
 func counterpart(tokensAt, sourceAt []int, place int) (int, bool) {
 	lo, hi := 0, len(tokensAt)
 	for lo < hi {

@@ -12,14 +12,13 @@ var _ finetune.Examples = (*Features)(nil)
 // Options returns the options the windows were made with.
 func (f *Features) Options() Options { return f.o }
 
-// Questions returns the number of questions that have windows or were asked to:
-// all but Unfound.
+// Questions returns the number of questions with windows: all but Unfound.
 func (f *Features) Questions() int { return len(f.items) }
 
-// room returns the most pieces of the paragraph in a window of it.
+// room returns the maximum number of the paragraph's pieces in a window.
 func (f *Features) room(it *item) int { return f.o.MaxSeqLength - len(it.query) - 3 }
 
-// step returns the distance between windows.
+// step returns the distance between windows, in pieces.
 func (f *Features) step(it *item) int { return min(f.o.DocStride, f.room(it)) }
 
 // windows returns the number of windows of a question: 0 for an empty paragraph.
@@ -34,16 +33,16 @@ func (f *Features) windows(it *item) int {
 // Len implements [finetune.Examples]: the number of windows.
 func (f *Features) Len() int { return f.first[len(f.items)] }
 
-// A Window is a piece of a paragraph with a question.
+// A Window is a part of a paragraph together with a question.
 type Window struct {
-	Question   int     // in the dataset
-	Number     int     // among the question's windows
+	Question   int     // index in the dataset
+	Number     int     // index among the question's windows
 	Query      []int32 // pieces of the question
 	Pieces     []int32 // pieces of the paragraph
-	Start      int     // of Pieces among those of the paragraph
-	Offset     int     // of Pieces in the window: len(Query)+2
-	AnswerFrom int     // first piece of the answer in the window, 0: [CLS]
-	AnswerTo   int     // last piece of it
+	Start      int     // index of the first of Pieces in the paragraph
+	Offset     int     // index of the first of Pieces in the window: len(Query)+2
+	AnswerFrom int     // first piece of the answer in the window; 0 means [CLS]
+	AnswerTo   int     // last piece of the answer
 
 	f  *Features
 	it *item
@@ -69,10 +68,10 @@ func (f *Features) window(n, k int) Window {
 // Tokens returns the number of tokens of the window.
 func (w Window) Tokens() int { return w.Offset + len(w.Pieces) + 1 }
 
-// WordOf returns the word of the paragraph that piece i belongs to.
+// WordOf returns the number of the paragraph's word that piece i belongs to.
 func (w Window) WordOf(i int) int { return int(w.it.passage.wordOf[w.Start+i]) }
 
-// MaxContext reports whether piece i has its most context in this window.
+// MaxContext reports whether this window gives piece i the most context.
 func (w Window) MaxContext(i int) bool {
 	f, it := w.f, w.it
 	p, step, room, n := w.Start+i, f.step(it), f.room(it), len(it.passage.ids)

@@ -4,10 +4,11 @@ import (
 	"unicode/utf8"
 )
 
-// A word is a piece of a paragraph between white space, by bytes.
+// A word is a byte range of a paragraph between white space.
 type word struct{ from, to int32 }
 
-// isWhite is is_whitespace of run_squad.py: it is not Python's.
+// isWhite implements is_whitespace of run_squad.py, which differs from Python's
+// str.isspace.
 func isWhite(r rune) bool {
 	return r == ' ' || r == '\t' || r == '\r' || r == '\n' || r == 0x202f
 }
@@ -31,8 +32,8 @@ func split(text string) []word {
 	return words
 }
 
-// wordOfChar returns for every character of a text the word it belongs to; to
-// white space the word before it, -1 at the beginning.
+// wordOfChar returns the word number of every character of a text. White space
+// belongs to the word before it, or to -1 at the beginning.
 func wordOfChar(text string) []int32 {
 	at := make([]int32, 0, utf8.RuneCountInString(text))
 	n, inWord := int32(-1), false

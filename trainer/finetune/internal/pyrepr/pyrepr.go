@@ -1,5 +1,6 @@
-// Package pyrepr writes numbers and strings as Python's repr and json.dumps do,
-// so that prediction files have the bytes of the reference's for equal values.
+// Package pyrepr formats numbers and strings as Python's repr and json.dumps
+// do, so that prediction files are byte for byte those of google-research/bert
+// for equal values.
 package pyrepr
 
 import (
@@ -8,9 +9,9 @@ import (
 	"unicode/utf16"
 )
 
-// AppendFloat appends v as repr(float(v)) writes it, and with bits 32 as numpy
-// writes a float32: the shortest digits that read back as v, with an exponent
-// below 1e-4 and from 1e16 on.
+// AppendFloat appends v as Python's repr(float(v)) formats it or, if bits is
+// 32, as numpy formats a float32: with the fewest digits that parse back to v,
+// and with an exponent below 1e-4 and from 1e16.
 func AppendFloat(dst []byte, v float64, bits int) []byte {
 	switch {
 	case math.IsNaN(v):
@@ -33,8 +34,8 @@ func AppendFloat(dst []byte, v float64, bits int) []byte {
 	return append(dst, ".0"...)
 }
 
-// AppendString appends s as json.dumps does by default: quoted, everything but
-// printable ASCII escaped. Bytes that are not UTF-8 become U+FFFD.
+// AppendString appends s as json.dumps does by default: quoted, with everything
+// but printable ASCII escaped. Invalid UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	for _, r := range s {
@@ -63,7 +64,7 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// appendUnit appends a UTF-16 unit as \uXXXX.
+// appendUnit appends a UTF-16 code unit as \uXXXX.
 func appendUnit(dst []byte, u rune) []byte {
 	const hex = "0123456789abcdef"
 	return append(dst, '\\', 'u', hex[u>>12&15], hex[u>>8&15], hex[u>>4&15], hex[u&15])
