@@ -55,6 +55,7 @@ func driveIn(ctx context.Context, folder store.Folder, r Runner, c driveConfig) 
 	c.spec.Fingerprint = c.recipe.Fingerprint()
 	start, cpu := time.Now(), usage.CPU()
 	meter := newMeter(c.spec.Stage, c.total)
+	meter.Tasks = len(c.tasks)
 	if r.Watch != nil {
 		defer r.Watch(meter)()
 	}

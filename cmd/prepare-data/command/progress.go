@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
@@ -25,10 +26,32 @@ func watch(stderr io.Writer, quiet bool) func(*pipeline.Meter) (stop func()) {
 	if quiet {
 		return nil
 	}
+	show := showLines
 	if f, ok := stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return func(m *pipeline.Meter) func() { return showBar(stderr, m) }
+		show = showBar
 	}
-	return func(m *pipeline.Meter) func() { return showLines(stderr, m) }
+	var kept []string
+	return func(m *pipeline.Meter) func() {
+		stop := show(stderr, m)
+		return func() {
+			stop()
+			kept = reportKept(stderr, kept, m)
+		}
+	}
+}
+
+// reportKept writes one line about what a resumed run kept, at the end of the first
+// stage that has made something new. kept describes the stages before m; it returns
+// those that no line has reported yet.
+func reportKept(stderr io.Writer, kept []string, m *pipeline.Meter) []string {
+	if m.Kept() > 0 {
+		kept = append(kept, fmt.Sprintf("%d of %d tasks of %s", m.Kept(), m.Tasks, m.Stage))
+	}
+	if len(kept) == 0 || m.Kept() == int64(m.Tasks) {
+		return kept
+	}
+	fmt.Fprintf(stderr, "prepare-data: resumed, kept %s\n", strings.Join(kept, ", "))
+	return nil
 }
 
 // barWidth is the most places that a bar takes, of lines of 80: mpb gives it less
