@@ -12,15 +12,11 @@ import (
 
 // decoders read the instructions that are no simple form, by the first part of
 // their mnemonic.
-var decoders map[string]func(p *program, in *instr, from *ptx.Instruction) error
-
-func init() {
-	decoders = map[string]func(p *program, in *instr, from *ptx.Instruction) error{
-		"ld": decodeLoad, "st": decodeStore, "atom": decodeAtomic, "red": decodeAtomic, "cp": decodeCopy,
-		"bra": decodeFlow, "ret": decodeFlow, "exit": decodeFlow, "bar": decodeBarrier, "barrier": decodeBarrier, "membar": decodeFence, "fence": decodeFence,
-		"shfl": decodeShuffle, "vote": decodeVote, "activemask": decodeActive, "ldmatrix": decodeMatrixLoad, "mma": decodeMMA,
-		"mov": decodePack, "redux": decodeRedux,
-	}
+var decoders = map[string]func(p *program, in *instr, from *ptx.Instruction) error{
+	"ld": decodeLoad, "st": decodeStore, "atom": decodeAtomic, "red": decodeAtomic, "cp": decodeCopy,
+	"bra": decodeFlow, "ret": decodeFlow, "exit": decodeFlow, "bar": decodeBarrier, "barrier": decodeBarrier, "membar": decodeFence, "fence": decodeFence,
+	"shfl": decodeShuffle, "vote": decodeVote, "activemask": decodeActive, "ldmatrix": decodeMatrixLoad, "mma": decodeMMA,
+	"mov": decodePack, "redux": decodeRedux,
 }
 
 // elementType is the type at the end of a mnemonic.
