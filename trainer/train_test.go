@@ -345,11 +345,19 @@ func TestEvaluationOfRanksIsThatOfOne(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		s, err := trainer.Evaluate(newLoop(t, src).Model, share.Batches, comm)
-		if err != nil {
-			t.Error(err)
+		nsp := func(b *trainer.Batch) *trainer.Batch {
+			c := *b
+			c.MaskedIndex, c.MaskedIDs, c.MaskedWeights = nil, nil, nil
+			return &c
 		}
-		return s
+		s, err := trainer.Evaluate(newLoop(t, src).Model, share.Batches, comm, trainer.Whole, nsp)
+		if err != nil || len(s) != 2 {
+			t.Fatal(s, err)
+		}
+		if s[0].MLMWeight == 0 || s[1].MLMWeight != 0 || s[1].NSPCount != s[0].NSPCount {
+			t.Errorf("got %+v of the whole batches, %+v without masked tokens", s[0], s[1])
+		}
+		return s[0]
 	}
 	want := sums(trainer.Alone{})
 	if want.Sequences != 10 || want.Loss() < 1 {

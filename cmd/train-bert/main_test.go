@@ -9,7 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"pretext/cmd/internal/clitest"
-	"pretext/cmd/train-bert/internal/tinydata"
+	"pretext/internal/tinydata"
 )
 
 func TestMain(m *testing.M) {

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"pretext/cmd/train-bert/internal/tinydata"
+	"pretext/internal/tinydata"
 	"pretext/internal/torture"
 	"pretext/trainer/checkpoint"
 )

@@ -38,7 +38,8 @@ type Cause struct {
 
 // Program is what a program adds to the causes that all have. The first one that
 // fits decides, in this order: an interruption, a lock, a full disk, First, a
-// permission, Then, usage and files that are not there.
+// permission, Then, corrupt data and usage by the methods of errors, and files that
+// are not there.
 type Program struct {
 	Name  string // before every message
 	First []Cause
@@ -59,11 +60,24 @@ func (p Program) causes() []Cause {
 		[]Cause{{Code: ExitPermission, Is: []error{fs.ErrPermission, syscall.EROFS}}},
 		p.Then,
 		[]Cause{
-			{Code: ExitUsage, As: AsAny[UsageError]},
+			{Code: ExitDamaged, As: damaged},
+			{Code: ExitUsage, As: usage},
 			{Code: ExitUsage, As: AsAny[*config.Error]},
 			{Code: ExitUsage, Is: []error{fs.ErrNotExist, store.ErrNotFile, syscall.ENOTDIR, syscall.EISDIR}},
 		},
 	)
+}
+
+// damaged reports whether err, or an error that it wraps, marks corrupt data.
+func damaged(err error) bool {
+	var e interface{ Damaged() bool }
+	return errors.As(err, &e) && e.Damaged()
+}
+
+// usage reports whether err, or an error that it wraps, marks wrong options.
+func usage(err error) bool {
+	var e interface{ Usage() bool }
+	return errors.As(err, &e) && e.Usage()
 }
 
 // AsAny reports whether an error of type E is in the chain of one.

@@ -21,6 +21,9 @@ func (e UsageError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e UsageError) Unwrap() error { return e.Err }
 
+// Usage marks the error for the exit code, as errors of other packages do.
+func (e UsageError) Usage() bool { return true }
+
 // Complain makes errors of usage of what cobra finds wrong with the command line
 // of a program, each with what was meant where that can be told. It is called
 // when all commands are there.

@@ -13,10 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"pretext/internal/usage"
-	"pretext/sharding"
 	"pretext/trainer"
-	"pretext/trainer/cpu"
 	"pretext/trainer/loader"
+	"pretext/trainer/session"
 )
 
 // benchOptions say what is measured.
@@ -27,7 +26,7 @@ type benchOptions struct {
 	vocabSize, rounds  int
 	threads, readers   int
 	seconds            float64
-	masking            maskOptions
+	masking            session.MaskOptions
 }
 
 func newBench() *cobra.Command {
@@ -68,7 +67,7 @@ The median of the rounds is shown.`,
 	fs.StringVar(&o.isa, "isa", "", "instruction set: avx512, avx2 or plain; default: the best there is")
 	fs.IntVar(&o.rounds, "rounds", o.rounds, "rounds")
 	fs.Float64Var(&o.seconds, "seconds", o.seconds, "time of a round")
-	o.masking.add(fs)
+	addMasking(fs, &o.masking)
 	fs.BoolVar(&asJSON, "json", false, "write JSON")
 	return cmd
 }
@@ -121,15 +120,15 @@ func bench(ctx context.Context, o benchOptions) (b *benchmark, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, steps.close()) }()
-	config, err := namedConfig(o.model, vocab)
+	config, err := session.NamedConfig(o.model, vocab)
 	if err != nil {
 		return nil, err
 	}
 	if steps.longest > config.MaxPositions {
 		return nil, usagef("examples have up to %d tokens, the model %d positions", steps.longest, config.MaxPositions)
 	}
-	backend := cpu.Backend{Threads: o.threads, ISA: o.isa}
-	m, err := newSpeedModel(backend, config, steps.tokens)
+	device := session.Device{Threads: o.threads, ISA: o.isa}
+	m, err := newSpeedModel(device, config, steps.tokens)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +137,7 @@ func bench(ctx context.Context, o benchOptions) (b *benchmark, err error) {
 	if b.Threads == 0 {
 		b.Threads = runtime.GOMAXPROCS(0)
 	}
-	if b.Peak, err = backend.Peak(time.Duration(o.seconds * float64(time.Second) / 2)); err != nil {
+	if b.Peak, err = device.Peak(time.Duration(o.seconds * float64(time.Second) / 2)); err != nil {
 		return nil, err
 	}
 	if err := b.train(ctx, o, m, steps); err != nil {
@@ -184,25 +183,16 @@ func (o *benchOptions) source(ctx context.Context) (*benchSteps, int, error) {
 		b := madeUp(o.batch, o.length, o.vocabSize)
 		return &benchSteps{made: b, batch: o.batch, tokens: b.Tokens(), longest: o.length}, o.vocabSize, nil
 	}
-	data, err := openCorpus(ctx, o.data, sharding.Train, o.vocab)
+	source, data, err := session.OpenSource(ctx, session.Options{Data: o.data, Vocab: o.vocab, Cache: o.cache, Masking: o.masking, Seed: 1, Readers: o.readers})
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := data.cached(ctx, cacheBelow(o.cache, sharding.Train), false, io.Discard); err != nil {
-		return nil, 0, err
-	}
-	masking, err := o.masking.masking(1, data)
-	if err != nil {
-		return nil, 0, err
-	}
-	s := &benchSteps{batch: o.batch, longest: data.shards.MaxSeqLength()}
-	s.tokens = max(4096, s.longest)
-	s.source, err = loader.NewSource(ctx, data.shards, loader.SourceOptions{Seed: 1, MicroBatchTokens: s.tokens, Heads: trainer.PretrainHeads(),
-		Rules: data.rules(), Readers: o.readers, Masking: masking})
-	for _, f := range data.shards.Files() {
+	s := &benchSteps{source: source, batch: o.batch, longest: data.Shards().MaxSeqLength()}
+	s.tokens = max(session.SourceTokens, s.longest)
+	for _, f := range data.Shards().Files() {
 		s.bytes += f.Bytes
 	}
-	return s, data.vocab.Len(), err
+	return s, data.VocabSize(), nil
 }
 
 // A sample is one round.
@@ -234,14 +224,14 @@ func (b *benchmark) train(ctx context.Context, o benchOptions, m *speedModel, st
 		slices.Sort(v)
 		return v[len(v)/2]
 	}
-	b.Tokens = median(func(s sample) float64 { return perSecond(s.sums.Tokens, s.wall) })
-	b.Sequences = median(func(s sample) float64 { return perSecond(s.sums.Sequences, s.wall) })
-	b.TokensCPU = median(func(s sample) float64 { return perSecond(s.sums.Tokens, s.cpu) })
+	b.Tokens = median(func(s sample) float64 { return session.PerSecond(s.sums.Tokens, s.wall) })
+	b.Sequences = median(func(s sample) float64 { return session.PerSecond(s.sums.Sequences, s.wall) })
+	b.TokensCPU = median(func(s sample) float64 { return session.PerSecond(s.sums.Tokens, s.cpu) })
 	b.StepMillis = median(func(s sample) float64 { return 1e3 * s.wall.Seconds() / s.steps })
 	b.StepCPU = median(func(s sample) float64 { return 1e3 * s.cpu.Seconds() / s.steps })
 	b.StepTokens = median(func(s sample) float64 { return s.sums.Tokens / s.steps })
-	b.Operations = median(func(s sample) float64 { return perSecond(s.operations, s.wall) })
-	b.MFU = share(b.Operations, b.Peak)
+	b.Operations = median(func(s sample) float64 { return session.PerSecond(s.operations, s.wall) })
+	b.MFU = session.Fraction(b.Operations, b.Peak)
 	return nil
 }
 
@@ -270,6 +260,6 @@ func (b *benchmark) load(ctx context.Context, o benchOptions, steps *benchSteps)
 		examples += batch
 	}
 	bytes := float64(steps.bytes) / float64(steps.source.Len()) * float64(examples)
-	b.Loader, b.LoaderCPU = perSecond(bytes, time.Since(start)), perSecond(bytes, usage.CPU()-cpuStart)
+	b.Loader, b.LoaderCPU = session.PerSecond(bytes, time.Since(start)), session.PerSecond(bytes, usage.CPU()-cpuStart)
 	return nil
 }

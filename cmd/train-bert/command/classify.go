@@ -1,22 +1,22 @@
 package command
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"pretext/trainer/finetune/glue"
+	"pretext/trainer/session"
 )
 
-// classifyOptions are those of finetune classify.
-type classifyOptions struct {
-	fineOptions
-	task, dir         string
+// taskFlags name a task, or describe the tables of one's own.
+type taskFlags struct {
+	task              string
 	text, pair, label string // columns of a table of one's own
 	labels            []string
 	regression        bool
@@ -26,7 +26,8 @@ type classifyOptions struct {
 const ownTable = "tsv"
 
 func newClassify() *cobra.Command {
-	o := classifyOptions{fineOptions: defaultFineOptions(128), text: "sentence", label: "label"}
+	shared, t := finetuneFlags{}, taskFlags{text: "sentence", label: "label"}
+	o := session.ClassifyOptions{FinetuneOptions: session.DefaultFinetuneOptions(128)}
 	cmd := &cobra.Command{
 		Use:   "classify --init MODEL --task TASK --data-dir DIR --out DIR",
 		Short: "Learn to classify sentences or pairs (MRPC, SST-2, MNLI, other TSV)",
@@ -42,27 +43,35 @@ table test_results.tsv: a row an example, with the probability of each class, or
 the score.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			result, err := finetuneClassify(cmd.Context(), o, cmd.ErrOrStderr())
+			var err error
+			if o.DataDir == "" {
+				return usagef("no tables: give --data-dir DIR")
+			}
+			if o.Task, err = t.glue(); err != nil {
+				return err
+			}
+			defer shared.report(cmd, &o.FinetuneOptions)()
+			result, err := session.FinetuneClassify(cmd.Context(), o)
 			if err != nil {
 				return err
 			}
-			return result.print(cmd.OutOrStdout(), o.json)
+			return printClassified(cmd.OutOrStdout(), result, shared.json)
 		},
 	}
 	fs := cmd.Flags()
-	o.add(fs)
-	fs.StringVar(&o.task, "task", "", "name of the task (required)")
-	fs.StringVar(&o.dir, "data-dir", "", "folder of the tables (required)")
-	fs.StringVar(&o.text, "text-column", o.text, "of --task tsv: name of the column of the text")
-	fs.StringVar(&o.pair, "pair-column", "", "of --task tsv: name of the column of a second text")
-	fs.StringVar(&o.label, "label-column", o.label, "of --task tsv: name of the column of the class")
-	fs.StringSliceVar(&o.labels, "labels", nil, "of --task tsv: the classes; default: those of train.tsv, sorted")
-	fs.BoolVar(&o.regression, "regression", false, "of --task tsv: the label is a score")
+	shared.add(fs, &o.FinetuneOptions)
+	fs.StringVar(&t.task, "task", "", "name of the task (required)")
+	fs.StringVar(&o.DataDir, "data-dir", "", "folder of the tables (required)")
+	fs.StringVar(&t.text, "text-column", t.text, "of --task tsv: name of the column of the text")
+	fs.StringVar(&t.pair, "pair-column", "", "of --task tsv: name of the column of a second text")
+	fs.StringVar(&t.label, "label-column", t.label, "of --task tsv: name of the column of the class")
+	fs.StringSliceVar(&t.labels, "labels", nil, "of --task tsv: the classes; default: those of train.tsv, sorted")
+	fs.BoolVar(&t.regression, "regression", false, "of --task tsv: the label is a score")
 	return cmd
 }
 
-// taskOf returns the task that the options name.
-func (o *classifyOptions) taskOf() (glue.Task, error) {
+// glue returns the task that the flags name.
+func (o *taskFlags) glue() (glue.Task, error) {
 	if o.task != ownTable {
 		t, err := glue.ByName(o.task)
 		if err != nil {
@@ -88,22 +97,15 @@ func taskNames() (names []string) {
 	return names
 }
 
-// A classifyResult is eval.json, and what is printed.
-type classifyResult struct {
-	Task   string                        `json:"task"`
-	Steps  int64                         `json:"steps"`
-	Splits map[string]map[string]float64 `json:"splits,omitempty"` // dev → accuracy → 0.9
-	Model  string                        `json:"-"`
-}
-
-func (c *classifyResult) print(w io.Writer, asJSON bool) error {
+// printClassified writes the measures.
+func printClassified(w io.Writer, c *session.ClassifyResult, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(w).Encode(c)
 	}
-	for _, split := range sortedKeys(c.Splits) {
+	for _, split := range slices.Sorted(maps.Keys(c.Splits)) {
 		m := c.Splits[split]
 		line := fmt.Sprintf("%s: %.0f examples", split, m["examples"])
-		for _, name := range sortedKeys(m) {
+		for _, name := range slices.Sorted(maps.Keys(m)) {
 			if name != "examples" {
 				line += fmt.Sprintf(", %s %.4f", name, m[name])
 			}
@@ -115,28 +117,4 @@ func (c *classifyResult) print(w io.Writer, asJSON bool) error {
 	}
 	_, err := fmt.Fprintf(w, "model: %s\n", c.Model)
 	return err
-}
-
-func finetuneClassify(ctx context.Context, o classifyOptions, stderr io.Writer) (result *classifyResult, err error) {
-	if o.dir == "" {
-		return nil, usagef("no tables: give --data-dir DIR")
-	}
-	task, err := o.taskOf()
-	if err != nil {
-		return nil, err
-	}
-	r, err := openFine(o.fineOptions, stderr)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	c := &classifying{o: o, r: r, task: task}
-	fine, err := c.read()
-	if err != nil {
-		return nil, err
-	}
-	if err := r.run(ctx, fine); err != nil {
-		return nil, err
-	}
-	return c.measure(ctx)
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"pretext/internal/usage"
 	"pretext/sharding"
 	"pretext/trainer"
+	"pretext/trainer/session"
 )
 
 // Files of a demo beside those of a run.
@@ -30,8 +32,9 @@ const (
 // demoOptions make the smallest model learn from the demo's shards within half a
 // minute of two free cores: 2,000 steps take about 36 s of processor time.
 func demoOptions() trainOptions {
-	o := defaultOptions()
-	o.batch, o.tokens, o.rate, o.steps, o.saveEvery, o.keep, o.evalExamples, o.brief = 32, 4096, 1e-3, 2000, 250, 1, 0, true
+	o := defaultTrain()
+	o.MicroBatchTokens, o.LearningRate, o.NumTrainSteps, o.SaveCheckpointsSteps = 4096, 1e-3, 2000, 250
+	o.TrainBatchSize, o.Keep, o.EvalExamples, o.Brief = 32, 1, 0, true
 	return o
 }
 
@@ -57,7 +60,7 @@ equal chances (uniform), with masked words of held-out sentences that the model
 filled in, and with the curve of the loss, DIR/curve.html. Nothing is downloaded.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.out == "" {
+			if o.Out == "" {
 				return usagef("no output folder: give --out DIR")
 			}
 			d, err := runDemo(cmd.Context(), o, cmd.ErrOrStderr())
@@ -68,11 +71,11 @@ filled in, and with the curve of the loss, DIR/curve.html. Nothing is downloaded
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&o.data, "data", "", "shards to train on; default: those that come with the program, put into DIR/data")
-	fs.StringVarP(&o.out, "out", "o", "", "folder to write to (required)")
-	fs.Int64Var(&o.steps, "num-train-steps", o.steps, "steps")
-	fs.Uint64Var(&o.seed, "seed", o.seed, "of initial weights and order")
-	fs.IntVar(&o.threads, "threads", 0, "threads that compute; 0: one a processor")
+	fs.StringVar(&o.Data, "data", "", "shards to train on; default: those that come with the program, put into DIR/data")
+	fs.StringVarP(&o.Out, "out", "o", "", "folder to write to (required)")
+	fs.Int64Var(&o.NumTrainSteps, "num-train-steps", o.NumTrainSteps, "steps")
+	fs.Uint64Var(&o.Seed, "seed", o.Seed, "of initial weights and order")
+	fs.IntVar(&o.Device.Threads, "threads", 0, "threads that compute; 0: one a processor")
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress")
 	addJSON(cmd)
 	return cmd
@@ -80,19 +83,19 @@ filled in, and with the curve of the loss, DIR/curve.html. Nothing is downloaded
 
 // A demoResult is what a demo found.
 type demoResult struct {
-	Steps       int64    `json:"steps"`
-	Targets     int64    `json:"targets"` // held-out, with the input [MASK]
-	Loss        number   `json:"loss"`    // mean cross entropy in nats, of those; null: there are none
-	Accuracy    number   `json:"accuracy"`
-	Unigram     number   `json:"unigram_loss"`
-	Frequent    number   `json:"unigram_accuracy"`
-	Uniform     number   `json:"uniform_loss"`
-	VocabSize   int      `json:"vocab_size"`
-	Seconds     float64  `json:"seconds"`
-	CPU         float64  `json:"cpu_seconds"`
-	Model       string   `json:"model"`
-	Curve       string   `json:"curve"`
-	Predictions []answer `json:"predictions"` // see pickAnswers
+	Steps       int64            `json:"steps"`
+	Targets     int64            `json:"targets"` // held-out, with the input [MASK]
+	Loss        session.Number   `json:"loss"`    // mean cross entropy in nats, of those; null: there are none
+	Accuracy    session.Number   `json:"accuracy"`
+	Unigram     session.Number   `json:"unigram_loss"`
+	Frequent    session.Number   `json:"unigram_accuracy"`
+	Uniform     session.Number   `json:"uniform_loss"`
+	VocabSize   int              `json:"vocab_size"`
+	Seconds     float64          `json:"seconds"`
+	CPU         float64          `json:"cpu_seconds"`
+	Model       string           `json:"model"`
+	Curve       string           `json:"curve"`
+	Predictions []session.Answer `json:"predictions"` // see pickAnswers
 
 	out, data string
 	own       bool // trained on the program's own shards
@@ -101,15 +104,15 @@ type demoResult struct {
 // runDemo trains and looks at the result.
 func runDemo(ctx context.Context, o trainOptions, stderr io.Writer) (*demoResult, error) {
 	start, before := time.Now(), usage.CPU()
-	nan := number(math.NaN())
-	d := &demoResult{out: o.out, own: o.data == "", Loss: nan, Accuracy: nan, Unigram: nan, Frequent: nan, Predictions: []answer{}}
+	nan := session.Number(math.NaN())
+	d := &demoResult{out: o.Out, own: o.Data == "", Loss: nan, Accuracy: nan, Unigram: nan, Frequent: nan, Predictions: []session.Answer{}}
 	if d.own {
-		o.data = filepath.Join(o.out, demoData)
-		if err := demoshards.Unpack(o.data); err != nil {
+		o.Data = filepath.Join(o.Out, demoData)
+		if err := demoshards.Unpack(o.Data); err != nil {
 			return nil, err
 		}
 	}
-	d.data = o.data
+	d.data = o.Data
 	if err := d.introduce(ctx, &o, stderr); err != nil {
 		return nil, err
 	}
@@ -117,15 +120,14 @@ func runDemo(ctx context.Context, o trainOptions, stderr io.Writer) (*demoResult
 	if err != nil {
 		return nil, err
 	}
-	d.Steps, d.Model = end.progress.Step, end.model
-	if d.Curve, err = writeDemoCurve(o.out); err != nil {
+	d.Steps, d.Model = end.Steps, end.Model
+	if d.Curve, err = writeDemoCurve(o.Out); err != nil {
 		return nil, err
 	}
-	if end.eval != nil {
-		e := end.eval
-		d.Targets, d.Loss, d.Accuracy = int64(e.mask.MLMWeight), number(e.mask.MLM()), number(share(e.mask.MLMCorrect, e.mask.MLMWeight))
-		d.Unigram, d.Frequent = number(e.unigram), number(e.frequent)
-		if d.Predictions, err = heldOutAnswers(ctx, d.Model, d.data, o.threads); err != nil {
+	if e := end.Eval; e != nil {
+		d.Targets, d.Loss, d.Accuracy = int64(e.Mask.MLMWeight), session.Number(e.Mask.MLM()), session.Number(session.Fraction(e.Mask.MLMCorrect, e.Mask.MLMWeight))
+		d.Unigram, d.Frequent = session.Number(e.UnigramLoss), session.Number(e.UnigramAccuracy)
+		if d.Predictions, err = session.HeldOutAnswers(ctx, session.EvalOptions{Model: d.Model, Data: d.data, Device: o.Device}); err != nil {
 			return nil, err
 		}
 	}
@@ -135,43 +137,43 @@ func runDemo(ctx context.Context, o trainOptions, stderr io.Writer) (*demoResult
 
 // introduce says what is about to happen and writes the settings of the model.
 func (d *demoResult) introduce(ctx context.Context, o *trainOptions, stderr io.Writer) error {
-	data, err := openCorpus(ctx, o.data, sharding.Train, "")
+	data, err := session.OpenCorpus(ctx, o.Data, sharding.Train, "")
 	if err != nil {
 		return err
 	}
-	c, err := demoModel(data.vocab.Len())
+	c, err := demoModel(data.VocabSize())
 	if err != nil {
 		return err
 	}
-	d.VocabSize, d.Uniform = c.VocabSize, number(math.Log(float64(c.VocabSize)))
+	d.VocabSize, d.Uniform = c.VocabSize, session.Number(math.Log(float64(c.VocabSize)))
 	b, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return err
 	}
-	o.model = filepath.Join(o.out, demoConfig)
-	if err := errors.Join(os.MkdirAll(o.out, 0o777), os.WriteFile(o.model, append(b, '\n'), 0o666)); err != nil || o.quiet {
+	o.Model = filepath.Join(o.Out, demoConfig)
+	if err := errors.Join(os.MkdirAll(o.Out, 0o777), os.WriteFile(o.Model, append(b, '\n'), 0o666)); err != nil || o.quiet {
 		return err
 	}
-	what := "the train shards of " + o.data
-	if n, ok := data.shards.Records(); ok {
-		what = fmt.Sprintf("%s examples in %s", humanize.Count(n), o.data)
+	what := "the train shards of " + o.Data
+	if n, ok := data.Shards().Records(); ok {
+		what = fmt.Sprintf("%s examples in %s", humanize.Count(n), o.Data)
 	}
 	if d.own {
 		what += ", from short stories about a village, made for this demo"
 	}
 	fmt.Fprintf(stderr, "train-bert: data: %s\n", what)
-	fmt.Fprintf(stderr, "train-bert: model: BERT with %d layers, %d hidden units and %d tokens (%s), from random weights\n", c.Layers, c.HiddenSize, c.VocabSize, o.model)
-	fmt.Fprintf(stderr, "train-bert: task: fill in masked words, %d steps of %d examples; the unigram baseline knows how often each word occurs, not its context\n", o.steps, o.batch)
+	fmt.Fprintf(stderr, "train-bert: model: BERT with %d layers, %d hidden units and %d tokens (%s), from random weights\n", c.Layers, c.HiddenSize, c.VocabSize, o.Model)
+	fmt.Fprintf(stderr, "train-bert: task: fill in masked words, %d steps of %d examples; the unigram baseline knows how often each word occurs, not its context\n", o.NumTrainSteps, o.TrainBatchSize)
 	return nil
 }
 
 func writeDemoCurve(out string) (path string, err error) {
-	c, err := readCurve(filepath.Join(out, metricsFile))
+	c, err := session.ReadCurve(filepath.Join(out, session.MetricsFile))
 	if err != nil {
 		return "", err
 	}
 	path = filepath.Join(out, demoCurve)
-	return path, os.WriteFile(path, c.html(), 0o666)
+	return path, os.WriteFile(path, c.HTML(), 0o666)
 }
 
 // print writes the result for people.
@@ -205,7 +207,7 @@ const clearlyBelow = 0.2
 // printTable writes the model's loss beside what knows less.
 func (d *demoResult) printTable(w io.Writer) {
 	fmt.Fprintf(w, "\n%s masked words of held-out examples:\n\n  %-28s %6s %9s\n", humanize.Count(d.Targets), "", "loss", "right")
-	row := func(name string, loss, right number) {
+	row := func(name string, loss, right session.Number) {
 		fmt.Fprintf(w, "  %-28s %6.2f %7.1f %%\n", name, float64(loss), 100*float64(right))
 	}
 	row("this model", d.Loss, d.Accuracy)
@@ -213,11 +215,35 @@ func (d *demoResult) printTable(w io.Writer) {
 	if !math.IsNaN(below) {
 		row("unigram (word frequencies)", d.Unigram, d.Frequent)
 	}
-	row(fmt.Sprintf("uniform (%d tokens)", d.VocabSize), d.Uniform, number(1/float64(d.VocabSize)))
+	row(fmt.Sprintf("uniform (%d tokens)", d.VocabSize), d.Uniform, session.Number(1/float64(d.VocabSize)))
 	switch {
 	case below >= clearlyBelow:
 		fmt.Fprintf(w, "\nThe loss is %.2f nats below the unigram baseline: the model uses the words around [MASK].\n", below)
 	case !math.IsNaN(below):
 		fmt.Fprintf(w, "\nThe loss is not clearly below the unigram baseline (by %.2f nats): the model does not use\nthe words around [MASK] yet. Train for more steps (--num-train-steps) into another --out.\n", below)
 	}
+}
+
+// printAnswers writes answers for people.
+func printAnswers(w io.Writer, all []session.Answer) {
+	var b bytes.Buffer
+	for _, right := range []bool{true, false} {
+		title := "\nMasked words that it got right, the rarest first:\n"
+		if !right {
+			title = "\nand wrong, the surest first:\n"
+		}
+		for _, a := range all {
+			if a.Right != right {
+				continue
+			}
+			fmt.Fprintf(&b, "%s\n  %s\n", title, a.Sentence)
+			title = ""
+			if right {
+				fmt.Fprintf(&b, "    %s, with a probability of %.2f\n", a.Guess, a.Probability)
+			} else {
+				fmt.Fprintf(&b, "    %s, with a probability of %.2f; it was %s\n", a.Guess, a.Probability, a.Answer)
+			}
+		}
+	}
+	w.Write(b.Bytes()) // an error comes again with the next line
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"pretext/internal/torture"
+	"pretext/trainer/session"
 )
 
 // What the demo promises: it ends clearly under the unigram baseline of its own
@@ -16,14 +17,14 @@ import (
 // seeds take all of them, for 3.
 func TestTheDemoEndsUnderItsBaseline(t *testing.T) {
 	o := demoOptions()
-	seeds, least, shown := []uint64{1, 2, 3}, 3.0, shownRight
+	seeds, least, shown := []uint64{1, 2, 3}, 3.0, session.ShownRight
 	if !torture.Long() {
-		o.steps, o.saveEvery = 600, 0
+		o.NumTrainSteps, o.SaveCheckpointsSteps = 600, 0
 		seeds, least, shown = seeds[:1], 0.5, 2
 	}
 	for _, seed := range seeds {
 		o := o
-		o.seed, o.out = seed, t.TempDir()
+		o.Seed, o.Out = seed, t.TempDir()
 		d, err := runDemo(context.Background(), o, io.Discard)
 		if err != nil {
 			t.Fatal(err)

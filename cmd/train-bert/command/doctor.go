@@ -12,7 +12,7 @@ import (
 
 	"pretext/cmd/internal/cli"
 	"pretext/trainer"
-	"pretext/trainer/cpu"
+	"pretext/trainer/session"
 )
 
 func newDoctor() *cobra.Command {
@@ -78,7 +78,7 @@ func (d *diagnosis) print(w io.Writer) error {
 // best is the instruction set that training takes here.
 func best() string {
 	for _, isa := range isas {
-		if _, err := (cpu.Backend{ISA: isa, Threads: 1}).Peak(0); err == nil {
+		if _, err := (session.Device{ISA: isa, Threads: 1}).Peak(0); err == nil {
 			return isa
 		}
 	}
@@ -98,16 +98,16 @@ func measure(ctx context.Context, isa string) (tokensPerSecond, flops float64, e
 	if err != nil {
 		return 0, 0, err
 	}
-	backend := cpu.Backend{ISA: isa}
-	if flops, err = backend.Peak(measureTime / 5); err != nil {
+	device := session.Device{ISA: isa}
+	if flops, err = device.Peak(measureTime / 5); err != nil {
 		return 0, 0, err
 	}
 	b := madeUp(sequences, length, vocab)
-	m, err := newSpeedModel(backend, config, b.Tokens())
+	m, err := newSpeedModel(device, config, b.Tokens())
 	if err != nil {
 		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
 	s, err := m.round(ctx, &benchSteps{made: b}, measureTime)
-	return perSecond(s.sums.Tokens, s.wall), flops, err
+	return session.PerSecond(s.sums.Tokens, s.wall), flops, err
 }

@@ -18,15 +18,12 @@ func usagef(format string, args ...any) error { return cli.Usagef(format, args..
 // misuse marks an error as one of usage.
 func misuse(err error) error { return cli.UsageError{Err: err} }
 
-// errDamaged says that no checkpoint of a folder can be used.
-var errDamaged = errors.New("damaged")
-
 // program says which errors end train-bert with which exit code.
 func program() cli.Program {
 	return cli.Program{
 		Name: "train-bert",
 		Then: []cli.Cause{
-			{Code: cli.ExitDamaged, Is: []error{errDamaged, checkpoint.ErrDamaged, loader.ErrDamaged, records.ErrExample, tfrecord.ErrCorrupt,
+			{Code: cli.ExitDamaged, Is: []error{checkpoint.ErrDamaged, loader.ErrDamaged, records.ErrExample, tfrecord.ErrCorrupt,
 				sharding.ErrFormat, sharding.ErrUnfinished, finetune.ErrData, finetune.ErrNumbers}},
 			{Code: cli.ExitUsage, Is: []error{loader.ErrNoShards}, As: cli.AsAny[*loader.CompressedError]},
 		},

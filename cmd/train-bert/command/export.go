@@ -1,15 +1,9 @@
 package command
 
 import (
-	"errors"
-	"io/fs"
-	"iter"
-	"os"
-
 	"github.com/spf13/cobra"
 
-	"pretext/trainer"
-	"pretext/trainer/checkpoint"
+	"pretext/trainer/session"
 )
 
 func newExport() *cobra.Command {
@@ -26,7 +20,7 @@ What only training needs is left behind.`,
 			if out == "" {
 				return usagef("no output folder: give --out DIR")
 			}
-			if err := export(args[0], out); err != nil {
+			if err := session.Export(args[0], out); err != nil {
 				return err
 			}
 			return show(cmd, modelFolder{out})
@@ -35,47 +29,4 @@ What only training needs is left behind.`,
 	cmd.Flags().StringVarP(&out, "out", "o", "", "folder to write, which must not exist (required)")
 	addJSON(cmd)
 	return cmd
-}
-
-func export(path, out string) (err error) {
-	if there, err := os.ReadDir(out); err == nil && len(there) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return usagef("--out %s: exists and is no empty folder", out)
-	}
-	m, err := openModelPath(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, m.Close()) }()
-	heads, err := m.Heads()
-	if err != nil {
-		return err
-	}
-	tokenizer, err := tokenizerBeside(m.folder)
-	if err != nil {
-		return err
-	}
-	tokenizer.Labels = m.Labels
-	return m.write(out, heads, tokenizer)
-}
-
-// write writes a model as a folder of transformers; without a head as a BertModel.
-func (m opened) write(out string, heads trainer.Heads, t checkpoint.Tokenizer) error {
-	if heads == (trainer.Heads{}) {
-		return checkpoint.WriteEncoder(out, t, m.Pretrained)
-	}
-	return checkpoint.WriteModel(out, m.Config, heads, t, inOrder(m.Pretrained, heads))
-}
-
-// inOrder yields the tensors of a model in the order in which files hold them.
-func inOrder(p *checkpoint.Pretrained, heads trainer.Heads) iter.Seq2[trainer.Tensor, error] {
-	return func(yield func(trainer.Tensor, error) bool) {
-		var data []float32
-		for _, s := range trainer.Tensors(p.Config, heads) {
-			t, err := p.Tensor(s.Name, data)
-			if !yield(t, err) || err != nil {
-				return
-			}
-			data = t.Data
-		}
-	}
 }

@@ -1,265 +1,105 @@
 package command
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"strconv"
 
-	"pretext/internal/store"
-	"pretext/tokenize"
-	"pretext/trainer"
-	"pretext/trainer/checkpoint"
-	"pretext/trainer/finetune"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"pretext/trainer/session"
 )
 
-// A fineTask is what a kind of task brings to a run.
-type fineTask struct {
-	heads   trainer.Heads
-	labels  []string          // names of classes
-	train   finetune.Examples // nil: nothing is trained
-	count   int               // examples an epoch counts
-	data    string            // hash of the training data
-	options map[string]string // that decide numbers
+// finetuneFlags are those of every fine-tuning run that say what it prints.
+type finetuneFlags struct{ quiet, json bool }
 
-	// evaluate measures the model on held-out data: names of measures, "loss" among
-	// them where there is one, and the number of "examples"; nil: there is no such
-	// data.
-	evaluate func(ctx context.Context) (map[string]float64, error)
+func (f *finetuneFlags) add(fs *pflag.FlagSet, o *session.FinetuneOptions) {
+	fs.StringVar(&o.Init, "init", "", "model to begin with: a run or checkpoint of train-bert, a folder of transformers, or the prefix of a TensorFlow checkpoint")
+	fs.StringVar(&o.Model, "model", "", "begin with a new model instead, of a size such as tiny or of a config.json; needs --vocab-file")
+	fs.StringVarP(&o.Out, "out", "o", "", "folder for checkpoints, predictions and eval.json (required)")
+	fs.StringVar(&o.VocabFile, "vocab-file", "", "vocab.txt or tokenizer.json of a model that has none beside it")
+	fs.Var(&autoBool{&o.DoLowerCase}, "do-lower-case", "text is lower-cased: true, false, or auto: as the model's files say")
+	fs.IntVar(&o.Recipe.Batch, "train-batch-size", o.Recipe.Batch, "examples a step")
+	fs.Float64Var(&o.Recipe.Rate, "learning-rate", o.Recipe.Rate, "peak of the learning rate")
+	fs.Float64Var(&o.Recipe.Epochs, "num-train-epochs", o.Recipe.Epochs, "times that the training set is gone through")
+	fs.Int64Var(&o.NumTrainSteps, "num-train-steps", 0, "steps of the run instead of epochs; 0: as many as the epochs have")
+	fs.Float64Var(&o.Recipe.Warmup, "warmup-proportion", o.Recipe.Warmup, "share of the steps in which the rate rises")
+	fs.IntVar(&o.MaxSeqLength, "max-seq-length", o.MaxSeqLength, "tokens of the longest example; what is longer is cut")
+	fs.Var((*tokenCount)(&o.MicroBatchTokens), "micro-batch-tokens", "tokens computed at a time, or auto; decides memory, not what is learned")
+	fs.Float64Var(&o.WeightDecay, "weight-decay", o.WeightDecay, "weight decay")
+	fs.Uint64Var(&o.Seed, "seed", o.Seed, "of the new head, order and dropout")
+	fs.Int64Var(&o.SaveCheckpointsSteps, "save-checkpoints-steps", o.SaveCheckpointsSteps, "steps between checkpoints; 0: only at the end")
+	fs.Int64Var(&o.EvalSteps, "eval-steps", o.EvalSteps, "steps between evaluations on the held-out data; -1: one with each checkpoint; 0: only at the end")
+	fs.IntVar(&o.Keep, "keep", o.Keep, "newest checkpoints to keep; 0: all")
+	fs.IntVar(&o.Device.Threads, "threads", 0, "threads that compute; 0: one a processor; decides no bit of the result")
+	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
+	fs.BoolVar(&f.json, "json", false, "print eval.json")
 }
 
-// A fineRun is a fine-tuning run with everything it holds open.
-type fineRun struct {
-	o         fineOptions
-	stderr    io.Writer
-	init      *opened // nil: a new model
-	config    trainer.Config
-	tokenizer checkpoint.Tokenizer
-	tok       *tokenize.Tokenizer
-
-	task  fineTask
-	state checkpoint.State
-	from  *checkpoint.Checkpoint // nil: the run begins
-	model trainer.Model
-	step  int64 // steps done
-	record
-	closers
+// report has a run reported on standard error. Call the function it returns at the
+// end of the run.
+func (f *finetuneFlags) report(cmd *cobra.Command, o *session.FinetuneOptions) (end func()) {
+	c := newConsole(cmd.ErrOrStderr())
+	if !f.quiet {
+		o.Log, o.Progress = c, c.bar
+	}
+	return c.clear
 }
 
-// openFine opens the model to begin with and the output folder. Close the run
-// after use.
-func openFine(o fineOptions, stderr io.Writer) (*fineRun, error) {
-	if err := o.validate(); err != nil {
-		return nil, err
+// autoBool is a flag that takes true, false or auto, which is nil.
+type autoBool struct{ to **bool }
+
+// Set implements pflag.Value.
+func (b *autoBool) Set(s string) error {
+	yes, no := true, false
+	switch s {
+	case "auto":
+		*b.to = nil
+	case "true", "1":
+		*b.to = &yes
+	case "false", "0":
+		*b.to = &no
+	default:
+		return fmt.Errorf("%q: must be true, false or auto", s)
 	}
-	r := &fineRun{o: o, stderr: stderr}
-	if o.quiet {
-		r.stderr = io.Discard
-	}
-	if err := r.open(); err != nil {
-		return nil, errors.Join(err, r.Close())
-	}
-	return r, nil
+	return nil
 }
 
-func (r *fineRun) open() error {
-	if err := r.openInit(); err != nil {
-		return err
+// Type implements pflag.Value.
+func (b *autoBool) Type() string { return "true|false|auto" }
+
+// String implements pflag.Value.
+func (b *autoBool) String() string {
+	if b.to == nil || *b.to == nil {
+		return "auto"
 	}
-	if n := r.config.MaxPositions; r.o.length > n {
-		return usagef("--max-seq-length %d: the model has %d positions", r.o.length, n)
-	}
-	folder, err := store.Open(r.o.out)
-	if err != nil {
-		return err
-	}
-	unlock, err := store.Lock(folder)
-	if err != nil {
-		return err
-	}
-	r.hold(closerFunc(unlock))
-	return store.Sweep(folder)
+	return fmt.Sprint(**b.to)
 }
 
-// openInit opens what --init or --model names, and its vocabulary.
-func (r *fineRun) openInit() error {
-	folder := ""
-	if r.o.init != "" {
-		m, err := openModelPath(r.o.init)
-		if err != nil {
-			return fmt.Errorf("--init: %w", err)
+func newFinetune() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "finetune squad|classify|score",
+		Short: "Train a model for a task: answer questions, classify sentences",
+		Long: `Trains a pre-trained model with a task's head, and measures it:
+
+  train-bert finetune squad --init MODEL --train-file train-v1.1.json --predict-file dev-v1.1.json --out OUT
+  train-bert finetune classify --init MODEL --task mrpc --data-dir MRPC --out OUT
+  train-bert finetune score --data dev-v2.0.json --predictions predictions.json
+
+Files, options and defaults are those of run_squad.py and run_classifier.py of
+google-research/bert. A run that was stopped goes on when the same command is given
+again. OUT/step-… is a folder that transformers loads, and train-bert predict.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newSquad(), newClassify(), newScore())
+	for _, c := range cmd.Commands() {
+		args := c.Args
+		c.Args = func(cmd *cobra.Command, a []string) error {
+			if err := args(cmd, a); err != nil {
+				return misuse(err)
+			}
+			return nil
 		}
-		r.init, r.config, folder = &m, m.Config, m.folder
-		r.hold(m)
 	}
-	var err error
-	if r.tokenizer, err = tokenizerFor(folder, r.o.vocab, r.o.lower); err != nil {
-		return err
-	}
-	if r.tok, err = newTokenizer(r.tokenizer); err != nil {
-		return err
-	}
-	n := r.tok.Vocab().Len()
-	if r.init == nil {
-		if r.config, err = namedConfig(r.o.model, n); err != nil {
-			return err
-		}
-	}
-	if size := r.config.VocabSize; n != size {
-		return usagef("the vocabulary has %d tokens, the model's vocab_size is %d", n, size)
-	}
-	return nil
-}
-
-// labels are the names of classes that the model to begin with has.
-func (r *fineRun) labels() []string {
-	if r.init == nil {
-		return nil
-	}
-	return r.init.Labels
-}
-
-// A closerFunc is an io.Closer that cannot fail.
-type closerFunc func()
-
-// Close implements io.Closer.
-func (f closerFunc) Close() error {
-	f()
-	return nil
-}
-
-// run trains the task's model to its last step, or without training data loads
-// the one to begin with, which must have the head then.
-func (r *fineRun) run(ctx context.Context, task fineTask) error {
-	r.task = task
-	r.tokenizer.Labels = task.labels
-	if err := r.sameHead(); err != nil {
-		return err
-	}
-	if task.train == nil {
-		return r.load()
-	}
-	schedule, err := r.o.schedule(task.count)
-	if err != nil {
-		return err
-	}
-	r.settle(schedule)
-	if err := r.resume(); err != nil {
-		return err
-	}
-	if err := r.openModel(); err != nil {
-		return err
-	}
-	if err := r.record.open(r.o.out, r.from, schedule.Steps, &r.closers); err != nil {
-		return err
-	}
-	sayResumed(r.stderr, r.from, schedule.Steps, r.metrics)
-	source, err := finetune.NewSource(task.train, finetune.SourceOptions{Seed: r.o.seed, MicroBatchTokens: r.state.Tokens, Heads: task.heads})
-	if err != nil {
-		return err
-	}
-	r.meter = newMeter(r.stderr, schedule.Steps, progressOf(r.from).Step)
-	r.meter.describe = func(s trainer.Sums) string { return fmt.Sprintf("loss %.4f", s.Label()) }
-	if err := r.catchUp(ctx); err != nil {
-		return err
-	}
-	progress, err := trainer.Train(ctx, r.loop(ctx, source))
-	r.step = progress.Step
-	return err
-}
-
-// sameHead refuses a model whose classifier has another width than the task's.
-func (r *fineRun) sameHead() error {
-	if r.init == nil {
-		return nil
-	}
-	h, err := r.init.Heads()
-	if err != nil {
-		return err
-	}
-	if has, want := h.ClassifierWidth(), r.task.heads.ClassifierWidth(); has != want && has > 0 && want > 0 {
-		return usagef("--init %s classifies into %d classes, the task has %d: begin with the model it was trained from", r.o.init, has, want)
-	}
-	return nil
-}
-
-// settle fixes what must not change before the run's last step.
-func (r *fineRun) settle(schedule trainer.Schedule) {
-	options := map[string]string{"do_lower_case": strconv.FormatBool(r.tokenizer.LowerCase), "vocab_sha256": r.tok.Vocab().SHA256()}
-	for name, value := range r.task.options {
-		options[name] = value
-	}
-	r.state = checkpoint.State{
-		Phase: 1, Heads: r.task.heads, Batch: r.o.recipe.Batch, Tokens: r.microBatch(), Ranks: 1, Seed: r.o.seed,
-		Data: r.task.data, Schedule: schedule, Optimizer: r.o.updateRule(), Options: options,
-	}
-}
-
-// microBatch is the number of tokens computed at a time.
-func (r *fineRun) microBatch() int {
-	if r.o.tokens > 0 {
-		return max(int(r.o.tokens), r.o.length)
-	}
-	return autoTokens(r.config, r.o.length)
-}
-
-// resume looks for a checkpoint of this run.
-func (r *fineRun) resume() error {
-	c, err := newest(r.o.out)
-	if err != nil || c == nil {
-		return err
-	}
-	if err := c.State.Check(r.state); err != nil {
-		return usagef("%s was made by another run: %w: give its options again, or another --out", c.Dir, err)
-	}
-	if diff := configDiff(c.Config, r.config); diff != "" {
-		return usagef("%s is a checkpoint of another model than %s: %s", c.Dir, r.o.init+r.o.model, diff)
-	}
-	r.from = c
-	return nil
-}
-
-// trained is the folder of the last checkpoint, "" where nothing was trained.
-func (r *fineRun) trained() string {
-	if r.task.train == nil {
-		return ""
-	}
-	return filepath.Join(r.o.out, fmt.Sprintf("step-%08d", r.step))
-}
-
-// write writes a file of the output folder, whole or not at all.
-func (r *fineRun) write(name string, write func(io.Writer) error) error {
-	folder, err := store.Open(r.o.out)
-	if err != nil {
-		return err
-	}
-	w, err := folder.Create(context.Background(), name)
-	if err != nil {
-		return err
-	}
-	defer w.Abort()
-	if err := write(w); err != nil {
-		return fmt.Errorf("write %s: %w", filepath.Join(r.o.out, name), err)
-	}
-	return w.Commit()
-}
-
-// hashOf is the hash of a file's content.
-func hashOf(data []byte) string {
-	h := sha256.Sum256(data)
-	return hex.EncodeToString(h[:])
-}
-
-// readTaskFile reads a file of a task's data.
-func readTaskFile(path string) ([]byte, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read task data: %w", err)
-	}
-	return b, nil
+	return cmd
 }

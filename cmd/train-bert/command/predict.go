@@ -15,15 +15,15 @@ import (
 
 	"pretext/cmd/train-bert/internal/serve"
 	"pretext/trainer"
-	"pretext/trainer/cpu"
 	"pretext/trainer/finetune/predict"
 	"pretext/trainer/finetune/squad"
+	"pretext/trainer/session"
 )
 
 // predictOptions are those of predict.
 type predictOptions struct {
 	model, vocab      string
-	lower, negatives  autoBool
+	lower, negatives  *bool
 	length            int
 	stride, query     int
 	answers           squad.PredictOptions
@@ -77,8 +77,8 @@ func (o *predictOptions) add(cmd *cobra.Command) {
 	fs.IntVar(&o.defaults.TopK, "top-k", o.defaults.TopK, "tokens listed of a mask")
 	fs.IntVar(&o.defaults.NBest, "n-best", 0, "answers listed of a question")
 	fs.StringVar(&o.vocab, "vocab-file", "", "vocab.txt or tokenizer.json of a model that has none beside it")
-	fs.Var(&o.lower, "do-lower-case", "text is lower-cased: true, false, or auto: as the model's files say")
-	fs.Var(&o.negatives, "version-2-with-negative", "a question may have no answer: true, false, or auto: as the model was trained")
+	fs.Var(&autoBool{&o.lower}, "do-lower-case", "text is lower-cased: true, false, or auto: as the model's files say")
+	fs.Var(&autoBool{&o.negatives}, "version-2-with-negative", "a question may have no answer: true, false, or auto: as the model was trained")
 	fs.Float64Var(&o.answers.NullThreshold, "null-score-diff-threshold", 0, `how much better "no answer" must score to be given`)
 	fs.IntVar(&o.answers.MaxAnswerLength, "max-answer-length", o.answers.MaxAnswerLength, "pieces of the longest answer")
 	fs.IntVar(&o.length, "max-seq-length", 0, "tokens of the longest sequence; 0: as the model was trained, or its positions")
@@ -165,16 +165,16 @@ type predicting struct {
 }
 
 func openPredicting(o predictOptions) (q *predicting, err error) {
-	m, err := openModelPath(o.model)
+	m, err := session.OpenModel(o.model)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
-	tokenizer, err := tokenizerFor(m.folder, o.vocab, o.lower)
+	tokenizer, err := session.TokenizerFor(m.Folder, o.vocab, o.lower)
 	if err != nil {
 		return nil, err
 	}
-	tok, err := newTokenizer(tokenizer)
+	tok, err := session.NewTokenizer(tokenizer)
 	if err != nil {
 		return nil, err
 	}
@@ -191,22 +191,22 @@ func openPredicting(o predictOptions) (q *predicting, err error) {
 }
 
 // openModel opens the device and loads the weights.
-func (q *predicting) openModel(m opened, longest int) (err error) {
+func (q *predicting) openModel(m session.ModelFiles, longest int) (err error) {
 	if longest == 0 {
 		longest = m.Config.MaxPositions
 	}
 	q.tokens = max(int(q.o.tokens), longest)
 	if q.o.tokens == 0 {
-		q.tokens = autoTokens(m.Config, longest)
+		q.tokens = session.AutoTokens(m.Config, longest)
 	}
-	limits := trainer.Options{Tokens: q.tokens, Sequences: q.tokens/2 + 1, Precision: trainer.Float32}
+	limits := trainer.Options{Tokens: q.tokens, Sequences: q.tokens/2 + 1}
 	if q.heads.MLM {
 		limits.Masked = maxMasked + predict.MaxMasks
 	}
-	if q.model, err = (cpu.Backend{Threads: q.o.threads}).Open(m.Config, q.heads, limits); err != nil {
+	if q.model, err = (session.Device{Threads: q.o.threads}).Open(m.Config, q.heads, limits); err != nil {
 		return err
 	}
-	if err := loadAll(q.model, m, q.o.model); err != nil {
+	if err := m.Load(q.model, q.o.model); err != nil {
 		return errors.Join(err, q.model.Close())
 	}
 	return nil
@@ -218,7 +218,7 @@ const maxMasked = 4 * predict.MaxMasks
 
 // predictHeads picks the head to predict with: one of fine-tuning where there is
 // one.
-func predictHeads(m opened) (trainer.Heads, error) {
+func predictHeads(m session.ModelFiles) (trainer.Heads, error) {
 	h, err := m.Heads()
 	switch {
 	case err != nil:
@@ -230,15 +230,15 @@ func predictHeads(m opened) (trainer.Heads, error) {
 	case h.MLM:
 		return trainer.Heads{MLM: true}, nil
 	}
-	return h, usagef("%s has no head that predicts: neither masked LM nor one of fine-tuning", m.folder)
+	return h, usagef("%s has no head that predicts: neither masked LM nor one of fine-tuning", m.Folder)
 }
 
 // settings are those a model was trained with, where it is a checkpoint that says
 // so, unless the options say otherwise.
-func (o *predictOptions) settings(m opened) predict.Settings {
+func (o *predictOptions) settings(m session.ModelFiles) predict.Settings {
 	trained := map[string]string{}
-	if m.phase != nil && m.phase.State.Options != nil {
-		trained = m.phase.State.Options
+	if m.Phase != nil && m.Phase.State.Options != nil {
+		trained = m.Phase.State.Options
 	}
 	number := func(given int, name string) int {
 		if given == 0 {
@@ -250,9 +250,13 @@ func (o *predictOptions) settings(m opened) predict.Settings {
 	if o.address == "" {
 		most = math.MaxInt // one's own text may be as long as it is
 	}
+	negatives := trained["version_2_with_negative"] == "true"
+	if o.negatives != nil {
+		negatives = *o.negatives
+	}
 	return predict.Settings{
 		Config: m.Config, MaxSequences: most, MaxSeqLength: number(o.length, "max_seq_length"), DocStride: number(o.stride, "doc_stride"),
-		MaxQueryLength: number(o.query, "max_query_length"), Negatives: o.negatives.or(trained["version_2_with_negative"] == "true"), Answers: o.answers,
+		MaxQueryLength: number(o.query, "max_query_length"), Negatives: negatives, Answers: o.answers,
 	}
 }
 

@@ -3,83 +3,96 @@ package command
 import (
 	"fmt"
 	"io"
+	"os"
+	"strings"
 	"time"
 
+	"golang.org/x/term"
+
+	"pretext/cmd/internal/cli"
 	"pretext/internal/humanize"
-	"pretext/trainer"
+	"pretext/trainer/session"
 )
 
-// lineInterval is the time between two lines of progress.
-const lineInterval = 10 * time.Second
+// barInterval is the time between two states of the bar.
+const barInterval = 200 * time.Millisecond
 
-// A meter measures the speed of training and shows it, a line an interval.
-// Time in which no step is computed (evaluations, checkpoints) does not count.
-type meter struct {
-	w           *console
-	first, last int64 // steps of the run
-	at          time.Time
-	spent       time.Duration // on steps
+// Width of the bar itself; where there is no room for the least of it, there is
+// none.
+const (
+	leastBar = 10
+	mostBar  = 30
+)
 
-	sums  trainer.Sums  // since the last line
-	steps int64         // likewise
-	since time.Duration // spent at the last line
+// usualWidth is the width of a terminal that does not tell its own.
+const usualWidth = 80
 
-	describe func(trainer.Sums) string // the losses, for people
-	silent   bool                      // no lines, the bar alone
+// A console is standard error. On a terminal its last line is a progress bar,
+// which makes room for every line that is written. It writes no colours.
+type console struct {
+	w     io.Writer
+	width func() int // columns of the terminal; nil: it is none
+	drawn time.Time  // when the bar was, zero: it is not there
 }
 
-func newMeter(w io.Writer, last, first int64) *meter {
-	c, ok := w.(*console)
-	if !ok {
-		c = newConsole(w)
+func newConsole(w io.Writer) *console {
+	c := &console{w: w}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
+		c.width = func() int {
+			if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+				return width
+			}
+			return usualWidth
+		}
 	}
-	return &meter{w: c, first: first, last: last, at: time.Now(), describe: describePretraining}
+	return c
 }
 
-// pause stops the clock until the function it returns is called.
-func (m *meter) pause() (resume func()) {
-	now := time.Now()
-	m.spent += now.Sub(m.at)
-	return func() { m.at = time.Now() }
+// Write writes one line behind the name of the program.
+func (c *console) Write(b []byte) (int, error) {
+	c.clear()
+	line := cli.OneLine(strings.TrimSuffix(string(b), "\n"))
+	_, err := fmt.Fprintf(c.w, "train-bert: %s\n", line)
+	return len(b), err
 }
 
-// step counts a finished step and returns its speed in tokens a second.
-func (m *meter) step(r trainer.Report) float64 {
-	now := time.Now()
-	took := now.Sub(m.at)
-	m.at, m.spent = now, m.spent+took
-	m.steps++
-	if !r.Info.Skipped {
-		m.sums = m.sums.Add(r.Info.Sums)
+// clear takes the bar away.
+func (c *console) clear() {
+	if !c.drawn.IsZero() {
+		io.WriteString(c.w, "\r\x1b[K")
+		c.drawn = time.Time{}
 	}
-	done := r.Progress.Step
-	m.w.bar(barState{done: done, last: m.last, loss: m.sums.Loss(), speed: perSecond(m.sums.Tokens, m.spent-m.since), left: m.left(done)})
-	if done == m.first+1 || done == m.last || m.spent-m.since >= lineInterval {
-		m.line(done)
+}
+
+// bar draws the state of a run, unless it was just drawn.
+func (c *console) bar(p session.Progress) {
+	if c.width == nil || p.Last < 1 || time.Since(c.drawn) < barInterval {
+		return
 	}
-	return perSecond(r.Info.Sums.Tokens, took)
+	c.clear()
+	io.WriteString(c.w, renderBar(p, c.width()))
+	c.drawn = time.Now()
 }
 
-func (m *meter) line(done int64) {
-	if !m.silent {
-		fmt.Fprintf(m.w, "train-bert: step %d of %d: %s, %s tokens/s, about %s left\n", done, m.last,
-			m.describe(m.sums), humanize.Count(int64(perSecond(m.sums.Tokens, m.spent-m.since))), humanize.Duration(m.left(done)))
+// renderBar returns the bar for a terminal of some columns. It takes fewer than
+// these, since a full line makes some terminals begin the next. As columns become
+// fewer, the bar goes first, then the loss, then the speed.
+func renderBar(p session.Progress, columns int) string {
+	room := max(0, columns-1)
+	steps := fmt.Sprintf("step %s of %s", humanize.Count(p.Step), humanize.Count(p.Last))
+	loss := fmt.Sprintf("loss %.3f", p.Loss)
+	speed := humanize.Count(int64(p.Speed)) + " tokens/s"
+	left := "about " + humanize.Duration(p.Left.Round(time.Second)) + " left"
+	for _, parts := range [][]string{{steps, loss, speed, left}, {steps, speed, left}, {steps, left}, {steps}} {
+		text := strings.Join(parts, ", ")
+		if len(text) > room {
+			continue
+		}
+		if width := min(mostBar, room-len(text)-len("[] ")); width >= leastBar && len(parts) == 4 {
+			full := int(int64(width) * min(p.Step, p.Last) / p.Last)
+			return "[" + strings.Repeat("=", full) + strings.Repeat(" ", width-full) + "] " + text
+		}
+		return text
 	}
-	m.sums, m.steps, m.since = trainer.Sums{}, 0, m.spent
-}
-
-func describePretraining(s trainer.Sums) string {
-	return fmt.Sprintf("loss %.3f (mlm %.3f, nsp %.3f)", s.Loss(), s.MLM(), s.NSP())
-}
-
-// left estimates the time to the last step.
-func (m *meter) left(done int64) time.Duration {
-	return time.Duration(float64(m.spent) / float64(done-m.first) * float64(m.last-done)).Round(time.Second)
-}
-
-func perSecond(n float64, d time.Duration) float64 {
-	if d <= 0 {
-		return 0
-	}
-	return n / d.Seconds()
+	return steps[:room]
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"pretext/trainer/session"
 )
 
 // withoutJSON names the commands that have no --json, and why.
@@ -51,11 +53,11 @@ func TestJSONIsOneValue(t *testing.T) {
 	end := mustTrain(t, o)
 	dir := t.TempDir()
 	for _, args := range [][]string{
-		{"train", "--data", o.data, "--out", filepath.Join(dir, "run"), "--model", o.model, "--num-train-steps", "2", "--quiet"},
-		{"demo", "--data", o.data, "--out", filepath.Join(dir, "demo"), "--num-train-steps", "1", "--quiet"},
-		{"eval", o.out, "--data", o.data},
-		{"export", o.out, "--out", filepath.Join(dir, "exported")},
-		{"import", end.model, "--out", filepath.Join(dir, "imported")},
+		{"train", "--data", o.Data, "--out", filepath.Join(dir, "run"), "--model", o.Model, "--num-train-steps", "2", "--quiet"},
+		{"demo", "--data", o.Data, "--out", filepath.Join(dir, "demo"), "--num-train-steps", "1", "--quiet"},
+		{"eval", o.Out, "--data", o.Data},
+		{"export", o.Out, "--out", filepath.Join(dir, "exported")},
+		{"import", end.Model, "--out", filepath.Join(dir, "imported")},
 		{"config", "train"},
 		{"doctor"},
 	} {
@@ -78,5 +80,16 @@ func TestJSONIsOneValue(t *testing.T) {
 		if model, ok := object["model"].(string); ok && !filepath.IsAbs(model) {
 			t.Errorf("%s: model %q", args[0], model)
 		}
+	}
+}
+
+func TestSkippedExamplesAreListed(t *testing.T) {
+	places := []session.Damage{{File: "a.tfrecord", Record: 3, Offset: 9, Reason: "x\ny"}, {File: "e.tfrecord", Record: 7, Offset: 70, Tail: true, Split: "eval", Reason: "z"}}
+	var b bytes.Buffer
+	printSkipped(&b, session.Skipped{Examples: 2, Tails: 1, Named: 4, Places: places})
+	const want = "left out: 2 damaged examples, the ends of 1 files\n  a.tfrecord: record 3 at byte 9: x; y\n" +
+		"  e.tfrecord: record 7 at byte 70, and all behind it (held out): z\n  and 2 more places, which metrics.jsonl names\n"
+	if b.String() != want {
+		t.Errorf("got\n%swant\n%s", &b, want)
 	}
 }

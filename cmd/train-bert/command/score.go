@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pretext/trainer/finetune/squad"
+	"pretext/trainer/session"
 )
 
 func newScore() *cobra.Command {
@@ -36,11 +37,11 @@ would be best. A question that was not answered counts as wrong.`,
 }
 
 func score(data, predictions, odds string, asJSON bool, stdout io.Writer) error {
-	d, _, err := readSquad(data)
+	d, _, err := session.ReadSquad(data)
 	if err != nil {
 		return err
 	}
-	b, err := readTaskFile(predictions)
+	b, err := session.ReadTaskFile(predictions)
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func score(data, predictions, odds string, asJSON bool, stdout io.Writer) error 
 	}
 	var null map[string]float64
 	if odds != "" {
-		if b, err = readTaskFile(odds); err != nil {
+		if b, err = session.ReadTaskFile(odds); err != nil {
 			return err
 		}
 		if null, err = squad.ReadOdds(odds, b); err != nil {
@@ -61,5 +62,5 @@ func score(data, predictions, odds string, asJSON bool, stdout io.Writer) error 
 	if asJSON {
 		return json.NewEncoder(stdout).Encode(e)
 	}
-	return (&squadResult{Evaluation: &e}).print(stdout, false)
+	return printSquad(stdout, &session.SquadResult{Evaluation: &e}, false)
 }

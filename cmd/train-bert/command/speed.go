@@ -7,7 +7,7 @@ import (
 
 	"pretext/internal/usage"
 	"pretext/trainer"
-	"pretext/trainer/cpu"
+	"pretext/trainer/session"
 )
 
 // A speedModel is a model whose speed is measured: initial weights, dropout and
@@ -17,10 +17,10 @@ type speedModel struct {
 	config trainer.Config
 }
 
-func newSpeedModel(b cpu.Backend, c trainer.Config, tokens int) (*speedModel, error) {
+func newSpeedModel(d session.Device, c trainer.Config, tokens int) (*speedModel, error) {
 	heads := trainer.PretrainHeads()
-	m, err := b.Open(c, heads, trainer.Options{
-		Tokens: tokens, Sequences: tokens/minTokens + 1, Masked: tokens, Precision: trainer.Float32, Train: true,
+	m, err := d.Open(c, heads, trainer.Options{
+		Tokens: tokens, Sequences: tokens/session.MinTokens + 1, Masked: tokens, Train: true,
 		Optimizer: trainer.DefaultOptimizer(trainer.AdamW),
 	})
 	if err != nil {

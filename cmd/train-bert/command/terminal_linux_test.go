@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"pretext/trainer/session"
 )
 
 // openTerminal returns both ends of a pseudo-terminal of some columns.
@@ -45,10 +47,15 @@ func TestARunOnATerminalUpdatesOneLine(t *testing.T) {
 	for _, columns := range []int{80, 60, 40} {
 		master, slave := openTerminal(t, columns)
 		o := testOptions(t)
-		o.stepped = func(int64) { unix.Nanosleep(&unix.Timespec{Nsec: int64(barInterval / 3)}, nil) } // long enough for more than one state
-		if _, err := train(context.Background(), o, slave); err != nil {
+		c := newConsole(slave)
+		o.Log, o.Progress = c, func(p session.Progress) {
+			c.bar(p)
+			unix.Nanosleep(&unix.Timespec{Nsec: int64(barInterval / 3)}, nil) // long enough for more than one state
+		}
+		if _, err := session.Train(context.Background(), o.Options); err != nil {
 			t.Fatal(err)
 		}
+		c.clear()
 		fmt.Fprintln(slave, "the end")
 		var got bytes.Buffer
 		for buf := make([]byte, 4096); !bytes.Contains(got.Bytes(), []byte("the end")); {

@@ -1,0 +1,183 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	"pretext/sharding"
+	"pretext/tokenize"
+	"pretext/trainer"
+	"pretext/trainer/loader"
+)
+
+// An Answer is a model's guess of a masked word of a held-out example.
+type Answer struct {
+	Sentence    string  `json:"sentence"` // with one [MASK], of an example that the model saw all of; "… " before one that may lack its beginning
+	Answer      string  `json:"answer"`
+	Guess       string  `json:"guess"` // the model's most probable token
+	Probability float64 `json:"probability"`
+	Right       bool    `json:"right"`
+
+	rarity float64 // -log of the answer's frequency in training
+}
+
+// How many answers are shown.
+const (
+	ShownRight = 5
+	ShownWrong = 2
+)
+
+// answerExamples bounds the held-out examples in which answers are looked for.
+const answerExamples = 2048
+
+// HeldOutAnswers asks a model for the masked words of held-out examples and picks
+// those to show. Without a vocab.txt, whose tokens can be read, it returns none.
+func HeldOutAnswers(ctx context.Context, o EvalOptions) (picked []Answer, err error) {
+	m, err := OpenModel(o.Model)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	data, err := openForEvaluation(ctx, o.Data, o.Vocab)
+	if err != nil {
+		return nil, err
+	}
+	vocab, ok := data.vocab.(*tokenize.Vocab)
+	if !ok || data.shards.Files()[0].Split != sharding.Eval {
+		return []Answer{}, nil
+	}
+	unigram, err := trainUnigram(ctx, o.Data, vocab.Len())
+	if err != nil {
+		return nil, err
+	}
+	model, heads, tokens, err := m.forEvaluation(data, o.Device)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, model.Close()) }()
+	source, err := loader.NewSource(ctx, data.shards, loader.SourceOptions{MicroBatchTokens: tokens, Heads: heads, Rules: data.rules()})
+	if err != nil {
+		return nil, err
+	}
+	var all []Answer
+	out := trainer.Outputs{Want: trainer.OutputMLMLogits}
+	for b, err := range source.Sweep(answerExamples) {
+		if err != nil {
+			return nil, err
+		}
+		if _, err := model.Forward(b, &out); err != nil {
+			return nil, err
+		}
+		all = append(all, readAnswers(b, out.MLMLogits, vocab, unigram)...)
+	}
+	return pickAnswers(all), nil
+}
+
+// readAnswers returns the answers of a batch: of whole sentences, of at least
+// minWords tokens, in which one token is to be predicted, its input is [MASK] and it
+// is a whole word.
+func readAnswers(b *trainer.Batch, logits []float32, vocab *tokenize.Vocab, unigram *unigram) (all []Answer) {
+	const minWords = 5
+	inSentence := map[[2]int]int{} // predictions of each sentence
+	spans := make([][2]int, len(b.MaskedIndex))
+	for i, row := range b.MaskedIndex {
+		spans[i] = sentenceAround(b, int(row), vocab)
+		inSentence[spans[i]]++
+	}
+	size := vocab.Len()
+	for i, row := range b.MaskedIndex {
+		span := spans[i]
+		if b.IDs[row] != vocab.MASK() || inSentence[span] > 1 || span[1]-span[0] < minWords || !isWord(vocab.Token(b.MaskedIDs[i])) || !isWord(vocab.Token(b.IDs[row+1])) {
+			continue
+		}
+		guess, p := mostProbable(logits[i*size : (i+1)*size])
+		text := readable(b.IDs[span[0]:span[1]], vocab)
+		if first := b.IDs[span[0]-1]; first == vocab.CLS() || first == vocab.SEP() {
+			text = "… " + text
+		}
+		a := Answer{Sentence: text, Answer: vocab.Token(b.MaskedIDs[i]), Guess: vocab.Token(guess), Probability: p, Right: guess == b.MaskedIDs[i]}
+		if unigram != nil {
+			a.rarity = -unigram.logProb[b.MaskedIDs[i]]
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// sentenceAround returns the tokens [from, to) of the sentence that a row of a batch
+// stands in; from is to where the example has cut off its end. Its beginning may be
+// cut off where it is the first of a segment.
+func sentenceAround(b *trainer.Batch, row int, vocab *tokenize.Vocab) (span [2]int) {
+	ends := func(i int) bool { id := b.IDs[i]; return id == vocab.CLS() || id == vocab.SEP() }
+	stop := func(i int) bool { t := vocab.Token(b.IDs[i]); return t == "." || t == "!" || t == "?" }
+	from, to := row, row
+	for from > 0 && !ends(from-1) && !stop(from-1) {
+		from--
+	}
+	for to+1 < len(b.IDs) && !ends(to) && !stop(to) {
+		to++
+	}
+	if ends(to) {
+		return [2]int{row, row}
+	}
+	return [2]int{from, to + 1}
+}
+
+// isWord reports whether a token is not a later piece of a word.
+func isWord(token string) bool { return !strings.HasPrefix(token, "##") }
+
+// mostProbable returns the most probable token of a row of logits.
+func mostProbable(logits []float32) (id int32, p float64) {
+	for i, x := range logits {
+		if x > logits[id] {
+			id = int32(i)
+		}
+	}
+	sum := 0.0
+	for _, x := range logits {
+		sum += math.Exp(float64(x - logits[id]))
+	}
+	return id, 1 / sum
+}
+
+// readable joins tokens to text: pieces of a word, and punctuation to the word
+// before it.
+func readable(ids []int32, vocab *tokenize.Vocab) string {
+	var b strings.Builder
+	for i, id := range ids {
+		token := vocab.Token(id)
+		switch piece, isPiece := strings.CutPrefix(token, "##"); {
+		case isPiece:
+			token = piece
+		case i > 0 && !strings.ContainsAny(token, ".,;:!?") || token == vocab.Token(vocab.MASK()):
+			b.WriteByte(' ')
+		}
+		b.WriteString(token)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// pickAnswers picks those to show: of the right ones the rarest answers, each
+// once, since frequent tokens are what the baseline guesses too; then the wrong ones that
+// the model was surest of.
+func pickAnswers(all []Answer) []Answer {
+	picked := []Answer{}
+	take := func(right bool, n int, order func(a, b Answer) int) {
+		of := slices.DeleteFunc(slices.Clone(all), func(a Answer) bool { return a.Right != right })
+		slices.SortStableFunc(of, order)
+		seen := map[string]bool{}
+		for _, a := range of {
+			if len(seen) < n && !seen[a.Answer] {
+				seen[a.Answer] = true
+				picked = append(picked, a)
+			}
+		}
+	}
+	take(true, ShownRight, func(a, b Answer) int { return cmp.Compare(b.rarity, a.rarity) })
+	take(false, ShownWrong, func(a, b Answer) int { return cmp.Compare(b.Probability, a.Probability) })
+	return picked
+}

@@ -1,0 +1,66 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"pretext/internal/humanize"
+	"pretext/internal/store"
+	"pretext/sharding"
+	"pretext/trainer/loader"
+)
+
+// cacheName is the default cache in a run's output directory.
+const cacheName = "cache"
+
+// cached gives a corpus random access: the index that its files need is made once in
+// dir, and its cost logged before. Without dir files are read as they are, and
+// compressed ones cannot be. With skip, files may have unreadable ends.
+func (c *Corpus) cached(ctx context.Context, dir string, skip bool, log io.Writer) error {
+	if dir == "" {
+		return nil
+	}
+	folder, err := store.Open(dir)
+	if err != nil {
+		return err
+	}
+	cost, needed, err := c.shards.CacheCost(ctx, folder)
+	if err != nil {
+		return err
+	}
+	if needed {
+		line := fmt.Sprintf("%s: %d files (%s) are read once into %s", c.path, cost.Files, humanize.Bytes(cost.Bytes), dir)
+		if cost.Compressed > 0 {
+			line += fmt.Sprintf("; %d are compressed and take about %s there", cost.Compressed, humanize.Bytes(cost.Written))
+		}
+		fmt.Fprintln(log, line)
+	}
+	c.shards, err = c.shards.Cached(ctx, folder, loader.CacheOptions{SkipDamage: skip})
+	return err
+}
+
+// sweepCache removes temporary files of killed runs from the cache of a directory that
+// we have locked.
+func sweepCache(dir string) error {
+	var errs []error
+	for _, split := range []string{sharding.Train, sharding.Eval} {
+		folder, err := store.Open(cacheBelow(dir, split))
+		if err != nil {
+			return err
+		}
+		errs = append(errs, store.Sweep(folder))
+	}
+	return errors.Join(errs...)
+}
+
+// cacheBelow is the directory of a split's cache: two folders of data may have files of
+// the same names.
+func cacheBelow(dir, split string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, split)
+}

@@ -1,0 +1,267 @@
+package session
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pretext/trainer/finetune"
+	"pretext/trainer/finetune/glue"
+)
+
+// ClassifyOptions are those of [FinetuneClassify].
+type ClassifyOptions struct {
+	FinetuneOptions
+	Task    glue.Task // without labels: those of the training table
+	DataDir string    // train.tsv and the like
+}
+
+// A ClassifyResult is eval.json.
+type ClassifyResult struct {
+	Task   string                        `json:"task"`
+	Steps  int64                         `json:"steps"`
+	Splits map[string]map[string]float64 `json:"splits,omitempty"` // dev → accuracy → 0.9
+	Model  string                        `json:"-"`
+}
+
+// FinetuneClassify trains on the table train of a directory, measures on those with
+// labels and predicts those without. Tables that do not exist are skipped. It writes
+// eval.json and a file of results for each predicted table beside the checkpoints.
+func FinetuneClassify(ctx context.Context, o ClassifyOptions) (result *ClassifyResult, err error) {
+	if o.DataDir == "" {
+		return nil, usagef("no tables: give --data-dir DIR")
+	}
+	r, err := openFinetune(o.FinetuneOptions)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	c := &classification{o: o, r: r, task: o.Task}
+	task, err := c.read()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.run(ctx, task); err != nil {
+		return nil, err
+	}
+	return c.measure(ctx)
+}
+
+// A classification is a run of [FinetuneClassify].
+type classification struct {
+	o      ClassifyOptions
+	r      *finetuneRun
+	task   glue.Task
+	tables map[glue.Split]*table // to measure on or to predict
+}
+
+// A table is one that is not trained on.
+type table struct {
+	rows     []glue.Row
+	examples *glue.Examples
+}
+
+// read reads all tables there are.
+func (c *classification) read() (fine finetuneTask, err error) {
+	// A third-party model may number the same classes in another order.
+	if own := c.r.labels(); len(own) > 0 && slices.Equal(slices.Sorted(slices.Values(own)), slices.Sorted(slices.Values(c.task.Labels))) {
+		c.task.Labels = own
+	}
+	name, _ := c.task.File(glue.Train)
+	b, err := ReadTaskFile(filepath.Join(c.o.DataDir, name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if !c.task.Regression && len(c.task.Labels) == 0 {
+			c.task.Labels = c.r.labels()
+		}
+	case err != nil:
+		return fine, err
+	default:
+		if fine, err = c.training(filepath.Join(c.o.DataDir, name), b); err != nil {
+			return fine, err
+		}
+	}
+	if err := c.task.Validate(); err != nil {
+		return fine, misuse(err)
+	}
+	fine.heads, fine.labels = c.task.Heads(), c.task.Labels
+	if err := c.readTables(); err != nil {
+		return fine, err
+	}
+	if slices.ContainsFunc(c.task.Splits(), c.measurable) {
+		fine.evaluate = func(ctx context.Context) (map[string]float64, error) {
+			splits, err := c.evaluateAll(ctx)
+			return flat(splits), err
+		}
+	}
+	if fine.train == nil && len(c.tables) == 0 {
+		return fine, usagef("--data-dir %s: no table of task %s (%s and the like)", c.o.DataDir, c.task.Name, name)
+	}
+	return fine, nil
+}
+
+// training reads the table to train on.
+func (c *classification) training(path string, b []byte) (fine finetuneTask, err error) {
+	var rows []glue.Row
+	if c.task, rows, err = c.task.Read(path, b, glue.Train); err != nil {
+		return fine, err
+	}
+	examples, err := glue.NewExamples(c.task, rows, c.r.tok.NewEncoder(), c.o.MaxSeqLength)
+	if err != nil {
+		return fine, misuse(err)
+	}
+	description, err := json.Marshal(c.task)
+	if err != nil {
+		return fine, err
+	}
+	return finetuneTask{
+		train: examples, count: examples.Len(), data: hashOf(b),
+		options: map[string]string{"task": string(description), "max_seq_length": strconv.Itoa(c.o.MaxSeqLength)},
+	}, nil
+}
+
+func (c *classification) readTables() error {
+	c.tables = map[glue.Split]*table{}
+	for _, split := range c.task.Splits() {
+		name, _ := c.task.File(split)
+		path := filepath.Join(c.o.DataDir, name)
+		b, err := ReadTaskFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		_, rows, err := c.task.Read(path, b, split)
+		if err != nil {
+			return err
+		}
+		examples, err := glue.NewExamples(c.task, rows, c.r.tok.NewEncoder(), c.o.MaxSeqLength)
+		if err != nil {
+			return misuse(err)
+		}
+		c.tables[split] = &table{rows, examples}
+	}
+	return nil
+}
+
+// measurable tells whether there is a table of a split, with labels.
+func (c *classification) measurable(split glue.Split) bool {
+	return c.tables[split] != nil && split != glue.Test && split != glue.TestMismatched
+}
+
+// measure measures on every table with labels, predicts those without, and
+// writes the results.
+func (c *classification) measure(ctx context.Context) (*ClassifyResult, error) {
+	result := &ClassifyResult{Task: c.task.Name, Steps: c.r.step, Model: c.r.trained()}
+	var err error
+	if result.Splits, err = c.evaluateAll(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.r.conclude(flat(result.Splits)); err != nil {
+		return nil, err
+	}
+	for _, split := range c.task.Splits() {
+		if c.tables[split] == nil || c.measurable(split) {
+			continue
+		}
+		if err := c.predict(ctx, split, c.tables[split]); err != nil {
+			return nil, err
+		}
+	}
+	return result, c.r.write("eval.json", func(w io.Writer) error { return writeIndented(w, result) })
+}
+
+// evaluateAll measures on every table with labels.
+func (c *classification) evaluateAll(ctx context.Context) (map[string]map[string]float64, error) {
+	splits := map[string]map[string]float64{}
+	for _, split := range c.task.Splits() {
+		if !c.measurable(split) {
+			continue
+		}
+		m, err := c.evaluate(ctx, c.tables[split])
+		if err != nil {
+			return nil, err
+		}
+		splits[string(split)] = m
+	}
+	return splits, nil
+}
+
+// flat names the measures of all splits: as they are where there is one, and of
+// several the first as it is, the others behind the names of their splits.
+func flat(splits map[string]map[string]float64) map[string]float64 {
+	all := map[string]float64{}
+	for i, split := range slices.Sorted(maps.Keys(splits)) {
+		prefix := ""
+		if i > 0 {
+			prefix = strings.TrimPrefix(split, "dev_") + "_"
+		}
+		for name, v := range splits[split] {
+			all[prefix+name] = v
+		}
+	}
+	return all
+}
+
+// evaluate returns the loss and the metrics of a t.
+func (c *classification) evaluate(ctx context.Context, t *table) (map[string]float64, error) {
+	var answers, right []float64
+	sums, err := finetune.Forward{Model: c.r.model, Heads: c.r.task.heads, Tokens: c.r.microBatch()}.Each(ctx, t.examples, func(i int, logits []float32) error {
+		if c.task.Regression {
+			answers, right = append(answers, float64(logits[0])), append(right, float64(t.rows[i].Score))
+			return nil
+		}
+		answers, right = append(answers, float64(largest(logits))), append(right, float64(t.rows[i].Class))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if math.IsNaN(sums.Label()) {
+		return nil, finetune.ErrNumbers
+	}
+	m := map[string]float64{"examples": float64(len(right)), "loss": sums.Label()}
+	for _, metric := range c.task.Metrics {
+		m[string(metric)] = metric.Of(answers, right)
+	}
+	return m, nil
+}
+
+// largest is the number of the largest value, the first of equals.
+func largest(v []float32) int {
+	best := 0
+	for i, x := range v {
+		if x > v[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+// predict writes the results of a test t.
+func (c *classification) predict(ctx context.Context, split glue.Split, t *table) error {
+	name, _ := c.task.File(split)
+	return c.r.write(strings.TrimSuffix(name, ".tsv")+"_results.tsv", func(w io.Writer) error {
+		out := bufio.NewWriter(w)
+		var line []byte
+		_, err := finetune.Forward{Model: c.r.model, Heads: c.r.task.heads, Tokens: c.r.microBatch()}.Each(ctx, t.examples, func(_ int, logits []float32) error {
+			if slices.ContainsFunc(logits, func(v float32) bool { return math.IsNaN(float64(v)) }) {
+				return finetune.ErrNumbers
+			}
+			line = glue.AppendResult(line[:0], logits, c.task.Regression)
+			_, err := out.Write(line)
+			return err
+		})
+		return errors.Join(err, out.Flush())
+	})
+}

@@ -1,0 +1,154 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"pretext/tokenize"
+	"pretext/trainer"
+	"pretext/trainer/checkpoint"
+)
+
+// Import writes a third-party model, which [OpenModel] opens, as a folder that
+// transformers and [Options.Init] load, and returns its path. A TensorFlow checkpoint
+// with the moments of its optimizer becomes a checkpoint in out. vocab names the
+// vocab.txt or tokenizer.json of a model that has none beside it. The directory out
+// must be empty or not exist.
+func Import(path, vocab, out string) (dir string, err error) {
+	if err := wantEmpty(out); err != nil {
+		return "", err
+	}
+	m, err := OpenModel(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	heads, err := m.Heads()
+	if err != nil {
+		return "", err
+	}
+	tokenizer, err := tokenizerGiven(m, vocab)
+	if err != nil {
+		return "", err
+	}
+	if !m.HasMoments() {
+		return out, m.write(out, heads, tokenizer)
+	}
+	if err := heads.Validate(); err != nil {
+		return "", usagef("%s: an encoder with moments of training and no head: %w", path, err)
+	}
+	return m.asCheckpoint(out, heads, tokenizer)
+}
+
+// tokenizerGiven returns the vocabulary beside a model, or that of a file.
+func tokenizerGiven(m ModelFiles, vocab string) (t checkpoint.Tokenizer, err error) {
+	if t, err = tokenizerBeside(m.Folder); err != nil {
+		return t, err
+	}
+	switch {
+	case vocab == "":
+	case t.Vocab != nil || t.File != nil:
+		return t, usagef("--vocab %s: %s has a vocabulary of its own", vocab, m.Folder)
+	default:
+		if t, err = readTokenizer(vocab, m.Folder); err != nil {
+			return t, err
+		}
+	}
+	t.Labels = m.Labels
+	if t.Vocab == nil {
+		return t, nil
+	}
+	v, err := tokenize.ReadVocab("vocab.txt", t.Vocab)
+	if err == nil && v.Len() != m.Config.VocabSize {
+		err = usagef("the vocabulary has %d tokens, the model's vocab_size is %d", v.Len(), m.Config.VocabSize)
+	}
+	return t, err
+}
+
+// asCheckpoint writes a model with the moments of its optimizer as a checkpoint
+// of a first phase, for a second one to go on from.
+func (m ModelFiles) asCheckpoint(out string, heads trainer.Heads, t checkpoint.Tokenizer) (dir string, err error) {
+	rule := trainer.DefaultOptimizer(trainer.AdamW)
+	model, err := Device{}.Open(m.Config, heads, trainer.Options{Tokens: 1, Sequences: 1, Train: true, Optimizer: rule})
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, model.Close()) }()
+	for kind, tensors := range map[trainer.Kind]iter.Seq2[trainer.Tensor, error]{trainer.Weights: m.Tensors(),
+		trainer.FirstMoment: m.Moments(trainer.FirstMoment), trainer.SecondMoment: m.Moments(trainer.SecondMoment)} {
+		report, err := model.Load(kind, tensors)
+		if err == nil && len(report.Missing) > 0 {
+			err = fmt.Errorf("%w: %s has no %v of %q", errDamaged, m.Folder, kind, report.Missing)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	step, _ := m.Step()
+	model.SetState(trainer.State{Step: step, LossScale: 1})
+	if err := os.MkdirAll(out, 0o777); err != nil {
+		return "", err
+	}
+	return checkpoint.Write(filepath.Clean(out), m.Config, checkpoint.State{
+		Phase: 1, Progress: trainer.Progress{Step: step}, Heads: heads, Batch: 1, Tokens: 1, Ranks: 1, Optimizer: rule,
+		Schedule: trainer.Schedule{Kind: trainer.Constant, Steps: max(1, step)},
+	}, t, model)
+}
+
+// Export writes a model, which [OpenModel] opens, as a folder that transformers loads.
+// The directory out must be empty or not exist.
+func Export(path, out string) (err error) {
+	if err := wantEmpty(out); err != nil {
+		return err
+	}
+	m, err := OpenModel(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	heads, err := m.Heads()
+	if err != nil {
+		return err
+	}
+	tokenizer, err := tokenizerBeside(m.Folder)
+	if err != nil {
+		return err
+	}
+	tokenizer.Labels = m.Labels
+	return m.write(out, heads, tokenizer)
+}
+
+// write writes a model as a folder of transformers; without a head as a BertModel.
+func (m ModelFiles) write(out string, heads trainer.Heads, t checkpoint.Tokenizer) error {
+	if heads == (trainer.Heads{}) {
+		return checkpoint.WriteEncoder(out, t, m.Pretrained)
+	}
+	return checkpoint.WriteModel(out, m.Config, heads, t, inOrder(m.Pretrained, heads))
+}
+
+// inOrder yields the tensors of a model in the order in which files hold them.
+func inOrder(p *checkpoint.Pretrained, heads trainer.Heads) iter.Seq2[trainer.Tensor, error] {
+	return func(yield func(trainer.Tensor, error) bool) {
+		var data []float32
+		for _, s := range trainer.Tensors(p.Config, heads) {
+			t, err := p.Tensor(s.Name, data)
+			if !yield(t, err) || err != nil {
+				return
+			}
+			data = t.Data
+		}
+	}
+}
+
+// wantEmpty refuses a directory that has something in it.
+func wantEmpty(out string) error {
+	there, err := os.ReadDir(out)
+	if err == nil && len(there) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return usagef("--out %s: exists and is no empty folder", out)
+	}
+	return nil
+}

@@ -1,0 +1,180 @@
+package session
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"pretext/records"
+	"pretext/sharding"
+	"pretext/tokenize"
+	"pretext/trainer"
+	"pretext/trainer/checkpoint"
+	"pretext/trainer/loader"
+)
+
+// A Corpus is a split of a folder of shards, with its vocabulary.
+type Corpus struct {
+	path      string
+	shards    *loader.Shards
+	vocab     vocabulary
+	tokenizer checkpoint.Tokenizer // what a model learned from it needs
+	hash      string               // of the manifest
+}
+
+// OpenCorpus opens a split of a folder of shards, as [loader.Open] does. vocab names the
+// vocab.txt of third-party records, which have none beside them.
+func OpenCorpus(ctx context.Context, path, split, vocab string) (*Corpus, error) {
+	shards, err := loader.Open(ctx, path, loader.Options{Split: split})
+	if err != nil {
+		return nil, err
+	}
+	c := &Corpus{path: path, shards: shards}
+	if err := c.readVocab(vocab); err != nil {
+		return nil, err
+	}
+	if c.hash, err = c.dataHash(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// openEval opens the held-out data of a run; nil without an error where it has none.
+func openEval(ctx context.Context, o *Options) (*Corpus, error) {
+	if o.EvalData != "" {
+		return openForEvaluation(ctx, o.EvalData, o.Vocab)
+	}
+	c, err := OpenCorpus(ctx, o.Data, sharding.Eval, o.Vocab)
+	if errors.Is(err, loader.ErrNoShards) {
+		return nil, nil
+	}
+	if err == nil && c.shards.Files()[0].Split != sharding.Eval {
+		return nil, nil // a single file is read whatever its split
+	}
+	return c, err
+}
+
+// openForEvaluation opens the eval split of a folder, or all of it where it has none:
+// what is given for evaluation alone may be all train shards.
+func openForEvaluation(ctx context.Context, path, vocab string) (*Corpus, error) {
+	c, err := OpenCorpus(ctx, path, sharding.Eval, vocab)
+	if errors.Is(err, loader.ErrNoShards) {
+		return OpenCorpus(ctx, path, "", vocab)
+	}
+	return c, err
+}
+
+// VocabSize is the number of tokens of the vocabulary.
+func (c *Corpus) VocabSize() int { return c.vocab.Len() }
+
+// Shards are the files of the split.
+func (c *Corpus) Shards() *loader.Shards { return c.shards }
+
+// SourceTokens is the size of a micro-batch of [OpenSource] where the options leave it
+// open and no example is longer.
+const SourceTokens = 4096
+
+// OpenSource opens the train split of o.Data in the order of a run with these options:
+// Data, Vocab, Cache ("": none), Masking, Seed, MicroBatchTokens (0: see
+// [SourceTokens]) and Readers count. Close the source after use.
+func OpenSource(ctx context.Context, o Options) (*loader.Source, *Corpus, error) {
+	data, err := OpenCorpus(ctx, o.Data, sharding.Train, o.Vocab)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := data.cached(ctx, cacheBelow(o.Cache, sharding.Train), false, io.Discard); err != nil {
+		return nil, nil, err
+	}
+	masking, err := o.Masking.masking(o.Seed, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.MicroBatchTokens == 0 {
+		o.MicroBatchTokens = max(SourceTokens, data.shards.MaxSeqLength())
+	}
+	source, err := loader.NewSource(ctx, data.shards, loader.SourceOptions{Seed: int64(o.Seed), MicroBatchTokens: o.MicroBatchTokens, Heads: trainer.PretrainHeads(),
+		Rules: data.rules(), Readers: o.Readers, Masking: masking})
+	return source, data, err
+}
+
+// folder is the directory of the shards, which may be below the path that was given.
+func (c *Corpus) folder() string { return filepath.Dir(c.shards.Files()[0].Path) }
+
+func (c *Corpus) readVocab(given string) error {
+	path := filepath.Join(c.folder(), sharding.VocabName)
+	_, err := os.Stat(path)
+	if file := c.manifestVocab(); file != nil {
+		if given != "" {
+			return usagef("--vocab %s: the data was made with its %s", given, sharding.TokenizerName)
+		}
+		return c.readTokenizer(file)
+	}
+	switch {
+	case given != "" && err == nil:
+		return usagef("--vocab %s: the data has a vocabulary of its own, %s", given, path)
+	case given != "":
+		path = given
+	case os.IsNotExist(err):
+		return usagef("no %s beside the records of %s: give --vocab FILE, the one they were made with", sharding.VocabName, c.path)
+	}
+	t, err := readTokenizer(path)
+	if err != nil {
+		return err
+	}
+	if t.Vocab == nil {
+		return notWordPiece(path, t.File)
+	}
+	t.File = nil // the records' ids are those of the vocabulary
+	if c.vocab, err = tokenize.ReadVocab(path, t.Vocab); err != nil {
+		return fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	c.tokenizer = c.asMade(t)
+	return nil
+}
+
+// asMade returns a tokenizer with the option that the manifest says the records were
+// made with. Without a manifest it stays what its own files say.
+func (c *Corpus) asMade(t checkpoint.Tokenizer) checkpoint.Tokenizer {
+	if m := c.shards.Manifest(); m != nil {
+		var o struct {
+			LowerCase *bool `json:"do_lower_case"`
+		}
+		if json.Unmarshal(m.Options, &o) == nil && o.LowerCase != nil {
+			t.LowerCase, t.StripAccents, t.TokenizeChineseChars = *o.LowerCase, nil, nil
+		}
+	}
+	return t
+}
+
+// dataHash identifies the data: the hash of the manifest, or, without one, of the
+// names and sizes of the files.
+func (c *Corpus) dataHash() (string, error) {
+	h := sha256.New()
+	if c.shards.Manifest() != nil {
+		b, err := os.ReadFile(filepath.Join(c.folder(), sharding.ManifestName))
+		if err != nil {
+			return "", err
+		}
+		h.Write(b)
+	} else {
+		for _, f := range c.shards.Files() {
+			fmt.Fprintf(h, "%s %d\n", filepath.Base(f.Path), f.Bytes)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// rules are what every example must satisfy before a model sees it.
+func (c *Corpus) rules() records.Rules {
+	r := records.Rules{VocabSize: c.vocab.Len(), CLS: c.vocab.CLS(), SEP: c.vocab.SEP()}
+	if v, ok := c.vocab.(*fileVocab); ok {
+		r.Pad = v.Pad // with a vocab.txt it is 0, wherever [PAD] is
+	}
+	return r
+}

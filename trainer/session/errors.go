@@ -1,0 +1,30 @@
+package session
+
+import "fmt"
+
+// A usageError is an option that is wrong, or does not fit the data, the model or
+// an earlier checkpoint. Its message names options by the flags of train-bert.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e usageError) Unwrap() error { return e.err }
+
+// Usage marks the error for exit codes.
+func (e usageError) Usage() bool { return true }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// misuse marks an error as one of usage.
+func misuse(err error) error { return usageError{err} }
+
+// errDamaged says that files of a model, a vocabulary or a run are corrupt.
+var errDamaged error = damagedError("damaged")
+
+type damagedError string
+
+func (e damagedError) Error() string { return string(e) }
+
+// Damaged marks the error for exit codes.
+func (damagedError) Damaged() bool { return true }

@@ -1,0 +1,144 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+
+	"pretext/trainer"
+	"pretext/trainer/loader"
+)
+
+// An Evaluation is the result of a model on held-out examples.
+type Evaluation struct {
+	All  trainer.Sums // every prediction
+	Mask trainer.Sums // those whose input is [MASK]: without kept and randomly replaced tokens
+
+	// What the baseline achieves on the targets of Mask: its mean cross entropy in
+	// nats, and its accuracy. NaN: there are no training shards.
+	UnigramLoss, UnigramAccuracy float64
+
+	Skipped int64 // corrupt examples
+}
+
+// String is the line for people.
+func (e *Evaluation) String() string {
+	baseline, guess := "", ""
+	if !math.IsNaN(e.UnigramLoss) {
+		baseline, guess = fmt.Sprintf(" (unigram baseline %.3f)", e.UnigramLoss), fmt.Sprintf(" (%.3f)", e.UnigramAccuracy)
+	}
+	return fmt.Sprintf("held out: mlm loss %.3f, accuracy %.3f; on [MASK] loss %.3f%s, accuracy %.3f%s; nsp loss %.3f, accuracy %.3f; %.0f examples",
+		e.All.MLM(), Fraction(e.All.MLMCorrect, e.All.MLMWeight), e.Mask.MLM(), baseline,
+		Fraction(e.Mask.MLMCorrect, e.Mask.MLMWeight), guess, e.All.NSP(), Fraction(e.All.NSPCorrect, e.All.NSPCount), e.All.Sequences)
+}
+
+// Brief is the line without what is of second interest.
+func (e *Evaluation) Brief() string {
+	baseline := ""
+	if !math.IsNaN(e.UnigramLoss) {
+		baseline = fmt.Sprintf(" (unigram %.2f)", e.UnigramLoss)
+	}
+	return fmt.Sprintf("held-out loss %.2f%s, %.0f %% right", e.Mask.MLM(), baseline, 100*Fraction(e.Mask.MLMCorrect, e.Mask.MLMWeight))
+}
+
+// curves are what TensorBoard shows of an evaluation.
+func (e *Evaluation) curves() map[string]float64 {
+	return map[string]float64{
+		"loss": e.All.Loss(), "mlm_loss": e.All.MLM(), "nsp_loss": e.All.NSP(),
+		"mlm_accuracy": Fraction(e.All.MLMCorrect, e.All.MLMWeight), "nsp_accuracy": Fraction(e.All.NSPCorrect, e.All.NSPCount),
+		"mask_loss": e.Mask.MLM(), "mask_accuracy": Fraction(e.Mask.MLMCorrect, e.Mask.MLMWeight),
+	}
+}
+
+// Fraction is a/b; 0 where b is 0.
+func Fraction(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}
+
+// An evaluator holds the examples of every evaluation of a run.
+type evaluator struct {
+	source   *loader.Source
+	examples int64                                   // 0: all
+	mask     int32                                   // id of [MASK]
+	vocab    int                                     // number of tokens
+	baseline func(context.Context) (*unigram, error) // counted at the first evaluation
+	unigram  *unigram                                // nil: not counted, or there is nothing to count
+	damage   *quarantine                             // nil: a corrupt example is an error
+}
+
+func (e *evaluator) run(ctx context.Context, m trainer.Model) (*Evaluation, error) {
+	if err := e.count(ctx); err != nil {
+		return nil, fmt.Errorf("evaluate: %w", err)
+	}
+	if e.damage != nil {
+		e.damage.take() // of an evaluation that was interrupted
+	}
+	comm := trainer.Alone{} // a session has one rank
+	targets := make([]float64, e.vocab)
+	sums, err := trainer.Evaluate(m, e.batches(ctx), comm, trainer.Whole, func(b *trainer.Batch) *trainer.Batch {
+		masked := e.onlyMasks(b)
+		for _, id := range masked.MaskedIDs {
+			targets[id]++
+		}
+		return masked
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := comm.AllReduce(targets); err != nil {
+		return nil, fmt.Errorf("evaluate: %w", err)
+	}
+	out := &Evaluation{All: sums[0], Mask: sums[1]}
+	out.UnigramLoss, out.UnigramAccuracy = e.unigram.score(targets)
+	if e.damage != nil {
+		_, out.Skipped = e.damage.take()
+	}
+	return out, nil
+}
+
+// count counts the baseline, once.
+func (e *evaluator) count(ctx context.Context) (err error) {
+	if e.baseline != nil {
+		if e.unigram, err = e.baseline(ctx); err == nil {
+			e.baseline = nil
+		}
+	}
+	return err
+}
+
+// batches yields the examples of an evaluation until ctx is done.
+func (e *evaluator) batches(ctx context.Context) iter.Seq2[*trainer.Batch, error] {
+	n := e.examples
+	if n == 0 {
+		n = e.source.Len()
+	}
+	return func(yield func(*trainer.Batch, error) bool) {
+		for b, err := range e.source.Sweep(n) {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// onlyMasks returns b with the predictions alone whose input is [MASK]. All but
+// these is shared with b.
+func (e *evaluator) onlyMasks(b *trainer.Batch) *trainer.Batch {
+	only := *b
+	only.MaskedIndex, only.MaskedIDs, only.MaskedWeights = nil, nil, nil
+	for i, row := range b.MaskedIndex {
+		if b.IDs[row] == e.mask {
+			only.MaskedIndex = append(only.MaskedIndex, row)
+			only.MaskedIDs = append(only.MaskedIDs, b.MaskedIDs[i])
+			only.MaskedWeights = append(only.MaskedWeights, b.MaskedWeights[i])
+		}
+	}
+	return &only
+}

@@ -1,0 +1,263 @@
+package session
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"pretext/internal/store"
+	"pretext/tokenize"
+	"pretext/trainer"
+	"pretext/trainer/checkpoint"
+	"pretext/trainer/finetune"
+)
+
+// A finetuneTask is what a kind of task brings to a run.
+type finetuneTask struct {
+	heads   trainer.Heads
+	labels  []string          // names of classes
+	train   finetune.Examples // nil: nothing is trained
+	count   int               // examples an epoch counts
+	data    string            // hash of the training data
+	options map[string]string // that decide numbers
+
+	// evaluate measures the model on held-out data: names of measures, "loss" among
+	// them where there is one, and the number of "examples"; nil: there is no such
+	// data.
+	evaluate func(ctx context.Context) (map[string]float64, error)
+}
+
+// A finetuneRun is a fine-tuning run with everything it holds open.
+type finetuneRun struct {
+	o         FinetuneOptions
+	log       io.Writer
+	init      *ModelFiles // nil: a new model
+	config    trainer.Config
+	tokenizer checkpoint.Tokenizer
+	tok       *tokenize.Tokenizer
+
+	task  finetuneTask
+	state checkpoint.State
+	from  *checkpoint.Checkpoint // nil: the run begins
+	model trainer.Model
+	step  int64 // steps done
+	runLog
+	closers
+}
+
+// openFinetune opens the model to start from and the output directory. Close the run
+// after use.
+func openFinetune(o FinetuneOptions) (*finetuneRun, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	r := &finetuneRun{o: o, log: discardNil(o.Log)}
+	if err := r.open(); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+func (r *finetuneRun) open() error {
+	if err := r.openInit(); err != nil {
+		return err
+	}
+	if n := r.config.MaxPositions; r.o.MaxSeqLength > n {
+		return usagef("--max-seq-length %d: the model has %d positions", r.o.MaxSeqLength, n)
+	}
+	folder, err := store.Open(r.o.Out)
+	if err != nil {
+		return err
+	}
+	unlock, err := store.Lock(folder)
+	if err != nil {
+		return err
+	}
+	r.add(closerFunc(unlock))
+	return store.Sweep(folder)
+}
+
+// openInit opens what --init or --model names, and its vocabulary.
+func (r *finetuneRun) openInit() error {
+	folder := ""
+	if r.o.Init != "" {
+		m, err := OpenModel(r.o.Init)
+		if err != nil {
+			return fmt.Errorf("--init: %w", err)
+		}
+		r.init, r.config, folder = &m, m.Config, m.Folder
+		r.add(m)
+	}
+	var err error
+	if r.tokenizer, err = TokenizerFor(folder, r.o.VocabFile, r.o.DoLowerCase); err != nil {
+		return err
+	}
+	if r.tok, err = NewTokenizer(r.tokenizer); err != nil {
+		return err
+	}
+	n := r.tok.Vocab().Len()
+	if r.init == nil {
+		if r.config, err = NamedConfig(r.o.Model, n); err != nil {
+			return err
+		}
+	}
+	if size := r.config.VocabSize; n != size {
+		return usagef("the vocabulary has %d tokens, the model's vocab_size is %d", n, size)
+	}
+	return nil
+}
+
+// labels are the names of classes that the model to start from has.
+func (r *finetuneRun) labels() []string {
+	if r.init == nil {
+		return nil
+	}
+	return r.init.Labels
+}
+
+// A closerFunc is an io.Closer that cannot fail.
+type closerFunc func()
+
+// Close implements io.Closer.
+func (f closerFunc) Close() error {
+	f()
+	return nil
+}
+
+// run trains the task's model to its last step, or without training data loads
+// the one to begin with, which must have the head then.
+func (r *finetuneRun) run(ctx context.Context, task finetuneTask) error {
+	r.task = task
+	r.tokenizer.Labels = task.labels
+	if err := r.sameHead(); err != nil {
+		return err
+	}
+	if task.train == nil {
+		return r.load()
+	}
+	schedule, err := r.o.rateSchedule(task.count)
+	if err != nil {
+		return err
+	}
+	r.settle(schedule)
+	if err := r.resume(); err != nil {
+		return err
+	}
+	if err := r.openModel(); err != nil {
+		return err
+	}
+	if err := r.runLog.open(r.o.Out, r.from, schedule.Steps, &r.closers); err != nil {
+		return err
+	}
+	logResumed(r.log, r.from, schedule.Steps, r.metrics)
+	source, err := finetune.NewSource(task.train, finetune.SourceOptions{Seed: r.o.Seed, MicroBatchTokens: r.state.Tokens, Heads: task.heads})
+	if err != nil {
+		return err
+	}
+	r.meter = &meter{log: r.log, first: progressOf(r.from).Step, last: schedule.Steps, at: time.Now(), notify: r.o.Progress,
+		losses: func(s trainer.Sums) string { return fmt.Sprintf("loss %.4f", s.Label()) }}
+	if err := r.catchUp(ctx); err != nil {
+		return err
+	}
+	progress, err := trainer.Train(ctx, r.loop(ctx, source))
+	r.step = progress.Step
+	return err
+}
+
+// sameHead refuses a model whose classifier has another width than the task's.
+func (r *finetuneRun) sameHead() error {
+	if r.init == nil {
+		return nil
+	}
+	h, err := r.init.Heads()
+	if err != nil {
+		return err
+	}
+	if has, want := h.ClassifierWidth(), r.task.heads.ClassifierWidth(); has != want && has > 0 && want > 0 {
+		return usagef("--init %s classifies into %d classes, the task has %d: begin with the model it was trained from", r.o.Init, has, want)
+	}
+	return nil
+}
+
+// settle fixes what must not change before the run's last step.
+func (r *finetuneRun) settle(schedule trainer.Schedule) {
+	options := map[string]string{"do_lower_case": strconv.FormatBool(r.tokenizer.LowerCase), "vocab_sha256": r.tok.Vocab().SHA256()}
+	for name, value := range r.task.options {
+		options[name] = value
+	}
+	r.state = checkpoint.State{
+		Phase: 1, Heads: r.task.heads, Batch: r.o.Recipe.Batch, Tokens: r.microBatch(), Ranks: 1, Seed: r.o.Seed,
+		Data: r.task.data, Schedule: schedule, Optimizer: r.o.updateRule(), Options: options,
+	}
+}
+
+// microBatch is the number of tokens computed at a time.
+func (r *finetuneRun) microBatch() int {
+	if r.o.MicroBatchTokens > 0 {
+		return max(int(r.o.MicroBatchTokens), r.o.MaxSeqLength)
+	}
+	return AutoTokens(r.config, r.o.MaxSeqLength)
+}
+
+// resume looks for a checkpoint of this run.
+func (r *finetuneRun) resume() error {
+	c, err := newest(r.o.Out)
+	if err != nil || c == nil {
+		return err
+	}
+	if err := c.State.Check(r.state); err != nil {
+		return usagef("%s was made by another run: %w: give its options again, or another --out", c.Dir, err)
+	}
+	if diff := configDiff(c.Config, r.config); diff != "" {
+		return usagef("%s is a checkpoint of another model than %s: %s", c.Dir, r.o.Init+r.o.Model, diff)
+	}
+	r.from = c
+	return nil
+}
+
+// trained is the folder of the last checkpoint, "" where nothing was trained.
+func (r *finetuneRun) trained() string {
+	if r.task.train == nil {
+		return ""
+	}
+	return filepath.Join(r.o.Out, fmt.Sprintf("step-%08d", r.step))
+}
+
+// write writes a file of the output folder, whole or not at all.
+func (r *finetuneRun) write(name string, write func(io.Writer) error) error {
+	folder, err := store.Open(r.o.Out)
+	if err != nil {
+		return err
+	}
+	w, err := folder.Create(context.Background(), name)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	if err := write(w); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Join(r.o.Out, name), err)
+	}
+	return w.Commit()
+}
+
+// hashOf is the hash of a file's content.
+func hashOf(data []byte) string {
+	h := sha256.Sum256(data)
+	return hex.EncodeToString(h[:])
+}
+
+// ReadTaskFile reads a file of a task's data.
+func ReadTaskFile(path string) ([]byte, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read task data: %w", err)
+	}
+	return b, nil
+}

@@ -1,0 +1,64 @@
+package session
+
+import (
+	"fmt"
+
+	"pretext/trainer"
+)
+
+// openModel opens the model to train and loads its weights.
+func (r *finetuneRun) openModel() error {
+	if err := r.openDevice(true); err != nil {
+		return err
+	}
+	if r.from != nil {
+		return r.from.Restore(r.model)
+	}
+	if r.init == nil {
+		_, err := r.model.Load(trainer.Weights, trainer.InitialWeights(r.config, r.task.heads, r.o.Seed))
+		return err
+	}
+	report, err := r.init.Initialize(r.model, r.task.heads, r.o.Seed)
+	if err != nil {
+		return err
+	}
+	for _, name := range report.Missing {
+		fmt.Fprintf(r.log, "%s is not in %s and starts anew\n", name, r.o.Init)
+	}
+	return nil
+}
+
+// load opens the model to begin with for prediction alone.
+func (r *finetuneRun) load() error {
+	if r.init == nil {
+		return usagef("a new model (--model) needs something to train on")
+	}
+	if err := r.openDevice(false); err != nil {
+		return err
+	}
+	return r.init.Load(r.model, r.o.Init)
+}
+
+// Load loads the weights into a model, all of whose tensors must be in the files. path
+// names the files in errors.
+func (m ModelFiles) Load(model trainer.Model, path string) error {
+	report, err := model.Load(trainer.Weights, m.Tensors())
+	if err != nil {
+		return err
+	}
+	if len(report.Missing) > 0 {
+		return usagef("%s was not trained for this task: it lacks %q", path, report.Missing)
+	}
+	return nil
+}
+
+func (r *finetuneRun) openDevice(train bool) (err error) {
+	tokens := r.microBatch()
+	r.model, err = r.o.Device.Open(r.config, r.task.heads, trainer.Options{
+		Tokens: tokens, Sequences: tokens/MinTokens + 1, Train: train, Seed: r.o.Seed, Optimizer: r.o.updateRule(),
+	})
+	if err == nil {
+		r.add(r.model)
+	}
+	return err
+}

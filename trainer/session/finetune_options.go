@@ -1,0 +1,78 @@
+package session
+
+import (
+	"io"
+
+	"pretext/trainer"
+	"pretext/trainer/finetune"
+)
+
+// FinetuneOptions are those of every fine-tuning run. Start from
+// [DefaultFinetuneOptions]. Fields are named after the flags of train-bert
+// finetune.
+type FinetuneOptions struct {
+	Init        string // model to start from, see [OpenModel]; or
+	Model       string // preset or config.json of a new one
+	Out         string // output directory
+	VocabFile   string // vocab.txt or tokenizer.json of a model that has none beside it
+	DoLowerCase *bool  // nil: as the model's files say
+
+	Recipe           finetune.Recipe
+	NumTrainSteps    int64 // 0: as many as the epochs have
+	MaxSeqLength     int   // tokens of the longest example; the rest is truncated
+	MicroBatchTokens int   // tokens computed at a time; 0: chosen by the memory of the activations
+	WeightDecay      float64
+	Seed             uint64 // of the new head, order and dropout
+
+	SaveCheckpointsSteps int64 // steps between checkpoints; 0: only at the end
+	EvalSteps            int64 // steps between evaluations; -1: one with each checkpoint; 0: only at the end
+	Keep                 int   // newest checkpoints to keep; 0: all
+	Device               Device
+
+	Log      io.Writer      // gets lines for people, each in one Write; nil: none
+	Progress func(Progress) // called after every step; nil: not
+}
+
+// DefaultFinetuneOptions returns the defaults of run_squad.py and
+// run_classifier.py, for examples of up to some tokens.
+func DefaultFinetuneOptions(maxSeqLength int) FinetuneOptions {
+	return FinetuneOptions{
+		Recipe:       finetune.Recipe{Rate: 5e-5, Batch: 32, Epochs: 3, Warmup: 0.1},
+		MaxSeqLength: maxSeqLength, WeightDecay: 0.01, Seed: 1, SaveCheckpointsSteps: 1000, EvalSteps: -1, Keep: 1,
+	}
+}
+
+// Validate reports every wrong option.
+func (o *FinetuneOptions) Validate() error {
+	var c checks
+	c.want(o.Init != "" || o.Model != "", "no model to begin with: give --init FOLDER")
+	c.want(o.Init == "" || o.Model == "", "give --init or --model, not both")
+	c.want(o.Out != "", "no output folder: give --out DIR")
+	c.want(o.NumTrainSteps >= 0, "--num-train-steps %d: must not be negative", o.NumTrainSteps)
+	c.want(o.MicroBatchTokens <= trainer.MaxBatchTokens, "--micro-batch-tokens %d: must be at most %d", o.MicroBatchTokens, trainer.MaxBatchTokens)
+	c.want(o.SaveCheckpointsSteps >= 0, "--save-checkpoints-steps %d: must not be negative", o.SaveCheckpointsSteps)
+	c.want(o.EvalSteps >= -1, "--eval-steps %d: must not be negative, but for -1", o.EvalSteps)
+	c.want(o.Keep >= 0, "--keep %d: must not be negative", o.Keep)
+	c.want(o.Device.Threads >= 0, "--threads %d: must not be negative", o.Device.Threads)
+	return c.err(o.Recipe.Validate(), o.updateRule().Validate())
+}
+
+func (o *FinetuneOptions) updateRule() trainer.Optimizer {
+	u := trainer.DefaultOptimizer(trainer.AdamW)
+	u.WeightDecay = o.WeightDecay
+	return u
+}
+
+// rateSchedule is that of a run over n examples.
+func (o *FinetuneOptions) rateSchedule(n int) (trainer.Schedule, error) {
+	s := o.Recipe.Schedule(n)
+	if o.NumTrainSteps > 0 {
+		s.Steps = o.NumTrainSteps
+		s.Warmup = float64(int64(float64(o.NumTrainSteps) * o.Recipe.Warmup))
+	}
+	if s.Steps < 1 {
+		return s, usagef("%d examples in batches of %d over %v epochs are no step: give more epochs, a smaller --train-batch-size or --num-train-steps",
+			n, o.Recipe.Batch, o.Recipe.Epochs)
+	}
+	return s, nil
+}

@@ -1,0 +1,141 @@
+package session
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"pretext/internal/realdata"
+	"pretext/internal/tinydata"
+	"pretext/trainer"
+)
+
+// Each control takes away something that learning from context needs, and must
+// not learn from it.
+var controls = map[string]func(b *trainer.Batch, training bool){
+	"labels shifted": func(b *trainer.Batch, training bool) { shiftLabels(b, training, 1) },
+	// Every token attends to [CLS] alone, which says nothing.
+	"attention zeroed": func(b *trainer.Batch, _ bool) {
+		b.VisibleKeys = b.VisibleKeys[:0]
+		for range b.Sequences() {
+			b.VisibleKeys = append(b.VisibleKeys, 1)
+		}
+	},
+	// Of each sequence in its own way, always the same.
+	"positions permuted": func(b *trainer.Batch, _ bool) {
+		for s, p := range b.Sequence {
+			rng := rand.New(rand.NewPCG(uint64(p), 1))
+			of := b.Positions[b.CuSeqlens[s]:b.CuSeqlens[s+1]]
+			rng.Shuffle(len(of), func(i, j int) { of[i], of[j] = of[j], of[i] })
+		}
+	},
+}
+
+// shiftLabels gives each prediction the label of the one n before it.
+func shiftLabels(b *trainer.Batch, training bool, n int) {
+	if ids := b.MaskedIDs; training && len(ids) > 0 {
+		n %= len(ids)
+		copy(ids, append(slices.Clone(ids[len(ids)-n:]), ids[:len(ids)-n]...))
+	}
+}
+
+// A spoilt model sees batches that were changed.
+type spoilt struct {
+	trainer.Model
+	change func(b *trainer.Batch, training bool)
+}
+
+// changed returns a batch changed, and leaves b as it is.
+func (s spoilt) changed(b *trainer.Batch, training bool) *trainer.Batch {
+	c := *b
+	c.Positions, c.VisibleKeys, c.MaskedIDs = slices.Clone(b.Positions), slices.Clone(b.VisibleKeys), slices.Clone(b.MaskedIDs)
+	s.change(&c, training)
+	return &c
+}
+
+func (s spoilt) Accumulate(b *trainer.Batch, coef trainer.Coef) error {
+	return s.Model.Accumulate(s.changed(b, true), coef)
+}
+
+func (s spoilt) Forward(b *trainer.Batch, out *trainer.Outputs) (trainer.Sums, error) {
+	return s.Model.Forward(s.changed(b, false), out)
+}
+
+// trainSpoilt trains a model whose batches are changed, unless change is nil.
+func trainSpoilt(o Options, change func(b *trainer.Batch, training bool)) (*Result, error) {
+	r := &run{o: o, device: o.Device.Open}
+	if change != nil {
+		r.device = func(c trainer.Config, h trainer.Heads, limits trainer.Options) (trainer.Model, error) {
+			m, err := o.Device.Open(c, h, limits)
+			return spoilt{m, change}, err
+		}
+	}
+	return r.train(context.Background())
+}
+
+// In the language of package tinydata neighbours have the same label, so labels
+// come from farther, and the order of tokens says nothing, so that the third
+// control is none.
+func TestWithoutLabelsOrAttentionNothingIsLearned(t *testing.T) {
+	for name, spoil := range map[string]func(*trainer.Batch, bool){
+		"labels shifted":   func(b *trainer.Batch, training bool) { shiftLabels(b, training, 11) },
+		"attention zeroed": controls["attention zeroed"],
+	} {
+		end, err := trainSpoilt(learningOptions(t), spoil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := end.Eval; e.Mask.MLM() < e.UnigramLoss-0.1 {
+			t.Errorf("%s: held-out loss on [MASK] is %.3f, below the unigram baseline, %.3f", name, e.Mask.MLM(), e.UnigramLoss)
+		}
+	}
+}
+
+// learningOptions are those of a small run that learns.
+func learningOptions(t *testing.T) Options {
+	t.Helper()
+	o := testOptions(t)
+	if err := tinydata.Write(o.Data, tinydata.Options{Train: 2000, Eval: 256, Vocab: testVocab}); err != nil {
+		t.Fatal(err)
+	}
+	const model = `{"vocab_size": 40, "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64,
+"hidden_act": "gelu_new", "hidden_dropout_prob": 0, "attention_probs_dropout_prob": 0, "max_position_embeddings": 32, "initializer_range": 0.1}`
+	if err := os.WriteFile(o.Model, []byte(model), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.NumTrainSteps, o.TrainBatchSize, o.SaveCheckpointsSteps, o.MicroBatchTokens, o.NumWarmupSteps, o.LearningRate = 200, 32, 0, 1024, 20, 1e-2
+	return o
+}
+
+// TestLearningOnRealShards is the experiment of docs/learning.md, hours of it:
+// PRETEXT_LEARNING names the folder of its shards and config.json, where the runs
+// are kept too, so that a test that was stopped goes on.
+func TestLearningOnRealShards(t *testing.T) {
+	dir := realdata.Variable(t, "PRETEXT_LEARNING", "hours, see docs/learning.md")
+	o := DefaultOptions()
+	o.Data, o.Model = filepath.Join(dir, "data"), filepath.Join(dir, "config.json")
+	o.TrainBatchSize, o.LearningRate, o.NumTrainSteps, o.NumWarmupSteps, o.SaveCheckpointsSteps, o.EvalExamples = 64, 1e-3, 6000, 200, 250, 4096
+	all := map[string]func(b *trainer.Batch, training bool){"whole": nil}
+	for name, spoil := range controls {
+		all[name] = spoil
+	}
+	for name, spoil := range all {
+		t.Run(name, func(t *testing.T) {
+			o := o
+			o.Out, o.Log = filepath.Join(dir, name), os.Stderr
+			end, err := trainSpoilt(o, spoil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := end.Eval
+			accuracy := Fraction(e.Mask.MLMCorrect, e.Mask.MLMWeight)
+			t.Logf("%s", e)
+			if learned := e.Mask.MLM() <= e.UnigramLoss-0.5 && accuracy >= 2*e.UnigramAccuracy; learned != (spoil == nil) {
+				t.Errorf("learned: %v: loss on [MASK] %.3f with a baseline of %.3f, accuracy %.3f of %.3f", learned, e.Mask.MLM(), e.UnigramLoss, accuracy, e.UnigramAccuracy)
+			}
+		})
+	}
+}

@@ -1,0 +1,124 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"pretext/trainer"
+	"pretext/trainer/checkpoint"
+)
+
+// loop is the run as package trainer sees it.
+func (r *run) loop(ctx context.Context) trainer.Loop {
+	saver := &checkpoint.Saver{Dir: r.o.Out, Keep: r.o.Keep, Config: r.config, State: r.state, Tokenizer: r.data.tokenizer}
+	return trainer.Loop{
+		Model: r.model, Heads: r.state.Heads, Source: r.source, Saver: r.saving(saver), Schedule: r.state.Schedule,
+		Batch: r.state.Batch, Start: r.progress(), SaveEvery: r.o.SaveCheckpointsSteps,
+		Observe: func(report trainer.Report) error { return r.observe(ctx, report) },
+	}
+}
+
+// observe logs a finished step and evaluates where a checkpoint is due. The
+// evaluation comes before the checkpoint, so that its line in the metrics is
+// older than what a resume goes back to.
+func (r *run) observe(ctx context.Context, report trainer.Report) error {
+	speed := r.meter.step(report)
+	line := newTrainLine(report, speed)
+	if r.damage != nil {
+		var err error
+		if line.LeftOut, err = r.noteDamage(report.Progress); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(r.metrics.append(line), r.board.step(report, curves(report, speed))); err != nil {
+		return err
+	}
+	r.loss = report.Info.Sums.Loss()
+	step := report.Progress.Step
+	if !r.due(step) {
+		return nil
+	}
+	defer r.meter.pause()()
+	return r.evaluate(ctx, step)
+}
+
+// curves are what TensorBoard shows of a step.
+func curves(r trainer.Report, speed float64) map[string]float64 {
+	s := r.Info.Sums
+	return map[string]float64{
+		"loss": s.Loss(), "mlm_loss": s.MLM(), "nsp_loss": s.NSP(),
+		"learning_rate": r.Info.Rate, "grad_norm": r.Info.GradNorm, "tokens_per_second": speed,
+	}
+}
+
+// noteDamage adds the skipped examples of a step to the metrics, in the first epoch,
+// and returns how many were skipped.
+func (r *run) noteDamage(p trainer.Progress) (int64, error) {
+	places, n := r.damage.take()
+	if p.Position-int64(r.state.Batch) >= r.source.Len() {
+		places = nil
+	}
+	for _, place := range places {
+		if err := r.metrics.append(damageLine{Step: p.Step, Damage: place}); err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
+}
+
+// due reports whether the model is evaluated after a step: where a checkpoint
+// is due.
+func (r *run) due(step int64) bool {
+	return r.eval != nil && (step == r.o.NumTrainSteps || r.o.SaveCheckpointsSteps > 0 && step > 0 && step%r.o.SaveCheckpointsSteps == 0)
+}
+
+// catchUp makes the evaluation that was due when the run was stopped.
+func (r *run) catchUp(ctx context.Context) error {
+	step := r.progress().Step
+	if !r.due(step) || r.metrics.evaluated == step {
+		return nil
+	}
+	defer r.meter.pause()()
+	return r.evaluate(ctx, step)
+}
+
+// evaluate evaluates and logs the result. A signal ends it without a result; the
+// loop sees the signal next.
+func (r *run) evaluate(ctx context.Context, step int64) error {
+	e, err := r.eval.run(ctx, r.model)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	r.last, r.step = e, step
+	if r.o.Brief {
+		fmt.Fprintf(r.log, "step %d of %d: %s\n", step, r.o.NumTrainSteps, e.Brief())
+	} else {
+		fmt.Fprintf(r.log, "step %d: %s\n", step, e)
+	}
+	err = r.metrics.append(NewEvalLine(step, e))
+	if r.board != nil { // an evaluation that was missed at the last step finds none open
+		err = errors.Join(err, r.board.scalars("eval", step, e.curves()))
+	}
+	return err
+}
+
+// end sums up. A run that had already ended is evaluated for its result.
+func (r *run) end(ctx context.Context, p trainer.Progress) (*Result, error) {
+	e := &Result{Steps: p.Step, Examples: p.Position, Epochs: float64(p.Position) / float64(r.source.Len()),
+		Model: filepath.Join(r.o.Out, fmt.Sprintf("step-%08d", p.Step))}
+	if r.eval != nil && r.step != p.Step {
+		var err error
+		if r.last, err = r.eval.run(ctx, r.model); err != nil {
+			return nil, err
+		}
+	}
+	e.Eval, e.Skipped = r.last, r.metrics.skipped
+	_, err := os.Stat(e.Model)
+	return e, err
+}

@@ -1,0 +1,75 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"pretext/tokenize"
+	"pretext/trainer/loader"
+)
+
+// MaskOptions decide how masks are drawn anew in every epoch.
+type MaskOptions struct {
+	DynamicMasking       bool    // false: masks stay as the records have them, and the rest must be zero
+	MaskedLMProb         float64 // 0: as the records were made, or 0.15
+	MaxPredictionsPerSeq int     // 0: as many as the records have room for
+	DoWholeWordMask      *bool   // nil: as the records were made
+}
+
+// masking combines the options with those of the records; nil where masks stay as they
+// are.
+func (o *MaskOptions) masking(seed uint64, data *Corpus) (*loader.Masking, error) {
+	if !o.DynamicMasking {
+		if o.MaskedLMProb != 0 || o.MaxPredictionsPerSeq != 0 || o.DoWholeWordMask != nil {
+			return nil, usagef("--masked-lm-prob, --max-predictions-per-seq and --do-whole-word-mask say how masks are drawn: give --dynamic-masking too")
+		}
+		return nil, nil
+	}
+	made := struct {
+		Prob  float64 `json:"masked_lm_prob"`
+		Whole bool    `json:"do_whole_word_mask"`
+	}{Prob: 0.15}
+	if m := data.shards.Manifest(); m != nil {
+		if err := json.Unmarshal(m.Options, &made); err != nil {
+			return nil, fmt.Errorf("%w: options of %s: %w", errDamaged, data.path, err)
+		}
+	}
+	if o.MaskedLMProb > 0 {
+		made.Prob = o.MaskedLMProb
+	}
+	if o.DoWholeWordMask != nil {
+		made.Whole = *o.DoWholeWordMask
+	}
+	if _, words := data.vocab.(*tokenize.Vocab); made.Whole && !words {
+		return nil, usagef("%s: its vocabulary does not say where words begin: give --do-whole-word-mask=false", data.path)
+	}
+	return &loader.Masking{Seed: seed, Prob: made.Prob, MaxPredictions: o.MaxPredictionsPerSeq, WholeWord: made.Whole,
+		Vocab: data.maskVocab()}, nil
+}
+
+// maskVocab is what masking must know of the vocabulary.
+func (c *Corpus) maskVocab() loader.MaskVocab {
+	v := loader.MaskVocab{Size: c.vocab.Len(), CLS: c.vocab.CLS(), SEP: c.vocab.SEP(), MASK: c.vocab.MASK()}
+	switch vocab := c.vocab.(type) {
+	case *tokenize.Vocab:
+		v.PAD, v.IsPiece = vocab.PAD(), vocab.IsSubword
+	case *fileVocab: // its words are not known here
+		v.PAD = vocab.Pad
+	}
+	return v
+}
+
+// recorded returns what a checkpoint keeps of a masking: a run resumes only with the
+// same one.
+func recorded(m *loader.Masking) map[string]string {
+	if m == nil {
+		return nil
+	}
+	return map[string]string{
+		"dynamic_masking":         "true",
+		"masked_lm_prob":          strconv.FormatFloat(m.Prob, 'g', -1, 64),
+		"max_predictions_per_seq": strconv.Itoa(m.MaxPredictions),
+		"do_whole_word_mask":      strconv.FormatBool(m.WholeWord),
+	}
+}

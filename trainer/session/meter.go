@@ -1,0 +1,88 @@
+package session
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"pretext/internal/humanize"
+	"pretext/trainer"
+)
+
+// lineInterval is the time between two lines of progress.
+const lineInterval = 10 * time.Second
+
+// Progress is the state of a run after a step.
+type Progress struct {
+	Step, Last int64         // steps done, and steps of the run
+	Loss       float64       // mean since the last line of the log
+	Speed      float64       // tokens a second, likewise
+	Left       time.Duration // estimated time to the last step
+}
+
+// A meter measures the speed of training and reports it, a line an interval.
+// Time in which no step is computed (evaluations, checkpoints) does not count.
+type meter struct {
+	log         io.Writer
+	first, last int64 // steps of the run
+	at          time.Time
+	spent       time.Duration // on steps
+
+	sums  trainer.Sums  // since the last line
+	since time.Duration // spent at the last line
+
+	losses func(trainer.Sums) string // for people
+	silent bool                      // no lines
+	notify func(Progress)            // nil: nobody
+}
+
+// pause stops the clock until the function it returns is called.
+func (m *meter) pause() (resume func()) {
+	now := time.Now()
+	m.spent += now.Sub(m.at)
+	return func() { m.at = time.Now() }
+}
+
+// step counts a finished step and returns its speed in tokens a second.
+func (m *meter) step(r trainer.Report) float64 {
+	now := time.Now()
+	took := now.Sub(m.at)
+	m.at, m.spent = now, m.spent+took
+	if !r.Info.Skipped {
+		m.sums = m.sums.Add(r.Info.Sums)
+	}
+	done := r.Progress.Step
+	p := Progress{Step: done, Last: m.last, Loss: m.sums.Loss(), Speed: PerSecond(m.sums.Tokens, m.spent-m.since), Left: m.left(done)}
+	if m.notify != nil {
+		m.notify(p)
+	}
+	if done == m.first+1 || done == m.last || m.spent-m.since >= lineInterval {
+		m.line(p)
+	}
+	return PerSecond(r.Info.Sums.Tokens, took)
+}
+
+func (m *meter) line(p Progress) {
+	if !m.silent {
+		fmt.Fprintf(m.log, "step %d of %d: %s, %s tokens/s, about %s left\n", p.Step, p.Last,
+			m.losses(m.sums), humanize.Count(int64(p.Speed)), humanize.Duration(p.Left))
+	}
+	m.sums, m.since = trainer.Sums{}, m.spent
+}
+
+func pretrainingLosses(s trainer.Sums) string {
+	return fmt.Sprintf("loss %.3f (mlm %.3f, nsp %.3f)", s.Loss(), s.MLM(), s.NSP())
+}
+
+// left estimates the time to the last step.
+func (m *meter) left(done int64) time.Duration {
+	return time.Duration(float64(m.spent) / float64(done-m.first) * float64(m.last-done)).Round(time.Second)
+}
+
+// PerSecond is n per second of d; 0 where no time has passed.
+func PerSecond(n float64, d time.Duration) float64 {
+	if d <= 0 {
+		return 0
+	}
+	return n / d.Seconds()
+}

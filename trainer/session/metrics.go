@@ -1,0 +1,251 @@
+package session
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+
+	"pretext/internal/store"
+	"pretext/trainer"
+	"pretext/trainer/checkpoint"
+)
+
+// MetricsFile, in a run's output directory, holds a line of JSON a step, and one an evaluation, in the order
+// of steps.
+const MetricsFile = "metrics.jsonl"
+
+// A trainLine is the line of a step.
+type trainLine struct {
+	Step        int64  `json:"step"`     // steps done
+	Position    int64  `json:"position"` // examples seen
+	Loss        Number `json:"loss"`
+	MLMLoss     Number `json:"mlm_loss"`
+	NSPLoss     Number `json:"nsp_loss"`
+	MLMAccuracy Number `json:"mlm_accuracy"`
+	NSPAccuracy Number `json:"nsp_accuracy"`
+	Rate        Number `json:"learning_rate"`
+	GradNorm    Number `json:"grad_norm"` // before clipping
+	LossScale   Number `json:"loss_scale"`
+	Skipped     bool   `json:"skipped"`
+	Tokens      int64  `json:"tokens"`
+	Speed       Number `json:"tokens_per_second"`
+	LeftOut     int64  `json:"left_out,omitempty"` // examples that were damaged
+}
+
+// A damageLine names what a step skipped; step 0: what no step will see.
+type damageLine struct {
+	Step   int64  `json:"step"`
+	Damage Damage `json:"damage"`
+}
+
+// An EvalLine is the line of an evaluation.
+type EvalLine struct {
+	Step            int64  `json:"step"`
+	Examples        int64  `json:"eval_examples"`
+	Loss            Number `json:"eval_loss"`
+	MLMLoss         Number `json:"eval_mlm_loss"`
+	NSPLoss         Number `json:"eval_nsp_loss"`
+	MLMAccuracy     Number `json:"eval_mlm_accuracy"`
+	NSPAccuracy     Number `json:"eval_nsp_accuracy"`
+	MaskLoss        Number `json:"eval_mask_loss"` // where the input is [MASK]
+	MaskAccuracy    Number `json:"eval_mask_accuracy"`
+	UnigramLoss     Number `json:"eval_unigram_loss"` // of the training shards' frequencies, on the same targets; null: unknown
+	UnigramAccuracy Number `json:"eval_unigram_accuracy"`
+	LeftOut         int64  `json:"eval_left_out,omitempty"` // examples that were damaged
+}
+
+// A metric is what is read back of any line.
+type metric struct {
+	Step         int64    `json:"step"`
+	Skipped      bool     `json:"skipped"`
+	Loss         *float64 `json:"loss"`
+	EvalLoss     *float64 `json:"eval_loss"`
+	EvalExamples *float64 `json:"eval_examples"` // every Evaluation has it
+	UnigramLoss  float64  `json:"eval_unigram_loss"`
+	LeftOut      int64    `json:"left_out"`
+	Damage       *Damage  `json:"damage"`
+}
+
+// Skipped counts the corrupt records that a run skipped.
+type Skipped struct {
+	Examples int64    // each time that their turn came
+	Places   []Damage // the first of those that the metrics name
+	Named    int64    // all of those
+	Tails    int64    // files with unreadable ends
+}
+
+// maxListed is how many places are listed at the end of a run.
+const maxListed = 10
+
+func (l *Skipped) add(m metric) {
+	l.Examples += m.LeftOut
+	if m.Damage == nil {
+		return
+	}
+	if m.Damage.Tail {
+		l.Tails++
+	}
+	if l.Named++; len(l.Places) < maxListed {
+		l.Places = append(l.Places, *m.Damage)
+	}
+}
+
+// A Number is null in JSON where it is not finite.
+type Number float64
+
+// MarshalJSON implements json.Marshaler.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+func newTrainLine(r trainer.Report, speed float64) trainLine {
+	s := r.Info.Sums
+	return trainLine{
+		Step: r.Progress.Step, Position: r.Progress.Position,
+		Loss: Number(s.Loss()), MLMLoss: Number(s.MLM()), NSPLoss: Number(s.NSP()),
+		MLMAccuracy: Number(Fraction(s.MLMCorrect, s.MLMWeight)), NSPAccuracy: Number(Fraction(s.NSPCorrect, s.NSPCount)),
+		Rate: Number(r.Info.Rate), GradNorm: Number(r.Info.GradNorm), LossScale: Number(r.Info.LossScale), Skipped: r.Info.Skipped,
+		Tokens: int64(s.Tokens), Speed: Number(math.Round(speed)),
+	}
+}
+
+func NewEvalLine(step int64, e *Evaluation) EvalLine {
+	return EvalLine{
+		Step: step, Examples: int64(e.All.Sequences),
+		Loss: Number(e.All.Loss()), MLMLoss: Number(e.All.MLM()), NSPLoss: Number(e.All.NSP()),
+		MLMAccuracy: Number(Fraction(e.All.MLMCorrect, e.All.MLMWeight)), NSPAccuracy: Number(Fraction(e.All.NSPCorrect, e.All.NSPCount)),
+		MaskLoss: Number(e.Mask.MLM()), MaskAccuracy: Number(Fraction(e.Mask.MLMCorrect, e.Mask.MLMWeight)),
+		UnigramLoss: Number(e.UnigramLoss), UnigramAccuracy: Number(e.UnigramAccuracy), LeftOut: e.Skipped,
+	}
+}
+
+// metrics is the file open for appending.
+type metrics struct {
+	file      *os.File
+	evaluated int64   // step of the last evaluation that was there when it was opened; -1: none
+	skipped   Skipped // by all its lines
+
+	cutSteps, cutEvals int64 // lines that were cut off when it was opened
+}
+
+// openMetrics opens the metrics of a run that resumes from a checkpoint: lines of later
+// steps, which an interrupted process wrote after it, are removed. Where from is nil,
+// all are.
+func openMetrics(path string, from *checkpoint.Checkpoint) (*metrics, error) {
+	last := int64(-1)
+	if from != nil {
+		last = from.State.Progress.Step
+	}
+	m := &metrics{evaluated: -1}
+	if err := m.cut(path, last); err != nil {
+		return nil, fmt.Errorf("cut back %s: %w", path, err)
+	}
+	var err error
+	m.file, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
+	return m, err
+}
+
+// cut drops the lines of steps after the last one.
+func (m *metrics) cut(path string, last int64) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	folder, err := store.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	w, err := folder.Create(context.Background(), filepath.Base(path))
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	buffered := bufio.NewWriter(w)
+	err = eachMetric(f, func(line []byte, read metric) error {
+		switch {
+		case read.Step <= last:
+		case read.EvalExamples != nil:
+			m.cutEvals++
+			return nil
+		case read.Damage == nil:
+			m.cutSteps++
+			return nil
+		default:
+			return nil
+		}
+		if read.EvalExamples != nil {
+			m.evaluated = read.Step
+		}
+		m.skipped.add(read)
+		_, err := buffered.Write(line)
+		return err
+	})
+	if err := errors.Join(err, buffered.Flush()); err != nil {
+		return err
+	}
+	return w.Commit()
+}
+
+// maxMetric bounds a line of metrics; ours have some hundred bytes.
+const maxMetric = 1 << 20
+
+// eachMetric calls do for every line up to the first that is not whole, or no
+// line of ours: a run may have been killed while it wrote. A line is valid during
+// the call.
+func eachMetric(r io.Reader, do func(line []byte, m metric) error) error {
+	lines := bufio.NewReaderSize(r, maxMetric)
+	for {
+		line, err := lines.ReadSlice('\n')
+		if err == io.EOF || errors.Is(err, bufio.ErrBufferFull) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var m metric
+		if json.Unmarshal(bytes.TrimSpace(line), &m) != nil {
+			return nil
+		}
+		if err := do(line, m); err != nil {
+			return err
+		}
+	}
+}
+
+// append writes a line.
+func (m *metrics) append(line any) error {
+	switch line := line.(type) {
+	case trainLine:
+		m.skipped.add(metric{LeftOut: line.LeftOut})
+	case damageLine:
+		m.skipped.add(metric{Damage: &line.Damage})
+	}
+	b, err := json.Marshal(line)
+	if err != nil {
+		return err
+	}
+	if _, err := m.file.Write(append(b, '\n')); err != nil {
+		return fmt.Errorf("write metrics: %w", err)
+	}
+	return nil
+}
+
+func (m *metrics) sync() error { return m.file.Sync() }
+
+// Close closes the file.
+func (m *metrics) Close() error { return m.file.Close() }

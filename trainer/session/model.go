@@ -1,0 +1,181 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"pretext/trainer"
+	"pretext/trainer/checkpoint"
+)
+
+// ModelFiles is a model in files, whoever made them. Close it after use.
+type ModelFiles struct {
+	*checkpoint.Pretrained
+	Folder string
+	Phase  *checkpoint.Checkpoint // nil: not a checkpoint of ours
+}
+
+// OpenModel opens a folder of transformers, a checkpoint or a run of ours
+// (its newest checkpoint), or a TensorFlow checkpoint by its prefix.
+func OpenModel(path string) (m ModelFiles, err error) {
+	if _, err := os.Stat(path + ".index"); err == nil {
+		p, err := checkpoint.OpenTensorFlow(path)
+		return ModelFiles{Pretrained: p, Folder: filepath.Dir(path)}, unusable(err)
+	}
+	m.Folder = path
+	if newest, err := checkpoint.Newest(path); err == nil {
+		m.Folder = newest.Dir
+	}
+	if _, err := os.Stat(filepath.Join(m.Folder, "trainer.json")); err == nil {
+		if m.Phase, err = checkpoint.Open(m.Folder); err != nil {
+			return m, err
+		}
+	}
+	m.Pretrained, err = checkpoint.OpenPretrained(m.Folder)
+	return m, unusable(err)
+}
+
+// unusable is an error of opening a model: what is neither damage nor the
+// system's is a model that is not computed here.
+func unusable(err error) error {
+	var path *fs.PathError
+	if err == nil || errors.Is(err, checkpoint.ErrDamaged) || errors.As(err, &path) {
+		return err
+	}
+	return misuse(err)
+}
+
+// A start is the model a new run begins with.
+type start struct {
+	config trainer.Config
+	init   *ModelFiles // nil: initial weights
+}
+
+func (s *start) Close() error {
+	if s.init == nil {
+		return nil
+	}
+	return s.init.Close()
+}
+
+// newStart reads what --model and --init name.
+func newStart(o *Options, vocabSize int) (*start, error) {
+	if o.Init == "" && o.Model == "" {
+		return nil, usagef("no model: give --model %s or a config.json, or --init FOLDER", strings.Join(trainer.PresetNames(), "|"))
+	}
+	s := &start{}
+	if o.Init != "" {
+		m, err := OpenModel(o.Init)
+		if err != nil {
+			return nil, fmt.Errorf("--init: %w", err)
+		}
+		s.init, s.config = &m, m.Config
+	}
+	if o.Model == "" {
+		return s, nil
+	}
+	config, err := NamedConfig(o.Model, vocabSize)
+	if err == nil && s.init != nil {
+		if diff := configDiff(s.config, config); diff != "" {
+			err = usagef("--model %s is not the model of --init %s: %s", o.Model, o.Init, diff)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	s.config = config
+	return s, nil
+}
+
+// NamedConfig returns a preset, or reads a configuration file.
+func NamedConfig(name string, vocabSize int) (trainer.Config, error) {
+	if slices.Contains(trainer.PresetNames(), name) {
+		return trainer.Preset(name, vocabSize)
+	}
+	b, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, "./\\") {
+		return trainer.Config{}, usagef("--model %q: must be one of %s or a configuration file", name, strings.Join(trainer.PresetNames(), ", "))
+	}
+	if err != nil {
+		return trainer.Config{}, err
+	}
+	parse := trainer.ParseConfig
+	if filepath.Base(name) == "bert_config.json" {
+		parse = trainer.ParseGoogleConfig
+	}
+	c, err := parse(b)
+	if err != nil {
+		return c, usagef("--model %s: %w", name, err)
+	}
+	return c, nil
+}
+
+// configDiff says in which settings two models differ; "" when they do not.
+func configDiff(was, is trainer.Config) string {
+	a, b := settings(was), settings(is)
+	var diff []string
+	for _, key := range slices.Sorted(maps.Keys(a)) {
+		if !reflect.DeepEqual(a[key], b[key]) {
+			diff = append(diff, fmt.Sprintf("%s %v there, %v here", key, a[key], b[key]))
+		}
+	}
+	return strings.Join(diff, ", ")
+}
+
+// settings are the numbers that decide a model, by their names.
+func settings(c trainer.Config) map[string]any {
+	p := c.PooledDropout()
+	c.ClassifierDropout = &p
+	if c.Activation.Tanh() {
+		c.Activation = trainer.GELUNew // two names of one function
+	}
+	b, err := json.Marshal(c)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	var m map[string]any
+	if err := json.Unmarshal(b, &m); err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return m
+}
+
+// fits reports whether a model can learn from a corpus.
+func fits(c trainer.Config, data *Corpus) error {
+	if n := data.vocab.Len(); n != c.VocabSize {
+		return usagef("%s: its vocabulary has %d tokens, the model's vocab_size is %d: the data must be made with the model's vocab.txt", data.path, n, c.VocabSize)
+	}
+	if n := data.shards.MaxSeqLength(); n > c.MaxPositions {
+		return usagef("%s: its examples have up to %d tokens, the model %d positions", data.path, n, c.MaxPositions)
+	}
+	return nil
+}
+
+// Bounds of what "auto" picks for the tokens of a micro-batch.
+const (
+	autoMost   = 8192
+	autoMemory = 1 << 30 // bytes of activations
+)
+
+// AutoTokens is the size of a micro-batch where none was given: what fits into
+// a GB of activations (see the package comment of trainer/cpu), in powers of
+// two, and at least one example.
+func AutoTokens(c trainer.Config, longest int) int {
+	token := 4 * (8*c.HiddenSize + c.IntermediateSize) * (c.Layers + 2)
+	tokens := autoMost
+	for tokens > 512 && tokens*token > autoMemory {
+		tokens /= 2
+	}
+	if longest == 0 {
+		longest = c.MaxPositions // of foreign records nothing is known
+	}
+	return max(tokens, longest)
+}

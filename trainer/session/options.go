@@ -1,0 +1,122 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"pretext/trainer"
+)
+
+// Options configure a pre-training run. Start from [DefaultOptions]. Fields are
+// named after the flags of train-bert train.
+type Options struct {
+	Data     string // run of prepare-data, folder of shards, or of BERT's TFRecord files
+	EvalData string // held-out data; "": the eval shards of Data
+	Vocab    string // vocab.txt of records that have none beside them
+	Out      string // output directory
+	Cache    string // directory for the index of third-party records, and for compressed ones without compression; "": Out/cache
+	Model    string // preset, or path of a config.json; may be "" with Init
+	Init     string // model to start from: a path that [OpenModel] takes
+
+	TrainBatchSize   int     // examples a step
+	MicroBatchTokens int     // tokens computed at a time; 0: chosen by the memory of the activations
+	LearningRate     float64 // peak
+	NumTrainSteps    int64
+	NumWarmupSteps   int64  // -1: a tenth of the steps
+	Schedule         string // a [trainer.ScheduleKind]; "": linear for adamw, polynomial for lamb
+	Optimizer        string // a [trainer.OptimizerName]
+	WeightDecay      float64
+	Seed             uint64 // of initial weights, order and dropout
+
+	SaveCheckpointsSteps int64  // steps between checkpoints; 0: only at the end
+	Keep                 int    // newest checkpoints to keep; 0: all
+	EvalExamples         int64  // examples of an evaluation; 0: all
+	OnDamage             string // "stop" or "skip" corrupt records
+	Readers              int    // threads that read ahead; 0: none
+	Masking              MaskOptions
+	Device               Device
+
+	Brief    bool           // report evaluations in a short line, steps not at all
+	Log      io.Writer      // gets lines for people, each in one Write; nil: none
+	Progress func(Progress) // called after every step; nil: not
+}
+
+// DefaultOptions returns run_pretraining.py's defaults where it has the option.
+func DefaultOptions() Options {
+	return Options{
+		TrainBatchSize: 32, LearningRate: 5e-5, NumTrainSteps: 100000, NumWarmupSteps: -1, Optimizer: string(trainer.AdamW), WeightDecay: 0.01, Seed: 1,
+		SaveCheckpointsSteps: 1000, Keep: 3, EvalExamples: 2048, OnDamage: "stop", Readers: 1,
+	}
+}
+
+// checks collects what is wrong with options.
+type checks []error
+
+func (c *checks) want(ok bool, format string, args ...any) {
+	if !ok {
+		*c = append(*c, fmt.Errorf(format, args...))
+	}
+}
+
+// err marks all of them, and more, as one error of usage.
+func (c checks) err(more ...error) error {
+	if err := errors.Join(append(c, more...)...); err != nil {
+		return misuse(err)
+	}
+	return nil
+}
+
+// Validate reports every wrong option; those of the schedule and the optimizer
+// are judged by package trainer.
+func (o *Options) Validate() error {
+	var c checks
+	c.want(o.Data != "", "no data: give --data DIR")
+	c.want(o.Out != "", "no output folder: give --out DIR")
+	c.want(o.TrainBatchSize >= 1 && o.TrainBatchSize <= 1<<20, "--train-batch-size %d: must be from 1 to %d", o.TrainBatchSize, 1<<20)
+	c.want(o.MicroBatchTokens <= trainer.MaxBatchTokens, "--micro-batch-tokens %d: must be at most %d", o.MicroBatchTokens, trainer.MaxBatchTokens)
+	c.want(o.NumWarmupSteps >= -1, "--num-warmup-steps %d: must not be negative", o.NumWarmupSteps)
+	c.want(o.SaveCheckpointsSteps >= 0, "--save-checkpoints-steps %d: must not be negative", o.SaveCheckpointsSteps)
+	c.want(o.Keep >= 0, "--keep %d: must not be negative", o.Keep)
+	c.want(o.EvalExamples >= 0, "--eval-examples %d: must not be negative", o.EvalExamples)
+	c.want(o.Device.Threads >= 0, "--threads %d: must not be negative", o.Device.Threads)
+	c.want(o.Readers >= 0 && o.Readers <= 256, "--readers %d: must be from 0 to 256", o.Readers)
+	c.want(o.Masking.MaskedLMProb >= 0 && o.Masking.MaskedLMProb < 1, "--masked-lm-prob %v: must be between 0 and 1", o.Masking.MaskedLMProb)
+	c.want(o.Masking.MaxPredictionsPerSeq >= 0, "--max-predictions-per-seq %d: must not be negative", o.Masking.MaxPredictionsPerSeq)
+	c.want(o.OnDamage == "stop" || o.OnDamage == "skip", "--on-damage %q: must be stop or skip", o.OnDamage)
+	return c.err(o.rateSchedule().Validate(), o.updateRule().Validate())
+}
+
+// skips reports whether corrupt records are skipped.
+func (o *Options) skips() bool { return o.OnDamage == "skip" }
+
+func (o *Options) rateSchedule() trainer.Schedule {
+	s := trainer.Schedule{Kind: trainer.ScheduleKind(o.Schedule), Peak: o.LearningRate, Steps: o.NumTrainSteps, Warmup: float64(o.NumWarmupSteps)}
+	if s.Kind == "" {
+		s.Kind = trainer.Linear
+		if o.Optimizer == string(trainer.LAMB) {
+			s.Kind = trainer.Polynomial
+		}
+	}
+	if s.Kind == trainer.Polynomial {
+		s.Degree = 0.5 // NVIDIA's
+	}
+	if o.NumWarmupSteps < 0 {
+		s.Warmup = float64(o.NumTrainSteps / 10)
+	}
+	return s
+}
+
+func (o *Options) updateRule() trainer.Optimizer {
+	u := trainer.DefaultOptimizer(trainer.OptimizerName(o.Optimizer))
+	u.WeightDecay = o.WeightDecay
+	return u
+}
+
+// discardNil returns a writer for lines, also where none is wanted.
+func discardNil(w io.Writer) io.Writer {
+	if w == nil {
+		return io.Discard
+	}
+	return w
+}

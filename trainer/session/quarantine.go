@@ -1,0 +1,114 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"pretext/records/tfrecord"
+	"pretext/trainer/loader"
+)
+
+// maxQuarantine bounds how many places of bad examples are logged, and maxNamed how
+// many of a step are named in the metrics; all are counted.
+const (
+	maxQuarantine = 1000
+	maxNamed      = 16
+)
+
+// A quarantine collects what is skipped of a split.
+type quarantine struct {
+	w     io.Writer
+	split string          // "" or "eval"
+	seen  map[string]bool // places that were named
+	tails []Damage        // ends of files, of which no example has a position
+	step  []Damage        // of the step that was read last, the first of them
+	n     int64           // examples of that step
+}
+
+// A Damage is a corrupt record, or the unreadable end of a file.
+type Damage struct {
+	File   string `json:"file"`            // without its folder
+	Record int64  `json:"record"`          // Number in the file, from 0
+	Offset int64  `json:"offset"`          // of its first byte, in the uncompressed stream
+	Tail   bool   `json:"tail,omitempty"`  // all behind it in the file is lost too
+	Bytes  int64  `json:"bytes,omitempty"` // of a tail, where that is known
+	Split  string `json:"split,omitempty"` // "eval" of held-out data
+	Reason string `json:"reason"`
+}
+
+// String is one line for people.
+func (d Damage) String() string {
+	end := ""
+	if d.Tail {
+		end = ", and all behind it"
+	}
+	if d.Split != "" {
+		end += " (held out)"
+	}
+	return fmt.Sprintf("%s: record %d at byte %d%s: %s", d.File, d.Record, d.Offset, end, d.Reason)
+}
+
+func newQuarantine(w io.Writer, split string) *quarantine {
+	return &quarantine{w: w, split: split, seen: map[string]bool{}}
+}
+
+// skip skips a bad example, or the unreadable end of a file.
+func (q *quarantine) skip(bad error) error {
+	place, tail := placeOf(bad)
+	place.Split = q.split
+	switch {
+	case tail:
+		q.tails = append(q.tails, place)
+	default:
+		q.n++
+		if len(q.step) < maxNamed {
+			q.step = append(q.step, place)
+		}
+	}
+	if name := bad.Error(); len(q.seen) < maxQuarantine && !q.seen[name] {
+		q.seen[name] = true
+		fmt.Fprintf(q.w, "left out: %s\n", name)
+	}
+	return nil
+}
+
+// take returns the first examples that were skipped since the last call, and how many
+// there were.
+func (q *quarantine) take() (first []Damage, n int64) {
+	first, n = q.step, q.n
+	q.step, q.n = nil, 0
+	return first, n
+}
+
+// lostTails lists the files with unreadable ends and the record at which each begins,
+// which decide the positions of all other examples; "" where every file is whole.
+func (q *quarantine) lostTails() string {
+	var all []string
+	for _, d := range q.tails {
+		all = append(all, fmt.Sprintf("%s from record %d", d.File, d.Record))
+	}
+	text := strings.Join(all, ", ")
+	if len(all) > maxNamed { // too many to read: told apart all the same
+		text = fmt.Sprintf("%d files, sha256 %s", len(all), hashOf([]byte(text)))
+	}
+	return text
+}
+
+func placeOf(bad error) (d Damage, isTail bool) {
+	var record *loader.RecordError
+	var tail *loader.TailError
+	if !errors.As(bad, &record) {
+		return Damage{Reason: bad.Error()}, false
+	}
+	d = Damage{File: filepath.Base(record.File), Record: record.Record, Offset: record.Offset, Reason: record.Err.Error()}
+	if corrupt := (*tfrecord.CorruptError)(nil); errors.As(bad, &corrupt) {
+		d.Reason = corrupt.Reason
+	}
+	if errors.As(bad, &tail) {
+		d.Tail, d.Bytes = true, max(0, tail.Bytes)
+	}
+	return d, d.Tail
+}

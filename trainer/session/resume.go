@@ -1,0 +1,132 @@
+package session
+
+import (
+	"fmt"
+	"io"
+	"maps"
+
+	"pretext/internal/humanize"
+	"pretext/trainer"
+	"pretext/trainer/checkpoint"
+)
+
+// resume looks for a checkpoint to resume from.
+func (r *run) resume() error {
+	c, err := newest(r.o.Out)
+	if err != nil || c == nil {
+		return err
+	}
+	r.from, r.config = c, c.Config
+	r.settle(c.State.Phase, c.State.Tokens)
+	was := c.State
+	was.Options = maps.Clone(was.Options)
+	delete(was.Options, leftOut) // compared once the data is open, by checkTails
+	if err := was.Check(r.state); err != nil {
+		return usagef("%s was made by another run: %w: give its options again, or another --out", c.Dir, err)
+	}
+	if r.o.Model != "" {
+		config, err := NamedConfig(r.o.Model, r.data.vocab.Len())
+		if err != nil {
+			return err
+		}
+		if diff := configDiff(c.Config, config); diff != "" {
+			return usagef("%s is a checkpoint of another model than --model %s: %s", c.Dir, r.o.Model, diff)
+		}
+	}
+	return nil
+}
+
+// logResumed logs in one line what a run keeps of an earlier process: the checkpoint,
+// and how much of the metrics came after it. It logs nothing of a new run, where from
+// is nil.
+func logResumed(w io.Writer, from *checkpoint.Checkpoint, steps int64, m *metrics) {
+	if from == nil {
+		return
+	}
+	p := from.State.Progress
+	if p.Step >= steps {
+		fmt.Fprintf(w, "nothing left to train: %s is the last of %s\n", from.Dir, humanize.Things(steps, "step"))
+		return
+	}
+	removed := "nothing was removed from " + MetricsFile
+	if m.cutSteps > 0 || m.cutEvals > 0 {
+		removed = fmt.Sprintf("%s and %s after it were removed from %s and are made again", humanize.Things(m.cutSteps, "step"), humanize.Things(m.cutEvals, "evaluation"), MetricsFile)
+	}
+	fmt.Fprintf(w, "resumed from %s: step %s of %s, %s seen; %s\n",
+		from.Dir, humanize.Count(p.Step), humanize.Count(steps), humanize.Things(p.Position, "example"), removed)
+}
+
+// begin reads the model that a new run starts with.
+func (r *run) begin() (err error) {
+	if r.start, err = newStart(&r.o, r.data.vocab.Len()); err != nil {
+		return err
+	}
+	r.add(r.start)
+	r.config = r.start.config
+	phase := 1
+	if m := r.start.init; m != nil && m.Phase != nil {
+		phase = m.Phase.State.Phase + 1
+	}
+	r.settle(phase, AutoTokens(r.config, r.longest()))
+	return nil
+}
+
+// longest is the length of the longest example, 0 where it is not known.
+func (r *run) longest() int {
+	longest := r.data.shards.MaxSeqLength()
+	if r.evalData != nil {
+		longest = max(longest, r.evalData.shards.MaxSeqLength())
+	}
+	return longest
+}
+
+// settle fixes what must not change before the run's last step. auto is the
+// size of a micro-batch where the options leave it open.
+func (r *run) settle(phase, auto int) {
+	tokens := int(r.o.MicroBatchTokens)
+	if tokens == 0 {
+		tokens = auto
+	}
+	r.state = checkpoint.State{
+		Phase: phase, Heads: trainer.PretrainHeads(), Batch: r.o.TrainBatchSize, Tokens: tokens, Ranks: 1, Seed: r.o.Seed,
+		Data: r.data.hash, Schedule: r.o.rateSchedule(), Optimizer: r.o.updateRule(), Options: recorded(r.masking),
+	}
+}
+
+// tails are the unreadable ends of files, of the train and the eval split.
+func (r *run) tails() (all []Damage) {
+	if r.damage != nil {
+		all = append(all, r.damage.tails...)
+	}
+	if r.eval != nil && r.eval.damage != nil {
+		all = append(all, r.eval.damage.tails...)
+	}
+	return all
+}
+
+// leftOut is the key in a checkpoint's options of the files with unreadable ends, which
+// decide the position of every example.
+const leftOut = "left_out"
+
+// checkTails records the unreadable ends of files, and refuses to resume when they
+// differ from those the run began with.
+func (r *run) checkTails() error {
+	lost, before := "", ""
+	if r.damage != nil {
+		lost = r.damage.lostTails()
+	}
+	if r.from != nil {
+		before = r.from.State.Options[leftOut]
+	}
+	if r.from != nil && lost != before {
+		return usagef("%s was made by another run: %s: the checkpoint has %q, this run %q: the data has changed since", r.from.Dir, leftOut, before, lost)
+	}
+	if lost != "" {
+		r.state.Options = maps.Clone(r.state.Options)
+		if r.state.Options == nil {
+			r.state.Options = map[string]string{}
+		}
+		r.state.Options[leftOut] = lost
+	}
+	return nil
+}

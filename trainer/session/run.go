@@ -1,0 +1,248 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"pretext/internal/store"
+	"pretext/sharding"
+	"pretext/trainer"
+	"pretext/trainer/checkpoint"
+	"pretext/trainer/loader"
+)
+
+// A Result is what a run achieved.
+type Result struct {
+	Steps    int64 // made by all processes of the run
+	Examples int64 // seen in these steps
+	Epochs   float64
+	Eval     *Evaluation // after the last step; nil: there is no held-out data
+	Model    string      // directory of the last checkpoint
+	Skipped  Skipped
+}
+
+// A run is a training run with everything it holds open.
+type run struct {
+	o        Options
+	log      io.Writer
+	device   opener
+	data     *Corpus
+	evalData *Corpus // nil: no evaluation
+	config   trainer.Config
+	state    checkpoint.State // without progress
+	from     *checkpoint.Checkpoint
+	start    *start // nil when from is not
+	model    trainer.Model
+	masking  *loader.Masking // nil: as the records have it
+	source   *loader.Source
+	damage   *quarantine // of the source; nil: damage ends the run
+	eval     *evaluator
+	last     *Evaluation
+	step     int64 // of last
+	runLog
+	closers
+}
+
+// An opener opens a model, as [Device.Open] does.
+type opener func(trainer.Config, trainer.Heads, trainer.Options) (trainer.Model, error)
+
+// Train pre-trains a model up to the last step of the options. It resumes from the
+// newest checkpoint in o.Out. When ctx is done it saves a checkpoint and returns
+// the cause. Options that do not fit together, the data or the checkpoint are
+// errors of usage.
+func Train(ctx context.Context, o Options) (*Result, error) {
+	return (&run{o: o, device: o.Device.Open}).train(ctx)
+}
+
+func (r *run) train(ctx context.Context) (end *Result, err error) {
+	if err := r.o.Validate(); err != nil {
+		return nil, err
+	}
+	r.log = discardNil(r.o.Log)
+	if err := r.openData(ctx); err != nil {
+		return nil, err
+	}
+	folder, err := store.Open(r.o.Out)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := store.Lock(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if err := store.Sweep(folder); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if err := r.open(ctx); err != nil {
+		return nil, err
+	}
+	first := r.progress().Step
+	r.meter = &meter{log: r.log, first: first, last: r.o.NumTrainSteps, at: time.Now(), losses: pretrainingLosses,
+		silent: r.o.Brief && r.eval != nil, notify: r.o.Progress}
+	if err := r.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	progress, err := trainer.Train(ctx, r.loop(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return r.end(ctx, progress)
+}
+
+func (r *run) openData(ctx context.Context) (err error) {
+	if r.data, err = OpenCorpus(ctx, r.o.Data, sharding.Train, r.o.Vocab); err != nil {
+		return err
+	}
+	if r.masking, err = r.o.Masking.masking(r.o.Seed, r.data); err != nil {
+		return err
+	}
+	if r.evalData, err = openEval(ctx, &r.o); err != nil || r.evalData == nil {
+		return err
+	}
+	if r.evalData.vocab.SHA256() != r.data.vocab.SHA256() {
+		return usagef("--eval-data %s has another vocabulary than --data %s", r.evalData.path, r.data.path)
+	}
+	return nil
+}
+
+// open starts a new run or resumes one: it opens model, order and metrics.
+func (r *run) open(ctx context.Context) error {
+	if err := r.resume(); err != nil {
+		return err
+	}
+	if r.from == nil {
+		if err := r.begin(); err != nil {
+			return err
+		}
+	}
+	if err := fits(r.config, r.data); err != nil {
+		return err
+	}
+	if n := r.longest(); r.state.Tokens < n {
+		return usagef("--micro-batch-tokens %d: the data has examples of up to %d", r.state.Tokens, n)
+	}
+	if err := r.cacheData(ctx); err != nil {
+		return err
+	}
+	if err := r.openSources(ctx); err != nil {
+		return err
+	}
+	if err := r.checkTails(); err != nil {
+		return err
+	}
+	if err := r.openModel(); err != nil {
+		return err
+	}
+	return r.openRecords()
+}
+
+// openRecords opens what the run writes beside its checkpoints.
+func (r *run) openRecords() error {
+	if err := r.runLog.open(r.o.Out, r.from, r.o.NumTrainSteps, &r.closers); err != nil {
+		return err
+	}
+	if logResumed(r.log, r.from, r.o.NumTrainSteps, r.metrics); r.from != nil {
+		return nil
+	}
+	for _, tail := range r.tails() {
+		if err := r.metrics.append(damageLine{Damage: tail}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// progress is where the run begins or resumes.
+func (r *run) progress() trainer.Progress { return progressOf(r.from) }
+
+// cacheData makes what the data needs to be read in any order.
+func (r *run) cacheData(ctx context.Context) error {
+	dir := r.o.Cache
+	if dir == "" {
+		dir = filepath.Join(r.o.Out, cacheName)
+		if err := sweepCache(dir); err != nil {
+			return err
+		}
+	}
+	if err := r.data.cached(ctx, cacheBelow(dir, sharding.Train), r.o.skips(), r.log); err != nil || r.evalData == nil {
+		return err
+	}
+	return r.evalData.cached(ctx, cacheBelow(dir, sharding.Eval), r.o.skips(), r.log)
+}
+
+func (r *run) openSources(ctx context.Context) (err error) {
+	// After a signal the current step is finished, so its examples must stay readable.
+	ctx = context.WithoutCancel(ctx)
+	options := loader.SourceOptions{Seed: int64(r.o.Seed), MicroBatchTokens: r.state.Tokens, Heads: r.state.Heads, Rules: r.data.rules(),
+		Readers: r.o.Readers, Masking: r.masking}
+	var evalDamage *quarantine
+	if r.o.skips() {
+		r.damage, evalDamage = newQuarantine(r.log, ""), newQuarantine(r.log, sharding.Eval)
+		options.Quarantine = r.damage.skip
+	}
+	if r.source, err = loader.NewSource(ctx, r.data.shards, options); err != nil {
+		return err
+	}
+	if r.add(r.source); r.evalData == nil {
+		return nil
+	}
+	options.Seed, options.Readers, options.Masking = 0, 0, nil // every run is asked the same questions
+	if evalDamage != nil {
+		options.Quarantine = evalDamage.skip
+	}
+	evalSource, err := loader.NewSource(ctx, r.evalData.shards, options)
+	if err != nil {
+		return err
+	}
+	r.eval = &evaluator{source: evalSource, examples: r.o.EvalExamples, mask: r.data.vocab.MASK(), vocab: r.data.vocab.Len(), damage: evalDamage,
+		baseline: func(ctx context.Context) (*unigram, error) {
+			return countUnigram(ctx, r.data.shards, r.data.vocab.Len())
+		}}
+	return nil
+}
+
+// MinTokens is the length of the shortest example that the rules let pass:
+// [CLS] [SEP] [SEP].
+const MinTokens = 3
+
+func (r *run) openModel() (err error) {
+	tokens := r.state.Tokens
+	r.model, err = r.device(r.config, r.state.Heads, trainer.Options{
+		Tokens: tokens, Sequences: tokens/MinTokens + 1, Masked: tokens, Train: true, Seed: r.o.Seed, Optimizer: r.state.Optimizer,
+	})
+	if err != nil {
+		return err
+	}
+	r.add(r.model)
+	switch {
+	case r.from != nil:
+		return r.from.Restore(r.model)
+	case r.start.init == nil:
+		_, err = r.model.Load(trainer.Weights, trainer.InitialWeights(r.config, r.state.Heads, r.o.Seed))
+		return err
+	}
+	return r.loadInit()
+}
+
+// loadInit loads the model that --init names, and of an earlier phase the
+// optimizer's moments too.
+func (r *run) loadInit() error {
+	report, err := r.start.init.Initialize(r.model, r.state.Heads, r.o.Seed)
+	if err != nil {
+		return err
+	}
+	for _, name := range report.Missing {
+		fmt.Fprintf(r.log, "%s is not in %s and starts anew\n", name, r.o.Init)
+	}
+	if r.start.init.Phase == nil {
+		return nil
+	}
+	fmt.Fprintf(r.log, "phase %d, after %s\n", r.state.Phase, r.start.init.Phase.Dir)
+	return r.start.init.Phase.LoadMoments(r.model)
+}

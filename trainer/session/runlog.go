@@ -1,0 +1,95 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"pretext/trainer"
+	"pretext/trainer/checkpoint"
+)
+
+// closers are what a run holds open, in the order in which it was opened.
+type closers []io.Closer
+
+// add has something closed at the end of the run.
+func (c *closers) add(x io.Closer) { *c = append(*c, x) }
+
+// Close closes what was opened last first.
+func (c *closers) Close() error {
+	var errs []error
+	for _, x := range slices.Backward(*c) {
+		errs = append(errs, x.Close())
+	}
+	*c = nil
+	return errors.Join(errs...)
+}
+
+// newest returns the checkpoint that a run in a directory resumes from, nil where it
+// begins.
+func newest(out string) (*checkpoint.Checkpoint, error) {
+	c, err := checkpoint.Newest(out)
+	if !errors.Is(err, checkpoint.ErrNone) {
+		return c, err
+	}
+	if there, globErr := filepath.Glob(filepath.Join(out, "step-*")); globErr == nil && len(there) == 0 {
+		return nil, nil
+	}
+	return nil, fmt.Errorf("%w: %w: move them away to begin anew", errDamaged, err)
+}
+
+// progressOf is where a run begins or resumes.
+func progressOf(from *checkpoint.Checkpoint) trainer.Progress {
+	if from == nil {
+		return trainer.Progress{}
+	}
+	return from.State.Progress
+}
+
+// A saverFunc is a trainer.Saver.
+type saverFunc func(trainer.Progress, trainer.Model) error
+
+// Save implements trainer.Saver.
+func (f saverFunc) Save(p trainer.Progress, m trainer.Model) error { return f(p, m) }
+
+// A runLog holds the metrics file, the TensorBoard writer and the meter.
+type runLog struct {
+	metrics *metrics
+	board   *board // nil: no step is taken
+	meter   *meter
+	loss    float64 // of the last step
+}
+
+// saving makes the metrics durable before a checkpoint that a resume may go
+// back to, keeps its time out of the speed, and does not let a model that is
+// lost take the place of a good one.
+func (r *runLog) saving(s trainer.Saver) trainer.Saver {
+	return saverFunc(func(p trainer.Progress, m trainer.Model) error {
+		defer r.meter.pause()()
+		if math.IsNaN(r.loss) || math.IsInf(r.loss, 0) {
+			return fmt.Errorf("the loss is %v: lower the learning rate; earlier checkpoints are as they were", r.loss)
+		}
+		return errors.Join(r.metrics.sync(), s.Save(p, m))
+	})
+}
+
+// open opens the metrics and, where steps are left to take, the events of a run that
+// resumes from a checkpoint, or begins where from is nil.
+func (r *runLog) open(out string, from *checkpoint.Checkpoint, steps int64, open *closers) (err error) {
+	if r.metrics, err = openMetrics(filepath.Join(out, MetricsFile), from); err != nil {
+		return err
+	}
+	open.add(r.metrics)
+	step := progressOf(from).Step
+	if step == steps {
+		return nil
+	}
+	if r.board, err = openBoard(out, step, steps); err != nil {
+		return err
+	}
+	open.add(r.board)
+	return nil
+}

@@ -1,0 +1,216 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"pretext/trainer"
+	"pretext/trainer/finetune"
+	"pretext/trainer/finetune/squad"
+)
+
+// SquadOptions are those of [FinetuneSquad].
+type SquadOptions struct {
+	FinetuneOptions
+	TrainFile, PredictFile string // in SQuAD's form; one of them may be ""
+	Windows                squad.Options
+	Answers                squad.PredictOptions
+	Version2WithNegative   *bool // questions may have no answer; nil: as the file says
+}
+
+// given returns what was given, or else auto.
+func given(b *bool, auto bool) bool {
+	if b != nil {
+		return *b
+	}
+	return auto
+}
+
+// A SquadResult is eval.json.
+type SquadResult struct {
+	Steps     int64 `json:"steps"`
+	Questions int   `json:"questions"`
+	Windows   int   `json:"windows"`
+	*squad.Evaluation
+	Model string `json:"-"`
+}
+
+// FinetuneSquad trains on questions and answers, answers those of another file, or
+// both. It writes predictions.json, nbest_predictions.json, null_odds.json and
+// eval.json beside the checkpoints.
+func FinetuneSquad(ctx context.Context, o SquadOptions) (result *SquadResult, err error) {
+	o.Windows.MaxSeqLength = o.MaxSeqLength
+	if o.TrainFile == "" && o.PredictFile == "" {
+		return nil, usagef("nothing to do: give --train-file F, --predict-file G or both")
+	}
+	if err := errors.Join(o.Windows.Validate(), o.Answers.Validate()); err != nil {
+		return nil, misuse(err)
+	}
+	r, err := openFinetune(o.FinetuneOptions)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	var dataset *squad.Dataset
+	if o.PredictFile != "" {
+		if dataset, _, err = ReadSquad(o.PredictFile); err != nil {
+			return nil, err
+		}
+	}
+	task, negatives, err := o.task(r, dataset)
+	if err != nil {
+		return nil, err
+	}
+	a := &answering{o: &o, r: r, dataset: dataset}
+	if dataset != nil {
+		o.Windows.Negatives = negatives
+		if err := a.cut(); err != nil {
+			return nil, err
+		}
+		if dataset.Answerable() {
+			task.evaluate = a.evaluate
+		}
+	}
+	if err := r.run(ctx, task); err != nil {
+		return nil, err
+	}
+	result = &SquadResult{Steps: r.step, Model: r.trained()}
+	if dataset == nil {
+		return result, nil
+	}
+	return result, a.finish(ctx, result)
+}
+
+// ReadSquad reads a file of questions, and returns its SHA-256 too.
+func ReadSquad(path string) (*squad.Dataset, string, error) {
+	b, err := ReadTaskFile(path)
+	if err != nil {
+		return nil, "", err
+	}
+	d, err := squad.Read(path, b)
+	return d, hashOf(b), err
+}
+
+// task reads the training data. It also tells whether questions may have no
+// answer: as the training file says, or, where there is none, that to predict.
+func (o *SquadOptions) task(r *finetuneRun, dataset *squad.Dataset) (task finetuneTask, negatives bool, err error) {
+	task.heads = trainer.Heads{Span: true}
+	if o.TrainFile == "" {
+		return task, given(o.Version2WithNegative, dataset.Negatives()), nil
+	}
+	data, hash, err := ReadSquad(o.TrainFile)
+	if err != nil {
+		return task, false, err
+	}
+	negatives = given(o.Version2WithNegative, data.Negatives())
+	o.Windows.Negatives = negatives
+	features, err := squad.NewFeatures(data, r.tok.NewEncoder(), o.Windows, squad.Train)
+	if err != nil {
+		return task, false, err
+	}
+	if n := len(features.Unfound); n > 0 {
+		q := data.Questions[features.Unfound[0]]
+		fmt.Fprintf(r.log, "%d questions left out: their answer does not stand where the file says; the first is %q\n", n, q.ID)
+	}
+	if features.Len() == 0 {
+		return task, false, &finetune.DataError{File: o.TrainFile, Reason: "no question to train on"}
+	}
+	task.train, task.count, task.data = features, features.Questions(), hash
+	task.options = map[string]string{
+		"task": "squad", "max_seq_length": strconv.Itoa(o.MaxSeqLength), "doc_stride": strconv.Itoa(o.Windows.DocStride),
+		"max_query_length": strconv.Itoa(o.Windows.MaxQueryLength), "version_2_with_negative": strconv.FormatBool(negatives),
+		"pad_to_max_seq_length": strconv.FormatBool(o.Windows.Pad),
+	}
+	return task, negatives, nil
+}
+
+// An answering answers the questions of a file, during a run and at its end.
+type answering struct {
+	o        *SquadOptions
+	r        *finetuneRun
+	dataset  *squad.Dataset
+	features *squad.Features
+}
+
+// cut cuts the texts into windows.
+func (a *answering) cut() (err error) {
+	a.features, err = squad.NewFeatures(a.dataset, a.r.tok.NewEncoder(), a.o.Windows, squad.Predict)
+	return err
+}
+
+// answer answers all questions, and measures where the file has the answers.
+func (a *answering) answer(ctx context.Context) ([]squad.Prediction, *squad.Evaluation, error) {
+	predictor, err := squad.NewPredictor(a.features, a.o.Answers)
+	if err != nil {
+		return nil, nil, err
+	}
+	forward := finetune.Forward{Model: a.r.model, Heads: a.r.task.heads, Tokens: a.r.microBatch()}
+	if _, err := forward.Each(ctx, a.features, predictor.Take); err != nil {
+		return nil, nil, err
+	}
+	predictions := predictor.Predictions()
+	if !a.dataset.Answerable() {
+		return predictions, nil, nil
+	}
+	answers, odds := map[string]string{}, map[string]float64{}
+	for _, p := range predictions {
+		q := a.dataset.Questions[p.Question]
+		answers[q.ID] = p.Text
+		odds[q.ID] = p.NullOdds
+	}
+	if !a.o.Windows.Negatives {
+		odds = nil
+	}
+	e := squad.Evaluate(a.dataset, answers, odds)
+	return predictions, &e, nil
+}
+
+// evaluate measures during the run.
+func (a *answering) evaluate(ctx context.Context) (map[string]float64, error) {
+	_, e, err := a.answer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return measuresOf(e), nil
+}
+
+func measuresOf(e *squad.Evaluation) map[string]float64 {
+	return map[string]float64{"exact": e.Exact, "f1": e.F1, "examples": float64(e.Total)}
+}
+
+// finish answers with the trained model and writes all.
+func (a *answering) finish(ctx context.Context, result *SquadResult) error {
+	fmt.Fprintf(a.r.log, "answering %d questions in %d windows\n", a.features.Questions(), a.features.Len())
+	predictions, e, err := a.answer(ctx)
+	if err != nil {
+		return err
+	}
+	result.Questions, result.Windows, result.Evaluation = a.features.Questions(), a.features.Len(), e
+	if e != nil {
+		if err := a.r.conclude(measuresOf(e)); err != nil {
+			return err
+		}
+	}
+	return a.o.writeAnswers(a.r, a.dataset, predictions, result)
+}
+
+func (o *SquadOptions) writeAnswers(r *finetuneRun, dataset *squad.Dataset, p []squad.Prediction, result *SquadResult) error {
+	errs := []error{
+		r.write("predictions.json", func(w io.Writer) error { return squad.WriteAnswers(w, dataset, p) }),
+		r.write("nbest_predictions.json", func(w io.Writer) error { return squad.WriteNBest(w, dataset, p) }),
+	}
+	if o.Windows.Negatives {
+		errs = append(errs, r.write("null_odds.json", func(w io.Writer) error { return squad.WriteOdds(w, dataset, p) }))
+	}
+	return errors.Join(append(errs, r.write("eval.json", func(w io.Writer) error { return writeIndented(w, result) }))...)
+}
+
+func writeIndented(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

@@ -1,0 +1,250 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"pretext/sharding"
+	"pretext/tokenize"
+	"pretext/tokenize/hf"
+	"pretext/trainer/checkpoint"
+)
+
+// tokenizerBeside reads the tokenizer in a model's folder: vocab.txt, tokenizer.json
+// or both. A folder without either gives an empty one, which has a vocabulary neither
+// as Vocab nor as File.
+//
+// Whether text is lower-cased, accents are removed and ideographs stand alone is, in
+// this order, what tokenizer_config.json says, what tokenizer.json says, and what the
+// vocabulary looks like.
+func tokenizerBeside(dir string) (t checkpoint.Tokenizer, err error) {
+	if t.Vocab, err = readOptional(filepath.Join(dir, sharding.VocabName)); err != nil {
+		return t, err
+	}
+	if t.File, err = readOptional(filepath.Join(dir, sharding.TokenizerName)); err != nil {
+		return t, err
+	}
+	config, err := readTokenizerConfig(dir)
+	if err != nil {
+		return t, err
+	}
+	return settleTokenizer(t, dir, config)
+}
+
+// readTokenizer reads the vocabulary of a file, vocab.txt or tokenizer.json. A
+// tokenizer_config.json in one of the folders, the first that has one, or beside the
+// file decides as in [tokenizerBeside].
+func readTokenizer(path string, folders ...string) (t checkpoint.Tokenizer, err error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return t, err
+	}
+	if bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("{")) {
+		t.File = b
+	} else {
+		t.Vocab = b
+	}
+	var config tokenizerConfig
+	for _, dir := range append(folders, filepath.Dir(path)) {
+		if config, err = readTokenizerConfig(dir); err != nil || config != nil {
+			break
+		}
+	}
+	if err != nil {
+		return t, err
+	}
+	return settleTokenizer(t, path, config)
+}
+
+// readOptional returns nil for a file that does not exist.
+func readOptional(path string) ([]byte, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return b, err
+}
+
+// settleTokenizer fills what the files that were read say together. where names them
+// in errors.
+func settleTokenizer(t checkpoint.Tokenizer, where string, config tokenizerConfig) (checkpoint.Tokenizer, error) {
+	t.Special = config.special()
+	var bert *tokenize.Tokenizer
+	if t.File != nil {
+		file, err := hf.Load(sharding.TokenizerName, t.File)
+		switch {
+		case err == nil:
+			bert = file.WordPiece()
+		case t.Vocab != nil:
+			t.File = nil // a kind that is not read here: vocab.txt holds the model's tokens
+		}
+	}
+	var v *tokenize.Vocab
+	if t.Vocab != nil {
+		var err error
+		if v, err = tokenize.ReadVocab(where, t.Vocab); err != nil {
+			return t, fmt.Errorf("%w: %w", errDamaged, err)
+		}
+	}
+	switch {
+	case bert == nil && v == nil:
+		return t, nil // nothing, or not WordPiece
+	case bert == nil:
+	case v == nil:
+		v = bert.Vocab()
+		t.Vocab = vocabFile(v)
+	case !slices.Equal(tokensOf(v), tokensOf(bert.Vocab())):
+		return t, usagef("%s: %s and %s hold different tokens: remove the one that is not the model's", where, sharding.VocabName, sharding.TokenizerName)
+	}
+	t.LowerCase = v.LooksUncased()
+	if bert != nil {
+		o := bert.Options()
+		t.LowerCase, t.StripAccents, t.TokenizeChineseChars = o.DoLowerCase, o.StripAccents, o.TokenizeChineseChars
+	}
+	if bert == nil || strings.HasPrefix(config.text("tokenizer_class"), "Bert") || config["tokenizer_class"] == nil {
+		config.casing(&t)
+	}
+	return t, nil
+}
+
+func tokensOf(v *tokenize.Vocab) []string {
+	out := make([]string, v.Len())
+	for i := range out {
+		out[i] = v.Token(int32(i))
+	}
+	return out
+}
+
+// vocabFile returns the vocab.txt of a vocabulary.
+func vocabFile(v *tokenize.Vocab) []byte {
+	return []byte(strings.Join(tokensOf(v), "\n") + "\n")
+}
+
+// A tokenizerConfig is tokenizer_config.json; nil where there is none.
+type tokenizerConfig map[string]json.RawMessage
+
+func readTokenizerConfig(dir string) (c tokenizerConfig, err error) {
+	path := filepath.Join(dir, "tokenizer_config.json")
+	b, err := readOptional(path)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(b, &c); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", errDamaged, path, err)
+	}
+	return c, nil
+}
+
+// text returns a string, "" where the file has none. An added token is written as
+// {"content": ...} by some versions of transformers.
+func (c tokenizerConfig) text(name string) (s string) {
+	if json.Unmarshal(c[name], &s) == nil {
+		return s
+	}
+	var token struct {
+		Content string `json:"content"`
+	}
+	if json.Unmarshal(c[name], &token) == nil {
+		return token.Content
+	}
+	return ""
+}
+
+// special returns the names of the special tokens, nil without a file.
+func (c tokenizerConfig) special() map[string]string {
+	if c == nil {
+		return nil
+	}
+	out := map[string]string{}
+	for _, name := range []string{"pad_token", "unk_token", "cls_token", "sep_token", "mask_token"} {
+		if token := c.text(name); token != "" {
+			out[name] = token
+		}
+	}
+	return out
+}
+
+// casing overrides what the file says. strip_accents null means as do_lower_case, and
+// what the file does not mention stays.
+func (c tokenizerConfig) casing(t *checkpoint.Tokenizer) {
+	var b *bool
+	if raw, ok := c["do_lower_case"]; ok && json.Unmarshal(raw, &b) == nil && b != nil {
+		t.LowerCase = *b
+	}
+	for name, to := range map[string]**bool{"strip_accents": &t.StripAccents, "tokenize_chinese_chars": &t.TokenizeChineseChars} {
+		b = nil
+		if raw, ok := c[name]; ok && json.Unmarshal(raw, &b) == nil {
+			*to = b
+		}
+	}
+	if t.StripAccents != nil && *t.StripAccents == t.LowerCase {
+		t.StripAccents = nil // as without
+	}
+	if t.TokenizeChineseChars != nil && *t.TokenizeChineseChars {
+		t.TokenizeChineseChars = nil
+	}
+}
+
+// TokenizerFor returns the tokenizer of a model's folder, or that of the file given. It
+// must be BERT's. lower overrides do_lower_case; nil: as the files say.
+func TokenizerFor(folder, given string, lower *bool) (t checkpoint.Tokenizer, err error) {
+	switch {
+	case given != "" && folder != "":
+		t, err = readTokenizer(given, folder)
+	case given != "":
+		t, err = readTokenizer(given)
+	case folder != "":
+		t, err = tokenizerBeside(folder)
+	}
+	switch {
+	case err != nil:
+		return t, err
+	case t.Vocab == nil && t.File != nil:
+		where := given
+		if where == "" {
+			where = filepath.Join(folder, sharding.TokenizerName)
+		}
+		return t, notWordPiece(where, t.File)
+	case t.Vocab == nil:
+		return t, usagef("no %s or %s beside the model: give --vocab-file FILE, the one it was trained with", sharding.VocabName, sharding.TokenizerName)
+	}
+	if lower != nil {
+		t.LowerCase = *lower
+	}
+	return t, nil
+}
+
+// notWordPiece says why text cannot be tokenized with a tokenizer.json.
+func notWordPiece(path string, file []byte) error {
+	if _, err := hf.Load(path, file); err != nil {
+		return misuse(err)
+	}
+	return usagef("%s: not WordPiece: predict and finetune tokenize text as BERT does only", path)
+}
+
+// NewTokenizer returns the tokenizer of a vocabulary. With a tokenizer.json it is that
+// of Hugging Face, which differs from google-research/bert's for special tokens in the
+// text, a final sigma and words of more than 100 characters.
+func NewTokenizer(t checkpoint.Tokenizer) (*tokenize.Tokenizer, error) {
+	v, err := tokenize.ReadVocab(sharding.VocabName, t.Vocab)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	o := tokenize.DefaultOptions()
+	if t.File != nil {
+		file, err := hf.Load(sharding.TokenizerName, t.File)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errDamaged, err)
+		}
+		o = file.WordPiece().Options()
+	}
+	o.DoLowerCase, o.StripAccents, o.TokenizeChineseChars = t.LowerCase, t.StripAccents, t.TokenizeChineseChars
+	return tokenize.New(v, o)
+}
