@@ -365,7 +365,9 @@ func TestMillionsOfMembersTakeLittleMemory(t *testing.T) {
 	if len(docs) != 1 || docs[0].Text != "Last." {
 		t.Errorf("got %q", docs)
 	}
-	if peak > 8<<20 {
+	// A table of all members takes over 30 MB. The limit leaves room for garbage, of
+	// which a busy machine has more.
+	if peak > 20<<20 {
 		t.Errorf("%d members took %d bytes", members, peak)
 	}
 }
