@@ -11,21 +11,22 @@ import (
 	"slices"
 )
 
-// sampleZeros is how many zero bits a shingle ends in that is a sample: one of
-// 128 is (Broder 1997: shingles that are 0 modulo m).
+// sampleZeros is the number of zero bits at the end of a sampled shingle: one
+// of 128 shingles is a sample (Broder 1997: shingles that are 0 modulo m).
 const sampleZeros = 7
 
-// minSamples is how many samples a text has at least that is looked for in
-// others: about 2,000 words. What is shorter is quoted, not contained.
+// minSamples is the minimum number of samples, about 2,000 words, of a text
+// that is searched in other texts. A shorter text found in another one is a
+// quotation.
 const minSamples = 16
 
-// candidateShare is the share of the samples that count with which a pair becomes
-// a candidate, of that which the threshold asks for: with the fewest samples and
-// a containment of the threshold, 0.8, 99.9 % do.
+// A pair is a candidate once its sample overlap reaches candidateShare ×
+// threshold. For the threshold 0.8, the minimum number of samples and a true
+// containment of 0.8, 99.9 % of the pairs become candidates.
 const candidateShare = 0.6
 
-// A file of samples holds the samples of some documents, all integers little
-// endian:
+// A samples file holds the samples of a list of documents. Integers are
+// little-endian:
 //
 //	"ptxsmp1\n"  u32 documents n
 //	n × u32      number of samples of each document
@@ -35,13 +36,13 @@ const (
 	samplesHead  = len(samplesMagic) + 4
 )
 
-// A SampleBuilder gathers the samples of one file.
+// A SampleBuilder collects the samples of one file.
 type SampleBuilder struct {
 	counts  []uint32
 	samples []uint64
 }
 
-// Add appends a document with its samples, none for one that takes no part.
+// Add appends a document with its samples. A document to be ignored has none.
 func (b *SampleBuilder) Add(samples []uint64) {
 	b.counts = append(b.counts, uint32(len(samples)))
 	b.samples = append(b.samples, samples...)
@@ -64,13 +65,14 @@ func (b *SampleBuilder) WriteTo(w io.Writer) (int64, error) {
 	return out.n, out.err
 }
 
-// Samples is a file of samples, open for reading. It takes four bytes a document.
+// Samples is an open samples file. It takes four bytes of memory for each
+// document.
 type Samples struct {
 	r      io.ReaderAt
 	counts []uint32
 }
 
-// OpenSamples opens a file of a size.
+// OpenSamples opens a samples file of the given size.
 func OpenSamples(r io.ReaderAt, size int64) (*Samples, error) {
 	head := make([]byte, samplesHead)
 	if n, err := r.ReadAt(head, 0); n < len(head) {
@@ -107,7 +109,7 @@ func damaged(err error) error {
 // Len returns the number of documents.
 func (s *Samples) Len() int { return len(s.counts) }
 
-// each calls visit for the samples of all documents that have enough.
+// each calls visit for every sample of documents with at least minSamples.
 func (s *Samples) each(visit func(document int, sample uint64)) error {
 	buf := make([]byte, 64<<10)
 	at := int64(samplesHead) + 4*int64(len(s.counts))
@@ -130,8 +132,8 @@ func (s *Samples) each(visit func(document int, sample uint64)) error {
 	return nil
 }
 
-// A Containment finds texts that may be contained in others. The number of a
-// document counts through the files in their order.
+// A Containment finds texts that may be contained in other texts. Documents are
+// numbered through all files in order.
 type Containment struct {
 	files  []*Samples
 	counts []uint32
@@ -139,8 +141,9 @@ type Containment struct {
 	budget int64
 }
 
-// NewContainment returns what finds texts of which others hold a share or more,
-// and sorts at most so many bytes at a time. It takes four bytes a document.
+// NewContainment returns a Containment for texts of which at least the fraction
+// share is in another text. It sorts at most budget bytes at a time, and takes
+// four bytes for each document in addition.
 func NewContainment(files []*Samples, share float64, budget int64) *Containment {
 	c := &Containment{files: files, share: share, budget: max(budget, MinBudget)}
 	for _, f := range files {
@@ -152,8 +155,8 @@ func NewContainment(files []*Samples, share float64, budget int64) *Containment 
 // Len returns the number of documents.
 func (c *Containment) Len() int { return len(c.counts) }
 
-// Larger reports whether a document is the one of two that may contain the other:
-// that with more samples, of equals the earlier.
+// Larger reports whether document a is the one of the two that may contain the
+// other: the one with more samples, or the first of equals.
 func (c *Containment) Larger(a, b uint32) bool {
 	if c.counts[a] != c.counts[b] {
 		return c.counts[a] > c.counts[b]
@@ -163,9 +166,9 @@ func (c *Containment) Larger(a, b uint32) bool {
 
 const sampleEntryBytes = 16
 
-// Candidates calls visit for each pair of documents, of those that want takes, of
-// which one may contain the other, once, in order. What the budget does not hold
-// waits in spill.
+// Candidates calls visit once, in order, for each pair of documents of which
+// one may contain the other. It ignores documents for which want is false.
+// Pairs beyond the budget are written to spill.
 func (c *Containment) Candidates(ctx context.Context, want func(document uint32) bool, spill Spill, visit func(Pair) error) error {
 	total := int64(0)
 	for _, n := range c.counts {
@@ -200,17 +203,18 @@ func (c *Containment) Candidates(ctx context.Context, want func(document uint32)
 	return c.count(ctx, &sorter, visit)
 }
 
-// containers is how many of the next larger documents with a sample a document
-// is compared with, beside the largest: so a sample that all have costs no more
-// than one that few have.
+// containers is the number of the next larger documents with the same sample
+// that a document is compared with, in addition to the largest one. So a sample
+// in all documents costs no more than a rare one.
 const containers = 2
 
-// meet gives pairs of documents that share a sample, each time that they do.
+// meet passes every pair of documents that share a sample to add, once for each
+// sample.
 func (c *Containment) meet(entries []entry[uint64], add func(Pair) error) error {
 	slices.SortFunc(entries, func(a, b entry[uint64]) int {
 		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(c.counts[b.document], c.counts[a.document]), cmp.Compare(a.document, b.document))
 	})
-	first := 0 // of the sample: the largest
+	first := 0 // first entry of the sample: the largest document
 	for i, e := range entries {
 		if e.key != entries[first].key {
 			first = i
@@ -263,8 +267,8 @@ func (c *Containment) count(ctx context.Context, sorter *pairSorter, visit func(
 	return flush()
 }
 
-// Contained returns the share of the shingles of text a that text b has too
-// (Broder's containment of a in b).
+// Contained returns the fraction of the shingles of a that b also has: Broder's
+// containment of a in b.
 func Contained(a, b Set) float64 {
 	both, onlyA, _ := overlap(a, b)
 	if both == 0 {

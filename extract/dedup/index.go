@@ -10,12 +10,12 @@ import (
 	"slices"
 )
 
-// Clusters joins documents that are similar (union-find). The representative
-// of a cluster is its document with the least number: the first in source order.
-// It takes four bytes a document.
+// Clusters joins duplicates (union-find). The representative of a cluster is
+// its document with the lowest number, the first in source order. It takes four
+// bytes for each document.
 type Clusters struct{ parent []uint32 }
 
-// NewClusters returns n documents, each a cluster of its own.
+// NewClusters returns n documents, each in a cluster of its own.
 func NewClusters(n int) *Clusters {
 	c := &Clusters{make([]uint32, n)}
 	for i := range c.parent {
@@ -33,7 +33,7 @@ func (c *Clusters) First(i uint32) uint32 {
 	return i
 }
 
-// Join makes one cluster of two.
+// Join merges the clusters of two documents.
 func (c *Clusters) Join(a, b uint32) {
 	if a, b = c.First(a), c.First(b); a < b {
 		c.parent[b] = a
@@ -42,13 +42,14 @@ func (c *Clusters) Join(a, b uint32) {
 	}
 }
 
-// neighbours is how many documents before it a document of a bucket is compared
-// with, beside the bucket's first. A pair above the threshold meets in several
-// buckets, so that a bucket that is full of others does not hide it.
+// neighbours is the number of preceding documents that a document of a bucket
+// is compared with, in addition to the bucket's first. A pair above the
+// threshold shares several buckets, so a bucket full of other documents does
+// not hide it.
 const neighbours = 4
 
-// An Index finds equal and similar documents in files of signatures. The number
-// of a document counts through the files in their order.
+// An Index finds exact and near duplicates in signature files. Documents are
+// numbered through all files in order.
 type Index struct {
 	files  []*Signatures
 	bases  []uint32 // number of the first document of each file
@@ -57,10 +58,10 @@ type Index struct {
 	budget int64
 }
 
-// MinBudget is the least budget of an index.
+// MinBudget is the minimum memory budget of an index in bytes.
 const MinBudget = 1 << 20
 
-// NewIndex returns an index that sorts at most so many bytes at a time.
+// NewIndex returns an index that sorts at most budget bytes at a time.
 func NewIndex(files []*Signatures, budget int64) (*Index, error) {
 	x := &Index{files: files, budget: max(budget, MinBudget)}
 	for _, f := range files {
@@ -80,13 +81,13 @@ func NewIndex(files []*Signatures, budget int64) (*Index, error) {
 // Len returns the number of documents.
 func (x *Index) Len() int { return x.total }
 
-// parts says in how many turns n items of a size are sorted.
+// parts returns the number of passes in which items of a total size are sorted.
 func (x *Index) parts(size int64) uint64 {
 	n := int64(x.total) * size
 	return uint64(max(1, (n+x.budget-1)/x.budget))
 }
 
-// An entry is a document under a key of one column.
+// An entry is a document with its key in one column.
 type entry[K any] struct {
 	key      K
 	document uint32
@@ -97,7 +98,8 @@ const (
 	bandEntryBytes   = 16
 )
 
-// gather collects a column's entries of one part, in the order of documents.
+// gather collects the entries of a column that belong to one part, in document
+// order.
 func gather[K any](ctx context.Context, x *Index, at func(*Signatures) int64, key func([]byte) (K, uint64), parts, part uint64, want func(document uint32, state byte) bool, into []entry[K]) ([]entry[K], error) {
 	into = into[:0]
 	var size K
@@ -122,7 +124,7 @@ func gather[K any](ctx context.Context, x *Index, at func(*Signatures) int64, ke
 	return into, nil
 }
 
-// Equal joins the documents of equal digests.
+// Equal joins the documents with equal digests.
 func (x *Index) Equal(ctx context.Context, c *Clusters) error {
 	digest := func(item []byte) (d Digest, spread uint64) {
 		copy(d[:], item)
@@ -149,9 +151,9 @@ func (x *Index) Equal(ctx context.Context, c *Clusters) error {
 	return nil
 }
 
-// Candidates calls visit for each pair of documents that share a band, once, in
-// order. Of documents that c has joined only the first takes part. Pairs that
-// the budget does not hold wait in spill.
+// Candidates calls visit once, in order, for each pair of documents that share
+// a band. Of documents joined in c only the first is included. Pairs beyond the
+// budget are written to spill.
 func (x *Index) Candidates(ctx context.Context, c *Clusters, spill Spill, visit func(Pair) error) error {
 	half := &Index{x.files, x.bases, x.total, x.bands, max(x.budget/2, MinBudget)} // the other half is for the pairs
 	hash := func(item []byte) (uint64, uint64) {
@@ -183,10 +185,10 @@ func (x *Index) Candidates(ctx context.Context, c *Clusters, spill Spill, visit 
 	return sorter.each(ctx, visit)
 }
 
-// buckets gives the pairs of sorted entries of which each bucket has a few for
-// each document.
+// buckets passes pairs of documents with equal keys to add: for each document,
+// a few of its bucket.
 func buckets(entries []entry[uint64], add func(Pair) error) error {
-	first := 0 // of the bucket
+	first := 0 // first entry of the bucket
 	for i := range entries {
 		if entries[i].key != entries[first].key {
 			first = i

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// A Pair is two documents by their numbers, A below B.
+// A Pair is a pair of document numbers, with A < B.
 type Pair struct{ A, B uint32 }
 
 const pairBytes = 8
@@ -21,15 +21,16 @@ type Spill interface {
 	io.WriterAt
 }
 
-// A pairSorter sorts pairs, and drops repeats where it shall, in limited memory: what is over the
-// limit is written out in sorted runs, which are merged at the end.
+// A pairSorter sorts pairs in limited memory and removes duplicates unless
+// repeats is set. When memory is full it writes a sorted run to the spill; the
+// runs are merged at the end.
 type pairSorter struct {
-	limit int // pairs in memory
+	limit int // maximum pairs in memory
 	spill Spill
-	// repeats keeps those: somebody counts them.
+	// repeats keeps duplicates, because the caller counts them.
 	repeats bool
 	pairs   []Pair
-	runs    []int64 // ends of the runs in the spill, in bytes
+	runs    []int64 // end offset of each run in the spill
 }
 
 func (s *pairSorter) add(p Pair) error {
@@ -37,7 +38,7 @@ func (s *pairSorter) add(p Pair) error {
 		return nil
 	}
 	s.settle()
-	if len(s.pairs) < s.limit/2 { // most were repeats
+	if len(s.pairs) < s.limit/2 { // most were duplicates
 		return nil
 	}
 	return s.flush()
@@ -57,7 +58,7 @@ func (s *pairSorter) end() int64 {
 	return s.runs[len(s.runs)-1]
 }
 
-// flush writes the pairs, which are sorted, as a run.
+// flush writes the sorted pairs as a run.
 func (s *pairSorter) flush() error {
 	at := s.end()
 	buf := make([]byte, 0, 64<<10)
@@ -76,7 +77,8 @@ func (s *pairSorter) flush() error {
 	return nil
 }
 
-// each calls visit for all pairs in order, once for each.
+// each calls visit for all pairs in order, without duplicates unless repeats is
+// set.
 func (s *pairSorter) each(ctx context.Context, visit func(Pair) error) error {
 	s.settle()
 	if len(s.runs) == 0 {
@@ -94,8 +96,8 @@ func (s *pairSorter) each(ctx context.Context, visit func(Pair) error) error {
 	return s.merge(ctx, visit)
 }
 
-// merge reads the runs at the same time. There are few: each is as large as the
-// memory allowed, so that their heads are looked through one by one.
+// merge merges the runs. There are few, because each is as large as the memory
+// allowed, so a linear search for the smallest head is fast enough.
 func (s *pairSorter) merge(ctx context.Context, visit func(Pair) error) error {
 	var heads []*run
 	start := int64(0)
@@ -144,7 +146,7 @@ type run struct {
 	at  int
 }
 
-// fill makes sure that there is a head; ok is false at the end.
+// fill makes the next pair available; ok is false at the end.
 func (r *run) fill() (ok bool, err error) {
 	if r.at < len(r.buf) {
 		return true, nil

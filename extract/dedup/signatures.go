@@ -8,54 +8,54 @@ import (
 	"math"
 )
 
-// A file of signatures holds what is known of some documents, a column for each
-// property, all integers little endian:
+// A signature file holds the sketches of a list of documents, by column.
+// Integers are little-endian:
 //
 //	"ptxsig1\n"  u32 documents n  u32 bands b
-//	n × u8       state: 0 to be compared, 1 not
+//	n × u8       state: 0 compare, 1 ignore, 2 only the digest (no words)
 //	n × 16 bytes digest
 //	b × n × u64  hashes of the bands, band by band
-//	(n+1) × u32  place of each ID in what follows
+//	(n+1) × u32  offset of each ID in the IDs, and their total length
 //	IDs
 //
-// So an index reads one band of all documents in one piece.
+// So an index reads one band of all documents contiguously.
 const (
 	signaturesMagic = "ptxsig1\n"
 	signaturesHead  = len(signaturesMagic) + 8
 	digestBytes     = len(Digest{})
 )
 
-// maxIDBytes is how much of an ID is kept.
+// maxIDBytes is the length to which IDs are truncated.
 const maxIDBytes = 1 << 10
 
-// ErrCorrupt says that a file of signatures is not what it should be.
+// ErrCorrupt is wrapped by the error of a corrupt signature or samples file.
 var ErrCorrupt = errors.New("corrupt file of signatures")
 
 // States of documents.
 const (
-	stateCompared = 0 // takes part
-	stateAside    = 1 // rejected before, takes no part
-	stateWordless = 2 // has a digest alone
+	stateCompared = 0 // compare with others
+	stateAside    = 1 // rejected by an earlier stage: ignore
+	stateWordless = 2 // compare only the digest
 )
 
-// A Builder gathers the columns of one file. It takes 24 bytes a document, 8 a
-// band, and the IDs.
+// A Builder collects the columns of one file. For each document it takes 24
+// bytes, 8 bytes for each band, and the ID.
 type Builder struct {
 	bands   int
 	states  []byte
 	digests []Digest
-	hashes  []uint64 // a row of bands a document
+	hashes  []uint64 // one row of bands for each document
 	places  []uint32
 	ids     []byte
 }
 
-// NewBuilder returns a builder of sketches with so many bands.
+// NewBuilder returns a builder for sketches with the given number of bands.
 func NewBuilder(bands int) *Builder { return &Builder{bands: bands} }
 
 // Len returns the number of documents.
 func (b *Builder) Len() int { return len(b.states) }
 
-// Add appends a document that is to be compared.
+// Add appends a document to be compared.
 func (b *Builder) Add(id string, s Sketch) {
 	state := byte(stateCompared)
 	if s.Bands == nil {
@@ -64,8 +64,7 @@ func (b *Builder) Add(id string, s Sketch) {
 	b.add(id, state, s)
 }
 
-// AddAside appends a document that takes no part, so that numbers stay those of
-// the documents.
+// AddAside appends a document to be ignored. It keeps its number.
 func (b *Builder) AddAside(id string) { b.add(id, stateAside, Sketch{}) }
 
 func (b *Builder) add(id string, state byte, s Sketch) {
@@ -122,14 +121,14 @@ func (c *countingWriter) write(p []byte) {
 	c.n, c.err = c.n+int64(n), err
 }
 
-// Signatures is a file of signatures, open for reading.
+// Signatures is an open signature file.
 type Signatures struct {
 	r         io.ReaderAt
 	documents int
 	bands     int
 }
 
-// OpenSignatures opens a file of a size.
+// OpenSignatures opens a signature file of the given size.
 func OpenSignatures(r io.ReaderAt, size int64) (*Signatures, error) {
 	head := make([]byte, signaturesHead)
 	if n, err := r.ReadAt(head, 0); n < len(head) {
@@ -164,8 +163,8 @@ func (s *Signatures) Len() int { return s.documents }
 // Bands returns the number of bands.
 func (s *Signatures) Bands() int { return s.bands }
 
-// Aside returns for each document whether it was added as one that takes no
-// part.
+// Aside returns for each document whether it is to be ignored (see
+// [Builder.AddAside]).
 func (s *Signatures) Aside() ([]bool, error) {
 	aside := make([]bool, s.documents)
 	err := s.column(int64(signaturesHead), 1, func(i int, state []byte) { aside[i] = state[0] == stateAside })
@@ -193,7 +192,7 @@ func (s *Signatures) damaged(err error) error {
 	return err
 }
 
-// ID returns the ID of a document, of which only the first 1024 bytes are kept.
+// ID returns the ID of a document, truncated to 1024 bytes.
 func (s *Signatures) ID(i int) (string, error) {
 	if i < 0 || i >= s.documents {
 		return "", fmt.Errorf("%w: no document %d", ErrCorrupt, i)
@@ -216,7 +215,7 @@ func (s *Signatures) ID(i int) (string, error) {
 	return string(id), nil
 }
 
-// column reads a column of items of so many bytes.
+// column reads a column of items of the given size.
 func (s *Signatures) column(at int64, size int, visit func(i int, item []byte)) error {
 	buf := make([]byte, size*4096)
 	for i := 0; i < s.documents; {

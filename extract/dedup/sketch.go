@@ -7,17 +7,18 @@ import (
 	"slices"
 )
 
-// A Digest tells texts of equal words.
+// A Digest identifies a word sequence: texts with equal words have equal
+// digests.
 type Digest [16]byte
 
-// A Sketch is what is kept of a text.
+// A Sketch is the data about a text that duplicate search needs.
 type Sketch struct {
 	Digest Digest
-	// Bands are the hashes of the bands: two texts with an equal one at the same
-	// place are candidates. Nil for a text without words.
+	// Bands are the hashes of the bands. Two texts with an equal hash at the
+	// same index are candidates. Nil for a text without words.
 	Bands []uint64
-	// Samples are some of the shingles, ascending, where [Options.Containment]
-	// asks for them.
+	// Samples are some of the shingles, in ascending order, if
+	// [Options.Containment] is set.
 	Samples []uint64
 }
 
@@ -30,14 +31,14 @@ type Sketcher struct {
 	offsets  []uint64
 	bands    []uint64
 	word     []byte
-	plain    []byte // words on their way into the digest
+	plain    []byte // buffer of words to be hashed for the digest
 	sum      hash.Hash
 	samples  []uint64
-	settle   int // number of samples at which repeats are dropped
+	settle   int // number of samples at which duplicates are removed
 }
 
-// NewSketcher returns a sketcher of options, with defaults for those that are
-// zero. Sketches of equal options are the same on every machine.
+// NewSketcher returns a sketcher. Zero options have their defaults. Sketches
+// with equal options are equal on every machine.
 func NewSketcher(o Options) (*Sketcher, error) {
 	o = o.WithDefaults()
 	if err := o.Validate(); err != nil {
@@ -57,11 +58,10 @@ func NewSketcher(o Options) (*Sketcher, error) {
 	return s, nil
 }
 
-// flushBytes is how much plain text is gathered before it is hashed.
+// flushBytes is the amount of text that is buffered before it is hashed.
 const flushBytes = 16 << 10
 
-// Sketch returns the sketch of a text, which is the sketcher's until the next
-// call.
+// Sketch returns the sketch of a text. It is valid until the next call.
 func (s *Sketcher) Sketch(text string) Sketch {
 	s.sum.Reset()
 	s.plain = s.plain[:0]
@@ -106,7 +106,8 @@ func (s *Sketcher) Sketch(text string) Sketch {
 	return sketch
 }
 
-// lower lowers the minima by a shingle, and keeps it where it is a sample.
+// lower updates the minima with a shingle, and keeps the shingle if it is a
+// sample.
 func (s *Sketcher) lower(shingle uint64) {
 	if shingle&(1<<sampleZeros-1) == 0 && s.options.Containment > 0 {
 		if s.samples = append(s.samples, shingle); len(s.samples) >= s.settle {
@@ -128,7 +129,7 @@ func (s *Sketcher) settleSamples() {
 	s.samples = slices.Compact(s.samples)
 }
 
-// trim lets go of what a text without end needed.
+// trim releases memory that an exceptionally long text needed.
 func (s *Sketcher) trim() {
 	if cap(s.word) > 1<<20 {
 		s.word = nil
@@ -138,21 +139,21 @@ func (s *Sketcher) trim() {
 	}
 }
 
-// A Set is the shingles of a text, or of a large text those whose hashes end in
-// some zero bits.
+// A Set is the set of shingles of a text. For a large text, it is the subset of
+// hashes that end in some zero bits.
 type Set struct {
 	zeros  uint     // that all hashes end in
 	hashes []uint64 // sorted, distinct
 }
 
-// Limits of a set: it is thinned when it has more.
+// Limits of a set. A larger set is thinned.
 const (
 	setLimit   = 1 << 16
-	gatherSize = 1 << 18 // hashes with repeats, before they are sorted
+	gatherSize = 1 << 18 // hashes with duplicates, before they are sorted
 )
 
-// Shingles returns the set of a text's shingles. It uses the memory of a set
-// that is no longer needed.
+// Shingles returns the set of a text's shingles. It reuses the memory of spare,
+// a set that is no longer needed.
 func (s *Sketcher) Shingles(text string, spare Set) Set {
 	set := Set{hashes: spare.hashes[:0]}
 	s.shingles.reset()
@@ -178,7 +179,7 @@ func (s *Set) add(hash uint64) {
 	}
 }
 
-// settle sorts the hashes and thins them down to the limit.
+// settle sorts the hashes, removes duplicates and thins the set to the limit.
 func (s *Set) settle() {
 	slices.Sort(s.hashes)
 	s.hashes = slices.Compact(s.hashes)
@@ -188,10 +189,11 @@ func (s *Set) settle() {
 	}
 }
 
-// Len returns about how many shingles the text has.
+// Len returns the approximate number of shingles of the text.
 func (s Set) Len() int { return len(s.hashes) << s.zeros }
 
-// Jaccard returns the shingles that two texts share, of those that either has.
+// Jaccard returns the Jaccard similarity: the number of common shingles divided
+// by the number of shingles in either text.
 func Jaccard(a, b Set) float64 {
 	both, onlyA, onlyB := overlap(a, b)
 	if both == 0 {
@@ -200,7 +202,8 @@ func Jaccard(a, b Set) float64 {
 	return float64(both) / float64(both+onlyA+onlyB)
 }
 
-// overlap counts the shingles of two sets, thinned alike.
+// overlap counts the shingles of two sets, thinned to the same number of zero
+// bits.
 func overlap(a, b Set) (both, onlyA, onlyB int) {
 	zeros := max(a.zeros, b.zeros)
 	mask := uint64(1)<<zeros - 1

@@ -19,8 +19,8 @@ func mix(h uint64) uint64 {
 	return h ^ h>>31
 }
 
-// words calls visit for each word of a text, in lower case and NFKC. The bytes
-// are the buffer's, which it returns grown.
+// words calls visit for each word of a text, in NFKC and lower case. The word
+// is in buf, which words returns for reuse, possibly grown.
 func words(text string, buf []byte, visit func(word []byte)) []byte {
 	if !norm.NFKC.IsNormalString(text) {
 		text = norm.NFKC.String(text)
@@ -54,7 +54,7 @@ func words(text string, buf []byte, visit func(word []byte)) []byte {
 		i += n
 		switch {
 		case unicode.IsMark(r):
-			if len(word) > 0 { // a mark alone is no word
+			if len(word) > 0 { // a mark alone is not a word
 				word = utf8.AppendRune(word, r)
 			}
 		case spaceless(r):
@@ -73,12 +73,12 @@ func words(text string, buf []byte, visit func(word []byte)) []byte {
 	return word
 }
 
-// spaceless tells characters of scripts that do not put spaces between words.
+// spaceless reports whether r belongs to a script without spaces between words.
 func spaceless(r rune) bool {
 	return r >= 0x0E00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// hashWord is FNV-1a with a better end.
+// hashWord is FNV-1a with the finalizer of SplitMix64.
 func hashWord(word []byte) uint64 {
 	h := uint64(hashSeed)
 	for _, c := range word {
@@ -87,14 +87,14 @@ func hashWord(word []byte) uint64 {
 	return mix(h)
 }
 
-// A shingler makes the hashes of shingles of words as they come: a polynomial
-// in the words' hashes over the last n of them.
+// A shingler computes the hashes of shingles from a stream of words: a
+// polynomial rolling hash of the last n word hashes.
 type shingler struct {
 	n      int
-	last   []uint64 // a ring of the hashes of the last n words
+	last   []uint64 // ring buffer of the hashes of the last n words
 	words  int
 	hash   uint64
-	oldest uint64 // the base to the power n, for the word that leaves
+	oldest uint64 // the base to the power n, to remove the oldest word
 }
 
 func newShingler(n int) shingler {
@@ -110,8 +110,8 @@ func (s *shingler) reset() {
 	s.words, s.hash = 0, 0
 }
 
-// add takes a word and returns the shingle that it ends; ok is false before the
-// n-th.
+// add adds a word and returns the shingle that ends with it; ok is false for
+// the first n-1 words.
 func (s *shingler) add(word uint64) (shingle uint64, ok bool) {
 	at := s.words % s.n
 	s.hash = s.hash*hashSeed + word - s.oldest*s.last[at]
@@ -120,7 +120,7 @@ func (s *shingler) add(word uint64) (shingle uint64, ok bool) {
 	return mix(s.hash), s.words >= s.n
 }
 
-// rest returns the shingle of a text that is shorter than one.
+// rest returns the only shingle of a text with fewer than n words.
 func (s *shingler) rest() (shingle uint64, ok bool) {
 	return mix(s.hash ^ uint64(s.words)), s.words > 0 && s.words < s.n
 }

@@ -35,7 +35,7 @@ func (c codec) check() error {
 	return &UnsupportedError{What: "compression " + name + " is not read, write it with ZSTD, SNAPPY or GZIP"}
 }
 
-// A decompressor unpacks pages.
+// A decompressor decompresses pages.
 type decompressor struct {
 	zstd *zstd.Decoder
 	gzip *gzip.Reader
@@ -47,7 +47,8 @@ func (d *decompressor) close() {
 	}
 }
 
-// unpack fills dst, the size that the page's header promises, or fails.
+// unpack decompresses src into dst, whose length is the size in the page
+// header. Any other size is an error.
 func (d *decompressor) unpack(c codec, dst, src []byte) error {
 	switch c {
 	case codecNone:
@@ -113,7 +114,7 @@ func (d *decompressor) unzstd(dst, src []byte) (err error) {
 }
 
 // unpackLZ4 decodes an LZ4 block (lz4/lz4, doc/lz4_Block_format.md): sequences
-// of a token, literals, and a copy of what was written before.
+// of a token, literals, and a copy of earlier output.
 func unpackLZ4(dst, src []byte) error {
 	bad := damagef("an LZ4 page that is damaged")
 	length := func(n int) (int, bool) {
@@ -139,7 +140,7 @@ func unpackLZ4(dst, src []byte) error {
 		}
 		at += copy(dst[at:], src[:n])
 		if src = src[n:]; len(src) == 0 {
-			break // the last sequence has literals alone
+			break // the last sequence has only literals
 		}
 		if len(src) < 2 {
 			return bad
@@ -150,7 +151,7 @@ func unpackLZ4(dst, src []byte) error {
 		if n += 4; !ok || offset == 0 || offset > at || n > len(dst)-at {
 			return bad
 		}
-		for ; n > 0; n-- { // what is copied may overlap what is written
+		for ; n > 0; n-- { // source and destination may overlap
 			dst[at] = dst[at-offset]
 			at++
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A footerMeta is what we use of the file's metadata.
+// A footerMeta is the part of the file's metadata that we use.
 type footerMeta struct {
 	optional bool
 	rows     int64
@@ -19,8 +19,7 @@ const (
 	repetitionOptional = 1
 )
 
-// A schemaElement is one entry of the schema, which is a tree in depth-first
-// order.
+// A schemaElement is one entry of the schema, a tree in depth-first order.
 type schemaElement struct {
 	name       string
 	kind       int64 // -1 for a group
@@ -95,7 +94,7 @@ func readSchema(t *thriftReader) (schema []schemaElement) {
 	return schema
 }
 
-// findColumn finds a column of the top level and says whether it is optional.
+// findColumn finds a top-level column and returns whether it is optional.
 func findColumn(schema []schemaElement, column string) (optional bool, err error) {
 	var names []string
 	for i := 1; i < len(schema); {
@@ -112,7 +111,7 @@ func findColumn(schema []schemaElement, column string) (optional bool, err error
 		if len(names) < 20 {
 			names = append(names, fmt.Sprintf("%.60q", e.name))
 		}
-		// Pass over what is below: each element may have children in turn.
+		// Skip the children, which may have children in turn.
 		for open := int64(1); open > 0 && i < len(schema); i++ {
 			open += max(0, min(schema[i].children, int64(len(schema)))) - 1
 		}
@@ -124,7 +123,7 @@ func columnError(format string, args ...any) error {
 	return &UnsupportedError{What: fmt.Sprintf(format, args...), Column: true}
 }
 
-// readGroups reads the row groups' chunks of a column.
+// readGroups parses the row groups and returns the chunks of a column.
 func readGroups(t *thriftReader, column string) (chunks []chunk) {
 	n, _ := t.list()
 	for ; n > 0 && t.err == nil; n-- {
@@ -154,7 +153,7 @@ func readGroups(t *thriftReader, column string) (chunks []chunk) {
 	return chunks
 }
 
-// readPath reads the names on the way from the root of the schema to a column.
+// readPath parses the path of a column in the schema, joined to a string.
 func readPath(t *thriftReader) string {
 	n, of := t.list()
 	if n > 0 && of != thriftBinary {
@@ -167,7 +166,7 @@ func readPath(t *thriftReader) string {
 	return strings.Join(path, ".")
 }
 
-// readChunk reads a ColumnChunk. Its name is the path in the schema.
+// readChunk parses a ColumnChunk. name is its path in the schema.
 func readChunk(t *thriftReader) (c chunk, name string) {
 	dictionary := int64(0)
 	t.structure(2, func(id int16, kind byte) bool {
@@ -198,7 +197,7 @@ func readChunk(t *thriftReader) (c chunk, name string) {
 		})
 		return true
 	})
-	if dictionary > 0 && dictionary < c.offset { // it comes first
+	if dictionary > 0 && dictionary < c.offset { // the dictionary page comes first
 		c.offset = dictionary
 	}
 	return c, name

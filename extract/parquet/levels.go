@@ -4,13 +4,13 @@ import (
 	"encoding/binary"
 )
 
-// A hybrid reads runs of equal or bit-packed numbers (Encodings.md, "RLE").
+// A hybrid decodes runs of equal or bit-packed numbers (Encodings.md, "RLE").
 type hybrid struct {
 	b     []byte
 	width uint
-	run   uint64 // equal values that are left
+	run   uint64 // equal values left
 	value uint32
-	// bits of a packed run that are left, and where the next begins
+	// bits left of a packed run, and position of the next
 	packed uint64
 	bit    uint64
 }
@@ -38,7 +38,7 @@ func (h *hybrid) next() (uint32, error) {
 	return v, nil
 }
 
-// head reads the head of a run.
+// head parses the header of a run.
 func (h *hybrid) head() error {
 	n, size := binary.Uvarint(h.b)
 	if size <= 0 {
@@ -57,8 +57,8 @@ func (h *hybrid) head() error {
 		h.run, h.b = n>>1, h.b[bytes:]
 		return nil
 	}
-	// Groups of eight; writers may cut the last one short. Without bits there is
-	// nothing to read, and no end to how many there may be.
+	// A packed run is in groups of eight values; writers may truncate the last
+	// one. With width 0 there are no bytes to check the count against.
 	groups := n >> 1
 	if h.width == 0 {
 		h.run, h.value = min(groups, 1<<32)*8, 0
@@ -77,10 +77,10 @@ func (h *hybrid) head() error {
 	return nil
 }
 
-// deltas reads numbers that are kept as differences (Encodings.md,
-// "DELTA_BINARY_PACKED"): all of them, up to a limit, and what follows them.
+// deltas decodes a DELTA_BINARY_PACKED sequence (Encodings.md) of at most limit
+// numbers. It returns the numbers and the bytes after them.
 func deltas(b []byte, limit int) (values []int32, rest []byte, err error) {
-	d := thriftReader{b: b} // the same varints
+	d := thriftReader{b: b} // uses the same varints
 	block, minis, total := d.varint(), d.varint(), d.varint()
 	value := d.int()
 	if d.err != nil || total > uint64(limit) || block == 0 || block > 1<<16 || minis == 0 || minis > block || block%minis != 0 || block/minis%8 != 0 {
@@ -110,7 +110,7 @@ func deltas(b []byte, limit int) (values []int32, rest []byte, err error) {
 		widths := b[at:d.at]
 		for _, width := range widths {
 			if uint64(len(values)) == total {
-				break // of the last block, minis that nobody needs are left out
+				break // writers omit unused miniblocks of the last block
 			}
 			if width > 64 {
 				return nil, nil, damagef("impossible width")
@@ -135,7 +135,7 @@ func deltas(b []byte, limit int) (values []int32, rest []byte, err error) {
 	return values, b[d.at:], nil
 }
 
-// bits returns width bits at a place.
+// bits returns the width bits at bit position at.
 func bits(b []byte, at, width int) (v uint64) {
 	for i := range width {
 		v |= uint64(b[(at+i)/8]>>((at+i)%8)&1) << i

@@ -24,24 +24,24 @@ const (
 	encodingRLEDictionary   = 8
 )
 
-// A pageHeader is what we use of a PageHeader.
+// A pageHeader is the part of a PageHeader that we use.
 type pageHeader struct {
 	kind               int64
-	unpacked, packed   int64 // sizes
+	unpacked, packed   int64 // sizes in bytes
 	values             int64
 	encoding           int64
 	levels             int64 // encoding of the definition levels
 	v2Levels, v2Repeat int64 // bytes of levels before the values
 	v2Plain            bool  // the values are not compressed
-	crc                int64 // of the packed page
+	crc                int64 // of the compressed page
 	hasCRC             bool
 }
 
-// maxHeaderBytes is how much of a page is looked at for its header; statistics
-// in it may hold whole values, which writers cut, though not always.
+// maxHeaderBytes limits the size of a page header. Its statistics may contain
+// whole values; most writers truncate them.
 const maxHeaderBytes = 1 << 20
 
-// parseHeader reads a page header and returns its length in bytes.
+// parseHeader parses a page header and returns its length in bytes.
 func parseHeader(b []byte) (h pageHeader, n int, err error) {
 	t := &thriftReader{b: b}
 	h = pageHeader{kind: -1, levels: encodingRLE}
@@ -52,7 +52,7 @@ func parseHeader(b []byte) (h pageHeader, n int, err error) {
 	return h, t.at, h.check()
 }
 
-// field reads a field of a PageHeader. It returns false for one to skip.
+// field parses a field of a PageHeader. It returns false for a field to skip.
 func (h *pageHeader) field(t *thriftReader, id int16, kind byte) bool {
 	ints := map[int16]*int64{1: &h.kind, 2: &h.unpacked, 3: &h.packed, 4: &h.crc}
 	if to := ints[id]; to != nil && kind == thriftI32 {
@@ -75,7 +75,7 @@ func (h *pageHeader) field(t *thriftReader, id int16, kind byte) bool {
 	return true
 }
 
-// fields reads the integers of a structure in a PageHeader, by their numbers.
+// fields parses integer fields of a structure in a PageHeader, by field id.
 func (h *pageHeader) fields(t *thriftReader, ints map[int16]*int64) {
 	t.structure(1, func(id int16, kind byte) bool {
 		to := ints[id]
@@ -87,8 +87,8 @@ func (h *pageHeader) fields(t *thriftReader, ints map[int16]*int64) {
 	})
 }
 
-// fieldsV2 reads a DataPageHeaderV2. Its field 7, is_compressed, is true where it
-// is absent.
+// fieldsV2 parses a DataPageHeaderV2. Its field 7, is_compressed, defaults to
+// true.
 func (h *pageHeader) fieldsV2(t *thriftReader) {
 	ints := map[int16]*int64{1: &h.values, 4: &h.encoding, 5: &h.v2Levels, 6: &h.v2Repeat}
 	t.structure(1, func(id int16, kind byte) bool {
@@ -105,7 +105,7 @@ func (h *pageHeader) fieldsV2(t *thriftReader) {
 	})
 }
 
-// check refuses sizes that no page of a sound file has.
+// check returns an error for sizes that no valid page has.
 func (h *pageHeader) check() error {
 	switch {
 	case h.unpacked < 0 || h.packed < 0 || h.values < 0 || h.v2Levels < 0 || h.v2Repeat < 0:
@@ -118,17 +118,17 @@ func (h *pageHeader) check() error {
 	return nil
 }
 
-// Bounds of what a small file may stand for: values in a page, and bytes and
-// values for each byte of the file, beyond which it is a bomb.
+// Limits against decompression bombs: values in a page, and bytes and values
+// for each byte of the file.
 const (
 	maxPageValues = 1 << 24
 	maxRatio      = 1000
-	freeBytes     = MaxPageBytes // that any file may stand for
+	freeBytes     = MaxPageBytes // allowed for any file
 	freeValues    = 1 << 20
 )
 
 // Values yields the values of a row group in order, nil for a null, and at most
-// one error. A value is the consumer's until it asks for the next.
+// one error. The consumer owns a value until the next iteration.
 func (f *File) Values(group int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		p := &pageReader{f: f, chunk: f.chunks[group], at: f.chunks[group].offset}
@@ -142,23 +142,23 @@ func (f *File) Values(group int) iter.Seq2[[]byte, error] {
 	}
 }
 
-// errStopped says that the consumer wants no more.
+// errStopped reports that the consumer stopped the iteration.
 var errStopped = errors.New("stopped")
 
 // A pageReader reads the pages of a chunk.
 type pageReader struct {
 	f          *File
 	chunk      chunk
-	at         int64 // of the next page
-	page       int64 // of the page at hand
+	at         int64 // offset of the next page
+	page       int64 // offset of the current page
 	unpack     decompressor
 	head       []byte
 	packed     []byte
 	plain      []byte
-	dictionary []uint32 // places of the lengths of its values
+	dictionary []uint32 // offset in entries of each value's length
 	entries    []byte
-	values     int64 // seen so far
-	bytes      int64 // of them
+	values     int64 // values read so far
+	bytes      int64 // bytes of values read so far
 	prefix     []byte
 }
 
@@ -203,7 +203,8 @@ func (p *pageReader) run(yield func([]byte, error) bool) error {
 	return nil
 }
 
-// header reads the header at p.at and moves behind it. Most have some 50 bytes.
+// header parses the header at p.at and advances. Most headers have about 50
+// bytes.
 func (p *pageReader) header(end int64) (pageHeader, error) {
 	for size := int64(512); ; size *= 8 {
 		n := min(size, end-p.at, maxHeaderBytes)
@@ -216,14 +217,13 @@ func (p *pageReader) header(end int64) (pageHeader, error) {
 			p.at += int64(length)
 			return h, nil
 		}
-		if n < size { // there is no more to look at
+		if n < size { // the file ends here
 			return h, err
 		}
 	}
 }
 
-// resize returns b with a length, without holding on to what a much larger page
-// needed.
+// resize returns b with length n. It drops a buffer that is much too large.
 func resize(b []byte, n int) []byte {
 	if cap(b) < n || cap(b) > 8<<20 && n < 1<<20 {
 		return make([]byte, n)
@@ -242,7 +242,7 @@ func (p *pageReader) readDictionary(h pageHeader) error {
 	if err := p.unpack.unpack(p.chunk.codec, p.entries, p.packed); err != nil {
 		return err
 	}
-	if h.values > h.unpacked/4 { // each has its length
+	if h.values > h.unpacked/4 { // each value has a 4-byte length
 		return damagef("a dictionary of %d values in %d bytes", h.values, h.unpacked)
 	}
 	p.dictionary = make([]uint32, 0, h.values)
@@ -268,7 +268,7 @@ func plainValue(b []byte) (value, rest []byte, err error) {
 	return b[4 : 4+n], b[4+n:], nil
 }
 
-// data reads a data page of either version.
+// data decodes a data page of version 1 or 2.
 func (p *pageReader) data(h pageHeader, yield func([]byte, error) bool) error {
 	if h.values > p.chunk.values-p.values {
 		return damagef("more values than the footer says")
@@ -309,8 +309,8 @@ func (p *pageReader) data(h pageHeader, yield func([]byte, error) bool) error {
 	return nil
 }
 
-// split unpacks a page and cuts it into levels, nil where the column has none,
-// and values.
+// split decompresses a page and splits it into definition levels (nil if the
+// column is required) and values.
 func (p *pageReader) split(h pageHeader) (levels *hybrid, values []byte, err error) {
 	p.plain = resize(p.plain, int(h.unpacked))
 	if h.kind == pageDataV2 {
@@ -341,14 +341,14 @@ func (p *pageReader) split(h pageHeader) (levels *hybrid, values []byte, err err
 	if h.levels != encodingRLE {
 		return nil, nil, &UnsupportedError{What: fmt.Sprintf("levels of encoding %d", h.levels)}
 	}
-	levelBytes, values, err := plainValue(p.plain) // a length and bytes, the same form
+	levelBytes, values, err := plainValue(p.plain) // a length and bytes, like a value
 	if err != nil {
 		return nil, nil, err
 	}
 	return &hybrid{b: levelBytes, width: 1}, values, nil
 }
 
-// decoder returns the function that gives the next value of a page.
+// decoder returns a function that decodes the next value of a page.
 func (p *pageReader) decoder(h pageHeader, b []byte) (next func() ([]byte, error), err error) {
 	switch h.encoding {
 	case encodingPlain:
@@ -391,7 +391,7 @@ func (p *pageReader) indices(b []byte) (func() ([]byte, error), error) {
 	}, nil
 }
 
-// lengthened gives values that stand one after the other, their lengths apart.
+// lengthened returns values that are concatenated in b, with separate lengths.
 func lengthened(lengths []int32, b []byte) func() ([]byte, error) {
 	return func() ([]byte, error) {
 		if len(lengths) == 0 || int(lengths[0]) > len(b) {
@@ -404,7 +404,7 @@ func lengthened(lengths []int32, b []byte) func() ([]byte, error) {
 	}
 }
 
-// prefixed gives values that begin as the one before did.
+// prefixed returns values that share a prefix with the value before them.
 func (p *pageReader) prefixed(b []byte, values int) (func() ([]byte, error), error) {
 	prefixes, rest, err := deltas(b, values)
 	if err != nil {

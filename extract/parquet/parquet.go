@@ -1,5 +1,6 @@
-// Package parquet reads one column of strings of a Parquet file: what text data
-// sets are kept in, such as those of Hugging Face, a row a sentence or document.
+// Package parquet reads one string column of a Parquet file. Many text data
+// sets, such as those on Hugging Face, are Parquet files with one sentence or
+// document in each row.
 //
 //	f, err := parquet.Open(file, size, "text")
 //	...
@@ -12,26 +13,38 @@
 //		}
 //	}
 //
-// It follows the Parquet format 2.11 (apache/parquet-format: README.md,
-// Encodings.md, Compression.md, parquet.thrift) as far as such columns need it:
+// # Format
+//
+//	"PAR1"
+//	row group    column chunk: [dictionary page] data page ... ; next column chunk ...
+//	row group    ...
+//	footer       FileMetaData: schema, offsets of all column chunks (Thrift, compact)
+//	uint32       length of the footer
+//	"PAR1"
+//
+// The package follows the Parquet format 2.11 (apache/parquet-format:
+// README.md, Encodings.md, Compression.md, parquet.thrift) as far as string
+// columns need it:
 //
 //   - a column of the top level of type BYTE_ARRAY, required or optional;
 //   - data pages of versions 1 and 2, dictionary pages;
-//   - encodings PLAIN, PLAIN_DICTIONARY, RLE_DICTIONARY, DELTA_LENGTH_BYTE_ARRAY
-//     and DELTA_BYTE_ARRAY;
+//   - encodings PLAIN, PLAIN_DICTIONARY, RLE_DICTIONARY,
+//     DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY;
 //   - no compression, SNAPPY, GZIP, ZSTD and LZ4_RAW.
 //
 // Anything else (BROTLI, LZO, the old LZ4 of Hadoop, nested columns, encrypted
 // files) is an [UnsupportedError] that names it.
 //
-// Files are not trusted: every length is checked against what holds it before
-// memory is taken, and damage is a [CorruptError] with its place. A page may
-// have [MaxPageBytes], the footer [MaxFooterBytes]; the most that a reader holds
-// is a page, its compressed form and a dictionary, some 300 MB, whatever the file
-// says. A file that stands for more than a thousand times its bytes is taken for
-// a bomb.
+// # Limits
 //
-// A [File] may be shared; each use of [File.Values] has buffers of its own.
+// Files are not trusted: every length is checked against the enclosing part
+// before memory is allocated, and corrupt data is a [CorruptError] with its
+// offset. A page may have up to [MaxPageBytes], the footer up to
+// [MaxFooterBytes]. A reader holds at most a page, its compressed form and a
+// dictionary, about 300 MB. A file that expands to more than a thousand times
+// its size is rejected as a decompression bomb.
+//
+// A [File] may be shared; each call of [File.Values] has its own buffers.
 package parquet
 
 import (
@@ -41,8 +54,8 @@ import (
 	"io"
 )
 
-// Limits of what is read: what writers make is a thousandth of it, but for a
-// page with a single large value.
+// Limits. Typical files need a thousandth of them, except for a page with a
+// single large value.
 const (
 	MaxPageBytes   = 72 << 20
 	MaxFooterBytes = 32 << 20
@@ -50,12 +63,12 @@ const (
 
 const magic = "PAR1"
 
-// ErrCorrupt is what a [CorruptError] unwraps to.
+// ErrCorrupt is wrapped by every [CorruptError].
 var ErrCorrupt = errors.New("corrupt Parquet file")
 
-// A CorruptError locates damage.
+// A CorruptError locates corrupt data.
 type CorruptError struct {
-	Offset int64 // in the file: of the footer or of the page
+	Offset int64 // offset in the file of the footer or the page
 	Reason string
 }
 
@@ -66,18 +79,19 @@ func (e *CorruptError) Error() string {
 // Unwrap returns [ErrCorrupt].
 func (e *CorruptError) Unwrap() error { return ErrCorrupt }
 
-// An UnsupportedError says what a sound file has that is not read here.
+// An UnsupportedError reports that a valid file uses a feature that this
+// package does not support.
 type UnsupportedError struct {
 	What   string
-	Column bool // what is amiss is the column asked for; another one may be read
+	Column bool // only the selected column is unsupported; another one may be readable
 }
 
 func (e *UnsupportedError) Error() string { return "Parquet file: " + e.What }
 
-// A Group is a part of the rows that is read at once.
+// A Group is a row group.
 type Group struct {
 	Rows  int64
-	Bytes int64 // of the column in the file
+	Bytes int64 // size of the column in the file
 }
 
 // A File is one column of an open file.
@@ -88,7 +102,7 @@ type File struct {
 	chunks   []chunk
 }
 
-// A chunk is the column in one row group.
+// A chunk is the column's data in one row group.
 type chunk struct {
 	rows   int64
 	codec  codec
@@ -97,7 +111,7 @@ type chunk struct {
 	bytes  int64 // of all pages
 }
 
-// Open reads the footer of a file and finds a column.
+// Open parses the footer of a file and finds a column.
 func Open(r io.ReaderAt, size int64, column string) (*File, error) {
 	footer, at, err := readFooter(r, size)
 	if err != nil {
@@ -115,7 +129,7 @@ func Open(r io.ReaderAt, size int64, column string) (*File, error) {
 	for i, c := range f.chunks {
 		rows += c.rows
 		if c.rows == 0 && c.values == 0 {
-			continue // such groups may lie nowhere
+			continue // the offset of an empty group may be invalid
 		}
 		if c.offset < int64(len(magic)) || c.bytes < 0 || c.bytes > at-c.offset || c.values < 0 || c.rows != c.values ||
 			c.values > freeValues && c.values/maxRatio > c.bytes {
@@ -128,7 +142,7 @@ func Open(r io.ReaderAt, size int64, column string) (*File, error) {
 	return f, nil
 }
 
-// readFooter returns the footer and its place.
+// readFooter returns the footer and its offset.
 func readFooter(r io.ReaderAt, size int64) ([]byte, int64, error) {
 	const tail = 8
 	if size < int64(len(magic))+tail {
@@ -161,7 +175,7 @@ func readAt(r io.ReaderAt, p []byte, at int64) error {
 	return err
 }
 
-// Groups returns the parts of the rows, in order.
+// Groups returns the row groups, in order.
 func (f *File) Groups() []Group {
 	groups := make([]Group, len(f.chunks))
 	for i, c := range f.chunks {

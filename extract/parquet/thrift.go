@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// damage is what is wrong inside of a footer or page whose place the caller
-// knows.
+// damage is a problem in a footer or page; the caller adds the offset.
 type damage struct{ reason string }
 
 func (d *damage) Error() string { return d.reason }
@@ -32,11 +31,11 @@ const (
 	thriftUUID   = 13
 )
 
-// maxThriftDepth is how deep structs that nobody asked for may nest.
+// maxThriftDepth limits the nesting of skipped structs.
 const maxThriftDepth = 32
 
-// A thriftReader reads Thrift's compact protocol. After the first fault it
-// reads zeros and ends of structs.
+// A thriftReader parses Thrift's compact protocol. After the first error it
+// returns zeros and ends of structs.
 type thriftReader struct {
 	b   []byte
 	at  int
@@ -84,14 +83,14 @@ func (t *thriftReader) binary() []byte {
 	return t.b[t.at-int(n) : t.at]
 }
 
-// list reads the head of a list.
+// list parses the header of a list.
 func (t *thriftReader) list() (n int, kind byte) {
 	head := t.byte()
 	size := uint64(head >> 4)
 	if size == 15 {
 		size = t.varint()
 	}
-	if size > uint64(len(t.b)-t.at) { // an element has a byte at least
+	if size > uint64(len(t.b)-t.at) { // each element has at least one byte
 		t.fail("a list without end")
 		return 0, 0
 	}

@@ -7,32 +7,33 @@ import (
 	"unicode/utf8"
 )
 
-// lineFacts is what a pass over the lines tells.
+// lineFacts are the results of a pass over the lines.
 type lineFacts struct {
-	lines      int // that are not blank
+	lines      int // not blank
 	bullets    int
-	ellipses   int // at the end
+	ellipses   int // ending in an ellipsis
 	punctuated int
 	short      int
 	sentences  int // in the lines that C4 keeps
-	lorem      int // lines with lorem ipsum
+	lorem      int // lines containing "lorem ipsum"
 }
 
-// Numbers of C4's published code and of FineWeb's.
+// Constants of C4's published code and of FineWeb's.
 const (
 	c4WordsPerLine  = 3
 	c4WordLength    = 1000
 	shortLineLength = 30
 )
 
-// c4Phrases are what a line that C4 keeps does not have.
+// c4Phrases are phrases for which C4 drops a line.
 var c4Phrases = [...]string{"javascript", "terms of use", "privacy policy", "cookie policy", "uses cookies", "use of cookies", "use cookies"}
 
-// bullets are the marks with which items of lists begin: Gopher's and others of
-// the same use. Hyphens and asterisks begin other lines too and are not here.
+// bullets are the marks of list items: Gopher's and similar ones. Hyphens and
+// asterisks also begin other lines and are not included.
 const bullets = "•‣▪◦●○■·⁃"
 
-// keptBuffer is the largest line whose buffer is kept for the next document.
+// keptBuffer is the maximum size of a buffer that is kept for the next
+// document.
 const keptBuffer = 1 << 20
 
 func (p *profile) lineFacts() *lineFacts {
@@ -48,7 +49,7 @@ func (p *profile) lineFacts() *lineFacts {
 	return &p.lines
 }
 
-// linesOf yields the lines that are not blank, without white space at the ends.
+// linesOf yields the lines that are not blank, without surrounding white space.
 func linesOf(text string) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for line := range strings.SplitSeq(text, "\n") {
@@ -85,8 +86,8 @@ func (f *lineFacts) line(line string, lower *[]byte) {
 	}
 }
 
-// c4Keeps reports whether a line has words enough, none too long and no phrase
-// of menus.
+// c4Keeps reports whether C4 keeps a line: it has enough words, none too long,
+// and no phrase of c4Phrases.
 func c4Keeps(line string, lower []byte) bool {
 	words := 0
 	for start, end := range wordsOf(line) {
@@ -106,7 +107,7 @@ func c4Keeps(line string, lower []byte) bool {
 	return true
 }
 
-// appendLower appends a text with the letters of ASCII in lower case.
+// appendLower appends s with ASCII letters in lower case.
 func appendLower(dst []byte, s string) []byte {
 	for i := range len(s) {
 		c := s[i]
@@ -118,7 +119,7 @@ func appendLower(dst []byte, s string) []byte {
 	return dst
 }
 
-// isMark tells the marks that end sentences.
+// isMark reports whether r ends sentences.
 func isMark(r rune) bool {
 	switch r {
 	case '.', '!', '?', '。', '！', '？', '．', '।', '॥', '؟', '۔', '።', '։', '…':
@@ -127,8 +128,8 @@ func isMark(r rune) bool {
 	return false
 }
 
-// isCloser tells what may stand between such a mark and the white space after
-// it.
+// isCloser reports whether r may be between such a mark and the following white
+// space.
 func isCloser(r rune) bool {
 	switch r {
 	case '"', '\'', '”', '’', '»', '«', '›', ')', ']', '」', '』', '）':
@@ -137,22 +138,22 @@ func isCloser(r rune) bool {
 	return false
 }
 
-// endsInMark reports whether a line ends in a mark of end as C4 and FineWeb
-// take it: a sentence's, or a quotation mark.
+// endsInMark reports whether a line ends as C4 and FineWeb require: in a
+// sentence mark or a quotation mark.
 func endsInMark(line string) bool {
 	last, _ := utf8.DecodeLastRuneInString(line)
 	return isMark(last) || last == '"' || last == '\'' || last == '”' || last == '’' || last == '»' || last == '」'
 }
 
-// countSentences counts the ends of sentences in a line that ends in a mark: at
-// least one.
+// countSentences returns the number of sentence ends in a line that ends in a
+// mark: at least one.
 func countSentences(line string) (n int) {
 	marked := false
 	for i, r := range line {
 		switch {
 		case isMark(r):
 			marked = true
-			if r >= 0x3000 && r != '．' { // no white space follows these
+			if r >= 0x3000 && r != '．' { // full-width marks need no white space after them
 				n++
 				marked = false
 			}

@@ -8,8 +8,8 @@ import (
 	"pretext/extract"
 )
 
-// A profile is what is known of one document. Each part is found when a rule
-// first asks for it.
+// A profile holds the measures of one document. Each is computed when a rule
+// first needs it.
 type profile struct {
 	doc *extract.Document
 
@@ -17,7 +17,7 @@ type profile struct {
 	words     wordFacts
 	haveLines bool
 	lines     lineFacts
-	lower     []byte // the line at hand, in lower case
+	lower     []byte // current line in lower case
 	units     units
 	grams     grams
 }
@@ -27,20 +27,20 @@ func (p *profile) reset(d *extract.Document) {
 	p.units.known, p.grams.known = false, false
 }
 
-// wordFacts is what one pass over the characters tells.
+// wordFacts are the results of a pass over the characters.
 type wordFacts struct {
 	characters int
 	words      int
-	spaced     int // words of scripts with spaces
-	letters    int // characters of those
+	spaced     int // words in scripts with spaces
+	letters    int // their characters
 	alphabetic int // words with a letter
 	hashes     int
 	ellipses   int
-	brackets   int // opening curly ones
+	brackets   int // opening curly brackets
 	stopWords  uint
 }
 
-// stopWords are Gopher's, of which a text has two.
+// stopWords are Gopher's stop words; a text must contain two of them.
 var stopWords = [...]string{"the", "be", "to", "of", "and", "that", "have", "with"}
 
 func (p *profile) wordFacts() *wordFacts {
@@ -61,7 +61,7 @@ func (p *profile) wordFacts() *wordFacts {
 func (f *wordFacts) word(w string, english bool) {
 	f.words++
 	first, n := utf8.DecodeRuneInString(w)
-	if spaceless(first) { // then it is all of the word
+	if spaceless(first) { // a spaceless character is a word of its own
 		if unicode.IsLetter(first) {
 			f.alphabetic++
 		}
@@ -83,13 +83,14 @@ func (f *wordFacts) word(w string, english bool) {
 	}
 }
 
-// isEnglish reports whether a document is of English, or may be.
+// isEnglish reports whether a document is in English or its language is
+// unknown.
 func (p *profile) isEnglish() bool {
 	lang, _, _ := strings.Cut(strings.ToLower(p.doc.Lang), "-")
 	return lang == "" || lang == "en" || lang == "eng" || lang == "simple"
 }
 
-// wordsOf yields the bounds of the words of a text, in bytes.
+// wordsOf yields the byte ranges of the words of a text.
 func wordsOf(text string) func(func(start, end int) bool) {
 	return func(yield func(int, int) bool) {
 		start := -1
@@ -121,12 +122,12 @@ func wordsOf(text string) func(func(start, end int) bool) {
 	}
 }
 
-// spaceless tells characters of scripts that do not put spaces between words.
+// spaceless reports whether r belongs to a script without spaces between words.
 func spaceless(r rune) bool {
 	return r >= 0x0E00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// ratio is a share of a total, which says nothing where there is none.
+// ratio returns n / of; ok is false if of is 0.
 func ratio(n, of int) (float64, bool) {
 	if of == 0 {
 		return 0, false

@@ -1,5 +1,6 @@
-// Package quality tells documents that are worth training on by the rules with
-// which web corpora were cleaned, under the names and limits of their papers.
+// Package quality rejects documents that are not worth training on, by the
+// rules of Gopher, C4 and FineWeb for web text, with the limits published in
+// their papers.
 //
 //	limits, err := quality.SetLimits("gopher", "c4") // the published limits
 //	...
@@ -10,42 +11,42 @@
 //		fmt.Println(doc.ID, "rejected:", v.Rule, v.Value)
 //	}
 //
-// A rule is a measure of the text and a bound: "min-…" rejects what is below
-// the limit, "max-…" what is above it. [Rules] lists all of them in the order in
-// which they are asked; the first that rejects a document is the reason. A
-// measure that says nothing of a document (stop words of a language without a
-// list, the script of a document without a language) does not reject it.
+// A rule compares a measure of the text with a limit: "min-…" rejects values
+// below it, "max-…" values above it. [Rules] lists all rules in the order of
+// evaluation; the first one that rejects a document is the reason. A rule whose
+// measure is undefined for a document does not reject it: stop words of a
+// language without a list, or the script of a document without a language.
 //
 // # Measures
 //
 // A word is a maximal run of characters that are not white space; in scripts
 // written without spaces (Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar)
-// each character is a word. A line ends at a line feed; white space at its ends
-// does not count, and blank lines do not. Paragraphs are separated by blank
-// lines: documents of ours have none inside, so that for them these measures
-// are 0 (a paragraph there is a line, and the measures of lines do the work).
-// Lengths are characters; shares are between 0 and 1.
+// each character is a word. A line ends at a line feed; surrounding white space
+// and blank lines are ignored. Paragraphs are separated by blank lines. Our own
+// documents have no blank lines, so the paragraph measures are 0 for them;
+// their paragraphs are lines, which the line measures cover. Lengths are in
+// characters; fractions are between 0 and 1.
 //
-// Repetition is counted as datatrove does: what was there before is a
-// duplicate, the first time is not. A top n-gram is the one that occurs most
-// often (of equals, the one that covers most), and counts only where it occurs
-// twice; its share is its characters, with a space between words, times its
-// occurrences, of those of the text. For duplicate n-grams the words are walked
-// from the left: an n-gram seen before adds its characters without spaces, and
-// the walk goes on behind it, so that nothing counts twice. Words are compared
-// as they stand.
+// Repetition is counted as in datatrove: the first occurrence is not a
+// duplicate, later ones are. The top n-gram is the most frequent one (of
+// equally frequent ones, the longest); it counts only if it occurs at least
+// twice. Its fraction is its length, with spaces between words, times its
+// occurrences, divided by the length of the text. Duplicate n-grams are counted
+// from left to right: an n-gram seen before adds its length without spaces and
+// is then skipped, so that no word counts twice. Words are compared without
+// normalization.
 //
-// The sentences of C4 are counted in the lines that C4 keeps: three words or
-// more, none above 1000 characters, a mark of end and no ellipsis at the end,
-// no mention of JavaScript, cookies, terms or policies. A sentence ends at a run
-// of . ! ? (or their forms in other scripts), quotes and brackets, before white
-// space or the end of the line.
+// C4's sentences are counted in the lines that C4 keeps: at least three words,
+// none longer than 1000 characters, a sentence mark but no ellipsis at the end,
+// and no mention of JavaScript, cookies, terms or policies. A sentence ends at
+// a run of . ! ? (or their forms in other scripts), quotes and brackets,
+// followed by white space or the end of the line.
 //
 // # Limits
 //
 // Time is linear in the text. Repetition is measured in the first [MaxUnits]
-// words, lines or paragraphs, some 6 MB of prose, so that memory is bounded
-// (about 45 MB at the worst, kept for the next document).
+// words, lines or paragraphs, about 6 MB of prose. This bounds memory to about
+// 45 MB, which is kept for the next document.
 //
 // A [Filter] is not safe for concurrent use.
 package quality
@@ -67,7 +68,7 @@ type Options struct {
 	Limits map[string]float64 `json:"limits,omitempty"`
 }
 
-// Validate returns all that is wrong with the options.
+// Validate reports every problem of the options.
 func (o Options) Validate() error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(o.Limits)) {
@@ -80,7 +81,7 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// hint names rules that look like a name that is not known.
+// hint suggests known rules for an unknown name.
 func hint(name string) string {
 	var like []string
 	bare := strings.TrimPrefix(strings.TrimPrefix(name, "min-"), "max-")
@@ -95,7 +96,7 @@ func hint(name string) string {
 	return ", did you mean " + strings.Join(like, " or ") + "?"
 }
 
-// SetLimits returns the published limits of the rules of some sets.
+// SetLimits returns the published limits of all rules in the given sets.
 func SetLimits(sets ...string) (map[string]float64, error) {
 	limits := map[string]float64{}
 	for _, set := range sets {
@@ -111,14 +112,13 @@ func SetLimits(sets ...string) (map[string]float64, error) {
 	return limits, nil
 }
 
-// A Verdict says why a document is rejected.
+// A Verdict is the result of checking a document.
 type Verdict struct {
-	Rule  string  // name of the rule, "" for a document that is kept
-	Value float64 // of the measure
+	Rule  string  // name of the rejecting rule, "" if the document is kept
+	Value float64 // value of its measure
 }
 
-// A Filter checks documents. Its buffers are used again from document to
-// document.
+// A Filter checks documents. It reuses its buffers from document to document.
 type Filter struct {
 	asked []asked
 	text  profile
@@ -129,7 +129,7 @@ type asked struct {
 	limit float64
 }
 
-// New returns a filter that asks the rules that have a limit.
+// New returns a filter that applies the rules with a limit in o.
 func New(o Options) (*Filter, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -154,8 +154,8 @@ func (f *Filter) Check(d *extract.Document) Verdict {
 	return Verdict{}
 }
 
-// Measure returns what a rule measures in a document; ok is false where the
-// measure says nothing of it, and for a rule that is not known.
+// Measure returns the value of a rule's measure for a document; ok is false if
+// it is undefined or the rule is unknown.
 func (f *Filter) Measure(d *extract.Document, rule string) (value float64, ok bool) {
 	r, ok := find(rule)
 	if !ok {

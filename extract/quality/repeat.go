@@ -5,12 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// MaxUnits is how many words, lines or paragraphs of a document repetition is
-// looked for in.
+// MaxUnits is the number of words, lines or paragraphs of a document in which
+// repetition is measured.
 const MaxUnits = 1 << 20
 
-// Hashes of 64 bits stand for words, lines and runs of words: among a million
-// of them two are taken for equal with probability 3e-8.
+// Words, lines and n-grams are compared by 64-bit hashes. Among a million of
+// them, two different ones collide with probability 3e-8.
 
 const (
 	hashSeed  = 0x9E3779B97F4A7C15 // 2^64 / golden ratio
@@ -32,14 +32,14 @@ func mix(h uint64) uint64 {
 	return h ^ h>>31
 }
 
-// A tally counts hashes. The zero hash is kept apart from empty slots.
+// A tally counts hashes. It is an open-addressing hash table.
 type tally struct {
 	keys   []uint64
 	counts []uint32
 	mask   uint64
 }
 
-// reset makes room for n hashes.
+// reset empties the table and makes room for n hashes.
 func (t *tally) reset(n int) {
 	size := 16
 	for size < 2*n {
@@ -55,9 +55,9 @@ func (t *tally) reset(n int) {
 	t.mask = uint64(size - 1)
 }
 
-// add counts a hash and returns how often it was there before.
+// add counts a hash and returns its previous count.
 func (t *tally) add(h uint64) uint32 {
-	h |= 1 // no key is 0; one bit less does not matter
+	h |= 1 // 0 marks a free slot; losing one bit does not matter
 	for i := h >> 1 & t.mask; ; i = (i + 1) & t.mask {
 		switch t.keys[i] {
 		case 0:
@@ -70,7 +70,7 @@ func (t *tally) add(h uint64) uint32 {
 	}
 }
 
-// units is how much of the lines and paragraphs was there before.
+// units are the repetition measures of lines and paragraphs.
 type units struct {
 	known      bool
 	lines      unitFacts
@@ -80,9 +80,9 @@ type units struct {
 
 type unitFacts struct {
 	units, repeats int
-	characters     int // of the text that was looked at
-	repeated       int // of the repeats
-	breaks         int // line feeds in the text that was looked at
+	characters     int // in the measured text
+	repeated       int // in the repeated units
+	breaks         int // line feeds in the measured text
 }
 
 func (p *profile) repeats() *units {
@@ -96,7 +96,7 @@ func (p *profile) repeats() *units {
 	return u
 }
 
-// survey counts the repeats among the units of a text.
+// survey counts the repeated units of a text.
 func (u *units) survey(text string, next func(string) (unit, rest string)) (f unitFacts) {
 	n := 1 + strings.Count(text, "\n")
 	u.seen.reset(min(n, MaxUnits))
@@ -122,7 +122,7 @@ func nextLine(text string) (line, rest string) {
 	return strings.TrimSpace(line), rest
 }
 
-// nextParagraph cuts at the next blank line.
+// nextParagraph splits text at the next blank line.
 func nextParagraph(text string) (paragraph, rest string) {
 	for end := 0; end < len(text); {
 		i := strings.IndexByte(text[end:], '\n')
@@ -155,7 +155,7 @@ func (p *profile) duplicateParagraphCharacters() (float64, bool) {
 	return ratio(p.repeats().paragraphs.repeated, p.units.paragraphs.characters)
 }
 
-// grams are the words of a text by hash and length.
+// grams are the hashes and lengths of a text's words.
 type grams struct {
 	known      bool
 	hashes     []uint64
@@ -184,14 +184,13 @@ func (p *profile) words1M() *grams {
 	return g
 }
 
-// walk calls visit for each run of n words, by the place of its first word,
-// with its hash and its characters without spaces. Visit returns how many words
-// to go on.
+// walk calls visit for each n-gram with the index of its first word, its hash
+// and its length without spaces. visit returns the number of words to advance.
 func (g *grams) walk(n int, visit func(at int, hash uint64, characters int) int) {
 	if len(g.hashes) < n {
 		return
 	}
-	power := uint64(1) // of the base, for the word that leaves
+	power := uint64(1) // of the base, to remove the oldest word
 	for range n {
 		power *= hashSeed
 	}
@@ -213,7 +212,7 @@ func (g *grams) walk(n int, visit func(at int, hash uint64, characters int) int)
 	}
 }
 
-// topGram measures the run of n words that occurs most often.
+// topGram returns the fraction of the text in its most frequent n-gram.
 func (p *profile) topGram(n int) (float64, bool) {
 	g := p.words1M()
 	g.seen.reset(len(g.hashes))
@@ -228,7 +227,7 @@ func (p *profile) topGram(n int) (float64, bool) {
 	return ratio(covered, g.characters)
 }
 
-// duplicateGrams measures the runs of n words that were there before.
+// duplicateGrams returns the fraction of the text in repeated n-grams.
 func (p *profile) duplicateGrams(n int) (float64, bool) {
 	g := p.words1M()
 	g.seen.reset(len(g.hashes))

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Sets are the groups of rules that [SetLimits] knows. "gopher" is both of
-// Gopher's.
+// Sets are the names of rule sets for [SetLimits]. "gopher" is both of Gopher's
+// sets.
 var Sets = []string{"gopher", "gopher-quality", "gopher-repetition", "c4", "fineweb"}
 
-// A Rule is a measure and a bound.
+// A Rule is a measure with a limit.
 type Rule struct {
-	Name  string  `json:"name"`  // also the reason of the reject: "min-words"
-	Set   string  `json:"set"`   // that it belongs to, "" for none
-	Limit float64 `json:"limit"` // as published; 0 where there is none
-	What  string  `json:"what"`  // is measured
+	Name  string  `json:"name"`  // also the reject reason, such as "min-words"
+	Set   string  `json:"set"`   // set of the rule, "" for none
+	Limit float64 `json:"limit"` // published limit; 0 if there is none
+	What  string  `json:"what"`  // description of the measure
 }
 
-// rejects reports whether a value is on the wrong side of a limit.
+// rejects reports whether a value violates the limit.
 func (r Rule) rejects(value, limit float64) bool {
 	if strings.HasPrefix(r.Name, "min-") {
 		return value < limit
@@ -36,7 +36,7 @@ type rule struct {
 	measure func(*profile) (float64, bool)
 }
 
-// Rules returns all rules in the order in which they are asked.
+// Rules returns all rules in the order of evaluation.
 func Rules() (all []Rule) {
 	for _, r := range rules {
 		all = append(all, r.Rule)
@@ -59,15 +59,16 @@ const (
 	fineweb          = "fineweb"
 )
 
-// rules in the order of their cost. The limits are those of
+// rules are all rules, the cheapest first. The limits are those of
 //
 //   - Gopher: Rae et al. 2021, arXiv 2112.11446, appendix A.1.1 and table A1;
-//   - C4: Raffel et al. 2020, arXiv 1910.10683, section 2.2, with the numbers of
-//     its published code (five sentences, three words a line);
-//   - FineWeb: Penedo et al. 2024, arXiv 2406.17557, section 3.5, and datatrove's
-//     FineWebQualityFilter.
+//   - C4: Raffel et al. 2020, arXiv 1910.10683, section 2.2, with the numbers
+//     of its published code (five sentences, three words a line);
+//   - FineWeb: Penedo et al. 2024, arXiv 2406.17557, section 3.5, and
+//     datatrove's FineWebQualityFilter.
 //
-// Where those reject at the limit and others beyond it, all here reject beyond.
+// Some of these reject a value equal to the limit. Here a value equal to the
+// limit is always kept.
 var rules = slices.Concat([]rule{
 	{Rule{"min-characters", "", 0, "characters"}, (*profile).characterCount},
 	{Rule{"max-characters", "", 0, "characters"}, (*profile).characterCount},
@@ -95,7 +96,7 @@ var rules = slices.Concat([]rule{
 	{Rule{"max-duplicate-paragraph-characters", gopherRepetition, 0.20, "share of the characters in such paragraphs"}, (*profile).duplicateParagraphCharacters},
 }, gramRules())
 
-// gramRules returns the rules of table A1 for runs of words.
+// gramRules returns the n-gram rules of Gopher's table A1.
 func gramRules() (grams []rule) {
 	for i, limit := range []float64{0.20, 0.18, 0.16} {
 		n := 2 + i

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/language"
 )
 
-// scripts names the Unicode scripts of an ISO 15924 code.
+// scripts maps ISO 15924 codes to Unicode scripts.
 var scripts = map[string][]*unicode.RangeTable{
 	"Adlm": {unicode.Adlam}, "Arab": {unicode.Arabic}, "Armn": {unicode.Armenian}, "Beng": {unicode.Bengali}, "Bugi": {unicode.Buginese},
 	"Cans": {unicode.Canadian_Aboriginal}, "Cher": {unicode.Cherokee}, "Cyrl": {unicode.Cyrillic}, "Deva": {unicode.Devanagari},
@@ -21,8 +21,7 @@ var scripts = map[string][]*unicode.RangeTable{
 	"Thai": {unicode.Thai}, "Tibt": {unicode.Tibetan},
 }
 
-// alsoWritten are scripts that languages are written in beside the likeliest
-// one of CLDR.
+// alsoWritten lists scripts of languages in addition to CLDR's likely script.
 var alsoWritten = map[string][]*unicode.RangeTable{
 	"az": {unicode.Arabic, unicode.Cyrillic}, "ber": {unicode.Latin, unicode.Tifinagh}, "bs": {unicode.Cyrillic}, "crh": {unicode.Cyrillic, unicode.Latin},
 	"cdo": {unicode.Latin}, "ha": {unicode.Arabic}, "hak": {unicode.Latin}, "iu": {unicode.Latin}, "kab": {unicode.Tifinagh}, "kk": {unicode.Arabic, unicode.Latin}, "ks": {unicode.Devanagari},
@@ -31,11 +30,10 @@ var alsoWritten = map[string][]*unicode.RangeTable{
 	"tt": {unicode.Latin}, "ug": {unicode.Latin, unicode.Cyrillic}, "uz": {unicode.Cyrillic, unicode.Arabic}, "zgh": {unicode.Latin},
 }
 
-// scriptsOf returns the scripts that a language is written in, nil where it is
-// not known: CLDR's likely script, or the one that the code itself names
-// ("sr-Latn").
+// scriptsOf returns the scripts of a language, nil if unknown: the script in
+// the tag ("sr-Latn"), or CLDR's likely script and those of alsoWritten.
 func scriptsOf(lang string) []*unicode.RangeTable {
-	if lang == "simple" { // the name that Wikimedia has for simple English
+	if lang == "simple" { // Wikimedia's code of Simple English
 		lang = "en"
 	}
 	tag, err := language.Parse(lang)
@@ -48,13 +46,14 @@ func scriptsOf(lang string) []*unicode.RangeTable {
 	}
 	tables := scripts[script.String()]
 	if tables == nil || strings.Contains(strings.ToLower(lang), strings.ToLower(script.String())) {
-		return tables // unknown to us, or named by the code and no other
+		return tables // unknown, or named by the tag
 	}
 	base, _ := tag.Base()
 	return append(tables[:len(tables):len(tables)], alsoWritten[base.String()]...)
 }
 
-// scriptShare is the share of the letters that are of the language's scripts.
+// scriptShare returns the fraction of the letters that belong to the language's
+// scripts.
 func (p *profile) scriptShare() (float64, bool) {
 	tables := scriptsOf(p.doc.Lang)
 	if tables == nil {

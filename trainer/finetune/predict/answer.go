@@ -8,7 +8,7 @@ import (
 
 // An Answer is the result of [Predictor.Answer].
 type Answer struct {
-	Answer      string      `json:"answer"` // empty: the text does not say
+	Answer      string      `json:"answer"` // empty: the context does not contain an answer
 	Start       int         `json:"start"`  // start of the answer in the context, in characters (code points)
 	End         int         `json:"end"`    // index after its last character
 	Probability float64     `json:"probability"`
