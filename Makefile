@@ -10,7 +10,7 @@ NVRTC   := .venv-nvrtc/bin/python
 NVRTCCHECK := .venv-nvrtc-check/bin/python
 FUZZTIME ?= 5s
 
-.PHONY: build test check format vet lint race generated ptx ptx-check fuzz interop interop-torch interop-finetune interop-folders bench bench-peers bench-torch bench-packages clean
+.PHONY: build test check format vet lint deadcode race generated ptx ptx-check fuzz interop interop-torch interop-finetune interop-folders bench bench-peers bench-torch bench-packages clean
 
 build: ## static release binaries
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/ ./cmd/prepare-data ./cmd/train-bert
@@ -18,7 +18,7 @@ build: ## static release binaries
 test:
 	go test ./...
 
-check: format vet lint generated ptx-check race interop interop-torch interop-finetune interop-folders
+check: format vet lint deadcode generated ptx-check race interop interop-torch interop-finetune interop-folders
 
 format:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
@@ -28,6 +28,10 @@ vet:
 
 lint:
 	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
+
+# Functions that no program reaches, but for those that internal/deadcode.txt allows.
+deadcode:
+	internal/deadcode.sh
 
 # Generated files must be what their generators write. (The words of
 # extract/wiki/wikitext come from MediaWiki's message files, which are not here.)

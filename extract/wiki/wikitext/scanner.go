@@ -93,13 +93,9 @@ func (s *Scanner) finish() []byte {
 }
 
 // Dropped yields the names of the templates that were dropped because the
-// scanner does not know them, with the number of uses since the last
-// [Scanner.Reset], the most frequent first. Names are folded to lower case.
+// scanner does not know them, with the number of uses so far, the most frequent
+// first. Names are folded to lower case.
 func (s *Scanner) Dropped() iter.Seq2[string, int] { return s.dropped.All() }
 
-// Tally returns the counts behind [Scanner.Dropped]; it may be merged into
-// another one and changes with the next page.
+// Tally returns the counts behind [Scanner.Dropped]. It changes with the next page.
 func (s *Scanner) Tally() *Tally { return &s.dropped }
-
-// Reset forgets the counts of [Scanner.Dropped].
-func (s *Scanner) Reset() { s.dropped.Reset() }

@@ -53,19 +53,6 @@ func cutName(name []byte) []byte {
 	return name[:end]
 }
 
-// Merge adds the counts of another tally. Merging in any order gives tallies
-// that obey the same bound; where no tally was ever full, the same counts.
-func (t *Tally) Merge(other *Tally) {
-	for name, n := range other.All() {
-		if k, ok := t.index[name]; ok {
-			t.count[k] += n
-			continue
-		}
-		t.insert(name, n)
-	}
-	t.slack += other.slack
-}
-
 // insert adds a name that is not counted yet. When there is no room, the
 // smallest amount that makes room is taken from all counts, n included.
 func (t *Tally) insert(name string, n int) {
@@ -101,12 +88,6 @@ func (t *Tally) shrink(low int) {
 		kept++
 	}
 	t.names, t.count = t.names[:kept], t.count[:kept]
-}
-
-// Reset forgets all counts.
-func (t *Tally) Reset() {
-	clear(t.index)
-	t.names, t.count, t.slack = t.names[:0], t.count[:0], 0
 }
 
 // Slack returns the most that a count can be too small by.
