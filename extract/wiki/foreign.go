@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // ErrNotDump is what a [NotDumpError] unwraps to.
@@ -115,5 +117,37 @@ func foreignText(text []byte) error {
 	case bytes.HasPrefix(trimmed, []byte("<rss")), strings.HasPrefix(string(trimmed), "<?xml") && bytes.Contains(plain, []byte("<rss")):
 		return &NotDumpError{"an RSS feed", givePages}
 	}
-	return foreignPacking(text)
+	if err := foreignPacking(text); err != nil {
+		return err
+	}
+	if root := rootElement.FindSubmatch(plain); root != nil && string(root[1]) != "mediawiki" {
+		return &NotDumpError{fmt.Sprintf("XML of another kind (<%s>)", root[1]), givePages}
+	}
+	if isPlainText(trimmed) {
+		return &NotDumpError{"plain text", "give a MediaWiki XML dump; texts and books go to --books"}
+	}
+	return nil
+}
+
+// rootElement matches the first start tag of an XML file whose name is complete.
+var rootElement = regexp.MustCompile(`^\s*(?:<\?xml[^>]*>\s*|<!--(?s:.*?)-->\s*)*<([A-Za-z_][\w:.-]{0,63})(?:\s[^<]*)?/?>`)
+
+// isPlainText reports whether text is not empty, does not begin with markup, is
+// valid UTF-8 (but for a character cut at its end) and has no control characters
+// except white space. Zeros, as an unfinished download leaves, are not text.
+func isPlainText(text []byte) bool {
+	if len(text) == 0 || text[0] == '<' {
+		return false
+	}
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		if r == utf8.RuneError && size == 1 {
+			return !utf8.FullRune(text)
+		}
+		if unicode.IsControl(r) && !unicode.IsSpace(r) {
+			return false
+		}
+		text = text[size:]
+	}
+	return true
 }
