@@ -32,6 +32,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"pretext/internal/store"
+	"pretext/sharding"
 )
 
 // Prism serves whoever reaches its ports, and runs the program that a submitted
@@ -71,7 +72,7 @@ func victim(out string) {
 	}
 	var once sync.Once
 	store.Intercept(func(step store.Step, path string) error {
-		if step == store.StepCreate && strings.HasPrefix(filepath.Base(path), documentsPrefix) {
+		if step == store.StepCreate && strings.HasPrefix(filepath.Base(path), sharding.DocumentsPrefix) {
 			once.Do(func() {
 				fmt.Println("at work")
 				io.Copy(io.Discard, os.Stdin)

@@ -92,7 +92,7 @@ func removeOurs(ctx context.Context, folder store.Folder, but string) error {
 		return err
 	}
 	for _, info := range files {
-		if info.Name == but || !ours(info.Name) {
+		if info.Name == but || !sharding.IsStageFile(info.Name) {
 			continue
 		}
 		if err := folder.Remove(ctx, info.Name); err != nil {
@@ -100,23 +100,6 @@ func removeOurs(ctx context.Context, folder store.Folder, but string) error {
 		}
 	}
 	return nil
-}
-
-// taskPrefixes begin the names of files that tasks write, but for shards.
-var taskPrefixes = []string{documentsPrefix, countsPrefix, signaturesPrefix, samplesPrefix, candidatesPrefix, similarPrefix, decisionsPrefix}
-
-// ours reports whether a stage writes files of this name.
-func ours(name string) bool {
-	if _, ok := sharding.ParseShardName(name); ok {
-		return true
-	}
-	switch name {
-	case sharding.ManifestName, sharding.PlanName, sharding.RunName, sharding.VocabName, sharding.TokenizerName:
-		return true
-	}
-	stem, isTask := strings.CutSuffix(name, sharding.SideCarSuffix)
-	isTask = isTask && strings.Trim(stem, "0123456789") == ""
-	return isTask || slices.ContainsFunc(taskPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
 // differences names what two recipes differ in, for people.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pretext/extract"
+	"pretext/sharding"
 )
 
 // novel makes up a text of so many words that no other seed gives.
@@ -93,7 +94,7 @@ func TestWithoutContainmentABookInAnotherStays(t *testing.T) {
 	if len(got) != 2 || got["in-two-other-name"].Reason != "duplicate" || got["in-two-other-edition"].Reason != "near-duplicate" {
 		t.Errorf("got %+v, want the copies alone", got)
 	}
-	if files, _ := filepath.Glob(filepath.Join(out, SignaturesFolder, samplesPrefix+"*")); files != nil {
+	if files, _ := filepath.Glob(filepath.Join(out, SignaturesFolder, sharding.SamplesPrefix+"*")); files != nil {
 		t.Errorf("got %v, which nobody asked for", files)
 	}
 }

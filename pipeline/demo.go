@@ -9,6 +9,7 @@ import (
 
 	"pretext/internal/democorpus"
 	"pretext/internal/store"
+	"pretext/sharding"
 )
 
 // SourcesFolder is the folder of a run in which sources lie that it brought
@@ -21,7 +22,7 @@ const demoVocabSize = 4000
 // DemoConfig returns the run that the demo is: a small wiki and two books, a
 // vocabulary trained from them, a tenth of the documents held out.
 func DemoConfig(out string) RunConfig {
-	c := RunConfig{Extract: DefaultExtractOptions(), VocabSize: demoVocabSize, Examples: DefaultExamplesOptions(), Memory: 600e6, MaxRejects: 1, Out: out}
+	c := RunConfig{Extract: DefaultExtractOptions(), VocabSize: demoVocabSize, Examples: sharding.DefaultExamplesOptions(), Memory: 600e6, MaxRejects: 1, Out: out}
 	c.Examples.DupeFactor = 5
 	c.Examples.Shards = 4
 	c.Examples.Fraction = 0.1

@@ -74,7 +74,7 @@ func planDownload(ctx context.Context, folder store.Folder, c DownloadConfig) (*
 // nameDownloads gives every file a name of its own that none of the stage's has.
 func nameDownloads(files []download.File) {
 	for i := range files {
-		if f := &files[i]; strings.HasSuffix(f.Name, sharding.SideCarSuffix) || ours(f.Name) {
+		if f := &files[i]; strings.HasSuffix(f.Name, sharding.SideCarSuffix) || sharding.IsStageFile(f.Name) {
 			f.Name = "file-" + f.Name + ".data"
 		}
 	}

@@ -238,7 +238,7 @@ func TestDownloadsTakeNoNameOfTheStage(t *testing.T) {
 	seen := map[string]bool{}
 	for _, f := range files {
 		for _, name := range []string{f.Name, f.Name + sharding.SideCarSuffix} {
-			if seen[name] || ours(f.Name) {
+			if seen[name] || sharding.IsStageFile(f.Name) {
 				t.Errorf("%s: taken", name)
 			}
 			seen[name] = true

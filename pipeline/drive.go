@@ -116,8 +116,8 @@ func writePlan(ctx context.Context, folder store.Folder, recipe sharding.Recipe,
 			return err
 		}
 	}
-	files := planFiles(tasks)
-	plan := sharding.StagePlan{Recipe: recipe, Tasks: len(tasks), TasksSHA256: sharding.Hash(files[len(tasks)].data), Fingerprint: recipe.Fingerprint()}
+	files := sharding.PlanFiles(tasks)
+	plan := sharding.StagePlan{Recipe: recipe, Tasks: len(tasks), TasksSHA256: sharding.Hash(files[len(tasks)].Data), Fingerprint: recipe.Fingerprint()}
 	old, err := sharding.ReadPlan(ctx, folder)
 	same := err == nil && old.Fingerprint == plan.Fingerprint && old.Tasks == plan.Tasks
 	if !same { // of an older plan, or of one that was never finished
@@ -127,11 +127,11 @@ func writePlan(ctx context.Context, folder store.Folder, recipe sharding.Recipe,
 	}
 	for _, f := range files {
 		if same { // it was written before plan.json, but somebody may have removed or changed it
-			if have, err := store.ReadFile(ctx, planFolder, f.name); err == nil && bytes.Equal(have, f.data) {
+			if have, err := store.ReadFile(ctx, planFolder, f.Name); err == nil && bytes.Equal(have, f.Data) {
 				continue
 			}
 		}
-		if err := store.WriteFile(ctx, planFolder, f.name, f.data); err != nil {
+		if err := store.WriteFile(ctx, planFolder, f.Name, f.Data); err != nil {
 			return fmt.Errorf("write plan: %w", err)
 		}
 	}
@@ -142,27 +142,4 @@ func writePlan(ctx context.Context, folder store.Folder, recipe sharding.Recipe,
 		return fmt.Errorf("write plan: %w", err)
 	}
 	return nil
-}
-
-// A planFile is a file of the folder plan.
-type planFile struct {
-	name string
-	data []byte
-}
-
-// planFiles returns the plans of the tasks, and the list of their hashes last.
-func planFiles(tasks []any) (files []planFile) {
-	for i, t := range tasks {
-		files = append(files, planFile{sharding.TaskFile(i), sharding.Compact(t)})
-	}
-	return append(files, planFile{sharding.SumsName, sumsOf(files)})
-}
-
-// sumsOf returns the list of the files' hashes, as sha256sum writes it.
-func sumsOf(files []planFile) []byte {
-	var sums bytes.Buffer
-	for _, f := range files {
-		fmt.Fprintf(&sums, "%s  %s\n", sharding.Hash(f.data), f.name)
-	}
-	return sums.Bytes()
 }

@@ -35,7 +35,7 @@ func TestTheManifestNamesTheTemplatesThatGaveNoText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(documentsFiles(m)); n < 2 {
+	if n := len(m.DocumentsFiles()); n < 2 {
 		t.Fatalf("%d documents files: the counts of several ranges must be added", n)
 	}
 	want := &sharding.DroppedTemplates{Templates: []sharding.TemplateUses{{Name: "zzcommon", Uses: 900}}}
@@ -43,7 +43,7 @@ func TestTheManifestNamesTheTemplatesThatGaveNoText(t *testing.T) {
 	for i := range 150 {
 		rare = append(rare, fmt.Sprintf("zzrare %d", i))
 	}
-	for _, name := range slices.Sorted(slices.Values(rare))[:maxDropped-1] {
+	for _, name := range slices.Sorted(slices.Values(rare))[:sharding.MaxDropped-1] {
 		want.Templates = append(want.Templates, sharding.TemplateUses{Name: name, Uses: 3})
 	}
 	if diff := cmp.Diff(want, m.Dropped); diff != "" {
@@ -95,7 +95,7 @@ func TestCountsThatMayBeTooSmallSaySo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := m.Dropped; d == nil || len(d.Templates) != maxDropped || d.Slack != 2 || d.Templates[0] != (sharding.TemplateUses{Name: "zz 0", Uses: 2}) {
+	if d := m.Dropped; d == nil || len(d.Templates) != sharding.MaxDropped || d.Slack != 2 || d.Templates[0] != (sharding.TemplateUses{Name: "zz 0", Uses: 2}) {
 		t.Errorf("got %+v", d)
 	}
 }

@@ -23,28 +23,25 @@ import (
 //
 // Where only equal documents are looked for, signatures decides itself.
 
-// The parts of the names of files.
-const (
-	signaturesPrefix = "signatures-"
-	samplesPrefix    = "samples-"
-	candidatesPrefix = "candidates-"
-	similarPrefix    = "similar-"
-	decisionsPrefix  = "decisions-"
-	binarySuffix     = ".bin"
-)
+// binarySuffix ends the names of files of numbers.
+const binarySuffix = ".bin"
 
-func signaturesName(task int) string { return fmt.Sprintf("%s%05d", signaturesPrefix, task) }
-func samplesName(task int) string    { return fmt.Sprintf("%s%05d%s", samplesPrefix, task, binarySuffix) }
-func candidatesName(n int) string    { return fmt.Sprintf("%s%05d%s", candidatesPrefix, n, binarySuffix) }
-func similarName(task int) string    { return fmt.Sprintf("%s%05d", similarPrefix, task) }
+func signaturesName(task int) string { return fmt.Sprintf("%s%05d", sharding.SignaturesPrefix, task) }
+func samplesName(task int) string {
+	return fmt.Sprintf("%s%05d%s", sharding.SamplesPrefix, task, binarySuffix)
+}
+func candidatesName(n int) string {
+	return fmt.Sprintf("%s%05d%s", sharding.CandidatesPrefix, n, binarySuffix)
+}
+func similarName(task int) string { return fmt.Sprintf("%s%05d", sharding.SimilarPrefix, task) }
 func decisionsName(task int) string {
-	return fmt.Sprintf("%s%05d%s", decisionsPrefix, task, binarySuffix)
+	return fmt.Sprintf("%s%05d%s", sharding.DecisionsPrefix, task, binarySuffix)
 }
 
 // findDuplicates runs the stages before the filter's own and puts into its spec
 // where they left what they found.
 func findDuplicates(ctx context.Context, r Runner, c FilterConfig, plan *filterPlan, spec *FilterSpec, options []byte) error {
-	spec.Signatures = absolute(filepath.Join(c.Out, SignaturesFolder))
+	spec.Signatures = store.Absolute(filepath.Join(c.Out, SignaturesFolder))
 	spec.Decisions = spec.Signatures
 	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "signatures", Algorithm: filterAlgorithm, Options: options, Inputs: plan.inputs}
 	m, err := drive(ctx, r, driveConfig{spec: Spec{Stage: "signatures", Out: spec.Signatures, Signatures: spec}, recipe: recipe,
@@ -52,7 +49,7 @@ func findDuplicates(ctx context.Context, r Runner, c FilterConfig, plan *filterP
 	if err != nil || c.Options.Dedup != DedupMinHash {
 		return err
 	}
-	spec.Decisions = absolute(filepath.Join(c.Out, PairsFolder))
+	spec.Decisions = store.Absolute(filepath.Join(c.Out, PairsFolder))
 	raw := sharding.Marshal(m) // the bytes of the file
 	recipe.Stage = "pairs"
 	recipe.Inputs = []sharding.Input{{Name: sharding.ManifestName, Bytes: int64(len(raw)), SHA256: sharding.Hash(raw)}}
@@ -82,7 +79,7 @@ func (w *signaturesWorker) do(ctx context.Context, index int) ([]Result, error) 
 	name := signaturesName(index)
 	sideCar := name + sharding.SideCarSuffix
 	if results, ok, err := w.proved(ctx, index, sideCar); err != nil || ok {
-		w.meter.Add(t.Blocks.textBytes())
+		w.meter.Add(t.Blocks.TextBytes())
 		return results, err
 	}
 	tools, err := w.tools(w.job)
@@ -96,7 +93,7 @@ func (w *signaturesWorker) do(ctx context.Context, index int) ([]Result, error) 
 	}
 	builder, samples := dedup.NewBuilder(bands), new(dedup.SampleBuilder)
 	aside := int64(0)
-	for doc, err := range t.Blocks.documents(ctx, w.Documents, w.meter) {
+	for doc, err := range t.Blocks.Documents(ctx, w.Documents, w.meter.Add) {
 		switch {
 		case err != nil:
 			return nil, err

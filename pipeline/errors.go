@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"pretext/sharding"
@@ -13,9 +12,9 @@ import (
 // Errors of a run that is not at fault of the machine.
 var (
 	// ErrDamaged says that a folder or file is not what it claims to be.
-	ErrDamaged = errors.New("damaged")
+	ErrDamaged = sharding.ErrDamaged
 	// ErrNoDocuments says that nothing in the sources became a document.
-	ErrNoDocuments = errors.New("no documents")
+	ErrNoDocuments = sharding.ErrNoDocuments
 	// ErrNoRecords says that no example could be made.
 	ErrNoRecords = errors.New("no examples")
 )
@@ -52,20 +51,10 @@ func (e *RejectsError) Error() string {
 		e.Rejected, e.Seen, e.Reasons, e.Allowed)
 }
 
-// rejectReasons returns the reasons for rejects in counts, sorted.
-func rejectReasons(c sharding.Counts) (reasons []string) {
-	for _, k := range slices.Sorted(maps.Keys(c)) {
-		if reason, ok := strings.CutPrefix(k, "reject."); ok && c[k] > 0 {
-			reasons = append(reasons, reason)
-		}
-	}
-	return reasons
-}
-
 // rejectSummary names the rejects of a stage.
 func rejectSummary(c sharding.Counts) string {
 	var parts []string
-	for _, reason := range rejectReasons(c) {
+	for _, reason := range c.RejectReasons() {
 		parts = append(parts, fmt.Sprintf("%d %s", c["reject."+reason], reason))
 	}
 	if len(parts) == 0 {

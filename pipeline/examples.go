@@ -21,7 +21,7 @@ type ExamplesConfig struct {
 	Texts     []string // files in BERT's text form
 	Vocab     string   // path of a vocab.txt
 	Tokenizer string   // path of a tokenizer.json, in place of Vocab
-	Options   ExamplesOptions
+	Options   sharding.ExamplesOptions
 	Import    ExtractOptions // for what is not ours
 	// MaxRejects is the share of the lines of others that may be unreadable.
 	MaxRejects float64
@@ -33,28 +33,8 @@ type ExamplesConfig struct {
 // ExamplesSpec is what an examples worker needs beyond its task.
 type ExamplesSpec struct {
 	Documents []string // locations of the documents folders
-	Options   ExamplesOptions
+	Options   sharding.ExamplesOptions
 	Scratch   int64 // bytes of instances that a task may hold in memory
-}
-
-// An examplesTask is the plan of one shard.
-type examplesTask struct {
-	Blocks blockList `json:"blocks"`
-}
-
-// shardBody is what a side-car says of a file of records.
-type shardBody struct {
-	RandomSeed int64  `json:"random_seed"` // of the generator that made it
-	Split      string `json:"split"`
-	Shard      int    `json:"shard"`
-	Shards     int    `json:"shards"`
-	// One number a record, in file order.
-	Tokens []uint16 `json:"tokens"` // length with [CLS] and [SEP]
-	Masked []uint16 `json:"masked"` // positions to predict
-
-	// WithoutPunkt counts the documents in languages that Punkt has no parameters
-	// for, by language, where sentences are split by punkt.
-	WithoutPunkt map[string]int64 `json:"without_punkt,omitempty"`
 }
 
 // Examples makes shards of documents: OUT/train-NNNNN-of-NNNNN.tfrecord.
@@ -66,7 +46,7 @@ func Examples(ctx context.Context, r Runner, c ExamplesConfig) (*sharding.Manife
 	if err != nil {
 		return nil, err // before documents are imported
 	}
-	r.note(tokens.tokenizer.warning)
+	r.note(tokens.tokenizer.Warning)
 	folders, foreign, err := sortDocuments(c.Documents, c.Texts)
 	if err != nil {
 		return nil, err
@@ -77,7 +57,7 @@ func Examples(ctx context.Context, r Runner, c ExamplesConfig) (*sharding.Manife
 	// The lock is held while foreign documents are imported too: no other run
 	// may replace them below this one.
 	return locked(c.Out, func(folder store.Folder) (*sharding.Manifest, error) {
-		imported := filepath.Join(c.Out, ImportedFolder)
+		imported := filepath.Join(c.Out, sharding.ImportedFolder)
 		if _, err := Extract(ctx, r, ExtractConfig{Sources: foreign, Options: c.Import, MaxRejects: c.MaxRejects, Out: imported, Overwrite: c.Overwrite}); err != nil {
 			return nil, err
 		}
@@ -90,26 +70,32 @@ func Examples(ctx context.Context, r Runner, c ExamplesConfig) (*sharding.Manife
 // makeExamples makes shards of documents folders of ours.
 func makeExamples(ctx context.Context, r Runner, c ExamplesConfig, tokens *tokens, folders []string,
 	drive func(context.Context, Runner, driveConfig) (*sharding.Manifest, error)) (*sharding.Manifest, error) {
-	inputs, err := openDocuments(ctx, folders)
+	inputs, err := sharding.OpenDocuments(ctx, folders)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := planShards(inputs, tokens.options)
+	plan, err := sharding.AssignShards(inputs, tokens.options)
 	if err != nil {
 		return nil, err
 	}
-	spec := Spec{Stage: "examples", Out: c.Out, Examples: &ExamplesSpec{Documents: plan.locations, Options: plan.options}}
-	if spec.Examples.Scratch, err = plan.memory(c.Memory, r.Workers, tokens.tokenizer.wide()); err != nil {
+	spec := Spec{Stage: "examples", Out: c.Out, Examples: &ExamplesSpec{Documents: plan.Locations, Options: plan.Options}}
+	tasks := make([]any, len(plan.Tasks))
+	memory := exampleMemory{wide: tokens.tokenizer.Wide()}
+	for i, t := range plan.Tasks {
+		tasks[i] = t
+		memory.sizes = append(memory.sizes, sizeOf(t.Blocks))
+	}
+	if spec.Examples.Scratch, err = memory.scratch(c.Memory, r.Workers); err != nil {
 		return nil, err
 	}
-	options, err := json.Marshal(plan.options)
+	options, err := json.Marshal(plan.Options)
 	if err != nil {
 		return nil, err
 	}
 	name := c.tokens().name()
 	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "examples", Algorithm: examplesAlgorithm, Options: options,
-		Inputs: append(plan.inputs, sharding.Input{Name: name, Bytes: int64(len(tokens.raw)), SHA256: sharding.Hash(tokens.raw)})}
-	m, err := drive(ctx, r, driveConfig{spec: spec, recipe: recipe, tasks: plan.tasks, total: 2 * plan.bytes, overwrite: c.Overwrite,
+		Inputs: append(plan.Inputs, sharding.Input{Name: name, Bytes: int64(len(tokens.raw)), SHA256: sharding.Hash(tokens.raw)})}
+	m, err := drive(ctx, r, driveConfig{spec: spec, recipe: recipe, tasks: tasks, total: 2 * plan.TextBytes, overwrite: c.Overwrite,
 		prepare: func(ctx context.Context, folder store.Folder) error {
 			return store.WriteFile(ctx, folder, name, tokens.raw)
 		}})

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"slices"
 
 	"pretext/internal/store"
 	"pretext/records/pretrain"
@@ -19,32 +18,32 @@ type examplesWorker struct {
 
 // load reads the stage's own copy of the vocabulary or tokenizer, once for the
 // job.
-func (w *examplesWorker) load(ctx context.Context) (*tokenizer, error) {
+func (w *examplesWorker) load(ctx context.Context) (*sharding.Tokenizer, error) {
 	shared, err := w.job.share(func() (any, error) {
-		name := w.Options.tokenFile()
+		name := w.Options.TokenFile()
 		raw, err := store.ReadFile(ctx, w.folder, name)
 		if err != nil {
 			return nil, err
 		}
-		return newTokenizer(name, raw, w.Options)
+		return sharding.NewTokenizer(name, raw, w.Options)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return shared.(*tokenizer), nil
+	return shared.(*sharding.Tokenizer), nil
 }
 
 func (w *examplesWorker) do(ctx context.Context, index int) ([]Result, error) {
 	var sideCars []string
-	for _, split := range w.Options.splits() {
+	for _, split := range w.Options.Splits() {
 		sideCars = append(sideCars, sharding.ShardName{Split: split, Index: index, Count: w.Options.Shards}.SideCar())
 	}
-	var t examplesTask
+	var t sharding.ShardTask
 	if err := w.task(ctx, index, &t); err != nil {
 		return nil, err
 	}
 	if results, ok, err := w.proved(ctx, index, sideCars...); err != nil || ok {
-		w.meter.Add(2 * t.Blocks.textBytes())
+		w.meter.Add(2 * t.Blocks.TextBytes())
 		return results, err
 	}
 	tok, err := w.load(ctx)
@@ -67,7 +66,7 @@ func (w *examplesWorker) do(ctx context.Context, index int) ([]Result, error) {
 			return nil, err
 		}
 		results = append(results, r)
-		w.meter.Add(t.Blocks.textBytes() / int64(len(sides))) // reading was the first half
+		w.meter.Add(t.Blocks.TextBytes() / int64(len(sides))) // reading was the first half
 	}
 	return results, nil
 }
@@ -85,40 +84,40 @@ type shardSide struct {
 // for the next task.
 type shardTools struct {
 	unknown   int32 // id of [UNK]
-	encoder   sentenceEncoder
-	sentences sentences
+	encoder   sharding.SentenceEncoder
+	sentences *sentence.LanguageSplitter
 	ids       []int32
 	corpora   []*pretrain.Corpus // one for each side
 	builder   *pretrain.Builder
 	frames    *tfrecord.Writer
-	body      shardBody
+	body      sharding.ShardBody
 }
 
-func (w *examplesWorker) tools(ctx context.Context, tok *tokenizer) (*shardTools, error) {
+func (w *examplesWorker) tools(ctx context.Context, tok *sharding.Tokenizer) (*shardTools, error) {
 	if spare, ok := w.job.take().(*shardTools); ok {
 		return spare, nil
 	}
-	builder, err := pretrain.NewBuilder(w.Options.Options, tok.vocab, w.scratch(context.WithoutCancel(ctx)))
+	builder, err := pretrain.NewBuilder(w.Options.Options, tok.Vocab, w.scratch(context.WithoutCancel(ctx)))
 	if err != nil {
 		return nil, err
 	}
-	frames := tfrecord.NewWriter(nil, tfrecord.WriterOptions{Gzip: w.Options.Compression == CompressionGzip, Index: true})
-	t := &shardTools{unknown: tok.unknown, encoder: tok.newEncoder(), builder: builder, frames: frames,
-		sentences: sentences{splitters: NewSplitters(w.Options.SentenceSplitter)}}
-	for range w.Options.splits() {
-		t.corpora = append(t.corpora, tok.newCorpus())
+	frames := tfrecord.NewWriter(nil, tfrecord.WriterOptions{Gzip: w.Options.Compression == sharding.CompressionGzip, Index: true})
+	t := &shardTools{unknown: tok.Unknown, encoder: tok.NewEncoder(), builder: builder, frames: frames,
+		sentences: sentence.NewLanguageSplitter(w.Options.SentenceSplitter)}
+	for range w.Options.Splits() {
+		t.corpora = append(t.corpora, tok.NewCorpus())
 	}
 	return t, nil
 }
 
 // read tokenizes the documents of a shard, each to its side.
-func (w *examplesWorker) read(ctx context.Context, t examplesTask, tools *shardTools) ([]*shardSide, error) {
+func (w *examplesWorker) read(ctx context.Context, t sharding.ShardTask, tools *shardTools) ([]*shardSide, error) {
 	var sides []*shardSide
-	for i, split := range w.Options.splits() {
+	for i, split := range w.Options.Splits() {
 		tools.corpora[i].Reset()
 		sides = append(sides, &shardSide{split: split, corpus: tools.corpora[i], counts: sharding.Counts{}})
 	}
-	for doc, err := range t.Blocks.documents(ctx, w.Documents, w.meter) {
+	for doc, err := range t.Blocks.Documents(ctx, w.Documents, w.meter.Add) {
 		if err != nil {
 			return nil, err
 		}
@@ -127,7 +126,7 @@ func (w *examplesWorker) read(ctx context.Context, t examplesTask, tools *shardT
 			side = sides[1]
 		}
 		var sentences, tokens, unknown int64
-		for line, err := range tools.sentences.of(doc) {
+		for line, err := range tools.sentences.Sentences(doc.Text, doc.Lang) {
 			if err != nil {
 				return nil, err
 			}
@@ -166,22 +165,10 @@ func (s *shardSide) countWithoutPunkt(lang string) {
 }
 
 func (w *examplesWorker) finish(ctx context.Context, results []Result) error {
-	name := w.Options.tokenFile()
+	name := w.Options.TokenFile()
 	bytes, sum, err := sharding.HashFile(ctx, w.folder, name)
 	if err != nil {
 		return err
 	}
 	return w.manifest(ctx, results, nil, sharding.FileEntry{Name: name, Bytes: bytes, SHA256: sum})
-}
-
-// recordFiles returns the files of records of a manifest, sorted by name as all
-// its files are.
-func recordFiles(m *sharding.Manifest) []sharding.FileEntry {
-	var files []sharding.FileEntry
-	for _, f := range m.Files {
-		if n, ok := sharding.ParseShardName(f.Name); ok && (f.Name == n.Records(false) || f.Name == n.Records(true)) {
-			files = append(files, f)
-		}
-	}
-	return slices.Clip(files)
 }

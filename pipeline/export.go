@@ -9,6 +9,7 @@ import (
 
 	"pretext/internal/store"
 	"pretext/sharding"
+	"pretext/tokenize/sentence"
 )
 
 // An ExportConfig says which shards' documents are written as text, and where.
@@ -39,7 +40,7 @@ func ExportText(ctx context.Context, c ExportConfig) ([]ExportedFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	var o ExamplesOptions
+	var o sharding.ExamplesOptions
 	if m.Stage != "examples" {
 		return nil, &ConfigError{fmt.Errorf("%s holds the output of stage %q, not shards", c.Shards, m.Stage)}
 	}
@@ -57,11 +58,11 @@ func ExportText(ctx context.Context, c ExportConfig) ([]ExportedFile, error) {
 	var files []ExportedFile
 	for i := range o.Shards {
 		st := &stage{folder: in}
-		var t examplesTask
+		var t sharding.ShardTask
 		if err := st.task(ctx, i, &t); err != nil {
 			return nil, err
 		}
-		for _, split := range o.splits() {
+		for _, split := range o.Splits() {
 			name := sharding.ShardName{Split: split, Index: i, Count: o.Shards}
 			f, err := exportSide(ctx, out, name, o, t.Blocks, locations)
 			if err != nil {
@@ -78,14 +79,14 @@ func ExportText(ctx context.Context, c ExportConfig) ([]ExportedFile, error) {
 func (c ExportConfig) locate(ctx context.Context, m *sharding.Manifest) ([]string, error) {
 	locations := c.Documents
 	if len(locations) == 0 {
-		for _, dir := range []string{filepath.Join(c.Shards, ImportedFolder), filepath.Join(filepath.Dir(absolute(c.Shards)), DocumentsFolder)} {
-			if _, err := openDocumentsFolder(ctx, dir); err == nil {
+		for _, dir := range []string{filepath.Join(c.Shards, sharding.ImportedFolder), filepath.Join(filepath.Dir(store.Absolute(c.Shards)), DocumentsFolder)} {
+			if _, err := sharding.OpenDocumentsFolder(ctx, dir); err == nil {
 				locations = []string{dir}
 				break
 			}
 		}
 	}
-	inputs, err := openDocuments(ctx, locations)
+	inputs, err := sharding.OpenDocuments(ctx, locations)
 	if err != nil {
 		return nil, err
 	}
@@ -94,14 +95,14 @@ func (c ExportConfig) locate(ctx context.Context, m *sharding.Manifest) ([]strin
 		return nil, &ConfigError{fmt.Errorf("%s was made of %d documents folders, %d are given: name them with --documents, in order", c.Shards, len(want), len(inputs))}
 	}
 	for i, in := range inputs {
-		if in.input != want[i] {
+		if in.Input != want[i] {
 			return nil, &ConfigError{fmt.Errorf("%s is not the documents folder that %s was made from", locations[i], c.Shards)}
 		}
 	}
 	return locations, nil
 }
 
-func exportSide(ctx context.Context, out store.Folder, name sharding.ShardName, o ExamplesOptions, blocks blockList, locations []string) (ExportedFile, error) {
+func exportSide(ctx context.Context, out store.Folder, name sharding.ShardName, o sharding.ExamplesOptions, blocks sharding.BlockList, locations []string) (ExportedFile, error) {
 	f := ExportedFile{Name: name.String() + ".txt", RandomSeed: name.Seed(o.RandomSeed)}
 	file, err := out.Create(ctx, f.Name)
 	if err != nil {
@@ -109,15 +110,15 @@ func exportSide(ctx context.Context, out store.Folder, name sharding.ShardName, 
 	}
 	defer file.Abort()
 	w := bufio.NewWriterSize(file, 1<<20)
-	s := sentences{splitters: NewSplitters(o.SentenceSplitter)}
-	for doc, err := range blocks.documents(ctx, locations, new(Meter)) {
+	s := sentence.NewLanguageSplitter(o.SentenceSplitter)
+	for doc, err := range blocks.Documents(ctx, locations, new(Meter).Add) {
 		if err != nil {
 			return f, err
 		}
 		if o.HeldOut(doc.ID) != (name.Split == sharding.Eval) {
 			continue
 		}
-		for line, err := range s.of(doc) {
+		for line, err := range s.Sentences(doc.Text, doc.Lang) {
 			if err != nil {
 				return f, err
 			}

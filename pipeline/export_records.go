@@ -67,7 +67,7 @@ func ExportRecords(ctx context.Context, files []string, vocab, out string) ([]Ex
 // exportRecords writes one file.
 func exportRecords(ctx context.Context, out store.Folder, path string, v *tokenize.Vocab) (e ExportedRecords, err error) {
 	e.Name = filepath.Base(path) + ".txt"
-	in, err := openPath(ctx, path)
+	in, err := store.OpenPath(ctx, path)
 	if err != nil {
 		return e, err
 	}

@@ -87,19 +87,8 @@ type extractTask struct {
 	Books  *books.Task `json:"books,omitempty"`
 }
 
-// documentsBody is what a side-car says of a documents file.
-type documentsBody struct {
-	SourceSHA256 string           `json:"source_sha256,omitempty"` // of the bytes of a dump that the task owns
-	Dropped      map[string]int64 `json:"dropped_templates,omitempty"`
-	Slack        int64            `json:"dropped_slack,omitempty"` // the most that one of Dropped is too small by
-	Notes        []string         `json:"notes,omitempty"`
-	Blocks       []extract.Block  `json:"blocks"`
-}
-
-const documentsPrefix = "documents-"
-
 func (s SourceSpec) fileName(number int) string {
-	return fmt.Sprintf("%s%s-%05d", documentsPrefix, s.Stem, number)
+	return fmt.Sprintf("%s%s-%05d", sharding.DocumentsPrefix, s.Stem, number)
 }
 
 // Extract makes documents of sources: OUT/documents-SOURCE-NNNNN.jsonl.zst.
@@ -142,7 +131,7 @@ func checkRejects(c sharding.Counts, allowed float64) error {
 		}
 	}
 	seen := c["documents"]
-	for _, reason := range rejectReasons(c) {
+	for _, reason := range c.RejectReasons() {
 		seen += c["reject."+reason]
 	}
 	if float64(rejected) > allowed*float64(seen) {
@@ -186,7 +175,7 @@ func (w *extractWorker) do(ctx context.Context, index int) ([]Result, error) {
 		return nil, w.explain(ctx, source, err)
 	}
 	defer reading.close()
-	var ids idList
+	var ids sharding.IDList
 	for doc, err := range reading.documents {
 		if err != nil {
 			return nil, w.explain(ctx, source, err)
@@ -197,7 +186,7 @@ func (w *extractWorker) do(ctx context.Context, index int) ([]Result, error) {
 		if err := documents.Write(doc); err != nil {
 			return nil, err
 		}
-		ids.add(doc.ID)
+		ids.Add(doc.ID)
 	}
 	counts, body, err := reading.summary()
 	if err != nil {
@@ -217,7 +206,7 @@ func (w *extractWorker) do(ctx context.Context, index int) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	idsEntry, err := w.write(ctx, name+idsSuffix, ids.bytes())
+	idsEntry, err := w.write(ctx, name+sharding.IDsSuffix, ids.Bytes())
 	if err != nil {
 		return nil, err
 	}
@@ -232,13 +221,17 @@ func (w *extractWorker) finish(ctx context.Context, results []Result) error {
 	}
 	var lists []string
 	for _, r := range results {
-		lists = append(lists, strings.TrimSuffix(r.SideCar, sharding.SideCarSuffix)+idsSuffix)
+		lists = append(lists, strings.TrimSuffix(r.SideCar, sharding.SideCarSuffix)+sharding.IDsSuffix)
 	}
-	equal, err := countEqualIDs(ctx, w.folder, lists)
+	equal, err := sharding.CountEqualIDs(ctx, w.folder, lists)
 	if err != nil {
 		return err
 	}
-	dropped, err := sumDropped(ctx, w.folder, resultSideCars(results))
+	var sideCars []string
+	for _, r := range results {
+		sideCars = append(sideCars, r.SideCar)
+	}
+	dropped, err := sharding.SumDropped(ctx, w.folder, sideCars)
 	if err != nil {
 		return err
 	}
@@ -275,7 +268,7 @@ func (t extractTask) bytes(s SourceSpec) int64 {
 // A reading is an opened source: its documents, then what was counted.
 type reading struct {
 	documents iter.Seq2[*extract.Document, error]
-	summary   func() (sharding.Counts, documentsBody, error)
+	summary   func() (sharding.Counts, sharding.DocumentsBody, error)
 	close     func()
 }
 

@@ -112,9 +112,9 @@ type FilterSpec struct {
 
 // A filterTask is the plan of one documents file: some blocks of one file.
 type filterTask struct {
-	Name       string    `json:"name"`        // of the file that is written, without suffix
-	BlockBytes int64     `json:"block_bytes"` // text at which its blocks are closed
-	Blocks     blockList `json:"blocks"`
+	Name       string             `json:"name"`        // of the file that is written, without suffix
+	BlockBytes int64              `json:"block_bytes"` // text at which its blocks are closed
+	Blocks     sharding.BlockList `json:"blocks"`
 }
 
 func (t filterTask) documents() (n int64) {
@@ -144,7 +144,7 @@ type filterPlan struct {
 // planFilter cuts documents folders into tasks, each of consecutive blocks of
 // one file, in source order.
 func planFilter(ctx context.Context, locations []string) (*filterPlan, error) {
-	inputs, err := openDocuments(ctx, locations)
+	inputs, err := sharding.OpenDocuments(ctx, locations)
 	if err != nil {
 		return nil, err
 	}
@@ -163,14 +163,14 @@ func planFilter(ctx context.Context, locations []string) (*filterPlan, error) {
 		return stem
 	}
 	for i, in := range inputs {
-		p.locations, p.inputs = append(p.locations, in.location), append(p.inputs, in.input)
-		for _, f := range in.files {
-			s := sources[stemOf(i, f.name)]
+		p.locations, p.inputs = append(p.locations, in.Location), append(p.inputs, in.Input)
+		for _, f := range in.Files {
+			s := sources[stemOf(i, f.Name)]
 			if s == nil {
 				s = new(source)
-				sources[stemOf(i, f.name)] = s
+				sources[stemOf(i, f.Name)] = s
 			}
-			for _, b := range f.blocks {
+			for _, b := range f.Blocks {
 				s.bytes += b.TextBytes
 				p.bytes += b.TextBytes
 				p.documents += b.Documents
@@ -181,12 +181,12 @@ func planFilter(ctx context.Context, locations []string) (*filterPlan, error) {
 		return nil, fmt.Errorf("%w in %v", ErrNoDocuments, locations)
 	}
 	for i, in := range inputs {
-		for _, f := range in.files {
-			stem := stemOf(i, f.name)
+		for _, f := range in.Files {
+			stem := stemOf(i, f.Name)
 			s := sources[stem]
-			for _, blocks := range cutBlocks(f.blocks) {
+			for _, blocks := range cutBlocks(f.Blocks) {
 				p.tasks = append(p.tasks, filterTask{Name: fmt.Sprintf("%s-%05d", stem, s.tasks), BlockBytes: extract.BlockBytes(s.bytes),
-					Blocks: blockList{{Folder: i, Name: f.name, Blocks: blocks}}})
+					Blocks: sharding.BlockList{{Folder: i, Name: f.Name, Blocks: blocks}}})
 				s.tasks++
 			}
 		}
@@ -234,7 +234,7 @@ func Filter(ctx context.Context, r Runner, c FilterConfig) (*sharding.Manifest, 
 	}
 	return locked(c.Out, func(folder store.Folder) (*sharding.Manifest, error) {
 		if len(foreign) > 0 {
-			imported := filepath.Join(c.Out, ImportedFolder)
+			imported := filepath.Join(c.Out, sharding.ImportedFolder)
 			if _, err := Extract(ctx, r, ExtractConfig{Sources: foreign, Options: c.Import, MaxRejects: c.MaxRejects, Out: imported, Overwrite: c.Overwrite}); err != nil {
 				return nil, err
 			}
@@ -336,7 +336,7 @@ func dropFiltered(ctx context.Context, location string) error {
 func (p *filterPlan) memory(have int64, workers int, o FilterOptions) (budget int64, err error) {
 	var tasks []int64
 	for _, t := range p.tasks {
-		tasks = append(tasks, o.taskMemory(t.Blocks.size().document, t.documents()))
+		tasks = append(tasks, o.taskMemory(sizeOf(t.Blocks).document, t.documents()))
 	}
 	need := int64(baseMemory) + mostAtWork(tasks, workers)
 	if need > have {

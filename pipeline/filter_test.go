@@ -119,15 +119,15 @@ func readRejects(t *testing.T, dir string) map[string]rejectLine {
 // readDocuments returns the documents of a folder in order.
 func readDocuments(t *testing.T, dir string) (docs []extract.Document) {
 	t.Helper()
-	inputs, err := openDocuments(context.Background(), []string{dir})
+	inputs, err := sharding.OpenDocuments(context.Background(), []string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var l blockList
-	for _, f := range inputs[0].files {
-		l = append(l, fileBlocks{Name: f.name, Blocks: f.blocks})
+	var l sharding.BlockList
+	for _, f := range inputs[0].Files {
+		l = append(l, sharding.FileBlocks{Name: f.Name, Blocks: f.Blocks})
 	}
-	for d, err := range l.documents(context.Background(), []string{dir}, new(Meter)) {
+	for d, err := range l.Documents(context.Background(), []string{dir}, func(int64) {}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,13 +20,6 @@ import (
 // no name that a pattern for documents matches.
 const rejectsSuffix = ".rejects"
 
-// Reasons of rejects that are no rules.
-const (
-	rejectDuplicate     = "duplicate"      // the words of an earlier document
-	rejectNearDuplicate = "near-duplicate" // nearly those
-	rejectContained     = "contained"      // another document holds most of it, or of what it is a copy of
-)
-
 // A rejectLine is a line of the list of rejects.
 type rejectLine struct {
 	ID         string   `json:"id"`
@@ -75,7 +68,7 @@ func (w *filterWorker) do(ctx context.Context, index int) ([]Result, error) {
 	}
 	sideCar := t.Name + sharding.SideCarSuffix
 	if results, ok, err := w.proved(ctx, index, sideCar); err != nil || ok {
-		w.meter.Add(t.Blocks.textBytes())
+		w.meter.Add(t.Blocks.TextBytes())
 		return results, err
 	}
 	decisions, err := w.decisions(ctx, index)
@@ -109,8 +102,8 @@ func (w *filterWorker) writeTask(ctx context.Context, index int, t filterTask, t
 		return Result{}, err
 	}
 	counts := sharding.Counts{}
-	var ids idList
-	for doc, err := range t.Blocks.documents(ctx, w.Documents, w.meter) {
+	var ids sharding.IDList
+	for doc, err := range t.Blocks.Documents(ctx, w.Documents, w.meter.Add) {
 		if err != nil {
 			return Result{}, err
 		}
@@ -121,7 +114,7 @@ func (w *filterWorker) writeTask(ctx context.Context, index int, t filterTask, t
 		counts["read"]++
 		if line == nil {
 			counts["documents"]++
-			ids.add(doc.ID)
+			ids.Add(doc.ID)
 			err = documents.Write(doc)
 		} else {
 			counts["reject."+line.Reason]++
@@ -131,7 +124,7 @@ func (w *filterWorker) writeTask(ctx context.Context, index int, t filterTask, t
 			return Result{}, err
 		}
 	}
-	var body documentsBody
+	var body sharding.DocumentsBody
 	if body.Blocks, err = documents.Close(); err != nil {
 		return Result{}, err
 	}
@@ -148,7 +141,7 @@ func (w *filterWorker) writeTask(ctx context.Context, index int, t filterTask, t
 			return Result{}, err
 		}
 	}
-	idsEntry, err := w.write(ctx, t.Name+idsSuffix, ids.bytes())
+	idsEntry, err := w.write(ctx, t.Name+sharding.IDsSuffix, ids.Bytes())
 	if err != nil {
 		return Result{}, err
 	}
@@ -170,12 +163,12 @@ func (w *filterWorker) judge(doc *extract.Document, number int, tools *filterToo
 		if err != nil {
 			return nil, err
 		}
-		reason := rejectDuplicate
+		reason := sharding.RejectDuplicate
 		switch {
 		case d.similarity > 0:
-			reason = rejectNearDuplicate
+			reason = sharding.RejectNearDuplicate
 		case d.similarity < 0:
-			return &rejectLine{ID: doc.ID, Reason: rejectContained, Of: id, Share: -d.similarity}, nil
+			return &rejectLine{ID: doc.ID, Reason: sharding.RejectContained, Of: id, Share: -d.similarity}, nil
 		}
 		return &rejectLine{ID: doc.ID, Reason: reason, Of: id, Similarity: d.similarity}, nil
 	}
@@ -188,9 +181,9 @@ func (w *filterWorker) judge(doc *extract.Document, number int, tools *filterToo
 func (w *filterWorker) finish(ctx context.Context, results []Result) error {
 	var lists []string
 	for _, r := range results {
-		lists = append(lists, strings.TrimSuffix(r.SideCar, sharding.SideCarSuffix)+idsSuffix)
+		lists = append(lists, strings.TrimSuffix(r.SideCar, sharding.SideCarSuffix)+sharding.IDsSuffix)
 	}
-	equal, err := countEqualIDs(ctx, w.folder, lists)
+	equal, err := sharding.CountEqualIDs(ctx, w.folder, lists)
 	if err != nil {
 		return err
 	}

@@ -26,11 +26,11 @@ func FuzzForgedPlansAndSideCars(f *testing.F) {
 		f.Fatal(err)
 	}
 	const name = "documents-w-00000"
-	in, err := openDocumentsFolder(context.Background(), documents)
+	in, err := sharding.OpenDocumentsFolder(context.Background(), documents)
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(sharding.Compact(vocabTask{blockList{{Folder: 0, Name: in.files[0].name, Blocks: in.files[0].blocks}}}))
+	f.Add(sharding.Compact(vocabTask{sharding.BlockList{{Folder: 0, Name: in.Files[0].Name, Blocks: in.Files[0].Blocks}}}))
 	f.Add([]byte(`{"blocks":[{"folder":1,"name":"x","blocks":[{"offset":-1,"length":1}]}]}`))
 	f.Add([]byte(`{"blocks":[{"folder":-9,"name":"../../w.xml","blocks":[{"offset":0,"length":9223372036854775807,"raw_length":1}]}]}`))
 	f.Add([]byte(`{"source":7,"number":-1,"range":{"start":-5,"end":3}}`))
@@ -82,14 +82,14 @@ func forgedSideCar(t *testing.T, out store.Folder, documents, name string, raw [
 			t.Fatal(err)
 		}
 	}
-	body, err := readDocumentsBody(ctx, out, name+sharding.DocumentsSuffix)
+	body, err := sharding.ReadDocumentsBody(ctx, out, name+sharding.DocumentsSuffix)
 	if err != nil {
 		if !errors.Is(err, sharding.ErrFormat) {
 			t.Errorf("side-car: got %v, want an error of its format", err)
 		}
 		return
 	}
-	for _, err := range (blockList{{Name: name + sharding.DocumentsSuffix, Blocks: body.Blocks}}).documents(ctx, []string{out.String()}, new(Meter)) {
+	for _, err := range (sharding.BlockList{{Name: name + sharding.DocumentsSuffix, Blocks: body.Blocks}}).Documents(ctx, []string{out.String()}, new(Meter).Add) {
 		if err != nil && !errors.Is(err, extract.ErrCorrupt) {
 			t.Errorf("documents: got %v, want an error of damaged data", err)
 		}

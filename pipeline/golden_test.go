@@ -16,6 +16,7 @@ import (
 
 	"pretext/internal/realdata"
 	"pretext/records/tfrecord"
+	"pretext/sharding"
 )
 
 // goldenRun is a JSON file of golden/tf: a run of the unmodified script.
@@ -36,8 +37,8 @@ type goldenRun struct {
 	Outputs []struct{ File string }
 }
 
-func (g goldenRun) options() ExamplesOptions {
-	o := DefaultExamplesOptions()
+func (g goldenRun) options() sharding.ExamplesOptions {
+	o := sharding.DefaultExamplesOptions()
 	o.MaxSeqLength, o.MaxPredictionsPerSeq = g.Flags.MaxSeqLength, g.Flags.MaxPredictionsPerSeq
 	o.MaskedLMProb, o.ShortSeqProb, o.DupeFactor = g.Flags.MaskedLMProb, g.Flags.ShortSeqProb, g.Flags.DupeFactor
 	o.DoWholeWordMask, o.RandomSeed, o.DoLowerCase = g.Flags.DoWholeWordMask, g.Flags.RandomSeed, g.Flags.DoLowerCase
@@ -168,7 +169,7 @@ func TestCompressedShardsHoldTheSameRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Out, c.Examples.Compression = filepath.Join(t.TempDir(), "packed"), CompressionGzip
+	c.Out, c.Examples.Compression = filepath.Join(t.TempDir(), "packed"), sharding.CompressionGzip
 	run(t, testRunner, c)
 	f, err := os.Open(filepath.Join(c.Out, ShardsFolder, filepath.Base(plain)+".gz"))
 	if err != nil {

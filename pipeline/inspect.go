@@ -98,7 +98,7 @@ func inspectFolder(ctx context.Context, path string, values bool) (Inspection, e
 		return in, nil
 	}
 	sums := newFeatureSums()
-	for _, e := range recordFiles(m) {
+	for _, e := range m.RecordFiles() {
 		if _, _, err := sums.file(ctx, filepath.Join(path, e.Name)); err != nil {
 			return in, err
 		}
@@ -147,7 +147,7 @@ type featureSums struct {
 func newFeatureSums() *featureSums { return &featureSums{index: map[string]int{}} }
 
 func (s *featureSums) file(ctx context.Context, path string) (n int64, compression string, err error) {
-	f, err := openPath(ctx, path)
+	f, err := store.OpenPath(ctx, path)
 	if err != nil {
 		return 0, "", err
 	}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"cmp"
+	"pretext/sharding"
 	"runtime/debug"
 	"slices"
 )
@@ -23,7 +24,7 @@ type taskSize struct {
 	document int64 // the largest block, which is one document where it is large at all
 }
 
-func (l blockList) size() (s taskSize) {
+func sizeOf(l sharding.BlockList) (s taskSize) {
 	for _, f := range l {
 		for _, b := range f.Blocks {
 			s.shard += b.TextBytes
@@ -33,15 +34,21 @@ func (l blockList) size() (s taskSize) {
 	return s
 }
 
-// memory returns the bytes of instances that each of the workers may hold, or a
-// [MemoryError] when the plan does not fit.
-func (p *shardPlan) memory(have int64, workers int, wide bool) (scratch int64, err error) {
+// exampleMemory is what the memory of the examples stage depends on.
+type exampleMemory struct {
+	sizes []taskSize // of the tasks
+	wide  bool       // ids take four bytes
+}
+
+// scratch returns the bytes of instances that each of the workers may hold, or a
+// [MemoryError] when the tasks do not fit.
+func (m exampleMemory) scratch(have int64, workers int) (scratch int64, err error) {
 	perByte := int64(textPerByte)
-	if wide {
+	if m.wide {
 		perByte *= 2
 	}
-	tasks := make([]int64, len(p.sizes))
-	for i, s := range p.sizes {
+	tasks := make([]int64, len(m.sizes))
+	for i, s := range m.sizes {
 		// A document passes through as a compressed frame, JSON and text at once.
 		tasks[i] = taskMemory + minScratch + s.shard*perByte + 3*s.document
 	}

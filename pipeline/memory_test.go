@@ -22,8 +22,7 @@ func TestMemoryIsAskedForTheTasksThatCanBeAtWorkTogether(t *testing.T) {
 		{"one shard, many workers", []taskSize{huge}, 64, true},
 		{"many small shards, many workers", make([]taskSize, 100), 100, false},
 	} {
-		p := &shardPlan{sizes: test.sizes}
-		scratch, err := p.memory(600e6, test.workers, false)
+		scratch, err := exampleMemory{sizes: test.sizes}.scratch(600e6, test.workers)
 		if tooMuch := (*MemoryError)(nil); (err == nil) != test.fits || err != nil && !errors.As(err, &tooMuch) {
 			t.Errorf("%s: got %v, want it to fit: %v", test.name, err, test.fits)
 		}

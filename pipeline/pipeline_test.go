@@ -59,7 +59,7 @@ var testRunner = Runner{Name: "direct", Workers: 2}
 func config(t *testing.T, out string) RunConfig {
 	t.Helper()
 	dir := t.TempDir()
-	c := RunConfig{Out: out, Extract: DefaultExtractOptions(), VocabSize: 300, Examples: DefaultExamplesOptions(), Memory: 600e6, MaxRejects: 1}
+	c := RunConfig{Out: out, Extract: DefaultExtractOptions(), VocabSize: 300, Examples: sharding.DefaultExamplesOptions(), Memory: 600e6, MaxRejects: 1}
 	c.Examples.MaxSeqLength, c.Examples.DupeFactor, c.Examples.Shards, c.Examples.Fraction = 32, 2, 3, 0.2
 	c.Sources = []Source{
 		{KindWiki, writeFile(t, dir, "test.xml", dump(200))},

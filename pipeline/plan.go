@@ -12,6 +12,7 @@ import (
 	"pretext/extract/bzip2"
 	"pretext/extract/download"
 	"pretext/extract/wiki"
+	"pretext/internal/store"
 )
 
 // A Plan is what a run is expected to bring, make and take.
@@ -285,7 +286,7 @@ const (
 
 // sampleDump extracts some ranges of a dump and takes the rest for the same.
 func sampleDump(ctx context.Context, path string, o wiki.Options, to *PlannedSource) error {
-	f, err := openPath(ctx, path)
+	f, err := store.OpenPath(ctx, path)
 	if err != nil {
 		return err
 	}

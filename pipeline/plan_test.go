@@ -10,6 +10,7 @@ import (
 	"pretext/extract/download"
 	"pretext/internal/democorpus"
 	"pretext/internal/realdata"
+	"pretext/sharding"
 )
 
 // within wants a number to be near another: a plan is good to about a third.
@@ -23,7 +24,7 @@ func within(t *testing.T, what string, got, want, share float64) {
 
 // The numbers that MLCommons published of the data of its BERT benchmark.
 func TestAPlanOfMLPerfIsNearWhatWasMade(t *testing.T) {
-	c := RunConfig{Examples: DefaultExamplesOptions(), Memory: 600e6, Vocab: "given"}
+	c := RunConfig{Examples: sharding.DefaultExamplesOptions(), Memory: 600e6, Vocab: "given"}
 	c.Examples.MaxSeqLength, c.Examples.MaxPredictionsPerSeq, c.Examples.DupeFactor, c.Examples.Shards = 512, 76, 10, 500
 	s := PlannedSource{Kind: KindWiki, Files: 1, Bytes: 17_751_214_669}
 	s.expect("enwiki-20200101-pages-articles-multistream.xml.bz2")
@@ -106,7 +107,7 @@ func TestAPlanOfARunWithAFilterIsNearWhatItTakes(t *testing.T) {
 }
 
 func TestAPlanOfManyDocumentsCountsWhatFindingTheirCopiesTakes(t *testing.T) {
-	c := RunConfig{Examples: DefaultExamplesOptions(), Memory: 2e9, Vocab: "given"}
+	c := RunConfig{Examples: sharding.DefaultExamplesOptions(), Memory: 2e9, Vocab: "given"}
 	c.Filter.Dedup = DedupMinHash
 	const documents = 50e6
 	f := foresee(100e9, documents, 0, 1, c)
@@ -119,7 +120,7 @@ func TestAPlanOfManyDocumentsCountsWhatFindingTheirCopiesTakes(t *testing.T) {
 }
 
 func TestAPlanThatDoesNotFitSaysWhatItLacks(t *testing.T) {
-	c := RunConfig{Examples: DefaultExamplesOptions(), Memory: 100e6, Out: t.TempDir(),
+	c := RunConfig{Examples: sharding.DefaultExamplesOptions(), Memory: 100e6, Out: t.TempDir(),
 		Download: &DownloadConfig{Client: download.DefaultOptions(), Requests: []download.Request{{Kind: download.Wiki, Wiki: "hugewiki", Date: download.Latest, Layout: download.LayoutAuto}}}}
 	c.Download.Client.Offline = true
 	typical := func(download.Request) (TypicalSize, bool) { return TypicalSize{1e15, "made up"}, true }

@@ -17,7 +17,7 @@ import (
 )
 
 func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Range) (*reading, error) {
-	f, err := openPath(ctx, s.Paths[0])
+	f, err := store.OpenPath(ctx, s.Paths[0])
 	if err != nil {
 		return nil, err
 	}
@@ -37,10 +37,10 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 			}
 		}
 	}
-	summary := func() (sharding.Counts, documentsBody, error) {
+	summary := func() (sharding.Counts, sharding.DocumentsBody, error) {
 		sum, err := hash.Sum()
 		if err != nil {
-			return nil, documentsBody{}, err
+			return nil, sharding.DocumentsBody{}, err
 		}
 		st := r.Stats()
 		counts := sharding.Counts{"pages": st.Pages, "documents": st.Kept, "xml_bytes": st.XMLBytes,
@@ -55,7 +55,7 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 			counts["trailing_garbage"] = 1
 			notes = append(notes, trailing.Error())
 		}
-		return counts, documentsBody{SourceSHA256: fmt.Sprintf("%x", sum), Dropped: st.Templates, Slack: st.TemplatesSlack, Notes: notes}, nil
+		return counts, sharding.DocumentsBody{SourceSHA256: fmt.Sprintf("%x", sum), Dropped: st.Templates, Slack: st.TemplatesSlack, Notes: notes}, nil
 	}
 	return &reading{documents, summary, func() { f.Close() }}, nil
 }
@@ -63,7 +63,7 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Task) (*reading, error) {
 	t.Path = books.Name(s.Paths[0])
 	r := books.NewReader(meteredBooks{ctx, w.meter}, t, w.Options.Books)
-	summary := func() (sharding.Counts, documentsBody, error) {
+	summary := func() (sharding.Counts, sharding.DocumentsBody, error) {
 		st := r.Stats()
 		counts := sharding.Counts{"files": st.Books, "documents": st.Kept, "skipped_files": st.Skipped,
 			"invalid_utf8_bytes": st.InvalidBytes, "recoded_files": st.Recoded, "trimmed_files": st.Trimmed}
@@ -75,7 +75,7 @@ func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Tas
 		for _, n := range st.Notes {
 			notes = append(notes, n.Name+": "+n.Text)
 		}
-		return counts, documentsBody{Notes: notes}, nil
+		return counts, sharding.DocumentsBody{Notes: notes}, nil
 	}
 	return &reading{r.Documents(), summary, func() {}}, nil
 }
@@ -108,7 +108,7 @@ func (w *extractWorker) openText(ctx context.Context, s SourceSpec) (*reading, e
 	var sources []text.Source
 	for _, path := range s.Paths {
 		sources = append(sources, text.Source{Name: path, Open: func() (io.ReadCloser, error) {
-			f, err := openPath(ctx, path)
+			f, err := store.OpenPath(ctx, path)
 			if err != nil {
 				return nil, err
 			}
@@ -125,7 +125,7 @@ func (w *extractWorker) openText(ctx context.Context, s SourceSpec) (*reading, e
 	} else {
 		r = text.NewJSONLines(sources, w.Options.Text)
 	}
-	summary := func() (sharding.Counts, documentsBody, error) {
+	summary := func() (sharding.Counts, sharding.DocumentsBody, error) {
 		st := r.Stats()
 		counts := sharding.Counts{"lines": st.Lines, "documents": st.Kept, "invalid_utf8_bytes": st.InvalidBytes}
 		addRejects(counts, st.Rejects)
@@ -136,7 +136,7 @@ func (w *extractWorker) openText(ctx context.Context, s SourceSpec) (*reading, e
 		for _, p := range st.Malformed {
 			notes = append(notes, fmt.Sprintf("not a document: %s, line %d", filepath.Base(p.File), p.Line))
 		}
-		return counts, documentsBody{Notes: notes}, nil
+		return counts, sharding.DocumentsBody{Notes: notes}, nil
 	}
 	return &reading{r.Documents(), summary, func() {}}, nil
 }
@@ -145,15 +145,6 @@ func addRejects[N int | int64](counts sharding.Counts, rejects map[extract.Rejec
 	for reason, n := range rejects {
 		counts["reject."+string(reason)] += int64(n)
 	}
-}
-
-// openPath opens a source by its path.
-func openPath(ctx context.Context, path string) (store.File, error) {
-	folder, err := store.Open(filepath.Dir(path))
-	if err != nil {
-		return nil, err
-	}
-	return folder.Open(ctx, filepath.Base(path))
 }
 
 // meteredReaderAt counts the bytes of a range as they are first read, and ends

@@ -35,7 +35,7 @@ type RunConfig struct {
 	VocabSize int           // of a trained one
 	// LimitAlphabet is the most characters of a trained one; 0: the default.
 	LimitAlphabet int
-	Examples      ExamplesOptions
+	Examples      sharding.ExamplesOptions
 	Memory        int64
 	MaxRejects    float64
 	Out           string
@@ -63,7 +63,7 @@ func Run(ctx context.Context, r Runner, c RunConfig) (stages []StageSummary, err
 		if err != nil {
 			return nil, err // before hours of work, not after
 		}
-		r.note(tokens.tokenizer.warning)
+		r.note(tokens.tokenizer.Warning)
 		r.Note = nil // the examples stage would say it again
 	}
 	return locked(c.Out, func(store.Folder) ([]StageSummary, error) { return runStages(ctx, r, c) })
@@ -71,7 +71,7 @@ func Run(ctx context.Context, r Runner, c RunConfig) (stages []StageSummary, err
 
 // locked does something while it holds the lock of a folder.
 func locked[R any](location string, do func(store.Folder) (R, error)) (result R, err error) {
-	if err := checkPath(absolute(location)); err != nil {
+	if err := checkPath(store.Absolute(location)); err != nil {
 		return result, err
 	}
 	folder, err := store.Open(location)
@@ -238,7 +238,7 @@ func (s StageSummary) Lines() (lines []SummaryLine) {
 			lines = append(lines, SummaryLine{o.name, n})
 		}
 	}
-	for _, reason := range rejectReasons(s.Counts) {
+	for _, reason := range s.Counts.RejectReasons() {
 		lines = append(lines, SummaryLine{"rejected: " + reason, s.Counts["reject."+reason]})
 	}
 	return lines

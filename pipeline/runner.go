@@ -131,7 +131,7 @@ func privateTemp(out string) (restore func(), err error) {
 		return nil, err
 	}
 	old, set := os.LookupEnv("TMPDIR")
-	os.Setenv("TMPDIR", absolute(dir))
+	os.Setenv("TMPDIR", store.Absolute(dir))
 	return func() {
 		if set {
 			os.Setenv("TMPDIR", old)

@@ -13,9 +13,9 @@ import (
 func (w *examplesWorker) build(ctx context.Context, index int, side *shardSide, tools *shardTools) (Result, error) {
 	name := sharding.ShardName{Split: side.split, Index: index, Count: w.Options.Shards}
 	body, frames := &tools.body, tools.frames
-	*body = shardBody{RandomSeed: name.Seed(w.Options.RandomSeed), Split: side.split, Shard: index, Shards: w.Options.Shards,
+	*body = sharding.ShardBody{RandomSeed: name.Seed(w.Options.RandomSeed), Split: side.split, Shard: index, Shards: w.Options.Shards,
 		Tokens: body.Tokens[:0], Masked: body.Masked[:0], WithoutPunkt: side.withoutPunkt}
-	out, err := w.create(ctx, name.Records(w.Options.Compression == CompressionGzip))
+	out, err := w.create(ctx, name.Records(w.Options.Compression == sharding.CompressionGzip))
 	if err != nil {
 		return Result{}, err
 	}

@@ -6,12 +6,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"pretext/extract/books"
 	"pretext/extract/wiki"
+	"pretext/internal/store"
 	"pretext/sharding"
 )
 
@@ -59,11 +59,11 @@ func planSources(ctx context.Context, c ExtractConfig, note func(string)) (*sour
 		var err error
 		switch {
 		case s.books != nil:
-			err = p.planBooks(ctx, listedBooks{files: s.books}, absolute(s.Path), c.Options.Books, stems)
+			err = p.planBooks(ctx, listedBooks{files: s.books}, store.Absolute(s.Path), c.Options.Books, stems)
 		case s.Kind == KindWiki:
 			err = p.addWiki(ctx, s.Path, stems)
 		case s.Kind == KindBooks:
-			err = p.planBooks(ctx, books.Local{}, absolute(s.Path), c.Options.Books, stems)
+			err = p.planBooks(ctx, books.Local{}, store.Absolute(s.Path), c.Options.Books, stems)
 		case s.Kind == KindJSONL:
 			if err = checkFields(ctx, s.Path, c.Options.Text); err == nil {
 				err = p.addText(ctx, s.Kind, []string{s.Path}, stems)
@@ -106,7 +106,7 @@ func (p *sourcePlan) addWiki(ctx context.Context, path string, stems map[string]
 	if err != nil {
 		return err
 	}
-	f, err := openPath(ctx, path)
+	f, err := store.OpenPath(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (p *sourcePlan) addWiki(ctx context.Context, path string, stems map[string]
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	source := p.add(SourceSpec{Kind: KindWiki, Paths: []string{absolute(path)}, Bytes: f.Size(), Head: head, Inputs: []sharding.Input{in}}, stems)
+	source := p.add(SourceSpec{Kind: KindWiki, Paths: []string{store.Absolute(path)}, Bytes: f.Size(), Head: head, Inputs: []sharding.Input{in}}, stems)
 	for i, r := range wiki.Ranges(f.Size()) {
 		p.tasks = append(p.tasks, extractTask{Source: source, Number: i, Range: &r})
 	}
@@ -184,7 +184,7 @@ func (p *sourcePlan) addText(ctx context.Context, kind string, paths []string, s
 			return err
 		}
 		s.Bytes += in.Bytes
-		s.Paths, s.Inputs = append(s.Paths, absolute(path)), append(s.Inputs, in)
+		s.Paths, s.Inputs = append(s.Paths, store.Absolute(path)), append(s.Inputs, in)
 		p.inputs = append(p.inputs, in)
 	}
 	p.tasks = append(p.tasks, extractTask{Source: p.add(s, stems)})
@@ -193,7 +193,7 @@ func (p *sourcePlan) addText(ctx context.Context, kind string, paths []string, s
 
 // inputOf describes a raw source for the recipe.
 func inputOf(ctx context.Context, path string) (sharding.Input, error) {
-	f, err := openPath(ctx, path)
+	f, err := store.OpenPath(ctx, path)
 	if err != nil {
 		return sharding.Input{}, err
 	}
@@ -203,14 +203,6 @@ func inputOf(ctx context.Context, path string) (sharding.Input, error) {
 		return sharding.Input{}, fmt.Errorf("read %s: %w", path, err)
 	}
 	return sharding.Input{Name: filepath.Base(path), Bytes: f.Size(), SHA256: sum}, nil
-}
-
-// absolute makes a local path independent of the worker's directory.
-func absolute(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
-	}
-	return path
 }
 
 // checkPath refuses a path that cannot travel to workers, whose tasks are JSON.
@@ -242,16 +234,4 @@ func stem(path string) string {
 		return '_'
 	}, name)
 	return name[:min(len(name), 100)]
-}
-
-// documentsFiles returns the documents files of a manifest in source order.
-func documentsFiles(m *sharding.Manifest) []sharding.FileEntry {
-	var files []sharding.FileEntry
-	for _, f := range m.Files {
-		if strings.HasSuffix(f.Name, sharding.DocumentsSuffix) {
-			files = append(files, f)
-		}
-	}
-	slices.SortStableFunc(files, func(a, b sharding.FileEntry) int { return a.Task - b.Task })
-	return files
 }

@@ -5,13 +5,14 @@ package pipeline
 import (
 	"os"
 	"path/filepath"
+	"pretext/internal/store"
 	"syscall"
 )
 
 // freeSpace returns the bytes that a user may still write below a local path,
 // which need not exist; ok is false where nobody knows.
 func freeSpace(path string) (bytes int64, ok bool) {
-	for path = absolute(path); ; path = filepath.Dir(path) {
+	for path = store.Absolute(path); ; path = filepath.Dir(path) {
 		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
 			break
 		}

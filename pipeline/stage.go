@@ -229,7 +229,7 @@ func (s *stage) manifestOf(ctx context.Context, results []Result, m sharding.Man
 		m.Files = append(m.Files, car.More...)
 	}
 	slices.SortFunc(m.Files, func(a, b sharding.FileEntry) int { return strings.Compare(a.Name, b.Name) })
-	if m.Warnings, err = warnings(ctx, s.folder, &m); err != nil {
+	if m.Warnings, err = sharding.DeriveWarnings(ctx, s.folder, &m); err != nil {
 		return err
 	}
 	_, err = s.write(ctx, sharding.ManifestName, sharding.Marshal(m))

@@ -10,12 +10,13 @@ import (
 	"strings"
 
 	"pretext/extract/text"
+	"pretext/internal/store"
 )
 
 // checkFields refuses JSON lines in whose first lines no object has the field with
 // the text: every line would be a reject.
 func checkFields(ctx context.Context, path string, o text.Options) error {
-	f, err := openPath(ctx, path)
+	f, err := store.OpenPath(ctx, path)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"pretext/internal/realdata"
 	"pretext/records"
 	"pretext/records/tfrecord"
+	"pretext/sharding"
 	"pretext/tokenize/hf"
 )
 
@@ -81,7 +82,7 @@ func TestExamplesOfRobertaSpellTheText(t *testing.T) {
 	dir := t.TempDir()
 	text := "The ferry left at nine; nobody waved.\nIt's 2000, naïve 世界 😀 and we'll see.\n\nA second document has   odd  spaces.\nIt ends here, don't it?\n\n"
 	c := ExamplesConfig{Texts: []string{writeFile(t, dir, "a.txt", []byte(strings.Repeat(text, 6)))}, Tokenizer: writeFile(t, dir, "roberta.json", raw),
-		Options: DefaultExamplesOptions(), Import: DefaultExtractOptions(), Memory: 600e6}
+		Options: sharding.DefaultExamplesOptions(), Import: DefaultExtractOptions(), Memory: 600e6}
 	c.Options.MaxSeqLength, c.Options.DupeFactor, c.Options.SentenceSplitter, c.Options.DoWholeWordMask = 48, 3, "newline", true
 	notes := 0
 	trees := map[string]map[string]string{}

@@ -208,7 +208,7 @@ func (v *verifier) bare(ctx context.Context, paths []string) error {
 	g.SetLimit(v.opts.Workers)
 	for i, path := range paths {
 		g.Go(func() error {
-			f, err := openPath(groupCtx, path)
+			f, err := store.OpenPath(groupCtx, path)
 			if err != nil {
 				return err
 			}
@@ -250,7 +250,7 @@ func (c *folderCheck) strangers(ctx context.Context) (problems []sharding.Proble
 		case sharding.ManifestName, sharding.PlanName, sharding.RunName:
 			continue
 		}
-		counts := planned || ours(info.Name) || sharding.IsRecords(info.Name)
+		counts := planned || sharding.IsStageFile(info.Name) || sharding.IsRecords(info.Name)
 		if _, listed := c.index[info.Name]; !listed && counts && !forPeople(info.Name) {
 			problems = append(problems, sharding.Problem{File: info.Name, Reason: "not in the manifest: a file of another run?"})
 		}

@@ -26,10 +26,14 @@ type folderManifest struct {
 func (v *verifier) chain(ctx context.Context, run []folderManifest) error {
 	documents := map[string]string{} // hash of a manifest → its folder
 	for _, f := range run {
-		if len(documentsFiles(f.manifest)) == 0 {
+		if len(f.manifest.DocumentsFiles()) == 0 {
 			continue
 		}
-		in, err := manifestInput(ctx, f.path)
+		folder, err := store.Open(f.path)
+		if err != nil {
+			return err
+		}
+		in, err := sharding.ManifestInput(ctx, folder)
 		if err != nil {
 			return err
 		}
@@ -63,29 +67,20 @@ func (v *verifier) chain(ctx context.Context, run []folderManifest) error {
 	return nil
 }
 
-func manifestInput(ctx context.Context, path string) (sharding.Input, error) {
-	folder, err := store.Open(path)
-	if err != nil {
-		return sharding.Input{}, err
-	}
-	raw, err := store.ReadFile(ctx, folder, sharding.ManifestName)
-	return sharding.Input{Name: sharding.ManifestName, Bytes: int64(len(raw)), SHA256: sharding.Hash(raw)}, err
-}
-
 // dealt makes the plan of the shards again and compares.
 func (v *verifier) dealt(ctx context.Context, f folderManifest, documents []string) error {
-	inputs, err := openDocuments(ctx, documents)
+	inputs, err := sharding.OpenDocuments(ctx, documents)
 	if errors.Is(err, sharding.ErrFormat) || errors.Is(err, fs.ErrNotExist) {
 		return nil // reported with the side-car
 	}
 	if err != nil {
 		return err
 	}
-	var o ExamplesOptions
+	var o sharding.ExamplesOptions
 	if err := json.Unmarshal(f.manifest.Options, &o); err != nil {
 		return nil // reported with the manifest
 	}
-	plan, err := planShards(inputs, o)
+	plan, err := sharding.AssignShards(inputs, o)
 	if err != nil {
 		v.problem(f.path, sharding.Problem{File: sharding.PlanName, Reason: fmt.Sprintf("cannot be made of the documents: %v", err)})
 		return nil
@@ -94,7 +89,7 @@ func (v *verifier) dealt(ctx context.Context, f folderManifest, documents []stri
 	if err != nil {
 		return err
 	}
-	for i, task := range plan.tasks {
+	for i, task := range plan.Tasks {
 		raw, err := store.ReadFile(ctx, folder, sharding.TaskFile(i))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // reported with the plan

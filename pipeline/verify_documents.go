@@ -40,13 +40,13 @@ func (c *folderCheck) documents(ctx context.Context, e sharding.FileEntry, r *fi
 			s.fault(0, "%d %s, the manifest says %d", n, name, want)
 		}
 	}
-	return c.ids(ctx, strings.TrimSuffix(e.Name, sharding.DocumentsSuffix)+idsSuffix, &s)
+	return c.ids(ctx, strings.TrimSuffix(e.Name, sharding.DocumentsSuffix)+sharding.IDsSuffix, &s)
 }
 
 // blocks returns the side-car's table of a file's blocks; known is false where
 // there is no side-car, and the table is the seek table's.
 func (c *folderCheck) blocks(ctx context.Context, name string, table []extract.Block, s *documentScan) (blocks []extract.Block, known bool, err error) {
-	body, err := readDocumentsBody(ctx, c.folder, name)
+	body, err := sharding.ReadDocumentsBody(ctx, c.folder, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return table, false, nil // when it should be there, it is reported as missing
@@ -83,7 +83,7 @@ func (c *folderCheck) ids(ctx context.Context, name string, s *documentScan) err
 	if err != nil {
 		return err
 	}
-	if want := s.ids.bytes(); !bytes.Equal(raw, want) {
+	if want := s.ids.Bytes(); !bytes.Equal(raw, want) {
 		at := 0
 		for at < min(len(raw), len(want)) && raw[at] == want[at] {
 			at++
@@ -107,7 +107,7 @@ type documentScan struct {
 	file            string
 	report          *fileReport
 	documents, text int64
-	ids             idList
+	ids             sharding.IDList
 	damaged         bool // not all documents could be read
 }
 
@@ -145,7 +145,7 @@ func (s *documentScan) run(ctx context.Context, f store.File, blocks []extract.B
 
 // check holds a document against the rules of docs/format.md.
 func (s *documentScan) check(b extract.Block, number int64, d *extract.Document) {
-	s.ids.add(d.ID)
+	s.ids.Add(d.ID)
 	fault := func(reason string) {
 		s.fault(b.Offset, "document %d (%q) of the block at byte %d: %s", number, d.ID, b.Offset, reason)
 	}

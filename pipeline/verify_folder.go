@@ -24,11 +24,11 @@ type folderCheck struct {
 	opts     VerifyOptions
 	folder   store.Folder
 	m        *sharding.Manifest
-	index    map[string]int    // place of a file in the manifest
-	sums     map[string]string // hash → name of the first shard that has it
-	made     *ExamplesOptions  // of shards; nil for other folders
-	rules    records.Rules     // of the shards
-	mask     int32             // id of [MASK], when rules.VocabSize is known
+	index    map[string]int            // place of a file in the manifest
+	sums     map[string]string         // hash → name of the first shard that has it
+	made     *sharding.ExamplesOptions // of shards; nil for other folders
+	rules    records.Rules             // of the shards
+	mask     int32                     // id of [MASK], when rules.VocabSize is known
 	repeats  *repeats
 	repeated int64
 }
@@ -41,7 +41,7 @@ func newFolderCheck(ctx context.Context, folder store.Folder, m *sharding.Manife
 	if m.Stage != "examples" {
 		return c, nil
 	}
-	c.made = new(ExamplesOptions)
+	c.made = new(sharding.ExamplesOptions)
 	if err := json.Unmarshal(m.Options, c.made); err != nil {
 		return nil, fmt.Errorf("read %s in %s: %w: %v", sharding.ManifestName, folder, sharding.ErrFormat, err)
 	}
@@ -55,7 +55,7 @@ func newFolderCheck(ctx context.Context, folder store.Folder, m *sharding.Manife
 			c.rules.VocabSize, c.rules.CLS, c.rules.SEP, c.mask = v.Len(), v.CLS(), v.SEP(), v.MASK()
 		}
 	}
-	for _, e := range recordFiles(m) {
+	for _, e := range m.RecordFiles() {
 		if _, ok := c.sums[e.SHA256]; !ok {
 			c.sums[e.SHA256] = e.Name
 		}
@@ -223,7 +223,7 @@ func (c *folderCheck) totals(ctx context.Context, r *fileReport) error {
 	var lists []string
 	for _, e := range c.m.Files {
 		counts.Add(e.Counts)
-		if strings.HasSuffix(e.Name, idsSuffix) {
+		if strings.HasSuffix(e.Name, sharding.IDsSuffix) {
 			lists = append(lists, e.Name)
 		}
 	}
@@ -236,7 +236,7 @@ func (c *folderCheck) totals(ctx context.Context, r *fileReport) error {
 	if len(lists) == 0 || r.found > 0 {
 		return nil
 	}
-	equal, err := countEqualIDs(ctx, c.folder, lists)
+	equal, err := sharding.CountEqualIDs(ctx, c.folder, lists)
 	switch {
 	case errors.Is(err, sharding.ErrFormat), errors.Is(err, fs.ErrNotExist):
 		return nil // reported with the list
@@ -306,7 +306,7 @@ func (c *folderCheck) tasks(ctx context.Context, plan *sharding.StagePlan, r *fi
 		return err
 	}
 	documents := map[int]int64{}
-	for _, e := range recordFiles(c.m) {
+	for _, e := range c.m.RecordFiles() {
 		documents[e.Task] += e.Counts["documents"]
 	}
 	for i := range plan.Tasks {
@@ -322,7 +322,7 @@ func (c *folderCheck) tasks(ctx context.Context, plan *sharding.StagePlan, r *fi
 		if sums != nil && sharding.Hash(raw) != sums[i] {
 			fault(name, "SHA-256 is not that in "+sharding.SumsName)
 		}
-		var t examplesTask
+		var t sharding.ShardTask
 		if err := json.Unmarshal(raw, &t); err != nil {
 			fault(name, err.Error())
 			continue
@@ -355,14 +355,14 @@ func (c *folderCheck) taskSums(ctx context.Context, folder store.Folder, plan *s
 	case err != nil:
 		return nil, err
 	case sharding.Hash(raw) != plan.TasksSHA256:
-		files := make([]planFile, plan.Tasks)
+		files := make([]sharding.PlanFile, plan.Tasks)
 		for i := range files {
-			if files[i].data, err = store.ReadFile(ctx, folder, sharding.TaskFile(i)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if files[i].Data, err = store.ReadFile(ctx, folder, sharding.TaskFile(i)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, err
 			}
-			files[i].name = sharding.TaskFile(i)
+			files[i].Name = sharding.TaskFile(i)
 		}
-		if bytes.Equal(raw, sumsOf(files)) {
+		if bytes.Equal(raw, sharding.PlanSums(files)) {
 			fault(sharding.PlanName, "tasks_sha256 is not the SHA-256 of "+list)
 		} else {
 			fault(list, "SHA-256 is not that in "+sharding.PlanName)
@@ -404,7 +404,7 @@ func (c *folderCheck) planStrangers(ctx context.Context, folder store.Folder, pl
 // vocabulary sees that the copy in the folder is the one that the records were
 // made with.
 func (c *folderCheck) vocabulary(r *fileReport) {
-	name := c.made.tokenFile()
+	name := c.made.TokenFile()
 	i, ok := c.index[name]
 	if !ok {
 		return
@@ -414,4 +414,57 @@ func (c *folderCheck) vocabulary(r *fileReport) {
 			r.add(sharding.Problem{File: name, Reason: "not the one that the records were made with"})
 		}
 	}
+}
+
+// warnings holds those of the manifest against what its files give. A manifest
+// of an earlier version has none.
+func (c *folderCheck) warnings(ctx context.Context) []sharding.Problem {
+	if len(c.m.Warnings) == 0 {
+		return nil
+	}
+	want, err := sharding.DeriveWarnings(ctx, c.folder, c.m)
+	if err != nil {
+		return nil // the file itself is reported
+	}
+	if !slices.Equal(c.m.Warnings, want) {
+		return []sharding.Problem{{File: sharding.ManifestName, Reason: "warnings are not those that its counts and files give: edited by hand?"}}
+	}
+	return nil
+}
+
+// dropped holds the manifest's templates without text against the side-cars.
+func (c *folderCheck) dropped(ctx context.Context) []sharding.Problem {
+	var sideCars []string
+	for _, f := range c.m.DocumentsFiles() {
+		sideCars = append(sideCars, strings.TrimSuffix(f.Name, sharding.DocumentsSuffix)+sharding.SideCarSuffix)
+	}
+	want, err := sharding.SumDropped(ctx, c.folder, sideCars)
+	if err != nil {
+		return nil // the side-car itself is reported with its file
+	}
+	if !reflect.DeepEqual(c.m.Dropped, want) {
+		return []sharding.Problem{{File: sharding.ManifestName, Reason: "dropped_templates are not what the side-cars add up to"}}
+	}
+	return nil
+}
+
+// checkTokens reads a vocabulary or tokenizer, which must be what the manifest
+// says of it.
+func (c *folderCheck) checkTokens(name string, raw []byte) error {
+	if name == sharding.VocabName {
+		_, err := tokenize.ReadVocab(name, raw)
+		return err
+	}
+	o, err := sharding.TokenizerOptions(name, raw, sharding.ExamplesOptions{})
+	if err != nil || c.m.Stage != "examples" {
+		return err
+	}
+	var said sharding.ExamplesOptions
+	if err := json.Unmarshal(c.m.Options, &said); err != nil {
+		return err
+	}
+	if said.Tokenizer == nil || *said.Tokenizer != *o.Tokenizer {
+		return fmt.Errorf("it is not what the manifest's options say of it")
+	}
+	return nil
 }

@@ -59,10 +59,10 @@ type recordScan struct {
 	file    string
 	bare    bool // no manifest: only what any file of examples must be
 	rules   records.Rules
-	made    *ExamplesOptions // nil when not known
+	made    *sharding.ExamplesOptions // nil when not known
 	mask    int32
 	index   *tfrecord.IndexReader // nil when there is none, or after it was wrong
-	body    *shardBody            // nil when it cannot be read
+	body    *sharding.ShardBody   // nil when it cannot be read
 	repeats *repeats
 	damaged bool // not all records could be read
 
@@ -75,7 +75,7 @@ type recordScan struct {
 func (s *recordScan) open(ctx context.Context, folder store.Folder, name sharding.ShardName) error {
 	car, err := sharding.ReadSideCar(ctx, folder, name.SideCar())
 	if err == nil {
-		s.body = new(shardBody)
+		s.body = new(sharding.ShardBody)
 		if err = json.Unmarshal(car.Body, s.body); err != nil {
 			err = fmt.Errorf("%w: %w", sharding.ErrFormat, err)
 		}
@@ -190,7 +190,7 @@ func (s *recordScan) count(e *records.Example) {
 // demand holds the number of predictions of a sound example against what the
 // options demand of its length: exactly that, or at most that with whole words.
 func (s *recordScan) demand(e *records.Example) error {
-	if s.made == nil || s.made.Recipe != RecipeGoogle || s.rules.VocabSize == 0 {
+	if s.made == nil || s.made.Recipe != sharding.RecipeGoogle || s.rules.VocabSize == 0 {
 		return nil
 	}
 	want, got := s.made.Predictions(e.Tokens()), e.Predictions()
@@ -250,7 +250,7 @@ const chanceSigmas = 6
 // chances holds the shares of what predicted tokens became, and of random next
 // sentences, against the draws of create_pretraining_data.py.
 func (c *folderCheck) chances(reports []fileReport, r *fileReport) {
-	if c.made.Recipe != RecipeGoogle || c.rules.VocabSize == 0 {
+	if c.made.Recipe != sharding.RecipeGoogle || c.rules.VocabSize == 0 {
 		return
 	}
 	var masked, became, kept, random, n int64

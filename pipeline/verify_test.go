@@ -39,7 +39,7 @@ func smallRun(t *testing.T, change func(*RunConfig)) string {
 // Whatever happens to a file of a run, verify names it; of records and
 // documents also the place.
 func TestEveryDamageIsNamed(t *testing.T) {
-	for _, compression := range []string{CompressionNone, CompressionGzip} {
+	for _, compression := range []string{sharding.CompressionNone, sharding.CompressionGzip} {
 		out := smallRun(t, func(c *RunConfig) { c.Examples.Compression = compression })
 		for _, name := range []string{
 			"shards/train-00000-of-00001.tfrecord", "shards/train-00000-of-00001.tfrecord.gz", "shards/train-00000-of-00001.idx",
@@ -49,7 +49,7 @@ func TestEveryDamageIsNamed(t *testing.T) {
 		} {
 			path := filepath.Join(out, filepath.FromSlash(name))
 			whole, err := os.ReadFile(path)
-			if err != nil || compression == CompressionGzip && !strings.HasSuffix(name, ".gz") {
+			if err != nil || compression == sharding.CompressionGzip && !strings.HasSuffix(name, ".gz") {
 				continue
 			}
 			t.Run(filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path), func(t *testing.T) {

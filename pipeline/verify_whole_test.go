@@ -31,7 +31,7 @@ func filteredRun(t *testing.T) string {
 	}
 	foreign := writeFile(t, t.TempDir(), "f.jsonl", []byte(lines.String()))
 	vocabFile := filepath.Join(root, VocabFolder, sharding.VocabName)
-	o := DefaultExamplesOptions()
+	o := sharding.DefaultExamplesOptions()
 	o.DupeFactor, o.MaxSeqLength, o.MaxPredictionsPerSeq = 1, 32, 5
 	if _, err := Examples(context.Background(), testRunner, ExamplesConfig{Documents: []string{foreign}, Vocab: vocabFile, Options: o,
 		Import: DefaultExtractOptions(), MaxRejects: 1, Memory: 600e6, Out: filepath.Join(root, "more")}); err != nil {

@@ -17,10 +17,8 @@ import (
 // vocabAlgorithm is raised when the same documents give another vocabulary.
 const vocabAlgorithm = 1
 
-const (
-	countsPrefix = "counts-"
-	countsSuffix = ".txt"
-)
+// countsSuffix ends the names of files of word counts.
+const countsSuffix = ".txt"
 
 // countTaskBytes is the text whose words one task counts.
 const countTaskBytes = 32 << 20
@@ -58,7 +56,7 @@ type VocabSpec struct {
 
 // A vocabTask is the plan of one file of word counts.
 type vocabTask struct {
-	Blocks blockList `json:"blocks,omitempty"`
+	Blocks sharding.BlockList `json:"blocks,omitempty"`
 }
 
 // Vocab trains a vocabulary from documents, or takes a given one into a folder
@@ -78,7 +76,7 @@ func Vocab(ctx context.Context, r Runner, c VocabConfig) (*sharding.Manifest, er
 		return trainVocab(ctx, r, c, folders, drive)
 	}
 	return locked(c.Out, func(folder store.Folder) (*sharding.Manifest, error) {
-		imported := filepath.Join(c.Out, ImportedFolder)
+		imported := filepath.Join(c.Out, sharding.ImportedFolder)
 		o := DefaultExtractOptions()
 		o.Text.Field = c.TextField
 		_, err := Extract(ctx, r, ExtractConfig{Sources: foreign, Options: o, MaxRejects: c.MaxRejects, Out: imported, Overwrite: c.Overwrite})
@@ -94,7 +92,7 @@ func Vocab(ctx context.Context, r Runner, c VocabConfig) (*sharding.Manifest, er
 // trainVocab trains a vocabulary from documents folders of ours.
 func trainVocab(ctx context.Context, r Runner, c VocabConfig, folders []string,
 	drive func(context.Context, Runner, driveConfig) (*sharding.Manifest, error)) (*sharding.Manifest, error) {
-	inputs, err := openDocuments(ctx, folders)
+	inputs, err := sharding.OpenDocuments(ctx, folders)
 	if err != nil {
 		return nil, err
 	}
@@ -105,18 +103,18 @@ func trainVocab(ctx context.Context, r Runner, c VocabConfig, folders []string,
 	}
 	var tasks []any
 	var total int64
-	var open blockList
+	var open sharding.BlockList
 	for i, in := range inputs {
-		spec.Documents = append(spec.Documents, in.location)
-		recipe.Inputs = append(recipe.Inputs, in.input)
-		for _, f := range in.files {
-			if len(f.blocks) == 0 {
+		spec.Documents = append(spec.Documents, in.Location)
+		recipe.Inputs = append(recipe.Inputs, in.Input)
+		for _, f := range in.Files {
+			if len(f.Blocks) == 0 {
 				continue
 			}
-			blocks := fileBlocks{Folder: i, Name: f.name, Blocks: f.blocks}
+			blocks := sharding.FileBlocks{Folder: i, Name: f.Name, Blocks: f.Blocks}
 			open = append(open, blocks)
-			total += blockList{blocks}.textBytes()
-			if open.textBytes() >= countTaskBytes {
+			total += sharding.BlockList{blocks}.TextBytes()
+			if open.TextBytes() >= countTaskBytes {
 				tasks, open = append(tasks, vocabTask{open}), nil
 			}
 		}
@@ -133,14 +131,14 @@ func trainVocab(ctx context.Context, r Runner, c VocabConfig, folders []string,
 
 // copyVocab makes a vocab folder of a vocabulary or tokenizer that the user has.
 func copyVocab(ctx context.Context, r Runner, c VocabConfig, file tokenFile) (*sharding.Manifest, error) {
-	tokens, err := file.read(DefaultExamplesOptions())
+	tokens, err := file.read(sharding.DefaultExamplesOptions())
 	if err != nil {
 		return nil, err
 	}
 	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "vocab", Algorithm: vocabAlgorithm,
 		Options: json.RawMessage(`{"given":true}`),
 		Inputs:  []sharding.Input{{Name: filepath.Base(file.path()), Bytes: int64(len(tokens.raw)), SHA256: sharding.Hash(tokens.raw)}}}
-	return drive(ctx, r, driveConfig{spec: Spec{Stage: "vocab", Out: c.Out, Vocab: &VocabSpec{Given: file.name(), Tokens: int64(tokens.tokenizer.vocab.Size)}}, recipe: recipe,
+	return drive(ctx, r, driveConfig{spec: Spec{Stage: "vocab", Out: c.Out, Vocab: &VocabSpec{Given: file.name(), Tokens: int64(tokens.tokenizer.Vocab.Size)}}, recipe: recipe,
 		tasks: []any{vocabTask{}}, total: int64(len(tokens.raw)), overwrite: c.Overwrite,
 		prepare: func(ctx context.Context, folder store.Folder) error {
 			return store.WriteFile(ctx, folder, file.name(), tokens.raw)
@@ -157,14 +155,14 @@ func (w *vocabWorker) do(ctx context.Context, index int) ([]Result, error) {
 	if w.Given != "" {
 		return []Result{{Task: index}}, nil
 	}
-	name := fmt.Sprintf("%s%05d", countsPrefix, index)
+	name := fmt.Sprintf("%s%05d", sharding.CountsPrefix, index)
 	sideCar := name + sharding.SideCarSuffix
 	var t vocabTask
 	if err := w.task(ctx, index, &t); err != nil {
 		return nil, err
 	}
 	if results, ok, err := w.proved(ctx, index, sideCar); err != nil || ok {
-		w.meter.Add(t.Blocks.textBytes())
+		w.meter.Add(t.Blocks.TextBytes())
 		return results, err
 	}
 	counts, err := vocab.NewCounts(w.Options.Options)
@@ -172,7 +170,7 @@ func (w *vocabWorker) do(ctx context.Context, index int) ([]Result, error) {
 		return nil, err
 	}
 	documents := int64(0)
-	for doc, err := range t.Blocks.documents(ctx, w.Documents, w.meter) {
+	for doc, err := range t.Blocks.Documents(ctx, w.Documents, w.meter.Add) {
 		if err != nil {
 			return nil, err
 		}

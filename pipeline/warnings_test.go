@@ -106,22 +106,22 @@ func TestRealDataIsWarnedAboutWhereItIsWrong(t *testing.T) {
 	wiki := func(name string) Source { return Source{KindWiki, realdata.Path(t, "wiki/"+name+".xml.bz2")} }
 	english, greek := wiki("enwiki-small-pages-articles"), wiki("elwikivoyage-medium-pages-articles")
 	japanese, chinese := wiki("jawiki-articles-multistream"), wiki("zhwiki-sample")
-	cased := func(o *ExamplesOptions) { o.DoLowerCase = false }
-	long := func(predictions int) func(*ExamplesOptions) {
-		return func(o *ExamplesOptions) { o.MaxSeqLength, o.MaxPredictionsPerSeq = 512, predictions }
+	cased := func(o *sharding.ExamplesOptions) { o.DoLowerCase = false }
+	long := func(predictions int) func(*sharding.ExamplesOptions) {
+		return func(o *sharding.ExamplesOptions) { o.MaxSeqLength, o.MaxPredictionsPerSeq = 512, predictions }
 	}
 	unknown := sharding.WarnUnknownTokens
 	for _, test := range []struct {
 		name   string
 		source Source
 		vocab  string
-		change func(*ExamplesOptions)
+		change func(*sharding.ExamplesOptions)
 		want   []string
 	}{
 		{"english", english, vocab("uncased"), nil, nil},
 		{"english, cased", english, vocab("cased"), cased, nil},
 		{"english, 76 of 512", english, vocab("uncased"), long(76), nil},
-		{"greek, own vocabulary", greek, "", func(o *ExamplesOptions) { o.Fraction = 0.05 }, nil},
+		{"greek, own vocabulary", greek, "", func(o *sharding.ExamplesOptions) { o.Fraction = 0.05 }, nil},
 		{"books", Source{KindBooks, realdata.Path(t, "books/txt")}, vocab("uncased"), nil, nil},
 		{"german, multilingual", wiki("dewiki-20170701-sample"), vocab("multilingual-cased"), cased, nil},
 		{"japanese, multilingual", japanese, vocab("multilingual-cased"), cased, nil},
@@ -136,7 +136,7 @@ func TestRealDataIsWarnedAboutWhereItIsWrong(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := RunConfig{Sources: []Source{test.source}, Extract: DefaultExtractOptions(), Vocab: test.vocab, VocabSize: 30522,
-				Examples: DefaultExamplesOptions(), Memory: 600e6, MaxRejects: 1, Out: filepath.Join(fastDir(t), "run")}
+				Examples: sharding.DefaultExamplesOptions(), Memory: 600e6, MaxRejects: 1, Out: filepath.Join(fastDir(t), "run")}
 			c.Examples.DupeFactor = 1
 			if test.change != nil {
 				test.change(&c.Examples)

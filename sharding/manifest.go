@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"slices"
+	"strings"
 
 	"pretext/internal/store"
 )
@@ -108,6 +110,44 @@ type Manifest struct {
 	Warnings []Warning `json:"warnings,omitempty"`
 }
 
+// RecordFiles returns the files of records, sorted by name.
+func (m *Manifest) RecordFiles() (files []FileEntry) {
+	for _, f := range m.Files {
+		if n, ok := ParseShardName(f.Name); ok && (f.Name == n.Records(false) || f.Name == n.Records(true)) {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// DocumentsFiles returns the documents files in source order.
+func (m *Manifest) DocumentsFiles() (files []FileEntry) {
+	for _, f := range m.Files {
+		if strings.HasSuffix(f.Name, DocumentsSuffix) {
+			files = append(files, f)
+		}
+	}
+	slices.SortStableFunc(files, func(a, b FileEntry) int { return a.Task - b.Task })
+	return files
+}
+
+// RejectReasons returns the reasons for rejects in counts, sorted.
+func (c Counts) RejectReasons() (reasons []string) {
+	for _, k := range slices.Sorted(maps.Keys(c)) {
+		if reason, ok := strings.CutPrefix(k, "reject."); ok && c[k] > 0 {
+			reasons = append(reasons, reason)
+		}
+	}
+	return reasons
+}
+
+// Reasons of a filter's rejects that are not quality rules.
+const (
+	RejectDuplicate     = "duplicate"      // equal words in an earlier document
+	RejectNearDuplicate = "near-duplicate" // nearly equal words
+	RejectContained     = "contained"      // mostly contained in another document, or in one that it duplicates
+)
+
 // DroppedTemplates lists wiki templates that the extract stage has no rendering
 // for and therefore dropped. The most used ones are the most useful to
 // implement next.
@@ -193,6 +233,13 @@ func ReadManifest(ctx context.Context, folder store.Folder) (*Manifest, error) {
 		return nil, fmt.Errorf("read %s in %s: %w: its fingerprint does not fit its options and inputs", ManifestName, folder, ErrFormat)
 	}
 	return &m, nil
+}
+
+// ManifestInput describes the manifest of a folder as a later stage's input. The
+// error matches [fs.ErrNotExist] if there is none.
+func ManifestInput(ctx context.Context, folder store.Folder) (Input, error) {
+	raw, err := store.ReadFile(ctx, folder, ManifestName)
+	return Input{Name: ManifestName, Bytes: int64(len(raw)), SHA256: Hash(raw)}, err
 }
 
 // ReadPlan reads the plan of a folder. If there is none, the error matches

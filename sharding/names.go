@@ -2,6 +2,7 @@ package sharding
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -124,4 +125,31 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 
 func isNumber(s string) bool {
 	return len(s) >= 5 && strings.Trim(s, "0123456789") == ""
+}
+
+// Prefixes of the names of the files that tasks write, other than shards.
+const (
+	DocumentsPrefix  = "documents-"
+	CountsPrefix     = "counts-"
+	SignaturesPrefix = "signatures-"
+	SamplesPrefix    = "samples-"
+	CandidatesPrefix = "candidates-"
+	SimilarPrefix    = "similar-"
+	DecisionsPrefix  = "decisions-"
+)
+
+var taskPrefixes = []string{DocumentsPrefix, CountsPrefix, SignaturesPrefix, SamplesPrefix, CandidatesPrefix, SimilarPrefix, DecisionsPrefix}
+
+// IsStageFile reports whether a file name is one that stages write.
+func IsStageFile(name string) bool {
+	if _, ok := ParseShardName(name); ok {
+		return true
+	}
+	switch name {
+	case ManifestName, PlanName, RunName, VocabName, TokenizerName:
+		return true
+	}
+	stem, isTask := strings.CutSuffix(name, SideCarSuffix)
+	isTask = isTask && strings.Trim(stem, "0123456789") == ""
+	return isTask || slices.ContainsFunc(taskPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }

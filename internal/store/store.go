@@ -25,6 +25,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 )
 
@@ -99,6 +100,24 @@ func Open(location string) (Folder, error) {
 		return nil, fmt.Errorf("open folder: empty path")
 	}
 	return dir(location), nil
+}
+
+// OpenPath opens a file by its path.
+func OpenPath(ctx context.Context, path string) (File, error) {
+	folder, err := Open(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	return folder.Open(ctx, filepath.Base(path))
+}
+
+// Absolute returns the absolute form of a local path, which does not depend on the
+// process's working directory.
+func Absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
 }
 
 // ReadFile returns the whole content of a small file.

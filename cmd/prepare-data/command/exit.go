@@ -56,6 +56,7 @@ func program() cli.Program {
 			{Code: cli.ExitUsage, Is: []error{wiki.ErrNotDump}, As: cli.AsAny[*parquet.UnsupportedError]},
 			{Code: cli.ExitUsage, As: cli.AsAny[*pipeline.OptionsError]},
 			{Code: cli.ExitUsage, As: cli.AsAny[*pipeline.ConfigError]},
+			{Code: cli.ExitUsage, As: cli.AsAny[*sharding.UsageError]},
 			{Code: cli.ExitUsage, As: cli.AsAny[*survey.KindError]},
 			{Code: cli.ExitUsage, As: cli.AsAny[*sharding.TooManyShardsError]},
 		},

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"pretext/extract/wiki/wikitext"
-	"pretext/pipeline"
 	"pretext/tokenize/sentence"
 )
 
@@ -78,7 +77,7 @@ auto, the default where records are made, ends a sentence at every line end too.
 			type out struct {
 				Sentences []string `json:"sentences"`
 			}
-			splitters := pipeline.NewSplitters(splitter)
+			splitters := sentence.NewLanguageSplitter(splitter)
 			if _, err := splitters.For(lang); err != nil {
 				return misuse(err)
 			}

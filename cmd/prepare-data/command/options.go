@@ -8,6 +8,7 @@ import (
 
 	"pretext/cmd/internal/cli"
 	"pretext/pipeline"
+	"pretext/sharding"
 	"pretext/tokenize"
 )
 
@@ -80,11 +81,11 @@ func (l *sourceList) GetSlice() (paths []string) {
 
 // exampleFlags are Google's, with hyphens, and ours for shards.
 type exampleFlags struct {
-	options pipeline.ExamplesOptions
+	options sharding.ExamplesOptions
 }
 
 func (f *exampleFlags) add(fs *pflag.FlagSet) {
-	f.options = pipeline.DefaultExamplesOptions()
+	f.options = sharding.DefaultExamplesOptions()
 	o := &f.options
 	fs.IntVar(&o.MaxSeqLength, "max-seq-length", o.MaxSeqLength, "tokens of an example, with [CLS] and [SEP]")
 	fs.IntVar(&o.MaxPredictionsPerSeq, "max-predictions-per-seq", o.MaxPredictionsPerSeq, "masked positions of an example, at most")

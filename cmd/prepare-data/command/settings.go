@@ -7,6 +7,7 @@ import (
 
 	"pretext/cmd/internal/cli"
 	"pretext/pipeline"
+	"pretext/sharding"
 	"pretext/tokenize"
 	"pretext/tokenize/sentence"
 )
@@ -36,7 +37,7 @@ func completions() cli.Completions {
 	}
 	return cli.Completions{
 		Values: map[string][]string{
-			"runner": pipeline.Runners, "recipe": {pipeline.RecipeGoogle}, "compression": {pipeline.CompressionNone, pipeline.CompressionGzip},
+			"runner": pipeline.Runners, "recipe": {sharding.RecipeGoogle}, "compression": {sharding.CompressionNone, sharding.CompressionGzip},
 			"sentence-splitter": {sentence.Auto, sentence.Punkt, sentence.Newline}, "preset": presetNames(),
 			"profile": profiles, "tokenizer-profile": profiles, "to": {"text"},
 		},

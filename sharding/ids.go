@@ -1,4 +1,4 @@
-package pipeline
+package sharding
 
 import (
 	"bufio"
@@ -13,26 +13,27 @@ import (
 	"slices"
 
 	"pretext/internal/store"
-	"pretext/sharding"
 )
 
 // Beside each documents file lies the list of its documents' IDs: the 64-bit
 // FNV-1a hash of each, big endian, sorted. Merging the lists counts equal IDs of
 // a whole folder in little memory, however many documents there are.
 
-const idsSuffix = ".ids"
+// IDsSuffix ends the name of a list of IDs.
+const IDsSuffix = ".ids"
 
-// An idList collects the IDs of one documents file.
-type idList []uint64
+// An IDList collects the IDs of one documents file.
+type IDList []uint64
 
-func (l *idList) add(id string) {
+// Add adds a document's ID.
+func (l *IDList) Add(id string) {
 	h := fnv.New64a()
 	h.Write([]byte(id))
 	*l = append(*l, h.Sum64())
 }
 
-// bytes returns the list's file.
-func (l idList) bytes() []byte {
+// Bytes returns the list's file.
+func (l IDList) Bytes() []byte {
 	slices.Sort(l)
 	b := make([]byte, 0, 8*len(l))
 	for _, h := range l {
@@ -41,8 +42,9 @@ func (l idList) bytes() []byte {
 	return b
 }
 
-// countEqualIDs returns how many documents have the ID of an earlier one.
-func countEqualIDs(ctx context.Context, folder store.Folder, names []string) (equal int64, err error) {
+// CountEqualIDs returns the number of documents with the ID of an earlier one, given
+// the names of the lists of a folder.
+func CountEqualIDs(ctx context.Context, folder store.Folder, names []string) (equal int64, err error) {
 	var lists idHeap
 	var files []store.File
 	defer func() {
@@ -98,7 +100,7 @@ func (c *idCursor) next() (ok bool, err error) {
 	if _, err := io.ReadFull(c.r, b[:]); err == io.EOF {
 		return false, nil
 	} else if err != nil {
-		return false, fmt.Errorf("read %s: %w: %w", c.name, sharding.ErrFormat, err)
+		return false, fmt.Errorf("read %s: %w: %w", c.name, ErrFormat, err)
 	}
 	c.id = binary.BigEndian.Uint64(b[:])
 	return true, nil

@@ -1,4 +1,4 @@
-package pipeline
+package sharding
 
 import (
 	"errors"
@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"pretext/records/pretrain"
-	"pretext/sharding"
 	"pretext/tokenize"
 	"pretext/tokenize/sentence"
 )
@@ -25,7 +24,7 @@ const (
 // names of Google's flags. Start from [DefaultExamplesOptions].
 type ExamplesOptions struct {
 	pretrain.Options
-	RandomSeed  int64 `json:"random_seed"`   // of shard 0; see [sharding.ShardName.Seed]
+	RandomSeed  int64 `json:"random_seed"`   // of shard 0; see [ShardName.Seed]
 	DoLowerCase bool  `json:"do_lower_case"` // as the vocabulary demands
 
 	// TokenizerProfile says whose rules a vocab.txt is used by. A tokenizer.json
@@ -38,7 +37,7 @@ type ExamplesOptions struct {
 	Recipe           string `json:"recipe"`            // [RecipeGoogle]
 	SentenceSplitter string `json:"sentence_splitter"` // auto, punkt or newline
 	Shards           int    `json:"shards"`            // 0: one for each 16 MiB of text
-	sharding.Split
+	Split
 	Compression string `json:"compression"` // [CompressionNone] or [CompressionGzip]
 }
 
@@ -72,18 +71,18 @@ func (o ExamplesOptions) Validate() error {
 	return errors.Join(errs...)
 }
 
-// tokenFile returns the name of the file that says how text becomes ids.
-func (o ExamplesOptions) tokenFile() string {
+// TokenFile returns the name of the vocabulary or tokenizer beside the shards.
+func (o ExamplesOptions) TokenFile() string {
 	if o.Tokenizer != nil {
-		return sharding.TokenizerName
+		return TokenizerName
 	}
-	return sharding.VocabName
+	return VocabName
 }
 
-// splits returns the sides of the held-out split that are written.
-func (o ExamplesOptions) splits() []string {
+// Splits returns the names of the splits that are written.
+func (o ExamplesOptions) Splits() []string {
 	if o.Fraction > 0 {
-		return []string{sharding.Train, sharding.Eval}
+		return []string{Train, Eval}
 	}
-	return []string{sharding.Train}
+	return []string{Train}
 }

@@ -1,0 +1,32 @@
+package sharding
+
+import "pretext/extract"
+
+// DocumentsBody is the body of the side-car of a documents file.
+type DocumentsBody struct {
+	SourceSHA256 string           `json:"source_sha256,omitempty"` // of the task's byte range of a dump
+	Dropped      map[string]int64 `json:"dropped_templates,omitempty"`
+	Slack        int64            `json:"dropped_slack,omitempty"` // upper bound of the error of each number in Dropped
+	Notes        []string         `json:"notes,omitempty"`
+	Blocks       []extract.Block  `json:"blocks"`
+}
+
+// ShardBody is the body of the side-car of a file of records.
+type ShardBody struct {
+	RandomSeed int64  `json:"random_seed"` // of the shard's generator
+	Split      string `json:"split"`
+	Shard      int    `json:"shard"`
+	Shards     int    `json:"shards"`
+	// Tokens and Masked have an element for each record, in file order.
+	Tokens []uint16 `json:"tokens"` // length with [CLS] and [SEP]
+	Masked []uint16 `json:"masked"` // number of predictions
+
+	// WithoutPunkt counts documents by language if sentences are split by punkt
+	// and Punkt has no parameters for the language.
+	WithoutPunkt map[string]int64 `json:"without_punkt,omitempty"`
+}
+
+// A ShardTask is the plan of a shard: the blocks of documents it is made from.
+type ShardTask struct {
+	Blocks BlockList `json:"blocks"`
+}

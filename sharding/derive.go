@@ -1,0 +1,212 @@
+package sharding
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"pretext/extract"
+	"pretext/internal/store"
+	"pretext/tokenize/sentence"
+)
+
+// DeriveWarnings returns the warnings of a manifest whose other fields are set. They
+// depend only on the manifest, the side-cars and the vocabulary, so that a
+// verification can derive them again.
+func DeriveWarnings(ctx context.Context, folder store.Folder, m *Manifest) (list []Warning, err error) {
+	switch m.Stage {
+	case "extract":
+		list = append(sameInputs(m), sourceWarnings(m, notArticles)...)
+	case "filter":
+		list = append(sameInputs(m), sourceWarnings(m, copyReasons)...)
+	case "vocab":
+		list = sameInputs(m)
+	case "examples":
+		return exampleWarnings(ctx, folder, m)
+	}
+	return list, nil
+}
+
+// sameInputs warns of inputs with equal content.
+func sameInputs(m *Manifest) (list []Warning) {
+	w := Warning{Code: WarnSameInput, Of: int64(len(m.Inputs))}
+	for i, in := range m.Inputs {
+		equal := func(other Input) bool { return other.Bytes == in.Bytes && other.SHA256 == in.SHA256 }
+		if in.Bytes > 0 && slices.ContainsFunc(m.Inputs[:i], equal) {
+			w.Count++
+			if w.Subject == "" {
+				w.Subject = in.Name
+			}
+		}
+	}
+	if w.Count == 0 {
+		return nil
+	}
+	return []Warning{w}
+}
+
+// notArticles are the reasons for rejects of pages that are no articles, or that
+// the dump has no text of: they say nothing about the articles.
+var notArticles = []string{string(extract.RejectRedirect), string(extract.RejectNamespace), string(extract.RejectModel),
+	string(extract.RejectDisambiguation), string(extract.RejectDeleted)}
+
+// copyReasons are the reasons for rejects of a filter that no rule gives.
+var copyReasons = []string{RejectDuplicate, RejectNearDuplicate, RejectContained}
+
+// sourceWarnings warns of sources without documents and of those of which most
+// documents were rejected, for other reasons than those apart.
+func sourceWarnings(m *Manifest, apart []string) (list []Warning) {
+	sources := map[string]Counts{}
+	var names []string // in source order
+	for _, f := range m.DocumentsFiles() {
+		name := SourceOf(f.Name)
+		if sources[name] == nil {
+			sources[name] = Counts{}
+			names = append(names, name)
+		}
+		sources[name].Add(f.Counts)
+	}
+	for _, name := range names {
+		c := sources[name]
+		var rejected, all int64
+		for _, reason := range c.RejectReasons() {
+			all += c["reject."+reason]
+			if !slices.Contains(apart, reason) {
+				rejected += c["reject."+reason]
+			}
+		}
+		documents := c["documents"]
+		w := Warning{Subject: name, Count: rejected, Of: rejected + documents, Limit: LimitRejects}
+		switch {
+		case documents == 0:
+			list = append(list, Warning{Code: WarnEmptySource, Subject: name, Of: max(all, c["pages"], c["files"], c["lines"])})
+		case exceeds(w):
+			w.Code = WarnRejects
+			list = append(list, w)
+		}
+		if c["pages"] > 0 && c["footers"] == 0 {
+			list = append(list, Warning{Code: WarnDumpEnd, Subject: name, Of: 1, Limit: 1})
+		}
+	}
+	return list
+}
+
+// exceeds reports whether the figure of a warning is above its limit.
+func exceeds(w Warning) bool { return float64(w.Count) > w.Limit*float64(w.Of) }
+
+// exampleWarnings derives the warnings of a folder of shards.
+func exampleWarnings(ctx context.Context, folder store.Folder, m *Manifest) ([]Warning, error) {
+	var o ExamplesOptions
+	if err := json.Unmarshal(m.Options, &o); err != nil {
+		return nil, fmt.Errorf("read options of %s: %w: %v", folder, ErrFormat, err)
+	}
+	list := sameInputs(m)
+	casing, err := casingWarnings(ctx, folder, m, o)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, casing...)
+	more, err := sideCarWarnings(ctx, folder, m, o)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, more...)
+	return append(list, shardWarnings(m, o)...), nil
+}
+
+// shardWarnings are those that the counts of a folder of shards decide.
+func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
+	c := m.Counts
+	alone := int64(0) // records of shards with one document
+	splits := map[string]int64{}
+	for _, f := range m.RecordFiles() {
+		n, _ := ParseShardName(f.Name)
+		splits[n.Split] += f.Counts["records"]
+		if f.Counts["documents"] == 1 {
+			alone += f.Counts["records"]
+		}
+	}
+	for _, w := range []Warning{
+		{Code: WarnUnknownTokens, Count: c["unknown_tokens"], Of: c["tokens"], Limit: LimitUnknownTokens},
+		{Code: WarnLongSentences, Count: c["tokens"], Of: c["sentences"], Limit: max(LimitSentenceTokens, float64(o.MaxSeqLength))},
+		{Code: WarnOneDocument, Count: alone, Of: c["records"], Limit: LimitOneDocument},
+		{Code: WarnRandomNext, Count: c["random_next"], Of: c["records"], Limit: LimitRandomNext},
+	} {
+		if exceeds(w) {
+			list = append(list, w)
+		}
+	}
+	for _, split := range o.Splits() {
+		if splits[split] == 0 && c["records"] > 0 {
+			list = append(list, Warning{Code: WarnEmptySplit, Subject: split, Of: c["records"]})
+		}
+	}
+	return list
+}
+
+// casingWarnings holds the case of the vocabulary against lower-casing.
+func casingWarnings(ctx context.Context, folder store.Folder, m *Manifest, o ExamplesOptions) ([]Warning, error) {
+	name := o.TokenFile()
+	raw, err := store.ReadFile(ctx, folder, name)
+	if err != nil {
+		return nil, err
+	}
+	t, err := NewTokenizer(name, raw, o)
+	if err != nil || t.WordPiece == nil {
+		return nil, err
+	}
+	v := t.WordPiece.Vocab()
+	switch uncased := v.LooksUncased(); {
+	case o.DoLowerCase && !uncased:
+		capitals, letters := v.Capitals()
+		return []Warning{{Code: WarnCasedVocab, Count: int64(capitals), Of: int64(letters), Limit: LimitCapitals}}, nil
+	case !o.DoLowerCase && uncased:
+		w := Warning{Code: WarnUncasedVocab, Count: m.Counts["unknown_tokens"], Of: m.Counts["tokens"], Limit: LimitUncasedUnknown}
+		if exceeds(w) {
+			return []Warning{w}, nil
+		}
+	}
+	return nil, nil
+}
+
+// sideCarWarnings are those that need more than counts: the lengths of the records
+// and the languages of the documents.
+func sideCarWarnings(ctx context.Context, folder store.Folder, m *Manifest, o ExamplesOptions) (list []Warning, err error) {
+	cuts := o.WantedPredictions(o.MaxSeqLength) > o.MaxPredictionsPerSeq
+	if !cuts && o.SentenceSplitter != sentence.Punkt {
+		return nil, nil // nothing to read them for
+	}
+	predictions := Warning{Code: WarnFewPredictions, Limit: LimitFewPredictions}
+	languages := Counts{}
+	for _, f := range m.RecordFiles() {
+		n, _ := ParseShardName(f.Name)
+		car, err := ReadSideCar(ctx, folder, n.SideCar())
+		if err != nil {
+			return nil, err
+		}
+		var body ShardBody
+		if err := json.Unmarshal(car.Body, &body); err != nil {
+			return nil, fmt.Errorf("side-car of %s in %s: %w: %v", f.Name, folder, ErrFormat, err)
+		}
+		for _, tokens := range body.Tokens {
+			predictions.Count += int64(o.Predictions(int(tokens)))
+			predictions.Of += int64(o.WantedPredictions(int(tokens)))
+		}
+		languages.Add(body.WithoutPunkt)
+	}
+	if predictions.Of > 0 && !exceeds(predictions) { // it must be above
+		list = append(list, predictions)
+	}
+	splitter := Warning{Code: WarnSplitter, Subject: strings.Join(slices.Sorted(maps.Keys(languages)), ", "),
+		Of: m.Counts["documents"], Limit: LimitSplitter}
+	for _, n := range languages {
+		splitter.Count += n
+	}
+	if exceeds(splitter) {
+		list = append(list, splitter)
+	}
+	return list, nil
+}

@@ -1,0 +1,167 @@
+package sharding
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strings"
+
+	"pretext/extract"
+	"pretext/internal/store"
+)
+
+// DocumentsInput describes a finished documents folder that a later stage reads.
+type DocumentsInput struct {
+	Location string // absolute path
+	Input    Input  // its manifest
+	Counts   Counts
+	Files    []DocumentsFile // in source order
+}
+
+// A DocumentsFile is a documents file and its table of blocks.
+type DocumentsFile struct {
+	Name   string
+	Blocks []extract.Block
+}
+
+// OpenDocuments reads the manifests and block tables of documents folders, in
+// the order given.
+func OpenDocuments(ctx context.Context, locations []string) ([]DocumentsInput, error) {
+	var inputs []DocumentsInput
+	for _, location := range locations {
+		in, err := OpenDocumentsFolder(ctx, location)
+		if err != nil {
+			return nil, err
+		}
+		inputs = append(inputs, in)
+	}
+	return inputs, nil
+}
+
+// OpenDocumentsFolder reads the manifest and the block tables of a documents folder.
+// The folder of another stage is a [*UsageError].
+func OpenDocumentsFolder(ctx context.Context, location string) (DocumentsInput, error) {
+	in := DocumentsInput{Location: store.Absolute(location)}
+	folder, err := store.Open(location)
+	if err != nil {
+		return in, err
+	}
+	m, err := ReadManifest(ctx, folder)
+	if err != nil {
+		return in, err
+	}
+	if in.Input, err = ManifestInput(ctx, folder); err != nil {
+		return in, err
+	}
+	in.Counts = m.Counts
+	files := m.DocumentsFiles()
+	if len(files) == 0 {
+		return in, &UsageError{fmt.Errorf("%s holds the output of stage %q, not documents", location, m.Stage)}
+	}
+	for _, f := range files {
+		body, err := ReadDocumentsBody(ctx, folder, f.Name)
+		if err != nil {
+			return in, err
+		}
+		in.Files = append(in.Files, DocumentsFile{f.Name, body.Blocks})
+	}
+	return in, nil
+}
+
+// ReadDocumentsBody reads the body of the side-car of a documents file.
+func ReadDocumentsBody(ctx context.Context, folder store.Folder, name string) (body DocumentsBody, err error) {
+	car, err := ReadSideCar(ctx, folder, strings.TrimSuffix(name, DocumentsSuffix)+SideCarSuffix)
+	if err != nil {
+		return body, err
+	}
+	if err := json.Unmarshal(car.Body, &body); err != nil {
+		return body, fmt.Errorf("side-car of %s in %s: %w: %v", name, folder, ErrFormat, err)
+	}
+	return body, nil
+}
+
+// A BlockList is the part of a task's plan that lists the blocks it reads, in
+// source order. A folder is given by its index among the stage's inputs, so that
+// the plan contains no path.
+type BlockList []FileBlocks
+
+// FileBlocks lists blocks of one documents file.
+type FileBlocks struct {
+	Folder int             `json:"folder"`
+	Name   string          `json:"name"`
+	Blocks []extract.Block `json:"blocks"`
+}
+
+// TextBytes returns the bytes of text in the blocks.
+func (l BlockList) TextBytes() (n int64) {
+	for _, f := range l {
+		for _, b := range f.Blocks {
+			n += b.TextBytes
+		}
+	}
+	return n
+}
+
+// Documents yields the documents of the blocks in order, and at most one error. read is
+// called with the bytes of text of each block that was read.
+func (l BlockList) Documents(ctx context.Context, locations []string, read func(textBytes int64)) iter.Seq2[*extract.Document, error] {
+	return func(yield func(*extract.Document, error) bool) {
+		r, err := extract.NewBlockReader()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer r.Close()
+		for _, file := range l {
+			if file.Folder < 0 || file.Folder >= len(locations) {
+				yield(nil, fmt.Errorf("%w: folder %d of %d in the plan of a task", ErrFormat, file.Folder, len(locations)))
+				return
+			}
+			b := blockReader{r, locations[file.Folder], read}
+			ok, err := b.documents(ctx, file, yield)
+			if err != nil {
+				yield(nil, fmt.Errorf("read %s: %w", file.Name, err))
+			}
+			if err != nil || !ok {
+				return
+			}
+		}
+	}
+}
+
+// A blockReader reads blocks of files of one folder.
+type blockReader struct {
+	*extract.BlockReader
+	location string
+	read     func(textBytes int64)
+}
+
+// documents yields the documents of one file; ok is false if the consumer wants no
+// more.
+func (r blockReader) documents(ctx context.Context, file FileBlocks, yield func(*extract.Document, error) bool) (ok bool, err error) {
+	folder, err := store.Open(r.location)
+	if err != nil {
+		return false, err
+	}
+	f, err := folder.Open(ctx, file.Name)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	for _, b := range file.Blocks {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		for doc, err := range r.BlockReader.Documents(f, b) {
+			if err != nil {
+				return false, err
+			}
+			if !yield(doc, nil) {
+				return false, nil
+			}
+		}
+		r.read(b.TextBytes)
+	}
+	return true, nil
+}

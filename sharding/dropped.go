@@ -1,0 +1,49 @@
+package sharding
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"pretext/internal/store"
+)
+
+// MaxDropped is the maximum number of templates that a manifest names.
+const MaxDropped = 100
+
+// SumDropped adds up the templates without text of documents files, given by
+// their side-cars. Sums do not depend on the order of the side-cars, and what a
+// side-car says depends on its range of the dump alone. It is nil where nothing
+// was dropped.
+func SumDropped(ctx context.Context, folder store.Folder, sideCars []string) (*DroppedTemplates, error) {
+	uses := map[string]int64{}
+	slack := int64(0)
+	for _, name := range sideCars {
+		car, err := ReadSideCar(ctx, folder, name)
+		if err != nil {
+			return nil, err
+		}
+		var body DocumentsBody
+		if err := json.Unmarshal(car.Body, &body); err != nil {
+			return nil, fmt.Errorf("side-car %s in %s: %w: %v", name, folder, ErrFormat, err)
+		}
+		for template, n := range body.Dropped {
+			uses[template] += n
+		}
+		slack += body.Slack
+	}
+	if len(uses) == 0 {
+		return nil, nil
+	}
+	d := &DroppedTemplates{Slack: slack}
+	for name, n := range uses {
+		d.Templates = append(d.Templates, TemplateUses{Name: name, Uses: n})
+	}
+	slices.SortFunc(d.Templates, func(a, b TemplateUses) int {
+		return cmp.Or(cmp.Compare(b.Uses, a.Uses), cmp.Compare(a.Name, b.Name))
+	})
+	d.Templates = slices.Clone(d.Templates[:min(len(d.Templates), MaxDropped)])
+	return d, nil
+}

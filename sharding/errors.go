@@ -1,0 +1,17 @@
+package sharding
+
+import "errors"
+
+var (
+	// ErrDamaged reports that a file or folder is not what it claims to be.
+	ErrDamaged = errors.New("damaged")
+	// ErrNoDocuments reports that there is no document.
+	ErrNoDocuments = errors.New("no documents")
+)
+
+// A UsageError reports a wrong argument, such as the folder of another stage.
+type UsageError struct{ Err error }
+
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+func (e *UsageError) Unwrap() error { return e.Err }

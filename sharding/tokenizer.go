@@ -1,0 +1,138 @@
+package sharding
+
+import (
+	"fmt"
+
+	"pretext/records/pretrain"
+	"pretext/tokenize"
+	"pretext/tokenize/hf"
+)
+
+// A TokenizerInfo is what a reader of records must know of the tokenizer.json
+// that they were made with. It says it in the manifest.
+type TokenizerInfo struct {
+	Model     string `json:"model"`      // wordpiece or byte-level-bpe
+	VocabSize int    `json:"vocab_size"` // ids are below it
+	hf.Specials
+}
+
+// Models of a tokenizer.json.
+const (
+	modelWordPiece = "wordpiece"
+	modelByteLevel = "byte-level-bpe"
+)
+
+// TokenizerOptions returns the options with what a tokenizer.json decides.
+func TokenizerOptions(path string, raw []byte, o ExamplesOptions) (ExamplesOptions, error) {
+	file, err := hf.Load(path, raw)
+	if err != nil {
+		return o, fmt.Errorf("%w tokenizer, or one that is not supported: %w", ErrDamaged, err)
+	}
+	specials, err := file.Specials()
+	if err != nil {
+		return o, &UsageError{err}
+	}
+	o.Tokenizer = &TokenizerInfo{Model: modelByteLevel, VocabSize: file.Len(), Specials: specials}
+	o.DoLowerCase, o.TokenizerProfile = false, ""
+	if wp := file.WordPiece(); wp != nil {
+		o.Tokenizer.Model = modelWordPiece
+		o.DoLowerCase, o.TokenizerProfile = wp.Options().DoLowerCase, wp.Options().Profile
+	}
+	return o, nil
+}
+
+// A Tokenizer turns sentences into token IDs as the records of a folder were made. It
+// is safe for concurrent use.
+type Tokenizer struct {
+	WordPiece *tokenize.Tokenizer // nil for byte-level BPE
+	Vocab     pretrain.Vocab
+	Unknown   int32  // ID of [UNK]; -1 if no text is unknown
+	Warning   string // about a tokenizer.json; "" if there is none
+
+	byteLevel *hf.Tokenizer // nil for WordPiece
+}
+
+// NewTokenizer returns the tokenizer of the content of a vocab.txt, or of a
+// tokenizer.json if o.Tokenizer is set. name is for messages.
+func NewTokenizer(name string, raw []byte, o ExamplesOptions) (*Tokenizer, error) {
+	if o.Tokenizer == nil {
+		return newVocabTokenizer(name, raw, o)
+	}
+	file, err := hf.Load(name, raw)
+	if err != nil {
+		return nil, fmt.Errorf("%w tokenizer: %w", ErrDamaged, err)
+	}
+	info := o.Tokenizer
+	t := &Tokenizer{WordPiece: file.WordPiece(), Unknown: info.Unk, Warning: file.Warning(),
+		Vocab: pretrain.Vocab{Size: info.VocabSize, CLS: info.CLS, SEP: info.SEP, Mask: info.Mask, Pad: info.Pad}}
+	if t.WordPiece != nil {
+		t.Vocab.IsSubword = t.WordPiece.Vocab().IsSubword
+		return t, nil
+	}
+	t.byteLevel = file
+	t.Vocab.Marked = o.DoWholeWordMask
+	return t, nil
+}
+
+// newVocabTokenizer makes a tokenizer of a vocab.txt.
+func newVocabTokenizer(name string, raw []byte, o ExamplesOptions) (*Tokenizer, error) {
+	v, err := tokenize.ReadVocab(name, raw)
+	if err != nil {
+		return nil, fmt.Errorf("%w vocabulary: %w", ErrDamaged, err)
+	}
+	opts := tokenize.DefaultOptions()
+	opts.DoLowerCase, opts.Profile = o.DoLowerCase, o.TokenizerProfile
+	wp, err := tokenize.New(v, opts)
+	if err != nil {
+		return nil, err
+	}
+	// The original pads with 0, wherever [PAD] is.
+	return &Tokenizer{WordPiece: wp, Unknown: v.UNK(),
+		Vocab: pretrain.Vocab{Size: v.Len(), CLS: v.CLS(), SEP: v.SEP(), Mask: v.MASK(), IsSubword: v.IsSubword}}, nil
+}
+
+// NewCorpus returns an empty corpus for the tokenizer's ids.
+func (t *Tokenizer) NewCorpus() *pretrain.Corpus {
+	if t.Vocab.Marked {
+		return pretrain.NewMarkedCorpus(t.Vocab.Size)
+	}
+	return pretrain.NewCorpus(t.Vocab.Size)
+}
+
+// Wide reports whether an id in a corpus takes four bytes.
+func (t *Tokenizer) Wide() bool { return t.Vocab.Marked || t.Vocab.Size > 1<<16 }
+
+// A SentenceEncoder turns sentences into ids. It is for one goroutine.
+type SentenceEncoder interface {
+	AppendIDsBytes(dst []int32, sentence []byte) []int32
+}
+
+// NewEncoder returns an encoder.
+func (t *Tokenizer) NewEncoder() SentenceEncoder {
+	if t.byteLevel == nil {
+		return t.WordPiece.NewEncoder()
+	}
+	return &byteLevelEncoder{encoder: t.byteLevel.NewEncoder(), marked: t.Vocab.Marked}
+}
+
+// A byteLevelEncoder marks the ids that continue a word where that is asked for.
+type byteLevelEncoder struct {
+	encoder *hf.Encoder
+	marked  bool
+	starts  []bool
+}
+
+// AppendIDsBytes appends the ids of a sentence.
+func (e *byteLevelEncoder) AppendIDsBytes(dst []int32, sentence []byte) []int32 {
+	if !e.marked {
+		return e.encoder.AppendIDsBytes(dst, sentence)
+	}
+	first := len(dst)
+	dst, e.starts = e.encoder.AppendWords(dst, e.starts[:0], string(sentence))
+	for i, start := range e.starts {
+		if !start {
+			dst[first+i] |= pretrain.Continues
+		}
+	}
+	return dst
+}
