@@ -142,7 +142,7 @@ func (s *Sketcher) trim() {
 // A Set is the set of shingles of a text. For a large text, it is the subset of
 // hashes that end in some zero bits.
 type Set struct {
-	zeros  uint     // that all hashes end in
+	zeros  uint     // number of zero bits
 	hashes []uint64 // sorted, distinct
 }
 

@@ -64,7 +64,7 @@ import (
 
 // Options configures a [Filter].
 type Options struct {
-	// Limits gives the limit of each rule that is asked, by its name.
+	// Limits maps the names of the rules to apply to their limits.
 	Limits map[string]float64 `json:"limits,omitempty"`
 }
 

@@ -15,7 +15,7 @@ import (
 	"pretext/tokenize"
 )
 
-// A corpus is the input in every form that a stage reads, in memory.
+// A corpus is the input in the forms that the stages read, in memory.
 type corpus struct {
 	dump     []byte // the file
 	head     wiki.Head
@@ -27,7 +27,7 @@ type corpus struct {
 	tok      *tokenize.Tokenizer
 
 	documents []*extract.Document // of the wiki, then of the books
-	wiki      int                 // how many of them are of the wiki
+	wiki      int                 // number of documents from the wiki
 	textBytes int64
 	sentences [][]byte
 	lineBytes int64 // of the sentences
@@ -92,7 +92,7 @@ func (c *corpus) readDocuments() error {
 	return c.fromBooks(keep)
 }
 
-// fromDump gives the documents of a dump to keep.
+// fromDump passes the documents of a dump to keep.
 func (c *corpus) fromDump(r *bytes.Reader, head wiki.Head, o wiki.Options, keep func(*extract.Document)) (wiki.Stats, error) {
 	reader := wiki.NewReader(r, r.Size(), wiki.Range{End: r.Size()}, head, o, "dump.xml.bz2")
 	for doc, err := range reader.Documents() {
@@ -104,7 +104,7 @@ func (c *corpus) fromDump(r *bytes.Reader, head wiki.Head, o wiki.Options, keep 
 	return reader.Stats(), nil
 }
 
-// fromBooks gives the documents of the books to keep.
+// fromBooks passes the documents of the books to keep.
 func (c *corpus) fromBooks(keep func(*extract.Document)) error {
 	tasks, err := books.Plan(books.Local{}, []string{c.books}, books.Options{})
 	if err != nil {
@@ -121,8 +121,8 @@ func (c *corpus) fromBooks(keep func(*extract.Document)) error {
 	return nil
 }
 
-// articles cuts a dump into the pages that hold articles, plainly: it is the
-// input of a measurement and of other tools, not a reader of dumps.
+// articles splits a dump into the pages of articles. It is simple, because it
+// only prepares input for measurements and is not a general reader of dumps.
 func articles(xml []byte) (pages []page) {
 	unescape := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&amp;", "&")
 	for {
@@ -142,7 +142,7 @@ func articles(xml []byte) (pages []page) {
 	}
 }
 
-// inner returns what stands in the first element of that name.
+// inner returns the content of the first element with a name.
 func inner(xml []byte, name string) []byte {
 	_, rest, ok := bytes.Cut(xml, []byte("<"+name))
 	if !ok {

@@ -14,11 +14,11 @@ import (
 var languageDumps = []string{"elwikivoyage-medium-pages-articles", "frwiki-sample", "dewiki-20170701-sample", "zhwiki-sample",
 	"jawiki-articles-multistream", "ltgwiki-pages-articles"}
 
-// languageSample is how much text of each language is measured, in bytes.
+// languageSample is the amount of text measured for each language, in bytes.
 const languageSample = 256 << 10
 
-// lines returns lines of text in the languages of the dumps named, as much of
-// each.
+// lines returns lines of text from the dumps of several languages,
+// languageSample bytes of each.
 func (o options) lines() (all []string, err error) {
 	for _, path := range o.languages {
 		dump, err := os.ReadFile(path)
@@ -44,8 +44,8 @@ func (o options) lines() (all []string, err error) {
 	return all, nil
 }
 
-// besides returns the vocabulary beside the one given that is called that way:
-// bert-base-cased-vocab.txt beside bert-base-uncased-vocab.txt.
+// besides returns the path of the vocabulary called name next to the given one:
+// bert-base-cased-vocab.txt next to bert-base-uncased-vocab.txt.
 func besides(vocab, name string) string {
 	return filepath.Join(filepath.Dir(vocab), "bert-base-"+name+"-vocab.txt")
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A machine is where something was measured.
+// A machine describes the computer of a measurement.
 type machine struct {
 	CPU   string `json:"cpu"`
 	Cores int    `json:"cores"`
@@ -29,8 +29,8 @@ func describe() machine {
 	return m
 }
 
-// load returns the load average of the last minute, "" where it is not known:
-// above 1 at the beginning others were at work, and figures are worth less.
+// load returns the load average of the last minute, "" if unknown. A load above
+// 1 at the start means that other programs ran and figures are less reliable.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -1,21 +1,21 @@
-// Command bench measures the stages of the data path, and the tools that others
-// use for the same work:
+// Command bench measures the stages of the data path and other tools that do
+// the same work:
 //
 //	go run ./internal/bench -binary bin/prepare-data          # what make bench does
 //	go run ./internal/bench -peers .venv-peers/bin/python     # what make bench-peers does
 //
-// All is measured in one run, in rounds: a round does every piece of work once,
-// one after the other, so that a machine that is slower for a while is slower
-// for all. The figure is CPU time (user and system, of all threads and child
-// processes), since wall time on a shared machine says little; a speed is bytes
-// of that time, which is bytes a core. A ratio is taken within a round. Of the
-// rounds the median is shown, with the least and the greatest.
+// A run consists of rounds. Each round does every piece of work once, one after
+// the other, so that a temporary slowdown of the machine affects all of them.
+// The measure is CPU time (user and system, of all threads and child
+// processes), because wall time on a shared machine is unreliable; a speed is
+// in bytes for each second of CPU time. Ratios are computed within a round. The
+// report shows the median of the rounds, the minimum and the maximum.
 //
-// The yardstick is bzip2 -dc on the same dump: machines differ, and a ratio to
-// something everybody has can be compared where MB/s cannot. MB is 10^6 bytes.
+// The baseline is bzip2 -dc on the same dump: ratios to a common tool can be
+// compared between machines, MB/s cannot. MB is 10^6 bytes.
 //
-// What two tools made of the same input is compared before their speeds are; a
-// line of the result says how.
+// Before the speeds of two tools are compared, their outputs are; the report
+// says how.
 package main
 
 import (
@@ -33,14 +33,14 @@ import (
 	"pretext/internal/realdata"
 )
 
-// options are the flags.
+// options are the command line flags.
 type options struct {
 	dump, books, vocab string
 	languages          []string // dumps, for text that is not English
-	binary             string   // prepare-data
+	binary             string   // path of prepare-data
 	rounds             int
 	json               bool
-	python             string // of the peers; "" for none
+	python             string // interpreter of the peers; "" for none
 	only               *regexp.Regexp
 	page               string // file whose table is replaced
 }
@@ -86,7 +86,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return rep.writeText(stdout)
 }
 
-// list returns what is to be measured, and what is to be compared.
+// list returns the works to measure and the pairs to compare.
 func list(ctx context.Context, o options, dir string) (works []*work, pairs []pair, err error) {
 	c, err := readCorpus(ctx, o)
 	if err != nil {
@@ -157,7 +157,8 @@ func inputs(o options) (names []string) {
 	return names
 }
 
-// filter keeps the works whose names match, the yardstick and what pairs need.
+// filter keeps the works whose names match, the baseline, and the works that
+// pairs need.
 func filter(works []*work, pairs []pair, only *regexp.Regexp) (kept []*work, compared []pair) {
 	need := map[string]bool{works[0].name: true}
 	for _, p := range pairs {

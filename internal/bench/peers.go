@@ -19,22 +19,22 @@ import (
 	"pretext/extract/wiki"
 )
 
-// scripts run the peers that are libraries of Python.
+// scripts run the peers that are Python libraries.
 //
 //go:embed peers/*.py
 var scripts embed.FS
 
-// punktParameters are those of NLTK, in our packing.
+// punktParameters are NLTK's, in our format.
 const punktParameters = "tokenize/sentence/params/english.gz"
 
-// Sizes of the samples that slow peers are given, in bytes.
+// Sizes of the samples for slow peers, in bytes.
 const (
 	lineSample     = 4 << 20
 	documentSample = 8 << 20
 	pageSample     = 2 << 20
 )
 
-// A peerBench is peers need, and the works and pairs found so far.
+// A peerBench collects works and pairs for the comparison with peers.
 type peerBench struct {
 	*corpus
 	o    options
@@ -43,8 +43,8 @@ type peerBench struct {
 	list []pair
 }
 
-// peers returns our works and those of other tools on the same input, and what
-// is to be compared with what.
+// peers returns our works and those of other tools on the same input, and the
+// pairs to compare.
 func (c *corpus) peers(o options, dir string) ([]*work, []pair, error) {
 	b := &peerBench{corpus: c, o: o, dir: dir}
 	if err := os.CopyFS(dir, scripts); err != nil {
@@ -58,12 +58,12 @@ func (c *corpus) peers(o options, dir string) ([]*work, []pair, error) {
 	return b.all, b.list, nil
 }
 
-// compare adds a pair of works that were added, or are the yardstick.
+// compare adds a pair of works that were added before, or the baseline.
 func (b *peerBench) compare(name, ours, peer string, must float64, same *verdict) {
 	b.list = append(b.list, pair{Name: name, Ours: ours, Peer: peer, Must: must, Same: same})
 }
 
-// decoders: bzip2 to bytes.
+// decoders compares bzip2 decoders.
 func (b *peerBench) decoders() error {
 	std := inside("compress/bzip2 of Go", "XML", b.xmlBytes, func() (int64, error) {
 		_, err := io.Copy(io.Discard, stdbzip2.NewReader(bytes.NewReader(b.dump)))
@@ -107,7 +107,7 @@ func sumFrom(r io.Reader) (uint32, error) {
 	return h.Sum32(), err
 }
 
-// extractors: a dump to a file of JSON lines.
+// extractors compares tools that convert a dump to JSON lines.
 func (b *peerBench) extractors() error {
 	xml := filepath.Join(b.dir, "dump.xml")
 	if err := os.WriteFile(xml, b.xml, 0o644); err != nil {
@@ -140,8 +140,8 @@ func (b *peerBench) extractors() error {
 	return nil
 }
 
-// jsonLines extracts a dump into a file. It counts the pages that are articles
-// and no redirects, whether they have text or not.
+// jsonLines extracts a dump to a file. It counts the pages that are articles
+// and not redirects, with or without text.
 func (b *peerBench) jsonLines(name string, dump []byte, head wiki.Head, pages *int64) *work {
 	return inside(name, "XML", b.xmlBytes, func() (int64, error) {
 		f, err := os.Create(filepath.Join(b.dir, "ours.jsonl"))
@@ -166,7 +166,7 @@ func (b *peerBench) jsonLines(name string, dump []byte, head wiki.Head, pages *i
 	})
 }
 
-// wikiExtractor is one process that reads and one that works.
+// wikiExtractor runs WikiExtractor with one reading process and one worker.
 func (b *peerBench) wikiExtractor(form, dump, flag string, pages *int64, same *verdict) *work {
 	name := strings.TrimSpace("WikiExtractor " + form + " " + flag)
 	return &work{name: name, of: "XML", bytes: b.xmlBytes, run: func(ctx context.Context) (sample, error) {

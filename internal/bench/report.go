@@ -11,38 +11,38 @@ import (
 	"time"
 )
 
-// A report is what was measured.
+// A report is the result of a run.
 type report struct {
 	Machine machine   `json:"machine"`
 	Started time.Time `json:"started"`
-	Load    []string  `json:"load"` // average of a minute, before the first round and after each
+	Load    []string  `json:"load"` // one-minute load average before the first round and after each
 	Inputs  []string  `json:"inputs"`
-	Results []*result `json:"results"` // the yardstick is the first
+	Results []*result `json:"results"` // the baseline is the first
 	Pairs   []pair    `json:"pairs,omitempty"`
 }
 
-// A result is a work's samples, one a round.
+// A result holds a work's samples, one for each round.
 type result struct {
 	Name    string   `json:"name"`
 	Of      string   `json:"of"`
 	Samples []sample `json:"samples"`
 }
 
-// A pair is a comparison of one of our works with a peer's. Both do the same
-// work, of which Same tells how it was checked.
+// A pair compares one of our works with a peer's. Same says how it was checked
+// that their outputs are equal.
 type pair struct {
 	Name string   `json:"name"`
 	Ours string   `json:"ours"`
 	Peer string   `json:"peer"`
-	Must float64  `json:"must,omitempty"` // ratio that we want to keep, 0: none
+	Must float64  `json:"must,omitempty"` // minimum ratio to maintain; 0: none
 	Same *verdict `json:"same"`
 }
 
-// A verdict says how far two outputs are the same. It is filled while works
-// are measured.
+// A verdict says how far two outputs agree. It is filled during the
+// measurement.
 type verdict struct {
 	Text   string `json:"text"`
-	Before string `json:"-"` // what is said before Text
+	Before string `json:"-"` // text in front of Text
 }
 
 func (r *report) result(name string) *result {
@@ -62,7 +62,7 @@ func (r *result) spread(figure func(sample) float64) spread {
 	return spreadOf(values)
 }
 
-// ratio compares the speeds of two works, round by round.
+// ratio compares the speeds of two works within each round.
 func ratio(of, to *result) spread {
 	var values []float64
 	for i, s := range of.Samples {
@@ -71,7 +71,7 @@ func ratio(of, to *result) spread {
 	return spreadOf(values)
 }
 
-// rows returns the table of works: a heading and lines of cells.
+// rows returns the table of works: a header and rows of cells.
 func (r *report) rows() [][]string {
 	rows := [][]string{{"work", "MB", "of", "MB/s a core", "× bzip2 -dc", "µs a record", "peak RSS MB"}}
 	for _, res := range r.Results {
@@ -107,7 +107,7 @@ func (r *report) pairRows() [][]string {
 	return rows
 }
 
-// tables returns the tables that have rows.
+// tables returns the tables that are not empty.
 func (r *report) tables() [][][]string {
 	tables := [][][]string{r.rows()}
 	if len(r.Pairs) > 0 {
@@ -120,7 +120,7 @@ func (s spread) String() string {
 	return fmt.Sprintf("%s (%s–%s)", figure(s.Median), figure(s.Min), figure(s.Max))
 }
 
-// figure writes a number to three digits.
+// figure formats a number with three significant digits.
 func figure(v float64) string {
 	switch {
 	case v >= 100:
@@ -131,7 +131,7 @@ func figure(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// heading says what the tables are of.
+// heading returns the heading of the tables.
 func (r *report) heading() string {
 	return fmt.Sprintf("%s, %d cores, %s, %s; %s UTC, %d rounds: median (least–greatest), by CPU time;\nload average before and after each round %s; input: %s",
 		r.Machine.CPU, r.Machine.Cores, r.Machine.OS, r.Machine.Go, r.Started.Format("2006-01-02 15:04"), len(r.Results[0].Samples),
@@ -155,7 +155,7 @@ func (r *report) writeText(w io.Writer) error {
 	return err
 }
 
-// writePage replaces the part of a page between the marks of this kind of
+// writePage replaces the part of a page between the marks for this kind of
 // report.
 func (r *report) writePage(path string) error {
 	page, err := os.ReadFile(path)

@@ -16,7 +16,7 @@ import (
 	"pretext/tokenize/sentence"
 )
 
-// strippers: a page's wikitext to text.
+// strippers compares tools that convert a page's wikitext to text.
 func (b *peerBench) strippers() error {
 	var texts []string
 	for _, p := range b.pages {
@@ -40,7 +40,7 @@ func (b *peerBench) strippers() error {
 	return nil
 }
 
-// punkts: documents to sentences, as NLTK splits a whole text.
+// punkts compares sentence splitters on whole documents, as NLTK splits them.
 func (b *peerBench) punkts() error {
 	var texts []string
 	for _, d := range b.documents {
@@ -75,7 +75,7 @@ func (b *peerBench) punkts() error {
 	return nil
 }
 
-// thin takes units in even steps until they are of about that size together.
+// thin selects units at equal distances, up to a total size.
 func thin(units []string, size int64) (kept []string) {
 	step := max(1, float64(sizeOf(units))/float64(size))
 	for i := 0.0; int(i) < len(units); i += step {
@@ -91,13 +91,13 @@ func sizeOf(units []string) (n int64) {
 	return n
 }
 
-// script returns a work that a script of peers does on units of text. What it
-// made of each is compared with ours by checksum, if there is one.
+// script returns a work that runs a Python script on units of text. If sum is
+// set, the results are compared with ours by checksum.
 func (b *peerBench) script(name, of, file string, units []string, same *verdict, sum func(string) uint32, args ...string) (*work, error) {
 	input := filepath.Join(b.dir, fmt.Sprintf("%d.input", len(b.all)))
 	var text strings.Builder
 	for _, u := range units {
-		text.WriteString(strings.ReplaceAll(u, "\n", "\x01")) // a line is a unit there
+		text.WriteString(strings.ReplaceAll(u, "\n", "\x01")) // one unit on each line
 		text.WriteByte('\n')
 	}
 	if err := os.WriteFile(input, []byte(text.String()), 0o644); err != nil {
@@ -128,7 +128,7 @@ func (b *peerBench) script(name, of, file string, units []string, same *verdict,
 		if said.Bytes != sizeOf(units) {
 			return s, fmt.Errorf("it read %d bytes of %d", said.Bytes, sizeOf(units))
 		}
-		s.CPU, s.Bytes = time.Duration(said.CPU*float64(time.Second)), said.Bytes // of the work, without the start
+		s.CPU, s.Bytes = time.Duration(said.CPU*float64(time.Second)), said.Bytes // of the work, without the interpreter's start
 		if sum == nil {
 			return s, nil
 		}

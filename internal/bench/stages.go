@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	dupeFactor = 5        // of the examples that are made
-	shardBytes = 16 << 20 // of text, as prepare-data cuts by default
-	seed       = 12345    // of the first shard, prepare-data's default: the count of records is that of its run
-	maxRecords = 100_000  // that are held for the works on records
+	dupeFactor = 5        // of the examples
+	shardBytes = 16 << 20 // of text; prepare-data's default
+	seed       = 12345    // of the first shard in prepare-data, so that the number of records is the same
+	maxRecords = 100_000  // kept in memory for the works on records
 )
 
 // stages returns the works on the corpus, in the order of the data path.
@@ -59,13 +59,13 @@ func (c *corpus) decode() *work {
 	})
 }
 
-// splitPages finds the pages and reads their headers; none is kept, so nothing
-// is unescaped or scanned.
+// splitPages finds the pages and parses their headers. No page is kept, so
+// nothing is unescaped or scanned.
 func (c *corpus) splitPages() *work {
 	head := c.head
 	head.Compression = wiki.CompressionNone
 	o := wiki.DefaultOptions()
-	o.Namespaces = []int{-1} // media pages: a dump holds none
+	o.Namespaces = []int{-1} // media pages: a dump has none
 	return inside("XML to pages", "XML", c.xmlBytes, func() (int64, error) {
 		stats, err := c.fromDump(bytes.NewReader(c.xml), head, o, func(*extract.Document) {})
 		return stats.Pages, err
@@ -87,7 +87,7 @@ func (c *corpus) scan() *work {
 	})
 }
 
-// extract is the whole way from a dump to documents.
+// extract measures the complete conversion of a dump to documents.
 func (c *corpus) extract(name string, dump []byte, head wiki.Head) *work {
 	return inside(name, "XML", c.xmlBytes, func() (int64, error) {
 		stats, err := c.fromDump(bytes.NewReader(dump), head, wiki.DefaultOptions(), func(*extract.Document) {})
@@ -129,7 +129,7 @@ func (c *corpus) documentsFile() []*work {
 		}
 		return n, nil
 	})
-	return []*work{write, read} // in this order: reading reads what was written
+	return []*work{write, read} // in this order: read reads the output of write
 }
 
 func (c *corpus) splitSentences() *work {
@@ -139,8 +139,8 @@ func (c *corpus) splitSentences() *work {
 	})
 }
 
-// split returns the clean sentences of all documents, or gives them to a
-// function, which must not keep them.
+// split returns the clean sentences of all documents, or passes them to give,
+// which must not retain them.
 func (c *corpus) split(give func([]byte)) (all [][]byte, err error) {
 	splitter, err := sentence.New(sentence.Auto, c.head.Lang)
 	if err != nil {
@@ -209,9 +209,10 @@ func pretrainVocab(v *tokenize.Vocab) pretrain.Vocab {
 	return pretrain.Vocab{Size: v.Len(), CLS: v.CLS(), SEP: v.SEP(), Mask: v.MASK(), IsSubword: v.IsSubword}
 }
 
-// buildExamples makes all examples, payloads included; its bytes are theirs.
+// buildExamples makes all examples with their payloads. Its bytes are those of
+// the payloads.
 func (c *corpus) buildExamples() *work {
-	var corpora []*pretrain.Corpus // of the first round on
+	var corpora []*pretrain.Corpus // cached after the first round
 	w := &work{name: "examples (128/20, dupe 5)", of: "records"}
 	w.run = func(ctx context.Context) (sample, error) {
 		if corpora == nil {
@@ -245,7 +246,7 @@ func (c *corpus) buildExamples() *work {
 	return w
 }
 
-// recordFile measures the wire form of records and their frames.
+// recordFile measures serializing and framing records.
 func (c *corpus) recordFile() []*work {
 	var parts []records.Parts
 	var file []byte
@@ -266,7 +267,7 @@ func (c *corpus) recordFile() []*work {
 		if parts, file, err = c.records(ctx); err != nil {
 			return err
 		}
-		if _, err = encode(); err == nil && !bytes.Equal(frames, file) { // once: its memory is there then
+		if _, err = encode(); err == nil && !bytes.Equal(frames, file) { // once now, so that its memory is allocated
 			err = errors.New("encoding gives other bytes than the builder")
 		}
 		return err
@@ -292,7 +293,7 @@ func (c *corpus) recordFile() []*work {
 	return []*work{late("record encoding and framing", encode), late("TFRecord reading, with CRC", read)}
 }
 
-// records makes some records, and returns them as parts and as framed bytes.
+// records makes some records and returns them as parts and as framed bytes.
 func (c *corpus) records(ctx context.Context) (parts []records.Parts, file []byte, err error) {
 	corpora, err := c.corpora()
 	if err != nil {

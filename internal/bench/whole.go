@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// stageSummary is what prepare-data run --json says of a stage.
+// stageSummary is the part about a stage in the output of prepare-data run
+// --json.
 type stageSummary struct {
 	Stage  string           `json:"stage"`
 	Bytes  int64            `json:"bytes"`
@@ -21,9 +22,9 @@ type stageSummary struct {
 	CPU    float64          `json:"cpu_seconds"`
 }
 
-// wholeRun measures prepare-data run as a process of its own, and the parts
-// that its stages say they have of it. What is left is the program's start,
-// with that of the embedded runner, and its end.
+// wholeRun measures prepare-data run as a process, and the CPU time that it
+// reports for each stage. The rest is the start and end of the program and the
+// embedded runner.
 func wholeRun(o options, dir string) []*work {
 	if o.binary == "" {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"pretext/tokenize"
 )
 
-// A lineSet is lines to tokenize, and with what.
+// A lineSet is a set of lines and the tokenizer settings for it.
 type lineSet struct {
 	name  string // of our work
 	units []string
@@ -18,7 +18,7 @@ type lineSet struct {
 	lower bool
 }
 
-// lineSets returns what WordPiece is measured on: English sentences, and lines of
+// lineSets returns the input for WordPiece: English sentences, and lines of
 // other languages, both uncased and cased.
 func (b *peerBench) lineSets() ([]lineSet, error) {
 	var english []string
@@ -39,7 +39,7 @@ func (b *peerBench) lineSets() ([]lineSet, error) {
 	return sets, nil
 }
 
-// wordPieces: sentences to token ids.
+// wordPieces compares tokenizers.
 func (b *peerBench) wordPieces() error {
 	sets, err := b.lineSets()
 	if err != nil {

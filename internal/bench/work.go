@@ -16,11 +16,11 @@ import (
 	"pretext/internal/usage"
 )
 
-// A work is something whose CPU time is measured.
+// A work is a computation whose CPU time is measured.
 type work struct {
 	name  string
-	of    string // what its bytes are
-	bytes int64  // 0: not known before it was done
+	of    string // description of its bytes
+	bytes int64  // 0: unknown until it was done
 	run   func(ctx context.Context) (sample, error)
 }
 
@@ -29,21 +29,22 @@ type sample struct {
 	CPU     time.Duration `json:"cpu_ns"`
 	Bytes   int64         `json:"bytes"`
 	Records int64         `json:"records,omitempty"`
-	PeakRSS int64         `json:"peak_rss,omitempty"` // bytes, of a child process
+	PeakRSS int64         `json:"peak_rss,omitempty"` // in bytes, of a child process
 }
 
-// speed returns bytes a second of CPU time, in MB.
+// speed returns MB for each second of CPU time.
 func (s sample) speed() float64 { return float64(s.Bytes) / 1e6 / s.CPU.Seconds() }
 
-// perRecord returns µs of CPU time a record.
+// perRecord returns the CPU time for a record in µs.
 func (s sample) perRecord() float64 { return float64(s.CPU.Microseconds()) / float64(s.Records) }
 
-// least is the CPU time that work inside of this process is repeated to fill:
-// below it, the clock and a lone garbage collection would weigh.
+// least is the minimum CPU time of work in this process, which is repeated to
+// reach it: in less time, the clock's resolution and a single garbage
+// collection would matter.
 const least = 300 * time.Millisecond
 
-// inside returns a work done in this process. The garbage of other works is
-// collected before, that of its own is part of it.
+// inside returns a work done in this process. The garbage of earlier works is
+// collected before; collecting its own is measured.
 func inside(name, of string, bytes int64, do func() (records int64, err error)) *work {
 	return &work{name: name, of: of, bytes: bytes, run: func(ctx context.Context) (sample, error) {
 		runtime.GC()
@@ -60,8 +61,8 @@ func inside(name, of string, bytes int64, do func() (records int64, err error)) 
 	}}
 }
 
-// child runs a command to its end and measures it with the processes that it
-// waited for. What it writes to standard error is shown when it fails.
+// child runs a command and measures it with its child processes. If it fails,
+// its standard error is in the error.
 func child(cmd *exec.Cmd) (sample, error) {
 	var stderr tail
 	cmd.Stderr = &stderr
@@ -80,9 +81,9 @@ func child(cmd *exec.Cmd) (sample, error) {
 	return sample{CPU: state.UserTime() + state.SystemTime(), PeakRSS: rss}, nil
 }
 
-// watchMemory returns the most memory that a process held, in bytes, 0 where
-// the system does not tell. What wait4 returns is no use: there a child starts
-// with the peak of the process that forked it, which holds a whole corpus.
+// watchMemory returns the peak memory of a process in bytes, 0 if unknown. The
+// value of wait4 is useless here: a child starts with the peak of its parent,
+// which holds a whole corpus.
 func watchMemory(pid int, stop <-chan struct{}) (peak int64) {
 	status := fmt.Sprintf("/proc/%d/status", pid)
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -97,8 +98,8 @@ func watchMemory(pid int, stop <-chan struct{}) (peak int64) {
 	}
 }
 
-// highWater reads VmHWM, in bytes. The child's memory is the parent's until it
-// has replaced the program; the peak of the new one begins at zero.
+// highWater parses VmHWM in bytes. Until the child has executed its program,
+// its memory is the parent's; then the peak starts at zero.
 func highWater(status string) int64 {
 	text, err := os.ReadFile(status)
 	if err != nil {
@@ -116,7 +117,7 @@ func highWater(status string) int64 {
 	return kilobytes << 10
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the last bytes written to it.
 type tail struct{ last []byte }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -126,7 +127,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// yardstick is bzip2 -dc: the time of libbz2, and what ratios refer to.
+// yardstick is the baseline, bzip2 -dc.
 func yardstick(dump string, bytes int64) *work {
 	return decompressor("bzip2 -dc", bytes, "bzip2", "-dc", dump)
 }
@@ -171,7 +172,7 @@ func (r *report) measure(ctx context.Context, works []*work, rounds int, progres
 	return nil
 }
 
-// A spread is what the rounds say of a figure.
+// A spread summarizes a figure over the rounds.
 type spread struct{ Median, Min, Max float64 }
 
 func spreadOf(values []float64) spread {

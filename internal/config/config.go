@@ -1,22 +1,23 @@
-// Package config reads the settings of a command line program from the
-// environment and from a YAML file, for those that were not given as flags.
+// Package config reads the settings of a command line program from environment
+// variables and from a YAML file, as values for flags that were not given.
 //
 //	file, err := config.Parse("run.yaml", raw)
 //	if err != nil {
 //		return err // *Error, with the line
 //	}
 //	if err := file.Check(known); err != nil { // flags by command
-//		return err // *Error: an unknown key, and which one is meant
+//		return err // *Error: an unknown key, with a suggestion
 //	}
 //	settings := config.Merge(file.For("run"), config.Environment("PRETEXT_", os.Environ(), nil))
 //
 // # File
 //
-// Keys are the names of flags; hyphens and underscores are the same. Keys at the
-// top hold for every command that has such a flag, those below the name of a
-// command for it alone, and these win. A command below another is named by both
-// words, and takes what stands below the first one too. A value is a scalar, or a
-// list where a flag may be repeated. Lists keep their order, and so do keys.
+// Keys are flag names; hyphens and underscores are equivalent. Top-level keys
+// apply to every command with such a flag. Keys under a command's name apply
+// only to that command and take precedence. A subcommand is named by both words
+// ("finetune squad") and also inherits the keys under the first one. A value is
+// a scalar, or a list for a flag that may be repeated. The order of lists and
+// keys is kept.
 //
 //	workers: 4
 //	wiki_dump: [a.xml.bz2, b.xml.bz2]
@@ -27,12 +28,12 @@
 //
 // # Environment
 //
-// PREFIX and the name of a flag in capitals, with underscores: PRETEXT_WORKERS=4.
-// The values of a flag that may be repeated stand on lines of their own.
+// A variable is the prefix and the flag name in capitals with underscores:
+// PRETEXT_WORKERS=4. Several values of a flag are separated by line feeds.
 //
-// A key that no command knows is an error in both, since a setting that is
-// silently ignored costs hours. The package knows nothing of flags: it is text
-// in, settings out, and keeps no state.
+// A key that no command knows is an error in both, because a silently ignored
+// setting can cost hours. The package does not set flags; it returns settings.
+// It has no global state.
 package config
 
 import (
@@ -45,14 +46,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A Setting is what one key says.
+// A Setting is the value of one key.
 type Setting struct {
-	Key    string   // name of a flag, with hyphens
-	Values []string // one, or as many as there are in a list
+	Key    string   // flag name, with hyphens
+	Values []string // one value, or those of a list
 	Origin string   // "run.yaml line 3" or "PRETEXT_WORKERS"
 }
 
-// An Error is a wrong setting.
+// An Error reports an invalid setting.
 type Error struct {
 	Origin string // "run.yaml line 3", "PRETEXT_WORKERS"
 	Reason string
@@ -60,17 +61,17 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Origin + ": " + e.Reason }
 
-// A File is a YAML file that was parsed.
+// A File is a parsed YAML file.
 type File struct {
 	top      []Setting
 	sections map[string][]Setting // by command
 	order    []string             // of sections
 }
 
-// maxBytes bounds a file of settings; no sound one comes near.
+// maxBytes limits the size of a settings file.
 const maxBytes = 1 << 20
 
-// Parse reads a file. Its name is for errors.
+// Parse parses a file. The name is for errors.
 func Parse(name string, raw []byte) (*File, error) {
 	f := &File{sections: map[string][]Setting{}}
 	if len(raw) > maxBytes {
@@ -80,7 +81,7 @@ func Parse(name string, raw []byte) (*File, error) {
 	var document yaml.Node
 	switch err := decoder.Decode(&document); {
 	case errors.Is(err, io.EOF):
-		return f, nil // empty, or comments alone
+		return f, nil // empty, or only comments
 	case err != nil:
 		return nil, &Error{name, strings.TrimPrefix(err.Error(), "yaml: ")}
 	}
@@ -95,7 +96,7 @@ func Parse(name string, raw []byte) (*File, error) {
 	return f, p.file(root, f)
 }
 
-// A parser is one call of Parse.
+// A parser is the state of one call of Parse.
 type parser struct{ name string }
 
 func (p parser) fault(n *yaml.Node, format string, args ...any) error {
@@ -121,8 +122,7 @@ func (p parser) file(root *yaml.Node, f *File) error {
 	})
 }
 
-// mapping calls each for the entries of a mapping, whose keys it has seen to be
-// names, each once.
+// mapping calls each for the entries of a mapping. Keys must be unique names.
 func (p parser) mapping(n *yaml.Node, each func(key string, k, v *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return p.fault(n, "must be a list of \"key: value\"")
@@ -145,7 +145,7 @@ func (p parser) mapping(n *yaml.Node, each func(key string, k, v *yaml.Node) err
 	return nil
 }
 
-// Normal returns the name of a flag: with hyphens.
+// Normal returns a key as a flag name, with hyphens.
 func Normal(key string) string { return strings.ReplaceAll(key, "_", "-") }
 
 func (p parser) setting(key string, k, v *yaml.Node) (Setting, error) {
@@ -163,7 +163,8 @@ func (p parser) setting(key string, k, v *yaml.Node) (Setting, error) {
 	return s, nil
 }
 
-// Check finds keys that no command knows, given the flags of each.
+// Check returns an error for a key that no command knows; flags lists the flags
+// of each command.
 func (f *File) Check(flags map[string][]string) error {
 	var all, commands []string
 	for command, names := range flags {
@@ -204,8 +205,8 @@ func suggestion(name string, names []string) string {
 	return ""
 }
 
-// For returns what the file says to a command, in the file's order: at its top,
-// below the first word of the command's name, and so on.
+// For returns the settings for a command, in this order: top-level keys, those
+// under the first word of the command's name, and so on.
 func (f *File) For(command string) []Setting {
 	settings := f.top
 	for i, r := range command {
@@ -216,7 +217,7 @@ func (f *File) For(command string) []Setting {
 	return Merge(settings, f.sections[command])
 }
 
-// Merge returns the settings of both; where both have a key, the second wins.
+// Merge returns the settings of both. If both have a key, the second wins.
 func Merge(first, second []Setting) (all []Setting) {
 	for _, s := range first {
 		if !slices.ContainsFunc(second, func(o Setting) bool { return o.Key == s.Key }) {
@@ -226,9 +227,9 @@ func Merge(first, second []Setting) (all []Setting) {
 	return append(all, second...)
 }
 
-// Environment returns the settings of variables that begin with a prefix, sorted
-// by name, without those whose rest is reserved for something else, or begins
-// with what is: with a reserved word that ends in an underscore.
+// Environment returns the settings in variables that begin with prefix, sorted
+// by name. A variable is ignored if the rest of its name is a reserved word, or
+// begins with a reserved word that ends in an underscore.
 func Environment(prefix string, environ, reserved []string) (settings []Setting) {
 	for _, variable := range slices.Sorted(slices.Values(environ)) {
 		name, value, _ := strings.Cut(variable, "=")
@@ -242,7 +243,7 @@ func Environment(prefix string, environ, reserved []string) (settings []Setting)
 	return settings
 }
 
-// CheckEnvironment finds variables that no command knows.
+// CheckEnvironment returns an error for a variable that no command knows.
 func CheckEnvironment(settings []Setting, flags map[string][]string) error {
 	var all []string
 	for _, names := range flags {

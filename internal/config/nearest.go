@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// Nearest returns the name that someone who wrote another most likely meant:
-// the one that fewest insertions, deletions, replacements and swaps of
-// neighbours make of it, when these are at most a third of its letters, or one
-// that begins with it. Of equals it is the first in the alphabet.
+// Nearest returns the known name that the user most likely meant by an unknown
+// one: the one with the smallest edit distance (insertions, deletions,
+// replacements and swaps of neighbours), if that is at most a third of the
+// length, or one that begins with the unknown name. Ties are resolved
+// alphabetically.
 func Nearest(name string, names []string) (string, bool) {
 	best, least := "", len(name)/3+1
 	for _, n := range slices.Sorted(slices.Values(names)) {
@@ -29,7 +30,7 @@ func Nearest(name string, names []string) (string, bool) {
 
 // distance is the optimal string alignment distance of two names.
 func distance(a, b string) int {
-	const most = 64 // longer names are nobody's
+	const most = 64 // no real name is longer
 	if len(a) > most || len(b) > most {
 		return most
 	}

@@ -1,25 +1,25 @@
-// Package democorpus holds a small corpus that travels inside the program, so
-// that the whole way from a dump to trained weights can be walked off line: a
-// MediaWiki dump of some eighty encyclopaedic articles and two short books.
+// Package democorpus embeds a small corpus in the program, so that the complete
+// pipeline from a dump to trained weights can be tried offline: a MediaWiki
+// dump of about eighty encyclopaedic articles, and two short books.
 //
 // All of it was written for this project, in its authors' own words, and is
 // distributed under its licence; titles, names and short quotations aside,
 // nothing was taken from a wiki or a book. The articles are meant to be true,
 // except "Lake Ostra", which says that it is invented.
 //
-// The dump is of the form that Wikimedia publishes (export version 0.11,
-// multistream bzip2: a stream with the head, one for every twenty pages, one
-// with the end) and holds what makes real dumps hard: templates in templates,
-// tables in tables, references over several lines, a dozen scripts, redirects,
-// pages of other namespaces and models, a deleted text, an empty page, and a
-// page whose markup is broken.
+// The dump has the format that Wikimedia publishes: export version 0.11,
+// multistream bzip2 with a stream for the head, one for every twenty pages, and
+// one for the end. It contains the difficulties of real dumps: templates in
+// templates, tables in tables, references over several lines, a dozen scripts,
+// redirects, pages of other namespaces and models, a deleted text, an empty
+// page, and a page whose markup is broken.
 //
-// # Changing it
+// # Changing the corpus
 //
-// The sources are the .xml beside this file, the folder epub and the .txt in
-// books. After a change of the first two, "go generate" in this folder writes
-// what is made of them: lengths and hashes inside the .xml, the .xml.bz2 (by
-// the command bzip2) and the .epub.
+// The sources are the .xml in this folder, the folder epub and the .txt in
+// books. After a change of the first two, run "go generate" in this folder. It
+// updates the lengths and hashes in the .xml, and writes the .xml.bz2 (with the
+// command bzip2) and the .epub.
 package democorpus
 
 import (
@@ -39,10 +39,10 @@ var dump string
 //go:embed books/*.txt books/*.epub
 var books embed.FS
 
-// Dump returns the bytes of the dump. They are the caller's to change.
+// Dump returns the bytes of the dump. The caller may change them.
 func Dump() []byte { return []byte(dump) }
 
-// Books returns the folder with the books: a .txt and an .epub.
+// Books returns the folder of the books: a .txt and an .epub.
 func Books() fs.FS {
 	sub, err := fs.Sub(books, "books")
 	if err != nil {

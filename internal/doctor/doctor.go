@@ -1,13 +1,13 @@
-// Package doctor looks at a machine before it is trusted with hours of work: its
-// processor, memory, disks, limits and clock.
+// Package doctor checks a machine before hours of work: its processor, memory,
+// disks, limits and clock.
 //
 //	for _, c := range doctor.Examine(ctx, doctor.Options{Out: "data", Memory: 600e6}) {
 //		fmt.Println(c.Level, c.Name, c.Found, c.Advice)
 //	}
 //
-// Each check says what it found and, unless all is well, what to do. Nothing is
-// left behind: what is written in a folder is removed. Checks that a system does
-// not offer are left out. The package keeps no state and prints nothing.
+// Each check reports what it found and, unless that is good, what to do. Files
+// written by a check are removed. Checks that a system does not support are
+// omitted. The package prints nothing.
 package doctor
 
 import (
@@ -28,26 +28,26 @@ import (
 // The levels of a check.
 const (
 	OK   = "ok"
-	Warn = "warn" // it works, but slowly, or may not
+	Warn = "warn" // it works, but slowly or unreliably
 	Fail = "fail" // it will not work
 )
 
-// A Check is one thing that was looked at.
+// A Check is the result of one check.
 type Check struct {
 	Name   string `json:"name"`
 	Level  string `json:"level"` // [OK], [Warn] or [Fail]
 	Found  string `json:"found"`
-	Advice string `json:"advice,omitempty"` // what to do; "" when all is well
+	Advice string `json:"advice,omitempty"` // what to do; "" if the level is OK
 }
 
-// Options say what the machine is wanted for.
+// Options describe the intended use of the machine.
 type Options struct {
-	Out    string // folder that will be written to; "": none is looked at
-	Memory int64  // bytes that a run may use
+	Out    string // output folder to check; "": none
+	Memory int64  // memory of a run in bytes
 	Disk   int64  // bytes that should be free at Out; 0: 1 GB
 }
 
-// Examine looks at everything. It takes about a second.
+// Examine runs all checks. It takes about a second.
 func Examine(ctx context.Context, o Options) []Check {
 	checks := []Check{processors(), memory(o.Memory)}
 	checks = append(checks, limits()...)
@@ -63,7 +63,7 @@ func Examine(ctx context.Context, o Options) []Check {
 	return checks
 }
 
-// Worst returns the worst level of some checks.
+// Worst returns the worst level of the checks.
 func Worst(checks []Check) string {
 	worst := OK
 	for _, c := range checks {
@@ -82,7 +82,7 @@ func processors() Check {
 	return c
 }
 
-// features names the extensions of the processor that the program makes use of.
+// features returns the processor extensions that the program uses.
 func features() string {
 	var list []string
 	for _, f := range []struct {
@@ -99,8 +99,8 @@ func features() string {
 	return ", " + strings.Join(list, ", ")
 }
 
-// memory compares what is free with what a run may use. The system and its
-// cache of files want some for themselves.
+// memory compares the free memory with the memory of a run, with a margin for
+// the system and its file cache.
 func memory(want int64) Check {
 	c := Check{Name: "memory", Level: OK}
 	free, total, ok := systemMemory()
@@ -118,8 +118,8 @@ func memory(want int64) Check {
 	return c
 }
 
-// leastFiles is how many files a run may have open at a time: one for each
-// shard's and document's reader, and those of the runner.
+// leastFiles is the number of files that a run may have open at once: those of
+// the readers of shards and documents, and of the runner.
 const leastFiles = 256
 
 func limits() (checks []Check) {
@@ -140,8 +140,8 @@ func limits() (checks []Check) {
 	return checks
 }
 
-// folder writes, syncs, renames and removes a file as a run does, and looks at
-// the space that is left.
+// folder writes, syncs, renames and removes a file, as a run does, and checks
+// the free space.
 func folder(ctx context.Context, name, path string, need int64) []Check {
 	write := Check{Name: name, Level: OK, Found: path + ": written, synced, renamed"}
 	existing := nearest(path)
@@ -164,8 +164,7 @@ func folder(ctx context.Context, name, path string, need int64) []Check {
 	return append(checks, space)
 }
 
-// nearest returns the folder itself or, where it does not exist yet, the closest
-// one above it that does.
+// nearest returns path, or its nearest existing parent.
 func nearest(path string) string {
 	for {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -179,11 +178,11 @@ func nearest(path string) string {
 	}
 }
 
-// probeBytes is what a trial writes.
+// probeBytes is the size of the test file.
 const probeBytes = 1 << 20
 
-// tryWrite makes a folder of its own in the one given, commits a file there as a
-// run does, reads it, and removes both.
+// tryWrite creates a folder in path, commits a file in it as a run does, reads
+// it back, and removes both.
 func tryWrite(ctx context.Context, path string) (took time.Duration, err error) {
 	in, err := store.Open(path)
 	if err != nil {
@@ -212,10 +211,12 @@ func tryWrite(ctx context.Context, path string) (took time.Duration, err error) 
 	return took, err
 }
 
-// written is about when this program was: a clock before it is wrong.
+// written is the approximate release date of this program. A clock before it is
+// wrong.
 var written = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 
-// clock sees that certificates of servers will be taken for valid.
+// clock checks the clock, because a wrong one makes certificates of servers
+// invalid.
 func clock(now time.Time) Check {
 	c := Check{Name: "clock", Level: OK, Found: now.UTC().Format("2006-01-02 15:04:05 MST")}
 	if now.Before(written) || now.After(written.AddDate(20, 0, 0)) {

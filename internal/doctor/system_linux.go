@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// systemMemory reads /proc/meminfo, and the limit of the control group where it
-// is lower, as it is in a container.
+// systemMemory returns the memory from /proc/meminfo, or the limit of the
+// control group if that is lower, as in a container.
 func systemMemory() (free, total int64, ok bool) {
 	f, err := os.Open("/proc/meminfo")
 	if err != nil {
@@ -48,7 +48,7 @@ func parseMeminfo(r io.Reader) (free, total int64, ok bool) {
 	return free, total, total > 0 && free > 0
 }
 
-// readNumber reads a file that holds one number.
+// readNumber reads a file that contains one number.
 func readNumber(path string, n *int64) bool {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -58,21 +58,23 @@ func readNumber(path string, n *int64) bool {
 	return err == nil
 }
 
-// openFiles returns how many files the process may have open.
+// openFiles returns the maximum number of open files of the process.
 func openFiles() (n uint64, ok bool) {
 	var l unix.Rlimit
 	err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l)
 	return l.Cur, err == nil
 }
 
-// fileSize returns how large a file the process may write; ok is false when any.
+// fileSize returns the maximum size of a file that the process may write; ok is
+// false if unlimited.
 func fileSize() (n int64, ok bool) {
 	var l unix.Rlimit
 	err := unix.Getrlimit(unix.RLIMIT_FSIZE, &l)
 	return int64(min(l.Cur, math.MaxInt64)), err == nil && l.Cur != unix.RLIM_INFINITY
 }
 
-// freeSpace returns what an ordinary user may still write to the disk of a path.
+// freeSpace returns the bytes available to an ordinary user on the disk of
+// path.
 func freeSpace(path string) (int64, bool) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(path, &s); err != nil {

@@ -1,6 +1,6 @@
-// Package extsort sorts any number of pairs of a hash and a number in bounded
-// memory: to find what occurs twice among hundreds of millions of records, or
-// what two sets of documents do not share.
+// Package extsort sorts pairs of a hash and a number in bounded memory
+// (external merge sort). It serves to find duplicates among hundreds of
+// millions of records, and differences between two sets of documents.
 //
 //	s := extsort.New("", 64e6)
 //	defer s.Close()
@@ -11,9 +11,9 @@
 //		… // equal keys come one after another
 //	}
 //
-// What does not fit in memory goes to a temporary file as sorted runs of 16
-// bytes a Pair, which are merged at the end. The file loses its name as soon as
-// it is made, so that nothing is left of a process that is killed.
+// Pairs that do not fit in memory are written to a temporary file in sorted
+// runs, 16 bytes for each pair, which are merged at the end. The file is
+// unlinked when it is created, so a killed process leaves nothing behind.
 package extsort
 
 import (
@@ -31,7 +31,7 @@ import (
 	"sync"
 )
 
-// A Pair is a hash and what has it.
+// A Pair is a hash and the number of the item with this hash.
 type Pair struct{ Key, Value uint64 }
 
 const pairBytes = 16
@@ -41,24 +41,24 @@ func Compare(a, b Pair) int {
 	return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value))
 }
 
-// A Sorter sorts pairs. Add may be called by several goroutines at a time.
+// A Sorter sorts pairs. Add is safe for concurrent use.
 type Sorter struct {
-	dir   string // of the temporary file
-	limit int    // pairs held
+	dir   string // folder of the temporary file
+	limit int    // maximum pairs in memory
 
 	mu   sync.Mutex
 	buf  []Pair
 	file *os.File
-	runs []int64 // end of each in the file
+	runs []int64 // end of each run in the file
 }
 
-// New returns a Sorter that holds about so many bytes and makes its temporary
-// file, when it needs one, in dir ("": the system's folder).
+// New returns a Sorter that uses about memory bytes. If it needs a temporary
+// file, it creates it in dir ("": the system's temporary folder).
 func New(dir string, memory int64) *Sorter {
 	return &Sorter{dir: dir, limit: int(max(memory/pairBytes, 1024))}
 }
 
-// Add takes pairs; it keeps nothing of the slice.
+// Add adds pairs. It does not retain the slice.
 func (s *Sorter) Add(pairs []Pair) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,7 @@ func (s *Sorter) Add(pairs []Pair) error {
 	return nil
 }
 
-// spill writes what is held as a sorted run.
+// spill writes the pairs in memory as a sorted run.
 func (s *Sorter) spill() error {
 	if s.file == nil {
 		f, err := os.CreateTemp(s.dir, "pretext-*")
@@ -79,7 +79,7 @@ func (s *Sorter) spill() error {
 			return err
 		}
 		s.file = f
-		// Without a name the file cannot outlive the process.
+		// Unlink the file, so that it disappears with the process.
 		if err := os.Remove(f.Name()); err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func (s *Sorter) spill() error {
 	return w.Flush()
 }
 
-// end is where the next run begins.
+// end returns the offset of the next run.
 func (s *Sorter) end() int64 {
 	if len(s.runs) == 0 {
 		return 0
@@ -107,8 +107,8 @@ func (s *Sorter) end() int64 {
 	return s.runs[len(s.runs)-1]
 }
 
-// Sorted yields all pairs in order, and at most one error. Nothing may be
-// added after it.
+// Sorted yields all pairs in order, and at most one error. Add must not be
+// called after it.
 func (s *Sorter) Sorted() iter.Seq2[Pair, error] {
 	return func(yield func(Pair, error) bool) {
 		slices.SortFunc(s.buf, Compare)
@@ -135,7 +135,7 @@ func (s *Sorter) Sorted() iter.Seq2[Pair, error] {
 	}
 }
 
-// Close frees the temporary file.
+// Close removes the temporary file.
 func (s *Sorter) Close() error {
 	if s.file == nil {
 		return nil
@@ -143,9 +143,9 @@ func (s *Sorter) Close() error {
 	return s.file.Close()
 }
 
-// A run is a place in a sorted run: one of the file, or what is held.
+// A run is a position in a sorted run, in the file or in memory.
 type run struct {
-	r    *bufio.Reader // nil for what is held
+	r    *bufio.Reader // nil for the run in memory
 	held []Pair
 	at   Pair
 }
@@ -168,7 +168,7 @@ func (r *run) next() (ok bool, err error) {
 	return true, nil
 }
 
-// runHeap orders runs by the Pair they stand at.
+// runHeap orders runs by their current pair.
 type runHeap []*run
 
 func (h runHeap) Len() int           { return len(h) }
@@ -181,7 +181,8 @@ func (h *runHeap) Pop() any {
 	return last
 }
 
-// merge yields the pairs of all runs until they end or yield asks to stop.
+// merge yields the pairs of all runs in order, until they end or yield returns
+// false.
 func (h *runHeap) merge(yield func(Pair, error) bool) {
 	for len(*h) > 0 {
 		r := (*h)[0]
@@ -200,10 +201,10 @@ func (h *runHeap) merge(yield func(Pair, error) bool) {
 	}
 }
 
-// Hash returns a 64-bit hash: 8 bytes a step, folded by a
-// product of 128 bits, as wyhash and Go's own hash of maps mix. It is not
-// meant to withstand an attacker. Among n different inputs two have the same
-// hash with a chance of about n²/2⁶⁵.
+// Hash returns a 64-bit hash of b. It processes 8 bytes at a time, folded by a
+// 128-bit product, as wyhash and Go's own map hash do. It does not resist
+// attacks. Among n different inputs, a collision has a probability of about
+// n²/2⁶⁵.
 func Hash(b []byte) uint64 {
 	const k0, k1 = 0xa0761d6478bd642f, 0xe7037ed1a0b428db // wyhash's secrets
 	mix := func(a, b uint64) uint64 {

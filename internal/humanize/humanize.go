@@ -1,12 +1,11 @@
-// Package humanize writes numbers for people, the same way in every text, page
-// and card:
+// Package humanize formats numbers for people, uniformly in all text output:
 //
 //	humanize.Count(1234567)     1,234,567
 //	humanize.Bytes(26_400_000)  26.4 MB        powers of 1000
 //	humanize.Percent(0.1503)    15.03 %        always two decimals
 //	humanize.Things(1, "file")  1 file
 //
-// Output for programs (JSON) has plain numbers instead. The package keeps no state.
+// Output for programs (JSON) has plain numbers instead.
 package humanize
 
 import (
@@ -16,7 +15,7 @@ import (
 	"time"
 )
 
-// Count writes a whole number with commas between thousands.
+// Count formats an integer with commas between thousands.
 func Count(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	first := 0
@@ -29,7 +28,7 @@ func Count(n int64) string {
 	return s
 }
 
-// Things writes a count with its noun, which gets an s unless there is one of it.
+// Things formats a count with its noun, in the plural unless the count is 1.
 func Things(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -37,8 +36,7 @@ func Things(n int64, noun string) string {
 	return Count(n) + " " + noun + "s"
 }
 
-// Bytes writes a size in the unit of the SI that leaves one to three digits before
-// the point.
+// Bytes formats a size in an SI unit with one to three digits before the point.
 func Bytes(n int64) string {
 	if n > -1000 && n < 1000 {
 		return fmt.Sprintf("%d B", n)
@@ -51,8 +49,9 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%.1f %s", v, units[unit])
 }
 
-// Percent writes a fraction as a percentage with two decimals. Only 0 is 0.00 %
-// and only 1 is 100.00 %: what would be rounded to them is < 0.01 % or > 99.99 %.
+// Percent formats a fraction as a percentage with two decimals. Only 0 is 0.00
+// % and only 1 is 100.00 %; values that would round to them are < 0.01 % or >
+// 99.99 %.
 func Percent(fraction float64) string {
 	switch p := 100 * fraction; {
 	case math.IsNaN(p):
@@ -66,7 +65,7 @@ func Percent(fraction float64) string {
 	}
 }
 
-// Duration writes a time span to the second, below ten seconds to the tenth.
+// Duration formats a time span in seconds, or in tenths below ten seconds.
 func Duration(d time.Duration) string {
 	if d < 10*time.Second {
 		return d.Round(100 * time.Millisecond).String()

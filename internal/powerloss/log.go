@@ -9,24 +9,23 @@ import (
 	"strings"
 )
 
-// A Log is what became of a folder, step by step.
+// A Log records what happened in a folder, operation by operation.
 type Log struct {
 	root     string
 	events   []event
 	contents map[digest][]byte
 }
 
-// Len returns the number of moments at which something differed from the moment
-// before.
+// Len returns the number of moments, those at which the folder changed.
 func (l *Log) Len() int { return len(l.events) }
 
-// At names a moment, for people: the step that had just been done.
+// At describes a moment: the operation just done.
 func (l *Log) At(i int) string {
 	return strings.ReplaceAll(l.events[i].String(), l.root+string(filepath.Separator), "")
 }
 
-// Held reports whether the file at a path below the root had this content at any
-// moment.
+// Held reports whether the file at a path relative to the root had this content
+// at any moment.
 func (l *Log) Held(path string, content []byte) bool {
 	return slices.ContainsFunc(l.events, func(e event) bool {
 		n, ok := e.tree[path]
@@ -34,8 +33,8 @@ func (l *Log) Held(path string, content []byte) bool {
 	})
 }
 
-// Restore builds in an empty folder what was left of the recorded one when power
-// failed at a moment.
+// Restore creates, in an empty folder, the state of the recorded folder after a
+// power failure at a moment.
 func (l *Log) Restore(i int, dir string, fate Fate) error {
 	d := l.diskAt(i)
 	d.decide(fate)
@@ -43,14 +42,14 @@ func (l *Log) Restore(i int, dir string, fate Fate) error {
 	return d.write(root, dir, fate)
 }
 
-// A disk is what is safe, and what is not yet.
+// A disk holds the durable state and the changes that are not durable yet.
 type disk struct {
 	contents map[digest][]byte
-	names    map[int]map[string]int // safe names, by inode of the folder
-	pending  map[int][]change       // made since the folder's last sync
+	names    map[int]map[string]int // durable names, by inode of the folder
+	pending  map[int][]change       // since the folder's last sync
 	folder   map[int]bool
-	safe     map[int]digest // contents of files when they were last synced
-	now      map[int]digest // and last seen
+	safe     map[int]digest // contents of files at their last sync
+	now      map[int]digest // current contents
 }
 
 // diskAt replays the log up to a moment.
@@ -67,7 +66,7 @@ func (l *Log) diskAt(i int) *disk {
 		for _, c := range e.changes {
 			d.pending[c.in] = append(d.pending[c.in], c)
 		}
-		if k == 0 { // all that was there
+		if k == 0 { // the initial state
 			for in := range d.pending {
 				d.settle(in, always)
 			}
@@ -82,7 +81,7 @@ func (l *Log) diskAt(i int) *disk {
 	return d
 }
 
-// settle makes the changes of a folder's names, those that are kept.
+// settle applies those pending changes of a folder's names that keep accepts.
 func (d *disk) settle(in int, keep func() bool) {
 	names := d.names[in]
 	if names == nil {
@@ -103,19 +102,19 @@ func (d *disk) settle(in int, keep func() bool) {
 	delete(d.pending, in)
 }
 
-// decide settles what no sync has.
+// decide settles all pending changes.
 func (d *disk) decide(fate Fate) {
 	var folders []int
 	for in := range d.pending {
 		folders = append(folders, in)
 	}
-	slices.Sort(folders) // so that chance decides the same each time
+	slices.Sort(folders) // sorted, so that a seed always gives the same result
 	for _, in := range folders {
 		d.settle(in, fate.Keep)
 	}
 }
 
-// write writes what stands in a folder.
+// write writes the content of a folder to dir.
 func (d *disk) write(in int, dir string, fate Fate) error {
 	var names []string
 	for name := range d.names[in] {
@@ -140,8 +139,8 @@ func (d *disk) write(in int, dir string, fate Fate) error {
 	return nil
 }
 
-// content returns what is left of a file: all that is the same as when it was
-// synced, and what the fate leaves of the rest.
+// content returns the content of a file after the failure: the part unchanged
+// since its last sync, and what the fate leaves of the rest.
 func (d *disk) content(inode int, fate Fate) []byte {
 	now := d.contents[d.now[inode]]
 	sum, synced := d.safe[inode]
@@ -157,7 +156,7 @@ func (d *disk) content(inode int, fate Fate) []byte {
 		same++
 	}
 	if same < len(old) && !fate.Keep() {
-		return old // that it was cut is undone too
+		return old // truncating it is undone, too
 	}
 	return fate.Data(now, same)
 }

@@ -1,31 +1,32 @@
-// Package powerloss shows what a disk may hold after power failed while code
-// worked in folders through internal/store.
+// Package powerloss simulates what a disk may contain after a power failure
+// during operations of internal/store.
 //
-// Killing a process loses nothing that it wrote: the system still has it. A
-// power failure does lose what was not synced. A [Recorder] watches every step
-// of internal/store below a folder, and its [Log] can then build the folder anew
-// as it may have been left at any moment, under a [Fate]:
+// Killing a process does not lose what it wrote, because the system still has
+// it. A power failure loses what was not synced. A [Recorder] records every
+// operation of internal/store in a folder. Its [Log] can then recreate the
+// folder as a power failure at any moment may leave it, according to a [Fate]:
 //
 //	r, err := powerloss.Record(root)
-//	... work below root, one step at a time ...
+//	... work below root, one operation at a time ...
 //	log, err := r.Stop()
 //	for i := range log.Len() {
-//		err := log.Restore(i, dir, powerloss.Fates[0]) // and see what the next run makes of dir
+//		err := log.Restore(i, dir, powerloss.Fates[0]) // then test the next run on dir
 //	}
 //
 // # Model
 //
-// It is that of POSIX, which promises less than any file system keeps. What a
-// file held when it was last synced is safe; what was written to it since, and
-// all of a file that never was, is kept, cut short, zeroed or gone. A name that
-// was given, taken away or moved to another file is safe when the folder in
-// which it stands was synced after that; until then each such change is kept or
-// undone, whatever becomes of the others. A new folder is a name in the folder
-// above it, and is lost with all that is in it where that name is. What was
-// there when the recording began is safe. Modes and times are left out.
+// The model is POSIX, which guarantees less than real file systems:¶¶ - The
+// content of a file at its last sync is durable. Later writes, and files never
+// synced, may be kept, truncated, zeroed or lost.¶ - Creating, removing or
+// renaming a file is durable once the folder is synced. Until then each such
+// change may be kept or undone, independently of others.¶ - A new folder is a
+// name in its parent. If that name is lost, so is everything in the folder.¶ -
+// The state at the start of the recording is durable. Modes and times are
+// ignored.
 //
-// What a step did is seen by looking at the whole folder before the next one:
-// this is for folders of a few small files, and work whose steps do not overlap.
+// The effect of an operation is found by scanning the whole folder before the
+// next operation. So the package suits folders with a few small files, and
+// operations that do not overlap.
 package powerloss
 
 import (
@@ -41,18 +42,18 @@ import (
 	"pretext/internal/store"
 )
 
-// A Fate decides what becomes of things that were not synced.
+// A Fate decides what happens to changes that were not synced.
 type Fate struct {
 	Name string
 	// Keep reports whether a change of a name survives.
 	Keep func() bool
-	// Data returns what is left of a file that held safe bytes when it was last
-	// synced and holds bytes now, of which those from the offset on are not safe.
+	// Data returns the remaining content of a file with the content now, of
+	// which only the first safe bytes are durable.
 	Data func(now []byte, safe int) []byte
 }
 
-// Fates are the worst cases, each alone: names without bytes is what delayed
-// allocation does to a file that was renamed before it was synced.
+// Fates are the worst cases, each alone. "Names without bytes" is the effect of
+// delayed allocation on a file that was renamed before it was synced.
 var Fates = []Fate{
 	{"nothing unsynced survives", never, func(now []byte, safe int) []byte { return now[:safe] }},
 	{"names survive without bytes", always, func(now []byte, safe int) []byte { return now[:safe] }},
@@ -69,7 +70,7 @@ func zeros(now []byte, safe int) []byte {
 	return append(slices.Clone(now[:safe]), make([]byte, len(now)-safe)...)
 }
 
-// Chance is a fate that decides each thing for itself.
+// Chance is a fate that decides randomly about each change.
 func Chance(r *rand.Rand) Fate {
 	return Fate{"chance decides", func() bool { return r.IntN(2) == 0 }, func(now []byte, safe int) []byte {
 		cut := now[:safe+r.IntN(len(now)-safe+1)]
@@ -80,20 +81,20 @@ func Chance(r *rand.Rand) Fate {
 	}}
 }
 
-// A Recorder watches a folder.
+// A Recorder records the operations in a folder.
 type Recorder struct {
 	mu      sync.Mutex
 	restore func()
 	log     *Log
-	next    event // what is about to happen
-	tree    tree  // as of the last look
-	inode   int   // the last number given
+	next    event // the operation about to happen
+	tree    tree  // at the last scan
+	inode   int   // the last number assigned
 	open    map[string][]int
-	err     error // the first look that failed
+	err     error // error of the first scan that failed
 }
 
-// Record watches the folder at a path from now on. One recorder, or other use of
-// [store.Intercept], is at work at a time.
+// Record starts recording the folder at a path. Only one recorder, or other
+// user of [store.Intercept], may be active at a time.
 func Record(root string) (*Recorder, error) {
 	r := &Recorder{log: &Log{root: root, contents: map[digest][]byte{}}, open: map[string][]int{}}
 	r.look(event{})
@@ -104,7 +105,7 @@ func Record(root string) (*Recorder, error) {
 	return r, nil
 }
 
-// Stop ends the recording.
+// Stop ends the recording and returns the log.
 func (r *Recorder) Stop() (*Log, error) {
 	r.restore()
 	r.mu.Lock()
@@ -113,7 +114,7 @@ func (r *Recorder) Stop() (*Log, error) {
 	return r.log, r.err
 }
 
-// before is called ahead of every step: by then the one before it has been done.
+// before is called before every operation, when the previous one is complete.
 func (r *Recorder) before(step store.Step, path string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,21 +123,21 @@ func (r *Recorder) before(step store.Step, path string) error {
 	return nil
 }
 
-// An event is a step and what it did.
+// An event is an operation and its effect.
 type event struct {
 	step    store.Step
-	path    string // as the step has it
-	tree    tree   // after it
+	path    string // path passed by the operation
+	tree    tree   // state after it
 	changes []change
-	synced  int // inode whose bytes are safe now, 0 for none
-	folder  int // inode of the folder whose names are
+	synced  int // inode whose content is durable now, 0 for none
+	folder  int // inode of the folder whose names are durable now
 }
 
-// A tree is what stands below the root, by path relative to it.
+// A tree is the state of the folder, by path relative to the root.
 type tree map[string]node
 
-// A node is a file or folder under a number of its own: what keeps its number
-// is the same thing under another name.
+// A node is a file or folder with a number (inode). A node that keeps its
+// number under another name was renamed.
 type node struct {
 	inode  int
 	info   os.FileInfo
@@ -150,16 +151,16 @@ type digest [sha256.Size]byte
 type change struct {
 	in    int // inode of the folder
 	name  string
-	inode int    // what it stands for now, 0 for nothing
-	from  string // the name that was given up for it, "" for none
+	inode int    // the node it refers to, 0 if removed
+	from  string // the old name of a rename, or ""
 }
 
-// reads reports whether a step cannot have changed anything.
+// reads reports whether an operation cannot change anything.
 func reads(step store.Step) bool {
 	return step == store.StepOpen || step == store.StepRead || step == store.StepStat || step == store.StepList
 }
 
-// look finds out what a step did and appends it to the log.
+// look finds the effect of an operation and appends it to the log.
 func (r *Recorder) look(e event) {
 	if r.err != nil || reads(e.step) {
 		return
@@ -179,14 +180,14 @@ func (r *Recorder) look(e event) {
 	}
 }
 
-// follow finds the file or folder that a step was about. Steps go by the name
-// that a file will have, under which two may be open at a time: the one that
-// was created last is closed first.
+// follow finds the file or folder of an operation. Operations use the final
+// name of a file, under which two may be open at once; the last one created is
+// closed first.
 func (r *Recorder) follow(e *event) {
 	stack := r.open[e.path]
 	switch e.step {
 	case store.StepCreate:
-		inode := -1 // gone already
+		inode := -1 // already removed
 		for _, c := range e.changes {
 			if c.inode != 0 && !e.tree.byInode(c.inode).folder {
 				inode = c.inode
@@ -217,7 +218,7 @@ func (r *Recorder) relative(path string) string {
 	return rel
 }
 
-// walk reads everything below the root.
+// walk scans everything below the root.
 func (r *Recorder) walk() (tree, error) {
 	now := tree{}
 	err := filepath.WalkDir(r.log.root, func(path string, d os.DirEntry, err error) error {
@@ -248,7 +249,7 @@ func (r *Recorder) walk() (tree, error) {
 	return now, err
 }
 
-// find returns the inode of what was there before, 0 for what is new.
+// find returns the inode of an existing node, 0 for a new one.
 func (t tree) find(path string, info os.FileInfo) int {
 	if n, ok := t[path]; ok && os.SameFile(n.info, info) {
 		return n.inode
@@ -270,10 +271,10 @@ func (t tree) byInode(inode int) node {
 	return node{}
 }
 
-// parent returns the inode of the folder in which a path stands.
+// parent returns the inode of the folder that contains a path.
 func (t tree) parent(path string) int { return t[filepath.Dir(path)].inode }
 
-// changes tells by what changes of names one tree becomes another.
+// changes returns the changes of names between two trees.
 func changes(was, is tree) (list []change) {
 	moved := map[string]bool{}
 	for _, path := range sortedPaths(is) {
@@ -314,7 +315,7 @@ func sameContents(a, b tree) bool {
 	return true
 }
 
-// String names an event.
+// String describes an event.
 func (e event) String() string {
 	if e.step == "" {
 		return "before the first step"

@@ -15,7 +15,7 @@ const (
 	both  = 1<<32 | 1 // times a 32-bit mask: the mask for both halves
 )
 
-// seedWords returns the state that init_genrand of mt19937ar.c makes of one
+// seedWords returns the state that init_genrand of mt19937ar.c makes from one
 // word.
 func seedWords(seed uint32) (s [stateLen]uint32) {
 	s[0] = seed
@@ -25,7 +25,7 @@ func seedWords(seed uint32) (s [stateLen]uint32) {
 	return s
 }
 
-// initByArray fills the state from the words of key: init_by_array of
+// initByArray sets the state from the words of key, as init_by_array of
 // mt19937ar.c.
 func (r *Rand) initByArray(key []uint32) {
 	s := seedWords(19650218)
@@ -55,15 +55,15 @@ func (r *Rand) initByArray(key []uint32) {
 }
 
 // twist returns the new words i and i+1. current holds the old ones, next the
-// two after those, far the words i+middle and i+middle+1.
+// two words after those, far the words i+middle and i+middle+1.
 func twist(current, next, far uint64) uint64 {
 	following := current>>32 | next<<32 // words i+1 and i+2
 	y := current&(upperMask*both) | following&(lowerMask*both)
 	return far ^ y>>1&(lowerMask*both) ^ (following&both)*matrixA
 }
 
-// temper is the output function. Where a shift would carry bits from one half
-// into the other, the mask takes them off.
+// temper is the output function. Masks remove bits that a shift moves from one
+// half into the other.
 func temper(y uint64) uint64 {
 	y ^= y >> 11 & (0x001fffff * both)
 	y ^= y << 7 & (0x9d2c5680 * both)
@@ -71,9 +71,9 @@ func temper(y uint64) uint64 {
 	return y ^ y>>18&(0x00003fff*both)
 }
 
-// refill makes the next 624 outputs. middle is odd, so the far words are the
-// halves of two neighbouring pairs; those before the current one are new
-// already, as they must be.
+// refill makes the next 624 outputs. middle is odd, so the far words are halves
+// of two neighbouring pairs. Pairs before the current one are already new, as
+// the algorithm requires.
 func (r *Rand) refill() {
 	const distance = middle / 2
 	s := &r.state

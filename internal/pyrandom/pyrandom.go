@@ -1,6 +1,6 @@
-// Package pyrandom draws the numbers that CPython 3's random.Random draws, bit
-// for bit: the reference example builder is a Python script, so equal examples
-// need equal draws in equal order.
+// Package pyrandom implements random.Random of CPython 3, bit for bit. The
+// reference script for building examples is written in Python, so equal
+// examples need equal random draws in the same order.
 //
 //	rng := pyrandom.New(12345)       // random.Random(12345)
 //	p := rng.Float64()               // random()
@@ -9,24 +9,24 @@
 //
 // The generator is the Mersenne Twister MT19937 (Matsumoto and Nishimura, "A
 // 623-dimensionally equidistributed uniform pseudo-random number generator",
-// 1998), seeded by its init_by_array. What CPython adds lies in
-// Modules/_randommodule.c and Lib/random.py: a seed is the 32-bit words of its
-// absolute value, a float takes two outputs, an integer below n takes
-// n.bit_length() bits and is drawn again while it is not below n. That has
-// been so since Python 3.2; Python 2 draws other integers.
+// 1998), seeded by its init_by_array. The rest follows Modules/_randommodule.c
+// and Lib/random.py: a seed is the 32-bit words of its absolute value, a float
+// takes two outputs, and an integer below n takes n.bit_length() bits and is
+// drawn again until it is below n. Python 3.2 and later do this; Python 2 draws
+// other integers.
 //
-// It is no source of secrets. A Rand is 6 KB and must not be shared between
-// goroutines.
+// It is not cryptographically secure. A Rand takes 6 KB and must not be used by
+// several goroutines at once.
 package pyrandom
 
 import "math/bits"
 
 // A Rand is a random.Random. Make one with [New].
 type Rand struct {
-	pos     int              // next unused word of out
-	out     [stateLen]uint32 // outputs of the current state, tempered all at once
+	pos     int              // index of the next unused word of out
+	out     [stateLen]uint32 // outputs of the current state
 	state   [pairs]uint64    // words 2i and 2i+1, the first in the low half
-	targets [256]uint32      // of Shuffle
+	targets [256]uint32      // buffer of Shuffle
 }
 
 // New returns random.Random(seed). Like CPython it takes the absolute value:
@@ -60,26 +60,27 @@ func (r *Rand) Uint32() uint32 {
 	return v
 }
 
-// Bits53 takes what random() takes, and returns it as an integer below 2^53:
-// random() is Bits53 / 2^53 exactly. Comparing with a threshold of
-// [Threshold] is comparing random() with a float, without floats.
+// Bits53 consumes the outputs of random() and returns an integer below 2^53:
+// random() is exactly Bits53() / 2^53. Comparing it with a [Threshold] is the
+// same as comparing random() with a float, but without floats.
 func (r *Rand) Bits53() uint64 {
 	hi := r.Uint32() >> 5
 	lo := r.Uint32() >> 6
 	return uint64(hi)<<26 | uint64(lo)
 }
 
-// Coin is random() < 0.5: the highest bit decides, but two outputs are taken.
+// Coin is random() < 0.5. The highest bit decides, but two outputs are
+// consumed.
 func (r *Rand) Coin() bool {
 	hi := r.Uint32()
 	r.Uint32()
 	return hi>>31 == 0
 }
 
-// Coins is n calls of Coin: it returns how many were true.
+// Coins makes n calls of Coin and returns how many were true.
 func (r *Rand) Coins(n int) (heads int) {
 	for n > 0 {
-		whole := min(n, (stateLen-r.pos)/2) // pairs of outputs that are there
+		whole := min(n, (stateLen-r.pos)/2) // available pairs of outputs
 		if whole == 0 {
 			if r.Coin() {
 				heads++
@@ -106,7 +107,7 @@ func (r *Rand) Float64() float64 {
 func Threshold(p float64) uint64 {
 	const one = 1 << 53
 	switch {
-	case !(p > 0): // also NaN: a comparison with it is false
+	case !(p > 0): // also NaN: comparisons with NaN are false
 		return 0
 	case p >= 1:
 		return one
@@ -133,8 +134,8 @@ func (r *Rand) Bits(k int) uint64 {
 	panic("BUG: more than 64 random bits asked for")
 }
 
-// Below is _randbelow(n): uniform in [0, n), and 0 without a draw for n = 0.
-// It draws at least once for n = 1, as CPython does.
+// Below is _randbelow(n): uniform in [0, n). For n = 0 it returns 0 without a
+// draw. For n = 1 it draws at least once, as CPython does.
 func (r *Rand) Below(n uint64) uint64 {
 	k := bits.Len64(n)
 	if k <= 32 && k > 0 {
@@ -147,7 +148,7 @@ func (r *Rand) Below(n uint64) uint64 {
 	return v
 }
 
-// below32 is Below for 0 < n < 2^32, shift being 32 - n.bit_length().
+// below32 is Below for 0 < n < 2^32; shift must be 32 - n.bit_length().
 func (r *Rand) below32(n uint32, shift uint) uint32 {
 	for {
 		if v := r.Uint32() >> (shift & 31); v < n {
@@ -156,8 +157,8 @@ func (r *Rand) below32(n uint32, shift uint) uint32 {
 	}
 }
 
-// RandInt is randint(a, b): uniform in [a, b], both ends included. It panics
-// when b < a, where CPython raises ValueError.
+// RandInt is randint(a, b): uniform in [a, b], both ends included. It panics if
+// b < a; CPython raises ValueError.
 func (r *Rand) RandInt(a, b int64) int64 {
 	if b < a {
 		panic("BUG: empty range for RandInt")
@@ -169,7 +170,7 @@ func (r *Rand) RandInt(a, b int64) int64 {
 	return a + int64(r.Below(width))
 }
 
-// bits65 is _randbelow(2^64), which draws 65 bits until the highest is 0.
+// bits65 is _randbelow(2^64): it draws 65 bits until the highest is 0.
 func (r *Rand) bits65() uint64 {
 	for {
 		v := r.Bits(64)

@@ -2,11 +2,12 @@ package pyrandom
 
 import "math/bits"
 
-// Shuffle is shuffle(x). The draws depend on len(x) alone.
+// Shuffle is shuffle(x). The draws depend only on len(x).
 //
-// For each i from the last down to 1 the original swaps x[i] with x[j], j
-// drawn from [0, i]. Here the draws of many i come first and the swaps after:
-// a draw is taken or not without a branch, which no processor could foresee.
+// The original draws j from [0, i] and swaps x[i] with x[j], for each i from
+// the last down to 1. This implementation makes the draws for many i first and
+// then the swaps. It accepts or rejects a draw without a branch, which the
+// processor could not predict.
 func Shuffle[T any](r *Rand, x []T) {
 	i := len(x) - 1
 	for ; i >= maxTarget; i-- {
@@ -21,15 +22,16 @@ func Shuffle[T any](r *Rand, x []T) {
 	}
 }
 
-// maxTarget is where drawTargets' comparison by subtraction would overflow.
+// maxTarget is the limit above which the comparison by subtraction in
+// drawTargets overflows.
 const maxTarget = 1 << 30
 
-// drawTargets draws j from [0, i], then from [0, i-1] and so on, down to
-// [0, 1] or until there is no room for more.
+// drawTargets draws j from [0, i], then from [0, i-1] and so on, down to [0, 1]
+// or until its buffer is full.
 func (r *Rand) drawTargets(i uint32) []uint32 {
 	n := uint32(0)
 	for i > 0 && n < uint32(len(r.targets)) {
-		// All i down to last take equally many bits.
+		// All i down to last need the same number of bits.
 		k := bits.Len32(i + 1)
 		last := max(1, uint32(1)<<(k-1)-1)
 		if room := uint32(len(r.targets)) - n; i-last >= room {
@@ -42,7 +44,7 @@ func (r *Rand) drawTargets(i uint32) []uint32 {
 	return r.targets[:n]
 }
 
-// drawRun draws j from [0, i] for i down to last, each of 32-shift bits.
+// drawRun draws j from [0, i] for each i down to last, all with 32-shift bits.
 func (r *Rand) drawRun(targets []uint32, i, last uint32, shift uint) uint32 {
 	n, count := uint32(0), i-last+1
 	for n < count {
@@ -54,7 +56,7 @@ func (r *Rand) drawRun(targets []uint32, i, last uint32, shift uint) uint32 {
 		for at, word := range words {
 			j := word >> (shift & 31)
 			targets[n] = j
-			n += (j - (i - n) - 1) >> 31 // 1 when j <= i-n, for then it is negative
+			n += (j - (i - n) - 1) >> 31 // 1 if j <= i-n, because then the difference is negative
 			if n == count {
 				used = at + 1
 				break

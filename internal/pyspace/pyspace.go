@@ -1,16 +1,16 @@
-// Package pyspace knows what Python takes for white space: what str.isspace
-// holds for, what str.strip removes, what str.split without arguments splits
-// at, and what the \s of the re module matches. The four agree.
+// Package pyspace defines white space as Python does, in str.isspace,
+// str.strip, str.split without arguments, and \s of the re module, which all
+// agree.
 //
 //	line = pyspace.Strip(line) // string or []byte
 //
-// It is White_Space of Unicode and the separators U+001C to U+001F, in CPython
-// the characters of bidirectional class WS, B or S or of general category Zs.
-// unicode.IsSpace lacks the separators. U+200B and U+FEFF do not belong to it;
-// neither does any byte that is not UTF-8.
+// White space is Unicode's White_Space and the separators U+001C to U+001F.
+// (CPython defines it as bidirectional class WS, B or S, or general category
+// Zs.) unicode.IsSpace lacks the separators. U+200B, U+FEFF and invalid UTF-8
+// are not white space.
 //
-// Nothing here has changed since Unicode 6.3 (U+180E left), so no version of
-// Python in use differs. The functions keep no state.
+// The set has not changed since Unicode 6.3, which removed U+180E, so all
+// Python versions in use agree.
 package pyspace
 
 // Chars holds the white space characters, in ascending order.
@@ -18,7 +18,7 @@ const Chars = "\t\n\v\f\r\x1c\x1d\x1e\x1f \u0085\u00a0\u1680" +
 	"\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a" +
 	"\u2028\u2029\u202f\u205f\u3000"
 
-// ascii is 1 for the bytes that are white space alone.
+// ascii is 1 for the ASCII white space characters.
 var ascii = [256]uint8{
 	'\t': 1, '\n': 1, '\v': 1, '\f': 1, '\r': 1, 0x1c: 1, 0x1d: 1, 0x1e: 1, 0x1f: 1, ' ': 1,
 }
@@ -38,11 +38,11 @@ func IsSpace(r rune) bool {
 	return r == 0x3000
 }
 
-// Strip returns s without white space at both ends, as str.strip does. Slices
-// share memory with s; so do those of the two below.
+// Strip returns s without surrounding white space, as str.strip does. The
+// result of Strip, StripLeft and StripRight shares memory with s.
 func Strip[T string | []byte](s T) T { return StripRight(StripLeft(s)) }
 
-// StripLeft returns s without white space at its beginning, as str.lstrip does.
+// StripLeft returns s without leading white space, as str.lstrip does.
 func StripLeft[T string | []byte](s T) T {
 	for size := Width(s); size > 0; size = Width(s) {
 		s = s[size:]
@@ -50,7 +50,7 @@ func StripLeft[T string | []byte](s T) T {
 	return s
 }
 
-// StripRight returns s without white space at its end, as str.rstrip does.
+// StripRight returns s without trailing white space, as str.rstrip does.
 func StripRight[T string | []byte](s T) T {
 	for size := LastWidth(s); size > 0; size = LastWidth(s) {
 		s = s[:len(s)-size]

@@ -1,12 +1,12 @@
-// Package realdata finds the real data that tests use and this repository must
-// not contain (size, licences): dumps, books, vocabularies, goldens, hostile
-// files.
+// Package realdata locates the real data of tests that is not in this
+// repository because of its size and licences: dumps, books, vocabularies,
+// goldens, hostile files.
 //
-// The data lies in $PRETEXT_DATA, or else in shared/data beside the checkout.
-// Without it a test that asks for a file skips with one line, except under
-// continuous integration ($CI set), where its absence is a failure: nothing
-// may be skipped there unseen. The package untested counts the tests that call
-// Path, Read, Tool and Variable in vain.
+// The data is in $PRETEXT_DATA, or else in shared/data next to the checkout. If
+// it is missing, a test that needs it is skipped with one line. Under
+// continuous integration ($CI set) the test fails instead, so that nothing is
+// skipped unnoticed. Package untested counts the tests that are skipped by
+// Path, Read, Tool and Variable.
 package realdata
 
 import (
@@ -17,9 +17,9 @@ import (
 	"testing"
 )
 
-// Path returns the path of a file or folder of the test data, name being
-// slash-separated and relative to its root. The test is skipped when the data
-// is absent, or fails when $CI is set.
+// Path returns the path of a file or folder of the test data. name is
+// slash-separated and relative to the root of the data. If it is missing, the
+// test is skipped, or fails if $CI is set.
 func Path(tb testing.TB, name string) string {
 	tb.Helper()
 	path := filepath.Join(Root(), filepath.FromSlash(name))
@@ -39,8 +39,8 @@ func Read(tb testing.TB, name string) []byte {
 	return b
 }
 
-// Tool returns the path of a program that a test runs, or skips the test, or
-// fails it when $CI is set.
+// Tool returns the path of a program. If it is missing, the test is skipped, or
+// fails if $CI is set.
 func Tool(tb testing.TB, name string) string {
 	tb.Helper()
 	path, err := exec.LookPath(name)
@@ -50,9 +50,9 @@ func Tool(tb testing.TB, name string) string {
 	return path
 }
 
-// Variable returns an environment variable by which a person asks for a test,
-// such as one that takes hours. Without it the test is skipped, under continuous
-// integration too.
+// Variable returns an environment variable that enables a test, such as one
+// that takes hours. If it is not set, the test is skipped, also under
+// continuous integration.
 func Variable(tb testing.TB, name, why string) string {
 	tb.Helper()
 	value := os.Getenv(name)
@@ -62,8 +62,7 @@ func Variable(tb testing.TB, name, why string) string {
 	return value
 }
 
-// Missing skips the test with the reason given, or fails it under continuous
-// integration.
+// Missing skips the test with a reason, or fails it if $CI is set.
 func Missing(tb testing.TB, reason string) {
 	tb.Helper()
 	if os.Getenv("CI") != "" {
@@ -72,7 +71,7 @@ func Missing(tb testing.TB, reason string) {
 	tb.Skip(reason)
 }
 
-// Root returns the root folder of the test data, whether it exists or not.
+// Root returns the root folder of the test data, which may not exist.
 func Root() string {
 	if dir := os.Getenv("PRETEXT_DATA"); dir != "" {
 		return dir

@@ -1,5 +1,5 @@
-// Package redact takes out of addresses and command lines what is nobody's
-// business: tokens in URLs, the folders that files lie in.
+// Package redact removes private data from URLs and command lines: user names
+// and tokens in URLs, and the directories of files.
 //
 //	redact.URL("https://me:pw@example.org/a.txt?token=1") // https://redacted@example.org/a.txt?redacted
 //	redact.Args([]string{"--out=/home/me/corpus"})        // --out=corpus
@@ -13,11 +13,12 @@ import (
 	"strings"
 )
 
-// Word stands for what was taken out.
+// Word replaces what was removed.
 const Word = "redacted"
 
-// URL returns an address without its user, query and fragment. What is no URL
-// loses what would be those. A fragment that is a checksum (#sha256=…) stays.
+// URL returns an address without user, query and fragment. The same parts are
+// removed from text that is not a valid URL. A fragment that is a checksum
+// (#sha256=…) is kept.
 func URL(address string) string {
 	rest, fragment, _ := strings.Cut(address, "#")
 	rest, query, queried := strings.Cut(rest, "?")
@@ -43,9 +44,9 @@ func URL(address string) string {
 
 var checksum = regexp.MustCompile(`^sha256=[0-9a-fA-F]{64}$`)
 
-// Hash returns the SHA-256 of an address in hexadecimal where [URL] takes
-// something out of it, "" otherwise: it tells whether two addresses are equal
-// without telling them.
+// Hash returns the SHA-256 of an address in hexadecimal if [URL] removes
+// something from it, "" otherwise. It shows whether two addresses are equal
+// without revealing them.
 func Hash(address string) string {
 	if URL(address) == address {
 		return ""
@@ -54,10 +55,10 @@ func Hash(address string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// addresses finds URLs in text. What ends a sentence, or a quotation, ends none.
+// addresses matches URLs in text, without punctuation or quotes at the end.
 var addresses = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>` + "`" + `]*[^\s"'<>` + "`" + `:;,.)\]]`)
 
-// Text returns a text with each URL in it as [URL] has it.
+// Text returns s with [URL] applied to each URL in it.
 func Text(s string) string {
 	if !strings.Contains(s, "://") {
 		return s
@@ -65,8 +66,8 @@ func Text(s string) string {
 	return addresses.ReplaceAllStringFunc(s, URL)
 }
 
-// Args returns a command line with URLs as [URL] has them and with the last
-// element of each path, also where it stands behind "=".
+// Args returns a command line with [URL] applied to URLs, and with paths
+// reduced to their last element, also after "=".
 func Args(args []string) []string {
 	out := make([]string, len(args))
 	for i, arg := range args {
@@ -83,8 +84,8 @@ func Args(args []string) []string {
 	return out
 }
 
-// Path returns the last element of a path, a URL as [URL] has it, and any other
-// text as it is.
+// Path returns the last element of a path. It applies [URL] to a URL and
+// returns other text unchanged.
 func Path(s string) string {
 	switch {
 	case strings.Contains(s, "://"):
@@ -95,7 +96,7 @@ func Path(s string) string {
 	return s
 }
 
-// Texts returns a list with [Text] of each.
+// Texts returns a list with [Text] applied to each element.
 func Texts(list []string) []string {
 	out := make([]string, len(list))
 	for i, s := range list {

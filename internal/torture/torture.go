@@ -1,11 +1,11 @@
-// Package torture says how long the tests of faults shall go on: kills, signals,
-// damage, full disks and hostile files, of which there is no end.
+// Package torture sets the length of fault tests: kills, signals, corruption,
+// full disks and hostile files, whose number of cases is unlimited.
 //
-// A plain go test runs a share that fits into a minute or two, the same one each
-// time: a change is not refused for what chance finds elsewhere. With
-// $PRETEXT_TORTURE set (make torture) the same tests run as long as it takes to
-// trust the result, each time on other chances. Their seed is printed by a test
-// that fails, and $PRETEXT_SEED repeats it.
+// A plain go test runs a fraction that takes a minute or two, always the same
+// cases, so that a change never fails because of an unrelated random case. With
+// $PRETEXT_TORTURE set (make torture) the same tests run many more cases, with
+// another random seed each time. A failing test prints its seed; $PRETEXT_SEED
+// repeats it.
 //
 //	for range torture.Times(t, "PRETEXT_KILLS", 60, 1000) { … }
 package torture
@@ -18,11 +18,11 @@ import (
 	"time"
 )
 
-// Long reports whether tests shall be long.
+// Long reports whether tests should be long.
 func Long() bool { return os.Getenv("PRETEXT_TORTURE") != "" }
 
-// Times returns how often a test does what it does: the share in a plain run,
-// long under torture, and what the environment variable says where it is set.
+// Times returns the number of repetitions of a test: share in a plain run, long
+// with $PRETEXT_TORTURE, or the value of the environment variable if it is set.
 func Times(tb testing.TB, variable string, share, long int) int {
 	tb.Helper()
 	if s := os.Getenv(variable); s != "" {
@@ -38,7 +38,7 @@ func Times(tb testing.TB, variable string, share, long int) int {
 	return share
 }
 
-// Random returns a source of chance for a test and logs its seed.
+// Random returns a random source for a test and logs its seed.
 func Random(tb testing.TB) *rand.Rand {
 	tb.Helper()
 	seed := uint64(1)

@@ -1,2 +1,2 @@
-// Package usage says what this process has used of the machine.
+// Package usage reports the CPU time and the peak memory of this process.
 package usage

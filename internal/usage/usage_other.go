@@ -4,8 +4,8 @@ package usage
 
 import "time"
 
-// CPU is not known here.
+// CPU returns 0: unknown on this system.
 func CPU() time.Duration { return 0 }
 
-// PeakMemory is not known here.
+// PeakMemory returns 0: unknown on this system.
 func PeakMemory() int64 { return 0 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// CPU returns the processor time that the process has used, all threads.
+// CPU returns the CPU time of the process, user and system, of all threads.
 func CPU() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -20,9 +20,9 @@ func CPU() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// PeakMemory returns the most memory that the process has held, in bytes.
+// PeakMemory returns the peak memory of the process in bytes.
 func PeakMemory() int64 {
-	// Linux counts into Maxrss what the process held that started this one.
+	// On Linux, Maxrss includes the peak of the parent process before exec.
 	if b, err := os.ReadFile("/proc/self/status"); err == nil {
 		var kilobytes int64
 		_, mark, _ := strings.Cut(string(b), "VmHWM:")
@@ -35,7 +35,7 @@ func PeakMemory() int64 {
 		return 0
 	}
 	if runtime.GOOS == "darwin" {
-		return int64(u.Maxrss) // bytes there, kilobytes elsewhere
+		return int64(u.Maxrss) // bytes on macOS, kilobytes elsewhere
 	}
 	return int64(u.Maxrss) << 10
 }

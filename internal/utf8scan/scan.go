@@ -1,14 +1,13 @@
-// Package utf8scan tells whether text is valid UTF-8, as unicode/utf8 does, some
-// ten times as fast where the processor has AVX2: all text passes through it
+// Package utf8scan validates UTF-8 as unicode/utf8 does, but about ten times as
+// fast if the processor has AVX2. That matters because all text is validated
 // more than once.
 //
 //	if !utf8scan.Valid(text) {
 //		…
 //	}
 //
-// The method is that of J. Keiser and D. Lemire, "Validating UTF-8 in less than
-// one instruction per byte" (2020). Functions are safe to call from several
-// goroutines.
+// The method is from J. Keiser and D. Lemire, "Validating UTF-8 in less than
+// one instruction per byte" (2020). The functions are safe for concurrent use.
 package utf8scan
 
 import (
@@ -16,7 +15,7 @@ import (
 	"unsafe"
 )
 
-// block is the number of bytes looked at at a time.
+// block is the number of bytes validated at once.
 const block = 32
 
 // Valid reports whether b is valid UTF-8. It is utf8.Valid.
@@ -28,7 +27,7 @@ func Valid(b []byte) bool {
 		return false
 	}
 	tail := len(b) &^ (block - 1)
-	for k := tail - 1; k >= tail-3; k-- { // back to the beginning of a character left open
+	for k := tail - 1; k >= tail-3; k-- { // back to the start of an incomplete character
 		if b[k] >= 0xC0 {
 			tail = k
 			break
@@ -39,5 +38,5 @@ func Valid(b []byte) bool {
 
 // ValidString reports whether s is valid UTF-8. It is utf8.ValidString.
 func ValidString(s string) bool {
-	return Valid(unsafe.Slice(unsafe.StringData(s), len(s))) // which only reads
+	return Valid(unsafe.Slice(unsafe.StringData(s), len(s))) // Valid does not write to it
 }

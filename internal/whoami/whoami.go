@@ -1,12 +1,13 @@
-// Package whoami lets Beam start where the user has no name.
+// Package whoami lets Beam start for users without a name.
 //
-// A package of Beam asks for the current user while it is initialized and panics
-// when there is no answer: where the user ID has no entry in /etc/passwd and USER or
-// HOME is unset, as in many containers. This package sets them first.
+// A package of Beam looks up the current user when it is initialized, and
+// panics if there is none: if the user ID has no entry in /etc/passwd and USER
+// or HOME is unset, as in many containers. This package sets both variables
+// first.
 //
 // It must be initialized before Beam. Go initializes packages in the order of
-// their import paths as soon as all that they import is initialized, so this one
-// imports nothing but the os package and what os/user needs too. A test of
+// their import paths as soon as all that they import is initialized, so this
+// one imports nothing but the os package and what os/user needs too. A test of
 // cmd/prepare-data checks the order in the real binary.
 package whoami
 
@@ -22,8 +23,8 @@ func init() {
 			os.Setenv(name, value)
 		}
 	}
-	// A program that is linked with the C library asks that alone, and no setting
-	// of the environment helps.
+	// A program linked with the C library asks only that, and environment
+	// variables do not help.
 	if _, err := user.Current(); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: no user has ID %d: add one to /etc/passwd, or use the static program that CGO_ENABLED=0 go build makes (make build)\n",
 			os.Args[0], os.Getuid())
