@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// windowSize is how much of the file is held at a time.
+	// windowSize is the number of bytes of the file in memory.
 	windowSize = 1 << 20
 	// padding is the number of zero bytes that follow the end of the file
 	// in the window. The entropy decoder checks for the end once a group and
@@ -15,12 +15,12 @@ const (
 	padding = 512
 )
 
-// A bitReader reads bits, most significant first, from a file through a
-// window of bounded size.
+// A bitReader reads bits, most significant first, from a file through a window
+// of bounded size.
 //
-// Behind the end of the file it reads zeros, which end every loop of the
-// format, and overrun tells that this happened: callers check that once where
-// it matters, and not at each bit.
+// After the end of the file it reads zeros, which end every loop of the format,
+// and overrun then reports true. Callers check overrun only where it matters,
+// not after each bit.
 type bitReader struct {
 	src  io.ReaderAt
 	size int64 // of the file, in bytes
@@ -48,7 +48,7 @@ func (b *bitReader) reset(src io.ReaderAt, size int64) {
 // bit returns the position in the file of the next bit.
 func (b *bitReader) bit() int64 { return (b.base+int64(b.pos))*8 - int64(b.n) }
 
-// overrun reports whether bits behind the end of the file were consumed.
+// overrun reports whether bits after the end of the file were consumed.
 func (b *bitReader) overrun() bool { return b.bit() > b.size*8 }
 
 // seek sets the position to a bit of the file.
@@ -64,8 +64,8 @@ func (b *bitReader) seek(bit int64) {
 	b.take(uint(bit & 7))
 }
 
-// load slides the window so that it begins at pos and reads the file into the
-// rest of it. pos must not lie behind end.
+// load moves the window so that it begins at pos, and fills it from the file.
+// pos must be at most end.
 func (b *bitReader) load() {
 	kept := copy(b.win, b.win[b.pos:b.end])
 	b.base += int64(b.pos)
@@ -84,15 +84,15 @@ func (b *bitReader) load() {
 	clear(b.win[b.end : b.end+padding])
 }
 
-// ensure loads more of the file unless need bytes lie before the window's
-// end. Behind the end of the file there may be fewer, and zeros.
+// ensure loads more of the file unless the window has need more bytes. At the
+// end of the file there may be fewer, followed by zeros.
 func (b *bitReader) ensure(need int) {
 	if b.pos+need > b.end && b.pos <= b.end && b.base+int64(b.end) < b.size {
 		b.load()
 	}
 }
 
-// refill tops bits up to at least 56 valid bits.
+// refill fills bits up to at least 56 valid bits.
 func (b *bitReader) refill() {
 	b.ensure(8)
 	if b.pos > b.end+8 {

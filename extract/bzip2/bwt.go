@@ -7,15 +7,15 @@ const (
 	tableMask = tableSize - 1
 )
 
-// A table is the linked list that the inverse Burrows-Wheeler transform
-// walks: entry i holds the next row in its upper 24 bits, and the byte that
-// this step yields in its lower 8 bits.
+// A table is the linked list of the inverse Burrows-Wheeler transform. Entry i
+// holds the next row in its upper 24 bits, and the byte to output at this step
+// in its lower 8 bits.
 type table [tableSize]uint32
 
-// link builds the list of a column. The n-th row that begins with some byte
-// leads to the n-th row that ends with it: both are the same place of the
-// text, and the rows are sorted by what follows that place. The byte to yield
-// is the one they share.
+// link builds the list from a column. The n-th row that begins with a byte
+// leads to the n-th row that ends with it: both are the same position in the
+// text, and rows are sorted by the text after that position. The output byte is
+// the common one.
 func (t *table) link(col *column) {
 	var next [256]uint32
 	sum := uint32(0)
@@ -32,8 +32,8 @@ func (t *table) link(col *column) {
 
 // walk writes the text to dst, beginning at row origin.
 //
-// It is the plain form: each step waits for the memory access of the one
-// before. [walker.walk] gives the same bytes faster.
+// It is the simple form, in which each step waits for the memory access of the
+// step before. [walker.walk] gives the same bytes faster.
 func (t *table) walk(dst []byte, origin uint32) {
 	row := origin
 	for i := range dst {

@@ -24,9 +24,10 @@ func newCRCTables() *crcTables {
 	return t
 }
 
-// update returns the CRC of what crc is the CRC of, followed by p. The CRC of
-// nothing is 0. Eight bytes a step, each through its own table ("slicing by
-// eight", Kounavis and Berry 2005), for one dependent step instead of eight.
+// update returns the CRC of the data with CRC crc followed by p. The CRC of no
+// data is 0. It processes eight bytes at a time, each with its own table
+// ("slicing by eight", Kounavis and Berry 2005), so there is one dependent step
+// instead of eight.
 func (t *crcTables) update(crc uint32, p []byte) uint32 {
 	c := ^crc
 	for len(p) >= 8 {

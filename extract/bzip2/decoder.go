@@ -1,11 +1,10 @@
 package bzip2
 
-// pieceSize is the most that one call of [Reader.Next] returns. The runs of a
-// block of 900 kB can expand to 46 MB.
+// pieceSize is the maximum size of the data from one call of [Reader.Next]. The
+// runs of a 900 kB block can expand to 46 MB.
 const pieceSize = 4 << 20
 
-// A decoder decodes single blocks. Its memory, 9 MB and one piece, is used again
-// for each.
+// A decoder decodes single blocks. It reuses its memory, 9 MB and one piece.
 type decoder struct {
 	bits   bitReader
 	header header
@@ -23,10 +22,10 @@ type decoder struct {
 
 func newDecoder() *decoder { return &decoder{crcs: newCRCTables()} }
 
-// decode decodes the block behind whose magic number the reader stands, of at
-// most limit bytes before runs expand, and leaves the reader behind it. It
-// checks everything, the checksum included; then [decoder.piece] returns the
-// data.
+// decode decodes the block after whose magic number the reader is positioned.
+// The block may have at most limit bytes before run expansion. decode verifies
+// everything, including the checksum, and positions the reader after the block;
+// then [decoder.piece] returns the data.
 func (d *decoder) decode(limit int) error {
 	if err := d.header.read(&d.bits); err != nil {
 		return err
@@ -48,9 +47,9 @@ func (d *decoder) decode(limit int) error {
 	return d.check()
 }
 
-// check compares the checksum. Where the data is one piece, it stays in out;
-// else it will be expanded again to be handed out. So no byte of a damaged
-// block ever leaves, and memory stays bounded.
+// check verifies the checksum. If the data is a single piece, it stays in out;
+// otherwise it is expanded again later. So memory stays bounded, and no byte of
+// a corrupt block is ever returned.
 func (d *decoder) check() error {
 	d.rewind()
 	crc := uint32(0)
@@ -69,16 +68,16 @@ func (d *decoder) check() error {
 	return nil
 }
 
-// rewind goes back to the beginning of the block's data.
+// rewind restarts expanding at the beginning of the block's data.
 func (d *decoder) rewind() {
 	d.runs.src = d.text[:d.size]
 	d.out = d.out[:0]
 }
 
-// more reports whether data of the block is yet to be expanded.
+// more reports whether some data of the block is not expanded yet.
 func (d *decoder) more() bool { return len(d.runs.src) > 0 }
 
-// expand puts the next piece of the block's data into out.
+// expand expands the next piece of the block's data into out.
 func (d *decoder) expand() {
 	d.out = d.out[:0]
 	for {
@@ -91,7 +90,8 @@ func (d *decoder) expand() {
 	}
 }
 
-// piece returns the next piece of the block's data. The first may lie ready.
+// piece returns the next piece of the block's data. The first piece may already
+// be expanded.
 func (d *decoder) piece() []byte {
 	if d.more() {
 		d.expand()

@@ -1,67 +1,65 @@
-// Package bzip2 decodes bzip2 files block by block, from any byte of the file
-// on, so that many workers share one file.
+// Package bzip2 decodes bzip2 files block by block, starting at any byte, so
+// that several workers can decode parts of the same file.
 //
-// A bzip2 file is one or more streams; a stream is a header, blocks of up to
-// 900 kB of text (before runs expand) and an end. Blocks share nothing, begin
-// at any bit, and begin with a 48-bit magic number. A [Reader] of a byte range
-// finds the first block that begins there and reads on from it:
+//	   file     stream stream ...\n    stream   "BZh" level '1'-'9' | block block ... | end: magic, CRC-32 of the stream | padding to a byte
 //
-//	r := bzip2.NewReader(file, size, start, end)
-//	for {
-//		b, err := r.Next()
-//		if err == io.EOF {
-//			break
+//		r := bzip2.NewReader(file, size, start, end)
+//		for {
+//			b, err := r.Next()
+//			if err == io.EOF {
+//				break
+//			}
+//			if err != nil {
+//				return err
+//			}
+//			if !b.Owned && complete {
+//				break // the last document of this range is complete
+//			}
+//			use(b.Data) // before the next call
 //		}
-//		if err != nil {
-//			return err
-//		}
-//		if !b.Owned && complete {
-//			break // what this range began is complete
-//		}
-//		use(b.Data) // before the next call
-//	}
 //
-// A caller that does not need what begins behind its range asks [Reader.Peek]
-// first, which does not decode it.
+// Use [Reader.Peek] first to avoid decoding a block after the range that is not
+// needed.
 //
 // # Ranges
 //
-// A block belongs to the range in which the first bit of its magic number
-// lies; the header of its stream does not count. Ranges [a,b), [b,c), … that
-// cover the file partition its blocks, wherever the cuts lie.
+// A block belongs to the range that contains the first bit of its magic number;
+// the header of its stream does not matter. If ranges [a,b), [b,c), … cover the
+// file, every block belongs to exactly one of them.
 //
-// The magic number may also come about by chance inside a block (once in
-// 2^48 bits). A reader that searches its first block decodes what it finds. If
-// that cannot be decoded, the sound block before it tells: if that one ends
-// just there, the block is damaged, which is an error; if it goes on behind,
-// it was chance, and is skipped. Where no sound block precedes, it is an error.
+// The magic number may also occur by chance inside a block (once in 2^48 bits).
+// If a reader cannot decode the first block that it finds, it decodes the valid
+// block before it. If that one ends where the magic number begins, the found
+// block is corrupt, which is an error. If it extends further, the magic number
+// is a chance match and is skipped. If there is no valid block before it, it is
+// an error.
 //
 // # Checks
 //
-// A block's data is handed out after its checksum was found right: damaged
-// data never leaves. The checksum of a stream is compared where the reader read
-// the stream from its beginning. A block of a stream whose header the reader
-// did not see may be as large as level 9 permits.
+// A block's data is returned only after its checksum was verified. The checksum
+// of a stream is verified if the reader read the stream from its beginning. If
+// the reader did not see the stream's header, a block may have the size of
+// level 9.
 //
-// Codes, tables and lengths are checked as compress/bzip2 does, randomised
-// blocks (obsolete since 1999) refused as there, and both take the same files
-// but for these, which no encoder writes:
+// The package accepts the same files as compress/bzip2; both reject randomised
+// blocks, obsolete since 1999. There are two exceptions, which no encoder
+// writes:
 //
 //   - Huffman codes that are not complete are read as libbz2 reads them.
-//   - Behind four equal bytes and the count 0 the same byte begins a new run,
+//   - After four equal bytes and the count 0, the same byte begins a new run,
 //     as in libbz2.
 //
-// Data behind the last stream is an error for both; here it is told apart, by
+// Data after the last stream is an error in both; here the error matches
 // [ErrTrailing].
 //
 // # Memory
 //
-// The file is read by ReadAt through a window of 1 MiB. A reader holds some
-// 9 MB and the largest piece it handed out, of 1 to 4 MiB, whatever the file
-// expands to; [Reader.Reset] uses them again.
+// The file is read by ReadAt through a window of 1 MiB. A reader takes about 9
+// MB and its largest piece, 1 to 4 MiB, whatever the file expands to.
+// [Reader.Reset] reuses this memory.
 //
 // # Concurrency
 //
-// A reader is for one goroutine at a time. Readers share nothing but the
-// io.ReaderAt, which each calls from its own methods only.
+// A Reader must not be used by several goroutines at once. Readers share only
+// the io.ReaderAt, which each calls only from its own methods.
 package bzip2

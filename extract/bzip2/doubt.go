@@ -14,11 +14,11 @@ const (
 	doubtCost   = 4 << 10
 )
 
-// search goes to the first block of a range that begins anywhere in the file.
+// search finds the first block of a range that begins anywhere in the file.
 //
-// The magic number of a block may also come about by chance inside another
-// block, once in 2^48 bits. So the block found is decoded at once; if it is
-// sound, that settles it.
+// The magic number of a block may also occur by chance inside another block,
+// once in 2^48 bits. So the block found is decoded immediately; if that
+// succeeds, it is a block.
 func (r *Reader) search() error {
 	r.first = false
 	b := &r.d.bits
@@ -39,7 +39,7 @@ func (r *Reader) search() error {
 	return err
 }
 
-// try decodes what may be a block whose magic number begins at that bit.
+// try decodes what may be a block whose magic number begins at the given bit.
 func (r *Reader) try(bit int64) error {
 	r.level, r.whole = r.levelBefore(bit)
 	r.crc = 0
@@ -48,9 +48,9 @@ func (r *Reader) try(bit int64) error {
 	return r.decode()
 }
 
-// levelBefore returns the level of the stream whose first block begins at that
-// bit, and whether there is one: a stream header precedes, which stands at the
-// beginning of the file or behind the end of another stream.
+// levelBefore returns the level of the stream whose first block begins at the
+// given bit. ok is false if no stream header precedes it, at the beginning of
+// the file or after the end of another stream.
 func (r *Reader) levelBefore(bit int64) (level int, ok bool) {
 	b := &r.d.bits
 	header := bit - 32
@@ -76,11 +76,11 @@ func (r *Reader) levelBefore(bit int64) (level int, ok bool) {
 	return maxLevel, false
 }
 
-// settle decides about a magic number whose block cannot be decoded: chance,
-// or damage? It decodes the sound block before it. If that one, or the end of
-// its stream, reaches behind the magic number, it was chance, and the reader
-// goes on to what follows. In any other case settle returns damage: a sound
-// block leads up to the place, or there is none to tell.
+// settle decides whether a magic number whose block cannot be decoded is a
+// chance match or begins a corrupt block. It decodes the valid block before it.
+// If that block, or the end of its stream, extends beyond the magic number, it
+// was a chance match and the reader continues after it. Otherwise settle
+// returns damage.
 func (r *Reader) settle(bit int64, damage error) error {
 	b := &r.d.bits
 	budget := int64(doubtBudget)

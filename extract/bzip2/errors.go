@@ -5,22 +5,21 @@ import (
 	"fmt"
 )
 
-// ErrCorrupt is what every [CorruptError] unwraps to.
+// ErrCorrupt is wrapped by every [CorruptError].
 var ErrCorrupt = errors.New("corrupt bzip2 data")
 
-// ErrTrailing is what the [CorruptError] of data behind the last stream
-// unwraps to, beside [ErrCorrupt]: zeros or garbage follow a stream that is
-// complete and sound, and no block begins in them. Every block of the file has
-// been delivered; the caller decides whether that will do (the bzip2 tool
-// warns and goes on, compress/bzip2 fails).
+// ErrTrailing is matched by the [CorruptError] of data after the last stream:
+// zeros or garbage without a block follow a complete and valid stream. All
+// blocks of the file have been returned, so the caller may accept the file. The
+// bzip2 tool warns; compress/bzip2 fails.
 var ErrTrailing = errors.New("data after the last bzip2 stream")
 
-// A CorruptError locates damaged data in a bzip2 file. It unwraps to
-// [ErrCorrupt], and to [io.ErrUnexpectedEOF] where the file ends too early, or
-// [ErrTrailing] where it ends too late.
+// A CorruptError locates corrupt data in a bzip2 file. It matches [ErrCorrupt],
+// and [io.ErrUnexpectedEOF] if the file is truncated or [ErrTrailing] if there
+// is data after the last stream.
 //
-// Reading can go on behind the damage with a reader of the range that begins
-// at Offset+1.
+// To continue after the corruption, use a reader of the range that begins at
+// Offset+1.
 type CorruptError struct {
 	Offset int64  // byte of the file in which the damaged block, header or trailer begins
 	Reason string // e.g. "block checksum mismatch"
@@ -40,7 +39,7 @@ func (e *CorruptError) Unwrap() []error {
 	return []error{ErrCorrupt, e.Err}
 }
 
-// A fault is what is wrong with a block, before its place is known.
+// A fault is what is wrong with a block, before its offset is known.
 type fault string
 
 func (f fault) Error() string { return string(f) }

@@ -11,34 +11,33 @@ const (
 	levelSize    = 100000 // block size by level, before runs expand
 )
 
-// A Block is a decoded block of a bzip2 file, or a piece of one: blocks of
-// more than 4 MiB, which only long runs of one byte give, come in several
-// pieces.
+// A Block is a decoded block of a bzip2 file, or a piece of one. Only a block
+// with more than 4 MiB of data, which long runs of one byte produce, comes in
+// several pieces.
 type Block struct {
 	Data      []byte // decoded; valid until the next call
-	Bit       int64  // where in the file the block's magic number begins, in bits
+	Bit       int64  // offset in the file of the block's magic number, in bits
 	Owned     bool   // the block begins in the reader's range
-	Continued bool   // Data continues that of the call before
+	Continued bool   // Data continues the previous block's data
 }
 
 // A Reader decodes the blocks that begin in a byte range of a bzip2 file, and
-// those behind the range for as long as the caller wants. See the package
-// comment. It is not safe for concurrent use; readers of one file share
-// nothing but the io.ReaderAt.
+// following blocks as long as the caller wants; see the package comment. It is
+// not safe for concurrent use.
 type Reader struct {
 	d          *decoder
 	start, end int64 // bytes of the file
 
 	state state
-	bit   int64  // of the file, where the magic number begins that was read last
-	level int    // of the stream; 9 where its header was not seen
-	whole bool   // the stream was read from its header on
+	bit   int64  // offset in the file of the last magic number, in bits
+	level int    // of the stream; 9 if its header was not seen
+	whole bool   // the stream was read from its header
 	crc   uint32 // of the stream's blocks so far, if whole
 	first bool   // no stream was seen yet
-	err   error  // returned by every call from now on
+	err   error  // returned by every further call
 }
 
-// A state says what a Reader stands before.
+// A state is the position of a Reader.
 type state uint8
 
 const (
@@ -58,8 +57,8 @@ func NewReader(src io.ReaderAt, size, start, end int64) *Reader {
 	return r
 }
 
-// Reset makes the reader that of another range or file, as [NewReader] would.
-// It keeps the reader's memory.
+// Reset prepares the reader for another range or file, as [NewReader] does. It
+// reuses the memory.
 func (r *Reader) Reset(src io.ReaderAt, size, start, end int64) {
 	d := r.d
 	d.bits.reset(src, size)
@@ -67,8 +66,9 @@ func (r *Reader) Reset(src io.ReaderAt, size, start, end int64) {
 }
 
 // Next returns the next block, or the next piece of one. At the end of the
-// file, or at once if no block begins in the range, it returns [io.EOF]. Any
-// other error is a [CorruptError], or one of reading the file. Errors stay.
+// file, or immediately if no block begins in the range, it returns [io.EOF].
+// Any other error is a [*CorruptError] or an error of reading the file. After
+// an error, further calls return the same error.
 func (r *Reader) Next() (Block, error) {
 	if r.err != nil {
 		return Block{}, r.err
@@ -85,10 +85,10 @@ func (r *Reader) Next() (Block, error) {
 	return b, nil
 }
 
-// Peek returns what [Reader.Next] will return, but for the data, and decodes
-// nothing if it can be known without: it tells cheaply whether the range's
-// blocks have all been read. Errors that Next would return before decoding the
-// block are returned here, and stay.
+// Peek returns the block that [Reader.Next] will return, without its data, and
+// avoids decoding if possible. So it is a cheap way to find out whether all
+// blocks of the range were read. It returns errors that Next would return
+// before decoding the block; further calls return the same error.
 func (r *Reader) Peek() (Block, error) {
 	if r.err != nil {
 		return Block{}, r.err
@@ -102,7 +102,7 @@ func (r *Reader) Peek() (Block, error) {
 	return r.block(), nil
 }
 
-// block describes the block that the reader stands before or in.
+// block describes the current or next block.
 func (r *Reader) block() Block {
 	return Block{
 		Bit:       r.bit,
@@ -127,7 +127,7 @@ func (r *Reader) decode() error {
 	return nil
 }
 
-// locate goes to the next block, if the reader does not stand there.
+// locate finds the next block, unless the reader is already there.
 func (r *Reader) locate() error {
 	switch r.state {
 	case atBlock, decoded:
@@ -145,9 +145,9 @@ func (r *Reader) locate() error {
 	}
 }
 
-// begin goes to the first block of the range, or one behind it if there is
-// none. The file's beginning is read in order, so that what is wrong with it
-// is found; any other range is searched.
+// begin finds the first block that begins in or after the range. At the
+// beginning of the file it parses the header, to detect errors there; in any
+// other range it searches for a magic number.
 func (r *Reader) begin() error {
 	if r.start > 0 {
 		return r.search()
@@ -157,7 +157,7 @@ func (r *Reader) begin() error {
 }
 
 // advance goes from the end of a block, or from a stream header, to the next
-// block, through the ends of streams and through streams without blocks.
+// block. It passes ends of streams and streams without blocks.
 func (r *Reader) advance() error {
 	b := &r.d.bits
 	for {
@@ -181,7 +181,7 @@ func (r *Reader) advance() error {
 	}
 }
 
-// readEnd reads the end of a stream behind its magic number.
+// readEnd parses the end of a stream, after its magic number.
 func (r *Reader) readEnd() error {
 	b := &r.d.bits
 	crc := b.take(32)
@@ -196,8 +196,7 @@ func (r *Reader) readEnd() error {
 	return nil
 }
 
-// readHeader reads a stream header. Where the file ends in its place it
-// returns io.EOF.
+// readHeader parses a stream header. If the file ends there, it returns io.EOF.
 func (r *Reader) readHeader() error {
 	b := &r.d.bits
 	r.bit = b.bit()
@@ -218,8 +217,8 @@ func (r *Reader) readHeader() error {
 	return nil
 }
 
-// badHeader tells data behind the last stream from a damaged stream: the
-// latter has a magic number, and soon.
+// badHeader distinguishes data after the last stream from a corrupt stream,
+// which has a magic number near its beginning.
 func (r *Reader) badHeader(h uint32) error {
 	r.d.bits.seek(r.bit) // so that nothing was read behind the end
 	at := r.bit / 8
@@ -229,7 +228,8 @@ func (r *Reader) badHeader(h uint32) error {
 	return r.fail(errTrailing)
 }
 
-// headerLevel returns the level in a stream header, and whether it is one.
+// headerLevel returns the level in a stream header; ok is false if h is not
+// one.
 func headerLevel(h uint32) (level int, ok bool) {
 	level = int(h&0xff) - '0'
 	return level, h>>8 == headerPrefix && level >= 1 && level <= maxLevel

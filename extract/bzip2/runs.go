@@ -9,14 +9,14 @@ const (
 	runMark = 4   // equal bytes behind which a count of more stands
 	maxMore = 255 // what that count can say (encoders write at most 251)
 
-	// runRoom is the room that expanding wants for one step: the most a run
-	// can add, and bytes that may begin one.
+	// runRoom is the free space that one step of expanding needs: the maximum
+	// length of a run, plus bytes that may begin one.
 	runRoom = maxMore + 2*runMark
 )
 
-// A runs undoes the run-length coding that bzip2 applies before all else:
-// behind four equal bytes stands a count of further ones, 0 to 255. Where the
-// block ends in its place the count is 0.
+// A runs reverses bzip2's first stage, the run-length encoding: after four
+// equal bytes, one byte counts further equal ones, 0 to 255. At the end of the
+// block the count may be missing, which means 0.
 type runs struct {
 	src []byte // not yet expanded
 }

@@ -2,9 +2,9 @@ package bzip2
 
 import "io"
 
-// NewStreamReader returns a reader of the decompressed content of a whole
-// bzip2 file of the given size: its streams one after the other. Errors are
-// those of [Reader.Next].
+// NewStreamReader returns a reader of the decompressed content of a whole bzip2
+// file of the given size: all its streams, concatenated. Errors are those of
+// [Reader.Next].
 func NewStreamReader(src io.ReaderAt, size int64) io.Reader {
 	return &streamReader{r: NewReader(src, size, 0, size)}
 }

@@ -16,33 +16,33 @@ const (
 	marked = 1 << 31 // in a table: the row begins a segment; the rest is its number
 )
 
-// A segment is a stretch of the text between two rows that begin a segment.
+// A segment is the part of the text between two rows that begin a segment.
 type segment struct {
 	first uint32 // the table's entry of the first row, which the mark replaced
 	next  uint32 // the segment that follows in the text
 	text  []byte
 }
 
-// A walker undoes the transform along several chains at a time.
+// A walker inverts the transform along several chains at once.
 //
-// One step of the plain walk waits for memory, in a table larger than most
-// caches. But the walk may begin anywhere: rows chosen all over the table begin
-// segments, as many of which are walked in turn as there are chains, so that
-// as many accesses are under way at any time. A segment ends where another
-// begins; at last they are joined in the order of the text. (Several walks of
-// one block: Kärkkäinen, Kempa and Puglisi, "Slashing the time for BWT
-// inversion", DCC 2012.)
+// A step of the simple walk waits for memory, because the table is larger than
+// most caches. But a walk may begin anywhere. So rows all over the table are
+// chosen to begin segments, and several chains walk segments in turn, which
+// keeps several memory accesses in flight. A segment ends where another one
+// begins; at the end they are joined in text order. (Several walks of one
+// block: Kärkkäinen, Kempa and Puglisi, "Slashing the time for BWT inversion",
+// DCC 2012.)
 //
-// The rows need not form one cycle. Those of a text that repeats itself form
-// several, and the text goes round one of them; so may those of hostile data.
-// Marks on the others cost their walk and no more: no row is visited twice.
+// The rows need not form one cycle. A text that repeats itself, or hostile
+// data, gives several cycles, and the text is one of them. Segments in other
+// cycles cost only their walk, since no row is visited twice.
 type walker struct {
 	segments [1 + maxBlock/cutSize + chains]segment
 	n        int // segments in use
 	out      [chains][chainCap + chainPad]byte
 }
 
-// walk writes the text to dst, beginning at row origin. It destroys the table
+// walk writes the text to dst, beginning at row origin. It overwrites the table
 // and uses scratch, which must have the size of dst.
 func (w *walker) walk(t *table, dst []byte, origin uint32, scratch []byte) {
 	if len(dst) < minWalk {
@@ -54,10 +54,10 @@ func (w *walker) walk(t *table, dst []byte, origin uint32, scratch []byte) {
 	w.join(dst)
 }
 
-// cut marks the rows that begin segments: first the origin, then others all
-// over the table, in an order that no text follows. They differ: the factor, a
-// prime next to 2^32 divided by the golden ratio, is larger than n. So there
-// are more segments than chains.
+// cut selects the rows that begin segments: the origin, then rows all over the
+// table, in an order that is independent of the text. They are distinct,
+// because the factor, a prime near 2^32 divided by the golden ratio, is larger
+// than n. So there are more segments than chains.
 func (w *walker) cut(t *table, n, origin uint32) {
 	w.n = 0
 	w.mark(t, origin)
@@ -77,8 +77,8 @@ func (w *walker) mark(t *table, row uint32) {
 	w.n++
 }
 
-// chains walks all segments. While there are enough of them all chains step
-// together; what is left when they run out is walked one after the other.
+// chains walks all segments. While there are enough of them, all chains step
+// together; the remaining ones are walked one after the other.
 func (w *walker) chains(t *table, scratch []byte) {
 	var (
 		x     [chains]uint32 // entry of the current row
@@ -128,9 +128,9 @@ func (w *walker) rest(t *table, x uint32, scratch []byte) []byte {
 	return scratch[n:]
 }
 
-// stride walks all chains from position p on until one meets a mark, and
-// returns the position reached. It is written out so that the chains' entries
-// stay in registers.
+// stride advances all chains from position p until one meets a mark, and
+// returns the position reached. It is unrolled so that the chains' entries stay
+// in registers.
 func (w *walker) stride(t *table, x *[chains]uint32, p int) int {
 	x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11 := x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8], x[9], x[10], x[11]
 	out := &w.out

@@ -10,13 +10,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// ErrCorrupt is what a [CorruptError] unwraps to.
+// ErrCorrupt is wrapped by every [CorruptError].
 var ErrCorrupt = errors.New("corrupt file")
 
-// A CorruptError locates damage in a compressed file.
+// A CorruptError locates corrupt data in a compressed file.
 type CorruptError struct {
 	File   string // name of the source
-	Offset int64  // how many bytes of the file had been read when it showed
+	Offset int64  // number of bytes read when the corruption was detected
 	Reason string // e.g. "gzip: invalid checksum"
 }
 
@@ -27,15 +27,14 @@ func (e *CorruptError) Error() string {
 // Unwrap returns [ErrCorrupt].
 func (e *CorruptError) Unwrap() error { return ErrCorrupt }
 
-// maxWindow is the largest zstd window accepted: what the zstd command accepts
-// without being told otherwise.
+// maxWindow is the maximum zstd window: the default limit of the zstd command.
 const maxWindow = 128 << 20
 
-// Decompress returns the content of a file that may be compressed: gzip, of any
-// number of members, zstd, or else the bytes themselves. The first bytes
-// decide, not the name. Zeros after the last gzip member are padding, anything
-// else there is damage. Damage is a [CorruptError] under the name given; errors
-// of r itself are passed on as they are. Close does not close r.
+// Decompress returns the content of a file that may be compressed with gzip
+// (any number of members) or zstd. The first bytes decide, not the name. Zeros
+// after the last gzip member are ignored as padding; other data there is
+// corruption. Corrupt data is a [CorruptError] with the given name; errors of r
+// are returned unchanged. Close does not close r.
 func Decompress(name string, r io.Reader) (io.ReadCloser, error) {
 	src := &countingReader{r: r}
 	buffered := bufio.NewReaderSize(src, 64<<10)
@@ -59,7 +58,8 @@ func Decompress(name string, r io.Reader) (io.ReadCloser, error) {
 	return d, nil
 }
 
-// isZstd tells the magic numbers of RFC 8878: a frame, or a skippable frame.
+// isZstd reports whether head has a magic number of RFC 8878: that of a frame
+// or of a skippable frame.
 func isZstd(head []byte) bool {
 	if len(head) < 4 {
 		return false
@@ -85,7 +85,7 @@ func (d *decompressor) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// locate tells an error of the source from damage.
+// locate separates errors of the source from corruption.
 func (d *decompressor) locate(err error) error {
 	if d.src.err != nil {
 		return d.src.err
@@ -98,7 +98,7 @@ func (d *decompressor) Close() error {
 	return nil
 }
 
-// countingReader counts what was read and remembers an error of its source.
+// countingReader counts the bytes read and records an error of its source.
 type countingReader struct {
 	r   io.Reader
 	n   int64
@@ -150,8 +150,7 @@ func (g *gzipMembers) begin() error {
 	return nil
 }
 
-// nextMember stands after a member: it begins the next one, or returns io.EOF
-// where there is none.
+// nextMember starts the next member, or returns io.EOF if there is none.
 func (g *gzipMembers) nextMember() error {
 	for {
 		head, err := g.src.Peek(2)
@@ -174,7 +173,7 @@ func (g *gzipMembers) nextMember() error {
 	}
 }
 
-// noEOF turns the end of a source in the wrong place into an error.
+// noEOF converts io.EOF in the wrong place to an error.
 func noEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

@@ -5,12 +5,12 @@ import (
 	"errors"
 )
 
-// A jsonScanner reads the one line of JSON that comes next, field by field and
-// without holding it. encoding/json would need the line in memory, and longer:
-// a text of the largest size may take six times its length.
+// A jsonScanner parses one line of JSON field by field, without holding it in
+// memory. encoding/json would need the whole line in memory, and a text of
+// maximum size may take six times its length in JSON.
 //
-// Methods that return bool report whether the grammar holds; after the first
-// false the rest of the line is of no interest.
+// Methods that return bool report whether the input follows the grammar. After
+// the first false the rest of the line is ignored.
 type jsonScanner struct {
 	in    *bufio.Reader
 	limit int // of the text, in bytes
@@ -25,11 +25,11 @@ type jsonScanner struct {
 	err   error // of the source: io.EOF, or what stopped it
 }
 
-// maxDepth is how deep fields that are passed over may nest.
+// maxDepth is the maximum nesting of ignored fields.
 const maxDepth = 1000
 
-// next returns the next byte of the line, 0 at its end: no byte 0 is allowed
-// anywhere in JSON.
+// next returns the next byte of the line, or 0 at its end. JSON contains no
+// byte 0.
 func (s *jsonScanner) next() byte {
 	if s.ended {
 		return 0
@@ -46,7 +46,7 @@ func (s *jsonScanner) next() byte {
 	return c
 }
 
-// back gives back the byte that next returned last.
+// back unreads the byte that next returned last.
 func (s *jsonScanner) back() {
 	if s.ended {
 		return
@@ -65,7 +65,7 @@ func (s *jsonScanner) nextSolid() byte {
 	}
 }
 
-// skipLine reads on to the end of the line.
+// skipLine reads to the end of the line.
 func (s *jsonScanner) skipLine() {
 	for !s.ended {
 		_, err := s.in.ReadSlice('\n')
@@ -77,7 +77,7 @@ func (s *jsonScanner) skipLine() {
 	}
 }
 
-// object reads the whole line.
+// object parses the whole line.
 func (s *jsonScanner) object() (ok, blank bool) {
 	c := s.next()
 	s.empty = s.ended && s.err != nil
@@ -198,7 +198,7 @@ func (s *jsonScanner) labelField(depth int, key []byte, to *labels) bool {
 	return s.stringTo(dst, maxFieldBytes)
 }
 
-// value passes over a value that begins with c.
+// value skips a value that begins with c.
 func (s *jsonScanner) value(depth int, c byte) bool {
 	if depth > maxDepth {
 		return false

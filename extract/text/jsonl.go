@@ -7,8 +7,8 @@ import (
 	"pretext/extract"
 )
 
-// Limits of fields that are held but not text. A longer ID makes the line
-// malformed, the others are cut.
+// Limits of the fields other than text. A longer ID makes the line malformed;
+// the others are truncated.
 const (
 	maxIDBytes    = 1 << 10
 	maxFieldBytes = 4 << 10
@@ -26,7 +26,7 @@ type jsonLine struct {
 	key     []byte
 }
 
-// labels are the fields that stand on the outside or in "metadata".
+// labels are the fields at the top level or in "metadata".
 type labels struct{ title, source, lang []byte }
 
 func (l *jsonLine) reset() {
@@ -66,7 +66,7 @@ func (r *Reader) readJSON(src io.Reader) error {
 	}
 }
 
-// endJSON takes what a line gave.
+// endJSON makes a document of a parsed line.
 func (r *Reader) endJSON(ok, blank bool) error {
 	l := &r.json
 	defer r.nextLine()
@@ -115,8 +115,7 @@ func (r *Reader) jsonDocument(text []byte) *extract.Document {
 	return doc
 }
 
-// label returns the first of two fields that says something, valid and
-// stripped.
+// label returns the first of two fields that is not empty, valid and stripped.
 func label(outer, inner []byte) string {
 	for _, b := range [2][]byte{outer, inner} {
 		valid, _ := AppendValid(nil, b)

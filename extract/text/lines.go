@@ -14,9 +14,9 @@ const readBytes = 256 << 10
 
 // assembler holds the document that is being read.
 //
-// A line that lies whole in what was read at once is cleaned where it lies and
-// appended. Any other comes in pieces, which are cleaned one by one and
-// appended too, so that no line needs memory of its own.
+// A line within one read buffer is cleaned in place and appended. Other lines
+// come in pieces, which are cleaned and appended one by one, so that no line
+// needs memory of its own.
 type assembler struct {
 	text []byte // stripped lines joined by LF; then the line that comes in pieces
 	over bool   // the document is too large: text is empty until it ends

@@ -11,13 +11,12 @@ import (
 // that str.strip removes.
 func IsBlank(r rune) bool { return pyspace.IsSpace(r) }
 
-// Strip returns b without leading and trailing blanks, as Python's str.strip
-// does. Bytes that are not UTF-8 count as characters that are not blank. The
-// result shares memory with b.
+// Strip returns b without surrounding blanks, as Python's str.strip does.
+// Invalid UTF-8 is not blank. The result shares memory with b.
 func Strip(b []byte) []byte { return pyspace.Strip(b) }
 
-// AppendValid appends b without the bytes that are not UTF-8, as Python's
-// decoder does with errors=ignore, and returns how many bytes it left out.
+// AppendValid appends b without invalid UTF-8, as Python's decoder does with
+// errors=ignore, and returns the number of bytes dropped.
 func AppendValid(dst, b []byte) (_ []byte, dropped int) {
 	for len(b) > 0 {
 		n := invalidAt(b)
@@ -32,8 +31,8 @@ func AppendValid(dst, b []byte) (_ []byte, dropped int) {
 	return dst, dropped
 }
 
-// invalidAt returns the place of the first byte that is not UTF-8, len(b) when
-// there is none.
+// invalidAt returns the offset of the first invalid byte, len(b) if there is
+// none.
 func invalidAt(b []byte) int {
 	if utf8.Valid(b) {
 		return len(b)
@@ -47,8 +46,8 @@ func invalidAt(b []byte) int {
 	}
 }
 
-// CutIncomplete splits off the last bytes of b where they begin a character
-// that goes on after b. Both results share memory with b.
+// CutIncomplete splits off the last bytes of b if they begin a character that
+// is not complete. Both results share memory with b.
 func CutIncomplete(b []byte) (whole, rest []byte) {
 	for i := len(b) - 1; i >= 0 && i >= len(b)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(b[i]) {

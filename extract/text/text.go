@@ -1,6 +1,5 @@
-// Package text reads documents from files that hold plain text already: the
-// text form that BERT's create_pretraining_data.py takes, and JSON lines as
-// other tools write them.
+// Package text reads documents from plain text: from the input format of BERT's
+// create_pretraining_data.py, and from JSON lines as other tools write them.
 //
 //	r := text.NewLines(sources, text.Options{Lang: "en"})
 //	for doc, err := range r.Documents() {
@@ -13,18 +12,17 @@
 //
 // # Lines
 //
-// [NewLines] reads a sentence a line and a blank line between documents, with
-// the rules of the original script:
+// [NewLines] reads one sentence on each line, with blank lines between
+// documents, by the rules of the original script:
 //
-//   - The list of sources is one stream of lines: a new file begins no new
-//     document. The last line of a file ends there, with or without its line
-//     feed.
+//   - The sources are one stream of lines: a new file does not begin a new
+//     document. The last line of a file needs no line feed.
 //   - A line ends at LF only, not at U+2028 or U+0085. CR bytes are dropped
-//     wherever they stand, so a lone CR joins two words.
+//     everywhere, so a lone CR joins two words.
 //   - Bytes that are not UTF-8 are dropped and counted, after the CRs.
-//   - A line loses the blanks around it ([Strip]). One that has nothing else
-//     ends the document; every other is a sentence. A byte order mark is
-//     nothing special: it is not blank, and tokenization drops it.
+//   - Surrounding blanks are removed ([Strip]). An empty line ends the
+//     document; any other is a sentence. A byte order mark is not blank;
+//     tokenization drops it.
 //
 // The text of a document is its lines joined by "\n", its ID "text:" and the
 // hexadecimal SHA-256 of that text, its source the base name of the file in
@@ -32,22 +30,23 @@
 //
 // # JSON lines
 //
-// [NewJSONLines] reads one JSON object a line: "text" or [Options.Field] (a string, required),
-// "id" (a string or number), "source", "title", and "lang" or "language"; the
-// latter three and "source" also inside "metadata", where the fields outside
-// win. So it reads what extract, datatrove and dolma write. A document without
-// an ID gets one as above. Names are case-sensitive, the last of two equal
-// names counts, other fields are passed over. Grammar is that of RFC 8259,
-// and besides NaN, Infinity and -Infinity, which Python writes. Half of a
-// surrogate pair becomes U+FFFD; bytes that are not UTF-8 are dropped and
-// counted. Blank lines and a byte order mark at the head of a file are passed
-// over. Blanks around the text are dropped.
+// [NewJSONLines] reads one JSON object a line: "text" or [Options.Field] (a
+// string, required), "id" (a string or number), "source", "title", and "lang"
+// or "language"; these four may also be in "metadata", but top-level fields
+// take precedence. So it reads the output of extract, datatrove and dolma. A
+// document without an ID gets one as above. Names are case-sensitive, the last
+// of two equal names counts, other fields are ignored. The grammar is RFC 8259,
+// plus NaN, Infinity and -Infinity, which Python writes. Half a surrogate pair
+// becomes U+FFFD; invalid UTF-8 is dropped and counted. Blank lines and a byte
+// order mark at the start of a file are ignored. Blanks around the text are
+// removed.
 //
 // # Limits
 //
-// A document of more than [extract.MaxDocumentBytes] of text is a reject, found
-// without holding more than that: reading goes on at the next document, however
-// long lines are. In JSON lines the blanks around the text count too.
+// A document of more than [extract.MaxDocumentBytes] of text is rejected
+// without holding more than that in memory, however long lines are, and reading
+// continues with the next document. In JSON lines the blanks around the text
+// count too.
 //
 // Sources may be compressed, see [Decompress]. A [Reader] is not safe for
 // concurrent use.
@@ -73,21 +72,21 @@ type Source struct {
 	Open func() (io.ReadCloser, error)
 }
 
-// Options configures a [Reader]; the zero value is ready to use.
+// Options configures a [Reader]. The zero value is ready to use.
 type Options struct {
-	Lang string `json:"lang,omitempty"` // language of documents that do not name theirs
+	Lang string `json:"lang,omitempty"` // language of documents without one
 	// Field is the name of the field of JSON lines that holds the text, at most
 	// [MaxFieldName] bytes; "" is "text".
 	Field string `json:"field,omitempty"`
 }
 
-// MaxFieldName is the length of the longest name of a field that is told apart.
+// MaxFieldName is the maximum length of a field name.
 const MaxFieldName = 64
 
-// field is the name of the field with the text.
+// field returns the name of the field with the text.
 func (o Options) field() string { return cmp.Or(o.Field, "text") }
 
-// Validate returns what is wrong with the options.
+// Validate returns an error if an option is invalid.
 func (o Options) Validate() error {
 	if len(o.Field) > MaxFieldName {
 		return fmt.Errorf("text field of %d bytes: must be at most %d", len(o.Field), MaxFieldName)
@@ -101,17 +100,17 @@ type Place struct {
 	Line int64  // from 1
 }
 
-// MaxPlaces is how many places [Stats] remembers of a kind.
+// MaxPlaces is the maximum number of places of each kind in [Stats].
 const MaxPlaces = 10
 
-// Stats counts what was read.
+// Stats counts what a [Reader] read.
 type Stats struct {
 	Lines        int64 // lines of all sources
 	Kept         int64 // documents
 	Rejects      map[extract.Reject]int64
-	InvalidBytes int64   // bytes dropped because they are not UTF-8
+	InvalidBytes int64   // invalid UTF-8 bytes dropped
 	Invalid      []Place // the first lines with such bytes
-	Malformed    []Place // the first lines that are no document (JSON lines)
+	Malformed    []Place // the first lines that are not valid documents (JSON lines)
 }
 
 // A Reader reads documents from a list of sources.
@@ -130,7 +129,7 @@ type Reader struct {
 	yield   func(*extract.Document, error) bool
 }
 
-// NewLines returns a reader of the text form: a sentence a line, a blank line
+// NewLines returns a reader of one sentence on each line, with blank lines
 // between documents.
 func NewLines(sources []Source, opts Options) *Reader {
 	return newReader(sources, opts, (*Reader).readLines, (*Reader).endDocument)
@@ -148,16 +147,16 @@ func newReader(sources []Source, opts Options, read func(*Reader, io.Reader) err
 	}
 }
 
-// Stats returns what was counted so far. The result shares memory with the
-// reader.
+// Stats returns the counts so far. The result shares memory with the reader.
 func (r *Reader) Stats() Stats { return r.stats }
 
-// errStopped says that the consumer wants no more documents.
+// errStopped reports that the consumer stopped the iteration.
 var errStopped = errors.New("stopped")
 
-// Documents yields the documents of all sources in order. Damage in a
-// compressed source is a [CorruptError]; whole documents before it are yielded
-// first, what was begun is dropped. Documents is for one use.
+// Documents yields the documents of all sources in order, and at most one
+// error. If a compressed source is corrupt, the error is a [CorruptError];
+// complete documents before it are yielded first, an incomplete one is dropped.
+// Documents may be called only once.
 func (r *Reader) Documents() iter.Seq2[*extract.Document, error] {
 	return func(yield func(*extract.Document, error) bool) {
 		r.yield = yield
@@ -169,7 +168,7 @@ func (r *Reader) Documents() iter.Seq2[*extract.Document, error] {
 				return
 			}
 		}
-		// The only error left is that the consumer wants no more.
+		// The only possible error is that the consumer stopped.
 		_ = r.finish(r)
 	}
 }
@@ -193,7 +192,7 @@ func (r *Reader) readSource(src Source) error {
 	return err
 }
 
-// emit counts a document and hands it to the consumer.
+// emit counts a document and yields it.
 func (r *Reader) emit(doc *extract.Document) error {
 	r.stats.Kept++
 	if !r.yield(doc, nil) {
@@ -227,7 +226,7 @@ func textID(text []byte) string {
 	return "text:" + hex.EncodeToString(sum[:])
 }
 
-// baseName returns what stands after the last slash of a path or URL.
+// baseName returns the part of a path or URL after the last slash.
 func baseName(name string) string {
 	name = string(bytes.ToValidUTF8([]byte(name), nil))
 	return path.Base(name)

@@ -15,14 +15,16 @@
 //
 // # Model
 //
-// The model is POSIX, which guarantees less than real file systems:¶¶ - The
-// content of a file at its last sync is durable. Later writes, and files never
-// synced, may be kept, truncated, zeroed or lost.¶ - Creating, removing or
-// renaming a file is durable once the folder is synced. Until then each such
-// change may be kept or undone, independently of others.¶ - A new folder is a
-// name in its parent. If that name is lost, so is everything in the folder.¶ -
-// The state at the start of the recording is durable. Modes and times are
-// ignored.
+// The model is POSIX, which guarantees less than real file systems:
+//
+//   - The content of a file at its last sync is durable. Later writes, and files
+//     never synced, may be kept, truncated, zeroed or lost.
+//   - Creating, removing or renaming a file is durable once the folder is synced.
+//     Until then each such change may be kept or undone, independently of others.
+//   - A new folder is a name in its parent. If that name is lost, so is
+//     everything in the folder.
+//   - The state at the start of the recording is durable. Modes and times are
+//     ignored.
 //
 // The effect of an operation is found by scanning the whole folder before the
 // next operation. So the package suits folders with a few small files, and

@@ -37,7 +37,7 @@ func New(seed int64) *Rand {
 	return r
 }
 
-// Seed makes r draw as if it came from [New].
+// Seed resets r to the state of New(seed).
 func (r *Rand) Seed(seed int64) {
 	magnitude := uint64(seed)
 	if seed < 0 {
