@@ -1,22 +1,28 @@
 // Package bzip2 decodes bzip2 files block by block, starting at any byte, so
 // that several workers can decode parts of the same file.
 //
-//	   file     stream stream ...\n    stream   "BZh" level '1'-'9' | block block ... | end: magic, CRC-32 of the stream | padding to a byte
+//	file     stream stream ...
+//	stream   "BZh" level '1'-'9' | block block ... | end magic, CRC-32 | padding to a byte
+//	block    48-bit magic, CRC-32, Huffman tables, up to 900 kB of text before run expansion
 //
-//		r := bzip2.NewReader(file, size, start, end)
-//		for {
-//			b, err := r.Next()
-//			if err == io.EOF {
-//				break
-//			}
-//			if err != nil {
-//				return err
-//			}
-//			if !b.Owned && complete {
-//				break // the last document of this range is complete
-//			}
-//			use(b.Data) // before the next call
+// Blocks are independent of each other and may begin at any bit. A [Reader] of a
+// byte range finds the first block that begins in the range and decodes from
+// there:
+//
+//	r := bzip2.NewReader(file, size, start, end)
+//	for {
+//		b, err := r.Next()
+//		if err == io.EOF {
+//			break
 //		}
+//		if err != nil {
+//			return err
+//		}
+//		if !b.Owned && complete {
+//			break // the last document of this range is complete
+//		}
+//		use(b.Data) // before the next call
+//	}
 //
 // Use [Reader.Peek] first to avoid decoding a block after the range that is not
 // needed.

@@ -235,7 +235,7 @@ func headerLevel(h uint32) (level int, ok bool) {
 	return level, h>>8 == headerPrefix && level >= 1 && level <= maxLevel
 }
 
-// fail returns an error about what begins at r.bit.
+// fail returns an error located at r.bit.
 func (r *Reader) fail(cause error) error {
 	b := &r.d.bits
 	e := &CorruptError{Offset: r.bit / 8, Reason: cause.Error()}
