@@ -1,9 +1,9 @@
 package records
 
-import "errors"
+import "pretext/internal/damage"
 
 // ErrExample is wrapped by every [FeatureError].
-var ErrExample = errors.New("bad example")
+var ErrExample = damage.New("bad example")
 
 // A FeatureError reports what is wrong with an example.
 type FeatureError struct {

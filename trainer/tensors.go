@@ -96,15 +96,6 @@ func Tensors(c Config, h Heads) []TensorSpec {
 	return t.specs
 }
 
-// ParameterCount returns the number of parameters of a model.
-func ParameterCount(c Config, h Heads) int64 {
-	var n int64
-	for _, s := range Tensors(c, h) {
-		n += int64(s.Size())
-	}
-	return n
-}
-
 type table struct {
 	layer int
 	specs []TensorSpec

@@ -74,9 +74,10 @@ package tfrecord
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
+
+	"pretext/internal/damage"
 )
 
 // Sizes of the format.
@@ -135,7 +136,7 @@ func payloadIntact(payload, footer []byte) bool {
 }
 
 // ErrCorrupt is wrapped by every [CorruptError].
-var ErrCorrupt = errors.New("corrupt TFRecord data")
+var ErrCorrupt = damage.New("corrupt TFRecord data")
 
 // A CorruptError locates corrupt data in a file.
 type CorruptError struct {

@@ -6,20 +6,22 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+
+	"pretext/internal/damage"
 )
 
 // ErrDamaged is matched by the error of a file that is truncated, corrupt or
 // not a checkpoint. Errors of the file system, and valid models of an
 // unsupported kind, do not match.
-var ErrDamaged = errors.New("damaged")
+var ErrDamaged = damage.New("damaged")
 
-// A damage wraps an error so that it matches [ErrDamaged]. The text stays the
+// A damageError wraps an error so that it matches [ErrDamaged]. The text stays the
 // same.
-type damage struct{ error }
+type damageError struct{ error }
 
-func (d damage) Unwrap() []error { return []error{d.error, ErrDamaged} }
+func (d damageError) Unwrap() []error { return []error{d.error, ErrDamaged} }
 
-// damaged wraps an error of reading files in damage, unless it comes from the
+// damaged wraps an error of reading files in a damageError, unless it comes from the
 // file system.
 func damaged(err error) error {
 	var path *fs.PathError
@@ -29,7 +31,7 @@ func damaged(err error) error {
 	case errors.As(err, &path) && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
 		return err
 	}
-	return damage{err}
+	return damageError{err}
 }
 
 // damagedJSON wraps an error of parsing JSON in damage if it is a syntax or
@@ -47,7 +49,7 @@ func damagedJSON(err error) error {
 // is missing.
 func missing(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return damage{fmt.Errorf("%s: missing, the checkpoint is not whole", name)}
+		return damageError{fmt.Errorf("%s: missing, the checkpoint is not whole", name)}
 	}
 	return err
 }

@@ -1,12 +1,12 @@
 package finetune
 
-import "errors"
+import "pretext/internal/damage"
 
 // ErrData is wrapped by every [DataError].
-var ErrData = errors.New("damaged task data")
+var ErrData = damage.New("damaged task data")
 
 // ErrNumbers is returned when a model's output is not a number (NaN).
-var ErrNumbers = errors.New("the model computes no numbers (NaN): its weights are damaged")
+var ErrNumbers = damage.New("the model computes no numbers (NaN): its weights are damaged")
 
 // A DataError locates a problem in a data file of a task.
 type DataError struct {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"pretext/internal/damage"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
 )
@@ -12,7 +13,7 @@ import (
 var ErrNoShards = errors.New("holds no shards of examples")
 
 // ErrDamaged is wrapped by every [DamageError].
-var ErrDamaged = errors.New("shards differ from their manifest")
+var ErrDamaged = damage.New("shards differ from their manifest")
 
 // A DamageError lists the differences between a folder of shards and its
 // manifest.

@@ -177,6 +177,9 @@ type CompressedError struct {
 	Compression string // "gzip" or "zlib"
 }
 
+// Usage marks the error for exit codes: an option is the cure.
+func (e *CompressedError) Usage() bool { return true }
+
 func (e *CompressedError) Error() string {
 	return fmt.Sprintf("%s: compressed (%s), so records can only be read in order: give --cache DIR, where they are written uncompressed once, or make the shards with --compression none", e.File, e.Compression)
 }

@@ -32,6 +32,9 @@ type Corpus struct {
 // vocab.txt of third-party records, which have none beside them.
 func OpenCorpus(ctx context.Context, path, split, vocab string) (*Corpus, error) {
 	shards, err := loader.Open(ctx, path, loader.Options{Split: split})
+	if errors.Is(err, loader.ErrNoShards) {
+		return nil, misuse(err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,10 @@
 package session
 
-import "fmt"
+import (
+	"fmt"
+
+	"pretext/internal/damage"
+)
 
 // A usageError is an option that is wrong, or does not fit the data, the model or
 // an earlier checkpoint. Its message names options by the flags of train-bert.
@@ -20,11 +24,4 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 func misuse(err error) error { return usageError{err} }
 
 // errDamaged says that files of a model, a vocabulary or a run are corrupt.
-var errDamaged error = damagedError("damaged")
-
-type damagedError string
-
-func (e damagedError) Error() string { return string(e) }
-
-// Damaged marks the error for exit codes.
-func (damagedError) Damaged() bool { return true }
+var errDamaged = damage.New("damaged")

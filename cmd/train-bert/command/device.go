@@ -25,6 +25,9 @@ func (o *deviceOptions) add(fs *pflag.FlagSet) {
 	fs.StringVar(&o.name, "device", o.name, "what computes: cpu")
 	fs.StringVar(&o.precision, "precision", o.precision, "arithmetic: fp32")
 	fs.BoolVar(&o.deterministic, "deterministic", o.deterministic, "equal runs give equal bits; the processor computes no other way")
+	for _, name := range []string{"device", "precision", "deterministic"} {
+		fs.Lookup(name).Hidden = true // until there is a second value
+	}
 }
 
 func (o *deviceOptions) validate() error {
