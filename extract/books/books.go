@@ -1,5 +1,5 @@
-// Package books reads books: text files and EPUBs, in folders, tar and zip
-// archives or alone, and rows of Parquet files, and gives a document for each.
+// Package books reads books and makes a document of each: text files and EPUBs,
+// single or in folders, tar and zip archives; and rows of Parquet files.
 //
 //	tasks, err := books.Plan(books.Local{}, []string{"corpus/", "more.tar.gz"}, books.Options{})
 //	...
@@ -16,101 +16,104 @@
 //
 // # Sources
 //
-// A folder gives its .txt, .epub and .parquet files at any depth, in the order of their
-// paths by bytes; [Plan] groups them into tasks. A file is a task of its own
-// and read for what its first bytes say: a zip archive, an EPUB (a zip archive
-// with META-INF/container.xml), a tar archive, or else a text file; tar and
-// text may be packed with gzip, of any number of members, or zstd. An archive
-// gives its .txt and .epub members in its own order. Names that begin with a
-// dot, other files, archives inside archives, links, devices and folders are
-// passed over and counted.
+// In a folder, the .txt, .epub and .parquet files at any depth are read, in
+// byte order of their paths; [Plan] groups them into tasks. A single file is a
+// task of its own. Its first bytes decide how it is read: as a zip archive, an
+// EPUB (a zip archive with META-INF/container.xml), a tar archive, or otherwise
+// a text file. Tar and text files may be compressed with gzip (any number of
+// members) or zstd. In an archive, the .txt and .epub members are read in
+// archive order. Names that begin with a dot, other files, archives inside
+// archives, links, devices and folders are skipped and counted.
 //
-// Archives are only read: nothing is ever written or opened under a name that
-// an archive holds. A name becomes an ID after cleaning: slashes for
-// backslashes, no empty, "." and ".." elements, no control characters, no bytes
-// that are not UTF-8; one that leaves nothing, or more than 1024 bytes, makes
-// the book malformed.
+// No file is ever opened or written under a name from an archive. A name is
+// cleaned before it becomes part of an ID: backslashes become slashes, and
+// empty, "." and ".." elements, control characters and invalid UTF-8 are
+// removed. If the result is empty or longer than 1024 bytes, the book is
+// malformed.
 //
 // # Documents
 //
-// ID is "books:" and the path inside the folder or archive, or the base name of
-// a lone file; Title the file name without its extension, or what an EPUB calls
-// itself; Source the base name of the folder, archive or file; Lang what an
-// EPUB says, or [Options.Lang]. Equal IDs are kept and counted.
+// The ID is "books:" and the path in the folder or archive, or the base name of
+// a single file. Title is the title in an EPUB, or the file name without
+// extension. Source is the base name of the folder, archive or file. Lang is
+// the language in an EPUB, or [Options.Lang]. Documents with equal IDs are kept
+// and counted.
 //
 // # Text files
 //
 // Lines end at LF, CR or CRLF. Text is UTF-8, or UTF-16 with a byte order mark.
-// Bytes that are not UTF-8 mean Windows-1252 if they outnumber the characters
-// above U+007F that are UTF-8 and look like letters and quotation marks of
-// Western European text. Otherwise they are dropped and counted; but the book
-// is rejected (encoding) when they are more than a tenth of it, or outnumber
-// those characters and are more than a hundredth of it.
-// A NUL, or more than one control character in a hundred, makes it binary.
-// Text above [extract.MaxDocumentBytes] or a file above 512 MiB is too-large,
-// found without holding it.
+// Text with invalid UTF-8 is read as Windows-1252 if the invalid bytes
+// outnumber the valid characters above U+007F and look like letters and
+// quotation marks of Western European text. Otherwise they are dropped and
+// counted. But the book is rejected (encoding) if they are more than 10 % of
+// it, or more than 1 % and outnumber the valid characters above U+007F. A NUL,
+// or more than one control character in a hundred, makes it binary. Text above
+// [extract.MaxDocumentBytes] or a file above 512 MiB is rejected (too-large)
+// without holding it in memory.
 //
-// Books are often broken into lines of some 70 characters. Blank lines separate
-// paragraphs; a line break inside of a paragraph stays, or becomes a space, by
+// Books are often wrapped at about 70 characters. Blank lines separate
+// paragraphs. A line break inside a paragraph is kept or becomes a space by
 // these rules:
 //
-//   - Where half or more of those breaks come after the end of a sentence, or
-//     lines run to more than 120 characters, the file has a sentence or a
-//     paragraph a line: every break stays. (Length: the 98th percentile.)
-//   - Otherwise the file is wrapped at that length. A break stays where the next
-//     word would have fitted with room to spare, that is in three quarters of
-//     the length: verse, addresses, signatures, lists. It also stays before a
-//     line indented by two columns more than the one before it and by more than
-//     the one after it: a paragraph without a blank line.
-//   - Every other break becomes a space; none after a hyphen or dash, none
-//     between characters of scripts that do not use spaces.
+//   - If at least half of these breaks follow the end of a sentence, or lines
+//     are longer than 120 characters (98th percentile), the file has one
+//     sentence or paragraph on each line: all breaks are kept.
+//   - Otherwise the file is wrapped at that length. A break is kept if the next
+//     word would have fitted within three quarters of the length, as in verse,
+//     addresses, signatures and lists. It is also kept before a line that is
+//     indented by two columns more than the line before and by more than the
+//     line after: a paragraph without a blank line.
+//   - Every other break becomes a space; but it is removed after a hyphen or
+//     dash, and between characters of scripts without spaces.
 //
-// In a file of lines under 30 characters, as with a word a line, no break
-// inside of a paragraph stays. [Options.KeepLines] keeps all of them.
+// In a file of lines under 30 characters, such as one word on each line, no
+// break inside a paragraph is kept. [Options.KeepLines] keeps all breaks.
 //
-// The header and the licence of Project Gutenberg go where their markers
+// The header and the licence of Project Gutenberg are removed if their markers
 // ("*** START OF …", "*** END OF …") are found, unless
 // [Options.KeepBoilerplate] is set.
 //
 // # Lines and rows
 //
-// Corpora without boundaries have a sentence a line or row, gigabytes of them.
-// With [Options.LinesPerDocument] a text file gives a document for each so many
-// lines that are not blank, in a stream: lines end at LF, encodings are UTF-8 and
-// UTF-16 with a byte order mark, bytes that are not are dropped and counted. The
-// rules for paragraphs and Project Gutenberg do not apply.
+// Some corpora have no document boundaries, only gigabytes of lines or rows
+// with one sentence each. With [Options.LinesPerDocument], every so many lines
+// of a text file that are not blank become a document. The file is streamed:
+// lines end at LF, the encoding is UTF-8, or UTF-16 with a byte order mark, and
+// invalid bytes are dropped and counted. The rules for paragraphs and Project
+// Gutenberg do not apply.
 //
-// A Parquet file gives a document for each row of the column [Options.Column], or
-// for as many as asked for; nulls and blank rows do not count. Its row groups are
-// read in tasks of about 32 MiB, and no document reaches from one task into the
-// next. What is not read is said in package parquet.
+// In a Parquet file, each row of the column [Options.Column] is a document, or
+// every LinesPerDocument rows; nulls and blank rows do not count. Row groups
+// are read in tasks of about 32 MiB, and no document extends over two tasks.
+// Package parquet lists the supported features.
 //
-// The ID of such a document ends in "#" and the number, from 1, of its first line
-// or row.
+// The ID of such a document ends in "#" and the number, from 1, of its first
+// line or row.
 //
 // # Chapters
 //
-// A whole book is a document, unless [Options.Chapters] is set: then each of its
-// chapters is, its ID ending in "#" and a number from 1. In a text file a chapter
-// begins at a line with a word for one in a dozen languages and a number, in
-// digits, Roman or English ("CHAPTER IV. The Sea", "Part the First"); in an EPUB
-// with each document of the spine. What has less than 200 characters, such as a
-// title page or a line of the contents, belongs to the next chapter. A book
-// without such headings stays whole.
+// A book is one document. With [Options.Chapters], each chapter is a document
+// whose ID ends in "#" and a number from 1. In a text file, a chapter begins at
+// a line with a word for "chapter" in one of a dozen languages and a number in
+// digits, Roman numerals or English words ("CHAPTER IV. The Sea", "Part the
+// First"). In an EPUB, each document of the spine is a chapter. A part with
+// less than 200 characters, such as a title page or a line of the contents, is
+// joined to the next chapter. A book without chapter headings is one document.
 //
 // # EPUB
 //
-// The documents of the spine in its order, without those for navigation and
-// those outside of the linear reading order. Block elements are paragraphs;
-// script, style, head, navigation, page numbers and marks of notes are dropped;
-// entities are resolved. Remote resources are never read.
+// The text of an EPUB is that of the documents in the spine, in order, without
+// navigation documents and those outside the linear reading order. Block
+// elements are paragraphs. Script, style, head, navigation, page numbers and
+// note marks are dropped; entities are resolved. Remote resources are never
+// read.
 //
-// # Damage
+// # Corrupt input
 //
-// A damaged book in a folder or a zip archive is a reject (malformed) with a
-// note. Where an archive itself cannot be read on, or the only file is damaged,
-// the error is a [CorruptError] or a [text.CorruptError] with the place; what
-// came before it has been yielded.
+// A corrupt book in a folder or a zip archive is rejected (malformed) with a
+// note. If the archive itself or a single file is corrupt, the error is a
+// [CorruptError] or a [text.CorruptError] with the offset; books before it are
+// yielded first.
 //
 // A [Reader] is not safe for concurrent use; readers of different tasks are
 // independent.
@@ -129,7 +132,7 @@ import (
 	"pretext/extract"
 )
 
-// Options configures a [Reader]; the zero value is ready to use.
+// Options configures a [Reader]. The zero value is ready to use.
 type Options struct {
 	Lang            string `json:"lang,omitempty"`             // language of books that do not name theirs
 	KeepLines       bool   `json:"keep_lines,omitempty"`       // every line of a text file is a paragraph
@@ -144,7 +147,7 @@ type Options struct {
 // column is the name of the column of Parquet files.
 func (o Options) column() string { return cmp.Or(o.Column, "text") }
 
-// Validate returns what is wrong with the options.
+// Validate returns an error if an option is invalid.
 func (o Options) Validate() error {
 	if o.LinesPerDocument < 0 {
 		return fmt.Errorf("lines_per_document %d: must be at least 1, or 0 for whole files", o.LinesPerDocument)
@@ -152,10 +155,10 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// MaxNotes is how many notes [Stats] remembers.
+// MaxNotes is the maximum number of notes in [Stats].
 const MaxNotes = 20
 
-// Stats counts what was read. Books = Kept + the sum of Rejects.
+// Stats counts what a [Reader] read. Books equals Kept plus the sum of Rejects.
 type Stats struct {
 	Books        int64 // files taken for books; where they are cut, the documents cut from them
 	Lines        int64 // lines and rows that were cut into documents
@@ -169,16 +172,16 @@ type Stats struct {
 	Notes        []Note
 }
 
-// A Note says what was odd about a book.
+// A Note reports something unusual about a book.
 type Note struct {
 	Name string // path in the folder or archive, cleaned
 	Text string
 }
 
-// ErrCorrupt is what a [CorruptError] unwraps to.
+// ErrCorrupt is wrapped by every [CorruptError].
 var ErrCorrupt = errors.New("corrupt archive")
 
-// A CorruptError locates damage in an archive.
+// A CorruptError locates corrupt data in an archive.
 type CorruptError struct {
 	File   string // path of the source
 	Offset int64  // in the archive, unpacked if it is a packed tar
@@ -206,7 +209,7 @@ type Reader struct {
 	yield func(*extract.Document, error) bool
 }
 
-// NewReader returns a reader of a task that [Plan] made.
+// NewReader returns a reader of a task from [Plan].
 func NewReader(store Store, task Task, opts Options) *Reader {
 	return &Reader{
 		store: store, task: task, opts: opts, limit: extract.MaxDocumentBytes, fileLimit: maxFileBytes,
@@ -215,15 +218,14 @@ func NewReader(store Store, task Task, opts Options) *Reader {
 	}
 }
 
-// Stats returns what was counted so far. The result shares memory with the
-// reader.
+// Stats returns the counts so far. The result shares memory with the reader.
 func (r *Reader) Stats() Stats { return r.stats }
 
-// errStopped says that the consumer wants no more documents.
+// errStopped reports that the consumer stopped the iteration.
 var errStopped = errors.New("stopped")
 
-// Documents yields the documents of the task, or an error and then nothing
-// more. It is for one use.
+// Documents yields the documents of the task, and at most one error, as the
+// last element. It may be called only once.
 func (r *Reader) Documents() iter.Seq2[*extract.Document, error] {
 	return func(yield func(*extract.Document, error) bool) {
 		r.yield = yield
@@ -253,7 +255,7 @@ func (r *Reader) readTask() error {
 	return nil
 }
 
-// readRowsTask reads the part of a Parquet file that the task is.
+// readRowsTask reads the task's part of a Parquet file.
 func (r *Reader) readRowsTask() error {
 	inner, name := "", path.Base(string(r.task.Path))
 	if len(r.task.Files) > 0 {
@@ -271,7 +273,7 @@ func (r *Reader) readRowsTask() error {
 	return nil
 }
 
-// A book is what a source gave for one document.
+// A book is the source of one document.
 type book struct {
 	name   string // cleaned path
 	title  string // "" for the file name
@@ -283,8 +285,7 @@ type book struct {
 	piece  bool // of a file of lines, rows or chapters: its ID is like no other of the file
 }
 
-// finish counts a book and hands its document, or those of its chapters, to the
-// consumer.
+// finish counts a book and yields its document, or those of its chapters.
 func (r *Reader) finish(b book) error {
 	if b.reject == "" && r.opts.Chapters && !b.piece {
 		chapters := joinShort(b.parts)
@@ -362,7 +363,7 @@ func (r *Reader) source() string {
 	return base
 }
 
-// damaged makes the reject of a book that cannot be read.
+// damaged returns the reject of an unreadable book.
 func damaged(name string, reason string) book {
 	return book{name: name, reject: extract.RejectMalformed, note: reason}
 }

@@ -61,7 +61,7 @@ func containsFold(words []string, word string) bool {
 	return false
 }
 
-// cutChapters cuts a text before the headings of its chapters.
+// cutChapters splits a text before its chapter headings.
 func cutChapters(text []byte) (parts [][]byte) {
 	start := 0
 	for at := 0; at < len(text); {
@@ -78,8 +78,8 @@ func cutChapters(text []byte) (parts [][]byte) {
 	return append(parts, text[start:])
 }
 
-// joinShort puts what is too short to be a chapter before the next one, or
-// behind the last.
+// joinShort joins parts that are too short to be a chapter to the next one, or
+// at the end to the last.
 func joinShort(parts [][]byte) (chapters [][]byte) {
 	var open []byte
 	for _, p := range parts {

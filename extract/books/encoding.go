@@ -13,7 +13,7 @@ import (
 	"pretext/extract/text"
 )
 
-// decodeWide drops a byte order mark, and turns UTF-16 into UTF-8.
+// decodeWide removes a byte order mark, and converts UTF-16 to UTF-8.
 func decodeWide(src io.Reader) (_ io.Reader, wide bool, err error) {
 	var head [4]byte
 	n, err := io.ReadFull(src, head[:])
@@ -43,7 +43,7 @@ func decodeWide(src io.Reader) (_ io.Reader, wide bool, err error) {
 	return rest(0), false, nil
 }
 
-// decode makes UTF-8 of collected lines, or rejects the book.
+// decode converts collected lines to UTF-8, or rejects the book.
 func (r *Reader) decode(b *book, lines []byte) (_ []byte, recoded, ok bool) {
 	if utf8.Valid(lines) {
 		return lines, false, true
@@ -63,7 +63,7 @@ func (r *Reader) decode(b *book, lines []byte) (_ []byte, recoded, ok bool) {
 	return valid, false, true
 }
 
-// high counts the bytes of a text that are not ASCII.
+// high counts bytes of a text that are not ASCII.
 type high struct {
 	solid   int // bytes that are not blank
 	runes   int // characters of UTF-8 above ASCII

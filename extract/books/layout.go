@@ -35,15 +35,15 @@ func nextView(b []byte) (v lineView, rest []byte) {
 	if len(line) == 0 {
 		return lineView{}, rest
 	}
-	// Decoding may have bared blanks.
+	// Decoding may have exposed blanks.
 	return lineView{int(line[0] - '!'), text.Strip(line[1:])}, rest
 }
 
-// columns is how far the line reaches.
+// columns returns the number of columns of the line.
 func (v lineView) columns() int { return v.indent + utf8.RuneCount(v.bytes) }
 
-// paragraphs joins collected lines to paragraphs, a paragraph a line. It works
-// in place.
+// paragraphs joins collected lines to paragraphs, one on each line. It works in
+// place.
 func (r *Reader) paragraphs(lines []byte) []byte {
 	if !r.opts.KeepBoilerplate {
 		body, trimmed := trimGutenberg(lines)
@@ -61,8 +61,8 @@ func (r *Reader) paragraphs(lines []byte) []byte {
 	return joinLines(lines, keep, margin)
 }
 
-// joinLines writes the lines over themselves: what is written never overtakes
-// what is read, since each line had an indent byte and a line feed.
+// joinLines overwrites the lines with the joined ones. The output never
+// overtakes the input, because each line had an indent byte and a line feed.
 func joinLines(lines []byte, keep bool, margin int) []byte {
 	out := lines[:0]
 	var prev lineView // the line before v, where it was written to
@@ -88,7 +88,7 @@ func joinLines(lines []byte, keep bool, margin int) []byte {
 }
 
 // breakStays reports whether the break between two lines of a paragraph is
-// meant.
+// intended.
 func breakStays(prev, v, next lineView, margin int) bool {
 	if margin < minMargin {
 		return false
@@ -116,7 +116,7 @@ func firstWord(line []byte) int {
 	return n
 }
 
-// spaceless tells scripts written without spaces between words.
+// spaceless reports whether r belongs to a script without spaces between words.
 func spaceless(r rune) bool {
 	return r >= 0x0E00 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) ||
 		r >= 0x3000 && r <= 0x303F || r >= 0xFF00 && r <= 0xFF60)
@@ -158,7 +158,8 @@ func measure(lines []byte) *measurement {
 	return s
 }
 
-// margin is the length that nearly all lines stay within.
+// margin returns the length at which the lines are wrapped: the 98th
+// percentile.
 func (s *measurement) margin() int {
 	seen := 0
 	for columns, n := range s.lengths {

@@ -9,8 +9,8 @@ import (
 // maxNameBytes is the length of the longest name that becomes an ID.
 const maxNameBytes = 1024
 
-// cleanName makes of the path of a member what may stand in an ID, or reports
-// false.
+// cleanName cleans the path of a member for use in an ID; ok is false if
+// nothing usable is left.
 func cleanName(name string) (string, bool) {
 	if len(name) > 1<<16 {
 		return "", false
@@ -35,7 +35,7 @@ func cleanName(name string) (string, bool) {
 	return name, name != "" && len(name) <= maxNameBytes
 }
 
-// format is what a name promises.
+// format is the file format that a name indicates.
 type format int
 
 const (
@@ -47,7 +47,7 @@ const (
 	tarred
 )
 
-// kindOf tells books by their name: .txt, .epub and .parquet.
+// kindOf returns the format of a book by its name: .txt, .epub or .parquet.
 func kindOf(name string) format {
 	base := path.Base(strings.ReplaceAll(name, `\`, "/"))
 	if strings.HasPrefix(base, ".") {
@@ -64,7 +64,7 @@ func kindOf(name string) format {
 	return other
 }
 
-// promises tells what a lone file should be by its name.
+// promises returns the format that the name of a single file indicates.
 func promises(name string) format {
 	name = strings.ToLower(name)
 	switch {
@@ -76,7 +76,7 @@ func promises(name string) format {
 	return other
 }
 
-// unpackedName drops the extension of a packed file.
+// unpackedName removes the extension of a compressed file.
 func unpackedName(name string) string {
 	for _, ext := range []string{".gz", ".zst"} {
 		if rest, ok := strings.CutSuffix(name, ext); ok {

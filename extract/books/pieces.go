@@ -15,7 +15,7 @@ import (
 	"pretext/extract/text"
 )
 
-// A cutter makes documents of lines or rows: as many to a document as asked for.
+// A cutter groups lines or rows into documents.
 type cutter struct {
 	r     *Reader
 	name  string // of the file, cleaned
@@ -25,7 +25,7 @@ type cutter struct {
 	first int64 // number of the first line or row of the open document, from 1
 }
 
-// add takes a line or row with its number. Blank ones do not count.
+// add adds a line or row with its number. Blank ones are ignored.
 func (c *cutter) add(line []byte, number int64) error {
 	c.r.stats.Lines++
 	valid := line
@@ -60,7 +60,7 @@ func (c *cutter) add(line []byte, number int64) error {
 
 func (c *cutter) id(number int64) string { return c.name + "#" + strconv.FormatInt(number, 10) }
 
-// flush ends the open document.
+// flush ends the current document.
 func (c *cutter) flush() error {
 	if c.lines == 0 {
 		return nil
@@ -70,7 +70,7 @@ func (c *cutter) flush() error {
 	return c.r.finish(b)
 }
 
-// invalidUTF8 reports whether bytes have to be dropped, a NUL or what is no
+// invalidUTF8 reports whether b contains bytes to be dropped: a NUL or invalid
 // UTF-8.
 func invalidUTF8(b []byte) bool {
 	return !utf8.Valid(b) || bytes.IndexByte(b, 0) >= 0
@@ -175,8 +175,8 @@ func (r *Reader) readRows(name string, f File) error {
 	return c.flush()
 }
 
-// rowsError turns an error of a Parquet file into one of this package; what
-// concerns one file among others is a reject.
+// rowsError converts an error of package parquet. If the file is one among
+// others, it is a reject.
 func (r *Reader) rowsError(name string, err error) error {
 	var corrupt *parquet.CorruptError
 	var unsupported *parquet.UnsupportedError

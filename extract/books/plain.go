@@ -10,21 +10,20 @@ import (
 	"pretext/extract/text"
 )
 
-// maxFileBytes is how much of a text file is read before it is too large,
-// whatever it holds: an archive of a few MB may unpack to many GB of blanks.
+// maxFileBytes limits the part of a text file that is read: an archive of a few
+// MB may expand to many GB of blanks.
 const maxFileBytes = 512 << 20
 
-// errRejected ends the reading of a book; the reason stands in the collector.
+// errRejected ends the reading of a book. The collector has the reason.
 var errRejected = errors.New("rejected")
 
-// A collector takes the bytes of a text file and keeps its lines, in a form
-// that the layout can be decided from at the end:
+// A collector receives the bytes of a text file and stores its lines in a form
+// from which the layout can be determined at the end:
 //
 //	file  = { line | LF }     LF alone: one or more blank lines
 //	line  = indent bytes LF   indent: one byte, '!' + columns up to 90
 //
-// The bytes of a line are without the blanks around them. They are not yet
-// known to be UTF-8.
+// The bytes of a line have no surrounding blanks. They are not validated yet.
 type collector struct {
 	limit     int   // of the text, in bytes
 	fileLimit int64 // of the file
@@ -43,8 +42,8 @@ type collector struct {
 	controls int64 // control characters among them
 }
 
-// collect reads a text file to its end. Where it returns errRejected, c.reject
-// says why.
+// collect reads a text file to its end. If it returns errRejected, c.reject is
+// the reason.
 func (c *collector) collect(r io.Reader) error {
 	c.start = -1
 	buf := c.buf
@@ -76,8 +75,9 @@ func (c *collector) collect(r io.Reader) error {
 	return nil
 }
 
-// isControl tells control characters that text does not have. Backspace, form
-// feed, escape, the end mark of DOS and the like are seen in old files.
+// isControl reports whether b is a control character that text does not
+// contain. Backspace, form feed, escape, the DOS end mark and similar ones
+// occur in old files and are allowed.
 func isControl(b byte) bool {
 	return b < 0x08 || b >= 0x0E && b < 0x20 && b != 0x1A && b != 0x1B || b == 0x7F
 }
@@ -99,7 +99,8 @@ func countControls(b []byte) (n int) {
 	return n
 }
 
-// add takes the next bytes of the file, or reports false.
+// add adds the next bytes of the file. It returns false if the book is
+// rejected.
 func (c *collector) add(b []byte) bool {
 	c.bytes += int64(len(b))
 	c.controls += int64(countControls(b))

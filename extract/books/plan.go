@@ -15,11 +15,11 @@ import (
 	"pretext/extract/parquet"
 )
 
-// TaskBytes is how many bytes of consecutive files of a folder make a task; a
-// larger file is a task of its own.
+// TaskBytes is the approximate size of a task of consecutive files in a folder.
+// A larger file is a task of its own.
 const TaskBytes = 32 << 20
 
-// Kind says how a task is read.
+// Kind is how a task is read.
 type Kind string
 
 // The kinds of tasks.
@@ -29,7 +29,7 @@ const (
 	KindRows   Kind = "rows"   // some row groups of a Parquet file, which is Path, or of the folder Path the one file of Files
 )
 
-// A Task is a part of the sources that is read at once.
+// A Task is the part of the sources that one [Reader] reads.
 type Task struct {
 	Path    Name   `json:"path"` // of the file or folder
 	Kind    Kind   `json:"kind"`
@@ -42,8 +42,8 @@ type Task struct {
 	Row    int64 `json:"row,omitempty"`
 }
 
-// A Name is a path of a store. Its JSON form is a string where it is UTF-8 and
-// {"bytes": base64} where not, since JSON would change it.
+// A Name is a path in a [Store]. Its JSON form is a string if it is valid
+// UTF-8, otherwise {"bytes": base64}, because JSON cannot represent it.
 type Name string
 
 type nameBytes struct {
@@ -82,18 +82,18 @@ type Info struct {
 	Size int64
 }
 
-// A Store is where sources lie. Its methods are safe for concurrent use.
+// A Store gives access to sources. Its methods must be safe for concurrent use.
 type Store interface {
-	// List returns the files below a folder, in any order, or the one file
-	// that path is.
+	// List returns the files in a folder at any depth, in any order. If path is
+	// a file, it returns only that.
 	List(path string) ([]Info, error)
-	// Open opens the file of that name in the folder path, or the file path
-	// where name is "".
+	// Open opens a file in the folder path, or the file path itself if name is
+	// "".
 	Open(path, name string) (File, error)
 }
 
-// Plan lists the sources at paths, in their order, and cuts them into tasks.
-// A folder without books is an error. Of Parquet files it reads the footer.
+// Plan lists the sources at paths and divides them into tasks, in order. A
+// folder without books is an error. Of Parquet files it reads the footer.
 func Plan(store Store, paths []string, opts Options) ([]Task, error) {
 	var tasks []Task
 	for _, p := range paths {
@@ -156,8 +156,8 @@ func planFolder(store Store, p string, files []Info, opts Options) ([]Task, erro
 	return tasks, nil
 }
 
-// planRows cuts a Parquet file into tasks. One that cannot be read is a task of
-// no row groups, so that the reader says what is wrong with it.
+// planRows divides a Parquet file into tasks. An unreadable file becomes a task
+// without row groups, so that the reader reports the error.
 func planRows(store Store, p string, info Info, opts Options) ([]Task, error) {
 	f, err := store.Open(p, info.Name)
 	if err != nil {
@@ -230,7 +230,7 @@ func (Local) List(root string) ([]Info, error) {
 	return files, err
 }
 
-// ignoreMissing passes over links that lead nowhere.
+// ignoreMissing ignores dangling links.
 func ignoreMissing(err error) error {
 	if os.IsNotExist(err) {
 		return nil

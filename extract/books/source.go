@@ -11,8 +11,8 @@ import (
 	"pretext/extract/text"
 )
 
-// maxNestedBytes is the size of the largest EPUB inside of an archive: it is
-// held, since EPUBs are read from their end.
+// maxNestedBytes is the maximum size of an EPUB inside an archive. It is held
+// in memory, because an EPUB is read from its end.
 const maxNestedBytes = 64 << 20
 
 // readLone reads the file that is all of a task, for what its first bytes say.
@@ -79,9 +79,8 @@ func (r *Reader) readOne(name string) error {
 	return r.readPlain(name, bufio.NewReaderSize(io.NewSectionReader(f, 0, f.Size()), 64<<10))
 }
 
-// readMember reads a member of an archive that may be a book. Errors that tell
-// of damage of the member alone are rejects; open is not called for what is no
-// book.
+// readMember reads a member of an archive, which may be a book. Corruption of
+// only this member is a reject. open is not called if the member is not a book.
 func (r *Reader) readMember(name string, open func() (io.Reader, error)) error {
 	kind := kindOf(name)
 	if kind == other || kind == rows { // Parquet files are read from their end: not inside of archives
@@ -114,7 +113,7 @@ func (r *Reader) readMember(name string, open func() (io.Reader, error)) error {
 	return err
 }
 
-// A memberError is damage of one member of an archive that leaves the others
+// A memberError is corruption of one member of an archive; others remain
 // readable.
 type memberError struct{ reason string }
 
@@ -132,7 +131,7 @@ func (r *Reader) readNested(name string, src io.Reader) error {
 	return r.readEPUB(name, bytes.NewReader(held), int64(len(held)))
 }
 
-// readEPUB reads an EPUB that is one book among others: damage is a reject.
+// readEPUB reads an EPUB that is one of several books: corruption is a reject.
 func (r *Reader) readEPUB(name string, src io.ReaderAt, size int64) error {
 	z, err := openZip(src, size)
 	if err == nil {
@@ -184,7 +183,7 @@ func (r *Reader) readZip(f File, base string) error {
 	return nil
 }
 
-// locate puts the path of the source into an error of an archive.
+// locate adds the path of the source to an error of an archive.
 func (r *Reader) locate(err error) error {
 	var corrupt *CorruptError
 	if errors.As(err, &corrupt) && corrupt.File == "" {

@@ -62,7 +62,7 @@ func (r *Reader) readTar(src io.Reader) error {
 	}
 }
 
-// tarError tells damage from errors of the source.
+// tarError separates corruption from errors of the source.
 func (r *Reader) tarError(c *counter, err error) error {
 	switch {
 	case errors.Is(err, text.ErrCorrupt): // of the packing
@@ -73,7 +73,7 @@ func (r *Reader) tarError(c *counter, err error) error {
 	return &CorruptError{File: path.Base(string(r.task.Path)), Offset: c.n, Reason: err.Error()}
 }
 
-// counter counts what was read and remembers an error of its source.
+// counter counts the bytes read and records an error of its source.
 type counter struct {
 	r   io.Reader
 	n   int64

@@ -13,8 +13,9 @@ import (
 // maxTokenBytes is the longest tag or run of text of an XHTML document.
 const maxTokenBytes = 64 << 20
 
-// prose collects the paragraphs of XHTML documents, in the form of collected
-// lines without indentation: what trims and joins those does so here too.
+// prose collects the paragraphs of XHTML documents in the form of collected
+// lines without indentation, so that trimming and joining work as for text
+// files.
 type prose struct {
 	limit           int   // of the text, in bytes
 	fileLimit       int64 // of all that is read
@@ -31,7 +32,7 @@ type prose struct {
 	trimmed bool  // Project Gutenberg's own sections were dropped
 }
 
-// An element's part in the text.
+// Effects of an element on the text.
 const (
 	inline  = iota // none
 	block          // its text is a paragraph of its own
@@ -39,7 +40,7 @@ const (
 	dropped        // its text is none
 )
 
-// elements tells the parts of elements of HTML; others are inline.
+// part returns the effect of an HTML element; unknown ones are inline.
 func part(name string) int {
 	switch name {
 	case "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "dialog", "div", "dl", "dt",
@@ -55,7 +56,7 @@ func part(name string) int {
 	return inline
 }
 
-// void tells elements that have no end tag.
+// void reports whether an element has no end tag.
 func void(name string) bool {
 	switch name {
 	case "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr":
@@ -163,9 +164,9 @@ func (p *prose) countPre(opens bool) {
 	}
 }
 
-// isApparatus reports whether the attributes of a tag say that what it holds is
-// no text of the book: a page number, the mark of a note, navigation, hidden,
-// or what Project Gutenberg put before and after.
+// isApparatus reports whether the attributes of a tag mark content that is not
+// text of the book: a page number, a note mark, navigation, hidden content, or
+// Project Gutenberg's header and licence.
 func (p *prose) isApparatus(z *html.Tokenizer) bool {
 	for more := true; more; {
 		var key, value []byte
@@ -196,7 +197,7 @@ func (p *prose) begin() {
 	p.start, p.space = len(p.out), false
 }
 
-// end ends the paragraph, which is none if it is blank.
+// end ends the paragraph. A blank paragraph is dropped.
 func (p *prose) end() {
 	line := text.Strip(p.out[p.start:])
 	if len(line) == 0 {

@@ -36,8 +36,8 @@ const (
 	uint16Max  = 1<<16 - 1
 )
 
-// A zipArchive is a zip archive whose directory is read as it is needed:
-// archive/zip holds all of it, some 300 MB for a million members.
+// A zipArchive is a zip archive whose directory is read on demand. archive/zip
+// holds all of it in memory, about 300 MB for a million members.
 type zipArchive struct {
 	r        io.ReaderAt
 	size     int64
@@ -49,8 +49,8 @@ type zipArchive struct {
 	inflater io.ReadCloser
 }
 
-// isZip tells an archive by its first bytes: a member, or the end of an empty
-// one.
+// isZip reports whether head begins a zip archive: with a member, or with the
+// end record of an empty archive.
 func isZip(head []byte) bool {
 	return bytes.HasPrefix(head, []byte(localSignature)) || bytes.HasPrefix(head, []byte(endSignature))
 }
@@ -107,7 +107,7 @@ func openZip(r io.ReaderAt, size int64) (*zipArchive, error) {
 	return z, nil
 }
 
-// findEnd finds the record at the end, behind which there is only its comment.
+// findEnd finds the end record, which only its comment may follow.
 func findEnd(tail []byte) int {
 	for at := len(tail) - endSize; at >= 0; at-- {
 		if string(tail[at:at+4]) == endSignature && int(binary.LittleEndian.Uint16(tail[at+20:])) <= len(tail)-at-endSize {
@@ -117,7 +117,7 @@ func findEnd(tail []byte) int {
 	return -1
 }
 
-// find64 reads the larger numbers of a zip64 archive, where it is one.
+// find64 reads the 64-bit fields of a zip64 archive.
 func (z *zipArchive) find64(dirSize, offset *uint64) error {
 	at := z.dirEnd - find64Size
 	if !z.signatureAt(at, find64Signature) {
@@ -202,10 +202,9 @@ func (e *zipEntry) path() string {
 	return b.String()
 }
 
-// entries yields the members in the order of the directory, or an error and
-// then nothing more. An archive whose members together are larger than itself
-// has some that overlap: a bomb, refused where it shows, so that work is bounded
-// by the archive's size.
+// entries yields the members in directory order, and at most one error. If the
+// members together are larger than the archive, some overlap (a zip bomb); that
+// is an error, so that the work is proportional to the archive's size.
 func (z *zipArchive) entries() iter.Seq2[*zipEntry, error] {
 	return func(yield func(*zipEntry, error) bool) {
 		in := &counter{r: bufio.NewReaderSize(io.NewSectionReader(z.r, z.dir, z.dirEnd-z.dir), 64<<10)}
@@ -263,7 +262,7 @@ func (z *zipArchive) readEntry(in *counter) (*zipEntry, error) {
 	return entry, nil
 }
 
-// cut makes the error of a directory that ends early.
+// cut returns the error of a truncated directory.
 func (z *zipArchive) cut(in *counter, err error) error {
 	if in.err != nil {
 		return in.err
@@ -271,7 +270,7 @@ func (z *zipArchive) cut(in *counter, err error) error {
 	return corruptAt(z.dir+in.n, "zip: directory: %v", err)
 }
 
-// widen takes the sizes that do not fit 32 bits from the extra field of zip64.
+// widen reads the sizes that do not fit 32 bits from the zip64 extra field.
 func (e *zipEntry) widen(extra []byte) {
 	for len(extra) >= 4 {
 		tag, n := binary.LittleEndian.Uint16(extra), int(binary.LittleEndian.Uint16(extra[2:]))
@@ -294,8 +293,8 @@ func (e *zipEntry) widen(extra []byte) {
 	}
 }
 
-// open returns the content of a member. What is wrong with it is a
-// [memberError]. Only one member can be open at a time.
+// open returns the content of a member. Corruption is a [memberError]. Only one
+// member can be open at a time.
 func (z *zipArchive) open(e *zipEntry) (io.Reader, error) {
 	if e.flags&flagEncrypted != 0 {
 		return nil, &memberError{"encrypted"}
@@ -342,7 +341,7 @@ func (z *zipArchive) inflate(src io.Reader) io.Reader {
 	return z.inflater
 }
 
-// memberReader checks a member's size and checksum.
+// memberReader verifies a member's size and checksum.
 type memberReader struct {
 	r      io.Reader
 	source *counter

@@ -206,7 +206,7 @@ func entries(files []sharding.FileEntry) map[string]string {
 	return m
 }
 
-// differ tells whether two lists of data files are not the same.
+// differ reports whether two lists of data files are not the same.
 func differ(a, b []sharding.FileEntry) bool {
 	return !maps.Equal(entries(a), entries(b))
 }
@@ -234,7 +234,7 @@ func (c comparison) bare(ctx context.Context, d *Difference, a, b *place) error 
 	return nil
 }
 
-// oneEach tells whether there is one file on either side: then their names need
+// oneEach reports whether there is one file on either side: then their names need
 // not agree.
 func oneEach(a, b []string) bool { return len(a) == 1 && len(b) == 1 }
 

@@ -59,8 +59,8 @@ func (s *Scanner) block(i, e int) int {
 	return s.paragraphLine(i, e)
 }
 
-// invisible returns where the behaviour switch at the start of a line ends, or
-// i. What follows is still the start of a line.
+// invisible returns the end of the behaviour switch at the start of a line, or
+// i if there is none. The text after it is still at the start of the line.
 func (s *Scanner) invisible(i, e int) int {
 	if s.src[i] == '_' {
 		return i + switchAt(s.src[i:e], &s.name)
@@ -69,7 +69,7 @@ func (s *Scanner) invisible(i, e int) int {
 }
 
 // vanishing returns the end of the links to categories and other languages at
-// i: what follows them on a line is the start of the line.
+// i. The text after them is still at the start of the line.
 func (s *Scanner) vanishing(i, e int) int {
 	for i+1 < e && s.src[i] == '[' && s.src[i+1] == '[' {
 		// Most lines that begin with a link are told apart by what follows it.
@@ -100,7 +100,7 @@ func (s *Scanner) paragraphLine(i, e int) int {
 }
 
 // indented renders a line that begins with a blank: an empty line, a table, or
-// a line of its own (MediaWiki shows it as it stands).
+// a preformatted line.
 func (s *Scanner) indented(i, e int) int {
 	j := i
 	for j < e && isBlank(s.src[j]) {
@@ -127,13 +127,13 @@ func (s *Scanner) indented(i, e int) int {
 	return next
 }
 
-// isResidue tells whether the line at i is a row of a table that a template
-// has opened, or the end of one.
+// isResidue reports whether the line at i is a row or the end of a table that a
+// template opened.
 func (s *Scanner) isResidue(i, e int) bool {
 	return s.residue && (s.src[i] == '|' || i+1 < e && s.src[i+1] == ' ')
 }
 
-// residueLine drops a row of such a table, of its end the mark alone.
+// residueLine drops a row of such a table, or the end mark.
 func (s *Scanner) residueLine(i, e int) int {
 	if n := s.tableStop(i, e); n > 0 {
 		s.endLine()
@@ -142,7 +142,7 @@ func (s *Scanner) residueLine(i, e int) int {
 	return min(s.lineEnd(i, e)+1, e)
 }
 
-// isList tells whether a line that begins with c is a list item.
+// isList reports whether a line that begins with c is a list item.
 func isList(c byte) bool { return c == '*' || c == '#' || c == ':' || c == ';' }
 
 // list renders a list item without its markers.

@@ -14,13 +14,12 @@ var (
 // to page; a hostile page may need more.
 const maxKeptPage = 4 << 20
 
-// withoutComments returns a page without its comments, as MediaWiki's
-// preprocessor hands it on: a comment may stand inside any markup. The content
-// of extension tags is opaque and keeps its own. A comment that is not closed
-// ends with the page; one that shares its line with nothing but blanks and
-// other comments takes the line with it.
+// withoutComments returns a page without comments, as MediaWiki's preprocessor
+// does, because a comment may be inside any markup. Comments in the content of
+// extension tags are kept. An unclosed comment extends to the end of the page.
+// If a line contains only comments and blanks, the whole line is removed.
 //
-// The result is src itself or lies in the scanner's buffer.
+// The result is src itself or in the scanner's buffer.
 func (s *Scanner) withoutComments(src []byte) []byte {
 	i := bytes.Index(src, commentStart)
 	if i < 0 {

@@ -30,7 +30,7 @@ var disambiguations = makeSet(
 // Disambiguator).
 var disambiguationSwitch = []byte("__DISAMBIG__")
 
-// IsDisambiguation tells whether a page says that it is a list of the meanings
+// IsDisambiguation reports whether a page says that it is a list of the meanings
 // of its title: by one of the templates for that, in any language, or by
 // __DISAMBIG__. A template inside another one does not count.
 func IsDisambiguation(src []byte) bool {
@@ -97,7 +97,7 @@ func buildDisambiguationPairs() (t [utf8.RuneSelf][utf8.RuneSelf / 64]uint64) {
 	return t
 }
 
-// mayNameDisambiguation tells whether the first bytes of b, in any case, can
+// mayNameDisambiguation reports whether the first bytes of b, in any case, can
 // begin a name in the table.
 func mayNameDisambiguation(b []byte) bool {
 	for len(b) > 0 && isBlank(b[0]) {
@@ -121,7 +121,7 @@ func foldByte(c byte) byte {
 	return c
 }
 
-// namesDisambiguation tells whether a template whose text begins with b is
+// namesDisambiguation reports whether a template whose text begins with b is
 // one that marks a disambiguation page.
 func namesDisambiguation(b []byte, scratch *[]byte) bool {
 	end := bytes.IndexAny(b[:min(len(b), maxDisambiguation)], "|}\n<")

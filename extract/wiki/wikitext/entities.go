@@ -86,7 +86,7 @@ func numericEntity(digits []byte) (r rune, ok bool) {
 	return r, validChar(r)
 }
 
-// validChar tells whether MediaWiki shows a character given by its number
+// validChar reports whether MediaWiki shows a character given by its number
 // (Sanitizer::validateCodepoint).
 func validChar(r rune) bool {
 	switch {

@@ -36,7 +36,7 @@ func protocolLength(b []byte) int {
 	return 0
 }
 
-// hasProtocol tells whether b begins with the protocol of a URL.
+// hasProtocol reports whether b begins with the protocol of a URL.
 func hasProtocol(b []byte) bool { return protocolLength(b) > 0 }
 
 // An extLink is an external link [url label].

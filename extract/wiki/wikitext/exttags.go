@@ -2,7 +2,7 @@ package wikitext
 
 import "bytes"
 
-// An extFinder remembers where the closing tags of extension tags are.
+// An extFinder caches the locations of the closing tags of extension tags.
 type extFinder struct {
 	tagClose [tagCount]nextFinder // by kind of opaque tag
 	gt       nextFinder           // '>'
@@ -17,7 +17,7 @@ func (f *extFinder) reset(size int) {
 	f.comment = f.gt
 }
 
-// A nextFinder remembers the last answer to "where is the next one".
+// A nextFinder caches the last answer to "where is the next one".
 type nextFinder struct {
 	from, to, end int // asked from; found at to, ending at end; to = 0: never asked
 	none          int // there is none from here on
@@ -63,9 +63,9 @@ type extTag struct {
 	next          int
 }
 
-// extTagAt reads the extension tag at i, "<", as MediaWiki's preprocessor
-// does: the tag ends at the first ">", its content at the first closing tag.
-// One that is not closed is no extension tag, but for includeonly.
+// extTagAt parses the extension tag at i, "<", as MediaWiki's preprocessor
+// does: the tag ends at the first ">", its content at the first closing tag. An
+// unclosed tag is not an extension tag, except includeonly.
 func (s *Scanner) extTagAt(i, e int) (t extTag, ok bool) {
 	info, nameEnd := s.tagName(i+1, e)
 	if info.kind < firstOpaque {
@@ -92,7 +92,7 @@ func (s *Scanner) extTagAt(i, e int) (t extTag, ok bool) {
 	return t, true
 }
 
-// hasWord tells whether word stands among the attributes of a tag.
+// hasWord reports whether word stands among the attributes of a tag.
 func hasWord(attributes []byte, word string) bool {
 	for field := range bytes.FieldsSeq(attributes) {
 		name, _, _ := bytes.Cut(field, []byte("="))

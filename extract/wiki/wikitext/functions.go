@@ -31,8 +31,8 @@ const (
 	funcPadRight
 )
 
-// variables are written without a colon; what depends on the time of reading
-// or on other pages is dropped.
+// variables are written without a colon. Those that depend on the time of
+// reading or on other pages are dropped.
 var variables = map[string]function{
 	"pagename": funcTitle, "pagenamee": funcTitle, "fullpagename": funcTitle, "basepagename": funcTitle,
 	"subpagename": funcTitle, "rootpagename": funcTitle, "namespace": funcDrop, "sitename": funcDrop,
@@ -55,8 +55,8 @@ var functions = map[string]function{
 	"sortierung": funcDrop, "clédetri": funcDrop, "ordena": funcDrop, "デフォルトソート": funcDrop,
 }
 
-// functionOf returns the parser function that a folded template name stands
-// for, funcNone if it is a template or a variable.
+// functionOf returns the parser function with a folded template name, or
+// funcNone for a template or a variable.
 func functionOf(name []byte) function {
 	k := bytes.IndexByte(name, ':')
 	if k < 0 {
@@ -118,7 +118,7 @@ func (s *Scanner) function(f function, args []argument) {
 	}
 }
 
-// shows tells whether an argument shows any text.
+// shows reports whether an argument shows any text.
 func (s *Scanner) shows(p span) bool {
 	text, mark := s.capture(p)
 	s.release(mark)

@@ -7,9 +7,9 @@ import (
 )
 
 // choice renders {{#switch:value|a|b=1|c=2|#default=3}}: the value of the case
-// that equals the first argument, where a case without a value shares that of
-// the next; else the default. Where the first argument shows nothing because
-// what it holds is not known, so does the switch.
+// that equals the first argument, or else the default. A case without a value
+// shares that of the next case. If the first argument renders to nothing
+// because its content is unknown, so does the switch.
 func (s *Scanner) choice(first span, args []argument) {
 	value, mark := s.capture(first)
 	defer s.release(mark)
@@ -49,7 +49,7 @@ func (s *Scanner) noError(first span, args []argument) {
 	s.put(first)
 }
 
-// sameValue compares as #ifeq and #switch do: numbers by their values, else
+// sameValue compares as #ifeq and #switch do: numbers by value, other text by
 // bytes.
 func sameValue(a, b []byte) bool {
 	if bytes.Equal(a, b) {

@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// expression renders {{#expr:1+2}} and {{#ifexpr:1<2|yes|no}}. What templates
-// and variables in it would show is not known as a number, so that such an
-// expression, like one with an error, shows nothing.
+// expression renders {{#expr:1+2}} and {{#ifexpr:1<2|yes|no}}. The numbers that
+// templates and variables would give are unknown, so an expression with them
+// renders to nothing, as does one with an error.
 func (s *Scanner) expression(f function, first span, args []argument) {
 	if bytes.Contains(s.bytes(first), []byte("{{")) {
 		return

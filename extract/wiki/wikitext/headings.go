@@ -2,9 +2,9 @@ package wikitext
 
 import "bytes"
 
-// pendingHeadings holds the headings whose sections have shown no text yet.
-// They are written before the first text that follows, so the heading of a
-// section left empty vanishes.
+// pendingHeadings holds headings whose sections have no text yet. They are
+// written before the first text that follows, so the heading of an empty
+// section is never written.
 type pendingHeadings struct {
 	buf  []byte
 	head [maxHeadingLevel]pendingHeading

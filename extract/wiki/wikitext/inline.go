@@ -2,7 +2,7 @@ package wikitext
 
 import "bytes"
 
-// A mode says what an inline scan takes for markup and where it stops.
+// A mode configures an inline scan: what is markup and where the scan stops.
 type mode struct {
 	mask  uint16 // classes of bytes to look at
 	line  bool   // stops before a line feed; otherwise it is a space
@@ -17,9 +17,9 @@ var (
 	modeLabel    = mode{mask: classInline, label: true}
 )
 
-// inline renders the markup inside of lines in src[i:e] and returns where it
-// stopped. Every case first reads ahead, then writes the plain text before,
-// then what the markup shows.
+// inline renders the markup within lines in src[i:e] and returns where it
+// stopped. Each case first finds the end of the markup, then writes the plain
+// text before it, then its rendering.
 func (s *Scanner) inline(i, e int, m mode) int {
 	if m.line {
 		return s.scan(i, e, m)
@@ -60,9 +60,9 @@ func (s *Scanner) scan(i, e int, m mode) int {
 	return e
 }
 
-// markup renders what begins at i after writing the plain text src[start:i].
-// It returns i if that is plain text too. It has a case for each byte of
-// classInline.
+// markup renders the markup at i after the plain text src[start:i], and returns
+// the position after it. It returns i if there is only plain text. It has a
+// case for each byte of classInline.
 func (s *Scanner) markup(start, i, e int, m mode) (next int, stop bool) {
 	switch src := s.src[:e]; src[i] {
 	case '\n':
@@ -178,10 +178,10 @@ func (s *Scanner) angle(start, i, e int) (next int) {
 	return s.tagElement(t, i, e)
 }
 
-// isMarkup tells whether the tag t at i, which is no extension tag that is
-// closed, is markup. If not it is shown as text. MediaWiki shows the halves of
-// all extension tags; those of footnotes and the like are left out here, for no
-// reader means them.
+// isMarkup reports whether the tag t at i, which is not a closed extension tag,
+// is markup and not text. MediaWiki shows an unclosed extension tag as text;
+// those of footnotes and the like are dropped here, because no reader wants
+// them.
 func (s *Scanner) isMarkup(t htmlTag, i int) bool {
 	switch t.kind {
 	case tagNowiki:
@@ -213,8 +213,8 @@ func (s *Scanner) tagElement(t htmlTag, i, e int) (next int) {
 	return t.next
 }
 
-// isOrphan follows which blocks are open and tells whether t closes one that
-// nothing on the page can have opened: no template did either.
+// isOrphan tracks the open blocks and reports whether t closes one that neither
+// the page nor a template can have opened.
 func (s *Scanner) isOrphan(t htmlTag) bool {
 	switch {
 	case t.kind == tagPre && t.closing:
@@ -233,7 +233,7 @@ func (s *Scanner) isOrphan(t htmlTag) bool {
 	return !s.residue
 }
 
-// inURL tells whether the colon at i, in the plain text from start on, is part
+// inURL reports whether the colon at i, in the plain text from start on, is part
 // of a URL; the colon after its protocol shows where it begins and ends.
 func (s *Scanner) inURL(start, i, e int) bool {
 	if i < s.freeURL {
@@ -255,7 +255,7 @@ func (s *Scanner) inURL(start, i, e int) bool {
 	return i < end
 }
 
-// isURLTail tells whether c at the end of a URL in text is not part of it
+// isURLTail reports whether c at the end of a URL in text is not part of it
 // (Parser::makeFreeExternalLink).
 func isURLTail(c byte) bool {
 	switch c {

@@ -124,17 +124,17 @@ func (s *Scanner) labelEnd(i, e int) (at int, closed bool) {
 	return e, false
 }
 
-// A failure remembers that no construct of a kind that begins in [from, to) is
+// A failure records that no construct of a kind that begins in [from, to) is
 // closed before limit.
 type failure struct{ from, to, limit int }
 
-// covers tells whether a construct at i is known not to be closed before e.
+// covers reports whether a construct at i is known not to be closed before e.
 func (f failure) covers(i, e int) bool { return i >= f.from && i < f.to && e == f.limit }
 
-// An imageFinder remembers where the file link whose caption holds links
-// ends. MediaWiki cuts the text at each "[["; the caption goes on over the
-// pieces with one "]]" (a link) and ends at the second "]]" of the first piece
-// that has two; a piece with none means that the file is not closed.
+// An imageFinder caches the end of the file link whose caption contains links.
+// MediaWiki splits the text at each "[[". The caption continues over pieces
+// with one "]]" (a link) and ends at the second "]]" of the first piece with
+// two. A piece without "]]" means that the file link is not closed.
 type imageFinder struct {
 	from, to int // asked from; the answer holds for all up to to
 	limit    int
@@ -168,7 +168,7 @@ func (f *imageFinder) end(s *Scanner, i, j, e int) (end int, ok bool) {
 	return f.last, f.last >= 0
 }
 
-// validTarget tells whether a target is a title that MediaWiki links.
+// validTarget reports whether a target is a title that MediaWiki links.
 func (s *Scanner) validTarget(l link) bool {
 	t := trimSpace(s.src[l.target:l.targetEnd])
 	if !l.odd {
@@ -198,7 +198,7 @@ func (s *Scanner) validTarget(l link) bool {
 // it may be longer.
 const maxTitleBytes = 1024
 
-// relative tells whether a title has a part "." or "..", which no title may.
+// relative reports whether a title has a part "." or "..", which no title may.
 func relative(t []byte) bool {
 	if t[0] == '.' && (len(t) == 1 || string(t) == ".." || bytes.HasPrefix(t, []byte("./")) || bytes.HasPrefix(t, []byte("../"))) {
 		return true
@@ -210,7 +210,7 @@ func relative(t []byte) bool {
 		bytes.HasSuffix(t, []byte("/.")) || bytes.HasSuffix(t, []byte("/.."))
 }
 
-// badPercent tells whether a title has a percent escape for a character that
+// badPercent reports whether a title has a percent escape for a character that
 // no title may hold.
 func badPercent(t []byte) bool {
 	for i := range t {
@@ -221,7 +221,7 @@ func badPercent(t []byte) bool {
 	return false
 }
 
-// badEntity tells whether a title has a character reference for a character
+// badEntity reports whether a title has a character reference for a character
 // that no title may hold.
 func badEntity(t []byte) bool {
 	for i, c := range t {
@@ -293,7 +293,7 @@ func (s *Scanner) link(l link) {
 	s.linkEnd = len(s.out)
 }
 
-// isSister tells whether a target without a label leads to a page on the same
+// isSister reports whether a target without a label leads to a page on the same
 // matter at another project: Wikivoyage shows those in its side bar.
 func isSister(target []byte, scratch *[]byte) bool {
 	prefix, rest, _ := bytes.Cut(target, []byte(":"))
@@ -306,7 +306,7 @@ func isSister(target []byte, scratch *[]byte) bool {
 	return false
 }
 
-// standsAlone tells whether nothing but a link stands on its line.
+// standsAlone reports whether nothing but a link stands on its line.
 func (s *Scanner) standsAlone(l link) bool {
 	i, e := l.target-2, l.next
 	for i > 0 && isBlank(s.src[i-1]) {

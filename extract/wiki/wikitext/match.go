@@ -2,10 +2,10 @@ package wikitext
 
 import "slices"
 
-// A finder knows where constructs end. Every answer is found by a scan that
-// is never repeated: each kind of construct remembers how far it has looked
-// and what it found, so that hostile input (unclosed, deeply nested) costs
-// linear time. Questions come nearly in the order of the source.
+// A finder knows the ends of constructs. It finds each by a scan that is never
+// repeated: each kind of construct records how far it was scanned and what was
+// found. So hostile input (unclosed, deeply nested) takes linear time. Lookups
+// come nearly in source order.
 type finder struct {
 	elements []element // pairs of braces, and of brackets inside braces
 	matched  int       // braces that begin before this place are in elements
@@ -19,8 +19,8 @@ type finder struct {
 	work    int // bytes looked at, for tests of linearity
 }
 
-// A nearFinder remembers the ends of what is closed inside the range that is
-// rendered: a label, an argument, the lines of the page.
+// A nearFinder caches the ends of constructs closed within the range being
+// rendered: a label, an argument, or the lines of the page.
 type nearFinder struct {
 	image imageFinder
 	label failure // of links

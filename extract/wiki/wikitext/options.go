@@ -7,34 +7,34 @@ import (
 	"unicode/utf8"
 )
 
-// Options says what of a page becomes text. Start from [DefaultOptions] and
-// change fields; [Options.Validate] reports every problem at once.
+// Options selects what parts of a page become text. Start from [DefaultOptions]
+// and change fields; [Options.Validate] reports every problem at once.
 //
 // Tables, files and their captions, galleries, footnotes, categories,
 // navigation and maintenance templates are never text.
 type Options struct {
-	// Headings keeps headings, each on a line of its own. The heading of a
-	// section that has no text is dropped in any case.
+	// Headings keeps headings, each on its own line. The heading of a section
+	// without text is always dropped.
 	Headings bool `json:"headings"`
 
-	// BackMatter keeps the sections that close an article and hold no prose:
+	// BackMatter keeps the sections without prose at the end of an article:
 	// references, external links, see also, further reading, notes.
 	BackMatter bool `json:"back_matter"`
 
-	// Lists keeps list items, each on a line of its own, without its marker.
+	// Lists keeps list items, each on its own line, without markers.
 	Lists bool `json:"lists"`
 
 	// Code keeps blocks of source code (<syntaxhighlight>, <source>). Code
 	// inside a sentence (<code>, <kbd>) is kept in any case.
 	Code bool `json:"code"`
 
-	// Math is written where a formula (<math>, <chem>) stood; empty drops
-	// formulas without a trace. At most 32 bytes, one line.
+	// Math is the placeholder for a formula (<math>, <chem>); "" drops formulas
+	// without a trace. At most 32 bytes, one line.
 	Math string `json:"math"`
 }
 
-// DefaultOptions returns the options that give prose: headings and lists kept,
-// back matter, code blocks and formulas dropped.
+// DefaultOptions returns the options for prose: headings and lists are kept;
+// back matter, code blocks and formulas are dropped.
 func DefaultOptions() Options {
 	return Options{Headings: true, Lists: true}
 }

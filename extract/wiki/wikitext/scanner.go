@@ -5,15 +5,16 @@ import (
 	"iter"
 )
 
-// A Page is what the text of a page may depend on beside its wikitext.
+// A Page is the page information that the text may depend on, besides the
+// wikitext.
 type Page struct {
 	Title string // for {{PAGENAME}}; may be empty
 	Lang  string // code of the wiki's language, "en"; may be empty
 }
 
-// A Scanner turns wikitext into plain text. It holds buffers that are reused
-// from page to page; the result does not depend on the pages before.
-// A Scanner must not be used by several goroutines at a time.
+// A Scanner converts wikitext to plain text. It reuses its buffers; results do
+// not depend on earlier pages. It must not be used by several goroutines at
+// once.
 type Scanner struct {
 	opt     Options
 	dropped Tally
@@ -44,8 +45,8 @@ type Scanner struct {
 	pre     bool       // a <pre> is open that is never closed: lines are just lines
 }
 
-// NewScanner returns a scanner. Options that [Options.Validate] refuses must
-// not be passed.
+// NewScanner returns a scanner. Options must be valid ([Options.Validate]);
+// otherwise it panics.
 func NewScanner(o Options) *Scanner {
 	if err := o.Validate(); err != nil {
 		panic("BUG: wikitext options: " + err.Error())
@@ -54,11 +55,11 @@ func NewScanner(o Options) *Scanner {
 }
 
 // AppendText appends the plain text of a page to dst and returns the extended
-// slice. src is wikitext as an editor sees it, entities of the dump's XML
-// decoded once. It need not be valid UTF-8; where it is, the text is.
+// slice. src is wikitext as an editor sees it: XML entities of the dump must be
+// decoded. src need not be valid UTF-8; if it is, so is the text.
 //
-// The text has no empty lines and no white space at its ends; a redirect has
-// no text.
+// The text has no empty lines and no surrounding white space. A redirect has no
+// text.
 func (s *Scanner) AppendText(dst, src []byte, page Page) []byte {
 	s.work = 0
 	if IsRedirect(src) {

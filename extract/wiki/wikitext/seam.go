@@ -2,13 +2,13 @@ package wikitext
 
 import "bytes"
 
-// An output is the text written so far and the state of its last line.
+// An output is the text written so far, with the state of its last line.
 //
-// Where something was removed, a *seam* is left: the next text is joined to the
-// line so that no trace remains: no double space, no space before a comma, no
-// "(; )". The repair looks only at both sides of the seam, so a "f()" or " ," of
-// the source is never touched, and the cost grows with the number of removals,
-// not with the length of the text.
+// Removed markup leaves a *seam*. The next text is joined to the line so that
+// no trace remains: no double space, no space before a comma, no "(; )". The
+// repair only looks at both sides of the seam. So an "f()" or " ," in the
+// source is never changed, and the cost depends on the number of removals and
+// not on the length of the text.
 type output struct {
 	out  []byte
 	base int  // out[:base] is the caller's and never touched
@@ -82,8 +82,8 @@ func (s *Scanner) begin() {
 	s.bol = false
 }
 
-// join fits text to the line so far and returns the part still to be written.
-// The seam stays open while nothing but blanks is written.
+// join adapts text to the line before the seam and returns the part still to be
+// written. The seam stays open while only blanks are written.
 func (s *Scanner) join(p []byte) []byte {
 	if s.bol {
 		return s.joinAtStart(p)

@@ -116,7 +116,7 @@ func (s *Scanner) tagName(i, e int) (info tagInfo, end int) {
 	return tagByName[string(name[:n])], i
 }
 
-// endsTagName tells whether c may follow the name of a tag.
+// endsTagName reports whether c may follow the name of a tag.
 func endsTagName(c byte) bool {
 	return isBlank(c) || c == '\n' || c == '\v' || c == '\f' || c == '/' || c == '>'
 }

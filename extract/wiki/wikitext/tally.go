@@ -7,22 +7,22 @@ import (
 	"unicode/utf8"
 )
 
-// tallySize is the number of distinct names a [Tally] holds. A full Wikipedia
-// uses some hundred thousand template names; the ones worth a handler are far
-// more frequent than one use in 2,048.
+// tallySize is the maximum number of distinct names in a [Tally]. A full
+// Wikipedia uses some hundred thousand template names; those worth implementing
+// are used far more often than once in 2,048 uses.
 const tallySize = 2048
 
 // maxTallyName is the longest name counted as it is, in bytes; longer ones are
 // cut.
 const maxTallyName = 64
 
-// A Tally counts names in bounded memory: a Misra-Gries summary ("Finding
-// repeated elements", 1982). While at most 2,048 distinct names were added the
-// counts are exact; afterwards a count may be too small by at most
-// [Tally.Slack], and a name used more often than that is present.
+// A Tally counts names in bounded memory with a Misra-Gries summary ("Finding
+// repeated elements", 1982). Counts are exact while at most 2,048 distinct
+// names were added. After that, a count may be too low by at most
+// [Tally.Slack], and every name used more often than that is present.
 //
-// The zero value is ready to use. The same additions in the same order give
-// the same tally.
+// The zero value is ready to use. Equal additions in equal order give equal
+// tallies.
 type Tally struct {
 	index map[string]int // name → place in names, counts
 	names []string

@@ -114,8 +114,8 @@ func (s *Scanner) resolve(given []byte) (t template, f function) {
 	return t, f
 }
 
-// A nameCache remembers what the names of templates stand for, each in the one
-// slot that it may have: few names make up most of a page.
+// A nameCache caches what template names refer to. It is direct-mapped; most
+// uses on a page are of few names.
 type nameCache [64]nameSlot
 
 type nameSlot struct {
@@ -247,7 +247,7 @@ func (s *Scanner) addArgument(i, e, equal, base int) {
 // maxKey is the longest name of an argument in bytes.
 const maxKey = 64
 
-// isKey tells whether b can name an argument. MediaWiki takes any text before
+// isKey reports whether b can name an argument. MediaWiki takes any text before
 // an equals sign; an attribute of a tag or the query of a URL is one that its
 // author did not mean.
 func isKey(b []byte) bool {
@@ -297,7 +297,7 @@ func (s *Scanner) named(args []argument, keys ...string) span {
 	return span{}
 }
 
-// is tells whether a named argument has a value; "no" and the like are none.
+// is reports whether a named argument has a value; "no" and the like are none.
 func (s *Scanner) is(args []argument, key string) bool {
 	switch string(s.bytes(s.named(args, key))) {
 	case "", "no", "n", "off", "0", "false":
@@ -315,8 +315,8 @@ func (s *Scanner) put(p span) {
 	}
 }
 
-// render aside: the text of an argument that must be looked at before it is
-// written. The result lies on the stack s.aside; release takes it off.
+// capture renders an argument to the stack s.aside, for text that must be
+// examined before it is written. The result is valid until release removes it.
 func (s *Scanner) capture(p span) (text []byte, mark int) {
 	savedOutput, savedQuotes := s.output, s.quotes
 	at := len(s.out)

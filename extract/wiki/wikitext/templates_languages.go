@@ -167,7 +167,7 @@ func (s *Scanner) sound(t template, args []argument) {
 	s.put(p)
 }
 
-// isLanguage tells whether an argument is the code of a language.
+// isLanguage reports whether an argument is the code of a language.
 func (s *Scanner) isLanguage(p span) bool {
 	return languageName(s.bytes(p)) != ""
 }

@@ -42,7 +42,7 @@ func (s *Scanner) convert(args []argument) {
 	}
 }
 
-// continues tells whether another value with a smaller unit follows value n.
+// continues reports whether another value with a smaller unit follows value n.
 func (s *Scanner) continues(args []argument, n int) bool {
 	next := s.bytes(s.arg(args, n+2))
 	return len(next) > 0 && next[0] >= '0' && next[0] <= '9' &&
@@ -64,7 +64,7 @@ var ranges = map[string]string{
 	"et": " et ", "à": " à ", "bis": " bis ", "und": " und ", "до": " до ",
 }
 
-// quantity renders a value and tells whether there is one; a plain number gets
+// quantity renders a value and reports whether there is one; a plain number gets
 // its digits grouped, and "1+1/2" is one and a half.
 func (s *Scanner) quantity(p span, grouped bool) (shown bool) {
 	text, mark := s.capture(p)

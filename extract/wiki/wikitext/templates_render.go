@@ -323,7 +323,7 @@ func (s *Scanner) items(args []argument, n int) {
 // for.
 const parenthesisReach = 256
 
-// inParentheses tells whether a parenthesis is open on the output line.
+// inParentheses reports whether a parenthesis is open on the output line.
 func (s *Scanner) inParentheses() bool {
 	tail := s.out[s.line:]
 	tail = tail[max(0, len(tail)-parenthesisReach):]

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// hasVariants tells whether a language is written in several variants, so that
+// hasVariants reports whether a language is written in several variants, so that
 // -{…}- is markup (LanguageConverter).
 func hasVariants(lang string) bool {
 	switch lang {
@@ -137,7 +137,7 @@ func alternativeEnd(b []byte) int {
 // maxReference bounds the length of a character reference.
 const maxReference = 33
 
-// endsReference tells whether a character reference ends with b.
+// endsReference reports whether a character reference ends with b.
 func endsReference(b []byte) bool {
 	tail := b[max(0, len(b)-maxReference):]
 	k := bytes.LastIndexByte(tail, '&')
@@ -148,7 +148,7 @@ func endsReference(b []byte) bool {
 	return ok && ent.next == len(tail)
 }
 
-// isFlags tells whether what stands before a bar are flags: letters, or codes
+// isFlags reports whether what stands before a bar are flags: letters, or codes
 // of variants.
 func isFlags(b []byte) bool {
 	for _, c := range b {

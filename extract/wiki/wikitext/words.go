@@ -42,7 +42,7 @@ func namespaceOf(target []byte, scratch *[]byte) word {
 	return wordOther
 }
 
-// isShownNamespace tells whether a folded name is that of a namespace whose
+// isShownNamespace reports whether a folded name is that of a namespace whose
 // links are shown. Only the English names are known.
 func isShownNamespace(name []byte) bool {
 	switch string(name) {
@@ -95,7 +95,7 @@ func switchAt(b []byte, scratch *[]byte) int {
 	return k + 4
 }
 
-// IsRedirect tells whether a page is a redirect in any language: "#", a
+// IsRedirect reports whether a page is a redirect in any language: "#", a
 // redirect word, perhaps a colon, a link.
 func IsRedirect(src []byte) bool {
 	b := bytes.TrimLeft(src[:min(len(src), 1024)], " \t\r\n")
