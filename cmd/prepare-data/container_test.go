@@ -7,10 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+
+	"pretext/internal/torture"
 )
 
 // staticPrograms builds both programs as make build does and returns their folder.
@@ -38,13 +42,7 @@ func bareRoot(t *testing.T) string {
 	}
 	root := t.TempDir()
 	for _, name := range []string{"prepare-data", "train-bert"} {
-		b, err := os.ReadFile(filepath.Join(programs, name))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(root, name), b, 0o755)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		copyProgram(t, filepath.Join(programs, name), filepath.Join(root, name))
 	}
 	for _, name := range []string{"in", "out"} {
 		dir := filepath.Join(root, name)
@@ -134,6 +132,38 @@ func TestAUserWithoutANameRunsBothPrograms(t *testing.T) {
 	}
 }
 
+// A program that is linked with the C library asks it alone for the user's name, and
+// ends with one line that says what to do where there is none.
+func TestACgoProgramOfAUserWithoutANameSaysWhatToDo(t *testing.T) {
+	needsRoot(t)
+	if !builtWithCgo() { // this test binary, which is prepare-data under its name
+		if os.Getenv("CI") != "" {
+			t.Fatal("the tests are built without cgo: is gcc missing?")
+		}
+		t.Skip("the tests are built without cgo")
+	}
+	dir, err := os.MkdirTemp("", "pretext-cgo-") // t.TempDir lies below a folder that others may not enter
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "prepare-data")
+	copyProgram(t, self(t), program)
+	out, code := alone(t, "", program, "--version")
+	want := fmt.Sprintf("no user has ID %d: add one to /etc/passwd, or use the static program that CGO_ENABLED=0 go build makes (make build)\n", unknownUser)
+	if code != 1 || !strings.HasSuffix(out, want) || strings.Count(out, "\n") != 1 {
+		t.Errorf("exit code %d, want 1 and one line that ends in %q: %s", code, want, out)
+	}
+}
+
+func builtWithCgo() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "CGO_ENABLED", Value: "1"})
+}
+
 // The name of the user is set before any package of Beam is initialized, wherever
 // import paths sort.
 func TestWhoamiIsInitializedBeforeBeam(t *testing.T) {
@@ -159,11 +189,16 @@ func TestWhoamiIsInitializedBeforeBeam(t *testing.T) {
 	}
 }
 
-// Without file descriptors a run ends with one line, under every runner.
+// Without file descriptors a run ends with one line, under every runner. A share of
+// the tests takes limits drawn by the seed, from the lower half and from the upper.
 func TestExhaustedFileDescriptorsAreOneLine(t *testing.T) {
 	failed := map[string]int{}
+	limits := []int{8, 10, 12, 14, 18, 24, 40, 50, 60}
+	if random := torture.Random(t); !torture.Long() {
+		limits = []int{limits[random.IntN(3)], limits[3+random.IntN(3)], limits[6+random.IntN(3)]}
+	}
 	for _, runner := range []string{"direct", "prism"} {
-		for _, limit := range []int{8, 10, 12, 14, 18, 24, 40, 50, 60} {
+		for _, limit := range limits {
 			p := shell(t, fmt.Sprintf("ulimit -n %d", limit), "demo", "--quiet", "--runner", runner, "--out", filepath.Join(t.TempDir(), "out"))
 			if p.code(t) == 0 {
 				continue

@@ -53,7 +53,7 @@ func TestAFullDiskEndsARunThatLaterGoesOn(t *testing.T) {
 		largest = max(largest, size)
 	}
 	out := t.TempDir()
-	sizes := torture.Times(t, "PRETEXT_DISKS", 5, 50)
+	sizes := torture.Times(t, "PRETEXT_DISKS", 3, 50)
 	for i := range sizes { // of growing limits, in the same folder: each run comes further
 		blocks := 1 + int(largest/512)*i/sizes // of 512 or 1024 bytes, as the shell counts
 		p := shell(t, fmt.Sprintf("ulimit -f %d", blocks), c.run(out)...)
@@ -80,7 +80,7 @@ func TestAFullFileSystemEndsARunThatLaterGoesOn(t *testing.T) {
 	for _, size := range c.sizes {
 		all += size
 	}
-	sizes := torture.Times(t, "PRETEXT_DISKS", 5, 50)
+	sizes := torture.Times(t, "PRETEXT_DISKS", 3, 50)
 	for i := range sizes {
 		size := fmt.Sprintf("%dk", 4+all/1024*int64(i)/int64(sizes))
 		out := t.TempDir()
@@ -110,6 +110,19 @@ func TestAFullFileSystemEndsARunThatLaterGoesOn(t *testing.T) {
 	}
 }
 
+// copyProgram copies a program to where anyone may execute it. Another process
+// writes the copy: a file that this one had open for writing could be inherited by
+// a child that a parallel test starts, and then not be executed ("text file busy").
+func copyProgram(t *testing.T, from, to string) {
+	t.Helper()
+	if out, err := exec.Command("cp", from, to).CombinedOutput(); err != nil {
+		t.Fatalf("cp %s %s: %v: %s", from, to, err, out)
+	}
+	if err := os.Chmod(to, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // unprivileged returns a process that file modes bind, and hands it the folders
 // given: as root the process of another user.
 func unprivileged(t *testing.T, dir string, args ...string) *process {
@@ -121,11 +134,7 @@ func unprivileged(t *testing.T, dir string, args ...string) *process {
 	const nobody = 65534
 	binary := filepath.Join(dir, "binary")
 	if _, err := os.Stat(binary); err != nil {
-		if b, err := os.ReadFile(self(t)); err != nil {
-			t.Fatal(err)
-		} else if err := os.WriteFile(binary, b, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		copyProgram(t, self(t), binary)
 	}
 	p.Path = binary
 	p.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}

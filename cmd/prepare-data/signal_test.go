@@ -71,7 +71,7 @@ func TestASignalAtAnyTimeEndsARunInGoodOrder(t *testing.T) {
 	limit := c.takes(t)
 	var slowest time.Duration
 	out := ""
-	for left, attempt := torture.Times(t, "PRETEXT_SIGNALS", 20, 200), 0; left > 0 && !t.Failed(); attempt++ {
+	for left, attempt := torture.Times(t, "PRETEXT_SIGNALS", 10, 200), 0; left > 0 && !t.Failed(); attempt++ {
 		if out == "" {
 			out = t.TempDir()
 		}
