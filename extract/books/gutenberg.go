@@ -27,7 +27,7 @@ func trimGutenberg(lines []byte) (_ []byte, trimmed bool) {
 	return lines[start:end], end-start < len(lines)
 }
 
-// isStart tells the line that ends the header:
+// isStart reports whether a line ends the header:
 //
 //	*** START OF THE PROJECT GUTENBERG EBOOK THE TITLE ***
 //	*END*THE SMALL PRINT! FOR PUBLIC DOMAIN ETEXTS*Ver.04.29.93*END*   (before 2003)
@@ -42,7 +42,7 @@ func isStart(line []byte) bool {
 		bytes.HasPrefix(stars, []byte("END THE SMALL PRINT!"))
 }
 
-// isEnd tells the line that begins the licence.
+// isEnd reports whether a line begins the licence.
 func isEnd(line []byte) bool {
 	if len(line) == 0 || line[0] != '*' && line[0] != 'E' && line[0] != 'e' {
 		return false

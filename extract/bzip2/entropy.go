@@ -26,8 +26,8 @@ type column struct {
 // data returns the column.
 func (col *column) data() []byte { return col.buf[1 : 1+col.n] }
 
-// A placeMask covers, in the two words that hold places 0 to 15 of a
-// move-to-front list, the places that change when one of them moves to the
+// A placeMask selects, in the two words that hold entries 0 to 15 of a
+// move-to-front list, the entries that change when one of them moves to the
 // front: itself and those before it.
 type placeMask struct{ lo, hi uint64 }
 

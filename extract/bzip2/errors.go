@@ -31,7 +31,7 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("corrupt bzip2 data at byte %d: %s", e.Offset, e.Reason)
 }
 
-// Unwrap returns [ErrCorrupt], and Err where there is one.
+// Unwrap returns [ErrCorrupt], and Err if it is not nil.
 func (e *CorruptError) Unwrap() []error {
 	if e.Err == nil {
 		return []error{ErrCorrupt}

@@ -6,7 +6,7 @@ const (
 	groupSize    = 50        // symbols decoded with one table
 )
 
-// A header is what precedes the compressed symbols of a block.
+// A header is the part of a block before the compressed symbols.
 type header struct {
 	crc       uint32    // of the decoded block
 	origin    uint32    // row of the sorted rotations that is the text
@@ -16,7 +16,7 @@ type header struct {
 	tables    [maxTables]huffman
 }
 
-// read parses the header of a block, from behind its magic number.
+// read parses the header of a block, after its magic number.
 func (h *header) read(b *bitReader) error {
 	h.crc = b.take(32)
 	if b.take(1) != 0 {
@@ -45,8 +45,8 @@ func (h *header) read(b *bitReader) error {
 	return nil
 }
 
-// readBytes reads which byte values occur, a bitmap of 16 bitmaps of which
-// empty ones are left out, and returns their number.
+// readBytes reads the set of byte values that occur, a bitmap of 16 bitmaps in
+// which empty ones are omitted, and returns their number.
 func (h *header) readBytes(b *bitReader) int {
 	n := 0
 	ranges := b.take(16)
@@ -65,8 +65,8 @@ func (h *header) readBytes(b *bitReader) int {
 	return n
 }
 
-// readSelectors reads the table of each group: places in a move-to-front
-// list, in unary.
+// readSelectors reads the table number of each group: indexes into a
+// move-to-front list, in unary.
 func (h *header) readSelectors(b *bitReader, tables int) error {
 	n := int(b.take(15))
 	if h.selectors == nil {
@@ -90,8 +90,8 @@ func (h *header) readSelectors(b *bitReader, tables int) error {
 	return nil
 }
 
-// readTable reads the code lengths of a table, each the one before plus or
-// minus some ones, and builds it.
+// readTable reads the code lengths of a table, each as a difference from the one
+// before, and builds the table.
 func (h *header) readTable(b *bitReader, t *huffman) error {
 	var lens [maxSymbols]uint8
 	l := b.take(5)

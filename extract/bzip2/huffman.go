@@ -134,9 +134,9 @@ func (h *huffman) fill(entries []entry, code uint32, l uint) {
 	}
 }
 
-// combine builds several from one: to a digit it adds what follows, as far as
-// the bits tell, until that is a place. Half of all digits are followed by
-// another digit, so most steps of the decoder end with a place.
+// combine builds several from one: it extends a digit by the symbols after it,
+// as far as the bits contain them, up to the first place. Half of all digits are
+// followed by another digit, so most steps of the decoder end with a place.
 func (h *huffman) combine() {
 	for i, e := range h.one {
 		for e.place() == 0 && e != 0 && e.symbols() < maxSeveral {
@@ -150,8 +150,9 @@ func (h *huffman) combine() {
 	}
 }
 
-// long returns the entry of a code at the top of bits that the tables do not
-// have: it is too long, or the end of the block. 0 says that it is not assigned.
+// long returns the entry of a code at the top of bits that is not in the tables,
+// because it is too long or the end of the block. It returns 0 for an unassigned
+// code.
 func (h *huffman) long(bits uint64) entry {
 	for l := uint(1); l <= maxCodeLen; l++ {
 		code := uint32(bits >> (64 - l))

@@ -97,8 +97,8 @@ func (t *thriftReader) list() (n int, kind byte) {
 	return int(size), head & 15
 }
 
-// structure calls visit for each field of a struct; what visit leaves is
-// skipped. Visit reports whether it read the field.
+// structure calls visit for each field of a struct. visit reports whether it
+// parsed the field; other fields are skipped.
 func (t *thriftReader) structure(depth int, visit func(id int16, kind byte) bool) {
 	if depth > maxThriftDepth {
 		t.fail("nested too deep")

@@ -105,7 +105,7 @@ func (s *jsonScanner) escape(c byte) bool {
 }
 
 // unicodeEscape reads the rest of \uXXXX, and the other half of a surrogate
-// pair where there is one.
+// pair if there is one.
 func (s *jsonScanner) unicodeEscape() bool {
 	r, ok := s.hex4()
 	if !ok {

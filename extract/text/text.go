@@ -68,7 +68,7 @@ import (
 
 // A Source is one file to read.
 type Source struct {
-	Name string // path; what stands after the last slash goes into Document.Source
+	Name string // path; its last element becomes Document.Source
 	Open func() (io.ReadCloser, error)
 }
 

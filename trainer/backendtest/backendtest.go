@@ -1,5 +1,6 @@
-// Package backendtest holds every backend to the CPU's double precision: losses,
-// gradients with dropout on, updates, outputs, and behaviour at the limits.
+// Package backendtest compares a backend with the CPU backend in double
+// precision: losses, gradients with dropout, updates, outputs, and behaviour at
+// the limits.
 //
 //	func TestBackend(t *testing.T) {
 //		be, err := cuda.Open(0)
@@ -23,8 +24,8 @@ import (
 	"pretext/trainer/cpu"
 )
 
-// A Tolerance is how far a precision may be from double precision, as norm of
-// difference over norm.
+// A Tolerance is the maximum relative error of a precision against double
+// precision: the norm of the difference divided by the norm.
 type Tolerance struct {
 	Loss     float64
 	Gradient float64 // worst tensor

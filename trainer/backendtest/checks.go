@@ -30,7 +30,8 @@ func norm(x []float32) float64 {
 	return math.Sqrt(s)
 }
 
-// distance is norm of difference over norm; NaN where either holds one.
+// distance returns the norm of the difference divided by the norm of want; NaN
+// if either contains NaN.
 func distance(got, want []float32) float64 {
 	if len(got) != len(want) {
 		return math.Inf(1)
@@ -194,8 +195,9 @@ func checkUpdates(t *testing.T, back trainer.Backend, p trainer.Precision, o tra
 	}
 }
 
-// compareMovement compares weights by the way they went. Where gradients are
-// noise (key biases) a rule that divides by their size makes anything of them.
+// compareMovement compares the changes of weights. It ignores tensors whose
+// gradients are only rounding noise (key biases), because an optimizer that
+// divides by their size amplifies the noise.
 func compareMovement(t *testing.T, got, want, start map[string][]float32, p trainer.Precision) {
 	t.Helper()
 	limit := map[trainer.Precision]float64{trainer.Float64: 1e-4, trainer.Float32: 5e-3}[p] // float32 storage is 1e-4 of so short a way

@@ -59,7 +59,7 @@ type dense[T kernel.Float] struct {
 	b, db   []T // (out)
 }
 
-// norm is a LayerNorm.
+// norm holds the parameters of a LayerNorm and their gradients.
 type norm[T kernel.Float] struct {
 	gain, dgain []T // (H) "weight"
 	bias, dbias []T // (H)

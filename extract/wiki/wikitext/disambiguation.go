@@ -85,7 +85,7 @@ func (f *depthFinder) at(i int) int {
 const maxDisambiguation = 80
 
 // disambiguationPairs has a bit for each pair of ASCII bytes that begins a name
-// in the table: most templates are told apart by them, at no cost.
+// in the table. It rejects most other templates without a lookup.
 var disambiguationPairs = buildDisambiguationPairs()
 
 func buildDisambiguationPairs() (t [utf8.RuneSelf][utf8.RuneSelf / 64]uint64) {

@@ -40,7 +40,7 @@ func (f *tableFinder) begin(i int) {
 	f.tables = append(f.tables, tableSpan{start: i, end: -1})
 }
 
-// finish closes the innermost table and tells whether none is open any more.
+// finish closes the innermost table and reports whether none is open any more.
 func (f *tableFinder) finish(end int) bool {
 	k := f.open[len(f.open)-1]
 	f.open = f.open[:len(f.open)-1]
@@ -48,7 +48,7 @@ func (f *tableFinder) finish(end int) bool {
 	return len(f.open) == 0
 }
 
-// tableStart tells whether a table begins at i, where a line's text begins:
+// tableStart reports whether a table begins at i, where a line's text begins:
 // "{|", or the same written with templates.
 func (s *Scanner) tableStart(i, e int) bool {
 	rest := s.src[i:e]

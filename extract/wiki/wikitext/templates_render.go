@@ -181,7 +181,7 @@ func (s *Scanner) renderSpecial(t template, args []argument) {
 	}
 }
 
-// renderRare goes on with renderSpecial.
+// renderRare continues renderSpecial with rarely used templates.
 func (s *Scanner) renderRare(t template, args []argument) {
 	switch t.op {
 	case opAthlete:

@@ -106,7 +106,7 @@ func buildElementSymbols(list string) map[string]string {
 	return m
 }
 
-// stacked renders {{su|p=2|b=3}}: what stands above, then what stands below.
+// stacked renders {{su|p=2|b=3}}: the superscript, then the subscript.
 func (s *Scanner) stacked(args []argument) {
 	above, below := s.named(args, "p"), s.named(args, "b")
 	s.put(above)

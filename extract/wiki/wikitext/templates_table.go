@@ -406,7 +406,7 @@ func byShape(name, given []byte) (template, bool) {
 
 var frenchMonths = makeSet("janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre", "octobre", "novembre", "décembre")
 
-// isOldMonth tells whether a name is that of a month of the old Japanese
+// isOldMonth reports whether a name is that of a month of the old Japanese
 // calendar: 旧暦11月.
 func isOldMonth(name []byte) bool {
 	month, ok := bytes.CutPrefix(name, []byte("旧暦"))
@@ -414,7 +414,7 @@ func isOldMonth(name []byte) bool {
 	return ok && behind && len(month) < 8
 }
 
-// isOrdinal tells whether b is a number, in digits or Roman numerals, with an
+// isOrdinal reports whether b is a number, in digits or Roman numerals, with an
 // ordinal ending: "2e", "XIVe", "Ier"; a French month may follow: "1er mars".
 func isOrdinal(b []byte) bool {
 	b, month, _ := bytes.Cut(b, []byte(" "))

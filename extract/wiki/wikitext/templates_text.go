@@ -285,7 +285,7 @@ func lookUp(name, given []byte) (template, bool) {
 	return byShape(name, given)
 }
 
-// listing renders a place of Wikivoyage: its name and what is said of it.
+// listing renders a place of Wikivoyage: its name and its description.
 func (s *Scanner) listing(args []argument) {
 	s.put(s.named(args, "name"))
 	s.affixed(" (", s.named(args, "alt"), ")")

@@ -58,7 +58,7 @@ func classify(r rune) (class byte, replacement string, err error) {
 	return class | action, replacement, nil
 }
 
-// kind tells what happens to a character before and while text is cut into
+// kind returns what happens to a character before and while text is split into
 // words, following _clean_text, _tokenize_chinese_chars, str.split and
 // _is_punctuation of the reference.
 func kind(r rune) byte {
@@ -157,7 +157,7 @@ func lower(r rune) string {
 // Single_Quote, which are Case_Ignorable (Unicode, chapter 3.13, D136).
 const wordBreakIgnorable = "'.:\u00b7\u0387\u055f\u05f4\u2018\u2019\u2024\u2027\ufe13\ufe52\ufe55\uff07\uff0e\uff1a"
 
-// sigmaContext tells what r means to the rule of the final sigma: it is skipped
+// sigmaContext returns the effect of r on the rule of the final sigma: it is skipped
 // (Case_Ignorable), else it is a letter with case (Cased), else the end of the
 // word.
 func sigmaContext(r rune) byte {

@@ -1,4 +1,4 @@
-// Package ranktest joins goroutines as the ranks of a run, for tests.
+// Package ranktest runs goroutines as the ranks of a run, for tests.
 //
 //	ranktest.Run(3, func(comm trainer.Comm) { … })
 package ranktest
@@ -39,7 +39,7 @@ func Run(n int, f func(trainer.Comm)) {
 	wg.Wait()
 }
 
-// wait blocks until all ranks have come.
+// wait blocks until all ranks have called it.
 func (m member) wait() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -59,7 +59,7 @@ func (m member) Rank() int { return m.rank }
 // Size implements trainer.Comm.
 func (m member) Size() int { return m.size }
 
-// exchange gives f everybody's values.
+// exchange calls f with the values of all ranks.
 func (m member) exchange(x []float64, f func(all [][]float64)) {
 	m.inputs[m.rank] = append([]float64{}, x...)
 	m.wait()

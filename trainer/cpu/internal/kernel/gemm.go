@@ -1,9 +1,9 @@
 package kernel
 
-// Block sizes of the product, in elements. A tile of A (MR×kBlock, packed or
-// where it lies) stays in the first-level cache while it meets one panel of B
-// after the other; a packed block of B (kBlock×nBlock) stays in the second. So C
-// is written row by row, which the memory behind the caches likes.
+// Block sizes of the product, in elements. A tile of A (MR×kBlock, packed or in
+// place) stays in the first-level cache while it is multiplied with one panel of
+// B after the other. A packed block of B (kBlock×nBlock) stays in the second. So
+// C is written row by row, which is efficient for main memory.
 const (
 	kBlock = 256
 	nBlock = 512
@@ -23,8 +23,8 @@ func Rows[T Float](data []T, stride int) Matrix[T] { return Matrix[T]{Data: data
 // T returns the transposed view.
 func (m Matrix[T]) T() Matrix[T] { return Matrix[T]{m.Data, m.Stride, !m.Trans} }
 
-// A Gemm multiplies matrices. It owns the packing buffers, so one goroutine
-// uses it at a time.
+// A Gemm multiplies matrices. It owns the packing buffers, so it must not be
+// used by several goroutines at once.
 type Gemm[T Float] struct {
 	set  *Set[T]
 	pool *Pool
@@ -68,7 +68,7 @@ func (g *Gemm[T]) Mul(m, n, k int, a, b Matrix[T], c []T, ldc int, add bool) {
 	}
 }
 
-// Packed is the right side of products, made ready for many of them.
+// Packed is the right-hand side of a product, packed once for many products.
 type Packed[T Float] struct {
 	data []T
 	k, n int
@@ -88,8 +88,8 @@ func (g *Gemm[T]) Pack(p *Packed[T], b Matrix[T], k, n int) {
 func (g *Gemm[T]) Width(n int) int { return g.panels(n) * g.set.NR }
 
 // MulPacked sets c (m×n, rows of ldc elements) to the first n columns of a·b, or
-// adds them to c. It computes on the goroutine that calls it, which is the given
-// one of the pool's workers.
+// adds them to c. It computes in the calling goroutine; worker is its number in
+// the pool.
 func (g *Gemm[T]) MulPacked(worker, m, n int, a Matrix[T], b *Packed[T], c []T, ldc int, add bool) {
 	for k0 := 0; k0 < b.k; k0 += kBlock {
 		p := product[T]{a: a, b: b.data[k0*b.n:], m: m, k0: k0, kb: min(kBlock, b.k-k0), nb: n, c: c, ldc: ldc, add: add || k0 > 0}

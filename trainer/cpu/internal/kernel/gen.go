@@ -220,7 +220,7 @@ func (s isa) microSteps(n int, at func(step, row int) string) {
 	s.p("ADDQ $%d, DI", 8*s.width*n)
 }
 
-// microEnd writes the tile, or adds it to what is there.
+// microEnd writes the tile, or adds it to the memory.
 func (s isa) microEnd() {
 	s.p("TESTL AX, AX")
 	s.p("JEQ store")

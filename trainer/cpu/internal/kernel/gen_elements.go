@@ -87,7 +87,7 @@ func (s isa) expSums() {
 }
 
 // expScale replaces x by exp(x − shift)·by, element by element, and writes a
-// register of sums of that.
+// register of partial sums of the results.
 func (s isa) expScale() {
 	s.text("expScale", "x, shift, by *float32, n int, table *float32, sums *float32", 48)
 	s.p("MOVQ x+0(FP), SI")
@@ -109,7 +109,8 @@ func (s isa) expScale() {
 	s.end()
 }
 
-// addMax adds a number to x and raises top to that where it is larger.
+// addMax adds a number to x and sets top to the larger of top and x, element by
+// element.
 func (s isa) addMax() {
 	s.text("addMax", "x, top *float32, n int, by *float32", 32)
 	s.p("MOVQ x+0(FP), SI")

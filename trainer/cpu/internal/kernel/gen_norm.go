@@ -13,7 +13,7 @@ func (s isa) row(registers []string, names ...string) {
 	s.p("MOVQ n+%d(FP), CX", 8*len(names))
 }
 
-// sum writes a register of sums of x.
+// sum writes a register of partial sums of x.
 func (s isa) sum() {
 	s.text("sum", "x *float32, n int, sums *float32", 24)
 	s.row([]string{"SI"}, "x")
@@ -24,7 +24,7 @@ func (s isa) sum() {
 	s.end()
 }
 
-// dot writes a register of sums of x·y.
+// dot writes a register of partial sums of x·y.
 func (s isa) dot() {
 	s.text("dot", "x, y *float32, n int, sums *float32", 32)
 	s.row([]string{"SI", "DX"}, "x", "y")

@@ -77,8 +77,8 @@ type Set[T Float] struct {
 	// NormGrad sets dx to the gradient of a row's input, given 1/σ. dx may be dy.
 	NormGrad func(dx, dy, xhat, gain []T, scale T)
 
-	// SoftmaxGrad turns dp, the gradient of probabilities p, into that of what
-	// their softmax is of before it was multiplied by scale.
+	// SoftmaxGrad replaces dp, the gradient of the probabilities
+	// p = softmax(scale·x), by the gradient of x.
 	SoftmaxGrad func(dp, p []T, scale T)
 
 	// Add adds y to x.
@@ -93,7 +93,7 @@ type Set[T Float] struct {
 	// Transpose8 sets dst[p*dstStride+r] to src[r*srcStride+p] for 8 rows r and
 	// p in [0, k), k being a multiple of 8. CopyEights, for r below 8 and any k,
 	// and CopyPanels, for r below NR, set it to src[p*srcStride+r]. All write in
-	// the order of p. They are nil where there is nothing faster than a loop.
+	// the order of p. They are nil if there is nothing faster than a loop.
 	Transpose8, CopyEights, CopyPanels func(dst []T, dstStride int, src []T, srcStride, k int)
 
 	// SumSquares is [optim.SumSquares].

@@ -41,10 +41,10 @@ func packPlain[T Float](panel []T, m Matrix[T], a area, width int) {
 	}
 }
 
-// packFast packs a full panel by groups of eight rows, if the set can and m's
-// memory allows it. A width that is no multiple of eight has a last group that
-// overlaps the one before; a width below eight reads two rows too many and
-// writes them where the next column, or the slack, is.
+// packFast packs a full panel in groups of eight rows, if the set supports it
+// and m has enough memory after the area. If the width is not a multiple of
+// eight, the last group overlaps the one before. A width below eight reads two
+// extra rows and writes them to the place of the next column, or to the slack.
 func (s *Set[T]) packFast(panel []T, m Matrix[T], a area, width int) bool {
 	if s.Transpose8 == nil || len(panel) < width*a.columns+slack && width%8 != 0 {
 		return false
