@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	dataset "pretext/sharding/verify"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,8 +83,8 @@ func victim(out string) {
 	})
 	_, err := Demo(context.Background(), Runner{Name: os.Getenv(runnerVariable), Workers: 2}, DemoConfig(out))
 	if err == nil {
-		var v *Verification
-		if v, err = Verify(context.Background(), out, VerifyOptions{Workers: 2}); err == nil && !v.OK() {
+		var v *dataset.Result
+		if v, err = dataset.Dataset(context.Background(), out, dataset.Options{Workers: 2}); err == nil && !v.OK() {
 			err = fmt.Errorf("%v", v.Problems)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	dataset "pretext/sharding/verify"
 	"slices"
 	"strings"
 	"sync"
@@ -121,7 +122,7 @@ func TestDownloadsAreTheSameForAnyWorkersAndRunner(t *testing.T) {
 		if diff := cmp.Diff(first, tree); diff != "" {
 			t.Error(diff)
 		}
-		v, err := Verify(t.Context(), out, VerifyOptions{Workers: 2})
+		v, err := dataset.Dataset(t.Context(), out, dataset.Options{Workers: 2})
 		if err != nil || !v.OK() {
 			t.Errorf("verify: %+v, %v", v, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"pretext/sharding/survey"
 	"slices"
 	"strings"
 	"testing"
@@ -49,7 +50,7 @@ func TestTheManifestNamesTheTemplatesThatGaveNoText(t *testing.T) {
 	if diff := cmp.Diff(want, m.Dropped); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	all, err := Inspect(context.Background(), c.Out, false)
+	all, err := survey.Inspect(context.Background(), c.Out, false)
 	if err != nil {
 		t.Fatal(err)
 	}

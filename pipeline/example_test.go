@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"pretext/pipeline"
+	"pretext/sharding/verify"
 )
 
 // The demo's run is the shortest way from sources to shards.
@@ -24,7 +25,7 @@ func ExampleDemo() {
 	for _, s := range stages {
 		fmt.Println(s.Stage, filepath.Base(s.Folder), s.Counts["documents"] > 0)
 	}
-	v, err := pipeline.Verify(context.Background(), out, pipeline.VerifyOptions{})
+	v, err := verify.Dataset(context.Background(), out, verify.Options{})
 	fmt.Println(v.OK(), err)
 	// Output:
 	// extract documents true

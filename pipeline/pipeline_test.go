@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"pretext/sharding/export"
+	dataset "pretext/sharding/verify"
 	"strings"
 	"testing"
 
@@ -101,9 +103,9 @@ func run(t *testing.T, r Runner, c RunConfig) []StageSummary {
 	return stages
 }
 
-func verify(t *testing.T, path string) *Verification {
+func verify(t *testing.T, path string) *dataset.Result {
 	t.Helper()
-	v, err := Verify(context.Background(), path, VerifyOptions{Workers: 2})
+	v, err := dataset.Dataset(context.Background(), path, dataset.Options{Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +155,7 @@ func TestExportedTextMakesTheSameRecords(t *testing.T) {
 	c := config(t, t.TempDir())
 	run(t, testRunner, c)
 	shards, text := filepath.Join(c.Out, ShardsFolder), filepath.Join(t.TempDir(), "text")
-	files, err := ExportText(ctx, ExportConfig{Shards: shards, Out: text})
+	files, err := export.Text(ctx, export.Config{Shards: shards, Out: text})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,7 +362,7 @@ func TestACancelledRunGoesOn(t *testing.T) {
 	if _, err := Run(ctx, r, c); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v, want a cancelled run", err)
 	}
-	if _, err := Verify(context.Background(), filepath.Join(c.Out, ShardsFolder), VerifyOptions{}); !errors.Is(err, sharding.ErrUnfinished) {
+	if _, err := dataset.Dataset(context.Background(), filepath.Join(c.Out, ShardsFolder), dataset.Options{}); !errors.Is(err, sharding.ErrUnfinished) {
 		t.Errorf("cancelled shards: got %v, want an unfinished folder", err)
 	}
 	for name := range tree(t, c.Out) {

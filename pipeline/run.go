@@ -15,7 +15,7 @@ import (
 
 // The folders of a run, below its own.
 const (
-	DocumentsFolder = "documents"
+	DocumentsFolder = sharding.DocumentsFolder
 	FilteredFolder  = "filtered" // where documents are filtered
 	VocabFolder     = "vocab"
 	ShardsFolder    = sharding.ShardsFolder

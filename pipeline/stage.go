@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -105,15 +104,7 @@ type stage struct {
 
 // task reads the plan of a task.
 func (s *stage) task(ctx context.Context, index int, to any) error {
-	name := sharding.TaskFile(index)
-	b, err := store.ReadFile(ctx, s.folder.Folder(sharding.PlanFolder), name)
-	if err != nil {
-		return fmt.Errorf("read plan of task %d: %w", index, err)
-	}
-	if err := json.Unmarshal(b, to); err != nil {
-		return fmt.Errorf("read plan of task %d: %s: %w: %v", index, name, sharding.ErrFormat, err)
-	}
-	return nil
+	return sharding.ReadTask(ctx, s.folder, index, to)
 }
 
 // badPlan is the error of a task's plan that was written by somebody else than

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	dataset "pretext/sharding/verify"
 	"slices"
 	"strings"
 	"testing"
@@ -73,7 +74,7 @@ func TestEveryDamageIsNamed(t *testing.T) {
 
 // missed says what a verification does not say of a damaged file.
 func missed(path string, whole []byte, d damage) string {
-	v, err := Verify(context.Background(), filepath.Dir(path), VerifyOptions{})
+	v, err := dataset.Dataset(context.Background(), filepath.Dir(path), dataset.Options{})
 	if errors.Is(err, sharding.ErrUnfinished) && d.missing && filepath.Base(path) == sharding.ManifestName && strings.Contains(err.Error(), filepath.Dir(path)) {
 		return ""
 	}
@@ -382,7 +383,7 @@ func TestFilesOfAnyoneAreVerifiedAsFarAsCanBe(t *testing.T) {
 func TestProblemsBeyondTheLimitAreCounted(t *testing.T) {
 	out := smallRun(t, nil)
 	forge(t, out, func(_ int, e *records.Example) { e.NextSentenceLabel = 7 })
-	v, err := Verify(context.Background(), out, VerifyOptions{MaxProblems: 3})
+	v, err := dataset.Dataset(context.Background(), out, dataset.Options{MaxProblems: 3})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	dataset "pretext/sharding/verify"
 	"slices"
 	"strings"
 	"testing"
@@ -61,7 +62,7 @@ func checkedFiles(t *testing.T, root string) (files []string) {
 
 // unnamed says what a verification of a run does not say of a file that is damaged.
 func unnamed(root, path string) string {
-	v, err := Verify(context.Background(), root, VerifyOptions{})
+	v, err := dataset.Dataset(context.Background(), root, dataset.Options{})
 	if err != nil {
 		if strings.Contains(err.Error(), filepath.Dir(path)) {
 			return ""

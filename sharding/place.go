@@ -109,11 +109,12 @@ func (p *Place) add(name string) bool {
 	return true
 }
 
-// ShardsFolder is the name of the folder of shards in a run, StageExamples what
+// ShardsFolder and DocumentsFolder are names of folders in a run, StageExamples what
 // its manifest calls the stage.
 const (
-	ShardsFolder  = "shards"
-	StageExamples = "examples"
+	ShardsFolder    = "shards"
+	DocumentsFolder = "documents"
+	StageExamples   = "examples"
 )
 
 // Shards returns the folder of shards: the one named shards, or the only one. ok is

@@ -2,7 +2,11 @@ package sharding
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"fmt"
+
+	"pretext/internal/store"
 )
 
 // A PlanFile is a file of the folder [PlanFolder].
@@ -26,4 +30,17 @@ func PlanSums(files []PlanFile) []byte {
 		fmt.Fprintf(&sums, "%s  %s\n", Hash(f.Data), f.Name)
 	}
 	return sums.Bytes()
+}
+
+// ReadTask reads the plan of a task of a stage's folder.
+func ReadTask(ctx context.Context, folder store.Folder, index int, to any) error {
+	name := TaskFile(index)
+	b, err := store.ReadFile(ctx, folder.Folder(PlanFolder), name)
+	if err != nil {
+		return fmt.Errorf("read plan of task %d: %w", index, err)
+	}
+	if err := json.Unmarshal(b, to); err != nil {
+		return fmt.Errorf("read plan of task %d: %s: %w: %v", index, name, ErrFormat, err)
+	}
+	return nil
 }

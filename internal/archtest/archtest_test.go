@@ -53,6 +53,8 @@ var allowed = map[string][]string{
 	"records/tfrecord":      {"internal/damage"},
 	"records/pretrain":      {"records", "internal/pyrandom"},
 	"sharding":              {"internal/damage", "extract", "records/pretrain", "tokenize", "tokenize/hf", "tokenize/sentence", "internal/humanize", "internal/store"},
+	"sharding/verify":       {"extract", "records", "records/tfrecord", "sharding", "tokenize", "internal/extsort", "internal/store"},
+	"sharding/export":       {"records", "records/tfrecord", "sharding", "tokenize", "tokenize/sentence", "internal/store"},
 	"pipeline": {"extract", "extract/bzip2", "extract/wiki", "extract/wiki/wikitext", "extract/books", "extract/text", "extract/download", "extract/quality", "extract/dedup", "tokenize", "tokenize/sentence", "tokenize/vocab", "tokenize/hf",
 		"records", "records/tfrecord", "records/pretrain", "sharding", "internal/store", "internal/usage", "internal/extsort", "internal/pyrandom", "internal/democorpus", "internal/guard", "internal/whoami", "internal/redact"},
 	"trainer":                      {"records", "sharding", "tokenize", "internal/store"},

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pretext/pipeline"
+	"pretext/sharding/verify"
 	"pretext/tokenize"
 )
 
@@ -32,7 +33,7 @@ made. Nothing is downloaded.`,
 			if err := run.report(cmd, err, stages...); err != nil {
 				return err
 			}
-			v, err := pipeline.Verify(cmd.Context(), run.out, pipeline.VerifyOptions{Workers: run.workers})
+			v, err := verify.Dataset(cmd.Context(), run.out, verify.Options{Workers: run.workers})
 			if err != nil {
 				return err
 			}

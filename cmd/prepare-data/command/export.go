@@ -6,12 +6,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"pretext/internal/humanize"
-	"pretext/pipeline"
 	"pretext/sharding"
+	"pretext/sharding/export"
 )
 
 func newExport() *cobra.Command {
-	var c pipeline.ExportConfig
+	var c export.Config
 	var to, vocab string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -49,7 +49,7 @@ words joined. That needs their vocabulary: vocab.txt beside them, or --vocab.`,
 			if vocab != "" {
 				return usagef("--vocab: only for records without a manifest")
 			}
-			files, err := pipeline.ExportText(cmd.Context(), c)
+			files, err := export.Text(cmd.Context(), c)
 			if err != nil {
 				return err
 			}
@@ -73,7 +73,7 @@ words joined. That needs their vocabulary: vocab.txt beside them, or --vocab.`,
 
 // exportRecords writes records without a manifest as text.
 func exportRecords(cmd *cobra.Command, files []string, vocab, out string, asJSON bool) error {
-	list, err := pipeline.ExportRecords(cmd.Context(), files, vocab, out)
+	list, err := export.Records(cmd.Context(), files, vocab, out)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"pretext/internal/humanize"
 	"pretext/pipeline"
 	"pretext/sharding"
+	"pretext/sharding/survey"
 	"pretext/trainer/loader"
 )
 
@@ -30,7 +31,7 @@ is written as a JSON object a line, all values under the names of its features.`
 			if each {
 				return inspectRecords(cmd, args[0])
 			}
-			all, err := pipeline.Inspect(cmd.Context(), args[0], values)
+			all, err := survey.Inspect(cmd.Context(), args[0], values)
 			if err != nil {
 				return err
 			}
@@ -85,7 +86,7 @@ func inspectRecords(cmd *cobra.Command, path string) error {
 	return w.Flush()
 }
 
-func printInspections(w io.Writer, all []pipeline.Inspection) error {
+func printInspections(w io.Writer, all []survey.Inspection) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, in := range all {
 		fmt.Fprintf(t, "%s\t%s\t\n", in.Path, in.Stage)
@@ -113,7 +114,7 @@ func printInspections(w io.Writer, all []pipeline.Inspection) error {
 }
 
 // holds says how many records or documents a file has; of others nothing.
-func holds(f pipeline.FileInspection) string {
+func holds(f survey.FileInspection) string {
 	if documents, ok := f.Counts["documents"]; ok && f.Records == 0 {
 		return humanize.Things(documents, "document")
 	}

@@ -8,11 +8,12 @@ import (
 
 	"pretext/internal/humanize"
 	"pretext/pipeline"
+	"pretext/sharding/verify"
 )
 
 func newVerify() *cobra.Command {
 	var asJSON bool
-	o := pipeline.VerifyOptions{Workers: runtime.GOMAXPROCS(0), MaxProblems: 100}
+	o := verify.Options{Workers: runtime.GOMAXPROCS(0), MaxProblems: 100}
 	memory := byteSize(64e6)
 	cmd := &cobra.Command{
 		Use:   "verify PATH...",
@@ -38,7 +39,7 @@ demo's sources among them; and the sources themselves, unless they were download
 				return usagef("--max-problems %d: must be at least 1", o.MaxProblems)
 			}
 			o.Memory = int64(memory)
-			return verify(cmd, args, o, asJSON)
+			return verifyPaths(cmd, args, o, asJSON)
 		},
 	}
 	fs := cmd.Flags()
@@ -50,10 +51,10 @@ demo's sources among them; and the sources themselves, unless they were download
 }
 
 // verify checks all paths and reports; what is wrong with any is an error.
-func verify(cmd *cobra.Command, paths []string, o pipeline.VerifyOptions, asJSON bool) error {
+func verifyPaths(cmd *cobra.Command, paths []string, o verify.Options, asJSON bool) error {
 	problems, first := 0, ""
 	for _, path := range paths {
-		v, err := pipeline.Verify(cmd.Context(), path, o)
+		v, err := verify.Dataset(cmd.Context(), path, o)
 		if err != nil {
 			return err
 		}
@@ -86,6 +87,6 @@ func verify(cmd *cobra.Command, paths []string, o pipeline.VerifyOptions, asJSON
 }
 
 // checked is what was found to be in order.
-func checked(v *pipeline.Verification) string {
+func checked(v *verify.Result) string {
 	return fmt.Sprintf("%s, %s, %s, %s", files(v.Files), humanize.Bytes(v.Bytes), humanize.Things(v.Documents, "document"), humanize.Things(v.Records, "record"))
 }

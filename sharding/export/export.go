@@ -1,4 +1,5 @@
-package pipeline
+// Package export writes the documents or examples of a data set as text.
+package export
 
 import (
 	"bufio"
@@ -12,26 +13,26 @@ import (
 	"pretext/tokenize/sentence"
 )
 
-// An ExportConfig says which shards' documents are written as text, and where.
-type ExportConfig struct {
+// Config says which shards' documents are written as text, and where.
+type Config struct {
 	Shards    string   // folder of shards
 	Documents []string // the documents folders it was made from, in order
 	Out       string
 }
 
-// An ExportedFile is one side of one shard as text.
-type ExportedFile struct {
+// A File is one side of one shard as text.
+type File struct {
 	Name       string `json:"name"`
 	RandomSeed int64  `json:"random_seed"` // makes the same records of it
 	Documents  int64  `json:"documents"`
 	Sentences  int64  `json:"sentences"`
 }
 
-// ExportText writes the documents of every shard, one side a file, in the text
+// Text writes the documents of every shard, one side a file, in the text
 // form of create_pretraining_data.py and in the order in which the examples were
 // made of them. The records of a shard are what that script, or this program
 // with one shard, makes of its file with the seed given.
-func ExportText(ctx context.Context, c ExportConfig) ([]ExportedFile, error) {
+func Text(ctx context.Context, c Config) ([]File, error) {
 	in, err := store.Open(c.Shards)
 	if err != nil {
 		return nil, err
@@ -42,7 +43,7 @@ func ExportText(ctx context.Context, c ExportConfig) ([]ExportedFile, error) {
 	}
 	var o sharding.ExamplesOptions
 	if m.Stage != "examples" {
-		return nil, &ConfigError{fmt.Errorf("%s holds the output of stage %q, not shards", c.Shards, m.Stage)}
+		return nil, &sharding.UsageError{Err: fmt.Errorf("%s holds the output of stage %q, not shards", c.Shards, m.Stage)}
 	}
 	if err := json.Unmarshal(m.Options, &o); err != nil {
 		return nil, fmt.Errorf("read %s in %s: %w: %v", sharding.ManifestName, c.Shards, sharding.ErrFormat, err)
@@ -55,11 +56,10 @@ func ExportText(ctx context.Context, c ExportConfig) ([]ExportedFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	var files []ExportedFile
+	var files []File
 	for i := range o.Shards {
-		st := &stage{folder: in}
 		var t sharding.ShardTask
-		if err := st.task(ctx, i, &t); err != nil {
+		if err := sharding.ReadTask(ctx, in, i, &t); err != nil {
 			return nil, err
 		}
 		for _, split := range o.Splits() {
@@ -76,10 +76,10 @@ func ExportText(ctx context.Context, c ExportConfig) ([]ExportedFile, error) {
 
 // locate finds the documents folders of shards: those given, or the neighbours
 // of a run. They must be the very ones.
-func (c ExportConfig) locate(ctx context.Context, m *sharding.Manifest) ([]string, error) {
+func (c Config) locate(ctx context.Context, m *sharding.Manifest) ([]string, error) {
 	locations := c.Documents
 	if len(locations) == 0 {
-		for _, dir := range []string{filepath.Join(c.Shards, sharding.ImportedFolder), filepath.Join(filepath.Dir(store.Absolute(c.Shards)), DocumentsFolder)} {
+		for _, dir := range []string{filepath.Join(c.Shards, sharding.ImportedFolder), filepath.Join(filepath.Dir(store.Absolute(c.Shards)), sharding.DocumentsFolder)} {
 			if _, err := sharding.OpenDocumentsFolder(ctx, dir); err == nil {
 				locations = []string{dir}
 				break
@@ -92,18 +92,18 @@ func (c ExportConfig) locate(ctx context.Context, m *sharding.Manifest) ([]strin
 	}
 	want := m.Inputs[:len(m.Inputs)-1] // the last is the vocabulary
 	if len(inputs) != len(want) {
-		return nil, &ConfigError{fmt.Errorf("%s was made of %d documents folders, %d are given: name them with --documents, in order", c.Shards, len(want), len(inputs))}
+		return nil, &sharding.UsageError{Err: fmt.Errorf("%s was made of %d documents folders, %d are given: name them with --documents, in order", c.Shards, len(want), len(inputs))}
 	}
 	for i, in := range inputs {
 		if in.Input != want[i] {
-			return nil, &ConfigError{fmt.Errorf("%s is not the documents folder that %s was made from", locations[i], c.Shards)}
+			return nil, &sharding.UsageError{Err: fmt.Errorf("%s is not the documents folder that %s was made from", locations[i], c.Shards)}
 		}
 	}
 	return locations, nil
 }
 
-func exportSide(ctx context.Context, out store.Folder, name sharding.ShardName, o sharding.ExamplesOptions, blocks sharding.BlockList, locations []string) (ExportedFile, error) {
-	f := ExportedFile{Name: name.String() + ".txt", RandomSeed: name.Seed(o.RandomSeed)}
+func exportSide(ctx context.Context, out store.Folder, name sharding.ShardName, o sharding.ExamplesOptions, blocks sharding.BlockList, locations []string) (File, error) {
+	f := File{Name: name.String() + ".txt", RandomSeed: name.Seed(o.RandomSeed)}
 	file, err := out.Create(ctx, f.Name)
 	if err != nil {
 		return f, err
@@ -111,7 +111,7 @@ func exportSide(ctx context.Context, out store.Folder, name sharding.ShardName, 
 	defer file.Abort()
 	w := bufio.NewWriterSize(file, 1<<20)
 	s := sentence.NewLanguageSplitter(o.SentenceSplitter)
-	for doc, err := range blocks.Documents(ctx, locations, new(Meter).Add) {
+	for doc, err := range blocks.Documents(ctx, locations, func(int64) {}) {
 		if err != nil {
 			return f, err
 		}

@@ -1,4 +1,4 @@
-package pipeline
+package verify
 
 import (
 	"context"
@@ -14,7 +14,7 @@ type repeats struct {
 	between int64 // records that equal one of an earlier file
 }
 
-func newRepeats(o VerifyOptions) *repeats { return &repeats{hashes: extsort.New(o.Temp, o.Memory)} }
+func newRepeats(o Options) *repeats { return &repeats{hashes: extsort.New(o.Temp, o.Memory)} }
 
 func (r *repeats) add(batch []extsort.Pair) error { return r.hashes.Add(batch) }
 

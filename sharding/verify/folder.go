@@ -1,4 +1,4 @@
-package pipeline
+package verify
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ import (
 
 // A folderCheck holds what checking the files of a folder needs.
 type folderCheck struct {
-	opts     VerifyOptions
+	opts     Options
 	folder   store.Folder
 	m        *sharding.Manifest
 	index    map[string]int            // place of a file in the manifest
@@ -33,7 +33,7 @@ type folderCheck struct {
 	repeated int64
 }
 
-func newFolderCheck(ctx context.Context, folder store.Folder, m *sharding.Manifest, o VerifyOptions) (*folderCheck, error) {
+func newFolderCheck(ctx context.Context, folder store.Folder, m *sharding.Manifest, o Options) (*folderCheck, error) {
 	c := &folderCheck{opts: o, folder: folder, m: m, index: map[string]int{}, sums: map[string]string{}, repeats: newRepeats(o)}
 	for i, e := range m.Files {
 		c.index[e.Name] = i
@@ -227,7 +227,9 @@ func (c *folderCheck) totals(ctx context.Context, r *fileReport) error {
 			lists = append(lists, e.Name)
 		}
 	}
-	for _, k := range slices.Sorted(keys(union(counts, c.m.Counts))) {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(counts)), maps.Keys(c.m.Counts))
+	slices.Sort(names)
+	for _, k := range slices.Compact(names) {
 		n, counted := counts[k]
 		if total, said := c.m.Counts[k]; k != "equal_ids" && (n != total || counted != said) {
 			fault("total of %s is %d, its files add up to %d", k, total, n)

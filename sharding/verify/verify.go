@@ -1,4 +1,7 @@
-package pipeline
+// Package verify checks a data set completely: every byte against the manifest, every
+// document and record against the rules of its format and the options it was made
+// with, and the stages of a run against each other.
+package verify
 
 import (
 	"context"
@@ -14,8 +17,8 @@ import (
 	"pretext/sharding"
 )
 
-// A Verification is what [Verify] found.
-type Verification struct {
+// A Result is what [Dataset] found.
+type Result struct {
 	Folders   []string           `json:"folders,omitempty"`
 	Files     int                `json:"files"`
 	Bytes     int64              `json:"bytes"`
@@ -27,18 +30,18 @@ type Verification struct {
 }
 
 // OK reports whether nothing is wrong.
-func (v *Verification) OK() bool { return v.Found == 0 }
+func (v *Result) OK() bool { return v.Found == 0 }
 
-// VerifyOptions say how [Verify] works. The zero value verifies with one
+// Options say how [Dataset] works. The zero value verifies with one
 // goroutine and lists 100 problems.
-type VerifyOptions struct {
+type Options struct {
 	Workers     int    // files checked at a time
 	MaxProblems int    // listed; all are counted
 	Memory      int64  // bytes for finding repeated records, beyond which they go to a file; 0: 64 MB
 	Temp        string // folder of that file; "": the system's
 }
 
-func (o VerifyOptions) normal() VerifyOptions {
+func (o Options) normal() Options {
 	o.Workers = max(1, o.Workers)
 	if o.MaxProblems <= 0 {
 		o.MaxProblems = 100
@@ -49,15 +52,15 @@ func (o VerifyOptions) normal() VerifyOptions {
 	return o
 }
 
-// Verify checks a run's folder, a stage's folder, a folder of anyone's files of
+// Dataset checks a run's folder, a stage's folder, a folder of anyone's files of
 // records or one such file. Every byte is held against the manifest; every
 // document and every record against the rules of its format and the options it
 // was made with; side-cars, indices and plans against the files they speak of;
 // the folders of a run against each other. Problems are not errors: an error is
-// what kept Verify from looking.
-func Verify(ctx context.Context, path string, o VerifyOptions) (*Verification, error) {
+// what kept Dataset from looking.
+func Dataset(ctx context.Context, path string, o Options) (*Result, error) {
 	o = o.normal()
-	v := &verifier{opts: o, result: &Verification{Problems: []sharding.Problem{}}}
+	v := &verifier{opts: o, result: &Result{Problems: []sharding.Problem{}}}
 	place, err := sharding.Locate(path)
 	if err != nil {
 		return nil, err
@@ -80,10 +83,10 @@ func Verify(ctx context.Context, path string, o VerifyOptions) (*Verification, e
 	return v.result, v.chain(ctx, manifests)
 }
 
-// A verifier is one call of Verify.
+// A verifier is one call of [Dataset].
 type verifier struct {
-	opts   VerifyOptions
-	result *Verification
+	opts   Options
+	result *Result
 }
 
 // findings are what is wrong with one file.

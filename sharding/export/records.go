@@ -1,4 +1,4 @@
-package pipeline
+package export
 
 import (
 	"bufio"
@@ -17,23 +17,23 @@ import (
 	"pretext/tokenize"
 )
 
-// ExportedRecords is a file of records as text.
-type ExportedRecords struct {
+// A RecordsFile is a file of records as text.
+type RecordsFile struct {
 	Name     string `json:"name"`
 	Examples int64  `json:"examples"`
 	Segments int64  `json:"segments"`
 }
 
-// ExportRecords writes the examples of files of records that no manifest describes as
+// Records writes the examples of files of records that no manifest describes as
 // text, a file each: the tokens of segment A on a line, those of segment B on the
 // next, a blank line after each example. Masks are undone and pieces of words joined;
 // case, spaces and the order of documents are as the records have them. vocab is the
 // vocab.txt they were made with; "" for the one beside the first file.
-func ExportRecords(ctx context.Context, files []string, vocab, out string) ([]ExportedRecords, error) {
+func Records(ctx context.Context, files []string, vocab, out string) ([]RecordsFile, error) {
 	if vocab == "" {
 		vocab = filepath.Join(filepath.Dir(files[0]), sharding.VocabName)
 		if _, err := os.Stat(vocab); err != nil {
-			return nil, &ConfigError{fmt.Errorf("%s: records without a manifest and without a %s beside them: give --vocab FILE", filepath.Dir(files[0]), sharding.VocabName)}
+			return nil, &sharding.UsageError{Err: fmt.Errorf("%s: records without a manifest and without a %s beside them: give --vocab FILE", filepath.Dir(files[0]), sharding.VocabName)}
 		}
 	}
 	raw, err := os.ReadFile(vocab)
@@ -42,18 +42,18 @@ func ExportRecords(ctx context.Context, files []string, vocab, out string) ([]Ex
 	}
 	v, err := tokenize.ReadVocab(vocab, raw)
 	if err != nil {
-		return nil, fmt.Errorf("%w vocabulary: %w", ErrDamaged, err)
+		return nil, fmt.Errorf("%w vocabulary: %w", sharding.ErrDamaged, err)
 	}
 	folder, err := store.Open(out)
 	if err != nil {
 		return nil, err
 	}
-	var list []ExportedRecords
+	var list []RecordsFile
 	taken := map[string]bool{}
 	for _, path := range files {
 		e, err := exportRecords(ctx, folder, path, v)
 		if err == nil && taken[e.Name] {
-			err = &ConfigError{fmt.Errorf("two files of records would become %s", e.Name)}
+			err = &sharding.UsageError{Err: fmt.Errorf("two files of records would become %s", e.Name)}
 		}
 		if err != nil {
 			return nil, err
@@ -65,7 +65,7 @@ func ExportRecords(ctx context.Context, files []string, vocab, out string) ([]Ex
 }
 
 // exportRecords writes one file.
-func exportRecords(ctx context.Context, out store.Folder, path string, v *tokenize.Vocab) (e ExportedRecords, err error) {
+func exportRecords(ctx context.Context, out store.Folder, path string, v *tokenize.Vocab) (e RecordsFile, err error) {
 	e.Name = filepath.Base(path) + ".txt"
 	in, err := store.OpenPath(ctx, path)
 	if err != nil {
