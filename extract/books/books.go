@@ -354,7 +354,7 @@ func (r *Reader) note(name, note string) {
 	}
 }
 
-// source returns the base name of what the task reads.
+// source returns the base name of the task's source.
 func (r *Reader) source() string {
 	base, ok := cleanName(path.Base(strings.TrimRight(string(r.task.Path), "/")))
 	if !ok {

@@ -10,7 +10,7 @@ import (
 // Numbers of the chapter rules.
 const (
 	maxHeadingBytes = 120 // of the line that begins a chapter
-	minChapterRunes = 200 // what is shorter is a title page, or a line of a table of contents
+	minChapterRunes = 200 // a shorter part is a title page or a line of a table of contents
 )
 
 // chapterWords begin the headings of chapters, in lower case: English, German,

@@ -83,7 +83,7 @@ func (e *epubFile) small(name string) ([]byte, error) {
 	return b, err
 }
 
-// A packageDoc is what the package document says that we use.
+// A packageDoc is the part of the package document that we use.
 type packageDoc struct {
 	title, lang string
 	items       map[string]packageItem
@@ -208,7 +208,7 @@ func parsePackage(b []byte) packageDoc {
 	return p
 }
 
-// label collapses white space and cuts what is too long.
+// label collapses white space and truncates s to limit bytes.
 func label(s string, limit int) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
 	if len(s) <= limit {
@@ -328,7 +328,7 @@ func (e *epubFile) readAll(names []string, to *prose) error {
 	return nil
 }
 
-// limited is a reader that rejects what is too much.
+// limited is a reader that rejects more than a limit.
 type limited struct {
 	r     io.Reader
 	left  int64

@@ -15,7 +15,7 @@ import (
 // in memory, because an EPUB is read from its end.
 const maxNestedBytes = 64 << 20
 
-// readLone reads the file that is all of a task, for what its first bytes say.
+// readLone reads a single file. Its first bytes determine the format.
 func (r *Reader) readLone(f File, base string) error {
 	var head [4]byte
 	n, err := f.ReadAt(head[:], 0)

@@ -45,7 +45,7 @@ type zipArchive struct {
 	dir      int64 // where the directory begins in r
 	dirEnd   int64
 	count    uint64
-	packed   *bufio.Reader // what the inflater reads
+	packed   *bufio.Reader // input of the inflater
 	inflater io.ReadCloser
 }
 
@@ -156,7 +156,7 @@ func (z *zipArchive) signatureAt(offset int64, signature string) bool {
 
 // A zipEntry is a member as the directory describes it.
 type zipEntry struct {
-	name   string // as it stands there
+	name   string // as in the directory
 	flags  uint16
 	method uint16
 	crc    uint32

@@ -16,7 +16,7 @@ const (
 )
 
 // A column is the last column of the sorted rotations of a block, which is
-// what the entropy coder of bzip2 transmits.
+// the data that bzip2's entropy coder encodes.
 type column struct {
 	buf   [1 + maxBlock + columnSlack]byte // the column begins at buf[1]
 	n     int                              // its length

@@ -2,7 +2,7 @@ package bzip2
 
 const (
 	maxTables    = 6
-	maxSelectors = 1<<15 - 1 // what its 15 bits can say; encoders need at most 18002
+	maxSelectors = 1<<15 - 1 // maximum of its 15 bits; encoders need at most 18002
 	groupSize    = 50        // symbols decoded with one table
 )
 

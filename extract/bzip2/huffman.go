@@ -11,7 +11,7 @@ const (
 	endOfBlock = 256 // in an entry, instead of a place
 )
 
-// An entry of a decoding table says what the next bits mean: digits of a run,
+// An entry of a decoding table describes the next bits: digits of a run,
 // then perhaps a place in the move-to-front list, or the end of the block. 0
 // is no entry.
 //
@@ -41,7 +41,7 @@ func newEntry(symbol, symbols int, length uint) entry {
 	}
 }
 
-// join returns the entry of what e means, digits only, and f behind it.
+// join returns the entry of e, which must be digits only, followed by f.
 func (e entry) join(f entry) entry {
 	const sums = 63 | 7<<6 | 7<<9 // fields that add up
 	return e + f&sums + entry(f.run())<<(12+e.digits()) + f&^(1<<23-1)
@@ -51,7 +51,7 @@ func (e entry) join(f entry) entry {
 // first, equal lengths in the order of their symbols.
 type huffman struct {
 	one     [lutSize]entry // by the next lutBits bits: the next symbol
-	several [lutSize]entry // the same, with what follows a digit
+	several [lutSize]entry // the same, with the symbols after a digit
 
 	entries [maxSymbols]entry      // in the order of their codes
 	limit   [maxCodeLen + 1]uint32 // by length: one more than its last code
@@ -116,8 +116,8 @@ func (h *huffman) sort(lens []uint8, count *[maxCodeLen + 1]int) {
 	}
 }
 
-// fill enters the symbols whose codes are code, code+1, … of length l, other
-// than the end of the block: the rare cases take the same way.
+// fill adds the symbols with the codes code, code+1, … of length l to the table.
+// It omits the end of the block, which is handled by the path for rare codes.
 func (h *huffman) fill(entries []entry, code uint32, l uint) {
 	for _, e := range entries {
 		if code >= 1<<l {

@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	runMark = 4   // equal bytes behind which a count of more stands
-	maxMore = 255 // what that count can say (encoders write at most 251)
+	runMark = 4   // number of equal bytes that a count follows
+	maxMore = 255 // maximum of that count (encoders write at most 251)
 
 	// runRoom is the free space that one step of expanding needs: the maximum
 	// length of a run, plus bytes that may begin one.

@@ -43,7 +43,7 @@ func findMagicStep(p []byte) int {
 			bit := (from+i-1)*8 + shift
 			if magicAt(p, bit) {
 				best = bit
-				p = p[:min(bit/8+overlap, len(p))] // what begins behind this byte is no better
+				p = p[:min(bit/8+overlap, len(p))] // a later match is of no use
 				break
 			}
 			from += i + 1
@@ -61,7 +61,7 @@ func magicAt(p []byte, bit int) bool {
 }
 
 // find returns the first bit of the file where a block magic begins, in its
-// bytes [from, to), or -1. No two begin in the same byte. The reader stands anywhere afterwards.
+// bytes [from, to), or -1. No two begin in the same byte. Afterwards the reader's position is undefined.
 func (b *bitReader) find(from, to int64) int64 {
 	for from < to {
 		b.seek(from * 8)
@@ -84,7 +84,7 @@ func (b *bitReader) find(from, to int64) int64 {
 	return -1
 }
 
-// findAll returns what find does, for all magic numbers that begin there.
+// findAll is find for all block magics that begin in the range.
 func (b *bitReader) findAll(from, to int64) []int64 {
 	var all []int64
 	for {

@@ -115,8 +115,8 @@ func (w *walker) chains(t *table, scratch []byte) {
 // close ends a segment.
 func (s *segment) close(text []byte, next uint32) { s.text, s.next = text, next }
 
-// rest walks what is left of a segment, from the entry x on, as a segment of
-// its own. It writes to scratch and returns what is left of that.
+// rest walks the rest of a segment, from the entry x on, as a segment of
+// its own. It writes to scratch and returns the unused part of that.
 func (w *walker) rest(t *table, x uint32, scratch []byte) []byte {
 	n := 0
 	for ; x&marked == 0; x = t[x>>8&tableMask] {

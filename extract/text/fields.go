@@ -14,7 +14,7 @@ const (
 	sampleBytes = 1 << 20
 )
 
-// A Sample is what the first lines of JSON lines hold.
+// A Sample describes the first lines of a JSON lines file.
 type Sample struct {
 	Objects int      // lines that are JSON objects
 	Fields  []string // their names at the top, in order of appearance

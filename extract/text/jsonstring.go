@@ -57,7 +57,7 @@ func (s *jsonScanner) putRune(r rune) {
 	s.put(b[:utf8.EncodeRune(b[:], r)])
 }
 
-// window returns what is buffered, at least a byte.
+// window returns the buffered bytes, at least one.
 func (s *jsonScanner) window() ([]byte, error) {
 	if s.ended {
 		return nil, io.ErrUnexpectedEOF
@@ -71,7 +71,8 @@ func (s *jsonScanner) window() ([]byte, error) {
 	return s.in.Peek(s.in.Buffered())
 }
 
-// plainPrefix returns how many bytes of b stand for themselves in a string.
+// plainPrefix returns the number of bytes at the start of b before a quote, a
+// backslash or a control character.
 func plainPrefix(b []byte) int {
 	for i, c := range b {
 		if c == '"' || c == '\\' || c < ' ' {

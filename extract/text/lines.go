@@ -50,7 +50,7 @@ func (r *Reader) readLines(src io.Reader) error {
 	return nil
 }
 
-// feed takes the next bytes of the source, which it may change.
+// feed processes the next bytes of the source. It may modify b.
 func (r *Reader) feed(b []byte) error {
 	for len(b) > 0 {
 		end := bytes.IndexByte(b, '\n')
@@ -117,7 +117,7 @@ func (r *Reader) nextLine() {
 	r.current.Line++
 }
 
-// addPiece takes bytes of a line whose end is not in sight.
+// addPiece adds bytes of a line whose end is not in the buffer.
 func (r *Reader) addPiece(b []byte) {
 	a := &r.lines
 	if !a.inLine {

@@ -72,7 +72,7 @@ func (s *Scanner) invisible(i, e int) int {
 // i. The text after them is still at the start of the line.
 func (s *Scanner) vanishing(i, e int) int {
 	for i+1 < e && s.src[i] == '[' && s.src[i+1] == '[' {
-		// Most lines that begin with a link are told apart by what follows it.
+		// The byte after the link rules out most lines that begin with one.
 		if k := i + bytes.IndexByte(s.src[i:min(e, i+maxTitleBytes)], ']'); k < i || k+2 >= e || !isList(s.src[k+2]) && s.src[k+2] != '[' {
 			break
 		}

@@ -8,7 +8,7 @@ import "unicode/utf8"
 // name of HTML has 31 letters.
 const maxEntity = 40
 
-// An entity is a character reference: what it shows, and where it ends.
+// An entity is a parsed character reference: its text and its end.
 type entity struct {
 	text string // "" with char 0: shows nothing
 	char rune   // shown instead of text, unless 0
@@ -98,7 +98,7 @@ func validChar(r rune) bool {
 	return r <= 0xD7FF || r >= 0xE000 && r <= 0xFFFD || r >= 0x10000 && r <= utf8.MaxRune
 }
 
-// shown maps the spaces to a plain space and what cannot be seen to nothing.
+// shown maps all kinds of spaces to a blank and invisible characters to 0.
 func shown(r rune) rune {
 	switch r {
 	case '\t', '\n', 0xA0, 0x2002, 0x2003, 0x2009, 0x202F:
@@ -109,7 +109,7 @@ func shown(r rune) rune {
 	return r
 }
 
-// entity writes what a character reference shows.
+// entity writes the text of a character reference.
 func (s *Scanner) entity(ent entity) {
 	if ent.char != 0 {
 		var buf [utf8.UTFMax]byte

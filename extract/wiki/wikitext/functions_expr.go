@@ -120,7 +120,7 @@ func (e *evaluator) operator(level int) string {
 	return ""
 }
 
-// unary evaluates a number, what stands in parentheses, a sign or a function.
+// unary evaluates a number, an expression in parentheses, a sign or a function.
 func (e *evaluator) unary() (v float64, ok bool) {
 	e.skipBlanks()
 	switch {
@@ -214,7 +214,7 @@ func apply(op string, a, b float64) (v float64, ok bool) {
 	panic("BUG: wikitext: unknown operator " + op)
 }
 
-// maxDigits bounds what is rounded to and raised to.
+// maxDigits limits the digits of roundTo and the exponent of power.
 const maxDigits = 300
 
 // roundTo rounds half away from zero to a number of decimals.

@@ -24,7 +24,7 @@ func (s *Scanner) inline(i, e int, m mode) int {
 	if m.line {
 		return s.scan(i, e, m)
 	}
-	near := s.near // what is known of the range around
+	near := s.near // ends found in the enclosing range
 	next := s.scan(i, e, m)
 	s.near = near
 	return next

@@ -73,7 +73,7 @@ func (s *Scanner) targetEnd(i, e int) (end int, odd bool) {
 	return i, seen&classOdd != 0
 }
 
-// barTemplate is the template that stands for a bar.
+// barTemplate is the template that renders a bar.
 const barTemplate = "{{!}}"
 
 // barAt returns the length of the bar at i, which a template may stand for,
@@ -178,7 +178,7 @@ func (s *Scanner) validTarget(l link) bool {
 		return false
 	}
 	if bytes.Contains(t, []byte("{{")) {
-		return true // what it shows is not known
+		return true // its rendering is unknown
 	}
 	if t[0] == ':' {
 		t = trimSpace(t[1:])
@@ -306,7 +306,7 @@ func isSister(target []byte, scratch *[]byte) bool {
 	return false
 }
 
-// standsAlone reports whether nothing but a link stands on its line.
+// standsAlone reports whether a link is alone on its line.
 func (s *Scanner) standsAlone(l link) bool {
 	i, e := l.target-2, l.next
 	for i > 0 && isBlank(s.src[i-1]) {

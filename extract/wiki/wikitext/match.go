@@ -9,7 +9,7 @@ import "slices"
 type finder struct {
 	elements []element // pairs of braces, and of brackets inside braces
 	matched  int       // braces that begin before this place are in elements
-	pieces   []piece   // scratch of match: what is open
+	pieces   []piece   // buffer of match: open runs
 
 	tables  tableFinder
 	html    tableFinder // <table>
@@ -120,7 +120,7 @@ func (s *Scanner) bracesEnd(i, e int) (end int, ok bool) {
 // page. It follows MediaWiki's preprocessor: a closing run takes three braces
 // from the innermost open run where both have three, else two; comments and
 // extension tags are opaque. Unlike there, a closing brace discards brackets
-// left open inside: one "[[" must not swallow what follows.
+// left open inside: a "[[" must not hide the text after it.
 func (s *Scanner) match(i int) {
 	src, n := s.src, len(s.src)
 	start := i

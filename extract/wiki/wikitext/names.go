@@ -28,7 +28,7 @@ func buildLanguageCode() map[string]string {
 	return m
 }
 
-// countryNames are what {{flag}} shows for the usual codes (ISO 3166, IOC).
+// countryNames are the names that {{flag}} renders for the usual codes (ISO 3166, IOC).
 var countryNames = map[string]string{
 	"ABW": "Aruba", "AFG": "Afghanistan", "AGO": "Angola", "AIA": "Anguilla", "ALB": "Albania", "ALG": "Algeria", "AND": "Andorra", "ANG": "Angola", "ANT": "Antigua and Barbuda", "ARG": "Argentina",
 	"ARM": "Armenia", "ARU": "Aruba", "ASA": "American Samoa", "ASM": "American Samoa", "ATG": "Antigua and Barbuda", "AUS": "Australia", "AUT": "Austria", "AZE": "Azerbaijan", "BAH": "Bahamas",

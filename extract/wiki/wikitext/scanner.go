@@ -24,12 +24,12 @@ type Scanner struct {
 	special  specialMap
 	variants uint16 // classVariant if the language has variants
 
-	output // what is written so far, see seam.go
+	output // the text so far, see seam.go
 	quotes // bold and italics of the source line, see quotes.go
 	heads  pendingHeadings
 	finder // where constructs end, see match.go, tables.go, links.go, exttags.go
 
-	names   nameCache  // what names of templates stand for
+	names   nameCache  // resolved template names
 	args    []argument // of the templates being rendered, a stack
 	clean   []byte     // scratch: a page without its comments
 	name    []byte     // scratch: a folded name
@@ -85,7 +85,7 @@ func (s *Scanner) start(dst, src []byte, page Page) {
 	s.depth, s.residue, s.stray, s.tags, s.freeURL, s.poemEnd, s.divs, s.pre = 0, false, 0, 0, 0, 0, 0, false
 }
 
-// finish returns the text without white space at its end and lets go of the
+// finish returns the text without trailing white space, and releases the
 // caller's memory.
 func (s *Scanner) finish() []byte {
 	out := s.out[:s.base+len(bytes.TrimRight(s.out[s.base:], " \t\r\n"))]

@@ -204,7 +204,7 @@ func (s *Scanner) joinAtStart(p []byte) []byte {
 	return p
 }
 
-// A mark is what the repair of seams knows about a character.
+// A mark is the class of a character in the repair of seams.
 type mark uint8
 
 const (

@@ -1,6 +1,6 @@
 package wikitext
 
-// A tagKind says what a tag does to the text.
+// A tagKind is the effect of a tag on the text.
 type tagKind uint8
 
 const (
@@ -25,7 +25,7 @@ const (
 
 const firstOpaque = tagDrop
 
-// tagInfo is what is known of a tag by its name.
+// tagInfo is the information about a tag name.
 type tagInfo struct {
 	kind tagKind
 	id   uint8 // number of the tag whose end is looked for, from 1

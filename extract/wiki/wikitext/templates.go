@@ -119,7 +119,7 @@ func (s *Scanner) resolve(given []byte) (t template, f function) {
 type nameCache [64]nameSlot
 
 type nameSlot struct {
-	name     [23]byte // as it stands
+	name     [23]byte // as in the source
 	length   uint8
 	template template
 	function function

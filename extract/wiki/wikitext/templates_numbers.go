@@ -56,7 +56,7 @@ var smaller = map[string][]string{
 	"m": {"cm"}, "km": {"m"}, "nmi": {"yd"}, "deg": {"arcmin"}, "USgal": {"USqt"}, "bsh": {"pk"},
 }
 
-// ranges are the words between two values, and what they show.
+// ranges are the words between two values, and their renderings.
 var ranges = map[string]string{
 	"to": " to ", "-": "–", "–": "–", "and": " and ", "or": " or ", "by": " by ", "x": " by ", "xx": " × ", "×": " × ",
 	"*": " × ", "+/-": " ± ", "±": " ± ", "to(-)": " to ", "and(-)": " and ", "to about": " to about ", "/": "/",

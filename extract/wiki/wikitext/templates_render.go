@@ -47,7 +47,7 @@ const (
 	opTranslit     // {{transl}}
 	opEra          // {{bd}}: birth and death
 	opCentury      // {{s|XIX|e}} of the French Wikipedia, the text at the end
-	opGiven        // the name of the template as it stands
+	opGiven        // the name of the template as in the source
 	opPair         // positional arguments n and n + 1, if given, after and around the halves of the text
 	opAbsolute     // {{abs}}
 	opOldStyle     // {{OldStyleDate}}
@@ -319,7 +319,7 @@ func (s *Scanner) items(args []argument, n int) {
 	}
 }
 
-// parenthesisReach is how far back, in bytes, an open parenthesis is looked
+// parenthesisReach is how far back, in bytes, an open parenthesis is searched
 // for.
 const parenthesisReach = 256
 

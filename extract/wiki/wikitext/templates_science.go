@@ -127,7 +127,7 @@ func (s *Scanner) braKet(t template, args []argument) {
 	s.affixed("", s.arg(args, 2), "⟩")
 }
 
-// amountWords are what {{INRConvert}} and {{FXConvert}} call powers of ten.
+// amountWords are the words of {{INRConvert}} and {{FXConvert}} for powers of ten.
 var amountWords = map[string]string{
 	"k": " thousand", "m": " million", "b": " billion", "t": " trillion", "l": " lakh", "c": " crore", "lc": " lakh crore",
 }

@@ -12,7 +12,7 @@ import (
 //
 //go:generate go run ./internal/genwords mediawiki
 
-// A word is what the part of a target before the first colon means.
+// A word is the meaning of the part of a link target before the first colon.
 type word uint8
 
 const (
