@@ -1,10 +1,14 @@
 package sharding
 
-import "errors"
+import (
+	"errors"
+
+	"pretext/internal/damage"
+)
 
 var (
 	// ErrDamaged reports that a file or folder is not what it claims to be.
-	ErrDamaged = errors.New("damaged")
+	ErrDamaged = damage.New("damaged")
 	// ErrNoDocuments reports that there is no document.
 	ErrNoDocuments = errors.New("no documents")
 )
@@ -15,3 +19,6 @@ type UsageError struct{ Err error }
 func (e *UsageError) Error() string { return e.Err.Error() }
 
 func (e *UsageError) Unwrap() error { return e.Err }
+
+// Usage marks the error for exit codes.
+func (e *UsageError) Usage() bool { return true }

@@ -99,11 +99,11 @@ func (s *Shards) decode(payload []byte, e *records.Example) error {
 	if s.manifest == nil {
 		return nil
 	}
-	if n := len(e.InputIDs); n != s.shape.MaxSeqLength {
-		return &records.FeatureError{Feature: records.InputIDs, Reason: fmt.Sprintf("%d values, max_seq_length is %d", n, s.shape.MaxSeqLength)}
+	if n := len(e.InputIDs); n != s.made.MaxSeqLength {
+		return &records.FeatureError{Feature: records.InputIDs, Reason: fmt.Sprintf("%d values, max_seq_length is %d", n, s.made.MaxSeqLength)}
 	}
-	if n := len(e.MaskedLMPositions); n != s.shape.MaxPredictionsPerSeq {
-		return &records.FeatureError{Feature: records.MaskedLMPositions, Reason: fmt.Sprintf("%d values, max_predictions_per_seq is %d", n, s.shape.MaxPredictionsPerSeq)}
+	if n := len(e.MaskedLMPositions); n != s.made.MaxPredictionsPerSeq {
+		return &records.FeatureError{Feature: records.MaskedLMPositions, Reason: fmt.Sprintf("%d values, max_predictions_per_seq is %d", n, s.made.MaxPredictionsPerSeq)}
 	}
 	return nil
 }

@@ -39,15 +39,10 @@ func (o Options) Validate() error {
 // Shards are the records files that [Open] found.
 type Shards struct {
 	folder   store.Folder
-	manifest *sharding.Manifest // nil: foreign
-	shape    shape
+	manifest *sharding.Manifest       // nil: foreign
+	made     sharding.ExamplesOptions // as the manifest has it; zero if foreign
+	lower    *bool                    // do_lower_case, if the manifest has it
 	files    []File
-}
-
-// shape holds the lengths of every example, from the manifest; 0 if unknown.
-type shape struct {
-	MaxSeqLength         int `json:"max_seq_length"`
-	MaxPredictionsPerSeq int `json:"max_predictions_per_seq"`
 }
 
 // A File is one records file.
@@ -163,14 +158,23 @@ func none(folder store.Folder, opts Options) error {
 	return fmt.Errorf("%s %w of the split %q", folder, ErrNoShards, opts.Split)
 }
 
-// readOptions reads the lengths of examples from the manifest, and checks that
-// its files have plain names in ascending order.
+// readOptions reads the options of the manifest, and checks that its files have
+// plain names in ascending order.
 func (s *Shards) readOptions() error {
-	if err := json.Unmarshal(s.manifest.Options, &s.shape); err != nil {
+	s.made = sharding.DefaultExamplesOptions()
+	s.made.MaxSeqLength, s.made.MaxPredictionsPerSeq = 0, 0 // never left to a default
+	stated := struct {
+		*sharding.ExamplesOptions
+		DoLowerCase *bool `json:"do_lower_case"`
+	}{&s.made, nil}
+	if err := json.Unmarshal(s.manifest.Options, &stated); err != nil {
 		return err
 	}
-	if s.shape.MaxSeqLength < 1 || s.shape.MaxPredictionsPerSeq < 0 {
-		return fmt.Errorf("max_seq_length %d, max_predictions_per_seq %d", s.shape.MaxSeqLength, s.shape.MaxPredictionsPerSeq)
+	if s.lower = stated.DoLowerCase; s.lower != nil {
+		s.made.DoLowerCase = *s.lower
+	}
+	if s.made.MaxSeqLength < 1 || s.made.MaxPredictionsPerSeq < 0 {
+		return fmt.Errorf("max_seq_length %d, max_predictions_per_seq %d", s.made.MaxSeqLength, s.made.MaxPredictionsPerSeq)
 	}
 	last := ""
 	for _, e := range s.manifest.Files {
@@ -241,13 +245,20 @@ func (s *Shards) Records() (n int64, ok bool) {
 	return n, true
 }
 
+// Made returns the options that the examples were made with, or their defaults
+// where the manifest does not state them; zero for third-party files.
+func (s *Shards) Made() sharding.ExamplesOptions { return s.made }
+
+// DoLowerCase returns do_lower_case as the manifest states it, nil if it does not.
+func (s *Shards) DoLowerCase() *bool { return s.lower }
+
 // MaxSeqLength returns the length of each example in tokens, including padding;
 // 0 for third-party files, whose examples may differ.
-func (s *Shards) MaxSeqLength() int { return s.shape.MaxSeqLength }
+func (s *Shards) MaxSeqLength() int { return s.made.MaxSeqLength }
 
 // MaxPredictionsPerSeq returns the maximum number of predictions in each
 // example; 0 for third-party files.
-func (s *Shards) MaxPredictionsPerSeq() int { return s.shape.MaxPredictionsPerSeq }
+func (s *Shards) MaxPredictionsPerSeq() int { return s.made.MaxPredictionsPerSeq }
 
 // Vocab reads the vocabulary file of the folder. Without one it returns nil and
 // no error.

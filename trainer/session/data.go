@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -112,11 +111,11 @@ func (c *Corpus) folder() string { return filepath.Dir(c.shards.Files()[0].Path)
 func (c *Corpus) readVocab(given string) error {
 	path := filepath.Join(c.folder(), sharding.VocabName)
 	_, err := os.Stat(path)
-	if file := c.manifestVocab(); file != nil {
+	if file := c.shards.Made().Tokenizer; file != nil {
 		if given != "" {
 			return usagef("--vocab %s: the data was made with its %s", given, sharding.TokenizerName)
 		}
-		return c.readTokenizer(file)
+		return c.readTokenizer(&fileVocab{TokenizerInfo: file})
 	}
 	switch {
 	case given != "" && err == nil:
@@ -144,13 +143,8 @@ func (c *Corpus) readVocab(given string) error {
 // asMade returns a tokenizer with the option that the manifest says the records were
 // made with. Without a manifest it stays what its own files say.
 func (c *Corpus) asMade(t checkpoint.Tokenizer) checkpoint.Tokenizer {
-	if m := c.shards.Manifest(); m != nil {
-		var o struct {
-			LowerCase *bool `json:"do_lower_case"`
-		}
-		if json.Unmarshal(m.Options, &o) == nil && o.LowerCase != nil {
-			t.LowerCase, t.StripAccents, t.TokenizeChineseChars = *o.LowerCase, nil, nil
-		}
+	if lower := c.shards.DoLowerCase(); lower != nil {
+		t.LowerCase, t.StripAccents, t.TokenizeChineseChars = *lower, nil, nil
 	}
 	return t
 }

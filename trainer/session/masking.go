@@ -1,10 +1,9 @@
 package session
 
 import (
-	"encoding/json"
-	"fmt"
 	"strconv"
 
+	"pretext/sharding"
 	"pretext/tokenize"
 	"pretext/trainer/loader"
 )
@@ -26,25 +25,20 @@ func (o *MaskOptions) masking(seed uint64, data *Corpus) (*loader.Masking, error
 		}
 		return nil, nil
 	}
-	made := struct {
-		Prob  float64 `json:"masked_lm_prob"`
-		Whole bool    `json:"do_whole_word_mask"`
-	}{Prob: 0.15}
-	if m := data.shards.Manifest(); m != nil {
-		if err := json.Unmarshal(m.Options, &made); err != nil {
-			return nil, fmt.Errorf("%w: options of %s: %w", errDamaged, data.path, err)
-		}
+	made := data.shards.Made()
+	if data.shards.Manifest() == nil {
+		made = sharding.DefaultExamplesOptions()
 	}
 	if o.MaskedLMProb > 0 {
-		made.Prob = o.MaskedLMProb
+		made.MaskedLMProb = o.MaskedLMProb
 	}
 	if o.DoWholeWordMask != nil {
-		made.Whole = *o.DoWholeWordMask
+		made.DoWholeWordMask = *o.DoWholeWordMask
 	}
-	if _, words := data.vocab.(*tokenize.Vocab); made.Whole && !words {
+	if _, words := data.vocab.(*tokenize.Vocab); made.DoWholeWordMask && !words {
 		return nil, usagef("%s: its vocabulary does not say where words begin: give --do-whole-word-mask=false", data.path)
 	}
-	return &loader.Masking{Seed: seed, Prob: made.Prob, MaxPredictions: o.MaxPredictionsPerSeq, WholeWord: made.Whole,
+	return &loader.Masking{Seed: seed, Prob: made.MaskedLMProb, MaxPredictions: o.MaxPredictionsPerSeq, WholeWord: made.DoWholeWordMask,
 		Vocab: data.maskVocab()}, nil
 }
 

@@ -20,39 +20,18 @@ type vocabulary interface {
 	SHA256() string
 }
 
-// A fileVocab is a tokenizer.json as the manifest's options describe it: its
-// tokens are of no interest to training.
+// A fileVocab is a tokenizer.json as the manifest's options describe it: training does
+// not need its tokens.
 type fileVocab struct {
-	Size   int   `json:"vocab_size"`
-	Pad    int32 `json:"pad"`
-	Unk    int32 `json:"unk"` // -1 for none
-	Cls    int32 `json:"cls"`
-	Sep    int32 `json:"sep"`
-	Mask   int32 `json:"mask"`
+	*sharding.TokenizerInfo
 	sha256 string
 }
 
-func (v *fileVocab) Len() int       { return v.Size }
-func (v *fileVocab) CLS() int32     { return v.Cls }
-func (v *fileVocab) SEP() int32     { return v.Sep }
+func (v *fileVocab) Len() int       { return v.VocabSize }
+func (v *fileVocab) CLS() int32     { return v.Specials.CLS }
+func (v *fileVocab) SEP() int32     { return v.Specials.SEP }
 func (v *fileVocab) MASK() int32    { return v.Mask }
 func (v *fileVocab) SHA256() string { return v.sha256 }
-
-// manifestVocab returns what the manifest says of a tokenizer.json, nil where
-// the records were made with a vocab.txt or have no manifest.
-func (c *Corpus) manifestVocab() *fileVocab {
-	m := c.shards.Manifest()
-	if m == nil {
-		return nil
-	}
-	var o struct {
-		Tokenizer *fileVocab `json:"tokenizer"`
-	}
-	if json.Unmarshal(m.Options, &o) != nil {
-		return nil
-	}
-	return o.Tokenizer
-}
 
 // readTokenizer reads the tokenizer.json beside the records.
 func (c *Corpus) readTokenizer(v *fileVocab) error {
@@ -92,7 +71,7 @@ func (v *fileVocab) names(file []byte) (map[string]string, error) {
 		byID[a.ID] = a.Content
 	}
 	out := map[string]string{}
-	for name, id := range map[string]int32{"pad_token": v.Pad, "unk_token": v.Unk, "cls_token": v.Cls, "sep_token": v.Sep, "mask_token": v.Mask} {
+	for name, id := range map[string]int32{"pad_token": v.Pad, "unk_token": v.Unk, "cls_token": v.Specials.CLS, "sep_token": v.Specials.SEP, "mask_token": v.Mask} {
 		if token := byID[id]; token != "" {
 			out[name] = token
 		} else if id >= 0 {
