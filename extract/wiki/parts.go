@@ -76,16 +76,12 @@ func CheckParts(paths []string) (lines []string) {
 	sorted := slices.Clone(paths)
 	SortParts(sorted)
 	last := map[string]Part{}
-	var dumps []string
 	for _, path := range sorted {
 		p, ok := ParsePart(path)
 		if !ok {
 			continue
 		}
 		before, seen := last[p.Dump]
-		if !seen {
-			dumps = append(dumps, p.Dump)
-		}
 		switch next := before.Last + 1; {
 		case p.First > next:
 			lines = append(lines, fmt.Sprintf("%s: no part has pages %d to %d: is one missing?", p.Dump, next, p.First-1))
