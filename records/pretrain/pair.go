@@ -21,7 +21,7 @@ type walker struct {
 	short  uint64   // threshold of the draw for ShortSeqProb
 }
 
-// A pair is two segments.
+// A pair is the two segments of an example.
 type pair struct {
 	a, b       span
 	randomNext bool

@@ -63,7 +63,8 @@ func (p *punkt) annotate(word string, slot int) token {
 	return t
 }
 
-// isAbbreviation looks up a lower-case word without its full stop.
+// isAbbreviation reports whether a lower-case word, without its full stop, or its
+// last hyphenated part is a known abbreviation.
 func (p *punkt) isAbbreviation(word []byte) bool {
 	if p.params.isAbbreviation(word) {
 		return true

@@ -62,9 +62,9 @@ type TailError struct {
 
 func (e *TailError) Error() string {
 	if e.Bytes < 0 {
-		return fmt.Sprintf("%v; all behind it in the file is lost", e.RecordError)
+		return fmt.Sprintf("%v; the rest of the file is lost", e.RecordError)
 	}
-	return fmt.Sprintf("%v; the %d bytes from there to the end of the file are lost", e.RecordError, e.Bytes)
+	return fmt.Sprintf("%v; the remaining %d bytes of the file are lost", e.RecordError, e.Bytes)
 }
 
 // Unwrap returns the error of the record.

@@ -127,7 +127,7 @@ func (w *trainWindow) at(x *Index, index int64, record *Record) (file int, err e
 	record.File, record.Index, record.Offset = x.shards.files[file].Path, p.index, p.offset
 	if p.length == 0 {
 		return file, record.fault(&tfrecord.CorruptError{Offset: p.offset, Record: p.index,
-			Reason: "damaged length; what follows it in the same block of the index is lost with it"})
+			Reason: "corrupt length; the records after it in the same block of the index are lost"})
 	}
 	part := &w.parts[p.part]
 	start := p.offset - part.offset

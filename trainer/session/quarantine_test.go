@@ -93,7 +93,7 @@ func TestWhatIsDamagedIsLeftOutCountedAndNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"a.tfrecord: record 3: ", "b.tfrecord: record 28: ", "to the end of the file are lost", "eval-00000-of-00001.tfrecord: record 7: "} {
+	for _, want := range []string{"a.tfrecord: record 3: ", "b.tfrecord: record 28: ", "bytes of the file are lost", "eval-00000-of-00001.tfrecord: record 7: "} {
 		if strings.Count(log.String(), want) < 1 {
 			t.Errorf("no %q on standard error:\n%s", want, &log)
 		}

@@ -138,9 +138,9 @@ func (s isa) max() {
 	s.end()
 }
 
-// gelu is the tanh form as x·σ, σ = 1/(1 + exp(−2√(2/π)(x + 0.044715x³))). Its
-// derivative is σ + x·σ(1 − σ)·2√(2/π)(1 + 3·0.044715x²), which is multiplied
-// into y.
+// gelu computes the tanh form of GELU as x·σ with
+// σ = 1/(1 + exp(−2√(2/π)(x + 0.044715x³))). With grad it multiplies y by the
+// derivative, σ + x·σ(1 − σ)·2√(2/π)(1 + 3·0.044715x²).
 func (s isa) gelu(name string, grad bool) {
 	s.text(name, "y, x *float32, n int, table *float32", 32)
 	s.pairArgs()
