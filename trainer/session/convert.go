@@ -44,7 +44,7 @@ func Import(path, vocab, out string) (dir string, err error) {
 	return m.asCheckpoint(out, heads, tokenizer)
 }
 
-// tokenizerGiven returns the vocabulary beside a model, or that of a file.
+// tokenizerGiven returns the vocabulary beside a model, or a file's.
 func tokenizerGiven(m ModelFiles, vocab string) (t checkpoint.Tokenizer, err error) {
 	if t, err = tokenizerBeside(m.Folder); err != nil {
 		return t, err
@@ -70,7 +70,7 @@ func tokenizerGiven(m ModelFiles, vocab string) (t checkpoint.Tokenizer, err err
 }
 
 // asCheckpoint writes a model with the moments of its optimizer as a checkpoint
-// of a first phase, for a second one to go on from.
+// of a first phase, from which a second one starts.
 func (m ModelFiles) asCheckpoint(out string, heads trainer.Heads, t checkpoint.Tokenizer) (dir string, err error) {
 	rule := trainer.DefaultOptimizer(trainer.AdamW)
 	model, err := Device{}.Open(m.Config, heads, trainer.Options{Tokens: 1, Sequences: 1, Train: true, Optimizer: rule})

@@ -23,5 +23,5 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 // misuse marks an error as one of usage.
 func misuse(err error) error { return usageError{err} }
 
-// errDamaged says that files of a model, a vocabulary or a run are corrupt.
+// errDamaged marks corrupt files of a model, a vocabulary or a run.
 var errDamaged = damage.New("damaged")

@@ -37,7 +37,7 @@ type trainLine struct {
 	Skipped     bool   `json:"skipped"`
 	Tokens      int64  `json:"tokens"`
 	Speed       Number `json:"tokens_per_second"`
-	LeftOut     int64  `json:"left_out,omitempty"` // examples that were damaged
+	LeftOut     int64  `json:"left_out,omitempty"` // corrupt examples
 }
 
 // A damageLine names what a step skipped; step 0: what no step will see.
@@ -59,7 +59,7 @@ type EvalLine struct {
 	MaskAccuracy    Number `json:"eval_mask_accuracy"`
 	UnigramLoss     Number `json:"eval_unigram_loss"` // of the training shards' frequencies, on the same targets; null: unknown
 	UnigramAccuracy Number `json:"eval_unigram_accuracy"`
-	LeftOut         int64  `json:"eval_left_out,omitempty"` // examples that were damaged
+	LeftOut         int64  `json:"eval_left_out,omitempty"` // corrupt examples
 }
 
 // A metric is what is read back of any line.

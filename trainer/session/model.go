@@ -118,7 +118,7 @@ func NamedConfig(name string, vocabSize int) (trainer.Config, error) {
 	return c, nil
 }
 
-// configDiff says in which settings two models differ; "" when they do not.
+// configDiff lists the settings in which two models differ; "" if none.
 func configDiff(was, is trainer.Config) string {
 	a, b := settings(was), settings(is)
 	var diff []string

@@ -24,7 +24,7 @@ type board struct {
 	buf   []byte
 }
 
-// openBoard begins the event file of a process that goes on after a step.
+// openBoard creates the event file of a process that resumes after a step.
 func openBoard(out string, step, steps int64) (*board, error) {
 	host, err := os.Hostname()
 	if err != nil {

@@ -171,7 +171,7 @@ func (c tokenizerConfig) special() map[string]string {
 	return out
 }
 
-// casing overrides what the file says. strip_accents null means as do_lower_case, and
+// casing applies the options of tokenizer_config.json. strip_accents null means as do_lower_case, and
 // what the file does not mention stays.
 func (c tokenizerConfig) casing(t *checkpoint.Tokenizer) {
 	var b *bool
@@ -221,7 +221,7 @@ func TokenizerFor(folder, given string, lower *bool) (t checkpoint.Tokenizer, er
 	return t, nil
 }
 
-// notWordPiece says why text cannot be tokenized with a tokenizer.json.
+// notWordPiece returns why text cannot be tokenized with a tokenizer.json.
 func notWordPiece(path string, file []byte) error {
 	if _, err := hf.Load(path, file); err != nil {
 		return misuse(err)

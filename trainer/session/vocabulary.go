@@ -11,7 +11,7 @@ import (
 )
 
 // A vocabulary is what training must know of one: a vocab.txt, or what the
-// manifest says of a tokenizer.json.
+// manifest states about a tokenizer.json.
 type vocabulary interface {
 	Len() int
 	CLS() int32
