@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"pretext/sharding/export"
 	dataset "pretext/sharding/verify"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -22,6 +23,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // thousands of small runs: collecting garbage took half of their time
+	}
 	Init(os.Args[1:])
 	actForAttacks()
 	os.Exit(m.Run())
