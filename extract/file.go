@@ -3,10 +3,10 @@ package extract
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"pretext/internal/damage"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -29,7 +29,7 @@ const (
 )
 
 // ErrCorrupt is what a [CorruptError] unwraps to.
-var ErrCorrupt = errors.New("corrupt documents file")
+var ErrCorrupt = damage.New("corrupt documents file")
 
 // A CorruptError locates damage in a documents file.
 type CorruptError struct {

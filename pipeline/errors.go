@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -16,7 +15,7 @@ var (
 	// ErrNoDocuments says that nothing in the sources became a document.
 	ErrNoDocuments = sharding.ErrNoDocuments
 	// ErrNoRecords says that no example could be made.
-	ErrNoRecords = errors.New("no examples")
+	ErrNoRecords = sharding.ErrNoRecords
 )
 
 // A ConfigError is a wrong option: nothing was begun.

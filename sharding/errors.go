@@ -1,8 +1,6 @@
 package sharding
 
 import (
-	"errors"
-
 	"pretext/internal/damage"
 )
 
@@ -10,7 +8,9 @@ var (
 	// ErrDamaged reports that a file or folder is not what it claims to be.
 	ErrDamaged = damage.New("damaged")
 	// ErrNoDocuments reports that there is no document.
-	ErrNoDocuments = errors.New("no documents")
+	ErrNoDocuments = damage.New("no documents")
+	// ErrNoRecords reports that no example could be made.
+	ErrNoRecords = damage.New("no examples")
 )
 
 // A UsageError reports a wrong argument, such as the folder of another stage.

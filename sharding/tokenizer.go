@@ -86,9 +86,7 @@ func newVocabTokenizer(name string, raw []byte, o ExamplesOptions) (*Tokenizer, 
 	if err != nil {
 		return nil, err
 	}
-	// The original pads with 0, wherever [PAD] is.
-	return &Tokenizer{WordPiece: wp, Unknown: v.UNK(),
-		Vocab: pretrain.Vocab{Size: v.Len(), CLS: v.CLS(), SEP: v.SEP(), Mask: v.MASK(), IsSubword: v.IsSubword}}, nil
+	return &Tokenizer{WordPiece: wp, Unknown: v.UNK(), Vocab: pretrain.NewVocab(v)}, nil
 }
 
 // NewCorpus returns an empty corpus for the tokenizer's ids.

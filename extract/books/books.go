@@ -130,6 +130,7 @@ import (
 	"strings"
 
 	"pretext/extract"
+	"pretext/internal/damage"
 )
 
 // Options configures a [Reader]. The zero value is ready to use.
@@ -179,7 +180,7 @@ type Note struct {
 }
 
 // ErrCorrupt is wrapped by every [CorruptError].
-var ErrCorrupt = errors.New("corrupt archive")
+var ErrCorrupt = damage.New("corrupt archive")
 
 // A CorruptError locates corrupt data in an archive.
 type CorruptError struct {

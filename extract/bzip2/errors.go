@@ -3,10 +3,11 @@ package bzip2
 import (
 	"errors"
 	"fmt"
+	"pretext/internal/damage"
 )
 
 // ErrCorrupt is wrapped by every [CorruptError].
-var ErrCorrupt = errors.New("corrupt bzip2 data")
+var ErrCorrupt = damage.New("corrupt bzip2 data")
 
 // ErrTrailing is matched by the [CorruptError] of data after the last stream:
 // zeros or garbage without a block follow a complete and valid stream. All

@@ -62,6 +62,7 @@ import (
 	"strings"
 	"time"
 
+	"pretext/internal/damage"
 	"pretext/internal/redact"
 )
 
@@ -72,7 +73,7 @@ var (
 	ErrNetwork = errors.New("network")
 	// ErrCorrupt says that what a server sends is not what its checksum or
 	// its own lists say.
-	ErrCorrupt = errors.New("damaged download")
+	ErrCorrupt = damage.New("damaged download")
 	// ErrNotFound says that a source has no such thing.
 	ErrNotFound = errors.New("not found")
 	// ErrRefused says that a server led to a place that is not to be trusted.

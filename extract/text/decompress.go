@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"pretext/internal/damage"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
 
 // ErrCorrupt is wrapped by every [CorruptError].
-var ErrCorrupt = errors.New("corrupt file")
+var ErrCorrupt = damage.New("corrupt file")
 
 // A CorruptError locates corrupt data in a compressed file.
 type CorruptError struct {

@@ -1,12 +1,12 @@
 package wiki
 
 import (
-	"errors"
 	"fmt"
+	"pretext/internal/damage"
 )
 
 // ErrCorrupt is what a [CorruptError] unwraps to.
-var ErrCorrupt = errors.New("corrupt dump")
+var ErrCorrupt = damage.New("corrupt dump")
 
 // A CorruptError locates damage of a dump: a checksum that does not match, a
 // file that ends too early, bytes that belong to no stream.

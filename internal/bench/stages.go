@@ -15,7 +15,6 @@ import (
 	"pretext/records"
 	"pretext/records/pretrain"
 	"pretext/records/tfrecord"
-	"pretext/tokenize"
 	"pretext/tokenize/sentence"
 )
 
@@ -202,11 +201,7 @@ func (c *corpus) corpora() (all []*pretrain.Corpus, err error) {
 func (c *corpus) builder() (*pretrain.Builder, error) {
 	o := pretrain.DefaultOptions()
 	o.DupeFactor = dupeFactor
-	return pretrain.NewBuilder(o, pretrainVocab(c.tok.Vocab()), pretrain.Scratch{})
-}
-
-func pretrainVocab(v *tokenize.Vocab) pretrain.Vocab {
-	return pretrain.Vocab{Size: v.Len(), CLS: v.CLS(), SEP: v.SEP(), Mask: v.MASK(), IsSubword: v.IsSubword}
+	return pretrain.NewBuilder(o, pretrain.NewVocab(c.tok.Vocab()), pretrain.Scratch{})
 }
 
 // buildExamples makes all examples with their payloads. Its bytes are those of

@@ -79,7 +79,7 @@ func readFile(t testing.TB, name string) []byte {
 }
 
 func vocabOf(v *tokenize.Vocab) pretrain.Vocab {
-	return pretrain.Vocab{Size: v.Len(), CLS: v.CLS(), SEP: v.SEP(), Mask: v.MASK(), IsSubword: v.IsSubword}
+	return pretrain.NewVocab(v)
 }
 
 // run builds the framed records of a run over text files.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"pretext/tokenize"
 )
 
 // Options configures example building. Start from [DefaultOptions] and change
@@ -109,6 +110,12 @@ type Vocab struct {
 	// [Continues] of each token, not the vocabulary entry, shows what continues
 	// a word, as byte-level vocabularies need it. IsSubword is then not called.
 	Marked bool
+}
+
+// NewVocab returns the Vocab of a vocab.txt. Like the original script it pads with 0,
+// whatever the id of [PAD] is.
+func NewVocab(v *tokenize.Vocab) Vocab {
+	return Vocab{Size: v.Len(), CLS: v.CLS(), SEP: v.SEP(), Mask: v.MASK(), IsSubword: v.IsSubword}
 }
 
 func (v Vocab) validate(o Options) error {

@@ -2,7 +2,7 @@
 //
 //	stats, err := survey.Collect(ctx, "data", survey.Options{Workers: 4})
 //	if err != nil {
-//		return err // damage is an error here: see what is wrong with pipeline.Verify
+//		return err // damage is an error here: see what is wrong with verify.Dataset
 //	}
 //	fmt.Println(stats.Records.Padding, stats.Records.MaskRate.Share)
 //

@@ -60,7 +60,7 @@ func (p Program) causes() []Cause {
 		[]Cause{{Code: ExitPermission, Is: []error{fs.ErrPermission, syscall.EROFS}}},
 		p.Then,
 		[]Cause{
-			{Code: ExitDamaged, As: damaged},
+			{Code: ExitDamaged, As: Damaged},
 			{Code: ExitUsage, As: usage},
 			{Code: ExitUsage, As: AsAny[*config.Error]},
 			{Code: ExitUsage, Is: []error{fs.ErrNotExist, store.ErrNotFile, syscall.ENOTDIR, syscall.EISDIR}},
@@ -68,8 +68,8 @@ func (p Program) causes() []Cause {
 	)
 }
 
-// damaged reports whether err, or an error that it wraps, marks corrupt data.
-func damaged(err error) bool {
+// Damaged reports whether err, or an error that it wraps, marks corrupt data.
+func Damaged(err error) bool {
 	var e interface{ Damaged() bool }
 	return errors.As(err, &e) && e.Damaged()
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"pretext/cmd/internal/cli"
-	"pretext/extract"
 	"pretext/extract/books"
 	"pretext/extract/bzip2"
 	"pretext/extract/download"
@@ -14,11 +13,8 @@ import (
 	"pretext/extract/text"
 	"pretext/extract/wiki"
 	"pretext/pipeline"
-	"pretext/records"
-	"pretext/records/tfrecord"
 	"pretext/sharding"
 	"pretext/sharding/survey"
-	"pretext/trainer/loader"
 )
 
 func usagef(format string, args ...any) error { return cli.Usagef(format, args...) }
@@ -29,13 +25,6 @@ func misuse(err error) error { return cli.UsageError{Err: err} }
 // Report writes the one line that says what went wrong and returns the exit
 // code of the process.
 func Report(stderr io.Writer, err error) int { return program().Report(stderr, err) }
-
-// damaged are the errors of data that is not what it should be.
-var damaged = []error{
-	extract.ErrCorrupt, bzip2.ErrCorrupt, wiki.ErrCorrupt, books.ErrCorrupt, text.ErrCorrupt,
-	records.ErrExample, tfrecord.ErrCorrupt, sharding.ErrFormat, sharding.ErrUnfinished,
-	pipeline.ErrDamaged, download.ErrCorrupt, pipeline.ErrNoDocuments, pipeline.ErrNoRecords, loader.ErrDamaged,
-}
 
 // program says which errors end prepare-data with which exit code.
 func program() cli.Program {
@@ -51,7 +40,8 @@ func program() cli.Program {
 			{Code: cli.ExitDoesNotFit, As: cli.AsAny[*pipeline.FitError]},
 			{Code: cli.ExitRejects, As: cli.AsAny[*pipeline.RejectsError]},
 			{Code: cli.ExitRejects, As: cli.AsAny[*pipeline.WarningsError]},
-			{Code: cli.ExitDamaged, Is: damaged, As: unreadableTable},
+			{Code: cli.ExitDamaged, As: cli.Damaged},
+			{Code: cli.ExitDamaged, As: unreadableTable},
 			{Code: cli.ExitDamaged, As: cli.AsAny[*pipeline.ChangedError]},
 			{Code: cli.ExitUsage, Is: []error{wiki.ErrNotDump}, As: cli.AsAny[*parquet.UnsupportedError]},
 			{Code: cli.ExitUsage, As: cli.AsAny[*pipeline.OptionsError]},
