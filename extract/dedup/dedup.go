@@ -22,7 +22,7 @@
 //	for _, doc := range documents {
 //		b.Add(doc.ID, s.Sketch(doc.Text))
 //	}
-//	file = b.AppendTo(file) // a Signatures, to be opened again
+//	_, err = b.WriteTo(file) // opened again as Signatures
 //
 // Sketches are stored in column files, a [Signatures] for each part of the
 // corpus. From these [Index] finds equal digests and, band by band, candidates,
