@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -152,7 +153,7 @@ func walkJSON(v any, path string, edit func(path string, v any) (any, bool)) any
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		for _, k := range slices.Sorted(keys(v)) {
+		for _, k := range slices.Sorted(maps.Keys(v)) {
 			v[k] = walkJSON(v[k], path+"."+k, edit)
 		}
 	case []any:
@@ -192,7 +193,7 @@ func editValue(r *rand.Rand, old any) any {
 		for k, v := range old {
 			now[k] = v
 		}
-		if names := slices.Sorted(keys(old)); len(names) > 0 && r.IntN(2) == 0 {
+		if names := slices.Sorted(maps.Keys(old)); len(names) > 0 && r.IntN(2) == 0 {
 			delete(now, names[r.IntN(len(names))])
 		} else {
 			now["more"] = 1

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 
 	"pretext/sharding"
@@ -61,5 +60,3 @@ func rejectSummary(c sharding.Counts) string {
 	}
 	return "rejected: " + strings.Join(parts, ", ")
 }
-
-func keys[M ~map[string]V, V any](m M) func(func(string) bool) { return maps.Keys(m) }

@@ -225,7 +225,7 @@ func TestAForgedRecordIsFoundByTheRulesAndTheOptions(t *testing.T) {
 		"positions swapped":        {func(e *records.Example) { p := e.MaskedLMPositions; p[0], p[1] = p[1], p[0] }, "not ascending"},
 		"a position beyond":        {func(e *records.Example) { e.MaskedLMPositions[e.Predictions()-1] = int32(len(e.InputIDs)) }, "not one of"},
 		"[CLS] gone":               {func(e *records.Example) { e.InputIDs[0] = 7 }, "want [CLS]"},
-		"a token in the padding":   {func(e *records.Example) { e.InputIDs[len(e.InputIDs)-1] = 9; e.InputMask[len(e.InputMask)-1] = 0 }, "where"},
+		"a token in the padding":   {func(e *records.Example) { e.InputIDs[len(e.InputIDs)-1] = 9; e.InputMask[len(e.InputMask)-1] = 0 }, "want padding"},
 		"an id beyond":             {func(e *records.Example) { e.InputIDs[1] = 200 }, "not an id of a vocabulary of"},
 		"an original beyond":       {func(e *records.Example) { e.MaskedLMIDs[0] = 70000 }, "not an id of a vocabulary of"},
 		"segments mixed":           {func(e *records.Example) { e.SegmentIDs[1] = 1 }, "segment"},
