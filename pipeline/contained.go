@@ -15,18 +15,18 @@ import (
 // writes their samples, pairs compares and decides.
 
 func (w *signaturesWorker) writeSamples(ctx context.Context, index int, samples *dedup.SampleBuilder) (sharding.FileEntry, error) {
-	out, err := w.create(ctx, samplesName(index))
+	out, err := w.Create(ctx, samplesName(index))
 	if err != nil {
 		return sharding.FileEntry{}, err
 	}
-	defer out.abort()
+	defer out.Abort()
 	if _, err := samples.WriteTo(out); err != nil {
 		return sharding.FileEntry{}, err
 	}
-	if err := w.commit(ctx, out); err != nil {
+	if err := w.Commit(ctx, out); err != nil {
 		return sharding.FileEntry{}, err
 	}
-	return out.entry(index, nil), nil
+	return out.Entry(index, nil), nil
 }
 
 // A sampleSet is the open files of samples in a folder of signatures.

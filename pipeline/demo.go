@@ -9,6 +9,7 @@ import (
 
 	"pretext/internal/democorpus"
 	"pretext/internal/store"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
@@ -36,9 +37,9 @@ func DemoConfig(out string) RunConfig {
 // Demo writes the embedded corpus below out and runs all stages on it.
 func Demo(ctx context.Context, r Runner, c RunConfig) ([]StageSummary, error) {
 	if err := c.Examples.Validate(); err != nil {
-		return nil, &ConfigError{err}
+		return nil, &ConfigError{Err: err}
 	}
-	return locked(c.Out, func(root store.Folder) ([]StageSummary, error) {
+	return stage.Locked(c.Out, func(root store.Folder) ([]StageSummary, error) {
 		if err := writeDemoSources(ctx, root.Folder(SourcesFolder)); err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"pretext/extract/download"
 	"pretext/internal/store"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
@@ -33,13 +34,22 @@ type DownloadConfig struct {
 	Overwrite bool
 }
 
-// DownloadSpec is what a download worker needs beyond its task.
-type DownloadSpec struct {
-	Requests []string // for people
-	Client   download.Options
+// downloadWork is what a download worker needs beyond its task.
+type downloadWork struct {
+	Client download.Options
 	// Addresses are the whole URLs of files whose plan has only what is no secret,
 	// by their hash. They are written to no file.
 	Addresses map[string]string
+}
+
+func init() {
+	stage.Register(stage.Definition{
+		Name:  "download",
+		New:   stage.New(func(env *stage.Env, work downloadWork) stage.Worker { return &downloadWorker{env, work} }),
+		Clear: removeDownloads,
+		Counts: [][2]string{{"downloads", "files downloaded"}, {"download_bytes", "bytes downloaded"},
+			{"unverified_downloads", "files without a published checksum"}, {"missing_downloads", "files missing at the source"}},
+	})
 }
 
 // A downloadTask is the plan of one file.
@@ -52,9 +62,9 @@ type downloadTask struct {
 // kept when the command is run again; with Overwrite it is asked anew.
 func Download(ctx context.Context, r Runner, c DownloadConfig) (*sharding.Manifest, error) {
 	if err := c.validate(); err != nil {
-		return nil, &ConfigError{err}
+		return nil, &ConfigError{Err: err}
 	}
-	return locked(c.Out, func(folder store.Folder) (*sharding.Manifest, error) {
+	return stage.Locked(c.Out, func(folder store.Folder) (*sharding.Manifest, error) {
 		plan, err := planDownload(ctx, folder, c)
 		if err != nil {
 			return nil, err
@@ -62,12 +72,13 @@ func Download(ctx context.Context, r Runner, c DownloadConfig) (*sharding.Manife
 		if err := plan.checkSpace(ctx, folder); err != nil {
 			return nil, err
 		}
-		spec := Spec{Stage: "download", Out: c.Out, Download: &DownloadSpec{Client: c.Client, Addresses: c.addresses()}}
+		var requests []string
 		for _, q := range c.Requests {
-			spec.Download.Requests = append(spec.Download.Requests, q.String())
+			requests = append(requests, q.String())
 		}
+		spec := stage.NewSpec("download", c.Out, requests, downloadWork{Client: c.Client, Addresses: c.addresses()})
 		r.Workers = max(r.Workers, downloadsAtOnce)
-		m, err := driveIn(ctx, folder, r, driveConfig{spec: spec, recipe: plan.recipe, tasks: plan.tasks(), total: plan.bytes, overwrite: c.Overwrite})
+		m, err := stage.RunIn(ctx, folder, r, stage.Config{Spec: spec, Recipe: plan.recipe, Tasks: plan.tasks(), Total: plan.bytes, Overwrite: c.Overwrite})
 		if err == nil && m.Counts["downloads"] == 0 {
 			err = fmt.Errorf("%w: none of the %d files that were asked for", download.ErrNotFound, len(plan.files))
 		}
@@ -103,28 +114,28 @@ func (c DownloadConfig) addresses() map[string]string {
 
 // downloadWorker fetches files.
 type downloadWorker struct {
-	*stage
-	DownloadSpec
+	*stage.Env
+	downloadWork
 }
 
 // client returns the one client of the job: its limits are those of the run.
 func (w *downloadWorker) client() (*download.Client, error) {
-	shared, err := w.job.share(func() (any, error) { return download.NewClient(w.Client) })
+	shared, err := w.Share(func() (any, error) { return download.NewClient(w.Client) })
 	if err != nil {
 		return nil, err
 	}
 	return shared.(*download.Client), nil
 }
 
-func (w *downloadWorker) do(ctx context.Context, index int) ([]Result, error) {
+func (w *downloadWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	var t downloadTask
-	if err := w.task(ctx, index, &t); err != nil {
+	if err := w.Task(ctx, index, &t); err != nil {
 		return nil, err
 	}
 	sideCar := t.File.Name + sharding.SideCarSuffix
-	if results, ok, err := w.proved(ctx, index, sideCar); err != nil || ok {
-		if info, err := w.folder.Stat(ctx, t.File.Name); err == nil {
-			w.meter.Add(info.Size)
+	if results, ok, err := w.Proved(ctx, index, sideCar); err != nil || ok {
+		if info, err := w.Folder.Stat(ctx, t.File.Name); err == nil {
+			w.Meter.Add(info.Size)
 		}
 		return results, err
 	}
@@ -132,7 +143,7 @@ func (w *downloadWorker) do(ctx context.Context, index int) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	got, err := client.Fetch(ctx, w.folder, revealed(t.File, w.Addresses), download.Hooks{Progress: w.meter.Add, BeforeCommit: func() error { return w.fence(ctx) }})
+	got, err := client.Fetch(ctx, w.Folder, revealed(t.File, w.Addresses), download.Hooks{Progress: w.Meter.Add, BeforeCommit: func() error { return w.Fence(ctx) }})
 	var entry sharding.FileEntry
 	switch {
 	case err == nil:
@@ -142,8 +153,8 @@ func (w *downloadWorker) do(ctx context.Context, index int) ([]Result, error) {
 	default:
 		return nil, err
 	}
-	result, err := w.prove(ctx, sideCar, sharding.SideCar{Task: index, File: entry})
-	return []Result{result}, err
+	result, err := w.Prove(ctx, sideCar, sharding.SideCar{Task: index, File: entry})
+	return []stage.Result{result}, err
 }
 
 // revealed returns a file of the plan with its whole URL.
@@ -165,27 +176,21 @@ func downloaded(f download.File, task int, got download.Result) sharding.FileEnt
 	return e
 }
 
-func (w *downloadWorker) finish(ctx context.Context, results []Result) error {
+func (w *downloadWorker) Finish(ctx context.Context, results []stage.Result) error {
 	if client, err := w.client(); err == nil {
 		client.Close()
 	}
 	if err := w.refuseEqual(ctx, results); err != nil {
 		return err
 	}
-	return w.manifest(ctx, results, nil)
+	return w.Manifest(ctx, results, sharding.Manifest{})
 }
 
-// removeDownloads removes the files that the plan of a download stage names, and
-// what was got of others, and does nothing in folders of other stages.
-func removeDownloads(ctx context.Context, folder store.Folder) error {
-	plan, err := sharding.ReadPlan(ctx, folder)
-	if err != nil || plan.Stage != "download" {
-		return nil
-	}
-	st := &stage{folder: folder}
+// removeDownloads removes the files that the plan names, and partial files.
+func removeDownloads(ctx context.Context, folder store.Folder, plan *sharding.StagePlan) error {
 	for i := range plan.Tasks {
 		var t downloadTask
-		if err := st.task(ctx, i, &t); err != nil {
+		if err := sharding.ReadTask(ctx, folder, i, &t); err != nil {
 			return err
 		}
 		for _, name := range []string{t.File.Name, t.File.Name + sharding.SideCarSuffix} {

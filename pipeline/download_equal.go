@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"pretext/extract/download"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
@@ -16,10 +17,10 @@ import (
 // like a text. Files with a published checksum are beyond doubt, and so are equal
 // names at different hosts, which are mirrors. The files go, so that the next run
 // asks for them again.
-func (w *downloadWorker) refuseEqual(ctx context.Context, results []Result) error {
+func (w *downloadWorker) refuseEqual(ctx context.Context, results []stage.Result) error {
 	equal := map[string][]sharding.FileEntry{} // by hash
 	for _, r := range results {
-		car, err := sharding.ReadSideCar(ctx, w.folder, r.SideCar)
+		car, err := sharding.ReadSideCar(ctx, w.Folder, r.SideCar)
 		if err != nil {
 			return err
 		}
@@ -62,10 +63,10 @@ func sameSource(a, b sharding.Origin) bool {
 func (w *downloadWorker) forget(ctx context.Context, files ...sharding.FileEntry) error {
 	for _, f := range files {
 		for _, name := range []string{f.Name + sharding.SideCarSuffix, f.Name} {
-			if err := w.fence(ctx); err != nil {
+			if err := w.Fence(ctx); err != nil {
 				return err
 			}
-			if err := w.folder.Remove(ctx, name); err != nil {
+			if err := w.Folder.Remove(ctx, name); err != nil {
 				return err
 			}
 		}

@@ -14,6 +14,7 @@ import (
 
 	"pretext/extract/download"
 	"pretext/internal/store"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
@@ -50,7 +51,7 @@ func planDownload(ctx context.Context, folder store.Folder, c DownloadConfig) (*
 	}
 	client, err := download.NewClient(c.Client)
 	if err != nil {
-		return nil, &ConfigError{err}
+		return nil, &ConfigError{Err: err}
 	}
 	defer client.Close()
 	p := &downloadPlan{recipe: sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "download", Algorithm: downloadAlgorithm, Options: options,
@@ -96,14 +97,13 @@ func earlierDownload(ctx context.Context, folder store.Folder, options json.RawM
 		return nil, err
 	}
 	if plan.Stage != "download" || plan.Algorithm != downloadAlgorithm || !bytes.Equal(old.Bytes(), options) {
-		return nil, &OptionsError{folder.String(), otherRequests(plan.Recipe, options)} // before servers are asked
+		return nil, &stage.OptionsError{Folder: folder.String(), Differences: otherRequests(plan.Recipe, options)} // before servers are asked
 	}
 	plan.Recipe.Options = options
 	p := &downloadPlan{recipe: plan.Recipe}
-	st := &stage{folder: folder}
 	for i := range plan.Tasks {
 		var t downloadTask
-		if err := st.task(ctx, i, &t); err != nil {
+		if err := sharding.ReadTask(ctx, folder, i, &t); err != nil {
 			return nil, err
 		}
 		p.files = append(p.files, t.File)
@@ -118,7 +118,7 @@ func otherRequests(old sharding.Recipe, options json.RawMessage) []string {
 	if old.Stage != "download" || old.Algorithm != downloadAlgorithm || json.Unmarshal(old.Options, &a) != nil || json.Unmarshal(options, &b) != nil {
 		wanted := old
 		wanted.Stage, wanted.Algorithm = "download", downloadAlgorithm
-		return differences(old, wanted)
+		return stage.Differences(old, wanted)
 	}
 	in := func(list []download.Request, q download.Request) bool {
 		return slices.ContainsFunc(list, func(other download.Request) bool { return reflect.DeepEqual(q, other) })

@@ -43,7 +43,7 @@ func expandDownloads(ctx context.Context, sources []Source) (out []expandedSourc
 		}
 		parts := partsOf(s, files)
 		if len(parts) == 0 {
-			return nil, &ConfigError{fmt.Errorf("%s holds downloads, but none of kind %s", s.Path, s.Kind)}
+			return nil, &ConfigError{Err: fmt.Errorf("%s holds downloads, but none of kind %s", s.Path, s.Kind)}
 		}
 		out = append(out, parts...)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"pretext/extract/dedup"
 	"pretext/internal/store"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
@@ -38,18 +39,18 @@ func decisionsName(task int) string {
 	return fmt.Sprintf("%s%05d%s", sharding.DecisionsPrefix, task, binarySuffix)
 }
 
-// findDuplicates runs the stages before the filter's own and puts into its spec
+// findDuplicates runs the stages before the filter's own and puts into its work
 // where they left what they found.
-func findDuplicates(ctx context.Context, r Runner, c FilterConfig, plan *filterPlan, spec *FilterSpec, options []byte) error {
-	spec.Signatures = store.Absolute(filepath.Join(c.Out, SignaturesFolder))
-	spec.Decisions = spec.Signatures
+func findDuplicates(ctx context.Context, r Runner, c FilterConfig, plan *filterPlan, work *filterWork, options []byte) error {
+	work.Signatures = store.Absolute(filepath.Join(c.Out, SignaturesFolder))
+	work.Decisions = work.Signatures
 	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "signatures", Algorithm: filterAlgorithm, Options: options, Inputs: plan.inputs}
-	m, err := drive(ctx, r, driveConfig{spec: Spec{Stage: "signatures", Out: spec.Signatures, Signatures: spec}, recipe: recipe,
-		tasks: plan.any(), total: plan.bytes, overwrite: c.Overwrite})
+	m, err := stage.Run(ctx, r, stage.Config{Spec: stage.NewSpec("signatures", work.Signatures, work.Documents, work), Recipe: recipe,
+		Tasks: plan.any(), Total: plan.bytes, Overwrite: c.Overwrite})
 	if err != nil || c.Options.Dedup != DedupMinHash {
 		return err
 	}
-	spec.Decisions = store.Absolute(filepath.Join(c.Out, PairsFolder))
+	work.Decisions = store.Absolute(filepath.Join(c.Out, PairsFolder))
 	raw := sharding.Marshal(m) // the bytes of the file
 	recipe.Stage = "pairs"
 	recipe.Inputs = []sharding.Input{{Name: sharding.ManifestName, Bytes: int64(len(raw)), SHA256: sharding.Hash(raw)}}
@@ -60,40 +61,47 @@ func findDuplicates(ctx context.Context, r Runner, c FilterConfig, plan *filterP
 	if m.Counts["candidates"] == 0 {
 		tasks[0] = pairsTask{} // a job has a task
 	}
-	_, err = drive(ctx, r, driveConfig{spec: Spec{Stage: "pairs", Out: spec.Decisions, Pairs: spec}, recipe: recipe,
-		tasks: tasks, total: m.Counts["candidates"], overwrite: c.Overwrite})
+	_, err = stage.Run(ctx, r, stage.Config{Spec: stage.NewSpec("pairs", work.Decisions, work.Documents, work), Recipe: recipe,
+		Tasks: tasks, Total: m.Counts["candidates"], Unit: "pairs", Overwrite: c.Overwrite})
 	return err
+}
+
+func init() {
+	stage.Register(stage.Definition{
+		Name: "signatures",
+		New:  stage.New(func(env *stage.Env, work filterWork) stage.Worker { return &signaturesWorker{env, work} }),
+	})
 }
 
 // signaturesWorker makes signatures.
 type signaturesWorker struct {
-	*stage
-	FilterSpec
+	*stage.Env
+	filterWork
 }
 
-func (w *signaturesWorker) do(ctx context.Context, index int) ([]Result, error) {
+func (w *signaturesWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	var t filterTask
-	if err := w.task(ctx, index, &t); err != nil {
+	if err := w.Task(ctx, index, &t); err != nil {
 		return nil, err
 	}
 	name := signaturesName(index)
 	sideCar := name + sharding.SideCarSuffix
-	if results, ok, err := w.proved(ctx, index, sideCar); err != nil || ok {
-		w.meter.Add(t.Blocks.TextBytes())
+	if results, ok, err := w.Proved(ctx, index, sideCar); err != nil || ok {
+		w.Meter.Add(t.Blocks.TextBytes())
 		return results, err
 	}
-	tools, err := w.tools(w.job)
+	tools, err := w.tools(w.Env)
 	if err != nil {
 		return nil, err
 	}
-	defer w.job.give(tools)
+	defer w.Give(tools)
 	bands := 0
 	if w.Options.Nearly != nil {
 		bands = w.Options.Nearly.Bands
 	}
 	builder, samples := dedup.NewBuilder(bands), new(dedup.SampleBuilder)
 	aside := int64(0)
-	for doc, err := range t.Blocks.Documents(ctx, w.Documents, w.meter.Add) {
+	for doc, err := range t.Blocks.Documents(ctx, w.Documents, w.Meter.Add) {
 		switch {
 		case err != nil:
 			return nil, err
@@ -107,18 +115,18 @@ func (w *signaturesWorker) do(ctx context.Context, index int) ([]Result, error) 
 			samples.Add(sketch.Samples)
 		}
 	}
-	out, err := w.create(ctx, name+binarySuffix)
+	out, err := w.Create(ctx, name+binarySuffix)
 	if err != nil {
 		return nil, err
 	}
-	defer out.abort()
+	defer out.Abort()
 	if _, err := builder.WriteTo(out); err != nil {
 		return nil, err
 	}
-	if err := w.commit(ctx, out); err != nil {
+	if err := w.Commit(ctx, out); err != nil {
 		return nil, err
 	}
-	car := sharding.SideCar{Task: index, File: out.entry(index, sharding.Counts{"documents": int64(builder.Len()), "rejected": aside})}
+	car := sharding.SideCar{Task: index, File: out.Entry(index, sharding.Counts{"documents": int64(builder.Len()), "rejected": aside})}
 	if w.Options.containment() > 0 {
 		entry, err := w.writeSamples(ctx, index, samples)
 		if err != nil {
@@ -126,8 +134,8 @@ func (w *signaturesWorker) do(ctx context.Context, index int) ([]Result, error) 
 		}
 		car.More = []sharding.FileEntry{entry}
 	}
-	result, err := w.prove(ctx, sideCar, car)
-	return []Result{result}, err
+	result, err := w.Prove(ctx, sideCar, car)
+	return []stage.Result{result}, err
 }
 
 // candidatesPerTask is how many pairs a task of the next stage decides.
@@ -135,8 +143,8 @@ const candidatesPerTask = 4096
 
 // finish finds the candidates, or, where only equal documents are looked for,
 // decides.
-func (w *signaturesWorker) finish(ctx context.Context, results []Result) error {
-	index, err := openSignatures(ctx, w.spec.Out, w.Budget)
+func (w *signaturesWorker) Finish(ctx context.Context, results []stage.Result) error {
+	index, err := openSignatures(ctx, w.Out(), w.Budget)
 	if err != nil {
 		return err
 	}
@@ -146,9 +154,13 @@ func (w *signaturesWorker) finish(ctx context.Context, results []Result) error {
 		return err
 	}
 	if w.Options.Nearly == nil {
-		return w.decide(ctx, results, index, &similarities{clusters: clusters})
+		files, err := (&similarities{clusters: clusters}).decide(ctx, w.Env, index)
+		if err != nil {
+			return err
+		}
+		return w.Manifest(ctx, results, sharding.Manifest{Files: files})
 	}
-	spill, err := w.folder.Scratch(ctx)
+	spill, err := w.Folder.Scratch(ctx)
 	if err != nil {
 		return err
 	}
@@ -157,7 +169,7 @@ func (w *signaturesWorker) finish(ctx context.Context, results []Result) error {
 	if err != nil {
 		return err
 	}
-	return w.manifest(ctx, results, nil, files...)
+	return w.Manifest(ctx, results, sharding.Manifest{Files: files})
 }
 
 // candidates writes the files of candidates.
@@ -167,7 +179,7 @@ func (w *signaturesWorker) candidates(ctx context.Context, index *signatureSet, 
 		if len(rows) == 0 {
 			return nil
 		}
-		entry, err := w.write(ctx, candidatesName(len(files)), rows)
+		entry, err := w.Write(ctx, candidatesName(len(files)), rows)
 		entry.Counts = sharding.Counts{"candidates": int64(len(rows) / pairBytes), "candidate_files": 1}
 		files, rows = append(files, entry), rows[:0]
 		return err
@@ -183,7 +195,7 @@ func (w *signaturesWorker) candidates(ctx context.Context, index *signatureSet, 
 		return nil, err
 	}
 	if w.Options.containment() > 0 {
-		samples, err := openSamples(ctx, w.spec.Out, w.Options.containment(), w.Budget)
+		samples, err := openSamples(ctx, w.Out(), w.Options.containment(), w.Budget)
 		if err != nil {
 			return nil, err
 		}
@@ -271,14 +283,13 @@ type similarities struct {
 	within   map[uint32]containment // by the first document of a cluster: in which other it is contained
 }
 
-// decide writes the decisions and the manifest.
-func (s *stage) decide(ctx context.Context, results []Result, index *signatureSet, found *similarities) error {
-	var files []sharding.FileEntry
+// decide writes the decisions, a file for each task of the filter.
+func (found *similarities) decide(ctx context.Context, env *stage.Env, index *signatureSet) (files []sharding.FileEntry, err error) {
 	number := uint32(0)
 	for task, signatures := range index.each {
 		aside, err := signatures.Aside()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		var rows []byte
 		counts := sharding.Counts{"copies": 0}
@@ -300,14 +311,14 @@ func (s *stage) decide(ctx context.Context, results []Result, index *signatureSe
 			}
 			number++
 		}
-		entry, err := s.write(ctx, decisionsName(task), rows)
+		entry, err := env.Write(ctx, decisionsName(task), rows)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		entry.Counts = counts
 		files = append(files, entry)
 	}
-	return s.manifest(ctx, results, nil, files...)
+	return files, nil
 }
 
 // readRows reads a file of rows.

@@ -17,26 +17,6 @@ var (
 	ErrNoRecords = sharding.ErrNoRecords
 )
 
-// A ConfigError is a wrong option: nothing was begun.
-type ConfigError struct{ Err error }
-
-// Error joins the problems into one line.
-func (e *ConfigError) Error() string { return strings.ReplaceAll(e.Err.Error(), "\n", "; ") }
-
-func (e *ConfigError) Unwrap() error { return e.Err }
-
-// A MemoryError says that a stage would need more memory than it may use.
-type MemoryError struct {
-	Need, Have int64  // bytes
-	Why        string // what needs it
-	Less       string // what else would help: " or fewer --workers"
-}
-
-func (e *MemoryError) Error() string {
-	return fmt.Sprintf("%s needs about %d MB, --memory allows %d MB: give more --memory%s",
-		e.Why, (e.Need+999_999)/1_000_000, e.Have/1_000_000, e.Less)
-}
-
 // A RejectsError says that more was rejected as unreadable than allowed.
 type RejectsError struct {
 	Rejected, Seen int64

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"pretext/internal/store"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 	"pretext/tokenize/sentence"
 )
@@ -30,13 +31,24 @@ type ExamplesConfig struct {
 	Overwrite  bool
 }
 
-// ExamplesSpec is what an examples worker needs beyond its task.
-type ExamplesSpec struct {
+// examplesWork is what an examples worker needs beyond its task.
+type examplesWork struct {
 	Documents []string // locations of the documents folders
 	Options   sharding.ExamplesOptions
 	Scratch   int64 // bytes of instances that a task may hold in memory
 }
 
+func init() {
+	stage.Register(stage.Definition{
+		Name:     "examples",
+		New:      stage.New(func(env *stage.Env, work examplesWork) stage.Worker { return &examplesWorker{env, work} }),
+		Warnings: sharding.DeriveWarnings,
+		Counts: [][2]string{{"documents", "documents"}, {"sentences", "sentences"}, {"tokens", "tokens"}, {"unknown_tokens", "unknown tokens"},
+			{"records", "examples"}, {"masked", "masked positions"}, {"random_next", "random next sentences"}},
+	})
+}
+
+// An sharding.ShardTask is the plan of one shard.
 // Examples makes shards of documents: OUT/train-NNNNN-of-NNNNN.tfrecord.
 func Examples(ctx context.Context, r Runner, c ExamplesConfig) (*sharding.Manifest, error) {
 	if err := c.validate(); err != nil {
@@ -46,66 +58,80 @@ func Examples(ctx context.Context, r Runner, c ExamplesConfig) (*sharding.Manife
 	if err != nil {
 		return nil, err // before documents are imported
 	}
-	r.note(tokens.tokenizer.Warning)
+	r.Tell(tokens.tokenizer.Warning)
 	folders, foreign, err := sortDocuments(c.Documents, c.Texts)
 	if err != nil {
 		return nil, err
 	}
 	if len(foreign) == 0 {
-		return makeExamples(ctx, r, c, tokens, folders, drive)
+		d, err := c.plan(ctx, folders, tokens, r.Workers)
+		if err != nil {
+			return nil, err
+		}
+		m, err := stage.Run(ctx, r, d)
+		return m, haveRecords(m, folders, err)
 	}
 	// The lock is held while foreign documents are imported too: no other run
 	// may replace them below this one.
-	return locked(c.Out, func(folder store.Folder) (*sharding.Manifest, error) {
+	return stage.Locked(c.Out, func(folder store.Folder) (*sharding.Manifest, error) {
 		imported := filepath.Join(c.Out, sharding.ImportedFolder)
 		if _, err := Extract(ctx, r, ExtractConfig{Sources: foreign, Options: c.Import, MaxRejects: c.MaxRejects, Out: imported, Overwrite: c.Overwrite}); err != nil {
 			return nil, err
 		}
-		return makeExamples(ctx, r, c, tokens, append(folders, imported), func(ctx context.Context, r Runner, d driveConfig) (*sharding.Manifest, error) {
-			return driveIn(ctx, folder, r, d)
-		})
+		folders := append(folders, imported)
+		d, err := c.plan(ctx, folders, tokens, r.Workers)
+		if err != nil {
+			return nil, err
+		}
+		m, err := stage.RunIn(ctx, folder, r, d)
+		return m, haveRecords(m, folders, err)
 	})
 }
 
-// makeExamples makes shards of documents folders of ours.
-func makeExamples(ctx context.Context, r Runner, c ExamplesConfig, tokens *tokens, folders []string,
-	drive func(context.Context, Runner, driveConfig) (*sharding.Manifest, error)) (*sharding.Manifest, error) {
+// plan plans the shards of documents folders of ours.
+func (c ExamplesConfig) plan(ctx context.Context, folders []string, tokens *tokens, workers int) (stage.Config, error) {
 	inputs, err := sharding.OpenDocuments(ctx, folders)
 	if err != nil {
-		return nil, err
+		return stage.Config{}, err
 	}
 	plan, err := sharding.AssignShards(inputs, tokens.options)
 	if err != nil {
-		return nil, err
+		return stage.Config{}, err
 	}
-	spec := Spec{Stage: "examples", Out: c.Out, Examples: &ExamplesSpec{Documents: plan.Locations, Options: plan.Options}}
 	tasks := make([]any, len(plan.Tasks))
 	memory := exampleMemory{wide: tokens.tokenizer.Wide()}
 	for i, t := range plan.Tasks {
 		tasks[i] = t
 		memory.sizes = append(memory.sizes, sizeOf(t.Blocks))
 	}
-	if spec.Examples.Scratch, err = memory.scratch(c.Memory, r.Workers); err != nil {
-		return nil, err
+	scratch, err := memory.scratch(c.Memory, workers)
+	if err != nil {
+		return stage.Config{}, err
 	}
 	options, err := json.Marshal(plan.Options)
 	if err != nil {
-		return nil, err
+		return stage.Config{}, err
 	}
 	name := c.tokens().name()
-	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "examples", Algorithm: examplesAlgorithm, Options: options,
-		Inputs: append(plan.Inputs, sharding.Input{Name: name, Bytes: int64(len(tokens.raw)), SHA256: sharding.Hash(tokens.raw)})}
-	m, err := drive(ctx, r, driveConfig{spec: spec, recipe: recipe, tasks: tasks, total: 2 * plan.TextBytes, overwrite: c.Overwrite,
-		prepare: func(ctx context.Context, folder store.Folder) error {
+	vocabulary := sharding.Input{Name: name, Bytes: int64(len(tokens.raw)), SHA256: sharding.Hash(tokens.raw)}
+	return stage.Config{
+		Spec: stage.NewSpec("examples", c.Out, plan.Locations, examplesWork{Documents: plan.Locations, Options: plan.Options, Scratch: scratch}),
+		Recipe: sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "examples", Algorithm: examplesAlgorithm, Options: options,
+			Inputs: append(plan.Inputs, vocabulary)},
+		Tasks: tasks, Total: 2 * plan.TextBytes, Reads: 2, // text counts when it is read and when it is written
+		Overwrite: c.Overwrite,
+		Prepare: func(ctx context.Context, folder store.Folder) error {
 			return store.WriteFile(ctx, folder, name, tokens.raw)
-		}})
-	if err != nil {
-		return nil, err
+		},
+	}, nil
+}
+
+// haveRecords returns the error of the stage, or one for a stage without records.
+func haveRecords(m *sharding.Manifest, folders []string, err error) error {
+	if err == nil && m.Counts["records"] == 0 {
+		return fmt.Errorf("%w could be made of the %d documents in %v", ErrNoRecords, m.Counts["documents"], folders)
 	}
-	if m.Counts["records"] == 0 {
-		return nil, fmt.Errorf("%w could be made of the %d documents in %v", ErrNoRecords, m.Counts["documents"], folders)
-	}
-	return m, nil
+	return err
 }
 
 func (c ExamplesConfig) validate() error {
@@ -120,7 +146,7 @@ func (c ExamplesConfig) validate() error {
 		err = errors.Join(err, errors.New("nothing to read: give a documents folder, JSON lines or --text"))
 	}
 	if err != nil {
-		return &ConfigError{err}
+		return &ConfigError{Err: err}
 	}
 	return nil
 }

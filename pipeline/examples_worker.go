@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"pretext/internal/store"
+	"pretext/pipeline/stage"
 	"pretext/records/pretrain"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
@@ -12,16 +13,16 @@ import (
 
 // examplesWorker makes shards.
 type examplesWorker struct {
-	*stage
-	ExamplesSpec
+	*stage.Env
+	examplesWork
 }
 
 // load reads the stage's own copy of the vocabulary or tokenizer, once for the
 // job.
 func (w *examplesWorker) load(ctx context.Context) (*sharding.Tokenizer, error) {
-	shared, err := w.job.share(func() (any, error) {
+	shared, err := w.Share(func() (any, error) {
 		name := w.Options.TokenFile()
-		raw, err := store.ReadFile(ctx, w.folder, name)
+		raw, err := store.ReadFile(ctx, w.Folder, name)
 		if err != nil {
 			return nil, err
 		}
@@ -33,17 +34,17 @@ func (w *examplesWorker) load(ctx context.Context) (*sharding.Tokenizer, error) 
 	return shared.(*sharding.Tokenizer), nil
 }
 
-func (w *examplesWorker) do(ctx context.Context, index int) ([]Result, error) {
+func (w *examplesWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	var sideCars []string
 	for _, split := range w.Options.Splits() {
 		sideCars = append(sideCars, sharding.ShardName{Split: split, Index: index, Count: w.Options.Shards}.SideCar())
 	}
 	var t sharding.ShardTask
-	if err := w.task(ctx, index, &t); err != nil {
+	if err := w.Task(ctx, index, &t); err != nil {
 		return nil, err
 	}
-	if results, ok, err := w.proved(ctx, index, sideCars...); err != nil || ok {
-		w.meter.Add(2 * t.Blocks.TextBytes())
+	if results, ok, err := w.Proved(ctx, index, sideCars...); err != nil || ok {
+		w.Meter.Add(2 * t.Blocks.TextBytes())
 		return results, err
 	}
 	tok, err := w.load(ctx)
@@ -54,19 +55,19 @@ func (w *examplesWorker) do(ctx context.Context, index int) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer w.job.give(tools)
+	defer w.Give(tools)
 	sides, err := w.read(ctx, t, tools)
 	if err != nil {
 		return nil, err
 	}
-	var results []Result
+	var results []stage.Result
 	for _, side := range sides {
 		r, err := w.build(ctx, index, side, tools)
 		if err != nil {
 			return nil, err
 		}
 		results = append(results, r)
-		w.meter.Add(t.Blocks.TextBytes() / int64(len(sides))) // reading was the first half
+		w.Meter.Add(t.Blocks.TextBytes() / int64(len(sides))) // reading was the first half
 	}
 	return results, nil
 }
@@ -77,7 +78,7 @@ type shardSide struct {
 	corpus *pretrain.Corpus
 	counts sharding.Counts
 
-	withoutPunkt map[string]int64 // see [shardBody]
+	withoutPunkt map[string]int64 // see [sharding.ShardBody]
 }
 
 // shardTools are what a task holds while it is at work. They keep their memory
@@ -94,7 +95,7 @@ type shardTools struct {
 }
 
 func (w *examplesWorker) tools(ctx context.Context, tok *sharding.Tokenizer) (*shardTools, error) {
-	if spare, ok := w.job.take().(*shardTools); ok {
+	if spare, ok := w.Take().(*shardTools); ok {
 		return spare, nil
 	}
 	builder, err := pretrain.NewBuilder(w.Options.Options, tok.Vocab, w.scratch(context.WithoutCancel(ctx)))
@@ -117,7 +118,7 @@ func (w *examplesWorker) read(ctx context.Context, t sharding.ShardTask, tools *
 		tools.corpora[i].Reset()
 		sides = append(sides, &shardSide{split: split, corpus: tools.corpora[i], counts: sharding.Counts{}})
 	}
-	for doc, err := range t.Blocks.Documents(ctx, w.Documents, w.meter.Add) {
+	for doc, err := range t.Blocks.Documents(ctx, w.Documents, w.Meter.Add) {
 		if err != nil {
 			return nil, err
 		}
@@ -164,11 +165,11 @@ func (s *shardSide) countWithoutPunkt(lang string) {
 	s.withoutPunkt[lang]++
 }
 
-func (w *examplesWorker) finish(ctx context.Context, results []Result) error {
+func (w *examplesWorker) Finish(ctx context.Context, results []stage.Result) error {
 	name := w.Options.TokenFile()
-	bytes, sum, err := sharding.HashFile(ctx, w.folder, name)
+	bytes, sum, err := sharding.HashFile(ctx, w.Folder, name)
 	if err != nil {
 		return err
 	}
-	return w.manifest(ctx, results, nil, sharding.FileEntry{Name: name, Bytes: bytes, SHA256: sum})
+	return w.Manifest(ctx, results, sharding.Manifest{Files: []sharding.FileEntry{{Name: name, Bytes: bytes, SHA256: sum}}})
 }

@@ -12,6 +12,7 @@ import (
 	"pretext/extract/books"
 	"pretext/extract/text"
 	"pretext/extract/wiki"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
@@ -62,10 +63,20 @@ type ExtractConfig struct {
 	Overwrite  bool
 }
 
-// ExtractSpec is what an extract worker needs beyond its task.
-type ExtractSpec struct {
+// extractWork is what an extract worker needs beyond its task.
+type extractWork struct {
 	Sources []SourceSpec
 	Options ExtractOptions
+}
+
+func init() {
+	stage.Register(stage.Definition{
+		Name:     "extract",
+		New:      stage.New(func(env *stage.Env, work extractWork) stage.Worker { return &extractWorker{env, work} }),
+		Warnings: sharding.DeriveWarnings,
+		Counts: [][2]string{{"pages", "pages"}, {"files", "files read"}, {"lines", "lines"}, {"documents", "documents"},
+			{"text_bytes", "bytes of text"}},
+	})
 }
 
 // A SourceSpec is a source as the plan found it.
@@ -94,9 +105,9 @@ func (s SourceSpec) fileName(number int) string {
 // Extract makes documents of sources: OUT/documents-SOURCE-NNNNN.jsonl.zst.
 func Extract(ctx context.Context, r Runner, c ExtractConfig) (*sharding.Manifest, error) {
 	if err := c.Options.Validate(); err != nil {
-		return nil, &ConfigError{err}
+		return nil, &ConfigError{Err: err}
 	}
-	plan, err := planSources(ctx, c, r.note)
+	plan, err := planSources(ctx, c, r.Tell)
 	if err != nil {
 		return nil, err
 	}
@@ -106,8 +117,8 @@ func Extract(ctx context.Context, r Runner, c ExtractConfig) (*sharding.Manifest
 	}
 	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "extract", Algorithm: extractAlgorithm,
 		Options: options, Inputs: plan.inputs}
-	spec := Spec{Stage: "extract", Out: c.Out, Extract: &ExtractSpec{plan.sources, c.Options}}
-	m, err := drive(ctx, r, driveConfig{spec: spec, recipe: recipe, tasks: plan.tasks, sizes: plan.sizes(), total: plan.bytes, overwrite: c.Overwrite})
+	spec := stage.NewSpec("extract", c.Out, plan.paths(), extractWork{plan.sources, c.Options})
+	m, err := stage.Run(ctx, r, stage.Config{Spec: spec, Recipe: recipe, Tasks: plan.tasks, Sizes: plan.sizes(), Total: plan.bytes, Overwrite: c.Overwrite})
 	if err != nil {
 		return nil, err
 	}
@@ -142,30 +153,30 @@ func checkRejects(c sharding.Counts, allowed float64) error {
 
 // extractWorker makes documents files.
 type extractWorker struct {
-	*stage
-	ExtractSpec
+	*stage.Env
+	extractWork
 }
 
-func (w *extractWorker) do(ctx context.Context, index int) ([]Result, error) {
+func (w *extractWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	var t extractTask
-	if err := w.task(ctx, index, &t); err != nil {
+	if err := w.Task(ctx, index, &t); err != nil {
 		return nil, err
 	}
 	if problem := t.check(w.Sources); problem != "" {
-		return nil, badPlan(index, problem)
+		return nil, stage.BadPlan(index, problem)
 	}
 	source := w.Sources[t.Source]
 	name := source.fileName(t.Number)
 	sideCar := name + sharding.SideCarSuffix
-	if results, ok, err := w.proved(ctx, index, sideCar); err != nil || ok {
-		w.meter.Add(t.bytes(source))
+	if results, ok, err := w.Proved(ctx, index, sideCar); err != nil || ok {
+		w.Meter.Add(t.bytes(source))
 		return results, err
 	}
-	out, err := w.create(ctx, name+sharding.DocumentsSuffix)
+	out, err := w.Create(ctx, name+sharding.DocumentsSuffix)
 	if err != nil {
 		return nil, err
 	}
-	defer out.abort()
+	defer out.Abort()
 	documents, err := extract.NewWriter(out, extract.BlockBytes(source.Bytes))
 	if err != nil {
 		return nil, err
@@ -195,7 +206,7 @@ func (w *extractWorker) do(ctx context.Context, index int) ([]Result, error) {
 	if body.Blocks, err = documents.Close(); err != nil {
 		return nil, err
 	}
-	if err := w.commit(ctx, out); err != nil {
+	if err := w.Commit(ctx, out); err != nil {
 		return nil, err
 	}
 	for _, b := range body.Blocks {
@@ -206,36 +217,33 @@ func (w *extractWorker) do(ctx context.Context, index int) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	idsEntry, err := w.write(ctx, name+sharding.IDsSuffix, ids.Bytes())
+	idsEntry, err := w.Write(ctx, name+sharding.IDsSuffix, ids.Bytes())
 	if err != nil {
 		return nil, err
 	}
 	idsEntry.Task = index
-	result, err := w.prove(ctx, sideCar, sharding.SideCar{Task: index, File: out.entry(index, counts), Index: idsEntry, Body: raw})
-	return []Result{result}, err
+	result, err := w.Prove(ctx, sideCar, sharding.SideCar{Task: index, File: out.Entry(index, counts), Index: idsEntry, Body: raw})
+	return []stage.Result{result}, err
 }
 
-func (w *extractWorker) finish(ctx context.Context, results []Result) error {
+func (w *extractWorker) Finish(ctx context.Context, results []stage.Result) error {
 	if err := w.checkSources(ctx); err != nil {
 		return err
 	}
-	var lists []string
-	for _, r := range results {
-		lists = append(lists, strings.TrimSuffix(r.SideCar, sharding.SideCarSuffix)+sharding.IDsSuffix)
-	}
-	equal, err := sharding.CountEqualIDs(ctx, w.folder, lists)
-	if err != nil {
-		return err
-	}
-	var sideCars []string
+	var lists, sideCars []string
 	for _, r := range results {
 		sideCars = append(sideCars, r.SideCar)
+		lists = append(lists, strings.TrimSuffix(r.SideCar, sharding.SideCarSuffix)+sharding.IDsSuffix)
 	}
-	dropped, err := sharding.SumDropped(ctx, w.folder, sideCars)
+	equal, err := sharding.CountEqualIDs(ctx, w.Folder, lists)
 	if err != nil {
 		return err
 	}
-	return w.manifestOf(ctx, results, sharding.Manifest{Counts: sharding.Counts{"equal_ids": equal}, Dropped: dropped})
+	dropped, err := sharding.SumDropped(ctx, w.Folder, sideCars)
+	if err != nil {
+		return err
+	}
+	return w.Manifest(ctx, results, sharding.Manifest{Counts: sharding.Counts{"equal_ids": equal}, Dropped: dropped})
 }
 
 // check says what is wrong with a task that no driver made of these sources, ""

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 	"pretext/extract/download"
 	"pretext/internal/store"
 	"pretext/internal/torture"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
@@ -179,7 +181,7 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 		}},
 		{name: "extract", do: func(_, out string) error { return extract(out, false) }},
 		{name: "extract with Prism", do: func(_, out string) error {
-			_, err := Extract(ctx, Runner{Name: Prism, Workers: 1}, ExtractConfig{Sources: c.Sources, Options: c.Extract, MaxRejects: 1, Out: out})
+			_, err := Extract(ctx, Runner{Name: stage.Prism, Workers: 1}, ExtractConfig{Sources: c.Sources, Options: c.Extract, MaxRejects: 1, Out: out})
 			return err
 		}},
 		{name: "extract over what a killed run left", before: leftovers, do: func(_, out string) error { return extract(out, false) }},
@@ -201,10 +203,17 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 			if err != nil {
 				return err
 			}
-			_, err = makeExamples(ctx, oneWorker, c, tokens, c.Documents, func(ctx context.Context, r Runner, d driveConfig) (*sharding.Manifest, error) {
-				d.spec.Examples.Scratch = 0 // all examples through a scratch file
-				return drive(ctx, r, d)
-			})
+			d, err := c.plan(ctx, c.Documents, tokens, oneWorker.Workers)
+			if err != nil {
+				return err
+			}
+			var work examplesWork
+			if err := json.Unmarshal(d.Spec.Work, &work); err != nil {
+				return err
+			}
+			work.Scratch = 0 // all examples through a scratch file
+			d.Spec = stage.NewSpec("examples", out, d.Spec.Paths, work)
+			_, err = stage.Run(ctx, oneWorker, d)
 			return err
 		}},
 		{name: "examples of text", do: func(base, out string) error {

@@ -12,6 +12,7 @@ import (
 	"pretext/extract/dedup"
 	"pretext/extract/quality"
 	"pretext/internal/store"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
@@ -99,15 +100,24 @@ type FilterConfig struct {
 	Overwrite  bool
 }
 
-// FilterSpec is what the workers of the filter stage and of the two before it
+// filterWork is what the workers of the filter stage and of the two before it
 // need beyond their tasks.
-type FilterSpec struct {
+type filterWork struct {
 	Documents []string // locations of the documents folders
 	Options   FilterOptions
 	// Signatures and Decisions are the locations of the folders of signatures
 	// and of decisions about duplicates; "" where there are none.
 	Signatures, Decisions string
 	Budget                int64 // bytes that finding duplicates may sort at a time
+}
+
+func init() {
+	stage.Register(stage.Definition{
+		Name:     "filter",
+		New:      stage.New(func(env *stage.Env, work filterWork) stage.Worker { return &filterWorker{env, work} }),
+		Warnings: sharding.DeriveWarnings,
+		Counts:   [][2]string{{"read", "documents read"}, {"documents", "documents"}, {"text_bytes", "bytes of text"}},
+	})
 }
 
 // A filterTask is the plan of one documents file: some blocks of one file.
@@ -223,16 +233,16 @@ func (p *filterPlan) any() (tasks []any) {
 func Filter(ctx context.Context, r Runner, c FilterConfig) (*sharding.Manifest, error) {
 	c.Options = c.Options.WithDefaults()
 	if err := c.Options.Validate(); err != nil {
-		return nil, &ConfigError{err}
+		return nil, &ConfigError{Err: err}
 	}
 	if !c.Options.Enabled() {
-		return nil, &ConfigError{errors.New("nothing to filter by: give --dedup, --quality, --min-words, --min-script-share or --rule")}
+		return nil, &ConfigError{Err: errors.New("nothing to filter by: give --dedup, --quality, --min-words, --min-script-share or --rule")}
 	}
 	folders, foreign, err := sortDocuments(c.Documents, nil)
 	if err != nil {
 		return nil, err
 	}
-	return locked(c.Out, func(folder store.Folder) (*sharding.Manifest, error) {
+	return stage.Locked(c.Out, func(folder store.Folder) (*sharding.Manifest, error) {
 		if len(foreign) > 0 {
 			imported := filepath.Join(c.Out, sharding.ImportedFolder)
 			if _, err := Extract(ctx, r, ExtractConfig{Sources: foreign, Options: c.Import, MaxRejects: c.MaxRejects, Out: imported, Overwrite: c.Overwrite}); err != nil {
@@ -260,7 +270,7 @@ func filterIn(ctx context.Context, folder store.Folder, r Runner, c FilterConfig
 	}
 	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "filter", Algorithm: filterAlgorithm, Options: options, Inputs: plan.inputs}
 	// Before anything is put below it: a folder of other options is refused.
-	if err := claim(ctx, folder, recipe, c.Overwrite); err != nil {
+	if err := stage.Claim(ctx, folder, recipe, c.Overwrite); err != nil {
 		return nil, err
 	}
 	if c.Overwrite {
@@ -268,14 +278,14 @@ func filterIn(ctx context.Context, folder store.Folder, r Runner, c FilterConfig
 			return nil, err
 		}
 	}
-	spec := FilterSpec{Documents: plan.locations, Options: c.Options, Budget: budget}
+	work := filterWork{Documents: plan.locations, Options: c.Options, Budget: budget}
 	if c.Options.Dedup != DedupNone {
-		if err := findDuplicates(ctx, r, c, plan, &spec, options); err != nil {
+		if err := findDuplicates(ctx, r, c, plan, &work, options); err != nil {
 			return nil, err
 		}
 	}
-	m, err := driveIn(ctx, folder, r, driveConfig{spec: Spec{Stage: "filter", Out: c.Out, Filter: &spec}, recipe: recipe,
-		tasks: plan.any(), total: plan.bytes, overwrite: c.Overwrite})
+	m, err := stage.RunIn(ctx, folder, r, stage.Config{Spec: stage.NewSpec("filter", c.Out, work.Documents, work), Recipe: recipe,
+		Tasks: plan.any(), Total: plan.bytes, Overwrite: c.Overwrite})
 	if err != nil {
 		return nil, err
 	}
@@ -296,19 +306,11 @@ func dropUnused(ctx context.Context, folder store.Folder, o FilterOptions) error
 		unused = append(unused, SignaturesFolder)
 	}
 	for _, name := range unused {
-		if err := emptyWhole(ctx, folder.Folder(name)); err != nil {
+		if err := stage.Empty(ctx, folder.Folder(name)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// emptyWhole removes the files of a stage and the tasks of its plan.
-func emptyWhole(ctx context.Context, folder store.Folder) error {
-	if err := empty(ctx, folder); err != nil {
-		return err
-	}
-	return removePlans(ctx, folder.Folder(sharding.PlanFolder))
 }
 
 // dropFiltered empties what a filter of an earlier run wrote, which a run without
@@ -321,8 +323,8 @@ func dropFiltered(ctx context.Context, location string) error {
 	if plan, err := sharding.ReadPlan(ctx, folder); err != nil || plan.Stage != "filter" {
 		return nil // nothing of ours
 	}
-	_, err = locked(location, func(folder store.Folder) (struct{}, error) {
-		err := emptyWhole(ctx, folder)
+	_, err = stage.Locked(location, func(folder store.Folder) (struct{}, error) {
+		err := stage.Empty(ctx, folder)
 		if err == nil {
 			err = dropUnused(ctx, folder, FilterOptions{Dedup: DedupNone})
 		}
@@ -340,14 +342,14 @@ func (p *filterPlan) memory(have int64, workers int, o FilterOptions) (budget in
 	}
 	need := int64(baseMemory) + mostAtWork(tasks, workers)
 	if need > have {
-		return 0, &MemoryError{Need: need, Have: have, Why: "filtering documents", Less: " or fewer --workers"}
+		return 0, &stage.MemoryError{Need: need, Have: have, Why: "filtering documents", Less: " or fewer --workers"}
 	}
 	if o.Dedup == DedupNone {
 		return 0, nil
 	}
 	fixed := o.decideMemory(p.documents)
 	if fixed+minFilterBudget > have {
-		return 0, &MemoryError{Need: fixed + minFilterBudget, Have: have, Why: fmt.Sprintf("finding duplicates among %d documents", p.documents)}
+		return 0, &stage.MemoryError{Need: fixed + minFilterBudget, Have: have, Why: fmt.Sprintf("finding duplicates among %d documents", p.documents)}
 	}
 	return (have - fixed) / 2, nil
 }

@@ -13,6 +13,7 @@ import (
 	"pretext/extract/dedup"
 	"pretext/extract/quality"
 	"pretext/internal/store"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
@@ -32,8 +33,8 @@ type rejectLine struct {
 
 // filterWorker writes the documents that stay.
 type filterWorker struct {
-	*stage
-	FilterSpec
+	*stage.Env
+	filterWork
 }
 
 // filterTools are what a task holds while it is at work.
@@ -42,33 +43,33 @@ type filterTools struct {
 	sketcher *dedup.Sketcher // nil where there is nothing to compare
 }
 
-func (s *FilterSpec) tools(j *job) (*filterTools, error) {
-	if spare, ok := j.take().(*filterTools); ok {
+func (w *filterWork) tools(env *stage.Env) (*filterTools, error) {
+	if spare, ok := env.Take().(*filterTools); ok {
 		return spare, nil
 	}
-	rules, err := quality.New(s.Options.Options)
+	rules, err := quality.New(w.Options.Options)
 	if err != nil {
 		return nil, err
 	}
 	t := &filterTools{rules: rules}
-	if s.Options.Dedup != DedupNone {
+	if w.Options.Dedup != DedupNone {
 		var o dedup.Options
-		if s.Options.Nearly != nil {
-			o = *s.Options.Nearly
+		if w.Options.Nearly != nil {
+			o = *w.Options.Nearly
 		}
 		t.sketcher, err = dedup.NewSketcher(o)
 	}
 	return t, err
 }
 
-func (w *filterWorker) do(ctx context.Context, index int) ([]Result, error) {
+func (w *filterWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	var t filterTask
-	if err := w.task(ctx, index, &t); err != nil {
+	if err := w.Task(ctx, index, &t); err != nil {
 		return nil, err
 	}
 	sideCar := t.Name + sharding.SideCarSuffix
-	if results, ok, err := w.proved(ctx, index, sideCar); err != nil || ok {
-		w.meter.Add(t.Blocks.TextBytes())
+	if results, ok, err := w.Proved(ctx, index, sideCar); err != nil || ok {
+		w.Meter.Add(t.Blocks.TextBytes())
 		return results, err
 	}
 	decisions, err := w.decisions(ctx, index)
@@ -76,40 +77,40 @@ func (w *filterWorker) do(ctx context.Context, index int) ([]Result, error) {
 		return nil, err
 	}
 	defer decisions.ids.close()
-	tools, err := w.tools(w.job)
+	tools, err := w.tools(w.Env)
 	if err != nil {
 		return nil, err
 	}
-	defer w.job.give(tools)
+	defer w.Give(tools)
 	result, err := w.writeTask(ctx, index, t, tools, decisions)
-	return []Result{result}, err
+	return []stage.Result{result}, err
 }
 
 // writeTask writes the documents of a task that stay, and the list of the others.
-func (w *filterWorker) writeTask(ctx context.Context, index int, t filterTask, tools *filterTools, decisions *decisionReader) (Result, error) {
-	out, err := w.create(ctx, t.Name+sharding.DocumentsSuffix)
+func (w *filterWorker) writeTask(ctx context.Context, index int, t filterTask, tools *filterTools, decisions *decisionReader) (stage.Result, error) {
+	out, err := w.Create(ctx, t.Name+sharding.DocumentsSuffix)
 	if err != nil {
-		return Result{}, err
+		return stage.Result{}, err
 	}
-	defer out.abort()
-	rejects, err := w.create(ctx, t.Name+rejectsSuffix)
+	defer out.Abort()
+	rejects, err := w.Create(ctx, t.Name+rejectsSuffix)
 	if err != nil {
-		return Result{}, err
+		return stage.Result{}, err
 	}
-	defer rejects.abort()
+	defer rejects.Abort()
 	documents, err := extract.NewWriter(out, t.BlockBytes)
 	if err != nil {
-		return Result{}, err
+		return stage.Result{}, err
 	}
 	counts := sharding.Counts{}
 	var ids sharding.IDList
-	for doc, err := range t.Blocks.Documents(ctx, w.Documents, w.meter.Add) {
+	for doc, err := range t.Blocks.Documents(ctx, w.Documents, w.Meter.Add) {
 		if err != nil {
-			return Result{}, err
+			return stage.Result{}, err
 		}
 		line, err := w.judge(doc, int(counts["read"]), tools, decisions)
 		if err != nil {
-			return Result{}, err
+			return stage.Result{}, err
 		}
 		counts["read"]++
 		if line == nil {
@@ -121,12 +122,12 @@ func (w *filterWorker) writeTask(ctx context.Context, index int, t filterTask, t
 			_, err = rejects.Write(sharding.Compact(line))
 		}
 		if err != nil {
-			return Result{}, err
+			return stage.Result{}, err
 		}
 	}
 	var body sharding.DocumentsBody
 	if body.Blocks, err = documents.Close(); err != nil {
-		return Result{}, err
+		return stage.Result{}, err
 	}
 	for _, b := range body.Blocks {
 		counts["text_bytes"] += b.TextBytes
@@ -134,20 +135,20 @@ func (w *filterWorker) writeTask(ctx context.Context, index int, t filterTask, t
 	counts["blocks"] = int64(len(body.Blocks))
 	raw, err := json.Marshal(body)
 	if err != nil {
-		return Result{}, err
+		return stage.Result{}, err
 	}
-	for _, o := range []*output{out, rejects} {
-		if err := w.commit(ctx, o); err != nil {
-			return Result{}, err
+	for _, o := range []*stage.Output{out, rejects} {
+		if err := w.Commit(ctx, o); err != nil {
+			return stage.Result{}, err
 		}
 	}
-	idsEntry, err := w.write(ctx, t.Name+sharding.IDsSuffix, ids.Bytes())
+	idsEntry, err := w.Write(ctx, t.Name+sharding.IDsSuffix, ids.Bytes())
 	if err != nil {
-		return Result{}, err
+		return stage.Result{}, err
 	}
 	idsEntry.Task = index
-	return w.prove(ctx, t.Name+sharding.SideCarSuffix, sharding.SideCar{Task: index, File: out.entry(index, counts), Index: idsEntry,
-		More: []sharding.FileEntry{rejects.entry(index, nil)}, Body: raw})
+	return w.Prove(ctx, t.Name+sharding.SideCarSuffix, sharding.SideCar{Task: index, File: out.Entry(index, counts), Index: idsEntry,
+		More: []sharding.FileEntry{rejects.Entry(index, nil)}, Body: raw})
 }
 
 // judge returns the line of a reject, nil for a document that stays. What rules
@@ -178,16 +179,16 @@ func (w *filterWorker) judge(doc *extract.Document, number int, tools *filterToo
 	return nil, nil
 }
 
-func (w *filterWorker) finish(ctx context.Context, results []Result) error {
+func (w *filterWorker) Finish(ctx context.Context, results []stage.Result) error {
 	var lists []string
 	for _, r := range results {
 		lists = append(lists, strings.TrimSuffix(r.SideCar, sharding.SideCarSuffix)+sharding.IDsSuffix)
 	}
-	equal, err := sharding.CountEqualIDs(ctx, w.folder, lists)
+	equal, err := sharding.CountEqualIDs(ctx, w.Folder, lists)
 	if err != nil {
 		return err
 	}
-	return w.manifest(ctx, results, sharding.Counts{"equal_ids": equal})
+	return w.Manifest(ctx, results, sharding.Manifest{Counts: sharding.Counts{"equal_ids": equal}})
 }
 
 // A decision says that a document does not stay.
@@ -230,7 +231,7 @@ func (w *filterWorker) decisions(ctx context.Context, task int) (*decisionReader
 // bases returns the number of the first document of each file of signatures,
 // found once for the job.
 func (w *filterWorker) bases(ctx context.Context) ([]uint32, error) {
-	shared, err := w.job.share(func() (any, error) {
+	shared, err := w.Share(func() (any, error) {
 		set, err := openSignatures(ctx, w.Signatures, 0)
 		if err != nil {
 			return nil, err

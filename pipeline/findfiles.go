@@ -46,7 +46,7 @@ func findFiles(sources []Source, note func(string)) (found []Source, err error) 
 		case what != "" && dumps:
 			passed[what] = append(passed[what], filepath.Base(s.Path))
 		case what != "":
-			return nil, &ConfigError{fmt.Errorf("%s: %w", s.Path, wiki.NotDump(what))}
+			return nil, &ConfigError{Err: fmt.Errorf("%s: %w", s.Path, wiki.NotDump(what))}
 		default:
 			kept = append(kept, s)
 			if s.Kind == KindWiki {
@@ -88,7 +88,7 @@ func checkLocal(s Source) error {
 	case "file":
 		cure = "give the path alone, " + redact.URL("/"+strings.TrimLeft(rest, "/"))
 	}
-	return &ConfigError{fmt.Errorf("%s is an address, not a file of this machine: %s", redact.URL(s.Path), cure)}
+	return &ConfigError{Err: fmt.Errorf("%s is an address, not a file of this machine: %s", redact.URL(s.Path), cure)}
 }
 
 // matches returns the files that a source means.
@@ -102,10 +102,10 @@ func matches(s Source) ([]string, error) {
 	}
 	paths, err := filepath.Glob(s.Path)
 	if err != nil {
-		return nil, &ConfigError{fmt.Errorf("pattern %s: %w", s.Path, err)}
+		return nil, &ConfigError{Err: fmt.Errorf("pattern %s: %w", s.Path, err)}
 	}
 	if len(paths) == 0 {
-		return nil, &ConfigError{fmt.Errorf("no file matches %s", s.Path)}
+		return nil, &ConfigError{Err: fmt.Errorf("no file matches %s", s.Path)}
 	}
 	if s.Kind == KindWiki {
 		wiki.SortParts(paths)
@@ -138,7 +138,7 @@ func filesOf(s Source) (paths []string, err error) {
 		}
 	}
 	if len(paths) == 0 {
-		return nil, &ConfigError{fmt.Errorf("folder %s has no %s in it", s.Path, what)}
+		return nil, &ConfigError{Err: fmt.Errorf("folder %s has no %s in it", s.Path, what)}
 	}
 	if s.Kind == KindWiki {
 		wiki.SortParts(paths)

@@ -9,6 +9,7 @@ import (
 
 	"pretext/extract"
 	"pretext/internal/store"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
@@ -42,22 +43,23 @@ func FuzzForgedPlansAndSideCars(f *testing.F) {
 			t.Fatal(err)
 		}
 		recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "vocab"}
-		if err := writePlan(ctx, out, recipe, []any{0}); err != nil {
+		plan := sharding.StagePlan{Recipe: recipe, Tasks: 1, Fingerprint: recipe.Fingerprint()}
+		if err := store.WriteFile(ctx, out, sharding.PlanName, sharding.Marshal(plan)); err != nil {
 			t.Fatal(err)
 		}
 		if err := store.WriteFile(ctx, out.Folder(sharding.PlanFolder), sharding.TaskFile(0), raw); err != nil {
 			t.Fatal(err)
 		}
-		for _, spec := range []Spec{
-			{Stage: "vocab", Vocab: &VocabSpec{Documents: []string{documents}, Options: DefaultVocabOptions()}},
-			{Stage: "extract", Extract: &ExtractSpec{Options: DefaultExtractOptions(), Sources: []SourceSpec{{Kind: KindWiki, Paths: []string{source}, Stem: "w"}}}},
+		for _, spec := range []stage.Spec{
+			stage.NewSpec("vocab", out.String(), nil, vocabWork{Documents: []string{documents}, Options: DefaultVocabOptions()}),
+			stage.NewSpec("extract", out.String(), nil, extractWork{Options: DefaultExtractOptions(), Sources: []SourceSpec{{Kind: KindWiki, Paths: []string{source}, Stem: "w"}}}),
 		} {
-			spec.Out, spec.Fingerprint = out.String(), recipe.Fingerprint()
-			w, err := spec.worker(newJob(ctx, 1, new(Meter)))
+			spec.Fingerprint = recipe.Fingerprint()
+			w, err := spec.Worker()
 			if err != nil {
 				t.Fatal(err)
 			}
-			results, err := w.do(ctx, 0)
+			results, err := w.Do(ctx, 0)
 			if err == nil && (len(results) != 1 || results[0].SideCar == "") {
 				t.Errorf("%s: %d results and no error", spec.Stage, len(results))
 			}

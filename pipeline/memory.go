@@ -5,6 +5,8 @@ import (
 	"pretext/sharding"
 	"runtime/debug"
 	"slices"
+
+	"pretext/pipeline/stage"
 )
 
 // What the examples stage takes, measured on real runs and rounded up. The
@@ -55,7 +57,7 @@ func (m exampleMemory) scratch(have int64, workers int) (scratch int64, err erro
 	workers = min(max(1, workers), len(tasks))
 	need := int64(baseMemory) + mostAtWork(tasks, workers)
 	if need > have {
-		return 0, &MemoryError{Need: need, Have: have, Why: "making examples", Less: ", fewer --workers or more --shards"}
+		return 0, &stage.MemoryError{Need: need, Have: have, Why: "making examples", Less: ", fewer --workers or more --shards"}
 	}
 	return min(maxScratch, minScratch+(have-need)/int64(workers)/2), nil
 }

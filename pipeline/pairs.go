@@ -10,6 +10,7 @@ import (
 	"pretext/extract"
 	"pretext/extract/dedup"
 	"pretext/internal/store"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
@@ -27,19 +28,26 @@ func appendPair(dst []byte, p dedup.Pair) []byte {
 	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(dst, p.A), p.B)
 }
 
-// pairsWorker compares documents.
-type pairsWorker struct {
-	*stage
-	FilterSpec
+func init() {
+	stage.Register(stage.Definition{
+		Name: "pairs",
+		New:  stage.New(func(env *stage.Env, work filterWork) stage.Worker { return &pairsWorker{env, work} }),
+	})
 }
 
-func (w *pairsWorker) do(ctx context.Context, index int) ([]Result, error) {
+// pairsWorker compares documents.
+type pairsWorker struct {
+	*stage.Env
+	filterWork
+}
+
+func (w *pairsWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	var t pairsTask
-	if err := w.task(ctx, index, &t); err != nil {
+	if err := w.Task(ctx, index, &t); err != nil {
 		return nil, err
 	}
 	if t.Candidates == "" { // there are none
-		return []Result{{Task: index}}, nil
+		return []stage.Result{{Task: index}}, nil
 	}
 	candidates, err := readRows(ctx, w.Signatures, t.Candidates, pairBytes)
 	if err != nil {
@@ -47,22 +55,22 @@ func (w *pairsWorker) do(ctx context.Context, index int) ([]Result, error) {
 	}
 	name := similarName(index)
 	sideCar := name + sharding.SideCarSuffix
-	if results, ok, err := w.proved(ctx, index, sideCar); err != nil || ok {
-		w.meter.Add(int64(len(candidates) / pairBytes))
+	if results, ok, err := w.Proved(ctx, index, sideCar); err != nil || ok {
+		w.Meter.Add(int64(len(candidates) / pairBytes))
 		return results, err
 	}
 	similar, err := w.compare(ctx, candidates)
 	if err != nil {
 		return nil, err
 	}
-	entry, err := w.write(ctx, name+binarySuffix, similar)
+	entry, err := w.Write(ctx, name+binarySuffix, similar)
 	if err != nil {
 		return nil, err
 	}
 	entry.Task = index
 	entry.Counts = sharding.Counts{"compared": int64(len(candidates) / pairBytes), "similar": int64(len(similar) / similarBytes)}
-	result, err := w.prove(ctx, sideCar, sharding.SideCar{Task: index, File: entry})
-	return []Result{result}, err
+	result, err := w.Prove(ctx, sideCar, sharding.SideCar{Task: index, File: entry})
+	return []stage.Result{result}, err
 }
 
 // compare returns the candidates that are similar, with their similarity.
@@ -98,7 +106,7 @@ func (w *pairsWorker) compare(ctx context.Context, candidates []byte) (similar [
 			return nil, err
 		}
 		similar = w.judge(similar, p, a, b)
-		w.meter.Add(1)
+		w.Meter.Add(1)
 	}
 	return similar, nil
 }
@@ -129,7 +137,7 @@ func (w *pairsWorker) judge(rows []byte, p dedup.Pair, a, b dedup.Set) []byte {
 
 // where returns the table of blocks, made once for the job.
 func (w *pairsWorker) where(ctx context.Context) (*documentTable, error) {
-	shared, err := w.job.share(func() (any, error) {
+	shared, err := w.Share(func() (any, error) {
 		plan, err := planFilter(ctx, w.Documents)
 		if err != nil {
 			return nil, err
@@ -143,8 +151,8 @@ func (w *pairsWorker) where(ctx context.Context) (*documentTable, error) {
 }
 
 // finish joins what is similar and decides.
-func (w *pairsWorker) finish(ctx context.Context, results []Result) error {
-	results = slices.DeleteFunc(results, func(r Result) bool { return r.SideCar == "" })
+func (w *pairsWorker) Finish(ctx context.Context, results []stage.Result) error {
+	results = slices.DeleteFunc(results, func(r stage.Result) bool { return r.SideCar == "" })
 	index, err := openSignatures(ctx, w.Signatures, w.Budget)
 	if err != nil {
 		return err
@@ -169,13 +177,17 @@ func (w *pairsWorker) finish(ctx context.Context, results []Result) error {
 			return err
 		}
 	}
-	return w.decide(ctx, results, index, found)
+	files, err := found.decide(ctx, w.Env, index)
+	if err != nil {
+		return err
+	}
+	return w.Manifest(ctx, results, sharding.Manifest{Files: files})
 }
 
 // join takes the similar pairs of a task, and appends those of which one contains
 // the other.
 func (w *pairsWorker) join(ctx context.Context, task int, found *similarities, equal []bool, inside []insideRow) ([]insideRow, error) {
-	rows, err := readRows(ctx, w.spec.Out, similarName(task)+binarySuffix, similarBytes)
+	rows, err := readRows(ctx, w.Out(), similarName(task)+binarySuffix, similarBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pretext/internal/store"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
@@ -26,8 +27,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400) // thousands of small runs: collecting garbage took half of their time
 	}
-	Init(os.Args[1:])
-	actForAttacks()
+	stage.Init(os.Args[1:])
 	os.Exit(m.Run())
 }
 
@@ -272,19 +272,21 @@ func TestAStaleWorkerIsFenced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := Spec{Stage: "examples", Out: shards, Fingerprint: "0123", Examples: &ExamplesSpec{Documents: []string{filepath.Join(c.Out, DocumentsFolder)}}}
-	if err := json.Unmarshal(plan.Options, &spec.Examples.Options); err != nil {
+	work := examplesWork{Documents: []string{filepath.Join(c.Out, DocumentsFolder)}}
+	if err := json.Unmarshal(plan.Options, &work.Options); err != nil {
 		t.Fatal(err)
 	}
+	spec := stage.NewSpec("examples", shards, nil, work)
+	spec.Fingerprint = "0123"
 	want := tree(t, c.Out)
-	w, err := spec.worker(newJob(ctx, 1, new(Meter)))
+	w, err := spec.Worker()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.do(ctx, 0); !errors.Is(err, ErrFenced) {
+	if _, err := w.Do(ctx, 0); !errors.Is(err, stage.ErrFenced) {
 		t.Errorf("task: got %v", err)
 	}
-	if err := w.finish(ctx, nil); !errors.Is(err, ErrFenced) {
+	if err := w.Finish(ctx, nil); !errors.Is(err, stage.ErrFenced) {
 		t.Errorf("manifest: got %v", err)
 	}
 	if diff := cmp.Diff(want, tree(t, c.Out)); diff != "" {

@@ -87,7 +87,7 @@ type PlanConfig struct {
 // into the memory or the disk.
 func PlanRun(ctx context.Context, c PlanConfig) (*Plan, error) {
 	if err := errors.Join(c.Run.Examples.Validate(), c.Run.Filter.WithDefaults().Validate()); err != nil {
-		return nil, &ConfigError{err}
+		return nil, &ConfigError{Err: err}
 	}
 	p := &Plan{}
 	local, err := expandSources(ctx, c.Run.Sources, func(text string) { p.Notes = append(p.Notes, text) })
@@ -103,14 +103,14 @@ func PlanRun(ctx context.Context, c PlanConfig) (*Plan, error) {
 	}
 	if d := c.Run.Download; d != nil {
 		if err := d.validate(); err != nil {
-			return nil, &ConfigError{err}
+			return nil, &ConfigError{Err: err}
 		}
 		if err := p.addDownloads(ctx, *d, c.Typical); err != nil {
 			return nil, err
 		}
 	}
 	if len(p.Sources) == 0 {
-		return nil, &ConfigError{errors.New("no sources: nothing to plan")}
+		return nil, &ConfigError{Err: errors.New("no sources: nothing to plan")}
 	}
 	p.reckon(c)
 	return p, p.fit(c)
@@ -184,7 +184,7 @@ func (p *Plan) addDownloads(ctx context.Context, d DownloadConfig, typical func(
 func planRequest(ctx context.Context, o download.Options, q download.Request) (s PlannedSource, err error) {
 	client, err := download.NewClient(o)
 	if err != nil {
-		return s, &ConfigError{err}
+		return s, &ConfigError{Err: err}
 	}
 	defer client.Close()
 	list, err := client.Resolve(ctx, q)

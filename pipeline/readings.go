@@ -13,6 +13,7 @@ import (
 	"pretext/extract/text"
 	"pretext/extract/wiki"
 	"pretext/internal/store"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
@@ -21,7 +22,7 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 	if err != nil {
 		return nil, err
 	}
-	hash := wiki.NewRangeHash(&meteredReaderAt{ctx: ctx, r: f, meter: w.meter, next: rng.Start, end: rng.End}, rng)
+	hash := wiki.NewRangeHash(&meteredReaderAt{ctx: ctx, r: f, meter: w.Meter, next: rng.Start, end: rng.End}, rng)
 	r := wiki.NewReader(hash, f.Size(), rng, s.Head, w.Options.Wiki, filepath.Base(s.Paths[0]))
 	// All pages were read by the time that bytes after the last stream are
 	// met: padding of a download, most often. They are noted, not fatal.
@@ -62,7 +63,7 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 
 func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Task) (*reading, error) {
 	t.Path = books.Name(s.Paths[0])
-	r := books.NewReader(meteredBooks{ctx, w.meter}, t, w.Options.Books)
+	r := books.NewReader(meteredBooks{ctx, w.Meter}, t, w.Options.Books)
 	summary := func() (sharding.Counts, sharding.DocumentsBody, error) {
 		st := r.Stats()
 		counts := sharding.Counts{"files": st.Books, "documents": st.Kept, "skipped_files": st.Skipped,
@@ -83,7 +84,7 @@ func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Tas
 // meteredBooks is the local store of books, metered.
 type meteredBooks struct {
 	ctx   context.Context
-	meter *Meter
+	meter *stage.Meter
 }
 
 func (m meteredBooks) List(path string) ([]books.Info, error) { return books.Local{}.List(path) }
@@ -112,7 +113,7 @@ func (w *extractWorker) openText(ctx context.Context, s SourceSpec) (*reading, e
 			if err != nil {
 				return nil, err
 			}
-			metered := &meteredReaderAt{ctx: ctx, r: f, meter: w.meter, end: f.Size()}
+			metered := &meteredReaderAt{ctx: ctx, r: f, meter: w.Meter, end: f.Size()}
 			return struct {
 				io.Reader
 				io.Closer
@@ -153,7 +154,7 @@ func addRejects[N int | int64](counts sharding.Counts, rejects map[extract.Rejec
 type meteredReaderAt struct {
 	ctx       context.Context
 	r         io.ReaderAt
-	meter     *Meter
+	meter     *stage.Meter
 	next, end int64
 }
 

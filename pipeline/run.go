@@ -10,6 +10,7 @@ import (
 
 	"pretext/internal/store"
 	"pretext/internal/usage"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
@@ -46,16 +47,16 @@ type RunConfig struct {
 // the summaries of the stages that ended well, whatever came after.
 func Run(ctx context.Context, r Runner, c RunConfig) (stages []StageSummary, err error) {
 	if err := c.Examples.Validate(); err != nil {
-		return nil, &ConfigError{err}
+		return nil, &ConfigError{Err: err}
 	}
 	if c.Filter.Enabled() {
 		if err := c.Filter.WithDefaults().Validate(); err != nil {
-			return nil, &ConfigError{err}
+			return nil, &ConfigError{Err: err}
 		}
 	}
 	if c.Download != nil {
 		if err := c.Download.validate(); err != nil {
-			return nil, &ConfigError{err}
+			return nil, &ConfigError{Err: err}
 		}
 	}
 	if file := (tokenFile{c.Vocab, c.Tokenizer}); file.given() {
@@ -63,26 +64,10 @@ func Run(ctx context.Context, r Runner, c RunConfig) (stages []StageSummary, err
 		if err != nil {
 			return nil, err // before hours of work, not after
 		}
-		r.note(tokens.tokenizer.Warning)
+		r.Tell(tokens.tokenizer.Warning)
 		r.Note = nil // the examples stage would say it again
 	}
-	return locked(c.Out, func(store.Folder) ([]StageSummary, error) { return runStages(ctx, r, c) })
-}
-
-// locked does something while it holds the lock of a folder.
-func locked[R any](location string, do func(store.Folder) (R, error)) (result R, err error) {
-	if err := checkPath(store.Absolute(location)); err != nil {
-		return result, err
-	}
-	folder, err := store.Open(location)
-	if err != nil {
-		return result, err
-	}
-	err = store.Hold(folder, func() (err error) {
-		result, err = do(folder)
-		return err
-	})
-	return result, err
+	return stage.Locked(c.Out, func(store.Folder) ([]StageSummary, error) { return runStages(ctx, r, c) })
 }
 
 // runStages is Run with the folder locked.
@@ -135,11 +120,11 @@ func runStages(ctx context.Context, r Runner, c RunConfig) (stages []StageSummar
 			return nil, err
 		}
 	}
-	for _, stage := range plan {
-		if stage.run == nil {
+	for _, st := range plan {
+		if st.run == nil {
 			continue
 		}
-		s, err := Summarize(stage.name, below(stage.folder), func() (*Manifest, error) { return stage.run(below(stage.folder)) })
+		s, err := Summarize(st.name, below(st.folder), func() (*Manifest, error) { return st.run(below(st.folder)) })
 		if err != nil {
 			return stages, err
 		}
@@ -223,19 +208,11 @@ type SummaryLine struct {
 	Count int64
 }
 
-// summaryOrder names the counts that a summary shows, and how.
-var summaryOrder = []struct{ key, name string }{
-	{"downloads", "files downloaded"}, {"download_bytes", "bytes downloaded"}, {"unverified_downloads", "files without a published checksum"}, {"missing_downloads", "files missing at the source"},
-	{"pages", "pages"}, {"files", "files read"}, {"lines", "lines"}, {"read", "documents read"}, {"documents", "documents"}, {"sentences", "sentences"},
-	{"words", "distinct words, counted by task"}, {"tokens", "tokens"}, {"unknown_tokens", "unknown tokens"}, {"text_bytes", "bytes of text"},
-	{"records", "examples"}, {"masked", "masked positions"}, {"random_next", "random next sentences"},
-}
-
 // Lines returns the counts in the order in which a person wants them.
 func (s StageSummary) Lines() (lines []SummaryLine) {
-	for _, o := range summaryOrder {
-		if n, ok := s.Counts[o.key]; ok {
-			lines = append(lines, SummaryLine{o.name, n})
+	for _, c := range stage.Counts(s.Stage) {
+		if n, ok := s.Counts[c[0]]; ok {
+			lines = append(lines, SummaryLine{c[1], n})
 		}
 	}
 	for _, reason := range s.Counts.RejectReasons() {

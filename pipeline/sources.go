@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	"pretext/extract/books"
 	"pretext/extract/wiki"
@@ -33,6 +32,14 @@ func (p *sourcePlan) names() string {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
 	}
 	return strings.Join(names, ", ")
+}
+
+// paths returns what is read.
+func (p *sourcePlan) paths() (paths []string) {
+	for _, s := range p.sources {
+		paths = append(paths, s.Paths...)
+	}
+	return paths
 }
 
 // sizes returns the bytes that each task reads.
@@ -83,7 +90,7 @@ func planSources(ctx context.Context, c ExtractConfig, note func(string)) (*sour
 		}
 	}
 	if len(p.tasks) == 0 {
-		return nil, &ConfigError{fmt.Errorf("no sources: nothing to extract from")}
+		return nil, &ConfigError{Err: fmt.Errorf("no sources: nothing to extract from")}
 	}
 	return p, nil
 }
@@ -203,14 +210,6 @@ func inputOf(ctx context.Context, path string) (sharding.Input, error) {
 		return sharding.Input{}, fmt.Errorf("read %s: %w", path, err)
 	}
 	return sharding.Input{Name: filepath.Base(path), Bytes: f.Size(), SHA256: sum}, nil
-}
-
-// checkPath refuses a path that cannot travel to workers, whose tasks are JSON.
-func checkPath(path string) error {
-	if utf8.ValidString(path) {
-		return nil
-	}
-	return &ConfigError{fmt.Errorf("path %q: not UTF-8: give the file or folder another name", path)}
 }
 
 // stem is the part of a documents file's name that tells its source: the base

@@ -28,9 +28,9 @@ func checkFields(ctx context.Context, path string, o text.Options) error {
 	name, field := filepath.Base(path), cmp.Or(o.Field, "text")
 	switch {
 	case s.Array:
-		return &ConfigError{fmt.Errorf("%s is one JSON array, not JSON lines: write one object a line, as jq -c '.[]' does", path)}
+		return &ConfigError{Err: fmt.Errorf("%s is one JSON array, not JSON lines: write one object a line, as jq -c '.[]' does", path)}
 	case s.Objects == 0 && isText(path):
-		return &ConfigError{fmt.Errorf("%s is not JSON lines: give text in BERT's form as --text %s, and books to prepare-data extract --books", path, path)}
+		return &ConfigError{Err: fmt.Errorf("%s is not JSON lines: give text in BERT's form as --text %s, and books to prepare-data extract --books", path, path)}
 	case s.Objects == 0 || slices.Contains(s.Fields, field):
 		return nil // the reader counts what is wrong with its lines
 	}
@@ -42,5 +42,5 @@ func checkFields(ctx context.Context, path string, o text.Options) error {
 	if len(fields) > 10 {
 		fields = append(slices.Clip(fields[:10]), "…")
 	}
-	return &ConfigError{fmt.Errorf("%s: no line of the first %d has a field %q, the fields are %s: %s", name, s.Objects, field, strings.Join(fields, ", "), cure)}
+	return &ConfigError{Err: fmt.Errorf("%s: no line of the first %d has a field %q, the fields are %s: %s", name, s.Objects, field, strings.Join(fields, ", "), cure)}
 }

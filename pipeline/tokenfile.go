@@ -39,7 +39,7 @@ type tokens struct {
 // read reads the file from the local disk, under the options asked for.
 func (f tokenFile) read(o sharding.ExamplesOptions) (*tokens, error) {
 	if f.vocab != "" && f.tokenizer != "" {
-		return nil, &ConfigError{errors.New("a vocabulary and a tokenizer are given: which of them?")}
+		return nil, &ConfigError{Err: errors.New("a vocabulary and a tokenizer are given: which of them?")}
 	}
 	raw, err := os.ReadFile(f.path())
 	if err != nil {

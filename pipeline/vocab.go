@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"pretext/internal/store"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 	"pretext/tokenize/vocab"
 )
@@ -46,12 +47,21 @@ type VocabConfig struct {
 	Overwrite  bool
 }
 
-// VocabSpec is what a vocab worker needs beyond its task.
-type VocabSpec struct {
+// vocabWork is what a vocab worker needs beyond its task.
+type vocabWork struct {
 	Documents []string
 	Options   VocabOptions
 	Given     string // name of the file that is there already, where none is trained
 	Tokens    int64  // entries in it
+}
+
+func init() {
+	stage.Register(stage.Definition{
+		Name:     "vocab",
+		New:      stage.New(func(env *stage.Env, work vocabWork) stage.Worker { return &vocabWorker{env, work} }),
+		Warnings: sharding.DeriveWarnings,
+		Counts:   [][2]string{{"documents", "documents"}, {"words", "distinct words, counted by task"}, {"tokens", "tokens"}},
+	})
 }
 
 // A vocabTask is the plan of one file of word counts.
@@ -66,16 +76,20 @@ func Vocab(ctx context.Context, r Runner, c VocabConfig) (*sharding.Manifest, er
 		return copyVocab(ctx, r, c, file)
 	}
 	if err := c.Options.Validate(); err != nil {
-		return nil, &ConfigError{err}
+		return nil, &ConfigError{Err: err}
 	}
 	folders, foreign, err := sortDocuments(c.Documents, nil)
 	if err != nil {
 		return nil, err
 	}
 	if len(foreign) == 0 {
-		return trainVocab(ctx, r, c, folders, drive)
+		d, err := c.plan(ctx, folders)
+		if err != nil {
+			return nil, err
+		}
+		return stage.Run(ctx, r, d)
 	}
-	return locked(c.Out, func(folder store.Folder) (*sharding.Manifest, error) {
+	return stage.Locked(c.Out, func(folder store.Folder) (*sharding.Manifest, error) {
 		imported := filepath.Join(c.Out, sharding.ImportedFolder)
 		o := DefaultExtractOptions()
 		o.Text.Field = c.TextField
@@ -83,29 +97,30 @@ func Vocab(ctx context.Context, r Runner, c VocabConfig) (*sharding.Manifest, er
 		if err != nil {
 			return nil, err
 		}
-		return trainVocab(ctx, r, c, append(folders, imported), func(ctx context.Context, r Runner, d driveConfig) (*sharding.Manifest, error) {
-			return driveIn(ctx, folder, r, d)
-		})
+		d, err := c.plan(ctx, append(folders, imported))
+		if err != nil {
+			return nil, err
+		}
+		return stage.RunIn(ctx, folder, r, d)
 	})
 }
 
-// trainVocab trains a vocabulary from documents folders of ours.
-func trainVocab(ctx context.Context, r Runner, c VocabConfig, folders []string,
-	drive func(context.Context, Runner, driveConfig) (*sharding.Manifest, error)) (*sharding.Manifest, error) {
+// plan plans counting words and training on documents folders of ours.
+func (c VocabConfig) plan(ctx context.Context, folders []string) (none stage.Config, err error) {
 	inputs, err := sharding.OpenDocuments(ctx, folders)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	spec := &VocabSpec{Options: c.Options}
+	work := vocabWork{Options: c.Options}
 	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "vocab", Algorithm: vocabAlgorithm}
 	if recipe.Options, err = json.Marshal(c.Options); err != nil {
-		return nil, err
+		return none, err
 	}
 	var tasks []any
 	var total int64
 	var open sharding.BlockList
 	for i, in := range inputs {
-		spec.Documents = append(spec.Documents, in.Location)
+		work.Documents = append(work.Documents, in.Location)
 		recipe.Inputs = append(recipe.Inputs, in.Input)
 		for _, f := range in.Files {
 			if len(f.Blocks) == 0 {
@@ -123,10 +138,10 @@ func trainVocab(ctx context.Context, r Runner, c VocabConfig, folders []string,
 		tasks = append(tasks, vocabTask{open})
 	}
 	if total == 0 {
-		return nil, fmt.Errorf("%w in %v", ErrNoDocuments, c.Documents)
+		return none, fmt.Errorf("%w in %v", ErrNoDocuments, c.Documents)
 	}
-	return drive(ctx, r, driveConfig{spec: Spec{Stage: "vocab", Out: c.Out, Vocab: spec}, recipe: recipe, tasks: tasks,
-		total: total, overwrite: c.Overwrite})
+	return stage.Config{Spec: stage.NewSpec("vocab", c.Out, work.Documents, work), Recipe: recipe, Tasks: tasks,
+		Total: total, Overwrite: c.Overwrite}, nil
 }
 
 // copyVocab makes a vocab folder of a vocabulary or tokenizer that the user has.
@@ -138,31 +153,32 @@ func copyVocab(ctx context.Context, r Runner, c VocabConfig, file tokenFile) (*s
 	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "vocab", Algorithm: vocabAlgorithm,
 		Options: json.RawMessage(`{"given":true}`),
 		Inputs:  []sharding.Input{{Name: filepath.Base(file.path()), Bytes: int64(len(tokens.raw)), SHA256: sharding.Hash(tokens.raw)}}}
-	return drive(ctx, r, driveConfig{spec: Spec{Stage: "vocab", Out: c.Out, Vocab: &VocabSpec{Given: file.name(), Tokens: int64(tokens.tokenizer.Vocab.Size)}}, recipe: recipe,
-		tasks: []any{vocabTask{}}, total: int64(len(tokens.raw)), overwrite: c.Overwrite,
-		prepare: func(ctx context.Context, folder store.Folder) error {
+	work := vocabWork{Given: file.name(), Tokens: int64(tokens.tokenizer.Vocab.Size)}
+	return stage.Run(ctx, r, stage.Config{Spec: stage.NewSpec("vocab", c.Out, nil, work), Recipe: recipe,
+		Tasks: []any{vocabTask{}}, Total: int64(len(tokens.raw)), Overwrite: c.Overwrite,
+		Prepare: func(ctx context.Context, folder store.Folder) error {
 			return store.WriteFile(ctx, folder, file.name(), tokens.raw)
 		}})
 }
 
 // vocabWorker counts words and trains.
 type vocabWorker struct {
-	*stage
-	VocabSpec
+	*stage.Env
+	vocabWork
 }
 
-func (w *vocabWorker) do(ctx context.Context, index int) ([]Result, error) {
+func (w *vocabWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	if w.Given != "" {
-		return []Result{{Task: index}}, nil
+		return []stage.Result{{Task: index}}, nil
 	}
 	name := fmt.Sprintf("%s%05d", sharding.CountsPrefix, index)
 	sideCar := name + sharding.SideCarSuffix
 	var t vocabTask
-	if err := w.task(ctx, index, &t); err != nil {
+	if err := w.Task(ctx, index, &t); err != nil {
 		return nil, err
 	}
-	if results, ok, err := w.proved(ctx, index, sideCar); err != nil || ok {
-		w.meter.Add(t.Blocks.TextBytes())
+	if results, ok, err := w.Proved(ctx, index, sideCar); err != nil || ok {
+		w.Meter.Add(t.Blocks.TextBytes())
 		return results, err
 	}
 	counts, err := vocab.NewCounts(w.Options.Options)
@@ -170,7 +186,7 @@ func (w *vocabWorker) do(ctx context.Context, index int) ([]Result, error) {
 		return nil, err
 	}
 	documents := int64(0)
-	for doc, err := range t.Blocks.Documents(ctx, w.Documents, w.meter.Add) {
+	for doc, err := range t.Blocks.Documents(ctx, w.Documents, w.Meter.Add) {
 		if err != nil {
 			return nil, err
 		}
@@ -179,30 +195,31 @@ func (w *vocabWorker) do(ctx context.Context, index int) ([]Result, error) {
 			documents++
 		}
 	}
-	out, err := w.create(ctx, name+countsSuffix)
+	out, err := w.Create(ctx, name+countsSuffix)
 	if err != nil {
 		return nil, err
 	}
-	defer out.abort()
+	defer out.Abort()
 	if _, err := counts.WriteTo(out); err != nil {
 		return nil, err
 	}
-	if err := w.commit(ctx, out); err != nil {
+	if err := w.Commit(ctx, out); err != nil {
 		return nil, err
 	}
-	entry := out.entry(index, sharding.Counts{"documents": documents, "words": int64(counts.Len())})
-	result, err := w.prove(ctx, sideCar, sharding.SideCar{Task: index, File: entry})
-	return []Result{result}, err
+	entry := out.Entry(index, sharding.Counts{"documents": documents, "words": int64(counts.Len())})
+	result, err := w.Prove(ctx, sideCar, sharding.SideCar{Task: index, File: entry})
+	return []stage.Result{result}, err
 }
 
 // finish trains on the merged counts.
-func (w *vocabWorker) finish(ctx context.Context, results []Result) error {
+func (w *vocabWorker) Finish(ctx context.Context, results []stage.Result) error {
 	if w.Given != "" {
-		bytes, sum, err := sharding.HashFile(ctx, w.folder, w.Given)
+		bytes, sum, err := sharding.HashFile(ctx, w.Folder, w.Given)
 		if err != nil {
 			return err
 		}
-		return w.manifest(ctx, nil, nil, sharding.FileEntry{Name: w.Given, Bytes: bytes, SHA256: sum, Counts: sharding.Counts{"tokens": w.Tokens}})
+		return w.Manifest(ctx, nil, sharding.Manifest{Files: []sharding.FileEntry{
+			{Name: w.Given, Bytes: bytes, SHA256: sum, Counts: sharding.Counts{"tokens": w.Tokens}}}})
 	}
 	tokens, err := w.train(ctx, results)
 	if err != nil {
@@ -212,15 +229,15 @@ func (w *vocabWorker) finish(ctx context.Context, results []Result) error {
 	if err := vocab.Write(&file, tokens); err != nil {
 		return err
 	}
-	entry, err := w.write(ctx, sharding.VocabName, file.Bytes())
+	entry, err := w.Write(ctx, sharding.VocabName, file.Bytes())
 	if err != nil {
 		return err
 	}
 	entry.Counts = sharding.Counts{"tokens": int64(len(tokens))}
-	return w.manifest(ctx, results, nil, entry)
+	return w.Manifest(ctx, results, sharding.Manifest{Files: []sharding.FileEntry{entry}})
 }
 
-func (w *vocabWorker) train(ctx context.Context, results []Result) (tokens []string, err error) {
+func (w *vocabWorker) train(ctx context.Context, results []stage.Result) (tokens []string, err error) {
 	var readers []io.Reader
 	var files []store.File
 	defer func() {
@@ -229,7 +246,7 @@ func (w *vocabWorker) train(ctx context.Context, results []Result) (tokens []str
 		}
 	}()
 	for _, r := range results {
-		f, err := w.folder.Open(ctx, r.SideCar[:len(r.SideCar)-len(sharding.SideCarSuffix)]+countsSuffix)
+		f, err := w.Folder.Open(ctx, r.SideCar[:len(r.SideCar)-len(sharding.SideCarSuffix)]+countsSuffix)
 		if err != nil {
 			return nil, err
 		}

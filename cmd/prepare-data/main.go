@@ -9,11 +9,11 @@ import (
 	"syscall"
 
 	"pretext/cmd/prepare-data/command"
-	"pretext/pipeline"
+	"pretext/pipeline/stage"
 )
 
 func main() {
-	pipeline.Init(os.Args[1:])
+	stage.Init(os.Args[1:])
 	// The first signal ends the run in good order, a second one at once.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pretext/pipeline"
+	"pretext/pipeline/stage"
 	"pretext/records"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
@@ -24,7 +25,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	pipeline.Init(os.Args[1:])
+	stage.Init(os.Args[1:])
 	code := m.Run()
 	if demoDir != "" {
 		os.RemoveAll(demoDir)

@@ -18,6 +18,7 @@ import (
 	"pretext/cmd/internal/cli"
 	"pretext/internal/humanize"
 	"pretext/pipeline"
+	"pretext/pipeline/stage"
 )
 
 // NewRoot returns the command with all its subcommands.
@@ -90,7 +91,7 @@ func (f *runFlags) addStrict(fs *pflag.FlagSet) {
 }
 
 func addRunner(fs *pflag.FlagSet, runner *string) {
-	fs.StringVar(runner, "runner", pipeline.DefaultRunner, "Beam runner: "+strings.Join(pipeline.Runners, " or ")+"; decides no byte of the output")
+	fs.StringVar(runner, "runner", stage.DefaultRunner, "Beam runner: "+strings.Join(stage.Runners, " or ")+"; decides no byte of the output")
 }
 
 // pipeline returns the pipeline's view of the flags.
@@ -101,8 +102,8 @@ func (f *runFlags) pipeline(stderr io.Writer) (pipeline.Runner, error) {
 	if f.workers < 1 {
 		return pipeline.Runner{}, usagef("--workers %d: must be at least 1", f.workers)
 	}
-	if !slices.Contains(pipeline.Runners, f.runner) {
-		return pipeline.Runner{}, usagef("--runner %q: must be one of %s", f.runner, strings.Join(pipeline.Runners, ", "))
+	if !slices.Contains(stage.Runners, f.runner) {
+		return pipeline.Runner{}, usagef("--runner %q: must be one of %s", f.runner, strings.Join(stage.Runners, ", "))
 	}
 	if !(f.maxRejects >= 0 && f.maxRejects <= 1) {
 		return pipeline.Runner{}, usagef("--max-rejects %g: must be between 0 and 1", f.maxRejects)

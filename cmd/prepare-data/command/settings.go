@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pretext/cmd/internal/cli"
-	"pretext/pipeline"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 	"pretext/tokenize"
 	"pretext/tokenize/sentence"
@@ -37,7 +37,7 @@ func completions() cli.Completions {
 	}
 	return cli.Completions{
 		Values: map[string][]string{
-			"runner": pipeline.Runners, "recipe": {sharding.RecipeGoogle}, "compression": {sharding.CompressionNone, sharding.CompressionGzip},
+			"runner": stage.Runners, "recipe": {sharding.RecipeGoogle}, "compression": {sharding.CompressionNone, sharding.CompressionGzip},
 			"sentence-splitter": {sentence.Auto, sentence.Punkt, sentence.Newline}, "preset": presetNames(),
 			"profile": profiles, "tokenizer-profile": profiles, "to": {"text"},
 		},

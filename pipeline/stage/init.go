@@ -18,7 +18,7 @@
 //
 // The default runner, direct, opens no socket. Prism listens on a random port of all
 // interfaces, which package internal/guard closes to all but this process.
-package pipeline
+package stage
 
 import (
 	"flag"

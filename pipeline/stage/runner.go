@@ -1,4 +1,4 @@
-package pipeline
+package stage
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	//lint:ignore SA1019 deprecated upstream; docs/decisions/direct-runner.md says why it is the default here
@@ -52,8 +53,8 @@ type Runner struct {
 // name is the runner's name, the default where none was given.
 func (r Runner) name() string { return cmp.Or(r.Name, DefaultRunner) }
 
-// note tells a person something, if there is anyone to tell and anything to say.
-func (r Runner) note(text string) {
+// Tell calls Note if it is set and there is anything to say.
+func (r Runner) Tell(text string) {
 	if r.Note != nil && text != "" {
 		r.Note(text)
 	}
@@ -130,8 +131,12 @@ func privateTemp(out string) (restore func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		remove()
+		return nil, err
+	}
 	old, set := os.LookupEnv("TMPDIR")
-	os.Setenv("TMPDIR", store.Absolute(dir))
+	os.Setenv("TMPDIR", dir)
 	return func() {
 		if set {
 			os.Setenv("TMPDIR", old)

@@ -1,4 +1,4 @@
-package pipeline
+package stage
 
 import (
 	"context"
@@ -13,21 +13,9 @@ import (
 	"pretext/sharding"
 )
 
-// An OptionsError says that a folder holds something else than what was asked
-// for. It is a usage error.
-type OptionsError struct {
-	Folder      string
-	Differences []string
-}
-
-func (e *OptionsError) Error() string {
-	return fmt.Sprintf("%s was made with other options or inputs (%s): give another --out, or --overwrite to make it anew",
-		e.Folder, strings.Join(e.Differences, "; "))
-}
-
-// claim checks that a folder is free for a recipe, or holds work of the very
+// Claim checks that a folder is free for a recipe, or holds work of the very
 // same recipe. With overwrite, other work is removed.
-func claim(ctx context.Context, folder store.Folder, recipe sharding.Recipe, overwrite bool) error {
+func Claim(ctx context.Context, folder store.Folder, recipe sharding.Recipe, overwrite bool) error {
 	plan, err := sharding.ReadPlan(ctx, folder)
 	var old sharding.Recipe
 	switch {
@@ -51,26 +39,38 @@ func claim(ctx context.Context, folder store.Folder, recipe sharding.Recipe, ove
 		return nil
 	}
 	if !overwrite {
-		return &OptionsError{folder.String(), differences(old, recipe)}
+		return &OptionsError{folder.String(), Differences(old, recipe)}
 	}
-	return empty(ctx, folder)
+	return removeStage(ctx, folder)
 }
 
-// empty removes the files of a stage: the manifest first, so that the folder is
+// removeStage removes the files of a stage: the manifest first, so that the folder is
 // at no moment taken for finished, and the plan last, so that a folder without
 // a plan never holds files of an older one, wherever this is cut short. The
 // tasks of the plan go when the next is written.
-func empty(ctx context.Context, folder store.Folder) error {
+func removeStage(ctx context.Context, folder store.Folder) error {
 	if err := folder.Remove(ctx, sharding.ManifestName); err != nil {
 		return err
 	}
-	if err := removeDownloads(ctx, folder); err != nil {
-		return err
+	if plan, err := sharding.ReadPlan(ctx, folder); err == nil {
+		if clear := definitions[plan.Stage].Clear; clear != nil {
+			if err := clear(ctx, folder, plan); err != nil {
+				return err
+			}
+		}
 	}
 	if err := removeOurs(ctx, folder, sharding.PlanName); err != nil {
 		return err
 	}
 	return folder.Remove(ctx, sharding.PlanName)
+}
+
+// Empty removes the files of a stage and the plans of its tasks.
+func Empty(ctx context.Context, folder store.Folder) error {
+	if err := removeStage(ctx, folder); err != nil {
+		return err
+	}
+	return removePlans(ctx, folder.Folder(sharding.PlanFolder))
 }
 
 // removePlans removes the plans of tasks and the list of their hashes.
@@ -92,7 +92,7 @@ func removeOurs(ctx context.Context, folder store.Folder, but string) error {
 		return err
 	}
 	for _, info := range files {
-		if info.Name == but || !sharding.IsStageFile(info.Name) {
+		if info.Name == but || !owns(info.Name) {
 			continue
 		}
 		if err := folder.Remove(ctx, info.Name); err != nil {
@@ -102,8 +102,8 @@ func removeOurs(ctx context.Context, folder store.Folder, but string) error {
 	return nil
 }
 
-// differences names what two recipes differ in, for people.
-func differences(old, new sharding.Recipe) (diffs []string) {
+// Differences returns in what two recipes differ, for people.
+func Differences(old, new sharding.Recipe) (diffs []string) {
 	if old.Stage != new.Stage {
 		return []string{fmt.Sprintf("it holds the output of stage %q, not %q", old.Stage, new.Stage)}
 	}

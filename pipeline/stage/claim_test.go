@@ -1,4 +1,4 @@
-package pipeline
+package stage
 
 import (
 	"context"
@@ -54,7 +54,7 @@ func TestOverwritingThatIsCutShortLeavesNoFileWithoutItsPlan(t *testing.T) {
 			}
 		}
 		left := cut
-		err = claim(ctx, cutFolder{dir, &left}, now, true)
+		err = Claim(ctx, cutFolder{dir, &left}, now, true)
 		if err != nil && !errors.Is(err, errCut) {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package pipeline
+package stage
 
 import "sync/atomic"
 
@@ -12,18 +12,6 @@ type Meter struct {
 	Tasks int    // of the stage
 	done  atomic.Int64
 	kept  atomic.Int64
-}
-
-// newMeter returns the meter of a stage.
-func newMeter(stage string, total int64) *Meter {
-	m := &Meter{Stage: stage, Total: total}
-	switch stage {
-	case "examples": // counts text when it is read and when it is written
-		m.Reads = 2
-	case "pairs":
-		m.Unit = "pairs"
-	}
-	return m
 }
 
 // Add counts n more units.

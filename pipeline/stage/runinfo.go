@@ -1,4 +1,4 @@
-package pipeline
+package stage
 
 import (
 	"context"
@@ -38,38 +38,15 @@ func writeRunInfo(ctx context.Context, folder store.Folder, r Runner, spec Spec,
 	info := runInfo{FormatVersion: sharding.FormatVersion, Stage: spec.Stage, Started: start.UTC(),
 		Seconds: time.Since(start).Seconds(), CPUSeconds: (usage.CPU() - cpu).Seconds(), PeakRSS: usage.PeakMemory(),
 		Runner: r.name(), Workers: r.Workers, Command: redact.Args(os.Args), Go: runtime.Version()}
-	for _, path := range spec.locations() {
+	for _, path := range spec.Paths {
 		info.Sources = append(info.Sources, redact.Path(path))
 	}
 	if r.RecordPlaces {
-		info.Places, info.Command, info.Sources = true, redact.Texts(os.Args), redact.Texts(spec.locations())
+		info.Places, info.Command, info.Sources = true, redact.Texts(os.Args), redact.Texts(spec.Paths)
 		info.Host, _ = os.Hostname()
 	}
 	if b, ok := debug.ReadBuildInfo(); ok {
 		info.Version = b.Main.Version
 	}
 	return store.WriteFile(ctx, folder, sharding.RunName, sharding.Marshal(info))
-}
-
-// locations returns what a stage reads, as paths.
-func (s Spec) locations() (paths []string) {
-	switch {
-	case s.Extract != nil:
-		for _, src := range s.Extract.Sources {
-			paths = append(paths, src.Paths...)
-		}
-	case s.Vocab != nil:
-		paths = s.Vocab.Documents
-	case s.Examples != nil:
-		paths = s.Examples.Documents
-	case s.Signatures != nil:
-		paths = s.Signatures.Documents
-	case s.Pairs != nil:
-		paths = s.Pairs.Documents
-	case s.Filter != nil:
-		paths = s.Filter.Documents
-	case s.Download != nil:
-		paths = s.Download.Requests
-	}
-	return paths
 }

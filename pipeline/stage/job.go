@@ -1,4 +1,4 @@
-package pipeline
+package stage
 
 import (
 	"cmp"
@@ -38,7 +38,7 @@ type taskFn struct {
 	Workers int
 	Spec    Spec
 
-	worker worker
+	worker Worker
 	pool   *pool[[]Result]
 }
 
@@ -54,7 +54,7 @@ func (fn *taskFn) StartBundle(ctx context.Context, _ func(int, Result)) error {
 
 func (fn *taskFn) ProcessElement(_ context.Context, task Task, _ func(int, Result)) error {
 	w := fn.worker
-	return fn.pool.Go(func(ctx context.Context) ([]Result, error) { return w.do(ctx, task.Index) })
+	return fn.pool.Go(func(ctx context.Context) ([]Result, error) { return w.Do(ctx, task.Index) })
 }
 
 func (fn *taskFn) FinishBundle(_ context.Context, emit func(int, Result)) error {
@@ -92,7 +92,7 @@ func (fn *manifestFn) ProcessElement(ctx context.Context, _ int, next func(*Resu
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(j.ctx, cancel)()
-		err = w.finish(ctx, results)
+		err = w.Finish(ctx, results)
 	}
 	if err != nil {
 		j.cancel(err)
@@ -113,8 +113,8 @@ func (*consumeFn) ProcessElement(int, func(*string) bool) {}
 // runJob runs a stage's tasks and its manifest as one Beam job and returns the
 // error of the task that failed first, with its type. When it returns, no task
 // of the job is at work in this process.
-func runJob(ctx context.Context, r Runner, c driveConfig, meter *Meter) error {
-	spec := c.spec
+func runJob(ctx context.Context, r Runner, c Config, meter *Meter) error {
+	spec := c.Spec
 	name := jobName(spec.Stage)
 	j := newJob(ctx, max(1, r.Workers), meter)
 	jobs.Store(name, j)
@@ -122,7 +122,7 @@ func runJob(ctx context.Context, r Runner, c driveConfig, meter *Meter) error {
 
 	p, s := beam.NewPipelineWithRoot()
 	var elements []Task
-	for _, i := range c.order() {
+	for _, i := range c.Order() {
 		elements = append(elements, Task{Index: i})
 	}
 	in := beam.Reshuffle(s, beam.CreateList(s, elements))

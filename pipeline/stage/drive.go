@@ -1,4 +1,4 @@
-package pipeline
+package stage
 
 import (
 	"bytes"
@@ -6,56 +6,87 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"pretext/internal/store"
 	"pretext/internal/usage"
 	"pretext/sharding"
 )
 
-// driveConfig is what [drive] needs of a stage.
-type driveConfig struct {
-	spec      Spec
-	recipe    sharding.Recipe
-	tasks     []any   // the plan of each task
-	sizes     []int64 // of the tasks in any unit, for a stage whose tasks differ much; nil elsewhere
-	total     int64   // of the meter
-	overwrite bool
-	// prepare writes what all tasks read; it runs under the folder's lock,
+// A Config is one run of a stage.
+type Config struct {
+	Spec      Spec
+	Recipe    sharding.Recipe
+	Tasks     []any   // the plan of each task, as JSON
+	Sizes     []int64 // of the tasks in any unit, for a stage whose tasks differ much; nil elsewhere
+	Total     int64   // of the meter
+	Unit      string  // of the meter
+	Reads     int64   // of the meter
+	Overwrite bool    // replaces the output of other options
+	// Prepare writes what all tasks read; it runs under the directory's lock,
 	// before the first task. It may be nil.
-	prepare func(context.Context, store.Folder) error
+	Prepare func(context.Context, store.Folder) error
 }
 
-// drive locks a stage's folder and runs the stage there.
-func drive(ctx context.Context, r Runner, c driveConfig) (*sharding.Manifest, error) {
-	return locked(c.spec.Out, func(folder store.Folder) (*sharding.Manifest, error) { return driveIn(ctx, folder, r, c) })
+// Locked calls do while it holds the lock of the directory at location, which it
+// makes if there is none.
+func Locked[R any](location string, do func(store.Folder) (R, error)) (result R, err error) {
+	if err := checkPath(location); err != nil {
+		return result, err
+	}
+	folder, err := store.Open(location)
+	if err != nil {
+		return result, err
+	}
+	err = store.Hold(folder, func() (err error) {
+		result, err = do(folder)
+		return err
+	})
+	return result, err
 }
 
-// driveIn runs a stage in a locked folder: it claims the folder, writes the
+// checkPath refuses a path that cannot travel to workers, whose tasks are JSON.
+func checkPath(path string) error {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if utf8.ValidString(path) {
+		return nil
+	}
+	return &ConfigError{Err: fmt.Errorf("path %q: not UTF-8: give the file or folder another name", path)}
+}
+
+// Run locks a stage's directory and runs the stage there.
+func Run(ctx context.Context, r Runner, c Config) (*sharding.Manifest, error) {
+	return Locked(c.Spec.Out, func(folder store.Folder) (*sharding.Manifest, error) { return RunIn(ctx, folder, r, c) })
+}
+
+// RunIn runs a stage in a locked directory: it claims the directory, writes the
 // plan, runs the job and returns the manifest.
-func driveIn(ctx context.Context, folder store.Folder, r Runner, c driveConfig) (*sharding.Manifest, error) {
-	for _, path := range c.spec.paths() {
+func RunIn(ctx context.Context, folder store.Folder, r Runner, c Config) (*sharding.Manifest, error) {
+	for _, path := range append([]string{c.Spec.Out}, c.Spec.Paths...) {
 		if err := checkPath(path); err != nil {
 			return nil, err
 		}
 	}
-	if err := claim(ctx, folder, c.recipe, c.overwrite); err != nil {
+	if err := Claim(ctx, folder, c.Recipe, c.Overwrite); err != nil {
 		return nil, err
 	}
-	if err := writePlan(ctx, folder, c.recipe, c.tasks); err != nil {
+	if err := writePlan(ctx, folder, c.Recipe, c.Tasks); err != nil {
 		return nil, err
 	}
-	if c.prepare != nil {
-		if err := c.prepare(ctx, folder); err != nil {
+	if c.Prepare != nil {
+		if err := c.Prepare(ctx, folder); err != nil {
 			return nil, err
 		}
 	}
-	c.spec.Fingerprint = c.recipe.Fingerprint()
+	c.Spec.Fingerprint = c.Recipe.Fingerprint()
 	start, cpu := time.Now(), usage.CPU()
-	meter := newMeter(c.spec.Stage, c.total)
-	meter.Tasks = len(c.tasks)
+	meter := &Meter{Stage: c.Spec.Stage, Total: c.Total, Unit: c.Unit, Reads: c.Reads, Tasks: len(c.Tasks)}
 	if r.Watch != nil {
 		defer r.Watch(meter)()
 	}
@@ -69,21 +100,21 @@ func driveIn(ctx context.Context, folder store.Folder, r Runner, c driveConfig) 
 	if err != nil {
 		return nil, err
 	}
-	if m.Fingerprint != c.spec.Fingerprint {
+	if m.Fingerprint != c.Spec.Fingerprint {
 		return nil, fmt.Errorf("%w: %s", ErrFenced, folder)
 	}
-	return m, writeRunInfo(ctx, folder, r, c.spec, start, cpu)
+	return m, writeRunInfo(ctx, folder, r, c.Spec, start, cpu)
 }
 
-// order returns the indices of the tasks, the largest first: a large task that began
+// Order returns the indices of the tasks, the largest first: a large task that began
 // last would keep one worker busy while the others have nothing left to do.
-func (c driveConfig) order() []int {
-	order := make([]int, len(c.tasks))
+func (c Config) Order() []int {
+	order := make([]int, len(c.Tasks))
 	for i := range order {
 		order[i] = i
 	}
-	if c.sizes != nil {
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(c.sizes[b], c.sizes[a]) })
+	if c.Sizes != nil {
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(c.Sizes[b], c.Sizes[a]) })
 	}
 	return order
 }

@@ -1,4 +1,4 @@
-package pipeline
+package stage_test
 
 import (
 	"bufio"
@@ -33,7 +33,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"pretext/internal/store"
-	"pretext/sharding"
+	"pretext/pipeline"
+	"pretext/pipeline/stage"
 )
 
 // Prism serves whoever reaches its ports, and runs the program that a submitted
@@ -48,6 +49,27 @@ const (
 	attackerVariable = "PRETEXT_TEST_ATTACKER" // addresses to attack, with commas
 	markerVariable   = "PRETEXT_TEST_MARKER"   // the file that the attacker's program makes
 )
+
+func TestMain(m *testing.M) {
+	stage.Init(os.Args[1:])
+	actForAttacks()
+	os.Exit(m.Run())
+}
+
+// filesOpen returns what the descriptors of this process are open on.
+func filesOpen() (targets []string) {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		if target, err := os.Readlink(filepath.Join("/proc/self/fd", e.Name())); err == nil {
+			kind, _, _ := strings.Cut(target, ":")
+			targets = append(targets, kind)
+		}
+	}
+	return targets
+}
 
 // actForAttacks is the main program of victims and attackers.
 func actForAttacks() {
@@ -69,11 +91,11 @@ func actForAttacks() {
 // ends, which it announces with a line, and tells how the run ended with another.
 func victim(out string) {
 	if os.Getenv(unguarded) != "" {
-		installGuard = func() error { return nil }
+		stage.WithoutGuard()
 	}
 	var once sync.Once
 	store.Intercept(func(step store.Step, path string) error {
-		if step == store.StepCreate && strings.HasPrefix(filepath.Base(path), sharding.DocumentsPrefix) {
+		if step == store.StepCreate && strings.HasPrefix(filepath.Base(path), "documents-") {
 			once.Do(func() {
 				fmt.Println("at work")
 				io.Copy(io.Discard, os.Stdin)
@@ -81,7 +103,7 @@ func victim(out string) {
 		}
 		return nil
 	})
-	_, err := Demo(context.Background(), Runner{Name: os.Getenv(runnerVariable), Workers: 2}, DemoConfig(out))
+	_, err := pipeline.Demo(context.Background(), stage.Runner{Name: os.Getenv(runnerVariable), Workers: 2}, pipeline.DemoConfig(out))
 	if err == nil {
 		var v *dataset.Result
 		if v, err = dataset.Dataset(context.Background(), out, dataset.Options{Workers: 2}); err == nil && !v.OK() {
@@ -102,7 +124,7 @@ func countSockets(out string) {
 		}
 		return nil
 	})
-	if _, err := Demo(context.Background(), Runner{Name: os.Getenv(runnerVariable), Workers: 2}, DemoConfig(out)); err != nil {
+	if _, err := pipeline.Demo(context.Background(), stage.Runner{Name: os.Getenv(runnerVariable), Workers: 2}, pipeline.DemoConfig(out)); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -189,7 +211,7 @@ func listJobs(address string) (ids []string) {
 // and reports whether the program ran.
 func execute(address, marker string) bool {
 	p, s := beam.NewPipelineWithRoot()
-	beam.ParDo(s, &taskFn{}, beam.CreateList(s, []Task{{}}))
+	beam.ParDo(s, &stage.TaskFn{}, beam.CreateList(s, []stage.Task{{}}))
 	edges, _, err := p.Build()
 	if err != nil {
 		panic(err)
@@ -392,7 +414,7 @@ func addresses(t *testing.T, pid int) (list []string) {
 func attackRun(t *testing.T, guarded bool, targets func(victim *process) []string, victimBehind, attackerBehind []string) (successes map[string][]string, end string) {
 	t.Helper()
 	dir := t.TempDir()
-	variables := []string{victimVariable + "=" + filepath.Join(dir, "out"), runnerVariable + "=" + Prism}
+	variables := []string{victimVariable + "=" + filepath.Join(dir, "out"), runnerVariable + "=" + stage.Prism}
 	if !guarded {
 		variables = append(variables, unguarded+"=yes")
 	}
@@ -517,7 +539,7 @@ func TestADirectRunOpensNoSocket(t *testing.T) {
 	for _, test := range []struct {
 		runner string
 		want   bool
-	}{{"", false}, {Direct, false}, {Prism, true}} {
+	}{{"", false}, {stage.Direct, false}, {stage.Prism, true}} {
 		t.Run(test.runner, func(t *testing.T) {
 			out := t.TempDir()
 			p := startSelf(t, []string{socketsVariable + "=" + out, runnerVariable + "=" + test.runner})

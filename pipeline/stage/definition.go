@@ -1,0 +1,133 @@
+package stage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"pretext/internal/store"
+	"pretext/sharding"
+)
+
+// A Spec is all that a worker needs, wherever it runs, to do any task of a stage:
+// plain data that Beam ships as JSON.
+type Spec struct {
+	Stage       string
+	Out         string          // location of the stage's directory
+	Fingerprint string          // of the plan; [Run] sets it
+	Paths       []string        // what the stage reads, for run.json
+	Work        json.RawMessage // options of the stage's workers, see [Definition.New]
+}
+
+// NewSpec returns the spec of a stage whose workers need work beyond their tasks.
+func NewSpec(name, out string, paths []string, work any) Spec {
+	raw, err := json.Marshal(work)
+	if err != nil {
+		panic(fmt.Sprintf("BUG: options of the workers of stage %s: %v", name, err))
+	}
+	return Spec{Stage: name, Out: out, Paths: paths, Work: raw}
+}
+
+// A Worker does the tasks of one stage. Its methods are called from several
+// goroutines at a time.
+type Worker interface {
+	// Do writes the files of a task, unless [Env.Proved] finds them complete.
+	Do(ctx context.Context, task int) ([]Result, error)
+	// Finish writes what is made of all results, the manifest last. It may be
+	// called again, and then writes the same bytes.
+	Finish(ctx context.Context, results []Result) error
+}
+
+// A Definition is what the engine knows of a stage. A stage's file registers its
+// own in an init function.
+type Definition struct {
+	Name string
+	// New returns a worker in env; work is [Spec.Work].
+	New func(env *Env, work json.RawMessage) (Worker, error)
+	// Owns reports whether the stage writes files of this name. It may be nil for
+	// a stage whose names [sharding.IsStageFile] knows. Overwriting a directory
+	// removes what any registered stage owns.
+	Owns func(file string) bool
+	// Clear removes files whose names the plan alone knows. It may be nil.
+	Clear func(ctx context.Context, folder store.Folder, plan *sharding.StagePlan) error
+	// Warnings derives the warnings of a manifest that is complete but for them,
+	// from the manifest and the files in folder alone. It may be nil.
+	Warnings func(ctx context.Context, folder store.Folder, m *sharding.Manifest) ([]sharding.Warning, error)
+	// Counts are the counts that a summary of the stage shows, in order: the key in
+	// the manifest and the name for people.
+	Counts [][2]string
+}
+
+// definitions are the registered stages by name.
+var definitions = map[string]Definition{}
+
+// Register makes a stage known to the engine. It panics where the name is taken.
+func Register(d Definition) {
+	if _, ok := definitions[d.Name]; ok {
+		panic("BUG: two stages named " + d.Name)
+	}
+	definitions[d.Name] = d
+}
+
+// New returns the constructor of a [Definition] for workers made of an Env and
+// their options, which travel as JSON.
+func New[Work any](worker func(env *Env, work Work) Worker) func(*Env, json.RawMessage) (Worker, error) {
+	return func(env *Env, raw json.RawMessage) (Worker, error) {
+		var work Work
+		if err := json.Unmarshal(raw, &work); err != nil {
+			return nil, fmt.Errorf("options of the workers of stage %s: %w", env.spec.Stage, err)
+		}
+		return worker(env, work), nil
+	}
+}
+
+// Prefixed returns a function for [Definition.Owns] that takes names with any of
+// the prefixes.
+func Prefixed(prefixes ...string) func(file string) bool {
+	return func(file string) bool {
+		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(file, p) })
+	}
+}
+
+// Counts returns the counts that a summary of a stage shows.
+func Counts(name string) [][2]string { return definitions[name].Counts }
+
+// Warnings derives the warnings of a manifest, nil for a stage without any.
+func Warnings(ctx context.Context, folder store.Folder, m *sharding.Manifest) ([]sharding.Warning, error) {
+	if derive := definitions[m.Stage].Warnings; derive != nil {
+		return derive(ctx, folder, m)
+	}
+	return nil, nil
+}
+
+// owns reports whether a stage may have written a file of this name, so that it
+// may be removed when its directory is overwritten.
+func owns(file string) bool {
+	if sharding.IsStageFile(file) {
+		return true
+	}
+	for _, d := range definitions {
+		if d.Owns != nil && d.Owns(file) {
+			return true
+		}
+	}
+	return false
+}
+
+// Worker returns a worker for the spec, with limits and buffers of its own, as a
+// process gets it that does not drive the job.
+func (s Spec) Worker() (Worker, error) { return s.worker(newJob(context.Background(), 1, new(Meter))) }
+
+func (s Spec) worker(j *job) (Worker, error) {
+	d, ok := definitions[s.Stage]
+	if !ok {
+		return nil, fmt.Errorf("stage %q is not registered in this program", s.Stage)
+	}
+	folder, err := store.Open(s.Out)
+	if err != nil {
+		return nil, err
+	}
+	return d.New(&Env{Folder: folder, Meter: j.meter, spec: s, job: j}, s.Work)
+}

@@ -1,0 +1,204 @@
+package stage
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"pretext/internal/store"
+	"pretext/sharding"
+)
+
+// An Env is what a worker works with: the stage's directory and the functions
+// that write there. Workers embed it.
+type Env struct {
+	Folder store.Folder // the stage's own
+	Meter  *Meter
+	spec   Spec
+	job    *job
+}
+
+// Out returns the location of the stage's directory.
+func (s *Env) Out() string { return s.spec.Out }
+
+// Share returns what load returned the first time in this job. Large data that
+// all tasks read belongs there: a runner may make many workers.
+func (s *Env) Share(load func() (any, error)) (any, error) { return s.job.share(load) }
+
+// Take returns what an earlier task of this job gave back, or nil.
+func (s *Env) Take() any { return s.job.take() }
+
+// Give leaves large buffers to the next task, so that the memory of a job is that
+// of its concurrent tasks, however many there are in all.
+func (s *Env) Give(spare any) { s.job.give(spare) }
+
+// Task decodes the plan of a task into to.
+func (s *Env) Task(ctx context.Context, index int, to any) error {
+	return sharding.ReadTask(ctx, s.Folder, index, to)
+}
+
+// BadPlan returns the error for a task's plan that is valid JSON but that no driver
+// wrote: it refers to what does not exist.
+func BadPlan(index int, problem string) error {
+	return fmt.Errorf("plan of task %d: %w: %s", index, sharding.ErrFormat, problem)
+}
+
+// Fence returns an error unless the directory still belongs to this worker's plan.
+// Every commit asks it first.
+func (s *Env) Fence(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	plan, err := sharding.ReadPlan(ctx, s.Folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", ErrNoPlan, err)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrFenced, err)
+	}
+	if plan.Fingerprint != s.spec.Fingerprint {
+		return fmt.Errorf("%w: %s", ErrFenced, s.Folder)
+	}
+	return nil
+}
+
+// Commit makes a file visible, after [Env.Fence].
+func (s *Env) Commit(ctx context.Context, o *Output) error {
+	if err := o.flush(); err != nil {
+		return err
+	}
+	if err := s.Fence(ctx); err != nil {
+		return err
+	}
+	return o.w.Commit()
+}
+
+// Write creates a small file, after [Env.Fence], and returns its entry.
+func (s *Env) Write(ctx context.Context, name string, data []byte) (sharding.FileEntry, error) {
+	if err := s.Fence(ctx); err != nil {
+		return sharding.FileEntry{}, err
+	}
+	if err := store.WriteFile(ctx, s.Folder, name, data); err != nil {
+		return sharding.FileEntry{}, err
+	}
+	return sharding.FileEntry{Name: name, Bytes: int64(len(data)), SHA256: sharding.Hash(data)}, nil
+}
+
+// Prove writes a side-car, the proof that its file is complete.
+func (s *Env) Prove(ctx context.Context, name string, car sharding.SideCar) (Result, error) {
+	car.FormatVersion, car.Stage, car.Fingerprint = sharding.FormatVersion, s.spec.Stage, s.spec.Fingerprint
+	e, err := s.Write(ctx, name, sharding.Compact(car))
+	return Result{Task: car.Task, SideCar: name, SHA256: e.SHA256}, err
+}
+
+// Proved returns the results of a task if all its side-cars prove its files.
+func (s *Env) Proved(ctx context.Context, task int, sideCars ...string) (results []Result, ok bool, err error) {
+	for _, name := range sideCars {
+		_, sum, ok, err := sharding.Proved(ctx, s.Folder, name, s.spec.Fingerprint)
+		if err != nil || !ok {
+			return nil, false, err
+		}
+		results = append(results, Result{Task: task, SideCar: name, SHA256: sum})
+	}
+	s.Meter.kept.Add(1)
+	return results, true, nil
+}
+
+// Manifest writes the manifest of the files that the side-cars prove. m holds what
+// is known of the whole only: files without a side-car, counts, dropped templates.
+// Its counts and those of all files are added up.
+func (s *Env) Manifest(ctx context.Context, results []Result, m sharding.Manifest) error {
+	plan, err := sharding.ReadPlan(ctx, s.Folder)
+	if err != nil {
+		return fmt.Errorf("read plan: %w", err)
+	}
+	m.Recipe, m.Fingerprint = plan.Recipe, plan.Fingerprint
+	whole := m.Counts
+	m.Counts = sharding.Counts{}
+	m.Counts.Add(whole)
+	for _, e := range m.Files {
+		m.Counts.Add(e.Counts)
+	}
+	for _, r := range results {
+		raw, err := store.ReadFile(ctx, s.Folder, r.SideCar)
+		if err != nil {
+			return err
+		}
+		if sharding.Hash(raw) != r.SHA256 {
+			return fmt.Errorf("%s in %s changed while the stage ran", r.SideCar, s.Folder)
+		}
+		car, err := sharding.ReadSideCar(ctx, s.Folder, r.SideCar)
+		if err != nil {
+			return err
+		}
+		m.Counts.Add(car.File.Counts)
+		proof := sharding.FileEntry{Name: r.SideCar, Task: r.Task, Bytes: int64(len(raw)), SHA256: r.SHA256}
+		if car.File.Name == "" {
+			proof.Counts = car.File.Counts // it proves that there is no file
+		} else {
+			m.Files = append(m.Files, car.File)
+		}
+		m.Files = append(m.Files, proof)
+		if car.Index.Name != "" {
+			m.Files = append(m.Files, car.Index)
+		}
+		m.Files = append(m.Files, car.More...)
+	}
+	slices.SortFunc(m.Files, func(a, b sharding.FileEntry) int { return strings.Compare(a.Name, b.Name) })
+	if m.Warnings, err = Warnings(ctx, s.Folder, &m); err != nil {
+		return err
+	}
+	_, err = s.Write(ctx, sharding.ManifestName, sharding.Marshal(m))
+	return err
+}
+
+// An Output is a file under construction that is hashed as it is written.
+type Output struct {
+	name string
+	w    store.Writer
+	buf  *bufio.Writer
+	sum  hash.Hash
+	n    int64
+}
+
+// Create begins a file. [Env.Commit] makes it visible, [Output.Abort] discards it.
+func (s *Env) Create(ctx context.Context, name string) (*Output, error) {
+	w, err := s.Folder.Create(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	o := &Output{name: name, w: w, sum: sha256.New()}
+	o.buf = bufio.NewWriterSize(hashed{o}, 256<<10)
+	return o, nil
+}
+
+// hashed passes writes on and hashes them, in the large pieces that the buffer
+// before it makes.
+type hashed struct{ *Output }
+
+func (h hashed) Write(p []byte) (int, error) {
+	n, err := h.w.Write(p)
+	h.sum.Write(p[:n])
+	h.n += int64(n)
+	return n, err
+}
+
+// Write appends to the file.
+func (o *Output) Write(p []byte) (int, error) { return o.buf.Write(p) }
+
+func (o *Output) flush() error { return o.buf.Flush() }
+
+// Abort discards the file; after [Env.Commit] it does nothing.
+func (o *Output) Abort() { o.w.Abort() }
+
+// Entry describes a file that was committed.
+func (o *Output) Entry(task int, counts sharding.Counts) sharding.FileEntry {
+	return sharding.FileEntry{Name: o.name, Task: task, Bytes: o.n, SHA256: hex.EncodeToString(o.sum.Sum(nil)), Counts: counts}
+}
