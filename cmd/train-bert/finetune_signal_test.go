@@ -59,7 +59,7 @@ func TestASignalSavesAFineTuningRunWhichGoesOn(t *testing.T) {
 		t.Fatalf("exit code %d, want 130: %s", code, &p.stderr)
 	} else if code == 0 {
 		t.Log("the run had ended before the signal")
-	} else if !strings.HasSuffix(p.stderr.String(), "interrupted: run the same command again to go on from here\n") {
+	} else if !strings.HasSuffix(p.stderr.String(), "interrupted: run the same command again to resume\n") {
 		t.Errorf("standard error ends otherwise:\n%s", &p.stderr)
 	}
 	for range 3 {

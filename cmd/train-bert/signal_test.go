@@ -124,7 +124,7 @@ func TestASignalSavesAndExitsWith130(t *testing.T) {
 	if code := p.ProcessState.ExitCode(); code != 130 {
 		t.Fatalf("exit code %d, want 130: %s", code, &p.stderr)
 	}
-	if !strings.HasSuffix(p.stderr.String(), "train-bert: interrupted: run the same command again to go on from here\n") {
+	if !strings.HasSuffix(p.stderr.String(), "train-bert: interrupted: run the same command again to resume\n") {
 		t.Errorf("standard error ends otherwise:\n%s", &p.stderr)
 	}
 	saved, err := checkpoint.Newest(out)

@@ -110,7 +110,7 @@ func (p Program) Report(stderr io.Writer, err error) int {
 	message := strings.TrimSpace(err.Error())
 	switch code {
 	case ExitInterrupted:
-		message = "interrupted: run the same command again to go on from here"
+		message = "interrupted: run the same command again to resume"
 	case ExitUsage:
 		message += " (see --help)"
 	case ExitDiskFull:

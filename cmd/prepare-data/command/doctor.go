@@ -20,7 +20,7 @@ func newDoctor() *cobra.Command {
 	memory, disk := byteSize(600e6), byteSize(1e9)
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look at this machine before it is trusted with hours of work",
+		Short: "Check this machine before a long run",
 		Long: `Looks at processors, memory, limits, disks and clock, and at the folder of --out:
 a file is written there, synced and renamed as a run does it, and removed again.
 One line each: ok, warn or fail, and what to do. Exit code 9 when something fails.

@@ -28,8 +28,8 @@ DIR is then given to --wiki-dump and --books.
   prepare-data download --wiki dewiki@2026-08-01 --gutenberg de --gutenberg-limit 200 --out sources
   prepare-data download --url https://example.org/corpus.tar.gz --sha256 9f86d0… --out sources
 
-Run again after an interruption, it goes on in the middle of a file. What "the
-newest" meant is kept; --overwrite asks anew.`,
+The same command resumes an interrupted download, also within a file, and keeps
+the versions that "the newest" meant; --overwrite asks for them anew.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := run.pipeline(cmd.ErrOrStderr())
@@ -76,7 +76,7 @@ func (f *downloadFlags) add(fs *pflag.FlagSet) {
 	fs.Var(&urlList{&f.urls}, "url", "file to download, with #sha256=DIGITS after it if you know them; may be repeated")
 	fs.Var(&sumList{&f.urls}, "sha256", "checksum of the --url before it")
 	o := &f.client
-	fs.StringVar(&o.Contact, "contact", "", "your address or page, told to servers: Wikimedia asks for it")
+	fs.StringVar(&o.Contact, "contact", "", "your e-mail address or web page, sent to servers: Wikimedia asks for it")
 	fs.StringArrayVar(&f.mirrors, "mirror", nil, "`SITE=URL`: where to get the files of wikimedia or gutenberg")
 	fs.StringArrayVar(&o.Hosts, "allow-host", nil, "`host` that redirects may lead to; may be repeated")
 	fs.IntVar(&o.Connections, "max-conn", o.Connections, "connections to a host, 1 to 3; to mirrors of Project Gutenberg always 1")
@@ -85,7 +85,7 @@ func (f *downloadFlags) add(fs *pflag.FlagSet) {
 	fs.IntVar(&o.Attempts, "attempts", o.Attempts, "attempts in a row that bring nothing, after which a file is given up")
 	fs.DurationVar(&o.BookPause, "book-pause", o.BookPause, "pause between requests to a mirror of Project Gutenberg")
 	fs.BoolVar(&o.AllowPrivate, "allow-private", false, "allow addresses of private networks, and plain http there, for mirrors of your own")
-	fs.BoolVar(&o.Offline, "offline", false, "open no connection: only check what is there")
+	fs.BoolVar(&o.Offline, "offline", false, "open no connection: only check the files already downloaded")
 	// Waits between attempts are no business of a person; tests shorten them.
 	fs.DurationVar(&o.Backoff, "backoff", o.Backoff, "wait after a failed attempt; doubles with each")
 	fs.Lookup("backoff").Hidden = true

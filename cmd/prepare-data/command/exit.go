@@ -68,7 +68,7 @@ func advice(code int, err error, message string) string {
 	case code == cli.ExitDamaged && slices.ContainsFunc([]error{bzip2.ErrCorrupt, wiki.ErrCorrupt, books.ErrCorrupt, text.ErrCorrupt}, is):
 		return message + ": get the file again"
 	case code == cli.ExitNetwork && is(download.ErrNetwork) && !is(download.ErrRefused):
-		return message + ": run the same command again to go on from here"
+		return message + ": run the same command again to resume"
 	}
 	return message
 }

@@ -16,7 +16,7 @@ func newExport() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "export PATH --to text --out DIR",
-		Short: "Write shards in another form",
+		Short: "Export the text of shards",
 		Long: `--to text writes the documents of every shard, one side a file, in the text form
 of create_pretraining_data.py. That script, given such a file and its seed, makes
 the records of the shard; so does

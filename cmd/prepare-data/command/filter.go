@@ -84,7 +84,7 @@ func newFilter() *cobra.Command {
 	var list bool
 	cmd := &cobra.Command{
 		Use:   "filter DOCUMENTS... --out DIR",
-		Short: "Stage: documents to fewer documents, without copies and what is not prose",
+		Short: "Stage: documents without duplicates and low-quality text",
 		Long: `Keeps the documents that pass the rules and are not copies of earlier ones. It
 stands between extract and vocab or examples: folder in, folder out. Reads
 documents folders and JSON lines as examples does. Beside each documents file

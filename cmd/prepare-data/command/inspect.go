@@ -21,7 +21,7 @@ func newInspect() *cobra.Command {
 	var asJSON, values, each bool
 	cmd := &cobra.Command{
 		Use:   "inspect PATH",
-		Short: "Say what is in a run, a folder or a file of records",
+		Short: "Describe a run, a folder or a file of records",
 		Long: `Says what is in a run, a stage's folder or a file of records, from its manifest
 and, for a bare file, from its records. With --values all records are read and
 the values of each feature are counted and summed. With --records every example

@@ -99,7 +99,7 @@ func (f *exampleFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Recipe, "recipe", o.Recipe, "how examples are made: google")
 	fs.StringVar(&o.SentenceSplitter, "sentence-splitter", o.SentenceSplitter, "auto, punkt or newline")
 	fs.IntVar(&o.Shards, "shards", o.Shards, "number of shards; 0: one for each 16 MiB of text")
-	fs.Float64Var(&o.Fraction, "eval-fraction", o.Fraction, "share of documents held out for evaluation")
+	fs.Float64Var(&o.Fraction, "eval-fraction", o.Fraction, "fraction of documents held out for evaluation")
 	fs.Uint64Var(&o.Split.Seed, "split-seed", o.Split.Seed, "seed of the held-out split")
 	fs.StringVar(&o.Compression, "compression", o.Compression, "of the records' files: none or gzip")
 }

@@ -19,7 +19,7 @@ func newPlan() *cobra.Command {
 	var s runSettings
 	cmd := &cobra.Command{
 		Use:   "plan --preset NAME | --wiki NAME | --wiki-dump FILE ...",
-		Short: "What a run would bring, make and take; writes nothing",
+		Short: "Estimate the downloads, disk, memory and examples of a run; writes nothing",
 		Long: `Takes the flags of run and says which files it would read or download, their
 licences, and about how much text, examples, disk and memory there will be.
 Exit code 9 says that it does not fit into --memory or the disk.

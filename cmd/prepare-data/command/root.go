@@ -38,7 +38,7 @@ create_pretraining_data.py of google-research/bert makes.
   prepare-data head OUT                        look at examples
 
 Exit codes: 0 ok, 1 other, 2 usage, 3 finished with more rejects than allowed or,
-with --strict, with warnings, 4 damaged data, 5 network, 6 disk full,
+with --strict, with warnings, 4 corrupt data, 5 network, 6 disk full,
 7 permission, 8 folder in use, 9 does not fit in memory, 130 interrupted (run the
 same command again to resume).`,
 		SilenceUsage:  true,

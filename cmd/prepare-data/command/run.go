@@ -66,8 +66,7 @@ func newRun() *cobra.Command {
 		Short: "All stages: dumps and books to shards",
 		Long: `Runs all stages: OUT/documents, OUT/vocab, OUT/shards; with --dedup, --quality
 or another rule also OUT/filtered after the first. Without --vocab a vocabulary
-is trained. Run again after an interruption, it goes on from what is
-there.
+is trained. The same command resumes an interrupted run.
 
 With --wiki, --gutenberg or --url it downloads to OUT/sources first. Without any
 source it takes those of --preset, which is small unless given: prepare-data plan

@@ -71,7 +71,7 @@ Documents that are held out (--eval-fraction) take no part.`,
 	addLimitAlphabet(fs, &o.LimitAlphabet)
 	fs.BoolVar(&o.DoLowerCase, "do-lower-case", o.DoLowerCase, "lower-case and drop accents")
 	addProfile(fs, &o.TokenizerProfile)
-	fs.Float64Var(&o.Split.Fraction, "eval-fraction", o.Split.Fraction, "share of documents held out for evaluation")
+	fs.Float64Var(&o.Split.Fraction, "eval-fraction", o.Split.Fraction, "fraction of documents held out for evaluation")
 	fs.Uint64Var(&o.Split.Seed, "split-seed", o.Split.Seed, "seed of the held-out split")
 	return cmd
 }

@@ -10,7 +10,7 @@ func newImport() *cobra.Command {
 	var out, vocab string
 	cmd := &cobra.Command{
 		Use:   "import MODEL --out DIR",
-		Short: "Take over a model of others: a TensorFlow checkpoint or a folder of transformers",
+		Short: "Convert a third-party model: a TensorFlow checkpoint or a transformers folder",
 		Long: `Reads a checkpoint of google-research/bert by its prefix (such as
 uncased_L-12_H-768_A-12/bert_model.ckpt, with bert_config.json beside it) or a
 folder of transformers (config.json beside model.safetensors or pytorch_model.bin,

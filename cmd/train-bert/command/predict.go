@@ -90,8 +90,8 @@ func (o *predictOptions) add(cmd *cobra.Command) {
 	fs.Int64Var(&o.server.MaxBody, "max-body", o.server.MaxBody, "of a server: bytes of the longest request")
 	fs.IntVar(&o.server.MaxConns, "max-connections", o.server.MaxConns, "of a server: connections at a time")
 	fs.DurationVar(&o.server.Timeout, "timeout", o.server.Timeout, "of a server: longest time from a request to its answer")
-	fs.IntVar(&o.limits.Queue, "max-queue", o.limits.Queue, "of a server: most requests waiting; others are refused with 429")
-	fs.DurationVar(&o.limits.MaxWait, "max-wait", o.limits.MaxWait, "of a server: how long a request waits for others to be computed with")
+	fs.IntVar(&o.limits.Queue, "max-queue", o.limits.Queue, "server: maximum number of waiting requests; more are refused with 429")
+	fs.DurationVar(&o.limits.MaxWait, "max-wait", o.limits.MaxWait, "server: how long a request waits to share a batch with others")
 }
 
 func (o *predictOptions) validate() error {

@@ -23,8 +23,8 @@ prepare-data makes, or on any folder of BERT's TFRecord files, on the processor.
   train-bert predict OUT --text "a [MASK]"     ask a model; --serve: over HTTP
   train-bert export OUT --out FOLDER           a folder for transformers
 
-Exit codes: 0 ok, 1 other, 2 usage, 4 damaged data, 6 disk full, 7 permission,
-8 folder in use, 130 interrupted (run the same command again to go on).`,
+Exit codes: 0 ok, 1 other, 2 usage, 4 corrupt data, 6 disk full, 7 permission,
+8 folder in use, 130 interrupted (run the same command again to resume).`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       cli.Version(),

@@ -34,7 +34,7 @@ nbest_predictions.json, null_odds.json, and eval.json with the official measures
 	fs := cmd.Flags()
 	shared.add(fs, &o.FinetuneOptions)
 	fs.StringVar(&o.TrainFile, "train-file", "", "questions with answers, to train on")
-	fs.StringVar(&o.PredictFile, "predict-file", "", "questions to answer; where answers stand, they are the measure")
+	fs.StringVar(&o.PredictFile, "predict-file", "", "questions to answer; if the file has answers, EM and F1 are computed")
 	fs.IntVar(&o.Windows.DocStride, "doc-stride", o.Windows.DocStride, "pieces between the starts of two windows on a text")
 	fs.IntVar(&o.Windows.MaxQueryLength, "max-query-length", o.Windows.MaxQueryLength, "pieces of the longest question; what is longer is cut")
 	fs.BoolVar(&o.Windows.Pad, "pad-to-max-length", false, "compute padding, as the reference does; slower")

@@ -35,7 +35,7 @@ func (o *trainOptions) add(fs *pflag.FlagSet) {
 	fs.StringVarP(&o.Out, "out", "o", "", "folder for checkpoints and metrics.jsonl (required)")
 	addCache(fs, &o.Cache, "OUT/cache")
 	fs.StringVar(&o.Model, "model", "", "size of a new model: "+strings.Join(trainer.PresetNames(), ", ")+", or a config.json")
-	fs.StringVar(&o.Init, "init", "", "go on from a model: a folder of transformers, a checkpoint, or the prefix of a TensorFlow checkpoint")
+	fs.StringVar(&o.Init, "init", "", "start from the weights of a model: a transformers folder, a checkpoint, or the prefix of a TensorFlow checkpoint")
 	fs.IntVar(&o.TrainBatchSize, "train-batch-size", o.TrainBatchSize, "examples a step")
 	fs.Var((*tokenCount)(&o.MicroBatchTokens), "micro-batch-tokens", "tokens computed at a time, or auto; decides memory, not what is learned")
 	fs.Float64Var(&o.LearningRate, "learning-rate", o.LearningRate, "peak of the learning rate")
@@ -48,7 +48,7 @@ func (o *trainOptions) add(fs *pflag.FlagSet) {
 	fs.Int64Var(&o.SaveCheckpointsSteps, "save-checkpoints-steps", o.SaveCheckpointsSteps, "steps between checkpoints, each with an evaluation")
 	fs.IntVar(&o.Keep, "keep", o.Keep, "newest checkpoints to keep; 0: all")
 	fs.Int64Var(&o.EvalExamples, "eval-examples", o.EvalExamples, "held-out examples of an evaluation; 0: all")
-	fs.StringVar(&o.OnDamage, "on-damage", o.OnDamage, "what a damaged or unsound example, or a file that cannot be read to its end, does: stop the run, or skip it")
+	fs.StringVar(&o.OnDamage, "on-damage", o.OnDamage, "on a corrupt or invalid example, or a truncated file: stop the run, or skip it")
 	addMasking(fs, &o.Masking)
 	o.device.add(fs)
 	fs.IntVar(&o.Readers, "readers", o.Readers, "threads that read examples ahead; 0: none; decides no bit of the result")
@@ -58,7 +58,7 @@ func (o *trainOptions) add(fs *pflag.FlagSet) {
 
 // addCache adds the flag --cache.
 func addCache(fs *pflag.FlagSet, dir *string, meaning string) {
-	fs.StringVar(dir, "cache", "", "folder for the index of others' records, and for compressed ones without compression; default: "+meaning)
+	fs.StringVar(dir, "cache", "", "folder for the index of third-party records, and for the uncompressed copy of compressed ones; default: "+meaning)
 }
 
 func addMasking(fs *pflag.FlagSet, o *session.MaskOptions) {
@@ -117,15 +117,15 @@ func newTrain() *cobra.Command {
 	o := defaultTrain()
 	cmd := &cobra.Command{
 		Use:   "train --data DIR --out DIR --model SIZE",
-		Short: "Train a model; the same command again goes on where it stopped",
+		Short: "Train a model; the same command resumes it",
 		Long: `Trains BERT on the train shards of a folder and writes checkpoints OUT/step-…,
 each a folder that transformers loads, and OUT/metrics.jsonl, a line a step. At
 each checkpoint the model is evaluated on held-out shards: masked LM, also on
 [MASK] alone beside the unigram baseline (the token frequencies of the train shards),
 and next sentence.
 
-A run that was stopped goes on from its newest checkpoint when the same command
-is given again, and ends with the very weights of one that was not.`,
+The same command resumes a stopped run from its newest checkpoint. It ends with
+exactly the weights of a run that was never stopped.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			end, err := train(cmd.Context(), o, cmd.ErrOrStderr())
