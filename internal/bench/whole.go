@@ -22,12 +22,19 @@ type stageSummary struct {
 	CPU    float64          `json:"cpu_seconds"`
 }
 
+// Names of the works that compare the default runner with Prism.
+const (
+	defaultRun = "prepare-data run, CPU a record"
+	prismRun   = "prepare-data run --runner prism"
+)
+
 // wholeRun measures prepare-data run as a process, and the CPU time that it
 // reports for each stage. The rest is the start and end of the program and the
-// embedded runner.
-func wholeRun(o options, dir string) []*work {
+// embedded runner. The same run with Prism stands beside it: the default runner
+// must not be slower by more than 2 %.
+func wholeRun(o options, dir string) ([]*work, []pair) {
 	if o.binary == "" {
-		return nil
+		return nil, nil
 	}
 	var stages []stageSummary
 	var whole sample
@@ -36,7 +43,15 @@ func wholeRun(o options, dir string) []*work {
 		stages, whole, err = runOnce(ctx, o, filepath.Join(dir, "run"))
 		return whole, err
 	}
-	works := []*work{{name: "prepare-data run, CPU a record", of: "records", run: run}}
+	same := &verdict{}
+	prism := func(ctx context.Context) (sample, error) {
+		_, s, err := runOnce(ctx, o, filepath.Join(dir, "run"), "--runner", "prism")
+		if same.Text = "different output"; s.Bytes == whole.Bytes && s.Records == whole.Records {
+			same.Text = "as many bytes and records"
+		}
+		return s, err
+	}
+	works := []*work{{name: defaultRun, of: "records", run: run}, {name: prismRun, of: "records", run: prism}}
 	for _, name := range []string{"extract", "vocab", "examples"} {
 		works = append(works, &work{name: "… of it: stage " + name, of: "records", run: func(context.Context) (sample, error) {
 			i := slices.IndexFunc(stages, func(s stageSummary) bool { return s.Stage == name })
@@ -46,10 +61,11 @@ func wholeRun(o options, dir string) []*work {
 			return sample{CPU: time.Duration(stages[i].CPU * float64(time.Second)), Bytes: whole.Bytes, Records: whole.Records}, nil
 		}})
 	}
-	return works
+	return works, []pair{{Name: "default runner, beside Prism", Ours: defaultRun, Peer: prismRun, Must: 0.98, Same: same}}
 }
 
-func runOnce(ctx context.Context, o options, out string) (stages []stageSummary, s sample, err error) {
+// runOnce measures one run, with more flags if any are given.
+func runOnce(ctx context.Context, o options, out string, flags ...string) (stages []stageSummary, s sample, err error) {
 	binary, err := filepath.Abs(o.binary)
 	if err != nil {
 		return nil, s, err
@@ -57,6 +73,7 @@ func runOnce(ctx context.Context, o options, out string) (stages []stageSummary,
 	var stdout bytes.Buffer
 	cmd := exec.CommandContext(ctx, binary, "run", "--wiki-dump", o.dump, "--books", o.books, "--vocab", o.vocab,
 		"--dupe-factor", strconv.Itoa(dupeFactor), "--out", out, "--json", "--quiet")
+	cmd.Args = append(cmd.Args, flags...)
 	cmd.Stdout = &stdout
 	defer os.RemoveAll(out)
 	if s, err = child(cmd); err != nil {
