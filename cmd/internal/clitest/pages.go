@@ -13,7 +13,7 @@ import (
 
 // CheckPages holds README.md, ARCHITECTURE.md and docs/*.md below a folder to
 // the commands of a program: every line of a block and every `code` that begins
-// with its name is a command that there is, with flags that it has.
+// with its name must be an existing command with existing flags.
 func CheckPages(t *testing.T, folder string, root *cobra.Command) {
 	t.Helper()
 	pages, err := filepath.Glob(filepath.Join(folder, "docs", "*.md"))

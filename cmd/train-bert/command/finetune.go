@@ -86,8 +86,8 @@ func newFinetune() *cobra.Command {
   train-bert finetune score --data dev-v2.0.json --predictions predictions.json
 
 Files, options and defaults are those of run_squad.py and run_classifier.py of
-google-research/bert. A run that was stopped goes on when the same command is given
-again. OUT/step-… is a folder that transformers loads, and train-bert predict.`,
+google-research/bert. The same command resumes a stopped run.
+OUT/step-… is a folder that transformers loads, and train-bert predict.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -15,8 +15,8 @@ func newImport() *cobra.Command {
 uncased_L-12_H-768_A-12/bert_model.ckpt, with bert_config.json beside it) or a
 folder of transformers (config.json beside model.safetensors or pytorch_model.bin,
 whole or in parts), and writes a folder that transformers, train --init and
-finetune --init load. A TensorFlow checkpoint that training left behind has the
-optimizer's moments too: it becomes DIR/step-…, and "train --init DIR" goes on
+finetune --init load. A TensorFlow checkpoint of a training run also has the
+optimizer's moments: it becomes DIR/step-…, from which "train --init DIR" starts
 with them.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
