@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"pretext/trainer/cuda/device"
 	"pretext/trainer/cuda/ptx"
 )
 
@@ -47,10 +48,7 @@ func New(o Options) *Device {
 }
 
 // A Pointer is an address in a device's memory. Zero is none.
-type Pointer uint64
-
-// Add returns the pointer n bytes further on.
-func (p Pointer) Add(n int) Pointer { return p + Pointer(n) }
+type Pointer = device.Pointer
 
 // guard is the least distance between allocations: what runs over the end of one
 // does not land in the next.

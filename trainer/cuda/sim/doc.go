@@ -43,6 +43,9 @@
 // the host synchronizes; streams then take turns at random, and work of two
 // streams that touches the same memory without an event between is a fault.
 //
+// [GPU] has the methods of trainer/cuda/device, so that what runs on a GPU runs on
+// the simulator unchanged.
+//
 // # What it does not show
 //
 // Time, occupancy and registers; the last bits of approximations (ex2, lg2,

@@ -3,20 +3,20 @@ package sim
 import (
 	"fmt"
 	"slices"
+
+	"pretext/trainer/cuda/device"
 )
 
-// Dim is the size of a grid or block; an axis of 0 counts as 1.
-type Dim struct{ X, Y, Z int }
+// The shape of a launch.
+type (
+	Dim    = device.Dim
+	Config = device.Config
+)
 
-func (d Dim) count() int { return d.X * d.Y * d.Z }
+func count(d Dim) int { return d.X * d.Y * d.Z }
 
-func (d Dim) whole() Dim { return Dim{max(d.X, 1), max(d.Y, 1), max(d.Z, 1)} }
-
-// A Config is the shape of a launch.
-type Config struct {
-	Grid, Block Dim
-	Shared      int // bytes of dynamic shared memory
-}
+// whole returns d with 1 for every 0.
+func whole(d Dim) Dim { return Dim{X: max(d.X, 1), Y: max(d.Y, 1), Z: max(d.Z, 1)} }
 
 // A block is the threads that share memory and barriers. One after the other,
 // all blocks of a launch use the same value.
@@ -66,7 +66,7 @@ func (k *Kernel) check(c Config, args []byte) error {
 	bad := func(format string, a ...any) error {
 		return &Fault{Kind: BadLaunch, Kernel: k.program.Name, Detail: fmt.Sprintf(format, a...)}
 	}
-	threads, most := c.Block.count(), maxThreads
+	threads, most := count(c.Block), maxThreads
 	if k.program.MaxThreads > 0 {
 		most = k.program.MaxThreads
 	}
@@ -92,7 +92,7 @@ func (k *Kernel) check(c Config, args []byte) error {
 // run executes a kernel: blocks in a random order, one after the other, their
 // warps in random order and turns. It returns the first fault.
 func (d *Device) run(k *Kernel, c Config, args []byte) (err error) {
-	c.Grid, c.Block = c.Grid.whole(), c.Block.whole()
+	c.Grid, c.Block = whole(c.Grid), whole(c.Block)
 	if err := k.check(c, args); err != nil {
 		return err
 	}
@@ -114,10 +114,10 @@ func (d *Device) run(k *Kernel, c Config, args []byte) (err error) {
 	if d.now != nil && d.unordered > 0 {
 		b.unordered = d.unordered
 	}
-	for i := range (c.Block.count() + warpSize - 1) / warpSize {
+	for i := range (count(c.Block) + warpSize - 1) / warpSize {
 		b.warps = append(b.warps, newWarp(b, i))
 	}
-	for _, i := range d.order.Perm(c.Grid.count()) {
+	for _, i := range d.order.Perm(count(c.Grid)) {
 		b.run(i)
 	}
 	return nil
@@ -126,14 +126,14 @@ func (d *Device) run(k *Kernel, c Config, args []byte) (err error) {
 // run executes one block.
 func (b *block) run(index int) {
 	g, d := b.launched.Grid, b.device
-	b.index, b.at = index, Dim{index % g.X, index / g.X % g.Y, index / (g.X * g.Y)}
+	b.index, b.at = index, Dim{X: index % g.X, Y: index / g.X % g.Y, Z: index / (g.X * g.Y)}
 	b.shared.poison()
 	clear(b.shared.cells)
 	d.interval++
 	b.first, b.interval = d.interval, d.interval
 	b.begun = append(b.begun, begun{d.interval, index})
 	for _, w := range b.warps {
-		w.start(b.launched.Block.count())
+		w.start(count(b.launched.Block))
 	}
 	left := d.options.MaxInstructions
 	for {

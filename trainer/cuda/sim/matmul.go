@@ -4,24 +4,19 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"pretext/trainer/cuda/device"
 )
 
 // A DataType is the type of a matrix.
-type DataType uint8
+type DataType = device.DataType
 
 // The types of matrices.
 const (
-	Float32 DataType = iota
-	BFloat16
-	Float16
+	Float32  = device.Float32
+	BFloat16 = device.BFloat16
+	Float16  = device.Float16
 )
-
-func (t DataType) size() int {
-	if t == Float32 {
-		return 4
-	}
-	return 2
-}
 
 // A Matrix lies in memory by columns, or by rows, LD elements from one to the next.
 type Matrix struct {
@@ -32,20 +27,18 @@ type Matrix struct {
 	RowMajor   bool
 }
 
-// An Epilogue is what a product does with its result before it stores it. They
-// are those of cuBLASLt, whose GELU has the tanh form.
-type Epilogue uint8
+// An Epilogue is what a product does with its result before it stores it.
+type Epilogue = device.Epilogue
 
-// The epilogues. Bias and its gradient have the type of D. Gradients of a bias
-// are stored, not added. With x = alpha·op(A)·op(B) + beta·C:
+// The epilogues; see [device.Epilogue].
 const (
-	None        Epilogue = iota // D = x
-	Bias                        // D = x + bias, a value a row
-	GELUAuxBias                 // Aux = x + bias, D = gelu(Aux)
-	DGELU                       // D = x·gelu'(Aux)
-	DGELUBGrad                  // the same, and bias = sums of D's rows
-	BGradA                      // D = x, and bias = sums of op(A)'s rows
-	BGradB                      // D = x, and bias = sums of op(B)'s columns
+	None        = device.None
+	Bias        = device.Bias
+	GELUAuxBias = device.GELUAuxBias
+	DGELU       = device.DGELU
+	DGELUBGrad  = device.DGELUBGrad
+	BGradA      = device.BGradA
+	BGradB      = device.BGradB
 )
 
 // A Matmul is D = epilogue(Alpha·op(A)·op(B) + Beta·C) as cublasLtMatmul computes
@@ -76,7 +69,7 @@ func (m *Matmul) check(k int) error {
 		if x.RowMajor {
 			least = x.Cols
 		}
-		if x.LD < least || int(x.At)%x.Type.size() != 0 {
+		if x.LD < least || int(x.At)%x.Type.Size() != 0 {
 			return bad("%s has %d elements from one row or column of %d to the next, and lies at %#x", name, x.LD, least, uint64(x.At))
 		}
 	}
@@ -213,7 +206,7 @@ func (d *Device) lines(x Matrix, how access, f func(b []byte, first, step int)) 
 		lines, length, first, step = x.Rows, x.Cols, x.Cols, 1
 	}
 	for i := range lines {
-		b, err := d.bytes(x.At.Add(i*x.LD*x.Type.size()), length*x.Type.size(), how, "matmul")
+		b, err := d.bytes(x.At.Add(i*x.LD*x.Type.Size()), length*x.Type.Size(), how, "matmul")
 		if err != nil {
 			return err
 		}
@@ -224,7 +217,7 @@ func (d *Device) lines(x Matrix, how access, f func(b []byte, first, step int)) 
 
 // matrix returns op(x) by rows.
 func (d *Device) matrix(x Matrix, trans bool) ([]float64, error) {
-	out, size := make([]float64, x.Rows*x.Cols), x.Type.size()
+	out, size := make([]float64, x.Rows*x.Cols), x.Type.Size()
 	err := d.lines(x, reads, func(b []byte, at, step int) {
 		for ; len(b) > 0; b, at = b[size:], at+step {
 			switch x.Type {
@@ -249,7 +242,7 @@ func (d *Device) matrix(x Matrix, trans bool) ([]float64, error) {
 
 // store rounds v, which lies by rows, into x.
 func (d *Device) store(x Matrix, v []float64) error {
-	size := x.Type.size()
+	size := x.Type.Size()
 	return d.lines(x, writes, func(b []byte, at, step int) {
 		for ; len(b) > 0; b, at = b[size:], at+step {
 			switch u := float32(v[at]); x.Type {

@@ -17,7 +17,7 @@ func (p *products) matrix(rows, cols int, typ DataType, rowMajor bool) (Matrix, 
 		x.LD, lines = cols+3, rows
 	}
 	v := make([]float64, rows*cols)
-	b := make([]byte, lines*x.LD*typ.size())
+	b := make([]byte, lines*x.LD*typ.Size())
 	for i := range v {
 		v[i] = float64(p.r.IntN(7) - 3)
 		at := i%cols*x.LD + i/cols

@@ -1,0 +1,69 @@
+package device
+
+// A DataType is the type of a matrix's elements.
+type DataType uint8
+
+// The types of elements.
+const (
+	Float32 DataType = iota
+	BFloat16
+	Float16
+)
+
+// Size returns the bytes of an element.
+func (t DataType) Size() int {
+	if t == Float32 {
+		return 4
+	}
+	return 2
+}
+
+// A Matmul is the shape of products that [Device.Plan] prepares:
+//
+//	D = epilogue(Alpha·op(A)·op(B) + Beta·C)
+//
+// as cublasLtMatmul computes it: matrices are stored by columns, sums are at
+// least single precision. op(A) is (M, K), op(B) (K, N), C and D (M, N); op
+// transposes where TransA or TransB is set, so A is stored as (M, K) or, with
+// TransA, as (K, M). A matrix that is row-major in our names, (rows, width), is
+// (width, rows) here: y = x·Wᵀ is M = out, N = rows, K = in, A = W with TransA,
+// B = x.
+type Matmul struct {
+	M, N, K        int
+	TransA, TransB bool
+	LDA, LDB, LDD  int      // elements from one stored column to the next; C has LDD
+	Type           DataType // of A and B
+	Result         DataType // of C and D: Type or Float32
+	Epilogue       Epilogue
+	AuxLD          int // of Aux, for epilogues that have one; a multiple of 8
+
+	Batch                     int // products; 0 counts as 1. With more, no epilogue
+	StrideA, StrideB, StrideD int // elements from one product's matrix to the next; C has StrideD
+}
+
+// An Epilogue is an operation on x = Alpha·op(A)·op(B) + Beta·C before D is
+// stored. Bias, its gradient and Aux have D's type. A bias has an element for
+// each of the M rows. Bias gradients are stored, not added. GELU has the tanh
+// form.
+type Epilogue uint8
+
+// The epilogues.
+const (
+	None        Epilogue = iota // D = x
+	Bias                        // D = x + bias
+	GELUAuxBias                 // Aux = x + bias, D = gelu(Aux)
+	DGELU                       // D = x·gelu'(Aux)
+	DGELUBGrad                  // the same; bias = sums of D's rows
+	BGradA                      // D = x; bias = sums of op(A)'s rows
+	BGradB                      // D = x; bias (N) = sums of op(B)'s columns
+)
+
+// Operands are the arguments of one product. Addresses are multiples of 16.
+type Operands struct {
+	A, B        Pointer
+	C           Pointer // read where Beta is not 0; zero: D
+	D           Pointer // overlaps C fully or not at all, and no other operand
+	Bias, Aux   Pointer // zero where the epilogue has none
+	Alpha, Beta float32
+	Workspace   Pointer // of at least the bytes given to Plan; used until the product is done
+}

@@ -1,0 +1,326 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+	"unsafe"
+
+	"pretext/trainer/cuda/device"
+)
+
+// A GPU is a simulated device with the methods of [device.Device]. Elapsed is
+// always 0: the simulator has no clock. Work runs in Sync, SyncStream and
+// SyncEvent, and as much of it as other streams happen to get a turn for.
+type GPU struct {
+	*Device // for its counts; queue work with the methods of GPU
+	host    [][]byte
+	streams []*Stream // by handle - 1, nil: freed; likewise below
+	events  []*Event
+	modules []*Module
+	kernels []*Kernel
+	plans   []*device.Matmul
+	closed  bool
+}
+
+var _ device.Device = (*GPU)(nil)
+
+// NewGPU returns a simulated device with nothing allocated.
+func NewGPU(o Options) *GPU { return &GPU{Device: New(o)} }
+
+// ErrClosed is returned by methods of a closed device.
+var ErrClosed = errors.New("sim: device is closed")
+
+// usable returns the error that makes the device unusable.
+func (g *GPU) usable() error {
+	if g.closed {
+		return ErrClosed
+	}
+	return g.failed
+}
+
+// handle returns what a handle stands for.
+func handle[T any, H ~uintptr](list []*T, h H) (*T, error) {
+	if h == 0 || int(h) > len(list) || list[h-1] == nil {
+		return nil, fmt.Errorf("sim: %T %d does not exist", h, h)
+	}
+	return list[h-1], nil
+}
+
+// Properties implements [device.Device].
+func (g *GPU) Properties() device.Properties {
+	return device.Properties{
+		Name: "simulator", Major: 8, Memory: g.options.Memory, Multiprocessors: 2, SharedMemory: dynamicLimit, Driver: "simulator", BLAS: "simulator",
+	}
+}
+
+// Alloc implements [device.Device].
+func (g *GPU) Alloc(n int) (Pointer, error) {
+	if err := g.usable(); err != nil {
+		return 0, err
+	}
+	if n == 0 {
+		return 0, errors.New("sim: allocation of 0 bytes")
+	}
+	return g.Device.Alloc(fmt.Sprintf("allocation of %d bytes", n), n)
+}
+
+// AllocNamed is Alloc with a name that faults show.
+func (g *GPU) AllocNamed(name string, n int) (Pointer, error) { return g.Device.Alloc(name, n) }
+
+// Free implements [device.Device]. Queued work is an error.
+func (g *GPU) Free(p Pointer) error {
+	if err := g.usable(); err != nil {
+		return err
+	}
+	for _, s := range g.Device.streams {
+		if len(s.queue) > 0 {
+			return errors.New("sim: memory is freed while work is queued")
+		}
+	}
+	return g.Device.Free(p)
+}
+
+// AllocHost implements [device.Device].
+func (g *GPU) AllocHost(n int) ([]byte, error) {
+	if err := g.usable(); err != nil {
+		return nil, err
+	}
+	if n <= 0 {
+		return nil, fmt.Errorf("sim: allocation of %d bytes of the host", n)
+	}
+	b := unsafe.Slice((*byte)(unsafe.Pointer(&make([]uint64, (n+7)/8)[0])), n) // aligned to 8
+	g.host = append(g.host, b)
+	return b, nil
+}
+
+// FreeHost implements [device.Device].
+func (g *GPU) FreeHost(b []byte) error {
+	for i, h := range g.host {
+		if len(b) == len(h) && unsafe.SliceData(b) == unsafe.SliceData(h) {
+			g.host = slices.Delete(g.host, i, i+1)
+			return g.usable()
+		}
+	}
+	return errors.New("sim: host memory is freed that was not allocated")
+}
+
+// pinned returns an error for host memory that AllocHost did not return.
+func (g *GPU) pinned(b []byte) error {
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	for _, h := range g.host {
+		first := uintptr(unsafe.Pointer(unsafe.SliceData(h)))
+		if at >= first && at+uintptr(len(b)) <= first+uintptr(len(h)) {
+			return nil
+		}
+	}
+	return errors.New("sim: copy from or to host memory that AllocHost did not return")
+}
+
+// NewStream implements [device.Device].
+func (g *GPU) NewStream() (device.Stream, error) {
+	g.streams = append(g.streams, g.Device.NewStream())
+	return device.Stream(len(g.streams)), g.usable()
+}
+
+// FreeStream implements [device.Device].
+func (g *GPU) FreeStream(s device.Stream) error {
+	if err := g.SyncStream(s); err != nil {
+		return err
+	}
+	g.streams[s-1] = nil
+	return nil
+}
+
+// NewEvent implements [device.Device].
+func (g *GPU) NewEvent(bool) (device.Event, error) {
+	g.events = append(g.events, &Event{})
+	return device.Event(len(g.events)), g.usable()
+}
+
+// FreeEvent implements [device.Device].
+func (g *GPU) FreeEvent(e device.Event) error {
+	_, err := handle(g.events, e)
+	if err == nil {
+		g.events[e-1] = nil
+		err = g.usable()
+	}
+	return err
+}
+
+// queue calls f with a stream.
+func (g *GPU) queue(s device.Stream, f func(*Stream) error) error {
+	if err := g.usable(); err != nil {
+		return err
+	}
+	stream, err := handle(g.streams, s)
+	if err != nil {
+		return err
+	}
+	return f(stream)
+}
+
+// Record implements [device.Device].
+func (g *GPU) Record(s device.Stream, e device.Event) error {
+	return g.queue(s, func(s *Stream) error {
+		event, err := handle(g.events, e)
+		if err == nil {
+			s.Record(event)
+		}
+		return err
+	})
+}
+
+// Wait implements [device.Device].
+func (g *GPU) Wait(s device.Stream, e device.Event) error {
+	return g.queue(s, func(s *Stream) error {
+		event, err := handle(g.events, e)
+		if err == nil {
+			s.Wait(event)
+		}
+		return err
+	})
+}
+
+// Elapsed implements [device.Device].
+func (g *GPU) Elapsed(from, to device.Event) (time.Duration, error) {
+	for _, e := range []device.Event{from, to} {
+		if event, err := handle(g.events, e); err != nil {
+			return 0, err
+		} else if event.recorded == nil || !event.recorded.done {
+			return 0, errors.New("sim: time of an event that is not done")
+		}
+	}
+	return 0, g.usable()
+}
+
+// SyncStream implements [device.Device].
+func (g *GPU) SyncStream(s device.Stream) error { return g.queue(s, (*Stream).Synchronize) }
+
+// SyncEvent implements [device.Device].
+func (g *GPU) SyncEvent(e device.Event) error {
+	if err := g.usable(); err != nil {
+		return err
+	}
+	event, err := handle(g.events, e)
+	if err != nil || event.recorded == nil {
+		return err
+	}
+	for !event.recorded.done && g.failed == nil {
+		g.step()
+	}
+	g.known = g.known.join(event.recorded.clock)
+	return g.failed
+}
+
+// Sync implements [device.Device].
+func (g *GPU) Sync() error {
+	if err := g.usable(); err != nil {
+		return err
+	}
+	return g.Synchronize()
+}
+
+// ToDevice implements [device.Device].
+func (g *GPU) ToDevice(s device.Stream, to Pointer, b []byte) error {
+	return g.queue(s, func(s *Stream) error {
+		err := g.pinned(b)
+		if err == nil {
+			s.Write(to, b)
+		}
+		return err
+	})
+}
+
+// ToHost implements [device.Device].
+func (g *GPU) ToHost(s device.Stream, b []byte, from Pointer) error {
+	return g.queue(s, func(s *Stream) error {
+		err := g.pinned(b)
+		if err == nil {
+			s.Read(b, from)
+		}
+		return err
+	})
+}
+
+// Copy implements [device.Device].
+func (g *GPU) Copy(s device.Stream, to, from Pointer, n int) error {
+	return g.queue(s, func(s *Stream) error {
+		if to < from.Add(n) && from < to.Add(n) {
+			return errors.New("sim: copy between overlapping ranges")
+		}
+		s.Copy(to, from, n)
+		return nil
+	})
+}
+
+// Clear implements [device.Device].
+func (g *GPU) Clear(s device.Stream, p Pointer, n int) error {
+	return g.queue(s, func(s *Stream) error {
+		s.Clear(p, n)
+		return nil
+	})
+}
+
+// Load implements [device.Device].
+func (g *GPU) Load(ptx string) (device.Module, error) {
+	m, err := g.Device.Load(ptx)
+	if err != nil {
+		return 0, err
+	}
+	g.modules = append(g.modules, m)
+	return device.Module(len(g.modules)), g.usable()
+}
+
+// Function implements [device.Device]. Registers and stack are unknown: 0.
+func (g *GPU) Function(m device.Module, name string) (device.Function, device.Limits, error) {
+	module, err := handle(g.modules, m)
+	if err != nil {
+		return 0, device.Limits{}, err
+	}
+	k, err := module.Kernel(name)
+	if err != nil {
+		return 0, device.Limits{}, err
+	}
+	g.kernels = append(g.kernels, k)
+	limits := device.Limits{Threads: k.program.MaxThreads, SharedMemory: k.program.SharedBytes}
+	if limits.Threads == 0 {
+		limits.Threads = maxThreads
+	}
+	return device.Function(len(g.kernels)), limits, g.usable()
+}
+
+// AllowShared implements [device.Device].
+func (g *GPU) AllowShared(f device.Function, bytes int) error {
+	k, err := handle(g.kernels, f)
+	if err != nil {
+		return err
+	}
+	return k.AllowShared(bytes)
+}
+
+// Launch implements [device.Device].
+func (g *GPU) Launch(s device.Stream, f device.Function, c Config, args []byte) error {
+	return g.queue(s, func(s *Stream) error {
+		k, err := handle(g.kernels, f)
+		if err != nil {
+			return err
+		}
+		if err := k.check(Config{Grid: whole(c.Grid), Block: whole(c.Block), Shared: c.Shared}, args); err != nil {
+			return err
+		}
+		s.Launch(k, c, args)
+		return nil
+	})
+}
+
+// Close implements [device.Device].
+func (g *GPU) Close() error {
+	if g.closed {
+		return ErrClosed
+	}
+	err := g.Synchronize()
+	*g = GPU{closed: true, Device: g.Device}
+	return err
+}

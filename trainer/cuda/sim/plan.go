@@ -1,0 +1,83 @@
+package sim
+
+import (
+	"errors"
+
+	"pretext/trainer/cuda/device"
+)
+
+// algorithm is the only one that the simulator has.
+const algorithm = "simulator"
+
+// Plan implements [device.Device].
+func (g *GPU) Plan(m device.Matmul, _ int, _ string) (device.Product, error) {
+	if err := g.usable(); err != nil {
+		return 0, err
+	}
+	if m.Batch > 1 && m.Epilogue != None {
+		return 0, errors.New("sim: several products with an epilogue")
+	}
+	x := matmulOf(m, device.Operands{A: 16, B: 16, C: 16, D: 16, Bias: 16, Aux: 16})
+	if err := x.check(m.K); err != nil {
+		return 0, err
+	}
+	g.plans = append(g.plans, &m)
+	return device.Product(len(g.plans)), nil
+}
+
+// Algorithm implements [device.Device].
+func (g *GPU) Algorithm(device.Product) string { return algorithm }
+
+// FreeProduct implements [device.Device].
+func (g *GPU) FreeProduct(p device.Product) error {
+	_, err := handle(g.plans, p)
+	if err == nil {
+		g.plans[p-1] = nil
+		err = g.usable()
+	}
+	return err
+}
+
+// Matmul implements [device.Device].
+func (g *GPU) Matmul(s device.Stream, p device.Product, x device.Operands) error {
+	return g.queue(s, func(s *Stream) error {
+		plan, err := handle(g.plans, p)
+		if err != nil {
+			return err
+		}
+		if (x.A|x.B|x.C|x.D|x.Bias|x.Aux)%16 != 0 {
+			return errors.New("sim: an operand of a product is not aligned to 16 bytes")
+		}
+		if x.C == 0 {
+			x.C = x.D
+		}
+		for i := range max(1, plan.Batch) {
+			one := matmulOf(*plan, x)
+			one.A.At = x.A.Add(i * plan.StrideA * plan.Type.Size())
+			one.B.At = x.B.Add(i * plan.StrideB * plan.Type.Size())
+			one.C.At = x.C.Add(i * plan.StrideD * plan.Result.Size())
+			one.D.At = x.D.Add(i * plan.StrideD * plan.Result.Size())
+			s.Matmul(one)
+		}
+		return nil
+	})
+}
+
+// matmulOf returns a product in the simulator's terms.
+func matmulOf(m device.Matmul, x device.Operands) Matmul {
+	a := Matrix{At: x.A, Type: m.Type, Rows: m.M, Cols: m.K, LD: m.LDA}
+	if m.TransA {
+		a.Rows, a.Cols = m.K, m.M
+	}
+	b := Matrix{At: x.B, Type: m.Type, Rows: m.K, Cols: m.N, LD: m.LDB}
+	if m.TransB {
+		b.Rows, b.Cols = m.N, m.K
+	}
+	c := Matrix{At: x.C, Type: m.Result, Rows: m.M, Cols: m.N, LD: m.LDD}
+	d := c
+	d.At = x.D
+	return Matmul{
+		A: a, B: b, C: c, D: d, TransA: m.TransA, TransB: m.TransB, Alpha: x.Alpha, Beta: x.Beta,
+		Epilogue: m.Epilogue, Bias: x.Bias, Aux: x.Aux, AuxLD: m.AuxLD,
+	}
+}
