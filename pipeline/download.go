@@ -135,7 +135,7 @@ func (w *downloadWorker) Do(ctx context.Context, index int) ([]stage.Result, err
 	sideCar := t.File.Name + sharding.SideCarSuffix
 	if results, ok, err := w.Proved(ctx, index, sideCar); err != nil || ok {
 		if info, err := w.Folder.Stat(ctx, t.File.Name); err == nil {
-			w.Meter.Add(info.Size)
+			w.Meter.Add(info.Size())
 		}
 		return results, err
 	}
@@ -143,7 +143,7 @@ func (w *downloadWorker) Do(ctx context.Context, index int) ([]stage.Result, err
 	if err != nil {
 		return nil, err
 	}
-	got, err := client.Fetch(ctx, w.Folder, revealed(t.File, w.Addresses), download.Hooks{Progress: w.Meter.Add, BeforeCommit: func() error { return w.Fence(ctx) }})
+	got, err := client.Fetch(ctx, w.Folder.String(), revealed(t.File, w.Addresses), download.Hooks{Progress: w.Meter.Add, BeforeCommit: func() error { return w.Fence(ctx) }})
 	var entry sharding.FileEntry
 	switch {
 	case err == nil:

@@ -181,7 +181,7 @@ func (p *downloadPlan) checkSpace(ctx context.Context, folder store.Folder) erro
 	for _, f := range p.files {
 		for _, name := range []string{f.Name, store.PartialName(f.Name)} {
 			if info, err := folder.Stat(ctx, name); err == nil {
-				need -= info.Size
+				need -= info.Size()
 			}
 		}
 	}

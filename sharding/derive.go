@@ -16,7 +16,7 @@ import (
 // DeriveWarnings returns the warnings of a manifest whose other fields are set. They
 // depend only on the manifest, the side-cars and the vocabulary, so that a
 // verification can derive them again.
-func DeriveWarnings(ctx context.Context, folder store.Folder, m *Manifest) (list []Warning, err error) {
+func DeriveWarnings(ctx context.Context, folder Folder, m *Manifest) (list []Warning, err error) {
 	switch m.Stage {
 	case "extract":
 		list = append(sameInputs(m), sourceWarnings(m, notArticles)...)
@@ -98,7 +98,7 @@ func sourceWarnings(m *Manifest, apart []string) (list []Warning) {
 func exceeds(w Warning) bool { return float64(w.Count) > w.Limit*float64(w.Of) }
 
 // exampleWarnings derives the warnings of a folder of shards.
-func exampleWarnings(ctx context.Context, folder store.Folder, m *Manifest) ([]Warning, error) {
+func exampleWarnings(ctx context.Context, folder Folder, m *Manifest) ([]Warning, error) {
 	var o ExamplesOptions
 	if err := json.Unmarshal(m.Options, &o); err != nil {
 		return nil, fmt.Errorf("read options of %s: %w: %v", folder, ErrFormat, err)
@@ -148,7 +148,7 @@ func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
 }
 
 // casingWarnings holds the case of the vocabulary against lower-casing.
-func casingWarnings(ctx context.Context, folder store.Folder, m *Manifest, o ExamplesOptions) ([]Warning, error) {
+func casingWarnings(ctx context.Context, folder Folder, m *Manifest, o ExamplesOptions) ([]Warning, error) {
 	name := o.TokenFile()
 	raw, err := store.ReadFile(ctx, folder, name)
 	if err != nil {
@@ -174,7 +174,7 @@ func casingWarnings(ctx context.Context, folder store.Folder, m *Manifest, o Exa
 
 // sideCarWarnings are those that need more than counts: the lengths of the records
 // and the languages of the documents.
-func sideCarWarnings(ctx context.Context, folder store.Folder, m *Manifest, o ExamplesOptions) (list []Warning, err error) {
+func sideCarWarnings(ctx context.Context, folder Folder, m *Manifest, o ExamplesOptions) (list []Warning, err error) {
 	cuts := o.WantedPredictions(o.MaxSeqLength) > o.MaxPredictionsPerSeq
 	if !cuts && o.SentenceSplitter != sentence.Punkt {
 		return nil, nil // nothing to read them for

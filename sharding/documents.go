@@ -70,7 +70,7 @@ func OpenDocumentsFolder(ctx context.Context, location string) (DocumentsInput, 
 }
 
 // ReadDocumentsBody reads the body of the side-car of a documents file.
-func ReadDocumentsBody(ctx context.Context, folder store.Folder, name string) (body DocumentsBody, err error) {
+func ReadDocumentsBody(ctx context.Context, folder Folder, name string) (body DocumentsBody, err error) {
 	car, err := ReadSideCar(ctx, folder, strings.TrimSuffix(name, DocumentsSuffix)+SideCarSuffix)
 	if err != nil {
 		return body, err

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-
-	"pretext/internal/store"
 )
 
 // MaxDropped is the maximum number of templates that a manifest names.
@@ -17,7 +15,7 @@ const MaxDropped = 100
 // their side-cars. Sums do not depend on the order of the side-cars, and what a
 // side-car says depends on its range of the dump alone. It is nil where nothing
 // was dropped.
-func SumDropped(ctx context.Context, folder store.Folder, sideCars []string) (*DroppedTemplates, error) {
+func SumDropped(ctx context.Context, folder Folder, sideCars []string) (*DroppedTemplates, error) {
 	uses := map[string]int64{}
 	slack := int64(0)
 	for _, name := range sideCars {

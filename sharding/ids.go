@@ -44,9 +44,9 @@ func (l IDList) Bytes() []byte {
 
 // CountEqualIDs returns the number of documents with the ID of an earlier one, given
 // the names of the lists of a folder.
-func CountEqualIDs(ctx context.Context, folder store.Folder, names []string) (equal int64, err error) {
+func CountEqualIDs(ctx context.Context, folder Folder, names []string) (equal int64, err error) {
 	var lists idHeap
-	var files []store.File
+	var files []File
 	defer func() {
 		for _, f := range files {
 			err = errors.Join(err, f.Close())

@@ -221,7 +221,7 @@ func Compact(v any) []byte {
 
 // ReadManifest reads and validates the manifest of a folder. If there is none,
 // the error matches [ErrUnfinished].
-func ReadManifest(ctx context.Context, folder store.Folder) (*Manifest, error) {
+func ReadManifest(ctx context.Context, folder Folder) (*Manifest, error) {
 	var m Manifest
 	err := readJSON(ctx, folder, ManifestName, &m)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -238,14 +238,14 @@ func ReadManifest(ctx context.Context, folder store.Folder) (*Manifest, error) {
 
 // ManifestInput describes the manifest of a folder as a later stage's input. The
 // error matches [fs.ErrNotExist] if there is none.
-func ManifestInput(ctx context.Context, folder store.Folder) (Input, error) {
+func ManifestInput(ctx context.Context, folder Folder) (Input, error) {
 	raw, err := store.ReadFile(ctx, folder, ManifestName)
 	return Input{Name: ManifestName, Bytes: int64(len(raw)), SHA256: Hash(raw)}, err
 }
 
 // ReadPlan reads the plan of a folder. If there is none, the error matches
 // [fs.ErrNotExist].
-func ReadPlan(ctx context.Context, folder store.Folder) (*StagePlan, error) {
+func ReadPlan(ctx context.Context, folder Folder) (*StagePlan, error) {
 	var p StagePlan
 	if err := readJSON(ctx, folder, PlanName, &p); err != nil {
 		return nil, err
@@ -255,7 +255,7 @@ func ReadPlan(ctx context.Context, folder store.Folder) (*StagePlan, error) {
 
 // ReadSideCar reads a side-car. If there is none, the error matches
 // [fs.ErrNotExist].
-func ReadSideCar(ctx context.Context, folder store.Folder, name string) (*SideCar, error) {
+func ReadSideCar(ctx context.Context, folder Folder, name string) (*SideCar, error) {
 	var s SideCar
 	if err := readJSON(ctx, folder, name, &s); err != nil {
 		return nil, err
@@ -263,7 +263,7 @@ func ReadSideCar(ctx context.Context, folder store.Folder, name string) (*SideCa
 	return &s, nil
 }
 
-func readJSON(ctx context.Context, folder store.Folder, name string, to any) error {
+func readJSON(ctx context.Context, folder Folder, name string, to any) error {
 	b, err := store.ReadFile(ctx, folder, name)
 	if err != nil {
 		return err

@@ -33,9 +33,9 @@ func PlanSums(files []PlanFile) []byte {
 }
 
 // ReadTask reads the plan of a task of a stage's folder.
-func ReadTask(ctx context.Context, folder store.Folder, index int, to any) error {
+func ReadTask(ctx context.Context, folder Folder, index int, to any) error {
 	name := TaskFile(index)
-	b, err := store.ReadFile(ctx, folder.Folder(PlanFolder), name)
+	b, err := store.ReadFile(ctx, folder, PlanFolder+"/"+name)
 	if err != nil {
 		return fmt.Errorf("read plan of task %d: %w", index, err)
 	}

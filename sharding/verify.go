@@ -24,7 +24,7 @@ type Problem struct {
 func (p Problem) String() string { return p.File + ": " + p.Reason }
 
 // HashFile returns the size and the SHA-256 of a file.
-func HashFile(ctx context.Context, folder store.Folder, name string) (bytes int64, sum string, err error) {
+func HashFile(ctx context.Context, folder Folder, name string) (bytes int64, sum string, err error) {
 	f, err := folder.Open(ctx, name)
 	if err != nil {
 		return 0, "", err
@@ -38,7 +38,7 @@ func HashFile(ctx context.Context, folder store.Folder, name string) (bytes int6
 	return n, hex.EncodeToString(h.Sum(nil)), nil
 }
 
-func copyChunks(ctx context.Context, h hash.Hash, f store.File) (int64, error) {
+func copyChunks(ctx context.Context, h hash.Hash, f File) (int64, error) {
 	buf := make([]byte, 1<<20)
 	var offset int64
 	for offset < f.Size() {
@@ -63,7 +63,7 @@ const endsBytes = 1 << 20
 // whole file if it is shorter than 2 MiB. Together with the size it identifies
 // a source without an additional pass over it; the hashes of the ranges cover
 // every byte.
-func EndsHash(f store.File) (string, error) {
+func EndsHash(f File) (string, error) {
 	size := f.Size()
 	h := sha256.New()
 	first := min(size, endsBytes)
@@ -77,9 +77,9 @@ func EndsHash(f store.File) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Check compares a file with its entry: existence, size and SHA-256. It returns
-// nil if they agree.
-func (e FileEntry) Check(ctx context.Context, folder store.Folder) (*Problem, error) {
+// CheckSize compares a file with its entry: existence and size. It returns nil if
+// they agree.
+func (e FileEntry) CheckSize(ctx context.Context, folder Folder) (*Problem, error) {
 	info, err := folder.Stat(ctx, e.Name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Problem{File: e.Name, Reason: "missing"}, nil
@@ -87,8 +87,17 @@ func (e FileEntry) Check(ctx context.Context, folder store.Folder) (*Problem, er
 	if err != nil {
 		return nil, err
 	}
-	if info.Size != e.Bytes {
-		return &Problem{File: e.Name, Offset: min(info.Size, e.Bytes), Reason: fmt.Sprintf("%d bytes long, the manifest says %d", info.Size, e.Bytes)}, nil
+	if info.Size() != e.Bytes {
+		return &Problem{File: e.Name, Offset: min(info.Size(), e.Bytes), Reason: fmt.Sprintf("%d bytes long, the manifest says %d", info.Size(), e.Bytes)}, nil
+	}
+	return nil, ctx.Err()
+}
+
+// Check compares a file with its entry: existence, size and SHA-256. It returns
+// nil if they agree.
+func (e FileEntry) Check(ctx context.Context, folder Folder) (*Problem, error) {
+	if problem, err := e.CheckSize(ctx, folder); problem != nil || err != nil {
+		return problem, err
 	}
 	_, sum, err := HashFile(ctx, folder, e.Name)
 	if err != nil {
@@ -103,7 +112,7 @@ func (e FileEntry) Check(ctx context.Context, folder store.Folder) (*Problem, er
 // Proved reports whether a side-car of the plan with this fingerprint exists
 // and its files match it. If so, it returns the side-car and the SHA-256 of the
 // side-car itself.
-func Proved(ctx context.Context, folder store.Folder, name, fingerprint string) (car *SideCar, sum string, ok bool, err error) {
+func Proved(ctx context.Context, folder Folder, name, fingerprint string) (car *SideCar, sum string, ok bool, err error) {
 	raw, err := store.ReadFile(ctx, folder, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, "", false, nil

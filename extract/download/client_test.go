@@ -81,7 +81,7 @@ func TestAContentExportIsResolvedAndFetched(t *testing.T) {
 	}
 	out := folder(t)
 	for _, f := range list.Files {
-		if _, err := c.Fetch(t.Context(), out, f, Hooks{}); err != nil {
+		if _, err := c.Fetch(t.Context(), out.String(), f, Hooks{}); err != nil {
 			t.Fatal(err)
 		}
 		b, err := store.ReadFile(context.Background(), out, f.Name)

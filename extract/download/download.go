@@ -16,14 +16,14 @@
 //		return err
 //	}
 //	for _, f := range list.Files {
-//		if _, err := c.Fetch(ctx, folder, f, download.Hooks{}); err != nil {
+//		if _, err := c.Fetch(ctx, dir, f, download.Hooks{}); err != nil {
 //			return err
 //		}
 //	}
 //
 // # What a file goes through
 //
-// Bytes are appended to a partial file (.part-…, see [store.Partial]) that
+// Bytes are appended to a partial file (.part-…) that
 // outlives the process. Whatever ends a transfer, the next one asks for the rest
 // alone, with Range and If-Range, so that a file that changed meanwhile is sent
 // whole. A finished file must have the size and checksum of its source; only

@@ -8,7 +8,6 @@ import (
 	"os"
 
 	"pretext/extract/download"
-	"pretext/internal/store"
 )
 
 func Example() {
@@ -21,10 +20,6 @@ func Example() {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	folder, err := store.Open(dir)
-	if err != nil {
-		panic(err)
-	}
 
 	o := download.DefaultOptions()
 	o.Contact = "you@example.org"
@@ -41,7 +36,7 @@ func Example() {
 		panic(err)
 	}
 	for _, f := range list.Files {
-		r, err := c.Fetch(ctx, folder, f, download.Hooks{})
+		r, err := c.Fetch(ctx, dir, f, download.Hooks{})
 		if err != nil {
 			panic(err)
 		}

@@ -29,17 +29,19 @@ type Hooks struct {
 	BeforeCommit func() error
 }
 
-// Fetch brings a file into a folder, going on from what earlier runs got of it.
-// The error matches [ErrNetwork], [ErrNotFound], [ErrCorrupt] or [ErrOffline],
-// or is the folder's. What was got so far is kept, whatever the error.
-//
-// A file of that name that is there already and has the right checksum is taken
-// as it is.
-func (c *Client) Fetch(ctx context.Context, folder store.Folder, f File, hooks Hooks) (Result, error) {
+// Fetch downloads a file into the directory dir and resumes a partial download of
+// an earlier run. A file that is complete already, by its checksum, is kept. The
+// error matches [ErrNetwork], [ErrNotFound], [ErrCorrupt] or [ErrOffline], or is one
+// of the file system. After an error, the bytes received so far are kept.
+func (c *Client) Fetch(ctx context.Context, dir string, f File, hooks Hooks) (Result, error) {
+	folder, err := store.Open(dir)
+	if err != nil {
+		return Result{}, err
+	}
 	if hooks.Progress == nil {
 		hooks.Progress = func(int64) {}
 	}
-	if r, ok, err := Have(ctx, folder, f); err != nil || ok {
+	if r, ok, err := have(ctx, folder, f); err != nil || ok {
 		if err == nil {
 			err = store.RemovePartial(folder, f.Name)
 		}
@@ -72,9 +74,9 @@ func (c *Client) Fetch(ctx context.Context, folder store.Folder, f File, hooks H
 	return Result{Bytes: part.Size(), SHA256: t.sums.sha256()}, part.Commit()
 }
 
-// Have reports whether a file is in a folder already, as its checksum says.
-// Without a checksum there is no telling.
-func Have(ctx context.Context, folder store.Folder, f File) (Result, bool, error) {
+// have reports whether a file is in a folder and has its checksum. It is false for a
+// file without a checksum.
+func have(ctx context.Context, folder store.Folder, f File) (Result, bool, error) {
 	if f.Checksum == "" {
 		return Result{}, false, nil
 	}

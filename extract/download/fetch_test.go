@@ -80,7 +80,7 @@ func TestWhatAnEarlierRunLeftIsUsedOnlyWhereItBelongs(t *testing.T) {
 			out := folder(t)
 			url := server.URL + "/x"
 			leave(t, out, "x", test.part, strings.ReplaceAll(test.note, "URL", url))
-			got, err := newClient(t, quick(server.URL)).Fetch(t.Context(), out, File{Name: "x", URL: url, Checksum: Checksum(test.checksum)}, Hooks{})
+			got, err := newClient(t, quick(server.URL)).Fetch(t.Context(), out.String(), File{Name: "x", URL: url, Checksum: Checksum(test.checksum)}, Hooks{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,7 +99,7 @@ func TestAFileThatIsNeverRightIsDamagedAndKeepsNoName(t *testing.T) {
 	server := httptest.NewServer(s)
 	defer server.Close()
 	out := folder(t)
-	_, err := newClient(t, quick(server.URL)).Fetch(t.Context(), out, File{Name: "x", URL: server.URL, Checksum: sumOf("other"), ChecksumSource: "SHA256SUMS"}, Hooks{})
+	_, err := newClient(t, quick(server.URL)).Fetch(t.Context(), out.String(), File{Name: "x", URL: server.URL, Checksum: sumOf("other"), ChecksumSource: "SHA256SUMS"}, Hooks{})
 	if !errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNetwork) || !strings.Contains(err.Error(), "SHA256SUMS says sha256:") {
 		t.Errorf("got %v, want the checksum's source named", err)
 	}
@@ -128,13 +128,13 @@ func TestAFileThatIsNotThereIsToldApartFromAServerThatIsNot(t *testing.T) {
 		requests int
 	}{"/gone": {ErrNotFound, 1}, "/forbidden": {ErrNetwork, 1}, "/broken": {ErrNetwork, c.options.Attempts}} {
 		requests = 0
-		_, err := c.Fetch(t.Context(), folder(t), File{Name: "x", URL: server.URL + path}, Hooks{})
+		_, err := c.Fetch(t.Context(), folder(t).String(), File{Name: "x", URL: server.URL + path}, Hooks{})
 		if !errors.Is(err, want.err) || requests != want.requests {
 			t.Errorf("%s: %v after %d requests, want %v after %d", path, err, requests, want.err, want.requests)
 		}
 	}
 	server.Close()
-	if _, err := c.Fetch(t.Context(), folder(t), File{Name: "x", URL: server.URL}, Hooks{}); !errors.Is(err, ErrNetwork) {
+	if _, err := c.Fetch(t.Context(), folder(t).String(), File{Name: "x", URL: server.URL}, Hooks{}); !errors.Is(err, ErrNetwork) {
 		t.Errorf("no server: got %v, want %v", err, ErrNetwork)
 	}
 }
@@ -143,7 +143,7 @@ func TestAnEmptyFileIsAFile(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()
 	for _, f := range []File{{Name: "x", URL: server.URL}, {Name: "x", URL: server.URL, Checksum: sumOf("")}} {
-		if r, err := newClient(t, quick(server.URL)).Fetch(t.Context(), folder(t), f, Hooks{}); err != nil || r.Bytes != 0 {
+		if r, err := newClient(t, quick(server.URL)).Fetch(t.Context(), folder(t).String(), f, Hooks{}); err != nil || r.Bytes != 0 {
 			t.Errorf("got %+v, %v", r, err)
 		}
 	}
@@ -164,11 +164,11 @@ func TestAServerThatDoesNotSayHowLongAFileIsGetsNoTrust(t *testing.T) {
 	o := quick(server.URL)
 	o.Attempts = 2
 	out := folder(t)
-	if _, err := newClient(t, o).Fetch(t.Context(), out, File{Name: "x", URL: server.URL}, Hooks{}); !errors.Is(err, ErrNetwork) {
+	if _, err := newClient(t, o).Fetch(t.Context(), out.String(), File{Name: "x", URL: server.URL}, Hooks{}); !errors.Is(err, ErrNetwork) {
 		t.Errorf("without a checksum: got %v, want %v", err, ErrNetwork)
 	}
 	empty(t, out)
-	if _, err := newClient(t, o).Fetch(t.Context(), out, File{Name: "x", URL: server.URL, Checksum: sumOf("up to the end of the connection")}, Hooks{}); err != nil {
+	if _, err := newClient(t, o).Fetch(t.Context(), out.String(), File{Name: "x", URL: server.URL, Checksum: sumOf("up to the end of the connection")}, Hooks{}); err != nil {
 		t.Errorf("with a checksum: %v", err)
 	}
 }
@@ -178,7 +178,7 @@ func TestTheCallerMayKeepAFileFromGettingItsName(t *testing.T) {
 	defer server.Close()
 	out := folder(t)
 	fenced := errors.New("the folder belongs to another plan")
-	_, err := newClient(t, quick(server.URL)).Fetch(t.Context(), out, File{Name: "x", URL: server.URL}, Hooks{BeforeCommit: func() error { return fenced }})
+	_, err := newClient(t, quick(server.URL)).Fetch(t.Context(), out.String(), File{Name: "x", URL: server.URL}, Hooks{BeforeCommit: func() error { return fenced }})
 	if !errors.Is(err, fenced) {
 		t.Errorf("got %v, want %v", err, fenced)
 	}
@@ -257,7 +257,7 @@ func TestNoPartOfAnythingElseIsMixedIn(t *testing.T) {
 			server := httptest.NewServer(&script{steps: test.steps})
 			defer server.Close()
 			out := folder(t)
-			if _, err := newClient(t, quick(server.URL)).Fetch(t.Context(), out, File{Name: "x", URL: server.URL}, Hooks{}); err != nil {
+			if _, err := newClient(t, quick(server.URL)).Fetch(t.Context(), out.String(), File{Name: "x", URL: server.URL}, Hooks{}); err != nil {
 				t.Fatal(err)
 			}
 			if b, err := store.ReadFile(t.Context(), out, "x"); err != nil || string(b) != test.want {
@@ -294,7 +294,7 @@ func TestAFileOfAnotherLengthThanItSeemedIsNotFetchedAnew(t *testing.T) {
 			server := httptest.NewServer(&script{steps: []func(http.ResponseWriter, *http.Request){first, end}})
 			defer server.Close()
 			c := newClient(t, quick(server.URL))
-			if _, err := c.Fetch(t.Context(), folder(t), File{Name: "x", URL: server.URL, Checksum: sumOf(content)}, Hooks{}); err != nil {
+			if _, err := c.Fetch(t.Context(), folder(t).String(), File{Name: "x", URL: server.URL, Checksum: sumOf(content)}, Hooks{}); err != nil {
 				t.Fatal(err)
 			}
 			if n := c.Received(); n > int64(len(content)+100) {
@@ -311,7 +311,7 @@ func TestAServerThatNeverAnswersIsGivenUp(t *testing.T) {
 	defer close(quit)
 	o := quick(server.URL)
 	o.Stall, o.Attempts = 20*time.Millisecond, 2
-	if _, err := newClient(t, o).Fetch(t.Context(), folder(t), File{Name: "x", URL: server.URL}, Hooks{}); !errors.Is(err, ErrNetwork) {
+	if _, err := newClient(t, o).Fetch(t.Context(), folder(t).String(), File{Name: "x", URL: server.URL}, Hooks{}); !errors.Is(err, ErrNetwork) {
 		t.Errorf("got %v, want a network error", err)
 	}
 }
@@ -327,7 +327,7 @@ func TestWhatWasLeftBesideAWholeFileGoes(t *testing.T) {
 	}
 	o := quick("http://127.0.0.1:9")
 	o.Offline = true // nothing is asked for
-	if _, err := newClient(t, o).Fetch(t.Context(), out, File{Name: "x", URL: "http://127.0.0.1:9/x", Checksum: sumOf("all of it")}, Hooks{}); err != nil {
+	if _, err := newClient(t, o).Fetch(t.Context(), out.String(), File{Name: "x", URL: "http://127.0.0.1:9/x", Checksum: sumOf("all of it")}, Hooks{}); err != nil {
 		t.Fatal(err)
 	}
 	if entries, err := os.ReadDir(out.String()); err != nil || len(entries) != 1 {

@@ -156,7 +156,7 @@ func fetchAll(ctx context.Context, c *Client, out store.Folder, requests []Reque
 		}
 		for _, f := range list.Files {
 			wg.Go(func() {
-				_, err := c.Fetch(ctx, out, f, Hooks{Progress: progress})
+				_, err := c.Fetch(ctx, out.String(), f, Hooks{Progress: progress})
 				mu.Lock()
 				defer mu.Unlock()
 				errs = append(errs, err)

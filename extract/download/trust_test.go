@@ -60,7 +60,7 @@ func TestRedirectsLeadNowhereSurprising(t *testing.T) {
 			c := newClient(t, quick(outer.URL))
 			trust(c, outer)
 			out := folder(t)
-			_, err := c.Fetch(t.Context(), out, File{Name: "x", URL: outer.URL + "/x"}, Hooks{})
+			_, err := c.Fetch(t.Context(), out.String(), File{Name: "x", URL: outer.URL + "/x"}, Hooks{})
 			if !errors.Is(err, ErrRefused) || !errors.Is(err, ErrNetwork) {
 				t.Errorf("got %v, want a refusal", err)
 			}
@@ -92,7 +92,7 @@ func TestAddressesOfPrivateNetworksAreRefusedWhateverTheirName(t *testing.T) {
 	trust(c, server)
 	for _, host := range []string{"127.0.0.1", "localhost"} { // an address, and a name that leads to it
 		url := strings.Replace(server.URL, "127.0.0.1", host, 1) + "/x"
-		_, err := c.Fetch(t.Context(), folder(t), File{Name: "x", URL: url}, Hooks{})
+		_, err := c.Fetch(t.Context(), folder(t).String(), File{Name: "x", URL: url}, Hooks{})
 		if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "--allow-private") {
 			t.Errorf("%s: got %v, want a refusal that says what lifts it", url, err)
 		}
@@ -140,7 +140,7 @@ func TestACertificateThatIsNotTrustedEndsItAtOnce(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 	c := newClient(t, quick(server.URL))
-	_, err := c.Fetch(t.Context(), folder(t), File{Name: "x", URL: server.URL + "/x"}, Hooks{})
+	_, err := c.Fetch(t.Context(), folder(t).String(), File{Name: "x", URL: server.URL + "/x"}, Hooks{})
 	if !errors.Is(err, ErrNetwork) || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("got %v, want the certificate named", err)
 	}
@@ -163,11 +163,11 @@ func TestOfflineOpensNoConnection(t *testing.T) {
 	if err := store.WriteFile(t.Context(), out, "have", []byte(content)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Fetch(t.Context(), out, File{Name: "have", URL: server.URL + "/have", Checksum: sumOf(content)}, Hooks{}); err != nil {
+	if _, err := c.Fetch(t.Context(), out.String(), File{Name: "have", URL: server.URL + "/have", Checksum: sumOf(content)}, Hooks{}); err != nil {
 		t.Errorf("a file that is there: %v", err)
 	}
 	for _, f := range []File{{Name: "have", URL: server.URL + "/have", Checksum: sumOf("something else")}, {Name: "not", URL: server.URL + "/not"}} {
-		if _, err := c.Fetch(t.Context(), out, f, Hooks{}); !errors.Is(err, ErrOffline) {
+		if _, err := c.Fetch(t.Context(), out.String(), f, Hooks{}); !errors.Is(err, ErrOffline) {
 			t.Errorf("%s: got %v, want %v", f.Name, err, ErrOffline)
 		}
 	}
@@ -199,7 +199,7 @@ func TestListsAndFilesHaveLimits(t *testing.T) {
 		if _, err := c.get(t.Context(), server.URL+path, 1<<20); !errors.Is(err, ErrRefused) {
 			t.Errorf("list %s: got %v, want a refusal", path, err)
 		}
-		_, err := c.Fetch(t.Context(), folder(t), File{Name: "x", URL: server.URL + path, Checksum: sumOf("x")}, Hooks{})
+		_, err := c.Fetch(t.Context(), folder(t).String(), File{Name: "x", URL: server.URL + path, Checksum: sumOf("x")}, Hooks{})
 		if !errors.Is(err, ErrRefused) {
 			t.Errorf("file %s: got %v, want a refusal", path, err)
 		}
@@ -248,7 +248,7 @@ func TestBandwidthIsSharedByAllConnections(t *testing.T) {
 	c.setClock(clock)
 	out := folder(t)
 	for _, name := range []string{"a", "b"} {
-		if _, err := c.Fetch(t.Context(), out, File{Name: name, URL: server.URL + "/" + name}, Hooks{}); err != nil {
+		if _, err := c.Fetch(t.Context(), out.String(), File{Name: name, URL: server.URL + "/" + name}, Hooks{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -290,12 +290,12 @@ func TestAPortalKeepsWhatWasGotOfAFile(t *testing.T) {
 		out, url := folder(t), server.URL+"/x.txt"
 		leave(t, out, "x.txt", "the whole", fmt.Sprintf(`{"url": %q, "checksum": %q, "validator": "\"1\"", "total": 29, "synced": 9}`, url, checksum))
 		c := newClient(t, quick(server.URL))
-		_, err := c.Fetch(t.Context(), out, File{Name: "x.txt", URL: url, Checksum: checksum}, Hooks{})
+		_, err := c.Fetch(t.Context(), out.String(), File{Name: "x.txt", URL: url, Checksum: checksum}, Hooks{})
 		if !errors.Is(err, ErrNetwork) || !strings.Contains(err.Error(), "web page in place of x.txt") || !strings.Contains(err.Error(), "(3 attempts)") {
 			t.Errorf("got %v, want the page named after three attempts", err)
 		}
 		portal, s.ranges = false, nil
-		if _, err := c.Fetch(t.Context(), out, File{Name: "x.txt", URL: url, Checksum: checksum}, Hooks{}); err != nil || s.ranges[0] != "bytes=9-" {
+		if _, err := c.Fetch(t.Context(), out.String(), File{Name: "x.txt", URL: url, Checksum: checksum}, Hooks{}); err != nil || s.ranges[0] != "bytes=9-" {
 			t.Errorf("after the portal: %v, asked for %q, want the rest alone", err, s.ranges)
 		}
 	}

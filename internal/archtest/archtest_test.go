@@ -168,6 +168,48 @@ func TestOnlyTestsImportPowerloss(t *testing.T) {
 	}
 }
 
+// Outsiders can name every type in the API of the library.
+func TestPublicSignaturesNameNoInternalType(t *testing.T) {
+	signatures := 0
+	walk(t, 0, func(pkg string, f *ast.File) {
+		if strings.Contains("/"+pkg+"/", "/internal/") || below(pkg, "cmd") || below(pkg, "pipeline") || below(pkg, "untested") || f.Name.Name == "main" {
+			return
+		}
+		internal := map[string]bool{} // imports, by the name used in the file
+		for _, imp := range f.Imports {
+			path, err := strconv.Unquote(imp.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := path[strings.LastIndexByte(path, '/')+1:]
+			if imp.Name != nil {
+				name = imp.Name.Name
+			}
+			internal[name] = strings.Contains(path, "/internal/")
+		}
+		ast.FileExports(f) // removes what is not exported, and bodies of functions
+		for _, d := range f.Decls {
+			signatures++
+			ast.Inspect(d, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.BlockStmt:
+					return false
+				case *ast.ValueSpec: // the value of an exported variable may be made by an internal package
+					n.Values = nil
+				case *ast.SelectorExpr:
+					if x, ok := n.X.(*ast.Ident); ok && internal[x.Name] {
+						t.Errorf("package %s: the API names %s.%s of an internal package", pkg, x.Name, n.Sel.Name)
+					}
+				}
+				return true
+			})
+		}
+	})
+	if signatures < 500 {
+		t.Errorf("the parser saw %d exported declarations only", signatures)
+	}
+}
+
 // rowOf returns the longest row of the table that a package stands below.
 func rowOf(pkg string) (row string, rules []string) {
 	for r, rule := range allowed {

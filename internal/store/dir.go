@@ -41,18 +41,14 @@ func (d dir) Open(_ context.Context, name string) (File, error) {
 	return &dirFile{f, info.Size()}, nil
 }
 
-func (d dir) Stat(_ context.Context, name string) (Info, error) {
+func (d dir) Stat(_ context.Context, name string) (fs.FileInfo, error) {
 	if err := at(StepStat, d.path(name)); err != nil {
-		return Info{}, err
+		return nil, err
 	}
-	info, err := os.Stat(d.path(name))
-	if err != nil {
-		return Info{}, err
-	}
-	return Info{Name: name, Size: info.Size()}, nil
+	return os.Stat(d.path(name))
 }
 
-func (d dir) List(context.Context) ([]Info, error) {
+func (d dir) List(context.Context) ([]fs.FileInfo, error) {
 	if err := at(StepList, string(d)); err != nil {
 		return nil, err
 	}
@@ -60,7 +56,7 @@ func (d dir) List(context.Context) ([]Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	var infos []Info
+	var infos []fs.FileInfo
 	for _, e := range entries {
 		if e.IsDir() || strings.HasPrefix(e.Name(), ".") {
 			continue
@@ -73,7 +69,7 @@ func (d dir) List(context.Context) ([]Info, error) {
 			return nil, err
 		}
 		if info.Mode().IsRegular() {
-			infos = append(infos, Info{Name: e.Name(), Size: info.Size()})
+			infos = append(infos, info)
 		}
 	}
 	return infos, nil

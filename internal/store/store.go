@@ -25,6 +25,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"strings"
 )
@@ -47,11 +48,11 @@ type Folder interface {
 	Create(ctx context.Context, name string) (Writer, error)
 	// Scratch creates an unnamed temporary file that disappears when closed.
 	Scratch(ctx context.Context) (Scratch, error)
-	// Stat returns the size of a committed file without opening it.
-	Stat(ctx context.Context, name string) (Info, error)
+	// Stat describes a committed file without opening it.
+	Stat(ctx context.Context, name string) (fs.FileInfo, error)
 	// List returns the committed files, sorted by name, without temporary files
 	// and subfolders.
-	List(ctx context.Context) ([]Info, error)
+	List(ctx context.Context) ([]fs.FileInfo, error)
 	// Remove removes a file durably. A file that does not exist is no error.
 	Remove(ctx context.Context, name string) error
 	// Folder returns a subfolder, which need not exist.
@@ -60,8 +61,9 @@ type Folder interface {
 	String() string
 }
 
-// A File is a committed file, open for reading at any offset.
-type File interface {
+// A File is a committed file, open for reading at any offset. It is an alias, so
+// that public packages can name the same type.
+type File = interface {
 	io.ReaderAt
 	io.Closer
 	Size() int64
@@ -82,12 +84,6 @@ type Scratch interface {
 	io.ReaderAt
 	io.WriterAt
 	io.Closer
-}
-
-// Info describes a committed file.
-type Info struct {
-	Name string
-	Size int64
 }
 
 // Open returns the folder at a location, a path of the local file system. It
@@ -120,8 +116,13 @@ func Absolute(path string) string {
 	return path
 }
 
+// An Opener opens files for reading. Every [Folder] is one.
+type Opener interface {
+	Open(ctx context.Context, name string) (File, error)
+}
+
 // ReadFile returns the whole content of a small file.
-func ReadFile(ctx context.Context, folder Folder, name string) ([]byte, error) {
+func ReadFile(ctx context.Context, folder Opener, name string) ([]byte, error) {
 	f, err := folder.Open(ctx, name)
 	if err != nil {
 		return nil, err

@@ -48,7 +48,7 @@ func ExampleFolder() {
 		panic(err)
 	}
 	info, _ := folder.Stat(ctx, "greeting.txt")
-	fmt.Println(errors.Is(before, fs.ErrNotExist), info.Size)
+	fmt.Println(errors.Is(before, fs.ErrNotExist), info.Size())
 	// Output: true 5
 }
 
@@ -137,7 +137,11 @@ func TestListIsSortedAndLeavesOutHiddenFilesAndFolders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]Info{{"a", 1}, {"b", 1}, {"c", 1}}, got); diff != "" {
+	var files []string
+	for _, info := range got {
+		files = append(files, fmt.Sprint(info.Name(), " ", info.Size()))
+	}
+	if diff := cmp.Diff([]string{"a 1", "b 1", "c 1"}, files); diff != "" {
 		t.Error(diff)
 	}
 	if err := Sweep(f); err != nil {

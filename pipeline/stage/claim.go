@@ -92,10 +92,10 @@ func removeOurs(ctx context.Context, folder store.Folder, but string) error {
 		return err
 	}
 	for _, info := range files {
-		if info.Name == but || !owns(info.Name) {
+		if info.Name() == but || !owns(info.Name()) {
 			continue
 		}
-		if err := folder.Remove(ctx, info.Name); err != nil {
+		if err := folder.Remove(ctx, info.Name()); err != nil {
 			return err
 		}
 	}

@@ -84,7 +84,7 @@ func checkOnlyTheNewPlan(t *testing.T, dir store.Folder, recipe sharding.Recipe)
 		t.Fatal(err)
 	}
 	tasks, err := dir.Folder(sharding.PlanFolder).List(t.Context())
-	if err != nil || len(tasks) != 2 || tasks[0].Name != sharding.TaskFile(0) || tasks[1].Name != sharding.SumsName {
+	if err != nil || len(tasks) != 2 || tasks[0].Name() != sharding.TaskFile(0) || tasks[1].Name() != sharding.SumsName {
 		t.Errorf("tasks of the new plan: got %v, %v, want one", tasks, err)
 	}
 }

@@ -54,7 +54,7 @@ type Definition struct {
 	Clear func(ctx context.Context, folder store.Folder, plan *sharding.StagePlan) error
 	// Warnings derives the warnings of a manifest that is complete but for them,
 	// from the manifest and the files in folder alone. It may be nil.
-	Warnings func(ctx context.Context, folder store.Folder, m *sharding.Manifest) ([]sharding.Warning, error)
+	Warnings func(ctx context.Context, folder sharding.Folder, m *sharding.Manifest) ([]sharding.Warning, error)
 	// Counts are the counts that a summary of the stage shows, in order: the key in
 	// the manifest and the name for people.
 	Counts [][2]string
@@ -95,7 +95,7 @@ func Prefixed(prefixes ...string) func(file string) bool {
 func Counts(name string) [][2]string { return definitions[name].Counts }
 
 // Warnings derives the warnings of a manifest, nil for a stage without any.
-func Warnings(ctx context.Context, folder store.Folder, m *sharding.Manifest) ([]sharding.Warning, error) {
+func Warnings(ctx context.Context, folder sharding.Folder, m *sharding.Manifest) ([]sharding.Warning, error) {
 	if derive := definitions[m.Stage].Warnings; derive != nil {
 		return derive(ctx, folder, m)
 	}

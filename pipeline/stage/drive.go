@@ -134,7 +134,7 @@ func estimateNeed(err error, folder store.Folder, meter *Meter) {
 	}
 	var written int64
 	for _, f := range files {
-		written += f.Size
+		written += f.Size()
 	}
 	space.Need = max(space.Need, int64(float64(written)*float64(left)/float64(done)))
 }

@@ -393,11 +393,11 @@ func (c *folderCheck) planStrangers(ctx context.Context, folder store.Folder, pl
 		return err
 	}
 	for _, info := range infos {
-		stem, isTask := strings.CutSuffix(info.Name, sharding.SideCarSuffix)
+		stem, isTask := strings.CutSuffix(info.Name(), sharding.SideCarSuffix)
 		number, err := strconv.Atoi(stem)
-		isTask = isTask && err == nil && number >= 0 && number < plan.Tasks && info.Name == sharding.TaskFile(number)
-		if !isTask && info.Name != sharding.SumsName && !forPeople(info.Name) {
-			fault(info.Name, "no task has this plan: a file of another run?")
+		isTask = isTask && err == nil && number >= 0 && number < plan.Tasks && info.Name() == sharding.TaskFile(number)
+		if !isTask && info.Name() != sharding.SumsName && !forPeople(info.Name()) {
+			fault(info.Name(), "no task has this plan: a file of another run?")
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -247,15 +248,15 @@ func (c *folderCheck) strangers(ctx context.Context) (problems []sharding.Proble
 	if err != nil {
 		return nil, err
 	}
-	planned := slices.ContainsFunc(infos, func(i store.Info) bool { return i.Name == sharding.PlanName })
+	planned := slices.ContainsFunc(infos, func(i fs.FileInfo) bool { return i.Name() == sharding.PlanName })
 	for _, info := range infos {
-		switch info.Name {
+		switch info.Name() {
 		case sharding.ManifestName, sharding.PlanName, sharding.RunName:
 			continue
 		}
-		counts := planned || sharding.IsStageFile(info.Name) || sharding.IsRecords(info.Name)
-		if _, listed := c.index[info.Name]; !listed && counts && !forPeople(info.Name) {
-			problems = append(problems, sharding.Problem{File: info.Name, Reason: "not in the manifest: a file of another run?"})
+		counts := planned || sharding.IsStageFile(info.Name()) || sharding.IsRecords(info.Name())
+		if _, listed := c.index[info.Name()]; !listed && counts && !forPeople(info.Name()) {
+			problems = append(problems, sharding.Problem{File: info.Name(), Reason: "not in the manifest: a file of another run?"})
 		}
 	}
 	return problems, nil

@@ -60,13 +60,17 @@ func cacheData(name string) string  { return name + ".cache.data" }
 // A copied file has its index, and its uncompressed data if it is compressed,
 // in a cache.
 type copied struct {
-	folder store.Folder
+	folder sharding.Folder
 	entry  cacheEntry
 }
 
-// CacheCost returns what [Shards.Cached] would have to do for this cache
-// folder. ok is false if there is nothing to do.
-func (s *Shards) CacheCost(ctx context.Context, cache store.Folder) (cost CacheCost, ok bool, err error) {
+// CacheCost returns what [Shards.Cached] would have to do for the cache in dir. ok is
+// false if there is nothing to do.
+func (s *Shards) CacheCost(ctx context.Context, dir string) (cost CacheCost, ok bool, err error) {
+	cache, err := store.Open(dir)
+	if err != nil {
+		return cost, false, err
+	}
 	for i := range s.files {
 		f := &s.files[i]
 		compression, need, err := s.needsCache(ctx, f)
@@ -170,10 +174,14 @@ type CacheOptions struct {
 
 // Cached returns the same shards with random access. It indexes third-party
 // files once, and writes compressed files (also ours) uncompressed, into the
-// cache folder. Existing cache files are reused if they belong to the same
+// directory dir. Existing cache files are reused if they belong to the same
 // file, by name, size, and first and last MiB. Positions, orders and masks are
 // the same as without a cache.
-func (s *Shards) Cached(ctx context.Context, cache store.Folder, opts CacheOptions) (*Shards, error) {
+func (s *Shards) Cached(ctx context.Context, dir string, opts CacheOptions) (*Shards, error) {
+	cache, err := store.Open(dir)
+	if err != nil {
+		return nil, err
+	}
 	c := *s
 	c.files = s.Files()
 	read := int64(0)
@@ -233,11 +241,14 @@ func (s *Shards) cached(ctx context.Context, f *File, cache store.Folder) (c *co
 		return c, true, nil
 	}
 	info, err := cache.Stat(ctx, cacheData(f.name))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, false, nil
+	}
+	if err != nil {
 		return nil, false, err
 	}
-	whole := info.Size == c.entry.Data || c.entry.Lost != nil && info.Size > c.entry.Data // the file may also contain a part of the corrupt record
-	return c, err == nil && whole, nil
+	whole := info.Size() == c.entry.Data || c.entry.Lost != nil && info.Size() > c.entry.Data // the file may also contain a part of the corrupt record
+	return c, whole, nil
 }
 
 // sourceOf returns the cache entry fields that identify a file.

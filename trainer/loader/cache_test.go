@@ -12,22 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pretext/internal/realdata"
-	"pretext/internal/store"
 	"pretext/records"
 	"pretext/records/tfrecord"
 	"pretext/trainer/loader"
 )
 
-func cacheFolder(tb testing.TB) store.Folder {
-	tb.Helper()
-	folder, err := store.Open(filepath.Join(tb.TempDir(), "cache"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return folder
-}
+func cacheFolder(tb testing.TB) string { return filepath.Join(tb.TempDir(), "cache") }
 
-func cached(tb testing.TB, s *loader.Shards, cache store.Folder) *loader.Shards {
+func cached(tb testing.TB, s *loader.Shards, cache string) *loader.Shards {
 	tb.Helper()
 	c, err := s.Cached(context.Background(), cache, loader.CacheOptions{})
 	if err != nil {
@@ -121,7 +113,7 @@ func TestDamagedCompressionIsTold(t *testing.T) {
 		if !errors.Is(err, tfrecord.ErrCorrupt) {
 			t.Errorf("%s: got %v, want damage", name, err)
 		}
-		if infos, err := cache.List(context.Background()); err == nil && len(infos) > 0 {
+		if infos, err := os.ReadDir(cache); err == nil && len(infos) > 0 {
 			t.Errorf("%s: left %v behind", name, infos)
 		}
 	}

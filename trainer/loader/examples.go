@@ -76,7 +76,7 @@ func (s *Shards) read(ctx context.Context, f *File, example *records.Example, yi
 }
 
 // open opens a file and checks that its size has not changed.
-func (s *Shards) open(ctx context.Context, f *File) (store.File, error) {
+func (s *Shards) open(ctx context.Context, f *File) (sharding.File, error) {
 	if f.copied != nil && f.copied.entry.Copied {
 		return f.copied.folder.Open(ctx, cacheData(f.name))
 	}

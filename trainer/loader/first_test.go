@@ -8,23 +8,20 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"pretext/internal/store"
 	"pretext/records"
 	"pretext/records/tfrecord"
+	"pretext/sharding"
 	"pretext/trainer"
 )
 
-// anyFolder is a folder under a name that is none of its methods.
-type anyFolder = store.Folder
-
 // A counted folder counts the bytes that are read from its files.
 type counted struct {
-	anyFolder
+	sharding.Folder
 	read *atomic.Int64
 }
 
-func (c counted) Open(ctx context.Context, name string) (store.File, error) {
-	f, err := c.anyFolder.Open(ctx, name)
+func (c counted) Open(ctx context.Context, name string) (sharding.File, error) {
+	f, err := c.Folder.Open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +29,7 @@ func (c counted) Open(ctx context.Context, name string) (store.File, error) {
 }
 
 type countedFile struct {
-	store.File
+	sharding.File
 	read *atomic.Int64
 }
 
@@ -81,10 +78,6 @@ func TestTheFirstBatchReadsAWindowWhereverItIs(t *testing.T) {
 	const files, bytes, batch = 4, 20 << 20, 64
 	dir := t.TempDir()
 	n := manyRecords(t, dir, files, bytes)
-	cacheDir, err := store.Open(filepath.Join(dir, "cache"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	first := func(position int64) int64 {
 		var read atomic.Int64
 		shards, err := Open(t.Context(), dir, Options{})
@@ -92,8 +85,11 @@ func TestTheFirstBatchReadsAWindowWhereverItIs(t *testing.T) {
 			t.Fatal(err)
 		}
 		shards.folder = counted{shards.folder, &read}
-		if shards, err = shards.Cached(t.Context(), counted{cacheDir, &read}, CacheOptions{}); err != nil {
+		if shards, err = shards.Cached(t.Context(), filepath.Join(dir, "cache"), CacheOptions{}); err != nil {
 			t.Fatal(err)
+		}
+		for i := range shards.files {
+			shards.files[i].copied.folder = counted{shards.files[i].copied.folder, &read}
 		}
 		s, err := NewSource(t.Context(), shards, SourceOptions{Seed: 3, MicroBatchTokens: 1024, WindowSpans: 1, Heads: trainer.PretrainHeads()})
 		if err != nil {

@@ -20,7 +20,7 @@ func openForeign(ctx context.Context, place *sharding.Place, opts Options) (*Sha
 		if err != nil {
 			return nil, err
 		}
-		f := foreignFile(info, path)
+		f := foreignFile(path, info.Size())
 		f.ordinal = int64(i)
 		if opts.Split == "" || opts.Split == f.Split || opts.Split == sharding.Train && f.Split == "" {
 			s.files = append(s.files, f)
@@ -32,7 +32,8 @@ func openForeign(ctx context.Context, place *sharding.Place, opts Options) (*Sha
 	return s, nil
 }
 
-func foreignFile(info store.Info, path string) File {
-	name, _ := sharding.ParseShardName(info.Name)
-	return File{Path: path, Split: name.Split, Bytes: info.Size, Records: -1, name: info.Name}
+func foreignFile(path string, bytes int64) File {
+	base := filepath.Base(path)
+	name, _ := sharding.ParseShardName(base)
+	return File{Path: path, Split: name.Split, Bytes: bytes, Records: -1, name: base}
 }

@@ -145,7 +145,7 @@ func (s *Shards) readCopied(ctx context.Context, f *File) (fileIndex, error) {
 }
 
 // parseIndex reads an index; bytes is the length of the indexed file.
-func parseIndex(ctx context.Context, folder store.Folder, name string, bytes int64) (x fileIndex, err error) {
+func parseIndex(ctx context.Context, folder sharding.Folder, name string, bytes int64) (x fileIndex, err error) {
 	file, err := folder.Open(ctx, name)
 	if err != nil {
 		return x, err

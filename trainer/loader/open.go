@@ -38,7 +38,7 @@ func (o Options) Validate() error {
 
 // Shards are the records files that [Open] found.
 type Shards struct {
-	folder   store.Folder
+	folder   sharding.Folder
 	manifest *sharding.Manifest       // nil: foreign
 	made     sharding.ExamplesOptions // as the manifest has it; zero if foreign
 	lower    *bool                    // do_lower_case, if the manifest has it
@@ -113,12 +113,11 @@ func openFile(ctx context.Context, path string) (*Shards, error) {
 		return nil, err
 	}
 	defer f.Close()
-	file := foreignFile(store.Info{Name: filepath.Base(path), Size: f.Size()}, path)
-	return &Shards{folder: folder, files: []File{file}}, nil
+	return &Shards{folder: folder, files: []File{foreignFile(path, f.Size())}}, nil
 }
 
 // openFolder opens a folder of shards by its manifest.
-func openFolder(ctx context.Context, folder store.Folder, opts Options) (*Shards, error) {
+func openFolder(ctx context.Context, folder sharding.Folder, opts Options) (*Shards, error) {
 	m, err := sharding.ReadManifest(ctx, folder)
 	if err != nil {
 		return nil, err
@@ -151,7 +150,7 @@ func openFolder(ctx context.Context, folder store.Folder, opts Options) (*Shards
 	return s, nil
 }
 
-func none(folder store.Folder, opts Options) error {
+func none(folder sharding.Folder, opts Options) error {
 	if opts.Split == "" {
 		return fmt.Errorf("%s %w", folder, ErrNoShards)
 	}
@@ -191,13 +190,11 @@ func (s *Shards) readOptions() error {
 func (s *Shards) check(ctx context.Context, verify bool) error {
 	var problems []sharding.Problem
 	for _, e := range s.manifest.Files {
-		compare := s.compareSize
+		compare := e.CheckSize
 		if verify {
-			compare = func(ctx context.Context, e sharding.FileEntry) (*sharding.Problem, error) {
-				return e.Check(ctx, s.folder)
-			}
+			compare = e.Check
 		}
-		problem, err := compare(ctx, e)
+		problem, err := compare(ctx, s.folder)
 		if err != nil {
 			return fmt.Errorf("check %s: %w", filepath.Join(s.folder.String(), e.Name), err)
 		}
@@ -210,20 +207,6 @@ func (s *Shards) check(ctx context.Context, verify bool) error {
 		return &DamageError{Problems: problems}
 	}
 	return nil
-}
-
-func (s *Shards) compareSize(ctx context.Context, e sharding.FileEntry) (*sharding.Problem, error) {
-	info, err := s.folder.Stat(ctx, e.Name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return &sharding.Problem{File: e.Name, Reason: "missing"}, nil
-	case err != nil:
-		return nil, err
-	case info.Size != e.Bytes:
-		return &sharding.Problem{File: e.Name, Offset: min(info.Size, e.Bytes),
-			Reason: fmt.Sprintf("%d bytes long, the manifest says %d", info.Size, e.Bytes)}, nil
-	}
-	return nil, ctx.Err()
 }
 
 // Files returns the selected files in the order in which they are read.

@@ -23,11 +23,7 @@ func (c *Corpus) cached(ctx context.Context, dir string, skip bool, log io.Write
 	if dir == "" {
 		return nil
 	}
-	folder, err := store.Open(dir)
-	if err != nil {
-		return err
-	}
-	cost, needed, err := c.shards.CacheCost(ctx, folder)
+	cost, needed, err := c.shards.CacheCost(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -38,7 +34,7 @@ func (c *Corpus) cached(ctx context.Context, dir string, skip bool, log io.Write
 		}
 		fmt.Fprintln(log, line)
 	}
-	c.shards, err = c.shards.Cached(ctx, folder, loader.CacheOptions{SkipDamage: skip})
+	c.shards, err = c.shards.Cached(ctx, dir, loader.CacheOptions{SkipDamage: skip})
 	return err
 }
 
