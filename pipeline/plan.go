@@ -297,8 +297,9 @@ func sampleDump(ctx context.Context, path string, o wiki.Options, to *PlannedSou
 	}
 	var read, text, documents int64
 	size := f.Size()
+	dump := wiki.Dump{File: f, Size: size, Name: filepath.Base(path), Head: head}
 	for _, r := range sampleRanges(size) {
-		reader := wiki.NewReader(f, size, r, head, o, filepath.Base(path))
+		reader := wiki.NewReader(dump, r, o)
 		for _, err := range reader.Documents() {
 			if err == nil {
 				err = ctx.Err()

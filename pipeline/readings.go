@@ -23,7 +23,8 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 		return nil, err
 	}
 	hash := wiki.NewRangeHash(&meteredReaderAt{ctx: ctx, r: f, meter: w.Meter, next: rng.Start, end: rng.End}, rng)
-	r := wiki.NewReader(hash, f.Size(), rng, s.Head, w.Options.Wiki, filepath.Base(s.Paths[0]))
+	dump := wiki.Dump{File: hash, Size: f.Size(), Name: filepath.Base(s.Paths[0]), Head: s.Head}
+	r := wiki.NewReader(dump, rng, w.Options.Wiki)
 	// All pages were read by the time that bytes after the last stream are
 	// met: padding of a download, most often. They are noted, not fatal.
 	var trailing error

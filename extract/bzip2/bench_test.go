@@ -21,10 +21,10 @@ func BenchmarkReader(b *testing.B) {
 		b.Run(f.name, func(b *testing.B) {
 			file := realdata.Read(b, f.file)
 			src, size := bytes.NewReader(file), int64(len(file))
-			r := NewReader(src, size, 0, size)
+			r := NewReader(src, size, Range{0, size})
 			b.ReportAllocs()
 			for b.Loop() {
-				r.Reset(src, size, 0, size)
+				r.Reset(src, size, Range{0, size})
 				n, err := io.Copy(io.Discard, &streamReader{r: r})
 				if err != nil {
 					b.Fatal(err)

@@ -107,7 +107,7 @@ func TestReadingGoesOnBehindDamage(t *testing.T) {
 	b.crc++
 	file := fileOf(9, newBlock([]byte("one ")), b, newBlock([]byte("three ")))
 	size := int64(len(file))
-	r := NewReader(bytes.NewReader(file), size, 0, size)
+	r := NewReader(bytes.NewReader(file), size, Range{0, size})
 	blocks, err := owned(r)
 	corrupt := new(CorruptError)
 	if !errors.As(err, &corrupt) || len(blocks) != 1 {
@@ -119,7 +119,7 @@ func TestReadingGoesOnBehindDamage(t *testing.T) {
 	if _, again := r.Peek(); again != err {
 		t.Errorf("the error does not stay: %v", again)
 	}
-	r.Reset(bytes.NewReader(file), size, corrupt.Offset+1, size)
+	r.Reset(bytes.NewReader(file), size, Range{corrupt.Offset + 1, size})
 	blocks, err = owned(r)
 	if err != nil || len(blocks) != 1 || blocks[0].text != "three " {
 		t.Errorf("behind the damage: got %v, %v", blocks, err)
@@ -132,7 +132,7 @@ func TestADamagedBlockIsAnErrorForTheRangeThatOwnsIt(t *testing.T) {
 	file := fileOf(9, newBlock([]byte("one ")), b, newBlock([]byte("three ")))
 	size := int64(len(file))
 	starts := blockBits(t, file)
-	r := NewReader(bytes.NewReader(file), size, starts[1]/8-2, size)
+	r := NewReader(bytes.NewReader(file), size, Range{starts[1]/8 - 2, size})
 	_, err := r.Next()
 	corrupt := new(CorruptError)
 	if !errors.As(err, &corrupt) || corrupt.Offset != starts[1]/8 {
@@ -154,7 +154,7 @@ func TestAStreamChecksumIsComparedWhereTheStreamWasReadWhole(t *testing.T) {
 		start int64
 		fails bool
 	}{{0, true}, {starts[0] / 8, true}, {starts[0]/8 + 1, false}} {
-		_, err := owned(NewReader(bytes.NewReader(e.out), size, test.start, size))
+		_, err := owned(NewReader(bytes.NewReader(e.out), size, Range{test.start, size}))
 		corrupt := new(CorruptError)
 		if errors.As(err, &corrupt) != test.fails {
 			t.Errorf("from byte %d: got %v", test.start, err)
@@ -173,9 +173,9 @@ func TestTruncationIsToldWhereverItIs(t *testing.T) {
 			whole = append(whole, i)
 		}
 	}
-	r := NewReader(nil, 0, 0, 0)
+	r := NewReader(nil, 0, Range{})
 	for n := range file {
-		r.Reset(bytes.NewReader(file[:n]), int64(n), 0, int64(max(n, 1)))
+		r.Reset(bytes.NewReader(file[:n]), int64(n), Range{0, int64(max(n, 1))})
 		_, err := owned(r)
 		if n > 0 && slices.Contains(whole, n) {
 			if err != nil {
@@ -221,7 +221,7 @@ func TestADamagedStreamHeaderIsNoTail(t *testing.T) {
 
 func TestWhatIsNoBzip2FileIsRefusedAtOnce(t *testing.T) {
 	for _, data := range []string{"a", "plain text", "BZh0", "BZh", "", "\x1f\x8b\x08", "PK"} {
-		_, err := NewReader(strings.NewReader(data), int64(len(data)), 0, 1).Next()
+		_, err := NewReader(strings.NewReader(data), int64(len(data)), Range{0, 1}).Next()
 		corrupt := new(CorruptError)
 		if !errors.As(err, &corrupt) || corrupt.Offset != 0 || errors.Is(err, ErrTrailing) {
 			t.Errorf("%q: got %v", data, err)
@@ -281,7 +281,7 @@ func TestMagicNumbersInsideABlockAreSkipped(t *testing.T) {
 			if got := len(blockBits(t, e.out)); got != len(want)+repeats {
 				t.Fatalf("the test's file has %d magic numbers", got)
 			}
-			r := NewReader(nil, 0, 0, 0)
+			r := NewReader(nil, 0, Range{})
 			for cut := int64(0); cut < int64(len(e.out)); cut += 1 + int64(len(e.out))/150 {
 				checkCuts(t, r, e.out, want, cut)
 			}
@@ -297,7 +297,7 @@ func TestAFalseMagicNumberInsideDamageIsAnError(t *testing.T) {
 	file := fileOf(9, newBlock([]byte("before ")), inner)
 	size := int64(len(file))
 	starts := blockBits(t, file)
-	_, err := NewReader(bytes.NewReader(file), size, starts[1]/8+1, size).Next()
+	_, err := NewReader(bytes.NewReader(file), size, Range{starts[1]/8 + 1, size}).Next()
 	if !errors.Is(err, ErrCorrupt) {
 		t.Errorf("got %v", err)
 	}
@@ -310,7 +310,7 @@ func TestManyFalseMagicNumbersTakeBoundedTime(t *testing.T) {
 		e.block(b)
 	}
 	size := int64(len(e.out))
-	r := NewReader(bytes.NewReader(e.out), size, size-100, size)
+	r := NewReader(bytes.NewReader(e.out), size, Range{size - 100, size})
 	if _, err := r.Next(); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("got %v", err)
 	}
@@ -347,7 +347,7 @@ func TestAStreamHeaderIsKnownByWhatPrecedes(t *testing.T) {
 	e.begin(4) // looks like a header, but no stream ended
 	third := e.bit()
 	e.text("three")
-	r := NewReader(bytes.NewReader(e.out), int64(len(e.out)), 0, 0)
+	r := NewReader(bytes.NewReader(e.out), int64(len(e.out)), Range{})
 	for _, test := range []struct {
 		bit   int64
 		level int

@@ -9,7 +9,7 @@
 // byte range finds the first block that begins in the range and decodes from
 // there:
 //
-//	r := bzip2.NewReader(file, size, start, end)
+//	r := bzip2.NewReader(file, size, bzip2.Range{Start: start, End: end})
 //	for {
 //		b, err := r.Next()
 //		if err == io.EOF {

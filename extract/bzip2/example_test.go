@@ -23,8 +23,8 @@ func Example() {
 	}
 	size := info.Size()
 	for _, r := range []*bzip2.Reader{
-		bzip2.NewReader(file, size, 0, size/2),
-		bzip2.NewReader(file, size, size/2, size),
+		bzip2.NewReader(file, size, bzip2.Range{End: size / 2}),
+		bzip2.NewReader(file, size, bzip2.Range{Start: size / 2, End: size}),
 	} {
 		for {
 			b, err := r.Next()

@@ -17,9 +17,9 @@ func FuzzAgainstTheStandardLibrary(f *testing.F) {
 		}
 	}
 	f.Add(fileOf(9, newBlock([]byte("one")), newBlock([]byte("two"))))
-	r := NewReader(nil, 0, 0, 0)
+	r := NewReader(nil, 0, Range{})
 	f.Fuzz(func(t *testing.T, file []byte) {
-		r.Reset(bytes.NewReader(file), int64(len(file)), 0, int64(len(file)))
+		r.Reset(bytes.NewReader(file), int64(len(file)), Range{0, int64(len(file))})
 		got, err := io.ReadAll(io.LimitReader(&streamReader{r: r}, 64<<20))
 		want, stdErr := io.ReadAll(io.LimitReader(stdbzip2.NewReader(bytes.NewReader(file)), 64<<20))
 		if (err == nil) != (stdErr == nil) {
@@ -100,21 +100,21 @@ func FuzzRanges(f *testing.F) {
 			f.Add(file, uint32(len(file)/3), uint32(len(file)/2))
 		}
 	}
-	r := NewReader(nil, 0, 0, 0)
+	r := NewReader(nil, 0, Range{})
 	f.Fuzz(func(t *testing.T, file []byte, a, b uint32) {
 		size := int64(len(file))
 		cuts := []int64{min(int64(a), size), min(int64(b), size)}
 		if a > b {
 			cuts[0], cuts[1] = cuts[1], cuts[0]
 		}
-		r.Reset(bytes.NewReader(file), size, 0, size)
+		r.Reset(bytes.NewReader(file), size, Range{0, size})
 		want, err := owned(r)
 		if err == nil {
 			checkCuts(t, r, file, want, cuts...)
 			return
 		}
 		for i, start := range []int64{0, cuts[0], cuts[1]} {
-			r.Reset(bytes.NewReader(file), size, start, append(cuts, size)[i])
+			r.Reset(bytes.NewReader(file), size, Range{start, append(cuts, size)[i]})
 			got, err := owned(r)
 			for j := 1; j < len(got); j++ {
 				if got[j].bit <= got[j-1].bit {

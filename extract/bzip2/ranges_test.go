@@ -48,7 +48,7 @@ func checkCuts(tb fataler, r *Reader, file []byte, want []testBlockAt, cuts ...i
 	src, size := bytes.NewReader(file), int64(len(file))
 	start := int64(0)
 	for _, end := range append(cuts, size) {
-		r.Reset(src, size, start, end)
+		r.Reset(src, size, Range{start, end})
 		got, err := owned(r)
 		if err != nil {
 			tb.Fatalf("range [%d,%d): %v", start, end, err)
@@ -67,12 +67,12 @@ func checkCuts(tb fataler, r *Reader, file []byte, want []testBlockAt, cuts ...i
 }
 
 func TestAnyCutPartitionsTheBlocks(t *testing.T) {
-	r := NewReader(nil, 0, 0, 0)
+	r := NewReader(nil, 0, Range{})
 	for name, file := range fixtures(t) {
 		if name == "repeats" || name == "zeros" {
 			continue // long to decode; cut below
 		}
-		r.Reset(bytes.NewReader(file), int64(len(file)), 0, int64(len(file)))
+		r.Reset(bytes.NewReader(file), int64(len(file)), Range{0, int64(len(file))})
 		blocks, err := owned(r)
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func TestAnyCutPartitionsTheBlocks(t *testing.T) {
 }
 
 func TestAnyCutsPartitionTheBlocks(t *testing.T) {
-	r := NewReader(nil, 0, 0, 0)
+	r := NewReader(nil, 0, Range{})
 	rapid.Check(t, func(t *rapid.T) {
 		f := genFile().Draw(t, "file")
 		cuts := rapid.SliceOfN(rapid.Int64Range(0, int64(len(f.data))), 0, 12).Draw(t, "cuts")
@@ -103,14 +103,14 @@ func TestAnyCutsPartitionTheBlocks(t *testing.T) {
 }
 
 func TestCutsPartitionTheBlocksOfDumps(t *testing.T) {
-	r := NewReader(nil, 0, 0, 0)
+	r := NewReader(nil, 0, Range{})
 	for _, name := range []string{
 		"wiki/enwiki-small-pages-articles.xml.bz2",
 		"wiki/official-multistream/pages-articles-p2566p2583.multistream.xml.bz2",
 		"hostile/dump/empty-streams.xml.bz2",
 	} {
 		file := realdata.Read(t, name)
-		r.Reset(bytes.NewReader(file), int64(len(file)), 0, int64(len(file)))
+		r.Reset(bytes.NewReader(file), int64(len(file)), Range{0, int64(len(file))})
 		blocks, err := owned(r)
 		if err != nil {
 			t.Fatal(err)

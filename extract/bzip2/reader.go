@@ -49,20 +49,23 @@ const (
 	inBlock               // a block's data, some of it or all handed out
 )
 
-// NewReader returns a reader of the blocks that begin in the bytes [start, end)
-// of a bzip2 file of the given size.
-func NewReader(src io.ReaderAt, size, start, end int64) *Reader {
+// A Range is the bytes [Start, End) of a file.
+type Range struct{ Start, End int64 }
+
+// NewReader returns a reader of the blocks that begin in a range of a bzip2
+// file of size bytes.
+func NewReader(src io.ReaderAt, size int64, rng Range) *Reader {
 	r := &Reader{d: newDecoder()}
-	r.Reset(src, size, start, end)
+	r.Reset(src, size, rng)
 	return r
 }
 
 // Reset prepares the reader for another range or file, as [NewReader] does. It
 // reuses the memory.
-func (r *Reader) Reset(src io.ReaderAt, size, start, end int64) {
+func (r *Reader) Reset(src io.ReaderAt, size int64, rng Range) {
 	d := r.d
 	d.bits.reset(src, size)
-	*r = Reader{d: d, start: max(start, 0), end: min(end, size), first: true}
+	*r = Reader{d: d, start: max(rng.Start, 0), end: min(rng.End, size), first: true}
 }
 
 // Next returns the next block, or the next piece of one. At the end of the

@@ -152,7 +152,7 @@ func TestBlocksTellTheirPlace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := genFile().Draw(t, "file")
 		end := rapid.Int64Range(0, int64(len(f.data))).Draw(t, "end")
-		r := NewReader(bytes.NewReader(f.data), int64(len(f.data)), 0, end)
+		r := NewReader(bytes.NewReader(f.data), int64(len(f.data)), Range{0, end})
 		blocks := f.blocks
 		if len(blocks) > 0 && blocks[0].bit >= end*8 {
 			blocks = nil // none begins in the range
@@ -191,7 +191,7 @@ func TestARangeReadsOnBehindItsEnd(t *testing.T) {
 	e.text("three ")
 	e.end()
 	var got []string
-	r := NewReader(bytes.NewReader(e.out), int64(len(e.out)), 0, 5)
+	r := NewReader(bytes.NewReader(e.out), int64(len(e.out)), Range{0, 5})
 	for {
 		b, err := r.Next()
 		if err == io.EOF {
@@ -236,7 +236,7 @@ func TestAHugeBlockComesInPieces(t *testing.T) {
 	e.block(b)
 	e.text("end")
 	e.end()
-	r := NewReader(bytes.NewReader(e.out), int64(len(e.out)), 0, int64(len(e.out)))
+	r := NewReader(bytes.NewReader(e.out), int64(len(e.out)), Range{0, int64(len(e.out))})
 	got, pieces := 0, 0
 	for ; got < want; pieces++ {
 		peek, err := r.Peek()
@@ -280,9 +280,9 @@ func TestMemoryIsBoundedWhateverTheFileExpandsTo(t *testing.T) {
 func TestAReaderIsUsedAgainWithoutAllocating(t *testing.T) {
 	file := fixtures(t)["blocks-1"]
 	src := bytes.NewReader(file)
-	r := NewReader(src, int64(len(file)), 0, int64(len(file)))
+	r := NewReader(src, int64(len(file)), Range{0, int64(len(file))})
 	read := func() {
-		r.Reset(src, int64(len(file)), 0, int64(len(file)))
+		r.Reset(src, int64(len(file)), Range{0, int64(len(file))})
 		for {
 			if _, err := r.Next(); err != nil {
 				return
@@ -317,7 +317,7 @@ func TestErrorsOfReadingAreNotCorruption(t *testing.T) {
 	file := fixtures(t)["blocks-1"]
 	for _, start := range []int64{0, 100} {
 		src := &boundedReader{ReaderAt: bytes.NewReader(file)}
-		_, err := NewReader(src, int64(len(file)), start, int64(len(file))).Next()
+		_, err := NewReader(src, int64(len(file)), Range{start, int64(len(file))}).Next()
 		if !errors.Is(err, errDisk) || errors.Is(err, ErrCorrupt) {
 			t.Errorf("range from %d: got %v", start, err)
 		}
@@ -331,7 +331,7 @@ func TestErrorsOfReadingAreNotCorruption(t *testing.T) {
 func TestFilesAreReadInBoundedSteps(t *testing.T) {
 	file := realdata.Read(t, "wiki/shintowiki-medium-pages-articles-multistream.xml.bz2")
 	src := &boundedReader{ReaderAt: bytes.NewReader(file), fails: int64(len(file))}
-	r := NewReader(src, int64(len(file)), 1, int64(len(file)))
+	r := NewReader(src, int64(len(file)), Range{1, int64(len(file))})
 	for n := 0; n < 8; n++ {
 		if _, err := r.Next(); err != nil {
 			t.Fatal(err)

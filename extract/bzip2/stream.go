@@ -6,7 +6,7 @@ import "io"
 // file of the given size: all its streams, concatenated. Errors are those of
 // [Reader.Next].
 func NewStreamReader(src io.ReaderAt, size int64) io.Reader {
-	return &streamReader{r: NewReader(src, size, 0, size)}
+	return &streamReader{r: NewReader(src, size, Range{0, size})}
 }
 
 type streamReader struct {

@@ -81,7 +81,7 @@ func OpenSamples(r io.ReaderAt, size int64) (*Samples, error) {
 	n := int64(binary.LittleEndian.Uint32(head[len(samplesMagic):]))
 	at := int64(samplesHead) + 4*n
 	if !bytes.HasPrefix(head, []byte(samplesMagic)) || at > size {
-		return nil, fmt.Errorf("%w: not one of samples, or cut short", ErrCorrupt)
+		return nil, fmt.Errorf("%w: not a samples file, or truncated", ErrCorrupt)
 	}
 	raw := make([]byte, 4*n)
 	if _, err := r.ReadAt(raw, int64(samplesHead)); err != nil && (err != io.EOF || n > 0 && at != size) {
@@ -94,14 +94,15 @@ func OpenSamples(r io.ReaderAt, size int64) (*Samples, error) {
 		total += int64(s.counts[i])
 	}
 	if size != at+8*total {
-		return nil, fmt.Errorf("%w: %d bytes, should be %d", ErrCorrupt, size, at+8*total)
+		return nil, fmt.Errorf("%w: %d bytes, want %d", ErrCorrupt, size, at+8*total)
 	}
 	return s, nil
 }
 
+// damaged returns ErrCorrupt for a file that ends early, else err.
 func damaged(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return fmt.Errorf("%w: cut short", ErrCorrupt)
+		return fmt.Errorf("%w: truncated", ErrCorrupt)
 	}
 	return err
 }
@@ -175,7 +176,7 @@ func (c *Containment) Candidates(ctx context.Context, want func(document uint32)
 		total += int64(n)
 	}
 	half := max(c.budget/2, MinBudget) // the other half is for the pairs
-	parts := uint64(max(1, (total*sampleEntryBytes+half-1)/half))
+	parts := partsOf(total*sampleEntryBytes, half)
 	sorter := pairSorter{limit: int(half / pairBytes), spill: spill, repeats: true}
 	var entries []entry[uint64]
 	for part := range parts {

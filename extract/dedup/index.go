@@ -69,7 +69,7 @@ func NewIndex(files []*Signatures, budget int64) (*Index, error) {
 			return nil, fmt.Errorf("more than %d documents", uint32(math.MaxUint32))
 		}
 		if f.Bands() != files[0].Bands() {
-			return nil, fmt.Errorf("%w: of other options", ErrCorrupt)
+			return nil, fmt.Errorf("%w: made with different options", ErrCorrupt)
 		}
 		x.bases = append(x.bases, uint32(x.total))
 		x.total += f.Len()
@@ -81,10 +81,10 @@ func NewIndex(files []*Signatures, budget int64) (*Index, error) {
 // Len returns the number of documents.
 func (x *Index) Len() int { return x.total }
 
-// parts returns the number of passes in which items of a total size are sorted.
-func (x *Index) parts(size int64) uint64 {
-	n := int64(x.total) * size
-	return uint64(max(1, (n+x.budget-1)/x.budget))
+// partsOf returns the number of parts in which items of size bytes in total are
+// sorted, one part after the other, within a budget.
+func partsOf(size, budget int64) uint64 {
+	return uint64(max(1, (size+budget-1)/budget))
 }
 
 // An entry is a document with its key in one column.
@@ -98,91 +98,111 @@ const (
 	bandEntryBytes   = 16
 )
 
-// gather collects the entries of a column that belong to one part, in document
-// order.
-func gather[K any](ctx context.Context, x *Index, at func(*Signatures) int64, key func([]byte) (K, uint64), parts, part uint64, want func(document uint32, state byte) bool, into []entry[K]) ([]entry[K], error) {
-	into = into[:0]
-	var size K
-	for i, f := range x.files {
+// A columnSorter sorts a column of all signature files, one part of it at a
+// time.
+type columnSorter[K any] struct {
+	x       *Index
+	parts   uint64
+	key     func(item []byte) (key K, spread uint64) // the item belongs to part spread % parts
+	want    func(document uint32, state byte) bool   // whether to include a document
+	compare func(a, b entry[K]) int
+	entries []entry[K] // of the current part
+}
+
+// each calls visit with the sorted entries of each part. The column begins at
+// byte at(f) of a file.
+func (s *columnSorter[K]) each(ctx context.Context, at func(*Signatures) int64, visit func([]entry[K]) error) error {
+	for part := range s.parts {
+		if err := s.gather(ctx, at, part); err != nil {
+			return err
+		}
+		slices.SortFunc(s.entries, s.compare)
+		if err := visit(s.entries); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gather collects the entries of a part, in document order.
+func (s *columnSorter[K]) gather(ctx context.Context, at func(*Signatures) int64, part uint64) error {
+	s.entries = s.entries[:0]
+	var zero K
+	for i, f := range s.x.files {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		states := make([]byte, f.documents)
 		if err := f.column(int64(signaturesHead), 1, func(j int, item []byte) { states[j] = item[0] }); err != nil {
-			return nil, err
+			return err
 		}
-		err := f.column(at(f), binary.Size(size), func(j int, item []byte) {
-			document := x.bases[i] + uint32(j)
-			if k, spread := key(item); spread%parts == part && want(document, states[j]) {
-				into = append(into, entry[K]{k, document})
+		err := f.column(at(f), binary.Size(zero), func(j int, item []byte) {
+			document := s.x.bases[i] + uint32(j)
+			if k, spread := s.key(item); spread%s.parts == part && s.want(document, states[j]) {
+				s.entries = append(s.entries, entry[K]{k, document})
 			}
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return into, nil
+	return nil
 }
 
 // Equal joins the documents with equal digests.
 func (x *Index) Equal(ctx context.Context, c *Clusters) error {
-	digest := func(item []byte) (d Digest, spread uint64) {
-		copy(d[:], item)
-		return d, binary.LittleEndian.Uint64(item)
-	}
-	want := func(_ uint32, state byte) bool { return state != stateAside }
-	var entries []entry[Digest]
-	parts := x.parts(digestEntryBytes)
-	for part := range parts {
-		var err error
-		entries, err = gather(ctx, x, (*Signatures).digests, digest, parts, part, want, entries)
-		if err != nil {
-			return err
-		}
-		slices.SortFunc(entries, func(a, b entry[Digest]) int {
+	digests := columnSorter[Digest]{
+		x:     x,
+		parts: partsOf(int64(x.total)*digestEntryBytes, x.budget),
+		key: func(item []byte) (d Digest, spread uint64) {
+			copy(d[:], item)
+			return d, binary.LittleEndian.Uint64(item)
+		},
+		want: func(_ uint32, state byte) bool { return state != stateAside },
+		compare: func(a, b entry[Digest]) int {
 			return cmp.Or(bytes.Compare(a.key[:], b.key[:]), cmp.Compare(a.document, b.document))
-		})
+		},
+	}
+	return digests.each(ctx, (*Signatures).digests, func(entries []entry[Digest]) error {
 		for i := 1; i < len(entries); i++ {
 			if entries[i].key == entries[i-1].key {
 				c.Join(entries[i-1].document, entries[i].document)
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // Candidates calls visit once, in order, for each pair of documents that share
 // a band. Of documents joined in c only the first is included. Pairs beyond the
 // budget are written to spill.
 func (x *Index) Candidates(ctx context.Context, c *Clusters, spill Spill, visit func(Pair) error) error {
-	half := &Index{x.files, x.bases, x.total, x.bands, max(x.budget/2, MinBudget)} // the other half is for the pairs
-	hash := func(item []byte) (uint64, uint64) {
-		h := binary.LittleEndian.Uint64(item)
-		return h, h
+	half := max(x.budget/2, MinBudget) // the other half is for the pairs
+	hashes := columnSorter[uint64]{
+		x:     x,
+		parts: partsOf(int64(x.total)*bandEntryBytes, half),
+		key: func(item []byte) (uint64, uint64) {
+			h := binary.LittleEndian.Uint64(item)
+			return h, h
+		},
+		want: func(document uint32, state byte) bool {
+			return state == stateCompared && c.First(document) == document
+		},
+		compare: func(a, b entry[uint64]) int {
+			return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.document, b.document))
+		},
 	}
-	want := func(document uint32, state byte) bool {
-		return state == stateCompared && c.First(document) == document
-	}
-	sorter := pairSorter{limit: int(half.budget / pairBytes), spill: spill}
-	var entries []entry[uint64]
-	parts := half.parts(bandEntryBytes)
+	pairs := pairSorter{limit: int(half / pairBytes), spill: spill}
 	for band := range x.bands {
-		for part := range parts {
-			var err error
-			entries, err = gather(ctx, x, func(f *Signatures) int64 { return f.band(band) }, hash, parts, part, want, entries)
-			if err != nil {
-				return err
-			}
-			slices.SortFunc(entries, func(a, b entry[uint64]) int {
-				return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.document, b.document))
-			})
-			if err := buckets(entries, sorter.add); err != nil {
-				return err
-			}
+		err := hashes.each(ctx, func(f *Signatures) int64 { return f.band(band) }, func(entries []entry[uint64]) error {
+			return buckets(entries, pairs.add)
+		})
+		if err != nil {
+			return err
 		}
 	}
-	entries = nil
-	return sorter.each(ctx, visit)
+	hashes.entries = nil
+	return pairs.each(ctx, visit)
 }
 
 // buckets passes pairs of documents with equal keys to add: for each document,

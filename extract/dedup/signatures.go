@@ -132,27 +132,24 @@ type Signatures struct {
 func OpenSignatures(r io.ReaderAt, size int64) (*Signatures, error) {
 	head := make([]byte, signaturesHead)
 	if n, err := r.ReadAt(head, 0); n < len(head) {
-		if err == io.EOF {
-			return nil, fmt.Errorf("%w: cut short", ErrCorrupt)
-		}
-		return nil, err
+		return nil, damaged(err)
 	}
 	le := binary.LittleEndian
 	n, bands := int64(le.Uint32(head[8:])), int64(le.Uint32(head[12:]))
 	if string(head[:8]) != signaturesMagic || n > math.MaxInt32 || bands > 1024 {
-		return nil, fmt.Errorf("%w: not one", ErrCorrupt)
+		return nil, fmt.Errorf("%w: not a signature file", ErrCorrupt)
 	}
 	s := &Signatures{r: r, documents: int(n), bands: int(bands)}
 	ends := s.places() + 4*(n+1)
 	if size < ends {
-		return nil, fmt.Errorf("%w: cut short", ErrCorrupt)
+		return nil, fmt.Errorf("%w: truncated", ErrCorrupt)
 	}
 	last, err := s.place(int(n))
 	if err != nil {
 		return nil, err
 	}
 	if size != ends+int64(last) {
-		return nil, fmt.Errorf("%w: %d bytes, should be %d", ErrCorrupt, size, ends+int64(last))
+		return nil, fmt.Errorf("%w: %d bytes, want %d", ErrCorrupt, size, ends+int64(last))
 	}
 	return s, nil
 }
@@ -180,16 +177,9 @@ func (s *Signatures) places() int64 { return s.band(s.bands) }
 func (s *Signatures) place(i int) (uint32, error) {
 	var b [4]byte
 	if _, err := s.r.ReadAt(b[:], s.places()+4*int64(i)); err != nil {
-		return 0, s.damaged(err)
+		return 0, damaged(err)
 	}
 	return binary.LittleEndian.Uint32(b[:]), nil
-}
-
-func (s *Signatures) damaged(err error) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return fmt.Errorf("%w: cut short", ErrCorrupt)
-	}
-	return err
 }
 
 // ID returns the ID of a document, truncated to 1024 bytes.
@@ -210,7 +200,7 @@ func (s *Signatures) ID(i int) (string, error) {
 	}
 	id := make([]byte, to-from)
 	if _, err := s.r.ReadAt(id, s.places()+4*int64(s.documents+1)+int64(from)); err != nil && (err != io.EOF || len(id) > 0) {
-		return "", s.damaged(err)
+		return "", damaged(err)
 	}
 	return string(id), nil
 }
@@ -221,7 +211,7 @@ func (s *Signatures) column(at int64, size int, visit func(i int, item []byte)) 
 	for i := 0; i < s.documents; {
 		n := min(4096, s.documents-i)
 		if _, err := s.r.ReadAt(buf[:n*size], at+int64(i)*int64(size)); err != nil {
-			return s.damaged(err)
+			return damaged(err)
 		}
 		for j := range n {
 			visit(i+j, buf[j*size:(j+1)*size])

@@ -14,7 +14,7 @@ func BenchmarkPages(b *testing.B) {
 	b.SetBytes(size)
 	b.ReportAllocs()
 	for b.Loop() {
-		r := NewReader(bytes.NewReader(dump), size, Range{0, size}, Head{DBName: "enwiki"}, DefaultOptions(), "x.xml")
+		r := NewReader(Dump{bytes.NewReader(dump), size, "x.xml", Head{DBName: "enwiki"}}, Range{0, size}, DefaultOptions())
 		text := 0
 		for {
 			p, err := r.split.next()
@@ -67,7 +67,7 @@ func benchmarkDump(b *testing.B, dump []byte, bytesOfXML int64, head Head) {
 	b.SetBytes(bytesOfXML)
 	b.ReportAllocs()
 	for b.Loop() {
-		r := NewReader(bytes.NewReader(dump), size, Range{0, size}, head, DefaultOptions(), "x.xml")
+		r := NewReader(Dump{bytes.NewReader(dump), size, "x.xml", head}, Range{0, size}, DefaultOptions())
 		for _, err := range r.Documents() {
 			if err != nil {
 				b.Fatal(err)

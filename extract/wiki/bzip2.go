@@ -15,7 +15,7 @@ type bzip2Source struct {
 }
 
 func newBzip2Source(r io.ReaderAt, size int64, rng Range) *bzip2Source {
-	return &bzip2Source{z: bzip2.NewReader(r, size, rng.Start, rng.End)}
+	return &bzip2Source{z: bzip2.NewReader(r, size, bzip2.Range(rng))}
 }
 
 func (s *bzip2Source) read(p []byte) (int, bool, error) {

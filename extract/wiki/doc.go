@@ -9,8 +9,9 @@
 //
 //	head, err := wiki.ReadHead(file, size) // once
 //	…
+//	dump := wiki.Dump{File: file, Size: size, Name: "enwiki-latest-pages-articles.xml.bz2", Head: head}
 //	for _, rng := range wiki.Ranges(size) { // each of these is a task
-//		r := wiki.NewReader(file, size, rng, head, wiki.DefaultOptions(), "enwiki-latest-pages-articles.xml.bz2")
+//		r := wiki.NewReader(dump, rng, wiki.DefaultOptions())
 //		for doc, err := range r.Documents() {
 //			if err != nil {
 //				return err

@@ -8,7 +8,7 @@ import (
 )
 
 func Example() {
-	dump := `<mediawiki xml:lang="en">
+	xml := `<mediawiki xml:lang="en">
   <siteinfo><dbname>birdwiki</dbname></siteinfo>
   <page>
     <title>Wren</title>
@@ -24,16 +24,17 @@ func Example() {
     <revision><text>#REDIRECT [[Wren]]</text></revision>
   </page>
 </mediawiki>`
-	file, size := strings.NewReader(dump), int64(len(dump))
+	file, size := strings.NewReader(xml), int64(len(xml))
 
 	head, err := wiki.ReadHead(file, size)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+	dump := wiki.Dump{File: file, Size: size, Name: "birdwiki.xml", Head: head}
 	var stats wiki.Stats
 	for _, rng := range wiki.Ranges(size) {
-		r := wiki.NewReader(file, size, rng, head, wiki.DefaultOptions(), "birdwiki.xml")
+		r := wiki.NewReader(dump, rng, wiki.DefaultOptions())
 		for doc, err := range r.Documents() {
 			if err != nil {
 				fmt.Println(err)

@@ -84,21 +84,22 @@ func readHead(r io.ReaderAt, size int64) (Head, error) {
 	if size <= 0 {
 		return Head{}, &CorruptError{Reason: "file is empty", Err: io.ErrUnexpectedEOF}
 	}
-	head := Head{Encoding: EncodingUTF8}
+	d := Dump{File: r, Size: size}
 	var err error
-	if head.Compression, err = sniffCompression(r, size); err != nil {
+	if d.Head.Compression, err = sniffCompression(r, size); err != nil {
 		return Head{}, err
 	}
-	text, err := decodedHead(openSource(r, size, Range{0, size}, head))
+	text, err := decodedHead(openSource(d, Range{0, size}))
 	if err != nil {
 		return Head{}, err
 	}
-	if head.Encoding = sniffEncoding(text); head.Encoding != EncodingUTF8 {
-		if text, err = decodedHead(openSource(r, size, Range{0, size}, head)); err != nil {
+	if d.Head.Encoding = sniffEncoding(text); d.Head.Encoding != EncodingUTF8 {
+		if text, err = decodedHead(openSource(d, Range{0, size})); err != nil {
 			return Head{}, err
 		}
 	}
-	return head, head.parse(text)
+	err = d.Head.parse(text)
+	return d.Head, err
 }
 
 // sniffCompression tells what a file is packed with by its first bytes.

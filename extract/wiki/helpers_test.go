@@ -26,13 +26,14 @@ type result struct {
 func readRanges(tb testing.TB, r io.ReaderAt, size int64, ranges []Range, opts Options, source string) result {
 	tb.Helper()
 	var res result
-	head, err := ReadHead(r, size)
-	if err != nil {
+	dump := Dump{File: r, Size: size, Name: source}
+	var err error
+	if dump.Head, err = ReadHead(r, size); err != nil {
 		res.err = err
 		return res
 	}
 	for _, rng := range ranges {
-		rd := NewReader(r, size, rng, head, opts, source)
+		rd := NewReader(dump, rng, opts)
 		for doc, err := range rd.Documents() {
 			if err != nil {
 				res.err = err

@@ -153,9 +153,7 @@ func (r *Reader) header(p rawPage) (h pageHead, title string, reject extract.Rej
 
 // title returns the title as characters, with single spaces.
 func (r *Reader) title(h *pageHead, p rawPage) string {
-	b := characters(h.title, h.markup)
-	b, dropped, first := dropInvalid(b)
-	r.countInvalid(dropped, h.id, p.offset, first)
+	b := r.dropInvalid(characters(h.title, h.markup), h.id, p)
 	if bytes.ContainsAny(b, "\t\n") {
 		b = bytes.Join(bytes.Fields(b), []byte(" "))
 	}
@@ -178,7 +176,5 @@ func (r *Reader) wikitext(p rawPage, h pageHead) ([]byte, extract.Reject) {
 	case len(rev.text) > extract.MaxPageBytes:
 		return nil, extract.RejectTooLarge
 	}
-	text, dropped, first := dropInvalid(characters(rev.text, rev.markup))
-	r.countInvalid(dropped, h.id, p.offset, first)
-	return text, ""
+	return r.dropInvalid(characters(rev.text, rev.markup), h.id, p), ""
 }

@@ -71,7 +71,7 @@ func TestRangesMayBeReadAtTheSameTime(t *testing.T) {
 	var wg sync.WaitGroup
 	for i, rng := range ranges {
 		wg.Go(func() {
-			rd := NewReader(file, size, rng, head, DefaultOptions(), "birds.xml.bz2")
+			rd := NewReader(Dump{file, size, "birds.xml.bz2", head}, rng, DefaultOptions())
 			for _, err := range rd.Documents() {
 				if err != nil {
 					t.Error(err)
@@ -138,7 +138,7 @@ func TestTheHashOfARangeCostsNoSecondReading(t *testing.T) {
 		for _, rng := range cut(size, 100, 101, 300, size-40) {
 			file := &countingReaderAt{ReaderAt: bytes.NewReader(dump)}
 			hash := NewRangeHash(file, rng)
-			rd := NewReader(hash, size, rng, head, DefaultOptions(), name)
+			rd := NewReader(Dump{hash, size, name, head}, rng, DefaultOptions())
 			for _, err := range rd.Documents() {
 				if err != nil {
 					t.Fatal(err)

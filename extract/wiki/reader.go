@@ -2,6 +2,7 @@ package wiki
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"iter"
@@ -30,31 +31,30 @@ type Reader struct {
 	used       bool
 }
 
-// NewReader returns a reader of the pages that rng of a dump of size bytes owns.
-// head is what [ReadHead] said of the dump, opts have been validated, and source
-// is the base name of the file, which documents bear as their source.
+// A Dump is a dump file. Its readers share it.
+type Dump struct {
+	File io.ReaderAt
+	Size int64  // of the file, in bytes
+	Name string // base name of the file; the Source of its documents
+	Head Head   // what [ReadHead] returned
+}
+
+// NewReader returns a reader of the pages that rng owns. The options must be
+// valid.
 //
-// The reader holds some 15 MiB, and up to 64 MiB while it meets pages of the
-// greatest length allowed.
-func NewReader(r io.ReaderAt, size int64, rng Range, head Head, opts Options, source string) *Reader {
-	rd := &Reader{
+// The reader takes about 15 MiB, and up to 64 MiB for pages of the maximum size.
+func NewReader(d Dump, rng Range, opts Options) *Reader {
+	return &Reader{
 		options:    opts,
-		source:     source,
-		dbname:     head.DBName,
-		lang:       head.Lang,
+		source:     d.Name,
+		dbname:     cmp.Or(d.Head.DBName, DBName(d.Name)),
+		lang:       cmp.Or(opts.Language, d.Head.Lang),
 		rng:        rng,
-		size:       size,
-		namespaces: newNamespaceTable(head),
-		split:      newSplitter(openSource(r, size, rng, head), defaultBounds()),
+		size:       d.Size,
+		namespaces: newNamespaceTable(d.Head),
+		split:      newSplitter(openSource(d, rng), defaultBounds()),
 		scanner:    wikitext.NewScanner(opts.Wikitext),
 	}
-	if rd.dbname == "" {
-		rd.dbname = DBName(source)
-	}
-	if opts.Language != "" {
-		rd.lang = opts.Language
-	}
-	return rd
 }
 
 // Documents returns the documents of the range in the order of their pages. It
@@ -139,16 +139,17 @@ func (r *Reader) pageID(id int64) string {
 	return r.dbname + ":" + strconv.FormatInt(id, 10)
 }
 
-// countInvalid counts bytes dropped from a page, the first of which stood at
-// byte at of its title or wikitext.
-func (r *Reader) countInvalid(dropped int, id, offset int64, at int) {
-	if dropped == 0 {
-		return
+// dropInvalid drops the bytes of a title or wikitext that are not valid UTF-8, in place, and
+// counts them for the page with the given ID.
+func (r *Reader) dropInvalid(b []byte, id int64, p rawPage) []byte {
+	b, dropped, first := dropInvalid(b)
+	if dropped > 0 {
+		r.stats.InvalidUTF8 += int64(dropped)
+		if len(r.stats.InvalidPlaces) < maxPlaces {
+			r.stats.InvalidPlaces = append(r.stats.InvalidPlaces, Place{Page: r.pageID(id), Offset: p.offset, Byte: first})
+		}
 	}
-	r.stats.InvalidUTF8 += int64(dropped)
-	if len(r.stats.InvalidPlaces) < maxPlaces {
-		r.stats.InvalidPlaces = append(r.stats.InvalidPlaces, Place{Page: r.pageID(id), Offset: offset, Byte: at})
-	}
+	return b
 }
 
 // Stats returns the counts so far: those of the whole range once Documents has

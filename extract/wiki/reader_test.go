@@ -263,7 +263,7 @@ func TestADiskThatFailsIsNotADamagedDump(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rd := NewReader(failingReader{strings.NewReader(c.dump), int64(c.good)}, size, Range{0, size}, head, DefaultOptions(), "x.xml")
+		rd := NewReader(Dump{failingReader{strings.NewReader(c.dump), int64(c.good)}, size, "x.xml", head}, Range{0, size}, DefaultOptions())
 		for _, err = range rd.Documents() {
 			if err != nil {
 				break
@@ -299,7 +299,7 @@ func TestAPageOverTheLimitIsSkipped(t *testing.T) {
 func TestARangeThatTheFileDoesNotHoldIsAnError(t *testing.T) {
 	dump := siteinfo + article(1, "A", "Sound.")
 	for _, rng := range []Range{{0, int64(len(dump)) + 1}, {-1, 5}, {9, 8}} {
-		rd := NewReader(strings.NewReader(dump), int64(len(dump)), rng, Head{}, DefaultOptions(), "x.xml")
+		rd := NewReader(Dump{File: strings.NewReader(dump), Size: int64(len(dump))}, rng, DefaultOptions())
 		var err error
 		for _, err = range rd.Documents() {
 		}
@@ -314,7 +314,7 @@ func TestAPageCostsFewAllocations(t *testing.T) {
 	allocs := func(pages int) float64 {
 		dump := []byte(siteinfo + strings.Repeat(page, pages))
 		return testing.AllocsPerRun(3, func() {
-			rd := NewReader(bytes.NewReader(dump), int64(len(dump)), Range{0, int64(len(dump))}, Head{}, DefaultOptions(), "x.xml")
+			rd := NewReader(Dump{File: bytes.NewReader(dump), Size: int64(len(dump))}, Range{0, int64(len(dump))}, DefaultOptions())
 			for _, err := range rd.Documents() {
 				if err != nil {
 					t.Error(err)
@@ -330,7 +330,7 @@ func TestAPageCostsFewAllocations(t *testing.T) {
 }
 
 func TestTheDocumentsOfASecondPassAreRefused(t *testing.T) {
-	rd := NewReader(strings.NewReader(""), 0, Range{}, Head{}, DefaultOptions(), "x")
+	rd := NewReader(Dump{File: strings.NewReader("")}, Range{}, DefaultOptions())
 	for range rd.Documents() {
 	}
 	defer func() {
@@ -351,7 +351,7 @@ func FuzzReader(f *testing.F) {
 		size := int64(len(data))
 		read := func(ranges []Range) (res result) {
 			for _, rng := range ranges {
-				rd := NewReader(bytes.NewReader(data), size, rng, Head{DBName: "w"}, DefaultOptions(), "x.xml")
+				rd := NewReader(Dump{bytes.NewReader(data), size, "x.xml", Head{DBName: "w"}}, rng, DefaultOptions())
 				for doc, err := range rd.Documents() {
 					if err != nil {
 						res.err = err

@@ -24,30 +24,30 @@ type source interface {
 	plain() bool
 }
 
-// openSource returns the source of a range of a dump that head describes.
-func openSource(r io.ReaderAt, size int64, rng Range, head Head) source {
-	if rng.Start < 0 || rng.Start > rng.End || rng.End > size {
-		// The file is not what it was when the ranges were made.
-		return failedSource{&CorruptError{Offset: size, Reason: fmt.Sprintf("file does not hold bytes %d to %d", rng.Start, rng.End),
+// openSource returns the source of a range of a dump.
+func openSource(d Dump, rng Range) source {
+	if rng.Start < 0 || rng.Start > rng.End || rng.End > d.Size {
+		// The file has changed since the ranges were made.
+		return failedSource{&CorruptError{Offset: d.Size, Reason: fmt.Sprintf("file does not hold bytes %d to %d", rng.Start, rng.End),
 			Err: io.ErrUnexpectedEOF}}
 	}
-	if !head.splittable() {
-		// All of it belongs to the range that has its first byte.
+	if !d.Head.splittable() {
+		// The range with the first byte owns all of it.
 		if rng.Start > 0 {
 			return failedSource{io.EOF}
 		}
-		rng = Range{Start: 0, End: size}
+		rng.End = d.Size
 	}
 	var src source
-	switch head.Compression {
+	switch d.Head.Compression {
 	case CompressionBzip2:
-		src = newBzip2Source(r, size, rng)
+		src = newBzip2Source(d.File, d.Size, rng)
 	case CompressionGzip:
-		src = newGzipSource(r, size)
+		src = newGzipSource(d.File, d.Size)
 	default:
-		src = &plainSource{r: r, size: size, end: rng.End, next: rng.Start}
+		src = &plainSource{r: d.File, size: d.Size, end: rng.End, next: rng.Start}
 	}
-	switch head.Encoding {
+	switch d.Head.Encoding {
 	case EncodingUTF16LE:
 		return &utf16Source{src: src}
 	case EncodingUTF16BE:

@@ -110,7 +110,7 @@ func splitSome(picks []byte) []byte {
 }
 
 func plainOf(data []byte, rng Range) source {
-	return openSource(bytes.NewReader(data), int64(len(data)), rng, Head{Compression: CompressionNone})
+	return openSource(Dump{File: bytes.NewReader(data), Size: int64(len(data))}, rng)
 }
 
 func TestTheSplitterAgreesWithThePlainVersion(t *testing.T) {

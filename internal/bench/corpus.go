@@ -94,7 +94,8 @@ func (c *corpus) readDocuments() error {
 
 // fromDump passes the documents of a dump to keep.
 func (c *corpus) fromDump(r *bytes.Reader, head wiki.Head, o wiki.Options, keep func(*extract.Document)) (wiki.Stats, error) {
-	reader := wiki.NewReader(r, r.Size(), wiki.Range{End: r.Size()}, head, o, "dump.xml.bz2")
+	dump := wiki.Dump{File: r, Size: r.Size(), Name: "dump.xml.bz2", Head: head}
+	reader := wiki.NewReader(dump, wiki.Range{End: r.Size()}, o)
 	for doc, err := range reader.Documents() {
 		if err != nil {
 			return wiki.Stats{}, err
