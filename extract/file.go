@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"pretext/internal/damage"
+	"pretext/internal/failure"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -29,7 +29,7 @@ const (
 )
 
 // ErrCorrupt is what a [CorruptError] unwraps to.
-var ErrCorrupt = damage.New("corrupt documents file")
+var ErrCorrupt = failure.Damaged("corrupt documents file")
 
 // A CorruptError locates damage in a documents file.
 type CorruptError struct {

@@ -19,6 +19,9 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("%s changed during the run: %s: run again with a file that stays as it is, and --overwrite", e.Name, e.How)
 }
 
+// Damaged marks the error for exit codes.
+func (e *ChangedError) Damaged() bool { return true }
+
 // checkUnchanged returns a [*ChangedError] if a source is not what the plan says.
 // It looks at its size and its first and last MiB; folders of books are not looked
 // at. Other errors are left to who reads the file.

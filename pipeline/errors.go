@@ -29,6 +29,9 @@ func (e *RejectsError) Error() string {
 		e.Rejected, e.Seen, e.Reasons, e.Allowed)
 }
 
+// OverLimit marks the error for exit codes.
+func (e *RejectsError) OverLimit() bool { return true }
+
 // rejectSummary names the rejects of a stage.
 func rejectSummary(c sharding.Counts) string {
 	var parts []string

@@ -68,6 +68,9 @@ type FitError struct{ Problems []string }
 
 func (e *FitError) Error() string { return strings.Join(e.Problems, "; ") }
 
+// DoesNotFit marks the error for exit codes.
+func (e *FitError) DoesNotFit() bool { return true }
+
 // A TypicalSize stands for what no server could be asked for.
 type TypicalSize struct {
 	Bytes  int64

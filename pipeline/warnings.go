@@ -23,6 +23,9 @@ func (e *WarningsError) Error() string {
 	return fmt.Sprintf("finished, but --strict allows no warnings: %s", strings.Join(e.Codes, ", "))
 }
 
+// OverLimit marks the error for exit codes.
+func (e *WarningsError) OverLimit() bool { return true }
+
 // CheckWarnings returns a [*WarningsError] if any stage has a warning.
 func CheckWarnings(stages []StageSummary) error {
 	var codes []string

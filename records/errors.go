@@ -1,9 +1,9 @@
 package records
 
-import "pretext/internal/damage"
+import "pretext/internal/failure"
 
 // ErrExample is wrapped by every [FeatureError].
-var ErrExample = damage.New("bad example")
+var ErrExample = failure.Damaged("bad example")
 
 // A FeatureError reports what is wrong with an example.
 type FeatureError struct {

@@ -1,16 +1,16 @@
 package sharding
 
 import (
-	"pretext/internal/damage"
+	"pretext/internal/failure"
 )
 
 var (
 	// ErrDamaged reports that a file or folder is not what it claims to be.
-	ErrDamaged = damage.New("damaged")
+	ErrDamaged = failure.Damaged("damaged")
 	// ErrNoDocuments reports that there is no document.
-	ErrNoDocuments = damage.New("no documents")
+	ErrNoDocuments = failure.Damaged("no documents")
 	// ErrNoRecords reports that no example could be made.
-	ErrNoRecords = damage.New("no examples")
+	ErrNoRecords = failure.Damaged("no examples")
 )
 
 // A UsageError reports a wrong argument, such as the folder of another stage.

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"pretext/internal/damage"
+	"pretext/internal/failure"
 	"pretext/internal/store"
 )
 
@@ -183,11 +183,11 @@ type SideCar struct {
 }
 
 // ErrUnfinished is returned for a folder without a manifest.
-var ErrUnfinished = damage.New("no " + ManifestName + ": the folder is not finished, or not one of ours")
+var ErrUnfinished = failure.Damaged("no " + ManifestName + ": the folder is not finished, or not one of ours")
 
 // ErrFormat is returned for a JSON file of a folder that is corrupt or of an
 // unknown format.
-var ErrFormat = damage.New("damaged or foreign file")
+var ErrFormat = failure.Damaged("damaged or foreign file")
 
 // Hash returns the SHA-256 of b in hexadecimal.
 func Hash(b []byte) string {

@@ -35,6 +35,9 @@ func (e *TooManyShardsError) Error() string {
 	return fmt.Sprintf("%d shards asked for, but the input has %d blocks of documents: give at most --shards %d", e.Shards, e.Blocks, e.Blocks)
 }
 
+// Usage marks the error for exit codes.
+func (e *TooManyShardsError) Usage() bool { return true }
+
 // Plan assigns blocks to shards. It orders the blocks by a hash of seed, file
 // number and block number (SHA-256), then assigns each to the shard with the
 // least text so far, so sizes differ by about one block. Within a shard, blocks

@@ -130,7 +130,7 @@ import (
 	"strings"
 
 	"pretext/extract"
-	"pretext/internal/damage"
+	"pretext/internal/failure"
 )
 
 // Options configures a [Reader]. The zero value is ready to use.
@@ -180,7 +180,7 @@ type Note struct {
 }
 
 // ErrCorrupt is wrapped by every [CorruptError].
-var ErrCorrupt = damage.New("corrupt archive")
+var ErrCorrupt = failure.Damaged("corrupt archive")
 
 // A CorruptError locates corrupt data in an archive.
 type CorruptError struct {

@@ -3,11 +3,11 @@ package bzip2
 import (
 	"errors"
 	"fmt"
-	"pretext/internal/damage"
+	"pretext/internal/failure"
 )
 
 // ErrCorrupt is wrapped by every [CorruptError].
-var ErrCorrupt = damage.New("corrupt bzip2 data")
+var ErrCorrupt = failure.Damaged("corrupt bzip2 data")
 
 // ErrTrailing is matched by the [CorruptError] of data after the last stream:
 // zeros or garbage without a block follow a complete and valid stream. All

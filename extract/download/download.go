@@ -62,7 +62,7 @@ import (
 	"strings"
 	"time"
 
-	"pretext/internal/damage"
+	"pretext/internal/failure"
 	"pretext/internal/redact"
 )
 
@@ -70,16 +70,16 @@ import (
 var (
 	// ErrNetwork says that a server could not be reached, or gave no right
 	// answer however often it was asked. Trying again later may help.
-	ErrNetwork = errors.New("network")
+	ErrNetwork = failure.Network("network")
 	// ErrCorrupt says that what a server sends is not what its checksum or
 	// its own lists say.
-	ErrCorrupt = damage.New("damaged download")
+	ErrCorrupt = failure.Damaged("damaged download")
 	// ErrNotFound says that a source has no such thing.
-	ErrNotFound = errors.New("not found")
+	ErrNotFound = failure.Usage(errors.New("not found"))
 	// ErrRefused says that a server led to a place that is not to be trusted.
-	ErrRefused = errors.New("refused")
+	ErrRefused = failure.Network("refused")
 	// ErrOffline says that something is not there and may not be fetched.
-	ErrOffline = errors.New("offline")
+	ErrOffline = failure.Network("offline")
 )
 
 // What a file is, as far as its source tells.

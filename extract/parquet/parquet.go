@@ -88,6 +88,12 @@ type UnsupportedError struct {
 
 func (e *UnsupportedError) Error() string { return "Parquet file: " + e.What }
 
+// Usage reports that another column has to be selected.
+func (e *UnsupportedError) Usage() bool { return e.Column }
+
+// Damaged reports that no column of the file can be read.
+func (e *UnsupportedError) Damaged() bool { return !e.Column }
+
 // A Group is a row group.
 type Group struct {
 	Rows  int64

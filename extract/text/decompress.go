@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"pretext/internal/damage"
+	"pretext/internal/failure"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
 
 // ErrCorrupt is wrapped by every [CorruptError].
-var ErrCorrupt = damage.New("corrupt file")
+var ErrCorrupt = failure.Damaged("corrupt file")
 
 // A CorruptError locates corrupt data in a compressed file.
 type CorruptError struct {

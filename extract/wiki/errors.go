@@ -2,11 +2,11 @@ package wiki
 
 import (
 	"fmt"
-	"pretext/internal/damage"
+	"pretext/internal/failure"
 )
 
 // ErrCorrupt is what a [CorruptError] unwraps to.
-var ErrCorrupt = damage.New("corrupt dump")
+var ErrCorrupt = failure.Damaged("corrupt dump")
 
 // A CorruptError locates damage of a dump: a checksum that does not match, a
 // file that ends too early, bytes that belong to no stream.

@@ -8,10 +8,12 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"pretext/internal/failure"
 )
 
 // ErrNotDump is what a [NotDumpError] unwraps to.
-var ErrNotDump = errors.New("not a pages dump")
+var ErrNotDump = failure.Usage(errors.New("not a pages dump"))
 
 // A NotDumpError says that a file is whole but something else than a dump of
 // pages: the wrong file was given, or it is packed in a way that is not read.

@@ -61,6 +61,9 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Origin + ": " + e.Reason }
 
+// Usage marks the error for exit codes.
+func (e *Error) Usage() bool { return true }
+
 // A File is a parsed YAML file.
 type File struct {
 	top      []Setting

@@ -11,13 +11,15 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"pretext/internal/failure"
 )
 
 // LockName is the name of the lock file in a local folder.
 const LockName = ".lock"
 
 // ErrLocked is returned if another process has locked the folder.
-var ErrLocked = errors.New("folder is in use")
+var ErrLocked = failure.Locked("folder is in use")
 
 // owner is the content of a lock file, for error messages.
 type owner struct {

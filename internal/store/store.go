@@ -28,6 +28,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+
+	"pretext/internal/failure"
 )
 
 // TempPrefix begins the name of every uncommitted file. Temporary names never
@@ -37,7 +39,7 @@ const TempPrefix = ".tmp-"
 
 // ErrNotFile is returned for a name of a folder, device or pipe: these cannot
 // be read at an offset.
-var ErrNotFile = errors.New("not a regular file")
+var ErrNotFile = failure.Usage(errors.New("not a regular file"))
 
 // A Folder is a set of files with names without slashes, and of subfolders.
 type Folder interface {

@@ -22,6 +22,9 @@ func (e *ConfigError) Error() string { return strings.ReplaceAll(e.Err.Error(), 
 
 func (e *ConfigError) Unwrap() error { return e.Err }
 
+// Usage marks the error for exit codes.
+func (e *ConfigError) Usage() bool { return true }
+
 // An OptionsError reports that a directory holds the output of other options or
 // inputs than those asked for. It is a usage error.
 type OptionsError struct {
@@ -34,6 +37,9 @@ func (e *OptionsError) Error() string {
 		e.Folder, strings.Join(e.Differences, "; "))
 }
 
+// Usage marks the error for exit codes.
+func (e *OptionsError) Usage() bool { return true }
+
 // A MemoryError reports that a stage needs more memory than it may use.
 type MemoryError struct {
 	Need, Have int64  // bytes
@@ -45,3 +51,6 @@ func (e *MemoryError) Error() string {
 	return fmt.Sprintf("%s needs about %d MB, --memory allows %d MB: give more --memory%s",
 		e.Why, (e.Need+999_999)/1_000_000, e.Have/1_000_000, e.Less)
 }
+
+// DoesNotFit marks the error for exit codes.
+func (e *MemoryError) DoesNotFit() bool { return true }

@@ -77,7 +77,7 @@ import (
 	"fmt"
 	"hash/crc32"
 
-	"pretext/internal/damage"
+	"pretext/internal/failure"
 )
 
 // Sizes of the format.
@@ -136,7 +136,7 @@ func payloadIntact(payload, footer []byte) bool {
 }
 
 // ErrCorrupt is wrapped by every [CorruptError].
-var ErrCorrupt = damage.New("corrupt TFRecord data")
+var ErrCorrupt = failure.Damaged("corrupt TFRecord data")
 
 // A CorruptError locates corrupt data in a file.
 type CorruptError struct {

@@ -110,6 +110,9 @@ func (e *KindError) Error() string {
 	return fmt.Sprintf("%s and %s are of different kinds: compare two runs, two folders of a stage, or two files of records", e.A, e.B)
 }
 
+// Usage marks the error for exit codes.
+func (e *KindError) Usage() bool { return true }
+
 // A comparison is one call of Compare.
 type comparison struct{ CompareOptions }
 

@@ -7,13 +7,13 @@ import (
 	"io"
 	"io/fs"
 
-	"pretext/internal/damage"
+	"pretext/internal/failure"
 )
 
 // ErrDamaged is matched by the error of a file that is truncated, corrupt or
 // not a checkpoint. Errors of the file system, and valid models of an
 // unsupported kind, do not match.
-var ErrDamaged = damage.New("damaged")
+var ErrDamaged = failure.Damaged("damaged")
 
 // A damageError wraps an error so that it matches [ErrDamaged]. The text stays the
 // same.

@@ -1,12 +1,12 @@
 package finetune
 
-import "pretext/internal/damage"
+import "pretext/internal/failure"
 
 // ErrData is wrapped by every [DataError].
-var ErrData = damage.New("damaged task data")
+var ErrData = failure.Damaged("damaged task data")
 
 // ErrNumbers is returned when a model's output is not a number (NaN).
-var ErrNumbers = damage.New("the model computes no numbers (NaN): its weights are damaged")
+var ErrNumbers = failure.Damaged("the model computes no numbers (NaN): its weights are damaged")
 
 // A DataError locates a problem in a data file of a task.
 type DataError struct {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"pretext/internal/damage"
+	"pretext/internal/failure"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
 )
@@ -13,7 +13,7 @@ import (
 var ErrNoShards = errors.New("holds no shards of examples")
 
 // ErrDamaged is wrapped by every [DamageError].
-var ErrDamaged = damage.New("shards differ from their manifest")
+var ErrDamaged = failure.Damaged("shards differ from their manifest")
 
 // A DamageError lists the differences between a folder of shards and its
 // manifest.

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"pretext/internal/failure"
 	"pretext/trainer/finetune"
 	"pretext/trainer/finetune/glue"
 )
@@ -91,7 +92,7 @@ func (c *classification) read() (fine finetuneTask, err error) {
 		}
 	}
 	if err := c.task.Validate(); err != nil {
-		return fine, misuse(err)
+		return fine, failure.Usage(err)
 	}
 	fine.heads, fine.labels = c.task.Heads(), c.task.Labels
 	if err := c.readTables(); err != nil {
@@ -117,7 +118,7 @@ func (c *classification) training(path string, b []byte) (fine finetuneTask, err
 	}
 	examples, err := glue.NewExamples(c.task, rows, c.r.tok.NewEncoder(), c.o.MaxSeqLength)
 	if err != nil {
-		return fine, misuse(err)
+		return fine, failure.Usage(err)
 	}
 	description, err := json.Marshal(c.task)
 	if err != nil {
@@ -147,7 +148,7 @@ func (c *classification) readTables() error {
 		}
 		examples, err := glue.NewExamples(c.task, rows, c.r.tok.NewEncoder(), c.o.MaxSeqLength)
 		if err != nil {
-			return misuse(err)
+			return failure.Usage(err)
 		}
 		c.tables[split] = &table{rows, examples}
 	}

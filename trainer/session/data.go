@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"pretext/internal/failure"
 	"pretext/records"
 	"pretext/sharding"
 	"pretext/tokenize"
@@ -32,7 +33,7 @@ type Corpus struct {
 func OpenCorpus(ctx context.Context, path, split, vocab string) (*Corpus, error) {
 	shards, err := loader.Open(ctx, path, loader.Options{Split: split})
 	if errors.Is(err, loader.ErrNoShards) {
-		return nil, misuse(err)
+		return nil, failure.Usage(err)
 	}
 	if err != nil {
 		return nil, err

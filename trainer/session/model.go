@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"pretext/internal/failure"
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
 )
@@ -50,7 +51,7 @@ func unusable(err error) error {
 	if err == nil || errors.Is(err, checkpoint.ErrDamaged) || errors.As(err, &path) {
 		return err
 	}
-	return misuse(err)
+	return failure.Usage(err)
 }
 
 // A start is the model a new run begins with.

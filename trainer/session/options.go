@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"pretext/internal/failure"
 	"pretext/trainer"
 )
 
@@ -62,7 +63,7 @@ func (c *checks) want(ok bool, format string, args ...any) {
 // err marks all of them, and more, as one error of usage.
 func (c checks) err(more ...error) error {
 	if err := errors.Join(append(c, more...)...); err != nil {
-		return misuse(err)
+		return failure.Usage(err)
 	}
 	return nil
 }

@@ -167,7 +167,7 @@ func TestARunDoesNotGoOnWhenAnotherPartOfItsDataIsReadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Train(context.Background(), o)
-	if want := `the checkpoint has "b.tfrecord from record 28", this run "b.tfrecord from record 20"`; err == nil || !errors.As(err, new(usageError)) || !strings.Contains(err.Error(), want) {
+	if want := `the checkpoint has "b.tfrecord from record 28", this run "b.tfrecord from record 20"`; err == nil || !errors.As(err, new(interface{ Usage() bool })) || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	o.OnDamage = "stop"

@@ -259,7 +259,7 @@ func TestAnExportedModelIsTheCheckpointsAndBeginsAnotherRun(t *testing.T) {
 			t.Errorf("%s differs from the checkpoint's", name)
 		}
 	}
-	var usage usageError
+	var usage interface{ Usage() bool }
 	if err := Export(o.Out, folder); !errors.As(err, &usage) {
 		t.Errorf("over an existing folder: got %v, want a usage error", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 
+	"pretext/internal/failure"
 	"pretext/trainer"
 	"pretext/trainer/finetune"
 	"pretext/trainer/finetune/squad"
@@ -48,7 +49,7 @@ func FinetuneSquad(ctx context.Context, o SquadOptions) (result *SquadResult, er
 		return nil, usagef("nothing to do: give --train-file F, --predict-file G or both")
 	}
 	if err := errors.Join(o.Windows.Validate(), o.Answers.Validate()); err != nil {
-		return nil, misuse(err)
+		return nil, failure.Usage(err)
 	}
 	r, err := openFinetune(o.FinetuneOptions)
 	if err != nil {

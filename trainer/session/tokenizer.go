@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"pretext/internal/failure"
 	"pretext/sharding"
 	"pretext/tokenize"
 	"pretext/tokenize/hf"
@@ -224,7 +225,7 @@ func TokenizerFor(folder, given string, lower *bool) (t checkpoint.Tokenizer, er
 // notWordPiece returns why text cannot be tokenized with a tokenizer.json.
 func notWordPiece(path string, file []byte) error {
 	if _, err := hf.Load(path, file); err != nil {
-		return misuse(err)
+		return failure.Usage(err)
 	}
 	return usagef("%s: not WordPiece: predict and finetune tokenize text as BERT does only", path)
 }

@@ -106,8 +106,8 @@ func TestACommandThatWasMeantIsSuggested(t *testing.T) {
 		root.SilenceErrors, root.SilenceUsage = true, true
 		if err := root.Execute(); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", args, err, want)
-		} else if _, ok := err.(cli.UsageError); !ok {
-			t.Errorf("%s: got a %T", args, err)
+		} else if code := cli.Code(err); code != cli.ExitUsage {
+			t.Errorf("%s: exit code %d", args, code)
 		}
 	}
 }

@@ -9,9 +9,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-
-	"pretext/internal/config"
-	"pretext/internal/store"
 )
 
 // The exit codes of all programs of the module, as docs/commands.md lists them.
@@ -29,84 +26,69 @@ const (
 	ExitInterrupted = 130
 )
 
-// A Cause is an exit code with the errors that have it.
-type Cause struct {
-	Code int
-	Is   []error          // any of them
-	As   func(error) bool // nil: none
-}
-
-// Program is what a program adds to the causes that all have. The first one that
-// fits decides, in this order: an interruption, a lock, a full disk, First, a
-// permission, Then, corrupt data and usage by the methods of errors, and files that
-// are not there.
+// Program names a program and may add advice to its errors.
 type Program struct {
-	Name  string // before every message
-	First []Cause
-	Then  []Cause
+	Name string // before every message
 
-	// Advice, where it is not nil, changes the message of an error by its code.
+	// Advice, if not nil, returns the message to print for an error of an exit code.
 	Advice func(code int, err error, message string) string
 }
 
-func (p Program) causes() []Cause {
-	return slices.Concat(
-		[]Cause{
-			{Code: ExitInterrupted, Is: []error{context.Canceled}},
-			{Code: ExitLocked, Is: []error{store.ErrLocked}},
-			{Code: ExitDiskFull, Is: []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}},
-		},
-		p.First,
-		[]Cause{{Code: ExitPermission, Is: []error{fs.ErrPermission, syscall.EROFS}}},
-		p.Then,
-		[]Cause{
-			{Code: ExitDamaged, As: Damaged},
-			{Code: ExitUsage, As: usage},
-			{Code: ExitUsage, As: AsAny[*config.Error]},
-			{Code: ExitUsage, Is: []error{fs.ErrNotExist, store.ErrNotFile, syscall.ENOTDIR, syscall.EISDIR}},
-		},
-	)
+// causes lists the kinds of errors. The first that fits decides: an interrupted
+// download is an interruption, and a server that refused a connection (EACCES) is an
+// error of the network. The methods are those of package failure.
+var causes = []struct {
+	code int
+	is   func(error) bool
+}{
+	{ExitInterrupted, matches(context.Canceled)},
+	{ExitLocked, has(func(e interface{ Locked() bool }) bool { return e.Locked() })},
+	{ExitDiskFull, matches(syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG)},
+	{ExitNetwork, has(func(e interface{ Network() bool }) bool { return e.Network() })},
+	{ExitPermission, matches(fs.ErrPermission, syscall.EROFS)},
+	{ExitDoesNotFit, has(func(e interface{ DoesNotFit() bool }) bool { return e.DoesNotFit() })},
+	{ExitRejects, has(func(e interface{ OverLimit() bool }) bool { return e.OverLimit() })},
+	{ExitDamaged, has(func(e interface{ Damaged() bool }) bool { return e.Damaged() })},
+	{ExitUsage, has(func(e interface{ Usage() bool }) bool { return e.Usage() })},
+	{ExitUsage, matches(fs.ErrNotExist, syscall.ENOTDIR, syscall.EISDIR)}, // a path that was given
 }
 
-// Damaged reports whether err, or an error that it wraps, marks corrupt data.
-func Damaged(err error) bool {
-	var e interface{ Damaged() bool }
-	return errors.As(err, &e) && e.Damaged()
+// has returns a function that reports whether the first E in an error's tree has the
+// property.
+func has[E any](property func(E) bool) func(error) bool {
+	return func(err error) bool {
+		var e E
+		return errors.As(err, &e) && property(e)
+	}
 }
 
-// usage reports whether err, or an error that it wraps, marks wrong options.
-func usage(err error) bool {
-	var e interface{ Usage() bool }
-	return errors.As(err, &e) && e.Usage()
-}
-
-// AsAny reports whether an error of type E is in the chain of one.
-func AsAny[E error](err error) bool {
-	var e E
-	return errors.As(err, &e)
+// matches returns a function that reports whether an error is any of targets.
+func matches(targets ...error) func(error) bool {
+	return func(err error) bool {
+		return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
+	}
 }
 
 // Code returns the exit code of an error.
-func (p Program) Code(err error) int {
+func Code(err error) int {
 	if err == nil {
 		return ExitOK
 	}
-	for _, c := range p.causes() {
-		is := func(target error) bool { return errors.Is(err, target) }
-		if slices.ContainsFunc(c.Is, is) || c.As != nil && c.As(err) {
-			return c.Code
+	for _, c := range causes {
+		if c.is(err) {
+			return c.code
 		}
 	}
 	return ExitOther
 }
 
-// Report writes the one line that says what went wrong, with what to do where
-// that can be told, and returns the exit code of the process.
+// Report writes an error as one line, with advice where there is some, and returns
+// the exit code of the process.
 func (p Program) Report(stderr io.Writer, err error) int {
 	if err == nil {
 		return ExitOK
 	}
-	code := p.Code(err)
+	code := Code(err)
 	message := strings.TrimSpace(err.Error())
 	switch code {
 	case ExitInterrupted:

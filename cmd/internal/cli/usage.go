@@ -7,29 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"pretext/internal/config"
+	"pretext/internal/failure"
 )
 
-// A UsageError is a wrong option or argument, or options and files that do not
-// fit together.
-type UsageError struct{ Err error }
-
-// Usagef returns a [UsageError] with a message.
-func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
-
-func (e UsageError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the cause.
-func (e UsageError) Unwrap() error { return e.Err }
-
-// Usage marks the error for the exit code, as errors of other packages do.
-func (e UsageError) Usage() bool { return true }
-
-// Complain makes errors of usage of what cobra finds wrong with the command line
-// of a program, each with what was meant where that can be told. It is called
-// when all commands are there.
+// Complain marks the errors that cobra finds in a command line as wrong usage and
+// adds the most similar command or flag. Call it after all commands were added.
 func Complain(root *cobra.Command) {
 	root.SetGlobalNormalizationFunc(Normalize)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return UsageError{Suggest(cmd, err)} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return failure.Usage(Suggest(cmd, err)) })
 	for _, c := range root.Commands() {
 		complain(c)
 	}
@@ -50,7 +35,7 @@ func complain(c *cobra.Command) {
 	}
 	c.Args = func(cmd *cobra.Command, a []string) error {
 		if err := args(cmd, a); err != nil {
-			return UsageError{err}
+			return failure.Usage(err)
 		}
 		return nil
 	}
@@ -71,5 +56,5 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	if near, ok := config.Nearest(args[0], names); ok {
 		hint = fmt.Sprintf(", did you mean %s?", near)
 	}
-	return Usagef("unknown command %q%s", strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" "), hint)
+	return failure.Usagef("unknown command %q%s", strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" "), hint)
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"pretext/internal/failure"
 )
 
 // modelName is a name of a model as hubs have them: bert-base-uncased, or with the
@@ -20,7 +22,7 @@ func CheckVocab(flag, path string) error {
 	if err != nil {
 		plain := filepath.Ext(path) == "" || !strings.ContainsAny(filepath.Ext(path), "tj") // bert-base-v1.5, not vocab.txt
 		if os.IsNotExist(err) && plain && modelName.MatchString(path) && strings.Contains(path, "-") {
-			return Usagef("--%s %s: no such file; if that is the name of a model, download vocab.txt from its page and give that file", flag, path)
+			return failure.Usagef("--%s %s: no such file; if that is the name of a model, download vocab.txt from its page and give that file", flag, path)
 		}
 		return nil
 	}
@@ -30,20 +32,20 @@ func CheckVocab(flag, path string) error {
 				continue
 			}
 			if _, err := os.Stat(filepath.Join(path, name)); err == nil {
-				return Usagef("--%s %s is a folder: give the file in it, %s %s", flag, path, cure, filepath.Join(path, name))
+				return failure.Usagef("--%s %s is a folder: give the file in it, %s %s", flag, path, cure, filepath.Join(path, name))
 			}
 		}
-		return Usagef("--%s %s is a folder without a vocab.txt: give a file with a token a line", flag, path)
+		return failure.Usagef("--%s %s is a folder without a vocab.txt: give a file with a token a line", flag, path)
 	}
 	head := headOf(path)
 	object := bytes.HasPrefix(bytes.TrimLeft(head, "\ufeff \t\r\n"), []byte("{"))
 	switch {
 	case object && (bytes.Contains(head, []byte(`"added_tokens"`)) || bytes.Contains(head, []byte(`"normalizer"`)) || filepath.Base(path) == "tokenizer.json"):
-		return Usagef("--%s %s is a tokenizer.json: give it as --tokenizer %s", flag, path, path)
+		return failure.Usagef("--%s %s is a tokenizer.json: give it as --tokenizer %s", flag, path, path)
 	case object:
-		return Usagef("--%s %s is JSON, not a vocab.txt with a token a line: give the tokenizer.json beside it as --tokenizer", flag, path)
+		return failure.Usagef("--%s %s is JSON, not a vocab.txt with a token a line: give the tokenizer.json beside it as --tokenizer", flag, path)
 	case bytes.HasPrefix(head, []byte("\n\x0e\n\x05<unk>")) || bytes.HasPrefix(head, []byte("\n\x0e\n\x05<pad>")) || filepath.Ext(path) == ".model":
-		return Usagef("--%s %s is a SentencePiece model, which is not supported: give a vocab.txt with a token a line", flag, path)
+		return failure.Usagef("--%s %s is a SentencePiece model, which is not supported: give a vocab.txt with a token a line", flag, path)
 	}
 	return nil
 }
@@ -56,12 +58,12 @@ func CheckTokenizer(flag, path string) error {
 		return nil
 	case info.IsDir():
 		if _, err := os.Stat(filepath.Join(path, "tokenizer.json")); err == nil {
-			return Usagef("--%s %s is a folder: give the file in it, --%s %s", flag, path, flag, filepath.Join(path, "tokenizer.json"))
+			return failure.Usagef("--%s %s is a folder: give the file in it, --%s %s", flag, path, flag, filepath.Join(path, "tokenizer.json"))
 		}
-		return Usagef("--%s %s is a folder without a tokenizer.json", flag, path)
+		return failure.Usagef("--%s %s is a folder without a tokenizer.json", flag, path)
 	}
 	if head := headOf(path); bytes.HasPrefix(head, []byte("[PAD]\n")) || bytes.HasPrefix(head, []byte("[PAD]\r\n")) {
-		return Usagef("--%s %s is a vocab.txt: give it as --vocab %s", flag, path, path)
+		return failure.Usagef("--%s %s is a vocab.txt: give it as --vocab %s", flag, path, path)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"text/tabwriter"
 
@@ -9,10 +8,11 @@ import (
 
 	"pretext/cmd/internal/cli"
 	"pretext/internal/doctor"
+	"pretext/internal/failure"
 )
 
 // errMachine says that a run will not work here.
-var errMachine = errors.New("this machine is not fit for a run: see what failed")
+var errMachine = failure.DoesNotFit("this machine is not fit for a run: see what failed")
 
 func newDoctor() *cobra.Command {
 	var asJSON bool

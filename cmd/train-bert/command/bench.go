@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pretext/internal/failure"
 	"pretext/internal/usage"
 	"pretext/trainer"
 	"pretext/trainer/loader"
@@ -105,7 +106,7 @@ func (b *benchmark) print(w io.Writer) error {
 
 func (o *benchOptions) validate() error {
 	if o.batch < 1 || o.length < 5 || o.length > 512 || o.vocabSize < 10 || o.rounds < 1 || o.threads < 0 || o.readers < 0 || !(o.seconds > 0 && o.seconds < 3600) {
-		return usagef("--train-batch-size, --rounds and --seconds must be above 0, --max-seq-length from 5 to 512, --vocab-size at least 10, --threads and --readers not negative")
+		return failure.Usagef("--train-batch-size, --rounds and --seconds must be above 0, --max-seq-length from 5 to 512, --vocab-size at least 10, --threads and --readers not negative")
 	}
 	return nil
 }
@@ -125,7 +126,7 @@ func bench(ctx context.Context, o benchOptions) (b *benchmark, err error) {
 		return nil, err
 	}
 	if steps.longest > config.MaxPositions {
-		return nil, usagef("examples have up to %d tokens, the model %d positions", steps.longest, config.MaxPositions)
+		return nil, failure.Usagef("examples have up to %d tokens, the model %d positions", steps.longest, config.MaxPositions)
 	}
 	device := session.Device{Threads: o.threads, ISA: o.isa}
 	m, err := newSpeedModel(device, config, steps.tokens)

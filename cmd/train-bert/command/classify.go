@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pretext/internal/failure"
 	"pretext/trainer/finetune/glue"
 	"pretext/trainer/session"
 )
@@ -45,7 +46,7 @@ the score.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
 			if o.DataDir == "" {
-				return usagef("no tables: give --data-dir DIR")
+				return failure.Usagef("no tables: give --data-dir DIR")
 			}
 			if o.Task, err = t.glue(); err != nil {
 				return err
@@ -75,7 +76,7 @@ func (o *taskFlags) glue() (glue.Task, error) {
 	if o.task != ownTable {
 		t, err := glue.ByName(o.task)
 		if err != nil {
-			return t, usagef("--task %q: must be one of %s, %s", o.task, strings.Join(taskNames(), ", "), ownTable)
+			return t, failure.Usagef("--task %q: must be one of %s, %s", o.task, strings.Join(taskNames(), ", "), ownTable)
 		}
 		return t, nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pretext/internal/failure"
 	"pretext/trainer/session"
 )
 
@@ -25,7 +26,7 @@ nothing and follows the reader's light or dark setting.`,
 			case ".html":
 				draw = (*session.Curve).HTML
 			default:
-				return usagef("--out %q: must end in .svg or .html", out)
+				return failure.Usagef("--out %q: must end in .svg or .html", out)
 			}
 			c, err := session.ReadCurve(filepath.Join(args[0], session.MetricsFile))
 			if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pretext/cmd/train-bert/internal/demoshards"
+	"pretext/internal/failure"
 	"pretext/internal/humanize"
 	"pretext/internal/usage"
 	"pretext/sharding"
@@ -61,7 +62,7 @@ filled in, and with the curve of the loss, DIR/curve.html. Nothing is downloaded
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Out == "" {
-				return usagef("no output folder: give --out DIR")
+				return failure.Usagef("no output folder: give --out DIR")
 			}
 			d, err := runDemo(cmd.Context(), o, cmd.ErrOrStderr())
 			if err != nil {

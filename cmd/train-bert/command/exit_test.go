@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pretext/cmd/internal/cli"
+	"pretext/internal/failure"
 	"pretext/internal/tinydata"
 	"pretext/records"
 	"pretext/records/tfrecord"
@@ -19,7 +20,7 @@ import (
 func TestErrorsTellTheirExitCodes(t *testing.T) {
 	for _, damaged := range []error{checkpoint.ErrDamaged, loader.ErrDamaged, records.ErrExample, tfrecord.ErrCorrupt, sharding.ErrFormat, sharding.ErrUnfinished,
 		sharding.ErrDamaged, finetune.ErrData, finetune.ErrNumbers, &loader.DamageError{}, &tfrecord.CorruptError{}, &records.FeatureError{}, &finetune.DataError{}} {
-		if code := program().Code(fmt.Errorf("read: %w", damaged)); code != cli.ExitDamaged {
+		if code := cli.Code(fmt.Errorf("read: %w", damaged)); code != cli.ExitDamaged {
 			t.Errorf("%T %[1]v: exit code %d, want %d", damaged, code, cli.ExitDamaged)
 		}
 	}
@@ -28,14 +29,14 @@ func TestErrorsTellTheirExitCodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := session.OpenCorpus(t.Context(), data, sharding.Eval, "") // has no such shards
-	for _, wrong := range []error{err, &loader.CompressedError{}, &sharding.UsageError{Err: fmt.Errorf("x")}, usagef("x")} {
-		if code := program().Code(fmt.Errorf("open: %w", wrong)); code != cli.ExitUsage {
+	for _, wrong := range []error{err, &loader.CompressedError{}, &sharding.UsageError{Err: fmt.Errorf("x")}, failure.Usagef("x")} {
+		if code := cli.Code(fmt.Errorf("open: %w", wrong)); code != cli.ExitUsage {
 			t.Errorf("%T %[1]v: exit code %d, want %d", wrong, code, cli.ExitUsage)
 		}
 	}
 	o := session.DefaultOptions()
 	o.Data, o.Out, o.Keep = data, filepath.Join(data, "out"), -1
-	if _, err := session.Train(t.Context(), o); program().Code(err) != cli.ExitUsage {
+	if _, err := session.Train(t.Context(), o); cli.Code(err) != cli.ExitUsage {
 		t.Errorf("got %v, want an error of usage", err)
 	}
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/spf13/cobra"
 
+	"pretext/internal/failure"
 	"pretext/trainer/session"
 )
 
@@ -18,7 +19,7 @@ What only training needs is left behind.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
-				return usagef("no output folder: give --out DIR")
+				return failure.Usagef("no output folder: give --out DIR")
 			}
 			if err := session.Export(args[0], out); err != nil {
 				return err

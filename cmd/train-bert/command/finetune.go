@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"pretext/internal/failure"
 	"pretext/trainer/session"
 )
 
@@ -96,7 +97,7 @@ OUT/step-… is a folder that transformers loads, and train-bert predict.`,
 		args := c.Args
 		c.Args = func(cmd *cobra.Command, a []string) error {
 			if err := args(cmd, a); err != nil {
-				return misuse(err)
+				return failure.Usage(err)
 			}
 			return nil
 		}

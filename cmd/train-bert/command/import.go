@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/spf13/cobra"
 
+	"pretext/internal/failure"
 	"pretext/trainer/session"
 )
 
@@ -21,7 +22,7 @@ with them.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
-				return usagef("no output folder: give --out DIR")
+				return failure.Usagef("no output folder: give --out DIR")
 			}
 			path, err := session.Import(args[0], vocab, out)
 			if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pretext/cmd/train-bert/internal/serve"
+	"pretext/internal/failure"
 	"pretext/trainer"
 	"pretext/trainer/finetune/predict"
 	"pretext/trainer/finetune/squad"
@@ -111,7 +112,7 @@ func (o *predictOptions) validate() error {
 	want(o.limits.MaxWait >= 0 && o.limits.MaxWait <= time.Minute, "--max-wait %v: must be from 0 to a minute", o.limits.MaxWait)
 	errs = append(errs, o.answers.Validate())
 	if err := errors.Join(errs...); err != nil {
-		return misuse(err)
+		return failure.Usage(err)
 	}
 	return nil
 }
@@ -139,7 +140,7 @@ func runPredict(o predictOptions, asked *predict.Request, cmd *cobra.Command) (e
 		return err
 	}
 	if o.address != "" && (asked != nil || o.jsonl) {
-		return usagef("--serve takes its requests over HTTP: leave out --text, --question and --jsonl")
+		return failure.Usagef("--serve takes its requests over HTTP: leave out --text, --question and --jsonl")
 	}
 	q, err := openPredicting(o)
 	if err != nil {
@@ -185,7 +186,7 @@ func openPredicting(o predictOptions) (q *predicting, err error) {
 	settings := o.settings(m)
 	settings.Tokenizer, settings.Heads, settings.Labels = tok, q.heads, m.Labels
 	if q.predictor, err = predict.New(settings); err != nil {
-		return nil, usagef("%s: %w", o.model, err)
+		return nil, failure.Usagef("%s: %w", o.model, err)
 	}
 	return q, q.openModel(m, settings.MaxSeqLength)
 }
@@ -230,7 +231,7 @@ func predictHeads(m session.ModelFiles) (trainer.Heads, error) {
 	case h.MLM:
 		return trainer.Heads{MLM: true}, nil
 	}
-	return h, usagef("%s has no head that predicts: neither masked LM nor one of fine-tuning", m.Folder)
+	return h, failure.Usagef("%s has no head that predicts: neither masked LM nor one of fine-tuning", m.Folder)
 }
 
 // settings are those a model was trained with, where it is a checkpoint that says
@@ -264,7 +265,7 @@ func (o *predictOptions) settings(m session.ModelFiles) predict.Settings {
 func (q *predicting) serve(ctx context.Context, stderr io.Writer) error {
 	l, err := net.Listen("tcp", listenAddress(q.o.address))
 	if err != nil {
-		return usagef("--serve %s: %w", q.o.address, err)
+		return failure.Usagef("--serve %s: %w", q.o.address, err)
 	}
 	q.o.limits.Tokens, q.o.limits.Masked = q.tokens, maxMasked
 	q.o.server.Defaults = q.o.defaults

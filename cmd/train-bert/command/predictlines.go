@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 
+	"pretext/internal/failure"
 	"pretext/trainer"
 	"pretext/trainer/finetune"
 	"pretext/trainer/finetune/predict"
@@ -24,7 +25,7 @@ const (
 func (q *predicting) one(ctx context.Context, r predict.Request, stdout io.Writer) error {
 	job, err := q.predictor.Job(r, q.o.defaults)
 	if err != nil {
-		return misuse(err)
+		return failure.Usage(err)
 	}
 	if err := q.compute(ctx, jobs{job}); err != nil {
 		return err
@@ -55,7 +56,7 @@ const readAhead = 16
 // together; one that is waited for is answered when it comes.
 func (q *predicting) lines(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	if q.predictor.Task() == predict.TaskAnswer && !q.o.jsonl {
-		return usagef(`%s answers questions: give --question and --context, or --jsonl and lines of {"question": …, "context": …}`, q.o.model)
+		return failure.Usagef(`%s answers questions: give --question and --context, or --jsonl and lines of {"question": …, "context": …}`, q.o.model)
 	}
 	inputs, out := make(chan input, readAhead), bufio.NewWriter(stdout)
 	stop := make(chan struct{})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pretext/internal/failure"
 	"pretext/trainer/finetune/squad"
 	"pretext/trainer/session"
 )
@@ -23,7 +24,7 @@ would be best. A question that was not answered counts as wrong.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if data == "" || predictions == "" {
-				return usagef("give --data FILE and --predictions FILE")
+				return failure.Usagef("give --data FILE and --predictions FILE")
 			}
 			return score(data, predictions, odds, asJSON, cmd.OutOrStdout())
 		},

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pretext/cmd/internal/cli"
+	"pretext/internal/failure"
 	"pretext/trainer"
 	"pretext/trainer/session"
 )
@@ -143,7 +144,7 @@ exactly the weights of a run that was never stopped.`,
 // train runs with what it reports written to stderr.
 func train(ctx context.Context, o trainOptions, stderr io.Writer) (*trainResult, error) {
 	if err := o.device.validate(); err != nil {
-		return nil, misuse(errors.Join(err, o.Validate()))
+		return nil, failure.Usage(errors.Join(err, o.Validate()))
 	}
 	c := newConsole(stderr)
 	defer c.clear()

@@ -1,0 +1,75 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"pretext/cmd/internal/cli"
+	"pretext/extract/books"
+	"pretext/extract/bzip2"
+	"pretext/extract/download"
+	"pretext/extract/parquet"
+	"pretext/extract/wiki"
+	"pretext/internal/config"
+	"pretext/internal/failure"
+	"pretext/internal/store"
+	"pretext/pipeline"
+	"pretext/sharding"
+	"pretext/sharding/survey"
+)
+
+// Each error of the packages below, alone and wrapped, has the exit code of
+// docs/commands.md.
+func TestErrorsHaveTheExitCodeOfTheirKind(t *testing.T) {
+	_, missing := os.Open(filepath.Join(t.TempDir(), "none"))
+	for code, errs := range map[int][]error{
+		cli.ExitOK:    {nil},
+		cli.ExitOther: {errors.New("x"), &store.RemovedError{Folder: "x", Err: &fs.PathError{Err: fs.ErrNotExist}}},
+		cli.ExitUsage: {failure.Usagef("x"), &config.Error{}, &pipeline.ConfigError{Err: errors.New("x")}, &pipeline.OptionsError{},
+			&sharding.UsageError{Err: errors.New("x")}, &sharding.TooManyShardsError{}, &survey.KindError{}, download.ErrNotFound, &download.NoDumpError{},
+			wiki.NotDump("x"), &parquet.UnsupportedError{Column: true}, store.ErrNotFile, missing, syscall.ENOTDIR, syscall.EISDIR},
+		cli.ExitRejects: {&pipeline.RejectsError{}, &pipeline.WarningsError{}},
+		cli.ExitDamaged: {sharding.ErrDamaged, sharding.ErrNoDocuments, &wiki.CorruptError{}, &bzip2.CorruptError{}, books.ErrCorrupt, download.ErrCorrupt,
+			&pipeline.ChangedError{}, &parquet.UnsupportedError{}},
+		cli.ExitNetwork: {download.ErrNetwork, download.ErrRefused, download.ErrOffline,
+			&download.NetworkError{Err: syscall.EACCES}, &download.NetworkError{Err: fs.ErrNotExist}},
+		cli.ExitDiskFull:    {syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, &download.NetworkError{Err: syscall.ENOSPC}},
+		cli.ExitPermission:  {fs.ErrPermission, syscall.EACCES, syscall.EPERM, syscall.EROFS, &pipeline.ConfigError{Err: fs.ErrPermission}},
+		cli.ExitLocked:      {store.ErrLocked},
+		cli.ExitDoesNotFit:  {&pipeline.MemoryError{}, &pipeline.FitError{}, failure.DoesNotFit("x")},
+		cli.ExitInterrupted: {context.Canceled, errors.Join(sharding.ErrDamaged, context.Canceled)},
+	} {
+		for _, err := range errs {
+			if got := cli.Code(err); got != code {
+				t.Errorf("%T %[1]v: exit code %d, want %d", err, got, code)
+			}
+			if err == nil {
+				continue
+			}
+			if got := cli.Code(errors.Join(errors.New("a"), fmt.Errorf("read: %w", err))); got != code {
+				t.Errorf("wrapped %T %[1]v: exit code %d, want %d", err, got, code)
+			}
+		}
+	}
+}
+
+func TestAReportIsOneLineWithAdvice(t *testing.T) {
+	for want, err := range map[string]error{
+		"prog: a; b (see --help)\n": failure.Usagef("a; b"),
+		"prog: write x: no space left on device: free some space and run the same command again\n": fmt.Errorf("write x: %w", syscall.ENOSPC),
+		"prog: interrupted: run the same command again to resume\n":                                context.Canceled,
+	} {
+		var b bytes.Buffer
+		cli.Program{Name: "prog"}.Report(&b, err)
+		if b.String() != want {
+			t.Errorf("got %q, want %q", b.String(), want)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+// Package failure makes errors that state their kind by a method, from which the
+// programs choose their exit code. An error may wrap one of any kind:
+//
+//	method              meaning                                              exit code
+//	Usage() bool        wrong options, or options that do not fit the input          2
+//	Rejected() bool     finished, with more rejects or warnings than allowed         3
+//	Damaged() bool      corrupt data                                                 4
+//	Network() bool      a server that was not reached or refused the request         5
+//	Locked() bool       a directory that another process uses                        8
+//	DoesNotFit() bool   more memory or disk needed than there is or is allowed       9
+//
+// Sentinels are made here; an error type with fields has the method itself:
+//
+//	var ErrCorrupt = failure.Damaged("corrupt TFRecord data")
+//
+//	var e interface{ Damaged() bool }
+//	isDamaged := errors.As(err, &e) && e.Damaged()
+//
+// A full disk and missing permissions are errors of the operating system
+// (syscall.ENOSPC, [io/fs.ErrPermission]) and have no method.
+package failure
+
+import (
+	"errors"
+	"fmt"
+)
+
+type (
+	usage      struct{ error }
+	damaged    struct{ error }
+	network    struct{ error }
+	locked     struct{ error }
+	doesNotFit struct{ error }
+)
+
+// Damaged returns an error for corrupt data. Like those of errors.New, it equals
+// only itself.
+func Damaged(text string) error { return &damaged{errors.New(text)} }
+
+// Network returns an error for a failed download, which equals only itself.
+func Network(text string) error { return &network{errors.New(text)} }
+
+// Locked returns an error for a directory in use, which equals only itself.
+func Locked(text string) error { return &locked{errors.New(text)} }
+
+// DoesNotFit returns an error for a machine that is too small, which equals only
+// itself.
+func DoesNotFit(text string) error { return &doesNotFit{errors.New(text)} }
+
+// Usage marks err as wrong usage.
+func Usage(err error) error { return &usage{err} }
+
+// Usagef returns an error for wrong usage. It formats as [fmt.Errorf] does.
+func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
+
+func (u *usage) Unwrap() error { return u.error }
+
+func (*usage) Usage() bool           { return true }
+func (*damaged) Damaged() bool       { return true }
+func (*network) Network() bool       { return true }
+func (*locked) Locked() bool         { return true }
+func (*doesNotFit) DoesNotFit() bool { return true }
