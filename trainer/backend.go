@@ -16,6 +16,12 @@ type Backend interface {
 	// limits in o ([Options.Fits]). If the device is missing, the error wraps
 	// [ErrUnavailable].
 	Open(c Config, h Heads, o Options) (Model, error)
+
+	// AutoTokens returns the maximum number of tokens of a micro-batch that
+	// suits the device and its memory, for a run that leaves the choice open.
+	// The limits in o are ignored. The caller raises the result to the longest
+	// example. If the device is missing, the error wraps [ErrUnavailable].
+	AutoTokens(c Config, h Heads, o Options) (int, error)
 }
 
 // A Model is a model on a device, with its gradients and optimizer state. It
@@ -27,20 +33,25 @@ type Model interface {
 	Forward(b *Batch, out *Outputs) (Sums, error)
 
 	// Accumulate computes b with dropout and adds the gradient of its loss,
-	// with the loss terms weighted by coef, to the model's gradients. It may
-	// return before the device is done; Apply then returns the sums and any
-	// error.
-	Accumulate(b *Batch, coef Coef) error
+	// with the loss terms weighted by coef, to the model's gradients. last marks
+	// this rank's last micro-batch of the step: the model may start to sum
+	// gradients over the ranks during its backward pass. Accumulate may return
+	// before the device is done; Apply then returns the sums and any error.
+	Accumulate(b *Batch, coef Coef, last bool) error
 
 	// Apply ends a step: it sums the gradients over the ranks, clips them,
 	// updates the weights with the learning rate for the model's own step
-	// counter, and clears the gradients. If a gradient is not finite, it
-	// changes nothing but the loss scale and reports the step as skipped.
-	Apply(s Schedule, comm Comm) (StepInfo, error)
+	// counter, and clears the gradients. If a gradient is not finite on any
+	// rank, it changes nothing but the loss scale and reports the step as
+	// skipped. It is called on all ranks. A rank without a micro-batch calls it
+	// without Accumulate; its Apply then makes the collective calls that the
+	// other ranks made since their last micro-batch began, in the same order.
+	Apply(s Schedule) (StepInfo, error)
 
-	// Gather copies the complete optimizer state to every rank, so that Tensors
-	// can yield it. It must be called on all ranks.
-	Gather(comm Comm) error
+	// Snapshot returns a copy of the weights, moments and counters as they are
+	// now. It must be called on all ranks; the tensors are complete on rank 0,
+	// and those of other ranks may be missing.
+	Snapshot() (Snapshot, error)
 
 	// Tensors yields all tensors of a kind in the order of [Tensors]. Data is
 	// valid until the next tensor. It yields at most one error, as the last
@@ -56,7 +67,24 @@ type Model interface {
 	State() State
 	SetState(State)
 
-	// Close frees the device's memory. No method may be called after it.
+	// Close frees the device's memory. No method may be called after it. Close
+	// the snapshots first.
+	Close() error
+}
+
+// A Snapshot is a frozen copy of a model. Another goroutine may read it while
+// the model computes further steps. It may share memory with the model until
+// the model changes, so close it as soon as it has been read: an open snapshot
+// may cost a second copy of the weights and moments.
+type Snapshot interface {
+	// Tensors yields the tensors of a kind but Gradients, as [Model.Tensors]
+	// does.
+	Tensors(k Kind) iter.Seq2[Tensor, error]
+
+	// State returns the model's counters when the snapshot was taken.
+	State() State
+
+	// Close frees the copy. Further calls do nothing.
 	Close() error
 }
 
@@ -70,6 +98,15 @@ type Options struct {
 	Train     bool      // keep gradients and optimizer state; without it Accumulate and Apply are errors
 	Seed      uint64    // key of the dropout masks
 	Optimizer Optimizer // ignored without Train
+
+	// Comm connects the ranks that train the model together; nil: this process
+	// trains it alone.
+	Comm Comm
+
+	// Deterministic asks for the same bits from the same batches, options and
+	// [State.Plans] on the same kind of device, if that is slower. The CPU
+	// always gives them.
+	Deterministic bool
 }
 
 // MaxBatchTokens is the maximum of each limit in [Options].
@@ -155,6 +192,11 @@ type State struct {
 	Step      int64   `json:"step"`       // updates in this phase; argument of the schedule and of the bias correction
 	LossScale float64 `json:"loss_scale"` // fp16: factor of the loss; otherwise 1
 	GoodSteps int64   `json:"good_steps"` // fp16: updates since the loss scale last changed
+
+	// Plans are choices that a backend made by measurement, such as algorithms
+	// of matrix products. A backend adds keys that name its device and library
+	// versions, uses those that match its own, and keeps all others.
+	Plans map[string]string `json:"plans,omitempty"`
 }
 
 // Counts are the denominators of a step's mean losses.
@@ -249,6 +291,7 @@ const (
 	OutputNSPLogits
 	OutputLogits
 	OutputSpans
+	OutputMLMLosses
 )
 
 // Outputs receives the results selected by Want. Slices are grown as needed and
@@ -261,6 +304,11 @@ type Outputs struct {
 	NSPLogits []float32 // (S, 2)
 	Logits    []float32 // (S, labels) of the classifier, or (S, 1) of the regression
 	Spans     []float32 // (T, 2) start and end logit of each token
+
+	// OutputMLMLosses fills both. If several logits are the largest, MLMBest is
+	// the smallest of their ids.
+	MLMLosses []float64 // (M) cross entropy of each masked token, without its weight
+	MLMBest   []int32   // (M) id with the largest logit
 }
 
 // StepInfo describes one update.

@@ -61,3 +61,11 @@ func (Alone) AllGather(Values, []int) error { return nil }
 
 // Broadcast does nothing.
 func (Alone) Broadcast([]byte, int) error { return nil }
+
+// OrAlone returns c, or [Alone] if c is nil.
+func OrAlone(c Comm) Comm {
+	if c == nil {
+		return Alone{}
+	}
+	return c
+}

@@ -21,15 +21,20 @@ type Share struct {
 	// the first batch, because its coefficients depend on them.
 	Counts Counts
 
+	// MicroBatches is the number of batches that Batches yields; 0 if this rank
+	// has no part of the step.
+	MicroBatches int
+
 	// Batches yields the micro-batches in order. A batch is valid until the
-	// next one. A rank may have none.
+	// next one.
 	Batches iter.Seq2[*Batch, error]
 }
 
-// A Saver writes checkpoints. Save is called on every rank, after the model's
-// optimizer state was gathered; one rank writes.
+// A Saver writes checkpoints. Save is called on every rank; rank 0 writes. It
+// runs on a goroutine of its own beside the next steps, one call at a time.
+// Save may close s as soon as it has read it; the loop closes it afterwards.
 type Saver interface {
-	Save(p Progress, m Model) error
+	Save(p Progress, s Snapshot) error
 }
 
 // Progress is how far a run has come in its phase.
@@ -51,7 +56,7 @@ type Loop struct {
 	Heads    Heads // of the model
 	Source   Source
 	Saver    Saver // nil: no checkpoints
-	Comm     Comm  // nil: [Alone]
+	Comm     Comm  // of the model, see [Options]; nil: one rank
 	Schedule Schedule
 	Batch    int      // sequences in a step, over all ranks
 	Start    Progress // where to resume; the zero value starts at the beginning
@@ -71,27 +76,38 @@ const maxSkipped = 3
 // ranks stop after the same step and save a checkpoint, and Train returns the
 // cause. A run that is stopped and resumed at its Progress takes the same steps
 // as an uninterrupted one.
+//
+// Checkpoints are saved beside the next steps. Before the next checkpoint, and
+// before it returns, Train waits for the one in progress. If a checkpoint
+// cannot be saved, Train stops after the current step with the error.
 func Train(ctx context.Context, l Loop) (Progress, error) {
-	if l.Comm == nil {
-		l.Comm = Alone{}
-	}
+	l.Comm = OrAlone(l.Comm)
 	if err := errors.Join(l.Schedule.Validate(), l.validate()); err != nil {
 		return l.Start, fmt.Errorf("train: %w", err)
 	}
 	r := run{Loop: l, at: l.Start, saved: l.Start.Step}
-	for r.at.Step < l.Schedule.Steps {
+	err := r.steps(ctx)
+	return r.at, errors.Join(err, r.wait())
+}
+
+// steps takes all steps of the schedule, or those until ctx is done.
+func (r *run) steps(ctx context.Context) error {
+	for r.at.Step < r.Schedule.Steps {
 		stop, err := r.step(ctx)
 		if err != nil {
-			return r.at, fmt.Errorf("train step %d: %w", r.at.Step, err)
+			return fmt.Errorf("train step %d: %w", r.at.Step, err)
 		}
 		if stop {
-			if err := r.save(); err != nil {
-				return r.at, err
+			if err := errors.Join(r.save(), r.wait()); err != nil {
+				return err
 			}
-			return r.at, stopCause(ctx)
+			return stopCause(ctx)
+		}
+		if err := r.checkSave(); err != nil {
+			return err
 		}
 	}
-	return r.at, r.save()
+	return r.save()
 }
 
 func (l Loop) validate() error {
@@ -116,8 +132,10 @@ func stopCause(ctx context.Context) error {
 type run struct {
 	Loop
 	at      Progress
-	saved   int64 // step of the last checkpoint
-	skipped int   // consecutive steps without an update
+	saved   int64      // step of the last checkpoint
+	saving  chan error // receives the result of the save in progress; nil: none
+	loss    float64    // of the last step
+	skipped int        // consecutive steps without an update
 }
 
 // step takes one step; stop reports that a rank was told to stop.
@@ -133,7 +151,7 @@ func (r *run) step(ctx context.Context) (stop bool, err error) {
 	if err := r.accumulate(share, total.Coef()); err != nil {
 		return false, err
 	}
-	info, err := r.Model.Apply(r.Schedule, r.Comm)
+	info, err := r.Model.Apply(r.Schedule)
 	if err != nil {
 		return false, err
 	}
@@ -157,14 +175,21 @@ func (r *run) agree(c Counts, done bool) (total Counts, stop bool, err error) {
 
 func (r *run) accumulate(share Share, coef Coef) error {
 	var seen Counts
+	n := 0
 	for b, err := range share.Batches {
 		if err != nil {
 			return err
 		}
-		if err := r.Model.Accumulate(b, coef); err != nil {
+		if n++; n > share.MicroBatches {
+			break
+		}
+		if err := r.Model.Accumulate(b, coef, n == share.MicroBatches); err != nil {
 			return err
 		}
 		seen = seen.Add(b.Counts(r.Heads))
+	}
+	if n != share.MicroBatches {
+		return fmt.Errorf("source announced %d micro-batches, got at least %d", share.MicroBatches, n)
 	}
 	if seen.NSP != share.Counts.NSP || seen.Labels != share.Counts.Labels || math.Abs(seen.MaskedWeight-share.Counts.MaskedWeight) > 1e-6*seen.MaskedWeight {
 		return fmt.Errorf("source counted %+v, its batches hold %+v", share.Counts, seen)
@@ -173,6 +198,7 @@ func (r *run) accumulate(share Share, coef Coef) error {
 }
 
 func (r *run) finish(info StepInfo) error {
+	r.loss = info.Sums.Loss()
 	if r.skipped++; !info.Skipped {
 		r.skipped = 0
 	}
@@ -190,17 +216,51 @@ func (r *run) finish(info StepInfo) error {
 	return nil
 }
 
-// save writes a checkpoint, unless this step has one.
+// save starts to save a checkpoint, unless this step has one. A model whose
+// loss is not finite is not saved, so that it does not replace a good one.
 func (r *run) save() error {
 	if r.Saver == nil || r.saved == r.at.Step {
 		return nil
 	}
-	if err := r.Model.Gather(r.Comm); err != nil {
-		return fmt.Errorf("gather optimizer state: %w", err)
+	if err := r.wait(); err != nil {
+		return err
 	}
-	if err := r.Saver.Save(r.at, r.Model); err != nil {
-		return fmt.Errorf("save checkpoint of step %d: %w", r.at.Step, err)
+	failed := func(err error) error { return fmt.Errorf("save checkpoint of step %d: %w", r.at.Step, err) }
+	if math.IsNaN(r.loss) || math.IsInf(r.loss, 0) {
+		return failed(fmt.Errorf("the loss is %v: lower the learning rate; earlier checkpoints are unchanged", r.loss))
 	}
-	r.saved = r.at.Step
+	s, err := r.Model.Snapshot()
+	if err != nil {
+		return failed(err)
+	}
+	r.saved, r.saving = r.at.Step, make(chan error, 1)
+	go func(at Progress, done chan<- error) {
+		err := errors.Join(r.Saver.Save(at, s), s.Close())
+		if err != nil {
+			err = fmt.Errorf("save checkpoint of step %d: %w", at.Step, err)
+		}
+		done <- err
+	}(r.at, r.saving)
 	return nil
+}
+
+// wait waits for the save in progress and returns its error.
+func (r *run) wait() error {
+	if r.saving == nil {
+		return nil
+	}
+	err := <-r.saving
+	r.saving = nil
+	return err
+}
+
+// checkSave returns the error of the save in progress if it has failed.
+func (r *run) checkSave() error {
+	select {
+	case err := <-r.saving:
+		r.saving = nil
+		return err
+	default:
+		return nil
+	}
 }

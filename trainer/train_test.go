@@ -69,7 +69,7 @@ func (m *memory) Step(position int64, n int) (trainer.Share, error) {
 	if m.lie {
 		counts.NSP++
 	}
-	return trainer.Share{Counts: counts, Batches: m.batches(position, bounds)}, err
+	return trainer.Share{Counts: counts, MicroBatches: trainer.Dealt(len(bounds)-1, m.comm.Rank(), m.comm.Size()), Batches: m.batches(position, bounds)}, err
 }
 
 // at returns the sequence at a position.
@@ -100,8 +100,12 @@ func (m *memory) batches(position int64, bounds []int) iter.Seq2[*trainer.Batch,
 
 func newLoop(t *testing.T, src trainer.Source) trainer.Loop {
 	t.Helper()
+	var comm trainer.Comm
+	if m, ok := src.(*memory); ok {
+		comm = m.comm
+	}
 	m, err := cpu.Backend{Threads: 1}.Open(loopConfig(), trainer.PretrainHeads(), trainer.Options{
-		Tokens: 500, Sequences: 100, Masked: 200, Precision: trainer.Float64, Train: true, Seed: 5, Optimizer: trainer.DefaultOptimizer(trainer.AdamW),
+		Tokens: 500, Sequences: 100, Masked: 200, Precision: trainer.Float64, Train: true, Seed: 5, Optimizer: trainer.DefaultOptimizer(trainer.AdamW), Comm: comm,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +115,7 @@ func newLoop(t *testing.T, src trainer.Source) trainer.Loop {
 		t.Fatal(err)
 	}
 	return trainer.Loop{
-		Model: m, Heads: trainer.PretrainHeads(), Source: src, Batch: 6,
+		Model: m, Heads: trainer.PretrainHeads(), Source: src, Comm: comm, Batch: 6,
 		Schedule: trainer.Schedule{Kind: trainer.Linear, Peak: 0.02, Steps: 12, Warmup: 2},
 	}
 }
@@ -135,7 +139,7 @@ type shelf struct {
 	state trainer.State
 }
 
-func (s *shelf) Save(p trainer.Progress, m trainer.Model) error {
+func (s *shelf) Save(p trainer.Progress, m trainer.Snapshot) error {
 	s.saved = append(s.saved, p)
 	s.kept, s.state = map[trainer.Kind][]trainer.Tensor{}, m.State()
 	for _, k := range []trainer.Kind{trainer.Weights, trainer.FirstMoment, trainer.SecondMoment} {
@@ -294,7 +298,6 @@ func TestRanksTrainAsOne(t *testing.T) {
 			src := newMemory(10, 25)
 			src.comm = comm
 			l := newLoop(t, src)
-			l.Comm = comm
 			if _, err := trainer.Train(t.Context(), l); err != nil {
 				t.Error(err)
 			}
@@ -317,7 +320,6 @@ func TestAllRanksStopAfterTheSameStepWhenOneIsTold(t *testing.T) {
 		src := newMemory(10, 25)
 		src.comm = comm
 		l := newLoop(t, src)
-		l.Comm = comm
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		if comm.Rank() == 1 {
@@ -397,7 +399,7 @@ func TestErrorsStopTheRunAndSayWhere(t *testing.T) {
 
 type brokenSaver struct{}
 
-func (brokenSaver) Save(trainer.Progress, trainer.Model) error { return errDisk }
+func (brokenSaver) Save(trainer.Progress, trainer.Snapshot) error { return errDisk }
 
 func ExampleCut() {
 	bounds, err := trainer.Cut([]int32{100, 60, 50, 120, 10}, 200)

@@ -3,6 +3,7 @@ package backendtest
 import (
 	"errors"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -48,13 +49,13 @@ func checkGradients(t *testing.T, back trainer.Backend, p trainer.Precision, s s
 	b := s.batch(1)
 	coef := b.Counts(s.heads).Coef()
 	for _, m := range []trainer.Model{got, want} {
-		if err := m.Accumulate(b, coef); err != nil {
+		if err := m.Accumulate(b, coef, true); err != nil {
 			t.Fatal(err)
 		}
 	}
 	compareGradients(t, tensors(t, got, trainer.Gradients), tensors(t, want, trainer.Gradients), Tolerances(p))
 	loss := func(m trainer.Model) float64 {
-		info, err := m.Apply(trainer.Schedule{Kind: trainer.Constant, Steps: 1}, trainer.Alone{})
+		info, err := m.Apply(trainer.Schedule{Kind: trainer.Constant, Steps: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,11 +156,11 @@ func checkMicroBatches(t *testing.T, back trainer.Backend, p trainer.Precision, 
 	joined, apart := s.open(t, back, p, trainer.AdamW), s.open(t, back, p, trainer.AdamW)
 	b := s.batch(3)
 	coef := b.Counts(s.heads).Coef()
-	if err := joined.Accumulate(b, coef); err != nil {
+	if err := joined.Accumulate(b, coef, true); err != nil {
 		t.Fatal(err)
 	}
 	for _, cut := range [][2]int{{0, 1}, {1, 2}, {2, 5}} {
-		if err := apart.Accumulate(part(b, cut[0], cut[1]), coef); err != nil {
+		if err := apart.Accumulate(part(b, cut[0], cut[1]), coef, cut[1] == 5); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -175,10 +176,10 @@ func checkUpdates(t *testing.T, back trainer.Backend, p trainer.Precision, o tra
 		b := s.batch(10 + step)
 		var infos [2]trainer.StepInfo
 		for i, m := range []trainer.Model{got, want} {
-			if err := m.Accumulate(b, b.Counts(s.heads).Coef()); err != nil {
+			if err := m.Accumulate(b, b.Counts(s.heads).Coef(), true); err != nil {
 				t.Fatal(err)
 			}
-			info, err := m.Apply(schedule, trainer.Alone{})
+			info, err := m.Apply(schedule)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -235,9 +236,15 @@ func checkLoad(t *testing.T, back trainer.Backend, p trainer.Precision) {
 			}
 		}
 	}
-	want := trainer.State{Step: 41, LossScale: m.State().LossScale, GoodSteps: 3}
+	want := trainer.State{Step: 41, LossScale: m.State().LossScale, GoodSteps: 3, Plans: map[string]string{"another device": "its choice"}}
 	m.SetState(want)
-	if got := m.State(); got != want {
+	got := m.State()
+	for name := range got.Plans {
+		if want.Plans[name] == "" { // the backend's own
+			delete(got.Plans, name)
+		}
+	}
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("state %+v, want %+v", got, want)
 	}
 }
@@ -254,7 +261,7 @@ func checkLimits(t *testing.T, back trainer.Backend, p trainer.Precision) {
 		if _, err := m.Forward(b, nil); err == nil {
 			t.Errorf("%s: Forward took it", name)
 		}
-		if err := m.Accumulate(b, trainer.Coef{}); err == nil {
+		if err := m.Accumulate(b, trainer.Coef{}, true); err == nil {
 			t.Errorf("%s: Accumulate took it", name)
 		}
 	}

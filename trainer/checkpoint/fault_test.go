@@ -127,7 +127,7 @@ func TestWhereverASaveFailsTheLastGoodCheckpointStaysAndTheNextSaveIsWhole(t *te
 	for name, before := range map[string]string{"behind an older one": before, "in the place of its like": again} {
 		t.Run(name, func(t *testing.T) {
 			f := faulty{before: before, save: func(out string) error {
-				return saver(out).Save(trainer.Progress{Step: 2, Position: 2}, second)
+				return saver(out).Save(trainer.Progress{Step: 2, Position: 2}, snapshot(t, second))
 			}}
 			f.everywhere(t)
 		})

@@ -121,8 +121,8 @@ func WriteEncoder(dir string, t Tokenizer, p *Pretrained) error {
 }
 
 // Write writes the checkpoint of a model to out/step-NNNNNNNN and returns that
-// path. [trainer.Model.Gather] must have been called before.
-func Write(out string, c trainer.Config, s State, t Tokenizer, m trainer.Model) (string, error) {
+// path. It closes m as soon as it has read the tensors.
+func Write(out string, c trainer.Config, s State, t Tokenizer, m trainer.Snapshot) (string, error) {
 	s.Format, s.Model = formatVersion, m.State()
 	dir := filepath.Join(out, fmt.Sprintf("step-%08d", s.Progress.Step))
 	specs := trainer.Tensors(c, s.Heads)
@@ -130,7 +130,7 @@ func Write(out string, c trainer.Config, s State, t Tokenizer, m trainer.Model) 
 		if err := f.writeModel(c, s.Heads, t, m.Tensors(trainer.Weights)); err != nil {
 			return err
 		}
-		if err := f.writeOptimizer(specs, m); err != nil {
+		if err := errors.Join(f.writeOptimizer(specs, m), m.Close()); err != nil {
 			return err
 		}
 		return f.writeJSON(stateFile, s)
@@ -279,7 +279,7 @@ const (
 )
 
 // writeOptimizer writes both moments to one file: all of m, then all of v.
-func (f *folder) writeOptimizer(specs []trainer.TensorSpec, m trainer.Model) error {
+func (f *folder) writeOptimizer(specs []trainer.TensorSpec, m trainer.Snapshot) error {
 	var both []trainer.TensorSpec
 	for _, prefix := range []string{firstPrefix, secondPrefix} {
 		for _, s := range specs {
@@ -291,7 +291,7 @@ func (f *folder) writeOptimizer(specs []trainer.TensorSpec, m trainer.Model) err
 }
 
 // moments yields m and then v, under their names in the file.
-func moments(m trainer.Model) iter.Seq2[trainer.Tensor, error] {
+func moments(m trainer.Snapshot) iter.Seq2[trainer.Tensor, error] {
 	return func(yield func(trainer.Tensor, error) bool) {
 		for t, err := range m.Tensors(trainer.FirstMoment) {
 			t.Name = firstPrefix + t.Name

@@ -47,10 +47,10 @@ func openTiny(t *testing.T) trainer.Model {
 
 func step(t *testing.T, m trainer.Model) {
 	t.Helper()
-	if err := m.Accumulate(batch(), batch().Counts(trainer.PretrainHeads()).Coef()); err != nil {
+	if err := m.Accumulate(batch(), batch().Counts(trainer.PretrainHeads()).Coef(), true); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Apply(trainer.Schedule{Kind: trainer.Linear, Peak: 0.1, Steps: 9}, trainer.Alone{}); err != nil {
+	if _, err := m.Apply(trainer.Schedule{Kind: trainer.Linear, Peak: 0.1, Steps: 9}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -81,10 +81,20 @@ func values(t *testing.T, m trainer.Model) map[string][]float32 {
 
 var tokenizer = checkpoint.Tokenizer{Vocab: []byte("[PAD]\n[UNK]\n"), LowerCase: true}
 
+func snapshot(t *testing.T, m trainer.Model) trainer.Snapshot {
+	t.Helper()
+	s, err := m.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
 func save(t *testing.T, out string, step int64, m trainer.Model) {
 	t.Helper()
 	s := &checkpoint.Saver{Dir: out, Config: tiny(), Tokenizer: tokenizer, State: checkpoint.State{Phase: 1, Heads: trainer.PretrainHeads(), Batch: 1}}
-	if err := s.Save(trainer.Progress{Step: step, Position: step}, m); err != nil {
+	if err := s.Save(trainer.Progress{Step: step, Position: step}, snapshot(t, m)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -295,7 +305,7 @@ func TestASaverKeepsTheNewestAndOnlyRankZeroWrites(t *testing.T) {
 	out, m := t.TempDir(), trained(t)
 	s := &checkpoint.Saver{Dir: out, Keep: 2, Config: tiny(), State: checkpoint.State{Heads: trainer.PretrainHeads()}}
 	for i := range int64(4) {
-		if err := s.Save(trainer.Progress{Step: i}, m); err != nil {
+		if err := s.Save(trainer.Progress{Step: i}, snapshot(t, m)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -304,7 +314,7 @@ func TestASaverKeepsTheNewestAndOnlyRankZeroWrites(t *testing.T) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	other := &checkpoint.Saver{Dir: filepath.Join(out, "other"), Rank: 1}
-	if err := other.Save(trainer.Progress{}, m); err != nil {
+	if err := other.Save(trainer.Progress{}, snapshot(t, m)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(other.Dir); err == nil {

@@ -303,8 +303,8 @@ type Saver struct {
 	Tokenizer Tokenizer
 }
 
-// Save writes a checkpoint and removes old ones.
-func (s *Saver) Save(p trainer.Progress, m trainer.Model) error {
+// Save writes a checkpoint. Then it removes old ones.
+func (s *Saver) Save(p trainer.Progress, m trainer.Snapshot) error {
 	if s.Rank != 0 {
 		return nil
 	}

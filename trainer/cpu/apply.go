@@ -12,11 +12,11 @@ import (
 
 // Apply implements trainer.Model. Each rank updates its own part of the flat
 // buffer (ZeRO-1, Rajbhandari et al. 2020), then all gather the weights.
-func (m *model[T]) Apply(s trainer.Schedule, comm trainer.Comm) (trainer.StepInfo, error) {
+func (m *model[T]) Apply(s trainer.Schedule) (trainer.StepInfo, error) {
 	if m.closed || !m.o.Train {
 		return trainer.StepInfo{}, errors.New("apply: the model is closed or was not opened for training")
 	}
-	info, err := m.apply(s, comm)
+	info, err := m.apply(s)
 	if err != nil {
 		return info, fmt.Errorf("apply: %w", err)
 	}
@@ -25,28 +25,29 @@ func (m *model[T]) Apply(s trainer.Schedule, comm trainer.Comm) (trainer.StepInf
 	return info, nil
 }
 
-func (m *model[T]) apply(s trainer.Schedule, comm trainer.Comm) (trainer.StepInfo, error) {
-	bounds := m.bounds(comm.Size())
-	if err := comm.ReduceScatter(values(m.g), bounds); err != nil {
+func (m *model[T]) apply(s trainer.Schedule) (trainer.StepInfo, error) {
+	bounds := m.bounds()
+	if err := m.comm.ReduceScatter(values(m.g), bounds); err != nil {
 		return trainer.StepInfo{}, err
 	}
-	parts := m.parts(bounds[comm.Rank()], bounds[comm.Rank()+1])
-	info, err := m.agree(parts, comm)
+	parts := m.parts(bounds[m.comm.Rank()], bounds[m.comm.Rank()+1])
+	info, err := m.agree(parts)
 	if err != nil || info.Skipped {
 		return info, err
 	}
+	m.unshare()
 	info.Rate = s.Rate(m.state.Step)
 	c := optim.For[T](m.o.Optimizer, m.state.Step, info.Rate, info.GradNorm)
-	if err := m.update(parts, c, comm); err != nil {
+	if err := m.update(parts, c); err != nil {
 		return info, err
 	}
 	m.state.Step++
 	m.state.GoodSteps++
-	return info, comm.AllGather(values(m.w), bounds)
+	return info, m.comm.AllGather(values(m.w), bounds)
 }
 
 // agree sums the squared gradient norm and the sums over the ranks.
-func (m *model[T]) agree(parts []part, comm trainer.Comm) (trainer.StepInfo, error) {
+func (m *model[T]) agree(parts []part) (trainer.StepInfo, error) {
 	squares := make([]float64, len(parts))
 	m.pool.Do(len(parts), func(_, i int) { squares[i] = m.set.SumSquares(m.g[parts[i].lo:parts[i].hi]) })
 	total := 0.0
@@ -55,7 +56,7 @@ func (m *model[T]) agree(parts []part, comm trainer.Comm) (trainer.StepInfo, err
 	}
 	sums := m.sums.Vector()
 	all := append([]float64{total}, sums[:]...)
-	if err := comm.AllReduce(all); err != nil {
+	if err := m.comm.AllReduce(all); err != nil {
 		return trainer.StepInfo{}, err
 	}
 	copy(sums[:], all[1:])
@@ -94,7 +95,8 @@ func (m *model[T]) parts(lo, hi int) []part {
 }
 
 // bounds divides the flat buffer among ranks.
-func (m *model[T]) bounds(ranks int) []int {
+func (m *model[T]) bounds() []int {
+	ranks := m.comm.Size()
 	bounds := make([]int, ranks+1)
 	for r := range bounds {
 		bounds[r] = m.layout.size / ranks * r
@@ -104,7 +106,7 @@ func (m *model[T]) bounds(ranks int) []int {
 }
 
 // update applies the optimizer to this rank's parts.
-func (m *model[T]) update(parts []part, c optim.Constants[T], comm trainer.Comm) error {
+func (m *model[T]) update(parts []part, c optim.Constants[T]) error {
 	m.pool.Do(len(parts), func(_, i int) {
 		p := parts[i]
 		lo, hi := p.lo, p.hi
@@ -113,7 +115,7 @@ func (m *model[T]) update(parts []part, c optim.Constants[T], comm trainer.Comm)
 	if !c.Direction {
 		return nil
 	}
-	ratios, err := m.trustRatios(parts, comm)
+	ratios, err := m.trustRatios(parts)
 	if err != nil {
 		return err
 	}
@@ -126,7 +128,7 @@ func (m *model[T]) update(parts []part, c optim.Constants[T], comm trainer.Comm)
 
 // trustRatios returns LAMB's trust ratio of every tensor; 1 for tensors without
 // decay.
-func (m *model[T]) trustRatios(parts []part, comm trainer.Comm) ([]float64, error) {
+func (m *model[T]) trustRatios(parts []part) ([]float64, error) {
 	squares := make([][2]float64, len(parts))
 	m.pool.Do(len(parts), func(_, i int) {
 		p := parts[i]
@@ -137,7 +139,7 @@ func (m *model[T]) trustRatios(parts []part, comm trainer.Comm) ([]float64, erro
 		sums[2*p.tensor] += squares[i][0]
 		sums[2*p.tensor+1] += squares[i][1]
 	}
-	if err := comm.AllReduce(sums); err != nil {
+	if err := m.comm.AllReduce(sums); err != nil {
 		return nil, err
 	}
 	ratios := make([]float64, len(m.layout.specs))
@@ -148,15 +150,6 @@ func (m *model[T]) trustRatios(parts []part, comm trainer.Comm) ([]float64, erro
 		}
 	}
 	return ratios, nil
-}
-
-// Gather implements trainer.Model.
-func (m *model[T]) Gather(comm trainer.Comm) error {
-	if m.closed || !m.o.Train {
-		return nil
-	}
-	bounds := m.bounds(comm.Size())
-	return errors.Join(comm.AllGather(values(m.m), bounds), comm.AllGather(values(m.v), bounds))
 }
 
 // values wraps a buffer for a Comm.

@@ -46,3 +46,21 @@ func open[T kernel.Float](b Backend, c trainer.Config, h trainer.Heads, o traine
 	}
 	return newModel(c, h, o, set, kernel.NewPool(b.Threads)), nil
 }
+
+// Bounds of [Backend.AutoTokens].
+const (
+	autoMost   = 8192
+	autoLeast  = 512
+	autoMemory = 1 << 30 // bytes of activations
+)
+
+// AutoTokens returns the largest power of two, from 512 to 8192, whose
+// activations in training fit into 1 GiB.
+func (b Backend) AutoTokens(c trainer.Config, _ trainer.Heads, _ trainer.Options) (int, error) {
+	token := 4 * (8*c.HiddenSize + c.IntermediateSize) * (c.Layers + 2) // bytes; see "Memory" in the package comment
+	tokens := autoMost
+	for tokens > autoLeast && tokens*token > autoMemory {
+		tokens /= 2
+	}
+	return tokens, nil
+}

@@ -43,10 +43,10 @@ func benchmarkStep(b *testing.B, preset string, back Backend) {
 	b.ReportAllocs()
 	b.SetBytes(int64(4 * batch.Tokens()))
 	for b.Loop() {
-		if err := m.Accumulate(batch, batch.Counts(trainer.PretrainHeads()).Coef()); err != nil {
+		if err := m.Accumulate(batch, batch.Counts(trainer.PretrainHeads()).Coef(), true); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := m.Apply(steady(1e-4), trainer.Alone{}); err != nil {
+		if _, err := m.Apply(steady(1e-4)); err != nil {
 			b.Fatal(err)
 		}
 	}

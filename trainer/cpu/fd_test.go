@@ -125,7 +125,7 @@ func checkModel(t *testing.T, c trainer.Config, h trainer.Heads, padded bool) {
 	}
 	m := openRandom[float64](t, c, h, limitsOf(b, trainer.Float64), Backend{Threads: 1})
 	coef := b.Counts(h).Coef()
-	if err := m.Accumulate(b, coef); err != nil {
+	if err := m.Accumulate(b, coef, true); err != nil {
 		t.Fatal(err)
 	}
 	for i, s := range m.layout.specs {

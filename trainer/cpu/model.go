@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	"pretext/trainer"
@@ -31,11 +32,13 @@ type model[T kernel.Float] struct {
 	sums              trainer.Sums // of the batches since the last Apply
 	hidden, attention dropout.Mask // of the current pass
 	pooled            dropout.Mask
+	comm              trainer.Comm
+	shared            []*snapshot[T] // may share w, m and v
 	closed            bool
 }
 
 func newModel[T kernel.Float](c trainer.Config, h trainer.Heads, o trainer.Options, s *kernel.Set[T], p *kernel.Pool) *model[T] {
-	m := &model[T]{c: c, h: h, o: o, set: s, pool: p, gemm: kernel.NewGemm(s, p), layout: newLayout(c, h)}
+	m := &model[T]{c: c, h: h, o: o, set: s, pool: p, gemm: kernel.NewGemm(s, p), layout: newLayout(c, h), comm: trainer.OrAlone(o.Comm)}
 	one := kernel.NewPool(1)
 	for range p.Threads {
 		m.solo = append(m.solo, kernel.NewGemm(s, one))
@@ -65,8 +68,9 @@ func (m *model[T]) Forward(b *trainer.Batch, out *trainer.Outputs) (trainer.Sums
 	return m.heads(b, pass[T]{out: out}), nil
 }
 
-// Accumulate implements trainer.Model.
-func (m *model[T]) Accumulate(b *trainer.Batch, coef trainer.Coef) error {
+// Accumulate implements trainer.Model. Gradients are summed over the ranks by
+// Apply.
+func (m *model[T]) Accumulate(b *trainer.Batch, coef trainer.Coef, _ bool) error {
 	err := m.check(b)
 	if err == nil && !m.o.Train {
 		err = errors.New("the model was not opened for training")
@@ -112,16 +116,31 @@ func (m *model[T]) values(k trainer.Kind) []T {
 
 // Tensors implements trainer.Model.
 func (m *model[T]) Tensors(k trainer.Kind) iter.Seq2[trainer.Tensor, error] {
-	return func(yield func(trainer.Tensor, error) bool) {
-		src := m.values(k)
-		if src == nil || m.closed {
-			yield(trainer.Tensor{}, fmt.Errorf("read %v: the model does not keep them", k))
-			return
+	if m.closed {
+		return func(yield func(trainer.Tensor, error) bool) {
+			yield(trainer.Tensor{}, fmt.Errorf("read %v: %w", k, ErrClosed))
 		}
+	}
+	return eachTensor(&m.layout, k, func(dst []float32, lo, hi int) []float32 {
+		src := m.values(k)
+		if src == nil {
+			return nil
+		}
+		return appendFloat32(dst, src[lo:hi])
+	})
+}
+
+// eachTensor yields the tensors of a layout. read appends the values [lo, hi)
+// of a flat buffer to dst, or returns nil if they are not kept.
+func eachTensor(l *layout, k trainer.Kind, read func(dst []float32, lo, hi int) []float32) iter.Seq2[trainer.Tensor, error] {
+	return func(yield func(trainer.Tensor, error) bool) {
 		var data []float32
-		for i, s := range m.layout.specs {
-			part := src[m.layout.offset[i] : m.layout.offset[i]+s.Size()]
-			data = appendFloat32(data[:0], part)
+		for i, s := range l.specs {
+			data = read(data[:0], l.offset[i], l.offset[i]+s.Size())
+			if data == nil {
+				yield(trainer.Tensor{}, fmt.Errorf("read %v: they are not kept", k))
+				return
+			}
 			if !yield(trainer.Tensor{Name: s.Name, Shape: s.Shape, Data: data}, nil) {
 				return
 			}
@@ -136,6 +155,7 @@ func (m *model[T]) Load(k trainer.Kind, tensors iter.Seq2[trainer.Tensor, error]
 	if dst == nil || m.closed {
 		return r, fmt.Errorf("load %v: the model does not keep them", k)
 	}
+	m.unshare()
 	given := make([]bool, len(m.layout.specs))
 	for t, err := range tensors {
 		if err != nil {
@@ -164,12 +184,17 @@ func (m *model[T]) Load(k trainer.Kind, tensors iter.Seq2[trainer.Tensor, error]
 }
 
 // State implements trainer.Model.
-func (m *model[T]) State() trainer.State { return m.state }
+func (m *model[T]) State() trainer.State {
+	s := m.state
+	s.Plans = maps.Clone(s.Plans)
+	return s
+}
 
-// SetState implements trainer.Model. The loss scale is always 1 here.
+// SetState implements trainer.Model. The loss scale is always 1 here, and the
+// plans, which are those of other backends, are only kept.
 func (m *model[T]) SetState(s trainer.State) {
 	m.state = s
-	m.state.LossScale = 1
+	m.state.LossScale, m.state.Plans = 1, maps.Clone(s.Plans)
 }
 
 // Close implements trainer.Model.

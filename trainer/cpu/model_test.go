@@ -61,11 +61,11 @@ func checkMicroBatches[T kernel.Float](t *testing.T, p trainer.Precision, tolera
 	joined := openRandom[T](t, c, h, o, Backend{Threads: 1})
 	apart := openRandom[T](t, c, h, o, Backend{Threads: 1})
 	coef := b.Counts(h).Coef()
-	if err := joined.Accumulate(b, coef); err != nil {
+	if err := joined.Accumulate(b, coef, true); err != nil {
 		t.Fatal(err)
 	}
 	for _, cut := range [][2]int{{0, 1}, {1, 2}, {2, 6}} {
-		if err := apart.Accumulate(sub(b, cut[0], cut[1]), coef); err != nil {
+		if err := apart.Accumulate(sub(b, cut[0], cut[1]), coef, cut[1] == 6); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,7 +88,7 @@ func trainSome[T kernel.Float](t testing.TB, p trainer.Precision, opt trainer.Op
 	}
 	o := limitsOf(batches[0], p)
 	o.Masked += 10
-	o.Optimizer = trainer.DefaultOptimizer(opt)
+	o.Optimizer, o.Comm = trainer.DefaultOptimizer(opt), comm
 	m := openRandom[T](t, c, trainer.PretrainHeads(), o, back)
 	for _, b := range batches {
 		coef := b.Counts(trainer.PretrainHeads()).Coef()
@@ -96,17 +96,19 @@ func trainSome[T kernel.Float](t testing.TB, p trainer.Precision, opt trainer.Op
 			if !trainer.Mine(j, comm.Rank(), comm.Size()) {
 				continue
 			}
-			if err := m.Accumulate(sub(b, 2*j, 2*j+2), coef); err != nil {
+			if err := m.Accumulate(sub(b, 2*j, 2*j+2), coef, j+comm.Size() >= 3); err != nil {
 				t.Error(err)
 			}
 		}
-		if _, err := m.Apply(steady(1e-3), comm); err != nil {
+		if _, err := m.Apply(steady(1e-3)); err != nil {
 			t.Error(err)
 		}
 	}
-	if err := m.Gather(comm); err != nil {
+	s, err := m.Snapshot()
+	if err != nil {
 		t.Error(err)
 	}
+	defer s.Close()
 	return slices.Concat(m.w, m.m, m.v)
 }
 
@@ -178,11 +180,11 @@ func TestMoreMaskedTokensThanAChunkOfLogits(t *testing.T) {
 	joined := openRandom[float64](t, c, h, limitsOf(b, trainer.Float64), Backend{Threads: 1})
 	apart := openRandom[float64](t, c, h, limitsOf(b, trainer.Float64), Backend{Threads: 1})
 	coef := b.Counts(h).Coef()
-	if err := joined.Accumulate(b, coef); err != nil {
+	if err := joined.Accumulate(b, coef, true); err != nil {
 		t.Fatal(err)
 	}
 	for s := range 3 {
-		if err := apart.Accumulate(sub(b, s, s+1), coef); err != nil {
+		if err := apart.Accumulate(sub(b, s, s+1), coef, s+1 == b.Sequences()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -221,10 +223,10 @@ func TestATinyModelLearnsAsRecorded(t *testing.T) {
 	}
 	var got []float64
 	for range 10 {
-		if err := m.Accumulate(b, b.Counts(trainer.PretrainHeads()).Coef()); err != nil {
+		if err := m.Accumulate(b, b.Counts(trainer.PretrainHeads()).Coef(), true); err != nil {
 			t.Fatal(err)
 		}
-		info, err := m.Apply(steady(0.01), trainer.Alone{})
+		info, err := m.Apply(steady(0.01))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +260,7 @@ func TestEvaluationDropsNothingAndLeavesGradients(t *testing.T) {
 			t.Fatal("evaluation left gradients")
 		}
 	}
-	if err := m.Accumulate(b, b.Counts(m.h).Coef()); err != nil {
+	if err := m.Accumulate(b, b.Counts(m.h).Coef(), true); err != nil {
 		t.Fatal(err)
 	}
 	if math.Abs(m.sums.Loss()-first.Loss()) < 1e-3 {
@@ -285,10 +287,10 @@ func TestEvaluationNeedsNoTrainingMemoryAndGivesTheSame(t *testing.T) {
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if err := lean.Accumulate(b, trainer.Coef{}); err == nil {
+	if err := lean.Accumulate(b, trainer.Coef{}, true); err == nil {
 		t.Error("a model opened without training accumulated gradients")
 	}
-	if _, err := lean.Apply(steady(1), trainer.Alone{}); err == nil {
+	if _, err := lean.Apply(steady(1)); err == nil {
 		t.Error("a model opened without training was updated")
 	}
 }
@@ -297,11 +299,11 @@ func TestAStepWithoutFiniteGradientsChangesNothing(t *testing.T) {
 	c := smallConfig(trainer.GELU)
 	b := ragged(rand.New(rand.NewPCG(2, 3)), c, 12, 20)
 	m := openRandom[float32](t, c, trainer.PretrainHeads(), limitsOf(b, trainer.Float32), Backend{})
-	if err := m.Accumulate(b, trainer.Coef{MLM: math.Inf(1)}); err != nil {
+	if err := m.Accumulate(b, trainer.Coef{MLM: math.Inf(1)}, true); err != nil {
 		t.Fatal(err)
 	}
 	before := slices.Clone(m.w)
-	info, err := m.Apply(steady(1), trainer.Alone{})
+	info, err := m.Apply(steady(1))
 	if err != nil || !info.Skipped {
 		t.Fatalf("got %+v, %v, want a skipped step", info, err)
 	}
@@ -314,10 +316,10 @@ func TestStateSurvivesSavingAndLoading(t *testing.T) {
 	c, h := smallConfig(trainer.GELU), trainer.PretrainHeads()
 	b := ragged(rand.New(rand.NewPCG(2, 3)), c, 12, 20)
 	step := func(m *model[float32]) {
-		if err := m.Accumulate(b, b.Counts(h).Coef()); err != nil {
+		if err := m.Accumulate(b, b.Counts(h).Coef(), true); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := m.Apply(trainer.Schedule{Kind: trainer.Linear, Peak: 0.1, Steps: 4}, trainer.Alone{}); err != nil {
+		if _, err := m.Apply(trainer.Schedule{Kind: trainer.Linear, Peak: 0.1, Steps: 4}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -376,10 +378,10 @@ func TestAClosedModelRefusesEverything(t *testing.T) {
 	if _, err := m.Forward(b, nil); !errors.Is(err, ErrClosed) {
 		t.Errorf("Forward: got %v", err)
 	}
-	if err := m.Accumulate(b, trainer.Coef{}); !errors.Is(err, ErrClosed) {
+	if err := m.Accumulate(b, trainer.Coef{}, true); !errors.Is(err, ErrClosed) {
 		t.Errorf("Accumulate: got %v", err)
 	}
-	if _, err := m.Apply(steady(1), trainer.Alone{}); err == nil {
+	if _, err := m.Apply(steady(1)); err == nil {
 		t.Error("Apply: no error")
 	}
 	for _, err := range m.Tensors(trainer.Weights) {
@@ -434,7 +436,7 @@ func TestNoBatchLeadsOutsideMemory(t *testing.T) {
 			(*f)[i] = rapid.SampledFrom([]int32{-2, -1, 0, 1, 3, 11, 12, 36, 37, 40, math.MaxInt32, math.MinInt32}).Draw(t, "value")
 		}
 		_, forward := m.Forward(b, nil)
-		accumulate := m.Accumulate(b, trainer.Coef{MLM: 1, NSP: 1, Label: 1})
+		accumulate := m.Accumulate(b, trainer.Coef{MLM: 1, NSP: 1, Label: 1}, true)
 		if (forward == nil) != (accumulate == nil) || (forward == nil) != (b.Validate(c, h) == nil) {
 			t.Fatalf("forward %v, accumulate %v, validate %v", forward, accumulate, b.Validate(c, h))
 		}
@@ -467,11 +469,11 @@ func ExampleBackend() {
 		return
 	}
 	for step := range 3 {
-		if err := model.Accumulate(b, b.Counts(heads).Coef()); err != nil {
+		if err := model.Accumulate(b, b.Counts(heads).Coef(), true); err != nil {
 			fmt.Println(err)
 			return
 		}
-		info, err := model.Apply(trainer.Schedule{Kind: trainer.Constant, Peak: 1e-3, Steps: 3}, trainer.Alone{})
+		info, err := model.Apply(trainer.Schedule{Kind: trainer.Constant, Peak: 1e-3, Steps: 3})
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -47,7 +47,7 @@ func headTest(t *testing.T, kind string) {
 		tol := tolerances[w.precision]
 		near(t, "loss", sums.Label(), want.Loss, tol.loss)
 		checkHeadOutputs(t, out, openOracle(t, dir+"/outputs.safetensors"), kind)
-		if err := m.Accumulate(b, b.Counts(h).Coef()); err != nil {
+		if err := m.Accumulate(b, b.Counts(h).Coef(), true); err != nil {
 			t.Fatal(err)
 		}
 		if kind != "regression" {

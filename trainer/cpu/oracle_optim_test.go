@@ -72,10 +72,10 @@ func runOptimizer(name string) func(*testing.T, string, way) {
 		}
 		tol := tolerances[w.precision]
 		for i, step := range want.Steps {
-			if err := m.Accumulate(bs[i], bs[i].Counts(trainer.PretrainHeads()).Coef()); err != nil {
+			if err := m.Accumulate(bs[i], bs[i].Counts(trainer.PretrainHeads()).Coef(), true); err != nil {
 				t.Fatal(err)
 			}
-			info, err := m.Apply(want.Options.schedule(), trainer.Alone{})
+			info, err := m.Apply(want.Options.schedule())
 			if err != nil {
 				t.Fatal(err)
 			}

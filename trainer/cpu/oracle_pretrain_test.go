@@ -40,11 +40,11 @@ func TestOraclePretrainingStep(t *testing.T) {
 			t.Errorf("counts and accuracies: got %+v, want %+v", sums, want)
 		}
 
-		if err := m.Accumulate(b, b.Counts(trainer.PretrainHeads()).Coef()); err != nil {
+		if err := m.Accumulate(b, b.Counts(trainer.PretrainHeads()).Coef(), true); err != nil {
 			t.Fatal(err)
 		}
 		checkGradients(t, m, openOracle(t, root+"/pretrain/grads.safetensors"), w)
-		info, err := m.Apply(trainer.Schedule{Kind: trainer.Constant, Steps: 1}, trainer.Alone{})
+		info, err := m.Apply(trainer.Schedule{Kind: trainer.Constant, Steps: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +59,7 @@ func TestOracleGradientsThatAreWrongByAThousandthFail(t *testing.T) {
 	eachOracleWay(t, func(t *testing.T, root string, w way) {
 		b := openOracle(t, root+"/pretrain/batch.safetensors").batches(0)[0]
 		m, _ := openModel(t, root+"/pretrain", trainer.PretrainHeads(), w, trainer.DefaultOptimizer(trainer.AdamW), b)
-		if err := m.Accumulate(b, b.Counts(trainer.PretrainHeads()).Coef()); err != nil {
+		if err := m.Accumulate(b, b.Counts(trainer.PretrainHeads()).Coef(), true); err != nil {
 			t.Fatal(err)
 		}
 		want := openOracle(t, root+"/pretrain/grads.safetensors")

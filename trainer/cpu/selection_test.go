@@ -37,7 +37,7 @@ func TestABatchThatNoHeadReadsHasNoGradient(t *testing.T) {
 	b := ragged(rand.New(rand.NewPCG(5, 5)), c, 30, 4)
 	none := sub(b, 1, 2) // the second sequence has no masked token
 	m := openRandom[float32](t, c, trainer.Heads{MLM: true}, limitsOf(b, trainer.Float32), Backend{Threads: 2})
-	if err := m.Accumulate(none, trainer.Coef{MLM: 1}); err != nil {
+	if err := m.Accumulate(none, trainer.Coef{MLM: 1}, true); err != nil {
 		t.Fatal(err)
 	}
 	if slices.ContainsFunc(m.g, func(v float32) bool { return v != 0 }) {

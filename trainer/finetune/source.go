@@ -77,6 +77,7 @@ func (s *Source) Step(position int64, sequences int) (trainer.Share, error) {
 	}
 	share := trainer.Share{Batches: s.batches(at, cuts, position)}
 	for b := range share.Batches {
+		share.MicroBatches++
 		share.Counts = share.Counts.Add(b.Counts(s.o.Heads))
 	}
 	return share, nil

@@ -207,7 +207,9 @@ func (s *Source) share(position int64) (trainer.Share, error) {
 	if err != nil {
 		return trainer.Share{}, fmt.Errorf("step at position %d: %w", position, err)
 	}
-	return trainer.Share{Counts: s.counts(cuts), Batches: s.batches(cuts)}, nil
+	return trainer.Share{
+		Counts: s.counts(cuts), MicroBatches: trainer.Dealt(len(cuts)-1, s.opts.Rank, s.opts.Ranks), Batches: s.batches(cuts),
+	}, nil
 }
 
 // counts returns the sum of [trainer.Batch.Counts] over this rank's batches,

@@ -93,10 +93,15 @@ func (m ModelFiles) asCheckpoint(out string, heads trainer.Heads, t checkpoint.T
 	if err := os.MkdirAll(out, 0o777); err != nil {
 		return "", err
 	}
+	snapshot, err := model.Snapshot()
+	if err != nil {
+		return "", err
+	}
+	defer snapshot.Close()
 	return checkpoint.Write(filepath.Clean(out), m.Config, checkpoint.State{
 		Phase: 1, Progress: trainer.Progress{Step: step}, Heads: heads, Batch: 1, Tokens: 1, Ranks: 1, Optimizer: rule,
 		Schedule: trainer.Schedule{Kind: trainer.Constant, Steps: max(1, step)},
-	}, t, model)
+	}, t, snapshot)
 }
 
 // Export writes a model, which [OpenModel] opens, as a folder that transformers loads.

@@ -41,7 +41,6 @@ type finetuneLine struct {
 func (r *finetuneRun) observe(ctx context.Context, report trainer.Report) error {
 	speed := r.meter.step(report)
 	s := report.Info.Sums
-	r.loss = s.Label()
 	accuracy := Fraction(s.LabelCorrect, s.LabelCount)
 	err := r.metrics.append(finetuneLine{
 		Step: report.Progress.Step, Position: report.Progress.Position, Loss: Number(s.Label()),

@@ -56,8 +56,8 @@ func (s spoilt) changed(b *trainer.Batch, training bool) *trainer.Batch {
 	return &c
 }
 
-func (s spoilt) Accumulate(b *trainer.Batch, coef trainer.Coef) error {
-	return s.Model.Accumulate(s.changed(b, true), coef)
+func (s spoilt) Accumulate(b *trainer.Batch, coef trainer.Coef, last bool) error {
+	return s.Model.Accumulate(s.changed(b, true), coef, last)
 }
 
 func (s spoilt) Forward(b *trainer.Batch, out *trainer.Outputs) (trainer.Sums, error) {

@@ -36,7 +36,6 @@ func (r *run) observe(ctx context.Context, report trainer.Report) error {
 	if err := errors.Join(r.metrics.append(line), r.board.step(report, curves(report, speed))); err != nil {
 		return err
 	}
-	r.loss = report.Info.Sums.Loss()
 	step := report.Progress.Step
 	if !r.due(step) {
 		return nil

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
 	"slices"
 
@@ -50,29 +49,26 @@ func progressOf(from *checkpoint.Checkpoint) trainer.Progress {
 }
 
 // A saverFunc is a trainer.Saver.
-type saverFunc func(trainer.Progress, trainer.Model) error
+type saverFunc func(trainer.Progress, trainer.Snapshot) error
 
 // Save implements trainer.Saver.
-func (f saverFunc) Save(p trainer.Progress, m trainer.Model) error { return f(p, m) }
+func (f saverFunc) Save(p trainer.Progress, s trainer.Snapshot) error { return f(p, s) }
 
 // A runLog holds the metrics file, the TensorBoard writer and the meter.
 type runLog struct {
 	metrics *metrics
 	board   *board // nil: no step is taken
 	meter   *meter
-	loss    float64 // of the last step
 }
 
-// saving makes the metrics durable before a checkpoint that a resume may go
-// back to, keeps its time out of the speed, and does not let a model that is
-// lost take the place of a good one.
+// saving returns a saver that syncs the metrics before s saves a checkpoint:
+// a run that resumes from the checkpoint keeps their lines up to its step.
 func (r *runLog) saving(s trainer.Saver) trainer.Saver {
-	return saverFunc(func(p trainer.Progress, m trainer.Model) error {
-		defer r.meter.pause()()
-		if math.IsNaN(r.loss) || math.IsInf(r.loss, 0) {
-			return fmt.Errorf("the loss is %v: lower the learning rate; earlier checkpoints are as they were", r.loss)
+	return saverFunc(func(p trainer.Progress, m trainer.Snapshot) error {
+		if err := r.metrics.sync(); err != nil {
+			return err
 		}
-		return errors.Join(r.metrics.sync(), s.Save(p, m))
+		return s.Save(p, m)
 	})
 }
 

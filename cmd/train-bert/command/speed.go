@@ -45,16 +45,18 @@ func (m *speedModel) round(ctx context.Context, steps *benchSteps, d time.Durati
 		if err != nil {
 			return s, err
 		}
+		n := 0
 		for b, err := range share.Batches {
 			if err != nil {
 				return s, err
 			}
-			if err := m.Accumulate(b, share.Counts.Coef()); err != nil {
+			n++
+			if err := m.Accumulate(b, share.Counts.Coef(), n == share.MicroBatches); err != nil {
 				return s, err
 			}
 			s.operations += operations(m.config, b)
 		}
-		info, err := m.Apply(schedule, trainer.Alone{})
+		info, err := m.Apply(schedule)
 		if err != nil {
 			return s, err
 		}

@@ -420,7 +420,7 @@ func (c stepCase) check(t *testing.T) {
 		t.Fatal(err)
 	}
 	coef := batch.Counts(heads).Coef()
-	if err := model.Accumulate(batch, coef); err != nil {
+	if err := model.Accumulate(batch, coef, true); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string][]float64{}
@@ -432,7 +432,7 @@ func (c stepCase) check(t *testing.T) {
 			want[tensor.Name] = append(want[tensor.Name], float64(v))
 		}
 	}
-	info, err := model.Apply(trainer.Schedule{Kind: trainer.Constant, Steps: 10}, trainer.Alone{})
+	info, err := model.Apply(trainer.Schedule{Kind: trainer.Constant, Steps: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
