@@ -59,7 +59,7 @@ $(NVRTCCHECK):
 
 # What is found by numbers, damage and cancelled runs, is left to the tests.
 race:
-	PRETEXT_DAMAGE=50 PRETEXT_SIGNALS=5 go test -race -short ./internal/store ./sharding ./pipeline ./trainer ./trainer/loader ./trainer/cpu ./trainer/finetune/predict ./cmd/train-bert/internal/serve
+	PRETEXT_DAMAGE=50 PRETEXT_SIGNALS=5 go test -race -short ./internal/store ./sharding/... ./pipeline ./trainer ./trainer/loader ./trainer/cpu ./trainer/finetune/predict ./cmd/train-bert/internal/serve
 
 # Every fuzz target for FUZZTIME, on one processor each. The seeds and all earlier
 # findings run with the tests. FUZZBELOW=extract takes a part.
@@ -71,7 +71,7 @@ fuzz:
 # A failure prints the PRETEXT_SEED that repeats it.
 .PHONY: torture
 torture:
-	PRETEXT_TORTURE=1 go test -count=1 -timeout 24h -v ./internal/store ./sharding ./pipeline ./extract/... ./cmd/prepare-data ./cmd/train-bert/...
+	PRETEXT_TORTURE=1 go test -count=1 -timeout 24h -v ./internal/store ./sharding/... ./pipeline ./extract/... ./cmd/prepare-data ./cmd/train-bert/...
 	internal/fuzzall.sh 10m
 
 # Real readers read what the demo makes.

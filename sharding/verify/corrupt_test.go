@@ -1,4 +1,4 @@
-package pipeline
+package verify_test
 
 import (
 	"bytes"
@@ -8,40 +8,24 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	dataset "pretext/sharding/verify"
 	"slices"
 	"strings"
 	"testing"
 
 	"pretext/extract"
 	"pretext/internal/torture"
+	"pretext/pipeline"
 	"pretext/records"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
+	"pretext/sharding/verify"
 )
-
-// smallRun makes a run that is verified within a few milliseconds.
-func smallRun(t *testing.T, change func(*RunConfig)) string {
-	t.Helper()
-	c := config(t, filepath.Join(fastDir(t), "run"))
-	c.Sources = []Source{{KindWiki, writeFile(t, t.TempDir(), "w.xml", dump(12))}}
-	c.Examples.DupeFactor, c.Examples.Shards, c.Examples.Fraction = 1, 1, 0
-	c.VocabSize = 200
-	if change != nil {
-		change(&c)
-	}
-	run(t, testRunner, c)
-	if v := verify(t, c.Out); !v.OK() {
-		t.Fatal(v.Problems)
-	}
-	return c.Out
-}
 
 // Whatever happens to a file of a run, verify names it; of records and
 // documents also the place.
 func TestEveryDamageIsNamed(t *testing.T) {
 	for _, compression := range []string{sharding.CompressionNone, sharding.CompressionGzip} {
-		out := smallRun(t, func(c *RunConfig) { c.Examples.Compression = compression })
+		out := smallRun(t, func(c *pipeline.RunConfig) { c.Examples.Compression = compression })
 		for _, name := range []string{
 			"shards/train-00000-of-00001.tfrecord", "shards/train-00000-of-00001.tfrecord.gz", "shards/train-00000-of-00001.idx",
 			"shards/train-00000-of-00001.json", "shards/vocab.txt", "shards/manifest.json", "shards/plan.json",
@@ -74,7 +58,7 @@ func TestEveryDamageIsNamed(t *testing.T) {
 
 // missed says what a verification does not say of a damaged file.
 func missed(path string, whole []byte, d damage) string {
-	v, err := dataset.Dataset(context.Background(), filepath.Dir(path), dataset.Options{})
+	v, err := verify.Dataset(context.Background(), filepath.Dir(path), verify.Options{})
 	if errors.Is(err, sharding.ErrUnfinished) && d.missing && filepath.Base(path) == sharding.ManifestName && strings.Contains(err.Error(), filepath.Dir(path)) {
 		return ""
 	}
@@ -151,7 +135,7 @@ func recordMissed(problems []sharding.Problem, whole []byte, at int) string {
 // bytes, so that no checksum tells.
 func forge(t *testing.T, out string, change func(n int, e *records.Example)) {
 	t.Helper()
-	dir := filepath.Join(out, ShardsFolder)
+	dir := filepath.Join(out, pipeline.ShardsFolder)
 	name := sharding.ShardName{Split: sharding.Train, Count: 1}
 	old, err := os.ReadFile(filepath.Join(dir, name.Records(false)))
 	if err != nil {
@@ -241,7 +225,7 @@ func TestAForgedRecordIsFoundByTheRulesAndTheOptions(t *testing.T) {
 					c.change(e)
 				}
 			})
-			v := verify(t, out)
+			v := check(t, out)
 			if !strings.Contains(fmt.Sprint(v.Problems), c.want) {
 				t.Fatalf("got %v, want a problem with %q", v.Problems, c.want)
 			}
@@ -257,13 +241,13 @@ func TestAForgedRecordIsFoundByTheRulesAndTheOptions(t *testing.T) {
 }
 
 func TestMasksThatChanceDoesNotGiveAreFound(t *testing.T) {
-	out := smallRun(t, func(c *RunConfig) { c.Examples.DupeFactor = 20 })
+	out := smallRun(t, func(c *pipeline.RunConfig) { c.Examples.DupeFactor = 20 })
 	forge(t, out, func(_ int, e *records.Example) {
 		for i := range e.Predictions() {
 			e.InputIDs[e.MaskedLMPositions[i]] = e.MaskedLMIDs[i]
 		}
 	})
-	got := fmt.Sprint(verify(t, out).Problems)
+	got := fmt.Sprint(check(t, out).Problems)
 	for _, want := range []string{"0 of", "predicted tokens became [MASK]", "predicted tokens stayed, 100.00 %"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got %s, want %q", got, want)
@@ -272,12 +256,12 @@ func TestMasksThatChanceDoesNotGiveAreFound(t *testing.T) {
 }
 
 func TestFoldersThatDoNotBelongTogetherAreFound(t *testing.T) {
-	out, other := smallRun(t, nil), smallRun(t, func(c *RunConfig) {
-		c.Sources = []Source{{KindWiki, writeFile(t, t.TempDir(), "w.xml", dump(13))}}
+	out, other := smallRun(t, nil), smallRun(t, func(c *pipeline.RunConfig) {
+		c.Sources = []pipeline.Source{{Kind: pipeline.KindWiki, Path: writeFile(t, t.TempDir(), "w.xml", dump(13))}}
 	})
 	for _, c := range []struct{ folder, from, want string }{
-		{DocumentsFolder, other, "made of other documents"},
-		{ShardsFolder, other, "made of other documents"},
+		{pipeline.DocumentsFolder, other, "made of other documents"},
+		{pipeline.ShardsFolder, other, "made of other documents"},
 	} {
 		mixed := filepath.Join(t.TempDir(), "run")
 		if err := os.CopyFS(mixed, os.DirFS(out)); err != nil {
@@ -287,7 +271,7 @@ func TestFoldersThatDoNotBelongTogetherAreFound(t *testing.T) {
 		if err := os.CopyFS(filepath.Join(mixed, c.folder), os.DirFS(filepath.Join(c.from, c.folder))); err != nil {
 			t.Fatal(err)
 		}
-		v := verify(t, mixed)
+		v := check(t, mixed)
 		if v.Found != 1 || !strings.Contains(v.Problems[0].Reason, c.want) {
 			t.Errorf("%s of another run: got %v", c.folder, v.Problems)
 		}
@@ -295,11 +279,11 @@ func TestFoldersThatDoNotBelongTogetherAreFound(t *testing.T) {
 }
 
 func TestAPlanThatDealsOtherwiseIsFound(t *testing.T) {
-	out := smallRun(t, func(c *RunConfig) {
-		c.Sources = []Source{{KindWiki, writeFile(t, t.TempDir(), "w.xml", dump(200))}}
+	out := smallRun(t, func(c *pipeline.RunConfig) {
+		c.Sources = []pipeline.Source{{Kind: pipeline.KindWiki, Path: writeFile(t, t.TempDir(), "w.xml", dump(200))}}
 		c.Examples.Shards = 2
 	})
-	dir := filepath.Join(out, ShardsFolder, sharding.PlanFolder)
+	dir := filepath.Join(out, pipeline.ShardsFolder, sharding.PlanFolder)
 	for _, c := range []struct {
 		name string
 		raw  []byte
@@ -318,7 +302,7 @@ func TestAPlanThatDealsOtherwiseIsFound(t *testing.T) {
 		if c.raw != nil {
 			writeFile(t, dir, c.name, c.raw)
 		}
-		if v := verify(t, out); v.OK() || !strings.Contains(fmt.Sprint(v.Problems), c.want) || !strings.Contains(v.Problems[0].File, c.name) {
+		if v := check(t, out); v.OK() || !strings.Contains(fmt.Sprint(v.Problems), c.want) || !strings.Contains(v.Problems[0].File, c.name) {
 			t.Errorf("%s %s: got %v, want %q", c.name, c.raw, v.Problems, c.want)
 		}
 		writeFile(t, dir, c.name, old)
@@ -327,17 +311,17 @@ func TestAPlanThatDealsOtherwiseIsFound(t *testing.T) {
 	a, b := readFile(t, filepath.Join(dir, "00000.json")), readFile(t, filepath.Join(dir, "00001.json"))
 	writeFile(t, dir, "00000.json", b)
 	writeFile(t, dir, "00001.json", a)
-	if v := verify(t, out); !strings.Contains(fmt.Sprint(v.Problems), "not how these documents are dealt") {
+	if v := check(t, out); !strings.Contains(fmt.Sprint(v.Problems), "not how these documents are dealt") {
 		t.Errorf("swapped plans: got %v", v.Problems)
 	}
 }
 
 func TestAPlanOfOtherTasksThanLeftFilesIsFound(t *testing.T) {
-	dir := filepath.Join(smallRun(t, nil), ShardsFolder)
+	dir := filepath.Join(smallRun(t, nil), pipeline.ShardsFolder)
 	plan := string(readFile(t, filepath.Join(dir, sharding.PlanName)))
 	for _, tasks := range []string{"0", "3", "1000000000"} {
 		writeFile(t, dir, sharding.PlanName, []byte(strings.Replace(plan, `"tasks": 1,`, `"tasks": `+tasks+",", 1)))
-		if v := verify(t, dir); v.Found != 1 || filepath.Base(v.Problems[0].File) != sharding.PlanName {
+		if v := check(t, dir); v.Found != 1 || filepath.Base(v.Problems[0].File) != sharding.PlanName {
 			t.Errorf("a plan of %s tasks: got %v", tasks, v.Problems)
 		}
 	}
@@ -354,22 +338,22 @@ func readFile(t *testing.T, path string) []byte {
 
 func TestAManifestThatNamesFilesElsewhereIsNotFollowed(t *testing.T) {
 	out := smallRun(t, nil)
-	path := filepath.Join(out, ShardsFolder, sharding.ManifestName)
+	path := filepath.Join(out, pipeline.ShardsFolder, sharding.ManifestName)
 	var m sharding.Manifest
 	readInto(t, path, &m)
 	m.Files[0].Name = "../documents/manifest.json"
 	writeFile(t, filepath.Dir(path), filepath.Base(path), sharding.Marshal(m))
-	if v := verify(t, out); v.OK() || !strings.Contains(fmt.Sprint(v.Problems), "not a plain name") {
+	if v := check(t, out); v.OK() || !strings.Contains(fmt.Sprint(v.Problems), "not a plain name") {
 		t.Errorf("got %v", v.Problems)
 	}
 }
 
 func TestFilesOfAnyoneAreVerifiedAsFarAsCanBe(t *testing.T) {
 	out, dir := smallRun(t, nil), t.TempDir()
-	good := readFile(t, filepath.Join(out, ShardsFolder, "train-00000-of-00001.tfrecord"))
+	good := readFile(t, filepath.Join(out, pipeline.ShardsFolder, "train-00000-of-00001.tfrecord"))
 	writeFile(t, dir, "a.tfrecord", good)
 	writeFile(t, dir, "b.tf_record", good[:len(good)-5])
-	v := verify(t, dir)
+	v := check(t, dir)
 	if v.Files != 2 || v.Found != 2 || v.Repeated == 0 {
 		t.Fatalf("got %+v", v)
 	}
@@ -383,7 +367,7 @@ func TestFilesOfAnyoneAreVerifiedAsFarAsCanBe(t *testing.T) {
 func TestProblemsBeyondTheLimitAreCounted(t *testing.T) {
 	out := smallRun(t, nil)
 	forge(t, out, func(_ int, e *records.Example) { e.NextSentenceLabel = 7 })
-	v, err := dataset.Dataset(context.Background(), out, dataset.Options{MaxProblems: 3})
+	v, err := verify.Dataset(context.Background(), out, verify.Options{MaxProblems: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -414,12 +398,12 @@ func TestDocumentsWithoutSideCarsAreVerified(t *testing.T) {
 	m.Fingerprint = m.Recipe.Fingerprint()
 	writeFile(t, dir, name, file.Bytes())
 	writeFile(t, dir, sharding.ManifestName, sharding.Marshal(m))
-	if v := verify(t, dir); !v.OK() || v.Documents != 20 {
+	if v := check(t, dir); !v.OK() || v.Documents != 20 {
 		t.Errorf("got %+v", v)
 	}
 	file.Bytes()[file.Len()/2] ^= 1
 	writeFile(t, dir, name, file.Bytes())
-	if v := verify(t, dir); v.Found < 2 || !strings.Contains(fmt.Sprint(v.Problems), "at byte") {
+	if v := check(t, dir); v.Found < 2 || !strings.Contains(fmt.Sprint(v.Problems), "at byte") {
 		t.Errorf("damaged: got %v", v.Problems)
 	}
 }

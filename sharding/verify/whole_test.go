@@ -1,4 +1,4 @@
-package pipeline
+package verify_test
 
 import (
 	"context"
@@ -6,14 +6,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	dataset "pretext/sharding/verify"
 	"slices"
 	"strings"
 	"testing"
 
 	"pretext/extract/dedup"
 	"pretext/internal/torture"
+	"pretext/pipeline"
 	"pretext/sharding"
+	"pretext/sharding/verify"
 )
 
 // filteredRun makes a run with a filter of all kinds, of which every stage that reads
@@ -21,24 +22,24 @@ import (
 // in it.
 func filteredRun(t *testing.T) string {
 	t.Helper()
-	root := smallRun(t, func(c *RunConfig) {
+	root := smallRun(t, func(c *pipeline.RunConfig) {
 		c.Examples.Fraction, c.Examples.Shards = 0.3, 2
-		c.Filter = FilterOptions{Dedup: DedupMinHash, Nearly: &dedup.Options{Containment: 0.5}}
-		c.Sources = append(c.Sources, Source{KindBooks, writeFile(t, t.TempDir(), "b.txt", []byte(strings.Repeat("A short book has a few words. It ends soon.\n\n", 40)))})
+		c.Filter = pipeline.FilterOptions{Dedup: pipeline.DedupMinHash, Nearly: &dedup.Options{Containment: 0.5}}
+		c.Sources = append(c.Sources, pipeline.Source{Kind: pipeline.KindBooks, Path: writeFile(t, t.TempDir(), "b.txt", []byte(strings.Repeat("A short book has a few words. It ends soon.\n\n", 40)))})
 	})
 	var lines strings.Builder
 	for i := range 40 {
 		fmt.Fprintf(&lines, `{"id":"%d","text":"The river number %d runs to the sea.\nIt carries %d boats.\nNobody saw them."}`+"\n", i, i%37, i%5)
 	}
 	foreign := writeFile(t, t.TempDir(), "f.jsonl", []byte(lines.String()))
-	vocabFile := filepath.Join(root, VocabFolder, sharding.VocabName)
+	vocabFile := filepath.Join(root, pipeline.VocabFolder, sharding.VocabName)
 	o := sharding.DefaultExamplesOptions()
 	o.DupeFactor, o.MaxSeqLength, o.MaxPredictionsPerSeq = 1, 32, 5
-	if _, err := Examples(context.Background(), testRunner, ExamplesConfig{Documents: []string{foreign}, Vocab: vocabFile, Options: o,
-		Import: DefaultExtractOptions(), MaxRejects: 1, Memory: 600e6, Out: filepath.Join(root, "more")}); err != nil {
+	if _, err := pipeline.Examples(context.Background(), testRunner, pipeline.ExamplesConfig{Documents: []string{foreign}, Vocab: vocabFile, Options: o,
+		Import: pipeline.DefaultExtractOptions(), MaxRejects: 1, Memory: 600e6, Out: filepath.Join(root, "more")}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Vocab(context.Background(), testRunner, VocabConfig{Given: vocabFile, Out: filepath.Join(root, "given")}); err != nil {
+	if _, err := pipeline.Vocab(context.Background(), testRunner, pipeline.VocabConfig{Given: vocabFile, Out: filepath.Join(root, "given")}); err != nil {
 		t.Fatal(err)
 	}
 	return root
@@ -62,7 +63,7 @@ func checkedFiles(t *testing.T, root string) (files []string) {
 
 // unnamed says what a verification of a run does not say of a file that is damaged.
 func unnamed(root, path string) string {
-	v, err := dataset.Dataset(context.Background(), root, dataset.Options{})
+	v, err := verify.Dataset(context.Background(), root, verify.Options{})
 	if err != nil {
 		if strings.Contains(err.Error(), filepath.Dir(path)) {
 			return ""
@@ -115,7 +116,7 @@ func TestEveryFileOfARunIsChecked(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if v := verify(t, root); !v.OK() {
+	if v := check(t, root); !v.OK() {
 		t.Error(v.Problems)
 	}
 }
@@ -142,7 +143,7 @@ func TestAddedFilesAreNamed(t *testing.T) {
 		}
 	}
 	writeFile(t, root, "anything.bin", []byte("{}"))
-	if v := verify(t, root); !v.OK() {
+	if v := check(t, root); !v.OK() {
 		t.Error(v.Problems)
 	}
 }
