@@ -1,4 +1,4 @@
-package command
+package speed
 
 import (
 	"context"
@@ -10,14 +10,14 @@ import (
 	"pretext/trainer/session"
 )
 
-// A speedModel is a model whose speed is measured: initial weights, dropout and
-// AdamW on.
-type speedModel struct {
+// A model is a model to measure, with initial weights, dropout and AdamW.
+type model struct {
 	trainer.Model
 	config trainer.Config
 }
 
-func newSpeedModel(d session.Device, c trainer.Config, tokens int) (*speedModel, error) {
+// newModel opens a model that computes up to tokens tokens at a time.
+func newModel(d session.Device, c trainer.Config, tokens int) (*model, error) {
 	heads := trainer.PretrainHeads()
 	m, err := d.Open(c, heads, trainer.Options{
 		Tokens: tokens, Sequences: tokens/session.MinTokens + 1, Masked: tokens, Train: true,
@@ -29,12 +29,12 @@ func newSpeedModel(d session.Device, c trainer.Config, tokens int) (*speedModel,
 	if _, err := m.Load(trainer.Weights, trainer.InitialWeights(c, heads, 1)); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
-	return &speedModel{m, c}, nil
+	return &model{m, c}, nil
 }
 
-// round trains for at least d, and at least one step. Reading and cutting
-// examples counts, as in a run.
-func (m *speedModel) round(ctx context.Context, steps *benchSteps, d time.Duration) (s sample, err error) {
+// round trains for at least d, and at least one step. The time includes reading the
+// examples, as in a training run.
+func (m *model) round(ctx context.Context, steps *steps, d time.Duration) (s sample, err error) {
 	schedule := trainer.Schedule{Kind: trainer.Constant, Peak: 1e-4, Steps: 1}
 	start, cpuStart := time.Now(), usage.CPU()
 	for s.steps == 0 || time.Since(start) < d {
@@ -67,12 +67,12 @@ func (m *speedModel) round(ctx context.Context, steps *benchSteps, d time.Durati
 	return s, nil
 }
 
-// operations counts the multiplications and additions of a batch's matrix
-// products, forward and backward (twice as many): what the model has, not what
-// is computed again, and every row of the last layer, though only those that a
-// head reads are computed. Each token takes 8H² + 4HF a layer for its weights
-// and 4H for every token of its sequence, each masked token 2H² + 2HV, each
-// sequence 2H².
+// operations returns the multiplications and additions of a batch's matrix products,
+// forward and backward (twice as many). It counts the model, not the implementation:
+// nothing that is computed again, and all rows of the last layer, of which only those
+// that a head reads are computed. With hidden size H, feed-forward size F and
+// vocabulary size V a token takes 8H² + 4HF a layer and 4H for every token of its
+// sequence, a masked token 2H² + 2HV, a sequence 2H².
 func operations(c trainer.Config, b *trainer.Batch) float64 {
 	h, f, v := float64(c.HiddenSize), float64(c.IntermediateSize), float64(c.VocabSize)
 	sum := float64(b.Masked())*2*h*(h+v) + float64(b.Sequences())*2*h*h
@@ -83,7 +83,8 @@ func operations(c trainer.Config, b *trainer.Batch) float64 {
 	return 3 * sum
 }
 
-// madeUp returns a batch of full examples; of 128 tokens 20 are predicted.
+// madeUp returns a batch of sequences of equal length, without padding. Of 128 tokens
+// 20 are predicted.
 func madeUp(sequences, length, vocab int) *trainer.Batch {
 	b := &trainer.Batch{}
 	for s := range sequences {

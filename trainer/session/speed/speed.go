@@ -1,0 +1,231 @@
+// Package speed measures how fast a model trains on this machine, and how fast
+// shards are read.
+//
+//	o := speed.DefaultOptions()
+//	o.Model, o.Data = "tiny", "shards"
+//	result, err := speed.Measure(ctx, o)
+//	fmt.Println(result.Tokens, "tokens/s")
+//
+// Every model that is measured has initial weights, dropout and AdamW. Times are
+// wall-clock times, and processor times of the whole process, which other programs
+// on the machine disturb less.
+package speed
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"time"
+
+	"pretext/internal/failure"
+	"pretext/internal/usage"
+	"pretext/trainer"
+	"pretext/trainer/loader"
+	"pretext/trainer/session"
+)
+
+// Options choose what [Measure] measures. Start from [DefaultOptions].
+type Options struct {
+	Model     string  // preset, or path of a config.json
+	Data      string  // shards whose train split is read; "": made-up examples
+	Vocab     string  // vocab.txt of shards that have none; "": theirs
+	Cache     string  // as in [session.Options]
+	Batch     int     // examples a step
+	Length    int     // tokens of a made-up example
+	VocabSize int     // tokens of the vocabulary of made-up examples
+	Rounds    int     // measurements, of which the median counts
+	Readers   int     // threads that read ahead
+	Seconds   float64 // duration of a round
+	Device    session.Device
+	Masking   session.MaskOptions
+}
+
+// DefaultOptions measures BERT-tiny on made-up examples for five seconds.
+func DefaultOptions() Options {
+	return Options{Model: "tiny", Batch: 8, Length: 128, VocabSize: 30522, Rounds: 5, Seconds: 1}
+}
+
+// A Result is what [Measure] found. Each figure is the median of the rounds.
+type Result struct {
+	Model      string  `json:"model"`
+	Threads    int     `json:"threads"`
+	Tokens     float64 `json:"tokens_per_second"`
+	Sequences  float64 `json:"sequences_per_second"`
+	TokensCPU  float64 `json:"tokens_per_cpu_second"` // per second of processor time
+	StepMillis float64 `json:"step_ms"`
+	StepCPU    float64 `json:"step_cpu_ms"`
+	StepTokens float64 `json:"tokens_per_step"`
+	Operations float64 `json:"flop_per_second"`                   // of the model, forward and backward
+	Peak       float64 `json:"peak_flop_per_second"`              // of the fastest matrix product
+	MFU        float64 `json:"mfu"`                               // Operations / Peak, the model FLOPs utilization
+	Loader     float64 `json:"loader_bytes_per_second,omitempty"` // bytes of records read, checked and decoded
+	LoaderCPU  float64 `json:"loader_bytes_per_cpu_second,omitempty"`
+
+	First []FirstBatch `json:"first_batches,omitempty"`
+}
+
+// round returns the duration of a round.
+func (o *Options) round() time.Duration { return time.Duration(o.Seconds * float64(time.Second)) }
+
+func (o *Options) validate() error {
+	if o.Batch < 1 || o.Length < 5 || o.Length > 512 || o.VocabSize < 10 || o.Rounds < 1 || o.Device.Threads < 0 || o.Readers < 0 || !(o.Seconds > 0 && o.Seconds < 3600) {
+		return failure.Usagef("--train-batch-size, --rounds and --seconds must be above 0, --max-seq-length from 5 to 512, --vocab-size at least 10, --threads and --readers not negative")
+	}
+	return nil
+}
+
+// Measure measures how fast training is and, with o.Data, how fast records are read
+// and how soon the first batch is ready. Wrong options are usage errors.
+func Measure(ctx context.Context, o Options) (b *Result, err error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	steps, vocab, err := o.source(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, steps.close()) }()
+	config, err := session.NamedConfig(o.Model, vocab)
+	if err != nil {
+		return nil, err
+	}
+	if steps.longest > config.MaxPositions {
+		return nil, failure.Usagef("examples have up to %d tokens, the model %d positions", steps.longest, config.MaxPositions)
+	}
+	m, err := newModel(o.Device, config, steps.tokens)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	b = &Result{Model: o.Model, Threads: o.Device.Threads}
+	if b.Threads == 0 {
+		b.Threads = runtime.GOMAXPROCS(0)
+	}
+	if b.Peak, err = o.Device.Peak(o.round() / 2); err != nil {
+		return nil, err
+	}
+	if err := b.train(ctx, o, m, steps); err != nil {
+		return nil, err
+	}
+	if err := b.load(ctx, o, steps); err != nil || steps.source == nil {
+		return b, err
+	}
+	return b, b.firstBatches(ctx, o, steps.source.Len())
+}
+
+// steps returns the batches of one training step after another, from shards or made
+// up.
+type steps struct {
+	source  *loader.Source // nil: made up
+	bytes   int64          // size of the records of an epoch
+	made    *trainer.Batch // the only batch if source is nil
+	batch   int            // examples a step
+	tokens  int            // maximum of a micro-batch
+	longest int            // tokens of the longest example
+	at      int64          // position of the next step, in examples
+}
+
+func (s *steps) close() error {
+	if s.source == nil {
+		return nil
+	}
+	return s.source.Close()
+}
+
+// next returns the micro-batches of the next step.
+func (s *steps) next() (trainer.Share, error) {
+	if s.source == nil {
+		return trainer.Share{Counts: s.made.Counts(trainer.PretrainHeads()), Batches: func(yield func(*trainer.Batch, error) bool) { yield(s.made, nil) }}, nil
+	}
+	share, err := s.source.Step(s.at, s.batch)
+	s.at += int64(s.batch)
+	return share, err
+}
+
+// source returns the steps to train on and the size of their vocabulary.
+func (o *Options) source(ctx context.Context) (*steps, int, error) {
+	if o.Data == "" {
+		b := madeUp(o.Batch, o.Length, o.VocabSize)
+		return &steps{made: b, batch: o.Batch, tokens: b.Tokens(), longest: o.Length}, o.VocabSize, nil
+	}
+	source, data, err := session.OpenSource(ctx, session.Options{Data: o.Data, Vocab: o.Vocab, Cache: o.Cache, Masking: o.Masking, Seed: 1, Readers: o.Readers})
+	if err != nil {
+		return nil, 0, err
+	}
+	s := &steps{source: source, batch: o.Batch, longest: data.Shards().MaxSeqLength()}
+	s.tokens = max(session.SourceTokens, s.longest)
+	for _, f := range data.Shards().Files() {
+		s.bytes += f.Bytes
+	}
+	return s, data.VocabSize(), nil
+}
+
+// A sample is the measurement of one round.
+type sample struct {
+	wall, cpu         time.Duration
+	steps, operations float64
+	sums              trainer.Sums
+}
+
+// train measures training. A first step is not counted, because it touches the
+// model's memory for the first time.
+func (b *Result) train(ctx context.Context, o Options, m *model, steps *steps) error {
+	if _, err := m.round(ctx, steps, 0); err != nil {
+		return err
+	}
+	var samples []sample
+	for range o.Rounds {
+		s, err := m.round(ctx, steps, o.round())
+		if err != nil {
+			return err
+		}
+		samples = append(samples, s)
+	}
+	median := func(f func(s sample) float64) float64 {
+		var v []float64
+		for _, s := range samples {
+			v = append(v, f(s))
+		}
+		slices.Sort(v)
+		return v[len(v)/2]
+	}
+	b.Tokens = median(func(s sample) float64 { return session.PerSecond(s.sums.Tokens, s.wall) })
+	b.Sequences = median(func(s sample) float64 { return session.PerSecond(s.sums.Sequences, s.wall) })
+	b.TokensCPU = median(func(s sample) float64 { return session.PerSecond(s.sums.Tokens, s.cpu) })
+	b.StepMillis = median(func(s sample) float64 { return 1e3 * s.wall.Seconds() / s.steps })
+	b.StepCPU = median(func(s sample) float64 { return 1e3 * s.cpu.Seconds() / s.steps })
+	b.StepTokens = median(func(s sample) float64 { return s.sums.Tokens / s.steps })
+	b.Operations = median(func(s sample) float64 { return session.PerSecond(s.operations, s.wall) })
+	b.MFU = session.Fraction(b.Operations, b.Peak)
+	return nil
+}
+
+// load measures reading, if there is a source to read.
+func (b *Result) load(ctx context.Context, o Options, steps *steps) error {
+	if steps.source == nil {
+		return nil
+	}
+	const batch = 256
+	examples := int64(0)
+	start, cpuStart := time.Now(), usage.CPU()
+	for time.Since(start).Seconds() < o.Seconds {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		share, err := steps.source.Step(steps.at, batch)
+		if err != nil {
+			return err
+		}
+		for _, err := range share.Batches {
+			if err != nil {
+				return err
+			}
+		}
+		steps.at += batch
+		examples += batch
+	}
+	bytes := float64(steps.bytes) / float64(steps.source.Len()) * float64(examples)
+	b.Loader, b.LoaderCPU = session.PerSecond(bytes, time.Since(start)), session.PerSecond(bytes, usage.CPU()-cpuStart)
+	return nil
+}
