@@ -41,20 +41,19 @@ func FinetuneClassify(ctx context.Context, o ClassifyOptions) (result *ClassifyR
 	if o.DataDir == "" {
 		return nil, usagef("no tables: give --data-dir DIR")
 	}
-	r, err := openFinetune(o.FinetuneOptions)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	c := &classification{o: o, r: r, task: o.Task}
-	task, err := c.read()
-	if err != nil {
-		return nil, err
-	}
-	if err := r.run(ctx, task); err != nil {
-		return nil, err
-	}
-	return c.measure(ctx)
+	err = runFinetune(o.FinetuneOptions, func(r *finetuneRun) error {
+		c := &classification{o: o, r: r, task: o.Task}
+		task, err := c.read()
+		if err != nil {
+			return err
+		}
+		if err := r.run(ctx, task); err != nil {
+			return err
+		}
+		result, err = c.measure(ctx)
+		return err
+	})
+	return result, err
 }
 
 // A classification is a run of [FinetuneClassify].

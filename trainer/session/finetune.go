@@ -52,36 +52,18 @@ type finetuneRun struct {
 	closers
 }
 
-// openFinetune opens the model to start from and the output directory. Close the run
-// after use.
-func openFinetune(o FinetuneOptions) (*finetuneRun, error) {
+// runFinetune opens the model to start from and calls work with the output directory
+// locked.
+func runFinetune(o FinetuneOptions, work func(*finetuneRun) error) (err error) {
 	if err := o.Validate(); err != nil {
-		return nil, err
+		return err
 	}
 	r := &finetuneRun{o: o, log: discardNil(o.Log)}
-	if err := r.open(); err != nil {
-		return nil, errors.Join(err, r.Close())
-	}
-	return r, nil
-}
-
-func (r *finetuneRun) open() error {
+	defer func() { err = errors.Join(err, r.Close()) }() // what hold did not
 	if err := r.openInit(); err != nil {
 		return err
 	}
-	if n := r.config.MaxPositions; r.o.MaxSeqLength > n {
-		return usagef("--max-seq-length %d: the model has %d positions", r.o.MaxSeqLength, n)
-	}
-	folder, err := store.Open(r.o.Out)
-	if err != nil {
-		return err
-	}
-	unlock, err := store.Lock(folder)
-	if err != nil {
-		return err
-	}
-	r.add(closerFunc(unlock))
-	return store.Sweep(folder)
+	return hold(o.Out, func() error { return errors.Join(work(r), r.Close()) })
 }
 
 // openInit opens what --init or --model names, and its vocabulary.
@@ -111,6 +93,9 @@ func (r *finetuneRun) openInit() error {
 	if size := r.config.VocabSize; n != size {
 		return usagef("the vocabulary has %d tokens, the model's vocab_size is %d", n, size)
 	}
+	if n := r.config.MaxPositions; r.o.MaxSeqLength > n {
+		return usagef("--max-seq-length %d: the model has %d positions", r.o.MaxSeqLength, n)
+	}
 	return nil
 }
 
@@ -120,15 +105,6 @@ func (r *finetuneRun) labels() []string {
 		return nil
 	}
 	return r.init.Labels
-}
-
-// A closerFunc is an io.Closer that cannot fail.
-type closerFunc func()
-
-// Close implements io.Closer.
-func (f closerFunc) Close() error {
-	f()
-	return nil
 }
 
 // run trains the task's model to its last step, or without training data loads

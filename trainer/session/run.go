@@ -66,19 +66,31 @@ func (r *run) train(ctx context.Context) (end *Result, err error) {
 	if err := r.openData(ctx); err != nil {
 		return nil, err
 	}
-	folder, err := store.Open(r.o.Out)
+	err = hold(r.o.Out, func() error {
+		end, err = r.locked(ctx)
+		return errors.Join(err, r.Close())
+	})
+	return end, err
+}
+
+// hold calls work with the output directory locked and without the temporary files of
+// an interrupted run. It returns a [*store.RemovedError] if the directory was removed
+// meanwhile.
+func hold(out string, work func() error) error {
+	folder, err := store.Open(out)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	unlock, err := store.Lock(folder)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	if err := store.Sweep(folder); err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
+	return store.Hold(folder, func() error {
+		if err := store.Sweep(folder); err != nil {
+			return err
+		}
+		return work()
+	})
+}
+
+// locked is train in a locked output directory.
+func (r *run) locked(ctx context.Context) (*Result, error) {
 	if err := r.open(ctx); err != nil {
 		return nil, err
 	}

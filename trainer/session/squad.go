@@ -51,11 +51,14 @@ func FinetuneSquad(ctx context.Context, o SquadOptions) (result *SquadResult, er
 	if err := errors.Join(o.Windows.Validate(), o.Answers.Validate()); err != nil {
 		return nil, failure.Usage(err)
 	}
-	r, err := openFinetune(o.FinetuneOptions)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
+	err = runFinetune(o.FinetuneOptions, func(r *finetuneRun) error {
+		result, err = o.run(ctx, r)
+		return err
+	})
+	return result, err
+}
+
+func (o *SquadOptions) run(ctx context.Context, r *finetuneRun) (result *SquadResult, err error) {
 	var dataset *squad.Dataset
 	if o.PredictFile != "" {
 		if dataset, _, err = ReadSquad(o.PredictFile); err != nil {
@@ -66,7 +69,7 @@ func FinetuneSquad(ctx context.Context, o SquadOptions) (result *SquadResult, er
 	if err != nil {
 		return nil, err
 	}
-	a := &answering{o: &o, r: r, dataset: dataset}
+	a := &answering{o: o, r: r, dataset: dataset}
 	if dataset != nil {
 		o.Windows.Negatives = negatives
 		if err := a.cut(); err != nil {
