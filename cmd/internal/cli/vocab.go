@@ -11,13 +11,14 @@ import (
 	"pretext/internal/failure"
 )
 
-// modelName is a name of a model as hubs have them: bert-base-uncased, or with the
-// name of who made it before a slash.
+// modelName matches the name of a model on a hub: bert-base-uncased, or with the
+// publisher before a slash.
 var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?$`)
 
-// CheckVocab refuses what people give for a vocab.txt that is something else, and
-// says what to give. It leaves anything that may be one to who reads it.
-func CheckVocab(flag, path string) error {
+// CheckVocab refuses a path that was given with a flag for a vocab.txt but is clearly
+// something else, such as a directory or a SentencePiece model, and names the path to
+// give. tokenizer is the flag for a tokenizer.json, which may be the same one.
+func CheckVocab(flag, path, tokenizer string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		plain := filepath.Ext(path) == "" || !strings.ContainsAny(filepath.Ext(path), "tj") // bert-base-v1.5, not vocab.txt
@@ -27,7 +28,7 @@ func CheckVocab(flag, path string) error {
 		return nil
 	}
 	if info.IsDir() {
-		for name, cure := range map[string]string{"vocab.txt": "--" + flag, "tokenizer.json": "--tokenizer"} {
+		for name, cure := range map[string]string{"vocab.txt": "--" + flag, "tokenizer.json": "--" + tokenizer} {
 			if _, err := os.Stat(filepath.Join(path, "vocab.txt")); err == nil && name == "tokenizer.json" {
 				continue
 			}
@@ -40,10 +41,12 @@ func CheckVocab(flag, path string) error {
 	head := headOf(path)
 	object := bytes.HasPrefix(bytes.TrimLeft(head, "\ufeff \t\r\n"), []byte("{"))
 	switch {
+	case object && flag == tokenizer:
+		return nil
 	case object && (bytes.Contains(head, []byte(`"added_tokens"`)) || bytes.Contains(head, []byte(`"normalizer"`)) || filepath.Base(path) == "tokenizer.json"):
-		return failure.Usagef("--%s %s is a tokenizer.json: give it as --tokenizer %s", flag, path, path)
+		return failure.Usagef("--%s %s is a tokenizer.json: give it as --%s %s", flag, path, tokenizer, path)
 	case object:
-		return failure.Usagef("--%s %s is JSON, not a vocab.txt with a token a line: give the tokenizer.json beside it as --tokenizer", flag, path)
+		return failure.Usagef("--%s %s is JSON, not a vocab.txt with a token a line: give the tokenizer.json beside it as --%s", flag, path, tokenizer)
 	case bytes.HasPrefix(head, []byte("\n\x0e\n\x05<unk>")) || bytes.HasPrefix(head, []byte("\n\x0e\n\x05<pad>")) || filepath.Ext(path) == ".model":
 		return failure.Usagef("--%s %s is a SentencePiece model, which is not supported: give a vocab.txt with a token a line", flag, path)
 	}
@@ -68,7 +71,7 @@ func CheckTokenizer(flag, path string) error {
 	return nil
 }
 
-// headOf returns the first bytes of a file, none where it cannot be read.
+// headOf returns the first 4 KiB of a file, or nil if it cannot be read.
 func headOf(path string) []byte {
 	f, err := os.Open(path)
 	if err != nil {

@@ -107,7 +107,7 @@ func (f *tokenFlags) open(opts tokenize.Options) (tokenNames, idEncoder, error) 
 }
 
 func loadTokenizer(path string, opts tokenize.Options) (*tokenize.Tokenizer, error) {
-	if err := cli.CheckVocab("vocab", path); err != nil {
+	if err := cli.CheckVocab("vocab", path, "tokenizer"); err != nil {
 		return nil, err
 	}
 	raw, err := os.ReadFile(path)

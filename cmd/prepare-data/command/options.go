@@ -126,7 +126,7 @@ func (f *tokenFlags) add(fs *pflag.FlagSet, vocabUsage string) {
 // tokenizer.json decides.
 func (f *tokenFlags) check(cmd *cobra.Command) error {
 	if f.vocab != "" {
-		if err := cli.CheckVocab("vocab", f.vocab); err != nil {
+		if err := cli.CheckVocab("vocab", f.vocab, "tokenizer"); err != nil {
 			return err
 		}
 	}

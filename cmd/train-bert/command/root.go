@@ -30,6 +30,7 @@ Exit codes: 0 ok, 1 other, 2 usage, 4 corrupt data, 6 disk full, 7 permission,
 		Version:       cli.Version(),
 	}
 	root.AddCommand(newTrain(), newDemo(), newEval(), newFinetune(), newPredict(), newImport(), newExport(), newCurve(), newBench(), newDoctor())
+	checkVocabs(root)
 	st := flagSettings()
 	root.AddCommand(cli.NewConfig(st), cli.NewMan(), cli.NewVersion())
 	st.AddTo(root)
@@ -37,4 +38,23 @@ Exit codes: 0 ok, 1 other, 2 usage, 4 corrupt data, 6 disk full, 7 permission,
 	cli.GroupFlags(root, flagGroups)
 	cli.Complain(root)
 	return root
+}
+
+// checkVocabs makes all commands refuse a --vocab or --vocab-file that is no
+// vocabulary, before they open anything.
+func checkVocabs(parent *cobra.Command) {
+	for _, c := range parent.Commands() {
+		checkVocabs(c)
+		run := c.RunE
+		c.RunE = func(cmd *cobra.Command, args []string) error {
+			for _, name := range []string{"vocab", "vocab-file"} {
+				if f := cmd.Flags().Lookup(name); f != nil && f.Value.String() != "" {
+					if err := cli.CheckVocab(name, f.Value.String(), name); err != nil {
+						return err
+					}
+				}
+			}
+			return run(cmd, args)
+		}
+	}
 }
