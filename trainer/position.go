@@ -1,29 +1,80 @@
 package trainer
 
-import "fmt"
+import (
+	"fmt"
+	"sort"
+)
 
-// Cut divides sequences, given by their lengths, into micro-batches: greedily
-// and in order, each with at most tokens tokens. Micro-batch j has the
-// sequences [bounds[j], bounds[j+1]). The result depends only on the arguments,
-// so it is the same for any number of ranks. A length of 0 is a hole, a
-// quarantined record that keeps its position but adds no tokens. A sequence
-// longer than tokens is an error.
-func Cut(lengths []int32, tokens int) ([]int, error) {
-	bounds := []int{0}
-	sum := 0
+// Cut divides sequences, given by their lengths, into micro-batches of at most
+// tokens tokens, in order. Their number is the least multiple of multiple that
+// permits this, but at most one for each sequence. Among those cuts it picks
+// one whose largest micro-batch is as small as possible, and whose borders are
+// close to equal parts. Micro-batch j has the sequences [bounds[j],
+// bounds[j+1]), at least one. The result depends only on the arguments, so it
+// is the same for any number of ranks. A sequence longer than tokens is an
+// error.
+func Cut(lengths []int32, tokens, multiple int) ([]int, error) {
+	if multiple < 1 {
+		return nil, fmt.Errorf("cut micro-batches: a multiple of %d", multiple)
+	}
+	sums := make([]int64, len(lengths)+1) // tokens before each sequence
+	longest := int32(0)
 	for i, n := range lengths {
 		if n < 0 || int(n) > tokens {
 			return nil, fmt.Errorf("cut micro-batches of %d tokens: sequence %d has %d", tokens, i, n)
 		}
-		if sum+int(n) > tokens {
-			bounds, sum = append(bounds, i), 0
+		longest, sums[i+1] = max(longest, n), sums[i]+int64(n)
+	}
+	if len(lengths) == 0 {
+		return []int{0}, nil
+	}
+	n := len(greedy(sums, int64(tokens))) - 1
+	n = (n + multiple - 1) / multiple * multiple
+	n = min(n, len(lengths))
+	// The smallest capacity at which n micro-batches suffice.
+	low := max(int64(longest), (sums[len(lengths)]+int64(n)-1)/int64(n))
+	capacity := low + int64(sort.Search(tokens-int(low), func(extra int) bool { return len(greedy(sums, low+int64(extra)))-1 <= n }))
+	return even(sums, capacity, n), nil
+}
+
+// greedy fills micro-batches one after the other, which needs the fewest.
+func greedy(sums []int64, capacity int64) (bounds []int) {
+	bounds = append(bounds, 0)
+	last := len(sums) - 1
+	for at := 0; at < last; {
+		at = reach(sums, at, capacity)
+		bounds = append(bounds, at)
+	}
+	return bounds
+}
+
+// reach returns the end of the longest micro-batch that begins at a sequence.
+func reach(sums []int64, from int, capacity int64) int {
+	return from + sort.Search(len(sums)-1-from, func(i int) bool { return sums[from+i+1]-sums[from] > capacity })
+}
+
+// even cuts sequences into n micro-batches of at most capacity tokens and at
+// least one sequence. Each border is as close as possible to the
+// one that divides the tokens equally.
+func even(sums []int64, capacity int64, n int) []int {
+	last := len(sums) - 1
+	least := make([]int, n+1) // the first border j behind which n-j micro-batches suffice
+	least[n] = last
+	for j := n - 1; j > 0; j-- {
+		least[j] = sort.Search(least[j+1], func(i int) bool { return sums[least[j+1]]-sums[i] <= capacity })
+	}
+	bounds := make([]int, n+1)
+	for j := 1; j <= n; j++ {
+		from := max(least[j], bounds[j-1]+1)
+		to := min(reach(sums, bounds[j-1], capacity), last-(n-j))
+		target := func(i int) int64 { return int64(n)*sums[i] - int64(j)*sums[last] } // n times the tokens by which i is late
+		at := from + sort.Search(to-from, func(i int) bool { return target(from+i) >= 0 })
+		if at > from && -target(at-1) <= target(at) {
+			at--
 		}
-		sum += int(n)
+		bounds[j] = at
 	}
-	if len(lengths) > 0 {
-		bounds = append(bounds, len(lengths))
-	}
-	return bounds, nil
+	return bounds
 }
 
 // Mine reports whether micro-batch j of a step belongs to this rank.

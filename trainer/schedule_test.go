@@ -3,6 +3,7 @@ package trainer_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -82,34 +83,74 @@ func TestNonsenseIsRefused(t *testing.T) {
 	}
 }
 
-func TestCutsAreGreedyInOrderAndWhole(t *testing.T) {
+// fewest returns the number of micro-batches that a greedy cut needs.
+func fewest(lengths []int32, tokens int) int {
+	n, sum := 0, tokens+1
+	for _, l := range lengths {
+		if sum += int(l); sum > tokens {
+			n, sum = n+1, int(l)
+		}
+	}
+	return n
+}
+
+func TestCutsAreEvenInOrderAndWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		tokens := rapid.IntRange(10, 60).Draw(t, "tokens")
+		tokens, multiple := rapid.IntRange(10, 60).Draw(t, "tokens"), rapid.IntRange(1, 5).Draw(t, "multiple")
 		lengths := rapid.SliceOf(rapid.Int32Range(0, 10)).Draw(t, "lengths")
-		bounds, err := trainer.Cut(lengths, tokens)
+		bounds, err := trainer.Cut(lengths, tokens, multiple)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bounds[0] != 0 || bounds[len(bounds)-1] != len(lengths) {
+		n := len(bounds) - 1
+		if bounds[0] != 0 || bounds[n] != len(lengths) {
 			t.Fatalf("bounds %v of %d sequences", bounds, len(lengths))
 		}
-		sum := func(lo, hi int) (s int) {
-			for _, n := range lengths[lo:hi] {
-				s += int(n)
-			}
-			return s
+		least := (fewest(lengths, tokens) + multiple - 1) / multiple * multiple
+		if want := min(least, len(lengths)); n != want {
+			t.Fatalf("%d micro-batches, want %d", n, want)
 		}
-		for j := 1; j < len(bounds); j++ {
-			if s := sum(bounds[j-1], bounds[j]); s > tokens || bounds[j] <= bounds[j-1] {
-				t.Fatalf("cut %d has %d tokens, bounds %v", j, s, bounds)
+		largest := 0
+		for j := range n {
+			sum := 0
+			for _, l := range lengths[bounds[j]:bounds[j+1]] {
+				sum += int(l)
 			}
-			if j < len(bounds)-1 && sum(bounds[j-1], bounds[j]+1) <= tokens {
-				t.Fatalf("cut %d could be longer", j)
+			if largest = max(largest, sum); sum > tokens || bounds[j] >= bounds[j+1] {
+				t.Fatalf("micro-batch %d has %d tokens, bounds %v", j, sum, bounds)
 			}
+		}
+		if n > 0 && largest > 0 && fewest(lengths, largest-1) <= n && int32(largest) > slices.Max(lengths) {
+			t.Fatalf("the largest micro-batch has %d tokens, %d would do; bounds %v", largest, largest-1, bounds)
 		}
 	})
-	if _, err := trainer.Cut([]int32{3, 11}, 10); err == nil {
+	if _, err := trainer.Cut([]int32{3, 11}, 10, 1); err == nil {
 		t.Error("a sequence longer than a micro-batch was accepted")
+	}
+	if _, err := trainer.Cut([]int32{3}, 10, 0); err == nil {
+		t.Error("a multiple of 0 was accepted")
+	}
+}
+
+// A greedy cut of the first row would be 100 and 20 tokens.
+func TestCutsAreCloseToEqualParts(t *testing.T) {
+	tens := func(n int) []int32 { return slices.Repeat([]int32{10}, n) }
+	for _, c := range []struct {
+		lengths          []int32
+		tokens, multiple int
+		want             []int
+	}{
+		{tens(12), 100, 1, []int{0, 6, 12}},
+		{tens(10), 100, 4, []int{0, 2, 5, 7, 10}},
+		{[]int32{100, 1, 1, 1}, 100, 1, []int{0, 1, 4}},
+		{[]int32{1, 1, 1, 100}, 100, 2, []int{0, 3, 4}},
+		{tens(3), 100, 8, []int{0, 1, 2, 3}},
+		{[]int32{0, 0}, 5, 1, []int{0, 2}},
+		{nil, 5, 3, []int{0}},
+	} {
+		if got, err := trainer.Cut(c.lengths, c.tokens, c.multiple); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%v by %d: got %v, %v, want %v", c.lengths, c.tokens, got, err, c.want)
+		}
 	}
 }
 

@@ -59,7 +59,7 @@ func (m *memory) Step(position int64, n int) (trainer.Share, error) {
 	for i := range n {
 		lengths = append(lengths, int32(len(m.at(position+int64(i)).IDs)))
 	}
-	bounds, err := trainer.Cut(lengths, m.tokens)
+	bounds, err := trainer.Cut(lengths, m.tokens, 1)
 	var counts trainer.Counts
 	for j := 1; j < len(bounds); j++ {
 		for i := bounds[j-1]; i < bounds[j] && trainer.Mine(j-1, m.comm.Rank(), m.comm.Size()); i++ {
@@ -347,11 +347,7 @@ func TestEvaluationOfRanksIsThatOfOne(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		nsp := func(b *trainer.Batch) *trainer.Batch {
-			c := *b
-			c.MaskedIndex, c.MaskedIDs, c.MaskedWeights = nil, nil, nil
-			return &c
-		}
+		nsp := func(*trainer.Batch, int) bool { return false }
 		s, err := trainer.Evaluate(newLoop(t, src).Model, share.Batches, comm, trainer.Whole, nsp)
 		if err != nil || len(s) != 2 {
 			t.Fatal(s, err)
@@ -371,6 +367,54 @@ func TestEvaluationOfRanksIsThatOfOne(t *testing.T) {
 			t.Errorf("rank %d: got %+v, want %+v", comm.Rank(), got, want)
 		}
 	})
+}
+
+// The sums of a view are those of a batch that has only its masked tokens.
+func TestAViewHasTheSumsOfABatchWithItsMaskedTokensAlone(t *testing.T) {
+	src := newMemory(10, 60)
+	m := newLoop(t, src).Model
+	share, err := src.Step(0, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	even := func(b *trainer.Batch, i int) bool { return b.MaskedIDs[i]%2 == 0 }
+	var want [2]trainer.Sums
+	for b := range share.Batches {
+		part := *b
+		part.MaskedIndex, part.MaskedIDs, part.MaskedWeights = nil, nil, nil
+		for i := range b.MaskedIDs {
+			if even(b, i) {
+				part.MaskedIndex, part.MaskedIDs = append(part.MaskedIndex, b.MaskedIndex[i]), append(part.MaskedIDs, b.MaskedIDs[i])
+				part.MaskedWeights = append(part.MaskedWeights, b.MaskedWeights[i])
+			}
+		}
+		for i, x := range []*trainer.Batch{b, &part} {
+			s, err := m.Forward(x, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want[i] = want[i].Add(s)
+		}
+	}
+	counted := &counting{Model: m}
+	got, err := trainer.Evaluate(counted, share.Batches, trainer.Alone{}, trainer.Whole, even)
+	if err != nil || len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+	if counted.forwards != share.MicroBatches || want[1].MLMWeight == 0 || want[1].MLMWeight == want[0].MLMWeight {
+		t.Errorf("%d batches computed %d times; masked weights %v", share.MicroBatches, counted.forwards, want)
+	}
+}
+
+// counting counts the calls of Forward.
+type counting struct {
+	trainer.Model
+	forwards int
+}
+
+func (c *counting) Forward(b *trainer.Batch, out *trainer.Outputs) (trainer.Sums, error) {
+	c.forwards++
+	return c.Model.Forward(b, out)
 }
 
 func TestErrorsStopTheRunAndSayWhere(t *testing.T) {
@@ -402,7 +446,7 @@ type brokenSaver struct{}
 func (brokenSaver) Save(trainer.Progress, trainer.Snapshot) error { return errDisk }
 
 func ExampleCut() {
-	bounds, err := trainer.Cut([]int32{100, 60, 50, 120, 10}, 200)
+	bounds, err := trainer.Cut([]int32{100, 60, 50, 120, 10}, 200, 2)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -43,6 +43,7 @@ type State struct {
 	Heads     trainer.Heads     `json:"heads"`
 	Batch     int               `json:"train_batch_size"`     // sequences in a step, over all ranks
 	Tokens    int               `json:"micro_batch_tokens"`   // maximum tokens of a micro-batch
+	Multiple  int               `json:"micro_batch_multiple"` // a step has a multiple of so many micro-batches: the ranks at the start of the run. 0: written by a version that cut steps greedily
 	Ranks     int               `json:"ranks"`                // when it was written; may differ when resuming
 	Seed      uint64            `json:"seed"`                 // of initial weights, order and dropout
 	Data      string            `json:"data_manifest_sha256"` // if it changed, resuming is refused

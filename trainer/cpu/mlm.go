@@ -20,7 +20,8 @@ const mlmRows = 252
 // rowLoss is the cross entropy of one row of logits.
 type rowLoss struct {
 	loss float64
-	hit  bool // the largest logit is that of the label
+	hit  bool  // the largest logit is that of the label
+	best int32 // index of the largest logit; only of the masked-LM head
 }
 
 func (l rowLoss) correct() float64 {
@@ -66,6 +67,7 @@ func (m *model[T]) mlm(b *trainer.Batch, p pass[T], sums *trainer.Sums) {
 	if p.out.Want&trainer.OutputMLMLogits != 0 {
 		p.out.MLMLogits = p.out.MLMLogits[:0]
 	}
+	p.out.MLMLosses, p.out.MLMBest = p.out.MLMLosses[:0], p.out.MLMBest[:0]
 	for lo := 0; lo < n; lo += mlmColumns {
 		m.mlmChunk(b, p, sums, lo, min(n, lo+mlmColumns))
 	}
@@ -95,6 +97,11 @@ func (m *model[T]) mlmChunk(b *trainer.Batch, p pass[T], sums *trainer.Sums, lo,
 		label, coef := b.MaskedIDs[lo+j], p.coef.MLM*float64(b.MaskedWeights[lo+j])
 		a.loss[j] = m.mlmLoss(j, int(label), coef)
 	})
+	if p.out.Want&trainer.OutputMLMLosses != 0 {
+		for _, l := range a.loss[:n] {
+			p.out.MLMLosses, p.out.MLMBest = append(p.out.MLMLosses, l.loss), append(p.out.MLMBest, l.best)
+		}
+	}
 	for i, l := range a.loss[:n] {
 		w := float64(b.MaskedWeights[lo+i])
 		sums.MLMLoss += w * l.loss
@@ -155,12 +162,12 @@ func (m *model[T]) mlmLoss(j, label int, coef float64) rowLoss {
 		sum += float64(a.sum[part*w+j]) * math.Exp(float64(a.top[part*w+j])-top)
 	}
 	target := a.logits[label*w+j]
-	l := rowLoss{loss: math.Log(sum) + top - float64(target), hit: float64(target) == top && label/mlmRows == first}
-	for i := first * mlmRows; l.hit && i < label; i++ {
-		l.hit = a.logits[i*w+j] != target
+	best, end := first*mlmRows, min((first+1)*mlmRows, m.c.VocabSize)
+	for best < end-1 && float64(a.logits[best*w+j]) != top {
+		best++
 	}
 	a.shift[j], a.scale[j] = T(top), T(coef/sum)
-	return l
+	return rowLoss{loss: math.Log(sum) + top - float64(target), hit: best == label && float64(target) == top, best: int32(best)}
 }
 
 // mlmWordGrad replaces logits by their gradients and adds the gradients of the

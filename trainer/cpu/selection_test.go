@@ -74,7 +74,7 @@ func TestTheLossIsThatOfTheLogits(t *testing.T) {
 	b := ragged(rand.New(rand.NewPCG(8, 5)), c, 40, 9, 35)
 	for _, isa := range []string{"plain", ""} {
 		m := openRandom[float32](t, c, trainer.Heads{MLM: true}, limitsOf(b, trainer.Float32), Backend{Threads: 2, ISA: isa})
-		out := &trainer.Outputs{Want: trainer.OutputMLMLogits}
+		out := &trainer.Outputs{Want: trainer.OutputMLMLogits | trainer.OutputMLMLosses}
 		if _, err := m.Forward(b, out); err != nil {
 			t.Fatal(err)
 		}
@@ -94,6 +94,9 @@ func TestTheLossIsThatOfTheLogits(t *testing.T) {
 			if hit {
 				correct++
 			}
+			if math.Abs(out.MLMLosses[i]-l) > 1e-5 || out.MLMBest[i] != top(i) {
+				t.Errorf("set %q, token %d: loss %v and best token %d, want %v and %d", isa, i, out.MLMLosses[i], out.MLMBest[i], l, top(i))
+			}
 		}
 		if math.Abs(sums.MLMLoss/loss-1) > 1e-6 || sums.MLMCorrect != correct || correct < 2 {
 			t.Errorf("set %q: loss %v and %v right, want %v and %v", isa, sums.MLMLoss, sums.MLMCorrect, loss, correct)
@@ -111,11 +114,12 @@ func TestTheFirstOfEqualLogitsIsThePrediction(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sums, err := m.Forward(b, nil)
+		out := &trainer.Outputs{Want: trainer.OutputMLMLosses}
+		sums, err := m.Forward(b, out)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if sums.MLMCorrect != want || math.Abs(sums.MLMLoss-math.Log(float64(c.VocabSize))) > 1e-5 {
+		if sums.MLMCorrect != want || out.MLMBest[0] != 0 || math.Abs(sums.MLMLoss-math.Log(float64(c.VocabSize))) > 1e-5 {
 			t.Errorf("label %d: %v right, loss %v", label, sums.MLMCorrect, sums.MLMLoss)
 		}
 	}

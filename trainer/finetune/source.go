@@ -29,6 +29,10 @@ type SourceOptions struct {
 	MicroBatchTokens int           // maximum tokens of a micro-batch; at least the longest example
 	Heads            trainer.Heads // they determine the counts of a micro-batch
 	Rank, Ranks      int           // number of this process, number of processes; Ranks 0 means 1
+
+	// MicroBatchMultiple: a step is cut into a multiple of so many
+	// micro-batches, see [trainer.Cut]. 0 means 1.
+	MicroBatchMultiple int
 }
 
 // A Source is a [trainer.Source]: the training order of a fine-tuning run.
@@ -46,6 +50,9 @@ var _ trainer.Source = (*Source)(nil)
 func NewSource(examples Examples, o SourceOptions) (*Source, error) {
 	if o.Ranks == 0 {
 		o.Ranks = 1
+	}
+	if o.MicroBatchMultiple == 0 {
+		o.MicroBatchMultiple = 1
 	}
 	n := examples.Len()
 	if n < 1 || n > math.MaxInt32 {
@@ -71,7 +78,7 @@ func (s *Source) Step(position int64, sequences int) (trainer.Share, error) {
 		at[i] = s.example(position + int64(i))
 		lengths[i] = int32(s.examples.Tokens(int(at[i])))
 	}
-	cuts, err := trainer.Cut(lengths, s.o.MicroBatchTokens)
+	cuts, err := trainer.Cut(lengths, s.o.MicroBatchTokens, s.o.MicroBatchMultiple)
 	if err != nil {
 		return trainer.Share{}, fmt.Errorf("step at position %d: %w", position, err)
 	}

@@ -22,6 +22,10 @@ type SourceOptions struct {
 	// least the longest example.
 	MicroBatchTokens int `json:"micro_batch_tokens"`
 
+	// MicroBatchMultiple: a step is cut into a multiple of so many
+	// micro-batches, see [trainer.Cut]. 0 means 1.
+	MicroBatchMultiple int `json:"micro_batch_multiple"`
+
 	// WindowSpans is the number of spans of 16 MiB in a window, whose records
 	// are shuffled together. A Source holds about one window in memory. 0 means
 	// 8; at most 1024.
@@ -79,6 +83,9 @@ func (o SourceOptions) validate() error {
 	if o.WindowSpans < 0 || o.WindowSpans > maxWindowSpans {
 		errs = append(errs, fmt.Errorf("window_spans %d: must be from 0 to %d", o.WindowSpans, maxWindowSpans))
 	}
+	if o.MicroBatchMultiple < 0 {
+		errs = append(errs, fmt.Errorf("micro_batch_multiple %d: must not be negative", o.MicroBatchMultiple))
+	}
 	if o.Rank < 0 || o.Rank >= o.Ranks {
 		errs = append(errs, fmt.Errorf("rank %d of %d: must be from 0 to one less", o.Rank, o.Ranks))
 	}
@@ -115,6 +122,9 @@ type Source struct {
 func NewSource(ctx context.Context, shards *Shards, opts SourceOptions) (*Source, error) {
 	if opts.Ranks == 0 {
 		opts.Ranks = 1
+	}
+	if opts.MicroBatchMultiple == 0 {
+		opts.MicroBatchMultiple = 1
 	}
 	if opts.WindowSpans == 0 {
 		opts.WindowSpans = defaultWindowSpans
@@ -203,7 +213,7 @@ func (s *Source) readAhead(position int64, sequences int) {
 // share divides the step in use into micro-batches and returns this rank's
 // part.
 func (s *Source) share(position int64) (trainer.Share, error) {
-	cuts, err := trainer.Cut(s.lengths, s.opts.MicroBatchTokens)
+	cuts, err := trainer.Cut(s.lengths, s.opts.MicroBatchTokens, s.opts.MicroBatchMultiple)
 	if err != nil {
 		return trainer.Share{}, fmt.Errorf("step at position %d: %w", position, err)
 	}

@@ -79,12 +79,12 @@ func (e *evaluator) run(ctx context.Context, m trainer.Model) (*Evaluation, erro
 	}
 	comm := trainer.Alone{} // a session has one rank
 	targets := make([]float64, e.vocab)
-	sums, err := trainer.Evaluate(m, e.batches(ctx), comm, trainer.Whole, func(b *trainer.Batch) *trainer.Batch {
-		masked := e.onlyMasks(b)
-		for _, id := range masked.MaskedIDs {
-			targets[id]++
+	sums, err := trainer.Evaluate(m, e.batches(ctx), comm, trainer.Whole, func(b *trainer.Batch, i int) bool {
+		if b.IDs[b.MaskedIndex[i]] != e.mask {
+			return false
 		}
-		return masked
+		targets[b.MaskedIDs[i]]++
+		return true
 	})
 	if err != nil {
 		return nil, err
@@ -126,19 +126,4 @@ func (e *evaluator) batches(ctx context.Context) iter.Seq2[*trainer.Batch, error
 			}
 		}
 	}
-}
-
-// onlyMasks returns b with the predictions alone whose input is [MASK]. All but
-// these is shared with b.
-func (e *evaluator) onlyMasks(b *trainer.Batch) *trainer.Batch {
-	only := *b
-	only.MaskedIndex, only.MaskedIDs, only.MaskedWeights = nil, nil, nil
-	for i, row := range b.MaskedIndex {
-		if b.IDs[row] == e.mask {
-			only.MaskedIndex = append(only.MaskedIndex, row)
-			only.MaskedIDs = append(only.MaskedIDs, b.MaskedIDs[i])
-			only.MaskedWeights = append(only.MaskedWeights, b.MaskedWeights[i])
-		}
-	}
-	return &only
 }

@@ -133,7 +133,7 @@ func (r *finetuneRun) run(ctx context.Context, task finetuneTask) error {
 		return err
 	}
 	logResumed(r.log, r.from, schedule.Steps, r.metrics)
-	source, err := finetune.NewSource(task.train, finetune.SourceOptions{Seed: r.o.Seed, MicroBatchTokens: r.state.Tokens, Heads: task.heads})
+	source, err := finetune.NewSource(task.train, finetune.SourceOptions{Seed: r.o.Seed, MicroBatchTokens: r.state.Tokens, MicroBatchMultiple: r.state.Multiple, Heads: task.heads})
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (r *finetuneRun) settle(schedule trainer.Schedule) {
 		options[name] = value
 	}
 	r.state = checkpoint.State{
-		Phase: 1, Heads: r.task.heads, Batch: r.o.Recipe.Batch, Tokens: r.microBatch(), Ranks: 1, Seed: r.o.Seed,
+		Phase: 1, Heads: r.task.heads, Batch: r.o.Recipe.Batch, Tokens: r.microBatch(), Multiple: 1, Ranks: 1, Seed: r.o.Seed,
 		Data: r.task.data, Schedule: schedule, Optimizer: r.o.updateRule(), Options: options,
 	}
 }
@@ -194,7 +194,7 @@ func (r *finetuneRun) resume() error {
 	if diff := configDiff(c.Config, r.config); diff != "" {
 		return usagef("%s is a checkpoint of another model than %s: %s", c.Dir, r.o.Init+r.o.Model, diff)
 	}
-	r.from = c
+	r.from, r.state.Multiple = c, multipleOf(c.State, r.log)
 	return nil
 }
 

@@ -18,6 +18,7 @@ func (r *run) resume() error {
 	}
 	r.from, r.config = c, c.Config
 	r.settle(c.State.Phase, c.State.Tokens)
+	r.state.Multiple = multipleOf(c.State, r.log)
 	was := c.State
 	was.Options = maps.Clone(was.Options)
 	delete(was.Options, leftOut) // compared once the data is open, by checkTails
@@ -34,6 +35,17 @@ func (r *run) resume() error {
 		}
 	}
 	return nil
+}
+
+// multipleOf returns the multiple of micro-batches of a run that resumes. Where
+// the checkpoint has none, its version filled micro-batches greedily; the run
+// then resumes with even ones, and a line in the log.
+func multipleOf(from checkpoint.State, log io.Writer) int {
+	if from.Multiple == 0 {
+		fmt.Fprintln(log, "an earlier version wrote this checkpoint and cut steps into other micro-batches: the examples and their order are the same, results may differ by rounding")
+		return 1
+	}
+	return from.Multiple
 }
 
 // logResumed logs in one line what a run keeps of an earlier process: the checkpoint,
@@ -88,7 +100,7 @@ func (r *run) settle(phase, auto int) {
 		tokens = auto
 	}
 	r.state = checkpoint.State{
-		Phase: phase, Heads: trainer.PretrainHeads(), Batch: r.o.TrainBatchSize, Tokens: tokens, Ranks: 1, Seed: r.o.Seed,
+		Phase: phase, Heads: trainer.PretrainHeads(), Batch: r.o.TrainBatchSize, Tokens: tokens, Multiple: 1, Ranks: 1, Seed: r.o.Seed,
 		Data: r.data.hash, Schedule: r.o.rateSchedule(), Optimizer: r.o.updateRule(), Options: recorded(r.masking),
 	}
 }

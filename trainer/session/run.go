@@ -191,7 +191,7 @@ func (r *run) cacheData(ctx context.Context) error {
 func (r *run) openSources(ctx context.Context) (err error) {
 	// After a signal the current step is finished, so its examples must stay readable.
 	ctx = context.WithoutCancel(ctx)
-	options := loader.SourceOptions{Seed: int64(r.o.Seed), MicroBatchTokens: r.state.Tokens, Heads: r.state.Heads, Rules: r.data.rules(),
+	options := loader.SourceOptions{Seed: int64(r.o.Seed), MicroBatchTokens: r.state.Tokens, MicroBatchMultiple: r.state.Multiple, Heads: r.state.Heads, Rules: r.data.rules(),
 		Readers: r.o.Readers, Masking: r.masking}
 	var evalDamage *quarantine
 	if r.o.skips() {
@@ -204,7 +204,7 @@ func (r *run) openSources(ctx context.Context) (err error) {
 	if r.add(r.source); r.evalData == nil {
 		return nil
 	}
-	options.Seed, options.Readers, options.Masking = 0, 0, nil // every run is asked the same questions
+	options.Seed, options.Readers, options.Masking, options.MicroBatchMultiple = 0, 0, nil, 1 // every run is asked the same questions
 	if evalDamage != nil {
 		options.Quarantine = evalDamage.skip
 	}
