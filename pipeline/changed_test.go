@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"pretext/internal/democorpus"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
@@ -31,7 +32,7 @@ func TestASourceThatChangesDuringTheRunIsNamed(t *testing.T) {
 				t.Fatal(err)
 			}
 			out := t.TempDir()
-			r := Runner{Name: "direct", Workers: 2, Watch: func(*Meter) func() {
+			r := stage.Runner{Name: "direct", Workers: 2, Watch: func(*stage.Meter) func() {
 				if err := change(path); err != nil {
 					t.Error(err)
 				}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pretext/extract"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
@@ -66,7 +67,7 @@ func TestABookInAnotherGoesAndTheLargerStays(t *testing.T) {
 		out := t.TempDir()
 		c := filterConfig(documentsFolder(t, docs), out)
 		c.Options.Nearly.Containment = 0.9
-		m := filter(t, testRunner, c)
+		m := runFilter(t, testRunner, c)
 		got := readRejects(t, out)
 		for id, line := range got {
 			if line.Reason == "contained" && (line.Share < 0.9 || line.Share > 1 || line.Similarity != 0) {
@@ -89,12 +90,12 @@ func TestABookInAnotherGoesAndTheLargerStays(t *testing.T) {
 func TestWithoutContainmentABookInAnotherStays(t *testing.T) {
 	docs, _ := library()
 	out := t.TempDir()
-	filter(t, testRunner, filterConfig(documentsFolder(t, docs), out))
+	runFilter(t, testRunner, filterConfig(documentsFolder(t, docs), out))
 	got := readRejects(t, out)
 	if len(got) != 2 || got["in-two-other-name"].Reason != "duplicate" || got["in-two-other-edition"].Reason != "near-duplicate" {
 		t.Errorf("got %+v, want the copies alone", got)
 	}
-	if files, _ := filepath.Glob(filepath.Join(out, SignaturesFolder, sharding.SamplesPrefix+"*")); files != nil {
+	if files, _ := filepath.Glob(filepath.Join(out, sharding.SignaturesFolder, sharding.SamplesPrefix+"*")); files != nil {
 		t.Errorf("got %v, which nobody asked for", files)
 	}
 }
@@ -110,7 +111,7 @@ func TestContainedDocumentsDoNotDependOnWorkersOrMemory(t *testing.T) {
 		out := t.TempDir()
 		config := filterConfig(documents, out)
 		config.Options.Nearly.Containment, config.Memory = 0.9, c.memory
-		filter(t, Runner{Name: "direct", Workers: c.workers}, config)
+		runFilter(t, stage.Runner{Name: "direct", Workers: c.workers}, config)
 		if want == nil {
 			want = tree(t, out)
 		} else if diff := cmp.Diff(want, tree(t, out)); diff != "" {

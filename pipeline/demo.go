@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"pretext/internal/democorpus"
+	"pretext/internal/failure"
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
 	"pretext/sharding"
@@ -35,9 +36,9 @@ func DemoConfig(out string) RunConfig {
 }
 
 // Demo writes the embedded corpus below out and runs all stages on it.
-func Demo(ctx context.Context, r Runner, c RunConfig) ([]StageSummary, error) {
+func Demo(ctx context.Context, r stage.Runner, c RunConfig) ([]StageSummary, error) {
 	if err := c.Examples.Validate(); err != nil {
-		return nil, &ConfigError{Err: err}
+		return nil, failure.Usage(err)
 	}
 	return stage.Locked(c.Out, func(root store.Folder) ([]StageSummary, error) {
 		if err := writeDemoSources(ctx, root.Folder(SourcesFolder)); err != nil {

@@ -1,13 +1,19 @@
 package pipeline
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 
 	"pretext/extract/download"
+	"pretext/internal/failure"
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
 	"pretext/sharding"
@@ -60,9 +66,9 @@ type downloadTask struct {
 // Download brings raw sources: OUT/ holds the files under their own names. What
 // requests such as "the newest" meant is decided once, written to the plan, and
 // kept when the command is run again; with Overwrite it is asked anew.
-func Download(ctx context.Context, r Runner, c DownloadConfig) (*sharding.Manifest, error) {
+func Download(ctx context.Context, r stage.Runner, c DownloadConfig) (*sharding.Manifest, error) {
 	if err := c.validate(); err != nil {
-		return nil, &ConfigError{Err: err}
+		return nil, failure.Usage(err)
 	}
 	return stage.Locked(c.Out, func(folder store.Folder) (*sharding.Manifest, error) {
 		plan, err := planDownload(ctx, folder, c)
@@ -112,124 +118,175 @@ func (c DownloadConfig) addresses() map[string]string {
 	return whole
 }
 
-// downloadWorker fetches files.
-type downloadWorker struct {
-	*stage.Env
-	downloadWork
+// A downloadPlan is the files that requests mean.
+type downloadPlan struct {
+	recipe sharding.Recipe
+	files  []download.File
+	sizes  []int64 // of the files, as far as they are known
+	bytes  int64   // sum of sizes
 }
 
-// client returns the one client of the job: its limits are those of the run.
-func (w *downloadWorker) client() (*download.Client, error) {
-	shared, err := w.Share(func() (any, error) { return download.NewClient(w.Client) })
+func (p *downloadPlan) tasks() (tasks []any) {
+	for _, f := range p.files {
+		tasks = append(tasks, downloadTask{f})
+	}
+	return tasks
+}
+
+// planDownload takes the plan of an earlier run of the same requests, or asks the
+// sources.
+func planDownload(ctx context.Context, folder store.Folder, c DownloadConfig) (*downloadPlan, error) {
+	written := make([]download.Request, len(c.Requests))
+	for i, q := range c.Requests {
+		written[i] = q.Redacted()
+	}
+	options, err := json.Marshal(DownloadOptions{written})
 	if err != nil {
 		return nil, err
 	}
-	return shared.(*download.Client), nil
-}
-
-func (w *downloadWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
-	var t downloadTask
-	if err := w.Task(ctx, index, &t); err != nil {
-		return nil, err
-	}
-	sideCar := t.File.Name + sharding.SideCarSuffix
-	if results, ok, err := w.Proved(ctx, index, sideCar); err != nil || ok {
-		if info, err := w.Folder.Stat(ctx, t.File.Name); err == nil {
-			w.Meter.Add(info.Size())
+	if !c.Overwrite || c.Client.Offline {
+		if p, err := earlierDownload(ctx, folder, options); p != nil || err != nil {
+			return p, err
 		}
-		return results, err
 	}
-	client, err := w.client()
+	client, err := download.NewClient(c.Client)
+	if err != nil {
+		return nil, failure.Usage(err)
+	}
+	defer client.Close()
+	p := &downloadPlan{recipe: sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "download", Algorithm: downloadAlgorithm, Options: options,
+		Inputs: []sharding.Input{}}}
+	for _, q := range c.Requests {
+		list, err := client.Resolve(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range list.Files {
+			p.files = append(p.files, f.Redacted())
+		}
+		for _, in := range list.Indices {
+			p.recipe.Inputs = append(p.recipe.Inputs, sharding.Input(in))
+		}
+	}
+	nameDownloads(p.files)
+	return p, p.measure(ctx, client, c.addresses())
+}
+
+// nameDownloads gives every file a name of its own that none of the stage's has.
+func nameDownloads(files []download.File) {
+	for i := range files {
+		if f := &files[i]; strings.HasSuffix(f.Name, sharding.SideCarSuffix) || sharding.IsStageFile(f.Name) {
+			f.Name = "file-" + f.Name + ".data"
+		}
+	}
+	download.Distinct(files)
+}
+
+// earlierDownload reads what an earlier run of the same requests planned, nil
+// where there is none. A folder with anything else in it is refused.
+func earlierDownload(ctx context.Context, folder store.Folder, options json.RawMessage) (*downloadPlan, error) {
+	plan, err := sharding.ReadPlan(ctx, folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	got, err := client.Fetch(ctx, w.Folder.String(), revealed(t.File, w.Addresses), download.Hooks{Progress: w.Meter.Add, BeforeCommit: func() error { return w.Fence(ctx) }})
-	var entry sharding.FileEntry
-	switch {
-	case err == nil:
-		entry = downloaded(t.File, index, got)
-	case t.File.Optional && errors.Is(err, download.ErrNotFound):
-		entry = sharding.FileEntry{Task: index, Counts: sharding.Counts{"missing_downloads": 1}}
-	default:
+	var old bytes.Buffer
+	if err := json.Compact(&old, plan.Options); err != nil {
 		return nil, err
 	}
-	result, err := w.Prove(ctx, sideCar, sharding.SideCar{Task: index, File: entry})
-	return []stage.Result{result}, err
-}
-
-// revealed returns a file of the plan with its whole URL.
-func revealed(f download.File, addresses map[string]string) download.File {
-	if whole, ok := addresses[f.URLSHA256]; ok {
-		f.URL, f.URLSHA256 = whole, ""
+	if plan.Stage != "download" || plan.Algorithm != downloadAlgorithm || !bytes.Equal(old.Bytes(), options) {
+		return nil, &stage.OptionsError{Folder: folder.String(), Differences: otherRequests(plan.Recipe, options)} // before servers are asked
 	}
-	return f
-}
-
-// downloaded describes a file that was fetched.
-func downloaded(f download.File, task int, got download.Result) sharding.FileEntry {
-	e := sharding.FileEntry{Name: f.Name, Task: task, Bytes: got.Bytes, SHA256: got.SHA256,
-		Counts: sharding.Counts{"downloads": 1, "download_bytes": got.Bytes},
-		Origin: &sharding.Origin{URL: f.URL, URLSHA256: f.URLSHA256, Kind: f.Kind, Checksum: string(f.Checksum), ChecksumSource: f.ChecksumSource, Licence: f.Licence}}
-	if f.Checksum == "" {
-		e.Counts["unverified_downloads"] = 1
-	}
-	return e
-}
-
-func (w *downloadWorker) Finish(ctx context.Context, results []stage.Result) error {
-	if client, err := w.client(); err == nil {
-		client.Close()
-	}
-	if err := w.refuseEqual(ctx, results); err != nil {
-		return err
-	}
-	return w.Manifest(ctx, results, sharding.Manifest{})
-}
-
-// removeDownloads removes the files that the plan names, and partial files.
-func removeDownloads(ctx context.Context, folder store.Folder, plan *sharding.StagePlan) error {
+	plan.Recipe.Options = options
+	p := &downloadPlan{recipe: plan.Recipe}
 	for i := range plan.Tasks {
 		var t downloadTask
 		if err := sharding.ReadTask(ctx, folder, i, &t); err != nil {
-			return err
+			return nil, err
 		}
-		for _, name := range []string{t.File.Name, t.File.Name + sharding.SideCarSuffix} {
-			if err := folder.Remove(ctx, name); err != nil {
+		p.files = append(p.files, t.File)
+	}
+	return p, p.measure(ctx, nil, nil)
+}
+
+// otherRequests says in what a folder's recipe differs from a download that is
+// asked for.
+func otherRequests(old sharding.Recipe, options json.RawMessage) []string {
+	var a, b DownloadOptions
+	if old.Stage != "download" || old.Algorithm != downloadAlgorithm || json.Unmarshal(old.Options, &a) != nil || json.Unmarshal(options, &b) != nil {
+		wanted := old
+		wanted.Stage, wanted.Algorithm = "download", downloadAlgorithm
+		return stage.Differences(old, wanted)
+	}
+	in := func(list []download.Request, q download.Request) bool {
+		return slices.ContainsFunc(list, func(other download.Request) bool { return reflect.DeepEqual(q, other) })
+	}
+	var diffs []string
+	for _, side := range []struct {
+		verb       string
+		list, from []download.Request
+	}{{"no more", a.Requests, b.Requests}, {"now also", b.Requests, a.Requests}} {
+		var names []string
+		for _, q := range side.list {
+			if !in(side.from, q) {
+				names = append(names, q.String())
+			}
+		}
+		if len(names) > 3 {
+			names = append(names[:3], fmt.Sprintf("%d others", len(names)-3))
+		}
+		if names != nil {
+			diffs = append(diffs, side.verb+" "+strings.Join(names, ", "))
+		}
+	}
+	if diffs == nil {
+		diffs = []string{"the order of requests"}
+	}
+	return diffs
+}
+
+// typicalBook is the size of a book as plain text: the 11,038 books of BooksCorpus
+// are about 4.6 GB.
+const typicalBook = 400e3
+
+// measure finds out how much there is to download; client may be nil.
+func (p *downloadPlan) measure(ctx context.Context, client *download.Client, addresses map[string]string) error {
+	for _, f := range p.files {
+		n := f.Bytes
+		if n == 0 && f.Kind == KindBooks && f.Checksum == "" {
+			n = typicalBook
+		}
+		if n == 0 && client != nil {
+			length, err := client.Length(ctx, revealed(f, addresses).URL)
+			if err != nil && (ctx.Err() != nil || errors.Is(err, download.ErrNotFound) || errors.Is(err, download.ErrRefused)) {
 				return err
+			}
+			n = length // 0 where a server answers no such question
+		}
+		p.sizes = append(p.sizes, n)
+		p.bytes += n
+	}
+	return nil
+}
+
+// checkSpace wants room for what is not there yet.
+func (p *downloadPlan) checkSpace(ctx context.Context, folder store.Folder) error {
+	free, ok := freeSpace(folder.String())
+	if !ok {
+		return nil
+	}
+	need := p.bytes
+	for _, f := range p.files {
+		for _, name := range []string{f.Name, store.PartialName(f.Name)} {
+			if info, err := folder.Stat(ctx, name); err == nil {
+				need -= info.Size()
 			}
 		}
 	}
-	return store.RemovePartials(folder)
-}
-
-// downloadsIn returns the files of a folder that the download stage finished, in
-// the order of their tasks; ok is false for any other path.
-func downloadsIn(ctx context.Context, path string) (files []sharding.FileEntry, ok bool, err error) {
-	folder, err := store.Open(path)
-	if err != nil {
-		return nil, false, nil
+	if need > free {
+		return fmt.Errorf("download to %s: about %d MB are needed, %d MB are free: %w", folder, need/1e6, free/1e6, syscall.ENOSPC)
 	}
-	plan, err := sharding.ReadPlan(ctx, folder)
-	if err != nil || plan.Stage != "download" {
-		return nil, false, nil
-	}
-	m, err := sharding.ReadManifest(ctx, folder)
-	if err != nil {
-		return nil, false, err
-	}
-	for _, f := range m.Files {
-		if f.Origin != nil {
-			files = append(files, f)
-		}
-	}
-	slices.SortStableFunc(files, func(a, b sharding.FileEntry) int { return a.Task - b.Task })
-	return files, true, nil
-}
-
-// downloadNotes are what a person should know of downloads that went well.
-func downloadNotes(m *Manifest) (notes []string) {
-	if n := m.Counts["missing_downloads"]; n > 0 {
-		notes = append(notes, fmt.Sprintf("%d books of the catalogue have no plain text at the source", n))
-	}
-	return notes
+	return nil
 }

@@ -12,11 +12,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	dataset "pretext/sharding/verify"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"pretext/pipeline/stage"
+	dataset "pretext/sharding/verify"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -106,7 +108,7 @@ func contents(t *testing.T, dir string) map[string]string {
 func TestDownloadsAreTheSameForAnyWorkersAndRunner(t *testing.T) {
 	s := newSourceSite(t)
 	var first map[string]string
-	for _, r := range []Runner{{Name: "direct", Workers: 1}, {Name: "prism", Workers: 7}} {
+	for _, r := range []stage.Runner{{Name: "direct", Workers: 1}, {Name: "prism", Workers: 7}} {
 		out := t.TempDir()
 		m, err := Download(t.Context(), r, s.config(out))
 		if err != nil {
@@ -138,7 +140,7 @@ func TestWhatTheNewestMeantIsKeptUntilItIsOverwritten(t *testing.T) {
 	s := newSourceSite(t)
 	out := t.TempDir()
 	c := s.config(out)
-	r := Runner{Name: "direct", Workers: 2}
+	r := stage.Runner{Name: "direct", Workers: 2}
 	old, err := Download(t.Context(), r, c)
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +171,7 @@ func TestDifferentBooksOfTheSameBytesAreRefusedAndAskedForAgain(t *testing.T) {
 	s.files["/cache/epub/7/pg7.txt"], s.files["/cache/epub/8/pg8.txt"] = page, page
 	out := t.TempDir()
 	c := s.config(out)
-	r := Runner{Name: "direct", Workers: 2}
+	r := stage.Runner{Name: "direct", Workers: 2}
 	_, err := Download(t.Context(), r, c)
 	if !errors.Is(err, download.ErrRefused) || !strings.Contains(err.Error(), "pg7.txt and pg8.txt came as the same 52 bytes") {
 		t.Fatalf("got %v, want the two books named", err)
@@ -188,7 +190,7 @@ func TestDifferentBooksOfTheSameBytesAreRefusedAndAskedForAgain(t *testing.T) {
 func TestADownloadFolderIsASourceOfBothKinds(t *testing.T) {
 	s := newSourceSite(t)
 	out := t.TempDir()
-	r := Runner{Name: "direct", Workers: 2}
+	r := stage.Runner{Name: "direct", Workers: 2}
 	if _, err := Download(t.Context(), r, s.config(out)); err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +217,7 @@ func TestADownloadFolderIsASourceOfBothKinds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	c := s.config(half)
 	c.Requests = c.Requests[:1]
-	r.Watch = func(*Meter) func() { cancel(); return func() {} }
+	r.Watch = func(*stage.Meter) func() { cancel(); return func() {} }
 	if _, err := Download(ctx, r, c); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v, want %v", err, context.Canceled)
 	}

@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"pretext/sharding/survey"
 	"slices"
 	"strings"
 	"testing"
+
+	"pretext/sharding/survey"
 
 	"github.com/google/go-cmp/cmp"
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"pretext/pipeline"
+	"pretext/pipeline/stage"
 	"pretext/sharding/verify"
 )
 
@@ -17,7 +18,7 @@ func ExampleDemo() {
 		panic(err)
 	}
 	defer os.RemoveAll(out)
-	runner := pipeline.Runner{Name: "direct", Workers: 2}
+	runner := stage.Runner{Name: "direct", Workers: 2}
 	stages, err := pipeline.Demo(context.Background(), runner, pipeline.DemoConfig(out))
 	if err != nil {
 		panic(err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"pretext/internal/failure"
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
 	"pretext/sharding"
@@ -50,7 +51,7 @@ func init() {
 
 // An sharding.ShardTask is the plan of one shard.
 // Examples makes shards of documents: OUT/train-NNNNN-of-NNNNN.tfrecord.
-func Examples(ctx context.Context, r Runner, c ExamplesConfig) (*sharding.Manifest, error) {
+func Examples(ctx context.Context, r stage.Runner, c ExamplesConfig) (*sharding.Manifest, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
@@ -98,15 +99,13 @@ func (c ExamplesConfig) plan(ctx context.Context, folders []string, tokens *toke
 	if err != nil {
 		return stage.Config{}, err
 	}
-	tasks := make([]any, len(plan.Tasks))
-	memory := exampleMemory{wide: tokens.tokenizer.Wide()}
-	for i, t := range plan.Tasks {
-		tasks[i] = t
-		memory.sizes = append(memory.sizes, sizeOf(t.Blocks))
-	}
-	scratch, err := memory.scratch(c.Memory, workers)
+	scratch, err := exampleScratch(plan.Tasks, tokens.tokenizer.Wide(), workers, c.Memory)
 	if err != nil {
 		return stage.Config{}, err
+	}
+	tasks := make([]any, len(plan.Tasks))
+	for i, t := range plan.Tasks {
+		tasks[i] = t
 	}
 	options, err := json.Marshal(plan.Options)
 	if err != nil {
@@ -129,7 +128,7 @@ func (c ExamplesConfig) plan(ctx context.Context, folders []string, tokens *toke
 // haveRecords returns the error of the stage, or one for a stage without records.
 func haveRecords(m *sharding.Manifest, folders []string, err error) error {
 	if err == nil && m.Counts["records"] == 0 {
-		return fmt.Errorf("%w could be made of the %d documents in %v", ErrNoRecords, m.Counts["documents"], folders)
+		return fmt.Errorf("%w could be made of the %d documents in %v", sharding.ErrNoRecords, m.Counts["documents"], folders)
 	}
 	return err
 }
@@ -146,7 +145,7 @@ func (c ExamplesConfig) validate() error {
 		err = errors.Join(err, errors.New("nothing to read: give a documents folder, JSON lines or --text"))
 	}
 	if err != nil {
-		return &ConfigError{Err: err}
+		return failure.Usage(err)
 	}
 	return nil
 }

@@ -2,16 +2,20 @@ package pipeline
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
+	"path/filepath"
 	"strings"
 
 	"pretext/extract"
 	"pretext/extract/books"
 	"pretext/extract/text"
 	"pretext/extract/wiki"
+	"pretext/internal/failure"
+	"pretext/internal/store"
 	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
@@ -103,9 +107,9 @@ func (s SourceSpec) fileName(number int) string {
 }
 
 // Extract makes documents of sources: OUT/documents-SOURCE-NNNNN.jsonl.zst.
-func Extract(ctx context.Context, r Runner, c ExtractConfig) (*sharding.Manifest, error) {
+func Extract(ctx context.Context, r stage.Runner, c ExtractConfig) (*sharding.Manifest, error) {
 	if err := c.Options.Validate(); err != nil {
-		return nil, &ConfigError{Err: err}
+		return nil, failure.Usage(err)
 	}
 	plan, err := planSources(ctx, c, r.Tell)
 	if err != nil {
@@ -123,10 +127,25 @@ func Extract(ctx context.Context, r Runner, c ExtractConfig) (*sharding.Manifest
 		return nil, err
 	}
 	if m.Counts["documents"] == 0 {
-		return nil, fmt.Errorf("%w in %s: %s", ErrNoDocuments, plan.names(), rejectSummary(m.Counts))
+		return nil, fmt.Errorf("%w in %s: %s", sharding.ErrNoDocuments, plan.names(), m.Counts.RejectSummary())
 	}
 	return m, checkRejects(m.Counts, c.MaxRejects)
 }
+
+// A RejectsError says that more was rejected as unreadable than allowed.
+type RejectsError struct {
+	Rejected, Seen int64
+	Allowed        float64
+	Reasons        string
+}
+
+func (e *RejectsError) Error() string {
+	return fmt.Sprintf("%d of %d pages, books or lines are unreadable (%s), more than --max-rejects %g allows",
+		e.Rejected, e.Seen, e.Reasons, e.Allowed)
+}
+
+// OverLimit marks the error for exit codes.
+func (e *RejectsError) OverLimit() bool { return true }
 
 // unreadable are the rejects that tell of bad data, not of a choice.
 var unreadable = []extract.Reject{extract.RejectMalformed, extract.RejectUnterminated, extract.RejectTooLarge, extract.RejectBinary, extract.RejectEncoding}
@@ -146,148 +165,228 @@ func checkRejects(c sharding.Counts, allowed float64) error {
 		seen += c["reject."+reason]
 	}
 	if float64(rejected) > allowed*float64(seen) {
-		return &RejectsError{Rejected: rejected, Seen: seen, Allowed: allowed, Reasons: rejectSummary(bad)}
+		return &RejectsError{Rejected: rejected, Seen: seen, Allowed: allowed, Reasons: bad.RejectSummary()}
 	}
 	return nil
 }
 
-// extractWorker makes documents files.
-type extractWorker struct {
-	*stage.Env
-	extractWork
+// A sourcePlan is what the extract stage will do, found by looking at the
+// sources' names, sizes and first and last bytes.
+type sourcePlan struct {
+	sources []SourceSpec
+	inputs  []sharding.Input
+	tasks   []any
+	bytes   int64
 }
 
-func (w *extractWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
-	var t extractTask
-	if err := w.Task(ctx, index, &t); err != nil {
-		return nil, err
+func (p *sourcePlan) names() string {
+	var names []string
+	for _, in := range p.inputs {
+		names = append(names, in.Name)
 	}
-	if problem := t.check(w.Sources); problem != "" {
-		return nil, stage.BadPlan(index, problem)
+	if len(names) > 3 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
 	}
-	source := w.Sources[t.Source]
-	name := source.fileName(t.Number)
-	sideCar := name + sharding.SideCarSuffix
-	if results, ok, err := w.Proved(ctx, index, sideCar); err != nil || ok {
-		w.Meter.Add(t.bytes(source))
-		return results, err
+	return strings.Join(names, ", ")
+}
+
+// paths returns what is read.
+func (p *sourcePlan) paths() (paths []string) {
+	for _, s := range p.sources {
+		paths = append(paths, s.Paths...)
 	}
-	out, err := w.Create(ctx, name+sharding.DocumentsSuffix)
+	return paths
+}
+
+// sizes returns the bytes that each task reads.
+func (p *sourcePlan) sizes() (sizes []int64) {
+	for _, t := range p.tasks {
+		task := t.(extractTask)
+		sizes = append(sizes, task.bytes(p.sources[task.Source]))
+	}
+	return sizes
+}
+
+// planSources cuts the sources into tasks. Text files are one source wherever
+// they stand on the command line, since they are one stream of lines. note is told
+// what a person should know.
+func planSources(ctx context.Context, c ExtractConfig, note func(string)) (*sourcePlan, error) {
+	p := new(sourcePlan)
+	stems := map[string]int{}
+	var texts []string
+	sources, err := expandSources(ctx, c.Sources, note)
 	if err != nil {
 		return nil, err
 	}
-	defer out.Abort()
-	documents, err := extract.NewWriter(out, extract.BlockBytes(source.Bytes))
-	if err != nil {
-		return nil, err
-	}
-	reading, err := w.open(ctx, source, t)
-	if err != nil {
-		return nil, w.explain(ctx, source, err)
-	}
-	defer reading.close()
-	var ids sharding.IDList
-	for doc, err := range reading.documents {
+	for _, s := range sources {
+		var err error
+		switch {
+		case s.books != nil:
+			err = p.planBooks(ctx, listedBooks{files: s.books}, store.Absolute(s.Path), c.Options.Books, stems)
+		case s.Kind == KindWiki:
+			err = p.addWiki(ctx, s.Path, stems)
+		case s.Kind == KindBooks:
+			err = p.planBooks(ctx, books.Local{}, store.Absolute(s.Path), c.Options.Books, stems)
+		case s.Kind == KindJSONL:
+			if err = checkFields(ctx, s.Path, c.Options.Text); err == nil {
+				err = p.addText(ctx, s.Kind, []string{s.Path}, stems)
+			}
+		case s.Kind == KindText:
+			texts = append(texts, s.Path)
+		default:
+			panic("BUG: source of kind " + s.Kind)
+		}
 		if err != nil {
-			return nil, w.explain(ctx, source, err)
-		}
-		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := documents.Write(doc); err != nil {
+	}
+	if len(texts) > 0 {
+		if err := p.addText(ctx, KindText, texts, stems); err != nil {
 			return nil, err
 		}
-		ids.Add(doc.ID)
 	}
-	counts, body, err := reading.summary()
-	if err != nil {
-		return nil, w.explain(ctx, source, err)
+	if len(p.tasks) == 0 {
+		return nil, failure.Usagef("no sources: nothing to extract from")
 	}
-	if body.Blocks, err = documents.Close(); err != nil {
-		return nil, err
-	}
-	if err := w.Commit(ctx, out); err != nil {
-		return nil, err
-	}
-	for _, b := range body.Blocks {
-		counts["text_bytes"] += b.TextBytes
-	}
-	counts["blocks"] = int64(len(body.Blocks))
-	raw, err := json.Marshal(body)
-	if err != nil {
-		return nil, err
-	}
-	idsEntry, err := w.Write(ctx, name+sharding.IDsSuffix, ids.Bytes())
-	if err != nil {
-		return nil, err
-	}
-	idsEntry.Task = index
-	result, err := w.Prove(ctx, sideCar, sharding.SideCar{Task: index, File: out.Entry(index, counts), Index: idsEntry, Body: raw})
-	return []stage.Result{result}, err
+	return p, nil
 }
 
-func (w *extractWorker) Finish(ctx context.Context, results []stage.Result) error {
-	if err := w.checkSources(ctx); err != nil {
-		return err
+// add adds a source and returns its index.
+func (p *sourcePlan) add(s SourceSpec, stems map[string]int) int {
+	s.Stem = stem(s.Paths[0])
+	stems[s.Stem]++
+	if n := stems[s.Stem]; n > 1 {
+		s.Stem = fmt.Sprintf("%s-%d", s.Stem, n) // two sources of one name
+		stems[s.Stem]++
 	}
-	var lists, sideCars []string
-	for _, r := range results {
-		sideCars = append(sideCars, r.SideCar)
-		lists = append(lists, strings.TrimSuffix(r.SideCar, sharding.SideCarSuffix)+sharding.IDsSuffix)
-	}
-	equal, err := sharding.CountEqualIDs(ctx, w.Folder, lists)
+	p.bytes += s.Bytes
+	p.sources = append(p.sources, s)
+	return len(p.sources) - 1
+}
+
+func (p *sourcePlan) addWiki(ctx context.Context, path string, stems map[string]int) error {
+	in, err := inputOf(ctx, path)
 	if err != nil {
 		return err
 	}
-	dropped, err := sharding.SumDropped(ctx, w.Folder, sideCars)
+	f, err := store.OpenPath(ctx, path)
 	if err != nil {
 		return err
 	}
-	return w.Manifest(ctx, results, sharding.Manifest{Counts: sharding.Counts{"equal_ids": equal}, Dropped: dropped})
+	defer f.Close()
+	head, err := wiki.ReadHead(f, f.Size())
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	source := p.add(SourceSpec{Kind: KindWiki, Paths: []string{store.Absolute(path)}, Bytes: f.Size(), Head: head, Inputs: []sharding.Input{in}}, stems)
+	for i, r := range wiki.Ranges(f.Size()) {
+		p.tasks = append(p.tasks, extractTask{Source: source, Number: i, Range: &r})
+	}
+	p.inputs = append(p.inputs, in)
+	return nil
 }
 
-// check says what is wrong with a task that no driver made of these sources, ""
-// where nothing is.
-func (t extractTask) check(sources []SourceSpec) string {
-	if t.Source < 0 || t.Source >= len(sources) || t.Number < 0 {
-		return fmt.Sprintf("file %d of source %d, of %d", t.Number, t.Source, len(sources))
+// planBooks adds books: all of a path, or those of a download folder in which
+// more may lie.
+func (p *sourcePlan) planBooks(ctx context.Context, from books.Store, path string, options books.Options, stems map[string]int) error {
+	tasks, err := books.Plan(from, []string{path}, options)
+	if err != nil {
+		return err
 	}
-	source := sources[t.Source]
-	switch {
-	case source.Kind == KindWiki && t.Range == nil, source.Kind == KindBooks && t.Books == nil:
-		return "says nothing of its source of kind " + source.Kind
-	case t.Range != nil && (t.Range.Start < 0 || t.Range.End < t.Range.Start):
-		return fmt.Sprintf("bytes %d to %d of a dump", t.Range.Start, t.Range.End)
+	s := SourceSpec{Kind: KindBooks, Paths: []string{path}}
+	for _, t := range tasks {
+		s.Bytes += t.Bytes
 	}
-	return ""
+	in, err := booksInput(ctx, path, tasks)
+	if err != nil {
+		return err
+	}
+	if len(tasks[0].Files) == 0 {
+		s.Inputs = []sharding.Input{in}
+	}
+	source := p.add(s, stems)
+	for i, t := range tasks {
+		t.Path = "" // plans hold no path; the source has it
+		p.tasks = append(p.tasks, extractTask{Source: source, Number: i, Books: &t})
+	}
+	p.inputs = append(p.inputs, in)
+	return nil
 }
 
-// bytes returns what a task reads of its source.
-func (t extractTask) bytes(s SourceSpec) int64 {
-	switch {
-	case t.Range != nil:
-		return t.Range.End - t.Range.Start
-	case t.Books != nil:
-		return t.Books.Bytes
+// booksInput describes a file, or a folder by the hash of its listing: a line
+// "path TAB bytes TAB hash" for each file that is read.
+func booksInput(ctx context.Context, path string, tasks []books.Task) (sharding.Input, error) {
+	if len(tasks[0].Files) == 0 {
+		return inputOf(ctx, path)
 	}
-	return s.Bytes
+	listing := sha256.New()
+	total := int64(0)
+	last := books.Name("")
+	for _, t := range tasks {
+		for _, name := range t.Files {
+			if name == last { // its row groups are several tasks
+				continue
+			}
+			last = name
+			in, err := inputOf(ctx, filepath.Join(path, filepath.FromSlash(string(name))))
+			if err != nil {
+				return sharding.Input{}, err
+			}
+			fmt.Fprintf(listing, "%s\t%d\t%s\n", name, in.Bytes, in.SHA256)
+			total += in.Bytes
+		}
+	}
+	return sharding.Input{Name: filepath.Base(path), Bytes: total, SHA256: hex.EncodeToString(listing.Sum(nil))}, nil
 }
 
-// A reading is an opened source: its documents, then what was counted.
-type reading struct {
-	documents iter.Seq2[*extract.Document, error]
-	summary   func() (sharding.Counts, sharding.DocumentsBody, error)
-	close     func()
+func (p *sourcePlan) addText(ctx context.Context, kind string, paths []string, stems map[string]int) error {
+	s := SourceSpec{Kind: kind}
+	for _, path := range paths {
+		in, err := inputOf(ctx, path)
+		if err != nil {
+			return err
+		}
+		s.Bytes += in.Bytes
+		s.Paths, s.Inputs = append(s.Paths, store.Absolute(path)), append(s.Inputs, in)
+		p.inputs = append(p.inputs, in)
+	}
+	p.tasks = append(p.tasks, extractTask{Source: p.add(s, stems)})
+	return nil
 }
 
-func (w *extractWorker) open(ctx context.Context, s SourceSpec, t extractTask) (*reading, error) {
-	switch s.Kind {
-	case KindWiki:
-		return w.openWiki(ctx, s, *t.Range)
-	case KindBooks:
-		return w.openBooks(ctx, s, *t.Books)
-	case KindText, KindJSONL:
-		return w.openText(ctx, s)
+// inputOf describes a raw source for the recipe.
+func inputOf(ctx context.Context, path string) (sharding.Input, error) {
+	f, err := store.OpenPath(ctx, path)
+	if err != nil {
+		return sharding.Input{}, err
 	}
-	panic("BUG: source of kind " + s.Kind)
+	defer f.Close()
+	sum, err := sharding.EndsHash(f)
+	if err != nil {
+		return sharding.Input{}, fmt.Errorf("read %s: %w", path, err)
+	}
+	return sharding.Input{Name: filepath.Base(path), Bytes: f.Size(), SHA256: sum}, nil
+}
+
+// stem is the part of a documents file's name that tells its source: the base
+// name without what says how it is packed, in letters that any store takes.
+func stem(path string) string {
+	name := filepath.Base(path)
+	for {
+		cut := name
+		for _, suffix := range []string{".bz2", ".gz", ".zst", ".tgz", ".tar", ".zip", ".xml", ".txt", ".jsonl", ".json", ".epub", ".parquet"} {
+			cut = strings.TrimSuffix(cut, suffix)
+		}
+		if cut == name || cut == "" {
+			break
+		}
+		name = cut
+	}
+	name = strings.Map(func(r rune) rune {
+		if r < 0x80 && (r == '-' || r == '_' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z') {
+			return r
+		}
+		return '_'
+	}, name)
+	return name[:min(len(name), 100)]
 }

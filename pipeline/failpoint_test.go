@@ -135,7 +135,7 @@ type faultRow struct {
 }
 
 // oneWorker makes the order of the steps that of the tasks.
-var oneWorker = Runner{Name: "direct", Workers: 1}
+var oneWorker = stage.Runner{Name: "direct", Workers: 1}
 
 // faultConfig is a run that is as small as one can be that has every kind of
 // file: a book, and few pages, both sides of a split.
@@ -160,7 +160,7 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 	vocab := func(base, out, given string) error {
 		o := DefaultVocabOptions()
 		o.VocabSize, o.Split = c.VocabSize, c.Examples.Split
-		_, err := Vocab(ctx, oneWorker, VocabConfig{Documents: []string{filepath.Join(base, DocumentsFolder)}, Given: given, Options: o, Out: out})
+		_, err := Vocab(ctx, oneWorker, VocabConfig{Documents: []string{filepath.Join(base, sharding.DocumentsFolder)}, Given: given, Options: o, Out: out})
 		return err
 	}
 	examples := ExamplesConfig{Options: c.Examples, Import: c.Extract, Memory: c.Memory}
@@ -181,13 +181,13 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 		}},
 		{name: "extract", do: func(_, out string) error { return extract(out, false) }},
 		{name: "extract with Prism", do: func(_, out string) error {
-			_, err := Extract(ctx, Runner{Name: stage.Prism, Workers: 1}, ExtractConfig{Sources: c.Sources, Options: c.Extract, MaxRejects: 1, Out: out})
+			_, err := Extract(ctx, stage.Runner{Name: stage.Prism, Workers: 1}, ExtractConfig{Sources: c.Sources, Options: c.Extract, MaxRejects: 1, Out: out})
 			return err
 		}},
 		{name: "extract over what a killed run left", before: leftovers, do: func(_, out string) error { return extract(out, false) }},
 		{name: "extract over the output of other options", before: otherOutput, do: func(_, out string) error { return extract(out, true) }},
 		{name: "filter", do: func(base, out string) error {
-			c := withRules(filterConfig(filepath.Join(base, DocumentsFolder), out))
+			c := withRules(filterConfig(filepath.Join(base, sharding.DocumentsFolder), out))
 			c.Options.Nearly.Containment = 0.9
 			_, err := Filter(ctx, oneWorker, c)
 			return err
@@ -198,7 +198,7 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 		}},
 		{name: "examples", do: func(base, out string) error {
 			c := examples
-			c.Documents, c.Vocab, c.Out = []string{filepath.Join(base, DocumentsFolder)}, filepath.Join(base, VocabFolder, sharding.VocabName), out
+			c.Documents, c.Vocab, c.Out = []string{filepath.Join(base, sharding.DocumentsFolder)}, filepath.Join(base, VocabFolder, sharding.VocabName), out
 			tokens, err := c.tokens().read(c.Options)
 			if err != nil {
 				return err

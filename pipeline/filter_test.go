@@ -17,6 +17,8 @@ import (
 	"pretext/extract"
 	"pretext/extract/dedup"
 	"pretext/internal/store"
+	"pretext/pipeline/filter"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
@@ -74,8 +76,8 @@ func documentsFolder(t *testing.T, docs []extract.Document) string {
 }
 
 func filterConfig(documents, out string) FilterConfig {
-	return FilterConfig{Documents: []string{documents}, Out: out, Memory: 1e9, Import: DefaultExtractOptions(),
-		Options: FilterOptions{Dedup: DedupMinHash, Nearly: &dedup.Options{Threshold: 0.8}}}
+	return FilterConfig{Import: DefaultExtractOptions(), Config: filter.Config{Documents: []string{documents}, Out: out, Memory: 1e9,
+		Options: filter.Options{Dedup: filter.DedupMinHash, Nearly: &dedup.Options{Threshold: 0.8}}}}
 }
 
 func withRules(c FilterConfig) FilterConfig {
@@ -83,7 +85,7 @@ func withRules(c FilterConfig) FilterConfig {
 	return c
 }
 
-func filter(t *testing.T, r Runner, c FilterConfig) *Manifest {
+func runFilter(t *testing.T, r stage.Runner, c FilterConfig) *sharding.Manifest {
 	t.Helper()
 	m, err := Filter(context.Background(), r, c)
 	if err != nil {
@@ -92,11 +94,21 @@ func filter(t *testing.T, r Runner, c FilterConfig) *Manifest {
 	return m
 }
 
+// A rejectLine is a line of a list of rejects, as docs/format.md describes it.
+type rejectLine struct {
+	ID         string   `json:"id"`
+	Reason     string   `json:"reason"`
+	Value      *float64 `json:"value"`
+	Of         string   `json:"of"`
+	Similarity float32  `json:"similarity"`
+	Share      float32  `json:"share"`
+}
+
 // readRejects returns the lines of all lists of rejects, by ID.
 func readRejects(t *testing.T, dir string) map[string]rejectLine {
 	t.Helper()
 	all := map[string]rejectLine{}
-	paths, err := filepath.Glob(filepath.Join(dir, "*"+rejectsSuffix))
+	paths, err := filepath.Glob(filepath.Join(dir, "*.rejects"))
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no lists of rejects: %v", err)
 	}
@@ -139,7 +151,7 @@ func readDocuments(t *testing.T, dir string) (docs []extract.Document) {
 func TestEveryRejectHasItsReason(t *testing.T) {
 	docs := someDocuments(200)
 	out := t.TempDir()
-	m := filter(t, testRunner, withRules(filterConfig(documentsFolder(t, docs), out)))
+	m := runFilter(t, testRunner, withRules(filterConfig(documentsFolder(t, docs), out)))
 	rejects := readRejects(t, out)
 	var want []extract.Document
 	for i, d := range docs {
@@ -176,14 +188,14 @@ func TestEveryRejectHasItsReason(t *testing.T) {
 func TestFilteredBytesDoNotDependOnWorkersRunnerOrMemory(t *testing.T) {
 	documents := documentsFolder(t, someDocuments(300))
 	c := withRules(filterConfig(documents, t.TempDir()))
-	filter(t, testRunner, c)
+	runFilter(t, testRunner, c)
 	want := tree(t, c.Out)
 	for _, test := range []struct {
-		Runner
+		stage.Runner
 		memory int64
-	}{{Runner{Name: "prism", Workers: 1}, 400e6}, {Runner{Name: "prism", Workers: 5}, 2e9}, {Runner{Name: "direct", Workers: 1}, 1e9}} {
+	}{{stage.Runner{Name: "prism", Workers: 1}, 400e6}, {stage.Runner{Name: "prism", Workers: 5}, 2e9}, {stage.Runner{Name: "direct", Workers: 1}, 1e9}} {
 		c.Out, c.Memory = t.TempDir(), test.memory
-		filter(t, test.Runner, c)
+		runFilter(t, test.Runner, c)
 		if diff := cmp.Diff(want, tree(t, c.Out)); diff != "" {
 			t.Errorf("%+v: %s", test, diff)
 		}
@@ -193,28 +205,28 @@ func TestFilteredBytesDoNotDependOnWorkersRunnerOrMemory(t *testing.T) {
 func TestAFilterGoesOnWhereItWasCut(t *testing.T) {
 	documents := documentsFolder(t, someDocuments(300))
 	c := withRules(filterConfig(documents, t.TempDir()))
-	filter(t, testRunner, c)
+	runFilter(t, testRunner, c)
 	want := tree(t, c.Out)
-	for _, stage := range []string{"signatures", "pairs", "filter"} {
+	for _, name := range []string{"signatures", "pairs", "filter"} {
 		again := c
 		again.Out = t.TempDir()
 		ctx, cancel := context.WithCancel(context.Background())
 		r := testRunner
-		r.Watch = func(m *Meter) func() {
-			if m.Stage == stage {
+		r.Watch = func(m *stage.Meter) func() {
+			if m.Stage == name {
 				cancel()
 			}
 			return func() {}
 		}
 		if _, err := Filter(ctx, r, again); !errors.Is(err, context.Canceled) {
-			t.Fatalf("%s: got %v, want a cancelled run", stage, err)
+			t.Fatalf("%s: got %v, want a cancelled run", name, err)
 		}
 		if _, err := os.Stat(filepath.Join(again.Out, sharding.ManifestName)); err == nil {
-			t.Errorf("%s: a cancelled run has a manifest", stage)
+			t.Errorf("%s: a cancelled run has a manifest", name)
 		}
-		filter(t, testRunner, again)
+		runFilter(t, testRunner, again)
 		if diff := cmp.Diff(want, tree(t, again.Out)); diff != "" {
-			t.Errorf("cut in %s: %s", stage, diff)
+			t.Errorf("cut in %s: %s", name, diff)
 		}
 	}
 	for _, name := range []string{"manifest.json", "documents-part0-00000.rejects", "documents-part1-00000.jsonl.zst", "signatures/signatures-00000.bin",
@@ -226,12 +238,12 @@ func TestAFilterGoesOnWhereItWasCut(t *testing.T) {
 		if strings.HasSuffix(name, sharding.ManifestName) {
 			os.Remove(path)
 		}
-		filter(t, testRunner, c)
+		runFilter(t, testRunner, c)
 		if diff := cmp.Diff(want, tree(t, c.Out)); diff != "" {
 			t.Errorf("%s damaged: %s", name, diff)
 		}
 	}
-	for _, name := range []string{SignaturesFolder, PairsFolder} {
+	for _, name := range []string{sharding.SignaturesFolder, sharding.PairsFolder} {
 		if err := os.RemoveAll(filepath.Join(c.Out, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -243,24 +255,24 @@ func TestAFilterGoesOnWhereItWasCut(t *testing.T) {
 
 func TestAFilterOfOtherOptionsIsRefused(t *testing.T) {
 	c := filterConfig(documentsFolder(t, someDocuments(100)), t.TempDir())
-	filter(t, testRunner, c)
+	runFilter(t, testRunner, c)
 	want := tree(t, c.Out)
 	_, err := Filter(context.Background(), testRunner, withRules(c))
-	var other *OptionsError
+	var other *stage.OptionsError
 	if !errors.As(err, &other) || !strings.Contains(err.Error(), "limits.min-words was not set, now 20") || !strings.Contains(err.Error(), c.Out) {
 		t.Errorf("got %v", err)
 	}
 	if diff := cmp.Diff(want, tree(t, c.Out)); diff != "" {
 		t.Errorf("a refused run changed the folder: %s", diff)
 	}
-	c.Overwrite, c.Options.Dedup = true, DedupExact
-	filter(t, testRunner, c)
+	c.Overwrite, c.Options.Dedup = true, filter.DedupExact
+	runFilter(t, testRunner, c)
 	if v := verify(t, c.Out); !v.OK() {
 		t.Errorf("after --overwrite: %v", v.Problems)
 	}
 	fresh := c
 	fresh.Out = t.TempDir()
-	filter(t, testRunner, fresh)
+	runFilter(t, testRunner, fresh)
 	if diff := cmp.Diff(tree(t, fresh.Out), tree(t, c.Out)); diff != "" {
 		t.Errorf("an overwritten folder differs from a fresh one: %s", diff)
 	}
@@ -270,8 +282,8 @@ func TestJSONLinesOfOthersAreFiltered(t *testing.T) {
 	docs := someDocuments(100)
 	path := jsonLines(t, t.TempDir(), "theirs.jsonl", docs)
 	out, same := t.TempDir(), t.TempDir()
-	filter(t, testRunner, filterConfig(path, out))
-	filter(t, testRunner, filterConfig(documentsFolder(t, docs), same))
+	runFilter(t, testRunner, filterConfig(path, out))
+	runFilter(t, testRunner, filterConfig(documentsFolder(t, docs), same))
 	if diff := cmp.Diff(readRejects(t, same), readRejects(t, out)); diff != "" {
 		t.Error(diff)
 	}
@@ -280,7 +292,7 @@ func TestJSONLinesOfOthersAreFiltered(t *testing.T) {
 func TestARunWithAFilterMakesExamplesOfWhatIsLeft(t *testing.T) {
 	c := config(t, t.TempDir())
 	c.Sources = append(c.Sources, c.Sources[0]) // the wiki twice
-	c.Filter = FilterOptions{Dedup: DedupExact}
+	c.Filter = filter.Options{Dedup: filter.DedupExact}
 	stages := run(t, testRunner, c)
 	if len(stages) != 4 || stages[1].Stage != "filter" {
 		t.Fatalf("stages: %+v", stages)
@@ -300,9 +312,9 @@ func TestARunWithAFilterMakesExamplesOfWhatIsLeft(t *testing.T) {
 
 func TestARunMadeAnewWithoutItsFilterKeepsNothingOfIt(t *testing.T) {
 	c := config(t, t.TempDir())
-	c.Filter = FilterOptions{Dedup: DedupMinHash}
+	c.Filter = filter.Options{Dedup: filter.DedupMinHash}
 	run(t, testRunner, c)
-	c.Filter, c.Overwrite = FilterOptions{}, true
+	c.Filter, c.Overwrite = filter.Options{}, true
 	run(t, testRunner, c)
 	for name := range tree(t, filepath.Join(c.Out, FilteredFolder)) {
 		t.Errorf("%s is still there", name)
@@ -315,8 +327,8 @@ func TestARunMadeAnewWithoutItsFilterKeepsNothingOfIt(t *testing.T) {
 func TestTwoFoldersWithFilesOfOneName(t *testing.T) {
 	a, b := documentsFolder(t, someDocuments(60)), documentsFolder(t, someDocuments(60))
 	c := filterConfig(a, t.TempDir())
-	c.Documents, c.Options = []string{a, b}, FilterOptions{Dedup: DedupExact}
-	m := filter(t, testRunner, c)
+	c.Documents, c.Options = []string{a, b}, filter.Options{Dedup: filter.DedupExact}
+	m := runFilter(t, testRunner, c)
 	if m.Counts["read"] != 120 || m.Counts["documents"] != 54 {
 		t.Errorf("got %v", m.Counts)
 	}
@@ -327,19 +339,19 @@ func TestTwoFoldersWithFilesOfOneName(t *testing.T) {
 
 func TestAFilterThatLeavesNothingSaysSo(t *testing.T) {
 	c := filterConfig(documentsFolder(t, someDocuments(20)), t.TempDir())
-	c.Options = FilterOptions{}
+	c.Options = filter.Options{}
 	c.Options.Limits = map[string]float64{"min-words": 1e6}
-	if _, err := Filter(context.Background(), testRunner, c); !errors.Is(err, ErrNoDocuments) || !strings.Contains(err.Error(), "20 min-words") {
+	if _, err := Filter(context.Background(), testRunner, c); !errors.Is(err, sharding.ErrNoDocuments) || !strings.Contains(err.Error(), "20 min-words") {
 		t.Errorf("got %v", err)
 	}
-	c.Options = FilterOptions{}
-	var config *ConfigError
+	c.Options = filter.Options{}
+	var config interface{ Usage() bool }
 	if _, err := Filter(context.Background(), testRunner, c); !errors.As(err, &config) {
 		t.Errorf("nothing to filter by: got %v", err)
 	}
 	c = filterConfig(c.Documents[0], t.TempDir())
 	c.Memory = 100e6
-	var memory *MemoryError
+	var memory *stage.MemoryError
 	if _, err := Filter(context.Background(), testRunner, c); !errors.As(err, &memory) {
 		t.Errorf("little memory: got %v", err)
 	}
@@ -349,10 +361,10 @@ func TestAFilterThatLeavesNothingSaysSo(t *testing.T) {
 func TestWithoutCandidatesNothingIsCompared(t *testing.T) {
 	docs := someDocuments(4)
 	c := filterConfig(documentsFolder(t, docs), t.TempDir())
-	if m := filter(t, testRunner, c); m.Counts["documents"] != 4 {
+	if m := runFilter(t, testRunner, c); m.Counts["documents"] != 4 {
 		t.Errorf("got %v", m.Counts)
 	}
-	folder, err := store.Open(filepath.Join(c.Out, PairsFolder))
+	folder, err := store.Open(filepath.Join(c.Out, sharding.PairsFolder))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func TestRealArticlesAreFilteredWithSense(t *testing.T) {
 	}
 	limits["min-script-share"] = 0.5
 	c.Options.Limits = limits
-	m := filter(t, testRunner, c)
+	m := runFilter(t, testRunner, c)
 	english, total := 0, 0
 	var lists int
 	for id, r := range readRejects(t, out) {

@@ -91,7 +91,7 @@ func forgedSideCar(t *testing.T, out store.Folder, documents, name string, raw [
 		}
 		return
 	}
-	for _, err := range (sharding.BlockList{{Name: name + sharding.DocumentsSuffix, Blocks: body.Blocks}}).Documents(ctx, []string{out.String()}, new(Meter).Add) {
+	for _, err := range (sharding.BlockList{{Name: name + sharding.DocumentsSuffix, Blocks: body.Blocks}}).Documents(ctx, []string{out.String()}, new(stage.Meter).Add) {
 		if err != nil && !errors.Is(err, extract.ErrCorrupt) {
 			t.Errorf("documents: got %v, want an error of damaged data", err)
 		}

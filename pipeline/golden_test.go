@@ -164,14 +164,14 @@ func roundRobin(outputs [][][]byte) (records [][]byte) {
 func TestCompressedShardsHoldTheSameRecords(t *testing.T) {
 	c := config(t, filepath.Join(t.TempDir(), "plain"))
 	run(t, testRunner, c)
-	plain := filepath.Join(c.Out, ShardsFolder, "train-00001-of-00003.tfrecord")
+	plain := filepath.Join(c.Out, sharding.ShardsFolder, "train-00001-of-00003.tfrecord")
 	want, err := os.ReadFile(plain)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Out, c.Examples.Compression = filepath.Join(t.TempDir(), "packed"), sharding.CompressionGzip
 	run(t, testRunner, c)
-	f, err := os.Open(filepath.Join(c.Out, ShardsFolder, filepath.Base(plain)+".gz"))
+	f, err := os.Open(filepath.Join(c.Out, sharding.ShardsFolder, filepath.Base(plain)+".gz"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,12 +16,14 @@ import (
 
 	"pretext/internal/store"
 	"pretext/internal/torture"
+	"pretext/pipeline/stage"
+	"pretext/sharding"
 )
 
 func TestARunThatIsCancelledAnywhereLeavesNothingOpenAndGoesOn(t *testing.T) {
 	random := torture.Random(t)
 	c := faultConfig(t, fastDir(t))
-	runners := []Runner{{Name: "direct", Workers: 2}, {Name: "prism", Workers: 2}}
+	runners := []stage.Runner{{Name: "direct", Workers: 2}, {Name: "prism", Workers: 2}}
 	for _, r := range runners { // what a first job leaves for the next ones, of Beam and of Go, is no leak
 		first := c
 		first.Out = filepath.Join(c.Out, r.Name)
@@ -52,7 +54,7 @@ func TestARunThatIsCancelledAnywhereLeavesNothingOpenAndGoesOn(t *testing.T) {
 			cancelled++
 		}
 		noTemporary(t, "cancelled", out)
-		for _, stage := range []string{DocumentsFolder, VocabFolder, ShardsFolder} {
+		for _, stage := range []string{sharding.DocumentsFolder, VocabFolder, sharding.ShardsFolder} {
 			manifestHolds(t, "cancelled", filepath.Join(out, stage))
 		}
 		if left := leaked(goroutines); left != "" {

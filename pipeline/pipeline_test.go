@@ -10,11 +10,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"pretext/sharding/export"
-	dataset "pretext/sharding/verify"
 	"runtime/debug"
 	"strings"
 	"testing"
+
+	"pretext/sharding/export"
+	dataset "pretext/sharding/verify"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -59,7 +60,7 @@ func writeFile(t *testing.T, dir, name string, content []byte) string {
 	return path
 }
 
-var testRunner = Runner{Name: "direct", Workers: 2}
+var testRunner = stage.Runner{Name: "direct", Workers: 2}
 
 // config returns a run over a wiki and a book, small enough for many runs.
 func config(t *testing.T, out string) RunConfig {
@@ -98,7 +99,7 @@ func tree(t *testing.T, root string) map[string]string {
 	return sums
 }
 
-func run(t *testing.T, r Runner, c RunConfig) []StageSummary {
+func run(t *testing.T, r stage.Runner, c RunConfig) []StageSummary {
 	t.Helper()
 	stages, err := Run(context.Background(), r, c)
 	if err != nil {
@@ -123,7 +124,7 @@ func TestBytesDoNotDependOnWorkersOrRunner(t *testing.T) {
 	if len(want) < 20 {
 		t.Fatalf("only %d files were made", len(want))
 	}
-	for _, r := range []Runner{{Name: "prism", Workers: 1}, {Name: "prism", Workers: 2}, {Name: "prism", Workers: 7}, {Name: "direct", Workers: 1}, {Name: "direct", Workers: 7}} {
+	for _, r := range []stage.Runner{{Name: "prism", Workers: 1}, {Name: "prism", Workers: 2}, {Name: "prism", Workers: 7}, {Name: "direct", Workers: 1}, {Name: "direct", Workers: 7}} {
 		t.Run(fmt.Sprint(r.Name, r.Workers), func(t *testing.T) {
 			c := c
 			c.Out = filepath.Join(t.TempDir(), "other")
@@ -158,7 +159,7 @@ func TestExportedTextMakesTheSameRecords(t *testing.T) {
 	ctx := context.Background()
 	c := config(t, t.TempDir())
 	run(t, testRunner, c)
-	shards, text := filepath.Join(c.Out, ShardsFolder), filepath.Join(t.TempDir(), "text")
+	shards, text := filepath.Join(c.Out, sharding.ShardsFolder), filepath.Join(t.TempDir(), "text")
 	files, err := export.Text(ctx, export.Config{Shards: shards, Out: text})
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +194,7 @@ func TestARerunDoesOnlyWhatIsNotProved(t *testing.T) {
 	c := config(t, t.TempDir())
 	run(t, testRunner, c)
 	want := tree(t, c.Out)
-	shards := filepath.Join(c.Out, ShardsFolder)
+	shards := filepath.Join(c.Out, sharding.ShardsFolder)
 	kept := filepath.Join(shards, "train-00000-of-00003.tfrecord")
 	before, err := os.Stat(kept)
 	if err != nil {
@@ -231,7 +232,7 @@ func TestOtherOptionsAreRefusedWithWhatDiffers(t *testing.T) {
 	want := tree(t, c.Out)
 	c.Examples.DupeFactor = 3
 	_, err := Run(ctx, testRunner, c)
-	var other *OptionsError
+	var other *stage.OptionsError
 	if !errors.As(err, &other) || !strings.Contains(err.Error(), "dupe_factor was 2, now 3") {
 		t.Errorf("got %v", err)
 	}
@@ -247,7 +248,7 @@ func TestOtherOptionsAreRefusedWithWhatDiffers(t *testing.T) {
 
 func TestASecondRunInTheFolderIsRefused(t *testing.T) {
 	c := config(t, t.TempDir())
-	folder, err := store.Open(filepath.Join(c.Out, DocumentsFolder))
+	folder, err := store.Open(filepath.Join(c.Out, sharding.DocumentsFolder))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,13 +267,13 @@ func TestAStaleWorkerIsFenced(t *testing.T) {
 	ctx := context.Background()
 	c := config(t, t.TempDir())
 	run(t, testRunner, c)
-	shards := filepath.Join(c.Out, ShardsFolder)
+	shards := filepath.Join(c.Out, sharding.ShardsFolder)
 	folder, _ := store.Open(shards)
 	plan, err := sharding.ReadPlan(ctx, folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	work := examplesWork{Documents: []string{filepath.Join(c.Out, DocumentsFolder)}}
+	work := examplesWork{Documents: []string{filepath.Join(c.Out, sharding.DocumentsFolder)}}
 	if err := json.Unmarshal(plan.Options, &work.Options); err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +299,7 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 	c := config(t, t.TempDir())
 	c.Examples.Fraction = 0
 	run(t, testRunner, c)
-	shards := filepath.Join(c.Out, ShardsFolder)
+	shards := filepath.Join(c.Out, sharding.ShardsFolder)
 	shard := func(i int) string {
 		return filepath.Join(shards, sharding.ShardName{Split: sharding.Train, Index: i, Count: 3}.Records(false))
 	}
@@ -332,7 +333,7 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 			t.Cleanup(func() { os.Remove(p) })
 		}, "not in the manifest"},
 		"edited index":      {edit(filepath.Join(shards, "train-00001-of-00003.idx"), func(b []byte) []byte { return append([]byte("1"), b...) }), "the index says otherwise"},
-		"damaged documents": {edit(filepath.Join(c.Out, DocumentsFolder, "documents-test-00000.jsonl.zst"), func(b []byte) []byte { c := append([]byte{}, b...); c[len(c)/3] ^= 4; return c }), "corrupt documents file at byte"},
+		"damaged documents": {edit(filepath.Join(c.Out, sharding.DocumentsFolder, "documents-test-00000.jsonl.zst"), func(b []byte) []byte { c := append([]byte{}, b...); c[len(c)/3] ^= 4; return c }), "corrupt documents file at byte"},
 		"edited vocabulary": {edit(filepath.Join(shards, sharding.VocabName), func(b []byte) []byte { return b[5:] }), "the manifest says"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -359,7 +360,7 @@ func TestACancelledRunGoesOn(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := testRunner
 	r.Name = "prism"
-	r.Watch = func(m *Meter) func() {
+	r.Watch = func(m *stage.Meter) func() {
 		if m.Stage == "examples" {
 			cancel()
 		}
@@ -368,7 +369,7 @@ func TestACancelledRunGoesOn(t *testing.T) {
 	if _, err := Run(ctx, r, c); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v, want a cancelled run", err)
 	}
-	if _, err := dataset.Dataset(context.Background(), filepath.Join(c.Out, ShardsFolder), dataset.Options{}); !errors.Is(err, sharding.ErrUnfinished) {
+	if _, err := dataset.Dataset(context.Background(), filepath.Join(c.Out, sharding.ShardsFolder), dataset.Options{}); !errors.Is(err, sharding.ErrUnfinished) {
 		t.Errorf("cancelled shards: got %v, want an unfinished folder", err)
 	}
 	for name := range tree(t, c.Out) {
@@ -386,11 +387,11 @@ func TestMemoryIsCheckedBeforeWork(t *testing.T) {
 	c := config(t, t.TempDir())
 	c.Memory = 1 << 20
 	_, err := Run(context.Background(), testRunner, c)
-	var memory *MemoryError
+	var memory *stage.MemoryError
 	if !errors.As(err, &memory) {
 		t.Fatalf("got %v", err)
 	}
-	if _, err := os.Stat(filepath.Join(c.Out, ShardsFolder)); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(c.Out, sharding.ShardsFolder)); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("work was begun")
 	}
 }

@@ -19,7 +19,7 @@ func TestPathsThatAreNotUTF8AreRefused(t *testing.T) {
 	book := writeFile(t, dir, "book.txt", []byte("A short book."))
 	for _, c := range []struct{ source, out string }{{book, filepath.Join(dir, bad)}, {writeFile(t, dir, bad+".txt", []byte("A book.")), filepath.Join(dir, "out")}} {
 		_, err := Extract(t.Context(), oneWorker, ExtractConfig{Sources: []Source{{KindBooks, c.source}}, Options: DefaultExtractOptions(), MaxRejects: 1, Out: c.out})
-		var config *ConfigError
+		var config interface{ Usage() bool }
 		if !errors.As(err, &config) || !strings.Contains(err.Error(), "not UTF-8") {
 			t.Errorf("%q to %q: got %v, want to hear what is wrong with the path", c.source, c.out, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"pretext/extract/bzip2"
 	"pretext/extract/download"
 	"pretext/extract/wiki"
+	"pretext/internal/failure"
 	"pretext/internal/store"
 )
 
@@ -90,7 +91,7 @@ type PlanConfig struct {
 // into the memory or the disk.
 func PlanRun(ctx context.Context, c PlanConfig) (*Plan, error) {
 	if err := errors.Join(c.Run.Examples.Validate(), c.Run.Filter.WithDefaults().Validate()); err != nil {
-		return nil, &ConfigError{Err: err}
+		return nil, failure.Usage(err)
 	}
 	p := &Plan{}
 	local, err := expandSources(ctx, c.Run.Sources, func(text string) { p.Notes = append(p.Notes, text) })
@@ -106,14 +107,14 @@ func PlanRun(ctx context.Context, c PlanConfig) (*Plan, error) {
 	}
 	if d := c.Run.Download; d != nil {
 		if err := d.validate(); err != nil {
-			return nil, &ConfigError{Err: err}
+			return nil, failure.Usage(err)
 		}
 		if err := p.addDownloads(ctx, *d, c.Typical); err != nil {
 			return nil, err
 		}
 	}
 	if len(p.Sources) == 0 {
-		return nil, &ConfigError{Err: errors.New("no sources: nothing to plan")}
+		return nil, failure.Usagef("no sources: nothing to plan")
 	}
 	p.reckon(c)
 	return p, p.fit(c)
@@ -187,7 +188,7 @@ func (p *Plan) addDownloads(ctx context.Context, d DownloadConfig, typical func(
 func planRequest(ctx context.Context, o download.Options, q download.Request) (s PlannedSource, err error) {
 	client, err := download.NewClient(o)
 	if err != nil {
-		return s, &ConfigError{Err: err}
+		return s, failure.Usage(err)
 	}
 	defer client.Close()
 	list, err := client.Resolve(ctx, q)

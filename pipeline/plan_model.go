@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"pretext/pipeline/filter"
+	"pretext/pipeline/stage"
 	"pretext/records/pretrain"
 	"pretext/sharding"
 )
@@ -25,12 +27,6 @@ const (
 	fillOfExample = 0.85
 	// Bytes of a documents folder for a byte of text: 0.40 to 0.45, measured.
 	documentsPerTextByte = 0.45
-	// Bytes that are kept of a document to find its copies, beside its bands, in
-	// signatures and, of some, pairs: 17 of state and digest, a place, an ID, 0.15
-	// candidates, a share of plans and side-cars; measured.
-	signatureBytes = 60
-	// Bytes of samples for a byte of text: eight for each 128th word of six.
-	samplesPerTextByte = 8.0 / 128 / 6
 	// Bytes of the word counts of a vocabulary that is trained, for a byte of
 	// text: 3 to 4 MB for each task's 32 MB.
 	countsPerTextByte = 0.11
@@ -41,9 +37,6 @@ const (
 	// Bytes a second of Wikimedia's servers: 5 MB for each of two connections,
 	// as their configuration has it. A line may be slower.
 	wikimediaSpeed = 10e6
-	// Bytes that finding copies sorts at once for a document, if they are allowed:
-	// see the package comment of extract/dedup.
-	sortedPerDocument = 24
 	// Memory of a task of the extract stage: a range's buffers, the largest page
 	// and the block being written.
 	extractTaskMemory = 48 << 20
@@ -88,61 +81,36 @@ func foresee(text, documents float64, download int64, workers int, c RunConfig) 
 	workers = min(atOnce, f.Shards)
 	scratch := f.Records / float64(f.Shards) * scratchPerToken * float64(o.MaxSeqLength) * float64(workers)
 	f.Disk = PlannedDisk{Sources: download, Documents: int64(text * documentsPerTextByte), Shards: int64(shards), Scratch: int64(scratch)}
-	if filter := c.Filter.WithDefaults(); filter.Enabled() {
-		f.Disk.Filtered = f.Disk.Documents // if all stay
-		if filter.Dedup != DedupNone {
-			perDocument := int64(signatureBytes)
-			if filter.Nearly != nil {
-				perDocument += 8 * int64(filter.Nearly.Bands)
-			}
-			f.Disk.Filtered += int64(documents) * perDocument
-			if filter.containment() > 0 {
-				f.Disk.Filtered += int64(text * samplesPerTextByte)
-			}
-		}
+	corpus := filter.Corpus{TextBytes: int64(text), Documents: int64(documents)}
+	if o := c.Filter.WithDefaults(); o.Enabled() {
+		f.Disk.Filtered = f.Disk.Documents + o.Disk(corpus) // if all are kept
 	}
 	if c.Vocab == "" && c.Tokenizer == "" {
 		f.Disk.Vocab = int64(text*countsPerTextByte) + 1e6
 	}
 	f.Disk.Peak = f.Disk.Sources + f.Disk.Documents + f.Disk.Filtered + f.Disk.Vocab + f.Disk.Shards + f.Disk.Scratch
-	f.Memory = foreseeMemory(int64(text), int64(documents), f.Shards, atOnce, c)
+	f.Memory = foreseeMemory(corpus, f.Shards, atOnce, c)
 	return f
 }
 
 // foreseeMemory reckons as the stages do that check it before they start: the one
 // that takes most decides.
-func foreseeMemory(text, documents int64, shards, workers int, c RunConfig) PlannedMemory {
+func foreseeMemory(corpus filter.Corpus, shards, workers int, c RunConfig) PlannedMemory {
 	perByte := int64(textPerByte)
 	if c.Tokenizer != "" {
 		perByte *= 2 // ids may take four bytes
 	}
 	const largest = 1 << 20 // document, in nearly all corpora
-	examples := taskMemory + minScratch + text/int64(shards)*perByte + 3*largest
+	examples := taskMemory + minScratch + corpus.TextBytes/int64(shards)*perByte + 3*largest
 	makers := int64(min(workers, shards))
-	m := PlannedMemory{Allowed: c.Memory, Needed: baseMemory + max(makers*examples, int64(workers)*extractTaskMemory)}
-	filter := foreseeFilter(text, documents, workers, c)
-	m.Needed = max(m.Needed, filter.Needed)
+	m := PlannedMemory{Allowed: c.Memory, Needed: stage.BaseMemory + max(makers*examples, int64(workers)*extractTaskMemory)}
+	var filterPeak int64
+	if o := c.Filter.WithDefaults(); o.Enabled() {
+		var needed int64
+		needed, filterPeak = o.Memory(corpus, workers, c.Memory)
+		m.Needed = max(m.Needed, needed)
+	}
 	spare := max(0, m.Allowed-m.Needed) / 2
-	m.Peak = max(m.Needed+min(spare, makers*(maxScratch-minScratch)), filter.Peak)
-	return m
-}
-
-// foreseeFilter reckons the memory of a filter, nothing where there is none.
-func foreseeFilter(text, documents int64, workers int, c RunConfig) (m PlannedMemory) {
-	o := c.Filter.WithDefaults()
-	if !o.Enabled() {
-		return m
-	}
-	const largest = 1 << 20
-	tasks := max(1, text/filterTaskBytes, documents/filterTaskDocuments)
-	m.Needed = baseMemory + min(int64(workers), tasks)*o.taskMemory(largest, documents/tasks)
-	if o.Dedup == DedupNone {
-		m.Peak = m.Needed
-		return m
-	}
-	fixed := o.decideMemory(documents)
-	m.Needed = max(m.Needed, fixed+minFilterBudget)
-	sorted := min(documents*sortedPerDocument, max(0, c.Memory-fixed)/2)
-	m.Peak = max(m.Needed, fixed+sorted)
+	m.Peak = max(m.Needed+min(spare, makers*(maxScratch-minScratch)), filterPeak)
 	return m
 }

@@ -10,6 +10,8 @@ import (
 	"pretext/extract/download"
 	"pretext/internal/democorpus"
 	"pretext/internal/realdata"
+	"pretext/pipeline/filter"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
@@ -49,7 +51,7 @@ func TestAPlanOfLocalSourcesIsNearWhatIsMade(t *testing.T) {
 	if _, err := os.Stat(c.Out); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a plan wrote something: %v", err)
 	}
-	stages, err := Run(t.Context(), Runner{Name: "direct", Workers: 2}, c)
+	stages, err := Run(t.Context(), stage.Runner{Name: "direct", Workers: 2}, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +68,7 @@ func TestAPlanOfARunWithAFilterIsNearWhatItTakes(t *testing.T) {
 	c := DemoConfig(out)
 	c.Sources = []Source{{KindWiki, realdata.Path(t, "wiki/shintowiki-medium-pages-articles-multistream.xml.bz2")}}
 	c.Examples.DupeFactor, c.VocabSize, c.Memory = 1, 3000, 600e6
-	c.Filter.Dedup = DedupMinHash
+	c.Filter.Dedup = filter.DedupMinHash
 	plan := func(c RunConfig) *Plan {
 		p, err := PlanRun(t.Context(), PlanConfig{Run: c, Workers: 2})
 		if fit := (*FitError)(nil); err != nil && !errors.As(err, &fit) {
@@ -75,7 +77,7 @@ func TestAPlanOfARunWithAFilterIsNearWhatItTakes(t *testing.T) {
 		return p
 	}
 	p := plan(c)
-	if _, err := Run(t.Context(), Runner{Name: "direct", Workers: 2}, c); err != nil {
+	if _, err := Run(t.Context(), stage.Runner{Name: "direct", Workers: 2}, c); err != nil {
 		t.Fatal(err)
 	}
 	lies := func(folder string) (sum float64) {
@@ -88,27 +90,27 @@ func TestAPlanOfARunWithAFilterIsNearWhatItTakes(t *testing.T) {
 		}
 		return sum
 	}
-	within(t, "bytes of documents", float64(p.Disk.Documents), lies(DocumentsFolder), 0.33)
+	within(t, "bytes of documents", float64(p.Disk.Documents), lies(sharding.DocumentsFolder), 0.33)
 	within(t, "bytes of filtered documents and signatures", float64(p.Disk.Filtered), lies(FilteredFolder), 0.33)
-	within(t, "bytes of shards", float64(p.Disk.Shards), lies(ShardsFolder), 0.33)
+	within(t, "bytes of shards", float64(p.Disk.Shards), lies(sharding.ShardsFolder), 0.33)
 	within(t, "bytes in all", float64(p.Disk.Peak-p.Disk.Scratch), lies("."), 0.33)
-	if c.Filter.Dedup = DedupNone; plan(c).Disk.Filtered != 0 {
+	if c.Filter.Dedup = filter.DedupNone; plan(c).Disk.Filtered != 0 {
 		t.Errorf("without a filter: planned %d bytes for it", plan(c).Disk.Filtered)
 	}
 
-	filter := filterConfig(filepath.Join(out, DocumentsFolder), filepath.Join(out, "other"))
-	filter.Options.Dedup, filter.Memory = DedupMinHash, 1
-	var refused *MemoryError
-	if _, err := Filter(t.Context(), Runner{Name: "direct", Workers: 2}, filter); !errors.As(err, &refused) {
+	small := filterConfig(filepath.Join(out, sharding.DocumentsFolder), filepath.Join(out, "other"))
+	small.Options.Dedup, small.Memory = filter.DedupMinHash, 1
+	var refused *stage.MemoryError
+	if _, err := Filter(t.Context(), stage.Runner{Name: "direct", Workers: 2}, small); !errors.As(err, &refused) {
 		t.Fatalf("got %v, want the filter to say what it needs", err)
 	}
-	c.Filter.Dedup, c.Examples.Shards = DedupMinHash, 64 // so that no other stage needs more
+	c.Filter.Dedup, c.Examples.Shards = filter.DedupMinHash, 64 // so that no other stage needs more
 	within(t, "memory of the filter", float64(plan(c).Memory.Needed), float64(refused.Need), 0.33)
 }
 
 func TestAPlanOfManyDocumentsCountsWhatFindingTheirCopiesTakes(t *testing.T) {
 	c := RunConfig{Examples: sharding.DefaultExamplesOptions(), Memory: 2e9, Vocab: "given"}
-	c.Filter.Dedup = DedupMinHash
+	c.Filter.Dedup = filter.DedupMinHash
 	const documents = 50e6
 	f := foresee(100e9, documents, 0, 1, c)
 	if at := f.Memory.Needed; at < 9*documents {

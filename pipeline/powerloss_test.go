@@ -81,24 +81,24 @@ func (row faultRow) powerFails(t *testing.T, base string, random *rand.Rand) {
 	t.Logf("%d moments", log.Len())
 }
 
-// A failure is a moment and what becomes of the unsynced.
-type failure struct {
+// A powerFailure is a moment and what becomes of the unsynced.
+type powerFailure struct {
 	moment int
 	fate   powerloss.Fate
 }
 
 // moments returns all failures under torture, otherwise a few of each fate.
-func moments(t *testing.T, n int, random *rand.Rand) (list []failure) {
+func moments(t *testing.T, n int, random *rand.Rand) (list []powerFailure) {
 	fates := append(slices.Clip(powerloss.Fates), powerloss.Chance(random))
 	if !torture.Long() {
 		for i := range torture.Times(t, "PRETEXT_POWER_FAILURES", len(fates), 0) {
-			list = append(list, failure{random.IntN(n), fates[i%len(fates)]})
+			list = append(list, powerFailure{random.IntN(n), fates[i%len(fates)]})
 		}
 		return list
 	}
 	for at := range n {
 		for _, fate := range append(fates, fates[len(fates)-1]) { // chance twice
-			list = append(list, failure{at, fate})
+			list = append(list, powerFailure{at, fate})
 		}
 	}
 	return list

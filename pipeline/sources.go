@@ -1,236 +1,344 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"pretext/extract/books"
+	"pretext/extract/text"
 	"pretext/extract/wiki"
+	"pretext/internal/failure"
+	"pretext/internal/redact"
 	"pretext/internal/store"
 	"pretext/sharding"
 )
 
-// A sourcePlan is what the extract stage will do, found by looking at the
-// sources' names, sizes and first and last bytes.
-type sourcePlan struct {
-	sources []SourceSpec
-	inputs  []sharding.Input
-	tasks   []any
-	bytes   int64
+// findFiles puts files in place of patterns (parts/*.bz2) and of folders of dumps
+// and text files. What lies beside dumps, such as their index and checksums, is
+// passed over where dumps are given too; parts of a dump that a pattern or folder
+// gives are put into the order of their pages. Folders of books and those of the
+// download stage stay as they are.
+func findFiles(sources []Source, note func(string)) (found []Source, err error) {
+	for _, s := range sources {
+		if err := checkLocal(s); err != nil {
+			return nil, err
+		}
+		paths, err := matches(s)
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range paths {
+			found = append(found, Source{s.Kind, path})
+		}
+	}
+	dumps := slices.ContainsFunc(found, func(s Source) bool { return s.Kind == KindWiki && wiki.Companion(s.Path) == "" })
+	passed := map[string][]string{} // names, by what they are
+	var kept []Source
+	var parts []string
+	for _, s := range found {
+		what := ""
+		if s.Kind == KindWiki {
+			what = wiki.Companion(s.Path)
+		}
+		switch {
+		case what != "" && dumps:
+			passed[what] = append(passed[what], filepath.Base(s.Path))
+		case what != "":
+			return nil, failure.Usagef("%s: %w", s.Path, wiki.NotDump(what))
+		default:
+			kept = append(kept, s)
+			if s.Kind == KindWiki {
+				parts = append(parts, s.Path)
+			}
+		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(passed)) {
+		names := passed[what]
+		if len(names) == 1 {
+			note(fmt.Sprintf("%s is not read: it is %s", names[0], what))
+		} else {
+			note(fmt.Sprintf("%s and %d more are not read: each is %s", names[0], len(names)-1, what))
+		}
+	}
+	for _, line := range wiki.CheckParts(parts) {
+		note("dump " + line)
+	}
+	return kept, nil
 }
 
-func (p *sourcePlan) names() string {
-	var names []string
-	for _, in := range p.inputs {
-		names = append(names, in.Name)
+// checkLocal refuses addresses: sources are files of this machine.
+func checkLocal(s Source) error {
+	scheme, rest, ok := strings.Cut(s.Path, "://")
+	if !ok || strings.ContainsAny(scheme, `/\`) {
+		return nil
 	}
-	if len(names) > 3 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
+	cure := "copy it to this machine first, and give the file"
+	switch strings.ToLower(scheme) {
+	case "http", "https":
+		cure = "let --url download it, or --wiki NAME the newest dump of a wiki"
+		if s.Kind == KindText || s.Kind == KindJSONL {
+			cure = "download it first, with prepare-data download --url, and give the file"
+		}
+	case "gs":
+		cure = "copy it to this machine first, with gcloud storage cp, and give the file"
+	case "s3":
+		cure = "copy it to this machine first, with aws s3 cp, and give the file"
+	case "file":
+		cure = "give the path alone, " + redact.URL("/"+strings.TrimLeft(rest, "/"))
 	}
-	return strings.Join(names, ", ")
+	return failure.Usagef("%s is an address, not a file of this machine: %s", redact.URL(s.Path), cure)
 }
 
-// paths returns what is read.
-func (p *sourcePlan) paths() (paths []string) {
-	for _, s := range p.sources {
-		paths = append(paths, s.Paths...)
+// matches returns the files that a source means.
+func matches(s Source) ([]string, error) {
+	info, err := os.Stat(s.Path)
+	switch {
+	case err == nil && info.IsDir() && (s.Kind == KindWiki || s.Kind == KindText):
+		return filesOf(s)
+	case err == nil || !strings.ContainsAny(s.Path, "*?["):
+		return []string{s.Path}, nil // where it is not there, opening it says so
 	}
-	return paths
+	paths, err := filepath.Glob(s.Path)
+	if err != nil {
+		return nil, failure.Usagef("pattern %s: %w", s.Path, err)
+	}
+	if len(paths) == 0 {
+		return nil, failure.Usagef("no file matches %s", s.Path)
+	}
+	if s.Kind == KindWiki {
+		wiki.SortParts(paths)
+	}
+	return paths, nil
 }
 
-// sizes returns the bytes that each task reads.
-func (p *sourcePlan) sizes() (sizes []int64) {
-	for _, t := range p.tasks {
-		task := t.(extractTask)
-		sizes = append(sizes, task.bytes(p.sources[task.Source]))
-	}
-	return sizes
-}
-
-// planSources cuts the sources into tasks. Text files are one source wherever
-// they stand on the command line, since they are one stream of lines. note is told
-// what a person should know.
-func planSources(ctx context.Context, c ExtractConfig, note func(string)) (*sourcePlan, error) {
-	p := new(sourcePlan)
-	stems := map[string]int{}
-	var texts []string
-	sources, err := expandSources(ctx, c.Sources, note)
+// filesOf returns the dumps or text files of a folder; a folder of the download
+// stage is left to the one who knows its manifest.
+func filesOf(s Source) (paths []string, err error) {
+	folder, err := store.Open(s.Path)
 	if err != nil {
 		return nil, err
 	}
+	if isDownloads(folder) {
+		return []string{s.Path}, nil
+	}
+	entries, err := os.ReadDir(s.Path) // sorted by name
+	if err != nil {
+		return nil, err
+	}
+	wanted, what := isDumpOrCompanion, "dump (.xml, .xml.bz2 or .xml.gz)"
+	if s.Kind == KindText {
+		wanted, what = isText, "text file (.txt, .txt.gz or .txt.zst)"
+	}
+	for _, e := range entries {
+		path := filepath.Join(s.Path, e.Name())
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && wanted(path) {
+			paths = append(paths, path)
+		}
+	}
+	if len(paths) == 0 {
+		return nil, failure.Usagef("folder %s has no %s in it", s.Path, what)
+	}
+	if s.Kind == KindWiki {
+		wiki.SortParts(paths)
+	}
+	return paths, nil
+}
+
+func isDumpOrCompanion(path string) bool { return wiki.HasDumpName(path) || wiki.Companion(path) != "" }
+
+// isText reports whether a file is called as text files are.
+func isText(path string) bool {
+	name := strings.ToLower(filepath.Base(path))
+	for _, packed := range []string{".gz", ".zst"} {
+		name = strings.TrimSuffix(name, packed)
+	}
+	return strings.HasSuffix(name, ".txt") && !strings.HasPrefix(name, ".")
+}
+
+// isDownloads reports whether a folder is the download stage's.
+func isDownloads(folder store.Folder) bool {
+	plan, err := sharding.ReadPlan(context.Background(), folder)
+	return err == nil && plan.Stage == "download"
+}
+
+// An expandedSource is a source as the extract stage reads it: folders of the
+// download stage are taken apart.
+type expandedSource struct {
+	Source
+	books []books.Info // the books to read below Path, nil for all that is there
+}
+
+// expandSources finds the files of sources: those of patterns and folders, then
+// those of download folders. note is told what is passed over and what seems to be
+// missing.
+func expandSources(ctx context.Context, sources []Source, note func(string)) ([]expandedSource, error) {
+	found, err := findFiles(sources, note)
+	if err != nil {
+		return nil, err
+	}
+	return expandDownloads(ctx, found)
+}
+
+// expandDownloads puts the files of a kind in place of each download folder that
+// is given for that kind.
+func expandDownloads(ctx context.Context, sources []Source) (out []expandedSource, err error) {
 	for _, s := range sources {
-		var err error
+		files, ok, err := downloadsIn(ctx, s.Path)
+		if err != nil {
+			return nil, err
+		}
+		if !ok || s.Kind != KindWiki && s.Kind != KindBooks {
+			out = append(out, expandedSource{Source: s})
+			continue
+		}
+		parts := partsOf(s, files)
+		if len(parts) == 0 {
+			return nil, failure.Usagef("%s holds downloads, but none of kind %s", s.Path, s.Kind)
+		}
+		out = append(out, parts...)
+	}
+	return out, nil
+}
+
+// partsOf returns the sources of a kind among downloads: each dump and archive
+// by itself, loose books together.
+func partsOf(s Source, files []sharding.FileEntry) (parts []expandedSource) {
+	var loose []books.Info
+	for _, f := range files {
 		switch {
-		case s.books != nil:
-			err = p.planBooks(ctx, listedBooks{files: s.books}, store.Absolute(s.Path), c.Options.Books, stems)
-		case s.Kind == KindWiki:
-			err = p.addWiki(ctx, s.Path, stems)
-		case s.Kind == KindBooks:
-			err = p.planBooks(ctx, books.Local{}, store.Absolute(s.Path), c.Options.Books, stems)
-		case s.Kind == KindJSONL:
-			if err = checkFields(ctx, s.Path, c.Options.Text); err == nil {
-				err = p.addText(ctx, s.Kind, []string{s.Path}, stems)
-			}
-		case s.Kind == KindText:
-			texts = append(texts, s.Path)
+		case f.Origin.Kind != s.Kind:
+		case s.Kind == KindBooks && isBook(f.Name):
+			loose = append(loose, books.Info{Name: f.Name, Size: f.Bytes})
 		default:
-			panic("BUG: source of kind " + s.Kind)
-		}
-		if err != nil {
-			return nil, err
+			parts = append(parts, expandedSource{Source: Source{s.Kind, filepath.Join(s.Path, f.Name)}})
 		}
 	}
-	if len(texts) > 0 {
-		if err := p.addText(ctx, KindText, texts, stems); err != nil {
-			return nil, err
-		}
+	if loose != nil {
+		parts = append(parts, expandedSource{Source: s, books: loose})
 	}
-	if len(p.tasks) == 0 {
-		return nil, &ConfigError{Err: fmt.Errorf("no sources: nothing to extract from")}
-	}
-	return p, nil
+	return parts
 }
 
-// add adds a source and returns its index.
-func (p *sourcePlan) add(s SourceSpec, stems map[string]int) int {
-	s.Stem = stem(s.Paths[0])
-	stems[s.Stem]++
-	if n := stems[s.Stem]; n > 1 {
-		s.Stem = fmt.Sprintf("%s-%d", s.Stem, n) // two sources of one name
-		stems[s.Stem]++
-	}
-	p.bytes += s.Bytes
-	p.sources = append(p.sources, s)
-	return len(p.sources) - 1
+// isBook tells one book from an archive of many.
+func isBook(name string) bool {
+	ext := strings.ToLower(filepath.Ext(name))
+	return ext == ".txt" || ext == ".epub"
 }
 
-func (p *sourcePlan) addWiki(ctx context.Context, path string, stems map[string]int) error {
-	in, err := inputOf(ctx, path)
+// downloadSources names what a download brought as sources of the stage after
+// it: dumps before books.
+func downloadSources(ctx context.Context, folder string) (sources []Source, err error) {
+	files, _, err := downloadsIn(ctx, folder)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	for _, kind := range []string{KindWiki, KindBooks} {
+		if slices.ContainsFunc(files, func(f sharding.FileEntry) bool { return f.Origin.Kind == kind }) {
+			sources = append(sources, Source{kind, folder})
+		}
+	}
+	return sources, nil
+}
+
+// listedBooks is a local folder of which only some files are books.
+type listedBooks struct {
+	books.Local
+	files []books.Info
+}
+
+// List implements [books.Store].
+func (l listedBooks) List(string) ([]books.Info, error) { return slices.Clone(l.files), nil }
+
+// sortDocuments tells arguments that are documents folders of ours from those
+// that must be made into one first: BERT text, JSON lines, folders of JSON lines.
+func sortDocuments(arguments, texts []string) (folders []string, foreign []Source, err error) {
+	for _, arg := range arguments {
+		sources, ours, err := classify(arg)
+		if err != nil {
+			return nil, nil, err
+		}
+		if ours {
+			folders = append(folders, arg)
+		}
+		foreign = append(foreign, sources...)
+	}
+	for _, path := range texts {
+		foreign = append(foreign, Source{KindText, path})
+	}
+	return folders, foreign, nil
+}
+
+// classify tells documents folders of ours from JSON lines.
+func classify(arg string) (foreign []Source, ours bool, err error) {
+	if err := checkLocal(Source{KindJSONL, arg}); err != nil {
+		return nil, false, err
+	}
+	info, err := os.Stat(arg)
+	if err != nil {
+		return nil, false, err
+	}
+	if !info.IsDir() {
+		return []Source{{KindJSONL, arg}}, false, nil
+	}
+	for _, name := range []string{sharding.ManifestName, sharding.PlanName} {
+		if _, err := os.Stat(filepath.Join(arg, name)); err == nil {
+			return nil, true, nil
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, false, err
+		}
+	}
+	entries, err := os.ReadDir(arg) // sorted by name
+	if err != nil {
+		return nil, false, err
+	}
+	for _, e := range entries {
+		if stem, _, found := strings.Cut(e.Name(), ".jsonl"); found && stem != "" && !strings.HasPrefix(stem, ".") && !e.IsDir() {
+			foreign = append(foreign, Source{KindJSONL, filepath.Join(arg, e.Name())})
+		}
+	}
+	if len(foreign) == 0 {
+		return nil, false, fmt.Errorf("%s: %w", arg, sharding.ErrUnfinished)
+	}
+	return foreign, false, nil
+}
+
+// checkFields refuses JSON lines in whose first lines no object has the field with
+// the text: every line would be a reject.
+func checkFields(ctx context.Context, path string, o text.Options) error {
 	f, err := store.OpenPath(ctx, path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	head, err := wiki.ReadHead(f, f.Size())
+	s, err := text.SampleFields(path, io.NewSectionReader(f, 0, f.Size()))
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("read text %q: %w", path, err)
 	}
-	source := p.add(SourceSpec{Kind: KindWiki, Paths: []string{store.Absolute(path)}, Bytes: f.Size(), Head: head, Inputs: []sharding.Input{in}}, stems)
-	for i, r := range wiki.Ranges(f.Size()) {
-		p.tasks = append(p.tasks, extractTask{Source: source, Number: i, Range: &r})
+	name, field := filepath.Base(path), cmp.Or(o.Field, "text")
+	switch {
+	case s.Array:
+		return failure.Usagef("%s is one JSON array, not JSON lines: write one object a line, as jq -c '.[]' does", path)
+	case s.Objects == 0 && isText(path):
+		return failure.Usagef("%s is not JSON lines: give text in BERT's form as --text %s, and books to prepare-data extract --books", path, path)
+	case s.Objects == 0 || slices.Contains(s.Fields, field):
+		return nil // the reader counts what is wrong with its lines
 	}
-	p.inputs = append(p.inputs, in)
-	return nil
-}
-
-// planBooks adds books: all of a path, or those of a download folder in which
-// more may lie.
-func (p *sourcePlan) planBooks(ctx context.Context, from books.Store, path string, options books.Options, stems map[string]int) error {
-	tasks, err := books.Plan(from, []string{path}, options)
-	if err != nil {
-		return err
+	cure := "none of them holds text"
+	if s.Longest != "" {
+		cure = fmt.Sprintf("give --text-field %s if that one holds the text", s.Longest)
 	}
-	s := SourceSpec{Kind: KindBooks, Paths: []string{path}}
-	for _, t := range tasks {
-		s.Bytes += t.Bytes
+	fields := s.Fields
+	if len(fields) > 10 {
+		fields = append(slices.Clip(fields[:10]), "…")
 	}
-	in, err := booksInput(ctx, path, tasks)
-	if err != nil {
-		return err
-	}
-	if len(tasks[0].Files) == 0 {
-		s.Inputs = []sharding.Input{in}
-	}
-	source := p.add(s, stems)
-	for i, t := range tasks {
-		t.Path = "" // plans hold no path; the source has it
-		p.tasks = append(p.tasks, extractTask{Source: source, Number: i, Books: &t})
-	}
-	p.inputs = append(p.inputs, in)
-	return nil
-}
-
-// booksInput describes a file, or a folder by the hash of its listing: a line
-// "path TAB bytes TAB hash" for each file that is read.
-func booksInput(ctx context.Context, path string, tasks []books.Task) (sharding.Input, error) {
-	if len(tasks[0].Files) == 0 {
-		return inputOf(ctx, path)
-	}
-	listing := sha256.New()
-	total := int64(0)
-	last := books.Name("")
-	for _, t := range tasks {
-		for _, name := range t.Files {
-			if name == last { // its row groups are several tasks
-				continue
-			}
-			last = name
-			in, err := inputOf(ctx, filepath.Join(path, filepath.FromSlash(string(name))))
-			if err != nil {
-				return sharding.Input{}, err
-			}
-			fmt.Fprintf(listing, "%s\t%d\t%s\n", name, in.Bytes, in.SHA256)
-			total += in.Bytes
-		}
-	}
-	return sharding.Input{Name: filepath.Base(path), Bytes: total, SHA256: hex.EncodeToString(listing.Sum(nil))}, nil
-}
-
-func (p *sourcePlan) addText(ctx context.Context, kind string, paths []string, stems map[string]int) error {
-	s := SourceSpec{Kind: kind}
-	for _, path := range paths {
-		in, err := inputOf(ctx, path)
-		if err != nil {
-			return err
-		}
-		s.Bytes += in.Bytes
-		s.Paths, s.Inputs = append(s.Paths, store.Absolute(path)), append(s.Inputs, in)
-		p.inputs = append(p.inputs, in)
-	}
-	p.tasks = append(p.tasks, extractTask{Source: p.add(s, stems)})
-	return nil
-}
-
-// inputOf describes a raw source for the recipe.
-func inputOf(ctx context.Context, path string) (sharding.Input, error) {
-	f, err := store.OpenPath(ctx, path)
-	if err != nil {
-		return sharding.Input{}, err
-	}
-	defer f.Close()
-	sum, err := sharding.EndsHash(f)
-	if err != nil {
-		return sharding.Input{}, fmt.Errorf("read %s: %w", path, err)
-	}
-	return sharding.Input{Name: filepath.Base(path), Bytes: f.Size(), SHA256: sum}, nil
-}
-
-// stem is the part of a documents file's name that tells its source: the base
-// name without what says how it is packed, in letters that any store takes.
-func stem(path string) string {
-	name := filepath.Base(path)
-	for {
-		cut := name
-		for _, suffix := range []string{".bz2", ".gz", ".zst", ".tgz", ".tar", ".zip", ".xml", ".txt", ".jsonl", ".json", ".epub", ".parquet"} {
-			cut = strings.TrimSuffix(cut, suffix)
-		}
-		if cut == name || cut == "" {
-			break
-		}
-		name = cut
-	}
-	name = strings.Map(func(r rune) rune {
-		if r < 0x80 && (r == '-' || r == '_' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z') {
-			return r
-		}
-		return '_'
-	}, name)
-	return name[:min(len(name), 100)]
+	return failure.Usagef("%s: no line of the first %d has a field %q, the fields are %s: %s", name, s.Objects, field, strings.Join(fields, ", "), cure)
 }

@@ -5,8 +5,9 @@ package pipeline
 import (
 	"os"
 	"path/filepath"
-	"pretext/internal/store"
 	"syscall"
+
+	"pretext/internal/store"
 )
 
 // freeSpace returns the bytes that a user may still write below a local path,

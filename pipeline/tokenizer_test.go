@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"pretext/internal/realdata"
+	"pretext/pipeline/stage"
 	"pretext/records"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
@@ -86,7 +87,7 @@ func TestExamplesOfRobertaSpellTheText(t *testing.T) {
 	c.Options.MaxSeqLength, c.Options.DupeFactor, c.Options.SentenceSplitter, c.Options.DoWholeWordMask = 48, 3, "newline", true
 	notes := 0
 	trees := map[string]map[string]string{}
-	for _, r := range []Runner{{Name: "direct", Workers: 1}, {Name: "prism", Workers: 7}} {
+	for _, r := range []stage.Runner{{Name: "direct", Workers: 1}, {Name: "prism", Workers: 7}} {
 		r.Note = func(string) { notes++ }
 		c.Out = filepath.Join(dir, r.Name, string(rune('0'+r.Workers)))
 		if _, err := Examples(context.Background(), r, c); err != nil {

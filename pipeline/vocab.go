@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 
+	"pretext/internal/failure"
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
 	"pretext/sharding"
@@ -71,12 +73,12 @@ type vocabTask struct {
 
 // Vocab trains a vocabulary from documents, or takes a given one into a folder
 // of its own: OUT/vocab.txt.
-func Vocab(ctx context.Context, r Runner, c VocabConfig) (*sharding.Manifest, error) {
+func Vocab(ctx context.Context, r stage.Runner, c VocabConfig) (*sharding.Manifest, error) {
 	if file := (tokenFile{c.Given, c.Tokenizer}); file.given() {
 		return copyVocab(ctx, r, c, file)
 	}
 	if err := c.Options.Validate(); err != nil {
-		return nil, &ConfigError{Err: err}
+		return nil, failure.Usage(err)
 	}
 	folders, foreign, err := sortDocuments(c.Documents, nil)
 	if err != nil {
@@ -138,14 +140,14 @@ func (c VocabConfig) plan(ctx context.Context, folders []string) (none stage.Con
 		tasks = append(tasks, vocabTask{open})
 	}
 	if total == 0 {
-		return none, fmt.Errorf("%w in %v", ErrNoDocuments, c.Documents)
+		return none, fmt.Errorf("%w in %v", sharding.ErrNoDocuments, c.Documents)
 	}
 	return stage.Config{Spec: stage.NewSpec("vocab", c.Out, work.Documents, work), Recipe: recipe, Tasks: tasks,
 		Total: total, Overwrite: c.Overwrite}, nil
 }
 
 // copyVocab makes a vocab folder of a vocabulary or tokenizer that the user has.
-func copyVocab(ctx context.Context, r Runner, c VocabConfig, file tokenFile) (*sharding.Manifest, error) {
+func copyVocab(ctx context.Context, r stage.Runner, c VocabConfig, file tokenFile) (*sharding.Manifest, error) {
 	tokens, err := file.read(sharding.DefaultExamplesOptions())
 	if err != nil {
 		return nil, err
@@ -254,4 +256,52 @@ func (w *vocabWorker) train(ctx context.Context, results []stage.Result) (tokens
 		readers = append(readers, store.NewReader(f, 0))
 	}
 	return vocab.Train(ctx, vocab.Merge(readers...), w.Options.Options)
+}
+
+// A tokenFile names the file that says how text becomes ids: a vocab.txt or a
+// tokenizer.json. One of the two is set.
+type tokenFile struct{ vocab, tokenizer string }
+
+// name returns the name of the stages' own copies.
+func (f tokenFile) name() string {
+	if f.tokenizer != "" {
+		return sharding.TokenizerName
+	}
+	return sharding.VocabName
+}
+
+// given reports whether a file is named.
+func (f tokenFile) given() bool { return f.vocab != "" || f.tokenizer != "" }
+
+func (f tokenFile) path() string {
+	if f.tokenizer != "" {
+		return f.tokenizer
+	}
+	return f.vocab
+}
+
+// tokens is a tokenFile that was read.
+type tokens struct {
+	raw       []byte
+	tokenizer *sharding.Tokenizer
+	options   sharding.ExamplesOptions // in force
+}
+
+// read reads the file from the local disk, under the options asked for.
+func (f tokenFile) read(o sharding.ExamplesOptions) (*tokens, error) {
+	if f.vocab != "" && f.tokenizer != "" {
+		return nil, failure.Usagef("a vocabulary and a tokenizer are given: which of them?")
+	}
+	raw, err := os.ReadFile(f.path())
+	if err != nil {
+		return nil, err
+	}
+	o.Tokenizer = nil
+	if f.tokenizer != "" {
+		if o, err = sharding.TokenizerOptions(f.tokenizer, raw, o); err != nil {
+			return nil, err
+		}
+	}
+	t, err := sharding.NewTokenizer(f.path(), raw, o)
+	return &tokens{raw, t, o}, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pretext/internal/realdata"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
@@ -46,7 +47,7 @@ func TestWarningsAreTheSameForAnyRunnerWorkersAndHistory(t *testing.T) {
 	if err := CheckWarnings(stages); !errors.As(err, &strict) || len(strict.Codes) != 2 {
 		t.Errorf("strict: got %v", err)
 	}
-	for _, r := range []Runner{{Name: "direct", Workers: 1}, {Name: "prism", Workers: 3}} {
+	for _, r := range []stage.Runner{{Name: "direct", Workers: 1}, {Name: "prism", Workers: 3}} {
 		c.Out = filepath.Join(t.TempDir(), "run")
 		run(t, r, c)
 		if diff := cmp.Diff(tree(t, want), tree(t, c.Out)); diff != "" {
@@ -75,7 +76,7 @@ func TestWarningsAreTheSameForAnyRunnerWorkersAndHistory(t *testing.T) {
 func TestVerifyDerivesTheWarningsAgain(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	run(t, testRunner, warned(t, out))
-	path := filepath.Join(out, ShardsFolder, sharding.ManifestName)
+	path := filepath.Join(out, sharding.ShardsFolder, sharding.ManifestName)
 	for _, test := range []struct {
 		change func(*sharding.Manifest)
 		ok     bool

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"pretext/extract"
+	"pretext/internal/failure"
 	"pretext/internal/store"
 )
 
@@ -40,7 +41,7 @@ func OpenDocuments(ctx context.Context, locations []string) ([]DocumentsInput, e
 }
 
 // OpenDocumentsFolder reads the manifest and the block tables of a documents folder.
-// The folder of another stage is a [*UsageError].
+// The folder of another stage is a usage error.
 func OpenDocumentsFolder(ctx context.Context, location string) (DocumentsInput, error) {
 	in := DocumentsInput{Location: store.Absolute(location)}
 	folder, err := store.Open(location)
@@ -57,7 +58,7 @@ func OpenDocumentsFolder(ctx context.Context, location string) (DocumentsInput, 
 	in.Counts = m.Counts
 	files := m.DocumentsFiles()
 	if len(files) == 0 {
-		return in, &UsageError{fmt.Errorf("%s holds the output of stage %q, not documents", location, m.Stage)}
+		return in, failure.Usagef("%s holds the output of stage %q, not documents", location, m.Stage)
 	}
 	for _, f := range files {
 		body, err := ReadDocumentsBody(ctx, folder, f.Name)
@@ -98,6 +99,17 @@ func (l BlockList) TextBytes() (n int64) {
 	for _, f := range l {
 		for _, b := range f.Blocks {
 			n += b.TextBytes
+		}
+	}
+	return n
+}
+
+// LargestBlock returns the bytes of text of the largest block. A block that is
+// large at all is one document.
+func (l BlockList) LargestBlock() (n int64) {
+	for _, f := range l {
+		for _, b := range f.Blocks {
+			n = max(n, b.TextBytes)
 		}
 	}
 	return n

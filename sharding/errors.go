@@ -12,13 +12,3 @@ var (
 	// ErrNoRecords reports that no example could be made.
 	ErrNoRecords = failure.Damaged("no examples")
 )
-
-// A UsageError reports a wrong argument, such as the folder of another stage.
-type UsageError struct{ Err error }
-
-func (e *UsageError) Error() string { return e.Err.Error() }
-
-func (e *UsageError) Unwrap() error { return e.Err }
-
-// Usage marks the error for exit codes.
-func (e *UsageError) Usage() bool { return true }

@@ -142,6 +142,18 @@ func (c Counts) RejectReasons() (reasons []string) {
 	return reasons
 }
 
+// RejectSummary names the reasons for rejects with their counts, in one phrase.
+func (c Counts) RejectSummary() string {
+	var parts []string
+	for _, reason := range c.RejectReasons() {
+		parts = append(parts, fmt.Sprintf("%d %s", c["reject."+reason], reason))
+	}
+	if len(parts) == 0 {
+		return "nothing was rejected"
+	}
+	return "rejected: " + strings.Join(parts, ", ")
+}
+
 // Reasons of a filter's rejects that are not quality rules.
 const (
 	RejectDuplicate     = "duplicate"      // equal words in an earlier document

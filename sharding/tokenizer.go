@@ -3,6 +3,7 @@ package sharding
 import (
 	"fmt"
 
+	"pretext/internal/failure"
 	"pretext/records/pretrain"
 	"pretext/tokenize"
 	"pretext/tokenize/hf"
@@ -30,7 +31,7 @@ func TokenizerOptions(path string, raw []byte, o ExamplesOptions) (ExamplesOptio
 	}
 	specials, err := file.Specials()
 	if err != nil {
-		return o, &UsageError{err}
+		return o, failure.Usage(err)
 	}
 	o.Tokenizer = &TokenizerInfo{Model: modelByteLevel, VocabSize: file.Len(), Specials: specials}
 	o.DoLowerCase, o.TokenizerProfile = false, ""

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"pretext/internal/failure"
 	"pretext/internal/store"
 	"pretext/internal/usage"
 	"pretext/sharding"
@@ -57,7 +58,7 @@ func checkPath(path string) error {
 	if utf8.ValidString(path) {
 		return nil
 	}
-	return &ConfigError{Err: fmt.Errorf("path %q: not UTF-8: give the file or folder another name", path)}
+	return failure.Usagef("path %q: not UTF-8: give the file or folder another name", path)
 }
 
 // Run locks a stage's directory and runs the stage there.

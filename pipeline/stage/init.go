@@ -1,23 +1,22 @@
-// Package pipeline runs the stages of the data path as Beam jobs.
+// Package stage is the engine that runs a stage of the data path as a Beam job.
 //
-// A stage turns one folder into another: extract makes documents of sources,
-// vocab a vocabulary of documents, examples shards of documents. Its driver
-// plans tasks, writes them to the store, and runs one job:
+// A stage turns one directory into another. Its driver plans tasks and calls
+// [Run], which writes the plan to the directory and runs one job:
 //
 //	Create(tasks) → Reshuffle → task DoFn → GroupByKey → manifest DoFn → consumed
 //
 // Elements are references: a task is an index into the plan, a result names a
-// side-car. Text stays in files. The same graph serves all stages; what a
-// stage does is in its own file, as a [worker].
+// side-car. Text stays in files. All stages use this graph; a stage registers a
+// [Definition] with the constructor of its [Worker]. The engine knows no stage.
 //
-// The task DoFn hands its elements to a pool, bounded for the whole process:
-// runners start between one and eight bundles whatever they are asked for, and
-// memory is the number of tasks at work times what a task needs. A task whose
-// side-car proves that it was done is not done again. The manifest DoFn reads
-// side-cars, never metrics, and may run twice.
+// The task DoFn hands its elements to a pool that is bounded for the process,
+// because runners start between one and eight bundles, and memory is the number of
+// concurrent tasks times what a task needs. A task whose side-car proves that it is
+// done is not repeated. The manifest DoFn reads side-cars, never metrics, and may
+// run twice.
 //
-// The default runner, direct, opens no socket. Prism listens on a random port of all
-// interfaces, which package internal/guard closes to all but this process.
+// The default runner, direct, opens no socket. Prism listens on a random port of
+// all interfaces, which package internal/guard closes to other processes.
 package stage
 
 import (

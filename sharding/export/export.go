@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"pretext/internal/failure"
 	"pretext/internal/store"
 	"pretext/sharding"
 	"pretext/tokenize/sentence"
@@ -43,7 +44,7 @@ func Text(ctx context.Context, c Config) ([]File, error) {
 	}
 	var o sharding.ExamplesOptions
 	if m.Stage != "examples" {
-		return nil, &sharding.UsageError{Err: fmt.Errorf("%s holds the output of stage %q, not shards", c.Shards, m.Stage)}
+		return nil, failure.Usagef("%s holds the output of stage %q, not shards", c.Shards, m.Stage)
 	}
 	if err := json.Unmarshal(m.Options, &o); err != nil {
 		return nil, fmt.Errorf("read %s in %s: %w: %v", sharding.ManifestName, c.Shards, sharding.ErrFormat, err)
@@ -92,11 +93,11 @@ func (c Config) locate(ctx context.Context, m *sharding.Manifest) ([]string, err
 	}
 	want := m.Inputs[:len(m.Inputs)-1] // the last is the vocabulary
 	if len(inputs) != len(want) {
-		return nil, &sharding.UsageError{Err: fmt.Errorf("%s was made of %d documents folders, %d are given: name them with --documents, in order", c.Shards, len(want), len(inputs))}
+		return nil, failure.Usagef("%s was made of %d documents folders, %d are given: name them with --documents, in order", c.Shards, len(want), len(inputs))
 	}
 	for i, in := range inputs {
 		if in.Input != want[i] {
-			return nil, &sharding.UsageError{Err: fmt.Errorf("%s is not the documents folder that %s was made from", locations[i], c.Shards)}
+			return nil, failure.Usagef("%s is not the documents folder that %s was made from", locations[i], c.Shards)
 		}
 	}
 	return locations, nil

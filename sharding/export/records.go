@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"pretext/internal/failure"
 	"pretext/internal/store"
 	"pretext/records"
 	"pretext/records/tfrecord"
@@ -33,7 +34,7 @@ func Records(ctx context.Context, files []string, vocab, out string) ([]RecordsF
 	if vocab == "" {
 		vocab = filepath.Join(filepath.Dir(files[0]), sharding.VocabName)
 		if _, err := os.Stat(vocab); err != nil {
-			return nil, &sharding.UsageError{Err: fmt.Errorf("%s: records without a manifest and without a %s beside them: give --vocab FILE", filepath.Dir(files[0]), sharding.VocabName)}
+			return nil, failure.Usagef("%s: records without a manifest and without a %s beside them: give --vocab FILE", filepath.Dir(files[0]), sharding.VocabName)
 		}
 	}
 	raw, err := os.ReadFile(vocab)
@@ -53,7 +54,7 @@ func Records(ctx context.Context, files []string, vocab, out string) ([]RecordsF
 	for _, path := range files {
 		e, err := exportRecords(ctx, folder, path, v)
 		if err == nil && taken[e.Name] {
-			err = &sharding.UsageError{Err: fmt.Errorf("two files of records would become %s", e.Name)}
+			err = failure.Usagef("two files of records would become %s", e.Name)
 		}
 		if err != nil {
 			return nil, err

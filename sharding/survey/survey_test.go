@@ -55,7 +55,7 @@ func demo(t testing.TB) string {
 }
 
 func makeDemo(out string) error {
-	_, err := pipeline.Demo(context.Background(), pipeline.Runner{Name: "direct", Workers: 2}, pipeline.DemoConfig(out))
+	_, err := pipeline.Demo(context.Background(), stage.Runner{Name: "direct", Workers: 2}, pipeline.DemoConfig(out))
 	return err
 }
 

@@ -135,7 +135,7 @@ func recordMissed(problems []sharding.Problem, whole []byte, at int) string {
 // bytes, so that no checksum tells.
 func forge(t *testing.T, out string, change func(n int, e *records.Example)) {
 	t.Helper()
-	dir := filepath.Join(out, pipeline.ShardsFolder)
+	dir := filepath.Join(out, sharding.ShardsFolder)
 	name := sharding.ShardName{Split: sharding.Train, Count: 1}
 	old, err := os.ReadFile(filepath.Join(dir, name.Records(false)))
 	if err != nil {
@@ -260,8 +260,8 @@ func TestFoldersThatDoNotBelongTogetherAreFound(t *testing.T) {
 		c.Sources = []pipeline.Source{{Kind: pipeline.KindWiki, Path: writeFile(t, t.TempDir(), "w.xml", dump(13))}}
 	})
 	for _, c := range []struct{ folder, from, want string }{
-		{pipeline.DocumentsFolder, other, "made of other documents"},
-		{pipeline.ShardsFolder, other, "made of other documents"},
+		{sharding.DocumentsFolder, other, "made of other documents"},
+		{sharding.ShardsFolder, other, "made of other documents"},
 	} {
 		mixed := filepath.Join(t.TempDir(), "run")
 		if err := os.CopyFS(mixed, os.DirFS(out)); err != nil {
@@ -283,7 +283,7 @@ func TestAPlanThatDealsOtherwiseIsFound(t *testing.T) {
 		c.Sources = []pipeline.Source{{Kind: pipeline.KindWiki, Path: writeFile(t, t.TempDir(), "w.xml", dump(200))}}
 		c.Examples.Shards = 2
 	})
-	dir := filepath.Join(out, pipeline.ShardsFolder, sharding.PlanFolder)
+	dir := filepath.Join(out, sharding.ShardsFolder, sharding.PlanFolder)
 	for _, c := range []struct {
 		name string
 		raw  []byte
@@ -317,7 +317,7 @@ func TestAPlanThatDealsOtherwiseIsFound(t *testing.T) {
 }
 
 func TestAPlanOfOtherTasksThanLeftFilesIsFound(t *testing.T) {
-	dir := filepath.Join(smallRun(t, nil), pipeline.ShardsFolder)
+	dir := filepath.Join(smallRun(t, nil), sharding.ShardsFolder)
 	plan := string(readFile(t, filepath.Join(dir, sharding.PlanName)))
 	for _, tasks := range []string{"0", "3", "1000000000"} {
 		writeFile(t, dir, sharding.PlanName, []byte(strings.Replace(plan, `"tasks": 1,`, `"tasks": `+tasks+",", 1)))
@@ -338,7 +338,7 @@ func readFile(t *testing.T, path string) []byte {
 
 func TestAManifestThatNamesFilesElsewhereIsNotFollowed(t *testing.T) {
 	out := smallRun(t, nil)
-	path := filepath.Join(out, pipeline.ShardsFolder, sharding.ManifestName)
+	path := filepath.Join(out, sharding.ShardsFolder, sharding.ManifestName)
 	var m sharding.Manifest
 	readInto(t, path, &m)
 	m.Files[0].Name = "../documents/manifest.json"
@@ -350,7 +350,7 @@ func TestAManifestThatNamesFilesElsewhereIsNotFollowed(t *testing.T) {
 
 func TestFilesOfAnyoneAreVerifiedAsFarAsCanBe(t *testing.T) {
 	out, dir := smallRun(t, nil), t.TempDir()
-	good := readFile(t, filepath.Join(out, pipeline.ShardsFolder, "train-00000-of-00001.tfrecord"))
+	good := readFile(t, filepath.Join(out, sharding.ShardsFolder, "train-00000-of-00001.tfrecord"))
 	writeFile(t, dir, "a.tfrecord", good)
 	writeFile(t, dir, "b.tf_record", good[:len(good)-5])
 	v := check(t, dir)

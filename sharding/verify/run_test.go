@@ -48,7 +48,7 @@ func writeFile(t *testing.T, dir, name string, content []byte) string {
 	return path
 }
 
-var testRunner = pipeline.Runner{Name: "direct", Workers: 2}
+var testRunner = stage.Runner{Name: "direct", Workers: 2}
 
 // smallRun makes a run that is verified within a few milliseconds. It is in memory if
 // the machine has /dev/shm.

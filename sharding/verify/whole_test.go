@@ -13,6 +13,7 @@ import (
 	"pretext/extract/dedup"
 	"pretext/internal/torture"
 	"pretext/pipeline"
+	"pretext/pipeline/filter"
 	"pretext/sharding"
 	"pretext/sharding/verify"
 )
@@ -24,7 +25,7 @@ func filteredRun(t *testing.T) string {
 	t.Helper()
 	root := smallRun(t, func(c *pipeline.RunConfig) {
 		c.Examples.Fraction, c.Examples.Shards = 0.3, 2
-		c.Filter = pipeline.FilterOptions{Dedup: pipeline.DedupMinHash, Nearly: &dedup.Options{Containment: 0.5}}
+		c.Filter = filter.Options{Dedup: filter.DedupMinHash, Nearly: &dedup.Options{Containment: 0.5}}
 		c.Sources = append(c.Sources, pipeline.Source{Kind: pipeline.KindBooks, Path: writeFile(t, t.TempDir(), "b.txt", []byte(strings.Repeat("A short book has a few words. It ends soon.\n\n", 40)))})
 	})
 	var lines strings.Builder

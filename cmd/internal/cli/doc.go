@@ -5,7 +5,7 @@
 //	settings := cli.Settings{Prefix: "PRETEXT_", Reserved: []string{"DATA"}}
 //	root.AddCommand(cli.NewConfig(&settings), cli.NewMan())
 //	settings.AddTo(root)                       // --config, and all that it says
-//	cli.Complain(root)                         // what is wrong with a command line is a UsageError
+//	cli.Complain(root)                         // what is wrong with a command line is a usage error
 //	…
 //	os.Exit(cli.Program{Name: "prepare-data"}.Report(os.Stderr, root.Execute()))
 //

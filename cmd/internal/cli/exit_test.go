@@ -21,6 +21,7 @@ import (
 	"pretext/internal/failure"
 	"pretext/internal/store"
 	"pretext/pipeline"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 	"pretext/sharding/survey"
 )
@@ -32,8 +33,8 @@ func TestErrorsHaveTheExitCodeOfTheirKind(t *testing.T) {
 	for code, errs := range map[int][]error{
 		cli.ExitOK:    {nil},
 		cli.ExitOther: {errors.New("x"), &store.RemovedError{Folder: "x", Err: &fs.PathError{Err: fs.ErrNotExist}}},
-		cli.ExitUsage: {failure.Usagef("x"), &config.Error{}, &pipeline.ConfigError{Err: errors.New("x")}, &pipeline.OptionsError{},
-			&sharding.UsageError{Err: errors.New("x")}, &sharding.TooManyShardsError{}, &survey.KindError{}, download.ErrNotFound, &download.NoDumpError{},
+		cli.ExitUsage: {failure.Usagef("x"), &config.Error{}, &stage.OptionsError{},
+			&sharding.TooManyShardsError{}, &survey.KindError{}, download.ErrNotFound, &download.NoDumpError{},
 			wiki.NotDump("x"), &parquet.UnsupportedError{Column: true}, store.ErrNotFile, missing, syscall.ENOTDIR, syscall.EISDIR},
 		cli.ExitRejects: {&pipeline.RejectsError{}, &pipeline.WarningsError{}},
 		cli.ExitDamaged: {sharding.ErrDamaged, sharding.ErrNoDocuments, &wiki.CorruptError{}, &bzip2.CorruptError{}, books.ErrCorrupt, download.ErrCorrupt,
@@ -41,9 +42,9 @@ func TestErrorsHaveTheExitCodeOfTheirKind(t *testing.T) {
 		cli.ExitNetwork: {download.ErrNetwork, download.ErrRefused, download.ErrOffline,
 			&download.NetworkError{Err: syscall.EACCES}, &download.NetworkError{Err: fs.ErrNotExist}},
 		cli.ExitDiskFull:    {syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, &download.NetworkError{Err: syscall.ENOSPC}},
-		cli.ExitPermission:  {fs.ErrPermission, syscall.EACCES, syscall.EPERM, syscall.EROFS, &pipeline.ConfigError{Err: fs.ErrPermission}},
+		cli.ExitPermission:  {fs.ErrPermission, syscall.EACCES, syscall.EPERM, syscall.EROFS, failure.Usage(fs.ErrPermission)},
 		cli.ExitLocked:      {store.ErrLocked},
-		cli.ExitDoesNotFit:  {&pipeline.MemoryError{}, &pipeline.FitError{}, failure.DoesNotFit("x")},
+		cli.ExitDoesNotFit:  {&stage.MemoryError{}, &pipeline.FitError{}, failure.DoesNotFit("x")},
 		cli.ExitInterrupted: {context.Canceled, errors.Join(sharding.ErrDamaged, context.Canceled)},
 	} {
 		for _, err := range errs {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pretext/pipeline"
+	"pretext/sharding"
 	"pretext/sharding/verify"
 	"pretext/tokenize"
 )
@@ -38,13 +39,13 @@ made. Nothing is downloaded.`,
 				return err
 			}
 			if !v.OK() {
-				return fmt.Errorf("%w: %v", pipeline.ErrDamaged, v.Problems[0])
+				return fmt.Errorf("%w: %v", sharding.ErrDamaged, v.Problems[0])
 			}
 			if run.json {
 				return nil
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "\nverified: %s\n", checked(v))
-			fmt.Fprintf(cmd.OutOrStdout(), "next: prepare-data head %s\n", filepath.Join(run.out, pipeline.ShardsFolder))
+			fmt.Fprintf(cmd.OutOrStdout(), "next: prepare-data head %s\n", filepath.Join(run.out, sharding.ShardsFolder))
 			return nil
 		},
 	}

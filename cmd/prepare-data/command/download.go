@@ -12,6 +12,7 @@ import (
 
 	"pretext/extract/download"
 	"pretext/pipeline"
+	"pretext/sharding"
 )
 
 func newDownload() *cobra.Command {
@@ -41,7 +42,7 @@ the versions that "the newest" meant; --overwrite asks for them anew.`,
 				return err
 			}
 			c.Out, c.Overwrite = run.out, run.overwrite
-			s, err := pipeline.Summarize("download", run.out, func() (*pipeline.Manifest, error) { return pipeline.Download(cmd.Context(), r, c) })
+			s, err := pipeline.Summarize("download", run.out, func() (*sharding.Manifest, error) { return pipeline.Download(cmd.Context(), r, c) })
 			return run.report(cmd, err, s)
 		},
 	}

@@ -13,6 +13,8 @@ import (
 	"pretext/extract/dedup"
 	"pretext/extract/quality"
 	"pretext/pipeline"
+	"pretext/pipeline/filter"
+	"pretext/sharding"
 )
 
 // filterFlags say which documents stay.
@@ -27,7 +29,7 @@ type filterFlags struct {
 }
 
 func (f *filterFlags) add(fs *pflag.FlagSet) {
-	fs.StringVar(&f.dedup, "dedup", pipeline.DedupNone, "drop copies of earlier documents: none, exact (equal words) or minhash (nearly equal too)")
+	fs.StringVar(&f.dedup, "dedup", filter.DedupNone, "drop copies of earlier documents: none, exact (equal words) or minhash (nearly equal too)")
 	fs.Float64Var(&f.threshold, "dedup-threshold", dedup.Options{}.WithDefaults().Threshold, "similarity of shingles from which documents are nearly equal")
 	fs.Float64Var(&f.containment, "dedup-containment", 0, "with minhash: share of a long document's shingles in another from which it is dropped as contained in it; 0: not looked for")
 	fs.StringSliceVar(&f.quality, "quality", nil, "published `rules` that documents must pass: "+strings.Join(quality.Sets, ", "))
@@ -37,12 +39,12 @@ func (f *filterFlags) add(fs *pflag.FlagSet) {
 }
 
 // options returns the pipeline's view of the flags.
-func (f *filterFlags) options() (o pipeline.FilterOptions, err error) {
+func (f *filterFlags) options() (o filter.Options, err error) {
 	o.Dedup = f.dedup
-	if f.dedup != pipeline.DedupMinHash && f.containment != 0 {
+	if f.dedup != filter.DedupMinHash && f.containment != 0 {
 		return o, usagef("--dedup-containment: needs --dedup minhash")
 	}
-	if f.dedup == pipeline.DedupMinHash {
+	if f.dedup == filter.DedupMinHash {
 		o.Nearly = &dedup.Options{Threshold: f.threshold, Containment: f.containment}
 		if f.threshold == 0 { // which would mean the default
 			return o, usagef("--dedup-threshold 0: must be above 0 and at most 1")
@@ -106,9 +108,9 @@ lies the list of its rejects, with reasons.`,
 			}
 			imports := pipeline.DefaultExtractOptions()
 			imports.Text.Lang, imports.Text.Field = lang, field
-			s, err := pipeline.Summarize("filter", run.out, func() (*pipeline.Manifest, error) {
-				return pipeline.Filter(cmd.Context(), r, pipeline.FilterConfig{Documents: args, Options: options, Import: imports,
-					MaxRejects: run.maxRejects, Memory: int64(run.memory), Out: run.out, Overwrite: run.overwrite})
+			s, err := pipeline.Summarize("filter", run.out, func() (*sharding.Manifest, error) {
+				return pipeline.Filter(cmd.Context(), r, pipeline.FilterConfig{Import: imports, MaxRejects: run.maxRejects,
+					Config: filter.Config{Documents: args, Options: options, Memory: int64(run.memory), Out: run.out, Overwrite: run.overwrite}})
 			})
 			return run.report(cmd, err, s)
 		},

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pretext/cmd/internal/cli"
-	"pretext/pipeline"
+	"pretext/sharding"
 	"pretext/tokenize"
 )
 
@@ -116,7 +116,7 @@ func loadTokenizer(path string, opts tokenize.Options) (*tokenize.Tokenizer, err
 	}
 	v, err := tokenize.ReadVocab(path, raw)
 	if err != nil {
-		return nil, fmt.Errorf("%w vocabulary: %w", pipeline.ErrDamaged, err)
+		return nil, fmt.Errorf("%w vocabulary: %w", sharding.ErrDamaged, err)
 	}
 	return tokenize.New(v, opts)
 }

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"pretext/internal/humanize"
-	"pretext/pipeline"
+	"pretext/pipeline/stage"
 )
 
 // progressInterval is the time between two lines where no terminal shows a
@@ -22,7 +22,7 @@ const progressInterval = 10 * time.Second
 
 // watch returns the function that shows the progress of stages: a bar on a
 // terminal, a line an interval elsewhere, nothing where quiet is set.
-func watch(stderr io.Writer, quiet bool) func(*pipeline.Meter) (stop func()) {
+func watch(stderr io.Writer, quiet bool) func(*stage.Meter) (stop func()) {
 	if quiet {
 		return nil
 	}
@@ -31,7 +31,7 @@ func watch(stderr io.Writer, quiet bool) func(*pipeline.Meter) (stop func()) {
 		show = showBar
 	}
 	var kept []string
-	return func(m *pipeline.Meter) func() {
+	return func(m *stage.Meter) func() {
 		stop := show(stderr, m)
 		return func() {
 			stop()
@@ -43,7 +43,7 @@ func watch(stderr io.Writer, quiet bool) func(*pipeline.Meter) (stop func()) {
 // reportKept writes one line about what a resumed run kept, at the end of the first
 // stage that has made something new. kept describes the stages before m; it returns
 // those that no line has reported yet.
-func reportKept(stderr io.Writer, kept []string, m *pipeline.Meter) []string {
+func reportKept(stderr io.Writer, kept []string, m *stage.Meter) []string {
 	if m.Kept() > 0 {
 		kept = append(kept, fmt.Sprintf("%d of %d tasks of %s", m.Kept(), m.Tasks, m.Stage))
 	}
@@ -58,7 +58,7 @@ func reportKept(stderr io.Writer, kept []string, m *pipeline.Meter) []string {
 // where the terminal is narrower, and shortens the text where that is not enough.
 const barWidth = 26
 
-func showBar(stderr io.Writer, m *pipeline.Meter) func() {
+func showBar(stderr io.Writer, m *stage.Meter) func() {
 	p := mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(barWidth))
 	start := time.Now()
 	bar := p.AddBar(m.Total,
@@ -76,7 +76,7 @@ func showBar(stderr io.Writer, m *pipeline.Meter) func() {
 	})
 }
 
-func showLines(stderr io.Writer, m *pipeline.Meter) func() {
+func showLines(stderr io.Writer, m *stage.Meter) func() {
 	start := time.Now()
 	line := func() {
 		fmt.Fprintf(stderr, "prepare-data: %s: %s\n", m.Stage, progressText(m, time.Since(start)))
@@ -86,7 +86,7 @@ func showLines(stderr io.Writer, m *pipeline.Meter) func() {
 
 // progressText is how far a stage is, how fast and how much longer it takes:
 // "45 %, 12.3 MB/s, 1m5s elapsed, 2m3s left". What is not known yet is missing.
-func progressText(m *pipeline.Meter, elapsed time.Duration) string {
+func progressText(m *stage.Meter, elapsed time.Duration) string {
 	elapsed = elapsed.Round(time.Second)
 	done := min(m.Done(), m.Total)
 	if done <= 0 {

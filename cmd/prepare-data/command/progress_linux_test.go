@@ -10,9 +10,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"golang.org/x/sys/unix"
+	"pretext/pipeline/stage"
 
-	"pretext/pipeline"
+	"golang.org/x/sys/unix"
 )
 
 // A bar that is wider than its terminal leaves a line behind with every state.
@@ -25,7 +25,7 @@ func TestBarsDoNotWrap(t *testing.T) {
 func barFits(t *testing.T, columns int) {
 	t.Parallel()
 	terminal, screen := openTerminal(t, uint16(columns))
-	m := &pipeline.Meter{Stage: "signatures", Total: 1e12}
+	m := &stage.Meter{Stage: "signatures", Total: 1e12}
 	m.Add(1e9)
 	stop := showBar(terminal, m)
 	time.Sleep(1300 * time.Millisecond) // the rate is shown after a second

@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"pretext/pipeline"
+	"pretext/pipeline/stage"
 )
 
 // A bar must come to its end whatever was counted: a stage that failed, one
 // with nothing to count, one that counted too much.
 func TestABarEndsWhateverWasCounted(t *testing.T) {
 	for _, tc := range []struct{ total, done int64 }{{0, 0}, {10, 0}, {10, 5}, {10, 10}, {10, 12}, {0, 3}} {
-		m := &pipeline.Meter{Stage: "test", Total: tc.total}
+		m := &stage.Meter{Stage: "test", Total: tc.total}
 		ended := make(chan struct{})
 		go func() {
 			stop := showBar(new(bytes.Buffer), m)
@@ -43,7 +43,7 @@ func TestProgressSaysWhatItsTimesMean(t *testing.T) {
 		{1200, 1000, 10 * time.Second, "100 %, 100 B/s, 10s elapsed"},
 		{0, 0, time.Second, "1s elapsed"},
 	} {
-		m := &pipeline.Meter{Total: c.total}
+		m := &stage.Meter{Total: c.total}
 		m.Add(c.done)
 		if got := progressText(m, c.elapsed); got != c.want {
 			t.Errorf("%d of %d after %v: got %q, want %q", c.done, c.total, c.elapsed, got, c.want)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"pretext/pipeline"
 	"pretext/sharding"
 	"pretext/tokenize"
 	"pretext/tokenize/hf"
@@ -61,7 +60,7 @@ func loadFileTokenizer(path string) (*hf.Tokenizer, error) {
 	}
 	tok, err := hf.Load(path, raw)
 	if err != nil {
-		return nil, fmt.Errorf("%w tokenizer, or one that is not supported: %w", pipeline.ErrDamaged, err)
+		return nil, fmt.Errorf("%w tokenizer, or one that is not supported: %w", sharding.ErrDamaged, err)
 	}
 	return tok, nil
 }

@@ -95,21 +95,21 @@ func addRunner(fs *pflag.FlagSet, runner *string) {
 }
 
 // pipeline returns the pipeline's view of the flags.
-func (f *runFlags) pipeline(stderr io.Writer) (pipeline.Runner, error) {
+func (f *runFlags) pipeline(stderr io.Writer) (stage.Runner, error) {
 	if f.out == "" {
-		return pipeline.Runner{}, usagef("no output folder: give --out DIR")
+		return stage.Runner{}, usagef("no output folder: give --out DIR")
 	}
 	if f.workers < 1 {
-		return pipeline.Runner{}, usagef("--workers %d: must be at least 1", f.workers)
+		return stage.Runner{}, usagef("--workers %d: must be at least 1", f.workers)
 	}
 	if !slices.Contains(stage.Runners, f.runner) {
-		return pipeline.Runner{}, usagef("--runner %q: must be one of %s", f.runner, strings.Join(stage.Runners, ", "))
+		return stage.Runner{}, usagef("--runner %q: must be one of %s", f.runner, strings.Join(stage.Runners, ", "))
 	}
 	if !(f.maxRejects >= 0 && f.maxRejects <= 1) {
-		return pipeline.Runner{}, usagef("--max-rejects %g: must be between 0 and 1", f.maxRejects)
+		return stage.Runner{}, usagef("--max-rejects %g: must be between 0 and 1", f.maxRejects)
 	}
 	pipeline.LimitMemory(int64(f.memory))
-	return pipeline.Runner{Name: f.runner, Workers: f.workers, RecordPlaces: f.places, Watch: watch(stderr, f.quiet), Note: func(text string) {
+	return stage.Runner{Name: f.runner, Workers: f.workers, RecordPlaces: f.places, Watch: watch(stderr, f.quiet), Note: func(text string) {
 		fmt.Fprintf(stderr, "prepare-data: note: %s\n", cli.OneLine(text))
 	}}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"pretext/cmd/internal/cli"
 	"pretext/internal/humanize"
 	"pretext/pipeline"
+	"pretext/sharding"
 )
 
 func newExtract() *cobra.Command {
@@ -31,7 +32,7 @@ used is rejected with a reason and counted.`,
 			if len(src.sources) == 0 {
 				return usagef("no sources: give --wiki-dump FILE or --books PATH")
 			}
-			s, err := pipeline.Summarize("extract", run.out, func() (*pipeline.Manifest, error) {
+			s, err := pipeline.Summarize("extract", run.out, func() (*sharding.Manifest, error) {
 				return pipeline.Extract(cmd.Context(), r, pipeline.ExtractConfig{Sources: src.sources, Options: src.extract(),
 					Out: run.out, Overwrite: run.overwrite, MaxRejects: run.maxRejects})
 			})
@@ -58,7 +59,7 @@ Documents that are held out (--eval-fraction) take no part.`,
 			if err != nil {
 				return err
 			}
-			s, err := pipeline.Summarize("vocab", run.out, func() (*pipeline.Manifest, error) {
+			s, err := pipeline.Summarize("vocab", run.out, func() (*sharding.Manifest, error) {
 				return pipeline.Vocab(cmd.Context(), r, pipeline.VocabConfig{Documents: args, TextField: field, MaxRejects: run.maxRejects, Options: o, Out: run.out, Overwrite: run.overwrite})
 			})
 			return run.report(cmd, err, s)
@@ -110,7 +111,7 @@ Files given with --text are one stream of lines, as in that script.`,
 			}
 			opts := pipeline.DefaultExtractOptions()
 			opts.Text.Lang, opts.Text.Field = lang, field
-			s, err := pipeline.Summarize("examples", run.out, func() (*pipeline.Manifest, error) {
+			s, err := pipeline.Summarize("examples", run.out, func() (*sharding.Manifest, error) {
 				return pipeline.Examples(cmd.Context(), r, pipeline.ExamplesConfig{Documents: args, Texts: texts, Vocab: tokens.vocab, Tokenizer: tokens.tokenizer,
 					Options: ex.options, Import: opts, MaxRejects: run.maxRejects, Memory: int64(run.memory), Out: run.out, Overwrite: run.overwrite})
 			})

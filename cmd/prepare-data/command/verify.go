@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pretext/internal/humanize"
-	"pretext/pipeline"
+	"pretext/sharding"
 	"pretext/sharding/verify"
 )
 
@@ -81,7 +81,7 @@ func verifyPaths(cmd *cobra.Command, paths []string, o verify.Options, asJSON bo
 		}
 	}
 	if problems > 0 {
-		return fmt.Errorf("%w: %s: %d problems", pipeline.ErrDamaged, first, problems)
+		return fmt.Errorf("%w: %s: %d problems", sharding.ErrDamaged, first, problems)
 	}
 	return nil
 }

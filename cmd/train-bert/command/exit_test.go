@@ -29,7 +29,7 @@ func TestErrorsTellTheirExitCodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := session.OpenCorpus(t.Context(), data, sharding.Eval, "") // has no such shards
-	for _, wrong := range []error{err, &loader.CompressedError{}, &sharding.UsageError{Err: fmt.Errorf("x")}, failure.Usagef("x")} {
+	for _, wrong := range []error{err, &loader.CompressedError{}, failure.Usagef("x")} {
 		if code := cli.Code(fmt.Errorf("open: %w", wrong)); code != cli.ExitUsage {
 			t.Errorf("%T %[1]v: exit code %d, want %d", wrong, code, cli.ExitUsage)
 		}

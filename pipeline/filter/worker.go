@@ -1,4 +1,4 @@
-package pipeline
+package filter
 
 import (
 	"context"
@@ -31,27 +31,27 @@ type rejectLine struct {
 	Share      float32  `json:"share,omitempty"`      // of the cluster's first document that the one kept holds
 }
 
-// filterWorker writes the documents that stay.
-type filterWorker struct {
+// worker writes the documents that stay.
+type worker struct {
 	*stage.Env
-	filterWork
+	work
 }
 
-// filterTools are what a task holds while it is at work.
-type filterTools struct {
+// tools are what a task holds while it is at work.
+type tools struct {
 	rules    *quality.Filter
 	sketcher *dedup.Sketcher // nil where there is nothing to compare
 }
 
-func (w *filterWork) tools(env *stage.Env) (*filterTools, error) {
-	if spare, ok := env.Take().(*filterTools); ok {
+func (w *work) tools(env *stage.Env) (*tools, error) {
+	if spare, ok := env.Take().(*tools); ok {
 		return spare, nil
 	}
 	rules, err := quality.New(w.Options.Options)
 	if err != nil {
 		return nil, err
 	}
-	t := &filterTools{rules: rules}
+	t := &tools{rules: rules}
 	if w.Options.Dedup != DedupNone {
 		var o dedup.Options
 		if w.Options.Nearly != nil {
@@ -62,8 +62,8 @@ func (w *filterWork) tools(env *stage.Env) (*filterTools, error) {
 	return t, err
 }
 
-func (w *filterWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
-	var t filterTask
+func (w *worker) Do(ctx context.Context, index int) ([]stage.Result, error) {
+	var t task
 	if err := w.Task(ctx, index, &t); err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (w *filterWorker) Do(ctx context.Context, index int) ([]stage.Result, error
 }
 
 // writeTask writes the documents of a task that stay, and the list of the others.
-func (w *filterWorker) writeTask(ctx context.Context, index int, t filterTask, tools *filterTools, decisions *decisionReader) (stage.Result, error) {
+func (w *worker) writeTask(ctx context.Context, index int, t task, tools *tools, decisions *decisionReader) (stage.Result, error) {
 	out, err := w.Create(ctx, t.Name+sharding.DocumentsSuffix)
 	if err != nil {
 		return stage.Result{}, err
@@ -154,7 +154,7 @@ func (w *filterWorker) writeTask(ctx context.Context, index int, t filterTask, t
 // judge returns the line of a reject, nil for a document that stays. What rules
 // reject takes no part in finding copies; where copies were looked for, the rules
 // have been asked by then and are asked again only for the value.
-func (w *filterWorker) judge(doc *extract.Document, number int, tools *filterTools, decisions *decisionReader) (*rejectLine, error) {
+func (w *worker) judge(doc *extract.Document, number int, tools *tools, decisions *decisionReader) (*rejectLine, error) {
 	d, decided := decisions.next(number)
 	if decisions.ids.bases != nil && !decided {
 		return nil, nil
@@ -179,7 +179,7 @@ func (w *filterWorker) judge(doc *extract.Document, number int, tools *filterToo
 	return nil, nil
 }
 
-func (w *filterWorker) Finish(ctx context.Context, results []stage.Result) error {
+func (w *worker) Finish(ctx context.Context, results []stage.Result) error {
 	var lists []string
 	for _, r := range results {
 		lists = append(lists, strings.TrimSuffix(r.SideCar, sharding.SideCarSuffix)+sharding.IDsSuffix)
@@ -213,7 +213,7 @@ type decisionReader struct {
 	ids   *idReader
 }
 
-func (w *filterWorker) decisions(ctx context.Context, task int) (*decisionReader, error) {
+func (w *worker) decisions(ctx context.Context, task int) (*decisionReader, error) {
 	if w.Decisions == "" {
 		return &decisionReader{ids: new(idReader)}, nil
 	}
@@ -230,7 +230,7 @@ func (w *filterWorker) decisions(ctx context.Context, task int) (*decisionReader
 
 // bases returns the number of the first document of each file of signatures,
 // found once for the job.
-func (w *filterWorker) bases(ctx context.Context) ([]uint32, error) {
+func (w *worker) bases(ctx context.Context) ([]uint32, error) {
 	shared, err := w.Share(func() (any, error) {
 		set, err := openSignatures(ctx, w.Signatures, 0)
 		if err != nil {

@@ -1,4 +1,4 @@
-package pipeline
+package filter
 
 import (
 	"context"
@@ -31,14 +31,14 @@ func appendPair(dst []byte, p dedup.Pair) []byte {
 func init() {
 	stage.Register(stage.Definition{
 		Name: "pairs",
-		New:  stage.New(func(env *stage.Env, work filterWork) stage.Worker { return &pairsWorker{env, work} }),
+		New:  stage.New(func(env *stage.Env, work work) stage.Worker { return &pairsWorker{env, work} }),
 	})
 }
 
 // pairsWorker compares documents.
 type pairsWorker struct {
 	*stage.Env
-	filterWork
+	work
 }
 
 func (w *pairsWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
@@ -138,7 +138,7 @@ func (w *pairsWorker) judge(rows []byte, p dedup.Pair, a, b dedup.Set) []byte {
 // where returns the table of blocks, made once for the job.
 func (w *pairsWorker) where(ctx context.Context) (*documentTable, error) {
 	shared, err := w.Share(func() (any, error) {
-		plan, err := planFilter(ctx, w.Documents)
+		plan, err := newPlan(ctx, w.Documents)
 		if err != nil {
 			return nil, err
 		}
@@ -209,7 +209,7 @@ func (w *pairsWorker) join(ctx context.Context, task int, found *similarities, e
 		}
 	}
 	if need := insideRowBytes * int64(len(inside)); need > w.Budget {
-		return nil, &MemoryError{Need: 2 * need, Have: 2 * w.Budget, Why: fmt.Sprintf("deciding about %d pairs of documents of which one contains the other", len(inside))}
+		return nil, &stage.MemoryError{Need: 2 * need, Have: 2 * w.Budget, Why: fmt.Sprintf("deciding about %d pairs of documents of which one contains the other", len(inside))}
 	}
 	return inside, nil
 }
@@ -226,7 +226,7 @@ type blockPlace struct {
 	block  extract.Block
 }
 
-func newDocumentTable(tasks []filterTask) *documentTable {
+func newDocumentTable(tasks []task) *documentTable {
 	t := new(documentTable)
 	number := uint32(0)
 	for _, task := range tasks {

@@ -1,4 +1,4 @@
-package pipeline
+package filter
 
 import (
 	"context"
@@ -11,18 +11,6 @@ import (
 	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
-
-// Duplicates are found by two stages of their own, below the folder of the
-// filter:
-//
-//	signatures  a task for each run of blocks: signatures-NNNNN.bin, and
-//	            samples-NNNNN.bin where documents in others are looked for; then
-//	            candidates-NNNNN.bin, pairs that may be similar
-//	pairs       a task for each file of candidates: similar-NNNNN.bin, those
-//	            that are; then decisions-NNNNN.bin, for each task of the filter
-//	            which documents are copies of which
-//
-// Where only equal documents are looked for, signatures decides itself.
 
 // binarySuffix ends the names of files of numbers.
 const binarySuffix = ".bin"
@@ -41,16 +29,16 @@ func decisionsName(task int) string {
 
 // findDuplicates runs the stages before the filter's own and puts into its work
 // where they left what they found.
-func findDuplicates(ctx context.Context, r Runner, c FilterConfig, plan *filterPlan, work *filterWork, options []byte) error {
-	work.Signatures = store.Absolute(filepath.Join(c.Out, SignaturesFolder))
+func findDuplicates(ctx context.Context, r stage.Runner, c Config, plan *plan, work *work, options []byte) error {
+	work.Signatures = store.Absolute(filepath.Join(c.Out, sharding.SignaturesFolder))
 	work.Decisions = work.Signatures
-	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "signatures", Algorithm: filterAlgorithm, Options: options, Inputs: plan.inputs}
+	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "signatures", Algorithm: algorithm, Options: options, Inputs: plan.inputs}
 	m, err := stage.Run(ctx, r, stage.Config{Spec: stage.NewSpec("signatures", work.Signatures, work.Documents, work), Recipe: recipe,
 		Tasks: plan.any(), Total: plan.bytes, Overwrite: c.Overwrite})
 	if err != nil || c.Options.Dedup != DedupMinHash {
 		return err
 	}
-	work.Decisions = store.Absolute(filepath.Join(c.Out, PairsFolder))
+	work.Decisions = store.Absolute(filepath.Join(c.Out, sharding.PairsFolder))
 	raw := sharding.Marshal(m) // the bytes of the file
 	recipe.Stage = "pairs"
 	recipe.Inputs = []sharding.Input{{Name: sharding.ManifestName, Bytes: int64(len(raw)), SHA256: sharding.Hash(raw)}}
@@ -69,18 +57,18 @@ func findDuplicates(ctx context.Context, r Runner, c FilterConfig, plan *filterP
 func init() {
 	stage.Register(stage.Definition{
 		Name: "signatures",
-		New:  stage.New(func(env *stage.Env, work filterWork) stage.Worker { return &signaturesWorker{env, work} }),
+		New:  stage.New(func(env *stage.Env, work work) stage.Worker { return &signaturesWorker{env, work} }),
 	})
 }
 
 // signaturesWorker makes signatures.
 type signaturesWorker struct {
 	*stage.Env
-	filterWork
+	work
 }
 
 func (w *signaturesWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
-	var t filterTask
+	var t task
 	if err := w.Task(ctx, index, &t); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,377 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"path/filepath"
+	"strings"
+
+	"pretext/extract"
+	"pretext/extract/books"
+	"pretext/extract/bzip2"
+	"pretext/extract/text"
+	"pretext/extract/wiki"
+	"pretext/internal/store"
+	"pretext/pipeline/stage"
+	"pretext/sharding"
+)
+
+// extractWorker makes documents files.
+type extractWorker struct {
+	*stage.Env
+	extractWork
+}
+
+func (w *extractWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
+	var t extractTask
+	if err := w.Task(ctx, index, &t); err != nil {
+		return nil, err
+	}
+	if problem := t.check(w.Sources); problem != "" {
+		return nil, stage.BadPlan(index, problem)
+	}
+	source := w.Sources[t.Source]
+	name := source.fileName(t.Number)
+	sideCar := name + sharding.SideCarSuffix
+	if results, ok, err := w.Proved(ctx, index, sideCar); err != nil || ok {
+		w.Meter.Add(t.bytes(source))
+		return results, err
+	}
+	out, err := w.Create(ctx, name+sharding.DocumentsSuffix)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Abort()
+	documents, err := extract.NewWriter(out, extract.BlockBytes(source.Bytes))
+	if err != nil {
+		return nil, err
+	}
+	reading, err := w.open(ctx, source, t)
+	if err != nil {
+		return nil, w.explain(ctx, source, err)
+	}
+	defer reading.close()
+	var ids sharding.IDList
+	for doc, err := range reading.documents {
+		if err != nil {
+			return nil, w.explain(ctx, source, err)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := documents.Write(doc); err != nil {
+			return nil, err
+		}
+		ids.Add(doc.ID)
+	}
+	counts, body, err := reading.summary()
+	if err != nil {
+		return nil, w.explain(ctx, source, err)
+	}
+	if body.Blocks, err = documents.Close(); err != nil {
+		return nil, err
+	}
+	if err := w.Commit(ctx, out); err != nil {
+		return nil, err
+	}
+	for _, b := range body.Blocks {
+		counts["text_bytes"] += b.TextBytes
+	}
+	counts["blocks"] = int64(len(body.Blocks))
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	idsEntry, err := w.Write(ctx, name+sharding.IDsSuffix, ids.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	idsEntry.Task = index
+	result, err := w.Prove(ctx, sideCar, sharding.SideCar{Task: index, File: out.Entry(index, counts), Index: idsEntry, Body: raw})
+	return []stage.Result{result}, err
+}
+
+func (w *extractWorker) Finish(ctx context.Context, results []stage.Result) error {
+	if err := w.checkSources(ctx); err != nil {
+		return err
+	}
+	var lists, sideCars []string
+	for _, r := range results {
+		sideCars = append(sideCars, r.SideCar)
+		lists = append(lists, strings.TrimSuffix(r.SideCar, sharding.SideCarSuffix)+sharding.IDsSuffix)
+	}
+	equal, err := sharding.CountEqualIDs(ctx, w.Folder, lists)
+	if err != nil {
+		return err
+	}
+	dropped, err := sharding.SumDropped(ctx, w.Folder, sideCars)
+	if err != nil {
+		return err
+	}
+	return w.Manifest(ctx, results, sharding.Manifest{Counts: sharding.Counts{"equal_ids": equal}, Dropped: dropped})
+}
+
+// check says what is wrong with a task that no driver made of these sources, ""
+// where nothing is.
+func (t extractTask) check(sources []SourceSpec) string {
+	if t.Source < 0 || t.Source >= len(sources) || t.Number < 0 {
+		return fmt.Sprintf("file %d of source %d, of %d", t.Number, t.Source, len(sources))
+	}
+	source := sources[t.Source]
+	switch {
+	case source.Kind == KindWiki && t.Range == nil, source.Kind == KindBooks && t.Books == nil:
+		return "says nothing of its source of kind " + source.Kind
+	case t.Range != nil && (t.Range.Start < 0 || t.Range.End < t.Range.Start):
+		return fmt.Sprintf("bytes %d to %d of a dump", t.Range.Start, t.Range.End)
+	}
+	return ""
+}
+
+// bytes returns what a task reads of its source.
+func (t extractTask) bytes(s SourceSpec) int64 {
+	switch {
+	case t.Range != nil:
+		return t.Range.End - t.Range.Start
+	case t.Books != nil:
+		return t.Books.Bytes
+	}
+	return s.Bytes
+}
+
+// A reading is an opened source: its documents, then what was counted.
+type reading struct {
+	documents iter.Seq2[*extract.Document, error]
+	summary   func() (sharding.Counts, sharding.DocumentsBody, error)
+	close     func()
+}
+
+func (w *extractWorker) open(ctx context.Context, s SourceSpec, t extractTask) (*reading, error) {
+	switch s.Kind {
+	case KindWiki:
+		return w.openWiki(ctx, s, *t.Range)
+	case KindBooks:
+		return w.openBooks(ctx, s, *t.Books)
+	case KindText, KindJSONL:
+		return w.openText(ctx, s)
+	}
+	panic("BUG: source of kind " + s.Kind)
+}
+
+func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Range) (*reading, error) {
+	f, err := store.OpenPath(ctx, s.Paths[0])
+	if err != nil {
+		return nil, err
+	}
+	hash := wiki.NewRangeHash(&meteredReaderAt{ctx: ctx, r: f, meter: w.Meter, next: rng.Start, end: rng.End}, rng)
+	dump := wiki.Dump{File: hash, Size: f.Size(), Name: filepath.Base(s.Paths[0]), Head: s.Head}
+	r := wiki.NewReader(dump, rng, w.Options.Wiki)
+	// All pages were read by the time that bytes after the last stream are
+	// met: padding of a download, most often. They are noted, not fatal.
+	var trailing error
+	documents := func(yield func(*extract.Document, error) bool) {
+		for doc, err := range r.Documents() {
+			if errors.Is(err, bzip2.ErrTrailing) {
+				trailing = err
+				return
+			}
+			if !yield(doc, err) {
+				return
+			}
+		}
+	}
+	summary := func() (sharding.Counts, sharding.DocumentsBody, error) {
+		sum, err := hash.Sum()
+		if err != nil {
+			return nil, sharding.DocumentsBody{}, err
+		}
+		st := r.Stats()
+		counts := sharding.Counts{"pages": st.Pages, "documents": st.Kept, "xml_bytes": st.XMLBytes,
+			"invalid_utf8_bytes": st.InvalidUTF8, "footers": st.Footers}
+		addRejects(counts, st.Rejects)
+		var notes []string
+		for _, p := range st.InvalidPlaces {
+			notes = append(notes, fmt.Sprintf("invalid UTF-8 dropped: %s, page %s (at byte %d of the file), byte %d of its text",
+				filepath.Base(s.Paths[0]), p.Page, p.Offset, p.Byte))
+		}
+		if trailing != nil {
+			counts["trailing_garbage"] = 1
+			notes = append(notes, trailing.Error())
+		}
+		return counts, sharding.DocumentsBody{SourceSHA256: fmt.Sprintf("%x", sum), Dropped: st.Templates, Slack: st.TemplatesSlack, Notes: notes}, nil
+	}
+	return &reading{documents, summary, func() { f.Close() }}, nil
+}
+
+func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Task) (*reading, error) {
+	t.Path = books.Name(s.Paths[0])
+	r := books.NewReader(meteredBooks{ctx, w.Meter}, t, w.Options.Books)
+	summary := func() (sharding.Counts, sharding.DocumentsBody, error) {
+		st := r.Stats()
+		counts := sharding.Counts{"files": st.Books, "documents": st.Kept, "skipped_files": st.Skipped,
+			"invalid_utf8_bytes": st.InvalidBytes, "recoded_files": st.Recoded, "trimmed_files": st.Trimmed}
+		if st.Lines > 0 {
+			counts["lines"] = st.Lines
+		}
+		addRejects(counts, st.Rejects)
+		var notes []string
+		for _, n := range st.Notes {
+			notes = append(notes, n.Name+": "+n.Text)
+		}
+		return counts, sharding.DocumentsBody{Notes: notes}, nil
+	}
+	return &reading{r.Documents(), summary, func() {}}, nil
+}
+
+// meteredBooks is the local store of books, metered.
+type meteredBooks struct {
+	ctx   context.Context
+	meter *stage.Meter
+}
+
+func (m meteredBooks) List(path string) ([]books.Info, error) { return books.Local{}.List(path) }
+
+func (m meteredBooks) Open(path, name string) (books.File, error) {
+	f, err := books.Local{}.Open(path, name)
+	if err != nil {
+		return nil, err
+	}
+	return &meteredFile{meteredReaderAt{ctx: m.ctx, r: f, meter: m.meter, end: f.Size()}, f}, nil
+}
+
+type meteredFile struct {
+	meteredReaderAt
+	file books.File
+}
+
+func (f *meteredFile) Size() int64  { return f.file.Size() }
+func (f *meteredFile) Close() error { return f.file.Close() }
+
+func (w *extractWorker) openText(ctx context.Context, s SourceSpec) (*reading, error) {
+	var sources []text.Source
+	for _, path := range s.Paths {
+		sources = append(sources, text.Source{Name: path, Open: func() (io.ReadCloser, error) {
+			f, err := store.OpenPath(ctx, path)
+			if err != nil {
+				return nil, err
+			}
+			metered := &meteredReaderAt{ctx: ctx, r: f, meter: w.Meter, end: f.Size()}
+			return struct {
+				io.Reader
+				io.Closer
+			}{io.NewSectionReader(metered, 0, f.Size()), f}, nil
+		}})
+	}
+	var r *text.Reader
+	if s.Kind == KindText {
+		r = text.NewLines(sources, w.Options.Text)
+	} else {
+		r = text.NewJSONLines(sources, w.Options.Text)
+	}
+	summary := func() (sharding.Counts, sharding.DocumentsBody, error) {
+		st := r.Stats()
+		counts := sharding.Counts{"lines": st.Lines, "documents": st.Kept, "invalid_utf8_bytes": st.InvalidBytes}
+		addRejects(counts, st.Rejects)
+		var notes []string
+		for _, p := range st.Invalid {
+			notes = append(notes, fmt.Sprintf("invalid UTF-8 dropped: %s, line %d", filepath.Base(p.File), p.Line))
+		}
+		for _, p := range st.Malformed {
+			notes = append(notes, fmt.Sprintf("not a document: %s, line %d", filepath.Base(p.File), p.Line))
+		}
+		return counts, sharding.DocumentsBody{Notes: notes}, nil
+	}
+	return &reading{r.Documents(), summary, func() {}}, nil
+}
+
+func addRejects[N int | int64](counts sharding.Counts, rejects map[extract.Reject]N) {
+	for reason, n := range rejects {
+		counts["reject."+string(reason)] += int64(n)
+	}
+}
+
+// meteredReaderAt counts the bytes of a range as they are first read, and ends
+// the reading when the context does: some inputs make a reader go on for long
+// between two documents.
+type meteredReaderAt struct {
+	ctx       context.Context
+	r         io.ReaderAt
+	meter     *stage.Meter
+	next, end int64
+}
+
+func (m *meteredReaderAt) ReadAt(p []byte, off int64) (int, error) {
+	if err := m.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := m.r.ReadAt(p, off)
+	if stop := min(off+int64(n), m.end); stop > m.next {
+		m.meter.Add(stop - m.next)
+		m.next = stop
+	}
+	return n, err
+}
+
+// A ChangedError reports that a source is not the file any more that the plan was
+// made of. What was read of it may be of two versions.
+type ChangedError struct {
+	Name string // base name of the source
+	How  string // "it was removed"
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("%s changed during the run: %s: run again with a file that stays as it is, and --overwrite", e.Name, e.How)
+}
+
+// Damaged marks the error for exit codes.
+func (e *ChangedError) Damaged() bool { return true }
+
+// checkUnchanged returns a [*ChangedError] if a source is not what the plan says.
+// It looks at its size and its first and last MiB; folders of books are not looked
+// at. Other errors are left to who reads the file.
+func checkUnchanged(ctx context.Context, s SourceSpec) error {
+	for i, planned := range s.Inputs {
+		now, err := inputOf(ctx, s.Paths[i])
+		how := ""
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			how = "it was removed"
+		case err != nil:
+		case now.Bytes != planned.Bytes:
+			how = fmt.Sprintf("it had %d bytes and has %d", planned.Bytes, now.Bytes)
+		case now != planned:
+			how = "it has other content"
+		}
+		if how != "" {
+			return &ChangedError{filepath.Base(s.Paths[i]), how}
+		}
+	}
+	return nil
+}
+
+// explain returns the error of a task, or that its source changed, where that is
+// why.
+func (w *extractWorker) explain(ctx context.Context, s SourceSpec, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	if changed := checkUnchanged(ctx, s); changed != nil {
+		return changed
+	}
+	return err
+}
+
+// checkSources returns a [*ChangedError] if any source changed while the stage
+// ran.
+func (w *extractWorker) checkSources(ctx context.Context) error {
+	for _, s := range w.Sources {
+		if err := checkUnchanged(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,326 @@
+// Package filter is the stage that drops documents of low quality, duplicates and
+// contained documents. Duplicates are found by two stages of their own, in
+// directories below the filter's:
+//
+//	signatures  signatures-NNNNN.bin and, for containment, samples-NNNNN.bin: a
+//	            sketch of every document, one task per run of blocks; then
+//	            candidates-NNNNN.bin, pairs that may be similar
+//	pairs       similar-NNNNN.bin: candidates whose texts are similar; then
+//	            decisions-NNNNN.bin: for each task of the filter, which documents
+//	            are dropped as copies of which
+//	filter      documents-SOURCE-NNNNN.jsonl.zst, and beside each the list of its
+//	            rejects, .rejects
+//
+// If only equal documents are looked for, signatures decides. The two directories
+// may be removed afterwards; the stage makes them again if it needs them.
+package filter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"pretext/extract"
+	"pretext/extract/dedup"
+	"pretext/extract/quality"
+	"pretext/internal/failure"
+	"pretext/internal/store"
+	"pretext/pipeline/stage"
+	"pretext/sharding"
+)
+
+// algorithm is raised when the same documents and options leave other
+// documents.
+const algorithm = 1
+
+// What [Options].Dedup may be.
+const (
+	DedupNone    = "none"
+	DedupExact   = "exact"   // equal words
+	DedupMinHash = "minhash" // and nearly equal shingles
+)
+
+// Options are the options that decide which documents stay. The zero
+// value keeps all.
+type Options struct {
+	quality.Options
+	Dedup  string         `json:"dedup"`            // [DedupNone], [DedupExact] or [DedupMinHash]
+	Nearly *dedup.Options `json:"nearly,omitempty"` // of [DedupMinHash]
+}
+
+// WithDefaults returns the options in the form in which they are recorded.
+func (o Options) WithDefaults() Options {
+	if o.Dedup == "" {
+		o.Dedup = DedupNone
+	}
+	if o.Dedup != DedupMinHash {
+		o.Nearly = nil
+		return o
+	}
+	var nearly dedup.Options
+	if o.Nearly != nil {
+		nearly = *o.Nearly
+	}
+	nearly = nearly.WithDefaults()
+	o.Nearly = &nearly
+	return o
+}
+
+// containment is the share from which documents are contained in others, 0 where
+// such are not looked for.
+func (o Options) containment() float64 {
+	if o.Nearly == nil {
+		return 0
+	}
+	return o.Nearly.Containment
+}
+
+// Enabled reports whether the options could reject anything.
+func (o Options) Enabled() bool {
+	return len(o.Limits) > 0 || o.Dedup != "" && o.Dedup != DedupNone
+}
+
+// Validate returns all that is wrong with options that have their defaults.
+func (o Options) Validate() error {
+	errs := []error{o.Options.Validate()}
+	switch o.Dedup {
+	case DedupNone, DedupExact:
+	case DedupMinHash:
+		errs = append(errs, o.Nearly.Validate())
+	default:
+		errs = append(errs, fmt.Errorf("dedup %q: must be none, exact or minhash", o.Dedup))
+	}
+	return errors.Join(errs...)
+}
+
+// Config configures one run of the filter stage.
+type Config struct {
+	Documents []string // documents directories
+	Options   Options
+	Memory    int64 // bytes that the process may use
+	Out       string
+	Overwrite bool
+}
+
+// work is what the workers of the filter stage and of the two before it
+// need beyond their tasks.
+type work struct {
+	Documents []string // locations of the documents folders
+	Options   Options
+	// Signatures and Decisions are the locations of the folders of signatures
+	// and of decisions about duplicates; "" where there are none.
+	Signatures, Decisions string
+	Budget                int64 // bytes that finding duplicates may sort at a time
+}
+
+func init() {
+	stage.Register(stage.Definition{
+		Name:     "filter",
+		New:      stage.New(func(env *stage.Env, work work) stage.Worker { return &worker{env, work} }),
+		Warnings: sharding.DeriveWarnings,
+		Counts:   [][2]string{{"read", "documents read"}, {"documents", "documents"}, {"text_bytes", "bytes of text"}},
+	})
+}
+
+// A task is the plan of one documents file: some blocks of one file.
+type task struct {
+	Name       string             `json:"name"`        // of the file that is written, without suffix
+	BlockBytes int64              `json:"block_bytes"` // text at which its blocks are closed
+	Blocks     sharding.BlockList `json:"blocks"`
+}
+
+func (t task) documents() (n int64) {
+	for _, f := range t.Blocks {
+		for _, b := range f.Blocks {
+			n += b.Documents
+		}
+	}
+	return n
+}
+
+// Limits of a task.
+const (
+	taskBytes     = 32 << 20 // of text
+	taskDocuments = 1 << 16
+)
+
+// A plan is what the filter stage will do.
+type plan struct {
+	locations []string
+	inputs    []sharding.Input
+	tasks     []task
+	bytes     int64
+	documents int64
+}
+
+// newPlan cuts documents folders into tasks, each of consecutive blocks of
+// one file, in source order.
+func newPlan(ctx context.Context, locations []string) (*plan, error) {
+	inputs, err := sharding.OpenDocuments(ctx, locations)
+	if err != nil {
+		return nil, err
+	}
+	p := new(plan)
+	type source struct {
+		bytes int64
+		tasks int
+	}
+	sources := map[string]*source{} // by the stem of its files
+	stemOf := func(folder int, name string) string {
+		stem := strings.TrimSuffix(name, sharding.DocumentsSuffix)
+		stem = stem[:max(0, strings.LastIndexByte(stem, '-'))]
+		if folder > 0 {
+			stem += fmt.Sprintf("-%d", folder+1) // files of another folder may have the same names
+		}
+		return stem
+	}
+	for i, in := range inputs {
+		p.locations, p.inputs = append(p.locations, in.Location), append(p.inputs, in.Input)
+		for _, f := range in.Files {
+			s := sources[stemOf(i, f.Name)]
+			if s == nil {
+				s = new(source)
+				sources[stemOf(i, f.Name)] = s
+			}
+			for _, b := range f.Blocks {
+				s.bytes += b.TextBytes
+				p.bytes += b.TextBytes
+				p.documents += b.Documents
+			}
+		}
+	}
+	if p.documents == 0 {
+		return nil, fmt.Errorf("%w in %v", sharding.ErrNoDocuments, locations)
+	}
+	for i, in := range inputs {
+		for _, f := range in.Files {
+			stem := stemOf(i, f.Name)
+			s := sources[stem]
+			for _, blocks := range cutBlocks(f.Blocks) {
+				p.tasks = append(p.tasks, task{Name: fmt.Sprintf("%s-%05d", stem, s.tasks), BlockBytes: extract.BlockBytes(s.bytes),
+					Blocks: sharding.BlockList{{Folder: i, Name: f.Name, Blocks: blocks}}})
+				s.tasks++
+			}
+		}
+	}
+	return p, nil
+}
+
+// cutBlocks cuts the blocks of a file into runs that are a task each.
+func cutBlocks(blocks []extract.Block) (runs [][]extract.Block) {
+	var bytes, documents int64
+	start := 0
+	for i, b := range blocks {
+		if i > start && (bytes+b.TextBytes > taskBytes || documents+b.Documents > taskDocuments) {
+			runs, start, bytes, documents = append(runs, blocks[start:i]), i, 0, 0
+		}
+		bytes, documents = bytes+b.TextBytes, documents+b.Documents
+	}
+	if start < len(blocks) {
+		runs = append(runs, blocks[start:])
+	}
+	return runs
+}
+
+func (p *plan) any() (tasks []any) {
+	for _, t := range p.tasks {
+		tasks = append(tasks, t)
+	}
+	return tasks
+}
+
+// Validate reports wrong options, and options that reject nothing.
+func (c Config) Validate() error {
+	o := c.Options.WithDefaults()
+	if err := o.Validate(); err != nil {
+		return failure.Usage(err)
+	}
+	if !o.Enabled() {
+		return failure.Usagef("nothing to filter by: give --dedup, --quality, --min-words, --min-script-share or --rule")
+	}
+	return nil
+}
+
+// RunIn runs the stage in its locked directory. It keeps the documents that pass
+// the quality rules and are not copies of earlier ones:
+// OUT/documents-SOURCE-NNNNN.jsonl.zst, each with a list of its rejects.
+func RunIn(ctx context.Context, folder store.Folder, r stage.Runner, c Config) (*sharding.Manifest, error) {
+	c.Options = c.Options.WithDefaults()
+	plan, err := newPlan(ctx, c.Documents)
+	if err != nil {
+		return nil, err
+	}
+	budget, err := plan.budget(c.Memory, r.Workers, c.Options)
+	if err != nil {
+		return nil, err
+	}
+	options, err := json.Marshal(c.Options)
+	if err != nil {
+		return nil, err
+	}
+	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "filter", Algorithm: algorithm, Options: options, Inputs: plan.inputs}
+	// Before anything is put below it: a folder of other options is refused.
+	if err := stage.Claim(ctx, folder, recipe, c.Overwrite); err != nil {
+		return nil, err
+	}
+	if c.Overwrite {
+		if err := dropUnused(ctx, folder, c.Options); err != nil {
+			return nil, err
+		}
+	}
+	work := work{Documents: plan.locations, Options: c.Options, Budget: budget}
+	if c.Options.Dedup != DedupNone {
+		if err := findDuplicates(ctx, r, c, plan, &work, options); err != nil {
+			return nil, err
+		}
+	}
+	m, err := stage.RunIn(ctx, folder, r, stage.Config{Spec: stage.NewSpec("filter", c.Out, work.Documents, work), Recipe: recipe,
+		Tasks: plan.any(), Total: plan.bytes, Overwrite: c.Overwrite})
+	if err != nil {
+		return nil, err
+	}
+	if m.Counts["documents"] == 0 {
+		return nil, fmt.Errorf("%w are left of %d: %s", sharding.ErrNoDocuments, m.Counts["read"], m.Counts.RejectSummary())
+	}
+	return m, nil
+}
+
+// dropUnused empties the folders below the stage's that the options have no use
+// for, but an earlier run had.
+func dropUnused(ctx context.Context, folder store.Folder, o Options) error {
+	var unused []string
+	if o.Dedup != DedupMinHash {
+		unused = append(unused, sharding.PairsFolder)
+	}
+	if o.Dedup == DedupNone {
+		unused = append(unused, sharding.SignaturesFolder)
+	}
+	for _, name := range unused {
+		if err := stage.Empty(ctx, folder.Folder(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Remove empties the directory of an earlier run of the stage, and does nothing
+// elsewhere. A run without a filter uses it when it overwrites one with a filter.
+func Remove(ctx context.Context, location string) error {
+	folder, err := store.Open(location)
+	if err != nil {
+		return err
+	}
+	if plan, err := sharding.ReadPlan(ctx, folder); err != nil || plan.Stage != "filter" {
+		return nil // not a filter's
+	}
+	_, err = stage.Locked(location, func(folder store.Folder) (struct{}, error) {
+		err := stage.Empty(ctx, folder)
+		if err == nil {
+			err = dropUnused(ctx, folder, Options{Dedup: DedupNone})
+		}
+		return struct{}{}, err
+	})
+	return err
+}

@@ -1,0 +1,38 @@
+package stage
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// BaseMemory is the memory in bytes of a process without its tasks, measured and
+// rounded up: program, embedded runner, vocabulary, and buffers that live as long
+// as the process.
+const BaseMemory = 160 << 20
+
+// PeakMemory returns the memory in bytes that a stage needs if its tasks need the
+// given bytes each: [BaseMemory] and the largest tasks that may run concurrently.
+func PeakMemory(tasks []int64, workers int) int64 {
+	largest := slices.SortedFunc(slices.Values(tasks), func(a, b int64) int { return cmp.Compare(b, a) })
+	sum := int64(BaseMemory)
+	for _, n := range largest[:min(max(1, workers), len(largest))] {
+		sum += n
+	}
+	return sum
+}
+
+// A MemoryError reports that a stage needs more memory than it may use.
+type MemoryError struct {
+	Need, Have int64  // bytes
+	Why        string // what needs it
+	Less       string // what else would help: " or fewer --workers"
+}
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("%s needs about %d MB, --memory allows %d MB: give more --memory%s",
+		e.Why, (e.Need+999_999)/1_000_000, e.Have/1_000_000, e.Less)
+}
+
+// DoesNotFit marks the error for exit codes.
+func (e *MemoryError) DoesNotFit() bool { return true }

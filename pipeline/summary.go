@@ -1,0 +1,143 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"pretext/internal/store"
+	"pretext/internal/usage"
+	"pretext/pipeline/stage"
+	"pretext/sharding"
+)
+
+// A StageSummary is what a person wants to know of a stage that was run.
+type StageSummary struct {
+	Stage   string          `json:"stage"`
+	Folder  string          `json:"folder"`
+	Files   int             `json:"files"`
+	Bytes   int64           `json:"bytes"`
+	Counts  sharding.Counts `json:"counts"`
+	Notes   []string        `json:"notes,omitempty"` // what to know though all is well
+	Seconds float64         `json:"seconds"`
+	CPU     float64         `json:"cpu_seconds"`
+	Elapsed time.Duration   `json:"-"`
+
+	// Warnings are those of the stage's manifest, and of the documents that the
+	// stage imported.
+	Warnings []sharding.DescribedWarning `json:"warnings,omitempty"`
+}
+
+// Summarize runs a stage and describes what came of it.
+func Summarize(stage, folder string, run func() (*sharding.Manifest, error)) (StageSummary, error) {
+	start, cpu := time.Now(), usage.CPU()
+	m, err := run()
+	if err != nil {
+		return StageSummary{}, err
+	}
+	s := StageSummary{Stage: stage, Folder: folder, Files: len(m.Files), Counts: m.Counts, Elapsed: time.Since(start)}
+	s.Seconds, s.CPU = s.Elapsed.Seconds(), (usage.CPU() - cpu).Seconds()
+	for _, f := range m.Files {
+		s.Bytes += f.Bytes
+	}
+	s.Notes = notes(m)
+	if s.Warnings, err = folderWarnings(folder, m); err != nil {
+		return StageSummary{}, err
+	}
+	return s, nil
+}
+
+// notes are what a person should know of data that is as it should be.
+func notes(m *sharding.Manifest) (list []string) {
+	switch m.Stage {
+	case "download":
+		return downloadNotes(m)
+	case "extract":
+	default:
+		return nil
+	}
+	if n := m.Counts["invalid_utf8_bytes"]; n > 0 {
+		list = append(list, fmt.Sprintf("%d bytes of invalid UTF-8 were dropped (see \"notes\" in the side-cars)", n))
+	}
+	if m.Counts["trailing_garbage"] > 0 {
+		list = append(list, "bytes after the end of a dump were ignored (see \"notes\" in the side-cars)")
+	}
+	if n := m.Counts["equal_ids"]; n > 0 {
+		list = append(list, fmt.Sprintf("%d documents have the ID of another one; all are kept", n))
+	}
+	return list
+}
+
+// A SummaryLine is one count of a summary.
+type SummaryLine struct {
+	Name  string
+	Count int64
+}
+
+// Lines returns the counts in the order in which a person wants them.
+func (s StageSummary) Lines() (lines []SummaryLine) {
+	for _, c := range stage.Counts(s.Stage) {
+		if n, ok := s.Counts[c[0]]; ok {
+			lines = append(lines, SummaryLine{c[1], n})
+		}
+	}
+	for _, reason := range s.Counts.RejectReasons() {
+		lines = append(lines, SummaryLine{"rejected: " + reason, s.Counts["reject."+reason]})
+	}
+	return lines
+}
+
+// A WarningsError reports that a run has warnings where none are allowed. Its
+// files are finished and valid.
+type WarningsError struct {
+	Codes []string // "examples: unknown-tokens", in the order of the stages
+}
+
+func (e *WarningsError) Error() string {
+	return fmt.Sprintf("finished, but --strict allows no warnings: %s", strings.Join(e.Codes, ", "))
+}
+
+// OverLimit marks the error for exit codes.
+func (e *WarningsError) OverLimit() bool { return true }
+
+// CheckWarnings returns a [*WarningsError] if any stage has a warning.
+func CheckWarnings(stages []StageSummary) error {
+	var codes []string
+	for _, s := range stages {
+		for _, w := range s.Warnings {
+			codes = append(codes, s.Stage+": "+w.Code)
+		}
+	}
+	if len(codes) == 0 {
+		return nil
+	}
+	return &WarningsError{codes}
+}
+
+// folderWarnings returns the warnings of a stage's manifest, after those of the
+// documents in its imported folder if it was made from them.
+func folderWarnings(location string, m *sharding.Manifest) ([]sharding.DescribedWarning, error) {
+	ctx := context.Background()
+	imported := filepath.Join(location, sharding.ImportedFolder)
+	folder, err := store.Open(imported)
+	if err != nil {
+		return nil, err
+	}
+	in, err := sharding.ManifestInput(ctx, folder)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !slices.Contains(m.Inputs, in) {
+		return m.Describe(), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	above, err := sharding.ReadManifest(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	return append(above.Describe(), m.Describe()...), nil
+}
