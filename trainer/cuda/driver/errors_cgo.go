@@ -1,0 +1,56 @@
+//go:build cgo && linux
+
+package driver
+
+// #include "gpu.h"
+import "C"
+
+import "pretext/trainer/cuda/device"
+
+// cuda returns the error of a driver call, nil if r is success.
+func (g *gpu) cuda(call string, r C.CUresult) error {
+	if r == C.CUDA_SUCCESS {
+		return nil
+	}
+	if r < 0 { // see pt_gpu's functions
+		call, r = "cuCtxSetCurrent", -r
+	}
+	e := &device.Error{Call: call, Code: int(r), Name: "unknown CUDA error"}
+	var text *C.char
+	if C.pt_cuGetErrorName(g.c, r, &text) == C.CUDA_SUCCESS && text != nil {
+		e.Name = C.GoString(text)
+	}
+	if C.pt_cuGetErrorString(g.c, r, &text) == C.CUDA_SUCCESS && text != nil {
+		e.Detail = C.GoString(text)
+	}
+	return e
+}
+
+// statuses are the names of cuBLASLt's errors; it has no function for them in
+// all versions.
+var statuses = map[C.cublasStatus_t]string{
+	C.CUBLAS_STATUS_NOT_INITIALIZED:  "CUBLAS_STATUS_NOT_INITIALIZED",
+	C.CUBLAS_STATUS_ALLOC_FAILED:     "CUBLAS_STATUS_ALLOC_FAILED",
+	C.CUBLAS_STATUS_INVALID_VALUE:    "CUBLAS_STATUS_INVALID_VALUE",
+	C.CUBLAS_STATUS_ARCH_MISMATCH:    "CUBLAS_STATUS_ARCH_MISMATCH",
+	C.CUBLAS_STATUS_MAPPING_ERROR:    "CUBLAS_STATUS_MAPPING_ERROR",
+	C.CUBLAS_STATUS_EXECUTION_FAILED: "CUBLAS_STATUS_EXECUTION_FAILED",
+	C.CUBLAS_STATUS_INTERNAL_ERROR:   "CUBLAS_STATUS_INTERNAL_ERROR",
+	C.CUBLAS_STATUS_NOT_SUPPORTED:    "CUBLAS_STATUS_NOT_SUPPORTED",
+	C.CUBLAS_STATUS_LICENSE_ERROR:    "CUBLAS_STATUS_LICENSE_ERROR",
+}
+
+// lt returns the error of a cuBLASLt call, nil if r is success.
+func (g *gpu) lt(call string, r C.cublasStatus_t) error {
+	if r == C.CUBLAS_STATUS_SUCCESS {
+		return nil
+	}
+	if r < 0 {
+		return g.cuda(call, C.CUresult(r))
+	}
+	name, ok := statuses[r]
+	if !ok {
+		name = "unknown cuBLAS error"
+	}
+	return &device.Error{Call: call, Code: int(r), Name: name}
+}

@@ -1,0 +1,128 @@
+//go:build cgo
+
+package driver
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// override is the environment variable that replaces the search for libraries.
+const override = "PRETEXT_CUDA_LIBS"
+
+// A wanted library: its files, the best first, and the directories (patterns)
+// where it may be beside those of the loader.
+type wanted struct {
+	name  string
+	files []string
+	dirs  []string
+	cure  string // what to do if it is not found
+}
+
+func wantedDriver() wanted {
+	return wanted{
+		name:  "NVIDIA's driver",
+		files: []string{"libcuda.so.1"},
+		dirs:  []string{"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/usr/lib/wsl/lib", "/run/opengl-driver/lib"},
+		cure:  "install NVIDIA's driver, 530 or newer",
+	}
+}
+
+// wantedBLAS returns cuBLASLt in the versions that a driver for CUDA up to major
+// supports.
+func wantedBLAS(major int) wanted {
+	w := wanted{name: "cuBLASLt", dirs: append(toolkitDirs(), pythonDirs()...)}
+	for _, v := range []int{13, 12, 11} {
+		if v <= major {
+			w.files = append(w.files, "libcublasLt.so."+strconv.Itoa(v))
+		}
+	}
+	pkg := "nvidia-cublas-cu12"
+	if major >= 13 {
+		pkg = "nvidia-cublas"
+	}
+	w.cure = "install the CUDA toolkit, or pip install " + pkg
+	return w
+}
+
+func toolkitDirs() []string {
+	var dirs []string
+	for _, variable := range []string{"CUDA_HOME", "CUDA_PATH"} {
+		if home := os.Getenv(variable); home != "" {
+			dirs = append(dirs, filepath.Join(home, "lib64"))
+		}
+	}
+	if prefix := os.Getenv("CONDA_PREFIX"); prefix != "" {
+		dirs = append(dirs, filepath.Join(prefix, "lib"))
+	}
+	return append(dirs, "/usr/local/cuda/lib64", "/usr/local/cuda-*/lib64")
+}
+
+// pythonDirs returns the directories in which NVIDIA's Python packages keep
+// libraries, for the active virtual environment and the Python in PATH. No Python
+// is run.
+func pythonDirs() []string {
+	var prefixes []string
+	if venv := os.Getenv("VIRTUAL_ENV"); venv != "" {
+		prefixes = append(prefixes, venv)
+	}
+	if python, err := exec.LookPath("python3"); err == nil {
+		prefixes = append(prefixes, filepath.Dir(filepath.Dir(python)))
+		if real, err := filepath.EvalSymlinks(python); err == nil {
+			prefixes = append(prefixes, filepath.Dir(filepath.Dir(real)))
+		}
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		prefixes = append(prefixes, filepath.Join(home, ".local"))
+	}
+	var dirs []string
+	for _, prefix := range prefixes {
+		for _, packages := range []string{"site-packages", "dist-packages"} {
+			dirs = append(dirs, filepath.Join(prefix, "lib/python3*", packages, "nvidia/*/lib"))
+		}
+	}
+	return dirs
+}
+
+// candidates returns what to give to the loader, in order: with
+// PRETEXT_CUDA_LIBS paths in its directories only, else the file's name, which the
+// loader searches, then paths of files that exist.
+func (w wanted) candidates() []string {
+	only := os.Getenv(override)
+	dirs := w.dirs
+	if only != "" {
+		dirs = strings.Split(only, ":")
+	}
+	var all []string
+	for _, file := range w.files {
+		if only == "" {
+			all = append(all, file)
+		}
+		for _, dir := range dirs {
+			found := []string{filepath.Join(dir, file)}
+			if only == "" {
+				found, _ = filepath.Glob(filepath.Join(dir, file)) // the patterns are well formed
+			} else if _, err := os.Stat(found[0]); err != nil {
+				continue
+			}
+			for _, f := range found {
+				if !slices.Contains(all, f) {
+					all = append(all, f)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// place says where the library was searched, for an error.
+func (w wanted) place() string {
+	if only := os.Getenv(override); only != "" {
+		return "in the directories of " + override + " (" + only + ")"
+	}
+	return "on the loader's path and in the usual directories"
+}

@@ -1,0 +1,297 @@
+//go:build cgo && linux
+
+package driver
+
+// #include "gpu.h"
+import "C"
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"pretext/trainer/cuda/device"
+)
+
+// A product is a planned multiplication.
+type product struct {
+	c     C.pt_product
+	shape device.Matmul
+}
+
+// String describes the product for errors.
+func (p *product) String() string {
+	m := p.shape
+	return fmt.Sprintf("%d×%d · %d×%d, type %d to %d, epilogue %d", m.M, m.K, m.K, m.N, m.Type, m.Result, m.Epilogue)
+}
+
+// alignment is that of operands, in bytes: see device.Operands.
+const alignment = 16
+
+// anAddress stands for vectors whose address is not known yet when an algorithm
+// is chosen: it has the alignment of operands, and no more.
+const anAddress = 1<<20 | alignment
+
+var dataTypes = map[device.DataType]C.cudaDataType{device.Float32: C.CUDA_R_32F, device.BFloat16: C.CUDA_R_16BF, device.Float16: C.CUDA_R_16F}
+
+var epilogues = map[device.Epilogue]uint64{
+	device.None: C.CUBLASLT_EPILOGUE_DEFAULT, device.Bias: C.CUBLASLT_EPILOGUE_BIAS, device.GELUAuxBias: C.CUBLASLT_EPILOGUE_GELU_AUX_BIAS,
+	device.DGELU: C.CUBLASLT_EPILOGUE_DGELU, device.DGELUBGrad: C.CUBLASLT_EPILOGUE_DGELU_BGRAD,
+	device.BGradA: C.CUBLASLT_EPILOGUE_BGRADA, device.BGradB: C.CUBLASLT_EPILOGUE_BGRADB,
+}
+
+// hasBias and hasAux report which operands an epilogue has.
+func hasBias(e device.Epilogue) bool { return e != device.None && e != device.DGELU }
+
+func hasAux(e device.Epilogue) bool {
+	return e == device.GELUAuxBias || e == device.DGELU || e == device.DGELUBGrad
+}
+
+// Plan prepares products of a shape. Sums are in single precision, without TF32.
+func (g *gpu) Plan(m device.Matmul, workspace int, algorithm string) (device.Product, error) {
+	p := &product{shape: m}
+	err := g.prepare(p)
+	if err == nil && !g.reuse(p, workspace, algorithm) {
+		err = g.choose(p, workspace)
+	}
+	if err != nil {
+		_ = g.discard(p) // the first error counts
+		return 0, fmt.Errorf("plan the product %s, with %d bytes of workspace: %w", p, workspace, err)
+	}
+	g.planned++
+	g.products[g.planned] = p
+	return g.planned, nil
+}
+
+// prepare creates the descriptors.
+func (g *gpu) prepare(p *product) error {
+	m := p.shape
+	if err := g.lt("cublasLtMatmulDescCreate", C.pt_cublasLtMatmulDescCreate(g.c, &p.c.desc, C.CUBLAS_COMPUTE_32F, C.CUDA_R_32F)); err != nil {
+		return err
+	}
+	p.c.handle = g.blas
+	a, b := stored(m.M, m.K, m.TransA), stored(m.K, m.N, m.TransB)
+	for _, l := range []struct {
+		layout *C.cublasLtMatrixLayout_t
+		typ    device.DataType
+		shape  [2]int
+		ld     int
+		stride int
+	}{
+		{&p.c.a, m.Type, a, m.LDA, m.StrideA},
+		{&p.c.b, m.Type, b, m.LDB, m.StrideB},
+		{&p.c.d, m.Result, [2]int{m.M, m.N}, m.LDD, m.StrideD},
+	} {
+		if err := g.lt("cublasLtMatrixLayoutCreate", C.pt_cublasLtMatrixLayoutCreate(g.c, l.layout, dataTypes[l.typ], C.uint64_t(l.shape[0]), C.uint64_t(l.shape[1]), C.int64_t(l.ld))); err != nil {
+			return err
+		}
+		if m.Batch < 2 {
+			continue
+		}
+		count, stride := int32(m.Batch), int64(l.stride)
+		if err := g.lt("cublasLtMatrixLayoutSetAttribute", C.pt_cublasLtMatrixLayoutSetAttribute(g.c, *l.layout, C.CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, unsafe.Pointer(&count), 4)); err != nil {
+			return err
+		}
+		if err := g.lt("cublasLtMatrixLayoutSetAttribute", C.pt_cublasLtMatrixLayoutSetAttribute(g.c, *l.layout, C.CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, unsafe.Pointer(&stride), 8)); err != nil {
+			return err
+		}
+	}
+	return g.describeProduct(p)
+}
+
+// stored returns the rows and columns of a matrix in memory from those of op of
+// it.
+func stored(rows, cols int, trans bool) [2]int {
+	if trans {
+		return [2]int{cols, rows}
+	}
+	return [2]int{rows, cols}
+}
+
+// describeProduct sets the attributes of the product's descriptor.
+func (g *gpu) describeProduct(p *product) error {
+	m := p.shape
+	attributes := []attribute{
+		{C.CUBLASLT_MATMUL_DESC_TRANSA, operation(m.TransA), 4},
+		{C.CUBLASLT_MATMUL_DESC_TRANSB, operation(m.TransB), 4},
+		{C.CUBLASLT_MATMUL_DESC_EPILOGUE, epilogues[m.Epilogue], 4},
+	}
+	if hasAux(m.Epilogue) {
+		attributes = append(attributes, attribute{C.CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, uint64(m.AuxLD), 8})
+	}
+	for _, a := range attributes {
+		if err := g.set(p, a); err != nil {
+			return err
+		}
+	}
+	return g.vectors(p, anAddress, anAddress)
+}
+
+// An attribute of a product's descriptor: a number of 4 or 8 bytes.
+type attribute struct {
+	name  C.cublasLtMatmulDescAttributes_t
+	value uint64
+	bytes C.size_t
+}
+
+// set sets an attribute. CUDA's machines are little-endian, so the first bytes of
+// the value are the number.
+func (g *gpu) set(p *product, a attribute) error {
+	return g.lt("cublasLtMatmulDescSetAttribute", C.pt_cublasLtMatmulDescSetAttribute(g.c, p.c.desc, a.name, unsafe.Pointer(&a.value), a.bytes))
+}
+
+// vectors sets the addresses of the bias and of the auxiliary matrix, where the
+// epilogue has them.
+func (g *gpu) vectors(p *product, bias, aux device.Pointer) error {
+	if hasBias(p.shape.Epilogue) {
+		if err := g.set(p, attribute{C.CUBLASLT_MATMUL_DESC_BIAS_POINTER, uint64(bias), 8}); err != nil {
+			return err
+		}
+	}
+	if hasAux(p.shape.Epilogue) {
+		return g.set(p, attribute{C.CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, uint64(aux), 8})
+	}
+	return nil
+}
+
+func operation(trans bool) uint64 {
+	if trans {
+		return C.CUBLAS_OP_T
+	}
+	return C.CUBLAS_OP_N
+}
+
+// heuristics is how many algorithms cuBLASLt is asked for. They come in the order
+// of the time that it expects, so the first that fits is taken.
+const heuristics = 8
+
+// choose takes the first algorithm that cuBLASLt proposes for the workspace.
+func (g *gpu) choose(p *product, workspace int) error {
+	var preference C.cublasLtMatmulPreference_t
+	if err := g.lt("cublasLtMatmulPreferenceCreate", C.pt_cublasLtMatmulPreferenceCreate(g.c, &preference)); err != nil {
+		return err
+	}
+	defer C.pt_cublasLtMatmulPreferenceDestroy(g.c, preference)
+	bytes, aligned := uint64(workspace), uint32(alignment)
+	for _, a := range []struct {
+		attribute C.cublasLtMatmulPreferenceAttributes_t
+		value     unsafe.Pointer
+		bytes     C.size_t
+	}{
+		{C.CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, unsafe.Pointer(&bytes), 8},
+		{C.CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, unsafe.Pointer(&aligned), 4},
+		{C.CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, unsafe.Pointer(&aligned), 4},
+		{C.CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, unsafe.Pointer(&aligned), 4},
+		{C.CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, unsafe.Pointer(&aligned), 4},
+	} {
+		if err := g.lt("cublasLtMatmulPreferenceSetAttribute", C.pt_cublasLtMatmulPreferenceSetAttribute(g.c, preference, a.attribute, a.value, a.bytes)); err != nil {
+			return err
+		}
+	}
+	var results [heuristics]C.cublasLtMatmulHeuristicResult_t
+	var found C.int
+	if err := g.lt("cublasLtMatmulAlgoGetHeuristic", C.pt_cublasLtMatmulAlgoGetHeuristic(g.c, g.blas, p.c.desc, p.c.a, p.c.b, p.c.d, p.c.d, preference, heuristics, &results[0], &found)); err != nil {
+		return err
+	}
+	for _, r := range results[:min(int(found), heuristics)] {
+		if r.state == C.CUBLAS_STATUS_SUCCESS && int(r.workspaceSize) <= workspace {
+			p.c.algorithm, p.c.workspace = r.algo, r.workspaceSize
+			return nil
+		}
+	}
+	return errors.New("cuBLASLt has no algorithm for it")
+}
+
+// reuse takes an algorithm that Algorithm returned, if it comes from the same chip
+// and library and they still accept it for this product.
+func (g *gpu) reuse(p *product, workspace int, algorithm string) bool {
+	text, ok := strings.CutPrefix(algorithm, g.origin())
+	bytes, err := hex.DecodeString(text)
+	if !ok || err != nil || len(bytes) != C.sizeof_cublasLtMatmulAlgo_t {
+		return false
+	}
+	var a C.cublasLtMatmulAlgo_t
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(&a)), C.sizeof_cublasLtMatmulAlgo_t), bytes)
+	var result C.cublasLtMatmulHeuristicResult_t
+	if C.pt_cublasLtMatmulAlgoCheck(g.c, g.blas, p.c.desc, p.c.a, p.c.b, p.c.d, p.c.d, &a, &result) != C.CUBLAS_STATUS_SUCCESS || int(result.workspaceSize) > workspace {
+		return false
+	}
+	p.c.algorithm, p.c.workspace = a, result.workspaceSize
+	return true
+}
+
+// origin begins the text of an algorithm: chip and library, outside of which the
+// bytes of an algorithm mean nothing.
+func (g *gpu) origin() string { return g.properties.Name + "; " + g.properties.BLAS + "; " }
+
+// Algorithm returns the algorithm that Plan chose: chip, library, and cuBLASLt's 64
+// bytes in hexadecimal.
+func (g *gpu) Algorithm(p device.Product) string {
+	return g.origin() + hex.EncodeToString(C.GoBytes(unsafe.Pointer(&g.product(p).c.algorithm), C.sizeof_cublasLtMatmulAlgo_t))
+}
+
+func (g *gpu) product(p device.Product) *product {
+	known, ok := g.products[p]
+	if !ok {
+		panic(fmt.Sprintf("BUG: product %d was not planned here, or is freed", p))
+	}
+	return known
+}
+
+// FreeProduct frees a plan.
+func (g *gpu) FreeProduct(p device.Product) error {
+	known := g.product(p)
+	delete(g.products, p)
+	return g.discard(known)
+}
+
+// discard destroys the descriptors that p has.
+func (g *gpu) discard(p *product) error {
+	var errs []error
+	for _, layout := range []C.cublasLtMatrixLayout_t{p.c.a, p.c.b, p.c.d} {
+		if layout != nil {
+			errs = append(errs, g.lt("cublasLtMatrixLayoutDestroy", C.pt_cublasLtMatrixLayoutDestroy(g.c, layout)))
+		}
+	}
+	if p.c.desc != nil {
+		errs = append(errs, g.lt("cublasLtMatmulDescDestroy", C.pt_cublasLtMatmulDescDestroy(g.c, p.c.desc)))
+	}
+	return errors.Join(errs...)
+}
+
+// Matmul queues a product.
+func (g *gpu) Matmul(s device.Stream, p device.Product, x device.Operands) error {
+	known := g.product(p)
+	if x.C == 0 {
+		x.C = x.D
+	}
+	g.operands = C.pt_operands{
+		a: C.CUdeviceptr(x.A), b: C.CUdeviceptr(x.B), c: C.CUdeviceptr(x.C), d: C.CUdeviceptr(x.D), workspace: C.CUdeviceptr(x.Workspace),
+		alpha: C.float(x.Alpha), beta: C.float(x.Beta), stream: C.uintptr_t(uintptr(g.stream(s))),
+	}
+	err := missing(known.shape.Epilogue, x)
+	if err == nil {
+		err = g.vectors(known, x.Bias, x.Aux)
+	}
+	if err == nil {
+		err = g.lt("cublasLtMatmul", C.pt_matmul(g.c, &known.c, &g.operands))
+	}
+	if err != nil {
+		return fmt.Errorf("product %s: %w", known, err)
+	}
+	return nil
+}
+
+// missing returns an error if an operand that the epilogue needs was not given:
+// the library would take the one of an earlier call.
+func missing(e device.Epilogue, x device.Operands) error {
+	switch {
+	case hasBias(e) && x.Bias == 0:
+		return errors.New("no bias was given")
+	case hasAux(e) && x.Aux == 0:
+		return errors.New("no auxiliary matrix was given")
+	}
+	return nil
+}

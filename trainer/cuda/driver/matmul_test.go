@@ -1,0 +1,127 @@
+//go:build cgo && linux
+
+package driver_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pretext/trainer/cuda/device"
+)
+
+func TestProductsArriveAsCuBLASLtTakesThem(t *testing.T) {
+	f := newFake(t)
+	d := f.open()
+	s := must(t, d.NewStream)
+	f.calls()
+	shape := device.Matmul{M: 21, N: 22, K: 23, TransA: true, LDA: 31, LDB: 32, LDD: 33, Type: device.BFloat16, Result: device.BFloat16, Epilogue: device.DGELUBGrad, AuxLD: 40}
+	p := must(t, func() (device.Product, error) { return d.Plan(shape, 1<<20, "") })
+	check(t, d.Matmul(s, p, device.Operands{A: 0x1a0, B: 0x1b0, C: 0x1c0, D: 0x1d0, Bias: 0x1e0, Aux: 0x1f0, Alpha: 1.5, Beta: 2.5, Workspace: 0x2000}))
+	check(t, d.FreeProduct(p))
+	want := []string{
+		"cublasLtMatmulDescCreate compute=68 scale=0",
+		"cublasLtMatrixLayoutCreate type=14 rows=23 cols=21 ld=31",
+		"cublasLtMatrixLayoutCreate type=14 rows=23 cols=22 ld=32",
+		"cublasLtMatrixLayoutCreate type=14 rows=21 cols=22 ld=33",
+		"cublasLtMatmulDescSetAttribute attribute=3 value=1 bytes=4",
+		"cublasLtMatmulDescSetAttribute attribute=4 value=0 bytes=4",
+		"cublasLtMatmulDescSetAttribute attribute=7 value=d0 bytes=4",
+		"cublasLtMatmulDescSetAttribute attribute=12 value=28 bytes=8",
+		"cublasLtMatmulDescSetAttribute attribute=8 value=100010 bytes=8",
+		"cublasLtMatmulDescSetAttribute attribute=11 value=100010 bytes=8",
+		"cublasLtMatmulPreferenceCreate",
+		"cublasLtMatmulPreferenceSetAttribute attribute=1 value=100000 bytes=8",
+		"cublasLtMatmulPreferenceSetAttribute attribute=5 value=10 bytes=4",
+		"cublasLtMatmulPreferenceSetAttribute attribute=6 value=10 bytes=4",
+		"cublasLtMatmulPreferenceSetAttribute attribute=7 value=10 bytes=4",
+		"cublasLtMatmulPreferenceSetAttribute attribute=8 value=10 bytes=4",
+		"cublasLtMatmulAlgoGetHeuristic workspace=1048576 wanted=8 kinds=44,11,22,22,22,22,33",
+		"cublasLtMatmulPreferenceDestroy",
+		"cublasLtMatmulDescSetAttribute attribute=8 value=1e0 bytes=8",
+		"cublasLtMatmulDescSetAttribute attribute=11 value=1f0 bytes=8",
+		// The third algorithm: the first is not supported, the second needs more workspace.
+		"cublasLtMatmul kinds=44,11,22,22,22,22 alpha=1.5 a=1a0 b=1b0 beta=2.5 c=1c0 d=1d0 algorithm=102030405060720 workspace=2000 bytes=102 stream=s",
+		"cublasLtMatrixLayoutDestroy", "cublasLtMatrixLayoutDestroy", "cublasLtMatrixLayoutDestroy", "cublasLtMatmulDescDestroy",
+	}
+	var n names
+	n.add("s", uint64(s))
+	if diff := cmp.Diff(want, n.in(f.calls())); diff != "" {
+		t.Error(diff)
+	}
+	check(t, d.Close())
+}
+
+func TestBatchedProductsHaveStrides(t *testing.T) {
+	f := newFake(t)
+	d := f.open()
+	f.calls()
+	shape := device.Matmul{M: 2, N: 3, K: 4, TransB: true, LDA: 5, LDB: 6, LDD: 7, Type: device.Float16, Batch: 9, StrideA: 1 << 33, StrideB: 11, StrideD: 12}
+	must(t, func() (device.Product, error) { return d.Plan(shape, 1<<20, "") })
+	var got []string
+	for _, c := range f.calls() {
+		if strings.HasPrefix(c, "cublasLtMatrixLayout") {
+			got = append(got, strings.TrimPrefix(c, "cublasLtMatrixLayout"))
+		}
+	}
+	want := []string{
+		"Create type=2 rows=2 cols=4 ld=5", "SetAttribute attribute=5 value=9 bytes=4", "SetAttribute attribute=6 value=200000000 bytes=8",
+		"Create type=2 rows=3 cols=4 ld=6", "SetAttribute attribute=5 value=9 bytes=4", "SetAttribute attribute=6 value=b bytes=8",
+		"Create type=0 rows=2 cols=3 ld=7", "SetAttribute attribute=5 value=9 bytes=4", "SetAttribute attribute=6 value=c bytes=8",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	check(t, d.Close())
+}
+
+func TestAlgorithmsAreUsedAgain(t *testing.T) {
+	f := newFake(t)
+	d := f.open()
+	shape := device.Matmul{M: 2, N: 3, K: 4, LDA: 2, LDB: 4, LDD: 2}
+	p := must(t, func() (device.Product, error) { return d.Plan(shape, 1000, "") })
+	first := d.Algorithm(p)
+	const head = "Fake GPU 70; cublasLt 12.6.4; "
+	if !strings.HasPrefix(first, head+"2007060504030201") || len(first) != len(head)+128 {
+		t.Errorf("got %q", first)
+	}
+	other := strings.NewReplacer("20070605", "50070605", "21070605", "51070605", "22070605", "52070605", "23070605", "53070605",
+		"24070605", "54070605", "25070605", "55070605", "26070605", "56070605", "27070605", "57070605").Replace(first)
+	for name, c := range map[string]struct{ given, want string }{
+		"the same":           {first, first},
+		"another":            {other, other},
+		"of another chip":    {"Fake GPU 71; cublasLt 12.6.4; " + other[len(head):], first},
+		"of another library": {"Fake GPU 70; cublasLt 12.6.5; " + other[len(head):], first},
+		"not hexadecimal":    {head + strings.Repeat("x", 128), first},
+		"too short":          {other[:len(other)-2], first},
+		"one that it lacks":  {head + strings.Repeat("0", 128), first},
+	} {
+		p := must(t, func() (device.Product, error) { return d.Plan(shape, 1000, c.given) })
+		if got := d.Algorithm(p); got != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+	// Algorithm 5 needs 105 bytes.
+	p = must(t, func() (device.Product, error) { return d.Plan(shape, 104, other) })
+	if got := d.Algorithm(p); got != first {
+		t.Errorf("with too little workspace: got %s, want %s", got, first)
+	}
+	check(t, d.Close())
+}
+
+func TestNoAlgorithmIsAnError(t *testing.T) {
+	f := newFake(t)
+	d := f.open()
+	shape := device.Matmul{M: 2, N: 3, K: 4, LDA: 2, LDB: 4, LDD: 2}
+	for _, c := range []struct {
+		found     string
+		workspace int
+	}{{"0", 1000}, {"2", 1000}, {"4", 50}} {
+		t.Setenv("FAKE_FOUND", c.found)
+		if _, err := d.Plan(shape, c.workspace, ""); err == nil || !strings.HasSuffix(err.Error(), "cuBLASLt has no algorithm for it") {
+			t.Errorf("%+v: got %v", c, err)
+		}
+	}
+	check(t, d.Close())
+}

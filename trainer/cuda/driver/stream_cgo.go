@@ -1,0 +1,112 @@
+//go:build cgo && linux
+
+package driver
+
+// #include "gpu.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"pretext/trainer/cuda/device"
+)
+
+// NewStream creates a stream.
+func (g *gpu) NewStream() (device.Stream, error) {
+	var s C.CUstream
+	if err := g.cuda("cuStreamCreate", C.pt_cuStreamCreate(g.c, &s, C.CU_STREAM_NON_BLOCKING)); err != nil {
+		return 0, fmt.Errorf("create a stream: %w", err)
+	}
+	g.streams[device.Stream(s)] = s
+	return device.Stream(s), nil
+}
+
+// stream returns the driver's handle of a stream.
+func (g *gpu) stream(s device.Stream) C.CUstream {
+	c, ok := g.streams[s]
+	if !ok {
+		panic(fmt.Sprintf("BUG: stream %#x was not created here, or is freed", uintptr(s)))
+	}
+	return c
+}
+
+// FreeStream waits for the stream's work and frees it.
+func (g *gpu) FreeStream(s device.Stream) error {
+	err := g.SyncStream(s)
+	c := g.stream(s)
+	delete(g.streams, s)
+	return errors.Join(err, g.cuda("cuStreamDestroy", C.pt_cuStreamDestroy_v2(g.c, c)))
+}
+
+// NewEvent creates an event.
+func (g *gpu) NewEvent(timing bool) (device.Event, error) {
+	flags := C.uint(C.CU_EVENT_DISABLE_TIMING)
+	if timing {
+		flags = C.CU_EVENT_DEFAULT
+	}
+	var e C.CUevent
+	if err := g.cuda("cuEventCreate", C.pt_cuEventCreate(g.c, &e, flags)); err != nil {
+		return 0, fmt.Errorf("create an event: %w", err)
+	}
+	g.events[device.Event(e)] = e
+	return device.Event(e), nil
+}
+
+// event returns the driver's handle of an event.
+func (g *gpu) event(e device.Event) C.CUevent {
+	c, ok := g.events[e]
+	if !ok {
+		panic(fmt.Sprintf("BUG: event %#x was not created here, or is freed", uintptr(e)))
+	}
+	return c
+}
+
+// FreeEvent frees an event.
+func (g *gpu) FreeEvent(e device.Event) error {
+	c := g.event(e)
+	delete(g.events, e)
+	return g.cuda("cuEventDestroy", C.pt_cuEventDestroy_v2(g.c, c))
+}
+
+// Record makes e stand for the work queued in s so far.
+func (g *gpu) Record(s device.Stream, e device.Event) error {
+	return g.cuda("cuEventRecord", C.pt_cuEventRecord(g.c, g.event(e), g.stream(s)))
+}
+
+// Wait makes later work in s wait for what e stands for.
+func (g *gpu) Wait(s device.Stream, e device.Event) error {
+	return g.cuda("cuStreamWaitEvent", C.pt_cuStreamWaitEvent(g.c, g.stream(s), g.event(e), 0))
+}
+
+// Elapsed returns the time between two events.
+func (g *gpu) Elapsed(from, to device.Event) (time.Duration, error) {
+	var ms C.float
+	if err := g.cuda("cuEventElapsedTime", C.pt_cuEventElapsedTime(g.c, &ms, g.event(from), g.event(to))); err != nil {
+		return 0, err
+	}
+	return time.Duration(float64(ms) * float64(time.Millisecond)), nil
+}
+
+// SyncStream waits for the work of one stream.
+func (g *gpu) SyncStream(s device.Stream) error {
+	return g.cuda("cuStreamSynchronize", C.pt_cuStreamSynchronize(g.c, g.stream(s)))
+}
+
+// SyncEvent waits for what e stands for.
+func (g *gpu) SyncEvent(e device.Event) error {
+	return g.cuda("cuEventSynchronize", C.pt_cuEventSynchronize(g.c, g.event(e)))
+}
+
+// Sync waits for all streams of this device.
+func (g *gpu) Sync() error {
+	for _, s := range slices.Sorted(maps.Keys(g.streams)) {
+		if err := g.SyncStream(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
