@@ -8,17 +8,23 @@ BENCHTORCH := .venv-bench/bin/python
 MODELS  := .venv-torch/models
 NVRTC   := .venv-nvrtc/bin/python
 NVRTCCHECK := .venv-nvrtc-check/bin/python
+HEADERS := .venv-cuda-headers
 FUZZTIME ?= 5s
 
-.PHONY: build test check format vet lint deadcode race generated ptx ptx-check fuzz interop interop-torch interop-finetune interop-folders bench bench-peers bench-torch bench-packages clean
+.PHONY: build build-cuda test check format vet lint deadcode race generated ptx ptx-check cuda-constants fuzz interop interop-torch interop-finetune interop-folders bench bench-peers bench-torch bench-packages clean
 
 build: ## static release binaries
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/ ./cmd/prepare-data ./cmd/train-bert
 
+# train-bert for NVIDIA GPUs. It needs a C compiler to build and glibc to run, and
+# nothing of NVIDIA's before it opens a GPU; without one it computes on the processor.
+build-cuda:
+	CGO_ENABLED=1 go build -trimpath -ldflags='-s -w' -o bin/train-bert ./cmd/train-bert
+
 test:
 	go test ./...
 
-check: format vet lint deadcode generated ptx-check race interop interop-torch interop-finetune interop-folders
+check: format vet lint deadcode generated ptx-check cuda-constants race interop interop-torch interop-finetune interop-folders
 
 format:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
@@ -48,6 +54,18 @@ ptx: $(NVRTC)
 # Machine code for two chips, by a newer NVRTC: no kernel may have a stack or spill.
 ptx-check: $(NVRTCCHECK)
 	$(NVRTCCHECK) trainer/cuda/kernels/nvrtc.py check auto
+
+# The constants, types and prototypes that trainer/cuda/driver declares are those of
+# NVIDIA's headers. They come in the packages of the libraries: 420 MB to download,
+# half a minute; what is not a header is deleted.
+cuda-constants: $(HEADERS)/nvidia
+	gcc -fsyntax-only -Wall $(addprefix -I$(HEADERS)/nvidia/,cuda_runtime/include cublas/include cuda_nvcc/include cuda_cccl/include) trainer/cuda/driver/headers/check.c
+
+$(HEADERS)/nvidia:
+	python3 -m venv $(HEADERS)
+	$(HEADERS)/bin/pip install --quiet --no-deps --no-compile --target $(HEADERS)/packages nvidia-cublas-cu12==12.6.4.1 nvidia-cuda-runtime-cu12==12.6.77 nvidia-cuda-nvcc-cu12==12.6.77 nvidia-cuda-cccl-cu12==12.6.77
+	find $(HEADERS)/packages -type f -not -path '*/include/*' -delete
+	mv $(HEADERS)/packages/nvidia $@
 
 $(NVRTC):
 	python3 -m venv .venv-nvrtc
@@ -189,4 +207,4 @@ bench-packages:
 	go test -run '^$$' -bench . -benchmem ./...
 
 clean:
-	rm -rf .venv .venv-peers .venv-torch .venv-newest .venv-bench .venv-nvrtc .venv-nvrtc-check bin demo
+	rm -rf .venv .venv-peers .venv-torch .venv-newest .venv-bench .venv-nvrtc .venv-nvrtc-check $(HEADERS) bin demo
