@@ -1,0 +1,165 @@
+package cuda
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+
+	"pretext/trainer"
+	"pretext/trainer/cuda/device"
+	"pretext/trainer/cuda/kernels"
+)
+
+// Bytes of kernels.Control, the offset of its loss scale, and the bytes of
+// results on the host: the control, then the sums.
+const (
+	controlBytes    = 48
+	lossScaleOffset = 24
+	resultBytes     = controlBytes + 8*3*sumSlots
+)
+
+// Apply implements trainer.Model. The loss scale and whether the step is skipped
+// are decided on the device; the host waits once, for the results.
+func (m *model) Apply(s trainer.Schedule) (trainer.StepInfo, error) {
+	err := m.usable()
+	if err == nil && !m.o.Train {
+		err = errors.New("the model was not opened for training")
+	}
+	var info trainer.StepInfo
+	if err == nil {
+		info, err = m.apply(s)
+	}
+	if err != nil {
+		return info, fmt.Errorf("apply: %w", err)
+	}
+	return info, nil
+}
+
+func (m *model) apply(s trainer.Schedule) (trainer.StepInfo, error) {
+	if err := m.reduce(); err != nil {
+		return trainer.StepInfo{}, err
+	}
+	rate := s.Rate(m.state.Step)
+	m.update(m.rule(rate))
+	m.toHost(m.results[:controlBytes], m.b.control)
+	m.toHost(m.results[controlBytes:], m.b.sums)
+	m.clear(m.b.sums, sumsOfAPass*3*8)
+	if err := m.device.Sync(); m.err == nil {
+		m.err = err
+	}
+	if m.err != nil {
+		return trainer.StepInfo{}, m.err
+	}
+	info := trainer.StepInfo{Sums: m.sumsFrom(0), LossScale: m.state.LossScale, Rate: rate}
+	info.Sums.Tokens, info.Sums.Sequences = m.tokens, m.batches
+	m.tokens, m.batches = 0, 0
+	m.finish(&info)
+	sums := info.Sums.Vector()
+	err := m.comm.AllReduce(sums[:])
+	info.Sums = trainer.SumsOf(sums)
+	return info, err
+}
+
+// finish takes the results of an update over from the control.
+func (m *model) finish(info *trainer.StepInfo) {
+	c := controlFrom(m.results)
+	info.GradNorm = float64(c.Norm)
+	info.Skipped = !(c.Norm <= math.MaxFloat32)
+	if info.Skipped {
+		info.Rate = 0
+	} else {
+		m.state.Step++
+	}
+	m.state.LossScale, m.state.GoodSteps = float64(c.LossScale), int64(c.Good)
+}
+
+// rule returns the kernels' numbers of an update.
+func (m *model) rule(rate float64) kernels.Rule {
+	o := m.o.Optimizer
+	r := kernels.Rule{
+		Beta1: float32(o.Beta1), Rest1: float32(1 - o.Beta1), Beta2: float32(o.Beta2), Rest2: float32(1 - o.Beta2),
+		Epsilon: float32(o.Epsilon), Decay: float32(o.WeightDecay), Rate: float32(rate), Clip: float32(o.ClipNorm),
+	}
+	if o.BiasCorrection {
+		r.Correct = 1
+	}
+	if m.o.Precision == trainer.Float16 {
+		r.Growth = lossScaleGrowth
+	}
+	return r
+}
+
+// update queues the update of all weights.
+func (m *model) update(r kernels.Rule) {
+	b, parts, tensors := &m.b, m.partCount, len(m.layout.specs)
+	grid := device.Dim{X: parts}
+	m.launch("sum_squares", grid, b.squares, b.g, b.parts)
+	m.launch("begin_update", device.Dim{X: 1}, b.control, b.squares, int32(parts), r)
+	if m.o.Optimizer.Name == trainer.AdamW {
+		m.launch("adamw", grid, b.w, b.m, b.v, b.g, b.copy, b.decays, b.parts, b.control, r)
+		return
+	}
+	m.launch("lamb_direction", grid, b.moved, b.w, b.m, b.v, b.g, b.decays, b.parts, b.control, r)
+	m.launch("lamb_ratios", device.Dim{X: blocks(tensors, 256)}, b.ratios, b.moved, b.bounds, b.decays, int32(tensors))
+	m.launch("lamb_move", grid, b.w, b.g, b.copy, b.ratios, b.parts, b.control, r)
+}
+
+// reduce sums the gradients over the ranks, through host memory. Every rank then
+// makes the same update.
+func (m *model) reduce() error {
+	comm := m.comm
+	if comm.Size() == 1 {
+		return nil
+	}
+	n := m.layout.size
+	all := m.appendFloat32(make([]float32, 0, n), m.b.g, n)
+	bounds := make([]int, comm.Size()+1)
+	for r := range bounds {
+		bounds[r] = n * r / comm.Size()
+	}
+	if m.err != nil {
+		return m.err
+	}
+	if err := errors.Join(comm.ReduceScatter(trainer.Float32s(all), bounds), comm.AllGather(trainer.Float32s(all), bounds)); err != nil {
+		return err
+	}
+	m.upload(m.b.g, bytesOf(all))
+	return m.err
+}
+
+// State implements trainer.Model. The plans are the algorithms of products, and
+// those of other devices that SetState got.
+func (m *model) State() trainer.State {
+	s := m.state
+	s.Plans = m.algorithms()
+	return s
+}
+
+// SetState implements trainer.Model. Only fp16 has a loss scale. Products are
+// planned again, with the algorithms in s.
+func (m *model) SetState(s trainer.State) {
+	if m.o.Precision != trainer.Float16 {
+		s.LossScale = 1
+	}
+	if m.sync() == nil {
+		m.try("free plans", m.forget())
+	}
+	m.saved = maps.Clone(s.Plans)
+	m.state, m.state.Plans = s, nil
+	m.upload(m.b.control, kernels.Pack(kernels.Control{
+		Beta1Power: math.Pow(m.o.Optimizer.Beta1, float64(s.Step)), Beta2Power: math.Pow(m.o.Optimizer.Beta2, float64(s.Step)),
+		LossScale: float32(s.LossScale), Step: uint32(s.Step), Good: uint32(s.GoodSteps),
+	}))
+}
+
+// controlFrom reads a control in the layout of kernels.Pack.
+func controlFrom(b []byte) (c kernels.Control) {
+	if _, err := binary.Decode(b, binary.LittleEndian, &c); err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return c
+}
+
+func uint64At(b []byte, i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }

@@ -1,0 +1,114 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+
+	"pretext/trainer"
+	"pretext/trainer/cuda/device"
+	"pretext/trainer/cuda/kernels"
+)
+
+// A Backend opens models on one device. Several models may share it, but only
+// one goroutine at a time may use them.
+type Backend struct {
+	device  device.Device
+	modules map[kernels.Type]kernelSet // loaded so far
+
+	// Set by tests.
+	apart     bool // give every buffer its own allocation, so that the simulator sees accesses past its end
+	maskedMax int  // maximum masked tokens in a chunk, if not 0
+}
+
+var _ trainer.Backend = (*Backend)(nil)
+
+// New returns the backend of a device. The caller closes the device after all
+// models are closed.
+func New(d device.Device) *Backend {
+	return &Backend{device: d, modules: map[kernels.Type]kernelSet{}}
+}
+
+// ErrClosed is returned by the methods of a closed model.
+var ErrClosed = errors.New("model is closed")
+
+// Limits of the kernels.
+const (
+	headSize  = 64
+	maxHidden = 1024  // two runs of 16 elements for each of a warp's 32 lanes: see kernels/norm.cu
+	maxLength = 512   // tokens of a sequence
+	maxGridYZ = 65535 // blocks of a launch along y and z
+)
+
+// Open creates a model. It refuses shapes that the kernels do not compute.
+func (b *Backend) Open(c trainer.Config, h trainer.Heads, o trainer.Options) (trainer.Model, error) {
+	if err := errors.Join(c.Validate(), h.Validate(), o.Validate()); err != nil {
+		return nil, fmt.Errorf("open cuda model: %w", err)
+	}
+	if err := supported(c, o); err != nil {
+		return nil, fmt.Errorf("open cuda model: %w", err)
+	}
+	m, err := b.open(c, h, o)
+	if err != nil {
+		return nil, fmt.Errorf("open cuda model: %w", err)
+	}
+	return m, nil
+}
+
+// types are the kernel builds and matrix types of the precisions.
+var types = map[trainer.Precision]struct {
+	kernel  kernels.Type
+	element device.DataType
+}{
+	trainer.Float32:  {kernels.F32, device.Float32},
+	trainer.BFloat16: {kernels.BF16, device.BFloat16},
+	trainer.Float16:  {kernels.F16, device.Float16},
+}
+
+// supported reports every property of a model that the kernels do not support.
+func supported(c trainer.Config, o trainer.Options) error {
+	var errs []error
+	if c.HeadSize() != headSize {
+		errs = append(errs, fmt.Errorf("head size %d (hidden_size / num_attention_heads): must be %d", c.HeadSize(), headSize))
+	}
+	if c.HiddenSize > maxHidden {
+		errs = append(errs, fmt.Errorf("hidden_size %d: must be at most %d", c.HiddenSize, maxHidden))
+	}
+	if c.IntermediateSize%8 != 0 {
+		errs = append(errs, fmt.Errorf("intermediate_size %d: must be a multiple of 8", c.IntermediateSize))
+	}
+	if c.MaxPositions > maxLength {
+		errs = append(errs, fmt.Errorf("max_position_embeddings %d: must be at most %d", c.MaxPositions, maxLength))
+	}
+	if _, ok := types[o.Precision]; !ok {
+		errs = append(errs, fmt.Errorf("precision %q: must be %q, %q or %q", o.Precision, trainer.Float32, trainer.BFloat16, trainer.Float16))
+	}
+	if s := newShape(c, o, 0); s.sequences > maxGridYZ {
+		errs = append(errs, fmt.Errorf("%d sequences in a batch: must be at most %d", o.Sequences, maxGridYZ-(s.sequences-o.Sequences)))
+	}
+	return errors.Join(errs...)
+}
+
+// Bounds of [Backend.AutoTokens]. Beyond 65,536 tokens products gain nothing
+// more.
+const (
+	autoMost   = 1 << 16
+	autoLeast  = 512
+	autoMemory = 0.9 // fraction of the device's memory; the rest is for the driver, modules and plans
+)
+
+// AutoTokens returns the largest power of two, from 512 to 65,536, whose model
+// fits the device's memory.
+func (b *Backend) AutoTokens(c trainer.Config, h trainer.Heads, o trainer.Options) (int, error) {
+	total := float64(b.device.Properties().Memory)
+	tokens := autoMost
+	for tokens > autoLeast {
+		o.Tokens, o.Sequences, o.Masked = tokens, tokens/16, tokens/5
+		s := newShape(c, o, 0)
+		l := newLayout(c, h, s)
+		if float64(requestsFor(c, h, o, s, &l, &buffers{}).size()) <= autoMemory*total {
+			break
+		}
+		tokens /= 2
+	}
+	return tokens, nil
+}

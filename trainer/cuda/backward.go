@@ -1,0 +1,111 @@
+package cuda
+
+import (
+	"pretext/trainer/cuda/device"
+	"pretext/trainer/cuda/kernels"
+	"pretext/trainer/dropout"
+)
+
+// backward propagates the gradient of the encoder's output, in b.dy, to the
+// embeddings.
+func (m *model) backward(d *batch) {
+	dy, dz := m.b.dy, m.b.dz
+	for i := m.c.Layers - 1; i >= 0; i-- {
+		dy, dz = m.layerGrad(d, i, dy, dz)
+	}
+	m.embedGrad(d, dy, dz)
+}
+
+// layerGrad computes a layer's gradients from dy, the gradient of its output. It
+// returns the buffer with the gradient of its input, and the other one.
+func (m *model) layerGrad(d *batch, i int, dy, dz device.Pointer) (input, free device.Pointer) {
+	p, k, do, du := &m.p.blocks[i], m.layer(i), m.b.do, m.b.du
+	f, rows, ctx := m.c.IntermediateSize, d.all, k.ctx
+	if m.last(d, i) {
+		rows, ctx = d.rows, k.selected
+	}
+	n := int(rows.N)
+
+	// Feed-forward block: dz becomes the gradient of mid.y, by the residual and by the block.
+	m.normGrad(dz, do, dy, k.final, p.norm2, rows, m.dropping(m.c.HiddenDropout, dropout.FeedForward, i))
+	m.columns(p.down.db, do, 0, n, m.c.HiddenSize)
+	m.linearGrad(do, k.g, n, p.down)
+	m.inputGrad(du, do, n, p.down, 0)
+	m.each("gelu_backward", n*f, du, k.u, int64(n*f), m.tanh())
+	m.columns(p.up.db, du, 0, n, f)
+	m.linearGrad(du, k.mid.y, n, p.up)
+	m.inputGrad(dz, du, n, p.up, 1)
+
+	// Attention block: dy becomes the gradient of the residual, dz that of ctx.
+	m.normGrad(dy, do, dz, k.mid, p.norm1, rows, m.dropping(m.c.HiddenDropout, dropout.AttentionOutput, i))
+	m.columns(p.attended.db, do, 0, n, m.c.HiddenSize)
+	m.linearGrad(do, ctx, n, p.attended)
+	m.inputGrad(dz, do, n, p.attended, 0)
+	dctx, dx, other := dz, dy, dz
+	if m.last(d, i) {
+		m.spread(do, dz, d)
+		m.spread(dz, dy, d)
+		dctx, dx, other = do, dz, dy
+	}
+	m.attendGrad(d, i, k, dctx)
+	m.columns(p.qkv.db, m.b.dqkv, 0, d.tokens, 3*m.c.HiddenSize)
+	m.linearGrad(m.b.dqkv, k.x, d.tokens, p.qkv)
+	m.inputGrad(dx, m.b.dqkv, d.tokens, p.qkv, 1)
+	return dx, other
+}
+
+// spread sets y (tokens, H) to the rows of x in their places, and zero elsewhere.
+func (m *model) spread(y, x device.Pointer, d *batch) {
+	m.clear(y, d.tokens*m.c.HiddenSize*m.element.Size())
+	m.addRows("add_rows_elem", y, x, d.spread)
+}
+
+// addRows adds rows of x to rows of a table, both H wide, in a fixed order.
+func (m *model) addRows(kernel string, table, x device.Pointer, g grouped) {
+	h := m.c.HiddenSize
+	for first := 0; first < g.n; first += maxGridYZ {
+		grid := device.Dim{X: blocks(h, 256), Y: min(maxGridYZ, g.n-first)}
+		m.launch(kernel, grid, table, x, g.target.Add(4*first), g.bounds.Add(4*first), g.order, int32(h))
+	}
+}
+
+// normGrad sets dz to the gradient of a LayerNorm's input, dx, if not zero, to
+// that of what was dropped out before it, and adds the gradients of its
+// parameters.
+func (m *model) normGrad(dz, dx, dy device.Pointer, y normed, p norm, rows kernels.Rows, drop kernels.Dropout) {
+	h, n := m.c.HiddenSize, int(rows.N)
+	m.launch("norm_backward", rowsGrid(n), dz, dx, dy, y.xhat, y.inverse, p.gain, rows, drop, int32(h))
+	m.columns(p.dgain, dy, y.xhat, n, h)
+	m.columns(p.dbias, dy, 0, n, h)
+}
+
+// columns adds the sums over the rows of x (rows, width), or of x·y, to db.
+func (m *model) columns(db, x, y device.Pointer, rows, width int) {
+	parts := min(columnBlocks, blocks(rows, 64))
+	m.launch("column_sums", device.Dim{X: blocks(width, 256), Y: parts}, m.b.column, x, y, int32(rows), int32(width))
+	m.launch("add_parts", device.Dim{X: blocks(width, 256)}, db, m.b.column, int32(parts), int32(width))
+}
+
+// attendGrad sets b.dqkv from dctx, the gradient of a layer's ctx.
+func (m *model) attendGrad(d *batch, i int, k kept, dctx device.Pointer) {
+	t, a := d.tokens, m.c.AttentionHeads
+	m.launch("attention_delta", rowsGrid(t*a), m.b.delta, k.ctx, dctx, int32(t), int32(a))
+	if m.element != device.Float32 && !m.o.Deterministic {
+		m.attend("backward", d, i, m.b.dqkv, m.b.dq, k.qkv, dctx, k.lse, m.b.delta)
+		m.launch("flash_queries_done", device.Dim{X: blocks(t*a*headSize, 4*128)}, m.b.dqkv, m.b.dq, int32(t), int32(a))
+		return
+	}
+	m.attend("backward_queries", d, i, m.b.dqkv, k.qkv, dctx, k.lse, m.b.delta)
+	m.attend("backward_keys", d, i, m.b.dqkv, k.qkv, dctx, k.lse, m.b.delta)
+}
+
+// embedGrad adds the gradients of the embeddings from dy, the gradient of
+// embedded.y.
+func (m *model) embedGrad(d *batch, dy, dz device.Pointer) {
+	e, h := m.b.embedded, m.c.HiddenSize
+	m.launch("dropout_rows", rowsGrid(d.tokens), m.b.do, dy, d.all, m.dropping(m.c.HiddenDropout, dropout.Embeddings, 0), int32(h))
+	m.normGrad(dz, 0, m.b.do, e, m.p.embedNorm, d.all, kernels.Dropout{Keep: 256, Scale: 1})
+	m.addRows("add_rows_f32", m.p.word.dw, dz, d.words)
+	m.addRows("add_rows_f32", m.p.position.dw, dz, d.places)
+	m.addRows("add_rows_f32", m.p.segment.dw, dz, d.kinds)
+}

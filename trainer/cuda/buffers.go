@@ -1,0 +1,196 @@
+package cuda
+
+import (
+	"fmt"
+
+	"pretext/trainer"
+	"pretext/trainer/cuda/device"
+)
+
+// buffers are the device memory of a model. Shapes use the capacities of its
+// shape: tokens (T), rows of the pooler (S), a chunk of masked tokens (M),
+// vocabulary (V). Buffers are of elements where the comment names no type.
+type buffers struct {
+	// Parameters, flat.
+	w, m, v, g device.Pointer // float32; without training only w
+	copy       device.Pointer // weights as elements; w itself in the fp32 build
+
+	control, sums          device.Pointer // kernels.Control; float64 (sumSlots, 3)
+	parts, bounds, decays  device.Pointer // of the optimizer
+	squares, moved, ratios device.Pointer // float32: (parts), (parts, 2) and (tensors) for LAMB
+	workspace              device.Pointer // of products
+	column                 device.Pointer // float32 (columnBlocks, widest): sums of columns
+	slots                  [2]device.Pointer
+	embedded               normed
+	layers                 []kept         // without training two alternate
+	o, narrow              device.Pointer // (T, H): output of a block before its LayerNorm; rows that the heads read
+	dy, dz, do, du, dqkv   device.Pointer // (T, H), (T, H), (T, H), (T, F), (T, 3H)
+	delta, dq              device.Pointer // float32: (A, T), (T, H)
+	mlm                    maskedBuffers
+	pooler                 poolerBuffers
+	loss, hit              device.Pointer // float32, of the largest head
+	best                   device.Pointer // int32 (chunk)
+	logits                 device.Pointer // float32, of the largest small head
+	dlogits                device.Pointer // their gradients as elements; logits itself in the fp32 build
+}
+
+// kept is what a layer keeps for the backward pass.
+type kept struct {
+	x          device.Pointer // (T, H) its input
+	qkv        device.Pointer // (T, 3H)
+	lse        device.Pointer // float32 (A, T): logarithm of the softmax's denominator
+	ctx        device.Pointer // (T, H)
+	selected   device.Pointer // (T, H) rows of ctx that the heads read, in the last layer
+	mid, final normed
+	u, g       device.Pointer // (T, F) before and after the activation
+}
+
+// normed is a LayerNorm's output and what its gradient needs.
+type normed struct {
+	y, xhat device.Pointer // (T, H)
+	inverse device.Pointer // float32 (T): 1/σ
+}
+
+// maskedBuffers are of one chunk.
+type maskedBuffers struct {
+	x, u, g    device.Pointer // (M, H)
+	norm       normed         // (M, H)
+	logits     device.Pointer // (M, V)
+	do, dg, dx device.Pointer // (M, H)
+}
+
+type poolerBuffers struct {
+	first, y, dropped device.Pointer // (S, H)
+	dy, dx            device.Pointer // (S, H)
+}
+
+// columnBlocks is the maximum number of parts in which sums of columns are made.
+const columnBlocks = 128
+
+// requests asks an arena for buffers of a model.
+type requests struct {
+	arena
+	c       trainer.Config
+	s       shape
+	train   bool
+	element int // bytes
+}
+
+// elements asks for n elements, floats for n float32.
+func (r *requests) elements(name string, at *device.Pointer, n int) { r.want(name, at, n*r.element) }
+func (r *requests) floats(name string, at *device.Pointer, n int)   { r.want(name, at, n*4) }
+
+// normed asks for a LayerNorm's buffers.
+func (r *requests) normed(name string, n *normed, rows int) {
+	r.elements(name+".y", &n.y, rows*r.c.HiddenSize)
+	r.elements(name+".xhat", &n.xhat, rows*r.c.HiddenSize)
+	r.floats(name+".inverse", &n.inverse, rows)
+}
+
+// parameters asks for the flat buffers and those of the optimizer.
+func (r *requests) parameters(b *buffers, l *layout) {
+	parts, bounds := l.parts()
+	r.floats("weights", &b.w, l.size)
+	if r.element != 4 {
+		r.elements("weights, rounded", &b.copy, l.size)
+	}
+	r.want("control", &b.control, 64)
+	r.want("sums", &b.sums, 8*3*sumSlots)
+	r.want("workspace", &b.workspace, workspaceBytes)
+	if !r.train {
+		return
+	}
+	r.floats("first moments", &b.m, l.size)
+	r.floats("second moments", &b.v, l.size)
+	r.floats("gradients", &b.g, l.size)
+	r.want("parts", &b.parts, 16*len(parts))
+	r.want("bounds", &b.bounds, 4*len(bounds))
+	r.want("decays", &b.decays, len(l.specs))
+	r.floats("squares", &b.squares, len(parts))
+	r.floats("squares of LAMB", &b.moved, 2*len(parts))
+	r.floats("ratios", &b.ratios, len(l.specs))
+	r.floats("column sums", &b.column, columnBlocks*max(3*r.c.HiddenSize, r.c.IntermediateSize, r.s.vocabulary, trainerLabels(l)))
+}
+
+// trainerLabels returns the width of the classifier; 0 without one.
+func trainerLabels(l *layout) int {
+	if i, ok := l.byName["classifier.bias"]; ok {
+		return l.specs[i].Size()
+	}
+	return 0
+}
+
+// encoder asks for the activations.
+func (r *requests) encoder(b *buffers) {
+	t, h, f, a := r.s.tokens, r.c.HiddenSize, r.c.IntermediateSize, r.c.AttentionHeads
+	r.normed("embedded", &b.embedded, t)
+	b.layers = make([]kept, min(r.c.Layers, 2))
+	if r.train {
+		b.layers = make([]kept, r.c.Layers)
+	}
+	for i := range b.layers {
+		k, name := &b.layers[i], fmt.Sprintf("layer %d ", i)
+		r.elements(name+"qkv", &k.qkv, 3*t*h)
+		r.floats(name+"lse", &k.lse, a*t)
+		r.elements(name+"ctx", &k.ctx, t*h)
+		r.normed(name+"mid", &k.mid, t)
+		r.normed(name+"final", &k.final, t)
+		r.elements(name+"u", &k.u, t*f)
+		r.elements(name+"g", &k.g, t*f)
+	}
+	r.elements("selected ctx", &b.layers[(r.c.Layers-1)%len(b.layers)].selected, t*h)
+	r.elements("o", &b.o, t*h)
+	r.elements("narrow", &b.narrow, t*h)
+	if !r.train {
+		return
+	}
+	r.elements("dy", &b.dy, t*h)
+	r.elements("dz", &b.dz, t*h)
+	r.elements("do", &b.do, t*h)
+	r.elements("du", &b.du, t*f)
+	r.elements("dqkv", &b.dqkv, 3*t*h)
+	r.floats("delta", &b.delta, a*t)
+	r.floats("dq", &b.dq, t*h)
+}
+
+// heads asks for the buffers of the heads.
+func (r *requests) heads(b *buffers, heads trainer.Heads) {
+	h, n, m := r.c.HiddenSize, r.s.pooled, r.s.chunk
+	r.floats("losses", &b.loss, max(n, m, 2*r.s.sequences))
+	r.floats("hits", &b.hit, max(n, m, 2*r.s.sequences))
+	if heads.MLM {
+		p := &b.mlm
+		for name, at := range map[string]*device.Pointer{"x": &p.x, "u": &p.u, "g": &p.g, "do": &p.do, "dg": &p.dg, "dx": &p.dx} {
+			r.elements("masked "+name, at, m*h)
+		}
+		r.normed("masked norm", &p.norm, m)
+		r.elements("masked logits", &p.logits, m*r.s.vocabulary)
+		r.floats("best", &b.best, m)
+	}
+	if heads.Pooled() {
+		p := &b.pooler
+		for name, at := range map[string]*device.Pointer{"first": &p.first, "y": &p.y, "dropped": &p.dropped, "dy": &p.dy, "dx": &p.dx} {
+			r.elements("pooler "+name, at, n*h)
+		}
+	}
+	logits := n * max(2, heads.ClassifierWidth())
+	if heads.Span {
+		logits = max(logits, 2*r.s.tokens)
+	}
+	r.floats("logits", &b.logits, logits)
+	if r.element != 4 {
+		r.elements("gradients of logits", &b.dlogits, logits)
+	}
+}
+
+// requestsFor asks for all buffers of a model.
+func requestsFor(c trainer.Config, h trainer.Heads, o trainer.Options, s shape, l *layout, b *buffers) *requests {
+	r := &requests{c: c, s: s, train: o.Train, element: types[o.Precision].kernel.Size()}
+	r.parameters(b, l)
+	for i := range b.slots {
+		r.want(fmt.Sprintf("batch %d", i), &b.slots[i], slotBytes(s))
+	}
+	r.encoder(b)
+	r.heads(b, h)
+	return r
+}

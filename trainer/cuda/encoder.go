@@ -1,0 +1,92 @@
+package cuda
+
+import (
+	"math"
+
+	"pretext/trainer/cuda/device"
+	"pretext/trainer/cuda/kernels"
+	"pretext/trainer/dropout"
+)
+
+// encode computes the encoder's output.
+func (m *model) encode(d *batch) {
+	m.embed(d)
+	for i := range m.c.Layers {
+		m.encodeLayer(d, i)
+	}
+}
+
+// rowsGrid is the grid of kernels that compute a row with a warp, four a block.
+func rowsGrid(n int) device.Dim { return device.Dim{X: blocks(n, 4)} }
+
+// embed sets embedded.y to drop(LN(word + position + segment)).
+func (m *model) embed(d *batch) {
+	e, p := m.b.embedded, &m.p
+	m.launch("embed_forward", rowsGrid(d.tokens), e.y, e.xhat, e.inverse, p.word.w, p.position.w, p.segment.w, d.ids, d.positions, d.segments,
+		p.embedNorm.gain, p.embedNorm.bias, d.all, m.dropping(m.c.HiddenDropout, dropout.Embeddings, 0), int32(m.c.HiddenSize), float32(m.c.LayerNormEps))
+}
+
+// last reports whether a layer is computed only for rows that the heads read,
+// behind its attention.
+func (m *model) last(d *batch, layer int) bool { return d.selected != 0 && layer == m.c.Layers-1 }
+
+// encodeLayer computes one encoder layer.
+func (m *model) encodeLayer(d *batch, i int) {
+	p, k, t, h := &m.p.blocks[i], m.layer(i), d.tokens, m.c.HiddenSize
+	m.linear(k.qkv, k.x, t, p.qkv)
+	m.each("add_bias", 3*t*h, k.qkv, p.qkv.b, int64(3*t*h), int32(3*h))
+	m.attend("forward", d, i, k.ctx, k.lse, k.qkv)
+	rows, ctx, residual := d.all, k.ctx, k.x
+	if m.last(d, i) {
+		rows, ctx, residual = d.rows, k.selected, m.b.narrow
+		m.gather(ctx, k.ctx, d.selected, int(rows.N))
+		m.gather(residual, k.x, d.selected, int(rows.N))
+	}
+	n := int(rows.N)
+	m.linear(m.b.o, ctx, n, p.attended)
+	m.norm(k.mid, m.b.o, p.attended.b, residual, p.norm1, rows, m.dropping(m.c.HiddenDropout, dropout.AttentionOutput, i))
+	m.linear(k.u, k.mid.y, n, p.up)
+	m.gelu(k.g, k.u, p.up.b, n, m.c.IntermediateSize)
+	m.linear(m.b.o, k.g, n, p.down)
+	m.norm(k.final, m.b.o, p.down.b, k.mid.y, p.norm2, rows, m.dropping(m.c.HiddenDropout, dropout.FeedForward, i))
+}
+
+// output returns the encoder's output: the rows that the heads read, H wide.
+func (m *model) output() device.Pointer { return m.layer(m.c.Layers - 1).final.y }
+
+// gather copies n rows of x, H wide, to y.
+func (m *model) gather(y, x, index device.Pointer, n int) {
+	h := m.c.HiddenSize
+	m.each("gather_rows", n*h, y, x, index, int32(n), int32(h))
+}
+
+// norm sets y to LN(drop(x + bias) + residual) and keeps what its gradient needs.
+func (m *model) norm(y normed, x, bias, residual device.Pointer, p norm, rows kernels.Rows, drop kernels.Dropout) {
+	m.launch("norm_forward", rowsGrid(int(rows.N)), y.y, y.xhat, y.inverse, x, bias, residual, p.gain, p.bias, rows, drop,
+		int32(m.c.HiddenSize), float32(m.c.LayerNormEps))
+}
+
+// gelu adds the bias to u (rows, width) and sets g to its activation.
+func (m *model) gelu(g, u, bias device.Pointer, rows, width int) {
+	m.each("gelu_forward", rows*width, g, u, bias, int64(rows*width), int32(width), m.tanh())
+}
+
+// tanh is the kernels' argument for the form of GELU.
+func (m *model) tanh() int32 {
+	if m.c.Activation.Tanh() {
+		return 1
+	}
+	return 0
+}
+
+// attend launches an attention kernel; args are those before the batch. 16-bit
+// types use tensor cores.
+func (m *model) attend(pass string, d *batch, layer int, args ...any) {
+	name, rows := "attention_", 4
+	if m.element != device.Float32 {
+		name, rows = "flash_", 64
+	}
+	grid := device.Dim{X: blocks(d.longest, rows), Y: m.c.AttentionHeads, Z: d.sequences}
+	drop := m.dropping(m.c.AttentionDropout, dropout.Probabilities, layer)
+	m.launch(name+pass, grid, append(args, d.attention, drop, float32(1/math.Sqrt(headSize)))...)
+}

@@ -1,0 +1,170 @@
+package cuda
+
+import (
+	"fmt"
+	"strings"
+
+	"pretext/trainer"
+	"pretext/trainer/cuda/device"
+	"pretext/trainer/cuda/kernels"
+)
+
+// A layout assigns every tensor a place in one flat buffer, at a multiple of 64
+// elements. Weights, gradients and moments have the same layout; what lies
+// between tensors is zero. Query, key and value are adjacent, so they form one
+// matrix of 3H rows and one vector.
+type layout struct {
+	specs  []trainer.TensorSpec // in the order of trainer.Tensors
+	offset []int                // elements, of each spec
+	byName map[string]int       // index in specs
+	flat   []int                // indexes in specs by ascending offset
+	size   int                  // elements, a multiple of 64
+}
+
+func newLayout(c trainer.Config, h trainer.Heads, s shape) layout {
+	l := layout{specs: trainer.Tensors(c, h), byName: map[string]int{}}
+	l.offset = make([]int, len(l.specs))
+	for i, spec := range l.specs {
+		l.byName[spec.Name] = i
+	}
+	for i := 0; i < len(l.specs); {
+		group := []int{i}
+		if strings.HasSuffix(l.specs[i].Name, "attention.self.query.weight") {
+			group = []int{i, i + 2, i + 4, i + 1, i + 3, i + 5}
+		}
+		for _, j := range group {
+			n := l.specs[j].Size()
+			if l.specs[j].Shape[0] == c.VocabSize && (j == 0 || l.specs[j].Name == "cls.predictions.bias") {
+				n = n / c.VocabSize * s.vocabulary
+			}
+			l.offset[j] = l.size
+			l.size += roundUp(n, 64)
+			l.flat = append(l.flat, j)
+		}
+		i += len(group)
+	}
+	return l
+}
+
+// parts divides the tensors into the units of work of the optimizer. Tensors are
+// numbered in the order of l.flat; the parts of tensor t are bounds[t] to
+// bounds[t+1]-1.
+func (l *layout) parts() (parts []kernels.Part, bounds []int32) {
+	for t, i := range l.flat {
+		bounds = append(bounds, int32(len(parts)))
+		n := l.specs[i].Size()
+		for at := 0; at < n; at += kernels.PartSize {
+			parts = append(parts, kernels.Part{First: int64(l.offset[i] + at), N: int32(min(kernels.PartSize, n-at)), Tensor: int32(t)})
+		}
+	}
+	return parts, append(bounds, int32(len(parts)))
+}
+
+// dense is y = x·Wᵀ + b with its gradients, which are zero without training.
+type dense struct {
+	out, in int
+	w, b    device.Pointer // elements: (out, in), (out)
+	master  device.Pointer // b in float32
+	dw, db  device.Pointer // float32
+}
+
+// norm is the parameters of a LayerNorm and their gradients, (H) each.
+type norm struct{ gain, bias, dgain, dbias device.Pointer }
+
+// table is an embedding table, or a vector.
+type table struct {
+	w, master, dw device.Pointer // elements, float32, float32
+}
+
+// block is the parameters of one encoder layer.
+type block struct {
+	qkv, attended, up, down dense
+	norm1, norm2            norm
+}
+
+// views are the parameters by use. Those of absent heads are zero.
+type views struct {
+	word, position, segment table
+	embedNorm               norm
+	blocks                  []block
+	pooler                  dense
+	transform               dense
+	transformNorm           norm
+	decoderBias             table // (vocabulary)
+	nsp, classifier, spans  dense
+}
+
+// viewer finds parameters in the flat buffers.
+type viewer struct {
+	l       *layout
+	w       device.Pointer // elements
+	master  device.Pointer // float32
+	g       device.Pointer // float32; zero without training
+	element int            // bytes
+}
+
+func (v viewer) table(name string) table {
+	i, ok := v.l.byName[name]
+	if !ok {
+		panic("BUG: no tensor " + name)
+	}
+	t := table{w: v.w.Add(v.l.offset[i] * v.element), master: v.master.Add(v.l.offset[i] * 4)}
+	if v.g != 0 {
+		t.dw = v.g.Add(v.l.offset[i] * 4)
+	}
+	return t
+}
+
+func (v viewer) dense(name string, out, in int) dense {
+	w, b := v.table(name+".weight"), v.table(name+".bias")
+	return dense{out, in, w.w, b.w, b.master, w.dw, b.dw}
+}
+
+func (v viewer) norm(name string) norm {
+	w, b := v.table(name+".LayerNorm.weight"), v.table(name+".LayerNorm.bias")
+	return norm{w.w, b.w, w.dw, b.dw}
+}
+
+func (v viewer) views(c trainer.Config, h trainer.Heads) views {
+	hidden := c.HiddenSize
+	p := views{
+		word:      v.table("bert.embeddings.word_embeddings.weight"),
+		position:  v.table("bert.embeddings.position_embeddings.weight"),
+		segment:   v.table("bert.embeddings.token_type_embeddings.weight"),
+		embedNorm: v.norm("bert.embeddings"),
+	}
+	for i := range c.Layers {
+		p.blocks = append(p.blocks, v.block(c, i))
+	}
+	if h.Pooled() {
+		p.pooler = v.dense("bert.pooler.dense", hidden, hidden)
+	}
+	if h.MLM {
+		p.transform = v.dense("cls.predictions.transform.dense", hidden, hidden)
+		p.transformNorm = v.norm("cls.predictions.transform")
+		p.decoderBias = v.table("cls.predictions.bias")
+	}
+	if h.NSP {
+		p.nsp = v.dense("cls.seq_relationship", 2, hidden)
+	}
+	if n := h.ClassifierWidth(); n > 0 {
+		p.classifier = v.dense("classifier", n, hidden)
+	}
+	if h.Span {
+		p.spans = v.dense("qa_outputs", 2, hidden)
+	}
+	return p
+}
+
+func (v viewer) block(c trainer.Config, layer int) block {
+	name := fmt.Sprintf("bert.encoder.layer.%d.", layer)
+	hidden := c.HiddenSize
+	return block{
+		qkv:      v.dense(name+"attention.self.query", 3*hidden, hidden), // key and value follow
+		attended: v.dense(name+"attention.output.dense", hidden, hidden),
+		norm1:    v.norm(name + "attention.output"),
+		up:       v.dense(name+"intermediate.dense", c.IntermediateSize, hidden),
+		down:     v.dense(name+"output.dense", hidden, c.IntermediateSize),
+		norm2:    v.norm(name + "output"),
+	}
+}

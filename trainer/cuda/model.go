@@ -1,0 +1,319 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"pretext/trainer"
+	"pretext/trainer/cuda/device"
+	"pretext/trainer/cuda/kernels"
+	"pretext/trainer/dropout"
+)
+
+// model implements trainer.Model.
+type model struct {
+	c       trainer.Config
+	h       trainer.Heads
+	o       trainer.Options
+	shape   shape
+	layout  layout
+	element device.DataType
+
+	device device.Device
+	products
+	copies  queue // copies of batches
+	arena   arena
+	b       buffers
+	p       views
+	packer  packer
+	slots   [2]slot
+	next    int    // slot of the next batch
+	staging []byte // page-locked, for tensors
+	results []byte // page-locked, for control and sums
+
+	comm      trainer.Comm
+	state     trainer.State // but its plans
+	tokens    float64       // since the last Apply
+	batches   float64       // sequences since the last Apply
+	training  bool          // the current pass has dropout and gradients
+	partCount int
+	closed    bool
+}
+
+// stagingBytes is the size of the page-locked buffer through which tensors are
+// copied.
+const stagingBytes = 4 << 20
+
+// firstLossScale is the loss scale of a new fp16 model, and lossScaleGrowth the
+// number of updates after which it doubles: those of PyTorch's GradScaler.
+const (
+	firstLossScale  = 1 << 16
+	lossScaleGrowth = 2000
+)
+
+func (b *Backend) open(c trainer.Config, h trainer.Heads, o trainer.Options) (*model, error) {
+	t := types[o.Precision]
+	set, err := b.load(t.kernel)
+	if err != nil {
+		return nil, err
+	}
+	m := &model{c: c, h: h, o: o, shape: newShape(c, o, b.maskedMax), element: t.element, device: b.device, comm: trainer.OrAlone(o.Comm)}
+	m.layout = newLayout(c, h, m.shape)
+	m.packer = packer{c: c, h: h, shape: m.shape}
+	r := requestsFor(c, h, o, m.shape, &m.layout, &m.b)
+	if err := r.place(b.device, b.apart); err != nil {
+		return nil, errors.Join(err, r.free(b.device))
+	}
+	m.arena = r.arena
+	if t.element == device.Float32 {
+		m.b.copy, m.b.dlogits = m.b.w, m.b.logits
+	}
+	main := &queue{device: b.device, kernels: set}
+	m.products = products{queue: main, element: t.element, workspace: m.b.workspace, prefix: planPrefix(b.device.Properties())}
+	m.copies = queue{device: b.device}
+	m.p = viewer{&m.layout, m.b.copy, m.b.w, m.b.g, t.element.Size()}.views(c, h)
+	if err := m.prepare(); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return m, nil
+}
+
+// layer returns the buffers of a layer; its input is the output of the one
+// before. Without training, two alternate.
+func (m *model) layer(i int) kept {
+	k := m.b.layers[i%len(m.b.layers)]
+	k.x = m.b.embedded.y
+	if i > 0 {
+		k.x = m.b.layers[(i-1)%len(m.b.layers)].final.y
+	}
+	return k
+}
+
+// prepare makes streams, events and host memory, and initializes device memory.
+func (m *model) prepare() error {
+	var err error
+	make := func(n int) (b []byte) {
+		if err == nil {
+			b, err = m.device.AllocHost(n)
+		}
+		return b
+	}
+	m.staging, m.results = make(stagingBytes), make(resultBytes)
+	for i := range m.slots {
+		m.slots[i] = slot{host: make(slotBytes(m.shape)), base: m.b.slots[i]}
+	}
+	if err != nil {
+		return err
+	}
+	for _, s := range []*device.Stream{&m.stream, &m.copies.stream} {
+		if *s, err = m.device.NewStream(); err != nil {
+			return err
+		}
+	}
+	for i := range m.slots {
+		for _, e := range []*device.Event{&m.slots[i].uploaded, &m.slots[i].consumed} {
+			if *e, err = m.device.NewEvent(false); err != nil {
+				return err
+			}
+		}
+	}
+	return m.initialize()
+}
+
+// initialize clears the parameters and writes the tables of the optimizer.
+func (m *model) initialize() error {
+	for _, p := range []device.Pointer{m.b.w, m.b.m, m.b.v, m.b.g} {
+		if p != 0 {
+			m.clear(p, 4*m.layout.size)
+		}
+	}
+	if m.b.copy != m.b.w {
+		m.clear(m.b.copy, m.element.Size()*m.layout.size)
+	}
+	m.clear(m.b.sums, 8*3*sumSlots)
+	if m.o.Train {
+		m.clear(m.b.dq, 4*m.shape.tokens*m.c.HiddenSize)
+		m.tables()
+	}
+	m.SetState(trainer.State{LossScale: firstLossScale})
+	return m.sync()
+}
+
+// tables writes the parts of the optimizer's work.
+func (m *model) tables() {
+	parts, bounds := m.layout.parts()
+	m.partCount = len(parts)
+	var decays []byte
+	for _, i := range m.layout.flat {
+		decays = append(decays, 0)
+		if m.layout.specs[i].Decay {
+			decays[len(decays)-1] = 1
+		}
+	}
+	m.upload(m.b.decays, decays)
+	m.upload(m.b.bounds, packAll(bounds))
+	m.upload(m.b.parts, packAll(parts))
+}
+
+func packAll[T any](x []T) []byte {
+	var b []byte
+	for _, v := range x {
+		b = append(b, kernels.Pack(v)...)
+	}
+	return b
+}
+
+// upload copies b to the device through the staging buffer and waits.
+func (m *model) upload(to device.Pointer, b []byte) {
+	for len(b) > 0 && m.err == nil {
+		n := copy(m.staging, b)
+		m.toDevice(to, m.staging[:n])
+		m.sync()
+		to, b = to.Add(n), b[n:]
+	}
+}
+
+// download returns n bytes of the device, n being at most the size of the staging
+// buffer, valid until the next call.
+func (m *model) download(from device.Pointer, n int) []byte {
+	m.toHost(m.staging[:n], from)
+	m.sync()
+	return m.staging[:n]
+}
+
+// usable returns the error that makes the model unusable.
+func (m *model) usable() error {
+	if m.closed {
+		return ErrClosed
+	}
+	return m.err
+}
+
+// check returns an error for a batch that the model cannot compute.
+func (m *model) check(b *trainer.Batch) error {
+	if err := m.usable(); err != nil {
+		return err
+	}
+	if err := m.o.Fits(b); err != nil {
+		return err
+	}
+	return b.Validate(m.c, m.h)
+}
+
+// send copies a batch to the device, beside the computation of the one before.
+// The batch before the last must have been copied, but not computed, which the
+// copy waits for on the device.
+func (m *model) send(b *trainer.Batch, want trainer.Output) (batch, error) {
+	s := &m.slots[m.next]
+	m.next = 1 - m.next
+	if err := m.device.SyncEvent(s.uploaded); err != nil {
+		return batch{}, err
+	}
+	d := m.packer.pack(s, b, want, m.training)
+	m.copies.wait(s.consumed)
+	m.copies.toDevice(s.base, s.host[:s.n])
+	m.copies.record(s.uploaded)
+	m.wait(s.uploaded)
+	return d, m.copies.err
+}
+
+// done notes that the work queued so far is all that reads the last batch.
+func (m *model) done() { m.record(m.slots[1-m.next].consumed) }
+
+// dropping returns the kernels' argument for dropout at a site.
+func (m *model) dropping(p float64, kind dropout.Kind, layer int) kernels.Dropout {
+	if !m.training {
+		return kernels.Dropout{Keep: 256, Scale: 1}
+	}
+	scale := dropout.New(m.o.Seed, p).Scale()
+	return kernels.Dropout{Seed: m.o.Seed, Site: uint32(dropout.At(kind, layer)), Keep: uint32(math.Round(256 / scale)), Scale: float32(scale)}
+}
+
+// Accumulate implements trainer.Model.
+// Gradients are summed over the ranks by Apply.
+func (m *model) Accumulate(b *trainer.Batch, coef trainer.Coef, _ bool) error {
+	err := m.check(b)
+	if err == nil && !m.o.Train {
+		err = errors.New("the model was not opened for training")
+	}
+	if err == nil {
+		err = m.accumulate(b, coef)
+	}
+	if err != nil {
+		return fmt.Errorf("accumulate: %w", err)
+	}
+	return nil
+}
+
+func (m *model) accumulate(b *trainer.Batch, coef trainer.Coef) error {
+	m.training = true
+	d, err := m.send(b, 0)
+	if err != nil {
+		return err
+	}
+	m.encode(&d)
+	m.heads(&d, pass{coef: coef, out: &trainer.Outputs{}})
+	m.backward(&d)
+	m.done()
+	m.tokens += float64(b.Tokens())
+	m.batches += float64(b.Sequences())
+	return m.err
+}
+
+// Forward implements trainer.Model.
+func (m *model) Forward(b *trainer.Batch, out *trainer.Outputs) (trainer.Sums, error) {
+	err := m.check(b)
+	if err != nil {
+		return trainer.Sums{}, fmt.Errorf("forward: %w", err)
+	}
+	if out == nil {
+		out = &trainer.Outputs{}
+	}
+	sums, err := m.forward(b, out)
+	if err != nil {
+		return sums, fmt.Errorf("forward: %w", err)
+	}
+	return sums, nil
+}
+
+func (m *model) forward(b *trainer.Batch, out *trainer.Outputs) (trainer.Sums, error) {
+	m.training = false
+	d, err := m.send(b, out.Want)
+	if err != nil {
+		return trainer.Sums{}, err
+	}
+	m.encode(&d)
+	m.heads(&d, pass{out: out, batch: b})
+	m.done()
+	sums := m.readSums(evaluation)
+	sums.Tokens, sums.Sequences = float64(b.Tokens()), float64(b.Sequences())
+	return sums, m.err
+}
+
+// Close implements trainer.Model.
+func (m *model) Close() error {
+	if m.closed {
+		return nil
+	}
+	m.closed = true
+	errs := []error{m.device.Sync(), m.arena.free(m.device), m.products.forget()}
+	for _, b := range [][]byte{m.staging, m.results, m.slots[0].host, m.slots[1].host} {
+		if b != nil {
+			errs = append(errs, m.device.FreeHost(b))
+		}
+	}
+	for _, s := range []device.Stream{m.stream, m.copies.stream} {
+		if s != 0 {
+			errs = append(errs, m.device.FreeStream(s))
+		}
+	}
+	for _, s := range m.slots {
+		for _, e := range []device.Event{s.uploaded, s.consumed} {
+			if e != 0 {
+				errs = append(errs, m.device.FreeEvent(e))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,56 @@
+package cuda
+
+import "pretext/trainer"
+
+// A shape is the capacity of a model's buffers. Batches are padded to multiples
+// of a quantum, so that matrix products have few different shapes and each is
+// planned once:
+//
+//   - tokens by sequences of padding, which have no target, so their gradients
+//     are exactly zero;
+//   - rows that the heads read by repeating row 0, with zero gradients;
+//   - masked tokens to whole chunks, without labels.
+type shape struct {
+	tokens, tokenQuantum int // capacity, a multiple of the quantum
+	sequences            int // with those of padding
+	pooled, pooledRows   int // capacity and quantum of the rows of the pooler: real sequences
+	masked, chunk        int // capacity, a multiple of the chunk
+	vocabulary           int // rounded up to 64; the added words have zero weights and no logits
+}
+
+// Padding costs at most 1/32 of a full batch.
+const (
+	padShare   = 32
+	maxQuantum = 1024
+	minQuantum = 8
+	maxChunk   = 2048 // masked tokens: logits of 2048 × 30,528 in 16 bits are 125 MB
+)
+
+// newShape returns the shape for a model's options; chunk, if not 0, replaces
+// the maximum number of masked tokens in a chunk.
+func newShape(c trainer.Config, o trainer.Options, chunk int) shape {
+	if chunk == 0 {
+		chunk = maxChunk
+	}
+	s := shape{tokenQuantum: quantum(o.Tokens), pooledRows: quantum(o.Sequences), vocabulary: roundUp(c.VocabSize, 64)}
+	s.tokens = roundUp(o.Tokens, s.tokenQuantum)
+	s.sequences = o.Sequences + (s.tokenQuantum-1+c.MaxPositions-1)/c.MaxPositions
+	s.pooled = roundUp(o.Sequences, s.pooledRows)
+	s.chunk = min(roundUp(max(o.Masked, 1), minQuantum), chunk)
+	s.masked = roundUp(o.Masked, s.chunk)
+	return s
+}
+
+// quantum returns the multiple to which up to n rows are padded: a power of two.
+func quantum(n int) int {
+	q := minQuantum
+	for q < maxQuantum && 2*q <= n/padShare {
+		q *= 2
+	}
+	return q
+}
+
+func roundUp(n, multiple int) int { return (n + multiple - 1) / multiple * multiple }
+
+// blocks returns the number of blocks that n things need.
+func blocks(n, each int) int { return (n + each - 1) / each }

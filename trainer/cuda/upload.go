@@ -1,0 +1,292 @@
+package cuda
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"pretext/trainer"
+	"pretext/trainer/cuda/device"
+	"pretext/trainer/cuda/kernels"
+)
+
+// A slot holds the index arrays of one batch on the host and on the device.
+// There are two: one batch is copied while the other is computed.
+type slot struct {
+	host     []byte // page-locked
+	base     device.Pointer
+	uploaded device.Event // the copy is done: host may be written again
+	consumed device.Event // the batch is computed: the device's part may be written again
+	n        int          // bytes used
+}
+
+// slotBytes returns the size of a slot. Every array takes up to 12 more bytes
+// for its alignment.
+func slotBytes(s shape) int {
+	const arrays, lists = 64, 3
+	words := 4*s.tokens + lists*(3*s.tokens+1) + 8*s.tokens + // ids, positions, …; embedding gradients; selected rows
+		8*s.sequences + 12*s.pooled + 8*s.masked
+	return 4*words + 16*(arrays+8*s.masked/s.chunk)
+}
+
+// put appends an array and returns its address on the device.
+func put[T int32 | int64 | float32](s *slot, x []T) device.Pointer {
+	s.n = roundUp(s.n, 16)
+	at, b := s.base.Add(s.n), s.host[s.n:]
+	switch x := any(x).(type) {
+	case []int32:
+		for i, v := range x {
+			binary.LittleEndian.PutUint32(b[4*i:], uint32(v))
+		}
+		s.n += 4 * len(x)
+	case []float32:
+		for i, v := range x {
+			binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(v))
+		}
+		s.n += 4 * len(x)
+	case []int64:
+		for i, v := range x {
+			binary.LittleEndian.PutUint64(b[8*i:], uint64(v))
+		}
+		s.n += 8 * len(x)
+	}
+	return at
+}
+
+// A batch is a padded batch on the device: addresses of its arrays.
+type batch struct {
+	tokens, sequences int // with padding
+	longest           int // tokens of the longest sequence
+	real              int // sequences without padding
+	pooled            int // rows of the pooler: real, padded
+
+	ids, positions, segments        device.Pointer // (tokens)
+	all                             kernels.Rows   // every row
+	attention                       kernels.Batch
+	words, places, kinds            grouped // gradients of the embeddings
+	rows                            kernels.Rows
+	selected                        device.Pointer // (rows.N) row of the batch of each row that the heads read; zero: all
+	spread                          grouped        // rows of the heads to rows of the batch
+	masked                          []chunk
+	first                           device.Pointer // (pooled) row of the heads with the first token
+	firsts                          grouped        // of the first tokens' gradients
+	firstRows                       kernels.Rows   // positions of the rows of the pooler
+	nsp, labels, scores, scoreLabel device.Pointer // (pooled)
+	spans                           device.Pointer // (2, sequences)
+}
+
+// A chunk is a fixed number of masked tokens.
+type chunk struct {
+	n                 int // tokens that are not padding
+	index             device.Pointer
+	ids, weights      device.Pointer
+	scattered         grouped
+	firstMasked, rows int // first masked token of the batch; rows with padding
+}
+
+// grouped lists rows by their target, for sums in a fixed order: see add_rows in
+// kernels/elementwise.cu.
+type grouped struct {
+	n                     int // targets
+	target, bounds, order device.Pointer
+}
+
+// grouper groups rows by counting.
+type grouper struct{ count, target, bounds, order []int32 }
+
+// group returns the rows of list, whose values are below limit, grouped by value.
+func (g *grouper) group(s *slot, list []int32, limit int) grouped {
+	if len(g.count) < limit+1 {
+		g.count = make([]int32, limit+1)
+	}
+	count := g.count[:limit+1]
+	clear(count)
+	for _, v := range list {
+		count[v+1]++
+	}
+	g.target, g.bounds, g.order = g.target[:0], append(g.bounds[:0], 0), resize(g.order, len(list))
+	for v := range limit {
+		if count[v+1] > 0 {
+			g.target = append(g.target, int32(v))
+			g.bounds = append(g.bounds, count[v]+count[v+1])
+		}
+		count[v+1] += count[v]
+	}
+	for i, v := range list {
+		g.order[count[v]] = int32(i)
+		count[v]++
+	}
+	return grouped{len(g.target), put(s, g.target), put(s, g.bounds), put(s, g.order)}
+}
+
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// A packer arranges a batch in a slot.
+type packer struct {
+	c      trainer.Config
+	h      trainer.Heads
+	shape  shape
+	choice selection
+	grouper
+	ints  []int32
+	longs []int64
+}
+
+// pack writes b to the slot. With train it includes what gradients need.
+func (p *packer) pack(s *slot, b *trainer.Batch, want trainer.Output, train bool) batch {
+	s.n = 0
+	d := batch{real: b.Sequences(), pooled: roundUp(b.Sequences(), p.shape.pooledRows), tokens: roundUp(b.Tokens(), p.shape.tokenQuantum)}
+	p.tokens(s, b, &d, train)
+	p.choice.choose(b, p.h, want)
+	p.selection(s, b, &d, train)
+	if p.h.MLM {
+		p.masked(s, b, &d, train)
+	}
+	if p.h.Pooled() {
+		p.pooled(s, b, &d, train)
+	}
+	if p.h.Span {
+		spans := p.padded(b.Starts, d.sequences, trainer.NoLabel)
+		d.spans = put(s, append(spans, p.padded(b.Ends, d.sequences, trainer.NoLabel)...))
+	}
+	if s.n > len(s.host) {
+		panic(fmt.Sprintf("BUG: a batch of %d bytes in a slot of %d", s.n, len(s.host)))
+	}
+	return d
+}
+
+// padded returns a copy of x with n elements, those added being v.
+func (p *packer) padded(x []int32, n int, v int32) []int32 {
+	y := append(make([]int32, 0, n), x...)
+	for len(y) < n {
+		y = append(y, v)
+	}
+	return y
+}
+
+// tokens packs the encoder's input: all tokens, then sequences of padding with
+// token 0.
+func (p *packer) tokens(s *slot, b *trainer.Batch, d *batch, train bool) {
+	ids, segments := p.padded(b.IDs, d.tokens, 0), p.padded(b.Segments, d.tokens, 0)
+	positions, cu := p.padded(b.Positions, b.Tokens(), 0), p.padded(b.CuSeqlens, b.Sequences()+1, 0)
+	global := append([]int64(nil), b.Sequence...)
+	for len(positions) < d.tokens {
+		n := min(d.tokens-len(positions), p.c.MaxPositions)
+		for i := range n {
+			positions = append(positions, int32(i))
+		}
+		cu, global = append(cu, int32(len(positions))), append(global, 0)
+	}
+	d.sequences = len(cu) - 1
+	sequence := make([]int32, d.tokens)
+	for i := range d.sequences {
+		d.longest = max(d.longest, int(cu[i+1]-cu[i]))
+		for r := cu[i]; r < cu[i+1]; r++ {
+			sequence[r] = int32(i)
+		}
+	}
+	d.ids, d.positions, d.segments = put(s, ids), put(s, positions), put(s, segments)
+	at, position := put(s, cu), put(s, global)
+	d.all = kernels.Rows{Sequence: uint64(put(s, sequence)), Cu: uint64(at), Position: uint64(position), N: int32(d.tokens)}
+	d.attention = kernels.Batch{Cu: uint64(at), Position: uint64(position), Tokens: int32(d.tokens), Heads: int32(p.c.AttentionHeads)}
+	if len(b.VisibleKeys) > 0 {
+		visible := p.padded(b.VisibleKeys, b.Sequences(), 0)
+		for i := b.Sequences(); i < d.sequences; i++ {
+			visible = append(visible, cu[i+1]-cu[i])
+		}
+		d.attention.Visible = uint64(put(s, visible))
+	}
+	if train {
+		n := b.Tokens() // padding has no gradient
+		d.words, d.places, d.kinds = p.group(s, ids[:n], p.c.VocabSize), p.group(s, positions[:n], p.c.MaxPositions), p.group(s, segments[:n], p.c.Segments)
+	}
+}
+
+// selection packs the rows that the heads read. Such a row is the only one of a
+// sequence of its own, whose first row lies before it by its place in the real
+// sequence: that is all that dropout needs to know.
+func (p *packer) selection(s *slot, b *trainer.Batch, d *batch, train bool) {
+	if p.choice.all {
+		d.rows = d.all
+		return
+	}
+	rows := p.choice.rows
+	n := min(roundUp(max(len(rows), 1), p.shape.tokenQuantum), d.tokens)
+	index, cu, own, position := make([]int32, n), make([]int32, n), make([]int32, n), make([]int64, n)
+	q := 0
+	for i := range n {
+		own[i], cu[i] = int32(i), int32(i)
+		if i >= len(rows) {
+			continue
+		}
+		for rows[i] >= b.CuSeqlens[q+1] {
+			q++
+		}
+		index[i], cu[i], position[i] = rows[i], int32(i)-(rows[i]-b.CuSeqlens[q]), b.Sequence[q]
+	}
+	d.selected = put(s, index)
+	d.rows = kernels.Rows{Sequence: uint64(put(s, own)), Cu: uint64(put(s, cu)), Position: uint64(put(s, position)), N: int32(n)}
+	if train {
+		d.spread = grouped{len(rows), put(s, rows), put(s, append(own, int32(n))), put(s, own)}
+	}
+}
+
+// masked packs the masked tokens in chunks. Those of padding read row 0 and have
+// no label.
+func (p *packer) masked(s *slot, b *trainer.Batch, d *batch, train bool) {
+	rows := p.shape.chunk
+	for first := 0; first < b.Masked(); first += rows {
+		n := min(rows, b.Masked()-first)
+		index := make([]int32, n, rows)
+		for i, row := range b.MaskedIndex[first : first+n] {
+			index[i] = int32(p.choice.at(row))
+		}
+		c := chunk{n: n, rows: rows, firstMasked: first}
+		if train {
+			c.scattered = p.group(s, index, int(d.rows.N))
+		}
+		c.index, c.ids = put(s, p.padded(index, rows, 0)), put(s, p.padded(b.MaskedIDs[first:first+n], rows, trainer.NoLabel))
+		c.weights = put(s, append(append(make([]float32, 0, rows), b.MaskedWeights[first:first+n]...), make([]float32, rows-n)...))
+		d.masked = append(d.masked, c)
+	}
+}
+
+// pooled packs the rows of the pooler: the first token of each real sequence.
+func (p *packer) pooled(s *slot, b *trainer.Batch, d *batch, train bool) {
+	first := make([]int32, d.real)
+	for i := range first {
+		first[i] = int32(p.choice.at(b.CuSeqlens[i]))
+	}
+	if train {
+		d.firsts = p.group(s, first, int(d.rows.N))
+	}
+	d.first = put(s, p.padded(first, d.pooled, 0))
+	position := append(append(make([]int64, 0, d.pooled), b.Sequence...), make([]int64, d.pooled-d.real)...)
+	d.firstRows = kernels.Rows{Position: uint64(put(s, position)), N: int32(d.pooled)}
+	if p.h.NSP {
+		d.nsp = put(s, p.padded(b.NSPLabels, d.pooled, trainer.NoLabel))
+	}
+	switch {
+	case p.h.Labels > 0:
+		d.labels = put(s, p.padded(b.Labels, d.pooled, trainer.NoLabel))
+	case p.h.Regression:
+		p.scores(s, b, d)
+	}
+}
+
+// scores packs regression targets, and labels that are -1 where there is none.
+func (p *packer) scores(s *slot, b *trainer.Batch, d *batch) {
+	scores, labels := make([]float32, d.pooled), make([]int32, d.pooled)
+	for i := range scores {
+		scores[i], labels[i] = float32(math.NaN()), trainer.NoLabel
+		if i < d.real && !math.IsNaN(float64(b.Scores[i])) {
+			scores[i], labels[i] = b.Scores[i], 0
+		}
+	}
+	d.scores, d.scoreLabel = put(s, scores), put(s, labels)
+}
