@@ -8,7 +8,7 @@ import (
 )
 
 // Memory of the examples stage, measured on real runs and rounded up. Peak memory
-// is bounded as ARCHITECTURE.md describes: the sum of shard + largest document
+// is bounded as docs/internals.md describes: the sum of shard + largest document
 // over the tasks that may run concurrently.
 const (
 	taskMemory  = 16 << 20 // bytes of a task's word cache, block buffers and output buffers

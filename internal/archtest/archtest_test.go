@@ -9,12 +9,14 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // allowed says for each package (and the packages below it, unless they have a
@@ -209,6 +211,42 @@ func TestPublicSignaturesNameNoInternalType(t *testing.T) {
 	})
 	if signatures < 500 {
 		t.Errorf("the parser saw %d exported declarations only", signatures)
+	}
+}
+
+// ARCHITECTURE.md names every row of the table and only packages that exist, on two screens.
+func TestThePageNamesThePackagesOfTheTable(t *testing.T) {
+	_, file, _, _ := runtime.Caller(0)
+	root := filepath.Join(filepath.Dir(file), "..", "..")
+	b, err := os.ReadFile(filepath.Join(root, "ARCHITECTURE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	if len(lines) > 115 {
+		t.Errorf("the page has %d lines: move details to docs/internals.md", len(lines))
+	}
+	named := map[string]bool{}
+	for i, line := range lines {
+		if n := utf8.RuneCountInString(line); n > 110 {
+			t.Errorf("line %d has %d columns", i+1, n)
+		}
+		if cell, _, ok := strings.Cut(strings.TrimPrefix(line, "| "), " | "); ok && strings.HasPrefix(cell, "`") {
+			for name := range strings.SplitSeq(cell, ", ") {
+				named[strings.Trim(name, "`")] = true
+			}
+		}
+	}
+	for pkg := range allowed {
+		below := func(name string) bool { return strings.HasPrefix(name, pkg+"/") }
+		if !named[pkg] && !slices.ContainsFunc(slices.Collect(maps.Keys(named)), below) {
+			t.Errorf("no row of the page names %s", pkg)
+		}
+	}
+	for pkg := range named {
+		if info, err := os.Stat(filepath.Join(root, pkg)); err != nil || !info.IsDir() {
+			t.Errorf("the page names %s, which is not there", pkg)
+		}
 	}
 }
 
