@@ -95,7 +95,7 @@ func (c ExamplesConfig) plan(ctx context.Context, folders []string, tokens *toke
 	if err != nil {
 		return stage.Config{}, err
 	}
-	plan, err := sharding.AssignShards(inputs, tokens.options)
+	plan, err := sharding.Assign(inputs, tokens.options)
 	if err != nil {
 		return stage.Config{}, err
 	}

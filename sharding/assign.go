@@ -11,8 +11,8 @@ type Assignment struct {
 	TextBytes int64       // of all shards together
 }
 
-// AssignShards assigns the blocks of the documents to shards.
-func AssignShards(inputs []DocumentsInput, o ExamplesOptions) (*Assignment, error) {
+// Assign assigns the blocks of the documents to shards.
+func Assign(inputs []DocumentsInput, o ExamplesOptions) (*Assignment, error) {
 	a := &Assignment{Options: o}
 	var refs []BlockRef
 	type place struct{ folder, file int }
@@ -34,7 +34,7 @@ func AssignShards(inputs []DocumentsInput, o ExamplesOptions) (*Assignment, erro
 	if a.Options.Shards == 0 {
 		a.Options.Shards = min(DefaultShards(a.TextBytes), len(refs))
 	}
-	shards, err := Plan(refs, a.Options.Shards, uint64(o.RandomSeed))
+	shards, err := assignBlocks(refs, a.Options.Shards, uint64(o.RandomSeed))
 	if err != nil {
 		return nil, err
 	}

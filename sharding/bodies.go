@@ -1,6 +1,12 @@
 package sharding
 
-import "pretext/extract"
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"pretext/extract"
+)
 
 // DocumentsBody is the body of the side-car of a documents file.
 type DocumentsBody struct {
@@ -24,6 +30,23 @@ type ShardBody struct {
 	// WithoutPunkt counts documents by language if sentences are split by punkt
 	// and Punkt has no parameters for the language.
 	WithoutPunkt map[string]int64 `json:"without_punkt,omitempty"`
+}
+
+// ReadShardBody reads the body of the side-car of a records file.
+func ReadShardBody(ctx context.Context, folder Folder, name ShardName) (body ShardBody, err error) {
+	err = readBody(ctx, folder, name.SideCar(), &body)
+	return body, err
+}
+
+func readBody(ctx context.Context, folder Folder, sideCar string, body any) error {
+	car, err := ReadSideCar(ctx, folder, sideCar)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(car.Body, body); err != nil {
+		return fmt.Errorf("side-car %s in %s: %w: %v", sideCar, folder, ErrFormat, err)
+	}
+	return nil
 }
 
 // A ShardTask is the plan of a shard: the blocks of documents it is made from.

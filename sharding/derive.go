@@ -2,8 +2,6 @@ package sharding
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -100,8 +98,8 @@ func exceeds(w Warning) bool { return float64(w.Count) > w.Limit*float64(w.Of) }
 // exampleWarnings derives the warnings of a folder of shards.
 func exampleWarnings(ctx context.Context, folder Folder, m *Manifest) ([]Warning, error) {
 	var o ExamplesOptions
-	if err := json.Unmarshal(m.Options, &o); err != nil {
-		return nil, fmt.Errorf("read options of %s: %w: %v", folder, ErrFormat, err)
+	if err := m.DecodeOptions(folder, &o); err != nil {
+		return nil, err
 	}
 	list := sameInputs(m)
 	casing, err := casingWarnings(ctx, folder, m, o)
@@ -183,13 +181,9 @@ func sideCarWarnings(ctx context.Context, folder Folder, m *Manifest, o Examples
 	languages := Counts{}
 	for _, f := range m.RecordFiles() {
 		n, _ := ParseShardName(f.Name)
-		car, err := ReadSideCar(ctx, folder, n.SideCar())
+		body, err := ReadShardBody(ctx, folder, n)
 		if err != nil {
 			return nil, err
-		}
-		var body ShardBody
-		if err := json.Unmarshal(car.Body, &body); err != nil {
-			return nil, fmt.Errorf("side-car of %s in %s: %w: %v", f.Name, folder, ErrFormat, err)
 		}
 		for _, tokens := range body.Tokens {
 			predictions.Count += int64(o.Predictions(int(tokens)))

@@ -2,7 +2,6 @@ package sharding
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"strings"
@@ -72,14 +71,8 @@ func OpenDocumentsFolder(ctx context.Context, location string) (DocumentsInput, 
 
 // ReadDocumentsBody reads the body of the side-car of a documents file.
 func ReadDocumentsBody(ctx context.Context, folder Folder, name string) (body DocumentsBody, err error) {
-	car, err := ReadSideCar(ctx, folder, strings.TrimSuffix(name, DocumentsSuffix)+SideCarSuffix)
-	if err != nil {
-		return body, err
-	}
-	if err := json.Unmarshal(car.Body, &body); err != nil {
-		return body, fmt.Errorf("side-car of %s in %s: %w: %v", name, folder, ErrFormat, err)
-	}
-	return body, nil
+	err = readBody(ctx, folder, strings.TrimSuffix(name, DocumentsSuffix)+SideCarSuffix, &body)
+	return body, err
 }
 
 // A BlockList is the part of a task's plan that lists the blocks it reads, in

@@ -3,8 +3,6 @@ package sharding
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 )
 
@@ -19,13 +17,9 @@ func SumDropped(ctx context.Context, folder Folder, sideCars []string) (*Dropped
 	uses := map[string]int64{}
 	slack := int64(0)
 	for _, name := range sideCars {
-		car, err := ReadSideCar(ctx, folder, name)
-		if err != nil {
-			return nil, err
-		}
 		var body DocumentsBody
-		if err := json.Unmarshal(car.Body, &body); err != nil {
-			return nil, fmt.Errorf("side-car %s in %s: %w: %v", name, folder, ErrFormat, err)
+		if err := readBody(ctx, folder, name, &body); err != nil {
+			return nil, err
 		}
 		for template, n := range body.Dropped {
 			uses[template] += n

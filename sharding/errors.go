@@ -1,14 +1,62 @@
 package sharding
 
 import (
+	"errors"
+	"fmt"
+
 	"pretext/internal/failure"
+	"pretext/records/tfrecord"
 )
 
 var (
-	// ErrDamaged reports that a file or folder is not what it claims to be.
+	// ErrDamaged reports that a file or folder is corrupt, or differs from its
+	// manifest.
 	ErrDamaged = failure.Damaged("damaged")
+	// ErrFormat is returned for a JSON file of a folder that is corrupt or of an
+	// unknown format.
+	ErrFormat = failure.Damaged("damaged or foreign file")
+	// ErrUnfinished is returned for a folder without a manifest.
+	ErrUnfinished = failure.Damaged("no " + ManifestName + ": the folder is not finished, or not one of ours")
+	// ErrNoShards is returned for a valid path without examples.
+	ErrNoShards = errors.New("holds no shards of examples")
 	// ErrNoDocuments reports that there is no document.
 	ErrNoDocuments = failure.Damaged("no documents")
 	// ErrNoRecords reports that no example could be made.
 	ErrNoRecords = failure.Damaged("no examples")
 )
+
+// A DamageError lists the differences between a folder and its manifest.
+type DamageError struct {
+	Problems []Problem // at least one, in the order of the manifest; files by path
+}
+
+func (e *DamageError) Error() string {
+	message := e.Problems[0].String()
+	if more := len(e.Problems) - 1; more > 0 {
+		message += fmt.Sprintf(" (and %d more)", more)
+	}
+	return message
+}
+
+// Unwrap returns [ErrDamaged].
+func (e *DamageError) Unwrap() error { return ErrDamaged }
+
+// A RecordError locates a record that could not be read. Its cause is a
+// [*tfrecord.CorruptError] for corrupt bytes, a [*records.FeatureError] for a
+// record that is not a valid example, or an error of the file system.
+type RecordError struct {
+	File   string
+	Record int64 // number in the file, from 0
+	Offset int64 // of its first byte, in the uncompressed stream
+	Err    error
+}
+
+func (e *RecordError) Error() string {
+	if corrupt := (*tfrecord.CorruptError)(nil); errors.As(e.Err, &corrupt) {
+		return fmt.Sprintf("%s: record %d: %v", e.File, e.Record, e.Err) // already names the byte
+	}
+	return fmt.Sprintf("%s: record %d at byte %d: %v", e.File, e.Record, e.Offset, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *RecordError) Unwrap() error { return e.Err }

@@ -10,10 +10,10 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
-	"pretext/internal/failure"
 	"pretext/internal/store"
 )
 
@@ -194,13 +194,6 @@ type SideCar struct {
 	Body json.RawMessage `json:"body,omitempty"`
 }
 
-// ErrUnfinished is returned for a folder without a manifest.
-var ErrUnfinished = failure.Damaged("no " + ManifestName + ": the folder is not finished, or not one of ours")
-
-// ErrFormat is returned for a JSON file of a folder that is corrupt or of an
-// unknown format.
-var ErrFormat = failure.Damaged("damaged or foreign file")
-
 // Hash returns the SHA-256 of b in hexadecimal.
 func Hash(b []byte) string {
 	sum := sha256.Sum256(b)
@@ -245,6 +238,13 @@ func ReadManifest(ctx context.Context, folder Folder) (*Manifest, error) {
 	if m.Recipe.Fingerprint() != m.Fingerprint {
 		return nil, fmt.Errorf("read %s in %s: %w: its fingerprint does not fit its options and inputs", ManifestName, folder, ErrFormat)
 	}
+	last := ""
+	for _, e := range m.Files { // a name must not lead out of the folder
+		if e.Name != filepath.Base(e.Name) || e.Name == "." || e.Name == ".." || e.Name <= last {
+			return nil, fmt.Errorf("read %s in %s: %w: file %q is not a plain name after %q", ManifestName, folder, ErrFormat, e.Name, last)
+		}
+		last = e.Name
+	}
 	return &m, nil
 }
 
@@ -253,6 +253,15 @@ func ReadManifest(ctx context.Context, folder Folder) (*Manifest, error) {
 func ManifestInput(ctx context.Context, folder Folder) (Input, error) {
 	raw, err := store.ReadFile(ctx, folder, ManifestName)
 	return Input{Name: ManifestName, Bytes: int64(len(raw)), SHA256: Hash(raw)}, err
+}
+
+// DecodeOptions decodes the options of a folder's manifest into to, such as an
+// [*ExamplesOptions].
+func (m *Manifest) DecodeOptions(folder Folder, to any) error {
+	if err := json.Unmarshal(m.Options, to); err != nil {
+		return fmt.Errorf("read %s in %s: %w: %v", ManifestName, folder, ErrFormat, err)
+	}
+	return nil
 }
 
 // ReadPlan reads the plan of a folder. If there is none, the error matches

@@ -38,12 +38,12 @@ func (e *TooManyShardsError) Error() string {
 // Usage marks the error for exit codes.
 func (e *TooManyShardsError) Usage() bool { return true }
 
-// Plan assigns blocks to shards. It orders the blocks by a hash of seed, file
+// assignBlocks assigns blocks to shards. It orders the blocks by a hash of seed, file
 // number and block number (SHA-256), then assigns each to the shard with the
 // least text so far, so sizes differ by about one block. Within a shard, blocks
 // are in the order in which they were given: source order. With one shard, the
 // result is the input.
-func Plan(blocks []BlockRef, shards int, seed uint64) ([][]BlockRef, error) {
+func assignBlocks(blocks []BlockRef, shards int, seed uint64) ([][]BlockRef, error) {
 	if shards < 1 || shards > len(blocks) {
 		return nil, &TooManyShardsError{shards, len(blocks)}
 	}
@@ -58,11 +58,11 @@ func Plan(blocks []BlockRef, shards int, seed uint64) ([][]BlockRef, error) {
 		loads[0].blocks++
 		heap.Fix(&loads, 0)
 	}
-	dealt := make([][]BlockRef, shards)
+	assigned := make([][]BlockRef, shards)
 	for i, b := range blocks {
-		dealt[owner[i]] = append(dealt[owner[i]], b)
+		assigned[owner[i]] = append(assigned[owner[i]], b)
 	}
-	return dealt, nil
+	return assigned, nil
 }
 
 // permutation returns the indexes of the blocks, sorted by SHA-256(seed, file,

@@ -15,9 +15,9 @@ import (
 	"pretext/internal/store"
 )
 
-func ExamplePlan() {
+func Example_assign() {
 	blocks := []BlockRef{{File: 0, Block: 0, Bytes: 100}, {File: 0, Block: 1, Bytes: 100}, {File: 1, Block: 0, Bytes: 200}}
-	shards, err := Plan(blocks, 1, 12345)
+	shards, err := assignBlocks(blocks, 1, 12345)
 	if err != nil {
 		panic(err)
 	}
@@ -39,7 +39,7 @@ func TestEveryBlockIsDealtOnceInSourceOrderAndBalanced(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		blocks := drawBlocks(t)
 		n := rapid.IntRange(1, len(blocks)).Draw(t, "shards")
-		shards, err := Plan(blocks, n, rapid.Uint64().Draw(t, "seed"))
+		shards, err := assignBlocks(blocks, n, rapid.Uint64().Draw(t, "seed"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,9 +76,9 @@ func TestAnotherSeedDealsOtherwise(t *testing.T) {
 	for i := range 100 {
 		blocks = append(blocks, BlockRef{0, i, 10})
 	}
-	a, _ := Plan(blocks, 4, 1)
-	b, _ := Plan(blocks, 4, 1)
-	c, _ := Plan(blocks, 4, 2)
+	a, _ := assignBlocks(blocks, 4, 1)
+	b, _ := assignBlocks(blocks, 4, 1)
+	c, _ := assignBlocks(blocks, 4, 2)
 	if !cmp.Equal(a, b) {
 		t.Error("the same seed gave two plans")
 	}
@@ -93,7 +93,7 @@ func TestThePlanIsPinned(t *testing.T) {
 	for i := range 12 {
 		blocks = append(blocks, BlockRef{i / 4, i % 4, int64(50 + i)})
 	}
-	shards, err := Plan(blocks, 3, 12345)
+	shards, err := assignBlocks(blocks, 3, 12345)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestThePlanIsPinned(t *testing.T) {
 }
 
 func TestMoreShardsThanBlocksAreRefusedWithTheMaximum(t *testing.T) {
-	_, err := Plan(make([]BlockRef, 3), 4, 1)
+	_, err := assignBlocks(make([]BlockRef, 3), 4, 1)
 	var many *TooManyShardsError
 	if !errors.As(err, &many) || many.Blocks != 3 {
 		t.Errorf("got %v", err)

@@ -54,7 +54,7 @@ var allowed = map[string][]string{
 	"records":               {"internal/failure"},
 	"records/tfrecord":      {"internal/failure"},
 	"records/pretrain":      {"records", "tokenize", "internal/pyrandom"},
-	"sharding":              {"internal/failure", "extract", "records/pretrain", "tokenize", "tokenize/hf", "tokenize/sentence", "internal/humanize", "internal/store"},
+	"sharding":              {"internal/failure", "extract", "records/pretrain", "records/tfrecord", "tokenize", "tokenize/hf", "tokenize/sentence", "internal/humanize", "internal/store"},
 	"sharding/verify":       {"extract", "records", "records/tfrecord", "sharding", "tokenize", "internal/extsort", "internal/store"},
 	"sharding/export":       {"internal/failure", "records", "records/tfrecord", "sharding", "tokenize", "tokenize/sentence", "internal/store"},
 	"pipeline": {"internal/failure", "extract", "extract/bzip2", "extract/wiki", "extract/wiki/wikitext", "extract/books", "extract/text", "extract/download", "extract/quality", "extract/dedup", "tokenize", "tokenize/sentence", "tokenize/vocab", "tokenize/hf",
@@ -78,7 +78,7 @@ var allowed = map[string][]string{
 	// Tests that every backend and communicator shares, and stand-ins for them.
 	"trainer/backendtest":       {"trainer", "trainer/cpu", "trainer/internal/ranktest"},
 	"trainer/internal/ranktest": {"trainer"},
-	"sharding/survey":           {"extract", "records", "records/pretrain", "records/tfrecord", "sharding", "tokenize", "tokenize/hf", "trainer/loader", "internal/store", "internal/extsort", "internal/humanize", "internal/plot", "internal/redact"},
+	"sharding/survey":           {"extract", "records", "records/pretrain", "records/tfrecord", "sharding", "tokenize", "tokenize/hf", "internal/store", "internal/extsort", "internal/humanize", "internal/plot", "internal/redact"},
 	"internal/extsort":          {},
 	"internal/config":           {},
 	"internal/doctor":           {"internal/store", "internal/humanize"},

@@ -4,8 +4,6 @@ package export
 import (
 	"bufio"
 	"context"
-	"encoding/json"
-	"fmt"
 	"path/filepath"
 
 	"pretext/internal/failure"
@@ -46,8 +44,8 @@ func Text(ctx context.Context, c Config) ([]File, error) {
 	if m.Stage != "examples" {
 		return nil, failure.Usagef("%s holds the output of stage %q, not shards", c.Shards, m.Stage)
 	}
-	if err := json.Unmarshal(m.Options, &o); err != nil {
-		return nil, fmt.Errorf("read %s in %s: %w: %v", sharding.ManifestName, c.Shards, sharding.ErrFormat, err)
+	if err := m.DecodeOptions(in, &o); err != nil {
+		return nil, err
 	}
 	locations, err := c.locate(ctx, m)
 	if err != nil {

@@ -81,22 +81,22 @@ func (c Change) Sizes() (a, b int64, ok bool) {
 // in them is an error.
 func Compare(ctx context.Context, a, b string, o CompareOptions) (*Difference, error) {
 	c := comparison{CompareOptions: o.normal()}
-	pa, err := locate(ctx, a)
+	da, stagesA, err := open(ctx, a)
 	if err != nil {
 		return nil, err
 	}
-	pb, err := locate(ctx, b)
+	db, stagesB, err := open(ctx, b)
 	if err != nil {
 		return nil, err
 	}
 	d := &Difference{A: a, B: b, Folders: []FolderDifference{}}
 	switch {
-	case len(pa.bare) > 0 && len(pb.bare) > 0:
-		err = c.bare(ctx, d, pa, pb)
-	case len(pa.bare) > 0 || len(pb.bare) > 0:
+	case len(da.Records) > 0 && len(db.Records) > 0:
+		err = c.bare(ctx, d, da.Records, db.Records)
+	case len(da.Records) > 0 || len(db.Records) > 0:
 		return nil, &KindError{a, b}
 	default:
-		err = c.folders(ctx, d, pa, pb)
+		err = c.stages(ctx, d, stagesA, stagesB)
 	}
 	d.Equal = len(d.Folders) == 0
 	return d, err
@@ -116,35 +116,35 @@ func (e *KindError) Usage() bool { return true }
 // A comparison is one call of Compare.
 type comparison struct{ CompareOptions }
 
-// folders compares the folders of the same names.
-func (c comparison) folders(ctx context.Context, d *Difference, a, b *place) error {
-	if len(a.folders) == 1 && len(b.folders) == 1 {
-		return c.add(ctx, d, a.folders[0], b.folders[0])
+// stages compares the stages of equal names.
+func (c comparison) stages(ctx context.Context, d *Difference, a, b []stage) error {
+	if len(a) == 1 && len(b) == 1 {
+		return c.add(ctx, d, a[0], b[0])
 	}
-	find := func(p *place, name string) int {
-		return slices.IndexFunc(p.folders, func(f folder) bool { return f.name == name })
+	find := func(list []stage, name string) int {
+		return slices.IndexFunc(list, func(s stage) bool { return s.Name == name })
 	}
-	for _, fa := range a.folders {
-		i := find(b, fa.name)
+	for _, sa := range a {
+		i := find(b, sa.Name)
 		if i < 0 {
-			d.Folders = append(d.Folders, FolderDifference{Folder: fa.name, Only: "a"})
+			d.Folders = append(d.Folders, FolderDifference{Folder: sa.Name, Only: "a"})
 			continue
 		}
-		if err := c.add(ctx, d, fa, b.folders[i]); err != nil {
+		if err := c.add(ctx, d, sa, b[i]); err != nil {
 			return err
 		}
 	}
-	for _, fb := range b.folders {
-		if find(a, fb.name) < 0 {
-			d.Folders = append(d.Folders, FolderDifference{Folder: fb.name, Only: "b"})
+	for _, sb := range b {
+		if find(a, sb.Name) < 0 {
+			d.Folders = append(d.Folders, FolderDifference{Folder: sb.Name, Only: "b"})
 		}
 	}
 	return nil
 }
 
 // add compares two folders and adds what they differ in.
-func (c comparison) add(ctx context.Context, d *Difference, a, b folder) error {
-	f := FolderDifference{Folder: a.name}
+func (c comparison) add(ctx context.Context, d *Difference, a, b stage) error {
+	f := FolderDifference{Folder: a.Name}
 	ma, mb := a.manifest, b.manifest
 	f.Options = changes(sharding.FlattenOptions(ma.Options), sharding.FlattenOptions(mb.Options))
 	if ma.Stage != mb.Stage {
@@ -157,12 +157,12 @@ func (c comparison) add(ctx context.Context, d *Difference, a, b folder) error {
 	f.Counts = changes(numbers(ma.Counts), numbers(mb.Counts))
 	f.Files = changes(entries(ma.Files), entries(mb.Files))
 	var err error
-	if differ(a.records(), b.records()) {
-		if f.Records, err = c.records(ctx, paths(a, a.records()), paths(b, b.records())); err != nil {
+	if differ(a.manifest.RecordFiles(), b.manifest.RecordFiles()) {
+		if f.Records, err = c.records(ctx, paths(a, a.manifest.RecordFiles()), paths(b, b.manifest.RecordFiles())); err != nil {
 			return err
 		}
 	}
-	if differ(a.documents(), b.documents()) {
+	if differ(a.manifest.DocumentsFiles(), b.manifest.DocumentsFiles()) {
 		if f.Documents, err = c.documents(ctx, a, b); err != nil {
 			return err
 		}
@@ -214,22 +214,22 @@ func differ(a, b []sharding.FileEntry) bool {
 	return !maps.Equal(entries(a), entries(b))
 }
 
-func paths(f folder, files []sharding.FileEntry) (list []string) {
+func paths(f stage, files []sharding.FileEntry) (list []string) {
 	for _, e := range files {
-		list = append(list, filepath.Join(f.path, e.Name))
+		list = append(list, f.Path(e.Name))
 	}
 	return list
 }
 
 // bare compares files of records that no manifest describes.
-func (c comparison) bare(ctx context.Context, d *Difference, a, b *place) error {
-	r, err := c.records(ctx, a.bare, b.bare)
+func (c comparison) bare(ctx context.Context, d *Difference, a, b []string) error {
+	r, err := c.records(ctx, a, b)
 	if err != nil {
 		return err
 	}
 	f := FolderDifference{Folder: ".", Records: r}
-	if !oneEach(a.bare, b.bare) {
-		f.Files = changes(sizes(a.bare), sizes(b.bare))
+	if !oneEach(a, b) {
+		f.Files = changes(sizes(a), sizes(b))
 	}
 	if r.Differ+r.OnlyA+r.OnlyB > 0 || len(f.Files) > 0 {
 		d.Folders = append(d.Folders, f)

@@ -29,7 +29,7 @@ type IDList struct {
 
 // documents compares two folders. The hashes of all documents are sorted; the
 // IDs of the few that are named are looked up by reading once more.
-func (c comparison) documents(ctx context.Context, a, b folder) (*DocumentDifference, error) {
+func (c comparison) documents(ctx context.Context, a, b stage) (*DocumentDifference, error) {
 	sa, sb := extsort.New(c.Temp, c.Memory/2), extsort.New(c.Temp, c.Memory/2)
 	defer sa.Close()
 	defer sb.Close()
@@ -56,7 +56,7 @@ func (c comparison) documents(ctx context.Context, a, b folder) (*DocumentDiffer
 	for _, list := range []struct {
 		what string
 		few  *few
-		in   folder
+		in   stage
 	}{{"removed", removed, a}, {"added", added, b}, {"changed", changed, a}} {
 		if list.few.n == 0 {
 			continue
@@ -71,9 +71,9 @@ func (c comparison) documents(ctx context.Context, a, b folder) (*DocumentDiffer
 }
 
 // hashDocuments adds the hashes of a folder's documents: of the ID, and of all.
-func hashDocuments(ctx context.Context, f folder, s *extsort.Sorter) (n int64, err error) {
+func hashDocuments(ctx context.Context, f stage, s *extsort.Sorter) (n int64, err error) {
 	var line []byte
-	for _, e := range f.documents() {
+	for _, e := range f.manifest.DocumentsFiles() {
 		var batch []extsort.Pair
 		err := readDocuments(ctx, f, e, func(d *extract.Document) error {
 			n++
@@ -157,9 +157,9 @@ func (f *few) add(id uint64, n int) {
 }
 
 // names returns the IDs of the documents remembered, sorted.
-func (f *few) names(ctx context.Context, in folder) ([]string, error) {
+func (f *few) names(ctx context.Context, in stage) ([]string, error) {
 	ids := []string{}
-	for _, e := range in.documents() {
+	for _, e := range in.manifest.DocumentsFiles() {
 		err := readDocuments(ctx, in, e, func(d *extract.Document) error {
 			if slices.Contains(f.hashes, extsort.Hash([]byte(d.ID))) && !slices.Contains(ids, d.ID) {
 				ids = append(ids, d.ID)

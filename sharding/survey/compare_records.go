@@ -12,7 +12,7 @@ import (
 	"pretext/internal/store"
 	"pretext/records"
 	"pretext/records/tfrecord"
-	"pretext/trainer/loader"
+	"pretext/sharding"
 )
 
 // RecordDifference is what the records of two folders differ in.
@@ -132,11 +132,8 @@ func openRecords(ctx context.Context, path string, s *extsort.Sorter) (*recordSi
 	if path == "" {
 		return side, nil
 	}
-	folder, err := store.Open(filepath.Dir(path))
-	if err != nil {
-		return nil, err
-	}
-	if side.file, err = folder.Open(ctx, filepath.Base(path)); err != nil {
+	var err error
+	if side.file, err = store.OpenPath(ctx, path); err != nil {
 		return nil, err
 	}
 	side.r = tfrecord.NewReader(store.NewReader(side.file, 0), tfrecord.ReaderOptions{})
@@ -161,7 +158,7 @@ func (s *recordSide) next() (err error) {
 		s.payload, s.r = nil, nil
 		return nil
 	case err != nil:
-		return &loader.RecordError{File: s.path, Record: s.n, Offset: s.offset, Err: err}
+		return &sharding.RecordError{File: s.path, Record: s.n, Offset: s.offset, Err: err}
 	}
 	if s.payload == nil {
 		s.payload = []byte{} // an empty record is one
@@ -194,7 +191,7 @@ func describeRecords(a, b *recordSide) (RecordFault, error) {
 	var ea, eb records.Example
 	for side, e := range map[*recordSide]*records.Example{a: &ea, b: &eb} {
 		if err := e.Decode(side.payload); err != nil {
-			return f, &loader.RecordError{File: side.path, Record: side.n - 1, Offset: side.offset, Err: err}
+			return f, &sharding.RecordError{File: side.path, Record: side.n - 1, Offset: side.offset, Err: err}
 		}
 	}
 	for _, list := range []struct {

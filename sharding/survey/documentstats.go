@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -131,8 +130,8 @@ func (t *documentTally) merge(o *documentTally) {
 }
 
 // collectDocuments reads all documents of a folder.
-func collectDocuments(ctx context.Context, f folder, files []sharding.FileEntry, opts Options) (*DocumentStats, error) {
-	d := &DocumentStats{Folder: f.name, Files: len(files)}
+func collectDocuments(ctx context.Context, f stage, files []sharding.FileEntry, opts Options) (*DocumentStats, error) {
+	d := &DocumentStats{Folder: f.Name, Files: len(files)}
 	tallies := make([]*documentTally, len(files))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(opts.Workers)
@@ -155,9 +154,9 @@ func collectDocuments(ctx context.Context, f folder, files []sharding.FileEntry,
 }
 
 // readDocuments passes every document of a file on.
-func readDocuments(ctx context.Context, f folder, e sharding.FileEntry, each func(*extract.Document) error) error {
-	path := filepath.Join(f.path, e.Name)
-	file, err := f.store.Open(ctx, e.Name)
+func readDocuments(ctx context.Context, f stage, e sharding.FileEntry, each func(*extract.Document) error) error {
+	path := f.Path(e.Name)
+	file, err := f.Open(ctx, e.Name)
 	if err != nil {
 		return err
 	}
@@ -201,7 +200,7 @@ func (d *DocumentStats) set(t *documentTally, opts Options) {
 
 // fromManifest adds what the makers of the folder counted: rejects, and the
 // templates that the side-cars name.
-func (d *DocumentStats) fromManifest(ctx context.Context, f folder, files []sharding.FileEntry, opts Options) error {
+func (d *DocumentStats) fromManifest(ctx context.Context, f stage, files []sharding.FileEntry, opts Options) error {
 	d.Pages = f.manifest.Counts["pages"]
 	rejects, dropped := names{}, names{}
 	for k, n := range f.manifest.Counts {
@@ -211,13 +210,11 @@ func (d *DocumentStats) fromManifest(ctx context.Context, f folder, files []shar
 		}
 	}
 	for _, e := range files {
-		var body struct {
-			Notes []string `json:"notes"`
-		}
-		if err := f.sideCar(ctx, e.Name, &body); err != nil {
+		n, err := f.notes(ctx, e.Name)
+		if err != nil {
 			return err
 		}
-		d.Notes += int64(len(body.Notes))
+		d.Notes += int64(n)
 	}
 	if t := f.manifest.Dropped; t != nil {
 		for _, t := range t.Templates {

@@ -57,20 +57,20 @@ type FeatureInspection struct {
 // manifest describes or a file of records, one Inspection for each folder. With values
 // it reads all records and sums up their features; without a manifest it always does.
 func Inspect(ctx context.Context, path string, values bool) ([]Inspection, error) {
-	place, err := sharding.Locate(path)
+	d, err := sharding.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	var all []Inspection
-	for _, f := range place.Data() {
-		one, err := inspectFolder(ctx, f.Path, values)
+	for _, s := range d.Data() {
+		one, err := inspectStage(ctx, s, values)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, one)
 	}
-	if len(place.Records) > 0 {
-		one, err := inspectFiles(ctx, path, place.Records)
+	if len(d.Records) > 0 {
+		one, err := inspectFiles(ctx, path, d.Records)
 		if err != nil {
 			return nil, err
 		}
@@ -79,16 +79,12 @@ func Inspect(ctx context.Context, path string, values bool) ([]Inspection, error
 	return all, nil
 }
 
-func inspectFolder(ctx context.Context, path string, values bool) (Inspection, error) {
-	folder, err := store.Open(path)
+func inspectStage(ctx context.Context, s *sharding.Stage, values bool) (Inspection, error) {
+	m, err := sharding.ReadManifest(ctx, s)
 	if err != nil {
 		return Inspection{}, err
 	}
-	m, err := sharding.ReadManifest(ctx, folder)
-	if err != nil {
-		return Inspection{}, err
-	}
-	in := Inspection{Path: path, Stage: m.Stage, Fingerprint: m.Fingerprint, Options: m.Options, Inputs: m.Inputs, Counts: m.Counts, Dropped: m.Dropped, Warnings: m.Describe()}
+	in := Inspection{Path: s.String(), Stage: m.Stage, Fingerprint: m.Fingerprint, Options: m.Options, Inputs: m.Inputs, Counts: m.Counts, Dropped: m.Dropped, Warnings: m.Describe()}
 	for _, e := range m.Files {
 		if len(e.Counts) > 0 {
 			in.Files = append(in.Files, FileInspection{Name: e.Name, Bytes: e.Bytes, SHA256: e.SHA256, Counts: e.Counts, Records: e.Counts["records"]})
@@ -99,7 +95,7 @@ func inspectFolder(ctx context.Context, path string, values bool) (Inspection, e
 	}
 	sums := newFeatureSums()
 	for _, e := range m.RecordFiles() {
-		if _, _, err := sums.file(ctx, filepath.Join(path, e.Name)); err != nil {
+		if _, _, err := sums.file(ctx, s.Path(e.Name)); err != nil {
 			return in, err
 		}
 	}

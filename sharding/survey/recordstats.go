@@ -3,7 +3,6 @@ package survey
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +18,6 @@ import (
 	"pretext/records/pretrain"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
-	"pretext/trainer/loader"
 )
 
 // RecordStats is what all records together hold.
@@ -104,25 +102,25 @@ type recordFile struct {
 }
 
 // collectShards surveys a folder of shards.
-func collectShards(ctx context.Context, f folder, opts Options) (*RecordStats, error) {
+func collectShards(ctx context.Context, f stage, opts Options) (*RecordStats, error) {
 	s := &recordSurvey{opts: opts, how: new(making)}
-	if err := json.Unmarshal(f.manifest.Options, s.how); err != nil {
-		return nil, fmt.Errorf("%s of %s: %w: %w", sharding.ManifestName, f.path, sharding.ErrFormat, err)
+	if err := f.manifest.DecodeOptions(f, s.how); err != nil {
+		return nil, err
 	}
 	if s.how.MaxSeqLength == 0 {
 		s.how = nil // made by something else
 	}
-	for _, e := range f.records() {
+	for _, e := range f.manifest.RecordFiles() {
 		name, _ := sharding.ParseShardName(e.Name)
-		s.files = append(s.files, recordFile{path: filepath.Join(f.path, e.Name), split: name.Split, bytes: e.Bytes, want: e.Counts["records"]})
+		s.files = append(s.files, recordFile{path: f.Path(e.Name), split: name.Split, bytes: e.Bytes, want: e.Counts["records"]})
 	}
-	return s.collect(ctx, cmp.Or(opts.Vocab, tokensBeside(f.path)))
+	return s.collect(ctx, cmp.Or(opts.Vocab, tokensBeside(f.String())))
 }
 
 // collectBare surveys files of which nothing is known.
-func collectBare(ctx context.Context, p *place, opts Options) (*RecordStats, error) {
+func collectBare(ctx context.Context, paths []string, opts Options) (*RecordStats, error) {
 	s := &recordSurvey{opts: opts}
-	for _, path := range p.bare {
+	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
 			return nil, err
@@ -130,11 +128,11 @@ func collectBare(ctx context.Context, p *place, opts Options) (*RecordStats, err
 		name, _ := sharding.ParseShardName(filepath.Base(path))
 		s.files = append(s.files, recordFile{path: path, split: name.Split, bytes: info.Size(), want: -1})
 	}
-	r, err := s.collect(ctx, cmp.Or(opts.Vocab, tokensBeside(filepath.Dir(p.bare[0]))))
+	r, err := s.collect(ctx, cmp.Or(opts.Vocab, tokensBeside(filepath.Dir(paths[0]))))
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range p.bare {
+	for _, path := range paths {
 		r.Bare = append(r.Bare, filepath.Base(path))
 	}
 	return r, nil
@@ -195,11 +193,7 @@ const hashBatch = 4096
 
 func (s *recordSurvey) readFile(ctx context.Context, number int, t *tally) error {
 	file := &s.files[number]
-	folder, err := store.Open(filepath.Dir(file.path))
-	if err != nil {
-		return err
-	}
-	f, err := folder.Open(ctx, filepath.Base(file.path))
+	f, err := store.OpenPath(ctx, file.path)
 	if err != nil {
 		return err
 	}
@@ -208,7 +202,7 @@ func (s *recordSurvey) readFile(ctx context.Context, number int, t *tally) error
 	var e records.Example
 	batch := make([]extsort.Pair, 0, hashBatch)
 	for {
-		at := loader.RecordError{File: file.path, Record: r.Records(), Offset: r.Offset()}
+		at := sharding.RecordError{File: file.path, Record: r.Records(), Offset: r.Offset()}
 		payload, err := r.Next()
 		if err == io.EOF {
 			break
@@ -232,7 +226,7 @@ func (s *recordSurvey) readFile(ctx context.Context, number int, t *tally) error
 		}
 	}
 	if file.want >= 0 && file.want != file.records {
-		return &loader.DamageError{Problems: []sharding.Problem{{File: file.path,
+		return &sharding.DamageError{Problems: []sharding.Problem{{File: file.path,
 			Reason: fmt.Sprintf("%d records, the manifest says %d", file.records, file.want)}}}
 	}
 	t.files++

@@ -119,40 +119,40 @@ func (r *Run) hide() {
 // error that names the file, record and byte.
 func Collect(ctx context.Context, path string, opts Options) (*Stats, error) {
 	opts = opts.normal()
-	p, err := locate(ctx, path)
+	d, stages, err := open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	s := &Stats{Path: path}
-	for _, f := range p.folders {
-		stage, err := describe(ctx, f)
+	for _, f := range stages {
+		described, err := describe(ctx, f)
 		if err != nil {
 			return nil, err
 		}
-		s.Stages = append(s.Stages, stage)
-		if files := f.documents(); len(files) > 0 {
+		s.Stages = append(s.Stages, described)
+		if files := f.manifest.DocumentsFiles(); len(files) > 0 {
 			d, err := collectDocuments(ctx, f, files, opts)
 			if err != nil {
 				return nil, err
 			}
 			s.Documents = append(s.Documents, d)
 		}
-		if len(f.records()) > 0 {
+		if len(f.manifest.RecordFiles()) > 0 {
 			if s.Records, err = collectShards(ctx, f, opts); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if len(p.bare) > 0 {
-		s.Records, err = collectBare(ctx, p, opts)
+	if len(d.Records) > 0 {
+		s.Records, err = collectBare(ctx, d.Records, opts)
 	}
 	return s, err
 }
 
 // describe returns what is known of a stage without reading its files.
-func describe(ctx context.Context, f folder) (Stage, error) {
+func describe(ctx context.Context, f stage) (Stage, error) {
 	m := f.manifest
-	s := Stage{Stage: m.Stage, Folder: f.name, Algorithm: m.Algorithm, Fingerprint: m.Fingerprint, Options: m.Options,
+	s := Stage{Stage: m.Stage, Folder: f.Name, Algorithm: m.Algorithm, Fingerprint: m.Fingerprint, Options: m.Options,
 		Inputs: m.Inputs, Counts: m.Counts, Files: len(m.Files), Warnings: m.Describe()}
 	for _, e := range m.Files {
 		s.Bytes += e.Bytes
@@ -160,12 +160,12 @@ func describe(ctx context.Context, f folder) (Stage, error) {
 			s.Downloads = append(s.Downloads, Download{e.Name, e.Bytes, e.SHA256, *e.Origin})
 		}
 	}
-	raw, err := store.ReadFile(ctx, f.store, sharding.ManifestName)
+	raw, err := store.ReadFile(ctx, f, sharding.ManifestName)
 	if err != nil {
 		return s, err
 	}
 	s.Manifest = sharding.Hash(raw)
-	raw, err = store.ReadFile(ctx, f.store, sharding.RunName)
+	raw, err = store.ReadFile(ctx, f, sharding.RunName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
 	}

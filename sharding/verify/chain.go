@@ -7,16 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 
 	"pretext/internal/store"
 	"pretext/sharding"
 )
 
-// A folderManifest is a folder of a run and what it says of itself.
+// A folderManifest is a finished stage of a run and its manifest.
 type folderManifest struct {
-	path     string
+	*sharding.Stage
 	manifest *sharding.Manifest
 }
 
@@ -29,18 +28,14 @@ func (v *verifier) chain(ctx context.Context, run []folderManifest) error {
 		if len(f.manifest.DocumentsFiles()) == 0 {
 			continue
 		}
-		folder, err := store.Open(f.path)
+		in, err := sharding.ManifestInput(ctx, f)
 		if err != nil {
 			return err
 		}
-		in, err := sharding.ManifestInput(ctx, folder)
-		if err != nil {
-			return err
-		}
-		documents[in.SHA256] = f.path
+		documents[in.SHA256] = f.String()
 	}
 	for _, f := range run {
-		if f.manifest.Stage != "examples" {
+		if f.manifest.Stage != sharding.StageExamples {
 			continue
 		}
 		var found []string
@@ -56,7 +51,7 @@ func (v *verifier) chain(ctx context.Context, run []folderManifest) error {
 		}
 		switch {
 		case len(found) == 0 && len(documents) > 0 && wanted > 0:
-			v.problem(f.path, sharding.Problem{File: sharding.ManifestName,
+			v.problem(f.String(), sharding.Problem{File: sharding.ManifestName,
 				Reason: "made of other documents than those that lie beside it: make one of the two anew, or keep them apart"})
 		case len(found) == wanted && wanted > 0:
 			if err := v.dealt(ctx, f, found); err != nil {
@@ -77,20 +72,16 @@ func (v *verifier) dealt(ctx context.Context, f folderManifest, documents []stri
 		return err
 	}
 	var o sharding.ExamplesOptions
-	if err := json.Unmarshal(f.manifest.Options, &o); err != nil {
+	if f.manifest.DecodeOptions(f, &o) != nil {
 		return nil // reported with the manifest
 	}
-	plan, err := sharding.AssignShards(inputs, o)
+	plan, err := sharding.Assign(inputs, o)
 	if err != nil {
-		v.problem(f.path, sharding.Problem{File: sharding.PlanName, Reason: fmt.Sprintf("cannot be made of the documents: %v", err)})
+		v.problem(f.String(), sharding.Problem{File: sharding.PlanName, Reason: fmt.Sprintf("cannot be made of the documents: %v", err)})
 		return nil
 	}
-	folder, err := store.Open(filepath.Join(f.path, sharding.PlanFolder))
-	if err != nil {
-		return err
-	}
 	for i, task := range plan.Tasks {
-		raw, err := store.ReadFile(ctx, folder, sharding.TaskFile(i))
+		raw, err := store.ReadFile(ctx, f, sharding.PlanFolder+"/"+sharding.TaskFile(i))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // reported with the plan
 		}
@@ -98,7 +89,7 @@ func (v *verifier) dealt(ctx context.Context, f folderManifest, documents []stri
 			return err
 		}
 		if !sameJSON(raw, task) {
-			v.problem(f.path, sharding.Problem{File: sharding.PlanFolder + "/" + sharding.TaskFile(i), Reason: "not how these documents are dealt to shards"})
+			v.problem(f.String(), sharding.Problem{File: sharding.PlanFolder + "/" + sharding.TaskFile(i), Reason: "not how these documents are dealt to shards"})
 		}
 	}
 	return nil

@@ -42,8 +42,8 @@ func newFolderCheck(ctx context.Context, folder store.Folder, m *sharding.Manife
 		return c, nil
 	}
 	c.made = new(sharding.ExamplesOptions)
-	if err := json.Unmarshal(m.Options, c.made); err != nil {
-		return nil, fmt.Errorf("read %s in %s: %w: %v", sharding.ManifestName, folder, sharding.ErrFormat, err)
+	if err := m.DecodeOptions(folder, c.made); err != nil {
+		return nil, err
 	}
 	c.rules = records.Rules{MaxSeqLength: c.made.MaxSeqLength, MaxPredictionsPerSeq: c.made.MaxPredictionsPerSeq}
 	if t := c.made.Tokenizer; t != nil {

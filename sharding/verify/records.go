@@ -3,7 +3,6 @@ package verify
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -73,16 +72,11 @@ type recordScan struct {
 
 // open reads what lies beside the records.
 func (s *recordScan) open(ctx context.Context, folder store.Folder, name sharding.ShardName) error {
-	car, err := sharding.ReadSideCar(ctx, folder, name.SideCar())
-	if err == nil {
-		s.body = new(sharding.ShardBody)
-		if err = json.Unmarshal(car.Body, s.body); err != nil {
-			err = fmt.Errorf("%w: %w", sharding.ErrFormat, err)
-		}
-	}
+	body, err := sharding.ReadShardBody(ctx, folder, name)
 	switch {
+	case err == nil:
+		s.body = &body
 	case errors.Is(err, sharding.ErrFormat):
-		s.body = nil
 		s.add(sharding.Problem{File: name.SideCar(), Reason: err.Error()})
 	case errors.Is(err, fs.ErrNotExist): // reported as missing
 	case err != nil:

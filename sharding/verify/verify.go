@@ -6,7 +6,6 @@ package verify
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -62,26 +61,26 @@ func (o Options) normal() Options {
 func Dataset(ctx context.Context, path string, o Options) (*Result, error) {
 	o = o.normal()
 	v := &verifier{opts: o, result: &Result{Problems: []sharding.Problem{}}}
-	place, err := sharding.Locate(path)
+	d, err := sharding.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	if len(place.Records) > 0 {
-		if err := v.bare(ctx, place.Records); err != nil {
+	if len(d.Records) > 0 {
+		if err := v.bare(ctx, d.Records); err != nil {
 			return nil, err
 		}
 	}
-	var manifests []folderManifest
-	for _, f := range place.Folders {
-		m, err := v.folder(ctx, f.Path)
+	var finished []folderManifest
+	for _, s := range d.Stages {
+		m, err := v.folder(ctx, s)
 		if err != nil {
 			return nil, err
 		}
 		if m != nil {
-			manifests = append(manifests, folderManifest{f.Path, m})
+			finished = append(finished, folderManifest{s, m})
 		}
 	}
-	return v.result, v.chain(ctx, manifests)
+	return v.result, v.chain(ctx, finished)
 }
 
 // A verifier is one call of [Dataset].
@@ -138,16 +137,14 @@ func (v *verifier) problem(folder string, p sharding.Problem) {
 
 // folder checks the folder of a stage. It returns no manifest when that itself
 // is damaged.
-func (v *verifier) folder(ctx context.Context, path string) (*sharding.Manifest, error) {
+func (v *verifier) folder(ctx context.Context, s *sharding.Stage) (*sharding.Manifest, error) {
+	path := s.String()
 	v.result.Folders = append(v.result.Folders, path)
 	folder, err := store.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	m, err := sharding.ReadManifest(ctx, folder)
-	if err == nil {
-		err = checkNames(m)
-	}
 	if errors.Is(err, sharding.ErrFormat) {
 		v.problem(path, sharding.Problem{File: sharding.ManifestName, Reason: err.Error()})
 		return nil, nil
@@ -174,19 +171,6 @@ func (v *verifier) folder(ctx context.Context, path string) (*sharding.Manifest,
 	v.take(path, whole)
 	v.result.Repeated += check.repeated
 	return m, nil
-}
-
-// checkNames sees that a manifest's list of files is one: plain names, each
-// once, so that nothing outside the folder is read.
-func checkNames(m *sharding.Manifest) error {
-	last := ""
-	for _, e := range m.Files {
-		if e.Name != filepath.Base(e.Name) || e.Name == "." || e.Name == ".." || e.Name <= last {
-			return fmt.Errorf("%s: %w: file %q is not a plain name after %q", sharding.ManifestName, sharding.ErrFormat, e.Name, last)
-		}
-		last = e.Name
-	}
-	return nil
 }
 
 // files checks all files of the manifest, some at a time.

@@ -26,7 +26,7 @@ type Record struct {
 }
 
 // Examples yields every example of the selected files in order, and at most one
-// error: a [*RecordError] or [*DamageError] if the data is at fault. The
+// error: a [*sharding.RecordError] or [*sharding.DamageError] if the data is at fault. The
 // sequence may be used repeatedly, and by several goroutines at once.
 func (s *Shards) Examples(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
@@ -116,10 +116,10 @@ func (f *File) checkCount(n int64) error {
 }
 
 func (f *File) damage(reason string) error {
-	return &DamageError{Problems: []sharding.Problem{{File: f.Path, Reason: reason}}}
+	return &sharding.DamageError{Problems: []sharding.Problem{{File: f.Path, Reason: reason}}}
 }
 
 // fault returns a RecordError with the record's location.
 func (r Record) fault(err error) error {
-	return &RecordError{File: r.File, Record: r.Index, Offset: r.Offset, Err: err}
+	return &sharding.RecordError{File: r.File, Record: r.Index, Offset: r.Offset, Err: err}
 }

@@ -9,13 +9,13 @@ import (
 )
 
 // openForeign opens a folder of records files without a manifest.
-func openForeign(ctx context.Context, place *sharding.Place, opts Options) (*Shards, error) {
-	folder, err := store.Open(place.Path)
+func openForeign(ctx context.Context, d *sharding.Dataset, opts Options) (*Shards, error) {
+	folder, err := store.Open(d.Path)
 	if err != nil {
 		return nil, err
 	}
 	s := &Shards{folder: folder}
-	for i, path := range place.Records {
+	for i, path := range d.Records {
 		info, err := folder.Stat(ctx, filepath.Base(path))
 		if err != nil {
 			return nil, err

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"pretext/records"
+	"pretext/sharding"
 )
 
 // Head yields the first n examples of every selected file, or all if it has
@@ -22,8 +23,8 @@ func (s *Shards) Head(ctx context.Context, n int64) iter.Seq2[Record, error] {
 				more = yield(r, err)
 				return more && left > 0
 			})
-			var record *RecordError
-			var damage *DamageError
+			var record *sharding.RecordError
+			var damage *sharding.DamageError
 			if err != nil && !errors.As(err, &record) && !errors.As(err, &damage) {
 				yield(Record{}, err)
 				return

@@ -90,7 +90,7 @@ func TestAnIndexThatDoesNotFitIsRefused(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
-			if !errors.Is(err, loader.ErrDamaged) && !errors.Is(err, tfrecord.ErrCorrupt) {
+			if !errors.Is(err, sharding.ErrDamaged) && !errors.Is(err, tfrecord.ErrCorrupt) {
 				t.Errorf("got %v, want an error of damage", err)
 			}
 		})
@@ -119,7 +119,7 @@ func TestAPickerReportsDamageWithItsPlace(t *testing.T) {
 				t.Errorf("the record before: got %+v, %v", r, err)
 			}
 			_, err := p.At(context.Background(), 6)
-			var got *loader.RecordError
+			var got *sharding.RecordError
 			if !errors.As(err, &got) || got.Record != 1 || got.Offset != int64(frame) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want record 1 at byte %d: %s", err, frame, c.want)
 			}

@@ -192,10 +192,10 @@ func TestWhatCannotBeOpened(t *testing.T) {
 		{"nothing there", filepath.Join(dir, "none"), "", fs.ErrNotExist},
 		{"an empty folder", dir, "", sharding.ErrUnfinished},
 		{"an unfinished folder", unfinished, "", sharding.ErrUnfinished},
-		{"another stage", documents.write(t), "", loader.ErrNoShards},
-		{"no shard of the side", newFolder(t, false, shard{sharding.Train, upTo(0, 2)}).write(t), sharding.Eval, loader.ErrNoShards},
-		{"no foreign file of the side", trainOnly, sharding.Eval, loader.ErrNoShards},
-		{"no shard at all", newFolder(t, false).write(t), "", loader.ErrNoShards},
+		{"another stage", documents.write(t), "", sharding.ErrNoShards},
+		{"no shard of the side", newFolder(t, false, shard{sharding.Train, upTo(0, 2)}).write(t), sharding.Eval, sharding.ErrNoShards},
+		{"no foreign file of the side", trainOnly, sharding.Eval, sharding.ErrNoShards},
+		{"no shard at all", newFolder(t, false).write(t), "", sharding.ErrNoShards},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, err := loader.Open(context.Background(), c.path, loader.Options{Split: c.split})
@@ -233,8 +233,8 @@ func TestAFolderThatDiffersFromItsManifestIsNotOpened(t *testing.T) {
 				t.Errorf("without Verify: got %v, want an error: %v", err, !c.verify)
 			}
 			_, err = loader.Open(context.Background(), path, loader.Options{Verify: true})
-			var damage *loader.DamageError
-			if !errors.As(err, &damage) || !errors.Is(err, loader.ErrDamaged) || !strings.Contains(err.Error(), c.want) {
+			var damage *sharding.DamageError
+			if !errors.As(err, &damage) || !errors.Is(err, sharding.ErrDamaged) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("with Verify: got %v, want %q", err, c.want)
 			}
 		})
@@ -301,7 +301,7 @@ func TestDamageEndsTheLoopWithItsPlace(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), filepath.Join(path, second)+": ") || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got error %v, want %q", err, c.want)
 			}
-			if !errors.Is(err, loader.ErrDamaged) && !errors.Is(err, tfrecord.ErrCorrupt) && !errors.Is(err, records.ErrExample) {
+			if !errors.Is(err, sharding.ErrDamaged) && !errors.Is(err, tfrecord.ErrCorrupt) && !errors.Is(err, records.ErrExample) {
 				t.Errorf("got %v, want an error of damage", err)
 			}
 			if d := cmp.Diff(upTo(0, c.read), got); d != "" {
@@ -314,7 +314,7 @@ func TestDamageEndsTheLoopWithItsPlace(t *testing.T) {
 func TestARecordErrorNamesRecordAndByte(t *testing.T) {
 	f := threeShards(t, true)
 	data, _ := frames(upTo(5, 9))
-	want := loader.RecordError{Record: 2}
+	want := sharding.RecordError{Record: 2}
 	for _, n := range []int{5, 6} {
 		want.Offset += int64(tfrecord.FrameBytes + len(example(n).Append(nil)))
 	}
@@ -323,7 +323,7 @@ func TestARecordErrorNamesRecordAndByte(t *testing.T) {
 	f.describe()
 	path := f.write(t)
 	_, err := numbers(open(t, path, loader.Options{}))
-	var got *loader.RecordError
+	var got *sharding.RecordError
 	if !errors.As(err, &got) {
 		t.Fatalf("got %v, want a RecordError", err)
 	}
@@ -341,8 +341,8 @@ func TestAFileThatChangedSinceOpenIsDamage(t *testing.T) {
 	if err := os.Truncate(path, int64(len(data)/4)); err != nil { // a whole record
 		t.Fatal(err)
 	}
-	if _, err := numbers(s); !errors.Is(err, loader.ErrDamaged) {
-		t.Errorf("got %v, want loader.ErrDamaged", err)
+	if _, err := numbers(s); !errors.Is(err, sharding.ErrDamaged) {
+		t.Errorf("got %v, want sharding.ErrDamaged", err)
 	}
 }
 

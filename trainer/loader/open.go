@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"pretext/internal/store"
 	"pretext/sharding"
@@ -60,46 +59,26 @@ type File struct {
 // Open finds the records at a path, as the package comment describes, and
 // checks them against the manifest. The error matches [fs.ErrNotExist] if the
 // path does not exist, [sharding.ErrUnfinished] if a folder is neither finished
-// nor third-party, [ErrNoShards] if there are no examples, and [ErrDamaged] if
+// nor third-party, [sharding.ErrNoShards] if there are no examples, and [sharding.ErrDamaged] if
 // the files differ from the manifest.
 func Open(ctx context.Context, path string, opts Options) (*Shards, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, fmt.Errorf("open shards: %w", err)
 	}
-	place, err := sharding.Locate(path)
+	d, err := sharding.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	f, ok := place.Shards()
-	if !ok { // a stage's own folder: its manifest explains what is wrong
-		i := slices.IndexFunc(place.Folders, func(f sharding.StageFolder) bool { return f.Name == "." })
-		if ok = i >= 0; ok {
-			f = place.Folders[i]
-		}
-	}
-	if ok {
-		folder, err := store.Open(f.Path)
-		if err != nil {
-			return nil, err
-		}
-		return openFolder(ctx, folder, opts)
-	}
+	folder, err := d.Shards()
 	switch {
-	case len(place.Records) == 1 && place.Records[0] == path:
+	case err == nil:
+		return openFolder(ctx, folder, opts)
+	case len(d.Records) == 1 && d.Records[0] == path:
 		return openFile(ctx, path)
-	case len(place.Records) > 0:
-		return openForeign(ctx, place, opts)
+	case len(d.Records) > 0:
+		return openForeign(ctx, d, opts)
 	}
-	var below []string // several folders of shards: the path is ambiguous
-	for _, f := range place.Folders {
-		if f.Stage == sharding.StageExamples {
-			below = append(below, f.Name)
-		}
-	}
-	if len(below) > 0 {
-		return nil, fmt.Errorf("%s %w itself: name one of the folders in it: %s", path, ErrNoShards, strings.Join(below, ", "))
-	}
-	return nil, fmt.Errorf("%s %w", path, ErrNoShards)
+	return nil, err
 }
 
 // openFile opens a single records file.
@@ -123,7 +102,7 @@ func openFolder(ctx context.Context, folder sharding.Folder, opts Options) (*Sha
 		return nil, err
 	}
 	if m.Stage != sharding.StageExamples {
-		return nil, fmt.Errorf("%s %w: its stage is %q", folder, ErrNoShards, m.Stage)
+		return nil, fmt.Errorf("%s %w: its stage is %q", folder, sharding.ErrNoShards, m.Stage)
 	}
 	s := &Shards{folder: folder, manifest: m}
 	if err := s.readOptions(); err != nil {
@@ -132,16 +111,11 @@ func openFolder(ctx context.Context, folder sharding.Folder, opts Options) (*Sha
 	if err := s.check(ctx, opts.Verify); err != nil {
 		return nil, err
 	}
-	ordinal := int64(-1)
-	for _, e := range m.Files {
-		n, ok := sharding.ParseShardName(e.Name)
-		if !ok || e.Name != n.Records(false) && e.Name != n.Records(true) {
-			continue
-		}
-		ordinal++
+	for i, e := range m.RecordFiles() {
+		n, _ := sharding.ParseShardName(e.Name)
 		if opts.Split == "" || opts.Split == n.Split {
 			s.files = append(s.files, File{Path: filepath.Join(folder.String(), e.Name), Split: n.Split,
-				Bytes: e.Bytes, Records: e.Counts["records"], name: e.Name, ordinal: ordinal})
+				Bytes: e.Bytes, Records: e.Counts["records"], name: e.Name, ordinal: int64(i)})
 		}
 	}
 	if len(s.files) == 0 {
@@ -152,13 +126,12 @@ func openFolder(ctx context.Context, folder sharding.Folder, opts Options) (*Sha
 
 func none(folder sharding.Folder, opts Options) error {
 	if opts.Split == "" {
-		return fmt.Errorf("%s %w", folder, ErrNoShards)
+		return fmt.Errorf("%s %w", folder, sharding.ErrNoShards)
 	}
-	return fmt.Errorf("%s %w of the split %q", folder, ErrNoShards, opts.Split)
+	return fmt.Errorf("%s %w of the split %q", folder, sharding.ErrNoShards, opts.Split)
 }
 
-// readOptions reads the options of the manifest, and checks that its files have
-// plain names in ascending order.
+// readOptions reads the options of the manifest.
 func (s *Shards) readOptions() error {
 	s.made = sharding.DefaultExamplesOptions()
 	s.made.MaxSeqLength, s.made.MaxPredictionsPerSeq = 0, 0 // never left to a default
@@ -174,13 +147,6 @@ func (s *Shards) readOptions() error {
 	}
 	if s.made.MaxSeqLength < 1 || s.made.MaxPredictionsPerSeq < 0 {
 		return fmt.Errorf("max_seq_length %d, max_predictions_per_seq %d", s.made.MaxSeqLength, s.made.MaxPredictionsPerSeq)
-	}
-	last := ""
-	for _, e := range s.manifest.Files {
-		if e.Name != filepath.Base(e.Name) || e.Name <= last {
-			return fmt.Errorf("file %q: not a plain name after %q", e.Name, last)
-		}
-		last = e.Name
 	}
 	return nil
 }
@@ -204,7 +170,7 @@ func (s *Shards) check(ctx context.Context, verify bool) error {
 		}
 	}
 	if len(problems) > 0 {
-		return &DamageError{Problems: problems}
+		return &sharding.DamageError{Problems: problems}
 	}
 	return nil
 }

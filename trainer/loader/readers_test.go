@@ -115,7 +115,7 @@ func TestADamagedLengthCostsItsBlockAlone(t *testing.T) {
 	var places []int64
 	opts := sourceOptions()
 	opts.Quarantine = func(bad error) error {
-		var r *loader.RecordError
+		var r *sharding.RecordError
 		if !errors.As(bad, &r) || !errors.Is(bad, tfrecord.ErrCorrupt) {
 			t.Fatalf("got %v, want a damaged record", bad)
 		}

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"pretext/records"
+	"pretext/sharding"
 	"pretext/trainer"
 )
 
@@ -140,7 +141,7 @@ func NewSource(ctx context.Context, shards *Shards, opts SourceOptions) (*Source
 		return nil, err
 	}
 	if index.Len() == 0 {
-		return nil, fmt.Errorf("%s %w: its files are empty", shards.folder, ErrNoShards)
+		return nil, fmt.Errorf("%s %w: its files are empty", shards.folder, sharding.ErrNoShards)
 	}
 	s := &Source{ctx: ctx, opts: opts, index: index,
 		order:  order{seed: opts.Seed, spans: index.spans(spanBytes), window: opts.WindowSpans, epoch: -1},

@@ -215,7 +215,7 @@ func spoilt(tb testing.TB) *loader.Shards {
 
 func TestABadExampleEndsTheRunWithItsPlace(t *testing.T) {
 	_, err := newSource(t, spoilt(t), sourceOptions()).Step(0, 10)
-	var bad *loader.RecordError
+	var bad *sharding.RecordError
 	if !errors.As(err, &bad) || bad.Record != 2 || !errors.Is(err, tfrecord.ErrCorrupt) {
 		t.Errorf("got %v, want damage of record 2", err)
 	}

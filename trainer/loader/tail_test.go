@@ -15,6 +15,7 @@ import (
 
 	"pretext/records"
 	"pretext/records/tfrecord"
+	"pretext/sharding"
 	"pretext/trainer/loader"
 )
 
@@ -170,7 +171,7 @@ func quarantined(t *testing.T, s *loader.Shards) []int {
 	opts.Rules = records.Rules{}
 	opts.Quarantine = func(error) error { return nil }
 	src, err := loader.NewSource(context.Background(), s, opts)
-	if errors.Is(err, loader.ErrNoShards) {
+	if errors.Is(err, sharding.ErrNoShards) {
 		return nil
 	}
 	if err != nil {

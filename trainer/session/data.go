@@ -32,7 +32,7 @@ type Corpus struct {
 // vocab.txt of third-party records, which have none beside them.
 func OpenCorpus(ctx context.Context, path, split, vocab string) (*Corpus, error) {
 	shards, err := loader.Open(ctx, path, loader.Options{Split: split})
-	if errors.Is(err, loader.ErrNoShards) {
+	if errors.Is(err, sharding.ErrNoShards) {
 		return nil, failure.Usage(err)
 	}
 	if err != nil {
@@ -54,7 +54,7 @@ func openEval(ctx context.Context, o *Options) (*Corpus, error) {
 		return openForEvaluation(ctx, o.EvalData, o.Vocab)
 	}
 	c, err := OpenCorpus(ctx, o.Data, sharding.Eval, o.Vocab)
-	if errors.Is(err, loader.ErrNoShards) {
+	if errors.Is(err, sharding.ErrNoShards) {
 		return nil, nil
 	}
 	if err == nil && c.shards.Files()[0].Split != sharding.Eval {
@@ -67,7 +67,7 @@ func openEval(ctx context.Context, o *Options) (*Corpus, error) {
 // what is given for evaluation alone may be all train shards.
 func openForEvaluation(ctx context.Context, path, vocab string) (*Corpus, error) {
 	c, err := OpenCorpus(ctx, path, sharding.Eval, vocab)
-	if errors.Is(err, loader.ErrNoShards) {
+	if errors.Is(err, sharding.ErrNoShards) {
 		return OpenCorpus(ctx, path, "", vocab)
 	}
 	return c, err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"pretext/records/tfrecord"
+	"pretext/sharding"
 	"pretext/trainer/loader"
 )
 
@@ -98,7 +99,7 @@ func (q *quarantine) lostTails() string {
 }
 
 func placeOf(bad error) (d Damage, isTail bool) {
-	var record *loader.RecordError
+	var record *sharding.RecordError
 	var tail *loader.TailError
 	if !errors.As(bad, &record) {
 		return Damage{Reason: bad.Error()}, false

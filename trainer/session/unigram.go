@@ -63,7 +63,7 @@ func countUnigram(ctx context.Context, shards *loader.Shards, vocabSize int) (*u
 // trainUnigram counts the train shards of a folder; nil where it has none.
 func trainUnigram(ctx context.Context, data string, vocabSize int) (*unigram, error) {
 	shards, err := loader.Open(ctx, data, loader.Options{Split: sharding.Train})
-	if errors.Is(err, loader.ErrNoShards) {
+	if errors.Is(err, sharding.ErrNoShards) {
 		return nil, nil
 	}
 	if err != nil {

@@ -34,17 +34,16 @@ words joined. That needs their vocabulary: vocab.txt beside them, or --vocab.`,
 			case c.Out == "":
 				return usagef("no output folder: give --out DIR")
 			}
-			place, err := sharding.Locate(args[0])
+			d, err := sharding.Open(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			folder, ok := place.Shards()
-			if !ok && len(place.Records) > 0 {
-				return exportRecords(cmd, place.Records, vocab, c.Out, asJSON)
-			}
 			c.Shards = args[0]
-			if ok {
-				c.Shards = folder.Path
+			shards, err := d.Shards()
+			if err == nil {
+				c.Shards = shards.String()
+			} else if len(d.Records) > 0 {
+				return exportRecords(cmd, d.Records, vocab, c.Out, asJSON)
 			}
 			if vocab != "" {
 				return usagef("--vocab: only for records without a manifest")

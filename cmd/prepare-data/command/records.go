@@ -19,7 +19,7 @@ import (
 // holds something else is a wrong argument.
 func openShards(cmd *cobra.Command, path string) (*loader.Shards, error) {
 	shards, err := loader.Open(cmd.Context(), path, loader.Options{})
-	if errors.Is(err, loader.ErrNoShards) {
+	if errors.Is(err, sharding.ErrNoShards) {
 		return nil, misuse(err)
 	}
 	return shards, err

@@ -18,8 +18,8 @@ import (
 )
 
 func TestErrorsTellTheirExitCodes(t *testing.T) {
-	for _, damaged := range []error{checkpoint.ErrDamaged, loader.ErrDamaged, records.ErrExample, tfrecord.ErrCorrupt, sharding.ErrFormat, sharding.ErrUnfinished,
-		sharding.ErrDamaged, finetune.ErrData, finetune.ErrNumbers, &loader.DamageError{}, &tfrecord.CorruptError{}, &records.FeatureError{}, &finetune.DataError{}} {
+	for _, damaged := range []error{checkpoint.ErrDamaged, sharding.ErrDamaged, records.ErrExample, tfrecord.ErrCorrupt, sharding.ErrFormat, sharding.ErrUnfinished,
+		sharding.ErrDamaged, finetune.ErrData, finetune.ErrNumbers, &sharding.DamageError{}, &tfrecord.CorruptError{}, &records.FeatureError{}, &finetune.DataError{}} {
 		if code := cli.Code(fmt.Errorf("read: %w", damaged)); code != cli.ExitDamaged {
 			t.Errorf("%T %[1]v: exit code %d, want %d", damaged, code, cli.ExitDamaged)
 		}

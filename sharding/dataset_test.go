@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestLocateFindsWhatAPathHolds(t *testing.T) {
+func TestOpenFindsWhatAPathHolds(t *testing.T) {
 	finished := func(stage string) string { return `{"stage":"` + stage + `"}` }
 	run := map[string]string{
 		"shards/manifest.json": finished("examples"), "shards/imported/manifest.json": finished("extract"),
@@ -28,7 +28,7 @@ func TestLocateFindsWhatAPathHolds(t *testing.T) {
 	}{
 		{"a run", run, "", []string{"documents", "shards/imported", "filtered", "filtered/pairs", "filtered/signatures", "mine", "vocab", "shards"}, nil, "shards"},
 		{"a stage", run, "shards", []string{"imported", "."}, nil, "."},
-		{"a filter", run, "filtered", []string{".", "pairs", "signatures"}, nil, ""},
+		{"a filter", run, "filtered", []string{".", "pairs", "signatures"}, nil, "."},
 		{"a file", run, "shards/train-00000-of-00001.tfrecord", nil, []string{"shards/train-00000-of-00001.tfrecord"}, ""},
 		{"others' records", map[string]string{"b.tfrecord": "", "a.tf_record.gz": "", "x.txt": "", ".c.tfrecord": "", "d.tfrecord/x": ""}, "",
 			nil, []string{"a.tf_record.gz", "b.tfrecord"}, ""},
@@ -43,16 +43,16 @@ func TestLocateFindsWhatAPathHolds(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		p, err := Locate(filepath.Join(root, filepath.FromSlash(test.below)))
+		d, err := Open(t.Context(), filepath.Join(root, filepath.FromSlash(test.below)))
 		if err != nil {
 			t.Errorf("%s: %v", test.name, err)
 			continue
 		}
 		var folders, records []string
-		for _, f := range p.Folders {
+		for _, f := range d.Stages {
 			folders = append(folders, f.Name)
 		}
-		for _, path := range p.Records {
+		for _, path := range d.Records {
 			rel, err := filepath.Rel(root, path)
 			if err != nil {
 				t.Fatal(err)
@@ -62,14 +62,20 @@ func TestLocateFindsWhatAPathHolds(t *testing.T) {
 		if diff := cmp.Diff(test.folders, folders) + cmp.Diff(test.records, records); diff != "" {
 			t.Errorf("%s: %s", test.name, diff)
 		}
-		if f, _ := p.Shards(); f.Name != test.shards {
-			t.Errorf("%s: got shards in %q, want %q", test.name, f.Name, test.shards)
+		shards, err := d.Shards()
+		if err != nil {
+			if shards = new(Stage); !errors.Is(err, ErrNoShards) {
+				t.Errorf("%s: got %v", test.name, err)
+			}
+		}
+		if shards.Name != test.shards {
+			t.Errorf("%s: got shards in %q, want %q", test.name, shards.Name, test.shards)
 		}
 	}
-	if _, err := Locate(t.TempDir()); !errors.Is(err, ErrUnfinished) {
+	if _, err := Open(t.Context(), t.TempDir()); !errors.Is(err, ErrUnfinished) {
 		t.Errorf("an empty folder: got %v", err)
 	}
-	if _, err := Locate(filepath.Join(t.TempDir(), "x")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "x")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("nothing: got %v", err)
 	}
 }

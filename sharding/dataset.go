@@ -1,0 +1,176 @@
+package sharding
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"pretext/internal/store"
+)
+
+// StageExamples is the stage in the manifest of a folder of shards.
+const StageExamples = "examples"
+
+// Names of directories in a run.
+const (
+	DocumentsFolder = "documents"
+	ShardsFolder    = "shards"
+)
+
+// Directories that stages make in their own, see docs/format.md. They are
+// finished stage folders themselves.
+const (
+	ImportedFolder   = "imported"   // documents made from third-party files
+	SignaturesFolder = "signatures" // of a filter that looks for copies, and the name of its stage
+	PairsFolder      = "pairs"      // likewise
+)
+
+// A Dataset is what [Open] found at a path: the stage folders of a run or of one
+// stage, TFRecord files without a manifest, or both.
+type Dataset struct {
+	Path    string
+	Stages  []*Stage // finished or not, in the order of data flow
+	Records []string // paths of TFRecord files without a manifest, sorted by name
+}
+
+// A Stage is the directory of one stage. Its manifest, plan, side-cars and bodies
+// are read with the functions that take a [Folder]:
+//
+//	m, err := sharding.ReadManifest(ctx, stage)
+//	for _, f := range m.RecordFiles() {
+//		body, err := sharding.ReadShardBody(ctx, stage, f.Name)
+type Stage struct {
+	Folder
+	Name  string // relative to the dataset's path, with slashes; "." for the path itself
+	Stage string // from the manifest or plan, else guessed from the name; "" if unknown
+}
+
+// Path returns the path of a file of the stage.
+func (s *Stage) Path(name string) string { return filepath.Join(s.String(), name) }
+
+// Open returns the data set at a path. Every command finds its input this way:
+//
+//	a file                                 one TFRecord file
+//	a directory with a manifest or plan    a stage's folder, and stage folders inside
+//	a directory of such directories        a run
+//	any other directory                    its TFRecord files, see [IsRecords]
+//
+// It opens no file but manifests and plans, and does not validate them. A directory
+// with none of these is an error that matches [ErrUnfinished].
+func Open(ctx context.Context, location string) (*Dataset, error) {
+	d := &Dataset{Path: location}
+	info, err := os.Stat(location)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		d.Records = []string{location}
+		return d, nil
+	}
+	entries, err := os.ReadDir(location) // sorted by name
+	if err != nil {
+		return nil, err
+	}
+	root, err := store.Open(location)
+	if err != nil {
+		return nil, err
+	}
+	isStage := d.add(ctx, root, ".")
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		for _, name := range []string{"", ImportedFolder, PairsFolder, SignaturesFolder} {
+			d.add(ctx, root, path.Join(e.Name(), name))
+		}
+		if !isStage && !e.IsDir() && IsRecords(e.Name()) {
+			d.Records = append(d.Records, filepath.Join(location, e.Name()))
+		}
+	}
+	if len(d.Stages)+len(d.Records) == 0 {
+		return nil, fmt.Errorf("%s: no files of records, and %w", location, ErrUnfinished)
+	}
+	slices.SortStableFunc(d.Stages, func(a, b *Stage) int {
+		return cmp.Or(cmp.Compare(stageRank(a.Stage), stageRank(b.Stage)), cmp.Compare(a.Name, b.Name))
+	})
+	return d, nil
+}
+
+// add adds the directory of a name if it has a manifest or plan. One that cannot be
+// read is found too: its reader will report why.
+func (d *Dataset) add(ctx context.Context, root store.Folder, name string) (found bool) {
+	folder := root.Folder(name)
+	s := &Stage{Folder: folder, Name: name}
+	for _, file := range []string{PlanName, ManifestName} { // the manifest's stage wins
+		if _, err := folder.Stat(ctx, file); err != nil {
+			continue
+		}
+		found = true
+		var recipe struct {
+			Stage string `json:"stage"`
+		}
+		if raw, err := store.ReadFile(ctx, folder, file); err == nil && json.Unmarshal(raw, &recipe) == nil {
+			s.Stage = cmp.Or(recipe.Stage, s.Stage)
+		}
+	}
+	if !found {
+		return false
+	}
+	s.Stage = cmp.Or(s.Stage, map[string]string{"sources": "download", DocumentsFolder: "extract", "vocab": "vocab", ShardsFolder: StageExamples}[path.Base(name)])
+	d.Stages = append(d.Stages, s)
+	return true
+}
+
+// Shards returns the stage folder with the shards: the data set itself, the one
+// named "shards", or the only one. A path that is another stage's folder is returned
+// too, so that its manifest explains the error. Otherwise the error matches
+// [ErrNoShards].
+func (d *Dataset) Shards() (*Stage, error) {
+	var found []*Stage
+	var names []string
+	for _, s := range d.Stages {
+		if s.Stage == StageExamples {
+			if s.Name == "." || s.Name == ShardsFolder {
+				return s, nil
+			}
+			found, names = append(found, s), append(names, s.Name)
+		}
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	if i := slices.IndexFunc(d.Stages, func(s *Stage) bool { return s.Name == "." }); i >= 0 {
+		return d.Stages[i], nil
+	}
+	if len(found) > 1 {
+		return nil, fmt.Errorf("%s %w itself: name one of the folders in it: %s", d.Path, ErrNoShards, strings.Join(names, ", "))
+	}
+	return nil, fmt.Errorf("%s %w", d.Path, ErrNoShards)
+}
+
+// Data returns the stages without the intermediate ones of a filter, unless the path
+// is such a folder itself.
+func (d *Dataset) Data() (stages []*Stage) {
+	for _, s := range d.Stages {
+		if s.Name == "." || s.Stage != SignaturesFolder && s.Stage != PairsFolder {
+			stages = append(stages, s)
+		}
+	}
+	return stages
+}
+
+// stageRank orders stages as the data flows. Third-party stages turn documents into
+// documents.
+func stageRank(stage string) int {
+	order := []string{"download", "extract", "", "vocab", StageExamples}
+	if i := slices.Index(order, stage); i >= 0 {
+		return i
+	}
+	return slices.Index(order, "")
+}

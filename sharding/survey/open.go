@@ -1,0 +1,55 @@
+package survey
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"pretext/sharding"
+)
+
+// A stage is a finished stage of a data set.
+type stage struct {
+	*sharding.Stage
+	manifest *sharding.Manifest
+}
+
+// open opens a data set and reads the manifests of its stages. If it has stages,
+// records without a manifest are ignored.
+func open(ctx context.Context, path string) (d *sharding.Dataset, stages []stage, err error) {
+	if d, err = sharding.Open(ctx, path); err != nil {
+		return nil, nil, err
+	}
+	for _, s := range d.Data() {
+		m, err := sharding.ReadManifest(ctx, s)
+		if err != nil {
+			return nil, nil, err
+		}
+		stages = append(stages, stage{s, m})
+	}
+	if len(stages) > 0 {
+		d.Records = nil
+	}
+	return d, stages, nil
+}
+
+// notes returns the number of notes in the side-car of a documents file. A
+// third-party stage may have no side-cars.
+func (s stage) notes(ctx context.Context, documents string) (int, error) {
+	stem, _, _ := strings.Cut(documents, ".")
+	car, err := sharding.ReadSideCar(ctx, s, stem+sharding.SideCarSuffix)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(car.Body) == 0 {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	var body sharding.DocumentsBody
+	if err := json.Unmarshal(car.Body, &body); err != nil {
+		return 0, fmt.Errorf("side-car of %s: %w: %w", s.Path(documents), sharding.ErrFormat, err)
+	}
+	return len(body.Notes), nil
+}
