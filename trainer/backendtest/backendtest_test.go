@@ -10,7 +10,7 @@ import (
 )
 
 func TestTheProcessorPassesItsOwnTests(t *testing.T) {
-	backendtest.Run(t, cpu.Backend{}, trainer.Float32)
+	backendtest.Suite{Backend: cpu.Backend{}, Precision: trainer.Float32}.Run(t)
 }
 
 func ExampleTolerances() {

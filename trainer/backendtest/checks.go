@@ -2,111 +2,66 @@ package backendtest
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"pretext/trainer"
 )
 
-func tensors(t *testing.T, m trainer.Model, k trainer.Kind) map[string][]float32 {
+// accumulate computes a batch as the only one of its step.
+func (c setting) accumulate(t *testing.T, m trainer.Model, b *trainer.Batch) {
 	t.Helper()
-	all := map[string][]float32{}
-	for x, err := range m.Tensors(k) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		all[x.Name] = slices.Clone(x.Data)
-	}
-	return all
-}
-
-func norm(x []float32) float64 {
-	s := 0.0
-	for _, v := range x {
-		s += float64(v) * float64(v)
-	}
-	return math.Sqrt(s)
-}
-
-// distance returns the norm of the difference divided by the norm of want; NaN
-// if either contains NaN.
-func distance(got, want []float32) float64 {
-	if len(got) != len(want) {
-		return math.Inf(1)
-	}
-	d := make([]float32, len(got))
-	for i := range got {
-		d[i] = got[i] - want[i]
-	}
-	return norm(d) / norm(want)
-}
-
-func checkGradients(t *testing.T, back trainer.Backend, p trainer.Precision, s setting) {
-	got, want := s.open(t, back, p, trainer.AdamW), s.reference(t, trainer.AdamW)
-	b := s.batch(1)
-	coef := b.Counts(s.heads).Coef()
-	for _, m := range []trainer.Model{got, want} {
-		if err := m.Accumulate(b, coef, true); err != nil {
-			t.Fatal(err)
-		}
-	}
-	compareGradients(t, tensors(t, got, trainer.Gradients), tensors(t, want, trainer.Gradients), Tolerances(p))
-	loss := func(m trainer.Model) float64 {
-		info, err := m.Apply(trainer.Schedule{Kind: trainer.Constant, Steps: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return info.Sums.Loss()
-	}
-	if g, w := loss(got), loss(want); !(math.Abs(g/w-1) <= Tolerances(p).Loss) {
-		t.Errorf("loss %v, want %v", g, w)
+	if err := m.Accumulate(b, b.Counts(c.heads).Coef(), true); err != nil {
+		t.Fatal(err)
 	}
 }
 
-// compareGradients compares all tensors. Where the true gradient is zero but
-// for rounding, sizes are compared with the neighbouring query bias.
-func compareGradients(t *testing.T, got, want map[string][]float32, tol Tolerance) {
+func apply(t *testing.T, m trainer.Model, s trainer.Schedule) trainer.StepInfo {
 	t.Helper()
-	var all []float64
-	total := 0.0
-	for _, w := range want {
-		total += norm(w) * norm(w)
+	info, err := m.Apply(s)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for name, w := range want {
-		g := got[name]
-		switch {
-		case strings.HasSuffix(name, "key.bias"):
-			query := norm(want[strings.Replace(name, "key", "query", 1)])
-			if !(norm(g) <= tol.Zero*query) {
-				t.Errorf("%s: size %.3g, true value 0, query bias %.3g", name, norm(g), query)
-			}
-			continue
-		case norm(w) < 1e-6*math.Sqrt(total): // what only shifts all span logits
-			if !(norm(g) <= tol.Gradient*math.Sqrt(total)) {
-				t.Errorf("%s: size %.3g, true value 0", name, norm(g))
-			}
-			continue
-		}
-		d := distance(g, w)
-		all = append(all, d)
-		if !(d <= tol.Gradient) {
-			t.Errorf("%s: apart by %.3g, allowed %.3g", name, d, tol.Gradient)
-		}
+	return info
+}
+
+// schedule changes its rate with every step.
+func schedule() trainer.Schedule {
+	return trainer.Schedule{Kind: trainer.Linear, Peak: 1e-3, Steps: 10, Warmup: 2}
+}
+
+func (s Suite) gradients(t *testing.T, c setting) {
+	got, want := s.model(t, c, trainer.AdamW), c.reference(t, trainer.AdamW)
+	b := c.batch(1)
+	c.accumulate(t, got, b)
+	c.accumulate(t, want, b)
+	compareGradients(t, tensors(t, got, trainer.Gradients), tensors(t, want, trainer.Gradients), s.Tolerance)
+	still := trainer.Schedule{Kind: trainer.Constant, Steps: 1}
+	g, w := apply(t, got, still), apply(t, want, still)
+	s.sameSums(t, c, g.Sums, w.Sums)
+}
+
+// sameSums compares losses and counts.
+func (s Suite) sameSums(t *testing.T, c setting, got, want trainer.Sums) {
+	t.Helper()
+	counts := func(x trainer.Sums) [5]float64 {
+		return [5]float64{x.Tokens, x.Sequences, x.MLMWeight, x.NSPCount, x.LabelCount}
 	}
-	slices.Sort(all)
-	if m := all[len(all)/2]; !(m <= tol.Median) {
-		t.Errorf("median of tensors apart by %.3g, allowed %.3g", m, tol.Median)
+	if !near(got.Loss(), want.Loss(), s.Tolerance.loss(c.heads)) || counts(got) != counts(want) {
+		t.Errorf("sums %+v, want %+v", got, want)
 	}
 }
 
-func checkForward(t *testing.T, back trainer.Backend, p trainer.Precision, s setting) {
-	got, want := s.open(t, back, p, trainer.AdamW), s.reference(t, trainer.AdamW)
-	b := s.batch(2)
-	asked := trainer.OutputHidden | trainer.OutputPooled | trainer.OutputMLMLogits | trainer.OutputNSPLogits | trainer.OutputLogits | trainer.OutputSpans
-	g, w := &trainer.Outputs{Want: asked}, &trainer.Outputs{Want: asked}
+const allOutputs = trainer.OutputHidden | trainer.OutputPooled | trainer.OutputMLMLogits | trainer.OutputNSPLogits | trainer.OutputLogits |
+	trainer.OutputSpans | trainer.OutputMLMLosses
+
+func (s Suite) outputs(t *testing.T, c setting) {
+	got, want := s.model(t, c, trainer.AdamW), c.reference(t, trainer.AdamW)
+	b := c.batch(2)
+	g, w := &trainer.Outputs{Want: allOutputs}, &trainer.Outputs{Want: allOutputs}
 	gs, err := got.Forward(b, g)
 	if err != nil {
 		t.Fatal(err)
@@ -115,10 +70,7 @@ func checkForward(t *testing.T, back trainer.Backend, p trainer.Precision, s set
 	if err != nil {
 		t.Fatal(err)
 	}
-	tol := Tolerances(p)
-	if !(math.Abs(gs.Loss()/ws.Loss()-1) <= tol.Loss) || gs.Tokens != ws.Tokens || gs.MLMWeight != ws.MLMWeight || gs.NSPCount != ws.NSPCount || gs.LabelCount != ws.LabelCount {
-		t.Errorf("sums %+v, want %+v", gs, ws)
-	}
+	s.sameSums(t, c, gs, ws)
 	for _, o := range []struct {
 		name      string
 		got, want []float32
@@ -129,108 +81,90 @@ func checkForward(t *testing.T, back trainer.Backend, p trainer.Precision, s set
 		if len(o.want) == 0 && len(o.got) == 0 {
 			continue
 		}
-		if d := distance(o.got, o.want); !(d <= tol.Median) {
-			t.Errorf("%s: apart by %.3g, allowed %.3g", o.name, d, tol.Median)
+		if d := distance(o.got, o.want); !(d <= s.Tolerance.Median) {
+			t.Errorf("%s: apart by %.3g, allowed %.3g", o.name, d, s.Tolerance.Median)
 		}
+	}
+	if c.heads.MLM {
+		s.maskedLosses(t, b, gs, g)
+		s.lossesAlone(t, got, b, g)
+	}
+	if again, err := got.Forward(b, nil); err != nil || !near(again.Loss(), gs.Loss(), s.Tolerance.loss(c.heads)) {
+		t.Errorf("without outputs the loss is %v (%v), with them %v", again.Loss(), err, gs.Loss())
 	}
 }
 
-// part returns sequences [lo, hi) of b.
-func part(b *trainer.Batch, lo, hi int) *trainer.Batch {
-	p := &trainer.Batch{Labels: b.Labels[lo:hi], Scores: b.Scores[lo:hi], Starts: b.Starts[lo:hi], Ends: b.Ends[lo:hi]}
-	for s := lo; s < hi; s++ {
-		first, end := b.CuSeqlens[s], b.CuSeqlens[s+1]
-		q := trainer.Sequence{IDs: b.IDs[first:end], Segments: b.Segments[first:end], NSPLabel: b.NSPLabels[s], Position: b.Sequence[s]}
-		for i, row := range b.MaskedIndex {
-			if row >= first && row < end {
-				q.MaskedPositions = append(q.MaskedPositions, row-first)
-				q.MaskedIDs, q.MaskedWeights = append(q.MaskedIDs, b.MaskedIDs[i]), append(q.MaskedWeights, b.MaskedWeights[i])
-			}
-		}
-		p.Append(q)
+// maskedLosses compares the loss and the best token of each masked token with
+// the sums and with its logits.
+func (s Suite) maskedLosses(t *testing.T, b *trainer.Batch, sums trainer.Sums, out *trainer.Outputs) {
+	t.Helper()
+	if len(out.MLMLosses) != b.Masked() || len(out.MLMBest) != b.Masked() {
+		t.Fatalf("%d losses and %d best tokens of %d masked ones", len(out.MLMLosses), len(out.MLMBest), b.Masked())
 	}
-	return p
+	loss, correct := 0.0, 0.0
+	vocab := len(out.MLMLogits) / b.Masked()
+	for i, l := range out.MLMLosses {
+		loss += float64(b.MaskedWeights[i]) * l
+		if out.MLMBest[i] == b.MaskedIDs[i] {
+			correct += float64(b.MaskedWeights[i])
+		}
+		row := out.MLMLogits[i*vocab : (i+1)*vocab]
+		top := slices.Max(row)
+		if best := out.MLMBest[i]; best < 0 || int(best) >= vocab || !(row[best] >= top-float32(s.Tolerance.Median)*max(1, top)) {
+			t.Errorf("masked token %d: best token %d, want %d", i, best, slices.Index(row, top))
+		}
+		sum := 0.0
+		for _, v := range row {
+			sum += math.Exp(float64(v - top))
+		}
+		if want := math.Log(sum) + float64(top-row[b.MaskedIDs[i]]); !(math.Abs(l-want) <= 10*s.Tolerance.Loss*max(1, want)) {
+			t.Errorf("masked token %d: loss %v, by its logits %v", i, l, want)
+		}
+	}
+	if !near(loss, sums.MLMLoss, 10*s.Tolerance.Loss) || correct != sums.MLMCorrect {
+		t.Errorf("losses sum to %v with %v correct, the sums are %v and %v", loss, correct, sums.MLMLoss, sums.MLMCorrect)
+	}
 }
 
-func checkMicroBatches(t *testing.T, back trainer.Backend, p trainer.Precision, s setting) {
-	joined, apart := s.open(t, back, p, trainer.AdamW), s.open(t, back, p, trainer.AdamW)
-	b := s.batch(3)
-	coef := b.Counts(s.heads).Coef()
-	if err := joined.Accumulate(b, coef, true); err != nil {
+// lossesAlone wants the same losses where nothing else is asked for.
+func (s Suite) lossesAlone(t *testing.T, m trainer.Model, b *trainer.Batch, with *trainer.Outputs) {
+	t.Helper()
+	alone := &trainer.Outputs{Want: trainer.OutputMLMLosses}
+	if _, err := m.Forward(b, alone); err != nil {
 		t.Fatal(err)
 	}
-	for _, cut := range [][2]int{{0, 1}, {1, 2}, {2, 5}} {
+	for i, l := range alone.MLMLosses {
+		if !(math.Abs(l-with.MLMLosses[i]) <= 10*s.Tolerance.Loss*max(1, l)) {
+			t.Errorf("masked token %d: loss %v, with all outputs %v", i, l, with.MLMLosses[i])
+		}
+	}
+	if len(alone.MLMLosses) != b.Masked() {
+		t.Errorf("%d losses of %d masked tokens", len(alone.MLMLosses), b.Masked())
+	}
+}
+
+func (s Suite) microBatches(t *testing.T, c setting) {
+	apart, want := s.model(t, c, trainer.AdamW), c.reference(t, trainer.AdamW)
+	b := c.batch(3)
+	coef := b.Counts(c.heads).Coef()
+	c.accumulate(t, want, b)
+	for _, cut := range [][2]int{{0, 1}, {1, 2}, {2, 5}} { // the second has no masked token
 		if err := apart.Accumulate(part(b, cut[0], cut[1]), coef, cut[1] == 5); err != nil {
 			t.Fatal(err)
 		}
 	}
-	compareGradients(t, tensors(t, apart, trainer.Gradients), tensors(t, joined, trainer.Gradients), Tolerances(p))
+	compareGradients(t, tensors(t, apart, trainer.Gradients), tensors(t, want, trainer.Gradients), s.Tolerance)
+	s.sameSums(t, c, apply(t, apart, schedule()).Sums, apply(t, want, schedule()).Sums)
 }
 
-func checkUpdates(t *testing.T, back trainer.Backend, p trainer.Precision, o trainer.OptimizerName) {
-	s := settings()[0]
-	got, want := s.open(t, back, p, o), s.reference(t, o)
-	start := tensors(t, want, trainer.Weights)
-	schedule := trainer.Schedule{Kind: trainer.Linear, Peak: 1e-3, Steps: 10, Warmup: 2}
-	for step := range uint64(3) {
-		b := s.batch(10 + step)
-		var infos [2]trainer.StepInfo
-		for i, m := range []trainer.Model{got, want} {
-			if err := m.Accumulate(b, b.Counts(s.heads).Coef(), true); err != nil {
-				t.Fatal(err)
-			}
-			info, err := m.Apply(schedule)
-			if err != nil {
-				t.Fatal(err)
-			}
-			infos[i] = info
-		}
-		tol := Tolerances(p)
-		if g, w := infos[0], infos[1]; g.Rate != w.Rate || g.Skipped || !(math.Abs(g.GradNorm/w.GradNorm-1) <= 10*tol.Loss) || !(math.Abs(g.Sums.Loss()/w.Sums.Loss()-1) <= tol.Loss) {
-			t.Errorf("step %d: %+v, want %+v", step, g, w)
-		}
-	}
-	compareMovement(t, tensors(t, got, trainer.Weights), tensors(t, want, trainer.Weights), start, p)
-	if got.State().Step != 3 {
-		t.Errorf("state %+v after 3 steps", got.State())
-	}
-}
-
-// compareMovement compares the changes of weights. It ignores tensors whose
-// gradients are only rounding noise (key biases), because an optimizer that
-// divides by their size amplifies the noise.
-func compareMovement(t *testing.T, got, want, start map[string][]float32, p trainer.Precision) {
-	t.Helper()
-	limit := map[trainer.Precision]float64{trainer.Float64: 1e-4, trainer.Float32: 5e-3}[p] // float32 storage is 1e-4 of so short a way
-	if limit == 0 {
-		limit = 0.5
-	}
-	for name, w := range want {
-		if strings.HasSuffix(name, "key.bias") {
-			continue
-		}
-		way := func(x []float32) []float32 {
-			d := make([]float32, len(x))
-			for i := range x {
-				d[i] = x[i] - start[name][i]
-			}
-			return d
-		}
-		if d := distance(way(got[name]), way(w)); !(d <= limit) {
-			t.Errorf("%s: moved apart by %.3g of the way, allowed %.3g", name, d, limit)
-		}
-	}
-}
-
-func checkLoad(t *testing.T, back trainer.Backend, p trainer.Precision) {
-	s := settings()[0]
-	m := s.open(t, back, p, trainer.AdamW)
+func (s Suite) load(t *testing.T, c setting) {
+	m := s.model(t, c, trainer.AdamW)
 	for _, k := range []trainer.Kind{trainer.Weights, trainer.FirstMoment, trainer.SecondMoment} {
-		if _, err := m.Load(k, s.weights()); err != nil {
+		if _, err := m.Load(k, c.weights()); err != nil {
 			t.Fatal(err)
 		}
 		got := tensors(t, m, k)
-		for w := range s.weights() {
+		for w := range c.weights() {
 			if !slices.Equal(got[w.Name], w.Data) {
 				t.Errorf("%v of %s: not what was loaded", k, w.Name)
 			}
@@ -239,24 +173,38 @@ func checkLoad(t *testing.T, back trainer.Backend, p trainer.Precision) {
 	want := trainer.State{Step: 41, LossScale: m.State().LossScale, GoodSteps: 3, Plans: map[string]string{"another device": "its choice"}}
 	m.SetState(want)
 	got := m.State()
-	for name := range got.Plans {
-		if want.Plans[name] == "" { // the backend's own
-			delete(got.Plans, name)
-		}
-	}
+	maps.DeleteFunc(got.Plans, func(name, _ string) bool { return want.Plans[name] == "" }) // the backend's own
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("state %+v, want %+v", got, want)
 	}
+	s.loadOthers(t, m)
 }
 
-func checkLimits(t *testing.T, back trainer.Backend, p trainer.Precision) {
-	s := settings()[0]
-	m := s.open(t, back, p, trainer.AdamW)
-	bad := map[string]*trainer.Batch{"empty": {}, "token": s.batch(1), "too many sequences": s.batch(1)}
-	bad["token"].IDs[5] = int32(s.config.VocabSize)
-	for range 10 {
-		bad["too many sequences"].Append(trainer.Sequence{IDs: []int32{1}, Segments: []int32{0}})
+// loadOthers wants a report of names that do not match, and an error for a
+// wrong shape.
+func (s Suite) loadOthers(t *testing.T, m trainer.Model) {
+	one := func(x trainer.Tensor) func(func(trainer.Tensor, error) bool) {
+		return func(yield func(trainer.Tensor, error) bool) { yield(x, nil) }
 	}
+	report, err := m.Load(trainer.Weights, one(trainer.Tensor{Name: "stranger", Shape: []int{1}, Data: []float32{1}}))
+	if err != nil || !slices.Equal(report.Unexpected, []string{"stranger"}) || len(report.Missing) < 10 {
+		t.Errorf("a tensor of another model: %d missing, unexpected %q, %v", len(report.Missing), report.Unexpected, err)
+	}
+	for x := range m.Tensors(trainer.Weights) {
+		if _, err := m.Load(trainer.Weights, one(trainer.Tensor{Name: x.Name, Shape: []int{1}, Data: []float32{1}})); err == nil {
+			t.Errorf("%s of one element was loaded", x.Name)
+		}
+		break
+	}
+}
+
+func (s Suite) limits(t *testing.T, c setting) {
+	m := s.model(t, c, trainer.AdamW)
+	bad := map[string]*trainer.Batch{"empty": {}, "token": c.batch(1), "too many sequences": c.batch(1), "too many tokens": c.batch(1)}
+	bad["token"].IDs[5] = int32(c.config.VocabSize)
+	bad["too many sequences"].Append(trainer.Sequence{IDs: []int32{1}, Segments: []int32{0}})
+	long := bad["too many tokens"]
+	long.Append(trainer.Sequence{IDs: make([]int32, 40), Segments: make([]int32, 40)})
 	for name, b := range bad {
 		if _, err := m.Forward(b, nil); err == nil {
 			t.Errorf("%s: Forward took it", name)
@@ -268,10 +216,53 @@ func checkLimits(t *testing.T, back trainer.Backend, p trainer.Precision) {
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Forward(s.batch(1), nil); err == nil {
+	if _, err := m.Forward(c.batch(1), nil); err == nil {
 		t.Error("a closed model computed")
 	}
-	if _, err := back.Open(trainer.Config{}, s.heads, trainer.Options{}); err == nil || errors.Is(err, trainer.ErrUnavailable) {
+	if _, err := m.Snapshot(); err == nil {
+		t.Error("a closed model was copied")
+	}
+	if _, err := s.Backend.Open(trainer.Config{}, c.heads, trainer.Options{}); err == nil || errors.Is(err, trainer.ErrUnavailable) {
 		t.Errorf("a model without a shape: %v", err)
+	}
+	n, err := s.Backend.AutoTokens(c.config, c.heads, c.options(s.Precision, trainer.AdamW))
+	if err != nil || n < 1 || n > trainer.MaxBatchTokens {
+		t.Errorf("auto tokens: %d, %v", n, err)
+	}
+}
+
+func (s Suite) withoutTraining(t *testing.T, c setting) {
+	o := c.options(s.Precision, trainer.AdamW)
+	o.Train = false
+	lean, full := c.open(t, s.Backend, o), s.model(t, c, trainer.AdamW)
+	b := c.batch(4)
+	got, err := lean.Forward(b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := full.Forward(b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.sameSums(t, c, got, want)
+	if err := lean.Accumulate(b, trainer.Coef{}, true); err == nil {
+		t.Error("Accumulate works without training")
+	}
+	if _, err := lean.Apply(schedule()); err == nil {
+		t.Error("Apply works without training")
+	}
+	snapshot, err := lean.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snapshot.Close()
+	if d := different(tensors(t, snapshot, trainer.Weights), tensors(t, full, trainer.Weights)); len(d) > 0 {
+		t.Errorf("a snapshot without training: other %q", d)
+	}
+	for _, err := range snapshot.Tensors(trainer.FirstMoment) {
+		if err == nil {
+			t.Error("a snapshot without training has moments")
+		}
+		break
 	}
 }

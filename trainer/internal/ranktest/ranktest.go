@@ -4,6 +4,7 @@
 package ranktest
 
 import (
+	"errors"
 	"math"
 	"sync"
 
@@ -17,6 +18,7 @@ type group struct {
 	cond    *sync.Cond
 	arrived int
 	round   int
+	gone    int // ranks that have returned
 	inputs  [][]float64
 	bytes   []byte
 }
@@ -27,20 +29,35 @@ type member struct {
 	rank int
 }
 
+// errGone is returned on the other ranks if a rank returns early.
+var errGone = errors.New("a rank has exited")
+
 // Run runs f on n ranks at once and returns when all are done. Parts of a
-// buffer that a collective leaves undefined become NaN.
+// buffer that a collective leaves undefined become NaN. If f returns on a rank
+// while others wait for it, their collectives return an error.
 func Run(n int, f func(trainer.Comm)) {
 	g := &group{size: n, inputs: make([][]float64, n)}
 	g.cond = sync.NewCond(&g.mu)
 	var wg sync.WaitGroup
 	for r := range n {
-		wg.Go(func() { f(member{g, r}) })
+		wg.Go(func() {
+			defer g.leave() // also after t.FailNow
+			f(member{g, r})
+		})
 	}
 	wg.Wait()
 }
 
-// wait blocks until all ranks have called it.
-func (m member) wait() {
+// leave is called when a rank returns.
+func (g *group) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.gone++
+	g.cond.Broadcast()
+}
+
+// wait blocks until all ranks have called it, or one has returned.
+func (m member) wait() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	round := m.round
@@ -49,8 +66,12 @@ func (m member) wait() {
 		m.cond.Broadcast()
 	}
 	for m.round == round {
+		if m.gone > 0 {
+			return errGone
+		}
 		m.cond.Wait()
 	}
+	return nil
 }
 
 // Rank implements trainer.Comm.
@@ -60,16 +81,18 @@ func (m member) Rank() int { return m.rank }
 func (m member) Size() int { return m.size }
 
 // exchange calls f with the values of all ranks.
-func (m member) exchange(x []float64, f func(all [][]float64)) {
+func (m member) exchange(x []float64, f func(all [][]float64)) error {
 	m.inputs[m.rank] = append([]float64{}, x...)
-	m.wait()
+	if err := m.wait(); err != nil {
+		return err
+	}
 	f(m.inputs)
-	m.wait()
+	return m.wait()
 }
 
 // AllReduce implements trainer.Comm.
 func (m member) AllReduce(x []float64) error {
-	m.exchange(x, func(all [][]float64) {
+	return m.exchange(x, func(all [][]float64) {
 		for i := range x {
 			x[i] = 0
 			for _, v := range all {
@@ -77,22 +100,21 @@ func (m member) AllReduce(x []float64) error {
 			}
 		}
 	})
-	return nil
 }
 
 // ReduceScatter implements trainer.Comm.
 func (m member) ReduceScatter(v trainer.Values, bounds []int) error {
 	switch x := v.(type) {
 	case trainer.Float64s:
-		reduceScatter(m, x, bounds)
+		return reduceScatter(m, x, bounds)
 	case trainer.Float32s:
-		reduceScatter(m, x, bounds)
+		return reduceScatter(m, x, bounds)
 	}
-	return nil
+	panic("BUG: no such values")
 }
 
-func reduceScatter[T float32 | float64](m member, x []T, bounds []int) {
-	m.exchange(widen(x), func(all [][]float64) {
+func reduceScatter[T float32 | float64](m member, x []T, bounds []int) error {
+	return m.exchange(widen(x), func(all [][]float64) {
 		for i := range x {
 			x[i] = T(math.NaN())
 		}
@@ -117,15 +139,15 @@ func widen[T float32 | float64](x []T) []float64 {
 func (m member) AllGather(v trainer.Values, bounds []int) error {
 	switch x := v.(type) {
 	case trainer.Float64s:
-		allGather(m, x, bounds)
+		return allGather(m, x, bounds)
 	case trainer.Float32s:
-		allGather(m, x, bounds)
+		return allGather(m, x, bounds)
 	}
-	return nil
+	panic("BUG: no such values")
 }
 
-func allGather[T float32 | float64](m member, x []T, bounds []int) {
-	m.exchange(widen(x), func(all [][]float64) {
+func allGather[T float32 | float64](m member, x []T, bounds []int) error {
+	return m.exchange(widen(x), func(all [][]float64) {
 		for r, v := range all {
 			for i := bounds[r]; i < bounds[r+1]; i++ {
 				x[i] = T(v[i])
@@ -139,8 +161,9 @@ func (m member) Broadcast(b []byte, root int) error {
 	if m.rank == root {
 		m.bytes = append([]byte{}, b...)
 	}
-	m.wait()
+	if err := m.wait(); err != nil {
+		return err
+	}
 	copy(b, m.bytes)
-	m.wait()
-	return nil
+	return m.wait()
 }

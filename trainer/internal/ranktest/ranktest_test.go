@@ -2,6 +2,7 @@ package ranktest_test
 
 import (
 	"fmt"
+	"testing"
 
 	"pretext/trainer"
 	"pretext/trainer/internal/ranktest"
@@ -18,4 +19,15 @@ func Example() {
 	})
 	fmt.Println(sums)
 	// Output: [6 6 6]
+}
+
+func TestARankThatReturnsEarlyEndsTheOthers(t *testing.T) {
+	ranktest.Run(2, func(comm trainer.Comm) {
+		if comm.Rank() == 1 {
+			return
+		}
+		if err := comm.AllReduce([]float64{1}); err == nil {
+			t.Error("a sum over a rank that has exited")
+		}
+	})
 }
