@@ -190,7 +190,7 @@ func (s Suite) twoRanks(t *testing.T, c setting) {
 	ranktest.Run(2, func(comm trainer.Comm) {
 		o := c.options(s.Precision, trainer.LAMB)
 		o.Comm = comm
-		m := c.open(t, s.Backend, o)
+		m := c.open(t, []trainer.Backend{s.Backend, s.Second}[comm.Rank()], o)
 		for step := range infos {
 			s.rankStep(t, c, rank{m, comm.Rank()}, step, infos[step])
 		}
@@ -205,6 +205,9 @@ func (s Suite) twoRanks(t *testing.T, c setting) {
 			saved = everything(t, snapshot)
 		}
 	})
+	if t.Failed() {
+		return
+	}
 	compareMovement(t, got[0], want, start, s.Tolerance.Movement)
 	if d := different(got[1], got[0]); len(d) > 0 {
 		t.Errorf("the ranks have other weights: %q", d)

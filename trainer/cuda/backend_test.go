@@ -20,10 +20,10 @@ func simulated(seed uint64) *Backend {
 // The seeds differ, so that the same work runs in three orders.
 func TestSinglePrecisionOnTheSimulator(t *testing.T) {
 	t.Parallel()
-	backendtest.Run(t, simulated(1), trainer.Float32)
+	backendtest.Suite{Backend: simulated(1), Second: simulated(11), Precision: trainer.Float32, Small: true}.Run(t)
 }
 
 func TestFloat16OnTheSimulator(t *testing.T) {
 	t.Parallel()
-	backendtest.Run(t, simulated(3), trainer.Float16)
+	backendtest.Suite{Backend: simulated(3), Second: simulated(13), Precision: trainer.Float16, Small: true}.Run(t)
 }
