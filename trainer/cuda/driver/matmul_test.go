@@ -3,12 +3,16 @@
 package driver_test
 
 import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"pretext/trainer/cuda/device"
+	"pretext/trainer/cuda/sim"
 )
 
 func TestProductsArriveAsCuBLASLtTakesThem(t *testing.T) {
@@ -124,4 +128,63 @@ func TestNoAlgorithmIsAnError(t *testing.T) {
 		}
 	}
 	check(t, d.Close())
+}
+
+// multiply computes a product of made-up matrices on a device, and returns D with
+// its padding, Aux and the bias.
+func multiply(t *testing.T, d device.Device, m device.Matmul) []float32 {
+	t.Helper()
+	const room = 512 // floats of each operand
+	random := rand.New(rand.NewPCG(1, 2))
+	s := must(t, d.NewStream)
+	x := device.Operands{Alpha: 1.5, Beta: -0.5}
+	h := must(t, func() ([]byte, error) { return d.AllocHost(4 * room) })
+	outputs := []*device.Pointer{&x.D, &x.Aux, &x.Bias}
+	for _, p := range append([]*device.Pointer{&x.A, &x.B, &x.C}, outputs...) {
+		*p = must(t, func() (device.Pointer, error) { return d.Alloc(4 * room) })
+		for i := range room {
+			binary.LittleEndian.PutUint32(h[4*i:], math.Float32bits(float32(random.NormFloat64())))
+		}
+		check(t, d.ToDevice(s, *p, h), d.SyncStream(s))
+	}
+	workspace := must(t, func() (device.Pointer, error) { return d.Alloc(1 << 10) })
+	x.Workspace = workspace
+	p := must(t, func() (device.Product, error) { return d.Plan(m, 1<<10, "") })
+	check(t, d.Matmul(s, p, x))
+	var out []float32
+	for _, p := range outputs {
+		check(t, d.ToHost(s, h, *p), d.SyncStream(s))
+		for i := range room {
+			out = append(out, math.Float32frombits(binary.LittleEndian.Uint32(h[4*i:])))
+		}
+	}
+	return out
+}
+
+// The fake library computes a product from what cuBLASLt's functions were given,
+// the simulator from the shape itself.
+func TestProductsAreThoseOfTheSimulator(t *testing.T) {
+	for e := device.None; e <= device.BGradB; e++ {
+		for trans := range 4 {
+			m := device.Matmul{M: 7, N: 11, K: 5, TransA: trans&1 == 1, TransB: trans&2 == 2, LDA: 9, LDB: 13, LDD: 12, Epilogue: e}
+			if hasAux := e == device.GELUAuxBias || e == device.DGELU || e == device.DGELUBGrad; hasAux {
+				m.AuxLD = 16
+			}
+			if e == device.None {
+				m.Batch, m.StrideA, m.StrideB, m.StrideD = 3, 120, 150, 140
+			}
+			f := newFake(t)
+			d := f.open()
+			got := multiply(t, d, m)
+			check(t, d.Close())
+			simulated := sim.NewGPU(sim.Options{Seed: 1})
+			want := multiply(t, simulated, m)
+			check(t, simulated.Close())
+			for i := range want {
+				if diff := math.Abs(float64(got[i] - want[i])); !(diff <= 1e-5) {
+					t.Fatalf("%+v: element %d is %g, want %g", m, i, got[i], want[i])
+				}
+			}
+		}
+	}
 }
