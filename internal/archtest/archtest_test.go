@@ -89,7 +89,7 @@ var allowed = map[string][]string{
 	"cmd/internal/gencommands":  {"cmd/internal/cli", "cmd/prepare-data/command", "cmd/train-bert/command"},
 	"cmd/prepare-data":          {"*"},
 	// Never pipeline: what they share is the files of docs/format.md.
-	"cmd/train-bert": {"cmd/internal/cli", "trainer", "trainer/session", "trainer/session/speed", "trainer/checkpoint", "trainer/loader",
+	"cmd/train-bert": {"cmd/internal/cli", "trainer", "trainer/session", "trainer/session/speed", "trainer/checkpoint", "trainer/cuda/doctor", "trainer/loader",
 		"trainer/finetune", "trainer/finetune/squad", "trainer/finetune/glue", "trainer/finetune/predict", "records", "records/tfrecord", "sharding", "internal/failure", "internal/store", "internal/usage", "internal/humanize"},
 	"internal/tinydata": {"records", "records/tfrecord", "sharding"},
 	"internal/archtest": {},

@@ -5,10 +5,13 @@ import (
 	"io"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"pretext/cmd/internal/cli"
+	"pretext/internal/humanize"
+	gpu "pretext/trainer/cuda/doctor"
 	"pretext/trainer/session/speed"
 )
 
@@ -22,7 +25,7 @@ func newDoctor() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			found := &diagnosis{Version: cli.Version(), Processors: runtime.GOMAXPROCS(0), Detected: "none", CPU: measured}
+			found := &diagnosis{Version: cli.Version(), Processors: runtime.GOMAXPROCS(0), Detected: "none", CPU: measured, CUDA: gpu.Examine()}
 			if i := slices.IndexFunc(measured, func(c speed.Capacity) bool { return c.Available }); i >= 0 {
 				found.Detected = measured[i].ISA
 			}
@@ -39,7 +42,7 @@ type diagnosis struct {
 	Processors int              `json:"processors"`
 	Detected   string           `json:"detected"` // instruction set that training uses
 	CPU        []speed.Capacity `json:"cpu"`      // the fastest instruction set first
-	CUDA       bool             `json:"cuda"`
+	CUDA       gpu.Report       `json:"cuda"`
 }
 
 func (d *diagnosis) print(w io.Writer) error {
@@ -51,6 +54,29 @@ func (d *diagnosis) print(w io.Writer) error {
 		}
 		fmt.Fprintf(w, "cpu, %s: %.0f tokens/s training the tiny model, 8 examples of 128 tokens; matrix product %.1f GFLOP/s\n", c.ISA, c.Tokens, c.FLOPS/1e9)
 	}
-	_, err := fmt.Fprintln(w, "cuda: not in this build")
+	return printCUDA(w, d.CUDA)
+}
+
+// printCUDA writes a line for each library and GPU, or one line that says why there
+// is none.
+func printCUDA(w io.Writer, r gpu.Report) error {
+	var err error
+	for _, l := range r.Libraries {
+		fmt.Fprintf(w, "cuda, %s: %s, %s\n", l.Name, l.Version, l.Path)
+	}
+	if r.Problem != "" {
+		_, err = fmt.Fprintf(w, "cuda: %s\n", r.Problem)
+	}
+	for i, g := range r.GPUs {
+		_, err = fmt.Fprintf(w, "cuda:%d: %s, %s, compute capability %s, %d multiprocessors\n", i, g.Name, humanize.Bytes(int64(g.Memory)), g.Capability, g.Multiprocessors)
+		if g.Problem != "" {
+			_, err = fmt.Fprintf(w, "cuda:%d: cannot be used: %s\n", i, g.Problem)
+			continue
+		}
+		_, err = fmt.Fprintf(w, "cuda:%d: %d kernels compiled in %.1f s; copies %.2f TB/s (read and written), matrix product in bf16 %.0f TFLOP/s\n", i, g.Kernels, g.CompileSeconds, g.Copy/1e12, g.FLOPS/1e12)
+		if len(g.Spilling) > 0 {
+			_, err = fmt.Fprintf(w, "cuda:%d: slower than they should be, since the driver gave them a stack: %s\n", i, strings.Join(g.Spilling, " "))
+		}
+	}
 	return err
 }

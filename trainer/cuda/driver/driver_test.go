@@ -20,6 +20,7 @@ import (
 	"pretext/trainer"
 	"pretext/trainer/cuda/device"
 	"pretext/trainer/cuda/driver"
+	"pretext/trainer/cuda/driver/drivertest"
 )
 
 const ptx = ".version 8.1\n.visible .entry twice(\n"
@@ -56,10 +57,15 @@ func check(t *testing.T, errs ...error) {
 	}
 }
 
+func open(t *testing.T) device.Device {
+	t.Helper()
+	return must(t, func() (device.Device, error) { return driver.Open(0) })
+}
+
 func address(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) }
 
 func TestOpenAsksForTheDeviceAndCloseReleasesIt(t *testing.T) {
-	f := newFake(t)
+	f := drivertest.New(t)
 	t.Setenv("FAKE_DEVICES", "3")
 	d := must(t, func() (device.Device, error) { return driver.Open(2) })
 	want := device.Properties{Name: "Fake GPU 72", Major: 9, Memory: 80 << 30, Multiprocessors: 1016, SharedMemory: 1097, Driver: "12.8", BLAS: "cublasLt 12.6.4"}
@@ -72,15 +78,15 @@ func TestOpenAsksForTheDeviceAndCloseReleasesIt(t *testing.T) {
 		"cuDeviceGetAttribute attribute=75 device=72", "cuDeviceGetAttribute attribute=76 device=72", "cuDeviceGetAttribute attribute=16 device=72", "cuDeviceGetAttribute attribute=97 device=72",
 		"cuDevicePrimaryCtxRetain device=72", "cuCtxSetCurrent alive=1", "cublasLtCreate", "cublasLtDestroy", "cuDevicePrimaryCtxRelease_v2 device=72",
 	}
-	if diff := cmp.Diff(want2, names{}.in(f.calls())); diff != "" {
+	if diff := cmp.Diff(want2, names{}.in(f.Calls())); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestArgumentsArriveInTheirPlaces(t *testing.T) {
-	f := newFake(t)
-	d := f.open()
-	f.calls()
+	f := drivertest.New(t)
+	d := open(t)
+	f.Calls()
 	var n names
 
 	p, q := must(t, func() (device.Pointer, error) { return d.Alloc(1001) }), must(t, func() (device.Pointer, error) { return d.Alloc(1002) })
@@ -133,14 +139,14 @@ func TestArgumentsArriveInTheirPlaces(t *testing.T) {
 		"cuEventDestroy_v2 event=e", "cuEventDestroy_v2 event=e2", "cuStreamSynchronize stream=s", "cuStreamDestroy_v2 stream=s", "cuMemFree_v2 p=p", "cuMemFreeHost p=h",
 		"cublasLtDestroy", "cuModuleUnload module=m", "cuMemFree_v2 p=q", "cuDevicePrimaryCtxRelease_v2 device=70",
 	}
-	if diff := cmp.Diff(want, n.in(f.calls())); diff != "" {
+	if diff := cmp.Diff(want, n.in(f.Calls())); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestCopiesMoveBytes(t *testing.T) {
-	f := newFake(t)
-	d := f.open()
+	drivertest.New(t)
+	d := open(t)
 	s := must(t, d.NewStream)
 	h := must(t, func() ([]byte, error) { return d.AllocHost(8) })
 	p, q := must(t, func() (device.Pointer, error) { return d.Alloc(8) }), must(t, func() (device.Pointer, error) { return d.Alloc(8) })
@@ -220,9 +226,9 @@ func everything() (err error) {
 var harmless = []string{"cublasLtMatmulAlgoCheck", "cublasLtMatmulPreferenceDestroy"}
 
 func TestEveryFailureNamesItsCallAndFreesTheRest(t *testing.T) {
-	f := newFake(t)
+	f := drivertest.New(t)
 	check(t, everything())
-	calls := f.calls()
+	calls := f.Calls()
 	if last := calls[len(calls)-1]; !strings.HasPrefix(last, "cuDevicePrimaryCtxRelease") {
 		t.Fatalf("the last call is %s", last)
 	}
@@ -232,11 +238,11 @@ func TestEveryFailureNamesItsCallAndFreesTheRest(t *testing.T) {
 	for i, call := range calls {
 		name, _, _ := strings.Cut(call, " ")
 		// Its own library: calls are counted from its loading.
-		f := newFake(t)
-		f.failAt(i+1, 719)
+		f := drivertest.New(t)
+		f.FailAt(i+1, 719)
 		err := everything()
-		after := f.calls()
-		f.failAt(0, 0)
+		after := f.Calls()
+		f.FailAt(0, 0)
 		if name == harmless[0] || name == harmless[1] {
 			check(t, err)
 			continue
@@ -255,8 +261,8 @@ func TestEveryFailureNamesItsCallAndFreesTheRest(t *testing.T) {
 }
 
 func TestErrorsSayWhatWasTried(t *testing.T) {
-	f := newFake(t)
-	d := f.open()
+	drivertest.New(t)
+	d := open(t)
 	m := must(t, func() (device.Module, error) { return d.Load(ptx) })
 	fail := func(function string, code string, do func() error) string {
 		t.Helper()
@@ -295,40 +301,40 @@ func TestErrorsSayWhatWasTried(t *testing.T) {
 func TestOpenSaysWhatIsMissing(t *testing.T) {
 	old := filepath.Join(t.TempDir(), "old.so")
 	for name, c := range map[string]struct {
-		change func(f *fake)
+		change func(f *drivertest.Fake)
 		want   string // DIR stands for the directory
 	}{
-		"no driver":   {func(f *fake) { os.Remove(f.dir + "/libcuda.so.1") }, "NVIDIA's driver (libcuda.so.1) was not found in the directories of PRETEXT_CUDA_LIBS (DIR): install NVIDIA's driver, 530 or newer, or name its directory in PRETEXT_CUDA_LIBS"},
-		"no cuBLASLt": {func(f *fake) { os.Remove(f.dir + "/libcublasLt.so.12") }, "cuBLASLt (libcublasLt.so.12, libcublasLt.so.11) was not found in the directories of PRETEXT_CUDA_LIBS (DIR): install the CUDA toolkit, or pip install nvidia-cublas-cu12, or name its directory in PRETEXT_CUDA_LIBS"},
-		"newer cuBLASLt than the driver": {func(f *fake) { os.Rename(f.dir+"/libcublasLt.so.12", f.dir+"/libcublasLt.so.13") },
+		"no driver":   {func(f *drivertest.Fake) { os.Remove(f.Dir + "/libcuda.so.1") }, "NVIDIA's driver (libcuda.so.1) was not found in the directories of PRETEXT_CUDA_LIBS (DIR): install NVIDIA's driver, 530 or newer, or name its directory in PRETEXT_CUDA_LIBS"},
+		"no cuBLASLt": {func(f *drivertest.Fake) { os.Remove(f.Dir + "/libcublasLt.so.12") }, "cuBLASLt (libcublasLt.so.12, libcublasLt.so.11) was not found in the directories of PRETEXT_CUDA_LIBS (DIR): install the CUDA toolkit, or pip install nvidia-cublas-cu12, or name its directory in PRETEXT_CUDA_LIBS"},
+		"newer cuBLASLt than the driver": {func(f *drivertest.Fake) { os.Rename(f.Dir+"/libcublasLt.so.12", f.Dir+"/libcublasLt.so.13") },
 			"cuBLASLt (libcublasLt.so.12, libcublasLt.so.11) was not found in the directories of PRETEXT_CUDA_LIBS (DIR): install the CUDA toolkit, or pip install nvidia-cublas-cu12, or name its directory in PRETEXT_CUDA_LIBS"},
-		"not a library": {func(f *fake) { os.WriteFile(f.dir+"/libcuda.so.1", []byte("text"), 0o644) }, "NVIDIA's driver was found and cannot be loaded: DIR/libcuda.so.1: file too short"},
-		"an older driver, by a function": {func(f *fake) {
-			if err := compile(old, "-DFAKE_CUDA", "-DcuMemHostAlloc=cuMemAllocHost"); err != nil {
+		"not a library": {func(f *drivertest.Fake) { os.WriteFile(f.Dir+"/libcuda.so.1", []byte("text"), 0o644) }, "NVIDIA's driver was found and cannot be loaded: DIR/libcuda.so.1: file too short"},
+		"an older driver, by a function": {func(f *drivertest.Fake) {
+			if err := drivertest.Compile(old, "-DFAKE_CUDA", "-DcuMemHostAlloc=cuMemAllocHost"); err != nil {
 				t.Fatal(err)
 			}
-			os.Rename(old, f.dir+"/libcuda.so.1")
+			os.Rename(old, f.Dir+"/libcuda.so.1")
 		}, "NVIDIA's driver is too old: DIR/libcuda.so.1 has no function cuMemHostAlloc; CUDA 12.1 or newer is needed, which is driver 530"},
-		"an older driver, by its version": {func(f *fake) { t.Setenv("FAKE_VERSION", "12000") }, "NVIDIA's driver is too old: it supports CUDA 12.0; CUDA 12.1 or newer is needed, which is driver 530"},
-		"an older cuBLASLt": {func(f *fake) {
-			if err := compile(old, "-DFAKE_BLAS", "-DcublasLtMatmulAlgoCheck=other"); err != nil {
+		"an older driver, by its version": {func(f *drivertest.Fake) { t.Setenv("FAKE_VERSION", "12000") }, "NVIDIA's driver is too old: it supports CUDA 12.0; CUDA 12.1 or newer is needed, which is driver 530"},
+		"an older cuBLASLt": {func(f *drivertest.Fake) {
+			if err := drivertest.Compile(old, "-DFAKE_BLAS", "-DcublasLtMatmulAlgoCheck=other"); err != nil {
 				t.Fatal(err)
 			}
-			os.Rename(old, f.dir+"/libcublasLt.so.12")
+			os.Rename(old, f.Dir+"/libcublasLt.so.12")
 		}, "DIR/libcublasLt.so.12 has no function cublasLtMatmulAlgoCheck: install a newer cuBLAS"},
-		"no GPU":            {func(f *fake) { t.Setenv("FAKE_DEVICES", "0") }, "NVIDIA's driver is installed and sees no GPU (cuInit: CUDA_ERROR_NO_DEVICE): check nvidia-smi, and CUDA_VISIBLE_DEVICES"},
-		"too few GPUs":      {func(f *fake) { t.Setenv("FAKE_DEVICES", "-1") }, "this machine has -1 GPUs, from cuda:0 to cuda:-2"},
-		"a GPU that is old": {func(f *fake) { t.Setenv("FAKE_MAJOR", "7") }, "Fake GPU 70 has compute capability 7.0; 8.0 or newer is needed (A100 and later)"},
+		"no GPU":            {func(f *drivertest.Fake) { t.Setenv("FAKE_DEVICES", "0") }, "NVIDIA's driver is installed and sees no GPU (cuInit: CUDA_ERROR_NO_DEVICE): check nvidia-smi, and CUDA_VISIBLE_DEVICES"},
+		"too few GPUs":      {func(f *drivertest.Fake) { t.Setenv("FAKE_DEVICES", "-1") }, "this machine has -1 GPUs, from cuda:0 to cuda:-2"},
+		"a GPU that is old": {func(f *drivertest.Fake) { t.Setenv("FAKE_MAJOR", "7") }, "Fake GPU 70 has compute capability 7.0; 8.0 or newer is needed (A100 and later)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFake(t)
+			f := drivertest.New(t)
 			c.change(f)
 			t.Cleanup(func() { os.Unsetenv("FAKE_VERSION"); os.Unsetenv("FAKE_DEVICES"); os.Unsetenv("FAKE_MAJOR") })
 			d, err := driver.Open(0)
 			if d != nil || !errors.Is(err, trainer.ErrUnavailable) {
 				t.Fatalf("got %v, %v", d, err)
 			}
-			if got, want := strings.ReplaceAll(err.Error(), f.dir, "DIR"), "open cuda:0: device unavailable: "+c.want; got != want {
+			if got, want := strings.ReplaceAll(err.Error(), f.Dir, "DIR"), "open cuda:0: device unavailable: "+c.want; got != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
 		})
@@ -336,9 +342,9 @@ func TestOpenSaysWhatIsMissing(t *testing.T) {
 }
 
 func TestEveryThreadGetsTheContext(t *testing.T) {
-	f := newFake(t)
+	drivertest.New(t)
 	for range 3 { // a new context each time, perhaps at the same address
-		d := f.open()
+		d := open(t)
 		var one sync.Mutex
 		var all sync.WaitGroup
 		for range 8 {
@@ -361,8 +367,8 @@ func TestEveryThreadGetsTheContext(t *testing.T) {
 }
 
 func TestMisuseIsRefused(t *testing.T) {
-	f := newFake(t)
-	d := f.open()
+	f := drivertest.New(t)
+	d := open(t)
 	s := must(t, d.NewStream)
 	p := must(t, func() (device.Pointer, error) { return d.Alloc(64) })
 	h := must(t, func() ([]byte, error) { return d.AllocHost(64) })
@@ -372,7 +378,7 @@ func TestMisuseIsRefused(t *testing.T) {
 	product := must(t, func() (device.Product, error) {
 		return d.Plan(device.Matmul{M: 1, N: 1, K: 1, LDA: 1, LDB: 1, LDD: 1, Epilogue: device.Bias}, 1000, "")
 	})
-	f.calls()
+	f.Calls()
 	for name, err := range map[string]error{
 		"allocating nothing":       second(d.Alloc(0)),
 		"freeing twice":            d.Free(p),
@@ -387,7 +393,7 @@ func TestMisuseIsRefused(t *testing.T) {
 			t.Errorf("%s was accepted", name)
 		}
 	}
-	if calls := f.calls(); len(calls) > 1 || calls[0] != "" {
+	if calls := f.Calls(); len(calls) > 1 || calls[0] != "" {
 		t.Errorf("the library was called: %q", calls)
 	}
 	check(t, d.Close())
@@ -396,11 +402,11 @@ func TestMisuseIsRefused(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 func TestLookReportsLibrariesAndDevices(t *testing.T) {
-	f := newFake(t)
+	f := drivertest.New(t)
 	t.Setenv("FAKE_DEVICES", "2")
 	s := driver.Look()
 	check(t, s.Err)
-	dir := must(t, func() (string, error) { return filepath.EvalSymlinks(f.dir) })
+	dir := must(t, func() (string, error) { return filepath.EvalSymlinks(f.Dir) })
 	want := []driver.Library{{Name: "NVIDIA's driver", Path: dir + "/libcuda.so.1", Version: "CUDA 12.8"}, {Name: "cuBLASLt", Path: dir + "/libcublasLt.so.12", Version: "12.6.4"}}
 	if diff := cmp.Diff(want, s.Libraries); diff != "" {
 		t.Error(diff)
@@ -408,7 +414,7 @@ func TestLookReportsLibrariesAndDevices(t *testing.T) {
 	if len(s.Devices) != 2 || s.Devices[0].Name != "Fake GPU 70" || s.Devices[1].Name != "Fake GPU 71" || s.CUDA != "12.8" {
 		t.Errorf("got %+v", s)
 	}
-	os.Remove(f.dir + "/libcublasLt.so.12")
+	os.Remove(f.Dir + "/libcublasLt.so.12")
 	if s := driver.Look(); !errors.Is(s.Err, trainer.ErrUnavailable) || len(s.Libraries) != 1 {
 		t.Errorf("without cuBLASLt: got %+v", s)
 	}

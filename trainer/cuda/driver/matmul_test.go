@@ -12,14 +12,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pretext/trainer/cuda/device"
+	"pretext/trainer/cuda/driver/drivertest"
 	"pretext/trainer/cuda/sim"
 )
 
 func TestProductsArriveAsCuBLASLtTakesThem(t *testing.T) {
-	f := newFake(t)
-	d := f.open()
+	f := drivertest.New(t)
+	d := open(t)
 	s := must(t, d.NewStream)
-	f.calls()
+	f.Calls()
 	shape := device.Matmul{M: 21, N: 22, K: 23, TransA: true, LDA: 31, LDB: 32, LDD: 33, Type: device.BFloat16, Result: device.BFloat16, Epilogue: device.DGELUBGrad, AuxLD: 40}
 	p := must(t, func() (device.Product, error) { return d.Plan(shape, 1<<20, "") })
 	check(t, d.Matmul(s, p, device.Operands{A: 0x1a0, B: 0x1b0, C: 0x1c0, D: 0x1d0, Bias: 0x1e0, Aux: 0x1f0, Alpha: 1.5, Beta: 2.5, Workspace: 0x2000}))
@@ -51,20 +52,20 @@ func TestProductsArriveAsCuBLASLtTakesThem(t *testing.T) {
 	}
 	var n names
 	n.add("s", uint64(s))
-	if diff := cmp.Diff(want, n.in(f.calls())); diff != "" {
+	if diff := cmp.Diff(want, n.in(f.Calls())); diff != "" {
 		t.Error(diff)
 	}
 	check(t, d.Close())
 }
 
 func TestBatchedProductsHaveStrides(t *testing.T) {
-	f := newFake(t)
-	d := f.open()
-	f.calls()
+	f := drivertest.New(t)
+	d := open(t)
+	f.Calls()
 	shape := device.Matmul{M: 2, N: 3, K: 4, TransB: true, LDA: 5, LDB: 6, LDD: 7, Type: device.Float16, Batch: 9, StrideA: 1 << 33, StrideB: 11, StrideD: 12}
 	must(t, func() (device.Product, error) { return d.Plan(shape, 1<<20, "") })
 	var got []string
-	for _, c := range f.calls() {
+	for _, c := range f.Calls() {
 		if strings.HasPrefix(c, "cublasLtMatrixLayout") {
 			got = append(got, strings.TrimPrefix(c, "cublasLtMatrixLayout"))
 		}
@@ -81,8 +82,8 @@ func TestBatchedProductsHaveStrides(t *testing.T) {
 }
 
 func TestAlgorithmsAreUsedAgain(t *testing.T) {
-	f := newFake(t)
-	d := f.open()
+	drivertest.New(t)
+	d := open(t)
 	shape := device.Matmul{M: 2, N: 3, K: 4, LDA: 2, LDB: 4, LDD: 2}
 	p := must(t, func() (device.Product, error) { return d.Plan(shape, 1000, "") })
 	first := d.Algorithm(p)
@@ -115,8 +116,8 @@ func TestAlgorithmsAreUsedAgain(t *testing.T) {
 }
 
 func TestNoAlgorithmIsAnError(t *testing.T) {
-	f := newFake(t)
-	d := f.open()
+	drivertest.New(t)
+	d := open(t)
 	shape := device.Matmul{M: 2, N: 3, K: 4, LDA: 2, LDB: 4, LDD: 2}
 	for _, c := range []struct {
 		found     string
@@ -173,8 +174,8 @@ func TestProductsAreThoseOfTheSimulator(t *testing.T) {
 			if e == device.None {
 				m.Batch, m.StrideA, m.StrideB, m.StrideD = 3, 120, 150, 140
 			}
-			f := newFake(t)
-			d := f.open()
+			drivertest.New(t)
+			d := open(t)
 			got := multiply(t, d, m)
 			check(t, d.Close())
 			simulated := sim.NewGPU(sim.Options{Seed: 1})

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
+	"strings"
 )
 
 //go:generate ../../../.venv-nvrtc/bin/python nvrtc.py ptx auto
@@ -40,6 +42,33 @@ func PTX(module string, t Type) (string, error) {
 		return "", fmt.Errorf("kernels: there is no module %s for %s", module, t)
 	}
 	return string(b), nil
+}
+
+// Modules returns the names of the modules that exist in a type, sorted.
+func Modules(t Type) []string {
+	files, err := files.ReadDir(".")
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	var names []string
+	for _, f := range files {
+		if name, ok := strings.CutSuffix(f.Name(), "."+string(t)+".ptx"); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// entry is how an entry point of PTX begins.
+var entry = regexp.MustCompile(`(?m)^\.visible \.entry (\w+)\(`)
+
+// Names returns the names of a module's kernels, from its PTX.
+func Names(ptx string) []string {
+	var names []string
+	for _, m := range entry.FindAllStringSubmatch(ptx, -1) {
+		names = append(names, m[1])
+	}
+	return names
 }
 
 // Dropout is the argument of kernels that drop: see trainer/dropout.

@@ -8,7 +8,7 @@
 // Functions that need a current context return CUDA_ERROR_INVALID_CONTEXT on a
 // thread without one. Handles that are not alive are refused.
 #define _GNU_SOURCE
-#include "../api.h"
+#include "../../api.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -101,7 +101,7 @@ EXPORT CUresult cuGetErrorString(CUresult code, const char **text) { *text = cod
 EXPORT CUresult cuDeviceGetCount(int *n) { EARLY("") *n = setting("FAKE_DEVICES", 1); return 0; }
 EXPORT CUresult cuDeviceGet(CUdevice *d, int ordinal) { EARLY("ordinal=%d", ordinal) *d = 70 + ordinal; return 0; }
 EXPORT CUresult cuDeviceGetName(char *name, int size, CUdevice d) { EARLY("size=%d device=%d", size, d) snprintf(name, size, "Fake GPU %d", d); return 0; }
-EXPORT CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice d) { EARLY("device=%d", d) *bytes = (size_t)80 << 30; return 0; }
+EXPORT CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice d) { EARLY("device=%d", d) *bytes = (size_t)setting("FAKE_MEMORY_MB", 80 << 10) << 20; return 0; }
 EXPORT CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute a, CUdevice d) {
 	EARLY("attribute=%d device=%d", a, d)
 	*value = a == 75 ? setting("FAKE_MAJOR", 9) : a == 76 ? 0 : 1000 + a;
@@ -145,6 +145,7 @@ EXPORT CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t n, CUstr
 	if (within(HOST, to, n) < 0 || within(MEMORY, (void *)from, n) < 0 || !alive(STREAM, s))
 		return INVALID_VALUE;
 	memcpy(to, (void *)from, n);
+	((char *)to)[n / 2] ^= setting("FAKE_FAULTY", 0);
 	return 0;
 }
 EXPORT CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s) {

@@ -1,0 +1,234 @@
+// Package doctor examines whether, and how fast, this machine's GPUs can train.
+//
+//	report := doctor.Examine()
+//	if report.Problem != "" {
+//		// no GPU can be used; the text says why and what to do
+//	}
+//
+// Each GPU compiles all kernels, copies data there and back, and is timed on a
+// copy and on a matrix product: seconds, of which compiling takes most the first
+// time.
+package doctor
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"pretext/trainer/cuda/device"
+	"pretext/trainer/cuda/driver"
+	"pretext/trainer/cuda/kernels"
+)
+
+// A Report is the result of [Examine].
+type Report struct {
+	Problem   string    `json:"problem,omitempty"` // why no GPU can be used, and what to do; empty if one can
+	CUDA      string    `json:"cuda_version,omitempty"`
+	Libraries []Library `json:"libraries,omitempty"`
+	GPUs      []GPU     `json:"gpus,omitempty"` // by ordinal
+}
+
+// A Library is a library of NVIDIA's that was found.
+type Library struct {
+	Name    string `json:"name"`
+	Path    string `json:"path"`
+	Version string `json:"version"`
+}
+
+// A GPU is what one GPU is and does.
+type GPU struct {
+	Name            string   `json:"name"`
+	Memory          int      `json:"memory_bytes"`
+	Capability      string   `json:"compute_capability"` // e.g. "9.0"
+	Multiprocessors int      `json:"multiprocessors"`
+	Problem         string   `json:"problem,omitempty"` // why it cannot be used; the rest is then incomplete
+	Kernels         int      `json:"kernels"`           // compiled, in all types
+	CompileSeconds  float64  `json:"compile_seconds"`
+	Spilling        []string `json:"spilling,omitempty"` // kernels that the driver gave a stack
+	Copy            float64  `json:"copy_bytes_per_second"`
+	FLOPS           float64  `json:"bf16_flop_per_second"`
+}
+
+// Examine looks at all GPUs.
+func Examine() Report {
+	s := driver.Look()
+	r := Report{CUDA: s.CUDA}
+	for _, l := range s.Libraries {
+		r.Libraries = append(r.Libraries, Library(l))
+	}
+	if s.Err != nil {
+		r.Problem = s.Err.Error()
+		return r
+	}
+	r.Problem = "no GPU can be used"
+	for i, p := range s.Devices {
+		g := GPU{Name: p.Name, Memory: p.Memory, Capability: fmt.Sprintf("%d.%d", p.Major, p.Minor), Multiprocessors: p.Multiprocessors}
+		if err := g.examine(i); err != nil {
+			g.Problem = err.Error()
+		} else {
+			r.Problem = ""
+		}
+		r.GPUs = append(r.GPUs, g)
+	}
+	return r
+}
+
+// examine opens the GPU and fills in what it does.
+func (g *GPU) examine(ordinal int) (err error) {
+	d, err := driver.Open(ordinal)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	if err := g.compile(d); err != nil {
+		return err
+	}
+	return g.measure(d)
+}
+
+// compile loads every module and looks at each kernel.
+func (g *GPU) compile(d device.Device) error {
+	begin := time.Now()
+	for _, t := range kernels.Types() {
+		for _, module := range kernels.Modules(t) {
+			text, err := kernels.PTX(module, t)
+			if err != nil {
+				return err
+			}
+			m, err := d.Load(text)
+			if err != nil {
+				return fmt.Errorf("module %s for %s: %w", module, t, err)
+			}
+			for _, name := range kernels.Names(text) {
+				_, limits, err := d.Function(m, name)
+				if err != nil {
+					return fmt.Errorf("module %s for %s: %w", module, t, err)
+				}
+				if g.Kernels++; limits.Local > 0 {
+					g.Spilling = append(g.Spilling, fmt.Sprintf("%s.%s", name, t))
+				}
+			}
+		}
+	}
+	g.CompileSeconds = time.Since(begin).Seconds()
+	return nil
+}
+
+// A bench is what measuring needs: a stream, two events, and three matrices of
+// size × size in bf16.
+type bench struct {
+	device.Device
+	size     int
+	stream   device.Stream
+	from, to device.Event
+	matrices [3]device.Pointer
+}
+
+// repeats is how often a copy and a product are timed.
+const repeats = 10
+
+// measure times a product of matrices, and copies of one.
+func (g *GPU) measure(d device.Device) error {
+	b, err := newBench(d)
+	if err != nil {
+		return err
+	}
+	if err := b.fill(); err != nil {
+		return err
+	}
+	n := b.size
+	took, err := b.time(func() error { return d.Copy(b.stream, b.matrices[2], b.matrices[1], 2*n*n) })
+	if err != nil {
+		return err
+	}
+	g.Copy = 2 * float64(2*n*n) / took.Seconds() // read and written
+	shape := device.Matmul{M: n, N: n, K: n, TransA: true, LDA: n, LDB: n, LDD: n, Type: device.BFloat16, Result: device.BFloat16}
+	const workspace = 32 << 20
+	p, err := d.Plan(shape, workspace, "")
+	if err != nil {
+		return err
+	}
+	x := device.Operands{A: b.matrices[0], B: b.matrices[1], D: b.matrices[2], Alpha: 1}
+	if x.Workspace, err = d.Alloc(workspace); err != nil {
+		return err
+	}
+	took, err = b.time(func() error { return d.Matmul(b.stream, p, x) })
+	g.FLOPS = 2 * float64(n) * float64(n) * float64(n) / took.Seconds()
+	return err
+}
+
+func newBench(d device.Device) (*bench, error) {
+	b := &bench{Device: d, size: 8192}
+	if d.Properties().Memory < 4<<30 {
+		b.size = 1024
+	}
+	var err error
+	if b.stream, err = d.NewStream(); err != nil {
+		return nil, err
+	}
+	for _, e := range []*device.Event{&b.from, &b.to} {
+		if *e, err = d.NewEvent(true); err != nil {
+			return nil, err
+		}
+	}
+	for i := range b.matrices {
+		if b.matrices[i], err = d.Alloc(2 * b.size * b.size); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// fill puts normally distributed numbers into two matrices, and checks that they
+// come back: a GPU that multiplies zeros draws less power and is faster than in
+// training.
+func (b *bench) fill() error {
+	const block = 1 << 20 // bytes, of which both matrices are multiples
+	h, err := b.AllocHost(2 * block)
+	if err != nil {
+		return err
+	}
+	out, in := h[:block], h[block:]
+	random := rand.New(rand.NewPCG(1, 1))
+	for i := 0; i < block; i += 2 {
+		v := math.Float32bits(float32(random.NormFloat64())) >> 16
+		out[i], out[i+1] = byte(v), byte(v>>8)
+	}
+	for _, m := range b.matrices[:2] {
+		for at := 0; at < 2*b.size*b.size; at += block {
+			if err := b.ToDevice(b.stream, m.Add(at), out); err != nil {
+				return err
+			}
+		}
+	}
+	last := b.matrices[1].Add(2*b.size*b.size - block)
+	if err := errors.Join(b.ToHost(b.stream, in, last), b.SyncStream(b.stream)); err != nil {
+		return err
+	}
+	if !bytes.Equal(in, out) {
+		return errors.New("data copied to the GPU and back is not the same: its memory or its connection is faulty")
+	}
+	return nil
+}
+
+// time returns the mean time of repeats of f, after two that are not timed.
+func (b *bench) time(f func() error) (time.Duration, error) {
+	for i := range 2 + repeats {
+		if i == 2 {
+			if err := b.Record(b.stream, b.from); err != nil {
+				return 0, err
+			}
+		}
+		if err := f(); err != nil {
+			return 0, err
+		}
+	}
+	if err := errors.Join(b.Record(b.stream, b.to), b.SyncEvent(b.to)); err != nil {
+		return 0, err
+	}
+	took, err := b.Elapsed(b.from, b.to)
+	return took / repeats, err
+}
