@@ -119,13 +119,16 @@ func (d *Device) multiply(m Matmul) error {
 			return err
 		}
 	}
+	sum := make([]float64, cols)
 	for i := range rows {
-		for j := range cols {
-			sum := 0.0
-			for l := range k {
-				sum += a[i*k+l] * b[l*cols+j]
+		clear(sum)
+		for l, v := range a[i*k : (i+1)*k] {
+			for j, w := range b[l*cols : (l+1)*cols] {
+				sum[j] += v * w
 			}
-			x[i*cols+j] = float64(float32(float64(m.Alpha)*sum + float64(m.Beta)*x[i*cols+j]))
+		}
+		for j, v := range x[i*cols : (i+1)*cols] {
+			x[i*cols+j] = float64(float32(float64(m.Alpha)*sum[j] + float64(m.Beta)*v))
 		}
 	}
 	if err := d.finish(m, x, a, b); err != nil {
