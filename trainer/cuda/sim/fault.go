@@ -17,6 +17,7 @@ const (
 	RaceInBlock     Kind = "race between warps"        // no barrier between
 	RaceInWarp      Kind = "race inside a warp"        // no __syncwarp between
 	RaceInStreams   Kind = "race between streams"      // no event between
+	HostChanged     Kind = "host memory changed"       // while it waits to be copied
 	Divergent       Kind = "divergent collective"      // not all lanes that it names take part
 	BarrierMismatch Kind = "barriers differ"           // warps of a block wait at different barriers
 	BadLaunch       Kind = "bad launch"                // limits and arguments of a launch

@@ -227,7 +227,7 @@ func (g *GPU) ToDevice(s device.Stream, to Pointer, b []byte) error {
 	return g.queue(s, func(s *Stream) error {
 		err := g.pinned(b)
 		if err == nil {
-			s.Write(to, b)
+			s.writeUnchanged(to, b)
 		}
 		return err
 	})

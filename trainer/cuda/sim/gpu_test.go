@@ -110,6 +110,21 @@ func TestADeviceReportsErrorsOfQueuedWorkLater(t *testing.T) {
 	}
 }
 
+func TestADeviceSeesHostMemoryThatChangesTooEarly(t *testing.T) {
+	g := newGPU(t, 1)
+	s, err := g.NewStream()
+	g.must(err)
+	p, err := g.Alloc(16)
+	g.must(err)
+	b, err := g.AllocHost(16)
+	g.must(err)
+	g.must(g.ToDevice(s, p, b))
+	b[3] = 1
+	if err := g.Sync(); !sim.IsFault(err, sim.HostChanged) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestADeviceRefuses(t *testing.T) {
 	g := newGPU(t, 1)
 	s, err := g.NewStream()

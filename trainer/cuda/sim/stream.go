@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"sort"
@@ -75,6 +76,19 @@ func (s *Stream) Launch(k *Kernel, c Config, args []byte) {
 // the host has synchronized.
 func (s *Stream) Write(p Pointer, b []byte) {
 	s.add(&work{name: "copy to the device", run: func() error {
+		to, err := s.device.bytes(p, len(b), writes, "copy to the device")
+		copy(to, b)
+		return err
+	}})
+}
+
+// writeUnchanged is Write, with a fault if the host changes b before it is copied.
+func (s *Stream) writeUnchanged(p Pointer, b []byte) {
+	before := bytes.Clone(b)
+	s.add(&work{name: "copy to the device", run: func() error {
+		if !bytes.Equal(b, before) {
+			return &Fault{Kind: HostChanged, Kernel: "copy to the device", Detail: fmt.Sprintf("%d bytes to %#x", len(b), uint64(p))}
+		}
 		to, err := s.device.bytes(p, len(b), writes, "copy to the device")
 		copy(to, b)
 		return err

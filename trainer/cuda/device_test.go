@@ -1,0 +1,221 @@
+package cuda
+
+import (
+	"iter"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"pretext/trainer"
+	"pretext/trainer/cuda/device"
+	"pretext/trainer/cuda/sim"
+)
+
+type seq = iter.Seq2[trainer.Tensor, error]
+
+// A tapped device counts what is created, and can leave calls out.
+type tapped struct {
+	*sim.GPU
+	created map[string]int
+	skip    string // "upload": the computation does not wait for a batch's copy; "use": the copy not for the computation; "host": the host not for the copy
+	compute device.Stream
+}
+
+func (d *tapped) count(what string) { d.created[what]++ }
+
+func (d *tapped) Alloc(n int) (device.Pointer, error)    { d.count("memory"); return d.GPU.Alloc(n) }
+func (d *tapped) AllocHost(n int) ([]byte, error)        { d.count("host memory"); return d.GPU.AllocHost(n) }
+func (d *tapped) NewEvent(t bool) (device.Event, error)  { d.count("events"); return d.GPU.NewEvent(t) }
+func (d *tapped) Load(ptx string) (device.Module, error) { d.count("modules"); return d.GPU.Load(ptx) }
+
+func (d *tapped) Plan(m device.Matmul, w int, a string) (device.Product, error) {
+	d.count("plans")
+	return d.GPU.Plan(m, w, a)
+}
+
+// NewStream notes the first stream, in which the model computes.
+func (d *tapped) NewStream() (device.Stream, error) {
+	d.count("streams")
+	s, err := d.GPU.NewStream()
+	if d.compute == 0 {
+		d.compute = s
+	}
+	return s, err
+}
+
+func (d *tapped) Wait(s device.Stream, e device.Event) error {
+	if d.skip == "upload" && s == d.compute || d.skip == "use" && s != d.compute {
+		return nil
+	}
+	return d.GPU.Wait(s, e)
+}
+
+func (d *tapped) SyncEvent(e device.Event) error {
+	if d.skip == "host" {
+		return nil
+	}
+	return d.GPU.SyncEvent(e)
+}
+
+func newTapped(seed uint64) *tapped {
+	return &tapped{GPU: sim.NewGPU(sim.Options{Seed: seed}), created: map[string]int{}}
+}
+
+var tinyOptions = trainer.Options{Tokens: 40, Sequences: 4, Masked: 20, Precision: trainer.Float32, Train: true, Seed: 9, Optimizer: trainer.DefaultOptimizer(trainer.AdamW)}
+
+// openTiny opens a model of one layer and two heads with weights.
+func openTiny(t *testing.T, b trainer.Backend, o trainer.Options) trainer.Model {
+	t.Helper()
+	c, h := smallConfig(128, 1, trainer.GELUNew), trainer.PretrainHeads()
+	m, err := b.Open(c, h, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Load(trainer.Weights, trainer.InitialWeights(c, h, 5)); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// steps takes steps of four micro-batches of up to 40 tokens.
+func steps(m trainer.Model, n int) error {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range n {
+		for i := range 4 {
+			b := ragged(r, smallConfig(128, 1, trainer.GELUNew), 3, 1+r.IntN(9))
+			if err := m.Accumulate(b, trainer.Coef{MLM: 0.1, NSP: 0.1}, i == 3); err != nil {
+				return err
+			}
+		}
+		if _, err := m.Apply(trainer.Schedule{Kind: trainer.Constant, Peak: 1e-3, Steps: 10}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestAStepAllocatesNothing(t *testing.T) {
+	t.Parallel()
+	d := newTapped(1)
+	m := openTiny(t, New(d), tinyOptions)
+	if d.created["memory"] != 1 {
+		t.Errorf("%d allocations of memory by Open, want one", d.created["memory"])
+	}
+	if err := steps(m, 1); err != nil {
+		t.Fatal(err)
+	}
+	before := map[string]int{}
+	for what, n := range d.created {
+		before[what] = n
+	}
+	if err := steps(m, 2); err != nil {
+		t.Fatal(err)
+	}
+	for what, n := range d.created {
+		if n != before[what] && what != "plans" {
+			t.Errorf("%s: %d after the first step, %d after the third", what, before[what], n)
+		}
+	}
+	if n := d.created["plans"] - before["plans"]; n > 6 {
+		t.Errorf("%d products were planned in the second and third step", n)
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAMissingWaitIsSeen leaves out one kind of wait at a time. The simulator
+// reports each in any order of streams.
+func TestAMissingWaitIsSeen(t *testing.T) {
+	t.Parallel()
+	for skip, want := range map[string]string{"": "", "upload": string(sim.RaceInStreams), "use": string(sim.RaceInStreams), "host": string(sim.HostChanged)} {
+		for seed := range uint64(2) {
+			d := newTapped(seed)
+			m := openTiny(t, New(d), tinyOptions)
+			d.skip = skip
+			err := steps(m, 1)
+			if skip == "" && err != nil || skip != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("without the wait %q, seed %d: %v", skip, seed, err)
+			}
+		}
+	}
+}
+
+func TestOpenRefusesWhatKernelsDoNotCompute(t *testing.T) {
+	t.Parallel()
+	base := smallConfig(128, 1, trainer.GELU)
+	for want, change := range map[string]func(*trainer.Config, *trainer.Options){
+		"head size 32":                                  func(c *trainer.Config, _ *trainer.Options) { c.AttentionHeads = 4 },
+		"hidden_size 1088":                              func(c *trainer.Config, _ *trainer.Options) { c.HiddenSize, c.AttentionHeads = 1088, 17 },
+		"intermediate_size 196":                         func(c *trainer.Config, _ *trainer.Options) { c.IntermediateSize = 196 },
+		"max_position_embeddings 513":                   func(c *trainer.Config, _ *trainer.Options) { c.MaxPositions = 513 },
+		`precision "fp64"`:                              func(_ *trainer.Config, o *trainer.Options) { o.Precision = trainer.Float64 },
+		`hidden_act "relu"`:                             func(c *trainer.Config, _ *trainer.Options) { c.Activation = "relu" },
+		"70000 sequences in a batch":                    func(_ *trainer.Config, o *trainer.Options) { o.Sequences = 70000 },
+		"allocate 49.8 GiB on simulator, which has 1.0": func(_ *trainer.Config, o *trainer.Options) { o.Tokens = 1 << 22 },
+	} {
+		c, o := base, tinyOptions
+		change(&c, &o)
+		_, err := New(sim.NewGPU(sim.Options{})).Open(c, trainer.PretrainHeads(), o)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v", want, err)
+		}
+	}
+}
+
+func TestAutoTokensFitTheDevice(t *testing.T) {
+	c, err := trainer.Preset("large", 30522)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := trainer.Options{Precision: trainer.BFloat16, Train: true, Optimizer: trainer.DefaultOptimizer(trainer.LAMB)}
+	for memory, want := range map[int]int{141 << 30: 1 << 16, 80 << 30: 1 << 16, 40 << 30: 1 << 15, 16 << 30: 1 << 13, 1 << 30: 512} {
+		got, err := New(sim.NewGPU(sim.Options{Memory: memory})).AutoTokens(c, trainer.PretrainHeads(), o)
+		if err != nil || got != want {
+			t.Errorf("%d GiB: %d tokens, %v; want %d", memory>>30, got, err, want)
+		}
+	}
+}
+
+// TestMaskedTokensInSeveralChunks compares chunks of eight masked tokens with
+// the CPU: gradients, outputs, a token that is masked twice.
+func TestMaskedTokensInSeveralChunks(t *testing.T) {
+	t.Parallel()
+	b := simulated(6)
+	b.maskedMax = 8
+	c, h := smallConfig(128, 1, trainer.GELU), trainer.Heads{MLM: true}
+	p := openPair(t, b, c, h, tinyOptions)
+	batch := ragged(rand.New(rand.NewPCG(3, 3)), c, 2, 35)
+	for i := range 19 - batch.Masked() { // three chunks, the last one not full
+		batch.MaskedIndex, batch.MaskedIDs, batch.MaskedWeights = append(batch.MaskedIndex, int32(7+i/2)), append(batch.MaskedIDs, int32(i)), append(batch.MaskedWeights, 0.5)
+	}
+	outputs := [2]trainer.Outputs{}
+	var gradients []map[string][]float64
+	for i, m := range []trainer.Model{p.device, p.cpu} {
+		if err := m.Accumulate(batch, batch.Counts(h).Coef(), true); err != nil {
+			t.Fatal(err)
+		}
+		gradients = append(gradients, values(t, m, trainer.Gradients))
+		outputs[i].Want = trainer.OutputMLMLogits | trainer.OutputMLMLosses
+		if _, err := m.Forward(batch, &outputs[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range gradients[1] {
+		if d := apart(gradients[0][name], want); !(d <= 1e-4) && !strings.HasSuffix(name, "key.bias") {
+			t.Errorf("gradient of %s is off by %.2g", name, d)
+		}
+	}
+	wide := func(x []float32) (y []float64) {
+		for _, v := range x {
+			y = append(y, float64(v))
+		}
+		return y
+	}
+	if d := apart(outputs[0].MLMLosses, outputs[1].MLMLosses); !(d <= 1e-6) {
+		t.Errorf("losses %v, want %v", outputs[0].MLMLosses, outputs[1].MLMLosses)
+	}
+	if d := apart(wide(outputs[0].MLMLogits), wide(outputs[1].MLMLogits)); !(d <= 1e-5) {
+		t.Errorf("logits are off by %.2g", d)
+	}
+}
