@@ -58,8 +58,9 @@ func TestArticlesAreThePagesOfNamespaceZeroThatAreNoRedirects(t *testing.T) {
 <page><title>Talk:A</title><ns>1</ns><revision><text>x</text></revision></page>
 <page><title>D</title><ns>0</ns><revision><text bytes="0" /></revision></page></mediawiki>`
 	want := []page{{"A & B", []byte("<b> &nbsp;")}, {"D", []byte{}}}
-	if diff := cmp.Diff(want, articles([]byte(xml)), cmp.AllowUnexported(page{})); diff != "" {
-		t.Error(diff)
+	got, err := articles(strings.NewReader(xml))
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(page{})); diff != "" || err != nil {
+		t.Error(diff, err)
 	}
 }
 

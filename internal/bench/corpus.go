@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/xml"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"pretext/extract"
@@ -17,9 +19,8 @@ import (
 
 // A corpus is the input in the forms that the stages read, in memory.
 type corpus struct {
-	dump     []byte // the file
-	head     wiki.Head
-	xml      []byte
+	dump     source // as it was given, bzip2
+	xml      source // decompressed
 	xmlBytes int64
 	pages    []page // articles
 	books    string // path
@@ -39,23 +40,57 @@ type page struct {
 	text  []byte
 }
 
+// A source is a dump in memory.
+type source struct {
+	data []byte
+	head wiki.Head
+}
+
+func readSource(path string) (s source, err error) {
+	if s.data, err = os.ReadFile(path); err != nil {
+		return s, err
+	}
+	s.head, err = wiki.ReadHead(bytes.NewReader(s.data), int64(len(s.data)))
+	return s, err
+}
+
+// documents passes the documents of the dump to keep.
+func (s source) documents(o wiki.Options, keep func(*extract.Document)) (wiki.Stats, error) {
+	size := int64(len(s.data))
+	dump := wiki.Dump{File: bytes.NewReader(s.data), Size: size, Name: "dump", Head: s.head}
+	reader := wiki.NewReader(dump, wiki.Range{End: size}, o)
+	for doc, err := range reader.Documents() {
+		if err != nil {
+			return wiki.Stats{}, err
+		}
+		keep(doc)
+	}
+	return reader.Stats(), nil
+}
+
+// decode returns a reader of the decompressed bytes of a bzip2 dump.
+func (s source) decode() io.Reader {
+	return bzip2.NewStreamReader(bytes.NewReader(s.data), int64(len(s.data)))
+}
+
 func readCorpus(ctx context.Context, o options) (*corpus, error) {
 	c := &corpus{books: o.books}
 	var err error
-	if c.dump, err = os.ReadFile(o.dump); err != nil {
+	if c.dump, err = readSource(o.dump); err != nil {
 		return nil, err
 	}
-	if c.head, err = wiki.ReadHead(bytes.NewReader(c.dump), int64(len(c.dump))); err != nil {
+	if c.dump.head.Compression != wiki.CompressionBzip2 {
+		return nil, fmt.Errorf("%s: compressed with %q, bzip2 is needed for comparison", o.dump, c.dump.head.Compression)
+	}
+	c.xml = source{head: c.dump.head}
+	c.xml.head.Compression = wiki.CompressionNone
+	if c.xml.data, err = io.ReadAll(c.dump.decode()); err != nil {
 		return nil, err
 	}
-	if c.head.Compression != wiki.CompressionBzip2 {
-		return nil, fmt.Errorf("%s: compressed with %q, bzip2 is needed for comparison", o.dump, c.head.Compression)
-	}
-	if c.xml, err = io.ReadAll(bzip2.NewStreamReader(bytes.NewReader(c.dump), int64(len(c.dump)))); err != nil {
+	c.xmlBytes = int64(len(c.xml.data))
+	if c.pages, err = articles(bytes.NewReader(c.xml.data)); err != nil {
 		return nil, err
 	}
-	c.xmlBytes = int64(len(c.xml))
-	c.pages = articles(c.xml)
 	if c.vocab, err = os.ReadFile(o.vocab); err != nil {
 		return nil, err
 	}
@@ -69,11 +104,15 @@ func readCorpus(ctx context.Context, o options) (*corpus, error) {
 	if err := c.readDocuments(); err != nil {
 		return nil, err
 	}
-	if c.sentences, err = c.split(nil); err != nil {
+	sentences, err := c.splitter()
+	if err != nil {
 		return nil, err
 	}
-	for _, s := range c.sentences {
-		c.lineBytes += int64(len(s))
+	for _, d := range c.documents {
+		for line := range sentences(d.Text) {
+			c.sentences = append(c.sentences, slices.Clone(line))
+			c.lineBytes += int64(len(line))
+		}
 	}
 	return c, ctx.Err()
 }
@@ -85,24 +124,11 @@ func (c *corpus) readDocuments() error {
 		c.documents = append(c.documents, &d)
 		c.textBytes += int64(len(d.Text))
 	}
-	if _, err := c.fromDump(bytes.NewReader(c.dump), c.head, wiki.DefaultOptions(), keep); err != nil {
+	if _, err := c.dump.documents(wiki.DefaultOptions(), keep); err != nil {
 		return err
 	}
 	c.wiki = len(c.documents)
 	return c.fromBooks(keep)
-}
-
-// fromDump passes the documents of a dump to keep.
-func (c *corpus) fromDump(r *bytes.Reader, head wiki.Head, o wiki.Options, keep func(*extract.Document)) (wiki.Stats, error) {
-	dump := wiki.Dump{File: r, Size: r.Size(), Name: "dump.xml.bz2", Head: head}
-	reader := wiki.NewReader(dump, wiki.Range{End: r.Size()}, o)
-	for doc, err := range reader.Documents() {
-		if err != nil {
-			return wiki.Stats{}, err
-		}
-		keep(doc)
-	}
-	return reader.Stats(), nil
 }
 
 // fromBooks passes the documents of the books to keep.
@@ -122,37 +148,31 @@ func (c *corpus) fromBooks(keep func(*extract.Document)) error {
 	return nil
 }
 
-// articles splits a dump into the pages of articles. It is simple, because it
-// only prepares input for measurements and is not a general reader of dumps.
-func articles(xml []byte) (pages []page) {
-	unescape := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&amp;", "&")
+// articles returns the pages of a dump in namespace 0 that are no redirects.
+func articles(dump io.Reader) (pages []page, err error) {
+	decoder := xml.NewDecoder(dump)
 	for {
-		_, rest, ok := bytes.Cut(xml, []byte("<page>"))
-		if !ok {
-			return pages
+		token, err := decoder.Token()
+		if err == io.EOF {
+			return pages, nil
+		} else if err != nil {
+			return nil, err
 		}
-		body, after, ok := bytes.Cut(rest, []byte("</page>"))
-		if !ok {
-			return pages
-		}
-		xml = after
-		if ns := inner(body, "ns"); string(ns) != "0" || bytes.Contains(body, []byte("<redirect ")) {
+		start, ok := token.(xml.StartElement)
+		if !ok || start.Name.Local != "page" {
 			continue
 		}
-		pages = append(pages, page{unescape.Replace(string(inner(body, "title"))), []byte(unescape.Replace(string(inner(body, "text"))))})
+		var p struct {
+			Title     string    `xml:"title"`
+			Namespace int       `xml:"ns"`
+			Redirect  *struct{} `xml:"redirect"`
+			Text      string    `xml:"revision>text"`
+		}
+		if err := decoder.DecodeElement(&p, &start); err != nil {
+			return nil, err
+		}
+		if p.Namespace == 0 && p.Redirect == nil {
+			pages = append(pages, page{p.Title, []byte(p.Text)})
+		}
 	}
-}
-
-// inner returns the content of the first element with a name.
-func inner(xml []byte, name string) []byte {
-	_, rest, ok := bytes.Cut(xml, []byte("<"+name))
-	if !ok {
-		return nil
-	}
-	attributes, rest, ok := bytes.Cut(rest, []byte(">"))
-	if !ok || bytes.HasSuffix(attributes, []byte("/")) {
-		return nil
-	}
-	content, _, _ := bytes.Cut(rest, []byte("</"+name+">"))
-	return content
 }

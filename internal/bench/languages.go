@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -21,17 +19,12 @@ const languageSample = 256 << 10
 // languageSample bytes of each.
 func (o options) lines() (all []string, err error) {
 	for _, path := range o.languages {
-		dump, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		head, err := wiki.ReadHead(bytes.NewReader(dump), int64(len(dump)))
+		dump, err := readSource(path)
 		if err != nil {
 			return nil, err
 		}
 		var lines []string
-		c := new(corpus)
-		_, err = c.fromDump(bytes.NewReader(dump), head, wiki.DefaultOptions(), func(d *extract.Document) {
+		_, err = dump.documents(wiki.DefaultOptions(), func(d *extract.Document) {
 			for line := range strings.Lines(strings.Clone(d.Text)) {
 				lines = append(lines, strings.TrimSuffix(line, "\n"))
 			}

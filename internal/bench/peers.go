@@ -58,15 +58,10 @@ func (c *corpus) peers(o options, dir string) ([]*work, []pair, error) {
 	return b.all, b.list, nil
 }
 
-// compare adds a pair of works that were added before, or the baseline.
-func (b *peerBench) compare(name, ours, peer string, must float64, same *verdict) {
-	b.list = append(b.list, pair{Name: name, Ours: ours, Peer: peer, Must: must, Same: same})
-}
-
 // decoders compares bzip2 decoders.
 func (b *peerBench) decoders() error {
-	std := inside("compress/bzip2 of Go", "XML", b.xmlBytes, func() (int64, error) {
-		_, err := io.Copy(io.Discard, stdbzip2.NewReader(bytes.NewReader(b.dump)))
+	std := work{name: "compress/bzip2 of Go", of: "XML", bytes: b.xmlBytes}.inside(func() (int64, error) {
+		_, err := io.Copy(io.Discard, stdbzip2.NewReader(bytes.NewReader(b.dump.data)))
 		return 0, err
 	})
 	lbzip2 := decompressor("lbzip2 -dc -n 1", b.xmlBytes, "lbzip2", "-dc", "-n", "1", b.o.dump)
@@ -75,66 +70,66 @@ func (b *peerBench) decoders() error {
 	for _, p := range []struct {
 		peer string
 		must float64
-		read func() (uint32, error)
+		read func(w io.Writer) error
 	}{
-		{"bzip2 -dc", 1.4, func() (uint32, error) { return sumOf("bzip2", "-dc", b.o.dump) }},
-		{std.name, 2.4, func() (uint32, error) { return sumFrom(stdbzip2.NewReader(bytes.NewReader(b.dump))) }},
-		{lbzip2.name, 0, func() (uint32, error) { return sumOf("lbzip2", "-dc", b.o.dump) }},
+		{"bzip2 -dc", 1.4, func(w io.Writer) error { return output(w, "bzip2", "-dc", b.o.dump) }},
+		{std.name, 2.4, func(w io.Writer) error {
+			_, err := io.Copy(w, stdbzip2.NewReader(bytes.NewReader(b.dump.data)))
+			return err
+		}},
+		{lbzip2.name, 0, func(w io.Writer) error { return output(w, "lbzip2", "-dc", b.o.dump) }},
 	} {
-		sum, err := p.read()
-		if err != nil {
+		sum := crc32.NewIEEE()
+		if err := p.read(sum); err != nil {
 			return fmt.Errorf("%s: %w", p.peer, err)
 		}
-		if sum != crc32.ChecksumIEEE(b.xml) {
+		if sum.Sum32() != crc32.ChecksumIEEE(b.xml.data) {
 			return fmt.Errorf("%s: gives other bytes than ours", p.peer)
 		}
-		b.compare("bzip2 decoding / "+p.peer, ours.name, p.peer, p.must, &verdict{Text: "same bytes"})
+		b.list = append(b.list, pair{"bzip2 decoding / " + p.peer, ours.name, p.peer, p.must, &verdict{Text: "same bytes"}})
 	}
 	return nil
 }
 
-func sumOf(command ...string) (uint32, error) {
-	h := crc32.NewIEEE()
+// output writes what a command prints to w.
+func output(w io.Writer, command ...string) error {
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Stdout = h
-	err := cmd.Run()
-	return h.Sum32(), err
-}
-
-func sumFrom(r io.Reader) (uint32, error) {
-	h := crc32.NewIEEE()
-	_, err := io.Copy(h, r)
-	return h.Sum32(), err
+	cmd.Stdout = w
+	return cmd.Run()
 }
 
 // extractors compares tools that convert a dump to JSON lines.
 func (b *peerBench) extractors() error {
-	xml := filepath.Join(b.dir, "dump.xml")
-	if err := os.WriteFile(xml, b.xml, 0o644); err != nil {
+	path := filepath.Join(b.dir, "dump.xml")
+	if err := os.WriteFile(path, b.xml.data, 0o644); err != nil {
 		return err
 	}
-	plain := b.head
-	plain.Compression = wiki.CompressionNone
 	for _, in := range []struct {
 		form, path             string
-		dump                   []byte
-		head                   wiki.Head
+		dump                   source
 		mustPlain, mustDefault float64
 	}{
-		{".xml.bz2", b.o.dump, b.dump, b.head, 7, 20},
-		{".xml", xml, b.xml, plain, 40, 40},
+		{".xml.bz2", b.o.dump, b.dump, 7, 20},
+		{".xml", path, b.xml, 40, 40},
 	} {
 		pages := new(int64)
-		ours := b.jsonLines(in.form+" to JSON lines", in.dump, in.head, pages)
+		ours := b.jsonLines(in.form+" to JSON lines", in.dump, pages)
 		b.all = append(b.all, ours)
 		for _, kind := range []struct {
 			flag string
 			must float64
 		}{{"--no-templates", in.mustPlain}, {"", in.mustDefault}} {
 			same := &verdict{Text: "not measured"}
-			peer := b.wikiExtractor(in.form, in.path, kind.flag, pages, same)
+			args := []string{in.path}
+			if kind.flag != "" {
+				args = append(args, kind.flag)
+			}
+			peer := b.wikiExtractor(args, func(articles int) {
+				same.Text = fmt.Sprintf("articles: ours %d, theirs %d", *pages, articles)
+			})
+			peer.name = strings.TrimSpace("WikiExtractor " + in.form + " " + kind.flag)
 			b.all = append(b.all, peer)
-			b.compare(in.form+" to text / "+peer.name, ours.name, peer.name, kind.must, same)
+			b.list = append(b.list, pair{in.form + " to text / " + peer.name, ours.name, peer.name, kind.must, same})
 		}
 	}
 	return nil
@@ -142,8 +137,8 @@ func (b *peerBench) extractors() error {
 
 // jsonLines extracts a dump to a file. It counts the pages that are articles
 // and not redirects, with or without text.
-func (b *peerBench) jsonLines(name string, dump []byte, head wiki.Head, pages *int64) *work {
-	return inside(name, "XML", b.xmlBytes, func() (int64, error) {
+func (b *peerBench) jsonLines(name string, dump source, pages *int64) *work {
+	return work{name: name, of: "XML", bytes: b.xmlBytes}.inside(func() (int64, error) {
 		f, err := os.Create(filepath.Join(b.dir, "ours.jsonl"))
 		if err != nil {
 			return 0, err
@@ -151,38 +146,29 @@ func (b *peerBench) jsonLines(name string, dump []byte, head wiki.Head, pages *i
 		defer f.Close()
 		out := bufio.NewWriterSize(f, 1<<16)
 		var line []byte
-		var failed error
-		stats, err := b.fromDump(bytes.NewReader(dump), head, wiki.DefaultOptions(), func(d *extract.Document) {
+		stats, err := dump.documents(wiki.DefaultOptions(), func(d *extract.Document) {
 			line = d.AppendJSON(line[:0])
-			if _, err := out.Write(line); err != nil {
-				failed = err
-			}
+			out.Write(line) // Flush returns the error
 		})
-		if err := out.Flush(); err != nil {
-			return 0, err
-		}
 		*pages = stats.Pages - stats.Rejects[extract.RejectRedirect] - stats.Rejects[extract.RejectNamespace]
-		return stats.Pages, errors.Join(err, failed)
+		return stats.Pages, errors.Join(err, out.Flush())
 	})
 }
 
-// wikiExtractor runs WikiExtractor with one reading process and one worker.
-func (b *peerBench) wikiExtractor(form, dump, flag string, pages *int64, same *verdict) *work {
-	name := strings.TrimSpace("WikiExtractor " + form + " " + flag)
-	return &work{name: name, of: "XML", bytes: b.xmlBytes, run: func(ctx context.Context) (sample, error) {
+// wikiExtractor runs WikiExtractor with one reading process and one worker, and
+// passes the number of articles that it wrote to found.
+func (b *peerBench) wikiExtractor(args []string, found func(articles int)) *work {
+	return &work{of: "XML", bytes: b.xmlBytes, run: func(ctx context.Context) (sample, error) {
 		out := filepath.Join(b.dir, "wikiextractor")
 		defer os.RemoveAll(out)
-		args := []string{"-m", "wikiextractor.WikiExtractor", dump, "--json", "--quiet", "--processes", "1", "-o", out}
-		if flag != "" {
-			args = append(args, flag)
-		}
+		args := append([]string{"-m", "wikiextractor.WikiExtractor", "--json", "--quiet", "--processes", "1", "-o", out}, args...)
 		s, err := child(exec.CommandContext(ctx, b.o.python, args...))
 		if err != nil {
 			return s, err
 		}
 		s.Bytes = b.xmlBytes
 		lines, err := countLines(out)
-		same.Text = fmt.Sprintf("articles: ours %d, theirs %d", *pages, lines)
+		found(lines)
 		return s, err
 	}}
 }

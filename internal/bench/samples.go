@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -25,18 +26,18 @@ func (b *peerBench) strippers() error {
 	units := thin(texts, pageSample)
 	s := wikitext.NewScanner(wikitext.DefaultOptions())
 	var text []byte
-	ours := inside("wikitext to text", "wikitext", sizeOf(units), func() (int64, error) {
+	ours := work{name: "wikitext to text", of: "wikitext", bytes: sizeOf(units)}.inside(func() (int64, error) {
 		for _, u := range units {
-			text = s.AppendText(text[:0], []byte(u), wikitext.Page{Lang: b.head.Lang})
+			text = s.AppendText(text[:0], []byte(u), wikitext.Page{Lang: b.dump.head.Lang})
 		}
 		return 0, nil
 	})
-	peer, err := b.script("mwparserfromhell strip_code", "wikitext", "strip.py", units, nil, nil)
+	peer, err := b.prepare(script{work: work{name: "mwparserfromhell strip_code", of: "wikitext"}, file: "strip.py", units: units})
 	if err != nil {
 		return err
 	}
 	b.all = append(b.all, ours, peer)
-	b.compare("wikitext to text / mwparserfromhell", ours.name, peer.name, 0, &verdict{Text: fmt.Sprintf("same %d pages; it keeps what we drop", len(units))})
+	b.list = append(b.list, pair{Name: "wikitext to text / mwparserfromhell", Ours: ours.name, Peer: peer.name, Same: &verdict{Text: fmt.Sprintf("same %d pages; it keeps what we drop", len(units))}})
 	return nil
 }
 
@@ -52,7 +53,7 @@ func (b *peerBench) punkts() error {
 		return err
 	}
 	var spans []sentence.Span
-	ours := inside("Punkt", "text", sizeOf(units), func() (int64, error) {
+	ours := work{name: "Punkt", of: "text", bytes: sizeOf(units)}.inside(func() (int64, error) {
 		for _, u := range units {
 			spans = splitter.AppendSpans(spans[:0], u)
 		}
@@ -66,12 +67,12 @@ func (b *peerBench) punkts() error {
 		return crc32.ChecksumIEEE([]byte(strings.Join(parts, "\n")))
 	}
 	same := &verdict{Text: "not measured"}
-	peer, err := b.script("NLTK 3.8.1 Punkt", "text", "punkt.py", units, same, sum, punktParameters)
+	peer, err := b.prepare(script{work: work{name: "NLTK 3.8.1 Punkt", of: "text"}, file: "punkt.py", args: []string{punktParameters}, units: units, same: same, sum: sum})
 	if err != nil {
 		return err
 	}
 	b.all = append(b.all, ours, peer)
-	b.compare("Punkt / NLTK 3.8.1", ours.name, peer.name, 25, same)
+	b.list = append(b.list, pair{"Punkt / NLTK 3.8.1", ours.name, peer.name, 25, same})
 	return nil
 }
 
@@ -91,51 +92,66 @@ func sizeOf(units []string) (n int64) {
 	return n
 }
 
-// script returns a work that runs a Python script on units of text. If sum is
-// set, the results are compared with ours by checksum.
-func (b *peerBench) script(name, of, file string, units []string, same *verdict, sum func(string) uint32, args ...string) (*work, error) {
+// A script is a peer that is a Python program, which is given units of text.
+type script struct {
+	work  // its name and what its bytes are
+	file  string
+	args  []string
+	units []string
+	same  *verdict
+	sum   func(unit string) uint32 // checksum of our result; nil: results are not compared
+}
+
+// prepare writes the input of a script and returns the work.
+func (b *peerBench) prepare(s script) (*work, error) {
 	input := filepath.Join(b.dir, fmt.Sprintf("%d.input", len(b.all)))
 	var text strings.Builder
-	for _, u := range units {
-		text.WriteString(strings.ReplaceAll(u, "\n", "\x01")) // one unit on each line
-		text.WriteByte('\n')
+	var want []uint32
+	for _, u := range s.units {
+		text.WriteString(strings.ReplaceAll(u, "\n", "\x01") + "\n") // one unit on each line
+		if s.sum != nil {
+			want = append(want, s.sum(u))
+		}
 	}
 	if err := os.WriteFile(input, []byte(text.String()), 0o644); err != nil {
 		return nil, err
 	}
-	var want []uint32
-	if sum != nil {
-		for _, u := range units {
-			want = append(want, sum(u))
-		}
-	}
 	sums := input + ".sums"
-	args = append(append([]string{filepath.Join(b.dir, "peers", file)}, args...), input, sums)
-	return &work{name: name, of: of, bytes: sizeOf(units), run: func(ctx context.Context) (s sample, err error) {
-		var stdout strings.Builder
-		cmd := exec.CommandContext(ctx, b.o.python, args...)
-		cmd.Stdout = &stdout
-		if s, err = child(cmd); err != nil {
-			return s, err
-		}
-		var said struct {
-			CPU   float64 `json:"cpu_seconds"`
-			Bytes int64   `json:"bytes"`
-		}
-		if err := json.Unmarshal([]byte(stdout.String()), &said); err != nil {
-			return s, err
-		}
-		if said.Bytes != sizeOf(units) {
-			return s, fmt.Errorf("it read %d bytes of %d", said.Bytes, sizeOf(units))
-		}
-		s.CPU, s.Bytes = time.Duration(said.CPU*float64(time.Second)), said.Bytes // of the work, without the interpreter's start
-		if sum == nil {
-			return s, nil
+	args := append(append([]string{filepath.Join(b.dir, "peers", s.file)}, s.args...), input, sums)
+	s.bytes = sizeOf(s.units)
+	s.run = func(ctx context.Context) (sample, error) {
+		measured, err := runScript(exec.CommandContext(ctx, b.o.python, args...), s.bytes)
+		if err != nil || s.sum == nil {
+			return measured, err
 		}
 		text, err := compareSums(sums, want)
-		same.Text = same.Before + text
+		s.same.Text = s.same.Before + text
+		return measured, err
+	}
+	return &s.work, nil
+}
+
+// runScript runs a script on input of a size. The CPU time is that of the work alone,
+// which the script prints, without the start of the interpreter.
+func runScript(cmd *exec.Cmd, size int64) (sample, error) {
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
+	s, err := child(cmd)
+	if err != nil {
 		return s, err
-	}}, nil
+	}
+	var printed struct {
+		CPU   float64 `json:"cpu_seconds"`
+		Bytes int64   `json:"bytes"`
+	}
+	if err := json.Unmarshal(stdout.Bytes(), &printed); err != nil {
+		return s, err
+	}
+	if printed.Bytes != size {
+		return s, fmt.Errorf("the script read %d bytes of %d", printed.Bytes, size)
+	}
+	s.CPU, s.Bytes = time.Duration(printed.CPU*float64(time.Second)), size
+	return s, nil
 }
 
 func compareSums(path string, want []uint32) (string, error) {

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 
 	"pretext/extract"
-	"pretext/extract/bzip2"
 	"pretext/extract/wiki"
 	"pretext/extract/wiki/wikitext"
 	"pretext/records"
@@ -31,8 +31,11 @@ func (c *corpus) stages() []*work {
 		c.decode(),
 		c.splitPages(),
 		c.scan(),
-		c.extract("dump to text", c.dump, c.head),
-		inside("books to text", "text", c.textBytes-c.wikiBytes(), func() (n int64, err error) {
+		work{name: "dump to text", of: "XML", bytes: c.xmlBytes}.inside(func() (int64, error) {
+			stats, err := c.dump.documents(wiki.DefaultOptions(), func(*extract.Document) {})
+			return stats.Pages, err
+		}),
+		work{name: "books to text", of: "text", bytes: c.textBytes - c.wikiBytes()}.inside(func() (n int64, err error) {
 			return n, c.fromBooks(func(*extract.Document) { n++ })
 		}),
 	}
@@ -49,8 +52,8 @@ func (c *corpus) wikiBytes() (n int64) {
 }
 
 func (c *corpus) decode() *work {
-	return inside("bzip2 decoding", "XML", c.xmlBytes, func() (int64, error) {
-		n, err := io.Copy(io.Discard, bzip2.NewStreamReader(bytes.NewReader(c.dump), int64(len(c.dump))))
+	return work{name: "bzip2 decoding", of: "XML", bytes: c.xmlBytes}.inside(func() (int64, error) {
+		n, err := io.Copy(io.Discard, c.dump.decode())
 		if err == nil && n != c.xmlBytes {
 			err = fmt.Errorf("decoded %d bytes of %d", n, c.xmlBytes)
 		}
@@ -61,12 +64,10 @@ func (c *corpus) decode() *work {
 // splitPages finds the pages and parses their headers. No page is kept, so
 // nothing is unescaped or scanned.
 func (c *corpus) splitPages() *work {
-	head := c.head
-	head.Compression = wiki.CompressionNone
 	o := wiki.DefaultOptions()
 	o.Namespaces = []int{-1} // media pages: a dump has none
-	return inside("XML to pages", "XML", c.xmlBytes, func() (int64, error) {
-		stats, err := c.fromDump(bytes.NewReader(c.xml), head, o, func(*extract.Document) {})
+	return work{name: "XML to pages", of: "XML", bytes: c.xmlBytes}.inside(func() (int64, error) {
+		stats, err := c.xml.documents(o, func(*extract.Document) {})
 		return stats.Pages, err
 	})
 }
@@ -78,28 +79,20 @@ func (c *corpus) scan() *work {
 	}
 	s := wikitext.NewScanner(wikitext.DefaultOptions())
 	var text []byte
-	return inside("wikitext to text", "wikitext", size, func() (int64, error) {
+	return work{name: "wikitext to text", of: "wikitext", bytes: size}.inside(func() (int64, error) {
 		for _, p := range c.pages {
-			text = s.AppendText(text[:0], p.text, wikitext.Page{Title: p.title, Lang: c.head.Lang})
+			text = s.AppendText(text[:0], p.text, wikitext.Page{Title: p.title, Lang: c.dump.head.Lang})
 		}
 		return int64(len(c.pages)), nil
-	})
-}
-
-// extract measures the complete conversion of a dump to documents.
-func (c *corpus) extract(name string, dump []byte, head wiki.Head) *work {
-	return inside(name, "XML", c.xmlBytes, func() (int64, error) {
-		stats, err := c.fromDump(bytes.NewReader(dump), head, wiki.DefaultOptions(), func(*extract.Document) {})
-		return stats.Pages, err
 	})
 }
 
 func (c *corpus) documentsFile() []*work {
 	var file bytes.Buffer
 	var blocks []extract.Block
-	write := inside("documents file, writing", "text", c.textBytes, func() (int64, error) {
+	write := work{name: "documents file, writing", of: "text", bytes: c.textBytes}.inside(func() (int64, error) {
 		file.Reset()
-		w, err := extract.NewWriter(&file, extract.BlockBytes(int64(len(c.dump))))
+		w, err := extract.NewWriter(&file, extract.BlockBytes(int64(len(c.dump.data))))
 		if err != nil {
 			return 0, err
 		}
@@ -111,7 +104,7 @@ func (c *corpus) documentsFile() []*work {
 		blocks, err = w.Close()
 		return int64(len(c.documents)), err
 	})
-	read := inside("documents file, reading", "text", c.textBytes, func() (n int64, err error) {
+	read := work{name: "documents file, reading", of: "text", bytes: c.textBytes}.inside(func() (n int64, err error) {
 		r, err := extract.NewBlockReader()
 		if err != nil {
 			return 0, err
@@ -132,40 +125,46 @@ func (c *corpus) documentsFile() []*work {
 }
 
 func (c *corpus) splitSentences() *work {
-	return inside("sentences (Punkt)", "text", c.textBytes, func() (int64, error) {
-		s, err := c.split(func([]byte) {})
-		return int64(len(s)), err
+	return work{name: "sentences (Punkt)", of: "text", bytes: c.textBytes}.inside(func() (n int64, err error) {
+		sentences, err := c.splitter()
+		if err != nil {
+			return 0, err
+		}
+		for _, d := range c.documents {
+			for range sentences(d.Text) {
+				n++
+			}
+		}
+		return n, nil
 	})
 }
 
-// split returns the clean sentences of all documents, or passes them to give,
-// which must not retain them.
-func (c *corpus) split(give func([]byte)) (all [][]byte, err error) {
-	splitter, err := sentence.New(sentence.Auto, c.head.Lang)
+// splitter returns a function that returns the clean sentences of a text. A sentence is
+// valid until the next one.
+func (c *corpus) splitter() (func(text string) iter.Seq[[]byte], error) {
+	splitter, err := sentence.New(sentence.Auto, c.dump.head.Lang)
 	if err != nil {
 		return nil, err
 	}
 	splitter = sentence.ByLine(splitter)
-	if give == nil {
-		give = func(line []byte) { all = append(all, slices.Clone(line)) }
-	}
 	var spans []sentence.Span
 	var line []byte
-	for _, d := range c.documents {
-		spans = splitter.AppendSpans(spans[:0], d.Text)
-		for _, s := range spans {
-			if line = sentence.AppendClean(line[:0], d.Text[s.Start:s.End]); len(line) > 0 {
-				give(line)
+	return func(text string) iter.Seq[[]byte] {
+		return func(yield func([]byte) bool) {
+			spans = splitter.AppendSpans(spans[:0], text)
+			for _, s := range spans {
+				if line = sentence.AppendClean(line[:0], text[s.Start:s.End]); len(line) > 0 && !yield(line) {
+					return
+				}
 			}
 		}
-	}
-	return all, nil
+	}, nil
 }
 
 func (c *corpus) wordPiece() *work {
 	enc := c.tok.NewEncoder()
 	var ids []int32
-	return inside("WordPiece", "text", c.lineBytes, func() (int64, error) {
+	return work{name: "WordPiece", of: "text", bytes: c.lineBytes}.inside(func() (int64, error) {
 		for _, s := range c.sentences {
 			ids = enc.AppendIDsBytes(ids[:0], s)
 		}
@@ -175,11 +174,10 @@ func (c *corpus) wordPiece() *work {
 
 // corpora tokenizes the documents into corpora of a shard's size.
 func (c *corpus) corpora() (all []*pretrain.Corpus, err error) {
-	splitter, err := sentence.New(sentence.Auto, c.head.Lang)
+	sentences, err := c.splitter()
 	if err != nil {
 		return nil, err
 	}
-	splitter = sentence.ByLine(splitter)
 	enc := c.tok.NewEncoder()
 	size := shardBytes
 	for _, d := range c.documents {
@@ -187,8 +185,7 @@ func (c *corpus) corpora() (all []*pretrain.Corpus, err error) {
 			all, size = append(all, pretrain.NewCorpus(c.tok.Vocab().Len())), 0
 		}
 		last := all[len(all)-1]
-		for _, s := range splitter.AppendSpans(nil, d.Text) {
-			line := sentence.AppendClean(nil, d.Text[s.Start:s.End])
+		for line := range sentences(d.Text) {
 			if err := last.AddSentence(enc.AppendIDsBytes(nil, line)); err != nil {
 				return nil, err
 			}
@@ -221,7 +218,7 @@ func (c *corpus) buildExamples() *work {
 			return sample{}, err
 		}
 		var size int64
-		s, err := inside(w.name, w.of, 0, func() (n int64, err error) {
+		s, err := work{name: w.name, of: w.of}.inside(func() (n int64, err error) {
 			size = 0
 			for i, shard := range corpora {
 				made, err := builder.Build(ctx, shard, seed+int64(i), func(r pretrain.Record) error {
@@ -282,7 +279,7 @@ func (c *corpus) recordFile() []*work {
 			if err := prepare(ctx); err != nil {
 				return sample{}, err
 			}
-			return inside(name, "records", int64(len(file)), do).run(ctx)
+			return work{name: name, of: "records", bytes: int64(len(file))}.inside(do).run(ctx)
 		}}
 	}
 	return []*work{late("record encoding and framing", encode), late("TFRecord reading, with CRC", read)}

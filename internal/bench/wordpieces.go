@@ -63,7 +63,7 @@ func (b *peerBench) wordPiece(set lineSet) error {
 		return err
 	}
 	var ids []int32
-	ours := inside(set.name, "text", sizeOf(set.units), func() (int64, error) {
+	ours := work{name: set.name, of: "text", bytes: sizeOf(set.units)}.inside(func() (int64, error) {
 		for _, u := range set.units {
 			ids = enc.AppendIDs(ids[:0], u)
 		}
@@ -87,12 +87,13 @@ func (b *peerBench) wordPiece(set lineSet) error {
 	} {
 		same := &verdict{Text: "not measured", Before: p.as}
 		sum := func(u string) uint32 { return idSum(p.like, u) }
-		peer, err := b.script(p.name+strings.TrimPrefix(set.name, "WordPiece"), "text", p.script, set.units, same, sum, append([]string{set.vocab, mode}, p.args...)...)
+		peer, err := b.prepare(script{work: work{name: p.name + strings.TrimPrefix(set.name, "WordPiece"), of: "text"}, file: p.script,
+			args: append([]string{set.vocab, mode}, p.args...), units: set.units, same: same, sum: sum})
 		if err != nil {
 			return err
 		}
 		b.all = append(b.all, peer)
-		b.compare(set.name+" / "+p.name, ours.name, peer.name, p.must, same)
+		b.list = append(b.list, pair{set.name + " / " + p.name, ours.name, peer.name, p.must, same})
 	}
 	return nil
 }

@@ -43,10 +43,10 @@ func (s sample) perRecord() float64 { return float64(s.CPU.Microseconds()) / flo
 // collection would matter.
 const least = 300 * time.Millisecond
 
-// inside returns a work done in this process. The garbage of earlier works is
-// collected before; collecting its own is measured.
-func inside(name, of string, bytes int64, do func() (records int64, err error)) *work {
-	return &work{name: name, of: of, bytes: bytes, run: func(ctx context.Context) (sample, error) {
+// inside makes w the work that do does in this process. The garbage of earlier works
+// is collected before; collecting its own is measured.
+func (w work) inside(do func() (records int64, err error)) *work {
+	w.run = func(ctx context.Context) (sample, error) {
 		runtime.GC()
 		start := usage.CPU()
 		for n := int64(1); ; n++ {
@@ -55,10 +55,11 @@ func inside(name, of string, bytes int64, do func() (records int64, err error)) 
 				return sample{}, err
 			}
 			if used := usage.CPU() - start; used >= least {
-				return sample{CPU: used / time.Duration(n), Bytes: bytes, Records: records}, ctx.Err()
+				return sample{CPU: used / time.Duration(n), Bytes: w.bytes, Records: records}, ctx.Err()
 			}
 		}
-	}}
+	}
+	return &w
 }
 
 // child runs a command and measures it with its child processes. If it fails,
