@@ -77,7 +77,12 @@ func newRules(o Options) *rules {
 	r := &rules{classes: classTable{&classPage, classPages[:]}, finalSigma: o.Profile != ProfileHF}
 	switch o.Profile {
 	case ProfileNVIDIA:
-		r.patch(nvidiaClasses[:])
+		r.rebuild(func(_ rune, was class) class {
+			if was&sigmaMask == sigmaUnassigned {
+				return kindRemove
+			}
+			return was
+		})
 	case ProfileHF:
 		r.patch(hfClasses[:])
 	}

@@ -39,9 +39,10 @@ const (
 
 // Contexts of a capital sigma (Unicode, chapter 3.13, Final_Sigma).
 const (
-	sigmaMask      class = 3 << 6
-	sigmaCased     class = 1 << 6 // a letter with case
-	sigmaIgnorable class = 2 << 6 // skipped (Case_Ignorable)
+	sigmaMask       class = 3 << 6
+	sigmaCased      class = 1 << 6 // a letter with case
+	sigmaIgnorable  class = 2 << 6 // skipped (Case_Ignorable)
+	sigmaUnassigned class = 3 << 6 // no context; general category Cn or Co, which the profile nvidia-pt deletes
 )
 
 // mappingOf returns the mapping of r in uncased mode, if its action is

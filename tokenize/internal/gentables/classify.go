@@ -26,13 +26,14 @@ const (
 	lowerMapTail   = 6 << 3
 	lowerHangul    = 7 << 3
 
-	sigmaCased     = 1 << 6
-	sigmaIgnorable = 2 << 6
+	sigmaCased      = 1 << 6
+	sigmaIgnorable  = 2 << 6
+	sigmaUnassigned = 3 << 6
 )
 
-// classify returns the class of a code point and what lower-casing,
-// decomposing and removing accents make of it, where that is neither itself
-// nor nothing.
+// classify returns the class of a code point, and the result of lower-casing,
+// decomposing and removing accents if that is another text. Otherwise replacement is
+// empty.
 func classify(r rune) (class byte, replacement string, err error) {
 	if r >= 0xd800 && r <= 0xdfff {
 		return kindRemove, "", nil // never decoded from valid UTF-8
@@ -52,7 +53,7 @@ func classify(r rune) (class byte, replacement string, err error) {
 	if k == kindCJK && action != lowerSame && action != lowerMap {
 		return 0, "", fmt.Errorf("ideograph with action %d", action)
 	}
-	if k == kindCJK && class>>6 != 0 {
+	if k == kindCJK && class>>6 != 0 && class>>6 != sigmaUnassigned>>6 {
 		return 0, "", fmt.Errorf("ideograph that is context of a sigma")
 	}
 	return class | action, replacement, nil
@@ -94,8 +95,8 @@ func isCJK(r rune) bool {
 	return false
 }
 
-// lowered gives the action for r in uncased mode. What it refuses would break
-// an assumption of the word splitter.
+// lowered returns the action for r in uncased mode. It fails if r breaks an assumption
+// of the word splitter.
 func lowered(r rune) (action byte, replacement string, err error) {
 	if r >= 0xac00 && r <= 0xd7a3 {
 		return lowerHangul, "", nil
@@ -157,9 +158,9 @@ func lower(r rune) string {
 // Single_Quote, which are Case_Ignorable (Unicode, chapter 3.13, D136).
 const wordBreakIgnorable = "'.:\u00b7\u0387\u055f\u05f4\u2018\u2019\u2024\u2027\ufe13\ufe52\ufe55\uff07\uff0e\uff1a"
 
-// sigmaContext returns the effect of r on the rule of the final sigma: it is skipped
-// (Case_Ignorable), else it is a letter with case (Cased), else the end of the
-// word.
+// sigmaContext returns the effect of r on the rule of the final sigma: r is skipped
+// (Case_Ignorable), or a letter with case (Cased), or ends the word. Unassigned and
+// private use characters end it too, with a value of their own.
 func sigmaContext(r rune) byte {
 	switch {
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk),
@@ -167,15 +168,17 @@ func sigmaContext(r rune) byte {
 		return sigmaIgnorable
 	case unicode.In(r, unicode.Lu, unicode.Ll, unicode.Lt, unicode.Other_Lowercase, unicode.Other_Uppercase):
 		return sigmaCased
+	case unicode.In(r, unicode.Co, unicode.Cn):
+		return sigmaUnassigned
 	}
 	return 0
 }
 
-// A caseRange is a row of lowerRanges in package tokenize.
+// A caseRange is an element of lowerRanges in package tokenize.
 type caseRange struct{ first, last, step, delta rune }
 
-// lowerRanges returns the simple lower-case mappings. Of the full ones (str.lower)
-// only that of U+0130 differs, and that of sigma, which depends on its place.
+// lowerRanges returns the simple lower-case mappings. The full mappings (str.lower)
+// differ only for U+0130, and for sigma, which depends on its position.
 func lowerRanges() (out []caseRange) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		delta := unicode.ToLower(r) - r
