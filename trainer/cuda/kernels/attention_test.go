@@ -149,7 +149,7 @@ func checkFlash(f *fixture) {
 		f.launch("flash", "flash_forward", grid, 128, out, lse, a.qkvAt, a.batch, a.drop, scale)
 		f.near("out", f.read(out, n), a.out, 2*f.precision())
 		f.near("lse", f.readFloats(lse, heads*a.tokens), a.lse, 1e-6)
-		f.must(f.device.Write(sim.Pointer(delta), float32Bytes(a.delta)))
+		f.write(delta, float32Bytes(a.delta))
 		f.launch("flash", "flash_backward_queries", grid, 128, dqkv, a.qkvAt, a.doutAt, lse, delta, a.batch, a.drop, scale)
 		f.launchShared("flash", "flash_backward_keys", grid, 128, kernels.FlashShared, dqkv, a.qkvAt, a.doutAt, lse, delta, a.batch, a.drop, scale)
 		got := f.read(dqkv, 3*n)

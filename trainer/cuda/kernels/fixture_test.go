@@ -7,15 +7,18 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"pretext/trainer/cuda/device"
 	"pretext/trainer/cuda/kernels"
 	"pretext/trainer/cuda/sim"
 )
 
-// A fixture runs kernels of one type on a simulated device. Its methods panic
-// with an error, which run returns: so that a check can be run on a mutant too.
+// A fixture runs kernels of one type on a simulated device, or on the GPU if there
+// is one (see gpu_test.go). Its methods panic with an error, which run returns: so
+// that a check can be run on a mutant too.
 type fixture struct {
 	typ     kernels.Type
 	device  *sim.Device
+	gpu     *hardware // nil: device computes
 	modules map[string]*sim.Module
 	replace map[string]string // text of a module in place of the committed one
 	random  *rand.Rand
@@ -45,6 +48,9 @@ func (f *fixture) run(check func(f *fixture)) (err error) {
 			panic(r)
 		}
 	}()
+	if f.gpu != nil {
+		defer f.gpu.begin()()
+	}
 	check(f)
 	return nil
 }
@@ -57,7 +63,9 @@ func inTypes(t *testing.T, types []kernels.Type, check func(f *fixture)) {
 		t.Run(string(typ), func(t *testing.T) {
 			t.Parallel()
 			for seed := range uint64(2) {
-				if err := newFixture(typ, seed).run(check); err != nil {
+				f := newFixture(typ, seed)
+				f.gpu = gpu
+				if err := f.run(check); err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
 				}
 			}
@@ -130,10 +138,29 @@ func fromHalf(h uint16) float64 {
 
 // put brings bytes to the device.
 func (f *fixture) put(name string, b []byte) uint64 {
-	p, err := f.device.Alloc(name, len(b))
-	f.must(err)
-	f.must(f.device.Write(p, b))
-	return uint64(p)
+	p := f.room(name, len(b))
+	f.write(p, b)
+	return p
+}
+
+// write replaces bytes on the device.
+func (f *fixture) write(p uint64, b []byte) {
+	if f.gpu != nil {
+		f.must(f.gpu.write(device.Pointer(p), b))
+		return
+	}
+	f.must(f.device.Write(sim.Pointer(p), b))
+}
+
+// bytes returns n bytes of the device.
+func (f *fixture) bytes(p uint64, n int) []byte {
+	b := make([]byte, n)
+	if f.gpu != nil {
+		f.must(f.gpu.read(b, device.Pointer(p)))
+	} else {
+		f.must(f.device.Read(b, sim.Pointer(p)))
+	}
+	return b
 }
 
 // elems brings values to the device as elements; it returns what they are there.
@@ -164,6 +191,11 @@ func (f *fixture) output(name string, n int) uint64       { return f.room(name, 
 func (f *fixture) outputFloats(name string, n int) uint64 { return f.room(name, n*4) }
 
 func (f *fixture) room(name string, n int) uint64 {
+	if f.gpu != nil {
+		p, err := f.gpu.alloc(n)
+		f.must(err)
+		return uint64(p)
+	}
 	p, err := f.device.Alloc(name, n)
 	f.must(err)
 	return uint64(p)
@@ -171,8 +203,7 @@ func (f *fixture) room(name string, n int) uint64 {
 
 // read returns n elements.
 func (f *fixture) read(p uint64, n int) []float64 {
-	b := make([]byte, n*f.typ.Size())
-	f.must(f.device.Read(b, sim.Pointer(p)))
+	b := f.bytes(p, n*f.typ.Size())
 	x := make([]float64, n)
 	for i := range x {
 		switch f.typ {
@@ -190,9 +221,7 @@ func (f *fixture) read(p uint64, n int) []float64 {
 // readAs returns n numbers of a type.
 func readAs[T any](f *fixture, p uint64, n int) []T {
 	x := make([]T, n)
-	b := make([]byte, binary.Size(x))
-	f.must(f.device.Read(b, sim.Pointer(p)))
-	_, err := binary.Decode(b, binary.LittleEndian, x)
+	_, err := binary.Decode(f.bytes(p, binary.Size(x)), binary.LittleEndian, x)
 	f.must(err)
 	return x
 }
@@ -225,15 +254,22 @@ func (f *fixture) kernel(module, name string) *sim.Kernel {
 
 // launch runs a kernel to its end.
 func (f *fixture) launch(module, name string, grid sim.Dim, threads int, args ...any) {
-	f.must(f.device.Launch(f.kernel(module, name), sim.Config{Grid: grid, Block: sim.Dim{X: threads}}, kernels.Pack(args...)))
+	f.launchShared(module, name, grid, threads, 0, args...)
 }
 
 // launchShared runs a kernel with dynamic shared memory, above the limit of
 // launches without opt-in.
 func (f *fixture) launchShared(module, name string, grid sim.Dim, threads, shared int, args ...any) {
+	c := sim.Config{Grid: grid, Block: sim.Dim{X: threads}, Shared: shared}
+	if f.gpu != nil {
+		f.must(f.gpu.launch(kernelName{f.typ, module, name}, c, kernels.Pack(args...)))
+		return
+	}
 	k := f.kernel(module, name)
-	f.must(k.AllowShared(shared))
-	f.must(f.device.Launch(k, sim.Config{Grid: grid, Block: sim.Dim{X: threads}, Shared: shared}, kernels.Pack(args...)))
+	if shared > 0 {
+		f.must(k.AllowShared(shared))
+	}
+	f.must(f.device.Launch(k, c, kernels.Pack(args...)))
 }
 
 // normal returns n normally distributed values.

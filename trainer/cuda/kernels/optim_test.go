@@ -82,7 +82,7 @@ func checkUpdates(f *fixture) {
 			if round == 2 {
 				scaled[130] = math.Inf(1)
 			}
-			f.must(f.device.Write(sim.Pointer(gAt), float32Bytes(scaled)))
+			f.write(gAt, float32Bytes(scaled))
 			rule := kernels.Rule{
 				Beta1: float32(o.Beta1), Rest1: float32(1 - o.Beta1), Beta2: float32(o.Beta2), Rest2: float32(1 - o.Beta2), Epsilon: float32(o.Epsilon),
 				Decay: float32(o.WeightDecay), Rate: float32(rate), Clip: float32(o.ClipNorm), Growth: uint32(c.growth),
