@@ -43,7 +43,6 @@ deadcode:
 # extract/wiki/wikitext come from MediaWiki's message files, which are not here.)
 generated: $(NVRTC)
 	go generate ./cmd/internal/gencommands ./trainer/cuda/kernels ./tokenize ./trainer/cpu/internal/kernel ./internal/democorpus ./cmd/train-bert/internal/demoshards
-	cd extract/wiki/wikitext && go run ./internal/genentities
 	git diff --exit-code
 
 # The kernels' PTX is what this NVRTC writes: one version, so that it is the same

@@ -1,8 +1,9 @@
 package wikitext
 
-import "unicode/utf8"
-
-//go:generate go run ./internal/genentities
+import (
+	"html"
+	"unicode/utf8"
+)
 
 // maxEntity bounds the name or number of a character reference; the longest
 // name of HTML has 31 letters.
@@ -18,7 +19,7 @@ type entity struct {
 // entityAt reads the character reference at i, "&". It must end in ";" and
 // name a character that MediaWiki shows (Sanitizer::normalizeCharReferences);
 // anything else is text.
-func entityAt(src []byte, i int) (ent entity, ok bool) {
+func (s *Scanner) entityAt(src []byte, i int) (ent entity, ok bool) {
 	j := i + 1
 	if j < len(src) && src[j] >= utf8.RuneSelf {
 		return foreignEntity(src, i)
@@ -40,15 +41,33 @@ func entityAt(src []byte, i int) (ent entity, ok bool) {
 		ent.char = shown(ent.char)
 		return ent, ok
 	}
-	switch string(name) { // as text: no need for a look-up
-	case "nbsp", "thinsp", "ensp", "emsp":
-		ent.text = " "
-		return ent, true
-	case "shy", "lrm", "rlm": // not to be seen
-		return ent, true
-	}
-	ent.text, ok = namedEntities[string(name)]
+	ent.text, ok = s.namedEntity(name, src[i:ent.next])
 	return ent, ok
+}
+
+// namedEntity returns the text of the reference src, "&name;", and whether HTML
+// defines it. Package html knows the names; the scanner keeps those it has met.
+func (s *Scanner) namedEntity(name, src []byte) (text string, ok bool) {
+	switch string(name) {
+	case "nbsp", "thinsp", "ensp", "emsp":
+		return " ", true
+	case "shy", "lrm", "rlm": // invisible
+		return "", true
+	case "semi":
+		return ";", true
+	}
+	if text, ok = s.entities[string(name)]; ok {
+		return text, true
+	}
+	text = html.UnescapeString(string(src))
+	if text[len(text)-1] == ';' { // html knows a part of the name, or nothing
+		return "", false
+	}
+	if s.entities == nil {
+		s.entities = make(map[string]string)
+	}
+	s.entities[string(name)] = text
+	return text, true
 }
 
 // foreignEntity reads the two names beyond ASCII, &רלמ; and &رلم;, that

@@ -120,7 +120,7 @@ func (s *Scanner) urlEnd(i, e int) int {
 				continue
 			}
 		case c == '&':
-			if ent, ok := entityAt(s.src[:e], i); ok && (ent.text == "<" || ent.text == ">") {
+			if ent, ok := s.entityAt(s.src[:e], i); ok && (ent.text == "<" || ent.text == ">") {
 				return i
 			}
 		case c == 0xC2 && i+1 < e && s.src[i+1] == 0xA0, c == 0xE3 && i+2 < e && s.src[i+1] == 0x80 && s.src[i+2] == 0x80:

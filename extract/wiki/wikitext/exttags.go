@@ -197,7 +197,7 @@ func (s *Scanner) literal(i, e int) {
 func (s *Scanner) literalByte(i, e int) int {
 	switch s.src[i] {
 	case '&':
-		if ent, ok := entityAt(s.src[:e], i); ok {
+		if ent, ok := s.entityAt(s.src[:e], i); ok {
 			s.entity(ent)
 			return ent.next
 		}

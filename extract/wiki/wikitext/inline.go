@@ -87,7 +87,7 @@ func (s *Scanner) markup(start, i, e int, m mode) (next int, stop bool) {
 	case '<':
 		return s.angle(start, i, e), false
 	case '&':
-		if ent, ok := entityAt(src, i); ok {
+		if ent, ok := s.entityAt(src, i); ok {
 			s.text(src[start:i])
 			s.entity(ent)
 			return ent.next, false

@@ -186,7 +186,7 @@ func (s *Scanner) validTarget(l link) bool {
 	switch {
 	case len(t) == 0, t[0] == ':', len(t) > maxTitleBytes, bytes.Contains(t, []byte("~~~")):
 		return false
-	case bytes.IndexByte(t, '%') >= 0 && badPercent(t), bytes.IndexByte(t, '&') >= 0 && badEntity(t):
+	case bytes.IndexByte(t, '%') >= 0 && badPercent(t), bytes.IndexByte(t, '&') >= 0 && s.badEntity(t):
 		return false
 	case t[len(t)-1] == ':' && isShownNamespace(fold(&s.name, trimSpace(t[:len(t)-1]))):
 		return false // of the others even an empty title is dropped
@@ -223,12 +223,12 @@ func badPercent(t []byte) bool {
 
 // badEntity reports whether a title has a character reference for a character
 // that no title may hold.
-func badEntity(t []byte) bool {
+func (s *Scanner) badEntity(t []byte) bool {
 	for i, c := range t {
 		if c != '&' {
 			continue
 		}
-		ent, ok := entityAt(t, i)
+		ent, ok := s.entityAt(t, i)
 		if !ok {
 			continue
 		}

@@ -29,20 +29,21 @@ type Scanner struct {
 	heads  pendingHeadings
 	finder // where constructs end, see match.go, tables.go, links.go, exttags.go
 
-	names   nameCache  // resolved template names
-	args    []argument // of the templates being rendered, a stack
-	clean   []byte     // scratch: a page without its comments
-	name    []byte     // scratch: a folded name
-	aside   []byte     // text rendered aside, a stack
-	depth   int        // templates and parameters being rendered
-	prefix  []byte     // list markers of the line before, ; as :
-	residue bool       // a dropped template may have opened a table
-	stray   int        // closing braces to drop after the current template
-	tags    int        // HTML tags open on the line of a definition list
-	freeURL int        // a URL in the plain text of that line ends here
-	poemEnd int        // where the <poem> being rendered ends
-	divs    int        // HTML elements open that are lines of their own
-	pre     bool       // a <pre> is open that is never closed: lines are just lines
+	names    nameCache         // resolved template names
+	entities map[string]string // character references met so far, by name
+	args     []argument        // of the templates being rendered, a stack
+	clean    []byte            // scratch: a page without its comments
+	name     []byte            // scratch: a folded name
+	aside    []byte            // text rendered aside, a stack
+	depth    int               // templates and parameters being rendered
+	prefix   []byte            // list markers of the line before, ; as :
+	residue  bool              // a dropped template may have opened a table
+	stray    int               // closing braces to drop after the current template
+	tags     int               // HTML tags open on the line of a definition list
+	freeURL  int               // a URL in the plain text of that line ends here
+	poemEnd  int               // where the <poem> being rendered ends
+	divs     int               // HTML elements open that are lines of their own
+	pre      bool              // a <pre> is open that is never closed: lines are just lines
 }
 
 // NewScanner returns a scanner. Options must be valid ([Options.Validate]);

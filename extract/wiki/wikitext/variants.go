@@ -108,7 +108,7 @@ func (s *Scanner) alternative(i, e int) {
 	if colon := bytes.IndexByte(b, ':'); colon > 0 && isVariantCode(trimSpace(b[:colon])) {
 		i += colon + 1
 		s.work += e - i
-		e = i + alternativeEnd(s.src[i:e])
+		e = i + s.alternativeEnd(s.src[i:e])
 	}
 	saved := s.depth
 	if s.depth++; s.depth <= maxDepth {
@@ -119,7 +119,7 @@ func (s *Scanner) alternative(i, e int) {
 
 // alternativeEnd returns where the first alternative ends: at a semicolon
 // outside of what is nested, and of character references.
-func alternativeEnd(b []byte) int {
+func (s *Scanner) alternativeEnd(b []byte) int {
 	open := 0
 	for i := 0; i < len(b); i++ {
 		switch {
@@ -127,7 +127,7 @@ func alternativeEnd(b []byte) int {
 			open++
 		case b[i] == '}':
 			open--
-		case b[i] == ';' && open <= 0 && !endsReference(b[:i+1]):
+		case b[i] == ';' && open <= 0 && !s.endsReference(b[:i+1]):
 			return i
 		}
 	}
@@ -138,13 +138,13 @@ func alternativeEnd(b []byte) int {
 const maxReference = 33
 
 // endsReference reports whether a character reference ends with b.
-func endsReference(b []byte) bool {
+func (s *Scanner) endsReference(b []byte) bool {
 	tail := b[max(0, len(b)-maxReference):]
 	k := bytes.LastIndexByte(tail, '&')
 	if k < 0 {
 		return false
 	}
-	ent, ok := entityAt(tail, k)
+	ent, ok := s.entityAt(tail, k)
 	return ok && ent.next == len(tail)
 }
 
