@@ -15,11 +15,7 @@ func (s *Scanner) blocks(i, e int) {
 func (s *Scanner) block(i, e int) int {
 	src := s.src
 	if !s.pre {
-		k := i
-		if src[i] == '[' {
-			k = s.vanishing(i, e)
-		}
-		if k < e && isList(src[k]) {
+		if k := s.vanishing(i, e); k < e && isList(src[k]) {
 			return s.list(k, e)
 		}
 	}
@@ -53,10 +49,7 @@ func (s *Scanner) block(i, e int) int {
 			return s.paragraphLine(i+runLength(src[:e], i), e)
 		}
 	}
-	if s.soft {
-		s.softBreak()
-	}
-	return s.paragraphLine(i, e)
+	return s.paragraph(i, e)
 }
 
 // invisible returns the end of the behaviour switch at the start of a line, or
@@ -88,7 +81,16 @@ func (s *Scanner) vanishing(i, e int) int {
 	return i
 }
 
-// paragraphLine renders a paragraph line at i.
+// paragraph renders a line of text at i, which continues the paragraph before
+// it if there is one.
+func (s *Scanner) paragraph(i, e int) int {
+	if s.soft {
+		s.softBreak()
+	}
+	return s.paragraphLine(i, e)
+}
+
+// paragraphLine renders a line of text at i.
 func (s *Scanner) paragraphLine(i, e int) int {
 	i = s.inline(i, e, modeLine)
 	s.endQuotes()
@@ -116,10 +118,7 @@ func (s *Scanner) indented(i, e int) int {
 		return s.tableLine(j, e)
 	}
 	if s.src[i] != ' ' {
-		if s.soft {
-			s.softBreak()
-		}
-		return s.paragraphLine(j, e)
+		return s.paragraph(j, e)
 	}
 	s.endLine()
 	next := s.paragraphLine(j, e)

@@ -1,5 +1,7 @@
 package wikitext
 
+import "bytes"
+
 // maxProtocol is the longest name of a protocol.
 const maxProtocol = len("worldwind")
 
@@ -76,59 +78,61 @@ func (s *Scanner) extLinkAt(i, e int) (l extLink, ok bool) {
 // skipInLabel steps over the link, template, comment or extension tag at k, or
 // over one byte.
 func (s *Scanner) skipInLabel(k, e int) int {
-	switch s.src[k] {
-	case '[':
-		if k+1 < e && s.src[k+1] == '[' {
-			if inner, ok := s.linkAt(k, e); ok {
-				return inner.next
-			}
-		}
-	case '{':
-		if end, ok := s.bracesEnd(k, e); ok {
-			return end
-		}
-	case '<':
-		if end := s.opaqueEnd(k, e); end > k {
-			return end
+	if k+1 < e && s.src[k] == '[' && s.src[k+1] == '[' {
+		if inner, ok := s.linkAt(k, e); ok {
+			return inner.next
 		}
 	}
-	return k + 1
+	return s.step(k, e)
 }
 
 // urlEnd returns the end of the URL at i. Templates in it are stepped over;
 // italics and the entities of < and > end it.
 func (s *Scanner) urlEnd(i, e int) int {
 	for i < e {
-		c := s.src[i]
-		switch {
-		case c == '[' && s.src[i-1] == '/' && s.src[i-2] == '/': // [http://[2001:db8::1]/ x]
-			j := i + 1
-			for j < e && (class[s.src[j]]&classURL == 0) {
-				j++
-			}
-			if j >= e || s.src[j] != ']' || j == i+1 {
-				return i
-			}
-			i = j
+		switch c := s.src[i]; {
 		case class[c]&classURL != 0:
-			return i
-		case c == '\'' && i+1 < e && s.src[i+1] == '\'':
-			return i
-		case c == '{':
-			if j, ok := s.bracesEnd(i, e); ok {
-				i = j
-				continue
-			}
-		case c == '&':
-			if ent, ok := s.entityAt(s.src[:e], i); ok && (ent.text == "<" || ent.text == ">") {
+			end := s.addressEnd(i, e)
+			if end == i {
 				return i
 			}
-		case c == 0xC2 && i+1 < e && s.src[i+1] == 0xA0, c == 0xE3 && i+2 < e && s.src[i+1] == 0x80 && s.src[i+2] == 0x80:
-			return i // no-break space, ideographic space
+			i = end
+		case c == '{':
+			i = s.step(i, e)
+		case (c == '\'' || c == '&' || c == 0xC2 || c == 0xE3) && s.endsURL(i, e):
+			return i
+		default:
+			i++
 		}
-		i++
 	}
 	return i
+}
+
+// addressEnd returns the end of the IPv6 address in brackets at i, as in
+// [http://[2001:db8::1]/ x]; or i if there is none.
+func (s *Scanner) addressEnd(i, e int) int {
+	if s.src[i] != '[' || s.src[i-1] != '/' || s.src[i-2] != '/' {
+		return i
+	}
+	j := i + 1
+	for j < e && class[s.src[j]]&classURL == 0 {
+		j++
+	}
+	if j >= e || s.src[j] != ']' || j == i+1 {
+		return i
+	}
+	return j + 1
+}
+
+// endsURL reports whether italics, an entity of < or >, a no-break space or an
+// ideographic space begins at i.
+func (s *Scanner) endsURL(i, e int) bool {
+	rest := s.src[i:e]
+	if rest[0] == '&' {
+		ent, ok := s.entityAt(s.src[:e], i)
+		return ok && (ent.text == "<" || ent.text == ">")
+	}
+	return bytes.HasPrefix(rest, []byte("''")) || bytes.HasPrefix(rest, []byte("\u00a0")) || bytes.HasPrefix(rest, []byte("\u3000"))
 }
 
 // extLink renders an external link. Without a label MediaWiki shows a number

@@ -89,11 +89,7 @@ func (s *Scanner) function(f function, args []argument) {
 	case funcIf:
 		s.choose(s.shows(first), args, 1)
 	case funcIfEqual:
-		a, mark := s.capture(first)
-		b, _ := s.capture(s.arg(args, 1))
-		equal := sameValue(a, b)
-		s.release(mark)
-		s.choose(equal, args, 2)
+		s.choose(s.equal(first, s.arg(args, 1)), args, 2)
 	case funcPlural:
 		a, mark := s.capture(first)
 		one := string(a) == "1"
@@ -116,6 +112,14 @@ func (s *Scanner) function(f function, args []argument) {
 		s.text(s.aside[end:])
 		s.release(mark)
 	}
+}
+
+// equal reports whether two arguments show the same value.
+func (s *Scanner) equal(p, q span) bool {
+	a, mark := s.capture(p)
+	b, _ := s.capture(q)
+	s.release(mark)
+	return sameValue(a, b)
 }
 
 // shows reports whether an argument shows any text.

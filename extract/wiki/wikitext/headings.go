@@ -129,4 +129,4 @@ func (s *Scanner) sectionEnd(i, e, level int) int {
 
 // lineEnd returns the end of the source line at i: the next line feed outside
 // of templates, comments and extension tags.
-func (s *Scanner) lineEnd(i, e int) int { return s.outside(i, e, classLine, '\n') }
+func (s *Scanner) lineEnd(i, e int) int { return s.outside(i, e, '\n') }

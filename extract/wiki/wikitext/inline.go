@@ -21,20 +21,21 @@ var (
 // stopped. Each case first finds the end of the markup, then writes the plain
 // text before it, then its rendering.
 func (s *Scanner) inline(i, e int, m mode) int {
-	if m.line {
-		return s.scan(i, e, m)
+	saved, near := s.mode, s.near // near: ends found in the enclosing range
+	s.mode = m
+	next := s.scan(i, e)
+	s.mode = saved
+	if !m.line {
+		s.near = near
 	}
-	near := s.near // ends found in the enclosing range
-	next := s.scan(i, e, m)
-	s.near = near
 	return next
 }
 
 // scan is the loop of inline.
-func (s *Scanner) scan(i, e int, m mode) int {
+func (s *Scanner) scan(i, e int) int {
 	src := s.src[:e] // no bounds check below
 	start, counted := i, i
-	for mask := m.mask | s.variants; ; {
+	for mask := s.mode.mask | s.variants; ; {
 		if mask&^classSpecial == 0 {
 			i = s.skip(i, e, mask)
 		} else {
@@ -43,7 +44,7 @@ func (s *Scanner) scan(i, e int, m mode) int {
 		if i >= e {
 			break
 		}
-		next, stop := s.markup(start, i, e, m)
+		next, stop := s.markup(start, i, e)
 		s.work += i + 1 - counted
 		if stop {
 			return next
@@ -61,62 +62,71 @@ func (s *Scanner) scan(i, e int, m mode) int {
 }
 
 // markup renders the markup at i after the plain text src[start:i], and returns
-// the position after it. It returns i if there is only plain text. It has a
-// case for each byte of classInline.
-func (s *Scanner) markup(start, i, e int, m mode) (next int, stop bool) {
-	switch src := s.src[:e]; src[i] {
+// the position after it. It returns i if there is only plain text. stop ends the
+// scan there.
+func (s *Scanner) markup(start, i, e int) (next int, stop bool) {
+	switch s.src[i] {
 	case '\n':
-		s.text(src[start:i])
-		return s.lineFeed(i, m)
+		s.text(s.src[start:i])
+		return s.lineFeed(i)
+	case ':':
+		if s.tags <= 0 && s.bold&1 == 0 && s.italic&1 == 0 && !s.inURL(start, i, e) {
+			s.text(s.src[start:i])
+			return i, true
+		}
+		return i, false
+	}
+	return s.element(start, i, e), false
+}
+
+// element is markup for the bytes at which a scan never stops. With markup it
+// has a case for each byte of classInline.
+func (s *Scanner) element(start, i, e int) (next int) {
+	switch src := s.src[:e]; src[i] {
 	case '\'':
 		if i+1 < e && src[i+1] == '\'' {
 			s.text(src[start:i])
 			n := runLength(src, i)
 			s.quote(n)
-			return i + n, false
+			return i + n
 		}
 	case '[':
-		if !m.label {
-			return s.bracket(start, i, e), false
+		if !s.mode.label {
+			return s.bracket(start, i, e)
 		}
 	case '{':
 		if i+1 < e && src[i+1] == '{' {
 			s.text(src[start:i])
-			return s.braces(i, e), false
+			return s.braces(i, e)
 		}
 	case '<':
-		return s.angle(start, i, e), false
+		return s.angle(start, i, e)
 	case '&':
 		if ent, ok := s.entityAt(src, i); ok {
 			s.text(src[start:i])
 			s.entity(ent)
-			return ent.next, false
+			return ent.next
 		}
 	case 0xC2:
 		if i+1 < e && src[i+1] == 0xA0 {
 			s.text(src[start:i])
 			s.str(" ")
-			return i + 2, false
+			return i + 2
 		}
 	case '_':
-		return s.switchName(start, i, e), false
+		return s.switchName(start, i, e)
 	case '-':
-		return s.variantAt(start, i, e), false
-	case ':':
-		if s.tags <= 0 && s.bold&1 == 0 && s.italic&1 == 0 && !s.inURL(start, i, e) {
-			s.text(src[start:i])
-			return i, true
-		}
+		return s.variantAt(start, i, e)
 	}
-	return i, false
+	return i
 }
 
 // lineFeed ends the scan at a line feed, or renders it as a space.
-func (s *Scanner) lineFeed(i int, m mode) (next int, stop bool) {
-	if m.line {
+func (s *Scanner) lineFeed(i int) (next int, stop bool) {
+	if s.mode.line {
 		return i, true
 	}
-	if !m.label {
+	if !s.mode.label {
 		s.endQuotes()
 	}
 	s.str(" ")

@@ -38,7 +38,7 @@ func (s *Scanner) linkAt(i, e int) (l link, ok bool) {
 		if !l.odd || namespaceOf(s.src[l.target:l.targetEnd], &s.name) != wordFile {
 			return l, false
 		}
-		end, ok := s.near.image.end(s, i, at, e)
+		end, ok := s.fileLinkEnd(i, at, e)
 		l.labelEnd, l.next = end-2, end
 		return l, ok
 	}
@@ -62,7 +62,7 @@ func (s *Scanner) targetEnd(i, e int) (end int, odd bool) {
 			continue
 		}
 		if c == '{' && s.barAt(i, e) == 0 {
-			if j, ok := s.bracesEnd(i, e); ok {
+			if j := s.bracesEnd(i, e); j > i {
 				i = j
 				seen |= classOdd
 				continue
@@ -102,23 +102,10 @@ func (s *Scanner) labelEnd(i, e int) (at int, closed bool) {
 		if i >= e {
 			break
 		}
-		switch c := src[i]; c {
-		case '[', ']':
-			if i+1 < e && src[i+1] == c {
-				return i, c == ']'
-			}
-		case '{':
-			if j, ok := s.bracesEnd(i, e); ok {
-				i = j
-				continue
-			}
-		default:
-			if j := s.opaqueEnd(i, e); j > i {
-				i = j
-				continue
-			}
+		if c := src[i]; (c == '[' || c == ']') && i+1 < e && src[i+1] == c {
+			return i, c == ']'
 		}
-		i++
+		i = s.step(i, e)
 	}
 	s.near.label = failure{from: start, to: e, limit: e}
 	return e, false
@@ -141,9 +128,10 @@ type imageFinder struct {
 	last     int // end of the file link, -1: not closed
 }
 
-// end returns the end of the file link at i whose caption meets the first
+// fileLinkEnd returns the end of the file link at i whose caption has its first
 // "[[" at j.
-func (f *imageFinder) end(s *Scanner, i, j, e int) (end int, ok bool) {
+func (s *Scanner) fileLinkEnd(i, j, e int) (end int, ok bool) {
+	f := &s.near.image
 	if f.to > 0 && i >= f.from && j <= f.to && e == f.limit {
 		return f.last, f.last >= 0
 	}
@@ -373,7 +361,6 @@ func (s *Scanner) pipeTrick(l link) {
 }
 
 func trimSpace(b []byte) []byte {
-	b = trimBlankLeft(b)
 	for len(b) > 0 && (isBlank(b[len(b)-1]) || b[len(b)-1] == '\n') {
 		b = b[:len(b)-1]
 	}

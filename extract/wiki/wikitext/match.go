@@ -103,17 +103,29 @@ func (f *finder) elementInRun(i, run int) (el element, ok bool) {
 	return el, ok
 }
 
-// bracesEnd returns the end of the template or parameter at i, if it ends
-// before e.
-func (s *Scanner) bracesEnd(i, e int) (end int, ok bool) {
+// bracesEnd returns the end of the template or parameter at i, "{"; or i if
+// there is none that ends before e.
+func (s *Scanner) bracesEnd(i, e int) int {
 	if i+1 >= e || s.src[i+1] != '{' {
-		return i, false
+		return i
 	}
-	el, ok := s.elementAt(i)
-	if !ok || int(el.end) > e {
-		return i, false
+	if el, ok := s.elementAt(i); ok && int(el.end) <= e {
+		return int(el.end)
 	}
-	return int(el.end), true
+	return i
+}
+
+// step returns the end of the template, comment or extension tag at i; i+1 if
+// there is none.
+func (s *Scanner) step(i, e int) int {
+	end := i
+	switch s.src[i] {
+	case '{':
+		end = s.bracesEnd(i, e)
+	case '<':
+		end = s.opaqueEnd(i, e)
+	}
+	return max(end, i+1)
 }
 
 // match pairs braces from i on until all are closed, or to the end of the

@@ -22,6 +22,7 @@ type Scanner struct {
 	src      []byte // the page without its comments
 	page     Page
 	special  specialMap
+	mode     mode   // of the inline scan
 	variants uint16 // classVariant if the language has variants
 
 	output // the text so far, see seam.go

@@ -1,6 +1,9 @@
 package wikitext
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // A tableFinder pairs the begins and ends of tables, which nest.
 type tableFinder struct {
@@ -20,17 +23,8 @@ func (f *tableFinder) reset() {
 
 // find returns the end of the table that begins at i, known or not.
 func (f *tableFinder) find(i int) (end int, known bool) {
-	lo, hi := 0, len(f.tables)
-	for lo < hi {
-		m := int(uint(lo+hi) >> 1)
-		if f.tables[m].start < i {
-			lo = m + 1
-		} else {
-			hi = m
-		}
-	}
-	if lo < len(f.tables) && f.tables[lo].start == i {
-		return f.tables[lo].end, true
+	if k, ok := slices.BinarySearchFunc(f.tables, i, func(t tableSpan, start int) int { return t.start - start }); ok {
+		return f.tables[k].end, true
 	}
 	return -1, i < f.matched
 }
@@ -114,19 +108,7 @@ func (s *Scanner) matchTables(i int) {
 // skipLinePart steps over the byte of classLine at i, or over the template,
 // comment or extension tag that begins there.
 func (s *Scanner) skipLinePart(i, n int) (next int, newLine bool) {
-	switch s.src[i] {
-	case '\n':
-		return i + 1, true
-	case '{':
-		if j, ok := s.bracesEnd(i, n); ok {
-			return j, false
-		}
-	case '<':
-		if j := s.opaqueEnd(i, n); j > i {
-			return j, false
-		}
-	}
-	return i + 1, false
+	return s.step(i, n), s.src[i] == '\n'
 }
 
 // skipIndent steps over the blanks and colons before a table.

@@ -1,6 +1,9 @@
 package wikitext
 
-import "bytes"
+import (
+	"bytes"
+	"iter"
+)
 
 // maxDepth bounds the templates rendered inside of each other; MediaWiki stops
 // at 40 as well. What is deeper is dropped.
@@ -136,32 +139,17 @@ func (c *nameCache) slot(name []byte) *nameSlot {
 
 // nameEnd returns where the name of a template ends: at a bar outside of
 // templates and comments.
-func (s *Scanner) nameEnd(i, e int) int { return s.outside(i, e, classArgument, '|') }
+func (s *Scanner) nameEnd(i, e int) int { return s.outside(i, e, '|') }
 
-// outside returns where stop first stands in src[i:e] outside of templates,
-// comments and extension tags; e if it does not. mask is a class of bytes that
-// holds stop and what those begin with.
-func (s *Scanner) outside(i, e int, mask uint16, stop byte) int {
-	src := s.src[:e]
+// outside returns where stop, a line feed or a bar, first occurs in src[i:e]
+// outside of templates, comments and extension tags; e if it does not.
+func (s *Scanner) outside(i, e int, stop byte) int {
+	mask := class[stop] & (classLine | classArgument) // these have "{" and "<" too
 	for {
-		if i = s.skip(i, e, mask); i >= e {
-			return e
-		}
-		switch src[i] {
-		case stop:
+		if i = s.skip(i, e, mask); i >= e || s.src[i] == stop {
 			return i
-		case '{':
-			if j, ok := s.bracesEnd(i, e); ok {
-				i = j
-				continue
-			}
-		case '<':
-			if j := s.opaqueEnd(i, e); j > i {
-				i = j
-				continue
-			}
 		}
-		i++
+		i = s.step(i, e)
 	}
 }
 
@@ -192,7 +180,6 @@ var templateWords = makeSet("template", "vorlage", "modèle", "plantilla", "ша
 // extension tags. The name comes first, as a positional argument.
 func (s *Scanner) split(i, e int) {
 	base := len(s.args)
-	src := s.src[:e]
 	start, equal := i, -1
 	work := 0
 	for {
@@ -202,40 +189,32 @@ func (s *Scanner) split(i, e int) {
 		if i >= e {
 			break
 		}
-		switch src[i] {
-		case '{':
-			if j, ok := s.bracesEnd(i, e); ok {
-				i = j
-				continue
-			}
+		switch s.src[i] {
 		case '[':
 			if el, ok := s.elementAt(i); ok && int(el.end) <= e {
 				i = int(el.end)
 				continue
 			}
-		case '<':
-			if j := s.opaqueEnd(i, e); j > i {
-				i = j
-				continue
-			}
 		case '=':
-			if equal < 0 {
+			if equal < 0 && len(s.args) > base {
 				equal = i
 			}
 		case '|':
 			if len(s.args)-base < maxArguments {
-				s.addArgument(start, i, equal, base)
+				s.addArgument(start, i, equal)
 			}
 			start, equal = i+1, -1
 		}
-		i++
+		i = s.step(i, e)
 	}
-	s.addArgument(start, e, equal, base)
+	s.addArgument(start, e, equal)
 	s.work += work
 }
 
-func (s *Scanner) addArgument(i, e, equal, base int) {
-	if equal >= 0 && len(s.args) > base {
+// addArgument adds the argument src[i:e], named if equal, the place of its
+// first "=", is not -1 and follows a key.
+func (s *Scanner) addArgument(i, e, equal int) {
+	if equal >= 0 {
 		if key := s.trim(i, equal); isKey(s.src[key.start:key.end]) {
 			s.args = append(s.args, argument{key: key, value: s.trim(equal+1, e)})
 			return
@@ -263,6 +242,20 @@ func (s *Scanner) trim(i, e int) span {
 		e--
 	}
 	return span{i, e}
+}
+
+// positional yields the positional arguments with their numbers, from 1.
+func positional(args []argument) iter.Seq2[int, span] {
+	return func(yield func(int, span) bool) {
+		n := 0
+		for _, a := range args[1:] {
+			if a.key.empty() {
+				if n++; !yield(n, a.value) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // arg returns the value of positional argument n, from 1, also if it is

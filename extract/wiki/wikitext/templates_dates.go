@@ -12,39 +12,42 @@ var monthNames = [13]string{1: "January", "February", "March", "April", "May", "
 // date.
 func (s *Scanner) date(args []argument, n int, dayFirst bool) {
 	year := s.bytes(s.arg(args, n))
-	month := monthNumber(s.bytes(s.arg(args, n+1)))
-	day, _ := parseNumber(s.bytes(s.arg(args, n+2)))
-	if y, m, d, ok := isoDate(year); ok {
-		year, month, day = y, m, d
+	d, ok := isoDate(year)
+	if !ok {
+		d.year, d.month = year, monthNumber(s.bytes(s.arg(args, n+1)))
+		d.day, _ = parseNumber(s.bytes(s.arg(args, n+2)))
 	}
-	if len(year) == 0 {
+	if len(d.year) == 0 {
 		return
 	}
-	if _, ok := parseNumber(year); !ok || month < 1 || month > 12 {
+	if _, ok := parseNumber(d.year); !ok || d.month < 1 || d.month > 12 {
 		s.put(s.arg(args, n))
 		return
 	}
 	if units, ok := dateUnits(s.page.Lang); ok {
-		s.unitDate(year, month, day, units)
+		s.unitDate(d, units)
 		return
 	}
-	switch {
-	case day < 1 || day > 31:
-		s.str(monthNames[month])
+	if d.hasDay() && dayFirst {
+		s.decimal(d.day)
 		s.str(" ")
-	case dayFirst:
-		s.decimal(day)
-		s.str(" ")
-		s.str(monthNames[month])
-		s.str(" ")
-	default:
-		s.str(monthNames[month])
-		s.str(" ")
-		s.decimal(day)
+	}
+	s.str(monthNames[d.month])
+	s.str(" ")
+	if d.hasDay() && !dayFirst {
+		s.decimal(d.day)
 		s.str(", ")
 	}
-	s.text(year)
+	s.text(d.year)
 }
+
+// A date is what a template's arguments give of a date.
+type date struct {
+	year       []byte
+	month, day int // day outside of 1 to 31: none
+}
+
+func (d date) hasDay() bool { return d.day >= 1 && d.day <= 31 }
 
 // asOf renders {{as of|2015|3}}: "As of March 2015".
 func (s *Scanner) asOf(args []argument) {
@@ -117,16 +120,16 @@ func dateUnits(lang string) (units [3]string, ok bool) {
 }
 
 // unitDate renders a date in such a language.
-func (s *Scanner) unitDate(year []byte, month, day int, units [3]string) {
-	s.text(year)
+func (s *Scanner) unitDate(d date, units [3]string) {
+	s.text(d.year)
 	s.str(units[0])
-	s.decimal(month)
-	if day < 1 || day > 31 {
+	s.decimal(d.month)
+	if !d.hasDay() {
 		s.str(strings.TrimRight(units[1], " "))
 		return
 	}
 	s.str(units[1])
-	s.decimal(day)
+	s.decimal(d.day)
 	s.str(units[2])
 }
 
@@ -162,13 +165,14 @@ func (s *Scanner) freeDate(args []argument) {
 }
 
 // isoDate reads a date in the form 2001-09-11.
-func isoDate(b []byte) (year []byte, month, day int, ok bool) {
+func isoDate(b []byte) (d date, ok bool) {
 	if len(b) != len("2001-09-11") || b[4] != '-' || b[7] != '-' {
-		return nil, 0, 0, false
+		return date{}, false
 	}
 	month, monthOK := parseNumber(b[5:7])
 	day, dayOK := parseNumber(b[8:])
-	return b[:4], month, day, isDigits(b[:4]) && monthOK && dayOK && month >= 1 && month <= 12 && day >= 1 && day <= 31
+	d = date{b[:4], month, day}
+	return d, isDigits(d.year) && monthOK && dayOK && month >= 1 && month <= 12 && d.hasDay()
 }
 
 // monthNumber reads a month: a number, or its English name or the first three

@@ -242,16 +242,13 @@ func (s *Scanner) pair(t template, args []argument) {
 // lastArgument returns the last positional argument that is not empty, among
 // the first n if n > 0.
 func (s *Scanner) lastArgument(args []argument, n int) span {
-	last, place := span{}, 0
-	for _, a := range args[1:] {
-		if !a.key.empty() {
-			continue
-		}
-		if place++; n > 0 && place > n {
+	last := span{}
+	for place, value := range positional(args) {
+		if n > 0 && place > n {
 			break
 		}
-		if !a.value.empty() {
-			last = a.value
+		if !value.empty() {
+			last = value
 		}
 	}
 	return last
@@ -259,18 +256,15 @@ func (s *Scanner) lastArgument(args []argument, n int) span {
 
 // joined renders the positional arguments from number n on.
 func (s *Scanner) joined(args []argument, n int, between string) {
-	place, written := 0, false
-	for _, a := range args[1:] {
-		if !a.key.empty() {
-			continue
-		}
-		if place++; place < n || a.value.empty() {
+	written := false
+	for place, value := range positional(args) {
+		if place < n || value.empty() {
 			continue
 		}
 		if written {
 			s.str(between)
 		}
-		s.put(a.value)
+		s.put(value)
 		written = true
 	}
 }
@@ -308,13 +302,9 @@ func (s *Scanner) lines(p span) {
 
 // items renders positional arguments, each on a line of its own.
 func (s *Scanner) items(args []argument, n int) {
-	place := 0
-	for _, a := range args[1:] {
-		if !a.key.empty() {
-			continue
-		}
-		if place++; place >= n {
-			s.lines(a.value)
+	for place, value := range positional(args) {
+		if place >= n {
+			s.lines(value)
 		}
 	}
 }

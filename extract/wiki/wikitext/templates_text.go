@@ -30,8 +30,8 @@ func (s *Scanner) harvard(args []argument) {
 		return
 	}
 	names := 0
-	for _, a := range args[1:] {
-		if a.key.empty() && !a.value.empty() {
+	for _, value := range positional(args) {
+		if !value.empty() {
 			names++
 		}
 	}
@@ -76,9 +76,7 @@ func (s *Scanner) sic(args []argument) {
 		return
 	}
 	s.put(s.arg(args, 1))
-	if p := s.arg(args, 2); !p.empty() {
-		s.put(p)
-	}
+	s.put(s.arg(args, 2))
 }
 
 // country renders {{flag|FRA}}: the name that is shown beside the flag.
