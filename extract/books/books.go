@@ -286,33 +286,39 @@ type book struct {
 	piece  bool // of a file of lines, rows or chapters: its ID is like no other of the file
 }
 
+func (b book) titleOrName() string { return cmp.Or(b.title, stem(path.Base(b.name))) }
+
+// chapters returns the texts of the book's chapters.
+func (b book) chapters() [][]byte {
+	if b.parts == nil {
+		return joinShort(cutChapters(b.text))
+	}
+	return joinShort(b.parts)
+}
+
+// finishChapters yields a document for each chapter of a book.
+func (r *Reader) finishChapters(b book, chapters [][]byte) error {
+	r.note(b.name, b.note)
+	for i, text := range chapters {
+		err := r.finish(book{name: fmt.Sprintf("%s#%d", b.name, i+1), title: b.titleOrName(), lang: b.lang, text: text, piece: true})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // finish counts a book and yields its document, or those of its chapters.
 func (r *Reader) finish(b book) error {
 	if b.reject == "" && r.opts.Chapters && !b.piece {
-		chapters := joinShort(b.parts)
-		if b.parts == nil {
-			chapters = joinShort(cutChapters(b.text))
-		}
+		chapters := b.chapters()
 		if len(chapters) > 1 {
-			if b.title == "" {
-				b.title = stem(path.Base(b.name))
-			}
-			if b.note != "" {
-				r.note(b.name, b.note)
-			}
-			for i, text := range chapters {
-				if err := r.finish(book{name: fmt.Sprintf("%s#%d", b.name, i+1), title: b.title, lang: b.lang, text: text, piece: true}); err != nil {
-					return err
-				}
-			}
-			return nil
+			return r.finishChapters(b, chapters)
 		}
 		b.text = bytes.Join(chapters, nil)
 	}
 	r.stats.Books++
-	if b.note != "" {
-		r.note(b.name, b.note)
-	}
+	r.note(b.name, b.note)
 	if b.reject == "" && len(b.text) == 0 {
 		b.reject = extract.RejectEmpty
 	}
@@ -322,14 +328,8 @@ func (r *Reader) finish(b book) error {
 	}
 	r.stats.Kept++
 	doc := &extract.Document{
-		ID: "books:" + b.name, Title: b.title, Text: string(b.text),
-		Source: r.source(), Lang: b.lang,
-	}
-	if doc.Title == "" {
-		doc.Title = stem(path.Base(b.name))
-	}
-	if doc.Lang == "" {
-		doc.Lang = r.opts.Lang
+		ID: "books:" + b.name, Title: b.titleOrName(), Text: string(b.text),
+		Source: r.source(), Lang: cmp.Or(b.lang, r.opts.Lang),
 	}
 	if !b.piece { // there may be hundreds of millions
 		r.countID(doc.ID)
@@ -349,8 +349,9 @@ func (r *Reader) countID(id string) {
 	r.seen[h.Sum64()] = struct{}{}
 }
 
+// note adds a note unless it is empty.
 func (r *Reader) note(name, note string) {
-	if len(r.stats.Notes) < MaxNotes {
+	if note != "" && len(r.stats.Notes) < MaxNotes {
 		r.stats.Notes = append(r.stats.Notes, Note{name, note})
 	}
 }

@@ -224,7 +224,7 @@ func TestPlanGroupsConsecutiveFiles(t *testing.T) {
 		files = append(files, Info{f.name, f.mb << 20})
 	}
 	slices.Reverse(files)
-	got, err := planFolder(Local{}, "dir", files, Options{})
+	got, err := planner{store: Local{}, path: "dir"}.folder(files)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,9 +2,9 @@ package books
 
 import (
 	"bytes"
-	"unicode"
 	"unicode/utf8"
 
+	"pretext/extract/internal/words"
 	"pretext/extract/text"
 )
 
@@ -72,7 +72,7 @@ func joinLines(lines []byte, keep bool, margin int) []byte {
 		if len(v.bytes) > 0 {
 			switch {
 			case len(out) == 0:
-			case len(prev.bytes) == 0 || keep || breakStays(prev, v, next, margin):
+			case len(prev.bytes) == 0 || keep || v.staysApart(prev, next, margin):
 				out = append(out, '\n')
 			case !joinsBare(prev.bytes, v.bytes):
 				out = append(out, ' ')
@@ -87,9 +87,9 @@ func joinLines(lines []byte, keep bool, margin int) []byte {
 	return out
 }
 
-// breakStays reports whether the break between two lines of a paragraph is
-// intended.
-func breakStays(prev, v, next lineView, margin int) bool {
+// staysApart reports whether the break between the previous line of the
+// paragraph and v is intended.
+func (v lineView) staysApart(prev, next lineView, margin int) bool {
 	if margin < minMargin {
 		return false
 	}
@@ -116,10 +116,10 @@ func firstWord(line []byte) int {
 	return n
 }
 
-// spaceless reports whether r belongs to a script without spaces between words.
+// spaceless reports whether r belongs to a script without spaces between words,
+// or is punctuation of one.
 func spaceless(r rune) bool {
-	return r >= 0x0E00 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) ||
-		r >= 0x3000 && r <= 0x303F || r >= 0xFF00 && r <= 0xFF60)
+	return words.Spaceless(r) || r >= 0x3000 && r <= 0x303F || r >= 0xFF00 && r <= 0xFF60
 }
 
 // joinsBare reports whether two lines join without a space.

@@ -96,44 +96,65 @@ func (r *Reader) readLines(name string, src io.Reader) error {
 	}
 	before := r.stats.InvalidBytes
 	c := cutter{r: r, name: name, per: r.opts.LinesPerDocument}
-	var long []byte // a line beyond the buffer, so far
-	tooLong := false
-	for number := int64(1); ; {
-		piece, err := in.ReadSlice('\n')
-		if err == bufio.ErrBufferFull {
-			if !tooLong {
-				long = append(long, piece...)
-				tooLong = len(long) > 2*r.limit
-			}
-			continue
-		}
-		if err != nil && err != io.EOF {
-			return err
-		}
-		if tooLong {
-			if ferr := r.finish(book{name: c.id(number), reject: extract.RejectTooLarge, piece: true}); ferr != nil {
-				return ferr
-			}
-		} else {
-			if len(long) > 0 {
-				piece = append(long, piece...)
-			}
-			if aerr := c.add(piece, number); aerr != nil {
-				return aerr
-			}
-		}
-		number++
-		if long, tooLong = long[:0], false; cap(long) > 1<<20 {
-			long = nil
-		}
-		if err == io.EOF {
-			break
-		}
+	if err := c.addAll(&lineReader{in: in, limit: 2 * r.limit}); err != nil {
+		return err
 	}
 	if n := r.stats.InvalidBytes - before; n > 0 {
 		r.note(name, fmt.Sprintf("%d bytes that are not UTF-8 were dropped", n))
 	}
 	return c.flush()
+}
+
+// addAll adds all lines of a file.
+func (c *cutter) addAll(lines *lineReader) error {
+	for number := int64(1); ; number++ {
+		line, tooLong, err := lines.next()
+		if err != nil && err != io.EOF {
+			return err
+		}
+		var failed error
+		if tooLong {
+			failed = c.r.finish(book{name: c.id(number), reject: extract.RejectTooLarge, piece: true})
+		} else {
+			failed = c.add(line, number)
+		}
+		if failed != nil || err == io.EOF {
+			return failed
+		}
+	}
+}
+
+// A lineReader reads the lines of a file.
+type lineReader struct {
+	in    *bufio.Reader
+	limit int    // bytes of a line
+	long  []byte // a line that is longer than the buffer of in
+}
+
+// next returns the next line, valid until the next call, or that it is too
+// long. The last line, which may be empty, comes with io.EOF.
+func (l *lineReader) next() (line []byte, tooLong bool, err error) {
+	if l.long = l.long[:0]; cap(l.long) > 1<<20 {
+		l.long = nil
+	}
+	for {
+		piece, err := l.in.ReadSlice('\n')
+		if err == bufio.ErrBufferFull {
+			if !tooLong {
+				l.long = append(l.long, piece...)
+				tooLong = len(l.long) > l.limit
+			}
+			continue
+		}
+		switch {
+		case err != nil && err != io.EOF:
+			return nil, false, err
+		case len(l.long) > 0 && !tooLong:
+			l.long = append(l.long, piece...)
+			piece = l.long
+		}
+		return piece, tooLong, err
+	}
 }
 
 // sentenceBytes is the mean length of rows below which they look like

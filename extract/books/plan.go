@@ -95,37 +95,40 @@ type Store interface {
 // Plan lists the sources at paths and divides them into tasks, in order. A
 // folder without books is an error. Of Parquet files it reads the footer.
 func Plan(store Store, paths []string, opts Options) ([]Task, error) {
-	var tasks []Task
-	for _, p := range paths {
-		files, err := store.List(p)
+	var all []Task
+	for _, path := range paths {
+		p := planner{store, path, opts.column()}
+		tasks, err := p.plan()
 		if err != nil {
-			return nil, fmt.Errorf("plan books %q: %w", p, err)
+			return nil, fmt.Errorf("plan books %q: %w", path, err)
 		}
-		if len(files) == 1 && files[0].Name == "" {
-			if kindOf(p) == rows {
-				groups, err := planRows(store, p, files[0], opts)
-				if err != nil {
-					return nil, fmt.Errorf("plan books %q: %w", p, err)
-				}
-				tasks = append(tasks, groups...)
-				continue
-			}
-			tasks = append(tasks, Task{Path: Name(p), Kind: KindFile, Bytes: files[0].Size})
-			continue
-		}
-		folder, err := planFolder(store, p, files, opts)
-		if err != nil {
-			return nil, fmt.Errorf("plan books %q: %w", p, err)
-		}
-		if len(folder) == 0 {
-			return nil, fmt.Errorf("plan books %q: no .txt, .epub or .parquet file in this folder", p)
-		}
-		tasks = append(tasks, folder...)
+		all = append(all, tasks...)
 	}
-	return tasks, nil
+	return all, nil
 }
 
-func planFolder(store Store, p string, files []Info, opts Options) ([]Task, error) {
+// A planner divides the file or folder at a path into tasks.
+type planner struct {
+	store  Store
+	path   string
+	column string // of Parquet files
+}
+
+func (p planner) plan() ([]Task, error) {
+	files, err := p.store.List(p.path)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(files) != 1 || files[0].Name != "":
+		return p.folder(files)
+	case kindOf(p.path) == rows:
+		return p.rows(files[0])
+	}
+	return []Task{{Path: Name(p.path), Kind: KindFile, Bytes: files[0].Size}}, nil
+}
+
+// folder groups the books of a folder.
+func (p planner) folder(files []Info) ([]Task, error) {
 	slices.SortFunc(files, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
 	var tasks []Task
 	var skipped int64
@@ -135,7 +138,7 @@ func planFolder(store Store, p string, files []Info, opts Options) ([]Task, erro
 			continue
 		}
 		if kindOf(f.Name) == rows {
-			groups, err := planRows(store, p, f, opts)
+			groups, err := p.rows(f)
 			if err != nil {
 				return nil, err
 			}
@@ -144,31 +147,32 @@ func planFolder(store Store, p string, files []Info, opts Options) ([]Task, erro
 		}
 		last := len(tasks) - 1
 		if last < 0 || tasks[last].Kind == KindRows || tasks[last].Bytes+f.Size > TaskBytes {
-			tasks = append(tasks, Task{Path: Name(p), Kind: KindFolder})
+			tasks = append(tasks, Task{Path: Name(p.path), Kind: KindFolder})
 			last++
 		}
 		tasks[last].Files = append(tasks[last].Files, Name(f.Name))
 		tasks[last].Bytes += f.Size
 	}
-	if len(tasks) > 0 {
-		tasks[0].Skipped = skipped
+	if len(tasks) == 0 {
+		return nil, errors.New("no .txt, .epub or .parquet file in this folder")
 	}
+	tasks[0].Skipped = skipped
 	return tasks, nil
 }
 
-// planRows divides a Parquet file into tasks. An unreadable file becomes a task
+// rows divides a Parquet file into tasks. An unreadable file becomes a task
 // without row groups, so that the reader reports the error.
-func planRows(store Store, p string, info Info, opts Options) ([]Task, error) {
-	f, err := store.Open(p, info.Name)
+func (p planner) rows(info Info) ([]Task, error) {
+	f, err := p.store.Open(p.path, info.Name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	task := Task{Path: Name(p), Kind: KindRows}
+	task := Task{Path: Name(p.path), Kind: KindRows}
 	if info.Name != "" {
 		task.Files = []Name{Name(info.Name)}
 	}
-	file, err := parquet.Open(f, info.Size, opts.column())
+	file, err := parquet.Open(f, info.Size, p.column)
 	if err != nil {
 		var corrupt *parquet.CorruptError
 		var unsupported *parquet.UnsupportedError

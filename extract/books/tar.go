@@ -8,6 +8,7 @@ import (
 	"path"
 	"strconv"
 
+	"pretext/extract/internal/counting"
 	"pretext/extract/text"
 )
 
@@ -37,11 +38,11 @@ func isTar(block []byte) bool {
 
 // readTar reads the members of a tar archive one after the other.
 func (r *Reader) readTar(src io.Reader) error {
-	counter := &counter{r: src}
+	counter := &counting.Reader{R: src}
 	archive := tar.NewReader(counter)
 	for {
 		header, err := archive.Next()
-		if err == io.EOF && counter.n > 0 {
+		if err == io.EOF && counter.N > 0 {
 			return nil
 		}
 		// The name is never used as one, so an insecure path is a path.
@@ -63,28 +64,12 @@ func (r *Reader) readTar(src io.Reader) error {
 }
 
 // tarError separates corruption from errors of the source.
-func (r *Reader) tarError(c *counter, err error) error {
+func (r *Reader) tarError(c *counting.Reader, err error) error {
 	switch {
 	case errors.Is(err, text.ErrCorrupt): // of the packing
 		return err
-	case c.err != nil:
-		return c.err
+	case c.Err != nil:
+		return c.Err
 	}
-	return &CorruptError{File: path.Base(string(r.task.Path)), Offset: c.n, Reason: err.Error()}
-}
-
-// counter counts the bytes read and records an error of its source.
-type counter struct {
-	r   io.Reader
-	n   int64
-	err error
-}
-
-func (c *counter) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	if err != nil && err != io.EOF {
-		c.err = err
-	}
-	return n, err
+	return &CorruptError{File: path.Base(string(r.task.Path)), Offset: c.N, Reason: err.Error()}
 }

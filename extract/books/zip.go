@@ -14,6 +14,8 @@ import (
 
 	"github.com/klauspost/compress/flate"
 	"golang.org/x/text/encoding/charmap"
+
+	"pretext/extract/internal/counting"
 )
 
 // Signatures and sizes of the records of a zip archive (PKWARE, APPNOTE.TXT
@@ -207,10 +209,10 @@ func (e *zipEntry) path() string {
 // is an error, so that the work is proportional to the archive's size.
 func (z *zipArchive) entries() iter.Seq2[*zipEntry, error] {
 	return func(yield func(*zipEntry, error) bool) {
-		in := &counter{r: bufio.NewReaderSize(io.NewSectionReader(z.r, z.dir, z.dirEnd-z.dir), 64<<10)}
+		in := &counting.Reader{R: bufio.NewReaderSize(io.NewSectionReader(z.r, z.dir, z.dirEnd-z.dir), 64<<10)}
 		var n, packed uint64
-		for in.n < z.dirEnd-z.dir {
-			at := z.dir + in.n
+		for in.N < z.dirEnd-z.dir {
+			at := z.dir + in.N
 			entry, err := z.readEntry(in)
 			if err == nil {
 				entry.at = at
@@ -237,8 +239,8 @@ func (z *zipArchive) entries() iter.Seq2[*zipEntry, error] {
 }
 
 // readEntry reads a record of the directory.
-func (z *zipArchive) readEntry(in *counter) (*zipEntry, error) {
-	at := z.dir + in.n
+func (z *zipArchive) readEntry(in *counting.Reader) (*zipEntry, error) {
+	at := z.dir + in.N
 	var fixed [centralSize]byte
 	if _, err := io.ReadFull(in, fixed[:]); err != nil {
 		return nil, z.cut(in, err)
@@ -263,11 +265,11 @@ func (z *zipArchive) readEntry(in *counter) (*zipEntry, error) {
 }
 
 // cut returns the error of a truncated directory.
-func (z *zipArchive) cut(in *counter, err error) error {
-	if in.err != nil {
-		return in.err
+func (z *zipArchive) cut(in *counting.Reader, err error) error {
+	if in.Err != nil {
+		return in.Err
 	}
-	return corruptAt(z.dir+in.n, "zip: directory: %v", err)
+	return corruptAt(z.dir+in.N, "zip: directory: %v", err)
 }
 
 // widen reads the sizes that do not fit 32 bits from the zip64 extra field.
@@ -314,7 +316,7 @@ func (z *zipArchive) open(e *zipEntry) (io.Reader, error) {
 	if int64(e.packed) > z.size-at {
 		return nil, &memberError{"is cut short"}
 	}
-	source := &counter{r: io.NewSectionReader(z.r, at, int64(e.packed))}
+	source := &counting.Reader{R: io.NewSectionReader(z.r, at, int64(e.packed))}
 	m := &memberReader{source: source, crc: crc32.NewIEEE(), want: e}
 	switch e.method {
 	case stored:
@@ -344,7 +346,7 @@ func (z *zipArchive) inflate(src io.Reader) io.Reader {
 // memberReader verifies a member's size and checksum.
 type memberReader struct {
 	r      io.Reader
-	source *counter
+	source *counting.Reader
 	crc    hash.Hash32
 	n      uint64
 	want   *zipEntry
@@ -361,8 +363,8 @@ func (m *memberReader) Read(p []byte) (int, error) {
 		return n, &memberError{"wrong checksum"}
 	case err == nil || err == io.EOF:
 		return n, err
-	case m.source.err != nil:
-		return n, m.source.err
+	case m.source.Err != nil:
+		return n, m.source.Err
 	}
 	return n, &memberError{err.Error()}
 }

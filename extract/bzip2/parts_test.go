@@ -127,7 +127,8 @@ func walkBoth(tb testing.TB, data []byte, origin uint32) {
 	tab.link(&col)
 	want, got := make([]byte, len(data)), make([]byte, len(data))
 	tab.walk(want, origin)
-	w.walk(&tab, got, origin, make([]byte, len(data)))
+	w.scratch = make([]byte, len(data))
+	w.walk(&tab, got, origin)
 	if !bytes.Equal(got, want) {
 		tb.Fatalf("%d bytes from row %d: the walks differ", len(data), origin)
 	}

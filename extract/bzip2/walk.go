@@ -40,17 +40,18 @@ type walker struct {
 	segments [1 + maxBlock/cutSize + chains]segment
 	n        int // segments in use
 	out      [chains][chainCap + chainPad]byte
+	scratch  []byte // of the caller, at least as long as the text
 }
 
 // walk writes the text to dst, beginning at row origin. It overwrites the table
-// and uses scratch, which must have the size of dst.
-func (w *walker) walk(t *table, dst []byte, origin uint32, scratch []byte) {
+// and w.scratch.
+func (w *walker) walk(t *table, dst []byte, origin uint32) {
 	if len(dst) < minWalk {
 		t.walk(dst, origin)
 		return
 	}
 	w.cut(t, uint32(len(dst)), origin)
-	w.chains(t, scratch)
+	w.chains(t)
 	w.join(dst)
 }
 
@@ -79,7 +80,7 @@ func (w *walker) mark(t *table, row uint32) {
 
 // chains walks all segments. While there are enough of them, all chains step
 // together; the remaining ones are walked one after the other.
-func (w *walker) chains(t *table, scratch []byte) {
+func (w *walker) chains(t *table) {
 	var (
 		x     [chains]uint32 // entry of the current row
 		seg   [chains]int    // segment being walked, or -1
@@ -88,7 +89,7 @@ func (w *walker) chains(t *table, scratch []byte) {
 	for j := range chains {
 		x[j], seg[j] = w.segments[j].first, j
 	}
-	taken, p := chains, 0
+	scratch, taken, p := w.scratch, chains, 0
 	for more := true; more; {
 		p = w.stride(t, &x, p)
 		for j := range chains {

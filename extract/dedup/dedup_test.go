@@ -239,7 +239,7 @@ func TestWordsAreThoseOfThePlainDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := drawText(t, "text")
 		var got []string
-		words(text, nil, func(w []byte) { got = append(got, string(w)) })
+		eachWord(text, nil, func(w []byte) { got = append(got, string(w)) })
 		// A letter right after a character without spaces begins a word; the
 		// plain definition writes only a space before such characters.
 		want := strings.Join(slowWords(text), "")

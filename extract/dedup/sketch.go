@@ -5,6 +5,8 @@ import (
 	"hash"
 	"math"
 	"slices"
+
+	"pretext/extract/internal/words"
 )
 
 // A Digest identifies a word sequence: texts with equal words have equal
@@ -49,8 +51,8 @@ func NewSketcher(o Options) (*Sketcher, error) {
 		offsets: make([]uint64, n), bands: make([]uint64, o.Bands), sum: sha256.New()}
 	state := uint64(0)
 	next := func() uint64 { // SplitMix64
-		state += hashSeed
-		return mix(state)
+		state += words.Seed
+		return words.Mix(state)
 	}
 	for i := range n {
 		s.factors[i], s.offsets[i] = next()|1, next()
@@ -70,13 +72,13 @@ func (s *Sketcher) Sketch(text string) Sketch {
 	for i := range s.minima {
 		s.minima[i] = math.MaxUint64
 	}
-	s.word = words(text, s.word, func(word []byte) {
+	s.word = eachWord(text, s.word, func(word []byte) {
 		s.plain = append(append(s.plain, word...), ' ')
 		if len(s.plain) >= flushBytes {
 			s.sum.Write(s.plain)
 			s.plain = s.plain[:0]
 		}
-		if shingle, ok := s.shingles.add(hashWord(word)); ok {
+		if shingle, ok := s.shingles.add(words.Hash(word)); ok {
 			s.lower(shingle)
 		}
 	})
@@ -91,19 +93,23 @@ func (s *Sketcher) Sketch(text string) Sketch {
 	s.trim()
 	var sketch Sketch
 	copy(sketch.Digest[:], s.sum.Sum(nil))
-	if wordless {
-		return sketch
+	if !wordless {
+		s.hashBands()
+		s.settleSamples()
+		sketch.Bands, sketch.Samples = s.bands, s.samples
 	}
+	return sketch
+}
+
+// hashBands computes the hash of each band from the minima.
+func (s *Sketcher) hashBands() {
 	for i := range s.bands {
 		h := uint64(i)
 		for _, m := range s.minima[i*s.options.Rows : (i+1)*s.options.Rows] {
-			h = mix(h*hashSeed + m)
+			h = words.Mix(h*words.Seed + m)
 		}
 		s.bands[i] = h
 	}
-	s.settleSamples()
-	sketch.Bands, sketch.Samples = s.bands, s.samples
-	return sketch
 }
 
 // lower updates the minima with a shingle, and keeps the shingle if it is a
@@ -157,8 +163,8 @@ const (
 func (s *Sketcher) Shingles(text string, spare Set) Set {
 	set := Set{hashes: spare.hashes[:0]}
 	s.shingles.reset()
-	s.word = words(text, s.word, func(word []byte) {
-		if shingle, ok := s.shingles.add(hashWord(word)); ok {
+	s.word = eachWord(text, s.word, func(word []byte) {
+		if shingle, ok := s.shingles.add(words.Hash(word)); ok {
 			set.add(shingle)
 		}
 	})

@@ -156,36 +156,35 @@ func DefaultOptions() Options {
 // minBandwidth is the slowest limit: less would look like a stalled transfer.
 const minBandwidth = 16 << 10
 
-// Validate returns all that is wrong with the options.
+// Validate reports every problem of the options.
 func (o Options) Validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	var p problems
 	if o.Product == "" || strings.ContainsFunc(o.Product+o.Contact, func(r rune) bool { return r < ' ' || r > '~' }) {
-		bad("product %q, contact %q: must be printable ASCII", o.Product, o.Contact)
+		p.add("product %q, contact %q: must be printable ASCII", o.Product, o.Contact)
 	}
 	if o.Connections < 1 || o.Connections > 3 {
-		bad("connections %d: must be 1 to 3, more is not polite", o.Connections)
+		p.add("connections %d: must be 1 to 3, more is not polite", o.Connections)
 	}
 	if o.Bandwidth != 0 && o.Bandwidth < minBandwidth {
-		bad("bandwidth %d: must be at least %d bytes a second", o.Bandwidth, minBandwidth)
+		p.add("bandwidth %d: must be at least %d bytes a second", o.Bandwidth, minBandwidth)
 	}
 	if o.Attempts < 1 || o.Stall <= 0 || o.Backoff < 0 || o.MaxBackoff < o.Backoff || o.MaxWait < 0 || o.BookPause < 0 || o.MaxBytes < 1 {
-		bad("attempts, stall and max_bytes must be positive, waits must not be negative")
+		p.add("attempts, stall and max_bytes must be positive, waits must not be negative")
 	}
 	seen := map[string]bool{}
 	for _, m := range o.Mirrors {
 		if _, ok := siteByName(m.Site); !ok {
-			bad("mirror of %q: must be of %s or %s", m.Site, SiteWikimedia, SiteGutenberg)
+			p.add("mirror of %q: must be of %s or %s", m.Site, SiteWikimedia, SiteGutenberg)
 		}
 		if seen[m.Site] {
-			bad("mirror of %s: given twice", m.Site)
+			p.add("mirror of %s: given twice", m.Site)
 		}
 		seen[m.Site] = true
 		if _, err := parseURL(m.Base, o.AllowPrivate); err != nil {
-			bad("mirror %w", err)
+			p.add("mirror %w", err)
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(p...)
 }
 
 // parseURL reads an absolute URL of a scheme that is spoken: https, or http

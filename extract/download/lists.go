@@ -66,13 +66,29 @@ func parseDates(listing []byte) (dates []string) {
 // A dumpStatus is dumpstatus.json of a legacy dump.
 type dumpStatus struct {
 	Jobs map[string]struct {
-		Status string `json:"status"`
-		Files  map[string]struct {
-			Size int64  `json:"size"`
-			SHA1 string `json:"sha1"`
-			MD5  string `json:"md5"`
-		} `json:"files"`
+		Status string              `json:"status"`
+		Files  map[string]dumpFile `json:"files"`
 	} `json:"jobs"`
+}
+
+type dumpFile struct {
+	Size int64  `json:"size"`
+	SHA1 string `json:"sha1"`
+	MD5  string `json:"md5"`
+}
+
+// file returns the file with its best checksum, if it has one.
+func (f dumpFile) file(name string) (file File, err error) {
+	file = File{Name: name, Bytes: f.Size}
+	switch {
+	case f.Size < 0:
+		err = fmt.Errorf("size %d", f.Size)
+	case f.SHA1 != "":
+		file.Checksum, err = NewChecksum("sha1", f.SHA1)
+	case f.MD5 != "":
+		file.Checksum, err = NewChecksum("md5", f.MD5)
+	}
+	return file, err
 }
 
 // The job of a legacy dump that writes the wanted files, by multistream.
@@ -81,38 +97,28 @@ var dumpJobs = map[bool]string{false: "articlesdump", true: "articlesmultistream
 // errUnfinished says that a dump is still being made.
 var errUnfinished = fmt.Errorf("%w: the dump is not finished", ErrNotFound)
 
-// parseDumpStatus returns the files with the articles of a wiki's dump of a date
-// (digits alone), in the order of their pages.
-func parseDumpStatus(raw []byte, wiki, date string, multistream bool) ([]File, error) {
+// parseDumpStatus returns the files with the articles of a wiki's dump of a
+// date, 20260801, in the order of their pages.
+func parseDumpStatus(raw []byte, r Request, date string) ([]File, error) {
 	var status dumpStatus
 	if err := json.Unmarshal(raw, &status); err != nil {
 		return nil, fmt.Errorf("%w: dumpstatus.json: %v", ErrCorrupt, err)
 	}
-	job := status.Jobs[dumpJobs[multistream]]
+	job := status.Jobs[dumpJobs[r.Multistream]]
 	if job.Status != "done" {
 		return nil, errUnfinished
 	}
 	part := "pages-articles"
-	if multistream {
+	if r.Multistream {
 		part += "-multistream"
 	}
-	ours := regexp.MustCompile(`^` + regexp.QuoteMeta(wiki+"-"+date+"-"+part) + `\d*\.xml(-p\d+p\d+)?\.bz2$`)
+	ours := regexp.MustCompile(`^` + regexp.QuoteMeta(r.Wiki+"-"+date+"-"+part) + `\d*\.xml(-p\d+p\d+)?\.bz2$`)
 	var files []File
 	for _, name := range slices.Sorted(maps.Keys(job.Files)) {
 		if !ours.MatchString(name) {
 			continue
 		}
-		f := job.Files[name]
-		file := File{Name: name, Bytes: f.Size}
-		var err error
-		switch {
-		case f.Size < 0:
-			err = fmt.Errorf("size %d", f.Size)
-		case f.SHA1 != "":
-			file.Checksum, err = NewChecksum("sha1", f.SHA1)
-		case f.MD5 != "":
-			file.Checksum, err = NewChecksum("md5", f.MD5)
-		}
+		file, err := job.Files[name].file(name)
 		if err != nil {
 			return nil, fmt.Errorf("%w: dumpstatus.json: %s: %w", ErrCorrupt, name, err)
 		}

@@ -71,7 +71,7 @@ func tinyStatus() []byte {
 }
 
 func TestTheStatusOfADumpNamesItsArticles(t *testing.T) {
-	got, err := parseDumpStatus(tinyStatus(), "tinywiki", "20260820", false)
+	got, err := parseDumpStatus(tinyStatus(), Request{Wiki: "tinywiki"}, "20260820")
 	want := []File{
 		{Name: "tinywiki-20260820-pages-articles1.xml-p1p10.bz2", Bytes: 5, Checksum: Checksum("sha1:" + strings.Repeat("cd", 20))},
 		{Name: "tinywiki-20260820-pages-articles2.xml-p11p99.bz2", Bytes: 7, Checksum: Checksum("md5:" + strings.Repeat("ab", 16))},
@@ -79,17 +79,17 @@ func TestTheStatusOfADumpNamesItsArticles(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	got, err = parseDumpStatus(tinyStatus(), "tinywiki", "20260820", true)
+	got, err = parseDumpStatus(tinyStatus(), Request{Wiki: "tinywiki", Multistream: true}, "20260820")
 	if err != nil || len(got) != 1 || got[0].Name != "tinywiki-20260820-pages-articles-multistream.xml.bz2" {
 		t.Errorf("multistream: got %v, %v, want the dump without its index", got, err)
 	}
 	for _, bad := range []string{`{}`, `{"jobs": {"articlesdump": {"status": "in-progress", "files": {}}}}`, `{"jobs": {"articlesdump": {"status": "done"}}}`} {
-		if _, err := parseDumpStatus([]byte(bad), "tinywiki", "20260820", false); !errors.Is(err, ErrNotFound) {
+		if _, err := parseDumpStatus([]byte(bad), Request{Wiki: "tinywiki"}, "20260820"); !errors.Is(err, ErrNotFound) {
 			t.Errorf("%s: got %v, want %v", bad, err, ErrNotFound)
 		}
 	}
 	for _, bad := range []string{``, `[]`, `<html>`, strings.Replace(string(tinyStatus()), "cdcd", "zz", 1), strings.Replace(string(tinyStatus()), `"size": 7`, `"size": -7`, 1)} {
-		if _, err := parseDumpStatus([]byte(bad), "tinywiki", "20260820", false); !errors.Is(err, ErrCorrupt) {
+		if _, err := parseDumpStatus([]byte(bad), Request{Wiki: "tinywiki"}, "20260820"); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: got %v, want %v", bad, err, ErrCorrupt)
 		}
 	}
@@ -99,7 +99,7 @@ func FuzzDumpStatus(f *testing.F) {
 	f.Add(tinyStatus(), false)
 	f.Add(tinyStatus(), true)
 	f.Fuzz(func(t *testing.T, raw []byte, multistream bool) {
-		files, err := parseDumpStatus(raw, "tinywiki", "20260820", multistream)
+		files, err := parseDumpStatus(raw, Request{Wiki: "tinywiki", Multistream: multistream}, "20260820")
 		if (err == nil) != (len(files) > 0) {
 			t.Fatalf("%d files, %v", len(files), err)
 		}

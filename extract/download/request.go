@@ -69,47 +69,59 @@ func ParseWiki(s string) (Request, error) {
 	return r, r.Validate()
 }
 
-// Validate returns all that is wrong with the request.
+// Validate reports every problem of the request.
 func (r Request) Validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	var p problems
 	switch r.Kind {
 	case Wiki:
-		if !wikiName.MatchString(r.Wiki) {
-			bad("wiki %q: must be a database name such as simplewiki or enwiki", r.Wiki)
-		}
-		if r.Date != Latest && !wikiDate.MatchString(r.Date) {
-			bad("date %q: must be 2026-08-01 or %s", r.Date, Latest)
-		}
-		if !slices.Contains([]string{LayoutAuto, LayoutContent, LayoutLegacy}, r.Layout) {
-			bad("layout %q: must be %s, %s or %s", r.Layout, LayoutAuto, LayoutContent, LayoutLegacy)
-		}
-		if r.Multistream && r.Layout == LayoutContent {
-			bad("content exports have no multistream variant")
-		}
+		r.validateWiki(&p)
 	case Gutenberg:
 		if r.Language != "" && !language.MatchString(r.Language) {
-			bad("language %q: must be a code such as en", r.Language)
+			p.add("language %q: must be a code such as en", r.Language)
 		}
 		if r.Limit < 0 || slices.ContainsFunc(r.IDs, func(id int) bool { return id < 1 || id > maxBookID }) {
-			bad("limit and numbers of books must be positive")
+			p.add("limit and numbers of books must be positive")
 		}
 	case URL:
-		if _, err := parseURL(r.URL, true); err != nil {
-			bad("url %w", err)
-		} else if r.URLSHA256 != "" {
-			bad("url %s: its query is not known", r.URL)
-		}
-		if r.SHA256 != "" {
-			if _, err := NewChecksum("sha256", r.SHA256); err != nil {
-				bad("url %s: %w", redact.URL(r.URL), err)
-			}
-		}
+		r.validateURL(&p)
 	default:
-		bad("request of kind %q", r.Kind)
+		p.add("request of kind %q", r.Kind)
 	}
-	return errors.Join(errs...)
+	return errors.Join(p...)
 }
+
+func (r Request) validateWiki(p *problems) {
+	if !wikiName.MatchString(r.Wiki) {
+		p.add("wiki %q: must be a database name such as simplewiki or enwiki", r.Wiki)
+	}
+	if r.Date != Latest && !wikiDate.MatchString(r.Date) {
+		p.add("date %q: must be 2026-08-01 or %s", r.Date, Latest)
+	}
+	if !slices.Contains([]string{LayoutAuto, LayoutContent, LayoutLegacy}, r.Layout) {
+		p.add("layout %q: must be %s, %s or %s", r.Layout, LayoutAuto, LayoutContent, LayoutLegacy)
+	}
+	if r.Multistream && r.Layout == LayoutContent {
+		p.add("content exports have no multistream variant")
+	}
+}
+
+func (r Request) validateURL(p *problems) {
+	if _, err := parseURL(r.URL, true); err != nil {
+		p.add("url %w", err)
+	} else if r.URLSHA256 != "" {
+		p.add("url %s: its query is not known", r.URL)
+	}
+	if r.SHA256 != "" {
+		if _, err := NewChecksum("sha256", r.SHA256); err != nil {
+			p.add("url %s: %w", redact.URL(r.URL), err)
+		}
+	}
+}
+
+// problems are all that is wrong with a request or options.
+type problems []error
+
+func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
 
 // String is what a person would call it.
 func (r Request) String() string {

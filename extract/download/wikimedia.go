@@ -169,7 +169,7 @@ func legacyFiles(ctx context.Context, c *Client, r Request, date string) (*List,
 	if err != nil {
 		return nil, err
 	}
-	files, err := parseDumpStatus(raw, r.Wiki, digits, r.Multistream)
+	files, err := parseDumpStatus(raw, r, digits)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}

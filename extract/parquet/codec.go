@@ -83,14 +83,7 @@ func (d *decompressor) gunzip(dst, src []byte) (err error) {
 	if err := d.gzip.Reset(bytes.NewReader(src)); err != nil {
 		return damagef("%v", err)
 	}
-	if _, err := io.ReadFull(d.gzip, dst); err != nil {
-		return damagef("a page that unpacks to less than %d bytes: %v", len(dst), err)
-	}
-	var more [1]byte
-	if n, err := d.gzip.Read(more[:]); n > 0 || err != io.EOF {
-		return damagef("a page that unpacks to more than %d bytes, or is damaged: %v", len(dst), err)
-	}
-	return nil
+	return readExactly(d.gzip, dst)
 }
 
 func (d *decompressor) unzstd(dst, src []byte) (err error) {
@@ -103,61 +96,88 @@ func (d *decompressor) unzstd(dst, src []byte) (err error) {
 	if err := d.zstd.Reset(bytes.NewReader(src)); err != nil {
 		return damagef("%v", err)
 	}
-	if _, err := io.ReadFull(d.zstd, dst); err != nil {
+	return readExactly(d.zstd, dst)
+}
+
+// readExactly fills dst from r, which must end there.
+func readExactly(r io.Reader, dst []byte) error {
+	if _, err := io.ReadFull(r, dst); err != nil {
 		return damagef("a page that unpacks to less than %d bytes: %v", len(dst), err)
 	}
 	var more [1]byte
-	if n, err := d.zstd.Read(more[:]); n > 0 || err != io.EOF {
-		return damagef("a page that unpacks to more than %d bytes, or is damaged: %v", len(dst), err)
+	if n, err := r.Read(more[:]); n > 0 || err != io.EOF {
+		return damagef("a page that unpacks to more than %d bytes, or is corrupt: %v", len(dst), err)
 	}
 	return nil
 }
 
 // unpackLZ4 decodes an LZ4 block (lz4/lz4, doc/lz4_Block_format.md): sequences
-// of a token, literals, and a copy of earlier output.
+// of a token, literals, and a copy of earlier output. The last sequence has only
+// literals.
 func unpackLZ4(dst, src []byte) error {
-	bad := damagef("an LZ4 page that is damaged")
-	length := func(n int) (int, bool) {
-		if n < 15 {
-			return n, true
+	l := lz4Reader{src: src, dst: dst}
+	for ok := true; len(l.src) > 0; {
+		token := l.src[0]
+		l.src = l.src[1:]
+		if ok = l.literals(int(token >> 4)); ok && len(l.src) > 0 {
+			ok = l.copy(int(token & 15))
 		}
-		for len(src) > 0 && n <= len(dst) {
-			b := src[0]
-			src = src[1:]
-			if n += int(b); b != 255 {
-				return n, true
-			}
-		}
-		return 0, false
-	}
-	at := 0
-	for len(src) > 0 {
-		token := src[0]
-		src = src[1:]
-		n, ok := length(int(token >> 4))
-		if !ok || n > len(src) || n > len(dst)-at {
-			return bad
-		}
-		at += copy(dst[at:], src[:n])
-		if src = src[n:]; len(src) == 0 {
-			break // the last sequence has only literals
-		}
-		if len(src) < 2 {
-			return bad
-		}
-		offset := int(binary.LittleEndian.Uint16(src))
-		src = src[2:]
-		n, ok = length(int(token & 15))
-		if n += 4; !ok || offset == 0 || offset > at || n > len(dst)-at {
-			return bad
-		}
-		for ; n > 0; n-- { // source and destination may overlap
-			dst[at] = dst[at-offset]
-			at++
+		if !ok {
+			return damagef("a corrupt LZ4 page")
 		}
 	}
-	if at != len(dst) {
-		return bad
+	if l.at != len(dst) {
+		return damagef("an LZ4 page that unpacks to %d bytes, should be %d", l.at, len(dst))
 	}
 	return nil
+}
+
+// An lz4Reader decodes a block. Its methods return false for corrupt data.
+type lz4Reader struct {
+	src, dst []byte
+	at       int // bytes of dst written
+}
+
+// length returns a length of which the token holds n, and the next bytes the
+// rest if n is 15.
+func (l *lz4Reader) length(n int) (int, bool) {
+	if n < 15 {
+		return n, true
+	}
+	for len(l.src) > 0 && n <= len(l.dst) {
+		b := l.src[0]
+		l.src = l.src[1:]
+		if n += int(b); b != 255 {
+			return n, true
+		}
+	}
+	return 0, false
+}
+
+func (l *lz4Reader) literals(n int) bool {
+	n, ok := l.length(n)
+	if !ok || n > len(l.src) || n > len(l.dst)-l.at {
+		return false
+	}
+	l.at += copy(l.dst[l.at:], l.src[:n])
+	l.src = l.src[n:]
+	return true
+}
+
+// copy copies earlier output, which may overlap what it writes.
+func (l *lz4Reader) copy(n int) bool {
+	if len(l.src) < 2 {
+		return false
+	}
+	offset := int(binary.LittleEndian.Uint16(l.src))
+	l.src = l.src[2:]
+	n, ok := l.length(n)
+	if n += 4; !ok || offset == 0 || offset > l.at || n > len(l.dst)-l.at {
+		return false
+	}
+	dst, at := l.dst, l.at
+	for l.at += n; at < l.at; at++ {
+		dst[at] = dst[at-offset]
+	}
+	return true
 }

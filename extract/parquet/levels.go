@@ -80,59 +80,58 @@ func (h *hybrid) head() error {
 // deltas decodes a DELTA_BINARY_PACKED sequence (Encodings.md) of at most limit
 // numbers. It returns the numbers and the bytes after them.
 func deltas(b []byte, limit int) (values []int32, rest []byte, err error) {
-	d := thriftReader{b: b} // uses the same varints
+	d := deltaReader{thriftReader: thriftReader{b: b}}
 	block, minis, total := d.varint(), d.varint(), d.varint()
-	value := d.int()
+	first := d.int()
 	if d.err != nil || total > uint64(limit) || block == 0 || block > 1<<16 || minis == 0 || minis > block || block%minis != 0 || block/minis%8 != 0 {
 		return nil, nil, damagef("impossible lengths")
 	}
-	values = make([]int32, 0, min(total, 1<<16))
-	add := func() error {
-		if value < 0 || value > MaxPageBytes {
-			return damagef("impossible length")
-		}
-		values = append(values, int32(value))
-		return nil
-	}
+	d.values, d.total = make([]int32, 0, min(total, 1<<16)), int(total)
 	if total > 0 {
-		if err := add(); err != nil {
-			return nil, nil, err
+		d.add(first)
+	}
+	for !d.done() {
+		d.block(int(minis), int(block/minis))
+	}
+	return d.values, b[d.at:], d.err
+}
+
+// A deltaReader decodes such a sequence, whose varints are those of Thrift.
+type deltaReader struct {
+	thriftReader
+	values []int32
+	total  int   // of values
+	value  int64 // the last of values
+}
+
+func (d *deltaReader) done() bool { return d.err != nil || len(d.values) == d.total }
+
+// add adds the value that differs by delta from the last.
+func (d *deltaReader) add(delta int64) {
+	if d.value += delta; d.value < 0 || d.value > MaxPageBytes {
+		d.fail("impossible length")
+		return
+	}
+	d.values = append(d.values, int32(d.value))
+}
+
+// block decodes a block of miniblocks, each of size values. Writers omit unused
+// miniblocks of the last block.
+func (d *deltaReader) block(minis, size int) {
+	least := d.int()
+	for _, width := range d.take(minis) {
+		if d.done() {
+			return
+		}
+		if width > 64 {
+			d.fail("impossible width")
+			return
+		}
+		packed := d.take(size * int(width) / 8)
+		for i := 0; i < size && !d.done(); i++ {
+			d.add(least + int64(bits(packed, i*int(width), int(width))))
 		}
 	}
-	perMini := int(block / minis)
-	for uint64(len(values)) < total {
-		least := d.int()
-		at := d.at
-		d.take(int(minis))
-		if d.err != nil {
-			return nil, nil, d.err
-		}
-		widths := b[at:d.at]
-		for _, width := range widths {
-			if uint64(len(values)) == total {
-				break // writers omit unused miniblocks of the last block
-			}
-			if width > 64 {
-				return nil, nil, damagef("impossible width")
-			}
-			at := d.at
-			d.take(perMini * int(width) / 8)
-			if d.err != nil {
-				return nil, nil, d.err
-			}
-			packed := b[at:d.at]
-			for i := range perMini {
-				if uint64(len(values)) == total {
-					break
-				}
-				value += least + int64(bits(packed, i*int(width), int(width)))
-				if err := add(); err != nil {
-					return nil, nil, err
-				}
-			}
-		}
-	}
-	return values, b[d.at:], nil
 }
 
 // bits returns the width bits at bit position at.

@@ -51,7 +51,7 @@ func (t *thriftReader) fail(format string, args ...any) {
 
 func (t *thriftReader) byte() byte {
 	if t.at >= len(t.b) {
-		t.fail("cut short")
+		t.fail("truncated")
 		return 0
 	}
 	t.at++
@@ -79,8 +79,7 @@ func (t *thriftReader) binary() []byte {
 		t.fail("a string without end")
 		return nil
 	}
-	t.at += int(n)
-	return t.b[t.at-int(n) : t.at]
+	return t.take(int(n))
 }
 
 // list parses the header of a list.
@@ -153,12 +152,14 @@ func (t *thriftReader) skip(kind byte, depth int) {
 	}
 }
 
-func (t *thriftReader) take(n int) {
+// take returns the next n bytes.
+func (t *thriftReader) take(n int) []byte {
 	if n > len(t.b)-t.at {
-		t.fail("cut short")
-		return
+		t.fail("truncated")
+		return nil
 	}
 	t.at += n
+	return t.b[t.at-n : t.at]
 }
 
 // element skips a value inside a container, where truths have a byte.

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"pretext/extract"
+	"pretext/extract/internal/words"
 )
 
 // A profile holds the measures of one document. Each is computed when a rule
@@ -61,7 +62,7 @@ func (p *profile) wordFacts() *wordFacts {
 func (f *wordFacts) word(w string, english bool) {
 	f.words++
 	first, n := utf8.DecodeRuneInString(w)
-	if spaceless(first) { // a spaceless character is a word of its own
+	if words.Spaceless(first) { // a spaceless character is a word of its own
 		if unicode.IsLetter(first) {
 			f.alphabetic++
 		}
@@ -99,7 +100,7 @@ func wordsOf(text string) func(func(start, end int) bool) {
 			if r >= utf8.RuneSelf {
 				r, n = utf8.DecodeRuneInString(text[i:])
 			}
-			alone := spaceless(r)
+			alone := words.Spaceless(r)
 			if start >= 0 && (alone || unicode.IsSpace(r)) {
 				if !yield(start, i) {
 					return
@@ -120,11 +121,6 @@ func wordsOf(text string) func(func(start, end int) bool) {
 			yield(start, len(text))
 		}
 	}
-}
-
-// spaceless reports whether r belongs to a script without spaces between words.
-func spaceless(r rune) bool {
-	return r >= 0x0E00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
 // ratio returns n / of; ok is false if of is 0.

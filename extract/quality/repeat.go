@@ -3,6 +3,8 @@ package quality
 import (
 	"strings"
 	"unicode/utf8"
+
+	"pretext/extract/internal/words"
 )
 
 // MaxUnits is the number of words, lines or paragraphs of a document in which
@@ -11,26 +13,6 @@ const MaxUnits = 1 << 20
 
 // Words, lines and n-grams are compared by 64-bit hashes. Among a million of
 // them, two different ones collide with probability 3e-8.
-
-const (
-	hashSeed  = 0x9E3779B97F4A7C15 // 2^64 / golden ratio
-	hashPrime = 0x100000001B3      // FNV's
-)
-
-func hashString(s string) uint64 {
-	h := uint64(hashSeed)
-	for i := range len(s) {
-		h = (h ^ uint64(s[i])) * hashPrime
-	}
-	return mix(h)
-}
-
-// mix is the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
-func mix(h uint64) uint64 {
-	h = (h ^ h>>30) * 0xBF58476D1CE4E5B9
-	h = (h ^ h>>27) * 0x94D049BB133111EB
-	return h ^ h>>31
-}
 
 // A tally counts hashes. It is an open-addressing hash table.
 type tally struct {
@@ -107,7 +89,7 @@ func (u *units) survey(text string, next func(string) (unit, rest string)) (f un
 			continue
 		}
 		f.units++
-		if u.seen.add(hashString(unit)) > 0 {
+		if u.seen.add(words.Hash(unit)) > 0 {
 			f.repeats++
 			f.repeated += utf8.RuneCountInString(unit)
 		}
@@ -177,7 +159,7 @@ func (p *profile) words1M() *grams {
 			break
 		}
 		w := p.doc.Text[start:stop]
-		g.hashes = append(g.hashes, hashString(w))
+		g.hashes = append(g.hashes, words.Hash(w))
 		g.lengths = append(g.lengths, uint32(utf8.RuneCountInString(w)))
 	}
 	g.characters = utf8.RuneCountInString(p.doc.Text[:end])
@@ -192,21 +174,21 @@ func (g *grams) walk(n int, visit func(at int, hash uint64, characters int) int)
 	}
 	power := uint64(1) // of the base, to remove the oldest word
 	for range n {
-		power *= hashSeed
+		power *= words.Seed
 	}
 	var hash uint64
 	characters := 0
 	for i := range n {
-		hash = hash*hashSeed + g.hashes[i]
+		hash = hash*words.Seed + g.hashes[i]
 		characters += int(g.lengths[i])
 	}
 	for at := 0; ; {
-		next := at + visit(at, mix(hash), characters)
+		next := at + visit(at, words.Mix(hash), characters)
 		if next+n > len(g.hashes) {
 			return
 		}
 		for ; at < next; at++ {
-			hash = hash*hashSeed + g.hashes[at+n] - power*g.hashes[at]
+			hash = hash*words.Seed + g.hashes[at+n] - power*g.hashes[at]
 			characters += int(g.lengths[at+n]) - int(g.lengths[at])
 		}
 	}

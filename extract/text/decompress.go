@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"pretext/internal/failure"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"pretext/extract/internal/counting"
+	"pretext/internal/failure"
 )
 
 // ErrCorrupt is wrapped by every [CorruptError].
@@ -37,7 +39,7 @@ const maxWindow = 128 << 20
 // corruption. Corrupt data is a [CorruptError] with the given name; errors of r
 // are returned unchanged. Close does not close r.
 func Decompress(name string, r io.Reader) (io.ReadCloser, error) {
-	src := &countingReader{r: r}
+	src := &counting.Reader{R: r}
 	buffered := bufio.NewReaderSize(src, 64<<10)
 	d := &decompressor{name: name, src: src, close: func() {}}
 	head, err := buffered.Peek(4)
@@ -73,7 +75,7 @@ func isZstd(head []byte) bool {
 
 type decompressor struct {
 	name  string
-	src   *countingReader
+	src   *counting.Reader
 	r     io.Reader
 	close func()
 }
@@ -88,31 +90,15 @@ func (d *decompressor) Read(p []byte) (int, error) {
 
 // locate separates errors of the source from corruption.
 func (d *decompressor) locate(err error) error {
-	if d.src.err != nil {
-		return d.src.err
+	if d.src.Err != nil {
+		return d.src.Err
 	}
-	return &CorruptError{File: d.name, Offset: d.src.n, Reason: err.Error()}
+	return &CorruptError{File: d.name, Offset: d.src.N, Reason: err.Error()}
 }
 
 func (d *decompressor) Close() error {
 	d.close()
 	return nil
-}
-
-// countingReader counts the bytes read and records an error of its source.
-type countingReader struct {
-	r   io.Reader
-	n   int64
-	err error
-}
-
-func (c *countingReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	if err != nil && err != io.EOF {
-		c.err = err
-	}
-	return n, err
 }
 
 // gzipMembers reads gzip members one after the other.

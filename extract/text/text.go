@@ -117,9 +117,9 @@ type Stats struct {
 type Reader struct {
 	sources []Source
 	opts    Options
-	read    func(*Reader, io.Reader) error
-	finish  func(*Reader) error
-	limit   int // extract.MaxDocumentBytes; tests set a smaller one
+	read    func(io.Reader) error // one source, by its format
+	finish  func() error          // after the last source
+	limit   int                   // extract.MaxDocumentBytes; tests set a smaller one
 	lines   assembler
 	json    jsonLine
 
@@ -132,17 +132,21 @@ type Reader struct {
 // NewLines returns a reader of one sentence on each line, with blank lines
 // between documents.
 func NewLines(sources []Source, opts Options) *Reader {
-	return newReader(sources, opts, (*Reader).readLines, (*Reader).endDocument)
+	r := newReader(sources, opts)
+	r.read, r.finish = r.readLines, r.endDocument
+	return r
 }
 
 // NewJSONLines returns a reader of JSON lines.
 func NewJSONLines(sources []Source, opts Options) *Reader {
-	return newReader(sources, opts, (*Reader).readJSON, func(*Reader) error { return nil })
+	r := newReader(sources, opts)
+	r.read, r.finish = r.readJSON, func() error { return nil }
+	return r
 }
 
-func newReader(sources []Source, opts Options, read func(*Reader, io.Reader) error, finish func(*Reader) error) *Reader {
+func newReader(sources []Source, opts Options) *Reader {
 	return &Reader{
-		sources: sources, opts: opts, read: read, finish: finish, limit: extract.MaxDocumentBytes,
+		sources: sources, opts: opts, limit: extract.MaxDocumentBytes,
 		stats: Stats{Rejects: map[extract.Reject]int64{}},
 	}
 }
@@ -169,7 +173,7 @@ func (r *Reader) Documents() iter.Seq2[*extract.Document, error] {
 			}
 		}
 		// The only possible error is that the consumer stopped.
-		_ = r.finish(r)
+		_ = r.finish()
 	}
 }
 
@@ -185,7 +189,7 @@ func (r *Reader) readSource(src Source) error {
 	}
 	defer plain.Close()
 	r.current = Place{File: src.Name, Line: 1}
-	err = r.read(r, plain)
+	err = r.read(plain)
 	if err != nil && err != errStopped {
 		return fmt.Errorf("read text %q: %w", src.Name, err)
 	}

@@ -33,14 +33,11 @@ func parseHead(b []byte) (h pageHead, ok bool) {
 			// without end.
 			return h, hasID && len(bytes.TrimSpace(h.title)) > 0 && bytes.IndexByte(w.b[w.pos:], '<') < 0
 		}
-		if t.end {
-			continue
-		}
-		if string(t.name) == "redirect" {
+		if !t.end && string(t.name) == "redirect" {
 			h.redirect = true // whatever the attribute with its target looks like
 			continue
 		}
-		if t.empty {
+		if t.end || t.empty {
 			continue
 		}
 		raw, markup, ok := w.content(t.name)

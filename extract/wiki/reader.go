@@ -72,28 +72,35 @@ func (r *Reader) Documents() iter.Seq2[*extract.Document, error] {
 		r.used = true
 		var doc extract.Document
 		for {
-			p, err := r.split.next()
-			if err == io.EOF {
+			switch err := r.next(&doc); {
+			case err == io.EOF:
+				return
+			case err != nil:
+				yield(nil, fmt.Errorf("read %s: %w", r.source, err))
+				return
+			case !yield(&doc, nil):
 				return
 			}
-			if err == nil {
-				r.stats.Pages++
-				reject := r.document(&doc, p)
-				if reject == "" {
-					r.stats.Kept++
-					if !yield(&doc, nil) {
-						return
-					}
-					continue
-				}
-				r.stats.reject(reject, 1)
-				if p.end != endTruncated {
-					continue
-				}
-				err = &CorruptError{Offset: r.size, Reason: "file ends inside a page", Err: io.ErrUnexpectedEOF}
-			}
-			yield(nil, fmt.Errorf("read %s: %w", r.source, err))
-			return
+		}
+	}
+}
+
+// next reads pages up to the next one that becomes a document, or to io.EOF.
+func (r *Reader) next(doc *extract.Document) error {
+	for {
+		p, err := r.split.next()
+		if err != nil {
+			return err
+		}
+		r.stats.Pages++
+		reject := r.document(doc, p)
+		if reject == "" {
+			r.stats.Kept++
+			return nil
+		}
+		r.stats.reject(reject, 1)
+		if p.end == endTruncated {
+			return &CorruptError{Offset: r.size, Reason: "file ends inside a page", Err: io.ErrUnexpectedEOF}
 		}
 	}
 }

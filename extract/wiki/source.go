@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/klauspost/compress/gzip"
+
+	"pretext/extract/internal/counting"
 )
 
 // A source delivers the decoded bytes of a dump from the beginning of a range
@@ -101,12 +103,12 @@ func readError(offset int64, err error) error {
 
 // A gzipSource reads a gzip file, of one member or several, from its front.
 type gzipSource struct {
-	file *countingReader
+	file *counting.Reader
 	z    *gzip.Reader // nil until the first read
 }
 
 func newGzipSource(r io.ReaderAt, size int64) *gzipSource {
-	return &gzipSource{file: &countingReader{r: io.NewSectionReader(r, 0, size)}}
+	return &gzipSource{file: &counting.Reader{R: io.NewSectionReader(r, 0, size)}}
 }
 
 func (s *gzipSource) read(p []byte) (int, bool, error) {
@@ -132,33 +134,16 @@ func (s *gzipSource) corrupt(err error) error {
 	switch {
 	case err == io.EOF && s.z != nil:
 		return err
-	case s.file.err != nil:
-		return readError(s.file.n, s.file.err)
+	case s.file.Err != nil:
+		return readError(s.file.N, s.file.Err)
 	case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
-		return &CorruptError{Offset: s.file.n, Reason: "gzip: file ends early", Err: io.ErrUnexpectedEOF}
+		return &CorruptError{Offset: s.file.N, Reason: "gzip: file ends early", Err: io.ErrUnexpectedEOF}
 	}
-	return &CorruptError{Offset: s.file.n, Reason: err.Error(), Err: err}
+	return &CorruptError{Offset: s.file.N, Reason: err.Error(), Err: err}
 }
 
-func (s *gzipSource) offset() int64 { return s.file.n }
+func (s *gzipSource) offset() int64 { return s.file.N }
 func (s *gzipSource) plain() bool   { return false }
-
-// A countingReader counts what is read through it, and remembers why reading
-// stopped.
-type countingReader struct {
-	r   io.Reader
-	n   int64
-	err error // nil for io.EOF
-}
-
-func (c *countingReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	if err != nil && err != io.EOF {
-		c.err = err
-	}
-	return n, err
-}
 
 // A utf16Source turns UTF-16 into UTF-8. A surrogate without its partner becomes
 // three bytes that are not valid UTF-8, and is dropped and counted as such with

@@ -1,0 +1,23 @@
+// Package counting counts the bytes that a decoder reads and tells errors of
+// its source from corrupt data.
+package counting
+
+import "io"
+
+// A Reader counts the bytes read from R. Err is the last error of R other than
+// [io.EOF].
+type Reader struct {
+	R   io.Reader
+	N   int64
+	Err error
+}
+
+// Read implements [io.Reader].
+func (c *Reader) Read(p []byte) (int, error) {
+	n, err := c.R.Read(p)
+	c.N += int64(n)
+	if err != nil && err != io.EOF {
+		c.Err = err
+	}
+	return n, err
+}
