@@ -50,12 +50,12 @@
 // Comments are removed first, because they may be inside any markup. Then the
 // page is processed in one pass, without a syntax tree. Plain text is skipped
 // with a map of the bytes that may begin markup, made with vector instructions
-// (special.go), or with a table of byte classes. Each handler first finds the
+// (specialmap.go), or with a table of byte classes. Each handler first finds the
 // end of its construct, then writes. Only arguments and labels with text are
 // scanned again, to a bounded depth.
 //
 // The scans that find ends are never repeated, because their results are cached
-// for each construct (match.go, tables.go, exttags.go, links.go). So time and
+// for each construct (braces.go, tables.go, exttags.go, links.go). So time and
 // memory are linear in the page for any input.
 //
 // # Concurrency

@@ -28,7 +28,7 @@ type Scanner struct {
 	output // the text so far, see seam.go
 	quotes // bold and italics of the source line, see quotes.go
 	heads  pendingHeadings
-	finder // where constructs end, see match.go, tables.go, links.go, exttags.go
+	finder // where constructs end, see braces.go, tables.go, links.go, exttags.go
 
 	names    nameCache         // resolved template names
 	entities map[string]string // character references met so far, by name
