@@ -76,24 +76,28 @@ func (c *checker) lengths() {
 // padding checks that only padding follows the tokens and the predictions.
 func (c *checker) padding() {
 	e := c.e
-	c.filled(InputMask, e.InputMask, c.tokens, 0)
-	c.filled(InputIDs, e.InputIDs, c.tokens, c.rules.Pad)
-	c.filled(SegmentIDs, e.SegmentIDs, c.tokens, 0)
-	c.filled(MaskedLMPositions, e.MaskedLMPositions, c.predictions, 0)
-	c.filled(MaskedLMIDs, e.MaskedLMIDs, c.predictions, 0)
+	for _, f := range []struct {
+		feature string
+		values  []int32
+		from    int
+		padding int32
+	}{
+		{InputMask, e.InputMask, c.tokens, 0},
+		{InputIDs, e.InputIDs, c.tokens, c.rules.Pad},
+		{SegmentIDs, e.SegmentIDs, c.tokens, 0},
+		{MaskedLMPositions, e.MaskedLMPositions, c.predictions, 0},
+		{MaskedLMIDs, e.MaskedLMIDs, c.predictions, 0},
+	} {
+		for i, v := range tail(f.values, f.from) {
+			if v != f.padding {
+				c.fault(f.feature, "value %d is %d, want padding", f.from+i, v)
+				break
+			}
+		}
+	}
 	for i, w := range tail(e.MaskedLMWeights, c.predictions) {
 		if w != 0 {
 			c.fault(MaskedLMWeights, "value %d is %v, neither a leading 1 nor 0 after them", c.predictions+i, w)
-			return
-		}
-	}
-}
-
-// filled checks that all values from index from on are padding.
-func (c *checker) filled(feature string, values []int32, from int, padding int32) {
-	for i, v := range tail(values, from) {
-		if v != padding {
-			c.fault(feature, "value %d is %d, want padding", from+i, v)
 			return
 		}
 	}

@@ -35,7 +35,8 @@ func slotOf(lo, hi uint64) uint16 {
 
 // fillSlot appends the ids of a word of 1 to 15 bytes that is not in its slot,
 // and stores them there unless there are too many.
-func (e *Encoder) fillSlot(dst []int32, slot *cacheSlot, lo, hi uint64) []int32 {
+func (e *Encoder) fillSlot(dst []int32, lo, hi uint64) []int32 {
+	slot := &e.cache[slotOf(lo, hi)]
 	var word [16]byte
 	binary.LittleEndian.PutUint64(word[:], lo)
 	binary.LittleEndian.PutUint64(word[8:], hi)

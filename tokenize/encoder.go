@@ -110,7 +110,7 @@ func appendIDs[T bytestring](e *Encoder, dst []int32, s T) []int32 {
 		slot := &e.cache[slotOf(lo, hi)]
 		switch {
 		case slot.lo != lo || slot.hi&lowBytes != hi:
-			dst = e.fillSlot(dst, slot, lo, hi)
+			dst = e.fillSlot(dst, lo, hi)
 		case slot.hi>>56 == 1:
 			dst = append(dst, slot.ids[0])
 		default:
@@ -272,7 +272,7 @@ func (e *Encoder) appendWord(dst []int32) []int32 {
 		if slot.lo == lo && slot.hi&lowBytes == hi {
 			return append(dst, slot.ids[:slot.hi>>56&7]...)
 		}
-		return e.fillSlot(dst, slot, lo, hi)
+		return e.fillSlot(dst, lo, hi)
 	}
 	return e.trie.appendPieces(dst, e.words.word, e.vocab.unk)
 }

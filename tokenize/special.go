@@ -23,7 +23,7 @@ func appendValid[T bytestring](dst []byte, s T) []byte {
 	for i := 0; i < len(s); {
 		r, size := decodeRune(s, i)
 		if r != utf8.RuneError || size > 1 {
-			dst = appendChar(dst, s, i, size)
+			dst = appendChar(dst, s[i:i+size])
 		}
 		i += size
 	}

@@ -74,8 +74,8 @@ func combiningClass(r rune) uint8 {
 	return 0
 }
 
-// bytestring is text as a string or bytes. Functions over it are compiled
-// twice.
+// bytestring is text as a string or bytes. Functions over it are compiled twice. Since
+// methods cannot be generic, their first parameter stands for the receiver.
 type bytestring interface{ string | []byte }
 
 // decodeRune returns the character at s[i] and its length in bytes, or

@@ -88,7 +88,7 @@ func nextWord[T bytestring](w *WordSplitter, s T, i int) int {
 		switch {
 		case c&w.changes == kindKeep|lowerSame:
 			if w.chars < w.limit {
-				w.word = appendChar(w.word, s, i, size)
+				w.word = appendChar(w.word, s[i:i+size])
 			}
 			w.chars++
 		case c&kindMask == kindRemove:
@@ -115,17 +115,17 @@ func nextWord[T bytestring](w *WordSplitter, s T, i int) int {
 	return i
 }
 
-// appendChar appends the character of the given size at s[i].
-func appendChar[T bytestring](dst []byte, s T, i, size int) []byte {
-	switch size {
+// appendChar appends the UTF-8 bytes of one character.
+func appendChar[T bytestring](dst []byte, char T) []byte {
+	switch len(char) {
 	case 1:
-		return append(dst, s[i])
+		return append(dst, char[0])
 	case 2:
-		return append(dst, s[i], s[i+1])
+		return append(dst, char[0], char[1])
 	case 3:
-		return append(dst, s[i], s[i+1], s[i+2])
+		return append(dst, char[0], char[1], char[2])
 	}
-	return append(dst, s[i:i+size]...)
+	return append(dst, char...)
 }
 
 // add adds a character to the word.

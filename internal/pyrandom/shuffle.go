@@ -37,16 +37,17 @@ func (r *Rand) drawTargets(i uint32) []uint32 {
 		if room := uint32(len(r.targets)) - n; i-last >= room {
 			last = i - room + 1
 		}
-		drawn := r.drawRun(r.targets[n:], i, last, 32-uint(k))
+		drawn := r.drawRun(r.targets[n:], i, last)
 		n += drawn
 		i -= drawn
 	}
 	return r.targets[:n]
 }
 
-// drawRun draws j from [0, i] for each i down to last, all with 32-shift bits.
-func (r *Rand) drawRun(targets []uint32, i, last uint32, shift uint) uint32 {
-	n, count := uint32(0), i-last+1
+// drawRun draws j from [0, i] for each i down to last, which all need the same number
+// of bits.
+func (r *Rand) drawRun(targets []uint32, i, last uint32) uint32 {
+	n, count, shift := uint32(0), i-last+1, uint(bits.LeadingZeros32(i+1))
 	for n < count {
 		if r.pos >= stateLen {
 			r.refill()

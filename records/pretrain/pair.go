@@ -45,7 +45,7 @@ func (w *walker) walk(ctx context.Context, place int, emit func(pair) error) err
 				return err
 			}
 		}
-		p, used := w.pair(place, start, i+1, target)
+		p, used := w.pair(place, span{start, i + 1}, target)
 		if err := emit(p); err != nil {
 			return err
 		}
@@ -59,10 +59,10 @@ func (w *walker) walk(ctx context.Context, place int, emit func(pair) error) err
 // context.
 const checkEvery = 256
 
-// pair makes a pair from the sentences [start, end) and returns how many of
+// pair makes a pair from sentences of the document at place and returns how many of
 // them it used; the others are gathered again.
-func (w *walker) pair(place int, start, end uint32, target int) (p pair, used uint32) {
-	gathered := end - start
+func (w *walker) pair(place int, sentences span, target int) (p pair, used uint32) {
+	start, gathered := sentences.from, sentences.to-sentences.from
 	used = 1
 	if gathered >= 2 {
 		used = uint32(w.rng.RandInt(1, int64(gathered)-1))
@@ -72,7 +72,7 @@ func (w *walker) pair(place int, start, end uint32, target int) (p pair, used ui
 		p.randomNext = true
 		p.b = w.elsewhere(place, target-p.a.len())
 	} else {
-		p.b = span{p.a.to, w.corpus.tokenStart(end)}
+		p.b = span{p.a.to, w.corpus.tokenStart(sentences.to)}
 		used = gathered
 	}
 	w.truncate(&p)

@@ -103,8 +103,8 @@ func (p *punkt) reconsider(a, b *token, slot int) {
 		return
 	}
 	initial := isInitial(a.word)
-	firstUpper, firstLower := firstCase(b.word)
-	verdict := judgeNext(b.word, firstUpper, firstLower, nextInfo)
+	firstUpper, _ := firstCase(b.word)
+	verdict := judgeNext(b.word, nextInfo)
 
 	// 4.2: an abbreviation or ellipsis may also end a sentence.
 	if (a.abbr || a.ellipsis) && !initial {
@@ -145,13 +145,14 @@ const (
 // judgeNext is the orthographic heuristic, 4.1.1. A capitalized word that also
 // occurs in lower case begins a sentence. A lower-case word does not begin one
 // if it also occurs capitalized or never occurred at a beginning.
-func judgeNext(word string, firstUpper, firstLower bool, info wordInfo) verdict {
+func judgeNext(word string, info wordInfo) verdict {
 	if len(word) == 1 {
 		switch word[0] {
 		case ';', ':', ',', '.', '!', '?':
 			return continuesSentence
 		}
 	}
+	firstUpper, firstLower := firstCase(word)
 	switch {
 	case firstUpper && info&anyLower != 0 && info&middleUpper == 0:
 		return startsSentence

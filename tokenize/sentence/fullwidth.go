@@ -29,18 +29,17 @@ type fullWidth struct{}
 func (fullWidth) AppendSpans(dst []Span, text string) []Span {
 	for start := 0; start < len(text); {
 		end := lineEnd(text, start)
-		dst = appendMarked(dst, text, start, end)
+		dst = appendMarked(dst, text[:end], start)
 		start = end + 1
 	}
 	return dst
 }
 
-// appendMarked appends the sentences of the line text[start:end].
-func appendMarked(dst []Span, text string, start, end int) []Span {
-	line := text[:end]
+// appendMarked appends the sentences of line[start:].
+func appendMarked(dst []Span, line string, start int) []Span {
 	start = skipSpace(line, start)
 	before := rune(-1)
-	for i := start; i < end; {
+	for i := start; i < len(line); {
 		r, width := utf8.DecodeRuneInString(line[i:])
 		i += width
 		if !endsSentence(before, r) {
@@ -52,7 +51,7 @@ func appendMarked(dst []Span, text string, start, end int) []Span {
 		start = skipSpace(line, i)
 		i, before = start, -1
 	}
-	if stop := trimEnd(line, start, end); stop > start {
+	if stop := trimEnd(line, start, len(line)); stop > start {
 		dst = append(dst, Span{start, stop})
 	}
 	return dst

@@ -38,7 +38,7 @@ func newMerger(c *corpus, v *vocabulary, min int64) *merger {
 		w := &c.words[i]
 		symbols := c.symbols[w.start : w.start+int(w.n)]
 		for k := 1; k < len(symbols); k++ {
-			m.gain(symbols[k-1], symbols[k], int32(i), w.count)
+			m.gain(symbols[k-1], symbols[k], int32(i))
 		}
 	}
 	m.enqueueTouched()
@@ -73,8 +73,7 @@ func (m *merger) run(ctx context.Context, size int) error {
 
 // merge joins a pair in all words.
 func (m *merger) merge(n int32) {
-	left, right := m.pairs[n].left, m.pairs[n].right
-	joined := m.vocab.join(left, right)
+	joined := m.vocab.join(m.pairs[n].left, m.pairs[n].right)
 	at := m.pairs[n].words
 	m.pairs[n].words = noLink
 	for at != noLink {
@@ -82,14 +81,14 @@ func (m *merger) merge(n int32) {
 		m.links[at].next = m.unused
 		m.unused = at
 		at = l.next
-		m.mergeWord(l.word, left, right, joined)
+		m.mergeWord(l.word, m.pairs[n], joined)
 	}
 	m.enqueueTouched()
 }
 
-// mergeWord joins left and right in a word, from left to right.
-func (m *merger) mergeWord(n, left, right, joined int32) {
-	w := &m.corpus.words[n]
+// mergeWord replaces a pair by its joined symbol in a word, from left to right.
+func (m *merger) mergeWord(n int32, p pair, joined int32) {
+	left, right, w := p.left, p.right, &m.corpus.words[n]
 	symbols := m.corpus.symbols[w.start : w.start+int(w.n)]
 	end := 0 // end of the part already joined
 	for k := 0; k < len(symbols); k++ {
@@ -101,11 +100,11 @@ func (m *merger) mergeWord(n, left, right, joined int32) {
 		m.lose(left, right, w.count)
 		if end > 0 {
 			m.lose(symbols[end-1], left, w.count)
-			m.gain(symbols[end-1], joined, n, w.count)
+			m.gain(symbols[end-1], joined, n)
 		}
 		if k+2 < len(symbols) {
 			m.lose(right, symbols[k+2], w.count)
-			m.gain(joined, symbols[k+2], n, w.count)
+			m.gain(joined, symbols[k+2], n)
 		}
 		symbols[end] = joined
 		end++
@@ -115,13 +114,13 @@ func (m *merger) mergeWord(n, left, right, joined int32) {
 }
 
 // gain adds an occurrence of a pair in a word.
-func (m *merger) gain(left, right, word int32, count int64) {
+func (m *merger) gain(left, right, word int32) {
 	n, isNew := m.index.find(left, right, int32(len(m.pairs)))
 	if isNew {
 		m.pairs = append(m.pairs, pair{left: left, right: right, words: noLink})
 	}
 	p := &m.pairs[n]
-	p.count += count
+	p.count += m.corpus.words[word].count
 	m.touched = append(m.touched, n)
 	if p.words != noLink && m.links[p.words].word == word {
 		return

@@ -110,15 +110,14 @@ func base36(text string) string {
 func makeEPUB() error {
 	var packed bytes.Buffer
 	w := zip.NewWriter(&packed)
-	source := os.DirFS(epubFolder)
-	if err := addFile(w, source, "mimetype", zip.Store); err != nil {
+	if err := addFile(w, &zip.FileHeader{Name: "mimetype", Method: zip.Store}); err != nil {
 		return err
 	}
-	err := fs.WalkDir(source, ".", func(name string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS(epubFolder), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || name == "mimetype" {
 			return err
 		}
-		return addFile(w, source, name, zip.Deflate)
+		return addFile(w, &zip.FileHeader{Name: name, Method: zip.Deflate})
 	})
 	if err != nil {
 		return err
@@ -129,13 +128,14 @@ func makeEPUB() error {
 	return os.WriteFile(epubName, packed.Bytes(), 0o644)
 }
 
-func addFile(w *zip.Writer, source fs.FS, name string, method uint16) error {
-	in, err := source.Open(name)
+// addFile adds the file of the header's name.
+func addFile(w *zip.Writer, header *zip.FileHeader) error {
+	in, err := os.DirFS(epubFolder).Open(header.Name)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: method})
+	out, err := w.CreateHeader(header)
 	if err != nil {
 		return err
 	}

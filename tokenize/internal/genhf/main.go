@@ -53,7 +53,7 @@ func run(r io.Reader, w io.Writer) error {
 		if joined(uncased, text) == fields[1] && joined(cased, text) == fields[2] && joined(uncased, order) == fields[3] {
 			continue
 		}
-		class, err := classOf(c, fields[1], fields[2], fields[3])
+		class, err := classOf(c, fields[1:])
 		if err != nil {
 			return fmt.Errorf("%U: %w; google: %+q, %+q", n, err, joined(uncased, text), joined(cased, text))
 		}
@@ -71,9 +71,10 @@ func joined(w *tokenize.WordSplitter, text string) string {
 	return strings.Join(w.AppendWords(nil, text), " ")
 }
 
-// classOf returns the class of the character c, given the words of "a"+c+"b"
-// and those of c between two non-starters.
-func classOf(c, uncased, cased, order string) (string, error) {
+// classOf returns the class of the character c, given the uncased and the cased words
+// of "a"+c+"b", and the uncased words of c between two non-starters.
+func classOf(c string, words []string) (string, error) {
+	uncased, cased, order := words[0], words[1], words[2]
 	switch {
 	case uncased == "ab" && cased == "ab":
 		return "kindRemove", nil

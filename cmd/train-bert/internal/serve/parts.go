@@ -15,50 +15,6 @@ import (
 	"time"
 )
 
-// limit lets a listener have n connections at a time.
-func limit(l net.Listener, n int) net.Listener {
-	return &limited{Listener: l, slots: make(chan struct{}, n), closed: make(chan struct{})}
-}
-
-type limited struct {
-	net.Listener
-	slots  chan struct{}
-	once   sync.Once
-	closed chan struct{}
-}
-
-// Accept implements net.Listener.
-func (l *limited) Accept() (net.Conn, error) {
-	select {
-	case l.slots <- struct{}{}:
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.slots
-		return nil, err
-	}
-	return &limitedConn{Conn: c, free: sync.OnceFunc(func() { <-l.slots })}, nil
-}
-
-// Close implements net.Listener.
-func (l *limited) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return l.Listener.Close()
-}
-
-type limitedConn struct {
-	net.Conn
-	free func()
-}
-
-// Close implements net.Conn.
-func (c *limitedConn) Close() error {
-	defer c.free()
-	return c.Conn.Close()
-}
-
 // localOnly answers requests whose Host is a loopback address or localhost, and
 // refuses all others with 403. A web page that a browser of this machine shows can
 // make its own host name resolve to 127.0.0.1 (DNS rebinding) and would then be

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"pretext/trainer/finetune/predict"
 )
 
@@ -54,7 +56,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 		WriteTimeout: 2 * s.o.Timeout, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: quiet(),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- h.Serve(limit(l, s.o.MaxConns)) }()
+	go func() { failed <- h.Serve(netutil.LimitListener(l, s.o.MaxConns)) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve on %s: %w", l.Addr(), err)
