@@ -72,9 +72,9 @@ var allowed = map[string][]string{
 	"trainer/cpu":                  {"trainer", "trainer/dropout", "trainer/optim"},
 	"trainer/cuda":                 {"trainer", "trainer/dropout"},
 	// A run from files to files. Never cmd: options come as plain structs.
-	"trainer/session": {"internal/failure", "trainer", "trainer/checkpoint", "trainer/cpu", "trainer/loader", "trainer/finetune", "trainer/finetune/squad", "trainer/finetune/glue",
+	"trainer/session": {"internal/failure", "trainer", "trainer/checkpoint", "trainer/cpu", "trainer/cuda", "trainer/cuda/driver", "trainer/loader", "trainer/finetune", "trainer/finetune/squad", "trainer/finetune/glue",
 		"records", "records/tfrecord", "sharding", "tokenize", "tokenize/hf", "internal/store", "internal/humanize", "internal/plot"},
-	"trainer/session/speed": {"internal/failure", "internal/usage", "trainer", "trainer/loader", "trainer/session"},
+	"trainer/session/speed": {"internal/failure", "internal/usage", "sharding", "trainer", "trainer/loader", "trainer/session"},
 	// Tests that every backend and communicator shares, and stand-ins for them.
 	"trainer/backendtest":       {"trainer", "trainer/cpu", "trainer/internal/ranktest"},
 	"trainer/internal/ranktest": {"trainer"},

@@ -46,6 +46,8 @@ type State struct {
 	Multiple  int               `json:"micro_batch_multiple"` // a step has a multiple of so many micro-batches: the ranks at the start of the run. 0: written by a version that cut steps greedily
 	Ranks     int               `json:"ranks"`                // when it was written; may differ when resuming
 	Seed      uint64            `json:"seed"`                 // of initial weights, order and dropout
+	Device    string            `json:"device"`               // kind, when it was written; may differ when resuming
+	Precision trainer.Precision `json:"precision"`            // when it was written; "": an earlier version, fp32
 	Data      string            `json:"data_manifest_sha256"` // if it changed, resuming is refused
 	Schedule  trainer.Schedule  `json:"schedule"`
 	Optimizer trainer.Optimizer `json:"optimizer"`

@@ -244,8 +244,9 @@ func (s *Source) counts(cuts []int) (c trainer.Counts) {
 	return c
 }
 
-// sweepSequences is how many examples a sweep reads at once.
-const sweepSequences = 256
+// SweepSequences is how many examples [Source.Sweep] reads at once: the maximum
+// number of sequences in its batches.
+const SweepSequences = 256
 
 // Sweep yields this rank's micro-batches of the first n examples of epoch 0
 // (all if n is larger), for [trainer.Evaluate]. The order is shuffled, so they
@@ -253,8 +254,8 @@ const sweepSequences = 256
 func (s *Source) Sweep(n int64) iter.Seq2[*trainer.Batch, error] {
 	return func(yield func(*trainer.Batch, error) bool) {
 		n := min(n, s.Len())
-		for p := int64(0); p < n; p += sweepSequences {
-			share, err := s.Step(p, int(min(sweepSequences, n-p)))
+		for p := int64(0); p < n; p += SweepSequences {
+			share, err := s.Step(p, int(min(SweepSequences, n-p)))
 			if err != nil {
 				yield(nil, err)
 				return

@@ -54,7 +54,12 @@ func HeldOutAnswers(ctx context.Context, o EvalOptions) (picked []Answer, err er
 	if err != nil {
 		return nil, err
 	}
-	model, heads, tokens, err := m.forEvaluation(data, o.Device)
+	device, err := o.Device.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, device.Close()) }()
+	model, heads, tokens, err := m.forEvaluation(data, device)
 	if err != nil {
 		return nil, err
 	}

@@ -216,7 +216,7 @@ func flat(splits map[string]map[string]float64) map[string]float64 {
 // evaluate returns the loss and the metrics of a t.
 func (c *classification) evaluate(ctx context.Context, t *table) (map[string]float64, error) {
 	var answers, right []float64
-	sums, err := finetune.Forward{Model: c.r.model, Heads: c.r.task.heads, Tokens: c.r.microBatch()}.Each(ctx, t.examples, func(i int, logits []float32) error {
+	sums, err := finetune.Forward{Model: c.r.model, Heads: c.r.task.heads, Tokens: c.r.tokens}.Each(ctx, t.examples, func(i int, logits []float32) error {
 		if c.task.Regression {
 			answers, right = append(answers, float64(logits[0])), append(right, float64(t.rows[i].Score))
 			return nil
@@ -254,7 +254,7 @@ func (c *classification) predict(ctx context.Context, split glue.Split, t *table
 	return c.r.write(strings.TrimSuffix(name, ".tsv")+"_results.tsv", func(w io.Writer) error {
 		out := bufio.NewWriter(w)
 		var line []byte
-		_, err := finetune.Forward{Model: c.r.model, Heads: c.r.task.heads, Tokens: c.r.microBatch()}.Each(ctx, t.examples, func(_ int, logits []float32) error {
+		_, err := finetune.Forward{Model: c.r.model, Heads: c.r.task.heads, Tokens: c.r.tokens}.Each(ctx, t.examples, func(_ int, logits []float32) error {
 			if slices.ContainsFunc(logits, func(v float32) bool { return math.IsNaN(float64(v)) }) {
 				return finetune.ErrNumbers
 			}

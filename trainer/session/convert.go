@@ -73,11 +73,15 @@ func tokenizerGiven(m ModelFiles, vocab string) (t checkpoint.Tokenizer, err err
 // of a first phase, from which a second one starts.
 func (m ModelFiles) asCheckpoint(out string, heads trainer.Heads, t checkpoint.Tokenizer) (dir string, err error) {
 	rule := trainer.DefaultOptimizer(trainer.AdamW)
-	model, err := Device{}.Open(m.Config, heads, trainer.Options{Tokens: 1, Sequences: 1, Train: true, Optimizer: rule})
+	device, err := Device{}.Open()
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, model.Close()) }()
+	model, err := device.Model(m.Config, heads, trainer.Options{Tokens: 1, Sequences: 1, Train: true, Optimizer: rule})
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, model.Close(), device.Close()) }()
 	for kind, tensors := range map[trainer.Kind]iter.Seq2[trainer.Tensor, error]{trainer.Weights: m.Tensors(),
 		trainer.FirstMoment: m.Moments(trainer.FirstMoment), trainer.SecondMoment: m.Moments(trainer.SecondMoment)} {
 		report, err := model.Load(kind, tensors)
@@ -99,7 +103,7 @@ func (m ModelFiles) asCheckpoint(out string, heads trainer.Heads, t checkpoint.T
 	}
 	defer snapshot.Close()
 	return checkpoint.Write(filepath.Clean(out), m.Config, checkpoint.State{
-		Phase: 1, Progress: trainer.Progress{Step: step}, Heads: heads, Batch: 1, Tokens: 1, Ranks: 1, Optimizer: rule,
+		Phase: 1, Progress: trainer.Progress{Step: step}, Heads: heads, Batch: 1, Tokens: 1, Multiple: 1, Ranks: 1, Device: device.Kind, Precision: device.Precision, Optimizer: rule,
 		Schedule: trainer.Schedule{Kind: trainer.Constant, Steps: max(1, step)},
 	}, t, snapshot)
 }

@@ -79,13 +79,9 @@ func (c *Corpus) VocabSize() int { return c.vocab.Len() }
 // Shards are the files of the split.
 func (c *Corpus) Shards() *loader.Shards { return c.shards }
 
-// SourceTokens is the size of a micro-batch of [OpenSource] where the options leave it
-// open and no example is longer.
-const SourceTokens = 4096
-
 // OpenSource opens the train split of o.Data in the order of a run with these options:
-// Data, Vocab, Cache ("": none), Masking, Seed, MicroBatchTokens (0: see
-// [SourceTokens]) and Readers count. Close the source after use.
+// Data, Vocab, Cache ("": none), Masking, Seed, MicroBatchTokens (at
+// least the longest example) and Readers count. Close the source after use.
 func OpenSource(ctx context.Context, o Options) (*loader.Source, *Corpus, error) {
 	data, err := OpenCorpus(ctx, o.Data, sharding.Train, o.Vocab)
 	if err != nil {
@@ -97,9 +93,6 @@ func OpenSource(ctx context.Context, o Options) (*loader.Source, *Corpus, error)
 	masking, err := o.Masking.masking(o.Seed, data)
 	if err != nil {
 		return nil, nil, err
-	}
-	if o.MicroBatchTokens == 0 {
-		o.MicroBatchTokens = max(SourceTokens, data.shards.MaxSeqLength())
 	}
 	source, err := loader.NewSource(ctx, data.shards, loader.SourceOptions{Seed: int64(o.Seed), MicroBatchTokens: o.MicroBatchTokens, Heads: trainer.PretrainHeads(),
 		Rules: data.rules(), Readers: o.Readers, Masking: masking})

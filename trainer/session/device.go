@@ -1,27 +1,147 @@
 package session
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"pretext/internal/failure"
 	"pretext/trainer"
 	"pretext/trainer/cpu"
+	"pretext/trainer/cuda"
+	"pretext/trainer/cuda/driver"
 )
 
-// A Device computes. The processor is the only one of this build.
+// A Device selects what computes, and in which arithmetic. The zero value is
+// the CPU with all processors.
 type Device struct {
-	Threads int    // 0: one a processor; decides no bit of the result
-	ISA     string // instruction set: "avx512", "avx2", "plain"; "": the best there is
+	Name          string            // "cpu", "cuda", or "cuda:N" for the GPU of ordinal N; "" means "cpu"
+	Precision     trainer.Precision // "" means fp32 on the CPU and bf16 on a GPU
+	Deterministic bool              // GPU: equal runs give equal bits, more slowly; the CPU always does so
+	Threads       int               // CPU: 0 means one per processor; does not affect results
+	ISA           string            // CPU: instruction set "avx512", "avx2" or "plain"; "" means the fastest available
 }
 
-func (d Device) backend() cpu.Backend { return cpu.Backend{Threads: d.Threads, ISA: d.ISA} }
+// Kinds of devices.
+const (
+	deviceCPU  = "cpu"
+	deviceCUDA = "cuda"
+)
 
-// Open returns a model without weights. Its precision is single; limits gives the
-// rest. Close it after use.
-func (d Device) Open(c trainer.Config, h trainer.Heads, limits trainer.Options) (trainer.Model, error) {
-	limits.Precision = trainer.Float32
-	return d.backend().Open(c, h, limits)
+// parse returns the kind of the device and its ordinal.
+func (d Device) parse() (kind string, ordinal int, err error) {
+	kind, number, numbered := strings.Cut(cmp.Or(d.Name, deviceCPU), ":")
+	if numbered {
+		n, numberErr := strconv.ParseUint(number, 10, 16)
+		ordinal, err = int(n), numberErr
+	}
+	if err != nil || kind != deviceCUDA && (kind != deviceCPU || numbered) {
+		return "", 0, fmt.Errorf("--device %q: must be cpu, cuda or cuda:N", d.Name)
+	}
+	return kind, ordinal, nil
 }
 
-// Peak measures the fastest matrix product for at least t, in floating-point
-// operations a second.
-func (d Device) Peak(t time.Duration) (float64, error) { return d.backend().Peak(t) }
+// Validate reports every wrong option.
+func (d Device) Validate() error {
+	var c checks
+	kind, _, err := d.parse()
+	p := d.precision()
+	known := slices.Contains([]trainer.Precision{trainer.Float32, trainer.BFloat16, trainer.Float16}, p)
+	c.want(known, "--precision %q: must be fp32, bf16 or fp16", p)
+	c.want(!known || kind != deviceCPU || p == trainer.Float32, "--precision %s: the CPU computes in fp32 only", p)
+	c.want(d.Threads >= 0, "--threads %d: must not be negative", d.Threads)
+	return c.err(err)
+}
+
+func (d Device) precision() trainer.Precision {
+	if d.Precision == "" && strings.HasPrefix(d.Name, deviceCUDA) {
+		return trainer.BFloat16
+	}
+	return cmp.Or(d.Precision, trainer.Float32)
+}
+
+// An Opened is an open device.
+type Opened struct {
+	Kind      string // "cpu" or "cuda"
+	Precision trainer.Precision
+
+	deterministic bool
+	backend       trainer.Backend
+	close         func() error
+}
+
+// Open opens the device. Close it after the models that it opened. If this
+// build or this machine lacks the device, the error wraps
+// [trainer.ErrUnavailable], states what is missing, and is one of usage.
+//
+// This is the only place that connects a device with its backend.
+func (d Device) Open() (*Opened, error) {
+	if err := d.Validate(); err != nil {
+		return nil, err
+	}
+	kind, ordinal, _ := d.parse() // checked by Validate
+	o := &Opened{Kind: kind, Precision: d.precision(), deterministic: d.Deterministic, close: func() error { return nil }}
+	if kind == deviceCPU {
+		o.backend = cpu.Backend{Threads: d.Threads, ISA: d.ISA}
+		return o, nil
+	}
+	gpu, err := driver.Open(ordinal)
+	if err != nil {
+		err = fmt.Errorf("--device %s: %w", d.Name, err)
+		if errors.Is(err, trainer.ErrUnavailable) {
+			err = failure.Usage(err)
+		}
+		return nil, err
+	}
+	o.backend, o.close = cuda.New(gpu), gpu.Close
+	return o, nil
+}
+
+// Close closes the device.
+func (o *Opened) Close() error { return o.close() }
+
+// Model opens a model without weights, in the device's precision; options give
+// the rest. Close it after use.
+func (o *Opened) Model(c trainer.Config, h trainer.Heads, options trainer.Options) (trainer.Model, error) {
+	options.Precision, options.Deterministic = o.Precision, o.deterministic
+	return o.backend.Open(c, h, options)
+}
+
+// AutoTokens returns the maximum number of tokens of a micro-batch where the
+// options leave it open: what suits the device, but at least the longest
+// example. longest 0 means unknown.
+func (o *Opened) AutoTokens(c trainer.Config, h trainer.Heads, longest int) (int, error) {
+	if longest == 0 {
+		longest = c.MaxPositions
+	}
+	n, err := o.backend.AutoTokens(c, h, trainer.Options{Precision: o.Precision, Train: true, Optimizer: trainer.DefaultOptimizer(trainer.AdamW)})
+	return max(n, longest), err
+}
+
+// Peak measures the fastest matrix product of the CPU for at least t, in
+// floating-point operations per second. For other devices it returns 0.
+func (o *Opened) Peak(t time.Duration) (float64, error) {
+	if b, ok := o.backend.(cpu.Backend); ok {
+		return b.Peak(t)
+	}
+	return 0, nil
+}
+
+// MinTokens is the length of the shortest example that the rules let pass:
+// [CLS] [SEP] [SEP].
+const MinTokens = 3
+
+// BatchLimits returns the limits of micro-batches of at most tokens tokens and
+// sequences sequences, each with at most predictions masked tokens. predictions
+// 0 means unknown.
+func BatchLimits(tokens, sequences, predictions int) trainer.Options {
+	o := trainer.Options{Tokens: tokens, Sequences: min(sequences, tokens/MinTokens+1), Masked: tokens}
+	if predictions > 0 {
+		o.Masked = min(o.Masked, o.Sequences*predictions)
+	}
+	return o
+}

@@ -27,9 +27,14 @@ func EvaluateModel(ctx context.Context, o EvalOptions) (e *Evaluation, step int6
 	if o.Data == "" {
 		return nil, 0, usagef("no data: give --data DIR")
 	}
-	if o.EvalExamples < 0 || o.Device.Threads < 0 {
-		return nil, 0, usagef("--eval-examples %d, --threads %d: must not be negative", o.EvalExamples, o.Device.Threads)
+	if o.EvalExamples < 0 {
+		return nil, 0, usagef("--eval-examples %d: must not be negative", o.EvalExamples)
 	}
+	device, err := o.Device.Open()
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, device.Close()) }()
 	m, err := OpenModel(o.Model)
 	if err != nil {
 		return nil, 0, err
@@ -45,7 +50,7 @@ func EvaluateModel(ctx context.Context, o EvalOptions) (e *Evaluation, step int6
 	if err := data.cached(ctx, cacheBelow(o.Cache, sharding.Eval), false, io.Discard); err != nil {
 		return nil, 0, err
 	}
-	model, heads, tokens, err := m.forEvaluation(data, o.Device)
+	model, heads, tokens, err := m.forEvaluation(data, device)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -64,7 +69,7 @@ func EvaluateModel(ctx context.Context, o EvalOptions) (e *Evaluation, step int6
 }
 
 // forEvaluation loads the model with the pre-training heads it has.
-func (m ModelFiles) forEvaluation(data *Corpus, device Device) (model trainer.Model, heads trainer.Heads, tokens int, err error) {
+func (m ModelFiles) forEvaluation(data *Corpus, device *Opened) (model trainer.Model, heads trainer.Heads, tokens int, err error) {
 	has, err := m.Heads()
 	if err != nil {
 		return nil, heads, 0, err
@@ -73,10 +78,10 @@ func (m ModelFiles) forEvaluation(data *Corpus, device Device) (model trainer.Mo
 	if !heads.MLM {
 		return nil, heads, 0, usagef("%s has no masked-LM head", m.Folder)
 	}
-	tokens = AutoTokens(m.Config, data.shards.MaxSeqLength())
-	model, err = device.Open(m.Config, heads, trainer.Options{
-		Tokens: tokens, Sequences: tokens/MinTokens + 1, Masked: tokens,
-	})
+	if tokens, err = device.AutoTokens(m.Config, heads, data.shards.MaxSeqLength()); err != nil {
+		return nil, heads, 0, err
+	}
+	model, err = device.Model(m.Config, heads, BatchLimits(tokens, loader.SweepSequences, data.shards.MaxPredictionsPerSeq()))
 	if err != nil {
 		return nil, heads, 0, err
 	}

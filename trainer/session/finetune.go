@@ -38,16 +38,18 @@ type finetuneTask struct {
 type finetuneRun struct {
 	o         FinetuneOptions
 	log       io.Writer
+	device    *Opened
 	init      *ModelFiles // nil: a new model
 	config    trainer.Config
 	tokenizer checkpoint.Tokenizer
 	tok       *tokenize.Tokenizer
 
-	task  finetuneTask
-	state checkpoint.State
-	from  *checkpoint.Checkpoint // nil: the run begins
-	model trainer.Model
-	step  int64 // steps done
+	task   finetuneTask
+	tokens int // maximum of a micro-batch
+	state  checkpoint.State
+	from   *checkpoint.Checkpoint // nil: the run begins
+	model  trainer.Model
+	step   int64 // steps done
 	runLog
 	closers
 }
@@ -60,6 +62,10 @@ func runFinetune(o FinetuneOptions, work func(*finetuneRun) error) (err error) {
 	}
 	r := &finetuneRun{o: o, log: discardNil(o.Log)}
 	defer func() { err = errors.Join(err, r.Close()) }() // what hold did not
+	if r.device, err = o.Device.Open(); err != nil {
+		return err
+	}
+	r.add(r.device)
 	if err := r.openInit(); err != nil {
 		return err
 	}
@@ -112,7 +118,7 @@ func (r *finetuneRun) labels() []string {
 func (r *finetuneRun) run(ctx context.Context, task finetuneTask) error {
 	r.task = task
 	r.tokenizer.Labels = task.labels
-	if err := r.sameHead(); err != nil {
+	if err := errors.Join(r.sameHead(), r.chooseTokens()); err != nil {
 		return err
 	}
 	if task.train == nil {
@@ -169,17 +175,18 @@ func (r *finetuneRun) settle(schedule trainer.Schedule) {
 		options[name] = value
 	}
 	r.state = checkpoint.State{
-		Phase: 1, Heads: r.task.heads, Batch: r.o.Recipe.Batch, Tokens: r.microBatch(), Multiple: 1, Ranks: 1, Seed: r.o.Seed,
+		Phase: 1, Heads: r.task.heads, Batch: r.o.Recipe.Batch, Tokens: r.tokens, Multiple: 1, Ranks: 1, Seed: r.o.Seed, Device: r.device.Kind, Precision: r.device.Precision,
 		Data: r.task.data, Schedule: schedule, Optimizer: r.o.updateRule(), Options: options,
 	}
 }
 
-// microBatch is the number of tokens computed at a time.
-func (r *finetuneRun) microBatch() int {
-	if r.o.MicroBatchTokens > 0 {
-		return max(int(r.o.MicroBatchTokens), r.o.MaxSeqLength)
+// chooseTokens sets the maximum number of tokens of a micro-batch.
+func (r *finetuneRun) chooseTokens() (err error) {
+	r.tokens = max(r.o.MicroBatchTokens, r.o.MaxSeqLength)
+	if r.o.MicroBatchTokens == 0 {
+		r.tokens, err = r.device.AutoTokens(r.config, r.task.heads, r.o.MaxSeqLength)
 	}
-	return AutoTokens(r.config, r.o.MaxSeqLength)
+	return err
 }
 
 // resume looks for a checkpoint of this run.
@@ -188,6 +195,10 @@ func (r *finetuneRun) resume() error {
 	if err != nil || c == nil {
 		return err
 	}
+	if r.o.MicroBatchTokens == 0 {
+		r.tokens = c.State.Tokens
+		r.state.Tokens = r.tokens
+	}
 	if err := c.State.Check(r.state); err != nil {
 		return usagef("%s was made by another run: %w: give its options again, or another --out", c.Dir, err)
 	}
@@ -195,6 +206,7 @@ func (r *finetuneRun) resume() error {
 		return usagef("%s is a checkpoint of another model than %s: %s", c.Dir, r.o.Init+r.o.Model, diff)
 	}
 	r.from, r.state.Multiple = c, multipleOf(c.State, r.log)
+	logPrecision(r.log, c.State, r.state)
 	return nil
 }
 

@@ -8,11 +8,11 @@ import (
 
 // openModel opens the model to train and loads its weights.
 func (r *finetuneRun) openModel() error {
-	if err := r.openDevice(true); err != nil {
+	if err := r.openOnDevice(true); err != nil {
 		return err
 	}
 	if r.from != nil {
-		return r.from.Restore(r.model)
+		return restore(r.from, r.model, r.state.Precision)
 	}
 	if r.init == nil {
 		_, err := r.model.Load(trainer.Weights, trainer.InitialWeights(r.config, r.task.heads, r.o.Seed))
@@ -33,7 +33,7 @@ func (r *finetuneRun) load() error {
 	if r.init == nil {
 		return usagef("a new model (--model) needs something to train on")
 	}
-	if err := r.openDevice(false); err != nil {
+	if err := r.openOnDevice(false); err != nil {
 		return err
 	}
 	return r.init.Load(r.model, r.o.Init)
@@ -52,10 +52,11 @@ func (m ModelFiles) Load(model trainer.Model, path string) error {
 	return nil
 }
 
-func (r *finetuneRun) openDevice(train bool) (err error) {
-	tokens := r.microBatch()
-	r.model, err = r.o.Device.Open(r.config, r.task.heads, trainer.Options{
-		Tokens: tokens, Sequences: tokens/MinTokens + 1, Train: train, Seed: r.o.Seed, Optimizer: r.o.updateRule(),
+// openOnDevice opens the model without weights. Evaluation puts as many
+// sequences into a batch as have room for their tokens.
+func (r *finetuneRun) openOnDevice(train bool) (err error) {
+	r.model, err = r.device.Model(r.config, r.task.heads, trainer.Options{
+		Tokens: r.tokens, Sequences: r.tokens/MinTokens + 1, Train: train, Seed: r.o.Seed, Optimizer: r.o.updateRule(),
 	})
 	if err == nil {
 		r.add(r.model)

@@ -53,8 +53,7 @@ func (o *FinetuneOptions) Validate() error {
 	c.want(o.SaveCheckpointsSteps >= 0, "--save-checkpoints-steps %d: must not be negative", o.SaveCheckpointsSteps)
 	c.want(o.EvalSteps >= -1, "--eval-steps %d: must not be negative, but for -1", o.EvalSteps)
 	c.want(o.Keep >= 0, "--keep %d: must not be negative", o.Keep)
-	c.want(o.Device.Threads >= 0, "--threads %d: must not be negative", o.Device.Threads)
-	return c.err(o.Recipe.Validate(), o.updateRule().Validate())
+	return c.err(o.Device.Validate(), o.Recipe.Validate(), o.updateRule().Validate())
 }
 
 func (o *FinetuneOptions) updateRule() trainer.Optimizer {

@@ -66,14 +66,25 @@ func (s spoilt) Forward(b *trainer.Batch, out *trainer.Outputs) (trainer.Sums, e
 
 // trainSpoilt trains a model whose batches are changed, unless change is nil.
 func trainSpoilt(o Options, change func(b *trainer.Batch, training bool)) (*Result, error) {
-	r := &run{o: o, device: o.Device.Open}
-	if change != nil {
-		r.device = func(c trainer.Config, h trainer.Heads, limits trainer.Options) (trainer.Model, error) {
-			m, err := o.Device.Open(c, h, limits)
-			return spoilt{m, change}, err
-		}
+	device, err := o.Device.Open()
+	if err != nil {
+		return nil, err
 	}
-	return r.train(context.Background())
+	if change != nil {
+		device.backend = spoiling{device.backend, change}
+	}
+	return (&run{o: o, device: device}).train(context.Background())
+}
+
+// A spoiling backend opens spoilt models.
+type spoiling struct {
+	trainer.Backend
+	change func(b *trainer.Batch, training bool)
+}
+
+func (s spoiling) Open(c trainer.Config, h trainer.Heads, o trainer.Options) (trainer.Model, error) {
+	m, err := s.Backend.Open(c, h, o)
+	return spoilt{m, s.change}, err
 }
 
 // In the language of package tinydata neighbours have the same label, so labels

@@ -159,24 +159,3 @@ func fits(c trainer.Config, data *Corpus) error {
 	}
 	return nil
 }
-
-// Bounds of what "auto" picks for the tokens of a micro-batch.
-const (
-	autoMost   = 8192
-	autoMemory = 1 << 30 // bytes of activations
-)
-
-// AutoTokens is the size of a micro-batch where none was given: what fits into
-// a GB of activations (see the package comment of trainer/cpu), in powers of
-// two, and at least one example.
-func AutoTokens(c trainer.Config, longest int) int {
-	token := 4 * (8*c.HiddenSize + c.IntermediateSize) * (c.Layers + 2)
-	tokens := autoMost
-	for tokens > 512 && tokens*token > autoMemory {
-		tokens /= 2
-	}
-	if longest == 0 {
-		longest = c.MaxPositions // of foreign records nothing is known
-	}
-	return max(tokens, longest)
-}

@@ -80,12 +80,11 @@ func (o *Options) Validate() error {
 	c.want(o.SaveCheckpointsSteps >= 0, "--save-checkpoints-steps %d: must not be negative", o.SaveCheckpointsSteps)
 	c.want(o.Keep >= 0, "--keep %d: must not be negative", o.Keep)
 	c.want(o.EvalExamples >= 0, "--eval-examples %d: must not be negative", o.EvalExamples)
-	c.want(o.Device.Threads >= 0, "--threads %d: must not be negative", o.Device.Threads)
 	c.want(o.Readers >= 0 && o.Readers <= 256, "--readers %d: must be from 0 to 256", o.Readers)
 	c.want(o.Masking.MaskedLMProb >= 0 && o.Masking.MaskedLMProb < 1, "--masked-lm-prob %v: must be between 0 and 1", o.Masking.MaskedLMProb)
 	c.want(o.Masking.MaxPredictionsPerSeq >= 0, "--max-predictions-per-seq %d: must not be negative", o.Masking.MaxPredictionsPerSeq)
 	c.want(o.OnDamage == "stop" || o.OnDamage == "skip", "--on-damage %q: must be stop or skip", o.OnDamage)
-	return c.err(o.rateSchedule().Validate(), o.updateRule().Validate())
+	return c.err(o.Device.Validate(), o.rateSchedule().Validate(), o.updateRule().Validate())
 }
 
 // skips reports whether corrupt records are skipped.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -19,6 +20,7 @@ func (r *run) resume() error {
 	r.from, r.config = c, c.Config
 	r.settle(c.State.Phase, c.State.Tokens)
 	r.state.Multiple = multipleOf(c.State, r.log)
+	logPrecision(r.log, c.State, r.state)
 	was := c.State
 	was.Options = maps.Clone(was.Options)
 	delete(was.Options, leftOut) // compared once the data is open, by checkTails
@@ -46,6 +48,33 @@ func multipleOf(from checkpoint.State, log io.Writer) int {
 		return 1
 	}
 	return from.Multiple
+}
+
+// logPrecision logs that a run resumes in another precision. Another device in
+// the same precision needs no line.
+func logPrecision(log io.Writer, from, now checkpoint.State) {
+	if was := precisionOf(from); was != now.Precision {
+		fmt.Fprintf(log, "warning: the checkpoint was trained in %s, this run resumes in %s: the results are those of neither\n", was, now.Precision)
+	}
+}
+
+// precisionOf returns the precision that a checkpoint was trained in. Earlier
+// versions had only fp32 and did not record it.
+func precisionOf(s checkpoint.State) trainer.Precision { return cmp.Or(s.Precision, trainer.Float32) }
+
+// restore loads a checkpoint into a model of a precision. The loss scale of
+// another precision is not kept.
+func restore(from *checkpoint.Checkpoint, m trainer.Model, p trainer.Precision) error {
+	scale := m.State().LossScale
+	if err := from.Restore(m); err != nil {
+		return err
+	}
+	if precisionOf(from.State) != p {
+		s := m.State()
+		s.LossScale, s.GoodSteps = scale, 0
+		m.SetState(s)
+	}
+	return nil
 }
 
 // logResumed logs in one line what a run keeps of an earlier process: the checkpoint,
@@ -79,7 +108,13 @@ func (r *run) begin() (err error) {
 	if m := r.start.init; m != nil && m.Phase != nil {
 		phase = m.Phase.State.Phase + 1
 	}
-	r.settle(phase, AutoTokens(r.config, r.longest()))
+	auto := 0
+	if r.o.MicroBatchTokens == 0 {
+		if auto, err = r.device.AutoTokens(r.config, trainer.PretrainHeads(), r.longest()); err != nil {
+			return err
+		}
+	}
+	r.settle(phase, auto)
 	return nil
 }
 
@@ -100,7 +135,7 @@ func (r *run) settle(phase, auto int) {
 		tokens = auto
 	}
 	r.state = checkpoint.State{
-		Phase: phase, Heads: trainer.PretrainHeads(), Batch: r.o.TrainBatchSize, Tokens: tokens, Multiple: 1, Ranks: 1, Seed: r.o.Seed,
+		Phase: phase, Heads: trainer.PretrainHeads(), Batch: r.o.TrainBatchSize, Tokens: tokens, Multiple: 1, Ranks: 1, Seed: r.o.Seed, Device: r.device.Kind, Precision: r.device.Precision,
 		Data: r.data.hash, Schedule: r.o.rateSchedule(), Optimizer: r.o.updateRule(), Options: recorded(r.masking),
 	}
 }

@@ -29,7 +29,7 @@ type Result struct {
 type run struct {
 	o        Options
 	log      io.Writer
-	device   opener
+	device   *Opened
 	data     *Corpus
 	evalData *Corpus // nil: no evaluation
 	config   trainer.Config
@@ -47,21 +47,23 @@ type run struct {
 	closers
 }
 
-// An opener opens a model, as [Device.Open] does.
-type opener func(trainer.Config, trainer.Heads, trainer.Options) (trainer.Model, error)
-
 // Train pre-trains a model up to the last step of the options. It resumes from the
 // newest checkpoint in o.Out. When ctx is done it saves a checkpoint and returns
 // the cause. Options that do not fit together, the data or the checkpoint are
 // errors of usage.
 func Train(ctx context.Context, o Options) (*Result, error) {
-	return (&run{o: o, device: o.Device.Open}).train(ctx)
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	device, err := o.Device.Open()
+	if err != nil {
+		return nil, err
+	}
+	end, err := (&run{o: o, device: device}).train(ctx)
+	return end, errors.Join(err, device.Close())
 }
 
 func (r *run) train(ctx context.Context) (end *Result, err error) {
-	if err := r.o.Validate(); err != nil {
-		return nil, err
-	}
 	r.log = discardNil(r.o.Log)
 	if err := r.openData(ctx); err != nil {
 		return nil, err
@@ -219,27 +221,40 @@ func (r *run) openSources(ctx context.Context) (err error) {
 	return nil
 }
 
-// MinTokens is the length of the shortest example that the rules let pass:
-// [CLS] [SEP] [SEP].
-const MinTokens = 3
-
 func (r *run) openModel() (err error) {
-	tokens := r.state.Tokens
-	r.model, err = r.device(r.config, r.state.Heads, trainer.Options{
-		Tokens: tokens, Sequences: tokens/MinTokens + 1, Masked: tokens, Train: true, Seed: r.o.Seed, Optimizer: r.state.Optimizer,
-	})
-	if err != nil {
+	limits := BatchLimits(r.state.Tokens, max(r.state.Batch, loader.SweepSequences), r.predictions())
+	limits.Train, limits.Seed, limits.Optimizer = true, r.o.Seed, r.state.Optimizer
+	if r.model, err = r.device.Model(r.config, r.state.Heads, limits); err != nil {
 		return err
 	}
 	r.add(r.model)
 	switch {
 	case r.from != nil:
-		return r.from.Restore(r.model)
+		return restore(r.from, r.model, r.state.Precision)
 	case r.start.init == nil:
 		_, err = r.model.Load(trainer.Weights, trainer.InitialWeights(r.config, r.state.Heads, r.o.Seed))
 		return err
 	}
 	return r.loadInit()
+}
+
+// predictions returns the maximum number of masked tokens of an example; 0 if
+// it is unknown.
+func (r *run) predictions() int {
+	n := r.data.shards.MaxPredictionsPerSeq()
+	if r.masking != nil {
+		n = max(n, r.masking.MaxPredictions)
+	}
+	if r.evalData != nil {
+		n = max(n, r.evalData.shards.MaxPredictionsPerSeq())
+		if r.evalData.shards.MaxPredictionsPerSeq() == 0 {
+			return 0
+		}
+	}
+	if r.data.shards.MaxPredictionsPerSeq() == 0 {
+		return 0
+	}
+	return n
 }
 
 // loadInit loads the model that --init names, and of an earlier phase the

@@ -152,7 +152,7 @@ func (a *answering) answer(ctx context.Context) ([]squad.Prediction, *squad.Eval
 	if err != nil {
 		return nil, nil, err
 	}
-	forward := finetune.Forward{Model: a.r.model, Heads: a.r.task.heads, Tokens: a.r.microBatch()}
+	forward := finetune.Forward{Model: a.r.model, Heads: a.r.task.heads, Tokens: a.r.tokens}
 	if _, err := forward.Each(ctx, a.features, predictor.Take); err != nil {
 		return nil, nil, err
 	}

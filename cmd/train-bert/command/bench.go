@@ -39,9 +39,10 @@ of a run. Each figure is the median of the rounds.`,
 	fs.IntVar(&o.Batch, "train-batch-size", o.Batch, "examples per step")
 	fs.IntVar(&o.Length, "max-seq-length", o.Length, "tokens of a made-up example; 20 of 128 are predicted")
 	fs.IntVar(&o.VocabSize, "vocab-size", o.VocabSize, "tokens of the vocabulary, without --data")
-	fs.IntVar(&o.Device.Threads, "threads", 0, "threads that compute; 0: one per processor")
+	addTrainingDevice(fs, &o.Device)
+	fs.Var((*tokenCount)(&o.MicroBatchTokens), "micro-batch-tokens", "with --data: tokens computed at a time, or auto")
 	fs.IntVar(&o.Readers, "readers", 0, "threads that read ahead")
-	fs.StringVar(&o.Device.ISA, "isa", "", "instruction set: avx512, avx2 or plain; default: the fastest available")
+	fs.StringVar(&o.Device.ISA, "isa", "", "instruction set of the CPU: avx512, avx2 or plain; default: the fastest available")
 	fs.IntVar(&o.Rounds, "rounds", o.Rounds, "rounds")
 	fs.Float64Var(&o.Seconds, "seconds", o.Seconds, "duration of a round")
 	addMasking(fs, &o.Masking)
@@ -53,10 +54,18 @@ of a run. Each figure is the median of the rounds.`,
 type benchResult speed.Result
 
 func (b *benchResult) print(w io.Writer) error {
-	fmt.Fprintf(w, "%s on %d threads: %.0f tokens/s, %.1f examples/s; %.0f tokens per second of processor time\n",
-		b.Model, b.Threads, b.Tokens, b.Sequences, b.TokensCPU)
+	on := fmt.Sprintf("%d threads", b.Threads)
+	if b.Device != "cpu" {
+		on = fmt.Sprintf("%s in %s", b.Device, b.Precision)
+	}
+	fmt.Fprintf(w, "%s on %s: %.0f tokens/s, %.1f examples/s; %.0f tokens per second of processor time\n",
+		b.Model, on, b.Tokens, b.Sequences, b.TokensCPU)
 	fmt.Fprintf(w, "a step: %.1f ms, %.1f ms of processor time, %.0f tokens\n", b.StepMillis, b.StepCPU, b.StepTokens)
-	_, err := fmt.Fprintf(w, "%.1f GFLOP/s of the model, %.0f %% of a matrix product's %.1f\n", b.Operations/1e9, 100*b.MFU, b.Peak/1e9)
+	part := ""
+	if b.Peak > 0 {
+		part = fmt.Sprintf(", %.0f %% of a matrix product's %.1f", 100*b.MFU, b.Peak/1e9)
+	}
+	_, err := fmt.Fprintf(w, "%.1f GFLOP/s of the model%s\n", b.Operations/1e9, part)
 	if b.Loader > 0 {
 		_, err = fmt.Fprintf(w, "reading: %.0f MB/s of records, %.0f MB per second of processor time\n", b.Loader/1e6, b.LoaderCPU/1e6)
 	}

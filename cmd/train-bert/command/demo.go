@@ -76,7 +76,7 @@ filled in, and with the curve of the loss, DIR/curve.html. Nothing is downloaded
 	fs.StringVarP(&o.Out, "out", "o", "", "folder to write to (required)")
 	fs.Int64Var(&o.NumTrainSteps, "num-train-steps", o.NumTrainSteps, "steps")
 	fs.Uint64Var(&o.Seed, "seed", o.Seed, "of initial weights and order")
-	fs.IntVar(&o.Device.Threads, "threads", 0, "threads that compute; 0: one a processor")
+	addTrainingDevice(fs, &o.Device)
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress")
 	addJSON(cmd)
 	return cmd

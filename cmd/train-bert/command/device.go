@@ -1,48 +1,20 @@
 package command
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/spf13/pflag"
 
-	"pretext/trainer"
+	"pretext/trainer/session"
 )
 
-// deviceOptions say what computes, and how. This build computes on the
-// processor, in single precision, and always the same bits.
-type deviceOptions struct {
-	name          string
-	precision     string
-	deterministic bool
+// addDevice adds the flags that select what computes.
+func addDevice(fs *pflag.FlagSet, d *session.Device) {
+	fs.StringVar(&d.Name, "device", "cpu", "what computes: cpu, cuda, or cuda:N for one of several GPUs")
+	fs.StringVar((*string)(&d.Precision), "precision", "", "arithmetic: fp32, bf16 or fp16; default: fp32 on the CPU (its only one), bf16 on a GPU")
+	fs.IntVar(&d.Threads, "threads", 0, "threads that compute on the CPU; 0: one per processor; does not affect results")
 }
 
-func defaultDevice() deviceOptions {
-	return deviceOptions{name: "cpu", precision: string(trainer.Float32), deterministic: true}
-}
-
-func (o *deviceOptions) add(fs *pflag.FlagSet) {
-	fs.StringVar(&o.name, "device", o.name, "what computes: cpu")
-	fs.StringVar(&o.precision, "precision", o.precision, "arithmetic: fp32")
-	fs.BoolVar(&o.deterministic, "deterministic", o.deterministic, "equal runs give equal bits; the processor computes no other way")
-	for _, name := range []string{"device", "precision", "deterministic"} {
-		fs.Lookup(name).Hidden = true // until there is a second value
-	}
-}
-
-func (o *deviceOptions) validate() error {
-	kind, number, numbered := strings.Cut(o.name, ":")
-	switch {
-	case kind == "cuda" && (!numbered || strings.Trim(number, "0123456789") == "" && number != ""):
-		return fmt.Errorf("--device %s: this build has no CUDA and computes on the processor: --device cpu", o.name)
-	case o.name != "cpu":
-		return fmt.Errorf("--device %q: must be cpu", o.name)
-	}
-	switch p := trainer.Precision(o.precision); p {
-	case trainer.Float32:
-		return nil
-	case trainer.BFloat16, trainer.Float16:
-		return fmt.Errorf("--precision %s: the processor computes in fp32", p)
-	}
-	return fmt.Errorf("--precision %q: must be fp32", o.precision)
+// addTrainingDevice adds the flags that select what trains.
+func addTrainingDevice(fs *pflag.FlagSet, d *session.Device) {
+	addDevice(fs, d)
+	fs.BoolVar(&d.Deterministic, "deterministic", false, "on a GPU: equal runs give equal bits, more slowly; on the CPU they always do")
 }

@@ -37,7 +37,7 @@ folder, or on all of it where it has none: what train writes at a checkpoint.`,
 	fs.StringVar(&o.Vocab, "vocab", "", "vocab.txt of records that have none beside them")
 	addCache(fs, &o.Cache, "none, compressed records cannot be read then")
 	fs.Int64Var(&o.EvalExamples, "eval-examples", o.EvalExamples, "examples; 0: all")
-	fs.IntVar(&o.Device.Threads, "threads", 0, "threads that compute; 0: one a processor")
+	addDevice(fs, &o.Device)
 	fs.BoolVar(&asJSON, "json", false, "write the line of metrics.jsonl")
 	return cmd
 }

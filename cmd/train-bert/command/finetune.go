@@ -31,7 +31,7 @@ func (f *finetuneFlags) add(fs *pflag.FlagSet, o *session.FinetuneOptions) {
 	fs.Int64Var(&o.SaveCheckpointsSteps, "save-checkpoints-steps", o.SaveCheckpointsSteps, "steps between checkpoints; 0: only at the end")
 	fs.Int64Var(&o.EvalSteps, "eval-steps", o.EvalSteps, "steps between evaluations on the held-out data; -1: one with each checkpoint; 0: only at the end")
 	fs.IntVar(&o.Keep, "keep", o.Keep, "newest checkpoints to keep; 0: all")
-	fs.IntVar(&o.Device.Threads, "threads", 0, "threads that compute; 0: one a processor; decides no bit of the result")
+	addTrainingDevice(fs, &o.Device)
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	fs.BoolVar(&f.json, "json", false, "print eval.json")
 }

@@ -29,7 +29,7 @@ type predictOptions struct {
 	stride, query     int
 	answers           squad.PredictOptions
 	tokens            tokenCount
-	threads           int
+	device            session.Device
 	text, pair        string
 	question, context string
 	jsonl             bool
@@ -86,7 +86,7 @@ func (o *predictOptions) add(cmd *cobra.Command) {
 	fs.IntVar(&o.stride, "doc-stride", 0, "pieces between the starts of two windows on a context; 0: as the model was trained")
 	fs.IntVar(&o.query, "max-query-length", 0, "pieces of the longest question; 0: as the model was trained")
 	fs.Var(&o.tokens, "batch-tokens", "tokens computed at a time, or auto")
-	fs.IntVar(&o.threads, "threads", 0, "threads that compute; 0: one a processor")
+	addDevice(fs, &o.device)
 	fs.StringVar(&o.address, "serve", "", "answer over HTTP at a port of this machine, or at HOST:PORT")
 	fs.Int64Var(&o.server.MaxBody, "max-body", o.server.MaxBody, "of a server: bytes of the longest request")
 	fs.IntVar(&o.server.MaxConns, "max-connections", o.server.MaxConns, "of a server: connections at a time")
@@ -102,7 +102,6 @@ func (o *predictOptions) validate() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	want(o.threads >= 0, "--threads %d: must not be negative", o.threads)
 	want(o.tokens <= trainer.MaxBatchTokens, "--batch-tokens %d: must be at most %d", int(o.tokens), trainer.MaxBatchTokens)
 	want(o.length >= 0 && o.stride >= 0 && o.query >= 0, "--max-seq-length, --doc-stride, --max-query-length: must not be negative")
 	want(o.server.MaxBody >= 1 && o.server.MaxBody <= 1<<30, "--max-body %d: must be from 1 to %d", o.server.MaxBody, 1<<30)
@@ -110,7 +109,7 @@ func (o *predictOptions) validate() error {
 	want(o.server.Timeout > 0, "--timeout %v: must be above 0", o.server.Timeout)
 	want(o.limits.Queue >= 1, "--max-queue %d: must be at least 1", o.limits.Queue)
 	want(o.limits.MaxWait >= 0 && o.limits.MaxWait <= time.Minute, "--max-wait %v: must be from 0 to a minute", o.limits.MaxWait)
-	errs = append(errs, o.answers.Validate())
+	errs = append(errs, o.device.Validate(), o.answers.Validate())
 	if err := errors.Join(errs...); err != nil {
 		return failure.Usage(err)
 	}
@@ -142,7 +141,12 @@ func runPredict(o predictOptions, asked *predict.Request, cmd *cobra.Command) (e
 	if o.address != "" && (asked != nil || o.jsonl) {
 		return failure.Usagef("--serve takes its requests over HTTP: leave out --text, --question and --jsonl")
 	}
-	q, err := openPredicting(o)
+	device, err := o.device.Open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, device.Close()) }()
+	q, err := openPredicting(o, device)
 	if err != nil {
 		return err
 	}
@@ -159,13 +163,14 @@ func runPredict(o predictOptions, asked *predict.Request, cmd *cobra.Command) (e
 // A predicting is a model open for requests.
 type predicting struct {
 	o         predictOptions
+	device    *session.Opened
 	predictor *predict.Predictor
 	model     trainer.Model
 	heads     trainer.Heads
 	tokens    int // computed at a time
 }
 
-func openPredicting(o predictOptions) (q *predicting, err error) {
+func openPredicting(o predictOptions, device *session.Opened) (q *predicting, err error) {
 	m, err := session.OpenModel(o.model)
 	if err != nil {
 		return nil, err
@@ -179,7 +184,7 @@ func openPredicting(o predictOptions) (q *predicting, err error) {
 	if err != nil {
 		return nil, err
 	}
-	q = &predicting{o: o}
+	q = &predicting{o: o, device: device}
 	if q.heads, err = predictHeads(m); err != nil {
 		return nil, err
 	}
@@ -198,13 +203,15 @@ func (q *predicting) openModel(m session.ModelFiles, longest int) (err error) {
 	}
 	q.tokens = max(int(q.o.tokens), longest)
 	if q.o.tokens == 0 {
-		q.tokens = session.AutoTokens(m.Config, longest)
+		if q.tokens, err = q.device.AutoTokens(m.Config, q.heads, longest); err != nil {
+			return err
+		}
 	}
 	limits := trainer.Options{Tokens: q.tokens, Sequences: q.tokens/2 + 1}
 	if q.heads.MLM {
 		limits.Masked = maxMasked + predict.MaxMasks
 	}
-	if q.model, err = (session.Device{Threads: q.o.threads}).Open(m.Config, q.heads, limits); err != nil {
+	if q.model, err = q.device.Model(m.Config, q.heads, limits); err != nil {
 		return err
 	}
 	if err := m.Load(q.model, q.o.model); err != nil {

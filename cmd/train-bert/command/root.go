@@ -15,13 +15,17 @@ func NewRoot() *cobra.Command {
 		Use:   "train-bert",
 		Short: "Train BERT on pre-training data",
 		Long: `train-bert trains BERT (masked LM and next sentence) on the shards that
-prepare-data makes, or on any folder of BERT's TFRecord files, on the processor.
+prepare-data makes, or on any folder of BERT's TFRecord files, on the CPU or on
+an NVIDIA GPU (--device cuda).
 
   train-bert demo --out model                  see it learn, in half a minute
   train-bert train --data DATA --out OUT --model tiny
   train-bert finetune squad --init OUT …       learn a task: questions, classes
   train-bert predict OUT --text "a [MASK]"     ask a model; --serve: over HTTP
   train-bert export OUT --out FOLDER           a folder for transformers
+
+PRETEXT_CUDA_LIBS, directories separated by colons, replaces the search for the
+libraries of a GPU; doctor shows what is found.
 
 Exit codes: 0 ok, 1 other, 2 usage, 4 corrupt data, 6 disk full, 7 permission,
 8 folder in use, 130 interrupted (run the same command again to resume).`,

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -13,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"pretext/cmd/internal/cli"
-	"pretext/internal/failure"
 	"pretext/trainer"
 	"pretext/trainer/session"
 )
@@ -21,12 +19,11 @@ import (
 // trainOptions are a run, and what is printed of it.
 type trainOptions struct {
 	session.Options
-	device deviceOptions
-	quiet  bool
+	quiet bool
 }
 
 func defaultTrain() trainOptions {
-	return trainOptions{Options: session.DefaultOptions(), device: defaultDevice()}
+	return trainOptions{Options: session.DefaultOptions()}
 }
 
 func (o *trainOptions) add(fs *pflag.FlagSet) {
@@ -51,9 +48,8 @@ func (o *trainOptions) add(fs *pflag.FlagSet) {
 	fs.Int64Var(&o.EvalExamples, "eval-examples", o.EvalExamples, "held-out examples of an evaluation; 0: all")
 	fs.StringVar(&o.OnDamage, "on-damage", o.OnDamage, "on a corrupt or invalid example, or a truncated file: stop the run, or skip it")
 	addMasking(fs, &o.Masking)
-	o.device.add(fs)
+	addTrainingDevice(fs, &o.Device)
 	fs.IntVar(&o.Readers, "readers", o.Readers, "threads that read examples ahead; 0: none; decides no bit of the result")
-	fs.IntVar(&o.Device.Threads, "threads", 0, "threads that compute; 0: one a processor; decides no bit of the result")
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress")
 }
 
@@ -143,9 +139,6 @@ exactly the weights of a run that was never stopped.`,
 
 // train runs with what it reports written to stderr.
 func train(ctx context.Context, o trainOptions, stderr io.Writer) (*trainResult, error) {
-	if err := o.device.validate(); err != nil {
-		return nil, failure.Usage(errors.Join(err, o.Validate()))
-	}
 	c := newConsole(stderr)
 	defer c.clear()
 	if !o.quiet {

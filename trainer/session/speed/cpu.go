@@ -46,12 +46,16 @@ func capacity(ctx context.Context, isa string) (c Capacity, err error) {
 	if err != nil {
 		return c, err
 	}
-	device := session.Device{ISA: isa}
+	device, err := session.Device{ISA: isa}.Open()
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, device.Close()) }()
 	if c.FLOPS, err = device.Peak(measureTime / 5); err != nil {
 		return c, err
 	}
 	b := madeUp(sequences, length, vocab)
-	m, err := newModel(device, config, b.Tokens())
+	m, err := newModel(device, config, session.BatchLimits(b.Tokens(), sequences, 0))
 	if err != nil {
 		return c, err
 	}

@@ -37,7 +37,7 @@ func (b *Result) firstBatches(ctx context.Context, o Options, n int64) error {
 func (o Options) first(ctx context.Context, position int64) (first FirstBatch, err error) {
 	start, cpu := time.Now(), usage.CPU()
 	o.Readers = 0 // read no more than the step
-	steps, _, err := o.source(ctx)
+	steps, err := o.source(ctx)
 	if err != nil {
 		return first, err
 	}

@@ -17,12 +17,10 @@ type model struct {
 }
 
 // newModel opens a model that computes up to tokens tokens at a time.
-func newModel(d session.Device, c trainer.Config, tokens int) (*model, error) {
+func newModel(d *session.Opened, c trainer.Config, limits trainer.Options) (*model, error) {
 	heads := trainer.PretrainHeads()
-	m, err := d.Open(c, heads, trainer.Options{
-		Tokens: tokens, Sequences: tokens/session.MinTokens + 1, Masked: tokens, Train: true,
-		Optimizer: trainer.DefaultOptimizer(trainer.AdamW),
-	})
+	limits.Train, limits.Optimizer = true, trainer.DefaultOptimizer(trainer.AdamW)
+	m, err := d.Model(c, heads, limits)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 
 	"pretext/internal/failure"
 	"pretext/internal/usage"
+	"pretext/sharding"
 	"pretext/trainer"
 	"pretext/trainer/loader"
 	"pretext/trainer/session"
@@ -37,8 +38,10 @@ type Options struct {
 	Rounds    int     // measurements, of which the median counts
 	Readers   int     // threads that read ahead
 	Seconds   float64 // duration of a round
-	Device    session.Device
-	Masking   session.MaskOptions
+
+	MicroBatchTokens int // tokens computed at a time, with Data; 0: chosen by the device
+	Device           session.Device
+	Masking          session.MaskOptions
 }
 
 // DefaultOptions measures BERT-tiny on made-up examples for five seconds.
@@ -48,19 +51,21 @@ func DefaultOptions() Options {
 
 // A Result is what [Measure] found. Each figure is the median of the rounds.
 type Result struct {
-	Model      string  `json:"model"`
-	Threads    int     `json:"threads"`
-	Tokens     float64 `json:"tokens_per_second"`
-	Sequences  float64 `json:"sequences_per_second"`
-	TokensCPU  float64 `json:"tokens_per_cpu_second"` // per second of processor time
-	StepMillis float64 `json:"step_ms"`
-	StepCPU    float64 `json:"step_cpu_ms"`
-	StepTokens float64 `json:"tokens_per_step"`
-	Operations float64 `json:"flop_per_second"`                   // of the model, forward and backward
-	Peak       float64 `json:"peak_flop_per_second"`              // of the fastest matrix product
-	MFU        float64 `json:"mfu"`                               // Operations / Peak, the model FLOPs utilization
-	Loader     float64 `json:"loader_bytes_per_second,omitempty"` // bytes of records read, checked and decoded
-	LoaderCPU  float64 `json:"loader_bytes_per_cpu_second,omitempty"`
+	Model      string            `json:"model"`
+	Device     string            `json:"device"`
+	Precision  trainer.Precision `json:"precision"`
+	Threads    int               `json:"threads"` // of the CPU
+	Tokens     float64           `json:"tokens_per_second"`
+	Sequences  float64           `json:"sequences_per_second"`
+	TokensCPU  float64           `json:"tokens_per_cpu_second"` // per second of processor time
+	StepMillis float64           `json:"step_ms"`
+	StepCPU    float64           `json:"step_cpu_ms"`
+	StepTokens float64           `json:"tokens_per_step"`
+	Operations float64           `json:"flop_per_second"`                   // of the model, forward and backward
+	Peak       float64           `json:"peak_flop_per_second"`              // of the CPU's fastest matrix product; 0 on a GPU
+	MFU        float64           `json:"mfu"`                               // Operations / Peak, the model FLOPs utilization
+	Loader     float64           `json:"loader_bytes_per_second,omitempty"` // bytes of records read, checked and decoded
+	LoaderCPU  float64           `json:"loader_bytes_per_cpu_second,omitempty"`
 
 	First []FirstBatch `json:"first_batches,omitempty"`
 }
@@ -69,8 +74,8 @@ type Result struct {
 func (o *Options) round() time.Duration { return time.Duration(o.Seconds * float64(time.Second)) }
 
 func (o *Options) validate() error {
-	if o.Batch < 1 || o.Length < 5 || o.Length > 512 || o.VocabSize < 10 || o.Rounds < 1 || o.Device.Threads < 0 || o.Readers < 0 || !(o.Seconds > 0 && o.Seconds < 3600) {
-		return failure.Usagef("--train-batch-size, --rounds and --seconds must be above 0, --max-seq-length from 5 to 512, --vocab-size at least 10, --threads and --readers not negative")
+	if o.Batch < 1 || o.Length < 5 || o.Length > 512 || o.VocabSize < 10 || o.Rounds < 1 || o.Readers < 0 || !(o.Seconds > 0 && o.Seconds < 3600) {
+		return failure.Usagef("--train-batch-size, --rounds and --seconds must be above 0, --max-seq-length from 5 to 512, --vocab-size at least 10, --readers not negative")
 	}
 	return nil
 }
@@ -81,28 +86,33 @@ func Measure(ctx context.Context, o Options) (b *Result, err error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	steps, vocab, err := o.source(ctx)
+	device, err := o.Device.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, device.Close()) }()
+	config, err := o.config(ctx, device)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := o.source(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, steps.close()) }()
-	config, err := session.NamedConfig(o.Model, vocab)
-	if err != nil {
-		return nil, err
-	}
 	if steps.longest > config.MaxPositions {
 		return nil, failure.Usagef("examples have up to %d tokens, the model %d positions", steps.longest, config.MaxPositions)
 	}
-	m, err := newModel(o.Device, config, steps.tokens)
+	m, err := newModel(device, config, session.BatchLimits(steps.tokens, max(o.Batch, loader.SweepSequences), 0))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
-	b = &Result{Model: o.Model, Threads: o.Device.Threads}
+	b = &Result{Model: o.Model, Device: device.Kind, Precision: device.Precision, Threads: o.Device.Threads}
 	if b.Threads == 0 {
 		b.Threads = runtime.GOMAXPROCS(0)
 	}
-	if b.Peak, err = o.Device.Peak(o.round() / 2); err != nil {
+	if b.Peak, err = device.Peak(o.round() / 2); err != nil {
 		return nil, err
 	}
 	if err := b.train(ctx, o, m, steps); err != nil {
@@ -136,29 +146,47 @@ func (s *steps) close() error {
 // next returns the micro-batches of the next step.
 func (s *steps) next() (trainer.Share, error) {
 	if s.source == nil {
-		return trainer.Share{Counts: s.made.Counts(trainer.PretrainHeads()), Batches: func(yield func(*trainer.Batch, error) bool) { yield(s.made, nil) }}, nil
+		return trainer.Share{Counts: s.made.Counts(trainer.PretrainHeads()), MicroBatches: 1, Batches: func(yield func(*trainer.Batch, error) bool) { yield(s.made, nil) }}, nil
 	}
 	share, err := s.source.Step(s.at, s.batch)
 	s.at += int64(s.batch)
 	return share, err
 }
 
-// source returns the steps to train on and the size of their vocabulary.
-func (o *Options) source(ctx context.Context) (*steps, int, error) {
+// config returns the model for the vocabulary of the data, and sets the tokens
+// of a micro-batch where they were left open.
+func (o *Options) config(ctx context.Context, device *session.Opened) (c trainer.Config, err error) {
+	vocab, longest := o.VocabSize, o.Length
+	if o.Data != "" {
+		data, err := session.OpenCorpus(ctx, o.Data, sharding.Train, o.Vocab)
+		if err != nil {
+			return c, err
+		}
+		vocab, longest = data.VocabSize(), data.Shards().MaxSeqLength()
+	}
+	if c, err = session.NamedConfig(o.Model, vocab); err != nil || o.MicroBatchTokens > 0 {
+		return c, err
+	}
+	o.MicroBatchTokens, err = device.AutoTokens(c, trainer.PretrainHeads(), longest)
+	return c, err
+}
+
+// source returns the steps to train on.
+func (o *Options) source(ctx context.Context) (*steps, error) {
 	if o.Data == "" {
 		b := madeUp(o.Batch, o.Length, o.VocabSize)
-		return &steps{made: b, batch: o.Batch, tokens: b.Tokens(), longest: o.Length}, o.VocabSize, nil
+		return &steps{made: b, batch: o.Batch, tokens: b.Tokens(), longest: o.Length}, nil
 	}
-	source, data, err := session.OpenSource(ctx, session.Options{Data: o.Data, Vocab: o.Vocab, Cache: o.Cache, Masking: o.Masking, Seed: 1, Readers: o.Readers})
+	source, data, err := session.OpenSource(ctx, session.Options{Data: o.Data, Vocab: o.Vocab, Cache: o.Cache, Masking: o.Masking, Seed: 1,
+		MicroBatchTokens: o.MicroBatchTokens, Readers: o.Readers})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	s := &steps{source: source, batch: o.Batch, longest: data.Shards().MaxSeqLength()}
-	s.tokens = max(session.SourceTokens, s.longest)
+	s := &steps{source: source, batch: o.Batch, tokens: o.MicroBatchTokens, longest: data.Shards().MaxSeqLength()}
 	for _, f := range data.Shards().Files() {
 		s.bytes += f.Bytes
 	}
-	return s, data.VocabSize(), nil
+	return s, nil
 }
 
 // A sample is the measurement of one round.
