@@ -38,7 +38,7 @@ func TestASourceThatChangesDuringTheRunIsNamed(t *testing.T) {
 				}
 				return func() {}
 			}}
-			_, err := Extract(t.Context(), r, ExtractConfig{Sources: []Source{{source.kind, path}}, Options: DefaultExtractOptions(), MaxRejects: 1, Out: out})
+			_, err := Extract(t.Context(), r, ExtractConfig{Target: stage.Target{Out: out}, Reading: Reading{Extract: DefaultExtractOptions(), MaxRejects: 1}, Sources: []Source{{source.kind, path}}})
 			var changed *ChangedError
 			if !errors.As(err, &changed) || !strings.Contains(err.Error(), source.name+" changed during the run: "+want) {
 				t.Errorf("%s, %s: got %v", source.name, want, err)

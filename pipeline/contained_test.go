@@ -66,7 +66,7 @@ func TestABookInAnotherGoesAndTheLargerStays(t *testing.T) {
 		}
 		out := t.TempDir()
 		c := filterConfig(documentsFolder(t, docs), out)
-		c.Options.Nearly.Containment = 0.9
+		c.Filter.Nearly.Containment = 0.9
 		m := runFilter(t, testRunner, c)
 		got := readRejects(t, out)
 		for id, line := range got {
@@ -110,7 +110,7 @@ func TestContainedDocumentsDoNotDependOnWorkersOrMemory(t *testing.T) {
 	}{{1, 1e9}, {4, 280e6}} {
 		out := t.TempDir()
 		config := filterConfig(documents, out)
-		config.Options.Nearly.Containment, config.Memory = 0.9, c.memory
+		config.Filter.Nearly.Containment, config.Memory = 0.9, c.memory
 		runFilter(t, stage.Runner{Name: "direct", Workers: c.workers}, config)
 		if want == nil {
 			want = tree(t, out)

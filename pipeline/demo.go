@@ -24,7 +24,8 @@ const demoVocabSize = 4000
 // DemoConfig returns the run that the demo is: a small wiki and two books, a
 // vocabulary trained from them, a tenth of the documents held out.
 func DemoConfig(out string) RunConfig {
-	c := RunConfig{Extract: DefaultExtractOptions(), VocabSize: demoVocabSize, Examples: sharding.DefaultExamplesOptions(), Memory: 600e6, MaxRejects: 1, Out: out}
+	c := RunConfig{Target: stage.Target{Out: out, Memory: 600e6}, Reading: Reading{DefaultExtractOptions(), 1},
+		VocabSize: demoVocabSize, Examples: sharding.DefaultExamplesOptions()}
 	c.Examples.DupeFactor = 5
 	c.Examples.Shards = 4
 	c.Examples.Fraction = 0.1

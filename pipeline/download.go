@@ -32,12 +32,11 @@ type DownloadOptions struct {
 	Requests []download.Request `json:"requests"`
 }
 
-// DownloadConfig says what to bring, how to behave, and where to.
+// DownloadConfig configures [Download].
 type DownloadConfig struct {
-	Requests  []download.Request
-	Client    download.Options // decides no byte
-	Out       string
-	Overwrite bool
+	stage.Target
+	Requests []download.Request
+	Client   download.Options // does not affect any byte
 }
 
 // downloadWork is what a download worker needs beyond its task.
@@ -50,9 +49,10 @@ type downloadWork struct {
 
 func init() {
 	stage.Register(stage.Definition{
-		Name:  "download",
-		New:   stage.New(func(env *stage.Env, work downloadWork) stage.Worker { return &downloadWorker{env, work} }),
-		Clear: removeDownloads,
+		Name:      "download",
+		Algorithm: downloadAlgorithm,
+		New:       stage.New(func(env *stage.Env, work downloadWork) stage.Worker { return &downloadWorker{env, work} }),
+		Clear:     removeDownloads,
 		Counts: [][2]string{{"downloads", "files downloaded"}, {"download_bytes", "bytes downloaded"},
 			{"unverified_downloads", "files without a published checksum"}, {"missing_downloads", "files missing at the source"}},
 	})
@@ -82,9 +82,9 @@ func Download(ctx context.Context, r stage.Runner, c DownloadConfig) (*sharding.
 		for _, q := range c.Requests {
 			requests = append(requests, q.String())
 		}
-		spec := stage.NewSpec("download", c.Out, requests, downloadWork{Client: c.Client, Addresses: c.addresses()})
 		r.Workers = max(r.Workers, downloadsAtOnce)
-		m, err := stage.RunIn(ctx, folder, r, stage.Config{Spec: spec, Recipe: plan.recipe, Tasks: plan.tasks(), Total: plan.bytes, Overwrite: c.Overwrite})
+		m, err := stage.RunIn(ctx, folder, r, stage.Config{Target: c.Target, Stage: "download", Options: plan.options, Inputs: plan.inputs, Paths: requests,
+			Work: downloadWork{Client: c.Client, Addresses: c.addresses()}, Tasks: plan.tasks(), Total: plan.bytes})
 		if err == nil && m.Counts["downloads"] == 0 {
 			err = fmt.Errorf("%w: none of the %d files that were asked for", download.ErrNotFound, len(plan.files))
 		}
@@ -120,10 +120,10 @@ func (c DownloadConfig) addresses() map[string]string {
 
 // A downloadPlan is the files that requests mean.
 type downloadPlan struct {
-	recipe sharding.Recipe
-	files  []download.File
-	sizes  []int64 // of the files, as far as they are known
-	bytes  int64   // sum of sizes
+	options json.RawMessage
+	inputs  []sharding.Input
+	files   []download.File
+	bytes   int64 // of all files, as far as known
 }
 
 func (p *downloadPlan) tasks() (tasks []any) {
@@ -154,8 +154,7 @@ func planDownload(ctx context.Context, folder store.Folder, c DownloadConfig) (*
 		return nil, failure.Usage(err)
 	}
 	defer client.Close()
-	p := &downloadPlan{recipe: sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "download", Algorithm: downloadAlgorithm, Options: options,
-		Inputs: []sharding.Input{}}}
+	p := &downloadPlan{options: options, inputs: []sharding.Input{}}
 	for _, q := range c.Requests {
 		list, err := client.Resolve(ctx, q)
 		if err != nil {
@@ -165,7 +164,7 @@ func planDownload(ctx context.Context, folder store.Folder, c DownloadConfig) (*
 			p.files = append(p.files, f.Redacted())
 		}
 		for _, in := range list.Indices {
-			p.recipe.Inputs = append(p.recipe.Inputs, sharding.Input(in))
+			p.inputs = append(p.inputs, sharding.Input(in))
 		}
 	}
 	nameDownloads(p.files)
@@ -199,8 +198,7 @@ func earlierDownload(ctx context.Context, folder store.Folder, options json.RawM
 	if plan.Stage != "download" || plan.Algorithm != downloadAlgorithm || !bytes.Equal(old.Bytes(), options) {
 		return nil, &stage.OptionsError{Folder: folder.String(), Differences: otherRequests(plan.Recipe, options)} // before servers are asked
 	}
-	plan.Recipe.Options = options
-	p := &downloadPlan{recipe: plan.Recipe}
+	p := &downloadPlan{options: options, inputs: plan.Inputs}
 	for i := range plan.Tasks {
 		var t downloadTask
 		if err := sharding.ReadTask(ctx, folder, i, &t); err != nil {
@@ -265,7 +263,6 @@ func (p *downloadPlan) measure(ctx context.Context, client *download.Client, add
 			}
 			n = length // 0 where a server answers no such question
 		}
-		p.sizes = append(p.sizes, n)
 		p.bytes += n
 	}
 	return nil

@@ -80,7 +80,7 @@ func (s *sourceSite) config(out string) DownloadConfig {
 	o := download.DefaultOptions()
 	o.AllowPrivate, o.BookPause, o.Backoff, o.MaxBackoff = true, 0, 0, 0
 	o.Mirrors = []download.Mirror{{Site: download.SiteWikimedia, Base: s.URL}, {Site: download.SiteGutenberg, Base: s.URL}}
-	return DownloadConfig{Client: o, Out: out, Requests: []download.Request{
+	return DownloadConfig{Target: stage.Target{Out: out}, Client: o, Requests: []download.Request{
 		{Kind: download.Wiki, Wiki: "tinywiki", Date: download.Latest, Layout: download.LayoutAuto},
 		{Kind: download.Gutenberg, Language: "en"},
 		{Kind: download.URL, URL: s.URL + "/cache/epub/7/pg7.txt"},
@@ -198,7 +198,7 @@ func TestADownloadFolderIsASourceOfBothKinds(t *testing.T) {
 	if err != nil || !slices.Equal(sources, []Source{{KindWiki, out}, {KindBooks, out}}) {
 		t.Fatalf("got %v, %v", sources, err)
 	}
-	m, err := Extract(t.Context(), r, ExtractConfig{Sources: sources, Options: DefaultExtractOptions(), Out: t.TempDir(), MaxRejects: 1})
+	m, err := Extract(t.Context(), r, ExtractConfig{Target: stage.Target{Out: t.TempDir()}, Reading: Reading{Extract: DefaultExtractOptions(), MaxRejects: 1}, Sources: sources})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestADownloadFolderIsASourceOfBothKinds(t *testing.T) {
 		t.Fatalf("got %v, want %v", err, context.Canceled)
 	}
 	r.Watch = nil
-	unfinished := ExtractConfig{Sources: []Source{{KindWiki, half}}, Options: DefaultExtractOptions(), Out: t.TempDir()}
+	unfinished := ExtractConfig{Target: stage.Target{Out: t.TempDir()}, Reading: Reading{Extract: DefaultExtractOptions()}, Sources: []Source{{KindWiki, half}}}
 	if _, err := Extract(t.Context(), r, unfinished); !errors.Is(err, sharding.ErrUnfinished) {
 		t.Errorf("half a download as a source: got %v, want %v", err, sharding.ErrUnfinished)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"pretext/pipeline/stage"
 	"pretext/sharding/survey"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,8 +32,7 @@ func templateDump(n int) []byte {
 }
 
 func TestTheManifestNamesTheTemplatesThatGaveNoText(t *testing.T) {
-	c := ExtractConfig{Options: DefaultExtractOptions(), MaxRejects: 1, Out: filepath.Join(t.TempDir(), "documents"),
-		Sources: []Source{{KindWiki, writeFile(t, t.TempDir(), "a.xml", templateDump(450))}}}
+	c := ExtractConfig{Target: stage.Target{Out: filepath.Join(t.TempDir(), "documents")}, Reading: Reading{Extract: DefaultExtractOptions(), MaxRejects: 1}, Sources: []Source{{KindWiki, writeFile(t, t.TempDir(), "a.xml", templateDump(450))}}}
 	m, err := Extract(context.Background(), testRunner, c)
 	if err != nil {
 		t.Fatal(err)
@@ -61,8 +61,7 @@ func TestTheManifestNamesTheTemplatesThatGaveNoText(t *testing.T) {
 }
 
 func TestVerifyHoldsTheDroppedTemplatesAgainstTheSideCars(t *testing.T) {
-	c := ExtractConfig{Options: DefaultExtractOptions(), MaxRejects: 1, Out: filepath.Join(t.TempDir(), "documents"),
-		Sources: []Source{{KindWiki, writeFile(t, t.TempDir(), "a.xml", templateDump(20))}}}
+	c := ExtractConfig{Target: stage.Target{Out: filepath.Join(t.TempDir(), "documents")}, Reading: Reading{Extract: DefaultExtractOptions(), MaxRejects: 1}, Sources: []Source{{KindWiki, writeFile(t, t.TempDir(), "a.xml", templateDump(20))}}}
 	m, err := Extract(context.Background(), testRunner, c)
 	if err != nil {
 		t.Fatal(err)
@@ -91,8 +90,7 @@ func TestCountsThatMayBeTooSmallSaySo(t *testing.T) {
 		fmt.Fprintf(&page, "{{zz %d}} {{zz %d}} ", i, i)
 	}
 	page.WriteString("</text></revision></page></mediawiki>\n")
-	c := ExtractConfig{Options: DefaultExtractOptions(), MaxRejects: 1, Out: filepath.Join(t.TempDir(), "documents"),
-		Sources: []Source{{KindWiki, writeFile(t, t.TempDir(), "a.xml", []byte(page.String()))}}}
+	c := ExtractConfig{Target: stage.Target{Out: filepath.Join(t.TempDir(), "documents")}, Reading: Reading{Extract: DefaultExtractOptions(), MaxRejects: 1}, Sources: []Source{{KindWiki, writeFile(t, t.TempDir(), "a.xml", []byte(page.String()))}}}
 	m, err := Extract(context.Background(), testRunner, c)
 	if err != nil {
 		t.Fatal(err)

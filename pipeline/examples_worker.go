@@ -22,12 +22,12 @@ type examplesWorker struct {
 // job.
 func (w *examplesWorker) load(ctx context.Context) (*sharding.Tokenizer, error) {
 	shared, err := w.Share(func() (any, error) {
-		name := w.Options.TokenFile()
+		name := w.Examples.TokenFile()
 		raw, err := store.ReadFile(ctx, w.Folder, name)
 		if err != nil {
 			return nil, err
 		}
-		return sharding.NewTokenizer(name, raw, w.Options)
+		return sharding.NewTokenizer(name, raw, w.Examples)
 	})
 	if err != nil {
 		return nil, err
@@ -37,8 +37,8 @@ func (w *examplesWorker) load(ctx context.Context) (*sharding.Tokenizer, error) 
 
 func (w *examplesWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	var sideCars []string
-	for _, split := range w.Options.Splits() {
-		sideCars = append(sideCars, sharding.ShardName{Split: split, Index: index, Count: w.Options.Shards}.SideCar())
+	for _, split := range w.Examples.Splits() {
+		sideCars = append(sideCars, sharding.ShardName{Split: split, Index: index, Count: w.Examples.Shards}.SideCar())
 	}
 	var t sharding.ShardTask
 	if err := w.Task(ctx, index, &t); err != nil {
@@ -99,14 +99,14 @@ func (w *examplesWorker) tools(ctx context.Context, tok *sharding.Tokenizer) (*s
 	if spare, ok := w.Take().(*shardTools); ok {
 		return spare, nil
 	}
-	builder, err := pretrain.NewBuilder(w.Options.Options, tok.Vocab, w.scratch(context.WithoutCancel(ctx)))
+	builder, err := pretrain.NewBuilder(w.Examples.Options, tok.Vocab, w.scratch(context.WithoutCancel(ctx)))
 	if err != nil {
 		return nil, err
 	}
-	frames := tfrecord.NewWriter(nil, tfrecord.WriterOptions{Gzip: w.Options.Compression == sharding.CompressionGzip, Index: true})
+	frames := tfrecord.NewWriter(nil, tfrecord.WriterOptions{Gzip: w.Examples.Compression == sharding.CompressionGzip, Index: true})
 	t := &shardTools{unknown: tok.Unknown, encoder: tok.NewEncoder(), builder: builder, frames: frames,
-		sentences: sentence.NewLanguageSplitter(w.Options.SentenceSplitter)}
-	for range w.Options.Splits() {
+		sentences: sentence.NewLanguageSplitter(w.Examples.SentenceSplitter)}
+	for range w.Examples.Splits() {
 		t.corpora = append(t.corpora, tok.NewCorpus())
 	}
 	return t, nil
@@ -115,16 +115,16 @@ func (w *examplesWorker) tools(ctx context.Context, tok *sharding.Tokenizer) (*s
 // read tokenizes the documents of a shard, each to its side.
 func (w *examplesWorker) read(ctx context.Context, t sharding.ShardTask, tools *shardTools) ([]*shardSide, error) {
 	var sides []*shardSide
-	for i, split := range w.Options.Splits() {
+	for i, split := range w.Examples.Splits() {
 		tools.corpora[i].Reset()
 		sides = append(sides, &shardSide{split: split, corpus: tools.corpora[i], counts: sharding.Counts{}})
 	}
-	for doc, err := range t.Blocks.Documents(ctx, w.Documents, w.Meter.Add) {
+	for doc, err := range w.Documents(ctx, t.Blocks) {
 		if err != nil {
 			return nil, err
 		}
 		side := sides[0]
-		if len(sides) > 1 && w.Options.HeldOut(doc.ID) {
+		if len(sides) > 1 && w.Examples.HeldOut(doc.ID) {
 			side = sides[1]
 		}
 		var sentences, tokens, unknown int64
@@ -148,7 +148,7 @@ func (w *examplesWorker) read(ctx context.Context, t sharding.ShardTask, tools *
 			}
 		}
 		side.corpus.EndDocument()
-		if w.Options.SentenceSplitter == sentence.Punkt && doc.Lang != "" && !sentence.HasPunkt(doc.Lang) {
+		if w.Examples.SentenceSplitter == sentence.Punkt && doc.Lang != "" && !sentence.HasPunkt(doc.Lang) {
 			side.countWithoutPunkt(doc.Lang)
 		}
 		side.counts["documents"]++
@@ -167,7 +167,7 @@ func (s *shardSide) countWithoutPunkt(lang string) {
 }
 
 func (w *examplesWorker) Finish(ctx context.Context, results []stage.Result) error {
-	name := w.Options.TokenFile()
+	name := w.Examples.TokenFile()
 	bytes, sum, err := sharding.HashFile(ctx, w.Folder, name)
 	if err != nil {
 		return err
@@ -178,11 +178,11 @@ func (w *examplesWorker) Finish(ctx context.Context, results []stage.Result) err
 // build makes the records of one side of a shard: the file, its index and the
 // side-car that proves both.
 func (w *examplesWorker) build(ctx context.Context, index int, side *shardSide, tools *shardTools) (stage.Result, error) {
-	name := sharding.ShardName{Split: side.split, Index: index, Count: w.Options.Shards}
+	name := sharding.ShardName{Split: side.split, Index: index, Count: w.Examples.Shards}
 	body, frames := &tools.body, tools.frames
-	*body = sharding.ShardBody{RandomSeed: name.Seed(w.Options.RandomSeed), Split: side.split, Shard: index, Shards: w.Options.Shards,
+	*body = sharding.ShardBody{RandomSeed: name.Seed(w.Examples.RandomSeed), Split: side.split, Shard: index, Shards: w.Examples.Shards,
 		Tokens: body.Tokens[:0], Masked: body.Masked[:0], WithoutPunkt: side.withoutPunkt}
-	out, err := w.Create(ctx, name.Records(w.Options.Compression == sharding.CompressionGzip))
+	out, err := w.Create(ctx, name.Records(w.Examples.Compression == sharding.CompressionGzip))
 	if err != nil {
 		return stage.Result{}, err
 	}

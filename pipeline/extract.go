@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -56,15 +55,20 @@ func (o ExtractOptions) Validate() error {
 	return errors.Join(o.Wiki.Validate(), o.Books.Validate(), o.Text.Validate())
 }
 
-// ExtractConfig says what the extract stage makes of what, and where.
-type ExtractConfig struct {
-	Sources []Source
-	Options ExtractOptions
-	// MaxRejects is the share of pages, books and lines that may be
-	// unreadable; above it the finished stage is an error.
+// Reading configures how sources become documents. The stages after extract take
+// it for third-party documents.
+type Reading struct {
+	Extract ExtractOptions
+	// MaxRejects is the fraction of pages, books and lines that may be unreadable;
+	// above it, the finished stage is an error.
 	MaxRejects float64
-	Out        string
-	Overwrite  bool
+}
+
+// ExtractConfig configures [Extract].
+type ExtractConfig struct {
+	stage.Target
+	Reading
+	Sources []Source
 }
 
 // extractWork is what an extract worker needs beyond its task.
@@ -75,9 +79,10 @@ type extractWork struct {
 
 func init() {
 	stage.Register(stage.Definition{
-		Name:     "extract",
-		New:      stage.New(func(env *stage.Env, work extractWork) stage.Worker { return &extractWorker{env, work} }),
-		Warnings: sharding.DeriveWarnings,
+		Name:      "extract",
+		Algorithm: extractAlgorithm,
+		New:       stage.New(func(env *stage.Env, work extractWork) stage.Worker { return &extractWorker{env, work} }),
+		Warnings:  sharding.DeriveWarnings,
 		Counts: [][2]string{{"pages", "pages"}, {"files", "files read"}, {"lines", "lines"}, {"documents", "documents"},
 			{"text_bytes", "bytes of text"}},
 	})
@@ -108,21 +113,15 @@ func (s SourceSpec) fileName(number int) string {
 
 // Extract makes documents of sources: OUT/documents-SOURCE-NNNNN.jsonl.zst.
 func Extract(ctx context.Context, r stage.Runner, c ExtractConfig) (*sharding.Manifest, error) {
-	if err := c.Options.Validate(); err != nil {
+	if err := c.Extract.Validate(); err != nil {
 		return nil, failure.Usage(err)
 	}
 	plan, err := planSources(ctx, c, r.Tell)
 	if err != nil {
 		return nil, err
 	}
-	options, err := json.Marshal(c.Options)
-	if err != nil {
-		return nil, err
-	}
-	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "extract", Algorithm: extractAlgorithm,
-		Options: options, Inputs: plan.inputs}
-	spec := stage.NewSpec("extract", c.Out, plan.paths(), extractWork{plan.sources, c.Options})
-	m, err := stage.Run(ctx, r, stage.Config{Spec: spec, Recipe: recipe, Tasks: plan.tasks, Sizes: plan.sizes(), Total: plan.bytes, Overwrite: c.Overwrite})
+	m, err := stage.Run(ctx, r, stage.Config{Target: c.Target, Stage: "extract", Options: c.Extract, Inputs: plan.inputs, Paths: plan.paths(),
+		Work: extractWork{plan.sources, c.Extract}, Tasks: plan.tasks, Sizes: plan.sizes(), Total: plan.bytes})
 	if err != nil {
 		return nil, err
 	}
@@ -222,13 +221,13 @@ func planSources(ctx context.Context, c ExtractConfig, note func(string)) (*sour
 		var err error
 		switch {
 		case s.books != nil:
-			err = p.planBooks(ctx, listedBooks{files: s.books}, store.Absolute(s.Path), c.Options.Books, stems)
+			err = p.planBooks(ctx, listedBooks{files: s.books}, store.Absolute(s.Path), c.Extract.Books, stems)
 		case s.Kind == KindWiki:
 			err = p.addWiki(ctx, s.Path, stems)
 		case s.Kind == KindBooks:
-			err = p.planBooks(ctx, books.Local{}, store.Absolute(s.Path), c.Options.Books, stems)
+			err = p.planBooks(ctx, books.Local{}, store.Absolute(s.Path), c.Extract.Books, stems)
 		case s.Kind == KindJSONL:
-			if err = checkFields(ctx, s.Path, c.Options.Text); err == nil {
+			if err = checkFields(ctx, s.Path, c.Extract.Text); err == nil {
 				err = p.addText(ctx, s.Kind, []string{s.Path}, stems)
 			}
 		case s.Kind == KindText:

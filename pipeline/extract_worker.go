@@ -2,14 +2,12 @@ package pipeline
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"iter"
 	"path/filepath"
-	"strings"
 
 	"pretext/extract"
 	"pretext/extract/books"
@@ -17,6 +15,7 @@ import (
 	"pretext/extract/text"
 	"pretext/extract/wiki"
 	"pretext/internal/store"
+	"pretext/pipeline/documents"
 	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
@@ -42,21 +41,16 @@ func (w *extractWorker) Do(ctx context.Context, index int) ([]stage.Result, erro
 		w.Meter.Add(t.bytes(source))
 		return results, err
 	}
-	out, err := w.Create(ctx, name+sharding.DocumentsSuffix)
+	out, err := documents.Create(ctx, w.Env, documents.File{Task: index, Stem: name, BlockBytes: extract.BlockBytes(source.Bytes)})
 	if err != nil {
 		return nil, err
 	}
 	defer out.Abort()
-	documents, err := extract.NewWriter(out, extract.BlockBytes(source.Bytes))
-	if err != nil {
-		return nil, err
-	}
 	reading, err := w.open(ctx, source, t)
 	if err != nil {
 		return nil, w.explain(ctx, source, err)
 	}
 	defer reading.close()
-	var ids sharding.IDList
 	for doc, err := range reading.documents {
 		if err != nil {
 			return nil, w.explain(ctx, source, err)
@@ -64,50 +58,28 @@ func (w *extractWorker) Do(ctx context.Context, index int) ([]stage.Result, erro
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := documents.Write(doc); err != nil {
+		if err := out.Write(doc); err != nil {
 			return nil, err
 		}
-		ids.Add(doc.ID)
 	}
 	counts, body, err := reading.summary()
 	if err != nil {
 		return nil, w.explain(ctx, source, err)
 	}
-	if body.Blocks, err = documents.Close(); err != nil {
-		return nil, err
-	}
-	if err := w.Commit(ctx, out); err != nil {
-		return nil, err
-	}
-	for _, b := range body.Blocks {
-		counts["text_bytes"] += b.TextBytes
-	}
-	counts["blocks"] = int64(len(body.Blocks))
-	raw, err := json.Marshal(body)
-	if err != nil {
-		return nil, err
-	}
-	idsEntry, err := w.Write(ctx, name+sharding.IDsSuffix, ids.Bytes())
-	if err != nil {
-		return nil, err
-	}
-	idsEntry.Task = index
-	result, err := w.Prove(ctx, sideCar, sharding.SideCar{Task: index, File: out.Entry(index, counts), Index: idsEntry, Body: raw})
-	return []stage.Result{result}, err
+	return out.Prove(ctx, counts, body)
 }
 
 func (w *extractWorker) Finish(ctx context.Context, results []stage.Result) error {
 	if err := w.checkSources(ctx); err != nil {
 		return err
 	}
-	var lists, sideCars []string
-	for _, r := range results {
-		sideCars = append(sideCars, r.SideCar)
-		lists = append(lists, strings.TrimSuffix(r.SideCar, sharding.SideCarSuffix)+sharding.IDsSuffix)
-	}
-	equal, err := sharding.CountEqualIDs(ctx, w.Folder, lists)
+	equal, err := documents.EqualIDs(ctx, w.Env, results)
 	if err != nil {
 		return err
+	}
+	var sideCars []string
+	for _, r := range results {
+		sideCars = append(sideCars, r.SideCar)
 	}
 	dropped, err := sharding.SumDropped(ctx, w.Folder, sideCars)
 	if err != nil {

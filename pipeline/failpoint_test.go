@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -154,22 +153,22 @@ func faultConfig(t *testing.T, out string) RunConfig {
 func faultRows(t *testing.T, c RunConfig) []faultRow {
 	ctx := context.Background()
 	extract := func(out string, overwrite bool) error {
-		_, err := Extract(ctx, oneWorker, ExtractConfig{Sources: c.Sources, Options: c.Extract, MaxRejects: 1, Out: out, Overwrite: overwrite})
+		_, err := Extract(ctx, oneWorker, ExtractConfig{Target: stage.Target{Out: out, Overwrite: overwrite}, Reading: Reading{Extract: c.Extract, MaxRejects: 1}, Sources: c.Sources})
 		return err
 	}
 	vocab := func(base, out, given string) error {
 		o := DefaultVocabOptions()
 		o.VocabSize, o.Split = c.VocabSize, c.Examples.Split
-		_, err := Vocab(ctx, oneWorker, VocabConfig{Documents: []string{filepath.Join(base, sharding.DocumentsFolder)}, Given: given, Options: o, Out: out})
+		_, err := Vocab(ctx, oneWorker, VocabConfig{Target: stage.Target{Out: out}, TokenFile: TokenFile{Vocab: given}, Documents: []string{filepath.Join(base, sharding.DocumentsFolder)}, Training: o})
 		return err
 	}
-	examples := ExamplesConfig{Options: c.Examples, Import: c.Extract, Memory: c.Memory}
+	examples := ExamplesConfig{Target: stage.Target{Memory: c.Memory}, Reading: Reading{Extract: c.Extract}, Examples: c.Examples}
 	mirror, sum := bookServer(t)
 	fetch := func(out string, q download.Request) error { // one file, since several are fetched at once
 		o := download.DefaultOptions()
 		o.Contact, o.AllowPrivate, o.BookPause, o.Attempts, o.Backoff = "tests@example.org", true, 0, 3, 0
 		o.Mirrors = []download.Mirror{{Site: download.SiteGutenberg, Base: mirror}}
-		_, err := Download(ctx, oneWorker, DownloadConfig{Requests: []download.Request{q}, Client: o, Out: out})
+		_, err := Download(ctx, oneWorker, DownloadConfig{Target: stage.Target{Out: out}, Requests: []download.Request{q}, Client: o})
 		return err
 	}
 	return []faultRow{
@@ -181,14 +180,14 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 		}},
 		{name: "extract", do: func(_, out string) error { return extract(out, false) }},
 		{name: "extract with Prism", do: func(_, out string) error {
-			_, err := Extract(ctx, stage.Runner{Name: stage.Prism, Workers: 1}, ExtractConfig{Sources: c.Sources, Options: c.Extract, MaxRejects: 1, Out: out})
+			_, err := Extract(ctx, stage.Runner{Name: stage.Prism, Workers: 1}, ExtractConfig{Target: stage.Target{Out: out}, Reading: Reading{Extract: c.Extract, MaxRejects: 1}, Sources: c.Sources})
 			return err
 		}},
 		{name: "extract over what a killed run left", before: leftovers, do: func(_, out string) error { return extract(out, false) }},
 		{name: "extract over the output of other options", before: otherOutput, do: func(_, out string) error { return extract(out, true) }},
 		{name: "filter", do: func(base, out string) error {
 			c := withRules(filterConfig(filepath.Join(base, sharding.DocumentsFolder), out))
-			c.Options.Nearly.Containment = 0.9
+			c.Filter.Nearly.Containment = 0.9
 			_, err := Filter(ctx, oneWorker, c)
 			return err
 		}},
@@ -199,7 +198,7 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 		{name: "examples", do: func(base, out string) error {
 			c := examples
 			c.Documents, c.Vocab, c.Out = []string{filepath.Join(base, sharding.DocumentsFolder)}, filepath.Join(base, VocabFolder, sharding.VocabName), out
-			tokens, err := c.tokens().read(c.Options)
+			tokens, err := c.read(&c.Examples)
 			if err != nil {
 				return err
 			}
@@ -207,18 +206,15 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 			if err != nil {
 				return err
 			}
-			var work examplesWork
-			if err := json.Unmarshal(d.Spec.Work, &work); err != nil {
-				return err
-			}
+			work := d.Work.(examplesWork)
 			work.Scratch = 0 // all examples through a scratch file
-			d.Spec = stage.NewSpec("examples", out, d.Spec.Paths, work)
+			d.Work = work
 			_, err = stage.Run(ctx, oneWorker, d)
 			return err
 		}},
 		{name: "examples of text", do: func(base, out string) error {
 			c := examples
-			c.Options.SentenceSplitter = "newline"
+			c.Examples.SentenceSplitter = "newline"
 			c.Texts, c.Vocab, c.Out = []string{filepath.Join(base, "text.txt")}, filepath.Join(base, VocabFolder, sharding.VocabName), out
 			_, err := Examples(ctx, oneWorker, c)
 			return err
@@ -264,7 +260,7 @@ func makeFaultBase(t *testing.T, base string, c RunConfig) {
 	writeFile(t, base, "text.txt", []byte(strings.Repeat("the river runs to the sea .\nit carries boats .\n\n", 5)))
 	other := c.Extract
 	other.Wiki.MinCharacters = 300
-	if _, err := Extract(t.Context(), oneWorker, ExtractConfig{Sources: c.Sources, Options: other, MaxRejects: 1, Out: filepath.Join(base, "other")}); err != nil {
+	if _, err := Extract(t.Context(), oneWorker, ExtractConfig{Target: stage.Target{Out: filepath.Join(base, "other")}, Reading: Reading{Extract: other, MaxRejects: 1}, Sources: c.Sources}); err != nil {
 		t.Fatal(err)
 	}
 }

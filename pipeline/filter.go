@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"path/filepath"
 
 	"pretext/internal/store"
 	"pretext/pipeline/filter"
@@ -10,12 +9,10 @@ import (
 	"pretext/sharding"
 )
 
-// FilterConfig configures [Filter]. Its Documents may be JSON lines of other tools
-// besides documents directories.
+// FilterConfig configures [Filter].
 type FilterConfig struct {
-	filter.Config
-	Import     ExtractOptions // of JSON lines
-	MaxRejects float64        // fraction of their lines that may be unreadable
+	filter.Config // its Documents may be JSON lines of other tools, too
+	Reading       // of JSON lines
 }
 
 // Filter runs the filter stage. It first extracts third-party documents to
@@ -24,19 +21,15 @@ func Filter(ctx context.Context, r stage.Runner, c FilterConfig) (*sharding.Mani
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	folders, foreign, err := sortDocuments(c.Documents, nil)
-	if err != nil {
+	in := documentInputs{Target: c.Target, Reading: c.Reading}
+	if err := in.sort(c.Documents, nil); err != nil {
 		return nil, err
 	}
 	return stage.Locked(c.Out, func(folder store.Folder) (*sharding.Manifest, error) {
-		if len(foreign) > 0 {
-			imported := filepath.Join(c.Out, sharding.ImportedFolder)
-			if _, err := Extract(ctx, r, ExtractConfig{Sources: foreign, Options: c.Import, MaxRejects: c.MaxRejects, Out: imported, Overwrite: c.Overwrite}); err != nil {
-				return nil, err
-			}
-			folders = append(folders, imported)
+		var err error
+		if c.Documents, err = in.imported(ctx, r); err != nil {
+			return nil, err
 		}
-		c.Documents = folders
 		return filter.RunIn(ctx, folder, r, c.Config)
 	})
 }

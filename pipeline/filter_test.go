@@ -69,19 +69,18 @@ func documentsFolder(t *testing.T, docs []extract.Document) string {
 		sources = append(sources, Source{KindJSONL, jsonLines(t, dir, fmt.Sprintf("part%d.jsonl", i), half)})
 	}
 	out := filepath.Join(dir, "documents")
-	if _, err := Extract(context.Background(), testRunner, ExtractConfig{Sources: sources, Options: DefaultExtractOptions(), MaxRejects: 1, Out: out}); err != nil {
+	if _, err := Extract(context.Background(), testRunner, ExtractConfig{Target: stage.Target{Out: out}, Reading: Reading{Extract: DefaultExtractOptions(), MaxRejects: 1}, Sources: sources}); err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
 func filterConfig(documents, out string) FilterConfig {
-	return FilterConfig{Import: DefaultExtractOptions(), Config: filter.Config{Documents: []string{documents}, Out: out, Memory: 1e9,
-		Options: filter.Options{Dedup: filter.DedupMinHash, Nearly: &dedup.Options{Threshold: 0.8}}}}
+	return FilterConfig{Reading: Reading{Extract: DefaultExtractOptions()}, Config: filter.Config{Target: stage.Target{Out: out, Memory: 1e9}, Documents: []string{documents}, Filter: filter.Options{Dedup: filter.DedupMinHash, Nearly: &dedup.Options{Threshold: 0.8}}}}
 }
 
 func withRules(c FilterConfig) FilterConfig {
-	c.Options.Limits = map[string]float64{"min-words": 20, "max-curly-brackets": 0}
+	c.Filter.Limits = map[string]float64{"min-words": 20, "max-curly-brackets": 0}
 	return c
 }
 
@@ -265,7 +264,7 @@ func TestAFilterOfOtherOptionsIsRefused(t *testing.T) {
 	if diff := cmp.Diff(want, tree(t, c.Out)); diff != "" {
 		t.Errorf("a refused run changed the folder: %s", diff)
 	}
-	c.Overwrite, c.Options.Dedup = true, filter.DedupExact
+	c.Overwrite, c.Filter.Dedup = true, filter.DedupExact
 	runFilter(t, testRunner, c)
 	if v := verify(t, c.Out); !v.OK() {
 		t.Errorf("after --overwrite: %v", v.Problems)
@@ -327,7 +326,7 @@ func TestARunMadeAnewWithoutItsFilterKeepsNothingOfIt(t *testing.T) {
 func TestTwoFoldersWithFilesOfOneName(t *testing.T) {
 	a, b := documentsFolder(t, someDocuments(60)), documentsFolder(t, someDocuments(60))
 	c := filterConfig(a, t.TempDir())
-	c.Documents, c.Options = []string{a, b}, filter.Options{Dedup: filter.DedupExact}
+	c.Documents, c.Filter = []string{a, b}, filter.Options{Dedup: filter.DedupExact}
 	m := runFilter(t, testRunner, c)
 	if m.Counts["read"] != 120 || m.Counts["documents"] != 54 {
 		t.Errorf("got %v", m.Counts)
@@ -339,12 +338,12 @@ func TestTwoFoldersWithFilesOfOneName(t *testing.T) {
 
 func TestAFilterThatLeavesNothingSaysSo(t *testing.T) {
 	c := filterConfig(documentsFolder(t, someDocuments(20)), t.TempDir())
-	c.Options = filter.Options{}
-	c.Options.Limits = map[string]float64{"min-words": 1e6}
+	c.Filter = filter.Options{}
+	c.Filter.Limits = map[string]float64{"min-words": 1e6}
 	if _, err := Filter(context.Background(), testRunner, c); !errors.Is(err, sharding.ErrNoDocuments) || !strings.Contains(err.Error(), "20 min-words") {
 		t.Errorf("got %v", err)
 	}
-	c.Options = filter.Options{}
+	c.Filter = filter.Options{}
 	var config interface{ Usage() bool }
 	if _, err := Filter(context.Background(), testRunner, c); !errors.As(err, &config) {
 		t.Errorf("nothing to filter by: got %v", err)

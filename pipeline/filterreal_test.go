@@ -8,6 +8,7 @@ import (
 
 	"pretext/extract/quality"
 	"pretext/internal/realdata"
+	"pretext/pipeline/stage"
 )
 
 // Encyclopedias pass the rules for web pages but for their lists and stubs; a
@@ -19,7 +20,7 @@ func TestRealArticlesAreFilteredWithSense(t *testing.T) {
 		{KindWiki, realdata.Path(t, "wiki/enwiki-small-pages-articles.xml.bz2")},
 		{KindWiki, realdata.Path(t, "wiki/elwikivoyage-medium-pages-articles.xml.bz2")},
 	}
-	if _, err := Extract(context.Background(), testRunner, ExtractConfig{Sources: sources, Options: DefaultExtractOptions(), MaxRejects: 1, Out: documents}); err != nil {
+	if _, err := Extract(context.Background(), testRunner, ExtractConfig{Target: stage.Target{Out: documents}, Reading: Reading{Extract: DefaultExtractOptions(), MaxRejects: 1}, Sources: sources}); err != nil {
 		t.Fatal(err)
 	}
 	c := filterConfig(documents, out)
@@ -28,7 +29,7 @@ func TestRealArticlesAreFilteredWithSense(t *testing.T) {
 		t.Fatal(err)
 	}
 	limits["min-script-share"] = 0.5
-	c.Options.Limits = limits
+	c.Filter.Limits = limits
 	m := runFilter(t, testRunner, c)
 	english, total := 0, 0
 	var lists int

@@ -23,7 +23,7 @@ func FuzzForgedPlansAndSideCars(f *testing.F) {
 		f.Fatal(err)
 	}
 	documents := filepath.Join(base, "documents")
-	if _, err := Extract(context.Background(), oneWorker, ExtractConfig{Sources: []Source{{KindWiki, source}}, Options: DefaultExtractOptions(), MaxRejects: 1, Out: documents}); err != nil {
+	if _, err := Extract(context.Background(), oneWorker, ExtractConfig{Target: stage.Target{Out: documents}, Reading: Reading{Extract: DefaultExtractOptions(), MaxRejects: 1}, Sources: []Source{{KindWiki, source}}}); err != nil {
 		f.Fatal(err)
 	}
 	const name = "documents-w-00000"
@@ -50,11 +50,14 @@ func FuzzForgedPlansAndSideCars(f *testing.F) {
 		if err := store.WriteFile(ctx, out.Folder(sharding.PlanFolder), sharding.TaskFile(0), raw); err != nil {
 			t.Fatal(err)
 		}
-		for _, spec := range []stage.Spec{
-			stage.NewSpec("vocab", out.String(), nil, vocabWork{Documents: []string{documents}, Options: DefaultVocabOptions()}),
-			stage.NewSpec("extract", out.String(), nil, extractWork{Options: DefaultExtractOptions(), Sources: []SourceSpec{{Kind: KindWiki, Paths: []string{source}, Stem: "w"}}}),
+		for name, work := range map[string]any{
+			"vocab":   vocabWork{Training: DefaultVocabOptions()},
+			"extract": extractWork{Options: DefaultExtractOptions(), Sources: []SourceSpec{{Kind: KindWiki, Paths: []string{source}, Stem: "w"}}},
 		} {
-			spec.Fingerprint = recipe.Fingerprint()
+			spec, err := stage.Config{Target: stage.Target{Out: out.String()}, Stage: name, Paths: []string{documents}, Work: work}.Spec(recipe.Fingerprint())
+			if err != nil {
+				t.Fatal(err)
+			}
 			w, err := spec.Worker()
 			if err != nil {
 				t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"pretext/internal/realdata"
+	"pretext/pipeline/stage"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
 )
@@ -101,7 +102,7 @@ func TestTheStageWritesWhatTheScriptWritesOnTheDemosText(t *testing.T) {
 // records that the script dealt to its output files.
 func checkGolden(t *testing.T, g goldenRun, texts, outputs []string) {
 	t.Helper()
-	c := ExamplesConfig{Vocab: g.Flags.VocabFile, Texts: texts, Options: g.options(), Import: DefaultExtractOptions(), Memory: 600e6, Out: t.TempDir()}
+	c := ExamplesConfig{Target: stage.Target{Memory: 600e6, Out: t.TempDir()}, Reading: Reading{Extract: DefaultExtractOptions()}, TokenFile: TokenFile{Vocab: g.Flags.VocabFile}, Texts: texts, Examples: g.options()}
 	if _, err := Examples(context.Background(), testRunner, c); err != nil {
 		t.Fatal(err)
 	}

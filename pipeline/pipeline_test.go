@@ -66,7 +66,7 @@ var testRunner = stage.Runner{Name: "direct", Workers: 2}
 func config(t *testing.T, out string) RunConfig {
 	t.Helper()
 	dir := t.TempDir()
-	c := RunConfig{Out: out, Extract: DefaultExtractOptions(), VocabSize: 300, Examples: sharding.DefaultExamplesOptions(), Memory: 600e6, MaxRejects: 1}
+	c := RunConfig{Target: stage.Target{Out: out, Memory: 600e6}, Reading: Reading{Extract: DefaultExtractOptions(), MaxRejects: 1}, VocabSize: 300, Examples: sharding.DefaultExamplesOptions()}
 	c.Examples.MaxSeqLength, c.Examples.DupeFactor, c.Examples.Shards, c.Examples.Fraction = 32, 2, 3, 0.2
 	c.Sources = []Source{
 		{KindWiki, writeFile(t, dir, "test.xml", dump(200))},
@@ -171,8 +171,7 @@ func TestExportedTextMakesTheSameRecords(t *testing.T) {
 		o := c.Examples
 		o.Shards, o.Fraction, o.RandomSeed, o.SentenceSplitter = 1, 0, f.RandomSeed, "newline"
 		again := t.TempDir()
-		_, err := Examples(ctx, testRunner, ExamplesConfig{Texts: []string{filepath.Join(text, f.Name)}, Vocab: filepath.Join(shards, sharding.VocabName),
-			Options: o, Import: DefaultExtractOptions(), Memory: 600e6, Out: again})
+		_, err := Examples(ctx, testRunner, ExamplesConfig{Target: stage.Target{Memory: 600e6, Out: again}, Reading: Reading{Extract: DefaultExtractOptions()}, TokenFile: TokenFile{Vocab: filepath.Join(shards, sharding.VocabName)}, Texts: []string{filepath.Join(text, f.Name)}, Examples: o})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -273,12 +272,14 @@ func TestAStaleWorkerIsFenced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	work := examplesWork{Documents: []string{filepath.Join(c.Out, sharding.DocumentsFolder)}}
-	if err := json.Unmarshal(plan.Options, &work.Options); err != nil {
+	var work examplesWork
+	if err := json.Unmarshal(plan.Options, &work.Examples); err != nil {
 		t.Fatal(err)
 	}
-	spec := stage.NewSpec("examples", shards, nil, work)
-	spec.Fingerprint = "0123"
+	spec, err := stage.Config{Target: stage.Target{Out: shards}, Stage: "examples", Paths: []string{filepath.Join(c.Out, sharding.DocumentsFolder)}, Work: work}.Spec("0123")
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := tree(t, c.Out)
 	w, err := spec.Worker()
 	if err != nil {
@@ -399,8 +400,7 @@ func TestMemoryIsCheckedBeforeWork(t *testing.T) {
 func TestEqualIDsAreCountedAcrossSources(t *testing.T) {
 	dir := t.TempDir()
 	a, b := writeFile(t, dir, "a/test.xml", dump(50)), writeFile(t, dir, "b/test.xml", dump(50))
-	m, err := Extract(context.Background(), testRunner, ExtractConfig{Sources: []Source{{KindWiki, a}, {KindWiki, b}},
-		Options: DefaultExtractOptions(), MaxRejects: 1, Out: filepath.Join(dir, "out")})
+	m, err := Extract(context.Background(), testRunner, ExtractConfig{Target: stage.Target{Out: filepath.Join(dir, "out")}, Reading: Reading{Extract: DefaultExtractOptions(), MaxRejects: 1}, Sources: []Source{{KindWiki, a}, {KindWiki, b}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
@@ -18,7 +19,7 @@ func TestPathsThatAreNotUTF8AreRefused(t *testing.T) {
 	dir := t.TempDir()
 	book := writeFile(t, dir, "book.txt", []byte("A short book."))
 	for _, c := range []struct{ source, out string }{{book, filepath.Join(dir, bad)}, {writeFile(t, dir, bad+".txt", []byte("A book.")), filepath.Join(dir, "out")}} {
-		_, err := Extract(t.Context(), oneWorker, ExtractConfig{Sources: []Source{{KindBooks, c.source}}, Options: DefaultExtractOptions(), MaxRejects: 1, Out: c.out})
+		_, err := Extract(t.Context(), oneWorker, ExtractConfig{Target: stage.Target{Out: c.out}, Reading: Reading{Extract: DefaultExtractOptions(), MaxRejects: 1}, Sources: []Source{{KindBooks, c.source}}})
 		var config interface{ Usage() bool }
 		if !errors.As(err, &config) || !strings.Contains(err.Error(), "not UTF-8") {
 			t.Errorf("%q to %q: got %v, want to hear what is wrong with the path", c.source, c.out, err)
@@ -37,7 +38,7 @@ func TestPathsThatAreNotUTF8AreRefused(t *testing.T) {
 
 func TestAPlanWhoseTasksWereRemovedOrChangedIsMended(t *testing.T) {
 	dir := t.TempDir()
-	c := ExtractConfig{Sources: []Source{{KindBooks, writeFile(t, dir, "book.txt", []byte("A short book."))}}, Options: DefaultExtractOptions(), MaxRejects: 1, Out: filepath.Join(dir, "out")}
+	c := ExtractConfig{Target: stage.Target{Out: filepath.Join(dir, "out")}, Reading: Reading{Extract: DefaultExtractOptions(), MaxRejects: 1}, Sources: []Source{{KindBooks, writeFile(t, dir, "book.txt", []byte("A short book."))}}}
 	extract := func() map[string]string {
 		if _, err := Extract(t.Context(), oneWorker, c); err != nil {
 			t.Fatal(err)

@@ -26,7 +26,7 @@ func within(t *testing.T, what string, got, want, share float64) {
 
 // The numbers that MLCommons published of the data of its BERT benchmark.
 func TestAPlanOfMLPerfIsNearWhatWasMade(t *testing.T) {
-	c := RunConfig{Examples: sharding.DefaultExamplesOptions(), Memory: 600e6, Vocab: "given"}
+	c := RunConfig{Target: stage.Target{Memory: 600e6}, TokenFile: TokenFile{Vocab: "given"}, Examples: sharding.DefaultExamplesOptions()}
 	c.Examples.MaxSeqLength, c.Examples.MaxPredictionsPerSeq, c.Examples.DupeFactor, c.Examples.Shards = 512, 76, 10, 500
 	s := PlannedSource{Kind: KindWiki, Files: 1, Bytes: 17_751_214_669}
 	s.expect("enwiki-20200101-pages-articles-multistream.xml.bz2")
@@ -99,7 +99,7 @@ func TestAPlanOfARunWithAFilterIsNearWhatItTakes(t *testing.T) {
 	}
 
 	small := filterConfig(filepath.Join(out, sharding.DocumentsFolder), filepath.Join(out, "other"))
-	small.Options.Dedup, small.Memory = filter.DedupMinHash, 1
+	small.Filter.Dedup, small.Memory = filter.DedupMinHash, 1
 	var refused *stage.MemoryError
 	if _, err := Filter(t.Context(), stage.Runner{Name: "direct", Workers: 2}, small); !errors.As(err, &refused) {
 		t.Fatalf("got %v, want the filter to say what it needs", err)
@@ -109,7 +109,7 @@ func TestAPlanOfARunWithAFilterIsNearWhatItTakes(t *testing.T) {
 }
 
 func TestAPlanOfManyDocumentsCountsWhatFindingTheirCopiesTakes(t *testing.T) {
-	c := RunConfig{Examples: sharding.DefaultExamplesOptions(), Memory: 2e9, Vocab: "given"}
+	c := RunConfig{Target: stage.Target{Memory: 2e9}, TokenFile: TokenFile{Vocab: "given"}, Examples: sharding.DefaultExamplesOptions()}
 	c.Filter.Dedup = filter.DedupMinHash
 	const documents = 50e6
 	f := foresee(100e9, documents, 0, 1, c)
@@ -122,8 +122,7 @@ func TestAPlanOfManyDocumentsCountsWhatFindingTheirCopiesTakes(t *testing.T) {
 }
 
 func TestAPlanThatDoesNotFitSaysWhatItLacks(t *testing.T) {
-	c := RunConfig{Examples: sharding.DefaultExamplesOptions(), Memory: 100e6, Out: t.TempDir(),
-		Download: &DownloadConfig{Client: download.DefaultOptions(), Requests: []download.Request{{Kind: download.Wiki, Wiki: "hugewiki", Date: download.Latest, Layout: download.LayoutAuto}}}}
+	c := RunConfig{Target: stage.Target{Memory: 100e6, Out: t.TempDir()}, Examples: sharding.DefaultExamplesOptions(), Download: &DownloadConfig{Client: download.DefaultOptions(), Requests: []download.Request{{Kind: download.Wiki, Wiki: "hugewiki", Date: download.Latest, Layout: download.LayoutAuto}}}}
 	c.Download.Client.Offline = true
 	typical := func(download.Request) (TypicalSize, bool) { return TypicalSize{1e15, "made up"}, true }
 	p, err := PlanRun(t.Context(), PlanConfig{Run: c, Workers: 1, Typical: typical})

@@ -7,7 +7,6 @@ package pipeline
 import (
 	"cmp"
 	"context"
-	"path/filepath"
 	"slices"
 
 	"pretext/internal/failure"
@@ -23,22 +22,17 @@ const (
 	VocabFolder    = "vocab"
 )
 
-// RunConfig says what the whole line makes of what, and where.
+// RunConfig configures [Run].
 type RunConfig struct {
-	Sources   []Source
-	Download  *DownloadConfig // what to bring to OUT/sources and read after Sources; nil for nothing
-	Extract   ExtractOptions
-	Filter    filter.Options // keeps all where it is zero
-	Vocab     string         // path of a vocab.txt; without it and Tokenizer one is trained
-	Tokenizer string         // path of a tokenizer.json, in place of Vocab
-	VocabSize int            // of a trained one
-	// LimitAlphabet is the most characters of a trained one; 0: the default.
-	LimitAlphabet int
+	stage.Target
+	Reading
+	TokenFile     // without one, a vocabulary is trained
+	Sources       []Source
+	Download      *DownloadConfig // what to download to OUT/sources and read after Sources; nil for nothing
+	Filter        filter.Options  // the zero value keeps all documents
+	VocabSize     int             // of a trained vocabulary
+	LimitAlphabet int             // of a trained vocabulary, in characters; 0 for the default
 	Examples      sharding.ExamplesOptions
-	Memory        int64
-	MaxRejects    float64
-	Out           string
-	Overwrite     bool
 }
 
 // Run runs all stages below one folder: sources, where some are downloaded, documents, vocab, shards. It returns
@@ -57,8 +51,9 @@ func Run(ctx context.Context, r stage.Runner, c RunConfig) (stages []StageSummar
 			return nil, failure.Usage(err)
 		}
 	}
-	if file := (tokenFile{c.Vocab, c.Tokenizer}); file.given() {
-		tokens, err := file.read(c.Examples)
+	if c.given() {
+		o := c.Examples
+		tokens, err := c.read(&o)
 		if err != nil {
 			return nil, err // before hours of work, not after
 		}
@@ -68,61 +63,22 @@ func Run(ctx context.Context, r stage.Runner, c RunConfig) (stages []StageSummar
 	return stage.Locked(c.Out, func(store.Folder) ([]StageSummary, error) { return runStages(ctx, r, c) })
 }
 
-// runStages is Run with the folder locked.
+// A runStage is a stage of a run and its directory, below that of the run.
+type runStage struct {
+	name, folder string
+	run          func(t stage.Target) (*sharding.Manifest, error)
+}
+
+// runStages is Run with the directory locked.
 func runStages(ctx context.Context, r stage.Runner, c RunConfig) (stages []StageSummary, err error) {
-	below := func(name string) string { return filepath.Join(c.Out, name) }
-	documents := []string{below(sharding.DocumentsFolder)}
-	vocabOptions := DefaultVocabOptions()
-	vocabOptions.VocabSize, vocabOptions.DoLowerCase, vocabOptions.Split = c.VocabSize, c.Examples.DoLowerCase, c.Examples.Split
-	vocabOptions.TokenizerProfile = c.Examples.TokenizerProfile
-	vocabOptions.LimitAlphabet = cmp.Or(c.LimitAlphabet, vocabOptions.LimitAlphabet)
-	tokens := tokenFile{vocab: filepath.Join(below(VocabFolder), sharding.VocabName)}
-	if c.Tokenizer != "" {
-		tokens = tokenFile{tokenizer: filepath.Join(below(VocabFolder), sharding.TokenizerName)}
-	}
-	type step struct {
-		name, folder string
-		run          func(out string) (*sharding.Manifest, error)
-	}
-	plan := []step{
-		{"download", SourcesFolder, c.download(ctx, r)},
-		{"extract", sharding.DocumentsFolder, func(out string) (*sharding.Manifest, error) {
-			if c.Download != nil {
-				sources, err := downloadSources(ctx, below(SourcesFolder))
-				if err != nil {
-					return nil, err
-				}
-				c.Sources = append(slices.Clip(c.Sources), sources...)
-			}
-			return Extract(ctx, r, ExtractConfig{Sources: c.Sources, Options: c.Extract, MaxRejects: c.MaxRejects, Out: out, Overwrite: c.Overwrite})
-		}},
-	}
-	if c.Filter.Enabled() {
-		unfiltered := documents
-		documents = []string{below(FilteredFolder)}
-		plan = append(plan, step{"filter", FilteredFolder, func(out string) (*sharding.Manifest, error) {
-			return Filter(ctx, r, FilterConfig{Config: filter.Config{Documents: unfiltered, Options: c.Filter, Memory: c.Memory, Out: out, Overwrite: c.Overwrite}})
-		}})
-	}
-	plan = append(plan, []step{
-		{"vocab", VocabFolder, func(out string) (*sharding.Manifest, error) {
-			return Vocab(ctx, r, VocabConfig{Documents: documents, Given: c.Vocab, Tokenizer: c.Tokenizer, Options: vocabOptions, Out: out, Overwrite: c.Overwrite})
-		}},
-		{"examples", sharding.ShardsFolder, func(out string) (*sharding.Manifest, error) {
-			return Examples(ctx, r, ExamplesConfig{Documents: documents, Vocab: tokens.vocab, Tokenizer: tokens.tokenizer,
-				Options: c.Examples, Memory: c.Memory, Out: out, Overwrite: c.Overwrite})
-		}},
-	}...)
 	if c.Overwrite && !c.Filter.Enabled() {
-		if err := filter.Remove(ctx, below(FilteredFolder)); err != nil {
+		if err := filter.Remove(ctx, c.In(FilteredFolder).Out); err != nil {
 			return nil, err
 		}
 	}
-	for _, st := range plan {
-		if st.run == nil {
-			continue
-		}
-		s, err := Summarize(st.name, below(st.folder), func() (*sharding.Manifest, error) { return st.run(below(st.folder)) })
+	for _, st := range c.stages(ctx, r) {
+		t := c.In(st.folder)
+		s, err := Summarize(st.name, t.Out, func() (*sharding.Manifest, error) { return st.run(t) })
 		if err != nil {
 			return stages, err
 		}
@@ -131,14 +87,47 @@ func runStages(ctx context.Context, r stage.Runner, c RunConfig) (stages []Stage
 	return stages, nil
 }
 
-// download returns the stage that brings sources, nil where none are wanted.
-func (c RunConfig) download(ctx context.Context, r stage.Runner) func(out string) (*sharding.Manifest, error) {
-	if c.Download == nil {
-		return nil
+// stages returns the stages of the run, in order.
+func (c RunConfig) stages(ctx context.Context, r stage.Runner) (list []runStage) {
+	documents := []string{c.In(sharding.DocumentsFolder).Out}
+	if c.Download != nil {
+		list = append(list, runStage{"download", SourcesFolder, func(t stage.Target) (*sharding.Manifest, error) {
+			d := *c.Download
+			d.Target = t
+			return Download(ctx, r, d)
+		}})
 	}
-	return func(out string) (*sharding.Manifest, error) {
-		d := *c.Download
-		d.Out, d.Overwrite = out, c.Overwrite
-		return Download(ctx, r, d)
+	list = append(list, runStage{"extract", sharding.DocumentsFolder, func(t stage.Target) (*sharding.Manifest, error) {
+		sources := slices.Clip(c.Sources)
+		if c.Download != nil {
+			downloaded, err := downloadSources(ctx, c.In(SourcesFolder).Out)
+			if err != nil {
+				return nil, err
+			}
+			sources = append(sources, downloaded...)
+		}
+		return Extract(ctx, r, ExtractConfig{t, c.Reading, sources})
+	}})
+	if c.Filter.Enabled() {
+		unfiltered := documents
+		documents = []string{c.In(FilteredFolder).Out}
+		list = append(list, runStage{"filter", FilteredFolder, func(t stage.Target) (*sharding.Manifest, error) {
+			return Filter(ctx, r, FilterConfig{Config: filter.Config{Target: t, Documents: unfiltered, Filter: c.Filter}})
+		}})
 	}
+	vocab := c.In(VocabFolder).Out
+	return append(list, runStage{"vocab", VocabFolder, func(t stage.Target) (*sharding.Manifest, error) {
+		return Vocab(ctx, r, VocabConfig{Target: t, TokenFile: c.TokenFile, Documents: documents, Training: c.training()})
+	}}, runStage{"examples", sharding.ShardsFolder, func(t stage.Target) (*sharding.Manifest, error) {
+		return Examples(ctx, r, ExamplesConfig{Target: t, TokenFile: c.TokenFile.in(vocab), Documents: documents, Examples: c.Examples})
+	}})
+}
+
+// training returns the options of a trained vocabulary.
+func (c RunConfig) training() VocabOptions {
+	o := DefaultVocabOptions()
+	o.VocabSize, o.DoLowerCase, o.Split = c.VocabSize, c.Examples.DoLowerCase, c.Examples.Split
+	o.TokenizerProfile = c.Examples.TokenizerProfile
+	o.LimitAlphabet = cmp.Or(c.LimitAlphabet, o.LimitAlphabet)
+	return o
 }

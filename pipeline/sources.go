@@ -19,6 +19,7 @@ import (
 	"pretext/internal/failure"
 	"pretext/internal/redact"
 	"pretext/internal/store"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
@@ -258,23 +259,66 @@ type listedBooks struct {
 // List implements [books.Store].
 func (l listedBooks) List(string) ([]books.Info, error) { return slices.Clone(l.files), nil }
 
-// sortDocuments tells arguments that are documents folders of ours from those
-// that must be made into one first: BERT text, JSON lines, folders of JSON lines.
-func sortDocuments(arguments, texts []string) (folders []string, foreign []Source, err error) {
+// documentInputs are the inputs of a stage that reads documents: documents
+// directories, and third-party files that are extracted to one first.
+type documentInputs struct {
+	stage.Target // of the stage
+	Reading      // of third-party files
+	folders      []string
+	foreign      []Source // BERT text, JSON lines
+}
+
+// sort sorts arguments, which may be directories of JSON lines too, and files of
+// BERT text.
+func (in *documentInputs) sort(arguments, texts []string) error {
 	for _, arg := range arguments {
 		sources, ours, err := classify(arg)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
 		if ours {
-			folders = append(folders, arg)
+			in.folders = append(in.folders, arg)
 		}
-		foreign = append(foreign, sources...)
+		in.foreign = append(in.foreign, sources...)
 	}
 	for _, path := range texts {
-		foreign = append(foreign, Source{KindText, path})
+		in.foreign = append(in.foreign, Source{KindText, path})
 	}
-	return folders, foreign, nil
+	return nil
+}
+
+// imported extracts the third-party documents to OUT/imported, and returns all
+// documents directories.
+func (in *documentInputs) imported(ctx context.Context, r stage.Runner) ([]string, error) {
+	if len(in.foreign) == 0 {
+		return in.folders, nil
+	}
+	t := in.In(sharding.ImportedFolder)
+	_, err := Extract(ctx, r, ExtractConfig{Target: t, Reading: in.Reading, Sources: in.foreign})
+	return append(in.folders, t.Out), err
+}
+
+// run runs a stage that plan configures for documents directories. It holds the
+// lock while it imports documents, so that no other run replaces them.
+func (in *documentInputs) run(ctx context.Context, r stage.Runner, plan func(folders []string) (stage.Config, error)) (*sharding.Manifest, error) {
+	if len(in.foreign) == 0 { // a wrong plan makes no directory
+		c, err := plan(in.folders)
+		if err != nil {
+			return nil, err
+		}
+		return stage.Run(ctx, r, c)
+	}
+	return stage.Locked(in.Out, func(folder store.Folder) (*sharding.Manifest, error) {
+		folders, err := in.imported(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		c, err := plan(folders)
+		if err != nil {
+			return nil, err
+		}
+		return stage.RunIn(ctx, folder, r, c)
+	})
 }
 
 // classify tells documents folders of ours from JSON lines.

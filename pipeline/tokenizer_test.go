@@ -82,9 +82,8 @@ func TestExamplesOfRobertaSpellTheText(t *testing.T) {
 	}
 	dir := t.TempDir()
 	text := "The ferry left at nine; nobody waved.\nIt's 2000, naïve 世界 😀 and we'll see.\n\nA second document has   odd  spaces.\nIt ends here, don't it?\n\n"
-	c := ExamplesConfig{Texts: []string{writeFile(t, dir, "a.txt", []byte(strings.Repeat(text, 6)))}, Tokenizer: writeFile(t, dir, "roberta.json", raw),
-		Options: sharding.DefaultExamplesOptions(), Import: DefaultExtractOptions(), Memory: 600e6}
-	c.Options.MaxSeqLength, c.Options.DupeFactor, c.Options.SentenceSplitter, c.Options.DoWholeWordMask = 48, 3, "newline", true
+	c := ExamplesConfig{Target: stage.Target{Memory: 600e6}, Reading: Reading{Extract: DefaultExtractOptions()}, TokenFile: TokenFile{Tokenizer: writeFile(t, dir, "roberta.json", raw)}, Texts: []string{writeFile(t, dir, "a.txt", []byte(strings.Repeat(text, 6)))}, Examples: sharding.DefaultExamplesOptions()}
+	c.Examples.MaxSeqLength, c.Examples.DupeFactor, c.Examples.SentenceSplitter, c.Examples.DoWholeWordMask = 48, 3, "newline", true
 	notes := 0
 	trees := map[string]map[string]string{}
 	for _, r := range []stage.Runner{{Name: "direct", Workers: 1}, {Name: "prism", Workers: 7}} {

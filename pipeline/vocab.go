@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,33 +37,29 @@ type VocabOptions struct {
 // bert-base-uncased.
 func DefaultVocabOptions() VocabOptions { return VocabOptions{Options: vocab.DefaultOptions()} }
 
-// VocabConfig says what the vocab stage makes of what, and where.
+// VocabConfig configures [Vocab].
 type VocabConfig struct {
-	Documents []string // documents folders, or JSON lines of others
-	Given     string   // path of a vocabulary to copy in place of training one
-	Tokenizer string   // path of a tokenizer.json to copy
-	TextField string   // of JSON lines, the field with the text; "" is "text"
-	Options   VocabOptions
-	// MaxRejects is the share of the lines of others that may be unreadable.
-	MaxRejects float64
-	Out        string
-	Overwrite  bool
+	stage.Target
+	Reading            // of JSON lines
+	TokenFile          // to copy instead of training
+	Documents []string // documents directories, or JSON lines of other tools
+	Training  VocabOptions
 }
 
 // vocabWork is what a vocab worker needs beyond its task.
 type vocabWork struct {
-	Documents []string
-	Options   VocabOptions
-	Given     string // name of the file that is there already, where none is trained
-	Tokens    int64  // entries in it
+	Training VocabOptions
+	Given    string // name of the file that is there already, where none is trained
+	Tokens   int64  // entries in it
 }
 
 func init() {
 	stage.Register(stage.Definition{
-		Name:     "vocab",
-		New:      stage.New(func(env *stage.Env, work vocabWork) stage.Worker { return &vocabWorker{env, work} }),
-		Warnings: sharding.DeriveWarnings,
-		Counts:   [][2]string{{"documents", "documents"}, {"words", "distinct words, counted by task"}, {"tokens", "tokens"}},
+		Name:      "vocab",
+		Algorithm: vocabAlgorithm,
+		New:       stage.New(func(env *stage.Env, work vocabWork) stage.Worker { return &vocabWorker{env, work} }),
+		Warnings:  sharding.DeriveWarnings,
+		Counts:    [][2]string{{"documents", "documents"}, {"words", "distinct words, counted by task"}, {"tokens", "tokens"}},
 	})
 }
 
@@ -71,95 +68,67 @@ type vocabTask struct {
 	Blocks sharding.BlockList `json:"blocks,omitempty"`
 }
 
-// Vocab trains a vocabulary from documents, or takes a given one into a folder
-// of its own: OUT/vocab.txt.
+// Vocab trains a vocabulary from documents, or copies a given one:
+// OUT/vocab.txt or OUT/tokenizer.json.
 func Vocab(ctx context.Context, r stage.Runner, c VocabConfig) (*sharding.Manifest, error) {
-	if file := (tokenFile{c.Given, c.Tokenizer}); file.given() {
-		return copyVocab(ctx, r, c, file)
+	if c.given() {
+		return c.copy(ctx, r)
 	}
-	if err := c.Options.Validate(); err != nil {
+	if err := c.Training.Validate(); err != nil {
 		return nil, failure.Usage(err)
 	}
-	folders, foreign, err := sortDocuments(c.Documents, nil)
-	if err != nil {
+	in := documentInputs{Target: c.Target, Reading: c.Reading}
+	if err := in.sort(c.Documents, nil); err != nil {
 		return nil, err
 	}
-	if len(foreign) == 0 {
-		d, err := c.plan(ctx, folders)
-		if err != nil {
-			return nil, err
-		}
-		return stage.Run(ctx, r, d)
-	}
-	return stage.Locked(c.Out, func(folder store.Folder) (*sharding.Manifest, error) {
-		imported := filepath.Join(c.Out, sharding.ImportedFolder)
-		o := DefaultExtractOptions()
-		o.Text.Field = c.TextField
-		_, err := Extract(ctx, r, ExtractConfig{Sources: foreign, Options: o, MaxRejects: c.MaxRejects, Out: imported, Overwrite: c.Overwrite})
-		if err != nil {
-			return nil, err
-		}
-		d, err := c.plan(ctx, append(folders, imported))
-		if err != nil {
-			return nil, err
-		}
-		return stage.RunIn(ctx, folder, r, d)
-	})
+	return in.run(ctx, r, func(folders []string) (stage.Config, error) { return c.plan(ctx, folders) })
 }
 
-// plan plans counting words and training on documents folders of ours.
+// plan plans the stage for documents directories.
 func (c VocabConfig) plan(ctx context.Context, folders []string) (none stage.Config, err error) {
 	inputs, err := sharding.OpenDocuments(ctx, folders)
 	if err != nil {
 		return none, err
 	}
-	work := vocabWork{Options: c.Options}
-	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "vocab", Algorithm: vocabAlgorithm}
-	if recipe.Options, err = json.Marshal(c.Options); err != nil {
-		return none, err
-	}
-	var tasks []any
-	var total int64
+	run := stage.Config{Target: c.Target, Stage: "vocab", Options: c.Training, Work: vocabWork{Training: c.Training}}
 	var open sharding.BlockList
 	for i, in := range inputs {
-		work.Documents = append(work.Documents, in.Location)
-		recipe.Inputs = append(recipe.Inputs, in.Input)
+		run.Paths, run.Inputs = append(run.Paths, in.Location), append(run.Inputs, in.Input)
 		for _, f := range in.Files {
 			if len(f.Blocks) == 0 {
 				continue
 			}
 			blocks := sharding.FileBlocks{Folder: i, Name: f.Name, Blocks: f.Blocks}
 			open = append(open, blocks)
-			total += sharding.BlockList{blocks}.TextBytes()
+			run.Total += sharding.BlockList{blocks}.TextBytes()
 			if open.TextBytes() >= countTaskBytes {
-				tasks, open = append(tasks, vocabTask{open}), nil
+				run.Tasks, open = append(run.Tasks, vocabTask{open}), nil
 			}
 		}
 	}
-	if len(open) > 0 || len(tasks) == 0 {
-		tasks = append(tasks, vocabTask{open})
+	if len(open) > 0 || len(run.Tasks) == 0 {
+		run.Tasks = append(run.Tasks, vocabTask{open})
 	}
-	if total == 0 {
+	if run.Total == 0 {
 		return none, fmt.Errorf("%w in %v", sharding.ErrNoDocuments, c.Documents)
 	}
-	return stage.Config{Spec: stage.NewSpec("vocab", c.Out, work.Documents, work), Recipe: recipe, Tasks: tasks,
-		Total: total, Overwrite: c.Overwrite}, nil
+	return run, nil
 }
 
-// copyVocab makes a vocab folder of a vocabulary or tokenizer that the user has.
-func copyVocab(ctx context.Context, r stage.Runner, c VocabConfig, file tokenFile) (*sharding.Manifest, error) {
-	tokens, err := file.read(sharding.DefaultExamplesOptions())
+// copy writes the given vocabulary or tokenizer.
+func (c VocabConfig) copy(ctx context.Context, r stage.Runner) (*sharding.Manifest, error) {
+	o := sharding.DefaultExamplesOptions()
+	tokens, err := c.read(&o)
 	if err != nil {
 		return nil, err
 	}
-	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "vocab", Algorithm: vocabAlgorithm,
-		Options: json.RawMessage(`{"given":true}`),
-		Inputs:  []sharding.Input{{Name: filepath.Base(file.path()), Bytes: int64(len(tokens.raw)), SHA256: sharding.Hash(tokens.raw)}}}
-	work := vocabWork{Given: file.name(), Tokens: int64(tokens.tokenizer.Vocab.Size)}
-	return stage.Run(ctx, r, stage.Config{Spec: stage.NewSpec("vocab", c.Out, nil, work), Recipe: recipe,
-		Tasks: []any{vocabTask{}}, Total: int64(len(tokens.raw)), Overwrite: c.Overwrite,
+	size := int64(len(tokens.raw))
+	return stage.Run(ctx, r, stage.Config{Target: c.Target, Stage: "vocab", Options: json.RawMessage(`{"given":true}`),
+		Inputs: []sharding.Input{{Name: filepath.Base(c.path()), Bytes: size, SHA256: sharding.Hash(tokens.raw)}},
+		Work:   vocabWork{Given: c.name(), Tokens: int64(tokens.tokenizer.Vocab.Size)},
+		Tasks:  []any{vocabTask{}}, Total: size,
 		Prepare: func(ctx context.Context, folder store.Folder) error {
-			return store.WriteFile(ctx, folder, file.name(), tokens.raw)
+			return store.WriteFile(ctx, folder, c.name(), tokens.raw)
 		}})
 }
 
@@ -173,47 +142,33 @@ func (w *vocabWorker) Do(ctx context.Context, index int) ([]stage.Result, error)
 	if w.Given != "" {
 		return []stage.Result{{Task: index}}, nil
 	}
-	name := fmt.Sprintf("%s%05d", sharding.CountsPrefix, index)
-	sideCar := name + sharding.SideCarSuffix
 	var t vocabTask
 	if err := w.Task(ctx, index, &t); err != nil {
 		return nil, err
 	}
-	if results, ok, err := w.Proved(ctx, index, sideCar); err != nil || ok {
-		w.Meter.Add(t.Blocks.TextBytes())
-		return results, err
-	}
-	counts, err := vocab.NewCounts(w.Options.Options)
-	if err != nil {
-		return nil, err
-	}
-	documents := int64(0)
-	for doc, err := range t.Blocks.Documents(ctx, w.Documents, w.Meter.Add) {
+	file := stage.TaskFile{Task: index, Name: fmt.Sprintf("%s%05d%s", sharding.CountsPrefix, index, countsSuffix), Size: t.Blocks.TextBytes()}
+	return w.WriteFile(ctx, file, func(out *stage.Output) (sharding.Counts, error) {
+		words, err := vocab.NewCounts(w.Training.Options)
 		if err != nil {
 			return nil, err
 		}
-		if !w.Options.HeldOut(doc.ID) {
-			counts.Add(doc.Text)
-			documents++
+		counts := sharding.Counts{"documents": 0}
+		for doc, err := range w.Documents(ctx, t.Blocks) {
+			if err != nil {
+				return nil, err
+			}
+			if !w.Training.HeldOut(doc.ID) {
+				words.Add(doc.Text)
+				counts["documents"]++
+			}
 		}
-	}
-	out, err := w.Create(ctx, name+countsSuffix)
-	if err != nil {
-		return nil, err
-	}
-	defer out.Abort()
-	if _, err := counts.WriteTo(out); err != nil {
-		return nil, err
-	}
-	if err := w.Commit(ctx, out); err != nil {
-		return nil, err
-	}
-	entry := out.Entry(index, sharding.Counts{"documents": documents, "words": int64(counts.Len())})
-	result, err := w.Prove(ctx, sideCar, sharding.SideCar{Task: index, File: entry})
-	return []stage.Result{result}, err
+		counts["words"] = int64(words.Len())
+		_, err = words.WriteTo(out)
+		return counts, err
+	})
 }
 
-// finish trains on the merged counts.
+// Finish trains on the merged counts.
 func (w *vocabWorker) Finish(ctx context.Context, results []stage.Result) error {
 	if w.Given != "" {
 		bytes, sum, err := sharding.HashFile(ctx, w.Folder, w.Given)
@@ -255,53 +210,60 @@ func (w *vocabWorker) train(ctx context.Context, results []stage.Result) (tokens
 		files = append(files, f)
 		readers = append(readers, store.NewReader(f, 0))
 	}
-	return vocab.Train(ctx, vocab.Merge(readers...), w.Options.Options)
+	return vocab.Train(ctx, vocab.Merge(readers...), w.Training.Options)
 }
 
-// A tokenFile names the file that says how text becomes ids: a vocab.txt or a
-// tokenizer.json. One of the two is set.
-type tokenFile struct{ vocab, tokenizer string }
+// A TokenFile names the file that maps text to ids, a vocab.txt or a
+// tokenizer.json. At most one of the two is set.
+type TokenFile struct {
+	Vocab     string // path of a vocab.txt
+	Tokenizer string // path of a tokenizer.json
+}
 
 // name returns the name of the stages' own copies.
-func (f tokenFile) name() string {
-	if f.tokenizer != "" {
+func (f TokenFile) name() string {
+	if f.Tokenizer != "" {
 		return sharding.TokenizerName
 	}
 	return sharding.VocabName
 }
 
-// given reports whether a file is named.
-func (f tokenFile) given() bool { return f.vocab != "" || f.tokenizer != "" }
-
-func (f tokenFile) path() string {
-	if f.tokenizer != "" {
-		return f.tokenizer
+// in returns the copy of the file in a directory.
+func (f TokenFile) in(folder string) TokenFile {
+	copied := filepath.Join(folder, f.name())
+	if f.Tokenizer != "" {
+		return TokenFile{Tokenizer: copied}
 	}
-	return f.vocab
+	return TokenFile{Vocab: copied}
 }
 
-// tokens is a tokenFile that was read.
+// given reports whether a file is named.
+func (f TokenFile) given() bool { return f.path() != "" }
+
+func (f TokenFile) path() string { return cmp.Or(f.Tokenizer, f.Vocab) }
+
+// tokens is a TokenFile that was read.
 type tokens struct {
 	raw       []byte
 	tokenizer *sharding.Tokenizer
-	options   sharding.ExamplesOptions // in force
 }
 
-// read reads the file from the local disk, under the options asked for.
-func (f tokenFile) read(o sharding.ExamplesOptions) (*tokens, error) {
-	if f.vocab != "" && f.tokenizer != "" {
-		return nil, failure.Usagef("a vocabulary and a tokenizer are given: which of them?")
+// read reads the file under the options o. It sets in o what a tokenizer.json
+// decides.
+func (f TokenFile) read(o *sharding.ExamplesOptions) (*tokens, error) {
+	if f.Vocab != "" && f.Tokenizer != "" {
+		return nil, failure.Usagef("a vocabulary and a tokenizer are given: give one of them")
 	}
 	raw, err := os.ReadFile(f.path())
 	if err != nil {
 		return nil, err
 	}
 	o.Tokenizer = nil
-	if f.tokenizer != "" {
-		if o, err = sharding.TokenizerOptions(f.tokenizer, raw, o); err != nil {
+	if f.Tokenizer != "" {
+		if *o, err = sharding.TokenizerOptions(f.Tokenizer, raw, *o); err != nil {
 			return nil, err
 		}
 	}
-	t, err := sharding.NewTokenizer(f.path(), raw, o)
-	return &tokens{raw, t, o}, err
+	t, err := sharding.NewTokenizer(f.path(), raw, *o)
+	return &tokens{raw, t}, err
 }

@@ -139,8 +139,7 @@ func TestRealDataIsWarnedAboutWhereItIsWrong(t *testing.T) {
 		{"english, 20 of 512", english, vocab("uncased"), long(20), []string{sharding.WarnFewPredictions}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := RunConfig{Sources: []Source{test.source}, Extract: DefaultExtractOptions(), Vocab: test.vocab, VocabSize: 30522,
-				Examples: sharding.DefaultExamplesOptions(), Memory: 600e6, MaxRejects: 1, Out: filepath.Join(fastDir(t), "run")}
+			c := RunConfig{Target: stage.Target{Memory: 600e6, Out: filepath.Join(fastDir(t), "run")}, Reading: Reading{Extract: DefaultExtractOptions(), MaxRejects: 1}, TokenFile: TokenFile{Vocab: test.vocab}, Sources: []Source{test.source}, VocabSize: 30522, Examples: sharding.DefaultExamplesOptions()}
 			c.Examples.DupeFactor = 1
 			if test.change != nil {
 				test.change(&c.Examples)

@@ -4,16 +4,16 @@ import "fmt"
 
 // An Assignment says which blocks of documents each shard is made from.
 type Assignment struct {
-	Options   ExamplesOptions // with the number of shards resolved
-	Locations []string        // of the documents folders
+	Locations []string // of the documents folders
 	Inputs    []Input
 	Tasks     []ShardTask // of shard 0, 1, …
 	TextBytes int64       // of all shards together
 }
 
-// Assign assigns the blocks of the documents to shards.
+// Assign assigns the blocks of the documents to o.Shards shards, or to the
+// default number if that is 0.
 func Assign(inputs []DocumentsInput, o ExamplesOptions) (*Assignment, error) {
-	a := &Assignment{Options: o}
+	a := new(Assignment)
 	var refs []BlockRef
 	type place struct{ folder, file int }
 	var places []place // of the files, in source order
@@ -31,10 +31,10 @@ func Assign(inputs []DocumentsInput, o ExamplesOptions) (*Assignment, error) {
 	if len(refs) == 0 {
 		return nil, fmt.Errorf("%w in the input", ErrNoDocuments)
 	}
-	if a.Options.Shards == 0 {
-		a.Options.Shards = min(DefaultShards(a.TextBytes), len(refs))
+	if o.Shards == 0 {
+		o.Shards = min(DefaultShards(a.TextBytes), len(refs))
 	}
-	shards, err := assignBlocks(refs, a.Options.Shards, uint64(o.RandomSeed))
+	shards, err := assignBlocks(refs, o.Shards, uint64(o.RandomSeed))
 	if err != nil {
 		return nil, err
 	}

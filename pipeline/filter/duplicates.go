@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"pretext/extract/dedup"
 	"pretext/internal/store"
@@ -27,37 +26,41 @@ func decisionsName(task int) string {
 	return fmt.Sprintf("%s%05d%s", sharding.DecisionsPrefix, task, binarySuffix)
 }
 
-// findDuplicates runs the stages before the filter's own and puts into its work
-// where they left what they found.
-func findDuplicates(ctx context.Context, r stage.Runner, c Config, plan *plan, work *work, options []byte) error {
-	work.Signatures = store.Absolute(filepath.Join(c.Out, sharding.SignaturesFolder))
-	work.Decisions = work.Signatures
-	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "signatures", Algorithm: algorithm, Options: options, Inputs: plan.inputs}
-	m, err := stage.Run(ctx, r, stage.Config{Spec: stage.NewSpec("signatures", work.Signatures, work.Documents, work), Recipe: recipe,
-		Tasks: plan.any(), Total: plan.bytes, Overwrite: c.Overwrite})
-	if err != nil || c.Options.Dedup != DedupMinHash {
+// findDuplicates runs the stages before filter, which is configured as run, and
+// sets the locations of their results in w.
+func (w *work) findDuplicates(ctx context.Context, r stage.Runner, run stage.Config) error {
+	below := func(name string) stage.Target {
+		t := run.Target.In(name)
+		t.Out = store.Absolute(t.Out)
+		return t
+	}
+	pairs := below(sharding.PairsFolder)
+	run.Stage, run.Target = "signatures", below(sharding.SignaturesFolder)
+	w.Signatures, w.Decisions, run.Work = run.Out, run.Out, w
+	m, err := stage.Run(ctx, r, run)
+	if err != nil || w.Options.Dedup != DedupMinHash {
 		return err
 	}
-	work.Decisions = store.Absolute(filepath.Join(c.Out, sharding.PairsFolder))
 	raw := sharding.Marshal(m) // the bytes of the file
-	recipe.Stage = "pairs"
-	recipe.Inputs = []sharding.Input{{Name: sharding.ManifestName, Bytes: int64(len(raw)), SHA256: sharding.Hash(raw)}}
-	tasks := make([]any, max(1, m.Counts["candidate_files"]))
+	run.Stage, run.Target, w.Decisions = "pairs", pairs, pairs.Out
+	run.Inputs = []sharding.Input{{Name: sharding.ManifestName, Bytes: int64(len(raw)), SHA256: sharding.Hash(raw)}}
+	tasks := make([]pairsTask, max(1, m.Counts["candidate_files"]))
 	for i := range tasks {
-		tasks[i] = pairsTask{candidatesName(i)}
+		tasks[i].Candidates = candidatesName(i)
 	}
 	if m.Counts["candidates"] == 0 {
 		tasks[0] = pairsTask{} // a job has a task
 	}
-	_, err = stage.Run(ctx, r, stage.Config{Spec: stage.NewSpec("pairs", work.Decisions, work.Documents, work), Recipe: recipe,
-		Tasks: tasks, Total: m.Counts["candidates"], Unit: "pairs", Overwrite: c.Overwrite})
+	run.Tasks, run.Total, run.Unit = stage.Tasks(tasks), m.Counts["candidates"], "pairs"
+	_, err = stage.Run(ctx, r, run)
 	return err
 }
 
 func init() {
 	stage.Register(stage.Definition{
-		Name: "signatures",
-		New:  stage.New(func(env *stage.Env, work work) stage.Worker { return &signaturesWorker{env, work} }),
+		Name:      "signatures",
+		Algorithm: algorithm,
+		New:       stage.New(func(env *stage.Env, work work) stage.Worker { return &signaturesWorker{env, work} }),
 	})
 }
 
@@ -89,7 +92,7 @@ func (w *signaturesWorker) Do(ctx context.Context, index int) ([]stage.Result, e
 	}
 	builder, samples := dedup.NewBuilder(bands), new(dedup.SampleBuilder)
 	aside := int64(0)
-	for doc, err := range t.Blocks.Documents(ctx, w.Documents, w.Meter.Add) {
+	for doc, err := range w.Documents(ctx, t.Blocks) {
 		switch {
 		case err != nil:
 			return nil, err

@@ -17,7 +17,6 @@ package filter
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -97,18 +96,15 @@ func (o Options) Validate() error {
 
 // Config configures one run of the filter stage.
 type Config struct {
+	stage.Target
 	Documents []string // documents directories
-	Options   Options
-	Memory    int64 // bytes that the process may use
-	Out       string
-	Overwrite bool
+	Filter    Options
 }
 
 // work is what the workers of the filter stage and of the two before it
 // need beyond their tasks.
 type work struct {
-	Documents []string // locations of the documents folders
-	Options   Options
+	Options Options
 	// Signatures and Decisions are the locations of the folders of signatures
 	// and of decisions about duplicates; "" where there are none.
 	Signatures, Decisions string
@@ -117,10 +113,11 @@ type work struct {
 
 func init() {
 	stage.Register(stage.Definition{
-		Name:     "filter",
-		New:      stage.New(func(env *stage.Env, work work) stage.Worker { return &worker{env, work} }),
-		Warnings: sharding.DeriveWarnings,
-		Counts:   [][2]string{{"read", "documents read"}, {"documents", "documents"}, {"text_bytes", "bytes of text"}},
+		Name:      "filter",
+		Algorithm: algorithm,
+		New:       stage.New(func(env *stage.Env, work work) stage.Worker { return &worker{env, work} }),
+		Warnings:  sharding.DeriveWarnings,
+		Counts:    [][2]string{{"read", "documents read"}, {"documents", "documents"}, {"text_bytes", "bytes of text"}},
 	})
 }
 
@@ -224,16 +221,9 @@ func cutBlocks(blocks []extract.Block) (runs [][]extract.Block) {
 	return runs
 }
 
-func (p *plan) any() (tasks []any) {
-	for _, t := range p.tasks {
-		tasks = append(tasks, t)
-	}
-	return tasks
-}
-
 // Validate reports wrong options, and options that reject nothing.
 func (c Config) Validate() error {
-	o := c.Options.WithDefaults()
+	o := c.Filter.WithDefaults()
 	if err := o.Validate(); err != nil {
 		return failure.Usage(err)
 	}
@@ -247,37 +237,38 @@ func (c Config) Validate() error {
 // the quality rules and are not copies of earlier ones:
 // OUT/documents-SOURCE-NNNNN.jsonl.zst, each with a list of its rejects.
 func RunIn(ctx context.Context, folder store.Folder, r stage.Runner, c Config) (*sharding.Manifest, error) {
-	c.Options = c.Options.WithDefaults()
+	c.Filter = c.Filter.WithDefaults()
 	plan, err := newPlan(ctx, c.Documents)
 	if err != nil {
 		return nil, err
 	}
-	budget, err := plan.budget(c.Memory, r.Workers, c.Options)
+	budget, err := plan.budget(c.Memory, r.Workers, c.Filter)
 	if err != nil {
 		return nil, err
 	}
-	options, err := json.Marshal(c.Options)
+	work := work{Options: c.Filter, Budget: budget}
+	run := stage.Config{Target: c.Target, Stage: "filter", Options: c.Filter, Inputs: plan.inputs, Paths: plan.locations,
+		Tasks: stage.Tasks(plan.tasks), Total: plan.bytes}
+	recipe, err := run.Recipe()
 	if err != nil {
 		return nil, err
 	}
-	recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "filter", Algorithm: algorithm, Options: options, Inputs: plan.inputs}
-	// Before anything is put below it: a folder of other options is refused.
+	// Claim before anything is written below: a directory of other options is refused.
 	if err := stage.Claim(ctx, folder, recipe, c.Overwrite); err != nil {
 		return nil, err
 	}
 	if c.Overwrite {
-		if err := dropUnused(ctx, folder, c.Options); err != nil {
+		if err := dropUnused(ctx, folder, c.Filter); err != nil {
 			return nil, err
 		}
 	}
-	work := work{Documents: plan.locations, Options: c.Options, Budget: budget}
-	if c.Options.Dedup != DedupNone {
-		if err := findDuplicates(ctx, r, c, plan, &work, options); err != nil {
+	if c.Filter.Dedup != DedupNone {
+		if err := work.findDuplicates(ctx, r, run); err != nil {
 			return nil, err
 		}
 	}
-	m, err := stage.RunIn(ctx, folder, r, stage.Config{Spec: stage.NewSpec("filter", c.Out, work.Documents, work), Recipe: recipe,
-		Tasks: plan.any(), Total: plan.bytes, Overwrite: c.Overwrite})
+	run.Work = work
+	m, err := stage.RunIn(ctx, folder, r, run)
 	if err != nil {
 		return nil, err
 	}

@@ -30,8 +30,9 @@ func appendPair(dst []byte, p dedup.Pair) []byte {
 
 func init() {
 	stage.Register(stage.Definition{
-		Name: "pairs",
-		New:  stage.New(func(env *stage.Env, work work) stage.Worker { return &pairsWorker{env, work} }),
+		Name:      "pairs",
+		Algorithm: algorithm,
+		New:       stage.New(func(env *stage.Env, work work) stage.Worker { return &pairsWorker{env, work} }),
 	})
 }
 
@@ -83,7 +84,7 @@ func (w *pairsWorker) compare(ctx context.Context, candidates []byte) (similar [
 	if err != nil {
 		return nil, err
 	}
-	reader, err := newDocumentReader(ctx, w.Documents, where)
+	reader, err := newDocumentReader(ctx, w.Paths(), where)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +139,7 @@ func (w *pairsWorker) judge(rows []byte, p dedup.Pair, a, b dedup.Set) []byte {
 // where returns the table of blocks, made once for the job.
 func (w *pairsWorker) where(ctx context.Context) (*documentTable, error) {
 	shared, err := w.Share(func() (any, error) {
-		plan, err := newPlan(ctx, w.Documents)
+		plan, err := newPlan(ctx, w.Paths())
 		if err != nil {
 			return nil, err
 		}

@@ -3,16 +3,15 @@ package filter
 import (
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"pretext/extract"
 	"pretext/extract/dedup"
 	"pretext/extract/quality"
 	"pretext/internal/store"
+	"pretext/pipeline/documents"
 	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
@@ -82,85 +81,62 @@ func (w *worker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 		return nil, err
 	}
 	defer w.Give(tools)
-	result, err := w.writeTask(ctx, index, t, tools, decisions)
-	return []stage.Result{result}, err
+	return w.writeTask(ctx, index, t, &judge{tools, decisions})
 }
 
-// writeTask writes the documents of a task that stay, and the list of the others.
-func (w *worker) writeTask(ctx context.Context, index int, t task, tools *tools, decisions *decisionReader) (stage.Result, error) {
-	out, err := w.Create(ctx, t.Name+sharding.DocumentsSuffix)
+// writeTask writes the documents of a task that are kept, and the list of the
+// others.
+func (w *worker) writeTask(ctx context.Context, index int, t task, j *judge) ([]stage.Result, error) {
+	out, err := documents.Create(ctx, w.Env, documents.File{Task: index, Stem: t.Name, BlockBytes: t.BlockBytes})
 	if err != nil {
-		return stage.Result{}, err
+		return nil, err
 	}
 	defer out.Abort()
 	rejects, err := w.Create(ctx, t.Name+rejectsSuffix)
 	if err != nil {
-		return stage.Result{}, err
+		return nil, err
 	}
 	defer rejects.Abort()
-	documents, err := extract.NewWriter(out, t.BlockBytes)
-	if err != nil {
-		return stage.Result{}, err
-	}
 	counts := sharding.Counts{}
-	var ids sharding.IDList
-	for doc, err := range t.Blocks.Documents(ctx, w.Documents, w.Meter.Add) {
+	for doc, err := range w.Documents(ctx, t.Blocks) {
 		if err != nil {
-			return stage.Result{}, err
+			return nil, err
 		}
-		line, err := w.judge(doc, int(counts["read"]), tools, decisions)
+		line, err := j.judge(doc, int(counts["read"]))
 		if err != nil {
-			return stage.Result{}, err
+			return nil, err
 		}
 		counts["read"]++
 		if line == nil {
 			counts["documents"]++
-			ids.Add(doc.ID)
-			err = documents.Write(doc)
+			err = out.Write(doc)
 		} else {
 			counts["reject."+line.Reason]++
 			_, err = rejects.Write(sharding.Compact(line))
 		}
 		if err != nil {
-			return stage.Result{}, err
+			return nil, err
 		}
 	}
-	var body sharding.DocumentsBody
-	if body.Blocks, err = documents.Close(); err != nil {
-		return stage.Result{}, err
-	}
-	for _, b := range body.Blocks {
-		counts["text_bytes"] += b.TextBytes
-	}
-	counts["blocks"] = int64(len(body.Blocks))
-	raw, err := json.Marshal(body)
-	if err != nil {
-		return stage.Result{}, err
-	}
-	for _, o := range []*stage.Output{out, rejects} {
-		if err := w.Commit(ctx, o); err != nil {
-			return stage.Result{}, err
-		}
-	}
-	idsEntry, err := w.Write(ctx, t.Name+sharding.IDsSuffix, ids.Bytes())
-	if err != nil {
-		return stage.Result{}, err
-	}
-	idsEntry.Task = index
-	return w.Prove(ctx, t.Name+sharding.SideCarSuffix, sharding.SideCar{Task: index, File: out.Entry(index, counts), Index: idsEntry,
-		More: []sharding.FileEntry{rejects.Entry(index, nil)}, Body: raw})
+	return out.Prove(ctx, counts, sharding.DocumentsBody{}, rejects)
 }
 
-// judge returns the line of a reject, nil for a document that stays. What rules
-// reject takes no part in finding copies; where copies were looked for, the rules
-// have been asked by then and are asked again only for the value.
-func (w *worker) judge(doc *extract.Document, number int, tools *tools, decisions *decisionReader) (*rejectLine, error) {
-	d, decided := decisions.next(number)
-	if decisions.ids.bases != nil && !decided {
+// A judge decides about the documents of a task, in their order.
+type judge struct {
+	*tools
+	*decisionReader
+}
+
+// judge returns the line of a reject, nil for a document that is kept. If
+// duplicates were looked for, their decisions include the documents that break a
+// rule, and the rules are checked again only for the measured value.
+func (j *judge) judge(doc *extract.Document, number int) (*rejectLine, error) {
+	d, decided := j.next(number)
+	if j.ids.bases != nil && !decided {
 		return nil, nil
 	}
-	if decided && d.of != decisions.first+d.document {
-		id, err := decisions.ids.id(d.of)
+	if decided && d.of != j.first+d.document {
+		id, err := j.ids.id(d.of)
 		if err != nil {
 			return nil, err
 		}
@@ -173,18 +149,14 @@ func (w *worker) judge(doc *extract.Document, number int, tools *tools, decision
 		}
 		return &rejectLine{ID: doc.ID, Reason: reason, Of: id, Similarity: d.similarity}, nil
 	}
-	if v := tools.rules.Check(doc); v.Rule != "" {
+	if v := j.rules.Check(doc); v.Rule != "" {
 		return &rejectLine{ID: doc.ID, Reason: v.Rule, Value: &v.Value}, nil
 	}
 	return nil, nil
 }
 
 func (w *worker) Finish(ctx context.Context, results []stage.Result) error {
-	var lists []string
-	for _, r := range results {
-		lists = append(lists, strings.TrimSuffix(r.SideCar, sharding.SideCarSuffix)+sharding.IDsSuffix)
-	}
-	equal, err := sharding.CountEqualIDs(ctx, w.Folder, lists)
+	equal, err := documents.EqualIDs(ctx, w.Env, results)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"pretext/internal/store"
@@ -17,17 +16,8 @@ type Spec struct {
 	Stage       string
 	Out         string          // location of the stage's directory
 	Fingerprint string          // of the plan; [Run] sets it
-	Paths       []string        // what the stage reads, for run.json
+	Paths       []string        // what the stage reads
 	Work        json.RawMessage // options of the stage's workers, see [Definition.New]
-}
-
-// NewSpec returns the spec of a stage whose workers need work beyond their tasks.
-func NewSpec(name, out string, paths []string, work any) Spec {
-	raw, err := json.Marshal(work)
-	if err != nil {
-		panic(fmt.Sprintf("BUG: options of the workers of stage %s: %v", name, err))
-	}
-	return Spec{Stage: name, Out: out, Paths: paths, Work: raw}
 }
 
 // A Worker does the tasks of one stage. Its methods are called from several
@@ -36,20 +26,18 @@ type Worker interface {
 	// Do writes the files of a task, unless [Env.Proved] finds them complete.
 	Do(ctx context.Context, task int) ([]Result, error)
 	// Finish writes what is made of all results, the manifest last. It may be
-	// called again, and then writes the same bytes.
+	// called again, and then writes the same bytes. [Env.Finish] writes the
+	// manifest alone.
 	Finish(ctx context.Context, results []Result) error
 }
 
-// A Definition is what the engine knows of a stage. A stage's file registers its
-// own in an init function.
+// A Definition describes a stage to the engine. The names of its files begin with
+// NAME-, or are those of [sharding.IsStageFile]. Register it in an init function.
 type Definition struct {
-	Name string
+	Name      string
+	Algorithm int // raised when the same options and inputs give other bytes
 	// New returns a worker in env; work is [Spec.Work].
 	New func(env *Env, work json.RawMessage) (Worker, error)
-	// Owns reports whether the stage writes files of this name. It may be nil for
-	// a stage whose names [sharding.IsStageFile] knows. Overwriting a directory
-	// removes what any registered stage owns.
-	Owns func(file string) bool
 	// Clear removes files whose names the plan alone knows. It may be nil.
 	Clear func(ctx context.Context, folder store.Folder, plan *sharding.StagePlan) error
 	// Warnings derives the warnings of a manifest that is complete but for them,
@@ -83,14 +71,6 @@ func New[Work any](worker func(env *Env, work Work) Worker) func(*Env, json.RawM
 	}
 }
 
-// Prefixed returns a function for [Definition.Owns] that takes names with any of
-// the prefixes.
-func Prefixed(prefixes ...string) func(file string) bool {
-	return func(file string) bool {
-		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(file, p) })
-	}
-}
-
 // Counts returns the counts that a summary of a stage shows.
 func Counts(name string) [][2]string { return definitions[name].Counts }
 
@@ -102,18 +82,13 @@ func Warnings(ctx context.Context, folder sharding.Folder, m *sharding.Manifest)
 	return nil, nil
 }
 
-// owns reports whether a stage may have written a file of this name, so that it
-// may be removed when its directory is overwritten.
+// owns reports whether a stage may have written a file of this name, so that it is
+// removed when the directory is overwritten: a name of [sharding.IsStageFile], or
+// one that begins with a stage's name and a hyphen.
 func owns(file string) bool {
-	if sharding.IsStageFile(file) {
-		return true
-	}
-	for _, d := range definitions {
-		if d.Owns != nil && d.Owns(file) {
-			return true
-		}
-	}
-	return false
+	name, _, _ := strings.Cut(file, "-")
+	_, ok := definitions[name]
+	return ok || sharding.IsStageFile(file)
 }
 
 // Worker returns a worker for the spec, with limits and buffers of its own, as a

@@ -5,9 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"pretext/extract"
 	"pretext/internal/democorpus"
-	"pretext/internal/store"
 	"pretext/pipeline"
 	"pretext/pipeline/stage"
 )
@@ -24,40 +22,9 @@ func demoDocuments() (documents, out string, remove func()) {
 		panic(err)
 	}
 	documents = filepath.Join(dir, "documents")
-	c := pipeline.ExtractConfig{Sources: []pipeline.Source{{Kind: pipeline.KindWiki, Path: dump}}, Options: pipeline.DefaultExtractOptions(), Out: documents}
+	c := pipeline.ExtractConfig{Target: stage.Target{Out: documents}, Reading: pipeline.Reading{Extract: pipeline.DefaultExtractOptions()}, Sources: []pipeline.Source{{Kind: pipeline.KindWiki, Path: dump}}}
 	if _, err := pipeline.Extract(context.Background(), stage.Runner{Workers: 2}, c); err != nil {
 		panic(err)
 	}
 	return documents, filepath.Join(dir, "out"), func() { os.RemoveAll(dir) }
-}
-
-// eachDocument calls do with every document of a documents file.
-func eachDocument(ctx context.Context, location, name string, do func(*extract.Document)) error {
-	folder, err := store.Open(location)
-	if err != nil {
-		return err
-	}
-	f, err := folder.Open(ctx, name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	blocks, err := extract.ReadBlocks(f, f.Size())
-	if err != nil {
-		return err
-	}
-	r, err := extract.NewBlockReader()
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	for _, b := range blocks {
-		for doc, err := range r.Documents(f, b) {
-			if err != nil {
-				return err
-			}
-			do(doc)
-		}
-	}
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -18,19 +19,62 @@ import (
 	"pretext/sharding"
 )
 
+// A Target is the directory that a stage writes to and the memory that it may use.
+type Target struct {
+	Out       string // directory
+	Overwrite bool   // replaces output of other options or inputs
+	Memory    int64  // bytes that the process may use
+}
+
+// In returns the target for a directory in t's.
+func (t Target) In(name string) Target {
+	t.Out = filepath.Join(t.Out, name)
+	return t
+}
+
 // A Config is one run of a stage.
 type Config struct {
-	Spec      Spec
-	Recipe    sharding.Recipe
-	Tasks     []any   // the plan of each task, as JSON
-	Sizes     []int64 // of the tasks in any unit, for a stage whose tasks differ much; nil elsewhere
-	Total     int64   // of the meter
-	Unit      string  // of the meter
-	Reads     int64   // of the meter
-	Overwrite bool    // replaces the output of other options
+	Target
+	Stage   string           // as registered
+	Options any              // all options that determine the bytes; written as JSON
+	Inputs  []sharding.Input // in source order
+	Paths   []string         // what the stage reads: sources, or the documents directories of its blocks
+	Work    any              // options of the workers, see [Definition.New]; they travel as JSON
+	Tasks   []any            // the plan of each task; written as JSON
+	Sizes   []int64          // of the tasks in any unit if they differ much, otherwise nil
+	Total   int64            // of the meter
+	Unit    string           // of the meter
+	Reads   int64            // of the meter
 	// Prepare writes what all tasks read; it runs under the directory's lock,
 	// before the first task. It may be nil.
 	Prepare func(context.Context, store.Folder) error
+}
+
+// Tasks returns a list for [Config].
+func Tasks[T any](list []T) (tasks []any) {
+	for _, t := range list {
+		tasks = append(tasks, t)
+	}
+	return tasks
+}
+
+// Recipe returns what determines the bytes of the run.
+func (c Config) Recipe() (sharding.Recipe, error) {
+	options, err := json.Marshal(c.Options)
+	if err != nil {
+		return sharding.Recipe{}, fmt.Errorf("options of stage %s: %w", c.Stage, err)
+	}
+	return sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: c.Stage, Algorithm: definitions[c.Stage].Algorithm,
+		Options: options, Inputs: c.Inputs}, nil
+}
+
+// Spec returns what workers need for the tasks of a plan.
+func (c Config) Spec(fingerprint string) (Spec, error) {
+	work, err := json.Marshal(c.Work)
+	if err != nil {
+		return Spec{}, fmt.Errorf("options of the workers of stage %s: %w", c.Stage, err)
+	}
+	return Spec{Stage: c.Stage, Out: c.Out, Fingerprint: fingerprint, Paths: c.Paths, Work: work}, nil
 }
 
 // Locked calls do while it holds the lock of the directory at location, which it
@@ -63,21 +107,29 @@ func checkPath(path string) error {
 
 // Run locks a stage's directory and runs the stage there.
 func Run(ctx context.Context, r Runner, c Config) (*sharding.Manifest, error) {
-	return Locked(c.Spec.Out, func(folder store.Folder) (*sharding.Manifest, error) { return RunIn(ctx, folder, r, c) })
+	return Locked(c.Out, func(folder store.Folder) (*sharding.Manifest, error) { return RunIn(ctx, folder, r, c) })
 }
 
 // RunIn runs a stage in a locked directory: it claims the directory, writes the
 // plan, runs the job and returns the manifest.
 func RunIn(ctx context.Context, folder store.Folder, r Runner, c Config) (*sharding.Manifest, error) {
-	for _, path := range append([]string{c.Spec.Out}, c.Spec.Paths...) {
+	for _, path := range append([]string{c.Out}, c.Paths...) {
 		if err := checkPath(path); err != nil {
 			return nil, err
 		}
 	}
-	if err := Claim(ctx, folder, c.Recipe, c.Overwrite); err != nil {
+	recipe, err := c.Recipe()
+	if err != nil {
 		return nil, err
 	}
-	if err := writePlan(ctx, folder, c.Recipe, c.Tasks); err != nil {
+	spec, err := c.Spec(recipe.Fingerprint())
+	if err != nil {
+		return nil, err
+	}
+	if err := Claim(ctx, folder, recipe, c.Overwrite); err != nil {
+		return nil, err
+	}
+	if err := writePlan(ctx, folder, recipe, c.Tasks); err != nil {
 		return nil, err
 	}
 	if c.Prepare != nil {
@@ -85,26 +137,32 @@ func RunIn(ctx context.Context, folder store.Folder, r Runner, c Config) (*shard
 			return nil, err
 		}
 	}
-	c.Spec.Fingerprint = c.Recipe.Fingerprint()
 	start, cpu := time.Now(), usage.CPU()
-	meter := &Meter{Stage: c.Spec.Stage, Total: c.Total, Unit: c.Unit, Reads: c.Reads, Tasks: len(c.Tasks)}
-	if r.Watch != nil {
-		defer r.Watch(meter)()
-	}
-	err := runJob(ctx, r, c, meter)
-	debug.FreeOSMemory() // the next stage has other buffers
-	if err != nil {
-		estimateNeed(err, folder, meter)
+	if err := c.runTasks(ctx, folder, r, spec); err != nil {
 		return nil, err
 	}
 	m, err := sharding.ReadManifest(ctx, folder)
 	if err != nil {
 		return nil, err
 	}
-	if m.Fingerprint != c.Spec.Fingerprint {
+	if m.Fingerprint != spec.Fingerprint {
 		return nil, fmt.Errorf("%w: %s", ErrFenced, folder)
 	}
-	return m, writeRunInfo(ctx, folder, r, c.Spec, start, cpu)
+	return m, store.WriteFile(ctx, folder, sharding.RunName, sharding.Marshal(newRunInfo(r, spec, start, cpu)))
+}
+
+// runTasks runs the job of a planned stage.
+func (c Config) runTasks(ctx context.Context, folder store.Folder, r Runner, spec Spec) error {
+	meter := &Meter{Stage: c.Stage, Total: c.Total, Unit: c.Unit, Reads: c.Reads, Tasks: len(c.Tasks)}
+	if r.Watch != nil {
+		defer r.Watch(meter)()
+	}
+	err := newJob(ctx, max(1, r.Workers), meter).run(r, spec, c.Order())
+	debug.FreeOSMemory() // the next stage has other buffers
+	if err != nil {
+		estimateNeed(err, folder, meter)
+	}
+	return err
 }
 
 // Order returns the indices of the tasks, the largest first: a large task that began

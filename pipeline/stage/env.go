@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"hash"
 	"io/fs"
+	"iter"
 	"slices"
 	"strings"
 
+	"pretext/extract"
 	"pretext/internal/store"
 	"pretext/sharding"
 )
@@ -24,6 +26,15 @@ type Env struct {
 	spec   Spec
 	job    *job
 }
+
+// Documents yields the documents of blocks in the documents directories among
+// [Config].Paths, and at most one error, and counts them in the meter.
+func (s *Env) Documents(ctx context.Context, blocks sharding.BlockList) iter.Seq2[*extract.Document, error] {
+	return blocks.Documents(ctx, s.spec.Paths, s.Meter.Add)
+}
+
+// Paths returns what the stage reads, see [Config].
+func (s *Env) Paths() []string { return s.spec.Paths }
 
 // Out returns the location of the stage's directory.
 func (s *Env) Out() string { return s.spec.Out }
@@ -96,6 +107,45 @@ func (s *Env) Prove(ctx context.Context, name string, car sharding.SideCar) (Res
 	car.FormatVersion, car.Stage, car.Fingerprint = sharding.FormatVersion, s.spec.Stage, s.spec.Fingerprint
 	e, err := s.Write(ctx, name, sharding.Compact(car))
 	return Result{Task: car.Task, SideCar: name, SHA256: e.SHA256}, err
+}
+
+// A TaskFile is the one file of a task.
+type TaskFile struct {
+	Task int
+	Name string
+	Size int64 // of the task, for the meter
+}
+
+// WriteFile does a task that makes one file: it creates the file, calls write,
+// commits and writes the side-car, STEM.json for STEM.SUFFIX. It does nothing if
+// the side-car proves the file already.
+func (s *Env) WriteFile(ctx context.Context, f TaskFile, write func(*Output) (sharding.Counts, error)) ([]Result, error) {
+	sideCar, _, _ := strings.Cut(f.Name, ".")
+	sideCar += sharding.SideCarSuffix
+	if results, ok, err := s.Proved(ctx, f.Task, sideCar); err != nil || ok {
+		s.Meter.Add(f.Size)
+		return results, err
+	}
+	out, err := s.Create(ctx, f.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Abort()
+	counts, err := write(out)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Commit(ctx, out); err != nil {
+		return nil, err
+	}
+	result, err := s.Prove(ctx, sideCar, sharding.SideCar{Task: f.Task, File: out.Entry(f.Task, counts)})
+	return []Result{result}, err
+}
+
+// Finish writes the manifest of the results. Workers that embed an Env have it
+// unless they define another.
+func (s *Env) Finish(ctx context.Context, results []Result) error {
+	return s.Manifest(ctx, results, sharding.Manifest{})
 }
 
 // Proved returns the results of a task if all its side-cars prove its files.

@@ -110,19 +110,17 @@ type consumeFn struct{}
 
 func (*consumeFn) ProcessElement(int, func(*string) bool) {}
 
-// runJob runs a stage's tasks and its manifest as one Beam job and returns the
-// error of the task that failed first, with its type. When it returns, no task
-// of the job is at work in this process.
-func runJob(ctx context.Context, r Runner, c Config, meter *Meter) error {
-	spec := c.Spec
+// run runs a stage's tasks, in the given order, and its manifest as one Beam job
+// and returns the error of the task that failed first, with its type. When it
+// returns, no task of the job is at work in this process.
+func (j *job) run(r Runner, spec Spec, order []int) error {
 	name := jobName(spec.Stage)
-	j := newJob(ctx, max(1, r.Workers), meter)
 	jobs.Store(name, j)
 	defer jobs.Delete(name)
 
 	p, s := beam.NewPipelineWithRoot()
 	var elements []Task
-	for _, i := range c.Order() {
+	for _, i := range order {
 		elements = append(elements, Task{Index: i})
 	}
 	in := beam.Reshuffle(s, beam.CreateList(s, elements))

@@ -1,14 +1,12 @@
 package stage
 
 import (
-	"context"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"time"
 
 	"pretext/internal/redact"
-	"pretext/internal/store"
 	"pretext/internal/usage"
 	"pretext/sharding"
 )
@@ -33,8 +31,9 @@ type runInfo struct {
 	Version       string    `json:"version"`
 }
 
-// writeRunInfo leaves run.json in a stage's folder.
-func writeRunInfo(ctx context.Context, folder store.Folder, r Runner, spec Spec, start time.Time, cpu time.Duration) error {
+// newRunInfo describes the run of a stage that began at start, when the process
+// had used cpu.
+func newRunInfo(r Runner, spec Spec, start time.Time, cpu time.Duration) runInfo {
 	info := runInfo{FormatVersion: sharding.FormatVersion, Stage: spec.Stage, Started: start.UTC(),
 		Seconds: time.Since(start).Seconds(), CPUSeconds: (usage.CPU() - cpu).Seconds(), PeakRSS: usage.PeakMemory(),
 		Runner: r.name(), Workers: r.Workers, Command: redact.Args(os.Args), Go: runtime.Version()}
@@ -48,5 +47,5 @@ func writeRunInfo(ctx context.Context, folder store.Folder, r Runner, spec Spec,
 	if b, ok := debug.ReadBuildInfo(); ok {
 		info.Version = b.Main.Version
 	}
-	return store.WriteFile(ctx, folder, sharding.RunName, sharding.Marshal(info))
+	return info
 }

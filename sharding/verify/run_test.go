@@ -59,9 +59,7 @@ func smallRun(t *testing.T, change func(*pipeline.RunConfig)) string {
 		dir = t.TempDir()
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	c := pipeline.RunConfig{Out: filepath.Join(dir, "run"), Extract: pipeline.DefaultExtractOptions(), VocabSize: 200,
-		Examples: sharding.DefaultExamplesOptions(), Memory: 600e6, MaxRejects: 1,
-		Sources: []pipeline.Source{{Kind: pipeline.KindWiki, Path: writeFile(t, t.TempDir(), "w.xml", dump(12))}}}
+	c := pipeline.RunConfig{Target: stage.Target{Out: filepath.Join(dir, "run"), Memory: 600e6}, Reading: pipeline.Reading{Extract: pipeline.DefaultExtractOptions(), MaxRejects: 1}, VocabSize: 200, Examples: sharding.DefaultExamplesOptions(), Sources: []pipeline.Source{{Kind: pipeline.KindWiki, Path: writeFile(t, t.TempDir(), "w.xml", dump(12))}}}
 	c.Examples.MaxSeqLength, c.Examples.DupeFactor, c.Examples.Shards = 32, 1, 1
 	if change != nil {
 		change(&c)

@@ -14,6 +14,7 @@ import (
 	"pretext/internal/torture"
 	"pretext/pipeline"
 	"pretext/pipeline/filter"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 	"pretext/sharding/verify"
 )
@@ -36,11 +37,10 @@ func filteredRun(t *testing.T) string {
 	vocabFile := filepath.Join(root, pipeline.VocabFolder, sharding.VocabName)
 	o := sharding.DefaultExamplesOptions()
 	o.DupeFactor, o.MaxSeqLength, o.MaxPredictionsPerSeq = 1, 32, 5
-	if _, err := pipeline.Examples(context.Background(), testRunner, pipeline.ExamplesConfig{Documents: []string{foreign}, Vocab: vocabFile, Options: o,
-		Import: pipeline.DefaultExtractOptions(), MaxRejects: 1, Memory: 600e6, Out: filepath.Join(root, "more")}); err != nil {
+	if _, err := pipeline.Examples(context.Background(), testRunner, pipeline.ExamplesConfig{Target: stage.Target{Memory: 600e6, Out: filepath.Join(root, "more")}, Reading: pipeline.Reading{Extract: pipeline.DefaultExtractOptions(), MaxRejects: 1}, TokenFile: pipeline.TokenFile{Vocab: vocabFile}, Documents: []string{foreign}, Examples: o}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pipeline.Vocab(context.Background(), testRunner, pipeline.VocabConfig{Given: vocabFile, Out: filepath.Join(root, "given")}); err != nil {
+	if _, err := pipeline.Vocab(context.Background(), testRunner, pipeline.VocabConfig{Target: stage.Target{Out: filepath.Join(root, "given")}, TokenFile: pipeline.TokenFile{Vocab: vocabFile}}); err != nil {
 		t.Fatal(err)
 	}
 	return root

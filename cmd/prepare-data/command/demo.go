@@ -3,18 +3,19 @@ package command
 import (
 	"fmt"
 	"path/filepath"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"pretext/pipeline"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 	"pretext/sharding/verify"
 	"pretext/tokenize"
 )
 
 func newDemo() *cobra.Command {
-	run := runFlags{workers: runtime.GOMAXPROCS(0), memory: 600e6, maxRejects: 1}
+	maxRejects := 1.0
+	run := runFlags{Target: &stage.Target{Memory: defaultMemory}, maxRejects: &maxRejects}
 	profile := tokenize.ProfileGoogle
 	cmd := &cobra.Command{
 		Use:   "demo --out DIR",
@@ -28,13 +29,13 @@ made. Nothing is downloaded.`,
 			if err != nil {
 				return err
 			}
-			c := pipeline.DemoConfig(run.out)
+			c := pipeline.DemoConfig(run.Out)
 			c.Examples.TokenizerProfile = profile
 			stages, err := pipeline.Demo(cmd.Context(), r, c)
 			if err := run.report(cmd, err, stages...); err != nil {
 				return err
 			}
-			v, err := verify.Dataset(cmd.Context(), run.out, verify.Options{Workers: run.workers})
+			v, err := verify.Dataset(cmd.Context(), run.Out, verify.Options{Workers: run.runner.Workers})
 			if err != nil {
 				return err
 			}
@@ -45,17 +46,12 @@ made. Nothing is downloaded.`,
 				return nil
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "\nverified: %s\n", checked(v))
-			fmt.Fprintf(cmd.OutOrStdout(), "next: prepare-data head %s\n", filepath.Join(run.out, sharding.ShardsFolder))
+			fmt.Fprintf(cmd.OutOrStdout(), "next: prepare-data head %s\n", filepath.Join(run.Out, sharding.ShardsFolder))
 			return nil
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVarP(&run.out, "out", "o", "", "folder to write to (required)")
+	run.addCommon(fs)
 	addProfile(fs, &profile)
-	fs.IntVar(&run.workers, "workers", run.workers, "tasks at work at a time; decides no byte of the output")
-	addRunner(fs, &run.runner)
-	fs.BoolVarP(&run.quiet, "quiet", "q", false, "show no progress")
-	fs.BoolVar(&run.json, "json", false, "write the result as JSON")
-	run.addStrict(fs)
 	return cmd
 }

@@ -12,11 +12,13 @@ import (
 
 	"pretext/extract/download"
 	"pretext/pipeline"
+	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
 func newDownload() *cobra.Command {
 	var run runFlags
+	var target stage.Target
 	var get downloadFlags
 	cmd := &cobra.Command{
 		Use:   "download --wiki NAME --gutenberg LANGUAGE --url URL --out DIR",
@@ -41,12 +43,11 @@ the versions that "the newest" meant; --overwrite asks for them anew.`,
 			if err != nil {
 				return err
 			}
-			c.Out, c.Overwrite = run.out, run.overwrite
-			s, err := pipeline.Summarize("download", run.out, func() (*sharding.Manifest, error) { return pipeline.Download(cmd.Context(), r, c) })
-			return run.report(cmd, err, s)
+			c.Target = target
+			return run.stage(cmd, "download", func() (*sharding.Manifest, error) { return pipeline.Download(cmd.Context(), r, c) })
 		},
 	}
-	run.add(cmd.Flags())
+	run.add(cmd.Flags(), &target, new(float64))
 	get.add(cmd.Flags())
 	return cmd
 }

@@ -82,7 +82,7 @@ func (f *filterFlags) options() (o filter.Options, err error) {
 func newFilter() *cobra.Command {
 	var run runFlags
 	var keep filterFlags
-	var lang, field string
+	var c pipeline.FilterConfig
 	var list bool
 	cmd := &cobra.Command{
 		Use:   "filter DOCUMENTS... --out DIR",
@@ -102,23 +102,17 @@ lies the list of its rejects, with reasons.`,
 			if err != nil {
 				return err
 			}
-			options, err := keep.options()
-			if err != nil {
+			if c.Filter, err = keep.options(); err != nil {
 				return err
 			}
-			imports := pipeline.DefaultExtractOptions()
-			imports.Text.Lang, imports.Text.Field = lang, field
-			s, err := pipeline.Summarize("filter", run.out, func() (*sharding.Manifest, error) {
-				return pipeline.Filter(cmd.Context(), r, pipeline.FilterConfig{Import: imports, MaxRejects: run.maxRejects,
-					Config: filter.Config{Documents: args, Options: options, Memory: int64(run.memory), Out: run.out, Overwrite: run.overwrite}})
-			})
-			return run.report(cmd, err, s)
+			c.Documents = args
+			return run.stage(cmd, "filter", func() (*sharding.Manifest, error) { return pipeline.Filter(cmd.Context(), r, c) })
 		},
 	}
-	run.add(cmd.Flags())
+	run.add(cmd.Flags(), &c.Target, &c.MaxRejects)
 	keep.add(cmd.Flags())
-	cmd.Flags().StringVar(&lang, "language", "", "language of JSON lines that do not name theirs")
-	addTextField(cmd.Flags(), &field)
+	addTextField(cmd.Flags(), &c.Extract)
+	cmd.Flags().StringVar(&c.Extract.Text.Lang, "language", "", "language of JSON lines that do not name theirs")
 	cmd.Flags().BoolVar(&list, "list-rules", false, "list the rules with their published limits, and stop")
 	return cmd
 }

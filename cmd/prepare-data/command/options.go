@@ -12,20 +12,14 @@ import (
 	"pretext/tokenize"
 )
 
-// sourceFlags name sources and say what becomes of them. Their order on the
-// command line is the order of the documents.
-type sourceFlags struct {
-	sources []pipeline.Source
-	options pipeline.ExtractOptions
-	lang    string
-}
-
-func (f *sourceFlags) add(fs *pflag.FlagSet) {
-	f.options = pipeline.DefaultExtractOptions()
-	fs.Var(&sourceList{&f.sources, pipeline.KindWiki}, "wiki-dump", "MediaWiki XML dump: .xml, .xml.bz2 or .xml.gz, or a folder or pattern of them; may be repeated")
-	fs.Var(&sourceList{&f.sources, pipeline.KindBooks}, "books", "book, folder, pattern, .tar, .tar.gz, .zip, .epub or .parquet; may be repeated")
-	w := &f.options.Wiki
-	fs.StringVar(&f.lang, "language", "", "language of all sources, such as en; default: what each says itself")
+// addSources adds the flags that name sources and configure how they are read.
+// Their order on the command line is the order of the documents.
+func addSources(fs *pflag.FlagSet, sources *[]pipeline.Source, o *pipeline.ExtractOptions) {
+	*o = pipeline.DefaultExtractOptions()
+	fs.Var(&sourceList{sources, pipeline.KindWiki}, "wiki-dump", "MediaWiki XML dump: .xml, .xml.bz2 or .xml.gz, or a directory or pattern of them; may be repeated")
+	fs.Var(&sourceList{sources, pipeline.KindBooks}, "books", "book, directory, pattern, .tar, .tar.gz, .zip, .epub or .parquet; may be repeated")
+	w := &o.Wiki
+	fs.StringVar(&w.Language, "language", "", "language of all sources, such as en; default: the one that each source names")
 	fs.IntSliceVar(&w.Namespaces, "namespaces", w.Namespaces, "`numbers` of the namespaces of a dump that are kept")
 	fs.BoolVar(&w.KeepDisambiguations, "keep-disambiguations", w.KeepDisambiguations, "keep disambiguation pages")
 	t := &w.Wikitext
@@ -34,8 +28,8 @@ func (f *sourceFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&t.BackMatter, "back-matter", t.BackMatter, "keep references, external links, see also and the like")
 	fs.BoolVar(&t.Code, "code", t.Code, "keep blocks of source code")
 	fs.StringVar(&t.Math, "math", t.Math, "what to write for a formula; default nothing")
-	b := &f.options.Books
-	fs.BoolVar(&b.KeepLines, "keep-lines", b.KeepLines, "take every line of a book as a paragraph")
+	b := &o.Books
+	fs.BoolVar(&b.KeepLines, "keep-lines", b.KeepLines, "make every line of a book a paragraph")
 	fs.IntVar(&b.LinesPerDocument, "lines-per-document", b.LinesPerDocument, "lines of a text file or rows of a Parquet file that make a document; 0: the whole file, one row")
 	fs.BoolVar(&b.Chapters, "chapters", b.Chapters, "make every chapter of a book a document")
 	fs.StringVar(&b.Column, "column", "", "column of Parquet files that holds the text; default text")
@@ -43,12 +37,9 @@ func (f *sourceFlags) add(fs *pflag.FlagSet) {
 	fs.IntVar(&w.MinCharacters, "min-characters", w.MinCharacters, "shortest text of a page that is kept, in characters")
 }
 
-// extract returns the options with what concerns all kinds of sources put into
-// each.
-func (f *sourceFlags) extract() pipeline.ExtractOptions {
-	o := f.options
-	o.Wiki.Language, o.Books.Lang, o.Text.Lang = f.lang, f.lang, f.lang
-	return o
+// shareLanguage makes the language of dumps that of all kinds of sources.
+func shareLanguage(o *pipeline.ExtractOptions) {
+	o.Books.Lang, o.Text.Lang = o.Wiki.Language, o.Wiki.Language
 }
 
 // sourceList collects the values of a flag into the common list.
@@ -79,14 +70,9 @@ func (l *sourceList) GetSlice() (paths []string) {
 	return paths
 }
 
-// exampleFlags are Google's, with hyphens, and ours for shards.
-type exampleFlags struct {
-	options sharding.ExamplesOptions
-}
-
-func (f *exampleFlags) add(fs *pflag.FlagSet) {
-	f.options = sharding.DefaultExamplesOptions()
-	o := &f.options
+// addExamples adds Google's flags, with hyphens, and ours for shards.
+func addExamples(fs *pflag.FlagSet, o *sharding.ExamplesOptions) {
+	*o = sharding.DefaultExamplesOptions()
 	fs.IntVar(&o.MaxSeqLength, "max-seq-length", o.MaxSeqLength, "tokens of an example, with [CLS] and [SEP]")
 	fs.IntVar(&o.MaxPredictionsPerSeq, "max-predictions-per-seq", o.MaxPredictionsPerSeq, "masked positions of an example, at most")
 	fs.Float64Var(&o.MaskedLMProb, "masked-lm-prob", o.MaskedLMProb, "share of tokens to predict")
@@ -104,9 +90,11 @@ func (f *exampleFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Compression, "compression", o.Compression, "of the records' files: none or gzip")
 }
 
-// addTextField adds the flag that names the field of JSON lines with the text.
-func addTextField(fs *pflag.FlagSet, field *string) {
-	fs.StringVar(field, "text-field", "", "field of JSON lines that holds the text; default text")
+// addTextField sets the default options for JSON lines, and adds the flag that names
+// the field with the text.
+func addTextField(fs *pflag.FlagSet, o *pipeline.ExtractOptions) {
+	*o = pipeline.DefaultExtractOptions()
+	fs.StringVar(&o.Text.Field, "text-field", "", "field of JSON lines that holds the text; default text")
 }
 
 // addProfile adds the flag that says whose rules a vocab.txt is used by.
@@ -114,23 +102,21 @@ func addProfile(fs *pflag.FlagSet, p *tokenize.Profile) {
 	fs.StringVar((*string)(p), "tokenizer-profile", string(*p), "whose tokenizer is followed: google, nvidia-pt or hf")
 }
 
-// tokenFlags name the file that says how text becomes ids.
-type tokenFlags struct{ vocab, tokenizer string }
-
-func (f *tokenFlags) add(fs *pflag.FlagSet, vocabUsage string) {
-	fs.StringVar(&f.vocab, "vocab", "", vocabUsage)
-	fs.StringVar(&f.tokenizer, "tokenizer", "", "tokenizer.json in place of a vocab.txt: WordPiece or byte-level BPE (RoBERTa)")
+// addTokenFile adds the flags that name a vocabulary or tokenizer.
+func addTokenFile(fs *pflag.FlagSet, f *pipeline.TokenFile, vocabUsage string) {
+	fs.StringVar(&f.Vocab, "vocab", "", vocabUsage)
+	fs.StringVar(&f.Tokenizer, "tokenizer", "", "tokenizer.json in place of a vocab.txt: WordPiece or byte-level BPE (RoBERTa)")
 }
 
-// check refuses files that are no vocabulary or tokenizer, and flags that a
-// tokenizer.json decides.
-func (f *tokenFlags) check(cmd *cobra.Command) error {
-	if f.vocab != "" {
-		if err := cli.CheckVocab("vocab", f.vocab, "tokenizer"); err != nil {
+// checkTokenFile refuses files that are no vocabulary or tokenizer, and flags that
+// a tokenizer.json decides.
+func checkTokenFile(cmd *cobra.Command, f pipeline.TokenFile) error {
+	if f.Vocab != "" {
+		if err := cli.CheckVocab("vocab", f.Vocab, "tokenizer"); err != nil {
 			return err
 		}
 	}
-	if f.tokenizer == "" {
+	if f.Tokenizer == "" {
 		return nil
 	}
 	for _, name := range []string{"vocab", "vocab-size", "do-lower-case", "tokenizer-profile", "profile"} {
@@ -138,5 +124,5 @@ func (f *tokenFlags) check(cmd *cobra.Command) error {
 			return usagef("--%s and --tokenizer: the tokenizer.json decides that", name)
 		}
 	}
-	return cli.CheckTokenizer("tokenizer", f.tokenizer)
+	return cli.CheckTokenizer("tokenizer", f.Tokenizer)
 }

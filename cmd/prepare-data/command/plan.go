@@ -29,16 +29,16 @@ server answers, or with --offline, recorded sizes stand in and are called so.
 Numbers of what is made are estimates, good to about a third.`,
 		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s.run.out = cmp.Or(s.run.out, ".")
+			s.c.Out = cmp.Or(s.c.Out, ".")
 			r, err := s.run.pipeline(cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			c, preset, err := s.config(cmd, io.Discard)
+			preset, err := s.complete(cmd, io.Discard)
 			if err != nil {
 				return err
 			}
-			p, err := pipeline.PlanRun(cmd.Context(), pipeline.PlanConfig{Run: c, Workers: r.Workers, Typical: typical})
+			p, err := pipeline.PlanRun(cmd.Context(), pipeline.PlanConfig{Run: s.c, Workers: r.Workers, Typical: typical})
 			if fit := (*pipeline.FitError)(nil); err != nil && !errors.As(err, &fit) {
 				return err
 			}
@@ -46,7 +46,7 @@ Numbers of what is made are estimates, good to about a third.`,
 		},
 	}
 	s.add(cmd.Flags())
-	cmd.Flags().Lookup("out").Usage = "folder that the run would write to: its disk is looked at"
+	cmd.Flags().Lookup("out").Usage = "directory that the run would write to, whose free space is checked"
 	return cmd
 }
 

@@ -60,58 +60,55 @@ same command again to resume).`,
 
 // runFlags are the flags of commands that run stages.
 type runFlags struct {
-	out        string
-	workers    int
-	runner     string
-	overwrite  bool
-	quiet      bool
-	json       bool
-	memory     byteSize
-	maxRejects float64
-	strict     bool
-	places     bool
+	*stage.Target // of the command's configuration
+	runner        stage.Runner
+	maxRejects    *float64
+	quiet, json   bool
+	strict        bool
 }
 
-func (f *runFlags) add(fs *pflag.FlagSet) {
-	f.memory = 600e6
-	fs.StringVarP(&f.out, "out", "o", "", "folder to write to (required)")
-	fs.IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "tasks at work at a time; decides no byte of the output")
-	addRunner(fs, &f.runner)
-	fs.BoolVar(&f.overwrite, "overwrite", false, "replace the output of a run with other options")
+// add adds the flags, which set t and the largest fraction of rejects.
+func (f *runFlags) add(fs *pflag.FlagSet, t *stage.Target, maxRejects *float64) {
+	f.Target, f.maxRejects = t, maxRejects
+	t.Memory, *maxRejects = defaultMemory, 1
+	f.addCommon(fs)
+	fs.BoolVar(&t.Overwrite, "overwrite", false, "replace the output of a run with other options")
+	fs.Var((*byteSize)(&t.Memory), "memory", "memory the process may use, such as 600MB or 2GB")
+	fs.BoolVar(&f.runner.RecordPlaces, "record-paths", false, "write the host's name and whole paths to run.json, instead of file names alone")
+	fs.Float64Var(maxRejects, "max-rejects", 1, "largest share of pages, books or lines that may be unreadable, 0 to 1")
+}
+
+const defaultMemory = 600e6 // bytes
+
+// addCommon adds the flags that demo has too.
+func (f *runFlags) addCommon(fs *pflag.FlagSet) {
+	fs.StringVarP(&f.Out, "out", "o", "", "directory to write to (required)")
+	fs.IntVar(&f.runner.Workers, "workers", runtime.GOMAXPROCS(0), "concurrent tasks; does not affect the output's bytes")
+	fs.StringVar(&f.runner.Name, "runner", stage.DefaultRunner, "Beam runner: "+strings.Join(stage.Runners, " or ")+"; does not affect the output's bytes")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	fs.BoolVar(&f.json, "json", false, "write the result as JSON")
-	fs.Var(&f.memory, "memory", "memory the process may use, such as 600MB or 2GB")
-	fs.BoolVar(&f.places, "record-paths", false, "write the host's name and whole paths to run.json, which has file names alone otherwise")
-	fs.Float64Var(&f.maxRejects, "max-rejects", 1, "largest share of pages, books or lines that may be unreadable, 0 to 1")
-	f.addStrict(fs)
+	fs.BoolVar(&f.strict, "strict", false, "exit with code 3 if the finished data has warnings; does not affect the output's bytes")
 }
 
-func (f *runFlags) addStrict(fs *pflag.FlagSet) {
-	fs.BoolVar(&f.strict, "strict", false, "end with code 3 if the finished data has warnings; decides no byte of the output")
-}
-
-func addRunner(fs *pflag.FlagSet, runner *string) {
-	fs.StringVar(runner, "runner", stage.DefaultRunner, "Beam runner: "+strings.Join(stage.Runners, " or ")+"; decides no byte of the output")
-}
-
-// pipeline returns the pipeline's view of the flags.
+// pipeline checks the flags and returns the runner that they configure.
 func (f *runFlags) pipeline(stderr io.Writer) (stage.Runner, error) {
-	if f.out == "" {
-		return stage.Runner{}, usagef("no output folder: give --out DIR")
+	r := f.runner
+	if f.Out == "" {
+		return r, usagef("no output directory: give --out DIR")
 	}
-	if f.workers < 1 {
-		return stage.Runner{}, usagef("--workers %d: must be at least 1", f.workers)
+	if r.Workers < 1 {
+		return r, usagef("--workers %d: must be at least 1", r.Workers)
 	}
-	if !slices.Contains(stage.Runners, f.runner) {
-		return stage.Runner{}, usagef("--runner %q: must be one of %s", f.runner, strings.Join(stage.Runners, ", "))
+	if !slices.Contains(stage.Runners, r.Name) {
+		return r, usagef("--runner %q: must be one of %s", r.Name, strings.Join(stage.Runners, ", "))
 	}
-	if !(f.maxRejects >= 0 && f.maxRejects <= 1) {
-		return stage.Runner{}, usagef("--max-rejects %g: must be between 0 and 1", f.maxRejects)
+	if n := *f.maxRejects; !(n >= 0 && n <= 1) {
+		return r, usagef("--max-rejects %g: must be between 0 and 1", n)
 	}
-	pipeline.LimitMemory(int64(f.memory))
-	return stage.Runner{Name: f.runner, Workers: f.workers, RecordPlaces: f.places, Watch: watch(stderr, f.quiet), Note: func(text string) {
-		fmt.Fprintf(stderr, "prepare-data: note: %s\n", cli.OneLine(text))
-	}}, nil
+	pipeline.LimitMemory(f.Memory)
+	r.Watch = watch(stderr, f.quiet)
+	r.Note = func(text string) { fmt.Fprintf(stderr, "prepare-data: note: %s\n", cli.OneLine(text)) }
+	return r, nil
 }
 
 // byteSize is a flag that takes 600MB, 2GB, 1.5GiB or a plain number.

@@ -11,52 +11,44 @@ import (
 	"pretext/pipeline"
 )
 
-// runSettings are the flags of run, which plan takes too.
+// runSettings are the flags of run, which plan has too.
 type runSettings struct {
-	run       runFlags
-	src       sourceFlags
-	get       downloadFlags
-	keep      filterFlags
-	ex        exampleFlags
-	tokens    tokenFlags
-	preset    string
-	vocabSize int
-	alphabet  int
+	c      pipeline.RunConfig
+	run    runFlags
+	get    downloadFlags
+	keep   filterFlags
+	preset string
 }
 
 func (s *runSettings) add(fs *pflag.FlagSet) {
-	s.vocabSize, s.alphabet = pipeline.DefaultVocabOptions().VocabSize, pipeline.DefaultVocabOptions().LimitAlphabet
-	s.run.add(fs)
-	s.src.add(fs)
+	training := pipeline.DefaultVocabOptions()
+	s.c.VocabSize, s.c.LimitAlphabet = training.VocabSize, training.LimitAlphabet
+	s.run.add(fs, &s.c.Target, &s.c.MaxRejects)
+	addSources(fs, &s.c.Sources, &s.c.Extract)
 	s.get.add(fs)
 	s.keep.add(fs)
-	s.ex.add(fs)
-	s.tokens.add(fs, "vocab.txt; default: train one")
-	fs.StringVar(&s.preset, "preset", "", "sources and settings under one name: "+strings.Join(presetNames(), ", ")+"; flags that are given win")
-	fs.IntVar(&s.vocabSize, "vocab-size", s.vocabSize, "entries of the vocabulary, when it is trained")
-	addLimitAlphabet(fs, &s.alphabet)
+	addExamples(fs, &s.c.Examples)
+	addTokenFile(fs, &s.c.TokenFile, "vocab.txt; default: train one")
+	fs.StringVar(&s.preset, "preset", "", "named sources and settings: "+strings.Join(presetNames(), ", ")+"; flags that are given win")
+	fs.IntVar(&s.c.VocabSize, "vocab-size", s.c.VocabSize, "entries of the vocabulary, if it is trained")
+	addLimitAlphabet(fs, &s.c.LimitAlphabet)
 }
 
-// config returns what the flags ask for, those of the preset among them, and
-// the preset's name.
-func (s *runSettings) config(cmd *cobra.Command, stderr io.Writer) (c pipeline.RunConfig, preset string, err error) {
+// complete sets in s.c what the preset and several flags together decide, and
+// returns the preset's name.
+func (s *runSettings) complete(cmd *cobra.Command, stderr io.Writer) (preset string, err error) {
 	if preset, err = usePreset(cmd.Flags(), s.preset); err != nil {
-		return c, preset, err
+		return preset, err
 	}
-	if err := s.tokens.check(cmd); err != nil {
-		return c, preset, err
+	if err := checkTokenFile(cmd, s.c.TokenFile); err != nil {
+		return preset, err
 	}
-	sources, err := s.get.wanted(stderr)
-	if err != nil {
-		return c, preset, err
+	shareLanguage(&s.c.Extract)
+	if s.c.Download, err = s.get.wanted(stderr); err != nil {
+		return preset, err
 	}
-	filter, err := s.keep.options()
-	if err != nil {
-		return c, preset, err
-	}
-	return pipeline.RunConfig{Sources: s.src.sources, Download: sources, Extract: s.src.extract(), Filter: filter, Vocab: s.tokens.vocab,
-		Tokenizer: s.tokens.tokenizer, VocabSize: s.vocabSize, LimitAlphabet: s.alphabet, Examples: s.ex.options, Memory: int64(s.run.memory),
-		MaxRejects: s.run.maxRejects, Out: s.run.out, Overwrite: s.run.overwrite}, preset, nil
+	s.c.Filter, err = s.keep.options()
+	return preset, err
 }
 
 func newRun() *cobra.Command {
@@ -77,14 +69,14 @@ shows what that means.`,
 			if err != nil {
 				return err
 			}
-			c, preset, err := s.config(cmd, cmd.ErrOrStderr())
+			preset, err := s.complete(cmd, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
 			if preset != "" && s.preset == "" {
 				fmt.Fprintf(cmd.ErrOrStderr(), "prepare-data: run: note: no sources given: preset %s, %s\n", preset, presets().Presets[preset].About)
 			}
-			stages, err := pipeline.Run(cmd.Context(), r, c)
+			stages, err := pipeline.Run(cmd.Context(), r, s.c)
 			return s.run.report(cmd, err, stages...)
 		},
 	}

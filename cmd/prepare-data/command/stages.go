@@ -16,58 +16,53 @@ import (
 
 func newExtract() *cobra.Command {
 	var run runFlags
-	var src sourceFlags
+	var c pipeline.ExtractConfig
 	cmd := &cobra.Command{
 		Use:   "extract --wiki-dump FILE --books PATH --out DIR",
 		Short: "Stage: dumps and books to documents",
 		Long: `Reads MediaWiki dumps and books and writes their plain text as documents: JSON
-lines in zstd files, a document a line, with its ID and title. What cannot be
-used is rejected with a reason and counted.`,
+lines in zstd files, one document per line, with its ID and title. A page or book
+that cannot be used is rejected with a reason and counted.`,
 		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := run.pipeline(cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			if len(src.sources) == 0 {
+			if len(c.Sources) == 0 {
 				return usagef("no sources: give --wiki-dump FILE or --books PATH")
 			}
-			s, err := pipeline.Summarize("extract", run.out, func() (*sharding.Manifest, error) {
-				return pipeline.Extract(cmd.Context(), r, pipeline.ExtractConfig{Sources: src.sources, Options: src.extract(),
-					Out: run.out, Overwrite: run.overwrite, MaxRejects: run.maxRejects})
-			})
-			return run.report(cmd, err, s)
+			shareLanguage(&c.Extract)
+			return run.stage(cmd, "extract", func() (*sharding.Manifest, error) { return pipeline.Extract(cmd.Context(), r, c) })
 		},
 	}
-	run.add(cmd.Flags())
-	src.add(cmd.Flags())
+	run.add(cmd.Flags(), &c.Target, &c.MaxRejects)
+	addSources(cmd.Flags(), &c.Sources, &c.Extract)
 	return cmd
 }
 
 func newVocab() *cobra.Command {
 	var run runFlags
-	var field string
-	o := pipeline.DefaultVocabOptions()
+	c := pipeline.VocabConfig{Training: pipeline.DefaultVocabOptions()}
 	cmd := &cobra.Command{
 		Use:   "vocab DOCUMENTS... --out DIR",
 		Short: "Stage: documents to a WordPiece vocabulary",
-		Long: `Trains a WordPiece vocabulary from documents folders and writes vocab.txt.
-Documents that are held out (--eval-fraction) take no part.`,
+		Long: `Trains a WordPiece vocabulary from documents directories and writes vocab.txt.
+Documents that are held out (--eval-fraction) are not used.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := run.pipeline(cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			s, err := pipeline.Summarize("vocab", run.out, func() (*sharding.Manifest, error) {
-				return pipeline.Vocab(cmd.Context(), r, pipeline.VocabConfig{Documents: args, TextField: field, MaxRejects: run.maxRejects, Options: o, Out: run.out, Overwrite: run.overwrite})
-			})
-			return run.report(cmd, err, s)
+			c.Documents = args
+			return run.stage(cmd, "vocab", func() (*sharding.Manifest, error) { return pipeline.Vocab(cmd.Context(), r, c) })
 		},
 	}
-	run.add(cmd.Flags())
 	fs := cmd.Flags()
-	addTextField(fs, &field)
+	run.add(fs, &c.Target, &c.MaxRejects)
+	addTextField(fs, &c.Extract)
+	o := &c.Training
 	fs.IntVar(&o.VocabSize, "vocab-size", o.VocabSize, "entries of the vocabulary")
 	addLimitAlphabet(fs, &o.LimitAlphabet)
 	fs.BoolVar(&o.DoLowerCase, "do-lower-case", o.DoLowerCase, "lower-case and drop accents")
@@ -84,47 +79,47 @@ func addLimitAlphabet(fs *pflag.FlagSet, n *int) {
 
 func newExamples() *cobra.Command {
 	var run runFlags
-	var ex exampleFlags
-	var texts []string
-	var tokens tokenFlags
-	var lang, field string
+	var c pipeline.ExamplesConfig
 	cmd := &cobra.Command{
 		Use:   "examples DOCUMENTS... --vocab FILE --out DIR",
 		Short: "Stage: documents to shards of examples",
-		Long: `Makes masked-LM and next-sentence examples of documents: folders that the stage
-before wrote, JSON lines of other tools (.jsonl, .gz or .zst; "text" and perhaps
-"id"), or, with --text, files in the text form of create_pretraining_data.py.
-Files given with --text are one stream of lines, as in that script.`,
+		Long: `Makes masked-LM and next-sentence examples of documents: directories that extract
+or filter wrote, JSON lines of other tools (.jsonl, .gz or .zst; "text" and
+optionally "id"), or, with --text, files in the text form of
+create_pretraining_data.py. As in that script, the files given with --text are one
+stream of lines.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := run.pipeline(cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			if err := tokens.check(cmd); err != nil {
+			if err := checkTokenFile(cmd, c.TokenFile); err != nil {
 				return err
 			}
-			if tokens == (tokenFlags{}) {
+			if c.TokenFile == (pipeline.TokenFile{}) {
 				return usagef("no vocabulary: give --vocab FILE (prepare-data vocab trains one) or --tokenizer FILE")
 			}
-			if len(texts) > 0 && !cmd.Flags().Changed("sentence-splitter") {
-				ex.options.SentenceSplitter = "newline" // a line is a sentence there
+			if len(c.Texts) > 0 && !cmd.Flags().Changed("sentence-splitter") {
+				c.Examples.SentenceSplitter = "newline" // a line is a sentence there
 			}
-			opts := pipeline.DefaultExtractOptions()
-			opts.Text.Lang, opts.Text.Field = lang, field
-			s, err := pipeline.Summarize("examples", run.out, func() (*sharding.Manifest, error) {
-				return pipeline.Examples(cmd.Context(), r, pipeline.ExamplesConfig{Documents: args, Texts: texts, Vocab: tokens.vocab, Tokenizer: tokens.tokenizer,
-					Options: ex.options, Import: opts, MaxRejects: run.maxRejects, Memory: int64(run.memory), Out: run.out, Overwrite: run.overwrite})
-			})
-			return run.report(cmd, err, s)
+			c.Documents = args
+			return run.stage(cmd, "examples", func() (*sharding.Manifest, error) { return pipeline.Examples(cmd.Context(), r, c) })
 		},
 	}
-	run.add(cmd.Flags())
-	ex.add(cmd.Flags())
-	cmd.Flags().StringArrayVar(&texts, "text", nil, "`file` with a sentence a line and a blank line between documents; may be repeated")
-	tokens.add(cmd.Flags(), "vocab.txt (required without --tokenizer)")
-	cmd.Flags().StringVar(&lang, "language", "", "language of JSON lines that do not name theirs")
-	addTextField(cmd.Flags(), &field)
+	fs := cmd.Flags()
+	run.add(fs, &c.Target, &c.MaxRejects)
+	addExamples(fs, &c.Examples)
+	fs.StringArrayVar(&c.Texts, "text", nil, "`file` with one sentence per line and a blank line between documents; may be repeated")
+	addTokenFile(fs, &c.TokenFile, "vocab.txt (required without --tokenizer)")
+	addTextField(fs, &c.Extract)
+	fs.StringVar(&c.Extract.Text.Lang, "language", "", "language of JSON lines that do not name theirs")
 	return cmd
+}
+
+// stage runs one stage and reports it.
+func (f *runFlags) stage(cmd *cobra.Command, name string, run func() (*sharding.Manifest, error)) error {
+	s, err := pipeline.Summarize(name, f.Out, run)
+	return f.report(cmd, err, s)
 }
 
 // report prints the summaries of the stages that were run, warnings and notes
@@ -145,7 +140,7 @@ func (f *runFlags) report(cmd *cobra.Command, err error, stages ...pipeline.Stag
 		err = printJSON(cmd.OutOrStdout(), struct {
 			Out    string                  `json:"out"`
 			Stages []pipeline.StageSummary `json:"stages"`
-		}{f.out, stages})
+		}{f.Out, stages})
 	} else {
 		err = printSummary(cmd.OutOrStdout(), stages)
 	}

@@ -9,13 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"pretext/cmd/internal/cli"
+	"pretext/pipeline"
 	"pretext/sharding"
 	"pretext/tokenize"
 )
 
 func newTokenize() *cobra.Command {
 	var jsonl bool
-	var tokens tokenFlags
+	var tokens pipeline.TokenFile
 	opts := tokenize.DefaultOptions()
 	cmd := &cobra.Command{
 		Use:   "tokenize --vocab FILE",
@@ -24,16 +25,16 @@ func newTokenize() *cobra.Command {
 With --jsonl: {"text"} or {"bytes_b64"} a line, answered by {"tokens": [...], "ids": [...]}.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := tokens.check(cmd); err != nil {
+			if err := checkTokenFile(cmd, tokens); err != nil {
 				return err
 			}
-			if tokens == (tokenFlags{}) {
+			if tokens == (pipeline.TokenFile{}) {
 				return usagef("no vocabulary: give --vocab FILE or --tokenizer FILE")
 			}
 			if err := opts.Validate(); err != nil {
 				return misuse(err)
 			}
-			names, enc, err := tokens.open(opts)
+			names, enc, err := openTokenFile(tokens, opts)
 			if err != nil {
 				return err
 			}
@@ -54,7 +55,7 @@ With --jsonl: {"text"} or {"bytes_b64"} a line, answered by {"tokens": [...], "i
 		},
 	}
 	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "read and write a JSON object a line")
-	tokens.add(cmd.Flags(), "vocab.txt (required without --tokenizer)")
+	addTokenFile(cmd.Flags(), &tokens, "vocab.txt (required without --tokenizer)")
 	cmd.Flags().BoolVar(&opts.DoLowerCase, "do-lower-case", opts.DoLowerCase, "lower-case and drop accents, for uncased vocabularies")
 	cmd.Flags().StringVar((*string)(&opts.Profile), "profile", string(opts.Profile), "whose rules: google, nvidia-pt or hf")
 	return cmd
@@ -90,16 +91,16 @@ func tokenizeLine(names tokenNames, enc idEncoder, v tokenizeIn) (tokenizeOut, e
 	return o, nil
 }
 
-// open reads the file named.
-func (f *tokenFlags) open(opts tokenize.Options) (tokenNames, idEncoder, error) {
-	if f.tokenizer != "" {
-		tok, err := loadFileTokenizer(f.tokenizer)
+// openTokenFile reads a vocabulary or tokenizer.
+func openTokenFile(f pipeline.TokenFile, opts tokenize.Options) (tokenNames, idEncoder, error) {
+	if f.Tokenizer != "" {
+		tok, err := loadFileTokenizer(f.Tokenizer)
 		if err != nil {
 			return nil, nil, err
 		}
 		return tok, tok.NewEncoder(), nil
 	}
-	tok, err := loadTokenizer(f.vocab, opts)
+	tok, err := loadTokenizer(f.Vocab, opts)
 	if err != nil {
 		return nil, nil, err
 	}
