@@ -141,3 +141,21 @@ func imported(t *testing.T, dir string) (docs []extract.Document) {
 	}
 	return docs
 }
+
+// The page shows the example that the tests of pipeline/stage run.
+func TestTheStageOnOurEngineIsTheExample(t *testing.T) {
+	page, err := os.ReadFile("../../docs/own-stage.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	example, err := os.ReadFile("../../pipeline/stage/example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), "\n```go\n"+string(example)+"```\n") {
+		t.Error("docs/own-stage.md shows another program than pipeline/stage/example_test.go")
+	}
+	if n := strings.Count(string(example), "\n"); n > 60 {
+		t.Errorf("the example has %d lines, want at most 60", n)
+	}
+}

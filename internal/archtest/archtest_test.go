@@ -60,7 +60,7 @@ var allowed = map[string][]string{
 	"pipeline": {"internal/failure", "extract", "extract/bzip2", "extract/wiki", "extract/wiki/wikitext", "extract/books", "extract/text", "extract/download", "extract/quality", "extract/dedup", "tokenize", "tokenize/sentence", "tokenize/vocab", "tokenize/hf",
 		"records", "records/tfrecord", "records/pretrain", "sharding", "pipeline/stage", "internal/store", "internal/usage", "internal/extsort", "internal/pyrandom", "internal/democorpus", "internal/redact", "pipeline/documents", "pipeline/filter"},
 	"pipeline/documents": {"extract", "sharding", "pipeline/stage"},
-	"pipeline/filter": {"pipeline/documents", "internal/failure", "extract", "extract/dedup", "extract/quality", "sharding", "pipeline/stage", "internal/store"},
+	"pipeline/filter":    {"pipeline/documents", "internal/failure", "extract", "extract/dedup", "extract/quality", "sharding", "pipeline/stage", "internal/store"},
 	// The engine knows no stage.
 	"pipeline/stage":               {"internal/failure", "extract", "sharding", "internal/store", "internal/usage", "internal/guard", "internal/whoami", "internal/redact"},
 	"trainer":                      {"records", "sharding", "tokenize", "internal/store"},
