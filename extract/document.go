@@ -4,14 +4,14 @@ package extract
 
 // A Document is one article or book as plain text.
 //
-// Text is valid UTF-8. Paragraphs, headings and list items stand on lines of
-// their own; the text has no leading or trailing white space.
+// Text is valid UTF-8 without surrounding white space. Each paragraph, heading
+// and list item is a line.
 type Document struct {
 	ID     string // stable: "enwiki:12", "books:pride.txt", "text:<sha256>"
 	Title  string // may be empty
 	Text   string
-	Source string // what it was made from, by base name: "enwiki-latest.xml.bz2"
-	Lang   string // BCP 47 code of the language, "" when not known
+	Source string // base name of the file it was made from: "enwiki-latest.xml.bz2"
+	Lang   string // BCP 47 code of the language, "" if unknown
 }
 
 // A Reject is the reason why a page or book did not become a document. The
@@ -27,14 +27,14 @@ const (
 	RejectEmpty          Reject = "empty"          // no text, before or after extraction
 	RejectTooLarge       Reject = "too-large"      // page over 16 MiB of wikitext, or document over 64 MiB of text
 	RejectTooShort       Reject = "too-short"      // below the minimum length asked for
-	RejectMalformed      Reject = "malformed"      // not readable as a page: no title or id, broken markup of the dump
-	RejectUnterminated   Reject = "unterminated"   // a page without its end
+	RejectMalformed      Reject = "malformed"      // no title or ID, or broken XML
+	RejectUnterminated   Reject = "unterminated"   // a page without </page>
 	RejectDeleted        Reject = "deleted"        // text suppressed in the dump
 	RejectBinary         Reject = "binary"         // a file that is not text
-	RejectEncoding       Reject = "encoding"       // text in an encoding that cannot be told
+	RejectEncoding       Reject = "encoding"       // text in an unknown encoding
 )
 
-// Limits: what is larger is a reject, found without holding it.
+// Limits in bytes. Anything larger is rejected without holding it in memory.
 const (
 	MaxPageBytes     = 16 << 20 // wikitext of a page
 	MaxDocumentBytes = 64 << 20 // text of a document

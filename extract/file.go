@@ -19,8 +19,8 @@ import (
 //	frame 0 │ frame 1 │ … │ 0x184D2A5E, size │ entries │ frame count, 0, 0x8F92EAB1
 //
 // An entry is the compressed and the decompressed size of a frame, 32 bits
-// each, little endian. A frame is called a block: the unit that shards are
-// dealt from.
+// each, little endian. A frame is called a block, the unit that is assigned to
+// shards.
 const (
 	skippableMagic = 0x184D2A5E
 	seekableMagic  = 0x8F92EAB1
@@ -28,13 +28,13 @@ const (
 	seekFooterSize = 9
 )
 
-// ErrCorrupt is what a [CorruptError] unwraps to.
+// ErrCorrupt is wrapped by every [CorruptError].
 var ErrCorrupt = failure.Damaged("corrupt documents file")
 
-// A CorruptError locates damage in a documents file.
+// A CorruptError locates corrupt data in a documents file.
 type CorruptError struct {
 	Offset int64  // of the frame
-	Reason string // what is wrong with it
+	Reason string // e.g. "file ends inside the block"
 }
 
 func (e *CorruptError) Error() string {
@@ -53,8 +53,9 @@ type Block struct {
 	TextBytes int64 `json:"text_bytes"` // of the documents' texts
 }
 
-// BlockBytes returns the text size at which a block is closed, from the size of
-// the source file alone, so that blocks do not depend on who reads it.
+// BlockBytes returns the text size, in bytes, at which a block is closed. It
+// depends only on the size of the source file, so blocks are the same on every
+// machine.
 func BlockBytes(sourceBytes int64) int64 {
 	return min(max(sourceBytes/1024, 16<<10), 256<<10)
 }
@@ -70,11 +71,11 @@ type Writer struct {
 	blocks     []Block
 }
 
-// NewWriter returns a writer of a file whose blocks hold up to blockBytes of
-// text; a longer document is a block of its own.
+// NewWriter returns a writer of a file whose blocks have up to blockBytes of
+// text. A longer document is a block of its own.
 func NewWriter(w io.Writer, blockBytes int64) (*Writer, error) {
-	// One goroutine and a level that costs little: the text is compressed to
-	// save disk, and read again within the hour.
+	// One goroutine and the fastest level: compression only saves disk space,
+	// and the file is read again soon.
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
 		zstd.WithLowerEncoderMem(true))
 	if err != nil {
@@ -100,7 +101,7 @@ func (w *Writer) Write(d *Document) error {
 	return nil
 }
 
-// keptBuffer is what a writer's or reader's buffers may hold on to after a
+// keptBuffer is the maximum size, in bytes, of a buffer that is kept after a
 // large document.
 const keptBuffer = 4 << 20
 
@@ -124,7 +125,7 @@ func (w *Writer) flush() error {
 	return nil
 }
 
-// Close writes what is left and the seek table, and returns the blocks. It
+// Close writes the last block and the seek table, and returns all blocks. It
 // does not close the underlying writer.
 func (w *Writer) Close() ([]Block, error) {
 	if err := w.flush(); err != nil {
@@ -149,7 +150,8 @@ func appendSeekTable(dst []byte, blocks []Block) []byte {
 }
 
 // ReadBlocks reads the seek table at the end of a documents file of the given
-// size. Document counts and text sizes are not in it and are left zero.
+// size. The table does not hold the number of documents and the text size of a
+// block: these fields are 0.
 func ReadBlocks(r io.ReaderAt, size int64) ([]Block, error) {
 	var footer [seekFooterSize]byte
 	if size < seekFooterSize+8 {
@@ -160,7 +162,7 @@ func ReadBlocks(r io.ReaderAt, size int64) ([]Block, error) {
 	}
 	le := binary.LittleEndian
 	if le.Uint32(footer[5:]) != seekableMagic {
-		return nil, &CorruptError{size - seekFooterSize, "no seek table: file cut short?"}
+		return nil, &CorruptError{size - seekFooterSize, "no seek table: file truncated?"}
 	}
 	n := int64(le.Uint32(footer[:]))
 	table := make([]byte, min(8+n*seekEntrySize+seekFooterSize, size))
@@ -180,20 +182,20 @@ func ReadBlocks(r io.ReaderAt, size int64) ([]Block, error) {
 		offset += blocks[i].Length
 	}
 	if offset != start {
-		return nil, &CorruptError{start, "seek table does not add up to the file"}
+		return nil, &CorruptError{start, "sizes in the seek table do not add up to the file size"}
 	}
 	return blocks, nil
 }
 
-// A BlockReader reads blocks of documents files. Its buffers are used again
-// from block to block; it is not safe for concurrent use.
+// A BlockReader reads blocks of documents files. It reuses its buffers and is
+// not safe for concurrent use.
 type BlockReader struct {
 	dec   *zstd.Decoder
 	frame []byte
 	raw   []byte
 }
 
-// NewBlockReader returns a reader. Close frees its decoder.
+// NewBlockReader returns a reader. Call [BlockReader.Close] to free its decoder.
 func NewBlockReader() (*BlockReader, error) {
 	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxMemory(maxBlockRaw))
@@ -203,16 +205,16 @@ func NewBlockReader() (*BlockReader, error) {
 	return &BlockReader{dec: dec}, nil
 }
 
-// maxBlockRaw bounds the JSON lines of a block: a document of the largest size
-// with every byte escaped in its longest form.
+// maxBlockRaw is the maximum size, in bytes, of the JSON lines of a block: a
+// document of maximum size with every byte in its longest escaped form.
 const maxBlockRaw = 6*MaxDocumentBytes + 1<<20
 
 // Close frees the decoder.
 func (r *BlockReader) Close() { r.dec.Close() }
 
 // Documents yields the documents of a block in order. It yields at most one
-// error, a [CorruptError] where the block is damaged, and then stops. The
-// documents are the caller's to keep.
+// error, a [CorruptError] if the block is corrupt, and then stops. The caller
+// may keep the documents.
 func (r *BlockReader) Documents(f io.ReaderAt, b Block) iter.Seq2[*Document, error] {
 	return func(yield func(*Document, error) bool) {
 		raw, err := r.read(f, b)
@@ -235,7 +237,7 @@ func (r *BlockReader) Documents(f io.ReaderAt, b Block) iter.Seq2[*Document, err
 	}
 }
 
-// read returns the JSON lines of a block, in the reader's own buffer.
+// read returns the JSON lines of a block. They are valid until the next call.
 func (r *BlockReader) read(f io.ReaderAt, b Block) ([]byte, error) {
 	if b.Offset < 0 || b.Length < 0 || b.RawLength < 0 || b.RawLength > maxBlockRaw || b.Length > maxBlockRaw {
 		return nil, &CorruptError{b.Offset, "impossible block size"}
@@ -253,14 +255,13 @@ func (r *BlockReader) read(f io.ReaderAt, b Block) ([]byte, error) {
 		return nil, &CorruptError{b.Offset, err.Error()}
 	}
 	if int64(len(raw)) != b.RawLength {
-		return nil, &CorruptError{b.Offset, fmt.Sprintf("%d bytes of text in the block, the table says %d", len(raw), b.RawLength)}
+		return nil, &CorruptError{b.Offset, fmt.Sprintf("block has %d bytes of text, the seek table says %d", len(raw), b.RawLength)}
 	}
 	r.raw = raw
 	return raw, nil
 }
 
-// resize returns b with length n, without holding on to what a much larger
-// block needed.
+// resize returns b with length n. It drops a buffer that is much too large.
 func resize(b []byte, n int) []byte {
 	if cap(b) < n || (cap(b) > keptBuffer && n < keptBuffer) {
 		return make([]byte, n)

@@ -10,8 +10,8 @@ import (
 	"pretext/internal/utf8scan"
 )
 
-// jsonDocument is the line form of a document: the fields that datatrove and
-// dolma share.
+// jsonDocument is the JSON form of a document, with the field names of datatrove
+// and dolma.
 type jsonDocument struct {
 	ID       string       `json:"id"`
 	Text     string       `json:"text"`
@@ -24,9 +24,9 @@ type jsonMetadata struct {
 	Lang  string `json:"lang,omitempty"`
 }
 
-// AppendJSON appends the document as one line of JSON, with the line feed.
-// Bytes are a function of the document alone: fields in fixed order, only what
-// JSON demands is escaped.
+// AppendJSON appends the document as one line of JSON, with the line feed. Equal
+// documents give equal bytes: the order of the fields is fixed, and only the
+// characters that JSON requires are escaped.
 func (d *Document) AppendJSON(dst []byte) []byte {
 	dst = appendString(append(dst, `{"id":`...), d.ID)
 	dst = appendString(append(dst, `,"text":`...), d.Text)
@@ -58,8 +58,8 @@ func (d *Document) UnmarshalJSON(line []byte) error {
 	return nil
 }
 
-// parseLine reads the exact form that AppendJSON writes, many times faster than
-// encoding/json; it reports false for anything else.
+// parseLine parses the exact form that AppendJSON writes, many times faster than
+// encoding/json. It returns false for any other form.
 func parseLine(d *Document, line []byte) bool {
 	rest := bytes.TrimSuffix(line, []byte("\n"))
 	var ok bool
@@ -92,7 +92,7 @@ func parseLine(d *Document, line []byte) bool {
 	return true
 }
 
-// parseField reads prefix, a string and its closing quote.
+// parseField parses prefix, a string and its closing quote.
 func parseField(b []byte, prefix string, to *string) (rest []byte, ok bool) {
 	if b, ok = bytes.CutPrefix(b, []byte(prefix)); !ok {
 		return nil, false
@@ -131,8 +131,8 @@ func parseField(b []byte, prefix string, to *string) (rest []byte, ok bool) {
 	}
 }
 
-// closingQuote returns the place of the quote that ends the string that begins
-// at b, or len(b).
+// closingQuote returns the offset of the quote that ends the string at the start
+// of b, or len(b).
 func closingQuote(b []byte) int {
 	for i := 0; i < len(b); i++ {
 		q := bytes.IndexByte(b[i:], '"')
@@ -151,7 +151,8 @@ func closingQuote(b []byte) int {
 	return len(b)
 }
 
-// hasControl reports whether b holds a character that JSON wants escaped.
+// hasControl reports whether b contains a control character, which JSON requires
+// to be escaped.
 func hasControl(b []byte) bool {
 	for _, c := range b {
 		if c < 0x20 {
@@ -161,8 +162,8 @@ func hasControl(b []byte) bool {
 	return false
 }
 
-// appendEscaped decodes the escape at the start of b and returns its length, 0
-// for one that AppendJSON does not write.
+// appendEscaped decodes the escape at the start of b and returns its length. The
+// length is 0 for an escape that AppendJSON does not write.
 func appendEscaped(dst, b []byte) ([]byte, int) {
 	switch b[1] {
 	case '"', '\\':
@@ -181,7 +182,7 @@ func appendEscaped(dst, b []byte) ([]byte, int) {
 	return dst, 0
 }
 
-// escape tells the bytes that cannot stand in a JSON string as they are.
+// escape is true for the bytes that must be escaped in a JSON string.
 var escape = func() (t [256]bool) {
 	for c := range 0x20 {
 		t[c] = true
@@ -190,8 +191,8 @@ var escape = func() (t [256]bool) {
 	return t
 }()
 
-// appendString appends s as a JSON string. Text is valid UTF-8 by contract;
-// what is not is replaced by U+FFFD, as encoding/json does.
+// appendString appends s as a JSON string. Invalid UTF-8 is replaced by U+FFFD,
+// as encoding/json does.
 func appendString(dst []byte, s string) []byte {
 	if !utf8scan.ValidString(s) {
 		s = string(bytes.ToValidUTF8([]byte(s), []byte("\uFFFD")))
@@ -217,11 +218,13 @@ func appendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// nextEscape returns the place of the next byte of s from i on that cannot
-// stand in a JSON string as it is, or len(s). It looks at eight bytes at a
-// time: subtracting n from each byte borrows the high bit of one below n that
-// had none, and a byte that is c is one below 1 after exclusive or with c. A
-// borrow may reach the byte above, so where in the word it is the table says.
+// nextEscape returns the offset of the next byte of s, from i on, that must be
+// escaped; or len(s).
+//
+// It tests eight bytes at a time. Subtracting n from each byte sets the high bit
+// of a byte below n that had none; a byte equal to c is below 1 after XOR with
+// c. A borrow may also set the bit of the next byte, so the word only tells that
+// the bytes must be tested one by one.
 func nextEscape(s string, i int) int {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(s); i += 8 {

@@ -1,11 +1,10 @@
-// Package wiki turns a MediaWiki XML dump into documents: decode, split into
-// pages, filter on the page's header, and give the text of what is left to
-// package wikitext. It reads dumps as Wikimedia publishes them (.xml.bz2 of one
-// stream or many, with no need for the index of the multistream files),
-// uncompressed and gzipped ones.
+// Package wiki extracts documents from MediaWiki XML dumps. It decodes a dump,
+// splits it into pages, filters them by their headers and converts the text of
+// the others with package wikitext. It reads the dumps that Wikimedia publishes
+// (.xml.bz2 of one or many streams; the index of a multistream dump is not
+// needed), uncompressed and gzipped ones.
 //
-// A dump is read by ranges, in any order and by as many readers as there are
-// cores:
+// A dump is read by ranges, in any order and by any number of readers:
 //
 //	head, err := wiki.ReadHead(file, size) // once
 //	…
@@ -16,66 +15,76 @@
 //			if err != nil {
 //				return err
 //			}
-//			… // doc is valid until the next step
+//			… // doc is valid until the next iteration
 //		}
 //		stats.Add(r.Stats())
 //	}
 //
+// # Format
+//
+//	<mediawiki xml:lang="en">                                          ┐
+//	  <siteinfo> sitename, dbname, base, generator, namespaces          │ Head
+//	  </siteinfo>                                                       ┘
+//	  <page> title, ns, id, redirect                                    ─ head of the page
+//	    <revision> …, model, format, text </revision> <revision> …      ─ the last one counts
+//	  </page>
+//	  <page> …
+//	</mediawiki>                                                        ─ Stats.Footers
+//
 // # Which range a page belongs to
 //
-// A range [Start, End) owns the pages whose <page> tag begins in it: in these
-// bytes of an uncompressed file, in a bzip2 block that begins in these bytes
-// otherwise. It reads on behind its end to finish its last page. What is a page
-// is told by tags alone, with no memory of what came before: a page begins at
-// every <page> and ends at the next </page>. So the documents of the ranges,
-// one range after the other, are those of the whole dump read at once, for any
-// cuts, also for cuts inside pages, comments or tags. The price is that a <page>
-// in a comment or CDATA section counts as one: MediaWiki writes neither, and
+// A range [Start, End) owns the pages whose <page> tag begins in these bytes of
+// an uncompressed file, or in a bzip2 block that begins in these bytes. The
+// reader continues after End to finish its last page. Pages are recognized by
+// tags alone: a page begins at every <page> and ends at the next </page>. So the
+// documents of all ranges, in order, are those of the whole dump, wherever the
+// cuts are, even inside pages, comments or tags. As a consequence a <page> in a
+// comment or CDATA section counts as a page. MediaWiki writes neither, and
 // escapes every < of a text.
 //
-// A gzipped dump and one in UTF-16 can only be read from the front: the range
-// that begins at 0 owns all of it, all others own nothing.
+// A gzipped dump and one in UTF-16 can only be read from the beginning: the
+// range that begins at 0 owns all of it, the others own nothing.
 //
-// # What becomes of a page
+// # Rejects
 //
-// Every page is either a document or a reject, see [Stats]. The reasons, in the
-// order in which they are looked for:
+// Every page is a document or a reject, see [Stats]. The reasons, in the order in
+// which they are tested:
 //
-//	unterminated    no </page> before the next <page>, </mediawiki> or the end
-//	malformed       no title; no id, or none that is a number; a namespace that is not a number;
-//	                a tag without its end; below also: no <revision> or no <text>
-//	namespace       not one of Options.Namespaces. Without <ns>, the title's prefix counts
-//	redirect        <redirect> in the page's header; below also: a text that begins with #REDIRECT
-//	too-large       a head over 1 MiB, or a last revision over extract.MaxPageBytes of wikitext
-//	                as it stands in the dump (with what else it holds: over 1 MiB more)
-//	deleted         the text's tag says so
-//	model           the revision's <model> is not wikitext, or its <format> not text/x-wiki
-//	empty           no text but white space, in the dump or after extraction
+//	unterminated    no </page> before the next <page>, </mediawiki> or the end of the file
+//	malformed       no title; no ID, or not a number; a namespace that is not a number;
+//	                an unclosed tag; tested later: no <revision> or no <text>
+//	namespace       not in Options.Namespaces. Without <ns>, the title's prefix counts
+//	redirect        <redirect> in the page's head; tested later: a text that begins with #REDIRECT
+//	too-large       a head over 1 MiB, or a last revision with over extract.MaxPageBytes of wikitext,
+//	                counted with its XML escapes (the whole revision: 1 MiB more)
+//	deleted         the text is marked as deleted
+//	model           <model> of the revision is not wikitext, or <format> not text/x-wiki
+//	empty           only white space, in the dump or after extraction
 //	disambiguation  see wikitext.IsDisambiguation and Options.KeepDisambiguations
-//	too-short       below Options.MinCharacters
+//	too-short       shorter than Options.MinCharacters
 //
-// Of several revisions the last one counts, as in a dump of a page's history the
-// last is the newest; earlier ones are not looked at, and not held.
+// If a page has several revisions the last one counts: in a dump of the history
+// it is the newest. Earlier ones are neither parsed nor held in memory.
 //
-// # What becomes of the XML
+// # XML
 //
-// References to characters and the five entities of XML are decoded, once;
-// others stay as they are, for the wikitext may know them. A DOCTYPE is never
-// interpreted: nothing it declares is expanded, no file is opened for it. Bytes
-// that are not UTF-8 are dropped and counted. Raw quotation marks in titles and
-// attributes, raw & and < in texts, comments, CDATA sections, CR LF line ends, a
-// byte order mark, tags without line breaks between them: all of these are read.
+// Character references and the five entities of XML are decoded once. Other
+// entities are kept, because wikitext may contain them. A DOCTYPE is ignored:
+// nothing that it declares is expanded, and no file is opened. Bytes that are not
+// UTF-8 are dropped and counted. The reader accepts raw quotation marks in titles
+// and attributes, raw & and < in texts, comments, CDATA sections, CR LF line
+// ends, a byte order mark, and tags without line breaks between them.
 //
-// # Damage
+// # Corrupt dumps
 //
-// A checksum that does not match, a file that ends inside a page or a bzip2
-// stream, bytes behind the last stream: a [*CorruptError] with the place, after
-// all pages that precede it. A file that ends between two pages is accepted, as
-// dumps cut to a number of pages are in use; Stats.Footers is 0 for it.
+// A checksum mismatch, a file that ends inside a page or a bzip2 stream, or data
+// after the last stream is a [*CorruptError] with its offset. The documents
+// before it are yielded first. A file that ends between two pages is accepted,
+// because dumps truncated to some pages are in use; its Stats.Footers is 0.
 //
 // # Concurrency and memory
 //
-// A [Reader] belongs to one goroutine; readers share nothing but the
-// io.ReaderAt. One holds about 15 MiB, and below 64 MiB whatever it is given: no page
-// is held that is over the limit.
+// A [Reader] must not be used by several goroutines at once. Readers share only
+// the io.ReaderAt. A reader takes about 15 MiB, and less than 64 MiB for any
+// input, because it never holds a page over the limit.
 package wiki

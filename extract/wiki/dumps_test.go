@@ -243,7 +243,7 @@ func damaged() map[string]string {
 		"dump/garbage-tail.xml.bz2":      "bzip2",
 		"dump/zero-tail.xml.bz2":         "bzip2",
 		"dump/empty.xml.bz2":             "file is empty",
-		"dump/empty-stream-only.xml.bz2": "nothing is packed",
+		"dump/empty-stream-only.xml.bz2": "compressed file is empty",
 		"dump/not-bz2.xml.bz2":           "file ends inside a page",
 	}
 }

@@ -5,15 +5,15 @@ import (
 	"pretext/internal/failure"
 )
 
-// ErrCorrupt is what a [CorruptError] unwraps to.
+// ErrCorrupt is wrapped by every [CorruptError].
 var ErrCorrupt = failure.Damaged("corrupt dump")
 
-// A CorruptError locates damage of a dump: a checksum that does not match, a
-// file that ends too early, bytes that belong to no stream.
+// A CorruptError locates corrupt data in a dump: a checksum mismatch, a
+// truncated file, or data after the last stream.
 type CorruptError struct {
-	Offset int64  // in the file, of the first byte that is not right, as near as the format tells
+	Offset int64  // in the file: of the corrupt byte, or of the block that contains it
 	Reason string // e.g. "file ends inside a page"
-	Err    error  // what a decoder said, io.ErrUnexpectedEOF for a file cut short, or nil
+	Err    error  // error of the decoder, io.ErrUnexpectedEOF for a truncated file, or nil
 }
 
 // Error implements error.
@@ -21,7 +21,7 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("%v at byte %d: %s", ErrCorrupt, e.Offset, e.Reason)
 }
 
-// Unwrap returns [ErrCorrupt] and the cause.
+// Unwrap returns [ErrCorrupt], and Err if it is not nil.
 func (e *CorruptError) Unwrap() []error {
 	if e.Err == nil {
 		return []error{ErrCorrupt}

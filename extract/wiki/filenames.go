@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// A Part is what the name of a part of a dump says. Wikimedia splits large dumps
-// by page numbers:
+// A Part is the information in the name of a part of a dump. Wikimedia splits
+// large dumps by page numbers:
 //
 //	enwiki-20260801-pages-articles1.xml-p1p41242.bz2
 //	enwiki-2026-08-01-p1p41242.xml.bz2
 type Part struct {
-	Dump        string // what the names of all its parts have in common
+	Dump        string // the common beginning of the names of its parts
 	First, Last int64  // numbers of pages, both inclusive
 }
 
@@ -25,7 +25,7 @@ var (
 	contentPart = regexp.MustCompile(`^(.+)-p(\d{1,18})p(\d{1,18})\.xml(?:\.(?:bz2|gz|7z|zst))?$`)
 )
 
-// ParsePart reads the name of a part; ok is false for any other file's.
+// ParsePart parses the name of a part; ok is false for any other file name.
 func ParsePart(path string) (p Part, ok bool) {
 	name := filepath.Base(path)
 	m := legacyPart.FindStringSubmatch(name)
@@ -41,8 +41,8 @@ func ParsePart(path string) (p Part, ok bool) {
 	return p, p.First <= p.Last
 }
 
-// SortParts puts the parts of a dump into the order of their pages. They keep the
-// places that parts have among the paths, as do the paths of anything else.
+// SortParts sorts the parts of each dump by page numbers. Other paths keep their
+// places.
 func SortParts(paths []string) {
 	places := map[string][]int{}
 	var dumps []string
@@ -70,8 +70,9 @@ func SortParts(paths []string) {
 	}
 }
 
-// CheckParts returns a line for each gap and overlap between the parts of each
-// dump among some files. The last page of a dump is not known from names.
+// CheckParts returns a message for each gap and overlap between the parts of
+// each dump. A missing last part is not detected, because names do not tell the
+// number of pages.
 func CheckParts(paths []string) (lines []string) {
 	sorted := slices.Clone(paths)
 	SortParts(sorted)
@@ -95,12 +96,13 @@ func CheckParts(paths []string) (lines []string) {
 	return lines
 }
 
-// companions are the files that lie beside the dumps of pages, by their names.
+// companions are the files, by their names, that are published beside the dumps
+// of pages.
 var companions = []struct {
 	name *regexp.Regexp
 	what string
 }{
-	{regexp.MustCompile(`-multistream-index\d*\.txt`), anIndex},
+	{regexp.MustCompile(`-multistream-index\d*\.txt`), multistreamIndex},
 	{regexp.MustCompile(`(?i)^(sha1|sha256|sha512|md5)sums?(\.txt)?$|-(md5|sha1|sha256)sums(-.*)?\.(txt|json)$|\.(md5|sha1|sha256)$`), "a list of checksums"},
 	{regexp.MustCompile(`\.sql(\.gz|\.bz2)?$`), "an SQL table"},
 	{regexp.MustCompile(`-abstract\d*\.xml`), "the abstracts of pages"},
@@ -110,8 +112,8 @@ var companions = []struct {
 	{regexp.MustCompile(`^(dumpstatus\.json|dumpruninfo\.(txt|json|html)|report\.json|status\.html|index\.html|_SUCCESS|siteinfo-namespaces\.json(\.gz)?)$|-rss\.xml$|-siteinfo-namespaces\.json\.gz$`), "a note about a dump"},
 }
 
-// Companion says what a file is that lies beside the dumps of pages, by its name;
-// "" where the name tells of no such thing.
+// Companion describes a file that is published beside the dumps of pages, by its
+// name: "an SQL table". It returns "" for any other file.
 func Companion(path string) string {
 	name := filepath.Base(path)
 	for _, c := range companions {
@@ -122,8 +124,8 @@ func Companion(path string) string {
 	return ""
 }
 
-// HasDumpName reports whether a file is called as dumps of pages are: it is XML,
-// packed or not, and no companion of one.
+// HasDumpName reports whether a file has the name of a dump of pages: .xml,
+// .xml.bz2 or .xml.gz, or the name of a part, and is no [Companion].
 func HasDumpName(path string) bool {
 	name := strings.ToLower(filepath.Base(path))
 	if strings.HasPrefix(name, ".") || Companion(path) != "" {

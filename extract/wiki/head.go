@@ -11,33 +11,33 @@ import (
 	"strings"
 )
 
-// A Compression says how a dump is packed.
+// A Compression is the compression format of a dump.
 type Compression string
 
-// The compressions that are read.
+// The supported compression formats.
 const (
 	CompressionNone  Compression = "none"
 	CompressionBzip2 Compression = "bzip2" // of one stream or many
 	CompressionGzip  Compression = "gzip"
 )
 
-// An Encoding says how the characters of a dump are stored.
+// An Encoding is the character encoding of a dump.
 type Encoding string
 
-// The encodings that are read.
+// The supported encodings.
 const (
 	EncodingUTF8    Encoding = "utf-8"
 	EncodingUTF16LE Encoding = "utf-16le"
 	EncodingUTF16BE Encoding = "utf-16be"
 )
 
-// A Head is what the beginning of a dump says about all of it. It is plain data
-// that travels in tasks: read once with [ReadHead], it tells a [Reader] of any
-// range what the range itself cannot know.
+// A Head is the information at the beginning of a dump that applies to all of
+// it. [ReadHead] reads it once; it is plain data that is part of every task,
+// because a [Reader] of a range does not see the beginning.
 //
-// A dump without <siteinfo> leaves the fields from it empty: documents are then
-// named after the file (see [DBName]), their language is not known, and
-// namespaces go by MediaWiki's English names.
+// For a dump without <siteinfo> the fields from it are empty: IDs of documents
+// then begin with the name from the file name (see [DBName]), their language is
+// unknown, and the English names of namespaces apply.
 type Head struct {
 	DBName      string      `json:"dbname"`    // "enwiki"
 	Lang        string      `json:"lang"`      // xml:lang of <mediawiki>: "en"
@@ -61,14 +61,13 @@ func (h Head) splittable() bool {
 	return h.Compression != CompressionGzip && !utf16
 }
 
-// maxHeadBytes bounds how far the head is looked for: some ten times the
+// maxHeadBytes is the maximum size of a head, in bytes: about ten times the
 // longest one, that of a wiki with many namespaces.
 const maxHeadBytes = 1 << 20
 
-// ReadHead reads the beginning of a dump of size bytes. What it is packed with
-// and encoded in follows from its bytes, never from its name. An empty file, or
-// one of no known kind, is a [*CorruptError]; one that is known to be something
-// else is a [*NotDumpError].
+// ReadHead reads the beginning of a dump of size bytes. Its bytes, not its name,
+// decide about compression and encoding. An empty file or one of an unknown
+// format is a [*CorruptError], one of another known format a [*NotDumpError].
 func ReadHead(r io.ReaderAt, size int64) (Head, error) {
 	h, err := readHead(r, size)
 	if foreign := (*NotDumpError)(nil); errors.As(err, &foreign) {
@@ -102,7 +101,7 @@ func readHead(r io.ReaderAt, size int64) (Head, error) {
 	return d.Head, err
 }
 
-// sniffCompression tells what a file is packed with by its first bytes.
+// sniffCompression returns the compression format by the first bytes of a file.
 func sniffCompression(r io.ReaderAt, size int64) (Compression, error) {
 	magic := make([]byte, min(size, 16))
 	if n, err := r.ReadAt(magic, 0); n < len(magic) {
@@ -120,9 +119,8 @@ func sniffCompression(r io.ReaderAt, size int64) (Compression, error) {
 	return CompressionNone, nil
 }
 
-// decodedHead returns the beginning of the decoded dump, at least up to its
-// first page or the end of its siteinfo where there is one within
-// [maxHeadBytes].
+// decodedHead returns the decoded beginning of a dump: at least up to the first
+// page or the end of <siteinfo>, if one is in the first [maxHeadBytes].
 func decodedHead(src source) ([]byte, error) {
 	buf := make([]byte, 0, 64<<10)
 	for len(buf) < maxHeadBytes && headEnd(buf) < 0 {
@@ -139,12 +137,12 @@ func decodedHead(src source) ([]byte, error) {
 	return buf, nil
 }
 
-// headEnd returns where the head of a dump ends, -1 when that is not in b.
+// headEnd returns where the head of a dump ends, or -1 if the end is not in b.
 func headEnd(b []byte) int {
 	return firstOf(b, "</siteinfo", "<page>", "<page ")
 }
 
-// firstOf returns where the first of some words stands in b, -1 when none does.
+// firstOf returns the first offset of any of some words in b, or -1.
 func firstOf(b []byte, words ...string) int {
 	first := -1
 	for _, word := range words {
@@ -155,7 +153,7 @@ func firstOf(b []byte, words ...string) int {
 	return first
 }
 
-// sniffEncoding tells the encoding by the byte order mark, or by the first <.
+// sniffEncoding returns the encoding by the byte order mark or the first "<".
 func sniffEncoding(b []byte) Encoding {
 	switch {
 	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("<\x00")):
@@ -169,7 +167,7 @@ func sniffEncoding(b []byte) Encoding {
 // parse fills the fields from the decoded beginning of a dump.
 func (h *Head) parse(text []byte) error {
 	if len(text) == 0 {
-		return &CorruptError{Reason: "nothing is packed in the file", Err: io.ErrUnexpectedEOF}
+		return &CorruptError{Reason: "compressed file is empty", Err: io.ErrUnexpectedEOF}
 	}
 	start, page := bytes.Index(text, []byte("<mediawiki")), firstOf(text, "<page>", "<page ")
 	if err := foreignArchive(text); err != nil {
@@ -185,7 +183,7 @@ func (h *Head) parse(text []byte) error {
 	}
 	switch {
 	case page >= 0 && (start < 0 || page < start):
-		return nil // it begins with its pages
+		return nil // no head: the file begins with a page
 	case start < 0:
 		return &CorruptError{Reason: "not a MediaWiki dump: neither <mediawiki> nor <page> at its beginning"}
 	}
@@ -200,8 +198,8 @@ func (h *Head) parse(text []byte) error {
 	return nil
 }
 
-// checkDeclaration refuses the encodings that an XML declaration may name and
-// that would be read wrong.
+// checkDeclaration returns an error if the XML declaration names an unsupported
+// encoding.
 func checkDeclaration(text []byte) error {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	if !bytes.HasPrefix(text, []byte("<?xml")) {
@@ -219,10 +217,10 @@ func checkDeclaration(text []byte) error {
 	case s == "utf-8", s == "utf8", s == "us-ascii", s == "ascii", strings.HasPrefix(s, "utf-16"):
 		return nil
 	}
-	return fmt.Errorf("encoding %q is not read: convert the dump to UTF-8", name)
+	return fmt.Errorf("encoding %q is not supported: convert the dump to UTF-8", name)
 }
 
-// siteinfo reads the fields from what stands between <mediawiki and </siteinfo>.
+// siteinfo parses the fields from "<mediawiki" up to "</siteinfo>".
 func (h *Head) siteinfo(b []byte) {
 	fields := map[string]*string{
 		"sitename": &h.SiteName, "dbname": &h.DBName, "base": &h.Base, "generator": &h.Generator,
@@ -249,7 +247,7 @@ func (h *Head) siteinfo(b []byte) {
 	}
 }
 
-// namespace adds one line of the namespace table. The article namespace has no
+// namespace adds an entry to the namespace table. The article namespace has no
 // name: its tag is empty.
 func (h *Head) namespace(w *walker, t tag) {
 	value, _ := attr(t.attrs, "key")
@@ -263,8 +261,8 @@ func (h *Head) namespace(w *walker, t tag) {
 	}
 }
 
-// string returns the content of the element that begins at w.pos as characters,
-// "" when it has no end.
+// string returns the content of the element that begins at w.pos, decoded; "" if
+// it has no end tag.
 func (w *walker) string(name []byte) string {
 	raw, markup, ok := w.content(name)
 	if !ok {
@@ -273,17 +271,16 @@ func (w *walker) string(name []byte) string {
 	return cleanString(raw, markup)
 }
 
-// cleanString returns the characters of raw, trimmed and valid. It works on a
-// copy.
+// cleanString decodes a copy of raw and returns it trimmed, as valid UTF-8.
 func cleanString(raw []byte, markup bool) string {
 	b, _, _ := dropInvalid(characters(bytes.Clone(raw), markup))
 	return string(bytes.TrimSpace(b))
 }
 
-// DBName returns the database name for a dump whose head holds none: what
-// precedes the date in a name as Wikimedia gives them ("enwiki" for
-// "enwiki-20250101-pages-articles.xml.bz2"), for any other name the name without
-// .xml and what it is packed with.
+// DBName returns the database name for a dump whose head has none: the part of a
+// Wikimedia file name before the date ("enwiki" for
+// "enwiki-20250101-pages-articles.xml.bz2"). For any other name it removes .xml,
+// .gz and .bz2.
 func DBName(source string) string {
 	wiki, rest, _ := strings.Cut(source, "-")
 	date, _, dashed := strings.Cut(rest, "-")

@@ -2,8 +2,8 @@ package wiki
 
 import "strings"
 
-// canonicalNamespaces returns the names that every MediaWiki understands beside
-// its own (mediawiki/core, includes/title/NamespaceInfo.php, CANONICAL_NAMES,
+// canonicalNamespaces returns the English names that every MediaWiki accepts in
+// addition to its own (mediawiki/core, includes/title/NamespaceInfo.php, CANONICAL_NAMES,
 // and the namespaces of Scribunto and TimedText on Wikimedia's wikis).
 func canonicalNamespaces() []Namespace {
 	return []Namespace{
@@ -29,7 +29,7 @@ func newNamespaceTable(head Head) namespaceTable {
 	return t
 }
 
-// ofTitle returns the namespace that the prefix of a title names, 0 without one.
+// ofTitle returns the namespace in the prefix of a title; 0 if it has none.
 func (t namespaceTable) ofTitle(title string) int {
 	prefix, _, ok := strings.Cut(title, ":")
 	if !ok {
@@ -38,7 +38,8 @@ func (t namespaceTable) ofTitle(title string) int {
 	return t[namespaceKey(prefix)]
 }
 
-// namespaceKey folds what MediaWiki does not tell apart in a prefix.
+// namespaceKey converts a name to the form in which MediaWiki compares names:
+// lower case, with single spaces for underscores.
 func namespaceKey(name string) string {
 	return strings.ToLower(strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '_' }), " "))
 }

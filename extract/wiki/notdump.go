@@ -12,11 +12,11 @@ import (
 	"pretext/internal/failure"
 )
 
-// ErrNotDump is what a [NotDumpError] unwraps to.
+// ErrNotDump is wrapped by every [NotDumpError].
 var ErrNotDump = failure.Usage(errors.New("not a pages dump"))
 
-// A NotDumpError says that a file is whole but something else than a dump of
-// pages: the wrong file was given, or it is packed in a way that is not read.
+// A NotDumpError reports a valid file that is not a dump of pages, or that is in
+// an unsupported archive format.
 type NotDumpError struct {
 	What string // "an SQL table"
 	Cure string // what to do, e.g. "unpack it"
@@ -29,31 +29,30 @@ func (e *NotDumpError) Error() string {
 // Unwrap returns [ErrNotDump].
 func (e *NotDumpError) Unwrap() error { return ErrNotDump }
 
-// anIndex is what lies beside each part of a multistream dump.
-const anIndex = "the index of a multistream dump"
+// multistreamIndex describes the index file of a multistream dump.
+const multistreamIndex = "the index of a multistream dump"
 
-// NotDump returns the error of a file that lies beside the dumps of pages, as
-// [Companion] names it.
+// NotDump returns the error for a file that belongs to a dump but holds no
+// pages. what is the result of [Companion].
 func NotDump(what string) *NotDumpError {
-	if what == anIndex {
+	if what == multistreamIndex {
 		return &NotDumpError{what, "give the .xml.bz2 file beside it, which needs no index"}
 	}
 	return &NotDumpError{what, givePages}
 }
 
-// Cures of a [NotDumpError].
+// Values of NotDumpError.Cure.
 const (
 	givePages = "give the file of its dump that is called …-pages-articles….xml.bz2, or a content export"
 	unpack    = "unpack it, and give the .xml, .xml.bz2 or .xml.gz file in it"
-	repack    = "unpack it, or pack it with bzip2"
+	repack    = "unpack it, or compress it with bzip2"
 )
 
-// packings are formats by their first bytes that hold no dump, or not in a way
-// that is read.
+// packings are formats, by their first bytes, in which dumps are not supported.
 var packings = []struct{ magic, what, cure string }{
-	{"\xfd7zXZ\x00", "packed with xz, which is not read", repack},
+	{"\xfd7zXZ\x00", "compressed with xz, which is not supported", repack},
 	{"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", repack},
-	{"\x28\xb5\x2f\xfd", "packed with zstd, which is not read", repack},
+	{"\x28\xb5\x2f\xfd", "compressed with zstd, which is not supported", repack},
 	{"PK\x03\x04", "a zip archive", unpack},
 	{"PK\x05\x06", "a zip archive", unpack},
 	{"Rar!\x1a\x07", "a RAR archive", unpack},
@@ -62,8 +61,7 @@ var packings = []struct{ magic, what, cure string }{
 	{"SQLite format 3\x00", "an SQLite database", givePages},
 }
 
-// foreignPacking returns the error of a file that begins like a format which is no
-// dump, nil where it does not.
+// foreignPacking returns an error if magic begins a format of packings.
 func foreignPacking(magic []byte) error {
 	for _, p := range packings {
 		if bytes.HasPrefix(magic, []byte(p.magic)) {
@@ -81,11 +79,11 @@ var (
 	pageStart    = regexp.MustCompile(`(?i)^\s*(<!--.*?-->\s*|<\?xml[^>]*>\s*)*<(!doctype html|html|head|script|body)\b`)
 )
 
-// tarMagic stands at byte 257 of tar archives, old and new.
+// tarMagic is at byte 257 of tar archives, old and new.
 const tarMagic, tarMagicAt = "ustar", 257
 
-// foreignArchive returns the error of a tar archive, in which a dump may begin, nil
-// for anything else.
+// foreignArchive returns an error if text begins a tar archive, in which a dump
+// may be the first file.
 func foreignArchive(text []byte) error {
 	if len(text) >= tarMagicAt+len(tarMagic) && string(text[tarMagicAt:tarMagicAt+len(tarMagic)]) == tarMagic {
 		return &NotDumpError{"a tar archive", unpack}
@@ -93,8 +91,8 @@ func foreignArchive(text []byte) error {
 	return nil
 }
 
-// foreignText returns the error of the decoded beginning of a file that is known
-// to be something else than a dump, nil where it is not.
+// foreignText returns an error if the decoded beginning of a file shows that it
+// is not a dump, else nil.
 func foreignText(text []byte) error {
 	if len(text) > 64<<10 {
 		text = text[:64<<10]
@@ -109,7 +107,7 @@ func foreignText(text []byte) error {
 	case sqlStart.Match(plain) && sqlWord.Match(plain):
 		return &NotDumpError{"an SQL table", givePages}
 	case indexLine.Match(plain):
-		return NotDump(anIndex)
+		return NotDump(multistreamIndex)
 	case checksumLine.Match(plain):
 		return &NotDumpError{"a list of checksums", givePages}
 	case bytes.HasPrefix(trimmed, []byte("{")), bytes.HasPrefix(trimmed, []byte("[")):
@@ -123,7 +121,7 @@ func foreignText(text []byte) error {
 		return err
 	}
 	if root := rootElement.FindSubmatch(plain); root != nil && string(root[1]) != "mediawiki" {
-		return &NotDumpError{fmt.Sprintf("XML of another kind (<%s>)", root[1]), givePages}
+		return &NotDumpError{fmt.Sprintf("another XML format (<%s>)", root[1]), givePages}
 	}
 	if isPlainText(trimmed) {
 		return &NotDumpError{"plain text", "give a MediaWiki XML dump; texts and books go to --books"}
@@ -135,8 +133,9 @@ func foreignText(text []byte) error {
 var rootElement = regexp.MustCompile(`^\s*(?:<\?xml[^>]*>\s*|<!--(?s:.*?)-->\s*)*<([A-Za-z_][\w:.-]{0,63})(?:\s[^<]*)?/?>`)
 
 // isPlainText reports whether text is not empty, does not begin with markup, is
-// valid UTF-8 (but for a character cut at its end) and has no control characters
-// except white space. Zeros, as an unfinished download leaves, are not text.
+// valid UTF-8 (the last character may be incomplete) and has no control
+// characters except white space. Zeros, as in an unfinished download, are control
+// characters.
 func isPlainText(text []byte) bool {
 	if len(text) == 0 || text[0] == '<' {
 		return false

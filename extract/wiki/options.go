@@ -8,15 +8,15 @@ import (
 	"pretext/extract/wiki/wikitext"
 )
 
-// Options configures what becomes of the pages of a dump. Start from
+// Options selects the pages of a dump that become documents, and their text. Start from
 // [DefaultOptions] and change fields; [Options.Validate] reports every problem
 // at once.
 type Options struct {
 	Namespaces          []int            `json:"namespaces"`           // keys of the namespaces kept; default 0, the articles
-	KeepDisambiguations bool             `json:"keep_disambiguations"` // keep pages that list the meanings of a word; default no
-	MinCharacters       int              `json:"min_characters"`       // shortest text kept, in Unicode characters; default 0: all that is not empty
-	Language            string           `json:"language"`             // BCP 47 code for all documents, in place of what the dump says; default ""
-	Wikitext            wikitext.Options `json:"wikitext"`             // what stays of a page's text
+	KeepDisambiguations bool             `json:"keep_disambiguations"` // keep disambiguation pages; default false
+	MinCharacters       int              `json:"min_characters"`       // minimum length of a text in Unicode characters; default 0
+	Language            string           `json:"language"`             // BCP 47 code for all documents; default "": that of the dump
+	Wikitext            wikitext.Options `json:"wikitext"`             // what parts of a page become text
 }
 
 // DefaultOptions returns the options for encyclopedia articles.
@@ -24,15 +24,15 @@ func DefaultOptions() Options {
 	return Options{Namespaces: []int{0}, Wikitext: wikitext.DefaultOptions()}
 }
 
-// Validate returns what is wrong with the options, all of it.
+// Validate reports every problem of the options.
 func (o Options) Validate() error {
 	var errs []error
 	if len(o.Namespaces) == 0 {
-		errs = append(errs, errors.New("namespaces: none is kept, so no page would be"))
+		errs = append(errs, errors.New("namespaces: must name at least one"))
 	}
 	for i, ns := range o.Namespaces {
 		if slices.Contains(o.Namespaces[:i], ns) {
-			errs = append(errs, fmt.Errorf("namespaces: %d is named twice", ns))
+			errs = append(errs, fmt.Errorf("namespaces: %d is given twice", ns))
 		}
 	}
 	if o.MinCharacters < 0 {

@@ -8,18 +8,18 @@ import (
 	"pretext/extract"
 )
 
-// A pageHead is what stands in a page before its first revision.
+// A pageHead is the part of a page before its first revision.
 type pageHead struct {
 	title    []byte // raw
-	markup   bool   // in the title
+	markup   bool   // the title contains "<"
 	id       int64
 	ns       int
 	hasNS    bool
 	redirect bool
 }
 
-// parseHead reads the head of a page. Elements that it does not know are
-// skipped with all that is in them, so that an <id> is the page's own.
+// parseHead parses the head of a page. It skips unknown elements with their
+// content, so <id> is that of the page itself.
 func parseHead(b []byte) (h pageHead, ok bool) {
 	w := walker{b: b}
 	if _, ok := w.next(); !ok { // <page> itself
@@ -29,12 +29,12 @@ func parseHead(b []byte) (h pageHead, ok bool) {
 	for {
 		t, ok := w.next()
 		if !ok {
-			// What is left after the last tag is white space, or a construct
-			// without end.
+			// After the last tag there is only white space, unless a construct is
+			// not closed.
 			return h, hasID && len(bytes.TrimSpace(h.title)) > 0 && bytes.IndexByte(w.b[w.pos:], '<') < 0
 		}
 		if !t.end && string(t.name) == "redirect" {
-			h.redirect = true // whatever the attribute with its target looks like
+			h.redirect = true // its attribute may be malformed
 			continue
 		}
 		if t.end || t.empty {
@@ -60,8 +60,8 @@ func parseHead(b []byte) (h pageHead, ok bool) {
 	}
 }
 
-// parseID reads a page id: a number of MediaWiki's, which counts from 1 (0 is
-// taken, as other exporters write it).
+// parseID parses a page ID. MediaWiki counts from 1; other exporters also write
+// 0.
 func parseID(raw []byte) (int64, bool) {
 	id, err := strconv.ParseInt(string(bytes.TrimSpace(raw)), 10, 64)
 	return id, err == nil && id >= 0
@@ -72,16 +72,16 @@ func parseNS(raw []byte) (int, bool) {
 	return int(ns), err == nil
 }
 
-// A revision is what is needed of the last revision of a page.
+// A revision is the last revision of a page.
 type revision struct {
 	foreign bool   // not wikitext
 	deleted bool   // text suppressed
 	text    []byte // raw
-	markup  bool   // in the text
+	markup  bool   // the text contains "<"
 }
 
-// parseRevision reads the revision at the beginning of b. Content of other
-// slots (<content>) is skipped: the article is the text in the revision itself.
+// parseRevision parses the revision at the beginning of b. It skips content of
+// other slots (<content>): the article is the text of the revision itself.
 func parseRevision(b []byte) (rev revision, ok bool) {
 	w := walker{b: b}
 	w.next() // <revision> itself
@@ -117,8 +117,8 @@ func parseRevision(b []byte) (rev revision, ok bool) {
 	}
 }
 
-// header reads and filters the head of a page, before its text is touched.
-// reject is "" for a page to go on with.
+// header parses the head of a page and filters by it, before the text is
+// touched. If reject is "", the page passed.
 func (r *Reader) header(p rawPage) (h pageHead, title string, reject extract.Reject) {
 	switch {
 	case p.end != endClosed:
@@ -148,7 +148,7 @@ func (r *Reader) header(p rawPage) (h pageHead, title string, reject extract.Rej
 	return h, title, ""
 }
 
-// title returns the title as characters, with single spaces.
+// title returns the decoded title, with single spaces.
 func (r *Reader) title(h *pageHead, p rawPage) string {
 	b := r.dropInvalid(characters(h.title, h.markup), h.id, p)
 	if bytes.ContainsAny(b, "\t\n") {
@@ -157,7 +157,8 @@ func (r *Reader) title(h *pageHead, p rawPage) string {
 	return string(bytes.TrimSpace(b))
 }
 
-// wikitext returns the wikitext of the last revision of a page, in place.
+// wikitext returns the decoded wikitext of the last revision of a page. It
+// overwrites the page.
 func (r *Reader) wikitext(p rawPage, h pageHead) ([]byte, extract.Reject) {
 	if p.revision == nil {
 		return nil, extract.RejectMalformed

@@ -7,28 +7,28 @@ import (
 	"io"
 )
 
-// A Range is one task: the pages of a dump whose <page> tag begins in the
-// bytes [Start, End) of an uncompressed file, or in the bzip2 blocks that begin
-// there. Ranges that follow each other give every page exactly once, wherever
-// the cuts lie. A dump that can only be read from its beginning (gzip, UTF-16)
-// belongs as a whole to the range with Start 0.
+// A Range is one task: the pages of a dump whose <page> tag begins in the bytes
+// [Start, End) of an uncompressed file, or in the bzip2 blocks that begin there.
+// If ranges cover the file without overlap, every page belongs to exactly one of
+// them. A dump that can only be read from its beginning (gzip, UTF-16) belongs
+// entirely to the range with Start 0.
 type Range struct {
 	Start int64 `json:"start"`
 	End   int64 `json:"end"`
 }
 
-// The length of a range: short enough that 16 cores share a small dump, long
-// enough that what a range reads beyond its end (one block of bzip2, about
-// 250 kB of a file) does not matter.
+// Sizes of ranges: small enough that 16 cores share a small dump, and so large
+// that reading beyond the end of a range (one block of bzip2, about 250 kB of
+// the file) costs little.
 const (
 	minRangeBytes = 1 << 20
 	maxRangeBytes = 32 << 20
 	rangesPerDump = 64
 )
 
-// Ranges cuts a dump of size bytes into ranges of clamp(size/64, 1 MiB,
-// 32 MiB), the last one shorter: from the size alone, so that everybody who
-// reads the same dump cuts it alike. An empty dump has none.
+// Ranges divides a dump of size bytes into ranges of size/64 bytes, but at least
+// 1 MiB and at most 32 MiB; the last one is shorter. The result depends on the
+// size alone, so it is the same on every machine. An empty dump has no ranges.
 func Ranges(size int64) []Range {
 	if size <= 0 {
 		return nil
@@ -42,13 +42,13 @@ func Ranges(size int64) []Range {
 }
 
 // A RangeHash is an io.ReaderAt that computes the SHA-256 of the bytes of one
-// range while they are read through it. Give it to [NewReader] in place of the
-// file: the [Reader] reads its range from front to back, so that the hash costs
-// no second reading. It is not safe for concurrent use.
+// range while they are read through it. Pass it to [NewReader] as Dump.File: the
+// [Reader] reads its range from front to back, so the hash needs no second pass.
+// It is not safe for concurrent use.
 type RangeHash struct {
 	r    io.ReaderAt
 	hash hash.Hash
-	next int64 // first byte of the range that is not hashed yet
+	next int64 // first byte of the range that is not hashed
 	end  int64
 }
 
@@ -57,7 +57,8 @@ func NewRangeHash(r io.ReaderAt, rng Range) *RangeHash {
 	return &RangeHash{r: r, hash: sha256.New(), next: rng.Start, end: rng.End}
 }
 
-// ReadAt reads from the file, and hashes what comes next in the range.
+// ReadAt reads from the file and hashes the next bytes of the range among those
+// read.
 func (h *RangeHash) ReadAt(p []byte, off int64) (int, error) {
 	n, err := h.r.ReadAt(p, off)
 	if off <= h.next && h.next < min(off+int64(n), h.end) {
@@ -68,9 +69,9 @@ func (h *RangeHash) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Sum returns the SHA-256 of the range. It reads what nobody has read through h
-// so far: nothing after a [Reader] has come to its end, except of a dump that
-// cannot be cut.
+// Sum returns the SHA-256 of the range. It first reads the bytes that were not
+// read through h: none after a [Reader] has reached its end, unless the dump can
+// only be read from the beginning.
 func (h *RangeHash) Sum() ([sha256.Size]byte, error) {
 	var sum [sha256.Size]byte
 	rest := io.NewSectionReader(h.r, h.next, h.end-h.next)

@@ -26,7 +26,7 @@ type Reader struct {
 	namespaces namespaceTable
 	split      *splitter
 	scanner    *wikitext.Scanner
-	text       []byte // of the document last given
+	text       []byte // of the last document
 	stats      Stats
 	used       bool
 }
@@ -57,17 +57,17 @@ func NewReader(d Dump, rng Range, opts Options) *Reader {
 	}
 }
 
-// Documents returns the documents of the range in the order of their pages. It
-// can be gone through once. A document, with the strings in it, is valid until
-// the next step: its text lies in a buffer that is used again, so keep a
-// strings.Clone of what must live longer.
+// Documents yields the documents of the range in the order of their pages. It
+// may be called only once. A document and its strings are valid until the next
+// iteration, because the buffer of the text is reused; use strings.Clone to keep
+// them.
 //
-// Damage of the file ends the sequence with a [*CorruptError] after the pages
-// before it, and so does a file that ends inside a page.
+// If the file is corrupt or ends inside a page, the last element is a
+// [*CorruptError], after the documents before it.
 func (r *Reader) Documents() iter.Seq2[*extract.Document, error] {
 	return func(yield func(*extract.Document, error) bool) {
 		if r.used {
-			panic("BUG: the documents of a range are asked for twice")
+			panic("BUG: Documents called twice")
 		}
 		r.used = true
 		var doc extract.Document
@@ -105,7 +105,7 @@ func (r *Reader) next(doc *extract.Document) error {
 	}
 }
 
-// document makes a document of a page, or says why not.
+// document converts a page to a document, or returns the reason for a reject.
 func (r *Reader) document(doc *extract.Document, p rawPage) extract.Reject {
 	h, title, reject := r.header(p)
 	if reject != "" {
@@ -135,7 +135,7 @@ func (r *Reader) document(doc *extract.Document, p rawPage) extract.Reject {
 	*doc = extract.Document{
 		ID:     r.pageID(h.id),
 		Title:  title,
-		Text:   unsafe.String(unsafe.SliceData(r.text), len(r.text)), // no copy: Documents says how long it lives
+		Text:   unsafe.String(unsafe.SliceData(r.text), len(r.text)), // no copy, see Documents
 		Source: r.source,
 		Lang:   r.lang,
 	}
@@ -146,8 +146,8 @@ func (r *Reader) pageID(id int64) string {
 	return r.dbname + ":" + strconv.FormatInt(id, 10)
 }
 
-// dropInvalid drops the bytes of a title or wikitext that are not valid UTF-8, in place, and
-// counts them for the page with the given ID.
+// dropInvalid removes invalid UTF-8 from b, the title or wikitext of the page
+// with the given ID, in place, and counts the bytes.
 func (r *Reader) dropInvalid(b []byte, id int64, p rawPage) []byte {
 	b, dropped, first := dropInvalid(b)
 	if dropped > 0 {
@@ -159,14 +159,14 @@ func (r *Reader) dropInvalid(b []byte, id int64, p rawPage) []byte {
 	return b
 }
 
-// Stats returns the counts so far: those of the whole range once Documents has
-// come to its end.
+// Stats returns the counts so far. After Documents has ended they are those of
+// the whole range.
 func (r *Reader) Stats() Stats {
 	s := r.stats.clone()
 	s.Bytes, s.XMLBytes, s.Footers = r.rng.End-r.rng.Start, r.split.owned, r.split.footers
 	for name, n := range r.scanner.Dropped() {
 		if len(s.Templates) == maxTemplates {
-			s.TemplatesSlack = int64(n) // the most frequent that is left out: they come by frequency
+			s.TemplatesSlack = int64(n) // of the most frequent one that is left out
 			break
 		}
 		s.template(name, int64(n))

@@ -185,7 +185,7 @@ func TestValidateReportsEveryProblem(t *testing.T) {
 	opts := DefaultOptions()
 	opts.Namespaces, opts.MinCharacters = []int{0, 0}, -1
 	err := opts.Validate()
-	for _, want := range []string{"named twice", "min_characters -1"} {
+	for _, want := range []string{"given twice", "min_characters -1"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: want %q in it", err, want)
 		}

@@ -12,17 +12,18 @@ import (
 	"pretext/extract/internal/counting"
 )
 
-// A source delivers the decoded bytes of a dump from the beginning of a range
-// on, and past its end for as long as it is asked.
+// A source reads the decoded bytes of a dump from the beginning of a range to the
+// end of the dump.
 type source interface {
-	// read puts the next bytes into p, which is not empty: at least one, or an
-	// error; io.EOF at the end of the dump. Either the range owns all of them,
-	// or none and none that follow.
+	// read reads the next bytes into p, which is not empty: at least one byte, or
+	// an error, io.EOF at the end of the dump. owned reports whether the range
+	// owns them: all of them, or else none and none of the following.
 	read(p []byte) (n int, owned bool, err error)
-	// offset returns where in the file the bytes last read come from.
+	// offset returns the offset in the file of the bytes last read, or of the
+	// compressed block that contains them.
 	offset() int64
-	// plain reports whether the file holds the bytes as they are, so that
-	// offsets count on from byte to byte.
+	// plain reports whether the file is not encoded, so that every byte has its
+	// own offset.
 	plain() bool
 }
 
@@ -58,7 +59,7 @@ func openSource(d Dump, rng Range) source {
 	return src
 }
 
-// A failedSource gives nothing but an error.
+// A failedSource only returns an error.
 type failedSource struct{ err error }
 
 func (s failedSource) read([]byte) (int, bool, error) { return 0, false, s.err }
@@ -93,7 +94,7 @@ func (s *plainSource) read(p []byte) (int, bool, error) {
 func (s *plainSource) offset() int64 { return s.last }
 func (s *plainSource) plain() bool   { return true }
 
-// readError describes a ReadAt that gave less than it was asked for.
+// readError returns the error for a ReadAt that read less than asked for.
 func readError(offset int64, err error) error {
 	if err == nil || err == io.EOF {
 		return &CorruptError{Offset: offset, Reason: "file is shorter than its size", Err: io.ErrUnexpectedEOF}
@@ -101,7 +102,7 @@ func readError(offset int64, err error) error {
 	return fmt.Errorf("read at byte %d: %w", offset, err)
 }
 
-// A gzipSource reads a gzip file, of one member or several, from its front.
+// A gzipSource reads a gzip file of one or several members from its beginning.
 type gzipSource struct {
 	file *counting.Reader
 	z    *gzip.Reader // nil until the first read
@@ -124,12 +125,12 @@ func (s *gzipSource) read(p []byte) (int, bool, error) {
 		n, err = s.z.Read(p)
 	}
 	if n > 0 {
-		return n, true, nil // an error will come again
+		return n, true, nil // the error will be returned again
 	}
 	return 0, false, s.corrupt(err)
 }
 
-// corrupt tells damage from a disk that does not read.
+// corrupt distinguishes corrupt data from errors of reading the file.
 func (s *gzipSource) corrupt(err error) error {
 	switch {
 	case err == io.EOF && s.z != nil:
@@ -145,14 +146,13 @@ func (s *gzipSource) corrupt(err error) error {
 func (s *gzipSource) offset() int64 { return s.file.N }
 func (s *gzipSource) plain() bool   { return false }
 
-// A utf16Source turns UTF-16 into UTF-8. A surrogate without its partner becomes
-// three bytes that are not valid UTF-8, and is dropped and counted as such with
-// the page that it stands in.
+// A utf16Source converts UTF-16 to UTF-8. An unpaired surrogate becomes three
+// bytes of invalid UTF-8, which are later dropped and counted for their page.
 type utf16Source struct {
 	src       source
 	bigEndian bool
 	raw       [4096]byte
-	start     int // raw[start:end] is not turned yet
+	start     int // raw[start:end] is not converted yet
 	end       int
 	eof       bool
 }
@@ -181,7 +181,8 @@ func (s *utf16Source) read(p []byte) (int, bool, error) {
 	}
 }
 
-// transcode fills p with what the units at hand give.
+// transcode converts as many code units as fit in p and returns the number of
+// bytes written.
 func (s *utf16Source) transcode(p []byte) int {
 	n := 0
 	for s.end-s.start >= 2 && len(p)-n >= utf8.UTFMax {
@@ -191,7 +192,7 @@ func (s *utf16Source) transcode(p []byte) int {
 		case !utf16.IsSurrogate(r):
 			n += utf8.EncodeRune(p[n:], r)
 		case s.end-s.start < 4 && !s.eof:
-			return n // the partner is still to come
+			return n // the other half is not read yet
 		default:
 			pair := rune(utf8.RuneError)
 			if s.end-s.start >= 4 {

@@ -30,7 +30,7 @@ func (s *bzip2Source) read(p []byte) (int, bool, error) {
 	return n, s.block.Owned, nil
 }
 
-// corruptBzip2 makes damage of a bzip2 file damage of a dump.
+// corruptBzip2 converts a [bzip2.CorruptError] to a [CorruptError].
 func corruptBzip2(err error) error {
 	if damage, ok := errors.AsType[*bzip2.CorruptError](err); ok {
 		return &CorruptError{Offset: damage.Offset, Reason: "bzip2: " + damage.Reason, Err: damage}

@@ -8,28 +8,28 @@ import (
 	"pretext/extract"
 )
 
-// lookahead is the length of the longest tag that the splitter must tell from
-// others, with the byte behind it.
+// lookahead is the length of the longest tag that the splitter recognizes, with
+// the byte after it.
 const lookahead = len("</mediawiki>")
 
-// bounds are the sizes, in bytes, that a splitter keeps to.
+// bounds are the limits of a splitter, in bytes.
 type bounds struct {
-	window   int // of the window at first; it grows with the pages, to the sum of all bounds
-	read     int // room that a read is offered at least
-	head     int // a longer head of a page (before its first revision) is too large
-	revision int // a longer last revision is too large
+	window   int // initial size of the window; it grows up to the sum of all bounds
+	read     int // minimum free space for a read
+	head     int // maximum size of a page before its first revision
+	revision int // maximum size of the last revision
 }
 
-// defaultBounds are those for dumps. What a revision holds beside its text
-// (contributor, comment, checksum) is far below the MiB granted here.
+// defaultBounds returns the bounds for dumps. The parts of a revision other than
+// its text (contributor, comment, checksum) are far below 1 MiB.
 func defaultBounds() bounds {
 	return bounds{window: 512 << 10, read: 64 << 10, head: 1 << 20, revision: extract.MaxPageBytes + 1<<20}
 }
 
-// most returns the greatest size of the window.
+// most returns the maximum size of the window.
 func (b bounds) most() int { return b.window + b.read + b.head + b.revision }
 
-// An ending says how a page came to its end.
+// An ending is how a page ended.
 type ending int
 
 const (
@@ -38,12 +38,13 @@ const (
 	endTruncated                  // by the end of the file
 )
 
-// A rawPage is the XML of one page, without its </page>, in the window of the
-// splitter: valid, and free to be changed, until the next one is asked for.
+// A rawPage is the XML of one page, without its </page>. Its bytes are in the
+// window of the splitter: they are valid until the next call of next, and may be
+// overwritten.
 type rawPage struct {
 	head     []byte // up to its first <revision>
-	revision []byte // from its last <revision> on; nil without one
-	tooLarge bool   // head or revision is longer than the window holds, and missing here
+	revision []byte // from its last <revision> on; nil if there is none
+	tooLarge bool   // head or revision exceeds its bound and is missing here
 	end      ending
 	offset   int64 // of the page in the file, see [Place]
 }
@@ -51,42 +52,41 @@ type rawPage struct {
 // A splitter finds the pages of a range in the decoded bytes of a source, in
 // one pass and with a window of bounded size.
 //
-// It looks at tags alone: a page begins at every <page>, wherever it stands, and
-// ends at the next </page>, <page> or </mediawiki>. So a page is found by
-// looking at its bytes only, and a reader that begins anywhere in a dump finds
-// the same pages as one that has read it from the front. A sound dump escapes
-// every < of its text, so no such tag can stand inside a page.
+// A page begins at every <page> and ends at the next </page>, <page> or
+// </mediawiki>. No other context matters, so a reader that begins anywhere in a
+// dump finds the same pages as one that begins at the front. A valid dump escapes
+// every < of a text, so these tags do not occur inside a page.
 type splitter struct {
 	src    source
 	bounds bounds
 	buf    []byte // buf[keep:fill] is the window
 	fill   int
-	scan   int   // looked at so far
+	scan   int   // everything before is scanned
 	delta  int64 // position of buf[i] in the decoded stream, minus i, for i ≥ scan
 
 	ownedEnd int64  // position of the first byte that the range does not own
-	owned    int64  // bytes of the stream that the range owns, so far
-	eof      bool   // nothing more can be read
-	err      error  // why, nil at the end of the file
-	marks    []mark // where in the file the bytes of the window came from
+	owned    int64  // number of owned bytes read so far
+	eof      bool   // the source has ended
+	err      error  // of the source, nil at the end of the file
+	marks    []mark // offsets in the file of the bytes in the window
 	footers  int64  // </mediawiki> tags that the range owns
 
 	page pageState
 }
 
-// pageState is what the splitter knows of the page that it is inside of.
-// Indices are into buf, positions into the stream.
+// pageState describes the open page. Indices are in buf, positions in the decoded
+// stream.
 type pageState struct {
 	open                  bool
 	start                 int // index of <page
-	first, last           int // index of the first and the last <revision, -1 without one
+	first, last           int // index of the first and the last <revision, or -1
 	startPos, lastPos     int64
 	headLen               int64 // known when first ≥ 0
-	headLost, revisionOut bool  // not held any more: too large
+	headLost, revisionOut bool  // dropped from buf: too large
 	offset                int64
 }
 
-// A mark says that the stream at pos comes from offset of the file.
+// A mark maps a position in the decoded stream to an offset in the file.
 type mark struct{ pos, offset int64 }
 
 func newSplitter(src source, b bounds) *splitter {
@@ -118,7 +118,7 @@ func (s *splitter) next() (rawPage, error) {
 	}
 }
 
-// findPage moves to the next <page that the range owns and opens it.
+// findPage finds the next <page> that the range owns and opens the page.
 func (s *splitter) findPage() error {
 	for {
 		found := s.findTag()
@@ -143,16 +143,16 @@ func (s *splitter) findPage() error {
 	}
 }
 
-// findTag moves to the next < with enough bytes behind it to know its tag, and
-// reports whether there is one before the end of the file; outside a page it
-// does not look beyond what the range owns.
+// findTag finds the next <, with lookahead bytes in the window unless the file
+// ends. It returns false if there is none. Outside of a page it stops at the
+// first byte that the range does not own.
 func (s *splitter) findTag() bool {
 	for {
 		if i := bytes.IndexByte(s.buf[s.scan:s.fill], '<'); i >= 0 {
 			s.scan += i
 			if s.fill-s.scan >= lookahead || s.eof {
 				if s.page.open && s.scan+1 < s.fill && !beginsTag[s.buf[s.scan+1]] {
-					s.scan++ // most tags are none of those that next looks for
+					s.scan++ // not one of the tags that next handles: most tags are not
 					continue
 				}
 				return true
@@ -167,11 +167,11 @@ func (s *splitter) findTag() bool {
 	}
 }
 
-// beginsTag has the bytes behind the < of the tags that next looks for.
+// beginsTag is true for the bytes after < in the tags that next handles.
 var beginsTag = [256]bool{'/': true, 'p': true, 'r': true}
 
-// isTag reports whether b begins with the tag given without its end, and not
-// with a longer name.
+// isTag reports whether b begins with a tag, given as "<name", and the name ends
+// there.
 func isTag(b []byte, tag string) bool {
 	n := len(tag)
 	return len(b) > n && string(b[:n]) == tag && (b[n] == '>' || b[n] == '/' || isSpace(b[n]))
@@ -190,8 +190,8 @@ func (s *splitter) openRevision() {
 	}
 }
 
-// closePage ends the page at s.scan. Whether it is too large follows from its
-// own length, not from what happened to be held of it.
+// closePage ends the page at s.scan. Only its own length decides whether it is
+// too large, not how much of it is in the window.
 func (s *splitter) closePage(end ending) rawPage {
 	p := &s.page
 	p.open = false
@@ -214,9 +214,9 @@ func (s *splitter) closePage(end ending) rawPage {
 	return raw
 }
 
-// fileOffset says where in the file the byte at a position of the stream is
-// from: itself where bytes stand there as they are, else the block or the read
-// that it came with.
+// fileOffset returns the offset in the file of a position of the stream: exact
+// if the file is not encoded, otherwise that of the block or read that contains
+// it.
 func (s *splitter) fileOffset(pos int64) int64 {
 	i := len(s.marks) - 1
 	for i > 0 && s.marks[i].pos > pos {
@@ -229,9 +229,9 @@ func (s *splitter) fileOffset(pos int64) int64 {
 	return m.offset
 }
 
-// more reads on, and makes room for it first: pages that are done with go, and
-// of the open page what cannot be used any more. An error waits in s.err until
-// what was read before it has been used.
+// more reads the next bytes. It first frees space in the window: finished pages
+// and unneeded parts of the open page are dropped. An error is stored in s.err
+// until all bytes before it are used.
 func (s *splitter) more() {
 	if len(s.buf)-s.fill < s.bounds.read {
 		s.makeRoom()
@@ -254,11 +254,10 @@ func (s *splitter) more() {
 	s.fill += n
 }
 
-// mark notes where the next bytes come from, and forgets what lies before the
-// window.
+// mark adds a mark, and removes those before the window.
 func (s *splitter) mark(m mark) {
 	if s.src.plain() && len(s.marks) > 0 {
-		return // the first one says it all
+		return // the first mark is enough
 	}
 	i := 0
 	for i+1 < len(s.marks) && s.marks[i+1].pos <= s.delta+int64(s.scan) {
@@ -284,8 +283,8 @@ func (s *splitter) makeRoom() {
 	}
 }
 
-// trimPage drops what the open page does not need: earlier revisions, and heads
-// and revisions that are too large already.
+// trimPage drops unneeded parts of the open page: earlier revisions, and heads
+// and revisions that exceed their bounds.
 func (s *splitter) trimPage() {
 	p := &s.page
 	switch pos := s.delta + int64(s.scan); {

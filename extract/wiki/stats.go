@@ -8,51 +8,49 @@ import (
 	"pretext/extract"
 )
 
-// Stats counts what became of the pages of a range. Stats of several ranges
-// add up to those of the whole dump, however it is cut: Pages is always Kept
-// plus all Rejects.
+// Stats counts the pages of a range. The sum over all ranges is the same for any
+// division of a dump. Pages equals Kept plus the sum of Rejects.
 type Stats struct {
 	Pages   int64                    `json:"pages"`             // pages that begin in the range
 	Kept    int64                    `json:"kept"`              // pages that became documents
 	Rejects map[extract.Reject]int64 `json:"rejects,omitempty"` // pages that did not, by reason
 
 	Bytes     int64 `json:"bytes"`      // of the file, in the range
-	XMLBytes  int64 `json:"xml_bytes"`  // decoded bytes that the range owns
+	XMLBytes  int64 `json:"xml_bytes"`  // decoded bytes in the range
 	TextBytes int64 `json:"text_bytes"` // of the documents
 
 	InvalidUTF8   int64   `json:"invalid_utf8"`             // bytes dropped because they are not UTF-8
-	InvalidPlaces []Place `json:"invalid_places,omitempty"` // the first of each title or text that had some, at most 8
+	InvalidPlaces []Place `json:"invalid_places,omitempty"` // of the first dropped byte in each title or text, at most 8
 
-	// Footers counts </mediawiki> tags. A dump that has none in all of its
-	// ranges may be a download that stopped between two pages.
+	// Footers counts </mediawiki> tags. If all ranges together have none, the
+	// dump may be an incomplete download.
 	Footers int64 `json:"footers"`
 
-	// Templates counts the uses of templates that package wikitext does not know
-	// and dropped, by name: what to look at when text is missing. Only the most
-	// frequent 500 are named.
+	// Templates counts the uses of unknown templates, which package wikitext
+	// dropped, by name. They may explain missing text. Only the 500 most frequent
+	// are included.
 	Templates map[string]int64 `json:"templates,omitempty"`
 
-	// TemplatesSlack is the most that a count in Templates can be too small by,
-	// taking the count of a name that is missing as 0. It is 0, and all counts
-	// are exact, while there are no more names than Templates holds.
+	// TemplatesSlack is the maximum error of a count in Templates, which is never
+	// too large; a missing name has the count 0. While Templates has room for all
+	// names it is 0, and all counts are exact.
 	TemplatesSlack int64 `json:"templates_slack,omitempty"`
 }
 
-// A Place points at something in a page.
+// A Place locates a byte of a page.
 type Place struct {
-	Page   string `json:"page"`   // ID of the document it would be: "enwiki:12"
-	Offset int64  `json:"offset"` // in the file: of the page's tag, or of the compressed block that it begins in
+	Page   string `json:"page"`   // ID of the page's document: "enwiki:12"
+	Offset int64  `json:"offset"` // in the file: of <page>, or of the compressed block that contains it
 	Byte   int    `json:"byte"`   // in the page's title or wikitext
 }
 
-// What Stats hold at most.
+// Maximum number of entries in Stats.
 const (
 	maxPlaces    = 8
 	maxTemplates = 500
 )
 
-// Add adds the counts of a range that follows in the same dump, or of another
-// dump.
+// Add adds the counts of the next range of the same dump, or of another dump.
 func (s *Stats) Add(t Stats) {
 	s.Pages += t.Pages
 	s.Kept += t.Kept
@@ -79,8 +77,8 @@ func (s *Stats) template(name string, n int64) {
 	s.Templates[name] += n
 }
 
-// trimTemplates keeps the most frequent templates, by name where counts are
-// equal.
+// trimTemplates keeps the most frequent templates; equally frequent ones are
+// kept in order of their names.
 func (s *Stats) trimTemplates() {
 	if len(s.Templates) <= maxTemplates {
 		return
@@ -101,7 +99,7 @@ func (s *Stats) reject(reason extract.Reject, n int64) {
 	s.Rejects[reason] += n
 }
 
-// clone returns a copy that shares nothing with s.
+// clone returns a copy that shares no memory with s.
 func (s *Stats) clone() Stats {
 	c := *s
 	c.Rejects = maps.Clone(s.Rejects)

@@ -7,10 +7,10 @@ import (
 	"pretext/internal/utf8scan"
 )
 
-// characters turns the raw content of an element into the characters that it
-// stands for, in place: line ends become LF, references are decoded once, and
-// where markup is set comments vanish and CDATA sections give their content as
-// it is. Anything else that is not well formed stays as it stands.
+// characters decodes the raw content of an element in place: line ends become
+// LF, and references are decoded once. If markup is set, comments are removed
+// and CDATA sections are replaced by their content. Anything that is not well
+// formed is kept.
 func characters(raw []byte, markup bool) []byte {
 	raw = lineEnds(raw)
 	if !markup {
@@ -32,8 +32,9 @@ func characters(raw []byte, markup bool) []byte {
 	}
 }
 
-// nextConstruct finds the next comment or CDATA section: where it begins and
-// how long it is. Without one, p is len(b) and skip 0.
+// nextConstruct returns the offset p and the length skip of the next comment or
+// CDATA section in b; or len(b) and 0. comments and cdata are set to false once
+// no closed one can follow.
 func nextConstruct(b []byte, comments, cdata *bool) (p, skip int) {
 	for p = 0; ; p++ {
 		i := bytes.Index(b[p:], []byte("<!"))
@@ -55,8 +56,7 @@ func nextConstruct(b []byte, comments, cdata *bool) (p, skip int) {
 	}
 }
 
-// lineEnds turns CR LF and lone CRs into LF, in place: what XML 1.0 §2.11 asks
-// of every reader.
+// lineEnds converts CR LF and CR to LF in place, as XML 1.0 §2.11 requires.
 func lineEnds(b []byte) []byte {
 	i := bytes.IndexByte(b, '\r')
 	if i < 0 {
@@ -78,8 +78,8 @@ func lineEnds(b []byte) []byte {
 }
 
 // unescape decodes the five entities of XML and character references, once and
-// in place. Others stay as they are: the wikitext knows &nbsp; by itself, and an
-// entity that a DOCTYPE declares is never expanded.
+// in place. Others are kept: wikitext decodes &nbsp; and the like, and an entity
+// declared in a DOCTYPE is never expanded.
 func unescape(b []byte) []byte {
 	i := bytes.IndexByte(b, '&')
 	if i < 0 {
@@ -106,8 +106,8 @@ func unescape(b []byte) []byte {
 	return b[:o]
 }
 
-// entity decodes the entity at the beginning of b, which is a &, and returns
-// its length, 0 for anything else.
+// entity decodes the entity at the start of b, "&", and returns its length; 0 if
+// there is none.
 func entity(b []byte) (byte, int) {
 	if len(b) < len("&lt;") {
 		return 0, 0
@@ -140,9 +140,8 @@ func hasPrefix(b []byte, prefix string) bool {
 	return len(b) >= len(prefix) && string(b[:len(prefix)]) == prefix
 }
 
-// charRef decodes &#123; or &#x7b; at the beginning of b, which is a &, for the
-// characters that XML 1.0 allows (§2.2), and returns its length, 0 for anything
-// else.
+// charRef decodes the reference at the start of b, &#123; or &#x7b;, if XML 1.0
+// allows the character (§2.2). It returns its length; 0 if there is none.
 func charRef(b []byte) (r rune, n int) {
 	if !hasPrefix(b, "&#") {
 		return 0, 0
@@ -181,8 +180,8 @@ func isXMLChar(r rune) bool {
 		0xE000 <= r && r <= 0xFFFD || 0x10000 <= r && r <= utf8.MaxRune
 }
 
-// dropInvalid removes the bytes of b that are not valid UTF-8, in place, and
-// returns how many they were and where the first one stood.
+// dropInvalid removes invalid UTF-8 from b in place. It returns the number of
+// bytes removed and the offset of the first.
 func dropInvalid(b []byte) (valid []byte, dropped, first int) {
 	if utf8scan.Valid(b) {
 		return b, 0, 0

@@ -2,9 +2,9 @@ package wiki
 
 import "bytes"
 
-// The XML of a dump is read by what its tags look like, not by a parser that
-// must understand a whole file: nothing is expanded, nothing outside the file is
-// read, and damage in one page cannot reach another.
+// The XML of a dump is scanned for tags instead of parsed as a whole: entities are
+// not expanded, no other file is read, and malformed XML in one page cannot affect
+// another page.
 
 var (
 	commentOpen  = []byte("<!--")
@@ -13,7 +13,7 @@ var (
 	cdataClose   = []byte("]]>")
 )
 
-// A tag is what stands between < and >.
+// A tag is the content between < and >.
 type tag struct {
 	name  []byte
 	attrs []byte // what follows the name
@@ -21,15 +21,15 @@ type tag struct {
 	empty bool   // <name/>
 }
 
-// A walker goes through the tags of a piece of XML.
+// A walker iterates over the tags in a piece of XML.
 type walker struct {
 	b   []byte
 	pos int
 }
 
-// next returns the next tag, and steps behind it. Comments, CDATA sections,
-// declarations and processing instructions between tags are skipped. ok is false
-// at the end, and where a construct has no end.
+// next returns the next tag and moves after it. It skips comments, CDATA
+// sections, declarations and processing instructions. ok is false at the end,
+// and if a construct is not closed.
 func (w *walker) next() (t tag, ok bool) {
 	for {
 		i := bytes.IndexByte(w.b[w.pos:], '<')
@@ -49,7 +49,8 @@ func (w *walker) next() (t tag, ok bool) {
 	}
 }
 
-// closerOf returns what ends the construct at the beginning of b, nil for a tag.
+// closerOf returns the end mark of the construct at the start of b; nil for a
+// tag.
 func closerOf(b []byte) []byte {
 	switch {
 	case b[1] != '!' && b[1] != '?':
@@ -62,9 +63,9 @@ func closerOf(b []byte) []byte {
 	return []byte(">")
 }
 
-// tag reads the tag at w.pos. An attribute may hold a raw quotation mark, as
-// some titles in redirects do, so a tag ends at the first > whatever is quoted:
-// MediaWiki writes &gt; inside attributes.
+// tag parses the tag at w.pos. It ends at the first >, even inside quotation
+// marks: MediaWiki writes &gt; in attributes, but leaves raw quotation marks in
+// the titles of some redirects.
 func (w *walker) tag() (tag, bool) {
 	b := w.b[w.pos+1:]
 	n := bytes.IndexByte(b, '>')
@@ -87,12 +88,12 @@ func (w *walker) tag() (tag, bool) {
 	return t, true
 }
 
-// content returns what stands between w.pos and the end tag of name, and steps
-// behind that tag; markup says that it holds a < (a comment, a CDATA section,
-// or one that ought to have been escaped). ok is false without an end tag.
+// content returns the content from w.pos up to the end tag of name, and moves
+// after that tag. markup reports whether it contains "<": a comment, a CDATA
+// section or an unescaped character. ok is false if there is no end tag.
 func (w *walker) content(name []byte) (raw []byte, markup, ok bool) {
 	start, p := w.pos, w.pos
-	comments, cdata := true, true // some are left: what was not found once is not looked for again
+	comments, cdata := true, true // a closed one may follow: what was not found once is not searched again
 	for {
 		i := bytes.IndexByte(w.b[p:], '<')
 		if i < 0 {
@@ -123,8 +124,8 @@ func (w *walker) content(name []byte) (raw []byte, markup, ok bool) {
 	}
 }
 
-// constructLen returns the length of the construct at the beginning of b that
-// ends with closer, 0 when it has no end.
+// constructLen returns the length of the construct at the start of b that ends
+// with closer; 0 if it is not closed.
 func constructLen(b, closer []byte) int {
 	if j := bytes.Index(b, closer); j >= 0 {
 		return j + len(closer)
@@ -139,14 +140,13 @@ func isEndTag(b, name []byte) bool {
 		(len(b) == n || b[n] == '>' || isSpace(b[n]))
 }
 
-// hasAttr reports whether the attributes of a tag hold one called name,
-// whatever its value. Values are skipped by their quotes.
+// hasAttr reports whether a tag has the attribute called name.
 func hasAttr(attrs []byte, name string) bool {
 	_, ok := attr(attrs, name)
 	return ok
 }
 
-// attr returns the value of the attribute called name, still escaped.
+// attr returns the raw value of the attribute called name.
 func attr(attrs []byte, name string) (value []byte, ok bool) {
 	for {
 		attrs = bytes.TrimLeft(attrs, " \t\r\n")
