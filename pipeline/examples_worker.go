@@ -2,14 +2,11 @@ package pipeline
 
 import (
 	"context"
-	"encoding/json"
 
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
 	"pretext/records/pretrain"
-	"pretext/records/tfrecord"
 	"pretext/sharding"
-	"pretext/tokenize/sentence"
 )
 
 // examplesWorker makes shards.
@@ -57,42 +54,28 @@ func (w *examplesWorker) Do(ctx context.Context, index int) ([]stage.Result, err
 		return nil, err
 	}
 	defer w.Give(tools)
-	sides, err := w.read(ctx, t, tools)
-	if err != nil {
+	if err := w.read(ctx, t, tools); err != nil {
 		return nil, err
 	}
 	var results []stage.Result
-	for _, side := range sides {
-		r, err := w.build(ctx, index, side, tools)
+	for i, split := range w.Examples.Splits() {
+		r, err := w.build(ctx, sharding.ShardName{Split: split, Index: index, Count: w.Examples.Shards}, tools.corpora[i], tools)
 		if err != nil {
 			return nil, err
 		}
 		results = append(results, r)
-		w.Meter.Add(t.Blocks.TextBytes() / int64(len(sides))) // reading was the first half
+		w.Meter.Add(t.Blocks.TextBytes() / int64(len(tools.corpora))) // reading was the first half
 	}
 	return results, nil
-}
-
-// A shardSide is what a task reads for one side of the held-out split.
-type shardSide struct {
-	split  string
-	corpus *pretrain.Corpus
-	counts sharding.Counts
-
-	withoutPunkt map[string]int64 // see [sharding.ShardBody]
 }
 
 // shardTools are what a task holds while it is at work. They keep their memory
 // for the next task.
 type shardTools struct {
-	unknown   int32 // id of [UNK]
-	encoder   sharding.SentenceEncoder
-	sentences *sentence.LanguageSplitter
-	ids       []int32
-	corpora   []*pretrain.Corpus // one for each side
-	builder   *pretrain.Builder
-	frames    *tfrecord.Writer
-	body      sharding.ShardBody
+	encoder *sharding.Encoder
+	corpora []*sharding.Corpus // of the splits
+	builder *pretrain.Builder
+	shard   *sharding.ShardWriter
 }
 
 func (w *examplesWorker) tools(ctx context.Context, tok *sharding.Tokenizer) (*shardTools, error) {
@@ -103,67 +86,31 @@ func (w *examplesWorker) tools(ctx context.Context, tok *sharding.Tokenizer) (*s
 	if err != nil {
 		return nil, err
 	}
-	frames := tfrecord.NewWriter(nil, tfrecord.WriterOptions{Gzip: w.Examples.Compression == sharding.CompressionGzip, Index: true})
-	t := &shardTools{unknown: tok.Unknown, encoder: tok.NewEncoder(), builder: builder, frames: frames,
-		sentences: sentence.NewLanguageSplitter(w.Examples.SentenceSplitter)}
+	t := &shardTools{encoder: tok.NewEncoder(), builder: builder, shard: sharding.NewShardWriter(w.Examples)}
 	for range w.Examples.Splits() {
 		t.corpora = append(t.corpora, tok.NewCorpus())
 	}
 	return t, nil
 }
 
-// read tokenizes the documents of a shard, each to its side.
-func (w *examplesWorker) read(ctx context.Context, t sharding.ShardTask, tools *shardTools) ([]*shardSide, error) {
-	var sides []*shardSide
-	for i, split := range w.Examples.Splits() {
-		tools.corpora[i].Reset()
-		sides = append(sides, &shardSide{split: split, corpus: tools.corpora[i], counts: sharding.Counts{}})
+// read tokenizes the documents of a shard, each into the corpus of its split.
+func (w *examplesWorker) read(ctx context.Context, t sharding.ShardTask, tools *shardTools) error {
+	for _, c := range tools.corpora {
+		c.Reset()
 	}
 	for doc, err := range w.Documents(ctx, t.Blocks) {
 		if err != nil {
-			return nil, err
+			return err
 		}
-		side := sides[0]
-		if len(sides) > 1 && w.Examples.HeldOut(doc.ID) {
-			side = sides[1]
+		corpus := tools.corpora[0]
+		if w.Examples.HeldOut(doc.ID) {
+			corpus = tools.corpora[1]
 		}
-		var sentences, tokens, unknown int64
-		for line, err := range tools.sentences.Sentences(doc.Text, doc.Lang) {
-			if err != nil {
-				return nil, err
-			}
-			ids := tools.encoder.AppendIDsBytes(tools.ids[:0], line)
-			tools.ids = ids
-			if len(ids) == 0 {
-				continue
-			}
-			if err := side.corpus.AddSentence(ids); err != nil {
-				return nil, err
-			}
-			sentences, tokens = sentences+1, tokens+int64(len(ids))
-			for _, id := range ids {
-				if id == tools.unknown {
-					unknown++
-				}
-			}
+		if err := tools.encoder.Add(corpus, doc); err != nil {
+			return err
 		}
-		side.corpus.EndDocument()
-		if w.Examples.SentenceSplitter == sentence.Punkt && doc.Lang != "" && !sentence.HasPunkt(doc.Lang) {
-			side.countWithoutPunkt(doc.Lang)
-		}
-		side.counts["documents"]++
-		side.counts["sentences"] += sentences
-		side.counts["tokens"] += tokens
-		side.counts["unknown_tokens"] += unknown
 	}
-	return sides, nil
-}
-
-func (s *shardSide) countWithoutPunkt(lang string) {
-	if s.withoutPunkt == nil {
-		s.withoutPunkt = map[string]int64{}
-	}
-	s.withoutPunkt[lang]++
+	return nil
 }
 
 func (w *examplesWorker) Finish(ctx context.Context, results []stage.Result) error {
@@ -175,45 +122,30 @@ func (w *examplesWorker) Finish(ctx context.Context, results []stage.Result) err
 	return w.Manifest(ctx, results, sharding.Manifest{Files: []sharding.FileEntry{{Name: name, Bytes: bytes, SHA256: sum}}})
 }
 
-// build makes the records of one side of a shard: the file, its index and the
+// build makes the records of one split of a shard: the file, its index and the
 // side-car that proves both.
-func (w *examplesWorker) build(ctx context.Context, index int, side *shardSide, tools *shardTools) (stage.Result, error) {
-	name := sharding.ShardName{Split: side.split, Index: index, Count: w.Examples.Shards}
-	body, frames := &tools.body, tools.frames
-	*body = sharding.ShardBody{RandomSeed: name.Seed(w.Examples.RandomSeed), Split: side.split, Shard: index, Shards: w.Examples.Shards,
-		Tokens: body.Tokens[:0], Masked: body.Masked[:0], WithoutPunkt: side.withoutPunkt}
+func (w *examplesWorker) build(ctx context.Context, name sharding.ShardName, corpus *sharding.Corpus, tools *shardTools) (stage.Result, error) {
+	shard := tools.shard
 	out, err := w.Create(ctx, name.Records(w.Examples.Compression == sharding.CompressionGzip))
 	if err != nil {
 		return stage.Result{}, err
 	}
 	defer out.Abort()
-	frames.Reset(out)
-	made, err := tools.builder.Build(ctx, side.corpus, body.RandomSeed, func(r pretrain.Record) error {
-		body.Tokens = append(body.Tokens, uint16(r.Tokens))
-		body.Masked = append(body.Masked, uint16(r.Predictions))
-		return frames.Write(r.Payload)
-	})
-	if err != nil {
+	shard.Reset(out, name, name.Seed(w.Examples.RandomSeed))
+	if err := shard.Build(ctx, tools.builder, corpus); err != nil {
 		return stage.Result{}, err
 	}
-	if err := frames.Close(); err != nil {
+	if err := shard.Flush(); err != nil {
 		return stage.Result{}, err
 	}
 	if err := w.Commit(ctx, out); err != nil {
 		return stage.Result{}, err
 	}
-	indexEntry, err := w.Write(ctx, name.IndexFile(), frames.Index())
+	indexEntry, err := w.Write(ctx, name.IndexFile(), shard.Index())
 	if err != nil {
 		return stage.Result{}, err
 	}
-	indexEntry.Task = index
-	raw, err := json.Marshal(body)
-	if err != nil {
-		return stage.Result{}, err
-	}
-	side.counts.Add(sharding.Counts{"records": made.Examples, "random_next": made.RandomNext, "masked": made.Predictions,
-		"record_tokens": made.Tokens, "without_predictions": made.NoPredictions})
-	return w.Prove(ctx, name.SideCar(), sharding.SideCar{Task: index, File: out.Entry(index, side.counts), Index: indexEntry, Body: raw})
+	return w.Prove(ctx, name.SideCar(), shard.SideCar(out.Entry(name.Index, nil), indexEntry))
 }
 
 // scratch says where a task's instances wait for the last shuffle.

@@ -264,7 +264,7 @@ func (p *sourcePlan) add(s SourceSpec, stems map[string]int) int {
 }
 
 func (p *sourcePlan) addWiki(ctx context.Context, path string, stems map[string]int) error {
-	in, err := inputOf(ctx, path)
+	in, err := sharding.SourceInput(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -316,7 +316,7 @@ func (p *sourcePlan) planBooks(ctx context.Context, from books.Store, path strin
 // "path TAB bytes TAB hash" for each file that is read.
 func booksInput(ctx context.Context, path string, tasks []books.Task) (sharding.Input, error) {
 	if len(tasks[0].Files) == 0 {
-		return inputOf(ctx, path)
+		return sharding.SourceInput(ctx, path)
 	}
 	listing := sha256.New()
 	total := int64(0)
@@ -327,7 +327,7 @@ func booksInput(ctx context.Context, path string, tasks []books.Task) (sharding.
 				continue
 			}
 			last = name
-			in, err := inputOf(ctx, filepath.Join(path, filepath.FromSlash(string(name))))
+			in, err := sharding.SourceInput(ctx, filepath.Join(path, filepath.FromSlash(string(name))))
 			if err != nil {
 				return sharding.Input{}, err
 			}
@@ -341,7 +341,7 @@ func booksInput(ctx context.Context, path string, tasks []books.Task) (sharding.
 func (p *sourcePlan) addText(ctx context.Context, kind string, paths []string, stems map[string]int) error {
 	s := SourceSpec{Kind: kind}
 	for _, path := range paths {
-		in, err := inputOf(ctx, path)
+		in, err := sharding.SourceInput(ctx, path)
 		if err != nil {
 			return err
 		}
@@ -351,20 +351,6 @@ func (p *sourcePlan) addText(ctx context.Context, kind string, paths []string, s
 	}
 	p.tasks = append(p.tasks, extractTask{Source: p.add(s, stems)})
 	return nil
-}
-
-// inputOf describes a raw source for the recipe.
-func inputOf(ctx context.Context, path string) (sharding.Input, error) {
-	f, err := store.OpenPath(ctx, path)
-	if err != nil {
-		return sharding.Input{}, err
-	}
-	defer f.Close()
-	sum, err := sharding.EndsHash(f)
-	if err != nil {
-		return sharding.Input{}, fmt.Errorf("read %s: %w", path, err)
-	}
-	return sharding.Input{Name: filepath.Base(path), Bytes: f.Size(), SHA256: sum}, nil
 }
 
 // stem is the part of a documents file's name that tells its source: the base

@@ -307,7 +307,7 @@ func (e *ChangedError) Damaged() bool { return true }
 // at. Other errors are left to who reads the file.
 func checkUnchanged(ctx context.Context, s SourceSpec) error {
 	for i, planned := range s.Inputs {
-		now, err := inputOf(ctx, s.Paths[i])
+		now, err := sharding.SourceInput(ctx, s.Paths[i])
 		how := ""
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

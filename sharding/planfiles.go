@@ -15,12 +15,15 @@ type PlanFile struct {
 	Data []byte
 }
 
-// PlanFiles returns the plans of the tasks, then the list of their hashes.
-func PlanFiles(tasks []any) (files []PlanFile) {
+// NewPlan returns the plan of tasks and the files of [PlanFolder]: the tasks, then the
+// list of their hashes. The plan is written after these files.
+func NewPlan(recipe Recipe, tasks []any) (p StagePlan, files []PlanFile) {
 	for i, t := range tasks {
 		files = append(files, PlanFile{TaskFile(i), Compact(t)})
 	}
-	return append(files, PlanFile{SumsName, PlanSums(files)})
+	sums := PlanSums(files)
+	return StagePlan{Recipe: recipe, Tasks: len(tasks), TasksSHA256: Hash(sums), Fingerprint: recipe.Fingerprint()},
+		append(files, PlanFile{SumsName, sums})
 }
 
 // PlanSums returns the list of the files' hashes in the form of sha256sum.

@@ -2,6 +2,8 @@ package sharding
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"pretext/internal/failure"
 	"pretext/records/pretrain"
@@ -50,7 +52,26 @@ type Tokenizer struct {
 	Unknown   int32  // ID of [UNK]; -1 if no text is unknown
 	Warning   string // about a tokenizer.json; "" if there is none
 
+	// Options are those given, with what a tokenizer.json decides.
+	Options ExamplesOptions
+
+	raw       []byte        // content of the file
 	byteLevel *hf.Tokenizer // nil for WordPiece
+}
+
+// LoadTokenizer reads a vocab.txt, or a tokenizer.json if its name ends in .json.
+func LoadTokenizer(path string, o ExamplesOptions) (*Tokenizer, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	o.Tokenizer = nil
+	if filepath.Ext(path) == ".json" {
+		if o, err = TokenizerOptions(path, raw, o); err != nil {
+			return nil, err
+		}
+	}
+	return NewTokenizer(path, raw, o)
 }
 
 // NewTokenizer returns the tokenizer of the content of a vocab.txt, or of a
@@ -64,7 +85,7 @@ func NewTokenizer(name string, raw []byte, o ExamplesOptions) (*Tokenizer, error
 		return nil, fmt.Errorf("%w tokenizer: %w", ErrDamaged, err)
 	}
 	info := o.Tokenizer
-	t := &Tokenizer{WordPiece: file.WordPiece(), Unknown: info.Unk, Warning: file.Warning(),
+	t := &Tokenizer{Options: o, raw: raw, WordPiece: file.WordPiece(), Unknown: info.Unk, Warning: file.Warning(),
 		Vocab: pretrain.Vocab{Size: info.VocabSize, CLS: info.CLS, SEP: info.SEP, Mask: info.Mask, Pad: info.Pad}}
 	if t.WordPiece != nil {
 		t.Vocab.IsSubword = t.WordPiece.Vocab().IsSubword
@@ -87,51 +108,8 @@ func newVocabTokenizer(name string, raw []byte, o ExamplesOptions) (*Tokenizer, 
 	if err != nil {
 		return nil, err
 	}
-	return &Tokenizer{WordPiece: wp, Unknown: v.UNK(), Vocab: pretrain.NewVocab(v)}, nil
-}
-
-// NewCorpus returns an empty corpus for the tokenizer's ids.
-func (t *Tokenizer) NewCorpus() *pretrain.Corpus {
-	if t.Vocab.Marked {
-		return pretrain.NewMarkedCorpus(t.Vocab.Size)
-	}
-	return pretrain.NewCorpus(t.Vocab.Size)
+	return &Tokenizer{Options: o, raw: raw, WordPiece: wp, Unknown: v.UNK(), Vocab: pretrain.NewVocab(v)}, nil
 }
 
 // Wide reports whether an id in a corpus takes four bytes.
 func (t *Tokenizer) Wide() bool { return t.Vocab.Marked || t.Vocab.Size > 1<<16 }
-
-// A SentenceEncoder turns sentences into ids. It is for one goroutine.
-type SentenceEncoder interface {
-	AppendIDsBytes(dst []int32, sentence []byte) []int32
-}
-
-// NewEncoder returns an encoder.
-func (t *Tokenizer) NewEncoder() SentenceEncoder {
-	if t.byteLevel == nil {
-		return t.WordPiece.NewEncoder()
-	}
-	return &byteLevelEncoder{encoder: t.byteLevel.NewEncoder(), marked: t.Vocab.Marked}
-}
-
-// A byteLevelEncoder marks the ids that continue a word where that is asked for.
-type byteLevelEncoder struct {
-	encoder *hf.Encoder
-	marked  bool
-	starts  []bool
-}
-
-// AppendIDsBytes appends the ids of a sentence.
-func (e *byteLevelEncoder) AppendIDsBytes(dst []int32, sentence []byte) []int32 {
-	if !e.marked {
-		return e.encoder.AppendIDsBytes(dst, sentence)
-	}
-	first := len(dst)
-	dst, e.starts = e.encoder.AppendWords(dst, e.starts[:0], string(sentence))
-	for i, start := range e.starts {
-		if !start {
-			dst[first+i] |= pretrain.Continues
-		}
-	}
-	return dst
-}

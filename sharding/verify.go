@@ -9,6 +9,7 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"path/filepath"
 
 	"pretext/internal/store"
 )
@@ -75,6 +76,21 @@ func EndsHash(f File) (string, error) {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// SourceInput describes a raw source as the input of a stage: base name, size and
+// [EndsHash].
+func SourceInput(ctx context.Context, path string) (Input, error) {
+	f, err := store.OpenPath(ctx, path)
+	if err != nil {
+		return Input{}, err
+	}
+	defer f.Close()
+	sum, err := EndsHash(f)
+	if err != nil {
+		return Input{}, fmt.Errorf("read %s: %w", path, err)
+	}
+	return Input{Name: filepath.Base(path), Bytes: f.Size(), SHA256: sum}, nil
 }
 
 // CheckSize compares a file with its entry: existence and size. It returns nil if

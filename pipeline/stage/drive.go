@@ -206,8 +206,7 @@ func writePlan(ctx context.Context, folder store.Folder, recipe sharding.Recipe,
 			return err
 		}
 	}
-	files := sharding.PlanFiles(tasks)
-	plan := sharding.StagePlan{Recipe: recipe, Tasks: len(tasks), TasksSHA256: sharding.Hash(files[len(tasks)].Data), Fingerprint: recipe.Fingerprint()}
+	plan, files := sharding.NewPlan(recipe, tasks)
 	old, err := sharding.ReadPlan(ctx, folder)
 	same := err == nil && old.Fingerprint == plan.Fingerprint && old.Tasks == plan.Tasks
 	if !same { // of an older plan, or of one that was never finished

@@ -1,0 +1,78 @@
+package sharding
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+
+	"pretext/records/pretrain"
+	"pretext/records/tfrecord"
+)
+
+// A ShardWriter writes the records of one shard after another, and collects what
+// their indices and side-cars hold. It must not be used by several goroutines at
+// once. A [Writer] also creates the files.
+type ShardWriter struct {
+	name   ShardName
+	frames *tfrecord.Writer
+	body   ShardBody
+	made   pretrain.Counts
+
+	sources Counts // of the documents
+}
+
+// NewShardWriter returns a ShardWriter. Call [ShardWriter.Reset] before writing.
+func NewShardWriter(o ExamplesOptions) *ShardWriter {
+	return &ShardWriter{frames: tfrecord.NewWriter(nil, tfrecord.WriterOptions{Gzip: o.Compression == CompressionGzip, Index: true})}
+}
+
+// Reset starts a shard: its records go to out, made with the seed [ShardName.Seed].
+func (s *ShardWriter) Reset(out io.Writer, name ShardName, seed int64) {
+	s.frames.Reset(out)
+	s.name, s.made, s.sources = name, pretrain.Counts{}, Counts{}
+	s.body = ShardBody{RandomSeed: seed, Split: name.Split, Shard: name.Index, Shards: name.Count, Tokens: s.body.Tokens[:0], Masked: s.body.Masked[:0]}
+}
+
+// Write appends an example. It can be the callback of [pretrain.Builder.Build].
+func (s *ShardWriter) Write(r pretrain.Record) error {
+	s.body.Tokens = append(s.body.Tokens, uint16(r.Tokens))
+	s.body.Masked = append(s.body.Masked, uint16(r.Predictions))
+	s.made.Examples++
+	s.made.Tokens += int64(r.Tokens)
+	s.made.Predictions += int64(r.Predictions)
+	if r.RandomNext {
+		s.made.RandomNext++
+	}
+	if r.Predictions == 0 {
+		s.made.NoPredictions++
+	}
+	return s.frames.Write(r.Payload)
+}
+
+// Build appends the examples of a corpus.
+func (s *ShardWriter) Build(ctx context.Context, b *pretrain.Builder, c *Corpus) error {
+	s.sources.Add(c.Counts)
+	s.body.WithoutPunkt = c.WithoutPunkt
+	_, err := b.Build(ctx, c.Corpus, s.body.RandomSeed, s.Write)
+	return err
+}
+
+// Flush writes the end of the records file. It does not close it.
+func (s *ShardWriter) Flush() error { return s.frames.Close() }
+
+// Index returns the content of the index file, valid until the next Reset.
+func (s *ShardWriter) Index() []byte { return s.frames.Index() }
+
+// SideCar returns the shard's side-car, given the entries of its two files. The
+// caller adds stage and fingerprint.
+func (s *ShardWriter) SideCar(file, index FileEntry) SideCar {
+	raw, err := json.Marshal(s.body)
+	if err != nil {
+		panic("BUG: cannot be marshalled: " + err.Error())
+	}
+	file.Counts = Counts{"records": s.made.Examples, "record_tokens": s.made.Tokens, "masked": s.made.Predictions,
+		"random_next": s.made.RandomNext, "without_predictions": s.made.NoPredictions}
+	file.Counts.Add(s.sources)
+	file.Task, index.Task = s.name.Index, s.name.Index
+	return SideCar{Task: s.name.Index, File: file, Index: index, Body: raw}
+}
