@@ -13,16 +13,16 @@ import (
 	"strings"
 )
 
-// realdataPath is the package whose functions say what a test needs.
+// realdataPath is the package with the functions by which a test declares its needs.
 const realdataPath = "pretext/internal/realdata"
 
-// A need is something outside of the repository that a test asks for.
+// A need is something outside of the repository that a test requires.
 type need struct {
 	kind string // the function of realdata: Path, Read, Tool or Variable
-	name string // its argument, "" where it is computed
+	name string // its argument, "" if it is not a literal
 }
 
-// A census is the tests of a module and what they need.
+// A census lists the tests of a module and their needs.
 type census struct {
 	tests int               // functions TestX
 	needs map[string][]need // by test, "extract/bzip2.TestX"; no test without needs
@@ -77,9 +77,9 @@ func isTest(name string) bool {
 	return ok && rest != "Main" && (rest == "" || rest[0] < 'a' || rest[0] > 'z')
 }
 
-// A testPackage is the functions of a folder's test files: which others each
-// calls, by name, and what it needs itself. Methods go by their names alone,
-// which may find a call too many but none too few.
+// A testPackage has the functions of a directory's test files, with the functions that
+// each calls and its own needs. Methods are identified by name only, which may find too
+// many calls, but not too few.
 type testPackage struct {
 	calls map[string][]string
 	needs map[string][]need
@@ -108,7 +108,7 @@ func (p *testPackage) add(file *ast.File) {
 	}
 }
 
-// importName returns the name by which a file knows realdata, "" if it does not.
+// importName returns the name under which a file imports realdata, "" if it does not.
 func importName(file *ast.File) string {
 	for _, i := range file.Imports {
 		if path, _ := strconv.Unquote(i.Path.Value); path == realdataPath {
@@ -146,7 +146,7 @@ func stringArgument(call *ast.CallExpr) string {
 	return ""
 }
 
-// reached returns what a function and all that it calls need.
+// reached returns the needs of a function and of all functions that it calls.
 func (p *testPackage) reached(name string) (needs []need) {
 	seen, queue := map[string]bool{name: true}, []string{name}
 	for len(queue) > 0 {
@@ -163,14 +163,14 @@ func (p *testPackage) reached(name string) (needs []need) {
 	return needs
 }
 
-// A finder tells whether what a test needs is here.
+// A finder reports whether a need is available on this machine.
 type finder struct {
 	data     func(name string) bool // a file of the real data; "": any of it
 	tool     func(name string) bool
 	variable func(name string) bool
 }
 
-// missing names what is not here, "" if it is.
+// missing returns the name of a need that is not available, "" if it is.
 func (f finder) missing(n need) string {
 	switch {
 	case (n.kind == "Path" || n.kind == "Read") && !f.data(n.name):
@@ -183,8 +183,8 @@ func (f finder) missing(n need) string {
 	return ""
 }
 
-// line is the line that the suite ends with, "" if all tests have what they need.
-// A test that needs several things is counted under the first of them.
+// line returns the last line of the test output, "" if all tests have what they need. A
+// test with several needs is counted under the first.
 func (c census) line(f finder) string {
 	counts, total := map[string]int{}, 0
 	for _, needs := range c.needs {

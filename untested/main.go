@@ -1,5 +1,5 @@
-// Untested prints which tests "go test ./..." leaves out on this machine, and
-// what they need:
+// Untested prints how many tests "go test ./..." skips on this machine, and what they
+// need:
 //
 //	$ go run ./untested
 //	not run, or only in part: 67 of 1190 tests: 66 need the real data (PRETEXT_DATA), 1 needs mandoc; README.md, "Tests"
@@ -7,10 +7,10 @@
 // It reads the source of the tests: those that call a function of
 // internal/realdata whose data, program or variable is absent are skipped.
 //
-// Its own test writes the same line at the end of "go test ./...": go test shows
-// nothing that a passing package prints, so the test writes to the standard error
-// of the go command. It is the last package by name, is never cached, and waits
-// for the others (Linux only; elsewhere use go run).
+// Its own test writes the same line at the end of "go test ./...". Since go test hides
+// the output of a passing package, the test writes to the standard error of the go
+// command. It is the last package by name, is never cached, and waits for the others.
+// This works on Linux only; elsewhere use go run.
 package main
 
 import (
@@ -44,7 +44,7 @@ func moduleRoot() string {
 	return filepath.Dir(filepath.Dir(file))
 }
 
-// here finds what this machine has.
+// here returns a finder for this machine.
 func here() finder {
 	return finder{
 		data: func(name string) bool {

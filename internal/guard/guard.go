@@ -1,4 +1,5 @@
-// Package guard keeps every gRPC server of this process for this process alone.
+// Package guard restricts every gRPC server of this process to clients in the same
+// process.
 //
 // Beam's Prism runner starts its servers itself: one on all interfaces, without
 // authentication, that runs any program which a submitted pipeline names. Beam
@@ -12,7 +13,7 @@
 //   - A client connects to loopback addresses only, so that the token never leaves
 //     the machine, and asks no resolver what localhost is.
 //
-// The loopback check alone would not do: a machine may have several users.
+// The loopback check alone is not enough: a machine may have several users.
 package guard
 
 import (
@@ -44,21 +45,21 @@ var addGlobalServerOptions any
 //go:linkname addGlobalDialOptions google.golang.org/grpc/internal.AddGlobalDialOptions
 var addGlobalDialOptions any
 
-// ErrUnavailable says that the gRPC library has no hooks to install the guard by.
+// ErrUnavailable is returned if the gRPC library lacks the hooks for the guard.
 var ErrUnavailable = errors.New("gRPC servers of this process cannot be guarded: this version of google.golang.org/grpc has other internals")
 
 const (
 	tokenSize = 32
 	// patience is how long a connection may take to send the token.
 	patience = 30 * time.Second
-	// maxWaiting bounds the connections whose token is awaited. Beyond it the one
-	// that has waited longest is closed: connections of this process send the
+	// maxWaiting is the maximum number of connections that have not sent the token.
+	// Beyond it the oldest is closed, because connections of this process send the
 	// token at once.
 	maxWaiting = 64
 )
 
-// Install guards the gRPC servers that this process starts from now on. Its
-// clients can no longer connect to any others. Later calls do nothing.
+// Install guards the gRPC servers that this process starts after the call. Its gRPC
+// clients can then connect only to these. Further calls do nothing.
 var Install = sync.OnceValue(func() error {
 	return install(addGlobalServerOptions, addGlobalDialOptions)
 })
@@ -79,14 +80,14 @@ func install(server, dial any) error {
 	return nil
 }
 
-// guard is the transport credentials of servers, which gRPC asks about each
-// connection before it reads from it.
+// guard implements the transport credentials of servers. gRPC calls it for each new
+// connection before reading from it.
 type guard struct {
 	credentials.TransportCredentials
 	token [tokenSize]byte
 
 	mu      sync.Mutex
-	waiting []net.Conn // whose token is awaited, longest first
+	waiting []net.Conn // connections that have not sent the token, the oldest first
 }
 
 func newGuard() *guard {
@@ -95,8 +96,8 @@ func newGuard() *guard {
 	return g
 }
 
-// ServerHandshake lets a connection of this process pass. gRPC closes a connection
-// for which it returns an error.
+// ServerHandshake accepts a connection of this process and returns an error for any
+// other. gRPC then closes the connection.
 func (g *guard) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	if !isLoopback(conn.RemoteAddr()) {
 		return nil, nil, fmt.Errorf("guard: %s is not on this machine", conn.RemoteAddr())

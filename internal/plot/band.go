@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// A Band is a fraction beside what it should be.
+// A Band shows a fraction and its expected range.
 type Band struct {
 	Value, Low, High, Expected float64
 	Within                     bool
@@ -37,8 +37,8 @@ func (b Band) SVG() template.HTML {
 	return d.html()
 }
 
-// Proportion draws a fraction, 0 to 1, as a bar in a row of a table. What is not 0 is
-// visible.
+// Proportion draws a fraction, 0 to 1, as a bar in a row of a table. Any fraction above
+// 0 is visible.
 func Proportion(fraction float64) template.HTML {
 	return template.HTML(fmt.Sprintf(`<svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect class="column" width="%.2f" height="10"/></svg>`,
 		math.Max(100*fraction, 0.4)))

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// A Point is a value at a place of the x axis.
+// A Point is a point of a line.
 type Point struct{ X, Y float64 }
 
-// A Look is how a line is drawn.
+// A Look is the style of a line.
 type Look string
 
-// The looks of lines.
+// The styles of lines.
 const (
-	Thin   Look = "thin"   // single values, behind the others
-	Strong Look = "strong" // what to look at
+	Thin   Look = "thin"   // single values, in the background
+	Strong Look = "strong" // the main line
 	Marked Look = "marked" // few values, each with a dot
-	Dashed Look = "dashed" // something to compare with
+	Dashed Look = "dashed" // a reference
 )
 
 // A Line joins points, ascending by X.
@@ -28,9 +28,9 @@ type Line struct {
 	Points []Point
 }
 
-// A Chart is lines over an axis of numbers that begins at 0.
+// A Chart has lines over an x axis that begins at 0.
 type Chart struct {
-	Name  string // for readers of screens
+	Name  string // for screen readers
 	X, Y  string // titles of the axes
 	Lines []Line
 }
@@ -38,8 +38,8 @@ type Chart struct {
 // Size of a chart, in units that are about a pixel on a wide screen.
 const chartWidth, chartHeight = 720, 420
 
-// SVG draws it, the legend below the axis. Points before 0 or that are not finite are
-// left out.
+// SVG draws the chart, with the legend below the axis. It omits points that are not
+// finite or whose X is below 0.
 func (c Chart) SVG() template.HTML {
 	f := c.frame()
 	var d drawing
@@ -53,7 +53,7 @@ func (c Chart) SVG() template.HTML {
 	return d.html()
 }
 
-// frame fits the axes to the points; a flat line lies in the middle.
+// frame fits the axes to the points. A flat line is drawn in the middle.
 func (c Chart) frame() *frame {
 	right, lo, hi := 0.0, math.Inf(1), math.Inf(-1)
 	for _, l := range c.Lines {
@@ -84,8 +84,8 @@ func (c Chart) frame() *frame {
 	return f
 }
 
-// drawable reports whether a point can be drawn: it is finite, its distance to any
-// other is, and it does not lie before the axis begins.
+// drawable reports whether a point can be drawn: its coordinates and its distance to
+// any other point are finite, and X is not below 0.
 func drawable(p Point) bool { return p.X >= 0 && p.X < 1e300 && math.Abs(p.Y) < 1e300 }
 
 func (f *frame) line(d *drawing, l Line) {
@@ -106,8 +106,8 @@ func (f *frame) line(d *drawing, l Line) {
 	}
 }
 
-// thin keeps the lowest and the highest of the points that share a unit of the
-// drawing, so that a million steps are a drawing of some kilobytes.
+// thin keeps the lowest and the highest point of each unit of the x axis, so that a
+// chart of a million steps has some kilobytes.
 func (f *frame) thin(points []Point) (kept []Point) {
 	var low, high Point
 	column, any := math.Inf(-1), false

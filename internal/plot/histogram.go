@@ -9,20 +9,20 @@ import (
 type Bar struct {
 	From, To float64
 	N        int64
-	Title    string // what a pointer on it reads
+	Title    string // tooltip
 }
 
 // A Histogram counts values along an axis. Bars are ascending and do not overlap.
 type Histogram struct {
-	Name string // for readers of screens
+	Name string // for screen readers
 	X, Y string // titles of the axes
 	Bars []Bar
 	Log  bool                 // the x axis is logarithmic: all bars begin above 0
 	Unit func(float64) string // writes a tick of the x axis; nil: as a number
 }
 
-// Filled returns how many bars are not empty, and the last of them. A histogram
-// of fewer than two says less than a sentence: draw none.
+// Filled returns the number of bars that are not empty, and the last of them. With
+// fewer than two, a sentence is clearer than a histogram.
 func (h Histogram) Filled() (n int, last Bar) {
 	for _, b := range h.Bars {
 		if b.N > 0 {
@@ -46,7 +46,7 @@ func wholeSteps(most float64) float64 {
 	return math.Ceil(most/step-1e-9) * step
 }
 
-// SVG draws it; "" where there are no bars.
+// SVG draws the histogram. Without bars it returns "".
 func (h Histogram) SVG() template.HTML {
 	if len(h.Bars) == 0 {
 		return ""

@@ -33,7 +33,7 @@ func tickStep(lo, hi float64, most int) float64 {
 	}
 }
 
-// A scale maps values to places from 0 to 1.
+// A scale maps values to positions from 0 to 1.
 type scale struct {
 	lo, hi float64
 	log    bool
@@ -64,7 +64,7 @@ func (s scale) ticks() []float64 {
 	}
 }
 
-// powers returns the multiples of each every-th power of ten that the scale has.
+// powers returns the multiples of every n-th power of ten within the scale, n = every.
 func (s scale) powers(every float64, multiples []float64) (ticks []float64) {
 	for power := math.Floor(math.Log10(s.lo)); math.Pow(10, power) <= s.hi; power++ {
 		for _, m := range multiples {
@@ -99,8 +99,7 @@ func Bytes(n float64) string {
 	return v + " " + prefix + "B"
 }
 
-// prefixed splits a number into what stands before a prefix of the SI, and the
-// prefix.
+// prefixed splits a number into a factor and an SI prefix.
 func prefixed(n float64) (v, prefix string) {
 	for _, unit := range []struct {
 		from float64

@@ -1,7 +1,6 @@
-// Package tinydata writes small folders of shards, in the form of
-// docs/format.md, for the tests of train-bert: examples of a language in which a
-// segment is one token said again and again, so that a small model learns it in
-// some hundred steps.
+// Package tinydata writes small directories of shards for tests of training, in the
+// format of docs/format.md. In its language each segment repeats one token, so a small
+// model learns it in some hundred steps.
 //
 //	err := tinydata.Write(dir, tinydata.Options{Train: 96, Eval: 24, Vocab: 40})
 //
@@ -23,11 +22,11 @@ import (
 	"pretext/sharding"
 )
 
-// Options say how much to write.
+// Options choose the size of the data.
 type Options struct {
-	Train, Eval int    // examples of each side
-	Vocab       int    // tokens of the vocabulary, at least 10
-	Seed        uint64 // of the examples
+	Train, Eval int    // examples of each split
+	Vocab       int    // size of the vocabulary, at least 10
+	Seed        uint64 // seed of the examples
 }
 
 // Shape of the examples.
@@ -36,7 +35,7 @@ const (
 	maxPredicted = 4
 )
 
-// Ids of the special tokens, and the first of the others.
+// Ids of the special tokens, and of the first other token.
 const (
 	cls   = 2
 	sep   = 3
@@ -44,10 +43,10 @@ const (
 	words = 5
 )
 
-// shardsASide is the number of files of a side that has that many examples.
+// shardsASide returns the number of files of a split with n examples.
 const shardsASide = 2
 
-// Write writes a finished folder.
+// Write writes a directory of shards with its manifest.
 func Write(dir string, o Options) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -64,7 +63,7 @@ func Write(dir string, o Options) error {
 	return w.err
 }
 
-// A writer writes files and notes them for the manifest.
+// A writer writes files and lists them for the manifest.
 type writer struct {
 	dir   string
 	rng   *rand.Rand

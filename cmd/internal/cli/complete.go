@@ -5,14 +5,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Completions say what a shell offers for the values of flags, by their names.
+// Completions are the values that a shell offers for flags.
 type Completions struct {
-	Values  map[string][]string // one of these
-	Files   map[string][]string // a file with one of these endings
-	Folders []string            // a folder
+	Values  map[string][]string // by flag: the possible values
+	Files   map[string][]string // by flag: the extensions of files to offer
+	Folders []string            // flags whose value is a directory
 }
 
-// AddTo gives them to the flags of all commands.
+// AddTo adds the completions to the flags of all commands.
 func (c Completions) AddTo(root *cobra.Command) {
 	for _, cmd := range withSettings(root) {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { c.add(cmd, f) })

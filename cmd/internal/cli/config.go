@@ -16,30 +16,31 @@ import (
 	"pretext/internal/config"
 )
 
-// An effective value is what a flag will be, and why.
+// An effective is the value that a flag will have, and the origin of the value.
 type effective struct {
-	Name   string   `json:"name"` // of the flag, with underscores as in files
+	Name   string   `json:"name"` // flag name with underscores, as in files
 	Values []string `json:"values"`
 	Origin string   `json:"origin"` // flag, "run.yaml line 3", PRETEXT_…, preset, default
 	list   bool
 	quote  bool
 }
 
-// NewConfig returns the command that shows what a command's flags will be. It
-// writes a file that --config takes.
+// NewConfig returns the command that shows the effective flags of another command. Its
+// output is a file for --config.
 func NewConfig(s *Settings) *cobra.Command {
 	return &cobra.Command{
 		Use:   "config COMMAND [FLAGS]",
-		Short: "Show the settings that a command would run with, and where each comes from",
-		Long: `Shows the flags of a command as they would be: those given win over the
-environment, that over the file of --config, that over a preset, that over the
-defaults, which are written as comments. What it writes is a file that --config
-takes. Nothing is run.
+		Short: "Show the settings that a command would use, and the origin of each",
+		Long: `Shows the value that each flag of a command would have, without running the command.
+In order of precedence, values come from the command line, the environment, the file
+of --config, a preset, and the defaults, which are shown as comments. The output is a
+file for --config.
 
-In a file keys are the names of flags. At the top they hold for all commands, below
-the name of a command for that one (a command of two words is named by both). In the environment they are in capitals, with
-the prefix ` + s.Prefix + `; values of a flag that may be repeated stand on lines of
-their own. A key that no command knows is an error in both.`,
+The keys of such a file are flag names. Keys at the top apply to all commands; keys
+under the name of a command apply to that command ("finetune squad" for a command of
+two words). Environment variables are the prefix ` + s.Prefix + ` and the flag name in
+capitals; several values of a flag are separated by line feeds. An unknown key is an
+error.`,
 		Example:            s.Example,
 		DisableFlagParsing: true, // the flags are the other command's
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
@@ -78,7 +79,7 @@ their own. A key that no command knows is an error in both.`,
 	}
 }
 
-// meant finds the command that args begin with, and what follows its name.
+// meant returns the command named by the first words of args, and the remaining ones.
 func meant(self *cobra.Command, args []string) (*cobra.Command, []string, error) {
 	at, path := self.Root(), args
 	for {
@@ -100,7 +101,7 @@ func meant(self *cobra.Command, args []string) (*cobra.Command, []string, error)
 	}
 }
 
-// notOne says that words name no command with settings.
+// notOne returns the error for words that are not a command with settings.
 func notOne(words, names []string) error {
 	hint := ""
 	if near, ok := config.Nearest(words[len(words)-1], names); ok {
@@ -154,16 +155,16 @@ func newEffective(f *pflag.Flag, origin string) effective {
 	return e
 }
 
-// writeYAML writes values as a file that says the same, defaults as comments.
+// writeYAML writes values as a file for --config, with the defaults as comments.
 func writeYAML(w io.Writer, command string, values []effective) error {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "# %s, each value with where it comes from\n", command)
+	fmt.Fprintf(&out, "# %s, each value with its origin\n", command)
 	width := 0
 	lines := make([]string, len(values))
 	for i, v := range values {
 		lines[i] = v.Name + ": " + v.yaml()
 		if v.Origin == "default" {
-			lines[i] = "# " + lines[i] // a default that is given counts as given
+			lines[i] = "# " + lines[i] // as a value, it would override presets
 		}
 		width = max(width, min(len(lines[i]), 50))
 	}
@@ -200,7 +201,8 @@ func (e effective) yaml() string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// Suggest adds the flag that was meant to the error of an unknown one.
+// Suggest adds the most similar flag to the error of an unknown flag. Other errors are
+// returned unchanged.
 func Suggest(cmd *cobra.Command, err error) error {
 	missing, ok := err.(*pflag.NotExistError)
 	if !ok {

@@ -1,15 +1,15 @@
-// Package cli is what the command lines of this module share: settings of the
-// environment and of a YAML file under the flags that were given, manual pages,
-// suggestions for flags and commands that do not exist, and exit codes.
+// Package cli has the parts that the command lines of this module share: settings from
+// the environment and from a YAML file, manual pages, completion, suggestions for
+// unknown flags and commands, and exit codes.
 //
 //	settings := cli.Settings{Prefix: "PRETEXT_", Reserved: []string{"DATA"}}
 //	root.AddCommand(cli.NewConfig(&settings), cli.NewMan())
-//	settings.AddTo(root)                       // --config, and all that it says
-//	cli.Complain(root)                         // what is wrong with a command line is a usage error
+//	settings.AddTo(root)                       // --config and the environment
+//	cli.Complain(root)                         // errors of the command line are usage errors
 //	…
 //	os.Exit(cli.Program{Name: "prepare-data"}.Report(os.Stderr, root.Execute()))
 //
-// Flags win over the environment, that over the file, that over presets, these
-// over defaults. Settings are put into flags before a command runs, so that
-// commands need not know of them; a flag that was set so counts as given.
+// In order of precedence, values come from flags, the environment, the file, presets,
+// and defaults. Settings are written to the flags before a command runs; the command
+// sees a flag that was given.
 package cli

@@ -12,14 +12,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A Group is flags that belong together under a heading of a command's help and
-// manual page.
+// A Group is a list of flags under a common heading in help texts and manual pages.
 type Group struct {
 	Heading string
-	Flags   []string // in the order in which a person needs them
+	Flags   []string // in the order of the help text
 }
 
-// ManyFlags is the number of flags from which a command's help has headings.
+// ManyFlags is the minimum number of flags for which a command's help has headings.
 const ManyFlags = 12
 
 const (
@@ -29,10 +28,9 @@ const (
 
 var addTemplateFunc sync.Once
 
-// GroupFlags gives headings to the flags of every command of a program that has
-// at least [ManyFlags] of them. Groups and flags come in the order given; a flag
-// in no group comes last, under "Other flags". It is called when all commands
-// are there.
+// GroupFlags adds headings to the help of every command with at least [ManyFlags]
+// flags. Groups and flags keep the given order; a flag in no group comes last, under
+// "Other flags". Call it after all commands were added.
 func GroupFlags(root *cobra.Command, groups []Group) {
 	addTemplateFunc.Do(func() { cobra.AddTemplateFunc("groupedFlags", groupedUsages) })
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(),
@@ -75,9 +73,9 @@ func visible(fs *pflag.FlagSet) (n int) {
 	return n
 }
 
-// grouped returns the visible flags of a set by group. Flags of a command with
-// few are one group without a heading. A flag that came after GroupFlags, as
-// --help does, ends the last group.
+// grouped returns the visible flags of a set by group. A command with few flags has one
+// group without a heading. A flag added after GroupFlags, such as --help, is appended to
+// the last group.
 func grouped(fs *pflag.FlagSet) (all []flagGroup) {
 	var flags []*pflag.Flag
 	fs.VisitAll(func(f *pflag.Flag) {
@@ -116,8 +114,8 @@ func placeOf(f *pflag.Flag) int {
 	return math.MaxInt
 }
 
-// groupedUsages is FlagSet.FlagUsages with a heading over each group. Usages
-// begin in the same column everywhere.
+// groupedUsages is FlagSet.FlagUsages with a heading above each group. All usages begin
+// in the same column.
 func groupedUsages(fs *pflag.FlagSet) string {
 	order := pflag.NewFlagSet("", pflag.ContinueOnError)
 	order.SortFlags = false
@@ -146,8 +144,8 @@ func groupedUsages(fs *pflag.FlagSet) string {
 	return out.String()
 }
 
-// UsageText is the usage of a command as its help shows it, without spaces at
-// the ends of lines.
+// UsageText returns the usage of a command as its help shows it, without trailing
+// spaces.
 func UsageText(c *cobra.Command) string {
 	var lines []string
 	for line := range strings.Lines(c.UsageString()) {

@@ -18,8 +18,8 @@ func NewMan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "man --out DIR",
 		Short: "Write manual pages",
-		Long: `Writes a manual page for the program and for each of its commands, in section 1.
-Copy them to a folder of the manual path, or read one with man -l.`,
+		Long: `Writes a manual page for the program and for each of its commands (section 1). Copy
+them to a directory of MANPATH, or read one with man -l.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if out == "" {
@@ -48,8 +48,7 @@ type Page struct {
 	Roff []byte
 }
 
-// Pages returns the manual pages of a program or command and of those below it,
-// its own first.
+// Pages returns the manual page of a command, followed by those of its subcommands.
 func Pages(root *cobra.Command) []Page {
 	root.InitDefaultHelpFlag()
 	pages := []Page{page(root)}
@@ -59,8 +58,8 @@ func Pages(root *cobra.Command) []Page {
 	return pages
 }
 
-// documented returns the commands below one that have pages of their own. Those
-// of completion are in its page.
+// documented returns the subcommands that have a page of their own. The subcommands of
+// completion do not.
 func documented(c *cobra.Command) (all []*cobra.Command) {
 	if c.Name() == "completion" {
 		return nil
@@ -109,7 +108,7 @@ func page(c *cobra.Command) Page {
 	return Page{name + ".1", w.Bytes()}
 }
 
-// described is the long text, or the short one as a sentence.
+// described returns the long text, or the short one as a sentence.
 func described(c *cobra.Command) string {
 	if c.Long != "" {
 		return c.Long
@@ -204,8 +203,8 @@ func (w *roff) seeAlso(c *cobra.Command) {
 	}
 }
 
-// escape makes text stand for itself: a backslash, a hyphen that is to be
-// copied, and a dot or quote that would begin a request.
+// escape escapes backslashes and hyphens, and a leading dot or quote, which would
+// otherwise begin a request.
 func escape(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, `"`, `\(dq`, "…", "...").Replace(s)
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {

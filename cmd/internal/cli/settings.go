@@ -13,30 +13,29 @@ import (
 	"pretext/internal/config"
 )
 
-// configFlag names the file; it may stand in the environment too.
+// configFlag is the flag for the settings file. It can also be set in the environment.
 const configFlag = "config"
 
-// Settings are where flags get values from that were not given.
+// Settings are the sources of values for flags that were not given.
 type Settings struct {
-	Prefix   string   // of environment variables, "PRETEXT_"
-	Reserved []string // what may follow the prefix though it is no setting; "X_": whatever begins so
+	Prefix   string   // of environment variables, such as "PRETEXT_"
+	Reserved []string // names after the prefix that are not settings; "X_" reserves all that begin with it
 
-	// Misplaced is a prefix that people may take for this program's, of another's
-	// variables, and Others what may follow it. Any other name of a flag of this
-	// program is an error there; "": there is none.
+	// Misplaced is the prefix of another program. A variable with this prefix and the
+	// name of a flag of this program is an error, unless Others has the name. "": none.
 	Misplaced string
 	Others    []string
 
-	// Example shows the use of the config command, with the name of the program.
+	// Example is the example in the help of the config command.
 	Example string
 
-	// Preset puts a command's preset under its flags; nil: there is none. It is
-	// asked by the config command alone: commands do it themselves.
+	// Preset sets the flags of a command from its preset; nil: no presets. Only the
+	// config command calls it; other commands do this themselves.
 	Preset func(*cobra.Command) error
 }
 
-// AddTo gives a program the flag --config and puts the settings into the flags
-// of each command before it runs.
+// AddTo adds the flag --config to a program, and sets the flags of each command from
+// the settings before it runs.
 func (s *Settings) AddTo(root *cobra.Command) {
 	root.PersistentFlags().String(configFlag, "", "YAML file with values for flags: keys are their names")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
@@ -48,8 +47,8 @@ func (s *Settings) AddTo(root *cobra.Command) {
 	}
 }
 
-// apply sets the flags that were not given and returns where each value came
-// from, by flag.
+// apply sets the flags that were not given and returns the origin of each value, by
+// flag.
 func (s *Settings) apply(cmd *cobra.Command) (origins map[string]string, err error) {
 	environment := config.Environment(s.Prefix, os.Environ(), s.Reserved)
 	known := knownFlags(cmd.Root())
@@ -78,8 +77,8 @@ func (s *Settings) apply(cmd *cobra.Command) (origins map[string]string, err err
 	return origins, nil
 }
 
-// checkMisplaced finds variables that were meant for this program and stand under
-// the prefix of another.
+// checkMisplaced returns an error for a variable of this program with the prefix of
+// another one.
 func (s *Settings) checkMisplaced(known map[string][]string) error {
 	if s.Misplaced == "" {
 		return nil
@@ -95,7 +94,7 @@ func (s *Settings) checkMisplaced(known map[string][]string) error {
 	return nil
 }
 
-// readFile returns what the file named says to the command.
+// readFile returns the settings of the file for a command, none if no file is given.
 func (s *Settings) readFile(cmd *cobra.Command, environment []config.Setting, known map[string][]string) ([]config.Setting, error) {
 	path, _ := cmd.Flags().GetString(configFlag)
 	if i := slices.IndexFunc(environment, func(e config.Setting) bool { return e.Key == configFlag }); i >= 0 && path == "" {
@@ -112,7 +111,7 @@ func (s *Settings) readFile(cmd *cobra.Command, environment []config.Setting, kn
 	if err != nil {
 		return nil, err
 	}
-	for command, names := range known { // a file names no other
+	for command, names := range known { // a file cannot name another file
 		known[command] = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == configFlag })
 	}
 	if err := file.Check(known); err != nil {
@@ -121,8 +120,8 @@ func (s *Settings) readFile(cmd *cobra.Command, environment []config.Setting, kn
 	return file.For(nameOf(cmd)), nil
 }
 
-// knownFlags returns the names of the flags of each command, and for one that has
-// others below it those of all of them.
+// knownFlags returns the flag names of each command. A command with subcommands has the
+// flags of all of them.
 func knownFlags(root *cobra.Command) map[string][]string {
 	known := map[string][]string{}
 	for _, c := range withSettings(root) {
@@ -140,8 +139,8 @@ func knownFlags(root *cobra.Command) map[string][]string {
 	return known
 }
 
-// withSettings returns the commands below one that have settings, in the order of
-// help.
+// withSettings returns the subcommands that have settings, in the order of the help
+// text.
 func withSettings(c *cobra.Command) (all []*cobra.Command) {
 	for _, sub := range c.Commands() {
 		if sub.Hidden || slices.Contains([]string{"help", "completion"}, sub.Name()) {
@@ -156,15 +155,15 @@ func withSettings(c *cobra.Command) (all []*cobra.Command) {
 	return all
 }
 
-// nameOf is the name of a command in settings: its words below the program's.
+// nameOf returns the name of a command in settings: its path without the program.
 func nameOf(c *cobra.Command) string {
 	return strings.TrimPrefix(strings.TrimPrefix(c.CommandPath(), c.Root().Name()), " ")
 }
 
-// scalars are the types of flags that hold one value.
+// scalars are the types of flags that have one value.
 var scalars = []string{"bool", "int", "int32", "int64", "uint", "uint64", "float64", "string", "duration", "size", "tokens", "true|false|auto"}
 
-// set gives a flag the values of a setting.
+// set sets a flag to the values of a setting.
 func set(fs *pflag.FlagSet, f *pflag.Flag, s config.Setting) error {
 	if n := len(s.Values); n != 1 && slices.Contains(scalars, f.Value.Type()) {
 		return &config.Error{Origin: s.Origin, Reason: fmt.Sprintf("%s takes one value, not %d", s.Key, n)}

@@ -41,7 +41,7 @@ func complain(c *cobra.Command) {
 	}
 }
 
-// knownCommand is the Args of a command that only holds others.
+// knownCommand is the Args function of a command that only has subcommands.
 func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

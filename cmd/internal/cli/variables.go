@@ -1,21 +1,20 @@
 package cli
 
-// Prefixes of the variables of each program. Those of train-bert have one of
-// their own: both have an --out, and what one exports for the other must not move
-// it.
+// Prefixes of the environment variables of each program. They differ because both
+// programs have flags such as --out, and a variable for one must not affect the other.
 const (
 	PrepareData = "PRETEXT_"
 	TrainBERT   = "PRETEXT_BERT_"
 )
 
-// TestVariables are what follows [PrepareData] in the variables that the tests of
-// the module read, which are no settings.
+// TestVariables returns the names, without the prefix [PrepareData], of variables that
+// tests read. They are not settings.
 func TestVariables() []string {
 	return []string{"COMPARED", "COPIES", "DAMAGE", "DATA", "DISKS", "HOSTILE", "KILLS", "LEARNING", "LONG_TESTS", "SEED", "SERVERS", "SIGNALS", "TORTURE"}
 }
 
-// SharedFlags are the names of flags, as variables have them, that both programs
-// have. Below [PrepareData] they are meant for prepare-data.
+// SharedFlags returns the flags that both programs have, as they appear in variables.
+// With the prefix [PrepareData] they are meant for prepare-data.
 func SharedFlags() []string {
 	return []string{"CONFIG", "DO_LOWER_CASE", "DO_WHOLE_WORD_MASK", "JSON", "JSONL", "MASKED_LM_PROB", "MAX_PREDICTIONS_PER_SEQ",
 		"MAX_SEQ_LENGTH", "OUT", "QUIET", "TEXT", "TIMEOUT", "VOCAB", "VOCAB_SIZE"}

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// NewVersion returns the command that prints what --version prints, or with --json
-// its parts.
+// NewVersion returns the command version, which prints the same as --version, or with
+// --json an object.
 func NewVersion() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{

@@ -10,9 +10,9 @@ import (
 	"pretext/internal/redact"
 )
 
-// OneLine puts a message on one line, makes control characters visible, such as a
-// file's name may hold, and takes users and queries out of URLs. Only the trace of
-// a bug of ours keeps its lines.
+// OneLine returns a message on one line, with control characters (of file names) made
+// visible and users and queries removed from URLs. A message that begins with "BUG: "
+// is returned unchanged, because it has a stack trace.
 func OneLine(message string) string {
 	message = redact.Text(message)
 	if strings.HasPrefix(message, "BUG: ") {
@@ -29,8 +29,8 @@ func OneLine(message string) string {
 	return b.String()
 }
 
-// Normalize lets Google's flag names, written with underscores, be typed as
-// they are.
+// Normalize replaces underscores in flag names by hyphens, so that Google's names can be
+// typed unchanged.
 func Normalize(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 }

@@ -1,5 +1,5 @@
-// Package clitest holds what the command line tests of both programs share: the
-// commands of their scripts.
+// Package clitest has the test helpers of both programs: commands of test scripts, and
+// checks of help texts and of the commands in the documentation.
 //
 //	testscript.Run(t, testscript.Params{
 //		Dir:  "testdata/script",
@@ -19,16 +19,16 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// A Command is one of a script.
+// A Command is a command of a test script.
 type Command = func(ts *testscript.TestScript, neg bool, args []string)
 
 // Commands returns the commands of a program's scripts:
 //
-//	exits CODE MESSAGE ARGS...  runs the program, quietly, and demands its exit
-//	                            code, and one line on standard error with the message
-//	says CODE LINE ARGS...      the same, and the message is LINE, whole
-//	json N ARGS...              runs the program with ARGS and --json, and demands N JSON
-//	                            values on standard output, whatever its exit code
+//	exits CODE MESSAGE ARGS...  runs the program and requires its exit code, and one
+//	                            line on standard error that contains MESSAGE
+//	says CODE LINE ARGS...      the same, but the line must equal LINE
+//	json N ARGS...              runs the program with ARGS and --json and requires N JSON
+//	                            values on standard output, with any exit code
 //	flip FILE N                 flips a bit of byte N
 //	cut FILE N                  leaves the first N bytes
 func Commands(program string) map[string]Command {
@@ -83,15 +83,15 @@ func Commands(program string) map[string]Command {
 	}
 }
 
-// Number is the number that a script's argument says.
+// Number parses an argument of a script.
 func Number(ts *testscript.TestScript, s string) int {
 	n, err := strconv.Atoi(s)
 	ts.Check(err)
 	return n
 }
 
-// exits runs a program, demands its exit code and one line on standard error, and
-// returns that line.
+// exits runs a program, requires its exit code and one line on standard error, and
+// returns that line. Four parameters, as the script's command has them.
 func exits(ts *testscript.TestScript, program string, code int, args []string) string {
 	self, err := os.Executable()
 	ts.Check(err)

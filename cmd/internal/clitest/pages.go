@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// CheckPages holds README.md, ARCHITECTURE.md and docs/*.md below a folder to
-// the commands of a program: every line of a block and every `code` that begins
-// with its name must be an existing command with existing flags.
+// CheckPages checks the calls of a program in README.md, ARCHITECTURE.md and docs/*.md
+// of a directory: every line of a code block and every `code` that begins with the
+// program's name must be an existing command with existing flags.
 func CheckPages(t *testing.T, folder string, root *cobra.Command) {
 	t.Helper()
 	pages, err := filepath.Glob(filepath.Join(folder, "docs", "*.md"))
@@ -42,14 +42,14 @@ func CheckPages(t *testing.T, folder string, root *cobra.Command) {
 
 var (
 	codeSpan = regexp.MustCompile("`([^`\n]+)`")
-	// What begins a shell line before a program's name.
+	// Text before the program's name in a shell line.
 	prompt = regexp.MustCompile(`^\s*(\$ )?((CGO|PRETEXT)_\w+=\S+ )*`)
-	// Where a command ends: comment, pipe, redirection, next command.
+	// End of a command: comment, pipe, redirection, next command.
 	commandEnd = regexp.MustCompile(`\s+#|[|<>;&]|\s…$`)
 )
 
-// CommandLines returns the arguments of every call of a program in a page of
-// Markdown, a line each.
+// CommandLines returns the arguments of every call of a program in a page of Markdown,
+// one line per call.
 func CommandLines(page, program string) (lines []string) {
 	page = strings.ReplaceAll(page, "\\\n", " ")
 	var calls []string
@@ -74,7 +74,7 @@ func CommandLines(page, program string) (lines []string) {
 	return lines
 }
 
-// checkLine finds the command of a line of arguments and its flags.
+// checkLine checks that the command and the flags of a line exist.
 func checkLine(root *cobra.Command, line string) error {
 	root.InitDefaultCompletionCmd()
 	args := strings.Fields(line)

@@ -1,5 +1,5 @@
-// Gencommands writes the reference of all commands at the end of
-// docs/commands.md: usage, text and flags, as --help prints them.
+// Gencommands writes the output of --help of all commands to the end of
+// docs/commands.md.
 //
 //	go generate ./cmd/internal/gencommands
 package main
@@ -18,7 +18,7 @@ import (
 	trainbert "pretext/cmd/train-bert/command"
 )
 
-// mark stands before what is generated; all behind it is written anew.
+// mark separates the hand-written part of the page from the generated one.
 const mark = "<!-- What follows is written by go generate ./cmd/internal/gencommands. -->\n"
 
 func main() {
@@ -43,7 +43,7 @@ func run(args []string) error {
 	return os.WriteFile(args[0], []byte(head+mark+Reference(preparedata.NewRoot(), trainbert.NewRoot())), 0o666)
 }
 
-// Reference is the reference of programs in Markdown.
+// Reference returns the help of all commands of programs in Markdown.
 func Reference(programs ...*cobra.Command) string {
 	var b strings.Builder
 	b.WriteString("\n## Reference\n")
@@ -56,13 +56,14 @@ func Reference(programs ...*cobra.Command) string {
 	return b.String()
 }
 
-// ofTheMachine are defaults that differ from machine to machine: 0 is not shown.
+// ofTheMachine replaces defaults that depend on the machine. A default of 0 is not
+// shown.
 var ofTheMachine = map[string]string{"workers": "0"}
 
 func setDefault(c *cobra.Command, flag, value string) {
 	if f := c.Flags().Lookup(flag); f != nil {
 		f.DefValue = value
-		f.Usage += "; default: one a processor"
+		f.Usage += "; default: one per processor"
 	}
 	for _, sub := range c.Commands() {
 		setDefault(sub, flag, value)
@@ -79,7 +80,7 @@ func describe(b *strings.Builder, c *cobra.Command) {
 	}
 }
 
-// help is what --help prints.
+// help returns the output of --help.
 func help(c *cobra.Command) string {
 	text := c.Long
 	if text == "" {

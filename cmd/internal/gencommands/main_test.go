@@ -10,7 +10,7 @@ import (
 
 func TestTheReferenceHoldsEveryCommandAndNothingOfTheMachine(t *testing.T) {
 	got := Reference(preparedata.NewRoot(), trainbert.NewRoot())
-	for _, want := range []string{"\n### prepare-data run\n", "\n### train-bert finetune squad\n", "--max-seq-length int", "\nDownloaded sources:\n", "; default: one a processor\n"} {
+	for _, want := range []string{"\n### prepare-data run\n", "\n### train-bert finetune squad\n", "--max-seq-length int", "\nDownloaded sources:\n", "; default: one per processor\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in the reference", want)
 		}

@@ -15,15 +15,15 @@ import (
 	"pretext/trainer/session"
 )
 
-// taskFlags name a task, or describe the tables of one's own.
+// taskFlags select a task of GLUE, or describe other tables.
 type taskFlags struct {
 	task              string
-	text, pair, label string // columns of a table of one's own
+	text, pair, label string // columns of a custom table
 	labels            []string
 	regression        bool
 }
 
-// ownTable is the name of a task whose columns are given.
+// ownTable is the task of custom tables, whose columns are given by flags.
 const ownTable = "tsv"
 
 func newClassify() *cobra.Command {
@@ -32,15 +32,15 @@ func newClassify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "classify --init MODEL --task TASK --data-dir DIR --out DIR",
 		Short: "Learn to classify sentences or pairs (MRPC, SST-2, MNLI, other TSV)",
-		Long: `Trains on DIR/train.tsv, measures on DIR/dev.tsv (MNLI: dev_matched.tsv and
-dev_mismatched.tsv) and predicts DIR/test.tsv; files that are not there are left
-out, without train.tsv --init must be a model that was trained for the task.
+		Long: `Trains on DIR/train.tsv, evaluates on DIR/dev.tsv (MNLI: dev_matched.tsv and
+dev_mismatched.tsv) and predicts DIR/test.tsv. Missing files are skipped. Without
+train.tsv, --init must be a model that was trained for the task.
 
-Tasks: cola, mnli, mrpc, qnli, qqp, rte, sst-2, sts-b (a score), wnli in GLUE's form,
+Tasks: cola, mnli, mrpc, qnli, qqp, rte, sst-2, sts-b (a score), wnli in GLUE's format,
 or tsv: tables with the columns --text-column, --pair-column and --label-column.
 
 Writes OUT/step-… (BertForSequenceClassification), eval.json, and for each test
-table test_results.tsv: a row an example, with the probability of each class, or
+table test_results.tsv: one row per example with the probability of each class, or
 the score.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -62,16 +62,16 @@ the score.`,
 	fs := cmd.Flags()
 	shared.add(fs, &o.FinetuneOptions)
 	fs.StringVar(&t.task, "task", "", "name of the task (required)")
-	fs.StringVar(&o.DataDir, "data-dir", "", "folder of the tables (required)")
-	fs.StringVar(&t.text, "text-column", t.text, "of --task tsv: name of the column of the text")
-	fs.StringVar(&t.pair, "pair-column", "", "of --task tsv: name of the column of a second text")
-	fs.StringVar(&t.label, "label-column", t.label, "of --task tsv: name of the column of the class")
-	fs.StringSliceVar(&t.labels, "labels", nil, "of --task tsv: the classes; default: those of train.tsv, sorted")
-	fs.BoolVar(&t.regression, "regression", false, "of --task tsv: the label is a score")
+	fs.StringVar(&o.DataDir, "data-dir", "", "directory of the tables (required)")
+	fs.StringVar(&t.text, "text-column", t.text, "with --task tsv: column of the text")
+	fs.StringVar(&t.pair, "pair-column", "", "with --task tsv: column of a second text")
+	fs.StringVar(&t.label, "label-column", t.label, "with --task tsv: column of the class")
+	fs.StringSliceVar(&t.labels, "labels", nil, "with --task tsv: the classes; default: those of train.tsv, sorted")
+	fs.BoolVar(&t.regression, "regression", false, "with --task tsv: the label is a score")
 	return cmd
 }
 
-// glue returns the task that the flags name.
+// glue returns the task that the flags select.
 func (o *taskFlags) glue() (glue.Task, error) {
 	if o.task != ownTable {
 		t, err := glue.ByName(o.task)
@@ -98,7 +98,7 @@ func taskNames() (names []string) {
 	return names
 }
 
-// printClassified writes the measures.
+// printClassified writes the metrics of each split.
 func printClassified(w io.Writer, c *session.ClassifyResult, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(w).Encode(c)

@@ -14,10 +14,10 @@ func newCurve() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "curve RUN --out FILE",
-		Short: "Draw the loss of a run, as SVG or as a page",
-		Long: `Draws the loss of a run by step from its metrics.jsonl: each step, their moving mean,
-the held-out examples and the unigram baseline. FILE ends in .svg or .html; it loads
-nothing and follows the reader's light or dark setting.`,
+		Short: "Plot the loss of a run as SVG or HTML",
+		Long: `Plots the loss over the steps of a run from its metrics.jsonl: each step, the moving
+mean, the held-out examples and the unigram baseline. FILE ends in .svg or .html. It
+loads nothing from elsewhere and follows the reader's light or dark setting.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			draw := (*session.Curve).SVG

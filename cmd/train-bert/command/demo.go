@@ -30,8 +30,9 @@ const (
 	demoCurve  = "curve.html"
 )
 
-// demoOptions make the smallest model learn from the demo's shards within half a
-// minute of two free cores: 2,000 steps take about 36 s of processor time.
+// demoOptions returns options with which the smallest model learns from the demo's
+// shards within half a minute on two idle cores: 2,000 steps take about 36 s of
+// processor time.
 func demoOptions() trainOptions {
 	o := defaultTrain()
 	o.MicroBatchTokens, o.LearningRate, o.NumTrainSteps, o.SaveCheckpointsSteps = 4096, 1e-3, 2000, 250
@@ -39,10 +40,10 @@ func demoOptions() trainOptions {
 	return o
 }
 
-// demoModel is BERT-tiny without dropout, which so short a training does not need
-// (Geiping and Goldstein, Cramming, 2022), and with initial weights wider than 0.02,
-// which was chosen for 768 hidden units. Both shorten the time in which a model
-// knows frequencies only (docs/learning.md).
+// demoModel returns BERT-tiny without dropout, which short training does not need
+// (Geiping and Goldstein, Cramming, 2022), and with an initializer range wider than
+// BERT's 0.02, which was chosen for 768 hidden units. Both shorten the plateau in which
+// a model has learned token frequencies only (docs/learning.md).
 func demoModel(vocabSize int) (trainer.Config, error) {
 	c, err := trainer.Preset("tiny", vocabSize)
 	c.HiddenDropout, c.AttentionDropout, c.InitializerRange = 0, 0, 0.05
@@ -55,10 +56,10 @@ func newDemo() *cobra.Command {
 		Use:   "demo --out DIR",
 		Short: "Train a small model in half a minute and see what it learned",
 		Long: `Trains a model of two layers on short stories about the people of a village, which
-come with the program, or on --data. It ends with the loss on held-out examples
-beside two baselines, the token frequencies of the training shards (unigram) and
-equal chances (uniform), with masked words of held-out sentences that the model
-filled in, and with the curve of the loss, DIR/curve.html. Nothing is downloaded.`,
+are part of the program, or on --data. Then shows the loss on held-out examples
+next to two baselines, token frequencies of the training shards (unigram) and equal
+probabilities (uniform), and masked words of held-out sentences that the model
+filled in. DIR/curve.html has the loss curve. Nothing is downloaded.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Out == "" {
@@ -72,21 +73,21 @@ filled in, and with the curve of the loss, DIR/curve.html. Nothing is downloaded
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&o.Data, "data", "", "shards to train on; default: those that come with the program, put into DIR/data")
-	fs.StringVarP(&o.Out, "out", "o", "", "folder to write to (required)")
+	fs.StringVar(&o.Data, "data", "", "shards to train on; default: those of the program, unpacked to DIR/data")
+	fs.StringVarP(&o.Out, "out", "o", "", "directory to write to (required)")
 	fs.Int64Var(&o.NumTrainSteps, "num-train-steps", o.NumTrainSteps, "steps")
-	fs.Uint64Var(&o.Seed, "seed", o.Seed, "of initial weights and order")
+	fs.Uint64Var(&o.Seed, "seed", o.Seed, "seed of initial weights and order")
 	addTrainingDevice(fs, &o.Device)
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress")
 	addJSON(cmd)
 	return cmd
 }
 
-// A demoResult is what a demo found.
+// A demoResult is the result of the demo.
 type demoResult struct {
 	Steps       int64            `json:"steps"`
-	Targets     int64            `json:"targets"` // held-out, with the input [MASK]
-	Loss        session.Number   `json:"loss"`    // mean cross entropy in nats, of those; null: there are none
+	Targets     int64            `json:"targets"` // held-out predictions whose input is [MASK]
+	Loss        session.Number   `json:"loss"`    // mean cross entropy of the targets in nats; null without targets
 	Accuracy    session.Number   `json:"accuracy"`
 	Unigram     session.Number   `json:"unigram_loss"`
 	Frequent    session.Number   `json:"unigram_accuracy"`
@@ -102,7 +103,7 @@ type demoResult struct {
 	own       bool // trained on the program's own shards
 }
 
-// runDemo trains and looks at the result.
+// runDemo trains and evaluates the demo's model.
 func runDemo(ctx context.Context, o trainOptions, stderr io.Writer) (*demoResult, error) {
 	start, before := time.Now(), usage.CPU()
 	nan := session.Number(math.NaN())
@@ -136,7 +137,7 @@ func runDemo(ctx context.Context, o trainOptions, stderr io.Writer) (*demoResult
 	return d, nil
 }
 
-// introduce says what is about to happen and writes the settings of the model.
+// introduce prints what the demo will do and writes the settings of the model.
 func (d *demoResult) introduce(ctx context.Context, o *trainOptions, stderr io.Writer) error {
 	data, err := session.OpenCorpus(ctx, o.Data, sharding.Train, "")
 	if err != nil {
@@ -164,7 +165,7 @@ func (d *demoResult) introduce(ctx context.Context, o *trainOptions, stderr io.W
 	}
 	fmt.Fprintf(stderr, "train-bert: data: %s\n", what)
 	fmt.Fprintf(stderr, "train-bert: model: BERT with %d layers, %d hidden units and %d tokens (%s), from random weights\n", c.Layers, c.HiddenSize, c.VocabSize, o.Model)
-	fmt.Fprintf(stderr, "train-bert: task: fill in masked words, %d steps of %d examples; the unigram baseline knows how often each word occurs, not its context\n", o.NumTrainSteps, o.TrainBatchSize)
+	fmt.Fprintf(stderr, "train-bert: task: fill in masked words, %d steps of %d examples; the unigram baseline predicts by word frequency and ignores the context\n", o.NumTrainSteps, o.TrainBatchSize)
 	return nil
 }
 
@@ -200,14 +201,14 @@ What to do next:
 	return err
 }
 
-// clearlyBelow is how many nats under the unigram baseline show that a model uses
-// context: more than chance in the held-out examples makes of a model that has
-// learned frequencies alone.
+// clearlyBelow is the margin in nats below the unigram baseline that shows that a model
+// uses context. A model that has learned frequencies only can be below the baseline by
+// chance, but by less.
 const clearlyBelow = 0.2
 
-// printTable writes the model's loss beside what knows less.
+// printTable writes the losses of the model and of the baselines.
 func (d *demoResult) printTable(w io.Writer) {
-	fmt.Fprintf(w, "\n%s masked words of held-out examples:\n\n  %-28s %6s %9s\n", humanize.Count(d.Targets), "", "loss", "right")
+	fmt.Fprintf(w, "\n%s masked words of held-out examples:\n\n  %-28s %6s %9s\n", humanize.Count(d.Targets), "", "loss", "correct")
 	row := func(name string, loss, right session.Number) {
 		fmt.Fprintf(w, "  %-28s %6.2f %7.1f %%\n", name, float64(loss), 100*float64(right))
 	}
@@ -229,9 +230,9 @@ func (d *demoResult) printTable(w io.Writer) {
 func printAnswers(w io.Writer, all []session.Answer) {
 	var b bytes.Buffer
 	for _, right := range []bool{true, false} {
-		title := "\nMasked words that it got right, the rarest first:\n"
+		title := "\nCorrect predictions of masked words, the rarest word first:\n"
 		if !right {
-			title = "\nand wrong, the surest first:\n"
+			title = "\nWrong predictions, the most confident first:\n"
 		}
 		for _, a := range all {
 			if a.Right != right {
@@ -246,5 +247,5 @@ func printAnswers(w io.Writer, all []session.Answer) {
 			}
 		}
 	}
-	w.Write(b.Bytes()) // an error comes again with the next line
+	w.Write(b.Bytes()) // an error is returned by the next write
 }

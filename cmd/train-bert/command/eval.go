@@ -15,9 +15,9 @@ func newEval() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval MODEL --data DIR",
 		Short: "Evaluate a model on held-out examples",
-		Long: `Computes losses and accuracies of a model (a run, a checkpoint, a folder of
-transformers, or the prefix of a TensorFlow checkpoint) on the eval shards of a
-folder, or on all of it where it has none: what train writes at a checkpoint.`,
+		Long: `Computes the losses and accuracies that train writes at a checkpoint. MODEL is a run,
+a checkpoint, a transformers folder, or the prefix of a TensorFlow checkpoint. The
+examples are those of the eval split of --data, or all examples if it has no split.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Model = args[0]
@@ -33,11 +33,11 @@ folder, or on all of it where it has none: what train writes at a checkpoint.`,
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&o.Data, "data", "", "folder of shards (required)")
-	fs.StringVar(&o.Vocab, "vocab", "", "vocab.txt of records that have none beside them")
-	addCache(fs, &o.Cache, "none, compressed records cannot be read then")
-	fs.Int64Var(&o.EvalExamples, "eval-examples", o.EvalExamples, "examples; 0: all")
+	fs.StringVar(&o.Data, "data", "", "directory of shards (required)")
+	fs.StringVar(&o.Vocab, "vocab", "", "vocab.txt, if there is none beside the records")
+	addCache(fs, &o.Cache, "none, so compressed records cannot be read")
+	fs.Int64Var(&o.EvalExamples, "eval-examples", o.EvalExamples, "number of examples; 0: all")
 	addDevice(fs, &o.Device)
-	fs.BoolVar(&asJSON, "json", false, "write the line of metrics.jsonl")
+	fs.BoolVar(&asJSON, "json", false, "write the result as a line of metrics.jsonl")
 	return cmd
 }

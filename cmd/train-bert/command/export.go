@@ -12,10 +12,10 @@ func newExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export MODEL --out DIR",
 		Short: "Write a model as a folder that transformers loads",
-		Long: `Writes config.json, model.safetensors and the vocabulary of a model: of the
-newest checkpoint of a run, of one checkpoint, of a folder of transformers, or of
-a TensorFlow checkpoint (its prefix, such as uncased_L-12_H-768_A-12/bert_model.ckpt).
-What only training needs is left behind.`,
+		Long: `Writes config.json, model.safetensors and the vocabulary of a model. MODEL is a run
+(its newest checkpoint is exported), a checkpoint, a transformers folder, or the
+prefix of a TensorFlow checkpoint, such as uncased_L-12_H-768_A-12/bert_model.ckpt.
+The state of the optimizer is not exported.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
@@ -27,7 +27,7 @@ What only training needs is left behind.`,
 			return show(cmd, modelFolder{out})
 		},
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "folder to write, which must not exist (required)")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "directory to write; must not exist (required)")
 	addJSON(cmd)
 	return cmd
 }

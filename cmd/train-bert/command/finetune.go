@@ -10,34 +10,33 @@ import (
 	"pretext/trainer/session"
 )
 
-// finetuneFlags are those of every fine-tuning run that say what it prints.
+// finetuneFlags choose what a fine-tuning run prints.
 type finetuneFlags struct{ quiet, json bool }
 
 func (f *finetuneFlags) add(fs *pflag.FlagSet, o *session.FinetuneOptions) {
-	fs.StringVar(&o.Init, "init", "", "model to begin with: a run or checkpoint of train-bert, a folder of transformers, or the prefix of a TensorFlow checkpoint")
-	fs.StringVar(&o.Model, "model", "", "begin with a new model instead, of a size such as tiny or of a config.json; needs --vocab-file")
-	fs.StringVarP(&o.Out, "out", "o", "", "folder for checkpoints, predictions and eval.json (required)")
-	fs.StringVar(&o.VocabFile, "vocab-file", "", "vocab.txt or tokenizer.json of a model that has none beside it")
-	fs.Var(&autoBool{&o.DoLowerCase}, "do-lower-case", "text is lower-cased: true, false, or auto: as the model's files say")
-	fs.IntVar(&o.Recipe.Batch, "train-batch-size", o.Recipe.Batch, "examples a step")
-	fs.Float64Var(&o.Recipe.Rate, "learning-rate", o.Recipe.Rate, "peak of the learning rate")
-	fs.Float64Var(&o.Recipe.Epochs, "num-train-epochs", o.Recipe.Epochs, "times that the training set is gone through")
-	fs.Int64Var(&o.NumTrainSteps, "num-train-steps", 0, "steps of the run instead of epochs; 0: as many as the epochs have")
-	fs.Float64Var(&o.Recipe.Warmup, "warmup-proportion", o.Recipe.Warmup, "share of the steps in which the rate rises")
-	fs.IntVar(&o.MaxSeqLength, "max-seq-length", o.MaxSeqLength, "tokens of the longest example; what is longer is cut")
-	fs.Var((*tokenCount)(&o.MicroBatchTokens), "micro-batch-tokens", "tokens computed at a time, or auto; decides memory, not what is learned")
+	fs.StringVar(&o.Init, "init", "", "model to start from: a run or checkpoint of train-bert, a transformers folder, or the prefix of a TensorFlow checkpoint")
+	fs.StringVar(&o.Model, "model", "", "start from random weights instead: a size such as tiny, or a config.json; needs --vocab-file")
+	fs.StringVarP(&o.Out, "out", "o", "", "directory for checkpoints, predictions and eval.json (required)")
+	fs.StringVar(&o.VocabFile, "vocab-file", "", "vocab.txt or tokenizer.json, if the model's folder has none")
+	fs.Var(&autoBool{&o.DoLowerCase}, "do-lower-case", "lower-case the text: true, false, or auto: as the model's files say")
+	fs.IntVar(&o.Recipe.Batch, "train-batch-size", o.Recipe.Batch, "examples per step")
+	fs.Float64Var(&o.Recipe.Rate, "learning-rate", o.Recipe.Rate, "peak learning rate")
+	fs.Float64Var(&o.Recipe.Epochs, "num-train-epochs", o.Recipe.Epochs, "passes over the training set")
+	fs.Int64Var(&o.NumTrainSteps, "num-train-steps", 0, "number of steps, instead of epochs; 0: as many as --num-train-epochs takes")
+	fs.Float64Var(&o.Recipe.Warmup, "warmup-proportion", o.Recipe.Warmup, "fraction of the steps in which the learning rate rises")
+	fs.IntVar(&o.MaxSeqLength, "max-seq-length", o.MaxSeqLength, "maximum tokens of an example; longer ones are truncated")
+	fs.Var((*tokenCount)(&o.MicroBatchTokens), "micro-batch-tokens", "tokens computed at a time, or auto; affects memory, not the result")
 	fs.Float64Var(&o.WeightDecay, "weight-decay", o.WeightDecay, "weight decay")
-	fs.Uint64Var(&o.Seed, "seed", o.Seed, "of the new head, order and dropout")
+	fs.Uint64Var(&o.Seed, "seed", o.Seed, "seed of the new head, order and dropout")
 	fs.Int64Var(&o.SaveCheckpointsSteps, "save-checkpoints-steps", o.SaveCheckpointsSteps, "steps between checkpoints; 0: only at the end")
-	fs.Int64Var(&o.EvalSteps, "eval-steps", o.EvalSteps, "steps between evaluations on the held-out data; -1: one with each checkpoint; 0: only at the end")
+	fs.Int64Var(&o.EvalSteps, "eval-steps", o.EvalSteps, "steps between evaluations on the held-out data; -1: at each checkpoint; 0: only at the end")
 	fs.IntVar(&o.Keep, "keep", o.Keep, "newest checkpoints to keep; 0: all")
 	addTrainingDevice(fs, &o.Device)
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	fs.BoolVar(&f.json, "json", false, "print eval.json")
 }
 
-// report has a run reported on standard error. Call the function it returns at the
-// end of the run.
+// report makes the run print its progress to standard error. Call end after the run.
 func (f *finetuneFlags) report(cmd *cobra.Command, o *session.FinetuneOptions) (end func()) {
 	c := newConsole(cmd.ErrOrStderr())
 	if !f.quiet {
@@ -80,7 +79,7 @@ func newFinetune() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "finetune squad|classify|score",
 		Short: "Train a model for a task: answer questions, classify sentences",
-		Long: `Trains a pre-trained model with a task's head, and measures it:
+		Long: `Trains a pre-trained model for a task and evaluates it:
 
   train-bert finetune squad --init MODEL --train-file train-v1.1.json --predict-file dev-v1.1.json --out OUT
   train-bert finetune classify --init MODEL --task mrpc --data-dir MRPC --out OUT
@@ -88,7 +87,7 @@ func newFinetune() *cobra.Command {
 
 Files, options and defaults are those of run_squad.py and run_classifier.py of
 google-research/bert. The same command resumes a stopped run.
-OUT/step-… is a folder that transformers loads, and train-bert predict.`,
+transformers and train-bert predict load OUT/step-….`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

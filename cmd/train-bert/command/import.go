@@ -12,13 +12,16 @@ func newImport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import MODEL --out DIR",
 		Short: "Convert a third-party model: a TensorFlow checkpoint or a transformers folder",
-		Long: `Reads a checkpoint of google-research/bert by its prefix (such as
-uncased_L-12_H-768_A-12/bert_model.ckpt, with bert_config.json beside it) or a
-folder of transformers (config.json beside model.safetensors or pytorch_model.bin,
-whole or in parts), and writes a folder that transformers, train --init and
-finetune --init load. A TensorFlow checkpoint of a training run also has the
-optimizer's moments: it becomes DIR/step-…, from which "train --init DIR" starts
-with them.`,
+		Long: `Writes a model as a folder that transformers, train --init and finetune --init load.
+MODEL is one of:
+
+  - a checkpoint of google-research/bert: its prefix, such as
+    uncased_L-12_H-768_A-12/bert_model.ckpt, with bert_config.json in the same folder
+  - a transformers folder: config.json with model.safetensors or pytorch_model.bin, in
+    one file or several
+
+If a TensorFlow checkpoint has the optimizer's moments, it is written as DIR/step-…,
+and "train --init DIR" starts with these moments.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
@@ -31,8 +34,8 @@ with them.`,
 			return show(cmd, modelFolder{path})
 		},
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "folder to write, which must not exist (required)")
-	cmd.Flags().StringVar(&vocab, "vocab", "", "vocab.txt or tokenizer.json of a model that has none beside it")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "directory to write; must not exist (required)")
+	cmd.Flags().StringVar(&vocab, "vocab", "", "vocab.txt or tokenizer.json, if the model's folder has none")
 	addJSON(cmd)
 	return cmd
 }

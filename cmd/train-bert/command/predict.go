@@ -21,7 +21,7 @@ import (
 	"pretext/trainer/session"
 )
 
-// predictOptions are those of predict.
+// predictOptions are the options of predict.
 type predictOptions struct {
 	model, vocab      string
 	lower, negatives  *bool
@@ -45,19 +45,19 @@ func newPredict() *cobra.Command {
 		limits: serve.Limits{Queue: 256, MaxWait: 2 * time.Millisecond}}
 	cmd := &cobra.Command{
 		Use:   "predict MODEL",
-		Short: "Ask a model: words behind [MASK], classes, answers; also over HTTP",
-		Long: `Answers requests with a model, by the head it has: a pre-trained one fills in [MASK],
-one of finetune classify or squad classifies or answers. An answer is a line of JSON.
+		Short: "Run a model: fill in [MASK], classify, answer questions; also over HTTP",
+		Long: `Runs a model on requests and prints one line of JSON for each. A pre-trained model
+fills in [MASK]; a model of finetune classify or finetune squad classifies or answers.
 
   train-bert predict MODEL --text "The cat [MASK] on the mat."
   train-bert predict MODEL --question "Who sat?" --context "The cat sat on the mat."
-  train-bert predict MODEL < lines.txt                      a text a line
-  train-bert predict MODEL --jsonl < requests.jsonl         {"text": …, "pair": …} and the like, a line each
+  train-bert predict MODEL < lines.txt                      one text per line
+  train-bert predict MODEL --jsonl < requests.jsonl         one object per line: {"text": …, "pair": …}
   train-bert predict MODEL --serve 8080                     POST /v1/fill-mask, /v1/classify, /v1/answer
 
-A line out for a line in; what cannot be computed gives {"error": …}. The server listens
-on this machine alone unless ADDR names an interface, as 0.0.0.0:8080; SIGTERM stops it when
-what is under way is answered.`,
+Each input line gives one output line, {"error": …} if it cannot be computed. The server
+listens on the loopback interface only, unless the address names another one, such as
+0.0.0.0:8080. On SIGTERM it answers the requests in progress and stops.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.model = args[0]
@@ -70,27 +70,27 @@ what is under way is answered.`,
 
 func (o *predictOptions) add(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&o.text, "text", "", "a text to classify or with [MASK] to fill in, instead of standard input")
+	fs.StringVar(&o.text, "text", "", "text to classify, or with [MASK] to fill in, instead of standard input")
 	fs.StringVar(&o.pair, "pair", "", "with --text: the second text of a pair")
 	fs.StringVar(&o.question, "question", "", "a question about --context")
-	fs.StringVar(&o.context, "context", "", "the text that holds the answer")
-	fs.BoolVar(&o.jsonl, "jsonl", false, "standard input holds an object a line")
-	fs.IntVar(&o.defaults.TopK, "top-k", o.defaults.TopK, "tokens listed of a mask")
-	fs.IntVar(&o.defaults.NBest, "n-best", 0, "answers listed of a question")
-	fs.StringVar(&o.vocab, "vocab-file", "", "vocab.txt or tokenizer.json of a model that has none beside it")
-	fs.Var(&autoBool{&o.lower}, "do-lower-case", "text is lower-cased: true, false, or auto: as the model's files say")
-	fs.Var(&autoBool{&o.negatives}, "version-2-with-negative", "a question may have no answer: true, false, or auto: as the model was trained")
-	fs.Float64Var(&o.answers.NullThreshold, "null-score-diff-threshold", 0, `how much better "no answer" must score to be given`)
-	fs.IntVar(&o.answers.MaxAnswerLength, "max-answer-length", o.answers.MaxAnswerLength, "pieces of the longest answer")
-	fs.IntVar(&o.length, "max-seq-length", 0, "tokens of the longest sequence; 0: as the model was trained, or its positions")
-	fs.IntVar(&o.stride, "doc-stride", 0, "pieces between the starts of two windows on a context; 0: as the model was trained")
-	fs.IntVar(&o.query, "max-query-length", 0, "pieces of the longest question; 0: as the model was trained")
+	fs.StringVar(&o.context, "context", "", "the text that contains the answer")
+	fs.BoolVar(&o.jsonl, "jsonl", false, "standard input has one JSON object per line")
+	fs.IntVar(&o.defaults.TopK, "top-k", o.defaults.TopK, "tokens to list for each mask")
+	fs.IntVar(&o.defaults.NBest, "n-best", 0, "answers to list for each question")
+	fs.StringVar(&o.vocab, "vocab-file", "", "vocab.txt or tokenizer.json, if the model's folder has none")
+	fs.Var(&autoBool{&o.lower}, "do-lower-case", "lower-case the text: true, false, or auto: as the model's files say")
+	fs.Var(&autoBool{&o.negatives}, "version-2-with-negative", "questions may have no answer: true, false, or auto: as the model was trained")
+	fs.Float64Var(&o.answers.NullThreshold, "null-score-diff-threshold", 0, `threshold on the score of "no answer" minus the best answer's, above which there is no answer`)
+	fs.IntVar(&o.answers.MaxAnswerLength, "max-answer-length", o.answers.MaxAnswerLength, "maximum tokens of an answer")
+	fs.IntVar(&o.length, "max-seq-length", 0, "maximum tokens of a sequence; 0: as the model was trained, or its number of positions")
+	fs.IntVar(&o.stride, "doc-stride", 0, "tokens between the starts of two windows of a context; 0: as the model was trained")
+	fs.IntVar(&o.query, "max-query-length", 0, "maximum tokens of a question; 0: as the model was trained")
 	fs.Var(&o.tokens, "batch-tokens", "tokens computed at a time, or auto")
 	addDevice(fs, &o.device)
-	fs.StringVar(&o.address, "serve", "", "answer over HTTP at a port of this machine, or at HOST:PORT")
-	fs.Int64Var(&o.server.MaxBody, "max-body", o.server.MaxBody, "of a server: bytes of the longest request")
-	fs.IntVar(&o.server.MaxConns, "max-connections", o.server.MaxConns, "of a server: connections at a time")
-	fs.DurationVar(&o.server.Timeout, "timeout", o.server.Timeout, "of a server: longest time from a request to its answer")
+	fs.StringVar(&o.address, "serve", "", "answer over HTTP: a port on the loopback interface, or HOST:PORT")
+	fs.Int64Var(&o.server.MaxBody, "max-body", o.server.MaxBody, "server: maximum bytes of a request")
+	fs.IntVar(&o.server.MaxConns, "max-connections", o.server.MaxConns, "server: maximum number of connections")
+	fs.DurationVar(&o.server.Timeout, "timeout", o.server.Timeout, "server: maximum time from a request to its answer")
 	fs.IntVar(&o.limits.Queue, "max-queue", o.limits.Queue, "server: maximum number of waiting requests; more are refused with 429")
 	fs.DurationVar(&o.limits.MaxWait, "max-wait", o.limits.MaxWait, "server: how long a request waits to share a batch with others")
 }
@@ -116,7 +116,7 @@ func (o *predictOptions) validate() error {
 	return nil
 }
 
-// request is what the flags ask for; nil where they do not.
+// request returns the request given by flags, nil if there is none.
 func (o *predictOptions) request(flags *pflag.FlagSet) *predict.Request {
 	var r predict.Request
 	for name, field := range map[string]struct {
@@ -133,7 +133,8 @@ func (o *predictOptions) request(flags *pflag.FlagSet) *predict.Request {
 	return &r
 }
 
-// runPredict opens the model and answers what the flags ask for.
+// runPredict opens the model and answers the request of the flags, of standard input or
+// of HTTP clients.
 func runPredict(o predictOptions, asked *predict.Request, cmd *cobra.Command) (err error) {
 	if err := o.validate(); err != nil {
 		return err
@@ -160,14 +161,14 @@ func runPredict(o predictOptions, asked *predict.Request, cmd *cobra.Command) (e
 	return q.lines(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
 }
 
-// A predicting is a model open for requests.
+// A predicting is an open model that answers requests.
 type predicting struct {
 	o         predictOptions
 	device    *session.Opened
 	predictor *predict.Predictor
 	model     trainer.Model
 	heads     trainer.Heads
-	tokens    int // computed at a time
+	tokens    int // maximum computed at a time
 }
 
 func openPredicting(o predictOptions, device *session.Opened) (q *predicting, err error) {
@@ -220,12 +221,12 @@ func (q *predicting) openModel(m session.ModelFiles, longest int) (err error) {
 	return nil
 }
 
-// maxMasked is how many masks are computed together, a request more: each takes as
-// many logits as the vocabulary has tokens.
+// maxMasked is the maximum number of masks computed together, besides those of one more
+// request. Each mask takes as many logits as the vocabulary has tokens.
 const maxMasked = 4 * predict.MaxMasks
 
-// predictHeads picks the head to predict with: one of fine-tuning where there is
-// one.
+// predictHeads returns the head to predict with: that of fine-tuning if the model has
+// one, else masked LM.
 func predictHeads(m session.ModelFiles) (trainer.Heads, error) {
 	h, err := m.Heads()
 	switch {
@@ -241,8 +242,8 @@ func predictHeads(m session.ModelFiles) (trainer.Heads, error) {
 	return h, failure.Usagef("%s has no head that predicts: neither masked LM nor one of fine-tuning", m.Folder)
 }
 
-// settings are those a model was trained with, where it is a checkpoint that says
-// so, unless the options say otherwise.
+// settings returns the settings of the options. Missing ones are those the model was
+// trained with, if it is a checkpoint.
 func (o *predictOptions) settings(m session.ModelFiles) predict.Settings {
 	trained := map[string]string{}
 	if m.Phase != nil && m.Phase.State.Options != nil {
@@ -256,7 +257,7 @@ func (o *predictOptions) settings(m session.ModelFiles) predict.Settings {
 	}
 	most := 0 // the limit of a server
 	if o.address == "" {
-		most = math.MaxInt // one's own text may be as long as it is
+		most = math.MaxInt // the user's own text may have any length
 	}
 	negatives := trained["version_2_with_negative"] == "true"
 	if o.negatives != nil {
@@ -282,7 +283,7 @@ func (q *predicting) serve(ctx context.Context, stderr io.Writer) error {
 	return serve.New(q.predictor, batcher, q.o.server).Run(ctx, l)
 }
 
-// listenAddress adds this machine to an address without a host.
+// listenAddress adds the loopback interface to an address without a host.
 func listenAddress(s string) string {
 	if !strings.Contains(s, ":") {
 		s = ":" + s

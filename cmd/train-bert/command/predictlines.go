@@ -15,13 +15,13 @@ import (
 	"pretext/trainer/finetune/predict"
 )
 
-// Bounds of what is read from standard input before it is answered.
+// Limits on standard input.
 const (
 	maxRequest  = 4 << 20 // bytes of a line
-	maxTogether = 64      // lines
+	maxTogether = 64      // lines that are computed together
 )
 
-// one answers a single request; what is wrong with it ends the command.
+// one answers a single request. A wrong request is a usage error.
 func (q *predicting) one(ctx context.Context, r predict.Request, stdout io.Writer) error {
 	job, err := q.predictor.Job(r, q.o.defaults)
 	if err != nil {
@@ -33,27 +33,27 @@ func (q *predicting) one(ctx context.Context, r predict.Request, stdout io.Write
 	return writeLine(stdout, nil, job.Result())
 }
 
-// A line is a request and what becomes of it.
+// A line is the request of an input line.
 type line struct {
 	id  json.RawMessage
-	job predict.Job // nil: err says why
-	err error
+	job predict.Job // nil if err is not
+	err error       // why the line is not a valid request
 }
 
-// errStopped is the end of what does not go on when the command is given again.
+// errStopped reports an interruption that the same command cannot resume.
 var errStopped = fmt.Errorf("stopped: %w", context.Canceled)
 
-// An input is a line as it was read; err is io.EOF after the last.
+// An input is a line of standard input.
 type input struct {
-	text []byte // nil: it was too long
-	err  error
+	text []byte // nil: too long
+	err  error  // io.EOF after the last line
 }
 
-// readAhead is how many lines are read while others are computed.
+// readAhead is the number of lines to read while others are computed.
 const readAhead = 16
 
-// lines answers a line for a line. Lines that are there already are computed
-// together; one that is waited for is answered when it comes.
+// lines writes one line for each line of stdin. Lines that have already arrived are
+// computed together; otherwise each is answered as soon as it arrives.
 func (q *predicting) lines(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	if q.predictor.Task() == predict.TaskAnswer && !q.o.jsonl {
 		return failure.Usagef(`%s answers questions: give --question and --context, or --jsonl and lines of {"question": …, "context": …}`, q.o.model)
@@ -61,8 +61,8 @@ func (q *predicting) lines(ctx context.Context, stdin io.Reader, stdout io.Write
 	inputs, out := make(chan input, readAhead), bufio.NewWriter(stdout)
 	stop := make(chan struct{})
 	defer close(stop)
-	// A read of a terminal or a pipe cannot be ended: a goroutine of its own lets
-	// a signal end the command meanwhile.
+	// Reading a terminal or a pipe cannot be interrupted. It has a goroutine of its own,
+	// so that a signal can end the command meanwhile.
 	go readLines(stdin, inputs, stop)
 	for end := false; !end; {
 		group, err := q.group(ctx, inputs)
@@ -95,8 +95,8 @@ func readLines(stdin io.Reader, inputs chan<- input, stop <-chan struct{}) {
 	}
 }
 
-// group waits for a line and takes those that have come with it. The error is
-// io.EOF when there will be no more.
+// group waits for a line and returns it with all others that have arrived. The error is
+// io.EOF after the last line.
 func (q *predicting) group(ctx context.Context, inputs <-chan input) (group []line, err error) {
 	masked := 0
 	for len(group) == 0 || len(inputs) > 0 && len(group) < maxTogether && masked < maxMasked {
@@ -119,7 +119,8 @@ func (q *predicting) group(ctx context.Context, inputs <-chan input) (group []li
 
 var errLongLine = errors.New("the line is too long")
 
-// readLine reads a line without its end; of one that is too long only that it is.
+// readLine returns a line without its line end, nil if it is too long, and io.EOF after
+// the last one.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var text []byte
 	long := false
@@ -185,7 +186,7 @@ func (q *predicting) answerLines(ctx context.Context, group []line, out io.Write
 	return nil
 }
 
-// writeLine writes a result as an object on a line, with the request's id first.
+// writeLine writes a result as a JSON object on one line, with the request's id first.
 func writeLine(w io.Writer, id json.RawMessage, result any) error {
 	b, err := json.Marshal(result)
 	if err != nil {
@@ -211,10 +212,10 @@ func (q *predicting) compute(ctx context.Context, work jobs) error {
 	return err
 }
 
-// jobs are the sequences of several requests one after another.
+// jobs are the sequences of several requests, one request after another.
 type jobs []predict.Job
 
-// at returns which job sequence i belongs to, and which of its own it is.
+// at returns the job of sequence i and the number of the sequence within it.
 func (j jobs) at(i int) (job, sequence int) {
 	for i >= j[job].Len() {
 		i -= j[job].Len()

@@ -14,25 +14,25 @@ import (
 	"pretext/trainer/session"
 )
 
-// barInterval is the time between two states of the bar.
+// barInterval is the minimum time between two updates of the bar.
 const barInterval = 200 * time.Millisecond
 
-// Width of the bar itself; where there is no room for the least of it, there is
-// none.
+// Minimum and maximum width of the bar, in columns. If there is no room for leastBar,
+// no bar is drawn.
 const (
 	leastBar = 10
 	mostBar  = 30
 )
 
-// usualWidth is the width of a terminal that does not tell its own.
+// usualWidth is the assumed width of a terminal that does not report its own.
 const usualWidth = 80
 
-// A console is standard error. On a terminal its last line is a progress bar,
-// which makes room for every line that is written. It writes no colours.
+// A console writes to standard error. On a terminal its last line is a progress bar,
+// which is removed before a line is written. It writes no colors.
 type console struct {
 	w     io.Writer
-	width func() int // columns of the terminal; nil: it is none
-	drawn time.Time  // when the bar was, zero: it is not there
+	width func() int // columns of the terminal; nil: not a terminal
+	drawn time.Time  // time of the last update of the bar; zero: there is no bar
 }
 
 func newConsole(w io.Writer) *console {
@@ -48,7 +48,7 @@ func newConsole(w io.Writer) *console {
 	return c
 }
 
-// Write writes one line behind the name of the program.
+// Write writes one line, prefixed with the name of the program.
 func (c *console) Write(b []byte) (int, error) {
 	c.clear()
 	line := cli.OneLine(strings.TrimSuffix(string(b), "\n"))
@@ -56,7 +56,7 @@ func (c *console) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-// clear takes the bar away.
+// clear removes the bar.
 func (c *console) clear() {
 	if !c.drawn.IsZero() {
 		io.WriteString(c.w, "\r\x1b[K")
@@ -64,7 +64,7 @@ func (c *console) clear() {
 	}
 }
 
-// bar draws the state of a run, unless it was just drawn.
+// bar draws the progress of a run, at most once per barInterval.
 func (c *console) bar(p session.Progress) {
 	if c.width == nil || p.Last < 1 || time.Since(c.drawn) < barInterval {
 		return
@@ -74,9 +74,9 @@ func (c *console) bar(p session.Progress) {
 	c.drawn = time.Now()
 }
 
-// renderBar returns the bar for a terminal of some columns. It takes fewer than
-// these, since a full line makes some terminals begin the next. As columns become
-// fewer, the bar goes first, then the loss, then the speed.
+// renderBar returns the progress line for a terminal with a number of columns. The line
+// is shorter than that, because a full line makes some terminals wrap. With fewer
+// columns it omits first the bar, then the loss, then the speed.
 func renderBar(p session.Progress, columns int) string {
 	room := max(0, columns-1)
 	steps := fmt.Sprintf("step %s of %s", humanize.Count(p.Step), humanize.Count(p.Last))

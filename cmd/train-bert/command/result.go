@@ -8,15 +8,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A result is what a command prints: lines for people, or an object for scripts.
+// A result is the output of a command: lines of text, or with --json one object.
 type result interface {
 	print(w io.Writer) error
 }
 
-// addJSON adds the flag --json to a command that shows a result.
+// addJSON adds the flag --json, which [show] reads.
 func addJSON(cmd *cobra.Command) { cmd.Flags().Bool("json", false, "write the result as JSON") }
 
-// show prints the result of a command, with --json as one line of JSON.
+// show prints the result of a command as text, or with --json as one line of JSON.
 func show(cmd *cobra.Command, r result) error {
 	asJSON, err := cmd.Flags().GetBool("json")
 	if err != nil {

@@ -87,8 +87,8 @@ func TestSkippedExamplesAreListed(t *testing.T) {
 	places := []session.Damage{{File: "a.tfrecord", Record: 3, Offset: 9, Reason: "x\ny"}, {File: "e.tfrecord", Record: 7, Offset: 70, Tail: true, Split: "eval", Reason: "z"}}
 	var b bytes.Buffer
 	printSkipped(&b, session.Skipped{Examples: 2, Tails: 1, Named: 4, Places: places})
-	const want = "left out: 2 damaged examples, the ends of 1 files\n  a.tfrecord: record 3 at byte 9: x; y\n" +
-		"  e.tfrecord: record 7 at byte 70, and all behind it (held out): z\n  and 2 more places, which metrics.jsonl names\n"
+	const want = "skipped: 2 corrupt examples, the ends of 1 files\n  a.tfrecord: record 3 at byte 9: x; y\n" +
+		"  e.tfrecord: record 7 at byte 70, and all behind it (held out): z\n  and 2 more places: see metrics.jsonl\n"
 	if b.String() != want {
 		t.Errorf("got\n%swant\n%s", &b, want)
 	}

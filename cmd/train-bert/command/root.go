@@ -1,6 +1,6 @@
-// Package command is the command line of train-bert: flags in, text out. It
-// wires the trainer's parts together: loader, model, optimizer, checkpoints.
-// Results go to standard output, everything else to standard error.
+// Package command is the command line of train-bert. Commands turn flags into options,
+// call package session and print the result. Results go to standard output, everything
+// else to standard error.
 package command
 
 import (
@@ -18,17 +18,17 @@ func NewRoot() *cobra.Command {
 prepare-data makes, or on any folder of BERT's TFRecord files, on the CPU or on
 an NVIDIA GPU (--device cuda).
 
-  train-bert demo --out model                  see it learn, in half a minute
+  train-bert demo --out model                  train a small model, in half a minute
   train-bert train --data DATA --out OUT --model tiny
-  train-bert finetune squad --init OUT …       learn a task: questions, classes
-  train-bert predict OUT --text "a [MASK]"     ask a model; --serve: over HTTP
-  train-bert export OUT --out FOLDER           a folder for transformers
+  train-bert finetune squad --init OUT …       train for a task
+  train-bert predict OUT --text "a [MASK]"     run a model; --serve: over HTTP
+  train-bert export OUT --out FOLDER           write a folder for transformers
 
 PRETEXT_CUDA_LIBS, directories separated by colons, replaces the search for the
 libraries of a GPU; doctor shows what is found.
 
 Exit codes: 0 ok, 1 other, 2 usage, 4 corrupt data, 6 disk full, 7 permission,
-8 folder in use, 130 interrupted (run the same command again to resume).`,
+8 directory in use, 130 interrupted (run the same command again to resume).`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       cli.Version(),

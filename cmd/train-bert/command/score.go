@@ -16,11 +16,11 @@ func newScore() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "score --data FILE --predictions FILE",
-		Short: "Measure answers to SQuAD's questions, as the official scripts do",
-		Long: `Computes exact match and F1 of answers, given as predictions.json (an object from
-question id to text): those of evaluate-v1.1.py, or for a file with questions that
-have no answer those of evaluate-v2.0.py; with --null-odds also the thresholds that
-would be best. A question that was not answered counts as wrong.`,
+		Short: "Evaluate answers to SQuAD's questions, as the official scripts do",
+		Long: `Computes exact match and F1 of the answers in predictions.json, an object from
+question id to text. The result is that of evaluate-v1.1.py, or of evaluate-v2.0.py
+if the file has questions without an answer; with --null-odds it also has the best
+thresholds. A question without a prediction counts as wrong.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if data == "" || predictions == "" {
@@ -30,7 +30,7 @@ would be best. A question that was not answered counts as wrong.`,
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&data, "data", "", "questions with answers, in SQuAD's form (required)")
+	fs.StringVar(&data, "data", "", "questions with answers, in SQuAD's format (required)")
 	fs.StringVar(&predictions, "predictions", "", "predictions.json (required)")
 	fs.StringVar(&odds, "null-odds", "", "null_odds.json")
 	fs.BoolVar(&asJSON, "json", false, "print an object")

@@ -7,7 +7,7 @@ import (
 	"pretext/trainer"
 )
 
-// flagSettings are where flags get values from that were not given.
+// flagSettings returns the sources of values for flags that are not given.
 func flagSettings() *cli.Settings {
 	return &cli.Settings{
 		Prefix:    cli.TrainBERT,
@@ -17,7 +17,7 @@ func flagSettings() *cli.Settings {
 	}
 }
 
-// completions are what a shell offers for flags.
+// completions returns the values that a shell offers for flags.
 func completions() cli.Completions {
 	return cli.Completions{
 		Values: map[string][]string{

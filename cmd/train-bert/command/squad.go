@@ -16,11 +16,11 @@ func newSquad() *cobra.Command {
 	o := session.SquadOptions{FinetuneOptions: session.DefaultFinetuneOptions(squad.DefaultOptions().MaxSeqLength), Windows: squad.DefaultOptions(), Answers: squad.DefaultPredictOptions()}
 	cmd := &cobra.Command{
 		Use:   "squad --init MODEL --train-file F --predict-file G --out DIR",
-		Short: "Learn to answer questions about a text (SQuAD 1.1, 2.0)",
-		Long: `Trains on questions in SQuAD's form and answers those of another file. Either file
-may be left out: without --train-file, --init must be a model that was trained
-for it. Writes OUT/step-… (BertForQuestionAnswering), predictions.json,
-nbest_predictions.json, null_odds.json, and eval.json with the official measures.`,
+		Short: "Train to answer questions about a text (SQuAD 1.1, 2.0)",
+		Long: `Trains on questions in SQuAD's format and answers those of another file. Either file
+may be omitted; without --train-file, --init must be a model that was trained for
+SQuAD. Writes OUT/step-… (BertForQuestionAnswering), predictions.json,
+nbest_predictions.json, null_odds.json, and eval.json with the official metrics.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			defer shared.report(cmd, &o.FinetuneOptions)()
@@ -34,18 +34,18 @@ nbest_predictions.json, null_odds.json, and eval.json with the official measures
 	fs := cmd.Flags()
 	shared.add(fs, &o.FinetuneOptions)
 	fs.StringVar(&o.TrainFile, "train-file", "", "questions with answers, to train on")
-	fs.StringVar(&o.PredictFile, "predict-file", "", "questions to answer; if the file has answers, EM and F1 are computed")
-	fs.IntVar(&o.Windows.DocStride, "doc-stride", o.Windows.DocStride, "pieces between the starts of two windows on a text")
-	fs.IntVar(&o.Windows.MaxQueryLength, "max-query-length", o.Windows.MaxQueryLength, "pieces of the longest question; what is longer is cut")
-	fs.BoolVar(&o.Windows.Pad, "pad-to-max-length", false, "compute padding, as the reference does; slower")
+	fs.StringVar(&o.PredictFile, "predict-file", "", "questions to answer; if the file has answers, exact match and F1 are computed")
+	fs.IntVar(&o.Windows.DocStride, "doc-stride", o.Windows.DocStride, "tokens between the starts of two windows of a text")
+	fs.IntVar(&o.Windows.MaxQueryLength, "max-query-length", o.Windows.MaxQueryLength, "maximum tokens of a question; longer ones are truncated")
+	fs.BoolVar(&o.Windows.Pad, "pad-to-max-length", false, "pad every window to --max-seq-length, as the reference does; slower")
 	fs.Var(&autoBool{&o.Version2WithNegative}, "version-2-with-negative", "questions may have no answer: true, false, or auto: as the file says")
-	fs.IntVar(&o.Answers.NBestSize, "n-best-size", o.Answers.NBestSize, "answers of a question in nbest_predictions.json")
-	fs.IntVar(&o.Answers.MaxAnswerLength, "max-answer-length", o.Answers.MaxAnswerLength, "pieces of the longest answer")
-	fs.Float64Var(&o.Answers.NullThreshold, "null-score-diff-threshold", 0, `how much better "no answer" must score to be given`)
+	fs.IntVar(&o.Answers.NBestSize, "n-best-size", o.Answers.NBestSize, "answers per question in nbest_predictions.json")
+	fs.IntVar(&o.Answers.MaxAnswerLength, "max-answer-length", o.Answers.MaxAnswerLength, "maximum tokens of an answer")
+	fs.Float64Var(&o.Answers.NullThreshold, "null-score-diff-threshold", 0, `threshold on the score of "no answer" minus the best answer's, above which there is no answer`)
 	return cmd
 }
 
-// printSquad writes the measures.
+// printSquad writes the metrics.
 func printSquad(w io.Writer, s *session.SquadResult, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(w).Encode(s)

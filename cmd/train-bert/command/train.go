@@ -16,7 +16,7 @@ import (
 	"pretext/trainer/session"
 )
 
-// trainOptions are a run, and what is printed of it.
+// trainOptions are the options of a run and of its output.
 type trainOptions struct {
 	session.Options
 	quiet bool
@@ -27,46 +27,46 @@ func defaultTrain() trainOptions {
 }
 
 func (o *trainOptions) add(fs *pflag.FlagSet) {
-	fs.StringVar(&o.Data, "data", "", "folder of shards, a run of prepare-data, or any folder of BERT's TFRecord files (required)")
-	fs.StringVar(&o.EvalData, "eval-data", "", "the same, held out for evaluation; default: the eval shards of --data")
-	fs.StringVar(&o.Vocab, "vocab", "", "vocab.txt of records that have none beside them")
-	fs.StringVarP(&o.Out, "out", "o", "", "folder for checkpoints and metrics.jsonl (required)")
+	fs.StringVar(&o.Data, "data", "", "directory of shards, a run of prepare-data, or any directory of BERT's TFRecord files (required)")
+	fs.StringVar(&o.EvalData, "eval-data", "", "held-out data for evaluation; default: the eval split of --data")
+	fs.StringVar(&o.Vocab, "vocab", "", "vocab.txt, if there is none beside the records")
+	fs.StringVarP(&o.Out, "out", "o", "", "directory for checkpoints and metrics.jsonl (required)")
 	addCache(fs, &o.Cache, "OUT/cache")
 	fs.StringVar(&o.Model, "model", "", "size of a new model: "+strings.Join(trainer.PresetNames(), ", ")+", or a config.json")
 	fs.StringVar(&o.Init, "init", "", "start from the weights of a model: a transformers folder, a checkpoint, or the prefix of a TensorFlow checkpoint")
-	fs.IntVar(&o.TrainBatchSize, "train-batch-size", o.TrainBatchSize, "examples a step")
-	fs.Var((*tokenCount)(&o.MicroBatchTokens), "micro-batch-tokens", "tokens computed at a time, or auto; decides memory, not what is learned")
-	fs.Float64Var(&o.LearningRate, "learning-rate", o.LearningRate, "peak of the learning rate")
-	fs.Int64Var(&o.NumTrainSteps, "num-train-steps", o.NumTrainSteps, "steps of the run")
-	fs.Int64Var(&o.NumWarmupSteps, "num-warmup-steps", o.NumWarmupSteps, "steps in which the rate rises; -1: a tenth of all")
-	fs.StringVar(&o.Schedule, "schedule", "", "of the learning rate: linear, polynomial or constant; default: linear for adamw, polynomial for lamb")
+	fs.IntVar(&o.TrainBatchSize, "train-batch-size", o.TrainBatchSize, "examples per step")
+	fs.Var((*tokenCount)(&o.MicroBatchTokens), "micro-batch-tokens", "tokens computed at a time, or auto; affects memory, not the result")
+	fs.Float64Var(&o.LearningRate, "learning-rate", o.LearningRate, "peak learning rate")
+	fs.Int64Var(&o.NumTrainSteps, "num-train-steps", o.NumTrainSteps, "number of steps")
+	fs.Int64Var(&o.NumWarmupSteps, "num-warmup-steps", o.NumWarmupSteps, "steps in which the learning rate rises; -1: a tenth of all steps")
+	fs.StringVar(&o.Schedule, "schedule", "", "schedule of the learning rate: linear, polynomial or constant; default: linear for adamw, polynomial for lamb")
 	fs.StringVar(&o.Optimizer, "optimizer", o.Optimizer, "adamw (google-research/bert's) or lamb (NVIDIA's)")
 	fs.Float64Var(&o.WeightDecay, "weight-decay", o.WeightDecay, "weight decay")
-	fs.Uint64Var(&o.Seed, "seed", o.Seed, "of initial weights, order and dropout")
+	fs.Uint64Var(&o.Seed, "seed", o.Seed, "seed of initial weights, order and dropout")
 	fs.Int64Var(&o.SaveCheckpointsSteps, "save-checkpoints-steps", o.SaveCheckpointsSteps, "steps between checkpoints, each with an evaluation")
 	fs.IntVar(&o.Keep, "keep", o.Keep, "newest checkpoints to keep; 0: all")
-	fs.Int64Var(&o.EvalExamples, "eval-examples", o.EvalExamples, "held-out examples of an evaluation; 0: all")
+	fs.Int64Var(&o.EvalExamples, "eval-examples", o.EvalExamples, "held-out examples per evaluation; 0: all")
 	fs.StringVar(&o.OnDamage, "on-damage", o.OnDamage, "on a corrupt or invalid example, or a truncated file: stop the run, or skip it")
 	addMasking(fs, &o.Masking)
 	addTrainingDevice(fs, &o.Device)
-	fs.IntVar(&o.Readers, "readers", o.Readers, "threads that read examples ahead; 0: none; decides no bit of the result")
+	fs.IntVar(&o.Readers, "readers", o.Readers, "threads that read examples ahead; 0: none; does not affect the result")
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress")
 }
 
 // addCache adds the flag --cache.
 func addCache(fs *pflag.FlagSet, dir *string, meaning string) {
-	fs.StringVar(dir, "cache", "", "folder for the index of third-party records, and for the uncompressed copy of compressed ones; default: "+meaning)
+	fs.StringVar(dir, "cache", "", "directory for the index of third-party records and uncompressed copies of compressed ones; default: "+meaning)
 }
 
 func addMasking(fs *pflag.FlagSet, o *session.MaskOptions) {
-	fs.BoolVar(&o.DynamicMasking, "dynamic-masking", false, "draw the tokens to predict anew in every epoch")
-	fs.Float64Var(&o.MaskedLMProb, "masked-lm-prob", 0, "with --dynamic-masking: share of tokens to predict; default: as the records were made, or 0.15")
-	fs.IntVar(&o.MaxPredictionsPerSeq, "max-predictions-per-seq", 0, "with --dynamic-masking: most of them in an example; default: as many as the records have room for")
-	fs.Var(&tristate{&o.DoWholeWordMask}, "do-whole-word-mask", "with --dynamic-masking: mask all pieces of a word together; default: as the records were made")
+	fs.BoolVar(&o.DynamicMasking, "dynamic-masking", false, "choose new tokens to predict in every epoch")
+	fs.Float64Var(&o.MaskedLMProb, "masked-lm-prob", 0, "with --dynamic-masking: fraction of tokens to predict; default: as the records were made, or 0.15")
+	fs.IntVar(&o.MaxPredictionsPerSeq, "max-predictions-per-seq", 0, "with --dynamic-masking: maximum predictions per example; default: as many as the records have room for")
+	fs.Var(&tristate{&o.DoWholeWordMask}, "do-whole-word-mask", "with --dynamic-masking: mask all tokens of a word together; default: as the records were made")
 	fs.Lookup("do-whole-word-mask").NoOptDefVal = "true"
 }
 
-// A tristate is a flag that is true, false or not given, which is nil.
+// A tristate is a flag that is true, false or not given (nil).
 type tristate struct{ to **bool }
 
 // Set implements pflag.Value.
@@ -87,7 +87,7 @@ func (t *tristate) String() string {
 	return strconv.FormatBool(**t.to)
 }
 
-// tokenCount is a flag that takes a number of tokens or "auto", which is 0.
+// tokenCount is a flag for a number of tokens, or "auto" (0).
 type tokenCount int
 
 func (t *tokenCount) Set(s string) error {
@@ -115,11 +115,10 @@ func newTrain() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "train --data DIR --out DIR --model SIZE",
 		Short: "Train a model; the same command resumes it",
-		Long: `Trains BERT on the train shards of a folder and writes checkpoints OUT/step-…,
-each a folder that transformers loads, and OUT/metrics.jsonl, a line a step. At
-each checkpoint the model is evaluated on held-out shards: masked LM, also on
-[MASK] alone beside the unigram baseline (the token frequencies of the train shards),
-and next sentence.
+		Long: `Trains BERT on the train split of --data. Writes checkpoints OUT/step-…, folders that
+transformers loads, and OUT/metrics.jsonl with one line per step. Each checkpoint is
+evaluated on held-out examples: next sentence, masked LM, and masked LM where the
+input is [MASK], next to the unigram baseline (token frequencies of the train split).
 
 The same command resumes a stopped run from its newest checkpoint. It ends with
 exactly the weights of a run that was never stopped.`,
@@ -137,7 +136,7 @@ exactly the weights of a run that was never stopped.`,
 	return cmd
 }
 
-// train runs with what it reports written to stderr.
+// train trains a model and writes its progress to stderr.
 func train(ctx context.Context, o trainOptions, stderr io.Writer) (*trainResult, error) {
 	c := newConsole(stderr)
 	defer c.clear()
@@ -151,7 +150,7 @@ func train(ctx context.Context, o trainOptions, stderr io.Writer) (*trainResult,
 	return &trainResult{end}, nil
 }
 
-// A trainResult is the result of a run as it is printed.
+// A trainResult is the printed result of a run.
 type trainResult struct{ *session.Result }
 
 // MarshalJSON implements json.Marshaler.
@@ -166,13 +165,13 @@ func (e *trainResult) MarshalJSON() ([]byte, error) {
 		Examples int64             `json:"examples"`
 		Epochs   float64           `json:"epochs"`
 		Eval     *session.EvalLine `json:"eval"`     // null: there are no held-out shards
-		LeftOut  int64             `json:"left_out"` // examples that were corrupt
-		Damage   []session.Damage  `json:"damage"`   // the first places of these
+		LeftOut  int64             `json:"left_out"` // corrupt examples that were skipped
+		Damage   []session.Damage  `json:"damage"`   // the first of their places
 		Model    string            `json:"model"`
 	}{e.Steps, e.Examples, e.Epochs, eval, e.Skipped.Examples, append([]session.Damage{}, e.Skipped.Places...), e.Model})
 }
 
-// print writes the result of a run.
+// print writes the result for people.
 func (e *trainResult) print(w io.Writer) error {
 	fmt.Fprintf(w, "%d steps, %d examples, %.2f epochs\n", e.Steps, e.Examples, e.Epochs)
 	if e.Eval != nil {
@@ -183,16 +182,16 @@ func (e *trainResult) print(w io.Writer) error {
 	return err
 }
 
-// printSkipped writes what was skipped, if anything was.
+// printSkipped writes the number and the places of skipped examples, if there are any.
 func printSkipped(w io.Writer, s session.Skipped) {
 	if s.Examples == 0 && s.Named == 0 {
 		return
 	}
-	fmt.Fprintf(w, "left out: %d damaged examples, the ends of %d files\n", s.Examples, s.Tails)
+	fmt.Fprintf(w, "skipped: %d corrupt examples, the ends of %d files\n", s.Examples, s.Tails)
 	for _, d := range s.Places {
 		fmt.Fprintf(w, "  %s\n", cli.OneLine(d.String()))
 	}
 	if more := s.Named - int64(len(s.Places)); more > 0 {
-		fmt.Fprintf(w, "  and %d more places, which %s names\n", more, session.MetricsFile)
+		fmt.Fprintf(w, "  and %d more places: see %s\n", more, session.MetricsFile)
 	}
 }

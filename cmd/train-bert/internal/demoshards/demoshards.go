@@ -1,18 +1,17 @@
-// Package demoshards holds shards that travel inside train-bert, so that it can
-// show itself alone: examples of 32 tokens from 1,500 short stories about the
-// people of a village. The stories were written for this project, as patterns of
-// sentences that a generator fills in (gen/village.go): who does what, with what
-// and where never changes, so that there is something to learn besides frequencies. A
-// tenth of the stories is held out; of the sentences in these, one in three stands
-// in a training story too.
+// Package demoshards embeds the shards of the demo of train-bert: examples of 32 tokens
+// from 1,500 short stories about the people of a village. The stories were written for
+// this project: a generator (gen/village.go) fills in patterns of sentences. Who does
+// what, with what and where is always the same, so a model can learn more than token
+// frequencies. A tenth of the stories is held out; one in three of their sentences also
+// occurs in a training story.
 //
 //	if err := demoshards.Unpack(dir); err != nil {
 //		return err
 //	}
 //	shards, err := loader.Open(ctx, dir, loader.Options{Split: sharding.Train})
 //
-// After a change of the stories, of gen's options or of what prepare-data makes
-// of them, "go generate" in this folder writes demo.zip anew.
+// "go generate" in this directory writes demo.zip again after a change of the stories,
+// of gen's options or of the output of prepare-data.
 package demoshards
 
 import (
@@ -34,9 +33,8 @@ import (
 //go:embed demo.zip
 var archive string
 
-// Unpack writes the folder of shards, unless a finished one is there. The
-// manifest comes last, so that a folder that was interrupted is not taken for a
-// finished one.
+// Unpack writes the shards to a directory, unless it already has a manifest. The
+// manifest is written last, so an interrupted call is repeated by the next one.
 func Unpack(dir string) error {
 	if err := unpack(dir); err != nil {
 		return fmt.Errorf("unpack the demo's shards: %w", err)
