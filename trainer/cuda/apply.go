@@ -134,6 +134,12 @@ func (m *model) reduce() error {
 func (m *model) State() trainer.State {
 	s := m.state
 	s.Plans = m.algorithms()
+	if m.choice != "" {
+		s.Plans[m.choiceName()] = m.choice
+	}
+	if len(s.Plans) == 0 {
+		s.Plans = nil
+	}
 	return s
 }
 
@@ -146,7 +152,7 @@ func (m *model) SetState(s trainer.State) {
 	if m.sync() == nil {
 		m.try("free plans", m.forget())
 	}
-	m.saved = maps.Clone(s.Plans)
+	m.saved, m.choice = maps.Clone(s.Plans), ""
 	m.state, m.state.Plans = s, nil
 	m.upload(m.b.control, kernels.Pack(kernels.Control{
 		Beta1Power: math.Pow(m.o.Optimizer.Beta1, float64(s.Step)), Beta2Power: math.Pow(m.o.Optimizer.Beta2, float64(s.Step)),

@@ -16,8 +16,9 @@ type Backend struct {
 	modules map[kernels.Type]kernelSet // loaded so far
 
 	// Set by tests.
-	apart     bool // give every buffer its own allocation, so that the simulator sees accesses past its end
-	maskedMax int  // maximum masked tokens in a chunk, if not 0
+	apart  bool // give every buffer its own allocation, so that the simulator sees accesses past its end
+	limits limits
+	gelu   string // "fused" or "plain"; "": what is faster
 }
 
 var _ trainer.Backend = (*Backend)(nil)
@@ -25,7 +26,7 @@ var _ trainer.Backend = (*Backend)(nil)
 // New returns the backend of a device. The caller closes the device after all
 // models are closed.
 func New(d device.Device) *Backend {
-	return &Backend{device: d, modules: map[kernels.Type]kernelSet{}}
+	return &Backend{device: d, modules: map[kernels.Type]kernelSet{}, limits: limits{maxChunk, maxPiece}}
 }
 
 // ErrClosed is returned by the methods of a closed model.
@@ -82,7 +83,7 @@ func supported(c trainer.Config, o trainer.Options) error {
 	if _, ok := types[o.Precision]; !ok {
 		errs = append(errs, fmt.Errorf("precision %q: must be %q, %q or %q", o.Precision, trainer.Float32, trainer.BFloat16, trainer.Float16))
 	}
-	if s := newShape(c, o, 0); s.sequences > maxGridYZ {
+	if s := newShape(c, o, limits{maxChunk, maxPiece}); s.sequences > maxGridYZ {
 		errs = append(errs, fmt.Errorf("%d sequences in a batch: must be at most %d", o.Sequences, maxGridYZ-(s.sequences-o.Sequences)))
 	}
 	return errors.Join(errs...)
@@ -103,7 +104,7 @@ func (b *Backend) AutoTokens(c trainer.Config, h trainer.Heads, o trainer.Option
 	tokens := autoMost
 	for tokens > autoLeast {
 		o.Tokens, o.Sequences, o.Masked = tokens, tokens/16, tokens/5
-		s := newShape(c, o, 0)
+		s := newShape(c, o, limits{maxChunk, maxPiece})
 		l := newLayout(c, h, s)
 		if float64(requestsFor(c, h, o, s, &l, &buffers{}).size()) <= autoMemory*total {
 			break

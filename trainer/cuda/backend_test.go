@@ -14,6 +14,7 @@ import (
 func simulated(seed uint64) *Backend {
 	b := New(sim.NewGPU(sim.Options{Seed: seed, Memory: 4 << 30}))
 	b.apart = true
+	b.limits.piece = 7 // rows, so that some targets are frequent
 	return b
 }
 

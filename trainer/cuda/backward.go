@@ -30,8 +30,7 @@ func (m *model) layerGrad(d *batch, i int, dy, dz device.Pointer) (input, free d
 	m.normGrad(dz, do, dy, k.final, p.norm2, rows, m.dropping(m.c.HiddenDropout, dropout.FeedForward, i))
 	m.columns(p.down.db, do, 0, n, m.c.HiddenSize)
 	m.linearGrad(do, k.g, n, p.down)
-	m.inputGrad(du, do, n, p.down, 0)
-	m.each("gelu_backward", n*f, du, k.u, int64(n*f), m.tanh())
+	m.upGrad(p, k, n, m.choice)
 	m.columns(p.up.db, du, 0, n, f)
 	m.linearGrad(du, k.mid.y, n, p.up)
 	m.inputGrad(dz, du, n, p.up, 1)
@@ -58,15 +57,6 @@ func (m *model) layerGrad(d *batch, i int, dy, dz device.Pointer) (input, free d
 func (m *model) spread(y, x device.Pointer, d *batch) {
 	m.clear(y, d.tokens*m.c.HiddenSize*m.element.Size())
 	m.addRows("add_rows_elem", y, x, d.spread)
-}
-
-// addRows adds rows of x to rows of a table, both H wide, in a fixed order.
-func (m *model) addRows(kernel string, table, x device.Pointer, g grouped) {
-	h := m.c.HiddenSize
-	for first := 0; first < g.n; first += maxGridYZ {
-		grid := device.Dim{X: blocks(h, 256), Y: min(maxGridYZ, g.n-first)}
-		m.launch(kernel, grid, table, x, g.target.Add(4*first), g.bounds.Add(4*first), g.order, int32(h))
-	}
 }
 
 // normGrad sets dz to the gradient of a LayerNorm's input, dx, if not zero, to

@@ -26,6 +26,7 @@ type buffers struct {
 	o, narrow              device.Pointer // (T, H): output of a block before its LayerNorm; rows that the heads read
 	dy, dz, do, du, dqkv   device.Pointer // (T, H), (T, H), (T, H), (T, F), (T, 3H)
 	delta, dq              device.Pointer // float32: (A, T), (T, H)
+	pieces                 device.Pointer // float32 (pieces, H)
 	mlm                    maskedBuffers
 	pooler                 poolerBuffers
 	loss, hit              device.Pointer // float32, of the largest head
@@ -151,6 +152,7 @@ func (r *requests) encoder(b *buffers) {
 	r.elements("dqkv", &b.dqkv, 3*t*h)
 	r.floats("delta", &b.delta, a*t)
 	r.floats("dq", &b.dq, t*h)
+	r.floats("pieces", &b.pieces, r.s.pieces*h)
 }
 
 // heads asks for the buffers of the heads.

@@ -3,6 +3,7 @@ package cuda
 import (
 	"iter"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -182,7 +183,7 @@ func TestAutoTokensFitTheDevice(t *testing.T) {
 func TestMaskedTokensInSeveralChunks(t *testing.T) {
 	t.Parallel()
 	b := simulated(6)
-	b.maskedMax = 8
+	b.limits.chunk = 8
 	c, h := smallConfig(128, 1, trainer.GELU), trainer.Heads{MLM: true}
 	p := openPair(t, b, c, h, tinyOptions)
 	batch := ragged(rand.New(rand.NewPCG(3, 3)), c, 2, 35)
@@ -217,5 +218,63 @@ func TestMaskedTokensInSeveralChunks(t *testing.T) {
 	}
 	if d := apart(wide(outputs[0].MLMLogits), wide(outputs[1].MLMLogits)); !(d <= 1e-5) {
 		t.Errorf("logits are off by %.2g", d)
+	}
+}
+
+// TestFusedActivationIsThatOfTheCPU computes the activation by epilogues of
+// products, after measuring, which on the simulator only shows that it runs.
+func TestFusedActivationIsThatOfTheCPU(t *testing.T) {
+	t.Parallel()
+	b := simulated(7)
+	b.gelu = fused
+	c, h := smallConfig(128, 1, trainer.GELUNew), trainer.PretrainHeads()
+	p := openPair(t, b, c, h, tinyOptions)
+	m := p.device.(*model)
+	if way := m.measure(); way != fused && way != plain || m.err != nil {
+		t.Fatalf("measured %q, %v", way, m.err)
+	}
+	batch := ragged(rand.New(rand.NewPCG(3, 3)), c, 3, 25)
+	var gradients []map[string][]float64
+	p.each(func(m trainer.Model) {
+		if err := m.Accumulate(batch, batch.Counts(h).Coef(), true); err != nil {
+			t.Fatal(err)
+		}
+		gradients = append(gradients, values(t, m, trainer.Gradients))
+	})
+	for name, want := range gradients[1] {
+		if d := apart(gradients[0][name], want); !(d <= 1e-4) && !strings.HasSuffix(name, "key.bias") {
+			t.Errorf("gradient of %s is off by %.2g", name, d)
+		}
+	}
+	state := m.State()
+	if state.Plans[m.choiceName()] != fused {
+		t.Errorf("plans %v do not hold the choice", state.Plans)
+	}
+	b.gelu = ""
+	again := openTiny(t, b, tinyOptions).(*model)
+	again.SetState(state)
+	if again.choose(); again.choice != fused {
+		t.Errorf("a resumed model chose %q", again.choice)
+	}
+}
+
+// TestDeterministicBitsDoNotDependOnTheOrder trains in 16 bits in two orders of
+// streams, blocks and warps.
+func TestDeterministicBitsDoNotDependOnTheOrder(t *testing.T) {
+	t.Parallel()
+	o := tinyOptions
+	o.Precision, o.Deterministic = trainer.BFloat16, true
+	var all []map[string][]float64
+	for seed := range uint64(2) {
+		m := openTiny(t, simulated(20+seed), o)
+		if err := steps(m, 2); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, values(t, m, trainer.Weights))
+	}
+	for name, w := range all[0] {
+		if !slices.Equal(w, all[1][name]) {
+			t.Errorf("%s has other bits in another order", name)
+		}
 	}
 }

@@ -32,9 +32,8 @@ func (m *model) last(d *batch, layer int) bool { return d.selected != 0 && layer
 
 // encodeLayer computes one encoder layer.
 func (m *model) encodeLayer(d *batch, i int) {
-	p, k, t, h := &m.p.blocks[i], m.layer(i), d.tokens, m.c.HiddenSize
-	m.linear(k.qkv, k.x, t, p.qkv)
-	m.each("add_bias", 3*t*h, k.qkv, p.qkv.b, int64(3*t*h), int32(3*h))
+	p, k := &m.p.blocks[i], m.layer(i)
+	m.affine(k.qkv, k.x, d.tokens, p.qkv)
 	m.attend("forward", d, i, k.ctx, k.lse, k.qkv)
 	rows, ctx, residual := d.all, k.ctx, k.x
 	if m.last(d, i) {
@@ -45,8 +44,7 @@ func (m *model) encodeLayer(d *batch, i int) {
 	n := int(rows.N)
 	m.linear(m.b.o, ctx, n, p.attended)
 	m.norm(k.mid, m.b.o, p.attended.b, residual, p.norm1, rows, m.dropping(m.c.HiddenDropout, dropout.AttentionOutput, i))
-	m.linear(k.u, k.mid.y, n, p.up)
-	m.gelu(k.g, k.u, p.up.b, n, m.c.IntermediateSize)
+	m.up(p, k, n, m.choice)
 	m.linear(m.b.o, k.g, n, p.down)
 	m.norm(k.final, m.b.o, p.down.b, k.mid.y, p.norm2, rows, m.dropping(m.c.HiddenDropout, dropout.FeedForward, i))
 }
@@ -64,6 +62,27 @@ func (m *model) gather(y, x, index device.Pointer, n int) {
 func (m *model) norm(y normed, x, bias, residual device.Pointer, p norm, rows kernels.Rows, drop kernels.Dropout) {
 	m.launch("norm_forward", rowsGrid(int(rows.N)), y.y, y.xhat, y.inverse, x, bias, residual, p.gain, p.bias, rows, drop,
 		int32(m.c.HiddenSize), float32(m.c.LayerNormEps))
+}
+
+// up sets g to the activation of u = mid.y · W1ᵀ + b, for n rows.
+func (m *model) up(p *block, k kept, n int, choice string) {
+	if choice == fused {
+		m.geluLinear(k.g, k.u, k.mid.y, n, p.up)
+		return
+	}
+	m.linear(k.u, k.mid.y, n, p.up)
+	m.gelu(k.g, k.u, p.up.b, n, m.c.IntermediateSize)
+}
+
+// upGrad sets du to the gradient of u from do, the gradient of g · W2ᵀ.
+func (m *model) upGrad(p *block, k kept, n int, choice string) {
+	if choice == fused {
+		m.geluInputGrad(m.b.du, m.b.do, k.u, n, p.down)
+		return
+	}
+	m.inputGrad(m.b.du, m.b.do, n, p.down, 0)
+	size := n * m.c.IntermediateSize
+	m.each("gelu_backward", size, m.b.du, k.u, int64(size), m.tanh())
 }
 
 // gelu adds the bias to u (rows, width) and sets g to its activation.

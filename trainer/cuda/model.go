@@ -38,6 +38,8 @@ type model struct {
 	batches   float64       // sequences since the last Apply
 	training  bool          // the current pass has dropout and gradients
 	partCount int
+	choice    string // fused or plain GELU; "": not chosen yet
+	forced    string // by a test
 	closed    bool
 }
 
@@ -58,7 +60,7 @@ func (b *Backend) open(c trainer.Config, h trainer.Heads, o trainer.Options) (*m
 	if err != nil {
 		return nil, err
 	}
-	m := &model{c: c, h: h, o: o, shape: newShape(c, o, b.maskedMax), element: t.element, device: b.device, comm: trainer.OrAlone(o.Comm)}
+	m := &model{c: c, h: h, o: o, shape: newShape(c, o, b.limits), element: t.element, device: b.device, comm: trainer.OrAlone(o.Comm)}
 	m.layout = newLayout(c, h, m.shape)
 	m.packer = packer{c: c, h: h, shape: m.shape}
 	r := requestsFor(c, h, o, m.shape, &m.layout, &m.b)
@@ -73,6 +75,7 @@ func (b *Backend) open(c trainer.Config, h trainer.Heads, o trainer.Options) (*m
 	m.products = products{queue: main, element: t.element, workspace: m.b.workspace, prefix: planPrefix(b.device.Properties())}
 	m.copies = queue{device: b.device}
 	m.p = viewer{&m.layout, m.b.copy, m.b.w, m.b.g, t.element.Size()}.views(c, h)
+	m.forced = b.gelu
 	if err := m.prepare(); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
@@ -248,6 +251,7 @@ func (m *model) Accumulate(b *trainer.Batch, coef trainer.Coef, _ bool) error {
 
 func (m *model) accumulate(b *trainer.Batch, coef trainer.Coef) error {
 	m.training = true
+	m.choose()
 	d, err := m.send(b, 0)
 	if err != nil {
 		return err
@@ -279,6 +283,7 @@ func (m *model) Forward(b *trainer.Batch, out *trainer.Outputs) (trainer.Sums, e
 
 func (m *model) forward(b *trainer.Batch, out *trainer.Outputs) (trainer.Sums, error) {
 	m.training = false
+	m.choose()
 	d, err := m.send(b, out.Want)
 	if err != nil {
 		return trainer.Sums{}, err

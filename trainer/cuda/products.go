@@ -65,9 +65,6 @@ func (p *products) multiply(m device.Matmul, x device.Operands) {
 
 // algorithms returns the saved algorithms and those of all plans.
 func (p *products) algorithms() map[string]string {
-	if len(p.saved)+len(p.plans) == 0 {
-		return nil
-	}
 	all := map[string]string{}
 	maps.Copy(all, p.saved)
 	for m, plan := range p.plans {
@@ -91,6 +88,27 @@ func (p *products) forget() error {
 func (p *products) linear(y, x device.Pointer, rows int, d dense) {
 	m := device.Matmul{M: d.out, N: rows, K: d.in, TransA: true, LDA: d.in, LDB: d.in, LDD: d.out, Type: p.element, Result: p.element}
 	p.multiply(m, device.Operands{A: d.w, B: x, D: y})
+}
+
+// affine sets y to x · Wᵀ + b.
+func (p *products) affine(y, x device.Pointer, rows int, d dense) {
+	m := device.Matmul{M: d.out, N: rows, K: d.in, TransA: true, LDA: d.in, LDB: d.in, LDD: d.out, Type: p.element, Result: p.element, Epilogue: device.Bias}
+	p.multiply(m, device.Operands{A: d.w, B: x, D: y, Bias: d.b})
+}
+
+// geluLinear sets u to x · Wᵀ + b and g to its activation by the tanh form.
+func (p *products) geluLinear(g, u, x device.Pointer, rows int, d dense) {
+	m := device.Matmul{
+		M: d.out, N: rows, K: d.in, TransA: true, LDA: d.in, LDB: d.in, LDD: d.out, Type: p.element, Result: p.element,
+		Epilogue: device.GELUAuxBias, AuxLD: d.out,
+	}
+	p.multiply(m, device.Operands{A: d.w, B: x, D: g, Bias: d.b, Aux: u})
+}
+
+// geluInputGrad sets du to dy · W times the slope of the activation at u.
+func (p *products) geluInputGrad(du, dy, u device.Pointer, rows int, d dense) {
+	m := device.Matmul{M: d.in, N: rows, K: d.out, LDA: d.in, LDB: d.out, LDD: d.in, Type: p.element, Result: p.element, Epilogue: device.DGELU, AuxLD: d.in}
+	p.multiply(m, device.Operands{A: d.w, B: dy, D: du, Aux: u})
 }
 
 // logits is linear with y in float32: what the small heads predict.

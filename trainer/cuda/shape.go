@@ -15,6 +15,7 @@ type shape struct {
 	sequences            int // with those of padding
 	pooled, pooledRows   int // capacity and quantum of the rows of the pooler: real sequences
 	masked, chunk        int // capacity, a multiple of the chunk
+	piece, pieces        int // rows of a piece (see grouped), and capacity
 	vocabulary           int // rounded up to 64; the added words have zero weights and no logits
 }
 
@@ -23,21 +24,22 @@ const (
 	padShare   = 32
 	maxQuantum = 1024
 	minQuantum = 8
+	maxPiece   = 512
 	maxChunk   = 2048 // masked tokens: logits of 2048 × 30,528 in 16 bits are 125 MB
 )
 
-// newShape returns the shape for a model's options; chunk, if not 0, replaces
-// the maximum number of masked tokens in a chunk.
-func newShape(c trainer.Config, o trainer.Options, chunk int) shape {
-	if chunk == 0 {
-		chunk = maxChunk
-	}
-	s := shape{tokenQuantum: quantum(o.Tokens), pooledRows: quantum(o.Sequences), vocabulary: roundUp(c.VocabSize, 64)}
+// limits bound parts of a shape. Tests lower them.
+type limits struct{ chunk, piece int }
+
+// newShape returns the shape for a model's options.
+func newShape(c trainer.Config, o trainer.Options, most limits) shape {
+	s := shape{piece: most.piece, tokenQuantum: quantum(o.Tokens), pooledRows: quantum(o.Sequences), vocabulary: roundUp(c.VocabSize, 64)}
 	s.tokens = roundUp(o.Tokens, s.tokenQuantum)
 	s.sequences = o.Sequences + (s.tokenQuantum-1+c.MaxPositions-1)/c.MaxPositions
 	s.pooled = roundUp(o.Sequences, s.pooledRows)
-	s.chunk = min(roundUp(max(o.Masked, 1), minQuantum), chunk)
+	s.chunk = min(roundUp(max(o.Masked, 1), minQuantum), most.chunk)
 	s.masked = roundUp(o.Masked, s.chunk)
+	s.pieces = 2 * blocks(s.tokens, s.piece)
 	return s
 }
 

@@ -173,6 +173,10 @@ func floatsOf(b []byte) []float32 {
 }
 
 // bytesOf is the inverse of floatsOf.
-func bytesOf(x []float32) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
+func bytesOf[T number](x []T) []byte {
+	var zero T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), int(unsafe.Sizeof(zero))*len(x))
 }
+
+// number is an element of an array that is copied to the device.
+type number interface{ int32 | int64 | float32 }

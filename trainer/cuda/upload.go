@@ -1,7 +1,6 @@
 package cuda
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -24,32 +23,16 @@ type slot struct {
 // for its alignment.
 func slotBytes(s shape) int {
 	const arrays, lists = 64, 3
-	words := 4*s.tokens + lists*(3*s.tokens+1) + 8*s.tokens + // ids, positions, …; embedding gradients; selected rows
+	words := 4*s.tokens + lists*(3*s.tokens+1+3*s.pieces) + 8*s.tokens + // ids, positions, …; embedding gradients; selected rows
 		8*s.sequences + 12*s.pooled + 8*s.masked
 	return 4*words + 16*(arrays+8*s.masked/s.chunk)
 }
 
 // put appends an array and returns its address on the device.
-func put[T int32 | int64 | float32](s *slot, x []T) device.Pointer {
+func put[T number](s *slot, x []T) device.Pointer {
 	s.n = roundUp(s.n, 16)
 	at, b := s.base.Add(s.n), s.host[s.n:]
-	switch x := any(x).(type) {
-	case []int32:
-		for i, v := range x {
-			binary.LittleEndian.PutUint32(b[4*i:], uint32(v))
-		}
-		s.n += 4 * len(x)
-	case []float32:
-		for i, v := range x {
-			binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(v))
-		}
-		s.n += 4 * len(x)
-	case []int64:
-		for i, v := range x {
-			binary.LittleEndian.PutUint64(b[8*i:], uint64(v))
-		}
-		s.n += 8 * len(x)
-	}
+	s.n += copy(b, bytesOf(x))
 	return at
 }
 
@@ -77,46 +60,11 @@ type batch struct {
 
 // A chunk is a fixed number of masked tokens.
 type chunk struct {
-	n                 int // tokens that are not padding
-	index             device.Pointer
-	ids, weights      device.Pointer
-	scattered         grouped
-	firstMasked, rows int // first masked token of the batch; rows with padding
-}
-
-// grouped lists rows by their target, for sums in a fixed order: see add_rows in
-// kernels/elementwise.cu.
-type grouped struct {
-	n                     int // targets
-	target, bounds, order device.Pointer
-}
-
-// grouper groups rows by counting.
-type grouper struct{ count, target, bounds, order []int32 }
-
-// group returns the rows of list, whose values are below limit, grouped by value.
-func (g *grouper) group(s *slot, list []int32, limit int) grouped {
-	if len(g.count) < limit+1 {
-		g.count = make([]int32, limit+1)
-	}
-	count := g.count[:limit+1]
-	clear(count)
-	for _, v := range list {
-		count[v+1]++
-	}
-	g.target, g.bounds, g.order = g.target[:0], append(g.bounds[:0], 0), resize(g.order, len(list))
-	for v := range limit {
-		if count[v+1] > 0 {
-			g.target = append(g.target, int32(v))
-			g.bounds = append(g.bounds, count[v]+count[v+1])
-		}
-		count[v+1] += count[v]
-	}
-	for i, v := range list {
-		g.order[count[v]] = int32(i)
-		count[v]++
-	}
-	return grouped{len(g.target), put(s, g.target), put(s, g.bounds), put(s, g.order)}
+	n            int // tokens that are not padding
+	index        device.Pointer
+	ids, weights device.Pointer
+	scattered    grouped
+	rows         int // with padding
 }
 
 func resize[T any](s []T, n int) []T {
@@ -133,8 +81,6 @@ type packer struct {
 	shape  shape
 	choice selection
 	grouper
-	ints  []int32
-	longs []int64
 }
 
 // pack writes b to the slot. With train it includes what gradients need.
@@ -203,7 +149,9 @@ func (p *packer) tokens(s *slot, b *trainer.Batch, d *batch, train bool) {
 	}
 	if train {
 		n := b.Tokens() // padding has no gradient
-		d.words, d.places, d.kinds = p.group(s, ids[:n], p.c.VocabSize), p.group(s, positions[:n], p.c.MaxPositions), p.group(s, segments[:n], p.c.Segments)
+		max := p.shape.piece
+		d.words, d.places = p.group(s, ids[:n], p.c.VocabSize, max), p.group(s, positions[:n], p.c.MaxPositions, max)
+		d.kinds = p.group(s, segments[:n], p.c.Segments, max)
 	}
 }
 
@@ -232,7 +180,7 @@ func (p *packer) selection(s *slot, b *trainer.Batch, d *batch, train bool) {
 	d.selected = put(s, index)
 	d.rows = kernels.Rows{Sequence: uint64(put(s, own)), Cu: uint64(put(s, cu)), Position: uint64(put(s, position)), N: int32(n)}
 	if train {
-		d.spread = grouped{len(rows), put(s, rows), put(s, append(own, int32(n))), put(s, own)}
+		d.spread = grouped{whole: runs{len(rows), put(s, rows), put(s, append(own, int32(n))), put(s, own)}}
 	}
 }
 
@@ -246,9 +194,9 @@ func (p *packer) masked(s *slot, b *trainer.Batch, d *batch, train bool) {
 		for i, row := range b.MaskedIndex[first : first+n] {
 			index[i] = int32(p.choice.at(row))
 		}
-		c := chunk{n: n, rows: rows, firstMasked: first}
+		c := chunk{n: n, rows: rows}
 		if train {
-			c.scattered = p.group(s, index, int(d.rows.N))
+			c.scattered = p.group(s, index, int(d.rows.N), n)
 		}
 		c.index, c.ids = put(s, p.padded(index, rows, 0)), put(s, p.padded(b.MaskedIDs[first:first+n], rows, trainer.NoLabel))
 		c.weights = put(s, append(append(make([]float32, 0, rows), b.MaskedWeights[first:first+n]...), make([]float32, rows-n)...))
@@ -263,7 +211,7 @@ func (p *packer) pooled(s *slot, b *trainer.Batch, d *batch, train bool) {
 		first[i] = int32(p.choice.at(b.CuSeqlens[i]))
 	}
 	if train {
-		d.firsts = p.group(s, first, int(d.rows.N))
+		d.firsts = p.group(s, first, int(d.rows.N), d.real)
 	}
 	d.first = put(s, p.padded(first, d.pooled, 0))
 	position := append(append(make([]int64, 0, d.pooled), b.Sequence...), make([]int64, d.pooled-d.real)...)
