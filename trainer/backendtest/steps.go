@@ -20,7 +20,11 @@ func (s Suite) updates(t *testing.T, c setting, o trainer.OptimizerName) {
 		if g.Rate != w.Rate || g.Skipped || !near(g.GradNorm, w.GradNorm, 10*s.Tolerance.Loss) {
 			t.Errorf("step %d: %+v, want %+v", step, g, w)
 		}
-		s.sameSums(t, c, g.Sums, w.Sums)
+		moved := s
+		if step == 2 { // the first rate is 0, so here weights are apart for the first time
+			moved.Tolerance.Loss *= 3
+		}
+		moved.sameSums(t, c, g.Sums, w.Sums)
 	}
 	compareMovement(t, tensors(t, got, trainer.Weights), tensors(t, want, trainer.Weights), start, s.Tolerance.Movement)
 	compareMoments(t, tensors(t, got, trainer.FirstMoment), tensors(t, want, trainer.FirstMoment), 2*s.Tolerance.Gradient)

@@ -24,6 +24,11 @@ func TestSinglePrecisionOnTheSimulator(t *testing.T) {
 	backendtest.Suite{Backend: simulated(1), Second: simulated(11), Precision: trainer.Float32, Small: true}.Run(t)
 }
 
+func TestBFloat16OnTheSimulator(t *testing.T) {
+	t.Parallel()
+	backendtest.Suite{Backend: simulated(2), Second: simulated(12), Precision: trainer.BFloat16, Small: true}.Run(t)
+}
+
 func TestFloat16OnTheSimulator(t *testing.T) {
 	t.Parallel()
 	backendtest.Suite{Backend: simulated(3), Second: simulated(13), Precision: trainer.Float16, Small: true}.Run(t)

@@ -15,7 +15,7 @@ import (
 func smallConfig(hidden, layers int, a trainer.Activation) trainer.Config {
 	return trainer.Config{
 		VocabSize: 1003, HiddenSize: hidden, Layers: layers, AttentionHeads: hidden / headSize, IntermediateSize: hidden + 64, Activation: a,
-		HiddenDropout: 0.1, AttentionDropout: 0.2, MaxPositions: 80, Segments: 2, InitializerRange: 0.02, LayerNormEps: 1e-12,
+		HiddenDropout: 0.1, AttentionDropout: 0.2, MaxPositions: 200, Segments: 2, InitializerRange: 0.02, LayerNormEps: 1e-12,
 	}
 }
 
