@@ -65,6 +65,7 @@ var allowed = map[string][]string{
 	"pipeline/stage":               {"internal/failure", "extract", "sharding", "internal/store", "internal/usage", "internal/guard", "internal/whoami", "internal/redact"},
 	"trainer":                      {"records", "sharding", "tokenize", "internal/store"},
 	"trainer/loader":               {"internal/failure", "trainer", "trainer/dropout", "records", "records/tfrecord", "sharding", "tokenize", "internal/store"},
+	"trainer/comm":                 {"internal/failure", "trainer"},
 	"trainer/optim":                {"trainer"},
 	"trainer/dropout":              {},
 	"trainer/checkpoint":           {"internal/failure", "trainer", "trainer/checkpoint/torchfile", "internal/store"},

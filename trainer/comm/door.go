@@ -1,0 +1,112 @@
+package comm
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+// maxPending is the number of connections that may be in the handshake at once.
+// Others are closed; ranks try again.
+const maxPending = 256
+
+// A door accepts connections and admits those that prove the secret and say hello.
+type door struct {
+	listener net.Listener
+	secret   []byte
+	limit    time.Duration // for the handshake and the hello
+	admit    func(net.Conn, hello)
+	refuse   func(net.Addr, error)
+
+	wg      sync.WaitGroup
+	mu      sync.Mutex
+	pending map[net.Conn]bool
+	closed  bool
+}
+
+// openDoor accepts connections from ln until close. It calls admit and refuse from
+// goroutines of its own.
+func openDoor(ln net.Listener, secret []byte, limit time.Duration, admit func(net.Conn, hello), refuse func(net.Addr, error)) *door {
+	d := &door{listener: ln, secret: secret, limit: limit, admit: admit, refuse: refuse, pending: map[net.Conn]bool{}}
+	d.wg.Go(d.accept)
+	return d
+}
+
+func (d *door) accept() {
+	for {
+		conn, err := d.listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // such as too many open files
+			time.Sleep(50 * time.Millisecond)
+			continue
+		}
+		if !d.hold(conn) {
+			conn.Close()
+			continue
+		}
+		d.wg.Go(func() { d.meet(conn) })
+	}
+}
+
+// hold adds a connection to those in the handshake, if there is room.
+func (d *door) hold(conn net.Conn) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed || len(d.pending) >= maxPending {
+		return false
+	}
+	d.pending[conn] = true
+	return true
+}
+
+// release is the opposite of hold. It returns false if the door was closed.
+func (d *door) release(conn net.Conn) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.pending, conn)
+	return !d.closed
+}
+
+// meet admits a connection or closes it.
+func (d *door) meet(conn net.Conn) {
+	h, err := d.greet(conn)
+	if open := d.release(conn); !open || err != nil {
+		conn.Close()
+		if open {
+			d.refuse(conn.RemoteAddr(), err)
+		}
+		return
+	}
+	d.admit(conn, h)
+}
+
+func (d *door) greet(conn net.Conn) (h hello, err error) {
+	if err := handshakeServer(conn, d.secret, d.limit); err != nil {
+		return h, err
+	}
+	conn.SetReadDeadline(time.Now().Add(d.limit))
+	defer conn.SetReadDeadline(time.Time{})
+	kind, payload, err := readFrame(conn)
+	if err == nil && kind != frameHello {
+		err = errStranger
+	}
+	if err != nil {
+		return h, err
+	}
+	return h, decode(payload, &h)
+}
+
+// close stops listening and ends all handshakes.
+func (d *door) close() {
+	d.listener.Close()
+	d.mu.Lock()
+	d.closed = true
+	for conn := range d.pending {
+		conn.Close()
+	}
+	d.mu.Unlock()
+	d.wg.Wait()
+}

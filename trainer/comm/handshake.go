@@ -1,0 +1,130 @@
+package comm
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"pretext/internal/failure"
+)
+
+// The handshake. C opens the connection, S accepted it:
+//
+//	C → S  greeting, random number of C     16 + 32 bytes
+//	S → C  greeting, random number of S     16 + 32 bytes
+//	C → S  proof "client"                   32 bytes
+//	S → C  accepted (1) or refused (0), proof "server" or zeros
+//
+// A proof is HMAC-SHA256, keyed with the secret, over the role and both numbers.
+// S answers with its proof only after C's was right.
+const (
+	greeting = "pretext ranks 1\n" // with the version of the protocol
+	nonce    = 32
+)
+
+var (
+	errSecret   = failure.Usage(errors.New("the ranks do not have the same secret"))
+	errProtocol = failure.Usage(errors.New("the ranks run different versions of the program"))
+	errStranger = errors.New("not a rank of pretext")
+)
+
+// proof returns what the holder of the secret in a role answers.
+func proof(secret []byte, role string, client, server []byte) []byte {
+	h := hmac.New(sha256.New, secret)
+	io.WriteString(h, greeting+role+"\n")
+	h.Write(client)
+	h.Write(server)
+	return h.Sum(nil)
+}
+
+// readGreeting returns the random number of the other side.
+func readGreeting(r io.Reader) ([]byte, error) {
+	b := make([]byte, len(greeting)+nonce)
+	if _, err := io.ReadFull(r, b[:len(greeting)]); err != nil {
+		return nil, err
+	}
+	const name = len(greeting) - 2 // up to the version
+	switch got := string(b[:len(greeting)]); {
+	case got[:name] != greeting[:name]:
+		return nil, errStranger
+	case got != greeting:
+		return nil, errProtocol
+	}
+	_, err := io.ReadFull(r, b[len(greeting):])
+	return b[len(greeting):], err
+}
+
+// greet returns a fresh greeting and the random number in it.
+func greet() (message, number []byte) {
+	b := append([]byte(greeting), make([]byte, nonce)...)
+	if _, err := rand.Read(b[len(greeting):]); err != nil {
+		panic("BUG: " + err.Error()) // crypto/rand never fails
+	}
+	return b, b[len(greeting):]
+}
+
+// handshakeClient proves the secret to the side that accepted conn, and has it
+// proved. Errors of usage are final; after others another attempt may succeed.
+func handshakeClient(conn net.Conn, secret []byte, limit time.Duration) error {
+	conn.SetDeadline(time.Now().Add(limit))
+	defer conn.SetDeadline(time.Time{})
+	hi, client := greet()
+	if _, err := conn.Write(hi); err != nil {
+		return err
+	}
+	server, err := readGreeting(conn)
+	if err != nil {
+		return err
+	}
+	if _, err := conn.Write(proof(secret, "client", client, server)); err != nil {
+		return err
+	}
+	var answer [1 + sha256.Size]byte
+	if _, err := io.ReadFull(conn, answer[:]); err != nil {
+		return fmt.Errorf("handshake: %w", err)
+	}
+	if answer[0] != 1 || !hmac.Equal(answer[1:], proof(secret, "server", client, server)) {
+		return errSecret
+	}
+	return nil
+}
+
+// handshakeServer is the other side of handshakeClient.
+func handshakeServer(conn net.Conn, secret []byte, limit time.Duration) error {
+	conn.SetDeadline(time.Now().Add(limit))
+	defer conn.SetDeadline(time.Time{})
+	client, err := readGreeting(conn)
+	if errors.Is(err, errProtocol) {
+		hi, _ := greet()
+		conn.Write(hi) // so that the other side can say so too
+	}
+	if err != nil {
+		return err
+	}
+	hi, server := greet()
+	if _, err := conn.Write(hi); err != nil {
+		return err
+	}
+	var got [sha256.Size]byte
+	if _, err := io.ReadFull(conn, got[:]); err != nil {
+		return err
+	}
+	var answer [1 + sha256.Size]byte
+	ok := hmac.Equal(got[:], proof(secret, "client", client, server))
+	if ok {
+		answer[0] = 1
+		copy(answer[1:], proof(secret, "server", client, server))
+	}
+	if _, err := conn.Write(answer[:]); err != nil {
+		return err
+	}
+	if !ok {
+		return errSecret
+	}
+	return nil
+}

@@ -1,0 +1,456 @@
+package comm
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"pretext/internal/failure"
+)
+
+// Join connects this process to the other ranks and returns when all have
+// arrived. It waits for ranks that start late. All ranks get an error if one does
+// not come in time, or was started with another WORLD_SIZE, with a rank that
+// another one has, or with other fingerprints. If ctx is done first, Join ends the
+// other ranks too and returns the cause. ctx has no effect afterwards.
+func Join(ctx context.Context, o Options) (*Group, error) { return join(ctx, o, defaultTiming) }
+
+func join(ctx context.Context, o Options, t timing) (*Group, error) {
+	if o.Wait == 0 {
+		o.Wait = 5 * time.Minute
+	}
+	if err := o.Validate(); err != nil {
+		return nil, failure.Usage(err)
+	}
+	g := newGroup(o, t)
+	if o.Ranks == 1 {
+		return g, nil
+	}
+	if err := o.loopbackOnly(ctx); err != nil {
+		return nil, err
+	}
+	j := &joining{Group: g, arrivals: make(chan net.Conn, 1)}
+	defer j.close()
+	start := j.visit
+	if o.Rank == 0 {
+		start = j.receive
+	}
+	if err := start(ctx); err != nil {
+		return nil, err
+	}
+	if err := j.connect(ctx); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// joining is what a rank needs until all ranks are connected.
+type joining struct {
+	*Group
+	door     *door         // accepts connections; nil: not listening yet
+	arrivals chan net.Conn // the connection from the previous rank of the ring
+}
+
+func (j *joining) close() {
+	if j.door != nil {
+		j.door.close()
+	}
+	select {
+	case c := <-j.arrivals:
+		c.Close()
+	default:
+	}
+}
+
+// receive is rank 0's part: it waits until all ranks have come.
+func (j *joining) receive(ctx context.Context) error {
+	ln, err := listen(ctx, j.o.listenHost(), j.o.Port)
+	if err != nil {
+		return failure.Network(fmt.Sprintf("rank 0: %v (does another run, or another rank 0, use MASTER_PORT %d?)", err, j.o.Port))
+	}
+	go j.supervise()
+	j.door = openDoor(ln, j.o.Secret, j.timing.handshake, j.admit, j.refuse)
+	notice, limit := time.NewTimer(j.timing.notice), time.NewTimer(j.o.Wait)
+	defer notice.Stop()
+	defer limit.Stop()
+	for {
+		select {
+		case <-j.welcomed:
+			return nil
+		case <-j.failed:
+			return j.failure()
+		case <-ctx.Done():
+			j.Abort(context.Cause(ctx))
+			return context.Cause(ctx)
+		case <-notice.C:
+			j.post(func() {
+				j.o.logf("waiting up to %v for %s of %d, at %v", j.o.Wait, ranks(j.missing()), j.o.Ranks, ln.Addr())
+			})
+		case <-limit.C:
+			j.post(j.missed)
+		}
+	}
+}
+
+// missed ends a run whose ranks have not all come. It runs on the supervisor.
+func (j *joining) missed() {
+	missing := j.missing()
+	if len(missing) == 0 {
+		return
+	}
+	reason := fmt.Sprintf("did not come to %s within %v", j.o.address(), j.o.Wait)
+	if len(missing) > 1 {
+		reason += "; missing: " + ranks(missing)
+	}
+	if j.refused != "" {
+		reason += fmt.Sprintf("; %d connections were refused, the last one from %s", j.refusals, j.refused)
+	}
+	j.fail(j.lost(missing[0], reason))
+}
+
+// missing returns the ranks that have not come to rank 0.
+func (g *Group) missing() []int {
+	var missing []int
+	for r := 1; r < g.o.Ranks; r++ {
+		if !slices.ContainsFunc(g.links, func(l *link) bool { return l.rank == r }) {
+			missing = append(missing, r)
+		}
+	}
+	return missing
+}
+
+// ranks returns a list of ranks for people.
+func ranks(list []int) string {
+	text := make([]string, len(list))
+	for i, r := range list {
+		text[i] = strconv.Itoa(r)
+	}
+	if len(list) == 1 {
+		return "rank " + text[0]
+	}
+	if len(text) > 8 {
+		text = append(text[:8], "…")
+	}
+	return "ranks " + strings.Join(text, ", ")
+}
+
+// refuse notes a connection that is not a rank's.
+func (j *joining) refuse(from net.Addr, err error) {
+	go j.post(func() {
+		j.refused = fmt.Sprintf("%v (%v)", from, err)
+		if j.refusals++; j.refusals <= 3 {
+			j.o.logf("refused a connection from %s", j.refused)
+		}
+	})
+}
+
+// admit takes a connection that has proved the secret.
+func (j *joining) admit(conn net.Conn, h hello) {
+	if h.Ring == "" && j.o.Rank == 0 {
+		if !j.run(func() { j.arrive(conn, h) }) {
+			conn.Close()
+		}
+		return
+	}
+	select {
+	case <-j.welcomed: // the previous rank may have been welcomed earlier
+	case <-j.failed:
+	}
+	ok := false
+	j.run(func() {
+		ok = j.welcome != nil && h.Ring == j.welcome.Run && h.Rank == (j.o.Rank+j.o.Ranks-1)%j.o.Ranks
+	})
+	if ok {
+		select {
+		case j.arrivals <- conn:
+			return
+		default:
+		}
+	}
+	conn.Close()
+}
+
+// arrive adds a rank to rank 0's links. A rank that does not fit ends the run, but
+// only when the others have come, or after a while, so that they are told why.
+func (g *Group) arrive(conn net.Conn, h hello) {
+	l := &link{rank: h.Rank, host: shorten(h.Host, maxHost), port: h.Port, conn: conn}
+	reason := g.misfit(h)
+	for _, other := range g.links {
+		if reason == "" && other.rank == h.Rank {
+			reason = fmt.Sprintf("was started twice: at %v and at %v (%s)", other.conn.RemoteAddr(), conn.RemoteAddr(), l.host)
+		}
+	}
+	g.addLink(l)
+	if reason != "" && g.misfitting == nil {
+		g.misfitting = &RankError{Rank: h.Rank, Host: l.host, Reason: reason, kind: kindUsage}
+		time.AfterFunc(g.timing.handshake, func() { g.post(func() { g.fail(g.misfitting) }) })
+	}
+	if len(g.links) < g.o.Ranks-1 {
+		return
+	}
+	if g.misfitting != nil {
+		g.fail(g.misfitting)
+		return
+	}
+	w := &welcome{Run: rand.Text(), Peers: make([]peer, g.o.Ranks)}
+	w.Peers[0].Host = g.host
+	for _, l := range g.links {
+		w.Peers[l.rank] = peer{Host: l.host, IP: ipOf(l.conn.RemoteAddr()), Port: l.port}
+	}
+	g.welcome = w
+	frame := encode(frameWelcome, w)
+	for _, l := range g.links {
+		g.send(l, frame)
+	}
+	close(g.welcomed)
+}
+
+// misfit returns why a rank cannot be part of this run; "" if it can.
+func (g *Group) misfit(h hello) string {
+	if g.welcome != nil {
+		return "came when the run had begun: was it started again?"
+	}
+	if h.Ranks != g.o.Ranks {
+		return fmt.Sprintf("WORLD_SIZE is %d, and %d on rank 0 (%s)", h.Ranks, g.o.Ranks, g.host)
+	}
+	if h.Rank == 0 {
+		return fmt.Sprintf("was started twice: on %s and on %s", g.host, h.Host)
+	}
+	if h.Rank < 0 || h.Rank >= g.o.Ranks {
+		return fmt.Sprintf("RANK is %d: must be from 0 to WORLD_SIZE - 1 = %d", h.Rank, g.o.Ranks-1)
+	}
+	names := slices.Collect(maps.Keys(g.o.Fingerprints))
+	names = slices.AppendSeq(names, maps.Keys(h.Fingerprints))
+	slices.Sort(names)
+	var diff []string
+	for _, name := range slices.Compact(names) {
+		theirs, ok := h.Fingerprints[name]
+		ours, ok0 := g.o.Fingerprints[name]
+		if theirs != ours || ok != ok0 {
+			diff = append(diff, fmt.Sprintf("%s is %s, and %s on rank 0 (%s)", name, shown(theirs, ok), shown(ours, ok0), g.host))
+		}
+	}
+	return strings.Join(diff, "; ")
+}
+
+// shown returns the value of a fingerprint for people.
+func shown(value string, ok bool) string {
+	switch {
+	case !ok:
+		return "(none)"
+	case value == "":
+		return `""`
+	}
+	return shorten(value, 200)
+}
+
+// visit is the part of every rank but 0: it connects to rank 0, as soon as that
+// listens, and waits for the welcome.
+func (j *joining) visit(ctx context.Context) error {
+	conn, err := j.reach(ctx)
+	if err != nil {
+		return err
+	}
+	host := ipOf(conn.LocalAddr())
+	if j.openToAll() && isLoopback(host) {
+		host = "" // ranks on other machines must reach it too
+	}
+	ln, err := listen(ctx, host, 0)
+	if err != nil {
+		conn.Close()
+		return failure.Network(err.Error())
+	}
+	j.door = openDoor(ln, j.o.Secret, j.timing.handshake, j.admit, j.refuse)
+	l := &link{rank: 0, host: j.o.Host, conn: conn}
+	j.send(l, encode(frameHello, hello{Rank: j.o.Rank, Ranks: j.o.Ranks, Host: j.host, Port: portOf(ln.Addr()), Fingerprints: j.o.Fingerprints}))
+	j.addLink(l)
+	go j.supervise()
+	select {
+	case <-j.welcomed:
+		return nil
+	case <-j.failed:
+		return j.failure()
+	case <-ctx.Done():
+		j.Abort(context.Cause(ctx))
+		return context.Cause(ctx)
+	}
+}
+
+// reach opens the control connection to rank 0. It tries again until the time to
+// wait has passed, because rank 0, and its name, may appear later.
+func (j *joining) reach(ctx context.Context) (net.Conn, error) {
+	begin, told := time.Now(), false
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
+		conn, err := j.dial(ctx, j.o.address())
+		var usage interface{ Usage() bool }
+		switch waited := time.Since(begin); {
+		case err == nil:
+			return conn, nil
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case errors.As(err, &usage):
+			return nil, fmt.Errorf("rank 0 at %s: %w", j.o.address(), err)
+		case waited > j.o.Wait:
+			return nil, failure.Network(fmt.Sprintf("rank 0 did not answer at %s within %v: %v", j.o.address(), j.o.Wait, err))
+		case waited > j.timing.notice && !told:
+			told = true
+			j.o.logf("rank %d waits up to %v for rank 0 at %s (%v)", j.o.Rank, j.o.Wait, j.o.address(), err)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// dial connects to another rank and completes the handshake.
+func (j *joining) dial(ctx context.Context, address string) (net.Conn, error) {
+	d := net.Dialer{Timeout: j.timing.handshake}
+	conn, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })()
+	if err := handshakeClient(conn, j.o.Secret, j.timing.handshake); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// welcomedBy handles rank 0's welcome.
+func (g *Group) welcomedBy(payload []byte) {
+	var w welcome
+	if err := decode(payload, &w); err != nil || len(w.Peers) != g.o.Ranks || g.o.Rank == 0 || g.welcome != nil {
+		g.fail(g.lost(0, "sent a malformed welcome"))
+		return
+	}
+	g.welcome = &w
+	close(g.welcomed)
+}
+
+// connect makes the ring and returns once every rank is part of it.
+func (j *joining) connect(ctx context.Context) error {
+	number := (j.o.Rank + 1) % j.o.Ranks
+	address, run := "", ""
+	if !j.run(func() { address, run = j.addressOf(number), j.welcome.Run }) {
+		return j.failure()
+	}
+	dialing, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-j.failed:
+			stop()
+		case <-dialing.Done():
+		}
+	}()
+	next, err := j.dial(dialing, address)
+	if err != nil {
+		return j.unreachable(ctx, number, fmt.Errorf("rank %d (%s) cannot reach it at %s: %w", j.o.Rank, j.host, address, err))
+	}
+	next.Write(encode(frameHello, hello{Ring: run, Rank: j.o.Rank, Ranks: j.o.Ranks, Host: j.host}))
+	var prev net.Conn
+	select {
+	case prev = <-j.arrivals:
+	case <-j.failed:
+	case <-ctx.Done():
+		j.Abort(context.Cause(ctx))
+	}
+	if prev == nil || !j.run(func() { j.openRing(next, prev) }) {
+		next.Close()
+		if prev != nil {
+			prev.Close()
+		}
+		return j.unreachable(ctx, number, errClosed)
+	}
+	if err := j.Barrier(); err != nil {
+		return j.failure()
+	}
+	return nil
+}
+
+// unreachable waits until the run has failed, because of a rank that this one does
+// not reach or of another reason, and returns why.
+func (j *joining) unreachable(ctx context.Context, rank int, cause error) error {
+	if ctx.Err() != nil {
+		j.Abort(context.Cause(ctx))
+		return context.Cause(ctx)
+	}
+	j.post(func() { j.suspect(rank, cause.Error()) })
+	<-j.failed
+	return j.failure()
+}
+
+// addressOf returns where this rank reaches another one.
+func (g *Group) addressOf(rank int) string {
+	if rank == 0 {
+		return g.links[0].conn.RemoteAddr().String()
+	}
+	p := g.welcome.Peers[rank]
+	if g.o.Rank != 0 && isLoopback(p.IP) {
+		p.IP = ipOf(g.links[0].conn.RemoteAddr()) // it runs on rank 0's machine
+	}
+	return net.JoinHostPort(p.IP, strconv.Itoa(p.Port))
+}
+
+// openRing begins the use of the ring. It runs on the supervisor.
+func (g *Group) openRing(next, prev net.Conn) {
+	g.next, g.prev, g.ring, g.heardNext = next, prev, true, time.Now()
+	limitUnacknowledged(prev, g.timing.silence)
+	g.readers.Go(g.readConfirmations)
+}
+
+// failure returns why the ranks could not be joined, once all goroutines have ended.
+func (j *joining) failure() error {
+	<-j.ended
+	return fmt.Errorf("join the ranks: %w", j.err)
+}
+
+// openToAll reports whether ranks may come from other machines.
+func (g *Group) openToAll() bool { return len(g.o.Secret) > 0 && !g.o.Local }
+
+// listenHost returns the address at which rank 0 listens; "" is every address.
+func (o *Options) listenHost() string {
+	if len(o.Secret) > 0 && !o.Local {
+		return ""
+	}
+	return o.Host
+}
+
+func listen(ctx context.Context, host string, port int) (net.Listener, error) {
+	var c net.ListenConfig
+	return c.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+}
+
+func ipOf(a net.Addr) string {
+	if tcp, ok := a.(*net.TCPAddr); ok {
+		return tcp.IP.String()
+	}
+	return ""
+}
+
+func portOf(a net.Addr) int {
+	if tcp, ok := a.(*net.TCPAddr); ok {
+		return tcp.Port
+	}
+	return 0
+}
+
+// hostName returns this machine's name.
+func hostName() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "unknown host"
+	}
+	return shorten(name, maxHost)
+}

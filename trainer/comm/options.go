@@ -1,0 +1,192 @@
+package comm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"pretext/internal/failure"
+)
+
+// Options describe this process as a rank of a run. Start from [FromEnv].
+type Options struct {
+	Rank      int    // from 0
+	Ranks     int    // at least 1
+	LocalRank int    // number of this rank on its machine, from 0: selects a GPU
+	Host      string // name or IP address of rank 0's machine
+	Port      int    // where rank 0 listens
+
+	// Local means that all ranks run on this machine: they listen on loopback
+	// addresses.
+	Local bool
+
+	// Secret admits ranks. It must be the same on all, and at least [MinSecret]
+	// bytes long. Without it, Host must be a loopback address.
+	Secret []byte
+
+	// Fingerprints are values by name that must be the same on all ranks: a
+	// hash of the data, the seed, options. A name is used in error messages.
+	Fingerprints map[string]string
+
+	Wait time.Duration // how long to wait for all ranks to start; 0: five minutes
+	Log  io.Writer     // gets lines for people, each in one Write; nil: none
+}
+
+// MinSecret is the minimum length of a secret in bytes.
+const MinSecret = 16
+
+// Environment variables that [FromEnv] reads beside those of torchrun.
+const (
+	SecretVariable     = "PRETEXT_BERT_SECRET"      // the secret itself
+	SecretFileVariable = "PRETEXT_BERT_SECRET_FILE" // a file that holds it; white space around it is ignored
+)
+
+// FromEnv reads the options from environment variables as torchrun sets them:
+// RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR, MASTER_PORT, and the secret from
+// [SecretVariable] or [SecretFileVariable]. Without WORLD_SIZE and RANK the run
+// has one rank. The error is one of usage and lists every problem.
+//
+// If LOCAL_WORLD_SIZE equals WORLD_SIZE, all ranks are on this machine and use
+// its loopback address. If TORCHELASTIC_USE_AGENT_STORE is True, torchrun itself
+// listens on MASTER_PORT, and the ranks use the next port.
+func FromEnv(getenv func(string) string) (Options, error) {
+	if getenv("WORLD_SIZE") == "" && getenv("RANK") == "" {
+		return Options{Ranks: 1}, nil
+	}
+	e := environment{getenv: getenv}
+	o := Options{Ranks: e.number("WORLD_SIZE", 1, maxRanks), Host: strings.Trim(getenv("MASTER_ADDR"), "[]")}
+	o.Rank = e.number("RANK", 0, maxRanks-1)
+	if getenv("LOCAL_RANK") != "" {
+		o.LocalRank = e.number("LOCAL_RANK", 0, maxRanks-1)
+	}
+	if o.Ranks > 1 {
+		o.Port = e.number("MASTER_PORT", 1, 65535)
+	}
+	if getenv("TORCHELASTIC_USE_AGENT_STORE") == "True" {
+		o.Port++
+	}
+	o.Secret = e.secret()
+	if o.Local = getenv("LOCAL_WORLD_SIZE") == getenv("WORLD_SIZE"); o.Local && !isLoopback(o.Host) {
+		o.Host = "127.0.0.1"
+	}
+	if len(e.problems) == 0 {
+		e.problems = append(e.problems, o.Validate())
+	}
+	if err := errors.Join(e.problems...); err != nil {
+		return Options{}, failure.Usage(err)
+	}
+	return o, nil
+}
+
+// Limits that keep every message below maxPayload.
+const (
+	maxRanks        = 1 << 12
+	maxHost         = 64       // bytes of a host name, as on Linux
+	maxReason       = 1 << 12  // bytes of an error's text
+	maxFingerprints = 64 << 10 // bytes of all names and values
+)
+
+// An environment collects what is wrong with variables.
+type environment struct {
+	getenv   func(string) string
+	problems []error
+}
+
+func (e *environment) number(name string, low, high int) int {
+	text := e.getenv(name)
+	n, err := strconv.Atoi(text)
+	if err != nil || n < low || n > high {
+		if text == "" {
+			text = "(not set)"
+		}
+		e.problems = append(e.problems, fmt.Errorf("%s %s: must be a number from %d to %d", name, text, low, high))
+	}
+	return n
+}
+
+func (e *environment) secret() []byte {
+	text, path := e.getenv(SecretVariable), e.getenv(SecretFileVariable)
+	if text != "" || path == "" {
+		return []byte(strings.TrimSpace(text))
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		e.problems = append(e.problems, fmt.Errorf("%s: %w", SecretFileVariable, err))
+		return nil
+	}
+	s := strings.TrimSpace(string(b))
+	if s == "" {
+		e.problems = append(e.problems, fmt.Errorf("%s: %s is empty", SecretFileVariable, path))
+	}
+	return []byte(s)
+}
+
+// Validate reports every wrong option.
+func (o *Options) Validate() error {
+	var errs []error
+	if o.Ranks < 1 || o.Ranks > maxRanks {
+		errs = append(errs, fmt.Errorf("WORLD_SIZE %d: must be from 1 to %d", o.Ranks, maxRanks))
+	}
+	if o.Rank < 0 || o.Rank >= o.Ranks {
+		errs = append(errs, fmt.Errorf("RANK %d: must be from 0 to WORLD_SIZE - 1 = %d", o.Rank, o.Ranks-1))
+	}
+	if o.LocalRank < 0 {
+		errs = append(errs, fmt.Errorf("LOCAL_RANK %d: must not be negative", o.LocalRank))
+	}
+	if len(o.Secret) > 0 && len(o.Secret) < MinSecret {
+		errs = append(errs, fmt.Errorf("the secret has %d bytes: use at least %d", len(o.Secret), MinSecret))
+	}
+	if o.Ranks > 1 && o.Host == "" {
+		errs = append(errs, errors.New("MASTER_ADDR (not set): give the name or address of rank 0's machine"))
+	}
+	if o.Ranks > 1 && (o.Port < 1 || o.Port > 65535) {
+		errs = append(errs, fmt.Errorf("MASTER_PORT %d: must be from 1 to 65535", o.Port))
+	}
+	length := 0
+	for name, value := range o.Fingerprints {
+		length += len(name) + len(value)
+	}
+	if length > maxFingerprints {
+		errs = append(errs, fmt.Errorf("fingerprints of %d bytes: must be at most %d; use hashes", length, maxFingerprints))
+	}
+	return errors.Join(errs...)
+}
+
+// address returns host and port of rank 0.
+func (o *Options) address() string { return net.JoinHostPort(o.Host, strconv.Itoa(o.Port)) }
+
+// loopbackOnly returns a usage error if the ranks would leave this machine without
+// a secret.
+func (o *Options) loopbackOnly(ctx context.Context) error {
+	if len(o.Secret) > 0 || isLoopback(o.Host) {
+		return nil
+	}
+	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", o.Host)
+	local := err == nil && len(ips) > 0
+	for _, ip := range ips {
+		local = local && ip.Unmap().IsLoopback()
+	}
+	if local {
+		return nil
+	}
+	return failure.Usagef("MASTER_ADDR %s is not an address of this machine alone, and there is no secret: put one random text of at least %d characters into a file on every machine and set %s to its path",
+		o.Host, MinSecret, SecretFileVariable)
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// logf writes a line for people.
+func (o *Options) logf(format string, args ...any) {
+	if o.Log != nil {
+		fmt.Fprintf(o.Log, format+"\n", args...)
+	}
+}

@@ -1,0 +1,233 @@
+package comm
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestMain runs the test binary as a rank where the environment says so.
+func TestMain(m *testing.M) {
+	if os.Getenv("COMM_TEST_RANK") == "" {
+		os.Exit(m.Run())
+	}
+	if err := rankProcess(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(exitCode(err))
+	}
+	os.Exit(0)
+}
+
+// rankProcess is a rank that takes steps until it is ended: it sums, gathers and
+// computes a little, and says so after the first one.
+func rankProcess() error {
+	o, err := FromEnv(os.Getenv)
+	if err != nil {
+		return err
+	}
+	o.Log = os.Stderr
+	o.Fingerprints = map[string]string{"seed": os.Getenv("COMM_TEST_SEED"), "data": "sha256:1234"}
+	g, err := join(context.Background(), o, quick)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	steps, _ := strconv.Atoi(os.Getenv("COMM_TEST_STEPS"))
+	x := make([]float64, 3*chunkBytes/8)
+	for step := 0; step < steps; step++ {
+		for i := range x {
+			x[i] = float64(o.Rank + i)
+		}
+		if err := g.AllReduce(x); err != nil {
+			return err
+		}
+		for i, v := range x {
+			if want := float64(o.Ranks*i + o.Ranks*(o.Ranks-1)/2); v != want {
+				return fmt.Errorf("step %d: value %d is %v, want %v", step, i, v, want)
+			}
+		}
+		if step == 0 {
+			fmt.Println("step 0")
+		}
+		time.Sleep(time.Duration(rand.IntN(3)) * time.Millisecond)
+	}
+	return nil
+}
+
+// exitCode is what cmd/internal/cli makes of an error.
+func exitCode(err error) int {
+	var usage interface{ Usage() bool }
+	var network interface{ Network() bool }
+	switch {
+	case errors.As(err, &usage):
+		return 2
+	case errors.As(err, &network):
+		return 5
+	}
+	return 1
+}
+
+// A rankCommand is a rank in a process of its own.
+type rankCommand struct {
+	*exec.Cmd
+	stderr  bytes.Buffer
+	started chan struct{} // its first step is done, or it has ended
+	done    chan struct{}
+}
+
+// startRanks starts n processes with more variables for each rank.
+func startRanks(t *testing.T, n int, more func(rank int) []string) []*rankCommand {
+	t.Helper()
+	port := freePort(t)
+	list := make([]*rankCommand, n)
+	for r := range list {
+		c := &rankCommand{Cmd: exec.Command(os.Args[0]), started: make(chan struct{}), done: make(chan struct{})}
+		c.Env = append(os.Environ(), "COMM_TEST_RANK=1", "COMM_TEST_STEPS=1000000", fmt.Sprint("RANK=", r), fmt.Sprint("WORLD_SIZE=", n),
+			"MASTER_ADDR=127.0.0.1", fmt.Sprint("MASTER_PORT=", port))
+		c.Env = append(c.Env, more(r)...)
+		c.Stderr = &c.stderr
+		out, err := c.StdoutPipe()
+		if err == nil {
+			err = c.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			bufio.NewReader(out).ReadString('\n')
+			close(c.started)
+			io.Copy(io.Discard, out)
+			c.Wait()
+			close(c.done)
+		}()
+		t.Cleanup(func() {
+			c.Process.Kill()
+			<-c.done
+		})
+		list[r] = c
+	}
+	return list
+}
+
+// ended waits for a process and returns its exit code and what it printed.
+func (c *rankCommand) ended(t *testing.T, limit time.Duration) (int, string) {
+	t.Helper()
+	select {
+	case <-c.done:
+	case <-time.After(limit):
+		t.Fatalf("process %v still runs after %v; it printed %q", c.Args, limit, c.stderr.String())
+	}
+	return c.ProcessState.ExitCode(), c.stderr.String()
+}
+
+func nothing(int) []string { return nil }
+
+// A killed or stopped rank ends all others with one line that names it.
+func TestALostRankEndsAllOthers(t *testing.T) {
+	rounds := 12
+	if testing.Short() {
+		rounds = 4
+	}
+	seed := uint64(time.Now().UnixNano())
+	if s, err := strconv.ParseUint(os.Getenv("PRETEXT_SEED"), 10, 64); err == nil {
+		seed = s
+	}
+	t.Logf("PRETEXT_SEED=%d", seed)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	for round := range rounds {
+		n, signal := 2+rng.IntN(3), syscall.SIGKILL
+		if round%4 == 3 {
+			signal = syscall.SIGSTOP
+		}
+		victim := rng.IntN(n)
+		list := startRanks(t, n, nothing)
+		if round%6 != 5 { // else at any moment of the start
+			for _, c := range list {
+				<-c.started
+			}
+		}
+		time.Sleep(time.Duration(rng.IntN(30)) * time.Millisecond)
+		list[victim].Process.Signal(signal)
+		if round%6 == 5 && victim != 0 {
+			list[0].Process.Kill() // it may wait for the victim to start again
+			victim = 0
+		}
+		for r, c := range list {
+			if r == victim || round%6 == 5 {
+				continue
+			}
+			code, text := c.ended(t, quick.silence+10*time.Second)
+			if code != 5 || strings.Count(text, "\n") != 1 || !strings.Contains(text, fmt.Sprintf("rank %d (%s)", victim, hostName())) {
+				t.Errorf("round %d: %v of rank %d of %d: rank %d exited with %d and printed %q, want 5 and one line that names the rank and its host", round, signal, victim, n, r, code, text)
+			}
+		}
+		for _, c := range list {
+			c.Process.Kill()
+			<-c.done
+		}
+	}
+}
+
+// A rank that is stopped and continued finds out that the run has ended.
+func TestAContinuedRankEndsToo(t *testing.T) {
+	list := startRanks(t, 3, nothing)
+	for _, c := range list {
+		<-c.started
+	}
+	list[1].Process.Signal(syscall.SIGSTOP)
+	list[0].ended(t, 20*time.Second)
+	list[2].ended(t, 20*time.Second)
+	list[1].Process.Signal(syscall.SIGCONT)
+	if code, text := list[1].ended(t, 20*time.Second); code != 5 || !strings.Contains(text, "rank ") {
+		t.Errorf("the continued rank exited with %d and printed %q", code, text)
+	}
+}
+
+// A pause that is shorter than the silence ends nobody.
+func TestAShortStopEndsNobody(t *testing.T) {
+	list := startRanks(t, 3, func(int) []string { return []string{"COMM_TEST_STEPS=300"} })
+	for _, c := range list {
+		<-c.started
+	}
+	list[2].Process.Signal(syscall.SIGSTOP)
+	time.Sleep(quick.silence / 3)
+	list[2].Process.Signal(syscall.SIGCONT)
+	for r, c := range list {
+		if code, text := c.ended(t, 30*time.Second); code != 0 {
+			t.Errorf("rank %d exited with %d and printed %q", r, code, text)
+		}
+	}
+}
+
+// Ranks that were started differently end with the field and both values.
+func TestRanksThatDoNotFitEnd(t *testing.T) {
+	for name, test := range map[string]struct {
+		more func(rank int) []string
+		want string
+	}{
+		"another seed": {func(r int) []string { return []string{fmt.Sprint("COMM_TEST_SEED=", 7+r/2)} }, "rank 2 (HOST): seed is 8, and 7 on rank 0 (HOST)"},
+		"another size": {func(r int) []string { return []string{fmt.Sprint("WORLD_SIZE=", 3+r/2)} }, "rank 2 (HOST): WORLD_SIZE is 4, and 3 on rank 0 (HOST)"},
+		"a rank twice": {func(r int) []string { return []string{fmt.Sprint("RANK=", (r+1)/2)} }, "rank 1 (HOST): was started twice: at"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for r, c := range startRanks(t, 3, test.more) {
+				code, text := c.ended(t, 20*time.Second)
+				if want := strings.ReplaceAll(test.want, "HOST", hostName()); code != 2 || !strings.Contains(text, want) {
+					t.Errorf("process %d exited with %d and printed %q, want 2 and %q", r, code, text, want)
+				}
+			}
+		})
+	}
+}
