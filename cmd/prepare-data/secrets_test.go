@@ -161,7 +161,7 @@ func TestNoMessageHoldsTokens(t *testing.T) {
 	}{
 		{5, "https://redacted@elsewhere.example.org/a.txt?redacted", []string{"--url", server.URL + "/away.txt" + query}},
 		{5, "more than 5 redirects", []string{"--url", server.URL + "/loop.txt" + query}},
-		{5, "which is no URL", []string{"--url", server.URL + "/bad.txt" + query}},
+		{5, "which is not a URL", []string{"--url", server.URL + "/bad.txt" + query}},
 		{5, "web page in place of page.txt", []string{"--url", server.URL + "/page.txt" + query}},
 		{5, "416", []string{"--url", server.URL + "/broken.txt" + query}},
 		{5, "unexpected EOF", []string{"--url", server.URL + "/short.txt" + query}},

@@ -9,14 +9,14 @@ import (
 	"net/http"
 )
 
-// Failures that another attempt may mend.
+// Failures after which another attempt may succeed.
 var (
-	errIgnoredRange = errors.New("the server sends all of it again instead of the rest")
-	errChanged      = errors.New("the file changed at the server while it was fetched")
-	errPart         = errors.New("the server sent only a part of what is missing")
+	errIgnoredRange = errors.New("the server sends the whole file again instead of the rest")
+	errChanged      = errors.New("the file changed on the server during the download")
+	errPart         = errors.New("the server sent only a part of the missing bytes")
 )
 
-// request asks for the file from an offset on.
+// request requests the file from an offset to its end.
 func (t *transfer) request(ctx context.Context, offset int64) (*response, error) {
 	h := http.Header{"Accept-Encoding": {"identity"}}
 	if offset > 0 {
@@ -28,8 +28,7 @@ func (t *transfer) request(ctx context.Context, offset int64) (*response, error)
 	return t.client.open(ctx, http.MethodGet, t.file.URL, h)
 }
 
-// attempt sends one request for the bytes that are missing and appends what
-// comes.
+// attempt sends one request for the missing bytes and appends the response.
 func (t *transfer) attempt(ctx context.Context) error {
 	if t.done() {
 		return nil
@@ -51,7 +50,7 @@ func (t *transfer) attempt(ctx context.Context) error {
 	if err := t.client.statusOf(r); err != nil {
 		return err
 	}
-	body, err := t.checkContent(r) // before anything is thrown away for it
+	body, err := t.checkContent(r) // before existing bytes are discarded
 	if err != nil {
 		return err
 	}
@@ -62,12 +61,12 @@ func (t *transfer) attempt(ctx context.Context) error {
 	if err := t.append(body, left); err != nil {
 		return err
 	}
-	t.complete = r.StatusCode == http.StatusOK // its end was the file's end
+	t.complete = r.StatusCode == http.StatusOK // the body ended where the file does
 	return nil
 }
 
-// beyond answers a 416: either all is there, or what is there is of something
-// else.
+// beyond handles status 416: the file is complete, or the existing bytes belong
+// to another version.
 func (t *transfer) beyond(r *response) error {
 	span, err := parseContentRange(r.Header.Get("Content-Range"))
 	known := t.file.Checksum != "" || strongTag(r.Header) == t.note.Validator
@@ -82,11 +81,11 @@ func (t *transfer) beyond(r *response) error {
 	return reason
 }
 
-// accept looks at the head of an answer and says how many bytes its body shall
-// bring, -1 where that is not known.
+// accept checks the header of a response. left is the expected number of bytes
+// in the body, or -1 if unknown.
 func (t *transfer) accept(r *response, offset int64) (left int64, err error) {
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
-		return 0, fmt.Errorf("the server packs what it sends (%s) though it was asked not to", clip(e))
+		return 0, fmt.Errorf("the server compresses the response (%s) against the request", clip(e))
 	}
 	if r.StatusCode == http.StatusPartialContent {
 		return t.acceptRest(r, offset)
@@ -97,7 +96,7 @@ func (t *transfer) accept(r *response, offset int64) (left int64, err error) {
 			reason = errIgnoredRange
 		}
 		if t.ignored++; reason == errIgnoredRange && t.ignored <= 2 {
-			return 0, reason // perhaps one server of many behind a name: nothing is lost yet
+			return 0, reason // perhaps only one of several servers: keep the bytes for now
 		}
 		if err := t.restart(reason); err != nil {
 			return 0, err
@@ -106,23 +105,24 @@ func (t *transfer) accept(r *response, offset int64) (left int64, err error) {
 	return t.acceptWhole(r)
 }
 
-// unchanged reports whether an answer is about what is there in part.
+// unchanged reports whether a response is about the same version of the file as
+// the existing bytes.
 func (t *transfer) unchanged(r *response) bool {
 	tag := strongTag(r.Header)
 	return tag != "" && tag == t.note.Validator
 }
 
-// acceptWhole begins the file.
+// acceptWhole accepts a response with the whole file.
 func (t *transfer) acceptWhole(r *response) (left int64, err error) {
 	length := r.ContentLength
 	closes := length < 0 && len(r.TransferEncoding) == 0
 	switch {
 	case t.file.Bytes > 0 && length >= 0 && length != t.file.Bytes:
-		return 0, fmt.Errorf("the server announces %d bytes, %s says %d", length, t.file.ChecksumSource, t.file.Bytes)
+		return 0, fmt.Errorf("the server announces %d bytes, but %s says %d", length, t.file.ChecksumSource, t.file.Bytes)
 	case length > t.client.options.MaxBytes:
 		return 0, &fatalError{fmt.Errorf("%w: %d bytes, more than the limit of %d", ErrRefused, length, t.client.options.MaxBytes)}
 	case closes && t.file.Checksum == "":
-		return 0, errors.New("the server does not say how long the file is, so nobody could tell whether it came whole")
+		return 0, errors.New("the server does not state the size of the file, so an incomplete download could not be detected")
 	}
 	t.note.Validator, t.note.Total, t.note.Synced = strongTag(r.Header), max(0, length), 0
 	if t.file.Bytes > 0 {
@@ -131,13 +131,13 @@ func (t *transfer) acceptWhole(r *response) (left int64, err error) {
 	return length, t.writeNote()
 }
 
-// acceptRest goes on with the file.
+// acceptRest accepts a response with the rest of the file.
 func (t *transfer) acceptRest(r *response, offset int64) (left int64, err error) {
 	span, err := parseContentRange(r.Header.Get("Content-Range"))
 	switch {
 	case err != nil:
 	case offset == 0 || span.first != offset:
-		err = fmt.Errorf("the server sends bytes from %d on instead of %d", span.first, offset)
+		err = fmt.Errorf("the server sends bytes from %d instead of %d", span.first, offset)
 	case r.ContentLength >= 0 && r.ContentLength != span.last-span.first+1:
 		err = fmt.Errorf("the server announces %d bytes for the range %v", r.ContentLength, span)
 	}
@@ -145,7 +145,7 @@ func (t *transfer) acceptRest(r *response, offset int64) (left int64, err error)
 		if t.ignored++; t.ignored <= 2 || offset == 0 {
 			return 0, err
 		}
-		return 0, errors.Join(err, t.restart(err)) // it cannot send parts: perhaps the whole
+		return 0, errors.Join(err, t.restart(err)) // perhaps it sends only whole files
 	}
 	if !t.belongs(r, span) {
 		if err := t.restart(errChanged); err != nil {
@@ -163,9 +163,10 @@ func (t *transfer) acceptRest(r *response, offset int64) (left int64, err error)
 	return span.last - span.first + 1, nil
 }
 
-// belongs reports whether a 206 is of the version that is there in part. Without
-// a checksum it must repeat the strong ETag (RFC 9110, section 15.3.7, asks that
-// of every 206) and the length of the whole.
+// belongs reports whether a 206 response is about the same version of the file
+// as the existing bytes. Without a checksum it must repeat the strong ETag
+// (required of every 206 by RFC 9110, section 15.3.7) and the size of the whole
+// file.
 func (t *transfer) belongs(r *response, span contentRange) bool {
 	tag := strongTag(r.Header)
 	if t.file.Checksum == "" {
@@ -186,12 +187,12 @@ func (t *transfer) writeNote() error {
 	return nil
 }
 
-// syncBytes is how much of a file without a checksum may be lost to a power
-// failure.
+// syncBytes is the maximum number of bytes that a power failure may cost for a
+// file without a checksum.
 const syncBytes = 16 << 20
 
-// append writes a body to the end of what is there, at most left bytes of it
-// where that is known.
+// append appends a body to the partial file: at most left bytes, or any number
+// if left is negative.
 func (t *transfer) append(body io.Reader, left int64) error {
 	known := left >= 0
 	if !known {
@@ -235,7 +236,8 @@ func (t *transfer) write(p []byte) error {
 	return nil
 }
 
-// sync notes how much is safely on disk, where a checksum would not tell.
+// sync flushes the partial file to disk and records its size. A file with a
+// checksum does not need it.
 func (t *transfer) sync() error {
 	if t.file.Checksum != "" || t.part.Size() == t.note.Synced {
 		return nil

@@ -11,8 +11,8 @@ import (
 )
 
 // A Checksum is "sha256:", "sha1:" or "md5:" and lower-case hexadecimal digits;
-// "" is none. MD5 and SHA-1 are what older dumps publish: they tell damage, not
-// forgery, which is what https is for.
+// "" is none. Older dumps publish MD5 and SHA-1. They detect corruption but not
+// forgery, from which https protects.
 type Checksum string
 
 // algorithms are the hashes that sources publish, best first.
@@ -21,7 +21,8 @@ var algorithms = []struct {
 	make func() hash.Hash
 }{{"sha256", sha256.New}, {"sha1", sha1.New}, {"md5", md5.New}}
 
-// NewChecksum checks digits that somebody wrote.
+// NewChecksum returns a checksum with the given hexadecimal digits, after checking
+// them.
 func NewChecksum(algorithm, digits string) (Checksum, error) {
 	digits = strings.ToLower(digits)
 	for _, a := range algorithms {
@@ -33,20 +34,20 @@ func NewChecksum(algorithm, digits string) (Checksum, error) {
 		}
 		return Checksum(algorithm + ":" + digits), nil
 	}
-	return "", fmt.Errorf("checksums of kind %q are not known", algorithm)
+	return "", fmt.Errorf("unknown checksum algorithm %q", algorithm)
 }
 
-// Algorithm is the part before the colon.
+// Algorithm returns the part before the colon.
 func (c Checksum) Algorithm() string {
 	name, _, _ := strings.Cut(string(c), ":")
 	return name
 }
 
-// sums hashes a file once for its checksum and once for our own manifest.
+// sums computes the hash for the checksum of a file and that for the manifest.
 type sums struct {
 	want Checksum
-	own  hash.Hash // SHA-256
-	also hash.Hash // of the checksum, nil where that is SHA-256 or none
+	own  hash.Hash // SHA-256, for the manifest
+	also hash.Hash // of the checksum; nil if that is SHA-256 or none
 }
 
 func newSums(want Checksum) *sums {
@@ -59,7 +60,7 @@ func newSums(want Checksum) *sums {
 	return s
 }
 
-// Write never fails.
+// Write implements [io.Writer]. It never fails.
 func (s *sums) Write(p []byte) (int, error) {
 	s.own.Write(p)
 	if s.also != nil {
@@ -68,10 +69,11 @@ func (s *sums) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sha256 is what the manifest says of the bytes so far.
+// sha256 returns the SHA-256 of the bytes so far, in hexadecimal.
 func (s *sums) sha256() string { return hex.EncodeToString(s.own.Sum(nil)) }
 
-// match compares the bytes so far with the checksum; without one all match.
+// match reports whether the bytes so far have the checksum; ok is true if there is
+// none.
 func (s *sums) match() (got Checksum, ok bool) {
 	if s.want == "" {
 		return "", true

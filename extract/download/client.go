@@ -15,7 +15,8 @@ import (
 	"pretext/internal/redact"
 )
 
-// A Client asks servers. It holds connections: call [Client.Close] at the end.
+// A Client sends requests to servers. It keeps connections open until
+// [Client.Close].
 type Client struct {
 	options   Options
 	places    *places
@@ -23,11 +24,10 @@ type Client struct {
 	clock     clock
 	transport *http.Transport
 	received  atomic.Int64
-	answered  atomic.Bool // whether any server ever did
+	answered  atomic.Bool // some server has responded
 
-	// stallOf replaces [Options.Stall] for the body of an answer: tests of what
-	// brings nothing need not wait, and those of what does need not hurry. Nil
-	// but in tests.
+	// stallOf replaces [Options.Stall] for the body of a response. Only tests
+	// set it, to wait shortly or long.
 	stallOf func(http.Header) time.Duration
 }
 
@@ -49,33 +49,33 @@ func (c *Client) setClock(k clock) {
 	c.clock, c.pace = k, &pace{clock: k, places: c.places, hosts: map[string]*hostPace{}}
 }
 
-// Close closes the connections that wait for more requests.
+// Close closes idle connections.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
-// Received is how many bytes of bodies came in so far.
+// Received returns the number of bytes received in bodies so far.
 func (c *Client) Received() int64 { return c.received.Load() }
 
-// maxHops is how many redirects are followed in a row.
+// maxHops is the maximum number of consecutive redirects.
 const maxHops = 5
 
-// A response is an answer with its slot at the host.
+// A response is an HTTP response that occupies a slot of its host.
 type response struct {
 	*http.Response
 	host   string
 	finish func()
 }
 
-// close ends the transfer, whole or not, and gives the slot back.
+// close closes the body and releases the slot.
 func (r *response) close() {
 	r.Body.Close()
 	r.finish()
 }
 
-// open sends a request and follows redirects. The body's reads end with an error
-// when nothing comes for too long.
+// open sends a request and follows redirects. Reading the body fails if no data
+// arrives for [Options.Stall].
 func (c *Client) open(ctx context.Context, method, address string, header http.Header) (*response, error) {
 	if c.options.Offline {
-		return nil, fmt.Errorf("get %s: %w: no connection may be opened", redact.URL(address), ErrOffline)
+		return nil, fmt.Errorf("get %s: %w: no connection is allowed", redact.URL(address), ErrOffline)
 	}
 	u, err := c.places.locate(address)
 	if err != nil {
@@ -108,11 +108,11 @@ func isRedirect(status int) bool {
 	return false
 }
 
-// redirect checks where a redirect leads.
+// redirect returns the target of a redirect, if it is allowed.
 func (c *Client) redirect(from *url.URL, location string) (*url.URL, error) {
 	to, err := from.Parse(location)
 	if err != nil || location == "" {
-		return nil, fmt.Errorf("%w: redirect to %q, which is no URL", ErrRefused, clip(redact.URL(location)))
+		return nil, fmt.Errorf("%w: redirect to %q, which is not a URL", ErrRefused, clip(redact.URL(location)))
 	}
 	if _, err := parseURL(to.String(), c.options.AllowPrivate); err != nil {
 		return nil, fmt.Errorf("%w: redirect to %w", ErrRefused, err)
@@ -121,12 +121,12 @@ func (c *Client) redirect(from *url.URL, location string) (*url.URL, error) {
 		return nil, fmt.Errorf("%w: redirect from https to %s", ErrRefused, clip(redact.URL(to.String())))
 	}
 	if !c.places.mayFollow(from.Hostname(), to.Hostname()) {
-		return nil, fmt.Errorf("%w: redirect to another host, %s (--allow-host %s lets it be followed)", ErrRefused, clip(redact.URL(to.String())), to.Hostname())
+		return nil, fmt.Errorf("%w: redirect to another host, %s (--allow-host %s allows it)", ErrRefused, clip(redact.URL(to.String())), to.Hostname())
 	}
 	return to, nil
 }
 
-// send sends one request within the host's manners.
+// send sends one request, within the limits of the host.
 func (c *Client) send(ctx context.Context, method string, u *url.URL, header http.Header) (*response, error) {
 	release, err := c.pace.acquire(ctx, u.Hostname())
 	if err != nil {
@@ -145,7 +145,7 @@ func (c *Client) send(ctx context.Context, method string, u *url.URL, header htt
 	req.Header.Set("User-Agent", c.options.userAgent())
 	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
-		err = causeOf(ctx, err) // before finish gives it one of its own
+		err = causeOf(ctx, err) // before finish sets another cause
 		finish()
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (c *Client) send(ctx context.Context, method string, u *url.URL, header htt
 	return &response{resp, u.Hostname(), finish}, nil
 }
 
-// causeOf prefers the reason why a request was given up to the way it shows.
+// causeOf returns the cause for which ctx was cancelled, else err.
 func causeOf(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -168,22 +168,22 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// errStalled says that a transfer brought nothing for too long.
+// errStalled reports that no data arrived for too long.
 var errStalled = errors.New("no data for too long")
 
-// slowest is how few bytes in the time of Options.Stall are taken for none: a
-// server that sends a byte now and then would hold a run for ever.
+// slowest is the minimum number of bytes in Options.Stall. A server that sends
+// only a byte now and then must not block a run forever.
 const slowest = 1 << 10
 
-// watched is a body that is given up when it stalls.
+// watched is a body that is cancelled when it stalls.
 type watched struct {
 	client  *Client
 	body    io.ReadCloser
 	ctx     context.Context
 	bytes   atomic.Int64 // since the timer last fired
-	waiting atomic.Bool  // for the server, not for our own limits
+	waiting atomic.Bool  // for the server, not for the bandwidth limit
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards timer and closed
 	timer  *time.Timer
 	closed bool
 }
@@ -230,7 +230,7 @@ func (w *watched) Close() error {
 	return w.body.Close()
 }
 
-// A statusError is an answer that is not what was asked for.
+// A statusError is a response with an error status.
 type statusError struct {
 	status int
 	text   string
@@ -240,13 +240,13 @@ func (e *statusError) Error() string {
 	hint := ""
 	switch e.status {
 	case http.StatusForbidden, http.StatusUnauthorized:
-		hint = ": the server refuses us; with --contact it knows whom it deals with"
+		hint = ": the server refuses the request; --contact may help"
 	}
 	return fmt.Sprintf("status %s%s", clip(strings.TrimSpace(e.text)), hint)
 }
 
-// statusOf turns an answer's status into an error, nil for success. What may be
-// better later is a plain error; what will not is marked.
+// statusOf returns the error of a response's status, nil for success. An error
+// that a later attempt cannot avoid is a [fatalError].
 func (c *Client) statusOf(r *response) error {
 	s := r.StatusCode
 	failure := &statusError{s, r.Status}
@@ -263,7 +263,7 @@ func (c *Client) statusOf(r *response) error {
 	return &fatalError{failure}
 }
 
-// throttled holds the host for as long as it wishes.
+// throttled delays requests to the host as its Retry-After header says.
 func (c *Client) throttled(r *response, failure error) error {
 	wait, ok := parseRetryAfter(r.Header.Get("Retry-After"), c.clock.Now())
 	if !ok {
@@ -276,18 +276,18 @@ func (c *Client) throttled(r *response, failure error) error {
 	return &heldError{failure}
 }
 
-// A heldError is a failure after which the host named the time to wait, so that
-// none is added.
+// A heldError is a failure after which Retry-After sets the delay, so none is
+// added.
 type heldError struct{ error }
 
 func (e *heldError) Unwrap() error { return e.error }
 
-// A fatalError is one that asking again will not mend.
+// A fatalError is an error that another attempt cannot avoid.
 type fatalError struct{ error }
 
 func (e *fatalError) Unwrap() error { return e.error }
 
-// isFatal reports whether asking again cannot help.
+// isFatal reports whether another attempt cannot avoid the error.
 func isFatal(ctx context.Context, err error) bool {
 	var fatal *fatalError
 	return ctx.Err() != nil || errors.As(err, &fatal) || errors.Is(err, ErrRefused) || errors.Is(err, ErrOffline) || isCertificate(err)

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// privateAddress reports whether an address is of no public network: such a one
-// would reach what only this machine and its neighbours may ask.
+// privateAddress reports whether an address is not public: it may belong to a
+// service that only this machine or its local network should reach.
 func privateAddress(a netip.Addr) bool {
 	a = a.Unmap()
 	if !a.IsValid() || !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
@@ -27,30 +27,30 @@ func privateAddress(a netip.Addr) bool {
 	return false
 }
 
-// reserved are the networks that netip does not count as private but that lead
-// to no public host (IANA's special-purpose address registries).
+// reserved are networks without public hosts that netip does not report as private
+// (IANA's special-purpose address registries).
 var reserved = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("100.64.0.0/10"), // carrier-grade NAT
 	netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("198.18.0.0/15"),
 	netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("64:ff9b::/96"), // IPv4 addresses, private ones too, behind NAT64
+	netip.MustParsePrefix("64:ff9b::/96"), // IPv4 addresses, including private ones, through NAT64
 	netip.MustParsePrefix("64:ff9b:1::/48"),
 	netip.MustParsePrefix("2002::/16"), // 6to4
 	netip.MustParsePrefix("fec0::/10"), // site-local
 }
 
-// schemeKey carries a request's scheme to the dialer, which has only a context.
+// schemeKey is the context key of a request's scheme, for the dialer.
 type schemeKey struct{}
 
-// A dialer connects to public addresses only. The address is checked after the
-// name was looked up, when the connection is made: a name that answers
-// differently each time gains nothing.
+// A dialer connects only to public addresses. It checks the resolved address of
+// the connection itself, so a name that resolves to changing addresses cannot
+// bypass the check.
 type dialer struct {
 	private bool // private addresses are allowed
 	timeout time.Duration
-	proxy   func(address string) bool // whether it is the user's own proxy, which may be private
+	proxy   func(address string) bool // reports whether it is the user's proxy, which may be private
 	count   func(opened int)          // +1 and -1; for tests
 	limit   func(host string) int     // connections
 
@@ -85,8 +85,8 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	return &countedConn{Conn: c, closed: sync.OnceFunc(func() { d.opened(-1); <-slots })}, nil
 }
 
-// slotsOf returns the slots of an address. The transport has a limit of its own,
-// but takes a connection off it a moment before it closes it.
+// slotsOf returns the slots of an address. The limit of the transport is not
+// sufficient: it stops counting a connection just before it closes it.
 func (d *dialer) slotsOf(address string) chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -111,23 +111,22 @@ func (d *dialer) opened(n int) {
 func (d *dialer) check(scheme, resolved string) error {
 	at, err := netip.ParseAddrPort(resolved)
 	if err != nil {
-		return fmt.Errorf("%w: address %q cannot be understood", ErrRefused, clip(resolved))
+		return fmt.Errorf("%w: invalid address %q", ErrRefused, clip(resolved))
 	}
 	private := privateAddress(at.Addr())
 	switch {
 	case private && !d.private:
-		return fmt.Errorf("%w: %s is an address of a private network (--allow-private lets it be used)", ErrRefused, at.Addr())
+		return fmt.Errorf("%w: %s is an address of a private network (--allow-private allows it)", ErrRefused, at.Addr())
 	case !private && scheme != "https":
-		return fmt.Errorf("%w: plain http to %s, which is no private address", ErrRefused, at.Addr())
+		return fmt.Errorf("%w: plain http to %s, which is not a private address", ErrRefused, at.Addr())
 	}
 	return nil
 }
 
-// isProxy reports whether an address is that of the proxy which the environment
-// names.
+// isProxy reports whether an address is that of the proxy in the environment.
 func isProxy(address string) bool {
 	for _, scheme := range []string{"https", "http"} {
-		// A host of no meaning: what matters is which proxy serves the scheme.
+		// Any host will do: only the proxy for the scheme matters.
 		u, err := http.ProxyFromEnvironment(&http.Request{URL: &url.URL{Scheme: scheme, Host: "dumps.wikimedia.org"}})
 		if err == nil && u != nil && proxyAddress(u) == address {
 			return true
@@ -155,14 +154,14 @@ func (c *countedConn) Close() error {
 	return err
 }
 
-// newTransport returns a transport that changes nothing of what servers send,
-// speaks HTTP/1.1 (so that connections are what is counted) and has no more of
-// them than manners allow.
+// newTransport returns a transport that does not decompress bodies, uses HTTP/1.1
+// (with HTTP/2, connections would not be the unit to limit) and limits the
+// connections to each host.
 func newTransport(o Options, d *dialer) *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            d.DialContext,
-		DisableCompression:     true, // what lies compressed is wanted so
+		DisableCompression:     true, // compressed files stay compressed
 		MaxConnsPerHost:        o.Connections,
 		MaxIdleConnsPerHost:    o.Connections,
 		IdleConnTimeout:        30 * time.Second,

@@ -1,10 +1,10 @@
-// Package download brings the raw sources of a corpus to a folder: Wikimedia's
-// dumps, books of Project Gutenberg, files at plain URLs.
+// Package download downloads the raw sources of a corpus into a directory:
+// Wikimedia's dumps, books of Project Gutenberg, files at any URL.
 //
-// A [Request] says what is wanted, in the words of a person: the newest dump of
-// a wiki, some books. [Client.Resolve] asks the source what that is at present
-// and answers with a list of files, each with the address, the checksum that
-// the source publishes and the licence. [Client.Fetch] brings one of them:
+// A [Request] names a source: the newest dump of a wiki, some books.
+// [Client.Resolve] asks the source for its current files and returns a list of
+// them, each with its address, published checksum and licence. [Client.Fetch]
+// downloads one of them:
 //
 //	c, err := download.NewClient(download.DefaultOptions())
 //	if err != nil {
@@ -21,36 +21,36 @@
 //		}
 //	}
 //
-// # What a file goes through
+// # Files
 //
-// Bytes are appended to a partial file (.part-…) that
-// outlives the process. Whatever ends a transfer, the next one asks for the rest
-// alone, with Range and If-Range, so that a file that changed meanwhile is sent
-// whole. A finished file must have the size and checksum of its source; only
-// then does it get its name. What does not match is asked for its true length
-// first, since a transfer that was cut short is mended by its rest, and fetched
-// anew when that does not explain it.
+// Bytes are appended to a partial file (.part-…), which remains when the process
+// ends. The next transfer requests only the rest, with Range and If-Range, so
+// that the server sends the whole file if it has changed. A complete file must
+// have the size and checksum that its source publishes; only then is it renamed
+// to its final name. After a mismatch the client first asks for the true size:
+// if the transfer was incomplete it requests the rest, otherwise it downloads
+// the file again.
 //
-// Files without a checksum (books) are kept as the server sent them, whole by its
-// word. They are resumed only where a strong ETag and the length of the whole are
-// known, and the 206 repeats both; otherwise they begin again at their first byte.
-// A web page in place of a file is refused.
+// A file without a checksum (a book) is accepted as the server sent it. It is
+// resumed only if a strong ETag and the size of the whole file are known and the
+// 206 response repeats both; otherwise the download starts again. A web page in
+// place of a file is refused.
 //
-// # Manners
+// # Politeness
 //
-// A client never has more than two connections to a host (one to a mirror of
-// Project Gutenberg, with two seconds between requests), names itself and a
-// contact in every request, waits as long as Retry-After says, and otherwise
-// longer after each failure. One client serves a whole run.
+// A client opens at most two connections to a host (one to a mirror of Project
+// Gutenberg, with two seconds between requests) and names itself and a contact in
+// every request. After a failure it waits as long as Retry-After says, or longer
+// each time. Use one client for a whole run.
 //
 // # Trust
 //
-// Only https is spoken, and redirects lead to the host that was asked, to the
-// mirrors of its site or to hosts that the user named, at most five in a row.
-// Addresses of private networks are refused when the connection is made, so
-// that no name can lead there. [Options.AllowPrivate] lifts that, for mirrors in
-// one's own network. Names that servers give are checked before they become
-// names of files, and everything that is read into memory is bounded.
+// Only https is used. Redirects may lead to the same host, to the mirrors of its
+// site or to hosts that the user named, at most five in a row. Addresses of
+// private networks are refused when the connection is made, so no host name can
+// lead there. [Options.AllowPrivate] allows them, for local mirrors. Names from
+// servers are checked before they become file names, and the size of everything
+// that is read into memory is limited.
 //
 // A Client is safe for concurrent use.
 package download
@@ -66,23 +66,23 @@ import (
 	"pretext/internal/redact"
 )
 
-// Errors that callers tell apart.
+// Errors that callers distinguish.
 var (
-	// ErrNetwork says that a server could not be reached, or gave no right
-	// answer however often it was asked. Trying again later may help.
+	// ErrNetwork reports that a server could not be reached or never gave a
+	// valid response. Trying again later may help.
 	ErrNetwork = failure.Network("network")
-	// ErrCorrupt says that what a server sends is not what its checksum or
-	// its own lists say.
+	// ErrCorrupt reports that a file does not match its checksum, or that a
+	// list of the server is invalid.
 	ErrCorrupt = failure.Damaged("damaged download")
-	// ErrNotFound says that a source has no such thing.
+	// ErrNotFound reports that a source does not have the requested file.
 	ErrNotFound = failure.Usage(errors.New("not found"))
-	// ErrRefused says that a server led to a place that is not to be trusted.
+	// ErrRefused reports an address, redirect or size that is not allowed.
 	ErrRefused = failure.Network("refused")
-	// ErrOffline says that something is not there and may not be fetched.
+	// ErrOffline reports a missing file that may not be downloaded.
 	ErrOffline = failure.Network("offline")
 )
 
-// What a file is, as far as its source tells.
+// Kinds of files.
 const (
 	KindWiki  = "wiki"  // a MediaWiki XML dump, or a part of one
 	KindBooks = "books" // a book or an archive of books
@@ -90,21 +90,21 @@ const (
 
 // A File is one file of a source. It is plain data.
 type File struct {
-	Name           string   `json:"name"`                 // it gets, free of folders
-	URL            string   `json:"url"`                  // at its origin, whatever mirror serves it
-	URLSHA256      string   `json:"url_sha256,omitempty"` // of the URL with its query, where URL has none ([File.Redacted])
+	Name           string   `json:"name"`                 // file name, without directories
+	URL            string   `json:"url"`                  // at its origin, whichever mirror is used
+	URLSHA256      string   `json:"url_sha256,omitempty"` // of the complete URL, if URL is redacted ([File.Redacted])
 	Kind           string   `json:"kind"`
-	Bytes          int64    `json:"bytes,omitempty"` // 0 where the source does not say
+	Bytes          int64    `json:"bytes,omitempty"` // 0 if unknown
 	Checksum       Checksum `json:"checksum,omitempty"`
-	ChecksumSource string   `json:"checksum_source,omitempty"` // where the checksum stands
+	ChecksumSource string   `json:"checksum_source,omitempty"` // URL of the list with the checksum
 	Licence        string   `json:"licence"`
-	// Optional files may be missing at the source: a catalogue lists books of
-	// which there is no plain text.
+	// Optional files may be missing at the source: some books of the catalogue
+	// have no plain text.
 	Optional bool `json:"optional,omitempty"`
 }
 
-// Redacted returns the file as it may be written down: without what may be secret
-// in its URL, and with the hash of the whole.
+// Redacted returns the file without possible secrets in its URL, and with the hash
+// of the complete URL.
 func (f File) Redacted() File {
 	if sum := redact.Hash(f.URL); sum != "" {
 		f.URL, f.URLSHA256 = redact.URL(f.URL), sum
@@ -112,30 +112,30 @@ func (f File) Redacted() File {
 	return f
 }
 
-// A Mirror serves the files of a site from another place.
+// A Mirror serves the files of a site.
 type Mirror struct {
 	Site string `json:"site"` // [SiteWikimedia] or [SiteGutenberg]
-	Base string `json:"base"` // URL that stands for the site's own
+	Base string `json:"base"` // URL that replaces that of the site
 }
 
 // Options configures a [Client]. Start from [DefaultOptions] and change fields;
 // [Options.Validate] reports every problem at once. Options is plain data.
 type Options struct {
 	Product      string        `json:"product"`           // name and version of the program, for servers
-	Contact      string        `json:"contact,omitempty"` // URL or address of who runs it; Wikimedia asks for one
-	Mirrors      []Mirror      `json:"mirrors,omitempty"` // at most one a site
-	Hosts        []string      `json:"hosts,omitempty"`   // more hosts that redirects may lead to
-	Connections  int           `json:"connections"`       // to a host, 1 to 3
+	Contact      string        `json:"contact,omitempty"` // URL or e-mail address of the user, for servers; Wikimedia asks for one
+	Mirrors      []Mirror      `json:"mirrors,omitempty"` // at most one for each site
+	Hosts        []string      `json:"hosts,omitempty"`   // additional hosts to which redirects may lead
+	Connections  int           `json:"connections"`       // maximum for each host, 1 to 3
 	BookPause    time.Duration `json:"book_pause"`        // between requests to a mirror of Project Gutenberg
-	Bandwidth    int64         `json:"bandwidth"`         // bytes a second over all connections, 0: no limit
-	Stall        time.Duration `json:"stall"`             // without progress, after which a connection is given up
-	Attempts     int           `json:"attempts"`          // in a row that bring nothing, after which a file is given up
-	Backoff      time.Duration `json:"backoff"`           // after the first failure; doubles with each
-	MaxBackoff   time.Duration `json:"max_backoff"`       // longest
-	MaxWait      time.Duration `json:"max_wait"`          // longest Retry-After that is waited for
-	MaxBytes     int64         `json:"max_bytes"`         // of a file
-	AllowPrivate bool          `json:"allow_private"`     // addresses of private networks, and plain http there
-	Offline      bool          `json:"offline"`           // open no connection at all
+	Bandwidth    int64         `json:"bandwidth"`         // bytes a second of all connections, 0: no limit
+	Stall        time.Duration `json:"stall"`             // time without progress after which a connection is closed
+	Attempts     int           `json:"attempts"`          // maximum number of consecutive attempts without progress
+	Backoff      time.Duration `json:"backoff"`           // wait after the first failure; doubles with each
+	MaxBackoff   time.Duration `json:"max_backoff"`       // maximum wait between attempts
+	MaxWait      time.Duration `json:"max_wait"`          // maximum Retry-After that the client waits for
+	MaxBytes     int64         `json:"max_bytes"`         // maximum size of a file
+	AllowPrivate bool          `json:"allow_private"`     // allow addresses of private networks, and plain http
+	Offline      bool          `json:"offline"`           // do not open any connection
 }
 
 // DefaultOptions returns the options of a well-behaved client.
@@ -153,7 +153,8 @@ func DefaultOptions() Options {
 	}
 }
 
-// minBandwidth is the slowest limit: less would look like a stalled transfer.
+// minBandwidth is the minimum of Options.Bandwidth: with less, transfers would look
+// stalled.
 const minBandwidth = 16 << 10
 
 // Validate reports every problem of the options.
@@ -187,8 +188,8 @@ func (o Options) Validate() error {
 	return errors.Join(p...)
 }
 
-// parseURL reads an absolute URL of a scheme that is spoken: https, or http
-// where private networks are allowed.
+// parseURL parses an absolute https URL, or http URL if private networks are
+// allowed.
 func parseURL(raw string, private bool) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -205,7 +206,7 @@ func parseURL(raw string, private bool) (*url.URL, error) {
 	return u, nil
 }
 
-// userAgent is what every request carries.
+// userAgent returns the User-Agent header of all requests.
 func (o Options) userAgent() string {
 	contact := o.Contact
 	if contact == "" {

@@ -12,20 +12,19 @@ import (
 	"pretext/internal/store"
 )
 
-// A Result is what a file turned out to be.
+// A Result describes a downloaded file.
 type Result struct {
 	Bytes  int64
 	SHA256 string // in hexadecimal
 }
 
-// Hooks are what the caller of [Client.Fetch] does meanwhile. All may be nil.
+// Hooks are functions that [Client.Fetch] calls. All may be nil.
 type Hooks struct {
-	// Progress is told of bytes that the file gained, by this run or earlier
-	// ones, and, with a negative number, of bytes that proved to be worth
-	// nothing.
+	// Progress is called with the number of bytes added to the file, by this run
+	// or earlier ones; the number is negative if bytes were discarded.
 	Progress func(n int64)
-	// BeforeCommit is asked before the file gets its name; an error keeps it
-	// from that.
+	// BeforeCommit is called before the file is renamed to its final name. After
+	// an error the file stays partial.
 	BeforeCommit func() error
 }
 
@@ -49,7 +48,7 @@ func (c *Client) Fetch(ctx context.Context, dir string, f File, hooks Hooks) (Re
 		return r, err
 	}
 	if c.options.Offline {
-		return Result{}, fmt.Errorf("%s: %w: the file is not there", f.Name, ErrOffline)
+		return Result{}, fmt.Errorf("%s: %w: the file has not been downloaded yet", f.Name, ErrOffline)
 	}
 	if f.Bytes > c.options.MaxBytes {
 		return Result{}, fmt.Errorf("%s: %w: %d bytes, more than the limit of %d", f.Name, ErrRefused, f.Bytes, c.options.MaxBytes)
@@ -116,32 +115,32 @@ func hashPrefix(ctx context.Context, to io.Writer, from io.ReaderAt, n int64) er
 	return nil
 }
 
-// A note stands beside a partial file and says what it is a part of.
+// A note is stored beside a partial file and identifies the complete file.
 type note struct {
-	URL       string   `json:"url"`                  // without what may be secret
-	URLSHA256 string   `json:"url_sha256,omitempty"` // of the whole, where URL is not
+	URL       string   `json:"url"`                  // redacted
+	URLSHA256 string   `json:"url_sha256,omitempty"` // of the complete URL, if it is redacted
 	Checksum  Checksum `json:"checksum,omitempty"`
-	Validator string   `json:"validator,omitempty"` // strong ETag of the bytes that are there
-	Total     int64    `json:"total,omitempty"`     // of the whole, 0 where it is not known
-	// Synced is how many bytes are safely on disk. Only files without a
-	// checksum need it: nothing else would find what a power failure left.
+	Validator string   `json:"validator,omitempty"` // strong ETag of the existing bytes
+	Total     int64    `json:"total,omitempty"`     // size of the complete file, 0 if unknown
+	// Synced is the number of bytes flushed to disk. It is used for files without
+	// a checksum, where bytes lost in a power failure would not be detected.
 	Synced int64 `json:"synced,omitempty"`
 }
 
-// A transfer is a file on its way.
+// A transfer is the download of a file.
 type transfer struct {
 	client   *Client
 	file     File
 	part     *store.Partial
 	progress func(n int64)
-	sums     *sums // of all that is in part
+	sums     *sums // of the bytes in part
 	note     note
-	restarts int  // how often all was thrown away
-	ignored  int  // ranges that were not answered as they should be, in a row
-	complete bool // by the word of the server, where no length is known
+	restarts int  // how often all bytes were discarded
+	ignored  int  // consecutive range requests with an invalid response
+	complete bool // the server sent the file to its end, for a file of unknown size
 }
 
-// resume takes over what earlier runs got.
+// resume continues the partial file of earlier runs, if it fits.
 func (t *transfer) resume(ctx context.Context) error {
 	t.sums = newSums(t.file.Checksum)
 	if err := json.Unmarshal(t.part.Note(), &t.note); err != nil || t.note.URL != t.address().URL || t.note.URLSHA256 != t.address().URLSHA256 || t.note.Checksum != t.file.Checksum {
@@ -167,14 +166,14 @@ func (t *transfer) resume(ctx context.Context) error {
 	return hashPrefix(ctx, t.sums, t.part, keep)
 }
 
-// address is the note of a file of which nothing is there.
+// address returns the note of a file without any bytes.
 func (t *transfer) address() note {
 	f := t.file.Redacted()
 	return note{URL: f.URL, URLSHA256: f.URLSHA256, Checksum: f.Checksum}
 }
 
-// reset throws away what was got. The bytes go before the note does, so that no
-// note ever stands beside bytes of something else.
+// reset discards all bytes. It truncates the file before it changes the note, so
+// that a note never describes bytes of another version.
 func (t *transfer) reset() error {
 	t.progress(-t.part.Size())
 	if err := t.part.Truncate(0); err != nil {
@@ -185,15 +184,14 @@ func (t *transfer) reset() error {
 	return nil
 }
 
-// resumable reports whether the rest of the file may be appended to what is
-// there. A checksum proves the whole in the end; without one, only a strong
-// validator and the length of the whole tell whether two answers are parts of
-// one version.
+// resumable reports whether the rest of the file may be appended to the existing
+// bytes. A checksum verifies the result. Without one, only a strong ETag and the
+// size of the whole file show that two responses are parts of the same version.
 func (t *transfer) resumable() bool {
 	return t.file.Checksum != "" || t.note.Validator != "" && t.note.Total > 0
 }
 
-// total is the length of the whole, 0 where it is not known.
+// total returns the size of the complete file, 0 if unknown.
 func (t *transfer) total() int64 {
 	if t.file.Bytes > 0 {
 		return t.file.Bytes
@@ -201,10 +199,12 @@ func (t *transfer) total() int64 {
 	return t.note.Total
 }
 
-// maxRestarts is how often a file is fetched anew from its beginning.
+// maxRestarts is the maximum number of times that the download of a file starts
+// again.
 const maxRestarts = 3
 
-// restart is reset for a reason, which ends the transfer when it is one too many.
+// restart discards all bytes because of reason. It returns an error if that
+// happens too often.
 func (t *transfer) restart(reason error) error {
 	if t.restarts++; t.restarts > maxRestarts {
 		return &fatalError{reason}
@@ -212,7 +212,7 @@ func (t *transfer) restart(reason error) error {
 	return t.reset()
 }
 
-// run fetches until the file is whole and right.
+// run sends requests until the file is complete and verified.
 func (t *transfer) run(ctx context.Context) error {
 	failures := attempts{client: t.client, url: t.file.URL}
 	for {
@@ -230,7 +230,7 @@ func (t *transfer) run(ctx context.Context) error {
 		}
 		brought := t.part.Size() - before
 		if !t.resumable() {
-			brought = 0 // it will be thrown away
+			brought = 0 // these bytes will be discarded
 		}
 		if err := failures.failed(ctx, err, brought); err != nil {
 			return err
@@ -238,12 +238,13 @@ func (t *transfer) run(ctx context.Context) error {
 	}
 }
 
-// done reports whether all bytes are there.
+// done reports whether all bytes have been received.
 func (t *transfer) done() bool {
 	return t.complete || t.total() > 0 && t.part.Size() == t.total()
 }
 
-// storageError marks an error of the disk: no other attempt would help.
+// storageError is an error of the local file system, which another attempt cannot
+// avoid.
 type storageError struct{ error }
 
 func (e *storageError) Unwrap() error { return e.error }
@@ -253,9 +254,9 @@ func isStorage(err error) bool {
 	return errors.As(err, &s)
 }
 
-// verify compares a finished file with its checksum. Where they differ it asks
-// for the file's true length: a transfer that ended too early or late is mended
-// by that. Anything else is damage, and the file is fetched anew.
+// verify compares a complete file with its checksum. After a mismatch it asks
+// for the true size: if the transfer ended too early or too late, that corrects
+// it. Otherwise the file is corrupt and is downloaded again.
 func (t *transfer) verify(ctx context.Context) error {
 	got, ok := t.sums.match()
 	if ok {
@@ -274,8 +275,8 @@ func (t *transfer) verify(ctx context.Context) error {
 	return mismatch
 }
 
-// longer asks for what may come after the bytes that are there and reports
-// whether there is more. Bytes that came after the end are dropped.
+// longer asks the server for bytes after the existing ones and reports whether
+// there are any. It removes bytes after the true end of the file.
 func (t *transfer) longer(ctx context.Context) bool {
 	size := t.part.Size()
 	r, err := t.request(ctx, size)
@@ -297,8 +298,8 @@ func (t *transfer) longer(ctx context.Context) bool {
 	return false
 }
 
-// cut drops what came after the end of the file. Where that cannot be done the
-// checksum stays wrong, and the file is fetched anew.
+// cut removes the bytes after the true end of the file. If that fails, the
+// checksum remains wrong and the file is downloaded again.
 func (t *transfer) cut(ctx context.Context, total int64) {
 	beyond := t.part.Size() - total
 	if t.part.Truncate(total) != nil {

@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// Where things lie at Project Gutenberg and its mirrors.
+// URLs of Project Gutenberg. Mirrors have the same paths.
 const (
 	gutenbergCatalogue = "https://www.gutenberg.org/cache/epub/feeds/pg_catalog.csv.gz"
 	gutenbergBook      = "https://www.gutenberg.org/cache/epub/%d/pg%d.txt"
 )
 
-// booksLicence is that of Project Gutenberg's books.
+// booksLicence is the licence of Project Gutenberg's books.
 const booksLicence = "public domain in the USA; the Project Gutenberg License applies as long as its name is used"
 
 // Limits on the catalogue: 21 MB in 2026, 5 MB of them compressed.
@@ -34,8 +34,8 @@ type book struct {
 	languages []string
 }
 
-// resolveBooks lists the plain text of books: those of the request's numbers, or
-// the first of the catalogue that are in its language.
+// resolveBooks lists the plain texts of the requested books: those with the given
+// numbers, or the first in the catalogue in the given language.
 func (c *Client) resolveBooks(ctx context.Context, r Request) (*List, error) {
 	list := &List{}
 	ids := slices.Clone(r.IDs)
@@ -63,7 +63,7 @@ func (c *Client) resolveBooks(ctx context.Context, r Request) (*List, error) {
 		ids = ids[:r.Limit]
 	}
 	if len(ids) == 0 {
-		return nil, fmt.Errorf("%s: %w: no book of that kind in the catalogue", r, ErrNotFound)
+		return nil, fmt.Errorf("%s: %w: no such book in the catalogue", r, ErrNotFound)
 	}
 	for _, id := range ids {
 		list.Files = append(list.Files, File{Name: fmt.Sprintf("pg%d.txt", id), URL: fmt.Sprintf(gutenbergBook, id, id), Kind: KindBooks,
@@ -72,7 +72,7 @@ func (c *Client) resolveBooks(ctx context.Context, r Request) (*List, error) {
 	return list, nil
 }
 
-// parseCatalogue reads pg_catalog.csv.gz and returns the texts in it.
+// parseCatalogue parses pg_catalog.csv.gz and returns its texts.
 func parseCatalogue(packed io.Reader) ([]book, error) {
 	z, err := gzip.NewReader(packed)
 	if err != nil {
@@ -84,12 +84,13 @@ func parseCatalogue(packed io.Reader) ([]book, error) {
 		return nil, fmt.Errorf("%w: catalogue: %w", ErrCorrupt, err)
 	}
 	if limited.N <= 0 {
-		return nil, fmt.Errorf("%w: catalogue: more than %d bytes unpacked", ErrCorrupt, maxCatalogueUnpack)
+		return nil, fmt.Errorf("%w: catalogue: more than %d bytes uncompressed", ErrCorrupt, maxCatalogueUnpack)
 	}
 	return books, nil
 }
 
-// parseCSV reads the catalogue: a row a book, columns named by the first row.
+// parseCSV parses the catalogue. Each row is a book; the first row names the
+// columns.
 func parseCSV(r io.Reader) ([]book, error) {
 	rows := csv.NewReader(r)
 	rows.FieldsPerRecord, rows.ReuseRecord, rows.LazyQuotes = -1, true, true
@@ -102,7 +103,7 @@ func parseCSV(r io.Reader) ([]book, error) {
 	}
 	id, kind, languages := column("Text#"), column("Type"), column("Language")
 	if id < 0 || kind < 0 || languages < 0 {
-		return nil, errors.New("no columns Text#, Type and Language")
+		return nil, errors.New("columns Text#, Type and Language are missing")
 	}
 	var books []book
 	for {

@@ -10,13 +10,13 @@ import (
 
 // A contentRange is a Content-Range header (RFC 9110, section 14.4).
 type contentRange struct {
-	first, last int64 // both inclusive; -1 where the range could not be satisfied
-	total       int64 // of the whole, -1 where it is not known
+	first, last int64 // both inclusive; -1 if the range could not be satisfied
+	total       int64 // size of the complete file, -1 if unknown
 }
 
-// parseContentRange reads "bytes 5-9/10", "bytes 5-9/*" and "bytes */10".
+// parseContentRange parses "bytes 5-9/10", "bytes 5-9/*" and "bytes */10".
 func parseContentRange(s string) (contentRange, error) {
-	bad := fmt.Errorf("Content-Range %q cannot be understood", clip(s))
+	bad := fmt.Errorf("invalid Content-Range %q", clip(s))
 	spec, ok := strings.CutPrefix(strings.TrimSpace(s), "bytes ")
 	if !ok {
 		return contentRange{}, bad
@@ -50,7 +50,7 @@ func parseContentRange(s string) (contentRange, error) {
 	return r, nil
 }
 
-// String is the form that parseContentRange reads.
+// String returns the form that parseContentRange parses.
 func (r contentRange) String() string {
 	span, total := "*", "*"
 	if r.first >= 0 {
@@ -62,7 +62,7 @@ func (r contentRange) String() string {
 	return "bytes " + span + "/" + total
 }
 
-// number reads decimal digits and nothing else.
+// number parses a number that consists only of decimal digits.
 func number(s string) (int64, bool) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return 0, false
@@ -71,13 +71,13 @@ func number(s string) (int64, bool) {
 	return n, err == nil
 }
 
-// parseRetryAfter reads both forms of Retry-After, seconds and a date (RFC 9110,
-// section 10.2.3); a time that has passed is no wait.
+// parseRetryAfter parses both forms of Retry-After, seconds and a date (RFC 9110,
+// section 10.2.3). A date in the past means no wait.
 func parseRetryAfter(s string, now time.Time) (wait time.Duration, ok bool) {
 	s = strings.TrimSpace(s)
 	if s != "" && strings.Trim(s, "0123456789") == "" {
 		n, ok := number(s)
-		if !ok { // more seconds than there are numbers
+		if !ok { // more than an int64 holds
 			return maxRetryAfter, true
 		}
 		return time.Duration(min(n, int64(maxRetryAfter/time.Second))) * time.Second, true
@@ -89,13 +89,14 @@ func parseRetryAfter(s string, now time.Time) (wait time.Duration, ok bool) {
 	return min(max(0, t.Sub(now)), maxRetryAfter), true
 }
 
-// maxRetryAfter keeps arithmetic on what servers say from overflowing.
+// maxRetryAfter limits the value of Retry-After, so that adding it to a time cannot
+// overflow.
 const maxRetryAfter = 365 * 24 * time.Hour
 
-// strongTag returns the strong ETag of an answer, "" where it has none: the one
-// validator by which two answers are known to be parts of the same bytes. A weak
-// tag (W/"…") may stay when bytes change, and a Last-Modified date counts seconds,
-// in which a file may change twice (RFC 9110, sections 8.8.1 and 13.1.5).
+// strongTag returns the strong ETag of a response, or "". No other validator proves
+// that two responses are parts of the same bytes: a weak tag (W/"…") may remain
+// when bytes change, and a file may change twice within the second that
+// Last-Modified resolves (RFC 9110, sections 8.8.1 and 13.1.5).
 func strongTag(h http.Header) string {
 	if tags := h.Values("ETag"); len(tags) == 1 && isStrong(tags[0]) {
 		return tags[0]
@@ -118,7 +119,7 @@ func isStrong(tag string) bool {
 
 const maxValidator = 1 << 10
 
-// clip shortens what a server wrote for a message.
+// clip shortens text from a server for a message.
 func clip(s string) string {
 	if len(s) > 100 {
 		return s[:100] + "…"

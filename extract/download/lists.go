@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// parseSums reads the lines of sha256sum and its kin, "DIGITS  NAME" or
-// "DIGITS *NAME". Blank lines are passed over; any other line is an error, since
-// a list that was cut short must not pass for a shorter one.
+// parseSums parses the output of sha256sum and similar tools, lines of
+// "DIGITS  NAME" or "DIGITS *NAME". Blank lines are skipped. Any other line is an
+// error, because it may mean that the list is truncated.
 func parseSums(list []byte, algorithm string) (map[string]Checksum, error) {
 	sums := map[string]Checksum{}
 	lines := bufio.NewScanner(bytes.NewReader(list))
@@ -30,7 +30,7 @@ func parseSums(list []byte, algorithm string) (map[string]Checksum, error) {
 		}
 		sum, err := NewChecksum(algorithm, digits)
 		if !ok || name == "" || err != nil {
-			return nil, fmt.Errorf("%w: line %d of a list of checksums cannot be understood: %q", ErrCorrupt, n, clip(line))
+			return nil, fmt.Errorf("%w: invalid line %d in a list of checksums: %q", ErrCorrupt, n, clip(line))
 		}
 		name = path.Base(name)
 		if old, twice := sums[name]; twice && old != sum {
@@ -44,11 +44,11 @@ func parseSums(list []byte, algorithm string) (map[string]Checksum, error) {
 	return sums, nil
 }
 
-// listed finds the names that a listing of a web server leads to.
+// listed matches the links in the directory listing of a web server.
 var listed = regexp.MustCompile(`(?i)href="([^"?#]+)"`)
 
-// parseDates returns the dates among a listing's folders as 2026-08-01, newest
-// first.
+// parseDates returns the dates that are directories in a listing, newest first and
+// in the form 2026-08-01.
 func parseDates(listing []byte) (dates []string) {
 	for _, m := range listed.FindAllSubmatch(listing, -1) {
 		folder, ok := strings.CutSuffix(string(m[1]), "/")
@@ -63,7 +63,7 @@ func parseDates(listing []byte) (dates []string) {
 	return slices.Compact(dates)
 }
 
-// A dumpStatus is dumpstatus.json of a legacy dump.
+// A dumpStatus is the content of dumpstatus.json of a legacy dump.
 type dumpStatus struct {
 	Jobs map[string]struct {
 		Status string              `json:"status"`
@@ -91,10 +91,11 @@ func (f dumpFile) file(name string) (file File, err error) {
 	return file, err
 }
 
-// The job of a legacy dump that writes the wanted files, by multistream.
+// dumpJobs are the names of the jobs that write the articles of a legacy dump; the
+// key is whether the dump is multistream.
 var dumpJobs = map[bool]string{false: "articlesdump", true: "articlesmultistreamdump"}
 
-// errUnfinished says that a dump is still being made.
+// errUnfinished reports that a dump is not complete yet.
 var errUnfinished = fmt.Errorf("%w: the dump is not finished", ErrNotFound)
 
 // parseDumpStatus returns the files with the articles of a wiki's dump of a

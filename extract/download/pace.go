@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// clock is the time, which tests replace.
+// A clock is the system clock, or its replacement in tests.
 type clock interface {
 	Now() time.Time
 	// Sleep returns early with the context's error.
@@ -33,16 +33,16 @@ func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// A pace keeps a client's manners: slots and pauses by host, bytes a second over
-// all.
+// A pace limits the requests of a client: slots and pauses for each host, bytes a
+// second for all together.
 type pace struct {
 	clock  clock
 	places *places
-	began  func(host string, at time.Time) // is told of every request, under mu; nil but in tests
+	began  func(host string, at time.Time) // called for every request, with mu held; only set in tests
 
 	mu    sync.Mutex
 	hosts map[string]*hostPace
-	bytes time.Time // when the next byte may come
+	bytes time.Time // when the next byte may be read
 }
 
 type hostPace struct {
@@ -64,8 +64,8 @@ func (p *pace) host(name string) *hostPace {
 	return h
 }
 
-// acquire waits until a host may be asked and takes one of its slots; release
-// gives it back and may be called more than once.
+// acquire waits until a request to a host may begin, and takes one of its slots.
+// release returns the slot; it may be called more than once.
 func (p *pace) acquire(ctx context.Context, name string) (release func(), err error) {
 	h := p.host(name)
 	select {
@@ -94,7 +94,7 @@ func (p *pace) acquire(ctx context.Context, name string) (release func(), err er
 	}
 }
 
-// hold keeps a host from being asked for a while, as it wishes.
+// hold delays further requests to a host by d.
 func (p *pace) hold(name string, d time.Duration) {
 	h := p.host(name)
 	p.mu.Lock()
@@ -104,7 +104,7 @@ func (p *pace) hold(name string, d time.Duration) {
 	}
 }
 
-// spend waits until n more bytes may have come.
+// spend waits as long as receiving n bytes takes at the allowed bandwidth.
 func (p *pace) spend(ctx context.Context, n int) error {
 	rate := p.places.options.Bandwidth
 	if rate <= 0 {
@@ -121,13 +121,12 @@ func (p *pace) spend(ctx context.Context, n int) error {
 	return p.clock.Sleep(ctx, wait)
 }
 
-// A waitError says that a server wants to be left alone for longer than anyone
-// would wait.
+// A waitError reports that Retry-After is longer than Options.MaxWait.
 type waitError struct {
 	status int
 	wait   time.Duration
 }
 
 func (e *waitError) Error() string {
-	return fmt.Sprintf("the server (status %d) wants to be asked again in %v, not before: run the same command then", e.status, e.wait.Round(time.Second))
+	return fmt.Sprintf("the server (status %d) allows the next request in %v: run the same command then", e.status, e.wait.Round(time.Second))
 }

@@ -20,33 +20,32 @@ const (
 	URL       = "url"
 )
 
-// Latest stands for the newest complete dump.
+// Latest is the Date of the newest complete dump.
 const Latest = "latest"
 
 // The layouts of Wikimedia's dumps.
 const (
-	LayoutAuto    = "auto"    // content exports, and legacy dumps where those have nothing
+	LayoutAuto    = "auto"    // content exports, or legacy dumps if there are none
 	LayoutContent = "content" // MediaWiki Content File Exports, monthly since 2025
 	LayoutLegacy  = "legacy"  // XML dumps, twice a month
 )
 
-// A Request is what somebody wants. Which of the fields matter depends on Kind.
-// It is plain data.
+// A Request names a source. Kind decides which fields are used. It is plain data.
 type Request struct {
 	Kind string `json:"kind"` // [Wiki], [Gutenberg] or [URL]
 
 	Wiki        string `json:"wiki,omitempty"`        // database name, "enwiki"
 	Date        string `json:"date,omitempty"`        // [Latest] or "2026-08-01"
 	Layout      string `json:"layout,omitempty"`      // [LayoutAuto] …
-	Multistream bool   `json:"multistream,omitempty"` // of legacy dumps, the variant with an index
+	Multistream bool   `json:"multistream,omitempty"` // the multistream variant of a legacy dump
 
-	Language string `json:"language,omitempty"` // of books, "en"
-	IDs      []int  `json:"ids,omitempty"`      // numbers of books; without them the catalogue decides
-	Limit    int    `json:"limit,omitempty"`    // books at most, 0: all
+	Language string `json:"language,omitempty"` // of books: "en"
+	IDs      []int  `json:"ids,omitempty"`      // numbers of books; if empty, all in the catalogue
+	Limit    int    `json:"limit,omitempty"`    // maximum number of books, 0: no limit
 
 	URL       string `json:"url,omitempty"`
-	URLSHA256 string `json:"url_sha256,omitempty"` // of the URL with its query, where URL has none ([Request.Redacted])
-	SHA256    string `json:"sha256,omitempty"`     // of what lies at URL
+	URLSHA256 string `json:"url_sha256,omitempty"` // of the complete URL, if URL is redacted ([Request.Redacted])
+	SHA256    string `json:"sha256,omitempty"`     // of the file at URL
 }
 
 var (
@@ -55,14 +54,14 @@ var (
 	language = regexp.MustCompile(`^[a-z]{2,3}$`)
 )
 
-// ParseWiki reads NAME or NAME@DATE.
+// ParseWiki parses NAME or NAME@DATE.
 func ParseWiki(s string) (Request, error) {
 	name, date, dated := strings.Cut(s, "@")
 	r := Request{Kind: Wiki, Wiki: name, Date: Latest, Layout: LayoutAuto}
 	if dated && date != Latest {
 		m := wikiDate.FindStringSubmatch(date)
 		if m == nil {
-			return r, fmt.Errorf("%q: a date is 2026-08-01 or %s", s, Latest)
+			return r, fmt.Errorf("%q: the date must be like 2026-08-01 or %s", s, Latest)
 		}
 		r.Date = m[1] + "-" + m[2] + "-" + m[3]
 	}
@@ -85,7 +84,7 @@ func (r Request) Validate() error {
 	case URL:
 		r.validateURL(&p)
 	default:
-		p.add("request of kind %q", r.Kind)
+		p.add("unknown kind of request %q", r.Kind)
 	}
 	return errors.Join(p...)
 }
@@ -95,7 +94,7 @@ func (r Request) validateWiki(p *problems) {
 		p.add("wiki %q: must be a database name such as simplewiki or enwiki", r.Wiki)
 	}
 	if r.Date != Latest && !wikiDate.MatchString(r.Date) {
-		p.add("date %q: must be 2026-08-01 or %s", r.Date, Latest)
+		p.add("date %q: must be like 2026-08-01 or %s", r.Date, Latest)
 	}
 	if !slices.Contains([]string{LayoutAuto, LayoutContent, LayoutLegacy}, r.Layout) {
 		p.add("layout %q: must be %s, %s or %s", r.Layout, LayoutAuto, LayoutContent, LayoutLegacy)
@@ -109,7 +108,7 @@ func (r Request) validateURL(p *problems) {
 	if _, err := parseURL(r.URL, true); err != nil {
 		p.add("url %w", err)
 	} else if r.URLSHA256 != "" {
-		p.add("url %s: its query is not known", r.URL)
+		p.add("url %s: is redacted, its query is unknown", r.URL)
 	}
 	if r.SHA256 != "" {
 		if _, err := NewChecksum("sha256", r.SHA256); err != nil {
@@ -123,7 +122,7 @@ type problems []error
 
 func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
 
-// String is what a person would call it.
+// String returns a name of the request for messages.
 func (r Request) String() string {
 	switch r.Kind {
 	case Wiki:
@@ -138,8 +137,8 @@ func (r Request) String() string {
 	return redact.URL(r.URL)
 }
 
-// Redacted returns the request as it may be written down: without what may be
-// secret in its URL, and with the hash of the whole.
+// Redacted returns the request without possible secrets in its URL, and with the
+// hash of the complete URL.
 func (r Request) Redacted() Request {
 	if sum := redact.Hash(r.URL); sum != "" {
 		r.URL, r.URLSHA256 = redact.URL(r.URL), sum
@@ -147,7 +146,7 @@ func (r Request) Redacted() Request {
 	return r
 }
 
-// LicenceOf is on what terms the files of a request may be used.
+// LicenceOf returns the licence of the files of a request.
 func LicenceOf(r Request) string {
 	switch r.Kind {
 	case Wiki:
@@ -158,21 +157,21 @@ func LicenceOf(r Request) string {
 	return "not known"
 }
 
-// An Index is a list of the source that said which files there are.
+// An Index is a list of files that the source publishes.
 type Index struct {
 	Name   string
 	Bytes  int64
 	SHA256 string
 }
 
-// A List is what a request means at present.
+// A List has the current files of a request, and the lists that name them.
 type List struct {
 	Files   []File
 	Indices []Index
 }
 
-// Resolve asks the source what a request means. The error matches
-// [ErrNotFound], naming what there is instead, [ErrNetwork] or [ErrOffline].
+// Resolve asks the source for the current files of a request. The error matches
+// [ErrNotFound] (its text names what is available), [ErrNetwork] or [ErrOffline].
 func (c *Client) Resolve(ctx context.Context, r Request) (*List, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -186,7 +185,7 @@ func (c *Client) Resolve(ctx context.Context, r Request) (*List, error) {
 	return resolveURL(r)
 }
 
-// resolveURL needs no asking.
+// resolveURL returns the file at a URL, without a request.
 func resolveURL(r Request) (*List, error) {
 	u, err := parseURL(r.URL, true)
 	if err != nil {
@@ -200,7 +199,8 @@ func resolveURL(r Request) (*List, error) {
 	return &List{Files: []File{f}}, nil
 }
 
-// kindOfName guesses: what is called XML is a dump, anything else books.
+// kindOfName guesses the kind of a file by its name: XML is a dump, anything else
+// is books.
 func kindOfName(name string) string {
 	stem := name
 	for _, packed := range []string{".bz2", ".gz", ".zst"} {
@@ -212,12 +212,12 @@ func kindOfName(name string) string {
 	return KindBooks
 }
 
-// maxName is the longest name of a file that is taken over.
+// maxName is the maximum length of a file name in bytes.
 const maxName = 150
 
-// SafeName makes a plain file name of what a server or URL calls a file: letters,
-// digits, ".", "-" and "_" stay, anything else becomes "_"; it begins with none
-// of ".", "-" and is never empty.
+// SafeName converts a name from a server or URL to a safe file name: ASCII letters,
+// digits, ".", "-" and "_" are kept, any other character becomes "_". The result
+// does not begin with "." or "-" and is never empty.
 func SafeName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < 0x80 && (r == '.' || r == '-' || r == '_' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z') {
@@ -226,7 +226,7 @@ func SafeName(s string) string {
 		return '_'
 	}, s)
 	s = strings.TrimLeft(s, ".-")
-	if len(s) > maxName { // the end says what kind of file it is
+	if len(s) > maxName { // the end has the extension
 		s = strings.TrimLeft(s[len(s)-maxName:], ".-")
 	}
 	if s == "" {
@@ -235,8 +235,8 @@ func SafeName(s string) string {
 	return s
 }
 
-// Distinct gives files of one name different names: the second gets "-2" before
-// its first dot.
+// Distinct renames files with equal names: the second one gets "-2" before its
+// first dot.
 func Distinct(files []File) {
 	used := map[string]bool{}
 	for i := range files {

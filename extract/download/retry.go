@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// isCertificate reports whether a server's certificate is why there is no
-// connection. It will be the same the next time, and is never looked past.
+// isCertificate reports whether the server's certificate was rejected. Another
+// attempt would fail too.
 func isCertificate(err error) bool {
 	var verify *tls.CertificateVerificationError
 	var unknown x509.UnknownAuthorityError
@@ -19,8 +19,8 @@ func isCertificate(err error) bool {
 	return errors.As(err, &verify) || errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid)
 }
 
-// A NetworkError is what is left of a file or list when all attempts failed. It
-// matches [ErrNetwork] and what the last one met.
+// A NetworkError reports that all attempts to get a file or list failed. It matches
+// [ErrNetwork] and the error of the last attempt.
 type NetworkError struct {
 	URL      string
 	Attempts int
@@ -34,7 +34,7 @@ func (e *NetworkError) Error() string {
 	return e.Err.Error()
 }
 
-// Unwrap returns both.
+// Unwrap returns [ErrNetwork] and Err.
 func (e *NetworkError) Unwrap() []error { return []error{ErrNetwork, e.Err} }
 
 // attempts counts failures and waits between them.
@@ -42,15 +42,15 @@ type attempts struct {
 	client *Client
 	url    string
 	total  int
-	row    int // of failures that brought nothing
+	row    int // consecutive failures without progress
 }
 
-// enough is what a transfer must bring to count as a success although it was cut
-// short: one that brings a byte each time would go on for ever.
+// enough is the number of bytes after which an incomplete transfer counts as
+// progress. If one byte were enough, a transfer might never end.
 const enough = 1 << 20
 
-// failed takes note of a failure that came after so many bytes. It returns nil
-// when there shall be another attempt, after the wait.
+// failed records a failure after some bytes. It waits and returns nil if another
+// attempt should follow.
 func (a *attempts) failed(ctx context.Context, err error, brought int64) error {
 	a.total++
 	if brought >= enough {
@@ -67,18 +67,18 @@ func (a *attempts) failed(ctx context.Context, err error, brought int64) error {
 		return a.give(err)
 	}
 	if held := (*heldError)(nil); errors.As(err, &held) {
-		return nil // the host's pace knows how long
+		return nil // the pace of the host has the wait
 	}
 	return a.client.clock.Sleep(ctx, a.wait())
 }
 
-// contentAttempts is how often a file is asked for while something else comes in
-// its place: one of several servers may be at fault, but the portal of a network
-// stays until a person logs in.
+// contentAttempts is the number of attempts that may return something other than
+// the file. One of several servers may be faulty, but the login page of a network
+// remains until the user logs in.
 const contentAttempts = 3
 
-// firstAttempts is how often servers are tried that never answered: where there
-// is no network at all, a person wants to know soon.
+// firstAttempts is the number of attempts while no server has responded yet:
+// without a network, the user should get the error soon.
 const firstAttempts = 3
 
 func (a *attempts) limit() int {
@@ -97,7 +97,7 @@ func (a *attempts) wait() time.Duration {
 	return min(wait, o.MaxBackoff)
 }
 
-// give up.
+// give returns the final error.
 func (a *attempts) give(err error) error {
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrOffline) || errors.Is(err, ErrCorrupt) {
 		return err

@@ -7,27 +7,25 @@ import (
 	"time"
 )
 
-// The sites whose layout is known.
+// The known sites.
 const (
 	SiteWikimedia = "wikimedia"
 	SiteGutenberg = "gutenberg"
 )
 
-// A site is a place of origin: what its files are called, who else has them, and
-// how it wants to be asked.
+// A site is an origin of files, with its mirrors and its limits for clients.
 type site struct {
 	name    string
-	origin  string   // URL that its files' addresses begin with
-	serve   string   // URL that stands for it unless a mirror is given
-	hosts   []string // its own and known mirrors; redirects may lead there
-	polite  int      // connections at most
-	patient bool     // pauses between requests
+	origin  string   // beginning of the URLs of its files
+	serve   string   // URL to use instead, unless a mirror is given
+	hosts   []string // its hosts and known mirrors, to which redirects may lead
+	polite  int      // maximum number of connections
+	patient bool     // pause between requests
 }
 
-// sites says what is known. Wikimedia allows three connections (its index page
-// in 2026; two for long before that) and lists its mirrors. Project Gutenberg's
-// own site is for people, programs are asked to use a mirror and to pause for
-// two seconds (its page on robot access).
+// sites are the known sites. Wikimedia allows three connections (its index page in
+// 2026; two before) and lists its mirrors. Project Gutenberg asks programs to use
+// a mirror and to pause for two seconds (its page on robot access).
 var sites = []site{
 	{name: SiteWikimedia, origin: "https://dumps.wikimedia.org", serve: "https://dumps.wikimedia.org", polite: 3,
 		hosts: []string{"dumps.wikimedia.org", "dumps.wikimedia.your.org", "ftp.acc.umu.se", "mirror.accum.se", "wikimedia.bytemark.co.uk"}},
@@ -43,18 +41,18 @@ func siteByName(name string) (site, bool) {
 	return sites[i], true
 }
 
-// A manner is how a host is asked.
+// A manner is the limit for requests to a host.
 type manner struct {
 	connections int
-	pause       time.Duration // between the beginnings of requests
+	pause       time.Duration // minimum time between the starts of requests
 }
 
-// places knows where the sites are served from in this run.
+// places maps sites to the hosts that this run uses.
 type places struct {
 	options Options
 	serve   map[string]string   // site → base URL
 	hosts   map[string]*site    // host name → site
-	allowed map[string][]string // site → hosts that its redirects may lead to
+	allowed map[string][]string // site → hosts to which its redirects may lead
 }
 
 func newPlaces(o Options) (*places, error) {
@@ -74,7 +72,7 @@ func newPlaces(o Options) (*places, error) {
 			p.allowed[s.name] = append(slices.Clip(s.hosts), u.Hostname())
 		}
 		for _, host := range p.allowed[s.name] {
-			if p.hosts[host] == nil || s.patient { // of two sites on one host, the one that wants more care
+			if p.hosts[host] == nil || s.patient { // if a host serves two sites, the stricter limits apply
 				p.hosts[host] = s
 			}
 		}
@@ -82,7 +80,7 @@ func newPlaces(o Options) (*places, error) {
 	return p, nil
 }
 
-// locate turns the address of a file at its origin into the one to ask.
+// locate converts the URL of a file at its origin to the URL to request.
 func (p *places) locate(raw string) (*url.URL, error) {
 	for _, s := range sites {
 		if rest, ok := strings.CutPrefix(raw, s.origin+"/"); ok {
@@ -103,7 +101,7 @@ func (p *places) mayFollow(from, to string) bool {
 	return s != nil && slices.Contains(p.allowed[s.name], to)
 }
 
-// mannerOf says how a host is asked.
+// mannerOf returns the limits for a host.
 func (p *places) mannerOf(host string) manner {
 	m := manner{connections: p.options.Connections}
 	if s := p.hosts[strings.ToLower(host)]; s != nil {

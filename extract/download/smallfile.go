@@ -13,8 +13,7 @@ import (
 	"pretext/internal/redact"
 )
 
-// get reads a small file of a source into memory, with more attempts where one
-// fails.
+// get downloads a file of at most limit bytes into memory, with several attempts.
 func (c *Client) get(ctx context.Context, address string, limit int64) ([]byte, error) {
 	failures := attempts{client: c, url: address}
 	for {
@@ -47,14 +46,14 @@ func (c *Client) getOnce(ctx context.Context, address string, limit int64) ([]by
 	if int64(len(b)) > limit {
 		return nil, &fatalError{fmt.Errorf("get %s: %w: more than the limit of %d bytes", redact.URL(address), ErrRefused, limit)}
 	}
-	listing := strings.HasSuffix(address, "/") // is a page of links
+	listing := strings.HasSuffix(address, "/") // a directory listing is a web page
 	if name := path.Base(redact.URL(address)); !listing && (isPage(r.Header.Get("Content-Type")) || looksLikePage(b)) {
 		return nil, fmt.Errorf("get %s: %w", redact.URL(address), newPageError(name))
 	}
 	return b, nil
 }
 
-// Length asks for the size of a file, 0 where the server does not say.
+// Length requests the size of a file; 0 if the server does not state it.
 func (c *Client) Length(ctx context.Context, address string) (int64, error) {
 	failures := attempts{client: c, url: address}
 	for {
@@ -72,7 +71,7 @@ func (c *Client) Length(ctx context.Context, address string) (int64, error) {
 	}
 }
 
-// indexOf describes a list for the manifest.
+// indexOf returns the description of a list for the manifest.
 func indexOf(address string, content []byte) Index {
 	sum := sha256.Sum256(content)
 	return Index{Name: path.Base(strings.TrimSuffix(address, "/")), Bytes: int64(len(content)), SHA256: hex.EncodeToString(sum[:])}

@@ -271,7 +271,7 @@ func TestADateThatIsGoneIsToldWithTheNearest(t *testing.T) {
 	defer server.Close()
 	c := newClient(t, quick(server.URL))
 	for wiki, want := range map[string]string{"tinywiki@2026-05-20": "the nearest is tinywiki@2026-06-01", "tinywiki@20200101": "nearest is tinywiki@2026-01-20",
-		"nowiki": "is that the name of a wiki?", "tinywiki": "none of the newest is complete"} {
+		"nowiki": "is that the name of a wiki?", "tinywiki": "none of the newest dumps is complete"} {
 		r, err := ParseWiki(wiki)
 		if err != nil {
 			t.Fatal(err)

@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// A contentError says that a server answered with something else than a file, and
-// status 200: the login page of a network or a site, most often.
+// A contentError reports a response with status 200 that is not the requested file:
+// usually the login page of a network or site.
 type contentError struct{ reason string }
 
 func (e *contentError) Error() string { return e.reason }
 
 func newPageError(name string) error {
-	return &contentError{fmt.Sprintf("the server sends a web page in place of %s: open its address in a browser, where a network or site may ask you to log in", name)}
+	return &contentError{fmt.Sprintf("the server sends a web page in place of %s: open its URL in a browser, the network or site may require a login", name)}
 }
 
-// pageNames are the endings of files that are web pages.
+// pageNames are the extensions of web pages.
 var pageNames = []string{".html", ".htm", ".xhtml"}
 
 // wantsPage reports whether a file is expected to be a web page.
@@ -39,11 +39,12 @@ func isPage(contentType string) bool {
 	return kind == "text/html" || kind == "application/xhtml+xml"
 }
 
-// headBytes is how much of a body is looked at before any of it is kept.
+// headBytes is the number of bytes of a body that are checked before any are
+// stored.
 const headBytes = 1 << 10
 
-// peek reads the first bytes of a body and returns a reader of all of it, errors
-// included.
+// peek reads the first bytes of a body. whole reads all of it, including these
+// bytes and an error.
 func peek(body io.Reader) (whole io.Reader, head []byte) {
 	head = make([]byte, headBytes)
 	n := 0
@@ -58,17 +59,17 @@ func peek(body io.Reader) (whole io.Reader, head []byte) {
 	return io.MultiReader(bytes.NewReader(head[:n]), body), head[:n]
 }
 
-// A failedReader gives nothing but an error.
+// A failedReader only returns an error.
 type failedReader struct{ err error }
 
 func (r failedReader) Read([]byte) (int, error) { return 0, r.err }
 
-// pageStarts begin web pages, in lower case. None begins a book, and none a dump,
-// whose element is <mediawiki>.
+// pageStarts are beginnings of web pages, in lower case. Books do not begin with
+// any of them, nor do dumps, whose element is <mediawiki>.
 var pageStarts = []string{"<!doctype html", "<html", "<head", "<title>", "<meta ", "<body", "<script"}
 
-// looksLikePage reports whether a file begins as web pages do, after a byte order
-// mark, blanks, comments and an XML declaration.
+// looksLikePage reports whether a file begins like a web page, after an optional
+// byte order mark, blanks, comments and an XML declaration.
 func looksLikePage(head []byte) bool {
 	b := bytes.ToLower(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")))
 	for {
@@ -90,8 +91,7 @@ func looksLikePage(head []byte) bool {
 	}
 }
 
-// magics are the first bytes of formats, by the endings of names that promise
-// them.
+// magics are the first bytes of file formats, by file extension.
 var magics = []struct {
 	endings []string
 	begins  []string
@@ -102,9 +102,9 @@ var magics = []struct {
 	{[]string{".parquet"}, []string{"PAR1"}},
 }
 
-// checkContent refuses an answer that is a web page, or does not begin like what
-// the file's name promises. Where a checksum is published, that decides about all
-// but what looks like a page. It returns the body, which begins as it did.
+// checkContent returns an error if a response is a web page or, for a file without
+// a checksum, if its first bytes do not fit the file's extension. It returns a
+// reader of the whole body.
 func (t *transfer) checkContent(r *response) (io.Reader, error) {
 	name := strings.ToLower(t.file.Name)
 	unverified := t.file.Checksum == ""
@@ -119,12 +119,12 @@ func (t *transfer) checkContent(r *response) (io.Reader, error) {
 		return nil, newPageError(t.file.Name)
 	}
 	if unverified && len(head) > 0 && !beginsLike(head, path.Ext(name)) {
-		return nil, &contentError{fmt.Sprintf("what the server sends does not begin like a %s file: open the address in a browser to see what it is", path.Ext(name))}
+		return nil, &contentError{fmt.Sprintf("the response is not a %s file: open the URL in a browser to see what it is", path.Ext(name))}
 	}
 	return body, nil
 }
 
-// beginsLike reports whether a file may have an ending by its first bytes.
+// beginsLike reports whether the first bytes of a file fit its extension.
 func beginsLike(head []byte, ending string) bool {
 	for _, m := range magics {
 		if slices.Contains(m.endings, ending) {

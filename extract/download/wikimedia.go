@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// Limits on what lists are read into memory.
+// Maximum sizes of lists in bytes.
 const (
 	maxListing = 8 << 20
 	maxSums    = 4 << 20
 	maxStatus  = 32 << 20
 )
 
-// wikiLicence is that of the text of Wikimedia's wikis.
+// wikiLicence is the licence of the text of Wikimedia's wikis.
 const wikiLicence = "CC BY-SA 4.0 and GFDL; attribution to the contributors of the wiki"
 
-// A layout is one way in which Wikimedia lays out dumps.
+// A layout is a directory layout of dumps at Wikimedia.
 type layout struct {
 	name   string
-	folder func(wiki string) string // that has a folder for each date
+	folder func(wiki string) string // URL of the directory with a subdirectory for each date
 	files  func(ctx context.Context, c *Client, r Request, date string) (*List, error)
 }
 
-// layouts in the order in which they are asked: content exports took over from
-// XML dumps, which the index page calls deprecated since 2026.
+// layouts are in order of preference: content exports replace XML dumps, which are
+// deprecated according to the index page of 2026.
 var layouts = []layout{
 	{LayoutContent, contentFolder, contentFiles},
 	{LayoutLegacy, legacyFolder, legacyFiles},
@@ -39,8 +39,8 @@ func contentFolder(wiki string) string {
 
 func legacyFolder(wiki string) string { return "https://dumps.wikimedia.org/" + wiki }
 
-// newestTries is how many dates are looked at for the newest complete dump: one
-// may be in the making, more than a few means that something else is wrong.
+// newestTries is the number of dates at which the newest complete dump is searched.
+// Usually at most one dump is incomplete.
 const newestTries = 4
 
 // resolveWiki finds the files of a wiki's dump.
@@ -86,12 +86,12 @@ func (c *Client) dates(ctx context.Context, l layout, wiki string) ([]string, er
 	return parseDates(listing), nil
 }
 
-// A NoDumpError says that a wiki has no dump of a date. It matches
+// A NoDumpError reports that a wiki has no dump of a date. It matches
 // [ErrNotFound].
 type NoDumpError struct {
 	Wiki, Date string
-	Nearest    string   // date, "" where there is none
-	Available  []string // dates
+	Nearest    string   // nearest date with a dump, or ""
+	Available  []string // all dates with a dump
 }
 
 func (e *NoDumpError) Error() string {
@@ -99,17 +99,17 @@ func (e *NoDumpError) Error() string {
 	case len(e.Available) == 0:
 		return fmt.Sprintf("dump of %s: %v: is that the name of a wiki?", e.Wiki, ErrNotFound)
 	case e.Date == Latest:
-		return fmt.Sprintf("dump of %s: %v: none of the newest is complete (there are %s)", e.Wiki, ErrNotFound, strings.Join(e.Available, ", "))
+		return fmt.Sprintf("dump of %s: %v: none of the newest dumps is complete (available: %s)", e.Wiki, ErrNotFound, strings.Join(e.Available, ", "))
 	}
-	return fmt.Sprintf("dump of %s of %s: %v: old dumps are deleted; the nearest is %s@%s (there are %s)", e.Wiki, e.Date, ErrNotFound,
+	return fmt.Sprintf("dump of %s of %s: %v: old dumps are deleted; the nearest is %s@%s (available: %s)", e.Wiki, e.Date, ErrNotFound,
 		e.Wiki, e.Nearest, strings.Join(e.Available, ", "))
 }
 
 // Unwrap returns [ErrNotFound].
 func (e *NoDumpError) Unwrap() error { return ErrNotFound }
 
-// nearest returns the date with the fewest days between it and the one wanted,
-// of two the later.
+// nearest returns the date nearest to the wanted one; the later of two equally
+// near.
 func nearest(dates []string, wanted string) (best string) {
 	want, err := time.Parse(time.DateOnly, wanted)
 	if err != nil {
@@ -129,8 +129,8 @@ func nearest(dates []string, wanted string) (best string) {
 	return best
 }
 
-// contentFiles lists a content export: WIKI/DATE/xml/bzip2/ holds the files,
-// SHA256SUMS and, once all is there, the empty file _SUCCESS.
+// contentFiles lists the files of a content export. WIKI/DATE/xml/bzip2/ has the
+// files, SHA256SUMS and, when complete, the empty file _SUCCESS.
 func contentFiles(ctx context.Context, c *Client, r Request, date string) (*List, error) {
 	folder := contentFolder(r.Wiki) + "/" + date + "/xml/bzip2/"
 	if _, err := c.get(ctx, folder+"_SUCCESS", maxSums); err != nil {
@@ -153,14 +153,14 @@ func contentFiles(ctx context.Context, c *Client, r Request, date string) (*List
 		}
 	}
 	if len(list.Files) == 0 {
-		return nil, fmt.Errorf("%s: %w: it names no file %s-%s-….xml.bz2", source, ErrCorrupt, r.Wiki, date)
+		return nil, fmt.Errorf("%s: %w: no file %s-%s-….xml.bz2 in the list", source, ErrCorrupt, r.Wiki, date)
 	}
 	byPages(list.Files)
 	return list, nil
 }
 
-// legacyFiles lists an XML dump: WIKI/DATE/dumpstatus.json names the files of
-// each job with sizes and checksums.
+// legacyFiles lists the files of an XML dump. WIKI/DATE/dumpstatus.json has the
+// files of each job with sizes and checksums.
 func legacyFiles(ctx context.Context, c *Client, r Request, date string) (*List, error) {
 	digits := strings.ReplaceAll(date, "-", "")
 	folder := legacyFolder(r.Wiki) + "/" + digits + "/"
