@@ -61,7 +61,7 @@ func ParseWiki(s string) (Request, error) {
 	if dated && date != Latest {
 		m := wikiDate.FindStringSubmatch(date)
 		if m == nil {
-			return r, fmt.Errorf("%q: the date must be like 2026-08-01 or %s", s, Latest)
+			return r, fmt.Errorf("%q: a date is like 2026-08-01, or %s", s, Latest)
 		}
 		r.Date = m[1] + "-" + m[2] + "-" + m[3]
 	}

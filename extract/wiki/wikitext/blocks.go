@@ -61,8 +61,8 @@ func (s *Scanner) invisible(i, e int) int {
 	return i
 }
 
-// vanishing returns the end of the links to categories and other languages at
-// i. The text after them is still at the start of the line.
+// vanishing returns the end of the links to categories and other languages at i;
+// i if there are none. The text after them is still at the start of the line.
 func (s *Scanner) vanishing(i, e int) int {
 	for i+1 < e && s.src[i] == '[' && s.src[i+1] == '[' {
 		// The byte after the link rules out most lines that begin with one.
@@ -132,7 +132,7 @@ func (s *Scanner) isResidue(i, e int) bool {
 	return s.residue && (s.src[i] == '|' || i+1 < e && s.src[i+1] == ' ')
 }
 
-// residueLine drops a row of such a table, or the end mark.
+// residueLine drops a row of such a table, or the mark that ends the table.
 func (s *Scanner) residueLine(i, e int) int {
 	if n := s.tableStop(i, e); n > 0 {
 		s.endLine()

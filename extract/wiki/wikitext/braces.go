@@ -2,10 +2,10 @@ package wikitext
 
 import "slices"
 
-// A finder knows the ends of constructs. It finds each by a scan that is never
-// repeated: each kind of construct records how far it was scanned and what was
-// found. So hostile input (unclosed, deeply nested) takes linear time. Lookups
-// come nearly in source order.
+// A finder finds the ends of constructs and caches them. No scan is repeated: for
+// each kind of construct it records what was found and how far the page was
+// scanned. So hostile input (unclosed, deeply nested) takes linear time. Most
+// lookups are in source order.
 type finder struct {
 	elements []element // pairs of braces, and of brackets inside braces
 	matched  int       // braces that begin before this place are in elements
@@ -16,7 +16,7 @@ type finder struct {
 	ext     extFinder
 	variant variantFinder
 	near    nearFinder
-	work    int // bytes looked at, for tests of linearity
+	work    int // bytes scanned, for tests of linear time
 }
 
 // A nearFinder caches the ends of constructs closed within the range being
@@ -53,14 +53,14 @@ type element struct {
 	width      int32 // braces at each end: 2, or 3 for a parameter
 }
 
-// maxPage bounds the bytes of a page that are looked at, so that places fit
-// in 32 bits. MediaWiki's own limit is 2 MiB.
+// maxPage is the maximum number of bytes of a page that are scanned, so that offsets
+// fit in 32 bits. MediaWiki's own limit is 2 MiB.
 const maxPage = 1<<31 - 1
 
-// A piece is a run of opening braces or brackets that is not yet used up.
+// A piece is a run of opening braces or brackets, some of which are not closed yet.
 type piece struct {
 	pos, count int
-	slot       int  // where its next element goes: slots are reserved when it opens
+	slot       int  // index of its next element; they are reserved when it opens
 	kind       byte // '{' or '['
 }
 
@@ -79,8 +79,8 @@ func (s *Scanner) elementAt(i int) (element, bool) {
 	return s.elements[k], true
 }
 
-// lastElement returns the place of the last element that begins at i or
-// before, or -1.
+// lastElement returns the index of the last element that begins at or before i,
+// or -1.
 func (f *finder) lastElement(i int) int {
 	lo, hi := 0, len(f.elements)
 	for lo < hi {
@@ -94,8 +94,8 @@ func (f *finder) lastElement(i int) int {
 	return lo - 1
 }
 
-// elementInRun returns the outermost closed element that begins inside the
-// run of braces at i, but not with it.
+// elementInRun returns the outermost closed element that begins inside the run
+// of braces at i, after its first brace.
 func (f *finder) elementInRun(i, run int) (el element, ok bool) {
 	for k := f.lastElement(i + run - 1); k >= 0 && int(f.elements[k].start) > i && f.elements[k].end >= 0; k-- {
 		el, ok = f.elements[k], true
@@ -187,8 +187,8 @@ func (s *Scanner) open(i, run int) {
 	s.pieces = append(s.pieces, piece{pos: i, count: run, slot: len(s.elements) - 1, kind: s.src[i]})
 }
 
-// close uses up a run of closing braces or brackets and returns where it ends,
-// or where the last open piece was closed.
+// close matches a run of closing braces or brackets with the open pieces. It
+// returns the end of the run, or of the brace that closed the last piece.
 func (s *Scanner) close(i, run int) int {
 	brace := s.src[i] == '}'
 	for run >= 2 {

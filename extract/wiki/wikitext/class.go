@@ -1,28 +1,28 @@
 package wikitext
 
-// Classes of bytes, so that a run of plain text is skipped with one table
-// look-up a byte.
+// Classes of bytes. A run of plain text is skipped with one table look-up for each
+// byte.
 const (
 	classInline   = 1 << iota // may begin something inline
-	classLine                 // matters when looking for the end of a line
-	classBrace                // matters when pairing brackets
-	classTarget               // may not stand in the target of a link
-	classLabel                // matters when looking for the end of a label
+	classLine                 // is handled in the search for the end of a line
+	classBrace                // is handled when brackets are paired
+	classTarget               // is not allowed in the target of a link
+	classLabel                // is handled in the search for the end of a label
 	classColon                // splits a term from its definition
 	classVariant              // may begin a language variant
-	classURL                  // may not stand in the URL of an external link
+	classURL                  // is not allowed in the URL of an external link
 	classLetter               // ASCII letter
-	classOdd                  // a title with it needs a closer look
-	classArgument             // matters when splitting the arguments of a template
-	classNoKey                // may not stand in the name of an argument
+	classOdd                  // a title that contains it must be checked
+	classArgument             // is handled when arguments of a template are split
+	classNoKey                // is not allowed in the name of an argument
 	classSpace                // a blank or a line feed
 )
 
 var class = buildClasses()
 
-// skip returns the place of the next byte of one of the classes in src from i
-// on, or len(src). Nearly all time is spent here, so four bytes share a bounds
-// check.
+// skip returns the offset of the first byte in src[i:] that has one of the
+// classes, or len(src). Most of the time is spent here, so four bytes share a
+// bounds check.
 func skip(src []byte, i int, classes uint16) int {
 	for i+4 <= len(src) {
 		b := src[i : i+4 : i+4]

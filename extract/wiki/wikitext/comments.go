@@ -54,8 +54,8 @@ func (s *Scanner) withoutComments(src []byte) []byte {
 	return s.clean
 }
 
-// commentAt returns what is to go with the comment at i, nothing if there is
-// none; what lies before start is gone already.
+// commentAt returns the range to remove for the comment at i: empty if there is
+// none, and never before start.
 func (s *Scanner) commentAt(i, start int) (from, to int) {
 	to = s.commentEndAt(i)
 	if to == i {

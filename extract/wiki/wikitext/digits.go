@@ -2,7 +2,7 @@ package wikitext
 
 import "strings"
 
-// number renders a number with its digits in groups.
+// number renders a number with grouped digits.
 func (s *Scanner) number(p span) {
 	text, mark := s.capture(p)
 	end := len(s.aside)
@@ -11,8 +11,8 @@ func (s *Scanner) number(p span) {
 	s.release(mark)
 }
 
-// formatNumber renders {{formatnum:1234}}; with R the separators are taken
-// out, with NOSEP none are put in.
+// formatNumber renders {{formatnum:1234}}. With the argument R it removes
+// separators, with NOSEP it adds none.
 func (s *Scanner) formatNumber(p span, args []argument) {
 	switch string(s.bytes(s.arg(args, 1))) {
 	case "R":
@@ -32,14 +32,15 @@ func (s *Scanner) formatNumber(p span, args []argument) {
 	}
 }
 
-// digitMarks are how a language writes long numbers.
+// digitMarks are the separators in numbers of a language.
 type digitMarks struct {
 	group, decimal string
-	least          int // digits of the shortest number that is grouped
+	least          int // minimum digits of a number that is grouped
 }
 
-// digitsOf returns the marks that MediaWiki puts into the numbers of a wiki in
-// the language (its messages' separatorTransformTable, minimumGroupingDigits).
+// digitsOf returns the separators that MediaWiki uses in numbers on a wiki in
+// the language (separatorTransformTable and minimumGroupingDigits of its
+// messages).
 func digitsOf(lang string) digitMarks {
 	base, _, _ := strings.Cut(lang, "-")
 	switch base {
@@ -53,8 +54,8 @@ func digitsOf(lang string) digitMarks {
 	return digitMarks{",", ".", 4}
 }
 
-// appendGrouped appends text with marks between groups of three digits where
-// it is a plain number.
+// appendGrouped appends text; if it is a plain number, with separators between
+// groups of three digits.
 func appendGrouped(dst, text []byte, m digitMarks) []byte {
 	start := 0
 	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
@@ -82,7 +83,7 @@ func appendGrouped(dst, text []byte, m digitMarks) []byte {
 }
 
 // measure renders {{unité|6925|km|2}} and {{unité|6925 km2}} of the French
-// Wikipedia: a number with its digits grouped, then units, each with its power.
+// Wikipedia: a number with grouped digits, then units, each with its power.
 func (s *Scanner) measure(args []argument) {
 	p := s.arg(args, 1)
 	digits := 0

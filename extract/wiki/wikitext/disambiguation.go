@@ -5,9 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// disambiguations are the templates that mark a page as a list of meanings,
-// in the languages of Wikipedia (their pages MediaWiki:Disambiguationspage),
-// folded. Lists of given names and surnames are not among them.
+// disambiguations are the names, folded, of the templates that mark disambiguation
+// pages, in the languages of Wikipedia (their pages
+// MediaWiki:Disambiguationspage). Templates for lists of names of persons are not
+// included.
 var disambiguations = makeSet(
 	"disambig", "dab", "disambiguation", "disamb", "disambiguation page", "disambiguation cleanup", "disambig-cleanup", "disambig cleanup",
 	"geodis", "hndis", "hndis-cleanup", "human name disambiguation", "place name disambiguation", "hospital disambiguation", "hospitaldis",
@@ -26,13 +27,13 @@ var disambiguations = makeSet(
 	"দ্ব্যর্থতা নিরসন", "बहुविकल्पी", "बहुविकल्पी शब्द", "அயற்பெயர்", "பக்கவழி நெறிப்படுத்தல்", "అయోమయ నివృత్తి", "നാനാർത്ഥം", "ನಾನಾರ್ಥ", "ضد ابہام", "ملتبس",
 )
 
-// disambiguationSwitch is the behaviour switch of the same meaning (extension
-// Disambiguator).
+// disambiguationSwitch is the behaviour switch that marks a disambiguation page
+// (extension Disambiguator).
 var disambiguationSwitch = []byte("__DISAMBIG__")
 
-// IsDisambiguation reports whether a page says that it is a list of the meanings
-// of its title: by one of the templates for that, in any language, or by
-// __DISAMBIG__. A template inside another one does not count.
+// IsDisambiguation reports whether a page is marked as a disambiguation page, by
+// a template in any language or by __DISAMBIG__. A template inside another
+// template does not count.
 func IsDisambiguation(src []byte) bool {
 	if bytes.Contains(src, disambiguationSwitch) {
 		return true
@@ -55,13 +56,14 @@ func IsDisambiguation(src []byte) bool {
 	}
 }
 
-// A depthFinder counts the templates that are open at ever later places.
+// A depthFinder counts the open templates at increasing offsets.
 type depthFinder struct {
 	src      []byte
 	i, depth int
 }
 
-// at returns the number of templates open at i, where no run of braces is cut.
+// at returns the number of templates open at i, which must not be inside a run
+// of braces.
 func (f *depthFinder) at(i int) int {
 	for {
 		f.i = skip(f.src[:i], f.i, classBrace)
@@ -121,8 +123,8 @@ func foldByte(c byte) byte {
 	return c
 }
 
-// namesDisambiguation reports whether a template whose text begins with b is
-// one that marks a disambiguation page.
+// namesDisambiguation reports whether the template whose text begins with b
+// marks a disambiguation page.
 func namesDisambiguation(b []byte, scratch *[]byte) bool {
 	end := bytes.IndexAny(b[:min(len(b), maxDisambiguation)], "|}\n<")
 	if end < 0 {

@@ -5,20 +5,20 @@ import (
 	"unicode/utf8"
 )
 
-// maxEntity bounds the name or number of a character reference; the longest
-// name of HTML has 31 letters.
+// maxEntity is the maximum length in bytes of the name or number in a character
+// reference; the longest name of HTML has 31 letters.
 const maxEntity = 40
 
-// An entity is a parsed character reference: its text and its end.
+// An entity is a parsed character reference.
 type entity struct {
-	text string // "" with char 0: shows nothing
-	char rune   // shown instead of text, unless 0
+	text string // "" and char 0: invisible
+	char rune   // the character; 0: use text
 	next int
 }
 
-// entityAt reads the character reference at i, "&". It must end in ";" and
-// name a character that MediaWiki shows (Sanitizer::normalizeCharReferences);
-// anything else is text.
+// entityAt parses the character reference at i, "&". It must end in ";" and name
+// a character that MediaWiki shows (Sanitizer::normalizeCharReferences);
+// anything else is plain text.
 func (s *Scanner) entityAt(src []byte, i int) (ent entity, ok bool) {
 	j := i + 1
 	if j < len(src) && src[j] >= utf8.RuneSelf {
@@ -70,8 +70,8 @@ func (s *Scanner) namedEntity(name, src []byte) (text string, ok bool) {
 	return text, true
 }
 
-// foreignEntity reads the two names beyond ASCII, &רלמ; and &رلم;, that
-// MediaWiki knows: both are right-to-left marks, not to be seen.
+// foreignEntity parses the two names of MediaWiki outside ASCII, &רלמ; and
+// &رلم;. Both are right-to-left marks, which are invisible.
 func foreignEntity(src []byte, i int) (ent entity, ok bool) {
 	for _, name := range []string{"&רלמ;", "&رلم;"} {
 		if len(src)-i >= len(name) && string(src[i:i+len(name)]) == name {
@@ -117,7 +117,7 @@ func validChar(r rune) bool {
 	return r <= 0xD7FF || r >= 0xE000 && r <= 0xFFFD || r >= 0x10000 && r <= utf8.MaxRune
 }
 
-// shown maps all kinds of spaces to a blank and invisible characters to 0.
+// shown maps all kinds of spaces to a space and invisible characters to 0.
 func shown(r rune) rune {
 	switch r {
 	case '\t', '\n', 0xA0, 0x2002, 0x2003, 0x2009, 0x202F:

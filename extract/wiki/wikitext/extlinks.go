@@ -5,8 +5,8 @@ import "bytes"
 // maxProtocol is the longest name of a protocol.
 const maxProtocol = len("worldwind")
 
-// protocolLength returns the length of the protocol of a URL ($wgUrlProtocols)
-// at the start of b, in any case, or 0.
+// protocolLength returns the length of the URL protocol ($wgUrlProtocols), in
+// any case, at the start of b; or 0.
 func protocolLength(b []byte) int {
 	var name [maxProtocol]byte
 	n := 0
@@ -47,9 +47,9 @@ type extLink struct {
 	next            int
 }
 
-// extLinkAt reads the external link at i, "[": a URL, then a label up to the
-// next "]" on the line, where links and templates in the label are stepped
-// over (Parser::handleExternalLinks).
+// extLinkAt parses the external link at i, "[": a URL, then a label up to the
+// next "]" on the line. Links and templates in the label are skipped
+// (Parser::handleExternalLinks).
 func (s *Scanner) extLinkAt(i, e int) (l extLink, ok bool) {
 	if s.near.url.covers(i, e) {
 		return l, false
@@ -75,8 +75,8 @@ func (s *Scanner) extLinkAt(i, e int) (l extLink, ok bool) {
 	return extLink{label: j, labelEnd: k, next: k + 1}, true
 }
 
-// skipInLabel steps over the link, template, comment or extension tag at k, or
-// over one byte.
+// skipInLabel skips the link, template, comment or extension tag at k, or one
+// byte.
 func (s *Scanner) skipInLabel(k, e int) int {
 	if k+1 < e && s.src[k] == '[' && s.src[k+1] == '[' {
 		if inner, ok := s.linkAt(k, e); ok {
@@ -86,8 +86,8 @@ func (s *Scanner) skipInLabel(k, e int) int {
 	return s.step(k, e)
 }
 
-// urlEnd returns the end of the URL at i. Templates in it are stepped over;
-// italics and the entities of < and > end it.
+// urlEnd returns the end of the URL at i. Templates in it are skipped; italics
+// and the entities of < and > end it.
 func (s *Scanner) urlEnd(i, e int) int {
 	for i < e {
 		switch c := s.src[i]; {
@@ -135,8 +135,8 @@ func (s *Scanner) endsURL(i, e int) bool {
 	return bytes.HasPrefix(rest, []byte("''")) || bytes.HasPrefix(rest, []byte("\u00a0")) || bytes.HasPrefix(rest, []byte("\u3000"))
 }
 
-// extLink renders an external link. Without a label MediaWiki shows a number
-// in brackets, which is no text.
+// extLink renders an external link. Without a label MediaWiki shows a number in
+// brackets, which is dropped.
 func (s *Scanner) extLink(l extLink) {
 	i := l.label
 	for i < l.labelEnd && isBlank(s.src[i]) {

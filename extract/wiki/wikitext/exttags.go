@@ -17,13 +17,13 @@ func (f *extFinder) reset(size int) {
 	f.comment = f.gt
 }
 
-// A nextFinder caches the last answer to "where is the next one".
+// A nextFinder caches the last result of a search for the next occurrence.
 type nextFinder struct {
-	from, to, end int // asked from; found at to, ending at end; to = 0: never asked
-	none          int // there is none from here on
+	from, to, end int // the search from there found it at to, ending at end; to = 0: no search yet
+	none          int // there is none from this offset on
 }
 
-// cached returns the answer if it is known.
+// cached returns the result of a search from i, if known.
 func (f *nextFinder) cached(i int) (to, end int, known bool) {
 	if i >= f.none {
 		return -1, -1, true
@@ -36,7 +36,7 @@ func (f *nextFinder) cached(i int) (to, end int, known bool) {
 
 func (f *nextFinder) found(i, to, end int) { f.from, f.to, f.end = i, to, end }
 
-// next returns where the bytes of sub next occur from i on, or -1.
+// next returns the offset of the next occurrence of sub from i on, or -1.
 func (s *Scanner) next(f *nextFinder, i int, sub []byte) int {
 	if to, _, known := f.cached(i); known {
 		return to
@@ -54,8 +54,8 @@ func (s *Scanner) next(f *nextFinder, i int, sub []byte) int {
 
 var gt = []byte(">")
 
-// An extTag is an extension tag with its content, which is opaque to
-// everything else: brackets, tables and line ends in it count for nothing.
+// An extTag is an extension tag with its content. Brackets, tables and line ends
+// in the content have no meaning.
 type extTag struct {
 	tagInfo
 	inline        bool // source code inside of a line
@@ -63,8 +63,8 @@ type extTag struct {
 	next          int
 }
 
-// extTagAt parses the extension tag at i, "<", as MediaWiki's preprocessor
-// does: the tag ends at the first ">", its content at the first closing tag. An
+// extTagAt parses the extension tag at i, "<", like MediaWiki's preprocessor:
+// the tag ends at the first ">", its content at the first closing tag. An
 // unclosed tag is not an extension tag, except includeonly.
 func (s *Scanner) extTagAt(i, e int) (t extTag, ok bool) {
 	info, nameEnd := s.tagName(i+1, e)
@@ -92,7 +92,7 @@ func (s *Scanner) extTagAt(i, e int) (t extTag, ok bool) {
 	return t, true
 }
 
-// hasWord reports whether word stands among the attributes of a tag.
+// hasWord reports whether word is one of the attributes of a tag.
 func hasWord(attributes []byte, word string) bool {
 	for field := range bytes.FieldsSeq(attributes) {
 		name, _, _ := bytes.Cut(field, []byte("="))
@@ -192,8 +192,8 @@ func (s *Scanner) literal(i, e int) {
 	}
 }
 
-// literalByte writes what begins at i: an entity, a no-break space, a line
-// feed or nothing of the kind.
+// literalByte writes the entity, no-break space, line feed or other byte at i
+// and returns its end.
 func (s *Scanner) literalByte(i, e int) int {
 	switch s.src[i] {
 	case '&':
@@ -214,7 +214,7 @@ func (s *Scanner) literalByte(i, e int) int {
 	return i + 1
 }
 
-// preformatted writes literal lines, each on a line of its own.
+// preformatted writes literal lines, each as a line of its own.
 func (s *Scanner) preformatted(i, e int) {
 	s.breakLine()
 	s.literalLines(i, e)
@@ -237,8 +237,8 @@ func (s *Scanner) literalLines(i, e int) {
 
 var nowikiStart, nowikiEnd = []byte("<nowiki>"), []byte("</nowiki>")
 
-// preformattedNowiki writes the content of <pre>. Pairs of nowiki tags in it
-// are needed by some and shown by none.
+// preformattedNowiki writes the content of <pre>. Pairs of nowiki tags in it are
+// not shown.
 func (s *Scanner) preformattedNowiki(i, e int) {
 	s.breakLine()
 	for {

@@ -31,8 +31,8 @@ const (
 	funcPadRight
 )
 
-// variables are written without a colon. Those that depend on the time of
-// reading or on other pages are dropped.
+// variables are written without a colon. Those that depend on the current time or
+// on other pages are dropped.
 var variables = map[string]function{
 	"pagename": funcTitle, "pagenamee": funcTitle, "fullpagename": funcTitle, "basepagename": funcTitle,
 	"subpagename": funcTitle, "rootpagename": funcTitle, "namespace": funcDrop, "sitename": funcDrop,
@@ -71,8 +71,8 @@ func functionOf(name []byte) function {
 	return funcNone
 }
 
-// function renders a variable or parser function. The first argument begins
-// with its name.
+// function renders a variable or parser function. The first argument begins with
+// the name of the function.
 func (s *Scanner) function(f function, args []argument) {
 	first := args[0].value
 	colon := bytes.IndexByte(s.bytes(first), ':')
@@ -129,7 +129,7 @@ func (s *Scanner) shows(p span) bool {
 	return len(text) > 0
 }
 
-// choose renders positional argument n if yes, else the one after.
+// choose renders positional argument n if yes, else argument n+1.
 func (s *Scanner) choose(yes bool, args []argument, n int) {
 	if !yes {
 		n++

@@ -40,7 +40,8 @@ func (s *Scanner) choice(first span, args []argument) {
 	s.put(fallback)
 }
 
-// noError renders {{#iferror:value|bad|good}}. Nothing here shows an error.
+// noError renders {{#iferror:value|bad|good}} as if there were no error: errors
+// are not shown.
 func (s *Scanner) noError(first span, args []argument) {
 	if len(args) > 2 {
 		s.put(s.arg(args, 2))
@@ -77,12 +78,12 @@ func plainNumber(b []byte) (v float64, ok bool) {
 	return v, err == nil
 }
 
-// maxPadded bounds the length that a text is padded to. MediaWiki allows 500,
-// but numbers are all that pages pad, and a page must not grow without bounds.
+// maxPadded limits the length to which a text is padded. MediaWiki allows 500,
+// but pages only pad numbers, and the text of a page must stay bounded.
 const maxPadded = 32
 
-// padded renders {{padleft:7|3|0}}: the text, made as long as the second
-// argument says with the third, or zeros.
+// padded renders {{padleft:7|3|0}}: the first argument, padded to the length in
+// the second one with the third one or zeros.
 func (s *Scanner) padded(f function, first span, args []argument) {
 	text, mark := s.capture(first)
 	defer s.release(mark)

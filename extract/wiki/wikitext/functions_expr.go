@@ -6,9 +6,9 @@ import (
 	"strconv"
 )
 
-// expression renders {{#expr:1+2}} and {{#ifexpr:1<2|yes|no}}. The numbers that
-// templates and variables would give are unknown, so an expression with them
-// renders to nothing, as does one with an error.
+// expression renders {{#expr:1+2}} and {{#ifexpr:1<2|yes|no}}. An expression
+// with a template or variable, whose value is unknown, or with an error renders
+// to nothing.
 func (s *Scanner) expression(f function, first span, args []argument) {
 	if bytes.Contains(s.bytes(first), []byte("{{")) {
 		return
@@ -43,9 +43,9 @@ func appendResult(dst []byte, v float64) []byte {
 	return strconv.AppendFloat(dst, rounded, 'f', -1, 64)
 }
 
-// evaluate computes an expression of the extension ParserFunctions, but for
-// trigonometry and logarithms, whose last digits differ from machine to
-// machine.
+// evaluate computes an expression of the extension ParserFunctions. Trigonometry
+// and logarithms are not supported, because their last digits differ between
+// machines.
 func evaluate(text []byte) (v float64, ok bool) {
 	if len(text) == 0 || len(text) > maxExpression {
 		return 0, false
@@ -56,8 +56,8 @@ func evaluate(text []byte) (v float64, ok bool) {
 	return v, ok && len(e.rest) == 0 && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
-// An expression is no longer than maxExpression bytes, which also bounds the
-// depth of the recursion.
+// maxExpression is the maximum length of an expression in bytes. It also limits
+// the depth of the recursion.
 const maxExpression = 512
 
 // An evaluator reads an expression from left to right.
@@ -65,7 +65,7 @@ type evaluator struct{ rest []byte }
 
 func (e *evaluator) skipBlanks() { e.rest = bytes.TrimLeft(e.rest, " \t\r\n") }
 
-// take steps over a word or sign if it comes next.
+// take skips a word or sign if it comes next, and reports whether it did.
 func (e *evaluator) take(word string) bool {
 	n := len(word)
 	if len(e.rest) < n || !bytes.EqualFold(e.rest[:n], []byte(word)) {
@@ -78,8 +78,8 @@ func (e *evaluator) take(word string) bool {
 	return true
 }
 
-// operators are the binary ones by how strongly they bind, the longer before
-// those that they begin with.
+// operators are the binary operators by increasing precedence. An operator comes
+// before those that it begins with.
 var operators = [][]string{
 	{"or"}, {"and"},
 	{"<>", "!=", "<=", ">=", "=", "<", ">"},
@@ -90,8 +90,8 @@ var operators = [][]string{
 	{"e"},
 }
 
-// binary evaluates the operators of the level and those that bind stronger.
-// All are left to right.
+// binary evaluates operators of the level and of higher ones. All are
+// left-associative.
 func (e *evaluator) binary(level int) (v float64, ok bool) {
 	if level == len(operators) {
 		return e.unary()
@@ -229,8 +229,8 @@ func roundTo(v, decimals float64) (float64, bool) {
 	return math.Round(v*scale) / scale, true
 }
 
-// power raises to a whole power by multiplication, which gives the same digits
-// on every machine.
+// power computes v to the power of the integer n by multiplication, which gives
+// the same digits on every machine.
 func power(v, n float64) (float64, bool) {
 	if n != math.Trunc(n) || math.Abs(n) > maxDigits {
 		return 0, false

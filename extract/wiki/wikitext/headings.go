@@ -34,7 +34,7 @@ func (h *pendingHeadings) push(level int, text []byte) {
 	h.n++
 }
 
-// flush writes the waiting headings before the line that begins.
+// flush writes the pending headings before the line that begins.
 func (h *pendingHeadings) flush(s *Scanner) {
 	for _, p := range h.head[:h.n] {
 		if p.end > p.start {
@@ -56,7 +56,7 @@ type headingLine struct {
 	next       int // the next line
 }
 
-// headingAt reads the heading at a line that begins with '='. Blanks may follow
+// headingAt parses the heading at the start of a line, "=". Blanks may follow
 // the closing signs.
 func (s *Scanner) headingAt(i, e int) (h headingLine, ok bool) {
 	eol := s.lineEnd(i, e)
@@ -73,7 +73,7 @@ func (s *Scanner) headingAt(i, e int) (h headingLine, ok bool) {
 		shut--
 	}
 	level := min(open-i, end-shut, maxHeadingLevel)
-	if open == end { // a line of signs alone: the middle ones are the text
+	if open == end { // a line of only signs: the middle ones are the text
 		level = min((end-i-1)/2, maxHeadingLevel)
 	}
 	if level <= 0 {
@@ -111,7 +111,8 @@ func (s *Scanner) heading(i, e int) (next int, ok bool) {
 	return h.next, true
 }
 
-// maxBackMatterLevel: a deeper heading "Notes" belongs to its section.
+// maxBackMatterLevel is the deepest level of back matter: a deeper heading
+// "Notes" belongs to its section.
 const maxBackMatterLevel = 3
 
 // sectionEnd returns where the next heading of the level or above begins.

@@ -10,7 +10,7 @@ type link struct {
 	target, targetEnd int
 	label, labelEnd   int // label < 0: none
 	next              int
-	odd               bool // the target is not just words
+	odd               bool // the target has bytes of classOdd
 }
 
 // linkAt reads the link at i, "[[", by the rules of
@@ -50,8 +50,8 @@ func (s *Scanner) linkAt(i, e int) (l link, ok bool) {
 	return l, true
 }
 
-// targetEnd returns where the characters of a title end, and whether odd ones
-// are among them. Templates in a target are stepped over.
+// targetEnd returns the end of the characters that a title may have, and whether
+// bytes of classOdd are among them. It skips templates.
 func (s *Scanner) targetEnd(i, e int) (end int, odd bool) {
 	var seen uint16
 	for i < e {
@@ -76,8 +76,7 @@ func (s *Scanner) targetEnd(i, e int) (end int, odd bool) {
 // barTemplate is the template that renders a bar.
 const barTemplate = "{{!}}"
 
-// barAt returns the length of the bar at i, which a template may stand for,
-// or 0.
+// barAt returns the length of the bar at i, "|" or "{{!}}", or 0.
 func (s *Scanner) barAt(i, e int) int {
 	switch {
 	case i < e && s.src[i] == '|':
@@ -88,8 +87,8 @@ func (s *Scanner) barAt(i, e int) int {
 	return 0
 }
 
-// labelEnd returns where the first "]]" or "[[" from i on stands, outside of
-// templates, comments and extension tags, and whether it is a "]]".
+// labelEnd returns the offset of the first "]]" or "[[" in src[i:e], outside of
+// templates, comments and extension tags, and whether it is "]]".
 func (s *Scanner) labelEnd(i, e int) (at int, closed bool) {
 	if s.near.label.covers(i, e) {
 		return e, false
@@ -177,16 +176,16 @@ func (s *Scanner) validTarget(l link) bool {
 	case bytes.IndexByte(t, '%') >= 0 && badPercent(t), bytes.IndexByte(t, '&') >= 0 && s.badEntity(t):
 		return false
 	case t[len(t)-1] == ':' && isShownNamespace(fold(&s.name, trimSpace(t[:len(t)-1]))):
-		return false // of the others even an empty title is dropped
+		return false // a link of another namespace is dropped even with an empty title
 	}
 	return !relative(t)
 }
 
-// maxTitleBytes bounds a target: a title has 255 bytes, a section name after
-// it may be longer.
+// maxTitleBytes is the maximum length of a target. A title has up to 255 bytes;
+// a section name after it may be longer.
 const maxTitleBytes = 1024
 
-// relative reports whether a title has a part "." or "..", which no title may.
+// relative reports whether a title has a part "." or "..", which is not allowed.
 func relative(t []byte) bool {
 	if t[0] == '.' && (len(t) == 1 || string(t) == ".." || bytes.HasPrefix(t, []byte("./")) || bytes.HasPrefix(t, []byte("../"))) {
 		return true
@@ -281,8 +280,8 @@ func (s *Scanner) link(l link) {
 	s.linkEnd = len(s.out)
 }
 
-// isSister reports whether a target without a label leads to a page on the same
-// matter at another project: Wikivoyage shows those in its side bar.
+// isSister reports whether a target without a label is the page about the same
+// subject at another project. Wikivoyage shows such links only in its side bar.
 func isSister(target []byte, scratch *[]byte) bool {
 	prefix, rest, _ := bytes.Cut(target, []byte(":"))
 	switch string(fold(scratch, trimSpace(prefix))) {
@@ -306,8 +305,8 @@ func (s *Scanner) standsAlone(l link) bool {
 	return (i == 0 || s.src[i-1] == '\n') && (e == len(s.src) || s.src[e] == '\n')
 }
 
-// title shows the target of a link without a label, as it stands but for
-// percent escapes.
+// title renders the target of a link without a label. Only percent escapes are
+// decoded.
 func (s *Scanner) title(l link, escaped bool) {
 	i, e := l.target, l.targetEnd
 	for i < e && (isBlank(s.src[i]) || escaped && s.src[i] == ':') {
@@ -345,8 +344,8 @@ func (s *Scanner) title(l link, escaped bool) {
 	}
 }
 
-// pipeTrick shows what MediaWiki makes of [[ns:Title (x)|]] when it is saved;
-// some pages have it where saving left it alone.
+// pipeTrick renders [[ns:Title (x)|]] as MediaWiki expands it when a page is
+// saved. Some pages still contain it.
 func (s *Scanner) pipeTrick(l link) {
 	t := trimSpace(s.src[l.target:l.targetEnd])
 	if k := bytes.IndexByte(t, ':'); k >= 0 {

@@ -16,8 +16,8 @@ var languageNames = map[string]string{
 	"ta": "Tamil", "te": "Telugu", "tg": "Tajik", "th": "Thai", "ti": "Tigrinya", "tk": "Turkmen", "tl": "Tagalog", "to": "Tongan", "tr": "Turkish", "tt": "Tatar", "udm": "Udmurt", "ug": "Uyghur", "uk": "Ukrainian", "ur": "Urdu", "uz": "Uzbek", "vec": "Venetian", "vi": "Vietnamese", "wa": "Walloon", "wo": "Wolof", "xh": "Xhosa", "yi": "Yiddish", "yo": "Yoruba", "yue": "Cantonese", "zh": "Chinese", "zu": "Zulu",
 }
 
-// languageCode maps the end of a name {{lang-xx}} to the code, as a string
-// that need not be made anew.
+// languageCode maps xx of a template {{lang-xx}} to the code as a string, to
+// avoid an allocation.
 var languageCode = buildLanguageCode()
 
 func buildLanguageCode() map[string]string {

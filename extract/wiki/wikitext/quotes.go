@@ -1,14 +1,13 @@
 package wikitext
 
-// quotes follows the runs of apostrophes of one source line. What they make
-// bold or italic is of no interest, but MediaWiki shows some apostrophes as
-// text, and which ones is known only at the end of the line: when both kinds
-// are left open, one ” ' ” of a bold run was an apostrophe before italics
+// quotes tracks the runs of apostrophes in a source line. MediaWiki shows some
+// apostrophes as text, which is decided at the end of the line: if both bold and
+// italics are still open, one bold run was an apostrophe followed by italics
 // (Parser::doQuotes).
 type quotes struct {
 	bold, italic int // runs seen
 	chunk        int // where the text since the last run begins
-	linkEnd      int // where the last link ends: to doQuotes it is no text
+	linkEnd      int // where the last link ends, which doQuotes does not count as text
 	afterLetter  int // first bold run after a one-letter word; -1: none
 	afterWord    int // first bold run after any other text
 	afterSpace   int // first bold run after a space
@@ -50,8 +49,8 @@ func (s *Scanner) apostrophes(n int) {
 	}
 }
 
-// noteBold remembers a run of three by what stands before it: the two
-// characters that doQuotes looks at.
+// noteBold records a run of three apostrophes by the two characters before it,
+// as doQuotes does.
 func (s *Scanner) noteBold() {
 	p := len(s.out)
 	var x1, x2 byte
@@ -70,7 +69,7 @@ func (s *Scanner) noteBold() {
 	}
 }
 
-// endQuotes settles the apostrophes of a source line.
+// endQuotes handles the apostrophes at the end of a source line.
 func (s *Scanner) endQuotes() {
 	if s.bold|s.italic == 0 { // most lines
 		s.chunk, s.linkEnd = len(s.out), -1
@@ -91,7 +90,8 @@ func (s *Scanner) endQuotes() {
 	s.quotes.reset(len(s.out))
 }
 
-// insertApostrophe puts an apostrophe at an earlier place of the source line.
+// insertApostrophe inserts an apostrophe at an earlier position of the source
+// line.
 func (s *Scanner) insertApostrophe(p int) {
 	if p == len(s.out) {
 		s.str("'")

@@ -74,7 +74,7 @@ func (s *Scanner) softBreak() {
 	s.soft = false
 }
 
-// begin starts an output line: the headings that wait for text come first.
+// begin starts an output line. Pending headings are written first.
 func (s *Scanner) begin() {
 	if !s.head {
 		s.heads.flush(s)
@@ -105,14 +105,14 @@ func (s *Scanner) join(p []byte) []byte {
 	return p
 }
 
-// A joinResult says how [Scanner.join] continues.
+// A joinResult tells [Scanner.join] how to continue.
 type joinResult uint8
 
 const (
 	joinWrite   joinResult = iota // nothing to repair: the text fits
 	joinAgain                     // one character was removed: look at the seam again
 	joinStart                     // the line became empty
-	joinNothing                   // all that is left of the text has been dealt with
+	joinNothing                   // no text is left to write
 )
 
 // A leftEdge is the end of the line before a seam.
@@ -174,8 +174,8 @@ func (s *Scanner) joinSpace(p []byte, left leftEdge) ([]byte, joinResult) {
 	return p, joinWrite
 }
 
-// joinEmptyBrackets removes the opening bracket whose closing one came before p:
-// nothing was left between them.
+// joinEmptyBrackets removes an opening bracket if nothing is left between it and
+// the closing one before p.
 func (s *Scanner) joinEmptyBrackets(p []byte, left leftEdge) ([]byte, joinResult) {
 	s.out = bytes.TrimRight(s.out[:left.end-left.length], " ")
 	s.out = s.out[:max(len(s.out), s.line)]
@@ -216,7 +216,7 @@ const (
 	markStop      // .
 )
 
-// firstMark classifies the first character of p and gives its length.
+// firstMark returns the class and length of the first character of p.
 func firstMark(p []byte) (m mark, n int) {
 	switch p[0] {
 	case ' ':
@@ -237,7 +237,7 @@ func firstMark(p []byte) (m mark, n int) {
 	return markOther, 1
 }
 
-// lastMark classifies the last character of p and gives its length.
+// lastMark returns the class and length of the last character of p.
 func lastMark(p []byte) (m mark, n int) {
 	if len(p) == 0 {
 		return markOther, 0
@@ -273,7 +273,7 @@ func closesUp(p []byte) bool {
 }
 
 // isConnector reports whether p is only a sign or word that connects two others,
-// with blanks around it.
+// with optional spaces after it.
 func isConnector(p []byte) bool {
 	switch string(bytes.TrimRight(p, " ")) {
 	case "/", "–", "—", "-", "·", "|", "&", "+", "or", "and":

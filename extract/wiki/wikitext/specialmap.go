@@ -2,13 +2,13 @@ package wikitext
 
 import "math/bits"
 
-// classSpecial are the classes whose bytes are looked for most: those that
-// [specialMap] has a bit for.
+// classSpecial are the most frequently searched classes, for which [specialMap] has
+// bits.
 const classSpecial = classInline | classLine | classBrace | classLabel | classArgument
 
-// A specialMap has marks for the bytes of classSpecial in a page: passes over
-// plain text look at 64 bytes at a time. It is made once a page, with vector
-// instructions; without them there is none.
+// A specialMap marks the bytes of classSpecial in a page, so that plain text is
+// skipped 64 bytes at a time. It is made once for each page with vector
+// instructions; without AVX2 it is nil.
 type specialMap []mark64
 
 // A mark64 has a bit for each of 64 bytes.
@@ -17,7 +17,7 @@ type mark64 struct {
 	bracket uint64 // set for classBrace, exactly
 }
 
-// mark makes the map of src, in the memory of m.
+// mark makes the map of src. It reuses the memory of m.
 func (m specialMap) mark(src []byte) specialMap {
 	if !canMark() {
 		return nil
@@ -42,8 +42,8 @@ func (m specialMap) mark(src []byte) specialMap {
 	return m
 }
 
-// skip returns the place of the next byte of one of the classes, which are of
-// classSpecial, in src[i:e], or e. It is [skip] with the map.
+// skip returns the offset of the first byte in src[i:e] that has one of the
+// classes, which must be in classSpecial; or e. It is [skip] with the map.
 func (s *Scanner) skip(i, e int, classes uint16) int {
 	if s.special == nil || i >= e {
 		return skip(s.src[:e], i, classes)

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// A tableFinder pairs the begins and ends of tables, which nest.
+// A tableFinder pairs the starts and ends of tables, which may be nested.
 type tableFinder struct {
 	tables  []tableSpan // by start
-	open    []int       // scratch: tables not closed yet, places in tables
+	open    []int       // scratch: indices of unclosed tables
 	matched int         // tables that begin before this place are known
 }
 
@@ -21,7 +21,8 @@ func (f *tableFinder) reset() {
 	f.tables, f.open, f.matched = f.tables[:0], f.open[:0], 0
 }
 
-// find returns the end of the table that begins at i, known or not.
+// find returns the end of the table that begins at i, or -1 if it is not closed.
+// known is false if the page was not scanned up to i.
 func (f *tableFinder) find(i int) (end int, known bool) {
 	if k, ok := slices.BinarySearchFunc(f.tables, i, func(t tableSpan, start int) int { return t.start - start }); ok {
 		return f.tables[k].end, true
@@ -34,7 +35,7 @@ func (f *tableFinder) begin(i int) {
 	f.tables = append(f.tables, tableSpan{start: i, end: -1})
 }
 
-// finish closes the innermost table and reports whether none is open any more.
+// finish closes the innermost table and reports whether no other is open.
 func (f *tableFinder) finish(end int) bool {
 	k := f.open[len(f.open)-1]
 	f.open = f.open[:len(f.open)-1]
@@ -42,8 +43,8 @@ func (f *tableFinder) finish(end int) bool {
 	return len(f.open) == 0
 }
 
-// tableStart reports whether a table begins at i, where a line's text begins:
-// "{|", or the same written with templates.
+// tableStart reports whether a table begins at i, the first text of a line:
+// "{|", or its form with templates.
 func (s *Scanner) tableStart(i, e int) bool {
 	rest := s.src[i:e]
 	return len(rest) > 1 && rest[0] == '{' &&
@@ -105,13 +106,13 @@ func (s *Scanner) matchTables(i int) {
 	s.work += n - start
 }
 
-// skipLinePart steps over the byte of classLine at i, or over the template,
-// comment or extension tag that begins there.
+// skipLinePart skips the byte of classLine at i, or the template, comment or
+// extension tag that begins there.
 func (s *Scanner) skipLinePart(i, n int) (next int, newLine bool) {
 	return s.step(i, n), s.src[i] == '\n'
 }
 
-// skipIndent steps over the blanks and colons before a table.
+// skipIndent skips the blanks and colons before a table.
 func (s *Scanner) skipIndent(i int) int {
 	for i < len(s.src) {
 		switch s.src[i] {
@@ -124,10 +125,10 @@ func (s *Scanner) skipIndent(i int) int {
 	return i
 }
 
-// tableLine drops the table at i, renders what stands after it on its last
-// line, and returns where the next line begins. After a table that is never
-// closed this is the next heading, or the end of the page; one without a cell
-// loses its first line only.
+// tableLine drops the table at i, renders the text after it on its last line,
+// and returns the start of the next line. After an unclosed table the next line
+// is the next heading, or the end of the page; but if the table has no cells,
+// only its first line is dropped.
 func (s *Scanner) tableLine(i, e int) int {
 	s.endLine()
 	if end, ok := s.tableEnd(i, e); ok {

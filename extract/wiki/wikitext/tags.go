@@ -10,9 +10,9 @@ const (
 	tagLine                   // separates lines and does not nest: <hr>
 	tagBlock                  // separates lines: <div>
 	tagTable                  // dropped with its content; nests
-	tagSkip                   // self-contained, has no closing tag: <section begin=x>
-	tagMeta                   // <meta>, <link>: has no trace where MediaWiki takes it
-	tagPoem                   // separates lines, and its own lines are no paragraph
+	tagSkip                   // has no closing tag: <section begin=x>
+	tagMeta                   // <meta>, <link>: has no trace if MediaWiki accepts it
+	tagPoem                   // separates lines, and its lines are not joined
 
 	// Extension tags, whose content is opaque.
 	tagDrop        // dropped with its content
@@ -28,7 +28,7 @@ const firstOpaque = tagDrop
 // tagInfo is the information about a tag name.
 type tagInfo struct {
 	kind tagKind
-	id   uint8 // number of the tag whose end is looked for, from 1
+	id   uint8 // index in extFinder.tagClose, from 1; 0: none
 }
 
 // Names of HTML tags that MediaWiki accepts (Sanitizer::getRecognizedTagData)
@@ -91,8 +91,8 @@ func buildTags() map[string]tagInfo {
 	return table
 }
 
-// tagName reads a tag's name at i and returns what is known of it and where
-// the name ends.
+// tagName parses the name of a tag at i. It returns the information about the
+// name and the end of it.
 func (s *Scanner) tagName(i, e int) (info tagInfo, end int) {
 	var name [maxTagName]byte
 	n := 0
@@ -128,8 +128,8 @@ type htmlTag struct {
 	next                int
 }
 
-// tagAt reads the known tag at i, "<". It ends at the first ">"; a "<" before
-// that makes it text. A ">" inside a quoted attribute does not end it.
+// tagAt parses the known tag at i, "<". It ends at the first ">", except in a
+// quoted attribute; a "<" before that makes it text.
 func (s *Scanner) tagAt(i, e int) (t htmlTag, ok bool) {
 	j := i + 1
 	if j < e && s.src[j] == '/' {

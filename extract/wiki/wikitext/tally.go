@@ -12,8 +12,8 @@ import (
 // are used far more often than once in 2,048 uses.
 const tallySize = 2048
 
-// maxTallyName is the longest name counted as it is, in bytes; longer ones are
-// cut.
+// maxTallyName is the maximum length of a counted name in bytes. Longer names are
+// truncated.
 const maxTallyName = 64
 
 // A Tally counts names in bounded memory with a Misra-Gries summary ("Finding
@@ -40,8 +40,7 @@ func (t *Tally) Add(name []byte, n int) {
 	t.insert(string(name), n)
 }
 
-// cutName cuts a name that is too long, between two characters: half of one
-// would make names alike once they are written as JSON.
+// cutName truncates a name that is too long, without splitting a character.
 func cutName(name []byte) []byte {
 	if len(name) <= maxTallyName {
 		return name
@@ -53,8 +52,8 @@ func cutName(name []byte) []byte {
 	return name[:end]
 }
 
-// insert adds a name that is not counted yet. When there is no room, the
-// smallest amount that makes room is taken from all counts, n included.
+// insert adds a new name. If there is no room, it subtracts from all counts,
+// including n, the smallest amount that makes room.
 func (t *Tally) insert(name string, n int) {
 	if len(t.names) >= tallySize {
 		low := min(slices.Min(t.count), n)
@@ -72,7 +71,7 @@ func (t *Tally) insert(name string, n int) {
 	t.count = append(t.count, n)
 }
 
-// shrink takes low from every count and forgets the names that reach zero.
+// shrink subtracts low from all counts and removes names whose count becomes 0.
 func (t *Tally) shrink(low int) {
 	t.slack += low
 	kept := 0
@@ -90,7 +89,7 @@ func (t *Tally) shrink(low int) {
 	t.names, t.count = t.names[:kept], t.count[:kept]
 }
 
-// Slack returns the most that a count can be too small by.
+// Slack returns the maximum error of a count, which is never too large.
 func (t *Tally) Slack() int { return t.slack }
 
 // All yields names and counts, the most frequent first, equal counts by name.

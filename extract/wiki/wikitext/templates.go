@@ -5,11 +5,12 @@ import (
 	"iter"
 )
 
-// maxDepth bounds the templates rendered inside of each other; MediaWiki stops
-// at 40 as well. What is deeper is dropped.
+// maxDepth is the maximum nesting of templates, as in MediaWiki. Deeper templates are
+// dropped.
 const maxDepth = 40
 
-// maxArguments bounds the arguments of a template that are read.
+// maxArguments is the maximum number of arguments of a template; further ones are
+// ignored.
 const maxArguments = 512
 
 // A span is a piece of the source.
@@ -20,7 +21,7 @@ func (p span) empty() bool { return p.start >= p.end }
 // An argument of a template, named or positional.
 type argument struct {
 	key   span // empty: positional
-	value span // without blanks at its ends
+	value span // without surrounding white space
 }
 
 // braces renders the template or parameter at i, "{{".
@@ -47,8 +48,8 @@ func (s *Scanner) braces(i, e int) (next int) {
 	return next
 }
 
-// openBraces drops braces that are not closed: those before a template in the
-// same run, else the rest of the line.
+// openBraces drops unclosed braces: those before a template in the same run, or
+// else the rest of the line.
 func (s *Scanner) openBraces(i, e int) (next int) {
 	if el, ok := s.elementInRun(i, runLength(s.src[:e], i)); ok && int(el.end) <= e {
 		s.stray = int(el.start) - i
@@ -59,7 +60,7 @@ func (s *Scanner) openBraces(i, e int) (next int) {
 	return s.lineEnd(i, e)
 }
 
-// parameter renders {{{name|default}}}, which on a page shows its default.
+// parameter renders {{{name|default}}}, which shows its default on a page.
 func (s *Scanner) parameter(i, e int) {
 	base := len(s.args)
 	s.split(i, e)
@@ -73,7 +74,7 @@ func (s *Scanner) parameter(i, e int) {
 	s.args = s.args[:base]
 }
 
-// template renders the template whose text between the braces is src[i:e].
+// template renders the template with the text src[i:e] between its braces.
 func (s *Scanner) template(i, e int) {
 	given := s.trim(i, s.nameEnd(i, e))
 	t, f := s.resolve(s.bytes(given))
@@ -90,8 +91,8 @@ func (s *Scanner) template(i, e int) {
 	s.args = s.args[:base]
 }
 
-// resolve returns what the name of a template, as it stands, stands for. Names
-// that are not known are counted.
+// resolve returns the template or function with a name, given as in the source.
+// Unknown names are counted.
 func (s *Scanner) resolve(given []byte) (t template, f function) {
 	slot := s.names.slot(given)
 	if slot != nil && string(slot.name[:slot.length]) == string(given) {
@@ -128,7 +129,7 @@ type nameSlot struct {
 	function function
 }
 
-// slot returns the slot of a name, nil if it is too long or empty.
+// slot returns the slot of a name; nil for an empty or too long name.
 func (c *nameCache) slot(name []byte) *nameSlot {
 	n := len(name)
 	if n == 0 || n > len(c[0].name) {
@@ -137,7 +138,7 @@ func (c *nameCache) slot(name []byte) *nameSlot {
 	return &c[(uint(name[0])+3*uint(name[n-1])+7*uint(name[n/2])+13*uint(n))%uint(len(c))]
 }
 
-// nameEnd returns where the name of a template ends: at a bar outside of
+// nameEnd returns the end of the name of a template: the first bar outside of
 // templates and comments.
 func (s *Scanner) nameEnd(i, e int) int { return s.outside(i, e, '|') }
 
@@ -153,8 +154,8 @@ func (s *Scanner) outside(i, e int, stop byte) int {
 	}
 }
 
-// templateName folds the name of a template, without its namespace.
-// The result is valid until the next name is folded.
+// templateName folds the name of a template and removes its namespace. The
+// result is valid until the next name is folded.
 func (s *Scanner) templateName(b []byte) []byte {
 	if len(b) > maxTemplateName && bytes.IndexByte(b[:maxTemplateName], ':') < 0 {
 		return nil
@@ -167,17 +168,17 @@ func (s *Scanner) templateName(b []byte) []byte {
 	return name
 }
 
-// maxTemplateName is the longest name of a title in bytes.
+// maxTemplateName is the maximum length of a title in bytes.
 const maxTemplateName = 255
 
-// templateWords are names of the template namespace and the words that
-// substitute a template.
+// templateWords are the names of the template namespace, and the words before
+// the name of a substituted template.
 var templateWords = makeSet("template", "vorlage", "modèle", "plantilla", "шаблон", "predefinição", "sjabloon",
 	"szablon", "mall", "πρότυπο", "subst", "safesubst", "msg", "msgnw")
 
-// split reads the name and arguments of a template onto the stack of
-// arguments: the text between bars outside of templates, links, comments and
-// extension tags. The name comes first, as a positional argument.
+// split pushes the name and arguments of a template on the stack s.args: the
+// text between bars outside of templates, links, comments and extension tags.
+// The name is a positional argument.
 func (s *Scanner) split(i, e int) {
 	base := len(s.args)
 	start, equal := i, -1
@@ -226,14 +227,14 @@ func (s *Scanner) addArgument(i, e, equal int) {
 // maxKey is the longest name of an argument in bytes.
 const maxKey = 64
 
-// isKey reports whether b can name an argument. MediaWiki takes any text before
-// an equals sign; an attribute of a tag or the query of a URL is one that its
-// author did not mean.
+// isKey reports whether b can name an argument. MediaWiki accepts any text
+// before an equals sign; here attributes of tags and queries of URLs are
+// excluded, because their authors did not mean an argument.
 func isKey(b []byte) bool {
 	return len(b) > 0 && len(b) <= maxKey && skip(b, 0, classNoKey) == len(b)
 }
 
-// trim returns src[i:e] without blanks and line feeds at its ends.
+// trim returns src[i:e] without surrounding white space.
 func (s *Scanner) trim(i, e int) span {
 	for i < e && class[s.src[i]]&classSpace != 0 {
 		i++
@@ -258,8 +259,8 @@ func positional(args []argument) iter.Seq2[int, span] {
 	}
 }
 
-// arg returns the value of positional argument n, from 1, also if it is
-// written with its number.
+// arg returns the value of positional argument n, from 1, which may also be
+// named by its number.
 func (s *Scanner) arg(args []argument, n int) span {
 	found := span{}
 	place := 0
@@ -277,8 +278,7 @@ func (s *Scanner) arg(args []argument, n int) span {
 	return found
 }
 
-// named returns the value of the first of the named arguments that is not
-// empty.
+// named returns the first non-empty value of some named arguments.
 func (s *Scanner) named(args []argument, keys ...string) span {
 	for _, key := range keys {
 		for _, a := range args[1:] {
@@ -290,7 +290,7 @@ func (s *Scanner) named(args []argument, keys ...string) span {
 	return span{}
 }
 
-// is reports whether a named argument has a value; "no" and the like are none.
+// is reports whether a named argument is given and not "no" or the like.
 func (s *Scanner) is(args []argument, key string) bool {
 	switch string(s.bytes(s.named(args, key))) {
 	case "", "no", "n", "off", "0", "false":

@@ -7,9 +7,9 @@ import (
 
 var monthNames = [13]string{1: "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}
 
-// date renders year, month and day from argument n on, as {{start date}} and
-// {{birth date and age}} have them; an argument that is no number is a whole
-// date.
+// date renders year, month and day in the arguments from n on, as in {{start
+// date}} and {{birth date and age}}. If argument n is not a number it is
+// rendered as the whole date.
 func (s *Scanner) date(args []argument, n int, dayFirst bool) {
 	year := s.bytes(s.arg(args, n))
 	d, ok := isoDate(year)
@@ -72,8 +72,8 @@ func (s *Scanner) asOf(args []argument) {
 	s.put(s.named(args, "post"))
 }
 
-// age renders the full years between two dates; without a second date it
-// depends on the day of reading and is dropped.
+// age renders the full years between two dates. Without a second date the age
+// depends on the current day and is dropped.
 func (s *Scanner) age(args []argument) {
 	var d [6]int
 	for k := range d {
@@ -92,9 +92,9 @@ func (s *Scanner) age(args []argument) {
 	}
 }
 
-// oldStyle renders {{OldStyleDate|3 May|1700|22 April}}:
-// "3 May [O.S. 22 April] 1700"; without a third argument the old date is the
-// second: {{OldStyleDateNY|3 May 1701|22 April 1700}}.
+// oldStyle renders {{OldStyleDate|3 May|1700|22 April}} as "3 May [O.S. 22
+// April] 1700". Without a third argument the second one is the old date:
+// {{OldStyleDateNY|3 May 1701|22 April 1700}}.
 func (s *Scanner) oldStyle(args []argument) {
 	if s.arg(args, 3).empty() {
 		s.put(s.arg(args, 1))
@@ -106,9 +106,9 @@ func (s *Scanner) oldStyle(args []argument) {
 	s.affixed(" ", s.arg(args, 2), "")
 }
 
-// dateUnits returns what is written behind year, month and day in the
-// languages that count months: 2001年2月3日. The wikis in other languages have
-// templates of their own for dates, which hold them as they are shown.
+// dateUnits returns the characters after year, month and day in languages with
+// numbered months: 2001年2月3日. Wikis in other languages have their own templates,
+// whose arguments are shown as they are.
 func dateUnits(lang string) (units [3]string, ok bool) {
 	switch base, _, _ := strings.Cut(lang, "-"); base {
 	case "ja", "zh", "yue", "wuu", "gan", "lzh":
@@ -143,8 +143,8 @@ func (s *Scanner) dates(args []argument) {
 	}
 }
 
-// freeDate renders {{date|11|septembre|2001}}, a date in parts, and
-// {{date|11 September 2001|mdy}}, one that has its form as second argument.
+// freeDate renders {{date|11|septembre|2001}}, a date in parts, and {{date|11
+// September 2001|mdy}}, a date with its format as second argument.
 func (s *Scanner) freeDate(args []argument) {
 	first := s.bytes(s.arg(args, 1))
 	day, rest, inOne := bytes.Cut(first, []byte(" "))
@@ -164,7 +164,7 @@ func (s *Scanner) freeDate(args []argument) {
 	s.joined(args, 1, " ")
 }
 
-// isoDate reads a date in the form 2001-09-11.
+// isoDate parses a date in the form 2001-09-11.
 func isoDate(b []byte) (d date, ok bool) {
 	if len(b) != len("2001-09-11") || b[4] != '-' || b[7] != '-' {
 		return date{}, false
@@ -175,8 +175,8 @@ func isoDate(b []byte) (d date, ok bool) {
 	return d, isDigits(d.year) && monthOK && dayOK && month >= 1 && month <= 12 && d.hasDay()
 }
 
-// monthNumber reads a month: a number, or its English name or the first three
-// letters of that. It is 0 if there is none.
+// monthNumber parses a month: a number, its English name or the first three
+// letters of that. It returns 0 for anything else.
 func monthNumber(b []byte) int {
 	if n, ok := parseNumber(b); ok && n <= 12 {
 		return n
@@ -189,7 +189,7 @@ func monthNumber(b []byte) int {
 	return 0
 }
 
-// eraName renders {{BC|44}} and {{AD|14}}: the era before its year or behind.
+// eraName renders {{BC|44}} and {{AD|14}}: the era after or before the year.
 func (s *Scanner) eraName(t template, args []argument) {
 	year := s.arg(args, 1)
 	if t.text == "AD" {

@@ -2,9 +2,9 @@ package wikitext
 
 import "bytes"
 
-// language renders a text in a foreign language with the language's name:
-// {{langx|de|Wort}}, {{lang-de|Wort}}. A transliteration and a translation may
-// follow.
+// language renders text in a foreign language with the name of the language,
+// {{langx|de|Wort}} or {{lang-de|Wort}}, and an optional transliteration and
+// translation.
 func (s *Scanner) language(t template, args []argument) {
 	n, name := t.n, languageNames[t.text]
 	if t.text == "" {
@@ -76,7 +76,7 @@ func (s *Scanner) chinese(args []argument) {
 }
 
 // japanese renders {{nihongo|name|kanji|rōmaji|extra}}: the name, then the
-// others in parentheses; with n = 3 ({{nihongo3}}) the rōmaji comes first.
+// others in parentheses. With n = 3 ({{nihongo3}}) the rōmaji comes first.
 func (s *Scanner) japanese(t template, args []argument) {
 	name, kanji, roman := s.arg(args, 1), s.arg(args, 2), s.arg(args, 3)
 	extra := s.arg(args, 4)
@@ -104,7 +104,7 @@ func (s *Scanner) japanese(t template, args []argument) {
 		} else {
 			s.str(" (")
 		}
-		s.removed() // some write ", lit. x" where the kanji are missing
+		s.removed() // some pages write ", lit. x" if there are no kanji
 		s.put(p)
 		written = true
 	}
@@ -121,7 +121,8 @@ func (s *Scanner) japanese(t template, args []argument) {
 // koreanParts are the arguments of {{korean}} in their order.
 var koreanParts = []string{"hangul", "hanja", "rr", "mr"}
 
-// korean renders {{korean|hangul=…|hanja=…|rr=…|mr=…}}, also without names.
+// korean renders {{korean|hangul=…|hanja=…|rr=…|mr=…}}, also with positional
+// arguments.
 func (s *Scanner) korean(args []argument) {
 	written := false
 	for n, key := range koreanParts {
@@ -152,8 +153,8 @@ func (s *Scanner) era(args []argument) {
 	s.str("）")
 }
 
-// sound renders a pronunciation, but not in parentheses, where it disturbs the
-// sentence. With n = 2 the code of a language may come first: {{IPA|fr|mo}}.
+// sound renders a pronunciation, except in parentheses, where it interrupts the
+// sentence. With n = 2 a language code may come first: {{IPA|fr|mo}}.
 func (s *Scanner) sound(t template, args []argument) {
 	if s.inParentheses() {
 		return
@@ -172,8 +173,8 @@ func (s *Scanner) isLanguage(p span) bool {
 	return languageName(s.bytes(p)) != ""
 }
 
-// languageName returns the name of the language with the code, also where a
-// script or country follows it: sr-Latn.
+// languageName returns the English name of a language by its code, which may
+// have a script or country (sr-Latn); "" if unknown.
 func languageName(code []byte) string {
 	if name := languageNames[string(code)]; name != "" {
 		return name

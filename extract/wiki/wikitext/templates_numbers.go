@@ -6,18 +6,17 @@ import (
 	"strconv"
 )
 
-// convert renders {{convert|93|m|ft}}: the quantity as given, with its unit,
+// convert renders {{convert|93|m|ft}} as the given quantity with its unit,
 // without the conversion. Ranges ({{convert|5|to|10|km}}) and compound
-// quantities ({{convert|5|ft|10|in}}) have several values; words that the
-// template puts before the unit or behind it (adj=pre, adj=mid) follow the
-// unit of the conversion.
+// quantities ({{convert|5|ft|10|in}}) have several values. Words before or after
+// the unit (adj=pre, adj=mid) are the argument after the target unit.
 func (s *Scanner) convert(args []argument) {
 	adjective := string(s.bytes(s.named(args, "adj", "disp")))
 	grouped := string(s.bytes(s.named(args, "comma"))) != "off"
 	n := 1
 	for ; n < 8; n += 2 {
 		if !s.quantity(s.arg(args, n), grouped) {
-			return // a value that cannot be known: no unit either
+			return // unknown value: no unit either
 		}
 		unit := s.bytes(s.arg(args, n+1))
 		if joint, ok := ranges[string(unit)]; ok {
@@ -64,8 +63,8 @@ var ranges = map[string]string{
 	"et": " et ", "à": " à ", "bis": " bis ", "und": " und ", "до": " до ",
 }
 
-// quantity renders a value and reports whether there is one; a plain number gets
-// its digits grouped, and "1+1/2" is one and a half.
+// quantity renders a value and reports whether it is not empty. Digits of a
+// plain number are grouped; "1+1/2" becomes "1 1/2".
 func (s *Scanner) quantity(p span, grouped bool) (shown bool) {
 	text, mark := s.capture(p)
 	shown = len(text) > 0
@@ -86,8 +85,8 @@ func (s *Scanner) quantity(p span, grouped bool) (shown bool) {
 	return shown
 }
 
-// unit renders the code of a unit as its symbol: one of the table, else the
-// code with its powers raised. "e6acre" are million acres.
+// unit renders the symbol for the code of a unit: from the table, or else the
+// code with superscript powers. "e6acre" are million acres.
 func (s *Scanner) unit(p span) {
 	code := s.bytes(p)
 	for _, m := range multiples {
@@ -118,7 +117,7 @@ func (s *Scanner) unit(p span) {
 	s.release(mark)
 }
 
-// singular makes "1 acres", just written, one acre.
+// singular corrects "1 acres", just written, to "1 acre".
 func (s *Scanner) singular(quantity span) {
 	if string(s.bytes(quantity)) != "1" {
 		return
@@ -131,7 +130,7 @@ func (s *Scanner) singular(quantity span) {
 	}
 }
 
-// multiples are the prefixes of units that stand for a power of ten.
+// multiples are the prefixes of unit codes that mean a power of ten.
 var multiples = []struct{ code, word string }{
 	{"e3", "thousand "}, {"e6", "million "}, {"e9", "billion "}, {"e12", "trillion "},
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// An op is a way to render a template. The table of templates holds data
-// only, so that it can be read, and checked, as a table.
+// An op is a way to render a template. The table of templates refers to ops instead
+// of functions, so that it consists of data.
 type op uint8
 
 const (
@@ -69,15 +69,15 @@ const (
 	opVariable     // a variable of MediaWiki: function n
 )
 
-// A template says how to render a template: its operation, a text and the
-// number of an argument.
+// A template describes how to render a template: an op with a text and the number of
+// an argument.
 type template struct {
 	op   op
 	text string
 	n    int
 }
 
-// render renders a template that is known.
+// render renders a known template.
 func (s *Scanner) render(t template, args []argument) {
 	switch t.op {
 	case opText:
@@ -112,8 +112,8 @@ func (s *Scanner) render(t template, args []argument) {
 	}
 }
 
-// renderSpecial renders the templates that have a function of their own: a
-// line for each, no more.
+// renderSpecial continues render with the ops that have a function of their own.
+// It is long because it is a table.
 func (s *Scanner) renderSpecial(t template, args []argument) {
 	switch t.op {
 	case opConvert:
@@ -181,7 +181,7 @@ func (s *Scanner) renderSpecial(t template, args []argument) {
 	}
 }
 
-// renderRare continues renderSpecial with rarely used templates.
+// renderRare continues renderSpecial with rarely used ops.
 func (s *Scanner) renderRare(t template, args []argument) {
 	switch t.op {
 	case opAthlete:
@@ -213,8 +213,8 @@ func (s *Scanner) renderRare(t template, args []argument) {
 	}
 }
 
-// spaced writes a text that may bring its own space along: {{snd}} after a space
-// makes no second one.
+// spaced writes a text that may begin with a space; it writes no second space
+// after one.
 func (s *Scanner) spaced(text string) {
 	if n := len(s.out); text[0] == ' ' && n > s.line && s.out[n-1] == ' ' {
 		text = text[1:]
@@ -222,7 +222,7 @@ func (s *Scanner) spaced(text string) {
 	s.str(text)
 }
 
-// affixed renders an argument between two strings; nothing if it is empty.
+// affixed renders an argument between two strings, or nothing if it is empty.
 func (s *Scanner) affixed(before string, p span, after string) {
 	if p.empty() {
 		return
@@ -232,15 +232,15 @@ func (s *Scanner) affixed(before string, p span, after string) {
 	s.str(after)
 }
 
-// pair renders two arguments, of which the second may be missing.
+// pair renders two arguments; the second may be missing.
 func (s *Scanner) pair(t template, args []argument) {
 	before, between, _ := strings.Cut(t.text, "|")
 	s.affixed(before, s.arg(args, t.n), "")
 	s.affixed(between, s.arg(args, t.n+1), "")
 }
 
-// lastArgument returns the last positional argument that is not empty, among
-// the first n if n > 0.
+// lastArgument returns the last non-empty positional argument; of the first n
+// ones if n > 0.
 func (s *Scanner) lastArgument(args []argument, n int) span {
 	last := span{}
 	for place, value := range positional(args) {
@@ -254,7 +254,7 @@ func (s *Scanner) lastArgument(args []argument, n int) span {
 	return last
 }
 
-// joined renders the positional arguments from number n on.
+// joined renders the positional arguments from n on with a text between them.
 func (s *Scanner) joined(args []argument, n int, between string) {
 	written := false
 	for place, value := range positional(args) {
@@ -269,7 +269,7 @@ func (s *Scanner) joined(args []argument, n int, between string) {
 	}
 }
 
-// quotation renders an argument that holds whole lines: quotes, lists, poems.
+// quotation renders an argument with whole lines: quotations, lists, poems.
 func (s *Scanner) quotation(t template, args []argument) {
 	p := s.named(args, "text", "quote", "content", "1")
 	if p.empty() {
@@ -309,8 +309,8 @@ func (s *Scanner) items(args []argument, n int) {
 	}
 }
 
-// parenthesisReach is how far back, in bytes, an open parenthesis is searched
-// for.
+// parenthesisReach is the number of bytes in which inParentheses searches back
+// for an open parenthesis.
 const parenthesisReach = 256
 
 // inParentheses reports whether a parenthesis is open on the output line.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// value renders {{val|12345|0.5|e=6|u=km}}: a number, ranges of numbers, its
+// value renders {{val|12345|0.5|e=6|u=km}}: a number or range of numbers, its
 // uncertainty, a power of ten and a unit.
 func (s *Scanner) value(args []argument) {
 	s.put(s.named(args, "p"))
@@ -39,7 +39,7 @@ func (s *Scanner) value(args []argument) {
 	s.put(s.named(args, "s"))
 }
 
-// uncertainty renders "±0.5", "+0.1 −0.2" and the digits in parentheses.
+// uncertainty renders "±0.5", "+0.1 −0.2" or digits in parentheses.
 func (s *Scanner) uncertainty(high, low span) {
 	switch b := s.bytes(high); {
 	case !low.empty():
@@ -52,7 +52,7 @@ func (s *Scanner) uncertainty(high, low span) {
 	}
 }
 
-// signed renders a number with the sign that typography wants.
+// signed renders a number with a typographic minus sign.
 func (s *Scanner) signed(p span) {
 	if b := s.bytes(p); len(b) > 1 && b[0] == '-' {
 		s.str("−")
@@ -116,8 +116,8 @@ func (s *Scanner) stacked(args []argument) {
 	s.put(below)
 }
 
-// braKet renders {{bra-ket|x|y}}: ⟨x|y⟩; with n = 1 the second half alone,
-// {{ket|y}}: |y⟩.
+// braKet renders {{bra-ket|x|y}} as ⟨x|y⟩; with n = 1 only the second half:
+// {{ket|y}} as |y⟩.
 func (s *Scanner) braKet(t template, args []argument) {
 	if t.n == 1 {
 		s.affixed("|", s.arg(args, 1), "⟩")
@@ -132,8 +132,8 @@ var amountWords = map[string]string{
 	"k": " thousand", "m": " million", "b": " billion", "t": " trillion", "l": " lakh", "c": " crore", "lc": " lakh crore",
 }
 
-// amount renders a sum with the multiple in argument n + 1, without what it is
-// in another currency.
+// amount renders an amount of money with the multiple in argument n + 1, without
+// the conversion to another currency.
 func (s *Scanner) amount(t template, args []argument) {
 	p := s.arg(args, t.n)
 	if p.empty() {
@@ -155,8 +155,8 @@ func (s *Scanner) sterling(args []argument) {
 	}
 }
 
-// gauge renders {{track gauge|1435mm}}: the number, grouped, and its unit. The
-// names that some gauges have stand for their numbers.
+// gauge renders {{track gauge|1435mm}}: the number with grouped digits and its
+// unit. A named gauge is rendered as its size.
 func (s *Scanner) gauge(args []argument) {
 	p := s.arg(args, 1)
 	code := s.bytes(p)

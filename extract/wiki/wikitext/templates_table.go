@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// templateNames lists the templates whose text belongs to a sentence, with
-// their names and redirects separated by bars, folded. The selection follows
-// counts of templates in running text of real dumps; what they show follows
-// the documentation of the templates on their wikis.
+// templateNames lists the templates that are part of sentences, with their
+// folded names and redirects separated by bars. They were selected by their
+// frequency in running text of real dumps and are rendered as their
+// documentation on the wikis says.
 var templateNames = []struct {
 	template
 	names string
@@ -323,8 +323,8 @@ var templateNames = []struct {
 	{template{op: opDrop}, dropNames},
 }
 
-// dropNames are templates known to hold no text of a sentence: footnotes,
-// notices, boxes, marks.
+// dropNames are known templates without text of a sentence: footnotes, notices,
+// boxes, marks.
 const dropNames = "citation needed|cn|,|exp,|virgule|article détaillé|articles détaillés|article connexe|voir homonymes|confusion|arbre généalogique|écrit|en langue|anglais|latin|disambiguation|chart|familytree|clade|more footnotes|no footnotes|noteta|出典の明記|要出典|主條目|efn2|refnest|vr|fact|cn-span|clarify|when|who|which|where|why|whom|vague|dubious|disputed inline|failed verification|verify source|page needed|" +
 	"rp|sfn|sfnp|sfnm|sfnref|efn|efn-ua|efn-lr|efn-la|efn-ur|refn|r|ref|ref label|note label|note|notetag|harv|harvnb|harvp|harvcol|harvcolnb|snf|sfn2|" +
 	"reflist|references|refbegin|refend|notelist|notelist-ua|notelist-la|notelist-lr|notefoot|refs|listaref|ref-list|références|réflist|referenties|portal|portal bar|portal-inline|" +
@@ -343,7 +343,7 @@ const dropNames = "citation needed|cn|,|exp,|virgule|article détaillé|articles
 	"circular reference|primary source inline|primary source|importance inline|non-primary source needed|full citation needed|full|specify|time needed|year needed|ambiguous|contradict-inline|inconsistent|disputed|disputed-inline|fv|check|attribution needed|update after|clarification needed|improve source|self-published inline|self-published source|lead too short|multiple issues|" +
 	"inflation-year|inflation-fn|to usd|currentyear|currentday|currentmonthname|webcite|cite|dead|0|00|000|ndash space|hr|rule|white|party color|color box|legend0|family name hatnote|ребус"
 
-// templatePrefixes are families of templates.
+// templatePrefixes are families of templates whose names begin alike.
 var templatePrefixes = []struct {
 	prefix string
 	template
@@ -372,7 +372,7 @@ var templates = buildTemplates()
 func buildTemplates() map[string]template {
 	m := make(map[string]template)
 	m["!"] = template{op: opText, text: "|"}
-	for name, f := range variables { // with the templates, so that a name is looked up once
+	for name, f := range variables { // so that one look-up is enough
 		m[name] = template{op: opVariable, n: int(f)}
 	}
 	for _, list := range templateNames {
@@ -385,9 +385,9 @@ func buildTemplates() map[string]template {
 	return m
 }
 
-// byShape knows templates by the form of their names: "XIXe siècle" and "2e"
-// of the French Wikipedia show their own names, "enS" of the German one is a
-// text in a language, "FRA" a country.
+// byShape returns the template for a name of a certain form: "XIXe siècle" and
+// "2e" of the French Wikipedia show their own names, "enS" of the German one is
+// text in a language, "FRA" is a country.
 func byShape(name, given []byte) (template, bool) {
 	switch {
 	case len(name) < 32 && (bytes.HasSuffix(name, []byte(" siècle")) || bytes.HasSuffix(name, []byte(" siècle av. j.-c."))), isOrdinal(given), isOldMonth(name):
@@ -406,8 +406,8 @@ func byShape(name, given []byte) (template, bool) {
 
 var frenchMonths = makeSet("janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre", "octobre", "novembre", "décembre")
 
-// isOldMonth reports whether a name is that of a month of the old Japanese
-// calendar: 旧暦11月.
+// isOldMonth reports whether a name is a month of the old Japanese calendar:
+// 旧暦11月.
 func isOldMonth(name []byte) bool {
 	month, ok := bytes.CutPrefix(name, []byte("旧暦"))
 	month, behind := bytes.CutSuffix(month, []byte("月"))

@@ -2,8 +2,8 @@ package wikitext
 
 import "bytes"
 
-// interlanguage renders a link to an article of another wiki: its label, else
-// the title in this wiki.
+// interlanguage renders a link to an article of another wiki: its label, or the
+// title on this wiki.
 func (s *Scanner) interlanguage(t template, args []argument) {
 	if p := s.named(args, "lt", "display", "texte", "trans-title", "d"); !p.empty() {
 		s.put(p)
@@ -20,8 +20,8 @@ func (s *Scanner) interlanguage(t template, args []argument) {
 	s.put(s.named(args, "fr", "de", "es", "title"))
 }
 
-// harvard renders an author-date reference that is part of the sentence:
-// {{harvtxt|Smith|Jones|2001}} is "Smith & Jones (2001)".
+// harvard renders an author-date reference inside a sentence:
+// {{harvtxt|Smith|Jones|2001}} as "Smith & Jones (2001)".
 func (s *Scanner) harvard(args []argument) {
 	if last := s.named(args, "last", "last1"); !last.empty() { // {{harvs|txt|last=…|year=…}}
 		s.put(last)
@@ -69,8 +69,8 @@ func (s *Scanner) music(args []argument) {
 	s.str(accidentals[name])
 }
 
-// sic renders {{sic}}: the words in question; "[sic]" itself is a mark, and so
-// are the "?" and "!" that some give it.
+// sic renders {{sic}}: the quoted words, without the mark "[sic]" and without a
+// "?" or "!" as argument.
 func (s *Scanner) sic(args []argument) {
 	if p := s.bytes(s.arg(args, 1)); string(p) == "?" || string(p) == "!" {
 		return
@@ -79,7 +79,7 @@ func (s *Scanner) sic(args []argument) {
 	s.put(s.arg(args, 2))
 }
 
-// country renders {{flag|FRA}}: the name that is shown beside the flag.
+// country renders {{flag|FRA}}: the name beside the flag.
 func (s *Scanner) country(args []argument) {
 	if p := s.named(args, "name"); !p.empty() {
 		s.put(p)
@@ -94,8 +94,8 @@ func (s *Scanner) country(args []argument) {
 }
 
 // ship renders {{ship|USS|Enterprise|CVN-65}} or, with the prefix in the text,
-// {{USS|Enterprise|CVN-65}}. The last argument says which parts are shown: the
-// sum of 4 for the prefix, 2 for the name, 1 for the number.
+// {{USS|Enterprise|CVN-65}}. The last argument selects the parts to show: the
+// sum of 4 for the prefix, 2 for the name and 1 for the number.
 func (s *Scanner) ship(t template, args []argument) {
 	n := 1
 	prefix := span{}
@@ -131,8 +131,8 @@ const (
 	shipPrefix
 )
 
-// shipClass renders {{sclass|Nimitz|aircraft carrier}}. Of the formats 0 and 4
-// are without the type, 4 is a noun, 5 the name alone.
+// shipClass renders {{sclass|Nimitz|aircraft carrier}}. The third argument is
+// the format: 0 and 4 omit the type (4 is a noun), 5 is the name alone.
 func (s *Scanner) shipClass(args []argument) {
 	name := s.arg(args, 1)
 	switch string(s.bytes(s.arg(args, 3))) {
@@ -154,8 +154,8 @@ func (s *Scanner) athlete(args []argument) {
 	s.affixed(" (", s.arg(args, 2), ")")
 }
 
-// verse renders a place in the Bible: {{bibleverse|John|3:16}},
-// {{bibleverse|1|Corinthians|3:16}}, also with an empty first argument.
+// verse renders a Bible verse: {{bibleverse|John|3:16}} or
+// {{bibleverse|1|Corinthians|3:16}}, whose first argument may be empty.
 func (s *Scanner) verse(args []argument) {
 	if book := s.named(args, "book"); !book.empty() {
 		s.put(book)
@@ -173,9 +173,10 @@ func (s *Scanner) verse(args []argument) {
 }
 
 // century renders the centuries of the French Wikipedia: {{s|XIX|e}},
-// {{sp|XVI|e|au|XVII|e|s}}. Numeral and ordinal ending are arguments of their
-// own, words between stand as they are. Other wikis have templates of these
-// names too: {{s|text}} strikes out, {{m|fr|mot}} is a word in a language.
+// {{sp|XVI|e|au|XVII|e|s}}. Numerals and ordinal endings are separate arguments;
+// words between them are shown as they are. Other wikis use these names for
+// other templates: {{s|text}} strikes text out, {{m|fr|mot}} is a word in a
+// language.
 func (s *Scanner) century(t template, args []argument) {
 	if first := s.arg(args, 1); !isRoman(s.bytes(first)) && !isDigits(s.bytes(first)) {
 		if s.isLanguage(first) {
@@ -214,7 +215,8 @@ func (s *Scanner) century(t template, args []argument) {
 	}
 }
 
-// ordinalEnding writes the ending of a numeral that was given without one.
+// ordinalEnding writes the ordinal ending of a numeral that was given without
+// one.
 func (s *Scanner) ordinalEnding(numeral []byte) {
 	switch string(numeral) {
 	case "":
@@ -225,8 +227,8 @@ func (s *Scanner) ordinalEnding(numeral []byte) {
 	}
 }
 
-// incise renders {{incise|text}}: the text between dashes; with "stop" another
-// mark stands for the second.
+// incise renders {{incise|text}}: the text between dashes. With "stop" the
+// second dash is omitted, because another mark follows.
 func (s *Scanner) incise(args []argument) {
 	s.affixed("– ", s.arg(args, 1), "")
 	if string(s.bytes(s.arg(args, 2))) != "stop" {
@@ -234,8 +236,8 @@ func (s *Scanner) incise(args []argument) {
 	}
 }
 
-// etCetera renders {{etc.}}. That of the French Wikipedia brings its comma along,
-// but for lists.
+// etCetera renders {{etc.}}. On the French Wikipedia a comma precedes it, except
+// in lists.
 func (s *Scanner) etCetera(args []argument) {
 	if s.page.Lang == "fr" && string(s.bytes(s.named(args, "virgule"))) != "non" {
 		s.str(", ")
@@ -258,8 +260,8 @@ func isRoman(b []byte) bool {
 	return len(b) > 0
 }
 
-// lookUp returns how to render the template of the folded name; given is the
-// name as it stands.
+// lookUp returns the template with a folded name; given is the name as in the
+// source.
 func lookUp(name, given []byte) (template, bool) {
 	if t, ok := templates[string(name)]; ok {
 		return t, true

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// hasVariants reports whether a language is written in several variants, so that
-// -{…}- is markup (LanguageConverter).
+// hasVariants reports whether -{…}- is markup in a language, because it is
+// written in several variants (LanguageConverter).
 func hasVariants(lang string) bool {
 	switch lang {
 	case "zh", "sr", "sh", "kk", "ku", "uz", "crh", "iu", "shi", "tg", "gan", "wuu", "zh-classical", "ban", "tly":
@@ -18,8 +18,8 @@ func hasVariants(lang string) bool {
 // maxVariant bounds the length of a variant.
 const maxVariant = 4096
 
-// variantAt renders -{…}-: of "zh-hans:x;zh-hant:y" the first alternative, of
-// "H|…", "A|…" and the like what these flags show.
+// variantAt renders -{…}-: the first alternative of "zh-hans:x;zh-hant:y", or
+// the text after flags such as "A|".
 func (s *Scanner) variantAt(start, i, e int) (next int) {
 	if i+1 >= e || s.src[i+1] != '{' || i+2 < e && s.src[i+2] == '{' {
 		return i
@@ -34,7 +34,7 @@ func (s *Scanner) variantAt(start, i, e int) (next int) {
 		flags := trimSpace(s.src[from : from+bar])
 		from += bar + 1
 		switch string(flags) {
-		case "H", "T", "-", "h", "t": // rules for the rest of the page, or its title
+		case "H", "T", "-", "h", "t": // rules for the rest of the page or for its title
 			s.removed()
 			return to + 2
 		}
@@ -43,11 +43,11 @@ func (s *Scanner) variantAt(start, i, e int) (next int) {
 	return to + 2
 }
 
-// A variantFinder knows where each "-{" of the page is closed. They nest, so
-// all are paired at once, when the first is asked for.
+// A variantFinder finds the end of each "-{" in the page. They may be nested, so all
+// are paired at once, for the first lookup.
 type variantFinder struct {
 	pairs   []span // by start; end = 0: not closed
-	open    []int  // scratch: places in pairs
+	open    []int  // scratch: indices in pairs
 	matched bool
 }
 
@@ -58,7 +58,7 @@ func (f *variantFinder) reset() {
 	f.pairs, f.matched = f.pairs[:0], false
 }
 
-// match pairs all that is in src.
+// match pairs all variants in src.
 func (f *variantFinder) match(src []byte) {
 	f.matched = true
 	f.open = f.open[:0]
@@ -83,7 +83,8 @@ func (f *variantFinder) match(src []byte) {
 	}
 }
 
-// variantEnd returns where the "}-" stands that closes the "-{" before i, or -1.
+// variantEnd returns the offset of the "}-" that closes the "-{" before i, or
+// -1.
 func (s *Scanner) variantEnd(i, e int) int {
 	f := &s.variant
 	if !f.matched {
@@ -97,8 +98,8 @@ func (s *Scanner) variantEnd(i, e int) int {
 	return f.pairs[k].end
 }
 
-// alternative renders the first of "code:text;code:text", or all if it is no
-// such list.
+// alternative renders the first alternative of "code:text;code:text", or all of
+// any other text.
 func (s *Scanner) alternative(i, e int) {
 	b := s.src[i:e]
 	if semi := bytes.IndexByte(b, ';'); semi >= 0 && len(trimSpace(b[:semi])) == 0 {
@@ -117,8 +118,8 @@ func (s *Scanner) alternative(i, e int) {
 	s.depth = saved
 }
 
-// alternativeEnd returns where the first alternative ends: at a semicolon
-// outside of what is nested, and of character references.
+// alternativeEnd returns the end of the first alternative: a semicolon outside
+// of braces and character references.
 func (s *Scanner) alternativeEnd(b []byte) int {
 	open := 0
 	for i := 0; i < len(b); i++ {
@@ -134,7 +135,7 @@ func (s *Scanner) alternativeEnd(b []byte) int {
 	return len(b)
 }
 
-// maxReference bounds the length of a character reference.
+// maxReference is the maximum length of a character reference in bytes.
 const maxReference = 33
 
 // endsReference reports whether a character reference ends with b.
@@ -148,8 +149,8 @@ func (s *Scanner) endsReference(b []byte) bool {
 	return ok && ent.next == len(tail)
 }
 
-// isFlags reports whether what stands before a bar are flags: letters, or codes
-// of variants.
+// isFlags reports whether the text before a bar consists of flags: letters, or
+// codes of variants.
 func isFlags(b []byte) bool {
 	for _, c := range b {
 		if class[c]&classLetter == 0 && c != '-' && c != ';' && !isBlank(c) {

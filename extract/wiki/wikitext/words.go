@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// The tables of words are those of MediaWiki, of all languages at once: the
-// words of one language are no ordinary titles in another, and pages copied
-// between wikis carry foreign ones.
+// The tables have the words of MediaWiki in all languages together: a word of one
+// language is not an ordinary title in another, and pages copied between wikis
+// contain foreign words.
 //
 //go:generate go run ./internal/genwords mediawiki
 
@@ -23,7 +23,7 @@ const (
 	wordLanguage      // link to the same page in another language: dropped
 )
 
-// maxWord is the longest name of a namespace in bytes; longer ones are titles.
+// maxWord is the maximum length of the name of a namespace in bytes.
 const maxWord = 96
 
 // namespaceOf classifies a link's target.
@@ -42,8 +42,8 @@ func namespaceOf(target []byte, scratch *[]byte) word {
 	return wordOther
 }
 
-// isShownNamespace reports whether a folded name is that of a namespace whose
-// links are shown. Only the English names are known.
+// isShownNamespace reports whether a folded name is the English name of a
+// namespace whose links are shown.
 func isShownNamespace(name []byte) bool {
 	switch string(name) {
 	case "talk", "user", "user talk", "project", "wikipedia", "template", "help", "special", "mediawiki", "portal", "draft", "module":
@@ -52,8 +52,8 @@ func isShownNamespace(name []byte) bool {
 	return false
 }
 
-// fold writes b in lower case to scratch, with spaces for underscores, and
-// returns it.
+// fold converts b to lower case, with spaces for underscores. The result is in
+// scratch.
 func fold(scratch *[]byte, b []byte) []byte {
 	out := (*scratch)[:0]
 	for i := 0; i < len(b); {
@@ -82,8 +82,8 @@ func fold(scratch *[]byte, b []byte) []byte {
 	return out
 }
 
-// switchAt returns the length of the behaviour switch at the start of b,
-// __NOTOC__ and the like, or 0.
+// switchAt returns the length of the behaviour switch at the start of b, such as
+// __NOTOC__, or 0.
 func switchAt(b []byte, scratch *[]byte) int {
 	if len(b) < 5 || b[1] != '_' || b[2] == '_' {
 		return 0
@@ -95,8 +95,8 @@ func switchAt(b []byte, scratch *[]byte) int {
 	return k + 4
 }
 
-// IsRedirect reports whether a page is a redirect in any language: "#", a
-// redirect word, perhaps a colon, a link.
+// IsRedirect reports whether a page is a redirect, in any language: "#", a
+// redirect word, an optional colon, a link.
 func IsRedirect(src []byte) bool {
 	b := bytes.TrimLeft(src[:min(len(src), 1024)], " \t\r\n")
 	switch {
