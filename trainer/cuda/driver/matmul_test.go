@@ -131,35 +131,82 @@ func TestNoAlgorithmIsAnError(t *testing.T) {
 	check(t, d.Close())
 }
 
-// multiply computes a product of made-up matrices on a device, and returns D with
-// its padding, Aux and the bias.
-func multiply(t *testing.T, d device.Device, m device.Matmul) []float32 {
+// room is the elements of each operand of multiply.
+const room = 2048
+
+// multiply computes a product of made-up matrices on a device, and returns all of
+// D, Aux and the bias, with what lies between columns.
+func multiply(t *testing.T, d device.Device, m device.Matmul) ([]float64, error) {
 	t.Helper()
-	const room = 512 // floats of each operand
 	random := rand.New(rand.NewPCG(1, 2))
 	s := must(t, d.NewStream)
 	x := device.Operands{Alpha: 1.5, Beta: -0.5}
 	h := must(t, func() ([]byte, error) { return d.AllocHost(4 * room) })
-	outputs := []*device.Pointer{&x.D, &x.Aux, &x.Bias}
-	for _, p := range append([]*device.Pointer{&x.A, &x.B, &x.C}, outputs...) {
+	types := []device.DataType{m.Type, m.Type, m.Result, m.Result, m.Result, m.Result}
+	for i, p := range []*device.Pointer{&x.A, &x.B, &x.C, &x.D, &x.Aux, &x.Bias} {
 		*p = must(t, func() (device.Pointer, error) { return d.Alloc(4 * room) })
-		for i := range room {
-			binary.LittleEndian.PutUint32(h[4*i:], math.Float32bits(float32(random.NormFloat64())))
+		for j := range room {
+			encode(h, types[i], j, random.NormFloat64())
 		}
 		check(t, d.ToDevice(s, *p, h), d.SyncStream(s))
 	}
-	workspace := must(t, func() (device.Pointer, error) { return d.Alloc(1 << 10) })
-	x.Workspace = workspace
-	p := must(t, func() (device.Product, error) { return d.Plan(m, 1<<10, "") })
-	check(t, d.Matmul(s, p, x))
-	var out []float32
-	for _, p := range outputs {
-		check(t, d.ToHost(s, h, *p), d.SyncStream(s))
+	const workspace = 1 << 20
+	x.Workspace = must(t, func() (device.Pointer, error) { return d.Alloc(workspace) })
+	p, err := d.Plan(m, workspace, "")
+	if err == nil {
+		err = d.Matmul(s, p, x)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []float64
+	for _, p := range []device.Pointer{x.D, x.Aux, x.Bias} {
+		check(t, d.ToHost(s, h, p), d.SyncStream(s))
 		for i := range room {
-			out = append(out, math.Float32frombits(binary.LittleEndian.Uint32(h[4*i:])))
+			out = append(out, decode(h, m.Result, i))
 		}
 	}
-	return out
+	return out, nil
+}
+
+// encode and decode write and read element i of a type; 16-bit types are cut, not
+// rounded, and have no small numbers.
+func encode(b []byte, typ device.DataType, i int, v float64) {
+	u := math.Float32bits(float32(v))
+	switch typ {
+	case device.Float32:
+		binary.LittleEndian.PutUint32(b[4*i:], u)
+	case device.BFloat16:
+		binary.LittleEndian.PutUint16(b[2*i:], uint16(u>>16))
+	case device.Float16:
+		h := uint16(u >> 16 & 0x8000)
+		if e := int(u>>23&255) - 112; e > 0 {
+			h |= uint16(e<<10) | uint16(u>>13&0x3ff)
+		}
+		binary.LittleEndian.PutUint16(b[2*i:], h)
+	}
+}
+
+func decode(b []byte, typ device.DataType, i int) float64 {
+	if typ == device.Float32 {
+		return float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
+	}
+	h := uint32(binary.LittleEndian.Uint16(b[2*i:]))
+	if typ == device.BFloat16 {
+		return float64(math.Float32frombits(h << 16))
+	}
+	v := math.Ldexp(float64(h&0x3ff|0x400), int(h>>10&31)-25)
+	if h>>10&31 == 0 {
+		v = math.Ldexp(float64(h&0x3ff), -24)
+	}
+	if h>>15 == 1 {
+		return -v
+	}
+	return v
+}
+
+func hasAux(e device.Epilogue) bool {
+	return e == device.GELUAuxBias || e == device.DGELU || e == device.DGELUBGrad
 }
 
 // The fake library computes a product from what cuBLASLt's functions were given,
@@ -168,7 +215,7 @@ func TestProductsAreThoseOfTheSimulator(t *testing.T) {
 	for e := device.None; e <= device.BGradB; e++ {
 		for trans := range 4 {
 			m := device.Matmul{M: 7, N: 11, K: 5, TransA: trans&1 == 1, TransB: trans&2 == 2, LDA: 9, LDB: 13, LDD: 12, Epilogue: e}
-			if hasAux := e == device.GELUAuxBias || e == device.DGELU || e == device.DGELUBGrad; hasAux {
+			if hasAux(e) {
 				m.AuxLD = 16
 			}
 			if e == device.None {
@@ -176,13 +223,13 @@ func TestProductsAreThoseOfTheSimulator(t *testing.T) {
 			}
 			drivertest.New(t)
 			d := open(t)
-			got := multiply(t, d, m)
+			got := must(t, func() ([]float64, error) { return multiply(t, d, m) })
 			check(t, d.Close())
 			simulated := sim.NewGPU(sim.Options{Seed: 1})
-			want := multiply(t, simulated, m)
+			want := must(t, func() ([]float64, error) { return multiply(t, simulated, m) })
 			check(t, simulated.Close())
 			for i := range want {
-				if diff := math.Abs(float64(got[i] - want[i])); !(diff <= 1e-5) {
+				if diff := math.Abs(got[i] - want[i]); !(diff <= 1e-5) {
 					t.Fatalf("%+v: element %d is %g, want %g", m, i, got[i], want[i])
 				}
 			}
