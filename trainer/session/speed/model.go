@@ -52,7 +52,7 @@ func (m *model) round(ctx context.Context, steps *steps, d time.Duration) (s sam
 			if err := m.Accumulate(b, share.Counts.Coef(), n == share.MicroBatches); err != nil {
 				return s, err
 			}
-			s.operations += operations(m.config, b)
+			s.operations += Operations(m.config, b)
 		}
 		info, err := m.Apply(schedule)
 		if err != nil {
@@ -65,13 +65,13 @@ func (m *model) round(ctx context.Context, steps *steps, d time.Duration) (s sam
 	return s, nil
 }
 
-// operations returns the multiplications and additions of a batch's matrix products,
+// Operations returns the multiplications and additions of a batch's matrix products,
 // forward and backward (twice as many). It counts the model, not the implementation:
 // nothing that is computed again, and all rows of the last layer, of which only those
 // that a head reads are computed. With hidden size H, feed-forward size F and
 // vocabulary size V a token takes 8H² + 4HF a layer and 4H for every token of its
 // sequence, a masked token 2H² + 2HV, a sequence 2H².
-func operations(c trainer.Config, b *trainer.Batch) float64 {
+func Operations(c trainer.Config, b *trainer.Batch) float64 {
 	h, f, v := float64(c.HiddenSize), float64(c.IntermediateSize), float64(c.VocabSize)
 	sum := float64(b.Masked())*2*h*(h+v) + float64(b.Sequences())*2*h*h
 	for s := range b.Sequences() {

@@ -1,0 +1,110 @@
+// Command gpubench measures training steps and matrix products on a GPU, for the
+// folder that make gpu-pack writes:
+//
+//	gpubench step --model large --lengths wikipedia-512 --precision bf16 --seconds 60
+//	gpubench step --model large --lengths wikipedia-128 --kernels    # by kernel, too
+//	gpubench products --tokens 65536                                 # every product of BERT-large
+//	gpubench lengths wikipedia-512                                   # one line a length and count, for other tools
+//
+// Every result is a line of JSON. --device sim computes on the simulator, to
+// rehearse; its times mean nothing.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"pretext/trainer"
+	"pretext/trainer/cuda/device"
+	"pretext/trainer/cuda/driver"
+	"pretext/trainer/cuda/sim"
+)
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "gpubench:", err)
+		os.Exit(1)
+	}
+}
+
+// options are the flags of all commands.
+type options struct {
+	device    string
+	model     string
+	lengths   string
+	precision string
+	tokens    int
+	vocab     int
+	seconds   float64
+	kernels   bool
+}
+
+func run(args []string, w io.Writer) error {
+	if len(args) == 0 {
+		return fmt.Errorf("give a command: step, products or lengths")
+	}
+	var o options
+	fs := flag.NewFlagSet("gpubench "+args[0], flag.ContinueOnError)
+	fs.StringVar(&o.device, "device", "cuda:0", "cuda:N, or sim")
+	fs.StringVar(&o.model, "model", "large", "size of the model: "+strings.Join(trainer.PresetNames(), ", "))
+	fs.StringVar(&o.lengths, "lengths", "wikipedia-512", "lengths of the sequences: "+strings.Join(lengthNames(), ", ")+", or full-N")
+	fs.StringVar(&o.precision, "precision", "bf16", "fp32, bf16 or fp16")
+	fs.IntVar(&o.tokens, "tokens", 65536, "tokens in a step, which is one micro-batch")
+	fs.IntVar(&o.vocab, "vocab", 30522, "tokens of the vocabulary")
+	fs.Float64Var(&o.seconds, "seconds", 60, "least time to measure")
+	fs.BoolVar(&o.kernels, "kernels", false, "then time each kernel and product, in a few more steps")
+	if err := fs.Parse(args[1:]); err != nil {
+		return err
+	}
+	switch args[0] {
+	case "lengths":
+		return printLengths(w, fs.Arg(0))
+	case "step", "products":
+	default:
+		return fmt.Errorf("unknown command %q: step, products or lengths", args[0])
+	}
+	d, err := o.open()
+	if err != nil {
+		return err
+	}
+	if args[0] == "step" {
+		err = o.step(w, d)
+	} else {
+		err = o.products(w, d)
+	}
+	if closing := d.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
+// open opens the device.
+func (o *options) open() (device.Device, error) {
+	if o.device == "sim" {
+		return sim.NewGPU(sim.Options{Seed: 1, Memory: 4 << 30}), nil
+	}
+	number, ok := strings.CutPrefix(o.device, "cuda:")
+	n, err := strconv.Atoi(number)
+	if !ok || err != nil {
+		return nil, fmt.Errorf("--device %q: must be cuda:N or sim", o.device)
+	}
+	return driver.Open(n)
+}
+
+// write prints a result as a line of JSON.
+func write(w io.Writer, v any) error {
+	b, err := json.Marshal(v)
+	if err == nil {
+		_, err = fmt.Fprintf(w, "%s\n", b)
+	}
+	return err
+}
+
+// milliseconds of a duration, for results.
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"pretext/trainer"
+	"pretext/trainer/cuda/device"
+)
+
+// A productResult is what products prints for each shape and epilogue.
+type productResult struct {
+	Kind      string  `json:"kind"` // "product"
+	Name      string  `json:"name"`
+	Epilogue  string  `json:"epilogue"`
+	Shape     [3]int  `json:"shape"` // M, N, K as cuBLASLt has them
+	Time      float64 `json:"ms"`
+	TFLOPS    float64 `json:"tflop_per_second"`
+	Algorithm string  `json:"algorithm"`
+	Error     string  `json:"error,omitempty"` // what cuBLASLt refused
+}
+
+// A layer is a matrix of weights (out, in) of a model.
+type layer struct {
+	name    string
+	in, out int
+	gelu    bool // GELU follows
+}
+
+// products measures the products of a layer: y = x·Wᵀ, dx = dy·W, dW += dyᵀ·x, with
+// the epilogues that could take over work of kernels.
+func (o *options) products(w io.Writer, d device.Device) error {
+	c, err := trainer.Preset(o.model, o.vocab)
+	if err != nil {
+		return err
+	}
+	h, f := c.HiddenSize, c.IntermediateSize
+	types := map[string]device.DataType{"fp32": device.Float32, "bf16": device.BFloat16, "fp16": device.Float16}
+	typ, ok := types[o.precision]
+	if !ok {
+		return fmt.Errorf("--precision %q: must be fp32, bf16 or fp16", o.precision)
+	}
+	p, err := newProducts(d, o.tokens*max(3*h, f)*4)
+	if err != nil {
+		return err
+	}
+	for _, l := range []layer{{"qkv", h, 3 * h, false}, {"attention out", h, h, false}, {"ffn 1", h, f, true}, {"ffn 2", f, h, false}} {
+		n := o.tokens
+		forward := device.Matmul{M: l.out, N: n, K: l.in, TransA: true, LDA: l.in, LDB: l.in, LDD: l.out, Type: typ, Result: typ}
+		backward := device.Matmul{M: l.in, N: n, K: l.out, LDA: l.in, LDB: l.out, LDD: l.in, Type: typ, Result: typ}
+		weights := device.Matmul{M: l.in, N: l.out, K: n, TransB: true, LDA: l.in, LDB: l.out, LDD: l.in, Type: typ, Result: device.Float32}
+		for _, m := range []struct {
+			name      string
+			shape     device.Matmul
+			epilogues []device.Epilogue
+		}{
+			{l.name + " forward", forward, append([]device.Epilogue{device.None, device.Bias}, with(l.gelu, device.GELUAuxBias)...)},
+			// The gradient of ffn 2's input goes back through GELU.
+			{l.name + " input gradient", backward, append([]device.Epilogue{device.None}, with(l.name == "ffn 2", device.DGELU, device.DGELUBGrad)...)},
+			{l.name + " weight gradient", weights, []device.Epilogue{device.None, device.BGradB}},
+		} {
+			for _, e := range m.epilogues {
+				m.shape.Epilogue, m.shape.AuxLD = e, m.shape.LDD
+				r, err := p.measure(m.shape)
+				if err != nil {
+					return err
+				}
+				r.Name = m.name
+				if err := write(w, r); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// with returns e if is is set.
+func with(is bool, e ...device.Epilogue) []device.Epilogue {
+	if is {
+		return e
+	}
+	return nil
+}
+
+var epilogueNames = [...]string{"none", "bias", "gelu aux bias", "dgelu", "dgelu bgrad", "bgrad a", "bgrad b"}
+
+// products holds what all measurements share.
+type products struct {
+	device.Device
+	stream   device.Stream
+	from, to device.Event
+	operands device.Operands
+}
+
+// workspace is what cuBLASLt gets on Hopper in most frameworks.
+const workspace = 32 << 20
+
+// newProducts allocates operands of some bytes each, filled with numbers that are
+// neither zero nor large.
+func newProducts(d device.Device, size int) (*products, error) {
+	p := &products{Device: d}
+	var err error
+	if p.stream, err = d.NewStream(); err != nil {
+		return nil, err
+	}
+	for _, e := range []*device.Event{&p.from, &p.to} {
+		if *e, err = d.NewEvent(true); err != nil {
+			return nil, err
+		}
+	}
+	block, err := d.AllocHost(min(size, 1<<20))
+	if err != nil {
+		return nil, err
+	}
+	for i := range block {
+		// Two bytes are 0x3c00 to 0x3eff or the same below zero: 0.008 to 0.5 in
+		// bf16, 1 to 1.75 in fp16; four bytes are such numbers too.
+		block[i] = byte(i * 37 >> 3)
+		if i%2 == 1 {
+			block[i] = 0x3c + byte(i*i>>4)%3 | byte(i>>3&1)<<7
+		}
+	}
+	for _, x := range []*device.Pointer{&p.operands.A, &p.operands.B, &p.operands.D, &p.operands.Aux, &p.operands.Bias} {
+		if *x, err = d.Alloc(size); err != nil {
+			return nil, err
+		}
+		for at := 0; at < size; at += len(block) {
+			if err := d.ToDevice(p.stream, x.Add(at), block[:min(len(block), size-at)]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	p.operands.Alpha = 1
+	p.operands.Workspace, err = d.Alloc(workspace)
+	return p, err
+}
+
+// measure times a product, the mean of ten after two. Gradients of weights are
+// added to D.
+func (p *products) measure(m device.Matmul) (productResult, error) {
+	r := productResult{Kind: "product", Epilogue: epilogueNames[m.Epilogue], Shape: [3]int{m.M, m.N, m.K}}
+	plan, err := p.Plan(m, workspace, "")
+	if err != nil {
+		r.Error = err.Error()
+		return r, nil
+	}
+	r.Algorithm = p.Algorithm(plan)
+	x := p.operands
+	if m.Result != m.Type {
+		x.Beta = 1
+	}
+	const repeats = 10
+	for i := range 2 + repeats {
+		if i == 2 {
+			if err := p.Record(p.stream, p.from); err != nil {
+				return r, err
+			}
+		}
+		if err := p.Matmul(p.stream, plan, x); err != nil {
+			return r, err
+		}
+	}
+	if err := p.Record(p.stream, p.to); err != nil {
+		return r, err
+	}
+	if err := p.SyncEvent(p.to); err != nil {
+		return r, err
+	}
+	took, err := p.Elapsed(p.from, p.to)
+	if err != nil {
+		return r, err
+	}
+	r.Time = milliseconds(took) / repeats
+	if took > 0 { // the simulator has no clock
+		r.TFLOPS = 2 * float64(m.M) * float64(m.N) * float64(m.K) / r.Time / 1e9
+	}
+	return r, p.FreeProduct(plan)
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"pretext/trainer"
+	"pretext/trainer/cuda"
+	"pretext/trainer/cuda/device"
+	"pretext/trainer/session/speed"
+)
+
+// A stepResult is what step prints.
+type stepResult struct {
+	Kind        string  `json:"kind"` // "step"
+	Device      string  `json:"device"`
+	BLAS        string  `json:"blas"`
+	Model       string  `json:"model"`
+	Lengths     string  `json:"lengths"`
+	Precision   string  `json:"precision"`
+	Tokens      int     `json:"tokens"`
+	MeanLength  float64 `json:"mean_length"`
+	Steps       int     `json:"steps"`
+	Seconds     float64 `json:"seconds"`
+	Median      float64 `json:"median_ms"`
+	Least       float64 `json:"min_ms"`
+	Most        float64 `json:"max_ms"`
+	Sequences   float64 `json:"sequences_per_second"`
+	TokenRate   float64 `json:"tokens_per_second"`
+	TFLOPS      float64 `json:"tflop_per_second"` // of the model: 3 × the operations of the forward pass
+	OpenSeconds float64 `json:"open_seconds"`
+	FirstLoss   float64 `json:"first_loss"`
+	LastLoss    float64 `json:"last_loss"`
+}
+
+// A bench is a model that trains on made-up sequences, with dropout and AdamW.
+type bench struct {
+	model   trainer.Model
+	config  trainer.Config
+	batches []*trainer.Batch
+	next    int
+}
+
+// step measures training steps of one micro-batch each: batch upload, forward,
+// backward, update.
+func (o *options) step(w io.Writer, d device.Device) error {
+	begin := time.Now()
+	t := newTimed(d)
+	b, err := o.openBench(t)
+	if err != nil {
+		return err
+	}
+	r := stepResult{Kind: "step", Device: d.Properties().Name, BLAS: d.Properties().BLAS, Model: o.model, Lengths: o.lengths, Precision: o.precision, Tokens: o.tokens, OpenSeconds: time.Since(begin).Seconds()}
+	err = b.measure(&r, time.Duration(o.seconds*float64(time.Second)))
+	if err == nil {
+		err = write(w, r)
+	}
+	if err == nil && o.kernels {
+		err = b.byKernel(w, t)
+	}
+	return errors.Join(err, b.model.Close())
+}
+
+// openBench opens the model with initial weights, and makes its batches.
+func (o *options) openBench(d device.Device) (*bench, error) {
+	lengths, err := readLengths(o.lengths)
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{}
+	if b.config, err = trainer.Preset(o.model, o.vocab); err != nil {
+		return nil, err
+	}
+	limits := trainer.Options{Tokens: o.tokens, Precision: trainer.Precision(o.precision), Train: true, Seed: 1, Optimizer: trainer.DefaultOptimizer(trainer.AdamW)}
+	const batches = 4
+	for i := range batches {
+		made := o.madeUp(lengths.draw(o.tokens, rand.New(rand.NewPCG(uint64(i), 1))), lengths.longest)
+		limits.Sequences, limits.Masked = max(limits.Sequences, made.Sequences()), max(limits.Masked, made.Masked())
+		b.batches = append(b.batches, made)
+	}
+	heads := trainer.PretrainHeads()
+	if b.model, err = cuda.New(d).Open(b.config, heads, limits); err != nil {
+		return nil, err
+	}
+	_, err = b.model.Load(trainer.Weights, trainer.InitialWeights(b.config, heads, 1))
+	return b, err
+}
+
+// madeUp returns sequences of lengths. Of their tokens 15 % are predicted, at most
+// 76 or, of up to 128 tokens, 20.
+func (o *options) madeUp(lengths []int, longest int) *trainer.Batch {
+	most := 76
+	if longest <= 128 {
+		most = 20
+	}
+	random := rand.New(rand.NewPCG(uint64(len(lengths)), 2))
+	b := &trainer.Batch{}
+	for i, n := range lengths {
+		s := trainer.Sequence{Position: int64(i), NSPLabel: int32(random.IntN(2)), IDs: make([]int32, n), Segments: make([]int32, n)}
+		for j := range n {
+			s.IDs[j] = int32(5 + random.IntN(o.vocab-5))
+			s.Segments[j] = int32(2 * j / n)
+		}
+		masked := random.Perm(n - 2)[:max(1, min(most, int(math.Round(0.15*float64(n)))))]
+		slices.Sort(masked)
+		for _, p := range masked {
+			s.MaskedPositions = append(s.MaskedPositions, int32(p+1))
+			s.MaskedIDs = append(s.MaskedIDs, s.IDs[p+1])
+			s.MaskedWeights = append(s.MaskedWeights, 1)
+			s.IDs[p+1] = 4
+		}
+		b.Append(s)
+	}
+	return b
+}
+
+// once trains a step. It returns the loss and the batch.
+func (b *bench) once() (float64, *trainer.Batch, error) {
+	batch := b.batches[b.next%len(b.batches)]
+	b.next++
+	counts := trainer.Counts{MaskedWeight: float64(batch.Masked()), NSP: float64(batch.Sequences())}
+	if err := b.model.Accumulate(batch, counts.Coef(), true); err != nil {
+		return 0, nil, err
+	}
+	info, err := b.model.Apply(trainer.Schedule{Kind: trainer.Constant, Peak: 1e-4, Steps: 1})
+	if err != nil {
+		return 0, nil, err
+	}
+	loss := info.Sums.MLMLoss/counts.MaskedWeight + info.Sums.NSPLoss/counts.NSP
+	if math.IsNaN(loss) || math.IsInf(loss, 0) {
+		return 0, nil, fmt.Errorf("step %d: the loss is %v", b.next, loss)
+	}
+	return loss, batch, nil
+}
+
+// measure warms up for two rounds of the batches and then trains for a time.
+func (b *bench) measure(r *stepResult, d time.Duration) error {
+	for i := range 2 * len(b.batches) {
+		loss, _, err := b.once()
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			r.FirstLoss = loss
+		}
+	}
+	var took []float64
+	sequences, operations := 0, 0.0
+	begin := time.Now()
+	for last := begin; len(took) == 0 || time.Since(begin) < d; r.Steps++ {
+		loss, batch, err := b.once()
+		if err != nil {
+			return err
+		}
+		took = append(took, milliseconds(time.Since(last)))
+		last = time.Now()
+		sequences += batch.Sequences()
+		operations += speed.Operations(b.config, batch)
+		r.LastLoss = loss
+	}
+	r.Seconds = time.Since(begin).Seconds()
+	slices.Sort(took)
+	r.Median, r.Least, r.Most = took[len(took)/2], took[0], took[len(took)-1]
+	r.MeanLength = float64(r.Steps*r.Tokens) / float64(sequences)
+	r.Sequences, r.TokenRate, r.TFLOPS = float64(sequences)/r.Seconds, float64(r.Steps*r.Tokens)/r.Seconds, operations/r.Seconds/1e12
+	return nil
+}

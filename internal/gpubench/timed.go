@@ -1,0 +1,166 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"pretext/trainer/cuda/device"
+)
+
+// A timed device times every kernel, product, copy and clear by two events, while
+// on is set.
+type timed struct {
+	device.Device
+	on       bool
+	names    map[device.Function]string
+	products map[device.Product]string
+	free     []device.Event
+	pending  []interval
+	total    map[string]*kernelResult
+}
+
+// An interval is queued work between two events.
+type interval struct {
+	name     string
+	from, to device.Event
+}
+
+// A kernelResult is what --kernels prints for each kernel.
+type kernelResult struct {
+	Kind  string  `json:"kind"` // "kernel"
+	Name  string  `json:"name"`
+	Calls float64 `json:"calls_per_step"`
+	Time  float64 `json:"ms_per_step"`
+	Share float64 `json:"share"` // of the time of all
+}
+
+func newTimed(d device.Device) *timed {
+	return &timed{Device: d, names: map[device.Function]string{}, products: map[device.Product]string{}, total: map[string]*kernelResult{}}
+}
+
+// Function keeps the name.
+func (t *timed) Function(m device.Module, name string) (device.Function, device.Limits, error) {
+	f, l, err := t.Device.Function(m, name)
+	t.names[f] = name
+	return f, l, err
+}
+
+// Plan keeps the shape.
+func (t *timed) Plan(m device.Matmul, workspace int, algorithm string) (device.Product, error) {
+	p, err := t.Device.Plan(m, workspace, algorithm)
+	t.products[p] = fmt.Sprintf("product %d×%d×%d%s", m.M, m.N, m.K, [...]string{"", " bias", " gelu", " dgelu", " dgelu bgrad", " bgrada", " bgradb"}[m.Epilogue])
+	return p, err
+}
+
+// Launch, Matmul, Copy, Clear, ToDevice and ToHost time their work.
+func (t *timed) Launch(s device.Stream, f device.Function, c device.Config, args []byte) error {
+	return t.time(s, t.names[f], func() error { return t.Device.Launch(s, f, c, args) })
+}
+
+func (t *timed) Matmul(s device.Stream, p device.Product, x device.Operands) error {
+	return t.time(s, t.products[p], func() error { return t.Device.Matmul(s, p, x) })
+}
+
+func (t *timed) Copy(s device.Stream, to, from device.Pointer, n int) error {
+	return t.time(s, "copy", func() error { return t.Device.Copy(s, to, from, n) })
+}
+
+func (t *timed) Clear(s device.Stream, p device.Pointer, n int) error {
+	return t.time(s, "clear", func() error { return t.Device.Clear(s, p, n) })
+}
+
+func (t *timed) ToDevice(s device.Stream, to device.Pointer, b []byte) error {
+	return t.time(s, "to device", func() error { return t.Device.ToDevice(s, to, b) })
+}
+
+func (t *timed) ToHost(s device.Stream, b []byte, from device.Pointer) error {
+	return t.time(s, "to host", func() error { return t.Device.ToHost(s, b, from) })
+}
+
+func (t *timed) time(s device.Stream, name string, f func() error) error {
+	if !t.on {
+		return f()
+	}
+	i := interval{name: name}
+	for _, e := range []*device.Event{&i.from, &i.to} {
+		var err error
+		if *e, err = t.event(); err != nil {
+			return err
+		}
+	}
+	if err := t.Record(s, i.from); err != nil {
+		return err
+	}
+	if err := f(); err != nil {
+		return err
+	}
+	t.pending = append(t.pending, i)
+	return t.Record(s, i.to)
+}
+
+// event returns an event that is free, or a new one.
+func (t *timed) event() (device.Event, error) {
+	if n := len(t.free); n > 0 {
+		e := t.free[n-1]
+		t.free = t.free[:n-1]
+		return e, nil
+	}
+	return t.NewEvent(true)
+}
+
+// collect waits for the work and adds up its times.
+func (t *timed) collect() error {
+	if err := t.Sync(); err != nil {
+		return err
+	}
+	for _, i := range t.pending {
+		took, err := t.Elapsed(i.from, i.to)
+		if err != nil {
+			return err
+		}
+		r := t.total[i.name]
+		if r == nil {
+			r = &kernelResult{Kind: "kernel", Name: i.name}
+			t.total[i.name] = r
+		}
+		r.Calls++
+		r.Time += float64(took) / float64(time.Millisecond)
+		t.free = append(t.free, i.from, i.to)
+	}
+	t.pending = t.pending[:0]
+	return nil
+}
+
+// byKernel times the parts of a few steps and prints them, the longest first. The
+// events take time of their own, so the sum is above the time of a step.
+func (b *bench) byKernel(w io.Writer, t *timed) error {
+	t.on = true
+	steps := len(b.batches)
+	for range steps {
+		if _, _, err := b.once(); err != nil {
+			return err
+		}
+		if err := t.collect(); err != nil {
+			return err
+		}
+	}
+	t.on = false
+	all := 0.0
+	for _, r := range t.total {
+		all += r.Time
+	}
+	for _, r := range slices.SortedFunc(maps.Values(t.total), func(a, b *kernelResult) int { return cmp.Compare(b.Time, a.Time) }) {
+		if all > 0 {
+			r.Share = r.Time / all
+		}
+		r.Calls, r.Time = r.Calls/float64(steps), r.Time/float64(steps)
+		if err := write(w, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
