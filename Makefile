@@ -11,7 +11,7 @@ NVRTCCHECK := .venv-nvrtc-check/bin/python
 HEADERS := .venv-cuda-headers
 FUZZTIME ?= 5s
 
-.PHONY: build build-cuda test check format vet lint deadcode race generated ptx ptx-check cuda-constants fuzz interop interop-torch interop-finetune interop-folders bench bench-peers bench-torch bench-packages clean
+.PHONY: build build-cuda gpu-pack gpu-rehearse test check format vet lint deadcode race generated ptx ptx-check cuda-constants fuzz interop interop-torch interop-finetune interop-folders bench bench-peers bench-torch bench-packages clean
 
 build: ## static release binaries
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/ ./cmd/prepare-data ./cmd/train-bert
@@ -24,7 +24,7 @@ build-cuda:
 test:
 	go test ./...
 
-check: format vet lint deadcode generated ptx-check cuda-constants race interop interop-torch interop-finetune interop-folders
+check: format vet lint deadcode generated ptx-check cuda-constants gpu-rehearse race interop interop-torch interop-finetune interop-folders
 
 format:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
@@ -201,6 +201,25 @@ bench-torch: build $(BENCHTORCH)
 $(BENCHTORCH):
 	python3 -m venv .venv-bench
 	.venv-bench/bin/pip install --quiet torch==2.11.0 transformers==5.17.0 numpy
+
+# A folder to copy to a machine with an NVIDIA GPU, without Go and network: programs,
+# tests, data and run.sh, which checks and measures them. Less than 64 MiB.
+PACK := bin/gpu-pack
+gpu-pack:
+	rm -rf $(PACK) && mkdir -p $(PACK)
+	go build -trimpath -ldflags='-s -w' -o $(PACK)/ ./cmd/train-bert ./internal/gpubench
+	go test -c -tags gpu -trimpath -ldflags='-s -w' -o $(PACK)/kernels.test ./trainer/cuda/kernels
+	go test -c -tags gpu -trimpath -ldflags='-s -w' -o $(PACK)/driver.test ./trainer/cuda/driver
+	go run ./cmd/prepare-data demo --out $(PACK)/demo.tmp --quiet
+	mv $(PACK)/demo.tmp/shards $(PACK)/demo && rm -rf $(PACK)/demo.tmp
+	cp internal/gpubench/pack/* internal/gpubench/lengths/* $(PACK)/
+	tar -cJf $(PACK).tar.xz -C $(dir $(PACK)) $(notdir $(PACK))
+	@size=$$(du -sm $(PACK) | cut -f1); du -sh $(PACK) $(PACK).tar.xz; [ $$size -le 64 ]
+
+# The whole of run.sh on the simulator, in small sizes: two minutes of processor.
+gpu-rehearse: gpu-pack
+	go vet -tags gpu ./trainer/cuda/...
+	$(PACK)/run.sh -d sim -o $(PACK)/results
 
 bench-packages:
 	go test -run '^$$' -bench . -benchmem ./...

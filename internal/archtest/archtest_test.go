@@ -96,6 +96,7 @@ var allowed = map[string][]string{
 	"internal/tinydata": {"records", "records/tfrecord", "sharding"},
 	"internal/archtest": {},
 	"internal/bench":    {"*"},
+	"internal/gpubench": {"*"},
 }
 
 // only says which packages alone may import another module (by prefix of its

@@ -40,7 +40,7 @@ func (o *options) products(w io.Writer, d device.Device) error {
 	if !ok {
 		return fmt.Errorf("--precision %q: must be fp32, bf16 or fp16", o.precision)
 	}
-	p, err := newProducts(d, o.tokens*max(3*h, f)*4)
+	p, err := newProducts(d, max(o.tokens, h)*max(3*h, f)*4)
 	if err != nil {
 		return err
 	}

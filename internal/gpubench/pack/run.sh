@@ -38,11 +38,10 @@ step() {
 	local name=$1 limit=$2 begin=$SECONDS rc
 	shift 2
 	echo "== $name: $*"
-	timeout --kill-after=5 "$limit" "$@" > >(tee "$out/$name.txt") 2>&1
-	rc=$?
-	[ $rc -eq 0 ] || failed=1
-	wait $! 2>/dev/null
-	printf '%-24s exit %3d  %4d s of %d  %s\n' "$name" $rc $((SECONDS - begin)) "$limit" "$*" >>"$out/summary.txt"
+	timeout --kill-after=5 "$limit" "$@" 2>&1 | tee "$out/$name.txt"
+	rc=${PIPESTATUS[0]}
+	[ "$rc" -eq 0 ] || failed=1
+	printf '%-24s exit %3d  %4d s of %d  %s\n' "$name" "$rc" $((SECONDS - begin)) "$limit" "$*" >>"$out/summary.txt"
 	tar -czf "$out/.results" -C "$out" --exclude=results.tar.gz --exclude=.results --exclude='*.safetensors' . 2>/dev/null
 	mv "$out/.results" "$out/results.tar.gz"
 }
@@ -55,7 +54,7 @@ if [ "$device" = sim ]; then
 fi
 
 look() {
-	step machine 30 bash -c 'date -u; uname -a; nproc; free -g; ldd --version | head -1; ldconfig -p | grep -E "libcuda\.so|libcublasLt|libnccl"; command -v python3 compute-sanitizer ncu; python3 -c "import torch, transformers; print(torch.__version__, transformers.__version__)"; true'
+	step machine 30 bash -c 'date -u; uname -a; nproc; free -g; ldd --version | head -1; ldconfig -p | grep -E "libcuda\.so|libcublasLt|libnccl"; command -v python3 compute-sanitizer ncu; python3 -c "import torch, transformers; print(torch.__version__, transformers.__version__)" 2>&1 | tail -1'
 	[ -n "$rehearsal" ] || step nvidia-smi 30 nvidia-smi -q
 	step doctor 60 "$here/train-bert" doctor
 	step doctor-json 60 "$here/train-bert" doctor --json
@@ -116,8 +115,8 @@ steps() {
 }
 
 torch() {
-	if ! python3 -c 'import torch' 2>/dev/null; then
-		echo "torch: python3 has no torch" | tee -a "$out/summary.txt"
+	if ! python3 -c 'import torch; torch.nn.functional.scaled_dot_product_attention' 2>/dev/null; then
+		echo "torch: python3 has no torch 2" | tee -a "$out/summary.txt"
 		return
 	fi
 	local size=(--models large --variants hf_autocast_compile,hf_bf16_compile,fast_varlen_compile --compile layer --budget 240)
@@ -133,7 +132,7 @@ curve() {
 	for precision in fp32 bf16 fp16; do
 		[ -z "$rehearsal" ] || [ $precision = fp32 ] || continue
 		rm -rf "$out/curve-$precision"
-		step "curve-$precision" 120 "$here/train-bert" train --data "$here/demo" --out "$out/curve-$precision" --model $model --num-train-steps $steps --num-warmup-steps 30 \
+		step "curve-$precision" 120 "$here/train-bert" train --data "$here/demo" --out "$out/curve-$precision" --model $model --num-train-steps $steps --num-warmup-steps 3 \
 			--train-batch-size 64 --learning-rate 5e-4 --precision $precision "${kind[@]}" --quiet
 	done
 }
