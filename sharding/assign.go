@@ -1,8 +1,15 @@
 package sharding
 
-import "fmt"
+import (
+	"cmp"
+	"container/heap"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+)
 
-// An Assignment says which blocks of documents each shard is made from.
+// An Assignment lists the blocks of documents that each shard is made from.
 type Assignment struct {
 	Locations []string // of the documents folders
 	Inputs    []Input
@@ -15,17 +22,16 @@ type Assignment struct {
 func Assign(inputs []DocumentsInput, o ExamplesOptions) (*Assignment, error) {
 	a := new(Assignment)
 	var refs []BlockRef
-	type place struct{ folder, file int }
-	var places []place // of the files, in source order
+	var files []FileBlocks // of all inputs, in source order
 	for i, in := range inputs {
 		a.Locations = append(a.Locations, in.Location)
 		a.Inputs = append(a.Inputs, in.Input)
-		for j, f := range in.Files {
+		for _, f := range in.Files {
 			for k, b := range f.Blocks {
-				refs = append(refs, BlockRef{File: len(places), Block: k, Bytes: b.TextBytes})
+				refs = append(refs, BlockRef{File: len(files), Block: k, Bytes: b.TextBytes})
 				a.TextBytes += b.TextBytes
 			}
-			places = append(places, place{i, j})
+			files = append(files, FileBlocks{i, f.Name, f.Blocks})
 		}
 	}
 	if len(refs) == 0 {
@@ -39,19 +45,116 @@ func Assign(inputs []DocumentsInput, o ExamplesOptions) (*Assignment, error) {
 		return nil, err
 	}
 	for _, shard := range shards {
-		var blocks BlockList
-		last := -1
-		for _, ref := range shard {
-			at := places[ref.File]
-			file := inputs[at.folder].Files[at.file]
-			if ref.File != last {
-				blocks = append(blocks, FileBlocks{Folder: at.folder, Name: file.Name})
-				last = ref.File
-			}
-			f := &blocks[len(blocks)-1]
-			f.Blocks = append(f.Blocks, file.Blocks[ref.Block])
-		}
-		a.Tasks = append(a.Tasks, ShardTask{blocks})
+		a.Tasks = append(a.Tasks, ShardTask{blockList(files, shard)})
 	}
 	return a, nil
 }
+
+// blockList returns the blocks of one shard, grouped by file.
+func blockList(files []FileBlocks, shard []BlockRef) (list BlockList) {
+	last := -1
+	for _, ref := range shard {
+		file := files[ref.File]
+		if ref.File != last {
+			list = append(list, FileBlocks{Folder: file.Folder, Name: file.Name})
+			last = ref.File
+		}
+		f := &list[len(list)-1]
+		f.Blocks = append(f.Blocks, file.Blocks[ref.Block])
+	}
+	return list
+}
+
+// A BlockRef identifies one block of a documents file.
+type BlockRef struct {
+	File  int   `json:"file"`  // index into the list of documents files, in source order
+	Block int   `json:"block"` // index of the block in the file
+	Bytes int64 `json:"-"`     // size of the text
+}
+
+// DefaultShardBytes is the amount of text in a shard if the number of shards is
+// not given.
+const DefaultShardBytes = 16 << 20
+
+// DefaultShards returns the default number of shards. It depends only on the
+// size of the text.
+func DefaultShards(textBytes int64) int {
+	return int(max(1, (textBytes+DefaultShardBytes-1)/DefaultShardBytes))
+}
+
+// A TooManyShardsError reports that there are fewer blocks than shards.
+type TooManyShardsError struct{ Shards, Blocks int }
+
+func (e *TooManyShardsError) Error() string {
+	return fmt.Sprintf("%d shards asked for, but the input has %d blocks of documents: give at most --shards %d", e.Shards, e.Blocks, e.Blocks)
+}
+
+// Usage marks the error for exit codes.
+func (e *TooManyShardsError) Usage() bool { return true }
+
+// assignBlocks assigns blocks to shards. It orders the blocks by a hash of seed, file
+// number and block number (SHA-256), then assigns each to the shard with the
+// least text so far, so sizes differ by about one block. Within a shard, blocks
+// are in the order in which they were given: source order. With one shard, the
+// result is the input.
+func assignBlocks(blocks []BlockRef, shards int, seed uint64) ([][]BlockRef, error) {
+	if shards < 1 || shards > len(blocks) {
+		return nil, &TooManyShardsError{shards, len(blocks)}
+	}
+	owner := make([]int, len(blocks))
+	loads := make(loadHeap, shards)
+	for i := range loads {
+		loads[i].shard = i
+	}
+	for _, i := range permutation(blocks, seed) {
+		owner[i] = loads[0].shard
+		loads[0].bytes += blocks[i].Bytes
+		loads[0].blocks++
+		heap.Fix(&loads, 0)
+	}
+	assigned := make([][]BlockRef, shards)
+	for i, b := range blocks {
+		assigned[owner[i]] = append(assigned[owner[i]], b)
+	}
+	return assigned, nil
+}
+
+// permutation returns the indexes of the blocks, sorted by SHA-256(seed, file,
+// block), each a big-endian uint64. Any reader of the format can reproduce this
+// shuffle.
+func permutation(blocks []BlockRef, seed uint64) []int {
+	keys := make([][sha256.Size]byte, len(blocks))
+	order := make([]int, len(blocks))
+	for i, b := range blocks {
+		var in [24]byte
+		binary.BigEndian.PutUint64(in[:], seed)
+		binary.BigEndian.PutUint64(in[8:], uint64(b.File))
+		binary.BigEndian.PutUint64(in[16:], uint64(b.Block))
+		keys[i] = sha256.Sum256(in[:])
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(slices.Compare(keys[a][:], keys[b][:]), cmp.Compare(a, b))
+	})
+	return order
+}
+
+type load struct {
+	bytes  int64
+	blocks int
+	shard  int
+}
+
+// loadHeap orders shards by assigned bytes, then by number of blocks and by
+// index, so that every shard gets its first block before any shard gets a
+// second one of equal size.
+type loadHeap []load
+
+func (h loadHeap) Len() int { return len(h) }
+func (h loadHeap) Less(i, j int) bool {
+	a, b := h[i], h[j]
+	return cmp.Or(cmp.Compare(a.bytes, b.bytes), cmp.Compare(a.blocks, b.blocks), cmp.Compare(a.shard, b.shard)) < 0
+}
+func (h loadHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *loadHeap) Push(any)     { panic("BUG: the number of shards is fixed") }
+func (h *loadHeap) Pop() any     { panic("BUG: the number of shards is fixed") }

@@ -6,7 +6,6 @@ import (
 	"container/heap"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -46,24 +45,16 @@ func (l IDList) Bytes() []byte {
 // the names of the lists of a folder.
 func CountEqualIDs(ctx context.Context, folder Folder, names []string) (equal int64, err error) {
 	var lists idHeap
-	var files []File
-	defer func() {
-		for _, f := range files {
-			err = errors.Join(err, f.Close())
-		}
-	}()
 	for _, name := range names {
 		f, err := folder.Open(ctx, name)
 		if err != nil {
 			return 0, err
 		}
-		files = append(files, f)
+		defer f.Close()
 		c := &idCursor{name: name, r: bufio.NewReaderSize(store.NewReader(f, 0), 4<<10)}
-		ok, err := c.next()
-		if err != nil {
+		if ok, err := c.next(); err != nil {
 			return 0, err
-		}
-		if ok {
+		} else if ok {
 			lists = append(lists, c)
 		}
 	}
@@ -88,7 +79,7 @@ func CountEqualIDs(ctx context.Context, folder Folder, names []string) (equal in
 	return equal, ctx.Err()
 }
 
-// An idCursor is a place in one list.
+// An idCursor reads one list.
 type idCursor struct {
 	name string
 	r    *bufio.Reader

@@ -12,25 +12,24 @@ import (
 	"pretext/tokenize/sentence"
 )
 
-// Config says which shards' documents are written as text, and where.
+// Config configures [Text].
 type Config struct {
 	Shards    string   // folder of shards
-	Documents []string // the documents folders it was made from, in order
-	Out       string
+	Documents []string // the documents folders it was made from, in order; nil: those of its run
+	Out       string   // directory of the text files
 }
 
-// A File is one side of one shard as text.
+// A File is one split of a shard as text.
 type File struct {
 	Name       string `json:"name"`
-	RandomSeed int64  `json:"random_seed"` // makes the same records of it
+	RandomSeed int64  `json:"random_seed"` // with which it gives the records of the shard
 	Documents  int64  `json:"documents"`
 	Sentences  int64  `json:"sentences"`
 }
 
-// Text writes the documents of every shard, one side a file, in the text
-// form of create_pretraining_data.py and in the order in which the examples were
-// made of them. The records of a shard are what that script, or this program
-// with one shard, makes of its file with the seed given.
+// Text writes the documents of every shard as text, a file for each split, in the input
+// format of create_pretraining_data.py. From a file and its seed that script makes
+// exactly the records of the shard; so does prepare-data examples with one shard.
 func Text(ctx context.Context, c Config) ([]File, error) {
 	in, err := store.Open(c.Shards)
 	if err != nil {
@@ -55,6 +54,7 @@ func Text(ctx context.Context, c Config) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
+	x := exporter{out, o, locations}
 	var files []File
 	for i := range o.Shards {
 		var t sharding.ShardTask
@@ -63,7 +63,7 @@ func Text(ctx context.Context, c Config) ([]File, error) {
 		}
 		for _, split := range o.Splits() {
 			name := sharding.ShardName{Split: split, Index: i, Count: o.Shards}
-			f, err := exportSide(ctx, out, name, o, t.Blocks, locations)
+			f, err := x.split(ctx, name, t.Blocks)
 			if err != nil {
 				return nil, err
 			}
@@ -73,8 +73,9 @@ func Text(ctx context.Context, c Config) ([]File, error) {
 	return files, nil
 }
 
-// locate finds the documents folders of shards: those given, or the neighbours
-// of a run. They must be the very ones.
+// locate returns the documents folders of the shards: those in the config, or else
+// imported/ of the shards or documents/ of the run. Their manifests must be the inputs
+// of the shards.
 func (c Config) locate(ctx context.Context, m *sharding.Manifest) ([]string, error) {
 	locations := c.Documents
 	if len(locations) == 0 {
@@ -101,20 +102,28 @@ func (c Config) locate(ctx context.Context, m *sharding.Manifest) ([]string, err
 	return locations, nil
 }
 
-func exportSide(ctx context.Context, out store.Folder, name sharding.ShardName, o sharding.ExamplesOptions, blocks sharding.BlockList, locations []string) (File, error) {
-	f := File{Name: name.String() + ".txt", RandomSeed: name.Seed(o.RandomSeed)}
-	file, err := out.Create(ctx, f.Name)
+// An exporter writes the documents of shards as text.
+type exporter struct {
+	out       store.Folder
+	options   sharding.ExamplesOptions
+	locations []string // of the documents folders
+}
+
+// split writes the documents of one split of a shard.
+func (x exporter) split(ctx context.Context, name sharding.ShardName, blocks sharding.BlockList) (File, error) {
+	f := File{Name: name.String() + ".txt", RandomSeed: name.Seed(x.options.RandomSeed)}
+	file, err := x.out.Create(ctx, f.Name)
 	if err != nil {
 		return f, err
 	}
 	defer file.Abort()
 	w := bufio.NewWriterSize(file, 1<<20)
-	s := sentence.NewLanguageSplitter(o.SentenceSplitter)
-	for doc, err := range blocks.Documents(ctx, locations, func(int64) {}) {
+	s := sentence.NewLanguageSplitter(x.options.SentenceSplitter)
+	for doc, err := range blocks.Documents(ctx, x.locations, func(int64) {}) {
 		if err != nil {
 			return f, err
 		}
-		if o.HeldOut(doc.ID) != (name.Split == sharding.Eval) {
+		if x.options.HeldOut(doc.ID) != (name.Split == sharding.Eval) {
 			continue
 		}
 		for line, err := range s.Sentences(doc.Text, doc.Lang) {

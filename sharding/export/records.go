@@ -18,18 +18,17 @@ import (
 	"pretext/tokenize"
 )
 
-// A RecordsFile is a file of records as text.
+// A RecordsFile is a TFRecord file as text.
 type RecordsFile struct {
 	Name     string `json:"name"`
 	Examples int64  `json:"examples"`
 	Segments int64  `json:"segments"`
 }
 
-// Records writes the examples of files of records that no manifest describes as
-// text, a file each: the tokens of segment A on a line, those of segment B on the
-// next, a blank line after each example. Masks are undone and pieces of words joined;
-// case, spaces and the order of documents are as the records have them. vocab is the
-// vocab.txt they were made with; "" for the one beside the first file.
+// Records writes the examples of TFRecord files without a manifest as text, a file
+// each: segment A on a line, segment B on the next, then a blank line. It undoes the
+// masks and joins word pieces; case, spaces and order stay as in the records. vocab is
+// the path of their vocab.txt; "" means the one in the directory of the first file.
 func Records(ctx context.Context, files []string, vocab, out string) ([]RecordsFile, error) {
 	if vocab == "" {
 		vocab = filepath.Join(filepath.Dir(files[0]), sharding.VocabName)
@@ -105,8 +104,8 @@ func exportRecords(ctx context.Context, out store.Folder, path string, v *tokeni
 	return e, file.Commit()
 }
 
-// writeSegments writes the segments of an example and a blank line, and returns how
-// many there are.
+// writeSegments writes the segments of an example and a blank line, and returns the
+// number of segments.
 func writeSegments(w *bufio.Writer, e *records.Example, v *tokenize.Vocab) (segments int64, err error) {
 	n := min(e.Tokens(), len(e.InputIDs), len(e.SegmentIDs))
 	ids := append([]int32(nil), e.InputIDs[:n]...)

@@ -15,13 +15,13 @@ import (
 	"pretext/sharding"
 )
 
-// RecordDifference is what the records of two folders differ in.
+// A RecordDifference holds the differences between the records of two data sets.
 type RecordDifference struct {
 	Differ int64         `json:"differ"` // records that differ from the one of the same file and number
 	First  []RecordFault `json:"first"`  // the first of each file
 	A      int64         `json:"a"`      // records on either side
 	B      int64         `json:"b"`
-	OnlyA  int64         `json:"only_a"` // records that the other side has in no file
+	OnlyA  int64         `json:"only_a"` // records that no file of B has
 	OnlyB  int64         `json:"only_b"`
 }
 
@@ -44,13 +44,19 @@ type FieldFault struct {
 	B       string `json:"b"`
 }
 
-// records compares files of records: those of equal names record by record, and
-// all of either side as sets, whatever file they stand in.
+// A recordComparison compares the records of two data sets.
+type recordComparison struct {
+	*RecordDifference
+	most int             // differences to list
+	a, b *extsort.Sorter // hashes of all records
+}
+
+// records compares TFRecord files: those of equal names record by record, and all of A
+// with all of B as sets.
 func (c comparison) records(ctx context.Context, a, b []string) (*RecordDifference, error) {
-	d := &RecordDifference{First: []RecordFault{}}
-	sa, sb := extsort.New(c.Temp, c.Memory/2), extsort.New(c.Temp, c.Memory/2)
-	defer sa.Close()
-	defer sb.Close()
+	d := recordComparison{&RecordDifference{First: []RecordFault{}}, c.Most, extsort.New(c.Temp, c.Memory/2), extsort.New(c.Temp, c.Memory/2)}
+	defer d.a.Close()
+	defer d.b.Close()
 	other := map[string]string{}
 	for _, path := range b {
 		other[filepath.Base(path)] = path
@@ -62,36 +68,36 @@ func (c comparison) records(ctx context.Context, a, b []string) (*RecordDifferen
 	for _, path := range a {
 		twin := other[filepath.Base(path)]
 		read[twin] = true
-		if err := c.pair(ctx, d, path, twin, sa, sb); err != nil {
+		if err := d.pair(ctx, path, twin); err != nil {
 			return nil, err
 		}
 	}
 	for _, path := range b {
 		if !read[path] {
-			if err := c.pair(ctx, d, "", path, sa, sb); err != nil {
+			if err := d.pair(ctx, "", path); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return d, join(ctx, sa, sb, func(_ uint64, as, bs []uint64) {
+	return d.RecordDifference, join(ctx, d.a, d.b, func(_ uint64, as, bs []uint64) {
 		d.OnlyA += int64(max(0, len(as)-len(bs)))
 		d.OnlyB += int64(max(0, len(bs)-len(as)))
 	})
 }
 
-// pair compares two files; either may be "", none.
-func (c comparison) pair(ctx context.Context, d *RecordDifference, a, b string, sa, sb *extsort.Sorter) error {
-	ra, err := openRecords(ctx, a, sa)
+// pair compares two files. One of the paths may be "", for no file.
+func (d recordComparison) pair(ctx context.Context, a, b string) error {
+	ra, err := openRecords(ctx, a, d.a)
 	if err != nil {
 		return err
 	}
 	defer ra.close()
-	rb, err := openRecords(ctx, b, sb)
+	rb, err := openRecords(ctx, b, d.b)
 	if err != nil {
 		return err
 	}
 	defer rb.close()
-	differed := a == "" || b == "" // a file that is missing is told elsewhere
+	differed := a == "" || b == "" // a missing file is reported with the files
 	for {
 		if err := errors.Join(ra.next(), rb.next()); err != nil {
 			return err
@@ -104,7 +110,7 @@ func (c comparison) pair(ctx context.Context, d *RecordDifference, a, b string, 
 			continue
 		}
 		d.Differ++
-		if !differed && len(d.First) < c.Most {
+		if !differed && len(d.First) < d.most {
 			fault, err := describeRecords(ra, rb)
 			if err != nil {
 				return err
@@ -115,7 +121,7 @@ func (c comparison) pair(ctx context.Context, d *RecordDifference, a, b string, 
 	}
 }
 
-// A recordSide is one of two files that are read in step.
+// A recordSide reads one of the two files of a comparison.
 type recordSide struct {
 	path    string
 	file    store.File // nil: there is no such file
@@ -177,7 +183,7 @@ func (s *recordSide) flush() error {
 	return err
 }
 
-// describeRecords says what two records differ in.
+// describeRecords returns the features in which two records differ.
 func describeRecords(a, b *recordSide) (RecordFault, error) {
 	f := RecordFault{File: filepath.Base(a.path), Record: max(a.n, b.n) - 1, OffsetA: a.offset, OffsetB: b.offset}
 	switch {
@@ -208,7 +214,8 @@ func describeRecords(a, b *recordSide) (RecordFault, error) {
 	return f, nil
 }
 
-// appendFault adds a feature when its values differ.
+// appendFault appends a feature to list if its values a and b differ. It has four
+// parameters like other append functions with a pair to compare.
 func appendFault[T comparable](list []FieldFault, name string, a, b []T) []FieldFault {
 	f := FieldFault{Feature: name, At: -1}
 	for i := range max(len(a), len(b)) {
@@ -226,7 +233,7 @@ func appendFault[T comparable](list []FieldFault, name string, a, b []T) []Field
 	return append(list, f)
 }
 
-// value writes one value of a list, "" beyond its end.
+// value formats the value at an index, or returns "" beyond the end.
 func value[T any](list []T, i int) string {
 	if i >= len(list) {
 		return ""

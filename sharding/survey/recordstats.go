@@ -314,14 +314,15 @@ func (s *recordSurvey) maskLimits(rate Share, t *tally) Share {
 		uncut += n * int64(max(0, min(s.how.WantedPredictions(tokens), tokens-specials)))
 	}
 	if asked := newShare(uncut, t.tokens).Share; float64(want) < sharding.LimitFewPredictions*float64(uncut) {
-		return rate.limit(asked, sharding.LimitFewPredictions*asked, asked, "what masked_lm_prob asks for; max_predictions_per_seq leaves less")
+		return rate.limit(Limits{Expected: asked, Low: sharding.LimitFewPredictions * asked, High: asked,
+			Why: "what masked_lm_prob asks for; max_predictions_per_seq leaves less"})
 	}
 	expected := newShare(want, t.tokens).Share
 	if s.how.DoWholeWordMask {
-		return rate.limit(expected, 0, expected, "at most what the options demand of the lengths; less where a whole word does not fit")
+		return rate.limit(Limits{Expected: expected, High: expected, Why: "at most what the options demand of the lengths; less where a whole word does not fit"})
 	}
 	// A text that holds [CLS] or [SEP] itself has fewer candidates.
-	return rate.limit(expected, expected*0.999, expected, "what the options demand of the lengths")
+	return rate.limit(Limits{Expected: expected, Low: expected * 0.999, High: expected, Why: "what the options demand of the lengths"})
 }
 
 func bins(c counts) []Bin {

@@ -2,28 +2,27 @@ package survey
 
 import "math"
 
-// sigmas is how many standard deviations a share may lie from what is expected
-// of it. Chance alone goes beyond four of them once in 16,000 times.
+// sigmas is how many standard deviations a share may differ from the expected one.
+// Chance alone exceeds four once in 16,000 times.
 const sigmas = 4
 
-// A Share is a count, what it is a part of, and where the way of making the
-// records demands it to lie.
+// A Share is a fraction, and the limits that the options of the records set for it.
 type Share struct {
 	Count int64   `json:"count"`
 	Of    int64   `json:"of"`
-	Share float64 `json:"share"` // Count/Of, 0 of nothing
+	Share float64 `json:"share"` // Count/Of; 0 if Of is 0
 
-	// Limits are nil where nothing is known of how the records were made.
+	// Limits are nil if the options of the records are unknown.
 	Limits *Limits `json:"limits,omitempty"`
 }
 
-// Limits say what a share must be.
+// Limits are the expected value of a share and its range.
 type Limits struct {
 	Expected float64 `json:"expected"`
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`
 	Within   bool    `json:"within"`
-	Why      string  `json:"why"` // where the expectation comes from
+	Why      string  `json:"why"` // reason for the expected value
 }
 
 // newShare returns a share without limits.
@@ -35,25 +34,24 @@ func newShare(count, of int64) Share {
 	return s
 }
 
-// limit holds the share against [low, high].
-func (s Share) limit(expected, low, high float64, why string) Share {
-	// Sums of floats may differ in their last bits.
-	const slack = 1e-12
-	s.Limits = &Limits{Expected: expected, Low: low, High: high, Why: why,
-		Within: s.Of == 0 || s.Share >= low-slack && s.Share <= high+slack}
+// limit returns the share with limits, and sets their field Within.
+func (s Share) limit(l Limits) Share {
+	const slack = 1e-12 // sums of floats may differ in their last bits
+	l.Within = s.Of == 0 || s.Share >= l.Low-slack && s.Share <= l.High+slack
+	s.Limits = &l
 	return s
 }
 
-// binomial holds the share against what independent draws of probability p
-// give: p ± 4 √(p(1-p)/n).
+// binomial limits the share to p ± 4 √(p(1-p)/n), as n independent draws of
+// probability p give it.
 func (s Share) binomial(p float64, why string) Share {
 	d := deviation(p, s.Of)
-	return s.limit(p, math.Max(0, p-d), math.Min(1, p+d), why)
+	return s.limit(Limits{Expected: p, Low: max(0, p-d), High: min(1, p+d), Why: why})
 }
 
-// atLeast holds the share against draws of a probability of p or more.
+// atLeast limits the share as draws of probability p or more give it.
 func (s Share) atLeast(p float64, why string) Share {
-	return s.limit(p, math.Max(0, p-deviation(p, s.Of)), 1, why)
+	return s.limit(Limits{Expected: p, Low: max(0, p-deviation(p, s.Of)), High: 1, Why: why})
 }
 
 // deviation is four standard deviations of the share of n draws.

@@ -19,9 +19,9 @@ type folderManifest struct {
 	manifest *sharding.Manifest
 }
 
-// chain holds the folders of a run against each other: shards must be made of
-// the documents that lie beside them, and dealt as the plan of all their blocks
-// deals them. Nothing is said of a folder whose inputs lie elsewhere.
+// chain compares the stages of a run: shards must be made from the documents in the
+// run, and each shard from the blocks that [sharding.Assign] gives it. Shards whose
+// inputs are not in the run are not checked.
 func (v *verifier) chain(ctx context.Context, run []folderManifest) error {
 	documents := map[string]string{} // hash of a manifest → its folder
 	for _, f := range run {
@@ -54,7 +54,7 @@ func (v *verifier) chain(ctx context.Context, run []folderManifest) error {
 			v.problem(f.String(), sharding.Problem{File: sharding.ManifestName,
 				Reason: "made of other documents than those that lie beside it: make one of the two anew, or keep them apart"})
 		case len(found) == wanted && wanted > 0:
-			if err := v.dealt(ctx, f, found); err != nil {
+			if err := v.assigned(ctx, f, found); err != nil {
 				return err
 			}
 		}
@@ -62,8 +62,8 @@ func (v *verifier) chain(ctx context.Context, run []folderManifest) error {
 	return nil
 }
 
-// dealt makes the plan of the shards again and compares.
-func (v *verifier) dealt(ctx context.Context, f folderManifest, documents []string) error {
+// assigned assigns the blocks to shards again and compares the plan.
+func (v *verifier) assigned(ctx context.Context, f folderManifest, documents []string) error {
 	inputs, err := sharding.OpenDocuments(ctx, documents)
 	if errors.Is(err, sharding.ErrFormat) || errors.Is(err, fs.ErrNotExist) {
 		return nil // reported with the side-car
@@ -95,7 +95,7 @@ func (v *verifier) dealt(ctx context.Context, f folderManifest, documents []stri
 	return nil
 }
 
-// sameJSON compares JSON with a value's, white space apart.
+// sameJSON reports whether JSON is that of a value, apart from white space.
 func sameJSON(raw []byte, v any) bool {
 	want, err := json.Marshal(v)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"pretext/sharding"
 )
 
-// documents reads all documents of a file and holds them against its side-car,
-// its list of IDs and the manifest.
+// documents reads all documents of a file and compares them with its side-car, its
+// list of IDs and the manifest.
 func (c *folderCheck) documents(ctx context.Context, e sharding.FileEntry, r *fileReport) error {
 	f, err := c.folder.Open(ctx, e.Name)
 	if err != nil {
@@ -43,8 +43,8 @@ func (c *folderCheck) documents(ctx context.Context, e sharding.FileEntry, r *fi
 	return c.ids(ctx, strings.TrimSuffix(e.Name, sharding.DocumentsSuffix)+sharding.IDsSuffix, &s)
 }
 
-// blocks returns the side-car's table of a file's blocks; known is false where
-// there is no side-car, and the table is the seek table's.
+// blocks returns the blocks of a file as its side-car lists them. Without a side-car
+// known is false, and the blocks are those of the seek table.
 func (c *folderCheck) blocks(ctx context.Context, name string, table []extract.Block, s *documentScan) (blocks []extract.Block, known bool, err error) {
 	body, err := sharding.ReadDocumentsBody(ctx, c.folder, name)
 	switch {
@@ -71,7 +71,7 @@ func (c *folderCheck) blocks(ctx context.Context, name string, table []extract.B
 	return body.Blocks, true, nil
 }
 
-// ids holds a file's list of IDs against the documents.
+// ids compares a file's list of IDs with its documents.
 func (c *folderCheck) ids(ctx context.Context, name string, s *documentScan) error {
 	if _, ok := c.index[name]; !ok || s.damaged {
 		return nil
@@ -93,7 +93,7 @@ func (c *folderCheck) ids(ctx context.Context, name string, s *documentScan) err
 	return nil
 }
 
-// damageAt is where an error says that a documents file is damaged.
+// damageAt returns the offset of the corruption that an error reports, else 0.
 func damageAt(err error) int64 {
 	var corrupt *extract.CorruptError
 	if errors.As(err, &corrupt) {
@@ -143,7 +143,7 @@ func (s *documentScan) run(ctx context.Context, f store.File, blocks []extract.B
 	return nil
 }
 
-// check holds a document against the rules of docs/format.md.
+// check checks a document against the rules of docs/format.md.
 func (s *documentScan) check(b extract.Block, number int64, d *extract.Document) {
 	s.ids.Add(d.ID)
 	fault := func(reason string) {

@@ -19,7 +19,7 @@ import (
 	"pretext/tokenize"
 )
 
-// A folderCheck holds what checking the files of a folder needs.
+// A folderCheck checks the folder of one stage.
 type folderCheck struct {
 	opts     Options
 	folder   store.Folder
@@ -38,7 +38,7 @@ func newFolderCheck(ctx context.Context, folder store.Folder, m *sharding.Manife
 	for i, e := range m.Files {
 		c.index[e.Name] = i
 	}
-	if m.Stage != "examples" {
+	if m.Stage != sharding.StageExamples {
 		return c, nil
 	}
 	c.made = new(sharding.ExamplesOptions)
@@ -49,8 +49,8 @@ func newFolderCheck(ctx context.Context, folder store.Folder, m *sharding.Manife
 	if t := c.made.Tokenizer; t != nil {
 		c.rules.VocabSize, c.rules.CLS, c.rules.SEP, c.rules.Pad, c.mask = t.VocabSize, t.CLS, t.SEP, t.Pad, t.Mask
 	} else if raw, err := store.ReadFile(ctx, folder, sharding.VocabName); err == nil && c.listed(sharding.VocabName, raw) {
-		// Another one, or one that cannot be read, is reported with its file, and the
-		// records are not held against it.
+		// A changed or unreadable vocabulary is reported with its file, and the records
+		// are not checked against it.
 		if v, err := tokenize.ReadVocab(sharding.VocabName, raw); err == nil {
 			c.rules.VocabSize, c.rules.CLS, c.rules.SEP, c.mask = v.Len(), v.CLS(), v.SEP(), v.MASK()
 		}
@@ -92,7 +92,7 @@ func (c *folderCheck) file(ctx context.Context, number int, e sharding.FileEntry
 		if first, ok := c.sums[e.SHA256]; ok && first != e.Name && e.Counts["records"] > 0 {
 			r.add(sharding.Problem{File: e.Name, Reason: "same content as " + first})
 		}
-		return r, c.records(ctx, number, e, name, &r)
+		return r, c.records(ctx, number, e, &r)
 	case e.Name == sharding.VocabName, e.Name == sharding.TokenizerName:
 		raw, err := store.ReadFile(ctx, c.folder, e.Name)
 		if err != nil {
@@ -110,9 +110,9 @@ func (c *folderCheck) file(ctx context.Context, number int, e sharding.FileEntry
 	return r, nil
 }
 
-// sideCar holds a side-car against the manifest: it must speak of the same
-// files, and of the same plan. Where the manifest proves the side-car and says
-// otherwise than it, the manifest was edited.
+// sideCar compares a side-car with the manifest: both must list the same files with
+// the same plan. If they differ and the side-car has the hash in the manifest, the
+// manifest was edited.
 func (c *folderCheck) sideCar(ctx context.Context, e sharding.FileEntry, proved bool, r *fileReport) error {
 	at, other := e.Name, "the manifest"
 	if proved {
@@ -154,7 +154,7 @@ func sameEntry(a, b sharding.FileEntry) bool {
 	return a.Name == b.Name && a.Task == b.Task && a.Bytes == b.Bytes && a.SHA256 == b.SHA256 && maps.Equal(a.Counts, b.Counts) && reflect.DeepEqual(a.Origin, b.Origin)
 }
 
-// whole checks what concerns the folder and not one of its files.
+// whole checks what does not belong to a single file.
 func (c *folderCheck) whole(ctx context.Context, reports []fileReport) (r fileReport, err error) {
 	r.most = c.opts.MaxProblems
 	strangers, err := c.strangers(ctx)
@@ -189,8 +189,8 @@ func (c *folderCheck) whole(ctx context.Context, reports []fileReport) (r fileRe
 	return r, err
 }
 
-// unproved checks the entries that no side-car has: files that a stage writes at its
-// end belong to task 0.
+// unproved checks the files that no side-car lists. A stage writes them at its end,
+// with task 0.
 func (c *folderCheck) unproved(ctx context.Context, r *fileReport) {
 	proved := map[string]bool{}
 	for _, e := range c.m.Files {
@@ -205,7 +205,7 @@ func (c *folderCheck) unproved(ctx context.Context, r *fileReport) {
 		}
 	}
 	if len(proved) == 0 {
-		return // a stage of someone else's
+		return // a third-party stage
 	}
 	for _, e := range c.m.Files {
 		if !proved[e.Name] && e.Task != 0 {
@@ -214,7 +214,8 @@ func (c *folderCheck) unproved(ctx context.Context, r *fileReport) {
 	}
 }
 
-// totals adds up the counts of the files, and counts equal IDs again.
+// totals compares the manifest's totals with the counts of its files, and counts equal
+// IDs again.
 func (c *folderCheck) totals(ctx context.Context, r *fileReport) error {
 	fault := func(format string, args ...any) {
 		r.add(sharding.Problem{File: sharding.ManifestName, Reason: fmt.Sprintf(format, args...)})
@@ -250,8 +251,8 @@ func (c *folderCheck) totals(ctx context.Context, r *fileReport) error {
 	return nil
 }
 
-// plan checks plan.json and the plans of the tasks. A stage of someone else's
-// may have none; ours has one, and side-cars that name it.
+// plan checks plan.json and the plans of the tasks. A third-party stage may have
+// neither plan nor side-cars.
 func (c *folderCheck) plan(ctx context.Context, r *fileReport) error {
 	plan, err := sharding.ReadPlan(ctx, c.folder)
 	switch {
@@ -273,7 +274,7 @@ func (c *folderCheck) plan(ctx context.Context, r *fileReport) error {
 		r.add(sharding.Problem{File: sharding.PlanName, Reason: "of other options or inputs than the manifest"})
 		return nil
 	}
-	// Where there is a plan the files are ours, and ours have one form.
+	// A folder with a plan was written by this project, in one form.
 	for name, says := range map[string]any{sharding.ManifestName: c.m, sharding.PlanName: plan} {
 		raw, err := store.ReadFile(ctx, c.folder, name)
 		if err != nil {
@@ -295,9 +296,8 @@ func (c *folderCheck) plan(ctx context.Context, r *fileReport) error {
 	return c.tasks(ctx, plan, r)
 }
 
-// tasks holds the plan of every task against the list of their hashes, and that
-// against plan.json. What a shard's task reads must add up to the documents that its
-// splits were made of.
+// tasks compares the plan of every task with its hash in SHA256SUMS. The documents
+// that a shard's task reads must be as many as those of its splits.
 func (c *folderCheck) tasks(ctx context.Context, plan *sharding.StagePlan, r *fileReport) error {
 	folder := c.folder.Folder(sharding.PlanFolder)
 	fault := func(name, reason string) {
@@ -343,8 +343,8 @@ func (c *folderCheck) tasks(ctx context.Context, plan *sharding.StagePlan, r *fi
 	return c.planStrangers(ctx, folder, plan, fault)
 }
 
-// taskSums reads the hashes of the tasks' plans. It returns nil if there is no list,
-// as in folders of earlier versions, or none that can be trusted.
+// taskSums reads the hashes of the tasks' plans from SHA256SUMS. It returns nil if the
+// file does not exist, as in folders of earlier versions, or differs from plan.json.
 func (c *folderCheck) taskSums(ctx context.Context, folder store.Folder, plan *sharding.StagePlan, r *fileReport) ([]string, error) {
 	fault := func(name, reason string) { r.add(sharding.Problem{File: name, Reason: reason}) }
 	const list = sharding.PlanFolder + "/" + sharding.SumsName
@@ -384,7 +384,7 @@ func (c *folderCheck) taskSums(ctx context.Context, folder store.Folder, plan *s
 	return sums, nil
 }
 
-// planStrangers reports files that are no plan of a task.
+// planStrangers reports files in plan/ that belong to no task.
 func (c *folderCheck) planStrangers(ctx context.Context, folder store.Folder, plan *sharding.StagePlan, fault func(name, reason string)) error {
 	infos, err := folder.List(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -404,8 +404,7 @@ func (c *folderCheck) planStrangers(ctx context.Context, folder store.Folder, pl
 	return nil
 }
 
-// vocabulary sees that the copy in the folder is the one that the records were
-// made with.
+// vocabulary checks that the vocabulary in the folder is the one among the inputs.
 func (c *folderCheck) vocabulary(r *fileReport) {
 	name := c.made.TokenFile()
 	i, ok := c.index[name]
@@ -419,8 +418,8 @@ func (c *folderCheck) vocabulary(r *fileReport) {
 	}
 }
 
-// warnings holds those of the manifest against what its files give. A manifest
-// of an earlier version has none.
+// warnings derives the warnings again and compares them with the manifest's. A
+// manifest of an earlier version has none.
 func (c *folderCheck) warnings(ctx context.Context) []sharding.Problem {
 	if len(c.m.Warnings) == 0 {
 		return nil
@@ -435,7 +434,7 @@ func (c *folderCheck) warnings(ctx context.Context) []sharding.Problem {
 	return nil
 }
 
-// dropped holds the manifest's templates without text against the side-cars.
+// dropped compares the manifest's dropped templates with the sums of the side-cars.
 func (c *folderCheck) dropped(ctx context.Context) []sharding.Problem {
 	var sideCars []string
 	for _, f := range c.m.DocumentsFiles() {
@@ -451,15 +450,15 @@ func (c *folderCheck) dropped(ctx context.Context) []sharding.Problem {
 	return nil
 }
 
-// checkTokens reads a vocabulary or tokenizer, which must be what the manifest
-// says of it.
+// checkTokens parses a vocabulary or tokenizer. A tokenizer must agree with the
+// options in the manifest.
 func (c *folderCheck) checkTokens(name string, raw []byte) error {
 	if name == sharding.VocabName {
 		_, err := tokenize.ReadVocab(name, raw)
 		return err
 	}
 	o, err := sharding.TokenizerOptions(name, raw, sharding.ExamplesOptions{})
-	if err != nil || c.m.Stage != "examples" {
+	if err != nil || c.m.Stage != sharding.StageExamples {
 		return err
 	}
 	var said sharding.ExamplesOptions

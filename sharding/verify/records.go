@@ -17,9 +17,11 @@ import (
 	"pretext/sharding"
 )
 
-// records reads all records of a shard and holds them against the rules, the
-// options, the index, the side-car and the manifest.
-func (c *folderCheck) records(ctx context.Context, number int, e sharding.FileEntry, name sharding.ShardName, r *fileReport) error {
+// records reads all records of a shard and compares them with the rules, the options,
+// the index, the side-car and the manifest. number is the place of the file in the
+// manifest.
+func (c *folderCheck) records(ctx context.Context, number int, e sharding.FileEntry, r *fileReport) error {
+	name, _ := sharding.ParseShardName(e.Name)
 	s := &recordScan{number: number, file: e.Name, findings: r.findings, rules: c.rules, made: c.made, mask: c.mask, repeats: c.repeats}
 	r.scan = s
 	if err := s.open(ctx, c.folder, name); err != nil {
@@ -70,7 +72,7 @@ type recordScan struct {
 	batch                                    []extsort.Pair
 }
 
-// open reads what lies beside the records.
+// open reads the side-car and the index.
 func (s *recordScan) open(ctx context.Context, folder store.Folder, name sharding.ShardName) error {
 	body, err := sharding.ReadShardBody(ctx, folder, name)
 	switch {
@@ -90,7 +92,7 @@ func (s *recordScan) open(ctx context.Context, folder store.Folder, name shardin
 	return err
 }
 
-// fault adds a problem; record -1 is none.
+// fault adds a problem. Record -1 means that it concerns no single record.
 func (s *recordScan) fault(record, offset int64, reason string) {
 	p := sharding.Problem{File: s.file, Offset: offset, Reason: strings.ReplaceAll(reason, "\n", "; ")}
 	if record >= 0 {
@@ -148,7 +150,7 @@ func (s *recordScan) record(payload []byte, offset int64, e *records.Example) er
 	return s.flush()
 }
 
-// hashBatch is how many hashes a file collects before it hands them over.
+// hashBatch is the number of hashes that are added to the sorter at a time.
 const hashBatch = 4096
 
 func (s *recordScan) flush() error {
@@ -157,7 +159,7 @@ func (s *recordScan) flush() error {
 	return err
 }
 
-// count adds up what the manifest counts.
+// count adds an example to the counts that the manifest has.
 func (s *recordScan) count(e *records.Example) {
 	n := e.Predictions()
 	s.tokens += int64(e.Tokens())
@@ -181,8 +183,8 @@ func (s *recordScan) count(e *records.Example) {
 	}
 }
 
-// demand holds the number of predictions of a sound example against what the
-// options demand of its length: exactly that, or at most that with whole words.
+// demand checks the number of predictions of a valid example. The options and its
+// length determine it exactly; with whole-word masking it may be lower.
 func (s *recordScan) demand(e *records.Example) error {
 	if s.made == nil || s.made.Recipe != sharding.RecipeGoogle || s.rules.VocabSize == 0 {
 		return nil
@@ -209,7 +211,7 @@ func (s *recordScan) demand(e *records.Example) error {
 	return nil
 }
 
-// compare holds a record against the index and the side-car.
+// compare compares a record with the index and the side-car.
 func (s *recordScan) compare(e *records.Example, at tfrecord.Span, sound bool) {
 	if s.index != nil {
 		if span, err := s.index.Next(); err != nil || span != at {
@@ -236,13 +238,12 @@ func (s *recordScan) endOfIndex() {
 	}
 }
 
-// chanceSigmas is how far a share of a folder may lie from what independent
-// draws give: chance alone goes beyond six standard deviations once in 500
-// million folders.
+// chanceSigmas is how many standard deviations a fraction may differ from that of
+// independent draws. Chance alone exceeds six once in 500 million folders.
 const chanceSigmas = 6
 
-// chances holds the shares of what predicted tokens became, and of random next
-// sentences, against the draws of create_pretraining_data.py.
+// chances checks the fractions of predicted tokens that became [MASK] or stayed, and
+// of random next sentences, against the probabilities in create_pretraining_data.py.
 func (c *folderCheck) chances(reports []fileReport, r *fileReport) {
 	if c.made.Recipe != sharding.RecipeGoogle || c.rules.VocabSize == 0 {
 		return

@@ -8,7 +8,7 @@ import (
 	"pretext/sharding"
 )
 
-// repeats finds records that stand in more than one file.
+// repeats finds records with equal bytes in several files.
 type repeats struct {
 	hashes  *extsort.Sorter
 	between int64 // records that equal one of an earlier file
@@ -18,26 +18,26 @@ func newRepeats(o Options) *repeats { return &repeats{hashes: extsort.New(o.Temp
 
 func (r *repeats) add(batch []extsort.Pair) error { return r.hashes.Add(batch) }
 
-// close frees the temporary file, of which only the space is left to lose.
+// close removes the temporary file.
 func (r *repeats) close() { r.hashes.Close() }
 
-// A record's number is its file's and its own, in one integer that sorts as
-// they do.
+// recordNumber combines the number of a file and that of a record in it into one
+// integer with the same order.
 const recordBits = 40
 
 func recordNumber(file int, record int64) uint64 {
 	return uint64(file)<<recordBits | uint64(record)&(1<<recordBits-1)
 }
 
-// A fileRepeats is what of a file stands in earlier ones too.
+// A fileRepeats counts the records of a file that an earlier file has too.
 type fileRepeats struct {
 	records       int64
-	first, origin uint64 // the first such record, and where it stands too
+	first, origin uint64 // the first such record, and the one that it equals
 }
 
-// find counts repeated records. Short examples repeat by chance, so they are no
-// problem; a file more than half of whose records stand in others is: a copy
-// with another framing or order.
+// find counts repeated records. Short examples repeat by chance, which is no problem.
+// It is one if other files have more than half of a file's records: then the file is
+// a copy, with another framing or order.
 func (r *repeats) find(ctx context.Context, reports []fileReport, name func(int) string) (problems map[int][]sharding.Problem, err error) {
 	files := map[int]*fileRepeats{}
 	var first extsort.Pair

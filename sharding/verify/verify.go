@@ -1,6 +1,14 @@
 // Package verify checks a data set completely: every byte against the manifest, every
-// document and record against the rules of its format and the options it was made
-// with, and the stages of a run against each other.
+// document and record against its format and options, and the stages of a run
+// against each other.
+//
+//	result, err := verify.Dataset(ctx, "data", verify.Options{Workers: 4})
+//	if err != nil {
+//		return err // a file could not be read
+//	}
+//	for _, problem := range result.Problems {
+//		fmt.Println(problem)
+//	}
 package verify
 
 import (
@@ -24,16 +32,16 @@ type Result struct {
 	Bytes     int64              `json:"bytes"`
 	Documents int64              `json:"documents"`
 	Records   int64              `json:"records"`
-	Repeated  int64              `json:"repeated"`      // records that also stand in another file
+	Repeated  int64              `json:"repeated"`      // records that an earlier file has too
 	Found     int                `json:"problem_count"` // problems, listed or not
 	Problems  []sharding.Problem `json:"problems"`      // the first of them
 }
 
-// OK reports whether nothing is wrong.
+// OK reports whether there are no problems.
 func (v *Result) OK() bool { return v.Found == 0 }
 
-// Options say how [Dataset] works. The zero value verifies with one
-// goroutine and lists 100 problems.
+// Options configures [Dataset]. The zero value uses one goroutine and lists 100
+// problems.
 type Options struct {
 	Workers     int    // files checked at a time
 	MaxProblems int    // listed; all are counted
@@ -52,12 +60,10 @@ func (o Options) normal() Options {
 	return o
 }
 
-// Dataset checks a run's folder, a stage's folder, a folder of anyone's files of
-// records or one such file. Every byte is held against the manifest; every
-// document and every record against the rules of its format and the options it
-// was made with; side-cars, indices and plans against the files they speak of;
-// the folders of a run against each other. Problems are not errors: an error is
-// what kept Dataset from looking.
+// Dataset checks the data set at a path, see [sharding.Open]. It compares every byte
+// with the manifest; every document and record with its format and options; side-cars,
+// indices and plans with their files; and the stages of a run with each other. The
+// result lists what is wrong. An error means that Dataset could not read the data.
 func Dataset(ctx context.Context, path string, o Options) (*Result, error) {
 	o = o.normal()
 	v := &verifier{opts: o, result: &Result{Problems: []sharding.Problem{}}}
@@ -103,7 +109,7 @@ func (f *findings) add(p sharding.Problem) {
 	}
 }
 
-// A fileReport is what was found in one file.
+// A fileReport is the result of one file.
 type fileReport struct {
 	findings
 	files              int
@@ -112,7 +118,7 @@ type fileReport struct {
 	scan               *recordScan // of files of records
 }
 
-// take adds a report to the result. Names of problems are made paths.
+// take adds a report to the result and makes the names of its problems paths.
 func (v *verifier) take(folder string, r fileReport) {
 	v.result.Files += r.files
 	v.result.Bytes += r.bytes
@@ -130,13 +136,13 @@ func (v *verifier) take(folder string, r fileReport) {
 	}
 }
 
-// problem adds one.
+// problem adds a problem of a folder.
 func (v *verifier) problem(folder string, p sharding.Problem) {
 	v.take(folder, fileReport{findings: findings{found: 1, list: []sharding.Problem{p}}})
 }
 
-// folder checks the folder of a stage. It returns no manifest when that itself
-// is damaged.
+// folder checks the folder of a stage. It returns nil if the manifest itself is
+// corrupt.
 func (v *verifier) folder(ctx context.Context, s *sharding.Stage) (*sharding.Manifest, error) {
 	path := s.String()
 	v.result.Folders = append(v.result.Folders, path)
@@ -173,7 +179,7 @@ func (v *verifier) folder(ctx context.Context, s *sharding.Stage) (*sharding.Man
 	return m, nil
 }
 
-// files checks all files of the manifest, some at a time.
+// files checks all files of the manifest, Workers at a time.
 func (c *folderCheck) files(ctx context.Context) ([]fileReport, error) {
 	reports := make([]fileReport, len(c.m.Files))
 	g, ctx := errgroup.WithContext(ctx)
@@ -187,7 +193,7 @@ func (c *folderCheck) files(ctx context.Context) ([]fileReport, error) {
 	return reports, g.Wait()
 }
 
-// bare checks files of records of which nothing else is known.
+// bare checks TFRecord files without a manifest.
 func (v *verifier) bare(ctx context.Context, paths []string) error {
 	r := newRepeats(v.opts)
 	defer r.close()
@@ -224,9 +230,9 @@ func (v *verifier) bare(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// strangers returns the files of the folder that are not in its manifest, but for
-// those that are for people. In the folder of a stage of someone else's, which has no
-// plan, only what a reader would take for data counts.
+// strangers reports files of the folder that are not in its manifest. It ignores those
+// that people add, see forPeople. In the folder of a third-party stage, which has no
+// plan, it reports only files that a reader would take for data.
 func (c *folderCheck) strangers(ctx context.Context) (problems []sharding.Problem, err error) {
 	infos, err := c.folder.List(ctx)
 	if err != nil {
@@ -246,9 +252,9 @@ func (c *folderCheck) strangers(ctx context.Context) (problems []sharding.Proble
 	return problems, nil
 }
 
-// forPeople reports whether a file may lie beside a stage's without being listed:
-// hidden files, such as a lock or part of a download, and what people put beside data
-// to describe it. No reader takes them for data.
+// forPeople reports whether a file need not be in the manifest: hidden files, such as
+// a lock or a partial download, and files that describe the data to people. No reader
+// takes them for data.
 func forPeople(name string) bool {
 	if strings.HasPrefix(name, ".") {
 		return true
