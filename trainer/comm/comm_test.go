@@ -21,6 +21,10 @@ import (
 var quick = timing{beat: 50 * time.Millisecond, silence: 1500 * time.Millisecond, grace: 300 * time.Millisecond,
 	handshake: 2 * time.Second, linger: time.Second, notice: 100 * time.Millisecond}
 
+// calm are intervals for tests in which no rank is silent, on a busy machine.
+var calm = timing{beat: 50 * time.Millisecond, silence: time.Minute, grace: time.Second,
+	handshake: 10 * time.Second, linger: 5 * time.Second, notice: time.Minute}
+
 // freePort returns a port on which nothing listens.
 func freePort(t testing.TB) int {
 	t.Helper()
@@ -35,11 +39,11 @@ func freePort(t testing.TB) int {
 // together joins n goroutines as ranks, runs f on each, and closes them.
 func together(t testing.TB, n int, f func(g *Group) error) []error {
 	t.Helper()
-	return joined(t, n, func(int, *Options) {}, f)
+	return joined(t, n, calm, func(int, *Options) {}, f)
 }
 
-// joined is together with options changed by rank.
-func joined(t testing.TB, n int, change func(rank int, o *Options), f func(g *Group) error) []error {
+// joined is together with other intervals, and options changed by rank.
+func joined(t testing.TB, n int, intervals timing, change func(rank int, o *Options), f func(g *Group) error) []error {
 	t.Helper()
 	port := freePort(t)
 	errs := make([]error, n)
@@ -48,7 +52,7 @@ func joined(t testing.TB, n int, change func(rank int, o *Options), f func(g *Gr
 		wg.Go(func() {
 			o := Options{Rank: r, Ranks: n, Host: "127.0.0.1", Port: port, Wait: 10 * time.Second}
 			change(r, &o)
-			g, err := join(context.Background(), o, quick)
+			g, err := join(context.Background(), o, intervals)
 			if err != nil {
 				errs[r] = err
 				return
@@ -356,7 +360,7 @@ func TestARankMayCloseFirst(t *testing.T) {
 				return g.Close()
 			}
 			left.Wait()
-			time.Sleep(3 * quick.beat)
+			time.Sleep(3 * calm.beat)
 			select {
 			case <-g.Failed():
 				return g.err
@@ -384,7 +388,7 @@ func TestARankMayCloseFirst(t *testing.T) {
 // wait for it.
 func TestASlowRankIsWaitedFor(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	mustAll(t, together(t, 3, func(g *Group) error {
+	mustAll(t, joined(t, 3, quick, func(int, *Options) {}, func(g *Group) error {
 		if g.Rank() == 2 {
 			for begin := time.Now(); time.Since(begin) < quick.silence*4/3; { // busy, as a rank that computes
 			}

@@ -427,8 +427,8 @@ func (g *Group) shutdown() {
 		if c, ok := l.conn.(*net.TCPConn); ok {
 			c.CloseWrite()
 		}
-		if g.err == errClosed {
-			l.conn.Close()
+		if g.err == errClosed || time.Since(l.heard) > g.timing.silence/2 {
+			l.conn.Close() // it has had its bye, or reads nothing
 		}
 	}
 	g.readers.Wait()

@@ -105,7 +105,7 @@ func dialUntil(t *testing.T, address string) net.Conn {
 func TestAWrongSecretIsRefusedAtBothEnds(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	var log lines
-	errs := joined(t, 2, func(r int, o *Options) {
+	errs := joined(t, 2, quick, func(r int, o *Options) {
 		o.Secret, o.Log, o.Wait = []byte(fmt.Sprintf("%s%d", secret, r)), &log, time.Second
 	}, (*Group).Barrier)
 	var usage interface{ Usage() bool }
@@ -181,7 +181,7 @@ func TestALateRankIsWaitedForWithOneLine(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	for late, want := range []string{"rank 1 waits up to 10s for rank 0 at 127.0.0.1:", "waiting up to 10s for rank 1 of 2, at 127.0.0.1:"} {
 		var log lines
-		mustAll(t, joined(t, 2, func(r int, o *Options) {
+		mustAll(t, joined(t, 2, quick, func(r int, o *Options) {
 			if o.Log = &log; r == late {
 				time.Sleep(5 * quick.notice)
 			}
@@ -238,8 +238,8 @@ func TestIPv6(t *testing.T) {
 		t.Skip("no IPv6 here: ", err)
 	}
 	ln.Close()
-	mustAll(t, joined(t, 3, func(_ int, o *Options) { o.Host = "::1" }, (*Group).Barrier))
-	mustAll(t, joined(t, 3, func(r int, o *Options) { // one machine, reached by different addresses
+	mustAll(t, joined(t, 3, calm, func(_ int, o *Options) { o.Host = "::1" }, (*Group).Barrier))
+	mustAll(t, joined(t, 3, calm, func(r int, o *Options) { // one machine, reached by different addresses
 		o.Secret = secret
 		if r == 2 {
 			o.Host = "::1"

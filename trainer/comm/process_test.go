@@ -38,7 +38,11 @@ func rankProcess() error {
 	}
 	o.Log = os.Stderr
 	o.Fingerprints = map[string]string{"seed": os.Getenv("COMM_TEST_SEED"), "data": "sha256:1234"}
-	g, err := join(context.Background(), o, quick)
+	intervals := calm
+	if intervals.silence, err = time.ParseDuration(os.Getenv("COMM_TEST_SILENCE")); err != nil {
+		return err
+	}
+	g, err := join(context.Background(), o, intervals)
 	if err != nil {
 		return err
 	}
@@ -93,7 +97,7 @@ func startRanks(t *testing.T, n int, more func(rank int) []string) []*rankComman
 	list := make([]*rankCommand, n)
 	for r := range list {
 		c := &rankCommand{Cmd: exec.Command(os.Args[0]), started: make(chan struct{}), done: make(chan struct{})}
-		c.Env = append(os.Environ(), "COMM_TEST_RANK=1", "COMM_TEST_STEPS=1000000", fmt.Sprint("RANK=", r), fmt.Sprint("WORLD_SIZE=", n),
+		c.Env = append(os.Environ(), "COMM_TEST_RANK=1", "COMM_TEST_STEPS=1000000", "COMM_TEST_SILENCE=1m", fmt.Sprint("RANK=", r), fmt.Sprint("WORLD_SIZE=", n),
 			"MASTER_ADDR=127.0.0.1", fmt.Sprint("MASTER_PORT=", port))
 		c.Env = append(c.Env, more(r)...)
 		c.Stderr = &c.stderr
@@ -126,12 +130,15 @@ func (c *rankCommand) ended(t *testing.T, limit time.Duration) (int, string) {
 	select {
 	case <-c.done:
 	case <-time.After(limit):
+		c.Process.Kill()
+		<-c.done
 		t.Fatalf("process %v still runs after %v; it printed %q", c.Args, limit, c.stderr.String())
 	}
 	return c.ProcessState.ExitCode(), c.stderr.String()
 }
 
-func nothing(int) []string { return nil }
+// soonSilent makes ranks lose a stopped one after two seconds.
+func soonSilent(int) []string { return []string{"COMM_TEST_SILENCE=2s"} }
 
 // A killed or stopped rank ends all others with one line that names it.
 func TestALostRankEndsAllOthers(t *testing.T) {
@@ -146,12 +153,12 @@ func TestALostRankEndsAllOthers(t *testing.T) {
 	t.Logf("PRETEXT_SEED=%d", seed)
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for round := range rounds {
-		n, signal := 2+rng.IntN(3), syscall.SIGKILL
+		n, signal, intervals := 2+rng.IntN(3), syscall.SIGKILL, func(int) []string { return nil }
 		if round%4 == 3 {
-			signal = syscall.SIGSTOP
+			signal, intervals = syscall.SIGSTOP, soonSilent
 		}
 		victim := rng.IntN(n)
-		list := startRanks(t, n, nothing)
+		list := startRanks(t, n, intervals)
 		if round%6 != 5 { // else at any moment of the start
 			for _, c := range list {
 				<-c.started
@@ -167,7 +174,7 @@ func TestALostRankEndsAllOthers(t *testing.T) {
 			if r == victim || round%6 == 5 {
 				continue
 			}
-			code, text := c.ended(t, quick.silence+10*time.Second)
+			code, text := c.ended(t, 20*time.Second)
 			if code != 5 || strings.Count(text, "\n") != 1 || !strings.Contains(text, fmt.Sprintf("rank %d (%s)", victim, hostName())) {
 				t.Errorf("round %d: %v of rank %d of %d: rank %d exited with %d and printed %q, want 5 and one line that names the rank and its host", round, signal, victim, n, r, code, text)
 			}
@@ -181,7 +188,7 @@ func TestALostRankEndsAllOthers(t *testing.T) {
 
 // A rank that is stopped and continued finds out that the run has ended.
 func TestAContinuedRankEndsToo(t *testing.T) {
-	list := startRanks(t, 3, nothing)
+	list := startRanks(t, 3, soonSilent)
 	for _, c := range list {
 		<-c.started
 	}
@@ -196,12 +203,12 @@ func TestAContinuedRankEndsToo(t *testing.T) {
 
 // A pause that is shorter than the silence ends nobody.
 func TestAShortStopEndsNobody(t *testing.T) {
-	list := startRanks(t, 3, func(int) []string { return []string{"COMM_TEST_STEPS=300"} })
+	list := startRanks(t, 3, func(int) []string { return []string{"COMM_TEST_STEPS=100", "COMM_TEST_SILENCE=4s"} })
 	for _, c := range list {
 		<-c.started
 	}
 	list[2].Process.Signal(syscall.SIGSTOP)
-	time.Sleep(quick.silence / 3)
+	time.Sleep(time.Second)
 	list[2].Process.Signal(syscall.SIGCONT)
 	for r, c := range list {
 		if code, text := c.ended(t, 30*time.Second); code != 0 {
