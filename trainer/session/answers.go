@@ -16,7 +16,7 @@ import (
 
 // An Answer is a model's guess of a masked word of a held-out example.
 type Answer struct {
-	Sentence    string  `json:"sentence"` // with one [MASK], of an example that the model saw all of; "… " before one that may lack its beginning
+	Sentence    string  `json:"sentence"` // with one [MASK]; begins with "… " if its beginning may be missing
 	Answer      string  `json:"answer"`
 	Guess       string  `json:"guess"` // the model's most probable token
 	Probability float64 `json:"probability"`
@@ -31,11 +31,12 @@ const (
 	ShownWrong = 2
 )
 
-// answerExamples bounds the held-out examples in which answers are looked for.
+// answerExamples is the maximum number of held-out examples that are searched.
 const answerExamples = 2048
 
-// HeldOutAnswers asks a model for the masked words of held-out examples and picks
-// those to show. Without a vocab.txt, whose tokens can be read, it returns none.
+// HeldOutAnswers predicts masked words of held-out examples and returns those
+// to show. It returns none for data without a vocab.txt, whose tokens are not
+// readable text.
 func HeldOutAnswers(ctx context.Context, o EvalOptions) (picked []Answer, err error) {
 	m, err := OpenModel(o.Model)
 	if err != nil {
@@ -82,9 +83,9 @@ func HeldOutAnswers(ctx context.Context, o EvalOptions) (picked []Answer, err er
 	return pickAnswers(all), nil
 }
 
-// readAnswers returns the answers of a batch: of whole sentences, of at least
-// minWords tokens, in which one token is to be predicted, its input is [MASK] and it
-// is a whole word.
+// readAnswers returns the answers of a batch. A sentence counts if it is
+// complete, has at least minWords tokens, and exactly one masked token, whose
+// input is [MASK] and which is a whole word.
 func readAnswers(b *trainer.Batch, logits []float32, vocab *tokenize.Vocab, unigram *unigram) (all []Answer) {
 	const minWords = 5
 	inSentence := map[[2]int]int{} // predictions of each sentence
@@ -113,9 +114,9 @@ func readAnswers(b *trainer.Batch, logits []float32, vocab *tokenize.Vocab, unig
 	return all
 }
 
-// sentenceAround returns the tokens [from, to) of the sentence that a row of a batch
-// stands in; from is to where the example has cut off its end. Its beginning may be
-// cut off where it is the first of a segment.
+// sentenceAround returns the tokens [from, to) of the sentence that contains a
+// row of the batch. The range is empty if the example truncates the sentence's
+// end. The first sentence of a segment may lack its beginning.
 func sentenceAround(b *trainer.Batch, row int, vocab *tokenize.Vocab) (span [2]int) {
 	ends := func(i int) bool { id := b.IDs[i]; return id == vocab.CLS() || id == vocab.SEP() }
 	stop := func(i int) bool { t := vocab.Token(b.IDs[i]); return t == "." || t == "!" || t == "?" }
@@ -166,9 +167,9 @@ func readable(ids []int32, vocab *tokenize.Vocab) string {
 	return strings.TrimSpace(b.String())
 }
 
-// pickAnswers picks those to show: of the right ones the rarest answers, each
-// once, since frequent tokens are what the baseline guesses too; then the wrong ones that
-// the model was surest of.
+// pickAnswers returns the answers to show. Of the right ones it takes the
+// rarest words, each once, because the baseline also guesses frequent words; of
+// the wrong ones, those with the highest probability.
 func pickAnswers(all []Answer) []Answer {
 	picked := []Answer{}
 	take := func(right bool, n int, order func(a, b Answer) int) {

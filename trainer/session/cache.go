@@ -16,9 +16,10 @@ import (
 // cacheName is the default cache in a run's output directory.
 const cacheName = "cache"
 
-// cached gives a corpus random access: the index that its files need is made once in
-// dir, and its cost logged before. Without dir files are read as they are, and
-// compressed ones cannot be. With skip, files may have unreadable ends.
+// cached gives a corpus random access. It writes the index of third-party
+// files, and the data of compressed ones, to dir once, and logs the cost
+// before. Without dir, compressed files are an error. With skip, files may have
+// unreadable ends.
 func (c *Corpus) cached(ctx context.Context, dir string, skip bool, log io.Writer) error {
 	if dir == "" {
 		return nil
@@ -38,8 +39,8 @@ func (c *Corpus) cached(ctx context.Context, dir string, skip bool, log io.Write
 	return err
 }
 
-// sweepCache removes temporary files of killed runs from the cache of a directory that
-// we have locked.
+// sweepCache removes temporary files of killed runs from the cache. The caller
+// must hold the lock of the output directory.
 func sweepCache(dir string) error {
 	var errs []error
 	for _, split := range []string{sharding.Train, sharding.Eval} {
@@ -52,8 +53,8 @@ func sweepCache(dir string) error {
 	return errors.Join(errs...)
 }
 
-// cacheBelow is the directory of a split's cache: two folders of data may have files of
-// the same names.
+// cacheBelow returns the directory of a split's cache. Each split has its own,
+// because the files of two data folders may have the same names.
 func cacheBelow(dir, split string) string {
 	if dir == "" {
 		return ""

@@ -19,10 +19,10 @@ import (
 	"pretext/trainer/finetune/glue"
 )
 
-// ClassifyOptions are those of [FinetuneClassify].
+// ClassifyOptions are the options of [FinetuneClassify].
 type ClassifyOptions struct {
 	FinetuneOptions
-	Task    glue.Task // without labels: those of the training table
+	Task    glue.Task // if it has no labels, those of the training table are used
 	DataDir string    // train.tsv and the like
 }
 
@@ -34,9 +34,10 @@ type ClassifyResult struct {
 	Model  string                        `json:"-"`
 }
 
-// FinetuneClassify trains on the table train of a directory, measures on those with
-// labels and predicts those without. Tables that do not exist are skipped. It writes
-// eval.json and a file of results for each predicted table beside the checkpoints.
+// FinetuneClassify trains on the training table of a directory, evaluates
+// tables with labels and predicts tables without. Tables that do not exist are
+// skipped. Beside the checkpoints it writes eval.json, and a file of results
+// for each predicted table.
 func FinetuneClassify(ctx context.Context, o ClassifyOptions) (result *ClassifyResult, err error) {
 	if o.DataDir == "" {
 		return nil, usagef("no tables: give --data-dir DIR")
@@ -61,16 +62,16 @@ type classification struct {
 	o      ClassifyOptions
 	r      *finetuneRun
 	task   glue.Task
-	tables map[glue.Split]*table // to measure on or to predict
+	tables map[glue.Split]*table // to evaluate or to predict
 }
 
-// A table is one that is not trained on.
+// A table is a table that is evaluated or predicted.
 type table struct {
 	rows     []glue.Row
 	examples *glue.Examples
 }
 
-// read reads all tables there are.
+// read reads all tables that exist.
 func (c *classification) read() (fine finetuneTask, err error) {
 	// A third-party model may number the same classes in another order.
 	if own := c.r.labels(); len(own) > 0 && slices.Equal(slices.Sorted(slices.Values(own)), slices.Sorted(slices.Values(c.task.Labels))) {
@@ -154,13 +155,13 @@ func (c *classification) readTables() error {
 	return nil
 }
 
-// measurable tells whether there is a table of a split, with labels.
+// measurable reports whether a split has a table with labels.
 func (c *classification) measurable(split glue.Split) bool {
 	return c.tables[split] != nil && split != glue.Test && split != glue.TestMismatched
 }
 
-// measure measures on every table with labels, predicts those without, and
-// writes the results.
+// measure evaluates every table with labels, predicts the others, and writes
+// the results.
 func (c *classification) measure(ctx context.Context) (*ClassifyResult, error) {
 	result := &ClassifyResult{Task: c.task.Name, Steps: c.r.step, Model: c.r.trained()}
 	var err error
@@ -181,7 +182,7 @@ func (c *classification) measure(ctx context.Context) (*ClassifyResult, error) {
 	return result, c.r.write("eval.json", func(w io.Writer) error { return writeIndented(w, result) })
 }
 
-// evaluateAll measures on every table with labels.
+// evaluateAll evaluates every table with labels.
 func (c *classification) evaluateAll(ctx context.Context) (map[string]map[string]float64, error) {
 	splits := map[string]map[string]float64{}
 	for _, split := range c.task.Splits() {
@@ -197,8 +198,8 @@ func (c *classification) evaluateAll(ctx context.Context) (map[string]map[string
 	return splits, nil
 }
 
-// flat names the measures of all splits: as they are where there is one, and of
-// several the first as it is, the others behind the names of their splits.
+// flat combines the measures of all splits. The first split's keep their names;
+// names of the others begin with the split's name.
 func flat(splits map[string]map[string]float64) map[string]float64 {
 	all := map[string]float64{}
 	for i, split := range slices.Sorted(maps.Keys(splits)) {
@@ -213,7 +214,7 @@ func flat(splits map[string]map[string]float64) map[string]float64 {
 	return all
 }
 
-// evaluate returns the loss and the metrics of a t.
+// evaluate returns the loss and the metrics of a table.
 func (c *classification) evaluate(ctx context.Context, t *table) (map[string]float64, error) {
 	var answers, right []float64
 	sums, err := finetune.Forward{Model: c.r.model, Heads: c.r.task.heads, Tokens: c.r.tokens}.Each(ctx, t.examples, func(i int, logits []float32) error {
@@ -237,7 +238,8 @@ func (c *classification) evaluate(ctx context.Context, t *table) (map[string]flo
 	return m, nil
 }
 
-// largest is the number of the largest value, the first of equals.
+// largest returns the index of the largest value; the first one of equal
+// values.
 func largest(v []float32) int {
 	best := 0
 	for i, x := range v {
@@ -248,7 +250,7 @@ func largest(v []float32) int {
 	return best
 }
 
-// predict writes the results of a test t.
+// predict writes the results of a table without labels.
 func (c *classification) predict(ctx context.Context, split glue.Split, t *table) error {
 	name, _ := c.task.File(split)
 	return c.r.write(strings.TrimSuffix(name, ".tsv")+"_results.tsv", func(w io.Writer) error {

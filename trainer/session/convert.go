@@ -44,7 +44,8 @@ func Import(path, vocab, out string) (dir string, err error) {
 	return m.asCheckpoint(out, heads, tokenizer)
 }
 
-// tokenizerGiven returns the vocabulary beside a model, or a file's.
+// tokenizerGiven returns the tokenizer of a file, or, without a file, the one
+// in the model's folder.
 func tokenizerGiven(m ModelFiles, vocab string) (t checkpoint.Tokenizer, err error) {
 	if t, err = tokenizerBeside(m.Folder); err != nil {
 		return t, err
@@ -69,8 +70,8 @@ func tokenizerGiven(m ModelFiles, vocab string) (t checkpoint.Tokenizer, err err
 	return t, err
 }
 
-// asCheckpoint writes a model with the moments of its optimizer as a checkpoint
-// of a first phase, from which a second one starts.
+// asCheckpoint writes a model and the moments of its optimizer as a checkpoint
+// of phase 1, from which phase 2 can start.
 func (m ModelFiles) asCheckpoint(out string, heads trainer.Heads, t checkpoint.Tokenizer) (dir string, err error) {
 	rule := trainer.DefaultOptimizer(trainer.AdamW)
 	device, err := Device{}.Open()
@@ -153,7 +154,7 @@ func inOrder(p *checkpoint.Pretrained, heads trainer.Heads) iter.Seq2[trainer.Te
 	}
 }
 
-// wantEmpty refuses a directory that has something in it.
+// wantEmpty returns an error if the directory is not empty.
 func wantEmpty(out string) error {
 	there, err := os.ReadDir(out)
 	if err == nil && len(there) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {

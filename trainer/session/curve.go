@@ -20,9 +20,9 @@ type point struct {
 
 // A Curve is the loss of a run over its steps.
 type Curve struct {
-	train []point // masked LM and next sentence together
-	evals []point // likewise, of evaluations
-	floor float64 // unigram baseline and a coin's next-sentence loss, 0: unknown
+	train []point // sum of the masked-LM and the next-sentence loss
+	evals []point // the same, of evaluations
+	floor float64 // unigram baseline plus ln 2, the next-sentence loss of a random guess; 0: unknown
 }
 
 // ReadCurve reads the metrics of a run: its [MetricsFile].
@@ -48,7 +48,8 @@ func ReadCurve(path string) (*Curve, error) {
 	return c, err
 }
 
-// endSteps is how many steps the first and the last loss are the mean of.
+// endSteps is the number of steps over which the first and the last loss are
+// averaged.
 const endSteps = 10
 
 // ends returns the mean loss of the first and of the last steps.
@@ -75,7 +76,7 @@ func smooth(points []point) (out []point) {
 	return out
 }
 
-// chart is the curve as a drawing.
+// chart draws the curve.
 func (c *Curve) chart() template.HTML {
 	chart := plot.Chart{Name: "loss by step", X: "step", Y: "loss, nats", Lines: []plot.Line{
 		{Name: "each step", Look: plot.Thin, Points: plotted(c.train)},
@@ -101,13 +102,13 @@ func plotted(points []point) (list []plot.Point) {
 	return list
 }
 
-// SVG is the curve as a file.
+// SVG returns the curve as an SVG file.
 func (c *Curve) SVG() []byte { return plot.File(c.chart()) }
 
 //go:embed curve.html
 var curvePage string
 
-// HTML is the curve as a page that loads nothing.
+// HTML returns the curve as a page without external files.
 func (c *Curve) HTML() []byte {
 	page := template.Must(template.New("curve").Parse(curvePage))
 	var b bytes.Buffer
@@ -118,7 +119,7 @@ func (c *Curve) HTML() []byte {
 	return b.Bytes()
 }
 
-// sentence sums the curve up.
+// sentence summarizes the curve.
 func (c *Curve) sentence() string {
 	if len(c.train) == 0 {
 		return "No step has been made yet."

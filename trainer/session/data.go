@@ -24,7 +24,7 @@ type Corpus struct {
 	path      string
 	shards    *loader.Shards
 	vocab     vocabulary
-	tokenizer checkpoint.Tokenizer // what a model learned from it needs
+	tokenizer checkpoint.Tokenizer // saved with models that were trained on the data
 	hash      string               // of the manifest
 }
 
@@ -48,7 +48,8 @@ func OpenCorpus(ctx context.Context, path, split, vocab string) (*Corpus, error)
 	return c, nil
 }
 
-// openEval opens the held-out data of a run; nil without an error where it has none.
+// openEval opens the held-out data of a run. It returns nil without an error if
+// there is none.
 func openEval(ctx context.Context, o *Options) (*Corpus, error) {
 	if o.EvalData != "" {
 		return openForEvaluation(ctx, o.EvalData, o.Vocab)
@@ -63,8 +64,9 @@ func openEval(ctx context.Context, o *Options) (*Corpus, error) {
 	return c, err
 }
 
-// openForEvaluation opens the eval split of a folder, or all of it where it has none:
-// what is given for evaluation alone may be all train shards.
+// openForEvaluation opens the eval split of a folder, or all its shards if it
+// has no eval split, because a folder given for evaluation may consist of train
+// shards.
 func openForEvaluation(ctx context.Context, path, vocab string) (*Corpus, error) {
 	c, err := OpenCorpus(ctx, path, sharding.Eval, vocab)
 	if errors.Is(err, sharding.ErrNoShards) {
@@ -73,10 +75,10 @@ func openForEvaluation(ctx context.Context, path, vocab string) (*Corpus, error)
 	return c, err
 }
 
-// VocabSize is the number of tokens of the vocabulary.
+// VocabSize returns the number of tokens in the vocabulary.
 func (c *Corpus) VocabSize() int { return c.vocab.Len() }
 
-// Shards are the files of the split.
+// Shards returns the files of the split.
 func (c *Corpus) Shards() *loader.Shards { return c.shards }
 
 // OpenSource opens the train split of o.Data in the order of a run with these options:
@@ -99,7 +101,8 @@ func OpenSource(ctx context.Context, o Options) (*loader.Source, *Corpus, error)
 	return source, data, err
 }
 
-// folder is the directory of the shards, which may be below the path that was given.
+// folder returns the directory of the shards, which may be a subdirectory of
+// the given path.
 func (c *Corpus) folder() string { return filepath.Dir(c.shards.Files()[0].Path) }
 
 func (c *Corpus) readVocab(given string) error {
@@ -134,8 +137,8 @@ func (c *Corpus) readVocab(given string) error {
 	return nil
 }
 
-// asMade returns a tokenizer with the option that the manifest says the records were
-// made with. Without a manifest it stays what its own files say.
+// asMade returns the tokenizer with do_lower_case as in the manifest of the
+// records; unchanged if there is no manifest.
 func (c *Corpus) asMade(t checkpoint.Tokenizer) checkpoint.Tokenizer {
 	if lower := c.shards.DoLowerCase(); lower != nil {
 		t.LowerCase, t.StripAccents, t.TokenizeChineseChars = *lower, nil, nil
@@ -161,7 +164,7 @@ func (c *Corpus) dataHash() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// rules are what every example must satisfy before a model sees it.
+// rules returns the rules that every example must satisfy.
 func (c *Corpus) rules() records.Rules {
 	r := records.Rules{VocabSize: c.vocab.Len(), CLS: c.vocab.CLS(), SEP: c.vocab.SEP()}
 	if v, ok := c.vocab.(*fileVocab); ok {

@@ -12,17 +12,17 @@ import (
 
 // An Evaluation is the result of a model on held-out examples.
 type Evaluation struct {
-	All  trainer.Sums // every prediction
-	Mask trainer.Sums // those whose input is [MASK]: without kept and randomly replaced tokens
+	All  trainer.Sums // all masked tokens
+	Mask trainer.Sums // masked tokens whose input is [MASK], without kept and randomly replaced ones
 
-	// What the baseline achieves on the targets of Mask: its mean cross entropy in
-	// nats, and its accuracy. NaN: there are no training shards.
+	// Mean cross entropy in nats and accuracy of the unigram baseline on the
+	// targets of Mask. NaN: there are no training shards.
 	UnigramLoss, UnigramAccuracy float64
 
 	Skipped int64 // corrupt examples
 }
 
-// String is the line for people.
+// String returns all figures in one line.
 func (e *Evaluation) String() string {
 	baseline, guess := "", ""
 	if !math.IsNaN(e.UnigramLoss) {
@@ -33,7 +33,7 @@ func (e *Evaluation) String() string {
 		Fraction(e.Mask.MLMCorrect, e.Mask.MLMWeight), guess, e.All.NSP(), Fraction(e.All.NSPCorrect, e.All.NSPCount), e.All.Sequences)
 }
 
-// Brief is the line without what is of second interest.
+// Brief returns the loss and accuracy on [MASK] in one line.
 func (e *Evaluation) Brief() string {
 	baseline := ""
 	if !math.IsNaN(e.UnigramLoss) {
@@ -42,7 +42,7 @@ func (e *Evaluation) Brief() string {
 	return fmt.Sprintf("held-out loss %.2f%s, %.0f %% right", e.Mask.MLM(), baseline, 100*Fraction(e.Mask.MLMCorrect, e.Mask.MLMWeight))
 }
 
-// curves are what TensorBoard shows of an evaluation.
+// curves returns the values of an evaluation for TensorBoard.
 func (e *Evaluation) curves() map[string]float64 {
 	return map[string]float64{
 		"loss": e.All.Loss(), "mlm_loss": e.All.MLM(), "nsp_loss": e.All.NSP(),
@@ -100,7 +100,7 @@ func (e *evaluator) run(ctx context.Context, m trainer.Model) (*Evaluation, erro
 	return out, nil
 }
 
-// count counts the baseline, once.
+// count counts the targets of the baseline at the first call.
 func (e *evaluator) count(ctx context.Context) (err error) {
 	if e.baseline != nil {
 		if e.unigram, err = e.baseline(ctx); err == nil {

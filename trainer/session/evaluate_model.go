@@ -11,18 +11,18 @@ import (
 	"pretext/trainer/loader"
 )
 
-// EvalOptions decide what is evaluated on what.
+// EvalOptions select a model and the data it is evaluated on.
 type EvalOptions struct {
 	Model        string // a path that [OpenModel] takes
 	Data         string // see [Options.EvalData]
 	Vocab        string // vocab.txt of records that have none beside them
-	Cache        string // see [Options.Cache]; "": none, compressed records cannot be read then
+	Cache        string // see [Options.Cache]; "": none, then compressed records are an error
 	EvalExamples int64  // 0: all
 	Device       Device
 }
 
-// EvaluateModel evaluates a model in files. It also returns the steps that the model was
-// trained for, 0 where its files do not say.
+// EvaluateModel evaluates a saved model. It also returns the number of steps
+// that the model was trained for; 0 if its files do not state it.
 func EvaluateModel(ctx context.Context, o EvalOptions) (e *Evaluation, step int64, err error) {
 	if o.Data == "" {
 		return nil, 0, usagef("no data: give --data DIR")
@@ -68,7 +68,8 @@ func EvaluateModel(ctx context.Context, o EvalOptions) (e *Evaluation, step int6
 	return e, step, err
 }
 
-// forEvaluation loads the model with the pre-training heads it has.
+// forEvaluation loads the model with those pre-training heads that its files
+// have.
 func (m ModelFiles) forEvaluation(data *Corpus, device *Opened) (model trainer.Model, heads trainer.Heads, tokens int, err error) {
 	has, err := m.Heads()
 	if err != nil {

@@ -19,18 +19,17 @@ import (
 	"pretext/trainer/finetune"
 )
 
-// A finetuneTask is what a kind of task brings to a run.
+// A finetuneTask is the data and the head of a task.
 type finetuneTask struct {
 	heads   trainer.Heads
-	labels  []string          // names of classes
-	train   finetune.Examples // nil: nothing is trained
+	labels  []string          // class names
+	train   finetune.Examples // nil: no training
 	count   int               // examples an epoch counts
 	data    string            // hash of the training data
-	options map[string]string // that decide numbers
+	options map[string]string // options that affect results
 
-	// evaluate measures the model on held-out data: names of measures, "loss" among
-	// them where there is one, and the number of "examples"; nil: there is no such
-	// data.
+	// evaluate returns the measures of the model on held-out data by name, with
+	// the number of "examples". It is nil if there is no such data.
 	evaluate func(ctx context.Context) (map[string]float64, error)
 }
 
@@ -105,7 +104,7 @@ func (r *finetuneRun) openInit() error {
 	return nil
 }
 
-// labels are the names of classes that the model to start from has.
+// labels returns the class names of the initial model.
 func (r *finetuneRun) labels() []string {
 	if r.init == nil {
 		return nil
@@ -113,8 +112,8 @@ func (r *finetuneRun) labels() []string {
 	return r.init.Labels
 }
 
-// run trains the task's model to its last step, or without training data loads
-// the one to begin with, which must have the head then.
+// run trains the task's model to its last step. Without training data it loads
+// the initial model, which must then have the task's head.
 func (r *finetuneRun) run(ctx context.Context, task finetuneTask) error {
 	r.task = task
 	r.tokenizer.Labels = task.labels
@@ -153,7 +152,8 @@ func (r *finetuneRun) run(ctx context.Context, task finetuneTask) error {
 	return err
 }
 
-// sameHead refuses a model whose classifier has another width than the task's.
+// sameHead returns an error if the initial model's classifier has another
+// number of classes than the task.
 func (r *finetuneRun) sameHead() error {
 	if r.init == nil {
 		return nil
@@ -168,7 +168,7 @@ func (r *finetuneRun) sameHead() error {
 	return nil
 }
 
-// settle fixes what must not change before the run's last step.
+// settle sets the state that must stay the same until the run's last step.
 func (r *finetuneRun) settle(schedule trainer.Schedule) {
 	options := map[string]string{"do_lower_case": strconv.FormatBool(r.tokenizer.LowerCase), "vocab_sha256": r.tok.Vocab().SHA256()}
 	for name, value := range r.task.options {
@@ -210,7 +210,7 @@ func (r *finetuneRun) resume() error {
 	return nil
 }
 
-// trained is the folder of the last checkpoint, "" where nothing was trained.
+// trained returns the folder of the last checkpoint; "" without training.
 func (r *finetuneRun) trained() string {
 	if r.task.train == nil {
 		return ""
@@ -218,7 +218,7 @@ func (r *finetuneRun) trained() string {
 	return filepath.Join(r.o.Out, fmt.Sprintf("step-%08d", r.step))
 }
 
-// write writes a file of the output folder, whole or not at all.
+// write writes a file of the output directory atomically.
 func (r *finetuneRun) write(name string, write func(io.Writer) error) error {
 	folder, err := store.Open(r.o.Out)
 	if err != nil {
@@ -235,7 +235,7 @@ func (r *finetuneRun) write(name string, write func(io.Writer) error) error {
 	return w.Commit()
 }
 
-// hashOf is the hash of a file's content.
+// hashOf returns the SHA-256 of data in hexadecimal.
 func hashOf(data []byte) string {
 	h := sha256.Sum256(data)
 	return hex.EncodeToString(h[:])

@@ -13,7 +13,7 @@ import (
 	"pretext/trainer/checkpoint"
 )
 
-// loop is the run as package trainer sees it.
+// loop returns the run for package trainer.
 func (r *finetuneRun) loop(ctx context.Context, source trainer.Source) trainer.Loop {
 	saver := &checkpoint.Saver{Dir: r.o.Out, Keep: r.o.Keep, Config: r.config, State: r.state, Tokenizer: r.tokenizer}
 	return trainer.Loop{
@@ -28,7 +28,7 @@ type finetuneLine struct {
 	Step     int64  `json:"step"`
 	Position int64  `json:"position"` // examples seen
 	Loss     Number `json:"loss"`
-	Accuracy Number `json:"accuracy"` // of a span: both ends right; 0 of a regression
+	Accuracy Number `json:"accuracy"` // for a span: both ends are correct; for a regression: 0
 	Rate     Number `json:"learning_rate"`
 	GradNorm Number `json:"grad_norm"` // before clipping
 	Skipped  bool   `json:"skipped"`
@@ -36,8 +36,8 @@ type finetuneLine struct {
 	Speed    Number `json:"tokens_per_second"`
 }
 
-// observe logs a finished step and evaluates where that is due, before a
-// checkpoint of the same step.
+// observe logs a finished step and evaluates if due, before a checkpoint of the
+// same step is saved.
 func (r *finetuneRun) observe(ctx context.Context, report trainer.Report) error {
 	speed := r.meter.step(report)
 	s := report.Info.Sums
@@ -56,8 +56,8 @@ func (r *finetuneRun) observe(ctx context.Context, report trainer.Report) error 
 	return r.evaluate(ctx, report.Progress.Step)
 }
 
-// due reports whether the model is evaluated after a step that is not the last
-// one, whose evaluation is the run's result.
+// due reports whether the model is evaluated after a step. It is false for the
+// last step: the run's result includes that evaluation.
 func (r *finetuneRun) due(step int64) bool {
 	every := r.o.EvalSteps
 	if every < 0 {
@@ -66,7 +66,7 @@ func (r *finetuneRun) due(step int64) bool {
 	return r.task.evaluate != nil && every > 0 && step > 0 && step%every == 0 && step < r.state.Schedule.Steps
 }
 
-// catchUp makes the evaluation that was due when the run was stopped.
+// catchUp makes an evaluation that was due when the run was stopped.
 func (r *finetuneRun) catchUp(ctx context.Context) error {
 	step := progressOf(r.from).Step
 	if !r.due(step) || r.metrics.evaluated == step {
@@ -75,8 +75,8 @@ func (r *finetuneRun) catchUp(ctx context.Context) error {
 	return r.evaluate(ctx, step)
 }
 
-// evaluate evaluates and writes down the result. A signal ends it without one;
-// the loop sees the signal next.
+// evaluate evaluates and records the result. If a signal interrupts it, there
+// is no result; the loop stops next.
 func (r *finetuneRun) evaluate(ctx context.Context, step int64) error {
 	defer r.meter.pause()()
 	measures, err := r.task.evaluate(ctx)
@@ -90,8 +90,8 @@ func (r *finetuneRun) evaluate(ctx context.Context, step int64) error {
 	return r.note(step, measures)
 }
 
-// conclude writes down the evaluation of the last step, which is the result of
-// the run, unless an earlier process did.
+// conclude records the evaluation of the last step, unless an earlier process
+// did.
 func (r *finetuneRun) conclude(measures map[string]float64) error {
 	if r.metrics == nil || len(measures) == 0 || r.metrics.evaluated == r.step {
 		return nil
@@ -99,20 +99,20 @@ func (r *finetuneRun) conclude(measures map[string]float64) error {
 	return errors.Join(r.note(r.step, measures), r.metrics.sync())
 }
 
-// note writes an evaluation into the metrics and the events.
+// note adds an evaluation to the metrics and the events.
 func (r *finetuneRun) note(step int64, measures map[string]float64) error {
 	line := map[string]any{"step": step}
 	for name, v := range measures {
 		line["eval_"+name] = Number(v)
 	}
 	err := r.metrics.append(line)
-	if r.board != nil { // a run that had ended opened none
+	if r.board != nil { // nil if the run had already ended
 		err = errors.Join(err, r.board.scalars("eval", step, measures))
 	}
 	return err
 }
 
-// measured writes measures for people.
+// measured formats measures for the log.
 func measured(measures map[string]float64) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(measures)) {

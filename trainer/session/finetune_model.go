@@ -28,7 +28,7 @@ func (r *finetuneRun) openModel() error {
 	return nil
 }
 
-// load opens the model to begin with for prediction alone.
+// load opens the initial model for prediction only.
 func (r *finetuneRun) load() error {
 	if r.init == nil {
 		return usagef("a new model (--model) needs something to train on")
@@ -39,8 +39,8 @@ func (r *finetuneRun) load() error {
 	return r.init.Load(r.model, r.o.Init)
 }
 
-// Load loads the weights into a model, all of whose tensors must be in the files. path
-// names the files in errors.
+// Load loads the weights into a model. If the files lack one of its tensors,
+// that is an error of usage, which names the files by path.
 func (m ModelFiles) Load(model trainer.Model, path string) error {
 	report, err := model.Load(trainer.Weights, m.Tensors())
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"pretext/trainer/finetune"
 )
 
-// FinetuneOptions are those of every fine-tuning run. Start from
+// FinetuneOptions are common to all fine-tuning runs. Start from
 // [DefaultFinetuneOptions]. Fields are named after the flags of train-bert
 // finetune.
 type FinetuneOptions struct {
-	Init        string // model to start from, see [OpenModel]; or
-	Model       string // preset or config.json of a new one
+	Init        string // initial model, a path that [OpenModel] takes; or
+	Model       string // preset or config.json of a new model
 	Out         string // output directory
 	VocabFile   string // vocab.txt or tokenizer.json of a model that has none beside it
 	DoLowerCase *bool  // nil: as the model's files say
@@ -20,7 +20,7 @@ type FinetuneOptions struct {
 	Recipe           finetune.Recipe
 	NumTrainSteps    int64 // 0: as many as the epochs have
 	MaxSeqLength     int   // tokens of the longest example; the rest is truncated
-	MicroBatchTokens int   // tokens computed at a time; 0: chosen by the memory of the activations
+	MicroBatchTokens int   // maximum tokens of a micro-batch; 0: chosen by the device
 	WeightDecay      float64
 	Seed             uint64 // of the new head, order and dropout
 
@@ -29,12 +29,12 @@ type FinetuneOptions struct {
 	Keep                 int   // newest checkpoints to keep; 0: all
 	Device               Device
 
-	Log      io.Writer      // gets lines for people, each in one Write; nil: none
-	Progress func(Progress) // called after every step; nil: not
+	Log      io.Writer      // receives log lines, each in one Write; nil: no log
+	Progress func(Progress) // called after every step; may be nil
 }
 
 // DefaultFinetuneOptions returns the defaults of run_squad.py and
-// run_classifier.py, for examples of up to some tokens.
+// run_classifier.py, for examples of up to maxSeqLength tokens.
 func DefaultFinetuneOptions(maxSeqLength int) FinetuneOptions {
 	return FinetuneOptions{
 		Recipe:       finetune.Recipe{Rate: 5e-5, Batch: 32, Epochs: 3, Warmup: 0.1},
@@ -62,7 +62,7 @@ func (o *FinetuneOptions) updateRule() trainer.Optimizer {
 	return u
 }
 
-// rateSchedule is that of a run over n examples.
+// rateSchedule returns the learning rate schedule for n examples.
 func (o *FinetuneOptions) rateSchedule(n int) (trainer.Schedule, error) {
 	s := o.Recipe.Schedule(n)
 	if o.NumTrainSteps > 0 {

@@ -11,7 +11,7 @@ import (
 	"pretext/trainer/checkpoint"
 )
 
-// loop is the run as package trainer sees it.
+// loop returns the run for package trainer.
 func (r *run) loop(ctx context.Context) trainer.Loop {
 	saver := &checkpoint.Saver{Dir: r.o.Out, Keep: r.o.Keep, Config: r.config, State: r.state, Tokenizer: r.data.tokenizer}
 	return trainer.Loop{
@@ -21,9 +21,9 @@ func (r *run) loop(ctx context.Context) trainer.Loop {
 	}
 }
 
-// observe logs a finished step and evaluates where a checkpoint is due. The
-// evaluation comes before the checkpoint, so that its line in the metrics is
-// older than what a resume goes back to.
+// observe logs a finished step and evaluates if a checkpoint is due. The
+// evaluation comes before the checkpoint, so that a run that resumes from the
+// checkpoint has the evaluation's line in its metrics.
 func (r *run) observe(ctx context.Context, report trainer.Report) error {
 	speed := r.meter.step(report)
 	line := newTrainLine(report, speed)
@@ -44,7 +44,7 @@ func (r *run) observe(ctx context.Context, report trainer.Report) error {
 	return r.evaluate(ctx, step)
 }
 
-// curves are what TensorBoard shows of a step.
+// curves returns the values of a step for TensorBoard.
 func curves(r trainer.Report, speed float64) map[string]float64 {
 	s := r.Info.Sums
 	return map[string]float64{
@@ -53,8 +53,8 @@ func curves(r trainer.Report, speed float64) map[string]float64 {
 	}
 }
 
-// noteDamage adds the skipped examples of a step to the metrics, in the first epoch,
-// and returns how many were skipped.
+// noteDamage adds the skipped examples of a step to the metrics if the step is
+// in the first epoch. It returns their number.
 func (r *run) noteDamage(p trainer.Progress) (int64, error) {
 	places, n := r.damage.take()
 	if p.Position-int64(r.state.Batch) >= r.source.Len() {
@@ -74,7 +74,7 @@ func (r *run) due(step int64) bool {
 	return r.eval != nil && (step == r.o.NumTrainSteps || r.o.SaveCheckpointsSteps > 0 && step > 0 && step%r.o.SaveCheckpointsSteps == 0)
 }
 
-// catchUp makes the evaluation that was due when the run was stopped.
+// catchUp makes an evaluation that was due when the run was stopped.
 func (r *run) catchUp(ctx context.Context) error {
 	step := r.progress().Step
 	if !r.due(step) || r.metrics.evaluated == step {
@@ -84,8 +84,8 @@ func (r *run) catchUp(ctx context.Context) error {
 	return r.evaluate(ctx, step)
 }
 
-// evaluate evaluates and logs the result. A signal ends it without a result; the
-// loop sees the signal next.
+// evaluate evaluates and logs the result. If a signal interrupts it, there is
+// no result; the loop stops next.
 func (r *run) evaluate(ctx context.Context, step int64) error {
 	e, err := r.eval.run(ctx, r.model)
 	if err != nil {
@@ -101,13 +101,13 @@ func (r *run) evaluate(ctx context.Context, step int64) error {
 		fmt.Fprintf(r.log, "step %d: %s\n", step, e)
 	}
 	err = r.metrics.append(NewEvalLine(step, e))
-	if r.board != nil { // an evaluation that was missed at the last step finds none open
+	if r.board != nil { // nil if the run had already ended
 		err = errors.Join(err, r.board.scalars("eval", step, e.curves()))
 	}
 	return err
 }
 
-// end sums up. A run that had already ended is evaluated for its result.
+// end returns the result. A run that had already ended is evaluated again.
 func (r *run) end(ctx context.Context, p trainer.Progress) (*Result, error) {
 	e := &Result{Steps: p.Step, Examples: p.Position, Epochs: float64(p.Position) / float64(r.source.Len()),
 		Model: filepath.Join(r.o.Out, fmt.Sprintf("step-%08d", p.Step))}

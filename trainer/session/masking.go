@@ -8,16 +8,16 @@ import (
 	"pretext/trainer/loader"
 )
 
-// MaskOptions decide how masks are drawn anew in every epoch.
+// MaskOptions configure dynamic masking: masks drawn anew in every epoch.
 type MaskOptions struct {
-	DynamicMasking       bool    // false: masks stay as the records have them, and the rest must be zero
+	DynamicMasking       bool    // false: the records' masks are used, and the other fields must be zero
 	MaskedLMProb         float64 // 0: as the records were made, or 0.15
-	MaxPredictionsPerSeq int     // 0: as many as the records have room for
+	MaxPredictionsPerSeq int     // 0: as many as each record has room for
 	DoWholeWordMask      *bool   // nil: as the records were made
 }
 
-// masking combines the options with those of the records; nil where masks stay as they
-// are.
+// masking combines the options with those that the records were made with. It
+// returns nil if the records' masks are used.
 func (o *MaskOptions) masking(seed uint64, data *Corpus) (*loader.Masking, error) {
 	if !o.DynamicMasking {
 		if o.MaskedLMProb != 0 || o.MaxPredictionsPerSeq != 0 || o.DoWholeWordMask != nil {
@@ -42,7 +42,7 @@ func (o *MaskOptions) masking(seed uint64, data *Corpus) (*loader.Masking, error
 		Vocab: data.maskVocab()}, nil
 }
 
-// maskVocab is what masking must know of the vocabulary.
+// maskVocab returns the vocabulary's properties that masking needs.
 func (c *Corpus) maskVocab() loader.MaskVocab {
 	v := loader.MaskVocab{Size: c.vocab.Len(), CLS: c.vocab.CLS(), SEP: c.vocab.SEP(), MASK: c.vocab.MASK()}
 	switch vocab := c.vocab.(type) {
@@ -54,8 +54,8 @@ func (c *Corpus) maskVocab() loader.MaskVocab {
 	return v
 }
 
-// recorded returns what a checkpoint keeps of a masking: a run resumes only with the
-// same one.
+// recorded returns the masking as options of a checkpoint. A run resumes only
+// with equal ones.
 func recorded(m *loader.Masking) map[string]string {
 	if m == nil {
 		return nil

@@ -15,13 +15,13 @@ const lineInterval = 10 * time.Second
 // Progress is the state of a run after a step.
 type Progress struct {
 	Step, Last int64         // steps done, and steps of the run
-	Loss       float64       // mean since the last line of the log
-	Speed      float64       // tokens a second, likewise
+	Loss       float64       // mean since the previous log line
+	Speed      float64       // tokens per second, since the same line
 	Left       time.Duration // estimated time to the last step
 }
 
-// A meter measures the speed of training and reports it, a line an interval.
-// Time in which no step is computed (evaluations, checkpoints) does not count.
+// A meter measures the speed of training and logs one line per interval. The
+// time of evaluations does not count.
 type meter struct {
 	log         io.Writer
 	first, last int64 // steps of the run
@@ -31,9 +31,9 @@ type meter struct {
 	sums  trainer.Sums  // since the last line
 	since time.Duration // spent at the last line
 
-	losses func(trainer.Sums) string // for people
-	silent bool                      // no lines
-	notify func(Progress)            // nil: nobody
+	losses func(trainer.Sums) string // formats losses for the log
+	silent bool                      // log nothing
+	notify func(Progress)            // may be nil
 }
 
 // pause stops the clock until the function it returns is called.
@@ -79,7 +79,7 @@ func (m *meter) left(done int64) time.Duration {
 	return time.Duration(float64(m.spent) / float64(done-m.first) * float64(m.last-done)).Round(time.Second)
 }
 
-// PerSecond is n per second of d; 0 where no time has passed.
+// PerSecond returns n divided by d in seconds; 0 if d is 0.
 func PerSecond(n float64, d time.Duration) float64 {
 	if d <= 0 {
 		return 0

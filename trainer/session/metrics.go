@@ -18,8 +18,8 @@ import (
 	"pretext/trainer/checkpoint"
 )
 
-// MetricsFile, in a run's output directory, holds a line of JSON a step, and one an evaluation, in the order
-// of steps.
+// MetricsFile, in a run's output directory, holds a line of JSON for each step
+// and each evaluation, in the order of steps.
 const MetricsFile = "metrics.jsonl"
 
 // A trainLine is the line of a step.
@@ -40,7 +40,8 @@ type trainLine struct {
 	LeftOut     int64  `json:"left_out,omitempty"` // corrupt examples
 }
 
-// A damageLine names what a step skipped; step 0: what no step will see.
+// A damageLine names a corrupt example that a step skipped, or, as step 0, an
+// unreadable end of a file.
 type damageLine struct {
 	Step   int64  `json:"step"`
 	Damage Damage `json:"damage"`
@@ -55,14 +56,14 @@ type EvalLine struct {
 	NSPLoss         Number `json:"eval_nsp_loss"`
 	MLMAccuracy     Number `json:"eval_mlm_accuracy"`
 	NSPAccuracy     Number `json:"eval_nsp_accuracy"`
-	MaskLoss        Number `json:"eval_mask_loss"` // where the input is [MASK]
+	MaskLoss        Number `json:"eval_mask_loss"` // only tokens whose input is [MASK]
 	MaskAccuracy    Number `json:"eval_mask_accuracy"`
-	UnigramLoss     Number `json:"eval_unigram_loss"` // of the training shards' frequencies, on the same targets; null: unknown
+	UnigramLoss     Number `json:"eval_unigram_loss"` // unigram baseline on the same targets; null: unknown
 	UnigramAccuracy Number `json:"eval_unigram_accuracy"`
 	LeftOut         int64  `json:"eval_left_out,omitempty"` // corrupt examples
 }
 
-// A metric is what is read back of any line.
+// A metric holds the fields of any line that are read back.
 type metric struct {
 	Step         int64    `json:"step"`
 	Skipped      bool     `json:"skipped"`
@@ -76,9 +77,9 @@ type metric struct {
 
 // Skipped counts the corrupt records that a run skipped.
 type Skipped struct {
-	Examples int64    // each time that their turn came
-	Places   []Damage // the first of those that the metrics name
-	Named    int64    // all of those
+	Examples int64    // counted in every epoch
+	Places   []Damage // the first maxListed of those that the metrics name
+	Named    int64    // number of all that the metrics name
 	Tails    int64    // files with unreadable ends
 }
 
@@ -130,18 +131,18 @@ func NewEvalLine(step int64, e *Evaluation) EvalLine {
 	}
 }
 
-// metrics is the file open for appending.
+// metrics is the metrics file, open for appending.
 type metrics struct {
 	file      *os.File
-	evaluated int64   // step of the last evaluation that was there when it was opened; -1: none
-	skipped   Skipped // by all its lines
+	evaluated int64   // step of the last evaluation in the file when it was opened; -1: none
+	skipped   Skipped // according to all lines
 
-	cutSteps, cutEvals int64 // lines that were cut off when it was opened
+	cutSteps, cutEvals int64 // lines removed when the file was opened
 }
 
-// openMetrics opens the metrics of a run that resumes from a checkpoint: lines of later
-// steps, which an interrupted process wrote after it, are removed. Where from is nil,
-// all are.
+// openMetrics opens the metrics of a run that resumes from a checkpoint. It
+// removes lines of later steps, which an interrupted process wrote; all lines
+// if from is nil.
 func openMetrics(path string, from *checkpoint.Checkpoint) (*metrics, error) {
 	last := int64(-1)
 	if from != nil {
@@ -156,7 +157,7 @@ func openMetrics(path string, from *checkpoint.Checkpoint) (*metrics, error) {
 	return m, err
 }
 
-// cut drops the lines of steps after the last one.
+// cut removes lines of steps after last.
 func (m *metrics) cut(path string, last int64) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -201,12 +202,12 @@ func (m *metrics) cut(path string, last int64) error {
 	return w.Commit()
 }
 
-// maxMetric bounds a line of metrics; ours have some hundred bytes.
+// maxMetric is the maximum length of a line in bytes; usual lines have a few
+// hundred.
 const maxMetric = 1 << 20
 
-// eachMetric calls do for every line up to the first that is not whole, or no
-// line of ours: a run may have been killed while it wrote. A line is valid during
-// the call.
+// eachMetric calls do for every line up to the first that is incomplete or not
+// JSON: a killed run may leave one. A line is valid during the call.
 func eachMetric(r io.Reader, do func(line []byte, m metric) error) error {
 	lines := bufio.NewReaderSize(r, maxMetric)
 	for {

@@ -17,7 +17,7 @@ import (
 	"pretext/trainer/checkpoint"
 )
 
-// ModelFiles is a model in files, whoever made them. Close it after use.
+// ModelFiles is a saved model, ours or third-party. Close it after use.
 type ModelFiles struct {
 	*checkpoint.Pretrained
 	Folder string
@@ -44,8 +44,8 @@ func OpenModel(path string) (m ModelFiles, err error) {
 	return m, unusable(err)
 }
 
-// unusable is an error of opening a model: what is neither damage nor the
-// system's is a model that is not computed here.
+// unusable marks an error of opening a model as one of usage, unless the files
+// are corrupt or the operating system failed.
 func unusable(err error) error {
 	var path *fs.PathError
 	if err == nil || errors.Is(err, checkpoint.ErrDamaged) || errors.As(err, &path) {
@@ -67,7 +67,7 @@ func (s *start) Close() error {
 	return s.init.Close()
 }
 
-// newStart reads what --model and --init name.
+// newStart opens the model that --model and --init name.
 func newStart(o *Options, vocabSize int) (*start, error) {
 	if o.Init == "" && o.Model == "" {
 		return nil, usagef("no model: give --model %s or a config.json, or --init FOLDER", strings.Join(trainer.PresetNames(), "|"))
@@ -131,12 +131,12 @@ func configDiff(was, is trainer.Config) string {
 	return strings.Join(diff, ", ")
 }
 
-// settings are the numbers that decide a model, by their names.
+// settings returns the fields of a configuration by their JSON names.
 func settings(c trainer.Config) map[string]any {
 	p := c.PooledDropout()
 	c.ClassifierDropout = &p
 	if c.Activation.Tanh() {
-		c.Activation = trainer.GELUNew // two names of one function
+		c.Activation = trainer.GELUNew // two names of the same function
 	}
 	b, err := json.Marshal(c)
 	if err != nil {
@@ -149,7 +149,7 @@ func settings(c trainer.Config) map[string]any {
 	return m
 }
 
-// fits reports whether a model can learn from a corpus.
+// fits returns an error if the model cannot be trained on the corpus.
 func fits(c trainer.Config, data *Corpus) error {
 	if n := data.vocab.Len(); n != c.VocabSize {
 		return usagef("%s: its vocabulary has %d tokens, the model's vocab_size is %d: the data must be made with the model's vocab.txt", data.path, n, c.VocabSize)

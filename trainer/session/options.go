@@ -16,12 +16,12 @@ type Options struct {
 	EvalData string // held-out data; "": the eval shards of Data
 	Vocab    string // vocab.txt of records that have none beside them
 	Out      string // output directory
-	Cache    string // directory for the index of third-party records, and for compressed ones without compression; "": Out/cache
+	Cache    string // directory for the index of third-party records and for uncompressed copies of compressed ones; "": Out/cache
 	Model    string // preset, or path of a config.json; may be "" with Init
 	Init     string // model to start from: a path that [OpenModel] takes
 
 	TrainBatchSize   int     // examples a step
-	MicroBatchTokens int     // tokens computed at a time; 0: chosen by the memory of the activations
+	MicroBatchTokens int     // maximum tokens of a micro-batch; 0: chosen by the device
 	LearningRate     float64 // peak
 	NumTrainSteps    int64
 	NumWarmupSteps   int64  // -1: a tenth of the steps
@@ -38,9 +38,9 @@ type Options struct {
 	Masking              MaskOptions
 	Device               Device
 
-	Brief    bool           // report evaluations in a short line, steps not at all
-	Log      io.Writer      // gets lines for people, each in one Write; nil: none
-	Progress func(Progress) // called after every step; nil: not
+	Brief    bool           // log evaluations in a short line and no steps
+	Log      io.Writer      // receives log lines, each in one Write; nil: no log
+	Progress func(Progress) // called after every step; may be nil
 }
 
 // DefaultOptions returns run_pretraining.py's defaults where it has the option.
@@ -60,7 +60,8 @@ func (c *checks) want(ok bool, format string, args ...any) {
 	}
 }
 
-// err marks all of them, and more, as one error of usage.
+// err returns all of them, and more, as one error of usage; nil if there are
+// none.
 func (c checks) err(more ...error) error {
 	if err := errors.Join(append(c, more...)...); err != nil {
 		return failure.Usage(err)
@@ -68,8 +69,7 @@ func (c checks) err(more ...error) error {
 	return nil
 }
 
-// Validate reports every wrong option; those of the schedule and the optimizer
-// are judged by package trainer.
+// Validate reports every wrong option at once.
 func (o *Options) Validate() error {
 	var c checks
 	c.want(o.Data != "", "no data: give --data DIR")
@@ -113,7 +113,7 @@ func (o *Options) updateRule() trainer.Optimizer {
 	return u
 }
 
-// discardNil returns a writer for lines, also where none is wanted.
+// discardNil returns w, or [io.Discard] if w is nil.
 func discardNil(w io.Writer) io.Writer {
 	if w == nil {
 		return io.Discard

@@ -12,35 +12,35 @@ import (
 	"pretext/trainer/loader"
 )
 
-// maxQuarantine bounds how many places of bad examples are logged, and maxNamed how
-// many of a step are named in the metrics; all are counted.
+// maxQuarantine is the maximum number of bad examples that are logged, maxNamed
+// that of bad examples of a step in the metrics. All are counted.
 const (
 	maxQuarantine = 1000
 	maxNamed      = 16
 )
 
-// A quarantine collects what is skipped of a split.
+// A quarantine records the bad examples of a split that are skipped.
 type quarantine struct {
 	w     io.Writer
 	split string          // "" or "eval"
-	seen  map[string]bool // places that were named
-	tails []Damage        // ends of files, of which no example has a position
-	step  []Damage        // of the step that was read last, the first of them
-	n     int64           // examples of that step
+	seen  map[string]bool // messages that were logged
+	tails []Damage        // unreadable ends of files
+	step  []Damage        // the first bad examples of the last step read
+	n     int64           // number of bad examples of that step
 }
 
 // A Damage is a corrupt record, or the unreadable end of a file.
 type Damage struct {
-	File   string `json:"file"`            // without its folder
-	Record int64  `json:"record"`          // Number in the file, from 0
+	File   string `json:"file"`            // without its directory
+	Record int64  `json:"record"`          // number in the file, from 0
 	Offset int64  `json:"offset"`          // of its first byte, in the uncompressed stream
-	Tail   bool   `json:"tail,omitempty"`  // all behind it in the file is lost too
-	Bytes  int64  `json:"bytes,omitempty"` // of a tail, where that is known
+	Tail   bool   `json:"tail,omitempty"`  // the rest of the file is unreadable too
+	Bytes  int64  `json:"bytes,omitempty"` // length of a tail; 0 if unknown
 	Split  string `json:"split,omitempty"` // "eval" of held-out data
 	Reason string `json:"reason"`
 }
 
-// String is one line for people.
+// String describes the damage in one line.
 func (d Damage) String() string {
 	end := ""
 	if d.Tail {
@@ -84,15 +84,16 @@ func (q *quarantine) take() (first []Damage, n int64) {
 	return first, n
 }
 
-// lostTails lists the files with unreadable ends and the record at which each begins,
-// which decide the positions of all other examples; "" where every file is whole.
+// lostTails lists the files with unreadable ends and the record at which each
+// end begins; "" if there are none. The positions of all other examples depend
+// on them.
 func (q *quarantine) lostTails() string {
 	var all []string
 	for _, d := range q.tails {
 		all = append(all, fmt.Sprintf("%s from record %d", d.File, d.Record))
 	}
 	text := strings.Join(all, ", ")
-	if len(all) > maxNamed { // too many to read: told apart all the same
+	if len(all) > maxNamed { // too many to list; the hash still distinguishes them
 		text = fmt.Sprintf("%d files, sha256 %s", len(all), hashOf([]byte(text)))
 	}
 	return text

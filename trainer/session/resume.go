@@ -77,9 +77,8 @@ func restore(from *checkpoint.Checkpoint, m trainer.Model, p trainer.Precision) 
 	return nil
 }
 
-// logResumed logs in one line what a run keeps of an earlier process: the checkpoint,
-// and how much of the metrics came after it. It logs nothing of a new run, where from
-// is nil.
+// logResumed logs the checkpoint that a run resumes from and how many lines of
+// the metrics were removed. It logs nothing for a new run, where from is nil.
 func logResumed(w io.Writer, from *checkpoint.Checkpoint, steps int64, m *metrics) {
 	if from == nil {
 		return
@@ -118,7 +117,7 @@ func (r *run) begin() (err error) {
 	return nil
 }
 
-// longest is the length of the longest example, 0 where it is not known.
+// longest returns the length of the longest example; 0 if it is unknown.
 func (r *run) longest() int {
 	longest := r.data.shards.MaxSeqLength()
 	if r.evalData != nil {
@@ -127,8 +126,8 @@ func (r *run) longest() int {
 	return longest
 }
 
-// settle fixes what must not change before the run's last step. auto is the
-// size of a micro-batch where the options leave it open.
+// settle sets the state that must stay the same until the run's last step. auto
+// is the number of tokens of a micro-batch if the options leave it open.
 func (r *run) settle(phase, auto int) {
 	tokens := int(r.o.MicroBatchTokens)
 	if tokens == 0 {
@@ -140,7 +139,7 @@ func (r *run) settle(phase, auto int) {
 	}
 }
 
-// tails are the unreadable ends of files, of the train and the eval split.
+// tails returns the unreadable ends of files of both splits.
 func (r *run) tails() (all []Damage) {
 	if r.damage != nil {
 		all = append(all, r.damage.tails...)
@@ -151,12 +150,12 @@ func (r *run) tails() (all []Damage) {
 	return all
 }
 
-// leftOut is the key in a checkpoint's options of the files with unreadable ends, which
-// decide the position of every example.
+// leftOut is the name under which a checkpoint's options list the files with
+// unreadable ends. The position of every example depends on them.
 const leftOut = "left_out"
 
-// checkTails records the unreadable ends of files, and refuses to resume when they
-// differ from those the run began with.
+// checkTails records the unreadable ends of files. It returns an error if they
+// differ from those at the start of the run.
 func (r *run) checkTails() error {
 	lost, before := "", ""
 	if r.damage != nil {

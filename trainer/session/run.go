@@ -15,10 +15,10 @@ import (
 	"pretext/trainer/loader"
 )
 
-// A Result is what a run achieved.
+// A Result summarizes a run.
 type Result struct {
-	Steps    int64 // made by all processes of the run
-	Examples int64 // seen in these steps
+	Steps    int64 // of all processes of the run
+	Examples int64 // in these steps
 	Epochs   float64
 	Eval     *Evaluation // after the last step; nil: there is no held-out data
 	Model    string      // directory of the last checkpoint
@@ -156,7 +156,7 @@ func (r *run) open(ctx context.Context) error {
 	return r.openRecords()
 }
 
-// openRecords opens what the run writes beside its checkpoints.
+// openRecords opens the metrics and the event file.
 func (r *run) openRecords() error {
 	if err := r.runLog.open(r.o.Out, r.from, r.o.NumTrainSteps, &r.closers); err != nil {
 		return err
@@ -172,10 +172,10 @@ func (r *run) openRecords() error {
 	return nil
 }
 
-// progress is where the run begins or resumes.
+// progress returns the step and position at which this process starts.
 func (r *run) progress() trainer.Progress { return progressOf(r.from) }
 
-// cacheData makes what the data needs to be read in any order.
+// cacheData prepares both splits for reading in any order.
 func (r *run) cacheData(ctx context.Context) error {
 	dir := r.o.Cache
 	if dir == "" {
@@ -206,7 +206,7 @@ func (r *run) openSources(ctx context.Context) (err error) {
 	if r.add(r.source); r.evalData == nil {
 		return nil
 	}
-	options.Seed, options.Readers, options.Masking, options.MicroBatchMultiple = 0, 0, nil, 1 // every run is asked the same questions
+	options.Seed, options.Readers, options.Masking, options.MicroBatchMultiple = 0, 0, nil, 1 // evaluations use the same examples in every run
 	if evalDamage != nil {
 		options.Quarantine = evalDamage.skip
 	}
@@ -257,8 +257,8 @@ func (r *run) predictions() int {
 	return n
 }
 
-// loadInit loads the model that --init names, and of an earlier phase the
-// optimizer's moments too.
+// loadInit loads the model that --init names and, if it is a checkpoint of an
+// earlier phase, the optimizer's moments.
 func (r *run) loadInit() error {
 	report, err := r.start.init.Initialize(r.model, r.state.Heads, r.o.Seed)
 	if err != nil {

@@ -11,13 +11,14 @@ import (
 	"pretext/trainer/checkpoint"
 )
 
-// closers are what a run holds open, in the order in which it was opened.
+// closers are the open resources of a run, in the order in which they were
+// opened.
 type closers []io.Closer
 
-// add has something closed at the end of the run.
+// add adds a resource.
 func (c *closers) add(x io.Closer) { *c = append(*c, x) }
 
-// Close closes what was opened last first.
+// Close closes all resources, the last one opened first.
 func (c *closers) Close() error {
 	var errs []error
 	for _, x := range slices.Backward(*c) {
@@ -27,8 +28,8 @@ func (c *closers) Close() error {
 	return errors.Join(errs...)
 }
 
-// newest returns the checkpoint that a run in a directory resumes from, nil where it
-// begins.
+// newest returns the checkpoint that a run in a directory resumes from; nil if
+// the run is new.
 func newest(out string) (*checkpoint.Checkpoint, error) {
 	c, err := checkpoint.Newest(out)
 	if !errors.Is(err, checkpoint.ErrNone) {
@@ -40,7 +41,7 @@ func newest(out string) (*checkpoint.Checkpoint, error) {
 	return nil, fmt.Errorf("%w: %w: move them away to begin anew", errDamaged, err)
 }
 
-// progressOf is where a run begins or resumes.
+// progressOf returns the progress of a checkpoint; zero if from is nil.
 func progressOf(from *checkpoint.Checkpoint) trainer.Progress {
 	if from == nil {
 		return trainer.Progress{}
@@ -57,7 +58,7 @@ func (f saverFunc) Save(p trainer.Progress, s trainer.Snapshot) error { return f
 // A runLog holds the metrics file, the TensorBoard writer and the meter.
 type runLog struct {
 	metrics *metrics
-	board   *board // nil: no step is taken
+	board   *board // nil: no step is left to take
 	meter   *meter
 }
 
@@ -72,8 +73,8 @@ func (r *runLog) saving(s trainer.Saver) trainer.Saver {
 	})
 }
 
-// open opens the metrics and, where steps are left to take, the events of a run that
-// resumes from a checkpoint, or begins where from is nil.
+// open opens the metrics and, if steps are left to take, the event file. from
+// is the checkpoint that the run resumes from; nil for a new run.
 func (r *runLog) open(out string, from *checkpoint.Checkpoint, steps int64, open *closers) (err error) {
 	if r.metrics, err = openMetrics(filepath.Join(out, MetricsFile), from); err != nil {
 		return err

@@ -14,16 +14,16 @@ import (
 	"pretext/trainer/finetune/squad"
 )
 
-// SquadOptions are those of [FinetuneSquad].
+// SquadOptions are the options of [FinetuneSquad].
 type SquadOptions struct {
 	FinetuneOptions
-	TrainFile, PredictFile string // in SQuAD's form; one of them may be ""
+	TrainFile, PredictFile string // JSON files in SQuAD's format; one of them may be ""
 	Windows                squad.Options
 	Answers                squad.PredictOptions
-	Version2WithNegative   *bool // questions may have no answer; nil: as the file says
+	Version2WithNegative   *bool // questions may have no answer; nil: as stated in the file
 }
 
-// given returns what was given, or else auto.
+// given returns *b, or auto if b is nil.
 func given(b *bool, auto bool) bool {
 	if b != nil {
 		return *b
@@ -40,9 +40,9 @@ type SquadResult struct {
 	Model string `json:"-"`
 }
 
-// FinetuneSquad trains on questions and answers, answers those of another file, or
-// both. It writes predictions.json, nbest_predictions.json, null_odds.json and
-// eval.json beside the checkpoints.
+// FinetuneSquad trains on a file of questions with answers, answers the
+// questions of another file, or both. Beside the checkpoints it writes
+// predictions.json, nbest_predictions.json, null_odds.json and eval.json.
 func FinetuneSquad(ctx context.Context, o SquadOptions) (result *SquadResult, err error) {
 	o.Windows.MaxSeqLength = o.MaxSeqLength
 	if o.TrainFile == "" && o.PredictFile == "" {
@@ -99,8 +99,9 @@ func ReadSquad(path string) (*squad.Dataset, string, error) {
 	return d, hashOf(b), err
 }
 
-// task reads the training data. It also tells whether questions may have no
-// answer: as the training file says, or, where there is none, that to predict.
+// task reads the training data. It also reports whether questions may have no
+// answer, according to the training file or, without one, to the file to
+// predict.
 func (o *SquadOptions) task(r *finetuneRun, dataset *squad.Dataset) (task finetuneTask, negatives bool, err error) {
 	task.heads = trainer.Heads{Span: true}
 	if o.TrainFile == "" {
@@ -146,7 +147,8 @@ func (a *answering) cut() (err error) {
 	return err
 }
 
-// answer answers all questions, and measures where the file has the answers.
+// answer answers all questions. It also returns the scores if the file has the
+// correct answers.
 func (a *answering) answer(ctx context.Context) ([]squad.Prediction, *squad.Evaluation, error) {
 	predictor, err := squad.NewPredictor(a.features, a.o.Answers)
 	if err != nil {
@@ -186,7 +188,8 @@ func measuresOf(e *squad.Evaluation) map[string]float64 {
 	return map[string]float64{"exact": e.Exact, "f1": e.F1, "examples": float64(e.Total)}
 }
 
-// finish answers with the trained model and writes all.
+// finish answers all questions with the trained model and writes the result
+// files.
 func (a *answering) finish(ctx context.Context, result *SquadResult) error {
 	fmt.Fprintf(a.r.log, "answering %d questions in %d windows\n", a.features.Questions(), a.features.Len())
 	predictions, e, err := a.answer(ctx)

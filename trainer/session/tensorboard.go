@@ -12,12 +12,12 @@ import (
 	"pretext/trainer/session/events"
 )
 
-// boardPoints bounds the points of a curve in TensorBoard; metrics.jsonl has
-// them all.
+// boardPoints is the maximum number of points of a curve in TensorBoard;
+// metrics.jsonl has all.
 const boardPoints = 10000
 
 // A board writes an event file for TensorBoard. Each process has its own, which
-// takes the place of what earlier ones said of the same steps.
+// replaces the points of earlier files from its first step on.
 type board struct {
 	file  *os.File
 	every int64

@@ -18,13 +18,11 @@ import (
 	"pretext/trainer/checkpoint"
 )
 
-// tokenizerBeside reads the tokenizer in a model's folder: vocab.txt, tokenizer.json
-// or both. A folder without either gives an empty one, which has a vocabulary neither
-// as Vocab nor as File.
-//
-// Whether text is lower-cased, accents are removed and ideographs stand alone is, in
-// this order, what tokenizer_config.json says, what tokenizer.json says, and what the
-// vocabulary looks like.
+// tokenizerBeside reads the tokenizer in a model's folder: vocab.txt,
+// tokenizer.json or both. Without either it returns an empty one, with neither
+// Vocab nor File. Lower-casing, removal of accents and separation of ideographs
+// are taken from tokenizer_config.json, else from tokenizer.json, else guessed
+// from the vocabulary.
 func tokenizerBeside(dir string) (t checkpoint.Tokenizer, err error) {
 	if t.Vocab, err = readOptional(filepath.Join(dir, sharding.VocabName)); err != nil {
 		return t, err
@@ -73,8 +71,8 @@ func readOptional(path string) ([]byte, error) {
 	return b, err
 }
 
-// settleTokenizer fills what the files that were read say together. where names them
-// in errors.
+// settleTokenizer sets the options according to the files that were read. where
+// names them in errors.
 func settleTokenizer(t checkpoint.Tokenizer, where string, config tokenizerConfig) (checkpoint.Tokenizer, error) {
 	t.Special = config.special()
 	var bert *tokenize.Tokenizer
@@ -84,7 +82,7 @@ func settleTokenizer(t checkpoint.Tokenizer, where string, config tokenizerConfi
 		case err == nil:
 			bert = file.WordPiece()
 		case t.Vocab != nil:
-			t.File = nil // a kind that is not read here: vocab.txt holds the model's tokens
+			t.File = nil // an unsupported kind; the model's tokens are in vocab.txt
 		}
 	}
 	var v *tokenize.Vocab
@@ -186,7 +184,7 @@ func (c tokenizerConfig) casing(t *checkpoint.Tokenizer) {
 		}
 	}
 	if t.StripAccents != nil && *t.StripAccents == t.LowerCase {
-		t.StripAccents = nil // as without
+		t.StripAccents = nil // as if it were not given
 	}
 	if t.TokenizeChineseChars != nil && *t.TokenizeChineseChars {
 		t.TokenizeChineseChars = nil
@@ -230,9 +228,10 @@ func notWordPiece(path string, file []byte) error {
 	return usagef("%s: not WordPiece: predict and finetune tokenize text as BERT does only", path)
 }
 
-// NewTokenizer returns the tokenizer of a vocabulary. With a tokenizer.json it is that
-// of Hugging Face, which differs from google-research/bert's for special tokens in the
-// text, a final sigma and words of more than 100 characters.
+// NewTokenizer returns the tokenizer of a vocabulary. With a tokenizer.json it
+// tokenizes as Hugging Face does, which differs from google-research/bert for
+// special tokens in the text, a final sigma and words of more than 100
+// characters.
 func NewTokenizer(t checkpoint.Tokenizer) (*tokenize.Tokenizer, error) {
 	v, err := tokenize.ReadVocab(sharding.VocabName, t.Vocab)
 	if err != nil {

@@ -10,25 +10,24 @@ import (
 	"pretext/trainer/loader"
 )
 
-// A unigram is the baseline of an evaluation: a model that ignores its input and
-// predicts each token with the frequency that it has among the masked-LM targets of
-// the training shards. Every count is one more than was found (Laplace), so that
-// no token is impossible.
+// A unigram is the baseline of an evaluation: a model that ignores its input
+// and predicts each token by its frequency among the masked-LM targets of the
+// training shards. One is added to each count (Laplace), so that no token is
+// impossible.
 type unigram struct {
 	logProb []float64 // (V) natural logarithm, by token id
 	top     int32     // the most frequent token
 }
 
-// unigramExamples is how many training examples are counted at most, in equal
-// parts from the beginning of each file. Examples are shuffled within and over the
-// files, so these are a sample of all. The loss of 30,522 frequencies estimated
-// from the 5 million targets of that many examples of 128 tokens is about
-// 30522/(2·5e6) = 0.003 nat too high.
+// unigramExamples is the maximum number of training examples counted, in equal
+// parts from the beginning of each file. Examples are shuffled within and over
+// the files, so these are a random sample. With 5 million targets (20 of each
+// example of 128 tokens) and 30,522 frequencies the loss is about 30522/(2·5e6)
+// = 0.003 nat too high.
 const unigramExamples = 1 << 18
 
-// countUnigram counts the targets of training shards. Corrupt records are
-// skipped: what reads all shards reports them. It returns nil where no shard is for
-// training.
+// countUnigram counts the targets of training shards. It skips corrupt records,
+// which training reports. It returns nil if no shard is for training.
 func countUnigram(ctx context.Context, shards *loader.Shards, vocabSize int) (*unigram, error) {
 	files := shards.Files()
 	if files[0].Split == sharding.Eval {
@@ -60,7 +59,7 @@ func countUnigram(ctx context.Context, shards *loader.Shards, vocabSize int) (*u
 	return u, nil
 }
 
-// trainUnigram counts the train shards of a folder; nil where it has none.
+// trainUnigram counts the train shards of a folder; nil if it has none.
 func trainUnigram(ctx context.Context, data string, vocabSize int) (*unigram, error) {
 	shards, err := loader.Open(ctx, data, loader.Options{Split: sharding.Train})
 	if errors.Is(err, sharding.ErrNoShards) {
@@ -73,9 +72,9 @@ func trainUnigram(ctx context.Context, data string, vocabSize int) (*unigram, er
 }
 
 // score returns the mean cross entropy of targets in nats and the fraction of
-// them that the most frequent token guesses right; NaN where it is not known or
-// there are no targets. counts has the number of targets by token id. The sum runs over ids in
-// order, so that it is the same every time.
+// them that are the most frequent token; NaN if u is nil or there are no
+// targets. counts has the number of targets by token id. It sums in the order
+// of ids, so that equal targets give equal bits.
 func (u *unigram) score(counts []float64) (loss, accuracy float64) {
 	total := 0.0
 	for _, n := range counts {

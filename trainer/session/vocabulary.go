@@ -10,8 +10,8 @@ import (
 	"pretext/trainer/checkpoint"
 )
 
-// A vocabulary is what training must know of one: a vocab.txt, or what the
-// manifest states about a tokenizer.json.
+// A vocabulary has the properties of a vocabulary that training needs. They
+// come from vocab.txt, or from the manifest's description of a tokenizer.json.
 type vocabulary interface {
 	Len() int
 	CLS() int32
@@ -20,8 +20,8 @@ type vocabulary interface {
 	SHA256() string
 }
 
-// A fileVocab is a tokenizer.json as the manifest's options describe it: training does
-// not need its tokens.
+// A fileVocab is a tokenizer.json as described by the manifest's options.
+// Training does not need its tokens.
 type fileVocab struct {
 	*sharding.TokenizerInfo
 	sha256 string

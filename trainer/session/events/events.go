@@ -45,7 +45,7 @@ const (
 	keyStatus      = 1 << 3
 )
 
-// version is what every file says first.
+// version is the first record of every file.
 const version = "brain.Event:2"
 
 // sessionStart is SessionLog.START.
@@ -56,8 +56,8 @@ func AppendVersion(dst []byte, wallTime float64) []byte {
 	return tfrecord.AppendFrame(dst, appendBytes(event(wallTime, 0), keyFileVersion, version))
 }
 
-// AppendRestart appends a record that says that a run goes on after a restart:
-// TensorBoard forgets what earlier files say of this step and later ones.
+// AppendRestart appends a record of a restart: TensorBoard drops the points of
+// earlier files from this step on.
 func AppendRestart(dst []byte, wallTime float64, step int64) []byte {
 	return tfrecord.AppendFrame(dst, appendBytes(event(wallTime, step), keySessionLog, []byte{keyStatus, sessionStart}))
 }
