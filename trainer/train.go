@@ -121,12 +121,12 @@ func (l Loop) validate() error {
 }
 
 // stopCause returns why ctx is done, or an error that says that another rank
-// was told to stop.
+// received a signal.
 func stopCause(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	return fmt.Errorf("another rank was told to stop: %w", context.Canceled)
+	return fmt.Errorf("another rank received a signal: %w", context.Canceled)
 }
 
 type run struct {
@@ -138,7 +138,7 @@ type run struct {
 	skipped int        // consecutive steps without an update
 }
 
-// step takes one step; stop reports that a rank was told to stop.
+// step takes one step; stop reports that ctx is done on a rank.
 func (r *run) step(ctx context.Context) (stop bool, err error) {
 	share, err := r.Source.Step(r.at.Position, r.Batch)
 	if err != nil {

@@ -49,7 +49,7 @@ func damagedJSON(err error) error {
 // is missing.
 func missing(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return damageError{fmt.Errorf("%s: missing, the checkpoint is not whole", name)}
+		return damageError{fmt.Errorf("%s: missing: the checkpoint is incomplete", name)}
 	}
 	return err
 }

@@ -133,7 +133,7 @@ func integers(d *json.Decoder) ([]int64, error) {
 		}
 		x, err := strconv.ParseInt(n.String(), 10, 64)
 		if err != nil || x < 0 {
-			return nil, fmt.Errorf("number %s: must be whole and not negative", n)
+			return nil, fmt.Errorf("number %s: must be an integer and not negative", n)
 		}
 		v = append(v, x)
 	}

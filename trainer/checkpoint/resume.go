@@ -267,32 +267,6 @@ func prefixed(s *Safetensors, prefix string) iter.Seq2[trainer.Tensor, error] {
 	}
 }
 
-// Prune removes all checkpoints except the keep newest ones (keep must be at
-// least 1), and the leftovers of interrupted writes. The caller must hold the
-// lock of the folder.
-func Prune(out string, keep int) error {
-	if err := prune(out, keep); err != nil {
-		return fmt.Errorf("prune checkpoints: %w", err)
-	}
-	return nil
-}
-
-func prune(out string, keep int) error {
-	steps, err := stepFolders(out)
-	if err != nil {
-		return err
-	}
-	folder, err := store.Open(out)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, name := range steps[:max(0, len(steps)-max(1, keep))] {
-		errs = append(errs, store.RemoveFolder(folder, name))
-	}
-	return errors.Join(append(errs, store.Sweep(folder))...)
-}
-
 // A Saver is a [trainer.Saver] that writes folders to Dir. Only rank 0 writes.
 type Saver struct {
 	Dir       string
@@ -316,5 +290,26 @@ func (s *Saver) Save(p trainer.Progress, m trainer.Snapshot) error {
 	if s.Keep == 0 {
 		return nil
 	}
-	return Prune(s.Dir, s.Keep)
+	if err := s.prune(); err != nil {
+		return fmt.Errorf("remove old checkpoints: %w", err)
+	}
+	return nil
+}
+
+// prune removes all checkpoints except the newest ones. Leftovers of killed
+// processes stay: the next process removes them when it locks the folder.
+func (s *Saver) prune() error {
+	steps, err := stepFolders(s.Dir)
+	if err != nil {
+		return err
+	}
+	folder, err := store.Open(s.Dir)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range steps[:max(0, len(steps)-s.Keep)] {
+		errs = append(errs, store.RemoveFolder(folder, name))
+	}
+	return errors.Join(errs...)
 }

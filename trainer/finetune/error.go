@@ -6,7 +6,7 @@ import "pretext/internal/failure"
 var ErrData = failure.Damaged("damaged task data")
 
 // ErrNumbers is returned when a model's output is not a number (NaN).
-var ErrNumbers = failure.Damaged("the model computes no numbers (NaN): its weights are damaged")
+var ErrNumbers = failure.Damaged("the model's output is NaN: its weights are corrupt")
 
 // A DataError locates a problem in a data file of a task.
 type DataError struct {

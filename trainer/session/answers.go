@@ -11,7 +11,6 @@ import (
 	"pretext/sharding"
 	"pretext/tokenize"
 	"pretext/trainer"
-	"pretext/trainer/loader"
 )
 
 // An Answer is a model's guess of a masked word of a held-out example.
@@ -38,44 +37,26 @@ const answerExamples = 2048
 // to show. It returns none for data without a vocab.txt, whose tokens are not
 // readable text.
 func HeldOutAnswers(ctx context.Context, o EvalOptions) (picked []Answer, err error) {
-	m, err := OpenModel(o.Model)
+	h, err := openHeldOut(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, m.Close()) }()
-	data, err := openForEvaluation(ctx, o.Data, o.Vocab)
-	if err != nil {
-		return nil, err
-	}
-	vocab, ok := data.vocab.(*tokenize.Vocab)
-	if !ok || data.shards.Files()[0].Split != sharding.Eval {
+	defer func() { err = errors.Join(err, h.Close()) }()
+	vocab, ok := h.data.vocab.(*tokenize.Vocab)
+	if !ok || h.data.shards.Files()[0].Split != sharding.Eval {
 		return []Answer{}, nil
 	}
 	unigram, err := trainUnigram(ctx, o.Data, vocab.Len())
 	if err != nil {
 		return nil, err
 	}
-	device, err := o.Device.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, device.Close()) }()
-	model, heads, tokens, err := m.forEvaluation(data, device)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, model.Close()) }()
-	source, err := loader.NewSource(ctx, data.shards, loader.SourceOptions{MicroBatchTokens: tokens, Heads: heads, Rules: data.rules()})
-	if err != nil {
-		return nil, err
-	}
 	var all []Answer
 	out := trainer.Outputs{Want: trainer.OutputMLMLogits}
-	for b, err := range source.Sweep(answerExamples) {
+	for b, err := range h.source.Sweep(answerExamples) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := model.Forward(b, &out); err != nil {
+		if _, err := h.model.Forward(b, &out); err != nil {
 			return nil, err
 		}
 		all = append(all, readAnswers(b, out.MLMLogits, vocab, unigram)...)

@@ -105,7 +105,7 @@ func (c *classification) read() (fine finetuneTask, err error) {
 		}
 	}
 	if fine.train == nil && len(c.tables) == 0 {
-		return fine, usagef("--data-dir %s: no table of task %s (%s and the like)", c.o.DataDir, c.task.Name, name)
+		return fine, usagef("--data-dir %s: no table of task %s, such as %s", c.o.DataDir, c.task.Name, name)
 	}
 	return fine, nil
 }

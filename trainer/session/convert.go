@@ -39,7 +39,7 @@ func Import(path, vocab, out string) (dir string, err error) {
 		return out, m.write(out, heads, tokenizer)
 	}
 	if err := heads.Validate(); err != nil {
-		return "", usagef("%s: an encoder with moments of training and no head: %w", path, err)
+		return "", usagef("%s: has moments of an optimizer but no head: %w", path, err)
 	}
 	return m.asCheckpoint(out, heads, tokenizer)
 }
@@ -53,7 +53,7 @@ func tokenizerGiven(m ModelFiles, vocab string) (t checkpoint.Tokenizer, err err
 	switch {
 	case vocab == "":
 	case t.Vocab != nil || t.File != nil:
-		return t, usagef("--vocab %s: %s has a vocabulary of its own", vocab, m.Folder)
+		return t, usagef("--vocab %s: not needed, %s has a vocabulary", vocab, m.Folder)
 	default:
 		if t, err = readTokenizer(vocab, m.Folder); err != nil {
 			return t, err
@@ -158,7 +158,7 @@ func inOrder(p *checkpoint.Pretrained, heads trainer.Heads) iter.Seq2[trainer.Te
 func wantEmpty(out string) error {
 	there, err := os.ReadDir(out)
 	if err == nil && len(there) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return usagef("--out %s: exists and is no empty folder", out)
+		return usagef("--out %s: must not exist, or be an empty folder", out)
 	}
 	return nil
 }

@@ -116,7 +116,7 @@ func (c *Corpus) readVocab(given string) error {
 	}
 	switch {
 	case given != "" && err == nil:
-		return usagef("--vocab %s: the data has a vocabulary of its own, %s", given, path)
+		return usagef("--vocab %s: not needed, the data has a vocabulary, %s", given, path)
 	case given != "":
 		path = given
 	case os.IsNotExist(err):

@@ -30,68 +30,85 @@ func EvaluateModel(ctx context.Context, o EvalOptions) (e *Evaluation, step int6
 	if o.EvalExamples < 0 {
 		return nil, 0, usagef("--eval-examples %d: must not be negative", o.EvalExamples)
 	}
-	device, err := o.Device.Open()
+	h, err := openHeldOut(ctx, o)
 	if err != nil {
 		return nil, 0, err
 	}
-	defer func() { err = errors.Join(err, device.Close()) }()
-	m, err := OpenModel(o.Model)
-	if err != nil {
-		return nil, 0, err
+	defer func() { err = errors.Join(err, h.Close()) }()
+	if p := h.files.Phase; p != nil {
+		step = p.State.Progress.Step
 	}
-	defer func() { err = errors.Join(err, m.Close()) }()
-	data, err := openForEvaluation(ctx, o.Data, o.Vocab)
-	if err != nil {
-		return nil, 0, err
-	}
-	if err := fits(m.Config, data); err != nil {
-		return nil, 0, err
-	}
-	if err := data.cached(ctx, cacheBelow(o.Cache, sharding.Eval), false, io.Discard); err != nil {
-		return nil, 0, err
-	}
-	model, heads, tokens, err := m.forEvaluation(data, device)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer func() { err = errors.Join(err, model.Close()) }()
-	source, err := loader.NewSource(ctx, data.shards, loader.SourceOptions{MicroBatchTokens: tokens, Heads: heads, Rules: data.rules()})
-	if err != nil {
-		return nil, 0, err
-	}
-	if m.Phase != nil {
-		step = m.Phase.State.Progress.Step
-	}
-	evaluator := evaluator{source: source, examples: o.EvalExamples, mask: data.vocab.MASK(), vocab: data.vocab.Len(),
-		baseline: func(ctx context.Context) (*unigram, error) { return trainUnigram(ctx, o.Data, data.vocab.Len()) }}
-	e, err = evaluator.run(ctx, model)
+	vocab := h.data.vocab
+	evaluator := evaluator{source: h.source, examples: o.EvalExamples, mask: vocab.MASK(), vocab: vocab.Len(),
+		baseline: func(ctx context.Context) (*unigram, error) { return trainUnigram(ctx, o.Data, vocab.Len()) }}
+	e, err = evaluator.run(ctx, h.model)
 	return e, step, err
 }
 
-// forEvaluation loads the model with those pre-training heads that its files
-// have.
-func (m ModelFiles) forEvaluation(data *Corpus, device *Opened) (model trainer.Model, heads trainer.Heads, tokens int, err error) {
-	has, err := m.Heads()
-	if err != nil {
-		return nil, heads, 0, err
+// A heldOut is a saved model and the data to evaluate it on.
+type heldOut struct {
+	files  ModelFiles
+	data   *Corpus
+	device *Opened
+	model  trainer.Model
+	source *loader.Source
+	closers
+}
+
+func openHeldOut(ctx context.Context, o EvalOptions) (h *heldOut, err error) {
+	h = &heldOut{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.Close())
+		}
+	}()
+	if h.device, err = o.Device.Open(); err != nil {
+		return h, err
 	}
-	heads = trainer.Heads{MLM: has.MLM, NSP: has.NSP}
+	h.add(h.device)
+	if h.files, err = OpenModel(o.Model); err != nil {
+		return h, err
+	}
+	h.add(h.files)
+	if h.data, err = openForEvaluation(ctx, o.Data, o.Vocab); err != nil {
+		return h, err
+	}
+	if err := fits(h.files.Config, h.data); err != nil {
+		return h, err
+	}
+	if err := h.data.cached(ctx, cacheBelow(o.Cache, sharding.Eval), false, io.Discard); err != nil {
+		return h, err
+	}
+	return h, h.load(ctx)
+}
+
+// load opens the model, with those pre-training heads that its files have, and
+// the examples.
+func (h *heldOut) load(ctx context.Context) error {
+	has, err := h.files.Heads()
+	if err != nil {
+		return err
+	}
+	heads := trainer.Heads{MLM: has.MLM, NSP: has.NSP}
 	if !heads.MLM {
-		return nil, heads, 0, usagef("%s has no masked-LM head", m.Folder)
+		return usagef("%s has no masked-LM head", h.files.Folder)
 	}
-	if tokens, err = device.AutoTokens(m.Config, heads, data.shards.MaxSeqLength()); err != nil {
-		return nil, heads, 0, err
-	}
-	model, err = device.Model(m.Config, heads, BatchLimits(tokens, loader.SweepSequences, data.shards.MaxPredictionsPerSeq()))
+	tokens, err := h.device.AutoTokens(h.files.Config, heads, h.data.shards.MaxSeqLength())
 	if err != nil {
-		return nil, heads, 0, err
+		return err
 	}
-	report, err := model.Load(trainer.Weights, m.Tensors())
+	limits := BatchLimits(tokens, loader.SweepSequences, h.data.shards.MaxPredictionsPerSeq())
+	if h.model, err = h.device.Model(h.files.Config, heads, limits); err != nil {
+		return err
+	}
+	h.add(h.model)
+	report, err := h.model.Load(trainer.Weights, h.files.Tensors())
 	if err == nil && len(report.Missing) > 0 {
-		err = fmt.Errorf("%w: %s lacks tensors %q", errDamaged, m.Folder, report.Missing)
+		err = fmt.Errorf("%w: %s lacks tensors %q", errDamaged, h.files.Folder, report.Missing)
 	}
 	if err != nil {
-		return nil, heads, 0, errors.Join(err, model.Close())
+		return err
 	}
-	return model, heads, tokens, nil
+	h.source, err = loader.NewSource(ctx, h.data.shards, loader.SourceOptions{MicroBatchTokens: tokens, Heads: heads, Rules: h.data.rules()})
+	return err
 }

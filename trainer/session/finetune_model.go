@@ -23,7 +23,7 @@ func (r *finetuneRun) openModel() error {
 		return err
 	}
 	for _, name := range report.Missing {
-		fmt.Fprintf(r.log, "%s is not in %s and starts anew\n", name, r.o.Init)
+		fmt.Fprintf(r.log, "%s is not in %s and is newly initialized\n", name, r.o.Init)
 	}
 	return nil
 }
@@ -31,7 +31,7 @@ func (r *finetuneRun) openModel() error {
 // load opens the initial model for prediction only.
 func (r *finetuneRun) load() error {
 	if r.init == nil {
-		return usagef("a new model (--model) needs something to train on")
+		return usagef("--model starts a new model, which needs training data")
 	}
 	if err := r.openOnDevice(false); err != nil {
 		return err

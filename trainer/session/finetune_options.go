@@ -45,13 +45,13 @@ func DefaultFinetuneOptions(maxSeqLength int) FinetuneOptions {
 // Validate reports every wrong option.
 func (o *FinetuneOptions) Validate() error {
 	var c checks
-	c.want(o.Init != "" || o.Model != "", "no model to begin with: give --init FOLDER")
+	c.want(o.Init != "" || o.Model != "", "no initial model: give --init FOLDER")
 	c.want(o.Init == "" || o.Model == "", "give --init or --model, not both")
 	c.want(o.Out != "", "no output folder: give --out DIR")
 	c.want(o.NumTrainSteps >= 0, "--num-train-steps %d: must not be negative", o.NumTrainSteps)
 	c.want(o.MicroBatchTokens <= trainer.MaxBatchTokens, "--micro-batch-tokens %d: must be at most %d", o.MicroBatchTokens, trainer.MaxBatchTokens)
 	c.want(o.SaveCheckpointsSteps >= 0, "--save-checkpoints-steps %d: must not be negative", o.SaveCheckpointsSteps)
-	c.want(o.EvalSteps >= -1, "--eval-steps %d: must not be negative, but for -1", o.EvalSteps)
+	c.want(o.EvalSteps >= -1, "--eval-steps %d: must be -1 or more", o.EvalSteps)
 	c.want(o.Keep >= 0, "--keep %d: must not be negative", o.Keep)
 	return c.err(o.Device.Validate(), o.Recipe.Validate(), o.updateRule().Validate())
 }
@@ -70,7 +70,7 @@ func (o *FinetuneOptions) rateSchedule(n int) (trainer.Schedule, error) {
 		s.Warmup = float64(int64(float64(o.NumTrainSteps) * o.Recipe.Warmup))
 	}
 	if s.Steps < 1 {
-		return s, usagef("%d examples in batches of %d over %v epochs are no step: give more epochs, a smaller --train-batch-size or --num-train-steps",
+		return s, usagef("%d examples in batches of %d over %v epochs give no step: give more epochs, a smaller --train-batch-size or --num-train-steps",
 			n, o.Recipe.Batch, o.Recipe.Epochs)
 	}
 	return s, nil

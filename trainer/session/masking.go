@@ -21,7 +21,7 @@ type MaskOptions struct {
 func (o *MaskOptions) masking(seed uint64, data *Corpus) (*loader.Masking, error) {
 	if !o.DynamicMasking {
 		if o.MaskedLMProb != 0 || o.MaxPredictionsPerSeq != 0 || o.DoWholeWordMask != nil {
-			return nil, usagef("--masked-lm-prob, --max-predictions-per-seq and --do-whole-word-mask say how masks are drawn: give --dynamic-masking too")
+			return nil, usagef("--masked-lm-prob, --max-predictions-per-seq and --do-whole-word-mask apply only with --dynamic-masking")
 		}
 		return nil, nil
 	}

@@ -150,7 +150,7 @@ func openMetrics(path string, from *checkpoint.Checkpoint) (*metrics, error) {
 	}
 	m := &metrics{evaluated: -1}
 	if err := m.cut(path, last); err != nil {
-		return nil, fmt.Errorf("cut back %s: %w", path, err)
+		return nil, fmt.Errorf("truncate %s: %w", path, err)
 	}
 	var err error
 	m.file, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)

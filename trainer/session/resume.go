@@ -54,7 +54,7 @@ func multipleOf(from checkpoint.State, log io.Writer) int {
 // the same precision needs no line.
 func logPrecision(log io.Writer, from, now checkpoint.State) {
 	if was := precisionOf(from); was != now.Precision {
-		fmt.Fprintf(log, "warning: the checkpoint was trained in %s, this run resumes in %s: the results are those of neither\n", was, now.Precision)
+		fmt.Fprintf(log, "warning: the checkpoint was trained in %s, this run resumes in %s: results will differ from those of a run in one precision\n", was, now.Precision)
 	}
 }
 

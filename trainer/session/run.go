@@ -265,7 +265,7 @@ func (r *run) loadInit() error {
 		return err
 	}
 	for _, name := range report.Missing {
-		fmt.Fprintf(r.log, "%s is not in %s and starts anew\n", name, r.o.Init)
+		fmt.Fprintf(r.log, "%s is not in %s and is newly initialized\n", name, r.o.Init)
 	}
 	if r.start.init.Phase == nil {
 		return nil

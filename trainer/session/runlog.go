@@ -38,7 +38,7 @@ func newest(out string) (*checkpoint.Checkpoint, error) {
 	if there, globErr := filepath.Glob(filepath.Join(out, "step-*")); globErr == nil && len(there) == 0 {
 		return nil, nil
 	}
-	return nil, fmt.Errorf("%w: %w: move them away to begin anew", errDamaged, err)
+	return nil, fmt.Errorf("%w: %w: move them away to start a new run", errDamaged, err)
 }
 
 // progressOf returns the progress of a checkpoint; zero if from is nil.

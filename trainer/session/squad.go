@@ -119,7 +119,7 @@ func (o *SquadOptions) task(r *finetuneRun, dataset *squad.Dataset) (task finetu
 	}
 	if n := len(features.Unfound); n > 0 {
 		q := data.Questions[features.Unfound[0]]
-		fmt.Fprintf(r.log, "%d questions left out: their answer does not stand where the file says; the first is %q\n", n, q.ID)
+		fmt.Fprintf(r.log, "%d questions skipped: their answer is not at the stated position; the first is %q\n", n, q.ID)
 	}
 	if features.Len() == 0 {
 		return task, false, &finetune.DataError{File: o.TrainFile, Reason: "no question to train on"}
