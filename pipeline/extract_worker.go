@@ -141,7 +141,12 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 	}
 	hash := wiki.NewRangeHash(&meteredReaderAt{ctx: ctx, r: f, meter: w.Meter, next: rng.Start, end: rng.End}, rng)
 	dump := wiki.Dump{File: hash, Size: f.Size(), Name: filepath.Base(s.Paths[0]), Head: s.Head}
-	r := wiki.NewReader(dump, rng, w.Options.Wiki)
+	r, ok := w.Take().(*wiki.Reader)
+	if ok {
+		r.Reset(dump, rng)
+	} else {
+		r = wiki.NewReader(dump, rng, w.Options.Wiki)
+	}
 	// All pages were read by the time that bytes after the last stream are
 	// met: padding of a download, most often. They are noted, not fatal.
 	var trailing error
@@ -176,7 +181,7 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 		}
 		return counts, sharding.DocumentsBody{SourceSHA256: fmt.Sprintf("%x", sum), Dropped: st.Templates, Slack: st.TemplatesSlack, Notes: notes}, nil
 	}
-	return &reading{documents, summary, func() { f.Close() }}, nil
+	return &reading{documents, summary, func() { f.Close(); w.Give(r) }}, nil
 }
 
 func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Task) (*reading, error) {

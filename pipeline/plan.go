@@ -302,8 +302,9 @@ func sampleDump(ctx context.Context, path string, o wiki.Options, to *PlannedSou
 	var read, text, documents int64
 	size := f.Size()
 	dump := wiki.Dump{File: f, Size: size, Name: filepath.Base(path), Head: head}
+	reader := wiki.NewReader(dump, wiki.Range{}, o)
 	for _, r := range sampleRanges(size) {
-		reader := wiki.NewReader(dump, r, o)
+		reader.Reset(dump, r)
 		for _, err := range reader.Documents() {
 			if err == nil {
 				err = ctx.Err()

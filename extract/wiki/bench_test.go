@@ -39,7 +39,8 @@ func BenchmarkSplitter(b *testing.B) {
 	b.SetBytes(int64(len(dump)))
 	b.ReportAllocs()
 	for b.Loop() {
-		s := newSplitter(plainOf(dump, Range{0, int64(len(dump))}), defaultBounds())
+		s := newSplitter(defaultBounds())
+		s.reset(plainOf(dump, Range{0, int64(len(dump))}))
 		for {
 			if _, err := s.next(); err == io.EOF {
 				break

@@ -88,12 +88,12 @@ func readHead(r io.ReaderAt, size int64) (Head, error) {
 	if d.Head.Compression, err = sniffCompression(r, size); err != nil {
 		return Head{}, err
 	}
-	text, err := decodedHead(openSource(d, Range{0, size}))
+	text, err := decodedHead(openSource(d, Range{0, size}, nil))
 	if err != nil {
 		return Head{}, err
 	}
 	if d.Head.Encoding = sniffEncoding(text); d.Head.Encoding != EncodingUTF8 {
-		if text, err = decodedHead(openSource(d, Range{0, size})); err != nil {
+		if text, err = decodedHead(openSource(d, Range{0, size}, nil)); err != nil {
 			return Head{}, err
 		}
 	}

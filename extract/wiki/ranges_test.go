@@ -7,10 +7,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"pretext/internal/democorpus"
 )
 
 // birds reads a dump that lies beside the test.
@@ -174,5 +177,113 @@ func TestTheHashReadsWhatNobodyHasRead(t *testing.T) {
 	}
 	if _, err := NewRangeHash(bytes.NewReader(dump), Range{0, int64(len(dump)) + 1}).Sum(); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("beyond the file: got %v", err)
+	}
+}
+
+// multistream returns a dump of many bzip2 streams, each with whole pages, and
+// where the streams begin.
+func multistream(t *testing.T) (dump []byte, starts []int64) {
+	t.Helper()
+	dump = democorpus.Dump()
+	for at := 0; ; at++ {
+		i := bytes.Index(dump[at:], []byte("1AY&SY"))
+		if i < 0 {
+			break
+		}
+		if at += i; bytes.HasPrefix(dump[at-4:], []byte("BZh")) {
+			starts = append(starts, int64(at-4))
+		}
+	}
+	if len(starts) < 5 {
+		t.Fatalf("%d streams", len(starts))
+	}
+	return dump, starts
+}
+
+func TestARangeEndsWithoutDecodingTheNextBlock(t *testing.T) {
+	dump, starts := multistream(t)
+	size := int64(len(dump))
+	head, err := ReadHead(bytes.NewReader(dump), size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := Dump{bytes.NewReader(dump), size, "demo.xml.bz2", head}
+	rng := Range{starts[1], starts[3]} // two streams
+	rd := NewReader(d, rng, DefaultOptions())
+	n := 0
+	for _, err := range rd.Documents() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if n == 0 {
+		t.Error("no documents")
+	}
+	if src := rd.split.src.(*bzip2Source); !src.block.Owned {
+		t.Error("a block after the range was decoded, though no page continues in it")
+	}
+	want := readBytes(t, dump, whole(size))
+	for _, cuts := range [][]Range{cut(size, starts[1:]...), even(size, 5), even(size, 40)} {
+		got := readBytes(t, dump, cuts)
+		if diff := diff(want, got); diff != "" {
+			t.Errorf("%d ranges, -want +got:\n%s", len(cuts), diff)
+		}
+	}
+}
+
+func TestAResetReaderReadsAsANewOne(t *testing.T) {
+	dump, _ := multistream(t)
+	var dumps []Dump
+	for name, b := range map[string][]byte{"demo.xml.bz2": dump, "birds.xml": birds(t, "birds.xml"), "birds.xml.bz2": birds(t, "birds.xml.bz2"),
+		"cut.xml.bz2": dump[:len(dump)/2], "utf16.xml": []byte(inUTF16(string(birds(t, "birds.xml")), true))} {
+		head, err := ReadHead(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		dumps = append(dumps, Dump{bytes.NewReader(b), int64(len(b)), name, head})
+	}
+	read := func(rd *Reader) (res result) {
+		for doc, err := range rd.Documents() {
+			if err != nil {
+				res.err = err
+				break
+			}
+			d := *doc
+			d.Text = strings.Clone(d.Text)
+			res.docs = append(res.docs, d)
+		}
+		res.stats = rd.Stats()
+		return res
+	}
+	rd := NewReader(Dump{File: strings.NewReader("")}, Range{}, DefaultOptions())
+	for _, d := range dumps {
+		for _, rng := range append(even(d.Size, 3), whole(d.Size)...) {
+			rd.Reset(d, rng)
+			if diff := diff(read(NewReader(d, rng, DefaultOptions())), read(rd)); diff != "" {
+				t.Errorf("%s %v: -new +reset:\n%s", d.Name, rng, diff)
+			}
+		}
+	}
+}
+
+func TestResetReusesTheMemoryOfTheDecoder(t *testing.T) {
+	dump, _ := multistream(t)
+	d := Dump{bytes.NewReader(dump), int64(len(dump)), "demo.xml.bz2", Head{Compression: CompressionBzip2}}
+	rng := Range{0, d.Size}
+	rd := NewReader(d, rng, DefaultOptions())
+	got := testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			rd.Reset(d, rng)
+			for _, err := range rd.Documents() {
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	}).AllocedBytesPerOp()
+	if got > 100<<10 {
+		t.Errorf("%d bytes allocated for a range, want less than 100 KiB", got)
 	}
 }

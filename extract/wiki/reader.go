@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"pretext/extract"
+	"pretext/extract/bzip2"
 	"pretext/extract/wiki/wikitext"
 )
 
@@ -26,7 +27,8 @@ type Reader struct {
 	namespaces namespaceTable
 	split      *splitter
 	scanner    *wikitext.Scanner
-	text       []byte // of the last document
+	z          *bzip2.Reader // nil until the first bzip2 dump
+	text       []byte        // of the last document
 	stats      Stats
 	used       bool
 }
@@ -43,19 +45,41 @@ type Dump struct {
 // valid.
 //
 // The reader takes about 15 MiB, and up to 64 MiB for pages of the maximum size.
+// [Reader.Reset] reuses this memory.
 func NewReader(d Dump, rng Range, opts Options) *Reader {
-	return &Reader{
-		options:    opts,
+	r := &Reader{options: opts, split: newSplitter(defaultBounds()), scanner: wikitext.NewScanner(opts.Wikitext)}
+	r.Reset(d, rng)
+	return r
+}
+
+// Reset prepares the reader for another range or dump, as [NewReader] does with
+// the same options. It reuses the memory.
+func (r *Reader) Reset(d Dump, rng Range) {
+	if d.Head.Compression == CompressionBzip2 && r.z == nil {
+		r.z = bzip2.NewReader(nil, 0, bzip2.Range{})
+	}
+	r.split.reset(openSource(d, rng, r.z))
+	r.scanner.ResetTally()
+	if cap(r.text) > keptText {
+		r.text = nil
+	}
+	*r = Reader{
+		options:    r.options,
 		source:     d.Name,
 		dbname:     cmp.Or(d.Head.DBName, DBName(d.Name)),
-		lang:       cmp.Or(opts.Language, d.Head.Lang),
+		lang:       cmp.Or(r.options.Language, d.Head.Lang),
 		rng:        rng,
 		size:       d.Size,
 		namespaces: newNamespaceTable(d.Head),
-		split:      newSplitter(openSource(d, rng), defaultBounds()),
-		scanner:    wikitext.NewScanner(opts.Wikitext),
+		split:      r.split,
+		scanner:    r.scanner,
+		z:          r.z,
+		text:       r.text,
 	}
 }
+
+// keptText is the maximum size of the text buffer that Reset keeps, in bytes.
+const keptText = 4 << 20
 
 // Documents yields the documents of the range in the order of their pages. It
 // may be called only once. A document and its strings are valid until the next

@@ -9,6 +9,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"pretext/extract/bzip2"
 	"pretext/extract/internal/counting"
 )
 
@@ -17,7 +18,8 @@ import (
 type source interface {
 	// read reads the next bytes into p, which is not empty: at least one byte, or
 	// an error, io.EOF at the end of the dump. owned reports whether the range
-	// owns them: all of them, or else none and none of the following.
+	// owns them: all of them, or else none and none of the following. The first
+	// read after the owned bytes may return no bytes.
 	read(p []byte) (n int, owned bool, err error)
 	// offset returns the offset in the file of the bytes last read, or of the
 	// compressed block that contains them.
@@ -27,8 +29,9 @@ type source interface {
 	plain() bool
 }
 
-// openSource returns the source of a range of a dump.
-func openSource(d Dump, rng Range) source {
+// openSource returns the source of a range of a dump. It reuses z to decode bzip2,
+// unless z is nil.
+func openSource(d Dump, rng Range, z *bzip2.Reader) source {
 	if rng.Start < 0 || rng.Start > rng.End || rng.End > d.Size {
 		// The file has changed since the ranges were made.
 		return failedSource{&CorruptError{Offset: d.Size, Reason: fmt.Sprintf("file does not hold bytes %d to %d", rng.Start, rng.End),
@@ -44,7 +47,7 @@ func openSource(d Dump, rng Range) source {
 	var src source
 	switch d.Head.Compression {
 	case CompressionBzip2:
-		src = newBzip2Source(d.File, d.Size, rng)
+		src = newBzip2Source(d, rng, z)
 	case CompressionGzip:
 		src = newGzipSource(d.File, d.Size)
 	default:

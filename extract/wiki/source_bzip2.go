@@ -2,7 +2,6 @@ package wiki
 
 import (
 	"errors"
-	"io"
 
 	"pretext/extract/bzip2"
 )
@@ -12,14 +11,29 @@ import (
 type bzip2Source struct {
 	z     *bzip2.Reader
 	block bzip2.Block
+	ended bool // read has returned that the range ends
 }
 
-func newBzip2Source(r io.ReaderAt, size int64, rng Range) *bzip2Source {
-	return &bzip2Source{z: bzip2.NewReader(r, size, bzip2.Range(rng))}
+// newBzip2Source returns a source that decodes with z, or with a new reader if z
+// is nil.
+func newBzip2Source(d Dump, rng Range, z *bzip2.Reader) *bzip2Source {
+	if z == nil {
+		return &bzip2Source{z: bzip2.NewReader(d.File, d.Size, bzip2.Range(rng))}
+	}
+	z.Reset(d.File, d.Size, bzip2.Range(rng))
+	return &bzip2Source{z: z}
 }
 
+// read returns no bytes once, at the end of the range: the next block is decoded
+// only if the last page of the range continues in it.
 func (s *bzip2Source) read(p []byte) (int, bool, error) {
 	for len(s.block.Data) == 0 {
+		if s.block.Owned && !s.ended {
+			if next, err := s.z.Peek(); err == nil && !next.Owned {
+				s.ended = true
+				return 0, false, nil
+			}
+		}
 		var err error
 		if s.block, err = s.z.Next(); err != nil {
 			return 0, false, corruptBzip2(err)

@@ -89,8 +89,16 @@ type pageState struct {
 // A mark maps a position in the decoded stream to an offset in the file.
 type mark struct{ pos, offset int64 }
 
-func newSplitter(src source, b bounds) *splitter {
-	return &splitter{src: src, bounds: b, buf: make([]byte, b.window), ownedEnd: math.MaxInt64}
+func newSplitter(b bounds) *splitter { return &splitter{bounds: b} }
+
+// reset makes the splitter read another source. It keeps the window unless pages
+// have made it larger.
+func (s *splitter) reset(src source) {
+	buf := s.buf
+	if len(buf) != s.bounds.window {
+		buf = make([]byte, s.bounds.window)
+	}
+	*s = splitter{src: src, bounds: s.bounds, buf: buf, marks: s.marks[:0], ownedEnd: math.MaxInt64}
 }
 
 // next returns the next page that begins in the range, or io.EOF.
@@ -143,14 +151,14 @@ func (s *splitter) findPage() error {
 	}
 }
 
-// findTag finds the next <, with lookahead bytes in the window unless the file
-// ends. It returns false if there is none. Outside of a page it stops at the
-// first byte that the range does not own.
+// findTag finds the next < whose tag is in the window: it is followed by a >, by
+// lookahead bytes or by the end of the file. It returns false if there is none.
+// Outside of a page it stops at the first byte that the range does not own.
 func (s *splitter) findTag() bool {
 	for {
 		if i := bytes.IndexByte(s.buf[s.scan:s.fill], '<'); i >= 0 {
 			s.scan += i
-			if s.fill-s.scan >= lookahead || s.eof {
+			if s.fill-s.scan >= lookahead || s.eof || bytes.IndexByte(s.buf[s.scan:s.fill], '>') >= 0 {
 				if s.page.open && s.scan+1 < s.fill && !beginsTag[s.buf[s.scan+1]] {
 					s.scan++ // not one of the tags that next handles: most tags are not
 					continue

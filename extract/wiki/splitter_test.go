@@ -23,7 +23,8 @@ type page struct {
 // splitAll runs a splitter over a source to its end.
 func splitAll(tb rapid.TB, src source, b bounds) (pages []page, footers int64) {
 	tb.Helper()
-	s := newSplitter(src, b)
+	s := newSplitter(b)
+	s.reset(src)
 	for {
 		p, err := s.next()
 		if err == io.EOF {
@@ -110,7 +111,7 @@ func splitSome(picks []byte) []byte {
 }
 
 func plainOf(data []byte, rng Range) source {
-	return openSource(Dump{File: bytes.NewReader(data), Size: int64(len(data))}, rng)
+	return openSource(Dump{File: bytes.NewReader(data), Size: int64(len(data))}, rng, nil)
 }
 
 func TestTheSplitterAgreesWithThePlainVersion(t *testing.T) {

@@ -102,3 +102,6 @@ func (s *Scanner) Dropped() iter.Seq2[string, int] { return s.dropped.All() }
 
 // Tally returns the counts behind [Scanner.Dropped]. It changes with the next page.
 func (s *Scanner) Tally() *Tally { return &s.dropped }
+
+// ResetTally sets all counts behind [Scanner.Dropped] to 0.
+func (s *Scanner) ResetTally() { s.dropped = Tally{} }
