@@ -85,7 +85,7 @@ func ReadVocab(name string, data []byte) (*Vocab, error) {
 func NewVocab(tokens []string) (*Vocab, error) {
 	for i, token := range tokens {
 		if strings.Contains(token, "\n") {
-			return nil, fmt.Errorf("vocabulary: token %d %q: holds a line end", i, token)
+			return nil, fmt.Errorf("vocabulary: token %d %q: contains a line end", i, token)
 		}
 	}
 	var file bytes.Buffer

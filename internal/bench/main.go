@@ -14,8 +14,8 @@
 // The baseline is bzip2 -dc on the same dump: ratios to a common tool can be
 // compared between machines, MB/s cannot. MB is 10^6 bytes.
 //
-// Before the speeds of two tools are compared, their outputs are; the report
-// says how.
+// Before the speeds of two tools are compared, their outputs are compared; the report
+// has the result.
 package main
 
 import (
@@ -121,12 +121,12 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 		o.languages = append(o.languages, path)
 		return nil
 	})
-	fs.StringVar(&o.binary, "binary", "bin/prepare-data", "the program whose whole run is measured; \"\" leaves it out")
-	fs.IntVar(&o.rounds, "rounds", 3, "times that everything is measured")
-	fs.BoolVar(&o.json, "json", false, "write the result as JSON, every sample in it")
-	fs.StringVar(&o.python, "peers", "", "python with the peers installed: measure them, and ours beside them")
+	fs.StringVar(&o.binary, "binary", "bin/prepare-data", "program whose whole run is measured; \"\": none")
+	fs.IntVar(&o.rounds, "rounds", 3, "number of rounds")
+	fs.BoolVar(&o.json, "json", false, "write the result as JSON, with every sample")
+	fs.StringVar(&o.python, "peers", "", "Python interpreter with the peers installed: compare with them")
 	fs.StringVar(&o.page, "write", "", "Markdown file whose table between the bench marks is replaced")
-	only := fs.String("only", "", "measure only what this regular expression finds in the names")
+	only := fs.String("only", "", "measure only works whose names match this regular expression")
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
@@ -137,7 +137,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	}
 	o.languages = slices.DeleteFunc(o.languages, func(path string) bool { return path == "" })
 	if fs.NArg() > 0 || o.rounds < 1 {
-		return o, fmt.Errorf("arguments %q, rounds %d: no arguments are taken, and one round at least is needed", fs.Args(), o.rounds)
+		return o, fmt.Errorf("arguments %q, rounds %d: want no arguments and at least one round", fs.Args(), o.rounds)
 	}
 	if *only != "" {
 		if o.only, err = regexp.Compile(*only); err != nil {

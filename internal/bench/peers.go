@@ -84,7 +84,7 @@ func (b *peerBench) decoders() error {
 			return fmt.Errorf("%s: %w", p.peer, err)
 		}
 		if sum.Sum32() != crc32.ChecksumIEEE(b.xml.data) {
-			return fmt.Errorf("%s: gives other bytes than ours", p.peer)
+			return fmt.Errorf("%s: its output differs from ours", p.peer)
 		}
 		b.list = append(b.list, pair{"bzip2 decoding / " + p.peer, ours.name, p.peer, p.must, &verdict{Text: "same bytes"}})
 	}

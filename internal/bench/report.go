@@ -28,8 +28,8 @@ type result struct {
 	Samples []sample `json:"samples"`
 }
 
-// A pair compares one of our works with a peer's. Same says how it was checked
-// that their outputs are equal.
+// A pair compares one of our works with a peer's. Same describes how far their outputs
+// are equal.
 type pair struct {
 	Name string   `json:"name"`
 	Ours string   `json:"ours"`
@@ -38,8 +38,7 @@ type pair struct {
 	Same *verdict `json:"same"`
 }
 
-// A verdict says how far two outputs agree. It is filled during the
-// measurement.
+// A verdict describes how far two outputs agree. It is set during the measurement.
 type verdict struct {
 	Text   string `json:"text"`
 	Before string `json:"-"` // text in front of Text

@@ -260,7 +260,7 @@ func (c *corpus) recordFile() []*work {
 			return err
 		}
 		if _, err = encode(); err == nil && !bytes.Equal(frames, file) { // once now, so that its memory is allocated
-			err = errors.New("encoding gives other bytes than the builder")
+			err = errors.New("encoding and the builder give different bytes")
 		}
 		return err
 	}

@@ -30,8 +30,8 @@ const (
 
 // wholeRun measures prepare-data run as a process, and the CPU time that it
 // reports for each stage. The rest is the start and end of the program and the
-// embedded runner. The same run with Prism stands beside it: the default runner
-// must not be slower by more than 2 %.
+// embedded runner. The same run with Prism is the comparison: the default runner must
+// not be slower by more than 2 %.
 func wholeRun(o options, dir string) ([]*work, []pair) {
 	if o.binary == "" {
 		return nil, nil
@@ -83,11 +83,11 @@ func runOnce(ctx context.Context, o options, out string, flags ...string) (stage
 		Stages []stageSummary `json:"stages"`
 	}
 	if err := json.Unmarshal(stdout.Bytes(), &printed); err != nil {
-		return nil, s, fmt.Errorf("what the run printed: %w", err)
+		return nil, s, fmt.Errorf("parse the output of the run: %w", err)
 	}
 	stages = printed.Stages
 	if len(stages) == 0 {
-		return nil, s, fmt.Errorf("the run named no stages")
+		return nil, s, fmt.Errorf("the output of the run lists no stages")
 	}
 	last := stages[len(stages)-1]
 	s.Bytes, s.Records = last.Bytes, last.Counts["records"]

@@ -5,7 +5,7 @@
 // All of it was written for this project, in its authors' own words, and is
 // distributed under its licence; titles, names and short quotations aside,
 // nothing was taken from a wiki or a book. The articles are meant to be true,
-// except "Lake Ostra", which says that it is invented.
+// except "Lake Ostra", whose text states that it is invented.
 //
 // The dump has the format that Wikimedia publishes: export version 0.11,
 // multistream bzip2 with a stream for the head, one for every twenty pages, and

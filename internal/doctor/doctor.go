@@ -206,7 +206,7 @@ func tryWrite(ctx context.Context, path string) (took time.Duration, err error) 
 	took = time.Since(start)
 	back, err := store.ReadFile(ctx, probe, "probe")
 	if err == nil && string(back) != string(content) {
-		err = fmt.Errorf("%s: what was written is not what is read", path)
+		err = fmt.Errorf("%s: a file was read back with other content than was written", path)
 	}
 	return took, err
 }

@@ -6,7 +6,7 @@
 // has no option to change that. [Install] adds options to all gRPC servers and
 // connections that the process makes afterwards:
 //
-//   - A connection begins with a token: 32 random bytes, made anew by each process.
+//   - A connection begins with a token: 32 random bytes, different in each process.
 //   - A server reads these bytes before anything of HTTP/2 or gRPC. It closes a
 //     connection whose peer is not a loopback address without reading at all, and
 //     one whose bytes are wrong or late.

@@ -118,8 +118,7 @@ func (w *writer) finish(vocab string) {
 	}
 }
 
-// example makes an example: segment B says what segment A says, or something
-// else.
+// example makes an example: segment B repeats the token of segment A, or another one.
 func (w *writer) example() *records.Example {
 	e := &records.Example{
 		InputIDs: make([]int32, maxSeqLength), InputMask: make([]int32, maxSeqLength), SegmentIDs: make([]int32, maxSeqLength),

@@ -88,7 +88,7 @@ func (b *Builder) Build(ctx context.Context, corpus *Corpus, seed int64, yield f
 			corpus.vocabSize, b.vocab.Size)
 	}
 	if corpus.marked != b.vocab.Marked {
-		return Counts{}, fmt.Errorf("build examples: corpus marked: %t, vocabulary marked: %t", corpus.marked, b.vocab.Marked)
+		return Counts{}, fmt.Errorf("build examples: Marked is %t for the corpus and %t for the vocabulary", corpus.marked, b.vocab.Marked)
 	}
 	if err := corpus.validate(); err != nil {
 		return Counts{}, fmt.Errorf("build examples: %w", err)

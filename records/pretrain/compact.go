@@ -56,7 +56,7 @@ func (in *instance) appendCompact(dst []byte) []byte {
 	return append(dst, in.lists...)
 }
 
-var errScratch = errors.New("read scratch: not the example that was written")
+var errScratch = errors.New("read scratch file: the example differs from the one written")
 
 // readCompact parses the compact form at the start of b. The result refers to
 // b. It checks every number against the options, because a scratch file may

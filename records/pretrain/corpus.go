@@ -110,7 +110,7 @@ func (c *Corpus) MemoryBytes() int64 {
 		4*int64(cap(c.sentenceEnds)) + 4*int64(cap(c.documentEnds))
 }
 
-var errOpenDocument = errors.New("the last document of the corpus is not ended")
+var errOpenDocument = errors.New("the last document of the corpus was not ended with EndDocument")
 
 func (c *Corpus) validate() error {
 	if int(c.endedSentences()) != len(c.sentenceEnds) {

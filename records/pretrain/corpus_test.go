@@ -20,7 +20,7 @@ func TestACorpusMustFitTheBuilder(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = b.Build(context.Background(), open, 1, nil)
-	if want := "build examples: the last document of the corpus is not ended"; err == nil || err.Error() != want {
+	if want := "build examples: the last document of the corpus was not ended with EndDocument"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }

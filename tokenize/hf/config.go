@@ -89,7 +89,7 @@ func (v vocabulary) tokens() ([]string, error) {
 	out, seen := make([]string, len(v)), make([]bool, len(v))
 	for token, id := range v {
 		if id < 0 || id >= len(v) || seen[id] {
-			return nil, fmt.Errorf("vocab: ids are not 0 to %d, each once", len(v)-1)
+			return nil, fmt.Errorf("vocab: ids must be 0 to %d without gaps or repetitions", len(v)-1)
 		}
 		out[id], seen[id] = token, true
 	}
@@ -150,7 +150,7 @@ func (c *config) checkBERTSpecials() error {
 	for _, a := range c.AddedTokens {
 		id, ok := c.Model.Vocab[a.Content]
 		if !ok || id != int(a.ID) || !slices.Contains(tokenize.SpecialTokens(), a.Content) {
-			return fmt.Errorf("added token %q: not one of BERT's with its id in vocab", a.Content)
+			return fmt.Errorf("added token %q: not a special token of BERT with the id of the vocabulary", a.Content)
 		}
 		if a.SingleWord || a.LStrip || a.RStrip || a.Normalized {
 			return fmt.Errorf("added token %q: single_word, lstrip, rstrip and normalized are not supported with WordPiece", a.Content)
@@ -175,7 +175,7 @@ func (c *config) byteLevel() (*byteLevel, error) {
 	b := &byteLevel{prefixSpace: !is(p.AddPrefixSpace, false), added: c.AddedTokens, merges: map[pair]merged{}}
 	for _, a := range c.AddedTokens {
 		if a.Content == "" || a.ID < 0 || a.SingleWord {
-			return nil, fmt.Errorf("added token %q: empty, of a negative id or single_word: not supported", a.Content)
+			return nil, fmt.Errorf("added token %q: an empty text, a negative id and single_word are not supported", a.Content)
 		}
 		b.begins[a.Content[0]] = true
 	}
@@ -201,7 +201,7 @@ func (b *byteLevel) resolve(m *model) error {
 			continue
 		}
 		if err := json.Unmarshal(raw, &two); err != nil {
-			return fmt.Errorf("merge %d: neither a text nor two", i)
+			return fmt.Errorf("merge %d: want a string or a list of two strings", i)
 		}
 		lines[i] = two[0] + " " + two[1]
 	}

@@ -169,7 +169,7 @@ func TestWithoutSpecialTokensTextIsEncodedButNoExamplesAreMade(t *testing.T) {
 		{map[string]any{"added_tokens": specials("<s>", "</s>")}, "f: no examples can be made with it: no token [PAD] or <pad>, no [MASK] or <mask>"},
 		{map[string]any{"added_tokens": specials("a", "<s>", "</s>", "<pad>", "<mask>")[1:]}, "f: no examples can be made with it: id 260 has no token: masking draws from all ids up to the largest"},
 		{map[string]any{"added_tokens": all, "post_processor": map[string]any{"cls": []any{"<s>", 261}}},
-			"f: no examples can be made with it: post_processor: its cls and sep are not the tokens of these names"},
+			"f: no examples can be made with it: post_processor: cls and sep differ from the special tokens"},
 		{map[string]any{"added_tokens": all, "post_processor": map[string]any{"cls": []any{"<s>", 260}, "sep": []any{"</s>", 261}}}, ""},
 		{map[string]any{"added_tokens": all, "post_processor": map[string]any{"cls": "odd", "sep": []any{1, 2}}}, ""},
 	} {
@@ -204,10 +204,10 @@ func TestLoadRefusesWhatItWouldGetWrong(t *testing.T) {
 		{map[string]any{"model.type": "WordPiece"}, "normalizer: not supported with WordPiece"},
 		{map[string]any{"model.vocab": map[string]int{"a": 0}}, "no token for byte 0x00"},
 		{map[string]any{"model.merges": []any{"t"}}, "merges: "},
-		{map[string]any{"model.merges": []any{7}}, "merge 0: neither a text nor two"},
+		{map[string]any{"model.merges": []any{7}}, "merge 0: want a string or a list of two strings"},
 		{map[string]any{"model.merges": []any{"h t"}}, "merges: "},
 		{map[string]any{"added_tokens": []any{map[string]any{"content": ""}}}, `added token ""`},
-		{map[string]any{"added_tokens": []any{map[string]any{"content": "x", "id": 1 << 17}}}, "ids of 261 tokens: negative, or as large as 131072"},
+		{map[string]any{"added_tokens": []any{map[string]any{"content": "x", "id": 1 << 17}}}, "vocabulary of 261 tokens: the highest id is 131072, want no negative or sparse ids"},
 		{map[string]any{"added_tokens": []any{map[string]any{"content": "x", "single_word": true}}}, `added token "x"`},
 	} {
 		_, err := hf.Load("f", smallBPE(test.change))

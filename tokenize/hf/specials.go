@@ -54,7 +54,7 @@ func (c *config) specials(tokens []string) (Specials, error) {
 	}
 	p := c.PostProcessor
 	if p != nil && (!p.CLS.is(tokens[s.CLS], s.CLS) || !p.SEP.is(tokens[s.SEP], s.SEP)) {
-		return s, errors.New("post_processor: its cls and sep are not the tokens of these names")
+		return s, errors.New("post_processor: cls and sep differ from the special tokens")
 	}
 	return s, nil
 }
@@ -76,7 +76,7 @@ func (c *config) tokens() ([]string, error) {
 		negative = negative || id < 0
 	})
 	if n := len(c.Model.Vocab) + len(c.AddedTokens); negative || last >= 2*n+maxGaps {
-		return nil, fmt.Errorf("ids of %d tokens: negative, or as large as %d", n, last)
+		return nil, fmt.Errorf("vocabulary of %d tokens: the highest id is %d, want no negative or sparse ids", n, last)
 	}
 	out := make([]string, last+1)
 	ids(func(id int, token string) { out[id] = max(out[id], token) }) // if two tokens share an id, always choose the same one

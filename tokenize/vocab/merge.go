@@ -124,7 +124,7 @@ func (c *cursor) next() error {
 		return c.corrupt("%q: %s", word, reason)
 	}
 	if c.line > 1 && bytes.Compare(c.word, word) >= 0 {
-		return c.corrupt("%q: not behind %q", word, c.word)
+		return c.corrupt("%q: not sorted after %q", word, c.word)
 	}
 	count, err := strconv.ParseInt(string(number), 10, 64)
 	if err != nil || count < 1 || count > MaxCount || string(number) != strconv.FormatInt(count, 10) {

@@ -86,13 +86,13 @@ func (c *corpus) add(w WordCount) error {
 		return fmt.Errorf("word %q: %s", w.Word, reason)
 	}
 	if w.Word <= c.last {
-		return fmt.Errorf("word %q: not behind %q", w.Word, c.last)
+		return fmt.Errorf("word %q: not sorted after %q", w.Word, c.last)
 	}
 	if w.Count < 1 || w.Count > MaxCount {
 		return fmt.Errorf("word %q: count %d: must be between 1 and %d", w.Word, w.Count, int64(MaxCount))
 	}
 	if c.total += w.Count * int64(len(w.Word)); c.total > math.MaxInt64/2 {
-		return errors.New("more text than 62 bits can count")
+		return errors.New("the counts of all words exceed 62 bits")
 	}
 	c.last = w.Word
 	start := len(c.symbols)

@@ -323,8 +323,8 @@ func TestTrainRefuses(t *testing.T) {
 		want  string
 	}{
 		{"an error of its input", nil, broken, nil, "train vocabulary: broken"},
-		{"words out of order", []vocab.WordCount{{"b", 1}, {"a", 1}}, nil, nil, `train vocabulary: word "a": not behind "b"`},
-		{"a word twice", []vocab.WordCount{{"a", 1}, {"a", 1}}, nil, nil, `train vocabulary: word "a": not behind "a"`},
+		{"words out of order", []vocab.WordCount{{"b", 1}, {"a", 1}}, nil, nil, `train vocabulary: word "a": not sorted after "b"`},
+		{"a word twice", []vocab.WordCount{{"a", 1}, {"a", 1}}, nil, nil, `train vocabulary: word "a": not sorted after "a"`},
 		{"an empty word", []vocab.WordCount{{"", 1}}, nil, nil, `train vocabulary: word "": empty word`},
 		{"white space", []vocab.WordCount{{"a\u00a0b", 1}}, nil, nil, `train vocabulary: word "a\u00a0b": white space or control character`},
 		{"invalid UTF-8", []vocab.WordCount{{"a\xff", 1}}, nil, nil, `train vocabulary: word "a\xff": invalid UTF-8`},
@@ -365,7 +365,7 @@ func TestCountsThatDoNotFitAreAnError(t *testing.T) {
 			}
 		}
 	}
-	if _, err := vocab.Train(t.Context(), words, vocab.DefaultOptions()); err == nil || !strings.Contains(err.Error(), "more text than") {
+	if _, err := vocab.Train(t.Context(), words, vocab.DefaultOptions()); err == nil || !strings.Contains(err.Error(), "exceed 62 bits") {
 		t.Errorf("got %v, want an error that there is too much text", err)
 	}
 }

@@ -131,7 +131,7 @@ func Write(w io.Writer, tokens []string) error {
 	out := bufio.NewWriter(w)
 	for i, token := range tokens {
 		if strings.Contains(token, "\n") {
-			return fmt.Errorf("write vocabulary: token %d %q: holds a line end", i, token)
+			return fmt.Errorf("write vocabulary: token %d %q: contains a line end", i, token)
 		}
 		out.WriteString(token)
 		out.WriteByte('\n')

@@ -78,7 +78,7 @@ func (c *classification) read() (fine finetuneTask, err error) {
 		c.task.Labels = own
 	}
 	name, _ := c.task.File(glue.Train)
-	b, err := ReadTaskFile(filepath.Join(c.o.DataDir, name))
+	b, err := readTaskFile(filepath.Join(c.o.DataDir, name))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if !c.task.Regression && len(c.task.Labels) == 0 {
@@ -135,7 +135,7 @@ func (c *classification) readTables() error {
 	for _, split := range c.task.Splits() {
 		name, _ := c.task.File(split)
 		path := filepath.Join(c.o.DataDir, name)
-		b, err := ReadTaskFile(path)
+		b, err := readTaskFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

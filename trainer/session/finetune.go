@@ -241,8 +241,8 @@ func hashOf(data []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// ReadTaskFile reads a file of a task's data.
-func ReadTaskFile(path string) ([]byte, error) {
+// readTaskFile reads a file of a task's data.
+func readTaskFile(path string) ([]byte, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read task data: %w", err)

@@ -61,7 +61,7 @@ func FinetuneSquad(ctx context.Context, o SquadOptions) (result *SquadResult, er
 func (o *SquadOptions) run(ctx context.Context, r *finetuneRun) (result *SquadResult, err error) {
 	var dataset *squad.Dataset
 	if o.PredictFile != "" {
-		if dataset, _, err = ReadSquad(o.PredictFile); err != nil {
+		if dataset, _, err = readSquad(o.PredictFile); err != nil {
 			return nil, err
 		}
 	}
@@ -89,9 +89,37 @@ func (o *SquadOptions) run(ctx context.Context, r *finetuneRun) (result *SquadRe
 	return result, a.finish(ctx, result)
 }
 
-// ReadSquad reads a file of questions, and returns its SHA-256 too.
-func ReadSquad(path string) (*squad.Dataset, string, error) {
-	b, err := ReadTaskFile(path)
+// ScoreSquad evaluates the answers in the file predictions on the questions in the file
+// data. odds is a file of null odds, or "".
+func ScoreSquad(data, predictions, odds string) (*squad.Evaluation, error) {
+	d, _, err := readSquad(data)
+	if err != nil {
+		return nil, err
+	}
+	b, err := readTaskFile(predictions)
+	if err != nil {
+		return nil, err
+	}
+	answers, err := squad.ReadAnswers(predictions, b)
+	if err != nil {
+		return nil, err
+	}
+	var null map[string]float64
+	if odds != "" {
+		if b, err = readTaskFile(odds); err != nil {
+			return nil, err
+		}
+		if null, err = squad.ReadOdds(odds, b); err != nil {
+			return nil, err
+		}
+	}
+	e := squad.Evaluate(d, answers, null)
+	return &e, nil
+}
+
+// readSquad reads a file of questions, and returns its SHA-256 too.
+func readSquad(path string) (*squad.Dataset, string, error) {
+	b, err := readTaskFile(path)
 	if err != nil {
 		return nil, "", err
 	}
@@ -107,7 +135,7 @@ func (o *SquadOptions) task(r *finetuneRun, dataset *squad.Dataset) (task finetu
 	if o.TrainFile == "" {
 		return task, given(o.Version2WithNegative, dataset.Negatives()), nil
 	}
-	data, hash, err := ReadSquad(o.TrainFile)
+	data, hash, err := readSquad(o.TrainFile)
 	if err != nil {
 		return task, false, err
 	}

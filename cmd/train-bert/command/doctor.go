@@ -18,7 +18,7 @@ import (
 func newDoctor() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Show what this machine can train with, and how fast",
+		Short: "Show the CPU and GPUs of this machine, and their training speed",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			measured, err := speed.CPU(cmd.Context())
@@ -57,8 +57,8 @@ func (d *diagnosis) print(w io.Writer) error {
 	return printCUDA(w, d.CUDA)
 }
 
-// printCUDA writes a line for each library and GPU, or one line that says why there
-// is none.
+// printCUDA writes a line for each library and GPU, or one line with the reason why
+// there is none.
 func printCUDA(w io.Writer, r gpu.Report) error {
 	var err error
 	for _, l := range r.Libraries {

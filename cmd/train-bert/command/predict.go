@@ -239,7 +239,7 @@ func predictHeads(m session.ModelFiles) (trainer.Heads, error) {
 	case h.MLM:
 		return trainer.Heads{MLM: true}, nil
 	}
-	return h, failure.Usagef("%s has no head that predicts: neither masked LM nor one of fine-tuning", m.Folder)
+	return h, failure.Usagef("%s has no head to predict with: want masked LM, or a fine-tuned model", m.Folder)
 }
 
 // settings returns the settings of the options. Missing ones are those the model was

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
@@ -117,7 +116,7 @@ func (q *predicting) group(ctx context.Context, inputs <-chan input) (group []li
 	return group, nil
 }
 
-var errLongLine = errors.New("the line is too long")
+var errLongLine = fmt.Errorf("the line is longer than %d bytes", maxRequest)
 
 // readLine returns a line without its line end, nil if it is too long, and io.EOF after
 // the last one.

@@ -2,12 +2,10 @@ package command
 
 import (
 	"encoding/json"
-	"io"
 
 	"github.com/spf13/cobra"
 
 	"pretext/internal/failure"
-	"pretext/trainer/finetune/squad"
 	"pretext/trainer/session"
 )
 
@@ -26,7 +24,14 @@ thresholds. A question without a prediction counts as wrong.`,
 			if data == "" || predictions == "" {
 				return failure.Usagef("give --data FILE and --predictions FILE")
 			}
-			return score(data, predictions, odds, asJSON, cmd.OutOrStdout())
+			e, err := session.ScoreSquad(data, predictions, odds)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(e)
+			}
+			return printSquad(cmd.OutOrStdout(), &session.SquadResult{Evaluation: e}, false)
 		},
 	}
 	fs := cmd.Flags()
@@ -35,33 +40,4 @@ thresholds. A question without a prediction counts as wrong.`,
 	fs.StringVar(&odds, "null-odds", "", "null_odds.json")
 	fs.BoolVar(&asJSON, "json", false, "print an object")
 	return cmd
-}
-
-func score(data, predictions, odds string, asJSON bool, stdout io.Writer) error {
-	d, _, err := session.ReadSquad(data)
-	if err != nil {
-		return err
-	}
-	b, err := session.ReadTaskFile(predictions)
-	if err != nil {
-		return err
-	}
-	answers, err := squad.ReadAnswers(predictions, b)
-	if err != nil {
-		return err
-	}
-	var null map[string]float64
-	if odds != "" {
-		if b, err = session.ReadTaskFile(odds); err != nil {
-			return err
-		}
-		if null, err = squad.ReadOdds(odds, b); err != nil {
-			return err
-		}
-	}
-	e := squad.Evaluate(d, answers, null)
-	if asJSON {
-		return json.NewEncoder(stdout).Encode(e)
-	}
-	return printSquad(stdout, &session.SquadResult{Evaluation: &e}, false)
 }

@@ -83,7 +83,7 @@ func streams(xml string) []string {
 
 var textElement = regexp.MustCompile(`(?s)<text bytes="\d+" sha1="\w*" xml:space="preserve"(?: />|>(.*?)</text>)\s*<sha1>\w*</sha1>`)
 
-// refreshHashes writes the length and the SHA-1 of each page's text anew.
+// refreshHashes updates the length and the SHA-1 of each page's text.
 func refreshHashes(xml string) string {
 	return textElement.ReplaceAllStringFunc(xml, func(element string) string {
 		escaped := textElement.FindStringSubmatch(element)[1]

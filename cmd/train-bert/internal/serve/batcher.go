@@ -20,10 +20,10 @@ var (
 
 // Limits of a batcher.
 type Limits struct {
-	Tokens  int           // most tokens computed together; at least those of the longest sequence
-	Masked  int           // most masked tokens computed together; at least those of one request
-	Queue   int           // most requests waiting or under way
-	MaxWait time.Duration // how long a request waits for others to be computed with
+	Tokens  int           // maximum tokens computed together; at least those of the longest sequence
+	Masked  int           // maximum masked tokens computed together; at least those of one request
+	Queue   int           // maximum requests waiting or in progress
+	MaxWait time.Duration // maximum time that a request waits to be batched with others
 }
 
 // A Batcher computes jobs together. Its methods may be called by any goroutine.
@@ -33,22 +33,22 @@ type Batcher struct {
 	o     Limits
 
 	mu      sync.Mutex
-	queue   []*work       // not finished, in turn
-	tokens  int           // of all sequences in queue not yet computed
-	stopped bool          // no more jobs
+	queue   []*work       // unfinished jobs, in the order of their turns
+	tokens  int           // tokens of the sequences in queue that are not computed yet
+	stopped bool          // no more jobs are accepted
 	wake    chan struct{} // holds a value when the queue changed
 	done    chan struct{} // closed when the goroutine has ended
 
 	batches, sequences, computed atomic.Int64 // for metrics
 }
 
-// A work is a job on its way.
+// A work is a job in the queue.
 type work struct {
 	job    predict.Job
 	next   int // sequence to compute
 	since  time.Time
 	err    error
-	gone   atomic.Bool // nobody waits for it
+	gone   atomic.Bool // the caller of Do has returned
 	finish chan struct{}
 }
 
@@ -59,9 +59,9 @@ func NewBatcher(model trainer.Model, heads trainer.Heads, o Limits) *Batcher {
 	return b
 }
 
-// Do computes a job. It returns [ErrBusy] at once where too many wait,
-// [ErrStopped] after Close, and the context's error where that ends first; the job
-// must not be used then.
+// Do computes a job. It returns [ErrBusy] immediately if the queue is full, [ErrStopped]
+// after Close, and the context's error if ctx is done first. After an error the job must
+// not be used.
 func (b *Batcher) Do(ctx context.Context, job predict.Job) error {
 	w := &work{job: job, since: time.Now(), finish: make(chan struct{})}
 	if err := b.enter(w); err != nil {
@@ -100,14 +100,14 @@ func (b *Batcher) signal() {
 	}
 }
 
-// Waiting returns the number of requests waiting or under way.
+// Waiting returns the number of requests waiting or in progress.
 func (b *Batcher) Waiting() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.queue)
 }
 
-// Close refuses new jobs, finishes those that wait, and returns when all is done.
+// Close refuses new jobs, finishes the waiting ones, and returns when all are done.
 func (b *Batcher) Close() {
 	b.mu.Lock()
 	b.stopped = true
@@ -137,8 +137,8 @@ type part struct {
 	i int
 }
 
-// collect fills the batch with sequences that wait. It returns false when there
-// will be none.
+// collect fills the batch with waiting sequences. It returns false after Close, when
+// none are left.
 func (b *Batcher) collect(batch *trainer.Batch) (parts []part, ok bool) {
 	batch.Reset()
 	for {
@@ -163,7 +163,7 @@ func (b *Batcher) collect(batch *trainer.Batch) (parts []part, ok bool) {
 	}
 }
 
-// pause waits for a change of the queue, no longer than a time.
+// pause waits for a change of the queue, at most for a time.
 func (b *Batcher) pause(wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -173,8 +173,8 @@ func (b *Batcher) pause(wait time.Duration) {
 	}
 }
 
-// patience returns how long to wait for more sequences: not at all when a batch is
-// full, the first has waited long enough, or none will come.
+// patience returns how long to wait for more sequences: 0 if the batch is full, the
+// first sequence has waited MaxWait, or no more jobs are accepted.
 func (b *Batcher) patience() time.Duration {
 	switch {
 	case len(b.queue) == 0:
@@ -191,7 +191,7 @@ func (b *Batcher) patience() time.Duration {
 	return b.o.MaxWait - time.Since(oldest)
 }
 
-// drop forgets jobs that nobody waits for.
+// drop removes the jobs whose callers have returned.
 func (b *Batcher) drop() {
 	kept := b.queue[:0]
 	for _, w := range b.queue {
@@ -205,7 +205,7 @@ func (b *Batcher) drop() {
 	b.queue = kept
 }
 
-// forget takes the sequences of a job that are not computed off the count.
+// forget subtracts the sequences of a job that are not computed yet from the count.
 func (b *Batcher) forget(w *work) {
 	for i := w.next; i < w.job.Len(); i++ {
 		b.tokens -= w.job.Tokens(i)
@@ -233,13 +233,13 @@ func (b *Batcher) take(batch *trainer.Batch) (parts []part) {
 			more = true
 		}
 	}
-	if len(b.queue) > 1 { // the next batch begins with the next job
+	if len(b.queue) > 1 { // the next batch starts with the next job
 		b.queue = append(b.queue[1:], b.queue[0])
 	}
 	return parts
 }
 
-// compute computes a batch and hands out what belongs to each job.
+// compute computes a batch and passes the results to their jobs.
 func (b *Batcher) compute(batch *trainer.Batch, out *trainer.Outputs, parts []part) {
 	_, err := b.model.Forward(batch, out)
 	b.batches.Add(1)

@@ -12,9 +12,8 @@
 //	GET  /healthz      {"status": "ok", "task": "answer"}
 //	GET  /metrics      counters in Prometheus' text form
 //
-// A model has one task; the endpoints of others answer 404. An error is
-// {"error": "…"}: 400 for what cannot be understood, 413 for a body or a text that
-// is too long, 403 for a host that is not loopback (below), 408 for a request that does not
+// A model has one task; the endpoints of other tasks answer 404. An error is
+// {"error": "…"}: 400 for an invalid request, 413 for a body or a text that is too long, 403 for a host that is not loopback (below), 408 for a request that does not
 // arrive in time, 429 with Retry-After when the queue is full, 503 when a request waited
 // too long.
 //
@@ -27,12 +26,12 @@
 // # Batching
 //
 // One goroutine owns the model. Sequences of waiting requests are computed
-// together, up to a number of tokens; a request that finds the model idle waits a
-// short time for company. Requests take turns, a sequence each, so that one of many
-// windows does not hold up the others.
+// together, up to a number of tokens. If the model is idle, a request waits a short
+// time for others. Requests take turns, a sequence each, so that one with many windows
+// does not delay the others.
 //
 // # Stopping
 //
-// When the context ends, the listener and connections without a request are closed,
-// and requests under way are answered, within a limit of time.
+// When the context is done, the listener and idle connections are closed, and requests
+// in progress are answered within a time limit.
 package serve

@@ -45,10 +45,10 @@ func isLocal(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// quiet is where net/http writes about connections that broke.
+// quiet returns a logger that discards net/http's messages about broken connections.
 func quiet() *log.Logger { return slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) }
 
-// counts are the numbers of finished requests.
+// counts are the metrics of finished requests.
 type counts struct {
 	mu       sync.Mutex
 	requests map[string]int64 // by endpoint and status, as labels
@@ -67,7 +67,7 @@ func (c *counts) add(task string, code int, took time.Duration) {
 	c.finished++
 }
 
-// metrics writes Prometheus' text form.
+// metrics writes the metrics in Prometheus' text format.
 func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
 	var b strings.Builder
 	metric := func(name, kind, help string, value any) {
@@ -82,7 +82,7 @@ func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintf(&b, "# HELP train_bert_request_seconds Time from a request to its answer.\n# TYPE train_bert_request_seconds summary\n"+
 		"train_bert_request_seconds_sum %g\ntrain_bert_request_seconds_count %d\n", c.seconds, c.finished)
 	c.mu.Unlock()
-	metric("train_bert_waiting", "gauge", "Requests waiting or under way.", s.b.Waiting())
+	metric("train_bert_waiting", "gauge", "Requests waiting or in progress.", s.b.Waiting())
 	metric("train_bert_batches_total", "counter", "Batches computed.", s.b.batches.Load())
 	metric("train_bert_sequences_total", "counter", "Sequences computed.", s.b.sequences.Load())
 	metric("train_bert_tokens_total", "counter", "Tokens computed.", s.b.computed.Load())

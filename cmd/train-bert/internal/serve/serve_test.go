@@ -463,7 +463,7 @@ func TestAServerDoesNotWaitForEver(t *testing.T) {
 	first := x.later("/v1/classify", `{"text": "the cat"}`)
 	within(t, x.gate.waiting, "the first batch")
 	x.stop()
-	if err := within(t, x.ended, "the end"); err == nil || !strings.Contains(err.Error(), "still under way") {
+	if err := within(t, x.ended, "the end"); err == nil || !strings.Contains(err.Error(), "still in progress") {
 		t.Errorf("got %v", err)
 	}
 	if a := within(t, first, "the end of the request"); a.err == nil {

@@ -17,11 +17,11 @@ import (
 
 // Options of a server. Start from [DefaultOptions].
 type Options struct {
-	MaxBody      int64         // bytes of a request
-	MaxConns     int           // connections at a time; more wait to be accepted
-	ReadTimeout  time.Duration // for a request to arrive whole, from its first byte
-	Timeout      time.Duration // of a request, from its first byte to its answer
-	DrainTimeout time.Duration // for requests under way when the server stops
+	MaxBody      int64         // maximum bytes of a request
+	MaxConns     int           // maximum open connections; more wait to be accepted
+	ReadTimeout  time.Duration // from the first to the last byte of a request
+	Timeout      time.Duration // from the first byte of a request to its answer
+	DrainTimeout time.Duration // for requests in progress when the server stops
 	Defaults     predict.Defaults
 }
 
@@ -40,12 +40,13 @@ type Server struct {
 	counts counts
 }
 
-// New returns a server. The batcher stays the caller's, who closes it after Run.
+// New returns a server. The caller closes the batcher after Run.
 func New(p *predict.Predictor, b *Batcher, o Options) *Server { return &Server{p: p, b: b, o: o} }
 
-// Run serves on l until ctx is done, then answers what is under way and returns
-// nil; the error says what ended it earlier, or that requests were cut off. On a
-// loopback address only requests to a loopback host are answered.
+// Run serves on l until ctx is done, then answers the requests in progress and returns
+// nil. It returns an error if serving failed, or if requests were still in progress
+// after the DrainTimeout. On a loopback address only requests to a loopback host are
+// answered.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	handler := s.Handler()
 	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
@@ -66,7 +67,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	defer cancel()
 	err := h.Shutdown(drain)
 	if err != nil {
-		err = errors.Join(fmt.Errorf("stop: requests were still under way after %s", s.o.DrainTimeout), h.Close())
+		err = errors.Join(fmt.Errorf("stop: requests were still in progress after %s", s.o.DrainTimeout), h.Close())
 	}
 	<-failed
 	return err
@@ -83,7 +84,7 @@ func (s *Server) Handler() http.Handler {
 	return mux
 }
 
-// endpoint is the handler of a task's requests.
+// endpoint handles the requests of a task.
 func (s *Server) endpoint(task predict.Task) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
@@ -108,8 +109,8 @@ func (s *Server) do(w http.ResponseWriter, r *http.Request, task predict.Task) (
 	if err != nil {
 		return nil, err
 	}
-	// The request has arrived. Its deadline would end the computation too: net/http
-	// goes on reading, to learn when the client leaves, and takes a timeout for that.
+	// The request has been read. Remove its read deadline, because net/http continues to
+	// read to notice a disconnect, and would take a timeout for one.
 	if err := http.NewResponseController(w).SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return nil, err
 	}
@@ -129,7 +130,7 @@ func (s *Server) do(w http.ResponseWriter, r *http.Request, task predict.Task) (
 	return job.Result(), nil
 }
 
-// A taskError says that the model is not for an endpoint.
+// A taskError reports a request to the endpoint of another task.
 type taskError struct{ have, want predict.Task }
 
 func (e *taskError) Error() string {
@@ -173,7 +174,7 @@ func reply(w http.ResponseWriter, code int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	w.Write(append(b, '\n')) // a client that has gone is no error of ours
+	w.Write(append(b, '\n')) // an error means that the client disconnected
 }
 
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {

@@ -25,7 +25,7 @@ import (
 // stories is how many are told; a tenth of them is held out.
 const stories = 1500
 
-// archive is what is written.
+// archive is the file to write.
 const archive = "demo.zip"
 
 // settings are the options of prepare-data. Short examples and a small vocabulary
