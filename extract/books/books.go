@@ -135,9 +135,9 @@ import (
 
 // Options configures a [Reader]. The zero value is ready to use.
 type Options struct {
-	Lang            string `json:"lang,omitempty"`             // language of books that do not name theirs
+	Lang            string `json:"lang,omitempty"`             // language of books without one
 	KeepLines       bool   `json:"keep_lines,omitempty"`       // every line of a text file is a paragraph
-	KeepBoilerplate bool   `json:"keep_boilerplate,omitempty"` // leave Project Gutenberg's header and licence in
+	KeepBoilerplate bool   `json:"keep_boilerplate,omitempty"` // keep Project Gutenberg's header and licence
 	// LinesPerDocument makes a document of so many lines of a text file or rows
 	// of a Parquet file, in place of the whole file or one row; 0: off.
 	LinesPerDocument int    `json:"lines_per_document,omitempty"`
@@ -161,15 +161,15 @@ const MaxNotes = 20
 
 // Stats counts what a [Reader] read. Books equals Kept plus the sum of Rejects.
 type Stats struct {
-	Books        int64 // files taken for books; where they are cut, the documents cut from them
-	Lines        int64 // lines and rows that were cut into documents
+	Books        int64 // books; of a file divided into chapters, lines or rows, its documents
+	Lines        int64 // lines and rows that were grouped into documents
 	Kept         int64 // documents
 	Rejects      map[extract.Reject]int64
-	Skipped      int64 // files and members that are no books
+	Skipped      int64 // files and members that are not books
 	Duplicates   int64 // documents with the ID of an earlier one of this task
 	InvalidBytes int64 // bytes dropped because they are not UTF-8
-	Recoded      int64 // books that were UTF-16 or taken for Windows-1252
-	Trimmed      int64 // books that lost a Project Gutenberg header or licence
+	Recoded      int64 // books that were UTF-16 or read as Windows-1252
+	Trimmed      int64 // books from which a Project Gutenberg header or licence was removed
 	Notes        []Note
 }
 
@@ -185,7 +185,7 @@ var ErrCorrupt = failure.Damaged("corrupt archive")
 // A CorruptError locates corrupt data in an archive.
 type CorruptError struct {
 	File   string // path of the source
-	Offset int64  // in the archive, unpacked if it is a packed tar
+	Offset int64  // in the archive; of a compressed tar, in the uncompressed data
 	Reason string // e.g. "unexpected EOF"
 }
 
@@ -204,7 +204,7 @@ type Reader struct {
 	limit     int   // extract.MaxDocumentBytes; tests set a smaller one
 	fileLimit int64 // maxFileBytes; likewise
 
-	buf   []byte // for reading: archives may have a million books of no length
+	buf   []byte // for reading, reused: archives may have a million small books
 	stats Stats
 	seen  map[uint64]struct{} // hashes of IDs
 	yield func(*extract.Document, error) bool
@@ -277,13 +277,13 @@ func (r *Reader) readRowsTask() error {
 // A book is the source of one document.
 type book struct {
 	name   string // cleaned path
-	title  string // "" for the file name
-	lang   string // "" for that of the options
+	title  string // "": the file name
+	lang   string // "": that of the options
 	text   []byte
-	parts  [][]byte       // its chapters, where those are documents, in place of text
+	parts  [][]byte       // its chapters instead of text, if each is a document
 	reject extract.Reject // why there is no document, or ""
 	note   string
-	piece  bool // of a file of lines, rows or chapters: its ID is like no other of the file
+	piece  bool // lines, rows or a chapter of a file: its ID is unique in the file
 }
 
 func (b book) titleOrName() string { return cmp.Or(b.title, stem(path.Base(b.name))) }
@@ -331,7 +331,7 @@ func (r *Reader) finish(b book) error {
 		ID: "books:" + b.name, Title: b.titleOrName(), Text: string(b.text),
 		Source: r.source(), Lang: cmp.Or(b.lang, r.opts.Lang),
 	}
-	if !b.piece { // there may be hundreds of millions
+	if !b.piece { // pieces may be hundreds of millions
 		r.countID(doc.ID)
 	}
 	if !r.yield(doc, nil) {

@@ -7,26 +7,27 @@ import (
 	"unicode/utf8"
 )
 
-// Numbers of the chapter rules.
+// Limits of the chapter rules.
 const (
-	maxHeadingBytes = 120 // of the line that begins a chapter
-	minChapterRunes = 200 // a shorter part is a title page or a line of a table of contents
+	maxHeadingBytes = 120 // maximum length of a chapter heading
+	minChapterRunes = 200 // minimum length of a chapter; less is a title page or a line of the contents
 )
 
-// chapterWords begin the headings of chapters, in lower case: English, German,
+// chapterWords are first words of chapter headings, in lower case: English, German,
 // French, Spanish, Portuguese, Italian, Dutch, Danish and Norwegian, Polish,
 // Czech, Russian, Finnish.
 var chapterWords = []string{"chapter", "book", "part", "letter", "canto", "stave", "adventure", "act", "volume",
 	"kapitel", "capitel", "buch", "teil", "chapitre", "livre", "partie", "capítulo", "capitulo", "libro", "capitolo", "parte",
 	"hoofdstuk", "deel", "rozdział", "kapitola", "глава", "часть", "luku", "osa"}
 
-// numberWords are English numbers as headings spell them.
+// numberWords are English numbers in headings.
 var numberWords = []string{"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
 	"fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty", "thirty", "forty", "fifty", "sixty",
 	"the", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "last"}
 
-// isHeading reports whether a line begins a chapter: a word for one and a
-// number, in digits, Roman or English, and perhaps a title.
+// isHeading reports whether a line is the heading of a chapter: a word of
+// chapterWords, a number in digits, Roman numerals or English words, and an
+// optional title.
 func isHeading(line []byte) bool {
 	if len(line) == 0 || len(line) > maxHeadingBytes {
 		return false
@@ -45,8 +46,8 @@ func isHeading(line []byte) bool {
 	case strings.Trim(number, "0123456789") == "", strings.Trim(number, "IVXLCDM") == "":
 		return true
 	}
-	// In lower case "part in …" is a sentence; a heading ends after the number, or
-	// goes on with a mark.
+	// "part in …" in lower case is a sentence. A heading ends after the number or
+	// has a punctuation mark there.
 	after := strings.TrimLeft(rest, " ")[len(number):]
 	ends := after == "" || strings.ContainsAny(after[:1], ".:-,;—")
 	return ends && strings.Trim(number, "ivxlcdm") == "" || containsFold(numberWords, number) && (ends || word == strings.ToUpper(word))
@@ -78,8 +79,8 @@ func cutChapters(text []byte) (parts [][]byte) {
 	return append(parts, text[start:])
 }
 
-// joinShort joins parts that are too short to be a chapter to the next one, or
-// at the end to the last.
+// joinShort joins parts that are too short for a chapter to the next chapter; at
+// the end to the last one.
 func joinShort(parts [][]byte) (chapters [][]byte) {
 	var open []byte
 	for _, p := range parts {

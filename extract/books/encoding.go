@@ -63,13 +63,13 @@ func (r *Reader) decode(b *book, lines []byte) (_ []byte, recoded, ok bool) {
 	return valid, false, true
 }
 
-// high counts bytes of a text that are not ASCII.
+// high counts the non-ASCII bytes of a text.
 type high struct {
 	solid   int // bytes that are not blank
 	runes   int // characters of UTF-8 above ASCII
 	invalid int // bytes that are not UTF-8
-	letters int // those of them that are Western European letters or punctuation in Windows-1252
-	nothing int // those that are nothing there
+	letters int // invalid bytes that are Western European letters or punctuation in Windows-1252
+	nothing int // invalid bytes that are undefined in Windows-1252
 }
 
 func survey(b []byte) high {
@@ -95,8 +95,7 @@ func survey(b []byte) high {
 	return s
 }
 
-// windows1252 counts a byte that is not UTF-8 by the character that it is in
-// Windows-1252.
+// windows1252 counts an invalid byte by its meaning in Windows-1252.
 func (s *high) windows1252(c byte) {
 	switch r := charmap.Windows1252.DecodeByte(c); {
 	case r == utf8.RuneError: // one of the five bytes without a character

@@ -15,14 +15,13 @@ import (
 	"pretext/extract/text"
 )
 
-// Places and names of EPUB 3.3 (Open Container Format, §4.2).
+// Names of members of an EPUB 3.3 (Open Container Format, §4.2).
 const (
 	containerName  = "META-INF/container.xml"
 	encryptionName = "META-INF/encryption.xml"
 )
 
-// Limits of an EPUB: members, bytes of a package document, and of what it calls
-// itself.
+// Limits of an EPUB: the number of members, and sizes in bytes.
 const (
 	maxEPUBMembers  = 1 << 16
 	maxPackageBytes = 8 << 20
@@ -66,7 +65,7 @@ func openEPUB(z *zipArchive) (*epubFile, error) {
 	return e, nil
 }
 
-// small reads a member that must be there and small.
+// small reads a required member of at most maxPackageBytes.
 func (e *epubFile) small(name string) ([]byte, error) {
 	entry := e.members[name]
 	if entry == nil {
@@ -97,8 +96,8 @@ type spineItem struct {
 	linear bool
 }
 
-// newXML reads XML as it is found: any encoding, unknown entities, loose ends.
-// Nothing outside is ever read.
+// newXML returns a decoder that accepts XML with errors: any encoding, unknown
+// entities, unclosed elements. It never reads external resources.
 func newXML(b []byte) *xml.Decoder {
 	d := xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(b, []byte("\xEF\xBB\xBF"))))
 	d.Strict = false
@@ -107,8 +106,8 @@ func newXML(b []byte) *xml.Decoder {
 	return d
 }
 
-// eachElement calls visit for all start elements, with the text that follows
-// each until the next tag, up to where the XML breaks off.
+// eachElement calls visit for each start element with the text up to the next tag.
+// It stops at the first XML error.
 func eachElement(b []byte, visit func(xml.StartElement, string)) {
 	d := newXML(b)
 	var open *xml.StartElement
@@ -168,8 +167,8 @@ func (e *epubFile) packagePath() (string, error) {
 	return found, nil
 }
 
-// encrypted returns which members are encrypted. Fonts may be, by a method of
-// their own, without harm.
+// encrypted returns the names of the encrypted members. Often only fonts are, which
+// are not needed.
 func (e *epubFile) encrypted() map[string]bool {
 	names := map[string]bool{}
 	b, err := e.small(encryptionName)
@@ -220,8 +219,8 @@ func label(s string, limit int) string {
 	return strings.TrimSpace(s[:limit])
 }
 
-// resolve turns a reference into the name of a member: nothing else can be
-// named, whatever it says.
+// resolve converts a reference to the name of a member. The result never leads
+// outside of the archive.
 func resolve(dir, href string) string {
 	href, _, _ = strings.Cut(href, "#")
 	if plain, err := url.PathUnescape(href); err == nil {
@@ -230,8 +229,8 @@ func resolve(dir, href string) string {
 	return strings.TrimPrefix(path.Clean("/"+dir+"/"+href), "/")
 }
 
-// reading returns the members to read, in order: those of the linear reading
-// order, or all where it has none.
+// reading returns the names of the members to read, in order: those of the linear
+// reading order, or all of the spine if it is empty.
 func (p packageDoc) reading(dir string) []string {
 	var linear, all []string
 	seen := map[string]bool{}
@@ -270,8 +269,8 @@ func isHTML(item packageItem) bool {
 	return false
 }
 
-// epub reads an EPUB. A [memberError] or [CorruptError] says why it cannot be
-// read.
+// epub reads an EPUB. If that is corrupt, the error is a [memberError] or
+// [CorruptError].
 func (r *Reader) epub(name string, z *zipArchive) (book, error) {
 	b := book{name: name}
 	e, err := openEPUB(z)
@@ -299,8 +298,8 @@ func (r *Reader) epub(name string, z *zipArchive) (book, error) {
 	return r.finishProse(b, prose), nil
 }
 
-// readAll reads the members named, in order. Names without a member are passed
-// over: what is there is the book.
+// readAll reads the named members in order. It skips missing ones: the book is what
+// exists.
 func (e *epubFile) readAll(names []string, to *prose) error {
 	encrypted := e.encrypted()
 	found := 0
@@ -328,7 +327,7 @@ func (e *epubFile) readAll(names []string, to *prose) error {
 	return nil
 }
 
-// limited is a reader that rejects more than a limit.
+// limited is a reader that returns errRejected after a number of bytes.
 type limited struct {
 	r     io.Reader
 	left  int64

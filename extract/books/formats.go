@@ -41,7 +41,7 @@ func (r *Reader) readLone(f File, base string) error {
 	return r.readPlain(base, in)
 }
 
-// readPlain reads a text file. Damage of a packed one is an error.
+// readPlain reads a text file. If it is compressed, corruption is an error.
 func (r *Reader) readPlain(name string, src io.Reader) error {
 	clean, ok := cleanName(name)
 	if !ok {
@@ -57,7 +57,7 @@ func (r *Reader) readPlain(name string, src io.Reader) error {
 	return r.finish(b)
 }
 
-// badName makes the reject of a book whose name is no name.
+// badName returns the reject of a book whose name is empty after cleaning.
 func badName() book {
 	return book{reject: extract.RejectMalformed, note: "unusable file name"}
 }
@@ -83,7 +83,7 @@ func (r *Reader) readOne(name string) error {
 // only this member is a reject. open is not called if the member is not a book.
 func (r *Reader) readMember(name string, open func() (io.Reader, error)) error {
 	kind := kindOf(name)
-	if kind == other || kind == rows { // Parquet files are read from their end: not inside of archives
+	if kind == other || kind == rows { // Parquet files are read from their end, so not inside archives
 		r.stats.Skipped++
 		return nil
 	}
@@ -119,7 +119,7 @@ type memberError struct{ reason string }
 
 func (e *memberError) Error() string { return e.reason }
 
-// readNested reads an EPUB inside of an archive.
+// readNested reads an EPUB inside an archive.
 func (r *Reader) readNested(name string, src io.Reader) error {
 	held, err := io.ReadAll(io.LimitReader(src, maxNestedBytes+1))
 	if err != nil {

@@ -4,12 +4,12 @@ import (
 	"bytes"
 )
 
-// headerBytes is where the marker that ends Project Gutenberg's header is
-// looked for: headers are some 1 KB, those before 2003 some 20 KB.
+// headerBytes is the size of the beginning in which the end of Project Gutenberg's
+// header is searched. Headers have about 1 KB; before 2003 about 20 KB.
 const headerBytes = 64 << 10
 
-// trimGutenberg drops from collected lines what Project Gutenberg put before
-// and after the book, where it left its markers.
+// trimGutenberg removes Project Gutenberg's header and licence from collected
+// lines, if their markers are found.
 func trimGutenberg(lines []byte) (_ []byte, trimmed bool) {
 	start, end := 0, len(lines)
 	for at := 0; at < len(lines); {
@@ -57,8 +57,8 @@ func isEnd(line []byte) bool {
 		bytes.HasPrefix(line, []byte("END OF THIS PROJECT GUTENBERG"))
 }
 
-// endOfMarker returns where the marker that begins at a line ends: long titles
-// run on over some lines, up to the stars.
+// endOfMarker returns the end of the marker that begins at offset at. With a long
+// title it extends over several lines, up to the stars.
 func endOfMarker(lines []byte, at, after int) int {
 	v, _ := nextView(lines[at:])
 	pos := after

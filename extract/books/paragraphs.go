@@ -8,10 +8,10 @@ import (
 	"pretext/extract/text"
 )
 
-// Numbers of the layout rules; the package comment says what they mean. The
-// 21 books they were measured on (20 of Project Gutenberg's, wrapped at 65 to
-// 73) have 2 to 6 breaks in a hundred after a sentence end, and short lines only
-// in verse, letters and lists.
+// Constants of the rules in the package comment. They were chosen with 21 books (20
+// of Project Gutenberg's, wrapped at 65 to 73 columns), in which 2 to 6 of 100
+// breaks follow the end of a sentence, and only verse, letters and lists have short
+// lines.
 const (
 	marginPercentile = 98
 	maxMargin        = 120
@@ -21,7 +21,7 @@ const (
 // A lineView is a collected line.
 type lineView struct {
 	indent int
-	bytes  []byte // without blanks around; empty for a blank line
+	bytes  []byte // without surrounding blanks; empty for a blank line
 }
 
 // nextView returns the first line of collected lines, and the rest.
@@ -35,7 +35,7 @@ func nextView(b []byte) (v lineView, rest []byte) {
 	if len(line) == 0 {
 		return lineView{}, rest
 	}
-	// Decoding may have exposed blanks.
+	// After decoding, more bytes may be blanks.
 	return lineView{int(line[0] - '!'), text.Strip(line[1:])}, rest
 }
 
@@ -99,7 +99,7 @@ func (v lineView) staysApart(prev, next lineView, margin int) bool {
 	return v.indent >= prev.indent+2 && (len(next.bytes) == 0 || next.indent < v.indent)
 }
 
-// firstWord returns how many columns the first unbreakable part of a line has.
+// firstWord returns the columns of the first unbreakable part of a line.
 func firstWord(line []byte) int {
 	n := 0
 	for len(line) > 0 {
@@ -137,8 +137,8 @@ func joinsBare(prev, next []byte) bool {
 // A measurement describes the breaks between lines of the same paragraph.
 type measurement struct {
 	breaks       int
-	sentenceEnds int      // of them after the end of a sentence
-	lengths      [256]int // of the lines before them, by columns
+	sentenceEnds int      // breaks after the end of a sentence
+	lengths      [256]int // number of lines before breaks, by columns
 }
 
 func measure(lines []byte) *measurement {

@@ -26,7 +26,7 @@ type Kind string
 const (
 	KindFile   Kind = "file"   // one file: an archive or a book
 	KindFolder Kind = "folder" // some files of a folder
-	KindRows   Kind = "rows"   // some row groups of a Parquet file, which is Path, or of the folder Path the one file of Files
+	KindRows   Kind = "rows"   // some row groups of a Parquet file: Path, or the only one of Files in the folder Path
 )
 
 // A Task is the part of the sources that one [Reader] reads.
@@ -35,8 +35,9 @@ type Task struct {
 	Kind    Kind   `json:"kind"`
 	Files   []Name `json:"files,omitempty"`   // in the folder, slash-separated, in order
 	Bytes   int64  `json:"bytes"`             // of all files
-	Skipped int64  `json:"skipped,omitempty"` // files of the folder that are no books; its first task has the count
-	// Of rows: the first row group, how many, and the rows before them.
+	Skipped int64  `json:"skipped,omitempty"` // files of the folder that are not books, counted in its first task
+	// Of KindRows: the first row group, the number of groups, and the number of
+	// rows before them.
 	First  int   `json:"first,omitempty"`
 	Groups int   `json:"groups,omitempty"`
 	Row    int64 `json:"row,omitempty"`
@@ -92,8 +93,8 @@ type Store interface {
 	Open(path, name string) (File, error)
 }
 
-// Plan lists the sources at paths and divides them into tasks, in order. A
-// folder without books is an error. Of Parquet files it reads the footer.
+// Plan lists the sources at paths and divides them into tasks, in order. It reads
+// the footers of Parquet files. A folder without books is an error.
 func Plan(store Store, paths []string, opts Options) ([]Task, error) {
 	var all []Task
 	for _, path := range paths {
@@ -202,8 +203,8 @@ func rowsBefore(f *parquet.File, group int) (n int64) {
 	return n
 }
 
-// Local is the [Store] of the local file system. Links to files are followed,
-// links to folders inside of a folder are not.
+// Local is the [Store] of the local file system. It follows links to files, but not
+// links to folders inside a folder.
 type Local struct{}
 
 // List implements [Store].

@@ -15,8 +15,8 @@ import (
 // tarBlock is the unit of a tar archive, and the size of a header.
 const tarBlock = 512
 
-// isTar reports whether a block is a tar header: the checksum of all bytes, its
-// own field counted as blanks, stands in it in octal.
+// isTar reports whether a block is a tar header: it contains its checksum in octal,
+// the sum of all bytes with that field as blanks.
 func isTar(block []byte) bool {
 	if len(block) < tarBlock {
 		return false
@@ -45,7 +45,7 @@ func (r *Reader) readTar(src io.Reader) error {
 		if err == io.EOF && counter.N > 0 {
 			return nil
 		}
-		// The name is never used as one, so an insecure path is a path.
+		// The path is never opened or written, so an insecure one is accepted.
 		if err != nil && !errors.Is(err, tar.ErrInsecurePath) {
 			return r.tarError(counter, err)
 		}
@@ -66,7 +66,7 @@ func (r *Reader) readTar(src io.Reader) error {
 // tarError separates corruption from errors of the source.
 func (r *Reader) tarError(c *counting.Reader, err error) error {
 	switch {
-	case errors.Is(err, text.ErrCorrupt): // of the packing
+	case errors.Is(err, text.ErrCorrupt): // of the compression
 		return err
 	case c.Err != nil:
 		return c.Err

@@ -35,7 +35,7 @@ type collector struct {
 	inLine  bool
 	columns int  // of blanks before the line
 	start   int  // where the line begins in out, -1 while it is blank
-	full    bool // the line is at the limit: only blanks may follow
+	full    bool // the limit is reached: only blanks may follow
 	afterCR bool
 
 	bytes    int64 // of the file
@@ -75,9 +75,9 @@ func (c *collector) collect(r io.Reader) error {
 	return nil
 }
 
-// isControl reports whether b is a control character that text does not
-// contain. Backspace, form feed, escape, the DOS end mark and similar ones
-// occur in old files and are allowed.
+// isControl reports whether b is a control character that does not occur in text.
+// Backspace, form feed, escape, the DOS end mark and similar ones occur in old files
+// and are allowed.
 func isControl(b byte) bool {
 	return b < 0x08 || b >= 0x0E && b < 0x20 && b != 0x1A && b != 0x1B || b == 0x7F
 }
@@ -142,8 +142,7 @@ func (c *collector) add(b []byte) bool {
 	return c.reject == ""
 }
 
-// indexFrom returns the place of the next c at or after at, len(b) where there
-// is none.
+// indexFrom returns the offset of the first c at or after at, or len(b).
 func indexFrom(b []byte, at int, c byte) int {
 	if i := bytes.IndexByte(b[at:], c); i >= 0 {
 		return at + i
@@ -151,7 +150,7 @@ func indexFrom(b []byte, at int, c byte) int {
 	return len(b)
 }
 
-// piece takes bytes of a line.
+// piece adds bytes of a line.
 func (c *collector) piece(b []byte) {
 	if len(b) == 0 {
 		return
@@ -181,8 +180,7 @@ func (c *collector) piece(b []byte) {
 	}
 }
 
-// indent counts the blanks at the head of a line, and returns what is after
-// them.
+// indent counts the blanks at the start of a line and returns the rest.
 func (c *collector) indent(b []byte) []byte {
 	for len(b) > 0 {
 		r, n := rune(b[0]), 1

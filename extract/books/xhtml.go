@@ -18,18 +18,18 @@ const maxTokenBytes = 64 << 20
 // files.
 type prose struct {
 	limit           int   // of the text, in bytes
-	fileLimit       int64 // of all that is read
+	fileLimit       int64 // of all bytes read
 	keepBoilerplate bool
 
 	out     []byte
 	ends    []int // of the documents of the spine, in out
 	start   int   // where the paragraph begins in out
-	count   int   // of paragraphs: each has a byte in out that the text has not
-	space   bool  // white space is owed before the next character
-	pre     int   // how many <pre> are open
+	count   int   // of paragraphs: each has one byte more in out than in the text
+	space   bool  // write a space before the next character
+	pre     int   // number of open <pre>
 	invalid int   // bytes that were not UTF-8
 	recoded bool  // a document was not UTF-8
-	trimmed bool  // Project Gutenberg's own sections were dropped
+	trimmed bool  // Project Gutenberg's header or licence was dropped
 }
 
 // Effects of an element on the text.
@@ -65,8 +65,8 @@ func void(name string) bool {
 	return false
 }
 
-// read appends the paragraphs of a document. It returns errRejected where the
-// text gets too large.
+// read appends the paragraphs of a document. It returns errRejected if the text
+// becomes too large.
 func (p *prose) read(src io.Reader) error {
 	src, err := p.decoded(src)
 	if err != nil {
@@ -91,7 +91,7 @@ func (p *prose) read(src io.Reader) error {
 		case html.StartTagToken, html.EndTagToken, html.SelfClosingTagToken:
 			p.tag(z, kind, &skip)
 		}
-		// What counts exactly is the text at the end; here it may be a few bytes off.
+		// This is approximate; the final text is checked exactly.
 		if len(p.out)-p.count > p.limit+2 {
 			return errRejected
 		}
@@ -108,19 +108,19 @@ func tokenError(err error) error {
 	return err
 }
 
-// skipper is inside of an element whose text is dropped.
+// A skipper tracks an element whose text is dropped.
 type skipper struct {
 	name  string
-	depth int // how many elements of that name are open
+	depth int // number of open elements with that name
 }
 
-// tag takes a tag.
+// tag processes a tag.
 func (p *prose) tag(z *html.Tokenizer, kind html.TokenType, skip *skipper) {
 	raw, more := z.TagName()
 	name := string(raw)
 	if kind == html.SelfClosingTagToken {
-		// HTML ignores the slash and takes what follows <title/> or <script/>
-		// for its text; EPUBs are XHTML.
+		// In HTML the slash has no meaning and text follows <title/> or
+		// <script/>; EPUBs are XHTML.
 		z.NextIsNotRawText()
 	}
 	opens := kind == html.StartTagToken && !void(name)
@@ -239,14 +239,14 @@ func (p *prose) word(b []byte) {
 	p.out, dropped = text.AppendValid(p.out, b)
 	p.invalid += dropped
 	if len(p.out) == at {
-		p.out = p.out[:before] // nothing: the space is still owed
+		p.out = p.out[:before] // no text: the space is still pending
 		return
 	}
 	p.space = false
 }
 
-// decoded returns a document in UTF-8: by its byte order mark, by what its
-// first KB declares, or as it is.
+// decoded converts a document to UTF-8, by its byte order mark or the encoding
+// declared in its first KB. Without either it returns it unchanged.
 func (p *prose) decoded(src io.Reader) (io.Reader, error) {
 	src, wide, err := decodeWide(src)
 	if err == errRejected {

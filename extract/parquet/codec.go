@@ -106,7 +106,7 @@ func readExactly(r io.Reader, dst []byte) error {
 	}
 	var more [1]byte
 	if n, err := r.Read(more[:]); n > 0 || err != io.EOF {
-		return damagef("a page that unpacks to more than %d bytes, or is corrupt: %v", len(dst), err)
+		return damagef("a page that unpacks to more than %d bytes, or is damaged: %v", len(dst), err)
 	}
 	return nil
 }
@@ -123,11 +123,11 @@ func unpackLZ4(dst, src []byte) error {
 			ok = l.copy(int(token & 15))
 		}
 		if !ok {
-			return damagef("a corrupt LZ4 page")
+			return damagef("an LZ4 page that is damaged")
 		}
 	}
 	if l.at != len(dst) {
-		return damagef("an LZ4 page that unpacks to %d bytes, should be %d", l.at, len(dst))
+		return damagef("an LZ4 page that is damaged")
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (t *thriftReader) fail(format string, args ...any) {
 
 func (t *thriftReader) byte() byte {
 	if t.at >= len(t.b) {
-		t.fail("truncated")
+		t.fail("cut short")
 		return 0
 	}
 	t.at++
@@ -155,7 +155,7 @@ func (t *thriftReader) skip(kind byte, depth int) {
 // take returns the next n bytes.
 func (t *thriftReader) take(n int) []byte {
 	if n > len(t.b)-t.at {
-		t.fail("truncated")
+		t.fail("cut short")
 		return nil
 	}
 	t.at += n

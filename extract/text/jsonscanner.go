@@ -259,7 +259,7 @@ func (s *jsonScanner) word(rest string) bool {
 	return true
 }
 
-// number reads a number and gives its bytes to keep.
+// number reads a number and passes its bytes to keep.
 func (s *jsonScanner) number(keep func(byte)) bool {
 	if c := s.next(); c == '-' {
 		keep(c)
@@ -298,8 +298,8 @@ func (s *jsonScanner) digits(keep func(byte)) bool {
 	return true
 }
 
-// badRun is what run returns where there is no digit; as a byte of JSON outside
-// strings it is impossible.
+// badRun is the result of run if there is no digit. It does not occur in JSON
+// outside of strings.
 const badRun = 0xFF
 
 // run reads digits that begin with c and returns the byte after them.

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// stringTo reads the rest of a string into *dst, which it empties first; dst
-// may be nil. What goes beyond limit bytes is read and dropped.
+// stringTo reads the rest of a string and replaces *dst by its first limit bytes;
+// dst may be nil.
 func (s *jsonScanner) stringTo(dst *[]byte, limit int) bool {
 	if dst == nil {
 		dst, limit = new([]byte), 0
@@ -45,7 +45,7 @@ func (s *jsonScanner) string() bool {
 	}
 }
 
-// put appends to the string that is being read, as far as it may grow.
+// put appends to the current string, up to its limit.
 func (s *jsonScanner) put(b []byte) {
 	b = b[:min(len(b), s.room)]
 	s.room -= len(b)

@@ -9,23 +9,23 @@ import (
 	"pretext/internal/pyspace"
 )
 
-// readBytes is how much is read at once.
+// readBytes is the size of a read.
 const readBytes = 256 << 10
 
-// assembler holds the document that is being read.
+// An assembler holds the current document.
 //
 // A line within one read buffer is cleaned in place and appended. Other lines
 // come in pieces, which are cleaned and appended one by one, so that no line
 // needs memory of its own.
 type assembler struct {
-	text []byte // stripped lines joined by LF; then the line that comes in pieces
-	over bool   // the document is too large: text is empty until it ends
+	text []byte // stripped lines joined by LF; then the line that is read in pieces
+	over bool   // the document is too large; text stays empty until it ends
 
 	inLine bool   // a line has begun
-	start  int    // where in text that line begins
-	solid  bool   // it has something that is not blank
-	full   bool   // text with this line is at its limit: only blanks may follow
-	carry  []byte // its last bytes, where they begin a character
+	start  int    // where that line begins in text
+	solid  bool   // the line has characters that are not blank
+	full   bool   // the limit is reached: only blanks may follow
+	carry  []byte // the last bytes of the line, an incomplete character
 	piece  []byte // scratch
 }
 
@@ -73,7 +73,7 @@ func (r *Reader) feed(b []byte) error {
 	return nil
 }
 
-// addLine takes a whole line.
+// addLine adds a whole line.
 func (r *Reader) addLine(line []byte) error {
 	a := &r.lines
 	line = dropCR(line)
@@ -129,7 +129,7 @@ func (r *Reader) addPiece(b []byte) {
 	a.carry = a.carry[:copy(a.carry, rest)]
 }
 
-// addClean takes bytes of a line that do not cut a character.
+// addClean adds bytes of a line that end with a whole character.
 func (r *Reader) addClean(b []byte) {
 	a := &r.lines
 	var dropped int
@@ -158,7 +158,7 @@ func (r *Reader) addClean(b []byte) {
 	if len(a.text) <= r.limit {
 		return
 	}
-	// What is over may be blanks, which go when the line ends there.
+	// The excess may be blanks, which are removed at the end of a line.
 	a.text = a.text[:a.start+len(pyspace.StripRight(a.text[a.start:]))]
 	if len(a.text) > r.limit {
 		a.tooLarge()
@@ -167,7 +167,7 @@ func (r *Reader) addClean(b []byte) {
 	a.full = true
 }
 
-// endLine ends a line that came in pieces.
+// endLine ends a line that was read in pieces.
 func (r *Reader) endLine() error {
 	a := &r.lines
 	if len(a.carry) > 0 {

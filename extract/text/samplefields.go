@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// sampleLines and sampleBytes bound how far [SampleFields] reads.
+// sampleLines and sampleBytes limit what [SampleFields] reads.
 const (
 	sampleLines = 20
 	sampleBytes = 1 << 20
@@ -17,13 +17,13 @@ const (
 // A Sample describes the first lines of a JSON lines file.
 type Sample struct {
 	Objects int      // lines that are JSON objects
-	Fields  []string // their names at the top, in order of appearance
-	Longest string   // of those that hold strings, the one with the most bytes; "" where none does
+	Fields  []string // names of their top-level fields, in order of appearance
+	Longest string   // the field with the most bytes in strings; "" if there is none
 	Array   bool     // the file is one JSON array
 }
 
-// SampleFields looks at the first lines of JSON lines, compressed or not. Damage is
-// left to the reader of the whole: what comes before it counts.
+// SampleFields reads the first lines of a JSON lines file, compressed or not. It
+// ignores corrupt data, which a [Reader] reports.
 func SampleFields(name string, r io.Reader) (s Sample, err error) {
 	plain, err := Decompress(name, r)
 	if err != nil {
@@ -46,7 +46,7 @@ func SampleFields(name string, r io.Reader) (s Sample, err error) {
 	return s, nil
 }
 
-// object takes the fields of a line, if it is an object.
+// object adds the fields of a line, if it is an object.
 func (s *Sample) object(line []byte, sizes map[string]int) {
 	d := json.NewDecoder(bytes.NewReader(line))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
