@@ -28,16 +28,14 @@ func (m *model) layerGrad(d *batch, i int, dy, dz device.Pointer) (input, free d
 
 	// Feed-forward block: dz becomes the gradient of mid.y, by the residual and by the block.
 	m.normGrad(dz, do, dy, k.final, p.norm2, rows, m.dropping(m.c.HiddenDropout, dropout.FeedForward, i))
-	m.columns(p.down.db, do, 0, n, m.c.HiddenSize)
 	m.linearGrad(do, k.g, n, p.down)
 	m.upGrad(p, k, n, m.choice)
-	m.columns(p.up.db, du, 0, n, f)
+	m.columns(p.up.db, du, n, f)
 	m.linearGrad(du, k.mid.y, n, p.up)
 	m.inputGrad(dz, du, n, p.up, 1)
 
 	// Attention block: dy becomes the gradient of the residual, dz that of ctx.
 	m.normGrad(dy, do, dz, k.mid, p.norm1, rows, m.dropping(m.c.HiddenDropout, dropout.AttentionOutput, i))
-	m.columns(p.attended.db, do, 0, n, m.c.HiddenSize)
 	m.linearGrad(do, ctx, n, p.attended)
 	m.inputGrad(dz, do, n, p.attended, 0)
 	dctx, dx, other := dz, dy, dz
@@ -47,7 +45,7 @@ func (m *model) layerGrad(d *batch, i int, dy, dz device.Pointer) (input, free d
 		dctx, dx, other = do, dz, dy
 	}
 	m.attendGrad(d, i, k, dctx)
-	m.columns(p.qkv.db, m.b.dqkv, 0, d.tokens, 3*m.c.HiddenSize)
+	m.columns(p.qkv.db, m.b.dqkv, d.tokens, 3*m.c.HiddenSize)
 	m.linearGrad(m.b.dqkv, k.x, d.tokens, p.qkv)
 	m.inputGrad(dx, m.b.dqkv, d.tokens, p.qkv, 1)
 	return dx, other
@@ -61,19 +59,31 @@ func (m *model) spread(y, x device.Pointer, d *batch) {
 
 // normGrad sets dz to the gradient of a LayerNorm's input, dx, if not zero, to
 // that of what was dropped out before it, and adds the gradients of its
-// parameters.
+// parameters and, with dx, of the bias before it.
 func (m *model) normGrad(dz, dx, dy device.Pointer, y normed, p norm, rows kernels.Rows, drop kernels.Dropout) {
-	h, n := m.c.HiddenSize, int(rows.N)
+	h, n, sums := m.c.HiddenSize, int(rows.N), 2
 	m.launch("norm_backward", rowsGrid(n), dz, dx, dy, y.xhat, y.inverse, p.gain, rows, drop, int32(h))
-	m.columns(p.dgain, dy, y.xhat, n, h)
-	m.columns(p.dbias, dy, 0, n, h)
+	if dx != 0 {
+		sums = 3
+	}
+	parts := columnParts(n)
+	m.launch("norm_sums", device.Dim{X: blocks(h, 256), Y: parts}, m.b.column, dx, dy, y.xhat, int32(n), int32(h))
+	m.addParts(p.dsums, m.b.column, parts, sums*h)
 }
 
-// columns adds the sums over the rows of x (rows, width), or of x·y, to db.
-func (m *model) columns(db, x, y device.Pointer, rows, width int) {
-	parts := min(columnBlocks, blocks(rows, 64))
-	m.launch("column_sums", device.Dim{X: blocks(width, 256), Y: parts}, m.b.column, x, y, int32(rows), int32(width))
-	m.launch("add_parts", device.Dim{X: blocks(width, 256)}, db, m.b.column, int32(parts), int32(width))
+// columnParts is the number of parts in which the columns of a matrix are summed.
+func columnParts(rows int) int { return min(columnBlocks, blocks(rows, 64)) }
+
+// addParts adds the rows of part (parts, width) to sum.
+func (m *model) addParts(sum, part device.Pointer, parts, width int) {
+	m.launch("add_parts", device.Dim{X: blocks(width, 256)}, sum, part, int32(parts), int32(width))
+}
+
+// columns adds the sums over the rows of x (rows, width) to db.
+func (m *model) columns(db, x device.Pointer, rows, width int) {
+	parts := columnParts(rows)
+	m.launch("column_sums", device.Dim{X: blocks(width, 256), Y: parts}, m.b.column, x, device.Pointer(0), int32(rows), int32(width))
+	m.addParts(db, m.b.column, parts, width)
 }
 
 // attendGrad sets b.dqkv from dctx, the gradient of a layer's ctx.

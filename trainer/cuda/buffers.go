@@ -66,7 +66,7 @@ type poolerBuffers struct {
 }
 
 // columnBlocks is the maximum number of parts in which sums of columns are made.
-const columnBlocks = 128
+const columnBlocks = 64
 
 // requests asks an arena for buffers of a model.
 type requests struct {

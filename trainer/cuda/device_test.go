@@ -198,20 +198,12 @@ func TestMaskedTokensInSeveralChunks(t *testing.T) {
 		batch.MaskedIndex, batch.MaskedIDs, batch.MaskedWeights = append(batch.MaskedIndex, int32(7+i/2)), append(batch.MaskedIDs, int32(i)), append(batch.MaskedWeights, 0.5)
 	}
 	outputs := [2]trainer.Outputs{}
-	var gradients []map[string][]float64
+	got, want := p.gradients(t, batch, h)
+	compareGradients(t, got, want, 1e-4)
 	for i, m := range []trainer.Model{p.device, p.cpu} {
-		if err := m.Accumulate(batch, batch.Counts(h).Coef(), true); err != nil {
-			t.Fatal(err)
-		}
-		gradients = append(gradients, values(t, m, trainer.Gradients))
 		outputs[i].Want = trainer.OutputMLMLogits | trainer.OutputMLMLosses
 		if _, err := m.Forward(batch, &outputs[i]); err != nil {
 			t.Fatal(err)
-		}
-	}
-	for name, want := range gradients[1] {
-		if d := apart(gradients[0][name], want); !(d <= 1e-4) && !strings.HasSuffix(name, "key.bias") {
-			t.Errorf("gradient of %s is off by %.2g", name, d)
 		}
 	}
 	wide := func(x []float32) (y []float64) {
@@ -241,18 +233,8 @@ func TestFusedActivationIsThatOfTheCPU(t *testing.T) {
 		t.Fatalf("measured %q, %v", way, m.err)
 	}
 	batch := ragged(rand.New(rand.NewPCG(3, 3)), c, 3, 25)
-	var gradients []map[string][]float64
-	p.each(func(m trainer.Model) {
-		if err := m.Accumulate(batch, batch.Counts(h).Coef(), true); err != nil {
-			t.Fatal(err)
-		}
-		gradients = append(gradients, values(t, m, trainer.Gradients))
-	})
-	for name, want := range gradients[1] {
-		if d := apart(gradients[0][name], want); !(d <= 1e-4) && !strings.HasSuffix(name, "key.bias") {
-			t.Errorf("gradient of %s is off by %.2g", name, d)
-		}
-	}
+	got, want := p.gradients(t, batch, h)
+	compareGradients(t, got, want, 1e-4)
 	state := m.State()
 	if state.Plans[m.choiceName()] != fused {
 		t.Errorf("plans %v do not hold the choice", state.Plans)

@@ -97,7 +97,7 @@ func (m *model) addRows(kernel string, table, x device.Pointer, g grouped) {
 	m.clear(m.b.pieces, g.pieces.n*row)
 	m.addRuns(kernel, m.b.pieces, x, g.pieces)
 	for _, f := range g.frequent {
-		m.launch("add_parts", device.Dim{X: blocks(m.c.HiddenSize, 256)}, table.Add(f.target*row), m.b.pieces.Add(f.first*row), int32(f.pieces), int32(m.c.HiddenSize))
+		m.addParts(table.Add(f.target*row), m.b.pieces.Add(f.first*row), f.pieces, m.c.HiddenSize)
 	}
 }
 

@@ -120,7 +120,7 @@ func (m *model) pooler(d *batch, p pass) {
 
 // denseGrad adds the gradients of W and b.
 func (m *model) denseGrad(dy, x device.Pointer, rows int, d dense) {
-	m.columns(d.db, dy, 0, rows, d.out)
+	m.columns(d.db, dy, rows, d.out)
 	m.linearGrad(dy, x, rows, d)
 }
 

@@ -68,8 +68,10 @@ type dense struct {
 	dw, db  device.Pointer // float32
 }
 
-// norm is the parameters of a LayerNorm and their gradients, (H) each.
-type norm struct{ gain, bias, dgain, dbias device.Pointer }
+// norm is the parameters of a LayerNorm, (H) each. dsums are the gradients of the
+// gain and the bias, which are adjacent, in a layer after that of the bias that
+// is added before the LayerNorm: (2, H) or (3, H) float32.
+type norm struct{ gain, bias, dsums device.Pointer }
 
 // table is an embedding table, or a vector.
 type table struct {
@@ -101,6 +103,7 @@ type viewer struct {
 	master  device.Pointer // float32
 	g       device.Pointer // float32; zero without training
 	element int            // bytes
+	hidden  int
 }
 
 func (v viewer) table(name string) table {
@@ -122,7 +125,20 @@ func (v viewer) dense(name string, out, in int) dense {
 
 func (v viewer) norm(name string) norm {
 	w, b := v.table(name+".LayerNorm.weight"), v.table(name+".LayerNorm.bias")
-	return norm{w.w, b.w, w.dw, b.dw}
+	if v.g != 0 && b.dw != w.dw.Add(4*v.hidden) {
+		panic("BUG: gain and bias of " + name + " are not adjacent")
+	}
+	return norm{w.w, b.w, w.dw}
+}
+
+// normAfter returns a LayerNorm after a dense layer.
+func (v viewer) normAfter(name string) norm {
+	n, before := v.norm(name), v.table(name+".dense.bias")
+	if v.g != 0 && n.dsums != before.dw.Add(4*v.hidden) {
+		panic("BUG: bias and LayerNorm of " + name + " are not adjacent")
+	}
+	n.dsums = before.dw
+	return n
 }
 
 func (v viewer) views(c trainer.Config, h trainer.Heads) views {
@@ -162,9 +178,9 @@ func (v viewer) block(c trainer.Config, layer int) block {
 	return block{
 		qkv:      v.dense(name+"attention.self.query", 3*hidden, hidden), // key and value follow
 		attended: v.dense(name+"attention.output.dense", hidden, hidden),
-		norm1:    v.norm(name + "attention.output"),
+		norm1:    v.normAfter(name + "attention.output"),
 		up:       v.dense(name+"intermediate.dense", c.IntermediateSize, hidden),
 		down:     v.dense(name+"output.dense", hidden, c.IntermediateSize),
-		norm2:    v.norm(name + "output"),
+		norm2:    v.normAfter(name + "output"),
 	}
 }

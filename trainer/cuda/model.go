@@ -74,7 +74,7 @@ func (b *Backend) open(c trainer.Config, h trainer.Heads, o trainer.Options) (*m
 	main := &queue{device: b.device, kernels: set}
 	m.products = products{queue: main, element: t.element, workspace: m.b.workspace, prefix: planPrefix(b.device.Properties())}
 	m.copies = queue{device: b.device}
-	m.p = viewer{&m.layout, m.b.copy, m.b.w, m.b.g, t.element.Size()}.views(c, h)
+	m.p = viewer{&m.layout, m.b.copy, m.b.w, m.b.g, t.element.Size(), c.HiddenSize}.views(c, h)
 	m.forced = b.gelu
 	if err := m.prepare(); err != nil {
 		return nil, errors.Join(err, m.Close())

@@ -122,19 +122,108 @@ KERNEL(THREADS) widen(float* y, const elem* x, i64 n) {
   *(float4*)(y + at) = make_float4(v[0], v[1], v[2], v[3]);
 }
 
-// part (blocks, width): sums of columns of x (rows, width), of x·y where y is not
-// null, over the rows of each block: gridDim.y blocks share the rows out. A thread
-// a column, so the order of a sum is fixed.
-KERNEL(THREADS) column_sums(float* part, const elem* x, const elem* y, int rows, int width) {
+// ---- sums of columns
+//
+// gridDim.y blocks share the rows out, each writes a row of part, and add_parts
+// adds them up: every order is fixed. A block has 256 columns, a lane of it eight
+// adjacent ones, and its eight warps take turns with the rows.
+
+#define WARPS (THREADS / 32)
+#define LANE_COLUMNS 8
+#define HIGH 144                  // offset of the higher four columns of the lanes: other banks than the lower
+#define SUMS (HIGH + 4 * 32)      // floats of a warp
+
+// Share is the rows of a block.
+struct Share { int first, last; };
+
+DEV Share share_of_block(int rows) {
+  int each = (rows + gridDim.y - 1) / gridDim.y, first = blockIdx.y * each;
+  return Share{first, min(rows, first + each)};
+}
+
+DEV void load8(float* v, const elem* p) {
+#ifdef DT_F32
+  load4(v, p), load4(v + 4, p + 4);
+#else
+  uint4 x = *(const uint4*)p;
+  unpack2(v, x.x), unpack2(v + 2, x.y), unpack2(v + 4, x.z), unpack2(v + 6, x.w);
+#endif
+}
+
+// block_columns adds up the sums of the warps and writes them to the block's
+// columns of to. Every thread of the block must call it.
+DEV void block_columns(float* to, const float* v, int width) {
+  __shared__ __align__(16) float sums[WARPS][SUMS];
+  float* own = sums[threadIdx.x / 32] + threadIdx.x % 32 * 4;
+  *(float4*)own = make_float4(v[0], v[1], v[2], v[3]);
+  *(float4*)(own + HIGH) = make_float4(v[4], v[5], v[6], v[7]);
+  __syncthreads(); // sums of the warps' columns are written
+  int lane = threadIdx.x / LANE_COLUMNS, i = threadIdx.x % LANE_COLUMNS, column = blockIdx.x * THREADS + threadIdx.x;
+  float sum = 0;
+  UNROLL
+  for (int w = 0; w < WARPS; w++) sum += sums[w][i < 4 ? lane * 4 + i : HIGH + lane * 4 + i - 4];
+  if (column < width) to[column] = sum;
+  __syncthreads(); // the sums may be overwritten
+}
+
+// The same for widths that are no multiple of eight: a thread a column.
+DEV void narrow_columns(float* to, const elem* x, const elem* y, Share rows, int width) {
   int column = blockIdx.x * THREADS + threadIdx.x;
   if (column >= width) return;
-  int each = (rows + gridDim.y - 1) / gridDim.y, first = blockIdx.y * each, last = min(rows, first + each);
   float sum = 0;
-  for (int r = first; r < last; r++) {
+  for (int r = rows.first; r < rows.last; r++) {
     float v = value(x[(i64)r * width + column]);
     sum += y ? v * value(y[(i64)r * width + column]) : v;
   }
-  part[(i64)blockIdx.y * width + column] = sum;
+  to[column] = sum;
+}
+
+// part (blocks, width): sums of columns of x (rows, width), of x·y where y is not
+// null.
+KERNEL(THREADS) column_sums(float* part, const elem* x, const elem* y, int rows, int width) {
+  Share share = share_of_block(rows);
+  part += (i64)blockIdx.y * width;
+  if (width % LANE_COLUMNS) {
+    narrow_columns(part, x, y, share, width);
+    return;
+  }
+  int column = blockIdx.x * THREADS + threadIdx.x % 32 * LANE_COLUMNS;
+  float s[LANE_COLUMNS] = {};
+  for (int r = share.first + threadIdx.x / 32; r < share.last && column < width; r += WARPS) {
+    float v[LANE_COLUMNS], w[LANE_COLUMNS];
+    load8(v, x + (i64)r * width + column);
+    if (y) load8(w, y + (i64)r * width + column);
+    UNROLL
+    for (int i = 0; i < LANE_COLUMNS; i++) s[i] += y ? v[i] * w[i] : v[i];
+  }
+  block_columns(part, s, width);
+}
+
+// part (blocks, 3, width): sums of columns of dx, of dy·xhat and of dy (rows,
+// width): the gradients of a bias before a LayerNorm, of its gain and of its
+// bias. Without dx, part is (blocks, 2, width). width is a multiple of 8.
+KERNEL(THREADS) norm_sums(float* part, const elem* dx, const elem* dy, const elem* xhat, int rows, int width) {
+  Share share = share_of_block(rows);
+  int column = blockIdx.x * THREADS + threadIdx.x % 32 * LANE_COLUMNS;
+  float before[LANE_COLUMNS] = {}, gain[LANE_COLUMNS] = {}, bias[LANE_COLUMNS] = {};
+  for (int r = share.first + threadIdx.x / 32; r < share.last && column < width; r += WARPS) {
+    float d[LANE_COLUMNS], x[LANE_COLUMNS];
+    load8(d, dy + (i64)r * width + column);
+    load8(x, xhat + (i64)r * width + column);
+    UNROLL
+    for (int i = 0; i < LANE_COLUMNS; i++) gain[i] += d[i] * x[i], bias[i] += d[i];
+    if (!dx) continue;
+    load8(x, dx + (i64)r * width + column);
+    UNROLL
+    for (int i = 0; i < LANE_COLUMNS; i++) before[i] += x[i];
+  }
+  part += (i64)blockIdx.y * (dx ? 3 : 2) * width;
+  if (dx) {
+    block_columns(part, before, width);
+    part += width;
+  }
+  block_columns(part, gain, width);
+  block_columns(part + width, bias, width);
 }
 
 // sum (width) += the rows of part (blocks, width).
@@ -142,6 +231,7 @@ KERNEL(THREADS) add_parts(float* sum, const float* part, int blocks, int width) 
   int column = blockIdx.x * THREADS + threadIdx.x;
   if (column >= width) return;
   float s = 0;
+#pragma unroll 8 // loads of eight parts are under way at once
   for (int b = 0; b < blocks; b++) s += part[(i64)b * width + column];
   sum[column] += s;
 }

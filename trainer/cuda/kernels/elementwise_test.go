@@ -101,7 +101,7 @@ func checkElements(f *fixture) {
 }
 
 func checkColumnSums(f *fixture) {
-	for _, c := range []struct{ rows, width, parts int }{{1, 64, 1}, {37, 300, 5}, {5, 768, 8}, {100, 2, 3}} {
+	for _, c := range []struct{ rows, width, parts int }{{1, 64, 1}, {37, 300, 5}, {37, 328, 5}, {5, 768, 8}, {100, 2, 3}} {
 		n := c.rows * c.width
 		xAt, x := f.elems("x", f.normal(n))
 		yAt, y := f.elems("y", f.normal(n))
@@ -122,6 +122,30 @@ func checkColumnSums(f *fixture) {
 				start[i%c.width] += v
 			}
 			f.near("column sums", f.readFloats(sum, c.width), start, 2e-6)
+		}
+	}
+}
+
+func checkNormSums(f *fixture) {
+	for _, c := range []struct{ rows, width, parts int }{{1, 64, 1}, {37, 320, 5}, {70, 8, 3}} {
+		n := c.rows * c.width
+		dxAt, dx := f.elems("dx", f.normal(n))
+		dyAt, dy := f.elems("dy", f.normal(n))
+		xAt, x := f.elems("xhat", f.normal(n))
+		for sums, given := range map[int]uint64{3: dxAt, 2: 0} {
+			want := f.normal(sums * c.width)
+			sum, part := f.floats("sum", want), f.outputFloats("part", c.parts*sums*c.width)
+			f.launch("elementwise", "norm_sums", sim.Dim{X: blocks(c.width, 256), Y: c.parts}, 256, part, given, dyAt, xAt, int32(c.rows), int32(c.width))
+			f.launch("elementwise", "add_parts", sim.Dim{X: blocks(sums*c.width, 256)}, 256, sum, part, int32(c.parts), int32(sums*c.width))
+			gain, bias := want[(sums-2)*c.width:], want[(sums-1)*c.width:]
+			for i := range n {
+				if given != 0 {
+					want[i%c.width] += dx[i]
+				}
+				gain[i%c.width] += dy[i] * x[i]
+				bias[i%c.width] += dy[i]
+			}
+			f.near("sums of a LayerNorm", f.readFloats(sum, sums*c.width), want, 2e-6)
 		}
 	}
 }
@@ -163,4 +187,5 @@ func checkRowsMoved(f *fixture) {
 func TestActivations(t *testing.T)   { eachType(t, checkActivations) }
 func TestElementwise(t *testing.T)   { eachType(t, checkElements) }
 func TestSumsOfColumns(t *testing.T) { eachType(t, checkColumnSums) }
+func TestSumsOfNorms(t *testing.T)   { eachType(t, checkNormSums) }
 func TestRowsMoved(t *testing.T)     { eachType(t, checkRowsMoved) }

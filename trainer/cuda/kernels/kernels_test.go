@@ -74,6 +74,7 @@ var budgets = []struct {
 	{"elementwise", "gelu_forward", checkActivations, 0, 1.01},
 	{"elementwise", "gelu_backward", checkActivations, 0, 1.01},
 	{"elementwise", "column_sums", checkColumnSums, 0, 1.2},
+	{"elementwise", "norm_sums", checkNormSums, 0, 1.2},
 	{"elementwise", "gather_rows", checkRowsMoved, 0, 1.1},
 	{"loss", "cross_entropy", checkCrossEntropy, 0, 1.1},
 	{"optim", "sum_squares", checkUpdates, 0, 1.01},

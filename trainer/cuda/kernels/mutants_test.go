@@ -121,6 +121,8 @@ var unsafe = []mutant{
 	{"a row behind the last", "norm", kernels.F16, "norm_forward", "if (row >= rows.n) return;", limitMoved, checkNorm},
 	{"a run behind the last", "norm", kernels.F32, "norm_backward", "if (run * 16 >= h) continue;", limitMoved, checkNorm},
 	{"a column behind the last", "elementwise", kernels.F32, "column_sums", "if (column >= width) return;", limitMoved, checkColumnSums},
+	{"sums of columns are read before they are written", "elementwise", kernels.BF16, "column_sums", "sums of the warps' columns are written", without("bar.sync"), checkColumnSums},
+	{"sums of columns are overwritten", "elementwise", kernels.F32, "norm_sums", "the sums may be overwritten", without("bar.sync"), checkNormSums},
 	{"elements behind the last", "elementwise", kernels.BF16, "gelu_forward", "if (at >= n) return;", limitMoved, checkActivations},
 	{"a row more is added", "elementwise", kernels.F32, "add_rows_f32", "for (int i = bounds[s]; i < bounds[s + 1]; i++)", limitMoved, checkRowsMoved},
 }
