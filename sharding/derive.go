@@ -28,7 +28,7 @@ func DeriveWarnings(ctx context.Context, folder Folder, m *Manifest) (list []War
 	return list, nil
 }
 
-// sameInputs warns of inputs with equal content.
+// sameInputs warns about inputs with equal content.
 func sameInputs(m *Manifest) (list []Warning) {
 	w := Warning{Code: WarnSameInput, Of: int64(len(m.Inputs))}
 	for i, in := range m.Inputs {
@@ -46,17 +46,17 @@ func sameInputs(m *Manifest) (list []Warning) {
 	return []Warning{w}
 }
 
-// notArticles are the reasons for rejects of pages that are no articles, or that
-// the dump has no text of: they say nothing about the articles.
+// notArticles are the reject reasons of pages that are not articles, or whose text is
+// not in the dump. They do not count for WarnRejects.
 var notArticles = []string{string(extract.RejectRedirect), string(extract.RejectNamespace), string(extract.RejectModel),
 	string(extract.RejectDisambiguation), string(extract.RejectDeleted)}
 
-// copyReasons are the reasons for rejects of a filter that no rule gives.
+// copyReasons are the reject reasons of duplicates. They do not count for WarnRejects.
 var copyReasons = []string{RejectDuplicate, RejectNearDuplicate, RejectContained}
 
-// sourceWarnings warns of sources without documents and of those of which most
-// documents were rejected, for other reasons than those apart.
-func sourceWarnings(m *Manifest, apart []string) (list []Warning) {
+// sourceWarnings warns about sources without documents, and about those with most
+// documents rejected for reasons that are not in ignored.
+func sourceWarnings(m *Manifest, ignored []string) (list []Warning) {
 	sources := map[string]Counts{}
 	var names []string // in source order
 	for _, f := range m.DocumentsFiles() {
@@ -72,7 +72,7 @@ func sourceWarnings(m *Manifest, apart []string) (list []Warning) {
 		var rejected, all int64
 		for _, reason := range c.RejectReasons() {
 			all += c["reject."+reason]
-			if !slices.Contains(apart, reason) {
+			if !slices.Contains(ignored, reason) {
 				rejected += c["reject."+reason]
 			}
 		}
@@ -115,7 +115,7 @@ func exampleWarnings(ctx context.Context, folder Folder, m *Manifest) ([]Warning
 	return append(list, shardWarnings(m, o)...), nil
 }
 
-// shardWarnings are those that the counts of a folder of shards decide.
+// shardWarnings derives the warnings that depend only on counts.
 func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
 	c := m.Counts
 	alone := int64(0) // records of shards with one document
@@ -145,7 +145,7 @@ func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
 	return list
 }
 
-// casingWarnings holds the case of the vocabulary against lower-casing.
+// casingWarnings checks that the case of the vocabulary fits do_lower_case.
 func casingWarnings(ctx context.Context, folder Folder, m *Manifest, o ExamplesOptions) ([]Warning, error) {
 	name := o.TokenFile()
 	raw, err := store.ReadFile(ctx, folder, name)
@@ -170,8 +170,8 @@ func casingWarnings(ctx context.Context, folder Folder, m *Manifest, o ExamplesO
 	return nil, nil
 }
 
-// sideCarWarnings are those that need more than counts: the lengths of the records
-// and the languages of the documents.
+// sideCarWarnings derives the warnings that depend on the lengths of the records or the
+// languages of the documents, which side-cars have.
 func sideCarWarnings(ctx context.Context, folder Folder, m *Manifest, o ExamplesOptions) (list []Warning, err error) {
 	cuts := o.WantedPredictions(o.MaxSeqLength) > o.MaxPredictionsPerSeq
 	if !cuts && o.SentenceSplitter != sentence.Punkt {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"strings"
 
 	"pretext/extract"
@@ -123,8 +124,12 @@ func (l BlockList) Documents(ctx context.Context, locations []string, read func(
 				yield(nil, fmt.Errorf("%w: folder %d of %d in the plan of a task", ErrFormat, file.Folder, len(locations)))
 				return
 			}
-			b := blockReader{r, locations[file.Folder], read}
-			ok, err := b.documents(ctx, file, yield)
+			folder, err := store.Open(locations[file.Folder])
+			ok := false
+			if err == nil {
+				b := blockReader{r, folder, read}
+				ok, err = b.documents(ctx, file.Name, func(File) ([]extract.Block, error) { return file.Blocks, nil }, yield)
+			}
 			if err != nil {
 				yield(nil, fmt.Errorf("read %s: %w", file.Name, err))
 			}
@@ -135,26 +140,44 @@ func (l BlockList) Documents(ctx context.Context, locations []string, read func(
 	}
 }
 
-// A blockReader reads blocks of files of one folder.
-type blockReader struct {
-	*extract.BlockReader
-	location string
-	read     func(textBytes int64)
+// Documents yields the documents of a documents file in order, and at most one error. A
+// document is valid until the next one.
+func Documents(ctx context.Context, folder Folder, name string) iter.Seq2[*extract.Document, error] {
+	return func(yield func(*extract.Document, error) bool) {
+		r, err := extract.NewBlockReader()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer r.Close()
+		b := blockReader{r, folder, func(int64) {}}
+		seekTable := func(f File) ([]extract.Block, error) { return extract.ReadBlocks(f, f.Size()) }
+		if _, err := b.documents(ctx, name, seekTable, yield); err != nil {
+			yield(nil, fmt.Errorf("%s: %w", filepath.Join(folder.String(), name), err))
+		}
+	}
 }
 
-// documents yields the documents of one file; ok is false if the consumer wants no
-// more.
-func (r blockReader) documents(ctx context.Context, file FileBlocks, yield func(*extract.Document, error) bool) (ok bool, err error) {
-	folder, err := store.Open(r.location)
-	if err != nil {
-		return false, err
-	}
-	f, err := folder.Open(ctx, file.Name)
+// A blockReader reads blocks of the documents files in a folder.
+type blockReader struct {
+	*extract.BlockReader
+	folder Folder
+	read   func(textBytes int64)
+}
+
+// documents yields the documents of the given blocks of a file. ok is false if the
+// consumer stopped.
+func (r blockReader) documents(ctx context.Context, name string, blocks func(File) ([]extract.Block, error), yield func(*extract.Document, error) bool) (ok bool, err error) {
+	f, err := r.folder.Open(ctx, name)
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
-	for _, b := range file.Blocks {
+	list, err := blocks(f)
+	if err != nil {
+		return false, err
+	}
+	for _, b := range list {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}

@@ -9,10 +9,8 @@ import (
 // MaxDropped is the maximum number of templates that a manifest names.
 const MaxDropped = 100
 
-// SumDropped adds up the templates without text of documents files, given by
-// their side-cars. Sums do not depend on the order of the side-cars, and what a
-// side-car says depends on its range of the dump alone. It is nil where nothing
-// was dropped.
+// SumDropped adds up the dropped templates in the side-cars of documents files. The
+// order of the side-cars does not matter. It returns nil if no template was dropped.
 func SumDropped(ctx context.Context, folder Folder, sideCars []string) (*DroppedTemplates, error) {
 	uses := map[string]int64{}
 	slack := int64(0)

@@ -20,18 +20,18 @@ const (
 	CompressionGzip = "gzip"
 )
 
-// ExamplesOptions are the options that decide what records are made, under the
-// names of Google's flags. Start from [DefaultExamplesOptions].
+// ExamplesOptions determine the records, together with the documents and the
+// vocabulary. Names are those of Google's flags. Start from [DefaultExamplesOptions].
 type ExamplesOptions struct {
 	pretrain.Options
 	RandomSeed  int64 `json:"random_seed"`   // of shard 0; see [ShardName.Seed]
 	DoLowerCase bool  `json:"do_lower_case"` // as the vocabulary demands
 
-	// TokenizerProfile says whose rules a vocab.txt is used by. A tokenizer.json
-	// brings its own.
+	// TokenizerProfile selects the tokenization rules for a vocab.txt. A
+	// tokenizer.json has its own rules.
 	TokenizerProfile tokenize.Profile `json:"tokenizer_profile,omitempty"`
 
-	// Tokenizer is what a tokenizer.json says; the stage fills it in.
+	// Tokenizer describes the tokenizer.json, nil for a vocab.txt. See [TokenizerOptions].
 	Tokenizer *TokenizerInfo `json:"tokenizer,omitempty"`
 
 	Recipe           string `json:"recipe"`            // [RecipeGoogle]
@@ -47,7 +47,7 @@ func DefaultExamplesOptions() ExamplesOptions {
 		TokenizerProfile: tokenize.ProfileGoogle, Recipe: RecipeGoogle, SentenceSplitter: sentence.Auto, Compression: CompressionNone}
 }
 
-// Validate returns all that is wrong with the options.
+// Validate reports every invalid option.
 func (o ExamplesOptions) Validate() error {
 	errs := []error{o.Options.Validate()}
 	if p := o.TokenizerProfile; p != "" && !slices.Contains(tokenize.Profiles(), p) {

@@ -11,8 +11,8 @@ import (
 	"pretext/tokenize/hf"
 )
 
-// A TokenizerInfo is what a reader of records must know of the tokenizer.json
-// that they were made with. It says it in the manifest.
+// A TokenizerInfo describes the tokenizer.json of a folder of shards in its manifest,
+// as far as readers of the records need it.
 type TokenizerInfo struct {
 	Model     string `json:"model"`      // wordpiece or byte-level-bpe
 	VocabSize int    `json:"vocab_size"` // ids are below it
@@ -25,7 +25,8 @@ const (
 	modelByteLevel = "byte-level-bpe"
 )
 
-// TokenizerOptions returns the options with what a tokenizer.json decides.
+// TokenizerOptions returns o with the options that a tokenizer.json determines. path is
+// for messages.
 func TokenizerOptions(path string, raw []byte, o ExamplesOptions) (ExamplesOptions, error) {
 	file, err := hf.Load(path, raw)
 	if err != nil {
@@ -44,8 +45,7 @@ func TokenizerOptions(path string, raw []byte, o ExamplesOptions) (ExamplesOptio
 	return o, nil
 }
 
-// A Tokenizer turns sentences into token IDs as the records of a folder were made. It
-// is safe for concurrent use.
+// A Tokenizer is the tokenizer of a folder of shards. It is safe for concurrent use.
 type Tokenizer struct {
 	WordPiece *tokenize.Tokenizer // nil for byte-level BPE
 	Vocab     pretrain.Vocab

@@ -1,8 +1,8 @@
 package sharding
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,7 +135,7 @@ func (m *Manifest) unknownText() string {
 		"from the documents; one that was trained from Chinese or Japanese needs a larger --vocab-size and --limit-alphabet"
 }
 
-// lowerCaseText says how to switch lower-casing on or off.
+// lowerCaseText explains how to switch lower-casing on or off.
 func lowerCaseText(options map[string]string, lower bool) string {
 	if _, ok := options["tokenizer.model"]; ok {
 		return fmt.Sprintf(`set "lowercase": %t in the normalizer of tokenizer.json`, lower)
@@ -188,27 +188,18 @@ func (m *Manifest) rejectsText(source string) string {
 			counts.Add(f.Counts)
 		}
 	}
-	type reason struct {
-		name  string
-		count int64
-	}
-	var reasons []reason
-	for _, k := range slices.Sorted(maps.Keys(counts)) {
-		if name, ok := strings.CutPrefix(k, "reject."); ok && counts[k] > 0 {
-			reasons = append(reasons, reason{name, counts[k]})
-		}
-	}
-	slices.SortStableFunc(reasons, func(a, b reason) int { return int(max(-1, min(1, b.count-a.count))) })
+	reasons := counts.RejectReasons()
+	slices.SortStableFunc(reasons, func(a, b string) int { return cmp.Compare(counts["reject."+b], counts["reject."+a]) })
 	if len(reasons) == 0 {
 		return "there is nothing in it"
 	}
 	var parts []string
 	for _, r := range reasons[:min(len(reasons), 3)] {
-		parts = append(parts, fmt.Sprintf("%d %s", r.count, r.name))
+		parts = append(parts, fmt.Sprintf("%d %s", counts["reject."+r], r))
 	}
-	cure := cures[reasons[0].name]
+	cure := cures[reasons[0]]
 	if m.Stage == "filter" {
-		cure = fmt.Sprintf("is the rule meant for this language and kind of text? (--rule %s=off leaves it out)", reasons[0].name)
+		cure = fmt.Sprintf("is the rule meant for this language and kind of text? (--rule %s=off leaves it out)", reasons[0])
 	}
 	return strings.Join(parts, ", ") + ": " + cure
 }

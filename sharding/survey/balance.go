@@ -7,7 +7,7 @@ import (
 	"pretext/sharding"
 )
 
-// A Split is one side of the held-out split.
+// A Split describes the files of one split.
 type Split struct {
 	Split   string  `json:"split"` // train, eval, or "" where names do not say
 	Files   int     `json:"files"`
@@ -16,7 +16,7 @@ type Split struct {
 	Bytes   Balance `json:"bytes"`
 }
 
-// A Balance is how evenly something is dealt to files.
+// A Balance describes how evenly a quantity is spread over files.
 type Balance struct {
 	Total  int64   `json:"total"`
 	Min    int64   `json:"min"`
@@ -48,7 +48,7 @@ func balance(values []int64) Balance {
 	return b
 }
 
-// splits returns the sides that occur.
+// splits returns the splits that have files.
 func (s *recordSurvey) splits() (list []Split) {
 	for _, side := range []string{sharding.Train, sharding.Eval, ""} {
 		var records, tokens, bytes []int64

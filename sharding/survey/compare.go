@@ -11,8 +11,7 @@ import (
 	"pretext/sharding"
 )
 
-// CompareOptions say how two data sets are compared. The zero value is right
-// for small ones.
+// CompareOptions configures [Compare]. The zero value suits small data sets.
 type CompareOptions struct {
 	Memory int64  // bytes that hashes may take before they go to files; 0: 64 MB
 	Temp   string // folder of these files; "": the system's
@@ -29,7 +28,7 @@ func (o CompareOptions) normal() CompareOptions {
 	return o
 }
 
-// A Difference is what two data sets differ in.
+// A Difference holds the differences between two data sets, A and B.
 type Difference struct {
 	A       string             `json:"a"`
 	B       string             `json:"b"`
@@ -37,8 +36,8 @@ type Difference struct {
 	Folders []FolderDifference `json:"folders"` // those that differ
 }
 
-// A FolderDifference is what two folders of the same name differ in. Lists hold
-// the first few of what the counts beside them count.
+// A FolderDifference holds the differences between two folders of the same name. Lists
+// are limited to [CompareOptions.Most] entries; counts are complete.
 type FolderDifference struct {
 	Folder    string              `json:"folder"`         // "." for the path itself
 	Only      string              `json:"only,omitempty"` // "a" or "b" when the other has no such folder
@@ -50,18 +49,18 @@ type FolderDifference struct {
 	Documents *DocumentDifference `json:"documents,omitempty"`
 }
 
-// A Change is a value that differs; "" where a side has none.
+// A Change is a value that differs; "" if one of the two has none.
 type Change struct {
 	Name string `json:"name"`
 	A    string `json:"a"`
 	B    string `json:"b"`
 }
 
-// contentFormat writes a file's size and SHA-256 as a value of a [Change].
+// contentFormat is the format of a file's size and SHA-256 in a [Change].
 const contentFormat = "%d bytes, SHA-256 %s"
 
-// Sizes returns the sizes of files whose contents differ; -1 where a side has no
-// such file. ok is false for a change that is not about files.
+// Sizes returns the sizes of the file in A and B, -1 if it does not exist there. ok is
+// false if the change is not about a file.
 func (c Change) Sizes() (a, b int64, ok bool) {
 	size := func(value string) (n int64, ok bool) {
 		if value == "" {
@@ -76,9 +75,8 @@ func (c Change) Sizes() (a, b int64, ok bool) {
 	return a, b, okA && okB
 }
 
-// Compare tells what two runs, folders or files differ in. Files are taken for
-// what their manifests say of them; only those that differ are read, and damage
-// in them is an error.
+// Compare compares two runs, stage folders or TFRecord files. It trusts the hashes in
+// the manifests and reads only files that differ; corruption in these is an error.
 func Compare(ctx context.Context, a, b string, o CompareOptions) (*Difference, error) {
 	c := comparison{CompareOptions: o.normal()}
 	da, stagesA, err := open(ctx, a)
@@ -102,8 +100,8 @@ func Compare(ctx context.Context, a, b string, o CompareOptions) (*Difference, e
 	return d, err
 }
 
-// A KindError says that two paths cannot be compared: one has a manifest, the
-// other is files of records without one.
+// A KindError reports that two paths cannot be compared, because only one of them has
+// a manifest.
 type KindError struct{ A, B string }
 
 func (e *KindError) Error() string {
@@ -142,7 +140,7 @@ func (c comparison) stages(ctx context.Context, d *Difference, a, b []stage) err
 	return nil
 }
 
-// add compares two folders and adds what they differ in.
+// add compares two stages and adds their differences.
 func (c comparison) add(ctx context.Context, d *Difference, a, b stage) error {
 	f := FolderDifference{Folder: a.Name}
 	ma, mb := a.manifest, b.manifest
@@ -209,7 +207,7 @@ func entries(files []sharding.FileEntry) map[string]string {
 	return m
 }
 
-// differ reports whether two lists of data files are not the same.
+// differ reports whether two lists of data files differ.
 func differ(a, b []sharding.FileEntry) bool {
 	return !maps.Equal(entries(a), entries(b))
 }
@@ -221,7 +219,7 @@ func paths(f stage, files []sharding.FileEntry) (list []string) {
 	return list
 }
 
-// bare compares files of records that no manifest describes.
+// bare compares TFRecord files without a manifest.
 func (c comparison) bare(ctx context.Context, d *Difference, a, b []string) error {
 	r, err := c.records(ctx, a, b)
 	if err != nil {
@@ -237,11 +235,10 @@ func (c comparison) bare(ctx context.Context, d *Difference, a, b []string) erro
 	return nil
 }
 
-// oneEach reports whether there is one file on either side: then their names need
-// not agree.
+// oneEach reports whether A and B are one file each. Their names may then differ.
 func oneEach(a, b []string) bool { return len(a) == 1 && len(b) == 1 }
 
-// sizes returns the names of files, with their sizes as far as they are known.
+// sizes returns the sizes of files by name.
 func sizes(paths []string) map[string]string {
 	m := map[string]string{}
 	for _, p := range paths {

@@ -6,14 +6,14 @@ import (
 	"iter"
 	"slices"
 
-	"pretext/extract"
 	"pretext/internal/extsort"
+	"pretext/sharding"
 )
 
-// DocumentDifference is what two folders of documents differ in, by their IDs.
-// Documents that only stand elsewhere, or in another order, are no difference.
+// A DocumentDifference holds the differences between the documents of two folders, by
+// ID. The order of documents, and their place in files, do not count.
 type DocumentDifference struct {
-	A       int64    `json:"a"`       // documents on either side
+	A       int64    `json:"a"`       // number of documents
 	B       int64    `json:"b"`       //
 	Removed int64    `json:"removed"` // in A alone
 	Added   int64    `json:"added"`   // in B alone
@@ -21,14 +21,14 @@ type DocumentDifference struct {
 	First   []IDList `json:"first"`   // a few of each
 }
 
-// An IDList is some documents of which the same is to be said.
+// An IDList lists IDs of documents that were removed, added or changed.
 type IDList struct {
 	What string   `json:"what"` // removed, added, changed
 	IDs  []string `json:"ids"`
 }
 
-// documents compares two folders. The hashes of all documents are sorted; the
-// IDs of the few that are named are looked up by reading once more.
+// documents compares two folders by sorted hashes of all documents. It then reads the
+// documents again to find the IDs to list.
 func (c comparison) documents(ctx context.Context, a, b stage) (*DocumentDifference, error) {
 	sa, sb := extsort.New(c.Temp, c.Memory/2), extsort.New(c.Temp, c.Memory/2)
 	defer sa.Close()
@@ -70,31 +70,34 @@ func (c comparison) documents(ctx context.Context, a, b stage) (*DocumentDiffere
 	return d, nil
 }
 
-// hashDocuments adds the hashes of a folder's documents: of the ID, and of all.
+// hashDocuments adds two hashes for each document: of the ID, and of all fields.
 func hashDocuments(ctx context.Context, f stage, s *extsort.Sorter) (n int64, err error) {
 	var line []byte
 	for _, e := range f.manifest.DocumentsFiles() {
 		var batch []extsort.Pair
-		err := readDocuments(ctx, f, e, func(d *extract.Document) error {
+		for d, err := range sharding.Documents(ctx, f, e.Name) {
+			if err != nil {
+				return n, err
+			}
 			n++
 			line = d.AppendJSON(line[:0])
 			batch = append(batch, extsort.Pair{Key: extsort.Hash([]byte(d.ID)), Value: extsort.Hash(line)})
 			if len(batch) < hashBatch {
-				return nil
+				continue
 			}
-			err := s.Add(batch)
+			if err := s.Add(batch); err != nil {
+				return n, err
+			}
 			batch = batch[:0]
-			return err
-		})
-		if err := errors.Join(err, s.Add(batch)); err != nil {
+		}
+		if err := s.Add(batch); err != nil {
 			return n, err
 		}
 	}
 	return n, nil
 }
 
-// join goes through the keys of both sides, with the values that each has under
-// them.
+// join calls each for every key in a or b, with its values in both.
 func join(ctx context.Context, a, b *extsort.Sorter, each func(key uint64, as, bs []uint64)) error {
 	nextA, stopA := iter.Pull2(a.Sorted())
 	defer stopA()
@@ -125,8 +128,7 @@ func join(ctx context.Context, a, b *extsort.Sorter, each func(key uint64, as, b
 	return errors.Join(errA, errB)
 }
 
-// without returns a sorted list less the values of another, each as often as
-// that has it.
+// without returns the multiset difference a − b of two sorted lists.
 func without(a, b []uint64) (rest []uint64) {
 	for _, v := range a {
 		for len(b) > 0 && b[0] < v {
@@ -141,8 +143,7 @@ func without(a, b []uint64) (rest []uint64) {
 	return rest
 }
 
-// few counts documents and remembers the first of them by the hashes of their
-// IDs.
+// few counts documents and keeps the hashes of the first IDs.
 type few struct {
 	most   int
 	n      int64
@@ -156,18 +157,17 @@ func (f *few) add(id uint64, n int) {
 	}
 }
 
-// names returns the IDs of the documents remembered, sorted.
+// names returns the IDs with these hashes, sorted.
 func (f *few) names(ctx context.Context, in stage) ([]string, error) {
 	ids := []string{}
 	for _, e := range in.manifest.DocumentsFiles() {
-		err := readDocuments(ctx, in, e, func(d *extract.Document) error {
+		for d, err := range sharding.Documents(ctx, in, e.Name) {
+			if err != nil {
+				return nil, err
+			}
 			if slices.Contains(f.hashes, extsort.Hash([]byte(d.ID))) && !slices.Contains(ids, d.ID) {
 				ids = append(ids, d.ID)
 			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
 		}
 	}
 	slices.Sort(ids)

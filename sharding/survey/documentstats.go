@@ -3,7 +3,6 @@ package survey
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math/bits"
 	"slices"
 	"strings"
@@ -14,7 +13,7 @@ import (
 	"pretext/sharding"
 )
 
-// DocumentStats is what a folder of documents holds.
+// DocumentStats describes a folder of documents.
 type DocumentStats struct {
 	Folder    string `json:"folder"`
 	Files     int    `json:"files"`
@@ -33,21 +32,21 @@ type DocumentStats struct {
 	Rejected int64  `json:"rejected"`
 	Rejects  []Name `json:"rejects"`           // by reason
 	Dropped  []Name `json:"dropped_templates"` // templates that gave no text, the 100 most used
-	// DroppedSlack is the most that a count of Dropped can be too small by.
+	// DroppedSlack is the maximum by which a count in Dropped may be too low.
 	DroppedSlack int64 `json:"dropped_slack"`
 
 	Notes int64 `json:"notes"` // remarks in the side-cars: invalid bytes and the like
 }
 
-// A Name is a name and how often it occurs.
+// A Name is a language, source, reason or template, and how often it occurs.
 type Name struct {
 	Name  string `json:"name"`
 	Count int64  `json:"count"`
 	Bytes int64  `json:"bytes,omitempty"` // of text, where that says something
 }
 
-// maxNames bounds the different languages and sources that are told apart; what
-// comes after them is counted as "(others)".
+// maxNames limits the number of languages and sources; further ones are counted as
+// "(others)".
 const maxNames = 10000
 
 // names counts names.
@@ -104,7 +103,7 @@ func (t *documentTally) add(d *extract.Document) {
 	t.sources.add(d.Source, 1, n)
 }
 
-// long remembers the longest document, of equals the one whose ID sorts first.
+// long keeps the longest document; among equals, the one with the lowest ID.
 func (t *documentTally) long(n int64, id string) {
 	if n > t.longest || n == t.longest && (t.longestID == "" || id < t.longestID) {
 		t.longest, t.longestID = n, strings.Clone(id)
@@ -139,7 +138,13 @@ func collectDocuments(ctx context.Context, f stage, files []sharding.FileEntry, 
 		d.Bytes += e.Bytes
 		tallies[i] = newDocumentTally()
 		g.Go(func() error {
-			return readDocuments(ctx, f, e, func(doc *extract.Document) error { tallies[i].add(doc); return nil })
+			for doc, err := range sharding.Documents(ctx, f, e.Name) {
+				if err != nil {
+					return err
+				}
+				tallies[i].add(doc)
+			}
+			return nil
 		})
 	}
 	if err := g.Wait(); err != nil {
@@ -151,39 +156,6 @@ func collectDocuments(ctx context.Context, f stage, files []sharding.FileEntry, 
 	}
 	d.set(total, opts)
 	return d, d.fromManifest(ctx, f, files, opts)
-}
-
-// readDocuments passes every document of a file on.
-func readDocuments(ctx context.Context, f stage, e sharding.FileEntry, each func(*extract.Document) error) error {
-	path := f.Path(e.Name)
-	file, err := f.Open(ctx, e.Name)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	blocks, err := extract.ReadBlocks(file, file.Size())
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	r, err := extract.NewBlockReader()
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	for _, b := range blocks {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		for doc, err := range r.Documents(file, b) {
-			if err != nil {
-				return fmt.Errorf("%s: %w", path, err)
-			}
-			if err := each(doc); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 func (d *DocumentStats) set(t *documentTally, opts Options) {
@@ -198,8 +170,8 @@ func (d *DocumentStats) set(t *documentTally, opts Options) {
 	d.Languages, d.Sources = t.languages.list(opts.Top), t.sources.list(opts.Top)
 }
 
-// fromManifest adds what the makers of the folder counted: rejects, and the
-// templates that the side-cars name.
+// fromManifest adds the counts of rejects and dropped templates in the manifest, and
+// of notes in the side-cars.
 func (d *DocumentStats) fromManifest(ctx context.Context, f stage, files []sharding.FileEntry, opts Options) error {
 	d.Pages = f.manifest.Counts["pages"]
 	rejects, dropped := names{}, names{}

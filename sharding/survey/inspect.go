@@ -13,7 +13,7 @@ import (
 	"pretext/sharding"
 )
 
-// An Inspection says what is in a folder or file of records.
+// An Inspection describes a stage's folder, or TFRecord files without a manifest.
 type Inspection struct {
 	Path        string           `json:"path"`
 	Stage       string           `json:"stage,omitempty"` // "" for a file without a manifest
@@ -22,7 +22,7 @@ type Inspection struct {
 	Inputs      []sharding.Input `json:"inputs,omitempty"`
 	Counts      sharding.Counts  `json:"counts,omitempty"`
 
-	// Dropped is what extraction could not make text of, most used first.
+	// Dropped lists templates without text, the most used first.
 	Dropped *sharding.DroppedTemplates `json:"dropped_templates,omitempty"`
 
 	Warnings []sharding.DescribedWarning `json:"warnings,omitempty"`
@@ -31,7 +31,7 @@ type Inspection struct {
 	Features []FeatureInspection `json:"features,omitempty"` // of all records together
 }
 
-// A FileInspection is one data file.
+// A FileInspection describes one data file.
 type FileInspection struct {
 	Name        string          `json:"name"`
 	Bytes       int64           `json:"bytes"`
@@ -41,8 +41,8 @@ type FileInspection struct {
 	Counts      sharding.Counts `json:"counts,omitempty"`
 }
 
-// A FeatureInspection is what all records say under one name. Sums let another
-// reader check that it read the same values.
+// A FeatureInspection describes the values of one feature in all records. With Sum,
+// another reader can check that it read the same values.
 type FeatureInspection struct {
 	Name    string  `json:"name"`
 	Kind    string  `json:"kind"`
@@ -53,9 +53,9 @@ type FeatureInspection struct {
 	Sum     float64 `json:"sum"` // of the values; of their lengths, for bytes
 }
 
-// Inspect describes a run's folder, a stage's folder, a folder of records that no
-// manifest describes or a file of records, one Inspection for each folder. With values
-// it reads all records and sums up their features; without a manifest it always does.
+// Inspect describes the data set at a path, with an Inspection for each stage. If
+// values is set, it reads all records and describes their features; for records
+// without a manifest it always does.
 func Inspect(ctx context.Context, path string, values bool) ([]Inspection, error) {
 	d, err := sharding.Open(ctx, path)
 	if err != nil {
@@ -103,7 +103,7 @@ func inspectStage(ctx context.Context, s *sharding.Stage, values bool) (Inspecti
 	return in, nil
 }
 
-// inspectFiles describes files of records of which nothing else is known.
+// inspectFiles describes TFRecord files without a manifest.
 func inspectFiles(ctx context.Context, path string, files []string) (Inspection, error) {
 	in := Inspection{Path: path, Counts: sharding.Counts{}}
 	sums := newFeatureSums()
@@ -131,7 +131,7 @@ func hashPath(ctx context.Context, path string) (int64, string, error) {
 	return sharding.HashFile(ctx, folder, filepath.Base(path))
 }
 
-// featureSums adds up features, in the order in which they first appear.
+// featureSums describes features, in the order of their first occurrence.
 type featureSums struct {
 	list   []FeatureInspection
 	index  map[string]int

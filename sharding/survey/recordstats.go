@@ -20,7 +20,7 @@ import (
 	"pretext/sharding"
 )
 
-// RecordStats is what all records together hold.
+// RecordStats describes all records of a data set.
 type RecordStats struct {
 	Bare []string `json:"-"` // names of the files, where no manifest lists them
 
@@ -49,14 +49,14 @@ type RecordStats struct {
 	Duplicates Repeated `json:"duplicates"`
 }
 
-// A Bin is how many records have a value.
+// A Bin is a value of a histogram and its count.
 type Bin struct {
 	Value int   `json:"value"`
 	Count int64 `json:"count"`
 }
 
-// VocabUse is how much of a vocabulary occurs. Sizes and ids are inferred from
-// the records where no vocabulary is known.
+// VocabUse describes how much of a vocabulary occurs. If the vocabulary is unknown,
+// sizes and ids are inferred from the records.
 type VocabUse struct {
 	Size     int    `json:"size"`             // 0 when not known
 	Used     int    `json:"used"`             // different original tokens, special ones apart
@@ -86,13 +86,13 @@ type recordSurvey struct {
 	tallies []*tally
 }
 
-// making is what a manifest says of how records were made.
+// making holds the options in a manifest that the records were made with.
 type making struct {
 	pretrain.Options
 	Recipe string `json:"recipe"`
 }
 
-// A recordFile is a file to read and what was found in it.
+// A recordFile is a file to read and its counts.
 type recordFile struct {
 	path, split string
 	bytes       int64
@@ -117,7 +117,7 @@ func collectShards(ctx context.Context, f stage, opts Options) (*RecordStats, er
 	return s.collect(ctx, cmp.Or(opts.Vocab, tokensBeside(f.String())))
 }
 
-// collectBare surveys files of which nothing is known.
+// collectBare surveys TFRecord files without a manifest.
 func collectBare(ctx context.Context, paths []string, opts Options) (*RecordStats, error) {
 	s := &recordSurvey{opts: opts}
 	for _, path := range paths {
@@ -188,7 +188,7 @@ func (s *recordSurvey) read(ctx context.Context) error {
 	return g.Wait()
 }
 
-// hashBatch is how many hashes a goroutine collects before it hands them over.
+// hashBatch is the number of hashes that are added to the sorter at a time.
 const hashBatch = 4096
 
 func (s *recordSurvey) readFile(ctx context.Context, number int, t *tally) error {
@@ -234,7 +234,7 @@ func (s *recordSurvey) readFile(ctx context.Context, number int, t *tally) error
 	return s.hashes.Add(batch)
 }
 
-// stats makes sense of the counts.
+// stats computes the statistics from the counts.
 func (s *recordSurvey) stats(t *tally) *RecordStats {
 	r := &RecordStats{Files: len(s.files), Bytes: t.bytes, Records: t.records, MaxSeqLength: t.seq, MaxPredictionsPerSeq: t.preds,
 		Tokens: t.tokens, Places: t.places, Lengths: bins(t.lengths), Masked: bins(t.masks), Splits: s.splits()}
@@ -281,8 +281,7 @@ const (
 	nextProb   = 0.5
 )
 
-// shares sets the shares and, where it is known how the records were made, what
-// they must be.
+// shares sets the shares, with limits if the options of the records are known.
 func (s *recordSurvey) shares(r *RecordStats, t *tally) {
 	masks := t.became.at(r.Vocab.Mask)
 	r.MaskRate = newShare(t.masked, t.tokens)
@@ -302,10 +301,10 @@ func (s *recordSurvey) shares(r *RecordStats, t *tally) {
 	r.MaskRate = s.maskLimits(r.MaskRate, t)
 }
 
-// maskLimits says how many predictions the lengths of the records demand:
-// min(max_predictions_per_seq, max(1, round(tokens × masked_lm_prob))) each, as
-// far as there are tokens that may be predicted. If max_predictions_per_seq cuts
-// more of them than a warning allows, the limits are those of masked_lm_prob.
+// maskLimits limits the mask rate. A record has
+// min(max_predictions_per_seq, max(1, round(tokens × masked_lm_prob))) predictions, at
+// most one for each ordinary token. If max_predictions_per_seq removes more of them
+// than a warning allows, the limits are those of masked_lm_prob.
 func (s *recordSurvey) maskLimits(rate Share, t *tally) Share {
 	const specials = 3
 	want, uncut := int64(0), int64(0)
@@ -335,7 +334,7 @@ func bins(c counts) []Bin {
 	return list
 }
 
-// top returns the most frequent tokens, of equals the one with the lower id.
+// top returns the most frequent tokens; among equals, the lower id first.
 func (s *recordSurvey) top(words counts, total int64) []Token {
 	ids := []int{}
 	for id, n := range words {

@@ -8,15 +8,15 @@ import (
 	"pretext/internal/extsort"
 )
 
-// Repeated are records whose bytes are those of an earlier one. Short examples
-// may repeat by chance; a file that does is a copy.
+// Repeated counts the records that equal an earlier one byte for byte. Short examples
+// may repeat by chance.
 type Repeated struct {
 	Records int64    `json:"records"` // that equal an earlier one, in the order of files
 	Between int64    `json:"between"` // of them, those that equal one of another file
 	First   []Repeat `json:"first"`   // the first few of these
 }
 
-// A Repeat is a record that stands in two files.
+// A Repeat is a record that an earlier file has too.
 type Repeat struct {
 	File    string `json:"file"`
 	Record  int64  `json:"record"`
@@ -24,11 +24,11 @@ type Repeat struct {
 	Of      int64  `json:"of"`      // record of it
 }
 
-// listedRepeats is how many repeats are named.
+// listedRepeats is the number of repeats to list.
 const listedRepeats = 10
 
-// A record's number is its file's and its own, in one integer that sorts as
-// they do.
+// recordNumber combines the number of a file and that of a record in it into one
+// integer with the same order.
 const recordBits = 40
 
 func recordNumber(file int, record int64) uint64 {
@@ -67,7 +67,7 @@ func (s *recordSurvey) repeated(ctx context.Context) (r Repeated, err error) {
 	return r, nil
 }
 
-// addSmall keeps the smallest few of a sorted list.
+// addSmall inserts a value into a sorted list and keeps the smallest listedRepeats.
 func addSmall(list [][2]uint64, v [2]uint64) [][2]uint64 {
 	if len(list) == listedRepeats && v[0] >= list[len(list)-1][0] {
 		return list

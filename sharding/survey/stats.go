@@ -12,8 +12,7 @@ import (
 	"pretext/sharding"
 )
 
-// Options say how a survey is done. The zero value reads with one goroutine and
-// the default memory.
+// Options configures [Collect]. The zero value uses one goroutine and 64 MB.
 type Options struct {
 	Workers int    // files read at a time; at least 1
 	Memory  int64  // bytes that hashes may take before they go to a file; 0: 64 MB
@@ -38,7 +37,7 @@ func (o Options) normal() Options {
 	return o
 }
 
-// Stats is what is in a data set.
+// Stats describes a data set.
 type Stats struct {
 	Path      string           `json:"path"`
 	Stages    []Stage          `json:"stages,omitempty"`    // of a run or a stage's folder
@@ -46,7 +45,7 @@ type Stats struct {
 	Records   *RecordStats     `json:"records,omitempty"`
 }
 
-// A Stage is what a manifest says, and who made it.
+// A Stage describes a stage by its manifest and run.json.
 type Stage struct {
 	Stage       string           `json:"stage"`
 	Folder      string           `json:"folder"` // below the path, "." for itself
@@ -70,7 +69,7 @@ type StageWarning struct {
 	sharding.DescribedWarning
 }
 
-// Warnings returns those of all stages, in the order of the data's way.
+// Warnings returns the warnings of all stages, in the order of data flow.
 func (s *Stats) Warnings() (list []StageWarning) {
 	for _, stage := range s.Stages {
 		for _, w := range stage.Warnings {
@@ -80,7 +79,7 @@ func (s *Stats) Warnings() (list []StageWarning) {
 	return list
 }
 
-// A Download is a file that was fetched from somewhere.
+// A Download is a downloaded file and its origin.
 type Download struct {
 	Name   string `json:"name"`
 	Bytes  int64  `json:"bytes"`
@@ -88,8 +87,8 @@ type Download struct {
 	sharding.Origin
 }
 
-// A Run is what run.json says of how a folder was made: the one part of a
-// survey that is not a function of the data.
+// A Run holds the fields of run.json, the only part of a survey that is not a function
+// of the data.
 type Run struct {
 	Started    time.Time `json:"started"`
 	Seconds    float64   `json:"seconds"`
@@ -105,8 +104,8 @@ type Run struct {
 	Version    string    `json:"version"`
 }
 
-// hide takes secrets out of what run.json says, and the host and folders where
-// nobody asked for them: older programs wrote all of it down.
+// hide removes secrets, and also host and directories if the run was without
+// --record-paths. Earlier versions wrote all of them.
 func (r *Run) hide() {
 	if r.Places {
 		r.Command, r.Sources = redact.Texts(r.Command), redact.Texts(r.Sources)
@@ -115,8 +114,8 @@ func (r *Run) hide() {
 	r.Host, r.Command, r.Sources = "", redact.Args(r.Command), redact.Args(r.Sources)
 }
 
-// Collect reads everything at a path and counts what is in it. Damage is an
-// error that names the file, record and byte.
+// Collect reads the data set at a path and returns its statistics. The error for
+// corrupt data names file, record and byte.
 func Collect(ctx context.Context, path string, opts Options) (*Stats, error) {
 	opts = opts.normal()
 	d, stages, err := open(ctx, path)
@@ -149,7 +148,7 @@ func Collect(ctx context.Context, path string, opts Options) (*Stats, error) {
 	return s, err
 }
 
-// describe returns what is known of a stage without reading its files.
+// describe describes a stage by its manifest and run.json.
 func describe(ctx context.Context, f stage) (Stage, error) {
 	m := f.manifest
 	s := Stage{Stage: m.Stage, Folder: f.Name, Algorithm: m.Algorithm, Fingerprint: m.Fingerprint, Options: m.Options,

@@ -4,11 +4,10 @@ import (
 	"pretext/records"
 )
 
-// maxTalliedID bounds the table of token counts: ids beyond it, of which no
-// vocabulary is known, are counted together.
+// maxTalliedID limits the table of token counts. Higher ids are counted together.
 const maxTalliedID = 1 << 20
 
-// A tally counts what records hold. Each goroutine has its own.
+// A tally counts the contents of records. Each goroutine has its own.
 type tally struct {
 	files, bytes int64
 	records      int64

@@ -1,17 +1,16 @@
 // Package card writes the dataset card that Hugging Face shows for a data set:
-// a README.md that begins with YAML for machines and goes on as Markdown for
-// people.
+// a README.md with a YAML header and a Markdown text.
 //
 //	err := card.Write(w, stats, card.Options{Licences: []string{"cc-by-sa-4.0"}, Command: command})
 //
-// The card lists what is in the data, its sources (names, sizes, hashes,
+// The card lists the content of the data, its sources (names, sizes, hashes,
 // licences), its options, and how to make, check and read it. Keys and values of
 // the YAML are those of the Hub's dataset cards: license, language,
 // size_categories, task_categories, configs, dataset_info.
 //
-// The package datasets cannot read TFRecords, so configs name the documents
-// alone: one config for each folder of them. A card of records without documents
-// has none, and turns the Hub's viewer off, which would show side-cars instead.
+// The Python package datasets cannot read TFRecords, so configs name only documents:
+// one config for each folder of documents. A card of records without documents has no
+// config and disables the Hub's viewer, which would show side-cars instead.
 //
 // The card's bytes are a function of the survey and the options; nothing in it
 // depends on the machine that made the data. The package keeps no state.
@@ -170,7 +169,7 @@ func languages(s *survey.Stats) (codes []string) {
 	return codes
 }
 
-// unknownLicence is the Hub's word for a licence that nobody named.
+// unknownLicence is the Hub's identifier of an unknown licence.
 const unknownLicence = "unknown"
 
 // licences returns the Hub's identifiers of the sources' licences.

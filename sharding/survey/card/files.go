@@ -41,8 +41,8 @@ type column struct {
 var documentFeatures = []column{{Name: "id", Type: "string"}, {Name: "text", Type: "string"}, {Name: "source", Type: "string"},
 	{Name: "metadata", Struct: []column{{Name: "title", Type: "string"}, {Name: "lang", Type: "string"}}}}
 
-// configs returns a config for each folder of documents, in the order in which
-// stages made them. The last one, of which the shards were made, is the default.
+// configs returns a config for each folder of documents, in the order of data flow. The
+// default is the last one, from which the shards were made.
 func configs(folders []*survey.DocumentStats) (list []config) {
 	taken := map[string]bool{}
 	for i, d := range folders {

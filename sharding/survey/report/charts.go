@@ -28,11 +28,10 @@ func newFigure(h plot.Histogram, none string, only func(plot.Bar) string) figure
 	return figure{Chart: h.SVG()}
 }
 
-// maxColumns is how many columns a histogram has at most.
+// maxColumns is the maximum number of columns of a histogram.
 const maxColumns = 128
 
-// columns counts values from 0 to most in bars of equal width; each bar stands over
-// the whole numbers that it counts.
+// columns groups the values from 0 to most into bars of equal width.
 func columns(bins []survey.Bin, most int, unit string) (bars []plot.Bar) {
 	width := max(1, (most+maxColumns)/maxColumns)
 	bars = make([]plot.Bar, most/width+1)

@@ -34,7 +34,7 @@ func options(raw json.RawMessage) (list []option) {
 	return list
 }
 
-// speed says what a stage did in a second of a processor.
+// speed returns the throughput of a stage per second of CPU time.
 func speed(s survey.Stage) string {
 	if s.Run == nil || s.Run.CPUSeconds <= 0 {
 		return ""

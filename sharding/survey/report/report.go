@@ -1,15 +1,13 @@
-// Package report writes what a survey found as one HTML page for people.
+// Package report writes the statistics of a survey as one HTML page.
 //
 //	err := report.Write(w, stats)
 //
-// The page is whole in itself: styles and drawings (SVG) are inside, there is no
-// script, and nothing is loaded from anywhere, so that it can be mailed, kept
-// beside the data and opened in ten years. It follows the reader's light or dark
-// setting and prints on white.
+// The page is self-contained: it includes its styles and drawings (SVG), has no script
+// and loads nothing, so it can be mailed or archived with the data. It follows the
+// reader's light or dark setting and prints on white.
 //
-// Its bytes are a function of the survey; only the section "How it was made"
-// tells of a run. All text that comes from data is escaped. The package keeps no
-// state.
+// Its bytes are a function of the survey. Only the section "How it was made" depends
+// on the run. All text from the data is escaped. The package keeps no state.
 package report
 
 import (
@@ -86,8 +84,8 @@ func newView(s *survey.Stats) *view {
 	return v
 }
 
-// title is the name of the data set: the last part of its path that says
-// something.
+// title returns the name of the data set: the last part of its path that is not a
+// generic name.
 func title(path string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {
