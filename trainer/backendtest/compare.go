@@ -1,3 +1,5 @@
+// Functions that compare take what a backend gave, what is wanted and a limit.
+
 package backendtest
 
 import (

@@ -89,8 +89,8 @@ type fileEntry struct {
 // config.json, model.safetensors, and the tokenizer if there is one. The folder
 // is created or replaced atomically.
 func WriteModel(dir string, c trainer.Config, h trainer.Heads, t Tokenizer, weights iter.Seq2[trainer.Tensor, error]) error {
-	need := floatBytes * elements(trainer.Tensors(c, h))
-	err := replaceFolder(dir, need, func(f *folder) error { return f.writeModel(c, h, t, weights) })
+	specs := trainer.Tensors(c, h)
+	err := replaceFolder(dir, floatBytes*elements(specs), func(f *folder) error { return f.writeTensors(c, h, t, specs, weights) })
 	if err != nil {
 		return fmt.Errorf("write model %s: %w", dir, err)
 	}
@@ -123,25 +123,28 @@ func WriteEncoder(dir string, t Tokenizer, p *Pretrained) error {
 	return nil
 }
 
-// Write writes the checkpoint of a model to out/step-NNNNNNNN and returns that
-// path. It closes m as soon as it has read the tensors.
-func Write(out string, c trainer.Config, s State, t Tokenizer, m trainer.Snapshot) (string, error) {
-	s.Format, s.Model = formatVersion, m.State()
-	dir := filepath.Join(out, fmt.Sprintf("step-%08d", s.Progress.Step))
-	specs := trainer.Tensors(c, s.Heads)
+// Folder returns the folder of a step's checkpoint in a run's directory.
+func Folder(out string, step int64) string { return filepath.Join(out, fmt.Sprintf("step-%08d", step)) }
+
+// write writes the checkpoint of a model. It closes m as soon as it has read the
+// tensors.
+func (s *Saver) write(p trainer.Progress, m trainer.Snapshot) error {
+	state := s.State
+	state.Format, state.Progress, state.Model = formatVersion, p, m.State()
+	dir, specs := Folder(s.Dir, p.Step), trainer.Tensors(s.Config, state.Heads)
 	err := replaceFolder(dir, 3*floatBytes*elements(specs), func(f *folder) error {
-		if err := f.writeModel(c, s.Heads, t, m.Tensors(trainer.Weights)); err != nil {
+		if err := f.writeTensors(s.Config, state.Heads, s.Tokenizer, specs, m.Tensors(trainer.Weights)); err != nil {
 			return err
 		}
 		if err := errors.Join(f.writeOptimizer(specs, m), m.Close()); err != nil {
 			return err
 		}
-		return f.writeJSON(stateFile, s)
+		return f.writeJSON(stateFile, state)
 	})
 	if err != nil {
-		return "", fmt.Errorf("write checkpoint %s: %w", dir, err)
+		return fmt.Errorf("write checkpoint %s: %w", dir, err)
 	}
-	return dir, nil
+	return nil
 }
 
 // floatBytes is the size of a number in our files.
@@ -243,10 +246,6 @@ func (f *folder) writeJSON(name string, v any) error {
 func (f *folder) writeManifest() error {
 	slices.SortFunc(f.files, func(a, b fileEntry) int { return strings.Compare(a.Name, b.Name) })
 	return f.writeJSON(manifestFile, manifest{Format: formatVersion, Files: f.files})
-}
-
-func (f *folder) writeModel(c trainer.Config, h trainer.Heads, t Tokenizer, weights iter.Seq2[trainer.Tensor, error]) error {
-	return f.writeTensors(c, h, t, trainer.Tensors(c, h), weights)
 }
 
 // writeTensors writes config.json, the weights in the order of specs, and the

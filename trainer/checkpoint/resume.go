@@ -282,9 +282,7 @@ func (s *Saver) Save(p trainer.Progress, m trainer.Snapshot) error {
 	if s.Rank != 0 {
 		return nil
 	}
-	state := s.State
-	state.Progress = p
-	if _, err := Write(s.Dir, s.Config, state, s.Tokenizer, m); err != nil {
+	if err := s.write(p, m); err != nil {
 		return err
 	}
 	if s.Keep == 0 {

@@ -33,6 +33,9 @@
 // memory. Within a chunk it processes the vocabulary in parts whose logits fit
 // the processor's cache.
 //
+// Functions on matrices take operands and sizes as separate parameters, as BLAS
+// does.
+//
 // # Memory
 //
 // Training takes about 4·(8H + F) bytes for each token of

@@ -103,10 +103,11 @@ func (m ModelFiles) asCheckpoint(out string, heads trainer.Heads, t checkpoint.T
 		return "", err
 	}
 	defer snapshot.Close()
-	return checkpoint.Write(filepath.Clean(out), m.Config, checkpoint.State{
-		Phase: 1, Progress: trainer.Progress{Step: step}, Heads: heads, Batch: 1, Tokens: 1, Multiple: 1, Ranks: 1, Device: device.Kind, Precision: device.Precision, Optimizer: rule,
+	saver := checkpoint.Saver{Dir: filepath.Clean(out), Config: m.Config, Tokenizer: t, State: checkpoint.State{
+		Phase: 1, Heads: heads, Batch: 1, Tokens: 1, Multiple: 1, Ranks: 1, Device: device.Kind, Precision: device.Precision, Optimizer: rule,
 		Schedule: trainer.Schedule{Kind: trainer.Constant, Steps: max(1, step)},
-	}, t, snapshot)
+	}}
+	return checkpoint.Folder(saver.Dir, step), saver.Save(trainer.Progress{Step: step}, snapshot)
 }
 
 // Export writes a model, which [OpenModel] opens, as a folder that transformers loads.

@@ -50,7 +50,6 @@ type finetuneRun struct {
 	model  trainer.Model
 	step   int64 // steps done
 	runLog
-	closers
 }
 
 // runFinetune opens the model to start from and calls work with the output directory
@@ -134,10 +133,10 @@ func (r *finetuneRun) run(ctx context.Context, task finetuneTask) error {
 	if err := r.openModel(); err != nil {
 		return err
 	}
-	if err := r.runLog.open(r.o.Out, r.from, schedule.Steps, &r.closers); err != nil {
+	if err := r.runLog.open(r.o.Out, r.from, schedule.Steps); err != nil {
 		return err
 	}
-	logResumed(r.log, r.from, schedule.Steps, r.metrics)
+	r.logResumed(r.log, r.from, schedule.Steps)
 	source, err := finetune.NewSource(task.train, finetune.SourceOptions{Seed: r.o.Seed, MicroBatchTokens: r.state.Tokens, MicroBatchMultiple: r.state.Multiple, Heads: task.heads})
 	if err != nil {
 		return err
@@ -215,7 +214,7 @@ func (r *finetuneRun) trained() string {
 	if r.task.train == nil {
 		return ""
 	}
-	return filepath.Join(r.o.Out, fmt.Sprintf("step-%08d", r.step))
+	return checkpoint.Folder(r.o.Out, r.step)
 }
 
 // write writes a file of the output directory atomically.

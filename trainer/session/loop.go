@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
@@ -110,7 +109,7 @@ func (r *run) evaluate(ctx context.Context, step int64) error {
 // end returns the result. A run that had already ended is evaluated again.
 func (r *run) end(ctx context.Context, p trainer.Progress) (*Result, error) {
 	e := &Result{Steps: p.Step, Examples: p.Position, Epochs: float64(p.Position) / float64(r.source.Len()),
-		Model: filepath.Join(r.o.Out, fmt.Sprintf("step-%08d", p.Step))}
+		Model: checkpoint.Folder(r.o.Out, p.Step)}
 	if r.eval != nil && r.step != p.Step {
 		var err error
 		if r.last, err = r.eval.run(ctx, r.model); err != nil {

@@ -79,7 +79,7 @@ func restore(from *checkpoint.Checkpoint, m trainer.Model, p trainer.Precision) 
 
 // logResumed logs the checkpoint that a run resumes from and how many lines of
 // the metrics were removed. It logs nothing for a new run, where from is nil.
-func logResumed(w io.Writer, from *checkpoint.Checkpoint, steps int64, m *metrics) {
+func (r *runLog) logResumed(w io.Writer, from *checkpoint.Checkpoint, steps int64) {
 	if from == nil {
 		return
 	}
@@ -89,8 +89,8 @@ func logResumed(w io.Writer, from *checkpoint.Checkpoint, steps int64, m *metric
 		return
 	}
 	removed := "nothing was removed from " + MetricsFile
-	if m.cutSteps > 0 || m.cutEvals > 0 {
-		removed = fmt.Sprintf("%s and %s after it were removed from %s and are made again", humanize.Things(m.cutSteps, "step"), humanize.Things(m.cutEvals, "evaluation"), MetricsFile)
+	if r.metrics.cutSteps > 0 || r.metrics.cutEvals > 0 {
+		removed = fmt.Sprintf("%s and %s after it were removed from %s and are made again", humanize.Things(r.metrics.cutSteps, "step"), humanize.Things(r.metrics.cutEvals, "evaluation"), MetricsFile)
 	}
 	fmt.Fprintf(w, "resumed from %s: step %s of %s, %s seen; %s\n",
 		from.Dir, humanize.Count(p.Step), humanize.Count(steps), humanize.Things(p.Position, "example"), removed)

@@ -44,7 +44,6 @@ type run struct {
 	last     *Evaluation
 	step     int64 // of last
 	runLog
-	closers
 }
 
 // Train pre-trains a model up to the last step of the options. It resumes from the
@@ -158,10 +157,10 @@ func (r *run) open(ctx context.Context) error {
 
 // openRecords opens the metrics and the event file.
 func (r *run) openRecords() error {
-	if err := r.runLog.open(r.o.Out, r.from, r.o.NumTrainSteps, &r.closers); err != nil {
+	if err := r.runLog.open(r.o.Out, r.from, r.o.NumTrainSteps); err != nil {
 		return err
 	}
-	if logResumed(r.log, r.from, r.o.NumTrainSteps, r.metrics); r.from != nil {
+	if r.logResumed(r.log, r.from, r.o.NumTrainSteps); r.from != nil {
 		return nil
 	}
 	for _, tail := range r.tails() {

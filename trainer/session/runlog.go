@@ -55,8 +55,10 @@ type saverFunc func(trainer.Progress, trainer.Snapshot) error
 // Save implements trainer.Saver.
 func (f saverFunc) Save(p trainer.Progress, s trainer.Snapshot) error { return f(p, s) }
 
-// A runLog holds the metrics file, the TensorBoard writer and the meter.
+// A runLog holds the metrics file, the TensorBoard writer and the meter, with
+// everything else that a run closes at its end.
 type runLog struct {
+	closers
 	metrics *metrics
 	board   *board // nil: no step is left to take
 	meter   *meter
@@ -75,11 +77,11 @@ func (r *runLog) saving(s trainer.Saver) trainer.Saver {
 
 // open opens the metrics and, if steps are left to take, the event file. from
 // is the checkpoint that the run resumes from; nil for a new run.
-func (r *runLog) open(out string, from *checkpoint.Checkpoint, steps int64, open *closers) (err error) {
+func (r *runLog) open(out string, from *checkpoint.Checkpoint, steps int64) (err error) {
 	if r.metrics, err = openMetrics(filepath.Join(out, MetricsFile), from); err != nil {
 		return err
 	}
-	open.add(r.metrics)
+	r.add(r.metrics)
 	step := progressOf(from).Step
 	if step == steps {
 		return nil
@@ -87,6 +89,6 @@ func (r *runLog) open(out string, from *checkpoint.Checkpoint, steps int64, open
 	if r.board, err = openBoard(out, step, steps); err != nil {
 		return err
 	}
-	open.add(r.board)
+	r.add(r.board)
 	return nil
 }

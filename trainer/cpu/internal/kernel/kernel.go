@@ -8,6 +8,9 @@
 // Results are the same bits for any number of threads: a product is split over
 // rows and columns and never over the inner dimension, and every other sum is
 // over fixed blocks in a fixed order. Different sets differ by rounding.
+//
+// Operands and sizes are separate parameters, as in BLAS, because the assembly
+// takes them so.
 package kernel
 
 import (
