@@ -68,7 +68,7 @@ func printCUDA(w io.Writer, r gpu.Report) error {
 		_, err = fmt.Fprintf(w, "cuda: %s\n", r.Problem)
 	}
 	for i, g := range r.GPUs {
-		_, err = fmt.Fprintf(w, "cuda:%d: %s, %s, compute capability %s, %d multiprocessors\n", i, g.Name, humanize.Bytes(int64(g.Memory)), g.Capability, g.Multiprocessors)
+		fmt.Fprintf(w, "cuda:%d: %s, %s, compute capability %s, %d multiprocessors\n", i, g.Name, humanize.Bytes(int64(g.Memory)), g.Capability, g.Multiprocessors)
 		if g.Problem != "" {
 			_, err = fmt.Fprintf(w, "cuda:%d: cannot be used: %s\n", i, g.Problem)
 			continue
