@@ -204,21 +204,10 @@ func RemovePartial(folder Folder, name string) error {
 
 // RemovePartials removes all partial files and notes of a folder.
 func RemovePartials(folder Folder) error {
-	d, ok := folder.(dir)
-	if !ok {
+	return removeEntries(folder, func(e os.DirEntry) func(path string) error {
+		if strings.HasPrefix(e.Name(), PartialPrefix) && !e.IsDir() {
+			return os.Remove
+		}
 		return nil
-	}
-	entries, err := d.entries()
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), PartialPrefix) || e.IsDir() {
-			continue
-		}
-		if err := d.remove(os.Remove, e.Name()); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }

@@ -168,6 +168,20 @@ func TempFolder(folder Folder) (path string, remove func(), err error) {
 // Sweep removes the temporary files and folders that killed runs left in a
 // local folder. The caller must hold the folder's lock.
 func Sweep(folder Folder) error {
+	return removeEntries(folder, func(e os.DirEntry) func(path string) error {
+		switch {
+		case strings.HasPrefix(e.Name(), folderPrefix):
+			return os.RemoveAll
+		case strings.HasPrefix(e.Name(), TempPrefix) && !e.IsDir():
+			return os.Remove
+		}
+		return nil
+	})
+}
+
+// removeEntries calls, for each entry of a local folder, the function that by returns,
+// if it is not nil.
+func removeEntries(folder Folder, by func(os.DirEntry) func(path string) error) error {
 	d, ok := folder.(dir)
 	if !ok {
 		return nil
@@ -177,15 +191,10 @@ func Sweep(folder Folder) error {
 		return err
 	}
 	for _, e := range entries {
-		remove := os.Remove
-		switch {
-		case strings.HasPrefix(e.Name(), folderPrefix):
-			remove = os.RemoveAll
-		case !strings.HasPrefix(e.Name(), TempPrefix) || e.IsDir():
-			continue
-		}
-		if err := d.remove(remove, e.Name()); err != nil {
-			return err
+		if remove := by(e); remove != nil {
+			if err := d.remove(remove, e.Name()); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
