@@ -14,14 +14,14 @@ import (
 	"pretext/sharding"
 )
 
-// SourcesFolder is the folder of a run in which sources lie that it brought
-// itself.
+// SourcesFolder is the directory of a run for sources that the run downloads or
+// makes itself.
 const SourcesFolder = "sources"
 
 // demoVocabSize suits the few hundred kilobytes of the demo's text.
 const demoVocabSize = 4000
 
-// DemoConfig returns the run that the demo is: a small wiki and two books, a
+// DemoConfig returns the configuration of the demo: a small wiki and two books, a
 // vocabulary trained from them, a tenth of the documents held out.
 func DemoConfig(out string) RunConfig {
 	c := RunConfig{Target: stage.Target{Out: out, Memory: 600e6}, Reading: Reading{DefaultExtractOptions(), 1},
@@ -71,7 +71,7 @@ func writeDemoSources(ctx context.Context, sources store.Folder) error {
 	})
 }
 
-// keep writes a file unless it is there already, as it is on a second run.
+// keep writes a file unless it is there with the same content, as on a second run.
 func keep(ctx context.Context, folder store.Folder, name string, data []byte) error {
 	old, err := store.ReadFile(ctx, folder, name)
 	if err == nil && string(old) == string(data) {

@@ -19,15 +19,15 @@ import (
 	"pretext/sharding"
 )
 
-// downloadAlgorithm is raised when the same requests and lists mean other files.
+// downloadAlgorithm is raised when the same requests and lists select other files.
 const downloadAlgorithm = 1
 
-// downloadsAtOnce is how many files are begun at a time. Most of them wait for
-// one of the few connections to their host; it is large so that those of one
-// host do not keep those of another from beginning.
+// downloadsAtOnce is the number of concurrent downloads. Most of them wait for one
+// of the few connections to their host; the number is large so that the files of
+// one host do not block those of another.
 const downloadsAtOnce = 128
 
-// DownloadOptions are the options that decide what is downloaded.
+// DownloadOptions are the options that determine which files are downloaded.
 type DownloadOptions struct {
 	Requests []download.Request `json:"requests"`
 }
@@ -39,11 +39,11 @@ type DownloadConfig struct {
 	Client   download.Options // does not affect any byte
 }
 
-// downloadWork is what a download worker needs beyond its task.
+// downloadWork are the options of download workers.
 type downloadWork struct {
 	Client download.Options
-	// Addresses are the whole URLs of files whose plan has only what is no secret,
-	// by their hash. They are written to no file.
+	// Addresses are full URLs that may hold secrets, by their SHA-256. Plans have
+	// them redacted, and no file has them.
 	Addresses map[string]string
 }
 
@@ -63,9 +63,9 @@ type downloadTask struct {
 	File download.File `json:"file"`
 }
 
-// Download brings raw sources: OUT/ holds the files under their own names. What
-// requests such as "the newest" meant is decided once, written to the plan, and
-// kept when the command is run again; with Overwrite it is asked anew.
+// Download downloads raw sources to OUT/, each under its own name. Requests such
+// as "the newest" are resolved once and written to the plan; a later run with the
+// same requests keeps them, unless Overwrite is set.
 func Download(ctx context.Context, r stage.Runner, c DownloadConfig) (*sharding.Manifest, error) {
 	if err := c.validate(); err != nil {
 		return nil, failure.Usage(err)
@@ -86,7 +86,7 @@ func Download(ctx context.Context, r stage.Runner, c DownloadConfig) (*sharding.
 		m, err := stage.RunIn(ctx, folder, r, stage.Config{Target: c.Target, Stage: "download", Options: plan.options, Inputs: plan.inputs, Paths: requests,
 			Work: downloadWork{Client: c.Client, Addresses: c.addresses()}, Tasks: plan.tasks(), Total: plan.bytes})
 		if err == nil && m.Counts["downloads"] == 0 {
-			err = fmt.Errorf("%w: none of the %d files that were asked for", download.ErrNotFound, len(plan.files))
+			err = fmt.Errorf("%w: none of the %d requested files exists", download.ErrNotFound, len(plan.files))
 		}
 		return m, err
 	})
@@ -106,8 +106,8 @@ func (c DownloadConfig) validate() error {
 	return errors.Join(errs...)
 }
 
-// addresses returns the whole URLs of requests by their hash, where they hold what
-// may be secret.
+// addresses returns the full URLs of requests that may hold secrets, by their
+// SHA-256.
 func (c DownloadConfig) addresses() map[string]string {
 	whole := map[string]string{}
 	for _, q := range c.Requests {
@@ -118,7 +118,7 @@ func (c DownloadConfig) addresses() map[string]string {
 	return whole
 }
 
-// A downloadPlan is the files that requests mean.
+// A downloadPlan lists the files that requests select.
 type downloadPlan struct {
 	options json.RawMessage
 	inputs  []sharding.Input
@@ -133,8 +133,8 @@ func (p *downloadPlan) tasks() (tasks []any) {
 	return tasks
 }
 
-// planDownload takes the plan of an earlier run of the same requests, or asks the
-// sources.
+// planDownload returns the plan of an earlier run of the same requests, or asks
+// the sources.
 func planDownload(ctx context.Context, folder store.Folder, c DownloadConfig) (*downloadPlan, error) {
 	written := make([]download.Request, len(c.Requests))
 	for i, q := range c.Requests {
@@ -171,7 +171,8 @@ func planDownload(ctx context.Context, folder store.Folder, c DownloadConfig) (*
 	return p, p.measure(ctx, client, c.addresses())
 }
 
-// nameDownloads gives every file a name of its own that none of the stage's has.
+// nameDownloads gives every file a distinct name that is not one of the stage's
+// own.
 func nameDownloads(files []download.File) {
 	for i := range files {
 		if f := &files[i]; strings.HasSuffix(f.Name, sharding.SideCarSuffix) || sharding.IsStageFile(f.Name) {
@@ -181,8 +182,8 @@ func nameDownloads(files []download.File) {
 	download.Distinct(files)
 }
 
-// earlierDownload reads what an earlier run of the same requests planned, nil
-// where there is none. A folder with anything else in it is refused.
+// earlierDownload reads the plan of an earlier run of the same requests. It
+// returns nil if there is none, and an error if the directory has another plan.
 func earlierDownload(ctx context.Context, folder store.Folder, options json.RawMessage) (*downloadPlan, error) {
 	plan, err := sharding.ReadPlan(ctx, folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -209,8 +210,8 @@ func earlierDownload(ctx context.Context, folder store.Folder, options json.RawM
 	return p, p.measure(ctx, nil, nil)
 }
 
-// otherRequests says in what a folder's recipe differs from a download that is
-// asked for.
+// otherRequests returns the differences between a directory's recipe and a
+// download with the given options.
 func otherRequests(old sharding.Recipe, options json.RawMessage) []string {
 	var a, b DownloadOptions
 	if old.Stage != "download" || old.Algorithm != downloadAlgorithm || json.Unmarshal(old.Options, &a) != nil || json.Unmarshal(options, &b) != nil {
@@ -249,7 +250,8 @@ func otherRequests(old sharding.Recipe, options json.RawMessage) []string {
 // are about 4.6 GB.
 const typicalBook = 400e3
 
-// measure finds out how much there is to download; client may be nil.
+// measure sets the total size of the files. It asks servers for missing sizes
+// unless client is nil.
 func (p *downloadPlan) measure(ctx context.Context, client *download.Client, addresses map[string]string) error {
 	for _, f := range p.files {
 		n := f.Bytes
@@ -268,7 +270,7 @@ func (p *downloadPlan) measure(ctx context.Context, client *download.Client, add
 	return nil
 }
 
-// checkSpace wants room for what is not there yet.
+// checkSpace returns an error if the disk has no room for the missing files.
 func (p *downloadPlan) checkSpace(ctx context.Context, folder store.Folder) error {
 	free, ok := freeSpace(folder.String())
 	if !ok {

@@ -14,13 +14,14 @@ import (
 	"pretext/sharding"
 )
 
-// downloadWorker fetches files.
+// downloadWorker downloads files.
 type downloadWorker struct {
 	*stage.Env
 	downloadWork
 }
 
-// client returns the one client of the job: its limits are those of the run.
+// client returns the client that all tasks of the job share, so that its limits
+// hold for the run.
 func (w *downloadWorker) client() (*download.Client, error) {
 	shared, err := w.Share(func() (any, error) { return download.NewClient(w.Client) })
 	if err != nil {
@@ -59,7 +60,7 @@ func (w *downloadWorker) Do(ctx context.Context, index int) ([]stage.Result, err
 	return []stage.Result{result}, err
 }
 
-// revealed returns a file of the plan with its whole URL.
+// revealed returns a file of the plan with its full URL.
 func revealed(f download.File, addresses map[string]string) download.File {
 	if whole, ok := addresses[f.URLSHA256]; ok {
 		f.URL, f.URLSHA256 = whole, ""
@@ -67,7 +68,7 @@ func revealed(f download.File, addresses map[string]string) download.File {
 	return f
 }
 
-// downloaded describes a file that was fetched.
+// downloaded returns the entry of a downloaded file.
 func downloaded(f download.File, task int, got download.Result) sharding.FileEntry {
 	e := sharding.FileEntry{Name: f.Name, Task: task, Bytes: got.Bytes, SHA256: got.SHA256,
 		Counts: sharding.Counts{"downloads": 1, "download_bytes": got.Bytes},
@@ -128,7 +129,7 @@ func downloadsIn(ctx context.Context, path string) (files []sharding.FileEntry, 
 	return files, true, nil
 }
 
-// downloadNotes are what a person should know of downloads that went well.
+// downloadNotes returns notes on a successful download.
 func downloadNotes(m *sharding.Manifest) (notes []string) {
 	if n := m.Counts["missing_downloads"]; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d books of the catalogue have no plain text at the source", n))
@@ -136,11 +137,10 @@ func downloadNotes(m *sharding.Manifest) (notes []string) {
 	return notes
 }
 
-// refuseEqual ends a download in which different books turned out to be the same
-// bytes: what answered in their place, such as the portal of a network, may look
-// like a text. Files with a published checksum are beyond doubt, and so are equal
-// names at different hosts, which are mirrors. The files go, so that the next run
-// asks for them again.
+// refuseEqual returns an error if different books have the same bytes, for example
+// the login page of a network. Files with a published checksum are not compared,
+// and neither are equal names at different hosts, which are mirrors. The equal
+// files are removed, so that the next run downloads them again.
 func (w *downloadWorker) refuseEqual(ctx context.Context, results []stage.Result) error {
 	equal := map[string][]sharding.FileEntry{} // by hash
 	for _, r := range results {
@@ -169,8 +169,8 @@ func (w *downloadWorker) refuseEqual(ctx context.Context, results []stage.Result
 	return refused
 }
 
-// sameSource reports whether two origins are of one file: their addresses are
-// equal, or end in the same name at different hosts.
+// sameSource reports whether two origins are of one file: their URLs are equal, or
+// end in the same name at different hosts.
 func sameSource(a, b sharding.Origin) bool {
 	if a.URL == b.URL {
 		return a.URLSHA256 == b.URLSHA256
@@ -183,7 +183,7 @@ func sameSource(a, b sharding.Origin) bool {
 	return err == nil && u.Host != v.Host && path.Base(u.Path) == path.Base(v.Path)
 }
 
-// forget removes downloads, what proves them first.
+// forget removes downloads, their side-cars first.
 func (w *downloadWorker) forget(ctx context.Context, files ...sharding.FileEntry) error {
 	for _, f := range files {
 		for _, name := range []string{f.Name + sharding.SideCarSuffix, f.Name} {

@@ -25,7 +25,7 @@ type ExamplesConfig struct {
 	Examples  sharding.ExamplesOptions
 }
 
-// examplesWork is what an examples worker needs beyond its task.
+// examplesWork are the options of examples workers.
 type examplesWork struct {
 	Examples sharding.ExamplesOptions
 	Scratch  int64 // bytes of examples that a task may hold in memory

@@ -15,8 +15,8 @@ type examplesWorker struct {
 	examplesWork
 }
 
-// load reads the stage's own copy of the vocabulary or tokenizer, once for the
-// job.
+// load returns the tokenizer, which it reads once per job from the stage's own
+// copy.
 func (w *examplesWorker) load(ctx context.Context) (*sharding.Tokenizer, error) {
 	shared, err := w.Share(func() (any, error) {
 		name := w.Examples.TokenFile()
@@ -69,8 +69,7 @@ func (w *examplesWorker) Do(ctx context.Context, index int) ([]stage.Result, err
 	return results, nil
 }
 
-// shardTools are what a task holds while it is at work. They keep their memory
-// for the next task.
+// shardTools are the buffers of a running task. The next task reuses them.
 type shardTools struct {
 	encoder *sharding.Encoder
 	corpora []*sharding.Corpus // of the splits
@@ -148,7 +147,7 @@ func (w *examplesWorker) build(ctx context.Context, name sharding.ShardName, cor
 	return w.Prove(ctx, name.SideCar(), shard.SideCar(out.Entry(name.Index, nil), indexEntry))
 }
 
-// scratch says where a task's instances wait for the last shuffle.
+// scratch configures where a task keeps examples until the last shuffle.
 func (w *examplesWorker) scratch(ctx context.Context) pretrain.Scratch {
 	return pretrain.Scratch{MemoryBytes: w.Scratch, Create: func() (pretrain.ScratchFile, error) { return w.Folder.Scratch(ctx) }}
 }

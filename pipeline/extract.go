@@ -30,27 +30,26 @@ const (
 	KindJSONL = "jsonl" // a JSON object a line
 )
 
-// A Source is something documents are made from, in the order of the command
-// line.
+// A Source is one input that documents are made from. Sources keep the order of
+// the command line.
 type Source struct {
 	Kind string `json:"kind"`
 	Path string `json:"path"`
 }
 
-// ExtractOptions are the options that decide what documents are made.
+// ExtractOptions are the options that determine the documents.
 type ExtractOptions struct {
 	Wiki  wiki.Options  `json:"wiki"`
 	Books books.Options `json:"books"`
 	Text  text.Options  `json:"text"`
 }
 
-// DefaultExtractOptions returns the options for English or any other language
-// that the sources name themselves.
+// DefaultExtractOptions returns options that take the language from the sources.
 func DefaultExtractOptions() ExtractOptions {
 	return ExtractOptions{Wiki: wiki.DefaultOptions()}
 }
 
-// Validate returns all that is wrong with the options.
+// Validate returns all problems of the options.
 func (o ExtractOptions) Validate() error {
 	return errors.Join(o.Wiki.Validate(), o.Books.Validate(), o.Text.Validate())
 }
@@ -71,7 +70,7 @@ type ExtractConfig struct {
 	Sources []Source
 }
 
-// extractWork is what an extract worker needs beyond its task.
+// extractWork are the options of extract workers.
 type extractWork struct {
 	Sources []SourceSpec
 	Options ExtractOptions
@@ -88,7 +87,7 @@ func init() {
 	})
 }
 
-// A SourceSpec is a source as the plan found it.
+// A SourceSpec describes a source at the time of planning.
 type SourceSpec struct {
 	Kind  string
 	Paths []string // one, but for text: there all files are one stream
@@ -111,7 +110,7 @@ func (s SourceSpec) fileName(number int) string {
 	return fmt.Sprintf("%s%s-%05d", sharding.DocumentsPrefix, s.Stem, number)
 }
 
-// Extract makes documents of sources: OUT/documents-SOURCE-NNNNN.jsonl.zst.
+// Extract makes documents from sources: OUT/documents-SOURCE-NNNNN.jsonl.zst.
 func Extract(ctx context.Context, r stage.Runner, c ExtractConfig) (*sharding.Manifest, error) {
 	if err := c.Extract.Validate(); err != nil {
 		return nil, failure.Usage(err)
@@ -131,7 +130,7 @@ func Extract(ctx context.Context, r stage.Runner, c ExtractConfig) (*sharding.Ma
 	return m, checkRejects(m.Counts, c.MaxRejects)
 }
 
-// A RejectsError says that more was rejected as unreadable than allowed.
+// A RejectsError reports that more was unreadable than allowed.
 type RejectsError struct {
 	Rejected, Seen int64
 	Allowed        float64
@@ -146,7 +145,8 @@ func (e *RejectsError) Error() string {
 // OverLimit marks the error for exit codes.
 func (e *RejectsError) OverLimit() bool { return true }
 
-// unreadable are the rejects that tell of bad data, not of a choice.
+// unreadable lists the reasons for rejects that mean bad data, not a choice of the
+// options.
 var unreadable = []extract.Reject{extract.RejectMalformed, extract.RejectUnterminated, extract.RejectTooLarge, extract.RejectBinary, extract.RejectEncoding}
 
 func checkRejects(c sharding.Counts, allowed float64) error {
@@ -169,8 +169,8 @@ func checkRejects(c sharding.Counts, allowed float64) error {
 	return nil
 }
 
-// A sourcePlan is what the extract stage will do, found by looking at the
-// sources' names, sizes and first and last bytes.
+// A sourcePlan lists the tasks of the extract stage. It is derived from the names,
+// sizes, and first and last bytes of the sources.
 type sourcePlan struct {
 	sources []SourceSpec
 	inputs  []sharding.Input
@@ -189,7 +189,7 @@ func (p *sourcePlan) names() string {
 	return strings.Join(names, ", ")
 }
 
-// paths returns what is read.
+// paths returns the paths of all sources.
 func (p *sourcePlan) paths() (paths []string) {
 	for _, s := range p.sources {
 		paths = append(paths, s.Paths...)
@@ -206,9 +206,8 @@ func (p *sourcePlan) sizes() (sizes []int64) {
 	return sizes
 }
 
-// planSources cuts the sources into tasks. Text files are one source wherever
-// they stand on the command line, since they are one stream of lines. note is told
-// what a person should know.
+// planSources divides the sources into tasks. All text files are one source, since
+// they are one stream of lines. note receives messages for the user.
 func planSources(ctx context.Context, c ExtractConfig, note func(string)) (*sourcePlan, error) {
 	p := new(sourcePlan)
 	stems := map[string]int{}
@@ -285,8 +284,8 @@ func (p *sourcePlan) addWiki(ctx context.Context, path string, stems map[string]
 	return nil
 }
 
-// planBooks adds books: all of a path, or those of a download folder in which
-// more may lie.
+// planBooks adds books: all below a path, or those that a download directory
+// lists.
 func (p *sourcePlan) planBooks(ctx context.Context, from books.Store, path string, options books.Options, stems map[string]int) error {
 	tasks, err := books.Plan(from, []string{path}, options)
 	if err != nil {
@@ -312,8 +311,8 @@ func (p *sourcePlan) planBooks(ctx context.Context, from books.Store, path strin
 	return nil
 }
 
-// booksInput describes a file, or a folder by the hash of its listing: a line
-// "path TAB bytes TAB hash" for each file that is read.
+// booksInput describes a file, or a directory by the hash of its listing: one line
+// "path TAB bytes TAB hash" per file that is read.
 func booksInput(ctx context.Context, path string, tasks []books.Task) (sharding.Input, error) {
 	if len(tasks[0].Files) == 0 {
 		return sharding.SourceInput(ctx, path)
@@ -353,8 +352,9 @@ func (p *sourcePlan) addText(ctx context.Context, kind string, paths []string, s
 	return nil
 }
 
-// stem is the part of a documents file's name that tells its source: the base
-// name without what says how it is packed, in letters that any store takes.
+// stem returns the part of a documents file's name that identifies its source: the
+// base name without suffixes such as .xml.bz2, in characters that every file
+// system accepts.
 func stem(path string) string {
 	name := filepath.Base(path)
 	for {

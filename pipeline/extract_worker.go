@@ -20,7 +20,7 @@ import (
 	"pretext/sharding"
 )
 
-// extractWorker makes documents files.
+// extractWorker writes documents files.
 type extractWorker struct {
 	*stage.Env
 	extractWork
@@ -88,8 +88,8 @@ func (w *extractWorker) Finish(ctx context.Context, results []stage.Result) erro
 	return w.Manifest(ctx, results, sharding.Manifest{Counts: sharding.Counts{"equal_ids": equal}, Dropped: dropped})
 }
 
-// check says what is wrong with a task that no driver made of these sources, ""
-// where nothing is.
+// check returns the problem of a task that cannot be a task of these sources, ""
+// if there is none.
 func (t extractTask) check(sources []SourceSpec) string {
 	if t.Source < 0 || t.Source >= len(sources) || t.Number < 0 {
 		return fmt.Sprintf("file %d of source %d, of %d", t.Number, t.Source, len(sources))
@@ -104,7 +104,7 @@ func (t extractTask) check(sources []SourceSpec) string {
 	return ""
 }
 
-// bytes returns what a task reads of its source.
+// bytes returns the number of bytes of its source that a task reads.
 func (t extractTask) bytes(s SourceSpec) int64 {
 	switch {
 	case t.Range != nil:
@@ -115,7 +115,8 @@ func (t extractTask) bytes(s SourceSpec) int64 {
 	return s.Bytes
 }
 
-// A reading is an opened source: its documents, then what was counted.
+// A reading is an opened source. summary returns its counts, after the documents
+// were read.
 type reading struct {
 	documents iter.Seq2[*extract.Document, error]
 	summary   func() (sharding.Counts, sharding.DocumentsBody, error)
@@ -271,9 +272,9 @@ func addRejects[N int | int64](counts sharding.Counts, rejects map[extract.Rejec
 	}
 }
 
-// meteredReaderAt counts the bytes of a range as they are first read, and ends
-// the reading when the context does: some inputs make a reader go on for long
-// between two documents.
+// meteredReaderAt counts the bytes of a range when they are first read. It stops
+// when the context ends, since some inputs have very long gaps between two
+// documents.
 type meteredReaderAt struct {
 	ctx       context.Context
 	r         io.ReaderAt
@@ -293,8 +294,8 @@ func (m *meteredReaderAt) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// A ChangedError reports that a source is not the file any more that the plan was
-// made of. What was read of it may be of two versions.
+// A ChangedError reports that a source changed since it was planned, so that its
+// documents may mix two versions.
 type ChangedError struct {
 	Name string // base name of the source
 	How  string // "it was removed"
@@ -307,9 +308,9 @@ func (e *ChangedError) Error() string {
 // Damaged marks the error for exit codes.
 func (e *ChangedError) Damaged() bool { return true }
 
-// checkUnchanged returns a [*ChangedError] if a source is not what the plan says.
-// It looks at its size and its first and last MiB; folders of books are not looked
-// at. Other errors are left to who reads the file.
+// checkUnchanged returns a [*ChangedError] if a source differs from the plan in
+// size or in its first and last MiB. It ignores directories of books and all other
+// errors.
 func checkUnchanged(ctx context.Context, s SourceSpec) error {
 	for i, planned := range s.Inputs {
 		now, err := sharding.SourceInput(ctx, s.Paths[i])
@@ -330,8 +331,7 @@ func checkUnchanged(ctx context.Context, s SourceSpec) error {
 	return nil
 }
 
-// explain returns the error of a task, or that its source changed, where that is
-// why.
+// explain returns the error of a task, or a [*ChangedError] if its source changed.
 func (w *extractWorker) explain(ctx context.Context, s SourceSpec, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -342,8 +342,7 @@ func (w *extractWorker) explain(ctx context.Context, s SourceSpec, err error) er
 	return err
 }
 
-// checkSources returns a [*ChangedError] if any source changed while the stage
-// ran.
+// checkSources returns a [*ChangedError] if any source changed during the stage.
 func (w *extractWorker) checkSources(ctx context.Context) error {
 	for _, s := range w.Sources {
 		if err := checkUnchanged(ctx, s); err != nil {

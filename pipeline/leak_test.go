@@ -118,8 +118,8 @@ func filesOpen() (targets []string) {
 	}
 	for _, e := range entries {
 		target, err := os.Readlink(filepath.Join("/proc/self/fd", e.Name()))
-		if err != nil || strings.HasPrefix(target, "anon_inode:") || strings.HasSuffix(target, "/fd") {
-			continue // the last is the folder that is being read
+		if err != nil || strings.HasPrefix(target, "anon_inode:") || strings.HasSuffix(target, "/fd") || strings.Contains(target, "/beamloopbackworker") {
+			continue // a file that Prism leaves to the collector; the one before is the folder that is being read
 		}
 		if strings.HasPrefix(target, "socket:") {
 			target = "socket"

@@ -38,16 +38,15 @@ func exampleScratch(shards []sharding.ShardTask, wide bool, workers int, have in
 	return min(maxScratch, minScratch+(have-need)/int64(workers)/2), nil
 }
 
-// LimitMemory tells Go's collector how much the process may use, so that it
-// works harder near the limit instead of letting garbage add up. What is not
-// Go's heap (the program's own pages, stacks, the kernel's buffers) is left
-// room.
+// LimitMemory sets Go's memory limit to 7/8 of bytes, at least 64 MiB, and makes
+// garbage collection frequent. The rest is for memory outside Go's heap: the
+// program, stacks, buffers of the kernel.
 func LimitMemory(bytes int64) {
 	debug.SetMemoryLimit(max(bytes-bytes/8, 64<<20))
 	debug.SetGCPercent(gcPercent)
 }
 
-// gcPercent is how much garbage may stand beside what is in use before it is
-// collected. What is in use is few large buffers without pointers, which cost
-// little to look through, so the collector may come often and peaks stay low.
+// gcPercent is the garbage in percent of the live heap at which a collection
+// starts. The live heap is a few large buffers without pointers, which are cheap
+// to scan, so frequent collections keep the peak low.
 const gcPercent = 25

@@ -16,7 +16,7 @@ import (
 	"pretext/internal/store"
 )
 
-// A Plan is what a run is expected to bring, make and take.
+// A Plan predicts the input, output and resources of a run.
 type Plan struct {
 	Sources         []PlannedSource `json:"sources"`
 	DownloadFiles   int             `json:"download_files"`
@@ -45,7 +45,7 @@ type PlannedSource struct {
 	Local     bool   `json:"local"`
 }
 
-// PlannedDisk is what lies on the disk at the end, in bytes.
+// PlannedDisk is the disk space of a run, in bytes.
 type PlannedDisk struct {
 	Sources   int64 `json:"sources"` // that are downloaded
 	Documents int64 `json:"documents"`
@@ -54,17 +54,17 @@ type PlannedDisk struct {
 	Shards    int64 `json:"shards"`
 	Scratch   int64 `json:"scratch"` // unlinked files while examples are made
 	Peak      int64 `json:"peak"`
-	Free      int64 `json:"free"` // -1 where nobody knows
+	Free      int64 `json:"free"` // -1 if unknown
 }
 
-// PlannedMemory is what the process takes, in bytes.
+// PlannedMemory is the memory of the process, in bytes.
 type PlannedMemory struct {
-	Needed  int64 `json:"needed"`  // without which a stage refuses to start
+	Needed  int64 `json:"needed"`  // the least with which all stages start
 	Peak    int64 `json:"peak"`    // expected
 	Allowed int64 `json:"allowed"` // by --memory
 }
 
-// A FitError says that a plan does not fit.
+// A FitError reports that a plan exceeds the memory or the disk.
 type FitError struct{ Problems []string }
 
 func (e *FitError) Error() string { return strings.Join(e.Problems, "; ") }
@@ -72,13 +72,13 @@ func (e *FitError) Error() string { return strings.Join(e.Problems, "; ") }
 // DoesNotFit marks the error for exit codes.
 func (e *FitError) DoesNotFit() bool { return true }
 
-// A TypicalSize stands for what no server could be asked for.
+// A TypicalSize is the recorded size of a request, used if no server can be asked.
 type TypicalSize struct {
 	Bytes  int64
 	Source string // where it comes from
 }
 
-// PlanConfig says what to plan.
+// PlanConfig configures [PlanRun].
 type PlanConfig struct {
 	Run     RunConfig
 	Workers int
@@ -86,9 +86,8 @@ type PlanConfig struct {
 	Typical func(download.Request) (TypicalSize, bool)
 }
 
-// PlanRun reckons what a run would bring, make and take. It writes nothing. The
-// error matches [*FitError] when the plan, which is returned too, does not fit
-// into the memory or the disk.
+// PlanRun predicts a run without writing anything. If the plan exceeds the memory
+// or the disk, it returns the plan and a [*FitError].
 func PlanRun(ctx context.Context, c PlanConfig) (*Plan, error) {
 	if err := errors.Join(c.Run.Examples.Validate(), c.Run.Filter.WithDefaults().Validate()); err != nil {
 		return nil, failure.Usage(err)
@@ -120,7 +119,7 @@ func PlanRun(ctx context.Context, c PlanConfig) (*Plan, error) {
 	return p, p.fit(c)
 }
 
-// reckon sums up the sources and foresees the rest.
+// reckon sums up the sources and predicts the output and the resources.
 func (p *Plan) reckon(c PlanConfig) {
 	for _, s := range p.Sources {
 		p.TextBytes += s.TextBytes
@@ -144,6 +143,7 @@ func (p *Plan) reckon(c PlanConfig) {
 	}
 }
 
+// fit returns a [*FitError] if the plan exceeds the memory or the disk.
 func (p *Plan) fit(c PlanConfig) error {
 	if p.Memory.Needed > p.Memory.Allowed {
 		p.Problems = append(p.Problems, fmt.Sprintf("about %d MB of memory are needed, --memory allows %d MB: give more --memory, fewer --workers or more --shards",
@@ -159,8 +159,8 @@ func (p *Plan) fit(c PlanConfig) error {
 	return nil
 }
 
-// addDownloads asks what requests mean. Where no server answers, recorded sizes
-// stand in, and a note says so.
+// addDownloads asks servers for the files of requests. If no server answers, it
+// uses recorded sizes and adds a note.
 func (p *Plan) addDownloads(ctx context.Context, d DownloadConfig, typical func(download.Request) (TypicalSize, bool)) error {
 	for _, q := range d.Requests {
 		source, err := planRequest(ctx, d.Client, q)
@@ -210,7 +210,7 @@ func planRequest(ctx context.Context, o download.Options, q download.Request) (s
 	return s, nil
 }
 
-// dateOf finds the date in the name of a dump.
+// dateOf returns the date in the name of a dump, or "latest".
 func dateOf(name string) string {
 	for i := range name {
 		if rest := name[i:]; i > 0 && name[i-1] == '-' {
@@ -233,7 +233,8 @@ func typicalSource(q download.Request, size TypicalSize) PlannedSource {
 	return s
 }
 
-// expect fills in what a source of a kind and a name gives, by constants.
+// expect predicts text and documents of a source from its kind, its name and its
+// size.
 func (s *PlannedSource) expect(name string) {
 	ratio, documents := 1.0, bookDocuments
 	packed := strings.HasSuffix(name, ".gz") || strings.HasSuffix(name, ".tgz") || strings.HasSuffix(name, ".zip") || strings.HasSuffix(name, ".epub")
@@ -254,7 +255,8 @@ func (s *PlannedSource) expect(name string) {
 	}
 }
 
-// planLocal looks at a source that is there: a dump is sampled, books are sized.
+// planLocal predicts a local source. It samples a dump and takes the sizes of
+// books.
 func planLocal(ctx context.Context, s expandedSource, o ExtractOptions) (PlannedSource, error) {
 	p := PlannedSource{Name: filepath.Base(s.Path), Kind: s.Kind, Files: 1, Licence: "as you have it", Local: true, Basis: "size of the file"}
 	if s.Kind == KindWiki {
@@ -288,7 +290,7 @@ const (
 	sampleBytes = 256 << 10
 )
 
-// sampleDump extracts some ranges of a dump and takes the rest for the same.
+// sampleDump extracts some ranges of a dump and extrapolates to all of it.
 func sampleDump(ctx context.Context, path string, o wiki.Options, to *PlannedSource) error {
 	f, err := store.OpenPath(ctx, path)
 	if err != nil {

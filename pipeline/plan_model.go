@@ -7,9 +7,9 @@ import (
 	"pretext/sharding"
 )
 
-// What a plan reckons with where nothing can be measured before the work. Each
-// constant names where it comes from; "measured" means: with this program, on the
-// dumps and books of the tests' shared data, bert-base-uncased.
+// Constants of predictions that cannot be measured before the run. Each names its
+// source; "measured" means with this program, on the dumps and books of the tests'
+// shared data and bert-base-uncased.
 const (
 	// English Wikipedia's dump of 2020-01-01, 17.75 GB of bzip2, gave MLPerf's
 	// reference 13.3 GB of text. Local dumps are sampled instead.
@@ -42,19 +42,20 @@ const (
 	extractTaskMemory = 48 << 20
 )
 
-// recordBytes is about what an example takes on disk, with its line of the index
-// and its part of the side-car: 530 bytes at 64 tokens and 10 predictions, 850 at
-// 128 and 20, 1,500 at 256 and 40, 2,800 at 512 and 76, measured.
+// recordBytes returns the approximate disk space of an example, with its index
+// entry and its part of the side-car: 530 bytes at 64 tokens and 10 predictions,
+// 850 at 128 and 20, 1,500 at 256 and 40, 2,800 at 512 and 76, measured.
 func recordBytes(o pretrain.Options) float64 {
 	return 200 + 4.0*float64(o.MaxSeqLength) + 7.5*float64(o.MaxPredictionsPerSeq)
 }
 
-// recordsOf is about how many examples text gives in one pass.
+// recordsOf returns the approximate number of examples of one pass over text
+// bytes.
 func recordsOf(text, documents float64, o pretrain.Options) float64 {
 	return text/1e6*tokensPerMB/(fillOfExample*float64(o.MaxSeqLength)) + documents
 }
 
-// A forecast is what a run is expected to make and take.
+// A forecast is the predicted output and resources of a run.
 type forecast struct {
 	Text      float64 // bytes
 	Documents float64
@@ -64,7 +65,8 @@ type forecast struct {
 	Memory    PlannedMemory
 }
 
-// foresee reckons with the sizes of all sources.
+// foresee predicts a run from the text in bytes and the number of documents of all
+// sources.
 func foresee(text, documents float64, download int64, workers int, c RunConfig) forecast {
 	o := c.Examples
 	f := forecast{Text: text, Documents: documents, Shards: o.Shards}
@@ -93,8 +95,8 @@ func foresee(text, documents float64, download int64, workers int, c RunConfig) 
 	return f
 }
 
-// foreseeMemory reckons as the stages do that check it before they start: the one
-// that takes most decides.
+// foreseeMemory predicts the memory as the stages check it before they start. The
+// stage that needs most determines it.
 func foreseeMemory(corpus filter.Corpus, shards, workers int, c RunConfig) PlannedMemory {
 	perByte := int64(textPerByte)
 	if c.Tokenizer != "" {

@@ -35,8 +35,9 @@ type RunConfig struct {
 	Examples      sharding.ExamplesOptions
 }
 
-// Run runs all stages below one folder: sources, where some are downloaded, documents, vocab, shards. It returns
-// the summaries of the stages that ended well, whatever came after.
+// Run runs all stages below one directory: sources if any are downloaded,
+// documents, filtered if documents are filtered, vocab, shards. If a stage fails,
+// it returns the summaries of the stages before.
 func Run(ctx context.Context, r stage.Runner, c RunConfig) (stages []StageSummary, err error) {
 	if err := c.Examples.Validate(); err != nil {
 		return nil, failure.Usage(err)

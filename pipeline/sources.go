@@ -23,11 +23,10 @@ import (
 	"pretext/sharding"
 )
 
-// findFiles puts files in place of patterns (parts/*.bz2) and of folders of dumps
-// and text files. What lies beside dumps, such as their index and checksums, is
-// passed over where dumps are given too; parts of a dump that a pattern or folder
-// gives are put into the order of their pages. Folders of books and those of the
-// download stage stay as they are.
+// findFiles replaces patterns (parts/*.bz2) and directories of dumps and text
+// files by their files. It skips companions of dumps such as indexes and
+// checksums, and sorts the parts of a dump by page. Directories of books and of
+// downloads are kept. note receives messages for the user.
 func findFiles(sources []Source, note func(string)) (found []Source, err error) {
 	for _, s := range sources {
 		if err := checkLocal(s); err != nil {
@@ -76,7 +75,7 @@ func findFiles(sources []Source, note func(string)) (found []Source, err error) 
 	return kept, nil
 }
 
-// checkLocal refuses addresses: sources are files of this machine.
+// checkLocal refuses URLs, since sources are local files.
 func checkLocal(s Source) error {
 	scheme, rest, ok := strings.Cut(s.Path, "://")
 	if !ok || strings.ContainsAny(scheme, `/\`) {
@@ -96,10 +95,10 @@ func checkLocal(s Source) error {
 	case "file":
 		cure = "give the path alone, " + redact.URL("/"+strings.TrimLeft(rest, "/"))
 	}
-	return failure.Usagef("%s is an address, not a file of this machine: %s", redact.URL(s.Path), cure)
+	return failure.Usagef("%s is a URL, not a local file: %s", redact.URL(s.Path), cure)
 }
 
-// matches returns the files that a source means.
+// matches returns the files of a source.
 func matches(s Source) ([]string, error) {
 	info, err := os.Stat(s.Path)
 	switch {
@@ -121,8 +120,8 @@ func matches(s Source) ([]string, error) {
 	return paths, nil
 }
 
-// filesOf returns the dumps or text files of a folder; a folder of the download
-// stage is left to the one who knows its manifest.
+// filesOf returns the dumps or text files in a directory. A directory of downloads
+// is returned as it is, for [expandDownloads].
 func filesOf(s Source) (paths []string, err error) {
 	folder, err := store.Open(s.Path)
 	if err != nil {
@@ -156,7 +155,7 @@ func filesOf(s Source) (paths []string, err error) {
 
 func isDumpOrCompanion(path string) bool { return wiki.HasDumpName(path) || wiki.Companion(path) != "" }
 
-// isText reports whether a file is called as text files are.
+// isText reports whether a file has the name of a text file.
 func isText(path string) bool {
 	name := strings.ToLower(filepath.Base(path))
 	for _, packed := range []string{".gz", ".zst"} {
@@ -165,22 +164,22 @@ func isText(path string) bool {
 	return strings.HasSuffix(name, ".txt") && !strings.HasPrefix(name, ".")
 }
 
-// isDownloads reports whether a folder is the download stage's.
+// isDownloads reports whether a directory is that of a download stage.
 func isDownloads(folder store.Folder) bool {
 	plan, err := sharding.ReadPlan(context.Background(), folder)
 	return err == nil && plan.Stage == "download"
 }
 
-// An expandedSource is a source as the extract stage reads it: folders of the
-// download stage are taken apart.
+// An expandedSource is a source as the extract stage reads it: directories of
+// downloads are replaced by their files.
 type expandedSource struct {
 	Source
 	books []books.Info // the books to read below Path, nil for all that is there
 }
 
-// expandSources finds the files of sources: those of patterns and folders, then
-// those of download folders. note is told what is passed over and what seems to be
-// missing.
+// expandSources returns the files of sources: those of patterns and directories,
+// then those of download directories. note receives messages about skipped and
+// missing files.
 func expandSources(ctx context.Context, sources []Source, note func(string)) ([]expandedSource, error) {
 	found, err := findFiles(sources, note)
 	if err != nil {
@@ -189,8 +188,8 @@ func expandSources(ctx context.Context, sources []Source, note func(string)) ([]
 	return expandDownloads(ctx, found)
 }
 
-// expandDownloads puts the files of a kind in place of each download folder that
-// is given for that kind.
+// expandDownloads replaces each download directory by its files of the requested
+// kind.
 func expandDownloads(ctx context.Context, sources []Source) (out []expandedSource, err error) {
 	for _, s := range sources {
 		files, ok, err := downloadsIn(ctx, s.Path)
@@ -210,8 +209,8 @@ func expandDownloads(ctx context.Context, sources []Source) (out []expandedSourc
 	return out, nil
 }
 
-// partsOf returns the sources of a kind among downloads: each dump and archive
-// by itself, loose books together.
+// partsOf returns the sources of a kind among downloads: each dump and archive is
+// one, all single books together are one.
 func partsOf(s Source, files []sharding.FileEntry) (parts []expandedSource) {
 	var loose []books.Info
 	for _, f := range files {
@@ -229,14 +228,14 @@ func partsOf(s Source, files []sharding.FileEntry) (parts []expandedSource) {
 	return parts
 }
 
-// isBook tells one book from an archive of many.
+// isBook reports whether a file is a single book, not an archive.
 func isBook(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return ext == ".txt" || ext == ".epub"
 }
 
-// downloadSources names what a download brought as sources of the stage after
-// it: dumps before books.
+// downloadSources returns a download directory as sources of the extract stage:
+// dumps before books.
 func downloadSources(ctx context.Context, folder string) (sources []Source, err error) {
 	files, _, err := downloadsIn(ctx, folder)
 	if err != nil {
@@ -250,7 +249,7 @@ func downloadSources(ctx context.Context, folder string) (sources []Source, err 
 	return sources, nil
 }
 
-// listedBooks is a local folder of which only some files are books.
+// listedBooks is a local directory of which only some files are books.
 type listedBooks struct {
 	books.Local
 	files []books.Info
@@ -321,7 +320,8 @@ func (in *documentInputs) run(ctx context.Context, r stage.Runner, plan func(fol
 	})
 }
 
-// classify tells documents folders of ours from JSON lines.
+// classify returns the files of JSON lines that arg names, or ours if it is a
+// documents directory.
 func classify(arg string) (foreign []Source, ours bool, err error) {
 	if err := checkLocal(Source{KindJSONL, arg}); err != nil {
 		return nil, false, err
@@ -355,8 +355,8 @@ func classify(arg string) (foreign []Source, ours bool, err error) {
 	return foreign, false, nil
 }
 
-// checkFields refuses JSON lines in whose first lines no object has the field with
-// the text: every line would be a reject.
+// checkFields returns an error for JSON lines whose first objects all lack the
+// field with the text. Every line would be rejected.
 func checkFields(ctx context.Context, path string, o text.Options) error {
 	f, err := store.OpenPath(ctx, path)
 	if err != nil {

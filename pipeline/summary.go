@@ -16,7 +16,7 @@ import (
 	"pretext/sharding"
 )
 
-// A StageSummary is what a person wants to know of a stage that was run.
+// A StageSummary describes a finished stage to the user.
 type StageSummary struct {
 	Stage   string          `json:"stage"`
 	Folder  string          `json:"folder"`
@@ -33,7 +33,7 @@ type StageSummary struct {
 	Warnings []sharding.DescribedWarning `json:"warnings,omitempty"`
 }
 
-// Summarize runs a stage and describes what came of it.
+// Summarize runs a stage and returns its summary.
 func Summarize(stage, folder string, run func() (*sharding.Manifest, error)) (StageSummary, error) {
 	start, cpu := time.Now(), usage.CPU()
 	m, err := run()
@@ -52,7 +52,7 @@ func Summarize(stage, folder string, run func() (*sharding.Manifest, error)) (St
 	return s, nil
 }
 
-// notes are what a person should know of data that is as it should be.
+// notes returns remarks on data that is within the expected range.
 func notes(m *sharding.Manifest) (list []string) {
 	switch m.Stage {
 	case "download":
@@ -79,7 +79,7 @@ type SummaryLine struct {
 	Count int64
 }
 
-// Lines returns the counts in the order in which a person wants them.
+// Lines returns the counts in the order of display.
 func (s StageSummary) Lines() (lines []SummaryLine) {
 	for _, c := range stage.Counts(s.Stage) {
 		if n, ok := s.Counts[c[0]]; ok {
@@ -92,8 +92,8 @@ func (s StageSummary) Lines() (lines []SummaryLine) {
 	return lines
 }
 
-// A WarningsError reports that a run has warnings where none are allowed. Its
-// files are finished and valid.
+// A WarningsError reports that a run has warnings although none are allowed. Its
+// output is complete and valid.
 type WarningsError struct {
 	Codes []string // "examples: unknown-tokens", in the order of the stages
 }
@@ -120,7 +120,7 @@ func CheckWarnings(stages []StageSummary) error {
 }
 
 // folderWarnings returns the warnings of a stage's manifest, after those of the
-// documents in its imported folder if it was made from them.
+// documents that the stage imported.
 func folderWarnings(location string, m *sharding.Manifest) ([]sharding.DescribedWarning, error) {
 	ctx := context.Background()
 	imported := filepath.Join(location, sharding.ImportedFolder)

@@ -21,13 +21,13 @@ import (
 // vocabAlgorithm is raised when the same documents give another vocabulary.
 const vocabAlgorithm = 1
 
-// countsSuffix ends the names of files of word counts.
+// countsSuffix is the suffix of files of word counts.
 const countsSuffix = ".txt"
 
-// countTaskBytes is the text whose words one task counts.
+// countTaskBytes is the text, in bytes, that one task counts.
 const countTaskBytes = 32 << 20
 
-// VocabOptions are the options that decide a trained vocabulary.
+// VocabOptions are the options that determine a trained vocabulary.
 type VocabOptions struct {
 	vocab.Options
 	sharding.Split // documents held out take no part
@@ -46,7 +46,7 @@ type VocabConfig struct {
 	Training  VocabOptions
 }
 
-// vocabWork is what a vocab worker needs beyond its task.
+// vocabWork are the options of vocab workers.
 type vocabWork struct {
 	Training VocabOptions
 	Given    string // name of the file that is there already, where none is trained

@@ -114,7 +114,7 @@ func TestRealDataIsWarnedAboutWhereItIsWrong(t *testing.T) {
 	long := func(predictions int) func(*sharding.ExamplesOptions) {
 		return func(o *sharding.ExamplesOptions) { o.MaxSeqLength, o.MaxPredictionsPerSeq = 512, predictions }
 	}
-	unknown := sharding.WarnUnknownTokens
+	unknown, dir := sharding.WarnUnknownTokens, fastDir(t)
 	for _, test := range []struct {
 		name   string
 		source Source
@@ -139,7 +139,8 @@ func TestRealDataIsWarnedAboutWhereItIsWrong(t *testing.T) {
 		{"english, 20 of 512", english, vocab("uncased"), long(20), []string{sharding.WarnFewPredictions}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := RunConfig{Target: stage.Target{Memory: 600e6, Out: filepath.Join(fastDir(t), "run")}, Reading: Reading{Extract: DefaultExtractOptions(), MaxRejects: 1}, TokenFile: TokenFile{Vocab: test.vocab}, Sources: []Source{test.source}, VocabSize: 30522, Examples: sharding.DefaultExamplesOptions()}
+			out := filepath.Join(dir, filepath.Base(test.source.Path)) // a source is extracted once
+			c := RunConfig{Target: stage.Target{Memory: 600e6, Out: out, Overwrite: true}, Reading: Reading{Extract: DefaultExtractOptions(), MaxRejects: 1}, TokenFile: TokenFile{Vocab: test.vocab}, Sources: []Source{test.source}, VocabSize: 30522, Examples: sharding.DefaultExamplesOptions()}
 			c.Examples.DupeFactor = 1
 			if test.change != nil {
 				test.change(&c.Examples)

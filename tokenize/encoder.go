@@ -21,6 +21,7 @@ type Encoder struct {
 
 // NewEncoder returns an encoder with empty caches.
 func (t *Tokenizer) NewEncoder() *Encoder {
+	t.built.Do(t.build)
 	e := &Encoder{Tokenizer: t, words: *newWordSplitter(t.options, t.rules), cache: new(wordCache), pieces: new(pieceCache)}
 	if t.options.DoLowerCase {
 		e.lower = bytes20

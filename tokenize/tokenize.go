@@ -66,6 +66,7 @@ package tokenize
 
 import (
 	"fmt"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -74,11 +75,13 @@ import (
 type Tokenizer struct {
 	vocab   *Vocab
 	options Options
-	trie    *trie
 	rules   *rules
 	special []specialToken // tokens that the profile keeps whole in a text
-	ascii   [256]int32     // by byte: the id if the byte is a word of its own, else asciiSpace or asciiOther
-	wide    []int32        // the same for the characters from wideFirst to wideLast
+
+	built sync.Once // of the rest
+	trie  *trie
+	ascii [256]int32 // by byte: the id if the byte is a word of its own, else asciiSpace or asciiOther
+	wide  []int32    // the same for the characters from wideFirst to wideLast
 }
 
 // The range of three-byte characters with a table of ids: punctuation, symbols
@@ -102,10 +105,17 @@ func New(v *Vocab, o Options) (*Tokenizer, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("new tokenizer: %w", err)
 	}
-	t := &Tokenizer{vocab: v, options: o, trie: newTrie(v.tokens, o.maxChars()), rules: newRules(o)}
+	t := &Tokenizer{vocab: v, options: o, rules: newRules(o)}
 	if o.Profile == ProfileNVIDIA || o.Profile == ProfileHF {
 		t.special = v.specials()
 	}
+	return t, nil
+}
+
+// build makes the tables of encoders. They take longer than all else, and a
+// tokenizer that is only checked needs none.
+func (t *Tokenizer) build() {
+	t.trie = newTrie(t.vocab.tokens, t.options.maxChars())
 	for b := range t.ascii {
 		if t.ascii[b] = asciiOther; b < utf8.RuneSelf {
 			t.ascii[b] = t.aloneID(rune(b))
@@ -115,7 +125,6 @@ func New(v *Vocab, o Options) (*Tokenizer, error) {
 	for i := range t.wide {
 		t.wide[i] = t.aloneID(wideFirst + rune(i))
 	}
-	return t, nil
 }
 
 // aloneID returns the entry of Tokenizer.ascii or wide for a character.

@@ -35,6 +35,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("TMPDIR", env.Getenv("WORK"))
+			env.Setenv("GOGC", "400") // a third of what a short process takes is collecting
 			return nil
 		},
 		Cmds:                clitest.Commands("prepare-data"),

@@ -11,8 +11,8 @@ import (
 	"pretext/sharding"
 )
 
-// Documents of which others hold most take the way of duplicates: signatures
-// writes their samples, pairs compares and decides.
+// Contained documents are found as duplicates are: signatures writes samples of
+// all documents, pairs compares candidates and decides.
 
 func (w *signaturesWorker) writeSamples(ctx context.Context, index int, samples *dedup.SampleBuilder) (sharding.FileEntry, error) {
 	out, err := w.Create(ctx, samplesName(index))
@@ -29,7 +29,7 @@ func (w *signaturesWorker) writeSamples(ctx context.Context, index int, samples 
 	return out.Entry(index, nil), nil
 }
 
-// A sampleSet is the open files of samples in a folder of signatures.
+// A sampleSet holds the open sample files of a signatures directory.
 type sampleSet struct {
 	*dedup.Containment
 	taskFiles
@@ -51,7 +51,7 @@ func openSamples(ctx context.Context, location string, share float64, budget int
 	return set, nil
 }
 
-// An insideRow says that a document is contained in another.
+// An insideRow is a pair of documents of which one contains the other.
 type insideRow struct {
 	document, of uint32
 	share        float32
@@ -59,16 +59,16 @@ type insideRow struct {
 
 const insideRowBytes = 12
 
-// A containment is the share of a document that a document holds which stays.
+// containment is the fraction of a document found in a document that is kept.
 type containment struct {
 	of    uint32
 	share float32
 }
 
-// contain decides which documents go because another holds them. The largest
-// are decided first, so that a document goes only for one that stays, and of two
-// that hold each other the larger stays. A cluster stands and falls with its first
-// document.
+// contain decides which documents are dropped because another contains them. The
+// largest are decided first, so that a document is dropped only for one that is
+// kept, and of two that contain each other the larger is kept. The decision about
+// a cluster's first document holds for the cluster.
 func (w *pairsWorker) contain(ctx context.Context, found *similarities, inside []insideRow) error {
 	sizes, err := openSamples(ctx, w.Signatures, w.Options.containment(), 0)
 	if err != nil {

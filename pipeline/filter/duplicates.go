@@ -64,7 +64,7 @@ func init() {
 	})
 }
 
-// signaturesWorker makes signatures.
+// signaturesWorker writes signatures.
 type signaturesWorker struct {
 	*stage.Env
 	work
@@ -132,8 +132,8 @@ func (w *signaturesWorker) Do(ctx context.Context, index int) ([]stage.Result, e
 // candidatesPerTask is how many pairs a task of the next stage decides.
 const candidatesPerTask = 4096
 
-// finish finds the candidates, or, where only equal documents are looked for,
-// decides.
+// Finish writes the candidates, or the decisions if only equal documents are
+// looked for.
 func (w *signaturesWorker) Finish(ctx context.Context, results []stage.Result) error {
 	index, err := openSignatures(ctx, w.Out(), w.Budget)
 	if err != nil {
@@ -199,7 +199,7 @@ func (w *signaturesWorker) candidates(ctx context.Context, index *signatureSet, 
 	return files, flush()
 }
 
-// A signatureSet is the open files of a folder of signatures.
+// A signatureSet holds the open files of a signatures directory.
 type signatureSet struct {
 	*dedup.Index
 	taskFiles
@@ -227,8 +227,8 @@ func openSignatures(ctx context.Context, location string, budget int64) (*signat
 // taskFiles are open files of a stage's folder, one of each of its tasks.
 type taskFiles []store.File
 
-// openTasks opens the file of every task of the stage in a folder and reads it;
-// what is amiss in it is an error of the format.
+// openTasks opens and reads the file of every task in a stage's directory. Corrupt
+// content is an error that matches [sharding.ErrFormat].
 func openTasks(ctx context.Context, location string, name func(task int) string, read func(store.File) error) (files taskFiles, err error) {
 	folder, err := store.Open(location)
 	if err != nil {
@@ -265,16 +265,16 @@ func (t taskFiles) close() error {
 	return errors.Join(errs...)
 }
 
-// similarities are the clusters, and for each document how similar it is to the
-// most similar one of its cluster; 0 for one of equal words, nil where only
-// those are looked for.
+// similarities are the clusters of duplicates. nearest holds for each document its
+// similarity to the most similar one of its cluster, 0 for one of equal words; it
+// is nil if only equal documents are looked for.
 type similarities struct {
 	clusters *dedup.Clusters
 	nearest  []float32
 	within   map[uint32]containment // by the first document of a cluster: in which other it is contained
 }
 
-// decide writes the decisions, a file for each task of the filter.
+// decide writes the decisions, one file per task of the filter.
 func (found *similarities) decide(ctx context.Context, env *stage.Env, index *signatureSet) (files []sharding.FileEntry, err error) {
 	number := uint32(0)
 	for task, signatures := range index.each {
@@ -312,7 +312,7 @@ func (found *similarities) decide(ctx context.Context, env *stage.Env, index *si
 	return files, nil
 }
 
-// readRows reads a file of rows.
+// readRows reads a file of rows of size bytes each.
 func readRows(ctx context.Context, location, name string, size int) ([]byte, error) {
 	folder, err := store.Open(location)
 	if err != nil {

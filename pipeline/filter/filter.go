@@ -30,8 +30,7 @@ import (
 	"pretext/sharding"
 )
 
-// algorithm is raised when the same documents and options leave other
-// documents.
+// algorithm is raised when the same documents and options keep other documents.
 const algorithm = 1
 
 // What [Options].Dedup may be.
@@ -49,7 +48,7 @@ type Options struct {
 	Nearly *dedup.Options `json:"nearly,omitempty"` // of [DedupMinHash]
 }
 
-// WithDefaults returns the options in the form in which they are recorded.
+// WithDefaults returns the options as they are recorded.
 func (o Options) WithDefaults() Options {
 	if o.Dedup == "" {
 		o.Dedup = DedupNone
@@ -67,8 +66,8 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// containment is the share from which documents are contained in others, 0 where
-// such are not looked for.
+// containment returns the fraction of a document that another must contain, 0 if
+// contained documents are kept.
 func (o Options) containment() float64 {
 	if o.Nearly == nil {
 		return 0
@@ -81,7 +80,7 @@ func (o Options) Enabled() bool {
 	return len(o.Limits) > 0 || o.Dedup != "" && o.Dedup != DedupNone
 }
 
-// Validate returns all that is wrong with options that have their defaults.
+// Validate returns all problems of options that have their defaults.
 func (o Options) Validate() error {
 	errs := []error{o.Options.Validate()}
 	switch o.Dedup {
@@ -101,8 +100,7 @@ type Config struct {
 	Filter    Options
 }
 
-// work is what the workers of the filter stage and of the two before it
-// need beyond their tasks.
+// work are the options of the workers of filter, signatures and pairs.
 type work struct {
 	Options Options
 	// Signatures and Decisions are the locations of the folders of signatures
@@ -143,7 +141,7 @@ const (
 	taskDocuments = 1 << 16
 )
 
-// A plan is what the filter stage will do.
+// A plan lists the tasks of the filter stage.
 type plan struct {
 	locations []string
 	inputs    []sharding.Input
@@ -152,7 +150,7 @@ type plan struct {
 	documents int64
 }
 
-// newPlan cuts documents folders into tasks, each of consecutive blocks of
+// newPlan divides documents directories into tasks, each of consecutive blocks of
 // one file, in source order.
 func newPlan(ctx context.Context, locations []string) (*plan, error) {
 	inputs, err := sharding.OpenDocuments(ctx, locations)
@@ -205,7 +203,7 @@ func newPlan(ctx context.Context, locations []string) (*plan, error) {
 	return p, nil
 }
 
-// cutBlocks cuts the blocks of a file into runs that are a task each.
+// cutBlocks divides the blocks of a file into one run per task.
 func cutBlocks(blocks []extract.Block) (runs [][]extract.Block) {
 	var bytes, documents int64
 	start := 0
@@ -278,8 +276,8 @@ func RunIn(ctx context.Context, folder store.Folder, r stage.Runner, c Config) (
 	return m, nil
 }
 
-// dropUnused empties the folders below the stage's that the options have no use
-// for, but an earlier run had.
+// dropUnused empties the directories of signatures and pairs that an earlier run
+// made and these options do not need.
 func dropUnused(ctx context.Context, folder store.Folder, o Options) error {
 	var unused []string
 	if o.Dedup != DedupMinHash {

@@ -112,9 +112,8 @@ func (w *pairsWorker) compare(ctx context.Context, candidates []byte) (similar [
 	return similar, nil
 }
 
-// judge appends a row where a pair is similar; otherwise one where the first
-// document is contained in the second, with a negative share, and one where the
-// second is in the first.
+// judge appends a row if a pair is similar. Otherwise it appends a row with a
+// negative fraction for each document that the other contains.
 func (w *pairsWorker) judge(rows []byte, p dedup.Pair, a, b dedup.Set) []byte {
 	add := func(p dedup.Pair, value float64) {
 		rows = binary.LittleEndian.AppendUint32(appendPair(rows, p), math.Float32bits(float32(value)))
@@ -136,7 +135,7 @@ func (w *pairsWorker) judge(rows []byte, p dedup.Pair, a, b dedup.Set) []byte {
 	return rows
 }
 
-// where returns the table of blocks, made once for the job.
+// where returns the table of documents, made once per job.
 func (w *pairsWorker) where(ctx context.Context) (*documentTable, error) {
 	shared, err := w.Share(func() (any, error) {
 		plan, err := newPlan(ctx, w.Paths())
@@ -151,7 +150,7 @@ func (w *pairsWorker) where(ctx context.Context) (*documentTable, error) {
 	return shared.(*documentTable), nil
 }
 
-// finish joins what is similar and decides.
+// Finish joins similar documents to clusters and writes the decisions.
 func (w *pairsWorker) Finish(ctx context.Context, results []stage.Result) error {
 	results = slices.DeleteFunc(results, func(r stage.Result) bool { return r.SideCar == "" })
 	index, err := openSignatures(ctx, w.Signatures, w.Budget)
@@ -185,8 +184,8 @@ func (w *pairsWorker) Finish(ctx context.Context, results []stage.Result) error 
 	return w.Manifest(ctx, results, sharding.Manifest{Files: files})
 }
 
-// join takes the similar pairs of a task, and appends those of which one contains
-// the other.
+// join adds the similar pairs of a task to the clusters, and appends its contained
+// documents to inside.
 func (w *pairsWorker) join(ctx context.Context, task int, found *similarities, equal []bool, inside []insideRow) ([]insideRow, error) {
 	rows, err := readRows(ctx, w.Out(), similarName(task)+binarySuffix, similarBytes)
 	if err != nil {
@@ -215,7 +214,7 @@ func (w *pairsWorker) join(ctx context.Context, task int, found *similarities, e
 	return inside, nil
 }
 
-// A documentTable finds documents by their number among all.
+// A documentTable locates documents by their number among all.
 type documentTable struct {
 	first  []uint32 // number of the first document of each block
 	blocks []blockPlace
@@ -242,7 +241,7 @@ func newDocumentTable(tasks []task) *documentTable {
 	return t
 }
 
-// A documentReader reads single documents of folders.
+// A documentReader reads single documents by number.
 type documentReader struct {
 	ctx       context.Context
 	locations []string
@@ -251,7 +250,7 @@ type documentReader struct {
 	files     map[string]store.File
 }
 
-// openFiles is how many files a reader keeps open.
+// openFiles is the maximum number of files that a reader keeps open.
 const openFiles = 32
 
 func newDocumentReader(ctx context.Context, locations []string, table *documentTable) (*documentReader, error) {
@@ -320,7 +319,7 @@ func (r *documentReader) open(at blockPlace) (store.File, error) {
 	return f, err
 }
 
-// A setCache keeps the sets of shingles that were used last.
+// A setCache keeps the most recently used sets of shingles.
 type setCache struct {
 	load func(uint32, dedup.Set) (dedup.Set, error)
 	sets []cachedSet // the latest last
@@ -331,8 +330,7 @@ type cachedSet struct {
 	set    dedup.Set
 }
 
-// cachedSets is how many sets are kept: a document and those that were compared
-// with it.
+// cachedSets is the number of sets kept: a document and those compared with it.
 const cachedSets = 8
 
 func (c *setCache) get(number uint32) (dedup.Set, error) {

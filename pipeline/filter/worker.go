@@ -16,8 +16,8 @@ import (
 	"pretext/sharding"
 )
 
-// rejectsSuffix is that of the list of rejects beside a documents file. It is
-// no name that a pattern for documents matches.
+// rejectsSuffix is the suffix of the list of rejects beside a documents file.
+// Patterns for documents files do not match it.
 const rejectsSuffix = ".rejects"
 
 // A rejectLine is a line of the list of rejects.
@@ -30,13 +30,13 @@ type rejectLine struct {
 	Share      float32  `json:"share,omitempty"`      // of the cluster's first document that the one kept holds
 }
 
-// worker writes the documents that stay.
+// worker writes the documents that are kept.
 type worker struct {
 	*stage.Env
 	work
 }
 
-// tools are what a task holds while it is at work.
+// tools are the buffers of a running task. The next task reuses them.
 type tools struct {
 	rules    *quality.Filter
 	sketcher *dedup.Sketcher // nil where there is nothing to compare
@@ -163,7 +163,7 @@ func (w *worker) Finish(ctx context.Context, results []stage.Result) error {
 	return w.Manifest(ctx, results, sharding.Manifest{Counts: sharding.Counts{"equal_ids": equal}})
 }
 
-// A decision says that a document does not stay.
+// A decision drops a document.
 type decision struct {
 	document   uint32  // its number in its task
 	of         uint32  // number, among all, of the document that it is a copy of; its own where a rule rejects it
@@ -177,8 +177,7 @@ func (d decision) append(dst []byte) []byte {
 	return le.AppendUint32(le.AppendUint32(le.AppendUint32(dst, d.document), d.of), math.Float32bits(d.similarity))
 }
 
-// A decisionReader reads the decisions about the documents of a task, in their
-// order.
+// A decisionReader reads the decisions about the documents of a task, in order.
 type decisionReader struct {
 	rows  []byte
 	first uint32 // number, among all, of the task's first document
@@ -201,7 +200,7 @@ func (w *worker) decisions(ctx context.Context, task int) (*decisionReader, erro
 }
 
 // bases returns the number of the first document of each file of signatures,
-// found once for the job.
+// computed once per job.
 func (w *worker) bases(ctx context.Context) ([]uint32, error) {
 	shared, err := w.Share(func() (any, error) {
 		set, err := openSignatures(ctx, w.Signatures, 0)
@@ -234,8 +233,8 @@ func (r *decisionReader) next(number int) (d decision, ok bool) {
 	return d, true
 }
 
-// An idReader finds the IDs of documents by their numbers. It keeps the file
-// open that it read last: copies of one source are often near each other.
+// An idReader returns the IDs of documents by their numbers. It keeps the last
+// file open, because copies in one source are often close together.
 type idReader struct {
 	ctx      context.Context
 	location string

@@ -13,8 +13,8 @@ import (
 	"pretext/sharding"
 )
 
-// Claim checks that a folder is free for a recipe, or holds work of the very
-// same recipe. With overwrite, other work is removed.
+// Claim returns an error unless a directory is empty or holds output of the same
+// recipe. With overwrite it removes other output.
 func Claim(ctx context.Context, folder store.Folder, recipe sharding.Recipe, overwrite bool) error {
 	plan, err := sharding.ReadPlan(ctx, folder)
 	var old sharding.Recipe
@@ -44,10 +44,10 @@ func Claim(ctx context.Context, folder store.Folder, recipe sharding.Recipe, ove
 	return removeStage(ctx, folder)
 }
 
-// removeStage removes the files of a stage: the manifest first, so that the folder is
-// at no moment taken for finished, and the plan last, so that a folder without
-// a plan never holds files of an older one, wherever this is cut short. The
-// tasks of the plan go when the next is written.
+// removeStage removes the files of a stage: the manifest first, so that the
+// directory never appears finished, and the plan last, so that an interrupted
+// removal leaves no file without its plan. The next plan replaces the plans of
+// tasks.
 func removeStage(ctx context.Context, folder store.Folder) error {
 	if err := folder.Remove(ctx, sharding.ManifestName); err != nil {
 		return err
@@ -81,8 +81,8 @@ func removePlans(ctx context.Context, planFolder store.Folder) error {
 	return planFolder.Remove(ctx, sharding.SumsName)
 }
 
-// removeOurs removes the files of a folder that a stage may have written, but
-// one.
+// removeOurs removes the files of a directory that a stage may have written,
+// except one.
 func removeOurs(ctx context.Context, folder store.Folder, but string) error {
 	files, err := folder.List(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,7 +102,7 @@ func removeOurs(ctx context.Context, folder store.Folder, but string) error {
 	return nil
 }
 
-// Differences returns in what two recipes differ, for people.
+// Differences describes the differences between two recipes to the user.
 func Differences(old, new sharding.Recipe) (diffs []string) {
 	if old.Stage != new.Stage {
 		return []string{fmt.Sprintf("it holds the output of stage %q, not %q", old.Stage, new.Stage)}
@@ -133,7 +133,7 @@ func describe(inputs []sharding.Input) string {
 	return strings.Join(names, ", ")
 }
 
-// shorten keeps lists of many values from filling the screen.
+// shorten truncates long lists of values.
 func shorten(s string) string {
 	if r := []rune(s); len(r) > 200 {
 		return string(r[:200]) + "…"

@@ -10,8 +10,7 @@ import (
 	"pretext/sharding"
 )
 
-// A Spec is all that a worker needs, wherever it runs, to do any task of a stage:
-// plain data that Beam ships as JSON.
+// A Spec rebuilds the workers of a stage in any process. Beam ships it as JSON.
 type Spec struct {
 	Stage       string
 	Out         string          // location of the stage's directory
@@ -20,8 +19,7 @@ type Spec struct {
 	Work        json.RawMessage // options of the stage's workers, see [Definition.New]
 }
 
-// A Worker does the tasks of one stage. Its methods are called from several
-// goroutines at a time.
+// A Worker does the tasks of one stage. Its methods are called concurrently.
 type Worker interface {
 	// Do writes the files of a task, unless [Env.Proved] finds them complete.
 	Do(ctx context.Context, task int) ([]Result, error)
@@ -38,20 +36,20 @@ type Definition struct {
 	Algorithm int // raised when the same options and inputs give other bytes
 	// New returns a worker in env; work is [Spec.Work].
 	New func(env *Env, work json.RawMessage) (Worker, error)
-	// Clear removes files whose names the plan alone knows. It may be nil.
+	// Clear removes files whose names only the plan has. It may be nil.
 	Clear func(ctx context.Context, folder store.Folder, plan *sharding.StagePlan) error
-	// Warnings derives the warnings of a manifest that is complete but for them,
-	// from the manifest and the files in folder alone. It may be nil.
+	// Warnings derives the warnings of a manifest from its other fields and the
+	// files in folder. It may be nil.
 	Warnings func(ctx context.Context, folder sharding.Folder, m *sharding.Manifest) ([]sharding.Warning, error)
-	// Counts are the counts that a summary of the stage shows, in order: the key in
-	// the manifest and the name for people.
+	// Counts are the counts of the stage's summary, in order: the key in the
+	// manifest and the displayed name.
 	Counts [][2]string
 }
 
 // definitions are the registered stages by name.
 var definitions = map[string]Definition{}
 
-// Register makes a stage known to the engine. It panics where the name is taken.
+// Register adds a stage to the engine. It panics if the name is taken.
 func Register(d Definition) {
 	if _, ok := definitions[d.Name]; ok {
 		panic("BUG: two stages named " + d.Name)
@@ -91,8 +89,8 @@ func owns(file string) bool {
 	return ok || sharding.IsStageFile(file)
 }
 
-// Worker returns a worker for the spec, with limits and buffers of its own, as a
-// process gets it that does not drive the job.
+// Worker returns a worker with limits and buffers of its own, as in a process that
+// does not drive the job.
 func (s Spec) Worker() (Worker, error) { return s.worker(newJob(context.Background(), 1, new(Meter))) }
 
 func (s Spec) worker(j *job) (Worker, error) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -45,8 +46,8 @@ type Config struct {
 	Total   int64            // of the meter
 	Unit    string           // of the meter
 	Reads   int64            // of the meter
-	// Prepare writes what all tasks read; it runs under the directory's lock,
-	// before the first task. It may be nil.
+	// Prepare writes files that all tasks read. It runs under the directory's
+	// lock, before the first task. It may be nil.
 	Prepare func(context.Context, store.Folder) error
 }
 
@@ -58,7 +59,7 @@ func Tasks[T any](list []T) (tasks []any) {
 	return tasks
 }
 
-// Recipe returns what determines the bytes of the run.
+// Recipe returns everything that determines the bytes of the output.
 func (c Config) Recipe() (sharding.Recipe, error) {
 	options, err := json.Marshal(c.Options)
 	if err != nil {
@@ -68,7 +69,7 @@ func (c Config) Recipe() (sharding.Recipe, error) {
 		Options: options, Inputs: c.Inputs}, nil
 }
 
-// Spec returns what workers need for the tasks of a plan.
+// Spec returns the spec of the workers of a plan.
 func (c Config) Spec(fingerprint string) (Spec, error) {
 	work, err := json.Marshal(c.Work)
 	if err != nil {
@@ -78,7 +79,7 @@ func (c Config) Spec(fingerprint string) (Spec, error) {
 }
 
 // Locked calls do while it holds the lock of the directory at location, which it
-// makes if there is none.
+// creates if necessary.
 func Locked[R any](location string, do func(store.Folder) (R, error)) (result R, err error) {
 	if err := checkPath(location); err != nil {
 		return result, err
@@ -94,7 +95,8 @@ func Locked[R any](location string, do func(store.Folder) (R, error)) (result R,
 	return result, err
 }
 
-// checkPath refuses a path that cannot travel to workers, whose tasks are JSON.
+// checkPath refuses paths that are not UTF-8, since tasks travel to workers as
+// JSON.
 func checkPath(path string) error {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
@@ -158,15 +160,25 @@ func (c Config) runTasks(ctx context.Context, folder store.Folder, r Runner, spe
 		defer r.Watch(meter)()
 	}
 	err := newJob(ctx, max(1, r.Workers), meter).run(r, spec, c.Order())
-	debug.FreeOSMemory() // the next stage has other buffers
+	freeMemory() // the next stage has other buffers
 	if err != nil {
 		estimateNeed(err, folder, meter)
 	}
 	return err
 }
 
-// Order returns the indices of the tasks, the largest first: a large task that began
-// last would keep one worker busy while the others have nothing left to do.
+// freeMemory returns unused memory to the system. It does nothing while the
+// process holds 32 MiB or less, where a collection costs more than it frees.
+func freeMemory() {
+	held := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}, {Name: "/memory/classes/heap/free:bytes"}}
+	metrics.Read(held)
+	if held[0].Value.Uint64()+held[1].Value.Uint64()+held[2].Value.Uint64() > 32<<20 {
+		debug.FreeOSMemory()
+	}
+}
+
+// Order returns the indices of the tasks, the largest first: a large task that
+// starts last would run alone.
 func (c Config) Order() []int {
 	order := make([]int, len(c.Tasks))
 	for i := range order {
@@ -178,9 +190,8 @@ func (c Config) Order() []int {
 	return order
 }
 
-// estimateNeed raises what a full disk is said to need from what one write asked
-// for to what the rest of the stage will take, judged by what lies in the folder
-// for the work that is done.
+// estimateNeed raises the needed space in the error of a full disk from one write
+// to the rest of the stage, extrapolated from the files written so far.
 func estimateNeed(err error, folder store.Folder, meter *Meter) {
 	var space *store.SpaceError
 	done, left := meter.Done(), meter.Total-meter.Done()
@@ -198,7 +209,8 @@ func estimateNeed(err error, folder store.Folder, meter *Meter) {
 	space.Need = max(space.Need, int64(float64(written)*float64(left)/float64(done)))
 }
 
-// writePlan sweeps what a killed run left and writes the tasks, plan.json last.
+// writePlan removes temporary files of a killed run and writes the tasks,
+// plan.json last.
 func writePlan(ctx context.Context, folder store.Folder, recipe sharding.Recipe, tasks []any) error {
 	planFolder := folder.Folder(sharding.PlanFolder)
 	for _, f := range []store.Folder{folder, planFolder} {

@@ -18,7 +18,7 @@ import (
 	"pretext/sharding"
 )
 
-// An Env is what a worker works with: the stage's directory and the functions
+// An Env is the environment of a worker: the stage's directory and the functions
 // that write there. Workers embed it.
 type Env struct {
 	Folder store.Folder // the stage's own
@@ -39,15 +39,15 @@ func (s *Env) Paths() []string { return s.spec.Paths }
 // Out returns the location of the stage's directory.
 func (s *Env) Out() string { return s.spec.Out }
 
-// Share returns what load returned the first time in this job. Large data that
-// all tasks read belongs there: a runner may make many workers.
+// Share returns the result of the first call of load in this job. Use it for large
+// data that all tasks read, since a runner may make many workers.
 func (s *Env) Share(load func() (any, error)) (any, error) { return s.job.share(load) }
 
-// Take returns what an earlier task of this job gave back, or nil.
+// Take returns buffers that an earlier task gave to [Env.Give], or nil.
 func (s *Env) Take() any { return s.job.take() }
 
-// Give leaves large buffers to the next task, so that the memory of a job is that
-// of its concurrent tasks, however many there are in all.
+// Give keeps large buffers for the next task, so that a job's memory is that of
+// its concurrent tasks.
 func (s *Env) Give(spare any) { s.job.give(spare) }
 
 // Task decodes the plan of a task into to.
@@ -55,14 +55,14 @@ func (s *Env) Task(ctx context.Context, index int, to any) error {
 	return sharding.ReadTask(ctx, s.Folder, index, to)
 }
 
-// BadPlan returns the error for a task's plan that is valid JSON but that no driver
-// wrote: it refers to what does not exist.
+// BadPlan returns the error for a task whose plan is valid JSON but refers to
+// something that does not exist.
 func BadPlan(index int, problem string) error {
 	return fmt.Errorf("plan of task %d: %w: %s", index, sharding.ErrFormat, problem)
 }
 
 // Fence returns an error unless the directory still belongs to this worker's plan.
-// Every commit asks it first.
+// Every commit calls it first.
 func (s *Env) Fence(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -161,9 +161,9 @@ func (s *Env) Proved(ctx context.Context, task int, sideCars ...string) (results
 	return results, true, nil
 }
 
-// Manifest writes the manifest of the files that the side-cars prove. m holds what
-// is known of the whole only: files without a side-car, counts, dropped templates.
-// Its counts and those of all files are added up.
+// Manifest writes the manifest of the files that the side-cars prove. m holds only
+// facts about the whole: files without a side-car, counts, dropped templates.
+// Manifest adds its counts to those of all files.
 func (s *Env) Manifest(ctx context.Context, results []Result, m sharding.Manifest) error {
 	plan, err := sharding.ReadPlan(ctx, s.Folder)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 var (
 	// ErrFenced reports that the directory belongs to another plan by now. A worker
 	// that was thought dead gets it, and must not write there.
-	ErrFenced = errors.New("the folder belongs to another plan by now")
+	ErrFenced = errors.New("another run has replaced the plan of the folder")
 	// ErrNoPlan reports that plan.json of a running stage was removed.
-	ErrNoPlan = errors.New("the plan of this run is gone")
+	ErrNoPlan = errors.New("plan.json was removed during the run")
 )
 
 // An OptionsError reports that a directory holds the output of other options or
-// inputs than those requested.
+// inputs than requested.
 type OptionsError struct {
 	Folder      string
 	Differences []string
@@ -25,6 +25,6 @@ type OptionsError struct {
 func (e *OptionsError) Usage() bool { return true }
 
 func (e *OptionsError) Error() string {
-	return fmt.Sprintf("%s was made with other options or inputs (%s): give another --out, or --overwrite to make it anew",
+	return fmt.Sprintf("%s was made with other options or inputs (%s): give another --out, or --overwrite to replace it",
 		e.Folder, strings.Join(e.Differences, "; "))
 }

@@ -27,9 +27,9 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 )
 
-// Init readies Beam. It is the first line of main: a Beam worker starts this
-// binary with flags of its own, which the command line would refuse; in that
-// case Init does the worker's work and does not return.
+// Init prepares Beam. Call it first in main: a Beam worker starts this binary with
+// flags that the command line does not have. In that case Init does the worker's
+// work and does not return.
 func Init(args []string) {
 	if slices.Contains(args, "--worker=true") {
 		if err := flag.CommandLine.Parse(args); err != nil {

@@ -102,10 +102,9 @@ func (fn *manifestFn) ProcessElement(ctx context.Context, _ int, next func(*Resu
 	return nil
 }
 
-// consumeFn reads the manifest DoFn's output. Without a consumer Prism keeps a
-// core busy for as long as the stage before runs; and since it takes out a
-// Reshuffle and fuses what stands around it, only a GroupByKey makes the two
-// stages of its own.
+// consumeFn reads the manifest DoFn's output. Without a consumer, Prism keeps a
+// core busy while the stage before runs. Prism removes a Reshuffle and fuses the
+// steps around it, so only a GroupByKey separates the two steps.
 type consumeFn struct{}
 
 func (*consumeFn) ProcessElement(int, func(*string) bool) {}

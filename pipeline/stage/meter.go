@@ -2,8 +2,8 @@ package stage
 
 import "sync/atomic"
 
-// A Meter counts the progress of a stage while it runs in this process. It is
-// for display only: results are what manifests say.
+// A Meter counts the progress of a stage in this process. It is for display only;
+// manifests have the results.
 type Meter struct {
 	Stage string // "extract"
 	Total int64  // of what Done counts; 0 when not known

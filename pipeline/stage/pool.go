@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// A job is what this process knows of a running Beam job. DoFns are built from
+// A job is the state in this process of a running Beam job. DoFns are built from
 // JSON by the runner and find their job by its name; in a worker process of a
 // cluster there is none, and one is made with that process's own limits.
 type job struct {
@@ -24,14 +24,14 @@ type job struct {
 	sharedErr error
 }
 
-// share returns what make returned the first time. The runner may start many
-// bundles, each with a worker of its own; what is large must not be theirs.
+// share returns the result of the first call of make. A runner may start many
+// bundles, each with a worker of its own, which must not hold large data.
 func (j *job) share(make func() (any, error)) (any, error) {
 	j.once.Do(func() { j.shared, j.sharedErr = make() })
 	return j.shared, j.sharedErr
 }
 
-// take returns what an earlier task gave back, nil where there is nothing.
+// take returns buffers that an earlier task gave back, or nil.
 func (j *job) take() any {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -43,17 +43,15 @@ func (j *job) take() any {
 	return last
 }
 
-// give leaves large buffers to the next task, so that the memory of a job is
-// that of its tasks at work, however many there are in all.
+// give keeps large buffers for the next task.
 func (j *job) give(spare any) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.spares = append(j.spares, spare)
 }
 
-// jobs holds the jobs of this process by name. It is the one piece of global
-// state that embedding a runner needs: Beam gives DoFns no way back to those
-// who started them.
+// jobs holds the jobs of this process by name. This global state is necessary:
+// Beam gives DoFns no reference to the code that started them.
 var jobs sync.Map // string → *job
 
 func newJob(ctx context.Context, workers int, meter *Meter) *job {
@@ -70,9 +68,9 @@ func findJob(name string, workers int) *job {
 	return j.(*job)
 }
 
-// begin registers work that the job's end waits for, with wg.Done; it is false
-// once the job has ended. Work that began later would be cut off half-way when
-// the process exits, and leave temporary files.
+// begin registers work that the end of the job waits for; call wg.Done after it.
+// It returns false once the job has ended: work that began later would be
+// interrupted when the process exits, and leave temporary files.
 func (j *job) begin() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -83,7 +81,7 @@ func (j *job) begin() bool {
 	return true
 }
 
-// end ends the job and waits for the work that has begun.
+// end ends the job and waits for running work.
 func (j *job) end() {
 	j.mu.Lock()
 	j.cancel(errDone) // nothing begins any more
@@ -91,12 +89,12 @@ func (j *job) end() {
 	j.wg.Wait()
 }
 
-// err returns why the job was ended, nil while it was not.
+// err returns the reason why the job ended, nil while it runs.
 func (j *job) err() error { return context.Cause(j.ctx) }
 
-// A pool runs the tasks of one bundle. Results are emitted by the bundle's own
-// goroutine only, since Beam's emitters are not safe for concurrent use, and in
-// the order of the tasks.
+// A pool runs the tasks of one bundle. Only the bundle's own goroutine emits
+// results, since Beam's emitters are not safe for concurrent use, and in the order
+// of the tasks.
 type pool[R any] struct {
 	job    *job
 	ctx    context.Context
@@ -113,8 +111,8 @@ func newPool[R any](ctx context.Context, j *job) *pool[R] {
 	return &pool[R]{job: j, ctx: ctx, cancel: cancel}
 }
 
-// Go starts a task when the process has a free slot for it. Tasks that it does
-// not take stay with the runner.
+// Go starts a task when the process has a free slot for it. The runner keeps tasks
+// that Go does not accept.
 func (p *pool[R]) Go(task func(context.Context) (R, error)) error {
 	select {
 	case p.job.gate <- struct{}{}:

@@ -11,9 +11,9 @@ import (
 	"pretext/sharding"
 )
 
-// runInfo is run.json: when and how a folder was made. Nothing hashes or trusts
-// it. It may be given away with the folder, so it holds no secrets of URLs, and
-// no host and folders unless that is asked for.
+// runInfo is run.json: when and how a directory was made. No hash includes it and
+// no reader relies on it. Since it is published with the directory, it has no
+// secrets of URLs, and host and full paths only on request.
 type runInfo struct {
 	FormatVersion int       `json:"format_version"`
 	Stage         string    `json:"stage"`

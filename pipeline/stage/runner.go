@@ -34,33 +34,32 @@ const (
 // Runners are the names that [Runner] takes, the default first.
 var Runners = []string{Direct, Prism}
 
-// A Runner selects the Beam runner of the jobs and their concurrency. It decides no
-// byte of any output.
+// A Runner selects the Beam runner of the jobs and their concurrency. It does not
+// affect the bytes of any output.
 type Runner struct {
 	Name    string // one of [Runners]; empty for [DefaultRunner]
 	Workers int    // tasks at work at a time, at least 1
-	// Watch is called at the beginning of each stage with its meter, and the
-	// function that it returns at the end. It may be nil.
+	// Watch is called at the start of each stage with its meter; the function that
+	// it returns is called at the end. It may be nil.
 	Watch func(*Meter) (stop func())
-	// Note is told what a person should know before the work begins. It may be
-	// nil.
+	// Note receives messages for the user before work begins. It may be nil.
 	Note func(string)
-	// RecordPlaces has run.json name the host and whole paths; without it, it has
-	// the last elements of paths alone.
+	// RecordPlaces records the host and full paths in run.json, instead of base
+	// names alone.
 	RecordPlaces bool
 }
 
-// name is the runner's name, the default where none was given.
+// name returns the runner's name or the default.
 func (r Runner) name() string { return cmp.Or(r.Name, DefaultRunner) }
 
-// Tell calls Note if it is set and there is anything to say.
+// Tell calls Note unless it is nil or text is empty.
 func (r Runner) Tell(text string) {
 	if r.Note != nil && text != "" {
 		r.Note(text)
 	}
 }
 
-// execute runs a Beam pipeline of a stage whose folder is out.
+// execute runs a Beam pipeline of a stage whose directory is out.
 func (r Runner) execute(ctx context.Context, p *beam.Pipeline, out string) (err error) {
 	// Beam's own context is not cancelled: Prism panics when that happens while it
 	// starts its worker. The job's is, and ends the tasks, and so the run.
@@ -92,16 +91,16 @@ func (r Runner) execute(ctx context.Context, p *beam.Pipeline, out string) (err 
 	return err
 }
 
-// installGuard is a variable for the tests that show what the guard is good for.
+// installGuard is a variable so that tests can run without the guard.
 var installGuard = guard.Install
 
-// prismDescriptors is how many file descriptors a job of Prism may need for itself:
-// two listeners and both ends of some ten connections.
+// prismDescriptors is the number of file descriptors that a Prism job needs: two
+// listeners and both ends of about ten connections.
 const prismDescriptors = 40
 
-// checkDescriptors reports an error unless the process can open as many files as
-// Prism needs: without them Prism waits for minutes, or panics in goroutines of its
-// own, where nothing can recover.
+// checkDescriptors returns an error unless the process can open the files that
+// Prism needs. Without them Prism waits for minutes, or panics in its own
+// goroutines, which cannot be recovered.
 func checkDescriptors(out string) (err error) {
 	var files []*os.File
 	defer func() {
@@ -119,9 +118,9 @@ func checkDescriptors(out string) (err error) {
 	return nil
 }
 
-// privateTemp gives Prism a temporary folder of its own, below the stage's, and
-// returns the function that removes it: each job leaves an empty folder behind, and
-// that of a killed one is swept by the next run.
+// privateTemp gives Prism a temporary directory in the stage's, since each job
+// leaves an empty directory behind, and returns the function that removes it. The
+// next run removes that of a killed one.
 func privateTemp(out string) (restore func(), err error) {
 	folder, err := store.Open(out)
 	if err != nil {

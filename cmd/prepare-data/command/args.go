@@ -58,5 +58,5 @@ func noWords(cmd *cobra.Command, words []string) error {
 	if len(words) == 0 {
 		return nil
 	}
-	return usagef("%q is no flag, and %s takes no arguments: put files right after --wiki-dump or --books", words[0], cmd.Name())
+	return usagef("%q is not a flag, and %s takes no arguments: put files right after --wiki-dump or --books", words[0], cmd.Name())
 }

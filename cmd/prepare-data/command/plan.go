@@ -99,7 +99,7 @@ func printPlan(w io.Writer, p *pipeline.Plan, preset string, asJSON bool) error 
 	fmt.Fprintf(t, "text\t\tabout %s in %s\n", humanize.Bytes(p.TextBytes), humanize.Things(p.Documents, "document"))
 	fmt.Fprintf(t, "examples\t\tabout %s in %s\n", humanize.Count(p.Records), humanize.Things(int64(p.Shards), "shard"))
 	d := p.Disk
-	free := "nobody knows how much is free"
+	free := "free space unknown"
 	if d.Free >= 0 {
 		free = humanize.Bytes(d.Free) + " are free"
 	}

@@ -94,7 +94,7 @@ func (f *runFlags) addCommon(fs *pflag.FlagSet) {
 func (f *runFlags) pipeline(stderr io.Writer) (stage.Runner, error) {
 	r := f.runner
 	if f.Out == "" {
-		return r, usagef("no output directory: give --out DIR")
+		return r, usagef("no output folder: give --out DIR")
 	}
 	if r.Workers < 1 {
 		return r, usagef("--workers %d: must be at least 1", r.Workers)
