@@ -60,23 +60,24 @@ func (d *diagnosis) print(w io.Writer) error {
 // printCUDA writes a line for each library and GPU, or one line with the reason why
 // there is none.
 func printCUDA(w io.Writer, r gpu.Report) error {
-	var err error
+	var b strings.Builder
 	for _, l := range r.Libraries {
-		fmt.Fprintf(w, "cuda, %s: %s, %s\n", l.Name, l.Version, l.Path)
+		fmt.Fprintf(&b, "cuda, %s: %s, %s\n", l.Name, l.Version, l.Path)
 	}
 	if r.Problem != "" {
-		_, err = fmt.Fprintf(w, "cuda: %s\n", r.Problem)
+		fmt.Fprintf(&b, "cuda: %s\n", r.Problem)
 	}
 	for i, g := range r.GPUs {
-		fmt.Fprintf(w, "cuda:%d: %s, %s, compute capability %s, %d multiprocessors\n", i, g.Name, humanize.Bytes(int64(g.Memory)), g.Capability, g.Multiprocessors)
+		fmt.Fprintf(&b, "cuda:%d: %s, %s, compute capability %s, %d multiprocessors\n", i, g.Name, humanize.Bytes(int64(g.Memory)), g.Capability, g.Multiprocessors)
 		if g.Problem != "" {
-			_, err = fmt.Fprintf(w, "cuda:%d: cannot be used: %s\n", i, g.Problem)
+			fmt.Fprintf(&b, "cuda:%d: cannot be used: %s\n", i, g.Problem)
 			continue
 		}
-		_, err = fmt.Fprintf(w, "cuda:%d: %d kernels compiled in %.1f s; copies %.2f TB/s (read and written), matrix product in bf16 %.0f TFLOP/s\n", i, g.Kernels, g.CompileSeconds, g.Copy/1e12, g.FLOPS/1e12)
+		fmt.Fprintf(&b, "cuda:%d: %d kernels compiled in %.1f s; copies %.2f TB/s (read and written), matrix product in bf16 %.0f TFLOP/s\n", i, g.Kernels, g.CompileSeconds, g.Copy/1e12, g.FLOPS/1e12)
 		if len(g.Spilling) > 0 {
-			_, err = fmt.Fprintf(w, "cuda:%d: slower than they should be, since the driver gave them a stack: %s\n", i, strings.Join(g.Spilling, " "))
+			fmt.Fprintf(&b, "cuda:%d: slower than they should be, since the driver gave them a stack: %s\n", i, strings.Join(g.Spilling, " "))
 		}
 	}
+	_, err := io.WriteString(w, b.String())
 	return err
 }

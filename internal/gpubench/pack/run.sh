@@ -3,7 +3,7 @@
 # that make gpu-pack wrote. It needs NVIDIA's driver and cuBLASLt, no Go and no
 # network.
 #
-#   ./run.sh [-o DIR] [-d sim] [PART]...
+#   ./run.sh [-o DIR] [-z FILE] [-d sim] [PART]...
 #
 #   look      machine, driver, libraries, train-bert doctor         1 minute
 #   check     every kernel, every product, the backend's tests      5
@@ -15,22 +15,24 @@
 #
 # Without PART all of them. Every step writes its output to DIR (default results)
 # as it goes, under its own time limit; summary.txt has a line for each, and
-# DIR/results.tar.gz holds them all and is written again after each. The exit code
-# is 1 if a step failed.
+# FILE (default DIR/results.tar.gz) holds them all and is written again after each.
+# The exit code is 1 if a step failed.
 #
 # -d sim rehearses on the simulator, in small sizes: no figure counts.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-out=results device=cuda:0
-while getopts o:d:h option; do
+out=results device=cuda:0 archive=
+while getopts o:z:d:h option; do
 	case $option in
 	o) out=$OPTARG ;;
+	z) archive=$OPTARG ;;
 	d) device=$OPTARG ;;
 	*) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | head -n -1; exit 2 ;;
 	esac
 done
 shift $((OPTIND - 1))
 mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 1
+archive=${archive:-$out/results.tar.gz}
 bench=$here/gpubench failed=0
 
 # step NAME SECONDS COMMAND...: runs a command with its output in NAME.txt.
@@ -42,8 +44,8 @@ step() {
 	rc=${PIPESTATUS[0]}
 	[ "$rc" -eq 0 ] || failed=1
 	printf '%-24s exit %3d  %4d s of %d  %s\n' "$name" "$rc" $((SECONDS - begin)) "$limit" "$*" >>"$out/summary.txt"
-	tar -czf "$out/.results" -C "$out" --exclude=results.tar.gz --exclude=.results --exclude='*.safetensors' . 2>/dev/null
-	mv "$out/.results" "$out/results.tar.gz"
+	tar -czf "$archive.new" -C "$out" --exclude='*.tar.gz*' --exclude='*.safetensors' . 2>/dev/null
+	mv "$archive.new" "$archive"
 }
 
 # Tests that open the GPU themselves; a rehearsal has them use the simulator.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -251,12 +252,30 @@ func TestEveryFailureNamesItsCallAndFreesTheRest(t *testing.T) {
 		if !errors.As(err, &e) || e.Call != strings.TrimSuffix(name, "_v2") || e.Code != 719 || e.Name == "" || !strings.Contains(err.Error(), e.Call+": ") {
 			t.Errorf("call %d, %s: got %v", i+1, name, err)
 		}
+		isRetain := func(call string) bool { return strings.HasPrefix(call, "cuDevicePrimaryCtxRetain") }
+		isRelease := func(call string) bool { return strings.HasPrefix(call, "cuDevicePrimaryCtxRelease") }
+		if slices.ContainsFunc(after, isRetain) && !isRetain(name) && !slices.ContainsFunc(after, isRelease) {
+			t.Errorf("call %d, %s: the context is not released", i+1, name)
+		}
 		// All that there was is freed, but for what the failed call was to free.
 		for _, call := range after {
 			if freed := strings.Contains(name, "Free") || strings.Contains(name, "Destroy") || strings.Contains(name, "Unload") || strings.Contains(name, "Release"); strings.HasPrefix(call, "LEAK") && !freed {
 				t.Errorf("call %d, %s: %s", i+1, name, call)
 			}
 		}
+	}
+}
+
+func TestADeviceThatFailedIsClosedWithOneError(t *testing.T) {
+	drivertest.New(t)
+	d := open(t)
+	for range 3 {
+		must(t, func() (device.Pointer, error) { return d.Alloc(16) })
+	}
+	t.Setenv("FAKE_FAIL", "cuMemFree_v2")
+	t.Setenv("FAKE_FAIL_CODE", "700")
+	if err := d.Close(); err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "cuMemFree: CUDA_ERROR_FAKE_700 (700)") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -54,7 +54,7 @@ func Open(ordinal int) (device.Device, error) {
 	g, _, err := load()
 	if err == nil {
 		if err = g.attach(ordinal); err != nil {
-			err = errors.Join(err, g.release())
+			err = errors.Join(append([]error{err}, g.release()...)...)
 		}
 	}
 	if err != nil {
@@ -252,9 +252,23 @@ func (g *gpu) Properties() device.Properties { return g.properties }
 
 // Close waits for queued work and frees everything that the device created. Each
 // resource is freed even where freeing another one failed.
-func (g *gpu) Close() error { return errors.Join(g.Sync(), g.release()) }
+func (g *gpu) Close() error {
+	errs := append([]error{g.Sync()}, g.release()...)
+	// A device that failed answers every call with the same code: one is enough.
+	seen := map[int]bool{}
+	return errors.Join(slices.DeleteFunc(errs, func(err error) bool {
+		var e *device.Error
+		if !errors.As(err, &e) {
+			return false
+		}
+		again := seen[e.Code]
+		seen[e.Code] = true
+		return again
+	})...)
+}
 
-func (g *gpu) release() error {
+// release frees everything and returns the errors, nil ones among them.
+func (g *gpu) release() []error {
 	var errs []error
 	for _, p := range slices.Sorted(maps.Keys(g.products)) {
 		errs = append(errs, g.FreeProduct(p))
@@ -283,5 +297,5 @@ func (g *gpu) release() error {
 	}
 	C.free(unsafe.Pointer(g.c))
 	g.c = nil
-	return errors.Join(errs...)
+	return errs
 }

@@ -3,6 +3,7 @@
 package kernels_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -38,4 +39,12 @@ func openGPU() (device.Device, error) {
 		return sim.NewGPU(sim.Options{Seed: 1}), nil
 	}
 	return driver.Open(0)
+}
+
+func newHardware(d device.Device) (*hardware, error) {
+	h := &hardware{device: d, modules: map[kernelName]device.Module{}}
+	var err, err2 error
+	h.stream, err = d.NewStream()
+	h.host, err2 = d.AllocHost(1 << 20)
+	return h, errors.Join(err, err2)
 }

@@ -30,14 +30,6 @@ type kernelName struct {
 	module, name string
 }
 
-func newHardware(d device.Device) (*hardware, error) {
-	h := &hardware{device: d, modules: map[kernelName]device.Module{}}
-	var err, err2 error
-	h.stream, err = d.NewStream()
-	h.host, err2 = d.AllocHost(1 << 20)
-	return h, errors.Join(err, err2)
-}
-
 // begin waits until no other check runs, and returns what ends this one.
 func (h *hardware) begin() (end func()) {
 	h.Lock()

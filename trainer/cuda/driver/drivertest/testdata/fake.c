@@ -246,18 +246,25 @@ struct layout { int magic, type; uint64_t rows, cols; int64_t ld, stride; int co
 struct preference { int magic; uint64_t workspace; uint32_t alignment[4]; };
 enum { DESC = 0x11, LAYOUT = 0x22, PREFERENCE = 0x33, HANDLE = 0x44 };
 
-static void *make(int magic, size_t n) { int *p = calloc(1, n); *p = magic; return p; }
+static int objects; // alive, but for handles
+static void *make(int magic, size_t n) { int *p = calloc(1, n); *p = magic; objects += magic != HANDLE; return p; }
 static int destroy(void *p, int magic) {
 	if (*(int *)p != magic)
 		return CUBLAS_STATUS_INVALID_VALUE;
 	*(int *)p = 0; // not freed: a second time is refused
+	objects -= magic != HANDLE;
 	return 0;
 }
 static uint64_t number(const void *value, size_t n) { uint64_t v = 0; memcpy(&v, value, n); return v; }
 
 EXPORT size_t cublasLtGetVersion(void) { return setting("FAKE_BLAS_VERSION", 120604); }
 EXPORT cublasStatus_t cublasLtCreate(cublasLtHandle_t *h) { CALL("") *h = make(HANDLE, 8); return 0; }
-EXPORT cublasStatus_t cublasLtDestroy(cublasLtHandle_t h) { CALL("") return destroy(h, HANDLE); }
+EXPORT cublasStatus_t cublasLtDestroy(cublasLtHandle_t h) {
+	CALL("")
+	if (objects > 0)
+		called(0, "LEAK", " descriptors=%d", objects);
+	return destroy(h, HANDLE);
+}
 EXPORT cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *d, cublasComputeType_t compute, cudaDataType scale) {
 	CALL("compute=%d scale=%d", compute, scale)
 	struct desc *p = *d = make(DESC, sizeof *p);
