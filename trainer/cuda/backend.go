@@ -26,7 +26,7 @@ var _ trainer.Backend = (*Backend)(nil)
 // New returns the backend of a device. The caller closes the device after all
 // models are closed.
 func New(d device.Device) *Backend {
-	return &Backend{device: d, modules: map[kernels.Type]kernelSet{}, limits: limits{maxChunk, maxPiece}}
+	return &Backend{device: d, modules: map[kernels.Type]kernelSet{}, limits: defaultLimits}
 }
 
 // ErrClosed is returned by the methods of a closed model.
@@ -83,7 +83,7 @@ func supported(c trainer.Config, o trainer.Options) error {
 	if _, ok := types[o.Precision]; !ok {
 		errs = append(errs, fmt.Errorf("precision %q: must be %q, %q or %q", o.Precision, trainer.Float32, trainer.BFloat16, trainer.Float16))
 	}
-	if s := newShape(c, o, limits{maxChunk, maxPiece}); s.sequences > maxGridYZ {
+	if s := newShape(c, o, defaultLimits); s.sequences > maxGridYZ {
 		errs = append(errs, fmt.Errorf("%d sequences in a batch: must be at most %d", o.Sequences, maxGridYZ-(s.sequences-o.Sequences)))
 	}
 	return errors.Join(errs...)
@@ -104,7 +104,7 @@ func (b *Backend) AutoTokens(c trainer.Config, h trainer.Heads, o trainer.Option
 	tokens := autoMost
 	for tokens > autoLeast {
 		o.Tokens, o.Sequences, o.Masked = tokens, tokens/16, tokens/5
-		s := newShape(c, o, limits{maxChunk, maxPiece})
+		s := newShape(c, o, defaultLimits)
 		l := newLayout(c, h, s)
 		if float64(requestsFor(c, h, o, s, &l, &buffers{}).size()) <= autoMemory*total {
 			break

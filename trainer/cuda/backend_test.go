@@ -5,6 +5,7 @@ import (
 
 	"pretext/trainer"
 	"pretext/trainer/backendtest"
+	"pretext/trainer/cuda/device"
 	"pretext/trainer/cuda/sim"
 )
 
@@ -12,9 +13,15 @@ import (
 // runs streams, blocks and warps in an order chosen by seed. Every buffer is an
 // allocation of its own.
 func simulated(seed uint64) *Backend {
-	b := New(sim.NewGPU(sim.Options{Seed: seed, Memory: 4 << 30}))
+	b := onDevice(sim.NewGPU(sim.Options{Seed: seed, Memory: 4 << 30}))
 	b.apart = true
-	b.limits.piece = 7 // rows, so that some targets are frequent
+	return b
+}
+
+// onDevice returns a backend with limits for small models.
+func onDevice(d device.Device) *Backend {
+	b := New(d)
+	b.limits = limits{chunk: maxChunk, piece: 7, workspace: 64} // small pieces, so that some targets are frequent
 	return b
 }
 

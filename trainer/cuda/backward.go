@@ -104,7 +104,7 @@ func (m *model) attendGrad(d *batch, i int, k kept, dctx device.Pointer) {
 func (m *model) embedGrad(d *batch, dy, dz device.Pointer) {
 	e, h := m.b.embedded, m.c.HiddenSize
 	m.launch("dropout_rows", rowsGrid(d.tokens), m.b.do, dy, d.all, m.dropping(m.c.HiddenDropout, dropout.Embeddings, 0), int32(h))
-	m.normGrad(dz, 0, m.b.do, e, m.p.embedNorm, d.all, kernels.Dropout{Keep: 256, Scale: 1})
+	m.normGrad(dz, 0, m.b.do, e, m.p.embedNorm, d.all, keepAll)
 	m.addRows("add_rows_f32", m.p.word.dw, dz, d.words)
 	m.addRows("add_rows_f32", m.p.position.dw, dz, d.places)
 	m.addRows("add_rows_f32", m.p.segment.dw, dz, d.kinds)

@@ -97,7 +97,7 @@ func (r *requests) parameters(b *buffers, l *layout) {
 	}
 	r.want("control", &b.control, 64)
 	r.want("sums", &b.sums, 8*3*sumSlots)
-	r.want("workspace", &b.workspace, workspaceBytes)
+	r.want("workspace", &b.workspace, r.s.workspace)
 	if !r.train {
 		return
 	}
@@ -106,7 +106,7 @@ func (r *requests) parameters(b *buffers, l *layout) {
 	r.floats("gradients", &b.g, l.size)
 	r.want("parts", &b.parts, 16*len(parts))
 	r.want("bounds", &b.bounds, 4*len(bounds))
-	r.want("decays", &b.decays, len(l.specs))
+	r.want("decays", &b.decays, roundUp(len(l.specs), 4))
 	r.floats("squares", &b.squares, len(parts))
 	r.floats("squares of LAMB", &b.moved, 2*len(parts))
 	r.floats("ratios", &b.ratios, len(l.specs))

@@ -105,7 +105,7 @@ func steps(m trainer.Model, n int) error {
 func TestAStepAllocatesNothing(t *testing.T) {
 	t.Parallel()
 	d := newTapped(1)
-	m := openTiny(t, New(d), tinyOptions)
+	m := openTiny(t, onDevice(d), tinyOptions)
 	if d.created["memory"] != 1 {
 		t.Errorf("%d allocations of memory by Open, want one", d.created["memory"])
 	}
@@ -139,7 +139,7 @@ func TestAMissingWaitIsSeen(t *testing.T) {
 	for skip, want := range map[string]string{"": "", "upload": string(sim.RaceInStreams), "use": string(sim.RaceInStreams), "host": string(sim.HostChanged)} {
 		for seed := range uint64(2) {
 			d := newTapped(seed)
-			m := openTiny(t, New(d), tinyOptions)
+			m := openTiny(t, onDevice(d), tinyOptions)
 			d.skip = skip
 			err := steps(m, 1)
 			if skip == "" && err != nil || skip != "" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -258,7 +258,7 @@ func TestDeterministicBitsDoNotDependOnTheOrder(t *testing.T) {
 	var all []map[string][]float64
 	for seed := range uint64(2) {
 		d := newTapped(20 + seed)
-		m := openTiny(t, New(d), o)
+		m := openTiny(t, onDevice(d), o)
 		for range 2 {
 			if err := m.Accumulate(batch, trainer.Coef{MLM: 0.1, NSP: 0.1}, true); err != nil {
 				t.Fatal(err)

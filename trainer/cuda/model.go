@@ -72,7 +72,7 @@ func (b *Backend) open(c trainer.Config, h trainer.Heads, o trainer.Options) (*m
 		m.b.copy, m.b.dlogits = m.b.w, m.b.logits
 	}
 	main := &queue{device: b.device, kernels: set}
-	m.products = products{queue: main, element: t.element, workspace: m.b.workspace, prefix: planPrefix(b.device.Properties())}
+	m.products = products{queue: main, element: t.element, workspace: m.b.workspace, bytes: m.shape.workspace, prefix: planPrefix(b.device.Properties())}
 	m.copies = queue{device: b.device}
 	m.p = viewer{&m.layout, m.b.copy, m.b.w, m.b.g, t.element.Size(), c.HiddenSize}.views(c, h)
 	m.forced = b.gelu
@@ -96,15 +96,15 @@ func (m *model) layer(i int) kept {
 // prepare makes streams, events and host memory, and initializes device memory.
 func (m *model) prepare() error {
 	var err error
-	make := func(n int) (b []byte) {
+	pinned := func(n int) (b []byte) {
 		if err == nil {
 			b, err = m.device.AllocHost(n)
 		}
 		return b
 	}
-	m.staging, m.results = make(stagingBytes), make(resultBytes)
+	m.staging, m.results = pinned(stagingBytes), pinned(resultBytes)
 	for i := range m.slots {
-		m.slots[i] = slot{host: make(slotBytes(m.shape)), base: m.b.slots[i]}
+		m.slots[i] = slot{host: pinned(slotBytes(m.shape)), base: m.b.slots[i]}
 	}
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (m *model) tables() {
 			decays[len(decays)-1] = 1
 		}
 	}
-	m.upload(m.b.decays, decays)
+	m.upload(m.b.decays, append(decays, make([]byte, roundUp(len(decays), 4)-len(decays))...))
 	m.upload(m.b.bounds, packAll(bounds))
 	m.upload(m.b.parts, packAll(parts))
 }
@@ -227,7 +227,7 @@ func (m *model) done() { m.record(m.slots[1-m.next].consumed) }
 // dropping returns the kernels' argument for dropout at a site.
 func (m *model) dropping(p float64, kind dropout.Kind, layer int) kernels.Dropout {
 	if !m.training {
-		return kernels.Dropout{Keep: 256, Scale: 1}
+		return keepAll
 	}
 	scale := dropout.New(m.o.Seed, p).Scale()
 	return kernels.Dropout{Seed: m.o.Seed, Site: uint32(dropout.At(kind, layer)), Keep: uint32(math.Round(256 / scale)), Scale: float32(scale)}

@@ -7,15 +7,12 @@ import (
 	"pretext/trainer/cuda/device"
 )
 
-// workspaceBytes is the memory that products may use for themselves: what NVIDIA
-// recommends for cuBLASLt on sm_90.
-const workspaceBytes = 32 << 20
-
 // products plans every shape once and queues products.
 type products struct {
 	*queue
 	element   device.DataType
 	workspace device.Pointer
+	bytes     int // of the workspace
 	plans     map[device.Matmul]device.Product
 	prefix    string            // of names in a checkpoint: the device
 	saved     map[string]string // algorithms of earlier runs by name, also of other devices
@@ -37,7 +34,7 @@ func (p *products) plan(m device.Matmul) (device.Product, error) {
 	if plan, ok := p.plans[m]; ok {
 		return plan, nil
 	}
-	plan, err := p.device.Plan(m, workspaceBytes, p.saved[p.planName(m)])
+	plan, err := p.device.Plan(m, p.bytes, p.saved[p.planName(m)])
 	if err != nil {
 		return 0, err
 	}

@@ -16,6 +16,7 @@ type shape struct {
 	pooled, pooledRows   int // capacity and quantum of the rows of the pooler: real sequences
 	masked, chunk        int // capacity, a multiple of the chunk
 	piece, pieces        int // rows of a piece (see grouped), and capacity
+	workspace            int // bytes, of products
 	vocabulary           int // rounded up to 64; the added words have zero weights and no logits
 }
 
@@ -28,12 +29,19 @@ const (
 	maxChunk   = 2048 // masked tokens: logits of 2048 × 30,528 in 16 bits are 125 MB
 )
 
-// limits bound parts of a shape. Tests lower them.
-type limits struct{ chunk, piece int }
+// limits bound parts of a model. Tests lower them.
+type limits struct {
+	chunk, piece int
+	workspace    int // bytes that products may use for themselves
+}
+
+// defaultLimits are those of a GPU. NVIDIA recommends the workspace for cuBLASLt
+// on sm_90.
+var defaultLimits = limits{maxChunk, maxPiece, 32 << 20}
 
 // newShape returns the shape for a model's options.
 func newShape(c trainer.Config, o trainer.Options, most limits) shape {
-	s := shape{piece: most.piece, tokenQuantum: quantum(o.Tokens), pooledRows: quantum(o.Sequences), vocabulary: roundUp(c.VocabSize, 64)}
+	s := shape{piece: most.piece, workspace: most.workspace, tokenQuantum: quantum(o.Tokens), pooledRows: quantum(o.Sequences), vocabulary: roundUp(c.VocabSize, 64)}
 	s.tokens = roundUp(o.Tokens, s.tokenQuantum)
 	s.sequences = o.Sequences + (s.tokenQuantum-1+c.MaxPositions-1)/c.MaxPositions
 	s.pooled = roundUp(o.Sequences, s.pooledRows)

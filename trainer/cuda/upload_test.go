@@ -20,7 +20,7 @@ func BenchmarkPack(b *testing.B) {
 		lengths = append(lengths, 510)
 	}
 	batch := ragged(r, c, lengths...)
-	s := newShape(c, trainer.Options{Tokens: 1 << 16, Sequences: 256, Masked: batch.Masked()}, limits{maxChunk, maxPiece})
+	s := newShape(c, trainer.Options{Tokens: 1 << 16, Sequences: 256, Masked: batch.Masked()}, defaultLimits)
 	p, to := packer{c: c, h: h, shape: s}, &slot{host: make([]byte, slotBytes(s))}
 	b.SetBytes(int64(batch.Tokens()) * 4)
 	for b.Loop() {

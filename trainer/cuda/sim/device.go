@@ -34,6 +34,7 @@ type Device struct {
 	now       *work   // what runs
 	unordered uint32  // first interval of the oldest work that is not known to be done before it; 0: there is none
 	failed    error   // the first fault of a stream
+	looked    lookedUp
 }
 
 // New makes a device.

@@ -202,7 +202,7 @@ func (d *Device) step() {
 // be done before it.
 func (d *Device) begin(w *work) {
 	d.interval++
-	w.first, d.now, d.unordered = d.interval, w, 0
+	w.first, d.now, d.unordered, d.looked = d.interval, w, 0, lookedUp{}
 	for _, o := range d.history {
 		if !w.clock.has(o.stream, o.number) {
 			d.unordered = o.first
@@ -218,11 +218,31 @@ func (d *Device) conflict(interval uint32) *work {
 	if d.now == nil || d.unordered == 0 || interval < d.unordered || interval >= d.now.first {
 		return nil
 	}
-	i := sort.Search(len(d.history), func(i int) bool { return d.history[i].first > interval }) - 1
-	if i < 0 || d.now.clock.has(d.history[i].stream, d.history[i].number) {
-		return nil
+	if interval < d.looked.first || interval >= d.looked.end { // not the work of the last question
+		d.looked = d.lookUp(interval)
 	}
-	return d.history[i]
+	return d.looked.other
+}
+
+// A lookedUp is the answer of conflict for the intervals of a piece of work.
+type lookedUp struct {
+	first, end uint32
+	other      *work
+}
+
+func (d *Device) lookUp(interval uint32) lookedUp {
+	i := sort.Search(len(d.history), func(i int) bool { return d.history[i].first > interval }) - 1
+	l := lookedUp{end: d.now.first}
+	if i+1 < len(d.history) {
+		l.end = d.history[i+1].first
+	}
+	if i >= 0 {
+		l.first = d.history[i].first
+		if o := d.history[i]; !d.now.clock.has(o.stream, o.number) {
+			l.other = o
+		}
+	}
+	return l
 }
 
 // bytes checks an access of a copy or a product to n bytes, and returns them.
