@@ -19,7 +19,7 @@ build: ## static release binaries
 # train-bert for NVIDIA GPUs. It needs a C compiler to build and glibc to run, and
 # nothing of NVIDIA's before it opens a GPU; without one it computes on the processor.
 build-cuda:
-	CGO_ENABLED=1 go build -trimpath -ldflags='-s -w' -o bin/train-bert ./cmd/train-bert
+	CGO_ENABLED=1 go build -tags osusergo,netgo -trimpath -ldflags='-s -w' -o bin/train-bert ./cmd/train-bert
 
 test:
 	go test ./...
@@ -207,9 +207,9 @@ $(BENCHTORCH):
 PACK := bin/gpu-pack
 gpu-pack:
 	rm -rf $(PACK) && mkdir -p $(PACK)
-	go build -trimpath -ldflags='-s -w' -o $(PACK)/ ./cmd/train-bert ./internal/gpubench
-	go test -c -tags gpu -trimpath -ldflags='-s -w' -o $(PACK)/kernels.test ./trainer/cuda/kernels
-	go test -c -tags gpu -trimpath -ldflags='-s -w' -o $(PACK)/driver.test ./trainer/cuda/driver
+	CGO_ENABLED=1 go build -tags osusergo,netgo -trimpath -ldflags='-s -w' -o $(PACK)/ ./cmd/train-bert ./internal/gpubench
+	CGO_ENABLED=1 go test -c -tags gpu,osusergo,netgo -trimpath -ldflags='-s -w' -o $(PACK)/kernels.test ./trainer/cuda/kernels
+	CGO_ENABLED=1 go test -c -tags gpu,osusergo,netgo -trimpath -ldflags='-s -w' -o $(PACK)/driver.test ./trainer/cuda/driver
 	go run ./cmd/prepare-data demo --out $(PACK)/demo.tmp --quiet
 	mv $(PACK)/demo.tmp/shards $(PACK)/demo && rm -rf $(PACK)/demo.tmp
 	cp internal/gpubench/pack/* internal/gpubench/lengths/* $(PACK)/

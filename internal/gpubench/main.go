@@ -1,8 +1,9 @@
-// Command gpubench measures training steps and matrix products on a GPU, for the
-// folder that make gpu-pack writes:
+// Command gpubench measures training steps, inference and matrix products on a GPU,
+// for the folder that make gpu-pack writes:
 //
 //	gpubench step --model large --lengths wikipedia-512 --precision bf16 --seconds 60
-//	gpubench step --model large --lengths wikipedia-128 --kernels    # by kernel, too
+//	gpubench step --lengths wikipedia-128,full-128 --kernels         # by kernel, too
+//	gpubench infer --model base --lengths wikipedia-128              # losses without gradients
 //	gpubench products --tokens 65536                                 # every product of BERT-large
 //	gpubench lengths wikipedia-512                                   # one line a length and count, for other tools
 //
@@ -43,21 +44,22 @@ type options struct {
 	vocab     int
 	seconds   float64
 	kernels   bool
+	train     bool // false: inference
 }
 
 func run(args []string, w io.Writer) error {
 	if len(args) == 0 {
-		return fmt.Errorf("give a command: step, products or lengths")
+		return fmt.Errorf("give a command: step, infer, products or lengths")
 	}
 	var o options
 	fs := flag.NewFlagSet("gpubench "+args[0], flag.ContinueOnError)
 	fs.StringVar(&o.device, "device", "cuda:0", "cuda:N, or sim")
 	fs.StringVar(&o.model, "model", "large", "size of the model: "+strings.Join(trainer.PresetNames(), ", "))
-	fs.StringVar(&o.lengths, "lengths", "wikipedia-512", "lengths of the sequences: "+strings.Join(lengthNames(), ", ")+", or full-N")
+	fs.StringVar(&o.lengths, "lengths", "wikipedia-512", "lengths of the sequences, separated by commas: "+strings.Join(lengthNames(), ", ")+", full-N")
 	fs.StringVar(&o.precision, "precision", "bf16", "fp32, bf16 or fp16")
 	fs.IntVar(&o.tokens, "tokens", 65536, "tokens in a step, which is one micro-batch")
 	fs.IntVar(&o.vocab, "vocab", 30522, "tokens of the vocabulary")
-	fs.Float64Var(&o.seconds, "seconds", 60, "least time to measure")
+	fs.Float64Var(&o.seconds, "seconds", 60, "least time to measure, for each of the lengths")
 	fs.BoolVar(&o.kernels, "kernels", false, "then time each kernel and product, in a few more steps")
 	if err := fs.Parse(args[1:]); err != nil {
 		return err
@@ -65,18 +67,19 @@ func run(args []string, w io.Writer) error {
 	switch args[0] {
 	case "lengths":
 		return printLengths(w, fs.Arg(0))
-	case "step", "products":
+	case "step", "infer", "products":
 	default:
-		return fmt.Errorf("unknown command %q: step, products or lengths", args[0])
+		return fmt.Errorf("unknown command %q: step, infer, products or lengths", args[0])
 	}
 	d, err := o.open()
 	if err != nil {
 		return err
 	}
-	if args[0] == "step" {
-		err = o.step(w, d)
-	} else {
+	if args[0] == "products" {
 		err = o.products(w, d)
+	} else {
+		o.train = args[0] == "step"
+		err = o.step(w, d)
 	}
 	if closing := d.Close(); err == nil {
 		err = closing

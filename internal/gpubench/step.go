@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"pretext/trainer"
@@ -17,7 +18,7 @@ import (
 
 // A stepResult is what step prints.
 type stepResult struct {
-	Kind        string  `json:"kind"` // "step"
+	Kind        string  `json:"kind"` // "step" or "infer"
 	Device      string  `json:"device"`
 	BLAS        string  `json:"blas"`
 	Model       string  `json:"model"`
@@ -32,22 +33,32 @@ type stepResult struct {
 	Most        float64 `json:"max_ms"`
 	Sequences   float64 `json:"sequences_per_second"`
 	TokenRate   float64 `json:"tokens_per_second"`
-	TFLOPS      float64 `json:"tflop_per_second"` // of the model: 3 × the operations of the forward pass
+	TFLOPS      float64 `json:"tflop_per_second"` // of the model: a step is 3 × the operations of its forward pass
 	OpenSeconds float64 `json:"open_seconds"`
 	FirstLoss   float64 `json:"first_loss"`
 	LastLoss    float64 `json:"last_loss"`
 }
 
-// A bench is a model that trains on made-up sequences, with dropout and AdamW.
+// A bench is a model that trains on made-up sequences, with dropout and AdamW, or
+// computes their losses.
 type bench struct {
 	model   trainer.Model
+	train   bool
 	config  trainer.Config
-	batches []*trainer.Batch
+	made    []made
+	batches []*trainer.Batch // those of one of made, which are measured
 	next    int
 }
 
+// made is the batches of a distribution of lengths.
+type made struct {
+	lengths string
+	batches []*trainer.Batch
+}
+
 // step measures training steps of one micro-batch each: batch upload, forward,
-// backward, update.
+// backward, update. Without o.train it measures upload and forward alone. One
+// model takes all distributions of lengths, one after the other.
 func (o *options) step(w io.Writer, d device.Device) error {
 	begin := time.Now()
 	t := newTimed(d)
@@ -55,33 +66,48 @@ func (o *options) step(w io.Writer, d device.Device) error {
 	if err != nil {
 		return err
 	}
-	r := stepResult{Kind: "step", Device: d.Properties().Name, BLAS: d.Properties().BLAS, Model: o.model, Lengths: o.lengths, Precision: o.precision, Tokens: o.tokens, OpenSeconds: time.Since(begin).Seconds()}
-	err = b.measure(&r, time.Duration(o.seconds*float64(time.Second)))
-	if err == nil {
-		err = write(w, r)
-	}
-	if err == nil && o.kernels {
-		err = b.byKernel(w, t)
+	open := time.Since(begin).Seconds()
+	for _, made := range b.made {
+		r := stepResult{Kind: "infer", Device: d.Properties().Name, BLAS: d.Properties().BLAS, Model: o.model, Lengths: made.lengths, Precision: o.precision, Tokens: o.tokens, OpenSeconds: open}
+		if o.train {
+			r.Kind = "step"
+		}
+		b.batches = made.batches
+		err = b.measure(&r, time.Duration(o.seconds*float64(time.Second)))
+		if err == nil {
+			err = write(w, r)
+		}
+		if err == nil && o.kernels {
+			err = b.byKernel(w, t)
+		}
+		if err != nil {
+			break
+		}
 	}
 	return errors.Join(err, b.model.Close())
 }
 
-// openBench opens the model with initial weights, and makes its batches.
+// openBench makes the batches, and opens a model with initial weights for them.
 func (o *options) openBench(d device.Device) (*bench, error) {
-	lengths, err := readLengths(o.lengths)
-	if err != nil {
-		return nil, err
-	}
-	b := &bench{}
+	b := &bench{train: o.train}
+	var err error
 	if b.config, err = trainer.Preset(o.model, o.vocab); err != nil {
 		return nil, err
 	}
-	limits := trainer.Options{Tokens: o.tokens, Precision: trainer.Precision(o.precision), Train: true, Seed: 1, Optimizer: trainer.DefaultOptimizer(trainer.AdamW)}
-	const batches = 4
-	for i := range batches {
-		made := o.madeUp(lengths.draw(o.tokens, rand.New(rand.NewPCG(uint64(i), 1))), lengths.longest)
-		limits.Sequences, limits.Masked = max(limits.Sequences, made.Sequences()), max(limits.Masked, made.Masked())
-		b.batches = append(b.batches, made)
+	limits := trainer.Options{Tokens: o.tokens, Precision: trainer.Precision(o.precision), Train: o.train, Seed: 1, Optimizer: trainer.DefaultOptimizer(trainer.AdamW)}
+	for name := range strings.SplitSeq(o.lengths, ",") {
+		lengths, err := readLengths(name)
+		if err != nil {
+			return nil, err
+		}
+		m := made{lengths: name}
+		const batches = 4
+		for i := range batches {
+			batch := o.madeUp(lengths.draw(o.tokens, rand.New(rand.NewPCG(uint64(i), 1))), lengths.longest)
+			limits.Sequences, limits.Masked = max(limits.Sequences, batch.Sequences()), max(limits.Masked, batch.Masked())
+			m.batches = append(m.batches, batch)
+		}
+		b.made = append(b.made, m)
 	}
 	heads := trainer.PretrainHeads()
 	if b.model, err = cuda.New(d).Open(b.config, heads, limits); err != nil {
@@ -119,23 +145,32 @@ func (o *options) madeUp(lengths []int, longest int) *trainer.Batch {
 	return b
 }
 
-// once trains a step. It returns the loss and the batch.
+// once trains a step, or computes the losses of a batch. It returns their mean and
+// the batch.
 func (b *bench) once() (float64, *trainer.Batch, error) {
 	batch := b.batches[b.next%len(b.batches)]
 	b.next++
 	counts := trainer.Counts{MaskedWeight: float64(batch.Masked()), NSP: float64(batch.Sequences())}
-	if err := b.model.Accumulate(batch, counts.Coef(), true); err != nil {
-		return 0, nil, err
-	}
-	info, err := b.model.Apply(trainer.Schedule{Kind: trainer.Constant, Peak: 1e-4, Steps: 1})
+	sums, err := b.sums(batch, counts)
 	if err != nil {
 		return 0, nil, err
 	}
-	loss := info.Sums.MLMLoss/counts.MaskedWeight + info.Sums.NSPLoss/counts.NSP
+	loss := sums.MLMLoss/counts.MaskedWeight + sums.NSPLoss/counts.NSP
 	if math.IsNaN(loss) || math.IsInf(loss, 0) {
 		return 0, nil, fmt.Errorf("step %d: the loss is %v", b.next, loss)
 	}
 	return loss, batch, nil
+}
+
+func (b *bench) sums(batch *trainer.Batch, counts trainer.Counts) (trainer.Sums, error) {
+	if !b.train {
+		return b.model.Forward(batch, nil)
+	}
+	if err := b.model.Accumulate(batch, counts.Coef(), true); err != nil {
+		return trainer.Sums{}, err
+	}
+	info, err := b.model.Apply(trainer.Schedule{Kind: trainer.Constant, Peak: 1e-4, Steps: 1})
+	return info.Sums, err
 }
 
 // measure warms up for two rounds of the batches and then trains for a time.
@@ -164,6 +199,9 @@ func (b *bench) measure(r *stepResult, d time.Duration) error {
 		r.LastLoss = loss
 	}
 	r.Seconds = time.Since(begin).Seconds()
+	if !b.train {
+		operations /= 3 // no backward pass
+	}
 	slices.Sort(took)
 	r.Median, r.Least, r.Most = took[len(took)/2], took[0], took[len(took)-1]
 	r.MeanLength = float64(r.Steps*r.Tokens) / float64(sequences)

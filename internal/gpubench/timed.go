@@ -149,6 +149,7 @@ func (b *bench) byKernel(w io.Writer, t *timed) error {
 		}
 	}
 	t.on = false
+	defer clear(t.total)
 	all := 0.0
 	for _, r := range t.total {
 		all += r.Time

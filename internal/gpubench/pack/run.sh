@@ -9,7 +9,8 @@
 #   check     every kernel, every product, the backend's tests      5
 #   sanitize  memcheck, racecheck, initcheck on small steps         3
 #   products  cuBLASLt's products of a layer, by epilogue           1
-#   steps     steps of BERT-large, 512 and 128 tokens, by kernel    5
+#   steps     steps of BERT-large, 512 and 128 tokens, by kernel,
+#             and inference                                         6
 #   torch     the same steps in PyTorch                             8
 #   curve     300 steps in each precision                           5
 #
@@ -106,13 +107,14 @@ products() {
 steps() {
 	if [ -n "$rehearsal" ]; then
 		step step-small 300 "$bench" step -device sim -model tiny -vocab 64 -lengths wikipedia-128 -tokens 100 -seconds 0.01 -kernels
+		step infer-small 300 "$bench" infer -device sim -model tiny -vocab 64 -lengths full-32 -tokens 32 -seconds 0.01
 		return
 	fi
-	local lengths
-	for lengths in uniform-512 wikipedia-512 wikipedia-128 full-512 full-128; do
-		step "step-large-$lengths" 90 "$bench" step -device "$device" -model large -lengths "$lengths" -seconds $([ "$lengths" = uniform-512 ] && echo 60 || echo 20) -kernels
-	done
+	step step-large 150 "$bench" step -device "$device" -model large -lengths uniform-512 -seconds 60 -kernels
+	step step-large-lengths 180 "$bench" step -device "$device" -model large -lengths wikipedia-512,wikipedia-128,full-512,full-128 -seconds 15 -kernels
 	step step-base-uniform-512 60 "$bench" step -device "$device" -model base -lengths uniform-512 -seconds 20
+	step infer-base-128 60 "$bench" infer -device "$device" -model base -lengths wikipedia-128 -seconds 10
+	step infer-large-512 60 "$bench" infer -device "$device" -model large -lengths uniform-512 -seconds 10
 	step step-large-fp16 60 "$bench" step -device "$device" -model large -lengths uniform-512 -precision fp16 -seconds 20
 }
 

@@ -28,7 +28,8 @@
 // # How they are tested
 //
 // On trainer/cuda/sim, in three types, against the same computation in double
-// precision in Go. A whole step of BERT made of them, forward and backward with
+// precision in Go; built with the tag gpu, the same checks run on a GPU (see make
+// gpu-pack). A whole step of BERT made of them, forward and backward with
 // dropout on ragged sequences, has the losses and gradients of trainer/cpu.
 // Planted faults are caught (mutants_test.go), and bank conflicts and
 // sectors of global memory stay within budgets. Sums are made without atomics in
