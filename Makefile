@@ -216,10 +216,10 @@ gpu-pack:
 	tar -cJf $(PACK).tar.xz -C $(dir $(PACK)) $(notdir $(PACK))
 	@size=$$(du -sm $(PACK) | cut -f1); du -sh $(PACK) $(PACK).tar.xz; [ $$size -le 64 ]
 
-# The whole of run.sh on the simulator, in small sizes: two minutes of processor.
+# The whole of run.sh on the simulator, in small sizes: a minute of processor.
 gpu-rehearse: gpu-pack
 	go vet -tags gpu ./trainer/cuda/...
-	$(PACK)/run.sh -d sim -o $(PACK)/results
+	rm -rf bin/gpu-rehearsal && $(PACK)/run.sh -d sim -o bin/gpu-rehearsal
 
 bench-packages:
 	go test -run '^$$' -bench . -benchmem ./...
