@@ -102,6 +102,9 @@ func save(t *testing.T, out string, step int64, m trainer.Model) {
 func TestARestoredModelGoesOnAsIfNotStopped(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	m := trained(t)
+	planned := m.State()
+	planned.Plans = map[string]string{"another device, version 12.1": "its algorithm"} // kept by a backend that does not use them
+	m.SetState(planned)
 	save(t, out, 1, m)
 	c, err := checkpoint.Newest(out)
 	if err != nil {
@@ -125,12 +128,16 @@ func TestARestoredModelGoesOnAsIfNotStopped(t *testing.T) {
 	if diff := cmp.Diff(values(t, m), values(t, r)); diff != "" {
 		t.Error(diff)
 	}
+	if diff := cmp.Diff(m.State(), r.State()); diff != "" || len(r.State().Plans) != 1 {
+		t.Errorf("state %+v: %s", r.State(), diff)
+	}
 }
 
 func TestAChangedRunIsRefusedByName(t *testing.T) {
 	was := checkpoint.State{Phase: 1, Batch: 8, Tokens: 99, Ranks: 4, Seed: 1, Data: "aa", Options: map[string]string{"dynamic_masking": "true"}}
 	same := was
 	same.Ranks, same.Progress.Step, same.Options = 1, 77, map[string]string{"dynamic_masking": "true"}
+	same.Device, same.Precision, same.Multiple = "cuda", trainer.BFloat16, 4
 	if err := was.Check(same); err != nil {
 		t.Errorf("other ranks: %v", err)
 	}
