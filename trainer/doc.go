@@ -2,7 +2,7 @@
 // table of its tensors, batches, the training loop, and the interfaces between
 // the loop, devices, data and checkpoints.
 //
-// It imports none of its sub-packages. A [Backend] (trainer/cpu) computes, a
+// It imports none of its sub-packages. A [Backend] (trainer/cpu, trainer/cuda) computes, a
 // [Source] (trainer/loader) supplies batches, a [Saver] (trainer/checkpoint)
 // writes checkpoints, a [Comm] connects ranks; a command combines them:
 //
@@ -27,8 +27,9 @@
 //
 // A step uses the examples at positions [P, P+B), where B is the global batch
 // size in sequences. Positions count over all epochs: position = epoch·N +
-// index. [Cut] divides this range, in order, into micro-batches with a maximum
-// number of tokens; micro-batch j goes to rank j mod R ([Mine]).
+// index. [Cut] divides this range, in order, into micro-batches of at most T
+// tokens, about equally large, whose number is a multiple of the ranks that the
+// run began with; micro-batch j goes to rank j mod R ([Mine]).
 //
 // Before the first micro-batch, the loop sums the step's [Counts] over all
 // ranks and converts them to [Coef], the coefficient of every loss term. So
@@ -43,6 +44,12 @@
 //
 // l and w are the cross entropy and the weight of each masked token, n is the
 // cross entropy of each next-sentence prediction and N the number of sequences.
+//
+// # Checkpoints
+//
+// A [Model] hands out a frozen copy of itself, a [Snapshot]; the [Saver] writes
+// it while the next steps are computed. Resumed from a checkpoint, a run takes
+// the same steps as one that was not interrupted, on any number of ranks.
 //
 // # Concurrency
 //

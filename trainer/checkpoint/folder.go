@@ -43,7 +43,7 @@ type State struct {
 	Heads     trainer.Heads     `json:"heads"`
 	Batch     int               `json:"train_batch_size"`     // sequences in a step, over all ranks
 	Tokens    int               `json:"micro_batch_tokens"`   // maximum tokens of a micro-batch
-	Multiple  int               `json:"micro_batch_multiple"` // a step has a multiple of so many micro-batches: the ranks at the start of the run. 0: written by a version that cut steps greedily
+	Multiple  int               `json:"micro_batch_multiple"` // of [trainer.Cut]: the ranks at the start of the run; 0: an earlier version, whose micro-batches were not even
 	Ranks     int               `json:"ranks"`                // when it was written; may differ when resuming
 	Seed      uint64            `json:"seed"`                 // of initial weights, order and dropout
 	Device    string            `json:"device"`               // kind, when it was written; may differ when resuming
