@@ -302,6 +302,12 @@ func TestErrorsSayWhatWasTried(t *testing.T) {
 			_, err := d.Plan(device.Matmul{M: 3, N: 5, K: 7, LDA: 3, LDB: 7, LDD: 3}, 100, "")
 			return err
 		}),
+		fail("cuLaunchKernel", "700", func() error {
+			k, _, err := d.Function(m, "twice")
+			check(t, err)
+			return d.Launch(must(t, d.NewStream), k, device.Config{Grid: device.Dim{X: 7}, Block: device.Dim{X: 8, Y: 9}, Shared: 10}, []byte{1})
+		}),
+		fail("cuStreamSynchronize", "716", func() error { return d.SyncStream(must(t, d.NewStream)) }),
 		fail("cublasLtMatmulAlgoGetHeuristic", "77", func() error { _, err := d.Plan(device.Matmul{}, 100, ""); return err }),
 	}
 	want := []string{
@@ -309,6 +315,8 @@ func TestErrorsSayWhatWasTried(t *testing.T) {
 		"compile kernels for Fake GPU 70: cuModuleLoadDataEx: CUDA_ERROR_FAKE_998 (998)\nptxas: line 7: .version 8.1\n.visibl",
 		"kernel thrice: cuModuleGetFunction: CUDA_ERROR_FAKE_500 (500): as the test asked for",
 		"plan the product 3×7 · 7×5, type 0 to 0, epilogue 0, with 100 bytes of workspace: cublasLtMatmulAlgoGetHeuristic: CUBLAS_STATUS_NOT_SUPPORTED (15)",
+		"launch twice (grid 7×1×1, block 8×9×1, 10 bytes of shared memory): cuLaunchKernel: CUDA_ERROR_FAKE_700 (700): as the test asked for",
+		"cuStreamSynchronize: CUDA_ERROR_FAKE_716 (716): as the test asked for; run with CUDA_LAUNCH_BLOCKING=1 to see which kernel did it",
 		"plan the product 0×0 · 0×0, type 0 to 0, epilogue 0, with 100 bytes of workspace: cublasLtMatmulAlgoGetHeuristic: unknown cuBLAS error (77)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

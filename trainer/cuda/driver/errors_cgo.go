@@ -5,7 +5,14 @@ package driver
 // #include "gpu.h"
 import "C"
 
-import "pretext/trainer/cuda/device"
+import (
+	"slices"
+
+	"pretext/trainer/cuda/device"
+)
+
+// faults are the errors of a kernel that a later call reports.
+var faults = []int{C.CUDA_ERROR_ILLEGAL_ADDRESS, C.CUDA_ERROR_ILLEGAL_INSTRUCTION, C.CUDA_ERROR_MISALIGNED_ADDRESS, C.CUDA_ERROR_INVALID_ADDRESS_SPACE, C.CUDA_ERROR_INVALID_PC, C.CUDA_ERROR_LAUNCH_FAILED}
 
 // cuda returns the error of a driver call, nil if r is success.
 func (g *gpu) cuda(call string, r C.CUresult) error {
@@ -22,6 +29,9 @@ func (g *gpu) cuda(call string, r C.CUresult) error {
 	}
 	if C.pt_cuGetErrorString(g.c, r, &text) == C.CUDA_SUCCESS && text != nil {
 		e.Detail = C.GoString(text)
+	}
+	if slices.Contains(faults, int(r)) && call != "cuLaunchKernel" {
+		e.Detail += "; run with CUDA_LAUNCH_BLOCKING=1 to see which kernel did it"
 	}
 	return e
 }

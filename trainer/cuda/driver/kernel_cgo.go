@@ -106,7 +106,8 @@ func (g *gpu) Launch(s device.Stream, f device.Function, c device.Config, args [
 		grid: extent(c.Grid), block: extent(c.Block), shared: C.uint(c.Shared),
 	}
 	if err := g.cuda("cuLaunchKernel", C.pt_launch(g.c, &g.config, unsafe.Pointer(&args[0]), C.size_t(len(args)))); err != nil {
-		return fmt.Errorf("launch %s (grid %v, block %v, %d bytes of shared memory): %w", k.name, c.Grid, c.Block, c.Shared, err)
+		grid, block := g.config.grid, g.config.block
+		return fmt.Errorf("launch %s (grid %d×%d×%d, block %d×%d×%d, %d bytes of shared memory): %w", k.name, grid[0], grid[1], grid[2], block[0], block[1], block[2], c.Shared, err)
 	}
 	return nil
 }
