@@ -110,11 +110,11 @@ func (r *requests) parameters(b *buffers, l *layout) {
 	r.floats("squares", &b.squares, len(parts))
 	r.floats("squares of LAMB", &b.moved, 2*len(parts))
 	r.floats("ratios", &b.ratios, len(l.specs))
-	r.floats("column sums", &b.column, columnBlocks*max(3*r.c.HiddenSize, r.c.IntermediateSize, r.s.vocabulary, trainerLabels(l)))
+	r.floats("column sums", &b.column, columnBlocks*max(3*r.c.HiddenSize, r.c.IntermediateSize, r.s.vocabulary, classifierWidth(l)))
 }
 
-// trainerLabels returns the width of the classifier; 0 without one.
-func trainerLabels(l *layout) int {
+// classifierWidth returns the width of the classifier; 0 without one.
+func classifierWidth(l *layout) int {
 	if i, ok := l.byName["classifier.bias"]; ok {
 		return l.specs[i].Size()
 	}

@@ -278,3 +278,44 @@ func TestDeterministicBitsDoNotDependOnTheOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestEvaluationBetweenMicroBatchesLeavesTheStep evaluates a batch inside a step:
+// sums and gradients are those of the step alone.
+func TestEvaluationBetweenMicroBatchesLeavesTheStep(t *testing.T) {
+	t.Parallel()
+	o := tinyOptions
+	o.Deterministic = true
+	c, h := smallConfig(128, 1, trainer.GELUNew), trainer.PretrainHeads()
+	r := rand.New(rand.NewPCG(5, 5))
+	batches := []*trainer.Batch{ragged(r, c, 2, 20), ragged(r, c, 9, 11), ragged(r, c, 3, 30)}
+	var infos []trainer.StepInfo
+	var gradients []map[string][]float64
+	for _, evaluates := range []bool{false, true} {
+		m := openTiny(t, simulated(11), o)
+		for i, b := range batches[:2] {
+			if err := m.Accumulate(b, trainer.Coef{MLM: 0.1, NSP: 0.1}, i == 1); err != nil {
+				t.Fatal(err)
+			}
+			if !evaluates {
+				continue
+			}
+			if s, err := m.Forward(batches[2], nil); err != nil || s.MLMWeight != batches[2].Counts(h).MaskedWeight {
+				t.Fatalf("evaluation: %+v, %v", s, err)
+			}
+		}
+		gradients = append(gradients, values(t, m, trainer.Gradients))
+		info, err := m.Apply(trainer.Schedule{Kind: trainer.Constant, Steps: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		infos = append(infos, info)
+	}
+	if infos[0] != infos[1] {
+		t.Errorf("%+v, without evaluation %+v", infos[1], infos[0])
+	}
+	for name, g := range gradients[0] {
+		if !slices.Equal(g, gradients[1][name]) {
+			t.Errorf("evaluation changed the gradient of %s", name)
+		}
+	}
+}

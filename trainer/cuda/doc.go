@@ -42,6 +42,17 @@
 // order, in bf16 and fp16. Everything else is summed in a fixed order. The
 // algorithms of products are part of the state, so a resumed run uses the same.
 //
+// # Reading the code
+//
+//	backend.go, shape.go, layout.go, buffers.go, arena.go   Open: limits, padding, places of tensors, memory
+//	model.go, upload.go, group.go, selection.go             a batch on its way to the device
+//	encoder.go, backward.go, heads.go, mlm.go               forward and backward; the names are those of trainer/cpu
+//	apply.go, tensors.go, snapshot.go                       the update; weights in and out
+//	queue.go, products.go, choose.go                        kernels, products, and their choice
+//
+// Functions that queue a kernel or a product take its operands, so they have more
+// than three parameters: results first, then inputs, then sizes.
+//
 // # Several ranks
 //
 // Gradients are summed over the ranks through host memory; every rank then makes

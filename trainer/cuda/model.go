@@ -233,8 +233,8 @@ func (m *model) dropping(p float64, kind dropout.Kind, layer int) kernels.Dropou
 	return kernels.Dropout{Seed: m.o.Seed, Site: uint32(dropout.At(kind, layer)), Keep: uint32(math.Round(256 / scale)), Scale: float32(scale)}
 }
 
-// Accumulate implements trainer.Model.
-// Gradients are summed over the ranks by Apply.
+// Accumulate implements trainer.Model. Gradients are summed over the ranks by
+// Apply.
 func (m *model) Accumulate(b *trainer.Batch, coef trainer.Coef, _ bool) error {
 	err := m.check(b)
 	if err == nil && !m.o.Train {
@@ -302,7 +302,7 @@ func (m *model) Close() error {
 		return nil
 	}
 	m.closed = true
-	errs := []error{m.device.Sync(), m.arena.free(m.device), m.products.forget()}
+	errs := []error{m.device.Sync(), m.arena.free(m.device), m.forget()}
 	for _, b := range [][]byte{m.staging, m.results, m.slots[0].host, m.slots[1].host} {
 		if b != nil {
 			errs = append(errs, m.device.FreeHost(b))
