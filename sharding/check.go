@@ -136,8 +136,8 @@ func Proved(ctx context.Context, folder Folder, name, fingerprint string) (car *
 	if err != nil {
 		return nil, "", false, err
 	}
-	car, err = ReadSideCar(ctx, folder, name)
-	if err != nil || car.Fingerprint != fingerprint {
+	car = new(SideCar)
+	if err := parseJSON(raw, car); err != nil || car.Fingerprint != fingerprint {
 		return nil, "", false, nil // corrupt or of another plan: no proof
 	}
 	for _, e := range append([]FileEntry{car.File, car.Index}, car.More...) {

@@ -284,19 +284,46 @@ func ReadSideCar(ctx context.Context, folder Folder, name string) (*SideCar, err
 	return &s, nil
 }
 
+// ParseSideCarHead parses a side-car without its Body, which can hold a number
+// for each record and is then nearly all of the file. It does not validate the
+// body. The error matches [ErrFormat].
+func ParseSideCarHead(raw []byte) (*SideCar, error) {
+	var s SideCar
+	head, _, found := bytes.Cut(raw, []byte(`,"body":`))
+	if found && json.Unmarshal(slices.Concat(head, []byte("}")), &s) == nil &&
+		s.FormatVersion == FormatVersion && bytes.Equal(Compact(s), slices.Concat(head, []byte("}\n"))) {
+		return &s, nil
+	}
+	s = SideCar{} // not as Compact writes it: the body may come before other fields
+	if err := parseJSON(raw, &s); err != nil {
+		return nil, err
+	}
+	s.Body = nil
+	return &s, nil
+}
+
 func readJSON(ctx context.Context, folder Folder, name string, to any) error {
 	b, err := store.ReadFile(ctx, folder, name)
 	if err != nil {
 		return err
 	}
+	if err := parseJSON(b, to); err != nil {
+		return fmt.Errorf("read %s in %s: %w", name, folder, err)
+	}
+	return nil
+}
+
+// parseJSON parses a file and checks its format version. The error matches
+// [ErrFormat].
+func parseJSON(b []byte, to any) error {
 	if err := json.Unmarshal(b, to); err != nil {
-		return fmt.Errorf("read %s in %s: %w: %v", name, folder, ErrFormat, err)
+		return fmt.Errorf("%w: %v", ErrFormat, err)
 	}
 	var version struct {
 		FormatVersion int `json:"format_version"`
 	}
 	if err := json.Unmarshal(b, &version); err != nil || version.FormatVersion != FormatVersion {
-		return fmt.Errorf("read %s in %s: %w: format version %d, this program knows %d", name, folder, ErrFormat, version.FormatVersion, FormatVersion)
+		return fmt.Errorf("%w: format version %d, this program knows %d", ErrFormat, version.FormatVersion, FormatVersion)
 	}
 	return nil
 }
