@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,8 @@ import (
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
 	"pretext/trainer/cpu"
+	"pretext/trainer/cuda"
+	"pretext/trainer/cuda/sim"
 )
 
 // another is a backend of another kind: the CPU's with a loss scale, and
@@ -269,5 +272,43 @@ func TestACheckpointSavedBesideStepsHasTheBytesOfOneSavedAlone(t *testing.T) {
 	}
 	if all, err := filepath.Glob(filepath.Join(o.Out, "step-*")); err != nil || len(all) != 12 || !slices.IsSorted(all) {
 		t.Errorf("%d checkpoints, %v", len(all), err)
+	}
+}
+
+// A run begins on a GPU (simulated), which sums in another order than the CPU,
+// and ends on the CPU as one that never left it, but for rounding.
+func TestARunBegunOnAGPUEndsOnTheCPU(t *testing.T) {
+	o := testOptions(t)
+	o.NumTrainSteps, o.SaveCheckpointsSteps, o.EvalExamples, o.LearningRate = 4, 2, 4, 1e-3
+	if err := os.WriteFile(o.Model, []byte(`{"vocab_size": 40, "hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 64,
+"hidden_act": "gelu_new", "max_position_embeddings": 32, "initializer_range": 0.1, "model_type": "bert"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	whole := o
+	whole.Out = filepath.Join(t.TempDir(), "cpu")
+	want := mustTrain(t, whole)
+
+	gpu := sim.NewGPU(sim.Options{Seed: 1, Memory: 1 << 30})
+	device := &Opened{Kind: "cuda", Precision: trainer.Float32, deterministic: true, backend: cuda.New(gpu), close: gpu.Close}
+	ctx, cancel := context.WithCancel(t.Context())
+	begun := o
+	begun.Progress = func(p Progress) {
+		if p.Step == 2 {
+			cancel()
+		}
+	}
+	if _, err := (&run{o: begun, device: device}).train(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if err := device.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got := mustTrain(t, o)
+	if d := math.Abs(got.Eval.All.Loss() - want.Eval.All.Loss()); !(d < 1e-4) {
+		t.Errorf("loss %v, on the CPU alone %v", got.Eval.All.Loss(), want.Eval.All.Loss())
+	}
+	c, err := checkpoint.Newest(begun.Out)
+	if err != nil || c.State.Device != "cpu" || c.State.Progress.Step != 4 {
+		t.Errorf("got %+v, %v", c, err)
 	}
 }
