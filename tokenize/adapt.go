@@ -6,16 +6,17 @@ type lowerRange struct {
 	first, last, step, delta rune
 }
 
-// adapt changes the rules for options that lower-case without removing accents
-// or the other way round, and for options that do not separate ideographs. The
-// class table has only the combination of both.
+// adapt changes the rules for options that the class table does not cover:
+// lower-casing without removing accents, removing accents without lower-casing,
+// and not separating ideographs. The table describes text for which both or
+// neither of lower-casing and removing accents are done.
 func (r *rules) adapt(o Options) {
 	strip := o.stripAccents()
 	if o.DoLowerCase == strip && o.ideographsAlone() {
 		return
 	}
 	lower := map[rune]string{}
-	action := func(_ rune, was class) class { return was }
+	action := func(_ rune, was class) class { return was } // for lowerMask
 	switch {
 	case o.DoLowerCase && !strip:
 		action = r.lowerOnly(lower)
@@ -33,7 +34,8 @@ func (r *rules) adapt(o Options) {
 	r.lower = lower
 }
 
-// lowerOnly returns the action of lower-casing alone, and fills the map of
+// lowerOnly returns a function that maps a character and its class to the
+// lower-case action to use if accents are kept. It fills lower with the
 // lower-case forms.
 func (r *rules) lowerOnly(lower map[rune]string) func(c rune, was class) class {
 	for _, pair := range lowerRanges {
@@ -53,8 +55,10 @@ func (r *rules) lowerOnly(lower map[rune]string) func(c rune, was class) class {
 	}
 }
 
-// stripOnly returns the action of removing accents alone, and fills the map. It
-// is the action of both, except for capitals.
+// stripOnly returns a function that maps a character and its class to the
+// action to use if accents are removed and case is kept: that of the class
+// table, except for capitals. It fills lower with the capitals without their
+// accents.
 func (r *rules) stripOnly(lower map[rune]string) func(c rune, was class) class {
 	capitals := map[rune]bool{}
 	for _, pair := range lowerRanges {

@@ -2,11 +2,10 @@ package tokenize
 
 import "strings"
 
-// maxCapitals is the fraction of tokens with a capital, of all tokens with
-// letters, above which a vocabulary is considered cased. In BERT's cased
-// vocabularies, 31 % (English) and 25 % (multilingual) of the tokens with ASCII
-// letters have a capital. In the uncased ones none have; a user may have added
-// a few.
+// maxCapitals is the fraction of the tokens with letters that may contain a
+// capital in an uncased vocabulary. In BERT's cased vocabularies, 31 %
+// (English) and 25 % (multilingual) of the tokens with ASCII letters have a
+// capital. In the uncased ones none have; a user may have added a few.
 const maxCapitals = 0.01
 
 // LooksUncased guesses from the tokens whether a vocabulary was trained on
@@ -47,8 +46,8 @@ func (v *Vocab) Capitals() (capitals, letters int) {
 	return capitals, letters
 }
 
-// reachableUncased reports whether nearly all tokens can come from lower-cased
-// text without accents.
+// reachableUncased reports whether at least 99 % of the tokens (see
+// maxCapitals) can occur in text that was lower-cased and stripped of accents.
 func (v *Vocab) reachableUncased() bool {
 	o := Options{DoLowerCase: true, MaxCharsPerWord: maxMaxChars}
 	w := newWordSplitter(o, newRules(o))

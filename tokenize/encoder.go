@@ -41,7 +41,8 @@ func (e *Encoder) AppendIDs(dst []int32, text string) []int32 {
 	return appendKeeping(e, dst, e.valid)
 }
 
-// AppendIDsBytes is [Encoder.AppendIDs] for a byte slice.
+// AppendIDsBytes appends the token ids of text to dst. It does the same as
+// [Encoder.AppendIDs], for a byte slice.
 func (e *Encoder) AppendIDsBytes(dst []int32, text []byte) []int32 {
 	if e.special == nil {
 		return appendIDs(e, dst, text)
@@ -64,9 +65,10 @@ func (e *Encoder) AppendTokens(dst []string, text string) []string {
 	return dst
 }
 
-// appendIDs loops over the words of s. It handles the common cases itself:
-// words of at most 15 ASCII letters and digits that end before white space or
-// ASCII punctuation, and these two. appendOther does the rest.
+// appendIDs appends the ids of the words of s, none of which is a special
+// token. It handles the common cases itself: white space, ASCII punctuation,
+// and words of at most 15 ASCII letters and digits that end before white space
+// or ASCII punctuation. appendOther handles all other text.
 //
 // It is longer than other functions, because splitting it up costs a third more
 // time.
@@ -121,9 +123,10 @@ func appendIDs[T bytestring](e *Encoder, dst []int32, s T) []int32 {
 	return dst
 }
 
-// appendOther handles what appendIDs does not at s[i]: characters that are
-// always words of their own, a piece for the cache, or a single word. It
-// returns the position after it.
+// appendOther appends the ids of the text at s[i] that appendIDs does not
+// handle: a run of three-byte characters that are words by themselves, else a
+// piece for the pieceCache, else a single word. It returns the position after
+// that text.
 func appendOther[T bytestring](e *Encoder, dst []int32, s T, i int) ([]int32, int) {
 	for wide := false; ; wide = true {
 		id, ok := wideID(e.Tokenizer, s, i)
@@ -155,8 +158,9 @@ func appendOther[T bytestring](e *Encoder, dst []int32, s T, i int) ([]int32, in
 	return dst, end
 }
 
-// wideID returns the id of the character at s[i] if it has three bytes and is
-// always a word of its own, or asciiSpace if it is white space.
+// wideID returns the id of the three-byte character at s[i] if it is always a
+// word by itself, such as an ideograph, and asciiSpace if it is white space.
+// For any other text ok is false.
 func wideID[T bytestring](t *Tokenizer, s T, i int) (id int32, ok bool) {
 	if i+2 >= len(s) || s[i] < wideFirst>>12|0xe0 || s[i] > wideLast>>12|0xe0 || s[i+1]&0xc0 != 0x80 || s[i+2]&0xc0 != 0x80 {
 		return 0, false
@@ -175,11 +179,12 @@ func hasSigma[T bytestring](s T, from, to int) bool {
 	return false
 }
 
-// pieceAt returns the piece of text at s[i] up to the next ASCII white space or
-// punctuation, with ASCII letters lower-cased if the options say so, and its
-// size. The size is 0 if the piece is too long for the cache or joined to what
-// follows. The ids of such a piece do not depend on its context, except for a
-// capital sigma.
+// pieceAt returns the text from s[i] up to the next ASCII white space or
+// punctuation as a key for the pieceCache, and its length n in bytes. ASCII
+// letters are lower-cased if the options say so. n is 0 if the text does not
+// fit a key, or if the next character is deleted, so that its neighbours form
+// one word. The ids of a piece do not depend on its context, unless it contains
+// a capital sigma.
 func pieceAt[T bytestring](e *Encoder, s T, i int) (key pieceKey, n int) {
 	for k := range key {
 		x, at := uint64(0), i+8*k
@@ -229,7 +234,8 @@ func load16[T bytestring](s T, i int) (lo, hi uint64) {
 	return loadTail(s, i)
 }
 
-// load16 for fewer than sixteen bytes.
+// loadTail returns the bytes of s at i, of which there are fewer than sixteen,
+// zero-padded to sixteen.
 func loadTail[T bytestring](s T, i int) (lo, hi uint64) {
 	rest := len(s) - i
 	switch {
@@ -244,23 +250,26 @@ func loadTail[T bytestring](s T, i int) (lo, hi uint64) {
 	return lo, 0
 }
 
-// letters sets the highest bit of each byte of x that is an ASCII letter. An
-// addition moves a byte above 0x7f if it is at least some value. The highest
-// bits are cleared before, so nothing carries into the next byte.
+// letters returns an integer that has the highest bit of a byte set if that
+// byte of x is an ASCII letter; all other bits are 0. Each comparison is an
+// addition that moves a byte above 0x7f if it is at least some value. The
+// highest bits are cleared before, so nothing carries into the next byte.
 func letters(x uint64) uint64 {
 	l := x&bytes7f | bytes20
 	return (l + (0x80-'a')*bytes01) &^ (l + (0x7f-'z')*bytes01) &^ x & bytes80
 }
 
-// others sets the highest bit of each byte of x that is neither an ASCII
-// letter, as given by letters, nor a digit.
+// others returns an integer that has the highest bit of a byte set if that byte
+// of x is neither an ASCII letter nor a digit; all other bits are 0. The
+// parameter letters is the result of the function letters for x.
 func others(x, letters uint64) uint64 {
 	d := x & bytes7f
 	digits := (d + (0x80-'0')*bytes01) &^ (d + (0x7f-'9')*bytes01) &^ x
 	return ^(letters | digits) & bytes80
 }
 
-// appendWord appends the ids of the current word of e.words.
+// appendWord appends the ids of the word in e.words.word, from the cache if the
+// word is there.
 func (e *Encoder) appendWord(dst []int32) []int32 {
 	switch {
 	case e.words.chars == 0:
@@ -278,7 +287,8 @@ func (e *Encoder) appendWord(dst []int32) []int32 {
 	return e.trie.appendPieces(dst, e.words.word, e.vocab.unk)
 }
 
-// appendPieces is appendWord without the cache.
+// appendPieces appends the ids of the word in e.words.word without using the
+// cache.
 func (e *Encoder) appendPieces(dst []int32) []int32 {
 	switch {
 	case e.words.chars == 0:

@@ -350,7 +350,7 @@ func TestNewRefuses(t *testing.T) {
 	}{
 		{nil, tokenize.DefaultOptions(), "new tokenizer: no vocabulary"},
 		{v, tokenize.Options{Profile: "elsewhere", MaxCharsPerWord: -1},
-			"new tokenizer: profile \"elsewhere\": not known, must be one of [\"google\" \"nvidia-pt\" \"hf\"]\nmax_chars_per_word -1: must be between 0 and 65536"},
+			"new tokenizer: profile \"elsewhere\": unknown, want one of [\"google\" \"nvidia-pt\" \"hf\"]\nmax_chars_per_word -1: must be between 0 and 65536"},
 		{v, tokenize.Options{MaxCharsPerWord: 65537}, "new tokenizer: max_chars_per_word 65537: must be between 0 and 65536"},
 	} {
 		if _, err := tokenize.New(test.v, test.o); err == nil || err.Error() != test.want {

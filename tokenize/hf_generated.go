@@ -2,8 +2,8 @@
 
 package tokenize
 
-// hfClasses holds the code points that the profile hf treats otherwise than the
-// profile google, in ascending order.
+// hfClasses holds the classes of the code points that the profile hf treats
+// differently from the profile google, in ascending order.
 var hfClasses = [...]classRange{
 	{0x061d, 0x061d, kindKeep, 0},
 	{0x07fd, 0x07fd, kindKeep, 0},

@@ -13,15 +13,18 @@ type Span struct {
 
 // AppendOffsets appends the token ids of text to ids, as [Encoder.AppendIDs]
 // does, and the location of each token in text to spans. A span reaches from
-// the first to the last character that the token was made of. It includes
-// characters that were removed inside the token, but not those removed before
-// or after it, such as a soft hyphen at the end of a word or the combining
-// accents after a letter. The span of [UNK] is that of its word. Tokens made of
-// the same character, such as the parts of a decomposed Hangul syllable, have
-// the same span. Otherwise spans ascend and do not overlap, unless canonical
-// ordering swapped combining characters.
+// the first to the last character of which the token was made:
 //
-// It takes about five times as long as AppendIDs.
+//   - It includes characters that were removed inside the token, but not those
+//     removed before or after it, such as a soft hyphen at the end of a word or
+//     the combining accents after a letter.
+//   - The span of [UNK] is the span of the word that it replaces.
+//   - Tokens made of the same character, such as the parts of a decomposed
+//     Hangul syllable, have the same span.
+//   - All other spans ascend and do not overlap, unless canonical ordering
+//     swapped combining characters.
+//
+// AppendOffsets takes about five times as long as AppendIDs.
 func (e *Encoder) AppendOffsets(ids []int32, spans []Span, text string) ([]int32, []Span) {
 	a := aligner{e: e, ids: ids, spans: spans}
 	switch {
@@ -65,13 +68,16 @@ type aligner struct {
 	run   []runPlace // buffer for a run of non-starters
 }
 
-// A runPlace is a non-starter that waits to be put in canonical order.
+// A runPlace is the location of a non-starter (a character with a
+// Canonical_Combining_Class other than 0) that waits to be put in canonical
+// order.
 type runPlace struct {
 	combiningClass uint8
 	span           Span
 }
 
-// alignKeeping is appendKeeping with spans.
+// alignKeeping appends the ids and spans of s, which must be valid UTF-8, to a.
+// Special tokens are kept whole where the profile keeps them.
 func alignKeeping(a *aligner, s string) {
 	start := 0
 	for i := 0; i < len(s); i++ {
@@ -107,7 +113,8 @@ func alignWords(a *aligner, s string, base int) {
 	}
 }
 
-// cut appends the spans of the current word's tokens.
+// cut appends the spans of the tokens of one word. ids are the tokens, a.chars
+// the origin of each character of the word, and base the offset to add.
 func (a *aligner) cut(ids []int32, base int) {
 	rest := a.chars
 	for _, id := range ids {
@@ -127,9 +134,9 @@ func (a *aligner) cut(ids []int32, base int) {
 	}
 }
 
-// placeWord records the origin of each character of the word that nextWord read
-// from s[from:to]. It repeats the steps of nextWord. Characters beyond the
-// maximum word length are recorded too.
+// placeWord sets a.chars to the origin of each character of the word that
+// nextWord read from s[from:to]. It repeats the steps of nextWord. Characters
+// beyond the maximum word length are recorded too.
 func (a *aligner) placeWord(s string, from, to int) {
 	w := &a.e.words
 	a.chars = a.chars[:0]
@@ -163,7 +170,9 @@ func (a *aligner) placeWord(s string, from, to int) {
 	}
 }
 
-// placeRun is addReordered with spans.
+// placeRun adds the origins of a run of non-starters, which begins at s[i], to
+// a.chars in the order in which addReordered adds the characters. It returns
+// the position after the run.
 func (a *aligner) placeRun(s string, i int) int {
 	w := &a.e.words
 	a.run = a.run[:0]

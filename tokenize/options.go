@@ -49,7 +49,7 @@ func DefaultOptions() Options {
 func (o Options) Validate() error {
 	var errs []error
 	if o.Profile != "" && !slices.Contains(Profiles(), o.Profile) {
-		errs = append(errs, fmt.Errorf("profile %q: not known, must be one of %q", o.Profile, Profiles()))
+		errs = append(errs, fmt.Errorf("profile %q: unknown, want one of %q", o.Profile, Profiles()))
 	}
 	if o.MaxCharsPerWord < 0 || o.MaxCharsPerWord > maxMaxChars {
 		errs = append(errs, fmt.Errorf("max_chars_per_word %d: must be between 0 and %d", o.MaxCharsPerWord, maxMaxChars))
@@ -57,7 +57,7 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// stripAccents returns the effective StripAccents.
+// stripAccents returns the value of StripAccents, or its default if it is nil.
 func (o Options) stripAccents() bool {
 	if o.StripAccents != nil {
 		return *o.StripAccents
@@ -65,12 +65,14 @@ func (o Options) stripAccents() bool {
 	return o.DoLowerCase
 }
 
-// ideographsAlone returns the effective TokenizeChineseChars.
+// ideographsAlone returns the value of TokenizeChineseChars, or its default if
+// it is nil.
 func (o Options) ideographsAlone() bool {
 	return o.TokenizeChineseChars == nil || *o.TokenizeChineseChars
 }
 
-// maxChars returns the effective MaxCharsPerWord.
+// maxChars returns the value of MaxCharsPerWord, or the profile's default if it
+// is 0.
 func (o Options) maxChars() int {
 	switch {
 	case o.MaxCharsPerWord != 0:

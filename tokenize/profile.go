@@ -39,15 +39,17 @@ const (
 // Profiles lists all profiles, the default first.
 func Profiles() []Profile { return []Profile{ProfileGoogle, ProfileNVIDIA, ProfileHF} }
 
-// rules are the tables of a profile for a [WordSplitter].
+// rules are the character tables that a [WordSplitter] needs for a profile and
+// its options.
 type rules struct {
 	classes    classTable
-	lower      map[rune]string // lower-case forms that mappingOf does not have
-	combining  map[rune]uint8  // classes that combiningClass does not have
-	finalSigma bool
+	lower      map[rune]string // lower-case forms that differ from mappingOf
+	combining  map[rune]uint8  // Canonical_Combining_Classes that differ from combiningClass
+	finalSigma bool            // whether a capital sigma at the end of a word becomes ς
 }
 
-// A classTable gives the class of every code point; see unicode.go.
+// A classTable gives the class of every code point, in two stages: page maps a
+// block of 256 code points to its page in pages. Equal pages are stored once.
 type classTable struct {
 	page  *[len(classPage)]uint8
 	pages []uint8
@@ -64,7 +66,8 @@ type classRange struct {
 	value       rune // lowerMap: the mapping of a single code point; lowerReorder: the Canonical_Combining_Class
 }
 
-// combiningClass returns the Canonical_Combining_Class for ordering r.
+// combiningClass returns the Canonical_Combining_Class of c that the profile
+// uses for canonical ordering.
 func (r *rules) combiningClass(c rune) uint8 {
 	if ccc, ok := r.combining[c]; ok {
 		return ccc
@@ -90,7 +93,7 @@ func newRules(o Options) *rules {
 	return r
 }
 
-// patch replaces the classes of the code points in ranges, which must ascend.
+// patch assigns the classes of ranges, which must ascend, to their code points.
 func (r *rules) patch(ranges []classRange) {
 	r.lower, r.combining = map[rune]string{}, map[rune]uint8{}
 	r.rebuild(func(c rune, was class) class {
@@ -105,7 +108,8 @@ func (r *rules) patch(ranges []classRange) {
 	})
 }
 
-// rebuild changes the class of every code point.
+// rebuild calls change for every code point, in ascending order, and replaces
+// its class by the result.
 func (r *rules) rebuild(change func(c rune, was class) class) {
 	page, pages := new([len(classPage)]uint8), []uint8(nil)
 	known := map[[256]uint8]uint8{}
@@ -129,7 +133,8 @@ func (r *rules) rebuild(change func(c rune, was class) class) {
 	r.classes = classTable{page, pages}
 }
 
-// note stores the value of d for the code point c.
+// note records the lower-case form or combining class of the code point c, if
+// the range d has one.
 func (r *rules) note(c rune, d classRange) {
 	switch d.class & lowerMask {
 	case lowerMap:

@@ -30,10 +30,10 @@ func appendValid[T bytestring](dst []byte, s T) []byte {
 	return dst
 }
 
-// appendKeeping appends the ids of s, which must be valid UTF-8, and keeps
-// special tokens as the profile does. Special tokens begin with a bracket and
-// contain no other, so searches from two brackets hardly overlap and time is
-// linear.
+// appendKeeping appends the ids of s, which must be valid UTF-8. A special
+// token in s becomes its own id where the profile keeps it. Special tokens
+// begin with "[" and contain no other "[", so the searches from two brackets
+// hardly overlap and time is linear.
 func appendKeeping[T bytestring](e *Encoder, dst []int32, s T) []int32 {
 	start := 0
 	for i := 0; i < len(s); i++ {
@@ -52,7 +52,7 @@ func appendKeeping[T bytestring](e *Encoder, dst []int32, s T) []int32 {
 }
 
 // specialEnd returns the position after the special token at s[i], or 0 if the
-// profile recognizes none there.
+// profile does not keep token there.
 func specialEnd[T bytestring](e *Encoder, s T, i int, token string) int {
 	if e.options.Profile == ProfileHF {
 		if len(s)-i >= len(token) && string(s[i:i+len(token)]) == token {
@@ -67,8 +67,8 @@ func specialEnd[T bytestring](e *Encoder, s T, i int, token string) int {
 	return end
 }
 
-// cleanPrefix returns the position after token, if s[i:] without deleted
-// characters begins with it, else 0.
+// cleanPrefix returns the position after token if s[i:] begins with it,
+// ignoring characters that cleaning deletes. Otherwise it returns 0.
 func cleanPrefix[T bytestring](w *WordSplitter, s T, i int, token string) int {
 	for n := 0; n < len(token); {
 		if i == len(s) {
@@ -88,8 +88,9 @@ func cleanPrefix[T bytestring](w *WordSplitter, s T, i int, token string) int {
 	return i
 }
 
-// endsAt reports whether the first character of s[i:] that is not deleted ends
-// a word of Python's str.split, with white space added around ideographs.
+// endsAt reports whether a word that ends before s[i] stands alone there: the
+// next character that is not deleted is white space or an ideograph, or there
+// is none.
 func endsAt[T bytestring](w *WordSplitter, s T, i int) bool {
 	for i < len(s) {
 		r, size := decodeRune(s, i)
@@ -101,7 +102,9 @@ func endsAt[T bytestring](w *WordSplitter, s T, i int) bool {
 	return true
 }
 
-// endsBefore is endsAt for the last character of s[:i] that is not deleted.
+// endsBefore reports whether a word that begins at s[i] stands alone there: the
+// last character before it that is not deleted is white space or an ideograph,
+// or there is none.
 func endsBefore[T bytestring](w *WordSplitter, s T, i int) bool {
 	for i > 0 {
 		r, size := decodeLastRune(s, i)

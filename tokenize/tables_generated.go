@@ -5,7 +5,7 @@ package tokenize
 // UnicodeVersion is the version of the Unicode Character Database of the tables.
 const UnicodeVersion = "15.0.0"
 
-// classPage gives the page in classPages of every 256 code points.
+// classPage holds, for each block of 256 code points, the number of its page in classPages.
 var classPage = [4352]uint8{
 	0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 17, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30,
 	31, 32, 33, 34, 35, 17, 17, 36, 17, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 17, 47, 47, 47, 47, 47, 47, 47, 47, 47, 47, 47, 47,
@@ -1389,7 +1389,7 @@ var classPages = [155 << 8]uint8{
 	160, 160, 160, 160, 160, 160, 160, 160, 160, 160, 160, 160, 160, 160, 160, 160, 192, 192, 192, 192, 192, 192, 192, 192, 192, 192, 192, 192, 192, 192, 192, 192,
 }
 
-// mappingPage gives the page in mappingPages of every 256 code points.
+// mappingPage holds, for each block of 256 code points, the number of its page in mappingPages.
 var mappingPage = [4352]uint8{
 	0, 1, 2, 3, 4, 5, 6, 7, 7, 8, 9, 10, 11, 12, 7, 13, 14, 7, 7, 15, 7, 7, 7, 7, 7, 7, 7, 16, 17, 7, 18, 19,
 	7, 20, 21, 22, 23, 7, 7, 7, 7, 7, 24, 7, 25, 7, 7, 7, 26, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
@@ -1917,7 +1917,7 @@ var mappingPages = [48 << 8]uint16{
 	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 }
 
-// mappingText holds the replacements, each behind its length in bytes.
+// mappingText holds the replacements, each after its length in bytes.
 const mappingText = "" +
 	"\x00\x01\x61\x01\x62\x01\x63\x01\x64\x01\x65\x01\x66\x01\x67\x01\x68\x01\x69\x01\x6a\x01\x6b\x01\x6c\x01\x6d\x01\x6e\x01\x6f\x01\x70\x01\x71\x01\x72\x01\x73\x01\x74\x01\x75\x01\x76\x01\x77\x01\x78\x01\x79\x01\x7a\x02\xc3\xa6\x02\xc3\xb0\x02\xc3\xb8\x02\xc3" +
 	"\xbe\x02\xc4\x91\x02\xc4\xa7\x02\xc4\xb3\x02\xc5\x80\x02\xc5\x82\x02\xc5\x8b\x02\xc5\x93\x02\xc5\xa7\x02\xc9\x93\x02\xc6\x83\x02\xc6\x85\x02\xc9\x94\x02\xc6\x88\x02\xc9\x96\x02\xc9\x97\x02\xc6\x8c\x02\xc7\x9d\x02\xc9\x99\x02\xc9\x9b\x02\xc6\x92\x02\xc9\xa0" +
@@ -2059,8 +2059,8 @@ const mappingText = "" +
 	"\x80\x03\xe9\xb3\xbd\x03\xe4\xb3\x8e\x03\xe4\xb3\xad\x03\xe9\xb5\xa7\x04\xf0\xaa\x83\x8e\x03\xe4\xb3\xb8\x04\xf0\xaa\x84\x85\x04\xf0\xaa\x88\x8e\x04\xf0\xaa\x8a\x91\x03\xe9\xba\xbb\x03\xe4\xb5\x96\x03\xe9\xbb\xb9\x03\xe9\xbb\xbe\x03\xe9\xbc\x85\x03\xe9\xbc" +
 	"\x8f\x03\xe9\xbc\x96\x03\xe9\xbc\xbb\x04\xf0\xaa\x98\x80"
 
-// lowerRanges holds the characters that lower-casing changes, in ascending order: every
-// step-th from first to last becomes the one that is delta code points further on.
+// lowerRanges holds the characters that lower-casing changes, in ascending order. Every
+// step-th character c from first to last becomes c + delta.
 var lowerRanges = [...]lowerRange{
 	{0x0041, 0x005a, 1, 32},
 	{0x00c0, 0x00d6, 1, 32},
@@ -2246,7 +2246,7 @@ var lowerRanges = [...]lowerRange{
 	{0x1e900, 0x1e921, 1, 34},
 }
 
-// strippedCapitals holds the capitals with accents, each with what is left without them.
+// strippedCapitals holds the capitals with accents, each followed by the capital without accents.
 const strippedCapitals = "" +
 	"\u00c0A\u00c1A\u00c2A\u00c3A\u00c4A\u00c5A\u00c7C\u00c8E" +
 	"\u00c9E\u00caE\u00cbE\u00ccI\u00cdI\u00ceI\u00cfI\u00d1N" +

@@ -6,7 +6,7 @@
 //	...
 //	tok, err := tokenize.New(vocab, tokenize.DefaultOptions())
 //	...
-//	enc := tok.NewEncoder() // one a goroutine
+//	enc := tok.NewEncoder() // one for each goroutine
 //	for _, sentence := range sentences {
 //		ids = enc.AppendIDs(ids[:0], sentence)
 //	}
@@ -26,7 +26,7 @@
 //     letter nor a digit) is a word of its own.
 //  5. A word of more than 200 characters is [UNK]. Any other word is split
 //     greedily into the longest pieces in the vocabulary; pieces after the
-//     first have "##" in front. A word that cannot be split so is [UNK].
+//     first have "##" in front. A word that cannot be split this way is [UNK].
 //
 // A special token in the text is treated as text: "[MASK]" becomes "[", "mask",
 // "]".
@@ -78,10 +78,10 @@ type Tokenizer struct {
 	rules   *rules
 	special []specialToken // tokens that the profile keeps whole in a text
 
-	built sync.Once // of the rest
+	built sync.Once // guards the fields below
 	trie  *trie
-	ascii [256]int32 // by byte: the id if the byte is a word of its own, else asciiSpace or asciiOther
-	wide  []int32    // the same for the characters from wideFirst to wideLast
+	ascii [256]int32 // by byte: the id if the byte is a word by itself, else asciiSpace or asciiOther
+	wide  []int32    // for the characters from wideFirst to wideLast: an id, asciiSpace or asciiOther
 }
 
 // The range of three-byte characters with a table of ids: punctuation, symbols
@@ -91,13 +91,14 @@ const (
 	wideLast  = 0x9fff
 )
 
-// Entries of ascii and wide for characters that are not words of their own.
+// Entries of Tokenizer.ascii and Tokenizer.wide for characters that are not
+// words by themselves.
 const (
 	asciiSpace = -1 // white space
 	asciiOther = -2 // part of a word, deleted, or not ASCII
 )
 
-// New returns a tokenizer for a vocabulary.
+// New returns a tokenizer for v. It fails if v is nil or o is invalid.
 func New(v *Vocab, o Options) (*Tokenizer, error) {
 	if v == nil {
 		return nil, fmt.Errorf("new tokenizer: no vocabulary")
@@ -112,8 +113,9 @@ func New(v *Vocab, o Options) (*Tokenizer, error) {
 	return t, nil
 }
 
-// build makes the tables of encoders. They take longer than all else, and a
-// tokenizer that is only checked needs none.
+// build makes the tables that encoders share. New leaves this to the first
+// encoder, because it takes longer than all else and a tokenizer that is only
+// checked does not need the tables.
 func (t *Tokenizer) build() {
 	t.trie = newTrie(t.vocab.tokens, t.options.maxChars())
 	for b := range t.ascii {
@@ -127,7 +129,8 @@ func (t *Tokenizer) build() {
 	}
 }
 
-// aloneID returns the entry of Tokenizer.ascii or wide for a character.
+// aloneID returns the entry of Tokenizer.ascii or Tokenizer.wide for r: its id,
+// asciiSpace or asciiOther.
 func (t *Tokenizer) aloneID(r rune) int32 {
 	c := t.rules.classes.of(r)
 	switch kind := c & kindMask; {

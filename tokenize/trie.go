@@ -9,21 +9,21 @@ import (
 )
 
 // A trie finds the longest vocabulary piece at the beginning of a word. It is a
-// double-array trie over bytes: the child of state s for byte b is state
-// nodes[s].base+b, if that state's parent is s.
+// double-array trie over bytes. The child of state s for byte b is the state c
+// = nodes[s].base+b, which exists only if nodes[c].parent is s.
 type trie struct {
 	nodes []trieNode
 }
 
 type trieNode struct {
-	base   int32 // of the children
-	parent int32 // noState if the state is free, isRoot for the roots
-	id     int32 // of the piece that ends here, or noPiece
+	base   int32 // state number of the child for byte 0
+	parent int32 // noState if the state is free, isRoot for the two roots
+	id     int32 // id of the piece that ends here, or noPiece
 }
 
 const (
 	rootWord    = 0 // pieces that begin a word
-	rootSubword = 1 // pieces that continue one, without "##"
+	rootSubword = 1 // pieces that continue a word, without "##"
 	noState     = -1
 	isRoot      = -2
 	noPiece     = -1
@@ -68,8 +68,8 @@ type trieKey struct {
 	id   int32
 }
 
-// A trieRange is a state and the sorted keys below it, which share their first
-// depth bytes.
+// A trieRange is a state and the sorted keys that pass through it. All of them
+// share their first depth bytes.
 type trieRange struct {
 	state int32
 	depth int
@@ -78,12 +78,12 @@ type trieRange struct {
 
 type trieBuilder struct {
 	nodes []trieNode
-	used  []uint64    // one bit for each state; longer than the states in use
+	used  []uint64    // one bit for each state: whether it is in use; longer than nodes
 	stack []trieRange // states whose children are not placed yet
 	bytes []byte      // buffer: labels of the children to place
 }
 
-// take makes state a child of parent.
+// take marks state as used, as a child of parent.
 func (b *trieBuilder) take(state int, parent int32) {
 	for len(b.nodes) <= state {
 		b.nodes = append(b.nodes, trieNode{base: noState, parent: noState, id: noPiece})
@@ -95,7 +95,7 @@ func (b *trieBuilder) take(state int, parent int32) {
 	b.used[state/64] |= 1 << (state % 64)
 }
 
-// place assigns states to the children of r and pushes them.
+// place assigns states to the children of r.state and pushes them on the stack.
 func (b *trieBuilder) place(r trieRange) {
 	if len(r.keys) > 0 && len(r.keys[0].text) == r.depth {
 		b.nodes[r.state].id = r.keys[0].id
@@ -125,12 +125,12 @@ func (b *trieBuilder) place(r trieRange) {
 	}
 }
 
-// searchStates is how far back gaps between states are searched. Searching all
-// of them would take quadratic time.
+// searchStates is the number of states before the end in which findBase
+// searches for gaps. Searching all states would take quadratic time.
 const searchStates = 4096
 
-// findBase finds a base at which the states for b.bytes are free, testing 64
-// bases at once. All states after the last used one are free.
+// findBase returns a base at which the states for all labels in b.bytes are
+// free. It tests 64 bases at once. All states after the last used one are free.
 func (b *trieBuilder) findBase() int {
 	for base := max(0, len(b.nodes)-searchStates); ; base += 64 {
 		fits := ^uint64(0)
@@ -147,8 +147,8 @@ func (b *trieBuilder) findBase() int {
 	}
 }
 
-// finish gives states without children a base beyond all states, where no byte
-// leads to a child.
+// finish returns the trie. A state without children gets a base beyond all used
+// states, so that no byte leads to a child.
 func (b *trieBuilder) finish() *trie {
 	end := len(b.nodes)
 	for range 256 {

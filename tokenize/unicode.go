@@ -5,33 +5,35 @@ import "unicode/utf8"
 //go:generate sh -c "go run ./internal/gentables > tables.tmp && mv tables.tmp tables_generated.go"
 
 // A class holds everything that tokenization needs to know about a code point,
-// in one byte of a two-stage table (classPage, classPages; 256 code points a
-// page):
+// in one byte of a two-stage table (classPage, classPages; 256 code points in
+// each page):
 //
-//	bits 0-2  kind: what cleaning and splitting into words do, in both modes
+//	bits 0-2  kind: what cleaning and splitting into words do with it, in cased
+//	          and uncased mode
 //	bits 3-5  lower: the result of lower-casing, decomposing (NFD) and removing
 //	          accents (Mn), in uncased mode
-//	bits 6-7  sigma: its effect on a capital sigma before or after it
+//	bits 6-7  sigma: how it affects the lower case of a capital sigma before or
+//	          after it
 type class uint8
 
 // Kinds.
 const (
 	kindMask   class = 7
 	kindKeep   class = 0 // part of a word
-	kindRemove class = 1 // U+0000, U+FFFD, control and format characters: deleted, joins its neighbours
+	kindRemove class = 1 // U+0000, U+FFFD, control and format characters: deleted; the text around it is joined
 	kindSpace  class = 2 // ends a word
-	kindCJK    class = 3 // ideograph: a word of its own
-	kindPunct  class = 4 // ASCII symbol or general category P: a word of its own
+	kindCJK    class = 3 // ideograph: a word by itself
+	kindPunct  class = 4 // ASCII symbol or general category P: a word by itself
 )
 
-// Results of uncased mode.
+// Results of lower-casing, decomposing and removing accents.
 const (
 	lowerMask      class = 7 << 3
 	lowerSame      class = 0 << 3 // stays as it is
-	lowerMap       class = 1 << 3 // becomes its mapping
+	lowerMap       class = 1 << 3 // becomes its mapping (mappingOf)
 	lowerPunct     class = 2 << 3 // becomes its mapping, one punctuation character
-	lowerDrop      class = 3 << 3 // disappears; a non-starter
-	lowerDropBreak class = 4 << 3 // disappears, but ends a run of canonical ordering
+	lowerDrop      class = 3 << 3 // is removed; a non-starter (combining class other than 0)
+	lowerDropBreak class = 4 << 3 // is removed, but ends a run of canonical ordering
 	lowerReorder   class = 5 << 3 // stays, subject to canonical ordering: a non-starter outside Mn
 	lowerMapTail   class = 6 << 3 // becomes its mapping, whose end is subject to canonical ordering
 	lowerHangul    class = 7 << 3 // becomes two or three jamo by arithmetic
@@ -45,8 +47,8 @@ const (
 	sigmaUnassigned class = 3 << 6 // no context; general category Cn or Co, which the profile nvidia-pt deletes
 )
 
-// mappingOf returns the mapping of r in uncased mode, if its action is
-// lowerMap, lowerPunct or lowerMapTail.
+// mappingOf returns the text that r becomes in uncased mode. The class of r
+// must have lowerMap, lowerPunct or lowerMapTail.
 func mappingOf(r rune) string {
 	page := int(mappingPage[uint32(r)>>8])
 	at := int(mappingPages[page<<8|int(r&0xff)])
@@ -54,8 +56,8 @@ func mappingOf(r rune) string {
 }
 
 // combiningClass returns the Canonical_Combining_Class (UnicodeData.txt, field
-// 3) of non-starters outside general category Mn, and 0 for all other
-// characters. Those in Mn are removed before ordering.
+// 3) of characters outside general category Mn: 0 for all but the non-starters
+// listed here. Characters in Mn are removed before ordering.
 func combiningClass(r rune) uint8 {
 	switch {
 	case r == 0x1715 || r == 0x1734 || r == 0x1b44 || r == 0x1baa ||
@@ -74,13 +76,15 @@ func combiningClass(r rune) uint8 {
 	return 0
 }
 
-// bytestring is text as a string or bytes. Functions over it are compiled twice. Since
-// methods cannot be generic, their first parameter stands for the receiver.
+// bytestring is text as a string or bytes. Functions over it are compiled
+// twice. Since methods cannot be generic, the first parameter of these
+// functions stands for the receiver.
 type bytestring interface{ string | []byte }
 
 // decodeRune returns the character at s[i] and its length in bytes, or
-// utf8.RuneError and 1 for invalid UTF-8. The reference drops invalid bytes and
-// also U+FFFD, so the two need not be distinguished.
+// utf8.RuneError and 1 for invalid UTF-8. The reference drops both U+FFFD
+// (which equals utf8.RuneError) and invalid bytes, so callers need not
+// distinguish them.
 func decodeRune[T bytestring](s T, i int) (r rune, size int) {
 	b := s[i]
 	if b < utf8.RuneSelf {
@@ -99,7 +103,8 @@ func decodeRune[T bytestring](s T, i int) (r rune, size int) {
 	return utf8.DecodeRune(buf[:n])
 }
 
-// decodeLastRune is decodeRune for the character that ends before s[end].
+// decodeLastRune returns the character that ends before s[end] and its length
+// in bytes, or utf8.RuneError and 1 for invalid UTF-8.
 func decodeLastRune[T bytestring](s T, end int) (r rune, size int) {
 	var buf [utf8.UTFMax]byte
 	n := copy(buf[:], s[max(0, end-utf8.UTFMax):end])

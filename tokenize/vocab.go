@@ -30,7 +30,7 @@ func SpecialTokens() []string {
 
 const (
 	maxVocabBytes    = 16 << 20 // 16 times BERT's largest vocabulary
-	maxVocabProblems = 20       // listed in an error; further ones are only counted
+	maxVocabProblems = 20       // maximum number of problems listed in an error; the rest are only counted
 )
 
 // A Vocab is a list of tokens. The id of a token is its index in the list, from
@@ -54,14 +54,17 @@ func LoadVocab(r io.Reader) (*Vocab, error) {
 }
 
 // ReadVocab parses the content of a vocab.txt: UTF-8 with one token on each
-// line. As in the reference, white space around a token is removed as by
-// Python's str.strip, CR included; the last line needs no line end; and an
+// line. As in the reference, white space around a token (CR included) is
+// removed as by Python's str.strip; the last line needs no line end; and an
 // empty line is an entry with an id.
 //
-// ReadVocab rejects some files that the reference accepts: duplicate entries
-// (where the last one wins there), a missing special token (which fails late or
-// never there), a byte order mark, invalid UTF-8, an empty file. The error
-// lists the problems by line, with name in front.
+// ReadVocab rejects some files that the reference accepts:
+//
+//   - duplicate entries; the reference uses the last
+//   - a missing special token; the reference fails later or never
+//   - a byte order mark, invalid UTF-8, or an empty file
+//
+// The error lists the problems by line, each with name in front.
 func ReadVocab(name string, data []byte) (*Vocab, error) {
 	if len(data) > maxVocabBytes {
 		return nil, fmt.Errorf("%s: more than %d bytes: not a vocabulary", name, maxVocabBytes)
@@ -81,7 +84,7 @@ func ReadVocab(name string, data []byte) (*Vocab, error) {
 }
 
 // NewVocab returns the vocabulary of the given tokens, under the rules of
-// [ReadVocab]. Its hash is that of a file with one token on each line.
+// [ReadVocab]. Its SHA256 is the hash of a file with one token on each line.
 func NewVocab(tokens []string) (*Vocab, error) {
 	for i, token := range tokens {
 		if strings.Contains(token, "\n") {
@@ -96,7 +99,8 @@ func NewVocab(tokens []string) (*Vocab, error) {
 	return ReadVocab("vocabulary", file.Bytes())
 }
 
-// readTokens splits data into tokens.
+// readTokens returns the lines of data as tokens, and adds a byte order mark
+// and invalid UTF-8 to problems.
 func readTokens(data []byte, problems *problemList) []string {
 	text := string(data)
 	if rest, ok := strings.CutPrefix(text, "\ufeff"); ok {
@@ -114,7 +118,8 @@ func readTokens(data []byte, problems *problemList) []string {
 	return tokens
 }
 
-// index sets the fields derived from the tokens.
+// index sets all fields that are derived from v.tokens, and adds duplicates and
+// missing special tokens to problems.
 func (v *Vocab) index(problems *problemList) {
 	v.ids = make(map[string]int32, len(v.tokens))
 	v.subword = make([]bool, len(v.tokens))
@@ -138,20 +143,22 @@ func (v *Vocab) index(problems *problemList) {
 // Len returns the number of tokens.
 func (v *Vocab) Len() int { return len(v.tokens) }
 
-// ID returns the id of a token.
+// ID returns the id of a token. If the vocabulary does not contain the token,
+// ok is false.
 func (v *Vocab) ID(token string) (id int32, ok bool) {
 	id, ok = v.ids[token]
 	return id, ok
 }
 
-// Token returns the token of an id, which must be between 0 and Len()-1.
+// Token returns the token with the given id. It panics if id is not between 0
+// and Len()-1.
 func (v *Vocab) Token(id int32) string { return v.tokens[id] }
 
-// IsSubword reports whether the token of an id continues a word (begins with
-// "##"). The id must be between 0 and Len()-1.
+// IsSubword reports whether the token with the given id continues a word
+// (begins with "##"). The id must be between 0 and Len()-1.
 func (v *Vocab) IsSubword(id int32) bool { return v.subword[id] }
 
-// SHA256 returns the hash of the file's bytes, in lower-case hexadecimal.
+// SHA256 returns the SHA-256 hash of the vocab.txt file, in lower-case hexadecimal.
 func (v *Vocab) SHA256() string { return v.sha256 }
 
 // PAD returns the id of [PAD].
@@ -169,8 +176,8 @@ func (v *Vocab) SEP() int32 { return v.sep }
 // MASK returns the id of [MASK].
 func (v *Vocab) MASK() int32 { return v.mask }
 
-// A problemList collects the problems of a file; it keeps the first ones and
-// counts the rest.
+// A problemList collects the problems of a file. It keeps the first
+// maxVocabProblems and counts the rest.
 type problemList struct {
 	name string
 	errs []error

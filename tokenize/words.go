@@ -7,23 +7,24 @@ import (
 	"unicode/utf8"
 )
 
-// A WordSplitter splits text into the words that WordPiece splits further, the
-// basic tokens of the reference. Text is cleaned, each ideograph and each
-// punctuation character is a word of its own, and in uncased mode words are
-// lower-cased without accents. Vocabularies are trained on these words.
+// A WordSplitter splits text into the words that WordPiece then splits into
+// tokens (the basic tokens of the reference). It cleans the text, makes each
+// ideograph and each punctuation character a word by itself, and in uncased
+// mode lower-cases words and removes accents. Vocabularies are trained on these
+// words.
 //
-// It follows the profile, except that special tokens in the text are text in
-// all profiles.
+// The rules are those of the profile in its options, except that no profile
+// keeps special tokens whole: "[MASK]" in the text is split like other text.
 //
-// It must not be used by several goroutines at once.
+// A WordSplitter must not be used by several goroutines at once.
 type WordSplitter struct {
-	changes class // bits of a class that are 0 for an unchanged character
+	changes class // bits of a class that decide whether a character changes: all are 0 if not
 	limit   int   // maximum number of characters in word
 	rules   *rules
 	classes classTable // copy of rules.classes, for speed
 
 	word  []byte // current word, normalized, valid UTF-8
-	chars int    // its number of characters; word holds only the first limit of them
+	chars int    // number of characters of the current word; word holds only the first limit of them
 	run   []rune // scratch for canonical ordering
 }
 
@@ -136,7 +137,8 @@ func (w *WordSplitter) add(r rune) {
 	w.chars++
 }
 
-// addAlone makes an ideograph or punctuation character a word of its own.
+// addAlone adds an ideograph or punctuation character r, which is a word by
+// itself, in its uncased form if the options ask for it. c is the class of r.
 func (w *WordSplitter) addAlone(r rune, c class) {
 	if c&w.changes&lowerMask == lowerSame {
 		w.add(r)
@@ -145,7 +147,7 @@ func (w *WordSplitter) addAlone(r rune, c class) {
 	w.addLowered(r, c)
 }
 
-// addLowered adds the uncased form of r.
+// addLowered adds the uncased form of r, whose class is c.
 func (w *WordSplitter) addLowered(r rune, c class) {
 	switch c & lowerMask {
 	case lowerMap, lowerPunct:
@@ -161,8 +163,8 @@ func (w *WordSplitter) addLowered(r rune, c class) {
 	}
 }
 
-// Hangul syllables are numbered by their jamo. Each has one of 28 trailing
-// consonants, of which the first means none.
+// Hangul syllables are numbered by their jamo (letters). Each has one of 28
+// trailing consonants, of which the first means none.
 const (
 	firstSyllable = 0xac00
 	trailers      = 28
@@ -179,7 +181,8 @@ func (w *WordSplitter) addHangul(r rune) {
 	}
 }
 
-// addReordered adds a run of non-starters outside general category Mn, which
+// addReordered adds a run of non-starters (characters with a
+// Canonical_Combining_Class other than 0) outside general category Mn, which
 // begins at s[i], in canonical order. The run ends before the next starter;
 // accents (Mn) inside it are dropped. It returns the position after the run.
 func addReordered[T bytestring](w *WordSplitter, s T, i int) int {
@@ -209,8 +212,8 @@ func addReordered[T bytestring](w *WordSplitter, s T, i int) int {
 	return i
 }
 
-// addToRun collects r for endRun. Characters beyond the word limit are counted
-// but not kept.
+// addToRun adds r to the run that endRun will order. Characters beyond the word
+// limit are counted but not kept.
 func (w *WordSplitter) addToRun(r rune) {
 	if w.chars+len(w.run) < w.limit {
 		w.run = append(w.run, r)
@@ -220,7 +223,8 @@ func (w *WordSplitter) addToRun(r rune) {
 	w.add(r)
 }
 
-// endRun adds the run to the word in canonical order.
+// endRun adds the characters of the run to the word in canonical order and
+// empties the run.
 func (w *WordSplitter) endRun() {
 	slices.SortStableFunc(w.run, func(a, b rune) int {
 		return cmp.Compare(w.rules.combiningClass(a), w.rules.combiningClass(b))
@@ -240,10 +244,10 @@ func lowerSigma[T bytestring](w *WordSplitter, s T, i int) rune {
 }
 
 // isFinalSigma reports whether the capital sigma at s[i] is final by the
-// Unicode rule Final_Sigma: a cased letter before it and none after it,
-// skipping case-ignorable characters. White space and ideographs have no case,
-// so looking beyond the word does no harm. A run of ignorable characters is
-// visited at most from its two ends, so time is linear.
+// Unicode rule Final_Sigma: skipping case-ignorable characters, there is a
+// cased letter before it and none after it. White space and ideographs have no
+// case, so the search need not stop at the ends of the word. A run of ignorable
+// characters is visited at most from its two ends, so time is linear.
 func isFinalSigma[T bytestring](classes *classTable, s T, i int) bool {
 	before := false
 	for end := i; end > 0; {
@@ -267,8 +271,8 @@ func isFinalSigma[T bytestring](classes *classTable, s T, i int) bool {
 	return true
 }
 
-// transparent reports whether the final sigma rule skips a character, because
-// it is deleted first or case-ignorable.
+// transparent reports whether the final sigma rule skips characters of class c,
+// because they are deleted or case-ignorable.
 func transparent(c class) bool {
 	return c&kindMask == kindRemove || c&sigmaMask == sigmaIgnorable
 }

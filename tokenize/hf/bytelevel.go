@@ -10,16 +10,16 @@ import (
 type byteLevel struct {
 	prefixSpace bool
 	added       []addedToken
-	begins      [256]bool  // whether an added token begins with the byte
-	bytes       [256]int32 // ids of the single bytes
+	begins      [256]bool  // by byte: whether an added token begins with it
+	bytes       [256]int32 // by byte: the id of the token for this single byte
 	merges      map[pair]merged
 }
 
-// A pair is two neighbouring ids.
+// A pair holds the ids of two neighbouring tokens of a word.
 type pair struct{ left, right int32 }
 
-// merged is the result of merging a pair. The pair with the lowest rank is
-// merged first.
+// merged is the result of merging a pair: the id of the new token, and the rank
+// of the merge. The pair with the lowest rank is merged first.
 type merged struct{ rank, id int32 }
 
 // byteChar returns the character that represents a byte in GPT-2's vocabulary
@@ -50,7 +50,7 @@ type bpeEncoder struct {
 	merger
 
 	marking bool   // whether to record word starts
-	starts  []bool // word starts of the ids appended
+	starts  []bool // for each appended id, whether it begins a word
 }
 
 func newBPEEncoder(b *byteLevel) *bpeEncoder {
@@ -84,7 +84,8 @@ func (e *bpeEncoder) appendIDs(dst []int32, text string) []int32 {
 	return e.appendText(dst, text[start:])
 }
 
-// addedAt returns the longest added token at the beginning of s, or nil.
+// addedAt returns the longest added token with which s begins, or nil if there
+// is none.
 func (e *bpeEncoder) addedAt(s string) *addedToken {
 	var best *addedToken
 	for i := range e.added {
@@ -110,7 +111,8 @@ func (e *bpeEncoder) appendText(dst []int32, text string) []int32 {
 	return dst
 }
 
-// mark records that the last n of ids are a word, and returns ids.
+// mark records that the last n ids are one word, if word starts are recorded,
+// and returns ids.
 func (e *bpeEncoder) mark(ids []int32, n int) []int32 {
 	if e.marking {
 		for i := range n {
@@ -165,7 +167,7 @@ func wordLen(s string) int {
 	return n
 }
 
-// Character kinds in that expression.
+// Kinds of characters in the regular expression of wordLen.
 const (
 	space = iota
 	letter
@@ -205,8 +207,8 @@ var asciiKinds = func() (kinds [utf8.RuneSelf]uint8) {
 	return kinds
 }()
 
-// runLen returns the length of the run of characters of one kind at the
-// beginning of s.
+// runLen returns the length in bytes of the longest prefix of s whose
+// characters are all of the given kind.
 func runLen(s string, kind int) int {
 	for i := 0; i < len(s); {
 		r, size := rune(s[i]), 1

@@ -12,7 +12,7 @@ import (
 	"pretext/tokenize"
 )
 
-// config is the part of a tokenizer.json that ids depend on.
+// config holds the fields of a tokenizer.json that affect token ids.
 type config struct {
 	AddedTokens  []addedToken `json:"added_tokens"`
 	Normalizer   *normalizer  `json:"normalizer"`
@@ -22,13 +22,14 @@ type config struct {
 	PostProcessor *postProcessor `json:"post_processor"`
 }
 
-// An addedToken is searched in the text before all other processing.
+// An addedToken is a token that the encoder finds in the text before it
+// processes the rest.
 type addedToken struct {
 	ID         int32  `json:"id"`
 	Content    string `json:"content"`
 	SingleWord bool   `json:"single_word"`
-	LStrip     bool   `json:"lstrip"` // includes the white space before it
-	RStrip     bool   `json:"rstrip"`
+	LStrip     bool   `json:"lstrip"` // also consumes the white space before the token
+	RStrip     bool   `json:"rstrip"` // also consumes the white space after the token
 	Normalized bool   `json:"normalized"`
 }
 
@@ -59,11 +60,11 @@ type model struct {
 	IgnoreMerges    bool              `json:"ignore_merges"`
 }
 
-// A vocabulary maps tokens to ids. Unigram models store it in another form;
-// they are not supported, so it stays empty.
+// A vocabulary maps tokens to ids. It stays empty for Unigram models, which
+// store it in another form and are not supported.
 type vocabulary map[string]int
 
-// UnmarshalJSON reads an object and ignores anything else.
+// UnmarshalJSON reads a JSON object. It ignores any other JSON value.
 func (v *vocabulary) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '{' {
 		return json.Unmarshal(data, (*map[string]int)(v))
@@ -71,7 +72,9 @@ func (v *vocabulary) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// kind returns the model type. Older files do not name it.
+// kind returns the type of the model, "WordPiece" or "BPE" if supported. For
+// older files, which do not name the type, kind infers it from the other
+// fields.
 func (m *model) kind() string {
 	switch {
 	case m.Type != "":
@@ -84,7 +87,7 @@ func (m *model) kind() string {
 	return ""
 }
 
-// tokens returns the tokens by id.
+// tokens returns the tokens, indexed by id. The ids must be 0 to len(v)-1.
 func (v vocabulary) tokens() ([]string, error) {
 	out, seen := make([]string, len(v)), make([]bool, len(v))
 	for token, id := range v {
@@ -100,7 +103,8 @@ func is(b *bool, want bool) bool { return b != nil && *b == want }
 
 func isEmpty(s *string) bool { return s == nil || *s == "" }
 
-// bert returns the tokenizer of a WordPiece model.
+// bert returns the tokenizer of a WordPiece model, or an error that names what
+// is not supported.
 func (c *config) bert() (*tokenize.Tokenizer, error) {
 	n := c.Normalizer
 	switch {
@@ -142,7 +146,8 @@ func (c *config) bert() (*tokenize.Tokenizer, error) {
 	return tokenize.New(v, o)
 }
 
-// checkBERTSpecials rejects added tokens other than BERT's five.
+// checkBERTSpecials returns an error unless the added tokens are exactly BERT's
+// five special tokens, with plain options.
 func (c *config) checkBERTSpecials() error {
 	if len(c.AddedTokens) != len(tokenize.SpecialTokens()) {
 		return fmt.Errorf("added_tokens: must be %s", strings.Join(tokenize.SpecialTokens(), " "))
@@ -159,7 +164,8 @@ func (c *config) checkBERTSpecials() error {
 	return nil
 }
 
-// byteLevel returns the tables of a byte-level BPE model.
+// byteLevel returns the tables of a byte-level BPE model, or an error that
+// names what is not supported.
 func (c *config) byteLevel() (*byteLevel, error) {
 	m, p := &c.Model, c.PreTokenizer
 	switch {
@@ -189,10 +195,12 @@ func (c *config) byteLevel() (*byteLevel, error) {
 	return b, b.resolve(m)
 }
 
-// maxID limits the ids; no real vocabulary comes near it.
+// maxID is one more than the largest id accepted; real vocabularies are far
+// smaller.
 const maxID = 1 << 24
 
-// resolve fills the table of merges, as sugarme/tokenizer reads them.
+// resolve fills b.merges from the merges of m, using the parser of
+// sugarme/tokenizer.
 func (b *byteLevel) resolve(m *model) error {
 	lines := make([]string, len(m.Merges))
 	for i, raw := range m.Merges {

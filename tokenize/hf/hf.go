@@ -3,7 +3,7 @@
 //
 //	tok, err := hf.Load("tokenizer.json", data)
 //	...
-//	enc := tok.NewEncoder() // one a goroutine
+//	enc := tok.NewEncoder() // one for each goroutine
 //	for _, sentence := range sentences {
 //		ids = enc.AppendIDs(ids[:0], sentence)
 //	}
@@ -12,8 +12,8 @@
 //
 // There are two kinds of supported files:
 //
-//   - BERT: BertNormalizer, BertPreTokenizer and a WordPiece model. Encoding is
-//     that of package tokenize under [tokenize.ProfileHF], exact and fast.
+//   - BERT: BertNormalizer, BertPreTokenizer and a WordPiece model. Ids equal
+//     those of package tokenize with [tokenize.ProfileHF].
 //   - Byte-level BPE, as in GPT-2 and RoBERTa: no normalizer, the ByteLevel
 //     pre-tokenizer, a BPE model without dropout, affixes or byte fallback.
 //
@@ -44,8 +44,8 @@ import (
 	"pretext/tokenize"
 )
 
-// maxFile limits the size of a tokenizer.json; the largest in use have about 30
-// MB.
+// maxFile is the maximum size of a tokenizer.json in bytes; the largest in use
+// have about 30 MB.
 const maxFile = 128 << 20
 
 // A Tokenizer is a parsed tokenizer.json. It is immutable and may be shared.
@@ -54,7 +54,7 @@ type Tokenizer struct {
 	bpe      *byteLevel          // nil if the model is WordPiece
 	tokens   []string            // by id; "" for an unused id
 	specials Specials
-	missing  error // why specials is not available; nil if it is
+	missing  error // why specials cannot be used; nil if they can
 }
 
 // Load parses the content of a tokenizer.json. Errors begin with name.
@@ -88,7 +88,7 @@ func Load(name string, data []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
-// Len returns the number of ids: every id is below it.
+// Len returns the number of ids, which are 0 to Len()-1.
 func (t *Tokenizer) Len() int { return len(t.tokens) }
 
 // Token returns the token of an id as the file writes it ("Ġthe"), or "" for an
@@ -99,11 +99,12 @@ func (t *Tokenizer) Token(id int32) string { return t.tokens[id] }
 // error that names the missing ones.
 func (t *Tokenizer) Specials() (Specials, error) { return t.specials, t.missing }
 
-// WordPiece returns the BERT tokenizer, or nil if the model is BPE.
+// WordPiece returns the tokenizer of a WordPiece model, or nil if the model is
+// BPE.
 func (t *Tokenizer) WordPiece() *tokenize.Tokenizer { return t.bert }
 
-// Warning returns a sentence that a program should show to the user before
-// encoding much text, or "".
+// Warning returns a warning that a program should show to the user before
+// encoding much text. It is "" if there is nothing to warn of.
 func (t *Tokenizer) Warning() string {
 	if t.bert != nil {
 		return ""
@@ -136,7 +137,8 @@ func (e *Encoder) AppendIDs(dst []int32, text string) []int32 {
 	return e.bpe.appendIDs(dst, text)
 }
 
-// AppendIDsBytes is [Encoder.AppendIDs] for a byte slice.
+// AppendIDsBytes appends the token ids of text, given as bytes, to dst. Bytes
+// that are\n// not UTF-8 are dropped.
 func (e *Encoder) AppendIDsBytes(dst []int32, text []byte) []int32 {
 	if e.bert != nil {
 		return e.bert.AppendIDsBytes(dst, text)
@@ -144,10 +146,11 @@ func (e *Encoder) AppendIDsBytes(dst []int32, text []byte) []int32 {
 	return e.bpe.appendIDs(dst, string(text))
 }
 
-// AppendWords is [Encoder.AppendIDs] that also appends to starts, for each id,
-// whether it begins a word. In byte-level BPE the words are the matches of
-// GPT-2's expression: a word, a number, a run of punctuation, each with the
-// space before it, or an ending such as "'s". An added token is a word.
+// AppendWords appends the token ids of text to dst, as [Encoder.AppendIDs]
+// does, and appends to starts, for each id, whether it begins a word. In
+// byte-level BPE the words are the matches of GPT-2's regular expression: a
+// word, a number, a run of punctuation, each with the space before it, or an
+// ending such as "'s". An added token is a word.
 func (e *Encoder) AppendWords(dst []int32, starts []bool, text string) ([]int32, []bool) {
 	if e.bert == nil {
 		e.bpe.starts = starts

@@ -2,9 +2,10 @@ package hf
 
 import "cmp"
 
-// A merger applies merges to one word: it merges the neighbours with the lowest
-// rank, the leftmost of equal ones first, until no pair is left. A heap finds
-// the next pair; a linked list holds the rest of the word.
+// A merger applies the BPE merges to one word. It merges the pair of
+// neighbouring symbols with the lowest rank, of several equal pairs the
+// leftmost, until no pair can be merged. A heap finds the next pair; a linked
+// list connects the remaining symbols.
 type merger struct {
 	symbols []symbol
 	heap    []candidate
@@ -15,13 +16,13 @@ type symbol struct {
 	prev, next int32 // -1 at the ends
 }
 
-// A candidate is a possible merge: the symbols at index at and after it would
-// become id. It is stale if one of them was merged since.
+// A candidate is a possible merge: the symbol at index at and its right
+// neighbour would become id. It is stale if one of them was merged since.
 type candidate struct{ rank, at, id int32 }
 
 const gone = -1 // id of a symbol merged into another
 
-// appendMerged appends the ids of word.
+// appendMerged appends the ids of word after all merges.
 func (m *merger) appendMerged(dst []int32, b *byteLevel, word string) []int32 {
 	m.symbols, m.heap = m.symbols[:0], m.heap[:0]
 	for i := range len(word) {
@@ -57,8 +58,8 @@ func (m *merger) appendMerged(dst []int32, b *byteLevel, word string) []int32 {
 	return dst
 }
 
-// consider pushes the merge of the symbol at index at and the next one, if
-// there is one.
+// consider pushes the merge of the symbol at index at and its right neighbour
+// on the heap, if the pair can be merged.
 func (m *merger) consider(b *byteLevel, at int32) {
 	s := m.symbols[at]
 	if s.next < 0 {

@@ -31,8 +31,9 @@ var specialNames = [...]struct {
 	{tokenize.MaskToken, "<mask>", func(s *Specials) *int32 { return &s.Mask }},
 }
 
-// specials finds the special tokens. All but the unknown token are required for
-// examples. Every id must have a token, because masking draws from all ids.
+// specials returns the ids of the special tokens. All but the unknown token are
+// required for examples. Every id must have a token, because masking draws
+// random tokens from all ids.
 func (c *config) specials(tokens []string) (Specials, error) {
 	s := Specials{}
 	var missing []string
@@ -86,25 +87,28 @@ func (c *config) tokens() ([]string, error) {
 	return out, nil
 }
 
-// maxGaps limits the number of unused ids, in addition to the number of tokens.
+// maxGaps limits how sparse ids may be: the largest id must be less than twice
+// the number of tokens plus maxGaps.
 const maxGaps = 1 << 16
 
-// A postProcessor describes what is added around a text. Only two of its types
-// name the special tokens one by one.
+// A postProcessor describes the special tokens that are added around a text. Of
+// its types, only BertProcessing and RobertaProcessing have the fields cls and
+// sep.
 type postProcessor struct {
 	CLS namedToken `json:"cls"`
 	SEP namedToken `json:"sep"`
 }
 
 // A namedToken is a token and its id, a two-element list in JSON. The zero
-// value means there is none.
+// value means that the file has no such list.
 type namedToken struct {
 	text  string
 	id    int32
 	known bool
 }
 
-// UnmarshalJSON reads a list of a token and its id and ignores anything else.
+// UnmarshalJSON reads a list of a token and its id. It ignores any other JSON
+// value.
 func (t *namedToken) UnmarshalJSON(data []byte) error {
 	var two [2]json.RawMessage
 	if json.Unmarshal(data, &two) != nil || json.Unmarshal(two[0], &t.text) != nil || json.Unmarshal(two[1], &t.id) != nil {
@@ -115,7 +119,7 @@ func (t *namedToken) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// is reports whether t, if there is one, is the given token.
+// is reports whether t is not known or has the given text and id.
 func (t namedToken) is(text string, id int32) bool {
 	return !t.known || t.text == text && t.id == id
 }

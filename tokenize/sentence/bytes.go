@@ -6,13 +6,13 @@ import (
 	"pretext/internal/pyspace"
 )
 
-// Bits of byteClass.
+// Bits of the entries of byteClass.
 const (
 	byteSpace    uint8 = 1 << iota // ASCII white space
 	bytePlainGap                   // white space of Python's string.whitespace
-	byteMaybeGap                   // begins the white space outside ASCII, and other characters
+	byteMaybeGap                   // first byte of white space outside ASCII (and of other characters)
 	byteNonWord                    // cannot stand inside a word: )";}]*:@'({[?!
-	byteNoStart                    // is a word alone if no mark of several characters begins there
+	byteNoStart                    // is a word by itself unless a mark of several characters ("--", "...") begins there
 	byteBreak                      // a word may end before this byte
 )
 

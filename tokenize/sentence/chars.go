@@ -7,7 +7,7 @@ import (
 
 // A classRange assigns a class to the characters lo to hi. A class has bits for
 // upper and lower case (the derived properties), decimal digit (\d of Python's
-// re), letter (\w without \d), and for Case_Ignorable and Cased, which
+// re), letter (\w without \d), Case_Ignorable, and Cased. The last two
 // determine the lower case of a capital sigma.
 type classRange struct {
 	lo, hi rune
@@ -17,7 +17,8 @@ type classRange struct {
 // A lowerRange lower-cases lo, lo+step … hi by adding delta.
 type lowerRange struct{ lo, hi, step, delta rune }
 
-// class returns the class of a character, or 0.
+// class returns the class of a character, or 0 if it has none of the
+// properties.
 func class(r rune) uint8 {
 	i := sort.Search(len(classRanges), func(i int) bool { return classRanges[i].hi >= r })
 	if i < len(classRanges) && classRanges[i].lo <= r {
@@ -26,7 +27,7 @@ func class(r rune) uint8 {
 	return 0
 }
 
-// lower returns the simple lower case of a character.
+// lower returns the simple lower-case mapping of a character.
 func lower(r rune) rune {
 	i := sort.Search(len(lowerRanges), func(i int) bool { return lowerRanges[i].hi >= r })
 	if i == len(lowerRanges) || r < lowerRanges[i].lo || (r-lowerRanges[i].lo)%lowerRanges[i].step != 0 {
@@ -52,7 +53,8 @@ func appendLower(dst []byte, s string) []byte {
 	return dst
 }
 
-// appendLowerWide is [appendLower] for s[i:] with any characters.
+// appendLowerWide appends s[i:] in lower case, for any characters. It uses
+// s[:i] only as context of a capital sigma.
 func appendLowerWide(dst []byte, s string, i int) []byte {
 	const (
 		dottedI    = 'İ'

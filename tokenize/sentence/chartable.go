@@ -2,7 +2,7 @@
 
 package sentence
 
-// unicodeVersion is the version of Unicode the tables below were made from.
+// unicodeVersion is the Unicode version of the tables below.
 const unicodeVersion = "15.0.0"
 
 // Bits of a character class, see chars.go.

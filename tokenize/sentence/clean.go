@@ -7,9 +7,10 @@ import "pretext/internal/pyspace"
 func Strip(s string) string { return pyspace.Strip(s) }
 
 // AppendClean appends a normalized sentence to dst: every run of CR and LF
-// becomes one space, and surrounding white space is removed as by [Strip]. For
-// a sentence of white space only it appends nothing; such a sentence must be
-// dropped. AppendClean does not change a clean sentence.
+// becomes one space, and surrounding white space is removed as by [Strip]. If
+// the sentence is only white space, it appends nothing, and the caller must
+// drop the sentence. AppendClean does not change a sentence that is already
+// clean.
 func AppendClean(dst []byte, sentence string) []byte {
 	sentence = Strip(sentence)
 	for i := 0; i < len(sentence); {
@@ -28,8 +29,8 @@ func AppendClean(dst []byte, sentence string) []byte {
 }
 
 // spaceWidth returns the length in bytes of the white space character at s[i:],
-// or 0 if there is none. It is [pyspace.Width] with a table lookup first that
-// decides for most characters.
+// or 0 if there is none. The result equals that of [pyspace.Width]; a table
+// lookup makes it faster.
 func spaceWidth(s string, i int) int {
 	c := byteClass[s[i]]
 	if c&byteMaybeGap != 0 {
@@ -62,7 +63,8 @@ func skipNonSpace(s string, i int) int {
 	return i
 }
 
-// trimEnd returns end without the white space before it, but at least start.
+// trimEnd returns the end of s[start:end] without trailing white space; it is
+// at least start.
 func trimEnd(s string, start, end int) int {
 	for end > start {
 		width := pyspace.LastWidth(s[start:end])

@@ -5,22 +5,22 @@ import (
 	"unicode/utf8"
 )
 
-// A token is a word in the context of a possible sentence end, with its Punkt
-// properties. They are computed only when a decision needs them.
+// A token is a word near a possible sentence end, with its Punkt properties.
+// The properties are computed only when a decision needs them.
 type token struct {
 	word     string
 	typ      []byte // the word in lower case, or "##number##"; nil until setType
-	stop     bool   // ends in a full stop
-	ends     bool   // ends a sentence
-	abbr     bool
+	stop     bool   // the word ends in a full stop
+	ends     bool   // the word ends a sentence
+	abbr     bool   // the word is an abbreviation
 	ellipsis bool
 }
 
-// numberType is the type of every number.
+// numberType replaces every number, so that all numbers are treated as one word.
 const numberType = "##number##"
 
-// endsWithin reports whether a word of the context, other than the last one,
-// ends a sentence.
+// endsWithin reports whether a sentence ends after a word of context, other
+// than the last word. context is the text around a possible sentence end.
 func (p *punkt) endsWithin(context string) bool {
 	var previous, current token
 	slot := 0
@@ -40,9 +40,10 @@ func (p *punkt) endsWithin(context string) bool {
 	return false
 }
 
-// annotate makes the first decision about a word, from the word alone. A
-// sentence mark, or a word with a full stop, ends a sentence, unless the word
-// or its last hyphenated part is a known abbreviation.
+// annotate returns the first decision about a word, which looks at the word
+// alone. A sentence mark, or a word with a final full stop, ends a sentence,
+// unless the word or its last hyphenated part is a known abbreviation. slot is
+// as for setType.
 func (p *punkt) annotate(word string, slot int) token {
 	t := token{word: word, stop: word[len(word)-1] == '.'}
 	switch {
@@ -73,7 +74,8 @@ func (p *punkt) isAbbreviation(word []byte) bool {
 	return i >= 0 && p.params.isAbbreviation(word[i+1:])
 }
 
-// setType sets t.typ, using the lower-case buffer of the slot.
+// setType sets t.typ if it is not set. slot (0 or 1) selects the buffer for the
+// lower-case word.
 func (p *punkt) setType(t *token, slot int) {
 	if t.typ != nil {
 		return
@@ -85,9 +87,10 @@ func (p *punkt) setType(t *token, slot int) {
 	}
 }
 
-// reconsider makes the second decision about a, a word with a full stop, from
-// the next word b. Section numbers in the comments refer to the paper of Kiss
-// and Strunk.
+// reconsider makes the second decision about a, a word with a final full stop.
+// It looks at the next word, b, and changes a.ends and a.abbr. slot is the
+// buffer of b. Section numbers in the comments refer to the paper of Kiss and
+// Strunk.
 func (p *punkt) reconsider(a, b *token, slot int) {
 	p.setType(a, 1-slot)
 	p.setType(b, slot)
@@ -133,7 +136,7 @@ func (p *punkt) isPair(first, second []byte) bool {
 	return ok
 }
 
-// A verdict is whether a word begins a sentence.
+// A verdict states whether a word begins a sentence.
 type verdict uint8
 
 const (
@@ -142,9 +145,12 @@ const (
 	continuesSentence
 )
 
-// judgeNext is the orthographic heuristic, 4.1.1. A capitalized word that also
-// occurs in lower case begins a sentence. A lower-case word does not begin one
-// if it also occurs capitalized or never occurred at a beginning.
+// judgeNext decides by the capitalization of a word whether it begins a
+// sentence (the orthographic heuristic, section 4.1.1). info states how the
+// word was capitalized in the training text. A capitalized word that also
+// occurred in lower case, and never capitalized inside a sentence, begins a
+// sentence. A lower-case word does not begin one if it also occurred
+// capitalized or never occurred at a beginning.
 func judgeNext(word string, info wordInfo) verdict {
 	if len(word) == 1 {
 		switch word[0] {
@@ -162,7 +168,8 @@ func judgeNext(word string, info wordInfo) verdict {
 	return unknown
 }
 
-// withoutStop returns a type without the final full stop.
+// withoutStop returns typ without its final full stop, if it has one and is
+// longer than that.
 func withoutStop(typ []byte) []byte {
 	if n := len(typ); n > 1 && typ[n-1] == '.' {
 		return typ[:n-1]
@@ -170,8 +177,9 @@ func withoutStop(typ []byte) []byte {
 	return typ
 }
 
-// isInitial reports whether a word is one letter and a full stop. Letters are
-// those of \w without \d in Python's re, which include "_" and "Ⅷ".
+// isInitial reports whether a word is one letter and a full stop. A letter is a
+// character that matches \w but not \d in Python's re, which includes "_" and
+// "Ⅷ".
 func isInitial(word string) bool {
 	r, width := utf8.DecodeRuneInString(word)
 	return len(word) == width+1 && word[width] == '.' && class(r)&classLetter != 0
@@ -215,7 +223,8 @@ func isNumber(word []byte) bool {
 	return true
 }
 
-// digitWidth returns the length of the decimal digit that s begins with, or 0.
+// digitWidth returns the length in bytes of the decimal digit at the beginning
+// of s, or 0 if s does not begin with a digit.
 func digitWidth(s []byte) int {
 	if len(s) == 0 {
 		return 0

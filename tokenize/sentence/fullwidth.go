@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// hasFullWidthStops reports whether a language is written without the full
-// stops and spaces that Punkt needs: Chinese in varieties written in Chinese
-// characters, Japanese and Thai. Codes are those of Wikipedia editions and of
-// BCP 47. zh-min-nan (nan) is written in Latin letters and does not count.
+// hasFullWidthStops reports whether texts in lang lack the full stops and
+// spaces that Punkt needs: Japanese, Thai, and the Chinese languages written in
+// Chinese characters. lang is a code of a Wikipedia edition or a BCP 47 tag.
+// zh-min-nan (nan) is written in Latin letters, so the result for it is false.
 func hasFullWidthStops(lang string) bool {
 	lang = strings.ToLower(lang)
 	switch lang {
@@ -22,8 +22,8 @@ func hasFullWidthStops(lang string) bool {
 	return false
 }
 
-// fullWidth ends a sentence after a run of full-width sentence marks with
-// closing quotes and brackets, and at the end of a line.
+// A fullWidth splitter ends a sentence after full-width sentence marks and the
+// closing quotes and brackets that follow them, and at the end of a line.
 type fullWidth struct{}
 
 func (fullWidth) AppendSpans(dst []Span, text string) []Span {
@@ -35,7 +35,7 @@ func (fullWidth) AppendSpans(dst []Span, text string) []Span {
 	return dst
 }
 
-// appendMarked appends the sentences of line[start:].
+// appendMarked appends the spans of the sentences of line[start:].
 func appendMarked(dst []Span, line string, start int) []Span {
 	start = skipSpace(line, start)
 	before := rune(-1)
@@ -57,9 +57,9 @@ func appendMarked(dst []Span, line string, start int) []Span {
 	return dst
 }
 
-// endsSentence reports whether the mark r ends a sentence. A full-width full
-// stop does, unless a digit precedes it: then it is a decimal point or belongs
-// to a list number.
+// endsSentence reports whether the mark r ends a sentence. before is the
+// character before r, or -1. A full-width full stop after a digit does not end
+// a sentence: it is a decimal point or belongs to a list number.
 func endsSentence(before, r rune) bool {
 	switch r {
 	case '。', '！', '？', '｡', '‼', '⁇', '⁈', '⁉', '︒', '︕', '︖':

@@ -11,15 +11,17 @@ type LanguageSplitter struct {
 	line   []byte
 }
 
-// NewLanguageSplitter returns the splitters of a name, see [New], as records are made
-// with them: auto also ends a sentence at each line end, because documents have one
-// paragraph, heading or list item per line. Punkt decides over the whole text, as
-// NLTK does.
+// NewLanguageSplitter returns a LanguageSplitter that uses the splitter called
+// name (see [New]) for every language. With the name auto, sentences also end
+// at each line end, because documents have one paragraph, heading or list item
+// on each line. With the name punkt, they do not, as in NLTK. An unknown name
+// is reported by [LanguageSplitter.For].
 func NewLanguageSplitter(name string) *LanguageSplitter {
 	return &LanguageSplitter{name: name, byLang: map[string]Splitter{}}
 }
 
-// For returns the splitter of a language. The only possible error is an unknown name.
+// For returns the splitter for texts in lang. The only possible error is that
+// the name given to [NewLanguageSplitter] is unknown.
 func (s *LanguageSplitter) For(lang string) (Splitter, error) {
 	if splitter := s.byLang[lang]; splitter != nil {
 		return splitter, nil
@@ -35,8 +37,9 @@ func (s *LanguageSplitter) For(lang string) (Splitter, error) {
 	return splitter, nil
 }
 
-// Sentences yields the cleaned sentences of a text, see [AppendClean], without blank
-// ones. Each is valid until the next. An error ends it.
+// Sentences yields the sentences of a text in lang, normalized by
+// [AppendClean], without blank sentences. A slice is valid until the next
+// iteration. After an error it yields nothing more.
 func (s *LanguageSplitter) Sentences(text, lang string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		splitter, err := s.For(lang)

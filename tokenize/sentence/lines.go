@@ -29,7 +29,8 @@ func (b byLine) AppendSpans(dst []Span, text string) []Span {
 	return dst
 }
 
-// newlines makes a sentence of every line that is not blank, without its LF.
+// A newlines splitter makes a sentence of every line that is not blank, without
+// its LF.
 type newlines struct{}
 
 func (newlines) AppendSpans(dst []Span, text string) []Span {

@@ -12,31 +12,31 @@ import (
 	"sync"
 )
 
-// paramFiles holds a packed file for each language; Command internal/genpunkt
+// paramFiles holds a packed file for each language; the command internal/genpunkt
 // writes them and documents their format.
 //
 //go:embed params/*.gz
 var paramFiles embed.FS
 
-// A wordInfo is what the parameters record about a word: its orthographic
-// contexts in the training text (bits 1 to 6, as in NLTK) and the sets that
-// contain it.
+// A wordInfo is a set of bits about a word: where and how it was capitalized in
+// the training text (bits 1 to 6, as in NLTK), and which lists of the
+// parameters contain it.
 type wordInfo uint16
 
 const (
-	beginUpper  wordInfo = 1 << 1 // seen with a capital at the beginning of a sentence
-	middleUpper wordInfo = 1 << 2 // … inside a sentence
-	unsureUpper wordInfo = 1 << 3 // … where it was unclear
-	beginLower  wordInfo = 1 << 4 // seen in lower case at the beginning of a sentence
+	beginUpper  wordInfo = 1 << 1 // occurred capitalized at the beginning of a sentence
+	middleUpper wordInfo = 1 << 2 // occurred capitalized inside a sentence
+	unsureUpper wordInfo = 1 << 3 // occurred capitalized where this was unclear
+	beginLower  wordInfo = 1 << 4 // occurred in lower case at the beginning of a sentence
 	middleLower wordInfo = 1 << 5
 	unsureLower wordInfo = 1 << 6
 	anyUpper             = beginUpper | middleUpper | unsureUpper
 	anyLower             = beginLower | middleLower | unsureLower
 
-	abbreviation wordInfo = 1 << 8 // written with a full stop that does not end a sentence
-	starter      wordInfo = 1 << 9 // frequent at the start of a sentence
-	pairFirst    wordInfo = 1 << 10
-	pairSecond   wordInfo = 1 << 11 // member of a collocation, as first or second
+	abbreviation wordInfo = 1 << 8  // written with a full stop that does not end a sentence
+	starter      wordInfo = 1 << 9  // frequent at the start of a sentence
+	pairFirst    wordInfo = 1 << 10 // first word of a collocation
+	pairSecond   wordInfo = 1 << 11 // second word of a collocation
 )
 
 // parameters are the Punkt parameters of a language. They are immutable.
@@ -52,12 +52,12 @@ type parameters struct {
 // A language has parameters, which are loaded on first use.
 type language struct {
 	code string // ISO 639-1
-	name string // of its file
+	name string // of its parameter file, without ".gz"
 	load func() (*parameters, error)
 }
 
-// languages lists the languages with parameters, by code. The loaders cache
-// what they load.
+// languages lists the languages with Punkt parameters, sorted by code. The load
+// functions cache the parameters.
 var languages = makeLanguages(
 	"cs", "czech", "da", "danish", "de", "german", "el", "greek", "en", "english", "es", "spanish",
 	"et", "estonian", "fi", "finnish", "fr", "french", "it", "italian", "nl", "dutch", "no", "norwegian",
@@ -141,8 +141,8 @@ func loadParameters(name string) (*parameters, error) {
 	return p, nil
 }
 
-// parseParameters parses an unpacked file. The words are substrings of text, so
-// it stays in memory as a whole.
+// parseParameters parses an unpacked parameter file. The words are substrings
+// of text, so all of text stays in memory.
 func parseParameters(text string) (*parameters, error) {
 	p := &parameters{
 		words: make(map[string]wordInfo, strings.Count(text, "\no ")+512),

@@ -17,20 +17,21 @@ import "math/bits"
 // Time is linear for any text.
 type punkt struct {
 	params  *parameters
-	lowered [2][]byte // words in lower case, of even and odd tokens
+	lowered [2][]byte // buffers for two successive words in lower case
 	pair    []byte    // a collocation to look up
-	number  []byte    // numberType
+	number  []byte    // numberType as bytes
 }
 
 func newPunkt(lang string) *punkt {
 	return &punkt{params: parametersOf(lang), number: []byte(numberType)}
 }
 
-// A candidate is a possible sentence end.
+// A candidate is a possible sentence end. Its context is the text in which
+// Punkt decides about it.
 type candidate struct {
-	start    int // of its context
+	start    int // start of the context
 	mark     int // position of '.', '?' or '!'
-	end      int // of its context
+	end      int // end of the context
 	nextWord int // where the next sentence begins if this one ends here
 }
 
@@ -64,9 +65,10 @@ func (p *punkt) AppendSpans(dst []Span, text string) []Span {
 	return out.close()
 }
 
-// contextStart returns the start of the context of the candidate at mark: after
-// the last white space since the previous candidate, or the previous context's
-// start if there is none. As in the reference, only ASCII white space counts.
+// contextStart returns the start of the context of the candidate at mark: the
+// position after the last white space since the previous candidate. Without
+// such white space, it is the start of the previous candidate's context. As in
+// the reference, only ASCII white space counts.
 func contextStart(text string, previous candidate, mark int) int {
 	for i := mark - 1; i > previous.mark; i-- {
 		if byteClass[text[i]]&bytePlainGap != 0 {
@@ -76,8 +78,8 @@ func contextStart(text string, previous candidate, mark int) int {
 	return previous.start
 }
 
-// follow returns the candidate at mark, without its start, if the characters
-// after it make it one.
+// follow returns the candidate at mark, with start still unset. If the
+// characters after mark do not allow a sentence end, it returns false.
 func follow(text string, mark int) (candidate, bool) {
 	next := mark + 1
 	if next == len(text) {
@@ -116,7 +118,8 @@ func nextMark(s string, i int) int {
 }
 
 // A realigner moves closing quotes and brackets from the beginning of a
-// sentence to the end of the one before, which it keeps pending until then.
+// sentence to the end of the sentence before. The last sentence stays pending
+// until the next one is added.
 type realigner struct {
 	text    string
 	dst     []Span
@@ -143,15 +146,16 @@ func (r *realigner) flush() {
 	}
 }
 
-// close returns all spans, the last included.
+// close appends the pending sentence and returns all spans.
 func (r *realigner) close() []Span {
 	r.flush()
 	return r.dst
 }
 
 // leadingClosers returns the length of the closing quotes and brackets at the
-// beginning of s, and the length including the white space after them. They
-// count only if white space, "--" or the end of s follows.
+// beginning of s, and gap, the length including the white space after them.
+// Both are 0 unless white space, "--" or the end of s follows the quotes and
+// brackets.
 func leadingClosers(s string) (closers, gap int) {
 	for i := 0; i < len(s); {
 		switch s[i] {

@@ -72,9 +72,9 @@ type Splitter interface {
 
 // Names of splitters for [New].
 const (
-	Auto    = "auto"    // by language: Punkt, or 。！？ for Chinese, Japanese and Thai
+	Auto    = "auto"    // by language: after 。！？ for Chinese, Japanese and Thai, else Punkt
 	Punkt   = "punkt"   // Punkt for every language
-	Newline = "newline" // a line is a sentence
+	Newline = "newline" // every line is a sentence
 )
 
 // New returns the splitter of the given name for texts in a language, given as
@@ -96,7 +96,8 @@ func New(name, lang string) (Splitter, error) {
 	return nil, fmt.Errorf("sentence splitter %q: want auto, punkt or newline", name)
 }
 
-// primary returns the lower-case language subtag of a tag or wiki code.
+// primary returns the language subtag of a BCP 47 tag or Wikipedia code, in
+// lower case.
 func primary(lang string) string {
 	if i := strings.IndexAny(lang, "-_"); i >= 0 {
 		lang = lang[:i]

@@ -6,12 +6,13 @@ import (
 )
 
 // nextWord returns the next word of s at or after i; start is len(s) if there
-// is none. A word is the first that matches of:
+// is no word. A word is the first of these that matches:
+//
 //   - two or more hyphens or full stops in a row, or three or more full stops
-//     with a space between each
-//   - characters up to white space, to a mark that cannot be inside a word, or
-//     to a comma before one of these
-//   - a single other character
+//     with one white space character between each
+//   - a run of characters that ends before white space, before a mark that
+//     cannot be inside a word, or before a comma that either of these follows
+//   - any single character
 //
 // A line feed is white space that ends every word, because the reference works
 // line by line.
@@ -30,7 +31,7 @@ func nextWord(s string, i int) (start, end int) {
 	return start, wordEnd(s, start+width)
 }
 
-// wordEnd returns the end of a word that reaches at least to s[i:].
+// wordEnd returns the end of the word that contains the bytes before s[i].
 func wordEnd(s string, i int) int {
 	for ; i < len(s); i++ {
 		c := byteClass[s[i]]
@@ -44,8 +45,8 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
-// endsWordAt reports whether a word ends before s[i], which is the first byte
-// of a possible white space, or a hyphen, full stop or comma.
+// endsWordAt reports whether a word ends before s[i], which is a hyphen, a full
+// stop, a comma, or the first byte of a character that may be white space.
 func endsWordAt(s string, i int) bool {
 	switch s[i] {
 	case '-', '.':
@@ -57,8 +58,8 @@ func endsWordAt(s string, i int) bool {
 	return spaceWidth(s, i) > 0
 }
 
-// multiMark returns the end of the mark of several characters at s[i:], or i if
-// there is none.
+// multiMark returns the end of the mark of several characters, such as "--" or
+// "...", at s[i:]. If there is none, it returns i.
 func multiMark(s string, i int) int {
 	if !beginsMultiMark(s, i) {
 		return i
@@ -74,8 +75,9 @@ func multiMark(s string, i int) int {
 	return spacedStops(s, i)
 }
 
-// beginsMultiMark reports whether a mark of several characters is at s[i:]. It
-// reads only a few bytes, so it is cheap to call at every byte.
+// beginsMultiMark reports whether a mark of several characters, such as "--" or
+// ". . .", begins at s[i]. It reads only a few bytes, so it is cheap to call at
+// every byte.
 func beginsMultiMark(s string, i int) bool {
 	switch s[i] {
 	case '-':
@@ -94,7 +96,8 @@ func beginsMultiMark(s string, i int) bool {
 	return false
 }
 
-// spacedStops returns the end of the longest ". . ." at s[i:], which must have
+// spacedStops returns the end of the longest run of full stops with one white
+// space character between each at s[i:]. The caller has checked that there are
 // at least three full stops.
 func spacedStops(s string, i int) int {
 	for {

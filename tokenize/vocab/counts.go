@@ -27,12 +27,12 @@ type Counts struct {
 
 type countsEntry struct {
 	count int64
-	start int // in text; the word ends at the start of the next one
+	start int // offset of the word in Counts.text; it ends where the next entry's word starts
 	hash  uint32
 }
 
-// NewCounts returns an empty counter. It uses only the options about text:
-// DoLowerCase and TokenizerProfile.
+// NewCounts returns an empty counter. Of the options it uses only DoLowerCase
+// and TokenizerProfile.
 func NewCounts(o Options) (*Counts, error) {
 	splitter, err := tokenize.NewWordSplitter(tokenize.Options{DoLowerCase: o.DoLowerCase, Profile: o.TokenizerProfile})
 	if err != nil {
@@ -48,7 +48,7 @@ func (c *Counts) Add(text string) {
 	}
 }
 
-// add counts one word.
+// add counts one occurrence of a word.
 func (c *Counts) add(word []byte) {
 	hash := uint32(maphash.Bytes(c.seed, word))
 	mask := uint32(len(c.slots) - 1)
@@ -68,7 +68,7 @@ func (c *Counts) add(word []byte) {
 	}
 }
 
-// word returns the word of an entry.
+// word returns the word of the entry with index n.
 func (c *Counts) word(n int) []byte {
 	end := len(c.text)
 	if n+1 < len(c.entries) {
@@ -107,7 +107,8 @@ func (c *Counts) Reset() {
 	c.entries, c.text = c.entries[:0], c.text[:0]
 }
 
-// WriteTo writes a word-counts file. The bytes depend only on the counts, not
+// WriteTo writes the counts as a word-counts file (see the package comment) and
+// returns the number of bytes written. The bytes depend only on the counts, not
 // on the order in which words were added.
 func (c *Counts) WriteTo(w io.Writer) (int64, error) {
 	order := make([]int32, len(c.entries))

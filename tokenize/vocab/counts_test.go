@@ -156,8 +156,8 @@ func TestMergeStopsWhenAsked(t *testing.T) {
 
 func TestMergeLocatesDamage(t *testing.T) {
 	for _, test := range []struct{ name, file, want string }{
-		{"cut", "a\t1\nb\t", "word counts 1: line 2: no line end: the file is cut"},
-		{"cut in a count", "a\t1\nb\t1", "word counts 1: line 2: no line end: the file is cut"},
+		{"cut", "a\t1\nb\t", "word counts 1: line 2: no line end: the file is truncated"},
+		{"cut in a count", "a\t1\nb\t1", "word counts 1: line 2: no line end: the file is truncated"},
 		{"no tab", "a\n", "word counts 1: line 1: no tab"},
 		{"empty line", "a\t1\n\n", "word counts 1: line 2: no tab"},
 		{"empty word", "\t1\n", `word counts 1: line 1: "": empty word`},

@@ -23,8 +23,8 @@ var ErrCorrupt = errors.New("corrupt word counts")
 
 // A CorruptError locates corrupt data in a word-counts file.
 type CorruptError struct {
-	File   int // index of the reader, from 0
-	Line   int // from 1
+	File   int // index of the file in the arguments of Merge, from 0
+	Line   int // line number, from 1
 	Reason string
 }
 
@@ -36,7 +36,8 @@ func (e *CorruptError) Error() string {
 func (e *CorruptError) Unwrap() error { return ErrCorrupt }
 
 const (
-	// maxWordBytes is more than the longest word of Counts: 200 characters.
+	// maxWordBytes is the maximum length of a word in bytes. Words counted by
+	// Counts are shorter: at most 200 characters.
 	maxWordBytes = 4 << 10
 
 	lineBuffer = 16 << 10 // read buffer for each file; no line is longer
@@ -46,8 +47,9 @@ const (
 )
 
 // Merge merges word-counts files: it yields every word once, in byte order,
-// with the sum of its counts. It yields at most one error and then stops;
-// corrupt data is a [CorruptError]. It streams and holds 16 KiB for each file.
+// with the sum of its counts in all files. It yields at most one error and then
+// stops; the error for corrupt data is a [CorruptError]. Merge reads the files
+// as a stream and holds 16 KiB of memory for each file.
 func Merge(files ...io.Reader) iter.Seq2[WordCount, error] {
 	return func(yield func(WordCount, error) bool) {
 		if err := merge(files, func(w WordCount) bool { return yield(w, nil) }); err != nil {
@@ -56,7 +58,8 @@ func Merge(files ...io.Reader) iter.Seq2[WordCount, error] {
 	}
 }
 
-// merge calls yield for every word until it returns false.
+// merge calls yield for every word of files, in byte order, until yield returns
+// false.
 func merge(files []io.Reader, yield func(WordCount) bool) error {
 	queue := make(cursorHeap, 0, len(files))
 	for i, file := range files {
@@ -91,7 +94,7 @@ func merge(files []io.Reader, yield func(WordCount) bool) error {
 	return nil
 }
 
-// A cursor is the current line of a word-counts file.
+// A cursor reads a word-counts file. It holds the current line.
 type cursor struct {
 	file  int
 	lines *bufio.Reader
@@ -108,7 +111,7 @@ func (c *cursor) next() error {
 		return io.EOF
 	case err == io.EOF:
 		c.line++
-		return c.corrupt("no line end: the file is cut")
+		return c.corrupt("no line end: the file is truncated")
 	case err == bufio.ErrBufferFull:
 		c.line++
 		return c.corrupt("longer than %d bytes", c.lines.Size())
@@ -138,8 +141,8 @@ func (c *cursor) corrupt(format string, args ...any) error {
 	return &CorruptError{File: c.file, Line: c.line, Reason: fmt.Sprintf(format, args...)}
 }
 
-// checkWord returns what is wrong with a word, or "". A word must be able to be
-// a line of a vocabulary.
+// checkWord returns what is wrong with a word, or "" if it can be a line of a
+// vocabulary.
 func checkWord[T string | []byte](word T) string {
 	switch s := string(word); {
 	case s == "":
@@ -158,9 +161,9 @@ func checkWord[T string | []byte](word T) string {
 	}
 }
 
-// isSpaceOrControl reports whether r is white space that a vocabulary reader
-// might strip from a line: property White_Space (PropList.txt, stable since
-// Unicode 6.3) and the control characters C0 and C1.
+// isSpaceOrControl reports whether r is white space (property White_Space of
+// PropList.txt, stable since Unicode 6.3), which a vocabulary reader might
+// strip from a line, or a control character (C0 or C1).
 func isSpaceOrControl(r rune) bool {
 	switch {
 	case r <= ' ', 0x7f <= r && r <= 0xa0, r == 0x1680, 0x2000 <= r && r <= 0x200a,

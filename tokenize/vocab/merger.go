@@ -4,9 +4,10 @@ import "context"
 
 // A merger joins pairs of neighbouring tokens, the most frequent pair first.
 //
-// It keeps the exact frequency of every pair at all times, and the words in
-// which the pair occurs or occurred. The queue may contain outdated entries,
-// which are skipped when they come up.
+// For every pair it keeps the exact current frequency and a list of words that
+// includes all in which the pair occurs; the list may also contain words in
+// which the pair no longer occurs. The queue may contain outdated entries,
+// which run skips.
 type merger struct {
 	corpus *corpus
 	vocab  *vocabulary
@@ -15,7 +16,7 @@ type merger struct {
 	index   pairIndex
 	pairs   []pair
 	links   []link // linked lists of words, starting at pair.words
-	unused  int32  // list of free links
+	unused  int32  // first link of the list of free links, or noLink
 	queue   pairQueue
 	touched []int32 // pairs that became more frequent in the current merge
 }
@@ -27,7 +28,8 @@ type pair struct {
 	queued      int64 // count of its valid entry in the queue, or 0
 }
 
-// A link is a member of a list of words.
+// A link is an element of a linked list of words: the index of the word, and the
+// index of the next link or noLink.
 type link struct{ word, next int32 }
 
 const noLink = -1
@@ -45,9 +47,9 @@ func newMerger(c *corpus, v *vocabulary, min int64) *merger {
 	return m
 }
 
-// run learns tokens until there are size of them or no pair is frequent enough.
-// It checks ctx before every merge, because a frequent pair in millions of
-// words takes long.
+// run learns tokens until the vocabulary has size tokens or no pair is frequent
+// enough. It checks ctx before every merge, because merging a frequent pair in
+// millions of words takes long.
 func (m *merger) run(ctx context.Context, size int) error {
 	for len(m.vocab.tokens) < size {
 		if err := ctx.Err(); err != nil {
@@ -71,7 +73,7 @@ func (m *merger) run(ctx context.Context, size int) error {
 	return nil
 }
 
-// merge joins a pair in all words.
+// merge joins the pair with index n in all words.
 func (m *merger) merge(n int32) {
 	joined := m.vocab.join(m.pairs[n].left, m.pairs[n].right)
 	at := m.pairs[n].words
@@ -86,7 +88,8 @@ func (m *merger) merge(n int32) {
 	m.enqueueTouched()
 }
 
-// mergeWord replaces a pair by its joined symbol in a word, from left to right.
+// mergeWord replaces the pair p by the token joined in the word with index n,
+// from left to right.
 func (m *merger) mergeWord(n int32, p pair, joined int32) {
 	left, right, w := p.left, p.right, &m.corpus.words[n]
 	symbols := m.corpus.symbols[w.start : w.start+int(w.n)]
@@ -113,7 +116,7 @@ func (m *merger) mergeWord(n int32, p pair, joined int32) {
 	w.n = int32(end)
 }
 
-// gain adds an occurrence of a pair in a word.
+// gain adds one occurrence of a pair in the word with index word.
 func (m *merger) gain(left, right, word int32) {
 	n, isNew := m.index.find(left, right, int32(len(m.pairs)))
 	if isNew {
@@ -128,7 +131,8 @@ func (m *merger) gain(left, right, word int32) {
 	p.words = m.newLink(link{word: word, next: p.words})
 }
 
-// lose reverts a gain.
+// lose subtracts count, the frequency of a word, from the frequency of a pair
+// that no longer occurs in that word.
 func (m *merger) lose(left, right int32, count int64) {
 	n, isNew := m.index.find(left, right, 0)
 	if isNew {
@@ -158,7 +162,8 @@ func (m *merger) enqueueTouched() {
 	m.touched = m.touched[:0]
 }
 
-// enqueue puts a pair into the queue, if it is frequent enough.
+// enqueue puts the pair with index n into the queue, if it occurs at least
+// m.min times.
 func (m *merger) enqueue(n int32) {
 	p := &m.pairs[n]
 	if p.count < m.min {

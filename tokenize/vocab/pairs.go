@@ -8,13 +8,14 @@ type pairIndex struct {
 }
 
 type pairSlot struct {
-	key    uint64 // left and right token plus 1, so that 0 is free
+	key    uint64 // left token in the high half, right token plus 1 in the low half; 0 if the slot is free
 	number int32
 }
 
 func newPairIndex() pairIndex { return pairIndex{slots: make([]pairSlot, 1<<12)} }
 
-// find returns the number of a pair. A new pair gets the given number.
+// find returns the number of a pair. If the pair is new, it stores and returns
+// the given number.
 func (x *pairIndex) find(left, right, number int32) (n int32, isNew bool) {
 	key := uint64(uint32(left))<<32 | uint64(uint32(right)+1)
 	slot := x.slot(key)
@@ -28,7 +29,8 @@ func (x *pairIndex) find(left, right, number int32) (n int32, isNew bool) {
 	return number, true
 }
 
-// slot returns the slot of a key, or the free slot for it.
+// slot returns the slot that contains key or, if there is none, the free slot
+// for it.
 func (x *pairIndex) slot(key uint64) *pairSlot {
 	const golden = 0x9e3779b97f4a7c15 // see Knuth, The Art of Computer Programming 6.4
 	mask := uint64(len(x.slots) - 1)
@@ -56,11 +58,11 @@ type pairQueue []queueEntry
 type queueEntry struct {
 	count       int64
 	left, right int32
-	pair        int32 // its number
+	pair        int32 // number of the pair
 }
 
-// before orders the queue by count. Ties are ordered by token ids, which do not
-// depend on the order in which pairs were found.
+// before reports whether a comes before b: by higher count, then by lower token
+// ids. Token ids do not depend on the order in which pairs were found.
 func (a *queueEntry) before(b *queueEntry) bool {
 	switch {
 	case a.count != b.count:
@@ -86,7 +88,8 @@ func (q *pairQueue) push(e queueEntry) {
 	h[at] = e
 }
 
-// pop removes and returns the top; ok is false if the queue is empty.
+// pop removes and returns the most frequent pair. If the queue is empty, ok is
+// false.
 func (q *pairQueue) pop() (top queueEntry, ok bool) {
 	h := *q
 	if len(h) == 0 {

@@ -17,9 +17,9 @@ import (
 // subwordPrefix begins the tokens that continue a word.
 const subwordPrefix = "##"
 
-// Train learns a vocabulary from words, which must ascend in byte order without
-// duplicates, as [Merge] yields them. It stops at the first error of words or
-// of ctx.
+// Train learns a vocabulary from words and returns its tokens. The words must
+// ascend in byte order without duplicates, as [Merge] yields them. Train stops
+// at the first error of words or of ctx.
 //
 // The result has fewer than VocabSize tokens if the text has too few different
 // words. It is an error if VocabSize is too small for the special tokens and
@@ -57,7 +57,8 @@ func Train(ctx context.Context, words iter.Seq2[WordCount, error], o Options) ([
 const checkEvery = 4096
 
 // maxSymbols limits the total number of characters of all distinct words. A
-// merger makes at most three links for each and numbers them with 31 bits.
+// merger makes at most three links for each character, and their indexes must
+// fit an int32.
 const maxSymbols = 1 << 29
 
 // A corpus holds the words to learn from.
@@ -72,15 +73,16 @@ type corpus struct {
 
 type word struct {
 	count int64
-	start int // in corpus.symbols
-	n     int32
+	start int   // index of the first symbol in corpus.symbols
+	n     int32 // number of symbols
 }
 
 func newCorpus(maxWords int) *corpus {
 	return &corpus{maxWords: maxWords, letters: make([]int64, utf8.MaxRune+1)}
 }
 
-// add adds a word.
+// add adds a word with its count. It fails if the word cannot be a vocabulary
+// line, is out of order, or exceeds a limit.
 func (c *corpus) add(w WordCount) error {
 	if reason := checkWord(w.Word); reason != "" {
 		return fmt.Errorf("word %q: %s", w.Word, reason)
@@ -110,8 +112,8 @@ func (c *corpus) add(w WordCount) error {
 	return nil
 }
 
-// prune keeps the maxWords most frequent words; of equally frequent words, the
-// first.
+// prune keeps only the maxWords most frequent words. Of equally frequent words
+// it keeps those that sort first.
 func (c *corpus) prune() {
 	if len(c.words) <= c.maxWords {
 		return
@@ -165,13 +167,14 @@ func (v *vocabulary) add(token string) int32 {
 	return id
 }
 
-// join adds the concatenation of two neighbouring tokens.
+// join adds the concatenation of two neighbouring tokens and returns its id.
 func (v *vocabulary) join(left, right int32) int32 {
 	return v.add(v.tokens[left] + strings.TrimPrefix(v.tokens[right], subwordPrefix))
 }
 
-// addAlphabet adds the most frequent characters and converts the words of c
-// from characters to tokens.
+// addAlphabet adds the limit most frequent characters to the vocabulary and
+// converts the words of c from characters to tokens. Other characters are
+// dropped from the words.
 func (v *vocabulary) addAlphabet(c *corpus, limit int) {
 	const (
 		first = 0 // a character at the beginning of a word
@@ -206,8 +209,9 @@ func (v *vocabulary) addAlphabet(c *corpus, limit int) {
 	}
 }
 
-// topLetters returns the most frequent characters (of equally frequent ones,
-// the first), in ascending order.
+// topLetters returns the limit most frequent characters, in ascending order.
+// counts is indexed by character. Of equally frequent characters, the lower
+// code points are chosen.
 func topLetters(counts []int64, limit int) []rune {
 	var letters []rune
 	for r, n := range counts {

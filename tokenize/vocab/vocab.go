@@ -9,7 +9,7 @@
 //	}
 //	_, err = counts.WriteTo(file)
 //	...
-//	tokens, err := vocab.Train(ctx, vocab.Merge(files...), options) // in one
+//	tokens, err := vocab.Train(ctx, vocab.Merge(files...), options) // once
 //	err = vocab.Write(out, tokens)
 //
 // # Word counts
@@ -121,7 +121,7 @@ func (o Options) Validate() error {
 		errs = append(errs, fmt.Errorf("max_words %d: must be between 1 and %d", o.MaxWords, maxMaxWords))
 	}
 	if p := o.TokenizerProfile; p != "" && !slices.Contains(tokenize.Profiles(), p) {
-		errs = append(errs, fmt.Errorf("tokenizer_profile %q: not known, must be one of %q", p, tokenize.Profiles()))
+		errs = append(errs, fmt.Errorf("tokenizer_profile %q: unknown, want one of %q", p, tokenize.Profiles()))
 	}
 	return errors.Join(errs...)
 }

@@ -1,6 +1,6 @@
 // Command genhf writes tokenize/hf_generated.go: the code points that Hugging
-// Face's BertTokenizerFast treats otherwise than Google's reference, from the
-// answers of probe.py on standard input.
+// Face's BertTokenizerFast treats differently from Google's reference. It reads
+// the output of probe.py from standard input.
 package main
 
 import (
@@ -23,7 +23,8 @@ func main() {
 	}
 }
 
-// A deviation is a range of code points that are all treated in one way.
+// A deviation is a range of code points whose class in the profile hf differs from
+// that in the profile google. class is Go source.
 type deviation struct {
 	first, last rune
 	class       string
@@ -42,7 +43,7 @@ func run(r io.Reader, w io.Writer) error {
 	for lines := bufio.NewScanner(r); lines.Scan(); {
 		fields := strings.Split(lines.Text(), "\t")
 		if len(fields) != 4 {
-			return fmt.Errorf("line %q: not four fields", lines.Text())
+			return fmt.Errorf("line %q: want four fields separated by tabs", lines.Text())
 		}
 		n, err := strconv.ParseInt(fields[0], 16, 32)
 		if err != nil {
@@ -71,8 +72,9 @@ func joined(w *tokenize.WordSplitter, text string) string {
 	return strings.Join(w.AppendWords(nil, text), " ")
 }
 
-// classOf returns the class of the character c, given the uncased and the cased words
-// of "a"+c+"b", and the uncased words of c between two non-starters.
+// classOf returns the class of the character c as Go source. words are the
+// words that Hugging Face returns: uncased and cased for "a"+c+"b", and uncased
+// for c between two non-starters.
 func classOf(c string, words []string) (string, error) {
 	uncased, cased, order := words[0], words[1], words[2]
 	switch {
@@ -91,7 +93,7 @@ func classOf(c string, words []string) (string, error) {
 	case len([]rune(uncased)) == 3 && cased == "a"+c+"b":
 		return fmt.Sprintf("kindKeep | lowerMap, 0x%04x", []rune(uncased)[1]), nil
 	}
-	return "", fmt.Errorf("no class has the words %+q, %+q", uncased, cased)
+	return "", fmt.Errorf("no class yields the words %+q (uncased) and %+q (cased)", uncased, cased)
 }
 
 func write(w io.Writer, found []deviation) error {
@@ -100,8 +102,8 @@ func write(w io.Writer, found []deviation) error {
 
 package tokenize
 
-// hfClasses holds the code points that the profile hf treats otherwise than the
-// profile google, in ascending order.
+// hfClasses holds the classes of the code points that the profile hf treats
+// differently from the profile google, in ascending order.
 var hfClasses = [...]classRange{
 `)
 	for _, d := range found {

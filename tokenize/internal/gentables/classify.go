@@ -31,9 +31,9 @@ const (
 	sigmaUnassigned = 3 << 6
 )
 
-// classify returns the class of a code point, and the result of lower-casing,
-// decomposing and removing accents if that is another text. Otherwise replacement is
-// empty.
+// classify returns the class of a code point. If lower-casing, decomposing and
+// removing accents change it to another text, that text is the replacement;
+// otherwise the replacement is empty.
 func classify(r rune) (class byte, replacement string, err error) {
 	if r >= 0xd800 && r <= 0xdfff {
 		return kindRemove, "", nil // never decoded from valid UTF-8
@@ -48,20 +48,20 @@ func classify(r rune) (class byte, replacement string, err error) {
 		return 0, "", err
 	}
 	if k == kindPunct && action != lowerSame && action != lowerPunct {
-		return 0, "", fmt.Errorf("punctuation that becomes %+q", replacement)
+		return 0, "", fmt.Errorf("punctuation becomes %+q, want one punctuation character", replacement)
 	}
 	if k == kindCJK && action != lowerSame && action != lowerMap {
-		return 0, "", fmt.Errorf("ideograph with action %d", action)
+		return 0, "", fmt.Errorf("ideograph has action %d, want lowerSame or lowerMap", action)
 	}
 	if k == kindCJK && class>>6 != 0 && class>>6 != sigmaUnassigned>>6 {
-		return 0, "", fmt.Errorf("ideograph that is context of a sigma")
+		return 0, "", fmt.Errorf("ideograph affects a capital sigma")
 	}
 	return class | action, replacement, nil
 }
 
-// kind returns what happens to a character before and while text is split into
-// words, following _clean_text, _tokenize_chinese_chars, str.split and
-// _is_punctuation of the reference.
+// kind returns the class bits of r for cleaning and splitting into words, which
+// follow _clean_text, _tokenize_chinese_chars, str.split and _is_punctuation of
+// the reference.
 func kind(r rune) byte {
 	switch {
 	case r == '\t' || r == '\n' || r == '\r':
@@ -95,8 +95,9 @@ func isCJK(r rune) bool {
 	return false
 }
 
-// lowered returns the action for r in uncased mode. It fails if r breaks an assumption
-// of the word splitter.
+// lowered returns the class bits of r for lower-casing, decomposing and
+// removing accents, and the resulting text if it differs from r. It fails if r
+// breaks an assumption of the word splitter.
 func lowered(r rune) (action byte, replacement string, err error) {
 	if r >= 0xac00 && r <= 0xd7a3 {
 		return lowerHangul, "", nil
@@ -118,10 +119,10 @@ func lowered(r rune) (action byte, replacement string, err error) {
 		if ccc != 0 {
 			reorder++
 		} else if reorder > 0 {
-			return 0, "", fmt.Errorf("kept non-starter inside a decomposition")
+			return 0, "", fmt.Errorf("decomposition contains a kept non-starter before a starter")
 		}
 		if k := kind(c); k == kindRemove || k == kindSpace || k == kindPunct && len(kept) > 0 {
-			return 0, "", fmt.Errorf("decomposition holds %+q", c)
+			return 0, "", fmt.Errorf("decomposition contains %+q, which splits or joins words", c)
 		}
 		kept = append(kept, c)
 	}
@@ -135,7 +136,7 @@ func lowered(r rune) (action byte, replacement string, err error) {
 	case reorder > 0:
 		return lowerMapTail, string(kept), nil
 	case kind(kept[0]) == kindPunct && len(kept) > 1:
-		return 0, "", fmt.Errorf("punctuation with company: %+q", kept)
+		return 0, "", fmt.Errorf("decomposition has punctuation and other characters: %+q", kept)
 	case len(kept) == 1 && kept[0] == r:
 		return lowerSame, "", nil
 	case kind(kept[0]) == kindPunct:
@@ -144,9 +145,10 @@ func lowered(r rune) (action byte, replacement string, err error) {
 	return lowerMap, string(kept), nil
 }
 
-// lower is str.lower of a single character: the full mapping of
-// SpecialCasing.txt, whose only unconditional entry with more than one
-// character is U+0130. The final sigma depends on context and is not here.
+// lower returns the lower case of a single character, as Python's str.lower
+// does. It uses the full mapping of SpecialCasing.txt, whose only unconditional
+// entry with more than one character is U+0130. The word splitter handles the
+// final sigma, which depends on context.
 func lower(r rune) string {
 	if r == 0x130 {
 		return "i\u0307"
@@ -158,9 +160,10 @@ func lower(r rune) string {
 // Single_Quote, which are Case_Ignorable (Unicode, chapter 3.13, D136).
 const wordBreakIgnorable = "'.:\u00b7\u0387\u055f\u05f4\u2018\u2019\u2024\u2027\ufe13\ufe52\ufe55\uff07\uff0e\uff1a"
 
-// sigmaContext returns the effect of r on the rule of the final sigma: r is skipped
-// (Case_Ignorable), or a letter with case (Cased), or ends the word. Unassigned and
-// private use characters end it too, with a value of their own.
+// sigmaContext returns the class bits of r for the rule of the final sigma: r
+// is skipped (Case_Ignorable), or is a letter with case (Cased), or ends the
+// word. Unassigned and private use characters also end the word, but have a
+// value of their own.
 func sigmaContext(r rune) byte {
 	switch {
 	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk),
@@ -177,8 +180,9 @@ func sigmaContext(r rune) byte {
 // A caseRange is an element of lowerRanges in package tokenize.
 type caseRange struct{ first, last, step, delta rune }
 
-// lowerRanges returns the simple lower-case mappings. The full mappings (str.lower)
-// differ only for U+0130, and for sigma, which depends on its position.
+// lowerRanges returns the simple lower-case mappings as ranges. The full
+// mappings (str.lower) differ only for U+0130, and for sigma, which depends on
+// its position.
 func lowerRanges() (out []caseRange) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		delta := unicode.ToLower(r) - r
@@ -198,8 +202,8 @@ func lowerRanges() (out []caseRange) {
 	return out
 }
 
-// strippedCapitals returns the characters that both lower-casing and removing accents
-// change, each followed by what the latter alone leaves.
+// strippedCapitals returns the characters that both lower-casing and removing
+// accents change, each followed by the capital without its accents.
 func strippedCapitals() (out []rune) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		if unicode.ToLower(r) == r {
@@ -212,7 +216,7 @@ func strippedCapitals() (out []rune) {
 			}
 		}
 		if len(kept) != 1 {
-			panic(fmt.Sprintf("%U becomes %+q", r, kept))
+			panic(fmt.Sprintf("%U without accents is %+q, want one character", r, kept))
 		}
 		if kept[0] != r {
 			out = append(out, r, kept[0])

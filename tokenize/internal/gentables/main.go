@@ -2,9 +2,9 @@
 //
 //	go run ./internal/gentables > tables_generated.go
 //
-// It reads the tables of the Go toolchain and of x/text, so it needs no download. It
-// fails if they have another Unicode version than the one pinned here: a new toolchain
-// must not silently change what a token is.
+// It reads the tables of the Go toolchain and of x/text, so it needs no
+// download. It fails if they have another Unicode version than the one pinned
+// here: a new toolchain must not silently change what a token is.
 package main
 
 import (
@@ -47,11 +47,12 @@ func run(w io.Writer) error {
 	return err
 }
 
-// tables are the two-stage tables in the layout that unicode.go describes.
+// tables are the Unicode tables before they are divided into pages; unicode.go
+// of package tokenize describes their layout.
 type tables struct {
-	classes  []byte   // one a code point
-	mappings []uint16 // one a code point: offset into text, 0 for none
-	text     []byte   // replacements, each behind its length in bytes
+	classes  []byte   // class of each code point
+	mappings []uint16 // offset in text of each code point's replacement; 0: none
+	text     []byte   // replacements, each after its length in bytes
 }
 
 func build() (*tables, error) {
@@ -84,8 +85,8 @@ func build() (*tables, error) {
 	return t, nil
 }
 
-// pages cuts a table into pages of 256 entries, keeps equal pages once, and
-// returns the page number of every 256 code points.
+// pages divides a table into pages of 256 entries. kept holds the distinct
+// pages, and index the position in kept for each block of 256 code points.
 func pages[E comparable](table []E) (index []byte, kept [][256]E, err error) {
 	known := map[[256]E]int{}
 	for i := 0; i < len(table); i += 256 {
@@ -111,7 +112,7 @@ func (t *tables) print(w *bytes.Buffer) {
 	fmt.Fprintf(w, "const UnicodeVersion = %q\n\n", pinned)
 	printTable(w, "class", t.classes)
 	printTable(w, "mapping", t.mappings)
-	fmt.Fprintf(w, "// mappingText holds the replacements, each behind its length in bytes.\n")
+	fmt.Fprintf(w, "// mappingText holds the replacements, each after its length in bytes.\n")
 	fmt.Fprintf(w, "const mappingText = \"\" +\n")
 	for i := 0; i < len(t.text); i += 64 {
 		end := min(i+64, len(t.text))
@@ -128,16 +129,16 @@ func (t *tables) print(w *bytes.Buffer) {
 	printCases(w)
 }
 
-// printCases writes what the options need that lower-case or remove accents, and
-// not both.
+// printCases writes the tables for options that lower-case without removing
+// accents, or the other way round.
 func printCases(w *bytes.Buffer) {
-	fmt.Fprintf(w, "\n// lowerRanges holds the characters that lower-casing changes, in ascending order: every\n")
-	fmt.Fprintf(w, "// step-th from first to last becomes the one that is delta code points further on.\n")
+	fmt.Fprintf(w, "\n// lowerRanges holds the characters that lower-casing changes, in ascending order. Every\n")
+	fmt.Fprintf(w, "// step-th character c from first to last becomes c + delta.\n")
 	fmt.Fprintf(w, "var lowerRanges = [...]lowerRange{\n")
 	for _, c := range lowerRanges() {
 		fmt.Fprintf(w, "\t{%#04x, %#04x, %d, %d},\n", c.first, c.last, c.step, c.delta)
 	}
-	fmt.Fprintf(w, "}\n\n// strippedCapitals holds the capitals with accents, each with what is left without them.\n")
+	fmt.Fprintf(w, "}\n\n// strippedCapitals holds the capitals with accents, each followed by the capital without accents.\n")
 	fmt.Fprintf(w, "const strippedCapitals = \"\" +\n")
 	pairs := strippedCapitals()
 	for i := 0; i < len(pairs); i += 16 {
@@ -149,13 +150,14 @@ func printCases(w *bytes.Buffer) {
 	}
 }
 
-// printTable writes a table as pages and the index of pages.
+// printTable writes a table as its distinct pages and the page number of each
+// block of 256 code points.
 func printTable[E byte | uint16](w *bytes.Buffer, name string, table []E) {
 	index, kept, err := pages(table)
 	if err != nil {
 		panic("BUG: " + name + ": " + err.Error())
 	}
-	fmt.Fprintf(w, "// %sPage gives the page in %sPages of every 256 code points.\n", name, name)
+	fmt.Fprintf(w, "// %sPage holds, for each block of 256 code points, the number of its page in %sPages.\n", name, name)
 	fmt.Fprintf(w, "var %sPage = [%d]uint8{", name, len(index))
 	printValues(w, index)
 	fmt.Fprintf(w, "\n}\n\n// %sPages holds the %d distinct pages.\n", name, len(kept))

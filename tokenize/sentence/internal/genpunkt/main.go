@@ -8,11 +8,11 @@
 //
 //	a WORD           an abbreviation
 //	c FIRST<TAB>SECOND  a collocation
-//	o XX WORD        a word's orthographic contexts, two hexadecimal digits
+//	o XX WORD        orthographic contexts of a word: bits, as two hexadecimal digits
 //	s WORD           a frequent sentence starter
 //
-// The English parameters of that library hold the starter "she", which NLTK's
-// do not; it is left out. The other languages are taken as they are.
+// The English parameters of that library contain the starter "she", which NLTK's
+// do not contain; genpunkt omits it. It does not change other languages.
 package main
 
 import (
@@ -27,7 +27,8 @@ import (
 	"strings"
 )
 
-// parameters is a language's JSON. The maps are sets except OrthoContext.
+// parameters holds the JSON of a language. The maps are sets, except
+// OrthoContext, which maps a word to its orthographic contexts.
 type parameters struct {
 	AbbrevTypes  map[string]int
 	Collocations map[string]int // "first,second"
@@ -92,7 +93,7 @@ func packOne(from, to, lang string) error {
 	return os.WriteFile(to, b.Bytes(), 0o644)
 }
 
-// lines renders p in the packed form, uncompressed.
+// lines returns the lines of the packed file, before compression.
 func (p *parameters) lines() ([]byte, error) {
 	var lines []string
 	for w := range p.AbbrevTypes {
