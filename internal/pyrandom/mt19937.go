@@ -9,7 +9,8 @@ const (
 	lowerMask = 0x7fffffff // the other 31
 )
 
-// The state is computed two words at a time, in the halves of a uint64.
+// The state is kept in pairs of words, the halves of a uint64, so that it can be
+// computed two words at a time on any processor.
 const (
 	pairs = stateLen / 2
 	both  = 1<<32 | 1 // times a 32-bit mask: the mask for both halves
@@ -71,10 +72,41 @@ func temper(y uint64) uint64 {
 	return y ^ y>>18&(0x00003fff*both)
 }
 
-// refill makes the next 624 outputs. middle is odd, so the far words are halves
-// of two neighbouring pairs. Pairs before the current one are already new, as
-// the algorithm requires.
+// refill makes the next 624 outputs.
 func (r *Rand) refill() {
+	if fast() {
+		r.refillBlocks()
+	} else {
+		r.refillPairs()
+	}
+	r.pos = 0
+}
+
+// refillBlocks is refillPairs with 8 words at a time where the words that they
+// depend on allow it.
+func (r *Rand) refillBlocks() {
+	const (
+		block  = 8
+		head   = (stateLen - middle) / block     // blocks that mix in old words
+		seam   = head * block / 2                // first pair after them
+		tail   = (stateLen - 2*(seam+2)) / block // blocks after two pairs, to two pairs before the end
+		behind = middle - stateLen               // distance to the new word that they mix in
+		last   = middle / 2                      // pair that begins with the last word mixed in
+	)
+	s := &r.state
+	twistBlocks(&s[0], middle, head)
+	s[seam] = twist(s[seam], s[seam+1], s[pairs-2]>>32|s[pairs-1]<<32)
+	s[seam+1] = twist(s[seam+1], s[seam+2], s[pairs-1]>>32|s[0]<<32)
+	twistBlocks(&s[seam+2], behind, tail)
+	s[pairs-2] = twist(s[pairs-2], s[pairs-1], s[last-2]>>32|s[last-1]<<32)
+	s[pairs-1] = twist(s[pairs-1], s[0], s[last-1]>>32|s[last]<<32)
+	temperBlocks(&r.out[0], &s[0], stateLen/block)
+}
+
+// refillPairs makes the next 624 outputs. middle is odd, so the far words are
+// halves of two neighbouring pairs. Pairs before the current one are already
+// new, as the algorithm requires.
+func (r *Rand) refillPairs() {
 	const distance = middle / 2
 	s := &r.state
 	far := s[distance]
@@ -93,5 +125,4 @@ func (r *Rand) refill() {
 		v := temper(s[p])
 		r.out[2*p], r.out[2*p+1] = uint32(v), uint32(v>>32)
 	}
-	r.pos = 0
 }

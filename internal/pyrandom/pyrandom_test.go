@@ -171,19 +171,59 @@ func plainOutputs(state *[stateLen]uint32) (out [stateLen]uint32) {
 	return out
 }
 
-func TestTwoWordsAtATimeAreThePlainGenerator(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		r := New(rapid.Int64().Draw(t, "seed"))
+// refills are the ways to make 624 outputs that this processor can use.
+func refills() map[string]func(*Rand) {
+	all := map[string]func(*Rand){"chosen": (*Rand).refill, "pairs": (*Rand).refillPairs}
+	if fast() {
+		all["blocks"] = (*Rand).refillBlocks
+	}
+	return all
+}
+
+// checkRefills compares each way to refill with the plain generator, from the
+// state of r and from the two after it.
+func checkRefills(t *testing.T, r *Rand) {
+	t.Helper()
+	for name, refill := range refills() {
+		got := *r
 		var state [stateLen]uint32
-		for i, pair := range r.state {
+		for i, pair := range got.state {
 			state[2*i], state[2*i+1] = uint32(pair), uint32(pair>>32)
 		}
 		for range 3 {
-			r.refill()
-			if want := plainOutputs(&state); r.out != want {
-				t.Fatalf("got  %x\nwant %x", r.out, want)
+			refill(&got)
+			if want := plainOutputs(&state); got.out != want {
+				t.Fatalf("%s:\ngot  %x\nwant %x", name, got.out, want)
 			}
 		}
+	}
+}
+
+func TestRefillsAreThePlainGenerator(t *testing.T) {
+	for seed := range int64(comparedSeeds) {
+		checkRefills(t, New(seed*0x9E3779B97F4A7C1)) // some of one word, most of two
+	}
+}
+
+// comparedSeeds is the number of seeds for which refills are compared.
+const comparedSeeds = 5000
+
+// FuzzRefill compares refills from any state.
+func FuzzRefill(f *testing.F) {
+	f.Add([]byte{0})
+	f.Add([]byte{0xff})
+	f.Add([]byte("\x00\x00\x00\x80\x01\x00\x00\x00\xfe\xff\xff\x7f"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if len(raw) == 0 {
+			return
+		}
+		r := new(Rand)
+		for p := range r.state {
+			for k := range 8 {
+				r.state[p] |= uint64(raw[(8*p+k)%len(raw)]) << (8 * k)
+			}
+		}
+		checkRefills(t, r)
 	})
 }
 
@@ -284,6 +324,18 @@ func BenchmarkUint32(b *testing.B) {
 		sum += r.Uint32()
 	}
 	_ = sum
+}
+
+func BenchmarkRefill(b *testing.B) {
+	for name, refill := range refills() {
+		b.Run(name, func(b *testing.B) {
+			r := New(1)
+			b.SetBytes(4 * stateLen)
+			for b.Loop() {
+				refill(r)
+			}
+		})
+	}
 }
 
 // BenchmarkShuffle125 shuffles as many candidates as an example of 128 tokens

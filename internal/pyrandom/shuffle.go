@@ -54,10 +54,11 @@ func (r *Rand) drawRun(targets []uint32, i, last uint32) uint32 {
 		}
 		words := r.out[r.pos:]
 		used := len(words)
+		limit := i + 1 // j - limit does not wait for n
 		for at, word := range words {
 			j := word >> (shift & 31)
 			targets[n] = j
-			n += (j - (i - n) - 1) >> 31 // 1 if j <= i-n, because then the difference is negative
+			n += (j - limit + n) >> 31 // 1 if j <= i-n, because then the difference is negative
 			if n == count {
 				used = at + 1
 				break
