@@ -1,6 +1,7 @@
 package comm
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -78,6 +79,16 @@ func (g *Group) Broadcast(b []byte, root int) error {
 // Barrier returns after all ranks have called it.
 func (g *Group) Barrier() error { return g.AllReduce(make([]float64, g.Size())) }
 
+// Any reports on all ranks whether it was called with true on one of them.
+func (g *Group) Any(yes bool) (bool, error) {
+	x := []float64{0}
+	if yes {
+		x[0] = 1
+	}
+	err := g.AllReduce(x)
+	return x[0] > 0, err
+}
+
 // maxGather is the maximum number of bytes that [Group.Gather] returns.
 const maxGather = 1 << 26
 
@@ -111,6 +122,33 @@ func (g *Group) Gather(b []byte) ([][]byte, error) {
 		out[k] = s.of(k)
 	}
 	return out, nil
+}
+
+// Agree compares values by name over all ranks. If one differs from rank 0's, the
+// error, the same on all ranks, is one of usage and names rank, field and values.
+func (g *Group) Agree(values map[string]string) error {
+	b, err := json.Marshal(hello{Rank: g.o.Rank, Host: g.host, Fingerprints: values})
+	if err != nil {
+		return err
+	}
+	all, err := g.Gather(b)
+	if err != nil {
+		return err
+	}
+	var first hello
+	for r, b := range all {
+		var h hello
+		if err := decode(b, &h); err != nil {
+			return err
+		}
+		if r == 0 {
+			first = h
+		}
+		if reason := difference(first, h); reason != "" {
+			return &RankError{Rank: r, Host: h.Host, Reason: reason, kind: kindUsage}
+		}
+	}
+	return nil
 }
 
 // segments returns the parts of x.

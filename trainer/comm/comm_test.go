@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -382,6 +383,73 @@ func TestARankMayCloseFirst(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What a rank has sent is not lost when it closes before the next rank reads it.
+func TestCloseWaitsUntilTheNextRankHasReceived(t *testing.T) {
+	var awake atomic.Bool // rank 1 is about to receive
+	mustAll(t, together(t, 2, func(g *Group) error {
+		if g.Rank() == 1 {
+			time.Sleep(4 * calm.beat)
+			awake.Store(true)
+		}
+		if err := g.Broadcast(make([]byte, 1000), 0); err != nil || g.Rank() == 1 {
+			return err
+		}
+		g.Close()
+		if !awake.Load() {
+			return errors.New("closed before the next rank had received the data")
+		}
+		return nil
+	}))
+}
+
+func TestAgreeNamesTheFieldAndBothValues(t *testing.T) {
+	errs := together(t, 3, func(g *Group) error {
+		if err := g.Agree(map[string]string{"data": "a"}); err != nil {
+			return err
+		}
+		return g.Agree(map[string]string{"data": []string{"a", "a", "b"}[g.Rank()]})
+	})
+	for r, err := range errs {
+		want := fmt.Sprintf("rank 2 (%s): data is b, and a on rank 0 (%[1]s)", hostName())
+		if err == nil || !strings.HasSuffix(err.Error(), want) || exitCode(err) != 2 {
+			t.Errorf("rank %d: got %v, want a usage error: %s", r, err, want)
+		}
+	}
+}
+
+// A rank sends (R-1)/R of a buffer and a header of 32 bytes.
+func TestBytesOnTheWire(t *testing.T) {
+	for _, n := range []int{2, 3, 5} {
+		mustAll(t, together(t, n, func(g *Group) error {
+			const length = 30 * 1000 // parts are equal
+			wire := &countingConn{Conn: g.next}
+			g.next = wire
+			defer func() { g.next = wire.Conn }()
+			bounds := make([]int, n+1)
+			for k := range bounds {
+				bounds[k] = k * length / n
+			}
+			if err := g.ReduceScatter(trainer.Float32s(make([]float32, length)), bounds); err != nil {
+				return err
+			}
+			if want := callHeader + 4*length/n*(n-1); wire.sent != want {
+				return fmt.Errorf("sent %d bytes, want %d", wire.sent, want)
+			}
+			return nil
+		}))
+	}
+}
+
+type countingConn struct {
+	net.Conn
+	sent int
+}
+
+func (c *countingConn) Write(b []byte) (int, error) {
+	c.sent += len(b)
+	return c.Conn.Write(b)
 }
 
 // While a rank computes for longer than the silence that ends a rank, the others

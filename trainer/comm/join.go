@@ -23,6 +23,9 @@ import (
 // other ranks too and returns the cause. ctx has no effect afterwards.
 func Join(ctx context.Context, o Options) (*Group, error) { return join(ctx, o, defaultTiming) }
 
+// Alone returns the group of a run with one rank. It uses no network.
+func Alone() *Group { return newGroup(Options{Ranks: 1}, defaultTiming) }
+
 func join(ctx context.Context, o Options, t timing) (*Group, error) {
 	if o.Wait == 0 {
 		o.Wait = 5 * time.Minute
@@ -227,15 +230,20 @@ func (g *Group) misfit(h hello) string {
 	if h.Rank < 0 || h.Rank >= g.o.Ranks {
 		return fmt.Sprintf("RANK is %d: must be from 0 to WORLD_SIZE - 1 = %d", h.Rank, g.o.Ranks-1)
 	}
-	names := slices.Collect(maps.Keys(g.o.Fingerprints))
+	return difference(hello{Host: g.host, Fingerprints: g.o.Fingerprints}, h)
+}
+
+// difference lists the fingerprints in which a rank differs from rank 0; "" if none.
+func difference(zero, h hello) string {
+	names := slices.Collect(maps.Keys(zero.Fingerprints))
 	names = slices.AppendSeq(names, maps.Keys(h.Fingerprints))
 	slices.Sort(names)
 	var diff []string
 	for _, name := range slices.Compact(names) {
 		theirs, ok := h.Fingerprints[name]
-		ours, ok0 := g.o.Fingerprints[name]
+		ours, ok0 := zero.Fingerprints[name]
 		if theirs != ours || ok != ok0 {
-			diff = append(diff, fmt.Sprintf("%s is %s, and %s on rank 0 (%s)", name, shown(theirs, ok), shown(ours, ok0), g.host))
+			diff = append(diff, fmt.Sprintf("%s is %s, and %s on rank 0 (%s)", name, shown(theirs, ok), shown(ours, ok0), zero.Host))
 		}
 	}
 	return strings.Join(diff, "; ")

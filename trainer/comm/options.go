@@ -16,11 +16,12 @@ import (
 
 // Options describe this process as a rank of a run. Start from [FromEnv].
 type Options struct {
-	Rank      int    // from 0
-	Ranks     int    // at least 1
-	LocalRank int    // number of this rank on its machine, from 0: selects a GPU
-	Host      string // name or IP address of rank 0's machine
-	Port      int    // where rank 0 listens
+	Rank       int    // from 0
+	Ranks      int    // at least 1
+	LocalRank  int    // number of this rank on its machine, from 0: selects a GPU
+	LocalRanks int    // ranks on this machine; 0: unknown
+	Host       string // name or IP address of rank 0's machine
+	Port       int    // where rank 0 listens
 
 	// Local means that all ranks run on this machine: they listen on loopback
 	// addresses.
@@ -65,6 +66,9 @@ func FromEnv(getenv func(string) string) (Options, error) {
 	if getenv("LOCAL_RANK") != "" {
 		o.LocalRank = e.number("LOCAL_RANK", 0, maxRanks-1)
 	}
+	if getenv("LOCAL_WORLD_SIZE") != "" {
+		o.LocalRanks = e.number("LOCAL_WORLD_SIZE", 1, maxRanks)
+	}
 	if o.Ranks > 1 {
 		o.Port = e.number("MASTER_PORT", 1, 65535)
 	}
@@ -72,7 +76,7 @@ func FromEnv(getenv func(string) string) (Options, error) {
 		o.Port++
 	}
 	o.Secret = e.secret()
-	if o.Local = getenv("LOCAL_WORLD_SIZE") == getenv("WORLD_SIZE"); o.Local && !isLoopback(o.Host) {
+	if o.Local = o.LocalRanks == o.Ranks; o.Local && !isLoopback(o.Host) {
 		o.Host = "127.0.0.1"
 	}
 	if len(e.problems) == 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pretext/trainer"
+	"pretext/trainer/comm"
 	"pretext/trainer/cuda"
 	"pretext/trainer/cuda/sim"
 )
@@ -50,7 +51,7 @@ func trainOn(t *testing.T, o Options, d *Opened, stop int64) {
 			cancel()
 		}
 	}
-	_, err := (&run{o: o, device: d}).train(ctx)
+	_, err := (&run{o: o, device: d, group: comm.Alone()}).train(ctx)
 	if stop == 0 && err != nil || stop != 0 && !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
+	"pretext/trainer/comm"
 	"pretext/trainer/cpu"
 	"pretext/trainer/cuda"
 	"pretext/trainer/cuda/sim"
@@ -75,7 +76,7 @@ func (s scaledSnapshot) State() trainer.State { return s.state }
 // trainOnAnother trains on another backend.
 func trainOnAnother(o Options, p trainer.Precision) (*another, error) {
 	b := &another{}
-	_, err := (&run{o: o, device: &Opened{Kind: "another", Precision: p, backend: b, close: func() error { return nil }}}).train(context.Background())
+	_, err := (&run{o: o, group: comm.Alone(), device: &Opened{Kind: "another", Precision: p, backend: b, close: func() error { return nil }}}).train(context.Background())
 	return b, err
 }
 
@@ -297,7 +298,7 @@ func TestARunBegunOnAGPUEndsOnTheCPU(t *testing.T) {
 			cancel()
 		}
 	}
-	if _, err := (&run{o: begun, device: device}).train(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := (&run{o: begun, device: device, group: comm.Alone()}).train(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	if err := device.Close(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"pretext/trainer"
+	"pretext/trainer/comm"
 	"pretext/trainer/loader"
 )
 
@@ -62,6 +63,7 @@ func Fraction(a, b float64) float64 {
 // An evaluator holds the examples of every evaluation of a run.
 type evaluator struct {
 	source   *loader.Source
+	comm     *comm.Group
 	examples int64                                   // 0: all
 	mask     int32                                   // id of [MASK]
 	vocab    int                                     // number of tokens
@@ -70,16 +72,20 @@ type evaluator struct {
 	damage   *quarantine                             // nil: a corrupt example is an error
 }
 
+// errInterrupted is the result of an evaluation on all ranks if one of them was told
+// to stop meanwhile.
+var errInterrupted = fmt.Errorf("evaluate: %w", context.Canceled)
+
+// run evaluates a model. Every rank computes a part and gets the result.
 func (e *evaluator) run(ctx context.Context, m trainer.Model) (*Evaluation, error) {
-	if err := e.count(ctx); err != nil {
+	if err := e.count(ctx); err != nil && ctx.Err() == nil {
 		return nil, fmt.Errorf("evaluate: %w", err)
 	}
 	if e.damage != nil {
 		e.damage.take() // of an evaluation that was interrupted
 	}
-	comm := trainer.Alone{} // a session has one rank
 	targets := make([]float64, e.vocab)
-	sums, err := trainer.Evaluate(m, e.batches(ctx), comm, trainer.Whole, func(b *trainer.Batch, i int) bool {
+	sums, err := trainer.Evaluate(m, e.batches(ctx), e.comm, trainer.Whole, func(b *trainer.Batch, i int) bool {
 		if b.IDs[b.MaskedIndex[i]] != e.mask {
 			return false
 		}
@@ -89,8 +95,13 @@ func (e *evaluator) run(ctx context.Context, m trainer.Model) (*Evaluation, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := comm.AllReduce(targets); err != nil {
+	if err := e.comm.AllReduce(targets); err != nil {
 		return nil, fmt.Errorf("evaluate: %w", err)
+	}
+	if stopped, err := e.comm.Any(ctx.Err() != nil); err != nil {
+		return nil, fmt.Errorf("evaluate: %w", err)
+	} else if stopped {
+		return nil, errInterrupted
 	}
 	out := &Evaluation{All: sums[0], Mask: sums[1]}
 	out.UnigramLoss, out.UnigramAccuracy = e.unigram.score(targets)
@@ -110,7 +121,8 @@ func (e *evaluator) count(ctx context.Context) (err error) {
 	return err
 }
 
-// batches yields the examples of an evaluation until ctx is done.
+// batches yields this rank's examples of an evaluation until ctx is done. The other
+// ranks learn of that afterwards.
 func (e *evaluator) batches(ctx context.Context) iter.Seq2[*trainer.Batch, error] {
 	n := e.examples
 	if n == 0 {
@@ -118,10 +130,7 @@ func (e *evaluator) batches(ctx context.Context) iter.Seq2[*trainer.Batch, error
 	}
 	return func(yield func(*trainer.Batch, error) bool) {
 		for b, err := range e.source.Sweep(n) {
-			if err == nil {
-				err = ctx.Err()
-			}
-			if !yield(b, err) || err != nil {
+			if ctx.Err() != nil || !yield(b, err) {
 				return
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"pretext/internal/realdata"
 	"pretext/internal/tinydata"
 	"pretext/trainer"
+	"pretext/trainer/comm"
 )
 
 // Each control takes away something that learning from context needs, and must
@@ -73,7 +74,7 @@ func trainSpoilt(o Options, change func(b *trainer.Batch, training bool)) (*Resu
 	if change != nil {
 		device.backend = spoiling{device.backend, change}
 	}
-	return (&run{o: o, device: device}).train(context.Background())
+	return (&run{o: o, device: device, group: comm.Alone()}).train(context.Background())
 }
 
 // A spoiling backend opens spoilt models.

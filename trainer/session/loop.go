@@ -12,18 +12,43 @@ import (
 
 // loop returns the run for package trainer.
 func (r *run) loop(ctx context.Context) trainer.Loop {
-	saver := &checkpoint.Saver{Dir: r.o.Out, Keep: r.o.Keep, Config: r.config, State: r.state, Tokenizer: r.data.tokenizer}
 	return trainer.Loop{
-		Model: r.model, Heads: r.state.Heads, Source: r.source, Saver: r.saving(saver), Schedule: r.state.Schedule,
-		Batch: r.state.Batch, Start: r.progress(), SaveEvery: r.o.SaveCheckpointsSteps,
+		Model: r.model, Heads: r.state.Heads, Source: r.agreeing(), Saver: r.saver(), Comm: r.group, Schedule: r.state.Schedule,
+		Batch: r.state.Batch, Start: r.first, SaveEvery: r.o.SaveCheckpointsSteps,
 		Observe: func(report trainer.Report) error { return r.observe(ctx, report) },
 	}
+}
+
+// saver returns the saver of checkpoints. Those of other ranks than 0 save nothing:
+// they take part in the snapshot.
+func (r *run) saver() trainer.Saver {
+	if !r.leads() {
+		return saverFunc(func(trainer.Progress, trainer.Snapshot) error { return nil })
+	}
+	return r.saving(&checkpoint.Saver{Dir: r.o.Out, Keep: r.o.Keep, Config: r.config, State: r.state, Tokenizer: r.data.tokenizer})
 }
 
 // observe logs a finished step and evaluates if a checkpoint is due. The
 // evaluation comes before the checkpoint, so that a run that resumes from the
 // checkpoint has the evaluation's line in its metrics.
 func (r *run) observe(ctx context.Context, report trainer.Report) error {
+	if r.leads() {
+		if err := r.logStep(report); err != nil {
+			return err
+		}
+	} else if r.damage != nil {
+		r.damage.take()
+	}
+	step := report.Progress.Step
+	if !r.due(step) {
+		return nil
+	}
+	defer r.meter.pause()()
+	return r.evaluate(ctx, step)
+}
+
+// logStep writes a step to the metrics, the events and the log.
+func (r *run) logStep(report trainer.Report) error {
 	speed := r.meter.step(report)
 	line := newTrainLine(report, speed)
 	if r.damage != nil {
@@ -32,15 +57,7 @@ func (r *run) observe(ctx context.Context, report trainer.Report) error {
 			return err
 		}
 	}
-	if err := errors.Join(r.metrics.append(line), r.board.step(report, curves(report, speed))); err != nil {
-		return err
-	}
-	step := report.Progress.Step
-	if !r.due(step) {
-		return nil
-	}
-	defer r.meter.pause()()
-	return r.evaluate(ctx, step)
+	return errors.Join(r.metrics.append(line), r.board.step(report, curves(report, speed)))
 }
 
 // curves returns the values of a step for TensorBoard.
@@ -75,9 +92,13 @@ func (r *run) due(step int64) bool {
 
 // catchUp makes an evaluation that was due when the run was stopped.
 func (r *run) catchUp(ctx context.Context) error {
-	step := r.progress().Step
-	if !r.due(step) || r.metrics.evaluated == step {
+	step := r.first.Step
+	if !r.due(step) {
 		return nil
+	}
+	done, err := r.group.Any(r.leads() && r.metrics.evaluated == step)
+	if done || err != nil {
+		return err
 	}
 	defer r.meter.pause()()
 	return r.evaluate(ctx, step)
@@ -87,13 +108,15 @@ func (r *run) catchUp(ctx context.Context) error {
 // no result; the loop stops next.
 func (r *run) evaluate(ctx context.Context, step int64) error {
 	e, err := r.eval.run(ctx, r.model)
+	if errors.Is(err, errInterrupted) {
+		return nil
+	}
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
 		return err
 	}
-	r.last, r.step = e, step
+	if r.last, r.step = e, step; !r.leads() {
+		return nil
+	}
 	if r.o.Brief {
 		fmt.Fprintf(r.log, "step %d of %d: %s\n", step, r.o.NumTrainSteps, e.Brief())
 	} else {
@@ -116,7 +139,10 @@ func (r *run) end(ctx context.Context, p trainer.Progress) (*Result, error) {
 			return nil, err
 		}
 	}
-	e.Eval, e.Skipped = r.last, r.metrics.skipped
+	if e.Eval = r.last; !r.leads() {
+		return e, nil
+	}
+	e.Skipped = r.metrics.skipped
 	_, err := os.Stat(e.Model)
 	return e, err
 }

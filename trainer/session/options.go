@@ -7,6 +7,7 @@ import (
 
 	"pretext/internal/failure"
 	"pretext/trainer"
+	"pretext/trainer/comm"
 )
 
 // Options configure a pre-training run. Start from [DefaultOptions]. Fields are
@@ -37,6 +38,13 @@ type Options struct {
 	Readers              int    // threads that read ahead; 0: none
 	Masking              MaskOptions
 	Device               Device
+
+	// Ranks makes this process one of several that train the model together; the
+	// zero value trains it alone. The other options must be the same on all ranks,
+	// but for paths. Rank 0 alone reads Model, Init and the checkpoints in Out, and
+	// writes to Out; the others write Out/log/rank-NNNN.log. [Train] sets the
+	// fingerprints.
+	Ranks comm.Options
 
 	Brief    bool           // log evaluations in a short line and no steps
 	Log      io.Writer      // receives log lines, each in one Write; nil: no log

@@ -3,6 +3,8 @@ package session
 import (
 	"errors"
 	"fmt"
+	"hash"
+	"hash/fnv"
 	"io"
 	"path/filepath"
 	"strings"
@@ -27,6 +29,7 @@ type quarantine struct {
 	tails []Damage        // unreadable ends of files
 	step  []Damage        // the first bad examples of the last step read
 	n     int64           // number of bad examples of that step
+	hash  hash.Hash64     // of all bad examples and unreadable ends so far
 }
 
 // A Damage is a corrupt record, or the unreadable end of a file.
@@ -53,13 +56,14 @@ func (d Damage) String() string {
 }
 
 func newQuarantine(w io.Writer, split string) *quarantine {
-	return &quarantine{w: w, split: split, seen: map[string]bool{}}
+	return &quarantine{w: w, split: split, seen: map[string]bool{}, hash: fnv.New64a()}
 }
 
 // skip skips a bad example, or the unreadable end of a file.
 func (q *quarantine) skip(bad error) error {
 	place, tail := placeOf(bad)
 	place.Split = q.split
+	fmt.Fprintf(q.hash, "%s %d %v\n", place.File, place.Record, tail)
 	switch {
 	case tail:
 		q.tails = append(q.tails, place)
@@ -75,6 +79,9 @@ func (q *quarantine) skip(bad error) error {
 	}
 	return nil
 }
+
+// digest identifies all that was skipped so far.
+func (q *quarantine) digest() string { return fmt.Sprintf("%d, hash %x", q.n, q.hash.Sum64()) }
 
 // take returns the first examples that were skipped since the last call, and how many
 // there were.

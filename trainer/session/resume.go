@@ -134,7 +134,7 @@ func (r *run) settle(phase, auto int) {
 		tokens = auto
 	}
 	r.state = checkpoint.State{
-		Phase: phase, Heads: trainer.PretrainHeads(), Batch: r.o.TrainBatchSize, Tokens: tokens, Multiple: 1, Ranks: 1, Seed: r.o.Seed, Device: r.device.Kind, Precision: r.device.Precision,
+		Phase: phase, Heads: trainer.PretrainHeads(), Batch: r.o.TrainBatchSize, Tokens: tokens, Multiple: r.group.Size(), Ranks: r.group.Size(), Seed: r.o.Seed, Device: r.device.Kind, Precision: r.device.Precision,
 		Data: r.data.hash, Schedule: r.o.rateSchedule(), Optimizer: r.o.updateRule(), Options: recorded(r.masking),
 	}
 }
@@ -160,6 +160,9 @@ func (r *run) checkTails() error {
 	lost, before := "", ""
 	if r.damage != nil {
 		lost = r.damage.lostTails()
+	}
+	if err := r.group.Agree(map[string]string{"unreadable ends of files": lost}); err != nil {
+		return err
 	}
 	if r.from != nil {
 		before = r.from.State.Options[leftOut]

@@ -12,6 +12,7 @@ import (
 	"pretext/sharding"
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
+	"pretext/trainer/comm"
 	"pretext/trainer/loader"
 )
 
@@ -29,13 +30,15 @@ type Result struct {
 type run struct {
 	o        Options
 	log      io.Writer
+	group    *comm.Group // the ranks of the run, perhaps only this one
 	device   *Opened
 	data     *Corpus
 	evalData *Corpus // nil: no evaluation
 	config   trainer.Config
-	state    checkpoint.State // without progress
-	from     *checkpoint.Checkpoint
-	start    *start // nil when from is not
+	state    checkpoint.State       // without progress
+	from     *checkpoint.Checkpoint // rank 0: what the run resumes from; nil: it begins
+	start    *start                 // rank 0: nil when from is not
+	first    trainer.Progress       // where the run begins or resumes
 	model    trainer.Model
 	masking  *loader.Masking // nil: as the records have it
 	source   *loader.Source
@@ -43,6 +46,7 @@ type run struct {
 	eval     *evaluator
 	last     *Evaluation
 	step     int64 // of last
+	stopped  bool  // all ranks stop by agreement
 	runLog
 }
 
@@ -54,12 +58,25 @@ func Train(ctx context.Context, o Options) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	device, err := o.Device.Open()
+	o.ofThisRank()
+	group, err := o.join(ctx)
 	if err != nil {
 		return nil, err
 	}
-	end, err := (&run{o: o, device: device}).train(ctx)
-	return end, errors.Join(err, device.Close())
+	r := run{o: o, group: group}
+	end, err := r.withDevice(ctx)
+	if !r.stopped {
+		group.Abort(err)
+	}
+	return end, errors.Join(verdict(err), group.Close())
+}
+
+func (r *run) withDevice(ctx context.Context) (end *Result, err error) {
+	if r.device, err = r.o.Device.Open(); err != nil {
+		return nil, err
+	}
+	end, err = r.train(ctx)
+	return end, errors.Join(err, r.device.Close())
 }
 
 func (r *run) train(ctx context.Context) (end *Result, err error) {
@@ -67,8 +84,14 @@ func (r *run) train(ctx context.Context) (end *Result, err error) {
 	if err := r.openData(ctx); err != nil {
 		return nil, err
 	}
+	if err := r.group.Agree(r.dataFingerprints()); err != nil {
+		return nil, err
+	}
+	if !r.leads() {
+		return r.follow(ctx)
+	}
 	err = hold(r.o.Out, func() error {
-		end, err = r.locked(ctx)
+		end, err = r.work(ctx)
 		return errors.Join(err, r.Close())
 	})
 	return end, err
@@ -90,12 +113,12 @@ func hold(out string, work func() error) error {
 	})
 }
 
-// locked is train in a locked output directory.
-func (r *run) locked(ctx context.Context) (*Result, error) {
+// work is train in the output directory, which rank 0 has locked.
+func (r *run) work(ctx context.Context) (*Result, error) {
 	if err := r.open(ctx); err != nil {
 		return nil, err
 	}
-	first := r.progress().Step
+	first := r.first.Step
 	r.meter = &meter{log: r.log, first: first, last: r.o.NumTrainSteps, at: time.Now(), losses: pretrainingLosses,
 		silent: r.o.Brief && r.eval != nil, notify: r.o.Progress}
 	if err := r.catchUp(ctx); err != nil {
@@ -103,9 +126,13 @@ func (r *run) locked(ctx context.Context) (*Result, error) {
 	}
 	progress, err := trainer.Train(ctx, r.loop(ctx))
 	if err != nil {
+		// If the context is done, all ranks have stopped after the same step.
+		r.stopped = errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))
 		return nil, err
 	}
-	return r.end(ctx, progress)
+	end, err := r.end(ctx, progress)
+	r.stopped = errors.Is(err, errInterrupted)
+	return end, err
 }
 
 func (r *run) openData(ctx context.Context) (err error) {
@@ -126,13 +153,8 @@ func (r *run) openData(ctx context.Context) (err error) {
 
 // open starts a new run or resumes one: it opens model, order and metrics.
 func (r *run) open(ctx context.Context) error {
-	if err := r.resume(); err != nil {
+	if err := r.settings(); err != nil {
 		return err
-	}
-	if r.from == nil {
-		if err := r.begin(); err != nil {
-			return err
-		}
 	}
 	if err := fits(r.config, r.data); err != nil {
 		return err
@@ -140,7 +162,7 @@ func (r *run) open(ctx context.Context) error {
 	if n := r.longest(); r.state.Tokens < n {
 		return usagef("--micro-batch-tokens %d: the data has examples of up to %d", r.state.Tokens, n)
 	}
-	if err := r.cacheData(ctx); err != nil {
+	if err := r.inTurn(func() error { return r.cacheData(ctx) }); err != nil {
 		return err
 	}
 	if err := r.openSources(ctx); err != nil {
@@ -151,6 +173,9 @@ func (r *run) open(ctx context.Context) error {
 	}
 	if err := r.openModel(); err != nil {
 		return err
+	}
+	if !r.leads() {
+		return nil
 	}
 	return r.openRecords()
 }
@@ -171,16 +196,15 @@ func (r *run) openRecords() error {
 	return nil
 }
 
-// progress returns the step and position at which this process starts.
-func (r *run) progress() trainer.Progress { return progressOf(r.from) }
-
 // cacheData prepares both splits for reading in any order.
 func (r *run) cacheData(ctx context.Context) error {
 	dir := r.o.Cache
 	if dir == "" {
 		dir = filepath.Join(r.o.Out, cacheName)
-		if err := sweepCache(dir); err != nil {
-			return err
+		if r.leads() {
+			if err := sweepCache(dir); err != nil {
+				return err
+			}
 		}
 	}
 	if err := r.data.cached(ctx, cacheBelow(dir, sharding.Train), r.o.skips(), r.log); err != nil || r.evalData == nil {
@@ -193,7 +217,7 @@ func (r *run) openSources(ctx context.Context) (err error) {
 	// After a signal the current step is finished, so its examples must stay readable.
 	ctx = context.WithoutCancel(ctx)
 	options := loader.SourceOptions{Seed: int64(r.o.Seed), MicroBatchTokens: r.state.Tokens, MicroBatchMultiple: r.state.Multiple, Heads: r.state.Heads, Rules: r.data.rules(),
-		Readers: r.o.Readers, Masking: r.masking}
+		Readers: r.o.Readers, Masking: r.masking, Rank: r.group.Rank(), Ranks: r.group.Size()}
 	var evalDamage *quarantine
 	if r.o.skips() {
 		r.damage, evalDamage = newQuarantine(r.log, ""), newQuarantine(r.log, sharding.Eval)
@@ -205,7 +229,7 @@ func (r *run) openSources(ctx context.Context) (err error) {
 	if r.add(r.source); r.evalData == nil {
 		return nil
 	}
-	options.Seed, options.Readers, options.Masking, options.MicroBatchMultiple = 0, 0, nil, 1 // evaluations use the same examples in every run
+	options.Seed, options.Readers, options.Masking, options.MicroBatchMultiple = 0, 0, nil, r.group.Size() // evaluations use the same examples in every run
 	if evalDamage != nil {
 		options.Quarantine = evalDamage.skip
 	}
@@ -213,25 +237,37 @@ func (r *run) openSources(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	r.eval = &evaluator{source: evalSource, examples: r.o.EvalExamples, mask: r.data.vocab.MASK(), vocab: r.data.vocab.Len(), damage: evalDamage,
-		baseline: func(ctx context.Context) (*unigram, error) {
+	r.eval = &evaluator{source: evalSource, comm: r.group, examples: r.o.EvalExamples, mask: r.data.vocab.MASK(), vocab: r.data.vocab.Len(), damage: evalDamage}
+	if r.leads() {
+		r.eval.baseline = func(ctx context.Context) (*unigram, error) {
 			return countUnigram(ctx, r.data.shards, r.data.vocab.Len())
-		}}
+		}
+	}
 	return nil
 }
 
 func (r *run) openModel() (err error) {
 	limits := BatchLimits(r.state.Tokens, max(r.state.Batch, loader.SweepSequences), r.predictions())
-	limits.Train, limits.Seed, limits.Optimizer = true, r.o.Seed, r.state.Optimizer
+	limits.Train, limits.Seed, limits.Optimizer, limits.Comm = true, r.o.Seed, r.state.Optimizer, r.group
 	if r.model, err = r.device.Model(r.config, r.state.Heads, limits); err != nil {
 		return err
 	}
 	r.add(r.model)
+	if r.leads() {
+		if err := r.loadModel(); err != nil {
+			return err
+		}
+	}
+	return r.shareModel()
+}
+
+// loadModel loads what the model begins with.
+func (r *run) loadModel() error {
 	switch {
 	case r.from != nil:
 		return restore(r.from, r.model, r.state.Precision)
 	case r.start.init == nil:
-		_, err = r.model.Load(trainer.Weights, trainer.InitialWeights(r.config, r.state.Heads, r.o.Seed))
+		_, err := r.model.Load(trainer.Weights, trainer.InitialWeights(r.config, r.state.Heads, r.o.Seed))
 		return err
 	}
 	return r.loadInit()

@@ -7,8 +7,13 @@ import (
 	"pretext/cmd/internal/cli"
 )
 
-// Report writes an error as one line and returns the exit code of the process.
+// Report writes an error as one line and returns the exit code of the process. Errors of
+// ranks that this process has started were written by them.
 func Report(stderr io.Writer, err error) int {
+	var ranks exitStatus
+	if errors.As(err, &ranks) {
+		return int(ranks)
+	}
 	return cli.Program{
 		Name: "train-bert",
 		Advice: func(_ int, err error, message string) string {

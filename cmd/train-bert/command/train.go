@@ -20,6 +20,7 @@ import (
 type trainOptions struct {
 	session.Options
 	quiet bool
+	nproc int // ranks to start on this machine; 0 or 1: none
 }
 
 func defaultTrain() trainOptions {
@@ -50,6 +51,7 @@ func (o *trainOptions) add(fs *pflag.FlagSet) {
 	addMasking(fs, &o.Masking)
 	addTrainingDevice(fs, &o.Device)
 	fs.IntVar(&o.Readers, "readers", o.Readers, "threads that read examples ahead; 0: none; does not affect the result")
+	fs.IntVar(&o.nproc, "nproc", 0, "number of processes to start on this machine, which train one model together")
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress")
 }
 
@@ -121,11 +123,18 @@ evaluated on held-out examples: next sentence, masked LM, and masked LM where th
 input is [MASK], next to the unigram baseline (token frequencies of the train split).
 
 The same command resumes a stopped run from its newest checkpoint. It ends with
-exactly the weights of a run that was never stopped.`,
+exactly the weights of a run that was never stopped.
+
+Several processes train one model with --nproc N, or when torchrun or others
+start them with RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT: docs/multi-gpu.md.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			launched, err := o.asRank(cmd)
+			if launched || err != nil {
+				return err
+			}
 			end, err := train(cmd.Context(), o, cmd.ErrOrStderr())
-			if err != nil {
+			if err != nil || o.Ranks.Rank != 0 {
 				return err
 			}
 			return show(cmd, end)

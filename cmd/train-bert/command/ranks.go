@@ -1,0 +1,41 @@
+package command
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"pretext/internal/failure"
+	"pretext/trainer/comm"
+	"pretext/trainer/comm/launch"
+)
+
+// An exitStatus is the exit code of processes that this one has started. They have
+// reported why.
+type exitStatus int
+
+// Error implements error.
+func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// asRank reads from the environment which rank of a run this process is. With --nproc
+// it starts the ranks instead, and returns true once they have ended.
+func (o *trainOptions) asRank(cmd *cobra.Command) (launched bool, err error) {
+	if o.nproc < 0 || o.nproc > maxLocalRanks {
+		return false, failure.Usagef("--nproc %d: must be from 0 to %d", o.nproc, maxLocalRanks)
+	}
+	if o.Ranks, err = comm.FromEnv(os.Getenv); err != nil || o.nproc <= 1 {
+		return false, err
+	}
+	if o.Ranks.Ranks > 1 {
+		return false, failure.Usagef("--nproc %d: this process is rank %d of %d already (RANK, WORLD_SIZE): use one of both", o.nproc, o.Ranks.Rank, o.Ranks.Ranks)
+	}
+	code, err := launch.Run(cmd.Context(), launch.Options{Ranks: o.nproc, Args: append(os.Args[1:], "--nproc=1"), Stdout: cmd.OutOrStdout(), Stderr: cmd.ErrOrStderr()})
+	if err == nil && code != 0 {
+		err = exitStatus(code)
+	}
+	return true, err
+}
+
+// maxLocalRanks is above the number of GPUs of any machine.
+const maxLocalRanks = 256

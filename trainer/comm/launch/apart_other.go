@@ -1,0 +1,8 @@
+//go:build !unix
+
+package launch
+
+import "syscall"
+
+// apart returns the default attributes.
+func apart() *syscall.SysProcAttr { return nil }

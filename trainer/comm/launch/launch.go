@@ -1,0 +1,186 @@
+// Package launch starts the ranks of a run on this machine, one process each, and ends
+// them all when one fails.
+//
+//	code, err := launch.Run(ctx, launch.Options{Ranks: 2, Args: os.Args[1:], Stdout: os.Stdout, Stderr: os.Stderr})
+//
+// The processes run this program with the environment variables that
+// [pretext/trainer/comm.FromEnv] reads, with a random secret and a free port.
+package launch
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+
+	"pretext/internal/failure"
+	"pretext/trainer/comm"
+)
+
+// Options describe the ranks.
+type Options struct {
+	Ranks  int      // number of processes; at least 1
+	Args   []string // arguments of each
+	Stdout io.Writer
+	Stderr io.Writer
+
+	program string        // "": this program
+	grace   time.Duration // between the failure of a rank and the end by force of the others; 0: ten seconds
+}
+
+// Run starts the ranks and waits for all of them. It returns the exit code of the first
+// rank that failed, 0 if none did. A rank that was killed by a signal counts as one that
+// was lost to the network: 5. When a rank has failed, the others end because they lose
+// it; those that have not ended after ten seconds are killed.
+//
+// Stdout gets what rank 0 writes, Stderr too; lines that other ranks write to stderr
+// follow there, after "rank N: ". A line that another rank has just written is left out.
+// If ranks report that another one failed, one such line follows at the end, unless that
+// rank has reported its error itself.
+//
+// When ctx is done, Run sends SIGTERM to all ranks, once, and waits. If this process is
+// killed, Linux kills the ranks.
+func Run(ctx context.Context, o Options) (exitCode int, err error) {
+	if o.program == "" {
+		if o.program, err = os.Executable(); err != nil {
+			return 0, err
+		}
+	}
+	if o.grace == 0 {
+		o.grace = 10 * time.Second
+	}
+	port, err := freePort()
+	if err != nil {
+		return 0, err
+	}
+	l := launcher{Options: o, ends: make(chan end, o.Ranks), stop: make(chan struct{}), output: newOutput(o.Stdout, o.Stderr)}
+	started := make(chan error)
+	go func() {
+		// Linux kills a process when the thread that started it ends.
+		runtime.LockOSThread()
+		started <- l.start(port, rand.Text())
+		<-l.stop
+	}()
+	defer close(l.stop)
+	if err := <-started; err != nil {
+		l.signal(syscall.SIGKILL)
+		for range l.ranks {
+			<-l.ends
+		}
+		return 0, err
+	}
+	return l.wait(ctx), nil
+}
+
+// An end is the end of a rank.
+type end struct {
+	rank int
+	err  error // of exec.Cmd.Wait
+}
+
+type launcher struct {
+	Options
+	ranks  []*exec.Cmd
+	ends   chan end
+	stop   chan struct{}
+	output *output
+}
+
+// start starts all ranks, or returns an error with some of them started.
+func (l *launcher) start(port int, secret string) error {
+	for r := range l.Ranks {
+		c := exec.Command(l.program, l.Args...)
+		c.Args[0] = os.Args[0] // some programs are several, by their name
+		c.Env = append(os.Environ(), "RANK="+strconv.Itoa(r), "LOCAL_RANK="+strconv.Itoa(r), "WORLD_SIZE="+strconv.Itoa(l.Ranks), "LOCAL_WORLD_SIZE="+strconv.Itoa(l.Ranks),
+			"MASTER_ADDR=127.0.0.1", "MASTER_PORT="+strconv.Itoa(port), comm.SecretVariable+"="+secret, "TORCHELASTIC_USE_AGENT_STORE=")
+		c.Stdout, c.Stderr = l.output.of(r)
+		c.WaitDelay = time.Second // for a grandchild that keeps stderr open
+		c.SysProcAttr = apart()
+		if err := c.Start(); err != nil {
+			return fmt.Errorf("start rank %d: %w", r, err)
+		}
+		l.ranks = append(l.ranks, c)
+		go func() { l.ends <- end{r, c.Wait()} }()
+	}
+	return nil
+}
+
+// wait waits until all ranks have ended.
+func (l *launcher) wait(ctx context.Context) (exitCode int) {
+	done := ctx.Done()
+	var force <-chan time.Time
+	rank0Failed := false
+	defer func() { l.output.flush(rank0Failed) }()
+	for left := len(l.ranks); left > 0; {
+		select {
+		case e := <-l.ends:
+			left--
+			l.output.end(e.rank)
+			rank0Failed = rank0Failed || e.rank == 0 && e.err != nil
+			if code := codeOf(e.err); code != 0 && exitCode == 0 {
+				exitCode = code
+				force = time.After(l.grace)
+			}
+			if s := signalOf(e.err); s != 0 && force != nil {
+				fmt.Fprintf(l.Stderr, "rank %d ended by signal: %v\n", e.rank, s)
+			}
+		case <-done:
+			done = nil
+			l.signal(syscall.SIGTERM)
+		case <-force:
+			l.signal(syscall.SIGKILL)
+		}
+	}
+	return exitCode
+}
+
+// signal sends a signal to all ranks; those that have ended do not get it.
+func (l *launcher) signal(s syscall.Signal) {
+	for _, c := range l.ranks {
+		c.Process.Signal(s)
+	}
+}
+
+// lostRank is the exit code for errors of the network.
+const lostRank = 5
+
+// codeOf returns the exit code of a process.
+func codeOf(err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil || errors.Is(err, exec.ErrWaitDelay):
+		return 0
+	case errors.As(err, &exit) && exit.Exited():
+		return exit.ExitCode()
+	}
+	return lostRank
+}
+
+// signalOf returns the signal that ended a process; 0 if none did.
+func signalOf(err error) syscall.Signal {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		if s, ok := exit.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+			return s.Signal()
+		}
+	}
+	return 0
+}
+
+// freePort returns a port of the loopback address on which nothing listens.
+func freePort() (int, error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, failure.Network(err.Error())
+	}
+	defer ln.Close()
+	return ln.Addr().(*net.TCPAddr).Port, nil
+}

@@ -1,0 +1,178 @@
+package launch
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"pretext/trainer/comm"
+)
+
+// TestMain runs the test binary as a rank where it was launched as one.
+func TestMain(m *testing.M) {
+	if what := os.Getenv("LAUNCH_TEST"); what != "" && os.Getenv("RANK") != "" {
+		os.Exit(rank(what, os.Getenv("RANK")))
+	}
+	os.Exit(m.Run())
+}
+
+// rank is what a process of a test does; the result is its exit code.
+func rank(what, number string) int {
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, syscall.SIGTERM)
+	switch what {
+	case "sum":
+		o, err := comm.FromEnv(os.Getenv)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 2
+		}
+		g, err := comm.Join(context.Background(), o)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer g.Close()
+		x := []float64{1}
+		err = g.AllReduce(x)
+		fmt.Println("sum", x[0], err, os.Args[1:])
+		fmt.Fprintln(os.Stderr, "only", number)
+		fmt.Fprintln(os.Stderr, "the same line")
+		fmt.Fprintln(os.Stderr, "prog: rank 2 (host): is lost")
+		if number == "1" {
+			fmt.Fprintln(os.Stderr, "prog: own error")
+		} else {
+			fmt.Fprintln(os.Stderr, "prog: rank 1 (host): own error")
+		}
+		fmt.Fprint(os.Stderr, "no newline ", number)
+		return 0
+	case "fail":
+		if number == "1" {
+			return 4
+		}
+		time.Sleep(300 * time.Millisecond)
+		return 5
+	case "killed":
+		if number == "1" {
+			syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}
+		time.Sleep(300 * time.Millisecond)
+		return 1
+	case "stuck":
+		if number == "1" {
+			return 3
+		}
+		signal.Ignore(syscall.SIGTERM)
+		time.Sleep(time.Minute)
+		return 0
+	case "wait":
+		fmt.Fprintln(os.Stderr, "waits")
+		<-stop
+		select {
+		case <-stop:
+			return 9 // a second signal
+		case <-time.After(200 * time.Millisecond):
+			return 130
+		}
+	}
+	return 99
+}
+
+// text is a writer for several goroutines.
+type text struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (t *text) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.Write(b)
+}
+
+func (t *text) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.String()
+}
+
+func run(t *testing.T, ctx context.Context, what string, stderr *text) (code int, stdout string) {
+	t.Helper()
+	t.Setenv("LAUNCH_TEST", what)
+	var out text
+	code, err := Run(ctx, Options{Ranks: 3, Args: []string{"-a", "b"}, Stdout: &out, Stderr: stderr, grace: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code, out.String()
+}
+
+func TestRanksGetTheirEnvironmentAndOutputIsMerged(t *testing.T) {
+	t.Setenv("RANK", "") // not a rank ourselves
+	var stderr text
+	code, stdout := run(t, context.Background(), "sum", &stderr)
+	if code != 0 || stdout != "sum 3 <nil> [-a b]\n" {
+		t.Errorf("exit code %d, stdout %q; stderr %q", code, stdout, stderr.String())
+	}
+	lines := strings.Split(strings.TrimSuffix(stderr.String(), "\n"), "\n")
+	same := 0
+	for _, line := range lines {
+		if strings.HasSuffix(line, "the same line") {
+			same++
+		}
+	}
+	for _, want := range []string{"only 0", "rank 1: only 1", "rank 2: only 2", "rank 1: no newline 1", "prog: rank 2 (host): is lost", "rank 1: prog: own error"} {
+		if !strings.Contains("\n"+stderr.String(), "\n"+want+"\n") {
+			t.Errorf("stderr %q lacks the line %q", stderr.String(), want)
+		}
+	}
+	if same != 1 || len(lines) != 9 {
+		t.Errorf("stderr has %q: a line that all ranks write %d times, want once", lines, same)
+	}
+}
+
+func TestTheExitCodeIsThatOfTheFirstFailure(t *testing.T) {
+	for what, want := range map[string]int{"fail": 4, "killed": 5, "stuck": 3} {
+		var stderr text
+		begin := time.Now()
+		code, _ := run(t, context.Background(), what, &stderr)
+		if code != want {
+			t.Errorf("%s: exit code %d, want %d; stderr %q", what, code, want, stderr.String())
+		}
+		if took := time.Since(begin); what == "stuck" && took > 20*time.Second {
+			t.Errorf("ranks that do not end were killed after %v", took)
+		}
+		if what == "killed" && !strings.Contains(stderr.String(), "rank 1 ended by signal: killed") {
+			t.Errorf("stderr %q does not say that rank 1 was killed", stderr.String())
+		}
+	}
+}
+
+func TestASignalReachesEachRankOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var stderr text
+	go func() {
+		for strings.Count(stderr.String(), "waits") < 1 {
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(300 * time.Millisecond) // the others write the same line
+		cancel()
+	}()
+	if code, _ := run(t, ctx, "wait", &stderr); code != 130 {
+		t.Errorf("exit code %d, want 130; stderr %q", code, stderr.String())
+	}
+}
+
+func TestAProgramThatDoesNotStartIsAnError(t *testing.T) {
+	_, err := Run(context.Background(), Options{Ranks: 2, Stdout: &text{}, Stderr: &text{}, program: "/nonexistent"})
+	if err == nil || !strings.Contains(err.Error(), "start rank 0") {
+		t.Errorf("got %v, want that rank 0 does not start", err)
+	}
+}

@@ -1,0 +1,297 @@
+package session
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"pretext/trainer"
+	"pretext/trainer/checkpoint"
+	"pretext/trainer/comm"
+)
+
+// logName is the directory in Out for the logs of the ranks but rank 0.
+const logName = "log"
+
+// ofThisRank completes options that differ between the ranks of a machine: each takes a
+// GPU, or its part of the processors.
+func (o *Options) ofThisRank() {
+	o.Ranks.Ranks = max(1, o.Ranks.Ranks)
+	if o.Ranks.Ranks == 1 {
+		return
+	}
+	if o.Device.Name == deviceCUDA {
+		o.Device.Name = fmt.Sprintf("%s:%d", deviceCUDA, o.Ranks.LocalRank)
+	}
+	if o.Device.Threads == 0 && o.Ranks.LocalRanks > 1 {
+		o.Device.Threads = max(1, runtime.GOMAXPROCS(0)/o.Ranks.LocalRanks)
+	}
+}
+
+// join connects this process to the other ranks, whose options must be the same.
+func (o *Options) join(ctx context.Context) (*comm.Group, error) {
+	r := o.Ranks
+	if r.Log == nil {
+		r.Log = o.Log
+	}
+	if r.Ranks > 1 {
+		program, err := executableHash()
+		if err != nil {
+			return nil, err
+		}
+		r.Fingerprints = o.fingerprints(program)
+	}
+	return comm.Join(ctx, r)
+}
+
+// executableHash identifies the program that runs.
+func executableHash() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)[:8]), err
+}
+
+// fingerprints are the options that decide what a run computes, by their flags.
+func (o *Options) fingerprints(program string) map[string]string {
+	kind, _, _ := o.Device.parse() // an error is found when the device is opened
+	heads := trainer.PretrainHeads()
+	values := map[string]any{
+		"program": program, "heads": heads,
+		"--train-batch-size": o.TrainBatchSize, "--micro-batch-tokens": o.MicroBatchTokens, "--learning-rate": o.LearningRate,
+		"--num-train-steps": o.NumTrainSteps, "--num-warmup-steps": o.NumWarmupSteps, "--schedule": o.Schedule, "--optimizer": o.Optimizer,
+		"--weight-decay": o.WeightDecay, "--seed": o.Seed, "--save-checkpoints-steps": o.SaveCheckpointsSteps, "--eval-examples": o.EvalExamples,
+		"--on-damage": o.OnDamage, "masking": o.Masking, "--device": kind, "--precision": o.Device.precision(), "--deterministic": o.Device.Deterministic,
+	}
+	out := map[string]string{}
+	for name, v := range values {
+		if s, ok := v.(string); ok {
+			out[name] = s
+			continue
+		}
+		b, err := json.Marshal(v)
+		if err != nil {
+			panic("BUG: " + err.Error())
+		}
+		out[name] = string(b)
+	}
+	return out
+}
+
+// dataFingerprints identify the data of a run.
+func (r *run) dataFingerprints() map[string]string {
+	f := map[string]string{"data manifest": r.data.hash, "vocabulary": r.data.vocab.SHA256(), "eval data manifest": "(none)"}
+	if r.evalData != nil {
+		f["eval data manifest"] = r.evalData.hash
+	}
+	return f
+}
+
+// verdict returns err, or, if another rank is the cause, that alone: it is then the same
+// line on all ranks.
+func verdict(err error) error {
+	var lost *comm.RankError
+	if errors.As(err, &lost) {
+		return lost
+	}
+	return err
+}
+
+// leads reports whether this is rank 0, which reads and writes the output directory.
+func (r *run) leads() bool { return r.group.Rank() == 0 }
+
+// follow is train for the other ranks.
+func (r *run) follow(ctx context.Context) (*Result, error) {
+	if err := r.openLog(); err != nil {
+		return nil, err
+	}
+	end, err := r.work(ctx)
+	return end, errors.Join(err, r.Close())
+}
+
+// openLog opens the log of a rank that is not rank 0.
+func (r *run) openLog() error {
+	dir := filepath.Join(r.o.Out, logName)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, fmt.Sprintf("rank-%04d.log", r.group.Rank())), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	r.log = f
+	r.add(f)
+	_, err = fmt.Fprintf(f, "%s rank %d of %d begins\n", time.Now().Format(time.RFC3339), r.group.Rank(), r.group.Size())
+	return err
+}
+
+// settings of a run, as rank 0 determines them for all.
+type settingsMessage struct {
+	Config trainer.Config   `json:"config"`
+	State  checkpoint.State `json:"state"` // with the progress
+}
+
+// settings determines the model and the state of the run: rank 0 by a checkpoint or by
+// the options, the others by what rank 0 tells them.
+func (r *run) settings() error {
+	var message []byte
+	if r.leads() {
+		if err := r.resume(); err != nil {
+			return err
+		}
+		if r.from == nil {
+			if err := r.begin(); err != nil {
+				return err
+			}
+		}
+		r.first = progressOf(r.from)
+		state := r.state
+		state.Progress = r.first
+		var err error
+		if message, err = json.Marshal(settingsMessage{r.config, state}); err != nil {
+			return err
+		}
+	}
+	message, err := r.fromRank0(message)
+	if err != nil || r.leads() {
+		return err
+	}
+	var m settingsMessage
+	if err := json.Unmarshal(message, &m); err != nil {
+		return err
+	}
+	r.config, r.first = m.Config, m.State.Progress
+	r.state = m.State
+	r.state.Progress = trainer.Progress{}
+	return nil
+}
+
+// fromRank0 returns rank 0's message on all ranks.
+func (r *run) fromRank0(message []byte) ([]byte, error) {
+	all, err := r.group.Gather(message)
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// inTurn runs f on rank 0, then on the first rank of each machine, then on the others: a
+// cache is made once, on a shared disk and on separate ones.
+func (r *run) inTurn(f func() error) error {
+	turn := 2
+	switch {
+	case r.leads():
+		turn = 0
+	case r.o.Ranks.LocalRank == 0:
+		turn = 1
+	}
+	for now := range 3 {
+		if now == turn {
+			if err := f(); err != nil {
+				return err
+			}
+		}
+		if err := r.group.Barrier(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shareModel gives all ranks the weights, moments and counters of rank 0's model.
+func (r *run) shareModel() error {
+	if r.group.Size() == 1 {
+		return nil
+	}
+	for _, kind := range []trainer.Kind{trainer.Weights, trainer.FirstMoment, trainer.SecondMoment} {
+		share := r.receiveTensors
+		if r.leads() {
+			share = r.sendTensors
+		}
+		if err := share(kind); err != nil {
+			return err
+		}
+	}
+	message, err := json.Marshal(r.model.State())
+	if err != nil {
+		return err
+	}
+	if message, err = r.fromRank0(message); err != nil {
+		return err
+	}
+	var state trainer.State
+	if err := json.Unmarshal(message, &state); err != nil {
+		return err
+	}
+	r.model.SetState(state)
+	return nil
+}
+
+// broadcast sends rank 0's values to all ranks.
+func (r *run) broadcast(x []float32) error {
+	bounds := make([]int, r.group.Size()+1) // all are rank 0's part
+	for k := range r.group.Size() {
+		bounds[k+1] = len(x)
+	}
+	return r.group.AllGather(trainer.Float32s(x), bounds)
+}
+
+func (r *run) sendTensors(kind trainer.Kind) error {
+	for t, err := range r.model.Tensors(kind) {
+		if err != nil {
+			return err
+		}
+		if err := r.broadcast(t.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) receiveTensors(kind trainer.Kind) error {
+	report, err := r.model.Load(kind, func(yield func(trainer.Tensor, error) bool) {
+		for _, spec := range trainer.Tensors(r.config, r.state.Heads) {
+			t := trainer.Tensor{Name: spec.Name, Shape: spec.Shape, Data: make([]float32, spec.Size())}
+			if err := r.broadcast(t.Data); !yield(t, err) || err != nil {
+				return
+			}
+		}
+	})
+	return errors.Join(err, report.Complete())
+}
+
+// agreeing returns the run's source. Where corrupt examples are skipped, it checks that
+// all ranks skip the same ones: a rank may have a bad copy of the data.
+func (r *run) agreeing() trainer.Source {
+	if r.damage == nil || r.group.Size() == 1 {
+		return r.source
+	}
+	return agreeingSource{r}
+}
+
+type agreeingSource struct{ *run }
+
+// Step implements [trainer.Source].
+func (s agreeingSource) Step(position int64, sequences int) (trainer.Share, error) {
+	share, err := s.source.Step(position, sequences)
+	if err != nil {
+		return share, err
+	}
+	return share, s.group.Agree(map[string]string{"corrupt examples so far": s.damage.digest()})
+}

@@ -1,0 +1,319 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pretext/trainer"
+	"pretext/trainer/checkpoint"
+	"pretext/trainer/comm"
+)
+
+// trainRanks trains on n ranks at once, each with the options that change makes, and
+// returns the results and errors by rank.
+func trainRanks(t *testing.T, n int, o Options, change func(rank int, o *Options)) ([]*Result, []error) {
+	t.Helper()
+	return trainRanksUntil(t, n, o, func(r int, o *Options) context.Context {
+		change(r, o)
+		return context.Background()
+	})
+}
+
+// trainRanksUntil is trainRanks with a context for each rank.
+func trainRanksUntil(t *testing.T, n int, o Options, change func(rank int, o *Options) context.Context) ([]*Result, []error) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := ln.Addr().(*net.TCPAddr).Port
+	ln.Close()
+	results, errs := make([]*Result, n), make([]error, n)
+	var wg sync.WaitGroup
+	for r := range n {
+		wg.Go(func() {
+			o := o
+			o.Ranks = comm.Options{Rank: r, Ranks: n, LocalRank: r, LocalRanks: n, Host: "127.0.0.1", Port: port, Wait: time.Minute}
+			o.Device.Threads = 1
+			ctx := change(r, &o)
+			results[r], errs[r] = Train(ctx, o)
+		})
+	}
+	wg.Wait()
+	return results, errs
+}
+
+func unchanged(int, *Options) {}
+
+func mustTrainRanks(t *testing.T, n int, o Options, change func(rank int, o *Options)) *Result {
+	t.Helper()
+	results, errs := trainRanks(t, n, o, change)
+	for r, err := range errs {
+		if err != nil {
+			t.Fatalf("rank %d of %d: %v", r, n, err)
+		}
+	}
+	return results[0]
+}
+
+// weights returns the tensors of a checkpoint and its optimizer.
+func weights(t *testing.T, dir string) map[string][]float32 {
+	t.Helper()
+	out := map[string][]float32{}
+	for _, name := range []string{"model.safetensors", "optimizer.safetensors"} {
+		s, err := checkpoint.OpenSafetensors(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		for x, err := range s.Tensors() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[x.Name] = append([]float32{}, x.Data...)
+		}
+	}
+	return out
+}
+
+// near reports tensors of two checkpoints whose difference, as a fraction of the tensor's
+// norm, is above 1e-5, of moments 1e-4. The true gradient of key biases is 0, so AdamW
+// moves them by the signs of rounding errors: they are not compared.
+func near(t *testing.T, name, got, want string) {
+	t.Helper()
+	a, b := weights(t, got), weights(t, want)
+	if len(a) != len(b) || len(a) == 0 {
+		t.Fatalf("%s: %d tensors, want %d", name, len(a), len(b))
+	}
+	for tensor, y := range b {
+		x, diff, norm, tolerance := a[tensor], 0.0, 0.0, 1e-5
+		switch {
+		case strings.HasSuffix(tensor, "key.bias"):
+			continue
+		case strings.HasPrefix(tensor, "m.") || strings.HasPrefix(tensor, "v."):
+			tolerance = 1e-4
+		}
+		for i := range y {
+			diff += math.Pow(float64(x[i]-y[i]), 2)
+			norm += math.Pow(float64(y[i]), 2)
+		}
+		if diff, norm = math.Sqrt(diff), math.Sqrt(norm); diff > tolerance*max(norm, 1e-2) {
+			t.Errorf("%s: %s differs by %.3g of its norm", name, tensor, diff/norm)
+		}
+	}
+}
+
+// rankOptions are those of twenty steps with dropout, in micro-batches of one to five
+// examples, so that some ranks have none in some steps.
+func rankOptions(t *testing.T, optimizer trainer.OptimizerName) Options {
+	t.Helper()
+	o := testOptions(t)
+	config := strings.Replace(testModel, "{", `{"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1, `, 1)
+	if err := os.WriteFile(o.Model, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.Optimizer, o.NumTrainSteps, o.TrainBatchSize = string(optimizer), 20, 7
+	return o
+}
+
+func TestRanksTrainTheModelOfOneProcess(t *testing.T) {
+	for _, optimizer := range []trainer.OptimizerName{trainer.AdamW, trainer.LAMB} {
+		o := rankOptions(t, optimizer)
+		alone := mustTrain(t, o)
+		for _, n := range []int{2, 3, 4} {
+			name := fmt.Sprintf("%s, %d ranks", optimizer, n)
+			several := o
+			several.Out = filepath.Join(fastDir(t), "out")
+			end := mustTrainRanks(t, n, several, unchanged)
+			near(t, name, end.Model, alone.Model)
+			if end.Examples != alone.Examples || end.Eval == nil || math.Abs(end.Eval.All.MLM()-alone.Eval.All.MLM()) > 1e-5 ||
+				end.Eval.UnigramLoss != alone.Eval.UnigramLoss || end.Eval.All.Sequences != alone.Eval.All.Sequences {
+				t.Errorf("%s: ended with %+v, %+v, want %+v, %+v", name, end, end.Eval, alone, alone.Eval)
+			}
+			sameLines(t, name, steady(t, several.Out), steady(t, o.Out))
+		}
+	}
+}
+
+// sameLines compares lines of metrics, in which losses may differ by rounding.
+func sameLines(t *testing.T, name string, got, want []map[string]any) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d lines of metrics, want %d", name, len(got), len(want))
+	}
+	for i, line := range want {
+		for key, w := range line {
+			x, number := w.(float64)
+			if y, ok := got[i][key].(float64); number && (!ok || math.Abs(x-y) > 1e-4*max(1, math.Abs(x))) || !number && fmt.Sprint(got[i][key]) != fmt.Sprint(w) {
+				t.Errorf("%s: line %d: %s is %v, want %v", name, i, key, got[i][key], w)
+			}
+		}
+	}
+}
+
+// A checkpoint of two ranks resumes on one, three and two; the ranks but 0 see no
+// checkpoint at all.
+func TestACheckpointResumesOnAnotherNumberOfRanks(t *testing.T) {
+	o := rankOptions(t, trainer.AdamW)
+	alone := mustTrain(t, o)
+	for _, counts := range [][]int{{2, 1}, {2, 3}, {1, 4}, {3, 2}} {
+		name := fmt.Sprintf("%d, then %d ranks", counts[0], counts[1])
+		several := o
+		several.Out = filepath.Join(fastDir(t), "out")
+		elsewhere := func(r int, o *Options) {
+			if r > 0 {
+				o.Out, o.Model = filepath.Join(t.TempDir(), "out"), "base" // rank 0's counts
+			}
+		}
+		mustTrainRanks(t, counts[0], several, elsewhere)
+		removeAfter(t, several.Out, 10)
+		end := mustTrainRanks(t, counts[1], several, elsewhere)
+		near(t, name, end.Model, alone.Model)
+	}
+}
+
+// removeAfter removes the checkpoints of later steps, as if the run had been killed.
+func removeAfter(t *testing.T, out string, step int) {
+	t.Helper()
+	for s := step + 1; s <= 20; s++ {
+		if err := os.RemoveAll(filepath.Join(out, fmt.Sprintf("step-%08d", s))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A signal to one rank stops all after the same step, with a checkpoint, also when it
+// comes in an evaluation.
+func TestASignalToOneRankStopsAll(t *testing.T) {
+	o := rankOptions(t, trainer.AdamW)
+	o.NumTrainSteps, o.SaveCheckpointsSteps = 1e6, 3
+	for told := range 3 {
+		several := o
+		several.Out = filepath.Join(fastDir(t), "out")
+		ctx, cancel := context.WithCancel(context.Background())
+		_, errs := trainRanksUntil(t, 3, several, func(r int, o *Options) context.Context {
+			if r == 0 {
+				o.Progress = func(p Progress) {
+					if p.Step == int64(5+told) { // before an evaluation, and in the last step before one
+						cancel()
+					}
+				}
+			}
+			if r == told {
+				return ctx
+			}
+			return context.Background()
+		})
+		for r, err := range errs {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("rank %d was told: rank %d: got %v, want that it was stopped", told, r, err)
+			}
+		}
+		c, err := checkpoint.Newest(several.Out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := steady(t, several.Out)
+		if last := lines[len(lines)-1]; fmt.Sprint(last["step"]) != fmt.Sprint(c.State.Progress.Step) {
+			t.Errorf("rank %d was told: the last line of the metrics is %v, the checkpoint is of step %d", told, last, c.State.Progress.Step)
+		}
+	}
+}
+
+// Ranks with other options or data, or corrupt data on one, all end with its error.
+func TestOneRankThatCannotTrainEndsAll(t *testing.T) {
+	o := rankOptions(t, trainer.AdamW)
+	other := testOptions(t).Data // the same shapes
+	b, err := os.ReadFile(filepath.Join(other, "manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(other, "manifest.json"), append(bytes.TrimSpace(b), '\n', '\n'), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	corrupt := testOptions(t).Data
+	spoil(t, filepath.Join(corrupt, "train-00001-of-00002.tfrecord"))
+	for name, test := range map[string]struct {
+		change func(o *Options)
+		want   string
+		code   func(err error) bool
+	}{
+		"another seed":   {func(o *Options) { o.Seed = 77 }, "--seed is 77, and 1 on rank 0", isUsage},
+		"another rate":   {func(o *Options) { o.LearningRate = 0.5 }, "--learning-rate is 0.5, and 0.01 on rank 0", isUsage},
+		"another data":   {func(o *Options) { o.Data = other }, "data manifest is", isUsage},
+		"no data":        {func(o *Options) { o.Data = filepath.Join(o.Data, "none") }, "none", func(error) bool { return true }},
+		"corrupt record": {func(o *Options) { o.Data = corrupt }, "train-00001-of-00002.tfrecord", func(err error) bool { var d interface{ Damaged() bool }; return errors.As(err, &d) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			several := o
+			several.Out = filepath.Join(fastDir(t), "out")
+			_, errs := trainRanks(t, 3, several, func(r int, o *Options) {
+				if r == 1 {
+					test.change(o)
+				}
+			})
+			for r, err := range errs {
+				if err == nil || !strings.Contains(err.Error(), test.want) || !test.code(err) || r != 1 && !strings.Contains(err.Error(), "rank 1 (") {
+					t.Errorf("rank %d: got %v, want rank 1's error: %s", r, err, test.want)
+				}
+			}
+		})
+	}
+}
+
+func isUsage(err error) bool {
+	var u interface{ Usage() bool }
+	return errors.As(err, &u) && u.Usage()
+}
+
+// spoil changes a byte of the payload of record 3.
+func spoil(t *testing.T, path string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[recordAt(t, b, 3)+40] ^= 1
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// With --on-damage skip, all ranks skip the same examples or end.
+func TestRanksSkipTheSameExamples(t *testing.T) {
+	o := damagedOptions(t)
+	alone := mustTrain(t, o)
+	several := o
+	several.Out = filepath.Join(fastDir(t), "out")
+	end := mustTrainRanks(t, 2, several, unchanged)
+	near(t, "damaged data", end.Model, alone.Model)
+	if end.Skipped.Examples != alone.Skipped.Examples || end.Skipped.Examples == 0 {
+		t.Errorf("skipped %+v, one process %+v", end.Skipped, alone.Skipped)
+	}
+
+	// Rank 1 has a bad copy of data that is whole elsewhere.
+	o = rankOptions(t, trainer.AdamW)
+	o.OnDamage = "skip"
+	bad := testOptions(t).Data
+	spoil(t, filepath.Join(bad, "train-00000-of-00002.tfrecord"))
+	_, errs := trainRanks(t, 2, o, func(r int, o *Options) {
+		if r == 1 {
+			o.Data = bad
+		}
+	})
+	for r, err := range errs {
+		if err == nil || !isUsage(err) || !strings.Contains(err.Error(), "rank 1 (") || !strings.Contains(err.Error(), "corrupt examples") {
+			t.Errorf("rank %d: got %v, want that rank 1 skips other examples", r, err)
+		}
+	}
+}
