@@ -10,8 +10,9 @@ func (s *Scanner) blocks(i, e int) {
 	s.endLine()
 }
 
-// block renders the construct that begins with the line at i and returns
-// where the next line begins.
+// block renders the construct (heading, list item, table, paragraph) whose
+// first line begins at s.src[i] and returns the offset where the next line
+// begins. The page, or the argument being rendered, ends at e.
 func (s *Scanner) block(i, e int) int {
 	src := s.src
 	if !s.pre {
@@ -52,8 +53,9 @@ func (s *Scanner) block(i, e int) int {
 	return s.paragraph(i, e)
 }
 
-// invisible returns the end of the behaviour switch at the start of a line, or
-// i if there is none. The text after it is still at the start of the line.
+// invisible returns the end of the behaviour switch, such as __TOC__, at the
+// start of the line at s.src[i], or i if there is none. The text after the
+// switch still counts as the start of the line.
 func (s *Scanner) invisible(i, e int) int {
 	if s.src[i] == '_' {
 		return i + switchAt(s.src[i:e], &s.name)
@@ -61,11 +63,12 @@ func (s *Scanner) invisible(i, e int) int {
 	return i
 }
 
-// vanishing returns the end of the links to categories and other languages at i;
-// i if there are none. The text after them is still at the start of the line.
+// vanishing returns the end of the links to categories and other languages at
+// s.src[i], which are not shown; or i if there are none. The text after them
+// still counts as the start of the line.
 func (s *Scanner) vanishing(i, e int) int {
 	for i+1 < e && s.src[i] == '[' && s.src[i+1] == '[' {
-		// The byte after the link rules out most lines that begin with one.
+		// The byte after the link rules out most lines that begin with a link.
 		if k := i + bytes.IndexByte(s.src[i:min(e, i+maxTitleBytes)], ']'); k < i || k+2 >= e || !isList(s.src[k+2]) && s.src[k+2] != '[' {
 			break
 		}
@@ -81,8 +84,8 @@ func (s *Scanner) vanishing(i, e int) int {
 	return i
 }
 
-// paragraph renders a line of text at i, which continues the paragraph before
-// it if there is one.
+// paragraph renders the line of text at s.src[i], which continues the paragraph
+// of the line above if there is one. It returns the start of the next line.
 func (s *Scanner) paragraph(i, e int) int {
 	if s.soft {
 		s.softBreak()
@@ -90,7 +93,8 @@ func (s *Scanner) paragraph(i, e int) int {
 	return s.paragraphLine(i, e)
 }
 
-// paragraphLine renders a line of text at i.
+// paragraphLine renders the line of text at s.src[i] and returns the start of
+// the next line.
 func (s *Scanner) paragraphLine(i, e int) int {
 	i = s.inline(i, e, modeLine)
 	s.endQuotes()
@@ -101,8 +105,8 @@ func (s *Scanner) paragraphLine(i, e int) int {
 	return min(i+1, e)
 }
 
-// indented renders a line that begins with a blank: an empty line, a table, or
-// a preformatted line.
+// indented renders a line that begins with white space: an empty line, a table,
+// or a preformatted line. It returns the start of the next line.
 func (s *Scanner) indented(i, e int) int {
 	j := i
 	for j < e && isBlank(s.src[j]) {
@@ -126,13 +130,14 @@ func (s *Scanner) indented(i, e int) int {
 	return next
 }
 
-// isResidue reports whether the line at i is a row or the end of a table that a
-// template opened.
+// isResidue reports whether the line at s.src[i] is a table row, or the end of
+// a table, whose start is in a dropped template.
 func (s *Scanner) isResidue(i, e int) bool {
 	return s.residue && (s.src[i] == '|' || i+1 < e && s.src[i+1] == ' ')
 }
 
-// residueLine drops a row of such a table, or the mark that ends the table.
+// residueLine drops the line of a table for which [Scanner.isResidue] is true.
+// Text after the mark that ends the table is rendered.
 func (s *Scanner) residueLine(i, e int) int {
 	if n := s.tableStop(i, e); n > 0 {
 		s.endLine()
@@ -144,7 +149,8 @@ func (s *Scanner) residueLine(i, e int) int {
 // isList reports whether a line that begins with c is a list item.
 func isList(c byte) bool { return c == '*' || c == '#' || c == ':' || c == ';' }
 
-// list renders a list item without its markers.
+// list renders the list item at s.src[i], without its markers, and returns the
+// start of the next line.
 func (s *Scanner) list(i, e int) int {
 	j := i
 	for j < e && isList(s.src[j]) {
@@ -180,9 +186,10 @@ func (s *Scanner) list(i, e int) int {
 	return min(text+1, e)
 }
 
-// terms returns how many terms a line with these markers may define: as many
-// as it has semicolons that open a definition list, or one if it continues
-// one (BlockLevelPass::execute).
+// terms returns how many terms ("; term : definition") a line with these list
+// markers may define. A new list has as many terms as its markers have
+// semicolons; a line that continues the list above, with a semicolon last, has
+// one (BlockLevelPass::execute in MediaWiki).
 func (s *Scanner) terms(markers []byte) int {
 	same := len(markers) == len(s.prefix)
 	common, n := 0, 0

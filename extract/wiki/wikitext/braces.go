@@ -2,13 +2,13 @@ package wikitext
 
 import "slices"
 
-// A finder finds the ends of constructs and caches them. No scan is repeated: for
-// each kind of construct it records what was found and how far the page was
-// scanned. So hostile input (unclosed, deeply nested) takes linear time. Most
-// lookups are in source order.
+// A finder finds the ends of constructs and caches them. It never repeats a
+// scan: for each kind of construct it records what was found and how far the
+// page was scanned. So hostile input (unclosed, deeply nested) takes linear
+// time. Most lookups are in source order.
 type finder struct {
-	elements []element // pairs of braces, and of brackets inside braces
-	matched  int       // braces that begin before this place are in elements
+	elements []element // pairs of braces, and pairs of brackets inside braces
+	matched  int       // braces that begin before this offset are in elements
 	pieces   []piece   // buffer of match: open runs
 
 	tables  tableFinder
@@ -19,16 +19,16 @@ type finder struct {
 	work    int // bytes scanned, for tests of linear time
 }
 
-// A nearFinder caches the ends of constructs closed within the range being
-// rendered: a label, an argument, or the lines of the page.
+// A nearFinder caches the ends of constructs that end inside the range being
+// rendered: a link label, a template argument, or the whole page.
 type nearFinder struct {
 	image imageFinder
 	label failure // of links
 	url   failure // of external links
 }
 
-// maxKept is the number of scratch entries kept from page to page; a hostile
-// page may need more.
+// maxKept is the maximum number of scratch entries that are kept for the next
+// page. A hostile page may need more; its memory is released.
 const maxKept = 1 << 16
 
 func (f *finder) reset(size int) {
@@ -54,18 +54,19 @@ type element struct {
 }
 
 // maxPage is the maximum number of bytes of a page that are scanned, so that offsets
-// fit in 32 bits. MediaWiki's own limit is 2 MiB.
+// fit in 32 bits. MediaWiki limits pages to 2 MiB.
 const maxPage = 1<<31 - 1
 
 // A piece is a run of opening braces or brackets, some of which are not closed yet.
 type piece struct {
 	pos, count int
-	slot       int  // index of its next element; they are reserved when it opens
+	slot       int  // index in elements for the next pair that this run closes
 	kind       byte // '{' or '['
 }
 
-// elementAt returns the element that begins exactly at i.
-func (s *Scanner) elementAt(i int) (element, bool) {
+// elementAt returns the template, parameter or link that begins exactly at
+// s.src[i]; ok is false if there is none or it is not closed.
+func (s *Scanner) elementAt(i int) (el element, ok bool) {
 	if i >= s.matched {
 		if s.src[i] != '{' {
 			return element{}, false // brackets are paired inside braces only
@@ -94,8 +95,9 @@ func (f *finder) lastElement(i int) int {
 	return lo - 1
 }
 
-// elementInRun returns the outermost closed element that begins inside the run
-// of braces at i, after its first brace.
+// elementInRun returns the outermost closed template or parameter that begins
+// in the run of braces s.src[i:i+run], but after its first brace. ok is false
+// if there is none.
 func (f *finder) elementInRun(i, run int) (el element, ok bool) {
 	for k := f.lastElement(i + run - 1); k >= 0 && int(f.elements[k].start) > i && f.elements[k].end >= 0; k-- {
 		el, ok = f.elements[k], true
@@ -103,8 +105,8 @@ func (f *finder) elementInRun(i, run int) (el element, ok bool) {
 	return el, ok
 }
 
-// bracesEnd returns the end of the template or parameter at i, "{"; or i if
-// there is none that ends before e.
+// bracesEnd returns the end of the template or parameter at s.src[i], which is
+// "{"; or i if there is none that ends at or before e.
 func (s *Scanner) bracesEnd(i, e int) int {
 	if i+1 >= e || s.src[i+1] != '{' {
 		return i
@@ -115,8 +117,8 @@ func (s *Scanner) bracesEnd(i, e int) int {
 	return i
 }
 
-// step returns the end of the template, comment or extension tag at i; i+1 if
-// there is none.
+// step returns the end of the template, comment or extension tag at s.src[i],
+// or i+1 if there is none.
 func (s *Scanner) step(i, e int) int {
 	end := i
 	switch s.src[i] {
@@ -128,11 +130,12 @@ func (s *Scanner) step(i, e int) int {
 	return max(end, i+1)
 }
 
-// match pairs braces from i on until all are closed, or to the end of the
-// page. It follows MediaWiki's preprocessor: a closing run takes three braces
-// from the innermost open run where both have three, else two; comments and
-// extension tags are opaque. Unlike there, a closing brace discards brackets
-// left open inside: a "[[" must not hide the text after it.
+// match pairs braces from s.src[i] on until all are closed, or to the end of
+// the page. It follows MediaWiki's preprocessor: a run of closing braces closes
+// three braces of the innermost open run if both runs have three, else two; the
+// content of extension tags is skipped. Unlike MediaWiki, a closing brace
+// discards the brackets left open inside, so that an unclosed "[[" does not
+// hide the text after the template.
 func (s *Scanner) match(i int) {
 	src, n := s.src, len(s.src)
 	start := i
@@ -167,7 +170,7 @@ func (s *Scanner) match(i int) {
 	s.work += n - start
 }
 
-// runLength returns the length of the run of equal bytes at i.
+// runLength returns the number of bytes equal to src[i] from i on.
 func runLength(src []byte, i int) int {
 	j := i + 1
 	for j < len(src) && src[j] == src[i] {
@@ -176,8 +179,9 @@ func runLength(src []byte, i int) int {
 	return j - i
 }
 
-// open puts a run on the stack and reserves the elements it can give. They
-// are filled from the last to the first, so elements stay sorted by start.
+// open pushes the run of opening braces or brackets at s.src[i] on the stack.
+// It also reserves an element for each pair that the run can hold; they are
+// filled from the last to the first, so that elements stay sorted by start.
 func (s *Scanner) open(i, run int) {
 	slots := run / 2
 	s.elements = slices.Grow(s.elements, slots)
@@ -187,8 +191,9 @@ func (s *Scanner) open(i, run int) {
 	s.pieces = append(s.pieces, piece{pos: i, count: run, slot: len(s.elements) - 1, kind: s.src[i]})
 }
 
-// close matches a run of closing braces or brackets with the open pieces. It
-// returns the end of the run, or of the brace that closed the last piece.
+// close pairs the run of closing braces or brackets at s.src[i] with the open
+// ones. It returns the end of the run, or the end of the brace that closed the
+// last open run.
 func (s *Scanner) close(i, run int) int {
 	brace := s.src[i] == '}'
 	for run >= 2 {
@@ -215,7 +220,9 @@ func (s *Scanner) close(i, run int) int {
 	return i + run
 }
 
-// top returns the piece that a closing brace or bracket closes; nil if none.
+// top returns the open run that a closing brace or bracket closes, or nil.
+// brace tells which of the two it is. A brace removes the open brackets above
+// its run.
 func (s *Scanner) top(brace bool) *piece {
 	k := len(s.pieces) - 1
 	if !brace {

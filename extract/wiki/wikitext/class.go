@@ -1,9 +1,9 @@
 package wikitext
 
-// Classes of bytes. A run of plain text is skipped with one table look-up for each
-// byte.
+// Classes of bytes, as bits. Plain text is skipped with one table look-up for
+// each byte.
 const (
-	classInline   = 1 << iota // may begin something inline
+	classInline   = 1 << iota // may begin markup within a line
 	classLine                 // is handled in the search for the end of a line
 	classBrace                // is handled when brackets are paired
 	classTarget               // is not allowed in the target of a link
@@ -21,8 +21,8 @@ const (
 var class = buildClasses()
 
 // skip returns the offset of the first byte in src[i:] that has one of the
-// classes, or len(src). Most of the time is spent here, so four bytes share a
-// bounds check.
+// classes, or len(src). Most of the scanner's time is spent here, so four bytes
+// share one bounds check.
 func skip(src []byte, i int, classes uint16) int {
 	for i+4 <= len(src) {
 		b := src[i : i+4 : i+4]

@@ -10,16 +10,18 @@ var (
 	commentEnd   = []byte("-->")
 )
 
-// maxKeptPage is the size of the copy without comments that is kept from page
-// to page; a hostile page may need more.
+// maxKeptPage is the maximum capacity, in bytes, of the buffer for a page
+// without comments that is kept for the next page. A hostile page may need
+// more; its buffer is released.
 const maxKeptPage = 4 << 20
 
-// withoutComments returns a page without comments, as MediaWiki's preprocessor
-// does, because a comment may be inside any markup. Comments in the content of
-// extension tags are kept. An unclosed comment extends to the end of the page.
-// If a line contains only comments and blanks, the whole line is removed.
+// withoutComments returns src without comments. They are removed first, as in
+// MediaWiki's preprocessor, because a comment may be inside any markup.
+// Comments in the content of extension tags are kept. An unclosed comment
+// extends to the end of the page. If a line contains only comments and white
+// space, the whole line is removed.
 //
-// The result is src itself or in the scanner's buffer.
+// The result is src itself, or is in s.clean until the next call.
 func (s *Scanner) withoutComments(src []byte) []byte {
 	i := bytes.Index(src, commentStart)
 	if i < 0 {
@@ -42,7 +44,7 @@ func (s *Scanner) withoutComments(src []byte) []byte {
 		} else if from, to := s.commentAt(i, start); to > from {
 			out = append(out, src[start:from]...)
 			if i = to; to < len(src) && src[to] == ' ' && len(out) > 0 && out[len(out)-1] == ' ' {
-				to++ // one space is enough
+				to++ // keep one of the two spaces around the comment
 			}
 			start = to
 		} else {
@@ -54,8 +56,8 @@ func (s *Scanner) withoutComments(src []byte) []byte {
 	return s.clean
 }
 
-// commentAt returns the range to remove for the comment at i: empty if there is
-// none, and never before start.
+// commentAt returns the range of bytes to remove for the comment at s.src[i].
+// The range is empty if there is no comment, and does not begin before start.
 func (s *Scanner) commentAt(i, start int) (from, to int) {
 	to = s.commentEndAt(i)
 	if to == i {
@@ -77,7 +79,8 @@ func (s *Scanner) commentAt(i, start int) (from, to int) {
 	return i, to
 }
 
-// commentEndAt returns the end of the comment at i, or i if there is none.
+// commentEndAt returns the end of the comment at s.src[i], or i if there is
+// none.
 func (s *Scanner) commentEndAt(i int) int {
 	if !bytes.HasPrefix(s.src[i:], commentStart) {
 		return i

@@ -2,7 +2,8 @@ package wikitext
 
 import "strings"
 
-// number renders a number with grouped digits.
+// number renders an argument. If it is a number, its digits are grouped: 1234
+// as "1,234" on an English wiki.
 func (s *Scanner) number(p span) {
 	text, mark := s.capture(p)
 	end := len(s.aside)
@@ -11,8 +12,9 @@ func (s *Scanner) number(p span) {
 	s.release(mark)
 }
 
-// formatNumber renders {{formatnum:1234}}. With the argument R it removes
-// separators, with NOSEP it adds none.
+// formatNumber renders {{formatnum:1234}} as "1,234", with the separators of
+// the wiki's language. {{formatnum:1,234|R}} removes commas ("1234"),
+// {{formatnum:1234|NOSEP}} adds none.
 func (s *Scanner) formatNumber(p span, args []argument) {
 	switch string(s.bytes(s.arg(args, 1))) {
 	case "R":
@@ -32,15 +34,15 @@ func (s *Scanner) formatNumber(p span, args []argument) {
 	}
 }
 
-// digitMarks are the separators in numbers of a language.
+// digitMarks are the separators of numbers in a language.
 type digitMarks struct {
 	group, decimal string
-	least          int // minimum digits of a number that is grouped
+	least          int // numbers with fewer digits are not grouped
 }
 
-// digitsOf returns the separators that MediaWiki uses in numbers on a wiki in
-// the language (separatorTransformTable and minimumGroupingDigits of its
-// messages).
+// digitsOf returns the separators of numbers on a wiki in the given language
+// (separatorTransformTable and minimumGroupingDigits of MediaWiki's message
+// files).
 func digitsOf(lang string) digitMarks {
 	base, _, _ := strings.Cut(lang, "-")
 	switch base {
@@ -54,8 +56,8 @@ func digitsOf(lang string) digitMarks {
 	return digitMarks{",", ".", 4}
 }
 
-// appendGrouped appends text; if it is a plain number, with separators between
-// groups of three digits.
+// appendGrouped appends text to dst. If text is a plain decimal number, it
+// inserts separators between groups of three digits.
 func appendGrouped(dst, text []byte, m digitMarks) []byte {
 	start := 0
 	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
@@ -83,7 +85,8 @@ func appendGrouped(dst, text []byte, m digitMarks) []byte {
 }
 
 // measure renders {{unité|6925|km|2}} and {{unité|6925 km2}} of the French
-// Wikipedia: a number with grouped digits, then units, each with its power.
+// Wikipedia as "6 925 km2". Up to four pairs of a unit and its power may follow
+// the number.
 func (s *Scanner) measure(args []argument) {
 	p := s.arg(args, 1)
 	digits := 0

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// disambiguations are the names, folded, of the templates that mark disambiguation
-// pages, in the languages of Wikipedia (their pages
-// MediaWiki:Disambiguationspage). Templates for lists of names of persons are not
-// included.
+// disambiguations are the names, in lower case, of the templates that mark a
+// page as a disambiguation page, in the languages of Wikipedia (from the pages
+// MediaWiki:Disambiguationspage of the wikis). Templates that mark lists of
+// persons with the same name are not included.
 var disambiguations = makeSet(
 	"disambig", "dab", "disambiguation", "disamb", "disambiguation page", "disambiguation cleanup", "disambig-cleanup", "disambig cleanup",
 	"geodis", "hndis", "hndis-cleanup", "human name disambiguation", "place name disambiguation", "hospital disambiguation", "hospitaldis",
@@ -31,9 +31,10 @@ var disambiguations = makeSet(
 // (extension Disambiguator).
 var disambiguationSwitch = []byte("__DISAMBIG__")
 
-// IsDisambiguation reports whether a page is marked as a disambiguation page, by
-// a template in any language or by __DISAMBIG__. A template inside another
-// template does not count.
+// IsDisambiguation reports whether the page with the wikitext src is a
+// disambiguation page: whether it has __DISAMBIG__ or one of the templates that
+// mark such pages, in any language. A template inside another template does not
+// count.
 func IsDisambiguation(src []byte) bool {
 	if bytes.Contains(src, disambiguationSwitch) {
 		return true
@@ -56,7 +57,8 @@ func IsDisambiguation(src []byte) bool {
 	}
 }
 
-// A depthFinder counts the open templates at increasing offsets.
+// A depthFinder counts how many templates are open at an offset. Offsets must
+// increase from call to call.
 type depthFinder struct {
 	src      []byte
 	i, depth int
@@ -83,11 +85,12 @@ func (f *depthFinder) at(i int) int {
 	}
 }
 
-// maxDisambiguation is the longest name compared with the table, in bytes.
+// maxDisambiguation is the maximum length, in bytes, of a template name that is
+// looked up in disambiguations.
 const maxDisambiguation = 80
 
-// disambiguationPairs has a bit for each pair of ASCII bytes that begins a name
-// in the table. It rejects most other templates without a lookup.
+// disambiguationPairs has a bit for each pair of ASCII bytes with which a name
+// in disambiguations begins. It rejects most other templates without a lookup.
 var disambiguationPairs = buildDisambiguationPairs()
 
 func buildDisambiguationPairs() (t [utf8.RuneSelf][utf8.RuneSelf / 64]uint64) {
@@ -99,8 +102,8 @@ func buildDisambiguationPairs() (t [utf8.RuneSelf][utf8.RuneSelf / 64]uint64) {
 	return t
 }
 
-// mayNameDisambiguation reports whether the first bytes of b, in any case, can
-// begin a name in the table.
+// mayNameDisambiguation reports whether b, after white space, begins with two
+// bytes that may begin a name in disambiguations, in upper or lower case.
 func mayNameDisambiguation(b []byte) bool {
 	for len(b) > 0 && isBlank(b[0]) {
 		b = b[1:]
@@ -112,7 +115,8 @@ func mayNameDisambiguation(b []byte) bool {
 	return disambiguationPairs[first][second/64]>>(second%64)&1 != 0
 }
 
-// foldByte is fold of an ASCII byte.
+// foldByte converts an ASCII letter to lower case and an underscore to a space,
+// as [fold] does for a whole name.
 func foldByte(c byte) byte {
 	switch {
 	case c >= 'A' && c <= 'Z':
@@ -123,8 +127,8 @@ func foldByte(c byte) byte {
 	return c
 }
 
-// namesDisambiguation reports whether the template whose text begins with b
-// marks a disambiguation page.
+// namesDisambiguation reports whether b, the source after "{{", begins with the
+// name of a template that marks a disambiguation page.
 func namesDisambiguation(b []byte, scratch *[]byte) bool {
 	end := bytes.IndexAny(b[:min(len(b), maxDisambiguation)], "|}\n<")
 	if end < 0 {

@@ -6,19 +6,21 @@ import (
 )
 
 // maxEntity is the maximum length in bytes of the name or number in a character
-// reference; the longest name of HTML has 31 letters.
+// reference such as "&amp;". The longest name that HTML defines has 31 letters.
 const maxEntity = 40
 
-// An entity is a parsed character reference.
+// An entity is a parsed character reference, such as "&amp;". If text is "" and
+// char is 0, it is invisible.
 type entity struct {
-	text string // "" and char 0: invisible
-	char rune   // the character; 0: use text
-	next int
+	text string // what is shown, if char is 0
+	char rune   // the character that is shown; 0: see text
+	next int    // offset after the reference
 }
 
-// entityAt parses the character reference at i, "&". It must end in ";" and name
-// a character that MediaWiki shows (Sanitizer::normalizeCharReferences);
-// anything else is plain text.
+// entityAt parses the character reference at src[i], which is "&". The
+// reference must end in ";" and name a character that MediaWiki shows
+// (Sanitizer::normalizeCharReferences); otherwise ok is false and "&" is plain
+// text.
 func (s *Scanner) entityAt(src []byte, i int) (ent entity, ok bool) {
 	j := i + 1
 	if j < len(src) && src[j] >= utf8.RuneSelf {
@@ -45,8 +47,9 @@ func (s *Scanner) entityAt(src []byte, i int) (ent entity, ok bool) {
 	return ent, ok
 }
 
-// namedEntity returns the text of the reference src, "&name;", and whether HTML
-// defines it. Package html knows the names; the scanner keeps those it has met.
+// namedEntity returns the text of the reference src, which is "&name;". ok is
+// false if HTML defines no such name. The names come from package html;
+// s.entities caches those met so far.
 func (s *Scanner) namedEntity(name, src []byte) (text string, ok bool) {
 	switch string(name) {
 	case "nbsp", "thinsp", "ensp", "emsp":
@@ -70,8 +73,8 @@ func (s *Scanner) namedEntity(name, src []byte) (text string, ok bool) {
 	return text, true
 }
 
-// foreignEntity parses the two names of MediaWiki outside ASCII, &רלמ; and
-// &رلم;. Both are right-to-left marks, which are invisible.
+// foreignEntity parses the two names that MediaWiki adds to those of HTML,
+// &רלמ; and &رلم;. Both mean a right-to-left mark, which is invisible.
 func foreignEntity(src []byte, i int) (ent entity, ok bool) {
 	for _, name := range []string{"&רלמ;", "&رلم;"} {
 		if len(src)-i >= len(name) && string(src[i:i+len(name)]) == name {
@@ -81,7 +84,8 @@ func foreignEntity(src []byte, i int) (ent entity, ok bool) {
 	return ent, false
 }
 
-// numericEntity returns the character of a decimal or hexadecimal reference.
+// numericEntity returns the character for the digits of "&#…;": decimal, or
+// hexadecimal after an "x". ok is false if MediaWiki does not show it.
 func numericEntity(digits []byte) (r rune, ok bool) {
 	base := rune(10)
 	if len(digits) > 0 && digits[0]|0x20 == 'x' {
@@ -105,8 +109,8 @@ func numericEntity(digits []byte) (r rune, ok bool) {
 	return r, validChar(r)
 }
 
-// validChar reports whether MediaWiki shows a character given by its number
-// (Sanitizer::validateCodepoint).
+// validChar reports whether MediaWiki shows the character r when it is written
+// as a number, "&#…;" (Sanitizer::validateCodepoint).
 func validChar(r rune) bool {
 	switch {
 	case r == '\t' || r == '\n':
@@ -117,7 +121,8 @@ func validChar(r rune) bool {
 	return r <= 0xD7FF || r >= 0xE000 && r <= 0xFFFD || r >= 0x10000 && r <= utf8.MaxRune
 }
 
-// shown maps all kinds of spaces to a space and invisible characters to 0.
+// shown returns what is written for a character: a space for every kind of
+// space, 0 for an invisible character, else r.
 func shown(r rune) rune {
 	switch r {
 	case '\t', '\n', 0xA0, 0x2002, 0x2003, 0x2009, 0x202F:
@@ -128,7 +133,7 @@ func shown(r rune) rune {
 	return r
 }
 
-// entity writes the text of a character reference.
+// entity writes the text that a character reference stands for.
 func (s *Scanner) entity(ent entity) {
 	if ent.char != 0 {
 		var buf [utf8.UTFMax]byte

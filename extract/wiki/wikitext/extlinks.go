@@ -2,11 +2,12 @@ package wikitext
 
 import "bytes"
 
-// maxProtocol is the longest name of a protocol.
+// maxProtocol is the length of the longest protocol name, in bytes.
 const maxProtocol = len("worldwind")
 
-// protocolLength returns the length of the URL protocol ($wgUrlProtocols), in
-// any case, at the start of b; or 0.
+// protocolLength returns the length of the protocol with which b begins, such
+// as "https://" or "mailto:", in upper or lower case; 0 if there is none. The
+// protocols are those of Wikimedia's wikis ($wgUrlProtocols).
 func protocolLength(b []byte) int {
 	var name [maxProtocol]byte
 	n := 0
@@ -18,7 +19,7 @@ func protocolLength(b []byte) int {
 		n++
 	}
 	switch string(name[:n]) {
-	case "": // relative to the protocol of the page
+	case "": // "//example.org" takes the protocol of the page
 	case "http", "https", "ftp", "ftps", "irc", "ircs", "ssh", "sftp", "gopher", "telnet", "nntp", "worldwind", "svn", "git", "mms", "redis":
 		if n >= len(b) || b[n] != ':' {
 			return 0
@@ -41,15 +42,16 @@ func protocolLength(b []byte) int {
 // hasProtocol reports whether b begins with the protocol of a URL.
 func hasProtocol(b []byte) bool { return protocolLength(b) > 0 }
 
-// An extLink is an external link [url label].
+// An extLink is an external link [url label], given by offsets in the source.
 type extLink struct {
 	label, labelEnd int
-	next            int
+	next            int // offset after the link
 }
 
-// extLinkAt parses the external link at i, "[": a URL, then a label up to the
-// next "]" on the line. Links and templates in the label are skipped
-// (Parser::handleExternalLinks).
+// extLinkAt parses the external link at s.src[i], which is "[": a URL, then a
+// label up to the next "]" on the line. A "]" inside a link or template in the
+// label does not end it (Parser::handleExternalLinks). ok is false if there is
+// no external link.
 func (s *Scanner) extLinkAt(i, e int) (l extLink, ok bool) {
 	if s.near.url.covers(i, e) {
 		return l, false
@@ -75,8 +77,8 @@ func (s *Scanner) extLinkAt(i, e int) (l extLink, ok bool) {
 	return extLink{label: j, labelEnd: k, next: k + 1}, true
 }
 
-// skipInLabel skips the link, template, comment or extension tag at k, or one
-// byte.
+// skipInLabel returns the end of the link, template, comment or extension tag
+// at s.src[k], or k+1 if there is none.
 func (s *Scanner) skipInLabel(k, e int) int {
 	if k+1 < e && s.src[k] == '[' && s.src[k+1] == '[' {
 		if inner, ok := s.linkAt(k, e); ok {
@@ -86,8 +88,8 @@ func (s *Scanner) skipInLabel(k, e int) int {
 	return s.step(k, e)
 }
 
-// urlEnd returns the end of the URL at i. Templates in it are skipped; italics
-// and the entities of < and > end it.
+// urlEnd returns the end of the URL whose rest begins at s.src[i]. Templates
+// belong to the URL; italics and the character references of < and > end it.
 func (s *Scanner) urlEnd(i, e int) int {
 	for i < e {
 		switch c := s.src[i]; {
@@ -108,8 +110,8 @@ func (s *Scanner) urlEnd(i, e int) int {
 	return i
 }
 
-// addressEnd returns the end of the IPv6 address in brackets at i, as in
-// [http://[2001:db8::1]/ x]; or i if there is none.
+// addressEnd returns the end of the IPv6 address in brackets at s.src[i], such
+// as [2001:db8::1] in [http://[2001:db8::1]/ x]; or i if there is none.
 func (s *Scanner) addressEnd(i, e int) int {
 	if s.src[i] != '[' || s.src[i-1] != '/' || s.src[i-2] != '/' {
 		return i
@@ -124,8 +126,9 @@ func (s *Scanner) addressEnd(i, e int) int {
 	return j + 1
 }
 
-// endsURL reports whether italics, an entity of < or >, a no-break space or an
-// ideographic space begins at i.
+// endsURL reports whether s.src[i:e] begins with something that ends a URL:
+// italics, a character reference of < or >, a no-break space or an ideographic
+// space.
 func (s *Scanner) endsURL(i, e int) bool {
 	rest := s.src[i:e]
 	if rest[0] == '&' {
@@ -135,8 +138,8 @@ func (s *Scanner) endsURL(i, e int) bool {
 	return bytes.HasPrefix(rest, []byte("''")) || bytes.HasPrefix(rest, []byte("\u00a0")) || bytes.HasPrefix(rest, []byte("\u3000"))
 }
 
-// extLink renders an external link. Without a label MediaWiki shows a number in
-// brackets, which is dropped.
+// extLink renders the label of an external link. For a link without a label
+// MediaWiki shows a number in brackets; such a link is dropped.
 func (s *Scanner) extLink(l extLink) {
 	i := l.label
 	for i < l.labelEnd && isBlank(s.src[i]) {

@@ -4,7 +4,7 @@ import "bytes"
 
 // An extFinder caches the locations of the closing tags of extension tags.
 type extFinder struct {
-	tagClose [tagCount]nextFinder // by kind of opaque tag
+	tagClose [tagCount]nextFinder // by tagInfo.id
 	gt       nextFinder           // '>'
 	comment  nextFinder           // "-->"
 }
@@ -17,13 +17,15 @@ func (f *extFinder) reset(size int) {
 	f.comment = f.gt
 }
 
-// A nextFinder caches the last result of a search for the next occurrence.
+// A nextFinder caches the last result of searching the page for the next
+// occurrence of one string or tag.
 type nextFinder struct {
-	from, to, end int // the search from there found it at to, ending at end; to = 0: no search yet
-	none          int // there is none from this offset on
+	from, to, end int // a search from offset from found [to, end); to = 0: no search yet
+	none          int // there is no occurrence from this offset on
 }
 
-// cached returns the result of a search from i, if known.
+// cached returns the result [to, end) of a search from offset i, or -1 twice
+// for no occurrence. known is false if the search must be made.
 func (f *nextFinder) cached(i int) (to, end int, known bool) {
 	if i >= f.none {
 		return -1, -1, true
@@ -36,7 +38,8 @@ func (f *nextFinder) cached(i int) (to, end int, known bool) {
 
 func (f *nextFinder) found(i, to, end int) { f.from, f.to, f.end = i, to, end }
 
-// next returns the offset of the next occurrence of sub from i on, or -1.
+// next returns the offset of the first sub in s.src[i:], or -1. f caches the
+// result.
 func (s *Scanner) next(f *nextFinder, i int, sub []byte) int {
 	if to, _, known := f.cached(i); known {
 		return to
@@ -54,18 +57,19 @@ func (s *Scanner) next(f *nextFinder, i int, sub []byte) int {
 
 var gt = []byte(">")
 
-// An extTag is an extension tag with its content. Brackets, tables and line ends
-// in the content have no meaning.
+// An extTag is an extension tag with its content, such as <ref>…</ref>.
+// Brackets, tables and line ends in the content have no meaning.
 type extTag struct {
 	tagInfo
-	inline        bool // source code inside of a line
-	body, bodyEnd int  // empty if the tag closes itself
-	next          int
+	inline        bool // <syntaxhighlight inline>: code inside a line
+	body, bodyEnd int  // the content; empty for <ref/>
+	next          int  // offset after the closing tag
 }
 
-// extTagAt parses the extension tag at i, "<", like MediaWiki's preprocessor:
-// the tag ends at the first ">", its content at the first closing tag. An
-// unclosed tag is not an extension tag, except includeonly.
+// extTagAt parses the extension tag at s.src[i], which is "<", by the rules of
+// MediaWiki's preprocessor: the tag ends at the first ">", its content at the
+// first closing tag. ok is false if there is no extension tag or it is not
+// closed before e. Only includeonly need not be closed.
 func (s *Scanner) extTagAt(i, e int) (t extTag, ok bool) {
 	info, nameEnd := s.tagName(i+1, e)
 	if info.kind < firstOpaque {
@@ -92,7 +96,7 @@ func (s *Scanner) extTagAt(i, e int) (t extTag, ok bool) {
 	return t, true
 }
 
-// hasWord reports whether word is one of the attributes of a tag.
+// hasWord reports whether a tag's attributes include one with the name word.
 func hasWord(attributes []byte, word string) bool {
 	for field := range bytes.FieldsSeq(attributes) {
 		name, _, _ := bytes.Cut(field, []byte("="))
@@ -103,8 +107,8 @@ func hasWord(attributes []byte, word string) bool {
 	return false
 }
 
-// closingTag returns where the next closing tag of the kind begins and ends,
-// or -1.
+// closingTag returns the range [to, end) of the next closing tag with info's
+// name in s.src[i:], or -1 twice.
 func (s *Scanner) closingTag(info tagInfo, i int) (to, end int) {
 	f := &s.ext.tagClose[info.id]
 	if to, end, known := f.cached(i); known {
@@ -134,8 +138,8 @@ func (s *Scanner) closingTag(info tagInfo, i int) (to, end int) {
 	}
 }
 
-// opaqueEnd returns the end of the extension tag at i, "<", with its content;
-// or i if there is none.
+// opaqueEnd returns the end of the extension tag with its content at s.src[i],
+// which is "<"; or i if there is none.
 func (s *Scanner) opaqueEnd(i, e int) int {
 	if i+1 >= e || class[s.src[i+1]]&classLetter == 0 {
 		return i
@@ -146,7 +150,8 @@ func (s *Scanner) opaqueEnd(i, e int) int {
 	return i
 }
 
-// extension renders an extension tag.
+// extension renders an extension tag: the content of nowiki, pre and code, the
+// placeholder of a formula. Any other is dropped.
 func (s *Scanner) extension(t extTag) {
 	switch t.kind {
 	case tagNowiki:
@@ -174,7 +179,7 @@ func (s *Scanner) extension(t extTag) {
 	}
 }
 
-// literal writes source text whose only markup is entities.
+// literal writes s.src[i:e], in which only character references are markup.
 func (s *Scanner) literal(i, e int) {
 	start := i
 	for i < e {
@@ -192,8 +197,8 @@ func (s *Scanner) literal(i, e int) {
 	}
 }
 
-// literalByte writes the entity, no-break space, line feed or other byte at i
-// and returns its end.
+// literalByte writes what s.src[i] begins (a character reference, a no-break
+// space, a line feed or any other byte) and returns the offset after it.
 func (s *Scanner) literalByte(i, e int) int {
 	switch s.src[i] {
 	case '&':
@@ -214,7 +219,8 @@ func (s *Scanner) literalByte(i, e int) int {
 	return i + 1
 }
 
-// preformatted writes literal lines, each as a line of its own.
+// preformatted writes the literal text s.src[i:e] as output lines of its own,
+// one for each source line.
 func (s *Scanner) preformatted(i, e int) {
 	s.breakLine()
 	s.literalLines(i, e)
@@ -237,8 +243,8 @@ func (s *Scanner) literalLines(i, e int) {
 
 var nowikiStart, nowikiEnd = []byte("<nowiki>"), []byte("</nowiki>")
 
-// preformattedNowiki writes the content of <pre>. Pairs of nowiki tags in it are
-// not shown.
+// preformattedNowiki writes s.src[i:e], the content of <pre>, as output lines.
+// Pairs of nowiki tags in it are removed.
 func (s *Scanner) preformattedNowiki(i, e int) {
 	s.breakLine()
 	for {

@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// A function is a variable or parser function of MediaWiki.
+// A function is a variable ({{PAGENAME}}) or parser function ({{lc:text}}) of
+// MediaWiki.
 type function uint8
 
 const (
@@ -31,8 +32,9 @@ const (
 	funcPadRight
 )
 
-// variables are written without a colon. Those that depend on the current time or
-// on other pages are dropped.
+// variables maps the names of MediaWiki's variables, which have no colon, to
+// what they render. Variables that depend on the current time or on other pages
+// are dropped.
 var variables = map[string]function{
 	"pagename": funcTitle, "pagenamee": funcTitle, "fullpagename": funcTitle, "basepagename": funcTitle,
 	"subpagename": funcTitle, "rootpagename": funcTitle, "namespace": funcDrop, "sitename": funcDrop,
@@ -42,6 +44,8 @@ var variables = map[string]function{
 	"本名": funcTitle,
 }
 
+// functions maps the names of MediaWiki's parser functions, which end in a
+// colon, to what they render.
 var functions = map[string]function{
 	"lc": funcLower, "uc": funcUpper, "lcfirst": funcLowerFirst, "ucfirst": funcUpperFirst,
 	"formatnum": funcNumber, "plural": funcPlural, "grammar": funcLast, "#if": funcIf, "#ifeq": funcIfEqual,
@@ -55,8 +59,8 @@ var functions = map[string]function{
 	"sortierung": funcDrop, "clédetri": funcDrop, "ordena": funcDrop, "デフォルトソート": funcDrop,
 }
 
-// functionOf returns the parser function with a folded template name, or
-// funcNone for a template or a variable.
+// functionOf returns the parser function that name begins with, or funcNone if
+// name is a template or variable. name is in lower case, as [fold] returns it.
 func functionOf(name []byte) function {
 	k := bytes.IndexByte(name, ':')
 	if k < 0 {
@@ -71,8 +75,8 @@ func functionOf(name []byte) function {
 	return funcNone
 }
 
-// function renders a variable or parser function. The first argument begins with
-// the name of the function.
+// function renders the variable or parser function f. args[0] holds its name, a
+// colon and the first argument.
 func (s *Scanner) function(f function, args []argument) {
 	first := args[0].value
 	colon := bytes.IndexByte(s.bytes(first), ':')
@@ -114,7 +118,7 @@ func (s *Scanner) function(f function, args []argument) {
 	}
 }
 
-// equal reports whether two arguments show the same value.
+// equal reports whether two arguments render to the same value.
 func (s *Scanner) equal(p, q span) bool {
 	a, mark := s.capture(p)
 	b, _ := s.capture(q)
@@ -122,14 +126,14 @@ func (s *Scanner) equal(p, q span) bool {
 	return sameValue(a, b)
 }
 
-// shows reports whether an argument shows any text.
+// shows reports whether an argument renders to any text.
 func (s *Scanner) shows(p span) bool {
 	text, mark := s.capture(p)
 	s.release(mark)
 	return len(text) > 0
 }
 
-// choose renders positional argument n if yes, else argument n+1.
+// choose renders positional argument n if yes is true, else argument n+1.
 func (s *Scanner) choose(yes bool, args []argument, n int) {
 	if !yes {
 		n++
@@ -137,7 +141,8 @@ func (s *Scanner) choose(yes bool, args []argument, n int) {
 	s.put(s.arg(args, n))
 }
 
-// appendCase appends text with its case changed.
+// appendCase appends text to dst with its letters, or its first letter, in
+// upper or lower case, as the function f does.
 func appendCase(dst, text []byte, f function) []byte {
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRune(text[i:])

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// choice renders {{#switch:value|a|b=1|c=2|#default=3}}: the value of the case
-// that equals the first argument, or else the default. A case without a value
-// shares that of the next case. If the first argument renders to nothing
-// because its content is unknown, so does the switch.
+// choice renders {{#switch:value|a|b=1|c=2|#default=3}}: the text for the first
+// case that equals the value, here "1" for a or b, or else the default. If the
+// value renders to nothing, because it depends on an unknown template, nothing
+// is written.
 func (s *Scanner) choice(first span, args []argument) {
 	value, mark := s.capture(first)
 	defer s.release(mark)
@@ -40,8 +40,8 @@ func (s *Scanner) choice(first span, args []argument) {
 	s.put(fallback)
 }
 
-// noError renders {{#iferror:value|bad|good}} as if there were no error: errors
-// are not shown.
+// noError renders {{#iferror:value|bad|good}} as "good" and
+// {{#iferror:value|bad}} as "value": errors are assumed not to occur.
 func (s *Scanner) noError(first span, args []argument) {
 	if len(args) > 2 {
 		s.put(s.arg(args, 2))
@@ -50,8 +50,8 @@ func (s *Scanner) noError(first span, args []argument) {
 	s.put(first)
 }
 
-// sameValue compares as #ifeq and #switch do: numbers by value, other text by
-// bytes.
+// sameValue reports whether #ifeq and #switch regard a and b as equal: the same
+// bytes or the same number.
 func sameValue(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -64,7 +64,7 @@ func sameValue(a, b []byte) bool {
 	return ok && x == y
 }
 
-// plainNumber reads a decimal number.
+// plainNumber parses a decimal number; ok is false if b is none.
 func plainNumber(b []byte) (v float64, ok bool) {
 	if len(b) == 0 || len(b) > 32 {
 		return 0, false
@@ -78,12 +78,13 @@ func plainNumber(b []byte) (v float64, ok bool) {
 	return v, err == nil
 }
 
-// maxPadded limits the length to which a text is padded. MediaWiki allows 500,
-// but pages only pad numbers, and the text of a page must stay bounded.
+// maxPadded is the maximum length, in characters, to which a text is padded.
+// MediaWiki allows 500, but pages only pad numbers, and the length of the text
+// must stay bounded.
 const maxPadded = 32
 
-// padded renders {{padleft:7|3|0}}: the first argument, padded to the length in
-// the second one with the third one or zeros.
+// padded renders {{padleft:7|3|0}} as "007" and {{padright:7|3|0}} as "700".
+// Without a third argument it pads with zeros.
 func (s *Scanner) padded(f function, first span, args []argument) {
 	text, mark := s.capture(first)
 	defer s.release(mark)

@@ -6,16 +6,16 @@ import (
 	"strconv"
 )
 
-// expression renders {{#expr:1+2}} and {{#ifexpr:1<2|yes|no}}. An expression
-// with a template or variable, whose value is unknown, or with an error renders
-// to nothing.
+// expression renders {{#expr:1+2}} as "3" and {{#ifexpr:1<2|yes|no}} as "yes".
+// It writes nothing for an expression with an error or with a template or
+// variable, whose value is unknown.
 func (s *Scanner) expression(f function, first span, args []argument) {
 	if bytes.Contains(s.bytes(first), []byte("{{")) {
 		return
 	}
 	text, mark := s.capture(first)
 	value, ok := evaluate(text)
-	ok = ok || len(text) == 0 && f == funcIfExpr // nothing is no
+	ok = ok || len(text) == 0 && f == funcIfExpr // an empty condition is false
 	s.release(mark)
 	switch {
 	case !ok:
@@ -27,7 +27,7 @@ func (s *Scanner) expression(f function, first span, args []argument) {
 	}
 }
 
-// appendResult writes a number with the fourteen digits that PHP writes.
+// appendResult appends v as PHP prints numbers, with up to fourteen digits.
 func appendResult(dst []byte, v float64) []byte {
 	if v == 0 {
 		v = 0 // not -0
@@ -38,14 +38,14 @@ func appendResult(dst []byte, v float64) []byte {
 	}
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 14, 64), 64)
 	if err != nil {
-		panic("BUG: wikitext: a number that was written cannot be read")
+		panic("BUG: wikitext: cannot parse a formatted number")
 	}
 	return strconv.AppendFloat(dst, rounded, 'f', -1, 64)
 }
 
-// evaluate computes an expression of the extension ParserFunctions. Trigonometry
-// and logarithms are not supported, because their last digits differ between
-// machines.
+// evaluate computes an expression of MediaWiki's extension ParserFunctions; ok
+// is false for an invalid one. Trigonometric functions and logarithms are not
+// supported, because their last digits differ between machines.
 func evaluate(text []byte) (v float64, ok bool) {
 	if len(text) == 0 || len(text) > maxExpression {
 		return 0, false
@@ -57,15 +57,17 @@ func evaluate(text []byte) (v float64, ok bool) {
 }
 
 // maxExpression is the maximum length of an expression in bytes. It also limits
-// the depth of the recursion.
+// the recursion depth.
 const maxExpression = 512
 
-// An evaluator reads an expression from left to right.
+// An evaluator parses an expression from left to right; rest is the part not
+// yet parsed.
 type evaluator struct{ rest []byte }
 
 func (e *evaluator) skipBlanks() { e.rest = bytes.TrimLeft(e.rest, " \t\r\n") }
 
-// take skips a word or sign if it comes next, and reports whether it did.
+// take skips word if the expression continues with it, in upper or lower case,
+// and reports whether it did.
 func (e *evaluator) take(word string) bool {
 	n := len(word)
 	if len(e.rest) < n || !bytes.EqualFold(e.rest[:n], []byte(word)) {
@@ -78,8 +80,8 @@ func (e *evaluator) take(word string) bool {
 	return true
 }
 
-// operators are the binary operators by increasing precedence. An operator comes
-// before those that it begins with.
+// operators are the binary operators by increasing precedence. Within a level,
+// an operator comes before its prefixes, "<=" before "<".
 var operators = [][]string{
 	{"or"}, {"and"},
 	{"<>", "!=", "<=", ">=", "=", "<", ">"},
@@ -90,8 +92,8 @@ var operators = [][]string{
 	{"e"},
 }
 
-// binary evaluates operators of the level and of higher ones. All are
-// left-associative.
+// binary evaluates operands joined by operators of the given level (index in
+// operators) or a higher one. All operators are left-associative.
 func (e *evaluator) binary(level int) (v float64, ok bool) {
 	if level == len(operators) {
 		return e.unary()
@@ -120,7 +122,8 @@ func (e *evaluator) operator(level int) string {
 	return ""
 }
 
-// unary evaluates a number, an expression in parentheses, a sign or a function.
+// unary evaluates a number, an expression in parentheses, or a sign or function
+// with its operand.
 func (e *evaluator) unary() (v float64, ok bool) {
 	e.skipBlanks()
 	switch {
@@ -173,7 +176,8 @@ func truth(yes bool) float64 {
 	return 0
 }
 
-// apply computes a binary operator. It is long because it is a table.
+// apply computes a op b; ok is false if the result is undefined. It is long
+// because it is a table.
 func apply(op string, a, b float64) (v float64, ok bool) {
 	switch op {
 	case "or":
@@ -214,11 +218,13 @@ func apply(op string, a, b float64) (v float64, ok bool) {
 	panic("BUG: wikitext: unknown operator " + op)
 }
 
-// maxDigits limits the digits of roundTo and the exponent of power.
+// maxDigits is the maximum number of decimals of roundTo and the maximum
+// exponent of power.
 const maxDigits = 300
 
-// roundTo rounds half away from zero to a number of decimals.
-func roundTo(v, decimals float64) (float64, bool) {
+// roundTo rounds v to a number of decimals, halves away from zero. ok is false
+// if decimals is not an integer or out of range.
+func roundTo(v, decimals float64) (rounded float64, ok bool) {
 	if decimals != math.Trunc(decimals) || math.Abs(decimals) > maxDigits {
 		return 0, false
 	}
@@ -230,12 +236,13 @@ func roundTo(v, decimals float64) (float64, bool) {
 }
 
 // power computes v to the power of the integer n by multiplication, which gives
-// the same digits on every machine.
-func power(v, n float64) (float64, bool) {
+// the same digits on every machine. ok is false if n is not an integer or out
+// of range.
+func power(v, n float64) (result float64, ok bool) {
 	if n != math.Trunc(n) || math.Abs(n) > maxDigits {
 		return 0, false
 	}
-	result := 1.0
+	result = 1.0
 	for range int(math.Abs(n)) {
 		result *= v
 	}

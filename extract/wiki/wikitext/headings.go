@@ -20,7 +20,9 @@ type pendingHeading struct {
 
 func (h *pendingHeadings) reset() { h.buf, h.n = h.buf[:0], 0 }
 
-// push adds a heading; it replaces those of its level and below.
+// push adds a heading and removes the pending headings of the same or a deeper
+// level, whose sections are empty. An empty text stands for a heading that is
+// not shown.
 func (h *pendingHeadings) push(level int, text []byte) {
 	for h.n > 0 && h.head[h.n-1].level >= level {
 		h.n--
@@ -34,7 +36,7 @@ func (h *pendingHeadings) push(level int, text []byte) {
 	h.n++
 }
 
-// flush writes the pending headings before the line that begins.
+// flush writes the pending headings, each as a line.
 func (h *pendingHeadings) flush(s *Scanner) {
 	for _, p := range h.head[:h.n] {
 		if p.end > p.start {
@@ -49,15 +51,15 @@ func (h *pendingHeadings) flush(s *Scanner) {
 	}
 }
 
-// A headingLine is a line "== text ==".
+// A headingLine is a source line "== text ==", given by offsets.
 type headingLine struct {
 	level      int
-	start, end int // the text
-	next       int // the next line
+	start, end int // of the text between the signs
+	next       int // where the next line begins
 }
 
-// headingAt parses the heading at the start of a line, "=". Blanks may follow
-// the closing signs.
+// headingAt parses the line at s.src[i], which is "=". ok is false if the line
+// is not a heading. White space may follow the closing signs.
 func (s *Scanner) headingAt(i, e int) (h headingLine, ok bool) {
 	eol := s.lineEnd(i, e)
 	end := eol
@@ -83,8 +85,9 @@ func (s *Scanner) headingAt(i, e int) (h headingLine, ok bool) {
 	return h, true
 }
 
-// heading renders the heading at i and returns where the next line, or after
-// back matter the next section, begins.
+// heading renders the heading at s.src[i]. It returns where the next line
+// begins, or the next section if this section is dropped because it is back
+// matter (references, external links). ok is false if there is no heading.
 func (s *Scanner) heading(i, e int) (next int, ok bool) {
 	h, ok := s.headingAt(i, e)
 	if !ok {
@@ -111,11 +114,13 @@ func (s *Scanner) heading(i, e int) (next int, ok bool) {
 	return h.next, true
 }
 
-// maxBackMatterLevel is the deepest level of back matter: a deeper heading
-// "Notes" belongs to its section.
+// maxBackMatterLevel is the deepest heading level (number of "=") at which a
+// section is dropped as back matter. A deeper heading, such as "Notes", is a
+// part of an ordinary section.
 const maxBackMatterLevel = 3
 
-// sectionEnd returns where the next heading of the level or above begins.
+// sectionEnd returns the offset of the next heading whose level is at most
+// level, or e.
 func (s *Scanner) sectionEnd(i, e, level int) int {
 	for i < e {
 		if s.src[i] == '=' {
@@ -128,6 +133,6 @@ func (s *Scanner) sectionEnd(i, e, level int) int {
 	return e
 }
 
-// lineEnd returns the end of the source line at i: the next line feed outside
-// of templates, comments and extension tags.
+// lineEnd returns the end of the source line at s.src[i]: the next line feed
+// that is not inside a template, comment or extension tag.
 func (s *Scanner) lineEnd(i, e int) int { return s.outside(i, e, '\n') }

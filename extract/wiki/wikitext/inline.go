@@ -4,10 +4,10 @@ import "bytes"
 
 // A mode configures an inline scan: what is markup and where the scan stops.
 type mode struct {
-	mask  uint16 // classes of bytes to look at
-	line  bool   // stops before a line feed; otherwise it is a space
-	label bool   // no links: inside the label of one
-	colon bool   // stops before a colon outside of tags: a term's definition
+	mask  uint16 // classes of bytes that may be markup
+	line  bool   // stop before a line feed; if false, write it as a space
+	label bool   // the text is the label of a link: no links in it
+	colon bool   // stop before a colon outside of tags: it ends a term
 }
 
 var (
@@ -17,9 +17,9 @@ var (
 	modeLabel    = mode{mask: classInline, label: true}
 )
 
-// inline renders the markup within lines in src[i:e] and returns where it
-// stopped. Each case first finds the end of the markup, then writes the plain
-// text before it, then its rendering.
+// inline renders the text and markup in s.src[i:e] and returns the offset where
+// it stopped. It first finds the end of each markup, then writes the plain text
+// before the markup, then renders the markup.
 func (s *Scanner) inline(i, e int, m mode) int {
 	saved, near := s.mode, s.near // near: ends found in the enclosing range
 	s.mode = m
@@ -31,7 +31,7 @@ func (s *Scanner) inline(i, e int, m mode) int {
 	return next
 }
 
-// scan is the loop of inline.
+// scan is the loop of [Scanner.inline] over s.src[i:e].
 func (s *Scanner) scan(i, e int) int {
 	src := s.src[:e] // no bounds check below
 	start, counted := i, i
@@ -61,9 +61,9 @@ func (s *Scanner) scan(i, e int) int {
 	return e
 }
 
-// markup renders the markup at i after the plain text src[start:i], and returns
-// the position after it. It returns i if there is only plain text. stop ends the
-// scan there.
+// markup writes the plain text s.src[start:i] and renders the markup at
+// s.src[i]. It returns the offset after the markup. If s.src[i] is plain text,
+// it writes nothing and returns i. stop reports that the scan ends at next.
 func (s *Scanner) markup(start, i, e int) (next int, stop bool) {
 	switch s.src[i] {
 	case '\n':
@@ -79,8 +79,8 @@ func (s *Scanner) markup(start, i, e int) (next int, stop bool) {
 	return s.element(start, i, e), false
 }
 
-// element is markup for the bytes at which a scan never stops. With markup it
-// has a case for each byte of classInline.
+// element does the work of [Scanner.markup] for the bytes that never end a
+// scan. The two have a case for each byte of classInline.
 func (s *Scanner) element(start, i, e int) (next int) {
 	switch src := s.src[:e]; src[i] {
 	case '\'':
@@ -121,7 +121,8 @@ func (s *Scanner) element(start, i, e int) (next int) {
 	return i
 }
 
-// lineFeed ends the scan at a line feed, or renders it as a space.
+// lineFeed handles the line feed at s.src[i]: it ends the scan or writes a
+// space, depending on the mode.
 func (s *Scanner) lineFeed(i int) (next int, stop bool) {
 	if s.mode.line {
 		return i, true
@@ -133,7 +134,8 @@ func (s *Scanner) lineFeed(i int) (next int, stop bool) {
 	return i + 1, false
 }
 
-// switchName removes a behaviour switch, such as __TOC__, at i.
+// switchName removes the behaviour switch, such as __TOC__, at s.src[i], after
+// writing the plain text s.src[start:i]. It returns i if there is none.
 func (s *Scanner) switchName(start, i, e int) (next int) {
 	n := switchAt(s.src[i:e], &s.name)
 	if n == 0 {
@@ -146,7 +148,8 @@ func (s *Scanner) switchName(start, i, e int) (next int) {
 	return i + n
 }
 
-// bracket renders the internal or external link at i.
+// bracket renders the internal or external link at s.src[i], after writing the
+// plain text s.src[start:i]. It returns i if there is none.
 func (s *Scanner) bracket(start, i, e int) (next int) {
 	if i+1 < e && s.src[i+1] == '[' {
 		if l, ok := s.linkAt(i, e); ok {
@@ -170,7 +173,8 @@ func (s *Scanner) bracket(start, i, e int) (next int) {
 	return i
 }
 
-// angle renders the tag at i.
+// angle renders the tag at s.src[i], after writing the plain text
+// s.src[start:i]. It returns i if there is none.
 func (s *Scanner) angle(start, i, e int) (next int) {
 	if i+1 >= e || s.src[i+1] != '/' && class[s.src[i+1]]&classLetter == 0 {
 		return i
@@ -188,10 +192,10 @@ func (s *Scanner) angle(start, i, e int) (next int) {
 	return s.tagElement(t, i, e)
 }
 
-// isMarkup reports whether the tag t at i, which is not a closed extension tag,
-// is markup and not text. MediaWiki shows an unclosed extension tag as text;
-// those of footnotes and the like are dropped here, because no reader wants
-// them.
+// isMarkup reports whether the tag t at s.src[i], which is not an extension tag
+// with a closing tag, is markup and not text. MediaWiki shows an unclosed
+// extension tag as text; unclosed tags such as <ref> count as markup here and
+// are dropped.
 func (s *Scanner) isMarkup(t htmlTag, i int) bool {
 	switch t.kind {
 	case tagNowiki:
@@ -202,8 +206,9 @@ func (s *Scanner) isMarkup(t htmlTag, i int) bool {
 	return true
 }
 
-// tagElement renders the tag t at i that is no closed extension tag, with its
-// content if that is dropped.
+// tagElement renders the tag t at s.src[i], which is not an extension tag with
+// a closing tag, and returns the offset after it. A <table> is dropped with its
+// content.
 func (s *Scanner) tagElement(t htmlTag, i, e int) (next int) {
 	switch {
 	case t.closing || t.selfClosed:
@@ -223,8 +228,9 @@ func (s *Scanner) tagElement(t htmlTag, i, e int) (next int) {
 	return t.next
 }
 
-// isOrphan tracks the open blocks and reports whether t closes one that neither
-// the page nor a template can have opened.
+// isOrphan reports whether t is a closing tag without an opening one: neither
+// the page nor a dropped template can have opened its element. It also counts
+// the open elements.
 func (s *Scanner) isOrphan(t htmlTag) bool {
 	switch {
 	case t.kind == tagPre && t.closing:
@@ -243,8 +249,9 @@ func (s *Scanner) isOrphan(t htmlTag) bool {
 	return !s.residue
 }
 
-// inURL reports whether the colon at i, in the plain text from start on, is part
-// of a URL; the colon after its protocol shows where it begins and ends.
+// inURL reports whether the colon at s.src[i] is part of a URL in the plain
+// text from s.src[start] on. It is if a protocol name precedes this colon or an
+// earlier colon of the same URL.
 func (s *Scanner) inURL(start, i, e int) bool {
 	if i < s.freeURL {
 		return true
@@ -265,7 +272,8 @@ func (s *Scanner) inURL(start, i, e int) bool {
 	return i < end
 }
 
-// isURLTail reports whether c at the end of a URL in text is not part of it
+// isURLTail reports whether c, as the last character of a URL in plain text, is
+// punctuation of the sentence and not part of the URL
 // (Parser::makeFreeExternalLink).
 func isURLTail(c byte) bool {
 	switch c {

@@ -5,18 +5,19 @@ import (
 	"unicode/utf8"
 )
 
-// A link is an internal link [[target|label]].
+// A link is an internal link [[target|label]], given by offsets in the source.
 type link struct {
 	target, targetEnd int
-	label, labelEnd   int // label < 0: none
-	next              int
-	odd               bool // the target has bytes of classOdd
+	label, labelEnd   int  // label < 0: none
+	next              int  // offset after the link
+	odd               bool // the target has bytes of classOdd and must be checked
 }
 
-// linkAt reads the link at i, "[[", by the rules of
-// Parser::handleInternalLinks2: the target is one line of title characters,
-// the label ends at the first "]]" and holds no "[["; only the caption of a
-// file may hold links.
+// linkAt parses the internal link at s.src[i], which is "[[", by the rules of
+// MediaWiki's Parser::handleInternalLinks2: the target is one line of
+// characters that a title may have; the label ends at the first "]]" and has no
+// "[["; only the caption of a file may contain links. ok is false if there is
+// no link.
 func (s *Scanner) linkAt(i, e int) (l link, ok bool) {
 	l = link{target: i + 2, label: -1}
 	j, odd := s.targetEnd(i+2, e)
@@ -50,8 +51,9 @@ func (s *Scanner) linkAt(i, e int) (l link, ok bool) {
 	return l, true
 }
 
-// targetEnd returns the end of the characters that a title may have, and whether
-// bytes of classOdd are among them. It skips templates.
+// targetEnd returns the end of the link target at s.src[i]: the first byte that
+// no title may have, outside of templates. odd reports whether the target has
+// bytes of classOdd.
 func (s *Scanner) targetEnd(i, e int) (end int, odd bool) {
 	var seen uint16
 	for i < e {
@@ -73,10 +75,11 @@ func (s *Scanner) targetEnd(i, e int) (end int, odd bool) {
 	return i, seen&classOdd != 0
 }
 
-// barTemplate is the template that renders a bar.
+// barTemplate is the template that renders as "|".
 const barTemplate = "{{!}}"
 
-// barAt returns the length of the bar at i, "|" or "{{!}}", or 0.
+// barAt returns the length of the separator "|" or "{{!}}" at s.src[i], or 0 if
+// there is none.
 func (s *Scanner) barAt(i, e int) int {
 	switch {
 	case i < e && s.src[i] == '|':
@@ -87,8 +90,8 @@ func (s *Scanner) barAt(i, e int) int {
 	return 0
 }
 
-// labelEnd returns the offset of the first "]]" or "[[" in src[i:e], outside of
-// templates, comments and extension tags, and whether it is "]]".
+// labelEnd returns the offset of the first "]]" or "[[" in s.src[i:e] outside
+// of templates, comments and extension tags. closed reports whether it is "]]".
 func (s *Scanner) labelEnd(i, e int) (at int, closed bool) {
 	if s.near.label.covers(i, e) {
 		return e, false
@@ -110,25 +113,26 @@ func (s *Scanner) labelEnd(i, e int) (at int, closed bool) {
 	return e, false
 }
 
-// A failure records that no construct of a kind that begins in [from, to) is
-// closed before limit.
+// A failure records that no construct (of one kind) that begins in [from, to)
+// ends before limit.
 type failure struct{ from, to, limit int }
 
-// covers reports whether a construct at i is known not to be closed before e.
+// covers reports whether f shows that a construct at offset i does not end
+// before e.
 func (f failure) covers(i, e int) bool { return i >= f.from && i < f.to && e == f.limit }
 
-// An imageFinder caches the end of the file link whose caption contains links.
-// MediaWiki splits the text at each "[[". The caption continues over pieces
-// with one "]]" (a link) and ends at the second "]]" of the first piece with
-// two. A piece without "]]" means that the file link is not closed.
+// An imageFinder caches the end of the last file link whose caption contains
+// links. MediaWiki splits the text at each "[[". The caption continues over
+// parts with one "]]" (a link) and ends at the second "]]" of the first part
+// with two. A part without "]]" means that the file link is not closed.
 type imageFinder struct {
-	from, to int // asked from; the answer holds for all up to to
+	from, to int // the result holds for file links in this range
 	limit    int
 	last     int // end of the file link, -1: not closed
 }
 
-// fileLinkEnd returns the end of the file link at i whose caption has its first
-// "[[" at j.
+// fileLinkEnd returns the end of the file link at s.src[i] whose caption has
+// its first "[[" at s.src[j]. ok is false if the link is not closed before e.
 func (s *Scanner) fileLinkEnd(i, j, e int) (end int, ok bool) {
 	f := &s.near.image
 	if f.to > 0 && i >= f.from && j <= f.to && e == f.limit {
@@ -155,7 +159,8 @@ func (s *Scanner) fileLinkEnd(i, j, e int) (end int, ok bool) {
 	return f.last, f.last >= 0
 }
 
-// validTarget reports whether a target is a title that MediaWiki links.
+// validTarget reports whether the target of l is a valid title. If it is not,
+// MediaWiki shows the source as text.
 func (s *Scanner) validTarget(l link) bool {
 	t := trimSpace(s.src[l.target:l.targetEnd])
 	if !l.odd {
@@ -181,8 +186,8 @@ func (s *Scanner) validTarget(l link) bool {
 	return !relative(t)
 }
 
-// maxTitleBytes is the maximum length of a target. A title has up to 255 bytes;
-// a section name after it may be longer.
+// maxTitleBytes is the maximum length of a link target in bytes. A title has up
+// to 255 bytes, but a section name may follow.
 const maxTitleBytes = 1024
 
 // relative reports whether a title has a part "." or "..", which is not allowed.
@@ -197,8 +202,8 @@ func relative(t []byte) bool {
 		bytes.HasSuffix(t, []byte("/.")) || bytes.HasSuffix(t, []byte("/.."))
 }
 
-// badPercent reports whether a title has a percent escape for a character that
-// no title may hold.
+// badPercent reports whether a title has a percent escape (%7C) of a character
+// that is not allowed in titles.
 func badPercent(t []byte) bool {
 	for i := range t {
 		if c, ok := percentAt(t, i); ok && (class[c]&classTarget != 0 || c < 0x20 || c == 0x7F) {
@@ -208,8 +213,8 @@ func badPercent(t []byte) bool {
 	return false
 }
 
-// badEntity reports whether a title has a character reference for a character
-// that no title may hold.
+// badEntity reports whether a title has a character reference (&#124;) of a
+// character that is not allowed in titles.
 func (s *Scanner) badEntity(t []byte) bool {
 	for i, c := range t {
 		if c != '&' {
@@ -230,7 +235,8 @@ func (s *Scanner) badEntity(t []byte) bool {
 	return false
 }
 
-// percentAt decodes the escape %XX at i.
+// percentAt decodes the percent escape %XX at t[i]; ok is false if there is
+// none.
 func percentAt(t []byte, i int) (c byte, ok bool) {
 	if t[i] != '%' || i+2 >= len(t) {
 		return 0, false
@@ -250,7 +256,8 @@ func hexDigit(c byte) (v byte, ok bool) {
 	return 0, false
 }
 
-// link renders an internal link.
+// link renders the label of an internal link, or its target if it has no label.
+// Links to files, categories and other languages are dropped.
 func (s *Scanner) link(l link) {
 	escaped := false
 	if l.odd {
@@ -280,8 +287,9 @@ func (s *Scanner) link(l link) {
 	s.linkEnd = len(s.out)
 }
 
-// isSister reports whether a target without a label is the page about the same
-// subject at another project. Wikivoyage shows such links only in its side bar.
+// isSister reports whether target, of a link without a label, is the page on
+// the same subject at another project, such as [[commons:Berlin]]. Wikivoyage
+// shows such links only in its side bar.
 func isSister(target []byte, scratch *[]byte) bool {
 	prefix, rest, _ := bytes.Cut(target, []byte(":"))
 	switch string(fold(scratch, trimSpace(prefix))) {
@@ -293,7 +301,7 @@ func isSister(target []byte, scratch *[]byte) bool {
 	return false
 }
 
-// standsAlone reports whether a link is alone on its line.
+// standsAlone reports whether a link is the only text of its line.
 func (s *Scanner) standsAlone(l link) bool {
 	i, e := l.target-2, l.next
 	for i > 0 && isBlank(s.src[i-1]) {
@@ -305,8 +313,9 @@ func (s *Scanner) standsAlone(l link) bool {
 	return (i == 0 || s.src[i-1] == '\n') && (e == len(s.src) || s.src[e] == '\n')
 }
 
-// title renders the target of a link without a label. Only percent escapes are
-// decoded.
+// title renders the target of a link without a label. It decodes percent
+// escapes. escaped means that the target begins with a colon,
+// [[:Category:Birds]], which is not shown.
 func (s *Scanner) title(l link, escaped bool) {
 	i, e := l.target, l.targetEnd
 	for i < e && (isBlank(s.src[i]) || escaped && s.src[i] == ':') {
@@ -344,8 +353,9 @@ func (s *Scanner) title(l link, escaped bool) {
 	}
 }
 
-// pipeTrick renders [[ns:Title (x)|]] as MediaWiki expands it when a page is
-// saved. Some pages still contain it.
+// pipeTrick renders a link with an empty label, [[Help:Title (x)|]], as
+// "Title": MediaWiki removes the namespace and the words in parentheses when a
+// page is saved. Some saved pages still have such links.
 func (s *Scanner) pipeTrick(l link) {
 	t := trimSpace(s.src[l.target:l.targetEnd])
 	if k := bytes.IndexByte(t, ':'); k >= 0 {

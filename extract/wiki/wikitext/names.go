@@ -1,7 +1,7 @@
 package wikitext
 
-// languageNames are the English names of languages, as {{langx}} shows them,
-// by their codes (ISO 639).
+// languageNames are the English names of languages, as {{langx}} shows them, by
+// language code (ISO 639).
 var languageNames = map[string]string{
 	"ab": "Abkhaz", "ady": "Adyghe", "af": "Afrikaans", "akk": "Akkadian", "am": "Amharic", "an": "Aragonese", "ang": "Old English", "ar": "Arabic", "arc": "Imperial Aramaic", "arz": "Egyptian Arabic", "as": "Assamese", "ast": "Asturian", "av": "Avar", "ay": "Aymara", "az": "Azerbaijani",
 	"ba": "Bashkir", "bar": "Bavarian", "be": "Belarusian", "ber": "Berber", "bg": "Bulgarian", "bn": "Bengali", "bo": "Tibetan", "br": "Breton", "bs": "Bosnian",
@@ -16,8 +16,8 @@ var languageNames = map[string]string{
 	"ta": "Tamil", "te": "Telugu", "tg": "Tajik", "th": "Thai", "ti": "Tigrinya", "tk": "Turkmen", "tl": "Tagalog", "to": "Tongan", "tr": "Turkish", "tt": "Tatar", "udm": "Udmurt", "ug": "Uyghur", "uk": "Ukrainian", "ur": "Urdu", "uz": "Uzbek", "vec": "Venetian", "vi": "Vietnamese", "wa": "Walloon", "wo": "Wolof", "xh": "Xhosa", "yi": "Yiddish", "yo": "Yoruba", "yue": "Cantonese", "zh": "Chinese", "zu": "Zulu",
 }
 
-// languageCode maps xx of a template {{lang-xx}} to the code as a string, to
-// avoid an allocation.
+// languageCode maps each code in languageNames to itself. A look-up with the
+// bytes xx of {{lang-xx}} returns the code as a string without an allocation.
 var languageCode = buildLanguageCode()
 
 func buildLanguageCode() map[string]string {
@@ -28,7 +28,8 @@ func buildLanguageCode() map[string]string {
 	return m
 }
 
-// countryNames are the names that {{flag}} renders for the usual codes (ISO 3166, IOC).
+// countryNames are the names that {{flag}} shows, by country code (ISO 3166 or
+// IOC).
 var countryNames = map[string]string{
 	"ABW": "Aruba", "AFG": "Afghanistan", "AGO": "Angola", "AIA": "Anguilla", "ALB": "Albania", "ALG": "Algeria", "AND": "Andorra", "ANG": "Angola", "ANT": "Antigua and Barbuda", "ARG": "Argentina",
 	"ARM": "Armenia", "ARU": "Aruba", "ASA": "American Samoa", "ASM": "American Samoa", "ATG": "Antigua and Barbuda", "AUS": "Australia", "AUT": "Austria", "AZE": "Azerbaijan", "BAH": "Bahamas",

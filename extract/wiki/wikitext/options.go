@@ -39,18 +39,18 @@ func DefaultOptions() Options {
 	return Options{Headings: true, Lists: true}
 }
 
-// maxMathBytes bounds the placeholder of a formula, so that text stays within
-// a constant factor of its source.
+// maxMathBytes is the maximum length of Options.Math in bytes. It bounds the
+// length of the text by a constant factor of the source.
 const maxMathBytes = 32
 
-// Validate reports every field out of its range.
+// Validate reports every field whose value is invalid, in one error.
 func (o Options) Validate() error {
 	var errs []error
 	if len(o.Math) > maxMathBytes {
-		errs = append(errs, fmt.Errorf("math: %d bytes, must be at most %d", len(o.Math), maxMathBytes))
+		errs = append(errs, fmt.Errorf("math: the placeholder has %d bytes, want at most %d", len(o.Math), maxMathBytes))
 	}
 	if !utf8.ValidString(o.Math) || strings.ContainsAny(o.Math, "\r\n") {
-		errs = append(errs, fmt.Errorf("math %q: must be one line of valid UTF-8", o.Math))
+		errs = append(errs, fmt.Errorf("math: placeholder %q must be one line of valid UTF-8", o.Math))
 	}
 	return errors.Join(errs...)
 }

@@ -1,13 +1,13 @@
 package wikitext
 
-// quotes tracks the runs of apostrophes in a source line. MediaWiki shows some
-// apostrophes as text, which is decided at the end of the line: if both bold and
-// italics are still open, one bold run was an apostrophe followed by italics
-// (Parser::doQuotes).
+// quotes tracks the runs of apostrophes in a source line: two for italics,
+// three for bold. Whether some apostrophes are text is decided at the end of
+// the line: if both bold and italics are still open, one run of three was an
+// apostrophe followed by italics (Parser::doQuotes).
 type quotes struct {
-	bold, italic int // runs seen
-	chunk        int // where the text since the last run begins
-	linkEnd      int // where the last link ends, which doQuotes does not count as text
+	bold, italic int // number of runs on this line
+	chunk        int // offset in the output after the last run
+	linkEnd      int // offset after the last link, whose text doQuotes ignores
 	afterLetter  int // first bold run after a one-letter word; -1: none
 	afterWord    int // first bold run after any other text
 	afterSpace   int // first bold run after a space
@@ -17,7 +17,8 @@ func (q *quotes) reset(at int) {
 	*q = quotes{chunk: at, linkEnd: -1, afterLetter: -1, afterWord: -1, afterSpace: -1}
 }
 
-// quote notes a run of n ≥ 2 apostrophes at the end of the output.
+// quote records a run of n ≥ 2 apostrophes at the end of the output.
+// Apostrophes that are text are written.
 func (s *Scanner) quote(n int) {
 	surplus := 0 // apostrophes shown: 4 are one and bold, above 5 all but five
 	switch {
@@ -49,8 +50,8 @@ func (s *Scanner) apostrophes(n int) {
 	}
 }
 
-// noteBold records a run of three apostrophes by the two characters before it,
-// as doQuotes does.
+// noteBold records a run of three apostrophes, classified by the two characters
+// before it (Parser::doQuotes).
 func (s *Scanner) noteBold() {
 	p := len(s.out)
 	var x1, x2 byte
@@ -69,7 +70,8 @@ func (s *Scanner) noteBold() {
 	}
 }
 
-// endQuotes handles the apostrophes at the end of a source line.
+// endQuotes ends a source line: it writes the apostrophe that turned out to be
+// text, if any, and resets the counts.
 func (s *Scanner) endQuotes() {
 	if s.bold|s.italic == 0 { // most lines
 		s.chunk, s.linkEnd = len(s.out), -1
@@ -90,8 +92,7 @@ func (s *Scanner) endQuotes() {
 	s.quotes.reset(len(s.out))
 }
 
-// insertApostrophe inserts an apostrophe at an earlier position of the source
-// line.
+// insertApostrophe inserts an apostrophe in the output at offset p.
 func (s *Scanner) insertApostrophe(p int) {
 	if p == len(s.out) {
 		s.str("'")

@@ -5,8 +5,7 @@ import (
 	"iter"
 )
 
-// A Page is the page information that the text may depend on, besides the
-// wikitext.
+// A Page holds what the text may depend on besides the wikitext.
 type Page struct {
 	Title string // for {{PAGENAME}}; may be empty
 	Lang  string // code of the wiki's language, "en"; may be empty
@@ -28,27 +27,27 @@ type Scanner struct {
 	output // the text so far, see seam.go
 	quotes // bold and italics of the source line, see quotes.go
 	heads  pendingHeadings
-	finder // where constructs end, see braces.go, tables.go, links.go, exttags.go
+	finder // ends of constructs, see braces.go, tables.go, links.go, exttags.go
 
 	names    nameCache         // resolved template names
 	entities map[string]string // character references met so far, by name
 	args     []argument        // of the templates being rendered, a stack
 	clean    []byte            // scratch: a page without its comments
 	name     []byte            // scratch: a folded name
-	aside    []byte            // text rendered aside, a stack
+	aside    []byte            // text captured for examination, a stack
 	depth    int               // templates and parameters being rendered
-	prefix   []byte            // list markers of the line before, ; as :
+	prefix   []byte            // list markers of the line above, with ":" for ";"
 	residue  bool              // a dropped template may have opened a table
 	stray    int               // closing braces to drop after the current template
-	tags     int               // HTML tags open on the line of a definition list
-	freeURL  int               // a URL in the plain text of that line ends here
-	poemEnd  int               // where the <poem> being rendered ends
-	divs     int               // HTML elements open that are lines of their own
-	pre      bool              // a <pre> is open that is never closed: lines are just lines
+	tags     int               // open HTML tags on this line of a definition list
+	freeURL  int               // end of the last URL in plain text on this line
+	poemEnd  int               // end of the <poem> being rendered
+	divs     int               // open HTML block elements, such as <div>
+	pre      bool              // inside a <pre> without closing tag: no lists
 }
 
-// NewScanner returns a scanner. Options must be valid ([Options.Validate]);
-// otherwise it panics.
+// NewScanner returns a scanner with the options o. It panics if o is invalid
+// ([Options.Validate]).
 func NewScanner(o Options) *Scanner {
 	if err := o.Validate(); err != nil {
 		panic("BUG: wikitext options: " + err.Error())
@@ -57,10 +56,10 @@ func NewScanner(o Options) *Scanner {
 }
 
 // AppendText appends the plain text of a page to dst and returns the extended
-// slice. src is wikitext as an editor sees it: XML entities of the dump must be
-// decoded. src need not be valid UTF-8; if it is, so is the text.
+// slice. src is wikitext as an editor of the page sees it: the XML entities of
+// the dump must be decoded. If src is valid UTF-8, the text is valid too.
 //
-// The text has no empty lines and no surrounding white space. A redirect has no
+// The text has no empty lines and no white space at its ends. A redirect has no
 // text.
 func (s *Scanner) AppendText(dst, src []byte, page Page) []byte {
 	s.work = 0
@@ -72,7 +71,7 @@ func (s *Scanner) AppendText(dst, src []byte, page Page) []byte {
 	return s.finish()
 }
 
-// start makes the scanner ready for a page.
+// start prepares the scanner for a page with the source src and the output dst.
 func (s *Scanner) start(dst, src []byte, page Page) {
 	s.src, s.page, s.variants = src, page, 0
 	if hasVariants(page.Lang) {
@@ -87,8 +86,8 @@ func (s *Scanner) start(dst, src []byte, page Page) {
 	s.depth, s.residue, s.stray, s.tags, s.freeURL, s.poemEnd, s.divs, s.pre = 0, false, 0, 0, 0, 0, 0, false
 }
 
-// finish returns the text without trailing white space, and releases the
-// caller's memory.
+// finish returns the text without trailing white space. The scanner keeps no
+// reference to the caller's memory.
 func (s *Scanner) finish() []byte {
 	out := s.out[:s.base+len(bytes.TrimRight(s.out[s.base:], " \t\r\n"))]
 	s.src, s.out, s.page = nil, nil, Page{}

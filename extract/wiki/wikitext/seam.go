@@ -4,14 +4,14 @@ import "bytes"
 
 // An output is the text written so far, with the state of its last line.
 //
-// Removed markup leaves a *seam*. The next text is joined to the line so that
-// no trace remains: no double space, no space before a comma, no "(; )". The
-// repair only looks at both sides of the seam. So an "f()" or " ," in the
-// source is never changed, and the cost depends on the number of removals and
-// not on the length of the text.
+// The place where markup was removed is a *seam*. The next text is joined to
+// the line so that no trace remains: no double space, no space before a comma,
+// no "(; )". The repair only looks at the text on both sides of the seam. So an
+// "f()" or " ," in the source is never changed, and the cost depends on the
+// number of removals and not on the length of the text.
 type output struct {
 	out  []byte
-	base int  // out[:base] is the caller's and never touched
+	base int  // out[:base] is the caller's text and is not changed
 	line int  // where the last line begins
 	bol  bool // nothing is written on the last line
 	seam bool // something was removed since the last write
@@ -19,10 +19,10 @@ type output struct {
 	head bool // a heading is being rendered: it must not write headings before it
 }
 
-// removed marks the place where something was removed.
+// removed marks the end of the output as a place where markup was removed.
 func (s *Scanner) removed() { s.seam = true }
 
-// text writes a run of literal text.
+// text writes plain text.
 func (s *Scanner) text(p []byte) {
 	if len(p) == 0 {
 		return
@@ -35,7 +35,7 @@ func (s *Scanner) text(p []byte) {
 	s.out = append(s.out, p...)
 }
 
-// str writes a string.
+// str writes a string of plain text.
 func (s *Scanner) str(t string) {
 	if s.bol || s.seam {
 		var buf [64]byte // strings written here are short: no allocation
@@ -45,7 +45,7 @@ func (s *Scanner) str(t string) {
 	s.out = append(s.out, t...)
 }
 
-// breakLine ends the output line; an empty line is never written.
+// breakLine ends the output line. It writes no empty line.
 func (s *Scanner) breakLine() {
 	n := len(s.out)
 	for n > s.line && isBlank(s.out[n-1]) {
@@ -59,13 +59,13 @@ func (s *Scanner) breakLine() {
 	s.bol, s.seam, s.soft = true, false, false
 }
 
-// endLine ends the source line and the output line.
+// endLine ends both the source line and the output line.
 func (s *Scanner) endLine() {
 	s.endQuotes()
 	s.breakLine()
 }
 
-// softBreak ends the source line within a paragraph.
+// softBreak ends a source line inside a paragraph: it writes a space.
 func (s *Scanner) softBreak() {
 	s.endQuotes()
 	if !s.bol {
@@ -74,7 +74,7 @@ func (s *Scanner) softBreak() {
 	s.soft = false
 }
 
-// begin starts an output line. Pending headings are written first.
+// begin starts an output line. It writes pending headings first.
 func (s *Scanner) begin() {
 	if !s.head {
 		s.heads.flush(s)
@@ -82,8 +82,9 @@ func (s *Scanner) begin() {
 	s.bol = false
 }
 
-// join adapts text to the line before the seam and returns the part still to be
-// written. The seam stays open while only blanks are written.
+// join repairs the seam between the last line of the output and the text p, and
+// returns the part of p that is still to be written. The seam stays open while
+// only white space is written.
 func (s *Scanner) join(p []byte) []byte {
 	if s.bol {
 		return s.joinAtStart(p)
@@ -109,16 +110,16 @@ func (s *Scanner) join(p []byte) []byte {
 type joinResult uint8
 
 const (
-	joinWrite   joinResult = iota // nothing to repair: the text fits
-	joinAgain                     // one character was removed: look at the seam again
+	joinWrite   joinResult = iota // nothing to repair: write the text
+	joinAgain                     // one repair was made: check the seam again
 	joinStart                     // the line became empty
 	joinNothing                   // no text is left to write
 )
 
-// A leftEdge is the end of the line before a seam.
+// A leftEdge describes the end of the last output line, before a seam.
 type leftEdge struct {
-	end    int  // of the line, without the spaces that follow
-	spaced bool // there are such spaces
+	end    int  // of the line, without trailing spaces
+	spaced bool // the line has trailing spaces
 	last   mark // the last character before end
 	length int  // of that character, in bytes
 }
@@ -132,7 +133,8 @@ func (s *Scanner) leftEdge() leftEdge {
 	return leftEdge{end: end, spaced: end < len(s.out), last: last, length: length}
 }
 
-// joinOnce makes the first repair that both sides of the seam ask for.
+// joinOnce makes the first repair that the text on both sides of the seam
+// needs. It returns the part of p still to be written.
 func (s *Scanner) joinOnce(p []byte) ([]byte, joinResult) {
 	left := s.leftEdge()
 	first, n := firstMark(p)
@@ -158,7 +160,8 @@ func (s *Scanner) joinOnce(p []byte) ([]byte, joinResult) {
 	return p, joinWrite
 }
 
-// joinSpace repairs a seam that is followed by a space.
+// joinSpace is the repair for text p that begins with a space. It returns the
+// part of p still to be written.
 func (s *Scanner) joinSpace(p []byte, left leftEdge) ([]byte, joinResult) {
 	if left.spaced || left.last == markOpen {
 		return p[1:], joinAgain
@@ -174,8 +177,8 @@ func (s *Scanner) joinSpace(p []byte, left leftEdge) ([]byte, joinResult) {
 	return p, joinWrite
 }
 
-// joinEmptyBrackets removes an opening bracket if nothing is left between it and
-// the closing one before p.
+// joinEmptyBrackets removes the opening bracket that ends at left.end: the
+// closing bracket, before p, follows it at once.
 func (s *Scanner) joinEmptyBrackets(p []byte, left leftEdge) ([]byte, joinResult) {
 	s.out = bytes.TrimRight(s.out[:left.end-left.length], " ")
 	s.out = s.out[:max(len(s.out), s.line)]
@@ -185,8 +188,9 @@ func (s *Scanner) joinEmptyBrackets(p []byte, left leftEdge) ([]byte, joinResult
 	return p, joinAgain
 }
 
-// joinAtStart drops blanks, and after a removal also the punctuation that
-// belonged to what was removed.
+// joinAtStart removes white space at the start of a line and, after a removal,
+// also the punctuation that belonged to the removed markup. It returns the part
+// of p still to be written.
 func (s *Scanner) joinAtStart(p []byte) []byte {
 	p = trimBlankLeft(p)
 	for s.seam && len(p) > 0 {
@@ -204,7 +208,7 @@ func (s *Scanner) joinAtStart(p []byte) []byte {
 	return p
 }
 
-// A mark is the class of a character in the repair of seams.
+// A mark is the class of a character that the repair of seams distinguishes.
 type mark uint8
 
 const (
@@ -251,7 +255,8 @@ func lastMark(p []byte) (m mark, n int) {
 	return markOther, 1
 }
 
-// wideMark classifies the full-width punctuation of East Asian text.
+// wideMark returns the class of the full-width punctuation of East Asian text
+// that p holds, three bytes of UTF-8.
 func wideMark(p []byte) mark {
 	switch string(p) {
 	case "（":
@@ -266,14 +271,15 @@ func wideMark(p []byte) mark {
 	return markOther
 }
 
-// closesUp reports whether p begins with punctuation that no space may precede.
+// closesUp reports whether p begins with punctuation before which there is no
+// space.
 func closesUp(p []byte) bool {
 	m, n := firstMark(p)
 	return m == markSeparator && p[0] != ':' || m == markClose || m == markStop && standsAlone(p, n)
 }
 
-// isConnector reports whether p is only a sign or word that connects two others,
-// with optional spaces after it.
+// isConnector reports whether p is only a word or sign between two others, such
+// as "or" or "/", with optional spaces after it.
 func isConnector(p []byte) bool {
 	switch string(bytes.TrimRight(p, " ")) {
 	case "/", "–", "—", "-", "·", "|", "&", "+", "or", "and":
@@ -282,8 +288,9 @@ func isConnector(p []byte) bool {
 	return false
 }
 
-// standsAlone reports whether the mark of n bytes at the start of p ends a word:
-// ".5", ",5" and "..." do not.
+// standsAlone reports whether white space or nothing follows the punctuation
+// mark of n bytes at the start of p. That is not so in ".5", ",5" and "...". A
+// mark of East Asian text (n > 1) always counts as alone.
 func standsAlone(p []byte, n int) bool {
 	return len(p) == n || n > 1 || p[n] == ' ' || p[n] == '\n'
 }

@@ -2,22 +2,22 @@ package wikitext
 
 import "math/bits"
 
-// classSpecial are the most frequently searched classes, for which [specialMap] has
-// bits.
+// classSpecial are the classes that are searched most often. A [specialMap] has
+// bits for them.
 const classSpecial = classInline | classLine | classBrace | classLabel | classArgument
 
 // A specialMap marks the bytes of classSpecial in a page, so that plain text is
-// skipped 64 bytes at a time. It is made once for each page with vector
-// instructions; without AVX2 it is nil.
+// skipped 64 bytes at a time. It is made once for each page, with vector
+// instructions; on a CPU without AVX2 it is nil.
 type specialMap []mark64
 
 // A mark64 has a bit for each of 64 bytes.
 type mark64 struct {
-	special uint64 // set for all of classSpecial, and for some rare others
-	bracket uint64 // set for classBrace, exactly
+	special uint64 // set for all bytes of classSpecial, and for a few rare others
+	bracket uint64 // set for exactly the bytes of classBrace
 }
 
-// mark makes the map of src. It reuses the memory of m.
+// mark returns the map of src. It reuses the memory of m.
 func (m specialMap) mark(src []byte) specialMap {
 	if !canMark() {
 		return nil
@@ -42,8 +42,9 @@ func (m specialMap) mark(src []byte) specialMap {
 	return m
 }
 
-// skip returns the offset of the first byte in src[i:e] that has one of the
-// classes, which must be in classSpecial; or e. It is [skip] with the map.
+// skip returns the offset of the first byte in s.src[i:e] that has one of the
+// classes, or e. The classes must be in classSpecial. It uses the specialMap if
+// there is one.
 func (s *Scanner) skip(i, e int, classes uint16) int {
 	if s.special == nil || i >= e {
 		return skip(s.src[:e], i, classes)
@@ -68,7 +69,8 @@ func (s *Scanner) skip(i, e int, classes uint16) int {
 	}
 }
 
-// skipToBracket is skip for classBrace.
+// skipToBracket returns the offset of the first brace, bracket or "<" in
+// s.src[i:e], or e.
 func (s *Scanner) skipToBracket(i, e int) int {
 	if s.special == nil || i >= e {
 		return skip(s.src[:e], i, classBrace)

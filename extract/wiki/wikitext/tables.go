@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// A tableFinder pairs the starts and ends of tables, which may be nested.
+// A tableFinder pairs the starts and ends of the page's tables, which may be
+// nested.
 type tableFinder struct {
-	tables  []tableSpan // by start
+	tables  []tableSpan // sorted by start
 	open    []int       // scratch: indices of unclosed tables
-	matched int         // tables that begin before this place are known
+	matched int         // tables that begin before this offset are in tables
 }
 
 type tableSpan struct{ start, end int } // end < 0: not closed
@@ -21,8 +22,8 @@ func (f *tableFinder) reset() {
 	f.tables, f.open, f.matched = f.tables[:0], f.open[:0], 0
 }
 
-// find returns the end of the table that begins at i, or -1 if it is not closed.
-// known is false if the page was not scanned up to i.
+// find returns the end of the table that begins at offset i, or -1 if it is not
+// closed. known is false if the page was not scanned up to i.
 func (f *tableFinder) find(i int) (end int, known bool) {
 	if k, ok := slices.BinarySearchFunc(f.tables, i, func(t tableSpan, start int) int { return t.start - start }); ok {
 		return f.tables[k].end, true
@@ -35,7 +36,8 @@ func (f *tableFinder) begin(i int) {
 	f.tables = append(f.tables, tableSpan{start: i, end: -1})
 }
 
-// finish closes the innermost table and reports whether no other is open.
+// finish closes the innermost open table at offset end and reports whether all
+// tables are closed now.
 func (f *tableFinder) finish(end int) bool {
 	k := f.open[len(f.open)-1]
 	f.open = f.open[:len(f.open)-1]
@@ -43,8 +45,9 @@ func (f *tableFinder) finish(end int) bool {
 	return len(f.open) == 0
 }
 
-// tableStart reports whether a table begins at i, the first text of a line:
-// "{|", or its form with templates.
+// tableStart reports whether a table begins at s.src[i], after the white space
+// of a line: "{|", or "{" or the bar written as a template, "{{{!}}" and
+// "{{(!}}".
 func (s *Scanner) tableStart(i, e int) bool {
 	rest := s.src[i:e]
 	return len(rest) > 1 && rest[0] == '{' &&
@@ -52,8 +55,9 @@ func (s *Scanner) tableStart(i, e int) bool {
 			bytes.HasPrefix(rest, []byte("{{{!}}")) || bytes.HasPrefix(rest, []byte("{{(!}}")))
 }
 
-// tableStop returns the length of the mark that ends a table at i, or 0.
-// "|}}" is the end of a template whose last parameter is empty.
+// tableStop returns the length of the mark "|}" that ends a table at s.src[i],
+// or 0. "|}}" is not such a mark: it ends a template whose last argument is
+// empty.
 func (s *Scanner) tableStop(i, e int) int {
 	rest := s.src[i:e]
 	switch {
@@ -65,8 +69,8 @@ func (s *Scanner) tableStop(i, e int) int {
 	return 0
 }
 
-// tableEnd returns the end of the table at i, tableStart(i), if it is closed
-// before e.
+// tableEnd returns the end of the table that begins at s.src[i]; ok is false if
+// it is not closed before e.
 func (s *Scanner) tableEnd(i, e int) (end int, ok bool) {
 	end, known := s.tables.find(i)
 	if !known {
@@ -76,7 +80,8 @@ func (s *Scanner) tableEnd(i, e int) (end int, ok bool) {
 	return end, end >= 0 && end <= e
 }
 
-// matchTables pairs tables from the one at i on until all are closed.
+// matchTables pairs the starts and ends of tables from the table at s.src[i]
+// on, until all are closed.
 func (s *Scanner) matchTables(i int) {
 	n := len(s.src)
 	start := i
@@ -106,13 +111,14 @@ func (s *Scanner) matchTables(i int) {
 	s.work += n - start
 }
 
-// skipLinePart skips the byte of classLine at i, or the template, comment or
-// extension tag that begins there.
+// skipLinePart returns the end of the template, comment or extension tag at
+// s.src[i], or i+1. newLine reports whether s.src[i] is a line feed.
 func (s *Scanner) skipLinePart(i, n int) (next int, newLine bool) {
 	return s.step(i, n), s.src[i] == '\n'
 }
 
-// skipIndent skips the blanks and colons before a table.
+// skipIndent returns the offset after the spaces, tabs and colons at s.src[i],
+// which may precede a table.
 func (s *Scanner) skipIndent(i int) int {
 	for i < len(s.src) {
 		switch s.src[i] {
@@ -125,10 +131,10 @@ func (s *Scanner) skipIndent(i int) int {
 	return i
 }
 
-// tableLine drops the table at i, renders the text after it on its last line,
-// and returns the start of the next line. After an unclosed table the next line
-// is the next heading, or the end of the page; but if the table has no cells,
-// only its first line is dropped.
+// tableLine drops the table at s.src[i], renders the text after it on its last
+// line, and returns the start of the next line. Of an unclosed table,
+// everything up to the next heading, or to e, is dropped; but if no cell
+// follows, only the first line.
 func (s *Scanner) tableLine(i, e int) int {
 	s.endLine()
 	if end, ok := s.tableEnd(i, e); ok {
@@ -146,8 +152,8 @@ func (s *Scanner) tableLine(i, e int) int {
 	return s.sectionEnd(next, e, maxHeadingLevel)
 }
 
-// htmlTableEnd returns the end of the <table> element at i, if it is closed
-// before e.
+// htmlTableEnd returns the end of the <table> element at s.src[i]; ok is false
+// if it is not closed before e.
 func (s *Scanner) htmlTableEnd(i, e int) (end int, ok bool) {
 	end, known := s.finder.html.find(i)
 	if !known {
@@ -157,7 +163,7 @@ func (s *Scanner) htmlTableEnd(i, e int) (end int, ok bool) {
 	return end, end >= 0 && end <= e
 }
 
-// matchHTMLTables pairs <table> tags from the one at i on until all are
+// matchHTMLTables pairs <table> tags from the tag at s.src[i] on, until all are
 // closed.
 func (s *Scanner) matchHTMLTables(i int) {
 	f, n, start := &s.finder.html, len(s.src), i

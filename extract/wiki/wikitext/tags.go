@@ -16,7 +16,7 @@ const (
 
 	// Extension tags, whose content is opaque.
 	tagDrop        // dropped with its content
-	tagIncludeOnly // the same, even if not closed
+	tagIncludeOnly // dropped with its content, even if not closed
 	tagNowiki      // content is literal
 	tagPre         // content is literal lines
 	tagCode        // content is source code
@@ -31,9 +31,9 @@ type tagInfo struct {
 	id   uint8 // index in extFinder.tagClose, from 1; 0: none
 }
 
-// Names of HTML tags that MediaWiki accepts (Sanitizer::getRecognizedTagData)
+// tagNames are the names of the HTML tags that MediaWiki accepts (Sanitizer::getRecognizedTagData)
 // and of the extension tags of Wikimedia's wikis; any other tag is shown as
-// text. Where two names of an extension tag are in use both are listed.
+// text. An extension tag with two names has two entries.
 var tagNames = map[tagKind][]string{
 	tagInline: {
 		"abbr", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins", "kbd",
@@ -64,10 +64,10 @@ var tagNames = map[tagKind][]string{
 	tagMath:        {"math", "chem", "ce"},
 }
 
-// tagCount bounds tagInfo.id.
+// tagCount is greater than every tagInfo.id.
 const tagCount = 48
 
-// maxTagName is the length of the longest name.
+// maxTagName is the length of the longest tag name in bytes.
 const maxTagName = len("syntaxhighlight")
 
 var tagByName = buildTags()
@@ -91,8 +91,8 @@ func buildTags() map[string]tagInfo {
 	return table
 }
 
-// tagName parses the name of a tag at i. It returns the information about the
-// name and the end of it.
+// tagName parses the name of a tag at s.src[i], in upper or lower case. It
+// returns what is known about the name, and the end of the name.
 func (s *Scanner) tagName(i, e int) (info tagInfo, end int) {
 	var name [maxTagName]byte
 	n := 0
@@ -121,15 +121,16 @@ func endsTagName(c byte) bool {
 	return isBlank(c) || c == '\n' || c == '\v' || c == '\f' || c == '/' || c == '>'
 }
 
-// A htmlTag is an HTML tag, or an extension tag without its content.
+// A htmlTag is an HTML tag, or the opening or closing tag of an extension.
 type htmlTag struct {
 	tagInfo
-	closing, selfClosed bool
-	next                int
+	closing, selfClosed bool // </b>, <br/>
+	next                int  // offset after the tag
 }
 
-// tagAt parses the known tag at i, "<". It ends at the first ">", except in a
-// quoted attribute; a "<" before that makes it text.
+// tagAt parses the tag at s.src[i], which is "<". The tag ends at the first ">"
+// outside of quoted attribute values. ok is false if its name is unknown or
+// another "<" comes first: then it is text.
 func (s *Scanner) tagAt(i, e int) (t htmlTag, ok bool) {
 	j := i + 1
 	if j < e && s.src[j] == '/' {
@@ -171,7 +172,8 @@ func (s *Scanner) quotedEnd(j, e int) int {
 	return j
 }
 
-// tag renders an HTML tag.
+// tag renders an HTML tag: it ends the line, separates words, or leaves no
+// trace.
 func (s *Scanner) tag(t htmlTag) {
 	if t.closing {
 		s.tags--

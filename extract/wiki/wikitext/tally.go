@@ -8,8 +8,8 @@ import (
 )
 
 // tallySize is the maximum number of distinct names in a [Tally]. A full
-// Wikipedia uses some hundred thousand template names; those worth implementing
-// are used far more often than once in 2,048 uses.
+// Wikipedia uses a few hundred thousand template names; a name that is worth
+// supporting has far more than one in 2,048 of all uses.
 const tallySize = 2048
 
 // maxTallyName is the maximum length of a counted name in bytes. Longer names are
@@ -52,8 +52,8 @@ func cutName(name []byte) []byte {
 	return name[:end]
 }
 
-// insert adds a new name. If there is no room, it subtracts from all counts,
-// including n, the smallest amount that makes room.
+// insert adds n uses of a name that has no count. If there is no room, it
+// subtracts from n and from all counts the smallest amount that makes room.
 func (t *Tally) insert(name string, n int) {
 	if len(t.names) >= tallySize {
 		low := min(slices.Min(t.count), n)
@@ -89,10 +89,12 @@ func (t *Tally) shrink(low int) {
 	t.names, t.count = t.names[:kept], t.count[:kept]
 }
 
-// Slack returns the maximum error of a count, which is never too large.
+// Slack returns by how much, at most, a count may be too low. A count is never
+// too high.
 func (t *Tally) Slack() int { return t.slack }
 
-// All yields names and counts, the most frequent first, equal counts by name.
+// All yields the names with their counts, the most frequent first. Names with
+// equal counts are sorted.
 func (t *Tally) All() iter.Seq2[string, int] {
 	order := make([]int, len(t.names))
 	for k := range order {

@@ -5,26 +5,27 @@ import (
 	"iter"
 )
 
-// maxDepth is the maximum nesting of templates, as in MediaWiki. Deeper templates are
-// dropped.
+// maxDepth is the maximum nesting of templates, which MediaWiki limits too.
+// Deeper templates are dropped.
 const maxDepth = 40
 
-// maxArguments is the maximum number of arguments of a template; further ones are
-// ignored.
+// maxArguments is the maximum number of arguments of a template. Further
+// arguments are ignored.
 const maxArguments = 512
 
-// A span is a piece of the source.
+// A span is the range of bytes [start, end) of the source.
 type span struct{ start, end int }
 
 func (p span) empty() bool { return p.start >= p.end }
 
-// An argument of a template, named or positional.
+// An argument is an argument of a template, named or positional.
 type argument struct {
 	key   span // empty: positional
 	value span // without surrounding white space
 }
 
-// braces renders the template or parameter at i, "{{".
+// braces renders the template or parameter at s.src[i], which is "{{", and
+// returns the offset after it.
 func (s *Scanner) braces(i, e int) (next int) {
 	el, ok := s.elementAt(i)
 	next = int(el.end)
@@ -48,8 +49,9 @@ func (s *Scanner) braces(i, e int) (next int) {
 	return next
 }
 
-// openBraces drops unclosed braces: those before a template in the same run, or
-// else the rest of the line.
+// openBraces drops the unclosed braces at s.src[i] and returns the offset after
+// the dropped part. If a closed template begins in the same run of braces, only
+// the braces before it are dropped, else the rest of the line.
 func (s *Scanner) openBraces(i, e int) (next int) {
 	if el, ok := s.elementInRun(i, runLength(s.src[:e], i)); ok && int(el.end) <= e {
 		s.stray = int(el.start) - i
@@ -60,7 +62,8 @@ func (s *Scanner) openBraces(i, e int) (next int) {
 	return s.lineEnd(i, e)
 }
 
-// parameter renders {{{name|default}}}, which shows its default on a page.
+// parameter renders {{{name|default}}}, whose name and default are in
+// s.src[i:e], as the default, because a page has no parameters.
 func (s *Scanner) parameter(i, e int) {
 	base := len(s.args)
 	s.split(i, e)
@@ -74,7 +77,7 @@ func (s *Scanner) parameter(i, e int) {
 	s.args = s.args[:base]
 }
 
-// template renders the template with the text src[i:e] between its braces.
+// template renders the template whose name and arguments are in s.src[i:e].
 func (s *Scanner) template(i, e int) {
 	given := s.trim(i, s.nameEnd(i, e))
 	t, f := s.resolve(s.bytes(given))
@@ -91,8 +94,8 @@ func (s *Scanner) template(i, e int) {
 	s.args = s.args[:base]
 }
 
-// resolve returns the template or function with a name, given as in the source.
-// Unknown names are counted.
+// resolve returns the template or function with the name given, as it stands in
+// the source. Unknown names are counted in s.dropped.
 func (s *Scanner) resolve(given []byte) (t template, f function) {
 	slot := s.names.slot(given)
 	if slot != nil && string(slot.name[:slot.length]) == string(given) {
@@ -118,8 +121,8 @@ func (s *Scanner) resolve(given []byte) (t template, f function) {
 	return t, f
 }
 
-// A nameCache caches what template names refer to. It is direct-mapped; most
-// uses on a page are of few names.
+// A nameCache caches what template names in the source refer to. It is a
+// direct-mapped hash table: most templates of a page have one of few names.
 type nameCache [64]nameSlot
 
 type nameSlot struct {
@@ -129,7 +132,8 @@ type nameSlot struct {
 	function function
 }
 
-// slot returns the slot of a name; nil for an empty or too long name.
+// slot returns the cache slot for a name; nil for an empty name or one that is
+// too long.
 func (c *nameCache) slot(name []byte) *nameSlot {
 	n := len(name)
 	if n == 0 || n > len(c[0].name) {
@@ -138,12 +142,13 @@ func (c *nameCache) slot(name []byte) *nameSlot {
 	return &c[(uint(name[0])+3*uint(name[n-1])+7*uint(name[n/2])+13*uint(n))%uint(len(c))]
 }
 
-// nameEnd returns the end of the name of a template: the first bar outside of
-// templates and comments.
+// nameEnd returns the end of the name of the template whose text is s.src[i:e]:
+// the first bar outside of templates and comments.
 func (s *Scanner) nameEnd(i, e int) int { return s.outside(i, e, '|') }
 
-// outside returns where stop, a line feed or a bar, first occurs in src[i:e]
-// outside of templates, comments and extension tags; e if it does not.
+// outside returns the offset of the first byte stop, a line feed or a bar, in
+// s.src[i:e] outside of templates, comments and extension tags; e if there is
+// none.
 func (s *Scanner) outside(i, e int, stop byte) int {
 	mask := class[stop] & (classLine | classArgument) // these have "{" and "<" too
 	for {
@@ -154,8 +159,8 @@ func (s *Scanner) outside(i, e int, stop byte) int {
 	}
 }
 
-// templateName folds the name of a template and removes its namespace. The
-// result is valid until the next name is folded.
+// templateName returns the name of a template in lower case, without its
+// namespace ("Template:"). The result is valid until the next use of s.name.
 func (s *Scanner) templateName(b []byte) []byte {
 	if len(b) > maxTemplateName && bytes.IndexByte(b[:maxTemplateName], ':') < 0 {
 		return nil
@@ -171,14 +176,14 @@ func (s *Scanner) templateName(b []byte) []byte {
 // maxTemplateName is the maximum length of a title in bytes.
 const maxTemplateName = 255
 
-// templateWords are the names of the template namespace, and the words before
-// the name of a substituted template.
+// templateWords are the names of the template namespace in some languages, and
+// the words that may precede a name for substitution ("subst:").
 var templateWords = makeSet("template", "vorlage", "modèle", "plantilla", "шаблон", "predefinição", "sjabloon",
 	"szablon", "mall", "πρότυπο", "subst", "safesubst", "msg", "msgnw")
 
-// split pushes the name and arguments of a template on the stack s.args: the
-// text between bars outside of templates, links, comments and extension tags.
-// The name is a positional argument.
+// split pushes the name and the arguments of the template text s.src[i:e] on
+// the stack s.args. They are separated by bars outside of templates, links,
+// comments and extension tags. The name is pushed like a positional argument.
 func (s *Scanner) split(i, e int) {
 	base := len(s.args)
 	start, equal := i, -1
@@ -212,8 +217,8 @@ func (s *Scanner) split(i, e int) {
 	s.work += work
 }
 
-// addArgument adds the argument src[i:e], named if equal, the place of its
-// first "=", is not -1 and follows a key.
+// addArgument pushes the argument s.src[i:e]. It is a named argument if equal,
+// the offset of its first "=" or -1, follows a valid name.
 func (s *Scanner) addArgument(i, e, equal int) {
 	if equal >= 0 {
 		if key := s.trim(i, equal); isKey(s.src[key.start:key.end]) {
@@ -224,17 +229,17 @@ func (s *Scanner) addArgument(i, e, equal int) {
 	s.args = append(s.args, argument{value: s.trim(i, e)})
 }
 
-// maxKey is the longest name of an argument in bytes.
+// maxKey is the maximum length of an argument's name in bytes.
 const maxKey = 64
 
-// isKey reports whether b can name an argument. MediaWiki accepts any text
-// before an equals sign; here attributes of tags and queries of URLs are
-// excluded, because their authors did not mean an argument.
+// isKey reports whether b can be the name of an argument. MediaWiki accepts any
+// text before an equals sign; here tag attributes and URL queries are excluded,
+// because their authors did not mean a named argument.
 func isKey(b []byte) bool {
 	return len(b) > 0 && len(b) <= maxKey && skip(b, 0, classNoKey) == len(b)
 }
 
-// trim returns src[i:e] without surrounding white space.
+// trim returns the span of s.src[i:e] without white space at both ends.
 func (s *Scanner) trim(i, e int) span {
 	for i < e && class[s.src[i]]&classSpace != 0 {
 		i++
@@ -245,7 +250,8 @@ func (s *Scanner) trim(i, e int) span {
 	return span{i, e}
 }
 
-// positional yields the positional arguments with their numbers, from 1.
+// positional yields the numbers, from 1, and values of the positional
+// arguments. args[0] is the name of the template.
 func positional(args []argument) iter.Seq2[int, span] {
 	return func(yield func(int, span) bool) {
 		n := 0
@@ -259,8 +265,8 @@ func positional(args []argument) iter.Seq2[int, span] {
 	}
 }
 
-// arg returns the value of positional argument n, from 1, which may also be
-// named by its number.
+// arg returns the value of positional argument n, counted from 1, which may
+// also be given as a named argument {{x|1=…}}. It is empty if not given.
 func (s *Scanner) arg(args []argument, n int) span {
 	found := span{}
 	place := 0
@@ -278,7 +284,8 @@ func (s *Scanner) arg(args []argument, n int) span {
 	return found
 }
 
-// named returns the first non-empty value of some named arguments.
+// named returns the first non-empty value of the arguments named by keys, tried
+// in that order; or an empty span.
 func (s *Scanner) named(args []argument, keys ...string) span {
 	for _, key := range keys {
 		for _, a := range args[1:] {
@@ -290,7 +297,8 @@ func (s *Scanner) named(args []argument, keys ...string) span {
 	return span{}
 }
 
-// is reports whether a named argument is given and not "no" or the like.
+// is reports whether the argument named key has a value other than "no", "n",
+// "off", "0" and "false".
 func (s *Scanner) is(args []argument, key string) bool {
 	switch string(s.bytes(s.named(args, key))) {
 	case "", "no", "n", "off", "0", "false":
@@ -301,15 +309,16 @@ func (s *Scanner) is(args []argument, key string) bool {
 
 func (s *Scanner) bytes(p span) []byte { return s.src[p.start:p.end] }
 
-// put renders an argument.
+// put renders the markup in p.
 func (s *Scanner) put(p span) {
 	if !p.empty() {
 		s.inline(p.start, p.end, modeArgument)
 	}
 }
 
-// capture renders an argument to the stack s.aside, for text that must be
-// examined before it is written. The result is valid until release removes it.
+// capture renders p on the stack s.aside instead of the output, for text that
+// must be examined before it is written. The text is valid until release(mark)
+// removes it.
 func (s *Scanner) capture(p span) (text []byte, mark int) {
 	savedOutput, savedQuotes := s.output, s.quotes
 	at := len(s.out)
@@ -324,4 +333,5 @@ func (s *Scanner) capture(p span) (text []byte, mark int) {
 	return s.aside[mark:], mark
 }
 
+// release removes what was captured since capture returned mark.
 func (s *Scanner) release(mark int) { s.aside = s.aside[:mark] }

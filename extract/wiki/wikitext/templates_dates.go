@@ -7,9 +7,9 @@ import (
 
 var monthNames = [13]string{1: "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}
 
-// date renders year, month and day in the arguments from n on, as in {{start
-// date}} and {{birth date and age}}. If argument n is not a number it is
-// rendered as the whole date.
+// date renders the year, month and day in the arguments n, n+1 and n+2: {{start
+// date|2001|9|11}} as "September 11, 2001", with dayFirst as "11 September
+// 2001". If argument n is not a year, it is rendered alone.
 func (s *Scanner) date(args []argument, n int, dayFirst bool) {
 	year := s.bytes(s.arg(args, n))
 	d, ok := isoDate(year)
@@ -41,15 +41,15 @@ func (s *Scanner) date(args []argument, n int, dayFirst bool) {
 	s.text(d.year)
 }
 
-// A date is what a template's arguments give of a date.
+// A date is a date in the arguments of a template.
 type date struct {
 	year       []byte
-	month, day int // day outside of 1 to 31: none
+	month, day int // there is no day unless day is in 1 to 31
 }
 
 func (d date) hasDay() bool { return d.day >= 1 && d.day <= 31 }
 
-// asOf renders {{as of|2015|3}}: "As of March 2015".
+// asOf renders {{as of|2015|3}} as "As of March 2015".
 func (s *Scanner) asOf(args []argument) {
 	if p := s.named(args, "alt"); !p.empty() {
 		s.put(p)
@@ -72,8 +72,9 @@ func (s *Scanner) asOf(args []argument) {
 	s.put(s.named(args, "post"))
 }
 
-// age renders the full years between two dates. Without a second date the age
-// depends on the current day and is dropped.
+// age renders the full years between two dates: {{age|1990|5|1|2000|4|30}} as
+// "9". Without a second date it writes nothing, because the age depends on the
+// current day.
 func (s *Scanner) age(args []argument) {
 	var d [6]int
 	for k := range d {
@@ -93,8 +94,8 @@ func (s *Scanner) age(args []argument) {
 }
 
 // oldStyle renders {{OldStyleDate|3 May|1700|22 April}} as "3 May [O.S. 22
-// April] 1700". Without a third argument the second one is the old date:
-// {{OldStyleDateNY|3 May 1701|22 April 1700}}.
+// April] 1700", and {{OldStyleDateNY|3 May 1701|22 April 1700}}, which has no
+// third argument, as "3 May 1701 [O.S. 22 April 1700]".
 func (s *Scanner) oldStyle(args []argument) {
 	if s.arg(args, 3).empty() {
 		s.put(s.arg(args, 1))
@@ -106,9 +107,9 @@ func (s *Scanner) oldStyle(args []argument) {
 	s.affixed(" ", s.arg(args, 2), "")
 }
 
-// dateUnits returns the characters after year, month and day in languages with
-// numbered months: 2001年2月3日. Wikis in other languages have their own templates,
-// whose arguments are shown as they are.
+// dateUnits returns the characters after year, month and day in languages that
+// number the months: 2001年2月3日. ok is false for other languages, most of whose
+// wikis have date templates of their own.
 func dateUnits(lang string) (units [3]string, ok bool) {
 	switch base, _, _ := strings.Cut(lang, "-"); base {
 	case "ja", "zh", "yue", "wuu", "gan", "lzh":
@@ -119,7 +120,8 @@ func dateUnits(lang string) (units [3]string, ok bool) {
 	return units, false
 }
 
-// unitDate renders a date in such a language.
+// unitDate renders a date with the given characters after year, month and day:
+// 2001年2月3日.
 func (s *Scanner) unitDate(d date, units [3]string) {
 	s.text(d.year)
 	s.str(units[0])
@@ -133,7 +135,8 @@ func (s *Scanner) unitDate(d date, units [3]string) {
 	s.str(units[2])
 }
 
-// dates renders {{start and end dates|2001|1|2|2003|4|5}}.
+// dates renders {{start and end dates|2001|1|2|2003|4|5}} as "January 2, 2001 –
+// April 5, 2003".
 func (s *Scanner) dates(args []argument) {
 	dayFirst := s.is(args, "df")
 	s.date(args, 1, dayFirst)
@@ -143,8 +146,9 @@ func (s *Scanner) dates(args []argument) {
 	}
 }
 
-// freeDate renders {{date|11|septembre|2001}}, a date in parts, and {{date|11
-// September 2001|mdy}}, a date with its format as second argument.
+// freeDate renders {{date|11|septembre|2001}} as "11 septembre 2001" and
+// {{date|11 September 2001|mdy}}, whose second argument is a format, as "11
+// September 2001". On a French wiki, day 1 is "1er".
 func (s *Scanner) freeDate(args []argument) {
 	first := s.bytes(s.arg(args, 1))
 	day, rest, inOne := bytes.Cut(first, []byte(" "))
@@ -164,7 +168,7 @@ func (s *Scanner) freeDate(args []argument) {
 	s.joined(args, 1, " ")
 }
 
-// isoDate parses a date in the form 2001-09-11.
+// isoDate parses a date in the form 2001-09-11; ok is false for any other text.
 func isoDate(b []byte) (d date, ok bool) {
 	if len(b) != len("2001-09-11") || b[4] != '-' || b[7] != '-' {
 		return date{}, false
@@ -175,8 +179,9 @@ func isoDate(b []byte) (d date, ok bool) {
 	return d, isDigits(d.year) && monthOK && dayOK && month >= 1 && month <= 12 && d.hasDay()
 }
 
-// monthNumber parses a month: a number, its English name or the first three
-// letters of that. It returns 0 for anything else.
+// monthNumber returns the number of a month, 1 to 12, that is given as a
+// number, as its English name or as the first three letters of the name. It
+// returns 0 for anything else.
 func monthNumber(b []byte) int {
 	if n, ok := parseNumber(b); ok && n <= 12 {
 		return n
@@ -189,7 +194,7 @@ func monthNumber(b []byte) int {
 	return 0
 }
 
-// eraName renders {{BC|44}} and {{AD|14}}: the era after or before the year.
+// eraName renders {{BC|44}} as "44 BC" and {{AD|14}} as "AD 14".
 func (s *Scanner) eraName(t template, args []argument) {
 	year := s.arg(args, 1)
 	if t.text == "AD" {

@@ -2,9 +2,8 @@ package wikitext
 
 import "bytes"
 
-// language renders text in a foreign language with the name of the language,
-// {{langx|de|Wort}} or {{lang-de|Wort}}, and an optional transliteration and
-// translation.
+// language renders {{langx|de|Wort|lit=word}} as "German: Wort, lit. 'word'",
+// and {{lang-de|Wort}} as "German: Wort". A transliteration is rendered too.
 func (s *Scanner) language(t template, args []argument) {
 	n, name := t.n, languageNames[t.text]
 	if t.text == "" {
@@ -45,14 +44,15 @@ func (s *Scanner) language(t template, args []argument) {
 	s.affixed(", lit. '", meaning, "'")
 }
 
-// chineseParts are the arguments of {{zh}} in their order, with their labels.
+// chineseParts are the arguments of {{zh}} in the order in which they are
+// written, with the labels before them.
 var chineseParts = []struct{ key, label string }{
 	{"c", "Chinese: "}, {"s", "simplified Chinese: "}, {"t", "traditional Chinese: "}, {"p", "pinyin: "},
 	{"hp", "pinyin: "}, {"w", "Wade–Giles: "}, {"j", "Jyutping: "}, {"cy", "Cantonese Yale: "},
 	{"poj", "Pe̍h-ōe-jī: "}, {"l", "lit. "},
 }
 
-// chinese renders {{zh|c=…|p=…}}.
+// chinese renders {{zh|c=中|p=zhong}} as "Chinese: 中; pinyin: zhong".
 func (s *Scanner) chinese(args []argument) {
 	labels := s.named(args, "labels").empty() || s.is(args, "labels")
 	written := false
@@ -75,8 +75,8 @@ func (s *Scanner) chinese(args []argument) {
 	}
 }
 
-// japanese renders {{nihongo|name|kanji|rōmaji|extra}}: the name, then the
-// others in parentheses. With n = 3 ({{nihongo3}}) the rōmaji comes first.
+// japanese renders {{nihongo|Tokyo|東京|Tōkyō|capital}} as "Tokyo (東京, Tōkyō,
+// capital)". With t.n = 3, {{nihongo3|Tokyo|東京|Tōkyō}} is "Tōkyō (東京, Tokyo)".
 func (s *Scanner) japanese(t template, args []argument) {
 	name, kanji, roman := s.arg(args, 1), s.arg(args, 2), s.arg(args, 3)
 	extra := s.arg(args, 4)
@@ -104,7 +104,7 @@ func (s *Scanner) japanese(t template, args []argument) {
 		} else {
 			s.str(" (")
 		}
-		s.removed() // some pages write ", lit. x" if there are no kanji
+		s.removed() // an argument may begin with ", ": drop it at the start
 		s.put(p)
 		written = true
 	}
@@ -118,11 +118,12 @@ func (s *Scanner) japanese(t template, args []argument) {
 	s.affixed(" ", after, "")
 }
 
-// koreanParts are the arguments of {{korean}} in their order.
+// koreanParts are the names of the arguments of {{korean}} in the order in
+// which they are written.
 var koreanParts = []string{"hangul", "hanja", "rr", "mr"}
 
-// korean renders {{korean|hangul=…|hanja=…|rr=…|mr=…}}, also with positional
-// arguments.
+// korean renders {{korean|hangul=가|hanja=家|rr=ga}} as "가; 家; ga". The arguments
+// may also be positional.
 func (s *Scanner) korean(args []argument) {
 	written := false
 	for n, key := range koreanParts {
@@ -141,8 +142,8 @@ func (s *Scanner) korean(args []argument) {
 	}
 }
 
-// era renders {{bd|1900年|1月1日|1980年|2月2日}}: birth and death in
-// parentheses.
+// era renders {{bd|1900年|1月1日|1980年|2月2日}} as "（1900年1月1日－1980年2月2日）": dates of
+// birth and death.
 func (s *Scanner) era(args []argument) {
 	s.str("（")
 	s.put(s.arg(args, 1))
@@ -153,8 +154,9 @@ func (s *Scanner) era(args []argument) {
 	s.str("）")
 }
 
-// sound renders a pronunciation, except in parentheses, where it interrupts the
-// sentence. With n = 2 a language code may come first: {{IPA|fr|mo}}.
+// sound renders a pronunciation: {{IPA|mo}} as "mo". In parentheses, where it
+// interrupts the sentence, it is dropped. With t.n = 2 a language code may come
+// first: {{IPA|fr|mo}}.
 func (s *Scanner) sound(t template, args []argument) {
 	if s.inParentheses() {
 		return
@@ -173,8 +175,8 @@ func (s *Scanner) isLanguage(p span) bool {
 	return languageName(s.bytes(p)) != ""
 }
 
-// languageName returns the English name of a language by its code, which may
-// have a script or country (sr-Latn); "" if unknown.
+// languageName returns the English name of the language with an ISO 639 code,
+// to which a script or country may be added (sr-Latn); "" if unknown.
 func languageName(code []byte) string {
 	if name := languageNames[string(code)]; name != "" {
 		return name

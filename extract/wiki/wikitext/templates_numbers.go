@@ -6,10 +6,11 @@ import (
 	"strconv"
 )
 
-// convert renders {{convert|93|m|ft}} as the given quantity with its unit,
-// without the conversion. Ranges ({{convert|5|to|10|km}}) and compound
-// quantities ({{convert|5|ft|10|in}}) have several values. Words before or after
-// the unit (adj=pre, adj=mid) are the argument after the target unit.
+// convert renders {{convert|93|m|ft}} as "93 m": the given quantity without the
+// conversion. A range or compound quantity has several values:
+// {{convert|5|to|10|km|mi}} is "5 to 10 km", {{convert|5|ft|10|in|m}} is "5 ft
+// 10 in". Words before or after the unit (adj=pre, adj=mid) are the argument
+// after the target unit.
 func (s *Scanner) convert(args []argument) {
 	adjective := string(s.bytes(s.named(args, "adj", "disp")))
 	grouped := string(s.bytes(s.named(args, "comma"))) != "off"
@@ -41,21 +42,23 @@ func (s *Scanner) convert(args []argument) {
 	}
 }
 
-// continues reports whether another value with a smaller unit follows value n.
+// continues reports whether the value in argument n and its unit are followed
+// by another value with a smaller unit: 5 ft, then 10 in.
 func (s *Scanner) continues(args []argument, n int) bool {
 	next := s.bytes(s.arg(args, n+2))
 	return len(next) > 0 && next[0] >= '0' && next[0] <= '9' &&
 		slices.Contains(smaller[string(s.bytes(s.arg(args, n+1)))], string(s.bytes(s.arg(args, n+3))))
 }
 
-// smaller are the units that may follow a unit in a compound quantity.
+// smaller maps a unit to the smaller units that may follow it in a compound
+// quantity.
 var smaller = map[string][]string{
 	"ft": {"in"}, "foot": {"in", "inch"}, "yd": {"ft"}, "lb": {"oz"}, "st": {"lb"}, "stlb": {"lb"}, "LT": {"cwt", "lb"}, "ST": {"lb"},
 	"mi": {"yd", "ft", "furlong", "chain"}, "mile": {"chain", "yard", "furlong"}, "furlong": {"chain"}, "chain": {"link"}, "hand": {"in"},
 	"m": {"cm"}, "km": {"m"}, "nmi": {"yd"}, "deg": {"arcmin"}, "USgal": {"USqt"}, "bsh": {"pk"},
 }
 
-// ranges are the words between two values, and their renderings.
+// ranges maps the words that may join two values to their renderings.
 var ranges = map[string]string{
 	"to": " to ", "-": "–", "–": "–", "and": " and ", "or": " or ", "by": " by ", "x": " by ", "xx": " × ", "×": " × ",
 	"*": " × ", "+/-": " ± ", "±": " ± ", "to(-)": " to ", "and(-)": " and ", "to about": " to about ", "/": "/",
@@ -63,8 +66,9 @@ var ranges = map[string]string{
 	"et": " et ", "à": " à ", "bis": " bis ", "und": " und ", "до": " до ",
 }
 
-// quantity renders a value and reports whether it is not empty. Digits of a
-// plain number are grouped; "1+1/2" becomes "1 1/2".
+// quantity renders a value, with digits of a plain number grouped if grouped is
+// true, and "1+1/2" as "1 1/2". It reports whether the value renders to any
+// text.
 func (s *Scanner) quantity(p span, grouped bool) (shown bool) {
 	text, mark := s.capture(p)
 	shown = len(text) > 0
@@ -85,8 +89,9 @@ func (s *Scanner) quantity(p span, grouped bool) (shown bool) {
 	return shown
 }
 
-// unit renders the symbol for the code of a unit: from the table, or else the
-// code with superscript powers. "e6acre" are million acres.
+// unit renders the code of a unit as its symbol, "km2" as "km²". A code that is
+// not in the table is shown itself. A prefix may mean a power of ten: "e6acre"
+// is "million acres".
 func (s *Scanner) unit(p span) {
 	code := s.bytes(p)
 	for _, m := range multiples {
@@ -117,7 +122,8 @@ func (s *Scanner) unit(p span) {
 	s.release(mark)
 }
 
-// singular corrects "1 acres", just written, to "1 acre".
+// singular changes the plural of a unit that was just written, "acres", to the
+// singular if the quantity is 1.
 func (s *Scanner) singular(quantity span) {
 	if string(s.bytes(quantity)) != "1" {
 		return
@@ -135,7 +141,8 @@ var multiples = []struct{ code, word string }{
 	{"e3", "thousand "}, {"e6", "million "}, {"e9", "billion "}, {"e12", "trillion "},
 }
 
-// fraction renders {{frac|1|2}}, {{frac|3|1|4}} and {{frac|2}}.
+// fraction renders {{frac|1|2}} as "1/2", {{frac|3|1|4}} as "3 1/4" and
+// {{frac|2}} as "1/2".
 func (s *Scanner) fraction(args []argument) {
 	a, b, c := s.arg(args, 1), s.arg(args, 2), s.arg(args, 3)
 	switch {
@@ -151,7 +158,8 @@ func (s *Scanner) fraction(args []argument) {
 	s.affixed("/", b, "")
 }
 
-// parseNumber returns the value of a number of at most nine digits.
+// parseNumber parses a number of one to nine digits; ok is false for any other
+// text.
 func parseNumber(b []byte) (v int, ok bool) {
 	if len(b) == 0 || len(b) > 9 {
 		return 0, false
@@ -165,13 +173,13 @@ func parseNumber(b []byte) (v int, ok bool) {
 	return v, true
 }
 
-// decimal writes a number.
+// decimal writes v in decimal digits.
 func (s *Scanner) decimal(v int) {
 	var buf [20]byte
 	s.text(strconv.AppendInt(buf[:0], int64(v), 10))
 }
 
-// circa renders {{circa|1350|1400}}: "c. 1350 – c. 1400".
+// circa renders {{circa|1350|1400}} as "c. 1350 – c. 1400".
 func (s *Scanner) circa(t template, args []argument) {
 	s.str(t.text)
 	s.put(s.arg(args, 1))
@@ -181,7 +189,8 @@ func (s *Scanner) circa(t template, args []argument) {
 	}
 }
 
-// height renders {{height|ft=5|in=10}} and {{height|m=1.78}}.
+// height renders {{height|ft=5|in=10}} as "5 ft 10 in" and {{height|m=1.78}} as
+// "1.78 m".
 func (s *Scanner) height(args []argument) {
 	for _, key := range []string{"m", "cm"} {
 		if p := s.named(args, key); !p.empty() {

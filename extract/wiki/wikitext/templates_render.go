@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// An op is a way to render a template. The table of templates refers to ops instead
-// of functions, so that it consists of data.
+// An op is a way to render a template. The table of templates has ops and not
+// functions, so that it consists of data. In the comments, text and n are
+// fields of [template].
 type op uint8
 
 const (
 	opDrop      op = iota
 	opText         // the text
-	opArg          // the text, positional argument n
-	opArgAfter     // positional argument n, the text
+	opArg          // the text, then positional argument n
+	opArgAfter     // positional argument n, then the text
 	opQuoted       // positional argument n between the halves of the text
 	opLast         // the last positional argument
 	opLastOf       // the last of the first n positional arguments that is not empty
@@ -27,13 +28,13 @@ const (
 	opNumber       // positional argument n with grouped digits
 	opValue        // {{val}}
 	opFraction     // {{frac}}
-	opLang         // {{langx}}, {{lang-xx}}: language and text
+	opLang         // {{langx}}, {{lang-xx}}: the language, then text in it
 	opZh           // {{zh}}
 	opJapanese     // {{nihongo}}
 	opKorean       // {{korean}}
 	opDate         // year, month, day from argument n on
 	opAsOf         // {{as of}}
-	opCirca        // {{circa}}: the text before each argument
+	opCirca        // {{circa}}: the text, "c. ", before each argument
 	opAge          // {{age}} between two dates
 	opCountry      // {{flag}}
 	opShip         // {{ship}}, {{USS}}
@@ -46,8 +47,8 @@ const (
 	opSic          // {{sic}}
 	opTranslit     // {{transl}}
 	opEra          // {{bd}}: birth and death
-	opCentury      // {{s|XIX|e}} of the French Wikipedia, the text at the end
-	opGiven        // the name of the template as in the source
+	opCentury      // {{s|XIX|e}} of the French Wikipedia, then the text
+	opGiven        // the name of the template, as it stands in the source
 	opPair         // positional arguments n and n + 1, if given, after and around the halves of the text
 	opAbsolute     // {{abs}}
 	opOldStyle     // {{OldStyleDate}}
@@ -58,26 +59,27 @@ const (
 	opNuclide      // {{nuclide}}
 	opStacked      // {{su}}
 	opBraKet       // {{bra-ket}}
-	opAmount       // {{INRConvert}}: the text, positional argument n, its multiple
+	opAmount       // {{INRConvert}}: the text, positional argument n, "million"
 	opSterling     // {{£sd}}
 	opGauge        // {{track gauge}}
 	opListing      // {{listing}}: a place of Wikivoyage
 	opMeasure      // {{unité}}
 	opIncise       // {{incise}}
 	opEtCetera     // {{etc.}}
-	opEraName      // {{BC}}: the text, before or behind positional argument 1
+	opEraName      // {{BC}}, {{AD}}: positional argument 1 and the text
 	opVariable     // a variable of MediaWiki: function n
 )
 
-// A template describes how to render a template: an op with a text and the number of
-// an argument.
+// A template describes how a template is rendered: op says how text and n are
+// used.
 type template struct {
 	op   op
 	text string
 	n    int
 }
 
-// render renders a known template.
+// render renders a template that has an entry in the table. args[0] is its
+// name.
 func (s *Scanner) render(t template, args []argument) {
 	switch t.op {
 	case opText:
@@ -112,8 +114,8 @@ func (s *Scanner) render(t template, args []argument) {
 	}
 }
 
-// renderSpecial continues render with the ops that have a function of their own.
-// It is long because it is a table.
+// renderSpecial renders a template whose op has a function of its own. It is
+// long because it is a table.
 func (s *Scanner) renderSpecial(t template, args []argument) {
 	switch t.op {
 	case opConvert:
@@ -181,7 +183,7 @@ func (s *Scanner) renderSpecial(t template, args []argument) {
 	}
 }
 
-// renderRare continues renderSpecial with rarely used ops.
+// renderRare renders a template with one of the rarely used ops.
 func (s *Scanner) renderRare(t template, args []argument) {
 	switch t.op {
 	case opAthlete:
@@ -213,8 +215,8 @@ func (s *Scanner) renderRare(t template, args []argument) {
 	}
 }
 
-// spaced writes a text that may begin with a space; it writes no second space
-// after one.
+// spaced writes a text, but not its leading space if the output ends with a
+// space.
 func (s *Scanner) spaced(text string) {
 	if n := len(s.out); text[0] == ' ' && n > s.line && s.out[n-1] == ' ' {
 		text = text[1:]
@@ -222,7 +224,8 @@ func (s *Scanner) spaced(text string) {
 	s.str(text)
 }
 
-// affixed renders an argument between two strings, or nothing if it is empty.
+// affixed renders an argument between two strings. It writes nothing if the
+// argument is empty.
 func (s *Scanner) affixed(before string, p span, after string) {
 	if p.empty() {
 		return
@@ -232,15 +235,17 @@ func (s *Scanner) affixed(before string, p span, after string) {
 	s.str(after)
 }
 
-// pair renders two arguments; the second may be missing.
+// pair renders two arguments, t.n and t.n+1, of which the second may be
+// missing. t.text is the string before the first, "|", and the string before
+// the second.
 func (s *Scanner) pair(t template, args []argument) {
 	before, between, _ := strings.Cut(t.text, "|")
 	s.affixed(before, s.arg(args, t.n), "")
 	s.affixed(between, s.arg(args, t.n+1), "")
 }
 
-// lastArgument returns the last non-empty positional argument; of the first n
-// ones if n > 0.
+// lastArgument returns the last non-empty positional argument. If n > 0, only
+// the first n count.
 func (s *Scanner) lastArgument(args []argument, n int) span {
 	last := span{}
 	for place, value := range positional(args) {
@@ -254,7 +259,8 @@ func (s *Scanner) lastArgument(args []argument, n int) span {
 	return last
 }
 
-// joined renders the positional arguments from n on with a text between them.
+// joined renders the non-empty positional arguments from number n on, with a
+// string between them.
 func (s *Scanner) joined(args []argument, n int, between string) {
 	written := false
 	for place, value := range positional(args) {
@@ -269,7 +275,8 @@ func (s *Scanner) joined(args []argument, n int, between string) {
 	}
 }
 
-// quotation renders an argument with whole lines: quotations, lists, poems.
+// quotation renders an argument that consists of whole lines: a quotation, list
+// or poem.
 func (s *Scanner) quotation(t template, args []argument) {
 	p := s.named(args, "text", "quote", "content", "1")
 	if p.empty() {
@@ -278,7 +285,7 @@ func (s *Scanner) quotation(t template, args []argument) {
 	s.lines(p)
 }
 
-// lines renders an argument as lines of their own.
+// lines renders an argument as output lines of its own.
 func (s *Scanner) lines(p span) {
 	if p.empty() {
 		return
@@ -300,7 +307,8 @@ func (s *Scanner) lines(p span) {
 	s.quotes, s.soft, s.near = quotes, soft, near
 }
 
-// items renders positional arguments, each on a line of its own.
+// items renders the positional arguments from number n on, each on lines of its
+// own.
 func (s *Scanner) items(args []argument, n int) {
 	for place, value := range positional(args) {
 		if place >= n {
@@ -309,11 +317,12 @@ func (s *Scanner) items(args []argument, n int) {
 	}
 }
 
-// parenthesisReach is the number of bytes in which inParentheses searches back
-// for an open parenthesis.
+// parenthesisReach is how many bytes inParentheses searches back for a
+// parenthesis.
 const parenthesisReach = 256
 
-// inParentheses reports whether a parenthesis is open on the output line.
+// inParentheses reports whether a parenthesis is open at the end of the output
+// line.
 func (s *Scanner) inParentheses() bool {
 	tail := s.out[s.line:]
 	tail = tail[max(0, len(tail)-parenthesisReach):]

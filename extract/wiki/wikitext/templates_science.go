@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// value renders {{val|12345|0.5|e=6|u=km}}: a number or range of numbers, its
-// uncertainty, a power of ten and a unit.
+// value renders {{val|12345|0.5|e=6|u=km}} as "12,345±0.5×106 km": a number or
+// a range of numbers, an uncertainty, a power of ten and a unit. Superscripts
+// are not marked.
 func (s *Scanner) value(args []argument) {
 	s.put(s.named(args, "p"))
 	first := s.arg(args, 1)
@@ -39,7 +40,8 @@ func (s *Scanner) value(args []argument) {
 	s.put(s.named(args, "s"))
 }
 
-// uncertainty renders "±0.5", "+0.1 −0.2" or digits in parentheses.
+// uncertainty renders the uncertainty of a value: "±0.5", "+0.1 −0.2" if low is
+// given, or high itself if it is in parentheses.
 func (s *Scanner) uncertainty(high, low span) {
 	switch b := s.bytes(high); {
 	case !low.empty():
@@ -61,7 +63,7 @@ func (s *Scanner) signed(p span) {
 	s.number(p)
 }
 
-// unsigned returns an argument without its sign.
+// unsigned returns the span of a number without its sign.
 func (s *Scanner) unsigned(p span) span {
 	for _, sign := range []string{"+", "-", "−"} {
 		if b := s.bytes(p); len(b) > len(sign) && string(b[:len(sign)]) == sign {
@@ -72,7 +74,7 @@ func (s *Scanner) unsigned(p span) span {
 	return p
 }
 
-// nuclide renders {{nuclide|U|235}} and {{nuclide|uranium|235}}: 235U.
+// nuclide renders {{nuclide|U|235}} and {{nuclide|uranium|235}} as "235U".
 func (s *Scanner) nuclide(args []argument) {
 	name := s.arg(args, 1)
 	s.put(s.arg(args, 2))
@@ -83,8 +85,8 @@ func (s *Scanner) nuclide(args []argument) {
 	s.put(name)
 }
 
-// elementSymbols are the symbols of the chemical elements (IUPAC) by their
-// English names.
+// elementSymbols maps the English names of the chemical elements to their
+// symbols (IUPAC).
 var elementSymbols = buildElementSymbols("hydrogen H helium He lithium Li beryllium Be boron B carbon C nitrogen N oxygen O fluorine F neon Ne " +
 	"sodium Na magnesium Mg aluminium Al aluminum Al silicon Si phosphorus P sulfur S sulphur S chlorine Cl argon Ar potassium K calcium Ca " +
 	"scandium Sc titanium Ti vanadium V chromium Cr manganese Mn iron Fe cobalt Co nickel Ni copper Cu zinc Zn gallium Ga germanium Ge " +
@@ -106,7 +108,7 @@ func buildElementSymbols(list string) map[string]string {
 	return m
 }
 
-// stacked renders {{su|p=2|b=3}}: the superscript, then the subscript.
+// stacked renders {{su|p=2|b=3}}, a superscript above a subscript, as "2 3".
 func (s *Scanner) stacked(args []argument) {
 	above, below := s.named(args, "p"), s.named(args, "b")
 	s.put(above)
@@ -116,8 +118,8 @@ func (s *Scanner) stacked(args []argument) {
 	s.put(below)
 }
 
-// braKet renders {{bra-ket|x|y}} as ⟨x|y⟩; with n = 1 only the second half:
-// {{ket|y}} as |y⟩.
+// braKet renders {{bra-ket|x|y}} as "⟨x|y⟩" and, with t.n = 1, {{ket|y}} as
+// "|y⟩".
 func (s *Scanner) braKet(t template, args []argument) {
 	if t.n == 1 {
 		s.affixed("|", s.arg(args, 1), "⟩")
@@ -127,13 +129,15 @@ func (s *Scanner) braKet(t template, args []argument) {
 	s.affixed("", s.arg(args, 2), "⟩")
 }
 
-// amountWords are the words of {{INRConvert}} and {{FXConvert}} for powers of ten.
+// amountWords maps the codes for powers of ten in {{INRConvert}} and
+// {{FXConvert}} to words.
 var amountWords = map[string]string{
 	"k": " thousand", "m": " million", "b": " billion", "t": " trillion", "l": " lakh", "c": " crore", "lc": " lakh crore",
 }
 
-// amount renders an amount of money with the multiple in argument n + 1, without
-// the conversion to another currency.
+// amount renders an amount of money without its conversion to another currency:
+// {{INRConvert|5|c}} as "₹5 crore". The code for the power of ten is argument
+// t.n+1.
 func (s *Scanner) amount(t template, args []argument) {
 	p := s.arg(args, t.n)
 	if p.empty() {
@@ -144,7 +148,7 @@ func (s *Scanner) amount(t template, args []argument) {
 	s.str(amountWords[string(s.bytes(s.arg(args, t.n+1)))])
 }
 
-// sterling renders {{£sd|l=5|s=6|d=7}}: £5 6s 7d.
+// sterling renders {{£sd|l=5|s=6|d=7}} as "£5 6s 7d".
 func (s *Scanner) sterling(args []argument) {
 	between := ""
 	for _, part := range []struct{ key, before, after string }{{"l", "£", ""}, {"s", "", "s"}, {"d", "", "d"}} {
@@ -155,8 +159,9 @@ func (s *Scanner) sterling(args []argument) {
 	}
 }
 
-// gauge renders {{track gauge|1435mm}}: the number with grouped digits and its
-// unit. A named gauge is rendered as its size.
+// gauge renders {{track gauge|1435mm}} as "1,435 mm" and {{track
+// gauge|4ft8.5in}} as "4 ft 8.5 in". The name of a gauge, such as "standard",
+// is rendered as its size.
 func (s *Scanner) gauge(args []argument) {
 	p := s.arg(args, 1)
 	code := s.bytes(p)
@@ -184,7 +189,7 @@ func (s *Scanner) gauge(args []argument) {
 	s.put(p)
 }
 
-// gaugeNames are the named gauges of {{track gauge}}.
+// gaugeNames maps the names of gauges in {{track gauge}} to sizes.
 var gaugeNames = map[string]string{
 	"standard": "1,435 mm", "sg": "1,435 mm", "ussg": "4 ft 8 1/2 in", "uksg": "4 ft 8 1/2 in", "metre": "1,000 mm", "meter": "1,000 mm",
 	"cape": "1,067 mm", "jp": "1,067 mm", "russian": "1,520 mm", "ru": "1,520 mm", "iberian": "1,668 mm", "irish": "5 ft 3 in",

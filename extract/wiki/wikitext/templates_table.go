@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// templateNames lists the templates that are part of sentences, with their
-// folded names and redirects separated by bars. They were selected by their
-// frequency in running text of real dumps and are rendered as their
-// documentation on the wikis says.
+// templateNames lists the templates that may be part of a sentence and how each
+// is rendered. names are their names and redirects in lower case, separated by
+// bars. They were selected by their frequency in running text of real dumps and
+// are rendered as their documentation on the wikis says.
 var templateNames = []struct {
 	template
 	names string
@@ -323,8 +323,8 @@ var templateNames = []struct {
 	{template{op: opDrop}, dropNames},
 }
 
-// dropNames are known templates without text of a sentence: footnotes, notices,
-// boxes, marks.
+// dropNames are the names of known templates that are dropped, because they are
+// not part of a sentence: footnotes, notices, boxes, marks.
 const dropNames = "citation needed|cn|,|exp,|virgule|article détaillé|articles détaillés|article connexe|voir homonymes|confusion|arbre généalogique|écrit|en langue|anglais|latin|disambiguation|chart|familytree|clade|more footnotes|no footnotes|noteta|出典の明記|要出典|主條目|efn2|refnest|vr|fact|cn-span|clarify|when|who|which|where|why|whom|vague|dubious|disputed inline|failed verification|verify source|page needed|" +
 	"rp|sfn|sfnp|sfnm|sfnref|efn|efn-ua|efn-lr|efn-la|efn-ur|refn|r|ref|ref label|note label|note|notetag|harv|harvnb|harvp|harvcol|harvcolnb|snf|sfn2|" +
 	"reflist|references|refbegin|refend|notelist|notelist-ua|notelist-la|notelist-lr|notefoot|refs|listaref|ref-list|références|réflist|referenties|portal|portal bar|portal-inline|" +
@@ -343,7 +343,8 @@ const dropNames = "citation needed|cn|,|exp,|virgule|article détaillé|articles
 	"circular reference|primary source inline|primary source|importance inline|non-primary source needed|full citation needed|full|specify|time needed|year needed|ambiguous|contradict-inline|inconsistent|disputed|disputed-inline|fv|check|attribution needed|update after|clarification needed|improve source|self-published inline|self-published source|lead too short|multiple issues|" +
 	"inflation-year|inflation-fn|to usd|currentyear|currentday|currentmonthname|webcite|cite|dead|0|00|000|ndash space|hr|rule|white|party color|color box|legend0|family name hatnote|ребус"
 
-// templatePrefixes are families of templates whose names begin alike.
+// templatePrefixes lists the families of templates whose names have the same
+// prefix, and how each family is rendered.
 var templatePrefixes = []struct {
 	prefix string
 	template
@@ -385,10 +386,16 @@ func buildTemplates() map[string]template {
 	return m
 }
 
-// byShape returns the template for a name of a certain form: "XIXe siècle" and
-// "2e" of the French Wikipedia show their own names, "enS" of the German one is
-// text in a language, "FRA" is a country.
-func byShape(name, given []byte) (template, bool) {
+// byShape returns how to render a template whose name has a certain form; ok is
+// false if it has none of these forms:
+//
+//   - "XIXe siècle" and "2e" of the French Wikipedia, and "旧暦11月" of the
+//     Japanese one, are shown themselves.
+//   - "enS" of the German Wikipedia shows its argument, which is text in a
+//     language.
+//   - "FRA" is shown as the name of the country.
+//   - "bird-stub" is dropped.
+func byShape(name, given []byte) (t template, ok bool) {
 	switch {
 	case len(name) < 32 && (bytes.HasSuffix(name, []byte(" siècle")) || bytes.HasSuffix(name, []byte(" siècle av. j.-c."))), isOrdinal(given), isOldMonth(name):
 		return template{op: opGiven}, true
@@ -406,16 +413,16 @@ func byShape(name, given []byte) (template, bool) {
 
 var frenchMonths = makeSet("janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre", "octobre", "novembre", "décembre")
 
-// isOldMonth reports whether a name is a month of the old Japanese calendar:
-// 旧暦11月.
+// isOldMonth reports whether name is a month of the old Japanese calendar, such
+// as 旧暦11月.
 func isOldMonth(name []byte) bool {
 	month, ok := bytes.CutPrefix(name, []byte("旧暦"))
 	month, behind := bytes.CutSuffix(month, []byte("月"))
 	return ok && behind && len(month) < 8
 }
 
-// isOrdinal reports whether b is a number, in digits or Roman numerals, with an
-// ordinal ending: "2e", "XIVe", "Ier"; a French month may follow: "1er mars".
+// isOrdinal reports whether b is a French ordinal number in digits or Roman
+// numerals ("2e", "XIVe", "Ier"), with an optional month ("1er mars").
 func isOrdinal(b []byte) bool {
 	b, month, _ := bytes.Cut(b, []byte(" "))
 	if len(month) > 0 && !frenchMonths[string(month)] {

@@ -2,8 +2,9 @@ package wikitext
 
 import "bytes"
 
-// interlanguage renders a link to an article of another wiki: its label, or the
-// title on this wiki.
+// interlanguage renders a link to an article on another wiki as its label or,
+// without a label, as the title on this wiki: {{ill|Anna|de|Anna B.}} as
+// "Anna".
 func (s *Scanner) interlanguage(t template, args []argument) {
 	if p := s.named(args, "lt", "display", "texte", "trans-title", "d"); !p.empty() {
 		s.put(p)
@@ -11,7 +12,7 @@ func (s *Scanner) interlanguage(t template, args []argument) {
 	}
 	p := s.arg(args, t.n)
 	if local := s.arg(args, 3); !local.empty() && t.n == 1 && s.isLanguage(p) && !s.isLanguage(s.arg(args, 2)) {
-		p = local // the older order: language, title there, title here
+		p = local // older order of arguments: language, foreign title, title here
 	}
 	if !p.empty() {
 		s.put(p)
@@ -51,14 +52,14 @@ func (s *Scanner) harvard(args []argument) {
 	s.put(s.arg(args, 1))
 }
 
-// accidentals are the symbols of {{music}}.
+// accidentals maps the arguments of {{music}} to symbols.
 var accidentals = map[string]string{
 	"flat": "♭", "b": "♭", "♭": "♭", "sharp": "♯", "#": "♯", "♯": "♯", "natural": "♮", "n": "♮", "♮": "♮",
 	"doubleflat": "𝄫", "bb": "𝄫", "doublesharp": "𝄪", "##": "𝄪", "x": "𝄪", "dim": "o", "aug": "+", "halfdim": "ø",
 	"delta": "Δ", "major": "Δ", "whole": "𝅝", "half": "𝅗𝅥", "quarter": "♩", "eighth": "♪", "time": "",
 }
 
-// music renders {{music|flat}} and {{music|time|3|4}}.
+// music renders {{music|flat}} as "♭" and {{music|time|3|4}} as "3/4".
 func (s *Scanner) music(args []argument) {
 	name := string(s.bytes(s.arg(args, 1)))
 	if name == "time" {
@@ -69,8 +70,8 @@ func (s *Scanner) music(args []argument) {
 	s.str(accidentals[name])
 }
 
-// sic renders {{sic}}: the quoted words, without the mark "[sic]" and without a
-// "?" or "!" as argument.
+// sic renders {{sic|teh}} as "teh", without the mark "[sic]". It drops
+// {{sic|?}} and {{sic|!}}.
 func (s *Scanner) sic(args []argument) {
 	if p := s.bytes(s.arg(args, 1)); string(p) == "?" || string(p) == "!" {
 		return
@@ -79,7 +80,8 @@ func (s *Scanner) sic(args []argument) {
 	s.put(s.arg(args, 2))
 }
 
-// country renders {{flag|FRA}}: the name beside the flag.
+// country renders {{flag|FRA}} as "France". The argument name=, if given,
+// replaces the name.
 func (s *Scanner) country(args []argument) {
 	if p := s.named(args, "name"); !p.empty() {
 		s.put(p)
@@ -93,9 +95,10 @@ func (s *Scanner) country(args []argument) {
 	s.put(p)
 }
 
-// ship renders {{ship|USS|Enterprise|CVN-65}} or, with the prefix in the text,
-// {{USS|Enterprise|CVN-65}}. The last argument selects the parts to show: the
-// sum of 4 for the prefix, 2 for the name and 1 for the number.
+// ship renders {{ship|USS|Enterprise|CVN-65}} and, with t.text = "USS",
+// {{USS|Enterprise|CVN-65}} as "USS Enterprise (CVN-65)". One more argument
+// selects the parts to show: the sum of 4 for the prefix, 2 for the name and 1
+// for the number.
 func (s *Scanner) ship(t template, args []argument) {
 	n := 1
 	prefix := span{}
@@ -124,15 +127,16 @@ func (s *Scanner) ship(t template, args []argument) {
 	}
 }
 
-// The parts of a ship's name, as bits.
+// The parts of a ship's name, as bits of the last argument of {{ship}}.
 const (
 	shipNumber = 1 << iota
 	shipName
 	shipPrefix
 )
 
-// shipClass renders {{sclass|Nimitz|aircraft carrier}}. The third argument is
-// the format: 0 and 4 omit the type (4 is a noun), 5 is the name alone.
+// shipClass renders {{sclass|Nimitz|aircraft carrier}} as "Nimitz-class
+// aircraft carrier". The third argument is the format: "0" gives
+// "Nimitz-class", "4" gives "Nimitz class", "5" gives "Nimitz".
 func (s *Scanner) shipClass(args []argument) {
 	name := s.arg(args, 1)
 	switch string(s.bytes(s.arg(args, 3))) {
@@ -148,14 +152,15 @@ func (s *Scanner) shipClass(args []argument) {
 	}
 }
 
-// athlete renders {{flagathlete|Name|USA}}: the name and the country's code.
+// athlete renders {{flagathlete|Ann|USA}} as "Ann (USA)".
 func (s *Scanner) athlete(args []argument) {
 	s.put(s.arg(args, 1))
 	s.affixed(" (", s.arg(args, 2), ")")
 }
 
-// verse renders a Bible verse: {{bibleverse|John|3:16}} or
-// {{bibleverse|1|Corinthians|3:16}}, whose first argument may be empty.
+// verse renders {{bibleverse|John|3:16}} as "John 3:16" and
+// {{bibleverse|1|Corinthians|3:16}} as "1 Corinthians 3:16". The number of the
+// book may be empty.
 func (s *Scanner) verse(args []argument) {
 	if book := s.named(args, "book"); !book.empty() {
 		s.put(book)
@@ -172,11 +177,10 @@ func (s *Scanner) verse(args []argument) {
 	s.affixed(" ", s.arg(args, n+1), "")
 }
 
-// century renders the centuries of the French Wikipedia: {{s|XIX|e}},
-// {{sp|XVI|e|au|XVII|e|s}}. Numerals and ordinal endings are separate arguments;
-// words between them are shown as they are. Other wikis use these names for
-// other templates: {{s|text}} strikes text out, {{m|fr|mot}} is a word in a
-// language.
+// century renders the centuries of the French Wikipedia: {{s|XIX|e}} as "XIXe
+// siècle", {{sp|XVI|e|au|XVII|e|s}} as "XVIe au XVIIe siècles". Other wikis use
+// these names for other templates: {{s|text}} strikes text out and is rendered
+// as "text"; {{m|fr|mot}} marks a foreign word and is rendered as "mot".
 func (s *Scanner) century(t template, args []argument) {
 	if first := s.arg(args, 1); !isRoman(s.bytes(first)) && !isDigits(s.bytes(first)) {
 		if s.isLanguage(first) {
@@ -215,8 +219,8 @@ func (s *Scanner) century(t template, args []argument) {
 	}
 }
 
-// ordinalEnding writes the ordinal ending of a numeral that was given without
-// one.
+// ordinalEnding writes the French ordinal ending of a numeral, "er" after I and
+// else "e". It writes nothing if numeral is empty.
 func (s *Scanner) ordinalEnding(numeral []byte) {
 	switch string(numeral) {
 	case "":
@@ -227,8 +231,8 @@ func (s *Scanner) ordinalEnding(numeral []byte) {
 	}
 }
 
-// incise renders {{incise|text}}: the text between dashes. With "stop" the
-// second dash is omitted, because another mark follows.
+// incise renders {{incise|text}} as "– text –" and {{incise|text|stop}}, after
+// which other punctuation follows, as "– text".
 func (s *Scanner) incise(args []argument) {
 	s.affixed("– ", s.arg(args, 1), "")
 	if string(s.bytes(s.arg(args, 2))) != "stop" {
@@ -236,8 +240,8 @@ func (s *Scanner) incise(args []argument) {
 	}
 }
 
-// etCetera renders {{etc.}}. On the French Wikipedia a comma precedes it, except
-// in lists.
+// etCetera renders {{etc.}} as "etc." and on the French Wikipedia as ", etc.",
+// unless its argument virgule is "non".
 func (s *Scanner) etCetera(args []argument) {
 	if s.page.Lang == "fr" && string(s.bytes(s.named(args, "virgule"))) != "non" {
 		s.str(", ")
@@ -260,9 +264,10 @@ func isRoman(b []byte) bool {
 	return len(b) > 0
 }
 
-// lookUp returns the template with a folded name; given is the name as in the
-// source.
-func lookUp(name, given []byte) (template, bool) {
+// lookUp returns how to render the template with the given name; ok is false if
+// it is unknown. name is the name in lower case, given is the name as it stands
+// in the source.
+func lookUp(name, given []byte) (t template, ok bool) {
 	if t, ok := templates[string(name)]; ok {
 		return t, true
 	}
@@ -285,7 +290,9 @@ func lookUp(name, given []byte) (template, bool) {
 	return byShape(name, given)
 }
 
-// listing renders a place of Wikivoyage: its name and its description.
+// listing renders {{listing}}, a place on Wikivoyage, as its name and
+// description: "Inn (Gasthof) Nice." for name=Inn, alt=Gasthof and
+// content=Nice.
 func (s *Scanner) listing(args []argument) {
 	s.put(s.named(args, "name"))
 	s.affixed(" (", s.named(args, "alt"), ")")

@@ -1,6 +1,6 @@
 package wikitext
 
-// units are the codes of {{convert}} whose symbols are not the code itself.
+// units maps the codes of {{convert}} to the symbols or words that are shown.
 var units = map[string]string{
 	"km2": "km²", "sqkm": "km²", "m2": "m²", "sqm": "m²", "cm2": "cm²", "mm2": "mm²", "mi2": "sq mi", "sqmi": "sq mi",
 	"ft2": "sq ft", "sqft": "sq ft", "yd2": "sq yd", "sqyd": "sq yd", "in2": "sq in", "sqin": "sq in", "nmi2": "sq nmi", "sqnmi": "sq nmi",

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// hasVariants reports whether -{…}- is markup in a language, because it is
-// written in several variants (LanguageConverter).
+// hasVariants reports whether -{…}- is markup on a wiki in the given language,
+// because the language is written in several variants (MediaWiki's
+// LanguageConverter).
 func hasVariants(lang string) bool {
 	switch lang {
 	case "zh", "sr", "sh", "kk", "ku", "uz", "crh", "iu", "shi", "tg", "gan", "wuu", "zh-classical", "ban", "tly":
@@ -15,11 +16,14 @@ func hasVariants(lang string) bool {
 	return false
 }
 
-// maxVariant bounds the length of a variant.
+// maxVariant is the maximum length of -{…}- in bytes. Longer text is not
+// markup.
 const maxVariant = 4096
 
-// variantAt renders -{…}-: the first alternative of "zh-hans:x;zh-hant:y", or
-// the text after flags such as "A|".
+// variantAt renders the language variant -{…}- at s.src[i], after writing the
+// plain text s.src[start:i]: the first alternative of "zh-hans:x;zh-hant:y",
+// here "x", or the text after flags such as "A|". It returns the offset after
+// it, or i if there is none.
 func (s *Scanner) variantAt(start, i, e int) (next int) {
 	if i+1 >= e || s.src[i+1] != '{' || i+2 < e && s.src[i+2] == '{' {
 		return i
@@ -43,10 +47,10 @@ func (s *Scanner) variantAt(start, i, e int) (next int) {
 	return to + 2
 }
 
-// A variantFinder finds the end of each "-{" in the page. They may be nested, so all
-// are paired at once, for the first lookup.
+// A variantFinder finds the end of each "-{" in the page. They may be nested,
+// so the first lookup pairs all of them.
 type variantFinder struct {
-	pairs   []span // by start; end = 0: not closed
+	pairs   []span // sorted by start; end = 0: not closed
 	open    []int  // scratch: indices in pairs
 	matched bool
 }
@@ -58,7 +62,7 @@ func (f *variantFinder) reset() {
 	f.pairs, f.matched = f.pairs[:0], false
 }
 
-// match pairs all variants in src.
+// match pairs each "-{" in src with the "}-" that closes it.
 func (f *variantFinder) match(src []byte) {
 	f.matched = true
 	f.open = f.open[:0]
@@ -83,8 +87,8 @@ func (f *variantFinder) match(src []byte) {
 	}
 }
 
-// variantEnd returns the offset of the "}-" that closes the "-{" before i, or
-// -1.
+// variantEnd returns the offset of the "}-" that closes the "-{" that ends at
+// s.src[i], or -1 if it is not closed before e.
 func (s *Scanner) variantEnd(i, e int) int {
 	f := &s.variant
 	if !f.matched {
@@ -98,8 +102,8 @@ func (s *Scanner) variantEnd(i, e int) int {
 	return f.pairs[k].end
 }
 
-// alternative renders the first alternative of "code:text;code:text", or all of
-// any other text.
+// alternative renders the first alternative in s.src[i:e] if it has the form
+// "code:text;code:text", or else all of it.
 func (s *Scanner) alternative(i, e int) {
 	b := s.src[i:e]
 	if semi := bytes.IndexByte(b, ';'); semi >= 0 && len(trimSpace(b[:semi])) == 0 {
@@ -118,8 +122,8 @@ func (s *Scanner) alternative(i, e int) {
 	s.depth = saved
 }
 
-// alternativeEnd returns the end of the first alternative: a semicolon outside
-// of braces and character references.
+// alternativeEnd returns the end of the first alternative in b: the first
+// semicolon that is not inside braces or a character reference.
 func (s *Scanner) alternativeEnd(b []byte) int {
 	open := 0
 	for i := 0; i < len(b); i++ {
@@ -135,10 +139,12 @@ func (s *Scanner) alternativeEnd(b []byte) int {
 	return len(b)
 }
 
-// maxReference is the maximum length of a character reference in bytes.
+// maxReference is the maximum length, in bytes, of a character reference for
+// which endsReference looks.
 const maxReference = 33
 
-// endsReference reports whether a character reference ends with b.
+// endsReference reports whether b ends with a character reference, such as
+// "&amp;".
 func (s *Scanner) endsReference(b []byte) bool {
 	tail := b[max(0, len(b)-maxReference):]
 	k := bytes.LastIndexByte(tail, '&')
@@ -149,8 +155,8 @@ func (s *Scanner) endsReference(b []byte) bool {
 	return ok && ent.next == len(tail)
 }
 
-// isFlags reports whether the text before a bar consists of flags: letters, or
-// codes of variants.
+// isFlags reports whether b, the text before a bar in -{…}-, consists of flags:
+// letters or codes of language variants.
 func isFlags(b []byte) bool {
 	for _, c := range b {
 		if class[c]&classLetter == 0 && c != '-' && c != ';' && !isBlank(c) {

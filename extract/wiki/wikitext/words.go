@@ -6,13 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// The tables have the words of MediaWiki in all languages together: a word of one
-// language is not an ordinary title in another, and pages copied between wikis
-// contain foreign words.
+// The tables have MediaWiki's words of all languages together. A word of one
+// language is hardly ever an ordinary title in another, and pages copied between
+// wikis contain foreign words.
 //
 //go:generate go run ./internal/genwords mediawiki
 
-// A word is the meaning of the part of a link target before the first colon.
+// A word is the meaning of the text before the first colon of a link target,
+// such as "File" or "de".
 type word uint8
 
 const (
@@ -23,10 +24,12 @@ const (
 	wordLanguage      // link to the same page in another language: dropped
 )
 
-// maxWord is the maximum length of the name of a namespace in bytes.
+// maxWord is the maximum length, in bytes, of a namespace, behaviour switch or
+// redirect word.
 const maxWord = 96
 
-// namespaceOf classifies a link's target.
+// namespaceOf returns the meaning of the text before the first colon of a link
+// target. It uses scratch as a buffer.
 func namespaceOf(target []byte, scratch *[]byte) word {
 	k := bytes.IndexByte(target, ':')
 	if k <= 0 || k > maxWord {
@@ -42,8 +45,8 @@ func namespaceOf(target []byte, scratch *[]byte) word {
 	return wordOther
 }
 
-// isShownNamespace reports whether a folded name is the English name of a
-// namespace whose links are shown.
+// isShownNamespace reports whether name is the English name, in lower case, of
+// a namespace to which links are shown.
 func isShownNamespace(name []byte) bool {
 	switch string(name) {
 	case "talk", "user", "user talk", "project", "wikipedia", "template", "help", "special", "mediawiki", "portal", "draft", "module":
@@ -52,8 +55,8 @@ func isShownNamespace(name []byte) bool {
 	return false
 }
 
-// fold converts b to lower case, with spaces for underscores. The result is in
-// scratch.
+// fold returns b in lower case, with spaces for underscores. The result is in
+// scratch and is valid until scratch is used again.
 func fold(scratch *[]byte, b []byte) []byte {
 	out := (*scratch)[:0]
 	for i := 0; i < len(b); {
@@ -82,8 +85,8 @@ func fold(scratch *[]byte, b []byte) []byte {
 	return out
 }
 
-// switchAt returns the length of the behaviour switch at the start of b, such as
-// __NOTOC__, or 0.
+// switchAt returns the length of the behaviour switch with which b begins, such
+// as __NOTOC__; 0 if there is none. It uses scratch as a buffer.
 func switchAt(b []byte, scratch *[]byte) int {
 	if len(b) < 5 || b[1] != '_' || b[2] == '_' {
 		return 0
@@ -95,8 +98,9 @@ func switchAt(b []byte, scratch *[]byte) int {
 	return k + 4
 }
 
-// IsRedirect reports whether a page is a redirect, in any language: "#", a
-// redirect word, an optional colon, a link.
+// IsRedirect reports whether the page with the wikitext src is a redirect. A
+// redirect begins with "#", the word for redirect in any language, an optional
+// colon, and a link.
 func IsRedirect(src []byte) bool {
 	b := bytes.TrimLeft(src[:min(len(src), 1024)], " \t\r\n")
 	switch {
@@ -126,8 +130,8 @@ func IsRedirect(src []byte) bool {
 	return redirectWords[string(fold(&buf, b[:k]))]
 }
 
-// backMatter are the headings of sections that close an article and hold no
-// prose, in the languages of the largest Wikipedias, folded.
+// backMatter are the headings, in lower case, of sections at the end of an
+// article that hold no prose, in the languages of the largest Wikipedias.
 var backMatter = makeSet(
 	// en
 	"references", "external links", "external link", "see also", "further reading", "notes", "notes and references",
@@ -177,7 +181,8 @@ func makeSet(words ...string) map[string]bool {
 	return m
 }
 
-// maxHeading is the longest heading compared with the table, in bytes.
+// maxHeading is the maximum length, in bytes, of a heading that is looked up in
+// backMatter.
 const maxHeading = 64
 
 func isBackMatter(heading []byte, scratch *[]byte) bool {

@@ -2,8 +2,8 @@
 
 package wikitext
 
-// namespaceWords are the names of the namespaces whose links are no text, in
-// every language of MediaWiki, folded.
+// namespaceWords are the names, in lower case and in every language of MediaWiki,
+// of the namespaces for files and categories.
 var namespaceWords = map[string]word{
 	"aafbeilding":        wordFile,
 	"abdeeling":          wordCategory,
@@ -671,7 +671,7 @@ var namespaceWords = map[string]word{
 	"𐍆𐌴𐌹𐌻𐌰":       wordFile,
 }
 
-// redirectWords are the words that begin a redirect, without "#", folded.
+// redirectWords are the words that begin a redirect, without "#", in lower case.
 var redirectWords = map[string]bool{
 	"aanstuur":              true,
 	"adkas":                 true,
@@ -832,7 +832,7 @@ var redirectWords = map[string]bool{
 	"넘겨주기":             true,
 }
 
-// switchWords are the behaviour switches, without underscores at their ends, folded.
+// switchWords are the names of the behaviour switches, in lower case, without __.
 var switchWords = map[string]bool{
 	"aabaw":                            true,
 	"abschnitte nicht bearbeiten":      true,
@@ -2001,7 +2001,7 @@ var switchWords = map[string]bool{
 	"＿＿目次＿＿":                        true,
 }
 
-// languageCodes are the prefixes of links to the same page in other languages.
+// languageCodes are the language codes before the colon in links to the same page in other languages.
 var languageCodes = map[string]bool{
 	"aa":           true,
 	"ab":           true,
