@@ -10,7 +10,7 @@ type Document struct {
 	ID     string // stable: "enwiki:12", "books:pride.txt", "text:<sha256>"
 	Title  string // may be empty
 	Text   string
-	Source string // base name of the file it was made from: "enwiki-latest.xml.bz2"
+	Source string // base name of the source file: "enwiki-latest.xml.bz2"
 	Lang   string // BCP 47 code of the language, "" if unknown
 }
 
@@ -26,7 +26,7 @@ const (
 	RejectDisambiguation Reject = "disambiguation" // a disambiguation page
 	RejectEmpty          Reject = "empty"          // no text, before or after extraction
 	RejectTooLarge       Reject = "too-large"      // page over 16 MiB of wikitext, or document over 64 MiB of text
-	RejectTooShort       Reject = "too-short"      // below the minimum length asked for
+	RejectTooShort       Reject = "too-short"      // shorter than the option for the minimum length
 	RejectMalformed      Reject = "malformed"      // no title or ID, or broken XML
 	RejectUnterminated   Reject = "unterminated"   // a page without </page>
 	RejectDeleted        Reject = "deleted"        // text suppressed in the dump
@@ -34,7 +34,8 @@ const (
 	RejectEncoding       Reject = "encoding"       // text in an unknown encoding
 )
 
-// Limits in bytes. Anything larger is rejected without holding it in memory.
+// Limits in bytes. A larger page or document is rejected without holding it in
+// memory.
 const (
 	MaxPageBytes     = 16 << 20 // wikitext of a page
 	MaxDocumentBytes = 64 << 20 // text of a document

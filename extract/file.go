@@ -11,16 +11,16 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A documents file is a sequence of zstd frames, each holding whole documents
-// as JSON lines, and after them the seek table of the zstd seekable format in
-// a skippable frame, so that every zstd tool reads the file and every reader
-// of seekable files finds its frames:
+// A documents file is a sequence of zstd frames, each of which holds whole
+// documents as JSON lines. The seek table of the zstd seekable format follows in
+// a skippable frame. So every zstd tool can decompress the file, and every reader
+// of the seekable format can find the frames:
 //
 //	frame 0 │ frame 1 │ … │ 0x184D2A5E, size │ entries │ frame count, 0, 0x8F92EAB1
 //
-// An entry is the compressed and the decompressed size of a frame, 32 bits
-// each, little endian. A frame is called a block, the unit that is assigned to
-// shards.
+// An entry is the compressed and the decompressed size of a frame, 32 bits each,
+// little endian. A frame is called a block; blocks are the units that are
+// assigned to shards.
 const (
 	skippableMagic = 0x184D2A5E
 	seekableMagic  = 0x8F92EAB1
@@ -33,7 +33,7 @@ var ErrCorrupt = failure.Damaged("corrupt documents file")
 
 // A CorruptError locates corrupt data in a documents file.
 type CorruptError struct {
-	Offset int64  // of the frame
+	Offset int64  // of the corrupt block, in bytes
 	Reason string // e.g. "file ends inside the block"
 }
 
@@ -44,7 +44,8 @@ func (e *CorruptError) Error() string {
 // Unwrap returns [ErrCorrupt].
 func (e *CorruptError) Unwrap() error { return ErrCorrupt }
 
-// A Block locates one frame of a documents file.
+// A Block locates one frame of a documents file. All fields but Documents are
+// in bytes.
 type Block struct {
 	Offset    int64 `json:"offset"`     // of the frame in the file
 	Length    int64 `json:"length"`     // of the frame, compressed
@@ -53,8 +54,8 @@ type Block struct {
 	TextBytes int64 `json:"text_bytes"` // of the documents' texts
 }
 
-// BlockBytes returns the text size, in bytes, at which a block is closed. It
-// depends only on the size of the source file, so blocks are the same on every
+// BlockBytes returns how many bytes of text complete a block, for a source file
+// of sourceBytes. It depends on nothing else, so blocks are the same on every
 // machine.
 func BlockBytes(sourceBytes int64) int64 {
 	return min(max(sourceBytes/1024, 16<<10), 256<<10)
@@ -71,8 +72,8 @@ type Writer struct {
 	blocks     []Block
 }
 
-// NewWriter returns a writer of a file whose blocks have up to blockBytes of
-// text. A longer document is a block of its own.
+// NewWriter returns a writer of a documents file to w. Each block has up to
+// blockBytes of text; a longer document is a block of its own.
 func NewWriter(w io.Writer, blockBytes int64) (*Writer, error) {
 	// One goroutine and the fastest level: compression only saves disk space,
 	// and the file is read again soon.
@@ -101,8 +102,8 @@ func (w *Writer) Write(d *Document) error {
 	return nil
 }
 
-// keptBuffer is the maximum size, in bytes, of a buffer that is kept after a
-// large document.
+// keptBuffer is the maximum capacity, in bytes, of a buffer that is kept for
+// reuse.
 const keptBuffer = 4 << 20
 
 func (w *Writer) flush() error {
@@ -150,8 +151,8 @@ func appendSeekTable(dst []byte, blocks []Block) []byte {
 }
 
 // ReadBlocks reads the seek table at the end of a documents file of the given
-// size. The table does not hold the number of documents and the text size of a
-// block: these fields are 0.
+// size in bytes. The table does not have the number of documents and the size
+// of their texts: Documents and TextBytes are 0 in the result.
 func ReadBlocks(r io.ReaderAt, size int64) ([]Block, error) {
 	var footer [seekFooterSize]byte
 	if size < seekFooterSize+8 {
@@ -172,7 +173,7 @@ func ReadBlocks(r io.ReaderAt, size int64) ([]Block, error) {
 	}
 	if int64(len(table)) != 8+n*seekEntrySize+seekFooterSize || le.Uint32(table) != skippableMagic ||
 		int64(le.Uint32(table[4:])) != int64(len(table))-8 || footer[4] != 0 {
-		return nil, &CorruptError{start, "seek table does not fit its footer"}
+		return nil, &CorruptError{start, "seek table does not match its footer"}
 	}
 	blocks := make([]Block, n)
 	offset := int64(0)
@@ -195,7 +196,7 @@ type BlockReader struct {
 	raw   []byte
 }
 
-// NewBlockReader returns a reader. Call [BlockReader.Close] to free its decoder.
+// NewBlockReader returns a reader. Call [BlockReader.Close] to free its memory.
 func NewBlockReader() (*BlockReader, error) {
 	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxMemory(maxBlockRaw))
@@ -205,16 +206,16 @@ func NewBlockReader() (*BlockReader, error) {
 	return &BlockReader{dec: dec}, nil
 }
 
-// maxBlockRaw is the maximum size, in bytes, of the JSON lines of a block: a
-// document of maximum size with every byte in its longest escaped form.
+// maxBlockRaw is the maximum size, in bytes, of the JSON lines of a block: the
+// size of the longest document if JSON escapes every byte in six bytes.
 const maxBlockRaw = 6*MaxDocumentBytes + 1<<20
 
-// Close frees the decoder.
+// Close frees the decoder. The reader must not be used after it.
 func (r *BlockReader) Close() { r.dec.Close() }
 
-// Documents yields the documents of a block in order. It yields at most one
-// error, a [CorruptError] if the block is corrupt, and then stops. The caller
-// may keep the documents.
+// Documents yields the documents of block b of the file f in order. If it
+// yields an error, it stops; the error is a [*CorruptError] if the block is
+// corrupt. The caller may keep the documents.
 func (r *BlockReader) Documents(f io.ReaderAt, b Block) iter.Seq2[*Document, error] {
 	return func(yield func(*Document, error) bool) {
 		raw, err := r.read(f, b)
@@ -237,10 +238,10 @@ func (r *BlockReader) Documents(f io.ReaderAt, b Block) iter.Seq2[*Document, err
 	}
 }
 
-// read returns the JSON lines of a block. They are valid until the next call.
+// read returns the JSON lines of block b. They are valid until the next call.
 func (r *BlockReader) read(f io.ReaderAt, b Block) ([]byte, error) {
 	if b.Offset < 0 || b.Length < 0 || b.RawLength < 0 || b.RawLength > maxBlockRaw || b.Length > maxBlockRaw {
-		return nil, &CorruptError{b.Offset, "impossible block size"}
+		return nil, &CorruptError{b.Offset, "block size out of range"}
 	}
 	r.frame = resize(r.frame, int(b.Length))
 	if n, err := f.ReadAt(r.frame, b.Offset); n < len(r.frame) {
@@ -255,13 +256,14 @@ func (r *BlockReader) read(f io.ReaderAt, b Block) ([]byte, error) {
 		return nil, &CorruptError{b.Offset, err.Error()}
 	}
 	if int64(len(raw)) != b.RawLength {
-		return nil, &CorruptError{b.Offset, fmt.Sprintf("block has %d bytes of text, the seek table says %d", len(raw), b.RawLength)}
+		return nil, &CorruptError{b.Offset, fmt.Sprintf("block has %d bytes of JSON lines, want %d as in the seek table", len(raw), b.RawLength)}
 	}
 	r.raw = raw
 	return raw, nil
 }
 
-// resize returns b with length n. It drops a buffer that is much too large.
+// resize returns b with length n, or a new buffer if b is too small or far too
+// large.
 func resize(b []byte, n int) []byte {
 	if cap(b) < n || (cap(b) > keptBuffer && n < keptBuffer) {
 		return make([]byte, n)

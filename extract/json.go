@@ -10,8 +10,8 @@ import (
 	"pretext/internal/utf8scan"
 )
 
-// jsonDocument is the JSON form of a document, with the field names of datatrove
-// and dolma.
+// jsonDocument is the JSON form of a document. Its field names are those of the
+// tools datatrove and dolma.
 type jsonDocument struct {
 	ID       string       `json:"id"`
 	Text     string       `json:"text"`
@@ -24,9 +24,9 @@ type jsonMetadata struct {
 	Lang  string `json:"lang,omitempty"`
 }
 
-// AppendJSON appends the document as one line of JSON, with the line feed. Equal
-// documents give equal bytes: the order of the fields is fixed, and only the
-// characters that JSON requires are escaped.
+// AppendJSON appends the document to dst as one line of JSON, with the line
+// feed. Equal documents give equal bytes: the order of the fields is fixed, and
+// only the characters that JSON requires are escaped.
 func (d *Document) AppendJSON(dst []byte) []byte {
 	dst = appendString(append(dst, `{"id":`...), d.ID)
 	dst = appendString(append(dst, `,"text":`...), d.Text)
@@ -44,8 +44,8 @@ func (d *Document) AppendJSON(dst []byte) []byte {
 	return append(dst, "}}\n"...)
 }
 
-// UnmarshalJSON reads one line as [Document.AppendJSON] writes it, and any
-// other JSON object with the same fields.
+// UnmarshalJSON parses a line written by [Document.AppendJSON], or any other
+// JSON object with the same fields.
 func (d *Document) UnmarshalJSON(line []byte) error {
 	if parseLine(d, line) {
 		return nil
@@ -58,8 +58,8 @@ func (d *Document) UnmarshalJSON(line []byte) error {
 	return nil
 }
 
-// parseLine parses the exact form that AppendJSON writes, many times faster than
-// encoding/json. It returns false for any other form.
+// parseLine parses exactly the form that AppendJSON writes, many times faster
+// than encoding/json. It returns false for any other form.
 func parseLine(d *Document, line []byte) bool {
 	rest := bytes.TrimSuffix(line, []byte("\n"))
 	var ok bool
@@ -92,7 +92,9 @@ func parseLine(d *Document, line []byte) bool {
 	return true
 }
 
-// parseField parses prefix, a string and its closing quote.
+// parseField parses prefix, which ends with a quote, then the rest of a JSON
+// string, which it stores in to. It returns the bytes after the closing quote;
+// ok is false for any other input.
 func parseField(b []byte, prefix string, to *string) (rest []byte, ok bool) {
 	if b, ok = bytes.CutPrefix(b, []byte(prefix)); !ok {
 		return nil, false
@@ -162,9 +164,10 @@ func hasControl(b []byte) bool {
 	return false
 }
 
-// appendEscaped decodes the escape at the start of b and returns its length. The
-// length is 0 for an escape that AppendJSON does not write.
-func appendEscaped(dst, b []byte) ([]byte, int) {
+// appendEscaped appends to dst the character for the escape at the start of b,
+// which is "\". n is the length of the escape, or 0 if AppendJSON does not
+// write it.
+func appendEscaped(dst, b []byte) (extended []byte, n int) {
 	switch b[1] {
 	case '"', '\\':
 		return append(dst, b[1]), 2
@@ -219,12 +222,12 @@ func appendString(dst []byte, s string) []byte {
 }
 
 // nextEscape returns the offset of the next byte of s, from i on, that must be
-// escaped; or len(s).
+// escaped in JSON; or len(s).
 //
-// It tests eight bytes at a time. Subtracting n from each byte sets the high bit
-// of a byte below n that had none; a byte equal to c is below 1 after XOR with
-// c. A borrow may also set the bit of the next byte, so the word only tells that
-// the bytes must be tested one by one.
+// It tests eight bytes at a time. Subtracting n from a byte sets its high bit
+// if the byte is below n; a byte that equals c is 0, so below 1, after XOR with
+// c. A borrow may also set the high bit of the next byte, so a set bit only
+// means that the bytes must be tested one by one.
 func nextEscape(s string, i int) int {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(s); i += 8 {

@@ -1,10 +1,11 @@
 // Package wiki extracts documents from MediaWiki XML dumps. It decodes a dump,
-// splits it into pages, filters them by their headers and converts the text of
-// the others with package wikitext. It reads the dumps that Wikimedia publishes
-// (.xml.bz2 of one or many streams; the index of a multistream dump is not
-// needed), uncompressed and gzipped ones.
+// splits it into pages, filters the pages by their headers and converts the text
+// of the remaining pages with package wikitext. It reads the dumps that Wikimedia
+// publishes (.xml.bz2 of one or many streams; the index of a multistream dump is
+// not needed), and dumps that are not compressed or gzipped.
 //
-// A dump is read by ranges, in any order and by any number of readers:
+// A dump is read in ranges of its bytes, in any order and by any number of
+// readers:
 //
 //	head, err := wiki.ReadHead(file, size) // once
 //	…
@@ -36,14 +37,14 @@
 // A range [Start, End) owns the pages whose <page> tag begins in these bytes of
 // an uncompressed file, or in a bzip2 block that begins in these bytes. The
 // reader continues after End to finish its last page. Pages are recognized by
-// tags alone: a page begins at every <page> and ends at the next </page>. So the
-// documents of all ranges, in order, are those of the whole dump, wherever the
-// cuts are, even inside pages, comments or tags. As a consequence a <page> in a
+// tags alone: a page begins at every <page> and ends at the next </page>. So all
+// ranges together, in order, give the documents of the whole dump, wherever it is
+// divided, even inside pages, comments or tags. As a consequence a <page> in a
 // comment or CDATA section counts as a page. MediaWiki writes neither, and
 // escapes every < of a text.
 //
 // A gzipped dump and one in UTF-16 can only be read from the beginning: the
-// range that begins at 0 owns all of it, the others own nothing.
+// range that begins at 0 owns all of its pages, the other ranges own none.
 //
 // # Rejects
 //
@@ -63,8 +64,9 @@
 //	disambiguation  see wikitext.IsDisambiguation and Options.KeepDisambiguations
 //	too-short       shorter than Options.MinCharacters
 //
-// If a page has several revisions the last one counts: in a dump of the history
-// it is the newest. Earlier ones are neither parsed nor held in memory.
+// If a page has several revisions, its last revision is used, which is the newest
+// in a dump of the history. Earlier revisions are neither parsed nor held in
+// memory.
 //
 // # XML
 //

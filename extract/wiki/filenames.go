@@ -16,8 +16,8 @@ import (
 //	enwiki-20260801-pages-articles1.xml-p1p41242.bz2
 //	enwiki-2026-08-01-p1p41242.xml.bz2
 type Part struct {
-	Dump        string // the common beginning of the names of its parts
-	First, Last int64  // numbers of pages, both inclusive
+	Dump        string // prefix that the names of all parts of the dump share
+	First, Last int64  // page numbers in the part, both inclusive
 }
 
 var (
@@ -25,7 +25,8 @@ var (
 	contentPart = regexp.MustCompile(`^(.+)-p(\d{1,18})p(\d{1,18})\.xml(?:\.(?:bz2|gz|7z|zst))?$`)
 )
 
-// ParsePart parses the name of a part; ok is false for any other file name.
+// ParsePart parses the file name of a part of a dump. ok is false for any other
+// file name.
 func ParsePart(path string) (p Part, ok bool) {
 	name := filepath.Base(path)
 	m := legacyPart.FindStringSubmatch(name)
@@ -41,8 +42,8 @@ func ParsePart(path string) (p Part, ok bool) {
 	return p, p.First <= p.Last
 }
 
-// SortParts sorts the parts of each dump by page numbers. Other paths keep their
-// places.
+// SortParts sorts paths in place, so that the parts of each dump are in the
+// order of their page numbers. The paths of other files keep their places.
 func SortParts(paths []string) {
 	places := map[string][]int{}
 	var dumps []string
@@ -70,9 +71,9 @@ func SortParts(paths []string) {
 	}
 }
 
-// CheckParts returns a message for each gap and overlap between the parts of
-// each dump. A missing last part is not detected, because names do not tell the
-// number of pages.
+// CheckParts returns a message for each gap and each overlap between the parts
+// of each dump. It does not detect that the last part is missing, because file
+// names do not tell the number of pages.
 func CheckParts(paths []string) (lines []string) {
 	sorted := slices.Clone(paths)
 	SortParts(sorted)
@@ -87,7 +88,7 @@ func CheckParts(paths []string) (lines []string) {
 		case p.First > next:
 			lines = append(lines, fmt.Sprintf("%s: no part has pages %d to %d: is one missing?", p.Dump, next, p.First-1))
 		case p.First < next && seen:
-			lines = append(lines, fmt.Sprintf("%s: pages %d to %d are in two parts: is one of another dump, or given twice?", p.Dump, p.First, min(before.Last, p.Last)))
+			lines = append(lines, fmt.Sprintf("%s: pages %d to %d are in two parts: is one part from another dump, or given twice?", p.Dump, p.First, min(before.Last, p.Last)))
 		}
 		if p.Last > before.Last || !seen {
 			last[p.Dump] = p
@@ -96,8 +97,8 @@ func CheckParts(paths []string) (lines []string) {
 	return lines
 }
 
-// companions are the files, by their names, that are published beside the dumps
-// of pages.
+// companions recognizes, by their names, the files that Wikimedia publishes
+// beside the dumps of pages.
 var companions = []struct {
 	name *regexp.Regexp
 	what string
@@ -112,8 +113,9 @@ var companions = []struct {
 	{regexp.MustCompile(`^(dumpstatus\.json|dumpruninfo\.(txt|json|html)|report\.json|status\.html|index\.html|_SUCCESS|siteinfo-namespaces\.json(\.gz)?)$|-rss\.xml$|-siteinfo-namespaces\.json\.gz$`), "a note about a dump"},
 }
 
-// Companion describes a file that is published beside the dumps of pages, by its
-// name: "an SQL table". It returns "" for any other file.
+// Companion describes a file that Wikimedia publishes beside the dumps of
+// pages, such as "an SQL table", going by its name. It returns "" for any other
+// file.
 func Companion(path string) string {
 	name := filepath.Base(path)
 	for _, c := range companions {
@@ -124,8 +126,9 @@ func Companion(path string) string {
 	return ""
 }
 
-// HasDumpName reports whether a file has the name of a dump of pages: .xml,
-// .xml.bz2 or .xml.gz, or the name of a part, and is no [Companion].
+// HasDumpName reports whether a file has the name of a dump of pages: it ends
+// in .xml, .xml.bz2 or .xml.gz, or is the name of a part ([ParsePart]). Names
+// that [Companion] recognizes do not count.
 func HasDumpName(path string) bool {
 	name := strings.ToLower(filepath.Base(path))
 	if strings.HasPrefix(name, ".") || Companion(path) != "" {

@@ -32,12 +32,12 @@ const (
 )
 
 // A Head is the information at the beginning of a dump that applies to all of
-// it. [ReadHead] reads it once; it is plain data that is part of every task,
-// because a [Reader] of a range does not see the beginning.
+// its pages. [ReadHead] reads it once. It is plain data, because every task
+// that reads a range of the dump needs it and does not see the beginning.
 //
-// For a dump without <siteinfo> the fields from it are empty: IDs of documents
-// then begin with the name from the file name (see [DBName]), their language is
-// unknown, and the English names of namespaces apply.
+// For a dump without <siteinfo> the fields from <siteinfo> are empty. Then the
+// IDs of documents begin with the name that [DBName] derives from the file
+// name, the language is unknown, and the English names of namespaces apply.
 type Head struct {
 	DBName      string      `json:"dbname"`    // "enwiki"
 	Lang        string      `json:"lang"`      // xml:lang of <mediawiki>: "en"
@@ -49,25 +49,26 @@ type Head struct {
 	Encoding    Encoding    `json:"encoding"`
 }
 
-// A Namespace is one line of the namespace table of a dump.
+// A Namespace is an entry of a dump's table of namespaces.
 type Namespace struct {
 	Key  int    `json:"key"`
 	Name string `json:"name"`
 }
 
-// splittable reports whether a dump can be read from the middle.
+// splittable reports whether reading can begin in the middle of the dump.
 func (h Head) splittable() bool {
 	utf16 := h.Encoding == EncodingUTF16LE || h.Encoding == EncodingUTF16BE
 	return h.Compression != CompressionGzip && !utf16
 }
 
-// maxHeadBytes is the maximum size of a head, in bytes: about ten times the
-// longest one, that of a wiki with many namespaces.
+// maxHeadBytes is the maximum size of a dump's head, in bytes: about ten times
+// that of a wiki with many namespaces.
 const maxHeadBytes = 1 << 20
 
-// ReadHead reads the beginning of a dump of size bytes. Its bytes, not its name,
-// decide about compression and encoding. An empty file or one of an unknown
-// format is a [*CorruptError], one of another known format a [*NotDumpError].
+// ReadHead reads the head of a dump of size bytes. It recognizes compression
+// and encoding by the content of the file, not by its name. For an empty file
+// or an unknown format the error is a [*CorruptError], for another known format
+// a [*NotDumpError].
 func ReadHead(r io.ReaderAt, size int64) (Head, error) {
 	h, err := readHead(r, size)
 	if foreign := (*NotDumpError)(nil); errors.As(err, &foreign) {
@@ -101,7 +102,8 @@ func readHead(r io.ReaderAt, size int64) (Head, error) {
 	return d.Head, err
 }
 
-// sniffCompression returns the compression format by the first bytes of a file.
+// sniffCompression returns the compression format that the first bytes of a
+// file indicate.
 func sniffCompression(r io.ReaderAt, size int64) (Compression, error) {
 	magic := make([]byte, min(size, 16))
 	if n, err := r.ReadAt(magic, 0); n < len(magic) {
@@ -137,12 +139,14 @@ func decodedHead(src source) ([]byte, error) {
 	return buf, nil
 }
 
-// headEnd returns where the head of a dump ends, or -1 if the end is not in b.
+// headEnd returns the offset at which the head of a dump ends, or -1 if the end
+// is not in b, the beginning of the dump.
 func headEnd(b []byte) int {
 	return firstOf(b, "</siteinfo", "<page>", "<page ")
 }
 
-// firstOf returns the first offset of any of some words in b, or -1.
+// firstOf returns the first offset in b at which one of the words begins, or
+// -1.
 func firstOf(b []byte, words ...string) int {
 	first := -1
 	for _, word := range words {
@@ -153,7 +157,8 @@ func firstOf(b []byte, words ...string) int {
 	return first
 }
 
-// sniffEncoding returns the encoding by the byte order mark or the first "<".
+// sniffEncoding returns the encoding of b, the beginning of a dump, which its
+// byte order mark or its first "<" shows.
 func sniffEncoding(b []byte) Encoding {
 	switch {
 	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("<\x00")):
@@ -164,7 +169,7 @@ func sniffEncoding(b []byte) Encoding {
 	return EncodingUTF8
 }
 
-// parse fills the fields from the decoded beginning of a dump.
+// parse sets the fields of h from text, the decoded beginning of a dump.
 func (h *Head) parse(text []byte) error {
 	if len(text) == 0 {
 		return &CorruptError{Reason: "compressed file is empty", Err: io.ErrUnexpectedEOF}
@@ -198,8 +203,8 @@ func (h *Head) parse(text []byte) error {
 	return nil
 }
 
-// checkDeclaration returns an error if the XML declaration names an unsupported
-// encoding.
+// checkDeclaration returns an error if the XML declaration at the start of text
+// names an unsupported encoding.
 func checkDeclaration(text []byte) error {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	if !bytes.HasPrefix(text, []byte("<?xml")) {
@@ -220,7 +225,8 @@ func checkDeclaration(text []byte) error {
 	return fmt.Errorf("encoding %q is not supported: convert the dump to UTF-8", name)
 }
 
-// siteinfo parses the fields from "<mediawiki" up to "</siteinfo>".
+// siteinfo sets the fields of h from b, the XML from "<mediawiki" up to
+// "</siteinfo>".
 func (h *Head) siteinfo(b []byte) {
 	fields := map[string]*string{
 		"sitename": &h.SiteName, "dbname": &h.DBName, "base": &h.Base, "generator": &h.Generator,
@@ -247,8 +253,8 @@ func (h *Head) siteinfo(b []byte) {
 	}
 }
 
-// namespace adds an entry to the namespace table. The article namespace has no
-// name: its tag is empty.
+// namespace adds the <namespace> element with the start tag t to h.Namespaces.
+// The namespace of articles has no name: its tag is empty.
 func (h *Head) namespace(w *walker, t tag) {
 	value, _ := attr(t.attrs, "key")
 	key, err := strconv.Atoi(string(value))
@@ -261,8 +267,8 @@ func (h *Head) namespace(w *walker, t tag) {
 	}
 }
 
-// string returns the content of the element that begins at w.pos, decoded; "" if
-// it has no end tag.
+// string returns the decoded content of the element whose start tag is before
+// w.pos; "" if it has no end tag.
 func (w *walker) string(name []byte) string {
 	raw, markup, ok := w.content(name)
 	if !ok {
@@ -271,16 +277,18 @@ func (w *walker) string(name []byte) string {
 	return cleanString(raw, markup)
 }
 
-// cleanString decodes a copy of raw and returns it trimmed, as valid UTF-8.
+// cleanString decodes a copy of raw, the content of an element, and returns it
+// as valid UTF-8 without white space at its ends. markup reports whether raw
+// contains "<".
 func cleanString(raw []byte, markup bool) string {
 	b, _, _ := dropInvalid(characters(bytes.Clone(raw), markup))
 	return string(bytes.TrimSpace(b))
 }
 
-// DBName returns the database name for a dump whose head has none: the part of a
-// Wikimedia file name before the date ("enwiki" for
-// "enwiki-20250101-pages-articles.xml.bz2"). For any other name it removes .xml,
-// .gz and .bz2.
+// DBName derives a database name from the base name of a dump file, for a dump
+// whose head has none: the part of a Wikimedia file name before the date
+// ("enwiki" for "enwiki-20250101-pages-articles.xml.bz2"). From any other name
+// it only removes .xml, .gz and .bz2.
 func DBName(source string) string {
 	wiki, rest, _ := strings.Cut(source, "-")
 	date, _, dashed := strings.Cut(rest, "-")

@@ -2,9 +2,10 @@ package wiki
 
 import "strings"
 
-// canonicalNamespaces returns the English names that every MediaWiki accepts in
-// addition to its own (mediawiki/core, includes/title/NamespaceInfo.php, CANONICAL_NAMES,
-// and the namespaces of Scribunto and TimedText on Wikimedia's wikis).
+// canonicalNamespaces returns the English names that every wiki accepts in
+// addition to those in its own language (CANONICAL_NAMES in MediaWiki's
+// includes/title/NamespaceInfo.php, and the namespaces of Scribunto and
+// TimedText on Wikimedia's wikis).
 func canonicalNamespaces() []Namespace {
 	return []Namespace{
 		{-2, "Media"}, {-1, "Special"}, {1, "Talk"}, {2, "User"}, {3, "User talk"}, {4, "Project"}, {5, "Project talk"},
@@ -14,7 +15,8 @@ func canonicalNamespaces() []Namespace {
 	}
 }
 
-// namespaceTable maps names of namespaces, lower-cased, to their keys.
+// namespaceTable maps the names of namespaces, as namespaceKey returns them, to
+// their numbers.
 type namespaceTable map[string]int
 
 func newNamespaceTable(head Head) namespaceTable {
@@ -29,7 +31,8 @@ func newNamespaceTable(head Head) namespaceTable {
 	return t
 }
 
-// ofTitle returns the namespace in the prefix of a title; 0 if it has none.
+// ofTitle returns the number of the namespace that a title begins with, such as
+// 10 for "Template:Main"; 0 if it begins with none.
 func (t namespaceTable) ofTitle(title string) int {
 	prefix, _, ok := strings.Cut(title, ":")
 	if !ok {
@@ -38,8 +41,8 @@ func (t namespaceTable) ofTitle(title string) int {
 	return t[namespaceKey(prefix)]
 }
 
-// namespaceKey converts a name to the form in which MediaWiki compares names:
-// lower case, with single spaces for underscores.
+// namespaceKey returns the form in which MediaWiki compares names of
+// namespaces: lower case, with single spaces for underscores.
 func namespaceKey(name string) string {
 	return strings.ToLower(strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '_' }), " "))
 }

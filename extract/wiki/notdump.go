@@ -32,8 +32,8 @@ func (e *NotDumpError) Unwrap() error { return ErrNotDump }
 // multistreamIndex describes the index file of a multistream dump.
 const multistreamIndex = "the index of a multistream dump"
 
-// NotDump returns the error for a file that belongs to a dump but holds no
-// pages. what is the result of [Companion].
+// NotDump returns the error for a file that was published with a dump but holds
+// no pages. what describes the file, as [Companion] does.
 func NotDump(what string) *NotDumpError {
 	if what == multistreamIndex {
 		return &NotDumpError{what, "give the .xml.bz2 file beside it, which needs no index"}
@@ -41,14 +41,15 @@ func NotDump(what string) *NotDumpError {
 	return &NotDumpError{what, givePages}
 }
 
-// Values of NotDumpError.Cure.
+// What a user should do instead: values of NotDumpError.Cure.
 const (
 	givePages = "give the file of its dump that is called …-pages-articles….xml.bz2, or a content export"
 	unpack    = "unpack it, and give the .xml, .xml.bz2 or .xml.gz file in it"
 	repack    = "unpack it, or compress it with bzip2"
 )
 
-// packings are formats, by their first bytes, in which dumps are not supported.
+// packings are unsupported file formats, recognized by their first bytes
+// (magic).
 var packings = []struct{ magic, what, cure string }{
 	{"\xfd7zXZ\x00", "compressed with xz, which is not supported", repack},
 	{"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", repack},
@@ -61,7 +62,8 @@ var packings = []struct{ magic, what, cure string }{
 	{"SQLite format 3\x00", "an SQLite database", givePages},
 }
 
-// foreignPacking returns an error if magic begins a format of packings.
+// foreignPacking returns a [*NotDumpError] if magic, the beginning of a file,
+// shows one of the formats in packings, else nil.
 func foreignPacking(magic []byte) error {
 	for _, p := range packings {
 		if bytes.HasPrefix(magic, []byte(p.magic)) {
@@ -79,11 +81,12 @@ var (
 	pageStart    = regexp.MustCompile(`(?i)^\s*(<!--.*?-->\s*|<\?xml[^>]*>\s*)*<(!doctype html|html|head|script|body)\b`)
 )
 
-// tarMagic is at byte 257 of tar archives, old and new.
+// tarMagic is the string at offset 257 (tarMagicAt) of every tar archive.
 const tarMagic, tarMagicAt = "ustar", 257
 
-// foreignArchive returns an error if text begins a tar archive, in which a dump
-// may be the first file.
+// foreignArchive returns a [*NotDumpError] if text begins a tar archive, else
+// nil. The archive may contain a dump, so this is tested before text is
+// searched for <mediawiki>.
 func foreignArchive(text []byte) error {
 	if len(text) >= tarMagicAt+len(tarMagic) && string(text[tarMagicAt:tarMagicAt+len(tarMagic)]) == tarMagic {
 		return &NotDumpError{"a tar archive", unpack}
@@ -91,8 +94,8 @@ func foreignArchive(text []byte) error {
 	return nil
 }
 
-// foreignText returns an error if the decoded beginning of a file shows that it
-// is not a dump, else nil.
+// foreignText returns a [*NotDumpError] if text, the decoded beginning of a
+// file, shows that the file is not a dump, else nil.
 func foreignText(text []byte) error {
 	if len(text) > 64<<10 {
 		text = text[:64<<10]
@@ -129,12 +132,14 @@ func foreignText(text []byte) error {
 	return nil
 }
 
-// rootElement matches the first start tag of an XML file whose name is complete.
+// rootElement matches the beginning of an XML file up to its first start tag.
+// Its group is the name of that element.
 var rootElement = regexp.MustCompile(`^\s*(?:<\?xml[^>]*>\s*|<!--(?s:.*?)-->\s*)*<([A-Za-z_][\w:.-]{0,63})(?:\s[^<]*)?/?>`)
 
-// isPlainText reports whether text is not empty, does not begin with markup, is
-// valid UTF-8 (the last character may be incomplete) and has no control
-// characters except white space. Zeros, as in an unfinished download, are control
+// isPlainText reports whether text, the beginning of a file, is plain text: it
+// is not empty, does not begin with "<", is valid UTF-8 (except that the last
+// character may be incomplete) and has no control characters other than white
+// space. Zero bytes, which an unfinished download may have, are control
 // characters.
 func isPlainText(text []byte) bool {
 	if len(text) == 0 || text[0] == '<' {

@@ -10,7 +10,7 @@ import (
 
 // A pageHead is the part of a page before its first revision.
 type pageHead struct {
-	title    []byte // raw
+	title    []byte // as in the XML, not decoded
 	markup   bool   // the title contains "<"
 	id       int64
 	ns       int
@@ -18,8 +18,9 @@ type pageHead struct {
 	redirect bool
 }
 
-// parseHead parses the head of a page. It skips unknown elements with their
-// content, so <id> is that of the page itself.
+// parseHead parses b, the XML of a page up to its first revision. ok is false
+// if it is malformed. The content of unknown elements is skipped, so that an
+// <id> in them is not taken for the ID of the page.
 func parseHead(b []byte) (h pageHead, ok bool) {
 	w := walker{b: b}
 	if _, ok := w.next(); !ok { // <page> itself
@@ -60,9 +61,9 @@ func parseHead(b []byte) (h pageHead, ok bool) {
 	}
 }
 
-// parseID parses a page ID. MediaWiki counts from 1; other exporters also write
-// 0.
-func parseID(raw []byte) (int64, bool) {
+// parseID parses a page ID; ok is false if it is none. MediaWiki counts from 1;
+// other programs that write dumps also use 0.
+func parseID(raw []byte) (id int64, ok bool) {
 	id, err := strconv.ParseInt(string(bytes.TrimSpace(raw)), 10, 64)
 	return id, err == nil && id >= 0
 }
@@ -72,16 +73,17 @@ func parseNS(raw []byte) (int, bool) {
 	return int(ns), err == nil
 }
 
-// A revision is the last revision of a page.
+// A revision is what parseRevision finds in the last <revision> of a page.
 type revision struct {
-	foreign bool   // not wikitext
-	deleted bool   // text suppressed
-	text    []byte // raw
+	foreign bool   // the text is not wikitext
+	deleted bool   // the text is suppressed in the dump
+	text    []byte // as in the XML, not decoded
 	markup  bool   // the text contains "<"
 }
 
-// parseRevision parses the revision at the beginning of b. It skips content of
-// other slots (<content>): the article is the text of the revision itself.
+// parseRevision parses the revision at the beginning of b; ok is false if it is
+// malformed. It skips the elements <content>, which hold other texts of the
+// page (slots): the article is the text of the revision itself.
 func parseRevision(b []byte) (rev revision, ok bool) {
 	w := walker{b: b}
 	w.next() // <revision> itself
@@ -117,8 +119,8 @@ func parseRevision(b []byte) (rev revision, ok bool) {
 	}
 }
 
-// header parses the head of a page and filters by it, before the text is
-// touched. If reject is "", the page passed.
+// header parses and filters a page by its head, before its text is decoded.
+// reject is the reason for rejecting the page, or "" if it passed.
 func (r *Reader) header(p rawPage) (h pageHead, title string, reject extract.Reject) {
 	switch {
 	case p.end != endClosed:
@@ -148,7 +150,7 @@ func (r *Reader) header(p rawPage) (h pageHead, title string, reject extract.Rej
 	return h, title, ""
 }
 
-// title returns the decoded title, with single spaces.
+// title returns the decoded title of a page, with single spaces.
 func (r *Reader) title(h *pageHead, p rawPage) string {
 	b := r.dropInvalid(characters(h.title, h.markup), h.id, p)
 	if bytes.ContainsAny(b, "\t\n") {
@@ -157,8 +159,8 @@ func (r *Reader) title(h *pageHead, p rawPage) string {
 	return string(bytes.TrimSpace(b))
 }
 
-// wikitext returns the decoded wikitext of the last revision of a page. It
-// overwrites the page.
+// wikitext returns the decoded wikitext of the last revision of a page, or the
+// reason for rejecting the page. It overwrites the bytes of p.
 func (r *Reader) wikitext(p rawPage, h pageHead) ([]byte, extract.Reject) {
 	if p.revision == nil {
 		return nil, extract.RejectMalformed

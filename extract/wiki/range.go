@@ -7,28 +7,30 @@ import (
 	"io"
 )
 
-// A Range is one task: the pages of a dump whose <page> tag begins in the bytes
-// [Start, End) of an uncompressed file, or in the bzip2 blocks that begin there.
-// If ranges cover the file without overlap, every page belongs to exactly one of
-// them. A dump that can only be read from its beginning (gzip, UTF-16) belongs
-// entirely to the range with Start 0.
+// A Range is a range of bytes of a dump, the unit of work. It stands for the
+// pages whose <page> tag begins in the bytes [Start, End) of an uncompressed
+// file, or in the bzip2 blocks that begin there. If ranges cover the file
+// without overlap, every page belongs to exactly one range. All pages of a dump
+// that can only be read from its beginning (gzip, UTF-16) belong to the range
+// with Start 0.
 type Range struct {
 	Start int64 `json:"start"`
 	End   int64 `json:"end"`
 }
 
-// Sizes of ranges: small enough that 16 cores share a small dump, and so large
-// that reading beyond the end of a range (one block of bzip2, about 250 kB of
-// the file) costs little.
+// Sizes of ranges: small enough to give 16 cores work on a small dump, and large
+// enough that reading on after the end of a range (one bzip2 block, about 250 kB
+// of the file) costs little.
 const (
 	minRangeBytes = 1 << 20
 	maxRangeBytes = 32 << 20
 	rangesPerDump = 64
 )
 
-// Ranges divides a dump of size bytes into ranges of size/64 bytes, but at least
-// 1 MiB and at most 32 MiB; the last one is shorter. The result depends on the
-// size alone, so it is the same on every machine. An empty dump has no ranges.
+// Ranges divides a dump of size bytes into ranges of size/64 bytes, but at
+// least 1 MiB and at most 32 MiB; the last range may be shorter. The result
+// depends on size alone, so it is the same on every machine. An empty dump has
+// no ranges.
 func Ranges(size int64) []Range {
 	if size <= 0 {
 		return nil
@@ -41,14 +43,14 @@ func Ranges(size int64) []Range {
 	return ranges
 }
 
-// A RangeHash is an io.ReaderAt that computes the SHA-256 of the bytes of one
-// range while they are read through it. Pass it to [NewReader] as Dump.File: the
-// [Reader] reads its range from front to back, so the hash needs no second pass.
-// It is not safe for concurrent use.
+// A RangeHash is an io.ReaderAt that computes the SHA-256 of one range of a
+// file while the file is read through it. Pass it to [NewReader] as Dump.File:
+// the [Reader] reads the range from front to back, so it need not be read again
+// for the hash. A RangeHash is not safe for concurrent use.
 type RangeHash struct {
 	r    io.ReaderAt
 	hash hash.Hash
-	next int64 // first byte of the range that is not hashed
+	next int64 // offset of the first byte that is not hashed yet
 	end  int64
 }
 
@@ -57,8 +59,8 @@ func NewRangeHash(r io.ReaderAt, rng Range) *RangeHash {
 	return &RangeHash{r: r, hash: sha256.New(), next: rng.Start, end: rng.End}
 }
 
-// ReadAt reads from the file and hashes the next bytes of the range among those
-// read.
+// ReadAt implements io.ReaderAt. It hashes the bytes read that continue the
+// hashed part of the range.
 func (h *RangeHash) ReadAt(p []byte, off int64) (int, error) {
 	n, err := h.r.ReadAt(p, off)
 	if off <= h.next && h.next < min(off+int64(n), h.end) {
@@ -69,9 +71,9 @@ func (h *RangeHash) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Sum returns the SHA-256 of the range. It first reads the bytes that were not
-// read through h: none after a [Reader] has reached its end, unless the dump can
-// only be read from the beginning.
+// Sum returns the SHA-256 of the range. It first reads the bytes of the range
+// that were not read through h. There are none after a [Reader] has read the
+// whole range, unless the dump can only be read from its beginning.
 func (h *RangeHash) Sum() ([sha256.Size]byte, error) {
 	var sum [sha256.Size]byte
 	rest := io.NewSectionReader(h.r, h.next, h.end-h.next)

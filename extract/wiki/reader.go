@@ -15,8 +15,8 @@ import (
 	"pretext/extract/wiki/wikitext"
 )
 
-// A Reader turns the pages of a range of a dump into documents. It is not safe
-// for concurrent use; any number of Readers may share a file.
+// A Reader turns the pages of a range of a dump into documents. It must not be
+// used by several goroutines at once, but several Readers may share a file.
 type Reader struct {
 	options    Options
 	source     string
@@ -33,27 +33,27 @@ type Reader struct {
 	used       bool
 }
 
-// A Dump is a dump file. Its readers share it.
+// A Dump is a dump file. Several readers may share it.
 type Dump struct {
 	File io.ReaderAt
 	Size int64  // of the file, in bytes
-	Name string // base name of the file; the Source of its documents
+	Name string // base name of the file; Source of the documents
 	Head Head   // what [ReadHead] returned
 }
 
-// NewReader returns a reader of the pages that rng owns. The options must be
-// valid.
+// NewReader returns a reader of the pages that belong to rng ([Range]). The
+// options must be valid.
 //
-// The reader takes about 15 MiB, and up to 64 MiB for pages of the maximum size.
-// [Reader.Reset] reuses this memory.
+// The reader uses about 15 MiB of memory, and up to 64 MiB for pages of the
+// maximum size. [Reader.Reset] reuses this memory.
 func NewReader(d Dump, rng Range, opts Options) *Reader {
 	r := &Reader{options: opts, split: newSplitter(defaultBounds()), scanner: wikitext.NewScanner(opts.Wikitext)}
 	r.Reset(d, rng)
 	return r
 }
 
-// Reset prepares the reader for another range or dump, as [NewReader] does with
-// the same options. It reuses the memory.
+// Reset prepares the reader for another range or dump, with the options given
+// to [NewReader]. It reuses the reader's memory.
 func (r *Reader) Reset(d Dump, rng Range) {
 	if d.Head.Compression == CompressionBzip2 && r.z == nil {
 		r.z = bzip2.NewReader(nil, 0, bzip2.Range{})
@@ -78,16 +78,17 @@ func (r *Reader) Reset(d Dump, rng Range) {
 	}
 }
 
-// keptText is the maximum size of the text buffer that Reset keeps, in bytes.
+// keptText is the maximum capacity, in bytes, of the text buffer that Reset
+// keeps.
 const keptText = 4 << 20
 
 // Documents yields the documents of the range in the order of their pages. It
 // may be called only once. A document and its strings are valid until the next
-// iteration, because the buffer of the text is reused; use strings.Clone to keep
-// them.
+// iteration, because the text buffer is reused; use strings.Clone to keep a
+// string.
 //
-// If the file is corrupt or ends inside a page, the last element is a
-// [*CorruptError], after the documents before it.
+// If the file is corrupt or ends inside a page, Documents yields the documents
+// before that place, then a [*CorruptError].
 func (r *Reader) Documents() iter.Seq2[*extract.Document, error] {
 	return func(yield func(*extract.Document, error) bool) {
 		if r.used {
@@ -109,7 +110,8 @@ func (r *Reader) Documents() iter.Seq2[*extract.Document, error] {
 	}
 }
 
-// next reads pages up to the next one that becomes a document, or to io.EOF.
+// next reads pages until one becomes a document, which it stores in doc. It
+// returns io.EOF after the last page.
 func (r *Reader) next(doc *extract.Document) error {
 	for {
 		p, err := r.split.next()
@@ -129,7 +131,8 @@ func (r *Reader) next(doc *extract.Document) error {
 	}
 }
 
-// document converts a page to a document, or returns the reason for a reject.
+// document converts the page p to a document in doc, or returns the reason for
+// rejecting the page.
 func (r *Reader) document(doc *extract.Document, p rawPage) extract.Reject {
 	h, title, reject := r.header(p)
 	if reject != "" {
@@ -170,8 +173,8 @@ func (r *Reader) pageID(id int64) string {
 	return r.dbname + ":" + strconv.FormatInt(id, 10)
 }
 
-// dropInvalid removes invalid UTF-8 from b, the title or wikitext of the page
-// with the given ID, in place, and counts the bytes.
+// dropInvalid removes invalid UTF-8 from b in place and counts the removed
+// bytes. b is the title or wikitext of the page p with the given ID.
 func (r *Reader) dropInvalid(b []byte, id int64, p rawPage) []byte {
 	b, dropped, first := dropInvalid(b)
 	if dropped > 0 {
@@ -183,14 +186,14 @@ func (r *Reader) dropInvalid(b []byte, id int64, p rawPage) []byte {
 	return b
 }
 
-// Stats returns the counts so far. After Documents has ended they are those of
-// the whole range.
+// Stats returns the counts so far. After Documents has ended, they are the
+// counts of the whole range.
 func (r *Reader) Stats() Stats {
 	s := r.stats.clone()
 	s.Bytes, s.XMLBytes, s.Footers = r.rng.End-r.rng.Start, r.split.owned, r.split.footers
 	for name, n := range r.scanner.Dropped() {
 		if len(s.Templates) == maxTemplates {
-			s.TemplatesSlack = int64(n) // of the most frequent one that is left out
+			s.TemplatesSlack = int64(n) // the highest count that does not fit
 			break
 		}
 		s.template(name, int64(n))

@@ -13,13 +13,13 @@ import (
 	"pretext/extract/internal/counting"
 )
 
-// A source reads the decoded bytes of a dump from the beginning of a range to the
-// end of the dump.
+// A source reads the decoded bytes of a dump from the beginning of a range of
+// its bytes to the end of the dump.
 type source interface {
-	// read reads the next bytes into p, which is not empty: at least one byte, or
-	// an error, io.EOF at the end of the dump. owned reports whether the range
-	// owns them: all of them, or else none and none of the following. The first
-	// read after the owned bytes may return no bytes.
+	// read reads at least one byte into p, or returns an error, which is io.EOF at
+	// the end of the dump. owned reports whether all bytes read belong to the
+	// range; once false, it stays false. The first read after the range may return
+	// no bytes and no error. p is not empty.
 	read(p []byte) (n int, owned bool, err error)
 	// offset returns the offset in the file of the bytes last read, or of the
 	// compressed block that contains them.
@@ -29,12 +29,12 @@ type source interface {
 	plain() bool
 }
 
-// openSource returns the source of a range of a dump. It reuses z to decode bzip2,
-// unless z is nil.
+// openSource returns the source of a range of a dump. It decodes bzip2 with z,
+// or with a new reader if z is nil.
 func openSource(d Dump, rng Range, z *bzip2.Reader) source {
 	if rng.Start < 0 || rng.Start > rng.End || rng.End > d.Size {
-		// The file has changed since the ranges were made.
-		return failedSource{&CorruptError{Offset: d.Size, Reason: fmt.Sprintf("file does not hold bytes %d to %d", rng.Start, rng.End),
+		// The file was changed after it was divided into ranges.
+		return failedSource{&CorruptError{Offset: d.Size, Reason: fmt.Sprintf("file is too short for the range %d to %d", rng.Start, rng.End),
 			Err: io.ErrUnexpectedEOF}}
 	}
 	if !d.Head.splittable() {
@@ -62,7 +62,7 @@ func openSource(d Dump, rng Range, z *bzip2.Reader) source {
 	return src
 }
 
-// A failedSource only returns an error.
+// A failedSource is a source whose read always returns err.
 type failedSource struct{ err error }
 
 func (s failedSource) read([]byte) (int, bool, error) { return 0, false, s.err }
@@ -72,9 +72,9 @@ func (failedSource) plain() bool                      { return true }
 // A plainSource reads a file that is not compressed.
 type plainSource struct {
 	r         io.ReaderAt
-	size, end int64 // of the file, of the range
-	next      int64
-	last      int64
+	size, end int64 // size of the file, end of the range
+	next      int64 // offset of the next read
+	last      int64 // offset of the last read
 }
 
 func (s *plainSource) read(p []byte) (int, bool, error) {
@@ -97,7 +97,8 @@ func (s *plainSource) read(p []byte) (int, bool, error) {
 func (s *plainSource) offset() int64 { return s.last }
 func (s *plainSource) plain() bool   { return true }
 
-// readError returns the error for a ReadAt that read less than asked for.
+// readError returns the error for a ReadAt that returned err and fewer bytes
+// than asked for. offset is where the missing bytes begin.
 func readError(offset int64, err error) error {
 	if err == nil || err == io.EOF {
 		return &CorruptError{Offset: offset, Reason: "file is shorter than its size", Err: io.ErrUnexpectedEOF}
@@ -105,7 +106,8 @@ func readError(offset int64, err error) error {
 	return fmt.Errorf("read at byte %d: %w", offset, err)
 }
 
-// A gzipSource reads a gzip file of one or several members from its beginning.
+// A gzipSource decodes a gzip file of one or several members from its
+// beginning.
 type gzipSource struct {
 	file *counting.Reader
 	z    *gzip.Reader // nil until the first read
@@ -133,7 +135,9 @@ func (s *gzipSource) read(p []byte) (int, bool, error) {
 	return 0, false, s.corrupt(err)
 }
 
-// corrupt distinguishes corrupt data from errors of reading the file.
+// corrupt returns the error for err, which decoding returned: a [*CorruptError]
+// if the data are corrupt, io.EOF at the end, another error if the file cannot
+// be read.
 func (s *gzipSource) corrupt(err error) error {
 	switch {
 	case err == io.EOF && s.z != nil:
@@ -184,8 +188,8 @@ func (s *utf16Source) read(p []byte) (int, bool, error) {
 	}
 }
 
-// transcode converts as many code units as fit in p and returns the number of
-// bytes written.
+// transcode converts to p as many of the code units in s.raw as fit and returns
+// the number of bytes written.
 func (s *utf16Source) transcode(p []byte) int {
 	n := 0
 	for s.end-s.start >= 2 && len(p)-n >= utf8.UTFMax {

@@ -6,16 +6,16 @@ import (
 	"pretext/extract/bzip2"
 )
 
-// A bzip2Source reads the blocks that begin in a range of a bzip2 file, and
-// those that follow.
+// A bzip2Source decodes a bzip2 file from the first block that begins in a
+// range to the end of the file.
 type bzip2Source struct {
 	z     *bzip2.Reader
 	block bzip2.Block
-	ended bool // read has returned that the range ends
+	ended bool // read has returned no bytes for the end of the range
 }
 
-// newBzip2Source returns a source that decodes with z, or with a new reader if z
-// is nil.
+// newBzip2Source returns the source of a range. It decodes with z, or with a
+// new reader if z is nil.
 func newBzip2Source(d Dump, rng Range, z *bzip2.Reader) *bzip2Source {
 	if z == nil {
 		return &bzip2Source{z: bzip2.NewReader(d.File, d.Size, bzip2.Range(rng))}
@@ -24,8 +24,9 @@ func newBzip2Source(d Dump, rng Range, z *bzip2.Reader) *bzip2Source {
 	return &bzip2Source{z: z}
 }
 
-// read returns no bytes once, at the end of the range: the next block is decoded
-// only if the last page of the range continues in it.
+// read implements source. At the end of the range it returns no bytes once, so
+// that the next block is decoded only if the last page of the range continues
+// in it.
 func (s *bzip2Source) read(p []byte) (int, bool, error) {
 	for len(s.block.Data) == 0 {
 		if s.block.Owned && !s.ended {

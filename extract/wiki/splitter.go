@@ -8,39 +8,40 @@ import (
 	"pretext/extract"
 )
 
-// lookahead is the length of the longest tag that the splitter recognizes, with
-// the byte after it.
+// lookahead is the number of bytes after which every tag that the splitter
+// looks for can be recognized.
 const lookahead = len("</mediawiki>")
 
 // bounds are the limits of a splitter, in bytes.
 type bounds struct {
-	window   int // initial size of the window; it grows up to the sum of all bounds
+	window   int // initial size of the window, which grows up to the sum of all bounds
 	read     int // minimum free space for a read
 	head     int // maximum size of a page before its first revision
 	revision int // maximum size of the last revision
 }
 
-// defaultBounds returns the bounds for dumps. The parts of a revision other than
-// its text (contributor, comment, checksum) are far below 1 MiB.
+// defaultBounds returns the bounds for real dumps. The parts of a revision
+// other than its text (contributor, comment, checksum) are far smaller than 1
+// MiB.
 func defaultBounds() bounds {
 	return bounds{window: 512 << 10, read: 64 << 10, head: 1 << 20, revision: extract.MaxPageBytes + 1<<20}
 }
 
-// most returns the maximum size of the window.
+// most returns the maximum size of the window, in bytes.
 func (b bounds) most() int { return b.window + b.read + b.head + b.revision }
 
-// An ending is how a page ended.
+// An ending tells what ended a page.
 type ending int
 
 const (
-	endClosed       ending = iota // by </page>
-	endUnterminated               // by the next <page>, or </mediawiki>
-	endTruncated                  // by the end of the file
+	endClosed       ending = iota // </page>
+	endUnterminated               // the next <page>, or </mediawiki>
+	endTruncated                  // the end of the file
 )
 
-// A rawPage is the XML of one page, without its </page>. Its bytes are in the
-// window of the splitter: they are valid until the next call of next, and may be
-// overwritten.
+// A rawPage is the XML of one page, without its </page>. Its slices refer to
+// the splitter's window: they are valid until the next call of splitter.next.
+// The caller may overwrite them.
 type rawPage struct {
 	head     []byte // up to its first <revision>
 	revision []byte // from its last <revision> on; nil if there is none
@@ -53,15 +54,15 @@ type rawPage struct {
 // one pass and with a window of bounded size.
 //
 // A page begins at every <page> and ends at the next </page>, <page> or
-// </mediawiki>. No other context matters, so a reader that begins anywhere in a
-// dump finds the same pages as one that begins at the front. A valid dump escapes
-// every < of a text, so these tags do not occur inside a page.
+// </mediawiki>. Nothing else matters, so a splitter that begins anywhere in a
+// dump finds the same pages as a splitter that begins at the front. A valid
+// dump escapes every < of a text, so these tags do not occur inside a page.
 type splitter struct {
 	src    source
 	bounds bounds
 	buf    []byte // buf[keep:fill] is the window
 	fill   int
-	scan   int   // everything before is scanned
+	scan   int   // buf[:scan] is scanned
 	delta  int64 // position of buf[i] in the decoded stream, minus i, for i ≥ scan
 
 	ownedEnd int64  // position of the first byte that the range does not own
@@ -74,16 +75,16 @@ type splitter struct {
 	page pageState
 }
 
-// pageState describes the open page. Indices are in buf, positions in the decoded
-// stream.
+// pageState describes the page that is being read. Indices are in buf,
+// positions in the decoded stream.
 type pageState struct {
 	open                  bool
 	start                 int // index of <page
 	first, last           int // index of the first and the last <revision, or -1
 	startPos, lastPos     int64
 	headLen               int64 // known when first ≥ 0
-	headLost, revisionOut bool  // dropped from buf: too large
-	offset                int64
+	headLost, revisionOut bool  // head, last revision: too large and dropped from buf
+	offset                int64 // of the page in the file
 }
 
 // A mark maps a position in the decoded stream to an offset in the file.
@@ -91,8 +92,8 @@ type mark struct{ pos, offset int64 }
 
 func newSplitter(b bounds) *splitter { return &splitter{bounds: b} }
 
-// reset makes the splitter read another source. It keeps the window unless pages
-// have made it larger.
+// reset prepares the splitter for another source. It keeps the window unless
+// large pages have made it grow.
 func (s *splitter) reset(src source) {
 	buf := s.buf
 	if len(buf) != s.bounds.window {
@@ -126,7 +127,8 @@ func (s *splitter) next() (rawPage, error) {
 	}
 }
 
-// findPage finds the next <page> that the range owns and opens the page.
+// findPage finds the next <page> that belongs to the range and opens the page.
+// It returns io.EOF if there is none.
 func (s *splitter) findPage() error {
 	for {
 		found := s.findTag()
@@ -151,16 +153,17 @@ func (s *splitter) findPage() error {
 	}
 }
 
-// findTag finds the next < whose tag is in the window: it is followed by a >, by
-// lookahead bytes or by the end of the file. It returns false if there is none.
-// Outside of a page it stops at the first byte that the range does not own.
+// findTag moves s.scan to the next < of which enough follows in the window to
+// recognize the tag: a >, lookahead bytes or the end of the file. It returns
+// false if there is no further < before the end of the file or, outside of a
+// page, before the end of the range.
 func (s *splitter) findTag() bool {
 	for {
 		if i := bytes.IndexByte(s.buf[s.scan:s.fill], '<'); i >= 0 {
 			s.scan += i
 			if s.fill-s.scan >= lookahead || s.eof || bytes.IndexByte(s.buf[s.scan:s.fill], '>') >= 0 {
 				if s.page.open && s.scan+1 < s.fill && !beginsTag[s.buf[s.scan+1]] {
-					s.scan++ // not one of the tags that next handles: most tags are not
+					s.scan++ // not a tag that next handles
 					continue
 				}
 				return true
@@ -175,11 +178,12 @@ func (s *splitter) findTag() bool {
 	}
 }
 
-// beginsTag is true for the bytes after < in the tags that next handles.
+// beginsTag is true for the bytes that follow < in the tags that splitter.next
+// handles.
 var beginsTag = [256]bool{'/': true, 'p': true, 'r': true}
 
-// isTag reports whether b begins with a tag, given as "<name", and the name ends
-// there.
+// isTag reports whether b begins with the tag given as "<name", and with no
+// longer name.
 func isTag(b []byte, tag string) bool {
 	n := len(tag)
 	return len(b) > n && string(b[:n]) == tag && (b[n] == '>' || b[n] == '/' || isSpace(b[n]))
@@ -198,8 +202,8 @@ func (s *splitter) openRevision() {
 	}
 }
 
-// closePage ends the page at s.scan. Only its own length decides whether it is
-// too large, not how much of it is in the window.
+// closePage ends the page at s.scan and returns it. Whether a page is too large
+// depends only on its length, not on how much of it is in the window.
 func (s *splitter) closePage(end ending) rawPage {
 	p := &s.page
 	p.open = false
@@ -222,9 +226,9 @@ func (s *splitter) closePage(end ending) rawPage {
 	return raw
 }
 
-// fileOffset returns the offset in the file of a position of the stream: exact
-// if the file is not encoded, otherwise that of the block or read that contains
-// it.
+// fileOffset returns the offset in the file for a position in the decoded
+// stream. It is exact if the file is not encoded; otherwise it is the offset of
+// the compressed block, or of the read, that contains the position.
 func (s *splitter) fileOffset(pos int64) int64 {
 	i := len(s.marks) - 1
 	for i > 0 && s.marks[i].pos > pos {
@@ -237,9 +241,9 @@ func (s *splitter) fileOffset(pos int64) int64 {
 	return m.offset
 }
 
-// more reads the next bytes. It first frees space in the window: finished pages
-// and unneeded parts of the open page are dropped. An error is stored in s.err
-// until all bytes before it are used.
+// more reads the next bytes into the window. It first frees space: it drops
+// finished pages and unneeded parts of the open page. A read error is stored in
+// s.err and reported after all bytes before it have been used.
 func (s *splitter) more() {
 	if len(s.buf)-s.fill < s.bounds.read {
 		s.makeRoom()
@@ -262,7 +266,7 @@ func (s *splitter) more() {
 	s.fill += n
 }
 
-// mark adds a mark, and removes those before the window.
+// mark adds m to s.marks and removes the marks before the window.
 func (s *splitter) mark(m mark) {
 	if s.src.plain() && len(s.marks) > 0 {
 		return // the first mark is enough
@@ -291,8 +295,8 @@ func (s *splitter) makeRoom() {
 	}
 }
 
-// trimPage drops unneeded parts of the open page: earlier revisions, and heads
-// and revisions that exceed their bounds.
+// trimPage drops the parts of the open page that are not needed: revisions
+// before the last, and a head or revision that exceeds its bound.
 func (s *splitter) trimPage() {
 	p := &s.page
 	switch pos := s.delta + int64(s.scan); {
@@ -322,7 +326,7 @@ func (s *splitter) slide() {
 	}
 }
 
-// drop removes buf[from:to], to ≤ scan, and moves what follows.
+// drop removes buf[from:to], which is scanned, and moves the bytes after it.
 func (s *splitter) drop(from, to int) {
 	n := to - from
 	copy(s.buf[from:], s.buf[to:s.fill])

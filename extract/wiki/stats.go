@@ -8,19 +8,19 @@ import (
 	"pretext/extract"
 )
 
-// Stats counts the pages of a range. The sum over all ranges is the same for any
-// division of a dump. Pages equals Kept plus the sum of Rejects.
+// Stats counts the pages of a range of a dump. The sum over all ranges does not
+// depend on how the dump is divided. Pages equals Kept plus the sum of Rejects.
 type Stats struct {
 	Pages   int64                    `json:"pages"`             // pages that begin in the range
 	Kept    int64                    `json:"kept"`              // pages that became documents
-	Rejects map[extract.Reject]int64 `json:"rejects,omitempty"` // pages that did not, by reason
+	Rejects map[extract.Reject]int64 `json:"rejects,omitempty"` // rejected pages, by reason
 
 	Bytes     int64 `json:"bytes"`      // of the file, in the range
 	XMLBytes  int64 `json:"xml_bytes"`  // decoded bytes in the range
 	TextBytes int64 `json:"text_bytes"` // of the documents
 
 	InvalidUTF8   int64   `json:"invalid_utf8"`             // bytes dropped because they are not UTF-8
-	InvalidPlaces []Place `json:"invalid_places,omitempty"` // of the first dropped byte in each title or text, at most 8
+	InvalidPlaces []Place `json:"invalid_places,omitempty"` // first dropped byte of each title or text with dropped bytes, at most 8
 
 	// Footers counts </mediawiki> tags. If all ranges together have none, the
 	// dump may be an incomplete download.
@@ -31,13 +31,13 @@ type Stats struct {
 	// are included.
 	Templates map[string]int64 `json:"templates,omitempty"`
 
-	// TemplatesSlack is the maximum error of a count in Templates, which is never
-	// too large; a missing name has the count 0. While Templates has room for all
-	// names it is 0, and all counts are exact.
+	// TemplatesSlack is by how much, at most, a count in Templates is too low; a
+	// missing name has the count 0. It is 0, and all counts are exact, if Templates
+	// has room for all names. No count is too high.
 	TemplatesSlack int64 `json:"templates_slack,omitempty"`
 }
 
-// A Place locates a byte of a page.
+// A Place locates a byte in the title or wikitext of a page.
 type Place struct {
 	Page   string `json:"page"`   // ID of the page's document: "enwiki:12"
 	Offset int64  `json:"offset"` // in the file: of <page>, or of the compressed block that contains it
@@ -50,7 +50,8 @@ const (
 	maxTemplates = 500
 )
 
-// Add adds the counts of the next range of the same dump, or of another dump.
+// Add adds the counts t of another range, which is either the next range of the
+// same dump or from another dump.
 func (s *Stats) Add(t Stats) {
 	s.Pages += t.Pages
 	s.Kept += t.Kept
@@ -77,8 +78,8 @@ func (s *Stats) template(name string, n int64) {
 	s.Templates[name] += n
 }
 
-// trimTemplates keeps the most frequent templates; equally frequent ones are
-// kept in order of their names.
+// trimTemplates keeps the maxTemplates most frequent templates. Of equally
+// frequent templates it keeps those whose names sort first.
 func (s *Stats) trimTemplates() {
 	if len(s.Templates) <= maxTemplates {
 		return

@@ -7,10 +7,10 @@ import (
 	"pretext/internal/utf8scan"
 )
 
-// characters decodes the raw content of an element in place: line ends become
-// LF, and references are decoded once. If markup is set, comments are removed
-// and CDATA sections are replaced by their content. Anything that is not well
-// formed is kept.
+// characters decodes raw, the content of an element, in place: line ends become
+// LF, and character references and entities are decoded once. If markup is
+// true, comments are removed and CDATA sections are replaced by their content.
+// Anything that is not well formed is kept.
 func characters(raw []byte, markup bool) []byte {
 	raw = lineEnds(raw)
 	if !markup {
@@ -33,8 +33,8 @@ func characters(raw []byte, markup bool) []byte {
 }
 
 // nextConstruct returns the offset p and the length skip of the next comment or
-// CDATA section in b; or len(b) and 0. comments and cdata are set to false once
-// no closed one can follow.
+// CDATA section in b; or len(b) and 0 if there is none. It sets comments or
+// cdata to false once it knows that no closed comment or CDATA section follows.
 func nextConstruct(b []byte, comments, cdata *bool) (p, skip int) {
 	for p = 0; ; p++ {
 		i := bytes.Index(b[p:], []byte("<!"))
@@ -77,9 +77,10 @@ func lineEnds(b []byte) []byte {
 	return out
 }
 
-// unescape decodes the five entities of XML and character references, once and
-// in place. Others are kept: wikitext decodes &nbsp; and the like, and an entity
-// declared in a DOCTYPE is never expanded.
+// unescape decodes character references and the five entities of XML in b, once
+// and in place. Other entities are kept: package wikitext decodes those of
+// HTML, such as &nbsp;, and an entity that a DOCTYPE declares is never
+// expanded.
 func unescape(b []byte) []byte {
 	i := bytes.IndexByte(b, '&')
 	if i < 0 {
@@ -106,9 +107,9 @@ func unescape(b []byte) []byte {
 	return b[:o]
 }
 
-// entity decodes the entity at the start of b, "&", and returns its length; 0 if
-// there is none.
-func entity(b []byte) (byte, int) {
+// entity decodes the entity at the start of b, which is "&". n is its length,
+// or 0 if it is not one of the five entities of XML.
+func entity(b []byte) (c byte, n int) {
 	if len(b) < len("&lt;") {
 		return 0, 0
 	}
@@ -140,8 +141,9 @@ func hasPrefix(b []byte, prefix string) bool {
 	return len(b) >= len(prefix) && string(b[:len(prefix)]) == prefix
 }
 
-// charRef decodes the reference at the start of b, &#123; or &#x7b;, if XML 1.0
-// allows the character (§2.2). It returns its length; 0 if there is none.
+// charRef decodes the character reference at the start of b, &#123; or &#x7b;.
+// n is its length, or 0 if there is none or XML 1.0 does not allow the
+// character (§2.2).
 func charRef(b []byte) (r rune, n int) {
 	if !hasPrefix(b, "&#") {
 		return 0, 0
@@ -180,8 +182,8 @@ func isXMLChar(r rune) bool {
 		0xE000 <= r && r <= 0xFFFD || 0x10000 <= r && r <= utf8.MaxRune
 }
 
-// dropInvalid removes invalid UTF-8 from b in place. It returns the number of
-// bytes removed and the offset of the first.
+// dropInvalid removes invalid UTF-8 from b in place. dropped is the number of
+// bytes removed, first the offset of the first of them.
 func dropInvalid(b []byte) (valid []byte, dropped, first int) {
 	if utf8scan.Valid(b) {
 		return b, 0, 0

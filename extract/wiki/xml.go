@@ -16,7 +16,7 @@ var (
 // A tag is the content between < and >.
 type tag struct {
 	name  []byte
-	attrs []byte // what follows the name
+	attrs []byte // the text after the name
 	end   bool   // </name>
 	empty bool   // <name/>
 }
@@ -27,9 +27,9 @@ type walker struct {
 	pos int
 }
 
-// next returns the next tag and moves after it. It skips comments, CDATA
-// sections, declarations and processing instructions. ok is false at the end,
-// and if a construct is not closed.
+// next returns the next tag and moves w.pos after it. It skips comments, CDATA
+// sections, declarations and processing instructions. ok is false at the end of
+// the XML, and if a tag, comment or section is not closed.
 func (w *walker) next() (t tag, ok bool) {
 	for {
 		i := bytes.IndexByte(w.b[w.pos:], '<')
@@ -49,8 +49,8 @@ func (w *walker) next() (t tag, ok bool) {
 	}
 }
 
-// closerOf returns the end mark of the construct at the start of b; nil for a
-// tag.
+// closerOf returns the end mark of the comment, CDATA section, declaration or
+// processing instruction at the start of b; nil for a tag.
 func closerOf(b []byte) []byte {
 	switch {
 	case b[1] != '!' && b[1] != '?':
@@ -63,10 +63,10 @@ func closerOf(b []byte) []byte {
 	return []byte(">")
 }
 
-// tag parses the tag at w.pos. It ends at the first >, even inside quotation
-// marks: MediaWiki writes &gt; in attributes, but leaves raw quotation marks in
-// the titles of some redirects.
-func (w *walker) tag() (tag, bool) {
+// tag parses the tag at w.pos; ok is false if it has no end. A tag ends at the
+// first >, even inside quotation marks: MediaWiki writes &gt; in attributes,
+// but leaves raw quotation marks in the titles of some redirects.
+func (w *walker) tag() (t tag, ok bool) {
 	b := w.b[w.pos+1:]
 	n := bytes.IndexByte(b, '>')
 	if n < 0 {
@@ -74,7 +74,6 @@ func (w *walker) tag() (tag, bool) {
 	}
 	w.pos += n + 2
 	b = b[:n]
-	var t tag
 	if n > 0 && b[0] == '/' {
 		t.end, b = true, b[1:]
 	} else if n > 0 && b[n-1] == '/' {
@@ -89,11 +88,12 @@ func (w *walker) tag() (tag, bool) {
 }
 
 // content returns the content from w.pos up to the end tag of name, and moves
-// after that tag. markup reports whether it contains "<": a comment, a CDATA
-// section or an unescaped character. ok is false if there is no end tag.
+// w.pos after that tag. markup reports whether the content contains "<", of a
+// comment, a CDATA section or an unescaped character. ok is false if there is
+// no end tag.
 func (w *walker) content(name []byte) (raw []byte, markup, ok bool) {
 	start, p := w.pos, w.pos
-	comments, cdata := true, true // a closed one may follow: what was not found once is not searched again
+	comments, cdata := true, true // false: no closed comment, CDATA section follows
 	for {
 		i := bytes.IndexByte(w.b[p:], '<')
 		if i < 0 {
@@ -124,8 +124,8 @@ func (w *walker) content(name []byte) (raw []byte, markup, ok bool) {
 	}
 }
 
-// constructLen returns the length of the construct at the start of b that ends
-// with closer; 0 if it is not closed.
+// constructLen returns the length of the comment or CDATA section at the start
+// of b, which ends with closer; 0 if it is not closed.
 func constructLen(b, closer []byte) int {
 	if j := bytes.Index(b, closer); j >= 0 {
 		return j + len(closer)
@@ -133,7 +133,7 @@ func constructLen(b, closer []byte) int {
 	return 0
 }
 
-// isEndTag reports whether b begins with the end tag of name.
+// isEndTag reports whether b begins with the end tag </name>.
 func isEndTag(b, name []byte) bool {
 	n := 2 + len(name)
 	return len(b) >= n && b[1] == '/' && string(b[2:n]) == string(name) &&
@@ -146,7 +146,8 @@ func hasAttr(attrs []byte, name string) bool {
 	return ok
 }
 
-// attr returns the raw value of the attribute called name.
+// attr returns the raw value of the attribute called name in attrs, the text of
+// a tag after its name. ok is false if there is none.
 func attr(attrs []byte, name string) (value []byte, ok bool) {
 	for {
 		attrs = bytes.TrimLeft(attrs, " \t\r\n")

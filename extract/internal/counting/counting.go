@@ -1,11 +1,11 @@
-// Package counting counts the bytes that a decoder reads and tells errors of
-// its source from corrupt data.
+// Package counting counts the bytes that a decoder reads, and distinguishes
+// errors of reading a file from corrupt data in it.
 package counting
 
 import "io"
 
-// A Reader counts the bytes read from R. Err is the last error of R other than
-// [io.EOF].
+// A Reader counts in N the bytes read from R. Err is the last error of R other
+// than [io.EOF].
 type Reader struct {
 	R   io.Reader
 	N   int64

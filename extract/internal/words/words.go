@@ -1,5 +1,5 @@
-// Package words has the rule and the hash by which packages books, dedup and
-// quality find and compare words.
+// Package words has the functions with which packages books, dedup and quality
+// find the words of a text and compare them by hash.
 package words
 
 import "unicode"
@@ -16,7 +16,8 @@ func Spaceless(r rune) bool {
 	return r >= 0x0E00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// Hash is FNV-1a, beginning with Seed and finished by [Mix].
+// Hash returns the 64-bit FNV-1a hash of word, with Seed as the initial value,
+// passed through [Mix].
 func Hash[S string | []byte](word S) uint64 {
 	h := uint64(Seed)
 	for i := range len(word) {
@@ -25,7 +26,8 @@ func Hash[S string | []byte](word S) uint64 {
 	return Mix(h)
 }
 
-// Mix is the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
+// Mix scrambles the bits of h with the last step of SplitMix64 (Steele, Lea,
+// Flood 2014).
 func Mix(h uint64) uint64 {
 	h = (h ^ h>>30) * 0xBF58476D1CE4E5B9
 	h = (h ^ h>>27) * 0x94D049BB133111EB
