@@ -1,5 +1,6 @@
-// Package books reads books and makes a document of each: text files and EPUBs,
-// single or in folders, tar and zip archives; and rows of Parquet files.
+// Package books reads books and makes a document of each book. A book is a text
+// file or an EPUB, alone or in a folder, tar or zip archive, or a row of a
+// Parquet file.
 //
 //	tasks, err := books.Plan(books.Local{}, []string{"corpus/", "more.tar.gz"}, books.Options{})
 //	...
@@ -44,10 +45,11 @@
 // Lines end at LF, CR or CRLF. Text is UTF-8, or UTF-16 with a byte order mark.
 // Text with invalid UTF-8 is read as Windows-1252 if the invalid bytes
 // outnumber the valid characters above U+007F and look like letters and
-// quotation marks of Western European text. Otherwise they are dropped and
-// counted. But the book is rejected (encoding) if they are more than 10 % of
-// it, or more than 1 % and outnumber the valid characters above U+007F. A NUL,
-// or more than one control character in a hundred, makes it binary. Text above
+// quotation marks of Western European text. Otherwise the invalid bytes are
+// dropped and counted. But the book is rejected (encoding) if they are more than
+// 10 % of it, or more than 1 % and outnumber the valid characters above U+007F.
+// It is rejected (binary) if it has a NUL, or more than one control character in
+// a hundred bytes. Text above
 // [extract.MaxDocumentBytes] or a file above 512 MiB is rejected (too-large)
 // without holding it in memory.
 //
@@ -76,8 +78,8 @@
 // # Lines and rows
 //
 // Some corpora have no document boundaries, only gigabytes of lines or rows
-// with one sentence each. With [Options.LinesPerDocument], every so many lines
-// of a text file that are not blank become a document. The file is streamed:
+// with one sentence each. With [Options.LinesPerDocument], that number of lines of
+// a text file becomes a document; blank lines do not count. The file is streamed:
 // lines end at LF, the encoding is UTF-8, or UTF-16 with a byte order mark, and
 // invalid bytes are dropped and counted. The rules for paragraphs and Project
 // Gutenberg do not apply.
@@ -102,8 +104,8 @@
 //
 // # EPUB
 //
-// The text of an EPUB is that of the documents in the spine, in order, without
-// navigation documents and those outside the linear reading order. Block
+// The text of an EPUB is the text of the documents in the spine, in order, except
+// navigation documents and documents outside the linear reading order. Block
 // elements are paragraphs. Script, style, head, navigation, page numbers and
 // note marks are dropped; entities are resolved. Remote resources are never
 // read.
@@ -135,20 +137,20 @@ import (
 
 // Options configures a [Reader]. The zero value is ready to use.
 type Options struct {
-	Lang            string `json:"lang,omitempty"`             // language of books without one
+	Lang            string `json:"lang,omitempty"`             // language of books that do not name theirs
 	KeepLines       bool   `json:"keep_lines,omitempty"`       // every line of a text file is a paragraph
 	KeepBoilerplate bool   `json:"keep_boilerplate,omitempty"` // keep Project Gutenberg's header and licence
-	// LinesPerDocument makes a document of so many lines of a text file or rows
-	// of a Parquet file, in place of the whole file or one row; 0: off.
+	// LinesPerDocument is the number of lines of a text file, or rows of a Parquet
+	// file, that become one document; 0: the whole file or each row does.
 	LinesPerDocument int    `json:"lines_per_document,omitempty"`
 	Chapters         bool   `json:"chapters,omitempty"` // every chapter of a book is a document
-	Column           string `json:"column,omitempty"`   // of Parquet files; "" is "text"
+	Column           string `json:"column,omitempty"`   // column of Parquet files with the text; "" means "text"
 }
 
-// column is the name of the column of Parquet files.
+// column returns the name of the column of Parquet files that holds the text.
 func (o Options) column() string { return cmp.Or(o.Column, "text") }
 
-// Validate returns an error if an option is invalid.
+// Validate returns an error if the value of a field is invalid.
 func (o Options) Validate() error {
 	if o.LinesPerDocument < 0 {
 		return fmt.Errorf("lines_per_document %d: must be at least 1, or 0 for whole files", o.LinesPerDocument)
@@ -161,12 +163,12 @@ const MaxNotes = 20
 
 // Stats counts what a [Reader] read. Books equals Kept plus the sum of Rejects.
 type Stats struct {
-	Books        int64 // books; of a file divided into chapters, lines or rows, its documents
+	Books        int64 // books; a file that is divided into documents counts once for each
 	Lines        int64 // lines and rows that were grouped into documents
 	Kept         int64 // documents
 	Rejects      map[extract.Reject]int64
 	Skipped      int64 // files and members that are not books
-	Duplicates   int64 // documents with the ID of an earlier one of this task
+	Duplicates   int64 // documents whose ID an earlier document of the task has
 	InvalidBytes int64 // bytes dropped because they are not UTF-8
 	Recoded      int64 // books that were UTF-16 or read as Windows-1252
 	Trimmed      int64 // books from which a Project Gutenberg header or licence was removed
@@ -185,7 +187,7 @@ var ErrCorrupt = failure.Damaged("corrupt archive")
 // A CorruptError locates corrupt data in an archive.
 type CorruptError struct {
 	File   string // path of the source
-	Offset int64  // in the archive; of a compressed tar, in the uncompressed data
+	Offset int64  // in the archive; for a compressed tar, in the uncompressed data
 	Reason string // e.g. "unexpected EOF"
 }
 
@@ -196,13 +198,13 @@ func (e *CorruptError) Error() string {
 // Unwrap returns [ErrCorrupt].
 func (e *CorruptError) Unwrap() error { return ErrCorrupt }
 
-// A Reader reads the books of a task.
+// A Reader reads the books of a task, a part of the sources ([Plan]).
 type Reader struct {
 	store     Store
 	task      Task
 	opts      Options
 	limit     int   // extract.MaxDocumentBytes; tests set a smaller one
-	fileLimit int64 // maxFileBytes; likewise
+	fileLimit int64 // maxFileBytes; tests set a smaller one
 
 	buf   []byte // for reading, reused: archives may have a million small books
 	stats Stats
@@ -222,11 +224,12 @@ func NewReader(store Store, task Task, opts Options) *Reader {
 // Stats returns the counts so far. The result shares memory with the reader.
 func (r *Reader) Stats() Stats { return r.stats }
 
-// errStopped reports that the consumer stopped the iteration.
+// errStopped is returned inside the package when the consumer of Documents has
+// stopped the iteration.
 var errStopped = errors.New("stopped")
 
-// Documents yields the documents of the task, and at most one error, as the
-// last element. It may be called only once.
+// Documents yields the documents of the task. If reading fails, the last
+// element is the error. It may be called only once.
 func (r *Reader) Documents() iter.Seq2[*extract.Document, error] {
 	return func(yield func(*extract.Document, error) bool) {
 		r.yield = yield
@@ -274,16 +277,17 @@ func (r *Reader) readRowsTask() error {
 	return nil
 }
 
-// A book is the source of one document.
+// A book is what was read for one document, or the reason why there is no
+// document.
 type book struct {
-	name   string // cleaned path
-	title  string // "": the file name
-	lang   string // "": that of the options
+	name   string // path, cleaned by cleanName
+	title  string // "": the file name is the title
+	lang   string // "": the language of the options
 	text   []byte
-	parts  [][]byte       // its chapters instead of text, if each is a document
+	parts  [][]byte       // the chapters, instead of text, if each is a document
 	reject extract.Reject // why there is no document, or ""
 	note   string
-	piece  bool // lines, rows or a chapter of a file: its ID is unique in the file
+	piece  bool // a part of a file (lines, rows, a chapter), whose ID is unique
 }
 
 func (b book) titleOrName() string { return cmp.Or(b.title, stem(path.Base(b.name))) }
@@ -308,7 +312,8 @@ func (r *Reader) finishChapters(b book, chapters [][]byte) error {
 	return nil
 }
 
-// finish counts a book and yields its document, or those of its chapters.
+// finish counts a book and yields its document, or a document for each chapter
+// with Options.Chapters.
 func (r *Reader) finish(b book) error {
 	if b.reject == "" && r.opts.Chapters && !b.piece {
 		chapters := b.chapters()
@@ -349,7 +354,7 @@ func (r *Reader) countID(id string) {
 	r.seen[h.Sum64()] = struct{}{}
 }
 
-// note adds a note unless it is empty.
+// note adds a note on a book to the statistics, unless the text is empty.
 func (r *Reader) note(name, note string) {
 	if note != "" && len(r.stats.Notes) < MaxNotes {
 		r.stats.Notes = append(r.stats.Notes, Note{name, note})
@@ -365,7 +370,8 @@ func (r *Reader) source() string {
 	return base
 }
 
-// damaged returns the reject of an unreadable book.
+// damaged returns a rejected book for one that could not be read, with the
+// reason.
 func damaged(name string, reason string) book {
 	return book{name: name, reject: extract.RejectMalformed, note: reason}
 }

@@ -10,22 +10,22 @@ import (
 // Limits of the chapter rules.
 const (
 	maxHeadingBytes = 120 // maximum length of a chapter heading
-	minChapterRunes = 200 // minimum length of a chapter; less is a title page or a line of the contents
+	minChapterRunes = 200 // minimum length of a chapter; a shorter part is a title page or the like
 )
 
-// chapterWords are first words of chapter headings, in lower case: English, German,
-// French, Spanish, Portuguese, Italian, Dutch, Danish and Norwegian, Polish,
-// Czech, Russian, Finnish.
+// chapterWords are the words with which chapter headings begin, in lower case,
+// in English, German, French, Spanish, Portuguese, Italian, Dutch, Danish and
+// Norwegian, Polish, Czech, Russian and Finnish.
 var chapterWords = []string{"chapter", "book", "part", "letter", "canto", "stave", "adventure", "act", "volume",
 	"kapitel", "capitel", "buch", "teil", "chapitre", "livre", "partie", "capítulo", "capitulo", "libro", "capitolo", "parte",
 	"hoofdstuk", "deel", "rozdział", "kapitola", "глава", "часть", "luku", "osa"}
 
-// numberWords are English numbers in headings.
+// numberWords are the English words for numbers in chapter headings.
 var numberWords = []string{"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
 	"fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty", "thirty", "forty", "fifty", "sixty",
 	"the", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "last"}
 
-// isHeading reports whether a line is the heading of a chapter: a word of
+// isHeading reports whether a line is the heading of a chapter: a word in
 // chapterWords, a number in digits, Roman numerals or English words, and an
 // optional title.
 func isHeading(line []byte) bool {
@@ -46,8 +46,8 @@ func isHeading(line []byte) bool {
 	case strings.Trim(number, "0123456789") == "", strings.Trim(number, "IVXLCDM") == "":
 		return true
 	}
-	// "part in …" in lower case is a sentence. A heading ends after the number or
-	// has a punctuation mark there.
+	// "part one of …" in lower case begins a sentence. In a heading, the line ends
+	// after the number, or punctuation follows.
 	after := strings.TrimLeft(rest, " ")[len(number):]
 	ends := after == "" || strings.ContainsAny(after[:1], ".:-,;—")
 	return ends && strings.Trim(number, "ivxlcdm") == "" || containsFold(numberWords, number) && (ends || word == strings.ToUpper(word))
@@ -62,7 +62,7 @@ func containsFold(words []string, word string) bool {
 	return false
 }
 
-// cutChapters splits a text before its chapter headings.
+// cutChapters splits a text before each chapter heading.
 func cutChapters(text []byte) (parts [][]byte) {
 	start := 0
 	for at := 0; at < len(text); {
@@ -79,8 +79,8 @@ func cutChapters(text []byte) (parts [][]byte) {
 	return append(parts, text[start:])
 }
 
-// joinShort joins parts that are too short for a chapter to the next chapter; at
-// the end to the last one.
+// joinShort joins each part that is too short for a chapter to the part after
+// it, or to the last chapter if no part follows.
 func joinShort(parts [][]byte) (chapters [][]byte) {
 	var open []byte
 	for _, p := range parts {

@@ -13,7 +13,9 @@ import (
 	"pretext/extract/text"
 )
 
-// decodeWide removes a byte order mark, and converts UTF-16 to UTF-8.
+// decodeWide returns a reader of src without its byte order mark, and converted
+// to UTF-8 if it is UTF-16, which wide reports. For UTF-32 the error is
+// errRejected.
 func decodeWide(src io.Reader) (_ io.Reader, wide bool, err error) {
 	var head [4]byte
 	n, err := io.ReadFull(src, head[:])
@@ -43,7 +45,9 @@ func decodeWide(src io.Reader) (_ io.Reader, wide bool, err error) {
 	return rest(0), false, nil
 }
 
-// decode converts collected lines to UTF-8, or rejects the book.
+// decode returns the collected lines of a book in UTF-8. recoded reports
+// whether they were read as Windows-1252. If ok is false, the book is rejected
+// with the reason in b.
 func (r *Reader) decode(b *book, lines []byte) (_ []byte, recoded, ok bool) {
 	if utf8.Valid(lines) {
 		return lines, false, true
@@ -63,10 +67,10 @@ func (r *Reader) decode(b *book, lines []byte) (_ []byte, recoded, ok bool) {
 	return valid, false, true
 }
 
-// high counts the non-ASCII bytes of a text.
+// A high counts the kinds of non-ASCII bytes in a text.
 type high struct {
-	solid   int // bytes that are not blank
-	runes   int // characters of UTF-8 above ASCII
+	solid   int // bytes that are not white space
+	runes   int // valid characters above U+007F
 	invalid int // bytes that are not UTF-8
 	letters int // invalid bytes that are Western European letters or punctuation in Windows-1252
 	nothing int // invalid bytes that are undefined in Windows-1252
@@ -95,7 +99,8 @@ func survey(b []byte) high {
 	return s
 }
 
-// windows1252 counts an invalid byte by its meaning in Windows-1252.
+// windows1252 counts c, a byte that is not UTF-8, by the character that it is
+// in Windows-1252.
 func (s *high) windows1252(c byte) {
 	switch r := charmap.Windows1252.DecodeByte(c); {
 	case r == utf8.RuneError: // one of the five bytes without a character
@@ -105,21 +110,28 @@ func (s *high) windows1252(c byte) {
 	}
 }
 
-// westernMarks are the characters of Windows-1252 below À that are common in
-// prose: punctuation and letters of Western European languages.
+// westernMarks are the characters of Windows-1252 with codes less than that of
+// À (0xC0) that are common in prose in Western European languages: punctuation
+// and a few letters.
 const westernMarks = "‘’“”‚„‹›«»•–—…·°¡¿£§\u00a0ŠŒŽšœžŸ"
 
-// isWesternText reports whether prose in a Western European language commonly
-// contains a character of Windows-1252 that is not ASCII.
+// isWesternText reports whether r, a character of Windows-1252 above ASCII, is
+// common in prose in Western European languages.
 func isWesternText(r rune) bool {
 	letter := 'À' <= r && r <= 'ÿ' && r != '×' && r != '÷'
 	return letter || strings.ContainsRune(westernMarks, r)
 }
 
-// western reports whether the invalid bytes are plausible as Windows-1252: they
-// outnumber the valid multi-byte characters, make up at most three tenths of the
-// text, are nearly all letters or punctuation of prose, and all are defined. Text
-// in Cyrillic, Greek or East Asian encodings has far more high bytes than that.
+// western reports whether the text is probably Windows-1252. All of these hold
+// for its invalid bytes:
+//
+//   - they outnumber the valid multi-byte characters;
+//   - they are at most three tenths of the text;
+//   - nearly all are letters or punctuation of prose in Windows-1252;
+//   - none is undefined in Windows-1252.
+//
+// Text in Cyrillic, Greek or East Asian encodings has far more bytes above
+// 0x7F.
 func (s high) western() bool {
 	return s.invalid > s.runes && s.nothing == 0 && s.invalid*10 <= s.solid*3 && s.letters*10 >= s.invalid*9
 }

@@ -15,13 +15,14 @@ import (
 	"pretext/extract/text"
 )
 
-// Names of members of an EPUB 3.3 (Open Container Format, §4.2).
+// Names of the members that every EPUB, or every encrypted EPUB, has (EPUB 3.3,
+// Open Container Format, §4.2).
 const (
 	containerName  = "META-INF/container.xml"
 	encryptionName = "META-INF/encryption.xml"
 )
 
-// Limits of an EPUB: the number of members, and sizes in bytes.
+// Limits of an EPUB. All but the number of members are sizes in bytes.
 const (
 	maxEPUBMembers  = 1 << 16
 	maxPackageBytes = 8 << 20
@@ -29,7 +30,8 @@ const (
 	maxLangBytes    = 35 // RFC 5646, §4.4.1
 )
 
-// isEPUB reports whether an archive holds a container document.
+// isEPUB reports whether the archive is an EPUB: whether it has a member
+// META-INF/container.xml.
 func (z *zipArchive) isEPUB() (bool, error) {
 	for entry, err := range z.entries() {
 		if err != nil {
@@ -46,7 +48,7 @@ func (z *zipArchive) isEPUB() (bool, error) {
 type epubFile struct {
 	z       *zipArchive
 	members map[string]*zipEntry
-	bytes   int64 // read so far
+	bytes   int64 // decompressed bytes read so far
 }
 
 func openEPUB(z *zipArchive) (*epubFile, error) {
@@ -65,7 +67,8 @@ func openEPUB(z *zipArchive) (*epubFile, error) {
 	return e, nil
 }
 
-// small reads a required member of at most maxPackageBytes.
+// small returns the content of a member that must exist and have at most
+// maxPackageBytes.
 func (e *epubFile) small(name string) ([]byte, error) {
 	entry := e.members[name]
 	if entry == nil {
@@ -82,7 +85,8 @@ func (e *epubFile) small(name string) ([]byte, error) {
 	return b, err
 }
 
-// A packageDoc is the part of the package document that we use.
+// A packageDoc holds what is used of an EPUB's package document: metadata, the
+// list of members (items) and the reading order (spine).
 type packageDoc struct {
 	title, lang string
 	items       map[string]packageItem
@@ -96,8 +100,9 @@ type spineItem struct {
 	linear bool
 }
 
-// newXML returns a decoder that accepts XML with errors: any encoding, unknown
-// entities, unclosed elements. It never reads external resources.
+// newXML returns a decoder that tolerates errors in XML: unknown entities and
+// unclosed elements. It accepts any encoding and never reads external
+// resources.
 func newXML(b []byte) *xml.Decoder {
 	d := xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(b, []byte("\xEF\xBB\xBF"))))
 	d.Strict = false
@@ -106,8 +111,8 @@ func newXML(b []byte) *xml.Decoder {
 	return d
 }
 
-// eachElement calls visit for each start element with the text up to the next tag.
-// It stops at the first XML error.
+// eachElement calls visit for each start element in b, with the text between it
+// and the next tag. It stops at the first XML error.
 func eachElement(b []byte, visit func(xml.StartElement, string)) {
 	d := newXML(b)
 	var open *xml.StartElement
@@ -148,7 +153,7 @@ func attribute(e xml.StartElement, name string) string {
 	return ""
 }
 
-// packagePath finds the package document.
+// packagePath returns the name of the member that is the package document.
 func (e *epubFile) packagePath() (string, error) {
 	b, err := e.small(containerName)
 	if err != nil {
@@ -167,8 +172,8 @@ func (e *epubFile) packagePath() (string, error) {
 	return found, nil
 }
 
-// encrypted returns the names of the encrypted members. Often only fonts are, which
-// are not needed.
+// encrypted returns the names of the encrypted members. Often only fonts are
+// encrypted, which are not needed.
 func (e *epubFile) encrypted() map[string]bool {
 	names := map[string]bool{}
 	b, err := e.small(encryptionName)
@@ -207,7 +212,7 @@ func parsePackage(b []byte) packageDoc {
 	return p
 }
 
-// label collapses white space and truncates s to limit bytes.
+// label returns s with single spaces for white space, truncated to limit bytes.
 func label(s string, limit int) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
 	if len(s) <= limit {
@@ -219,8 +224,8 @@ func label(s string, limit int) string {
 	return strings.TrimSpace(s[:limit])
 }
 
-// resolve converts a reference to the name of a member. The result never leads
-// outside of the archive.
+// resolve returns the name of the member to which href, in a document in the
+// folder dir, refers. The name never leads outside of the archive.
 func resolve(dir, href string) string {
 	href, _, _ = strings.Cut(href, "#")
 	if plain, err := url.PathUnescape(href); err == nil {
@@ -229,8 +234,9 @@ func resolve(dir, href string) string {
 	return strings.TrimPrefix(path.Clean("/"+dir+"/"+href), "/")
 }
 
-// reading returns the names of the members to read, in order: those of the linear
-// reading order, or all of the spine if it is empty.
+// reading returns the names of the members to read, in order: the documents in
+// the linear reading order, or the whole spine if no document is in that order.
+// dir is the folder of the package document.
 func (p packageDoc) reading(dir string) []string {
 	var linear, all []string
 	seen := map[string]bool{}
@@ -269,7 +275,7 @@ func isHTML(item packageItem) bool {
 	return false
 }
 
-// epub reads an EPUB. If that is corrupt, the error is a [memberError] or
+// epub reads an EPUB. If the EPUB is corrupt, the error is a [memberError] or a
 // [CorruptError].
 func (r *Reader) epub(name string, z *zipArchive) (book, error) {
 	b := book{name: name}
@@ -298,8 +304,8 @@ func (r *Reader) epub(name string, z *zipArchive) (book, error) {
 	return r.finishProse(b, prose), nil
 }
 
-// readAll reads the named members in order. It skips missing ones: the book is what
-// exists.
+// readAll appends the text of the named members to to, in order. It skips names
+// without a member: the book consists of the members that exist.
 func (e *epubFile) readAll(names []string, to *prose) error {
 	encrypted := e.encrypted()
 	found := 0
@@ -327,7 +333,8 @@ func (e *epubFile) readAll(names []string, to *prose) error {
 	return nil
 }
 
-// limited is a reader that returns errRejected after a number of bytes.
+// limited is a reader that returns errRejected after left bytes. It adds the
+// bytes read to *count.
 type limited struct {
 	r     io.Reader
 	left  int64
@@ -344,7 +351,8 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// finishProse makes a document of the paragraphs of an EPUB, or a reject.
+// finishProse completes the book b with the paragraphs p of an EPUB, or with
+// the reason for a reject.
 func (r *Reader) finishProse(b book, p *prose) book {
 	switch {
 	case bytes.IndexByte(p.out, 0) >= 0 || countControls(p.out)*100 > len(p.out):
@@ -381,8 +389,9 @@ func (r *Reader) finishProse(b book, p *prose) book {
 	return b
 }
 
-// chapters returns the text of each document of the spine, of lines that are a
-// part of out.
+// chapters returns the text of each document of the spine. lines is p.out or
+// the part of it that remains after Project Gutenberg's header and licence are
+// removed.
 func (p *prose) chapters(lines []byte) (parts [][]byte) {
 	from := cap(p.out) - cap(lines)
 	at := 0

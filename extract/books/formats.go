@@ -15,7 +15,8 @@ import (
 // in memory, because an EPUB is read from its end.
 const maxNestedBytes = 64 << 20
 
-// readLone reads a single file. Its first bytes determine the format.
+// readLone reads a source that is a single file. Its first bytes determine the
+// format.
 func (r *Reader) readLone(f File, base string) error {
 	var head [4]byte
 	n, err := f.ReadAt(head[:], 0)
@@ -41,7 +42,8 @@ func (r *Reader) readLone(f File, base string) error {
 	return r.readPlain(base, in)
 }
 
-// readPlain reads a text file. If it is compressed, corruption is an error.
+// readPlain reads a text file. If src decompresses the file and finds it
+// corrupt, that is an error, not a reject.
 func (r *Reader) readPlain(name string, src io.Reader) error {
 	clean, ok := cleanName(name)
 	if !ok {
@@ -57,12 +59,13 @@ func (r *Reader) readPlain(name string, src io.Reader) error {
 	return r.finish(b)
 }
 
-// badName returns the reject of a book whose name is empty after cleaning.
+// badName returns the rejected book for a file whose name is empty or too long
+// after cleaning.
 func badName() book {
 	return book{reject: extract.RejectMalformed, note: "unusable file name"}
 }
 
-// readOne reads a file of a folder.
+// readOne reads the file with the given name in the task's folder.
 func (r *Reader) readOne(name string) error {
 	f, err := r.store.Open(string(r.task.Path), name)
 	if err != nil {
@@ -79,11 +82,12 @@ func (r *Reader) readOne(name string) error {
 	return r.readPlain(name, bufio.NewReaderSize(io.NewSectionReader(f, 0, f.Size()), 64<<10))
 }
 
-// readMember reads a member of an archive, which may be a book. Corruption of
-// only this member is a reject. open is not called if the member is not a book.
+// readMember reads the member of an archive with the given name if it is a
+// book; only then does it call open. If only this member is corrupt, it is
+// rejected.
 func (r *Reader) readMember(name string, open func() (io.Reader, error)) error {
 	kind := kindOf(name)
-	if kind == other || kind == rows { // Parquet files are read from their end, so not inside archives
+	if kind == other || kind == rows { // a Parquet file must be read from its end, which an archive does not allow
 		r.stats.Skipped++
 		return nil
 	}
@@ -113,13 +117,13 @@ func (r *Reader) readMember(name string, open func() (io.Reader, error)) error {
 	return err
 }
 
-// A memberError is corruption of one member of an archive; others remain
-// readable.
+// A memberError reports that one member of an archive cannot be read, and the
+// reason. Other members can.
 type memberError struct{ reason string }
 
 func (e *memberError) Error() string { return e.reason }
 
-// readNested reads an EPUB inside an archive.
+// readNested reads an EPUB that is a member of an archive.
 func (r *Reader) readNested(name string, src io.Reader) error {
 	held, err := io.ReadAll(io.LimitReader(src, maxNestedBytes+1))
 	if err != nil {
@@ -131,7 +135,8 @@ func (r *Reader) readNested(name string, src io.Reader) error {
 	return r.readEPUB(name, bytes.NewReader(held), int64(len(held)))
 }
 
-// readEPUB reads an EPUB that is one of several books: corruption is a reject.
+// readEPUB reads an EPUB of the given size in bytes. If it is corrupt, it is
+// rejected.
 func (r *Reader) readEPUB(name string, src io.ReaderAt, size int64) error {
 	z, err := openZip(src, size)
 	if err == nil {
@@ -151,7 +156,8 @@ func (r *Reader) readEPUB(name string, src io.ReaderAt, size int64) error {
 	return err
 }
 
-// readZip reads a lone zip archive or EPUB.
+// readZip reads a single file that is an EPUB or another zip archive with
+// books.
 func (r *Reader) readZip(f File, base string) error {
 	z, err := openZip(f, f.Size())
 	if err != nil {
@@ -183,7 +189,7 @@ func (r *Reader) readZip(f File, base string) error {
 	return nil
 }
 
-// locate adds the path of the source to an error of an archive.
+// locate adds the name of the source to a [CorruptError] that has none.
 func (r *Reader) locate(err error) error {
 	var corrupt *CorruptError
 	if errors.As(err, &corrupt) && corrupt.File == "" {

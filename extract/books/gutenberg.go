@@ -4,12 +4,13 @@ import (
 	"bytes"
 )
 
-// headerBytes is the size of the beginning in which the end of Project Gutenberg's
-// header is searched. Headers have about 1 KB; before 2003 about 20 KB.
+// headerBytes is the number of bytes at the start of a text in which the end of
+// Project Gutenberg's header is searched. Headers have about 1 kB; before 2003
+// about 20 kB.
 const headerBytes = 64 << 10
 
-// trimGutenberg removes Project Gutenberg's header and licence from collected
-// lines, if their markers are found.
+// trimGutenberg returns the collected lines between Project Gutenberg's header
+// and licence. trimmed reports whether it removed any.
 func trimGutenberg(lines []byte) (_ []byte, trimmed bool) {
 	start, end := 0, len(lines)
 	for at := 0; at < len(lines); {
@@ -27,7 +28,8 @@ func trimGutenberg(lines []byte) (_ []byte, trimmed bool) {
 	return lines[start:end], end-start < len(lines)
 }
 
-// isStart reports whether a line ends the header:
+// isStart reports whether a line is the last line of Project Gutenberg's
+// header, such as
 //
 //	*** START OF THE PROJECT GUTENBERG EBOOK THE TITLE ***
 //	*END*THE SMALL PRINT! FOR PUBLIC DOMAIN ETEXTS*Ver.04.29.93*END*   (before 2003)
@@ -42,7 +44,8 @@ func isStart(line []byte) bool {
 		bytes.HasPrefix(stars, []byte("END THE SMALL PRINT!"))
 }
 
-// isEnd reports whether a line begins the licence.
+// isEnd reports whether a line is the first line of Project Gutenberg's
+// licence.
 func isEnd(line []byte) bool {
 	if len(line) == 0 || line[0] != '*' && line[0] != 'E' && line[0] != 'e' {
 		return false
@@ -57,8 +60,9 @@ func isEnd(line []byte) bool {
 		bytes.HasPrefix(line, []byte("END OF THIS PROJECT GUTENBERG"))
 }
 
-// endOfMarker returns the end of the marker that begins at offset at. With a long
-// title it extends over several lines, up to the stars.
+// endOfMarker returns the offset after the marker that begins at lines[at:].
+// after is the end of its first line. With a long title a marker takes several
+// lines, up to one that ends in a star.
 func endOfMarker(lines []byte, at, after int) int {
 	v, _ := nextView(lines[at:])
 	pos := after

@@ -15,17 +15,18 @@ import (
 	"pretext/extract/text"
 )
 
-// A cutter groups lines or rows into documents.
+// A cutter groups the lines or rows of a file into documents.
 type cutter struct {
 	r     *Reader
 	name  string // of the file, cleaned
-	per   int
+	per   int    // lines or rows of a document
 	text  []byte
-	lines int
+	lines int   // in the open document
 	first int64 // number of the first line or row of the open document, from 1
 }
 
-// add adds a line or row with its number. Blank ones are ignored.
+// add adds the line or row with the given number, counted from 1. Blank lines
+// and rows are ignored.
 func (c *cutter) add(line []byte, number int64) error {
 	c.r.stats.Lines++
 	valid := line
@@ -60,7 +61,7 @@ func (c *cutter) add(line []byte, number int64) error {
 
 func (c *cutter) id(number int64) string { return c.name + "#" + strconv.FormatInt(number, 10) }
 
-// flush ends the current document.
+// flush yields the open document, if there is one.
 func (c *cutter) flush() error {
 	if c.lines == 0 {
 		return nil
@@ -70,13 +71,14 @@ func (c *cutter) flush() error {
 	return c.r.finish(b)
 }
 
-// invalidUTF8 reports whether b contains bytes to be dropped: a NUL or invalid
-// UTF-8.
+// invalidUTF8 reports whether b contains bytes that are dropped: a NUL or
+// invalid UTF-8.
 func invalidUTF8(b []byte) bool {
 	return !utf8.Valid(b) || bytes.IndexByte(b, 0) >= 0
 }
 
-// readLines reads a text file in documents of some lines each.
+// readLines reads a text file and makes a document of each
+// Options.LinesPerDocument lines.
 func (r *Reader) readLines(name string, src io.Reader) error {
 	src, wide, err := decodeWide(src)
 	if err == errRejected {
@@ -105,7 +107,7 @@ func (r *Reader) readLines(name string, src io.Reader) error {
 	return c.flush()
 }
 
-// addAll adds all lines of a file.
+// addAll adds all lines of a file to documents.
 func (c *cutter) addAll(lines *lineReader) error {
 	for number := int64(1); ; number++ {
 		line, tooLong, err := lines.next()
@@ -127,12 +129,13 @@ func (c *cutter) addAll(lines *lineReader) error {
 // A lineReader reads the lines of a file.
 type lineReader struct {
 	in    *bufio.Reader
-	limit int    // bytes of a line
+	limit int    // maximum length of a line in bytes
 	long  []byte // a line that is longer than the buffer of in
 }
 
-// next returns the next line, valid until the next call, or that it is too
-// long. The last line, which may be empty, comes with io.EOF.
+// next returns the next line, which is valid until the next call. tooLong
+// reports whether the line exceeds the limit; then line is incomplete. The last
+// line, which may be empty, comes with io.EOF.
 func (l *lineReader) next() (line []byte, tooLong bool, err error) {
 	if l.long = l.long[:0]; cap(l.long) > 1<<20 {
 		l.long = nil
@@ -157,12 +160,12 @@ func (l *lineReader) next() (line []byte, tooLong bool, err error) {
 	}
 }
 
-// sentenceBytes is the mean length of rows below which they look like
-// sentences.
+// sentenceBytes is the average length of rows, in bytes, below which the rows
+// are probably sentences and not whole texts.
 const sentenceBytes = 250
 
-// readRows reads some row groups of a Parquet file: a row a document, or as many
-// as asked for.
+// readRows reads the task's row groups of a Parquet file. A row, or each
+// Options.LinesPerDocument rows, is a document.
 func (r *Reader) readRows(name string, f File) error {
 	clean, ok := cleanName(name)
 	if !ok {
@@ -196,8 +199,9 @@ func (r *Reader) readRows(name string, f File) error {
 	return c.flush()
 }
 
-// rowsError converts an error of package parquet. If the file is one among
-// others, it is a reject.
+// rowsError handles an error of package parquet. A corrupt or unsupported file
+// is rejected if it is one file of a folder, and an error if it is the only
+// source.
 func (r *Reader) rowsError(name string, err error) error {
 	var corrupt *parquet.CorruptError
 	var unsupported *parquet.UnsupportedError

@@ -6,12 +6,13 @@ import (
 	"unicode"
 )
 
-// maxNameBytes is the length of the longest name that becomes an ID.
+// maxNameBytes is the maximum length, in bytes, of a cleaned name.
 const maxNameBytes = 1024
 
-// cleanName cleans the path of a member for use in an ID; ok is false if
-// nothing usable is left.
-func cleanName(name string) (string, bool) {
+// cleanName returns name in the form in which it becomes part of an ID: with
+// slashes, and without control characters, invalid UTF-8 and the elements "",
+// "." and "..". ok is false if the result is empty or too long.
+func cleanName(name string) (clean string, ok bool) {
 	if len(name) > 1<<16 {
 		return "", false
 	}
@@ -47,7 +48,8 @@ const (
 	tarred
 )
 
-// kindOf returns the format of a book by its name: .txt, .epub or .parquet.
+// kindOf returns the format that the extension of a book's name indicates:
+// .txt, .epub or .parquet. It returns other for any other name.
 func kindOf(name string) format {
 	base := path.Base(strings.ReplaceAll(name, `\`, "/"))
 	if strings.HasPrefix(base, ".") {
@@ -64,7 +66,8 @@ func kindOf(name string) format {
 	return other
 }
 
-// promises returns the format that the name of a single file indicates.
+// promises returns zipped or tarred if the name of a single file indicates that
+// format, else other.
 func promises(name string) format {
 	name = strings.ToLower(name)
 	switch {
@@ -76,7 +79,8 @@ func promises(name string) format {
 	return other
 }
 
-// unpackedName removes the extension of a compressed file.
+// unpackedName returns name without the extension of a compressed file, .gz or
+// .zst.
 func unpackedName(name string) string {
 	for _, ext := range []string{".gz", ".zst"} {
 		if rest, ok := strings.CutSuffix(name, ext); ok {
@@ -86,8 +90,8 @@ func unpackedName(name string) string {
 	return name
 }
 
-// stem returns a base name without extensions: the title of a book that has no
-// other.
+// stem returns a base name without its extensions. It is the title of a book
+// that has no title.
 func stem(base string) string {
 	base = unpackedName(base)
 	if rest := strings.TrimSuffix(base, path.Ext(base)); rest != "" {

@@ -8,23 +8,23 @@ import (
 	"pretext/extract/text"
 )
 
-// Constants of the rules in the package comment. They were chosen with 21 books (20
-// of Project Gutenberg's, wrapped at 65 to 73 columns), in which 2 to 6 of 100
-// breaks follow the end of a sentence, and only verse, letters and lists have short
-// lines.
+// Constants of the rules for line breaks in the package comment. They were chosen
+// with 21 books, 20 of them from Project Gutenberg and wrapped at 65 to 73
+// columns. In these, 2 to 6 of 100 line breaks follow the end of a sentence, and
+// only verse, letters and lists have short lines.
 const (
 	marginPercentile = 98
 	maxMargin        = 120
 	minMargin        = 30
 )
 
-// A lineView is a collected line.
+// A lineView is a line as a [collector] stored it.
 type lineView struct {
-	indent int
-	bytes  []byte // without surrounding blanks; empty for a blank line
+	indent int    // columns before the text
+	bytes  []byte // the text, without white space at its ends; empty for a blank line
 }
 
-// nextView returns the first line of collected lines, and the rest.
+// nextView returns the first of the collected lines b, and the lines after it.
 func nextView(b []byte) (v lineView, rest []byte) {
 	end := bytes.IndexByte(b, '\n')
 	if end < 0 {
@@ -35,15 +35,15 @@ func nextView(b []byte) (v lineView, rest []byte) {
 	if len(line) == 0 {
 		return lineView{}, rest
 	}
-	// After decoding, more bytes may be blanks.
+	// Decoding may have produced more white space.
 	return lineView{int(line[0] - '!'), text.Strip(line[1:])}, rest
 }
 
-// columns returns the number of columns of the line.
+// columns returns the number of columns of the line, with its indentation.
 func (v lineView) columns() int { return v.indent + utf8.RuneCount(v.bytes) }
 
-// paragraphs joins collected lines to paragraphs, one on each line. It works in
-// place.
+// paragraphs joins the collected lines of a book to paragraphs, each on one
+// line. It overwrites lines.
 func (r *Reader) paragraphs(lines []byte) []byte {
 	if !r.opts.KeepBoilerplate {
 		body, trimmed := trimGutenberg(lines)
@@ -61,11 +61,14 @@ func (r *Reader) paragraphs(lines []byte) []byte {
 	return joinLines(lines, keep, margin)
 }
 
-// joinLines overwrites the lines with the joined ones. The output never
-// overtakes the input, because each line had an indent byte and a line feed.
+// joinLines joins collected lines to paragraphs and returns the text. If keep
+// is true, every line is a paragraph; otherwise margin is the length, in
+// columns, at which lines are wrapped. It overwrites lines: the output is never
+// longer than the input that was read, because each collected line has an
+// indent byte and a line feed.
 func joinLines(lines []byte, keep bool, margin int) []byte {
 	out := lines[:0]
-	var prev lineView // the line before v, where it was written to
+	var prev lineView // the line before v, at its place in out
 	v, rest := nextView(lines)
 	for len(v.bytes) > 0 || len(rest) > 0 {
 		next, after := nextView(rest)
@@ -87,8 +90,8 @@ func joinLines(lines []byte, keep bool, margin int) []byte {
 	return out
 }
 
-// staysApart reports whether the break between the previous line of the
-// paragraph and v is intended.
+// staysApart reports whether the line break between prev and v, two lines
+// without a blank line between them, is kept. next is the line after v.
 func (v lineView) staysApart(prev, next lineView, margin int) bool {
 	if margin < minMargin {
 		return false
@@ -99,7 +102,8 @@ func (v lineView) staysApart(prev, next lineView, margin int) bool {
 	return v.indent >= prev.indent+2 && (len(next.bytes) == 0 || next.indent < v.indent)
 }
 
-// firstWord returns the columns of the first unbreakable part of a line.
+// firstWord returns the length, in columns, of the start of a line up to the
+// first place where it could be broken.
 func firstWord(line []byte) int {
 	n := 0
 	for len(line) > 0 {
@@ -117,12 +121,12 @@ func firstWord(line []byte) int {
 }
 
 // spaceless reports whether r belongs to a script without spaces between words,
-// or is punctuation of one.
+// or is punctuation of such a script.
 func spaceless(r rune) bool {
 	return words.Spaceless(r) || r >= 0x3000 && r <= 0x303F || r >= 0xFF00 && r <= 0xFF60
 }
 
-// joinsBare reports whether two lines join without a space.
+// joinsBare reports whether the lines prev and next are joined without a space.
 func joinsBare(prev, next []byte) bool {
 	last, n := utf8.DecodeLastRune(prev)
 	switch last {
@@ -134,11 +138,11 @@ func joinsBare(prev, next []byte) bool {
 	return spaceless(last) && spaceless(first)
 }
 
-// A measurement describes the breaks between lines of the same paragraph.
+// A measurement describes the line breaks inside the paragraphs of a book.
 type measurement struct {
 	breaks       int
 	sentenceEnds int      // breaks after the end of a sentence
-	lengths      [256]int // number of lines before breaks, by columns
+	lengths      [256]int // number of lines before breaks, by length in columns
 }
 
 func measure(lines []byte) *measurement {
@@ -158,8 +162,8 @@ func measure(lines []byte) *measurement {
 	return s
 }
 
-// margin returns the length at which the lines are wrapped: the 98th
-// percentile.
+// margin returns the length, in columns, at which the lines are wrapped: the
+// 98th percentile of their lengths.
 func (s *measurement) margin() int {
 	seen := 0
 	for columns, n := range s.lengths {
@@ -171,8 +175,8 @@ func (s *measurement) margin() int {
 	return len(s.lengths)
 }
 
-// endsSentence reports whether a line ends in a mark that ends sentences, with
-// or without quotation marks and brackets after it.
+// endsSentence reports whether a line ends with punctuation that ends a
+// sentence. Quotation marks and brackets may follow it.
 func endsSentence(line []byte) bool {
 	for len(line) > 0 {
 		r, n := utf8.DecodeLastRune(line)

@@ -15,36 +15,37 @@ import (
 	"pretext/extract/parquet"
 )
 
-// TaskBytes is the approximate size of a task of consecutive files in a folder.
-// A larger file is a task of its own.
+// TaskBytes is the approximate size, in bytes, of a task that consists of
+// consecutive files in a folder. A larger file is a task of its own.
 const TaskBytes = 32 << 20
 
-// Kind is how a task is read.
+// A Kind tells how a task is read.
 type Kind string
 
 // The kinds of tasks.
 const (
-	KindFile   Kind = "file"   // one file: an archive or a book
+	KindFile   Kind = "file"   // a file: an archive or a book
 	KindFolder Kind = "folder" // some files of a folder
-	KindRows   Kind = "rows"   // some row groups of a Parquet file: Path, or the only one of Files in the folder Path
+	KindRows   Kind = "rows"   // some row groups of a Parquet file: Path, or Files[0] in the folder Path
 )
 
 // A Task is the part of the sources that one [Reader] reads.
 type Task struct {
 	Path    Name   `json:"path"` // of the file or folder
 	Kind    Kind   `json:"kind"`
-	Files   []Name `json:"files,omitempty"`   // in the folder, slash-separated, in order
-	Bytes   int64  `json:"bytes"`             // of all files
+	Files   []Name `json:"files,omitempty"`   // paths in the folder, slash-separated, in order
+	Bytes   int64  `json:"bytes"`             // size of all files
 	Skipped int64  `json:"skipped,omitempty"` // files of the folder that are not books, counted in its first task
-	// Of KindRows: the first row group, the number of groups, and the number of
-	// rows before them.
+	// Only for KindRows: the first row group, the number of row groups, and the
+	// number of rows before the first row group.
 	First  int   `json:"first,omitempty"`
 	Groups int   `json:"groups,omitempty"`
 	Row    int64 `json:"row,omitempty"`
 }
 
 // A Name is a path in a [Store]. Its JSON form is a string if it is valid
-// UTF-8, otherwise {"bytes": base64}, because JSON cannot represent it.
+// UTF-8, and {"bytes": base64} otherwise, because a JSON string cannot hold
+// other bytes.
 type Name string
 
 type nameBytes struct {
@@ -79,22 +80,22 @@ type File interface {
 
 // Info describes a file.
 type Info struct {
-	Name string // slash-separated path in the folder; "" where the path itself is the file
+	Name string // slash-separated path in the folder; "" for a source that is a file
 	Size int64
 }
 
-// A Store gives access to sources. Its methods must be safe for concurrent use.
+// A Store gives access to the files of sources, such as a file system
+// ([Local]). Its methods must be safe for concurrent use.
 type Store interface {
-	// List returns the files in a folder at any depth, in any order. If path is
-	// a file, it returns only that.
+	// List returns the files in the folder path at any depth, in any order. If
+	// path is a file, it returns one Info without a name.
 	List(path string) ([]Info, error)
-	// Open opens a file in the folder path, or the file path itself if name is
-	// "".
+	// Open opens the file name in the folder path, or the file path if name is "".
 	Open(path, name string) (File, error)
 }
 
-// Plan lists the sources at paths and divides them into tasks, in order. It reads
-// the footers of Parquet files. A folder without books is an error.
+// Plan lists the sources at paths and divides them into tasks, in order. It
+// reads the footers of Parquet files. A folder without books is an error.
 func Plan(store Store, paths []string, opts Options) ([]Task, error) {
 	var all []Task
 	for _, path := range paths {
@@ -108,7 +109,7 @@ func Plan(store Store, paths []string, opts Options) ([]Task, error) {
 	return all, nil
 }
 
-// A planner divides the file or folder at a path into tasks.
+// A planner divides the source at path, a file or folder, into tasks.
 type planner struct {
 	store  Store
 	path   string
@@ -128,7 +129,7 @@ func (p planner) plan() ([]Task, error) {
 	return []Task{{Path: Name(p.path), Kind: KindFile, Bytes: files[0].Size}}, nil
 }
 
-// folder groups the books of a folder.
+// folder divides the books of a folder into tasks.
 func (p planner) folder(files []Info) ([]Task, error) {
 	slices.SortFunc(files, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
 	var tasks []Task
@@ -161,8 +162,8 @@ func (p planner) folder(files []Info) ([]Task, error) {
 	return tasks, nil
 }
 
-// rows divides a Parquet file into tasks. An unreadable file becomes a task
-// without row groups, so that the reader reports the error.
+// rows divides a Parquet file into tasks. A corrupt file becomes a task without
+// row groups; the error is reported when the task is read.
 func (p planner) rows(info Info) ([]Task, error) {
 	f, err := p.store.Open(p.path, info.Name)
 	if err != nil {
@@ -203,8 +204,8 @@ func rowsBefore(f *parquet.File, group int) (n int64) {
 	return n
 }
 
-// Local is the [Store] of the local file system. It follows links to files, but not
-// links to folders inside a folder.
+// Local is the [Store] of the local file system. It follows links to files, but
+// inside a folder no links to other folders.
 type Local struct{}
 
 // List implements [Store].
@@ -235,7 +236,8 @@ func (Local) List(root string) ([]Info, error) {
 	return files, err
 }
 
-// ignoreMissing ignores dangling links.
+// ignoreMissing returns err, or nil if err is that a file does not exist: a
+// link may point to nothing.
 func ignoreMissing(err error) error {
 	if os.IsNotExist(err) {
 		return nil

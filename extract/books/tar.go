@@ -12,11 +12,12 @@ import (
 	"pretext/extract/text"
 )
 
-// tarBlock is the unit of a tar archive, and the size of a header.
+// tarBlock is the size in bytes of a block of a tar archive, and of a header.
 const tarBlock = 512
 
-// isTar reports whether a block is a tar header: it contains its checksum in octal,
-// the sum of all bytes with that field as blanks.
+// isTar reports whether a block is the header of a tar archive: whether it
+// contains its own checksum, in octal. The checksum is the sum of all bytes,
+// with spaces in place of the checksum.
 func isTar(block []byte) bool {
 	if len(block) < tarBlock {
 		return false
@@ -36,7 +37,7 @@ func isTar(block []byte) bool {
 	return sum == want
 }
 
-// readTar reads the members of a tar archive one after the other.
+// readTar reads the books among the members of a tar archive, in order.
 func (r *Reader) readTar(src io.Reader) error {
 	counter := &counting.Reader{R: src}
 	archive := tar.NewReader(counter)
@@ -45,7 +46,7 @@ func (r *Reader) readTar(src io.Reader) error {
 		if err == io.EOF && counter.N > 0 {
 			return nil
 		}
-		// The path is never opened or written, so an insecure one is accepted.
+		// No file with the member's path is opened or written, so any path is safe.
 		if err != nil && !errors.Is(err, tar.ErrInsecurePath) {
 			return r.tarError(counter, err)
 		}
@@ -63,7 +64,8 @@ func (r *Reader) readTar(src io.Reader) error {
 	}
 }
 
-// tarError separates corruption from errors of the source.
+// tarError returns a [CorruptError] for err, unless reading or decompressing
+// the source failed: then it returns that error.
 func (r *Reader) tarError(c *counting.Reader, err error) error {
 	switch {
 	case errors.Is(err, text.ErrCorrupt): // of the compression

@@ -10,11 +10,11 @@ import (
 	"pretext/extract/text"
 )
 
-// maxFileBytes limits the part of a text file that is read: an archive of a few
-// MB may expand to many GB of blanks.
+// maxFileBytes is the maximum size of a text file after decompression: an
+// archive of a few MB may expand to many GB of white space.
 const maxFileBytes = 512 << 20
 
-// errRejected ends the reading of a book. The collector has the reason.
+// errRejected stops the reading of a book that is rejected.
 var errRejected = errors.New("rejected")
 
 // A collector receives the bytes of a text file and stores its lines in a form
@@ -23,23 +23,23 @@ var errRejected = errors.New("rejected")
 //	file  = { line | LF }     LF alone: one or more blank lines
 //	line  = indent bytes LF   indent: one byte, '!' + columns up to 90
 //
-// The bytes of a line have no surrounding blanks. They are not validated yet.
+// The bytes of a line have no white space at their ends and may be invalid UTF-8.
 type collector struct {
 	limit     int   // of the text, in bytes
 	fileLimit int64 // of the file
 	buf       []byte
 	out       []byte
-	size      int // of the text so far: lines, and a byte between two
+	size      int // of the text so far, with one byte after each line
 	reject    extract.Reject
 
 	inLine  bool
-	columns int  // of blanks before the line
-	start   int  // where the line begins in out, -1 while it is blank
-	full    bool // the limit is reached: only blanks may follow
+	columns int  // of white space before the line
+	start   int  // where the line begins in out; -1 while it is blank
+	full    bool // the limit is reached: only white space may follow
 	afterCR bool
 
-	bytes    int64 // of the file
-	controls int64 // control characters among them
+	bytes    int64 // bytes of the file read so far
+	controls int64 // control characters in them
 }
 
 // collect reads a text file to its end. If it returns errRejected, c.reject is
@@ -75,14 +75,14 @@ func (c *collector) collect(r io.Reader) error {
 	return nil
 }
 
-// isControl reports whether b is a control character that does not occur in text.
-// Backspace, form feed, escape, the DOS end mark and similar ones occur in old files
-// and are allowed.
+// isControl reports whether b is a control character that does not occur in
+// text files. Backspace, form feed, escape, the DOS end mark (0x1A) and similar
+// characters occur in old files and do not count.
 func isControl(b byte) bool {
 	return b < 0x08 || b >= 0x0E && b < 0x20 && b != 0x1A && b != 0x1B || b == 0x7F
 }
 
-// controlTable has 1 for every control character.
+// controlTable has 1 for each byte for which isControl is true.
 var controlTable = func() (t [256]uint8) {
 	for i := range t {
 		if isControl(byte(i)) {
@@ -116,7 +116,7 @@ func (c *collector) add(b []byte) bool {
 			b = b[1:]
 		}
 	}
-	lf, cr := -1, -1 // the next of each, found once
+	lf, cr := -1, -1 // offsets of the next LF and CR
 	for at := 0; at < len(b) && c.reject == ""; {
 		if lf < at {
 			lf = indexFrom(b, at, '\n')
@@ -142,7 +142,8 @@ func (c *collector) add(b []byte) bool {
 	return c.reject == ""
 }
 
-// indexFrom returns the offset of the first c at or after at, or len(b).
+// indexFrom returns the offset of the first byte c in b at or after offset at,
+// or len(b).
 func indexFrom(b []byte, at int, c byte) int {
 	if i := bytes.IndexByte(b[at:], c); i >= 0 {
 		return at + i
@@ -150,7 +151,7 @@ func indexFrom(b []byte, at int, c byte) int {
 	return len(b)
 }
 
-// piece adds bytes of a line.
+// piece adds bytes of the current line.
 func (c *collector) piece(b []byte) {
 	if len(b) == 0 {
 		return
@@ -180,7 +181,8 @@ func (c *collector) piece(b []byte) {
 	}
 }
 
-// indent counts the blanks at the start of a line and returns the rest.
+// indent counts the columns of the white space at the start of a line and
+// returns the rest.
 func (c *collector) indent(b []byte) []byte {
 	for len(b) > 0 {
 		r, n := rune(b[0]), 1
@@ -221,7 +223,7 @@ func (c *collector) endLine() {
 	c.inLine, c.start, c.columns, c.full = false, -1, 0, false
 }
 
-// plain reads a text file.
+// plain reads a text file as one book.
 func (r *Reader) plain(name string, src io.Reader) (book, error) {
 	b := book{name: name}
 	src, wide, err := decodeWide(src)

@@ -10,23 +10,24 @@ import (
 	"pretext/extract/text"
 )
 
-// maxTokenBytes is the longest tag or run of text of an XHTML document.
+// maxTokenBytes is the maximum length, in bytes, of a tag or a run of text in
+// an XHTML document.
 const maxTokenBytes = 64 << 20
 
-// prose collects the paragraphs of XHTML documents in the form of collected
-// lines without indentation, so that trimming and joining work as for text
-// files.
+// prose collects the paragraphs of XHTML documents in the form in which a
+// [collector] stores the lines of a text file, without indentation. So the same
+// functions trim and join them.
 type prose struct {
 	limit           int   // of the text, in bytes
 	fileLimit       int64 // of all bytes read
 	keepBoilerplate bool
 
 	out     []byte
-	ends    []int // of the documents of the spine, in out
-	start   int   // where the paragraph begins in out
-	count   int   // of paragraphs: each has one byte more in out than in the text
+	ends    []int // offsets in out where the documents of the spine end
+	start   int   // where the open paragraph begins in out
+	count   int   // number of paragraphs; each takes one byte more in out than in the text
 	space   bool  // write a space before the next character
-	pre     int   // number of open <pre>
+	pre     int   // number of open <pre> elements
 	invalid int   // bytes that were not UTF-8
 	recoded bool  // a document was not UTF-8
 	trimmed bool  // Project Gutenberg's header or licence was dropped
@@ -35,12 +36,13 @@ type prose struct {
 // Effects of an element on the text.
 const (
 	inline  = iota // none
-	block          // its text is a paragraph of its own
-	cell           // blank around
-	dropped        // its text is none
+	block          // its text is a paragraph
+	cell           // its text has spaces around it
+	dropped        // its text is dropped
 )
 
-// part returns the effect of an HTML element; unknown ones are inline.
+// part returns the effect of the HTML element with the given name: inline if
+// unknown.
 func part(name string) int {
 	switch name {
 	case "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "dialog", "div", "dl", "dt",
@@ -56,7 +58,7 @@ func part(name string) int {
 	return inline
 }
 
-// void reports whether an element has no end tag.
+// void reports whether the HTML element with the given name has no end tag.
 func void(name string) bool {
 	switch name {
 	case "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr":
@@ -65,8 +67,8 @@ func void(name string) bool {
 	return false
 }
 
-// read appends the paragraphs of a document. It returns errRejected if the text
-// becomes too large.
+// read appends the paragraphs of an XHTML document. It returns errRejected if
+// the text becomes too large.
 func (p *prose) read(src io.Reader) error {
 	src, err := p.decoded(src)
 	if err != nil {
@@ -108,13 +110,13 @@ func tokenError(err error) error {
 	return err
 }
 
-// A skipper tracks an element whose text is dropped.
+// A skipper tracks the open element whose text is being dropped.
 type skipper struct {
 	name  string
 	depth int // number of open elements with that name
 }
 
-// tag processes a tag.
+// tag applies the effect of a start or end tag to the text.
 func (p *prose) tag(z *html.Tokenizer, kind html.TokenType, skip *skipper) {
 	raw, more := z.TagName()
 	name := string(raw)
@@ -165,8 +167,8 @@ func (p *prose) countPre(opens bool) {
 }
 
 // isApparatus reports whether the attributes of a tag mark content that is not
-// text of the book: a page number, a note mark, navigation, hidden content, or
-// Project Gutenberg's header and licence.
+// part of the book's text: a page number, a note mark, navigation, hidden
+// content, or Project Gutenberg's header and licence.
 func (p *prose) isApparatus(z *html.Tokenizer) bool {
 	for more := true; more; {
 		var key, value []byte
@@ -209,7 +211,7 @@ func (p *prose) end() {
 	p.count++
 }
 
-// text appends text to the paragraph, white space collapsed.
+// text appends text to the open paragraph, with single spaces for white space.
 func (p *prose) text(b []byte) {
 	for len(b) > 0 {
 		n := bytes.IndexAny(b, " \t\n\r\f")
@@ -228,7 +230,7 @@ func (p *prose) text(b []byte) {
 	}
 }
 
-// word appends text without white space.
+// word appends text without white space to the open paragraph.
 func (p *prose) word(b []byte) {
 	before := len(p.out)
 	if p.space && before > p.start {
@@ -239,14 +241,15 @@ func (p *prose) word(b []byte) {
 	p.out, dropped = text.AppendValid(p.out, b)
 	p.invalid += dropped
 	if len(p.out) == at {
-		p.out = p.out[:before] // no text: the space is still pending
+		p.out = p.out[:before] // all bytes were dropped: the space is still to be written
 		return
 	}
 	p.space = false
 }
 
-// decoded converts a document to UTF-8, by its byte order mark or the encoding
-// declared in its first KB. Without either it returns it unchanged.
+// decoded returns a reader of src in UTF-8. The encoding is that of the byte
+// order mark, or the one declared in the first 1024 bytes; without either, src
+// is taken as UTF-8.
 func (p *prose) decoded(src io.Reader) (io.Reader, error) {
 	src, wide, err := decodeWide(src)
 	if err == errRejected {
@@ -276,8 +279,8 @@ func (p *prose) decoded(src io.Reader) (io.Reader, error) {
 	return encoding.NewDecoder().Reader(whole), nil
 }
 
-// declared returns the encoding that the head of a document names, in its XML
-// declaration or else in a meta element.
+// declared returns the encoding that head, the beginning of a document, names
+// in its XML declaration or else in a meta element; "" if none.
 func declared(head []byte) string {
 	head = bytes.ToLower(head)
 	if trimmed := bytes.TrimLeft(head, " \t\r\n"); bytes.HasPrefix(trimmed, []byte("<?xml")) {
@@ -301,7 +304,8 @@ func declared(head []byte) string {
 	}
 }
 
-// valueAfter returns the value, quoted or not, after a key.
+// valueAfter returns the value, quoted or not, that follows the first
+// occurrence of key in b; "" if there is none.
 func valueAfter(b []byte, key string) string {
 	_, after, ok := bytes.Cut(b, []byte(key))
 	if !ok {

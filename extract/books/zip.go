@@ -38,12 +38,13 @@ const (
 	uint16Max  = 1<<16 - 1
 )
 
-// A zipArchive is a zip archive whose directory is read on demand. archive/zip
-// holds all of it in memory, about 300 MB for a million members.
+// A zipArchive is a zip archive whose directory is read entry by entry. Package
+// archive/zip holds the whole directory in memory, about 300 MB for a million
+// members.
 type zipArchive struct {
 	r        io.ReaderAt
 	size     int64
-	base     int64 // of all offsets: bytes before the archive
+	base     int64 // added to all offsets in the archive: bytes before it
 	dir      int64 // where the directory begins in r
 	dirEnd   int64
 	count    uint64
@@ -51,8 +52,8 @@ type zipArchive struct {
 	inflater io.ReadCloser
 }
 
-// isZip reports whether head begins a zip archive: with a member, or with the
-// end record of an empty archive.
+// isZip reports whether head, the beginning of a file, is that of a zip
+// archive: a member, or the end record of an empty archive.
 func isZip(head []byte) bool {
 	return bytes.HasPrefix(head, []byte(localSignature)) || bytes.HasPrefix(head, []byte(endSignature))
 }
@@ -61,7 +62,8 @@ func corruptAt(offset int64, format string, args ...any) error {
 	return &CorruptError{Offset: offset, Reason: fmt.Sprintf(format, args...)}
 }
 
-// readAt reads n bytes that must be there.
+// readAt returns the n bytes at offset. If the archive ends before them, the
+// error is a [CorruptError].
 func (z *zipArchive) readAt(offset int64, n int) ([]byte, error) {
 	if offset < 0 || offset > z.size-int64(n) {
 		return nil, corruptAt(z.size, "archive ends inside of a record at byte %d", offset)
@@ -76,7 +78,8 @@ func (z *zipArchive) readAt(offset int64, n int) ([]byte, error) {
 	return b, nil
 }
 
-// openZip finds the directory of a zip archive.
+// openZip opens a zip archive of the given size in bytes and finds its
+// directory.
 func openZip(r io.ReaderAt, size int64) (*zipArchive, error) {
 	z := &zipArchive{r: r, size: size}
 	tailSize := min(size, endSize+uint16Max)
@@ -109,7 +112,8 @@ func openZip(r io.ReaderAt, size int64) (*zipArchive, error) {
 	return z, nil
 }
 
-// findEnd finds the end record, which only its comment may follow.
+// findEnd returns the offset in tail of the archive's end record, which only
+// its comment may follow; or -1.
 func findEnd(tail []byte) int {
 	for at := len(tail) - endSize; at >= 0; at-- {
 		if string(tail[at:at+4]) == endSignature && int(binary.LittleEndian.Uint16(tail[at+20:])) <= len(tail)-at-endSize {
@@ -119,7 +123,8 @@ func findEnd(tail []byte) int {
 	return -1
 }
 
-// find64 reads the 64-bit fields of a zip64 archive.
+// find64 sets dirSize, offset and z.count from the 64-bit fields of a zip64
+// archive, if it has them.
 func (z *zipArchive) find64(dirSize, offset *uint64) error {
 	at := z.dirEnd - find64Size
 	if !z.signatureAt(at, find64Signature) {
@@ -156,18 +161,18 @@ func (z *zipArchive) signatureAt(offset int64, signature string) bool {
 	return n == 4 && string(b) == signature
 }
 
-// A zipEntry is a member as the directory describes it.
+// A zipEntry is a member of a zip archive, as the directory describes it.
 type zipEntry struct {
 	name   string // as in the directory
 	flags  uint16
 	method uint16
 	crc    uint32
-	packed uint64 // bytes in the archive
-	size   uint64 // bytes unpacked
+	packed uint64 // compressed size in bytes
+	size   uint64 // decompressed size in bytes
 	offset uint64
 	madeBy uint8
-	mode   uint32 // of external attributes
-	at     int64  // of its record in the directory
+	mode   uint32 // external file attributes
+	at     int64  // offset of the entry in the directory
 }
 
 // Flags and methods of a member.
@@ -180,7 +185,7 @@ const (
 	madeByMac     = 19
 )
 
-// regular reports whether the member is a plain file: no folder, link or
+// regular reports whether the member is a plain file, not a folder, link or
 // device.
 func (e *zipEntry) regular() bool {
 	if strings.HasSuffix(e.name, "/") || strings.HasSuffix(e.name, `\`) {
@@ -191,8 +196,8 @@ func (e *zipEntry) regular() bool {
 	return e.madeBy != madeByUnix && e.madeBy != madeByMac || kind == 0 || kind == regular
 }
 
-// path returns the name in UTF-8. Without the flag that says so, a name that is
-// not UTF-8 is in code page 437.
+// path returns the name of the member in UTF-8. A name without the UTF-8 flag
+// that is not valid UTF-8 is in code page 437.
 func (e *zipEntry) path() string {
 	if e.flags&flagUTF8 != 0 || utf8.ValidString(e.name) {
 		return e.name
@@ -204,9 +209,10 @@ func (e *zipEntry) path() string {
 	return b.String()
 }
 
-// entries yields the members in directory order, and at most one error. If the
-// members together are larger than the archive, some overlap (a zip bomb); that
-// is an error, so that the work is proportional to the archive's size.
+// entries yields the members in the order of the directory, and at most one
+// error, last. If the members together are larger than the archive, some
+// overlap (a zip bomb); that is an error, so that the work is proportional to
+// the size of the archive.
 func (z *zipArchive) entries() iter.Seq2[*zipEntry, error] {
 	return func(yield func(*zipEntry, error) bool) {
 		in := &counting.Reader{R: bufio.NewReaderSize(io.NewSectionReader(z.r, z.dir, z.dirEnd-z.dir), 64<<10)}
@@ -231,14 +237,14 @@ func (z *zipArchive) entries() iter.Seq2[*zipEntry, error] {
 				return
 			}
 		}
-		// Writers without zip64 let the count wrap.
+		// Programs without zip64 store the count modulo 65536.
 		if uint16(n) != uint16(z.count) {
 			yield(nil, corruptAt(z.dirEnd, "zip: %d members, %d announced", n, z.count))
 		}
 	}
 }
 
-// readEntry reads a record of the directory.
+// readEntry reads the next entry of the directory.
 func (z *zipArchive) readEntry(in *counting.Reader) (*zipEntry, error) {
 	at := z.dir + in.N
 	var fixed [centralSize]byte
@@ -264,7 +270,8 @@ func (z *zipArchive) readEntry(in *counting.Reader) (*zipEntry, error) {
 	return entry, nil
 }
 
-// cut returns the error of a truncated directory.
+// cut returns the error for a directory that ends early: the error of reading
+// the file, or a [CorruptError].
 func (z *zipArchive) cut(in *counting.Reader, err error) error {
 	if in.Err != nil {
 		return in.Err
@@ -272,7 +279,8 @@ func (z *zipArchive) cut(in *counting.Reader, err error) error {
 	return corruptAt(z.dir+in.N, "zip: directory: %v", err)
 }
 
-// widen reads the sizes that do not fit 32 bits from the zip64 extra field.
+// widen sets the sizes and the offset that do not fit in 32 bits from the zip64
+// extra field.
 func (e *zipEntry) widen(extra []byte) {
 	for len(extra) >= 4 {
 		tag, n := binary.LittleEndian.Uint16(extra), int(binary.LittleEndian.Uint16(extra[2:]))
@@ -295,8 +303,8 @@ func (e *zipEntry) widen(extra []byte) {
 	}
 }
 
-// open returns the content of a member. Corruption is a [memberError]. Only one
-// member can be open at a time.
+// open returns a reader of the content of a member. Only one member can be open
+// at a time. If the member is corrupt, the error is a [memberError].
 func (z *zipArchive) open(e *zipEntry) (io.Reader, error) {
 	if e.flags&flagEncrypted != 0 {
 		return nil, &memberError{"encrypted"}
@@ -343,7 +351,8 @@ func (z *zipArchive) inflate(src io.Reader) io.Reader {
 	return z.inflater
 }
 
-// memberReader verifies a member's size and checksum.
+// A memberReader reads a member of a zip archive and verifies its size and
+// checksum.
 type memberReader struct {
 	r      io.Reader
 	source *counting.Reader
