@@ -16,7 +16,7 @@ var (
 	errPart         = errors.New("the server sent only a part of the missing bytes")
 )
 
-// request requests the file from an offset to its end.
+// request requests the bytes of the file from offset to its end.
 func (t *transfer) request(ctx context.Context, offset int64) (*response, error) {
 	h := http.Header{"Accept-Encoding": {"identity"}}
 	if offset > 0 {
@@ -28,7 +28,8 @@ func (t *transfer) request(ctx context.Context, offset int64) (*response, error)
 	return t.client.open(ctx, http.MethodGet, t.file.URL, h)
 }
 
-// attempt sends one request for the missing bytes and appends the response.
+// attempt sends one request for the missing bytes and appends the response to
+// the partial file.
 func (t *transfer) attempt(ctx context.Context) error {
 	if t.done() {
 		return nil
@@ -61,12 +62,12 @@ func (t *transfer) attempt(ctx context.Context) error {
 	if err := t.append(body, left); err != nil {
 		return err
 	}
-	t.complete = r.StatusCode == http.StatusOK // the body ended where the file does
+	t.complete = r.StatusCode == http.StatusOK // the body was the whole file
 	return nil
 }
 
-// beyond handles status 416: the file is complete, or the existing bytes belong
-// to another version.
+// beyond handles status 416, "range not satisfiable". Either the partial file
+// is complete, or it belongs to another version of the file and is discarded.
 func (t *transfer) beyond(r *response) error {
 	span, err := parseContentRange(r.Header.Get("Content-Range"))
 	known := t.file.Checksum != "" || strongTag(r.Header) == t.note.Validator
@@ -81,11 +82,12 @@ func (t *transfer) beyond(r *response) error {
 	return reason
 }
 
-// accept checks the header of a response. left is the expected number of bytes
-// in the body, or -1 if unknown.
+// accept checks the header of the response to a request for the bytes from
+// offset on. left is the expected number of bytes in the body, or -1 if
+// unknown.
 func (t *transfer) accept(r *response, offset int64) (left int64, err error) {
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
-		return 0, fmt.Errorf("the server compresses the response (%s) against the request", clip(e))
+		return 0, fmt.Errorf("the server sent a compressed response (%s), which the request excluded", clip(e))
 	}
 	if r.StatusCode == http.StatusPartialContent {
 		return t.acceptRest(r, offset)
@@ -96,7 +98,7 @@ func (t *transfer) accept(r *response, offset int64) (left int64, err error) {
 			reason = errIgnoredRange
 		}
 		if t.ignored++; reason == errIgnoredRange && t.ignored <= 2 {
-			return 0, reason // perhaps only one of several servers: keep the bytes for now
+			return 0, reason // another of several servers may support ranges: keep the bytes
 		}
 		if err := t.restart(reason); err != nil {
 			return 0, err
@@ -105,20 +107,21 @@ func (t *transfer) accept(r *response, offset int64) (left int64, err error) {
 	return t.acceptWhole(r)
 }
 
-// unchanged reports whether a response is about the same version of the file as
-// the existing bytes.
+// unchanged reports whether the response r and the partial file have the same
+// strong ETag: they are from the same version of the file.
 func (t *transfer) unchanged(r *response) bool {
 	tag := strongTag(r.Header)
 	return tag != "" && tag == t.note.Validator
 }
 
-// acceptWhole accepts a response with the whole file.
+// acceptWhole checks the header of a response with the whole file. left is as
+// for [transfer.accept].
 func (t *transfer) acceptWhole(r *response) (left int64, err error) {
 	length := r.ContentLength
 	closes := length < 0 && len(r.TransferEncoding) == 0
 	switch {
 	case t.file.Bytes > 0 && length >= 0 && length != t.file.Bytes:
-		return 0, fmt.Errorf("the server announces %d bytes, but %s says %d", length, t.file.ChecksumSource, t.file.Bytes)
+		return 0, fmt.Errorf("the response has %d bytes, but %s gives the size %d", length, t.file.ChecksumSource, t.file.Bytes)
 	case length > t.client.options.MaxBytes:
 		return 0, &fatalError{fmt.Errorf("%w: %d bytes, more than the limit of %d", ErrRefused, length, t.client.options.MaxBytes)}
 	case closes && t.file.Checksum == "":
@@ -131,7 +134,8 @@ func (t *transfer) acceptWhole(r *response) (left int64, err error) {
 	return length, t.writeNote()
 }
 
-// acceptRest accepts a response with the rest of the file.
+// acceptRest checks the header of a response (status 206) with the bytes from
+// offset to the end of the file. left is as for [transfer.accept].
 func (t *transfer) acceptRest(r *response, offset int64) (left int64, err error) {
 	span, err := parseContentRange(r.Header.Get("Content-Range"))
 	switch {
@@ -139,13 +143,13 @@ func (t *transfer) acceptRest(r *response, offset int64) (left int64, err error)
 	case offset == 0 || span.first != offset:
 		err = fmt.Errorf("the server sends bytes from %d instead of %d", span.first, offset)
 	case r.ContentLength >= 0 && r.ContentLength != span.last-span.first+1:
-		err = fmt.Errorf("the server announces %d bytes for the range %v", r.ContentLength, span)
+		err = fmt.Errorf("the response has %d bytes, but its range is %v", r.ContentLength, span)
 	}
 	if err != nil {
 		if t.ignored++; t.ignored <= 2 || offset == 0 {
 			return 0, err
 		}
-		return 0, errors.Join(err, t.restart(err)) // perhaps it sends only whole files
+		return 0, errors.Join(err, t.restart(err)) // the server may send only whole files
 	}
 	if !t.belongs(r, span) {
 		if err := t.restart(errChanged); err != nil {
@@ -163,10 +167,10 @@ func (t *transfer) acceptRest(r *response, offset int64) (left int64, err error)
 	return span.last - span.first + 1, nil
 }
 
-// belongs reports whether a 206 response is about the same version of the file
-// as the existing bytes. Without a checksum it must repeat the strong ETag
-// (required of every 206 by RFC 9110, section 15.3.7) and the size of the whole
-// file.
+// belongs reports whether a 206 response is from the same version of the file
+// as the partial file. For a file without a checksum, the response must repeat
+// the strong ETag (required of every 206 by RFC 9110, section 15.3.7) and the
+// size of the whole file.
 func (t *transfer) belongs(r *response, span contentRange) bool {
 	tag := strongTag(r.Header)
 	if t.file.Checksum == "" {
@@ -187,12 +191,12 @@ func (t *transfer) writeNote() error {
 	return nil
 }
 
-// syncBytes is the maximum number of bytes that a power failure may cost for a
-// file without a checksum.
+// syncBytes is the maximum number of bytes of a file without a checksum that
+// are not yet flushed to disk. A power failure may lose them.
 const syncBytes = 16 << 20
 
-// append appends a body to the partial file: at most left bytes, or any number
-// if left is negative.
+// append appends the body of a response to the partial file: left bytes, or all
+// of the body if left is negative.
 func (t *transfer) append(body io.Reader, left int64) error {
 	known := left >= 0
 	if !known {
@@ -236,8 +240,8 @@ func (t *transfer) write(p []byte) error {
 	return nil
 }
 
-// sync flushes the partial file to disk and records its size. A file with a
-// checksum does not need it.
+// sync flushes the partial file to disk and records its size in the note. It
+// does nothing for a file with a checksum, which would reveal lost bytes.
 func (t *transfer) sync() error {
 	if t.file.Checksum != "" || t.part.Size() == t.note.Synced {
 		return nil

@@ -10,19 +10,20 @@ import (
 	"strings"
 )
 
-// A Checksum is "sha256:", "sha1:" or "md5:" and lower-case hexadecimal digits;
-// "" is none. Older dumps publish MD5 and SHA-1. They detect corruption but not
-// forgery, from which https protects.
+// A Checksum is "sha256:", "sha1:" or "md5:" followed by lower-case hexadecimal
+// digits; "" means no checksum. Older dumps have only MD5 and SHA-1, which
+// detect corruption but not forgery; https protects from forgery.
 type Checksum string
 
-// algorithms are the hashes that sources publish, best first.
+// algorithms are the hash functions of published checksums, the strongest
+// first.
 var algorithms = []struct {
 	name string
 	make func() hash.Hash
 }{{"sha256", sha256.New}, {"sha1", sha1.New}, {"md5", md5.New}}
 
-// NewChecksum returns a checksum with the given hexadecimal digits, after checking
-// them.
+// NewChecksum returns the checksum with the given algorithm and hexadecimal
+// digits, or an error if they are invalid.
 func NewChecksum(algorithm, digits string) (Checksum, error) {
 	digits = strings.ToLower(digits)
 	for _, a := range algorithms {
@@ -37,17 +38,19 @@ func NewChecksum(algorithm, digits string) (Checksum, error) {
 	return "", fmt.Errorf("unknown checksum algorithm %q", algorithm)
 }
 
-// Algorithm returns the part before the colon.
+// Algorithm returns the name of the hash function: "sha256", "sha1", "md5" or
+// "".
 func (c Checksum) Algorithm() string {
 	name, _, _ := strings.Cut(string(c), ":")
 	return name
 }
 
-// sums computes the hash for the checksum of a file and that for the manifest.
+// A sums computes the hash of a file that its checksum needs, and the SHA-256
+// for the manifest.
 type sums struct {
 	want Checksum
 	own  hash.Hash // SHA-256, for the manifest
-	also hash.Hash // of the checksum; nil if that is SHA-256 or none
+	also hash.Hash // hash of the checksum; nil if it is SHA-256 or there is no checksum
 }
 
 func newSums(want Checksum) *sums {
@@ -72,8 +75,8 @@ func (s *sums) Write(p []byte) (int, error) {
 // sha256 returns the SHA-256 of the bytes so far, in hexadecimal.
 func (s *sums) sha256() string { return hex.EncodeToString(s.own.Sum(nil)) }
 
-// match reports whether the bytes so far have the checksum; ok is true if there is
-// none.
+// match reports whether the bytes so far have the checksum; got is the checksum
+// that they have. ok is true if no checksum is wanted.
 func (s *sums) match() (got Checksum, ok bool) {
 	if s.want == "" {
 		return "", true

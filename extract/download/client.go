@@ -27,11 +27,12 @@ type Client struct {
 	answered  atomic.Bool // some server has responded
 
 	// stallOf replaces [Options.Stall] for the body of a response. Only tests
-	// set it, to wait shortly or long.
+	// set it, to a shorter or longer time.
 	stallOf func(http.Header) time.Duration
 }
 
-// NewClient returns a client.
+// NewClient returns a client with the options o, or an error if they are
+// invalid.
 func NewClient(o Options) (*Client, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -52,13 +53,14 @@ func (c *Client) setClock(k clock) {
 // Close closes idle connections.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
-// Received returns the number of bytes received in bodies so far.
+// Received returns the number of bytes of response bodies received so far.
 func (c *Client) Received() int64 { return c.received.Load() }
 
 // maxHops is the maximum number of consecutive redirects.
 const maxHops = 5
 
-// A response is an HTTP response that occupies a slot of its host.
+// A response is an HTTP response that occupies one of its host's slots ([pace])
+// until it is closed.
 type response struct {
 	*http.Response
 	host   string
@@ -71,8 +73,8 @@ func (r *response) close() {
 	r.finish()
 }
 
-// open sends a request and follows redirects. Reading the body fails if no data
-// arrives for [Options.Stall].
+// open sends a request and follows redirects. Reading the body of the response
+// fails if hardly any data arrives for [Options.Stall].
 func (c *Client) open(ctx context.Context, method, address string, header http.Header) (*response, error) {
 	if c.options.Offline {
 		return nil, fmt.Errorf("get %s: %w: no connection is allowed", redact.URL(address), ErrOffline)
@@ -108,7 +110,8 @@ func isRedirect(status int) bool {
 	return false
 }
 
-// redirect returns the target of a redirect, if it is allowed.
+// redirect returns the target of a redirect, or an error if the redirect is not
+// allowed.
 func (c *Client) redirect(from *url.URL, location string) (*url.URL, error) {
 	to, err := from.Parse(location)
 	if err != nil || location == "" {
@@ -126,7 +129,8 @@ func (c *Client) redirect(from *url.URL, location string) (*url.URL, error) {
 	return to, nil
 }
 
-// send sends one request, within the limits of the host.
+// send sends one request when the limits of the host allow it. It does not
+// follow redirects.
 func (c *Client) send(ctx context.Context, method string, u *url.URL, header http.Header) (*response, error) {
 	release, err := c.pace.acquire(ctx, u.Hostname())
 	if err != nil {
@@ -160,7 +164,8 @@ func (c *Client) send(ctx context.Context, method string, u *url.URL, header htt
 	return &response{resp, u.Hostname(), finish}, nil
 }
 
-// causeOf returns the cause for which ctx was cancelled, else err.
+// causeOf returns the cause for which ctx was cancelled, or err if ctx was not
+// cancelled.
 func causeOf(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -171,11 +176,13 @@ func causeOf(ctx context.Context, err error) error {
 // errStalled reports that no data arrived for too long.
 var errStalled = errors.New("no data for too long")
 
-// slowest is the minimum number of bytes in Options.Stall. A server that sends
-// only a byte now and then must not block a run forever.
+// slowest is the number of bytes that must arrive in each [Options.Stall].
+// Without it, a server that sends a byte now and then could block a run
+// forever.
 const slowest = 1 << 10
 
-// watched is a body that is cancelled when it stalls.
+// A watched is the body of a response. Its request is cancelled if hardly any
+// data arrives.
 type watched struct {
 	client  *Client
 	body    io.ReadCloser
@@ -245,8 +252,8 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("status %s%s", clip(strings.TrimSpace(e.text)), hint)
 }
 
-// statusOf returns the error of a response's status, nil for success. An error
-// that a later attempt cannot avoid is a [fatalError].
+// statusOf returns the error for the status of a response; nil for success. If
+// another attempt cannot help, the error is a [fatalError].
 func (c *Client) statusOf(r *response) error {
 	s := r.StatusCode
 	failure := &statusError{s, r.Status}
@@ -263,7 +270,9 @@ func (c *Client) statusOf(r *response) error {
 	return &fatalError{failure}
 }
 
-// throttled delays requests to the host as its Retry-After header says.
+// throttled handles a response with Retry-After: it delays further requests to
+// the host, or returns a [fatalError] if the delay is longer than
+// Options.MaxWait.
 func (c *Client) throttled(r *response, failure error) error {
 	wait, ok := parseRetryAfter(r.Header.Get("Retry-After"), c.clock.Now())
 	if !ok {
@@ -276,18 +285,18 @@ func (c *Client) throttled(r *response, failure error) error {
 	return &heldError{failure}
 }
 
-// A heldError is a failure after which Retry-After sets the delay, so none is
-// added.
+// A heldError is a failure for which Retry-After has already set the delay
+// before the next attempt.
 type heldError struct{ error }
 
 func (e *heldError) Unwrap() error { return e.error }
 
-// A fatalError is an error that another attempt cannot avoid.
+// A fatalError is an error after which another attempt is useless.
 type fatalError struct{ error }
 
 func (e *fatalError) Unwrap() error { return e.error }
 
-// isFatal reports whether another attempt cannot avoid the error.
+// isFatal reports whether another attempt after err is useless.
 func isFatal(ctx context.Context, err error) bool {
 	var fatal *fatalError
 	return ctx.Err() != nil || errors.As(err, &fatal) || errors.Is(err, ErrRefused) || errors.Is(err, ErrOffline) || isCertificate(err)

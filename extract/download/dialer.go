@@ -13,7 +13,7 @@ import (
 )
 
 // privateAddress reports whether an address is not public: it may belong to a
-// service that only this machine or its local network should reach.
+// service that only this machine or its local network should be able to reach.
 func privateAddress(a netip.Addr) bool {
 	a = a.Unmap()
 	if !a.IsValid() || !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
@@ -27,8 +27,8 @@ func privateAddress(a netip.Addr) bool {
 	return false
 }
 
-// reserved are networks without public hosts that netip does not report as private
-// (IANA's special-purpose address registries).
+// reserved are the networks without public hosts that package netip does not
+// report as private (IANA's special-purpose address registries).
 var reserved = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("100.64.0.0/10"), // carrier-grade NAT
@@ -41,21 +41,22 @@ var reserved = []netip.Prefix{
 	netip.MustParsePrefix("fec0::/10"), // site-local
 }
 
-// schemeKey is the context key of a request's scheme, for the dialer.
+// schemeKey is the context key under which the dialer finds the scheme of a
+// request, "http" or "https".
 type schemeKey struct{}
 
-// A dialer connects only to public addresses. It checks the resolved address of
-// the connection itself, so a name that resolves to changing addresses cannot
-// bypass the check.
+// A dialer connects only to public addresses. It checks the address of each
+// connection after the host name was resolved, so a name that resolves to
+// changing addresses cannot bypass the check.
 type dialer struct {
 	private bool // private addresses are allowed
 	timeout time.Duration
-	proxy   func(address string) bool // reports whether it is the user's proxy, which may be private
-	count   func(opened int)          // +1 and -1; for tests
-	limit   func(host string) int     // connections
+	proxy   func(address string) bool // reports whether address is the user's proxy, which may be private
+	count   func(opened int)          // called with +1 and -1; for tests
+	limit   func(host string) int     // maximum number of connections
 
 	mu    sync.Mutex
-	slots map[string]chan struct{} // by address
+	slots map[string]chan struct{} // by address: one element for each open connection
 }
 
 func newDialer(o Options, p *places) *dialer {
@@ -63,7 +64,8 @@ func newDialer(o Options, p *places) *dialer {
 	return &dialer{private: o.AllowPrivate, timeout: min(30*time.Second, o.Stall), proxy: isProxy, limit: limit, slots: map[string]chan struct{}{}}
 }
 
-// DialContext is the dialer of an [http.Transport].
+// DialContext is the function that an [http.Transport] calls to connect to an
+// address.
 func (d *dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	scheme, _ := ctx.Value(schemeKey{}).(string)
 	control := func(_, resolved string, _ syscall.RawConn) error { return d.check(scheme, resolved) }
@@ -85,8 +87,9 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	return &countedConn{Conn: c, closed: sync.OnceFunc(func() { d.opened(-1); <-slots })}, nil
 }
 
-// slotsOf returns the slots of an address. The limit of the transport is not
-// sufficient: it stops counting a connection just before it closes it.
+// slotsOf returns the connection slots of an address. The limit of the
+// http.Transport alone is not sufficient, because it stops counting a
+// connection just before it closes it.
 func (d *dialer) slotsOf(address string) chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -123,10 +126,11 @@ func (d *dialer) check(scheme, resolved string) error {
 	return nil
 }
 
-// isProxy reports whether an address is that of the proxy in the environment.
+// isProxy reports whether address is that of the proxy named by environment
+// variables.
 func isProxy(address string) bool {
 	for _, scheme := range []string{"https", "http"} {
-		// Any host will do: only the proxy for the scheme matters.
+		// The choice of host does not matter, only the scheme does.
 		u, err := http.ProxyFromEnvironment(&http.Request{URL: &url.URL{Scheme: scheme, Host: "dumps.wikimedia.org"}})
 		if err == nil && u != nil && proxyAddress(u) == address {
 			return true
@@ -154,9 +158,9 @@ func (c *countedConn) Close() error {
 	return err
 }
 
-// newTransport returns a transport that does not decompress bodies, uses HTTP/1.1
-// (with HTTP/2, connections would not be the unit to limit) and limits the
-// connections to each host.
+// newTransport returns a transport that limits the connections to each host and
+// does not decompress bodies. It uses HTTP/1.1, because with HTTP/2 a limit of
+// connections would not limit the requests.
 func newTransport(o Options, d *dialer) *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,

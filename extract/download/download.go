@@ -1,10 +1,10 @@
 // Package download downloads the raw sources of a corpus into a directory:
-// Wikimedia's dumps, books of Project Gutenberg, files at any URL.
+// Wikimedia's dumps, books from Project Gutenberg, files at any URL.
 //
 // A [Request] names a source: the newest dump of a wiki, some books.
 // [Client.Resolve] asks the source for its current files and returns a list of
-// them, each with its address, published checksum and licence. [Client.Fetch]
-// downloads one of them:
+// files, each with its address, published checksum and licence. [Client.Fetch]
+// downloads one file:
 //
 //	c, err := download.NewClient(download.DefaultOptions())
 //	if err != nil {
@@ -33,22 +33,22 @@
 //
 // A file without a checksum (a book) is accepted as the server sent it. It is
 // resumed only if a strong ETag and the size of the whole file are known and the
-// 206 response repeats both; otherwise the download starts again. A web page in
-// place of a file is refused.
+// response with the rest (status 206) repeats both; otherwise the download starts
+// again. A web page in place of a file is refused.
 //
 // # Politeness
 //
 // A client opens at most two connections to a host (one to a mirror of Project
 // Gutenberg, with two seconds between requests) and names itself and a contact in
-// every request. After a failure it waits as long as Retry-After says, or longer
-// each time. Use one client for a whole run.
+// every request. After a failure it waits as long as Retry-After says; without
+// that header it waits longer each time. Use one client for a whole run.
 //
 // # Trust
 //
 // Only https is used. Redirects may lead to the same host, to the mirrors of its
 // site or to hosts that the user named, at most five in a row. Addresses of
 // private networks are refused when the connection is made, so no host name can
-// lead there. [Options.AllowPrivate] allows them, for local mirrors. Names from
+// lead to one. [Options.AllowPrivate] allows them, for local mirrors. Names from
 // servers are checked before they become file names, and the size of everything
 // that is read into memory is limited.
 //
@@ -68,17 +68,18 @@ import (
 
 // Errors that callers distinguish.
 var (
-	// ErrNetwork reports that a server could not be reached or never gave a
-	// valid response. Trying again later may help.
+	// ErrNetwork reports that a server could not be reached or sent no valid
+	// response. Trying again later may help.
 	ErrNetwork = failure.Network("network")
-	// ErrCorrupt reports that a file does not match its checksum, or that a
-	// list of the server is invalid.
+	// ErrCorrupt reports that a file does not match its checksum, or that a list
+	// of files or checksums from the server is invalid.
 	ErrCorrupt = failure.Damaged("damaged download")
 	// ErrNotFound reports that a source does not have the requested file.
 	ErrNotFound = failure.Usage(errors.New("not found"))
 	// ErrRefused reports an address, redirect or size that is not allowed.
 	ErrRefused = failure.Network("refused")
-	// ErrOffline reports a missing file that may not be downloaded.
+	// ErrOffline reports that a file is missing and [Options.Offline] forbids its
+	// download.
 	ErrOffline = failure.Network("offline")
 )
 
@@ -91,20 +92,20 @@ const (
 // A File is one file of a source. It is plain data.
 type File struct {
 	Name           string   `json:"name"`                 // file name, without directories
-	URL            string   `json:"url"`                  // at its origin, whichever mirror is used
-	URLSHA256      string   `json:"url_sha256,omitempty"` // of the complete URL, if URL is redacted ([File.Redacted])
+	URL            string   `json:"url"`                  // address at its origin, even if a mirror is used
+	URLSHA256      string   `json:"url_sha256,omitempty"` // hash of the complete URL, if URL is redacted ([File.Redacted])
 	Kind           string   `json:"kind"`
 	Bytes          int64    `json:"bytes,omitempty"` // 0 if unknown
 	Checksum       Checksum `json:"checksum,omitempty"`
 	ChecksumSource string   `json:"checksum_source,omitempty"` // URL of the list with the checksum
 	Licence        string   `json:"licence"`
-	// Optional files may be missing at the source: some books of the catalogue
-	// have no plain text.
+	// Optional reports that the file may be missing at the source: some books of
+	// the catalogue have no plain text.
 	Optional bool `json:"optional,omitempty"`
 }
 
-// Redacted returns the file without possible secrets in its URL, and with the hash
-// of the complete URL.
+// Redacted returns the file without the parts of its URL that may be secret.
+// URLSHA256 is then the hash of the complete URL.
 func (f File) Redacted() File {
 	if sum := redact.Hash(f.URL); sum != "" {
 		f.URL, f.URLSHA256 = redact.URL(f.URL), sum
@@ -112,25 +113,25 @@ func (f File) Redacted() File {
 	return f
 }
 
-// A Mirror serves the files of a site.
+// A Mirror is another server for the files of a site.
 type Mirror struct {
 	Site string `json:"site"` // [SiteWikimedia] or [SiteGutenberg]
-	Base string `json:"base"` // URL that replaces that of the site
+	Base string `json:"base"` // URL that replaces the beginning of the site's URLs
 }
 
 // Options configures a [Client]. Start from [DefaultOptions] and change fields;
 // [Options.Validate] reports every problem at once. Options is plain data.
 type Options struct {
-	Product      string        `json:"product"`           // name and version of the program, for servers
-	Contact      string        `json:"contact,omitempty"` // URL or e-mail address of the user, for servers; Wikimedia asks for one
+	Product      string        `json:"product"`           // name and version of the program, sent to servers
+	Contact      string        `json:"contact,omitempty"` // URL or e-mail address of the user, sent to servers; Wikimedia asks for it
 	Mirrors      []Mirror      `json:"mirrors,omitempty"` // at most one for each site
 	Hosts        []string      `json:"hosts,omitempty"`   // additional hosts to which redirects may lead
 	Connections  int           `json:"connections"`       // maximum for each host, 1 to 3
 	BookPause    time.Duration `json:"book_pause"`        // between requests to a mirror of Project Gutenberg
-	Bandwidth    int64         `json:"bandwidth"`         // bytes a second of all connections, 0: no limit
+	Bandwidth    int64         `json:"bandwidth"`         // maximum bytes per second of all connections together, 0: no limit
 	Stall        time.Duration `json:"stall"`             // time without progress after which a connection is closed
 	Attempts     int           `json:"attempts"`          // maximum number of consecutive attempts without progress
-	Backoff      time.Duration `json:"backoff"`           // wait after the first failure; doubles with each
+	Backoff      time.Duration `json:"backoff"`           // wait after the first failure; doubles with each further failure
 	MaxBackoff   time.Duration `json:"max_backoff"`       // maximum wait between attempts
 	MaxWait      time.Duration `json:"max_wait"`          // maximum Retry-After that the client waits for
 	MaxBytes     int64         `json:"max_bytes"`         // maximum size of a file
@@ -138,7 +139,8 @@ type Options struct {
 	Offline      bool          `json:"offline"`           // do not open any connection
 }
 
-// DefaultOptions returns the options of a well-behaved client.
+// DefaultOptions returns options that respect the rules of Wikimedia and
+// Project Gutenberg.
 func DefaultOptions() Options {
 	return Options{
 		Product:     "pretext",
@@ -153,11 +155,11 @@ func DefaultOptions() Options {
 	}
 }
 
-// minBandwidth is the minimum of Options.Bandwidth: with less, transfers would look
-// stalled.
+// minBandwidth is the minimum of Options.Bandwidth, in bytes per second. A
+// slower transfer would count as stalled.
 const minBandwidth = 16 << 10
 
-// Validate reports every problem of the options.
+// Validate reports every field whose value is invalid, in one error.
 func (o Options) Validate() error {
 	var p problems
 	if o.Product == "" || strings.ContainsFunc(o.Product+o.Contact, func(r rune) bool { return r < ' ' || r > '~' }) {
@@ -175,7 +177,7 @@ func (o Options) Validate() error {
 	seen := map[string]bool{}
 	for _, m := range o.Mirrors {
 		if _, ok := siteByName(m.Site); !ok {
-			p.add("mirror of %q: must be of %s or %s", m.Site, SiteWikimedia, SiteGutenberg)
+			p.add("mirror of %q: unknown site, want %s or %s", m.Site, SiteWikimedia, SiteGutenberg)
 		}
 		if seen[m.Site] {
 			p.add("mirror of %s: given twice", m.Site)
@@ -188,8 +190,8 @@ func (o Options) Validate() error {
 	return errors.Join(p...)
 }
 
-// parseURL parses an absolute https URL, or http URL if private networks are
-// allowed.
+// parseURL parses an absolute https URL. If private is true, http is allowed
+// too.
 func parseURL(raw string, private bool) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {

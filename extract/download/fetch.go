@@ -20,18 +20,19 @@ type Result struct {
 
 // Hooks are functions that [Client.Fetch] calls. All may be nil.
 type Hooks struct {
-	// Progress is called with the number of bytes added to the file, by this run
-	// or earlier ones; the number is negative if bytes were discarded.
+	// Progress is called with the number of bytes that were added to the file, in
+	// this run or an earlier run; n is negative if bytes were discarded.
 	Progress func(n int64)
-	// BeforeCommit is called before the file is renamed to its final name. After
-	// an error the file stays partial.
+	// BeforeCommit is called before the complete file is renamed to its final
+	// name. If it returns an error, the file is not renamed.
 	BeforeCommit func() error
 }
 
-// Fetch downloads a file into the directory dir and resumes a partial download of
-// an earlier run. A file that is complete already, by its checksum, is kept. The
-// error matches [ErrNetwork], [ErrNotFound], [ErrCorrupt] or [ErrOffline], or is one
-// of the file system. After an error, the bytes received so far are kept.
+// Fetch downloads the file f into the directory dir. It resumes a partial
+// download of an earlier run, and downloads nothing if a file with the name and
+// checksum of f exists. The error matches [ErrNetwork], [ErrNotFound],
+// [ErrCorrupt], [ErrRefused] or [ErrOffline], or is an error of the file
+// system. After an error, the bytes received so far are kept.
 func (c *Client) Fetch(ctx context.Context, dir string, f File, hooks Hooks) (Result, error) {
 	folder, err := store.Open(dir)
 	if err != nil {
@@ -73,9 +74,9 @@ func (c *Client) Fetch(ctx context.Context, dir string, f File, hooks Hooks) (Re
 	return Result{Bytes: part.Size(), SHA256: t.sums.sha256()}, part.Commit()
 }
 
-// have reports whether a file is in a folder and has its checksum. It is false for a
-// file without a checksum.
-func have(ctx context.Context, folder store.Folder, f File) (Result, bool, error) {
+// have reports whether the folder has the file f with its checksum; if so, it
+// returns its description. It returns false for a file without a checksum.
+func have(ctx context.Context, folder store.Folder, f File) (r Result, ok bool, err error) {
 	if f.Checksum == "" {
 		return Result{}, false, nil
 	}
@@ -94,11 +95,11 @@ func have(ctx context.Context, folder store.Folder, f File) (Result, bool, error
 	if err := hashPrefix(ctx, s, file, file.Size()); err != nil {
 		return Result{}, false, fmt.Errorf("read %s: %w", f.Name, err)
 	}
-	_, ok := s.match()
+	_, ok = s.match()
 	return Result{Bytes: file.Size(), SHA256: s.sha256()}, ok, nil
 }
 
-// hashPrefix hashes the first n bytes of a file.
+// hashPrefix writes the first n bytes of from to to, a hash.
 func hashPrefix(ctx context.Context, to io.Writer, from io.ReaderAt, n int64) error {
 	buf := make([]byte, 256<<10)
 	for at := int64(0); at < n; {
@@ -115,19 +116,21 @@ func hashPrefix(ctx context.Context, to io.Writer, from io.ReaderAt, n int64) er
 	return nil
 }
 
-// A note is stored beside a partial file and identifies the complete file.
+// A note is stored beside a partial file. It tells of which file, and of which
+// version, the partial file is the beginning.
 type note struct {
 	URL       string   `json:"url"`                  // redacted
 	URLSHA256 string   `json:"url_sha256,omitempty"` // of the complete URL, if it is redacted
 	Checksum  Checksum `json:"checksum,omitempty"`
-	Validator string   `json:"validator,omitempty"` // strong ETag of the existing bytes
+	Validator string   `json:"validator,omitempty"` // strong ETag of the version to which the bytes belong
 	Total     int64    `json:"total,omitempty"`     // size of the complete file, 0 if unknown
-	// Synced is the number of bytes flushed to disk. It is used for files without
-	// a checksum, where bytes lost in a power failure would not be detected.
+	// Synced is the number of bytes flushed to disk. It is used only for files
+	// without a checksum, in which bytes lost in a power failure would not be
+	// detected.
 	Synced int64 `json:"synced,omitempty"`
 }
 
-// A transfer is the download of a file.
+// A transfer is the download of one file.
 type transfer struct {
 	client   *Client
 	file     File
@@ -137,10 +140,12 @@ type transfer struct {
 	note     note
 	restarts int  // how often all bytes were discarded
 	ignored  int  // consecutive range requests with an invalid response
-	complete bool // the server sent the file to its end, for a file of unknown size
+	complete bool // the server has sent the whole file; for a file of unknown size
 }
 
-// resume continues the partial file of earlier runs, if it fits.
+// resume prepares to continue the partial file of an earlier run. If its note
+// is about another file or version, or its rest cannot be requested, it is
+// emptied.
 func (t *transfer) resume(ctx context.Context) error {
 	t.sums = newSums(t.file.Checksum)
 	if err := json.Unmarshal(t.part.Note(), &t.note); err != nil || t.note.URL != t.address().URL || t.note.URLSHA256 != t.address().URLSHA256 || t.note.Checksum != t.file.Checksum {
@@ -166,14 +171,14 @@ func (t *transfer) resume(ctx context.Context) error {
 	return hashPrefix(ctx, t.sums, t.part, keep)
 }
 
-// address returns the note of a file without any bytes.
+// address returns the note for the file when no bytes have been received.
 func (t *transfer) address() note {
 	f := t.file.Redacted()
 	return note{URL: f.URL, URLSHA256: f.URLSHA256, Checksum: f.Checksum}
 }
 
-// reset discards all bytes. It truncates the file before it changes the note, so
-// that a note never describes bytes of another version.
+// reset discards all bytes of the partial file. It truncates the file before it
+// changes the note, so that a note never describes bytes of another version.
 func (t *transfer) reset() error {
 	t.progress(-t.part.Size())
 	if err := t.part.Truncate(0); err != nil {
@@ -184,9 +189,10 @@ func (t *transfer) reset() error {
 	return nil
 }
 
-// resumable reports whether the rest of the file may be appended to the existing
-// bytes. A checksum verifies the result. Without one, only a strong ETag and the
-// size of the whole file show that two responses are parts of the same version.
+// resumable reports whether the rest of the file may be appended to the partial
+// file. It may if a checksum will verify the result. Without a checksum, only a
+// strong ETag and the size of the whole file show that two responses are parts
+// of the same version.
 func (t *transfer) resumable() bool {
 	return t.file.Checksum != "" || t.note.Validator != "" && t.note.Total > 0
 }
@@ -199,12 +205,12 @@ func (t *transfer) total() int64 {
 	return t.note.Total
 }
 
-// maxRestarts is the maximum number of times that the download of a file starts
-// again.
+// maxRestarts is the maximum number of times that all bytes of a file are
+// discarded and the download starts again.
 const maxRestarts = 3
 
-// restart discards all bytes because of reason. It returns an error if that
-// happens too often.
+// restart discards all bytes because of reason. It returns a [fatalError] if
+// that happens too often.
 func (t *transfer) restart(reason error) error {
 	if t.restarts++; t.restarts > maxRestarts {
 		return &fatalError{reason}
@@ -255,16 +261,17 @@ func isStorage(err error) bool {
 }
 
 // verify compares a complete file with its checksum. After a mismatch it asks
-// for the true size: if the transfer ended too early or too late, that corrects
-// it. Otherwise the file is corrupt and is downloaded again.
+// the server for the true size. If the partial file is too short, the rest is
+// requested; if it is too long, it is truncated. Otherwise the file is corrupt
+// and is downloaded again.
 func (t *transfer) verify(ctx context.Context) error {
 	got, ok := t.sums.match()
 	if ok {
 		return nil
 	}
 	mismatch := fmt.Errorf("%w: %d bytes with checksum %s, %s says %s", ErrCorrupt, t.part.Size(), got, t.file.ChecksumSource, t.file.Checksum)
-	if t.file.Bytes == 0 && t.longer(ctx) {
-		return errPart // the next attempt brings the rest
+	if t.file.Bytes == 0 && t.hasMore(ctx) {
+		return errPart // the next attempt requests the rest
 	}
 	if _, ok := t.sums.match(); ok {
 		return nil
@@ -275,9 +282,10 @@ func (t *transfer) verify(ctx context.Context) error {
 	return mismatch
 }
 
-// longer asks the server for bytes after the existing ones and reports whether
-// there are any. It removes bytes after the true end of the file.
-func (t *transfer) longer(ctx context.Context) bool {
+// hasMore asks the server whether the file continues after the bytes of the
+// partial file. If the server's file is shorter than the partial file, hasMore
+// truncates the partial file to that size and returns false.
+func (t *transfer) hasMore(ctx context.Context) bool {
 	size := t.part.Size()
 	r, err := t.request(ctx, size)
 	if err != nil {
@@ -298,8 +306,8 @@ func (t *transfer) longer(ctx context.Context) bool {
 	return false
 }
 
-// cut removes the bytes after the true end of the file. If that fails, the
-// checksum remains wrong and the file is downloaded again.
+// cut truncates the partial file to total, the size of the file on the server.
+// If that fails, the checksum remains wrong and the file is downloaded again.
 func (t *transfer) cut(ctx context.Context, total int64) {
 	beyond := t.part.Size() - total
 	if t.part.Truncate(total) != nil {

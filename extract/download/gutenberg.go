@@ -21,7 +21,8 @@ const (
 // booksLicence is the licence of Project Gutenberg's books.
 const booksLicence = "public domain in the USA; the Project Gutenberg License applies as long as its name is used"
 
-// Limits on the catalogue: 21 MB in 2026, 5 MB of them compressed.
+// Limits on the catalogue, which has 21 MB in 2026 (5 MB compressed): bytes
+// compressed and uncompressed, and the highest number of a book.
 const (
 	maxCatalogue       = 64 << 20
 	maxCatalogueUnpack = 128 << 20
@@ -34,8 +35,9 @@ type book struct {
 	languages []string
 }
 
-// resolveBooks lists the plain texts of the requested books: those with the given
-// numbers, or the first in the catalogue in the given language.
+// resolveBooks lists the plain texts of the requested books: the books with the
+// given numbers, or else the books of the catalogue in the given language, up
+// to the limit.
 func (c *Client) resolveBooks(ctx context.Context, r Request) (*List, error) {
 	list := &List{}
 	ids := slices.Clone(r.IDs)
@@ -72,7 +74,8 @@ func (c *Client) resolveBooks(ctx context.Context, r Request) (*List, error) {
 	return list, nil
 }
 
-// parseCatalogue parses pg_catalog.csv.gz and returns its texts.
+// parseCatalogue parses pg_catalog.csv.gz and returns the entries of type Text,
+// the books.
 func parseCatalogue(packed io.Reader) ([]book, error) {
 	z, err := gzip.NewReader(packed)
 	if err != nil {
@@ -89,8 +92,8 @@ func parseCatalogue(packed io.Reader) ([]book, error) {
 	return books, nil
 }
 
-// parseCSV parses the catalogue. Each row is a book; the first row names the
-// columns.
+// parseCSV parses the decompressed catalogue. Each row is a book; the first row
+// has the names of the columns.
 func parseCSV(r io.Reader) ([]book, error) {
 	rows := csv.NewReader(r)
 	rows.FieldsPerRecord, rows.ReuseRecord, rows.LazyQuotes = -1, true, true

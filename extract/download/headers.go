@@ -14,7 +14,8 @@ type contentRange struct {
 	total       int64 // size of the complete file, -1 if unknown
 }
 
-// parseContentRange parses "bytes 5-9/10", "bytes 5-9/*" and "bytes */10".
+// parseContentRange parses a Content-Range header in one of the forms "bytes
+// 5-9/10", "bytes 5-9/*" and "bytes */10".
 func parseContentRange(s string) (contentRange, error) {
 	bad := fmt.Errorf("invalid Content-Range %q", clip(s))
 	spec, ok := strings.CutPrefix(strings.TrimSpace(s), "bytes ")
@@ -50,7 +51,7 @@ func parseContentRange(s string) (contentRange, error) {
 	return r, nil
 }
 
-// String returns the form that parseContentRange parses.
+// String returns the header in the form that parseContentRange parses.
 func (r contentRange) String() string {
 	span, total := "*", "*"
 	if r.first >= 0 {
@@ -62,8 +63,9 @@ func (r contentRange) String() string {
 	return "bytes " + span + "/" + total
 }
 
-// number parses a number that consists only of decimal digits.
-func number(s string) (int64, bool) {
+// number parses a number that consists only of decimal digits; ok is false for
+// any other text.
+func number(s string) (n int64, ok bool) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return 0, false
 	}
@@ -71,8 +73,9 @@ func number(s string) (int64, bool) {
 	return n, err == nil
 }
 
-// parseRetryAfter parses both forms of Retry-After, seconds and a date (RFC 9110,
-// section 10.2.3). A date in the past means no wait.
+// parseRetryAfter returns the wait that a Retry-After header asks for, given as
+// seconds or as a date (RFC 9110, section 10.2.3). A date before now means no
+// wait. ok is false if the header is invalid.
 func parseRetryAfter(s string, now time.Time) (wait time.Duration, ok bool) {
 	s = strings.TrimSpace(s)
 	if s != "" && strings.Trim(s, "0123456789") == "" {
@@ -89,14 +92,15 @@ func parseRetryAfter(s string, now time.Time) (wait time.Duration, ok bool) {
 	return min(max(0, t.Sub(now)), maxRetryAfter), true
 }
 
-// maxRetryAfter limits the value of Retry-After, so that adding it to a time cannot
-// overflow.
+// maxRetryAfter is the maximum wait that parseRetryAfter returns, so that
+// adding it to a time cannot overflow.
 const maxRetryAfter = 365 * 24 * time.Hour
 
-// strongTag returns the strong ETag of a response, or "". No other validator proves
-// that two responses are parts of the same bytes: a weak tag (W/"…") may remain
-// when bytes change, and a file may change twice within the second that
-// Last-Modified resolves (RFC 9110, sections 8.8.1 and 13.1.5).
+// strongTag returns the strong ETag of a response, or "". Nothing else proves
+// that two responses are parts of the same version of a file: a weak ETag
+// (W/"…") may stay when bytes change, and a file may change twice within one
+// second, the resolution of Last-Modified (RFC 9110, sections 8.8.1 and
+// 13.1.5).
 func strongTag(h http.Header) string {
 	if tags := h.Values("ETag"); len(tags) == 1 && isStrong(tags[0]) {
 		return tags[0]
@@ -104,7 +108,7 @@ func strongTag(h http.Header) string {
 	return ""
 }
 
-// isStrong reports whether a validator is a strong ETag (RFC 9110, section 8.8.3).
+// isStrong reports whether tag is a strong ETag (RFC 9110, section 8.8.3).
 func isStrong(tag string) bool {
 	if len(tag) < 2 || len(tag) > maxValidator || tag[0] != '"' || tag[len(tag)-1] != '"' {
 		return false
@@ -119,7 +123,7 @@ func isStrong(tag string) bool {
 
 const maxValidator = 1 << 10
 
-// clip shortens text from a server for a message.
+// clip shortens text that came from a server, for use in a message.
 func clip(s string) string {
 	if len(s) > 100 {
 		return s[:100] + "…"

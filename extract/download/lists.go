@@ -13,9 +13,10 @@ import (
 	"strings"
 )
 
-// parseSums parses the output of sha256sum and similar tools, lines of
-// "DIGITS  NAME" or "DIGITS *NAME". Blank lines are skipped. Any other line is an
-// error, because it may mean that the list is truncated.
+// parseSums parses a list of checksums as sha256sum and similar tools print it:
+// lines of the form "DIGITS  NAME" or "DIGITS *NAME". It returns the checksums
+// by base name. Blank lines are skipped. Any other line is an error, because it
+// may mean that the list is truncated.
 func parseSums(list []byte, algorithm string) (map[string]Checksum, error) {
 	sums := map[string]Checksum{}
 	lines := bufio.NewScanner(bytes.NewReader(list))
@@ -44,11 +45,11 @@ func parseSums(list []byte, algorithm string) (map[string]Checksum, error) {
 	return sums, nil
 }
 
-// listed matches the links in the directory listing of a web server.
+// listed matches the links in a web server's directory listing.
 var listed = regexp.MustCompile(`(?i)href="([^"?#]+)"`)
 
-// parseDates returns the dates that are directories in a listing, newest first and
-// in the form 2026-08-01.
+// parseDates returns the dates that are names of directories in a web server's
+// directory listing, newest first and in the form 2026-08-01.
 func parseDates(listing []byte) (dates []string) {
 	for _, m := range listed.FindAllSubmatch(listing, -1) {
 		folder, ok := strings.CutSuffix(string(m[1]), "/")
@@ -63,7 +64,8 @@ func parseDates(listing []byte) (dates []string) {
 	return slices.Compact(dates)
 }
 
-// A dumpStatus is the content of dumpstatus.json of a legacy dump.
+// A dumpStatus is the content of dumpstatus.json, which lists the files of a
+// legacy dump.
 type dumpStatus struct {
 	Jobs map[string]struct {
 		Status string              `json:"status"`
@@ -77,7 +79,7 @@ type dumpFile struct {
 	MD5  string `json:"md5"`
 }
 
-// file returns the file with its best checksum, if it has one.
+// file returns the entry as a File with its strongest checksum, if it has one.
 func (f dumpFile) file(name string) (file File, err error) {
 	file = File{Name: name, Bytes: f.Size}
 	switch {
@@ -91,15 +93,16 @@ func (f dumpFile) file(name string) (file File, err error) {
 	return file, err
 }
 
-// dumpJobs are the names of the jobs that write the articles of a legacy dump; the
-// key is whether the dump is multistream.
+// dumpJobs maps whether a legacy dump is multistream to the name of the job, in
+// dumpstatus.json, that writes the articles.
 var dumpJobs = map[bool]string{false: "articlesdump", true: "articlesmultistreamdump"}
 
-// errUnfinished reports that a dump is not complete yet.
+// errUnfinished reports that a dump is not complete on the server yet.
 var errUnfinished = fmt.Errorf("%w: the dump is not finished", ErrNotFound)
 
-// parseDumpStatus returns the files with the articles of a wiki's dump of a
-// date, 20260801, in the order of their pages.
+// parseDumpStatus parses dumpstatus.json and returns the files with the
+// articles, in the order of their pages. date is the date of the dump in the
+// form 20260801.
 func parseDumpStatus(raw []byte, r Request, date string) ([]File, error) {
 	var status dumpStatus
 	if err := json.Unmarshal(raw, &status); err != nil {
@@ -134,7 +137,7 @@ func parseDumpStatus(raw []byte, r Request, date string) ([]File, error) {
 
 var pageRange = regexp.MustCompile(`p(\d+)p(\d+)\.`)
 
-// byPages sorts the parts of a dump by their first page.
+// byPages sorts the parts of a dump by the number of their first page.
 func byPages(files []File) {
 	first := func(f File) (n int64) {
 		if m := pageRange.FindStringSubmatch(f.Name); m != nil {

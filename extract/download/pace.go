@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// A clock is the system clock, or its replacement in tests.
+// A clock tells the time and sleeps. Tests replace the system clock.
 type clock interface {
 	Now() time.Time
-	// Sleep returns early with the context's error.
+	// Sleep waits for d. If ctx is cancelled, it returns early with the cause.
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
@@ -33,8 +33,9 @@ func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// A pace limits the requests of a client: slots and pauses for each host, bytes a
-// second for all together.
+// A pace limits the requests of a client: for each host, the number of requests
+// at a time (slots) and the pause between requests; for all hosts together, the
+// bytes per second.
 type pace struct {
 	clock  clock
 	places *places
@@ -64,8 +65,9 @@ func (p *pace) host(name string) *hostPace {
 	return h
 }
 
-// acquire waits until a request to a host may begin, and takes one of its slots.
-// release returns the slot; it may be called more than once.
+// acquire waits until a request to the host called name may begin, and takes
+// one of the host's slots. release returns the slot; it may be called more than
+// once.
 func (p *pace) acquire(ctx context.Context, name string) (release func(), err error) {
 	h := p.host(name)
 	select {
@@ -94,7 +96,7 @@ func (p *pace) acquire(ctx context.Context, name string) (release func(), err er
 	}
 }
 
-// hold delays further requests to a host by d.
+// hold delays further requests to the host called name by d.
 func (p *pace) hold(name string, d time.Duration) {
 	h := p.host(name)
 	p.mu.Lock()
@@ -104,7 +106,8 @@ func (p *pace) hold(name string, d time.Duration) {
 	}
 }
 
-// spend waits as long as receiving n bytes takes at the allowed bandwidth.
+// spend accounts for n received bytes: it waits until the bandwidth limit
+// allows more.
 func (p *pace) spend(ctx context.Context, n int) error {
 	rate := p.places.options.Bandwidth
 	if rate <= 0 {
@@ -121,7 +124,8 @@ func (p *pace) spend(ctx context.Context, n int) error {
 	return p.clock.Sleep(ctx, wait)
 }
 
-// A waitError reports that Retry-After is longer than Options.MaxWait.
+// A waitError reports that a server asks for a longer wait than
+// Options.MaxWait.
 type waitError struct {
 	status int
 	wait   time.Duration

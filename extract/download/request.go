@@ -20,7 +20,7 @@ const (
 	URL       = "url"
 )
 
-// Latest is the Date of the newest complete dump.
+// Latest is the value of Request.Date that stands for the newest complete dump.
 const Latest = "latest"
 
 // The layouts of Wikimedia's dumps.
@@ -30,7 +30,8 @@ const (
 	LayoutLegacy  = "legacy"  // XML dumps, twice a month
 )
 
-// A Request names a source. Kind decides which fields are used. It is plain data.
+// A Request names a source. Kind tells which of the other fields are used. It
+// is plain data.
 type Request struct {
 	Kind string `json:"kind"` // [Wiki], [Gutenberg] or [URL]
 
@@ -39,13 +40,13 @@ type Request struct {
 	Layout      string `json:"layout,omitempty"`      // [LayoutAuto] …
 	Multistream bool   `json:"multistream,omitempty"` // the multistream variant of a legacy dump
 
-	Language string `json:"language,omitempty"` // of books: "en"
+	Language string `json:"language,omitempty"` // language of the books: "en"
 	IDs      []int  `json:"ids,omitempty"`      // numbers of books; if empty, all in the catalogue
 	Limit    int    `json:"limit,omitempty"`    // maximum number of books, 0: no limit
 
 	URL       string `json:"url,omitempty"`
-	URLSHA256 string `json:"url_sha256,omitempty"` // of the complete URL, if URL is redacted ([Request.Redacted])
-	SHA256    string `json:"sha256,omitempty"`     // of the file at URL
+	URLSHA256 string `json:"url_sha256,omitempty"` // hash of the complete URL, if URL is redacted ([Request.Redacted])
+	SHA256    string `json:"sha256,omitempty"`     // checksum of the file at URL, in hexadecimal
 }
 
 var (
@@ -54,7 +55,8 @@ var (
 	language = regexp.MustCompile(`^[a-z]{2,3}$`)
 )
 
-// ParseWiki parses NAME or NAME@DATE.
+// ParseWiki parses the name of a wiki with an optional date: simplewiki,
+// simplewiki@2026-08-01 or simplewiki@latest.
 func ParseWiki(s string) (Request, error) {
 	name, date, dated := strings.Cut(s, "@")
 	r := Request{Kind: Wiki, Wiki: name, Date: Latest, Layout: LayoutAuto}
@@ -68,7 +70,7 @@ func ParseWiki(s string) (Request, error) {
 	return r, r.Validate()
 }
 
-// Validate reports every problem of the request.
+// Validate reports every field whose value is invalid, in one error.
 func (r Request) Validate() error {
 	var p problems
 	switch r.Kind {
@@ -108,7 +110,7 @@ func (r Request) validateURL(p *problems) {
 	if _, err := parseURL(r.URL, true); err != nil {
 		p.add("url %w", err)
 	} else if r.URLSHA256 != "" {
-		p.add("url %s: is redacted, its query is unknown", r.URL)
+		p.add("url %s: parts that may be secret were removed, want the complete URL", r.URL)
 	}
 	if r.SHA256 != "" {
 		if _, err := NewChecksum("sha256", r.SHA256); err != nil {
@@ -117,12 +119,12 @@ func (r Request) validateURL(p *problems) {
 	}
 }
 
-// problems are all that is wrong with a request or options.
+// A problems collects all errors of a request or of options.
 type problems []error
 
 func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
 
-// String returns a name of the request for messages.
+// String returns a short name of the request, for messages.
 func (r Request) String() string {
 	switch r.Kind {
 	case Wiki:
@@ -137,8 +139,8 @@ func (r Request) String() string {
 	return redact.URL(r.URL)
 }
 
-// Redacted returns the request without possible secrets in its URL, and with the
-// hash of the complete URL.
+// Redacted returns the request without the parts of its URL that may be secret.
+// URLSHA256 is then the hash of the complete URL.
 func (r Request) Redacted() Request {
 	if sum := redact.Hash(r.URL); sum != "" {
 		r.URL, r.URLSHA256 = redact.URL(r.URL), sum
@@ -157,21 +159,23 @@ func LicenceOf(r Request) string {
 	return "not known"
 }
 
-// An Index is a list of files that the source publishes.
+// An Index describes a list of files, or of checksums, that a source publishes.
 type Index struct {
 	Name   string
 	Bytes  int64
 	SHA256 string
 }
 
-// A List has the current files of a request, and the lists that name them.
+// A List holds the current files of a request, and the published lists from
+// which they were taken.
 type List struct {
 	Files   []File
 	Indices []Index
 }
 
 // Resolve asks the source for the current files of a request. The error matches
-// [ErrNotFound] (its text names what is available), [ErrNetwork] or [ErrOffline].
+// [ErrNotFound] (its text then names what is available), [ErrNetwork],
+// [ErrCorrupt], [ErrRefused] or [ErrOffline].
 func (c *Client) Resolve(ctx context.Context, r Request) (*List, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -185,7 +189,8 @@ func (c *Client) Resolve(ctx context.Context, r Request) (*List, error) {
 	return resolveURL(r)
 }
 
-// resolveURL returns the file at a URL, without a request.
+// resolveURL returns the list with the one file at a URL. It does not contact
+// the server.
 func resolveURL(r Request) (*List, error) {
 	u, err := parseURL(r.URL, true)
 	if err != nil {
@@ -199,8 +204,8 @@ func resolveURL(r Request) (*List, error) {
 	return &List{Files: []File{f}}, nil
 }
 
-// kindOfName guesses the kind of a file by its name: XML is a dump, anything else
-// is books.
+// kindOfName guesses the kind of a file by its name: KindWiki for XML, else
+// KindBooks.
 func kindOfName(name string) string {
 	stem := name
 	for _, packed := range []string{".bz2", ".gz", ".zst"} {
@@ -215,9 +220,10 @@ func kindOfName(name string) string {
 // maxName is the maximum length of a file name in bytes.
 const maxName = 150
 
-// SafeName converts a name from a server or URL to a safe file name: ASCII letters,
-// digits, ".", "-" and "_" are kept, any other character becomes "_". The result
-// does not begin with "." or "-" and is never empty.
+// SafeName converts a name from a server or URL to a safe file name. ASCII
+// letters, digits, ".", "-" and "_" are kept; any other character becomes "_".
+// The result does not begin with "." or "-", has at most maxName bytes and is
+// never empty.
 func SafeName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < 0x80 && (r == '.' || r == '-' || r == '_' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z') {
@@ -235,8 +241,8 @@ func SafeName(s string) string {
 	return s
 }
 
-// Distinct renames files with equal names: the second one gets "-2" before its
-// first dot.
+// Distinct renames files that have the name of an earlier file: the second
+// a.txt becomes a-2.txt.
 func Distinct(files []File) {
 	used := map[string]bool{}
 	for i := range files {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// isCertificate reports whether the server's certificate was rejected. Another
-// attempt would fail too.
+// isCertificate reports whether err is that the server's certificate was
+// rejected. Another attempt would fail too.
 func isCertificate(err error) bool {
 	var verify *tls.CertificateVerificationError
 	var unknown x509.UnknownAuthorityError
@@ -37,20 +37,21 @@ func (e *NetworkError) Error() string {
 // Unwrap returns [ErrNetwork] and Err.
 func (e *NetworkError) Unwrap() []error { return []error{ErrNetwork, e.Err} }
 
-// attempts counts failures and waits between them.
+// An attempts counts the failed attempts to get one file and waits between
+// attempts.
 type attempts struct {
 	client *Client
 	url    string
-	total  int
+	total  int // number of failures
 	row    int // consecutive failures without progress
 }
 
-// enough is the number of bytes after which an incomplete transfer counts as
-// progress. If one byte were enough, a transfer might never end.
+// enough is the number of bytes that an incomplete transfer must bring to count
+// as progress. If one byte were enough, a transfer might never end.
 const enough = 1 << 20
 
-// failed records a failure after some bytes. It waits and returns nil if another
-// attempt should follow.
+// failed records a failed attempt that brought some bytes. If another attempt
+// should follow, it waits and returns nil, else it returns the final error.
 func (a *attempts) failed(ctx context.Context, err error, brought int64) error {
 	a.total++
 	if brought >= enough {
@@ -67,18 +68,18 @@ func (a *attempts) failed(ctx context.Context, err error, brought int64) error {
 		return a.give(err)
 	}
 	if held := (*heldError)(nil); errors.As(err, &held) {
-		return nil // the pace of the host has the wait
+		return nil // pace.acquire waits as the server asked
 	}
 	return a.client.clock.Sleep(ctx, a.wait())
 }
 
-// contentAttempts is the number of attempts that may return something other than
-// the file. One of several servers may be faulty, but the login page of a network
-// remains until the user logs in.
+// contentAttempts is the maximum number of consecutive responses that are not
+// the file. One of several servers may be faulty, but the login page of a
+// network remains until the user logs in.
 const contentAttempts = 3
 
-// firstAttempts is the number of attempts while no server has responded yet:
-// without a network, the user should get the error soon.
+// firstAttempts is the maximum number of attempts while no server has responded
+// yet: without a network, the user should see the error soon.
 const firstAttempts = 3
 
 func (a *attempts) limit() int {
@@ -97,7 +98,7 @@ func (a *attempts) wait() time.Duration {
 	return min(wait, o.MaxBackoff)
 }
 
-// give returns the final error.
+// give returns the error after which no attempt follows.
 func (a *attempts) give(err error) error {
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrOffline) || errors.Is(err, ErrCorrupt) {
 		return err

@@ -18,14 +18,14 @@ type site struct {
 	name    string
 	origin  string   // beginning of the URLs of its files
 	serve   string   // URL to use instead, unless a mirror is given
-	hosts   []string // its hosts and known mirrors, to which redirects may lead
+	hosts   []string // hosts of the site and of known mirrors, to which redirects may lead
 	polite  int      // maximum number of connections
-	patient bool     // pause between requests
+	patient bool     // pause between requests (Options.BookPause)
 }
 
-// sites are the known sites. Wikimedia allows three connections (its index page in
-// 2026; two before) and lists its mirrors. Project Gutenberg asks programs to use
-// a mirror and to pause for two seconds (its page on robot access).
+// sites are the known sites. Wikimedia allows three connections (its index page
+// in 2026; two before) and lists its mirrors. Project Gutenberg asks programs
+// to use a mirror and to pause for two seconds (its page on robot access).
 var sites = []site{
 	{name: SiteWikimedia, origin: "https://dumps.wikimedia.org", serve: "https://dumps.wikimedia.org", polite: 3,
 		hosts: []string{"dumps.wikimedia.org", "dumps.wikimedia.your.org", "ftp.acc.umu.se", "mirror.accum.se", "wikimedia.bytemark.co.uk"}},
@@ -41,13 +41,14 @@ func siteByName(name string) (site, bool) {
 	return sites[i], true
 }
 
-// A manner is the limit for requests to a host.
+// A manner holds the limits for requests to a host.
 type manner struct {
 	connections int
 	pause       time.Duration // minimum time between the starts of requests
 }
 
-// places maps sites to the hosts that this run uses.
+// A places tells from which hosts the files of each site are downloaded in this
+// run.
 type places struct {
 	options Options
 	serve   map[string]string   // site → base URL
@@ -80,7 +81,8 @@ func newPlaces(o Options) (*places, error) {
 	return p, nil
 }
 
-// locate converts the URL of a file at its origin to the URL to request.
+// locate converts the URL of a file at its origin to the URL to request, which
+// may be at a mirror.
 func (p *places) locate(raw string) (*url.URL, error) {
 	for _, s := range sites {
 		if rest, ok := strings.CutPrefix(raw, s.origin+"/"); ok {
@@ -91,7 +93,8 @@ func (p *places) locate(raw string) (*url.URL, error) {
 	return parseURL(raw, p.options.AllowPrivate)
 }
 
-// mayFollow reports whether a redirect may lead from one host to another.
+// mayFollow reports whether a redirect from the host from to the host to is
+// allowed.
 func (p *places) mayFollow(from, to string) bool {
 	from, to = strings.ToLower(from), strings.ToLower(to)
 	if from == to || slices.Contains(p.options.Hosts, to) {

@@ -13,7 +13,8 @@ import (
 	"pretext/internal/redact"
 )
 
-// get downloads a file of at most limit bytes into memory, with several attempts.
+// get downloads a file of at most limit bytes into memory. It makes several
+// attempts.
 func (c *Client) get(ctx context.Context, address string, limit int64) ([]byte, error) {
 	failures := attempts{client: c, url: address}
 	for {
@@ -53,7 +54,8 @@ func (c *Client) getOnce(ctx context.Context, address string, limit int64) ([]by
 	return b, nil
 }
 
-// Length requests the size of a file; 0 if the server does not state it.
+// Length asks the server for the size of a file in bytes. It returns 0 if the
+// server does not state the size.
 func (c *Client) Length(ctx context.Context, address string) (int64, error) {
 	failures := attempts{client: c, url: address}
 	for {
@@ -71,7 +73,8 @@ func (c *Client) Length(ctx context.Context, address string) (int64, error) {
 	}
 }
 
-// indexOf returns the description of a list for the manifest.
+// indexOf returns the description of a list of files or checksums, for the
+// manifest.
 func indexOf(address string, content []byte) Index {
 	sum := sha256.Sum256(content)
 	return Index{Name: path.Base(strings.TrimSuffix(address, "/")), Bytes: int64(len(content)), SHA256: hex.EncodeToString(sum[:])}

@@ -21,15 +21,16 @@ func newPageError(name string) error {
 	return &contentError{fmt.Sprintf("the server sends a web page in place of %s: open its URL in a browser, the network or site may require a login", name)}
 }
 
-// pageNames are the extensions of web pages.
+// pageNames are the file extensions of web pages.
 var pageNames = []string{".html", ".htm", ".xhtml"}
 
-// wantsPage reports whether a file is expected to be a web page.
+// wantsPage reports whether the file called name is expected to be a web page,
+// by its extension.
 func wantsPage(name string) bool {
 	return slices.Contains(pageNames, strings.ToLower(path.Ext(name)))
 }
 
-// isPage reports whether a Content-Type is that of a web page.
+// isPage reports whether a Content-Type header is that of a web page.
 func isPage(contentType string) bool {
 	kind, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -39,12 +40,12 @@ func isPage(contentType string) bool {
 	return kind == "text/html" || kind == "application/xhtml+xml"
 }
 
-// headBytes is the number of bytes of a body that are checked before any are
-// stored.
+// headBytes is the number of bytes at the start of a body that are checked
+// before any byte is stored.
 const headBytes = 1 << 10
 
-// peek reads the first bytes of a body. whole reads all of it, including these
-// bytes and an error.
+// peek returns the first bytes of a body as head, and a reader of the whole
+// body, which returns the same bytes and errors as body.
 func peek(body io.Reader) (whole io.Reader, head []byte) {
 	head = make([]byte, headBytes)
 	n := 0
@@ -59,17 +60,18 @@ func peek(body io.Reader) (whole io.Reader, head []byte) {
 	return io.MultiReader(bytes.NewReader(head[:n]), body), head[:n]
 }
 
-// A failedReader only returns an error.
+// A failedReader is a reader that always returns err.
 type failedReader struct{ err error }
 
 func (r failedReader) Read([]byte) (int, error) { return 0, r.err }
 
-// pageStarts are beginnings of web pages, in lower case. Books do not begin with
-// any of them, nor do dumps, whose element is <mediawiki>.
+// pageStarts are strings with which web pages begin, in lower case. No book
+// begins with one of them, and no dump, which begins with <mediawiki>.
 var pageStarts = []string{"<!doctype html", "<html", "<head", "<title>", "<meta ", "<body", "<script"}
 
-// looksLikePage reports whether a file begins like a web page, after an optional
-// byte order mark, blanks, comments and an XML declaration.
+// looksLikePage reports whether head, the first bytes of a file, is the
+// beginning of a web page. A byte order mark, white space, comments and an XML
+// declaration may come first.
 func looksLikePage(head []byte) bool {
 	b := bytes.ToLower(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")))
 	for {
@@ -91,7 +93,8 @@ func looksLikePage(head []byte) bool {
 	}
 }
 
-// magics are the first bytes of file formats, by file extension.
+// magics lists file formats: file extensions, and the bytes with which such a
+// file begins.
 var magics = []struct {
 	endings []string
 	begins  []string
@@ -102,9 +105,9 @@ var magics = []struct {
 	{[]string{".parquet"}, []string{"PAR1"}},
 }
 
-// checkContent returns an error if a response is a web page or, for a file without
-// a checksum, if its first bytes do not fit the file's extension. It returns a
-// reader of the whole body.
+// checkContent returns an error if the response is a web page instead of the
+// file or, for a file without a checksum, if its first bytes do not match the
+// file's extension. Otherwise it returns a reader of the whole body.
 func (t *transfer) checkContent(r *response) (io.Reader, error) {
 	name := strings.ToLower(t.file.Name)
 	unverified := t.file.Checksum == ""
@@ -124,7 +127,8 @@ func (t *transfer) checkContent(r *response) (io.Reader, error) {
 	return body, nil
 }
 
-// beginsLike reports whether the first bytes of a file fit its extension.
+// beginsLike reports whether head, the first bytes of a file, matches the file
+// extension ending. It is true for an extension that is not in magics.
 func beginsLike(head []byte, ending string) bool {
 	for _, m := range magics {
 		if slices.Contains(m.endings, ending) {

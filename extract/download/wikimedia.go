@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Maximum sizes of lists in bytes.
+// Maximum sizes, in bytes, of directory listings, lists of checksums and
+// dumpstatus.json.
 const (
 	maxListing = 8 << 20
 	maxSums    = 4 << 20
@@ -19,15 +20,17 @@ const (
 // wikiLicence is the licence of the text of Wikimedia's wikis.
 const wikiLicence = "CC BY-SA 4.0 and GFDL; attribution to the contributors of the wiki"
 
-// A layout is a directory layout of dumps at Wikimedia.
+// A layout is one of the ways in which Wikimedia arranges the directories of
+// dumps.
 type layout struct {
 	name   string
 	folder func(wiki string) string // URL of the directory with a subdirectory for each date
 	files  func(ctx context.Context, c *Client, r Request, date string) (*List, error)
 }
 
-// layouts are in order of preference: content exports replace XML dumps, which are
-// deprecated according to the index page of 2026.
+// layouts are the layouts in order of preference. Content exports come first:
+// they replace XML dumps, which are deprecated according to the index page of
+// 2026.
 var layouts = []layout{
 	{LayoutContent, contentFolder, contentFiles},
 	{LayoutLegacy, legacyFolder, legacyFiles},
@@ -39,11 +42,11 @@ func contentFolder(wiki string) string {
 
 func legacyFolder(wiki string) string { return "https://dumps.wikimedia.org/" + wiki }
 
-// newestTries is the number of dates at which the newest complete dump is searched.
-// Usually at most one dump is incomplete.
+// newestTries is the maximum number of dates, from the newest on, at which a
+// complete dump is searched. Usually only the newest is incomplete.
 const newestTries = 4
 
-// resolveWiki finds the files of a wiki's dump.
+// resolveWiki lists the files of a wiki's dump.
 func (c *Client) resolveWiki(ctx context.Context, r Request) (*List, error) {
 	var available []string
 	for _, l := range layouts {
@@ -74,7 +77,7 @@ func (c *Client) resolveWiki(ctx context.Context, r Request) (*List, error) {
 	return nil, &NoDumpError{Wiki: r.Wiki, Date: r.Date, Nearest: nearest(available, r.Date), Available: available}
 }
 
-// dates lists the dates of a wiki in a layout, newest first.
+// dates returns the dates at which a wiki has dumps in a layout, newest first.
 func (c *Client) dates(ctx context.Context, l layout, wiki string) ([]string, error) {
 	listing, err := c.get(ctx, l.folder(wiki)+"/", maxListing)
 	if errors.Is(err, ErrNotFound) {
@@ -86,8 +89,8 @@ func (c *Client) dates(ctx context.Context, l layout, wiki string) ([]string, er
 	return parseDates(listing), nil
 }
 
-// A NoDumpError reports that a wiki has no dump of a date. It matches
-// [ErrNotFound].
+// A NoDumpError reports that a wiki has no complete dump of the requested date.
+// It matches [ErrNotFound].
 type NoDumpError struct {
 	Wiki, Date string
 	Nearest    string   // nearest date with a dump, or ""
@@ -108,8 +111,8 @@ func (e *NoDumpError) Error() string {
 // Unwrap returns [ErrNotFound].
 func (e *NoDumpError) Unwrap() error { return ErrNotFound }
 
-// nearest returns the date nearest to the wanted one; the later of two equally
-// near.
+// nearest returns the date nearest to the wanted date; of two equally near
+// dates, the later one. It returns "" if there is none.
 func nearest(dates []string, wanted string) (best string) {
 	want, err := time.Parse(time.DateOnly, wanted)
 	if err != nil {
@@ -129,8 +132,9 @@ func nearest(dates []string, wanted string) (best string) {
 	return best
 }
 
-// contentFiles lists the files of a content export. WIKI/DATE/xml/bzip2/ has the
-// files, SHA256SUMS and, when complete, the empty file _SUCCESS.
+// contentFiles lists the files of a content export. The directory
+// WIKI/DATE/xml/bzip2/ has the files, SHA256SUMS and, once the export is
+// complete, the empty file _SUCCESS.
 func contentFiles(ctx context.Context, c *Client, r Request, date string) (*List, error) {
 	folder := contentFolder(r.Wiki) + "/" + date + "/xml/bzip2/"
 	if _, err := c.get(ctx, folder+"_SUCCESS", maxSums); err != nil {
@@ -153,14 +157,14 @@ func contentFiles(ctx context.Context, c *Client, r Request, date string) (*List
 		}
 	}
 	if len(list.Files) == 0 {
-		return nil, fmt.Errorf("%s: %w: no file %s-%s-….xml.bz2 in the list", source, ErrCorrupt, r.Wiki, date)
+		return nil, fmt.Errorf("%s: %w: the list of checksums has no file %s-%s-….xml.bz2: try another date", source, ErrCorrupt, r.Wiki, date)
 	}
 	byPages(list.Files)
 	return list, nil
 }
 
-// legacyFiles lists the files of an XML dump. WIKI/DATE/dumpstatus.json has the
-// files of each job with sizes and checksums.
+// legacyFiles lists the files of an XML dump. In its directory, dumpstatus.json
+// has the files of each job with sizes and checksums.
 func legacyFiles(ctx context.Context, c *Client, r Request, date string) (*List, error) {
 	digits := strings.ReplaceAll(date, "-", "")
 	folder := legacyFolder(r.Wiki) + "/" + digits + "/"

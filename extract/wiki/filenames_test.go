@@ -49,9 +49,9 @@ func TestGapsAndOverlapsOfPartsAreNamed(t *testing.T) {
 		"w-p3p9.xml w-p1p2.xml x.xml":                      nil,
 		"w-p3p9.xml":                                       {"w: no part has pages 1 to 2: is one missing?"},
 		"w-p1p2.xml w-p4p9.xml v-p1p2.xml":                 {"w: no part has pages 3 to 3: is one missing?"},
-		"w-p1p20.xml w-p4p9.xml w-p21p.xml":                {"w: pages 4 to 9 are in two parts: is one of another dump, or given twice?"},
-		"w-p1p20.xml a/w-p1p20.xml":                        {"w: pages 1 to 20 are in two parts: is one of another dump, or given twice?"},
-		"w-p1p20.xml w-p2p9.xml w-p21p30.xml w-p40p41.xml": {"w: pages 2 to 9 are in two parts: is one of another dump, or given twice?", "w: no part has pages 31 to 39: is one missing?"},
+		"w-p1p20.xml w-p4p9.xml w-p21p.xml":                {"w: pages 4 to 9 are in two parts: is one part from another dump, or given twice?"},
+		"w-p1p20.xml a/w-p1p20.xml":                        {"w: pages 1 to 20 are in two parts: is one part from another dump, or given twice?"},
+		"w-p1p20.xml w-p2p9.xml w-p21p30.xml w-p40p41.xml": {"w: pages 2 to 9 are in two parts: is one part from another dump, or given twice?", "w: no part has pages 31 to 39: is one missing?"},
 	} {
 		if diff := cmp.Diff(want, CheckParts(strings.Fields(names))); diff != "" {
 			t.Errorf("%s:\n%s", names, diff)
