@@ -75,7 +75,7 @@ func (w *pairsWorker) Do(ctx context.Context, index int) ([]stage.Result, error)
 }
 
 // compare returns the candidates that are similar, with their similarity.
-func (w *pairsWorker) compare(ctx context.Context, candidates []byte) (similar []byte, err error) {
+func (w *pairsWorker) compare(ctx context.Context, candidates []byte) ([]byte, error) {
 	where, err := w.where(ctx)
 	if err != nil {
 		return nil, err
@@ -96,6 +96,7 @@ func (w *pairsWorker) compare(ctx context.Context, candidates []byte) (similar [
 		}
 		return sketcher.Shingles(doc.Text, spare), nil
 	}}
+	similar := similarRows{limits: &w.Options}
 	for ; len(candidates) > 0; candidates = candidates[pairBytes:] {
 		p := dedup.Pair{A: binary.LittleEndian.Uint32(candidates), B: binary.LittleEndian.Uint32(candidates[4:])}
 		a, err := sets.get(p.A)
@@ -106,33 +107,41 @@ func (w *pairsWorker) compare(ctx context.Context, candidates []byte) (similar [
 		if err != nil {
 			return nil, err
 		}
-		similar = w.judge(similar, p, a, b)
+		similar.judge(p, a, b)
 		w.Meter.Add(1)
 	}
-	return similar, nil
+	return similar.rows, nil
 }
 
-// judge appends a row if a pair is similar. Otherwise it appends a row with a
-// negative fraction for each document that the other contains.
-func (w *pairsWorker) judge(rows []byte, p dedup.Pair, a, b dedup.Set) []byte {
-	add := func(p dedup.Pair, value float64) {
-		rows = binary.LittleEndian.AppendUint32(appendPair(rows, p), math.Float32bits(float32(value)))
+// similarRows collects the rows of a file of similar pairs.
+type similarRows struct {
+	limits *Options // Nearly.Threshold and containment decide which pairs get a row
+	rows   []byte   // similarBytes each
+}
+
+// add appends a row.
+func (s *similarRows) add(p dedup.Pair, value float64) {
+	s.rows = binary.LittleEndian.AppendUint32(appendPair(s.rows, p), math.Float32bits(float32(value)))
+}
+
+// judge appends a row if the documents of p, whose shingles are a and b, are
+// similar. Otherwise it appends a row with a negative fraction for each document
+// that the other contains.
+func (s *similarRows) judge(p dedup.Pair, a, b dedup.Set) {
+	if share := dedup.Jaccard(a, b); share >= s.limits.Nearly.Threshold {
+		s.add(p, share)
+		return
 	}
-	if s := dedup.Jaccard(a, b); s >= w.Options.Nearly.Threshold {
-		add(p, s)
-		return rows
-	}
-	limit := w.Options.containment()
+	limit := s.limits.containment()
 	if limit == 0 {
-		return rows
+		return
 	}
 	if share := dedup.Contained(a, b); share >= limit {
-		add(p, -share)
+		s.add(p, -share)
 	}
 	if share := dedup.Contained(b, a); share >= limit {
-		add(dedup.Pair{A: p.B, B: p.A}, -share)
+		s.add(dedup.Pair{A: p.B, B: p.A}, -share)
 	}
-	return rows
 }
 
 // where returns the table of documents, made once per job.
@@ -162,18 +171,17 @@ func (w *pairsWorker) Finish(ctx context.Context, results []stage.Result) error 
 	if err := index.Equal(ctx, found.clusters); err != nil {
 		return err
 	}
-	equal := make([]bool, index.Len())
-	for i := range equal {
-		equal[i] = found.clusters.First(uint32(i)) != uint32(i)
+	all := &joinedPairs{similarities: found, equal: make([]bool, index.Len())}
+	for i := range all.equal {
+		all.equal[i] = found.clusters.First(uint32(i)) != uint32(i)
 	}
-	var inside []insideRow
 	for _, r := range results {
-		if inside, err = w.join(ctx, r.Task, found, equal, inside); err != nil {
+		if err := w.join(ctx, r.Task, all); err != nil {
 			return err
 		}
 	}
-	if len(inside) > 0 {
-		if err := w.contain(ctx, found, inside); err != nil {
+	if len(all.inside) > 0 {
+		if err := w.contain(ctx, found, all.inside); err != nil {
 			return err
 		}
 	}
@@ -184,34 +192,41 @@ func (w *pairsWorker) Finish(ctx context.Context, results []stage.Result) error 
 	return w.Manifest(ctx, results, sharding.Manifest{Files: files})
 }
 
-// join adds the similar pairs of a task to the clusters, and appends its contained
-// documents to inside.
-func (w *pairsWorker) join(ctx context.Context, task int, found *similarities, equal []bool, inside []insideRow) ([]insideRow, error) {
+// joinedPairs collects the pairs of all tasks.
+type joinedPairs struct {
+	*similarities
+	equal  []bool      // by document: it has the words of an earlier one
+	inside []insideRow // documents that another contains
+}
+
+// join adds the similar pairs of a task to the clusters of all, and its contained
+// documents to all.inside.
+func (w *pairsWorker) join(ctx context.Context, task int, all *joinedPairs) error {
 	rows, err := readRows(ctx, w.Out(), similarName(task)+binarySuffix, similarBytes)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for ; len(rows) > 0; rows = rows[similarBytes:] {
 		a, b := binary.LittleEndian.Uint32(rows), binary.LittleEndian.Uint32(rows[4:])
-		if max(a, b) >= uint32(len(equal)) {
-			return nil, fmt.Errorf("read %s: %w: no document %d", similarName(task), sharding.ErrFormat, max(a, b))
+		if max(a, b) >= uint32(len(all.equal)) {
+			return fmt.Errorf("read %s: %w: no document %d", similarName(task), sharding.ErrFormat, max(a, b))
 		}
 		s := math.Float32frombits(binary.LittleEndian.Uint32(rows[8:]))
 		if s < 0 {
-			inside = append(inside, insideRow{a, b, -s})
+			all.inside = append(all.inside, insideRow{a, b, -s})
 			continue
 		}
-		found.clusters.Join(a, b)
+		all.clusters.Join(a, b)
 		for _, d := range []uint32{a, b} {
-			if !equal[d] {
-				found.nearest[d] = max(found.nearest[d], s)
+			if !all.equal[d] {
+				all.nearest[d] = max(all.nearest[d], s)
 			}
 		}
 	}
-	if need := insideRowBytes * int64(len(inside)); need > w.Budget {
-		return nil, &stage.MemoryError{Need: 2 * need, Have: 2 * w.Budget, Why: fmt.Sprintf("deciding about %d pairs of documents of which one contains the other", len(inside))}
+	if need := insideRowBytes * int64(len(all.inside)); need > w.Budget {
+		return &stage.MemoryError{Need: 2 * need, Have: 2 * w.Budget, Why: fmt.Sprintf("deciding about %d pairs of documents of which one contains the other", len(all.inside))}
 	}
-	return inside, nil
+	return nil
 }
 
 // A documentTable locates documents by their number among all.
