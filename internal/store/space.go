@@ -32,7 +32,8 @@ const blockBytes = 4096
 
 // space converts ENOSPC, EDQUOT and EFBIG to a [SpaceError] and returns other
 // errors unchanged. need is the size of the failed write, 0 if unknown; offset
-// is its offset in the file.
+// is its offset in the file. It takes four parameters because they describe one
+// failed write and are used together nowhere else.
 func (d dir) space(err error, path string, need, offset int64) error {
 	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 	large := errors.Is(err, syscall.EFBIG)
