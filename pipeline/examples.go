@@ -78,7 +78,7 @@ func (c ExamplesConfig) plan(ctx context.Context, folders []string, tokens *toke
 		return none, err
 	}
 	c.Examples.Shards = len(plan.Tasks)
-	scratch, err := exampleScratch(plan.Tasks, tokens.tokenizer.Wide(), workers, c.Memory)
+	scratch, err := c.scratch(plan.Tasks, tokens.tokenizer.Wide(), workers)
 	if err != nil {
 		return none, err
 	}

@@ -176,6 +176,7 @@ type sourcePlan struct {
 	inputs  []sharding.Input
 	tasks   []any
 	bytes   int64
+	stems   map[string]int // by stem: the number of sources that have it
 }
 
 func (p *sourcePlan) names() string {
@@ -209,8 +210,7 @@ func (p *sourcePlan) sizes() (sizes []int64) {
 // planSources divides the sources into tasks. All text files are one source, since
 // they are one stream of lines. note receives messages for the user.
 func planSources(ctx context.Context, c ExtractConfig, note func(string)) (*sourcePlan, error) {
-	p := new(sourcePlan)
-	stems := map[string]int{}
+	p := &sourcePlan{stems: map[string]int{}}
 	var texts []string
 	sources, err := expandSources(ctx, c.Sources, note)
 	if err != nil {
@@ -220,14 +220,14 @@ func planSources(ctx context.Context, c ExtractConfig, note func(string)) (*sour
 		var err error
 		switch {
 		case s.books != nil:
-			err = p.planBooks(ctx, listedBooks{files: s.books}, store.Absolute(s.Path), c.Extract.Books, stems)
+			err = p.planBooks(ctx, listedBooks{files: s.books}, store.Absolute(s.Path), c.Extract.Books)
 		case s.Kind == KindWiki:
-			err = p.addWiki(ctx, s.Path, stems)
+			err = p.addWiki(ctx, s.Path)
 		case s.Kind == KindBooks:
-			err = p.planBooks(ctx, books.Local{}, store.Absolute(s.Path), c.Extract.Books, stems)
+			err = p.planBooks(ctx, books.Local{}, store.Absolute(s.Path), c.Extract.Books)
 		case s.Kind == KindJSONL:
 			if err = checkFields(ctx, s.Path, c.Extract.Text); err == nil {
-				err = p.addText(ctx, s.Kind, []string{s.Path}, stems)
+				err = p.addText(ctx, s.Kind, []string{s.Path})
 			}
 		case s.Kind == KindText:
 			texts = append(texts, s.Path)
@@ -239,7 +239,7 @@ func planSources(ctx context.Context, c ExtractConfig, note func(string)) (*sour
 		}
 	}
 	if len(texts) > 0 {
-		if err := p.addText(ctx, KindText, texts, stems); err != nil {
+		if err := p.addText(ctx, KindText, texts); err != nil {
 			return nil, err
 		}
 	}
@@ -250,19 +250,19 @@ func planSources(ctx context.Context, c ExtractConfig, note func(string)) (*sour
 }
 
 // add adds a source and returns its index.
-func (p *sourcePlan) add(s SourceSpec, stems map[string]int) int {
+func (p *sourcePlan) add(s SourceSpec) int {
 	s.Stem = stem(s.Paths[0])
-	stems[s.Stem]++
-	if n := stems[s.Stem]; n > 1 {
+	p.stems[s.Stem]++
+	if n := p.stems[s.Stem]; n > 1 {
 		s.Stem = fmt.Sprintf("%s-%d", s.Stem, n) // two sources of one name
-		stems[s.Stem]++
+		p.stems[s.Stem]++
 	}
 	p.bytes += s.Bytes
 	p.sources = append(p.sources, s)
 	return len(p.sources) - 1
 }
 
-func (p *sourcePlan) addWiki(ctx context.Context, path string, stems map[string]int) error {
+func (p *sourcePlan) addWiki(ctx context.Context, path string) error {
 	in, err := sharding.SourceInput(ctx, path)
 	if err != nil {
 		return err
@@ -276,7 +276,7 @@ func (p *sourcePlan) addWiki(ctx context.Context, path string, stems map[string]
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	source := p.add(SourceSpec{Kind: KindWiki, Paths: []string{store.Absolute(path)}, Bytes: f.Size(), Head: head, Inputs: []sharding.Input{in}}, stems)
+	source := p.add(SourceSpec{Kind: KindWiki, Paths: []string{store.Absolute(path)}, Bytes: f.Size(), Head: head, Inputs: []sharding.Input{in}})
 	for i, r := range wiki.Ranges(f.Size()) {
 		p.tasks = append(p.tasks, extractTask{Source: source, Number: i, Range: &r})
 	}
@@ -286,7 +286,7 @@ func (p *sourcePlan) addWiki(ctx context.Context, path string, stems map[string]
 
 // planBooks adds books: all below a path, or those that a download directory
 // lists.
-func (p *sourcePlan) planBooks(ctx context.Context, from books.Store, path string, options books.Options, stems map[string]int) error {
+func (p *sourcePlan) planBooks(ctx context.Context, from books.Store, path string, options books.Options) error {
 	tasks, err := books.Plan(from, []string{path}, options)
 	if err != nil {
 		return err
@@ -302,7 +302,7 @@ func (p *sourcePlan) planBooks(ctx context.Context, from books.Store, path strin
 	if len(tasks[0].Files) == 0 {
 		s.Inputs = []sharding.Input{in}
 	}
-	source := p.add(s, stems)
+	source := p.add(s)
 	for i, t := range tasks {
 		t.Path = "" // plans hold no path; the source has it
 		p.tasks = append(p.tasks, extractTask{Source: source, Number: i, Books: &t})
@@ -337,7 +337,7 @@ func booksInput(ctx context.Context, path string, tasks []books.Task) (sharding.
 	return sharding.Input{Name: filepath.Base(path), Bytes: total, SHA256: hex.EncodeToString(listing.Sum(nil))}, nil
 }
 
-func (p *sourcePlan) addText(ctx context.Context, kind string, paths []string, stems map[string]int) error {
+func (p *sourcePlan) addText(ctx context.Context, kind string, paths []string) error {
 	s := SourceSpec{Kind: kind}
 	for _, path := range paths {
 		in, err := sharding.SourceInput(ctx, path)
@@ -348,7 +348,7 @@ func (p *sourcePlan) addText(ctx context.Context, kind string, paths []string, s
 		s.Paths, s.Inputs = append(s.Paths, store.Absolute(path)), append(s.Inputs, in)
 		p.inputs = append(p.inputs, in)
 	}
-	p.tasks = append(p.tasks, extractTask{Source: p.add(s, stems)})
+	p.tasks = append(p.tasks, extractTask{Source: p.add(s)})
 	return nil
 }
 

@@ -17,10 +17,10 @@ const (
 	textPerByte = 2        // bytes of ids and sentence marks per byte of text, for vocabularies below 65,537 entries
 )
 
-// exampleScratch returns the bytes of examples that each of the workers may hold
-// in memory, or a [*stage.MemoryError] if the tasks do not fit into have bytes.
+// scratch returns the bytes of examples that each of the workers may hold in
+// memory, or a [*stage.MemoryError] if the tasks do not fit into c.Memory bytes.
 // wide means that ids take four bytes.
-func exampleScratch(shards []sharding.ShardTask, wide bool, workers int, have int64) (int64, error) {
+func (c ExamplesConfig) scratch(shards []sharding.ShardTask, wide bool, workers int) (int64, error) {
 	perByte := int64(textPerByte)
 	if wide {
 		perByte *= 2
@@ -32,10 +32,10 @@ func exampleScratch(shards []sharding.ShardTask, wide bool, workers int, have in
 	}
 	workers = min(max(1, workers), len(tasks))
 	need := stage.PeakMemory(tasks, workers)
-	if need > have {
-		return 0, &stage.MemoryError{Need: need, Have: have, Why: "making examples", Less: ", fewer --workers or more --shards"}
+	if need > c.Memory {
+		return 0, &stage.MemoryError{Need: need, Have: c.Memory, Why: "making examples", Less: ", fewer --workers or more --shards"}
 	}
-	return min(maxScratch, minScratch+(have-need)/int64(workers)/2), nil
+	return min(maxScratch, minScratch+(c.Memory-need)/int64(workers)/2), nil
 }
 
 // LimitMemory sets Go's memory limit to 7/8 of bytes, at least 64 MiB, and makes

@@ -33,7 +33,7 @@ func TestMemoryIsAskedForTheTasksThatCanBeAtWorkTogether(t *testing.T) {
 		{"one shard, many workers", []sharding.ShardTask{huge}, 64, true},
 		{"many small shards, many workers", make([]sharding.ShardTask, 100), 100, false},
 	} {
-		scratch, err := exampleScratch(test.shards, false, test.workers, 600e6)
+		scratch, err := ExamplesConfig{Target: stage.Target{Memory: 600e6}}.scratch(test.shards, false, test.workers)
 		if tooMuch := (*stage.MemoryError)(nil); (err == nil) != test.fits || err != nil && !errors.As(err, &tooMuch) {
 			t.Errorf("%s: got %v, want it to fit: %v", test.name, err, test.fits)
 		}

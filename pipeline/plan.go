@@ -14,6 +14,7 @@ import (
 	"pretext/extract/wiki"
 	"pretext/internal/failure"
 	"pretext/internal/store"
+	"pretext/pipeline/filter"
 )
 
 // A Plan predicts the input, output and resources of a run.
@@ -135,7 +136,7 @@ func (p *Plan) reckon(c PlanConfig) {
 		}
 		p.DownloadSeconds = max(p.DownloadSeconds, seconds) // at the same time
 	}
-	f := foresee(float64(p.TextBytes), float64(p.Documents), p.DownloadBytes, c.Workers, c.Run)
+	f := c.foresee(filter.Corpus{TextBytes: p.TextBytes, Documents: p.Documents}, p.DownloadBytes)
 	p.Records, p.Shards, p.Disk, p.Memory = int64(f.Records), f.Shards, f.Disk, f.Memory
 	p.Disk.Free = -1
 	if free, ok := freeSpace(c.Run.Out); ok {

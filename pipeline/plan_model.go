@@ -57,21 +57,20 @@ func recordsOf(text, documents float64, o pretrain.Options) float64 {
 
 // A forecast is the predicted output and resources of a run.
 type forecast struct {
-	Text      float64 // bytes
-	Documents float64
-	Records   float64
-	Shards    int
-	Disk      PlannedDisk
-	Memory    PlannedMemory
+	Records float64
+	Shards  int
+	Disk    PlannedDisk
+	Memory  PlannedMemory
 }
 
-// foresee predicts a run from the text in bytes and the number of documents of all
-// sources.
-func foresee(text, documents float64, download int64, workers int, c RunConfig) forecast {
-	o := c.Examples
-	f := forecast{Text: text, Documents: documents, Shards: o.Shards}
+// foresee predicts a run from the text and the documents of all sources, and from
+// the bytes to download.
+func (c PlanConfig) foresee(corpus filter.Corpus, download int64) forecast {
+	o := c.Run.Examples
+	text, documents := float64(corpus.TextBytes), float64(corpus.Documents)
+	f := forecast{Shards: o.Shards}
 	if f.Shards == 0 {
-		f.Shards = max(1, sharding.DefaultShards(int64(text)))
+		f.Shards = max(1, sharding.DefaultShards(corpus.TextBytes))
 	}
 	perPass := recordsOf(text, documents, o.Options)
 	f.Records = perPass * float64(o.DupeFactor)
@@ -79,37 +78,36 @@ func foresee(text, documents float64, download int64, workers int, c RunConfig) 
 	if o.Compression == "gzip" {
 		shards *= gzipOfRecords
 	}
-	atOnce := max(1, workers)
-	workers = min(atOnce, f.Shards)
+	workers := min(max(1, c.Workers), f.Shards)
 	scratch := f.Records / float64(f.Shards) * scratchPerToken * float64(o.MaxSeqLength) * float64(workers)
 	f.Disk = PlannedDisk{Sources: download, Documents: int64(text * documentsPerTextByte), Shards: int64(shards), Scratch: int64(scratch)}
-	corpus := filter.Corpus{TextBytes: int64(text), Documents: int64(documents)}
-	if o := c.Filter.WithDefaults(); o.Enabled() {
+	if o := c.Run.Filter.WithDefaults(); o.Enabled() {
 		f.Disk.Filtered = f.Disk.Documents + o.Disk(corpus) // if all are kept
 	}
-	if c.Vocab == "" && c.Tokenizer == "" {
+	if c.Run.Vocab == "" && c.Run.Tokenizer == "" {
 		f.Disk.Vocab = int64(text*countsPerTextByte) + 1e6
 	}
 	f.Disk.Peak = f.Disk.Sources + f.Disk.Documents + f.Disk.Filtered + f.Disk.Vocab + f.Disk.Shards + f.Disk.Scratch
-	f.Memory = foreseeMemory(corpus, f.Shards, atOnce, c)
+	f.Memory = c.foreseeMemory(corpus, f.Shards)
 	return f
 }
 
 // foreseeMemory predicts the memory as the stages check it before they start. The
 // stage that needs most determines it.
-func foreseeMemory(corpus filter.Corpus, shards, workers int, c RunConfig) PlannedMemory {
+func (c PlanConfig) foreseeMemory(corpus filter.Corpus, shards int) PlannedMemory {
+	workers := max(1, c.Workers)
 	perByte := int64(textPerByte)
-	if c.Tokenizer != "" {
+	if c.Run.Tokenizer != "" {
 		perByte *= 2 // ids may take four bytes
 	}
 	const largest = 1 << 20 // document, in nearly all corpora
 	examples := taskMemory + minScratch + corpus.TextBytes/int64(shards)*perByte + 3*largest
 	makers := int64(min(workers, shards))
-	m := PlannedMemory{Allowed: c.Memory, Needed: stage.BaseMemory + max(makers*examples, int64(workers)*extractTaskMemory)}
+	m := PlannedMemory{Allowed: c.Run.Memory, Needed: stage.BaseMemory + max(makers*examples, int64(workers)*extractTaskMemory)}
 	var filterPeak int64
-	if o := c.Filter.WithDefaults(); o.Enabled() {
+	if o := c.Run.Filter.WithDefaults(); o.Enabled() {
 		var needed int64
-		needed, filterPeak = o.Memory(corpus, workers, c.Memory)
+		needed, filterPeak = o.Memory(corpus, workers, c.Run.Memory)
 		m.Needed = max(m.Needed, needed)
 	}
 	spare := max(0, m.Allowed-m.Needed) / 2

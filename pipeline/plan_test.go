@@ -31,7 +31,7 @@ func TestAPlanOfMLPerfIsNearWhatWasMade(t *testing.T) {
 	s := PlannedSource{Kind: KindWiki, Files: 1, Bytes: 17_751_214_669}
 	s.expect("enwiki-20200101-pages-articles-multistream.xml.bz2")
 	within(t, "text", float64(s.TextBytes), 13.3e9, 0.1)
-	f := foresee(float64(s.TextBytes), float64(s.Documents), 0, 1, c)
+	f := PlanConfig{Run: c, Workers: 1}.foresee(filter.Corpus{TextBytes: s.TextBytes, Documents: s.Documents}, 0)
 	within(t, "examples", f.Records, 156_726_829, 0.33)
 	within(t, "bytes of shards", float64(f.Disk.Shards), 391_434_110_129, 0.33)
 }
@@ -112,7 +112,7 @@ func TestAPlanOfManyDocumentsCountsWhatFindingTheirCopiesTakes(t *testing.T) {
 	c := RunConfig{Target: stage.Target{Memory: 2e9}, TokenFile: TokenFile{Vocab: "given"}, Examples: sharding.DefaultExamplesOptions()}
 	c.Filter.Dedup = filter.DedupMinHash
 	const documents = 50e6
-	f := foresee(100e9, documents, 0, 1, c)
+	f := PlanConfig{Run: c, Workers: 1}.foresee(filter.Corpus{TextBytes: 100e9, Documents: documents}, 0)
 	if at := f.Memory.Needed; at < 9*documents {
 		t.Errorf("got %d bytes of memory, want nine for each document", at)
 	}

@@ -150,7 +150,7 @@ func RunIn(ctx context.Context, folder store.Folder, r Runner, c Config) (*shard
 	if m.Fingerprint != spec.Fingerprint {
 		return nil, fmt.Errorf("%w: %s", ErrFenced, folder)
 	}
-	return m, store.WriteFile(ctx, folder, sharding.RunName, sharding.Marshal(newRunInfo(r, spec, start, cpu)))
+	return m, store.WriteFile(ctx, folder, sharding.RunName, sharding.Marshal(r.info(spec, start, cpu)))
 }
 
 // runTasks runs the job of a planned stage.

@@ -31,9 +31,9 @@ type runInfo struct {
 	Version       string    `json:"version"`
 }
 
-// newRunInfo describes the run of a stage that began at start, when the process
+// info describes the run of a stage that began at start, when the process
 // had used cpu.
-func newRunInfo(r Runner, spec Spec, start time.Time, cpu time.Duration) runInfo {
+func (r Runner) info(spec Spec, start time.Time, cpu time.Duration) runInfo {
 	info := runInfo{FormatVersion: sharding.FormatVersion, Stage: spec.Stage, Started: start.UTC(),
 		Seconds: time.Since(start).Seconds(), CPUSeconds: (usage.CPU() - cpu).Seconds(), PeakRSS: usage.PeakMemory(),
 		Runner: r.name(), Workers: r.Workers, Command: redact.Args(os.Args), Go: runtime.Version()}
