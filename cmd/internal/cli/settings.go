@@ -37,7 +37,7 @@ type Settings struct {
 // AddTo adds the flag --config to a program, and sets the flags of each command from
 // the settings before it runs.
 func (s *Settings) AddTo(root *cobra.Command) {
-	root.PersistentFlags().String(configFlag, "", "YAML file with values for flags: keys are their names")
+	root.PersistentFlags().String(configFlag, "", "YAML file of settings; its keys are flag names")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if _, ok := knownFlags(root)[nameOf(cmd)]; !ok {
 			return nil // help, completion: they work whatever the settings

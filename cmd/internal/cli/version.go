@@ -17,7 +17,7 @@ func NewVersion() *cobra.Command {
 		Use:   "version",
 		Short: "Print the version",
 		Long: `Prints the version of the program, of the Go that built it, and the system that
-it was built for: the same text as --version, or with --json each by its name.`,
+it was built for: the same text as --version, or with --json one JSON object.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root := cmd.Root()

@@ -58,9 +58,9 @@ read TFRecords; the card shows how TensorFlow does.`,
 	flags.add(cmd.Flags())
 	fs := cmd.Flags()
 	fs.StringVarP(&out, "out", "o", "", "file to write (required)")
-	fs.BoolVar(&asJSON, "json", false, "name the file as JSON")
+	fs.BoolVar(&asJSON, "json", false, "print the name of the file as JSON")
 	fs.StringVar(&o.Name, "name", "", "name of the data set; default: the name of its folder")
-	fs.StringArrayVar(&o.Licences, "license", nil, "`licence` of the data by the Hub's name, such as cc-by-sa-4.0; may be repeated; default: what the downloads say")
+	fs.StringArrayVar(&o.Licences, "license", nil, "`licence` of the data as the Hugging Face Hub names it, such as cc-by-sa-4.0; may be repeated; default: the licences of the downloads")
 	return cmd
 }
 

@@ -54,7 +54,7 @@ Exit code 0 when they are the same, 1 when they differ.`,
 	fs := cmd.Flags()
 	fs.BoolVar(&asJSON, "json", false, "write the result as JSON")
 	fs.BoolVarP(&verbose, "verbose", "v", false, "show the SHA-256 of files that differ")
-	fs.IntVar(&o.Most, "most", 20, "differences of a kind to list; all are counted")
+	fs.IntVar(&o.Most, "most", 20, "maximum number of differences to list of each kind; all are counted")
 	fs.Var(&memory, "memory", "memory for comparing records and documents; what does not fit goes to a temporary file")
 	return cmd
 }

@@ -31,8 +31,8 @@ DIR is then given to --wiki-dump and --books.
   prepare-data download --wiki dewiki@2026-08-01 --gutenberg de --gutenberg-limit 200 --out sources
   prepare-data download --url https://example.org/corpus.tar.gz --sha256 9f86d0… --out sources
 
-The same command resumes an interrupted download, also within a file, and keeps
-the versions that "the newest" meant; --overwrite asks for them anew.`,
+The same command resumes an interrupted download, also within a file. It keeps
+the dump dates chosen by the first call; --overwrite looks for newer dumps.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := run.pipeline(cmd.ErrOrStderr())
@@ -70,23 +70,23 @@ type downloadFlags struct {
 func (f *downloadFlags) add(fs *pflag.FlagSet) {
 	f.client = download.DefaultOptions()
 	fs.StringArrayVar(&f.wikis, "wiki", nil, "`NAME` of the wiki whose dump to download: simplewiki, or enwiki@2026-08-01 for the dump of a date; may be repeated")
-	fs.StringVar(&f.layout, "wiki-layout", download.LayoutAuto, "kind of dump: content (monthly exports), legacy (XML dumps) or auto, the first of these")
-	fs.BoolVar(&f.multistream, "multistream", false, "take the multistream variant, which legacy dumps have")
-	fs.StringVar(&f.language, "gutenberg", "", "download books of Project Gutenberg in this language, such as en, or all")
-	fs.IntVar(&f.limit, "gutenberg-limit", 0, "books at most, from the first of the catalogue on; 0: all")
+	fs.StringVar(&f.layout, "wiki-layout", download.LayoutAuto, "kind of dump: content (monthly exports), legacy (XML dumps) or auto: content if the server has one, else legacy")
+	fs.BoolVar(&f.multistream, "multistream", false, "download the multistream variant of the dump; only legacy dumps have one")
+	fs.StringVar(&f.language, "gutenberg", "", "download the Project Gutenberg books in this language, such as en; all: in every language")
+	fs.IntVar(&f.limit, "gutenberg-limit", 0, "maximum number of books, in the order of the catalogue; 0: no limit")
 	fs.IntSliceVar(&f.ids, "gutenberg-ids", nil, "`numbers` of the books to download")
-	fs.Var(&urlList{&f.urls}, "url", "file to download, with #sha256=DIGITS after it if you know them; may be repeated")
-	fs.Var(&sumList{&f.urls}, "sha256", "checksum of the --url before it")
+	fs.Var(&urlList{&f.urls}, "url", "file to download; append #sha256=DIGITS to have its checksum verified; may be repeated")
+	fs.Var(&sumList{&f.urls}, "sha256", "SHA-256 checksum of the file of the preceding --url")
 	o := &f.client
-	fs.StringVar(&o.Contact, "contact", "", "your e-mail address or web page, sent to servers: Wikimedia asks for it")
-	fs.StringArrayVar(&f.mirrors, "mirror", nil, "`SITE=URL`: where to get the files of wikimedia or gutenberg")
+	fs.StringVar(&o.Contact, "contact", "", "your e-mail address or web page, sent to each server with every request; Wikimedia asks for one")
+	fs.StringArrayVar(&f.mirrors, "mirror", nil, "download from a mirror: `SITE=URL`, where SITE is wikimedia or gutenberg")
 	fs.StringArrayVar(&o.Hosts, "allow-host", nil, "`host` that redirects may lead to; may be repeated")
-	fs.IntVar(&o.Connections, "max-conn", o.Connections, "connections to a host, 1 to 3; to mirrors of Project Gutenberg always 1")
-	fs.Var(&f.limitBy, "bwlimit", "bytes a second over all connections, such as 2MB; 0: no limit")
-	fs.DurationVar(&o.Stall, "timeout", o.Stall, "time without data after which a connection is given up")
-	fs.IntVar(&o.Attempts, "attempts", o.Attempts, "attempts in a row that bring nothing, after which a file is given up")
+	fs.IntVar(&o.Connections, "max-conn", o.Connections, "maximum number of connections to a host, 1 to 3; to a mirror of Project Gutenberg always 1")
+	fs.Var(&f.limitBy, "bwlimit", "maximum bytes per second, all connections together, such as 2MB; 0: no limit")
+	fs.DurationVar(&o.Stall, "timeout", o.Stall, "close a connection that has sent no data for this long")
+	fs.IntVar(&o.Attempts, "attempts", o.Attempts, "give up a file after this number of consecutive attempts without new data")
 	fs.DurationVar(&o.BookPause, "book-pause", o.BookPause, "pause between requests to a mirror of Project Gutenberg")
-	fs.BoolVar(&o.AllowPrivate, "allow-private", false, "allow addresses of private networks, and plain http there, for mirrors of your own")
+	fs.BoolVar(&o.AllowPrivate, "allow-private", false, "allow mirrors at private network addresses, also over plain http")
 	fs.BoolVar(&o.Offline, "offline", false, "open no connection: only check the files already downloaded")
 	// Waits between attempts are no business of a person; tests shorten them.
 	fs.DurationVar(&o.Backoff, "backoff", o.Backoff, "wait after a failed attempt; doubles with each")

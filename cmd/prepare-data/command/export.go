@@ -17,15 +17,16 @@ func newExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export PATH --to text --out DIR",
 		Short: "Export the text of shards",
-		Long: `--to text writes the documents of every shard, one side a file, in the text form
-of create_pretraining_data.py. That script, given such a file and its seed, makes
-the records of the shard; so does
+		Long: `--to text writes the documents of every shard as text, one file per split, in the
+input format of create_pretraining_data.py. From a file and its seed that script
+makes the records of the shard; so does
 
   prepare-data examples --text FILE --shards 1 --random-seed SEED ... --out DIR
 
-Of TFRecord files without a manifest the documents are not known: their examples are
-written, a segment a line and a blank line after each, masks undone and pieces of
-words joined. That needs their vocabulary: vocab.txt beside them, or --vocab.`,
+TFRecord files without a manifest have no known documents. Their examples are
+written instead: one segment per line, a blank line after each example, with the
+original words in place of masks and the pieces of words joined. This needs their
+vocabulary: vocab.txt in their directory, or --vocab.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -62,10 +63,10 @@ words joined. That needs their vocabulary: vocab.txt beside them, or --vocab.`,
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&to, "to", "text", "form: text")
+	fs.StringVar(&to, "to", "text", "format to export to: text")
 	fs.StringVarP(&c.Out, "out", "o", "", "folder to write to (required)")
-	fs.StringArrayVar(&c.Documents, "documents", nil, "documents `folder` that the shards were made of; may be repeated; default: the neighbour in a run's folder")
-	fs.StringVar(&vocab, "vocab", "", "vocab.txt of records without a manifest; default: the one beside them")
+	fs.StringArrayVar(&c.Documents, "documents", nil, "documents `folder` from which the shards were made; may be repeated; default: the one of the same run")
+	fs.StringVar(&vocab, "vocab", "", "vocabulary (vocab.txt) of records without a manifest; default: the one in their directory")
 	fs.BoolVar(&asJSON, "json", false, "write the result as JSON")
 	return cmd
 }

@@ -29,13 +29,13 @@ type filterFlags struct {
 }
 
 func (f *filterFlags) add(fs *pflag.FlagSet) {
-	fs.StringVar(&f.dedup, "dedup", filter.DedupNone, "drop copies of earlier documents: none, exact (equal words) or minhash (nearly equal too)")
-	fs.Float64Var(&f.threshold, "dedup-threshold", dedup.Options{}.WithDefaults().Threshold, "similarity of shingles from which documents are nearly equal")
-	fs.Float64Var(&f.containment, "dedup-containment", 0, "with minhash: share of a long document's shingles in another from which it is dropped as contained in it; 0: not looked for")
+	fs.StringVar(&f.dedup, "dedup", filter.DedupNone, "drop duplicates of earlier documents: none, exact (same words) or minhash (also near duplicates)")
+	fs.Float64Var(&f.threshold, "dedup-threshold", dedup.Options{}.WithDefaults().Threshold, "with minhash: minimum similarity of the shingles (word sequences) of near duplicates")
+	fs.Float64Var(&f.containment, "dedup-containment", 0, "with minhash: also drop a long document if at least this fraction of its shingles is in one other document; 0: off")
 	fs.StringSliceVar(&f.quality, "quality", nil, "published `rules` that documents must pass: "+strings.Join(quality.Sets, ", "))
-	fs.IntVar(&f.minWords, "min-words", 0, "least words of a document; 0: no limit")
-	fs.Float64Var(&f.minScriptShare, "min-script-share", 0, "least share of letters in the scripts of the document's language; 0: no limit")
-	fs.StringArrayVar(&f.rules, "rule", nil, "`NAME=LIMIT` sets the limit of a rule, NAME=off leaves it out; may be repeated (filter --list-rules)")
+	fs.IntVar(&f.minWords, "min-words", 0, "minimum number of words in a document; 0: no limit")
+	fs.Float64Var(&f.minScriptShare, "min-script-share", 0, "minimum fraction of a document's letters that belong to the scripts of its language; 0: no limit")
+	fs.StringArrayVar(&f.rules, "rule", nil, "`NAME=LIMIT` sets the limit of a rule, NAME=off disables it; may be repeated; filter --list-rules shows all")
 }
 
 // options returns the pipeline's view of the flags.
@@ -87,10 +87,10 @@ func newFilter() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "filter DOCUMENTS... --out DIR",
 		Short: "Stage: documents without duplicates and low-quality text",
-		Long: `Keeps the documents that pass the rules and are not copies of earlier ones. It
-stands between extract and vocab or examples: folder in, folder out. Reads
-documents folders and JSON lines as examples does. Beside each documents file
-lies the list of its rejects, with reasons.`,
+		Long: `Keeps the documents that pass the rules and are not duplicates of earlier
+documents. Run it after extract, before vocab and examples. Its input is documents
+folders or JSON lines of other tools; its output is a documents folder. Next to each
+documents file it writes a list of the rejected documents, with reasons.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list {
 				return printRules(cmd.OutOrStdout(), run.json)
@@ -112,7 +112,7 @@ lies the list of its rejects, with reasons.`,
 	run.add(cmd.Flags(), &c.Target, &c.MaxRejects)
 	keep.add(cmd.Flags())
 	addTextField(cmd.Flags(), &c.Extract)
-	cmd.Flags().StringVar(&c.Extract.Text.Lang, "language", "", "language of JSON lines that do not name theirs")
+	cmd.Flags().StringVar(&c.Extract.Text.Lang, "language", "", "language of JSON lines without the field lang")
 	cmd.Flags().BoolVar(&list, "list-rules", false, "list the rules with their published limits, and stop")
 	return cmd
 }

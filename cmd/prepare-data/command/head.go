@@ -24,8 +24,8 @@ func newHead() *cobra.Command {
 		Long: `Shows the first examples of a run, a folder of shards or a file of records. A
 masked token is written [MASK→original], one replaced by another word
 [word→original], one to be predicted but left as it is [word]; segment B is marked.
-With --json each example is an object on a line of its own, all values under the
-names of its features, and with "tokens" and "masked_lm_tokens" as words.`,
+With --json each example is a JSON object on one line: all values under the names
+of their features, and the words as "tokens" and "masked_lm_tokens".`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n <= 0 {
@@ -62,12 +62,12 @@ names of its features, and with "tokens" and "masked_lm_tokens" as words.`,
 			return p.w.Flush()
 		},
 	}
-	cmd.Flags().IntVarP(&n, "examples", "n", n, "how many")
-	cmd.Flags().StringVar(&vocabPath, "vocab", "", "vocab.txt; default: the one beside the records, or ids alone")
+	cmd.Flags().IntVarP(&n, "examples", "n", n, "number of examples to show")
+	cmd.Flags().StringVar(&vocabPath, "vocab", "", "vocabulary (vocab.txt); default: the one in the records' directory; without one, ids are shown")
 	cmd.Flags().BoolVar(&plain, "plain", false, "no colors")
 	cmd.Flags().Lookup("plain").Hidden = true // what --color never was called
 	cmd.Flags().Var(&color, "color", "colors: auto (on a terminal, unless NO_COLOR is set), always or never")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write each example as JSON, one a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "write each example as JSON, one per line")
 	return cmd
 }
 

@@ -22,10 +22,10 @@ func newInspect() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect PATH",
 		Short: "Describe a run, a folder or a file of records",
-		Long: `Says what is in a run, a stage's folder or a file of records, from its manifest
-and, for a bare file, from its records. With --values all records are read and
-the values of each feature are counted and summed. With --records every example
-is written as a JSON object a line, all values under the names of its features.`,
+		Long: `Describes a run, a stage's folder or a file of records. It reads the manifest or,
+for a single file, the records. With --values it reads all records, and counts and
+sums the values of each feature. With --records it writes one JSON object per
+example, with all values under the names of their features.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if each {
@@ -45,8 +45,8 @@ is written as a JSON object a line, all values under the names of its features.`
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the result as JSON")
-	cmd.Flags().BoolVar(&values, "values", false, "read all records and sum up their features")
-	cmd.Flags().BoolVar(&each, "records", false, "write every example as JSON, one a line")
+	cmd.Flags().BoolVar(&values, "values", false, "read all records, and count and sum the values of each feature")
+	cmd.Flags().BoolVar(&each, "records", false, "write every example as JSON, one per line")
 	return cmd
 }
 

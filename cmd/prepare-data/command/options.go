@@ -20,21 +20,21 @@ func addSources(fs *pflag.FlagSet, sources *[]pipeline.Source, o *pipeline.Extra
 	fs.Var(&sourceList{sources, pipeline.KindBooks}, "books", "book, directory, pattern, .tar, .tar.gz, .zip, .epub or .parquet; may be repeated")
 	w := &o.Wiki
 	fs.StringVar(&w.Language, "language", "", "language of all sources, such as en; default: the one that each source names")
-	fs.IntSliceVar(&w.Namespaces, "namespaces", w.Namespaces, "`numbers` of the namespaces of a dump that are kept")
+	fs.IntSliceVar(&w.Namespaces, "namespaces", w.Namespaces, "`numbers` of the namespaces whose pages are kept")
 	fs.BoolVar(&w.KeepDisambiguations, "keep-disambiguations", w.KeepDisambiguations, "keep disambiguation pages")
 	t := &w.Wikitext
 	fs.BoolVar(&t.Headings, "headings", t.Headings, "keep headings, each on a line of its own")
 	fs.BoolVar(&t.Lists, "lists", t.Lists, "keep list items, each on a line of its own")
 	fs.BoolVar(&t.BackMatter, "back-matter", t.BackMatter, "keep references, external links, see also and the like")
 	fs.BoolVar(&t.Code, "code", t.Code, "keep blocks of source code")
-	fs.StringVar(&t.Math, "math", t.Math, "what to write for a formula; default nothing")
+	fs.StringVar(&t.Math, "math", t.Math, "text that replaces each formula; default: none")
 	b := &o.Books
 	fs.BoolVar(&b.KeepLines, "keep-lines", b.KeepLines, "make every line of a book a paragraph")
-	fs.IntVar(&b.LinesPerDocument, "lines-per-document", b.LinesPerDocument, "lines of a text file or rows of a Parquet file that make a document; 0: the whole file, one row")
+	fs.IntVar(&b.LinesPerDocument, "lines-per-document", b.LinesPerDocument, "lines of a text file, or rows of a Parquet file, in each document; 0: one document per text file, or per row")
 	fs.BoolVar(&b.Chapters, "chapters", b.Chapters, "make every chapter of a book a document")
-	fs.StringVar(&b.Column, "column", "", "column of Parquet files that holds the text; default text")
-	fs.BoolVar(&b.KeepBoilerplate, "keep-boilerplate", b.KeepBoilerplate, "leave Project Gutenberg's header and licence in books")
-	fs.IntVar(&w.MinCharacters, "min-characters", w.MinCharacters, "shortest text of a page that is kept, in characters")
+	fs.StringVar(&b.Column, "column", "", "column of Parquet files that contains the text; default: text")
+	fs.BoolVar(&b.KeepBoilerplate, "keep-boilerplate", b.KeepBoilerplate, "keep Project Gutenberg's header and licence in the text of a book")
+	fs.IntVar(&w.MinCharacters, "min-characters", w.MinCharacters, "minimum length of the text of a page, in characters; shorter pages are rejected")
 }
 
 // shareLanguage makes the language of dumps that of all kinds of sources.
@@ -73,39 +73,39 @@ func (l *sourceList) GetSlice() (paths []string) {
 // addExamples adds Google's flags, with hyphens, and ours for shards.
 func addExamples(fs *pflag.FlagSet, o *sharding.ExamplesOptions) {
 	*o = sharding.DefaultExamplesOptions()
-	fs.IntVar(&o.MaxSeqLength, "max-seq-length", o.MaxSeqLength, "tokens of an example, with [CLS] and [SEP]")
-	fs.IntVar(&o.MaxPredictionsPerSeq, "max-predictions-per-seq", o.MaxPredictionsPerSeq, "masked positions of an example, at most")
-	fs.Float64Var(&o.MaskedLMProb, "masked-lm-prob", o.MaskedLMProb, "share of tokens to predict")
-	fs.Float64Var(&o.ShortSeqProb, "short-seq-prob", o.ShortSeqProb, "share of documents cut into shorter examples")
-	fs.IntVar(&o.DupeFactor, "dupe-factor", o.DupeFactor, "passes over the documents, each with other masks")
+	fs.IntVar(&o.MaxSeqLength, "max-seq-length", o.MaxSeqLength, "maximum number of tokens in an example, including [CLS] and [SEP]")
+	fs.IntVar(&o.MaxPredictionsPerSeq, "max-predictions-per-seq", o.MaxPredictionsPerSeq, "maximum number of masked positions in an example")
+	fs.Float64Var(&o.MaskedLMProb, "masked-lm-prob", o.MaskedLMProb, "fraction of tokens to predict")
+	fs.Float64Var(&o.ShortSeqProb, "short-seq-prob", o.ShortSeqProb, "fraction of documents from which shorter examples are made")
+	fs.IntVar(&o.DupeFactor, "dupe-factor", o.DupeFactor, "number of passes over the documents, each with different masks")
 	fs.BoolVar(&o.DoWholeWordMask, "do-whole-word-mask", o.DoWholeWordMask, "mask all pieces of a word together")
-	fs.Int64Var(&o.RandomSeed, "random-seed", o.RandomSeed, "seed of shard 0; shard i has seed + i")
+	fs.Int64Var(&o.RandomSeed, "random-seed", o.RandomSeed, "random seed of shard 0; shard i has seed + i")
 	fs.BoolVar(&o.DoLowerCase, "do-lower-case", o.DoLowerCase, "lower-case and drop accents, for uncased vocabularies")
 	addProfile(fs, &o.TokenizerProfile)
-	fs.StringVar(&o.Recipe, "recipe", o.Recipe, "how examples are made: google")
-	fs.StringVar(&o.SentenceSplitter, "sentence-splitter", o.SentenceSplitter, "auto, punkt or newline")
+	fs.StringVar(&o.Recipe, "recipe", o.Recipe, "algorithm that makes examples: google (as create_pretraining_data.py does)")
+	fs.StringVar(&o.SentenceSplitter, "sentence-splitter", o.SentenceSplitter, "how sentences are found: punkt (as NLTK does), newline (one per line), or auto (punkt, and at each line end)")
 	fs.IntVar(&o.Shards, "shards", o.Shards, "number of shards; 0: one for each 16 MiB of text")
 	fs.Float64Var(&o.Fraction, "eval-fraction", o.Fraction, "fraction of documents held out for evaluation")
-	fs.Uint64Var(&o.Split.Seed, "split-seed", o.Split.Seed, "seed of the held-out split")
-	fs.StringVar(&o.Compression, "compression", o.Compression, "of the records' files: none or gzip")
+	fs.Uint64Var(&o.Split.Seed, "split-seed", o.Split.Seed, "seed that selects the held-out documents")
+	fs.StringVar(&o.Compression, "compression", o.Compression, "compression of the shards: none or gzip")
 }
 
 // addTextField sets the default options for JSON lines, and adds the flag that names
 // the field with the text.
 func addTextField(fs *pflag.FlagSet, o *pipeline.ExtractOptions) {
 	*o = pipeline.DefaultExtractOptions()
-	fs.StringVar(&o.Text.Field, "text-field", "", "field of JSON lines that holds the text; default text")
+	fs.StringVar(&o.Text.Field, "text-field", "", "field of JSON lines that contains the text; default: text")
 }
 
 // addProfile adds the flag that says whose rules a vocab.txt is used by.
 func addProfile(fs *pflag.FlagSet, p *tokenize.Profile) {
-	fs.StringVar((*string)(p), "tokenizer-profile", string(*p), "whose tokenizer is followed: google, nvidia-pt or hf")
+	fs.StringVar((*string)(p), "tokenizer-profile", string(*p), "tokenizer to reproduce: google, nvidia-pt or hf")
 }
 
 // addTokenFile adds the flags that name a vocabulary or tokenizer.
 func addTokenFile(fs *pflag.FlagSet, f *pipeline.TokenFile, vocabUsage string) {
 	fs.StringVar(&f.Vocab, "vocab", "", vocabUsage)
-	fs.StringVar(&f.Tokenizer, "tokenizer", "", "tokenizer.json in place of a vocab.txt: WordPiece or byte-level BPE (RoBERTa)")
+	fs.StringVar(&f.Tokenizer, "tokenizer", "", "tokenizer.json, instead of --vocab: WordPiece or byte-level BPE (RoBERTa)")
 }
 
 // checkTokenFile refuses files that are no vocabulary or tokenizer, and flags that

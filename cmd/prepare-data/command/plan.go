@@ -20,13 +20,13 @@ func newPlan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan --preset NAME | --wiki NAME | --wiki-dump FILE ...",
 		Short: "Estimate the downloads, disk, memory and examples of a run; writes nothing",
-		Long: `Takes the flags of run and says which files it would read or download, their
-licences, and about how much text, examples, disk and memory there will be.
-Exit code 9 says that it does not fit into --memory or the disk.
+		Long: `Takes the flags of run and prints which files run would read or download, their
+licences, and estimates of text, examples, disk and memory. Exit code 9: the run
+does not fit into --memory or onto the disk.
 
-Local dumps are sampled, sources to download are asked for their sizes; where no
-server answers, or with --offline, recorded sizes stand in and are called so.
-Numbers of what is made are estimates, good to about a third.`,
+Local dumps are sampled; servers are asked for the sizes of downloads. If a server
+does not answer, or with --offline, plan uses sizes recorded earlier and marks
+them. The estimates are accurate to about a third.`,
 		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s.c.Out = cmp.Or(s.c.Out, ".")

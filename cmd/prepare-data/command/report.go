@@ -21,9 +21,9 @@ func newReport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report PATH --out FILE.html",
 		Short: "Write what is in a data set as one HTML page",
-		Long: `Writes one HTML page about a run, a folder or a file of records: shares beside
-their limits, lengths and padding, shards, words, documents, rejects, where it
-comes from and how it was made. The page is whole in itself: it loads nothing.`,
+		Long: `Writes one HTML page about a run, a folder or a file of records: fractions of masks
+and labels with their expected ranges, lengths and padding, shards, words,
+documents, rejects, sources and options. The page loads no other file.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := flags.survey()
@@ -46,7 +46,7 @@ comes from and how it was made. The page is whole in itself: it loads nothing.`,
 	}
 	flags.add(cmd.Flags())
 	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write (required)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "name the file as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the name of the file as JSON")
 	return cmd
 }
 

@@ -27,13 +27,13 @@ func NewRoot() *cobra.Command {
 		Use:   "prepare-data",
 		Short: "Turn Wikipedia dumps and books into BERT pre-training data",
 		Long: `prepare-data turns Wikipedia dumps and books into BERT pre-training data:
-masked-LM and next-sentence examples in TFRecord shards, the very examples that
-create_pretraining_data.py of google-research/bert makes.
+masked-LM and next-sentence examples in TFRecord shards, the same bytes that
+create_pretraining_data.py of google-research/bert writes.
 
   prepare-data demo --out demo                 see it work, offline, in seconds
   prepare-data run --wiki-dump D --books B --vocab V --out OUT
-  prepare-data plan --preset en                what that takes: disk, memory, time on the line
-  prepare-data run --wiki simplewiki --contact YOU --out OUT     download, then the rest
+  prepare-data plan --preset en                estimate downloads, disk and memory
+  prepare-data run --wiki simplewiki --contact YOU --out OUT     download, then run all stages
   prepare-data verify OUT                      check every byte and every record
   prepare-data head OUT                        look at examples
 
@@ -72,10 +72,10 @@ func (f *runFlags) add(fs *pflag.FlagSet, t *stage.Target, maxRejects *float64) 
 	f.Target, f.maxRejects = t, maxRejects
 	t.Memory, *maxRejects = defaultMemory, 1
 	f.addCommon(fs)
-	fs.BoolVar(&t.Overwrite, "overwrite", false, "replace the output of a run with other options")
+	fs.BoolVar(&t.Overwrite, "overwrite", false, "replace output that was made with other options")
 	fs.Var((*byteSize)(&t.Memory), "memory", "memory the process may use, such as 600MB or 2GB")
-	fs.BoolVar(&f.runner.RecordPlaces, "record-paths", false, "write the host's name and whole paths to run.json, instead of file names alone")
-	fs.Float64Var(maxRejects, "max-rejects", 1, "largest share of pages, books or lines that may be unreadable, 0 to 1")
+	fs.BoolVar(&f.runner.RecordPlaces, "record-paths", false, "write the host name and full paths to run.json; default: file names only")
+	fs.Float64Var(maxRejects, "max-rejects", 1, "maximum fraction of pages, books or lines that may be unreadable, 0 to 1")
 }
 
 const defaultMemory = 600e6 // bytes

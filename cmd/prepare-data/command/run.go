@@ -28,9 +28,9 @@ func (s *runSettings) add(fs *pflag.FlagSet) {
 	s.get.add(fs)
 	s.keep.add(fs)
 	addExamples(fs, &s.c.Examples)
-	addTokenFile(fs, &s.c.TokenFile, "vocab.txt; default: train one")
-	fs.StringVar(&s.preset, "preset", "", "named sources and settings: "+strings.Join(presetNames(), ", ")+"; flags that are given win")
-	fs.IntVar(&s.c.VocabSize, "vocab-size", s.c.VocabSize, "entries of the vocabulary, if it is trained")
+	addTokenFile(fs, &s.c.TokenFile, "vocabulary file (vocab.txt); default: train a vocabulary")
+	fs.StringVar(&s.preset, "preset", "", "named set of sources and settings: "+strings.Join(presetNames(), ", ")+"; other flags override it")
+	fs.IntVar(&s.c.VocabSize, "vocab-size", s.c.VocabSize, "number of tokens in the vocabulary, if it is trained")
 	addLimitAlphabet(fs, &s.c.LimitAlphabet)
 }
 
@@ -57,12 +57,12 @@ func newRun() *cobra.Command {
 		Use:   "run --wiki-dump FILE --books PATH --vocab FILE --out DIR",
 		Short: "All stages: dumps and books to shards",
 		Long: `Runs all stages: OUT/documents, OUT/vocab, OUT/shards; with --dedup, --quality
-or another rule also OUT/filtered after the first. Without --vocab a vocabulary
-is trained. The same command resumes an interrupted run.
+or another rule also OUT/filtered after OUT/documents. Without --vocab a
+vocabulary is trained. The same command resumes an interrupted run.
 
 With --wiki, --gutenberg or --url it downloads to OUT/sources first. Without any
-source it takes those of --preset, which is small unless given: prepare-data plan
-shows what that means.`,
+source it uses the sources of --preset (default: small); "prepare-data plan" shows
+what they are.`,
 		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := s.run.pipeline(cmd.ErrOrStderr())

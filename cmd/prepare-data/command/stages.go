@@ -63,18 +63,18 @@ Documents that are held out (--eval-fraction) are not used.`,
 	run.add(fs, &c.Target, &c.MaxRejects)
 	addTextField(fs, &c.Extract)
 	o := &c.Training
-	fs.IntVar(&o.VocabSize, "vocab-size", o.VocabSize, "entries of the vocabulary")
+	fs.IntVar(&o.VocabSize, "vocab-size", o.VocabSize, "number of tokens in the vocabulary")
 	addLimitAlphabet(fs, &o.LimitAlphabet)
 	fs.BoolVar(&o.DoLowerCase, "do-lower-case", o.DoLowerCase, "lower-case and drop accents")
 	addProfile(fs, &o.TokenizerProfile)
 	fs.Float64Var(&o.Split.Fraction, "eval-fraction", o.Split.Fraction, "fraction of documents held out for evaluation")
-	fs.Uint64Var(&o.Split.Seed, "split-seed", o.Split.Seed, "seed of the held-out split")
+	fs.Uint64Var(&o.Split.Seed, "split-seed", o.Split.Seed, "seed that selects the held-out documents")
 	return cmd
 }
 
 // addLimitAlphabet adds the flag that bounds the characters of a trained vocabulary.
 func addLimitAlphabet(fs *pflag.FlagSet, n *int) {
-	fs.IntVar(n, "limit-alphabet", *n, "characters of a trained vocabulary at most, the most frequent; Chinese and Japanese need more")
+	fs.IntVar(n, "limit-alphabet", *n, "maximum number of different characters in a trained vocabulary; the most frequent are kept; Chinese and Japanese need more")
 }
 
 func newExamples() *cobra.Command {
@@ -110,9 +110,9 @@ stream of lines.`,
 	run.add(fs, &c.Target, &c.MaxRejects)
 	addExamples(fs, &c.Examples)
 	fs.StringArrayVar(&c.Texts, "text", nil, "`file` with one sentence per line and a blank line between documents; may be repeated")
-	addTokenFile(fs, &c.TokenFile, "vocab.txt (required without --tokenizer)")
+	addTokenFile(fs, &c.TokenFile, "vocabulary file (vocab.txt); required without --tokenizer")
 	addTextField(fs, &c.Extract)
-	fs.StringVar(&c.Extract.Text.Lang, "language", "", "language of JSON lines that do not name theirs")
+	fs.StringVar(&c.Extract.Text.Lang, "language", "", "language of JSON lines without the field lang")
 	return cmd
 }
 

@@ -24,9 +24,9 @@ type surveyFlags struct {
 func (f *surveyFlags) add(fs *pflag.FlagSet) {
 	f.options = survey.Options{Workers: runtime.GOMAXPROCS(0), Top: 50}
 	f.memory = 64e6
-	fs.IntVar(&f.options.Workers, "workers", f.options.Workers, "files read at a time; decides nothing of the result")
-	fs.StringVar(&f.options.Vocab, "vocab", "", "vocab.txt of records that have none beside them")
-	fs.IntVar(&f.options.Top, "top", f.options.Top, "most frequent tokens, templates and sources to list")
+	fs.IntVar(&f.options.Workers, "workers", f.options.Workers, "files read concurrently; does not affect the result")
+	fs.StringVar(&f.options.Vocab, "vocab", "", "vocabulary (vocab.txt), if the directory of the records has none")
+	fs.IntVar(&f.options.Top, "top", f.options.Top, "how many of the most frequent tokens, templates and sources to list")
 	fs.Var(&f.memory, "memory", "memory for finding duplicates; what does not fit goes to a temporary file")
 }
 
@@ -48,14 +48,14 @@ func newStats() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stats PATH",
 		Short: "Count what is in a run, a folder or a file of records",
-		Long: `Reads everything at PATH (a run, a stage's folder, a folder of TFRecord files of
-anyone's or one such file) and counts: lengths and padding, predictions, what
-predicted tokens became, labels, tokens, how even the shards are, duplicates;
-of documents their lengths, languages, sources and what was rejected.
+		Long: `Reads everything at PATH (a run, a stage's folder, one TFRecord file or a folder of
+them, also from other tools). For records it prints lengths and padding, masked
+tokens and what replaced them, labels, tokens, sizes of shards and duplicates. For
+documents it prints lengths, languages, sources and rejects.
 
-Where the manifest says how the records were made, shares stand beside what they
-must be; ! marks one outside its limits, which chance gives once in 16,000 times.
-"prepare-data verify" finds damage, this finds what is odd.`,
+If a manifest has the options of the records, fractions are printed with their
+expected ranges. ! marks a fraction outside its range; chance alone causes that once
+in 16,000 times. "prepare-data verify" finds corrupt data, stats finds unusual data.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := flags.survey()

@@ -25,7 +25,8 @@ func newText() *cobra.Command {
 		Use:   "text",
 		Short: "Filter: wikitext of a page to plain text",
 		Long: `Reads the wikitext of one page and writes its plain text.
-With --jsonl: {"wikitext", "title"?, "lang"?} a line, answered by {"text"}.`,
+With --jsonl, each input line is {"wikitext": …} with an optional "title" and
+"lang", and each output line is {"text": …}.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := opts.Validate(); err != nil {
@@ -52,7 +53,7 @@ With --jsonl: {"wikitext", "title"?, "lang"?} a line, answered by {"text"}.`,
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "read and write a JSON object a line")
+	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "read and write one JSON object per line")
 	cmd.Flags().StringVar(&title, "title", "", "title of the page")
 	cmd.Flags().StringVar(&lang, "language", "", "language of the page")
 	return cmd
@@ -65,12 +66,12 @@ func newSentences() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sentences",
 		Short: "Filter: text to sentences",
-		Long: `Reads a text and writes its sentences, one a line.
-With --jsonl: {"text", "lang"?} a line, answered by {"sentences": [...]}, each
-as it stands in the text.
+		Long: `Reads a text and writes its sentences, one per line.
+With --jsonl, each input line is {"text": …} with an optional "lang", and each
+output line is {"sentences": [...]}, with every sentence unchanged.
 
-The default, punkt, decides over the whole text as NLTK 3.8.1 to 3.10.0 does.
-auto, the default where records are made, ends a sentence at every line end too.`,
+The default, punkt, splits the whole text as NLTK 3.8.1 to 3.10.0 does. auto, the
+default of run and examples, also ends a sentence at every line end.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			type in struct{ Text, Lang string }
@@ -115,9 +116,9 @@ auto, the default where records are made, ends a sentence at every line end too.
 			return w.Flush()
 		},
 	}
-	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "read and write a JSON object a line")
+	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "read and write one JSON object per line")
 	cmd.Flags().StringVar(&lang, "language", "", "language of the text; default English")
-	cmd.Flags().StringVar(&splitter, "sentence-splitter", splitter, "auto, punkt or newline")
+	cmd.Flags().StringVar(&splitter, "sentence-splitter", splitter, "how sentences are found: punkt (as NLTK does), newline (one per line), or auto (punkt, and at each line end)")
 	return cmd
 }
 

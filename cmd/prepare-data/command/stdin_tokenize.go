@@ -22,7 +22,8 @@ func newTokenize() *cobra.Command {
 		Use:   "tokenize --vocab FILE",
 		Short: "Filter: text to WordPiece tokens",
 		Long: `Reads lines of text and writes their tokens, separated by spaces.
-With --jsonl: {"text"} or {"bytes_b64"} a line, answered by {"tokens": [...], "ids": [...]}.`,
+With --jsonl, each input line is {"text": …} or {"bytes_b64": …} (base64), and each
+output line is {"tokens": [...], "ids": [...]}.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkTokenFile(cmd, tokens); err != nil {
@@ -54,10 +55,10 @@ With --jsonl: {"text"} or {"bytes_b64"} a line, answered by {"tokens": [...], "i
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "read and write a JSON object a line")
-	addTokenFile(cmd.Flags(), &tokens, "vocab.txt (required without --tokenizer)")
+	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "read and write one JSON object per line")
+	addTokenFile(cmd.Flags(), &tokens, "vocabulary file (vocab.txt); required without --tokenizer")
 	cmd.Flags().BoolVar(&opts.DoLowerCase, "do-lower-case", opts.DoLowerCase, "lower-case and drop accents, for uncased vocabularies")
-	cmd.Flags().StringVar((*string)(&opts.Profile), "profile", string(opts.Profile), "whose rules: google, nvidia-pt or hf")
+	cmd.Flags().StringVar((*string)(&opts.Profile), "profile", string(opts.Profile), "tokenizer to reproduce: google, nvidia-pt or hf")
 	return cmd
 }
 

@@ -18,18 +18,19 @@ func newVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify PATH...",
 		Short: "Check every byte and every record of a run, a folder or a file of records",
-		Long: `Checks everything at PATH: a run, a stage's folder, a folder of TFRecord files of
-any maker or one such file. Every byte is compared with the manifest; every document
-and every record with the rules of its format and the options it was made with;
-side-cars, indices, plans and vocabularies with the files they describe; the folders
-of a run, those in which a filter looked for copies and imported documents among
-them, with each other. What is missing, added, swapped, truncated or changed is named
-with file, record and byte.
+		Long: `Checks everything at PATH: a run, a stage's folder, one TFRecord file or a folder of
+them, also from other tools. It compares:
+  - every file with its checksum in the manifest
+  - every document and record with its format and the options it was made with
+  - the files beside the data (counts in JSON, indices, plans, vocabularies) with
+    the data
+  - the folders of a run with each other
+Each problem is printed with its file, record and byte.
 
-Not checked: run.json, which nothing trusts; hidden files, such as .lock and parts of
-downloads; README, LICENSE, NOTICE, SHA256SUMS, *.md, *.html, *.pdf, *.png and *.svg
-beside the data; files and folders of a run that no stage made, its cache and the
-demo's sources among them; and the sources themselves, unless they were downloaded.`,
+Not checked: run.json, which no command reads as data; hidden files, such as .lock
+and unfinished downloads; README, LICENSE, NOTICE, SHA256SUMS, *.md, *.html, *.pdf,
+*.png and *.svg; files of a run that no stage made, such as its cache and the demo's
+sources; and sources that were not downloaded.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -44,8 +45,8 @@ demo's sources among them; and the sources themselves, unless they were download
 	}
 	fs := cmd.Flags()
 	fs.BoolVar(&asJSON, "json", false, "write the result as JSON")
-	fs.IntVar(&o.Workers, "workers", o.Workers, "files checked at a time")
-	fs.IntVar(&o.MaxProblems, "max-problems", o.MaxProblems, "problems to list; all are counted")
+	fs.IntVar(&o.Workers, "workers", o.Workers, "files checked concurrently")
+	fs.IntVar(&o.MaxProblems, "max-problems", o.MaxProblems, "maximum number of problems to list; all are counted")
 	fs.Var(&memory, "memory", "memory for finding repeated records; what does not fit goes to a temporary file")
 	return cmd
 }

@@ -34,7 +34,7 @@ examples are those of the eval split of --data, or all examples if it has no spl
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&o.Data, "data", "", "directory of shards (required)")
-	fs.StringVar(&o.Vocab, "vocab", "", "vocab.txt, if there is none beside the records")
+	fs.StringVar(&o.Vocab, "vocab", "", "vocabulary (vocab.txt), if the directory of the records has none")
 	addCache(fs, &o.Cache, "none, so compressed records cannot be read")
 	fs.Int64Var(&o.EvalExamples, "eval-examples", o.EvalExamples, "number of examples; 0: all")
 	addDevice(fs, &o.Device)

@@ -85,7 +85,7 @@ func (o *predictOptions) add(cmd *cobra.Command) {
 	fs.IntVar(&o.length, "max-seq-length", 0, "maximum tokens of a sequence; 0: as the model was trained, or its number of positions")
 	fs.IntVar(&o.stride, "doc-stride", 0, "tokens between the starts of two windows of a context; 0: as the model was trained")
 	fs.IntVar(&o.query, "max-query-length", 0, "maximum tokens of a question; 0: as the model was trained")
-	fs.Var(&o.tokens, "batch-tokens", "tokens computed at a time, or auto")
+	fs.Var(&o.tokens, "batch-tokens", "maximum number of tokens in a batch; auto: a number suited to the device")
 	addDevice(fs, &o.device)
 	fs.StringVar(&o.address, "serve", "", "answer over HTTP: a port on the loopback interface, or HOST:PORT")
 	fs.Int64Var(&o.server.MaxBody, "max-body", o.server.MaxBody, "server: maximum bytes of a request")
