@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// Names of these features in TensorFlow's model garden.
+// Other names that TensorFlow's model garden gives to two features.
 const (
 	inputWordIDs = "input_word_ids" // input_ids
 	inputTypeIDs = "input_type_ids" // segment_ids
 )
 
-// maxValues limits the length of each list of an Example. The payload size
-// alone is no protection: a record may be 1 GiB long, and decoded values take
-// more memory than encoded ones.
+// maxValues limits the number of values in each list of an Example. Limiting
+// the payload is not enough: a record may be 1 GiB long, and decoded values
+// take more memory than encoded values.
 const maxValues = 1 << 20
 
 // Decode parses a payload, a serialized tf.train.Example, into e. Features may
@@ -51,13 +51,14 @@ const (
 	label
 )
 
-// order maps each index of decoder.seen to the feature name.
+// order holds the feature name for each index of decoder.seen.
 var order = [...]string{
 	InputIDs, InputMask, SegmentIDs, MaskedLMPositions, MaskedLMIDs, MaskedLMWeights, NextSentenceLabels,
 }
 
-// feature decodes one entry of the feature map. If a name occurs twice, the
-// last entry counts, as in protocol buffers.
+// feature decodes one entry of the feature map: a name and a serialized
+// Feature. If a name occurs twice, the last entry counts, as in protocol
+// buffers.
 func (d *decoder) feature(name, message []byte) (err error) {
 	e := d.e
 	switch string(name) {
@@ -79,9 +80,10 @@ func (d *decoder) feature(name, message []byte) (err error) {
 	return err
 }
 
-// lists returns the wire form of the feature's values, which must be of kind
-// want. A feature without a list (KindNone) is accepted as an empty list:
-// encoders may omit it.
+// lists returns the serialized lists of the Feature in message, whose values
+// must be of kind want. place is the index of the feature in order. A Feature
+// without a list (KindNone) is accepted as an empty list, because encoders may
+// omit an empty list.
 func (d *decoder) lists(place int, message []byte, want Kind) ([]byte, error) {
 	kind, lists, reason := cutOneof(message)
 	if reason == "" && kind != want && kind != KindNone {
@@ -94,7 +96,8 @@ func (d *decoder) lists(place int, message []byte, want Kind) ([]byte, error) {
 	return lists, nil
 }
 
-// ints decodes the values of an int64 feature into the memory of out.
+// ints returns the values of the int64 Feature in message. It reuses the memory
+// of out. place is the index of the feature in order.
 func (d *decoder) ints(place int, out []int32, message []byte) ([]int32, error) {
 	lists, err := d.lists(place, message, KindInt64)
 	if err != nil {
@@ -119,8 +122,8 @@ func (d *decoder) ints(place int, out []int32, message []byte) ([]int32, error) 
 }
 
 // appendInts decodes packed varints and appends them to dst. It has fast paths
-// for one-byte and two-byte varints, the usual sizes. On bad input the string
-// is the reason.
+// for varints of one and two bytes, the usual sizes. The second result is "",
+// or what is wrong with b.
 func appendInts(dst []int32, b []byte) ([]int32, string) {
 	dst = slices.Grow(dst, min(len(b), max(0, maxValues-len(dst))))
 	for i := 0; i < len(b); {
@@ -160,14 +163,16 @@ func appendInts(dst []int32, b []byte) ([]int32, string) {
 	return dst, ""
 }
 
-// appendWord appends the eight one-byte varints of a word.
+// appendWord appends the eight one-byte varints in the bytes of word, lowest
+// byte first.
 func appendWord(dst []int32, word uint64) []int32 {
 	return append(dst,
 		int32(word&0x7f), int32(word>>8&0x7f), int32(word>>16&0x7f), int32(word>>24&0x7f),
 		int32(word>>32&0x7f), int32(word>>40&0x7f), int32(word>>48&0x7f), int32(word>>56))
 }
 
-// appendPairs appends the four two-byte varints of a word.
+// appendPairs appends the four two-byte varints in the bytes of word, lowest
+// bytes first.
 func appendPairs(dst []int32, word uint64) []int32 {
 	word = word&0x007f007f007f007f | word&0x7f007f007f007f00>>1
 	return append(dst, int32(word&0x3fff), int32(word>>16&0x3fff), int32(word>>32&0x3fff), int32(word>>48&0x3fff))
@@ -226,8 +231,9 @@ func (d *decoder) finish() error {
 		[3]int{len(e.MaskedLMPositions), len(e.MaskedLMIDs), len(e.MaskedLMWeights)})
 }
 
-// sameLength returns a FeatureError for the one of three features whose length
-// differs from the other two, or nil.
+// sameLength compares the lengths of three features, whose indexes in order are
+// places. It returns nil if all are equal, else a FeatureError for the feature
+// whose length differs.
 func sameLength(places, lengths [3]int) error {
 	a, b, c := lengths[0], lengths[1], lengths[2]
 	odd, other := 0, 1

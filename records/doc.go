@@ -5,7 +5,7 @@
 //
 //	payload = example.Append(payload[:0])
 //	...
-//	var example records.Example // reused: its slices are
+//	var example records.Example // Decode reuses its slices
 //	if err := example.Decode(payload); err != nil {
 //		return err // a *FeatureError
 //	}

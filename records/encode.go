@@ -44,8 +44,8 @@ func (e *Example) Append(dst []byte) []byte {
 	return lists[5].append(dst)
 }
 
-// A layout holds the sizes in bytes of one map entry, from the innermost part
-// outwards: the packed values, the list message around them, the Feature around
+// A layout holds the sizes in bytes of the nested parts of a map entry: the
+// packed values, the list message that contains them, the Feature that contains
 // the list, and the whole entry.
 type layout struct {
 	name                         string
@@ -68,13 +68,14 @@ func nested(n int) int { return 1 + uvarintBytes(uint64(n)) + n }
 
 func uvarintBytes(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
 
-// appendTag appends the tag and the length of a length-delimited field of n
+// appendTag appends the tag of a length-delimited field and its length n in
 // bytes.
 func appendTag(dst []byte, tag byte, n int) []byte {
 	return binary.AppendUvarint(append(dst, tag), uint64(n))
 }
 
-// appendOpen appends the part of an entry that precedes its values.
+// appendOpen appends the part of an entry that precedes its values: the name,
+// and the headers of the Feature and of its list. kind is the tag of the list.
 func (l *layout) appendOpen(dst []byte, kind byte) []byte {
 	dst = appendTag(dst, tagFirst, l.entry)
 	dst = appendTag(dst, tagFirst, len(l.name))
@@ -95,7 +96,7 @@ func appendFloats(dst []byte, l layout, values []float32) []byte {
 	return dst
 }
 
-// An intList is an int64 feature to be encoded.
+// An intList is an int64 feature that is ready to be encoded.
 type intList struct {
 	layout
 	values []int32
@@ -123,18 +124,19 @@ func newIntList(name string, values []int32) intList {
 // Ids of real vocabularies are far below it.
 const shortLimit = 1 << 21
 
-// further returns 1 or 0 for the second and the third byte of the varint of v,
-// which is below shortLimit. It needs no branch: each difference has its sign
-// bit set if v is too large for the bytes before.
+// further returns whether the varint of v, which is below shortLimit, has a
+// second and a third byte, as 1 or 0 each. It needs no branch: each difference
+// has its sign bit set if v is too large for the bytes before.
 func further(v uint32) (second, third uint32) {
 	return (0x7f - v) >> 31, (0x3fff - v) >> 31
 }
 
-// spareBytes is how far append may write beyond the end of what it appends.
+// spareBytes is the number of bytes after the end of its result that append may
+// overwrite.
 const spareBytes = 3
 
-// append appends the whole entry. dst must have capacity for the entry and
-// spareBytes.
+// append appends the whole map entry of l. dst must have capacity for the entry
+// and spareBytes more.
 func (l *intList) append(dst []byte) []byte {
 	dst = l.appendOpen(dst, tagInts)
 	switch {

@@ -9,7 +9,7 @@ import (
 // A Kind is the value type of a feature.
 type Kind int
 
-// The kinds of tf.train.Feature. The numbers are the field numbers in
+// The value types of tf.train.Feature. The numbers are the field numbers in
 // feature.proto.
 const (
 	KindNone  Kind = 0 // a feature without a list
@@ -37,7 +37,7 @@ type Feature struct {
 	Kind  Kind
 	Count int // number of values
 
-	lists []byte // wire form, validated, from the first list that counts
+	lists []byte // serialized lists of this Kind, validated
 }
 
 // Features iterates over the features of any tf.train.Example, in the order of
@@ -107,10 +107,11 @@ func (f Feature) each(kind Kind, visit func(value []byte)) {
 
 func float(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }
 
-// cutOneof returns the kind of a serialized Feature and the part of it that
-// counts. Feature is a protobuf oneof: a list of another kind replaces the
-// lists before it, a list of the same kind is merged with them. So the part
-// that counts starts at the last change of kind.
+// cutOneof returns the kind of a serialized Feature and its lists of that kind.
+// Feature is a protobuf oneof: a list of another kind replaces the lists before
+// it, and a list of the same kind is merged with the lists before it. So the
+// result begins after the last change of kind. reason is "", or what is wrong
+// with message.
 func cutOneof(message []byte) (kind Kind, lists []byte, reason string) {
 	for rest := message; len(rest) > 0; {
 		f, after, reason := cutField(rest)
@@ -129,8 +130,9 @@ func isList(f field) bool {
 	return f.wire == wireBytes && f.number >= uint64(KindBytes) && f.number <= uint64(KindInt64)
 }
 
-// eachValue calls visit with the wire form of every value of lists, which must
-// come from cutOneof.
+// eachValue calls visit with every value of lists, in its serialized form,
+// until visit returns a reason, and returns that reason. kind and lists must be
+// results of cutOneof.
 func eachValue(kind Kind, lists []byte, visit func(value []byte) string) string {
 	return eachField(lists, func(list field) string {
 		if !isList(list) {
@@ -140,8 +142,9 @@ func eachValue(kind Kind, lists []byte, visit func(value []byte) string) string 
 	})
 }
 
-// eachOf calls visit for the values in one field of a list: a single value or a
-// packed sequence.
+// eachOf calls visit for the values in f, one field of a list: a single value
+// or a packed sequence of values. It returns the first reason that visit
+// returns, or "".
 func eachOf(kind Kind, f field, visit func(value []byte) string) string {
 	if f.number != 1 {
 		return ""

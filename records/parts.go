@@ -7,9 +7,10 @@ import (
 	"slices"
 )
 
-// Parts is an example before padding. Its lists are packed as in the wire
-// format, by [AppendPacked]. Parts take little memory, and an [Encoder] turns
-// them into a payload by copying. The encoder sets S and P.
+// Parts is an example before padding. Its lists are packed varints, made by
+// [AppendPacked], as in the wire format. Parts take little memory, and an
+// [Encoder] turns them into a payload by copying. The Encoder determines S
+// (max_seq_length) and P (max_predictions_per_seq).
 type Parts struct {
 	Tokens      int    // at most S
 	Second      int    // index of the first token of segment 1, at most Tokens
@@ -37,8 +38,8 @@ func AppendPacked(dst []byte, values []int32) []byte {
 	return dst[:n+putShort(dst[n:cap(dst)], values)]
 }
 
-// An Encoder serializes [Parts] to payloads with fixed S and P. It is immutable
-// and safe for concurrent use.
+// An Encoder serializes [Parts] to payloads with fixed S (max_seq_length) and P
+// (max_predictions_per_seq). It is immutable and safe for concurrent use.
 type Encoder struct {
 	seq, predictions int
 
@@ -46,7 +47,7 @@ type Encoder struct {
 
 	mask, segments, weights, label []byte // the part of each entry before its values
 
-	ones   []byte // S ones, then S zeros: every mask is a window of it
+	ones   []byte // S ones, then S zeros: every mask is a part of it
 	floats []byte // P ones, then P zeros, as 4-byte floats
 	pads   []byte // S padding ids
 }
@@ -114,8 +115,8 @@ func (e *Encoder) Append(dst []byte, p Parts) []byte {
 	return append(dst, 0)
 }
 
-// unusedZeros returns n zeros. It takes them from zeros if that is long enough,
-// which it is unless P > S.
+// unusedZeros returns n zero bytes: the first n of zeros if there are enough,
+// else new ones. There are always enough unless P > S.
 func unusedZeros(zeros []byte, n int) []byte {
 	if n <= len(zeros) {
 		return zeros[:n]

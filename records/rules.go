@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// Rules are the conditions for valid BERT input. A field that is zero is not
-// checked, so the zero Rules checks the conditions that hold for every run.
+// Rules are the conditions for valid BERT input. A field that is 0 is not
+// checked, so the zero Rules checks only the conditions that hold for every
+// run.
 type Rules struct {
 	MaxSeqLength         int // number of values of input_ids
 	MaxPredictionsPerSeq int // number of values of masked_lm_positions
@@ -52,7 +53,7 @@ type checker struct {
 	rules               Rules
 	e                   *Example
 	tokens, predictions int
-	second              int // index of the first token of segment 1; 0 if unknown
+	second              int // index of the first token of segment B; 0 if unknown
 	faults              []error
 }
 
@@ -103,13 +104,13 @@ func (c *checker) padding() {
 	}
 }
 
-// tail returns values[from:], or nothing if values is shorter, as in an Example
-// that does not come from Decode.
+// tail returns values[from:], or an empty slice if values is shorter than from.
+// Lists of an Example that Decode did not make may be too short.
 func tail[T any](values []T, from int) []T { return values[min(from, len(values)):] }
 
-// segments checks that the segments are 0…0 1…1 over the tokens, that both
-// segments have a token besides [CLS] and [SEP], and that the special tokens
-// are at their borders.
+// segments checks that SegmentIDs is 0…0 1…1 over the tokens, that both
+// segments have a token besides [CLS] and [SEP], and that [CLS] and [SEP] are
+// at the borders of the segments.
 func (c *checker) segments() {
 	segments := c.e.SegmentIDs[:min(c.tokens, len(c.e.SegmentIDs))]
 	c.second = len(segments)
@@ -181,7 +182,8 @@ func (c *checker) positions() {
 	}
 }
 
-// original checks that prediction i does not mask a special token.
+// original checks that the token predicted by prediction i was not [CLS] or
+// [SEP].
 func (c *checker) original(i int) {
 	if c.rules.CLS == 0 && c.rules.SEP == 0 || i >= len(c.e.MaskedLMIDs) {
 		return

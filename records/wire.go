@@ -22,8 +22,8 @@ type field struct {
 // is reports whether f is length-delimited and has the given number.
 func (f field) is(number uint64) bool { return f.number == number && f.wire == wireBytes }
 
-// cutField splits the first field off a message, which must not be empty. On
-// success reason is "".
+// cutField splits the first field off a message, which must not be empty.
+// reason is "", or what is wrong with the message.
 func cutField(b []byte) (f field, rest []byte, reason string) {
 	tag, n := binary.Uvarint(b)
 	if n <= 0 {
@@ -76,9 +76,9 @@ func eachField(message []byte, visit func(f field) string) string {
 	return ""
 }
 
-// eachFeature calls visit for every entry of the feature map of a
+// eachFeature calls visit for every entry of the feature map of a serialized
 // tf.train.Example, in the order of the bytes. feature is a serialized Feature
-// message. A name may occur more than once; the last entry counts.
+// message. A name may occur more than once, and then the last entry counts.
 func eachFeature(example []byte, visit func(name, feature []byte) error) error {
 	var failed error
 	reason := eachField(example, func(features field) string {
@@ -107,9 +107,10 @@ func eachFeature(example []byte, visit func(name, feature []byte) error) error {
 	return nil
 }
 
-// cutEntry splits an entry of the map into key and value. Each may be absent,
-// and is then empty. If the value is split over several fields, they are
-// concatenated, because that is how protocol buffers merge messages.
+// cutEntry splits an entry of the feature map into its key (name) and value
+// (feature). An absent key or value is returned empty. If the value is split
+// over several fields, they are concatenated, because that is how protocol
+// buffers merge messages. reason is "", or what is wrong with entry.
 func cutEntry(entry []byte) (name, feature []byte, reason string) {
 	reason = eachField(entry, func(f field) string {
 		switch {

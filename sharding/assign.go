@@ -11,10 +11,10 @@ import (
 
 // An Assignment lists the blocks of documents that each shard is made from.
 type Assignment struct {
-	Locations []string // of the documents folders
+	Locations []string // paths of the documents folders
 	Inputs    []Input
-	Tasks     []ShardTask // of shard 0, 1, …
-	TextBytes int64       // of all shards together
+	Tasks     []ShardTask // Tasks[i] lists the blocks of shard i
+	TextBytes int64       // size of the text of all shards together
 }
 
 // Assign assigns the blocks of the documents to o.Shards shards, or to the
@@ -50,7 +50,7 @@ func Assign(inputs []DocumentsInput, o ExamplesOptions) (*Assignment, error) {
 	return a, nil
 }
 
-// blockList returns the blocks of one shard, grouped by file.
+// blockList returns the blocks of one shard as a BlockList, grouped by file.
 func blockList(files []FileBlocks, shard []BlockRef) (list BlockList) {
 	last := -1
 	for _, ref := range shard {
@@ -69,15 +69,15 @@ func blockList(files []FileBlocks, shard []BlockRef) (list BlockList) {
 type BlockRef struct {
 	File  int   `json:"file"`  // index into the list of documents files, in source order
 	Block int   `json:"block"` // index of the block in the file
-	Bytes int64 `json:"-"`     // size of the text
+	Bytes int64 `json:"-"`     // size of the block's text
 }
 
-// DefaultShardBytes is the amount of text in a shard if the number of shards is
-// not given.
+// DefaultShardBytes is the amount of text for each shard, in bytes, from which
+// [DefaultShards] computes the number of shards.
 const DefaultShardBytes = 16 << 20
 
-// DefaultShards returns the default number of shards. It depends only on the
-// size of the text.
+// DefaultShards returns the number of shards that is used if none is given. It
+// depends only on the size of the text.
 func DefaultShards(textBytes int64) int {
 	return int(max(1, (textBytes+DefaultShardBytes-1)/DefaultShardBytes))
 }
@@ -89,14 +89,14 @@ func (e *TooManyShardsError) Error() string {
 	return fmt.Sprintf("%d shards asked for, but the input has %d blocks of documents: give at most --shards %d", e.Shards, e.Blocks, e.Blocks)
 }
 
-// Usage marks the error for exit codes.
+// Usage marks the error as a usage error, so that commands exit with code 2.
 func (e *TooManyShardsError) Usage() bool { return true }
 
-// assignBlocks assigns blocks to shards. It orders the blocks by a hash of seed, file
-// number and block number (SHA-256), then assigns each to the shard with the
-// least text so far, so sizes differ by about one block. Within a shard, blocks
-// are in the order in which they were given: source order. With one shard, the
-// result is the input.
+// assignBlocks assigns blocks to shards. It orders the blocks by a hash of
+// seed, file number and block number (SHA-256), then assigns each to the shard
+// with the least text so far, so sizes differ by about one block. Within a
+// shard, blocks are in the order in which they were given: source order. With
+// one shard, the result is the input.
 func assignBlocks(blocks []BlockRef, shards int, seed uint64) ([][]BlockRef, error) {
 	if shards < 1 || shards > len(blocks) {
 		return nil, &TooManyShardsError{shards, len(blocks)}
@@ -119,9 +119,9 @@ func assignBlocks(blocks []BlockRef, shards int, seed uint64) ([][]BlockRef, err
 	return assigned, nil
 }
 
-// permutation returns the indexes of the blocks, sorted by SHA-256(seed, file,
-// block), each a big-endian uint64. Any reader of the format can reproduce this
-// shuffle.
+// permutation returns the indexes of blocks in the order of SHA-256(seed, file,
+// block), where each number is a big-endian uint64. Any reader of the format
+// can reproduce this shuffle.
 func permutation(blocks []BlockRef, seed uint64) []int {
 	keys := make([][sha256.Size]byte, len(blocks))
 	order := make([]int, len(blocks))
@@ -145,9 +145,10 @@ type load struct {
 	shard  int
 }
 
-// loadHeap orders shards by assigned bytes, then by number of blocks and by
-// index, so that every shard gets its first block before any shard gets a
-// second one of equal size.
+// loadHeap is a heap of shards, the next shard to get a block on top. It orders
+// shards by assigned bytes, then by number of blocks and by index, so that
+// every shard gets a first block before any shard gets a second block of equal
+// size.
 type loadHeap []load
 
 func (h loadHeap) Len() int { return len(h) }

@@ -8,23 +8,25 @@ import (
 	"pretext/extract"
 )
 
-// DocumentsBody is the body of the side-car of a documents file.
+// DocumentsBody is the part of a side-car (the JSON file beside a data file)
+// that is specific to documents files.
 type DocumentsBody struct {
-	SourceSHA256 string           `json:"source_sha256,omitempty"` // of the task's byte range of a dump
+	SourceSHA256 string           `json:"source_sha256,omitempty"` // hash of the range of bytes of the dump that the task read
 	Dropped      map[string]int64 `json:"dropped_templates,omitempty"`
 	Slack        int64            `json:"dropped_slack,omitempty"` // upper bound of the error of each number in Dropped
 	Notes        []string         `json:"notes,omitempty"`
 	Blocks       []extract.Block  `json:"blocks"`
 }
 
-// ShardBody is the body of the side-car of a file of records.
+// ShardBody is the part of a side-car (the JSON file beside a data file) that
+// is specific to files of records.
 type ShardBody struct {
-	RandomSeed int64  `json:"random_seed"` // of the shard's generator
+	RandomSeed int64  `json:"random_seed"` // seed with which the shard's examples were made
 	Split      string `json:"split"`
 	Shard      int    `json:"shard"`
 	Shards     int    `json:"shards"`
 	// Tokens and Masked have an element for each record, in file order.
-	Tokens []uint16 `json:"tokens"` // length with [CLS] and [SEP]
+	Tokens []uint16 `json:"tokens"` // number of tokens, with [CLS] and [SEP]
 	Masked []uint16 `json:"masked"` // number of predictions
 
 	// WithoutPunkt counts documents by language if sentences are split by punkt
@@ -49,7 +51,8 @@ func readBody(ctx context.Context, folder Folder, sideCar string, body any) erro
 	return nil
 }
 
-// A ShardTask is the plan of a shard: the blocks of documents it is made from.
+// A ShardTask is the plan of a shard: the blocks of documents from which it is
+// made.
 type ShardTask struct {
 	Blocks BlockList `json:"blocks"`
 }

@@ -17,14 +17,14 @@ import (
 // A Problem is one defect of a folder.
 type Problem struct {
 	File   string `json:"file"`
-	Offset int64  `json:"offset"`           // of the defect in the file; 0 if it concerns the whole file
+	Offset int64  `json:"offset"`           // position of the defect in the file; 0 if it concerns the whole file
 	Record *int64 `json:"record,omitempty"` // number of the record, from 0; nil if unknown
 	Reason string `json:"reason"`
 }
 
 func (p Problem) String() string { return p.File + ": " + p.Reason }
 
-// HashFile returns the size and the SHA-256 of a file.
+// HashFile returns the size of a file in bytes and its SHA-256 in hexadecimal.
 func HashFile(ctx context.Context, folder Folder, name string) (bytes int64, sum string, err error) {
 	f, err := folder.Open(ctx, name)
 	if err != nil {
@@ -56,14 +56,14 @@ func copyChunks(ctx context.Context, h hash.Hash, f File) (int64, error) {
 	return offset, nil
 }
 
-// endsBytes is the number of bytes at each end of a raw source that its hash
-// covers.
+// endsBytes is the number of bytes at each end of a source file that EndsHash
+// reads.
 const endsBytes = 1 << 20
 
-// EndsHash returns the SHA-256 of a raw source's first and last MiB, or of the
-// whole file if it is shorter than 2 MiB. Together with the size it identifies
-// a source without an additional pass over it; the hashes of the ranges cover
-// every byte.
+// EndsHash returns the SHA-256 of the first and the last MiB of a source file,
+// or of the whole file if it is shorter than 2 MiB. Together with the size it
+// identifies a source without reading all of it. The tasks that read the source
+// hash every byte.
 func EndsHash(f File) (string, error) {
 	size := f.Size()
 	h := sha256.New()
@@ -78,8 +78,8 @@ func EndsHash(f File) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// SourceInput describes a raw source as the input of a stage: base name, size and
-// [EndsHash].
+// SourceInput returns the base name, size and [EndsHash] of a source file, as
+// an input of a stage.
 func SourceInput(ctx context.Context, path string) (Input, error) {
 	f, err := store.OpenPath(ctx, path)
 	if err != nil {
@@ -93,8 +93,8 @@ func SourceInput(ctx context.Context, path string) (Input, error) {
 	return Input{Name: filepath.Base(path), Bytes: f.Size(), SHA256: sum}, nil
 }
 
-// CheckSize compares a file with its entry: existence and size. It returns nil if
-// they agree.
+// CheckSize compares the file in folder with e, its manifest entry: it must
+// exist and have the same size. It returns nil if they agree.
 func (e FileEntry) CheckSize(ctx context.Context, folder Folder) (*Problem, error) {
 	info, err := folder.Stat(ctx, e.Name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -109,8 +109,8 @@ func (e FileEntry) CheckSize(ctx context.Context, folder Folder) (*Problem, erro
 	return nil, ctx.Err()
 }
 
-// Check compares a file with its entry: existence, size and SHA-256. It returns
-// nil if they agree.
+// Check compares the file in folder with e, its manifest entry: it must exist
+// and have the same size and SHA-256. It returns nil if they agree.
 func (e FileEntry) Check(ctx context.Context, folder Folder) (*Problem, error) {
 	if problem, err := e.CheckSize(ctx, folder); problem != nil || err != nil {
 		return problem, err
@@ -125,9 +125,10 @@ func (e FileEntry) Check(ctx context.Context, folder Folder) (*Problem, error) {
 	return nil, nil
 }
 
-// Proved reports whether a side-car of the plan with this fingerprint exists
-// and its files match it. If so, it returns the side-car and the SHA-256 of the
-// side-car itself.
+// Proved reports whether the side-car with the given name proves that its task
+// is complete: it belongs to the plan with this fingerprint, and the files that
+// it lists exist and match. If so, ok is true, and Proved returns the side-car
+// and its SHA-256.
 func Proved(ctx context.Context, folder Folder, name, fingerprint string) (car *SideCar, sum string, ok bool, err error) {
 	raw, err := store.ReadFile(ctx, folder, name)
 	if errors.Is(err, fs.ErrNotExist) {

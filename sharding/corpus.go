@@ -7,12 +7,12 @@ import (
 	"pretext/tokenize/sentence"
 )
 
-// A Corpus holds the tokenized documents of one split of a shard. Examples are made
-// from its [pretrain.Corpus].
+// A Corpus holds the tokenized documents of one split of a shard. Examples are
+// made from the embedded [pretrain.Corpus].
 type Corpus struct {
 	*pretrain.Corpus
 	Counts       Counts           // documents, sentences, tokens, unknown_tokens
-	WithoutPunkt map[string]int64 // see [ShardBody]
+	WithoutPunkt map[string]int64 // documents by language; see [ShardBody]
 }
 
 // NewCorpus returns an empty corpus for the tokenizer's ids.
@@ -30,8 +30,8 @@ func (c *Corpus) Reset() {
 	c.Counts, c.WithoutPunkt = Counts{}, nil
 }
 
-// An Encoder splits documents into sentences and tokenizes them. It must not be used
-// by several goroutines at once.
+// An Encoder splits documents into sentences and tokenizes them. It must not be
+// used by several goroutines at once.
 type Encoder struct {
 	splitter  string
 	unknown   int32 // id of [UNK]
@@ -44,7 +44,8 @@ type sentenceEncoder interface {
 	AppendIDsBytes(dst []int32, sentence []byte) []int32
 }
 
-// NewEncoder returns an encoder with the sentence splitter of the tokenizer's options.
+// NewEncoder returns an encoder with the sentence splitter of the tokenizer's
+// options.
 func (t *Tokenizer) NewEncoder() *Encoder {
 	e := &Encoder{splitter: t.Options.SentenceSplitter, unknown: t.Unknown, sentences: sentence.NewLanguageSplitter(t.Options.SentenceSplitter)}
 	if t.byteLevel == nil {
@@ -55,7 +56,8 @@ func (t *Tokenizer) NewEncoder() *Encoder {
 	return e
 }
 
-// Add appends a document to a corpus of the same tokenizer. It does not retain doc.
+// Add tokenizes a document and appends it to c, which must come from
+// [Tokenizer.NewCorpus] of the same tokenizer. It does not retain doc.
 func (e *Encoder) Add(c *Corpus, doc *extract.Document) error {
 	var sentences, tokens, unknown int64
 	for line, err := range e.sentences.Sentences(doc.Text, doc.Lang) {
@@ -87,15 +89,15 @@ func (e *Encoder) Add(c *Corpus, doc *extract.Document) error {
 	return nil
 }
 
-// A byteLevelEncoder encodes sentences with byte-level BPE. For whole-word masking it
-// marks the ids that continue a word.
+// A byteLevelEncoder encodes sentences with byte-level BPE. For whole-word
+// masking it marks the ids that continue a word.
 type byteLevelEncoder struct {
 	encoder *hf.Encoder
 	marked  bool
 	starts  []bool
 }
 
-// AppendIDsBytes appends the ids of a sentence.
+// AppendIDsBytes appends the ids of a sentence to dst.
 func (e *byteLevelEncoder) AppendIDsBytes(dst []int32, sentence []byte) []int32 {
 	if !e.marked {
 		return e.encoder.AppendIDsBytes(dst, sentence)

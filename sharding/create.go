@@ -17,8 +17,9 @@ import (
 	"pretext/records/pretrain"
 )
 
-// A Writer writes a folder of shards as the examples stage does, for programs that
-// make their own examples. It is safe for concurrent use; a [Shard] is not.
+// A Writer writes a folder of shards in the form of the examples stage, for
+// programs that make their own examples. It is safe for concurrent use; a
+// [Shard] is not.
 //
 //	tokenizer, err := sharding.LoadTokenizer("vocab.txt", sharding.DefaultExamplesOptions())
 //	w, err := sharding.Create(ctx, "shards", tokenizer)
@@ -33,13 +34,13 @@ type Writer struct {
 
 	mu     sync.Mutex
 	files  []FileEntry
-	shards int // closed ones
+	shards int // number of closed shards
 }
 
-// Create starts a folder of shards in a directory that has none. It copies the
-// vocabulary or tokenizer there and plans [ExamplesOptions.Shards] shards of the
-// tokenizer's options in each split, at least one. inputs are the sources, see
-// [SourceInput].
+// Create starts a folder of shards in dir, which must not contain one. It
+// copies the vocabulary or tokenizer to dir and plans as many shards as the
+// tokenizer's options ask for ([ExamplesOptions.Shards]), at least one, in each
+// split. inputs are the sources of the examples, see [SourceInput].
 func Create(ctx context.Context, dir string, t *Tokenizer, inputs ...Input) (*Writer, error) {
 	folder, err := store.Open(dir)
 	if err != nil {
@@ -47,7 +48,7 @@ func Create(ctx context.Context, dir string, t *Tokenizer, inputs ...Input) (*Wr
 	}
 	for _, name := range []string{ManifestName, PlanName} {
 		if _, err := folder.Stat(ctx, name); err == nil {
-			return nil, failure.Usagef("create shards in %s: it has a %s already: give another directory", dir, name)
+			return nil, failure.Usagef("create shards in %s: the directory already has a %s: give another directory", dir, name)
 		}
 	}
 	w := &Writer{folder: folder, options: t.Options}
@@ -73,11 +74,12 @@ func Create(ctx context.Context, dir string, t *Tokenizer, inputs ...Input) (*Wr
 	return w, store.WriteFile(ctx, folder, vocab.Name, t.raw)
 }
 
-// Shard starts the shard of a split with an index below [ExamplesOptions.Shards].
+// Shard starts the shard with the given index, from 0 and below
+// [ExamplesOptions.Shards], of a split.
 func (w *Writer) Shard(ctx context.Context, split string, index int) (*Shard, error) {
 	name := ShardName{split, index, w.plan.Tasks}
 	if !slices.Contains(w.options.Splits(), split) || index < 0 || index >= name.Count {
-		return nil, failure.Usagef("shard %s: must be one of %d of the splits %q", name, name.Count, w.options.Splits())
+		return nil, failure.Usagef("shard %s: want an index below %d and one of the splits %q", name, name.Count, w.options.Splits())
 	}
 	s := &Shard{Seed: name.Seed(w.options.RandomSeed), name: name, w: w, records: NewShardWriter(w.options)}
 	s.file.Name = name.Records(w.options.Compression == CompressionGzip)
@@ -90,8 +92,8 @@ func (w *Writer) Shard(ctx context.Context, split string, index int) (*Shard, er
 	return s, nil
 }
 
-// Close writes the manifest, which makes the folder valid, and returns it. All shards
-// must be closed.
+// Close writes the manifest, which makes the folder valid, and returns it. All
+// shards must be closed.
 func (w *Writer) Close(ctx context.Context) (*Manifest, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -113,7 +115,7 @@ func (w *Writer) Close(ctx context.Context) (*Manifest, error) {
 // A Shard is a records file of a [Writer] under construction, with its index and
 // side-car.
 type Shard struct {
-	Seed int64 // for the random choices of the shard's examples
+	Seed int64 // seed for the random choices of the shard's examples
 
 	name    ShardName
 	w       *Writer
@@ -123,15 +125,15 @@ type Shard struct {
 	file    FileEntry
 }
 
-// Write appends an example.
+// Write appends an example to the shard.
 func (s *Shard) Write(r pretrain.Record) error { return s.records.Write(r) }
 
-// Build appends the examples that b makes of a corpus.
+// Build appends the examples that b makes from c.
 func (s *Shard) Build(ctx context.Context, b *pretrain.Builder, c *Corpus) error {
 	return s.records.Build(ctx, b, c)
 }
 
-// Abort discards the shard. After Close it does nothing.
+// Abort discards the shard. It does nothing after [Shard.Close].
 func (s *Shard) Abort() { s.out.Abort() }
 
 // Close completes the records file and writes the index and the side-car.

@@ -26,9 +26,9 @@ const (
 // Directories that stages make in their own, see docs/format.md. They are
 // finished stage folders themselves.
 const (
-	ImportedFolder   = "imported"   // documents made from third-party files
-	SignaturesFolder = "signatures" // of a filter that looks for copies, and the name of its stage
-	PairsFolder      = "pairs"      // likewise
+	ImportedFolder   = "imported"   // documents made from files that pretext did not write
+	SignaturesFolder = "signatures" // text signatures by which a filter finds duplicates; also the name of that stage
+	PairsFolder      = "pairs"      // pairs of similar documents; also the name of that stage
 )
 
 // A Dataset is what [Open] found at a path: the stage folders of a run or of one
@@ -39,16 +39,16 @@ type Dataset struct {
 	Records []string // paths of TFRecord files without a manifest, sorted by name
 }
 
-// A Stage is the directory of one stage. Its manifest, plan, side-cars and bodies
-// are read with the functions that take a [Folder]:
+// A Stage is the directory of one stage. It is a [Folder], so the functions
+// that take a Folder read its manifest, plan and side-cars:
 //
 //	m, err := sharding.ReadManifest(ctx, stage)
 //	for _, f := range m.RecordFiles() {
 //		body, err := sharding.ReadShardBody(ctx, stage, f.Name)
 type Stage struct {
 	Folder
-	Name  string // relative to the dataset's path, with slashes; "." for the path itself
-	Stage string // from the manifest or plan, else guessed from the name; "" if unknown
+	Name  string // directory relative to the dataset's path, with slashes; "." for the path itself
+	Stage string // name of the stage: from the manifest or plan, else guessed from Name; "" if unknown
 }
 
 // Path returns the path of a file of the stage.
@@ -102,8 +102,9 @@ func Open(ctx context.Context, location string) (*Dataset, error) {
 	return d, nil
 }
 
-// add adds the directory of a name if it has a manifest or plan. One that cannot be
-// read is found too: its reader will report why.
+// add adds the directory name to d if it has a manifest or plan, and reports
+// whether it has. A manifest or plan that is corrupt also counts: its reader
+// will report the error.
 func (d *Dataset) add(ctx context.Context, root store.Folder, name string) (found bool) {
 	folder := root.Folder(name)
 	s := &Stage{Folder: folder, Name: name}
@@ -127,10 +128,10 @@ func (d *Dataset) add(ctx context.Context, root store.Folder, name string) (foun
 	return true
 }
 
-// Shards returns the stage folder with the shards: the data set itself, the one
-// named "shards", or the only one. A path that is another stage's folder is returned
-// too, so that its manifest explains the error. Otherwise the error matches
-// [ErrNoShards].
+// Shards returns the stage folder that contains the shards: the data set
+// itself, the folder named "shards", or the only folder of shards. If the path
+// is the folder of another stage, Shards returns that, so that its manifest
+// explains the error. If there is none, the error matches [ErrNoShards].
 func (d *Dataset) Shards() (*Stage, error) {
 	var found []*Stage
 	var names []string
@@ -154,8 +155,9 @@ func (d *Dataset) Shards() (*Stage, error) {
 	return nil, fmt.Errorf("%s %w", d.Path, ErrNoShards)
 }
 
-// Data returns the stages without the intermediate ones of a filter, unless the path
-// is such a folder itself.
+// Data returns the stages that contain documents, records or other results. It
+// omits the intermediate stages of a filter, unless the path is such a folder
+// itself.
 func (d *Dataset) Data() (stages []*Stage) {
 	for _, s := range d.Stages {
 		if s.Name == "." || s.Stage != SignaturesFolder && s.Stage != PairsFolder {
@@ -165,8 +167,8 @@ func (d *Dataset) Data() (stages []*Stage) {
 	return stages
 }
 
-// stageRank orders stages as the data flows. Third-party stages turn documents into
-// documents.
+// stageRank returns the position of a stage in the data flow. A stage that is
+// not part of pretext is assumed to turn documents into documents.
 func stageRank(stage string) int {
 	order := []string{"download", "extract", "", "vocab", StageExamples}
 	if i := slices.Index(order, stage); i >= 0 {

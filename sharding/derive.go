@@ -11,9 +11,9 @@ import (
 	"pretext/tokenize/sentence"
 )
 
-// DeriveWarnings returns the warnings of a manifest whose other fields are set. They
-// depend only on the manifest, the side-cars and the vocabulary, so that a
-// verification can derive them again.
+// DeriveWarnings returns the warnings for a manifest whose other fields are
+// set. The warnings depend only on the manifest, the side-cars and the
+// vocabulary, so that verify can compute and compare them.
 func DeriveWarnings(ctx context.Context, folder Folder, m *Manifest) (list []Warning, err error) {
 	switch m.Stage {
 	case "extract":
@@ -28,7 +28,7 @@ func DeriveWarnings(ctx context.Context, folder Folder, m *Manifest) (list []War
 	return list, nil
 }
 
-// sameInputs warns about inputs with equal content.
+// sameInputs returns a warning if two inputs have equal content.
 func sameInputs(m *Manifest) (list []Warning) {
 	w := Warning{Code: WarnSameInput, Of: int64(len(m.Inputs))}
 	for i, in := range m.Inputs {
@@ -46,16 +46,19 @@ func sameInputs(m *Manifest) (list []Warning) {
 	return []Warning{w}
 }
 
-// notArticles are the reject reasons of pages that are not articles, or whose text is
-// not in the dump. They do not count for WarnRejects.
+// notArticles are the reject reasons of pages that are not articles, or whose
+// text is not in the dump. Pages rejected for these reasons do not count for
+// WarnRejects.
 var notArticles = []string{string(extract.RejectRedirect), string(extract.RejectNamespace), string(extract.RejectModel),
 	string(extract.RejectDisambiguation), string(extract.RejectDeleted)}
 
-// copyReasons are the reject reasons of duplicates. They do not count for WarnRejects.
+// copyReasons are the reject reasons of duplicate documents. Documents rejected
+// for these reasons do not count for WarnRejects.
 var copyReasons = []string{RejectDuplicate, RejectNearDuplicate, RejectContained}
 
-// sourceWarnings warns about sources without documents, and about those with most
-// documents rejected for reasons that are not in ignored.
+// sourceWarnings returns a warning for each source without documents, and for
+// each source whose documents were mostly rejected. Rejects for the reasons in
+// ignored do not count.
 func sourceWarnings(m *Manifest, ignored []string) (list []Warning) {
 	sources := map[string]Counts{}
 	var names []string // in source order
@@ -95,7 +98,7 @@ func sourceWarnings(m *Manifest, ignored []string) (list []Warning) {
 // exceeds reports whether the figure of a warning is above its limit.
 func exceeds(w Warning) bool { return float64(w.Count) > w.Limit*float64(w.Of) }
 
-// exampleWarnings derives the warnings of a folder of shards.
+// exampleWarnings returns the warnings for a folder of shards.
 func exampleWarnings(ctx context.Context, folder Folder, m *Manifest) ([]Warning, error) {
 	var o ExamplesOptions
 	if err := m.DecodeOptions(folder, &o); err != nil {
@@ -115,7 +118,8 @@ func exampleWarnings(ctx context.Context, folder Folder, m *Manifest) ([]Warning
 	return append(list, shardWarnings(m, o)...), nil
 }
 
-// shardWarnings derives the warnings that depend only on counts.
+// shardWarnings returns the warnings that depend only on the counts in the
+// manifest.
 func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
 	c := m.Counts
 	alone := int64(0) // records of shards with one document
@@ -145,7 +149,8 @@ func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
 	return list
 }
 
-// casingWarnings checks that the case of the vocabulary fits do_lower_case.
+// casingWarnings returns a warning if the vocabulary is cased and do_lower_case
+// is set, or the other way round.
 func casingWarnings(ctx context.Context, folder Folder, m *Manifest, o ExamplesOptions) ([]Warning, error) {
 	name := o.TokenFile()
 	raw, err := store.ReadFile(ctx, folder, name)
@@ -170,8 +175,8 @@ func casingWarnings(ctx context.Context, folder Folder, m *Manifest, o ExamplesO
 	return nil, nil
 }
 
-// sideCarWarnings derives the warnings that depend on the lengths of the records or the
-// languages of the documents, which side-cars have.
+// sideCarWarnings returns the warnings that depend on the lengths of the
+// records or the languages of the documents, which only side-cars list.
 func sideCarWarnings(ctx context.Context, folder Folder, m *Manifest, o ExamplesOptions) (list []Warning, err error) {
 	cuts := o.WantedPredictions(o.MaxSeqLength) > o.MaxPredictionsPerSeq
 	if !cuts && o.SentenceSplitter != sentence.Punkt {

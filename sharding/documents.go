@@ -15,7 +15,7 @@ import (
 // DocumentsInput describes a finished documents folder that a later stage reads.
 type DocumentsInput struct {
 	Location string // absolute path
-	Input    Input  // its manifest
+	Input    Input  // the folder's manifest, as an input of the later stage
 	Counts   Counts
 	Files    []DocumentsFile // in source order
 }
@@ -40,8 +40,8 @@ func OpenDocuments(ctx context.Context, locations []string) ([]DocumentsInput, e
 	return inputs, nil
 }
 
-// OpenDocumentsFolder reads the manifest and the block tables of a documents folder.
-// The folder of another stage is a usage error.
+// OpenDocumentsFolder reads the manifest and the block tables of a documents
+// folder. If the folder belongs to another stage, the error is a usage error.
 func OpenDocumentsFolder(ctx context.Context, location string) (DocumentsInput, error) {
 	in := DocumentsInput{Location: store.Absolute(location)}
 	folder, err := store.Open(location)
@@ -58,7 +58,7 @@ func OpenDocumentsFolder(ctx context.Context, location string) (DocumentsInput, 
 	in.Counts = m.Counts
 	files := m.DocumentsFiles()
 	if len(files) == 0 {
-		return in, failure.Usagef("%s holds the output of stage %q, not documents", location, m.Stage)
+		return in, failure.Usagef("%s contains the output of stage %q, want a folder of documents", location, m.Stage)
 	}
 	for _, f := range files {
 		body, err := ReadDocumentsBody(ctx, folder, f.Name)
@@ -70,15 +70,16 @@ func OpenDocumentsFolder(ctx context.Context, location string) (DocumentsInput, 
 	return in, nil
 }
 
-// ReadDocumentsBody reads the body of the side-car of a documents file.
+// ReadDocumentsBody returns the Body of the side-car of the documents file with
+// the given name.
 func ReadDocumentsBody(ctx context.Context, folder Folder, name string) (body DocumentsBody, err error) {
 	err = readBody(ctx, folder, strings.TrimSuffix(name, DocumentsSuffix)+SideCarSuffix, &body)
 	return body, err
 }
 
-// A BlockList is the part of a task's plan that lists the blocks it reads, in
-// source order. A folder is given by its index among the stage's inputs, so that
-// the plan contains no path.
+// A BlockList is the part of a task's plan that lists the blocks of documents
+// that the task reads, in source order. It names a folder by its index in the
+// inputs of the stage, so that the plan contains no path.
 type BlockList []FileBlocks
 
 // FileBlocks lists blocks of one documents file.
@@ -98,8 +99,8 @@ func (l BlockList) TextBytes() (n int64) {
 	return n
 }
 
-// LargestBlock returns the bytes of text of the largest block. A block that is
-// large at all is one document.
+// LargestBlock returns the size of the text in the largest block, in bytes. A
+// block grows beyond its usual size only if it is a single long document.
 func (l BlockList) LargestBlock() (n int64) {
 	for _, f := range l {
 		for _, b := range f.Blocks {
@@ -109,8 +110,8 @@ func (l BlockList) LargestBlock() (n int64) {
 	return n
 }
 
-// Documents yields the documents of the blocks in order, and at most one error. read is
-// called with the bytes of text of each block that was read.
+// Documents yields the documents of the blocks in order, and at most one error.
+// After each block it calls read with the size of that block's text in bytes.
 func (l BlockList) Documents(ctx context.Context, locations []string, read func(textBytes int64)) iter.Seq2[*extract.Document, error] {
 	return func(yield func(*extract.Document, error) bool) {
 		r, err := extract.NewBlockReader()
@@ -121,7 +122,7 @@ func (l BlockList) Documents(ctx context.Context, locations []string, read func(
 		defer r.Close()
 		for _, file := range l {
 			if file.Folder < 0 || file.Folder >= len(locations) {
-				yield(nil, fmt.Errorf("%w: folder %d of %d in the plan of a task", ErrFormat, file.Folder, len(locations)))
+				yield(nil, fmt.Errorf("%w: the plan of a task names folder %d, want less than %d", ErrFormat, file.Folder, len(locations)))
 				return
 			}
 			folder, err := store.Open(locations[file.Folder])
@@ -140,8 +141,8 @@ func (l BlockList) Documents(ctx context.Context, locations []string, read func(
 	}
 }
 
-// Documents yields the documents of a documents file in order, and at most one error. A
-// document is valid until the next one.
+// Documents yields the documents of a documents file in order, and at most one
+// error. A document is valid until the next one.
 func Documents(ctx context.Context, folder Folder, name string) iter.Seq2[*extract.Document, error] {
 	return func(yield func(*extract.Document, error) bool) {
 		r, err := extract.NewBlockReader()
@@ -165,8 +166,8 @@ type blockReader struct {
 	read   func(textBytes int64)
 }
 
-// documents yields the documents of the given blocks of a file. ok is false if the
-// consumer stopped.
+// documents calls yield for the documents of the given blocks of a file. ok is
+// false if yield returned false.
 func (r blockReader) documents(ctx context.Context, name string, blocks func(File) ([]extract.Block, error), yield func(*extract.Document, error) bool) (ok bool, err error) {
 	f, err := r.folder.Open(ctx, name)
 	if err != nil {

@@ -6,11 +6,12 @@ import (
 	"slices"
 )
 
-// MaxDropped is the maximum number of templates that a manifest names.
+// MaxDropped is the maximum number of dropped templates that a manifest lists.
 const MaxDropped = 100
 
-// SumDropped adds up the dropped templates in the side-cars of documents files. The
-// order of the side-cars does not matter. It returns nil if no template was dropped.
+// SumDropped adds up the dropped templates in the side-cars of documents files.
+// The order of the side-cars does not matter. It returns nil if no template was
+// dropped.
 func SumDropped(ctx context.Context, folder Folder, sideCars []string) (*DroppedTemplates, error) {
 	uses := map[string]int64{}
 	slack := int64(0)

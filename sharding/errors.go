@@ -12,14 +12,14 @@ var (
 	// ErrDamaged reports that a file or folder is corrupt, or differs from its
 	// manifest.
 	ErrDamaged = failure.Damaged("damaged")
-	// ErrFormat is returned for a JSON file of a folder that is corrupt or of an
-	// unknown format.
+	// ErrFormat is returned for a JSON file of a folder that is corrupt or
+	// of an unknown format.
 	ErrFormat = failure.Damaged("damaged or foreign file")
 	// ErrUnfinished is returned for a folder without a manifest.
 	ErrUnfinished = failure.Damaged("no " + ManifestName + ": the folder is not finished, or not one of ours")
 	// ErrNoShards is returned for a valid path without examples.
 	ErrNoShards = errors.New("holds no shards of examples")
-	// ErrNoDocuments reports that there is no document.
+	// ErrNoDocuments reports that the input contains no documents.
 	ErrNoDocuments = failure.Damaged("no documents")
 	// ErrNoRecords reports that no example could be made.
 	ErrNoRecords = failure.Damaged("no examples")
@@ -47,7 +47,7 @@ func (e *DamageError) Unwrap() error { return ErrDamaged }
 type RecordError struct {
 	File   string
 	Record int64 // number in the file, from 0
-	Offset int64 // of its first byte, in the uncompressed stream
+	Offset int64 // offset of the record's first byte, in the uncompressed stream
 	Err    error
 }
 

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// FlattenOptions flattens nested JSON options, as in a [Recipe], to a map from
-// dotted names to values in compact JSON. Input that is not valid JSON gives an
-// empty map.
+// FlattenOptions converts the nested JSON options of a [Recipe] to a map from
+// dotted names ("split.seed") to values in compact JSON. For invalid JSON the
+// map is empty.
 func FlattenOptions(raw json.RawMessage) map[string]string {
 	out := map[string]string{}
 	var v any

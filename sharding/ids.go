@@ -18,7 +18,10 @@ import (
 // FNV-1a hash of each, big endian, sorted. Merging the lists counts equal IDs of
 // a whole folder in little memory, however many documents there are.
 
-// IDsSuffix ends the name of a list of IDs.
+// IDsSuffix ends the name of a list of IDs. Beside each documents file there is
+// such a list: the 64-bit FNV-1a hash of the ID of each document, big-endian,
+// sorted. Merging the lists counts the equal IDs of a whole folder in little
+// memory, however many documents there are.
 const IDsSuffix = ".ids"
 
 // An IDList collects the IDs of one documents file.
@@ -31,7 +34,7 @@ func (l *IDList) Add(id string) {
 	*l = append(*l, h.Sum64())
 }
 
-// Bytes returns the list's file.
+// Bytes returns the content of the list's file.
 func (l IDList) Bytes() []byte {
 	slices.Sort(l)
 	b := make([]byte, 0, 8*len(l))
@@ -41,8 +44,8 @@ func (l IDList) Bytes() []byte {
 	return b
 }
 
-// CountEqualIDs returns the number of documents with the ID of an earlier one, given
-// the names of the lists of a folder.
+// CountEqualIDs returns the number of documents in folder whose ID equals that
+// of an earlier document. names are the names of the lists of IDs.
 func CountEqualIDs(ctx context.Context, folder Folder, names []string) (equal int64, err error) {
 	var lists idHeap
 	for _, name := range names {
@@ -79,7 +82,7 @@ func CountEqualIDs(ctx context.Context, folder Folder, names []string) (equal in
 	return equal, ctx.Err()
 }
 
-// An idCursor reads one list.
+// An idCursor reads one list of IDs.
 type idCursor struct {
 	name string
 	r    *bufio.Reader

@@ -25,7 +25,7 @@ const FormatVersion = 1
 // sorted by name.
 type Counts map[string]int64
 
-// Add adds other to c, name by name.
+// Add adds each number in other to the number of the same name in c.
 func (c Counts) Add(other Counts) {
 	for k, v := range other {
 		c[k] += v
@@ -40,11 +40,11 @@ func (c Counts) Clone() Counts { return maps.Clone(c) }
 type Input struct {
 	Name   string `json:"name"`
 	Bytes  int64  `json:"bytes"`
-	SHA256 string `json:"sha256"` // of the content; of a raw source, of its first and last MiB (see EndsHash)
+	SHA256 string `json:"sha256"` // hash of a manifest's content; for a source file, its EndsHash
 }
 
-// A Recipe is everything that determines the bytes of a stage's folder. Its
-// hash is the plan's fingerprint.
+// A Recipe is everything that determines the bytes of a stage's folder. The
+// hash of the recipe is the fingerprint of the stage's plan.
 type Recipe struct {
 	FormatVersion int             `json:"format_version"`
 	Stage         string          `json:"stage"`
@@ -62,13 +62,13 @@ func (r Recipe) Fingerprint() string {
 	return Hash(b)
 }
 
-// A StagePlan is the content of plan.json. It is the index of a stage's tasks,
-// and a fence: a stale worker of another plan sees another fingerprint and does
-// not commit.
+// A StagePlan is the content of plan.json, which lists the tasks of a stage. A
+// worker commits a file only if the fingerprint in plan.json is that of its own
+// plan. So a worker left over from another plan cannot write to the folder.
 type StagePlan struct {
 	Recipe
 	Tasks       int    `json:"tasks"`
-	TasksSHA256 string `json:"tasks_sha256,omitempty"` // of plan/SHA256SUMS; "" in folders of earlier versions
+	TasksSHA256 string `json:"tasks_sha256,omitempty"` // hash of plan/SHA256SUMS; "" in folders of earlier versions
 	Fingerprint string `json:"fingerprint"`
 }
 
@@ -94,9 +94,10 @@ type Origin struct {
 	Licence        string `json:"licence"`
 }
 
-// A Manifest is the content of manifest.json. It is written last and makes a
-// folder valid. It contains only what determines the bytes and what is derived
-// from that, so it is reproducible.
+// A Manifest is the content of manifest.json, which is written last and makes a
+// folder valid. It contains what determines the bytes of the folder and what
+// can be derived from them, but no times or machine names, so it is
+// reproducible.
 type Manifest struct {
 	Recipe
 	Fingerprint string      `json:"fingerprint"`
@@ -142,7 +143,7 @@ func (c Counts) RejectReasons() (reasons []string) {
 	return reasons
 }
 
-// RejectSummary names the reasons for rejects with their counts, in one phrase.
+// RejectSummary returns the reasons for rejects with their counts, as one phrase.
 func (c Counts) RejectSummary() string {
 	var parts []string
 	for _, reason := range c.RejectReasons() {
@@ -154,15 +155,15 @@ func (c Counts) RejectSummary() string {
 	return "rejected: " + strings.Join(parts, ", ")
 }
 
-// Reasons of a filter's rejects that are not quality rules.
+// Reasons for which a filter rejects duplicates.
 const (
 	RejectDuplicate     = "duplicate"      // equal words in an earlier document
 	RejectNearDuplicate = "near-duplicate" // nearly equal words
 	RejectContained     = "contained"      // mostly contained in another document, or in one that it duplicates
 )
 
-// DroppedTemplates lists wiki templates that the extract stage has no rendering
-// for and therefore dropped. The most used ones are the most useful to
+// DroppedTemplates lists wiki templates that the extract stage dropped because
+// it cannot render them. The most used templates are the most useful to
 // implement next.
 type DroppedTemplates struct {
 	Templates []TemplateUses `json:"templates"` // at most 100, the most used first, equal counts by name
@@ -178,12 +179,12 @@ type TemplateUses struct {
 	Uses int64  `json:"uses"`
 }
 
-// A SideCar is a JSON file next to a data file. It proves that the data file is
-// complete and to which plan it belongs.
+// A SideCar is the content of the JSON file beside a data file. It proves that
+// the data file is complete, and states to which plan it belongs.
 type SideCar struct {
 	FormatVersion int       `json:"format_version"`
 	Stage         string    `json:"stage"`
-	Fingerprint   string    `json:"fingerprint"` // of the plan
+	Fingerprint   string    `json:"fingerprint"` // fingerprint of the plan to which the file belongs
 	Task          int       `json:"task"`
 	File          FileEntry `json:"file"`
 	Index         FileEntry `json:"index,omitzero"`
@@ -213,7 +214,7 @@ func Marshal(v any) []byte {
 	return buf.Bytes()
 }
 
-// Compact is [Marshal] on one line, for tables.
+// Compact returns v as JSON on one line, for the tables of a folder.
 func Compact(v any) []byte {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -236,7 +237,7 @@ func ReadManifest(ctx context.Context, folder Folder) (*Manifest, error) {
 		return nil, err
 	}
 	if m.Recipe.Fingerprint() != m.Fingerprint {
-		return nil, fmt.Errorf("read %s in %s: %w: its fingerprint does not fit its options and inputs", ManifestName, folder, ErrFormat)
+		return nil, fmt.Errorf("read %s in %s: %w: the fingerprint is not that of the options and inputs", ManifestName, folder, ErrFormat)
 	}
 	last := ""
 	for _, e := range m.Files { // a name must not lead out of the folder
@@ -248,15 +249,15 @@ func ReadManifest(ctx context.Context, folder Folder) (*Manifest, error) {
 	return &m, nil
 }
 
-// ManifestInput describes the manifest of a folder as a later stage's input. The
-// error matches [fs.ErrNotExist] if there is none.
+// ManifestInput returns the manifest of a folder as an input of a later stage.
+// If there is no manifest, the error matches [fs.ErrNotExist].
 func ManifestInput(ctx context.Context, folder Folder) (Input, error) {
 	raw, err := store.ReadFile(ctx, folder, ManifestName)
 	return Input{Name: ManifestName, Bytes: int64(len(raw)), SHA256: Hash(raw)}, err
 }
 
-// DecodeOptions decodes the options of a folder's manifest into to, such as an
-// [*ExamplesOptions].
+// DecodeOptions decodes the stage options in m into to, a pointer such as an
+// [*ExamplesOptions]. folder is only for error messages.
 func (m *Manifest) DecodeOptions(folder Folder, to any) error {
 	if err := json.Unmarshal(m.Options, to); err != nil {
 		return fmt.Errorf("read %s in %s: %w: %v", ManifestName, folder, ErrFormat, err)
@@ -274,8 +275,8 @@ func ReadPlan(ctx context.Context, folder Folder) (*StagePlan, error) {
 	return &p, nil
 }
 
-// ReadSideCar reads a side-car. If there is none, the error matches
-// [fs.ErrNotExist].
+// ReadSideCar reads the side-car (the JSON file beside a data file) with the
+// given name. If it does not exist, the error matches [fs.ErrNotExist].
 func ReadSideCar(ctx context.Context, folder Folder, name string) (*SideCar, error) {
 	var s SideCar
 	if err := readJSON(ctx, folder, name, &s); err != nil {
@@ -284,9 +285,9 @@ func ReadSideCar(ctx context.Context, folder Folder, name string) (*SideCar, err
 	return &s, nil
 }
 
-// ParseSideCarHead parses a side-car without its Body, which can hold a number
-// for each record and is then nearly all of the file. It does not validate the
-// body. The error matches [ErrFormat].
+// ParseSideCarHead parses a side-car without its Body, which it neither returns
+// nor validates: the body can hold a number for each record, so it can be
+// nearly all of the file. The error matches [ErrFormat].
 func ParseSideCarHead(raw []byte) (*SideCar, error) {
 	var s SideCar
 	head, _, found := bytes.Cut(raw, []byte(`,"body":`))
@@ -323,7 +324,7 @@ func parseJSON(b []byte, to any) error {
 		FormatVersion int `json:"format_version"`
 	}
 	if err := json.Unmarshal(b, &version); err != nil || version.FormatVersion != FormatVersion {
-		return fmt.Errorf("%w: format version %d, this program knows %d", ErrFormat, version.FormatVersion, FormatVersion)
+		return fmt.Errorf("%w: format version %d, this program reads version %d", ErrFormat, version.FormatVersion, FormatVersion)
 	}
 	return nil
 }

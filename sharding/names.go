@@ -16,7 +16,7 @@ const (
 // Names of the files in a stage's folder besides its data.
 const (
 	ManifestName = "manifest.json" // written last; makes the folder valid
-	PlanName     = "plan.json"     // what is being written; also the fence between plans
+	PlanName     = "plan.json"     // what the stage writes; workers of another plan do not commit
 	RunName      = "run.json"      // who ran the stage, when and how; no reader relies on it
 	VocabName    = "vocab.txt"     // the vocabulary used
 
@@ -40,7 +40,7 @@ type ShardName struct {
 	Count int
 }
 
-// String returns the name without a suffix: "train-00003-of-00010". Numbers
+// String returns the file name without a suffix: "train-00003-of-00010". Numbers
 // have at least five digits.
 func (n ShardName) String() string {
 	return fmt.Sprintf("%s-%05d-of-%05d", n.Split, n.Index, n.Count)
@@ -64,7 +64,8 @@ func (n ShardName) IndexFile() string { return n.String() + IndexSuffix }
 // SideCar returns the name of the side-car.
 func (n ShardName) SideCar() string { return n.String() + SideCarSuffix }
 
-// ParseShardName parses the name of any file of a shard.
+// ParseShardName parses the name of any file of a shard. For other names ok is
+// false.
 func ParseShardName(name string) (n ShardName, ok bool) {
 	stem, _, _ := strings.Cut(name, ".")
 	parts := strings.Split(stem, "-")
@@ -77,7 +78,8 @@ func ParseShardName(name string) (n ShardName, ok bool) {
 	return n, err1 == nil && err2 == nil && n.String() == stem && index < count
 }
 
-// TaskFile returns the file name of a task in [PlanFolder].
+// TaskFile returns the name of the file in [PlanFolder] with the plan of the
+// task with this index.
 func TaskFile(index int) string { return fmt.Sprintf("%05d.json", index) }
 
 // PlanFolder is the name of the folder of task files in a stage's folder.
@@ -88,9 +90,10 @@ const (
 	SumsName   = "SHA256SUMS"
 )
 
-// IsRecords reports whether a file name is that of a TFRecord file, ours or
-// third-party. It accepts the names in common use:
-//   - *.tfrecord: ours, and most users of create_pretraining_data.py
+// IsRecords reports whether a file name is that of a TFRecord file, written by
+// pretext or by others. It accepts the names in common use:
+//
+//   - *.tfrecord: pretext, and most users of create_pretraining_data.py
 //   - *.tf_record: the README of google-research/bert and TensorFlow's model
 //     garden
 //   - *.record: TensorFlow's research models
@@ -140,7 +143,7 @@ const (
 
 var taskPrefixes = []string{DocumentsPrefix, CountsPrefix, SignaturesPrefix, SamplesPrefix, CandidatesPrefix, SimilarPrefix, DecisionsPrefix}
 
-// IsStageFile reports whether a file name is one that stages write.
+// IsStageFile reports whether a file of this name is written by a stage.
 func IsStageFile(name string) bool {
 	if _, ok := ParseShardName(name); ok {
 		return true

@@ -14,24 +14,26 @@ import (
 // create_pretraining_data.py, value for value.
 const RecipeGoogle = "google"
 
-// Compressions of the records' files.
+// Compressions of TFRecord files.
 const (
 	CompressionNone = "none"
 	CompressionGzip = "gzip"
 )
 
 // ExamplesOptions determine the records, together with the documents and the
-// vocabulary. Names are those of Google's flags. Start from [DefaultExamplesOptions].
+// vocabulary. Names are those of Google's flags. Start from
+// [DefaultExamplesOptions].
 type ExamplesOptions struct {
 	pretrain.Options
-	RandomSeed  int64 `json:"random_seed"`   // of shard 0; see [ShardName.Seed]
-	DoLowerCase bool  `json:"do_lower_case"` // as the vocabulary demands
+	RandomSeed  int64 `json:"random_seed"`   // seed of shard 0; see [ShardName.Seed]
+	DoLowerCase bool  `json:"do_lower_case"` // must fit the vocabulary: true if it is uncased
 
 	// TokenizerProfile selects the tokenization rules for a vocab.txt. A
 	// tokenizer.json has its own rules.
 	TokenizerProfile tokenize.Profile `json:"tokenizer_profile,omitempty"`
 
-	// Tokenizer describes the tokenizer.json, nil for a vocab.txt. See [TokenizerOptions].
+	// Tokenizer describes the tokenizer.json, nil for a vocab.txt. See
+	// [TokenizerOptions].
 	Tokenizer *TokenizerInfo `json:"tokenizer,omitempty"`
 
 	Recipe           string `json:"recipe"`            // [RecipeGoogle]
@@ -51,10 +53,10 @@ func DefaultExamplesOptions() ExamplesOptions {
 func (o ExamplesOptions) Validate() error {
 	errs := []error{o.Options.Validate()}
 	if p := o.TokenizerProfile; p != "" && !slices.Contains(tokenize.Profiles(), p) {
-		errs = append(errs, fmt.Errorf("tokenizer_profile %q: not known, must be one of %q", p, tokenize.Profiles()))
+		errs = append(errs, fmt.Errorf("tokenizer_profile %q: unknown, want one of %q", p, tokenize.Profiles()))
 	}
 	if o.Recipe != RecipeGoogle {
-		errs = append(errs, fmt.Errorf("recipe %q: not known, must be %q", o.Recipe, RecipeGoogle))
+		errs = append(errs, fmt.Errorf("recipe %q: unknown, want %q", o.Recipe, RecipeGoogle))
 	}
 	if _, err := sentence.New(o.SentenceSplitter, ""); err != nil {
 		errs = append(errs, err)

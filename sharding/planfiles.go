@@ -9,14 +9,15 @@ import (
 	"pretext/internal/store"
 )
 
-// A PlanFile is a file of the folder [PlanFolder].
+// A PlanFile is the name and content of a file in [PlanFolder].
 type PlanFile struct {
 	Name string
 	Data []byte
 }
 
-// NewPlan returns the plan of tasks and the files of [PlanFolder]: the tasks, then the
-// list of their hashes. The plan is written after these files.
+// NewPlan returns the plan of a stage with the given recipe and tasks, and the
+// files of [PlanFolder]: one for each task, then the list of their hashes.
+// Write these files before the plan.
 func NewPlan(recipe Recipe, tasks []any) (p StagePlan, files []PlanFile) {
 	for i, t := range tasks {
 		files = append(files, PlanFile{TaskFile(i), Compact(t)})
@@ -26,7 +27,7 @@ func NewPlan(recipe Recipe, tasks []any) (p StagePlan, files []PlanFile) {
 		append(files, PlanFile{SumsName, sums})
 }
 
-// PlanSums returns the list of the files' hashes in the form of sha256sum.
+// PlanSums returns the SHA-256 of each file, in the format of sha256sum.
 func PlanSums(files []PlanFile) []byte {
 	var sums bytes.Buffer
 	for _, f := range files {
@@ -35,7 +36,7 @@ func PlanSums(files []PlanFile) []byte {
 	return sums.Bytes()
 }
 
-// ReadTask reads the plan of a task of a stage's folder.
+// ReadTask reads the plan of the task with this index into to.
 func ReadTask(ctx context.Context, folder Folder, index int, to any) error {
 	name := TaskFile(index)
 	b, err := store.ReadFile(ctx, folder, PlanFolder+"/"+name)

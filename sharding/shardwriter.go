@@ -9,16 +9,16 @@ import (
 	"pretext/records/tfrecord"
 )
 
-// A ShardWriter writes the records of one shard after another, and collects what
-// their indices and side-cars hold. It must not be used by several goroutines at
-// once. A [Writer] also creates the files.
+// A ShardWriter writes the records of one shard after another, and collects the
+// content of their indexes and side-cars. It does not create files; a [Writer]
+// does. It must not be used by several goroutines at once.
 type ShardWriter struct {
 	name   ShardName
 	frames *tfrecord.Writer
 	body   ShardBody
 	made   pretrain.Counts
 
-	sources Counts // of the documents
+	sources Counts // counts of the documents
 }
 
 // NewShardWriter returns a ShardWriter. Call [ShardWriter.Reset] before writing.
@@ -26,7 +26,8 @@ func NewShardWriter(o ExamplesOptions) *ShardWriter {
 	return &ShardWriter{frames: tfrecord.NewWriter(nil, tfrecord.WriterOptions{Gzip: o.Compression == CompressionGzip, Index: true})}
 }
 
-// Reset starts a shard: its records go to out, made with the seed [ShardName.Seed].
+// Reset starts the shard with this name. Its records will be written to out.
+// seed is the result of [ShardName.Seed].
 func (s *ShardWriter) Reset(out io.Writer, name ShardName, seed int64) {
 	s.frames.Reset(out)
 	s.name, s.made, s.sources = name, pretrain.Counts{}, Counts{}
@@ -49,7 +50,7 @@ func (s *ShardWriter) Write(r pretrain.Record) error {
 	return s.frames.Write(r.Payload)
 }
 
-// Build appends the examples of a corpus.
+// Build appends the examples that b makes from c.
 func (s *ShardWriter) Build(ctx context.Context, b *pretrain.Builder, c *Corpus) error {
 	s.sources.Add(c.Counts)
 	s.body.WithoutPunkt = c.WithoutPunkt
@@ -63,8 +64,8 @@ func (s *ShardWriter) Flush() error { return s.frames.Close() }
 // Index returns the content of the index file, valid until the next Reset.
 func (s *ShardWriter) Index() []byte { return s.frames.Index() }
 
-// SideCar returns the shard's side-car, given the entries of its two files. The
-// caller adds stage and fingerprint.
+// SideCar returns the side-car of the shard, given the manifest entries of its
+// records file and index. The caller sets the stage and the fingerprint.
 func (s *ShardWriter) SideCar(file, index FileEntry) SideCar {
 	raw, err := json.Marshal(s.body)
 	if err != nil {

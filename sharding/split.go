@@ -29,7 +29,8 @@ func (s Split) HeldOut(id string) bool {
 	return float64(first)/math.Exp2(64) < s.Fraction
 }
 
-// evalSeedOffset keeps the seeds of the two splits distinct for any number of
+// evalSeedOffset is the difference between the seeds of the eval and train
+// shards of the same index. It keeps all seeds distinct for any number of
 // shards.
 const evalSeedOffset = 1 << 32
 

@@ -11,8 +11,8 @@ import (
 	"pretext/tokenize/hf"
 )
 
-// A TokenizerInfo describes the tokenizer.json of a folder of shards in its manifest,
-// as far as readers of the records need it.
+// A TokenizerInfo is what the manifest of a folder of shards records about its
+// tokenizer.json, as far as readers of the records need it.
 type TokenizerInfo struct {
 	Model     string `json:"model"`      // wordpiece or byte-level-bpe
 	VocabSize int    `json:"vocab_size"` // ids are below it
@@ -25,8 +25,8 @@ const (
 	modelByteLevel = "byte-level-bpe"
 )
 
-// TokenizerOptions returns o with the options that a tokenizer.json determines. path is
-// for messages.
+// TokenizerOptions returns o with the options that a tokenizer.json determines.
+// raw is the content of the file, and path is its name for error messages.
 func TokenizerOptions(path string, raw []byte, o ExamplesOptions) (ExamplesOptions, error) {
 	file, err := hf.Load(path, raw)
 	if err != nil {
@@ -45,12 +45,13 @@ func TokenizerOptions(path string, raw []byte, o ExamplesOptions) (ExamplesOptio
 	return o, nil
 }
 
-// A Tokenizer is the tokenizer of a folder of shards. It is safe for concurrent use.
+// A Tokenizer is the tokenizer of a folder of shards. It is safe for concurrent
+// use.
 type Tokenizer struct {
 	WordPiece *tokenize.Tokenizer // nil for byte-level BPE
 	Vocab     pretrain.Vocab
 	Unknown   int32  // ID of [UNK]; -1 if no text is unknown
-	Warning   string // about a tokenizer.json; "" if there is none
+	Warning   string // warning about a tokenizer.json; "" if there is none
 
 	// Options are those given, with what a tokenizer.json decides.
 	Options ExamplesOptions
@@ -74,8 +75,8 @@ func LoadTokenizer(path string, o ExamplesOptions) (*Tokenizer, error) {
 	return NewTokenizer(path, raw, o)
 }
 
-// NewTokenizer returns the tokenizer of the content of a vocab.txt, or of a
-// tokenizer.json if o.Tokenizer is set. name is for messages.
+// NewTokenizer returns a tokenizer. raw is the content of a vocab.txt or, if
+// o.Tokenizer is set, of a tokenizer.json. name is for error messages.
 func NewTokenizer(name string, raw []byte, o ExamplesOptions) (*Tokenizer, error) {
 	if o.Tokenizer == nil {
 		return newVocabTokenizer(name, raw, o)
@@ -96,7 +97,7 @@ func NewTokenizer(name string, raw []byte, o ExamplesOptions) (*Tokenizer, error
 	return t, nil
 }
 
-// newVocabTokenizer makes a tokenizer of a vocab.txt.
+// newVocabTokenizer returns the tokenizer for a vocab.txt with the content raw.
 func newVocabTokenizer(name string, raw []byte, o ExamplesOptions) (*Tokenizer, error) {
 	v, err := tokenize.ReadVocab(name, raw)
 	if err != nil {
@@ -111,5 +112,6 @@ func newVocabTokenizer(name string, raw []byte, o ExamplesOptions) (*Tokenizer, 
 	return &Tokenizer{Options: o, raw: raw, WordPiece: wp, Unknown: v.UNK(), Vocab: pretrain.NewVocab(v)}, nil
 }
 
-// Wide reports whether an id in a corpus takes four bytes.
+// Wide reports whether an id takes four bytes in a corpus; otherwise it takes
+// two.
 func (t *Tokenizer) Wide() bool { return t.Vocab.Marked || t.Vocab.Size > 1<<16 }

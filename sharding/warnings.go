@@ -20,7 +20,7 @@ type Warning struct {
 	Subject string  `json:"subject,omitempty"` // the source or split concerned; "" for the whole folder
 	Count   int64   `json:"count"`
 	Of      int64   `json:"of"`
-	Limit   float64 `json:"limit"` // for Count/Of
+	Limit   float64 `json:"limit"` // limit of Count/Of
 }
 
 // Codes of warnings. The comments say what Count and Of are.
@@ -28,7 +28,7 @@ const (
 	WarnRejects        = "rejects"            // rejected articles or documents of a source / all
 	WarnEmptySource    = "empty-source"       // documents of a source / its pages, books or lines
 	WarnDumpEnd        = "dump-end"           // ends (</mediawiki>) in a dump / dumps
-	WarnSameInput      = "same-input"         // inputs with the content of another one / all inputs
+	WarnSameInput      = "same-input"         // inputs with the content of another input / all inputs
 	WarnUnknownTokens  = "unknown-tokens"     // [UNK] / all tokens
 	WarnCasedVocab     = "cased-vocabulary"   // entries with capitals / entries with ASCII letters, with lower-casing
 	WarnUncasedVocab   = "uncased-vocabulary" // [UNK] / all tokens, with an uncased vocabulary without lower-casing
@@ -70,7 +70,7 @@ func (m *Manifest) Describe() (list []DescribedWarning) {
 	return list
 }
 
-// value returns Count/Of.
+// value returns the figure of the warning: Count/Of.
 func (w Warning) value() float64 {
 	if w.Of == 0 {
 		return 0
@@ -146,7 +146,7 @@ func lowerCaseText(options map[string]string, lower bool) string {
 	return "give --do-lower-case=false, or an uncased vocabulary"
 }
 
-// what returns the kind of thing that a stage rejects.
+// what returns the plural noun for what the stage rejects, such as "documents".
 func (m *Manifest) what() string {
 	if m.Stage == "filter" {
 		return "documents"
@@ -164,7 +164,7 @@ func SourceOf(name string) string {
 	return stem
 }
 
-// cures suggests a remedy for each reject reason of the extract stage.
+// cures maps a reject reason of the extract stage to the suggested remedy.
 var cures = map[string]string{
 	"redirect":       "is it a dump of articles?",
 	"namespace":      "see --namespaces",
@@ -179,8 +179,8 @@ var cures = map[string]string{
 	"encoding":       "the encoding is not known: convert the files to UTF-8",
 }
 
-// rejectsText lists the most frequent reasons for rejects in a source, with a
-// remedy for the first.
+// rejectsText lists the most frequent reject reasons of a source, with a remedy
+// for the first.
 func (m *Manifest) rejectsText(source string) string {
 	counts := Counts{}
 	for _, f := range m.Files {
@@ -204,8 +204,9 @@ func (m *Manifest) rejectsText(source string) string {
 	return strings.Join(parts, ", ") + ": " + cure
 }
 
-// enoughPredictions returns the max_predictions_per_seq that masked_lm_prob
-// needs.
+// enoughPredictions returns the max_predictions_per_seq that suffices to
+// predict the fraction masked_lm_prob of an example of max_seq_length tokens,
+// or "more" if the options are unknown.
 func enoughPredictions(options map[string]string) string {
 	length, err1 := strconv.Atoi(options["max_seq_length"])
 	prob, err2 := strconv.ParseFloat(options["masked_lm_prob"], 64)

@@ -9,14 +9,14 @@ import (
 	"pretext/records"
 )
 
-// Counts describes the result of a Build. It depends only on corpus, options,
-// vocabulary and seed.
+// Counts describes the result of a [Builder.Build]. It depends only on the
+// corpus, the options, the vocabulary and the seed.
 type Counts struct {
 	Examples      int64 `json:"examples"`
 	RandomNext    int64 `json:"random_next"`    // examples whose next_sentence_labels is 1
-	Tokens        int64 `json:"tokens"`         // in examples, with [CLS] and [SEP], without padding
+	Tokens        int64 `json:"tokens"`         // tokens of all examples, with [CLS] and [SEP], without padding
 	Predictions   int64 `json:"predictions"`    // masked tokens
-	NoPredictions int64 `json:"no_predictions"` // examples without any, possible only with whole-word masking
+	NoPredictions int64 `json:"no_predictions"` // examples without masked tokens, possible only with whole-word masking
 }
 
 // Add returns the sum of c and d.
@@ -38,8 +38,8 @@ type Record struct {
 	RandomNext  bool
 }
 
-// A Builder makes examples. It reuses its memory in the next Build. It must not
-// be used by several goroutines at once.
+// A Builder makes examples. It keeps its memory for the next [Builder.Build].
+// It must not be used by several goroutines at once.
 type Builder struct {
 	opts  Options
 	vocab Vocab
@@ -48,7 +48,7 @@ type Builder struct {
 	masker  *masker
 	walker  walker
 	store   *store
-	places  []uint64 // address of each instance in the store
+	places  []uint64 // address of each instance (example before padding) in the store
 	current instance // the instance under construction
 	encoder *records.Encoder
 	longest int // size in bytes of the longest instance in the store
@@ -84,11 +84,11 @@ func NewBuilder(o Options, v Vocab, s Scratch) (*Builder, error) {
 // The corpus must have been made for a vocabulary of the same size.
 func (b *Builder) Build(ctx context.Context, corpus *Corpus, seed int64, yield func(Record) error) (Counts, error) {
 	if corpus.vocabSize != b.vocab.Size {
-		return Counts{}, fmt.Errorf("build examples: corpus for a vocabulary of %d, options for one of %d",
+		return Counts{}, fmt.Errorf("build examples: corpus was made for a vocabulary of %d tokens, want %d",
 			corpus.vocabSize, b.vocab.Size)
 	}
 	if corpus.marked != b.vocab.Marked {
-		return Counts{}, fmt.Errorf("build examples: Marked is %t for the corpus and %t for the vocabulary", corpus.marked, b.vocab.Marked)
+		return Counts{}, fmt.Errorf("build examples: Marked is %t for the corpus, want %t as for the vocabulary", corpus.marked, b.vocab.Marked)
 	}
 	if err := corpus.validate(); err != nil {
 		return Counts{}, fmt.Errorf("build examples: %w", err)
@@ -107,8 +107,8 @@ func (b *Builder) Build(ctx context.Context, corpus *Corpus, seed int64, yield f
 	return b.counts, err
 }
 
-// generate makes all instances, in the order of the original script, and puts
-// them into the store.
+// generate makes all instances (examples before padding), in the order of the
+// original script, and puts them into the store.
 func (b *Builder) generate(ctx context.Context, corpus *Corpus) error {
 	b.walker.corpus = corpus
 	defer func() { b.walker.corpus = nil }()
@@ -134,7 +134,7 @@ func (b *Builder) generate(ctx context.Context, corpus *Corpus) error {
 	return b.store.flush()
 }
 
-// keep makes an instance of a pair and puts it into the store.
+// keep makes an instance of the pair p, masks it and puts it into the store.
 func (b *Builder) keep(p pair) error {
 	in := &b.current
 	in.compose(p, b.walker.corpus, b.vocab)
@@ -162,7 +162,8 @@ func (b *Builder) count(in *instance) {
 	}
 }
 
-// compose sets in to [CLS] A [SEP] B [SEP].
+// compose sets the tokens of in to [CLS] A [SEP] B [SEP], where A and B are the
+// segments of p.
 func (in *instance) compose(p pair, corpus *Corpus, v Vocab) {
 	a, b := p.a.len(), p.b.len()
 	in.randomNext = p.randomNext
@@ -175,7 +176,7 @@ func (in *instance) compose(p pair, corpus *Corpus, v Vocab) {
 	in.tokens[2+a+b] = v.SEP
 }
 
-// emit yields the instances in the order of b.places.
+// emit calls yield for every instance as a Record, in the order of b.places.
 func (b *Builder) emit(ctx context.Context, yield func(Record) error) error {
 	for i, address := range b.places {
 		if i%checkEvery == 0 {

@@ -11,32 +11,35 @@ import (
 // word.
 type instance struct {
 	tokens     []int32 // with [CLS] and [SEP], masked
-	second     int     // index of the first token of segment 1
+	second     int     // index of the first token of segment B
 	positions  []int32 // positions to predict, ascending
 	labels     []int32 // original ids at these positions
 	randomNext bool
 
-	lists []byte // the three lists packed, in the order of the compact form
+	lists []byte // tokens, positions and labels as packed varints, one list after the other
 }
 
-// The compact form is how an instance waits in the store: six varints, then the
-// three lists packed as in the wire format. Ids are packed once, while they are
-// in the processor's cache; the payload is then made by copying.
+// The compact form is how an instance is stored until the final shuffle: six
+// varints, then the three lists packed as in the wire format. Ids are packed
+// once, while they are in the processor's cache; the payload is then made by
+// copying.
 //
 //	tokens<<1 | randomNext, second, predictions,
 //	bytes of ids, bytes of positions, bytes of labels
 //	ids, positions, labels
+//
+// maxHeaderBytes is the maximum size of the six varints.
 const maxHeaderBytes = 6 * 4 // each number is below 2^28
 
-// maxCompactBytes returns the maximum size of the compact form for this
-// vocabulary.
+// maxCompactBytes returns the maximum size in bytes of the compact form of an
+// instance with these options and this vocabulary.
 func maxCompactBytes(o Options, v Vocab) int {
 	id := len(binary.AppendUvarint(nil, uint64(v.Size)))
 	position := len(binary.AppendUvarint(nil, uint64(o.MaxSeqLength)))
 	return maxHeaderBytes + o.MaxSeqLength*id + o.MaxPredictionsPerSeq*(id+position)
 }
 
-// appendCompact appends the compact form to dst.
+// appendCompact appends the compact form of in to dst.
 func (in *instance) appendCompact(dst []byte) []byte {
 	in.lists = records.AppendPacked(in.lists[:0], in.tokens)
 	ids := len(in.lists)
@@ -59,8 +62,8 @@ func (in *instance) appendCompact(dst []byte) []byte {
 var errScratch = errors.New("read scratch file: the example differs from the one written")
 
 // readCompact parses the compact form at the start of b. The result refers to
-// b. It checks every number against the options, because a scratch file may
-// return corrupt data and the encoder does not check.
+// the memory of b. A scratch file may return corrupt data and the encoder does
+// not check it, so readCompact checks every number against the options.
 func readCompact(b []byte, o Options) (p records.Parts, err error) {
 	var numbers [6]int
 	for i := range numbers {

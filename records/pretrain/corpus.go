@@ -6,45 +6,46 @@ import (
 	"math"
 )
 
-// A Corpus holds documents of sentences of token ids in a compact form. It
-// drops sentences without tokens and documents without sentences, as the
-// original script does.
+// A Corpus holds the token ids of documents, divided into sentences, in a
+// compact form. It drops sentences without tokens and documents without
+// sentences, as the original script does.
 //
 // It may be shared by several Builders, but must not be changed while a
 // [Builder] reads it.
 type Corpus struct {
 	vocabSize int
-	narrow    idStore[uint16] // used while every id fits
-	wide      idStore[uint32] // used otherwise
+	narrow    idStore[uint16] // the ids, if all possible ids fit 16 bits
+	wide      idStore[uint32] // the ids, if not
 	isWide    bool
-	marked    bool // ids may carry Continues
+	marked    bool // ids may have the flag Continues
 
 	tokens       uint32
 	sentenceEnds []uint32 // end of each sentence, in tokens
 	documentEnds []uint32 // end of each document, in sentences
 }
 
-// maxTokens is the capacity of a corpus: its token offsets have 32 bits.
+// maxTokens is the maximum number of tokens of a corpus, because token offsets
+// have 32 bits.
 const maxTokens = math.MaxUint32
 
-// NewCorpus returns an empty corpus of ids below vocabSize.
+// NewCorpus returns an empty corpus for token ids from 0 to vocabSize-1.
 func NewCorpus(vocabSize int) *Corpus {
 	return &Corpus{vocabSize: max(0, vocabSize), isWide: vocabSize > 1<<16}
 }
 
-// Continues is a flag of an id in a corpus of [NewMarkedCorpus]: the token
-// continues the word of the token before it.
+// Continues is a flag on a token id in a corpus made by [NewMarkedCorpus]. It
+// states that the token belongs to the same word as the token before it.
 const Continues int32 = 1 << 30
 
-// NewMarkedCorpus returns an empty corpus of ids below vocabSize that may have
-// the flag [Continues]. It takes four bytes for each token.
+// NewMarkedCorpus returns an empty corpus for token ids from 0 to vocabSize-1,
+// which may have the flag [Continues]. It takes four bytes for each token.
 func NewMarkedCorpus(vocabSize int) *Corpus {
 	return &Corpus{vocabSize: max(0, vocabSize), isWide: true, marked: true}
 }
 
 // AddSentence appends a sentence to the last document. It does not retain ids.
-// An id outside the vocabulary is an error, and so are more than 2^32-1 tokens
-// in total; the sentence is then not added.
+// If an id is outside the vocabulary, or the corpus would have more than 2^32-1
+// tokens, it returns an error and does not add the sentence.
 func (c *Corpus) AddSentence(ids []int32) error {
 	if len(ids) == 0 {
 		return nil
@@ -55,11 +56,11 @@ func (c *Corpus) AddSentence(ids []int32) error {
 	}
 	for _, id := range ids {
 		if uint(id&^mark) >= uint(c.vocabSize) {
-			return fmt.Errorf("add sentence: id %d is not in a vocabulary of %d", id, c.vocabSize)
+			return fmt.Errorf("add sentence: id %d: not an id of a vocabulary of %d tokens", id, c.vocabSize)
 		}
 	}
 	if uint64(len(ids)) > maxTokens-uint64(c.tokens) {
-		return fmt.Errorf("add sentence: more than %d tokens: use more shards", uint32(maxTokens))
+		return fmt.Errorf("add sentence: more than %d tokens in a shard: use more shards", uint32(maxTokens))
 	}
 	if c.isWide {
 		c.wide.append(c.tokens, ids)
@@ -71,9 +72,9 @@ func (c *Corpus) AddSentence(ids []int32) error {
 	return nil
 }
 
-// EndDocument ends the document that [Corpus.AddSentence] appends to. It does
-// nothing if no sentence was added since the last call. The last document must
-// be ended too.
+// EndDocument ends the document that [Corpus.AddSentence] appends to. It must
+// also be called after the last document. It does nothing if no sentence was
+// added since the last call.
 func (c *Corpus) EndDocument() {
 	if n := uint32(len(c.sentenceEnds)); n > c.endedSentences() {
 		c.documentEnds = append(c.documentEnds, n)
@@ -150,7 +151,8 @@ type span struct{ from, to uint32 }
 
 func (s span) len() int { return int(s.to - s.from) }
 
-// An idStore is a long array in chunks, so it grows without copying.
+// An idStore is a long array of ids, stored in chunks so that it grows without
+// copying.
 type idStore[T uint16 | uint32] struct {
 	chunks [][]T
 }
@@ -159,8 +161,8 @@ type idStore[T uint16 | uint32] struct {
 // small shard takes little memory.
 const chunkIDs = 1 << 15
 
-// append writes ids at index at, which must be the end of the ids written so
-// far.
+// append stores ids at the indexes from at on. at must be the number of ids
+// stored so far.
 func (s *idStore[T]) append(at uint32, ids []int32) {
 	for len(ids) > 0 {
 		n, offset := int(at/chunkIDs), int(at%chunkIDs)

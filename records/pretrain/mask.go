@@ -6,16 +6,16 @@ import (
 	"pretext/internal/pyrandom"
 )
 
-// A masker chooses the tokens to predict and replaces them, with the random
-// draws of create_masked_lm_predictions in create_pretraining_data.py.
+// A masker chooses the tokens to predict and replaces them. It makes the same
+// random draws as create_masked_lm_predictions in create_pretraining_data.py.
 type masker struct {
 	opts  Options
 	vocab Vocab
 	rng   *pyrandom.Rand
-	mask  uint64 // threshold of the draw for [MASK]
+	mask  uint64 // a random draw below this number makes a token [MASK]
 
-	subword   []bool // by id; nil without whole words or with a marked corpus
-	continued []bool // by position, with a marked corpus
+	subword   []bool // by id: whether the token continues a word; nil without whole-word masking or with a marked corpus
+	continued []bool // by position: whether the token continues a word; nil without a marked corpus
 
 	places []uint16 // candidate positions, word after word
 	words  []word   // with whole-word masking: ranges of places
@@ -53,9 +53,9 @@ func newMasker(o Options, v Vocab, rng *pyrandom.Rand) *masker {
 	return m
 }
 
-// apply masks an example in place. It appends the predicted positions,
-// ascending, to positions, and the original tokens at these positions to
-// labels.
+// apply masks the tokens of an example in place. It appends the positions of
+// the predicted tokens, ascending, to positions, and the original tokens at
+// these positions to labels.
 func (m *masker) apply(tokens []int32, positions, labels []int32) (_, _ []int32) {
 	want := m.opts.Predictions(len(tokens))
 	if m.continued != nil {
@@ -85,7 +85,7 @@ func (m *masker) unmark(tokens []int32) {
 	}
 }
 
-// continues reports whether the token at a position continues a word.
+// continues reports whether the token id at position at continues a word.
 func (m *masker) continues(at int, id int32) bool {
 	if m.continued != nil {
 		return m.continued[at]
@@ -93,8 +93,9 @@ func (m *masker) continues(at int, id int32) bool {
 	return m.subword[id]
 }
 
-// special reports whether a token is never predicted. The original script
-// compares token text, so a "[SEP]" that occurs in the text itself counts too.
+// special reports whether id is [CLS] or [SEP], which are never predicted. Like
+// the original script, it does so even where a "[SEP]" comes from the text
+// itself.
 func (m *masker) special(id int32) bool { return id == m.vocab.CLS || id == m.vocab.SEP }
 
 func (m *masker) choosePieces(tokens []int32, want int) {
@@ -110,8 +111,9 @@ func (m *masker) choosePieces(tokens []int32, want int) {
 	}
 }
 
-// chooseWords chooses whole words while they fit. A piece that continues a word
-// belongs to the word before it, even across a [SEP].
+// chooseWords chooses random whole words to mask, with at most want tokens in
+// all. It skips a word that would exceed want and tries the next. A piece that
+// continues a word belongs to the word before it, even across a [SEP].
 func (m *masker) chooseWords(tokens []int32, want int) {
 	places, words := m.places[:0], m.words[:0]
 	for i, id := range tokens {
@@ -138,7 +140,7 @@ func (m *masker) chooseWords(tokens []int32, want int) {
 	}
 }
 
-// choose draws the replacement of the token at a position.
+// choose marks the token at position at as predicted and draws its replacement.
 func (m *masker) choose(tokens []int32, at uint16) {
 	became := m.vocab.Mask
 	if m.rng.Bits53() >= m.mask {

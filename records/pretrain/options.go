@@ -82,16 +82,16 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Predictions returns how many tokens of an example of n tokens, special tokens
-// included, are predicted. It equals min(max_predictions_per_seq, max(1,
+// Predictions returns how many of the n tokens of an example (special tokens
+// included) are predicted. It equals min(max_predictions_per_seq, max(1,
 // int(round(n * masked_lm_prob)))) in Python.
 func (o Options) Predictions(n int) int {
 	return min(o.MaxPredictionsPerSeq, o.WantedPredictions(n))
 }
 
-// WantedPredictions returns how many tokens of an example of n tokens
-// MaskedLMProb asks for, at least one: [Options.Predictions] without the limit
-// MaxPredictionsPerSeq.
+// WantedPredictions returns the number of tokens that [Options.Predictions]
+// would return without the limit MaxPredictionsPerSeq: the fraction
+// MaskedLMProb of the n tokens of an example, but at least 1.
 func (o Options) WantedPredictions(n int) int {
 	return max(1, int(math.RoundToEven(float64(n)*o.MaskedLMProb)))
 }
@@ -112,8 +112,8 @@ type Vocab struct {
 	Marked bool
 }
 
-// NewVocab returns the Vocab of a vocab.txt. Like the original script it pads with 0,
-// whatever the id of [PAD] is.
+// NewVocab returns the Vocab of a vocab.txt. Like the original script it pads
+// with 0, whatever the id of [PAD] is.
 func NewVocab(v *tokenize.Vocab) Vocab {
 	return Vocab{Size: v.Len(), CLS: v.CLS(), SEP: v.SEP(), Mask: v.MASK(), IsSubword: v.IsSubword}
 }
@@ -121,14 +121,14 @@ func NewVocab(v *tokenize.Vocab) Vocab {
 func (v Vocab) validate(o Options) error {
 	var errs []error
 	if v.Size < 1 || v.Size > math.MaxInt32 || v.Marked && v.Size > int(Continues) {
-		errs = append(errs, fmt.Errorf("vocabulary of %d entries", v.Size))
+		errs = append(errs, fmt.Errorf("vocabulary has %d entries, want a positive 32-bit number, below 2^30 with Marked", v.Size))
 	}
 	for _, special := range []struct {
 		name string
 		id   int32
 	}{{"[CLS]", v.CLS}, {"[SEP]", v.SEP}, {"[MASK]", v.Mask}, {"[PAD]", v.Pad}} {
 		if special.id < 0 || int(special.id) >= v.Size {
-			errs = append(errs, fmt.Errorf("id %d of %s is not in a vocabulary of %d", special.id, special.name, v.Size))
+			errs = append(errs, fmt.Errorf("id %d of %s: not an id of a vocabulary of %d tokens", special.id, special.name, v.Size))
 		}
 	}
 	if o.DoWholeWordMask && v.IsSubword == nil && !v.Marked {

@@ -28,8 +28,8 @@ func TestAllProblemsOfOptionsAndVocabularyAreReported(t *testing.T) {
 		"masked_lm_prob NaN: must be from 0 to 1",
 		"short_seq_prob 1.5: must be from 0 to 1",
 		"dupe_factor 0: must be at least 1 (the original script writes no examples with less)",
-		"id 10 of [CLS] is not in a vocabulary of 10",
-		"id -1 of [SEP] is not in a vocabulary of 10",
+		"id 10 of [CLS]: not an id of a vocabulary of 10 tokens",
+		"id -1 of [SEP]: not an id of a vocabulary of 10 tokens",
 		"do_whole_word_mask needs Vocab.IsSubword or Vocab.Marked",
 	}, "\n")
 	if err == nil || err.Error() != want {

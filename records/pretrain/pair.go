@@ -6,28 +6,28 @@ import (
 	"pretext/internal/pyrandom"
 )
 
-// otherDocumentTries is how often another document is drawn before the document
-// itself is accepted; the original script has this number.
+// otherDocumentTries is how often another document is drawn before the same
+// document is accepted. The original script has this number.
 const otherDocumentTries = 10
 
-// A walker walks documents and makes pairs of segments. It makes the random
-// draws of create_instances_from_document and truncate_seq_pair in
+// A walker divides documents into pairs of segments. It makes the same random
+// draws as create_instances_from_document and truncate_seq_pair in
 // create_pretraining_data.py.
 type walker struct {
 	corpus *Corpus
 	rng    *pyrandom.Rand
-	order  []uint32 // shuffled document numbers
-	room   int      // maximum tokens of both segments together
-	short  uint64   // threshold of the draw for ShortSeqProb
+	order  []uint32 // document numbers, shuffled
+	room   int      // maximum number of tokens of both segments together
+	short  uint64   // a random draw below this number makes the examples of a document shorter
 }
 
-// A pair is the two segments of an example.
+// A pair holds the two segments of an example.
 type pair struct {
 	a, b       span
 	randomNext bool
 }
 
-// walk calls emit for each pair of the document at index place of the order.
+// walk calls emit for each pair made from the document w.order[place].
 func (w *walker) walk(ctx context.Context, place int, emit func(pair) error) error {
 	target := w.room
 	if w.rng.Bits53() < w.short {
@@ -59,8 +59,9 @@ func (w *walker) walk(ctx context.Context, place int, emit func(pair) error) err
 // context.
 const checkEvery = 256
 
-// pair makes a pair from sentences of the document at place and returns how many of
-// them it used; the others are gathered again.
+// pair makes a pair from the given sentences of the document w.order[place]. used
+// is the number of sentences, from the first, that the pair contains; the caller
+// uses the rest again. target is the wanted length of the pair in tokens.
 func (w *walker) pair(place int, sentences span, target int) (p pair, used uint32) {
 	start, gathered := sentences.from, sentences.to-sentences.from
 	used = 1
@@ -79,9 +80,10 @@ func (w *walker) pair(place int, sentences span, target int) (p pair, used uint3
 	return p, used
 }
 
-// elsewhere draws a random document and a random start in it, and returns a
-// segment of whole sentences: at least one, up to the wanted length or the end
-// of the document.
+// elsewhere returns a random passage of whole sentences from a document other
+// than w.order[place] (the same document if it is drawn ten times). The passage
+// begins at a random sentence and ends as soon as it has want tokens, or at the
+// end of the document.
 func (w *walker) elsewhere(place, want int) span {
 	other := place
 	for range otherDocumentTries {
@@ -101,10 +103,10 @@ func (w *walker) elsewhere(place, want int) span {
 	return s
 }
 
-// truncate removes tokens from the longer segment (B if they are equal), each
-// at an end that is drawn at random, until both fit. While the same segment
-// stays the longer one, only the number of tokens removed at the front matters,
-// so many draws are made at once.
+// truncate removes tokens from the longer segment (B if they are equal) until
+// both together fit w.room. Each token is removed at the front or the end, by a
+// random draw. While the same segment stays the longer one, only the number of
+// tokens removed at the front matters, so many draws are made at once.
 func (w *walker) truncate(p *pair) {
 	for {
 		a, b := p.a.len(), p.b.len()

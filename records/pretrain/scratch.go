@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// Scratch configures where examples wait for the final shuffle. The zero value
-// keeps all of them in memory.
+// Scratch configures where examples are stored until the final shuffle. The
+// zero value keeps all of them in memory.
 type Scratch struct {
 	// MemoryBytes is the memory for examples if Create is set. It is rounded up
 	// to whole MiB; one more MiB is the file's write buffer.
@@ -18,30 +18,32 @@ type Scratch struct {
 	Create func() (ScratchFile, error)
 }
 
-// A ScratchFile is written sequentially and then read at random.
+// A ScratchFile is a file that a [Builder] writes sequentially and then reads
+// in random order.
 type ScratchFile interface {
 	io.ReaderAt
 	io.WriterAt
 	io.Closer
 }
 
-// chunkBytes is the allocation unit of the scratch. No instance crosses a chunk
-// border; the longest possible one, 65,535 tokens of five bytes with all
-// predicted, takes 851,979 bytes.
+// chunkBytes is the size of a chunk of the store. No instance crosses a chunk
+// border. The longest possible instance takes 851,979 bytes: 65,535 tokens of
+// five bytes each, all of them predicted.
 const chunkBytes = 1 << 20
 
-// A store holds instances at addresses that ascend from 0. The first chunks are
-// in memory, the rest in a file.
+// A store holds instances, in chunks, each at the address that reserve
+// returned; addresses ascend from 0. The first chunks are in memory, the rest
+// in a file.
 type store struct {
 	config Scratch
 	chunks [][]byte // in memory; reused by the next Build
 	limit  int      // number of chunks in memory before the file is used; -1 for no limit
 	file   ScratchFile
 	tail   []byte // the next chunk to be written to the file
-	buf    []byte // buffer of read
+	buf    []byte // buffer for the result of read
 
 	chunk int // number of the chunk being filled
-	used  int // bytes used in it
+	used  int // bytes used in that chunk
 }
 
 func newStore(config Scratch) *store {
@@ -57,7 +59,7 @@ func newStore(config Scratch) *store {
 }
 
 // reserve returns a buffer of at least size bytes for the next instance, and
-// its address. A call of commit must follow.
+// its address. The caller must then call commit.
 func (s *store) reserve(size int) (place []byte, address uint64, err error) {
 	if s.used+size > chunkBytes {
 		if err := s.flush(); err != nil {
@@ -73,7 +75,8 @@ func (s *store) reserve(size int) (place []byte, address uint64, err error) {
 	return current[s.used : s.used+size], uint64(s.chunk)*chunkBytes + uint64(s.used), nil
 }
 
-// commit keeps the first size bytes of the buffer that reserve returned.
+// commit stores the first size bytes of the buffer that the last call of
+// reserve returned.
 func (s *store) commit(size int) { s.used += size }
 
 func (s *store) inMemory(chunk int) bool { return s.limit < 0 || chunk < s.limit }
@@ -111,9 +114,9 @@ func (s *store) flush() error {
 
 func (s *store) fileOffset(chunk int) int64 { return int64(chunk-s.limit) * chunkBytes }
 
-// read returns the bytes at an address: at least the instance there, whose size
-// is at most size. They are valid until the next call. The last chunk must have
-// been flushed.
+// read returns the bytes from an address on, at least size of them unless the
+// store ends before. They are valid until the next call. The last chunk must
+// have been flushed.
 func (s *store) read(address uint64, size int) ([]byte, error) {
 	chunk, offset := int(address/chunkBytes), int(address%chunkBytes)
 	size = min(size, chunkBytes-offset)

@@ -30,7 +30,7 @@
 //		if err != nil {
 //			return err // a *CorruptError if the data is corrupt
 //		}
-//		use(payload) // until the next call of Next
+//		use(payload) // valid until the next call of Next
 //	}
 //
 // # Format
@@ -93,7 +93,7 @@ const (
 	MaxRecordBytes = 1 << 30
 )
 
-// castagnoli is the table of CRC-32C. With it, package crc32 uses the
+// castagnoli is the table of CRC-32C. For this table, package crc32 uses the
 // processor's CRC instruction if there is one.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -117,8 +117,9 @@ func appendHeader(dst []byte, length int) []byte {
 	return binary.LittleEndian.AppendUint32(dst, maskedCRC(dst[start:]))
 }
 
-// parseHeader returns the payload length that a header states. reason is "" if
-// the header is valid and the length is at most limit.
+// parseHeader returns the payload length stored in a header. If the header is
+// corrupt or the length exceeds limit, reason states the problem; otherwise it
+// is "".
 func parseHeader(h []byte, limit int64) (length int64, reason string) {
 	if binary.LittleEndian.Uint32(h[8:headerBytes]) != maskedCRC(h[:8]) {
 		return 0, "length checksum mismatch"
@@ -135,12 +136,12 @@ func payloadIntact(payload, footer []byte) bool {
 	return binary.LittleEndian.Uint32(footer) == maskedCRC(payload)
 }
 
-// ErrCorrupt is wrapped by every [CorruptError].
+// ErrCorrupt is the error that every [CorruptError] and [IndexError] wraps.
 var ErrCorrupt = failure.Damaged("corrupt TFRecord data")
 
 // A CorruptError locates corrupt data in a file.
 type CorruptError struct {
-	Offset int64  // of the record's first byte, in the uncompressed stream
+	Offset int64  // offset of the record's first byte, in the uncompressed stream
 	Record int64  // number of the record, from 0; -1 if unknown
 	Reason string // e.g. "length checksum mismatch"
 }

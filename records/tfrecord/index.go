@@ -24,7 +24,8 @@ func AppendIndex(dst []byte, s Span) []byte {
 	return append(dst, '\n')
 }
 
-// maxIndexLine is more than the length of two int64 in decimal with separators.
+// maxIndexLine limits the length of a line in bytes. Two int64 in decimal with
+// their separators are shorter.
 const maxIndexLine = 64
 
 // An IndexReader reads an index line by line.
@@ -39,10 +40,10 @@ func NewIndexReader(r io.Reader) *IndexReader {
 	return &IndexReader{br: bufio.NewReaderSize(r, 16<<10)}
 }
 
-// Next returns the next line, or [io.EOF] after the last. A line that is not
-// two numbers, or that no frame can have, is an [*IndexError]; later calls
-// return the same error. Lines may end in LF or CR LF; the last one needs no
-// line end.
+// Next returns the next line, or [io.EOF] after the last. Lines may end in LF
+// or CR LF; the last line needs no line end. A line that is not two numbers, or
+// not the possible location of a frame, is an [*IndexError]; later calls return
+// the same error.
 func (x *IndexReader) Next() (Span, error) {
 	if x.err != nil {
 		return Span{}, x.err
@@ -125,9 +126,10 @@ func ReadAt(file io.ReaderAt, s Span, buf []byte) ([]byte, error) {
 	return Payload(frame, s.Offset)
 }
 
-// Payload returns the payload of a whole frame in memory, without copying. If
-// the frame is invalid or has another length, the error is a [*CorruptError]
-// with the given offset, the frame's offset in its file.
+// Payload returns the payload of frame, a whole frame in memory, without
+// copying. If the frame is invalid or its length is wrong, the error is a
+// [*CorruptError] with the given offset, which is the position of the frame in
+// its file.
 func Payload(frame []byte, offset int64) ([]byte, error) {
 	if len(frame) < FrameBytes {
 		return nil, &CorruptError{Offset: offset, Record: -1, Reason: "truncated record"}

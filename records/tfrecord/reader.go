@@ -90,10 +90,10 @@ func (r *Reader) next() ([]byte, error) {
 	return payload, nil
 }
 
-// Offset returns the offset, in the uncompressed stream, of the record that
-// [Reader.Next] will return. After an error it is the offset of the record that
-// could not be read. The difference between two offsets is the frame length for
-// an index.
+// Offset returns the offset of the record that the next call of [Reader.Next]
+// will return, in the uncompressed stream. After an error it is the offset of
+// the unreadable record. The difference between the offsets before and after a
+// record is its frame length for an index.
 func (r *Reader) Offset() int64 { return r.offset }
 
 // Records returns the number of records returned so far.
@@ -112,9 +112,10 @@ func (r *Reader) corrupt(reason string) error {
 	return &CorruptError{Offset: r.offset, Record: r.record, Reason: reason}
 }
 
-// readError classifies an error. An io.EOF within a record means truncation and
-// an error of the decompressor means corruption; both become a CorruptError.
-// Any other error comes from the source and is wrapped.
+// readError turns an error of the source into the error that Next returns. An
+// io.EOF within a record becomes a CorruptError with the reason truncated, and
+// corrupt compressed data becomes a CorruptError too. Any other error is
+// wrapped.
 func (r *Reader) readError(err error, truncated string) error {
 	var damage *damageError
 	switch {
@@ -126,8 +127,8 @@ func (r *Reader) readError(err error, truncated string) error {
 	return fmt.Errorf("read record at byte %d: %w", r.offset, err)
 }
 
-// need makes n bytes available at buf[lo:]. It returns io.EOF if the source has
-// fewer.
+// need reads until buf[lo:] has at least n bytes. It returns io.EOF if the
+// source ends before.
 func (r *Reader) need(n int) error {
 	if r.hi-r.lo >= n {
 		return nil
@@ -170,7 +171,7 @@ func (r *Reader) makeRoom(n int) {
 	r.buf = grown
 }
 
-// open detects the compression of the source and opens it.
+// open detects how the source is compressed and prepares the decompressor.
 func (r *Reader) open() error {
 	if r.src != nil {
 		return nil

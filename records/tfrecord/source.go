@@ -18,11 +18,11 @@ type source struct {
 	compression string // "", "gzip", "zlib"
 	r           io.Reader
 	under       *tracked
-	tail        *bufio.Reader // of a zlib stream: to check that no data follows it
+	tail        *bufio.Reader // rest of the file after a zlib stream, to check that no data follows
 }
 
-// tracked records the error of the stream below a decompressor, because the
-// decompressor may replace it.
+// A tracked reader records the error of the stream that a decompressor reads,
+// because the decompressor may replace it.
 type tracked struct {
 	r   io.Reader
 	err error
@@ -36,12 +36,14 @@ func (t *tracked) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A damageError is a decompressor's report of corrupt data.
+// A damageError states that compressed data is corrupt, as found by the
+// decompressor.
 type damageError struct{ reason string }
 
 func (e *damageError) Error() string { return e.reason }
 
-// openSource detects from the first bytes how r is compressed.
+// openSource returns the uncompressed stream of r. It detects the compression
+// from the first bytes.
 func openSource(r io.Reader) (*source, error) {
 	s := &source{under: &tracked{r: r}}
 	start := bufio.NewReaderSize(s.under, headerBytes) // small, so that larger reads bypass it
@@ -83,10 +85,11 @@ func detect(head []byte) string {
 	return ""
 }
 
-// isZlib recognizes the two header bytes of RFC 1950 with deflate, a 32 KiB
-// window and no dictionary. A corrupt frame header can look the same. But then
-// the upper bytes of its length are zero, and no valid deflate stream begins
-// so: a stored block of length 0 has the complement ff ff.
+// isZlib reports whether h begins with the two header bytes of RFC 1950 for
+// deflate, a 32 KiB window and no dictionary. A corrupt frame header can also
+// begin with these bytes, but then the upper bytes of its length are zero, and
+// no valid deflate stream begins so: a stored block of length 0 has the
+// complement ff ff.
 func isZlib(head []byte) bool {
 	const deflate32K, dictionary = 0x78, 0x20
 	return head[0] == deflate32K && head[1]&dictionary == 0 &&

@@ -18,7 +18,8 @@ func Uncompressed(r io.Reader) (stream io.Reader, compression string, err error)
 	return u, s.compression, nil
 }
 
-// uncompressed is a stream that knows its offset.
+// An uncompressed is the uncompressed stream of a file. It counts the bytes
+// read.
 type uncompressed struct {
 	source *source
 	offset int64

@@ -40,7 +40,8 @@ func NewWriter(w io.Writer, opts WriterOptions) *Writer {
 	return z
 }
 
-// Reset starts another file with the same options and reuses the memory.
+// Reset makes w write another file, to out, with the same options and the same
+// memory.
 func (w *Writer) Reset(out io.Writer) {
 	w.out, w.buf, w.index, w.offset, w.err = out, w.buf[:0], w.index[:0], 0, nil
 	switch {

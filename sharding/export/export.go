@@ -14,22 +14,23 @@ import (
 
 // Config configures [Text].
 type Config struct {
-	Shards    string   // folder of shards
-	Documents []string // the documents folders it was made from, in order; nil: those of its run
+	Shards    string   // path of the folder of shards
+	Documents []string // paths of the documents folders from which the shards were made, in order; nil: those of the same run
 	Out       string   // directory of the text files
 }
 
 // A File is one split of a shard as text.
 type File struct {
 	Name       string `json:"name"`
-	RandomSeed int64  `json:"random_seed"` // with which it gives the records of the shard
+	RandomSeed int64  `json:"random_seed"` // seed with which this text yields the records of the shard
 	Documents  int64  `json:"documents"`
 	Sentences  int64  `json:"sentences"`
 }
 
-// Text writes the documents of every shard as text, a file for each split, in the input
-// format of create_pretraining_data.py. From a file and its seed that script makes
-// exactly the records of the shard; so does prepare-data examples with one shard.
+// Text writes the documents of every shard as text, a file for each split, in
+// the input format of create_pretraining_data.py. From a file and its seed that
+// script makes exactly the records of the shard; so does prepare-data examples
+// with one shard.
 func Text(ctx context.Context, c Config) ([]File, error) {
 	in, err := store.Open(c.Shards)
 	if err != nil {
@@ -41,7 +42,7 @@ func Text(ctx context.Context, c Config) ([]File, error) {
 	}
 	var o sharding.ExamplesOptions
 	if m.Stage != "examples" {
-		return nil, failure.Usagef("%s holds the output of stage %q, not shards", c.Shards, m.Stage)
+		return nil, failure.Usagef("%s contains the output of stage %q, want a folder of shards", c.Shards, m.Stage)
 	}
 	if err := m.DecodeOptions(in, &o); err != nil {
 		return nil, err
@@ -73,9 +74,9 @@ func Text(ctx context.Context, c Config) ([]File, error) {
 	return files, nil
 }
 
-// locate returns the documents folders of the shards: those in the config, or else
-// imported/ of the shards or documents/ of the run. Their manifests must be the inputs
-// of the shards.
+// locate returns the documents folders from which the shards were made: those
+// in c, or else imported/ of the shards or documents/ of the run. It fails
+// unless their manifests are the inputs of the shards.
 func (c Config) locate(ctx context.Context, m *sharding.Manifest) ([]string, error) {
 	locations := c.Documents
 	if len(locations) == 0 {
@@ -92,7 +93,7 @@ func (c Config) locate(ctx context.Context, m *sharding.Manifest) ([]string, err
 	}
 	want := m.Inputs[:len(m.Inputs)-1] // the last is the vocabulary
 	if len(inputs) != len(want) {
-		return nil, failure.Usagef("%s was made of %d documents folders, %d are given: name them with --documents, in order", c.Shards, len(want), len(inputs))
+		return nil, failure.Usagef("%s was made from %d documents folders, but %d are given: name them with --documents, in order", c.Shards, len(want), len(inputs))
 	}
 	for i, in := range inputs {
 		if in.Input != want[i] {
@@ -106,7 +107,7 @@ func (c Config) locate(ctx context.Context, m *sharding.Manifest) ([]string, err
 type exporter struct {
 	out       store.Folder
 	options   sharding.ExamplesOptions
-	locations []string // of the documents folders
+	locations []string // paths of the documents folders
 }
 
 // split writes the documents of one split of a shard.

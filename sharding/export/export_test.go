@@ -46,8 +46,9 @@ func manifest(t *testing.T, dir string, r sharding.Recipe, files ...sharding.Fil
 
 const documentsName = "documents-w-00000"
 
-// dataset writes a run of six documents in blocks and two shards with an eval split,
-// as far as an export reads them. It returns the run and the assignment of blocks.
+// dataset writes a run of six documents in blocks and two shards with an eval
+// split, as far as an export reads them. It returns the run and the assignment
+// of blocks.
 func dataset(t *testing.T) (root string, o sharding.ExamplesOptions, shards *sharding.Assignment) {
 	t.Helper()
 	root = t.TempDir()
@@ -150,7 +151,7 @@ func TestTextOfWrongOrCorruptInputsIsRefused(t *testing.T) {
 		"another stage": {func(_ *testing.T, root string, c *export.Config) {
 			c.Shards = filepath.Join(root, sharding.DocumentsFolder)
 		},
-			`holds the output of stage "extract", not shards`, isUsage},
+			`contains the output of stage "extract", want a folder of shards`, isUsage},
 		"other documents": {func(t *testing.T, root string, _ *export.Config) {
 			manifest(t, filepath.Join(root, sharding.DocumentsFolder), sharding.Recipe{Stage: "extract", Algorithm: 9, Options: json.RawMessage("{}")},
 				sharding.FileEntry{Name: documentsName + sharding.DocumentsSuffix})
@@ -158,7 +159,7 @@ func TestTextOfWrongOrCorruptInputsIsRefused(t *testing.T) {
 		"no documents": {func(_ *testing.T, root string, _ *export.Config) {
 			os.RemoveAll(filepath.Join(root, sharding.DocumentsFolder))
 		},
-			"was made of 1 documents folders, 0 are given", isUsage},
+			"was made from 1 documents folders, but 0 are given", isUsage},
 		"a corrupt block": {func(t *testing.T, root string, _ *export.Config) {
 			path := filepath.Join(root, sharding.DocumentsFolder, documentsName+sharding.DocumentsSuffix)
 			b := []byte(read(t, path))
@@ -226,7 +227,7 @@ func TestRecordsWithoutAManifestBecomeText(t *testing.T) {
 			t.Errorf("%s: a file was left", name)
 		}
 	}
-	if _, err := export.Records(t.Context(), []string{path}, small, out); !isDamaged(err) || !strings.Contains(err.Error(), "id 7 is not in a vocabulary of 7") {
+	if _, err := export.Records(t.Context(), []string{path}, small, out); !isDamaged(err) || !strings.Contains(err.Error(), "id 7: not an id of a vocabulary of 7 tokens") {
 		t.Errorf("another vocabulary: got %v", err)
 	}
 	twin := filepath.Join(t.TempDir(), "a.tfrecord")

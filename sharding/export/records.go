@@ -25,15 +25,17 @@ type RecordsFile struct {
 	Segments int64  `json:"segments"`
 }
 
-// Records writes the examples of TFRecord files without a manifest as text, a file
-// each: segment A on a line, segment B on the next, then a blank line. It undoes the
-// masks and joins word pieces; case, spaces and order stay as in the records. vocab is
-// the path of their vocab.txt; "" means the one in the directory of the first file.
+// Records writes the examples of TFRecord files without a manifest as text, one
+// text file for each. An example becomes three lines: segment A, segment B, and
+// a blank line. Records undoes the masks and joins word pieces; case, spaces
+// and order stay as in the records. vocab is the path of the vocab.txt with
+// which the records were made; "" means the vocab.txt in the directory of the
+// first file.
 func Records(ctx context.Context, files []string, vocab, out string) ([]RecordsFile, error) {
 	if vocab == "" {
 		vocab = filepath.Join(filepath.Dir(files[0]), sharding.VocabName)
 		if _, err := os.Stat(vocab); err != nil {
-			return nil, failure.Usagef("%s: records without a manifest and without a %s beside them: give --vocab FILE", filepath.Dir(files[0]), sharding.VocabName)
+			return nil, failure.Usagef("%s: the records have no manifest, and no %s is in their directory: give --vocab FILE", filepath.Dir(files[0]), sharding.VocabName)
 		}
 	}
 	raw, err := os.ReadFile(vocab)
@@ -53,7 +55,7 @@ func Records(ctx context.Context, files []string, vocab, out string) ([]RecordsF
 	for _, path := range files {
 		e, err := exportRecords(ctx, folder, path, v)
 		if err == nil && taken[e.Name] {
-			err = failure.Usagef("two files of records would become %s", e.Name)
+			err = failure.Usagef("two TFRecord files would both be written to %s", e.Name)
 		}
 		if err != nil {
 			return nil, err
@@ -104,8 +106,8 @@ func exportRecords(ctx context.Context, out store.Folder, path string, v *tokeni
 	return e, file.Commit()
 }
 
-// writeSegments writes the segments of an example and a blank line, and returns the
-// number of segments.
+// writeSegments writes each segment of an example as a line, then a blank line,
+// and returns the number of segments.
 func writeSegments(w *bufio.Writer, e *records.Example, v *tokenize.Vocab) (segments int64, err error) {
 	n := min(e.Tokens(), len(e.InputIDs), len(e.SegmentIDs))
 	ids := append([]int32(nil), e.InputIDs[:n]...)
@@ -122,7 +124,7 @@ func writeSegments(w *bufio.Writer, e *records.Example, v *tokenize.Vocab) (segm
 		var line []string
 		for at, id := range ids[from:to] {
 			if id < 0 || int(id) >= v.Len() {
-				return segments, fmt.Errorf("%w: id %d is not in a vocabulary of %d: is it the one of these records?", records.ErrExample, id, v.Len())
+				return segments, fmt.Errorf("%w: id %d: not an id of a vocabulary of %d tokens: were the records made with another vocabulary?", records.ErrExample, id, v.Len())
 			}
 			edge := from+at == 0 || from+at == n-1 || at == to-from-1
 			switch token := v.Token(id); {

@@ -9,7 +9,7 @@ import (
 
 // A Split describes the files of one split.
 type Split struct {
-	Split   string  `json:"split"` // train, eval, or "" where names do not say
+	Split   string  `json:"split"` // train or eval; "" if the file names do not state it
 	Files   int     `json:"files"`
 	Records Balance `json:"records"`
 	Tokens  Balance `json:"tokens"`
@@ -20,10 +20,10 @@ type Split struct {
 type Balance struct {
 	Total  int64   `json:"total"`
 	Min    int64   `json:"min"`
-	Median int64   `json:"median"` // the lower one of two
+	Median int64   `json:"median"` // of an even number of values, the lower of the middle two
 	Max    int64   `json:"max"`
-	CV     float64 `json:"cv"`    // standard deviation over mean
-	Files  []int64 `json:"files"` // in the order of their names
+	CV     float64 `json:"cv"`    // standard deviation divided by mean
+	Files  []int64 `json:"files"` // value of each file, in the order of file names
 }
 
 func balance(values []int64) Balance {

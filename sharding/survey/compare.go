@@ -13,9 +13,9 @@ import (
 
 // CompareOptions configures [Compare]. The zero value suits small data sets.
 type CompareOptions struct {
-	Memory int64  // bytes that hashes may take before they go to files; 0: 64 MB
-	Temp   string // folder of these files; "": the system's
-	Most   int    // differences of a kind to list; all are counted; 0: 20
+	Memory int64  // bytes of memory for hashes, beyond which they go to files; 0: 64 MB
+	Temp   string // folder for these files; "": the system's temporary folder
+	Most   int    // maximum number of differences of each kind to list; all are counted; 0: 20
 }
 
 func (o CompareOptions) normal() CompareOptions {
@@ -33,14 +33,15 @@ type Difference struct {
 	A       string             `json:"a"`
 	B       string             `json:"b"`
 	Equal   bool               `json:"same"`
-	Folders []FolderDifference `json:"folders"` // those that differ
+	Folders []FolderDifference `json:"folders"` // folders that differ
 }
 
-// A FolderDifference holds the differences between two folders of the same name. Lists
-// are limited to [CompareOptions.Most] entries; counts are complete.
+// A FolderDifference holds the differences between two folders of the same
+// name. Lists are limited to [CompareOptions.Most] entries; counts are
+// complete.
 type FolderDifference struct {
 	Folder    string              `json:"folder"`         // "." for the path itself
-	Only      string              `json:"only,omitempty"` // "a" or "b" when the other has no such folder
+	Only      string              `json:"only,omitempty"` // "a" or "b" if only that data set has the folder
 	Options   []Change            `json:"options,omitempty"`
 	Inputs    []Change            `json:"inputs,omitempty"`
 	Counts    []Change            `json:"counts,omitempty"`
@@ -49,7 +50,8 @@ type FolderDifference struct {
 	Documents *DocumentDifference `json:"documents,omitempty"`
 }
 
-// A Change is a value that differs; "" if one of the two has none.
+// A Change is a named value that differs between A and B. A value is "" if that
+// data set does not have it.
 type Change struct {
 	Name string `json:"name"`
 	A    string `json:"a"`
@@ -59,8 +61,8 @@ type Change struct {
 // contentFormat is the format of a file's size and SHA-256 in a [Change].
 const contentFormat = "%d bytes, SHA-256 %s"
 
-// Sizes returns the sizes of the file in A and B, -1 if it does not exist there. ok is
-// false if the change is not about a file.
+// Sizes returns the sizes of the file in A and B in bytes, -1 if the file does
+// not exist there. ok is false if the change is not about a file.
 func (c Change) Sizes() (a, b int64, ok bool) {
 	size := func(value string) (n int64, ok bool) {
 		if value == "" {
@@ -75,8 +77,9 @@ func (c Change) Sizes() (a, b int64, ok bool) {
 	return a, b, okA && okB
 }
 
-// Compare compares two runs, stage folders or TFRecord files. It trusts the hashes in
-// the manifests and reads only files that differ; corruption in these is an error.
+// Compare compares two runs, stage folders or TFRecord files. It trusts the
+// hashes in the manifests and reads only files that differ. If such a file is
+// corrupt, it returns an error.
 func Compare(ctx context.Context, a, b string, o CompareOptions) (*Difference, error) {
 	c := comparison{CompareOptions: o.normal()}
 	da, stagesA, err := open(ctx, a)
@@ -100,21 +103,22 @@ func Compare(ctx context.Context, a, b string, o CompareOptions) (*Difference, e
 	return d, err
 }
 
-// A KindError reports that two paths cannot be compared, because only one of them has
-// a manifest.
+// A KindError reports that two paths cannot be compared, because only one of
+// them has a manifest.
 type KindError struct{ A, B string }
 
 func (e *KindError) Error() string {
 	return fmt.Sprintf("%s and %s are of different kinds: compare two runs, two folders of a stage, or two files of records", e.A, e.B)
 }
 
-// Usage marks the error for exit codes.
+// Usage marks the error as a usage error, so that commands exit with code 2.
 func (e *KindError) Usage() bool { return true }
 
-// A comparison is one call of Compare.
+// A comparison holds the options of one call of Compare.
 type comparison struct{ CompareOptions }
 
-// stages compares the stages of equal names.
+// stages compares the stages of A and B that have the same folder name, and
+// adds the differences to d.
 func (c comparison) stages(ctx context.Context, d *Difference, a, b []stage) error {
 	if len(a) == 1 && len(b) == 1 {
 		return c.add(ctx, d, a[0], b[0])
@@ -140,7 +144,7 @@ func (c comparison) stages(ctx context.Context, d *Difference, a, b []stage) err
 	return nil
 }
 
-// add compares two stages and adds their differences.
+// add compares two stages and adds their differences to d.
 func (c comparison) add(ctx context.Context, d *Difference, a, b stage) error {
 	f := FolderDifference{Folder: a.Name}
 	ma, mb := a.manifest, b.manifest
@@ -171,7 +175,8 @@ func (c comparison) add(ctx context.Context, d *Difference, a, b stage) error {
 	return nil
 }
 
-// changes returns the values that differ, sorted by name.
+// changes returns the values that differ between two maps from names to values,
+// sorted by name.
 func changes(a, b map[string]string) (list []Change) {
 	all := maps.Clone(a)
 	maps.Copy(all, b)
@@ -207,7 +212,7 @@ func entries(files []sharding.FileEntry) map[string]string {
 	return m
 }
 
-// differ reports whether two lists of data files differ.
+// differ reports whether two lists of data files differ in number, names or hashes.
 func differ(a, b []sharding.FileEntry) bool {
 	return !maps.Equal(entries(a), entries(b))
 }
@@ -235,10 +240,11 @@ func (c comparison) bare(ctx context.Context, d *Difference, a, b []string) erro
 	return nil
 }
 
-// oneEach reports whether A and B are one file each. Their names may then differ.
+// oneEach reports whether A and B are one file each. Such files are compared
+// even if their names differ.
 func oneEach(a, b []string) bool { return len(a) == 1 && len(b) == 1 }
 
-// sizes returns the sizes of files by name.
+// sizes returns the size of each file, by base name.
 func sizes(paths []string) map[string]string {
 	m := map[string]string{}
 	for _, p := range paths {

@@ -10,15 +10,16 @@ import (
 	"pretext/sharding"
 )
 
-// A DocumentDifference holds the differences between the documents of two folders, by
-// ID. The order of documents, and their place in files, do not count.
+// A DocumentDifference holds the differences between the documents of two
+// folders, by ID. The order of documents, and their place in files, do not
+// count.
 type DocumentDifference struct {
 	A       int64    `json:"a"`       // number of documents
 	B       int64    `json:"b"`       //
-	Removed int64    `json:"removed"` // in A alone
-	Added   int64    `json:"added"`   // in B alone
-	Changed int64    `json:"changed"` // of the same ID, with another text, title, source or language
-	First   []IDList `json:"first"`   // a few of each
+	Removed int64    `json:"removed"` // number of documents only in A
+	Added   int64    `json:"added"`   // number of documents only in B
+	Changed int64    `json:"changed"` // number of documents with the same ID but another text, title, source or language
+	First   []IDList `json:"first"`   // IDs of the first few documents removed, added and changed
 }
 
 // An IDList lists IDs of documents that were removed, added or changed.
@@ -27,8 +28,8 @@ type IDList struct {
 	IDs  []string `json:"ids"`
 }
 
-// documents compares two folders by sorted hashes of all documents. It then reads the
-// documents again to find the IDs to list.
+// documents compares two folders by sorted hashes of all documents. It then
+// reads the documents again to find the IDs to list.
 func (c comparison) documents(ctx context.Context, a, b stage) (*DocumentDifference, error) {
 	sa, sb := extsort.New(c.Temp, c.Memory/2), extsort.New(c.Temp, c.Memory/2)
 	defer sa.Close()
@@ -70,7 +71,8 @@ func (c comparison) documents(ctx context.Context, a, b stage) (*DocumentDiffere
 	return d, nil
 }
 
-// hashDocuments adds two hashes for each document: of the ID, and of all fields.
+// hashDocuments adds two hashes to s for each document of a stage: the hash of
+// its ID, and the hash of all its fields. It returns the number of documents.
 func hashDocuments(ctx context.Context, f stage, s *extsort.Sorter) (n int64, err error) {
 	var line []byte
 	for _, e := range f.manifest.DocumentsFiles() {
@@ -97,7 +99,8 @@ func hashDocuments(ctx context.Context, f stage, s *extsort.Sorter) (n int64, er
 	return n, nil
 }
 
-// join calls each for every key in a or b, with its values in both.
+// join calls each for every key in a or b, with the values that a and b have
+// for this key.
 func join(ctx context.Context, a, b *extsort.Sorter, each func(key uint64, as, bs []uint64)) error {
 	nextA, stopA := iter.Pull2(a.Sorted())
 	defer stopA()
@@ -128,7 +131,8 @@ func join(ctx context.Context, a, b *extsort.Sorter, each func(key uint64, as, b
 	return errors.Join(errA, errB)
 }
 
-// without returns the multiset difference a − b of two sorted lists.
+// without returns the elements of a that are not in b (the multiset
+// difference). Both lists must be sorted.
 func without(a, b []uint64) (rest []uint64) {
 	for _, v := range a {
 		for len(b) > 0 && b[0] < v {
@@ -143,7 +147,7 @@ func without(a, b []uint64) (rest []uint64) {
 	return rest
 }
 
-// few counts documents and keeps the hashes of the first IDs.
+// few counts documents and keeps the hashes of the first few IDs.
 type few struct {
 	most   int
 	n      int64
@@ -157,7 +161,8 @@ func (f *few) add(id uint64, n int) {
 	}
 }
 
-// names returns the IDs with these hashes, sorted.
+// names reads all documents of a stage and returns the IDs whose hashes were
+// kept, sorted.
 func (f *few) names(ctx context.Context, in stage) ([]string, error) {
 	ids := []string{}
 	for _, e := range in.manifest.DocumentsFiles() {

@@ -17,11 +17,11 @@ import (
 
 // A RecordDifference holds the differences between the records of two data sets.
 type RecordDifference struct {
-	Differ int64         `json:"differ"` // records that differ from the one of the same file and number
-	First  []RecordFault `json:"first"`  // the first of each file
-	A      int64         `json:"a"`      // records on either side
+	Differ int64         `json:"differ"` // number of records that differ from the record at the same position in the same file
+	First  []RecordFault `json:"first"`  // the first record that differs in each file
+	A      int64         `json:"a"`      // number of records in A
 	B      int64         `json:"b"`
-	OnlyA  int64         `json:"only_a"` // records that no file of B has
+	OnlyA  int64         `json:"only_a"` // number of records of A that no file of B contains
 	OnlyB  int64         `json:"only_b"`
 }
 
@@ -31,15 +31,15 @@ type RecordFault struct {
 	Record  int64        `json:"record"`
 	OffsetA int64        `json:"offset_a"`
 	OffsetB int64        `json:"offset_b"`
-	Only    string       `json:"only,omitempty"` // "a" or "b" when the other file ends before it
+	Only    string       `json:"only,omitempty"` // "a" or "b" if the other file ends before this record
 	Fields  []FieldFault `json:"fields,omitempty"`
 }
 
 // A FieldFault is a feature whose values differ.
 type FieldFault struct {
 	Feature string `json:"feature"`
-	Differ  int    `json:"differ"` // values
-	At      int    `json:"at"`     // the first of them
+	Differ  int    `json:"differ"` // number of values that differ
+	At      int    `json:"at"`     // index of the first value that differs
 	A       string `json:"a"`
 	B       string `json:"b"`
 }
@@ -51,8 +51,9 @@ type recordComparison struct {
 	a, b *extsort.Sorter // hashes of all records
 }
 
-// records compares TFRecord files: those of equal names record by record, and all of A
-// with all of B as sets.
+// records compares TFRecord files in two ways: the records of files with the
+// same name one by one, and all records of A with all records of B, in any
+// order.
 func (c comparison) records(ctx context.Context, a, b []string) (*RecordDifference, error) {
 	d := recordComparison{&RecordDifference{First: []RecordFault{}}, c.Most, extsort.New(c.Temp, c.Memory/2), extsort.New(c.Temp, c.Memory/2)}
 	defer d.a.Close()
@@ -85,7 +86,8 @@ func (c comparison) records(ctx context.Context, a, b []string) (*RecordDifferen
 	})
 }
 
-// pair compares two files. One of the paths may be "", for no file.
+// pair compares two files record by record. One of the paths may be "" if only
+// A or only B has the file.
 func (d recordComparison) pair(ctx context.Context, a, b string) error {
 	ra, err := openRecords(ctx, a, d.a)
 	if err != nil {
@@ -214,8 +216,8 @@ func describeRecords(a, b *recordSide) (RecordFault, error) {
 	return f, nil
 }
 
-// appendFault appends a feature to list if its values a and b differ. It has four
-// parameters like other append functions with a pair to compare.
+// appendFault appends the feature called name to list if its values a and b
+// differ.
 func appendFault[T comparable](list []FieldFault, name string, a, b []T) []FieldFault {
 	f := FieldFault{Feature: name, At: -1}
 	for i := range max(len(a), len(b)) {
@@ -233,7 +235,7 @@ func appendFault[T comparable](list []FieldFault, name string, a, b []T) []Field
 	return append(list, f)
 }
 
-// value formats the value at an index, or returns "" beyond the end.
+// value returns list[i] as text, or "" if i is beyond the end.
 func value[T any](list []T, i int) string {
 	if i >= len(list) {
 		return ""

@@ -17,39 +17,39 @@ import (
 type DocumentStats struct {
 	Folder    string `json:"folder"`
 	Files     int    `json:"files"`
-	Bytes     int64  `json:"bytes"` // of the files
+	Bytes     int64  `json:"bytes"` // size of the files
 	Documents int64  `json:"documents"`
 	TextBytes int64  `json:"text_bytes"`
 	Lines     int64  `json:"lines"`
 
 	Lengths   []Bin  `json:"lengths"` // documents by text bytes: Value is the lower end of [Value, 2·Value)
-	Longest   int64  `json:"longest"` // bytes of text
+	Longest   int64  `json:"longest"` // text of the longest document, in bytes
 	LongestID string `json:"longest_id"`
 	Languages []Name `json:"languages"`
 	Sources   []Name `json:"sources"`
 
-	Pages    int64  `json:"pages,omitempty"` // of dumps
+	Pages    int64  `json:"pages,omitempty"` // number of pages in the dumps
 	Rejected int64  `json:"rejected"`
-	Rejects  []Name `json:"rejects"`           // by reason
+	Rejects  []Name `json:"rejects"`           // number of rejects by reason
 	Dropped  []Name `json:"dropped_templates"` // templates that gave no text, the 100 most used
 	// DroppedSlack is the maximum by which a count in Dropped may be too low.
 	DroppedSlack int64 `json:"dropped_slack"`
 
-	Notes int64 `json:"notes"` // remarks in the side-cars: invalid bytes and the like
+	Notes int64 `json:"notes"` // number of notes in the side-cars, such as invalid bytes in a source
 }
 
 // A Name is a language, source, reason or template, and how often it occurs.
 type Name struct {
 	Name  string `json:"name"`
 	Count int64  `json:"count"`
-	Bytes int64  `json:"bytes,omitempty"` // of text, where that says something
+	Bytes int64  `json:"bytes,omitempty"` // bytes of text, for languages and sources
 }
 
-// maxNames limits the number of languages and sources; further ones are counted as
-// "(others)".
+// maxNames limits the number of languages and sources that are counted
+// separately; all others are counted as "(others)".
 const maxNames = 10000
 
-// names counts names.
+// names counts names: it maps a name to its count.
 type names map[string]*Name
 
 func (n names) add(name string, count, bytes int64) {
@@ -67,7 +67,7 @@ func (n names) add(name string, count, bytes int64) {
 	v.Bytes += bytes
 }
 
-// list returns the most frequent names.
+// list returns the most frequent names, at most most of them.
 func (n names) list(most int) []Name {
 	list := []Name{}
 	for _, v := range n {
@@ -82,7 +82,7 @@ func (n names) list(most int) []Name {
 // A documentTally counts the documents of some files.
 type documentTally struct {
 	documents, text, lines int64
-	lengths                [64]int64 // by the bits of the text's length
+	lengths                [64]int64 // number of documents by bit length of their text size
 	longest                int64
 	longestID              string
 	languages, sources     names
@@ -103,7 +103,8 @@ func (t *documentTally) add(d *extract.Document) {
 	t.sources.add(d.Source, 1, n)
 }
 
-// long keeps the longest document; among equals, the one with the lowest ID.
+// long records a document of n bytes if it is the longest so far. Of equally
+// long documents it records the lowest ID.
 func (t *documentTally) long(n int64, id string) {
 	if n > t.longest || n == t.longest && (t.longestID == "" || id < t.longestID) {
 		t.longest, t.longestID = n, strings.Clone(id)
@@ -170,8 +171,8 @@ func (d *DocumentStats) set(t *documentTally, opts Options) {
 	d.Languages, d.Sources = t.languages.list(opts.Top), t.sources.list(opts.Top)
 }
 
-// fromManifest adds the counts of rejects and dropped templates in the manifest, and
-// of notes in the side-cars.
+// fromManifest adds the counts of rejects and dropped templates in the
+// manifest, and of notes in the side-cars.
 func (d *DocumentStats) fromManifest(ctx context.Context, f stage, files []sharding.FileEntry, opts Options) error {
 	d.Pages = f.manifest.Counts["pages"]
 	rejects, dropped := names{}, names{}

@@ -46,16 +46,17 @@ type FileInspection struct {
 type FeatureInspection struct {
 	Name    string  `json:"name"`
 	Kind    string  `json:"kind"`
-	Records int64   `json:"records"` // that have it
-	Least   int     `json:"least"`   // values in a record
+	Records int64   `json:"records"` // number of records that have the feature
+	Least   int     `json:"least"`   // minimum number of values in a record
 	Most    int     `json:"most"`
 	Values  int64   `json:"values"`
-	Sum     float64 `json:"sum"` // of the values; of their lengths, for bytes
+	Sum     float64 `json:"sum"` // sum of the values; for bytes, of their lengths
 }
 
-// Inspect describes the data set at a path, with an Inspection for each stage. If
-// values is set, it reads all records and describes their features; for records
-// without a manifest it always does.
+// Inspect returns an Inspection for each stage of the data set at a path, or
+// one for TFRecord files without a manifest. If values is set, it also reads
+// all records and describes their features; for records without a manifest it
+// always does.
 func Inspect(ctx context.Context, path string, values bool) ([]Inspection, error) {
 	d, err := sharding.Open(ctx, path)
 	if err != nil {

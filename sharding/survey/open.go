@@ -11,7 +11,7 @@ import (
 	"pretext/sharding"
 )
 
-// A stage is a finished stage of a data set.
+// A stage is a finished stage of a data set, with its manifest.
 type stage struct {
 	*sharding.Stage
 	manifest *sharding.Manifest
@@ -36,8 +36,9 @@ func open(ctx context.Context, path string) (d *sharding.Dataset, stages []stage
 	return d, stages, nil
 }
 
-// notes returns the number of notes in the side-car of a documents file. A
-// third-party stage may have no side-cars.
+// notes returns the number of notes in the side-car (the JSON file) of the
+// documents file with the given name. It returns 0 if there is no side-car, as
+// in a folder that pretext did not write.
 func (s stage) notes(ctx context.Context, documents string) (int, error) {
 	stem, _, _ := strings.Cut(documents, ".")
 	car, err := sharding.ReadSideCar(ctx, s, stem+sharding.SideCarSuffix)

@@ -22,30 +22,30 @@ import (
 
 // RecordStats describes all records of a data set.
 type RecordStats struct {
-	Bare []string `json:"-"` // names of the files, where no manifest lists them
+	Bare []string `json:"-"` // names of the files, if no manifest lists them
 
 	Files                int   `json:"files"`
-	Bytes                int64 `json:"bytes"` // of the files
+	Bytes                int64 `json:"bytes"` // size of the files
 	Records              int64 `json:"records"`
 	MaxSeqLength         int   `json:"max_seq_length"`
 	MaxPredictionsPerSeq int   `json:"max_predictions_per_seq"`
 
-	Tokens  int64   `json:"tokens"`  // without padding, with [CLS] and [SEP]
-	Places  int64   `json:"places"`  // with padding
-	Padding float64 `json:"padding"` // share of places that are padding
-	Lengths []Bin   `json:"lengths"` // records by their tokens
-	Masked  []Bin   `json:"masked"`  // records by their predictions
+	Tokens  int64   `json:"tokens"`  // number of tokens, without padding, with [CLS] and [SEP]
+	Places  int64   `json:"places"`  // number of tokens with padding
+	Padding float64 `json:"padding"` // fraction of Places that is padding
+	Lengths []Bin   `json:"lengths"` // records by number of tokens
+	Masked  []Bin   `json:"masked"`  // records by number of predictions
 
-	MaskRate   Share `json:"mask_rate"`   // predictions of tokens
-	BecameMask Share `json:"became_mask"` // [MASK] of predictions
-	Kept       Share `json:"kept"`        // unchanged tokens of predictions
-	Replaced   Share `json:"replaced"`    // other words of predictions
-	RandomNext Share `json:"random_next"` // labels 1 of records
+	MaskRate   Share `json:"mask_rate"`   // predictions / tokens
+	BecameMask Share `json:"became_mask"` // predicted tokens that became [MASK] / predictions
+	Kept       Share `json:"kept"`        // predicted tokens that are unchanged / predictions
+	Replaced   Share `json:"replaced"`    // predicted tokens that became another token / predictions
+	RandomNext Share `json:"random_next"` // records with label 1 / records
 
 	Vocab      VocabUse `json:"vocab"`
-	Unknown    *Share   `json:"unknown,omitempty"` // [UNK] of original tokens; nil when its id is not known
+	Unknown    *Share   `json:"unknown,omitempty"` // [UNK] / original tokens; nil if the id of [UNK] is unknown
 	Top        []Token  `json:"top"`               // most frequent original tokens
-	Splits     []Split  `json:"splits"`            // the two sides and how even their files are
+	Splits     []Split  `json:"splits"`            // the files of each split, and how even their sizes are
 	Duplicates Repeated `json:"duplicates"`
 }
 
@@ -58,11 +58,11 @@ type Bin struct {
 // VocabUse describes how much of a vocabulary occurs. If the vocabulary is unknown,
 // sizes and ids are inferred from the records.
 type VocabUse struct {
-	Size     int    `json:"size"`             // 0 when not known
-	Used     int    `json:"used"`             // different original tokens, special ones apart
+	Size     int    `json:"size"`             // number of entries; 0 if unknown
+	Used     int    `json:"used"`             // number of different original tokens, without special tokens
 	File     string `json:"file,omitempty"`   // vocab.txt or tokenizer.json, by base name
-	SHA256   string `json:"sha256,omitempty"` // of the file
-	Inferred bool   `json:"inferred"`         // ids of [MASK], [CLS] and [SEP] are those seen most
+	SHA256   string `json:"sha256,omitempty"` // hash of the file
+	Inferred bool   `json:"inferred"`         // the ids of [MASK], [CLS] and [SEP] were guessed from the most frequent ids at their positions
 	Mask     int    `json:"mask"`
 	CLS      int    `json:"cls"`
 	SEP      int    `json:"sep"`
@@ -71,22 +71,23 @@ type VocabUse struct {
 // A Token is an entry of the vocabulary and how often it occurs.
 type Token struct {
 	ID    int     `json:"id"`
-	Token string  `json:"token,omitempty"` // "" where there is no vocabulary
+	Token string  `json:"token,omitempty"` // "" if there is no vocabulary
 	Count int64   `json:"count"`
-	Share float64 `json:"share"` // of original tokens
+	Share float64 `json:"share"` // fraction of all original tokens
 }
 
 // A recordSurvey reads files of records.
 type recordSurvey struct {
 	opts    Options
-	how     *making // nil: not known how they were made
-	tokens  *tokens // nil: not known
+	how     *making // options with which the records were made; nil: unknown
+	tokens  *tokens // the vocabulary; nil: unknown
 	files   []recordFile
 	hashes  *extsort.Sorter
 	tallies []*tally
 }
 
-// making holds the options in a manifest that the records were made with.
+// making holds the options, from the manifest, with which the records were
+// made.
 type making struct {
 	pretrain.Options
 	Recipe string `json:"recipe"`
@@ -96,7 +97,7 @@ type making struct {
 type recordFile struct {
 	path, split string
 	bytes       int64
-	want        int64 // records that the manifest says; -1: not known
+	want        int64 // number of records in the manifest; -1: unknown
 	records     int64
 	tokens      int64
 }
@@ -281,7 +282,8 @@ const (
 	nextProb   = 0.5
 )
 
-// shares sets the shares, with limits if the options of the records are known.
+// shares sets the fractions in r, with limits if the options of the records are
+// known.
 func (s *recordSurvey) shares(r *RecordStats, t *tally) {
 	masks := t.became.at(r.Vocab.Mask)
 	r.MaskRate = newShare(t.masked, t.tokens)
@@ -301,10 +303,11 @@ func (s *recordSurvey) shares(r *RecordStats, t *tally) {
 	r.MaskRate = s.maskLimits(r.MaskRate, t)
 }
 
-// maskLimits limits the mask rate. A record has
-// min(max_predictions_per_seq, max(1, round(tokens × masked_lm_prob))) predictions, at
-// most one for each ordinary token. If max_predictions_per_seq removes more of them
-// than a warning allows, the limits are those of masked_lm_prob.
+// maskLimits returns the mask rate with its limits. A record has
+// min(max_predictions_per_seq, max(1, round(tokens × masked_lm_prob)))
+// predictions, at most one for each token that is not special. If
+// max_predictions_per_seq removes more predictions than a warning allows, the
+// limits are those for masked_lm_prob alone.
 func (s *recordSurvey) maskLimits(rate Share, t *tally) Share {
 	const specials = 3
 	want, uncut := int64(0), int64(0)
@@ -334,7 +337,8 @@ func bins(c counts) []Bin {
 	return list
 }
 
-// top returns the most frequent tokens; among equals, the lower id first.
+// top returns the most frequent tokens. Tokens of equal frequency are ordered
+// by id.
 func (s *recordSurvey) top(words counts, total int64) []Token {
 	ids := []int{}
 	for id, n := range words {

@@ -8,29 +8,31 @@ import (
 	"pretext/internal/extsort"
 )
 
-// Repeated counts the records that equal an earlier one byte for byte. Short examples
-// may repeat by chance.
+// Repeated counts the records that equal an earlier record byte for byte, in
+// the order of files. Short examples may repeat by chance.
 type Repeated struct {
-	Records int64    `json:"records"` // that equal an earlier one, in the order of files
-	Between int64    `json:"between"` // of them, those that equal one of another file
-	First   []Repeat `json:"first"`   // the first few of these
+	Records int64    `json:"records"` // number of records that equal an earlier record
+	Between int64    `json:"between"` // number of these whose equal is in another file
+	First   []Repeat `json:"first"`   // the first few records of Between
 }
 
-// A Repeat is a record that an earlier file has too.
+// A Repeat is a record that an earlier file also contains.
 type Repeat struct {
 	File    string `json:"file"`
 	Record  int64  `json:"record"`
-	Earlier string `json:"earlier"` // file
-	Of      int64  `json:"of"`      // record of it
+	Earlier string `json:"earlier"` // earlier file that contains the record
+	Of      int64  `json:"of"`      // number of the equal record in that file
 }
 
-// listedRepeats is the number of repeats to list.
+// listedRepeats is the maximum number of repeats that Repeated lists.
 const listedRepeats = 10
 
-// recordNumber combines the number of a file and that of a record in it into one
-// integer with the same order.
+// recordBits is the number of bits of a record's number in the integers that
+// recordNumber returns.
 const recordBits = 40
 
+// recordNumber combines the number of a file and the number of a record in that
+// file into one integer. The integers have the same order as the records.
 func recordNumber(file int, record int64) uint64 {
 	return uint64(file)<<recordBits | uint64(record)&(1<<recordBits-1)
 }

@@ -2,11 +2,12 @@ package survey
 
 import "math"
 
-// sigmas is how many standard deviations a share may differ from the expected one.
-// Chance alone exceeds four once in 16,000 times.
+// sigmas is the number of standard deviations by which a fraction may differ
+// from the expected fraction. Chance alone exceeds four once in 16,000 times.
 const sigmas = 4
 
-// A Share is a fraction, and the limits that the options of the records set for it.
+// A Share is a fraction, Count/Of, and its limits according to the options of
+// the records.
 type Share struct {
 	Count int64   `json:"count"`
 	Of    int64   `json:"of"`
@@ -34,7 +35,7 @@ func newShare(count, of int64) Share {
 	return s
 }
 
-// limit returns the share with limits, and sets their field Within.
+// limit returns s with the limits l, and sets their field Within.
 func (s Share) limit(l Limits) Share {
 	const slack = 1e-12 // sums of floats may differ in their last bits
 	l.Within = s.Of == 0 || s.Share >= l.Low-slack && s.Share <= l.High+slack
@@ -42,19 +43,21 @@ func (s Share) limit(l Limits) Share {
 	return s
 }
 
-// binomial limits the share to p ± 4 √(p(1-p)/n), as n independent draws of
-// probability p give it.
+// binomial returns s with the limits p ± 4 √(p(1-p)/n) for n independent draws
+// of probability p.
 func (s Share) binomial(p float64, why string) Share {
 	d := deviation(p, s.Of)
 	return s.limit(Limits{Expected: p, Low: max(0, p-d), High: min(1, p+d), Why: why})
 }
 
-// atLeast limits the share as draws of probability p or more give it.
+// atLeast returns s with the limits for independent draws of probability p or
+// more.
 func (s Share) atLeast(p float64, why string) Share {
 	return s.limit(Limits{Expected: p, Low: max(0, p-deviation(p, s.Of)), High: 1, Why: why})
 }
 
-// deviation is four standard deviations of the share of n draws.
+// deviation returns four standard deviations of the fraction of successes in n
+// draws of probability p.
 func deviation(p float64, n int64) float64 {
 	if n == 0 {
 		return 1

@@ -14,11 +14,11 @@ import (
 
 // Options configures [Collect]. The zero value uses one goroutine and 64 MB.
 type Options struct {
-	Workers int    // files read at a time; at least 1
-	Memory  int64  // bytes that hashes may take before they go to a file; 0: 64 MB
-	Temp    string // folder of that file; "": the system's
-	Vocab   string // vocab.txt of records that have none beside them
-	Top     int    // most frequent tokens, templates, sources and languages to list; 0: 50
+	Workers int    // number of files read at the same time; at least 1
+	Memory  int64  // bytes of memory for hashes, beyond which they go to a file; 0: 64 MB
+	Temp    string // folder for that file; "": the system's temporary folder
+	Vocab   string // path of the vocab.txt for records without a vocab.txt in their folder
+	Top     int    // maximum number of tokens, templates, sources and languages to list, the most frequent first; 0: 50
 }
 
 const (
@@ -48,7 +48,7 @@ type Stats struct {
 // A Stage describes a stage by its manifest and run.json.
 type Stage struct {
 	Stage       string           `json:"stage"`
-	Folder      string           `json:"folder"` // below the path, "." for itself
+	Folder      string           `json:"folder"` // relative to the path; "." for the path itself
 	Algorithm   int              `json:"algorithm"`
 	Fingerprint string           `json:"fingerprint"`
 	Options     json.RawMessage  `json:"options"`
@@ -58,12 +58,12 @@ type Stage struct {
 	Bytes       int64            `json:"bytes"`
 	Manifest    string           `json:"manifest_sha256"`
 	Downloads   []Download       `json:"downloads,omitempty"` // files that were downloaded
-	Run         *Run             `json:"run,omitempty"`       // nil where there is no run.json
+	Run         *Run             `json:"run,omitempty"`       // nil if there is no run.json
 
 	Warnings []sharding.DescribedWarning `json:"warnings,omitempty"` // figures outside their limits
 }
 
-// A StageWarning is a warning and the stage that has it.
+// A StageWarning is a warning and the stage to which it belongs.
 type StageWarning struct {
 	Stage string
 	sharding.DescribedWarning
@@ -87,8 +87,8 @@ type Download struct {
 	sharding.Origin
 }
 
-// A Run holds the fields of run.json, the only part of a survey that is not a function
-// of the data.
+// A Run holds the fields of run.json, the only part of a survey that is not a
+// function of the data.
 type Run struct {
 	Started    time.Time `json:"started"`
 	Seconds    float64   `json:"seconds"`
@@ -96,7 +96,7 @@ type Run struct {
 	PeakRSS    int64     `json:"peak_rss"`
 	Runner     string    `json:"runner"`
 	Workers    int       `json:"workers"`
-	Places     bool      `json:"places,omitempty"` // host and whole paths are there, as was asked for
+	Places     bool      `json:"places,omitempty"` // whether the user asked to record host and whole paths (--record-paths)
 	Host       string    `json:"host,omitempty"`
 	Command    []string  `json:"command"`
 	Sources    []string  `json:"sources"`
@@ -104,8 +104,9 @@ type Run struct {
 	Version    string    `json:"version"`
 }
 
-// hide removes secrets, and also host and directories if the run was without
-// --record-paths. Earlier versions wrote all of them.
+// hide removes secrets. It also removes the host and directories if the run did
+// not have the flag --record-paths, because earlier versions always recorded
+// them.
 func (r *Run) hide() {
 	if r.Places {
 		r.Command, r.Sources = redact.Texts(r.Command), redact.Texts(r.Sources)
@@ -114,8 +115,8 @@ func (r *Run) hide() {
 	r.Host, r.Command, r.Sources = "", redact.Args(r.Command), redact.Args(r.Sources)
 }
 
-// Collect reads the data set at a path and returns its statistics. The error for
-// corrupt data names file, record and byte.
+// Collect reads the data set at a path and returns its statistics. If data is
+// corrupt, the error names the file, the record and the byte.
 func Collect(ctx context.Context, path string, opts Options) (*Stats, error) {
 	opts = opts.normal()
 	d, stages, err := open(ctx, path)
@@ -148,7 +149,7 @@ func Collect(ctx context.Context, path string, opts Options) (*Stats, error) {
 	return s, err
 }
 
-// describe describes a stage by its manifest and run.json.
+// describe returns the description of a stage, from its manifest and run.json.
 func describe(ctx context.Context, f stage) (Stage, error) {
 	m := f.manifest
 	s := Stage{Stage: m.Stage, Folder: f.Name, Algorithm: m.Algorithm, Fingerprint: m.Fingerprint, Options: m.Options,

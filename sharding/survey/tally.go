@@ -11,24 +11,24 @@ const maxTalliedID = 1 << 20
 type tally struct {
 	files, bytes int64
 	records      int64
-	tokens       int64 // without padding
-	places       int64 // with it
+	tokens       int64 // number of tokens without padding
+	places       int64 // number of tokens with padding
 	masked       int64
 	randomNext   int64
 	seq, preds   int // the longest lists seen
 
-	lengths counts // by tokens of a record
-	masks   counts // by predictions of a record
-	words   counts // by id of an original token that is not special
-	other   int64  // such tokens beyond maxTalliedID
-	kept    int64  // predicted tokens that stayed what they were
-	became  counts // by id of what other predicted tokens became
-	firsts  counts // by id of a record's first token, [CLS]
-	lasts   counts // by id of a record's last token, [SEP]
+	lengths counts // number of records by number of tokens
+	masks   counts // number of records by number of predictions
+	words   counts // number of original tokens by id, without special tokens
+	other   int64  // number of such tokens with an id above maxTalliedID
+	kept    int64  // number of predicted tokens that are unchanged
+	became  counts // number of other predicted tokens, by the id that replaced them
+	firsts  counts // number of records by id of their first token, [CLS]
+	lasts   counts // number of records by id of their last token, [SEP]
 	wrongID int64  // ids that are negative or too large to count in became, firsts, lasts
 }
 
-// counts is a histogram over small numbers.
+// counts is a histogram over small numbers, indexed by number.
 type counts []int64
 
 // add counts a number, which is neither negative nor above maxTalliedID.
@@ -48,7 +48,7 @@ func (c *counts) merge(other counts) {
 	}
 }
 
-// mode returns the number counted most often.
+// mode returns the number counted most often. ok is false if nothing was counted.
 func (c counts) mode() (most int, ok bool) {
 	for i, n := range c {
 		if n > c[most] {
@@ -95,7 +95,8 @@ func (t *tally) add(e *records.Example) {
 	t.addTokens(e, n, predicted)
 }
 
-// addTokens counts original tokens and what became of those predicted.
+// addTokens counts the original tokens of an example, and the replacements of
+// the predicted tokens.
 func (t *tally) addTokens(e *records.Example, n, predicted int) {
 	next := 0
 	for i := 1; i < n-1; i++ { // the first and the last token are special

@@ -11,17 +11,17 @@ import (
 	"pretext/tokenize/hf"
 )
 
-// tokens is what a survey asks of a vocabulary or a tokenizer.
+// tokens holds what a survey needs of a vocabulary or a tokenizer.
 type tokens struct {
 	file, sha256   string
 	size           int
-	unknown        int // -1 where nothing is unknown
+	unknown        int // id of [UNK]; -1 if there is none
 	mask, cls, sep int
 	token          func(id int32) string
 }
 
-// tokensBeside returns the file in a folder that names the ids of its records,
-// "" where there is none.
+// tokensBeside returns the path of the vocab.txt or tokenizer.json in the
+// folder dir, or "" if there is none.
 func tokensBeside(dir string) string {
 	for _, name := range []string{sharding.VocabName, sharding.TokenizerName} {
 		path := filepath.Join(dir, name)
@@ -32,7 +32,8 @@ func tokensBeside(dir string) string {
 	return ""
 }
 
-// readTokens reads a vocab.txt or, where the name ends so, a tokenizer.json.
+// readTokens reads a tokenizer.json if the name of the file ends in .json, else
+// a vocab.txt.
 func readTokens(path string) (*tokens, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {

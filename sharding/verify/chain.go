@@ -19,9 +19,9 @@ type folderManifest struct {
 	manifest *sharding.Manifest
 }
 
-// chain compares the stages of a run: shards must be made from the documents in the
-// run, and each shard from the blocks that [sharding.Assign] gives it. Shards whose
-// inputs are not in the run are not checked.
+// chain compares the stages of a run. Shards must be made from the documents in
+// the run, and each shard from the blocks that [sharding.Assign] assigns to it.
+// Shards whose inputs are not in the run are not checked.
 func (v *verifier) chain(ctx context.Context, run []folderManifest) error {
 	documents := map[string]string{} // hash of a manifest → its folder
 	for _, f := range run {
@@ -62,7 +62,8 @@ func (v *verifier) chain(ctx context.Context, run []folderManifest) error {
 	return nil
 }
 
-// assigned assigns the blocks to shards again and compares the plan.
+// assigned assigns the blocks of the documents to shards again and compares the
+// result with the plan of the shards.
 func (v *verifier) assigned(ctx context.Context, f folderManifest, documents []string) error {
 	inputs, err := sharding.OpenDocuments(ctx, documents)
 	if errors.Is(err, sharding.ErrFormat) || errors.Is(err, fs.ErrNotExist) {
@@ -95,7 +96,7 @@ func (v *verifier) assigned(ctx context.Context, f folderManifest, documents []s
 	return nil
 }
 
-// sameJSON reports whether JSON is that of a value, apart from white space.
+// sameJSON reports whether raw is the JSON of v, apart from white space.
 func sameJSON(raw []byte, v any) bool {
 	want, err := json.Marshal(v)
 	if err != nil {

@@ -205,7 +205,7 @@ func TestAForgedRecordIsFoundByTheRulesAndTheOptions(t *testing.T) {
 		"a prediction less": {func(e *records.Example) {
 			n := e.Predictions() - 1
 			e.MaskedLMPositions[n], e.MaskedLMIDs[n], e.MaskedLMWeights[n] = 0, 0, 0
-		}, "predictions where"},
+		}, "masked positions, want"},
 		"positions swapped":        {func(e *records.Example) { p := e.MaskedLMPositions; p[0], p[1] = p[1], p[0] }, "not ascending"},
 		"a position beyond":        {func(e *records.Example) { e.MaskedLMPositions[e.Predictions()-1] = int32(len(e.InputIDs)) }, "not one of"},
 		"[CLS] gone":               {func(e *records.Example) { e.InputIDs[0] = 7 }, "want [CLS]"},
@@ -307,7 +307,8 @@ func TestAPlanThatDealsOtherwiseIsFound(t *testing.T) {
 		}
 		writeFile(t, dir, c.name, old)
 	}
-	// The blocks of two shards, changed for each other: every document is still planned once.
+	// The blocks of two shards, changed for each other: every document is
+	// still planned once.
 	a, b := readFile(t, filepath.Join(dir, "00000.json")), readFile(t, filepath.Join(dir, "00001.json"))
 	writeFile(t, dir, "00000.json", b)
 	writeFile(t, dir, "00001.json", a)

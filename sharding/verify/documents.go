@@ -14,8 +14,8 @@ import (
 	"pretext/sharding"
 )
 
-// documents reads all documents of a file and compares them with its side-car, its
-// list of IDs and the manifest.
+// documents reads all documents of a file and compares them with the side-car
+// (the JSON file beside it), the list of IDs and the manifest.
 func (c *folderCheck) documents(ctx context.Context, e sharding.FileEntry, r *fileReport) error {
 	f, err := c.folder.Open(ctx, e.Name)
 	if err != nil {
@@ -43,8 +43,9 @@ func (c *folderCheck) documents(ctx context.Context, e sharding.FileEntry, r *fi
 	return c.ids(ctx, strings.TrimSuffix(e.Name, sharding.DocumentsSuffix)+sharding.IDsSuffix, &s)
 }
 
-// blocks returns the blocks of a file as its side-car lists them. Without a side-car
-// known is false, and the blocks are those of the seek table.
+// blocks returns the blocks of a documents file as its side-car lists them, and
+// known = true. Without a side-car it returns table, the blocks according to
+// the file's seek table, and known = false.
 func (c *folderCheck) blocks(ctx context.Context, name string, table []extract.Block, s *documentScan) (blocks []extract.Block, known bool, err error) {
 	body, err := sharding.ReadDocumentsBody(ctx, c.folder, name)
 	switch {
@@ -71,7 +72,7 @@ func (c *folderCheck) blocks(ctx context.Context, name string, table []extract.B
 	return body.Blocks, true, nil
 }
 
-// ids compares a file's list of IDs with its documents.
+// ids compares the list of IDs of a file with its documents.
 func (c *folderCheck) ids(ctx context.Context, name string, s *documentScan) error {
 	if _, ok := c.index[name]; !ok || s.damaged {
 		return nil
@@ -93,7 +94,8 @@ func (c *folderCheck) ids(ctx context.Context, name string, s *documentScan) err
 	return nil
 }
 
-// damageAt returns the offset of the corruption that an error reports, else 0.
+// damageAt returns the offset of the corrupt data that err reports, or 0 if err
+// has none.
 func damageAt(err error) int64 {
 	var corrupt *extract.CorruptError
 	if errors.As(err, &corrupt) {

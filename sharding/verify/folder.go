@@ -49,8 +49,8 @@ func newFolderCheck(ctx context.Context, folder store.Folder, m *sharding.Manife
 	if t := c.made.Tokenizer; t != nil {
 		c.rules.VocabSize, c.rules.CLS, c.rules.SEP, c.rules.Pad, c.mask = t.VocabSize, t.CLS, t.SEP, t.Pad, t.Mask
 	} else if raw, err := store.ReadFile(ctx, folder, sharding.VocabName); err == nil && c.listed(sharding.VocabName, raw) {
-		// A changed or unreadable vocabulary is reported with its file, and the records
-		// are not checked against it.
+		// A changed or unreadable vocabulary is reported with its file,
+		// and the records are not checked against it.
 		if v, err := tokenize.ReadVocab(sharding.VocabName, raw); err == nil {
 			c.rules.VocabSize, c.rules.CLS, c.rules.SEP, c.mask = v.Len(), v.CLS(), v.SEP(), v.MASK()
 		}
@@ -63,8 +63,8 @@ func newFolderCheck(ctx context.Context, folder store.Folder, m *sharding.Manife
 	return c, nil
 }
 
-// listed reports whether the content of a file is that of the manifest, or the
-// manifest has no such file.
+// listed reports whether raw has the hash that the manifest lists for the file
+// called name, or the manifest does not list this file.
 func (c *folderCheck) listed(name string, raw []byte) bool {
 	i, ok := c.index[name]
 	return !ok || c.m.Files[i].SHA256 == sharding.Hash(raw)
@@ -72,7 +72,7 @@ func (c *folderCheck) listed(name string, raw []byte) bool {
 
 func (c *folderCheck) close() { c.repeats.close() }
 
-// file checks one file: its hash, then what is in it.
+// file checks one file: its hash, then its content.
 func (c *folderCheck) file(ctx context.Context, number int, e sharding.FileEntry) (fileReport, error) {
 	r := fileReport{findings: findings{most: c.opts.MaxProblems}, files: 1, bytes: e.Bytes}
 	problem, err := e.Check(ctx, c.folder)
@@ -110,9 +110,9 @@ func (c *folderCheck) file(ctx context.Context, number int, e sharding.FileEntry
 	return r, nil
 }
 
-// sideCar compares a side-car with the manifest: both must list the same files with
-// the same plan. If they differ and the side-car has the hash in the manifest, the
-// manifest was edited.
+// sideCar compares the side-car of a file (the JSON file beside it) with the
+// manifest: both must list the same files with the same plan. If they differ
+// although the side-car has the hash in the manifest, the manifest was edited.
 func (c *folderCheck) sideCar(ctx context.Context, e sharding.FileEntry, proved bool, r *fileReport) error {
 	at, other := e.Name, "the manifest"
 	if proved {
@@ -154,7 +154,7 @@ func sameEntry(a, b sharding.FileEntry) bool {
 	return a.Name == b.Name && a.Task == b.Task && a.Bytes == b.Bytes && a.SHA256 == b.SHA256 && maps.Equal(a.Counts, b.Counts) && reflect.DeepEqual(a.Origin, b.Origin)
 }
 
-// whole checks what does not belong to a single file.
+// whole checks everything that concerns more than one file.
 func (c *folderCheck) whole(ctx context.Context, reports []fileReport) (r fileReport, err error) {
 	r.most = c.opts.MaxProblems
 	strangers, err := c.strangers(ctx)
@@ -189,8 +189,8 @@ func (c *folderCheck) whole(ctx context.Context, reports []fileReport) (r fileRe
 	return r, err
 }
 
-// unproved checks the files that no side-car lists. A stage writes them at its end,
-// with task 0.
+// unproved checks the files that no side-car lists. pretext writes such files
+// at the end of a stage, with task 0.
 func (c *folderCheck) unproved(ctx context.Context, r *fileReport) {
 	proved := map[string]bool{}
 	for _, e := range c.m.Files {
@@ -214,8 +214,8 @@ func (c *folderCheck) unproved(ctx context.Context, r *fileReport) {
 	}
 }
 
-// totals compares the manifest's totals with the counts of its files, and counts equal
-// IDs again.
+// totals compares the totals in the manifest with the sums over its files, and
+// counts equal document IDs again.
 func (c *folderCheck) totals(ctx context.Context, r *fileReport) error {
 	fault := func(format string, args ...any) {
 		r.add(sharding.Problem{File: sharding.ManifestName, Reason: fmt.Sprintf(format, args...)})
@@ -251,8 +251,9 @@ func (c *folderCheck) totals(ctx context.Context, r *fileReport) error {
 	return nil
 }
 
-// plan checks plan.json and the plans of the tasks. A third-party stage may have
-// neither plan nor side-cars.
+// plan checks plan.json and the plan file of each task. A folder that was not
+// written by pretext may have no plan and no side-cars (JSON files beside the
+// data files).
 func (c *folderCheck) plan(ctx context.Context, r *fileReport) error {
 	plan, err := sharding.ReadPlan(ctx, c.folder)
 	switch {
@@ -296,8 +297,9 @@ func (c *folderCheck) plan(ctx context.Context, r *fileReport) error {
 	return c.tasks(ctx, plan, r)
 }
 
-// tasks compares the plan of every task with its hash in SHA256SUMS. The documents
-// that a shard's task reads must be as many as those of its splits.
+// tasks compares the plan file of every task with its hash in SHA256SUMS. It
+// also compares the number of documents that a shard's task reads with the
+// number in the shard's splits.
 func (c *folderCheck) tasks(ctx context.Context, plan *sharding.StagePlan, r *fileReport) error {
 	folder := c.folder.Folder(sharding.PlanFolder)
 	fault := func(name, reason string) {
@@ -343,8 +345,9 @@ func (c *folderCheck) tasks(ctx context.Context, plan *sharding.StagePlan, r *fi
 	return c.planStrangers(ctx, folder, plan, fault)
 }
 
-// taskSums reads the hashes of the tasks' plans from SHA256SUMS. It returns nil if the
-// file does not exist, as in folders of earlier versions, or differs from plan.json.
+// taskSums reads the hashes of the tasks' plan files from SHA256SUMS. It
+// returns nil if SHA256SUMS does not exist, as in folders of earlier versions,
+// or does not match its hash in plan.json.
 func (c *folderCheck) taskSums(ctx context.Context, folder store.Folder, plan *sharding.StagePlan, r *fileReport) ([]string, error) {
 	fault := func(name, reason string) { r.add(sharding.Problem{File: name, Reason: reason}) }
 	const list = sharding.PlanFolder + "/" + sharding.SumsName
@@ -384,7 +387,7 @@ func (c *folderCheck) taskSums(ctx context.Context, folder store.Folder, plan *s
 	return sums, nil
 }
 
-// planStrangers reports files in plan/ that belong to no task.
+// planStrangers calls fault for each file in plan/ that belongs to no task.
 func (c *folderCheck) planStrangers(ctx context.Context, folder store.Folder, plan *sharding.StagePlan, fault func(name, reason string)) error {
 	infos, err := folder.List(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -404,7 +407,8 @@ func (c *folderCheck) planStrangers(ctx context.Context, folder store.Folder, pl
 	return nil
 }
 
-// vocabulary checks that the vocabulary in the folder is the one among the inputs.
+// vocabulary checks that the vocabulary in the folder is the vocabulary among
+// the inputs in the manifest.
 func (c *folderCheck) vocabulary(r *fileReport) {
 	name := c.made.TokenFile()
 	i, ok := c.index[name]
@@ -418,8 +422,9 @@ func (c *folderCheck) vocabulary(r *fileReport) {
 	}
 }
 
-// warnings derives the warnings again and compares them with the manifest's. A
-// manifest of an earlier version has none.
+// warnings derives the warnings again and compares them with the warnings in
+// the manifest. Manifests of earlier versions have no warnings and are not
+// compared.
 func (c *folderCheck) warnings(ctx context.Context) []sharding.Problem {
 	if len(c.m.Warnings) == 0 {
 		return nil
@@ -434,7 +439,8 @@ func (c *folderCheck) warnings(ctx context.Context) []sharding.Problem {
 	return nil
 }
 
-// dropped compares the manifest's dropped templates with the sums of the side-cars.
+// dropped compares the dropped templates in the manifest with the sums over the
+// side-cars.
 func (c *folderCheck) dropped(ctx context.Context) []sharding.Problem {
 	var sideCars []string
 	for _, f := range c.m.DocumentsFiles() {
@@ -466,7 +472,7 @@ func (c *folderCheck) checkTokens(name string, raw []byte) error {
 		return err
 	}
 	if said.Tokenizer == nil || *said.Tokenizer != *o.Tokenizer {
-		return fmt.Errorf("it is not what the manifest's options say of it")
+		return fmt.Errorf("it differs from the description of the tokenizer in the manifest's options")
 	}
 	return nil
 }

@@ -17,9 +17,9 @@ import (
 	"pretext/sharding"
 )
 
-// records reads all records of a shard and compares them with the rules, the options,
-// the index, the side-car and the manifest. number is the place of the file in the
-// manifest.
+// records reads all records of a shard and compares them with the rules, the
+// options, the index, the side-car and the manifest. number is the index of the
+// file in the manifest.
 func (c *folderCheck) records(ctx context.Context, number int, e sharding.FileEntry, r *fileReport) error {
 	name, _ := sharding.ParseShardName(e.Name)
 	s := &recordScan{number: number, file: e.Name, findings: r.findings, rules: c.rules, made: c.made, mask: c.mask, repeats: c.repeats}
@@ -56,14 +56,14 @@ func (c *folderCheck) records(ctx context.Context, number int, e sharding.FileEn
 // A recordScan reads every record of a file and checks it.
 type recordScan struct {
 	findings
-	number  int // of the file
+	number  int // index of the file in the manifest
 	file    string
-	bare    bool // no manifest: only what any file of examples must be
+	bare    bool // no manifest: check only what holds for every file of examples
 	rules   records.Rules
-	made    *sharding.ExamplesOptions // nil when not known
+	made    *sharding.ExamplesOptions // options of the records; nil: unknown
 	mask    int32
-	index   *tfrecord.IndexReader // nil when there is none, or after it was wrong
-	body    *sharding.ShardBody   // nil when it cannot be read
+	index   *tfrecord.IndexReader // nil if there is no index, or after its first error
+	body    *sharding.ShardBody   // nil if the side-car is unreadable
 	repeats *repeats
 	damaged bool // not all records could be read
 
@@ -92,7 +92,8 @@ func (s *recordScan) open(ctx context.Context, folder store.Folder, name shardin
 	return err
 }
 
-// fault adds a problem. Record -1 means that it concerns no single record.
+// fault adds a problem. record is -1 if the problem does not concern a single
+// record.
 func (s *recordScan) fault(record, offset int64, reason string) {
 	p := sharding.Problem{File: s.file, Offset: offset, Reason: strings.ReplaceAll(reason, "\n", "; ")}
 	if record >= 0 {
@@ -159,7 +160,7 @@ func (s *recordScan) flush() error {
 	return err
 }
 
-// count adds an example to the counts that the manifest has.
+// count adds an example to the counts that will be compared with the manifest.
 func (s *recordScan) count(e *records.Example) {
 	n := e.Predictions()
 	s.tokens += int64(e.Tokens())
@@ -183,15 +184,16 @@ func (s *recordScan) count(e *records.Example) {
 	}
 }
 
-// demand checks the number of predictions of a valid example. The options and its
-// length determine it exactly; with whole-word masking it may be lower.
+// demand checks the number of predictions of a valid example. The options and
+// the length of the example determine this number exactly; with whole-word
+// masking it may be lower.
 func (s *recordScan) demand(e *records.Example) error {
 	if s.made == nil || s.made.Recipe != sharding.RecipeGoogle || s.rules.VocabSize == 0 {
 		return nil
 	}
 	want, got := s.made.Predictions(e.Tokens()), e.Predictions()
 	if got > want {
-		return fmt.Errorf("%d predictions where %d of %d tokens are due", got, want, e.Tokens())
+		return fmt.Errorf("%d masked positions, want %d for %d tokens", got, want, e.Tokens())
 	}
 	if got == want || s.made.DoWholeWordMask {
 		return nil
@@ -206,12 +208,12 @@ func (s *recordScan) demand(e *records.Example) error {
 		}
 	}
 	if got != min(want, candidates) {
-		return fmt.Errorf("%d predictions where %d of %d tokens are due", got, min(want, candidates), e.Tokens())
+		return fmt.Errorf("%d masked positions, want %d for %d tokens", got, min(want, candidates), e.Tokens())
 	}
 	return nil
 }
 
-// compare compares a record with the index and the side-car.
+// compare compares a record with its entries in the index and the side-car.
 func (s *recordScan) compare(e *records.Example, at tfrecord.Span, sound bool) {
 	if s.index != nil {
 		if span, err := s.index.Next(); err != nil || span != at {
@@ -238,12 +240,14 @@ func (s *recordScan) endOfIndex() {
 	}
 }
 
-// chanceSigmas is how many standard deviations a fraction may differ from that of
-// independent draws. Chance alone exceeds six once in 500 million folders.
+// chanceSigmas is the number of standard deviations by which a fraction may
+// differ from its expected value for independent draws. Chance alone exceeds
+// six once in 500 million folders.
 const chanceSigmas = 6
 
-// chances checks the fractions of predicted tokens that became [MASK] or stayed, and
-// of random next sentences, against the probabilities in create_pretraining_data.py.
+// chances checks the fractions of predicted tokens that became [MASK] or
+// stayed, and of random next sentences, against the probabilities in
+// create_pretraining_data.py.
 func (c *folderCheck) chances(reports []fileReport, r *fileReport) {
 	if c.made.Recipe != sharding.RecipeGoogle || c.rules.VocabSize == 0 {
 		return

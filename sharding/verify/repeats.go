@@ -11,7 +11,7 @@ import (
 // repeats finds records with equal bytes in several files.
 type repeats struct {
 	hashes  *extsort.Sorter
-	between int64 // records that equal one of an earlier file
+	between int64 // number of records that equal a record of an earlier file
 }
 
 func newRepeats(o Options) *repeats { return &repeats{hashes: extsort.New(o.Temp, o.Memory)} }
@@ -21,23 +21,26 @@ func (r *repeats) add(batch []extsort.Pair) error { return r.hashes.Add(batch) }
 // close removes the temporary file.
 func (r *repeats) close() { r.hashes.Close() }
 
-// recordNumber combines the number of a file and that of a record in it into one
-// integer with the same order.
+// recordBits is the number of bits of a record's number in the integers that
+// recordNumber returns.
 const recordBits = 40
 
+// recordNumber combines the number of a file and the number of a record in that
+// file into one integer. The integers have the same order as the records.
 func recordNumber(file int, record int64) uint64 {
 	return uint64(file)<<recordBits | uint64(record)&(1<<recordBits-1)
 }
 
-// A fileRepeats counts the records of a file that an earlier file has too.
+// A fileRepeats counts the records of a file that an earlier file also contains.
 type fileRepeats struct {
 	records       int64
-	first, origin uint64 // the first such record, and the one that it equals
+	first, origin uint64 // recordNumber of the first such record, and of the record that it equals
 }
 
-// find counts repeated records. Short examples repeat by chance, which is no problem.
-// It is one if other files have more than half of a file's records: then the file is
-// a copy, with another framing or order.
+// find counts repeated records and returns the problems by file number. Short
+// examples repeat by chance, which is no problem. But if other files contain
+// more than half of the records of a file, the file is reported as a copy in
+// another framing or order.
 func (r *repeats) find(ctx context.Context, reports []fileReport, name func(int) string) (problems map[int][]sharding.Problem, err error) {
 	files := map[int]*fileRepeats{}
 	var first extsort.Pair

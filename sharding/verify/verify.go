@@ -1,6 +1,6 @@
-// Package verify checks a data set completely: every byte against the manifest, every
-// document and record against its format and options, and the stages of a run
-// against each other.
+// Package verify checks a data set completely: every byte against the manifest,
+// every document and record against its format and options, and the stages of a
+// run against each other.
 //
 //	result, err := verify.Dataset(ctx, "data", verify.Options{Workers: 4})
 //	if err != nil {
@@ -32,9 +32,9 @@ type Result struct {
 	Bytes     int64              `json:"bytes"`
 	Documents int64              `json:"documents"`
 	Records   int64              `json:"records"`
-	Repeated  int64              `json:"repeated"`      // records that an earlier file has too
-	Found     int                `json:"problem_count"` // problems, listed or not
-	Problems  []sharding.Problem `json:"problems"`      // the first of them
+	Repeated  int64              `json:"repeated"`      // number of records that an earlier file also contains
+	Found     int                `json:"problem_count"` // number of problems, listed or not
+	Problems  []sharding.Problem `json:"problems"`      // the first problems, at most Options.MaxProblems
 }
 
 // OK reports whether there are no problems.
@@ -43,10 +43,10 @@ func (v *Result) OK() bool { return v.Found == 0 }
 // Options configures [Dataset]. The zero value uses one goroutine and lists 100
 // problems.
 type Options struct {
-	Workers     int    // files checked at a time
-	MaxProblems int    // listed; all are counted
-	Memory      int64  // bytes for finding repeated records, beyond which they go to a file; 0: 64 MB
-	Temp        string // folder of that file; "": the system's
+	Workers     int    // number of files checked at the same time
+	MaxProblems int    // maximum number of problems to list; all are counted
+	Memory      int64  // bytes of memory for the hashes of records, beyond which they go to a file; 0: 64 MB
+	Temp        string // folder for that file; "": the system's temporary folder
 }
 
 func (o Options) normal() Options {
@@ -60,10 +60,11 @@ func (o Options) normal() Options {
 	return o
 }
 
-// Dataset checks the data set at a path, see [sharding.Open]. It compares every byte
-// with the manifest; every document and record with its format and options; side-cars,
-// indices and plans with their files; and the stages of a run with each other. The
-// result lists what is wrong. An error means that Dataset could not read the data.
+// Dataset checks the data set at a path, see [sharding.Open]. It compares every
+// byte with the manifest; every document and record with its format and
+// options; side-cars, indices and plans with their files; and the stages of a
+// run with each other. The result lists what is wrong. An error means that
+// Dataset could not read the data.
 func Dataset(ctx context.Context, path string, o Options) (*Result, error) {
 	o = o.normal()
 	v := &verifier{opts: o, result: &Result{Problems: []sharding.Problem{}}}
@@ -89,15 +90,15 @@ func Dataset(ctx context.Context, path string, o Options) (*Result, error) {
 	return v.result, v.chain(ctx, finished)
 }
 
-// A verifier is one call of [Dataset].
+// A verifier holds the state of one call of [Dataset].
 type verifier struct {
 	opts   Options
 	result *Result
 }
 
-// findings are what is wrong with one file.
+// findings are the problems of one file.
 type findings struct {
-	most  int // listed
+	most  int // maximum number of problems to list
 	found int
 	list  []sharding.Problem
 }
@@ -109,16 +110,17 @@ func (f *findings) add(p sharding.Problem) {
 	}
 }
 
-// A fileReport is the result of one file.
+// A fileReport is the result of checking one file.
 type fileReport struct {
 	findings
 	files              int
 	bytes              int64
 	documents, records int64
-	scan               *recordScan // of files of records
+	scan               *recordScan // nil unless it is a file of records
 }
 
-// take adds a report to the result and makes the names of its problems paths.
+// take adds the report about a file in folder to the result. It turns the file
+// names in the problems into paths.
 func (v *verifier) take(folder string, r fileReport) {
 	v.result.Files += r.files
 	v.result.Bytes += r.bytes
@@ -136,7 +138,7 @@ func (v *verifier) take(folder string, r fileReport) {
 	}
 }
 
-// problem adds a problem of a folder.
+// problem adds a problem in a folder to the result.
 func (v *verifier) problem(folder string, p sharding.Problem) {
 	v.take(folder, fileReport{findings: findings{found: 1, list: []sharding.Problem{p}}})
 }
@@ -179,7 +181,7 @@ func (v *verifier) folder(ctx context.Context, s *sharding.Stage) (*sharding.Man
 	return m, nil
 }
 
-// files checks all files of the manifest, Workers at a time.
+// files checks all files of the manifest, Workers files at the same time.
 func (c *folderCheck) files(ctx context.Context) ([]fileReport, error) {
 	reports := make([]fileReport, len(c.m.Files))
 	g, ctx := errgroup.WithContext(ctx)
@@ -230,9 +232,10 @@ func (v *verifier) bare(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// strangers reports files of the folder that are not in its manifest. It ignores those
-// that people add, see forPeople. In the folder of a third-party stage, which has no
-// plan, it reports only files that a reader would take for data.
+// strangers returns a problem for each file of the folder that is not in its
+// manifest, except files that need not be (see forPeople). In a folder that
+// pretext did not write, which has no plan, it reports only files that a reader
+// would take for data.
 func (c *folderCheck) strangers(ctx context.Context) (problems []sharding.Problem, err error) {
 	infos, err := c.folder.List(ctx)
 	if err != nil {
@@ -252,9 +255,9 @@ func (c *folderCheck) strangers(ctx context.Context) (problems []sharding.Proble
 	return problems, nil
 }
 
-// forPeople reports whether a file need not be in the manifest: hidden files, such as
-// a lock or a partial download, and files that describe the data to people. No reader
-// takes them for data.
+// forPeople reports whether a file need not be in the manifest: a hidden file,
+// such as a lock or a partial download, or a file that describes the data to
+// people. No reader takes these for data.
 func forPeople(name string) bool {
 	if strings.HasPrefix(name, ".") {
 		return true

@@ -8,9 +8,10 @@
 // the YAML are those of the Hub's dataset cards: license, language,
 // size_categories, task_categories, configs, dataset_info.
 //
-// The Python package datasets cannot read TFRecords, so configs name only documents:
-// one config for each folder of documents. A card of records without documents has no
-// config and disables the Hub's viewer, which would show side-cars instead.
+// The Python package datasets cannot read TFRecords, so configs name only
+// documents: one config for each folder of documents. A card of records without
+// documents has no config and disables the Hub's viewer, which would show
+// side-cars instead.
 //
 // The card's bytes are a function of the survey and the options; nothing in it
 // depends on the machine that made the data. The package keeps no state.
@@ -36,11 +37,11 @@ import (
 //go:embed card.md
 var cardText string
 
-// Options are what a survey does not know.
+// Options holds the parts of a card that a survey does not contain.
 type Options struct {
-	Name     string   // of the data set; "": the base name of its path
-	Licences []string // identifiers of the Hub ("cc-by-sa-4.0"); none: as far as the sources tell
-	Command  string   // that makes the data again; may be of several lines
+	Name     string   // name of the data set; "": the base name of its path
+	Licences []string // licence identifiers of the Hub ("cc-by-sa-4.0"); none: those that the sources record
+	Command  string   // command that makes the data again; may have several lines
 }
 
 // front is the YAML of a card, in the order in which cards have it.
@@ -52,7 +53,7 @@ type front struct {
 	Size       []string `yaml:"size_categories,omitempty"`
 	Tasks      []string `yaml:"task_categories"`
 	Tags       []string `yaml:"tags"`
-	Viewer     *bool    `yaml:"viewer,omitempty"` // of the Hub; nil leaves it on
+	Viewer     *bool    `yaml:"viewer,omitempty"` // whether the Hub shows its viewer; nil: yes
 	Configs    []config `yaml:"configs,omitempty"`
 	Info       []info   `yaml:"dataset_info,omitempty"`
 }
@@ -72,13 +73,13 @@ type view struct {
 	Gzip        bool // the files of records are compressed
 }
 
-// A source is something the data was made of.
+// A source is a file or download from which the data was made.
 type source struct {
 	Name, URL, Licence, SHA256 string
 	Bytes                      int64
 }
 
-// Write writes the card.
+// Write writes the dataset card of the surveyed data set.
 func Write(w io.Writer, s *survey.Stats, o Options) error {
 	if o.Name == "" {
 		abs, err := filepath.Abs(s.Path)
@@ -137,7 +138,8 @@ func (v *view) front(o Options) front {
 	return f
 }
 
-// sizeCategory returns the Hub's class of a number of examples.
+// sizeCategory returns the Hub's size_categories value for n examples, such as
+// "1K<n<10K".
 func sizeCategory(n int64) string {
 	names := []string{"1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B", "100B", "1T"}
 	limit := int64(1000)
@@ -153,7 +155,8 @@ func sizeCategory(n int64) string {
 	return "n>1T"
 }
 
-// languageCode is what the Hub takes for a language: ISO 639-1 or 639-3.
+// languageCode matches the language codes that the Hub accepts: ISO 639-1 or
+// 639-3.
 var languageCode = regexp.MustCompile(`^[a-z]{2,3}$`)
 
 func languages(s *survey.Stats) (codes []string) {
@@ -172,7 +175,7 @@ func languages(s *survey.Stats) (codes []string) {
 // unknownLicence is the Hub's identifier of an unknown licence.
 const unknownLicence = "unknown"
 
-// licences returns the Hub's identifiers of the sources' licences.
+// licences returns the licences of the sources, as identifiers of the Hub.
 func licences(sources []source) (ids []string) {
 	for _, s := range sources {
 		var of []string
@@ -200,8 +203,9 @@ func licences(sources []source) (ids []string) {
 	return ids
 }
 
-// sources returns what the first stage was made of: downloads where there are
-// some, otherwise the inputs of the stages that are no output of another.
+// sources returns the sources of the first stage: its downloads if there are
+// any, otherwise the inputs of the stages that are not the output of another
+// stage.
 func sources(s *survey.Stats) (list []source) {
 	for _, stage := range s.Stages {
 		for _, d := range stage.Downloads {

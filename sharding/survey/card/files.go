@@ -12,7 +12,8 @@ import (
 	"pretext/sharding/survey"
 )
 
-// A config is what load_dataset calls by a name: files of equal columns.
+// A config is a named set of files with equal columns, which load_dataset of
+// the Python package datasets loads by its name.
 type config struct {
 	Name    string     `yaml:"config_name"`
 	Default bool       `yaml:"default,omitempty"`
@@ -24,8 +25,9 @@ type dataFile struct {
 	Path  string `yaml:"path"` // a glob, relative to the card
 }
 
-// info declares the columns of a config. Without it load_dataset takes them from
-// the first lines, and fails at a later file whose documents have more metadata.
+// info declares the columns of a config. Without it load_dataset infers the
+// columns from the first lines, and fails at a later file whose documents have
+// more metadata.
 type info struct {
 	Config   string   `yaml:"config_name"`
 	Features []column `yaml:"features"`
@@ -41,8 +43,8 @@ type column struct {
 var documentFeatures = []column{{Name: "id", Type: "string"}, {Name: "text", Type: "string"}, {Name: "source", Type: "string"},
 	{Name: "metadata", Struct: []column{{Name: "title", Type: "string"}, {Name: "lang", Type: "string"}}}}
 
-// configs returns a config for each folder of documents, in the order of data flow. The
-// default is the last one, from which the shards were made.
+// configs returns a config for each folder of documents, in the order of data
+// flow. The default config is the last one, from which the shards were made.
 func configs(folders []*survey.DocumentStats) (list []config) {
 	taken := map[string]bool{}
 	for i, d := range folders {
@@ -65,7 +67,8 @@ func configs(folders []*survey.DocumentStats) (list []config) {
 
 var notInConfigNames = regexp.MustCompile(`[^\pL\pN._-]+`)
 
-// configName returns a name that datasets accepts: it becomes part of a path.
+// configName returns folder as a config name that the package datasets accepts,
+// which becomes part of a path.
 func configName(folder string) string {
 	if name := strings.Trim(notInConfigNames.ReplaceAllString(filepath.ToSlash(folder), "-"), "-."); name != "" {
 		return name
@@ -73,12 +76,14 @@ func configName(folder string) string {
 	return "documents"
 }
 
-// escapeGlob makes a path stand for itself where fsspec expects a pattern.
+// escapeGlob escapes the special characters of a path, so that fsspec, which
+// expects a glob pattern, matches exactly this path.
 func escapeGlob(name string) string {
 	return strings.NewReplacer("[", "[[]", "*", "[*]", "?", "[?]").Replace(name)
 }
 
-// slashed returns a folder as the beginning of paths relative to the card.
+// slashed returns a folder as the prefix of paths relative to the card: with a
+// slash at the end, or "" for the card's own folder.
 func slashed(folder string) string {
 	if folder == "." {
 		return ""
@@ -86,7 +91,8 @@ func slashed(folder string) string {
 	return path.Clean(filepath.ToSlash(folder)) + "/"
 }
 
-// addFiles adds what the commands and programs on the card call the data by.
+// addFiles sets the file names and patterns that the commands and programs on
+// the card use.
 func (v *view) addFiles() {
 	v.Check = "."
 	for _, stage := range v.Stages {
@@ -117,11 +123,12 @@ func (v *view) addFiles() {
 	}
 }
 
-// shownFiles is how many files of records a card names one by one.
+// shownFiles is the maximum number of files of records that a card names one by
+// one.
 const shownFiles = 4
 
-// commonPattern returns a glob of names that begin and end alike; ok is false
-// where it would match a README.md too.
+// commonPattern returns a glob pattern for names: their common prefix, "*" and
+// their common suffix. ok is false if the pattern would also match README.md.
 func commonPattern(names []string) (pattern string, ok bool) {
 	prefix, suffix := names[0], names[0]
 	for _, name := range names[1:] {
@@ -136,8 +143,8 @@ func commonPattern(names []string) (pattern string, ok bool) {
 	return pattern, strings.Contains(suffix, ".tfrecord") || len(prefix) > 2
 }
 
-// pythonString writes a literal of Python. JSON's escapes are a subset of
-// Python's.
+// pythonString returns s as a Python string literal. It uses JSON encoding,
+// because every JSON escape is also valid in Python.
 func pythonString(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"pretext/sharding/survey"
 )
 
-// text makes names of data safe in a Markdown table: what would be markup is
-// escaped, line ends become spaces.
+// text escapes s for a Markdown table: characters that would be markup are
+// escaped, and line ends become spaces.
 func text(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -30,7 +30,7 @@ func text(s string) string {
 	return b.String()
 }
 
-// code makes text safe between backticks in a table.
+// code escapes s for use between backticks in a Markdown table.
 func code(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r == '`' {
@@ -44,15 +44,15 @@ func code(s string) string {
 	return "`" + strings.ReplaceAll(s, "|", "\\|") + "`"
 }
 
-// things writes a count, an int or int64, with its noun.
+// things returns a count (an int or int64) with its noun, such as "3 files".
 func things(n any, noun string) string {
 	return humanize.Things(reflect.ValueOf(n).Int(), noun)
 }
 
-// An option is a line of a stage's options.
+// An option is one option of a stage, as a line of the card.
 type option struct{ Name, Value string }
 
-// options flattens the JSON options of a stage into dotted names.
+// options returns the JSON options of a stage as a list of dotted names and values.
 func options(raw json.RawMessage) (list []option) {
 	for name, value := range sharding.FlattenOptions(raw) {
 		list = append(list, option{name, value})
@@ -61,7 +61,7 @@ func options(raw json.RawMessage) (list []option) {
 	return list
 }
 
-// A feature is a line of the table of features.
+// A feature is a line of the card's table of record features.
 type feature struct {
 	Name, Type, Meaning string
 	Values              int

@@ -10,14 +10,15 @@ import (
 	"pretext/sharding/survey"
 )
 
-// A figure is a chart, or a sentence where the chart would be a single bar.
+// A figure is a chart, or a sentence if the chart would have only one bar.
 type figure struct {
 	Chart    template.HTML
 	Sentence string
 }
 
-// newFigure draws a histogram. only is the sentence for values that all lie in one
-// bar.
+// newFigure draws a histogram. If it has no filled bar, the figure is the
+// sentence none; if it has one, the figure is the sentence that only returns
+// for that bar.
 func newFigure(h plot.Histogram, none string, only func(plot.Bar) string) figure {
 	switch n, last := h.Filled(); n {
 	case 0:
@@ -31,7 +32,8 @@ func newFigure(h plot.Histogram, none string, only func(plot.Bar) string) figure
 // maxColumns is the maximum number of columns of a histogram.
 const maxColumns = 128
 
-// columns groups the values from 0 to most into bars of equal width.
+// columns groups the values from 0 to most into bars of equal width, at most
+// maxColumns.
 func columns(bins []survey.Bin, most int, unit string) (bars []plot.Bar) {
 	width := max(1, (most+maxColumns)/maxColumns)
 	bars = make([]plot.Bar, most/width+1)
@@ -46,7 +48,7 @@ func columns(bins []survey.Bin, most int, unit string) (bars []plot.Bar) {
 	return bars
 }
 
-// spread writes the whole numbers that a bar counts.
+// spread returns the range of whole numbers that a bar counts, as text.
 func spread(b plot.Bar) string {
 	from, to := int64(math.Ceil(b.From)), int64(math.Floor(b.To))
 	if from == to {
@@ -67,7 +69,8 @@ func predictions(r *survey.RecordStats) figure {
 		func(b plot.Bar) string { return "All examples have " + spread(b) + " predicted tokens." })
 }
 
-// textLengths draws documents by the power of two of their length.
+// textLengths draws a histogram of documents, with a bar for each power of two
+// of the text length.
 func textLengths(d *survey.DocumentStats) figure {
 	h := plot.Histogram{Name: "documents by their length", X: "text of a document", Y: "documents", Log: true, Unit: plot.Bytes}
 	for at := 0; at < len(d.Lengths); {
@@ -87,8 +90,8 @@ func textLengths(d *survey.DocumentStats) figure {
 	})
 }
 
-// maxShards is how many files a drawing of the balance shows, each by a column;
-// of more, neighbours share one, which shows their mean.
+// maxShards is the maximum number of columns in the chart of file sizes. With
+// more files, neighbouring files share a column, which shows their mean.
 const maxShards = 180
 
 func balance(s survey.Split) figure {
@@ -116,7 +119,7 @@ func balance(s survey.Split) figure {
 	})
 }
 
-// band draws a share within its limits.
+// band draws a fraction and its expected range.
 func band(s survey.Share) template.HTML {
 	l := s.Limits
 	if l == nil {
@@ -125,12 +128,12 @@ func band(s survey.Share) template.HTML {
 	return plot.Band{Value: s.Share, Low: l.Low, High: l.High, Expected: l.Expected, Within: l.Within, Format: percent}.SVG()
 }
 
-// A row is a name with a bar beside it.
+// A row is a line of a table: a name, and a bar for its value.
 type row struct {
 	Name, Note string
 	Count      int64
 	Share      float64
-	Bar        template.HTML // in proportion to the largest; "" where there is one row
+	Bar        template.HTML // length in proportion to the largest value; "" if there is only one row
 }
 
 func rows(list []row) []row {
@@ -146,10 +149,10 @@ func rows(list []row) []row {
 	return list
 }
 
-// shownTokens is how many of the most frequent tokens the page has room for.
+// shownTokens is the number of the most frequent tokens that the page shows.
 const shownTokens = 40
 
-// tokenBars returns the two columns of the table of tokens.
+// tokenBars returns the rows of the table of tokens, divided into two columns.
 func tokenBars(r *survey.RecordStats) [][]row {
 	var list []row
 	for _, t := range r.Top[:min(len(r.Top), shownTokens)] {

@@ -12,20 +12,20 @@ import (
 	"pretext/sharding/survey"
 )
 
-// count, size and percent write numbers whose units do not move to the next line.
+// count, size and percent format numbers. Their units do not move to the next line.
 func count(n int64) string         { return humanize.Count(n) }
 func size(n int64) string          { return unbroken(humanize.Bytes(n)) }
 func percent(share float64) string { return unbroken(humanize.Percent(share)) }
 
-// anyCount writes a count of any type of integer.
+// anyCount formats a count of any signed integer type.
 func anyCount(n any) string { return count(reflect.ValueOf(n).Int()) }
 
 func unbroken(s string) string { return strings.ReplaceAll(s, " ", "\u00a0") }
 
-// An option is a line of a stage's options.
+// An option is one option of a stage, as a line of the report.
 type option struct{ Name, Value string }
 
-// options flattens the JSON options of a stage into dotted names.
+// options returns the JSON options of a stage as a list of dotted names and values.
 func options(raw json.RawMessage) (list []option) {
 	for name, value := range sharding.FlattenOptions(raw) {
 		list = append(list, option{name, value})
@@ -34,7 +34,7 @@ func options(raw json.RawMessage) (list []option) {
 	return list
 }
 
-// speed returns the throughput of a stage per second of CPU time.
+// speed returns the throughput of a stage for each second of CPU time, as text.
 func speed(s survey.Stage) string {
 	if s.Run == nil || s.Run.CPUSeconds <= 0 {
 		return ""

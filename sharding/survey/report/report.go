@@ -2,12 +2,13 @@
 //
 //	err := report.Write(w, stats)
 //
-// The page is self-contained: it includes its styles and drawings (SVG), has no script
-// and loads nothing, so it can be mailed or archived with the data. It follows the
-// reader's light or dark setting and prints on white.
+// The page is self-contained: it includes its styles and drawings (SVG), has no
+// script and loads nothing, so it can be mailed or archived with the data. It
+// follows the reader's light or dark setting and prints on white.
 //
-// Its bytes are a function of the survey. Only the section "How it was made" depends
-// on the run. All text from the data is escaped. The package keeps no state.
+// Its bytes are a function of the survey. Only the section "How it was made"
+// depends on the run. All text from the data is escaped. The package keeps no
+// state.
 package report
 
 import (
@@ -30,7 +31,7 @@ var pageText string
 //go:embed style.css
 var styleText string
 
-// Write writes the page.
+// Write writes the statistics as an HTML page.
 func Write(w io.Writer, s *survey.Stats) error {
 	page, err := template.New("page").Funcs(functions()).Parse(pageText)
 	if err != nil {
@@ -49,16 +50,16 @@ type view struct {
 	Style  template.CSS
 	Tiles  []tile
 	Checks []check
-	Odd    int // checks out of their limits
+	Odd    int // number of checks outside their limits
 }
 
-// A tile is a number that a reader wants first.
+// A tile shows one of the most important numbers, at the top of the page.
 type tile struct{ Name, Value, Note string }
 
-// A check is a share beside what it must be.
+// A check shows a fraction and its expected range.
 type check struct {
 	Name  string
-	What  string // what it is a share of
+	What  string // of what it is a fraction
 	Share survey.Share
 }
 
@@ -84,8 +85,8 @@ func newView(s *survey.Stats) *view {
 	return v
 }
 
-// title returns the name of the data set: the last part of its path that is not a
-// generic name.
+// title returns the name of the data set: the last element of its path that is
+// not a generic name such as "data".
 func title(path string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {
