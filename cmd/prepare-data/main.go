@@ -14,7 +14,7 @@ import (
 
 func main() {
 	stage.Init(os.Args[1:])
-	// The first signal ends the run in good order, a second one at once.
+	// The first signal stops the run cleanly; a second one kills the process.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	root := command.NewRoot()

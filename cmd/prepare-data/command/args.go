@@ -9,15 +9,13 @@ import (
 	"pretext/extract/wiki"
 )
 
-// manyFiles are the flags after whose value more of them may follow, as a shell
-// makes of --wiki-dump parts/*.
+// manyFiles are the flags that may be followed by several files, because a shell
+// expands --wiki-dump parts/* to one flag and many words.
 var manyFiles = []string{"wiki-dump", "books", "text"}
 
-// Args returns a command line in which each word that follows a value of --wiki-dump,
-// --books or --text is a value of that flag of its own. Parts of a dump among such
-// words are put into the order of their pages, which is not that of a shell. A word
-// that follows anything else stays what it was, an argument, which most commands
-// refuse; a word that was taken for a file is refused where there is none.
+// Args returns args with --wiki-dump A B rewritten to --wiki-dump=A --wiki-dump=B, and
+// likewise for --books and --text. The parts of a dump are sorted by their pages, since
+// a shell sorts them as text. A word after any other flag is left unchanged.
 func Args(args []string) []string {
 	var out []string
 	for i := 0; i < len(args); i++ {
@@ -53,7 +51,8 @@ func Args(args []string) []string {
 	return out
 }
 
-// noWords refuses words that follow no flag which takes them.
+// noWords is the cobra.Args of commands without arguments: it returns a usage error if
+// there are any words, and says where files belong.
 func noWords(cmd *cobra.Command, words []string) error {
 	if len(words) == 0 {
 		return nil

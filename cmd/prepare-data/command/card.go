@@ -64,9 +64,8 @@ read TFRecords; the card shows how TensorFlow does.`,
 	return cmd
 }
 
-// reproduction returns the command that makes a run again: the flags of "run"
-// whose values the manifests have otherwise than by default. It is "" where the
-// path is no run.
+// reproduction returns the command line that repeats a run: "run" with every flag whose
+// value in the manifests differs from the default. It returns "" if s is not of a run.
 func reproduction(root *cobra.Command, s *survey.Stats) string {
 	var run *cobra.Command
 	for _, c := range root.Commands() {
@@ -123,8 +122,8 @@ func reproduction(root *cobra.Command, s *survey.Stats) string {
 	return strings.Join(append(parts, "--out DIR"), " \\\n  ")
 }
 
-// flagOf returns the flag of an option: the last part of its name, but for those
-// that another name says better.
+// flagOf returns the name of the flag that sets an option of a manifest: usually the
+// last part of the option's name.
 func flagOf(option string) string {
 	switch option {
 	case "nearly.threshold":
@@ -135,7 +134,8 @@ func flagOf(option string) string {
 	return strings.ReplaceAll(option[strings.LastIndexByte(option, '.')+1:], "_", "-")
 }
 
-// vocabFlag names the file that a vocab stage was given, "" where it trained one.
+// vocabFlag returns the flag for the vocabulary file that a vocab stage was given, or
+// "" if the stage trained a vocabulary.
 func vocabFlag(stage survey.Stage, options map[string]string) string {
 	if options["given"] != "true" || len(stage.Inputs) == 0 {
 		return ""
@@ -147,7 +147,7 @@ func vocabFlag(stage survey.Stage, options map[string]string) string {
 	return "--vocab " + card.ShellWord(name)
 }
 
-// sourceFlag names a local source.
+// sourceFlag returns the flag and value for a local source of that name.
 func sourceFlag(name string) string {
 	if strings.Contains(name, ".xml") {
 		return "--wiki-dump " + card.ShellWord(name)
@@ -155,7 +155,7 @@ func sourceFlag(name string) string {
 	return "--books " + card.ShellWord(filepath.Base(name))
 }
 
-// plainValue writes a value of JSON as a flag takes it.
+// plainValue returns a JSON value in the form of a flag's value.
 func plainValue(raw string) string {
 	var s string
 	if json.Unmarshal([]byte(raw), &s) == nil {

@@ -13,8 +13,9 @@ import (
 	"pretext/sharding/survey/card"
 )
 
-// downloadFlagsOf returns the flags that download what a stage brought: what "the
-// newest" meant then, and files that were not checked then by what they were.
+// downloadFlagsOf returns the flags that repeat the downloads of a stage: with the
+// dates of the dumps that "the newest" stood for, and with the SHA-256 of each file
+// downloaded from a URL.
 func downloadFlagsOf(stage survey.Stage) (flags []string) {
 	var o pipeline.DownloadOptions
 	if json.Unmarshal(stage.Options, &o) != nil {
@@ -74,8 +75,8 @@ func limitFlag(q download.Request) []string {
 
 var dumpDate = regexp.MustCompile(`^[a-z][a-z0-9_]*-([0-9]{4})-?([0-9]{2})-?([0-9]{2})-`)
 
-// dumpOf returns the date, with an @, and the layout of the dump that a request
-// brought.
+// dumpOf returns the date of the dump that a request downloaded, as "@2026-08-01", and
+// the dump's layout.
 func dumpOf(q download.Request, downloads []survey.Download) (date, layout string) {
 	layout = q.Layout
 	if q.Date != download.Latest {

@@ -26,8 +26,8 @@ func (c *colorMode) Set(s string) error {
 func (c *colorMode) Type() string   { return "when" }
 func (c *colorMode) String() string { return string(*c) }
 
-// colors reports whether text for w has colours. With "auto" it has on a terminal,
-// unless NO_COLOR is set (https://no-color.org) or the terminal knows none.
+// colors reports whether to write colors to w. With "auto" it returns true for a
+// terminal, unless NO_COLOR is set (https://no-color.org) or TERM is "dumb".
 func (c colorMode) colors(w io.Writer, getenv func(string) string) bool {
 	if c != "auto" {
 		return c == "always"

@@ -14,7 +14,7 @@ import (
 	"pretext/sharding/survey"
 )
 
-// errDiffer says that two data sets are not the same: exit code 1, as of diff(1).
+// errDiffer reports that two data sets differ. The exit code is 1, as of diff(1).
 var errDiffer = errors.New("differ")
 
 func newDiff() *cobra.Command {
@@ -85,10 +85,10 @@ func printDifference(w io.Writer, d *survey.Difference, p changePrinter) error {
 	return err
 }
 
-// A changePrinter writes values that differ.
+// A changePrinter formats lists of values that differ between two data sets.
 type changePrinter struct {
-	most    int  // of a kind to list
-	verbose bool // with hashes
+	most    int  // maximum number of changes to list of each kind
+	verbose bool // also print SHA-256 hashes
 }
 
 func (p changePrinter) print(b *strings.Builder, what string, list []survey.Change) {
@@ -110,7 +110,7 @@ func (p changePrinter) print(b *strings.Builder, what string, list []survey.Chan
 	}
 }
 
-// values returns both values of a change as a person is shown them.
+// values returns the two values of a change as printed in the text output.
 func (p changePrinter) values(what string, c survey.Change) (a, b string) {
 	if sa, sb, ok := c.Sizes(); ok && !p.verbose {
 		return humanize.Bytes(sa), humanize.Bytes(sb)
@@ -121,7 +121,7 @@ func (p changePrinter) values(what string, c survey.Change) (a, b string) {
 	return cli.OneLine(c.A), cli.OneLine(c.B)
 }
 
-// countOf separates the thousands of a number.
+// countOf returns a decimal number with separated thousands.
 func countOf(s string) string {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"pretext/internal/failure"
 )
 
-// errMachine says that a run will not work here.
+// errMachine reports that a check of doctor failed.
 var errMachine = failure.DoesNotFit("this machine is not fit for a run: see what failed")
 
 func newDoctor() *cobra.Command {

@@ -52,7 +52,7 @@ the dump dates chosen by the first call; --overwrite looks for newer dumps.`,
 	return cmd
 }
 
-// downloadFlags say what to download, and how.
+// downloadFlags are the flags that select what to download and configure the client.
 type downloadFlags struct {
 	wikis       []string
 	layout      string
@@ -88,13 +88,13 @@ func (f *downloadFlags) add(fs *pflag.FlagSet) {
 	fs.DurationVar(&o.BookPause, "book-pause", o.BookPause, "pause between requests to a mirror of Project Gutenberg")
 	fs.BoolVar(&o.AllowPrivate, "allow-private", false, "allow mirrors at private network addresses, also over plain http")
 	fs.BoolVar(&o.Offline, "offline", false, "open no connection: only check the files already downloaded")
-	// Waits between attempts are no business of a person; tests shorten them.
+	// Users need not set the wait between attempts; tests shorten it.
 	fs.DurationVar(&o.Backoff, "backoff", o.Backoff, "wait after a failed attempt; doubles with each")
 	fs.Lookup("backoff").Hidden = true
 }
 
-// wanted is config for commands that may have other sources: nil where the
-// flags ask for nothing.
+// wanted returns the download configuration, or nil if the flags request no download.
+// It is for commands that also have other sources.
 func (f *downloadFlags) wanted(stderr io.Writer) (*pipeline.DownloadConfig, error) {
 	requests, err := f.requests()
 	if err != nil || len(requests) == 0 {
@@ -104,7 +104,7 @@ func (f *downloadFlags) wanted(stderr io.Writer) (*pipeline.DownloadConfig, erro
 	return &c, err
 }
 
-// requests returns what the flags ask for: wikis, books, then files.
+// requests returns the downloads that the flags request: wikis, then books, then URLs.
 func (f *downloadFlags) requests() ([]download.Request, error) {
 	var list []download.Request
 	for _, s := range f.wikis {
@@ -130,8 +130,8 @@ func (f *downloadFlags) requests() ([]download.Request, error) {
 	return append(list, f.urls...), nil
 }
 
-// config returns what the flags ask for; it says on stderr what servers would
-// want to know.
+// config returns the download configuration of the flags. It writes a note to stderr
+// if --contact is missing for a server that asks for it.
 func (f *downloadFlags) config(stderr io.Writer) (pipeline.DownloadConfig, error) {
 	requests, err := f.requests()
 	if err != nil {
@@ -153,7 +153,7 @@ func (f *downloadFlags) config(stderr io.Writer) (pipeline.DownloadConfig, error
 	return pipeline.DownloadConfig{Requests: requests, Client: o}, nil
 }
 
-// product names the program to servers.
+// product returns the program's name and version for the User-Agent header.
 func product() string {
 	v := "0"
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
@@ -162,8 +162,8 @@ func product() string {
 	return "pretext-prepare-data/" + v
 }
 
-// urlList collects --url. A checksum may stand in the URL, as #sha256=DIGITS, so
-// that files of settings can give it too.
+// urlList is the value of --url. A URL may end in #sha256=DIGITS, so that a settings
+// file can contain the checksum too.
 type urlList struct{ to *[]download.Request }
 
 func (l *urlList) Set(s string) error {
@@ -190,13 +190,13 @@ func (l *urlList) GetSlice() (urls []string) {
 	return urls
 }
 
-// sumList gives checksums to the URLs before them.
+// sumList is the value of --sha256: it sets the checksum of the preceding --url.
 type sumList struct{ to *[]download.Request }
 
 func (l *sumList) Set(s string) error {
 	n := len(*l.to)
 	if n == 0 || (*l.to)[n-1].SHA256 != "" {
-		return fmt.Errorf("%s: give it after the --url that it belongs to", s)
+		return fmt.Errorf("%s: must directly follow the --url whose checksum it is", s)
 	}
 	(*l.to)[n-1].SHA256 = strings.ToLower(s)
 	return nil

@@ -16,7 +16,7 @@ import (
 
 func usagef(format string, args ...any) error { return failure.Usagef(format, args...) }
 
-// misuse marks an error as one of usage.
+// misuse marks an error as a usage error (exit code 2).
 func misuse(err error) error { return failure.Usage(err) }
 
 // Report writes an error as one line and returns the exit code of the process.
@@ -24,7 +24,7 @@ func Report(stderr io.Writer, err error) int {
 	return cli.Program{Name: "prepare-data", Advice: advice}.Report(stderr, err)
 }
 
-// advice says what to do about an error.
+// advice returns the message of an error with a hint what to do, if there is one.
 func advice(code int, err error, message string) string {
 	is := func(target error) bool { return errors.Is(err, target) }
 	switch {

@@ -17,7 +17,7 @@ import (
 	"pretext/sharding"
 )
 
-// filterFlags say which documents stay.
+// filterFlags are the flags that select the documents to keep.
 type filterFlags struct {
 	dedup          string
 	threshold      float64
@@ -38,7 +38,7 @@ func (f *filterFlags) add(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.rules, "rule", nil, "`NAME=LIMIT` sets the limit of a rule, NAME=off disables it; may be repeated; filter --list-rules shows all")
 }
 
-// options returns the pipeline's view of the flags.
+// options checks the flags and returns them as options of the filter stage.
 func (f *filterFlags) options() (o filter.Options, err error) {
 	o.Dedup = f.dedup
 	if f.dedup != filter.DedupMinHash && f.containment != 0 {

@@ -11,8 +11,8 @@ import (
 	"pretext/internal/config"
 )
 
-// normalize takes the flags of create_pretraining_data.py as they are written
-// there where a flag of ours means the same.
+// normalize returns the flag's name in this program: hyphens for underscores, and
+// --vocab for create_pretraining_data.py's --vocab_file.
 func normalize(fs *pflag.FlagSet, name string) pflag.NormalizedName {
 	n := cli.Normalize(fs, name)
 	if n == "vocab-file" {
@@ -21,15 +21,15 @@ func normalize(fs *pflag.FlagSet, name string) pflag.NormalizedName {
 	return n
 }
 
-// googleFlags are flags of create_pretraining_data.py that mean something else
-// than any of ours, with what to give in their place.
+// googleFlags maps flags of create_pretraining_data.py that this program does not have
+// to the advice what to use instead.
 var googleFlags = map[string]string{
 	"input-file":  "give --text FILE to prepare-data examples, once for each file, or --text 'PATTERN'",
 	"output-file": "give --out DIR: shards are written there as train-00000-of-….tfrecord",
 }
 
-// googleCure names what to give in place of a flag of create_pretraining_data.py
-// that is not taken.
+// googleCure adds to the error of an unknown flag what to use instead: for a flag of
+// create_pretraining_data.py from googleFlags, otherwise the most similar flag.
 func googleCure(cmd *cobra.Command, err error) error {
 	var missing *pflag.NotExistError
 	if errors.As(err, &missing) {

@@ -71,7 +71,7 @@ of their features, and the words as "tokens" and "masked_lm_tokens".`,
 	return cmd
 }
 
-// An examplePrinter shows examples to a person.
+// An examplePrinter writes examples as readable text.
 type examplePrinter struct {
 	w      *bufio.Writer
 	tokens tokenNames // nil: ids are shown
@@ -105,7 +105,8 @@ func (p *examplePrinter) print(r loader.Record) error {
 	return err
 }
 
-// printJSON writes an example as inspect --records does, with its words.
+// printJSON writes an example as one line of JSON: its features, and, if the vocabulary
+// is known, its tokens and the original tokens of masked positions.
 func (p *examplePrinter) printJSON(r loader.Record) error {
 	e := r.Example
 	out := struct {

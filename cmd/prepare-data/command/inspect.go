@@ -50,7 +50,7 @@ example, with all values under the names of their features.`,
 	return cmd
 }
 
-// jsonExample is an example under the names of its features.
+// jsonExample is an example as JSON, with the feature names of the original BERT release.
 type jsonExample struct {
 	File               string    `json:"file"`
 	Record             int64     `json:"record"`
@@ -113,7 +113,8 @@ func printInspections(w io.Writer, all []survey.Inspection) error {
 	return t.Flush()
 }
 
-// holds says how many records or documents a file has; of others nothing.
+// holds returns the number of records or documents of a file as text, such as
+// "3 records"; it is "" for a file with neither.
 func holds(f survey.FileInspection) string {
 	if documents, ok := f.Counts["documents"]; ok && f.Records == 0 {
 		return humanize.Things(documents, "document")
@@ -124,10 +125,10 @@ func holds(f survey.FileInspection) string {
 	return humanize.Things(f.Records, "record")
 }
 
-// droppedShown is how many templates a person is shown; --json names all.
+// droppedShown is the maximum number of templates in the text output; --json lists all.
 const droppedShown = 10
 
-// printDropped shows the templates without text.
+// printDropped writes the most frequent wiki templates that gave no text.
 func printDropped(w io.Writer, d *sharding.DroppedTemplates) {
 	if d == nil {
 		return

@@ -37,12 +37,13 @@ func addSources(fs *pflag.FlagSet, sources *[]pipeline.Source, o *pipeline.Extra
 	fs.IntVar(&w.MinCharacters, "min-characters", w.MinCharacters, "minimum length of the text of a page, in characters; shorter pages are rejected")
 }
 
-// shareLanguage makes the language of dumps that of all kinds of sources.
+// shareLanguage copies the language of dumps to the options of books and text.
 func shareLanguage(o *pipeline.ExtractOptions) {
 	o.Books.Lang, o.Text.Lang = o.Wiki.Language, o.Wiki.Language
 }
 
-// sourceList collects the values of a flag into the common list.
+// sourceList is the value of a source flag. It appends to a list that all source flags
+// share, so that sources keep the order of the command line.
 type sourceList struct {
 	to   *[]pipeline.Source
 	kind string
@@ -57,7 +58,7 @@ func (l *sourceList) Type() string { return "path" }
 
 func (l *sourceList) String() string { return strings.Join(l.GetSlice(), ",") }
 
-// GetSlice returns the values of this flag alone.
+// GetSlice returns the values of this flag, without those of other source flags.
 func (l *sourceList) GetSlice() (paths []string) {
 	if l.to == nil {
 		return nil
@@ -70,7 +71,8 @@ func (l *sourceList) GetSlice() (paths []string) {
 	return paths
 }
 
-// addExamples adds Google's flags, with hyphens, and ours for shards.
+// addExamples adds the flags of create_pretraining_data.py, with hyphens, and the flags
+// for shards and splits.
 func addExamples(fs *pflag.FlagSet, o *sharding.ExamplesOptions) {
 	*o = sharding.DefaultExamplesOptions()
 	fs.IntVar(&o.MaxSeqLength, "max-seq-length", o.MaxSeqLength, "maximum number of tokens in an example, including [CLS] and [SEP]")
@@ -97,7 +99,7 @@ func addTextField(fs *pflag.FlagSet, o *pipeline.ExtractOptions) {
 	fs.StringVar(&o.Text.Field, "text-field", "", "field of JSON lines that contains the text; default: text")
 }
 
-// addProfile adds the flag that says whose rules a vocab.txt is used by.
+// addProfile adds the flag that selects the tokenizer to reproduce with a vocab.txt.
 func addProfile(fs *pflag.FlagSet, p *tokenize.Profile) {
 	fs.StringVar((*string)(p), "tokenizer-profile", string(*p), "tokenizer to reproduce: google, nvidia-pt or hf")
 }
@@ -108,8 +110,8 @@ func addTokenFile(fs *pflag.FlagSet, f *pipeline.TokenFile, vocabUsage string) {
 	fs.StringVar(&f.Tokenizer, "tokenizer", "", "tokenizer.json, instead of --vocab: WordPiece or byte-level BPE (RoBERTa)")
 }
 
-// checkTokenFile refuses files that are no vocabulary or tokenizer, and flags that
-// a tokenizer.json decides.
+// checkTokenFile returns a usage error if a file is not a vocabulary or tokenizer, or
+// if a flag is given whose value the tokenizer.json determines.
 func checkTokenFile(cmd *cobra.Command, f pipeline.TokenFile) error {
 	if f.Vocab != "" {
 		if err := cli.CheckVocab("vocab", f.Vocab, "tokenizer"); err != nil {

@@ -50,7 +50,8 @@ them. The estimates are accurate to about a third.`,
 	return cmd
 }
 
-// typical returns recorded sizes.
+// typical returns the recorded size of a request from presets.json; false if there is
+// none.
 func typical(r download.Request) (pipeline.TypicalSize, bool) {
 	t := presets().Typical
 	switch r.Kind {

@@ -14,7 +14,7 @@ import (
 //go:embed presets.json
 var presetsFile []byte
 
-// A preset is a set of flags under a name.
+// A preset is a named set of flag values.
 type preset struct {
 	About string              `json:"about"`
 	Flags map[string][]string `json:"flags"` // flag → its values, as they would be typed
@@ -29,13 +29,13 @@ type presetsData struct {
 	} `json:"typical"`
 }
 
-// A typicalSize stands for the size of a dump that nobody could be asked for.
+// A typicalSize is a recorded size of a dump, used if no server can be asked.
 type typicalSize struct {
 	Bytes  int64  `json:"bytes"`
 	Source string `json:"source"`
 }
 
-// presets returns what the file says.
+// presets returns the parsed content of presets.json.
 var presets = sync.OnceValue(func() (data presetsData) {
 	if err := json.Unmarshal(presetsFile, &data); err != nil {
 		panic("BUG: presets.json: " + err.Error())
@@ -45,15 +45,16 @@ var presets = sync.OnceValue(func() (data presetsData) {
 
 func presetNames() []string { return slices.Sorted(maps.Keys(presets().Presets)) }
 
-// defaultPreset is what a run without sources is.
+// defaultPreset is the preset of a run for which no sources are given.
 const defaultPreset = "small"
 
-// sourceFlagNames are the flags that name sources. Where one is given, no preset
-// adds others.
+// sourceFlagNames are the flags that name sources. If one of them is given, a preset
+// sets none of them.
 var sourceFlagNames = []string{"wiki-dump", "books", "wiki", "gutenberg", "gutenberg-ids", "gutenberg-limit", "url"}
 
-// usePreset sets the flags of a preset that were not given, and returns its
-// name. Without a name and without sources it is [defaultPreset].
+// usePreset sets the flags of the named preset that were not given on the command
+// line, and returns the preset's name. If name is empty it uses [defaultPreset], or no
+// preset ("") if a source flag was given.
 func usePreset(fs *pflag.FlagSet, name string) (string, error) {
 	given := slices.ContainsFunc(sourceFlagNames, fs.Changed)
 	if name == "" && given {

@@ -16,12 +16,12 @@ import (
 	"pretext/pipeline/stage"
 )
 
-// progressInterval is the time between two lines where no terminal shows a
-// bar.
+// progressInterval is the time between two progress lines, if standard error is not a
+// terminal.
 const progressInterval = 10 * time.Second
 
-// watch returns the function that shows the progress of stages: a bar on a
-// terminal, a line an interval elsewhere, nothing where quiet is set.
+// watch returns a function that shows the progress of a stage: a bar on a terminal,
+// otherwise one line per progressInterval, or nothing if quiet is set.
 func watch(stderr io.Writer, quiet bool) func(*stage.Meter) (stop func()) {
 	if quiet {
 		return nil
@@ -54,8 +54,8 @@ func reportKept(stderr io.Writer, kept []string, m *stage.Meter) []string {
 	return nil
 }
 
-// barWidth is the most places that a bar takes, of lines of 80: mpb gives it less
-// where the terminal is narrower, and shortens the text where that is not enough.
+// barWidth is the maximum width of a bar in columns, for a terminal of 80 columns. On a
+// narrower one mpb shortens first the bar, then the text.
 const barWidth = 26
 
 func showBar(stderr io.Writer, m *stage.Meter) func() {
@@ -84,8 +84,8 @@ func showLines(stderr io.Writer, m *stage.Meter) func() {
 	return every(progressInterval, line, func() {})
 }
 
-// progressText is how far a stage is, how fast and how much longer it takes:
-// "45 %, 12.3 MB/s, 1m5s elapsed, 2m3s left". What is not known yet is missing.
+// progressText returns the progress of a stage, such as
+// "45 %, 12.3 MB/s, 1m5s elapsed, 2m3s left". It omits figures that are not known yet.
 func progressText(m *stage.Meter, elapsed time.Duration) string {
 	elapsed = elapsed.Round(time.Second)
 	done := min(m.Done(), m.Total)
@@ -108,8 +108,8 @@ func progressText(m *stage.Meter, elapsed time.Duration) string {
 	return text
 }
 
-// every calls tick at an interval from a goroutine of its own until the
-// function that it returns is called, which then calls end.
+// every starts a goroutine that calls tick at each interval. The returned function
+// stops the goroutine and then calls end.
 func every(interval time.Duration, tick, end func()) (stop func()) {
 	quit, gone := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -15,8 +15,8 @@ import (
 	"pretext/trainer/loader"
 )
 
-// openShards opens what a command was given to read records of. A folder that
-// holds something else is a wrong argument.
+// openShards opens the records at a path given on the command line. It returns a usage
+// error for a folder without records.
 func openShards(cmd *cobra.Command, path string) (*loader.Shards, error) {
 	shards, err := loader.Open(cmd.Context(), path, loader.Options{})
 	if errors.Is(err, sharding.ErrNoShards) {
@@ -25,14 +25,14 @@ func openShards(cmd *cobra.Command, path string) (*loader.Shards, error) {
 	return shards, err
 }
 
-// tokenNames says what ids stand for: a vocabulary or a tokenizer.
+// tokenNames maps token ids to tokens; a vocabulary or a tokenizer implements it.
 type tokenNames interface {
 	Len() int
 	Token(id int32) string
 }
 
-// headTokens reads what names the ids of records: the vocabulary given, the one
-// beside the records, or the tokenizer there. It is nil where there is none.
+// headTokens returns the vocabulary at vocabPath or, if that is "", the vocabulary or
+// tokenizer in the directory of the records. It returns nil if there is none.
 func headTokens(cmd *cobra.Command, shards *loader.Shards, vocabPath string) (tokenNames, error) {
 	if vocabPath != "" {
 		tok, err := loadTokenizer(vocabPath, tokenize.DefaultOptions())

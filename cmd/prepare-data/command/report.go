@@ -50,8 +50,8 @@ documents, rejects, sources and options. The page loads no other file.`,
 	return cmd
 }
 
-// writeOut writes a file that is for people, whole or not at all, and names it on standard
-// output.
+// writeOut writes a report or card to path atomically and prints the path on standard
+// output, as JSON if asJSON is set.
 func writeOut(cmd *cobra.Command, path string, content []byte, asJSON bool) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return usagef("--out %s: a folder: give the file to write", path)

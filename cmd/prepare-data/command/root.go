@@ -1,6 +1,6 @@
-// Package command is the command line of prepare-data: flags in, text out.
-// Results go to standard output, everything else to standard error; what a
-// command does is in package pipeline.
+// Package command is the command line of prepare-data: it parses flags and prints
+// results. Results go to standard output, everything else to standard error. The work
+// of the commands is in package pipeline.
 package command
 
 import (
@@ -138,8 +138,8 @@ func (b *byteSize) Set(s string) error {
 
 func (b *byteSize) Type() string { return "size" }
 
-// String returns the size as Set reads it: for people where nothing is lost by
-// that, otherwise to the byte.
+// String returns the size in a form that Set accepts: with a unit if that is exact,
+// otherwise in bytes.
 func (b *byteSize) String() string {
 	text, again := humanize.Bytes(int64(*b)), byteSize(0)
 	if again.Set(text) == nil && again == *b {
@@ -148,7 +148,7 @@ func (b *byteSize) String() string {
 	return strconv.FormatInt(int64(*b), 10)
 }
 
-// printJSON writes a result for machines.
+// printJSON writes v as indented JSON.
 func printJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

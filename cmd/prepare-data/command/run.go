@@ -34,8 +34,8 @@ func (s *runSettings) add(fs *pflag.FlagSet) {
 	addLimitAlphabet(fs, &s.c.LimitAlphabet)
 }
 
-// complete sets in s.c what the preset and several flags together decide, and
-// returns the preset's name.
+// complete applies the preset to the flags, sets the fields of s.c that depend on
+// several flags, and returns the preset's name ("" for none).
 func (s *runSettings) complete(cmd *cobra.Command, stderr io.Writer) (preset string, err error) {
 	if preset, err = usePreset(cmd.Flags(), s.preset); err != nil {
 		return preset, err

@@ -12,7 +12,7 @@ import (
 	"pretext/tokenize/sentence"
 )
 
-// settings are where flags get values from that were not given.
+// settings returns the sources of values for flags that were not given.
 func settings() *cli.Settings {
 	return &cli.Settings{
 		Prefix:   cli.PrepareData,
@@ -29,7 +29,7 @@ func settings() *cli.Settings {
 	}
 }
 
-// completions are what a shell offers for flags.
+// completions returns the values that a shell offers for flags.
 func completions() cli.Completions {
 	profiles := []string{}
 	for _, p := range tokenize.Profiles() {

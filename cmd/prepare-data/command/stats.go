@@ -30,7 +30,7 @@ func (f *surveyFlags) add(fs *pflag.FlagSet) {
 	fs.Var(&f.memory, "memory", "memory for finding duplicates; what does not fit goes to a temporary file")
 }
 
-// survey returns the options.
+// survey checks the flags and returns the options that they set.
 func (f *surveyFlags) survey() (survey.Options, error) {
 	if f.options.Workers < 1 {
 		return f.options, usagef("--workers %d: must be at least 1", f.options.Workers)
@@ -77,8 +77,8 @@ in 16,000 times. "prepare-data verify" finds corrupt data, stats finds unusual d
 	return cmd
 }
 
-// printStats writes numbers first, then how lengths are distributed, then lists of
-// names.
+// printStats writes warnings, counts, histograms of lengths, and the most frequent
+// tokens and templates.
 func printStats(w io.Writer, s *survey.Stats) error {
 	for _, warning := range s.Warnings() {
 		fmt.Fprintf(w, "warning: %s: %s\n", warning.Stage, cli.OneLine(warning.Text))
@@ -185,8 +185,8 @@ func printShare(t io.Writer, what string, s survey.Share) {
 	fmt.Fprintln(t)
 }
 
-// shownNames is how many tokens and templates a person is shown; --json lists --top
-// of them.
+// shownNames is the maximum number of tokens or templates in the text output; --json
+// lists as many as --top.
 const shownNames = 20
 
 func printTokens(t io.Writer, top []survey.Token) {
@@ -211,7 +211,7 @@ func printTemplates(t io.Writer, d *survey.DocumentStats) {
 	}
 }
 
-// grouped puts lengths into about 16 bins of equal width.
+// grouped merges bins of lengths up to most into about 16 bins of equal width.
 func grouped(bins []survey.Bin, most int) (groups []survey.Bin) {
 	width := max(1, (most+15)/16)
 	for _, b := range bins {
@@ -225,7 +225,7 @@ func grouped(bins []survey.Bin, most int) (groups []survey.Bin) {
 	return groups
 }
 
-// printBars draws a histogram.
+// printBars draws a histogram of bins under the heading what. Percentages are of total.
 func printBars(t io.Writer, what string, bins []survey.Bin, total int64) {
 	const width = 30
 	most := int64(1)

@@ -14,8 +14,8 @@ import (
 	"pretext/tokenize/sentence"
 )
 
-// The filters do one step of the data path from standard input to standard
-// output. With --jsonl they answer each line with a line, whatever it holds.
+// The commands text, sentences and tokenize run one step of the pipeline from standard
+// input to standard output. With --jsonl they write one line for every input line.
 
 func newText() *cobra.Command {
 	var jsonl bool
@@ -122,8 +122,9 @@ default of run and examples, also ends a sentence at every line end.`,
 	return cmd
 }
 
-// filterLines answers each JSON line with one. A line that cannot be read is
-// answered by {"error"}, so that the lines of input and output stay in step.
+// filterLines calls f with each JSON line of standard input and writes its result as
+// one line. An invalid line gives {"error": …}, so line n of the output always belongs
+// to line n of the input.
 func filterLines[In, Out any](cmd *cobra.Command, f func(In) (Out, error)) error {
 	return eachLine(cmd.InOrStdin(), cmd.OutOrStdout(), func(w *bufio.Writer, line []byte) error {
 		var in In

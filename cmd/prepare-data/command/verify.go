@@ -51,7 +51,8 @@ sources; and sources that were not downloaded.`,
 	return cmd
 }
 
-// verify checks all paths and reports; what is wrong with any is an error.
+// verifyPaths checks all paths and prints the results. It returns an error if any path
+// has a problem.
 func verifyPaths(cmd *cobra.Command, paths []string, o verify.Options, asJSON bool) error {
 	problems, first := 0, ""
 	for _, path := range paths {
@@ -87,7 +88,7 @@ func verifyPaths(cmd *cobra.Command, paths []string, o verify.Options, asJSON bo
 	return nil
 }
 
-// checked is what was found to be in order.
+// checked returns a summary of the files, records and documents that were checked.
 func checked(v *verify.Result) string {
 	return fmt.Sprintf("%s, %s, %s, %s", files(v.Files), humanize.Bytes(v.Bytes), humanize.Things(v.Documents, "document"), humanize.Things(v.Records, "record"))
 }

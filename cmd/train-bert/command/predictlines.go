@@ -20,7 +20,8 @@ const (
 	maxTogether = 64      // lines that are computed together
 )
 
-// one answers a single request. A wrong request is a usage error.
+// one computes a single request and writes its result. An invalid request is a usage
+// error.
 func (q *predicting) one(ctx context.Context, r predict.Request, stdout io.Writer) error {
 	job, err := q.predictor.Job(r, q.o.defaults)
 	if err != nil {
