@@ -10,8 +10,8 @@ import (
 	"pretext/trainer/cuda/ptx"
 )
 
-// decoders read the instructions that are no simple form, by the first part of
-// their mnemonic.
+// decoders holds the decoding functions of all instructions that are not in
+// forms, by the first part of the opcode ("ld" for "ld.global.f32").
 var decoders = map[string]func(p *program, in *instr, from *ptx.Instruction) error{
 	"ld": decodeLoad, "st": decodeStore, "atom": decodeAtomic, "red": decodeAtomic, "cp": decodeCopy,
 	"bra": decodeFlow, "ret": decodeFlow, "exit": decodeFlow, "bar": decodeBarrier, "barrier": decodeBarrier, "membar": decodeFence, "fence": decodeFence,
@@ -19,18 +19,20 @@ var decoders = map[string]func(p *program, in *instr, from *ptx.Instruction) err
 	"mov": decodePack, "redux": decodeRedux,
 }
 
-// elementType is the type at the end of a mnemonic.
+// elementType is the operand type that an opcode ends in, such as .f32.
 type elementType struct {
 	bank   bank
 	size   int // bytes
 	signed bool
 }
 
+// typeOf returns the operand type of an opcode: for "ld.global.s16", 2 signed
+// bytes in a 32-bit register.
 func typeOf(op string) (elementType, error) {
 	t := op[strings.LastIndexByte(op, '.')+1:]
 	n, err := strconv.Atoi(strings.TrimLeft(t, "busf"))
 	if err != nil || n < 8 || n > 64 || n&(n-1) != 0 {
-		return elementType{}, fmt.Errorf("type %s", t)
+		return elementType{}, fmt.Errorf("operand type %q is not supported", t)
 	}
 	e := elementType{size: n / 8, signed: t[0] == 's'}
 	if n == 64 {
@@ -39,13 +41,14 @@ func typeOf(op string) (elementType, error) {
 	return e, nil
 }
 
-// What a load does with a value that is smaller than its register.
+// Flags in instr.extra for loads of values that are smaller than the register.
 const (
-	toLong   = 1 << 17 // the registers have 64 bits
-	withSign = 1 << 18 // the sign goes into the rest
+	toLong   = 1 << 17 // the destination registers have 64 bits
+	withSign = 1 << 18 // extend the sign to the width of the register; otherwise extend with zeros
 )
 
-// space tells which memory an instruction touches.
+// space returns the state space of an opcode: "global" for "ld.global.f32". It
+// returns "" for an opcode that names none.
 func space(op string) string {
 	for _, part := range strings.Split(op, ".") {
 		switch part {
@@ -58,8 +61,11 @@ func space(op string) string {
 
 func decodeLoad(p *program, in *instr, from *ptx.Instruction) error {
 	e, err := typeOf(from.Op)
-	if err != nil || len(from.Args) != 2 {
-		return fmt.Errorf("load of %d operands: %w", len(from.Args), err)
+	if err != nil {
+		return err
+	}
+	if len(from.Args) != 2 {
+		return fmt.Errorf("load has %d operands, want 2", len(from.Args))
 	}
 	in.size = e.size
 	for _, o := range elements(from.Args[0]) {
@@ -78,11 +84,11 @@ func decodeLoad(p *program, in *instr, from *ptx.Instruction) error {
 	case "param":
 		v, ok := p.params[from.Args[1].Name]
 		if !ok {
-			return fmt.Errorf("no parameter %s", from.Args[1].Name)
+			return fmt.Errorf("the kernel has no parameter named %q", from.Args[1].Name)
 		}
 		in.offset = int64(v.Offset) + from.Args[1].Offset
 		if in.offset < int64(v.Offset) || int(in.offset)+e.size*len(in.d) > v.Offset+v.Size {
-			return fmt.Errorf("outside of parameter %s", v.Name)
+			return fmt.Errorf("load of %d bytes at offset %d is outside of parameter %s, which has %d bytes", e.size*len(in.d), from.Args[1].Offset, v.Name, v.Size)
 		}
 		in.run = loadParam
 		return nil
@@ -91,15 +97,18 @@ func decodeLoad(p *program, in *instr, from *ptx.Instruction) error {
 	case "shared":
 		in.run = loadShared
 	default:
-		return fmt.Errorf("the simulator does not know this memory")
+		return fmt.Errorf("state space %q is not supported; want param, global or shared", space(from.Op))
 	}
 	return p.address(in, from.Args[1])
 }
 
 func decodeStore(p *program, in *instr, from *ptx.Instruction) error {
 	e, err := typeOf(from.Op)
-	if err != nil || len(from.Args) != 2 {
-		return fmt.Errorf("store of %d operands: %w", len(from.Args), err)
+	if err != nil {
+		return err
+	}
+	if len(from.Args) != 2 {
+		return fmt.Errorf("store has %d operands, want 2", len(from.Args))
 	}
 	in.size = e.size
 	switch space(from.Op) {
@@ -108,7 +117,7 @@ func decodeStore(p *program, in *instr, from *ptx.Instruction) error {
 	case "shared":
 		in.run = storeShared
 	default:
-		return fmt.Errorf("the simulator does not know this memory")
+		return fmt.Errorf("state space %q is not supported; want global or shared", space(from.Op))
 	}
 	if err := p.address(in, from.Args[0]); err != nil {
 		return err
@@ -121,7 +130,7 @@ func decodeStore(p *program, in *instr, from *ptx.Instruction) error {
 	return nil
 }
 
-// at returns the address of a lane.
+// at returns the memory address that in accesses in the given lane.
 func (w *warp) at(in *instr, lane int) uint64 {
 	if in.extra&wordAddress != 0 {
 		return uint64(int64(w.w[in.s[0]][lane]) + in.offset)
@@ -129,7 +138,9 @@ func (w *warp) at(in *instr, lane int) uint64 {
 	return w.l[in.s[0]][lane] + uint64(in.offset)
 }
 
-// global checks an access of a lane to global memory and returns its bytes.
+// global returns the n bytes of global memory at the address at. It raises a
+// fault if the lane may not access them in the way that how says: because of the
+// bounds, the alignment or a race.
 func (w *warp) global(in *instr, lane int, at uint64, n int, how access) []byte {
 	m := w.near
 	if m == nil || at < m.base || at-m.base > uint64(len(m.data)-n) || n > len(m.data) {
@@ -146,12 +157,13 @@ func (w *warp) global(in *instr, lane int, at uint64, n int, how access) []byte 
 	return m.data[i : i+n]
 }
 
-// shared checks an access of a lane to shared memory and returns its bytes.
+// shared returns the n bytes of the block's shared memory at the address at. It
+// raises a fault if the lane may not access them in the way that how says.
 func (w *warp) shared(in *instr, lane int, at uint64, n int, how access) []byte {
 	m := w.block.shared
 	i := int64(at) - sharedBase
 	if i < 0 || i > int64(len(m.data)-n) {
-		w.fault(in, OutOfBounds, lane, "byte %d of shared memory, which has %d; %d bytes", i, len(m.data), n)
+		w.fault(in, OutOfBounds, lane, "access of %d bytes at byte %d of shared memory, which has %d bytes", n, i, len(m.data))
 	}
 	if at%uint64(n) != 0 {
 		w.fault(in, Misaligned, lane, "%s, %d bytes", m.place(int(i)), n)
@@ -168,7 +180,8 @@ func loadParam(w *warp, in *instr, lanes uint32) {
 	}
 }
 
-// load moves bytes into the destinations of a lane.
+// load decodes values of in.size bytes from b and stores them in the destination
+// registers of one lane.
 func (w *warp) load(in *instr, lane int, b []byte) {
 	for i, d := range in.d {
 		if in.size == 4 && in.extra&toLong == 0 {
@@ -197,7 +210,8 @@ func (w *warp) load(in *instr, lane int, b []byte) {
 	}
 }
 
-// store moves the sources of a lane, behind the address, into bytes.
+// store encodes the source registers of one lane into b, in.size bytes each. The
+// first source register holds the address and is left out.
 func (w *warp) store(in *instr, lane int, b []byte) {
 	for i, s := range in.s[1:] {
 		switch in.size {
@@ -253,8 +267,9 @@ func storeShared(w *warp, in *instr, lanes uint32) {
 	w.countConflicts(in, lanes, n)
 }
 
-// countSectors counts the 32-byte sectors that a request of n bytes a lane moves,
-// and the fewest that hold as many bytes as the lanes asked for.
+// countSectors adds to the counts of in how many 32-byte sectors of global memory
+// the lanes touch with n bytes each, and the smallest number of sectors that
+// could hold these bytes.
 func (w *warp) countSectors(in *instr, lanes uint32, n int) {
 	var seen [2 * warpSize]uint64
 	var bytes [warpSize]uint64
@@ -285,9 +300,10 @@ next:
 	in.counts.IdealSectors += uint64((distinct*n + 31) / 32)
 }
 
-// countConflicts counts the cycles by which bank conflicts prolong a request of
-// n bytes a lane: requests of 8 and 16 bytes take the lanes in halves and
-// quarters.
+// countConflicts adds to the counts of in the cycles that are lost to bank
+// conflicts when every lane accesses n bytes of shared memory. The hardware
+// serves accesses of 8 bytes in two half warps, and accesses of 16 bytes in four
+// quarter warps.
 func (w *warp) countConflicts(in *instr, lanes uint32, n int) {
 	step := warpSize * 4 / max(n, 4)
 	for first := 0; first < warpSize; first += step {
@@ -313,7 +329,8 @@ func (w *warp) countConflicts(in *instr, lanes uint32, n int) {
 	}
 }
 
-// atomics are the operations of atom and red.
+// atomics holds the operations of the instructions atom and red. Each returns the
+// value to store for the old value in memory and the operand v.
 var atomics = map[string]func(old, v uint64) uint64{
 	"add.f32":  func(old, v uint64) uint64 { return uint64(b32(f32(uint32(old)) + f32(uint32(v)))) },
 	"add.f64":  func(old, v uint64) uint64 { return b64(f64(old) + f64(v)) },
@@ -336,16 +353,19 @@ func decodeAtomic(p *program, in *instr, from *ptx.Instruction) error {
 	if parts[0] == "red" { // no destination
 		args = append([]ptx.Operand{{Kind: ptx.Sink}}, args...)
 	}
-	if err != nil || len(args) != 3 {
-		return fmt.Errorf("atomic of %d operands: %w", len(from.Args), err)
+	if err != nil {
+		return err
+	}
+	if len(args) != 3 {
+		return fmt.Errorf("atomic has %d operands, want 3 (2 for red)", len(from.Args))
 	}
 	f, ok := atomics[strings.Join(parts[len(parts)-2:], ".")]
 	if !ok {
-		return fmt.Errorf("the simulator does not know %s", from.Op)
+		return fmt.Errorf("the simulator does not support %s", from.Op)
 	}
 	where := space(from.Op)
 	if where != "global" && where != "shared" {
-		return fmt.Errorf("the simulator does not know this memory")
+		return fmt.Errorf("state space %q is not supported; want global or shared", space(from.Op))
 	}
 	in.size = e.size
 	in.run = func(w *warp, in *instr, lanes uint32) { w.atomic(in, lanes, where == "shared", f) }
@@ -381,17 +401,18 @@ func (w *warp) atomic(in *instr, lanes uint32, inShared bool, f func(old, v uint
 	}
 }
 
-// An asyncCopy is a cp.async under way.
+// An asyncCopy is a cp.async that was issued and has not been waited for.
 type asyncCopy struct {
 	to, from uint64
-	n, valid int // bytes written, and how many of them come from memory; the others are zero
+	n, valid int // n bytes are written: the first valid ones are copied, the rest are zero
 	group    int
 }
 
-// copyGroups is the state of cp.async in a lane.
+// copyGroups holds the asynchronous copies of one lane and the number of groups
+// that the lane has committed.
 type copyGroups struct {
 	pending   []asyncCopy
-	committed int // groups so far
+	committed int // groups committed so far
 }
 
 func decodeCopy(p *program, in *instr, from *ptx.Instruction) error {
@@ -412,23 +433,23 @@ func decodeCopy(p *program, in *instr, from *ptx.Instruction) error {
 		in.run = waitGroup
 		return nil
 	}
-	return fmt.Errorf("the simulator does not know %s", from.Op)
+	return fmt.Errorf("the simulator does not support %s", from.Op)
 }
 
 func decodeAsyncCopy(p *program, in *instr, from *ptx.Instruction) error {
 	if len(from.Args) < 3 || len(from.Args) > 4 || from.Args[2].Kind != ptx.Immediate {
-		return fmt.Errorf("operands of a cp.async")
+		return fmt.Errorf("cp.async has %d operands, want 3 or 4, the third a constant", len(from.Args))
 	}
 	in.size = int(from.Args[2].Value)
 	small := strings.HasPrefix(from.Op, "cp.async.ca")
 	if in.size != 16 && !(small && (in.size == 4 || in.size == 8)) {
-		return fmt.Errorf("cp.async of %d bytes", in.size)
+		return fmt.Errorf("%s of %d bytes, want 16 (cp.async.ca: 4, 8 or 16)", from.Op, in.size)
 	}
 	if err := p.address(in, from.Args[0]); err != nil {
 		return err
 	}
 	if from.Args[0].Offset != 0 || from.Args[1].Kind != ptx.Address {
-		return fmt.Errorf("addresses of a cp.async")
+		return fmt.Errorf("cp.async: the source must be an address, and the destination one without an offset")
 	}
 	in.offset = from.Args[1].Offset
 	if err := p.reads(in, ptx.Operand{Kind: ptx.Register, Name: from.Args[1].Name}, longs); err != nil {
@@ -471,8 +492,8 @@ func commitGroup(w *warp, _ *instr, lanes uint32) {
 	}
 }
 
-// waitGroup ends all copies but those of the newest in.extra groups. Until then
-// the bytes in shared memory are the old ones.
+// waitGroup completes all asynchronous copies, except those of the in.extra
+// newest groups. Only now do their bytes appear in shared memory.
 func waitGroup(w *warp, in *instr, lanes uint32) {
 	for l := range warpSize {
 		if lanes>>l&1 == 0 {

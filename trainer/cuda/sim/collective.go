@@ -9,21 +9,22 @@ import (
 	"pretext/trainer/cuda/ptx"
 )
 
-// together checks that a collective is executed by all lanes that it names and
-// that have not returned.
+// together raises a fault unless the lanes that execute a collective instruction
+// are all lanes of its mask (named) that have not returned.
 func (w *warp) together(in *instr, lanes, named uint32) {
 	if lanes != named&w.live {
-		w.fault(in, Divergent, bits.TrailingZeros32(lanes), "executed by lanes %08x, named are %08x of the live %08x", lanes, named, w.live)
+		w.fault(in, Divergent, bits.TrailingZeros32(lanes), "executed by lanes %08x, but its mask is %08x and lanes %08x have not returned", lanes, named, w.live)
 	}
 }
 
-// member returns the mask that the lanes of a collective name, which must be one.
+// member returns the lane mask of a collective instruction, which is its source
+// operand with the given index. It raises a fault if the mask differs between lanes.
 func (w *warp) member(in *instr, lanes uint32, source int) uint32 {
 	mask := &w.w[in.s[source]]
 	first := mask[bits.TrailingZeros32(lanes)]
 	for l := range warpSize {
 		if lanes>>l&1 == 1 && mask[l] != first {
-			w.fault(in, Divergent, l, "names lanes %08x, others name %08x", mask[l], first)
+			w.fault(in, Divergent, l, "the lane mask is %08x, but %08x in other lanes", mask[l], first)
 		}
 	}
 	return first
@@ -35,11 +36,11 @@ func decodeFlow(p *program, in *instr, from *ptx.Instruction) error {
 		return nil
 	}
 	if (in.op != "bra" && in.op != "bra.uni") || len(from.Args) != 1 || from.Args[0].Kind != ptx.Symbol {
-		return fmt.Errorf("the simulator does not know %s", from.Op)
+		return fmt.Errorf("the simulator does not support %s", from.Op)
 	}
 	to, ok := p.Labels[from.Args[0].Name]
 	if !ok {
-		return fmt.Errorf("no label %s", from.Args[0].Name)
+		return fmt.Errorf("the kernel has no label named %q", from.Args[0].Name)
 	}
 	in.control, in.target = branches, int32(to)
 	return nil
@@ -58,16 +59,16 @@ func decodeBarrier(p *program, in *instr, from *ptx.Instruction) error {
 		return p.reads(in, from.Args[0], words)
 	case "bar.sync", "barrier.sync", "barrier.sync.aligned":
 		if len(from.Args) != 1 || from.Args[0].Kind != ptx.Immediate || from.Args[0].Value != 0 {
-			return fmt.Errorf("the simulator knows barrier 0 of the whole block only")
+			return fmt.Errorf("the simulator supports only barrier 0, for all threads of the block")
 		}
 		in.control = waits
 		return nil
 	}
-	return fmt.Errorf("the simulator does not know %s", from.Op)
+	return fmt.Errorf("the simulator does not support %s", from.Op)
 }
 
-// decodeFence reads fences, which order memory and do not wait: the shadow does
-// not take them for a barrier.
+// decodeFence decodes fences. They have no effect here: a fence orders memory
+// accesses but does not wait, so the race detector does not count it as a barrier.
 func decodeFence(_ *program, in *instr, _ *ptx.Instruction) error {
 	in.run = func(*warp, *instr, uint32) {}
 	return nil
@@ -76,7 +77,7 @@ func decodeFence(_ *program, in *instr, _ *ptx.Instruction) error {
 func decodeShuffle(p *program, in *instr, from *ptx.Instruction) error {
 	parts := strings.Split(from.Op, ".")
 	if len(parts) != 4 || parts[1] != "sync" || parts[3] != "b32" || len(from.Args) != 5 {
-		return fmt.Errorf("the simulator does not know %s", from.Op)
+		return fmt.Errorf("the simulator does not support %s", from.Op)
 	}
 	source, ok := map[string]func(lane, b, c int) (int, bool){
 		"bfly": func(lane, b, c int) (int, bool) { return lane ^ b, lane^b <= segment(lane, c)|c&31&^(c>>8&31) },
@@ -88,7 +89,7 @@ func decodeShuffle(p *program, in *instr, from *ptx.Instruction) error {
 		},
 	}[parts[2]]
 	if !ok {
-		return fmt.Errorf("the simulator does not know %s", from.Op)
+		return fmt.Errorf("the simulator does not support %s", from.Op)
 	}
 	in.run = func(w *warp, in *instr, lanes uint32) { w.shuffle(in, lanes, source) }
 	dst := []ptx.Operand{from.Args[0]}
@@ -108,8 +109,9 @@ func decodeShuffle(p *program, in *instr, from *ptx.Instruction) error {
 	return nil
 }
 
-// segment returns the first lane of the segment of a lane; c is the operand of
-// shfl that holds the segment mask (bits 8 to 12) and the clamp (bits 0 to 4).
+// segment returns the first lane of the segment that lane belongs to. c is the
+// operand of shfl that holds the segment mask (bits 8 to 12) and the clamp value
+// (bits 0 to 4).
 func segment(lane, c int) int { return lane & (c >> 8 & 31) }
 
 func (w *warp) shuffle(in *instr, lanes uint32, source func(lane, b, c int) (int, bool)) {
@@ -126,7 +128,7 @@ func (w *warp) shuffle(in *instr, lanes uint32, source func(lane, b, c int) (int
 			found |= 1 << l
 		}
 		if lanes>>j&1 == 0 {
-			w.fault(in, Divergent, l, "takes a value of lane %d, which takes no part", j)
+			w.fault(in, Divergent, l, "reads a value from lane %d, which does not execute the shuffle", j)
 		}
 		w.w[in.d[0]][l] = from[j]
 	}
@@ -137,7 +139,7 @@ func (w *warp) shuffle(in *instr, lanes uint32, source func(lane, b, c int) (int
 
 func decodeVote(p *program, in *instr, from *ptx.Instruction) error {
 	if len(from.Args) != 3 {
-		return fmt.Errorf("operands of a vote")
+		return fmt.Errorf("vote has %d operands, want 3", len(from.Args))
 	}
 	if from.Op == "vote.sync.ballot.b32" {
 		in.run = func(w *warp, in *instr, lanes uint32) {
@@ -157,7 +159,7 @@ func decodeVote(p *program, in *instr, from *ptx.Instruction) error {
 			"vote.sync.all.pred": func(v, lanes uint32) bool { return v&lanes == lanes },
 		}[from.Op]
 		if !ok {
-			return fmt.Errorf("the simulator does not know %s", from.Op)
+			return fmt.Errorf("the simulator does not support %s", from.Op)
 		}
 		in.run = func(w *warp, in *instr, lanes uint32) {
 			w.together(in, lanes, w.member(in, lanes, 1))
@@ -179,7 +181,7 @@ func decodeVote(p *program, in *instr, from *ptx.Instruction) error {
 
 func decodeActive(p *program, in *instr, from *ptx.Instruction) error {
 	if from.Op != "activemask.b32" || len(from.Args) != 1 {
-		return fmt.Errorf("the simulator does not know %s", from.Op)
+		return fmt.Errorf("the simulator does not support %s", from.Op)
 	}
 	in.run = func(w *warp, in *instr, lanes uint32) {
 		for l := range warpSize {
@@ -197,7 +199,7 @@ func decodeRedux(p *program, in *instr, from *ptx.Instruction) error {
 		"redux.sync.max.u32": func(a, b uint32) uint32 { return max(a, b) }, "redux.sync.min.u32": func(a, b uint32) uint32 { return min(a, b) },
 	}[from.Op]
 	if !ok || len(from.Args) != 3 {
-		return fmt.Errorf("the simulator does not know %s", from.Op)
+		return fmt.Errorf("the simulator does not support %s", from.Op)
 	}
 	in.run = func(w *warp, in *instr, lanes uint32) {
 		w.together(in, lanes, w.member(in, lanes, 1))
@@ -223,10 +225,11 @@ func decodeRedux(p *program, in *instr, from *ptx.Instruction) error {
 	return p.reads(in, from.Args[2], words)
 }
 
-// decodePack reads mov.b32 and mov.b64 between a register and the parts of one.
+// decodePack decodes mov.b32 and mov.b64 that split a register into parts, or
+// join parts into a register, such as mov.b32 {%rs1, %rs2}, %r1.
 func decodePack(p *program, in *instr, from *ptx.Instruction) error {
 	if len(from.Args) != 2 || (from.Op != "mov.b32" && from.Op != "mov.b64") {
-		return fmt.Errorf("the simulator does not know %s", from.Op)
+		return fmt.Errorf("the simulator does not support %s", from.Op)
 	}
 	whole, width := words, uint32(16)
 	if from.Op == "mov.b64" {
@@ -276,7 +279,7 @@ func decodePack(p *program, in *instr, from *ptx.Instruction) error {
 	return fmt.Errorf("operands of a mov")
 }
 
-// value returns a register of a bank as a long.
+// value returns a register of one lane, extended with zeros to 64 bits.
 func (w *warp) value(b bank, r int32, lane int) uint64 {
 	if b == longs {
 		return w.l[r][lane]
@@ -284,8 +287,8 @@ func (w *warp) value(b bank, r int32, lane int) uint64 {
 	return uint64(w.w[r][lane])
 }
 
-// decodeMatrixLoad reads ldmatrix: matrices of 8 rows of 16 bytes, whose
-// addresses the lanes give, eight lanes a matrix.
+// decodeMatrixLoad decodes ldmatrix, which loads 1, 2 or 4 matrices of 8 rows of
+// 16 bytes. Eight lanes hold the addresses of the rows of each matrix.
 func decodeMatrixLoad(p *program, in *instr, from *ptx.Instruction) error {
 	const head, tail = "ldmatrix.sync.aligned.m8n8.x", ".shared.b16"
 	kind, ok := strings.CutPrefix(from.Op, head)
@@ -295,7 +298,7 @@ func decodeMatrixLoad(p *program, in *instr, from *ptx.Instruction) error {
 	trans := strings.HasSuffix(kind, ".trans")
 	n, known := map[string]int{"1": 1, "2": 2, "4": 4}[strings.TrimSuffix(kind, ".trans")]
 	if !ok || !known || len(from.Args) != 2 || len(elements(from.Args[0])) != n {
-		return fmt.Errorf("the simulator does not know %s", from.Op)
+		return fmt.Errorf("the simulator does not support %s", from.Op)
 	}
 	in.run = func(w *warp, in *instr, lanes uint32) { w.loadMatrices(in, lanes, trans) }
 	for _, o := range elements(from.Args[0]) {
@@ -342,12 +345,12 @@ func decodeMMA(p *program, in *instr, from *ptx.Instruction) error {
 		"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32":   func(v uint32) (float32, float32) { return fromF16(v & 0xffff), fromF16(v >> 16) },
 	}[from.Op]
 	if !ok || len(from.Args) != 4 {
-		return fmt.Errorf("the simulator does not know %s", from.Op)
+		return fmt.Errorf("the simulator does not support %s", from.Op)
 	}
 	for i, n := range []int{4, 4, 2, 4} {
 		list := elements(from.Args[i])
 		if len(list) != n {
-			return fmt.Errorf("operands of an mma")
+			return fmt.Errorf("operand %d of mma has the wrong number of registers", i+1)
 		}
 		for _, o := range list {
 			var err error
@@ -368,9 +371,10 @@ func decodeMMA(p *program, in *instr, from *ptx.Instruction) error {
 	return nil
 }
 
-// multiply is mma.m16n8k16: D (16×8) = A (16×16) · B (16×8) + C. Where the
-// elements lie is in the PTX manual; sums are in single precision, in another
-// order than the hardware's.
+// multiply executes mma.m16n8k16: D (16×8) = A (16×16) · B (16×8) + C. unpack
+// converts a register to its two 16-bit floats. The PTX manual says which lane
+// holds which elements. Sums are in single precision; their order differs from
+// that of the hardware.
 func (w *warp) multiply(in *instr, unpack func(v uint32) (lo, hi float32)) {
 	var a [16][16]float32
 	var b [8][16]float32 // transposed

@@ -11,33 +11,33 @@ import (
 	"pretext/trainer/cuda/ptx"
 )
 
-// Options configure a device.
+// Options configures a simulated device.
 type Options struct {
-	Seed            uint64 // of all that hardware leaves open: orders of blocks, warps, atomics, streams
-	Memory          int    // bytes; 0: 1 GiB
-	MaxInstructions int    // of a block, after which it is taken to hang; 0: 1<<26
+	Seed            uint64 // seed of the random order of blocks, warps, atomics and streams
+	Memory          int    // bytes of global memory; 0: 1 GiB
+	MaxInstructions int    // a block that executes more is reported as a [Hang]; 0: 1<<26
 }
 
-// A Device is a simulated GPU: memory, kernels, counts. It is used by one
-// goroutine.
+// A Device is a simulated GPU with its memory and streams. Only one goroutine may
+// use it at a time.
 type Device struct {
 	options  Options
 	order    *rand.Rand
-	segments []*memory // by rising address
+	segments []*memory // allocations, by rising address
 	used     int
 	next     uint64
 	interval uint32 // see cell
 
 	streams   []*Stream
-	known     clock   // what the host knows to be done
-	history   []*work // what ran since all streams were synchronized, in order
-	now       *work   // what runs
-	unordered uint32  // first interval of the oldest work that is not known to be done before it; 0: there is none
-	failed    error   // the first fault of a stream
+	known     clock   // the work that the host has waited for
+	history   []*work // work that ran since all streams were synchronized, in order
+	now       *work   // work that runs now
+	unordered uint32  // first interval of the oldest work that may run at the same time as now; 0: there is none
+	failed    error   // the first fault of queued work; the device stays unusable
 	looked    lookedUp
 }
 
-// New makes a device.
+// New returns a simulated device with nothing allocated.
 func New(o Options) *Device {
 	if o.Memory == 0 {
 		o.Memory = 1 << 30
@@ -48,17 +48,18 @@ func New(o Options) *Device {
 	return &Device{options: o, order: rand.New(rand.NewPCG(o.Seed, 1)), next: 0x7f00_0000_0000, interval: byHost}
 }
 
-// A Pointer is an address in a device's memory. Zero is none.
+// A Pointer is an address in the global memory of a device. 0 is the null pointer.
 type Pointer = device.Pointer
 
-// guard is the least distance between allocations: what runs over the end of one
-// does not land in the next.
+// guardBytes is the smallest distance between two allocations. Thus an access
+// just past the end of one allocation does not fall into the next.
 const guardBytes = 1 << 12
 
-// Alloc returns n bytes that were never written. The name is for faults.
+// Alloc allocates n bytes of global memory. Reading them before they are written
+// is a fault. Faults show the name.
 func (d *Device) Alloc(name string, n int) (Pointer, error) {
 	if n < 0 || n > d.options.Memory-d.used {
-		return 0, fmt.Errorf("allocate %d bytes for %s: %d of %d are in use", n, name, d.used, d.options.Memory)
+		return 0, fmt.Errorf("allocate %d bytes for %s: %d of %d bytes of memory are in use", n, name, d.used, d.options.Memory)
 	}
 	m := newMemory(name, d.next, n)
 	d.next += uint64(n+511)&^511 + guardBytes
@@ -67,7 +68,7 @@ func (d *Device) Alloc(name string, n int) (Pointer, error) {
 	return Pointer(m.base), nil
 }
 
-// Free gives an allocation back; using it afterwards is a fault.
+// Free frees the allocation that begins at p. Using it afterwards is a fault.
 func (d *Device) Free(p Pointer) error {
 	for i, m := range d.segments {
 		if m.base == uint64(p) {
@@ -79,7 +80,7 @@ func (d *Device) Free(p Pointer) error {
 	return fmt.Errorf("free %#x: no allocation begins there", uint64(p))
 }
 
-// find returns the allocation that holds [at, at+n), nil when there is none.
+// find returns the allocation that contains all bytes of [at, at+n), or nil.
 func (d *Device) find(at uint64, n int) *memory {
 	i, found := slices.BinarySearchFunc(d.segments, at, func(m *memory, at uint64) int { return cmp.Compare(m.base, at) })
 	if !found {
@@ -91,8 +92,8 @@ func (d *Device) find(at uint64, n int) *memory {
 	return d.segments[i]
 }
 
-// nearest describes how an address that no allocation holds lies to the one
-// before it.
+// nearest describes an address outside of every allocation by the last allocation
+// before it: ": byte 160 of x, which has 160".
 func (d *Device) nearest(at uint64) string {
 	i, found := slices.BinarySearchFunc(d.segments, at, func(m *memory, at uint64) int { return cmp.Compare(m.base, at) })
 	if !found {
@@ -105,7 +106,7 @@ func (d *Device) nearest(at uint64) string {
 	return fmt.Sprintf(": byte %d of %s, which has %d", at-m.base, m.name, len(m.data))
 }
 
-// Write copies bytes of the host into the device's memory.
+// Write copies b from the host to the device memory at p.
 func (d *Device) Write(p Pointer, b []byte) error {
 	m := d.find(uint64(p), len(b))
 	if m == nil {
@@ -117,8 +118,8 @@ func (d *Device) Write(p Pointer, b []byte) error {
 	return nil
 }
 
-// Read copies the device's memory to the host. Bytes that were never written are
-// a fault.
+// Read copies len(b) bytes of device memory at p to the host. It returns a
+// [*Fault] if some of them were never written.
 func (d *Device) Read(b []byte, p Pointer) error {
 	m := d.find(uint64(p), len(b))
 	if m == nil {
@@ -132,16 +133,17 @@ func (d *Device) Read(b []byte, p Pointer) error {
 	return nil
 }
 
-// A Module is loaded PTX.
+// A Module holds the kernels of one PTX text.
 type Module struct{ kernels map[string]*Kernel }
 
-// A Kernel is an entry point of a module.
+// A Kernel is a kernel (PTX .entry) of a module, with the counts of its launches.
 type Kernel struct {
 	program *program
 	optIn   int // bytes of shared memory allowed beyond what every launch may have
 }
 
-// Load reads PTX. An instruction that the simulator does not know is an error.
+// Load parses and compiles PTX text. It returns an error that names the
+// instruction if the simulator does not support one.
 func (d *Device) Load(text string) (*Module, error) {
 	parsed, err := ptx.Parse(text)
 	if err != nil {
@@ -158,35 +160,35 @@ func (d *Device) Load(text string) (*Module, error) {
 	return m, nil
 }
 
-// Kernel returns a kernel by its name.
+// Kernel returns the kernel with the given name.
 func (m *Module) Kernel(name string) (*Kernel, error) {
 	k, ok := m.kernels[name]
 	if !ok {
-		return nil, fmt.Errorf("the module has no kernel %s", name)
+		return nil, fmt.Errorf("the module has no kernel named %q", name)
 	}
 	return k, nil
 }
 
-// AllowShared raises the limit of a kernel's shared memory above 48 KiB, as
-// CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES does.
+// AllowShared allows launches of k with more than 48 KiB of shared memory. It
+// corresponds to the driver's CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES.
 func (k *Kernel) AllowShared(bytes int) error {
 	if bytes > dynamicLimit {
-		return fmt.Errorf("%d bytes of shared memory: at most %d", bytes, dynamicLimit)
+		return fmt.Errorf("%d bytes of shared memory, the maximum is %d", bytes, dynamicLimit)
 	}
 	k.optIn = bytes
 	return nil
 }
 
-// Launch runs a kernel to its end. args are the flat bytes of its parameters,
-// each aligned to its size. The error is a [*Fault].
+// Launch runs k until all its threads have returned. args holds the bytes of the
+// kernel's parameters, each aligned to its size. The error is a [*Fault].
 func (d *Device) Launch(k *Kernel, c Config, args []byte) error { return d.run(k, c, args) }
 
-// Counts are what a kernel did, over all its launches.
+// Counts holds what a kernel executed, summed over all its launches.
 type Counts struct {
-	Instructions uint64 // executed by a warp
+	Instructions uint64 // instructions, counted once per warp
 	Conflicts    uint64 // cycles lost to bank conflicts in shared memory
-	Sectors      uint64 // of 32 bytes moved from and to global memory
-	IdealSectors uint64 // the fewest that hold the bytes that lanes asked for
+	Sectors      uint64 // 32-byte sectors moved from and to global memory
+	IdealSectors uint64 // smallest number of sectors that could hold the accessed bytes
 }
 
 func (c *Counts) add(o Counts) {
@@ -196,7 +198,7 @@ func (c *Counts) add(o Counts) {
 	c.IdealSectors += o.IdealSectors
 }
 
-// Counts returns what all launches of the kernel did.
+// Counts returns the counts of all launches of the kernel so far.
 func (k *Kernel) Counts() Counts {
 	var c Counts
 	for i := range k.program.code {
@@ -205,7 +207,8 @@ func (k *Kernel) Counts() Counts {
 	return c
 }
 
-// CountsByLine returns the same for every line of the source, as "file:line".
+// CountsByLine returns the counts of all launches for each line of the CUDA
+// source. The keys are "file:line".
 func (k *Kernel) CountsByLine() map[string]Counts {
 	all := map[string]Counts{}
 	for i := range k.program.code {
@@ -217,13 +220,14 @@ func (k *Kernel) CountsByLine() map[string]Counts {
 	return all
 }
 
-// IsFault reports whether err is a fault of a kind.
+// IsFault reports whether err is a [*Fault] of the given kind.
 func IsFault(err error, kind Kind) bool {
 	var f *Fault
 	return errors.As(err, &f) && f.Kind == kind
 }
 
-// lanes returns the lanes of a mask in a random order: that of atomics.
+// lanes returns the indices of the lanes of a mask in random order: the order in
+// which they execute an atomic instruction.
 func (d *Device) lanes(mask uint32) []int {
 	var list []int
 	for l := range warpSize {

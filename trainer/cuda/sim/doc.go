@@ -1,5 +1,5 @@
-// Package sim runs PTX on the processor: a GPU for tests, which is slow and sees
-// everything.
+// Package sim simulates an NVIDIA GPU for tests: it executes PTX on the CPU,
+// slowly, and checks every access to memory.
 //
 //	device := sim.New(sim.Options{Seed: 1})
 //	module, err := device.Load(text)              // PTX, as it would go to a driver
@@ -9,59 +9,63 @@
 //	err = device.Launch(kernel, sim.Config{Grid: sim.Dim{X: rows}, Block: sim.Dim{X: 128}}, args)
 //	err = device.Read(bytes, x)
 //
-// It executes the very text that a user's driver compiles, a warp of 32 lanes at
-// a time, and needs neither a GPU nor cgo.
+// It executes the same PTX text that the driver compiles on a user's machine. It
+// runs one warp of 32 lanes (threads) at a time, and needs neither a GPU nor cgo.
 //
 // # What it finds
 //
-// A launch that did something wrong returns a [*Fault] with the line of the CUDA
-// source, the block and the thread, even where the numbers came out right. All
-// of memory has a shadow (see cell) that knows who touched it last, so a race is
-// found in whatever order the threads ran:
+// A launch with a bug returns a [*Fault] with the line of the CUDA source, the
+// block and the thread, even if its results are right. A shadow of all memory
+// (see cell) records which thread accessed it last, so a race is found whatever
+// order the threads ran in. These are faults:
 //
-//   - addresses outside of every allocation, or misaligned;
-//   - memory or registers that are read and were never written;
-//   - memory touched while a cp.async into it is under way;
+//   - an address that is misaligned or outside of every allocation;
+//   - reading memory or registers that were never written;
+//   - accessing memory before a cp.async into it was waited for;
 //   - races between blocks, between warps without a barrier, inside a warp
-//     without __syncwarp; atomics race with loads and stores only;
-//   - collectives (shuffles, votes, ldmatrix, mma) without some of the lanes that
-//     they name, barriers that not all threads reach;
+//     without __syncwarp (two atomics do not race with each other);
+//   - a collective instruction (shuffle, vote, ldmatrix, mma) that some lanes of
+//     its mask do not execute, or a barrier that some threads do not reach;
 //   - races between streams;
-//   - launches that a driver refuses: shapes, arguments, and more than 48 KiB of
-//     shared memory without an opt-in.
+//   - a launch that a driver refuses because of its shape or arguments, or because
+//     it uses more than 48 KiB of shared memory without [Kernel.AllowShared].
 //
-// What hardware leaves open is decided by [Options.Seed]: the order of blocks, of
-// warps (which take turns), and of atomics. Run a test with many seeds.
+// Hardware does not define the order of blocks, warps and atomics. Here it is
+// random, from [Options.Seed]: run a test with many seeds.
 //
-// It counts what costs time: instructions, bank conflicts in shared memory,
-// sectors of global memory ([Kernel.Counts], [Kernel.CountsByLine]).
+// The simulator counts instructions, bank conflicts in shared memory, and sectors
+// of global memory, because they cost time on a GPU ([Kernel.Counts],
+// [Kernel.CountsByLine]).
 //
-// # Streams and products
+// # Streams and matrix products
 //
-// [Device.NewStream] returns a queue of launches, copies, products of matrices
-// ([Matmul], with the semantics of cublasLtMatmul) and events. Work begins when
-// the host synchronizes; streams then take turns at random, and work of two
-// streams that touches the same memory without an event between is a fault.
+// [Device.NewStream] returns a queue of launches, copies, matrix products
+// ([Matmul], with the semantics of cublasLtMatmul) and events. Work runs when the
+// host synchronizes; streams then take turns at random. If two streams access
+// the same memory, one of them writes, and no event orders them, that is a fault.
 //
-// [GPU] has the methods of trainer/cuda/device, so that what runs on a GPU runs on
-// the simulator unchanged.
+// [GPU] implements device.Device, the interface of trainer/cuda/device, so the
+// CUDA backend runs on the simulator unchanged.
 //
 // # What it does not show
 //
-// Time, occupancy and registers; the last bits of approximations (ex2, lg2,
-// rsqrt, tanh are rounded correctly here) and of sums inside an mma; what the
-// driver's compiler makes of the PTX; the memory model beyond barriers: fences
-// are accepted and order nothing, so a kernel that passes data between blocks by
-// a flag is reported as a race. Blocks run one after the other: one that waits
-// for another never ends, which is a fault too.
+//   - Time, occupancy and the number of registers.
+//   - The last bits of approximate instructions (ex2, lg2, rsqrt and tanh are
+//     rounded correctly here) and of the sums inside an mma.
+//   - What the driver's compiler makes of the PTX.
+//   - The memory model beyond barriers: fences are accepted and have no effect, so
+//     a kernel that passes data between blocks by a flag is reported as a race.
+//   - Blocks at the same time: they run one after the other, so a block that waits
+//     for another never ends, which is reported as a fault.
 //
 // # How it works
 //
 //	ptx.Parse   text → instructions with operands
 //	compile     each instruction → a Go function and its registers (program.go, forms.go)
-//	Device.run  a block: warps take turns; a warp: the group of lanes that is furthest behind runs (warp.go)
+//	Device.run  the warps of a block take turns; in a warp, the lanes with the smallest program counter run (warp.go)
 //
-// A register is a row of 32 values, so that an instruction is one loop. The
-// instructions are those that our kernels consist of; another is an error of
-// [Device.Load] that names it, and takes one line in a table to add.
+// A register holds 32 values, one per lane, so each instruction is one loop. Only
+// the instructions that pretext's kernels use are supported; for any other
+// instruction [Device.Load] returns an error that names it. Most can be added with
+// one line in a table of forms.go.
 package sim

@@ -2,41 +2,42 @@ package sim
 
 import "fmt"
 
-// A Kind is a class of faults.
+// A Kind is a kind of fault, in words that error messages show.
 type Kind string
 
-// The kinds of faults. Each is a bug of the kernel or of its launch, even where
-// the numbers came out right.
+// The kinds of faults. Each is a bug of a kernel, of its launch, or of the work
+// in streams, even if the results are right.
 const (
-	OutOfBounds     Kind = "out of bounds"             // outside of every allocation, or of shared memory
-	Misaligned      Kind = "misaligned"                // an address that is no multiple of the access
-	Unwritten       Kind = "never written"             // memory that is read and was never written
-	UnsetRegister   Kind = "register never set"        // a register that is read and was never set
-	AsyncPending    Kind = "cp.async not waited for"   // touched while a copy into it is under way
-	RaceInGrid      Kind = "race between blocks"       // of one launch
-	RaceInBlock     Kind = "race between warps"        // no barrier between
-	RaceInWarp      Kind = "race inside a warp"        // no __syncwarp between
-	RaceInStreams   Kind = "race between streams"      // no event between
-	HostChanged     Kind = "host memory changed"       // while it waits to be copied
-	Divergent       Kind = "divergent collective"      // not all lanes that it names take part
+	OutOfBounds     Kind = "out of bounds"             // address outside of every allocation, or outside of shared memory
+	Misaligned      Kind = "misaligned"                // address that is not a multiple of the size of the access
+	Unwritten       Kind = "never written"             // read of memory that was never written
+	UnsetRegister   Kind = "register never set"        // read of a register that was never set
+	AsyncPending    Kind = "cp.async not waited for"   // access to memory before a cp.async into it was waited for
+	RaceInGrid      Kind = "race between blocks"       // two blocks of one launch access the same memory and one writes
+	RaceInBlock     Kind = "race between warps"        // two warps of a block, without a barrier between the accesses
+	RaceInWarp      Kind = "race inside a warp"        // two threads of a warp, without __syncwarp between the accesses
+	RaceInStreams   Kind = "race between streams"      // two streams, without an event between the accesses
+	HostChanged     Kind = "host memory changed"       // the host changed memory before the queued copy of it ran
+	Divergent       Kind = "divergent collective"      // a lane of the instruction's mask does not execute it
 	BarrierMismatch Kind = "barriers differ"           // warps of a block wait at different barriers
-	BadLaunch       Kind = "bad launch"                // limits and arguments of a launch
-	Hang            Kind = "does not end"              // more instructions than the device's limit
+	BadLaunch       Kind = "bad launch"                // shape, shared memory or arguments that a driver refuses
+	Hang            Kind = "does not end"              // a block executed more than Options.MaxInstructions, or never ends
 	BadMatmul       Kind = "bad matrix multiplication" // shapes, layouts or an epilogue that cuBLASLt refuses
 )
 
-// A Fault is what the simulator found. It ends the launch.
+// A Fault is a bug that the simulator found, and its place. It ends the launch.
 type Fault struct {
 	Kind   Kind
 	Kernel string
-	Source string // file:line of the CUDA source, "" where it is not known
-	Op     string // instruction, "" for faults of a launch
+	Source string // file:line of the CUDA source; "" if unknown
+	Op     string // opcode of the PTX instruction; "" for faults of a launch
 	Block  int
 	Thread int // inside the block
 	Detail string
 }
 
-// Error says what happened where.
+// Error returns the kernel, source line, instruction, kind, block, thread and
+// detail. For a fault of no instruction it returns kernel, kind and detail.
 func (f *Fault) Error() string {
 	if f.Op == "" {
 		return fmt.Sprintf("%s: %s: %s", f.Kernel, f.Kind, f.Detail)
@@ -44,7 +45,8 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("%s: %s: %s: %s: block %d, thread %d: %s", f.Kernel, f.Source, f.Op, f.Kind, f.Block, f.Thread, f.Detail)
 }
 
-// fault ends the launch: Device.Launch recovers it.
+// fault stops the launch with a fault of the given lane, by a panic that
+// Device.run recovers and returns as an error.
 func (w *warp) fault(in *instr, kind Kind, lane int, format string, args ...any) {
 	panic(&Fault{
 		Kind: kind, Kernel: w.block.program.Name, Source: in.source.String(), Op: in.op,

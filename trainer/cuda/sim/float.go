@@ -10,15 +10,16 @@ func b32(v float32) uint32 { return math.Float32bits(v) }
 func f64(v uint64) float64 { return math.Float64frombits(v) }
 func b64(v float64) uint64 { return math.Float64bits(v) }
 
-// nan32 is what PTX calls the canonical NaN of single precision.
+// nan32 holds the bits of the NaN that PTX instructions return in single
+// precision (its "canonical NaN").
 const nan32 = 0x7fffffff
 
-// fma32 returns a·b + c rounded once.
+// fma32 returns a·b + c with a single rounding, to the nearest float32.
 func fma32(a, b, c float32) float32 {
 	p := float64(a) * float64(b) // exact
 	s := p + float64(c)
-	// Rounding to double and then to single goes wrong where the double lies half way between two
-	// singles, or where singles have fewer bits.
+	// Rounding to float64 and then to float32 can be wrong if the float64 lies half way between
+	// two float32, or if the result is a subnormal float32, which has fewer bits.
 	if math.Float64bits(s)&(1<<29-1) != 1<<28 && (math.Abs(s) >= 0x1p-126 || s == 0) {
 		return float32(s)
 	}
@@ -49,7 +50,7 @@ func fmaSlow(a, b, c float32) float32 {
 	return r
 }
 
-// toBF16 rounds to the nearest bfloat16, ties to even.
+// toBF16 rounds f to the nearest bfloat16, ties to even, and returns the bits.
 func toBF16(f float32) uint32 {
 	u := b32(f)
 	if u&0x7fffffff > 0x7f800000 {
@@ -58,8 +59,8 @@ func toBF16(f float32) uint32 {
 	return (u + 0x7fff + u>>16&1) >> 16
 }
 
-// toF16 rounds to the nearest half, ties to even; what is too large becomes an
-// infinity.
+// toF16 rounds f to the nearest float16, ties to even, and returns the bits. A
+// value that is too large becomes an infinity.
 func toF16(f float32) uint32 {
 	u := b32(f)
 	sign, e, m := u>>16&0x8000, int(u>>23&255)-127, u&0x7fffff
@@ -80,7 +81,9 @@ func toF16(f float32) uint32 {
 	return sign
 }
 
-// round returns 1 where what is cut off rounds up a value that ends in h.
+// round returns 1 if h, the value without the removed bits, must be rounded up,
+// and 0 otherwise: cut holds the removed bits and half is their half-way value.
+// Ties go to even.
 func round(cut, half, h uint32) uint32 {
 	if cut > half || cut == half && h&1 == 1 {
 		return 1
@@ -88,7 +91,7 @@ func round(cut, half, h uint32) uint32 {
 	return 0
 }
 
-// fromF16 returns the value of a half.
+// fromF16 converts the bits of a float16 to float32.
 func fromF16(h uint32) float32 {
 	sign, e, m := h&0x8000<<16, h>>10&31, h&0x3ff
 	switch e {
@@ -104,7 +107,8 @@ func fromF16(h uint32) float32 {
 	return f32(sign | (e+112)<<23 | m<<13)
 }
 
-// flush replaces subnormal numbers by zero, as .ftz does.
+// flush returns zero with the sign of f if f is subnormal, and otherwise f. PTX
+// does this in instructions with .ftz.
 func flush(f float32) float32 {
 	if b32(f)&0x7f800000 == 0 {
 		return f32(b32(f) & 0x80000000)

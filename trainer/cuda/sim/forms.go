@@ -5,15 +5,15 @@ import (
 	"math/bits"
 )
 
-// A form is an instruction whose operands are registers or constants alone.
+// A form implements an instruction whose operands are all registers or constants.
 type form struct {
-	registers string // of the destination and the sources: w 32 bits, l 64 bits, p a predicate
+	registers string // a letter per operand, the destination first: w 32 bits, l 64 bits, p a predicate
 	run       execute
 }
 
-// forms holds every arithmetic instruction that our kernels consist of, by its
-// whole mnemonic. Approximations (ex2, lg2, rsqrt, …) are rounded correctly: the
-// hardware's differ in the last bits.
+// forms holds every arithmetic instruction that pretext's kernels use, by the
+// full opcode. Approximate instructions (ex2, lg2, rsqrt, …) are rounded
+// correctly here; those of the hardware may differ in the last bits.
 var forms = func() map[string]form {
 	all := map[string]form{}
 	for _, group := range []map[string]form{moves, integers, floats, doubles, bitwise, comparisons, selections, conversions} {
@@ -24,9 +24,12 @@ var forms = func() map[string]form {
 	return all
 }()
 
-// full is the mask of all lanes.
+// full is the lane mask with all 32 lanes.
 const full = ^uint32(0)
 
+// w1 returns the form of an instruction that computes a 32-bit result from one
+// 32-bit source. w2 and w3 take two and three sources; l1, l2 and l3 have 64-bit
+// registers.
 func w1(f func(a uint32) uint32) form {
 	return form{"ww", func(w *warp, in *instr, lanes uint32) {
 		d, a := &w.w[in.d[0]], &w.w[in.s[0]]
@@ -93,7 +96,7 @@ func l3(f func(a, b, c uint64) uint64) form {
 	}}
 }
 
-// shift64 shifts a long by a word.
+// shift64 returns the form of a shift of a 64-bit register by a 32-bit number.
 func shift64(f func(a uint64, n uint32) uint64) form {
 	return form{"llw", func(w *warp, in *instr, lanes uint32) {
 		d, a, b := &w.l[in.d[0]], &w.l[in.s[0]], &w.w[in.s[1]]
@@ -105,7 +108,8 @@ func shift64(f func(a uint64, n uint32) uint64) form {
 	}}
 }
 
-// wide makes a long of two words.
+// wide returns the form of an instruction with two 32-bit sources and a 64-bit
+// result (mul.wide).
 func wide(f func(a, b uint32) uint64) form {
 	return form{"lww", func(w *warp, in *instr, lanes uint32) {
 		d, a, b := &w.l[in.d[0]], &w.w[in.s[0]], &w.w[in.s[1]]
@@ -117,7 +121,8 @@ func wide(f func(a, b uint32) uint64) form {
 	}}
 }
 
-// wideAdd makes a long of two words and a long.
+// wideAdd returns the form of an instruction with sources of 32, 32 and 64 bits
+// and a 64-bit result (mad.wide).
 func wideAdd(f func(a, b uint32, c uint64) uint64) form {
 	return form{"lwwl", func(w *warp, in *instr, lanes uint32) {
 		d, a, b, c := &w.l[in.d[0]], &w.w[in.s[0]], &w.w[in.s[1]], &w.l[in.s[2]]
@@ -129,7 +134,8 @@ func wideAdd(f func(a, b uint32, c uint64) uint64) form {
 	}}
 }
 
-// widen and narrow convert between the sizes.
+// widen returns the form of a conversion from 32 to 64 bits, and narrow that of a
+// conversion from 64 to 32 bits.
 func widen(f func(a uint32) uint64) form {
 	return form{"lw", func(w *warp, in *instr, lanes uint32) {
 		d, a := &w.l[in.d[0]], &w.w[in.s[0]]
@@ -168,7 +174,9 @@ func double2(f func(a, b float64) float64) form {
 	return l2(func(a, b uint64) uint64 { return b64(f(f64(a), f64(b))) })
 }
 
-// Four forms make up most of what runs: they have no call a lane.
+// Most executed instructions are moves, float additions, products and
+// multiply-adds, and integer additions. Their forms are written out below, without
+// a function call per lane, for speed.
 
 func moveWord(w *warp, in *instr, lanes uint32) {
 	d, a := &w.w[in.d[0]], &w.w[in.s[0]]
@@ -234,7 +242,7 @@ var moves = map[string]form{
 	"mov.f32": {"ww", moveWord}, "mov.b32": {"ww", moveWord}, "mov.u32": {"ww", moveWord}, "mov.s32": {"ww", moveWord},
 	"mov.u16": {"ww", moveWord}, "mov.b16": {"ww", moveWord},
 	"mov.u64": moveLong, "mov.b64": moveLong, "mov.f64": moveLong, "mov.s64": moveLong,
-	// Generic addresses are those of global memory: nothing of ours mixes the spaces.
+	// A generic address equals the address in its state space: pretext's kernels never mix the two spaces.
 	"cvta.to.global.u64": moveLong, "cvta.to.shared.u64": moveLong, "cvta.global.u64": moveLong, "cvta.shared.u64": moveLong,
 	"mov.pred": {"pp", func(w *warp, in *instr, lanes uint32) { w.set(in.d[0], w.p[in.s[0]], lanes) }},
 }
@@ -259,7 +267,7 @@ var integers = map[string]form{
 	"mul.wide.s16": w2(func(a, b uint32) uint32 { return uint32(int32(int16(a)) * int32(int16(b))) }),
 	"mad.wide.s32": wideAdd(func(a, b uint32, c uint64) uint64 { return uint64(int64(int32(a))*int64(int32(b))) + c }),
 	"mad.wide.u32": wideAdd(func(a, b uint32, c uint64) uint64 { return uint64(a)*uint64(b) + c }),
-	// Division by zero gives all ones on the hardware; PTX leaves it open.
+	// PTX does not define division by zero. The result here is all ones, as on the hardware.
 	"div.s32": w2(func(a, b uint32) uint32 {
 		if b == 0 {
 			return full
@@ -320,7 +328,8 @@ var integers = map[string]form{
 	"abs.s32": w1(func(a uint32) uint32 { return uint32(max(int32(a), -int32(a))) }),
 }
 
-// minmax returns the number where the other is no number, as PTX does.
+// minmax returns f(a, b), where f is min or max. If one of a and b is NaN it
+// returns the other, as PTX defines; if both are, the canonical NaN.
 func minmax(a, b float32, f func(a, b float32) float32) float32 {
 	if a != a && b != b {
 		return f32(nan32)
@@ -378,7 +387,7 @@ var bitwise = map[string]form{
 	"xor.b16": w2(func(a, b uint32) uint32 { return (a ^ b) & 0xffff }),
 	"and.b64": l2(func(a, b uint64) uint64 { return a & b }), "or.b64": l2(func(a, b uint64) uint64 { return a | b }),
 	"xor.b64": l2(func(a, b uint64) uint64 { return a ^ b }), "not.b64": l1(func(a uint64) uint64 { return ^a }),
-	// Shifts by more than the width give zero or the sign, as Go's do.
+	// Shifts by more than the width give all zeros or all sign bits, in PTX as in Go.
 	"shl.b32": w2(func(a, n uint32) uint32 { return a << n }), "shr.u32": w2(func(a, n uint32) uint32 { return a >> n }),
 	"shr.b32": w2(func(a, n uint32) uint32 { return a >> n }), "shr.s32": w2(func(a, n uint32) uint32 { return uint32(int32(a) >> n) }),
 	"shl.b16": w2(func(a, n uint32) uint32 { return a << n & 0xffff }), "shr.u16": w2(func(a, n uint32) uint32 { return a & 0xffff >> n }),
@@ -404,7 +413,7 @@ var bitwise = map[string]form{
 		for i := range 4 {
 			s := sel >> (4 * i)
 			byt := uint32(x >> (8 * (s & 7)) & 255)
-			if s&8 != 0 { // the sign of the byte in all of its bits
+			if s&8 != 0 { // replicate the sign of the byte in all 8 bits
 				byt = uint32(int32(int8(byt)) >> 7 & 255)
 			}
 			v |= byt << (8 * i)
@@ -417,7 +426,7 @@ var bitwise = map[string]form{
 	"not.pred": {"pp", func(w *warp, in *instr, lanes uint32) { w.set(in.d[0], ^w.p[in.s[0]], lanes) }},
 }
 
-// set replaces the bits of a mask of lanes in a predicate.
+// set copies the bits of v into predicate register p for the given lanes.
 func (w *warp) set(p int32, v, lanes uint32) { w.p[p] = w.p[p]&^lanes | v&lanes }
 
 func compareWords(f func(a, b uint32) bool) form {
@@ -444,11 +453,13 @@ func compareLongs(f func(a, b uint64) bool) form {
 	}}
 }
 
-// number is what comparisons compare.
+// number is the type set of the operands of the comparison instruction setp.
 type number interface {
 	~int16 | ~uint16 | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
 }
 
+// relations returns the comparison operators of setp by name. A comparison with
+// NaN is false, also for "ne".
 func relations[T number]() map[string]func(a, b T) bool {
 	return map[string]func(a, b T) bool{
 		"eq": func(a, b T) bool { return a == b }, "ne": func(a, b T) bool { return a != b && a == a && b == b },
@@ -457,7 +468,9 @@ func relations[T number]() map[string]func(a, b T) bool {
 	}
 }
 
-// unordered adds the relations that hold for NaN too.
+// unordered returns all comparison operators of setp for floats: those of
+// relations, the same with suffix "u" that are true if an operand is NaN, "num"
+// (no operand is NaN) and "nan" (at least one is).
 func unordered[T float32 | float64]() map[string]func(a, b T) bool {
 	all := relations[T]()
 	for name, f := range relations[T]() {
@@ -531,7 +544,8 @@ var selections = map[string]form{
 	"selp.b64": selectLong, "selp.u64": selectLong, "selp.s64": selectLong, "selp.f64": selectLong,
 }
 
-// clampInt converts as PTX does: NaN is zero, what is too large becomes the limit.
+// clampInt limits v to [lo, hi] and returns 0 for NaN: the rule of PTX for
+// conversions from float to integer.
 func clampInt(v float64, lo, hi float64) float64 {
 	if v != v {
 		return 0

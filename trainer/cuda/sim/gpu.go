@@ -10,13 +10,13 @@ import (
 	"pretext/trainer/cuda/device"
 )
 
-// A GPU is a simulated device with the methods of [device.Device]. Elapsed is
-// always 0: the simulator has no clock. Work runs in Sync, SyncStream and
-// SyncEvent, and as much of it as other streams happen to get a turn for.
+// A GPU is a simulated GPU that implements [device.Device]. Queued work runs
+// during Sync, SyncStream and SyncEvent; SyncStream and SyncEvent may also run
+// work of other streams. Elapsed is always 0 because the simulator has no clock.
 type GPU struct {
-	*Device // for its counts; queue work with the methods of GPU
+	*Device // embedded for its counts; to queue work, call the methods of GPU
 	host    [][]byte
-	streams []*Stream // by handle - 1, nil: freed; likewise below
+	streams []*Stream // in this slice and those below, handle h is at index h - 1; nil: freed
 	events  []*Event
 	modules []*Module
 	kernels []*Kernel
@@ -26,13 +26,14 @@ type GPU struct {
 
 var _ device.Device = (*GPU)(nil)
 
-// NewGPU returns a simulated device with nothing allocated.
+// NewGPU returns a simulated GPU with nothing allocated.
 func NewGPU(o Options) *GPU { return &GPU{Device: New(o)} }
 
 // ErrClosed is returned by methods of a closed device.
 var ErrClosed = errors.New("sim: device is closed")
 
-// usable returns the error that makes the device unusable.
+// usable returns ErrClosed or the first fault of queued work, and nil if the
+// device can be used.
 func (g *GPU) usable() error {
 	if g.closed {
 		return ErrClosed
@@ -40,7 +41,8 @@ func (g *GPU) usable() error {
 	return g.failed
 }
 
-// handle returns what a handle stands for.
+// handle returns the object in list that h is the handle of. It returns an error
+// if there is none or it was freed.
 func handle[T any, H ~uintptr](list []*T, h H) (*T, error) {
 	if h == 0 || int(h) > len(list) || list[h-1] == nil {
 		return nil, fmt.Errorf("sim: %T %d does not exist", h, h)
@@ -66,17 +68,18 @@ func (g *GPU) Alloc(n int) (Pointer, error) {
 	return g.Device.Alloc(fmt.Sprintf("allocation of %d bytes", n), n)
 }
 
-// AllocNamed is Alloc with a name that faults show.
+// AllocNamed allocates n bytes of device memory under a name that faults show.
 func (g *GPU) AllocNamed(name string, n int) (Pointer, error) { return g.Device.Alloc(name, n) }
 
-// Free implements [device.Device]. Queued work is an error.
+// Free implements [device.Device]. It returns an error while any stream has work
+// queued.
 func (g *GPU) Free(p Pointer) error {
 	if err := g.usable(); err != nil {
 		return err
 	}
 	for _, s := range g.Device.streams {
 		if len(s.queue) > 0 {
-			return errors.New("sim: memory is freed while work is queued")
+			return errors.New("sim: device memory is freed while work is queued; synchronize first")
 		}
 	}
 	return g.Device.Free(p)
@@ -88,7 +91,7 @@ func (g *GPU) AllocHost(n int) ([]byte, error) {
 		return nil, err
 	}
 	if n <= 0 {
-		return nil, fmt.Errorf("sim: allocation of %d bytes of the host", n)
+		return nil, fmt.Errorf("sim: allocation of %d bytes of host memory, want at least 1", n)
 	}
 	b := unsafe.Slice((*byte)(unsafe.Pointer(&make([]uint64, (n+7)/8)[0])), n) // aligned to 8
 	g.host = append(g.host, b)
@@ -103,10 +106,10 @@ func (g *GPU) FreeHost(b []byte) error {
 			return g.usable()
 		}
 	}
-	return errors.New("sim: host memory is freed that was not allocated")
+	return errors.New("sim: FreeHost of memory that AllocHost did not return")
 }
 
-// pinned returns an error for host memory that AllocHost did not return.
+// pinned returns an error unless b lies inside of memory that AllocHost returned.
 func (g *GPU) pinned(b []byte) error {
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	for _, h := range g.host {
@@ -149,7 +152,8 @@ func (g *GPU) FreeEvent(e device.Event) error {
 	return err
 }
 
-// queue calls f with a stream.
+// queue calls f with the simulated stream that s is the handle of. It returns the
+// error of f, or its own if the device or the stream cannot be used.
 func (g *GPU) queue(s device.Stream, f func(*Stream) error) error {
 	if err := g.usable(); err != nil {
 		return err
@@ -189,7 +193,7 @@ func (g *GPU) Elapsed(from, to device.Event) (time.Duration, error) {
 		if event, err := handle(g.events, e); err != nil {
 			return 0, err
 		} else if event.recorded == nil || !event.recorded.done {
-			return 0, errors.New("sim: time of an event that is not done")
+			return 0, errors.New("sim: Elapsed needs events that are recorded and done; synchronize first")
 		}
 	}
 	return 0, g.usable()
@@ -273,7 +277,8 @@ func (g *GPU) Load(ptx string) (device.Module, error) {
 	return device.Module(len(g.modules)), g.usable()
 }
 
-// Function implements [device.Device]. Registers and stack are unknown: 0.
+// Function implements [device.Device]. In the limits, the number of registers and
+// the stack size are 0: the simulator does not know them.
 func (g *GPU) Function(m device.Module, name string) (device.Function, device.Limits, error) {
 	module, err := handle(g.modules, m)
 	if err != nil {

@@ -7,19 +7,20 @@ import (
 	"pretext/trainer/cuda/device"
 )
 
-// The shape of a launch.
+// Types for the shape of a launch, from the package device.
 type (
 	Dim    = device.Dim
 	Config = device.Config
 )
 
+// count returns the number of blocks or threads in d.
 func count(d Dim) int { return d.X * d.Y * d.Z }
 
-// whole returns d with 1 for every 0.
+// whole returns d with each dimension that is 0 replaced by 1.
 func whole(d Dim) Dim { return Dim{X: max(d.X, 1), Y: max(d.Y, 1), Z: max(d.Z, 1)} }
 
-// A block is the threads that share memory and barriers. One after the other,
-// all blocks of a launch use the same value.
+// A block holds the state of the block of threads that runs now. The blocks of a
+// launch run one after the other and reuse one value.
 type block struct {
 	program  *program
 	device   *Device
@@ -28,22 +29,23 @@ type block struct {
 	shared   *memory
 	warps    []*warp
 
-	index     int // in the grid
+	index     int // position in the grid, counted along x first
 	at        Dim
 	launch    uint32 // first interval of the launch
-	unordered uint32 // the same, or that of the oldest work that may run beside it
+	unordered uint32 // first interval of the launch, or of the oldest work in another stream that may run at the same time
 	first     uint32 // first interval of this block
-	interval  uint32 // now
+	interval  uint32 // current interval; see cell
 	begun     []begun
 }
 
-// begun says which block began at an interval.
+// begun records the interval at which a block of the launch began.
 type begun struct {
 	interval uint32
-	index    int
+	index    int // of the block in the grid
 }
 
-// blockOf returns the block of this launch that an interval belongs to.
+// blockOf returns the index of the block of this launch that ran in the given
+// interval.
 func (b *block) blockOf(interval uint32) int {
 	i, found := slices.BinarySearchFunc(b.begun, interval, func(g begun, at uint32) int { return int(int64(g.interval) - int64(at)) })
 	if !found {
@@ -52,16 +54,16 @@ func (b *block) blockOf(interval uint32) int {
 	return b.begun[i].index
 }
 
-// Limits of an sm_80 and newer.
+// Limits of GPUs of compute capability 8.0 (sm_80) and newer.
 const (
-	staticLimit  = 48 << 10  // shared memory without opt-in, static or not
-	dynamicLimit = 163 << 10 // with it, on the smallest of them
+	staticLimit  = 48 << 10  // bytes of shared memory of a block without AllowShared
+	dynamicLimit = 163 << 10 // bytes of shared memory of a block with AllowShared
 	maxThreads   = 1024
 	maxGridX     = 1<<31 - 1
 	maxGridYZ    = 1<<16 - 1
 )
 
-// check returns the fault of a launch that a driver would refuse.
+// check returns a [*Fault] if a driver would refuse this launch, and otherwise nil.
 func (k *Kernel) check(c Config, args []byte) error {
 	bad := func(format string, a ...any) error {
 		return &Fault{Kind: BadLaunch, Kernel: k.program.Name, Detail: fmt.Sprintf(format, a...)}
@@ -89,8 +91,8 @@ func (k *Kernel) check(c Config, args []byte) error {
 	return nil
 }
 
-// run executes a kernel: blocks in a random order, one after the other, their
-// warps in random order and turns. It returns the first fault.
+// run executes all blocks of a launch, one after the other in random order. The
+// warps of a block take turns, also in random order. It returns the first fault.
 func (d *Device) run(k *Kernel, c Config, args []byte) (err error) {
 	c.Grid, c.Block = whole(c.Grid), whole(c.Block)
 	if err := k.check(c, args); err != nil {
@@ -123,7 +125,8 @@ func (d *Device) run(k *Kernel, c Config, args []byte) (err error) {
 	return nil
 }
 
-// run executes one block.
+// run executes the block with the given index in the grid until all its threads
+// have returned.
 func (b *block) run(index int) {
 	g, d := b.launched.Grid, b.device
 	b.index, b.at = index, Dim{X: index % g.X, Y: index / g.X % g.Y, Z: index / (g.X * g.Y)}
@@ -148,17 +151,17 @@ func (b *block) run(index int) {
 		n := 1 + d.order.IntN(2*turnLength)
 		w.run(n)
 		if left -= n; left < 0 {
-			panic(&Fault{Kind: Hang, Kernel: b.program.Name, Detail: fmt.Sprintf("block %d: more than %d instructions of its warps", index, d.options.MaxInstructions)})
+			panic(&Fault{Kind: Hang, Kernel: b.program.Name, Detail: fmt.Sprintf("block %d: its warps executed more than %d instructions", index, d.options.MaxInstructions)})
 		}
 	}
 }
 
-// turnLength is the mean number of instructions that a warp runs before another
-// may: short enough that warps overtake each other everywhere, long enough that
-// the choice costs little.
+// turnLength is the mean number of instructions that a warp executes before
+// another warp of the block may run. With short turns, warps overtake each other
+// at all places in the code; with long turns, choosing a warp costs less time.
 const turnLength = 100
 
-// ready returns the warps that can run.
+// ready returns the warps that have not ended and do not wait at a barrier.
 func (b *block) ready() []*warp {
 	var ready []*warp
 	for _, w := range b.warps {
@@ -169,8 +172,8 @@ func (b *block) ready() []*warp {
 	return ready
 }
 
-// pass lets all warps pass the barrier that they wait at; it returns false when
-// none waits because all have ended.
+// pass releases all warps from the barrier that they wait at. It returns false if
+// all warps have ended, so that none waits. Waiting at different barriers is a fault.
 func (b *block) pass() bool {
 	at := -1
 	for _, w := range b.warps {

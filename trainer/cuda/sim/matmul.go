@@ -8,26 +8,28 @@ import (
 	"pretext/trainer/cuda/device"
 )
 
-// A DataType is the type of a matrix.
+// A DataType is the type of the elements of a matrix.
 type DataType = device.DataType
 
-// The types of matrices.
+// The element types that products support.
 const (
 	Float32  = device.Float32
 	BFloat16 = device.BFloat16
 	Float16  = device.Float16
 )
 
-// A Matrix lies in memory by columns, or by rows, LD elements from one to the next.
+// A Matrix describes a matrix in device memory, stored column by column or, with
+// RowMajor, row by row.
 type Matrix struct {
 	At         Pointer
 	Type       DataType
 	Rows, Cols int
-	LD         int
+	LD         int // elements from the start of a column (RowMajor: row) to that of the next
 	RowMajor   bool
 }
 
-// An Epilogue is what a product does with its result before it stores it.
+// An Epilogue is an operation that a matrix product applies to its result before
+// it stores it, such as adding a bias.
 type Epilogue = device.Epilogue
 
 // The epilogues; see [device.Epilogue].
@@ -41,20 +43,21 @@ const (
 	BGradB      = device.BGradB
 )
 
-// A Matmul is D = epilogue(Alpha·op(A)·op(B) + Beta·C) as cublasLtMatmul computes
-// it, with sums in single precision or better. C is D where At is zero. D may be C
-// and nothing else.
+// A Matmul describes the matrix product D = epilogue(Alpha·op(A)·op(B) + Beta·C)
+// with the semantics of cublasLtMatmul, where op transposes or does nothing. Sums
+// are in single precision or better. If C.At is 0, C is D. D may be the same matrix
+// as C, but must not overlap any other operand.
 type Matmul struct {
 	A, B, C, D     Matrix
 	TransA, TransB bool
 	Alpha, Beta    float32
 	Epilogue       Epilogue
 	Bias           Pointer
-	Aux            Pointer // D's type, by columns
-	AuxLD          int     // a multiple of 8
+	Aux            Pointer // input of GELU, stored or read by the epilogue; type of D, by columns
+	AuxLD          int     // elements from a column of Aux to the next; a multiple of 8
 }
 
-// check returns the fault of a product that cuBLASLt refuses.
+// check returns a [*Fault] if cuBLASLt would refuse this product, and otherwise nil.
 func (m *Matmul) check(k int) error {
 	bad := func(format string, a ...any) error {
 		return &Fault{Kind: BadMatmul, Kernel: "matmul", Detail: fmt.Sprintf(format, a...)}
@@ -87,7 +90,7 @@ func (m *Matmul) check(k int) error {
 	return nil
 }
 
-// shape returns rows and columns of op(x).
+// shape returns the rows and columns of x, or of its transpose if trans is set.
 func shape(x Matrix, trans bool) (rows, cols int) {
 	if trans {
 		return x.Cols, x.Rows
@@ -95,7 +98,7 @@ func shape(x Matrix, trans bool) (rows, cols int) {
 	return x.Rows, x.Cols
 }
 
-// multiply computes a product.
+// multiply computes the product m and stores it in D.
 func (d *Device) multiply(m Matmul) error {
 	if m.C.At == 0 {
 		m.C = m.D
@@ -137,7 +140,8 @@ func (d *Device) multiply(m Matmul) error {
 	return d.store(m.D, x)
 }
 
-// finish applies the epilogue to x (rows, cols).
+// finish applies the epilogue of m to the result x (rows of D, columns of D). a
+// and b are the factors op(A) and op(B), whose sums the bias gradients need.
 func (d *Device) finish(m Matmul, x, a, b []float64) error {
 	rows, cols := m.D.Rows, m.D.Cols
 	aux := Matrix{At: m.Aux, Type: m.D.Type, Rows: rows, Cols: cols, LD: m.AuxLD}
@@ -185,14 +189,14 @@ func (d *Device) finish(m Matmul, x, a, b []float64) error {
 	return nil
 }
 
-// gelu returns the tanh form of GELU and its slope.
+// gelu returns GELU(x) by the tanh approximation, and its derivative at x.
 func gelu(x float64) (y, slope float64) {
 	const c = 0.7978845608028654 // √(2/π)
 	t := math.Tanh(c * (x + 0.044715*x*x*x))
 	return 0.5 * x * (1 + t), 0.5*(1+t) + 0.5*x*(1-t*t)*c*(1+3*0.044715*x*x)
 }
 
-// sums returns the sums of the rows of x.
+// sums returns the sum of each row of x (rows, cols).
 func sums(x []float64, rows, cols int) []float64 {
 	s := make([]float64, rows)
 	for i, v := range x {
@@ -201,8 +205,9 @@ func sums(x []float64, rows, cols int) []float64 {
 	return s
 }
 
-// lines calls f for every row or column of a matrix that is contiguous in memory,
-// with its bytes and the place and step of its elements in a matrix by rows.
+// lines calls f for every contiguous line of x in memory: each column or, with
+// RowMajor, each row. b holds the bytes of the line. In a row-major copy of x the
+// elements of the line are at indices first, first + step, first + 2·step, ….
 func (d *Device) lines(x Matrix, how access, f func(b []byte, first, step int)) error {
 	lines, length, first, step := x.Cols, x.Rows, 1, x.Cols
 	if x.RowMajor {
@@ -218,7 +223,8 @@ func (d *Device) lines(x Matrix, how access, f func(b []byte, first, step int)) 
 	return nil
 }
 
-// matrix returns op(x) by rows.
+// matrix reads x, or its transpose if trans is set, and returns its elements row
+// by row.
 func (d *Device) matrix(x Matrix, trans bool) ([]float64, error) {
 	out, size := make([]float64, x.Rows*x.Cols), x.Type.Size()
 	err := d.lines(x, reads, func(b []byte, at, step int) {
@@ -243,7 +249,8 @@ func (d *Device) matrix(x Matrix, trans bool) ([]float64, error) {
 	return turned, nil
 }
 
-// store rounds v, which lies by rows, into x.
+// store rounds the elements v, given row by row, to the type of x and stores them
+// in x.
 func (d *Device) store(x Matrix, v []float64) error {
 	size := x.Type.Size()
 	return d.lines(x, writes, func(b []byte, at, step int) {

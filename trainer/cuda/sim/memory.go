@@ -2,42 +2,42 @@ package sim
 
 import "fmt"
 
-// A memory is an allocation of global memory, or the shared memory of a block,
-// with a shadow: one cell for every grain of it says who touched it last.
+// A memory is an allocation of global memory, or the shared memory of a block. It
+// has a shadow: for each small group of bytes, a cell records the last accesses.
 type memory struct {
 	name  string
 	base  uint64
 	data  []byte
 	cells []cell
-	grain int // log2 of the bytes of a cell: as fine as the finest access so far, at most 4 bytes
+	grain int // log2 of the bytes that a cell stands for: the size of the smallest access so far, at most 4 bytes
 }
 
-// A cell is the shadow of one grain.
+// A cell records the last accesses to 1, 2 or 4 bytes of memory.
 //
-// Time is counted in intervals: a number that grows with every block that begins
-// and with every barrier of it. Blocks run one after the other, so the interval
-// alone tells whether something happened in this launch, in this block, and
-// since its last barrier.
+// Time is counted in intervals. The current interval is a number that grows when a
+// block begins and when a block passes a barrier. Blocks run one after the other,
+// so the interval of an access shows whether it happened in this launch, in this
+// block, and since the last barrier of this block.
 type cell struct {
 	wrote   uint32 // interval of the last write; 0: never
-	wSync   uint32 // count of __syncwarp of the writer's warp at that time
+	wSync   uint32 // how many __syncwarp the warp of the last writer had executed by then
 	read    uint32 // interval of the last read
-	rSync   uint32 // as wSync, of the last reader
-	readers uint32 // warps that read in that interval
-	other   uint32 // interval of a read by another block or other work before it
-	wThread uint16
-	rThread uint16
+	rSync   uint32 // how many __syncwarp the warp of the last reader had executed by then
+	readers uint32 // mask of the warps that read in the interval of the last read
+	other   uint32 // interval of an earlier read by another block, or by work of another stream
+	wThread uint16 // last writer
+	rThread uint16 // last reader
 	flags   uint8
 }
 
 const (
 	atomicWrite  uint8 = 1 << iota // the last write was atomic
-	asyncPending                   // a cp.async into it is under way
+	asyncPending                   // a cp.async into the bytes was not yet waited for
 )
 
 const (
-	maxGrain = 2 // log2 of 4 bytes: what registers are mostly moved by
-	byHost   = 1 // the interval of what the host wrote
+	maxGrain = 2 // log2 of 4 bytes, the size of most accesses
+	byHost   = 1 // interval of writes by the host
 )
 
 func newMemory(name string, base uint64, size int) *memory {
@@ -47,14 +47,14 @@ func newMemory(name string, base uint64, size int) *memory {
 	return m
 }
 
-// poison fills m with bytes that are NaN in every type.
+// poison fills m with bytes that are NaN in every floating-point type.
 func (m *memory) poison() {
 	for i := range m.data {
 		m.data[i] = 0xff
 	}
 }
 
-// host notes that the host, or the device's own copy, wrote [at, at+n).
+// host records that the host, or a copy inside of the device, wrote [at, at+n).
 func (m *memory) host(at, n int) {
 	m.refine(at, n)
 	for i := at >> m.grain; i < (at+n+1<<m.grain-1)>>m.grain; i++ {
@@ -62,7 +62,7 @@ func (m *memory) host(at, n int) {
 	}
 }
 
-// written reports whether all of [at, at+n) was ever written.
+// written reports whether every byte of [at, at+n) was written at least once.
 func (m *memory) written(at, n int) bool {
 	for i := at >> m.grain; i < (at+n+1<<m.grain-1)>>m.grain; i++ {
 		if m.cells[i].wrote == 0 {
@@ -72,7 +72,7 @@ func (m *memory) written(at, n int) bool {
 	return true
 }
 
-// refine splits cells until [at, at+n) is made of whole ones.
+// refine halves all cells until [at, at+n) begins and ends at borders of cells.
 func (m *memory) refine(at, n int) {
 	for m.grain > 0 && (at|n)&(1<<m.grain-1) != 0 {
 		m.grain--
@@ -84,18 +84,19 @@ func (m *memory) refine(at, n int) {
 	}
 }
 
-// An access is how an instruction touches memory.
+// An access is the way in which an instruction accesses memory.
 type access uint8
 
 const (
 	reads access = iota
 	writes
-	updates // atomically
-	copies  // cp.async: written when it was waited for
+	updates // atomic read and write
+	copies  // write by cp.async, which is finished once it was waited for
 )
 
-// touch checks an access of a lane to n bytes at an offset, which are inside of
-// m, and notes it.
+// touch records in the shadow that a lane accesses the n bytes at offset at, which
+// must be inside of m. It raises a fault for a race, for a read of bytes that were
+// never written, and for bytes of a pending cp.async.
 func (m *memory) touch(w *warp, in *instr, lane, at, n int, how access) {
 	if (at|n)&(1<<m.grain-1) != 0 {
 		m.refine(at, n)
@@ -116,7 +117,7 @@ func (m *memory) touch(w *warp, in *instr, lane, at, n int, how access) {
 				m.afterWrite(w, in, lane, at, c)
 			}
 			if c.read != b.interval {
-				// A reader that may run beside this work must not be forgotten.
+				// Keep the previous read if its work may run at the same time as this work.
 				if c.read < b.first && (c.read >= b.launch || c.other < b.unordered) {
 					c.other = c.read
 				}
@@ -145,8 +146,8 @@ func (m *memory) touch(w *warp, in *instr, lane, at, n int, how access) {
 	}
 }
 
-// afterWrite checks an access to a cell that was written during this launch, or by
-// work that may run beside it.
+// afterWrite raises a fault if an access to c races with the last write to c. That
+// write happened during this launch, or in work that may run at the same time.
 func (m *memory) afterWrite(w *warp, in *instr, lane, at int, c *cell) {
 	b := w.block
 	switch writer := int(c.wThread); {
@@ -162,16 +163,16 @@ func (m *memory) afterWrite(w *warp, in *instr, lane, at int, c *cell) {
 	}
 }
 
-// besideOther checks an access to a cell that was touched at an interval before
-// this launch.
+// besideOther raises a fault if the interval, which is before this launch, belongs
+// to work of another stream that may run at the same time as this launch.
 func (m *memory) besideOther(w *warp, in *instr, lane, at int, interval uint32) {
 	if other := w.block.device.conflict(interval); other != nil {
 		w.fault(in, RaceInStreams, lane, "%s: %s in another stream", m.place(at), other.name)
 	}
 }
 
-// afterRead checks a write to a cell that was read during this launch, or by work
-// that may run beside it.
+// afterRead raises a fault if a write to c races with earlier reads of c. They
+// happened during this launch, or in work that may run at the same time.
 func (m *memory) afterRead(w *warp, in *instr, lane, at int, c *cell) {
 	b := w.block
 	m.besideOther(w, in, lane, at, c.read)
@@ -188,7 +189,7 @@ func (m *memory) afterRead(w *warp, in *instr, lane, at int, c *cell) {
 	}
 }
 
-// landed ends a cp.async of a lane into [at, at+n).
+// landed records that a cp.async of a lane into [at, at+n) was waited for.
 func (m *memory) landed(w *warp, lane, at, n int) {
 	for i := at >> m.grain; i < (at+n)>>m.grain; i++ {
 		c := &m.cells[i]
@@ -197,4 +198,5 @@ func (m *memory) landed(w *warp, lane, at, n int) {
 	}
 }
 
+// place returns the name of m and an offset as text, such as "weights[300]".
 func (m *memory) place(at int) string { return fmt.Sprintf("%s[%d]", m.name, at) }

@@ -6,7 +6,7 @@ import (
 	"pretext/trainer/cuda/device"
 )
 
-// algorithm is the only one that the simulator has.
+// algorithm is the name of the simulator's only algorithm for matrix products.
 const algorithm = "simulator"
 
 // Plan implements [device.Device].
@@ -15,7 +15,7 @@ func (g *GPU) Plan(m device.Matmul, _ int, _ string) (device.Product, error) {
 		return 0, err
 	}
 	if m.Batch > 1 && m.Epilogue != None {
-		return 0, errors.New("sim: several products with an epilogue")
+		return 0, errors.New("sim: a batch of several products cannot have an epilogue")
 	}
 	x := matmulOf(m, device.Operands{A: 16, B: 16, C: 16, D: 16, Bias: 16, Aux: 16})
 	if err := x.check(m.K); err != nil {
@@ -63,7 +63,8 @@ func (g *GPU) Matmul(s device.Stream, p device.Product, x device.Operands) error
 	})
 }
 
-// matmulOf returns a product in the simulator's terms.
+// matmulOf converts the description m and the operands x of a matrix product from
+// the package device to a [Matmul].
 func matmulOf(m device.Matmul, x device.Operands) Matmul {
 	a := Matrix{At: x.A, Type: m.Type, Rows: m.M, Cols: m.K, LD: m.LDA}
 	if m.TransA {

@@ -9,22 +9,22 @@ import (
 	"pretext/trainer/cuda/ptx"
 )
 
-// A bank is a set of registers of a warp.
+// A bank is a class of registers of a warp, by size.
 type bank uint8
 
 const (
-	words      bank = iota // up to 32 bits
-	longs                  // 64 bits
-	predicates             // a bit a lane
+	words      bank = iota // registers of up to 32 bits
+	longs                  // registers of 64 bits
+	predicates             // registers of one bit per lane
 )
 
-// A register is a place in a bank.
+// A register is a register of a program: its bank and its index in the bank.
 type register struct {
 	bank  bank
 	index int32
 }
 
-// control is what an instruction does to the flow of a warp.
+// control is the effect of an instruction on the control flow of a warp.
 type control uint8
 
 const (
@@ -34,7 +34,8 @@ const (
 	waits // at a barrier of the block
 )
 
-// An execute runs an instruction in the lanes of a mask, which is not empty.
+// An execute function executes the instruction in for the lanes of a mask, which
+// is not empty.
 type execute = func(w *warp, in *instr, lanes uint32)
 
 // An instr is a decoded instruction.
@@ -42,39 +43,39 @@ type instr struct {
 	op      string
 	run     execute
 	control control
-	guard   int32 // predicate; -1: always
+	guard   int32 // predicate register that must be true in a lane; -1: none
 	negate  bool
-	d, s    []int32 // registers of destinations and sources, in the bank that the form says
+	d, s    []int32 // destination and source registers: indices in the banks of defs and uses
 	uses    []register
 	defs    []register
-	offset  int64 // of an address
-	size    int   // bytes of an element of memory
-	extra   int   // what a form needs besides
-	target  int32 // of a branch
+	offset  int64 // constant part of the address, in bytes
+	size    int   // bytes of one element in memory
+	extra   int   // flags and constants whose meaning depends on run
+	target  int32 // index of the instruction that a branch jumps to
 	source  ptx.Source
 	counts  Counts
 }
 
-// A program is a kernel made ready to run.
+// A program is a kernel compiled for the simulator.
 type program struct {
 	*ptx.Kernel
 	code      []instr
-	size      [3]int // registers of each bank
+	size      [3]int // number of registers in each bank
 	named     map[string]register
-	constants [2]map[uint64]int32 // registers that hold constants, of words and longs
-	arrays    map[string]int      // addresses of shared arrays
+	constants [2]map[uint64]int32 // for each constant the register that holds it, in words and in longs
+	arrays    map[string]int      // addresses of arrays in shared memory, by name
 	params    map[string]ptx.Variable
 }
 
-// sharedBase is the address of shared memory: not zero, so that a null pointer
-// is a fault.
+// sharedBase is the address of the first byte of shared memory. It is not 0, so
+// that an access through a null pointer is a fault.
 const sharedBase = 0x400
 
-// special registers hold the same value during a block.
+// special lists the PTX registers that keep their values while a block runs.
 var special = []string{"%tid.x", "%tid.y", "%tid.z", "%ntid.x", "%ntid.y", "%ntid.z", "%ctaid.x", "%ctaid.y", "%ctaid.z", "%nctaid.x", "%nctaid.y", "%nctaid.z", "%laneid", "%warpid"}
 
-// compile decodes a kernel. An instruction that the simulator does not know is
-// an error that names it.
+// compile decodes a kernel. If the simulator does not support an instruction,
+// the error names it and its line.
 func compile(k *ptx.Kernel) (*program, error) {
 	p := &program{Kernel: k, named: map[string]register{}, arrays: map[string]int{}, params: map[string]ptx.Variable{}}
 	p.constants = [2]map[uint64]int32{{}, {}}
@@ -111,13 +112,15 @@ func compile(k *ptx.Kernel) (*program, error) {
 	return p, nil
 }
 
+// fresh returns a new register in bank b.
 func (p *program) fresh(b bank) register {
 	r := register{b, int32(p.size[b])}
 	p.size[b]++
 	return r
 }
 
-// operand returns the register of an operand, which must be of a bank.
+// operand returns the register that holds operand o: a declared register, or a new
+// one for a constant. It returns an error if the register is not in bank b.
 func (p *program) operand(o ptx.Operand, b bank) (register, error) {
 	switch o.Kind {
 	case ptx.Register:
@@ -126,7 +129,7 @@ func (p *program) operand(o ptx.Operand, b bank) (register, error) {
 			return r, fmt.Errorf("register %s is not declared", o.Name)
 		}
 		if r.bank != b {
-			return r, fmt.Errorf("register %s is of another size", o.Name)
+			return r, fmt.Errorf("register %s has the wrong size for this instruction", o.Name)
 		}
 		return r, nil
 	case ptx.Immediate:
@@ -141,9 +144,10 @@ func (p *program) operand(o ptx.Operand, b bank) (register, error) {
 	case ptx.Sink:
 		return p.fresh(b), nil
 	}
-	return register{}, fmt.Errorf("operand %s", o)
+	return register{}, fmt.Errorf("operand %s, want a register or a constant", o)
 }
 
+// constant returns the register of bank b that holds the constant v.
 func (p *program) constant(v uint64, b bank) register {
 	if b == words {
 		v = uint64(uint32(v))
@@ -156,7 +160,7 @@ func (p *program) constant(v uint64, b bank) register {
 	return register{b, i}
 }
 
-// reads adds a source.
+// reads adds o, an operand of bank b, to the sources of in.
 func (p *program) reads(in *instr, o ptx.Operand, b bank) error {
 	r, err := p.operand(o, b)
 	in.s = append(in.s, r.index)
@@ -164,10 +168,10 @@ func (p *program) reads(in *instr, o ptx.Operand, b bank) error {
 	return err
 }
 
-// sets adds a destination.
+// sets adds o, a register of bank b, to the destinations of in.
 func (p *program) sets(in *instr, o ptx.Operand, b bank) error {
 	if o.Kind != ptx.Register && o.Kind != ptx.Sink {
-		return fmt.Errorf("destination %s is no register", o)
+		return fmt.Errorf("destination %s, want a register", o)
 	}
 	r, err := p.operand(o, b)
 	in.d = append(in.d, r.index)
@@ -175,11 +179,12 @@ func (p *program) sets(in *instr, o ptx.Operand, b bank) error {
 	return err
 }
 
-// address adds the base of an address and notes its offset. Addresses of shared
-// memory may be words.
+// address adds the base register of the address o to the sources of in and stores
+// its constant offset in in.offset. The base may be a 32-bit register, as it is
+// for shared memory.
 func (p *program) address(in *instr, o ptx.Operand) error {
 	if o.Kind != ptx.Address {
-		return fmt.Errorf("operand %s is no address", o)
+		return fmt.Errorf("operand %s, want an address", o)
 	}
 	in.offset = o.Offset
 	if at, ok := p.arrays[o.Name]; ok {
@@ -189,7 +194,7 @@ func (p *program) address(in *instr, o ptx.Operand) error {
 	}
 	r, ok := p.named[o.Name]
 	if !ok || r.bank == predicates {
-		return fmt.Errorf("address %s", o)
+		return fmt.Errorf("address %s, want a register or a shared array as its base", o)
 	}
 	in.s, in.uses = append(in.s, r.index), append(in.uses, r)
 	if r.bank == words {
@@ -198,10 +203,11 @@ func (p *program) address(in *instr, o ptx.Operand) error {
 	return nil
 }
 
-// wordAddress marks instructions whose address lies in a 32-bit register.
+// wordAddress is the flag in instr.extra for an address in a 32-bit register.
 const wordAddress = 1 << 16
 
-// elements returns the operands of a vector, or the one operand.
+// elements returns the elements of a vector operand such as {%r1, %r2}, and o
+// itself if it is no vector.
 func elements(o ptx.Operand) []ptx.Operand {
 	if o.Kind == ptx.Vector {
 		return o.Elements
@@ -209,13 +215,13 @@ func elements(o ptx.Operand) []ptx.Operand {
 	return []ptx.Operand{o}
 }
 
-// decode finds the form of an instruction and its registers.
+// decode fills in with the operation and the registers of a parsed instruction.
 func (p *program) decode(in *instr, from *ptx.Instruction) error {
 	*in = instr{op: from.Op, guard: -1, source: from.Source}
 	if from.Guard != "" {
 		r, ok := p.named[from.Guard]
 		if !ok || r.bank != predicates {
-			return fmt.Errorf("guard %s", from.Guard)
+			return fmt.Errorf("guard %s, want a predicate register", from.Guard)
 		}
 		in.guard, in.negate = r.index, from.Negate
 	}
@@ -226,12 +232,12 @@ func (p *program) decode(in *instr, from *ptx.Instruction) error {
 	name, _, _ := strings.Cut(from.Op, ".")
 	decode, ok := decoders[name]
 	if !ok {
-		return fmt.Errorf("the simulator does not know %s", from.Op)
+		return fmt.Errorf("the simulator does not support %s", from.Op)
 	}
 	return decode(p, in, from)
 }
 
-// simple decodes a form with a fixed list of registers.
+// simple decodes an instruction of forms, whose operands are args.
 func (p *program) simple(in *instr, f form, args []ptx.Operand) error {
 	in.run = f.run
 	if len(args) != len(f.registers) {

@@ -7,25 +7,25 @@ import (
 	"sort"
 )
 
-// A Stream is a queue of work: what is put into it runs in order, and what is in
-// different streams in any order that events allow. Work begins when the host
-// synchronizes: then streams take turns at random.
+// A Stream is a queue of work, which runs in the order in which it was queued.
+// Work in different streams runs in any order that events allow. It begins to run
+// when the host synchronizes; then the streams take turns at random.
 //
-// Two pieces of work that no event orders and that touch the same memory, one of
-// them writing, are a fault in whatever order they ran.
+// Two pieces of work race if no event orders them, both access the same memory,
+// and at least one writes. A race is a fault whatever order they ran in.
 type Stream struct {
 	device *Device
 	index  int
 	queue  []*work
-	put    uint32 // pieces of work so far
-	clock  clock  // of the last that ran
+	put    uint32 // number of pieces of work queued so far
+	clock  clock  // clock of the last piece of work that ran
 }
 
-// An Event is a point in a stream.
+// An Event marks a point in a stream, after the work that was queued before.
 type Event struct{ recorded *work }
 
-// A clock holds, for every stream, how many pieces of its work are known to be
-// done before something.
+// A clock (a vector clock) describes what is done at some point: for each stream
+// the number of its pieces of work that are certain to be done by then.
 type clock []uint32
 
 func (c clock) join(o clock) clock {
@@ -38,18 +38,19 @@ func (c clock) join(o clock) clock {
 	return c
 }
 
+// has reports whether the first n pieces of work of a stream are done at c.
 func (c clock) has(stream int, n uint32) bool { return stream < len(c) && c[stream] >= n }
 
 // work is a piece of work in a stream.
 type work struct {
 	name   string
 	stream int
-	number uint32 // in its stream, from 1
-	before clock  // what the host knew to be done when it put it there
-	after  *work  // a record of an event that must be done
+	number uint32 // position in its stream, from 1
+	before clock  // the work that the host had waited for when it queued this work
+	after  *work  // work that records an event and must be done first; nil: none
 	run    func() error
 	done   bool
-	clock  clock  // of everything before it, and itself
+	clock  clock  // everything that is done once this work is done, itself included
 	first  uint32 // interval at which it began
 }
 
@@ -60,20 +61,21 @@ func (d *Device) NewStream() *Stream {
 	return s
 }
 
+// add puts w at the end of the queue.
 func (s *Stream) add(w *work) {
 	s.put++
 	w.stream, w.number, w.before = s.index, s.put, append(clock(nil), s.device.known...)
 	s.queue = append(s.queue, w)
 }
 
-// Launch puts a kernel into the stream.
+// Launch queues a launch of kernel k.
 func (s *Stream) Launch(k *Kernel, c Config, args []byte) {
 	args = append([]byte(nil), args...)
 	s.add(&work{name: k.program.Name, run: func() error { return s.device.run(k, c, args) }})
 }
 
-// Write copies bytes of the host to the device. They must stay as they are until
-// the host has synchronized.
+// Write queues a copy of b from the host to the device memory at p. The caller
+// must not change b until it has synchronized.
 func (s *Stream) Write(p Pointer, b []byte) {
 	s.add(&work{name: "copy to the device", run: func() error {
 		to, err := s.device.bytes(p, len(b), writes, "copy to the device")
@@ -82,7 +84,8 @@ func (s *Stream) Write(p Pointer, b []byte) {
 	}})
 }
 
-// writeUnchanged is Write, with a fault if the host changes b before it is copied.
+// writeUnchanged queues a copy of b from the host to the device memory at p, and a
+// fault if the host changes b before the copy runs.
 func (s *Stream) writeUnchanged(p Pointer, b []byte) {
 	before := bytes.Clone(b)
 	s.add(&work{name: "copy to the device", run: func() error {
@@ -95,8 +98,8 @@ func (s *Stream) writeUnchanged(p Pointer, b []byte) {
 	}})
 }
 
-// Read copies the device's memory to the host; b holds it when the host has
-// synchronized.
+// Read queues a copy of len(b) bytes of device memory at p to the host. b holds
+// them once the host has synchronized.
 func (s *Stream) Read(b []byte, p Pointer) {
 	s.add(&work{name: "copy to the host", run: func() error {
 		from, err := s.device.bytes(p, len(b), reads, "copy to the host")
@@ -105,7 +108,7 @@ func (s *Stream) Read(b []byte, p Pointer) {
 	}})
 }
 
-// Copy copies n bytes inside the device.
+// Copy queues a copy of n bytes of device memory to other device memory.
 func (s *Stream) Copy(to, from Pointer, n int) {
 	s.add(&work{name: "copy", run: func() error {
 		src, err := s.device.bytes(from, n, reads, "copy")
@@ -118,7 +121,7 @@ func (s *Stream) Copy(to, from Pointer, n int) {
 	}})
 }
 
-// Clear sets n bytes to zero.
+// Clear queues setting n bytes of device memory at p to zero.
 func (s *Stream) Clear(p Pointer, n int) {
 	s.add(&work{name: "clear", run: func() error {
 		dst, err := s.device.bytes(p, n, writes, "clear")
@@ -127,28 +130,28 @@ func (s *Stream) Clear(p Pointer, n int) {
 	}})
 }
 
-// Matmul puts a matrix multiplication into the stream.
+// Matmul queues the matrix product m.
 func (s *Stream) Matmul(m Matmul) {
 	s.add(&work{name: "matmul", run: func() error { return s.device.multiply(m) }})
 }
 
-// Record makes e stand for all work that is in the stream now.
+// Record makes e mark the current end of the stream: all work queued so far.
 func (s *Stream) Record(e *Event) {
 	e.recorded = &work{name: "record", run: func() error { return nil }}
 	s.add(e.recorded)
 }
 
-// Wait holds what is put into the stream from now on back until the work is done
-// that e stands for now; an event that was never recorded holds nothing back.
+// Wait delays all work that is queued in s from now on until the work that e
+// marks now is done. If e was never recorded, Wait does nothing.
 func (s *Stream) Wait(e *Event) {
 	if e.recorded != nil {
 		s.add(&work{name: "wait", after: e.recorded, run: func() error { return nil }})
 	}
 }
 
-// Synchronize runs work until the stream is empty; work of other streams runs or
-// does not. It returns the first fault of all work since the device was made:
-// after one the device is of no more use.
+// Synchronize runs queued work until the stream is empty. It may also run work of
+// other streams. It returns the first fault of all work since [New]; after a fault
+// the device cannot be used any more.
 func (s *Stream) Synchronize() error {
 	for len(s.queue) > 0 && s.device.failed == nil {
 		s.device.step()
@@ -157,7 +160,7 @@ func (s *Stream) Synchronize() error {
 	return s.device.failed
 }
 
-// Synchronize runs the work of all streams.
+// Synchronize runs the queued work of all streams and returns the first fault.
 func (d *Device) Synchronize() error {
 	for _, s := range d.streams {
 		if err := s.Synchronize(); err != nil {
@@ -168,7 +171,8 @@ func (d *Device) Synchronize() error {
 	return nil
 }
 
-// step runs the next piece of work of a stream that can.
+// step chooses a random stream whose next piece of work need not wait, and runs
+// that piece.
 func (d *Device) step() {
 	var ready []*Stream
 	for _, s := range d.streams {
@@ -177,7 +181,7 @@ func (d *Device) step() {
 		}
 	}
 	if len(ready) == 0 {
-		d.failed = errors.New("sim: streams wait for each other")
+		d.failed = errors.New("sim: deadlock: every stream waits for an event of another")
 		return
 	}
 	s := ready[d.order.IntN(len(ready))]
@@ -198,8 +202,8 @@ func (d *Device) step() {
 	w.done, d.now = true, nil
 }
 
-// begin notes that a piece of work runs, and finds the oldest that is not known to
-// be done before it.
+// begin makes w the running work and finds the oldest work that may run at the
+// same time.
 func (d *Device) begin(w *work) {
 	d.interval++
 	w.first, d.now, d.unordered, d.looked = d.interval, w, 0, lookedUp{}
@@ -212,19 +216,20 @@ func (d *Device) begin(w *work) {
 	d.history = append(d.history, w)
 }
 
-// conflict returns the work that an interval belongs to, where it is not known to
-// be done before the work that runs now.
+// conflict returns the work that ran in the given interval if no event orders it
+// before the running work. Otherwise it returns nil.
 func (d *Device) conflict(interval uint32) *work {
 	if d.now == nil || d.unordered == 0 || interval < d.unordered || interval >= d.now.first {
 		return nil
 	}
-	if interval < d.looked.first || interval >= d.looked.end { // not the work of the last question
+	if interval < d.looked.first || interval >= d.looked.end { // outside of the cached range
 		d.looked = d.lookUp(interval)
 	}
 	return d.looked.other
 }
 
-// A lookedUp is the answer of conflict for the intervals of a piece of work.
+// A lookedUp caches the result of conflict, which is the same for all intervals in
+// [first, end).
 type lookedUp struct {
 	first, end uint32
 	other      *work
@@ -245,7 +250,9 @@ func (d *Device) lookUp(interval uint32) lookedUp {
 	return l
 }
 
-// bytes checks an access of a copy or a product to n bytes, and returns them.
+// bytes returns the n bytes of global memory at p for an access by a copy or a
+// matrix product, or a [*Fault] if they are out of bounds, race with another
+// stream, or were never written. name is the operation, for faults.
 func (d *Device) bytes(p Pointer, n int, how access, name string) ([]byte, error) {
 	fault := func(kind Kind, format string, args ...any) error {
 		return &Fault{Kind: kind, Kernel: name, Detail: fmt.Sprintf(format, args...)}

@@ -9,27 +9,28 @@ import (
 
 const warpSize = 32
 
-// A warp is 32 threads that run in step. Where they part, those that are
-// furthest behind run first until they meet the others, as compilers expect.
+// A warp is 32 threads (lanes) that execute the same instruction together. After a
+// branch that only some lanes take, the lanes with the smallest program counter
+// run until they reach the others. Compilers expect this order.
 type warp struct {
 	block *block
 	id    int
 
-	w [][warpSize]uint32 // registers of up to 32 bits
+	w [][warpSize]uint32 // registers of up to 32 bits, by lane
 	l [][warpSize]uint64
-	p []uint32 // predicates, a bit a lane
+	p []uint32 // predicate registers, one bit per lane
 
-	isSet [3][]uint32 // by bank: lanes in which a register was set
+	isSet [3][]uint32 // for each bank and register, the mask of lanes that have set it
 
-	groups  []group // by rising pc; none when all have returned
-	live    uint32  // lanes that have not returned
-	syncs   uint32  // __syncwarp so far
-	barrier int     // instruction of the barrier at which the warp waits; -1: it does not
+	groups  []group // by rising pc; empty once all lanes have returned
+	live    uint32  // mask of the lanes that have not returned
+	syncs   uint32  // number of __syncwarp executed so far
+	barrier int     // index of the barrier instruction at which the warp waits; -1: none
 	copies  [warpSize]copyGroups
-	near    *memory // allocation of the last access
+	near    *memory // allocation of the last access to global memory, tried first for the next
 }
 
-// A group is lanes at the same instruction.
+// A group is the set of lanes of a warp that are at the same instruction.
 type group struct {
 	pc   int
 	mask uint32
@@ -54,7 +55,7 @@ func newWarp(b *block, id int) *warp {
 	return w
 }
 
-// start makes the warp ready for a block of threads.
+// start resets the warp for a new block with the given number of threads.
 func (w *warp) start(threads int) {
 	p, b := w.block.program, w.block
 	for i := range w.isSet {
@@ -91,11 +92,11 @@ func (w *warp) start(threads int) {
 	}
 }
 
-// done reports whether all lanes have returned.
+// done reports whether all lanes of the warp have returned.
 func (w *warp) done() bool { return len(w.groups) == 0 }
 
-// run executes up to about n instructions: it returns at a barrier and at the
-// end too.
+// run executes about n instructions, or fewer if the warp reaches a barrier or
+// ends.
 func (w *warp) run(n int) {
 	for !w.done() && w.barrier < 0 && n > 0 {
 		n -= w.runGroup(n)
@@ -103,8 +104,9 @@ func (w *warp) run(n int) {
 	}
 }
 
-// runGroup executes the group that is furthest behind until it meets the next,
-// parts, waits or returns, and returns the number of instructions.
+// runGroup executes the group with the smallest program counter for at most about
+// most instructions and returns how many it executed. It stops earlier if the
+// group reaches another group, splits at a branch, waits at a barrier or returns.
 func (w *warp) runGroup(most int) int {
 	code := w.block.program.code
 	meet := math.MaxInt
@@ -114,7 +116,7 @@ func (w *warp) runGroup(most int) int {
 	pc, mask := w.groups[0].pc, w.groups[0].mask
 	n := 0
 	for mask != 0 && pc < meet && n < most {
-		if pc >= len(code) { // past the last instruction: as ret
+		if pc >= len(code) { // the end of the code acts as ret
 			w.live &^= mask
 			mask = 0
 			break
@@ -129,7 +131,7 @@ func (w *warp) runGroup(most int) int {
 				v = ^v
 			}
 			if mask&^w.isSet[predicates][in.guard] != 0 {
-				w.fault(in, UnsetRegister, bits.TrailingZeros32(mask&^w.isSet[predicates][in.guard]), "the guard was never set")
+				w.fault(in, UnsetRegister, bits.TrailingZeros32(mask&^w.isSet[predicates][in.guard]), "the guard predicate was never set")
 			}
 			lanes &= v
 		}
@@ -153,14 +155,14 @@ func (w *warp) runGroup(most int) int {
 			default:
 				w.groups = append(w.groups, group{int(in.target), lanes})
 				mask &^= lanes
-				meet = min(meet, pc) // look who is behind now
+				meet = min(meet, pc) // stop: another group may now have the smallest pc
 			}
 		case returns:
 			w.live &^= lanes
 			mask &^= lanes
 		case waits:
 			if lanes != w.live || mask != lanes {
-				w.fault(in, Divergent, 0, "barrier reached by lanes %08x of the live %08x", lanes, w.live)
+				w.fault(in, Divergent, 0, "barrier reached by lanes %08x, but lanes %08x have not returned", lanes, w.live)
 			}
 			w.barrier = pc - 1
 			meet = 0
@@ -170,16 +172,18 @@ func (w *warp) runGroup(most int) int {
 	return n
 }
 
-// checkSet checks that what an instruction reads was set in the lanes of a mask.
+// checkSet raises a fault if an instruction reads a register that was never set in
+// one of the given lanes.
 func (w *warp) checkSet(in *instr, lanes uint32) {
 	for _, u := range in.uses {
 		if have := w.isSet[u.bank][u.index]; have&lanes != lanes {
-			w.fault(in, UnsetRegister, bits.TrailingZeros32(lanes&^have), "a source was never set")
+			w.fault(in, UnsetRegister, bits.TrailingZeros32(lanes&^have), "a source register was never set")
 		}
 	}
 }
 
-// merge sorts the groups, drops empty ones and joins those that met.
+// merge sorts the groups by pc, removes empty groups, and joins groups with equal
+// pc.
 func (w *warp) merge() {
 	if len(w.groups) == 1 {
 		if w.groups[0].mask == 0 {
