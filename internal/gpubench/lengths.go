@@ -9,12 +9,13 @@ import (
 	"strings"
 )
 
-// files are counts of sequence lengths: lines "length count". They are those of
-// the examples that prepare-data made of the first 106 articles of an English
-// Wikipedia dump (dupe factor 5, defaults else) for 512 and 128 tokens: long
-// articles, so the means are 369 and 113. uniform-512 is 20 % full sequences and
-// the rest evenly from 32 to 350 tokens: mean 255, as the English Wikipedia of
-// MLPerf has (254).
+// files holds distributions of sequence lengths, with lines "length count".
+//
+// wikipedia-512 and wikipedia-128 count the examples that prepare-data made of the
+// first 106 articles of an English Wikipedia dump, with dupe factor 5 and otherwise
+// default options. These articles are long: the means are 369 and 113 tokens.
+// uniform-512 has 20 % full sequences, and the rest evenly distributed from 32 to
+// 350 tokens. Its mean is 255; MLPerf's English Wikipedia has 254.
 //
 //go:embed lengths
 var files embed.FS
@@ -31,14 +32,15 @@ func lengthNames() []string {
 	return names
 }
 
-// A distribution is how often a sequence length occurs.
+// A distribution holds how often each sequence length occurs.
 type distribution struct {
 	lengths, counts []int
 	total           int
 	longest         int
 }
 
-// readLengths returns a distribution by name; full-N is N tokens always.
+// readLengths returns the distribution with the given name. In full-N all sequences
+// have N tokens.
 func readLengths(name string) (*distribution, error) {
 	if number, ok := strings.CutPrefix(name, "full-"); ok {
 		n, err := strconv.Atoi(number)
@@ -64,7 +66,8 @@ func readLengths(name string) (*distribution, error) {
 	return d, nil
 }
 
-// draw returns lengths that add up to tokens: the last one is what is left.
+// draw returns random sequence lengths whose sum is tokens. The last sequence is
+// shortened, or lengthened by a remainder of less than 16 tokens, to match the sum.
 func (d *distribution) draw(tokens int, random *rand.Rand) []int {
 	var all []int
 	for tokens > 0 {
@@ -74,7 +77,7 @@ func (d *distribution) draw(tokens int, random *rand.Rand) []int {
 			i++
 		}
 		n := min(d.lengths[i], tokens)
-		// What would be left is too short for a sequence of its own.
+		// The remaining tokens would be too few for another sequence: add them to this one.
 		if tokens-n < 16 && tokens <= d.longest {
 			n = tokens
 		}
@@ -84,7 +87,8 @@ func (d *distribution) draw(tokens int, random *rand.Rand) []int {
 	return all
 }
 
-// printLengths writes a distribution, a line a length and its count.
+// printLengths writes the distribution with the given name, one line "length count"
+// for each length.
 func printLengths(w io.Writer, name string) error {
 	d, err := readLengths(name)
 	if err != nil {

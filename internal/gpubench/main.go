@@ -1,14 +1,14 @@
-// Command gpubench measures training steps, inference and matrix products on a GPU,
-// for the folder that make gpu-pack writes:
+// Command gpubench measures training steps, inference and matrix products on a GPU.
+// make gpu-pack puts it into the folder that it writes:
 //
 //	gpubench step --model large --lengths wikipedia-512 --precision bf16 --seconds 60
-//	gpubench step --lengths wikipedia-128,full-128 --kernels         # by kernel, too
+//	gpubench step --lengths wikipedia-128,full-128 --kernels         # also the time of each kernel
 //	gpubench infer --model base --lengths wikipedia-128              # losses without gradients
 //	gpubench products --tokens 65536                                 # every product of BERT-large
-//	gpubench lengths wikipedia-512                                   # one line a length and count, for other tools
+//	gpubench lengths wikipedia-512                                   # prints lines "length count", for other tools
 //
-// Every result is a line of JSON. --device sim computes on the simulator, to
-// rehearse; its times mean nothing.
+// Every result is a line of JSON. --device sim runs on the simulator, to try the
+// commands without a GPU; its times have no meaning.
 package main
 
 import (
@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// options are the flags of all commands.
+// options holds the flags of all commands.
 type options struct {
 	device    string
 	model     string
@@ -87,7 +87,7 @@ func run(args []string, w io.Writer) error {
 	return err
 }
 
-// open opens the device.
+// open opens the device that --device names.
 func (o *options) open() (device.Device, error) {
 	if o.device == "sim" {
 		return sim.NewGPU(sim.Options{Seed: 1, Memory: 4 << 30}), nil
@@ -109,5 +109,5 @@ func write(w io.Writer, v any) error {
 	return err
 }
 
-// milliseconds of a duration, for results.
+// milliseconds returns d in milliseconds, for results.
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -8,27 +8,29 @@ import (
 	"pretext/trainer/cuda/device"
 )
 
-// A productResult is what products prints for each shape and epilogue.
+// A productResult is the result that "gpubench products" prints for one shape and
+// epilogue.
 type productResult struct {
 	Kind      string  `json:"kind"` // "product"
 	Name      string  `json:"name"`
 	Epilogue  string  `json:"epilogue"`
-	Shape     [3]int  `json:"shape"` // M, N, K as cuBLASLt has them
+	Shape     [3]int  `json:"shape"` // M, N and K in the sense of cuBLASLt
 	Time      float64 `json:"ms"`
 	TFLOPS    float64 `json:"tflop_per_second"`
 	Algorithm string  `json:"algorithm"`
-	Error     string  `json:"error,omitempty"` // what cuBLASLt refused
+	Error     string  `json:"error,omitempty"` // why cuBLASLt refused the product
 }
 
-// A layer is a matrix of weights (out, in) of a model.
+// A layer is a linear layer of a model with weights (out, in).
 type layer struct {
 	name    string
 	in, out int
-	gelu    bool // GELU follows
+	gelu    bool // GELU is applied to the output
 }
 
-// products measures the products of a layer: y = x·Wᵀ, dx = dy·W, dW += dyᵀ·x, with
-// the epilogues that could take over work of kernels.
+// products measures the matrix products of each linear layer: y = x·Wᵀ, dx = dy·W
+// and dW += dyᵀ·x. Each is measured without an epilogue and with the epilogues that
+// could replace separate kernels.
 func (o *options) products(w io.Writer, d device.Device) error {
 	c, err := trainer.Preset(o.model, o.vocab)
 	if err != nil {
@@ -55,7 +57,7 @@ func (o *options) products(w io.Writer, d device.Device) error {
 			epilogues []device.Epilogue
 		}{
 			{l.name + " forward", forward, append([]device.Epilogue{device.None, device.Bias}, with(l.gelu, device.GELUAuxBias)...)},
-			// The gradient of ffn 2's input goes back through GELU.
+			// The input of ffn 2 is the output of GELU, so its gradient can include that of GELU.
 			{l.name + " input gradient", backward, append([]device.Epilogue{device.None}, with(l.name == "ffn 2", device.DGELU, device.DGELUBGrad)...)},
 			{l.name + " weight gradient", weights, []device.Epilogue{device.None, device.BGradB}},
 		} {
@@ -75,7 +77,7 @@ func (o *options) products(w io.Writer, d device.Device) error {
 	return nil
 }
 
-// with returns e if is is set.
+// with returns e if is is true, and otherwise nothing.
 func with(is bool, e ...device.Epilogue) []device.Epilogue {
 	if is {
 		return e
@@ -85,7 +87,7 @@ func with(is bool, e ...device.Epilogue) []device.Epilogue {
 
 var epilogueNames = [...]string{"none", "bias", "gelu aux bias", "dgelu", "dgelu bgrad", "bgrad a", "bgrad b"}
 
-// products holds what all measurements share.
+// products holds the device, stream and buffers that all measurements share.
 type products struct {
 	device.Device
 	stream   device.Stream
@@ -93,10 +95,11 @@ type products struct {
 	operands device.Operands
 }
 
-// workspace is what cuBLASLt gets on Hopper in most frameworks.
+// workspace is the extra memory for cuBLASLt, in bytes: what most frameworks
+// provide on Hopper GPUs.
 const workspace = 32 << 20
 
-// newProducts allocates operands of some bytes each, filled with numbers that are
+// newProducts allocates operands of size bytes each, filled with numbers that are
 // neither zero nor large.
 func newProducts(d device.Device, size int) (*products, error) {
 	p := &products{Device: d}
@@ -114,8 +117,8 @@ func newProducts(d device.Device, size int) (*products, error) {
 		return nil, err
 	}
 	for i := range block {
-		// Two bytes are 0x3c00 to 0x3eff or the same below zero: 0.008 to 0.5 in
-		// bf16, 1 to 1.75 in fp16; four bytes are such numbers too.
+		// Two bytes are 0x3c00 to 0x3eff, or that with the sign bit: a size of 0.008 to 0.5
+		// in bf16, and of 1 to 1.75 in fp16. Four bytes are such numbers in fp32.
 		block[i] = byte(i * 37 >> 3)
 		if i%2 == 1 {
 			block[i] = 0x3c + byte(i*i>>4)%3 | byte(i>>3&1)<<7
@@ -136,8 +139,8 @@ func newProducts(d device.Device, size int) (*products, error) {
 	return p, err
 }
 
-// measure times a product, the mean of ten after two. Gradients of weights are
-// added to D.
+// measure measures the mean time of ten products m, after two that are not timed.
+// Gradients of weights are added to D.
 func (p *products) measure(m device.Matmul) (productResult, error) {
 	r := productResult{Kind: "product", Epilogue: epilogueNames[m.Epilogue], Shape: [3]int{m.M, m.N, m.K}}
 	plan, err := p.Plan(m, workspace, "")

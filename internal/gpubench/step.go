@@ -16,7 +16,7 @@ import (
 	"pretext/trainer/session/speed"
 )
 
-// A stepResult is what step prints.
+// A stepResult is the result that "gpubench step" and "gpubench infer" print.
 type stepResult struct {
 	Kind        string  `json:"kind"` // "step" or "infer"
 	Device      string  `json:"device"`
@@ -33,32 +33,32 @@ type stepResult struct {
 	Most        float64 `json:"max_ms"`
 	Sequences   float64 `json:"sequences_per_second"`
 	TokenRate   float64 `json:"tokens_per_second"`
-	TFLOPS      float64 `json:"tflop_per_second"` // of the model: a step is 3 × the operations of its forward pass
+	TFLOPS      float64 `json:"tflop_per_second"` // operations of the model; a step counts as 3 forward passes
 	OpenSeconds float64 `json:"open_seconds"`
 	FirstLoss   float64 `json:"first_loss"`
 	LastLoss    float64 `json:"last_loss"`
 }
 
-// A bench is a model that trains on made-up sequences, with dropout and AdamW, or
-// computes their losses.
+// A bench is a model with dropout and AdamW, and random sequences on which it
+// trains or computes losses.
 type bench struct {
 	model   trainer.Model
 	train   bool
 	config  trainer.Config
 	made    []made
-	batches []*trainer.Batch // those of one of made, which are measured
+	batches []*trainer.Batch // the batches that are measured now, of one distribution
 	next    int
 }
 
-// made is the batches of a distribution of lengths.
+// made holds the batches of one distribution of lengths.
 type made struct {
 	lengths string
 	batches []*trainer.Batch
 }
 
-// step measures training steps of one micro-batch each: batch upload, forward,
-// backward, update. Without o.train it measures upload and forward alone. One
-// model takes all distributions of lengths, one after the other.
+// step measures training steps of one micro-batch each: upload of the batch,
+// forward, backward, update. Without o.train it measures only upload and forward.
+// It measures all distributions of lengths with one model, one after the other.
 func (o *options) step(w io.Writer, d device.Device) error {
 	begin := time.Now()
 	t := newTimed(d)
@@ -87,7 +87,8 @@ func (o *options) step(w io.Writer, d device.Device) error {
 	return errors.Join(err, b.model.Close())
 }
 
-// openBench makes the batches, and opens a model with initial weights for them.
+// openBench makes the batches of all distributions, and opens a model with initial
+// weights that is large enough for them.
 func (o *options) openBench(d device.Device) (*bench, error) {
 	b := &bench{train: o.train}
 	var err error
@@ -117,8 +118,9 @@ func (o *options) openBench(d device.Device) (*bench, error) {
 	return b, err
 }
 
-// madeUp returns sequences of lengths. Of their tokens 15 % are predicted, at most
-// 76 or, of up to 128 tokens, 20.
+// madeUp returns a batch of random sequences of the given lengths. 15 % of the
+// tokens of a sequence are predicted, but at most 76, or at most 20 if longest is
+// up to 128.
 func (o *options) madeUp(lengths []int, longest int) *trainer.Batch {
 	most := 76
 	if longest <= 128 {
@@ -145,8 +147,8 @@ func (o *options) madeUp(lengths []int, longest int) *trainer.Batch {
 	return b
 }
 
-// once trains a step, or computes the losses of a batch. It returns their mean and
-// the batch.
+// once trains one step on the next batch, or computes its losses. It returns the
+// mean loss and the batch.
 func (b *bench) once() (float64, *trainer.Batch, error) {
 	batch := b.batches[b.next%len(b.batches)]
 	b.next++
@@ -173,7 +175,8 @@ func (b *bench) sums(batch *trainer.Batch, counts trainer.Counts) (trainer.Sums,
 	return info.Sums, err
 }
 
-// measure warms up for two rounds of the batches and then trains for a time.
+// measure uses each batch twice without measuring, then measures for the duration
+// d, and stores the results in r.
 func (b *bench) measure(r *stepResult, d time.Duration) error {
 	for i := range 2 * len(b.batches) {
 		loss, _, err := b.once()

@@ -11,8 +11,8 @@ import (
 	"pretext/trainer/cuda/device"
 )
 
-// A timed device times every kernel, product, copy and clear by two events, while
-// on is set.
+// A timed is a device that measures the time of every kernel, matrix product, copy
+// and clear with two events, while on is set.
 type timed struct {
 	device.Device
 	on       bool
@@ -23,40 +23,41 @@ type timed struct {
 	total    map[string]*kernelResult
 }
 
-// An interval is queued work between two events.
+// An interval is a piece of queued work with the events before and after it.
 type interval struct {
 	name     string
 	from, to device.Event
 }
 
-// A kernelResult is what --kernels prints for each kernel.
+// A kernelResult is the result that --kernels prints for one kernel.
 type kernelResult struct {
 	Kind  string  `json:"kind"` // "kernel"
 	Name  string  `json:"name"`
 	Calls float64 `json:"calls_per_step"`
 	Time  float64 `json:"ms_per_step"`
-	Share float64 `json:"share"` // of the time of all
+	Share float64 `json:"share"` // fraction of the total time of all kernels
 }
 
 func newTimed(d device.Device) *timed {
 	return &timed{Device: d, names: map[device.Function]string{}, products: map[device.Product]string{}, total: map[string]*kernelResult{}}
 }
 
-// Function keeps the name.
+// Function calls Function of the device and records the name of the kernel.
 func (t *timed) Function(m device.Module, name string) (device.Function, device.Limits, error) {
 	f, l, err := t.Device.Function(m, name)
 	t.names[f] = name
 	return f, l, err
 }
 
-// Plan keeps the shape.
+// Plan calls Plan of the device and records the shape of the product.
 func (t *timed) Plan(m device.Matmul, workspace int, algorithm string) (device.Product, error) {
 	p, err := t.Device.Plan(m, workspace, algorithm)
 	t.products[p] = fmt.Sprintf("product %d×%d×%d%s", m.M, m.N, m.K, [...]string{"", " bias", " gelu", " dgelu", " dgelu bgrad", " bgrada", " bgradb"}[m.Epilogue])
 	return p, err
 }
 
-// Launch, Matmul, Copy, Clear, ToDevice and ToHost time their work.
+// Launch queues a launch and measures its time. Matmul, Copy, Clear, ToDevice and
+// ToHost below do this for their work.
 func (t *timed) Launch(s device.Stream, f device.Function, c device.Config, args []byte) error {
 	return t.time(s, t.names[f], func() error { return t.Device.Launch(s, f, c, args) })
 }
@@ -102,7 +103,7 @@ func (t *timed) time(s device.Stream, name string, f func() error) error {
 	return t.Record(s, i.to)
 }
 
-// event returns an event that is free, or a new one.
+// event returns an unused event, or creates one.
 func (t *timed) event() (device.Event, error) {
 	if n := len(t.free); n > 0 {
 		e := t.free[n-1]
@@ -112,7 +113,7 @@ func (t *timed) event() (device.Event, error) {
 	return t.NewEvent(true)
 }
 
-// collect waits for the work and adds up its times.
+// collect waits until the queued work is done and adds its times to the totals.
 func (t *timed) collect() error {
 	if err := t.Sync(); err != nil {
 		return err
@@ -135,8 +136,9 @@ func (t *timed) collect() error {
 	return nil
 }
 
-// byKernel times the parts of a few steps and prints them, the longest first. The
-// events take time of their own, so the sum is above the time of a step.
+// byKernel measures the time of each kernel in a few steps and prints the times,
+// the longest first. The events take time too, so the sum of the times is greater
+// than the time of a step without them.
 func (b *bench) byKernel(w io.Writer, t *timed) error {
 	t.on = true
 	steps := len(b.batches)

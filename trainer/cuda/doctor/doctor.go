@@ -1,13 +1,14 @@
-// Package doctor examines whether, and how fast, this machine's GPUs can train.
+// Package doctor checks whether the GPUs of this machine can train, and measures
+// their speed.
 //
 //	report := doctor.Examine()
 //	if report.Problem != "" {
 //		// no GPU can be used; the text says why and what to do
 //	}
 //
-// Each GPU compiles all kernels, copies data there and back, and is timed on a
-// copy and on a matrix product: seconds, of which compiling takes most the first
-// time.
+// For each GPU, it compiles all kernels, copies data to the GPU and back, and
+// measures the time of a copy and of a matrix product. This takes seconds, most of
+// them for compiling, whose result the driver caches.
 package doctor
 
 import (
@@ -25,34 +26,34 @@ import (
 
 // A Report is the result of [Examine].
 type Report struct {
-	Problem   string    `json:"problem,omitempty"` // why no GPU can be used, and what to do; empty if one can
+	Problem   string    `json:"problem,omitempty"` // why no GPU can be used, and what to do; empty if one can be used
 	CUDA      string    `json:"cuda_version,omitempty"`
 	Libraries []Library `json:"libraries,omitempty"`
-	GPUs      []GPU     `json:"gpus,omitempty"` // by ordinal
+	GPUs      []GPU     `json:"gpus,omitempty"` // all GPUs, by ordinal
 }
 
-// A Library is a library of NVIDIA's that was found.
+// A Library is a shared library of NVIDIA that was found.
 type Library struct {
 	Name    string `json:"name"`
 	Path    string `json:"path"`
 	Version string `json:"version"`
 }
 
-// A GPU is what one GPU is and does.
+// A GPU holds the properties and measured speeds of one GPU.
 type GPU struct {
 	Name            string   `json:"name"`
 	Memory          int      `json:"memory_bytes"`
 	Capability      string   `json:"compute_capability"` // e.g. "9.0"
 	Multiprocessors int      `json:"multiprocessors"`
-	Problem         string   `json:"problem,omitempty"` // why it cannot be used; the rest is then incomplete
-	Kernels         int      `json:"kernels"`           // compiled, in all types
+	Problem         string   `json:"problem,omitempty"` // why this GPU cannot be used; other fields are then incomplete
+	Kernels         int      `json:"kernels"`           // number of compiled kernels; each type counts
 	CompileSeconds  float64  `json:"compile_seconds"`
-	Spilling        []string `json:"spilling,omitempty"` // kernels that the driver gave a stack
+	Spilling        []string `json:"spilling,omitempty"` // kernels that need a stack for spilled registers, which is slow
 	Copy            float64  `json:"copy_bytes_per_second"`
 	FLOPS           float64  `json:"bf16_flop_per_second"`
 }
 
-// Examine looks at all GPUs.
+// Examine checks and measures all GPUs of this machine.
 func Examine() Report {
 	s := driver.Look()
 	r := Report{CUDA: s.CUDA}
@@ -76,7 +77,8 @@ func Examine() Report {
 	return r
 }
 
-// examine opens the GPU and fills in what it does.
+// examine opens the GPU with the given ordinal and fills in the results of
+// compiling and measuring.
 func (g *GPU) examine(ordinal int) (err error) {
 	d, err := driver.Open(ordinal)
 	if err != nil {
@@ -89,7 +91,8 @@ func (g *GPU) examine(ordinal int) (err error) {
 	return g.measure(d)
 }
 
-// compile loads every module and looks at each kernel.
+// compile loads every module of kernels, counts the kernels and lists those with a
+// stack.
 func (g *GPU) compile(d device.Device) error {
 	begin := time.Now()
 	for _, t := range kernels.Types() {
@@ -117,8 +120,8 @@ func (g *GPU) compile(d device.Device) error {
 	return nil
 }
 
-// A bench is what measuring needs: a stream, two events, and three matrices of
-// size × size in bf16.
+// A bench holds what a measurement needs: a stream, two events, and three matrices
+// of size × size in bf16.
 type bench struct {
 	device.Device
 	size     int
@@ -127,10 +130,11 @@ type bench struct {
 	matrices [3]device.Pointer
 }
 
-// repeats is how often a copy and a product are timed.
+// repeats is the number of timed copies and of timed products.
 const repeats = 10
 
-// measure times a product of matrices, and copies of one.
+// measure sets the speeds of g from the times of a matrix product and of copies of
+// a matrix.
 func (g *GPU) measure(d device.Device) error {
 	b, err := newBench(d)
 	if err != nil {
@@ -144,7 +148,7 @@ func (g *GPU) measure(d device.Device) error {
 	if err != nil {
 		return err
 	}
-	g.Copy = 2 * float64(2*n*n) / took.Seconds() // read and written
+	g.Copy = 2 * float64(2*n*n) / took.Seconds() // each byte is read and written
 	shape := device.Matmul{M: n, N: n, K: n, TransA: true, LDA: n, LDB: n, LDD: n, Type: device.BFloat16, Result: device.BFloat16}
 	const workspace = 32 << 20
 	p, err := d.Plan(shape, workspace, "")
@@ -182,11 +186,11 @@ func newBench(d device.Device) (*bench, error) {
 	return b, nil
 }
 
-// fill puts normally distributed numbers into two matrices, and checks that they
-// come back: a GPU that multiplies zeros draws less power and is faster than in
-// training.
+// fill writes normally distributed numbers to two matrices, reads them back, and
+// returns an error if they differ. The numbers are not zero, because a GPU that
+// multiplies zeros draws less power and is faster than in training.
 func (b *bench) fill() error {
-	const block = 1 << 20 // bytes, of which both matrices are multiples
+	const block = 1 << 20 // bytes; the size of both matrices is a multiple
 	h, err := b.AllocHost(2 * block)
 	if err != nil {
 		return err
@@ -214,7 +218,8 @@ func (b *bench) fill() error {
 	return nil
 }
 
-// time returns the mean time of repeats of f, after two that are not timed.
+// time calls f repeats times, after two calls that are not timed, and returns the
+// mean time of one call on the GPU.
 func (b *bench) time(f func() error) (time.Duration, error) {
 	for i := range 2 + repeats {
 		if i == 2 {

@@ -7,9 +7,9 @@
 //	}
 //	defer gpu.Close()
 //
-// The libraries are opened at run time (dlopen), so a build needs a C compiler
-// and nothing of NVIDIA's, and the program starts on machines without a GPU. It
-// needs Linux and cgo; in other builds Open returns an error that says so.
+// NVIDIA's libraries are opened at run time (dlopen). Thus a build needs only a C
+// compiler, and the program starts on machines without a GPU. The package needs
+// Linux and cgo; in other builds Open returns an error that says so.
 //
 // # Libraries
 //
@@ -17,18 +17,20 @@
 //	libcublasLt.so.13, .12, .11   matrix products; the newest that the driver supports
 //
 // The environment variable PRETEXT_CUDA_LIBS, a list of directories separated by
-// colons, replaces the search. Without it a library is searched where the loader
-// looks, in the usual directories of the driver and of CUDA, and for cuBLASLt in
-// the Python packages nvidia-cublas and nvidia-cublas-cu12 of the Python in PATH.
+// colons, replaces the search. Without it, the package searches the path of the
+// dynamic loader and the usual directories of the driver and of CUDA. It finds
+// cuBLASLt also in the Python packages nvidia-cublas and nvidia-cublas-cu12 of the
+// active virtual environment and of the python3 in PATH.
 //
 // # Threads
 //
 // CUDA keeps a current context for each thread, and goroutines move between
-// threads, so every call first makes sure that its thread has the device's
-// context. Any goroutine may call, one at a time.
+// threads. So every call first makes the device's context current in its thread.
+// Any goroutine may use a device, but only one at a time.
 //
 // # Declarations
 //
-// nvidia.h and api.h declare the types, constants and functions that are used.
-// headers/check.c compares them with NVIDIA's headers (make cuda-constants).
+// nvidia.h and api.h declare the types, constants and functions of NVIDIA's
+// libraries that the package uses. headers/check.c compares them with NVIDIA's
+// headers (make cuda-constants).
 package driver

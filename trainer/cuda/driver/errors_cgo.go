@@ -11,10 +11,12 @@ import (
 	"pretext/trainer/cuda/device"
 )
 
-// faults are the errors of a kernel that a later call reports.
+// faults lists the errors that a running kernel can cause. The driver returns them
+// from a later call.
 var faults = []int{C.CUDA_ERROR_ILLEGAL_ADDRESS, C.CUDA_ERROR_ILLEGAL_INSTRUCTION, C.CUDA_ERROR_MISALIGNED_ADDRESS, C.CUDA_ERROR_INVALID_ADDRESS_SPACE, C.CUDA_ERROR_INVALID_PC, C.CUDA_ERROR_LAUNCH_FAILED}
 
-// cuda returns the error of a driver call, nil if r is success.
+// cuda converts r, the result of the driver function named call, to an error, and
+// success to nil.
 func (g *gpu) cuda(call string, r C.CUresult) error {
 	if r == C.CUDA_SUCCESS {
 		return nil
@@ -36,8 +38,8 @@ func (g *gpu) cuda(call string, r C.CUresult) error {
 	return e
 }
 
-// statuses are the names of cuBLASLt's errors; it has no function for them in
-// all versions.
+// statuses holds the names of cuBLASLt's errors, because older versions have no
+// function that returns them.
 var statuses = map[C.cublasStatus_t]string{
 	C.CUBLAS_STATUS_NOT_INITIALIZED:  "CUBLAS_STATUS_NOT_INITIALIZED",
 	C.CUBLAS_STATUS_ALLOC_FAILED:     "CUBLAS_STATUS_ALLOC_FAILED",
@@ -50,7 +52,8 @@ var statuses = map[C.cublasStatus_t]string{
 	C.CUBLAS_STATUS_LICENSE_ERROR:    "CUBLAS_STATUS_LICENSE_ERROR",
 }
 
-// lt returns the error of a cuBLASLt call, nil if r is success.
+// lt converts r, the result of the cuBLASLt function named call, to an error, and
+// success to nil.
 func (g *gpu) lt(call string, r C.cublasStatus_t) error {
 	if r == C.CUBLAS_STATUS_SUCCESS {
 		return nil

@@ -15,11 +15,11 @@ import (
 	"pretext/trainer/cuda/device"
 )
 
-// logBytes is the room for what the driver's compiler reports.
+// logBytes is the size of the buffer for the messages of the driver's compiler.
 const logBytes = 8 << 10
 
-// Load compiles PTX for this device. The driver keeps what it compiled in its own
-// cache, so the second time is quick.
+// Load compiles PTX for this device. The driver caches the result on disk, so it is
+// quick when the same text is loaded again.
 func (g *gpu) Load(ptx string) (device.Module, error) {
 	text, log := C.CString(ptx), (*C.char)(C.calloc(1, logBytes))
 	defer C.free(unsafe.Pointer(text))
@@ -35,7 +35,7 @@ func (g *gpu) Load(ptx string) (device.Module, error) {
 	return device.Module(m), nil
 }
 
-// Function returns an entry point of a module and its limits.
+// Function returns the kernel with the given name, and its limits.
 func (g *gpu) Function(m device.Module, name string) (device.Function, device.Limits, error) {
 	c, ok := g.modules[m]
 	if !ok {
@@ -69,7 +69,7 @@ func (g *gpu) Function(m device.Module, name string) (device.Function, device.Li
 	return device.Function(f), l, nil
 }
 
-// A function is a kernel, with its name for errors.
+// A function is the driver's handle of a kernel, with the name for errors.
 type function struct {
 	handle C.CUfunction
 	name   string
@@ -83,7 +83,7 @@ func (g *gpu) function(f device.Function) function {
 	return c
 }
 
-// AllowShared raises the dynamic shared memory that launches of f may ask for.
+// AllowShared sets the maximum dynamic shared memory of launches of f, in bytes.
 func (g *gpu) AllowShared(f device.Function, bytes int) error {
 	k := g.function(f)
 	if err := g.cuda("cuFuncSetAttribute", C.pt_cuFuncSetAttribute(g.c, k.handle, C.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, C.int(bytes))); err != nil {
@@ -92,11 +92,11 @@ func (g *gpu) AllowShared(f device.Function, bytes int) error {
 	return nil
 }
 
-// Launch queues a kernel.
+// Launch queues a launch of kernel f in stream s.
 func (g *gpu) Launch(s device.Stream, f device.Function, c device.Config, args []byte) error {
 	k := g.function(f)
 	if len(args) == 0 {
-		return fmt.Errorf("launch %s: no arguments", k.name)
+		return fmt.Errorf("launch %s: no arguments, want those of the kernel", k.name)
 	}
 	if err := check(c); err != nil {
 		return fmt.Errorf("launch %s: %w", k.name, err)
@@ -112,12 +112,12 @@ func (g *gpu) Launch(s device.Stream, f device.Function, c device.Config, args [
 	return nil
 }
 
-// check refuses what would change its value as an unsigned int; the driver
-// checks the rest.
+// check returns an error if a number of c does not fit into a C unsigned int. The
+// driver checks everything else.
 func check(c device.Config) error {
 	for _, n := range []int{c.Grid.X, c.Grid.Y, c.Grid.Z, c.Block.X, c.Block.Y, c.Block.Z, c.Shared} {
 		if n < 0 || n > 1<<31-1 {
-			return errors.New("the shape has a number out of range")
+			return errors.New("a dimension or the shared memory is out of range")
 		}
 	}
 	return nil

@@ -14,13 +14,13 @@ import (
 // override is the environment variable that replaces the search for libraries.
 const override = "PRETEXT_CUDA_LIBS"
 
-// A wanted library: its files, the best first, and the directories (patterns)
-// where it may be beside those of the loader.
+// A wanted describes a library to search: its file names, the preferred one first,
+// and directories (glob patterns) to search after the path of the dynamic loader.
 type wanted struct {
 	name  string
 	files []string
 	dirs  []string
-	cure  string // what to do if it is not found
+	cure  string // what the user can do if the library is not found
 }
 
 func wantedDriver() wanted {
@@ -32,8 +32,8 @@ func wantedDriver() wanted {
 	}
 }
 
-// wantedBLAS returns cuBLASLt in the versions that a driver for CUDA up to major
-// supports.
+// wantedBLAS describes cuBLASLt, in the versions that a driver supports. major is
+// the newest major CUDA version of the driver.
 func wantedBLAS(major int) wanted {
 	w := wanted{name: "cuBLASLt", dirs: append(toolkitDirs(), pythonDirs()...)}
 	for _, v := range []int{13, 12, 11} {
@@ -62,9 +62,9 @@ func toolkitDirs() []string {
 	return append(dirs, "/usr/local/cuda/lib64", "/usr/local/cuda-*/lib64")
 }
 
-// pythonDirs returns the directories in which NVIDIA's Python packages keep
-// libraries, for the active virtual environment and the Python in PATH. No Python
-// is run.
+// pythonDirs returns the directories (glob patterns) where NVIDIA's Python packages
+// put libraries: in the active virtual environment, with the python3 in PATH, and
+// in the user's ~/.local. It does not run Python.
 func pythonDirs() []string {
 	var prefixes []string
 	if venv := os.Getenv("VIRTUAL_ENV"); venv != "" {
@@ -88,9 +88,10 @@ func pythonDirs() []string {
 	return dirs
 }
 
-// candidates returns what to give to the loader, in order: with
-// PRETEXT_CUDA_LIBS paths in its directories only, else the file's name, which the
-// loader searches, then paths of files that exist.
+// candidates returns the arguments for dlopen, in the order to try. If
+// PRETEXT_CUDA_LIBS is set, they are the existing files in its directories.
+// Otherwise they are, for each file name, the name itself, which dlopen searches,
+// and the existing files in w.dirs.
 func (w wanted) candidates() []string {
 	only := os.Getenv(override)
 	dirs := w.dirs
@@ -119,7 +120,7 @@ func (w wanted) candidates() []string {
 	return all
 }
 
-// place says where the library was searched, for an error.
+// place describes where the library was searched, for an error message.
 func (w wanted) place() string {
 	if only := os.Getenv(override); only != "" {
 		return "in the directories of " + override + " (" + only + ")"

@@ -15,23 +15,25 @@ import (
 	"pretext/trainer/cuda/device"
 )
 
-// A product is a planned multiplication.
+// A product is a planned matrix product: its shape, descriptors and algorithm.
 type product struct {
 	c     C.pt_product
 	shape device.Matmul
 }
 
-// String describes the product for errors.
+// String describes the product for error messages.
 func (p *product) String() string {
 	m := p.shape
 	return fmt.Sprintf("%d×%d · %d×%d, type %d to %d, epilogue %d", m.M, m.K, m.K, m.N, m.Type, m.Result, m.Epilogue)
 }
 
-// alignment is that of operands, in bytes: see device.Operands.
+// alignment is the alignment of all operands of products in bytes, which
+// device.Operands requires.
 const alignment = 16
 
-// anAddress stands for vectors whose address is not known yet when an algorithm
-// is chosen: it has the alignment of operands, and no more.
+// anAddress replaces the addresses of the bias and of the auxiliary matrix while an
+// algorithm is chosen, because they are not known yet. It is aligned to alignment
+// but not to twice that.
 const anAddress = 1<<20 | alignment
 
 var dataTypes = map[device.DataType]C.cudaDataType{device.Float32: C.CUDA_R_32F, device.BFloat16: C.CUDA_R_16BF, device.Float16: C.CUDA_R_16F}
@@ -42,14 +44,17 @@ var epilogues = map[device.Epilogue]uint64{
 	device.BGradA: C.CUBLASLT_EPILOGUE_BGRADA, device.BGradB: C.CUBLASLT_EPILOGUE_BGRADB,
 }
 
-// hasBias and hasAux report which operands an epilogue has.
+// hasBias reports whether epilogue e needs the operand Bias.
 func hasBias(e device.Epilogue) bool { return e != device.None && e != device.DGELU }
 
+// hasAux reports whether epilogue e needs the operand Aux.
 func hasAux(e device.Epilogue) bool {
 	return e == device.GELUAuxBias || e == device.DGELU || e == device.DGELUBGrad
 }
 
-// Plan prepares products of a shape. Sums are in single precision, without TF32.
+// Plan prepares matrix products of one shape, with at most workspace bytes of extra
+// memory. It uses algorithm, a result of [gpu.Algorithm], if that fits. Sums are in
+// single precision, without TF32.
 func (g *gpu) Plan(m device.Matmul, workspace int, algorithm string) (device.Product, error) {
 	p := &product{shape: m}
 	err := g.prepare(p)
@@ -65,7 +70,7 @@ func (g *gpu) Plan(m device.Matmul, workspace int, algorithm string) (device.Pro
 	return g.planned, nil
 }
 
-// prepare creates the descriptors.
+// prepare creates the cuBLASLt descriptors of p.
 func (g *gpu) prepare(p *product) error {
 	m := p.shape
 	if err := g.lt("cublasLtMatmulDescCreate", C.pt_cublasLtMatmulDescCreate(g.c, &p.c.desc, C.CUBLAS_COMPUTE_32F, C.CUDA_R_32F)); err != nil {
@@ -101,8 +106,8 @@ func (g *gpu) prepare(p *product) error {
 	return g.describeProduct(p)
 }
 
-// stored returns the rows and columns of a matrix in memory from those of op of
-// it.
+// stored returns the rows and columns of a matrix in memory. rows and cols are
+// those of the operand, which is the transposed matrix if trans is set.
 func stored(rows, cols int, trans bool) [2]int {
 	if trans {
 		return [2]int{cols, rows}
@@ -110,7 +115,7 @@ func stored(rows, cols int, trans bool) [2]int {
 	return [2]int{rows, cols}
 }
 
-// describeProduct sets the attributes of the product's descriptor.
+// describeProduct sets the attributes of p's cuBLASLt descriptor.
 func (g *gpu) describeProduct(p *product) error {
 	m := p.shape
 	attributes := []attribute{
@@ -129,21 +134,21 @@ func (g *gpu) describeProduct(p *product) error {
 	return g.vectors(p, anAddress, anAddress)
 }
 
-// An attribute of a product's descriptor: a number of 4 or 8 bytes.
+// An attribute is an attribute of a cuBLASLt descriptor, a number of 4 or 8 bytes.
 type attribute struct {
 	name  C.cublasLtMatmulDescAttributes_t
 	value uint64
 	bytes C.size_t
 }
 
-// set sets an attribute. CUDA's machines are little-endian, so the first bytes of
-// the value are the number.
+// set sets attribute a of p's descriptor. All machines with CUDA are little-endian,
+// so the first 4 bytes of the 8-byte value are the value as a 4-byte number.
 func (g *gpu) set(p *product, a attribute) error {
 	return g.lt("cublasLtMatmulDescSetAttribute", C.pt_cublasLtMatmulDescSetAttribute(g.c, p.c.desc, a.name, unsafe.Pointer(&a.value), a.bytes))
 }
 
-// vectors sets the addresses of the bias and of the auxiliary matrix, where the
-// epilogue has them.
+// vectors sets the addresses of the bias and of the auxiliary matrix, if the
+// epilogue of p needs them.
 func (g *gpu) vectors(p *product, bias, aux device.Pointer) error {
 	if hasBias(p.shape.Epilogue) {
 		if err := g.set(p, attribute{C.CUBLASLT_MATMUL_DESC_BIAS_POINTER, uint64(bias), 8}); err != nil {
@@ -163,11 +168,12 @@ func operation(trans bool) uint64 {
 	return C.CUBLAS_OP_N
 }
 
-// heuristics is how many algorithms cuBLASLt is asked for. They come in the order
-// of the time that it expects, so the first that fits is taken.
+// heuristics is the number of algorithms that choose requests from cuBLASLt.
+// cuBLASLt returns them by rising expected time.
 const heuristics = 8
 
-// choose takes the first algorithm that cuBLASLt proposes for the workspace.
+// choose sets the algorithm of p to the first proposal of cuBLASLt that needs at
+// most workspace bytes.
 func (g *gpu) choose(p *product, workspace int) error {
 	var preference C.cublasLtMatmulPreference_t
 	if err := g.lt("cublasLtMatmulPreferenceCreate", C.pt_cublasLtMatmulPreferenceCreate(g.c, &preference)); err != nil {
@@ -201,11 +207,12 @@ func (g *gpu) choose(p *product, workspace int) error {
 			return nil
 		}
 	}
-	return errors.New("cuBLASLt has no algorithm for it")
+	return errors.New("cuBLASLt has no algorithm for this product")
 }
 
-// reuse takes an algorithm that Algorithm returned, if it comes from the same chip
-// and library and they still accept it for this product.
+// reuse sets the algorithm of p to one that [gpu.Algorithm] returned earlier. It
+// returns false if that was on another GPU model or version of cuBLASLt, or if
+// cuBLASLt does not accept it for this product and workspace.
 func (g *gpu) reuse(p *product, workspace int, algorithm string) bool {
 	text, ok := strings.CutPrefix(algorithm, g.origin())
 	bytes, err := hex.DecodeString(text)
@@ -222,12 +229,12 @@ func (g *gpu) reuse(p *product, workspace int, algorithm string) bool {
 	return true
 }
 
-// origin begins the text of an algorithm: chip and library, outside of which the
-// bytes of an algorithm mean nothing.
+// origin returns the prefix of algorithm texts: GPU model and cuBLASLt version. The
+// bytes of an algorithm are valid only for these two.
 func (g *gpu) origin() string { return g.properties.Name + "; " + g.properties.BLAS + "; " }
 
-// Algorithm returns the algorithm that Plan chose: chip, library, and cuBLASLt's 64
-// bytes in hexadecimal.
+// Algorithm returns the algorithm that Plan chose as text: GPU model, cuBLASLt
+// version, and cuBLASLt's 64 bytes in hexadecimal.
 func (g *gpu) Algorithm(p device.Product) string {
 	return g.origin() + hex.EncodeToString(C.GoBytes(unsafe.Pointer(&g.product(p).c.algorithm), C.sizeof_cublasLtMatmulAlgo_t))
 }
@@ -240,14 +247,14 @@ func (g *gpu) product(p device.Product) *product {
 	return known
 }
 
-// FreeProduct frees a plan.
+// FreeProduct frees the plan of a product.
 func (g *gpu) FreeProduct(p device.Product) error {
 	known := g.product(p)
 	delete(g.products, p)
 	return g.discard(known)
 }
 
-// discard destroys the descriptors that p has.
+// discard destroys those cuBLASLt descriptors of p that were created.
 func (g *gpu) discard(p *product) error {
 	var errs []error
 	for _, layout := range []C.cublasLtMatrixLayout_t{p.c.a, p.c.b, p.c.d} {
@@ -261,7 +268,7 @@ func (g *gpu) discard(p *product) error {
 	return errors.Join(errs...)
 }
 
-// Matmul queues a product.
+// Matmul queues the planned product p in stream s with operands x.
 func (g *gpu) Matmul(s device.Stream, p device.Product, x device.Operands) error {
 	known := g.product(p)
 	if x.C == 0 {
@@ -284,8 +291,8 @@ func (g *gpu) Matmul(s device.Stream, p device.Product, x device.Operands) error
 	return nil
 }
 
-// missing returns an error if an operand that the epilogue needs was not given:
-// the library would take the one of an earlier call.
+// missing returns an error if x lacks an operand that epilogue e needs. Without this
+// check, cuBLASLt would use the operand of an earlier call.
 func missing(e device.Epilogue, x device.Operands) error {
 	switch {
 	case hasBias(e) && x.Bias == 0:

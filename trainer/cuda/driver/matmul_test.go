@@ -124,7 +124,7 @@ func TestNoAlgorithmIsAnError(t *testing.T) {
 		workspace int
 	}{{"0", 1000}, {"2", 1000}, {"4", 50}} {
 		t.Setenv("FAKE_FOUND", c.found)
-		if _, err := d.Plan(shape, c.workspace, ""); err == nil || !strings.HasSuffix(err.Error(), "cuBLASLt has no algorithm for it") {
+		if _, err := d.Plan(shape, c.workspace, ""); err == nil || !strings.HasSuffix(err.Error(), "cuBLASLt has no algorithm for this product") {
 			t.Errorf("%+v: got %v", c, err)
 		}
 	}

@@ -26,7 +26,8 @@ func (g *gpu) Alloc(n int) (device.Pointer, error) {
 	return device.Pointer(p), nil
 }
 
-// freeSpace says how much memory is free if err is a lack of it.
+// freeSpace returns text such as " (100 of 200 are free)", in bytes, if err means
+// that the GPU is out of memory. For other errors it returns "".
 func (g *gpu) freeSpace(err error) string {
 	var e *device.Error
 	var available, total C.size_t
@@ -49,13 +50,13 @@ func (g *gpu) Free(p device.Pointer) error {
 	return nil
 }
 
-// hostMemory is page-locked memory.
+// hostMemory is an allocation of page-locked host memory.
 type hostMemory struct {
 	start unsafe.Pointer
 	bytes int
 }
 
-// AllocHost allocates n zeroed bytes of page-locked memory.
+// AllocHost allocates n bytes of page-locked host memory, set to zero.
 func (g *gpu) AllocHost(n int) ([]byte, error) {
 	if n <= 0 {
 		return nil, fmt.Errorf("allocate %d bytes of page-locked memory: must be positive", n)
@@ -70,10 +71,10 @@ func (g *gpu) AllocHost(n int) ([]byte, error) {
 	return b, nil
 }
 
-// FreeHost frees page-locked memory.
+// FreeHost frees page-locked host memory. b must be the whole allocation.
 func (g *gpu) FreeHost(b []byte) error {
 	if m, ok := g.host[uintptr(unsafe.Pointer(unsafe.SliceData(b)))]; !ok || m.bytes != len(b) {
-		return fmt.Errorf("free %d bytes of page-locked memory: not an allocation in its full length", len(b))
+		return fmt.Errorf("free %d bytes of page-locked memory: want the whole slice that AllocHost returned", len(b))
 	}
 	return g.freeHost(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
 }
@@ -87,9 +88,9 @@ func (g *gpu) freeHost(at uintptr) error {
 	return nil
 }
 
-// locked returns the address of b, which must lie in page-locked memory: a copy
-// reads or writes it after the call, when Go may have moved or reused its own
-// memory.
+// locked returns the address of b, and an error if b is not inside of page-locked
+// memory. Copies access b after the call returns, when Go may have moved or reused
+// memory of its own.
 func (g *gpu) locked(b []byte) (unsafe.Pointer, error) {
 	p := unsafe.Pointer(unsafe.SliceData(b))
 	for at, m := range g.host {
@@ -100,7 +101,7 @@ func (g *gpu) locked(b []byte) (unsafe.Pointer, error) {
 	return nil, errors.New("host memory is not from AllocHost")
 }
 
-// ToDevice queues a copy of page-locked memory to the device.
+// ToDevice queues a copy of b, which is page-locked host memory, to the device.
 func (g *gpu) ToDevice(s device.Stream, to device.Pointer, b []byte) error {
 	if len(b) == 0 {
 		return nil
@@ -115,7 +116,8 @@ func (g *gpu) ToDevice(s device.Stream, to device.Pointer, b []byte) error {
 	return nil
 }
 
-// ToHost queues a copy of device memory to page-locked memory.
+// ToHost queues a copy of len(b) bytes of device memory to b, which is page-locked
+// host memory.
 func (g *gpu) ToHost(s device.Stream, b []byte, from device.Pointer) error {
 	if len(b) == 0 {
 		return nil
@@ -130,7 +132,7 @@ func (g *gpu) ToHost(s device.Stream, b []byte, from device.Pointer) error {
 	return nil
 }
 
-// Copy queues a copy inside the device.
+// Copy queues a copy of n bytes of device memory to other device memory.
 func (g *gpu) Copy(s device.Stream, to, from device.Pointer, n int) error {
 	if n <= 0 {
 		return nil
@@ -141,7 +143,7 @@ func (g *gpu) Copy(s device.Stream, to, from device.Pointer, n int) error {
 	return nil
 }
 
-// Clear queues setting n bytes to zero.
+// Clear queues setting n bytes of device memory to zero.
 func (g *gpu) Clear(s device.Stream, p device.Pointer, n int) error {
 	if n <= 0 {
 		return nil

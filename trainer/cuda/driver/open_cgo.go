@@ -21,35 +21,35 @@ import (
 
 // gpu implements [device.Device].
 type gpu struct {
-	c          *C.pt_gpu // in C's memory
+	c          *C.pt_gpu // allocated by C
 	ordinal    C.CUdevice
 	properties device.Properties
 	blas       C.cublasLtHandle_t
 
-	memory    map[device.Pointer]int // bytes
-	host      map[uintptr]hostMemory // by address
+	memory    map[device.Pointer]int // size of each allocation of device memory, in bytes
+	host      map[uintptr]hostMemory // page-locked host memory, by address
 	streams   map[device.Stream]C.CUstream
 	events    map[device.Event]C.CUevent
 	modules   map[device.Module]C.CUmodule
 	functions map[device.Function]function
 	products  map[device.Product]*product
-	planned   device.Product // the last number given
+	planned   device.Product // handle of the latest planned product
 
-	// Arguments of the call under way, here so that a step allocates nothing.
+	// Arguments of the current call. They are fields so that a call does not allocate memory.
 	config   C.pt_launch_config
 	operands C.pt_operands
 }
 
-// The oldest CUDA version whose driver compiles the kernels' PTX (version 8.1),
-// and the oldest chips that have their instructions.
+// The oldest CUDA version whose driver compiles the kernels' PTX (version 8.1), and
+// the oldest compute capability with all instructions that the kernels use.
 const (
 	oldestCUDA  = 12010
 	oldestMajor = 8
 )
 
-// Open opens a GPU by its ordinal, from 0. If there is none, or something that it
-// needs is missing or too old, the error wraps [trainer.ErrUnavailable] and says
-// what to do.
+// Open opens the GPU with the given ordinal, which counts from 0. If the GPU does
+// not exist, or if the driver or a library is missing or too old, the error wraps
+// [trainer.ErrUnavailable] and says what to do.
 func Open(ordinal int) (device.Device, error) {
 	g, _, err := load()
 	if err == nil {
@@ -63,7 +63,7 @@ func Open(ordinal int) (device.Device, error) {
 	return g, nil
 }
 
-// attach makes g the device with an ordinal.
+// attach connects g to the GPU with the given ordinal.
 func (g *gpu) attach(ordinal int) error {
 	if err := g.find(ordinal); err != nil {
 		return err
@@ -79,8 +79,8 @@ func (g *gpu) attach(ordinal int) error {
 	return nil
 }
 
-// load opens the libraries and initializes the driver. Where it fails, the
-// libraries that were opened are returned too.
+// load opens the libraries and initializes the driver. It returns the libraries
+// that were opened even if it fails.
 func load() (*gpu, []Library, error) {
 	g := &gpu{
 		c:      (*C.pt_gpu)(C.calloc(1, C.sizeof_pt_gpu)),
@@ -96,8 +96,8 @@ func load() (*gpu, []Library, error) {
 	return g, libraries, nil
 }
 
-// bind opens the driver, asks for its version, and opens the cuBLASLt that goes
-// with it.
+// bind opens the driver, asks it for its version, and opens a cuBLASLt that the
+// driver supports. It returns the libraries that were opened even if it fails.
 func (g *gpu) bind() ([]Library, error) {
 	library, found, err := wantedDriver().open()
 	if err != nil {
@@ -136,14 +136,14 @@ func tooOld(format string, a ...any) error {
 	return fmt.Errorf("%w: NVIDIA's driver is too old: %s; CUDA %s or newer is needed, which is driver 530", trainer.ErrUnavailable, fmt.Sprintf(format, a...), cudaVersion(oldestCUDA))
 }
 
-// cudaVersion writes 12010 as 12.1.
+// cudaVersion formats CUDA's version number: 12010 is "12.1".
 func cudaVersion(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
 
-// blasVersion writes what cublasLtGetVersion returns: 120604 is 12.6.4, and 13's
-// numbers have the same form.
+// blasVersion formats the number that cublasLtGetVersion returns: 120604 is
+// "12.6.4".
 func blasVersion(v int) string { return fmt.Sprintf("%d.%d.%d", v/10000, v/100%100, v%100) }
 
-// open opens the first candidate that the loader accepts.
+// open opens the first candidate that dlopen accepts. The error says what to do.
 func (w wanted) open() (unsafe.Pointer, Library, error) {
 	var refused []string
 	for _, path := range w.candidates() {
@@ -170,7 +170,8 @@ func (w wanted) open() (unsafe.Pointer, Library, error) {
 
 const pathMax = 4096
 
-// find fills in what the device with an ordinal is.
+// find sets the ordinal and the properties of g. It returns an error if the GPU
+// does not exist or is too old.
 func (g *gpu) find(ordinal int) error {
 	n, err := g.count()
 	if err != nil {
@@ -194,7 +195,7 @@ func (g *gpu) count() (int, error) {
 	return int(n), err
 }
 
-// describe sets g.ordinal and g.properties.
+// describe sets g.ordinal and g.properties to those of the GPU with this ordinal.
 func (g *gpu) describe(ordinal int) error {
 	p := &g.properties
 	if err := g.cuda("cuDeviceGet", C.pt_cuDeviceGet(g.c, &g.ordinal, C.int(ordinal))); err != nil {
@@ -247,14 +248,14 @@ func Look() Survey {
 	return s
 }
 
-// Properties describes the device.
+// Properties returns the name, memory and other properties of the GPU.
 func (g *gpu) Properties() device.Properties { return g.properties }
 
-// Close waits for queued work and frees everything that the device created. Each
-// resource is freed even where freeing another one failed.
+// Close waits for queued work and frees all memory, streams and other resources of
+// the device. If freeing one resource fails, Close still frees the others.
 func (g *gpu) Close() error {
 	errs := append([]error{g.Sync()}, g.release()...)
-	// A device that failed answers every call with the same code: one is enough.
+	// After a failure the device returns the same code from every call: report each code once.
 	seen := map[int]bool{}
 	return errors.Join(slices.DeleteFunc(errs, func(err error) bool {
 		var e *device.Error
@@ -267,7 +268,7 @@ func (g *gpu) Close() error {
 	})...)
 }
 
-// release frees everything and returns the errors, nil ones among them.
+// release frees all resources of the device and returns one error, or nil, for each.
 func (g *gpu) release() []error {
 	var errs []error
 	for _, p := range slices.Sorted(maps.Keys(g.products)) {

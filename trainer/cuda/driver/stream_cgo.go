@@ -25,7 +25,7 @@ func (g *gpu) NewStream() (device.Stream, error) {
 	return device.Stream(s), nil
 }
 
-// stream returns the driver's handle of a stream.
+// stream returns the driver's handle of stream s.
 func (g *gpu) stream(s device.Stream) C.CUstream {
 	c, ok := g.streams[s]
 	if !ok {
@@ -34,7 +34,7 @@ func (g *gpu) stream(s device.Stream) C.CUstream {
 	return c
 }
 
-// FreeStream waits for the stream's work and frees it.
+// FreeStream waits for the queued work of stream s and frees the stream.
 func (g *gpu) FreeStream(s device.Stream) error {
 	err := g.SyncStream(s)
 	c := g.stream(s)
@@ -42,7 +42,7 @@ func (g *gpu) FreeStream(s device.Stream) error {
 	return errors.Join(err, g.cuda("cuStreamDestroy", C.pt_cuStreamDestroy_v2(g.c, c)))
 }
 
-// NewEvent creates an event.
+// NewEvent creates an event. [gpu.Elapsed] needs events with timing set.
 func (g *gpu) NewEvent(timing bool) (device.Event, error) {
 	flags := C.uint(C.CU_EVENT_DISABLE_TIMING)
 	if timing {
@@ -56,7 +56,7 @@ func (g *gpu) NewEvent(timing bool) (device.Event, error) {
 	return device.Event(e), nil
 }
 
-// event returns the driver's handle of an event.
+// event returns the driver's handle of event e.
 func (g *gpu) event(e device.Event) C.CUevent {
 	c, ok := g.events[e]
 	if !ok {
@@ -72,17 +72,19 @@ func (g *gpu) FreeEvent(e device.Event) error {
 	return g.cuda("cuEventDestroy", C.pt_cuEventDestroy_v2(g.c, c))
 }
 
-// Record makes e stand for the work queued in s so far.
+// Record makes e mark the current end of stream s: all work queued so far.
 func (g *gpu) Record(s device.Stream, e device.Event) error {
 	return g.cuda("cuEventRecord", C.pt_cuEventRecord(g.c, g.event(e), g.stream(s)))
 }
 
-// Wait makes later work in s wait for what e stands for.
+// Wait delays all work that is queued in s from now on until the work that e marks
+// is done.
 func (g *gpu) Wait(s device.Stream, e device.Event) error {
 	return g.cuda("cuStreamWaitEvent", C.pt_cuStreamWaitEvent(g.c, g.stream(s), g.event(e), 0))
 }
 
-// Elapsed returns the time between two events.
+// Elapsed returns the time that the GPU took from one event to the other. Both must
+// be done and have timing set.
 func (g *gpu) Elapsed(from, to device.Event) (time.Duration, error) {
 	var ms C.float
 	if err := g.cuda("cuEventElapsedTime", C.pt_cuEventElapsedTime(g.c, &ms, g.event(from), g.event(to))); err != nil {
@@ -91,17 +93,17 @@ func (g *gpu) Elapsed(from, to device.Event) (time.Duration, error) {
 	return time.Duration(float64(ms) * float64(time.Millisecond)), nil
 }
 
-// SyncStream waits for the work of one stream.
+// SyncStream waits until all queued work of stream s is done.
 func (g *gpu) SyncStream(s device.Stream) error {
 	return g.cuda("cuStreamSynchronize", C.pt_cuStreamSynchronize(g.c, g.stream(s)))
 }
 
-// SyncEvent waits for what e stands for.
+// SyncEvent waits until the work that e marks is done.
 func (g *gpu) SyncEvent(e device.Event) error {
 	return g.cuda("cuEventSynchronize", C.pt_cuEventSynchronize(g.c, g.event(e)))
 }
 
-// Sync waits for all streams of this device.
+// Sync waits until the queued work of all streams is done.
 func (g *gpu) Sync() error {
 	for _, s := range slices.Sorted(maps.Keys(g.streams)) {
 		if err := g.SyncStream(s); err != nil {

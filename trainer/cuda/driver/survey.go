@@ -2,17 +2,17 @@ package driver
 
 import "pretext/trainer/cuda/device"
 
-// A Survey is what this machine has for computing on a GPU.
+// A Survey lists the GPUs of this machine and NVIDIA's libraries for them.
 type Survey struct {
-	Libraries []Library           // opened, in the order of opening
+	Libraries []Library           // libraries that could be opened, in this order
 	CUDA      string              // newest CUDA version that the driver supports, e.g. "12.8"; empty if unknown
-	Devices   []device.Properties // by ordinal
-	Err       error               // why Open fails for every device; wraps trainer.ErrUnavailable. Nil if it need not
+	Devices   []device.Properties // GPUs, by ordinal
+	Err       error               // why no GPU can be opened, wraps trainer.ErrUnavailable; nil if one may be
 }
 
-// A Library is a shared library that was found.
+// A Library is a shared library of NVIDIA that was found.
 type Library struct {
 	Name    string // e.g. "cuBLASLt"
-	Path    string // its file
-	Version string // empty if it has none of its own
+	Path    string // path of the file
+	Version string // empty if the library has no version of its own
 }

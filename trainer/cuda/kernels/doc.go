@@ -1,38 +1,42 @@
 // Package kernels holds the CUDA kernels of the trainer, compiled to PTX.
 //
 //	text, err := kernels.PTX("norm", kernels.BF16)      // goes to the driver, or to trainer/cuda/sim
-//	args := kernels.Pack(y, x, rows, kernels.Dropout{…}) // flat argument bytes of a launch
+//	args := kernels.Pack(y, x, rows, kernels.Dropout{…}) // argument bytes of a launch
 //
-// A module is a source file and a type: norm.cu compiled with -DDT_BF16 is
-// norm.bf16.ptx. The type is that of weights and activations while computing;
-// sums, statistics, losses, gradients of weights and the optimizer are in single
-// precision in every build. What a kernel takes, and the shapes, stand above it
-// in its source.
+// A module is a source file compiled for one type: norm.cu compiled with -DDT_BF16
+// is norm.bf16.ptx. The type is that of weights and activations in a step. Sums,
+// statistics, losses, gradients of weights and the optimizer are in single
+// precision in all modules. In the source, a comment above each kernel gives its
+// arguments and their shapes.
 //
 //	dev.cuh         types, Philox, sums of a warp and of a block
 //	norm.cu         embeddings, LayerNorm with bias, dropout and residual
-//	attention.cu    attention of sequences of any length, a warp a row
-//	flash.cu        the same on tensor cores, 16-bit types only
-//	elementwise.cu  GELU, tanh, biases, casts, sums of columns, rows gathered and added
+//	attention.cu    attention over sequences of any length, one warp per row
+//	flash.cu        attention on tensor cores, for the 16-bit types only
+//	elementwise.cu  GELU, tanh, biases, casts, sums of columns, gathering and adding rows
 //	loss.cu         cross entropy, spans, regression
 //	optim.cu        norm of the gradients, loss scale, AdamW, LAMB
 //
-// # How they are made
+// # How they are built
 //
-// Sources include nothing of NVIDIA's. go generate compiles them with NVRTC, whose
-// version the Makefile pins (make ptx), and the PTX is committed: a user's machine
-// needs the driver and nothing else. make ptx-check compiles them for sm_80 and
-// sm_90 with a newer NVRTC and fails on a stack or on spilled registers. Neither
-// needs a GPU.
+// The sources include no headers of NVIDIA. go generate (make ptx) compiles them
+// with NVRTC, in the version that the Makefile pins. The PTX is committed, so a
+// user's machine needs only the driver. make ptx-check compiles the sources for
+// sm_80 and sm_90 with a newer NVRTC, and fails if a kernel has a stack or spilled
+// registers. Neither command needs a GPU.
 //
 // # How they are tested
 //
-// On trainer/cuda/sim, in three types, against the same computation in double
-// precision in Go; built with the tag gpu, the same checks run on a GPU (see make
-// gpu-pack). A whole step of BERT made of them, forward and backward with
-// dropout on ragged sequences, has the losses and gradients of trainer/cpu.
-// Planted faults are caught (mutants_test.go), and bank conflicts and
-// sectors of global memory stay within budgets. Sums are made without atomics in
-// a fixed order, so results are the same bits in every run; flash_backward alone
-// is not so, and has a twin that is.
+// Tests run each kernel on trainer/cuda/sim, in all three types, and compare the
+// results with a computation in Go in double precision. With the build tag gpu the
+// same tests run on a GPU (see make gpu-pack). Further tests check that:
+//
+//   - a whole step of BERT, forward and backward with dropout on sequences of
+//     different lengths, has the losses and gradients of trainer/cpu;
+//   - faults that are planted in the kernels are found (mutants_test.go);
+//   - bank conflicts and sectors of global memory stay below limits.
+//
+// Sums have a fixed order and use no atomics, so every run gives the same bits. The
+// only exception is flash_backward; flash_backward_queries and flash_backward_keys
+// replace it where equal bits are needed.
 package kernels

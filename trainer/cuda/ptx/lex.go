@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A token is a word (directive, mnemonic, register, number, quoted string) or a
+// A token is a word (directive, opcode, register, number, quoted string) or a
 // single character of punctuation.
 type token struct {
 	text string
@@ -14,13 +14,13 @@ type token struct {
 
 const punctuation = "(){}[],;:@|<>=!"
 
-// word reports whether a byte may stand in a word. A + and a - do: an offset is
-// read from the word it belongs to.
+// word reports whether c may be part of a word. This includes + and -, so that an
+// address with an offset such as %rd1+8 is one word.
 func word(c byte) bool {
 	return c > ' ' && c < 0x7f && c != '"' && strings.IndexByte(punctuation, c) < 0
 }
 
-// lex cuts text into tokens and drops comments.
+// lex splits text into tokens and drops comments.
 func lex(text string) ([]token, error) {
 	var tokens []token
 	line := 1
@@ -39,7 +39,7 @@ func lex(text string) ([]token, error) {
 		case c == '"':
 			end := strings.IndexAny(text[i+1:], "\"\n")
 			if end < 0 || text[i+1+end] != '"' {
-				return nil, fmt.Errorf("line %d: string without an end", line)
+				return nil, fmt.Errorf("line %d: string has no closing quote", line)
 			}
 			tokens = append(tokens, token{text[i : i+end+2], line})
 			i += end + 2
@@ -53,7 +53,7 @@ func lex(text string) ([]token, error) {
 			}
 			tokens = append(tokens, token{text[start:i], line})
 		default:
-			return nil, fmt.Errorf("line %d: byte %#02x", line, c)
+			return nil, fmt.Errorf("line %d: unexpected byte %#02x", line, c)
 		}
 	}
 	return tokens, nil

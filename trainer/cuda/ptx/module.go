@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// A Module is a translation unit of PTX.
+// A Module is the content of one PTX text: its kernels and the target GPU.
 type Module struct {
-	Version string // of PTX, as "8.1"
-	Target  string // the oldest architecture it runs on, as "sm_80"
+	Version string // version of PTX, such as "8.1"
+	Target  string // oldest GPU architecture that can run the module, such as "sm_80"
 	Kernels []*Kernel
 
-	dynamic string // name of the extern array that stands for dynamic shared memory
+	dynamic string // name of the extern array for dynamic shared memory
 }
 
-// Kernel returns the kernel of a name, nil when there is none.
+// Kernel returns the kernel with the given name, or nil if there is none.
 func (m *Module) Kernel(name string) *Kernel {
 	for _, k := range m.Kernels {
 		if k.Name == name {
@@ -27,18 +27,18 @@ func (m *Module) Kernel(name string) *Kernel {
 	return nil
 }
 
-// A Kernel is an entry point.
+// A Kernel is a function that the host can launch (PTX .entry).
 type Kernel struct {
 	Name        string
-	Params      []Variable // offsets into the flat argument bytes of a launch
+	Params      []Variable // parameters, with offsets into the argument bytes of a launch
 	ParamBytes  int
-	MaxThreads  int // of a block, from __launch_bounds__; 0: not stated
+	MaxThreads  int // maximum threads of a block, from __launch_bounds__; 0: not stated
 	Registers   []Registers
-	Shared      []Variable // offsets into static shared memory
-	SharedBytes int        // of static shared memory
-	Dynamic     string     // name of dynamic shared memory, which follows the static part; "" without
+	Shared      []Variable // arrays in static shared memory, with offsets into it
+	SharedBytes int        // bytes of static shared memory
+	Dynamic     string     // name of the array of dynamic shared memory, which follows the static part; "": none
 	Code        []Instruction
-	Labels      map[string]int // index into Code; len(Code) is the end
+	Labels      map[string]int // index in Code of the instruction after each label; len(Code) is the end
 }
 
 // A Variable is a parameter or an array in shared memory.
@@ -48,57 +48,58 @@ type Variable struct {
 	Align        int
 }
 
-// Registers declares the registers Prefix+"0" to Prefix+(Count-1).
+// Registers declares Count registers of one type: Prefix "%r" and Count 3 declare
+// %r0, %r1 and %r2.
 type Registers struct {
 	Type   string // pred, b16, b32, f32, b64, f64, …
-	Prefix string // with the percent sign
+	Prefix string // name without the number, such as "%r"
 	Count  int
 }
 
-// A Source is a line of the CUDA source, from a .loc directive.
+// A Source is a line of the CUDA source file, as a .loc directive gives it.
 type Source struct {
 	File string
 	Line int
 }
 
-// String returns file:line.
+// String returns "file:line".
 func (s Source) String() string { return fmt.Sprintf("%s:%d", s.File, s.Line) }
 
-// An Instruction is one statement of a kernel.
+// An Instruction is one PTX instruction of a kernel.
 type Instruction struct {
-	Guard  string // predicate register, "" without
-	Negate bool   // it runs where the guard is false
-	Op     string // whole mnemonic, as "ld.global.v4.u32"
+	Guard  string // predicate register: threads in which it is false skip the instruction; "": none
+	Negate bool   // threads in which the guard is true skip the instruction instead
+	Op     string // full opcode, such as "ld.global.v4.u32"
 	Args   []Operand
-	Line   int    // of the PTX
-	Source Source // of the innermost inlined function
+	Line   int    // line of the PTX text
+	Source Source // line of the CUDA source; for inlined code, in the innermost function
 }
 
-// OperandKind tells operands apart.
+// OperandKind is the kind of an [Operand].
 type OperandKind uint8
 
 // The kinds of operands.
 const (
-	Register  OperandKind = iota // %r1, and special registers as %tid.x
-	Immediate                    // Value holds the bits: 64 for integers, those of its type for floats
-	Symbol                       // a label, a parameter, an array in shared memory
+	Register  OperandKind = iota // %r1, or a special register such as %tid.x
+	Immediate                    // a constant; Value holds its bits: 64 for an integer, 32 or 64 for a float
+	Symbol                       // the name of a label, a parameter or an array in shared memory
 	Address                      // [Name+Offset]
 	Vector                       // {a, b}
-	Pair                         // a|b: a value and a predicate
-	Sink                         // _
+	Pair                         // a|b: two destinations, a value and a predicate
+	Sink                         // _: a destination whose result is discarded
 )
 
 // An Operand is one argument of an instruction.
 type Operand struct {
 	Kind     OperandKind
-	Name     string // of a register, symbol or address
+	Name     string // name of the register or symbol; for an address, of its base
 	Value    uint64
-	Float    int       // bits of a floating-point immediate, 32 or 64; 0 for integers
-	Offset   int64     // of an address
-	Elements []Operand // of a vector or pair
+	Float    int       // width of a floating-point immediate, 32 or 64 bits; 0 for integers
+	Offset   int64     // of an address, in bytes
+	Elements []Operand // elements of a vector or pair
 }
 
-// String returns the operand as PTX.
+// String returns the operand in PTX syntax.
 func (o Operand) String() string {
 	switch o.Kind {
 	case Immediate:
@@ -132,7 +133,7 @@ func join(list []Operand, between string) string {
 	return strings.Join(s, between)
 }
 
-// String returns the instruction as PTX.
+// String returns the instruction in PTX syntax.
 func (in Instruction) String() string {
 	var s strings.Builder
 	if in.Guard != "" {
@@ -150,7 +151,7 @@ func (in Instruction) String() string {
 	return s.String()
 }
 
-// String returns the module as PTX.
+// String returns the module in PTX syntax.
 func (m *Module) String() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, ".version %s\n.target %s\n.address_size 64\n", m.Version, m.Target)
@@ -167,7 +168,8 @@ func (m *Module) String() string {
 	return s.String()
 }
 
-// write appends the kernel and numbers the files that it names.
+// write appends the kernel in PTX syntax to s. files holds the numbers of the
+// source files; write adds those that the kernel names first.
 func (k *Kernel) write(s *strings.Builder, files map[string]int) {
 	fmt.Fprintf(s, ".visible .entry %s(", k.Name)
 	for i, p := range k.Params {

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Limits of what is read: of hostile text, not of NVRTC's.
+// Limits that protect against hostile input. The output of NVRTC is far below them.
 const (
 	maxSize      = 1 << 20 // bytes of a variable
-	maxRegisters = 1 << 20 // registers of a declaration
+	maxRegisters = 1 << 20 // registers of one declaration
 )
 
-// Parse reads a module. Errors name the line.
+// Parse parses the text of a PTX module. Errors name the line.
 func Parse(text string) (*Module, error) {
 	tokens, err := lex(strings.TrimRight(text, "\x00"))
 	if err != nil {
@@ -33,7 +33,7 @@ type parser struct {
 	module  *Module
 	files   map[int]string
 	source  Source
-	statics []Variable // shared arrays outside of kernels: every kernel has them
+	statics []Variable // shared arrays declared outside of kernels; each kernel has its own copy
 }
 
 func (p *parser) line() int {
@@ -43,7 +43,7 @@ func (p *parser) line() int {
 	return p.tokens[min(p.next, len(p.tokens)-1)].line
 }
 
-// peek returns the next token, "" at the end.
+// peek returns the next token without consuming it, and "" at the end of the text.
 func (p *parser) peek() string {
 	if p.next >= len(p.tokens) {
 		return ""
@@ -59,7 +59,7 @@ func (p *parser) take() string {
 	return t
 }
 
-// accept takes the next token if it is t.
+// accept consumes the next token if it is t, and reports whether it did.
 func (p *parser) accept(t string) bool {
 	if p.peek() != t {
 		return false
@@ -68,31 +68,32 @@ func (p *parser) accept(t string) bool {
 	return true
 }
 
+// expect consumes the next token, which must be t.
 func (p *parser) expect(t string) error {
 	if !p.accept(t) {
-		return fmt.Errorf("%q where %q was expected", p.peek(), t)
+		return fmt.Errorf("got %q, want %q", p.peek(), t)
 	}
 	return nil
 }
 
-// number takes an integer from 0 to a limit.
+// number consumes and returns an integer from 0 to limit.
 func (p *parser) number(limit int) (int, error) {
 	n, err := strconv.ParseUint(p.peek(), 0, 32)
 	if err != nil || n > uint64(limit) {
-		return 0, fmt.Errorf("%q is no number up to %d", p.peek(), limit)
+		return 0, fmt.Errorf("got %q, want a number from 0 to %d", p.peek(), limit)
 	}
 	p.next++
 	return int(n), nil
 }
 
-// skip drops tokens up to and with t.
+// skip consumes tokens up to and including t.
 func (p *parser) skip(t string) error {
 	for p.peek() != "" {
 		if p.take() == t {
 			return nil
 		}
 	}
-	return fmt.Errorf("end of text where %q was expected", t)
+	return fmt.Errorf("got the end of the text, want %q", t)
 }
 
 func (p *parser) parse() error {
@@ -102,14 +103,14 @@ func (p *parser) parse() error {
 		}
 	}
 	if p.module.Version == "" || p.module.Target == "" {
-		return errors.New("no .version or no .target")
+		return errors.New("the text has no .version or no .target directive")
 	}
 	p.nameFiles()
 	return nil
 }
 
-// nameFiles replaces the numbers of files by their names: .file directives
-// follow the code.
+// nameFiles replaces the numbers of source files by their names. This comes last
+// because .file directives stand after the code that uses the numbers.
 func (p *parser) nameFiles() {
 	names := map[string]string{}
 	for n, name := range p.files {
@@ -124,7 +125,7 @@ func (p *parser) nameFiles() {
 	}
 }
 
-// top reads one statement outside of kernels.
+// top parses one statement outside of kernels.
 func (p *parser) top() error {
 	switch t := p.take(); t {
 	case ".version":
@@ -158,14 +159,14 @@ func (p *parser) top() error {
 	case ".entry":
 		return p.kernel()
 	default:
-		return fmt.Errorf("%q is not read here", t)
+		return fmt.Errorf("%q is not supported outside of kernels", t)
 	}
 }
 
-// plain reports what cannot be the value of a directive.
+// plain returns an error if s cannot be a name or the value of a directive.
 func plain(s string) error {
 	if s == "" || !word(s[0]) {
-		return fmt.Errorf("%q is no value", s)
+		return fmt.Errorf("got %q, want a name or a value", s)
 	}
 	return nil
 }
@@ -177,7 +178,7 @@ func (p *parser) file() error {
 	}
 	name, err := strconv.Unquote(p.take())
 	if err != nil || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
-		return errors.New(".file: no plain quoted name")
+		return errors.New(".file: want a quoted file name")
 	}
 	p.files[n] = name
 	for p.accept(",") { // time and size
@@ -186,7 +187,8 @@ func (p *parser) file() error {
 	return nil
 }
 
-// extern reads the declaration of dynamic shared memory.
+// extern parses the declaration of dynamic shared memory: an extern array without
+// a size.
 func (p *parser) extern() error {
 	if err := p.expect(".shared"); err != nil {
 		return err
@@ -196,13 +198,13 @@ func (p *parser) extern() error {
 		return err
 	}
 	if v.Size != 0 {
-		return fmt.Errorf("extern %s has a size", v.Name)
+		return fmt.Errorf("extern array %s has a size, want none", v.Name)
 	}
 	p.module.dynamic = v.Name
 	return p.expect(";")
 }
 
-// variable reads ".align 16 .b8 name[n]".
+// variable parses a declaration such as ".align 16 .b8 name[n]".
 func (p *parser) variable() (Variable, error) {
 	v := Variable{Align: 1}
 	if p.accept(".align") {
@@ -218,7 +220,7 @@ func (p *parser) variable() (Variable, error) {
 	}
 	v.Align = max(v.Align, size)
 	if v.Align&(v.Align-1) != 0 {
-		return v, fmt.Errorf("alignment %d is no power of two", v.Align)
+		return v, fmt.Errorf("alignment %d, want a power of two", v.Align)
 	}
 	v.Name = p.take()
 	if err := plain(v.Name); err != nil {
@@ -238,19 +240,21 @@ func (p *parser) variable() (Variable, error) {
 	return v, nil
 }
 
-// shared reads a declaration of static shared memory and appends it to list.
+// shared parses a declaration of static shared memory and appends the variable to
+// list.
 func (p *parser) shared(list []Variable) ([]Variable, error) {
 	v, err := p.variable()
 	if err != nil {
 		return list, err
 	}
 	if v.Size == 0 {
-		return list, fmt.Errorf("%s has no size", v.Name)
+		return list, fmt.Errorf("shared array %s has no size", v.Name)
 	}
 	return place(list, v), p.expect(";")
 }
 
-// place appends v behind the variables of list.
+// place appends v to list, with the first offset behind the last variable that has
+// the alignment of v.
 func place(list []Variable, v Variable) []Variable {
 	end := 0
 	if n := len(list); n > 0 {
@@ -260,23 +264,23 @@ func place(list []Variable, v Variable) []Variable {
 	return append(list, v)
 }
 
-// sizeOf returns the bytes of a type, as ".u32".
+// sizeOf returns the size of a type in bytes: 4 for ".u32".
 func sizeOf(t string) (int, error) {
 	bits, err := strconv.Atoi(strings.TrimLeft(t, ".busf"))
 	if err != nil || !strings.HasPrefix(t, ".") || bits%8 != 0 || bits < 8 || bits > 64 {
-		return 0, fmt.Errorf("%q is no type", t)
+		return 0, fmt.Errorf("unknown type %q", t)
 	}
 	return bits / 8, nil
 }
 
-// kernel reads an entry from its name on.
+// kernel parses a kernel, from the name after .entry to the closing brace.
 func (p *parser) kernel() error {
 	k := &Kernel{Name: p.take(), Labels: map[string]int{}}
 	if err := plain(k.Name); err != nil {
 		return err
 	}
 	if p.module.Kernel(k.Name) != nil {
-		return fmt.Errorf("kernel %s stands twice", k.Name)
+		return fmt.Errorf("kernel %s is defined twice", k.Name)
 	}
 	if err := p.params(k); err != nil {
 		return err
@@ -287,7 +291,7 @@ func (p *parser) kernel() error {
 	k.Shared, k.Dynamic, p.source = slices.Clone(p.statics), p.module.dynamic, Source{}
 	for !p.accept("}") {
 		if p.peek() == "" {
-			return fmt.Errorf("kernel %s has no end", k.Name)
+			return fmt.Errorf("kernel %s has no closing brace", k.Name)
 		}
 		if err := p.statement(k); err != nil {
 			return err
@@ -320,13 +324,14 @@ func (p *parser) params(k *Kernel) error {
 		k.Params = place(k.Params, v)
 		k.ParamBytes = k.Params[len(k.Params)-1].Offset + v.Size
 		if k.ParamBytes > 4096 {
-			return fmt.Errorf("kernel %s: more than 4096 bytes of parameters", k.Name)
+			return fmt.Errorf("kernel %s: parameters have more than 4096 bytes", k.Name)
 		}
 	}
 	return nil
 }
 
-// bounds reads what stands between parameters and body.
+// bounds parses the directives between the parameters and the body of a kernel,
+// such as .maxntid.
 func (p *parser) bounds(k *Kernel) error {
 	for !p.accept("{") {
 		switch t := p.take(); t {
@@ -339,7 +344,7 @@ func (p *parser) bounds(k *Kernel) error {
 				}
 				k.MaxThreads *= n
 				if k.MaxThreads > 1<<10 {
-					return fmt.Errorf("kernel %s: more than 1024 threads a block", k.Name)
+					return fmt.Errorf("kernel %s: more than 1024 threads per block", k.Name)
 				}
 				if !p.accept(",") {
 					break
@@ -350,13 +355,13 @@ func (p *parser) bounds(k *Kernel) error {
 				return err
 			}
 		default:
-			return fmt.Errorf("%q before the body of %s", t, k.Name)
+			return fmt.Errorf("%q is not supported between the parameters and the body of kernel %s", t, k.Name)
 		}
 	}
 	return nil
 }
 
-// statement reads a declaration, a label or an instruction of a body.
+// statement parses a declaration, a label or an instruction in the body of a kernel.
 func (p *parser) statement(k *Kernel) error {
 	switch p.peek() {
 	case ".reg":
@@ -373,13 +378,13 @@ func (p *parser) statement(k *Kernel) error {
 	case ".pragma":
 		return p.skip(";")
 	case "{":
-		return errors.New("nested scopes are not read")
+		return errors.New("nested scopes are not supported")
 	case ";":
 		p.next++
 		return nil
 	}
 	if strings.HasPrefix(p.peek(), ".") {
-		return fmt.Errorf("%q is not read in a kernel", p.peek())
+		return fmt.Errorf("%q is not supported inside of a kernel", p.peek())
 	}
 	if p.next+1 < len(p.tokens) && p.tokens[p.next+1].text == ":" {
 		label := p.take()
@@ -388,7 +393,7 @@ func (p *parser) statement(k *Kernel) error {
 			return err
 		}
 		if _, ok := k.Labels[label]; ok {
-			return fmt.Errorf("label %s stands twice", label)
+			return fmt.Errorf("label %s is defined twice", label)
 		}
 		k.Labels[label] = len(k.Code)
 		return nil
@@ -405,7 +410,7 @@ func (p *parser) registers(k *Kernel) error {
 	}
 	r.Prefix, r.Count = p.take(), 0
 	if !strings.HasPrefix(r.Prefix, "%") || strings.ContainsAny(r.Prefix, ".") {
-		return fmt.Errorf("%q is no name of registers", r.Prefix)
+		return fmt.Errorf("%q is not a valid register name", r.Prefix)
 	}
 	if err := p.expect("<"); err != nil {
 		return err
@@ -422,7 +427,7 @@ func (p *parser) registers(k *Kernel) error {
 	return p.expect(";")
 }
 
-// loc reads ".loc FILE LINE COLUMN[, function_name NAME, inlined_at FILE LINE COLUMN]".
+// loc parses ".loc FILE LINE COLUMN[, function_name NAME, inlined_at FILE LINE COLUMN]".
 func (p *parser) loc() error {
 	var n [3]int
 	for i := range n {
@@ -432,7 +437,7 @@ func (p *parser) loc() error {
 		}
 		n[i] = v
 	}
-	if n[1] > 0 { // line 0 is what the compiler added
+	if n[1] > 0 { // line 0 marks code that the compiler added
 		p.source = Source{strconv.Itoa(n[0]), n[1]}
 	}
 	for p.accept(",") {
@@ -446,7 +451,7 @@ func (p *parser) loc() error {
 				}
 			}
 		default:
-			return fmt.Errorf("%q in .loc", t)
+			return fmt.Errorf(".loc: %q is not supported", t)
 		}
 	}
 	return nil
@@ -458,12 +463,12 @@ func (p *parser) instruction(k *Kernel) error {
 		in.Negate = p.accept("!")
 		in.Guard = p.take()
 		if !strings.HasPrefix(in.Guard, "%") {
-			return fmt.Errorf("%q is no predicate", in.Guard)
+			return fmt.Errorf("guard %q, want a predicate register", in.Guard)
 		}
 	}
 	in.Op = p.take()
 	if in.Op == "" || in.Op[0] < 'a' || in.Op[0] > 'z' {
-		return fmt.Errorf("%q is no instruction", in.Op)
+		return fmt.Errorf("got %q, want an instruction", in.Op)
 	}
 	for !p.accept(";") {
 		if len(in.Args) > 0 {
@@ -511,21 +516,21 @@ func (p *parser) operand() (Operand, error) {
 	return o, err
 }
 
-// address reads "name", "name+8" or "name+-8".
+// address parses the inside of an address: "name", "name+8" or "name+-8".
 func address(s string) (Operand, error) {
 	name, offset, found := strings.Cut(s, "+")
 	o := Operand{Kind: Address, Name: name}
 	if found {
 		n, err := strconv.ParseInt(offset, 0, 32)
 		if err != nil {
-			return o, fmt.Errorf("%q is no offset", offset)
+			return o, fmt.Errorf("address offset %q, want a number", offset)
 		}
 		o.Offset = n
 	}
 	return o, plain(name)
 }
 
-// single reads a register, number, symbol or sink.
+// single parses an operand that is one word: a register, number, symbol or sink.
 func single(s string) (Operand, error) {
 	if err := plain(s); err != nil {
 		return Operand{}, err
@@ -538,7 +543,7 @@ func single(s string) (Operand, error) {
 	case strings.HasPrefix(s, "0f") && len(s) == 10, strings.HasPrefix(s, "0d") && len(s) == 18:
 		v, err := strconv.ParseUint(s[2:], 16, 64)
 		if err != nil {
-			return Operand{}, fmt.Errorf("%q is no number", s)
+			return Operand{}, fmt.Errorf("invalid number %q", s)
 		}
 		return Operand{Kind: Immediate, Value: v, Float: 4 * (len(s) - 2)}, nil
 	case s[0] == '-' || s[0] >= '0' && s[0] <= '9':
@@ -547,7 +552,7 @@ func single(s string) (Operand, error) {
 		}
 		v, err := strconv.ParseUint(strings.TrimSuffix(s, "U"), 0, 64)
 		if err != nil {
-			return Operand{}, fmt.Errorf("%q is no number", s)
+			return Operand{}, fmt.Errorf("invalid number %q", s)
 		}
 		return Operand{Kind: Immediate, Value: v}, nil
 	}

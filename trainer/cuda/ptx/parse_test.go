@@ -104,24 +104,24 @@ func TestWhatIsNotReadIsNamedWithItsLine(t *testing.T) {
 	const head = ".version 8.1\n.target sm_80\n.address_size 64\n"
 	body := func(s string) string { return head + ".visible .entry k(\n)\n{\n" + s + "\n}\n" }
 	cases := map[string]string{
-		".target sm_80":    "no .version",
-		head + ".func f()": `line 4: ".func" is not read here`,
+		".target sm_80":    "has no .version",
+		head + ".func f()": `line 4: ".func" is not supported outside of kernels`,
 		body("{ ret; }"):   "line 7: nested scopes",
-		body(".local .align 16 .b8 __local_depot0[128];"):   `line 7: ".local" is not read in a kernel`,
-		body("mov.u32 %r1 %r2;"):                            `line 7: "%r2" where "," was expected`,
-		body("mov.u32 %r1, [%rd1+x];"):                      `"x" is no offset`,
-		body("a:\na:"):                                      "label a stands twice",
-		body(".reg .b33 %r<3>;"):                            `".b33" is no type`,
-		body(".reg .b32 %r<9999999>;"):                      "no number up to",
-		body(".shared .align 3 .b8 x[4];"):                  "no power of two",
-		body("mov.u32 %r1, 99999999999999999999;"):          "is no number",
-		body("@p bra x;"):                                   `"p" is no predicate`,
-		head + ".visible .entry k(\n)\n{\nret;\n":           "has no end",
+		body(".local .align 16 .b8 __local_depot0[128];"):   `line 7: ".local" is not supported inside of a kernel`,
+		body("mov.u32 %r1 %r2;"):                            `line 7: got "%r2", want ","`,
+		body("mov.u32 %r1, [%rd1+x];"):                      `address offset "x"`,
+		body("a:\na:"):                                      "label a is defined twice",
+		body(".reg .b33 %r<3>;"):                            `unknown type ".b33"`,
+		body(".reg .b32 %r<9999999>;"):                      "want a number from 0 to",
+		body(".shared .align 3 .b8 x[4];"):                  "want a power of two",
+		body("mov.u32 %r1, 99999999999999999999;"):          "invalid number",
+		body("@p bra x;"):                                   `guard "p", want a predicate`,
+		head + ".visible .entry k(\n)\n{\nret;\n":           "has no closing brace",
 		head + ".visible .entry k(.param .b8 p[5000]) {}":   "more than 4096 bytes",
 		head + ".visible .entry k()\n.maxntid 64, 64 {}":    "more than 1024 threads",
-		head + ".visible .entry k(){}.visible .entry k(){}": "kernel k stands twice",
+		head + ".visible .entry k(){}.visible .entry k(){}": "kernel k is defined twice",
 		"\x01":           "byte 0x01",
-		".file 1 \"open": "string without an end",
+		".file 1 \"open": "string has no closing quote",
 	}
 	for text, want := range cases {
 		_, err := ptx.Parse(text)

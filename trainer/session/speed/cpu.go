@@ -9,8 +9,8 @@ import (
 	"pretext/trainer/session"
 )
 
-// A Capacity is how fast an instruction set trains BERT-tiny, on 8 examples of 128
-// tokens, and multiplies matrices.
+// A Capacity is the speed of one instruction set of the CPU: in training BERT-tiny
+// on 8 examples of 128 tokens, and in multiplying matrices.
 type Capacity struct {
 	ISA       string  `json:"isa"`
 	Available bool    `json:"available"`
@@ -18,11 +18,11 @@ type Capacity struct {
 	FLOPS     float64 `json:"flop_per_second"`
 }
 
-// isas are the instruction sets, the fastest first.
+// isas lists the instruction sets, the fastest first.
 var isas = []string{"avx512", "avx2", "plain"}
 
-// CPU measures each instruction set of the processor, the fastest first. It takes
-// about half a second for each.
+// CPU measures the speed of the CPU with each instruction set, in the order of
+// isas. Each takes about half a second.
 func CPU(ctx context.Context) ([]Capacity, error) {
 	var found []Capacity
 	for _, isa := range isas {
@@ -35,10 +35,11 @@ func CPU(ctx context.Context) ([]Capacity, error) {
 	return found, nil
 }
 
-// measureTime is how long a measurement lasts.
+// measureTime is the duration of a measurement.
 const measureTime = 500 * time.Millisecond
 
-// capacity trains the smallest model on made-up tokens, and multiplies matrices.
+// capacity measures the speed of the instruction set isa: it trains the smallest
+// model on synthetic tokens, and multiplies matrices.
 func capacity(ctx context.Context, isa string) (c Capacity, err error) {
 	const sequences, length, vocab = 8, 128, 30522
 	c.ISA = isa

@@ -10,15 +10,15 @@ import (
 	"pretext/trainer"
 )
 
-// A FirstBatch is what it took from nothing to the first batch at a position: the
-// folder opened, its index read, and the examples of a step.
+// A FirstBatch is the cost of starting at a position of the training data: opening
+// the folder, reading its index, and reading the examples of the first step.
 type FirstBatch struct {
-	Position int64   `json:"position"` // example of the run
+	Position int64   `json:"position"` // number of examples of the run before this position
 	Seconds  float64 `json:"seconds"`
 	CPU      float64 `json:"cpu_seconds"`
 }
 
-// manyEpochs is the epoch of the last position that is measured.
+// manyEpochs is the number of epochs before the last position that is measured.
 const manyEpochs = 1000
 
 // firstBatches measures the positions at which the cost of resuming differs most: the
@@ -36,7 +36,7 @@ func (b *Result) firstBatches(ctx context.Context, o Options, n int64) error {
 
 func (o Options) first(ctx context.Context, position int64) (first FirstBatch, err error) {
 	start, cpu := time.Now(), usage.CPU()
-	o.Readers = 0 // read no more than the step
+	o.Readers = 0 // do not read ahead of the step
 	steps, err := o.source(ctx)
 	if err != nil {
 		return first, err
@@ -50,10 +50,10 @@ func (o Options) first(ctx context.Context, position int64) (first FirstBatch, e
 	return FirstBatch{position, time.Since(start).Seconds(), (usage.CPU() - cpu).Seconds()}, err
 }
 
-// firstOf reads the first batch of a step.
+// firstOf reads the first batch of the step that share holds.
 func firstOf(share trainer.Share) error {
 	for _, err := range share.Batches {
 		return err
 	}
-	return errors.New("the step has none")
+	return errors.New("the step has no batch")
 }

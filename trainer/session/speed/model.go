@@ -10,13 +10,15 @@ import (
 	"pretext/trainer/session"
 )
 
-// A model is a model to measure, with initial weights, dropout and AdamW.
+// A model is a model whose speed is measured. It has initial weights, dropout and
+// AdamW.
 type model struct {
 	trainer.Model
 	config trainer.Config
 }
 
-// newModel opens a model that computes up to tokens tokens at a time.
+// newModel opens a model with configuration c on the device d, for batches within
+// limits.
 func newModel(d *session.Opened, c trainer.Config, limits trainer.Options) (*model, error) {
 	heads := trainer.PretrainHeads()
 	limits.Train, limits.Optimizer = true, trainer.DefaultOptimizer(trainer.AdamW)
@@ -30,8 +32,8 @@ func newModel(d *session.Opened, c trainer.Config, limits trainer.Options) (*mod
 	return &model{m, c}, nil
 }
 
-// round trains for at least d, and at least one step. The time includes reading the
-// examples, as in a training run.
+// round trains for at least the duration d, and at least one step. The measured
+// time includes reading the examples, as in a training run.
 func (m *model) round(ctx context.Context, steps *steps, d time.Duration) (s sample, err error) {
 	schedule := trainer.Schedule{Kind: trainer.Constant, Peak: 1e-4, Steps: 1}
 	start, cpuStart := time.Now(), usage.CPU()
@@ -65,12 +67,16 @@ func (m *model) round(ctx context.Context, steps *steps, d time.Duration) (s sam
 	return s, nil
 }
 
-// Operations returns the multiplications and additions of a batch's matrix products,
-// forward and backward (twice as many). It counts the model, not the implementation:
-// nothing that is computed again, and all rows of the last layer, of which only those
-// that a head reads are computed. With hidden size H, feed-forward size F and
-// vocabulary size V a token takes 8H² + 4HF a layer and 4H for every token of its
-// sequence, a masked token 2H² + 2HV, a sequence 2H².
+// Operations returns the number of multiplications and additions in the matrix
+// products of batch b, for forward and backward together; backward has twice as
+// many as forward. It counts what the model defines, not what a backend does:
+// recomputation is not counted, and all rows of the last layer are, though backends
+// compute only those that a head reads. With hidden size H, feed-forward size F and
+// vocabulary size V, the forward pass has
+//
+//	8H² + 4HF  for each token and layer, and 4H for each pair of tokens of a sequence and layer
+//	2H² + 2HV  for each masked token
+//	2H²        for each sequence
 func Operations(c trainer.Config, b *trainer.Batch) float64 {
 	h, f, v := float64(c.HiddenSize), float64(c.IntermediateSize), float64(c.VocabSize)
 	sum := float64(b.Masked())*2*h*(h+v) + float64(b.Sequences())*2*h*h
@@ -81,8 +87,8 @@ func Operations(c trainer.Config, b *trainer.Batch) float64 {
 	return 3 * sum
 }
 
-// madeUp returns a batch of sequences of equal length, without padding. Of 128 tokens
-// 20 are predicted.
+// madeUp returns a batch of sequences of synthetic tokens, all of the given length and
+// without padding. 20 of every 128 tokens are predicted.
 func madeUp(sequences, length, vocab int) *trainer.Batch {
 	b := &trainer.Batch{}
 	for s := range sequences {

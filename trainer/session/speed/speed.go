@@ -6,9 +6,9 @@
 //	result, err := speed.Measure(ctx, o)
 //	fmt.Println(result.Tokens, "tokens/s")
 //
-// Every model that is measured has initial weights, dropout and AdamW. Times are
-// wall-clock times, and processor times of the whole process, which other programs
-// on the machine disturb less.
+// Every measured model has initial weights, dropout and AdamW. Results are per second
+// of wall-clock time and per second of CPU time of the whole process. Other programs
+// on the machine change the CPU time less.
 package speed
 
 import (
@@ -26,51 +26,52 @@ import (
 	"pretext/trainer/session"
 )
 
-// Options choose what [Measure] measures. Start from [DefaultOptions].
+// Options configures [Measure]. Start from [DefaultOptions].
 type Options struct {
 	Model     string  // preset, or path of a config.json
-	Data      string  // shards whose train split is read; "": made-up examples
-	Vocab     string  // vocab.txt of shards that have none; "": theirs
-	Cache     string  // as in [session.Options]
-	Batch     int     // examples a step
-	Length    int     // tokens of a made-up example
-	VocabSize int     // tokens of the vocabulary of made-up examples
-	Rounds    int     // measurements, of which the median counts
-	Readers   int     // threads that read ahead
+	Data      string  // folder of shards whose train split is read; "": synthetic examples
+	Vocab     string  // path of vocab.txt for shards that have none; "": the vocabulary of the shards
+	Cache     string  // folder for cached data, as in [session.Options]
+	Batch     int     // examples per step
+	Length    int     // tokens of a synthetic example
+	VocabSize int     // size of the vocabulary of synthetic examples
+	Rounds    int     // number of measurements; the result is their median
+	Readers   int     // threads that read shards ahead
 	Seconds   float64 // duration of a round
 
-	MicroBatchTokens int // tokens computed at a time, with Data; 0: chosen by the device
+	MicroBatchTokens int // maximum tokens of a micro-batch, with Data; 0: chosen for the device
 	Device           session.Device
 	Masking          session.MaskOptions
 }
 
-// DefaultOptions measures BERT-tiny on made-up examples for five seconds.
+// DefaultOptions returns options that measure BERT-tiny on synthetic examples for five
+// seconds.
 func DefaultOptions() Options {
 	return Options{Model: "tiny", Batch: 8, Length: 128, VocabSize: 30522, Rounds: 5, Seconds: 1}
 }
 
-// A Result is what [Measure] found. Each figure is the median of the rounds.
+// A Result is the result of [Measure]. Each figure is the median of the rounds.
 type Result struct {
 	Model      string            `json:"model"`
 	Device     string            `json:"device"`
 	Precision  trainer.Precision `json:"precision"`
-	Threads    int               `json:"threads"` // of the CPU
+	Threads    int               `json:"threads"` // number of CPU threads
 	Tokens     float64           `json:"tokens_per_second"`
 	Sequences  float64           `json:"sequences_per_second"`
-	TokensCPU  float64           `json:"tokens_per_cpu_second"` // per second of processor time
+	TokensCPU  float64           `json:"tokens_per_cpu_second"` // tokens per second of CPU time
 	StepMillis float64           `json:"step_ms"`
 	StepCPU    float64           `json:"step_cpu_ms"`
 	StepTokens float64           `json:"tokens_per_step"`
-	Operations float64           `json:"flop_per_second"`                   // of the model, forward and backward
-	Peak       float64           `json:"peak_flop_per_second"`              // of the CPU's fastest matrix product; 0 on a GPU
+	Operations float64           `json:"flop_per_second"`                   // operations of the model per second, forward and backward; see [Operations]
+	Peak       float64           `json:"peak_flop_per_second"`              // speed of the CPU's fastest matrix product; 0 on a GPU
 	MFU        float64           `json:"mfu"`                               // Operations / Peak, the model FLOPs utilization
-	Loader     float64           `json:"loader_bytes_per_second,omitempty"` // bytes of records read, checked and decoded
+	Loader     float64           `json:"loader_bytes_per_second,omitempty"` // bytes of records that are read, checked and decoded per second
 	LoaderCPU  float64           `json:"loader_bytes_per_cpu_second,omitempty"`
 
 	First []FirstBatch `json:"first_batches,omitempty"`
 }
 
-// round returns the duration of a round.
+// round returns the duration of one round.
 func (o *Options) round() time.Duration { return time.Duration(o.Seconds * float64(time.Second)) }
 
 func (o *Options) validate() error {
@@ -80,8 +81,9 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// Measure measures how fast training is and, with o.Data, how fast records are read
-// and how soon the first batch is ready. Wrong options are usage errors.
+// Measure measures the speed of training. With o.Data it also measures how fast
+// records are read, and how long the first batch takes. Invalid options return usage
+// errors.
 func Measure(ctx context.Context, o Options) (b *Result, err error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -124,14 +126,14 @@ func Measure(ctx context.Context, o Options) (b *Result, err error) {
 	return b, b.firstBatches(ctx, o, steps.source.Len())
 }
 
-// steps returns the batches of one training step after another, from shards or made
-// up.
+// steps supplies the batches of one training step after another, from shards or
+// from one synthetic batch.
 type steps struct {
-	source  *loader.Source // nil: made up
+	source  *loader.Source // examples of shards; nil: synthetic examples
 	bytes   int64          // size of the records of an epoch
-	made    *trainer.Batch // the only batch if source is nil
-	batch   int            // examples a step
-	tokens  int            // maximum of a micro-batch
+	made    *trainer.Batch // synthetic batch that every step uses if source is nil
+	batch   int            // examples per step
+	tokens  int            // maximum tokens of a micro-batch
 	longest int            // tokens of the longest example
 	at      int64          // position of the next step, in examples
 }
@@ -153,8 +155,8 @@ func (s *steps) next() (trainer.Share, error) {
 	return share, err
 }
 
-// config returns the model for the vocabulary of the data, and sets the tokens
-// of a micro-batch where they were left open.
+// config returns the configuration of the model, with the size of the data's
+// vocabulary. If o.MicroBatchTokens is 0, config sets it to what fits the device.
 func (o *Options) config(ctx context.Context, device *session.Opened) (c trainer.Config, err error) {
 	vocab, longest := o.VocabSize, o.Length
 	if o.Data != "" {
@@ -171,7 +173,7 @@ func (o *Options) config(ctx context.Context, device *session.Opened) (c trainer
 	return c, err
 }
 
-// source returns the steps to train on.
+// source opens the shards, or makes a synthetic batch, and returns the training steps.
 func (o *Options) source(ctx context.Context) (*steps, error) {
 	if o.Data == "" {
 		b := madeUp(o.Batch, o.Length, o.VocabSize)
@@ -196,8 +198,8 @@ type sample struct {
 	sums              trainer.Sums
 }
 
-// train measures training. A first step is not counted, because it touches the
-// model's memory for the first time.
+// train measures the speed of training. It takes one step before measuring, because
+// the first use of the model's memory is slow.
 func (b *Result) train(ctx context.Context, o Options, m *model, steps *steps) error {
 	if _, err := m.round(ctx, steps, 0); err != nil {
 		return err
@@ -229,7 +231,7 @@ func (b *Result) train(ctx context.Context, o Options, m *model, steps *steps) e
 	return nil
 }
 
-// load measures reading, if there is a source to read.
+// load measures the speed of reading shards. It does nothing for synthetic examples.
 func (b *Result) load(ctx context.Context, o Options, steps *steps) error {
 	if steps.source == nil {
 		return nil

@@ -1,15 +1,16 @@
-// Package drivertest makes a libcuda and a libcublasLt for tests, which record
-// every call, can be told to fail, and compute copies and single-precision
-// products in host memory. Kernels are recorded and not run.
+// Package drivertest builds fake libraries libcuda and libcublasLt for tests. They
+// record every call and can be told to fail. They perform copies and
+// single-precision matrix products in host memory; launches of kernels are
+// recorded but not run.
 //
-//	f := drivertest.New(t)          // compiled by gcc; the driver finds them and no others
+//	f := drivertest.New(t)          // compiles with gcc; package driver now finds only the fakes
 //	d, err := driver.Open(0)
 //	f.FailAt(3, 719)                // the third call from the start of the library fails
 //	calls := f.Calls()              // "cuMemAlloc_v2 bytes=1001", …
 //
-// Environment variables set what the fake machine is: FAKE_DEVICES, FAKE_VERSION
-// (of CUDA, 12080), FAKE_MAJOR (compute capability), FAKE_MEMORY_MB; FAKE_FAULTY
-// makes memory return another bit. See testdata/fake.c.
+// Environment variables describe the fake machine: FAKE_DEVICES, FAKE_VERSION (of
+// CUDA, such as 12080), FAKE_MAJOR (compute capability) and FAKE_MEMORY_MB.
+// FAKE_FAULTY flips a bit of the memory. See testdata/fake.c.
 package drivertest
 
 import (
@@ -23,22 +24,23 @@ import (
 	"testing"
 )
 
-// A Fake is the libraries in a directory of their own: every test loads copies,
-// whose state is new.
+// A Fake is a directory with copies of the fake libraries. Every test loads its own
+// copies, so no state of earlier tests is left.
 type Fake struct {
-	Dir string // of libcuda.so.1 and libcublasLt.so.12
+	Dir string // directory with libcuda.so.1 and libcublasLt.so.12
 	t   *testing.T
 }
 
-// compiled holds the libraries once for all tests of the process.
+// compiled caches the bytes of the libraries, so that each test process compiles
+// them only once.
 var compiled struct {
 	sync.Once
 	libraries map[string][]byte
 	err       error
 }
 
-// Compile makes a library of fake.c. options are those of gcc, -DFAKE_CUDA or
-// -DFAKE_BLAS among them.
+// Compile compiles fake.c to a library with the path to. options are for gcc and
+// must include -DFAKE_CUDA or -DFAKE_BLAS.
 func Compile(to string, options ...string) error {
 	_, here, _, _ := runtime.Caller(0)
 	source := filepath.Join(filepath.Dir(here), "testdata", "fake.c")
@@ -48,10 +50,9 @@ func Compile(to string, options ...string) error {
 	return cmd.Run()
 }
 
-// New makes the driver find fake libraries, and no others, until the test ends.
-// Without gcc the test is skipped, and fails under CI. It locks the goroutine to
-// its thread: on another one the device's context is made current again, which is
-// one call more.
+// New makes package driver find only fake libraries until the test ends. Without
+// gcc the test is skipped, or fails under CI. New locks the goroutine to its thread,
+// because a change of threads adds a recorded call, which makes the context current.
 func New(t *testing.T) *Fake {
 	t.Helper()
 	if _, err := exec.LookPath("gcc"); err != nil {
@@ -98,8 +99,8 @@ func libraries() (map[string][]byte, error) {
 
 func (f *Fake) log() string { return filepath.Join(f.Dir, "log") }
 
-// Calls returns the calls since the last time, and forgets them: the function's
-// name, then each argument as name=value, pointers in hexadecimal.
+// Calls returns and clears the recorded calls. Each is the name of the function and
+// the arguments as name=value, with pointers in hexadecimal.
 func (f *Fake) Calls() []string {
 	f.t.Helper()
 	b, err := os.ReadFile(f.log())
@@ -112,8 +113,8 @@ func (f *Fake) Calls() []string {
 	return strings.Split(strings.TrimRight(string(b), "\n"), "\n")
 }
 
-// FailAt makes the n-th call since the libraries were loaded fail with a code,
-// counted from 1; 0: none.
+// FailAt makes the n-th call since the libraries were loaded return the error code.
+// n counts from 1; 0 means that no call fails.
 func (f *Fake) FailAt(n, code int) {
 	f.t.Setenv("FAKE_FAIL_AT", strconv.Itoa(n))
 	f.t.Setenv("FAKE_FAIL_CODE", strconv.Itoa(code))
