@@ -11,18 +11,20 @@ import (
 	"slices"
 )
 
-// sampleZeros is the number of zero bits at the end of a sampled shingle: one
-// of 128 shingles is a sample (Broder 1997: shingles that are 0 modulo m).
+// sampleZeros is the number of zero bits at the end of the hash of a shingle that
+// is kept as a sample: one of 128 shingles is (Broder 1997: shingles that are 0
+// modulo m).
 const sampleZeros = 7
 
-// minSamples is the minimum number of samples, about 2,000 words, of a text
-// that is searched in other texts. A shorter text found in another one is a
+// minSamples is the minimum number of samples, from about 2,000 words, of a
+// text that is searched in other texts. A shorter text in another text is a
 // quotation.
 const minSamples = 16
 
-// A pair is a candidate once its sample overlap reaches candidateShare ×
-// threshold. For the threshold 0.8, the minimum number of samples and a true
-// containment of 0.8, 99.9 % of the pairs become candidates.
+// candidateShare decides which pairs are candidates: those whose common samples
+// are at least candidateShare × threshold of the smaller text's samples. For
+// the threshold 0.8, the minimum number of samples and a true containment of
+// 0.8, 99.9 % of the pairs become candidates.
 const candidateShare = 0.6
 
 // A samples file holds the samples of a list of documents. Integers are
@@ -36,19 +38,21 @@ const (
 	samplesHead  = len(samplesMagic) + 4
 )
 
-// A SampleBuilder collects the samples of one file.
+// A SampleBuilder collects the samples of a list of documents for a samples
+// file.
 type SampleBuilder struct {
 	counts  []uint32
 	samples []uint64
 }
 
-// Add appends a document with its samples. A document to be ignored has none.
+// Add appends a document with its samples. A document without samples is
+// ignored in the search.
 func (b *SampleBuilder) Add(samples []uint64) {
 	b.counts = append(b.counts, uint32(len(samples)))
 	b.samples = append(b.samples, samples...)
 }
 
-// WriteTo writes the file.
+// WriteTo writes the samples file.
 func (b *SampleBuilder) WriteTo(w io.Writer) (int64, error) {
 	le := binary.LittleEndian
 	out := countingWriter{w: w}
@@ -72,7 +76,7 @@ type Samples struct {
 	counts []uint32
 }
 
-// OpenSamples opens a samples file of the given size.
+// OpenSamples opens a samples file of the given size in bytes.
 func OpenSamples(r io.ReaderAt, size int64) (*Samples, error) {
 	head := make([]byte, samplesHead)
 	if n, err := r.ReadAt(head, 0); n < len(head) {
@@ -110,7 +114,8 @@ func damaged(err error) error {
 // Len returns the number of documents.
 func (s *Samples) Len() int { return len(s.counts) }
 
-// each calls visit for every sample of documents with at least minSamples.
+// each calls visit for every sample of the documents with at least minSamples
+// samples.
 func (s *Samples) each(visit func(document int, sample uint64)) error {
 	buf := make([]byte, 64<<10)
 	at := int64(samplesHead) + 4*int64(len(s.counts))
@@ -142,9 +147,9 @@ type Containment struct {
 	budget int64
 }
 
-// NewContainment returns a Containment for texts of which at least the fraction
-// share is in another text. It sorts at most budget bytes at a time, and takes
-// four bytes for each document in addition.
+// NewContainment returns a Containment that finds texts of which at least the
+// fraction share is in another text. It sorts at most budget bytes at a time,
+// and needs four more bytes of memory for each document.
 func NewContainment(files []*Samples, share float64, budget int64) *Containment {
 	c := &Containment{files: files, share: share, budget: max(budget, MinBudget)}
 	for _, f := range files {
@@ -153,11 +158,11 @@ func NewContainment(files []*Samples, share float64, budget int64) *Containment 
 	return c
 }
 
-// Len returns the number of documents.
+// Len returns the number of documents in all files.
 func (c *Containment) Len() int { return len(c.counts) }
 
-// Larger reports whether document a is the one of the two that may contain the
-// other: the one with more samples, or the first of equals.
+// Larger reports whether document a may contain document b, and not the other
+// way round: a has more samples, or as many and the lower number.
 func (c *Containment) Larger(a, b uint32) bool {
 	if c.counts[a] != c.counts[b] {
 		return c.counts[a] > c.counts[b]
@@ -167,9 +172,9 @@ func (c *Containment) Larger(a, b uint32) bool {
 
 const sampleEntryBytes = 16
 
-// Candidates calls visit once, in order, for each pair of documents of which
-// one may contain the other. It ignores documents for which want is false.
-// Pairs beyond the budget are written to spill.
+// Candidates calls visit for each pair of documents of which one may contain
+// the other, once and in order. It ignores documents for which want returns
+// false. Pairs that exceed the memory budget are written to spill.
 func (c *Containment) Candidates(ctx context.Context, want func(document uint32) bool, spill Spill, visit func(Pair) error) error {
 	total := int64(0)
 	for _, n := range c.counts {
@@ -204,13 +209,14 @@ func (c *Containment) Candidates(ctx context.Context, want func(document uint32)
 	return c.count(ctx, &sorter, visit)
 }
 
-// containers is the number of the next larger documents with the same sample
-// that a document is compared with, in addition to the largest one. So a sample
-// in all documents costs no more than a rare one.
+// containers is the number of documents with a common sample that each of them
+// is compared with: the next larger ones in size. It is also compared with the
+// largest. So a sample that all documents have costs no more time than a rare
+// sample.
 const containers = 2
 
-// meet passes every pair of documents that share a sample to add, once for each
-// sample.
+// meet calls add for pairs of documents that have a sample in common, once for
+// each such sample.
 func (c *Containment) meet(entries []entry[uint64], add func(Pair) error) error {
 	slices.SortFunc(entries, func(a, b entry[uint64]) int {
 		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(c.counts[b.document], c.counts[a.document]), cmp.Compare(a.document, b.document))
@@ -236,7 +242,7 @@ func (c *Containment) meet(entries []entry[uint64], add func(Pair) error) error 
 
 func pairOf(a, b uint32) Pair { return Pair{min(a, b), max(a, b)} }
 
-// count visits the pairs that share enough samples.
+// count calls visit for the pairs that have enough samples in common.
 func (c *Containment) count(ctx context.Context, sorter *pairSorter, visit func(Pair) error) error {
 	var last Pair
 	shared := 0
@@ -268,8 +274,8 @@ func (c *Containment) count(ctx context.Context, sorter *pairSorter, visit func(
 	return flush()
 }
 
-// Contained returns the fraction of the shingles of a that b also has: Broder's
-// containment of a in b.
+// Contained returns the fraction of the shingles of a that b also has. Broder
+// calls it the containment of a in b.
 func Contained(a, b Set) float64 {
 	both, onlyA, _ := overlap(a, b)
 	if both == 0 {

@@ -11,10 +11,10 @@
 // 1997; Leskovec, Rajaraman, Ullman, Mining of Massive Datasets, §3.4). With
 // [Options.Bands] bands of [Options.Rows] minima, two texts of similarity s
 // become candidates with probability 1 − (1 − s^rows)^bands. The [Jaccard]
-// similarity of the sets decides about each candidate. So no pair below the
-// threshold is taken as a duplicate. With the defaults (0.8; 20 bands of 6
-// rows), 99.8 % of the pairs at the threshold are found, and nearly all above
-// it.
+// similarity of the sets decides whether a candidate is a near duplicate. So no
+// pair below the threshold counts as one. With the defaults (0.8; 20 bands of 6
+// rows), 99.8 % of the pairs at the threshold are found, and nearly all pairs
+// above it.
 //
 //	s, err := dedup.NewSketcher(dedup.Options{Threshold: 0.8})
 //	...
@@ -24,10 +24,10 @@
 //	}
 //	_, err = b.WriteTo(file) // opened again as Signatures
 //
-// Sketches are stored in column files, a [Signatures] for each part of the
-// corpus. From these [Index] finds equal digests and, band by band, candidates,
-// within a memory budget. [Clusters] joins duplicates; the first document of
-// each cluster is kept.
+// Sketches are stored by column in signature files ([Signatures]), one for each
+// part of the corpus. From these files an [Index] finds equal digests and, band
+// by band, candidates, within a memory budget. [Clusters] joins duplicates; the
+// first document of each cluster is kept.
 //
 // # Containment
 //
@@ -46,11 +46,11 @@
 // shingle, the whole text. A text without words has no shingle; its digest is
 // that of the text itself.
 //
-// Shingles are 64-bit hashes. A set of more than 65,536 is thinned to the
-// hashes divisible by a power of two. In a comparison both sets are thinned by
-// the same power. The similarity is then an estimate with a standard deviation
-// of at most 0.003. So a set takes at most 2 MB while it is made and then at
-// most 0.5 MB.
+// Shingles are 64-bit hashes. Of a set of more than 65,536 hashes, only those
+// divisible by a power of two are kept. In a comparison the same power is used
+// for both sets. The similarity is then an estimate with a standard deviation of
+// at most 0.003. So a set takes at most 2 MB while it is made and then at most
+// 0.5 MB.
 //
 // # Memory
 //
@@ -81,19 +81,20 @@ type Options struct {
 	Containment float64 `json:"containment,omitempty"`
 }
 
-// Defaults. Five words and 0.8 are in common use (Penedo et al. 2024, FineWeb,
-// with 0.75; Lee et al. 2022, "Deduplicating training data makes language
-// models better", with 0.8).
+// Defaults of [Options]. Shingles of five words are in common use, with similar
+// thresholds (0.75: Penedo et al. 2024, FineWeb; 0.8: Lee et al. 2022,
+// "Deduplicating training data makes language models better").
 const (
 	defaultThreshold = 0.8
 	defaultShingle   = 5
-	permutations     = 120 // number of minima; others use 112 or 128
+	permutations     = 120 // number of minima; other tools use 112 or 128
 	wantedRecall     = 0.99
 )
 
-// WithDefaults returns the options with every field set. Rows is the largest
-// number for which about 120 minima find a pair at the threshold with
-// probability of at least 0.99: 6, in 20 bands, for 0.8.
+// WithDefaults returns the options with every field set. It divides about 120
+// minima into bands: Rows is the largest number with which a pair at the
+// threshold becomes a candidate with a probability of at least 0.99. For the
+// threshold 0.8, there are 20 bands of 6 rows.
 func (o Options) WithDefaults() Options {
 	if o.Threshold == 0 {
 		o.Threshold = defaultThreshold
@@ -124,8 +125,8 @@ func (o Options) Recall(similarity float64) float64 {
 	return 1 - math.Pow(1-math.Pow(similarity, float64(o.Rows)), float64(o.Bands))
 }
 
-// Validate reports every problem of options that were completed by
-// [Options.WithDefaults].
+// Validate reports every field whose value is invalid, in one error. Call
+// [Options.WithDefaults] first.
 func (o Options) Validate() error {
 	var errs []error
 	if !(o.Threshold > 0 && o.Threshold <= 1) {
@@ -138,7 +139,7 @@ func (o Options) Validate() error {
 		errs = append(errs, fmt.Errorf("containment %g: must be above 0 and at most 1, or 0 for none", o.Containment))
 	}
 	if o.Bands < 1 || o.Rows < 1 || o.Bands*o.Rows > 1024 {
-		errs = append(errs, fmt.Errorf("%d bands of %d rows: must be at least one each and at most 1024 minima", o.Bands, o.Rows))
+		errs = append(errs, fmt.Errorf("%d bands of %d rows: both must be at least 1, their product at most 1024", o.Bands, o.Rows))
 	}
 	return errors.Join(errs...)
 }

@@ -10,12 +10,14 @@ import (
 	"slices"
 )
 
-// Clusters joins duplicates (union-find). The representative of a cluster is
-// its document with the lowest number, the first in source order. It takes four
-// bytes for each document.
+// Clusters joins duplicates to clusters (union-find). Documents are given by
+// their numbers. The representative of a cluster is its document with the
+// lowest number, the first in source order. It takes four bytes for each
+// document.
 type Clusters struct{ parent []uint32 }
 
-// NewClusters returns n documents, each in a cluster of its own.
+// NewClusters returns the clusters of n documents, each in a cluster of its
+// own.
 func NewClusters(n int) *Clusters {
 	c := &Clusters{make([]uint32, n)}
 	for i := range c.parent {
@@ -24,7 +26,7 @@ func NewClusters(n int) *Clusters {
 	return c
 }
 
-// First returns the first document of a document's cluster.
+// First returns the first document of the cluster of document i.
 func (c *Clusters) First(i uint32) uint32 {
 	for c.parent[i] != i {
 		c.parent[i] = c.parent[c.parent[i]]
@@ -42,14 +44,15 @@ func (c *Clusters) Join(a, b uint32) {
 	}
 }
 
-// neighbours is the number of preceding documents that a document of a bucket
-// is compared with, in addition to the bucket's first. A pair above the
-// threshold shares several buckets, so a bucket full of other documents does
-// not hide it.
+// neighbours is the number of preceding documents in a bucket (the documents
+// with equal hashes of a band) that each document is compared with. It is also
+// compared with the first document of the bucket. Similar documents share
+// several buckets, so they are compared even if other documents are between
+// them in one bucket.
 const neighbours = 4
 
 // An Index finds exact and near duplicates in signature files. Documents are
-// numbered through all files in order.
+// numbered consecutively, in the order of the files.
 type Index struct {
 	files  []*Signatures
 	bases  []uint32 // number of the first document of each file
@@ -61,7 +64,8 @@ type Index struct {
 // MinBudget is the minimum memory budget of an index in bytes.
 const MinBudget = 1 << 20
 
-// NewIndex returns an index that sorts at most budget bytes at a time.
+// NewIndex returns an index of the documents in files. It sorts at most budget
+// bytes at a time.
 func NewIndex(files []*Signatures, budget int64) (*Index, error) {
 	x := &Index{files: files, budget: max(budget, MinBudget)}
 	for _, f := range files {
@@ -69,7 +73,7 @@ func NewIndex(files []*Signatures, budget int64) (*Index, error) {
 			return nil, fmt.Errorf("more than %d documents", uint32(math.MaxUint32))
 		}
 		if f.Bands() != files[0].Bands() {
-			return nil, fmt.Errorf("%w: made with different options", ErrCorrupt)
+			return nil, fmt.Errorf("%w: files have different numbers of bands", ErrCorrupt)
 		}
 		x.bases = append(x.bases, uint32(x.total))
 		x.total += f.Len()
@@ -81,13 +85,13 @@ func NewIndex(files []*Signatures, budget int64) (*Index, error) {
 // Len returns the number of documents.
 func (x *Index) Len() int { return x.total }
 
-// partsOf returns the number of parts in which items of size bytes in total are
-// sorted, one part after the other, within a budget.
+// partsOf returns the number of parts in which size bytes of entries are
+// sorted, one part after the other, so that a part fits in budget.
 func partsOf(size, budget int64) uint64 {
 	return uint64(max(1, (size+budget-1)/budget))
 }
 
-// An entry is a document with its key in one column.
+// An entry is a document with its value in one column of a signature file.
 type entry[K any] struct {
 	key      K
 	document uint32
@@ -98,8 +102,8 @@ const (
 	bandEntryBytes   = 16
 )
 
-// A columnSorter sorts a column of all signature files, one part of it at a
-// time.
+// A columnSorter sorts a column of all signature files, one part of the entries
+// at a time.
 type columnSorter[K any] struct {
 	x       *Index
 	parts   uint64
@@ -110,7 +114,7 @@ type columnSorter[K any] struct {
 }
 
 // each calls visit with the sorted entries of each part. The column begins at
-// byte at(f) of a file.
+// byte at(f) of the file f.
 func (s *columnSorter[K]) each(ctx context.Context, at func(*Signatures) int64, visit func([]entry[K]) error) error {
 	for part := range s.parts {
 		if err := s.gather(ctx, at, part); err != nil {
@@ -124,7 +128,7 @@ func (s *columnSorter[K]) each(ctx context.Context, at func(*Signatures) int64, 
 	return nil
 }
 
-// gather collects the entries of a part, in document order.
+// gather collects the entries of a part, in the order of documents.
 func (s *columnSorter[K]) gather(ctx context.Context, at func(*Signatures) int64, part uint64) error {
 	s.entries = s.entries[:0]
 	var zero K
@@ -149,7 +153,7 @@ func (s *columnSorter[K]) gather(ctx context.Context, at func(*Signatures) int64
 	return nil
 }
 
-// Equal joins the documents with equal digests.
+// Equal joins in c the documents with equal digests.
 func (x *Index) Equal(ctx context.Context, c *Clusters) error {
 	digests := columnSorter[Digest]{
 		x:     x,
@@ -173,9 +177,10 @@ func (x *Index) Equal(ctx context.Context, c *Clusters) error {
 	})
 }
 
-// Candidates calls visit once, in order, for each pair of documents that share
-// a band. Of documents joined in c only the first is included. Pairs beyond the
-// budget are written to spill.
+// Candidates calls visit for each pair of documents that have the hash of a
+// band in common, once and in order. Of the documents that are joined in c, it
+// includes only the first. Pairs that exceed the memory budget are written to
+// spill.
 func (x *Index) Candidates(ctx context.Context, c *Clusters, spill Spill, visit func(Pair) error) error {
 	half := max(x.budget/2, MinBudget) // the other half is for the pairs
 	hashes := columnSorter[uint64]{
@@ -205,8 +210,8 @@ func (x *Index) Candidates(ctx context.Context, c *Clusters, spill Spill, visit 
 	return pairs.each(ctx, visit)
 }
 
-// buckets passes pairs of documents with equal keys to add: for each document,
-// a few of its bucket.
+// buckets calls add for pairs of documents with equal keys, a bucket: for each
+// document, the first of the bucket and the neighbours before it.
 func buckets(entries []entry[uint64], add func(Pair) error) error {
 	first := 0 // first entry of the bucket
 	for i := range entries {

@@ -15,15 +15,15 @@ const pairBytes = 8
 
 func comparePairs(a, b Pair) int { return cmp.Or(cmp.Compare(a.A, b.A), cmp.Compare(a.B, b.B)) }
 
-// A Spill is a temporary file.
+// A Spill is a temporary file for pairs that do not fit in memory.
 type Spill interface {
 	io.ReaderAt
 	io.WriterAt
 }
 
-// A pairSorter sorts pairs in limited memory and removes duplicates unless
-// repeats is set. When memory is full it writes a sorted run to the spill; the
-// runs are merged at the end.
+// A pairSorter sorts pairs in limited memory. It removes duplicates unless
+// repeats is set. When memory is full it writes the pairs, sorted, to the spill
+// (a run); the runs are merged at the end.
 type pairSorter struct {
 	limit int // maximum pairs in memory
 	spill Spill
@@ -96,8 +96,9 @@ func (s *pairSorter) each(ctx context.Context, visit func(Pair) error) error {
 	return s.merge(ctx, visit)
 }
 
-// merge merges the runs. There are few, because each is as large as the memory
-// allowed, so a linear search for the smallest head is fast enough.
+// merge calls visit for the pairs of all runs in order. There are few runs,
+// because each is as large as the memory, so a linear search for the run with
+// the smallest next pair is fast enough.
 func (s *pairSorter) merge(ctx context.Context, visit func(Pair) error) error {
 	var heads []*run
 	start := int64(0)
@@ -146,7 +147,8 @@ type run struct {
 	at  int
 }
 
-// fill makes the next pair available; ok is false at the end.
+// fill makes the next pair of the run available to head; ok is false at the end
+// of the run.
 func (r *run) fill() (ok bool, err error) {
 	if r.at < len(r.buf) {
 		return true, nil

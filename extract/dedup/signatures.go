@@ -8,8 +8,9 @@ import (
 	"math"
 )
 
-// A signature file holds the sketches of a list of documents, by column.
-// Integers are little-endian:
+// A signature file holds the sketches of a list of documents, column by column,
+// so that an index reads one band of all documents contiguously. Integers are
+// little-endian:
 //
 //	"ptxsig1\n"  u32 documents n  u32 bands b
 //	n × u8       state: 0 compare, 1 ignore, 2 only the digest (no words)
@@ -17,29 +18,27 @@ import (
 //	b × n × u64  hashes of the bands, band by band
 //	(n+1) × u32  offset of each ID in the IDs, and their total length
 //	IDs
-//
-// So an index reads one band of all documents contiguously.
 const (
 	signaturesMagic = "ptxsig1\n"
 	signaturesHead  = len(signaturesMagic) + 8
 	digestBytes     = len(Digest{})
 )
 
-// maxIDBytes is the length to which IDs are truncated.
+// maxIDBytes is the length, in bytes, to which IDs are truncated.
 const maxIDBytes = 1 << 10
 
 // ErrCorrupt is wrapped by the error of a corrupt signature or samples file.
 var ErrCorrupt = errors.New("corrupt file of signatures")
 
-// States of documents.
+// States of a document in a signature file.
 const (
 	stateCompared = 0 // compare with others
 	stateAside    = 1 // rejected by an earlier stage: ignore
 	stateWordless = 2 // compare only the digest
 )
 
-// A Builder collects the columns of one file. For each document it takes 24
-// bytes, 8 bytes for each band, and the ID.
+// A Builder collects the sketches of a list of documents for a signature file.
+// For each document it takes 24 bytes, 8 bytes for each band, and the ID.
 type Builder struct {
 	bands   int
 	states  []byte
@@ -55,7 +54,7 @@ func NewBuilder(bands int) *Builder { return &Builder{bands: bands} }
 // Len returns the number of documents.
 func (b *Builder) Len() int { return len(b.states) }
 
-// Add appends a document to be compared.
+// Add appends a document that is compared with others.
 func (b *Builder) Add(id string, s Sketch) {
 	state := byte(stateCompared)
 	if s.Bands == nil {
@@ -64,7 +63,8 @@ func (b *Builder) Add(id string, s Sketch) {
 	b.add(id, state, s)
 }
 
-// AddAside appends a document to be ignored. It keeps its number.
+// AddAside appends a document that is ignored, so that the numbers of the
+// documents stay the same.
 func (b *Builder) AddAside(id string) { b.add(id, stateAside, Sketch{}) }
 
 func (b *Builder) add(id string, state byte, s Sketch) {
@@ -81,7 +81,7 @@ func (b *Builder) add(id string, state byte, s Sketch) {
 	b.ids = append(b.ids, id[:min(len(id), maxIDBytes)]...)
 }
 
-// WriteTo writes the file.
+// WriteTo writes the signature file.
 func (b *Builder) WriteTo(w io.Writer) (int64, error) {
 	le := binary.LittleEndian
 	n := len(b.states)
@@ -128,7 +128,7 @@ type Signatures struct {
 	bands     int
 }
 
-// OpenSignatures opens a signature file of the given size.
+// OpenSignatures opens a signature file of the given size in bytes.
 func OpenSignatures(r io.ReaderAt, size int64) (*Signatures, error) {
 	head := make([]byte, signaturesHead)
 	if n, err := r.ReadAt(head, 0); n < len(head) {
@@ -160,7 +160,7 @@ func (s *Signatures) Len() int { return s.documents }
 // Bands returns the number of bands.
 func (s *Signatures) Bands() int { return s.bands }
 
-// Aside returns for each document whether it is to be ignored (see
+// Aside reports for each document whether it is ignored (added by
 // [Builder.AddAside]).
 func (s *Signatures) Aside() ([]bool, error) {
 	aside := make([]bool, s.documents)
@@ -182,7 +182,7 @@ func (s *Signatures) place(i int) (uint32, error) {
 	return binary.LittleEndian.Uint32(b[:]), nil
 }
 
-// ID returns the ID of a document, truncated to 1024 bytes.
+// ID returns the ID of document i, truncated to 1024 bytes.
 func (s *Signatures) ID(i int) (string, error) {
 	if i < 0 || i >= s.documents {
 		return "", fmt.Errorf("%w: no document %d", ErrCorrupt, i)
@@ -196,7 +196,7 @@ func (s *Signatures) ID(i int) (string, error) {
 		return "", err
 	}
 	if to < from || to-from > maxIDBytes {
-		return "", fmt.Errorf("%w: impossible ID", ErrCorrupt)
+		return "", fmt.Errorf("%w: length of an ID out of range", ErrCorrupt)
 	}
 	id := make([]byte, to-from)
 	if _, err := s.r.ReadAt(id, s.places()+4*int64(s.documents+1)+int64(from)); err != nil && (err != io.EOF || len(id) > 0) {
@@ -205,7 +205,8 @@ func (s *Signatures) ID(i int) (string, error) {
 	return string(id), nil
 }
 
-// column reads a column of items of the given size.
+// column calls visit for each item of a column. The column begins at byte at of
+// the file; each item has size bytes.
 func (s *Signatures) column(at int64, size int, visit func(i int, item []byte)) error {
 	buf := make([]byte, size*4096)
 	for i := 0; i < s.documents; {

@@ -9,15 +9,15 @@ import (
 	"pretext/extract/internal/words"
 )
 
-// A Digest identifies a word sequence: texts with equal words have equal
-// digests.
+// A Digest identifies the sequence of words of a text: texts with equal words
+// have equal digests.
 type Digest [16]byte
 
-// A Sketch is the data about a text that duplicate search needs.
+// A Sketch holds what the search for duplicates needs to know of a text.
 type Sketch struct {
 	Digest Digest
-	// Bands are the hashes of the bands. Two texts with an equal hash at the
-	// same index are candidates. Nil for a text without words.
+	// Bands are the hashes of the bands. Two texts whose hashes at the same index
+	// are equal are candidates. Bands is nil for a text without words.
 	Bands []uint64
 	// Samples are some of the shingles, in ascending order, if
 	// [Options.Containment] is set.
@@ -29,7 +29,7 @@ type Sketcher struct {
 	options  Options
 	shingles shingler
 	minima   []uint64
-	factors  []uint64 // of the permutations x → factor·x + offset mod 2^64
+	factors  []uint64 // the permutations are x → factor·x + offset mod 2^64
 	offsets  []uint64
 	bands    []uint64
 	word     []byte
@@ -39,8 +39,8 @@ type Sketcher struct {
 	settle   int // number of samples at which duplicates are removed
 }
 
-// NewSketcher returns a sketcher. Zero options have their defaults. Sketches
-// with equal options are equal on every machine.
+// NewSketcher returns a sketcher. A zero field of o means its default. The
+// sketches of a text with equal options are equal on every machine.
 func NewSketcher(o Options) (*Sketcher, error) {
 	o = o.WithDefaults()
 	if err := o.Validate(); err != nil {
@@ -60,10 +60,11 @@ func NewSketcher(o Options) (*Sketcher, error) {
 	return s, nil
 }
 
-// flushBytes is the amount of text that is buffered before it is hashed.
+// flushBytes is the number of bytes of text that are buffered before they are
+// hashed.
 const flushBytes = 16 << 10
 
-// Sketch returns the sketch of a text. It is valid until the next call.
+// Sketch returns the sketch of a text. The sketch is valid until the next call.
 func (s *Sketcher) Sketch(text string) Sketch {
 	s.sum.Reset()
 	s.plain = s.plain[:0]
@@ -112,8 +113,8 @@ func (s *Sketcher) hashBands() {
 	}
 }
 
-// lower updates the minima with a shingle, and keeps the shingle if it is a
-// sample.
+// lower lowers the minima by the hash of a shingle, and keeps the shingle if it
+// is a sample.
 func (s *Sketcher) lower(shingle uint64) {
 	if shingle&(1<<sampleZeros-1) == 0 && s.options.Containment > 0 {
 		if s.samples = append(s.samples, shingle); len(s.samples) >= s.settle {
@@ -145,21 +146,21 @@ func (s *Sketcher) trim() {
 	}
 }
 
-// A Set is the set of shingles of a text. For a large text, it is the subset of
-// hashes that end in some zero bits.
+// A Set is the set of the shingles of a text, as hashes. For a large text, it
+// holds only the hashes that end in some zero bits.
 type Set struct {
 	zeros  uint     // number of zero bits
 	hashes []uint64 // sorted, distinct
 }
 
-// Limits of a set. A larger set is thinned.
+// Limits of a set, in hashes. Of a larger set only a part is kept.
 const (
 	setLimit   = 1 << 16
 	gatherSize = 1 << 18 // hashes with duplicates, before they are sorted
 )
 
 // Shingles returns the set of a text's shingles. It reuses the memory of spare,
-// a set that is no longer needed.
+// a set that is no longer needed, or the zero Set.
 func (s *Sketcher) Shingles(text string, spare Set) Set {
 	set := Set{hashes: spare.hashes[:0]}
 	s.shingles.reset()
@@ -185,7 +186,7 @@ func (s *Set) add(hash uint64) {
 	}
 }
 
-// settle sorts the hashes, removes duplicates and thins the set to the limit.
+// settle sorts the hashes, removes duplicates, and reduces the set to setLimit.
 func (s *Set) settle() {
 	slices.Sort(s.hashes)
 	s.hashes = slices.Compact(s.hashes)
@@ -208,8 +209,9 @@ func Jaccard(a, b Set) float64 {
 	return float64(both) / float64(both+onlyA+onlyB)
 }
 
-// overlap counts the shingles of two sets, thinned to the same number of zero
-// bits.
+// overlap counts the shingles that are in both sets, only in a and only in b.
+// If one set is reduced to hashes that end in zero bits, only such hashes of
+// the other count.
 func overlap(a, b Set) (both, onlyA, onlyB int) {
 	zeros := max(a.zeros, b.zeros)
 	mask := uint64(1)<<zeros - 1

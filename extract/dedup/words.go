@@ -9,8 +9,9 @@ import (
 	"pretext/extract/internal/words"
 )
 
-// eachWord calls visit for each word of a text, in NFKC and lower case. The word
-// is in buf, which eachWord returns for reuse, possibly grown.
+// eachWord calls visit for each word of a text, in NFKC and lower case. The
+// word is valid only during the call. buf is memory to use; eachWord returns
+// it, possibly grown.
 func eachWord(text string, buf []byte, visit func(word []byte)) []byte {
 	if !norm.NFKC.IsNormalString(text) {
 		text = norm.NFKC.String(text)
@@ -56,7 +57,8 @@ func (s *wordScanner) end() {
 	}
 }
 
-// rune adds a character that is not ASCII.
+// rune processes a character that is not ASCII: it adds it to the word or ends
+// the word.
 func (s *wordScanner) rune(r rune) {
 	switch {
 	case unicode.IsMark(r):
@@ -76,8 +78,8 @@ func (s *wordScanner) rune(r rune) {
 	}
 }
 
-// A shingler computes the hashes of shingles from a stream of words: a
-// polynomial rolling hash of the last n word hashes.
+// A shingler computes the hashes of the shingles of a stream of words: a
+// polynomial rolling hash of the hashes of the last n words.
 type shingler struct {
 	n      int
 	last   []uint64 // ring buffer of the hashes of the last n words
@@ -99,8 +101,8 @@ func (s *shingler) reset() {
 	s.words, s.hash = 0, 0
 }
 
-// add adds a word and returns the shingle that ends with it; ok is false for
-// the first n-1 words.
+// add adds the hash of a word and returns the shingle that ends with it; ok is
+// false for the first n-1 words.
 func (s *shingler) add(word uint64) (shingle uint64, ok bool) {
 	at := s.words % s.n
 	s.hash = s.hash*words.Seed + word - s.oldest*s.last[at]
@@ -109,7 +111,8 @@ func (s *shingler) add(word uint64) (shingle uint64, ok bool) {
 	return words.Mix(s.hash), s.words >= s.n
 }
 
-// rest returns the only shingle of a text with fewer than n words.
+// rest returns the only shingle of a text with fewer than n words; ok is false
+// for other texts.
 func (s *shingler) rest() (shingle uint64, ok bool) {
 	return words.Mix(s.hash ^ uint64(s.words)), s.words > 0 && s.words < s.n
 }

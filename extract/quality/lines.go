@@ -7,33 +7,34 @@ import (
 	"unicode/utf8"
 )
 
-// lineFacts are the results of a pass over the lines.
+// lineFacts holds the counts over the lines of a document.
 type lineFacts struct {
-	lines      int // not blank
+	lines      int // lines that are not blank
 	bullets    int
-	ellipses   int // ending in an ellipsis
+	ellipses   int // lines that end in an ellipsis
 	punctuated int
 	short      int
 	sentences  int // in the lines that C4 keeps
 	lorem      int // lines containing "lorem ipsum"
 }
 
-// Constants of C4's published code and of FineWeb's.
+// Constants of the published code of C4 and FineWeb.
 const (
 	c4WordsPerLine  = 3
 	c4WordLength    = 1000
 	shortLineLength = 30
 )
 
-// c4Phrases are phrases for which C4 drops a line.
+// c4Phrases are the phrases that make C4 drop a line.
 var c4Phrases = [...]string{"javascript", "terms of use", "privacy policy", "cookie policy", "uses cookies", "use of cookies", "use cookies"}
 
-// bullets are the marks of list items: Gopher's and similar ones. Hyphens and
-// asterisks also begin other lines and are not included.
+// bullets are the characters that mark list items: those of Gopher and similar
+// characters. Hyphens and asterisks are not included, because other lines begin
+// with them too.
 const bullets = "•‣▪◦●○■·⁃"
 
-// keptBuffer is the maximum size of a buffer that is kept for the next
-// document.
+// keptBuffer is the maximum capacity, in bytes, of a buffer that is kept for
+// the next document.
 const keptBuffer = 1 << 20
 
 func (p *profile) lineFacts() *lineFacts {
@@ -49,7 +50,8 @@ func (p *profile) lineFacts() *lineFacts {
 	return &p.lines
 }
 
-// linesOf yields the lines that are not blank, without surrounding white space.
+// linesOf yields the lines of text that are not blank, without white space at
+// their ends.
 func linesOf(text string) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for line := range strings.SplitSeq(text, "\n") {
@@ -86,8 +88,8 @@ func (f *lineFacts) line(line string, lower *[]byte) {
 	}
 }
 
-// c4Keeps reports whether C4 keeps a line: it has enough words, none too long,
-// and no phrase of c4Phrases.
+// c4Keeps reports whether C4 keeps a line: it has enough words, no word is too
+// long, and it has no phrase of c4Phrases. lower is the line in lower case.
 func c4Keeps(line string, lower []byte) bool {
 	words := 0
 	for start, end := range wordsOf(line) {
@@ -119,7 +121,7 @@ func appendLower(dst []byte, s string) []byte {
 	return dst
 }
 
-// isMark reports whether r ends sentences.
+// isMark reports whether r is punctuation that ends a sentence.
 func isMark(r rune) bool {
 	switch r {
 	case '.', '!', '?', '。', '！', '？', '．', '।', '॥', '؟', '۔', '።', '։', '…':
@@ -128,8 +130,8 @@ func isMark(r rune) bool {
 	return false
 }
 
-// isCloser reports whether r may be between such a mark and the following white
-// space.
+// isCloser reports whether r, a quotation mark or bracket, may be between
+// punctuation that ends a sentence and white space.
 func isCloser(r rune) bool {
 	switch r {
 	case '"', '\'', '”', '’', '»', '«', '›', ')', ']', '」', '』', '）':
@@ -138,15 +140,15 @@ func isCloser(r rune) bool {
 	return false
 }
 
-// endsInMark reports whether a line ends as C4 and FineWeb require: in a
-// sentence mark or a quotation mark.
+// endsInMark reports whether a line ends as C4 and FineWeb require: in
+// punctuation that ends a sentence, or in a quotation mark.
 func endsInMark(line string) bool {
 	last, _ := utf8.DecodeLastRuneInString(line)
 	return isMark(last) || last == '"' || last == '\'' || last == '”' || last == '’' || last == '»' || last == '」'
 }
 
-// countSentences returns the number of sentence ends in a line that ends in a
-// mark: at least one.
+// countSentences returns the number of sentence ends in a line for which
+// endsInMark is true: at least 1.
 func countSentences(line string) (n int) {
 	marked := false
 	for i, r := range line {

@@ -9,8 +9,8 @@ import (
 	"pretext/extract/internal/words"
 )
 
-// A profile holds the measures of one document. Each is computed when a rule
-// first needs it.
+// A profile holds the measures of one document. A measure is computed when a
+// rule first needs it.
 type profile struct {
 	doc *extract.Document
 
@@ -28,12 +28,12 @@ func (p *profile) reset(d *extract.Document) {
 	p.units.known, p.grams.known = false, false
 }
 
-// wordFacts are the results of a pass over the characters.
+// wordFacts holds the counts over the words and characters of a document.
 type wordFacts struct {
 	characters int
 	words      int
 	spaced     int // words in scripts with spaces
-	letters    int // their characters
+	letters    int // characters of the spaced words
 	alphabetic int // words with a letter
 	hashes     int
 	ellipses   int
@@ -41,7 +41,8 @@ type wordFacts struct {
 	stopWords  uint
 }
 
-// stopWords are Gopher's stop words; a text must contain two of them.
+// stopWords are the English words by which Gopher recognizes prose: a text must
+// contain two of them.
 var stopWords = [...]string{"the", "be", "to", "of", "and", "that", "have", "with"}
 
 func (p *profile) wordFacts() *wordFacts {
@@ -91,7 +92,7 @@ func (p *profile) isEnglish() bool {
 	return lang == "" || lang == "en" || lang == "eng" || lang == "simple"
 }
 
-// wordsOf yields the byte ranges of the words of a text.
+// wordsOf yields the start and end of each word, as offsets in text.
 func wordsOf(text string) func(func(start, end int) bool) {
 	return func(yield func(int, int) bool) {
 		start := -1
@@ -123,8 +124,8 @@ func wordsOf(text string) func(func(start, end int) bool) {
 	}
 }
 
-// ratio returns n / of; ok is false if of is 0.
-func ratio(n, of int) (float64, bool) {
+// ratio returns n divided by of; ok is false if of is 0.
+func ratio(n, of int) (value float64, ok bool) {
 	if of == 0 {
 		return 0, false
 	}

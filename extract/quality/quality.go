@@ -13,7 +13,7 @@
 //
 // A rule compares a measure of the text with a limit: "min-…" rejects values
 // below it, "max-…" values above it. [Rules] lists all rules in the order of
-// evaluation; the first one that rejects a document is the reason. A rule whose
+// evaluation; the first rule that rejects a document is the reason. A rule whose
 // measure is undefined for a document does not reject it: stop words of a
 // language without a list, or the script of a document without a language.
 //
@@ -28,8 +28,8 @@
 // characters; fractions are between 0 and 1.
 //
 // Repetition is counted as in datatrove: the first occurrence is not a
-// duplicate, later ones are. The top n-gram is the most frequent one (of
-// equally frequent ones, the longest); it counts only if it occurs at least
+// duplicate, later occurrences are. The top n-gram is the most frequent n-gram
+// (of equally frequent n-grams, the longest); it counts only if it occurs at least
 // twice. Its fraction is its length, with spaces between words, times its
 // occurrences, divided by the length of the text. Duplicate n-grams are counted
 // from left to right: an n-gram seen before adds its length without spaces and
@@ -68,12 +68,12 @@ type Options struct {
 	Limits map[string]float64 `json:"limits,omitempty"`
 }
 
-// Validate reports every problem of the options.
+// Validate reports every field whose value is invalid, in one error.
 func (o Options) Validate() error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(o.Limits)) {
 		if _, ok := find(name); !ok {
-			errs = append(errs, fmt.Errorf("rule %q: not known%s", name, hint(name)))
+			errs = append(errs, fmt.Errorf("unknown rule %q%s", name, hint(name)))
 		} else if l := o.Limits[name]; math.IsNaN(l) || math.IsInf(l, 0) || l < 0 {
 			errs = append(errs, fmt.Errorf("rule %s: limit %g must be a number of at least 0", name, l))
 		}
@@ -81,7 +81,8 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// hint suggests known rules for an unknown name.
+// hint returns ", did you mean …?" with the known rules similar to an unknown
+// name, or "".
 func hint(name string) string {
 	var like []string
 	bare := strings.TrimPrefix(strings.TrimPrefix(name, "min-"), "max-")
@@ -96,12 +97,13 @@ func hint(name string) string {
 	return ", did you mean " + strings.Join(like, " or ") + "?"
 }
 
-// SetLimits returns the published limits of all rules in the given sets.
+// SetLimits returns the published limits of all rules in the given sets
+// ([Sets]).
 func SetLimits(sets ...string) (map[string]float64, error) {
 	limits := map[string]float64{}
 	for _, set := range sets {
 		if !slices.Contains(Sets, set) {
-			return nil, fmt.Errorf("quality rules %q: not known, must be of %s", set, strings.Join(Sets, ", "))
+			return nil, fmt.Errorf("unknown set of quality rules %q, want one of %s", set, strings.Join(Sets, ", "))
 		}
 		for _, r := range rules {
 			if r.in(set) {
@@ -114,8 +116,8 @@ func SetLimits(sets ...string) (map[string]float64, error) {
 
 // A Verdict is the result of checking a document.
 type Verdict struct {
-	Rule  string  // name of the rejecting rule, "" if the document is kept
-	Value float64 // value of its measure
+	Rule  string  // name of the rule that rejects the document, "" if it is kept
+	Value float64 // value of the rule's measure
 }
 
 // A Filter checks documents. It reuses its buffers from document to document.
@@ -129,7 +131,7 @@ type asked struct {
 	limit float64
 }
 
-// New returns a filter that applies the rules with a limit in o.
+// New returns a filter that applies the rules for which o has a limit.
 func New(o Options) (*Filter, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -143,7 +145,8 @@ func New(o Options) (*Filter, error) {
 	return f, nil
 }
 
-// Check returns the first rule that rejects a document, or the zero Verdict.
+// Check returns the first rule that rejects a document, or the zero Verdict if
+// the document is kept.
 func (f *Filter) Check(d *extract.Document) Verdict {
 	f.text.reset(d)
 	for _, a := range f.asked {
@@ -155,7 +158,7 @@ func (f *Filter) Check(d *extract.Document) Verdict {
 }
 
 // Measure returns the value of a rule's measure for a document; ok is false if
-// it is undefined or the rule is unknown.
+// the value is undefined or the rule is unknown.
 func (f *Filter) Measure(d *extract.Document, rule string) (value float64, ok bool) {
 	r, ok := find(rule)
 	if !ok {

@@ -167,7 +167,7 @@ func TestTheShareOfTheLanguagesScript(t *testing.T) {
 
 func TestOptionsSayAllThatIsWrong(t *testing.T) {
 	err := Options{map[string]float64{"min-word": 3, "max-words": -1, "max-short-lines": math.NaN()}}.Validate()
-	for _, want := range []string{`rule "min-word": not known, did you mean min-words`, "rule max-words: limit -1", "rule max-short-lines: limit NaN"} {
+	for _, want := range []string{`unknown rule "min-word", did you mean min-words`, "rule max-words: limit -1", "rule max-short-lines: limit NaN"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}

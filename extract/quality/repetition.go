@@ -7,14 +7,14 @@ import (
 	"pretext/extract/internal/words"
 )
 
-// MaxUnits is the number of words, lines or paragraphs of a document in which
-// repetition is measured.
+// MaxUnits is the maximum number of words, lines or paragraphs of a document in
+// which repetition is measured. The rest is not measured.
 const MaxUnits = 1 << 20
 
 // Words, lines and n-grams are compared by 64-bit hashes. Among a million of
 // them, two different ones collide with probability 3e-8.
 
-// A tally counts hashes. It is an open-addressing hash table.
+// A tally counts how often hashes occur. It is an open-addressing hash table.
 type tally struct {
 	keys   []uint64
 	counts []uint32
@@ -37,7 +37,7 @@ func (t *tally) reset(n int) {
 	t.mask = uint64(size - 1)
 }
 
-// add counts a hash and returns its previous count.
+// add counts a hash and returns how often it was counted before.
 func (t *tally) add(h uint64) uint32 {
 	h |= 1 // 0 marks a free slot; losing one bit does not matter
 	for i := h >> 1 & t.mask; ; i = (i + 1) & t.mask {
@@ -52,7 +52,7 @@ func (t *tally) add(h uint64) uint32 {
 	}
 }
 
-// units are the repetition measures of lines and paragraphs.
+// units holds the repetition counts of the lines and paragraphs of a document.
 type units struct {
 	known      bool
 	lines      unitFacts
@@ -62,8 +62,8 @@ type units struct {
 
 type unitFacts struct {
 	units, repeats int
-	characters     int // in the measured text
-	repeated       int // in the repeated units
+	characters     int // of the measured text
+	repeated       int // characters in the repeated units
 	breaks         int // line feeds in the measured text
 }
 
@@ -78,7 +78,8 @@ func (p *profile) repeats() *units {
 	return u
 }
 
-// survey counts the repeated units of a text.
+// survey counts the repeated units of a text. next splits off the next unit, a
+// line or paragraph.
 func (u *units) survey(text string, next func(string) (unit, rest string)) (f unitFacts) {
 	n := 1 + strings.Count(text, "\n")
 	u.seen.reset(min(n, MaxUnits))
@@ -104,7 +105,7 @@ func nextLine(text string) (line, rest string) {
 	return strings.TrimSpace(line), rest
 }
 
-// nextParagraph splits text at the next blank line.
+// nextParagraph splits text after the first paragraph, at a blank line.
 func nextParagraph(text string) (paragraph, rest string) {
 	for end := 0; end < len(text); {
 		i := strings.IndexByte(text[end:], '\n')
@@ -137,12 +138,13 @@ func (p *profile) duplicateParagraphCharacters() (float64, bool) {
 	return ratio(p.repeats().paragraphs.repeated, p.units.paragraphs.characters)
 }
 
-// grams are the hashes and lengths of a text's words.
+// grams holds the hashes and lengths of a document's words, from which those of
+// n-grams are computed.
 type grams struct {
 	known      bool
 	hashes     []uint64
 	lengths    []uint32 // in characters
-	characters int      // of the text up to the last word
+	characters int      // length of the text up to the last of these words
 	seen       tally
 }
 
@@ -166,8 +168,9 @@ func (p *profile) words1M() *grams {
 	return g
 }
 
-// walk calls visit for each n-gram with the index of its first word, its hash
-// and its length without spaces. visit returns the number of words to advance.
+// walk calls visit for n-grams, with the index of the first word, the hash, and
+// the length in characters without spaces. visit returns by how many words to
+// move on to the next n-gram.
 func (g *grams) walk(n int, visit func(at int, hash uint64, characters int) int) {
 	if len(g.hashes) < n {
 		return
@@ -194,7 +197,8 @@ func (g *grams) walk(n int, visit func(at int, hash uint64, characters int) int)
 	}
 }
 
-// topGram returns the fraction of the text in its most frequent n-gram.
+// topGram returns the fraction of the text's characters that the occurrences of
+// its most frequent n-gram have.
 func (p *profile) topGram(n int) (float64, bool) {
 	g := p.words1M()
 	g.seen.reset(len(g.hashes))
@@ -209,7 +213,8 @@ func (p *profile) topGram(n int) (float64, bool) {
 	return ratio(covered, g.characters)
 }
 
-// duplicateGrams returns the fraction of the text in repeated n-grams.
+// duplicateGrams returns the fraction of the text's characters that are in
+// n-grams that occurred before.
 func (p *profile) duplicateGrams(n int) (float64, bool) {
 	g := p.words1M()
 	g.seen.reset(len(g.hashes))

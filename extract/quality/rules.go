@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Sets are the names of rule sets for [SetLimits]. "gopher" is both of Gopher's
-// sets.
+// Sets are the names of the rule sets that [SetLimits] accepts. "gopher" stands
+// for both "gopher-quality" and "gopher-repetition".
 var Sets = []string{"gopher", "gopher-quality", "gopher-repetition", "c4", "fineweb"}
 
-// A Rule is a measure with a limit.
+// A Rule is a measure of a document with a limit.
 type Rule struct {
 	Name  string  `json:"name"`  // also the reject reason, such as "min-words"
 	Set   string  `json:"set"`   // set of the rule, "" for none
@@ -26,7 +26,7 @@ func (r Rule) rejects(value, limit float64) bool {
 	return value > limit
 }
 
-// in reports whether the rule belongs to a set.
+// in reports whether the rule belongs to the set of that name in [Sets].
 func (r Rule) in(set string) bool {
 	return r.Set != "" && (r.Set == set || strings.HasPrefix(r.Set, set+"-"))
 }
@@ -59,7 +59,7 @@ const (
 	fineweb          = "fineweb"
 )
 
-// rules are all rules, the cheapest first. The limits are those of
+// rules are all rules, those that take the least time first. The limits are from
 //
 //   - Gopher: Rae et al. 2021, arXiv 2112.11446, appendix A.1.1 and table A1;
 //   - C4: Raffel et al. 2020, arXiv 1910.10683, section 2.2, with the numbers
@@ -67,8 +67,8 @@ const (
 //   - FineWeb: Penedo et al. 2024, arXiv 2406.17557, section 3.5, and
 //     datatrove's FineWebQualityFilter.
 //
-// Some of these reject a value equal to the limit. Here a value equal to the
-// limit is always kept.
+// Some of these tools reject a value equal to the limit. Here a value equal to the
+// limit is always accepted.
 var rules = slices.Concat([]rule{
 	{Rule{"min-characters", "", 0, "characters"}, (*profile).characterCount},
 	{Rule{"max-characters", "", 0, "characters"}, (*profile).characterCount},
@@ -86,14 +86,14 @@ var rules = slices.Concat([]rule{
 	{Rule{"max-lorem-ipsum", c4, 0, `"lorem ipsum"`}, (*profile).loremIpsum},
 	{Rule{"max-curly-brackets", c4, 0, "opening curly brackets"}, (*profile).curlyBrackets},
 	{Rule{"min-sentences", c4, 5, "sentences in lines that C4 keeps"}, (*profile).c4Sentences},
-	{Rule{"min-punctuated-lines", fineweb, 0.12, "share of lines that end in a mark of end"}, (*profile).punctuatedLines},
+	{Rule{"min-punctuated-lines", fineweb, 0.12, "share of lines that end in sentence punctuation or a quotation mark"}, (*profile).punctuatedLines},
 	{Rule{"max-short-lines", fineweb, 0.67, "share of lines of at most 30 characters"}, (*profile).shortLines},
 	{Rule{"max-line-breaks", fineweb, 0.3, "line feeds a word"}, (*profile).lineBreaks},
-	{Rule{"max-repeated-line-characters", fineweb, 0.01, "share of the characters that are in repeated lines, line feeds apart"}, (*profile).repeatedLineCharacters},
+	{Rule{"max-repeated-line-characters", fineweb, 0.01, "share of the characters in repeated lines, without line feeds"}, (*profile).repeatedLineCharacters},
 	{Rule{"max-duplicate-lines", gopherRepetition, 0.30, "share of lines that repeat an earlier one"}, (*profile).duplicateLines},
-	{Rule{"max-duplicate-line-characters", gopherRepetition, 0.20, "share of the characters in such lines"}, (*profile).duplicateLineCharacters},
+	{Rule{"max-duplicate-line-characters", gopherRepetition, 0.20, "share of the characters in lines that repeat an earlier one"}, (*profile).duplicateLineCharacters},
 	{Rule{"max-duplicate-paragraphs", gopherRepetition, 0.30, "share of paragraphs that repeat an earlier one"}, (*profile).duplicateParagraphs},
-	{Rule{"max-duplicate-paragraph-characters", gopherRepetition, 0.20, "share of the characters in such paragraphs"}, (*profile).duplicateParagraphCharacters},
+	{Rule{"max-duplicate-paragraph-characters", gopherRepetition, 0.20, "share of the characters in paragraphs that repeat an earlier one"}, (*profile).duplicateParagraphCharacters},
 }, gramRules())
 
 // gramRules returns the n-gram rules of Gopher's table A1.

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/text/language"
 )
 
-// scripts maps ISO 15924 codes to Unicode scripts.
+// scripts maps the codes of scripts (ISO 15924) to Unicode's tables of their
+// characters.
 var scripts = map[string][]*unicode.RangeTable{
 	"Adlm": {unicode.Adlam}, "Arab": {unicode.Arabic}, "Armn": {unicode.Armenian}, "Beng": {unicode.Bengali}, "Bugi": {unicode.Buginese},
 	"Cans": {unicode.Canadian_Aboriginal}, "Cher": {unicode.Cherokee}, "Cyrl": {unicode.Cyrillic}, "Deva": {unicode.Devanagari},
@@ -21,7 +22,8 @@ var scripts = map[string][]*unicode.RangeTable{
 	"Thai": {unicode.Thai}, "Tibt": {unicode.Tibetan},
 }
 
-// alsoWritten lists scripts of languages in addition to CLDR's likely script.
+// alsoWritten maps languages to scripts in which they are written in addition
+// to the likely script of CLDR.
 var alsoWritten = map[string][]*unicode.RangeTable{
 	"az": {unicode.Arabic, unicode.Cyrillic}, "ber": {unicode.Latin, unicode.Tifinagh}, "bs": {unicode.Cyrillic}, "crh": {unicode.Cyrillic, unicode.Latin},
 	"cdo": {unicode.Latin}, "ha": {unicode.Arabic}, "hak": {unicode.Latin}, "iu": {unicode.Latin}, "kab": {unicode.Tifinagh}, "kk": {unicode.Arabic, unicode.Latin}, "ks": {unicode.Devanagari},
@@ -30,8 +32,9 @@ var alsoWritten = map[string][]*unicode.RangeTable{
 	"tt": {unicode.Latin}, "ug": {unicode.Latin, unicode.Cyrillic}, "uz": {unicode.Cyrillic, unicode.Arabic}, "zgh": {unicode.Latin},
 }
 
-// scriptsOf returns the scripts of a language, nil if unknown: the script in
-// the tag ("sr-Latn"), or CLDR's likely script and those of alsoWritten.
+// scriptsOf returns the scripts of the language with a BCP 47 code: the script
+// that the code names ("sr-Latn"), or the likely script of CLDR and the scripts
+// in alsoWritten. It returns nil if they are unknown.
 func scriptsOf(lang string) []*unicode.RangeTable {
 	if lang == "simple" { // Wikimedia's code of Simple English
 		lang = "en"
@@ -52,9 +55,9 @@ func scriptsOf(lang string) []*unicode.RangeTable {
 	return append(tables[:len(tables):len(tables)], alsoWritten[base.String()]...)
 }
 
-// scriptShare returns the fraction of the letters that belong to the language's
-// scripts.
-func (p *profile) scriptShare() (float64, bool) {
+// scriptShare returns the fraction of the letters of the document that belong
+// to the scripts of its language. ok is false if these are unknown.
+func (p *profile) scriptShare() (share float64, ok bool) {
 	tables := scriptsOf(p.doc.Lang)
 	if tables == nil {
 		return 0, false

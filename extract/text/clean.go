@@ -7,16 +7,16 @@ import (
 	"pretext/internal/pyspace"
 )
 
-// IsBlank reports whether Python's str.isspace holds for r: the characters
-// that str.strip removes.
+// IsBlank reports whether r is white space for Python's str.isspace: the
+// characters that str.strip removes.
 func IsBlank(r rune) bool { return pyspace.IsSpace(r) }
 
-// Strip returns b without surrounding blanks, as Python's str.strip does.
-// Invalid UTF-8 is not blank. The result shares memory with b.
+// Strip returns b without white space at its ends, as Python's str.strip does.
+// Invalid UTF-8 is not white space. The result shares memory with b.
 func Strip(b []byte) []byte { return pyspace.Strip(b) }
 
-// AppendValid appends b without invalid UTF-8, as Python's decoder does with
-// errors=ignore, and returns the number of bytes dropped.
+// AppendValid appends b to dst without invalid UTF-8, as Python's decoder does
+// with errors="ignore". dropped is the number of bytes that are left out.
 func AppendValid(dst, b []byte) (_ []byte, dropped int) {
 	for len(b) > 0 {
 		n := invalidAt(b)
@@ -31,8 +31,8 @@ func AppendValid(dst, b []byte) (_ []byte, dropped int) {
 	return dst, dropped
 }
 
-// invalidAt returns the offset of the first invalid byte, len(b) if there is
-// none.
+// invalidAt returns the offset of the first byte of b that is not valid UTF-8,
+// or len(b).
 func invalidAt(b []byte) int {
 	if utf8.Valid(b) {
 		return len(b)
@@ -46,8 +46,8 @@ func invalidAt(b []byte) int {
 	}
 }
 
-// CutIncomplete splits off the last bytes of b if they begin a character that
-// is not complete. Both results share memory with b.
+// CutIncomplete splits b before an incomplete character at its end. rest is
+// empty if there is none. Both results share memory with b.
 func CutIncomplete(b []byte) (whole, rest []byte) {
 	for i := len(b) - 1; i >= 0 && i >= len(b)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(b[i]) {

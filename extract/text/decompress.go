@@ -30,14 +30,16 @@ func (e *CorruptError) Error() string {
 // Unwrap returns [ErrCorrupt].
 func (e *CorruptError) Unwrap() error { return ErrCorrupt }
 
-// maxWindow is the maximum zstd window: the default limit of the zstd command.
+// maxWindow is the maximum window size of zstd, in bytes: the default limit of
+// the zstd command.
 const maxWindow = 128 << 20
 
-// Decompress returns the content of a file that may be compressed with gzip
-// (any number of members) or zstd. The first bytes decide, not the name. Zeros
-// after the last gzip member are ignored as padding; other data there is
-// corruption. Corrupt data is a [CorruptError] with the given name; errors of r
-// are returned unchanged. Close does not close r.
+// Decompress returns a reader of the content of r, a file that may be
+// compressed with gzip (any number of members) or zstd. Its first bytes decide,
+// not its name. Zero bytes after the last gzip member are ignored as padding;
+// other bytes there are an error. For corrupt data the error is a
+// [CorruptError] with the given name; errors of r are returned unchanged. Close
+// does not close r.
 func Decompress(name string, r io.Reader) (io.ReadCloser, error) {
 	src := &counting.Reader{R: r}
 	buffered := bufio.NewReaderSize(src, 64<<10)
@@ -61,8 +63,8 @@ func Decompress(name string, r io.Reader) (io.ReadCloser, error) {
 	return d, nil
 }
 
-// isZstd reports whether head has a magic number of RFC 8878: that of a frame
-// or of a skippable frame.
+// isZstd reports whether head, the beginning of a file, is that of a zstd frame
+// or of a skippable frame (RFC 8878).
 func isZstd(head []byte) bool {
 	if len(head) < 4 {
 		return false
@@ -88,7 +90,8 @@ func (d *decompressor) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// locate separates errors of the source from corruption.
+// locate returns the error of reading the file if there is one, else a
+// [CorruptError] for err.
 func (d *decompressor) locate(err error) error {
 	if d.src.Err != nil {
 		return d.src.Err
@@ -101,7 +104,7 @@ func (d *decompressor) Close() error {
 	return nil
 }
 
-// gzipMembers reads gzip members one after the other.
+// A gzipMembers is a reader of all members of a gzip file, one after the other.
 type gzipMembers struct {
 	src *bufio.Reader
 	z   *gzip.Reader
@@ -160,7 +163,7 @@ func (g *gzipMembers) nextMember() error {
 	}
 }
 
-// noEOF converts io.EOF in the wrong place to an error.
+// noEOF returns err, but io.ErrUnexpectedEOF for io.EOF.
 func noEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

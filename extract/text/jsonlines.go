@@ -7,8 +7,8 @@ import (
 	"pretext/extract"
 )
 
-// Limits of the fields other than text. A longer ID makes the line malformed;
-// the others are truncated.
+// Limits of the fields other than the text, in bytes. A longer ID makes the line
+// malformed; other fields are truncated.
 const (
 	maxIDBytes    = 1 << 10
 	maxFieldBytes = 4 << 10
@@ -19,14 +19,15 @@ type jsonLine struct {
 	text    []byte
 	id      []byte
 	hasText bool
-	tooLong bool // the text is too large: it was not kept
-	badID   bool
+	tooLong bool // the text is too large and was not kept
+	badID   bool // the ID is too long
 	outer   labels
-	inner   labels // of "metadata"
+	inner   labels // the fields in "metadata"
 	key     []byte
 }
 
-// labels are the fields at the top level or in "metadata".
+// labels are the optional fields of a document, which may be at the top level
+// or in "metadata".
 type labels struct{ title, source, lang []byte }
 
 func (l *jsonLine) reset() {
@@ -37,7 +38,7 @@ func (l *jsonLine) reset() {
 	}
 }
 
-// readJSON reads one source of JSON lines.
+// readJSON reads a source of JSON lines.
 func (r *Reader) readJSON(src io.Reader) error {
 	in := bufio.NewReaderSize(src, readBytes)
 	if head, err := in.Peek(3); err == nil && string(head) == "\xEF\xBB\xBF" {
@@ -66,7 +67,8 @@ func (r *Reader) readJSON(src io.Reader) error {
 	}
 }
 
-// endJSON makes a document of a parsed line.
+// endJSON yields the document of a parsed line or counts its reject. ok and
+// blank are the results of jsonScanner.object.
 func (r *Reader) endJSON(ok, blank bool) error {
 	l := &r.json
 	defer r.nextLine()
@@ -115,7 +117,8 @@ func (r *Reader) jsonDocument(text []byte) *extract.Document {
 	return doc
 }
 
-// label returns the first of two fields that is not empty, valid and stripped.
+// label returns outer or, if outer is empty, inner: as valid UTF-8 and without
+// white space at its ends.
 func label(outer, inner []byte) string {
 	for _, b := range [2][]byte{outer, inner} {
 		valid, _ := AppendValid(nil, b)

@@ -9,8 +9,8 @@ import (
 // memory. encoding/json would need the whole line in memory, and a text of
 // maximum size may take six times its length in JSON.
 //
-// Methods that return bool report whether the input follows the grammar. After
-// the first false the rest of the line is ignored.
+// Most methods report whether the input follows the grammar of JSON. After the
+// first false the rest of the line is skipped.
 type jsonScanner struct {
 	in    *bufio.Reader
 	limit int // of the text, in bytes
@@ -18,18 +18,18 @@ type jsonScanner struct {
 	text  string // name of the field with the text
 
 	out  []byte // the string that is being read
-	room int    // how many more bytes of it are kept
+	room int    // how many more bytes of the string are kept
 
 	empty bool  // the source ended before the line had a byte
 	ended bool  // the line feed, or the end of the source, was read
-	err   error // of the source: io.EOF, or what stopped it
+	err   error // of reading the source; io.EOF at its end
 }
 
 // maxDepth is the maximum nesting of ignored fields.
 const maxDepth = 1000
 
-// next returns the next byte of the line, or 0 at its end. JSON contains no
-// byte 0.
+// next returns the next byte of the line, or 0 at the end of the line. JSON
+// contains no byte 0.
 func (s *jsonScanner) next() byte {
 	if s.ended {
 		return 0
@@ -56,7 +56,8 @@ func (s *jsonScanner) back() {
 	}
 }
 
-// nextSolid returns the next byte that is not white space.
+// nextSolid returns the next byte of the line that is not white space, or 0 at
+// the end of the line.
 func (s *jsonScanner) nextSolid() byte {
 	for {
 		if c := s.next(); c != ' ' && c != '\t' && c != '\r' {
@@ -77,7 +78,8 @@ func (s *jsonScanner) skipLine() {
 	}
 }
 
-// object parses the whole line.
+// object parses the whole line into s.line. ok reports whether it is a JSON
+// object, blank whether it has only white space.
 func (s *jsonScanner) object() (ok, blank bool) {
 	c := s.next()
 	s.empty = s.ended && s.err != nil
@@ -93,8 +95,8 @@ func (s *jsonScanner) object() (ok, blank bool) {
 	return s.nextSolid() == 0 && s.ended, false
 }
 
-// members reads the rest of an object; field reads the value that follows a
-// name.
+// members parses an object after its "{". It calls field after each name, to
+// parse the value.
 func (s *jsonScanner) members(depth int, field func(depth int, key []byte) bool) bool {
 	c := s.nextSolid()
 	if c == '}' {
@@ -118,7 +120,7 @@ func (s *jsonScanner) members(depth int, field func(depth int, key []byte) bool)
 	}
 }
 
-// field reads the value of a field of the document.
+// field parses the value of the document's field key.
 func (s *jsonScanner) field(depth int, key []byte) bool {
 	l := s.line
 	if string(key) == s.text {
@@ -198,7 +200,7 @@ func (s *jsonScanner) labelField(depth int, key []byte, to *labels) bool {
 	return s.stringTo(dst, maxFieldBytes)
 }
 
-// value skips a value that begins with c.
+// value skips a value whose first byte, c, has been read.
 func (s *jsonScanner) value(depth int, c byte) bool {
 	if depth > maxDepth {
 		return false
@@ -230,7 +232,7 @@ func (s *jsonScanner) value(depth int, c byte) bool {
 	return s.digits(func(byte) {})
 }
 
-// elements reads the rest of an array.
+// elements skips an array after its "[".
 func (s *jsonScanner) elements(depth int) bool {
 	c := s.nextSolid()
 	if c == ']' {
@@ -249,7 +251,8 @@ func (s *jsonScanner) elements(depth int) bool {
 	return false
 }
 
-// word reads the rest of a literal.
+// word reads rest, the end of a literal such as true, and reports whether it
+// follows.
 func (s *jsonScanner) word(rest string) bool {
 	for i := range len(rest) {
 		if s.next() != rest[i] {
@@ -259,7 +262,7 @@ func (s *jsonScanner) word(rest string) bool {
 	return true
 }
 
-// number reads a number and passes its bytes to keep.
+// number parses a number and calls keep with each of its bytes.
 func (s *jsonScanner) number(keep func(byte)) bool {
 	if c := s.next(); c == '-' {
 		keep(c)
@@ -269,7 +272,7 @@ func (s *jsonScanner) number(keep func(byte)) bool {
 	return s.digits(keep)
 }
 
-// digits reads a number without its minus sign.
+// digits parses a number without a sign and calls keep with each of its bytes.
 func (s *jsonScanner) digits(keep func(byte)) bool {
 	c := s.next()
 	if c == '0' {
@@ -298,11 +301,12 @@ func (s *jsonScanner) digits(keep func(byte)) bool {
 	return true
 }
 
-// badRun is the result of run if there is no digit. It does not occur in JSON
+// badRun is what run returns if there is no digit. It does not occur in JSON
 // outside of strings.
 const badRun = 0xFF
 
-// run reads digits that begin with c and returns the byte after them.
+// run reads digits, of which c is the first, and returns the byte after them,
+// or badRun. It calls keep with each digit.
 func (s *jsonScanner) run(c byte, keep func(byte)) byte {
 	if c < '0' || c > '9' {
 		return badRun

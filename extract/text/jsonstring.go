@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// stringTo reads the rest of a string and replaces *dst by its first limit bytes;
-// dst may be nil.
+// stringTo parses a string after its opening quote and stores the first limit
+// bytes of its value in *dst. If dst is nil, the value is skipped.
 func (s *jsonScanner) stringTo(dst *[]byte, limit int) bool {
 	if dst == nil {
 		dst, limit = new([]byte), 0
@@ -45,7 +45,8 @@ func (s *jsonScanner) string() bool {
 	}
 }
 
-// put appends to the current string, up to its limit.
+// put appends b to the value of the current string, up to the limit of the
+// value.
 func (s *jsonScanner) put(b []byte) {
 	b = b[:min(len(b), s.room)]
 	s.room -= len(b)
@@ -57,7 +58,7 @@ func (s *jsonScanner) putRune(r rune) {
 	s.put(b[:utf8.EncodeRune(b[:], r)])
 }
 
-// window returns the buffered bytes, at least one.
+// window returns the bytes that are buffered, at least one.
 func (s *jsonScanner) window() ([]byte, error) {
 	if s.ended {
 		return nil, io.ErrUnexpectedEOF
@@ -71,8 +72,8 @@ func (s *jsonScanner) window() ([]byte, error) {
 	return s.in.Peek(s.in.Buffered())
 }
 
-// plainPrefix returns the number of bytes at the start of b before a quote, a
-// backslash or a control character.
+// plainPrefix returns the number of bytes of b before the first quote,
+// backslash or control character.
 func plainPrefix(b []byte) int {
 	for i, c := range b {
 		if c == '"' || c == '\\' || c < ' ' {
@@ -82,7 +83,8 @@ func plainPrefix(b []byte) int {
 	return len(b)
 }
 
-// escape reads the rest of an escape, c being the byte after the backslash.
+// escape parses an escape whose first two bytes, a backslash and c, have been
+// read.
 func (s *jsonScanner) escape(c byte) bool {
 	switch c {
 	case '"', '\\', '/':
@@ -105,8 +107,8 @@ func (s *jsonScanner) escape(c byte) bool {
 	return true
 }
 
-// unicodeEscape reads the rest of \uXXXX, and the other half of a surrogate
-// pair if there is one.
+// unicodeEscape parses \uXXXX after its "u", and the second half of a surrogate
+// pair if one follows.
 func (s *jsonScanner) unicodeEscape() bool {
 	r, ok := s.hex4()
 	if !ok {

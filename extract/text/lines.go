@@ -9,7 +9,7 @@ import (
 	"pretext/internal/pyspace"
 )
 
-// readBytes is the size of a read.
+// readBytes is the size of a read, in bytes.
 const readBytes = 256 << 10
 
 // An assembler holds the current document.
@@ -22,14 +22,15 @@ type assembler struct {
 	over bool   // the document is too large; text stays empty until it ends
 
 	inLine bool   // a line has begun
-	start  int    // where that line begins in text
-	solid  bool   // the line has characters that are not blank
-	full   bool   // the limit is reached: only blanks may follow
+	start  int    // where the line begins in text
+	solid  bool   // the line has characters other than white space
+	full   bool   // the limit is reached: only white space may follow
 	carry  []byte // the last bytes of the line, an incomplete character
 	piece  []byte // scratch
 }
 
-// readLines reads one source of the text form.
+// readLines reads a source in the form of [NewLines]: one sentence on each
+// line.
 func (r *Reader) readLines(src io.Reader) error {
 	buf := make([]byte, readBytes)
 	for {
@@ -99,7 +100,7 @@ func (r *Reader) addLine(line []byte) error {
 	return nil
 }
 
-// begin makes room for a line in the text.
+// begin prepares the text for another line.
 func (r *Reader) begin() {
 	if len(r.lines.text) == 0 {
 		r.began = r.current.File
@@ -117,7 +118,7 @@ func (r *Reader) nextLine() {
 	r.current.Line++
 }
 
-// addPiece adds bytes of a line whose end is not in the buffer.
+// addPiece adds bytes of a line that does not end in the read buffer.
 func (r *Reader) addPiece(b []byte) {
 	a := &r.lines
 	if !a.inLine {
@@ -129,7 +130,8 @@ func (r *Reader) addPiece(b []byte) {
 	a.carry = a.carry[:copy(a.carry, rest)]
 }
 
-// addClean adds bytes of a line that end with a whole character.
+// addClean adds bytes of a line that is read in pieces. They end with a
+// complete character.
 func (r *Reader) addClean(b []byte) {
 	a := &r.lines
 	var dropped int
@@ -158,7 +160,7 @@ func (r *Reader) addClean(b []byte) {
 	if len(a.text) <= r.limit {
 		return
 	}
-	// The excess may be blanks, which are removed at the end of a line.
+	// The excess may be white space, which does not count at the end of a line.
 	a.text = a.text[:a.start+len(pyspace.StripRight(a.text[a.start:]))]
 	if len(a.text) > r.limit {
 		a.tooLarge()
@@ -186,7 +188,8 @@ func (r *Reader) endLine() error {
 	return nil
 }
 
-// endDocument ends the document, if one has begun.
+// endDocument yields the current document, if it has a line, or counts its
+// reject.
 func (r *Reader) endDocument() error {
 	a := &r.lines
 	switch {

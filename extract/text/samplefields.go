@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// sampleLines and sampleBytes limit what [SampleFields] reads.
+// Limits of what [SampleFields] reads.
 const (
 	sampleLines = 20
 	sampleBytes = 1 << 20
@@ -17,13 +17,13 @@ const (
 // A Sample describes the first lines of a JSON lines file.
 type Sample struct {
 	Objects int      // lines that are JSON objects
-	Fields  []string // names of their top-level fields, in order of appearance
-	Longest string   // the field with the most bytes in strings; "" if there is none
+	Fields  []string // names of the objects' top-level fields, in order of appearance
+	Longest string   // name of the field with the most text; "" if none has text
 	Array   bool     // the file is one JSON array
 }
 
-// SampleFields reads the first lines of a JSON lines file, compressed or not. It
-// ignores corrupt data, which a [Reader] reports.
+// SampleFields describes the first lines of r, a file of JSON lines that may be
+// compressed. It ignores corrupt data, which a [Reader] reports later.
 func SampleFields(name string, r io.Reader) (s Sample, err error) {
 	plain, err := Decompress(name, r)
 	if err != nil {
@@ -46,7 +46,8 @@ func SampleFields(name string, r io.Reader) (s Sample, err error) {
 	return s, nil
 }
 
-// object adds the fields of a line, if it is an object.
+// object adds the fields of a line, if the line is a JSON object. sizes counts
+// the bytes of text in each field.
 func (s *Sample) object(line []byte, sizes map[string]int) {
 	d := json.NewDecoder(bytes.NewReader(line))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {

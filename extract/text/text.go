@@ -19,10 +19,10 @@
 //     document. The last line of a file needs no line feed.
 //   - A line ends at LF only, not at U+2028 or U+0085. CR bytes are dropped
 //     everywhere, so a lone CR joins two words.
-//   - Bytes that are not UTF-8 are dropped and counted, after the CRs.
-//   - Surrounding blanks are removed ([Strip]). An empty line ends the
-//     document; any other is a sentence. A byte order mark is not blank;
-//     tokenization drops it.
+//   - Then bytes that are not UTF-8 are dropped and counted.
+//   - White space at the ends of a line is removed ([Strip]). An empty line ends
+//     the document; any other line is a sentence. A byte order mark is not white
+//     space; tokenization drops it.
 //
 // The text of a document is its lines joined by "\n", its ID "text:" and the
 // hexadecimal SHA-256 of that text, its source the base name of the file in
@@ -34,19 +34,20 @@
 // string, required), "id" (a string or number), "source", "title", and "lang"
 // or "language"; these four may also be in "metadata", but top-level fields
 // take precedence. So it reads the output of extract, datatrove and dolma. A
-// document without an ID gets one as above. Names are case-sensitive, the last
-// of two equal names counts, other fields are ignored. The grammar is RFC 8259,
+// document without an ID gets "text:" and the SHA-256 of its text. Names are
+// case-sensitive. Of two fields with the same name the last is used. Other fields
+// are ignored. The grammar is RFC 8259,
 // plus NaN, Infinity and -Infinity, which Python writes. Half a surrogate pair
 // becomes U+FFFD; invalid UTF-8 is dropped and counted. Blank lines and a byte
-// order mark at the start of a file are ignored. Blanks around the text are
-// removed.
+// order mark at the start of a file are ignored. White space at the ends of the
+// text is removed.
 //
 // # Limits
 //
 // A document of more than [extract.MaxDocumentBytes] of text is rejected
 // without holding more than that in memory, however long lines are, and reading
-// continues with the next document. In JSON lines the blanks around the text
-// count too.
+// continues with the next document. In JSON lines the white space at the ends of
+// the text counts too.
 //
 // Sources may be compressed, see [Decompress]. A [Reader] is not safe for
 // concurrent use.
@@ -74,27 +75,27 @@ type Source struct {
 
 // Options configures a [Reader]. The zero value is ready to use.
 type Options struct {
-	Lang string `json:"lang,omitempty"` // language of documents without one
+	Lang string `json:"lang,omitempty"` // language of documents that do not name theirs
 	// Field is the name of the field of JSON lines that holds the text, at most
-	// [MaxFieldName] bytes; "" is "text".
+	// [MaxFieldName] bytes; "" means "text".
 	Field string `json:"field,omitempty"`
 }
 
-// MaxFieldName is the maximum length of a field name.
+// MaxFieldName is the maximum length of a field name in bytes.
 const MaxFieldName = 64
 
 // field returns the name of the field with the text.
 func (o Options) field() string { return cmp.Or(o.Field, "text") }
 
-// Validate returns an error if an option is invalid.
+// Validate returns an error if the value of a field is invalid.
 func (o Options) Validate() error {
 	if len(o.Field) > MaxFieldName {
-		return fmt.Errorf("text field of %d bytes: must be at most %d", len(o.Field), MaxFieldName)
+		return fmt.Errorf("name of the text field has %d bytes, want at most %d", len(o.Field), MaxFieldName)
 	}
 	return nil
 }
 
-// A Place is a line of a source.
+// A Place locates a line of a source.
 type Place struct {
 	File string // name of the source
 	Line int64  // from 1
@@ -109,7 +110,7 @@ type Stats struct {
 	Kept         int64 // documents
 	Rejects      map[extract.Reject]int64
 	InvalidBytes int64   // invalid UTF-8 bytes dropped
-	Invalid      []Place // the first lines with such bytes
+	Invalid      []Place // the first lines with invalid UTF-8
 	Malformed    []Place // the first lines that are not valid documents (JSON lines)
 }
 
@@ -117,8 +118,8 @@ type Stats struct {
 type Reader struct {
 	sources []Source
 	opts    Options
-	read    func(io.Reader) error // one source, by its format
-	finish  func() error          // after the last source
+	read    func(io.Reader) error // reads one source
+	finish  func() error          // called after the last source
 	limit   int                   // extract.MaxDocumentBytes; tests set a smaller one
 	lines   assembler
 	json    jsonLine
@@ -129,15 +130,15 @@ type Reader struct {
 	yield   func(*extract.Document, error) bool
 }
 
-// NewLines returns a reader of one sentence on each line, with blank lines
-// between documents.
+// NewLines returns a reader of sources with one sentence on each line and blank
+// lines between documents.
 func NewLines(sources []Source, opts Options) *Reader {
 	r := newReader(sources, opts)
 	r.read, r.finish = r.readLines, r.endDocument
 	return r
 }
 
-// NewJSONLines returns a reader of JSON lines.
+// NewJSONLines returns a reader of sources with one JSON object on each line.
 func NewJSONLines(sources []Source, opts Options) *Reader {
 	r := newReader(sources, opts)
 	r.read, r.finish = r.readJSON, func() error { return nil }
@@ -154,13 +155,14 @@ func newReader(sources []Source, opts Options) *Reader {
 // Stats returns the counts so far. The result shares memory with the reader.
 func (r *Reader) Stats() Stats { return r.stats }
 
-// errStopped reports that the consumer stopped the iteration.
+// errStopped is returned inside the package when the consumer of Documents has
+// stopped the iteration.
 var errStopped = errors.New("stopped")
 
-// Documents yields the documents of all sources in order, and at most one
-// error. If a compressed source is corrupt, the error is a [CorruptError];
-// complete documents before it are yielded first, an incomplete one is dropped.
-// Documents may be called only once.
+// Documents yields the documents of all sources in order. If reading fails, the
+// last element is the error: a [CorruptError] if a compressed source is
+// corrupt. Complete documents before the corrupt place are yielded, an
+// incomplete document is dropped. Documents may be called only once.
 func (r *Reader) Documents() iter.Seq2[*extract.Document, error] {
 	return func(yield func(*extract.Document, error) bool) {
 		r.yield = yield
@@ -196,7 +198,7 @@ func (r *Reader) readSource(src Source) error {
 	return err
 }
 
-// emit counts a document and yields it.
+// emit counts a document as kept and yields it.
 func (r *Reader) emit(doc *extract.Document) error {
 	r.stats.Kept++
 	if !r.yield(doc, nil) {
@@ -209,7 +211,7 @@ func (r *Reader) reject(why extract.Reject) {
 	r.stats.Rejects[why]++
 }
 
-// countInvalid records dropped bytes of the current line.
+// countInvalid records that n bytes of the current line were dropped.
 func (r *Reader) countInvalid(n int) {
 	if n == 0 {
 		return
