@@ -7,35 +7,36 @@ import (
 )
 
 const (
-	// windowSize is the number of bytes of the file in memory.
+	// windowSize is the maximum number of bytes of the file that the window holds.
 	windowSize = 1 << 20
-	// padding is the number of zero bytes that follow the end of the file
-	// in the window. The entropy decoder checks for the end once a group and
-	// may run past it by one group (groupBytes) before it looks.
+	// padding is the number of zero bytes after the end of the file in the window.
+	// The entropy decoder checks for the end once for each group of symbols, so it
+	// may read up to groupBytes after the end.
 	padding = 512
 )
 
 // A bitReader reads bits, most significant first, from a file through a window
 // of bounded size.
 //
-// After the end of the file it reads zeros, which end every loop of the format,
-// and overrun then reports true. Callers check overrun only where it matters,
-// not after each bit.
+// After the end of the file it reads zeros, with which every loop of the decoder
+// ends, and overrun returns true. So callers need not check for the end of the
+// file after each bit.
 type bitReader struct {
 	src  io.ReaderAt
 	size int64 // of the file, in bytes
-	err  error // of the last ReadAt, other than the file's end
+	err  error // of reading the file; nil at its end
 
 	win  []byte // window, windowSize+padding long
 	base int64  // offset of win[0] in the file
 	end  int    // bytes of the file in win; padding follows at the file's end
-	pos  int    // byte of win that goes into bits next
+	pos  int    // index in win of the next byte to put into bits
 
 	bits uint64 // next bits, left-aligned
 	n    uint   // how many of them are valid
 }
 
-// reset makes the reader read another file, keeping the window's memory.
+// reset prepares the reader for another file of the given size in bytes. It
+// keeps the memory of the window.
 func (b *bitReader) reset(src io.ReaderAt, size int64) {
 	win := b.win
 	if win == nil {
@@ -45,13 +46,13 @@ func (b *bitReader) reset(src io.ReaderAt, size int64) {
 	clear(b.win[:padding])
 }
 
-// bit returns the position in the file of the next bit.
+// bit returns the position of the next bit, counted from the start of the file.
 func (b *bitReader) bit() int64 { return (b.base+int64(b.pos))*8 - int64(b.n) }
 
 // overrun reports whether bits after the end of the file were consumed.
 func (b *bitReader) overrun() bool { return b.bit() > b.size*8 }
 
-// seek sets the position to a bit of the file.
+// seek moves to the given bit of the file.
 func (b *bitReader) seek(bit int64) {
 	off := bit >> 3
 	b.bits, b.n = 0, 0
@@ -64,8 +65,8 @@ func (b *bitReader) seek(bit int64) {
 	b.take(uint(bit & 7))
 }
 
-// load moves the window so that it begins at pos, and fills it from the file.
-// pos must be at most end.
+// load drops the bytes of the window before pos and fills the window from the
+// file. pos must be at most end.
 func (b *bitReader) load() {
 	kept := copy(b.win, b.win[b.pos:b.end])
 	b.base += int64(b.pos)
@@ -84,15 +85,15 @@ func (b *bitReader) load() {
 	clear(b.win[b.end : b.end+padding])
 }
 
-// ensure loads more of the file unless the window has need more bytes. At the
-// end of the file there may be fewer, followed by zeros.
+// ensure loads more of the file if the window has fewer than need bytes from
+// pos on. Near the end of the file there may still be fewer; zeros follow them.
 func (b *bitReader) ensure(need int) {
 	if b.pos+need > b.end && b.pos <= b.end && b.base+int64(b.end) < b.size {
 		b.load()
 	}
 }
 
-// refill fills bits up to at least 56 valid bits.
+// refill adds bytes to bits until at least 56 bits are valid.
 func (b *bitReader) refill() {
 	b.ensure(8)
 	if b.pos > b.end+8 {
@@ -115,7 +116,7 @@ func (b *bitReader) take(k uint) uint32 {
 	return v
 }
 
-// take48 returns the next 48 bits, the size of a magic number.
+// take48 returns the next 48 bits, the length of a magic number.
 func (b *bitReader) take48() uint64 {
 	hi := uint64(b.take(24))
 	return hi<<24 | uint64(b.take(24))

@@ -1,7 +1,7 @@
 package bzip2
 
-// tableSize is the size of the table of the inverse transform: the power of
-// two above maxBlock, so that indexes are masked and need no check.
+// tableSize is the number of entries of a [table]: the power of two above
+// maxBlock, so that indexes are masked and need no bounds check.
 const (
 	tableSize = 1 << 20
 	tableMask = tableSize - 1
@@ -12,10 +12,10 @@ const (
 // in its lower 8 bits.
 type table [tableSize]uint32
 
-// link builds the list from a column. The n-th row that begins with a byte
-// leads to the n-th row that ends with it: both are the same position in the
-// text, and rows are sorted by the text after that position. The output byte is
-// the common one.
+// link builds the table from the last column of the sorted rotations. The n-th
+// row that begins with a byte leads to the n-th row that ends with that byte:
+// both are the same position in the text, because rows are sorted by the text
+// after that position. The byte is the output of the step.
 func (t *table) link(col *column) {
 	var next [256]uint32
 	sum := uint32(0)

@@ -1,7 +1,8 @@
 package bzip2
 
-// crcPoly is the generator of bzip2's CRC-32: that of Ethernet, most
-// significant bit first (hash/crc32 has the reflected form only).
+// crcPoly is the generator polynomial of bzip2's CRC-32: that of Ethernet, most
+// significant bit first. Package hash/crc32 has only the form with the least
+// significant bit first.
 const crcPoly = 0x04c11db7
 
 // crcTables holds, for k = 0..7, the CRC of each byte followed by k zero bytes.
@@ -24,10 +25,10 @@ func newCRCTables() *crcTables {
 	return t
 }
 
-// update returns the CRC of the data with CRC crc followed by p. The CRC of no
-// data is 0. It processes eight bytes at a time, each with its own table
-// ("slicing by eight", Kounavis and Berry 2005), so there is one dependent step
-// instead of eight.
+// update returns the CRC of the data whose CRC is crc, followed by p. The CRC
+// of no data is 0. It processes eight bytes at a time, each with a table of its
+// own, which shortens the chain of dependent operations ("slicing by eight",
+// Kounavis and Berry 2005).
 func (t *crcTables) update(crc uint32, p []byte) uint32 {
 	c := ^crc
 	for len(p) >= 8 {

@@ -1,10 +1,11 @@
 package bzip2
 
-// pieceSize is the maximum size of the data from one call of [Reader.Next]. The
-// runs of a 900 kB block can expand to 46 MB.
+// pieceSize is the maximum number of bytes that one call of [Reader.Next]
+// returns. A block of 900 kB may expand to 46 MB.
 const pieceSize = 4 << 20
 
-// A decoder decodes single blocks. It reuses its memory, 9 MB and one piece.
+// A decoder decodes single blocks. It reuses its memory: 9 MB and one piece of
+// decoded data.
 type decoder struct {
 	bits   bitReader
 	header header
@@ -13,19 +14,19 @@ type decoder struct {
 	walker walker
 	crcs   *crcTables
 
-	text [maxBlock]byte // of the block, runs not yet expanded
+	text [maxBlock]byte // text of the block before run expansion
 	size int            // bytes of text in use
-	runs runs           // over text
-	out  []byte         // the piece handed out last
-	work int64          // bytes decoded so far, whatever became of them
+	runs runs           // expands text
+	out  []byte         // the last piece
+	work int64          // bytes decoded so far, also of invalid blocks
 }
 
 func newDecoder() *decoder { return &decoder{crcs: newCRCTables()} }
 
-// decode decodes the block after whose magic number the reader is positioned.
+// decode decodes the block whose magic number ends at the reader's position.
 // The block may have at most limit bytes before run expansion. decode verifies
-// everything, including the checksum, and positions the reader after the block;
-// then [decoder.piece] returns the data.
+// everything, including the checksum, and leaves the reader's position after
+// the block. Then [decoder.piece] returns the data.
 func (d *decoder) decode(limit int) error {
 	if err := d.header.read(&d.bits); err != nil {
 		return err
@@ -48,9 +49,10 @@ func (d *decoder) decode(limit int) error {
 	return d.check()
 }
 
-// check verifies the checksum. If the data is a single piece, it stays in out;
-// otherwise it is expanded again later. So memory stays bounded, and no byte of
-// a corrupt block is ever returned.
+// check verifies the checksum of the block. If the data is a single piece, it
+// stays in out; otherwise it is expanded once more, piece by piece, when it is
+// returned. So memory stays bounded, and no byte of a corrupt block is ever
+// returned.
 func (d *decoder) check() error {
 	d.rewind()
 	crc := uint32(0)
@@ -69,13 +71,13 @@ func (d *decoder) check() error {
 	return nil
 }
 
-// rewind restarts expanding at the beginning of the block's data.
+// rewind goes back to the beginning of the block's data.
 func (d *decoder) rewind() {
 	d.runs.src = d.text[:d.size]
 	d.out = d.out[:0]
 }
 
-// more reports whether some data of the block is not expanded yet.
+// more reports whether a part of the block's data is not expanded yet.
 func (d *decoder) more() bool { return len(d.runs.src) > 0 }
 
 // expand expands the next piece of the block's data into out.
@@ -91,8 +93,7 @@ func (d *decoder) expand() {
 	}
 }
 
-// piece returns the next piece of the block's data. The first piece may already
-// be expanded.
+// piece returns the next piece of the block's data.
 func (d *decoder) piece() []byte {
 	if d.more() {
 		d.expand()

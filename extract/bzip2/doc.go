@@ -35,17 +35,17 @@
 //
 // The magic number may also occur by chance inside a block (once in 2^48 bits).
 // If a reader cannot decode the first block that it finds, it decodes the valid
-// block before it. If that one ends where the magic number begins, the found
-// block is corrupt, which is an error. If it extends further, the magic number
-// is a chance match and is skipped. If there is no valid block before it, it is
-// an error.
+// block before it. If the valid block ends where the magic number begins, the
+// found block is corrupt, which is an error. If the valid block extends further,
+// the magic number is a chance match and is skipped. If there is no valid block
+// before it, that is an error too.
 //
 // # Checks
 //
 // A block's data is returned only after its checksum was verified. The checksum
 // of a stream is verified if the reader read the stream from its beginning. If
-// the reader did not see the stream's header, a block may have the size of
-// level 9.
+// the reader did not read the stream's header, it accepts blocks up to the size
+// of level 9.
 //
 // The package accepts the same files as compress/bzip2; both reject randomised
 // blocks, obsolete since 1999. There are two exceptions, which no encoder
@@ -55,17 +55,17 @@
 //   - After four equal bytes and the count 0, the same byte begins a new run,
 //     as in libbz2.
 //
-// Data after the last stream is an error in both; here the error matches
-// [ErrTrailing].
+// In both packages, data after the last stream is an error; here the error
+// matches [ErrTrailing].
 //
 // # Memory
 //
 // The file is read by ReadAt through a window of 1 MiB. A reader takes about 9
-// MB and its largest piece, 1 to 4 MiB, whatever the file expands to.
-// [Reader.Reset] reuses this memory.
+// MB and 1 to 4 MiB for the largest piece of data, for any file. [Reader.Reset]
+// reuses this memory.
 //
 // # Concurrency
 //
-// A Reader must not be used by several goroutines at once. Readers share only
-// the io.ReaderAt, which each calls only from its own methods.
+// A Reader must not be used by several goroutines at once. Several Readers may
+// share an io.ReaderAt that is safe for concurrent use.
 package bzip2

@@ -6,29 +6,30 @@ const (
 	maxBlock = 900000  // most bytes in a block of any level, before runs expand
 	maxRun   = 2 << 20 // longest run that decoders accept, whatever the block size
 
-	// groupBytes is what a group of symbols can take of the file, with the
-	// bytes that refilling reads ahead.
+	// groupBytes is the maximum number of bytes that decoding a group of symbols
+	// reads from the file, with the bytes that refilling reads ahead.
 	groupBytes = groupSize*maxCodeLen/8 + 16
 
-	// columnSlack is what a group can write behind a block that is too long
-	// before that is noticed: 8 bytes for each symbol, and one word.
+	// columnSlack is the number of bytes that may be written after the end of a
+	// column, because its length is checked once for each group: 8 bytes for each
+	// symbol, and one word.
 	columnSlack = groupSize*8 + 8
 )
 
-// A column is the last column of the sorted rotations of a block, which is
-// the data that bzip2's entropy coder encodes.
+// A column is the last column of the sorted rotations of a block's text (the
+// Burrows-Wheeler transform). bzip2's entropy coder encodes this column.
 type column struct {
 	buf   [1 + maxBlock + columnSlack]byte // the column begins at buf[1]
-	n     int                              // its length
+	n     int                              // length of the column
 	count [256]uint32                      // how often each byte value occurs
 }
 
 // data returns the column.
 func (col *column) data() []byte { return col.buf[1 : 1+col.n] }
 
-// A placeMask selects, in the two words that hold entries 0 to 15 of a
-// move-to-front list, the entries that change when one of them moves to the
-// front: itself and those before it.
+// A placeMask selects the entries of a move-to-front list that change when one
+// entry moves to the front: that entry and the entries before it. lo and hi are
+// for the two words that hold entries 0 to 15.
 type placeMask struct{ lo, hi uint64 }
 
 var placeMasks = [16]placeMask{
@@ -39,21 +40,22 @@ var placeMasks = [16]placeMask{
 }
 
 // read decodes the compressed symbols of a block of at most limit bytes:
-// Huffman codes of places in a move-to-front list, with runs of place 0
-// written as a number in bijective base 2.
+// Huffman codes of places in a move-to-front list, with runs of place 0 written
+// as a number in bijective base 2.
 //
-// A byte is written not when its place is read, but with the run that follows
-// it, when that has ended: mostly by a single store of eight. So the first
-// write is that of the byte that the list begins with, before which nothing
-// was read: buf[0] takes it.
+// A byte is not written when its place is read, but when the run that follows
+// it has ended: mostly by a single store of eight bytes. So the first write is
+// that of the byte at the front of the list before any place was read; it goes
+// to buf[0], which is not a part of the column.
 //
-// The first 16 places of the list are two words, place 0 lowest, where moving
-// to the front is shifts and masks; the others are h.bytes from 16 on.
+// The first 16 places of the list are in two words, place 0 in the lowest byte,
+// so that moving to the front is shifts and masks. The other places are in
+// h.bytes from index 16 on.
 //
-// The loop is one function, and long, because its state (bit buffer, output
-// position, run, list) must stay in registers: this is where half of the time
-// of decoding goes. Sizes are checked once in a group, which the buffers'
-// slack permits.
+// The loop is one long function, because its state (bit buffer, output
+// position, run, list) must stay in registers: it takes half of the time of
+// decoding. Sizes are checked once for each group of symbols, which the padding
+// of the buffers permits.
 func (col *column) read(b *bitReader, h *header, limit int) (err error) {
 	var (
 		lo, hi = binary.LittleEndian.Uint64(h.bytes[:]), binary.LittleEndian.Uint64(h.bytes[8:])

@@ -9,10 +9,10 @@ import (
 // ErrCorrupt is wrapped by every [CorruptError].
 var ErrCorrupt = failure.Damaged("corrupt bzip2 data")
 
-// ErrTrailing is matched by the [CorruptError] of data after the last stream:
+// ErrTrailing is matched by the [CorruptError] for data after the last stream:
 // zeros or garbage without a block follow a complete and valid stream. All
 // blocks of the file have been returned, so the caller may accept the file. The
-// bzip2 tool warns; compress/bzip2 fails.
+// bzip2 tool prints a warning; compress/bzip2 returns an error.
 var ErrTrailing = errors.New("data after the last bzip2 stream")
 
 // A CorruptError locates corrupt data in a bzip2 file. It matches [ErrCorrupt],
@@ -40,12 +40,13 @@ func (e *CorruptError) Unwrap() []error {
 	return []error{ErrCorrupt, e.Err}
 }
 
-// A fault is what is wrong with a block, before its offset is known.
+// A fault tells what is wrong with a block or stream. Its offset is added
+// later.
 type fault string
 
 func (f fault) Error() string { return string(f) }
 
-// Everything that can be wrong with a file.
+// All faults that a file may have.
 const (
 	errTruncated      fault = "file ends inside a bzip2 stream"
 	errHeader         fault = "not a bzip2 stream header"

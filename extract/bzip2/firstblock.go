@@ -3,22 +3,23 @@ package bzip2
 import "io"
 
 const (
-	// maxCompressed is more than a block takes of the file: 20 bits for each
-	// of 900,000 symbols, and a header.
+	// maxCompressed is an upper bound of the compressed size of a block, in bytes:
+	// 20 bits for each of 900,000 symbols, and a header.
 	maxCompressed = 4 << 20
 
-	// doubtBudget bounds the work of [Reader.settle] in bytes read or
-	// decoded, doubtCost being charged for a look at a magic number: a
-	// hostile file may consist of little else.
+	// doubtBudget bounds the work of [Reader.settle], in bytes read or decoded.
+	// Each magic number tried costs doubtCost in addition, because a hostile file
+	// may consist of little else.
 	doubtBudget = 32 << 20
 	doubtCost   = 4 << 10
 )
 
-// search finds the first block of a range that begins anywhere in the file.
+// search finds and decodes the first block that begins in the reader's range,
+// for a range that does not begin at the start of the file.
 //
-// The magic number of a block may also occur by chance inside another block,
-// once in 2^48 bits. So the block found is decoded immediately; if that
-// succeeds, it is a block.
+// The magic number of a block may also occur by chance inside another block
+// (once in 2^48 bits). If the block found can be decoded, it is a block;
+// otherwise [Reader.settle] decides.
 func (r *Reader) search() error {
 	r.first = false
 	b := &r.d.bits
@@ -39,7 +40,8 @@ func (r *Reader) search() error {
 	return err
 }
 
-// try decodes what may be a block whose magic number begins at the given bit.
+// try decodes the block whose magic number seems to begin at the given bit of
+// the file.
 func (r *Reader) try(bit int64) error {
 	r.level, r.whole = r.levelBefore(bit)
 	r.crc = 0
@@ -49,8 +51,8 @@ func (r *Reader) try(bit int64) error {
 }
 
 // levelBefore returns the level of the stream whose first block begins at the
-// given bit. ok is false if no stream header precedes it, at the beginning of
-// the file or after the end of another stream.
+// given bit of the file. ok is false if no stream header precedes the block
+// there, at the beginning of the file or after the end of another stream.
 func (r *Reader) levelBefore(bit int64) (level int, ok bool) {
 	b := &r.d.bits
 	header := bit - 32
@@ -77,10 +79,11 @@ func (r *Reader) levelBefore(bit int64) (level int, ok bool) {
 }
 
 // settle decides whether a magic number whose block cannot be decoded is a
-// chance match or begins a corrupt block. It decodes the valid block before it.
-// If that block, or the end of its stream, extends beyond the magic number, it
-// was a chance match and the reader continues after it. Otherwise settle
-// returns damage.
+// chance match or begins a corrupt block. It decodes the valid block before the
+// magic number. If that block, or the end of its stream, extends beyond the
+// magic number, the magic number is a chance match, and the reader continues
+// after the valid block. Otherwise settle returns damage, the error of
+// decoding.
 func (r *Reader) settle(bit int64, damage error) error {
 	b := &r.d.bits
 	budget := int64(doubtBudget)
@@ -90,7 +93,7 @@ func (r *Reader) settle(bit int64, damage error) error {
 		for i := len(before) - 1; i >= 0; i-- {
 			work := r.d.work
 			if r.try(before[i]) == nil {
-				// A block between the two is not sound: it was tried before.
+				// No block between the two is valid: all were tried before.
 				if err := r.advance(); r.bit > bit {
 					return err
 				}

@@ -2,13 +2,13 @@ package bzip2
 
 const (
 	maxTables    = 6
-	maxSelectors = 1<<15 - 1 // maximum of its 15 bits; encoders need at most 18002
+	maxSelectors = 1<<15 - 1 // maximum of a 15-bit field; encoders need at most 18002
 	groupSize    = 50        // symbols decoded with one table
 )
 
 // A header is the part of a block before the compressed symbols.
 type header struct {
-	crc       uint32    // of the decoded block
+	crc       uint32    // checksum of the decoded block
 	origin    uint32    // row of the sorted rotations that is the text
 	symbols   int       // size of the alphabet of the Huffman codes
 	bytes     [256]byte // values in use, symbols-2 of them
@@ -45,8 +45,9 @@ func (h *header) read(b *bitReader) error {
 	return nil
 }
 
-// readBytes reads the set of byte values that occur, a bitmap of 16 bitmaps in
-// which empty ones are omitted, and returns their number.
+// readBytes reads the set of byte values that occur in the block and returns
+// their number. The set is stored as 16 bitmaps of 16 bits, without the empty
+// ones, which another bitmap marks.
 func (h *header) readBytes(b *bitReader) int {
 	n := 0
 	ranges := b.take(16)
@@ -65,8 +66,8 @@ func (h *header) readBytes(b *bitReader) int {
 	return n
 }
 
-// readSelectors reads the table number of each group: indexes into a
-// move-to-front list, in unary.
+// readSelectors reads the number of the Huffman table for each group of
+// symbols, stored as an index into a move-to-front list, in unary.
 func (h *header) readSelectors(b *bitReader, tables int) error {
 	n := int(b.take(15))
 	if h.selectors == nil {
@@ -90,8 +91,8 @@ func (h *header) readSelectors(b *bitReader, tables int) error {
 	return nil
 }
 
-// readTable reads the code lengths of a table, each as a difference from the one
-// before, and builds the table.
+// readTable reads the code lengths of a Huffman code, each stored as the
+// difference from the length before it, and builds the decoding table t.
 func (h *header) readTable(b *bitReader, t *huffman) error {
 	var lens [maxSymbols]uint8
 	l := b.take(5)

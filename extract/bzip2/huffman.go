@@ -4,21 +4,21 @@ const (
 	maxCodeLen = 20  // longest Huffman code that decoders accept
 	maxSymbols = 258 // two digits of runs, 255 places, end of block
 
-	lutBits    = 10           // bits that decoding tables look at
+	lutBits    = 10           // bits with which a decoding table is indexed
 	lutSize    = 1 << lutBits // entries of a decoding table
-	maxSeveral = 3            // most symbols in an entry
+	maxSeveral = 3            // maximum number of symbols in an entry
 
-	endOfBlock = 256 // in an entry, instead of a place
+	endOfBlock = 256 // place of an entry that is the end of the block
 )
 
-// An entry of a decoding table describes the next bits: digits of a run,
-// then perhaps a place in the move-to-front list, or the end of the block. 0
-// is no entry.
+// An entry of a decoding table tells what the next bits mean: digits of a run,
+// then perhaps a place in the move-to-front list, or the end of the block. The
+// value 0 means that there is no entry.
 //
-//	bits  0- 5  length of the codes
+//	bits  0- 5  length of the codes, in bits
 //	bits  6- 8  number of digits
 //	bits  9-11  number of symbols
-//	bits 12-19  value of the digits, the first one having weight 1
+//	bits 12-19  value of the digits, the first with weight 1
 //	bits 23-31  the place (1 to 254), endOfBlock, or 0
 type entry uint32
 
@@ -28,7 +28,8 @@ func (e entry) symbols() int { return int(e >> 9 & 7) }
 func (e entry) run() int     { return int(e >> 12 & 0xff) }
 func (e entry) place() uint  { return uint(e >> 23) }
 
-// newEntry returns the entry of one symbol.
+// newEntry returns the entry for one symbol of an alphabet of the given number
+// of symbols. length is that of its code in bits.
 func newEntry(symbol, symbols int, length uint) entry {
 	e := entry(1<<9 | length)
 	switch symbol {
@@ -41,31 +42,36 @@ func newEntry(symbol, symbols int, length uint) entry {
 	}
 }
 
-// join returns the entry of e, which must be digits only, followed by f.
+// join returns the entry for the symbols of e, which must be only digits,
+// followed by those of f.
 func (e entry) join(f entry) entry {
 	const sums = 63 | 7<<6 | 7<<9 // fields that add up
 	return e + f&sums + entry(f.run())<<(12+e.digits()) + f&^(1<<23-1)
 }
 
-// A huffman is the decoding table of one canonical Huffman code: shorter codes
-// first, equal lengths in the order of their symbols.
+// A huffman is the decoding table of a canonical Huffman code: codes are
+// assigned in the order of their lengths, codes of equal length in the order of
+// their symbols.
 type huffman struct {
 	one     [lutSize]entry // by the next lutBits bits: the next symbol
-	several [lutSize]entry // the same, with the symbols after a digit
+	several [lutSize]entry // by the next lutBits bits: the next symbols, up to a place
 
 	entries [maxSymbols]entry      // in the order of their codes
-	limit   [maxCodeLen + 1]uint32 // by length: one more than its last code
-	first   [maxCodeLen + 1]int32  // by length: index in entries of its code 0, may be negative
+	limit   [maxCodeLen + 1]uint32 // by length: one more than the last code of this length
+	first   [maxCodeLen + 1]int32  // by length: index in entries minus code, may be negative
 }
 
-// init builds the table of a code from the lengths of its codes, each in
-// [1, maxCodeLen].
+// init builds the table of a code from the lengths of its codes, each in [1,
+// maxCodeLen].
 //
-// Encoders write complete codes. The libbz2 library takes any other, too: in
-// an incomplete code some bit patterns mean nothing, and meeting one is an
-// error; in an oversubscribed one the last symbols have no code left.
-// compress/bzip2 refuses a code that is oversubscribed even without its
-// shortest code (two symbols would get the same code). So do we.
+// Encoders write complete codes. Other codes are treated as in libbz2 and
+// compress/bzip2:
+//
+//   - In an incomplete code some bit patterns have no meaning; such a pattern
+//     in the data is an error.
+//   - In an oversubscribed code the last symbols have no code. It is an error,
+//     as in compress/bzip2, if the code is oversubscribed even without one of
+//     its shortest codes.
 func (h *huffman) init(lens []uint8) error {
 	var count [maxCodeLen + 1]int
 	for _, l := range lens {
@@ -91,8 +97,9 @@ func (h *huffman) init(lens []uint8) error {
 	return nil
 }
 
-// oversubscribed reports whether the code, less one code of the shortest
-// length, takes all of the code space or more.
+// oversubscribed reports whether the code would take all of the code space, or
+// more, even without one code of the shortest length. count has the number of
+// codes of each length.
 func oversubscribed(count *[maxCodeLen + 1]int) bool {
 	sum, shortest := 0, 0
 	for l := maxCodeLen; l > 0; l-- {
@@ -104,7 +111,7 @@ func oversubscribed(count *[maxCodeLen + 1]int) bool {
 	return sum-1<<(maxCodeLen-shortest) >= 1<<maxCodeLen
 }
 
-// sort puts the symbols in the order of their codes.
+// sort stores the symbols in entries in the order of their codes.
 func (h *huffman) sort(lens []uint8, count *[maxCodeLen + 1]int) {
 	var next [maxCodeLen + 1]int
 	for l := 1; l < maxCodeLen; l++ {
@@ -116,8 +123,8 @@ func (h *huffman) sort(lens []uint8, count *[maxCodeLen + 1]int) {
 	}
 }
 
-// fill adds the symbols with the codes code, code+1, … of length l to the table.
-// It omits the end of the block, which is handled by the path for rare codes.
+// fill adds to the table the symbols with the codes code, code+1, … of length
+// l. It omits the end of the block, which [huffman.long] handles.
 func (h *huffman) fill(entries []entry, code uint32, l uint) {
 	for _, e := range entries {
 		if code >= 1<<l {
@@ -134,9 +141,10 @@ func (h *huffman) fill(entries []entry, code uint32, l uint) {
 	}
 }
 
-// combine builds several from one: it extends a digit by the symbols after it,
-// as far as the bits contain them, up to the first place. Half of all digits are
-// followed by another digit, so most steps of the decoder end with a place.
+// combine builds several from one: it extends each entry of a digit by the
+// symbols after it, up to the first place, if the lutBits bits contain their
+// codes. Half of all digits are followed by another digit, so most steps of the
+// decoder end with a place.
 func (h *huffman) combine() {
 	for i, e := range h.one {
 		for e.place() == 0 && e != 0 && e.symbols() < maxSeveral {
@@ -150,9 +158,9 @@ func (h *huffman) combine() {
 	}
 }
 
-// long returns the entry of a code at the top of bits that is not in the tables,
-// because it is too long or the end of the block. It returns 0 for an unassigned
-// code.
+// long returns the entry for the code at the top of bits, for a code that is
+// not in the tables: it is longer than lutBits, or the end of the block. It
+// returns 0 for a code that is not assigned.
 func (h *huffman) long(bits uint64) entry {
 	for l := uint(1); l <= maxCodeLen; l++ {
 		code := uint32(bits >> (64 - l))

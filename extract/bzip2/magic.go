@@ -7,17 +7,18 @@ import (
 
 const (
 	blockMagic = 0x314159265359 // begins a block: the digits of π
-	endMagic   = 0x177245385090 // ends a stream: those of its square root
+	endMagic   = 0x177245385090 // ends a stream: the digits of √π
 	magicBits  = 48
-	overlap    = 6 // bytes that a magic number can take behind the one it begins in
+	overlap    = 6 // bytes of a magic number after the byte in which it begins
 
-	// searchStep is the number of bytes searched for each of the eight
-	// shifts in turn: a magic number near the beginning is found without
-	// going through the window eight times.
+	// searchStep is the number of bytes that are searched for all eight bit shifts
+	// before the next bytes are: so a magic number near the beginning is found
+	// without searching the whole window eight times.
 	searchStep = 1 << 14
 )
 
-// findMagic returns the first bit of p where a block magic begins, or -1.
+// findMagic returns the first bit of p at which a block's magic number begins,
+// or -1.
 func findMagic(p []byte) int {
 	for off := 0; len(p)-off >= overlap; off += searchStep {
 		if bit := findMagicStep(p[off:min(off+searchStep+overlap, len(p))]); bit >= 0 {
@@ -27,8 +28,9 @@ func findMagic(p []byte) int {
 	return -1
 }
 
-// findMagicStep is findMagic for a short p. For each shift it looks for the
-// whole bytes in the middle of the magic number, then at the bits around them.
+// findMagicStep returns the first bit of p, which is short, at which a block's
+// magic number begins, or -1. For each bit shift it searches for the whole
+// bytes in the middle of the magic number, then compares the bits around them.
 func findMagicStep(p []byte) int {
 	best := -1
 	for shift := range 8 {
@@ -52,7 +54,7 @@ func findMagicStep(p []byte) int {
 	return best
 }
 
-// magicAt reports whether a block magic begins at that bit of p.
+// magicAt reports whether a block's magic number begins at the given bit of p.
 func magicAt(p []byte, bit int) bool {
 	var w [8]byte
 	copy(w[:], p[bit>>3:])
@@ -60,8 +62,9 @@ func magicAt(p []byte, bit int) bool {
 	return end <= len(p)*8 && binary.BigEndian.Uint64(w[:])<<(bit&7)>>16 == blockMagic
 }
 
-// find returns the first bit of the file where a block magic begins, in its
-// bytes [from, to), or -1. No two begin in the same byte. Afterwards the reader's position is undefined.
+// find returns the first bit of the file, in its bytes [from, to), at which a
+// block's magic number begins, or -1. No two magic numbers begin in the same
+// byte. Afterwards the reader's position is undefined.
 func (b *bitReader) find(from, to int64) int64 {
 	for from < to {
 		b.seek(from * 8)
@@ -84,7 +87,8 @@ func (b *bitReader) find(from, to int64) int64 {
 	return -1
 }
 
-// findAll is find for all block magics that begin in the range.
+// findAll returns all bits of the file, in its bytes [from, to), at which a
+// block's magic number begins. Afterwards the reader's position is undefined.
 func (b *bitReader) findAll(from, to int64) []int64 {
 	var all []int64
 	for {

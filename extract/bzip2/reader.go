@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	headerPrefix = 'B'<<16 | 'Z'<<8 | 'h' // begins a stream; its level follows, '1' to '9'
+	headerPrefix = 'B'<<16 | 'Z'<<8 | 'h' // begins a stream; the level follows, '1' to '9'
 	maxLevel     = 9
-	levelSize    = 100000 // block size by level, before runs expand
+	levelSize    = 100000 // block size before run expansion, for each level
 )
 
 // A Block is a decoded block of a bzip2 file, or a piece of one. Only a block
@@ -21,32 +21,32 @@ type Block struct {
 	Continued bool   // Data continues the previous block's data
 }
 
-// A Reader decodes the blocks that begin in a byte range of a bzip2 file, and
-// following blocks as long as the caller wants; see the package comment. It is
-// not safe for concurrent use.
+// A Reader decodes the blocks that begin in a range of the bytes of a bzip2
+// file, and as many of the blocks after it as the caller wants; see the package
+// comment. It is not safe for concurrent use.
 type Reader struct {
 	d          *decoder
 	start, end int64 // bytes of the file
 
 	state state
 	bit   int64  // offset in the file of the last magic number, in bits
-	level int    // of the stream; 9 if its header was not seen
-	whole bool   // the stream was read from its header
-	crc   uint32 // of the stream's blocks so far, if whole
-	first bool   // no stream was seen yet
+	level int    // of the stream; 9 if its header was not read
+	whole bool   // the stream was read from its header on
+	crc   uint32 // checksum of the stream's blocks so far, if whole
+	first bool   // no stream header was read yet
 	err   error  // returned by every further call
 }
 
-// A state is the position of a Reader.
+// A state tells what comes next at the position of a Reader.
 type state uint8
 
 const (
-	atStart  state = iota // the range: nothing was read
+	atStart  state = iota // the range: nothing was read yet
 	atHeader              // a stream header or the end of the file
 	atMagic               // a block or the end of a stream
 	atBlock               // a block, its magic number read
-	decoded               // a block's data, none of it handed out
-	inBlock               // a block's data, some of it or all handed out
+	decoded               // a block's data, of which nothing was returned yet
+	inBlock               // the rest of a block's data, if any
 )
 
 // A Range is the bytes [Start, End) of a file.
@@ -60,15 +60,15 @@ func NewReader(src io.ReaderAt, size int64, rng Range) *Reader {
 	return r
 }
 
-// Reset prepares the reader for another range or file, as [NewReader] does. It
-// reuses the memory.
+// Reset prepares the reader for another range or file, with the arguments of
+// [NewReader]. It reuses the reader's memory.
 func (r *Reader) Reset(src io.ReaderAt, size int64, rng Range) {
 	d := r.d
 	d.bits.reset(src, size)
 	*r = Reader{d: d, start: max(rng.Start, 0), end: min(rng.End, size), first: true}
 }
 
-// Next returns the next block, or the next piece of one. At the end of the
+// Next returns the next block, or the next piece of a block. At the end of the
 // file, or immediately if no block begins in the range, it returns [io.EOF].
 // Any other error is a [*CorruptError] or an error of reading the file. After
 // an error, further calls return the same error.
@@ -88,10 +88,11 @@ func (r *Reader) Next() (Block, error) {
 	return b, nil
 }
 
-// Peek returns the block that [Reader.Next] will return, without its data, and
-// avoids decoding if possible. So it is a cheap way to find out whether all
-// blocks of the range were read. It returns errors that Next would return
-// before decoding the block; further calls return the same error.
+// Peek returns the block that [Reader.Next] will return, without its data. It
+// decodes the block only if that is necessary to find it, so it is a cheap way
+// to find out whether all blocks of the range were read. It returns the errors
+// that Next would return before it decodes the block; further calls return the
+// same error.
 func (r *Reader) Peek() (Block, error) {
 	if r.err != nil {
 		return Block{}, r.err
@@ -130,7 +131,7 @@ func (r *Reader) decode() error {
 	return nil
 }
 
-// locate finds the next block, unless the reader is already there.
+// locate finds the next block, unless it is found already.
 func (r *Reader) locate() error {
 	switch r.state {
 	case atBlock, decoded:
@@ -148,9 +149,9 @@ func (r *Reader) locate() error {
 	}
 }
 
-// begin finds the first block that begins in or after the range. At the
-// beginning of the file it parses the header, to detect errors there; in any
-// other range it searches for a magic number.
+// begin finds the first block that begins in or after the range. If the range
+// begins at the start of the file, it parses the stream header, to detect
+// errors in it; otherwise it searches for a magic number.
 func (r *Reader) begin() error {
 	if r.start > 0 {
 		return r.search()
@@ -159,8 +160,8 @@ func (r *Reader) begin() error {
 	return r.advance()
 }
 
-// advance goes from the end of a block, or from a stream header, to the next
-// block. It passes ends of streams and streams without blocks.
+// advance moves from the end of a block, or from a stream header, to the next
+// block. It skips ends of streams and streams without blocks.
 func (r *Reader) advance() error {
 	b := &r.d.bits
 	for {
@@ -220,10 +221,11 @@ func (r *Reader) readHeader() error {
 	return nil
 }
 
-// badHeader distinguishes data after the last stream from a corrupt stream,
-// which has a magic number near its beginning.
+// badHeader returns the error for data that is not a stream header: a corrupt
+// stream if a block's magic number follows, else data after the last stream. h
+// is the first 32 bits.
 func (r *Reader) badHeader(h uint32) error {
-	r.d.bits.seek(r.bit) // so that nothing was read behind the end
+	r.d.bits.seek(r.bit) // so that overrun is false
 	at := r.bit / 8
 	if r.first || h>>8 == headerPrefix || r.d.bits.find(at, at+windowSize) >= 0 {
 		return r.fail(errHeader)
@@ -231,14 +233,14 @@ func (r *Reader) badHeader(h uint32) error {
 	return r.fail(errTrailing)
 }
 
-// headerLevel returns the level in a stream header; ok is false if h is not
-// one.
+// headerLevel returns the level in h, the 32 bits of a stream header; ok is
+// false if h is not a stream header.
 func headerLevel(h uint32) (level int, ok bool) {
 	level = int(h&0xff) - '0'
 	return level, h>>8 == headerPrefix && level >= 1 && level <= maxLevel
 }
 
-// fail returns an error located at r.bit.
+// fail returns the error for cause at the position r.bit.
 func (r *Reader) fail(cause error) error {
 	b := &r.d.bits
 	e := &CorruptError{Offset: r.bit / 8, Reason: cause.Error()}

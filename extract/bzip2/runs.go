@@ -6,23 +6,24 @@ import (
 )
 
 const (
-	runMark = 4   // number of equal bytes that a count follows
-	maxMore = 255 // maximum of that count (encoders write at most 251)
+	runMark = 4   // number of equal bytes after which a count follows
+	maxMore = 255 // maximum of the count (encoders write at most 251)
 
-	// runRoom is the free space that one step of expanding needs: the maximum
-	// length of a run, plus bytes that may begin one.
+	// runRoom is the free space, in bytes, that one step of expanding needs: the
+	// maximum length of a run, and bytes that may begin another run.
 	runRoom = maxMore + 2*runMark
 )
 
-// A runs reverses bzip2's first stage, the run-length encoding: after four
-// equal bytes, one byte counts further equal ones, 0 to 255. At the end of the
-// block the count may be missing, which means 0.
+// A runs expands the output of bzip2's first stage, a run-length encoding:
+// after four equal bytes, one byte tells how many more follow, 0 to 255. At the
+// end of the block this count may be missing, which means 0.
 type runs struct {
 	src []byte // not yet expanded
 }
 
-// expand appends the expanded bytes to dst, within its capacity, and returns
-// it. It stops early when less than runRoom of the capacity is left.
+// expand appends expanded bytes to dst, within its capacity, and returns it. It
+// stops when all of src is expanded or less than runRoom of the capacity is
+// left.
 func (r *runs) expand(dst []byte) []byte {
 	for len(r.src) > 0 {
 		room := cap(dst) - len(dst) - maxMore
@@ -57,7 +58,7 @@ func repeat(dst []byte, c byte, n int) []byte {
 	return dst[:len(dst)+n]
 }
 
-// fill sets all of p to c.
+// fill sets all bytes of p to c.
 func fill(p []byte, c byte) {
 	word := uint64(c) * 0x0101010101010101
 	for ; len(p) >= 8; p = p[8:] {
@@ -68,10 +69,10 @@ func fill(p []byte, c byte) {
 	}
 }
 
-// findRun returns where the first four equal bytes of p begin, or -1.
+// findRun returns the offset of the first four equal bytes in p, or -1.
 func findRun(p []byte) int {
 	i := 0
-	// Six places a step: byte k of diff is zero where p[i+k] == p[i+k+1].
+	// Six offsets in each step: byte k of diff is zero if p[i+k] == p[i+k+1].
 	for ; i+9 <= len(p); i += 6 {
 		diff := binary.LittleEndian.Uint64(p[i:]) ^ binary.LittleEndian.Uint64(p[i+1:])
 		zero := zeroBytes(diff)
@@ -87,7 +88,8 @@ func findRun(p []byte) int {
 	return -1
 }
 
-// zeroBytes returns a word with the top bit of each byte set that is zero in x.
+// zeroBytes returns a word in which the highest bit of each byte is set if that
+// byte of x is zero. All other bits are 0.
 func zeroBytes(x uint64) uint64 {
 	const low = 0x7f7f7f7f7f7f7f7f
 	return ^(x&low + low | x | low)

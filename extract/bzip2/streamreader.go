@@ -3,8 +3,8 @@ package bzip2
 import "io"
 
 // NewStreamReader returns a reader of the decompressed content of a whole bzip2
-// file of the given size: all its streams, concatenated. Errors are those of
-// [Reader.Next].
+// file of size bytes: all its streams, one after the other. Its errors are
+// those of [Reader.Next].
 func NewStreamReader(src io.ReaderAt, size int64) io.Reader {
 	return &streamReader{r: NewReader(src, size, Range{0, size})}
 }
@@ -27,7 +27,8 @@ func (s *streamReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// WriteTo implements io.WriterTo, without a copy.
+// WriteTo implements io.WriterTo. It writes the decoded blocks without copying
+// them.
 func (s *streamReader) WriteTo(w io.Writer) (int64, error) {
 	written := int64(0)
 	for {
@@ -46,7 +47,7 @@ func (s *streamReader) WriteTo(w io.Writer) (int64, error) {
 	}
 }
 
-// fill reads the next block unless there is data.
+// fill reads the next block if all data has been returned.
 func (s *streamReader) fill() error {
 	if len(s.data) > 0 {
 		return nil

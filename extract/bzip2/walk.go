@@ -1,46 +1,48 @@
 package bzip2
 
 const (
-	// chains is how many are walked at the same time: with fewer the memory
-	// idles, with more the processor's registers and cache ways run out.
+	// chains is the number of chains that are walked at the same time. With fewer,
+	// the processor waits for memory; with more, its registers and cache ways are
+	// too few.
 	chains   = 12
-	chainCap = 1 << 17 // a chain's share of a block, at most maxBlock/chains, up to a power of two
+	chainCap = 1 << 17 // size of a chain's output: maxBlock/chains, rounded up to a power of two
 
-	// chainPad sets the chains' output apart in the cache: at a distance of a
-	// power of two all of them would compete for the same lines.
+	// chainPad separates the outputs of the chains in memory. If their distance
+	// were a power of two, all of them would compete for the same cache lines.
 	chainPad = 320
 
-	cutSize = 1 << 10 // bytes a segment has on average
-	minWalk = 1 << 14 // bytes of a block under which cutting does not pay
+	cutSize = 1 << 10 // average length of a segment in bytes
+	minWalk = 1 << 14 // minimum size of a block, in bytes, that is divided into segments
 
-	marked = 1 << 31 // in a table: the row begins a segment; the rest is its number
+	marked = 1 << 31 // set in a table's entry: the row begins a segment, whose number is the rest
 )
 
-// A segment is the part of the text between two rows that begin a segment.
+// A segment is the part of the text from a row that begins a segment to the
+// next such row.
 type segment struct {
 	first uint32 // the table's entry of the first row, which the mark replaced
 	next  uint32 // the segment that follows in the text
 	text  []byte
 }
 
-// A walker inverts the transform along several chains at once.
+// A walker inverts the transform along several chains of rows at once.
 //
-// A step of the simple walk waits for memory, because the table is larger than
-// most caches. But a walk may begin anywhere. So rows all over the table are
-// chosen to begin segments, and several chains walk segments in turn, which
-// keeps several memory accesses in flight. A segment ends where another one
-// begins; at the end they are joined in text order. (Several walks of one
-// block: Kärkkäinen, Kempa and Puglisi, "Slashing the time for BWT inversion",
-// DCC 2012.)
+// A step of [table.walk] waits for memory, because the table is larger than
+// most caches. But a walk may begin at any row. So rows all over the table are
+// chosen to begin segments, and several chains walk segments at the same time,
+// which keeps several memory accesses in progress. A segment ends where another
+// segment begins; at the end the segments are joined in the order of the text.
+// (Several walks of one block: Kärkkäinen, Kempa and Puglisi, "Slashing the
+// time for BWT inversion", DCC 2012.)
 //
 // The rows need not form one cycle. A text that repeats itself, or hostile
-// data, gives several cycles, and the text is one of them. Segments in other
-// cycles cost only their walk, since no row is visited twice.
+// data, gives several cycles, of which one is the text. Segments in the other
+// cycles cost only the time of walking them, because no row is visited twice.
 type walker struct {
 	segments [1 + maxBlock/cutSize + chains]segment
 	n        int // segments in use
 	out      [chains][chainCap + chainPad]byte
-	scratch  []byte // of the caller, at least as long as the text
+	scratch  []byte // the caller's buffer, at least as long as the text
 }
 
 // walk writes the text to dst, beginning at row origin. It overwrites the table
@@ -56,9 +58,9 @@ func (w *walker) walk(t *table, dst []byte, origin uint32) {
 }
 
 // cut selects the rows that begin segments: the origin, then rows all over the
-// table, in an order that is independent of the text. They are distinct,
-// because the factor, a prime near 2^32 divided by the golden ratio, is larger
-// than n. So there are more segments than chains.
+// table, in an order that is independent of the text. n is the length of the
+// text. The rows are distinct, because the factor, a prime near 2^32 divided by
+// the golden ratio, is larger than n. So there are more segments than chains.
 func (w *walker) cut(t *table, n, origin uint32) {
 	w.n = 0
 	w.mark(t, origin)
@@ -67,7 +69,7 @@ func (w *walker) cut(t *table, n, origin uint32) {
 	}
 }
 
-// mark makes the row begin a segment, if it does not yet.
+// mark lets a segment begin at the row, unless one already does.
 func (w *walker) mark(t *table, row uint32) {
 	x := t[row&tableMask]
 	if x&marked != 0 {
@@ -78,8 +80,8 @@ func (w *walker) mark(t *table, row uint32) {
 	w.n++
 }
 
-// chains walks all segments. While there are enough of them, all chains step
-// together; the remaining ones are walked one after the other.
+// chains walks all segments. All chains step together as long as there are
+// enough segments; the remaining segments are walked one after the other.
 func (w *walker) chains(t *table) {
 	var (
 		x     [chains]uint32 // entry of the current row
@@ -116,8 +118,8 @@ func (w *walker) chains(t *table) {
 // close ends a segment.
 func (s *segment) close(text []byte, next uint32) { s.text, s.next = text, next }
 
-// rest walks the rest of a segment, from the entry x on, as a segment of
-// its own. It writes to scratch and returns the unused part of that.
+// rest walks the rest of a segment, from the entry x on, as a segment of its
+// own. It writes the text to scratch and returns the unused part of scratch.
 func (w *walker) rest(t *table, x uint32, scratch []byte) []byte {
 	n := 0
 	for ; x&marked == 0; x = t[x>>8&tableMask] {
@@ -129,9 +131,9 @@ func (w *walker) rest(t *table, x uint32, scratch []byte) []byte {
 	return scratch[n:]
 }
 
-// stride advances all chains from position p until one meets a mark, and
-// returns the position reached. It is unrolled so that the chains' entries stay
-// in registers.
+// stride advances all chains from position p until one chain meets a marked
+// row, and returns the position reached. It is unrolled so that the chains'
+// entries stay in registers.
 func (w *walker) stride(t *table, x *[chains]uint32, p int) int {
 	x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11 := x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8], x[9], x[10], x[11]
 	out := &w.out

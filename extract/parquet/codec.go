@@ -11,7 +11,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A codec is a CompressionCodec of parquet.thrift.
+// A codec is a compression codec, as numbered by CompressionCodec in
+// parquet.thrift.
 type codec int64
 
 const (
@@ -35,7 +36,7 @@ func (c codec) check() error {
 	return &UnsupportedError{What: "compression " + name + " is not read, write it with ZSTD, SNAPPY or GZIP"}
 }
 
-// A decompressor decompresses pages.
+// A decompressor decompresses pages. It reuses its decoders.
 type decompressor struct {
 	zstd *zstd.Decoder
 	gzip *gzip.Reader
@@ -48,7 +49,7 @@ func (d *decompressor) close() {
 }
 
 // unpack decompresses src into dst, whose length is the size in the page
-// header. Any other size is an error.
+// header. If the data has any other size, that is an error.
 func (d *decompressor) unpack(c codec, dst, src []byte) error {
 	switch c {
 	case codecNone:
@@ -99,7 +100,7 @@ func (d *decompressor) unzstd(dst, src []byte) (err error) {
 	return readExactly(d.zstd, dst)
 }
 
-// readExactly fills dst from r, which must end there.
+// readExactly fills dst from r. If r has fewer or more bytes, that is an error.
 func readExactly(r io.Reader, dst []byte) error {
 	if _, err := io.ReadFull(r, dst); err != nil {
 		return damagef("a page that unpacks to less than %d bytes: %v", len(dst), err)
@@ -132,14 +133,14 @@ func unpackLZ4(dst, src []byte) error {
 	return nil
 }
 
-// An lz4Reader decodes a block. Its methods return false for corrupt data.
+// An lz4Reader decodes an LZ4 block. Its methods return false for corrupt data.
 type lz4Reader struct {
 	src, dst []byte
 	at       int // bytes of dst written
 }
 
-// length returns a length of which the token holds n, and the next bytes the
-// rest if n is 15.
+// length returns a length of which n is the part in the token. If n is 15, the
+// next bytes hold the rest.
 func (l *lz4Reader) length(n int) (int, bool) {
 	if n < 15 {
 		return n, true
@@ -164,7 +165,8 @@ func (l *lz4Reader) literals(n int) bool {
 	return true
 }
 
-// copy copies earlier output, which may overlap what it writes.
+// copy copies earlier output, from an offset in the next two bytes. The copy
+// may overlap its source. n is the part of its length in the token.
 func (l *lz4Reader) copy(n int) bool {
 	if len(l.src) < 2 {
 		return false

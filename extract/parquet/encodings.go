@@ -4,13 +4,14 @@ import (
 	"encoding/binary"
 )
 
-// A hybrid decodes runs of equal or bit-packed numbers (Encodings.md, "RLE").
+// A hybrid decodes numbers of width bits, stored as runs of equal numbers and
+// runs of bit-packed numbers (Encodings.md, "RLE").
 type hybrid struct {
 	b     []byte
 	width uint
-	run   uint64 // equal values left
-	value uint32
-	// bits left of a packed run, and position of the next
+	run   uint64 // numbers left in a run of equal numbers
+	value uint32 // the number of that run
+	// numbers left in a bit-packed run, and position of its next bit in b
 	packed uint64
 	bit    uint64
 }
@@ -38,7 +39,7 @@ func (h *hybrid) next() (uint32, error) {
 	return v, nil
 }
 
-// head parses the header of a run.
+// head parses the header of the next run.
 func (h *hybrid) head() error {
 	n, size := binary.Uvarint(h.b)
 	if size <= 0 {
@@ -57,8 +58,8 @@ func (h *hybrid) head() error {
 		h.run, h.b = n>>1, h.b[bytes:]
 		return nil
 	}
-	// A packed run is in groups of eight values; writers may truncate the last
-	// one. With width 0 there are no bytes to check the count against.
+	// A bit-packed run consists of groups of eight values; writers may truncate the
+	// last group. With width 0 there are no bytes that bound the count.
 	groups := n >> 1
 	if h.width == 0 {
 		h.run, h.value = min(groups, 1<<32)*8, 0
@@ -77,8 +78,9 @@ func (h *hybrid) head() error {
 	return nil
 }
 
-// deltas decodes a DELTA_BINARY_PACKED sequence (Encodings.md) of at most limit
-// numbers. It returns the numbers and the bytes after them.
+// deltas decodes a sequence of at most limit numbers in the encoding
+// DELTA_BINARY_PACKED (Encodings.md). It returns the numbers and the bytes
+// after them.
 func deltas(b []byte, limit int) (values []int32, rest []byte, err error) {
 	d := deltaReader{thriftReader: thriftReader{b: b}}
 	block, minis, total := d.varint(), d.varint(), d.varint()
@@ -96,17 +98,18 @@ func deltas(b []byte, limit int) (values []int32, rest []byte, err error) {
 	return d.values, b[d.at:], d.err
 }
 
-// A deltaReader decodes such a sequence, whose varints are those of Thrift.
+// A deltaReader decodes a sequence in the encoding DELTA_BINARY_PACKED. Its
+// variable-length integers have the form of Thrift's.
 type deltaReader struct {
 	thriftReader
 	values []int32
-	total  int   // of values
+	total  int   // number of values in the sequence
 	value  int64 // the last of values
 }
 
 func (d *deltaReader) done() bool { return d.err != nil || len(d.values) == d.total }
 
-// add adds the value that differs by delta from the last.
+// add adds the value that is greater by delta than the last value.
 func (d *deltaReader) add(delta int64) {
 	if d.value += delta; d.value < 0 || d.value > MaxPageBytes {
 		d.fail("impossible length")
@@ -134,7 +137,8 @@ func (d *deltaReader) block(minis, size int) {
 	}
 }
 
-// bits returns the width bits at bit position at.
+// bits returns the width bits of b from bit position at on, least significant
+// bit first.
 func bits(b []byte, at, width int) (v uint64) {
 	for i := range width {
 		v |= uint64(b[(at+i)/8]>>((at+i)%8)&1) << i

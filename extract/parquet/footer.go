@@ -5,29 +5,32 @@ import (
 	"strings"
 )
 
-// A footerMeta is the part of the file's metadata that we use.
+// A footerMeta is the part of a file's metadata that this package uses, for one
+// column.
 type footerMeta struct {
 	optional bool
 	rows     int64
 	chunks   []chunk
 }
 
-// Physical types and repetitions of parquet.thrift.
+// Values of Type and FieldRepetitionType in parquet.thrift.
 const (
 	typeByteArray      = 6
 	repetitionRequired = 0
 	repetitionOptional = 1
 )
 
-// A schemaElement is one entry of the schema, a tree in depth-first order.
+// A schemaElement is one entry of the schema. The entries are a tree in
+// depth-first order.
 type schemaElement struct {
 	name       string
-	kind       int64 // -1 for a group
+	kind       int64 // physical type; -1 for a group of columns
 	repetition int64
 	children   int64
 }
 
-// parseFooter reads FileMetaData.
+// parseFooter parses the footer, a FileMetaData structure, and returns what it
+// says about a column.
 func parseFooter(footer []byte, column string) (*footerMeta, error) {
 	t := &thriftReader{b: footer}
 	meta := &footerMeta{rows: -1}
@@ -94,7 +97,8 @@ func readSchema(t *thriftReader) (schema []schemaElement) {
 	return schema
 }
 
-// findColumn finds a top-level column and returns whether it is optional.
+// findColumn finds the column of the top level with the given name, which must
+// hold strings. optional reports whether it may hold nulls.
 func findColumn(schema []schemaElement, column string) (optional bool, err error) {
 	var names []string
 	for i := 1; i < len(schema); {
@@ -123,7 +127,7 @@ func columnError(format string, args ...any) error {
 	return &UnsupportedError{What: fmt.Sprintf(format, args...), Column: true}
 }
 
-// readGroups parses the row groups and returns the chunks of a column.
+// readGroups parses the row groups and returns the column's chunk of each.
 func readGroups(t *thriftReader, column string) (chunks []chunk) {
 	n, _ := t.list()
 	for ; n > 0 && t.err == nil; n-- {
@@ -153,7 +157,8 @@ func readGroups(t *thriftReader, column string) (chunks []chunk) {
 	return chunks
 }
 
-// readPath parses the path of a column in the schema, joined to a string.
+// readPath parses the path of a column in the schema and returns it joined with
+// dots.
 func readPath(t *thriftReader) string {
 	n, of := t.list()
 	if n > 0 && of != thriftBinary {
@@ -166,7 +171,8 @@ func readPath(t *thriftReader) string {
 	return strings.Join(path, ".")
 }
 
-// readChunk parses a ColumnChunk. name is its path in the schema.
+// readChunk parses a ColumnChunk structure. name is the path of its column in
+// the schema.
 func readChunk(t *thriftReader) (c chunk, name string) {
 	dictionary := int64(0)
 	t.structure(2, func(id int16, kind byte) bool {

@@ -9,7 +9,7 @@ import (
 	"iter"
 )
 
-// Types of pages and encodings of parquet.thrift.
+// Values of PageType and Encoding in parquet.thrift.
 const (
 	pageData       = 0
 	pageIndex      = 1
@@ -24,10 +24,10 @@ const (
 	encodingRLEDictionary   = 8
 )
 
-// A pageHeader is the part of a PageHeader that we use.
+// A pageHeader is the part of a PageHeader structure that this package uses.
 type pageHeader struct {
 	kind               int64
-	unpacked, packed   int64 // sizes in bytes
+	unpacked, packed   int64 // decompressed and compressed size in bytes
 	values             int64
 	encoding           int64
 	levels             int64 // encoding of the definition levels
@@ -37,8 +37,8 @@ type pageHeader struct {
 	hasCRC             bool
 }
 
-// maxHeaderBytes limits the size of a page header. Its statistics may contain
-// whole values; most writers truncate them.
+// maxHeaderBytes is the maximum size of a page header in bytes. A header has
+// statistics, which may contain whole values; most writers truncate them.
 const maxHeaderBytes = 1 << 20
 
 // parseHeader parses a page header and returns its length in bytes.
@@ -52,7 +52,8 @@ func parseHeader(b []byte) (h pageHeader, n int, err error) {
 	return h, t.at, h.check()
 }
 
-// field parses a field of a PageHeader. It returns false for a field to skip.
+// field parses the field of a PageHeader structure with the given id and type.
+// It returns false if the caller must skip the field.
 func (h *pageHeader) field(t *thriftReader, id int16, kind byte) bool {
 	ints := map[int16]*int64{1: &h.kind, 2: &h.unpacked, 3: &h.packed, 4: &h.crc}
 	if to := ints[id]; to != nil && kind == thriftI32 {
@@ -75,7 +76,7 @@ func (h *pageHeader) field(t *thriftReader, id int16, kind byte) bool {
 	return true
 }
 
-// fields parses integer fields of a structure in a PageHeader, by field id.
+// fields parses a structure and stores its integer fields in ints, by field id.
 func (h *pageHeader) fields(t *thriftReader, ints map[int16]*int64) {
 	t.structure(1, func(id int16, kind byte) bool {
 		to := ints[id]
@@ -87,8 +88,8 @@ func (h *pageHeader) fields(t *thriftReader, ints map[int16]*int64) {
 	})
 }
 
-// fieldsV2 parses a DataPageHeaderV2. Its field 7, is_compressed, defaults to
-// true.
+// fieldsV2 parses a DataPageHeaderV2 structure. Its field 7, is_compressed, is
+// true if missing.
 func (h *pageHeader) fieldsV2(t *thriftReader) {
 	ints := map[int16]*int64{1: &h.values, 4: &h.encoding, 5: &h.v2Levels, 6: &h.v2Repeat}
 	t.structure(1, func(id int16, kind byte) bool {
@@ -118,17 +119,19 @@ func (h *pageHeader) check() error {
 	return nil
 }
 
-// Limits against decompression bombs: values in a page, and bytes and values
-// for each byte of the file.
+// Limits against decompression bombs: maxPageValues for the values of a page;
+// maxRatio for the bytes and values for each byte of a column chunk, beyond
+// freeBytes and freeValues.
 const (
 	maxPageValues = 1 << 24
 	maxRatio      = 1000
-	freeBytes     = MaxPageBytes // allowed for any file
+	freeBytes     = MaxPageBytes // allowed for any column chunk
 	freeValues    = 1 << 20
 )
 
-// Values yields the values of a row group in order, nil for a null, and at most
-// one error. The consumer owns a value until the next iteration.
+// Values yields the values of a row group in order, nil for a null. If reading
+// fails, the last element is the error. A value is valid until the next
+// iteration.
 func (f *File) Values(group int) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		p := &pageReader{f: f, chunk: f.chunks[group], at: f.chunks[group].offset}
@@ -142,10 +145,11 @@ func (f *File) Values(group int) iter.Seq2[[]byte, error] {
 	}
 }
 
-// errStopped reports that the consumer stopped the iteration.
+// errStopped is returned inside the package when the consumer of Values has
+// stopped the iteration.
 var errStopped = errors.New("stopped")
 
-// A pageReader reads the pages of a chunk.
+// A pageReader reads the pages of a column chunk.
 type pageReader struct {
 	f          *File
 	chunk      chunk
@@ -155,14 +159,14 @@ type pageReader struct {
 	head       []byte
 	packed     []byte
 	plain      []byte
-	dictionary []uint32 // offset in entries of each value's length
+	dictionary []uint32 // for each value, the offset in entries where its length begins
 	entries    []byte
 	values     int64 // values read so far
 	bytes      int64 // bytes of values read so far
 	prefix     []byte
 }
 
-// run reads all pages.
+// run reads all pages of the chunk and yields their values.
 func (p *pageReader) run(yield func([]byte, error) bool) error {
 	end := p.chunk.offset + p.chunk.bytes
 	for p.values < p.chunk.values {
@@ -203,8 +207,8 @@ func (p *pageReader) run(yield func([]byte, error) bool) error {
 	return nil
 }
 
-// header parses the header at p.at and advances. Most headers have about 50
-// bytes.
+// header parses the page header at p.at, which must end before end, and moves
+// p.at after it. Most headers have about 50 bytes.
 func (p *pageReader) header(end int64) (pageHeader, error) {
 	for size := int64(512); ; size *= 8 {
 		n := min(size, end-p.at, maxHeaderBytes)
@@ -223,7 +227,8 @@ func (p *pageReader) header(end int64) (pageHeader, error) {
 	}
 }
 
-// resize returns b with length n. It drops a buffer that is much too large.
+// resize returns b with length n, or a new buffer if b is too small or far too
+// large.
 func resize(b []byte, n int) []byte {
 	if cap(b) < n || cap(b) > 8<<20 && n < 1<<20 {
 		return make([]byte, n)
@@ -268,7 +273,7 @@ func plainValue(b []byte) (value, rest []byte, err error) {
 	return b[4 : 4+n], b[4+n:], nil
 }
 
-// data decodes a data page of version 1 or 2.
+// data decodes a data page of version 1 or 2 and yields its values.
 func (p *pageReader) data(h pageHeader, yield func([]byte, error) bool) error {
 	if h.values > p.chunk.values-p.values {
 		return damagef("more values than the footer says")
@@ -309,8 +314,8 @@ func (p *pageReader) data(h pageHeader, yield func([]byte, error) bool) error {
 	return nil
 }
 
-// split decompresses a page and splits it into definition levels (nil if the
-// column is required) and values.
+// split decompresses a data page and splits it into definition levels, which
+// tell the nulls, and values. levels is nil if the column is required.
 func (p *pageReader) split(h pageHeader) (levels *hybrid, values []byte, err error) {
 	p.plain = resize(p.plain, int(h.unpacked))
 	if h.kind == pageDataV2 {
@@ -348,7 +353,8 @@ func (p *pageReader) split(h pageHeader) (levels *hybrid, values []byte, err err
 	return &hybrid{b: levelBytes, width: 1}, values, nil
 }
 
-// decoder returns a function that decodes the next value of a page.
+// decoder returns a function that returns the next of the values that b, a page
+// without levels, encodes.
 func (p *pageReader) decoder(h pageHeader, b []byte) (next func() ([]byte, error), err error) {
 	switch h.encoding {
 	case encodingPlain:
@@ -391,7 +397,8 @@ func (p *pageReader) indices(b []byte) (func() ([]byte, error), error) {
 	}, nil
 }
 
-// lengthened returns values that are concatenated in b, with separate lengths.
+// lengthened returns a function that returns the next of the values that are
+// concatenated in b. lengths are their lengths.
 func lengthened(lengths []int32, b []byte) func() ([]byte, error) {
 	return func() ([]byte, error) {
 		if len(lengths) == 0 || int(lengths[0]) > len(b) {
@@ -404,7 +411,9 @@ func lengthened(lengths []int32, b []byte) func() ([]byte, error) {
 	}
 }
 
-// prefixed returns values that share a prefix with the value before them.
+// prefixed returns a function that returns the next of the values in b, each
+// stored as the length of the prefix that it has in common with the value
+// before it, and the rest.
 func (p *pageReader) prefixed(b []byte, values int) (func() ([]byte, error), error) {
 	prefixes, rest, err := deltas(b, values)
 	if err != nil {

@@ -32,13 +32,13 @@
 //     DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY;
 //   - no compression, SNAPPY, GZIP, ZSTD and LZ4_RAW.
 //
-// Anything else (BROTLI, LZO, the old LZ4 of Hadoop, nested columns, encrypted
-// files) is an [UnsupportedError] that names it.
+// Any other feature (BROTLI, LZO, the old LZ4 of Hadoop, nested columns,
+// encryption) is an [UnsupportedError] that names the feature.
 //
 // # Limits
 //
-// Files are not trusted: every length is checked against the enclosing part
-// before memory is allocated, and corrupt data is a [CorruptError] with its
+// Files are not trusted: every length is compared with the size of the enclosing
+// part before memory is allocated, and corrupt data is a [CorruptError] with its
 // offset. A page may have up to [MaxPageBytes], the footer up to
 // [MaxFooterBytes]. A reader holds at most a page, its compressed form and a
 // dictionary, about 300 MB. A file that expands to more than a thousand times
@@ -54,8 +54,8 @@ import (
 	"io"
 )
 
-// Limits. Typical files need a thousandth of them, except for a page with a
-// single large value.
+// Limits in bytes: the size of a page, compressed or not, and that of the footer.
+// Typical files need a thousandth, except for a page with one large value.
 const (
 	MaxPageBytes   = 72 << 20
 	MaxFooterBytes = 32 << 20
@@ -83,24 +83,25 @@ func (e *CorruptError) Unwrap() error { return ErrCorrupt }
 // package does not support.
 type UnsupportedError struct {
 	What   string
-	Column bool // only the selected column is unsupported; another one may be readable
+	Column bool // only the selected column is unsupported; another may be readable
 }
 
 func (e *UnsupportedError) Error() string { return "Parquet file: " + e.What }
 
-// Usage reports that another column has to be selected.
+// Usage reports whether another column of the file may be readable, so that the
+// user should select another.
 func (e *UnsupportedError) Usage() bool { return e.Column }
 
-// Damaged reports that no column of the file can be read.
+// Damaged reports whether no column of the file can be read.
 func (e *UnsupportedError) Damaged() bool { return !e.Column }
 
-// A Group is a row group.
+// A Group describes a row group of a file.
 type Group struct {
 	Rows  int64
-	Bytes int64 // size of the column in the file
+	Bytes int64 // compressed size of the column's data
 }
 
-// A File is one column of an open file.
+// A File is one column of an open Parquet file.
 type File struct {
 	r        io.ReaderAt
 	size     int64
@@ -108,16 +109,17 @@ type File struct {
 	chunks   []chunk
 }
 
-// A chunk is the column's data in one row group.
+// A chunk is the data of the column in one row group.
 type chunk struct {
 	rows   int64
 	codec  codec
 	values int64
-	offset int64 // of the first page
-	bytes  int64 // of all pages
+	offset int64 // offset in the file of the first page
+	bytes  int64 // size of all pages together
 }
 
-// Open parses the footer of a file and finds a column.
+// Open parses the footer of a Parquet file of size bytes and finds the column
+// with the given name.
 func Open(r io.ReaderAt, size int64, column string) (*File, error) {
 	footer, at, err := readFooter(r, size)
 	if err != nil {
@@ -148,8 +150,8 @@ func Open(r io.ReaderAt, size int64, column string) (*File, error) {
 	return f, nil
 }
 
-// readFooter returns the footer and its offset.
-func readFooter(r io.ReaderAt, size int64) ([]byte, int64, error) {
+// readFooter returns the footer and its offset in the file.
+func readFooter(r io.ReaderAt, size int64) (footer []byte, at int64, err error) {
 	const tail = 8
 	if size < int64(len(magic))+tail {
 		return nil, 0, &CorruptError{0, "too short"}
@@ -165,11 +167,12 @@ func readFooter(r io.ReaderAt, size int64) ([]byte, int64, error) {
 	if string(end[4:]) != magic || n > size-tail-int64(len(magic)) || n > MaxFooterBytes {
 		return nil, 0, &CorruptError{size - tail, "no footer: file cut short?"}
 	}
-	footer := make([]byte, n)
+	footer = make([]byte, n)
 	return footer, size - tail - n, readAt(r, footer, size-tail-n)
 }
 
-// readAt fills p.
+// readAt fills p with the bytes at offset at. If the file ends before, the
+// error is a [CorruptError].
 func readAt(r io.ReaderAt, p []byte, at int64) error {
 	n, err := r.ReadAt(p, at)
 	if n == len(p) {

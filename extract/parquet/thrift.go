@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// damage is a problem in a footer or page; the caller adds the offset.
+// A damage is an error in a footer or page. The caller adds the offset.
 type damage struct{ reason string }
 
 func (d *damage) Error() string { return d.reason }
 
 func damagef(format string, args ...any) error { return &damage{fmt.Sprintf(format, args...)} }
 
-// Types of Thrift's compact protocol (apache/thrift,
+// Types of fields in Thrift's compact protocol (apache/thrift,
 // doc/specs/thrift-compact-protocol.md).
 const (
 	thriftStop   = 0
@@ -31,11 +31,11 @@ const (
 	thriftUUID   = 13
 )
 
-// maxThriftDepth limits the nesting of skipped structs.
+// maxThriftDepth is the maximum nesting of structures.
 const maxThriftDepth = 32
 
-// A thriftReader parses Thrift's compact protocol. After the first error it
-// returns zeros and ends of structs.
+// A thriftReader parses Thrift's compact protocol. After the first error its
+// methods return zeros, and structures end.
 type thriftReader struct {
 	b   []byte
 	at  int
@@ -82,7 +82,7 @@ func (t *thriftReader) binary() []byte {
 	return t.take(int(n))
 }
 
-// list parses the header of a list.
+// list parses the header of a list: the number of elements and their type.
 func (t *thriftReader) list() (n int, kind byte) {
 	head := t.byte()
 	size := uint64(head >> 4)
@@ -96,8 +96,9 @@ func (t *thriftReader) list() (n int, kind byte) {
 	return int(size), head & 15
 }
 
-// structure calls visit for each field of a struct. visit reports whether it
-// parsed the field; other fields are skipped.
+// structure parses a structure and calls visit for each field, with its id and
+// type. visit reports whether it parsed the field; otherwise the field is
+// skipped. depth is the nesting of the structure.
 func (t *thriftReader) structure(depth int, visit func(id int16, kind byte) bool) {
 	if depth > maxThriftDepth {
 		t.fail("nested too deep")
@@ -121,7 +122,7 @@ func (t *thriftReader) structure(depth int, visit func(id int16, kind byte) bool
 	}
 }
 
-// skip passes over a value.
+// skip skips a value of the given type.
 func (t *thriftReader) skip(kind byte, depth int) {
 	if t.err != nil {
 		return
@@ -162,7 +163,8 @@ func (t *thriftReader) take(n int) []byte {
 	return t.b[t.at-n : t.at]
 }
 
-// element skips a value inside a container, where truths have a byte.
+// element skips an element of a list, set or map. Unlike a field, a boolean
+// element has a byte of its own.
 func (t *thriftReader) element(kind byte, depth int) {
 	if depth > maxThriftDepth {
 		t.fail("nested too deep")
