@@ -12,10 +12,10 @@ const (
 // in its lower 8 bits.
 type table [tableSize]uint32
 
-// link builds the table from the last column of the sorted rotations. The n-th
-// row that begins with a byte leads to the n-th row that ends with that byte:
-// both are the same position in the text, because rows are sorted by the text
-// after that position. The byte is the output of the step.
+// link builds the table from col, the last column of the sorted rotations. The
+// n-th row that begins with a byte leads to the n-th row that ends with that
+// byte: both are the same position in the text, because rows are sorted by the
+// text after that position. The byte is the output of the step.
 func (t *table) link(col *column) {
 	var next [256]uint32
 	sum := uint32(0)

@@ -160,7 +160,7 @@ func (s *Signatures) Len() int { return s.documents }
 // Bands returns the number of bands.
 func (s *Signatures) Bands() int { return s.bands }
 
-// Aside reports for each document whether it is ignored (added by
+// Aside returns, for each document, whether it is ignored (added by
 // [Builder.AddAside]).
 func (s *Signatures) Aside() ([]bool, error) {
 	aside := make([]bool, s.documents)

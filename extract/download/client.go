@@ -176,9 +176,9 @@ func causeOf(ctx context.Context, err error) error {
 // errStalled reports that no data arrived for too long.
 var errStalled = errors.New("no data for too long")
 
-// slowest is the number of bytes that must arrive in each [Options.Stall].
-// Without it, a server that sends a byte now and then could block a run
-// forever.
+// slowest is the minimum number of bytes that must arrive in each
+// [Options.Stall]. Without it, a server that sends a byte now and then could
+// block a run forever.
 const slowest = 1 << 10
 
 // A watched is the body of a response. Its request is cancelled if hardly any

@@ -93,8 +93,8 @@ func (f dumpFile) file(name string) (file File, err error) {
 	return file, err
 }
 
-// dumpJobs maps whether a legacy dump is multistream to the name of the job, in
-// dumpstatus.json, that writes the articles.
+// dumpJobs[multistream] is the name of the job, in dumpstatus.json, that writes
+// the articles of a legacy dump.
 var dumpJobs = map[bool]string{false: "articlesdump", true: "articlesmultistreamdump"}
 
 // errUnfinished reports that a dump is not complete on the server yet.

@@ -101,7 +101,7 @@ type Place struct {
 	Line int64  // from 1
 }
 
-// MaxPlaces is the maximum number of places of each kind in [Stats].
+// MaxPlaces is the maximum length of Stats.Invalid and of Stats.Malformed.
 const MaxPlaces = 10
 
 // Stats counts what a [Reader] read.

@@ -177,8 +177,9 @@ func (s *Scanner) joinSpace(p []byte, left leftEdge) ([]byte, joinResult) {
 	return p, joinWrite
 }
 
-// joinEmptyBrackets removes the opening bracket that ends at left.end: the
-// closing bracket, before p, follows it at once.
+// joinEmptyBrackets removes the opening bracket that ends at left.end. The
+// closing bracket that followed it at once is already removed from p, the text
+// after the seam.
 func (s *Scanner) joinEmptyBrackets(p []byte, left leftEdge) ([]byte, joinResult) {
 	s.out = bytes.TrimRight(s.out[:left.end-left.length], " ")
 	s.out = s.out[:max(len(s.out), s.line)]

@@ -7,8 +7,8 @@ import (
 
 var monthNames = [13]string{1: "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}
 
-// date renders the year, month and day in the arguments n, n+1 and n+2: {{start
-// date|2001|9|11}} as "September 11, 2001", with dayFirst as "11 September
+// date renders the year, month and day in the arguments n, n+1 and n+2, such as
+// 2001, 9 and 11, as "September 11, 2001" or, with dayFirst, "11 September
 // 2001". If argument n is not a year, it is rendered alone.
 func (s *Scanner) date(args []argument, n int, dayFirst bool) {
 	year := s.bytes(s.arg(args, n))
