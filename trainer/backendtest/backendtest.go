@@ -1,16 +1,15 @@
-// Package backendtest tests a backend through package trainer's interfaces. It
-// compares losses, gradients with dropout, outputs and updates with the CPU
-// backend in double precision, and checks what the interfaces promise:
-// overflows, snapshots, equal bits, several ranks, limits.
+// Package backendtest tests a backend through the interfaces of package trainer. It
+// compares losses, gradients with dropout, outputs and updates with those of the
+// CPU backend in double precision. It also checks what the interfaces promise about
+// overflows, snapshots, reproducible bits, several ranks, and limits.
 //
 //	func TestSinglePrecision(t *testing.T) {
 //		backendtest.Suite{Backend: back, Precision: trainer.Float32}.Run(t)
 //	}
 //
-// Shapes are what a device must support: head size 64, hidden sizes 128 and
-// 192, a vocabulary that is no multiple of anything, sequences from one token
-// to 200, which is more than three tiles of 64. Tests of single operations stay
-// inside each backend.
+// The models have head size 64, hidden size 128 or 192, and an odd vocabulary size.
+// Sequences have 1 to 200 tokens; 200 is more than three tiles of 64. Single
+// operations are tested in the packages of the backends.
 package backendtest
 
 import (
@@ -28,20 +27,21 @@ type Suite struct {
 	// Precision.
 	Tolerance Tolerance
 
-	// Small leaves out settings that only repeat others, for a simulated
-	// device: about 25 forward and backward passes of 100 to 230 tokens stay.
+	// Small leaves out settings that only repeat others. It is meant for simulated
+	// devices, which are slow: about 25 forward and backward passes of 100 to 230
+	// tokens remain.
 	Small bool
 
-	// Second is the backend of the second of two ranks, for a device that two
-	// goroutines cannot share. Nil means Backend.
+	// Second is the backend of the second rank in tests with two ranks, for a device
+	// that two goroutines cannot share. Nil means that both ranks use Backend.
 	Second trainer.Backend
 
-	// OneRank is set for a backend that cannot train on several ranks yet. It
-	// must then refuse to open a model with such a Comm.
+	// OneRank is set for a backend that cannot train on several ranks. The suite then
+	// checks that the backend refuses to open a model with a Comm of several ranks.
 	OneRank bool
 }
 
-// Run runs the suite as subtests of t.
+// Run runs all tests of the suite as subtests of t.
 func (s Suite) Run(t *testing.T) {
 	if s.Tolerance == (Tolerance{}) {
 		s.Tolerance = Tolerances(s.Precision)
@@ -72,20 +72,20 @@ func (s Suite) Run(t *testing.T) {
 	t.Run("without training", func(t *testing.T) { s.withoutTraining(t, c) })
 }
 
-// A Tolerance is the maximum relative error of a precision against double
-// precision: the norm of the difference divided by the norm.
+// A Tolerance holds maximum errors relative to a computation in double precision:
+// the norm of the difference divided by the norm of the exact value.
 type Tolerance struct {
 	Loss       float64
-	Regression float64 // loss of a regression, a difference of two near numbers
-	Gradient   float64 // worst tensor
-	Median     float64 // of the tensors
-	Zero       float64 // size of a gradient whose true value is zero, as a fraction of the query bias's
-	Movement   float64 // change of the weights in a few updates, worst tensor
+	Regression float64 // loss of a regression, which loses digits because it subtracts two close numbers
+	Gradient   float64 // gradient of the tensor with the largest error
+	Median     float64 // median of the gradients' errors over all tensors
+	Zero       float64 // norm of a gradient that is exactly zero, as a fraction of the norm of the query bias's gradient
+	Movement   float64 // change of the weights in a few updates, for the tensor with the largest error
 }
 
-// Tolerances returns the limits of the trainer's design. Movement is limited by
-// float32 storage of the weights and, in 16 bits, by elements whose gradients
-// are near zero: the optimizer divides by their size.
+// Tolerances returns the tolerance that every backend of pretext must meet in
+// precision p. Movement is large because weights are stored in float32 and, in 16
+// bits, because the optimizer divides gradients that are near zero by their size.
 func Tolerances(p trainer.Precision) Tolerance {
 	switch p {
 	case trainer.Float64:
@@ -99,7 +99,8 @@ func Tolerances(p trainer.Precision) Tolerance {
 	}
 }
 
-// loss returns the tolerance of the loss of a model with heads h.
+// loss returns the maximum error of the loss of a model with heads h: Regression
+// for a regression, which has a larger error, and otherwise the usual tolerance.
 func (t Tolerance) loss(h trainer.Heads) float64 {
 	if h.Regression {
 		return t.Regression

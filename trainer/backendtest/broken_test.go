@@ -15,7 +15,7 @@ import (
 	"pretext/trainer/cpu"
 )
 
-// A broken backend is the CPU's with one fault.
+// A broken backend is the CPU backend with one planted fault.
 type broken struct {
 	cpu.Backend
 	config  func(*trainer.Config)
@@ -37,7 +37,7 @@ func (b broken) Open(c trainer.Config, h trainer.Heads, o trainer.Options) (trai
 	return m, err
 }
 
-// wrapped is a model whose methods the fields replace.
+// wrapped is a model in which functions in the fields replace some methods.
 type wrapped struct {
 	trainer.Model
 	batch      func(*trainer.Batch)
@@ -92,12 +92,13 @@ func (w wrapped) SetState(s trainer.State) {
 	w.Model.SetState(s)
 }
 
-// live is a snapshot that is not frozen.
+// live is a wrong snapshot: it shows the current weights of the model, which change.
 type live struct{ trainer.Model }
 
 func (live) Close() error { return nil }
 
-// faults are wrong backends, and a subtest that must fail.
+// faults returns backends with a planted fault by name, each with the subtest that
+// must find the fault.
 func faults() map[string]struct {
 	backend broken
 	fails   string
@@ -213,7 +214,7 @@ const brokenEnv = "PRETEXT_BACKENDTEST_BROKEN"
 
 func TestBroken(t *testing.T) {
 	if os.Getenv(brokenEnv) == "" {
-		return // it is run by the next test
+		return // TestEveryFaultFailsTheSuite runs this test in another process
 	}
 	for name, f := range faults() {
 		t.Run(name, func(t *testing.T) {
@@ -222,8 +223,8 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// A suite is worth what it refuses: the subtest that looks at a fault runs on
-// the wrong backend in another process, and must fail there.
+// TestEveryFaultFailsTheSuite runs, for each planted fault, the subtest that should
+// find it. The subtest runs in another process and must fail there.
 func TestEveryFaultFailsTheSuite(t *testing.T) {
 	for name, f := range faults() {
 		t.Run(name, func(t *testing.T) {

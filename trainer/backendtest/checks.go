@@ -11,7 +11,7 @@ import (
 	"pretext/trainer"
 )
 
-// accumulate computes a batch as the only one of its step.
+// accumulate runs forward and backward on b as the only micro-batch of a step.
 func (c setting) accumulate(t *testing.T, m trainer.Model, b *trainer.Batch) {
 	t.Helper()
 	if err := m.Accumulate(b, b.Counts(c.heads).Coef(), true); err != nil {
@@ -28,7 +28,7 @@ func apply(t *testing.T, m trainer.Model, s trainer.Schedule) trainer.StepInfo {
 	return info
 }
 
-// schedule changes its rate with every step.
+// schedule returns a schedule whose learning rate changes with every step.
 func schedule() trainer.Schedule {
 	return trainer.Schedule{Kind: trainer.Linear, Peak: 1e-3, Steps: 10, Warmup: 2}
 }
@@ -44,7 +44,8 @@ func (s Suite) gradients(t *testing.T, c setting) {
 	s.sameSums(t, c, g.Sums, w.Sums)
 }
 
-// sameSums compares losses and counts.
+// sameSums fails the test if losses differ by more than the tolerance, or counts
+// differ.
 func (s Suite) sameSums(t *testing.T, c setting, got, want trainer.Sums) {
 	t.Helper()
 	counts := func(x trainer.Sums) [5]float64 {
@@ -94,8 +95,8 @@ func (s Suite) outputs(t *testing.T, c setting) {
 	}
 }
 
-// maskedLosses compares the loss and the best token of each masked token with
-// the sums and with its logits.
+// maskedLosses checks the loss and the predicted token of each masked token in out:
+// they must agree with the logits in out, and their total with sums.
 func (s Suite) maskedLosses(t *testing.T, b *trainer.Batch, sums trainer.Sums, out *trainer.Outputs) {
 	t.Helper()
 	if len(out.MLMLosses) != b.Masked() || len(out.MLMBest) != b.Masked() {
@@ -126,7 +127,8 @@ func (s Suite) maskedLosses(t *testing.T, b *trainer.Batch, sums trainer.Sums, o
 	}
 }
 
-// lossesAlone wants the same losses where nothing else is asked for.
+// lossesAlone checks that the losses are the same as those of with, an earlier
+// result with all outputs, if no other output is requested.
 func (s Suite) lossesAlone(t *testing.T, m trainer.Model, b *trainer.Batch, with *trainer.Outputs) {
 	t.Helper()
 	alone := &trainer.Outputs{Want: trainer.OutputMLMLosses}
@@ -180,8 +182,8 @@ func (s Suite) load(t *testing.T, c setting) {
 	s.loadOthers(t, m)
 }
 
-// loadOthers wants a report of names that do not match, and an error for a
-// wrong shape.
+// loadOthers checks that Load reports tensor names that do not match, and that it
+// returns an error for a tensor with a wrong shape.
 func (s Suite) loadOthers(t *testing.T, m trainer.Model) {
 	one := func(x trainer.Tensor) func(func(trainer.Tensor, error) bool) {
 		return func(yield func(trainer.Tensor, error) bool) { yield(x, nil) }

@@ -11,7 +11,8 @@ import (
 	"pretext/trainer"
 )
 
-// tensors copies all tensors of a kind. It takes a model or a snapshot.
+// tensors returns copies of all tensors of kind k by name. m is a model or a
+// snapshot.
 func tensors(t *testing.T, m trainer.Snapshot, k trainer.Kind) map[string][]float32 {
 	t.Helper()
 	all := map[string][]float32{}
@@ -24,7 +25,7 @@ func tensors(t *testing.T, m trainer.Snapshot, k trainer.Kind) map[string][]floa
 	return all
 }
 
-// everything copies weights and moments, under names with their kind.
+// everything returns copies of all weights and optimizer moments, by kind and name.
 func everything(t *testing.T, m trainer.Snapshot) map[string][]float32 {
 	t.Helper()
 	all := map[string][]float32{}
@@ -36,7 +37,8 @@ func everything(t *testing.T, m trainer.Snapshot) map[string][]float32 {
 	return all
 }
 
-// different returns the names of tensors with other bits.
+// different returns the names of the tensors in which any bit of got and want
+// differs.
 func different(got, want map[string][]float32) (names []string) {
 	for name, w := range want {
 		if !slices.Equal(got[name], w) {
@@ -55,8 +57,8 @@ func norm(x []float32) float64 {
 	return math.Sqrt(s)
 }
 
-// distance returns the norm of the difference divided by the norm of want; NaN
-// if either contains NaN.
+// distance returns the norm of got - want, divided by the norm of want. It returns
+// NaN if got or want contains NaN.
 func distance(got, want []float32) float64 {
 	if len(got) != len(want) {
 		return math.Inf(1)
@@ -72,11 +74,12 @@ func minus(x, y []float32) []float32 {
 	return d
 }
 
-// near reports whether two values differ by at most a fraction of want.
+// near reports whether got differs from want by at most tolerance × want.
 func near(got, want, tolerance float64) bool { return math.Abs(got/want-1) <= tolerance }
 
-// compareGradients compares all tensors. Where the true gradient is zero but
-// for rounding, sizes are compared with the neighbouring query bias.
+// compareGradients fails the test if the gradient of any tensor is outside of the
+// tolerance. Some gradients are exactly zero except for rounding: their norm is
+// compared with that of the query bias of the same layer.
 func compareGradients(t *testing.T, got, want map[string][]float32, tol Tolerance) {
 	t.Helper()
 	var all []float64
@@ -93,7 +96,7 @@ func compareGradients(t *testing.T, got, want map[string][]float32, tol Toleranc
 				t.Errorf("%s: size %.3g, true value 0, query bias %.3g", name, norm(g), query)
 			}
 			continue
-		case norm(w) < 1e-6*math.Sqrt(total): // what only shifts all span logits
+		case norm(w) < 1e-6*math.Sqrt(total): // a bias that shifts all span logits equally has no gradient
 			if !(norm(g) <= tol.Gradient*math.Sqrt(total)) {
 				t.Errorf("%s: size %.3g, true value 0", name, norm(g))
 			}
@@ -111,7 +114,8 @@ func compareGradients(t *testing.T, got, want map[string][]float32, tol Toleranc
 	}
 }
 
-// compareMovement compares the changes of weights since start.
+// compareMovement fails the test if the changes of the weights from start to got
+// and from start to want differ by more than limit.
 func compareMovement(t *testing.T, got, want, start map[string][]float32, limit float64) {
 	t.Helper()
 	compareChanges(t, changes(start, got), changes(start, want), limit)
@@ -126,9 +130,9 @@ func changes(start, end map[string][]float32) map[string][]float32 {
 	return all
 }
 
-// compareChanges compares changes of weights. It ignores tensors whose
-// gradients are only rounding noise (key biases), because an optimizer that
-// divides by their size amplifies the noise.
+// compareChanges fails the test if changes of weights differ by more than limit. It
+// ignores key biases: their gradients are only rounding noise, which the optimizer
+// amplifies because it divides by the size of the gradients.
 func compareChanges(t *testing.T, got, want map[string][]float32, limit float64) {
 	t.Helper()
 	for name, w := range want {
@@ -138,7 +142,8 @@ func compareChanges(t *testing.T, got, want map[string][]float32, limit float64)
 	}
 }
 
-// compareMoments compares a moment, but that of key biases.
+// compareMoments fails the test if optimizer moments differ by more than limit. It
+// ignores key biases, whose gradients are only rounding noise.
 func compareMoments(t *testing.T, got, want map[string][]float32, limit float64) {
 	t.Helper()
 	for name, w := range want {

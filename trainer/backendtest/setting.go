@@ -11,14 +11,14 @@ import (
 	"pretext/trainer/cpu"
 )
 
-// A setting is one model and the lengths of its batch.
+// A setting describes one test: a model and the sequence lengths of its batch.
 type setting struct {
 	name    string
 	config  trainer.Config
 	heads   trainer.Heads
 	lengths []int
 	visible bool // limit attention by VisibleKeys
-	small   bool // part of a small suite
+	small   bool // also runs if Suite.Small is set
 }
 
 func settings() []setting {
@@ -46,8 +46,8 @@ func settings() []setting {
 	}
 }
 
-// batch makes sequences of the given lengths with targets for every head;
-// sequence 1 has no masked token.
+// batch returns random sequences of the lengths of c, with labels for every head.
+// The sequence with index 1 has no masked token.
 func (c setting) batch(seed uint64) *trainer.Batch {
 	r := rand.New(rand.NewPCG(seed, 7))
 	b := &trainer.Batch{}
@@ -72,8 +72,7 @@ func (c setting) batch(seed uint64) *trainer.Batch {
 	return b
 }
 
-// options returns the options of a model that is trained on the setting's
-// batches.
+// options returns the options of a model that trains on the batches of c.
 func (c setting) options(p trainer.Precision, o trainer.OptimizerName) trainer.Options {
 	tokens := 0
 	for _, n := range c.lengths {
@@ -84,7 +83,8 @@ func (c setting) options(p trainer.Precision, o trainer.OptimizerName) trainer.O
 	}
 }
 
-// open opens a model whose biases and LayerNorms are not trivial.
+// open opens the model of c on backend back. Its weights are those of
+// [setting.weights].
 func (c setting) open(t *testing.T, back trainer.Backend, o trainer.Options) trainer.Model {
 	t.Helper()
 	m, err := back.Open(c.config, c.heads, o)
@@ -102,20 +102,20 @@ func (c setting) open(t *testing.T, back trainer.Backend, o trainer.Options) tra
 	return m
 }
 
-// model opens a model of the backend under test, reference one in double
-// precision on the CPU.
+// model opens the model of c on the backend under test.
 func (s Suite) model(t *testing.T, c setting, o trainer.OptimizerName) trainer.Model {
 	t.Helper()
 	return c.open(t, s.Backend, c.options(s.Precision, o))
 }
 
+// reference opens the model of c on the CPU in double precision.
 func (c setting) reference(t *testing.T, o trainer.OptimizerName) trainer.Model {
 	t.Helper()
 	return c.open(t, cpu.Backend{}, c.options(trainer.Float64, o))
 }
 
-// weights yields values that every precision holds exactly: multiples of 2^-7
-// below 1/2, and LayerNorm gains around 1.
+// weights yields weights that every precision can represent exactly: multiples of
+// 2^-7 below 1/2, and LayerNorm gains around 1. Biases are not zero.
 func (c setting) weights() iter.Seq2[trainer.Tensor, error] {
 	return func(yield func(trainer.Tensor, error) bool) {
 		r := rand.New(rand.NewPCG(1, 1))
@@ -133,7 +133,7 @@ func (c setting) weights() iter.Seq2[trainer.Tensor, error] {
 	}
 }
 
-// part returns sequences [lo, hi) of b.
+// part returns a batch of the sequences of b with indices from lo to hi-1.
 func part(b *trainer.Batch, lo, hi int) *trainer.Batch {
 	p := &trainer.Batch{Labels: b.Labels[lo:hi], Scores: b.Scores[lo:hi], Starts: b.Starts[lo:hi], Ends: b.Ends[lo:hi]}
 	for s := lo; s < hi; s++ {

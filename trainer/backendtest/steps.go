@@ -21,7 +21,7 @@ func (s Suite) updates(t *testing.T, c setting, o trainer.OptimizerName) {
 			t.Errorf("step %d: %+v, want %+v", step, g, w)
 		}
 		moved := s
-		if step == 2 { // the first rate is 0, so here weights are apart for the first time
+		if step == 2 { // the first learning rate is 0, so the weights can differ from here on
 			moved.Tolerance.Loss *= 3
 		}
 		moved.sameSums(t, c, g.Sums, w.Sums)
@@ -34,9 +34,9 @@ func (s Suite) updates(t *testing.T, c setting, o trainer.OptimizerName) {
 	}
 }
 
-// overflow plants gradients that are not finite. The step is skipped, in fp16
-// the loss scale is halved, and the next step is that of a model that saw no
-// overflow.
+// overflow causes gradients that are not finite. It checks that the step is skipped,
+// that the loss scale is halved in fp16, and that the next step is the same as in a
+// model without an overflow.
 func (s Suite) overflow(t *testing.T, c setting) {
 	m, want := s.model(t, c, trainer.AdamW), c.reference(t, trainer.AdamW)
 	bad, good := c.batch(20), c.batch(21)
@@ -48,7 +48,7 @@ func (s Suite) overflow(t *testing.T, c setting) {
 	}
 	coefs := []trainer.Coef{{MLM: math.Inf(1), NSP: 1}}
 	if s.Precision == trainer.Float16 {
-		coefs = append(coefs, trainer.Coef{MLM: 1e9, NSP: 1e9}) // finite in fp32, but not in fp16
+		coefs = append(coefs, trainer.Coef{MLM: 1e9, NSP: 1e9}) // gradients are finite in fp32 but not in fp16
 	}
 	for _, coef := range coefs {
 		s.skipped(t, m, func() error { return m.Accumulate(bad, coef, true) })
@@ -64,7 +64,8 @@ func (s Suite) overflow(t *testing.T, c setting) {
 	compareChanges(t, changes(start, tensors(t, m, trainer.Weights)), changes(from, tensors(t, want, trainer.Weights)), s.Tolerance.Movement)
 }
 
-// skipped wants a step that changes nothing but the loss scale.
+// skipped checks that the step on what accumulate computes is skipped: it changes
+// nothing except the loss scale.
 func (s Suite) skipped(t *testing.T, m trainer.Model, accumulate func() error) {
 	t.Helper()
 	before, was := everything(t, m), m.State()
@@ -92,7 +93,7 @@ func (s Suite) skipped(t *testing.T, m trainer.Model, accumulate func() error) {
 	}
 }
 
-// equalBits wants the same bits from the same steps of two models.
+// equalBits checks that two models have equal bits after the same steps.
 func (s Suite) equalBits(t *testing.T, c setting) {
 	o := c.options(s.Precision, trainer.AdamW)
 	o.Deterministic = true
@@ -102,7 +103,7 @@ func (s Suite) equalBits(t *testing.T, c setting) {
 	for i := range all {
 		m := c.open(t, s.Backend, o)
 		state := m.State()
-		state.Plans = plans // as a run that resumes has them
+		state.Plans = plans // a resumed run loads them from its checkpoint
 		m.SetState(state)
 		for step := range infos[i] {
 			b := c.batch(30 + uint64(step))
@@ -124,7 +125,8 @@ func (s Suite) equalBits(t *testing.T, c setting) {
 	}
 }
 
-// snapshot reads a snapshot while the model takes two further steps.
+// snapshot checks that a snapshot does not change while the model takes two more
+// steps.
 func (s Suite) snapshot(t *testing.T, c setting) {
 	m := s.model(t, c, trainer.AdamW)
 	b := c.batch(40)
@@ -167,8 +169,8 @@ func (s Suite) snapshot(t *testing.T, c setting) {
 	}
 }
 
-// twoRanks wants two ranks to train as one. In the second step one of them has
-// no micro-batch.
+// twoRanks checks that two ranks train like one. In the second step, one of the two
+// has no micro-batch.
 func (s Suite) twoRanks(t *testing.T, c setting) {
 	if s.OneRank {
 		ranktest.Run(2, func(comm trainer.Comm) {
@@ -225,14 +227,15 @@ func (s Suite) twoRanks(t *testing.T, c setting) {
 	}
 }
 
-// A rank is the model of one rank.
+// A rank is one rank of a test with two ranks, with its model.
 type rank struct {
 	trainer.Model
 	number int
 }
 
-// rankStep takes a step of two micro-batches: one on each rank in the first
-// step, both on rank 0 in the second.
+// rankStep takes a step of two micro-batches on rank r, and compares its result with
+// want. In the first step each rank has one of them; in the second step rank 0 has
+// both.
 func (s Suite) rankStep(t *testing.T, c setting, r rank, step int, want trainer.StepInfo) {
 	b := c.batch(50 + uint64(step))
 	coef := b.Counts(c.heads).Coef()
