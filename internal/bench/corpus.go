@@ -17,21 +17,22 @@ import (
 	"pretext/tokenize"
 )
 
-// A corpus is the input in the forms that the stages read, in memory.
+// A corpus is the input of the benchmarks in memory, in the form that each
+// stage reads.
 type corpus struct {
-	dump     source // as it was given, bzip2
+	dump     source // the dump, compressed with bzip2
 	xml      source // decompressed
 	xmlBytes int64
 	pages    []page // articles
-	books    string // path
+	books    string // path of the folder of books
 	vocab    []byte
 	tok      *tokenize.Tokenizer
 
-	documents []*extract.Document // of the wiki, then of the books
+	documents []*extract.Document // documents of the wiki, then of the books
 	wiki      int                 // number of documents from the wiki
 	textBytes int64
 	sentences [][]byte
-	lineBytes int64 // of the sentences
+	lineBytes int64 // size of all sentences
 }
 
 // A page is an article before extraction.
@@ -54,7 +55,7 @@ func readSource(path string) (s source, err error) {
 	return s, err
 }
 
-// documents passes the documents of the dump to keep.
+// documents calls keep for each document of the dump.
 func (s source) documents(o wiki.Options, keep func(*extract.Document)) (wiki.Stats, error) {
 	size := int64(len(s.data))
 	dump := wiki.Dump{File: bytes.NewReader(s.data), Size: size, Name: "dump", Head: s.head}
@@ -80,7 +81,7 @@ func readCorpus(ctx context.Context, o options) (*corpus, error) {
 		return nil, err
 	}
 	if c.dump.head.Compression != wiki.CompressionBzip2 {
-		return nil, fmt.Errorf("%s: compressed with %q, bzip2 is needed for comparison", o.dump, c.dump.head.Compression)
+		return nil, fmt.Errorf("%s: compressed with %q, want bzip2", o.dump, c.dump.head.Compression)
 	}
 	c.xml = source{head: c.dump.head}
 	c.xml.head.Compression = wiki.CompressionNone
@@ -131,7 +132,7 @@ func (c *corpus) readDocuments() error {
 	return c.fromBooks(keep)
 }
 
-// fromBooks passes the documents of the books to keep.
+// fromBooks calls keep for each document of the books.
 func (c *corpus) fromBooks(keep func(*extract.Document)) error {
 	tasks, err := books.Plan(books.Local{}, []string{c.books}, books.Options{})
 	if err != nil {
@@ -148,7 +149,7 @@ func (c *corpus) fromBooks(keep func(*extract.Document)) error {
 	return nil
 }
 
-// articles returns the pages of a dump in namespace 0 that are no redirects.
+// articles returns the pages of a dump in namespace 0 that are not redirects.
 func articles(dump io.Reader) (pages []page, err error) {
 	decoder := xml.NewDecoder(dump)
 	for {

@@ -8,15 +8,16 @@ import (
 	"pretext/extract/wiki"
 )
 
-// languageDumps are Greek, French, German, Chinese, Japanese and Latgalian.
+// languageDumps are the names of dumps in Greek, French, German, Chinese,
+// Japanese and Latgalian.
 var languageDumps = []string{"elwikivoyage-medium-pages-articles", "frwiki-sample", "dewiki-20170701-sample", "zhwiki-sample",
 	"jawiki-articles-multistream", "ltgwiki-pages-articles"}
 
 // languageSample is the amount of text measured for each language, in bytes.
 const languageSample = 256 << 10
 
-// lines returns lines of text from the dumps of several languages,
-// languageSample bytes of each.
+// lines returns lines of text from the languageDumps, languageSample bytes from
+// each.
 func (o options) lines() (all []string, err error) {
 	for _, path := range o.languages {
 		dump, err := readSource(path)

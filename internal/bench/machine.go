@@ -29,8 +29,9 @@ func describe() machine {
 	return m
 }
 
-// load returns the load average of the last minute, "" if unknown. A load above
-// 1 at the start means that other programs ran and figures are less reliable.
+// load returns the load average of the last minute, or "" if it is unknown. A
+// load above 1 at the start means that other programs ran, so the results are
+// less reliable.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -14,8 +14,8 @@
 // The baseline is bzip2 -dc on the same dump: ratios to a common tool can be
 // compared between machines, MB/s cannot. MB is 10^6 bytes.
 //
-// Before the speeds of two tools are compared, their outputs are compared; the report
-// has the result.
+// Before the speeds of two tools are compared, their outputs are compared; the
+// report has the result.
 package main
 
 import (
@@ -36,13 +36,13 @@ import (
 // options are the command line flags.
 type options struct {
 	dump, books, vocab string
-	languages          []string // dumps, for text that is not English
+	languages          []string // paths of dumps in languages other than English
 	binary             string   // path of prepare-data
 	rounds             int
 	json               bool
-	python             string // interpreter of the peers; "" for none
+	python             string // Python interpreter with the peers installed; "" to leave them out
 	only               *regexp.Regexp
-	page               string // file whose table is replaced
+	page               string // file in which the table of results is replaced
 }
 
 func main() {
@@ -86,7 +86,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return rep.writeText(stdout)
 }
 
-// list returns the works to measure and the pairs to compare.
+// list returns the works to measure, and the pairs of works to compare.
 func list(ctx context.Context, o options, dir string) (works []*work, pairs []pair, err error) {
 	c, err := readCorpus(ctx, o)
 	if err != nil {
@@ -158,8 +158,8 @@ func inputs(o options) (names []string) {
 	return names
 }
 
-// filter keeps the works whose names match, the baseline, and the works that
-// pairs need.
+// filter returns the works whose names match only, the baseline, and the pairs
+// whose names match with the works that they need.
 func filter(works []*work, pairs []pair, only *regexp.Regexp) (kept []*work, compared []pair) {
 	need := map[string]bool{works[0].name: true}
 	for _, p := range pairs {

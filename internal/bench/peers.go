@@ -21,10 +21,14 @@ import (
 
 // scripts run the peers that are Python libraries.
 //
+// scripts holds the Python programs that run the peers (other tools) that are
+// Python libraries.
+//
 //go:embed peers/*.py
 var scripts embed.FS
 
-// punktParameters are NLTK's, in our format.
+// punktParameters is the path of NLTK's Punkt parameters, in the format of
+// package sentence.
 const punktParameters = "tokenize/sentence/params/english.gz"
 
 // Sizes of the samples for slow peers, in bytes.
@@ -34,7 +38,8 @@ const (
 	pageSample     = 2 << 20
 )
 
-// A peerBench collects works and pairs for the comparison with peers.
+// A peerBench collects the works of pretext and of its peers (other tools that
+// do the same work), and the pairs to compare.
 type peerBench struct {
 	*corpus
 	o    options
@@ -43,8 +48,8 @@ type peerBench struct {
 	list []pair
 }
 
-// peers returns our works and those of other tools on the same input, and the
-// pairs to compare.
+// peers returns the works of pretext and of other tools on the same input, and
+// the pairs to compare.
 func (c *corpus) peers(o options, dir string) ([]*work, []pair, error) {
 	b := &peerBench{corpus: c, o: o, dir: dir}
 	if err := os.CopyFS(dir, scripts); err != nil {
@@ -84,14 +89,14 @@ func (b *peerBench) decoders() error {
 			return fmt.Errorf("%s: %w", p.peer, err)
 		}
 		if sum.Sum32() != crc32.ChecksumIEEE(b.xml.data) {
-			return fmt.Errorf("%s: its output differs from ours", p.peer)
+			return fmt.Errorf("%s: the output differs from that of pretext", p.peer)
 		}
 		b.list = append(b.list, pair{"bzip2 decoding / " + p.peer, ours.name, p.peer, p.must, &verdict{Text: "same bytes"}})
 	}
 	return nil
 }
 
-// output writes what a command prints to w.
+// output runs a command and writes its standard output to w.
 func output(w io.Writer, command ...string) error {
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdout = w
@@ -135,8 +140,9 @@ func (b *peerBench) extractors() error {
 	return nil
 }
 
-// jsonLines extracts a dump to a file. It counts the pages that are articles
-// and not redirects, with or without text.
+// jsonLines returns the work of extracting a dump to a file. The work sets
+// pages to the number of pages that are articles and not redirects, with or
+// without text.
 func (b *peerBench) jsonLines(name string, dump source, pages *int64) *work {
 	return work{name: name, of: "XML", bytes: b.xmlBytes}.inside(func() (int64, error) {
 		f, err := os.Create(filepath.Join(b.dir, "ours.jsonl"))
@@ -155,8 +161,9 @@ func (b *peerBench) jsonLines(name string, dump source, pages *int64) *work {
 	})
 }
 
-// wikiExtractor runs WikiExtractor with one reading process and one worker, and
-// passes the number of articles that it wrote to found.
+// wikiExtractor returns the work of running WikiExtractor with one reading
+// process and one worker. It calls found with the number of articles that
+// WikiExtractor wrote.
 func (b *peerBench) wikiExtractor(args []string, found func(articles int)) *work {
 	return &work{of: "XML", bytes: b.xmlBytes, run: func(ctx context.Context) (sample, error) {
 		out := filepath.Join(b.dir, "wikiextractor")

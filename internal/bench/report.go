@@ -28,17 +28,17 @@ type result struct {
 	Samples []sample `json:"samples"`
 }
 
-// A pair compares one of our works with a peer's. Same describes how far their outputs
-// are equal.
+// A pair compares a work of pretext with the same work of a peer (another
+// tool). Same describes how far their outputs are equal.
 type pair struct {
 	Name string   `json:"name"`
 	Ours string   `json:"ours"`
 	Peer string   `json:"peer"`
-	Must float64  `json:"must,omitempty"` // minimum ratio to maintain; 0: none
+	Must float64  `json:"must,omitempty"` // minimum speed ratio that pretext must keep; 0: none
 	Same *verdict `json:"same"`
 }
 
-// A verdict describes how far two outputs agree. It is set during the measurement.
+// A verdict describes how far two outputs agree. The measurement sets it.
 type verdict struct {
 	Text   string `json:"text"`
 	Before string `json:"-"` // text in front of Text
@@ -61,7 +61,8 @@ func (r *result) spread(figure func(sample) float64) spread {
 	return spreadOf(values)
 }
 
-// ratio compares the speeds of two works within each round.
+// ratio returns the ratio of the speeds of two works, computed within each
+// round.
 func ratio(of, to *result) spread {
 	var values []float64
 	for i, s := range of.Samples {
@@ -154,8 +155,8 @@ func (r *report) writeText(w io.Writer) error {
 	return err
 }
 
-// writePage replaces the part of a page between the marks for this kind of
-// report.
+// writePage replaces the part of the file at path between the marks for this
+// kind of report.
 func (r *report) writePage(path string) error {
 	page, err := os.ReadFile(path)
 	if err != nil {

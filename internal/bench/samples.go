@@ -76,7 +76,7 @@ func (b *peerBench) punkts() error {
 	return nil
 }
 
-// thin selects units at equal distances, up to a total size.
+// thin returns units at equal distances in the list, size bytes in all.
 func thin(units []string, size int64) (kept []string) {
 	step := max(1, float64(sizeOf(units))/float64(size))
 	for i := 0.0; int(i) < len(units); i += step {
@@ -92,7 +92,7 @@ func sizeOf(units []string) (n int64) {
 	return n
 }
 
-// A script is a peer that is a Python program, which is given units of text.
+// A script is a Python program that runs a peer on units of text.
 type script struct {
 	work  // its name and what its bytes are
 	file  string
@@ -102,7 +102,7 @@ type script struct {
 	sum   func(unit string) uint32 // checksum of our result; nil: results are not compared
 }
 
-// prepare writes the input of a script and returns the work.
+// prepare writes the input of a script and returns the work of running it.
 func (b *peerBench) prepare(s script) (*work, error) {
 	input := filepath.Join(b.dir, fmt.Sprintf("%d.input", len(b.all)))
 	var text strings.Builder
@@ -131,8 +131,9 @@ func (b *peerBench) prepare(s script) (*work, error) {
 	return &s.work, nil
 }
 
-// runScript runs a script on input of a size. The CPU time is that of the work alone,
-// which the script prints, without the start of the interpreter.
+// runScript runs a script on an input of size bytes. The CPU time in the sample
+// is the time that the script prints, which does not include the start of the
+// interpreter.
 func runScript(cmd *exec.Cmd, size int64) (sample, error) {
 	var stdout bytes.Buffer
 	cmd.Stdout = &stdout
@@ -148,7 +149,7 @@ func runScript(cmd *exec.Cmd, size int64) (sample, error) {
 		return s, err
 	}
 	if printed.Bytes != size {
-		return s, fmt.Errorf("the script read %d bytes of %d", printed.Bytes, size)
+		return s, fmt.Errorf("the script read %d bytes, want %d", printed.Bytes, size)
 	}
 	s.CPU, s.Bytes = time.Duration(printed.CPU*float64(time.Second)), size
 	return s, nil
@@ -160,7 +161,7 @@ func compareSums(path string, want []uint32) (string, error) {
 		return "", err
 	}
 	if len(raw) != 4*len(want) {
-		return "", fmt.Errorf("it made %d results of %d units", len(raw)/4, len(want))
+		return "", fmt.Errorf("the script wrote %d results, want %d", len(raw)/4, len(want))
 	}
 	different := 0
 	for i, w := range want {

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	dupeFactor = 5        // of the examples
-	shardBytes = 16 << 20 // of text; prepare-data's default
+	dupeFactor = 5        // dupe factor of the examples
+	shardBytes = 16 << 20 // text of a shard in bytes, the default of prepare-data
 	seed       = 12345    // of the first shard in prepare-data, so that the number of records is the same
 	maxRecords = 100_000  // kept in memory for the works on records
 )
@@ -55,14 +55,14 @@ func (c *corpus) decode() *work {
 	return work{name: "bzip2 decoding", of: "XML", bytes: c.xmlBytes}.inside(func() (int64, error) {
 		n, err := io.Copy(io.Discard, c.dump.decode())
 		if err == nil && n != c.xmlBytes {
-			err = fmt.Errorf("decoded %d bytes of %d", n, c.xmlBytes)
+			err = fmt.Errorf("decoded %d bytes, want %d", n, c.xmlBytes)
 		}
 		return 0, err
 	})
 }
 
-// splitPages finds the pages and parses their headers. No page is kept, so
-// nothing is unescaped or scanned.
+// splitPages returns the work of finding the pages and parsing their headers.
+// No page is kept, so none is unescaped or scanned.
 func (c *corpus) splitPages() *work {
 	o := wiki.DefaultOptions()
 	o.Namespaces = []int{-1} // media pages: a dump has none
@@ -139,8 +139,8 @@ func (c *corpus) splitSentences() *work {
 	})
 }
 
-// splitter returns a function that returns the clean sentences of a text. A sentence is
-// valid until the next one.
+// splitter returns a function that yields the clean sentences of a text. A
+// sentence is valid until the next is yielded.
 func (c *corpus) splitter() (func(text string) iter.Seq[[]byte], error) {
 	splitter, err := sentence.New(sentence.Auto, c.dump.head.Lang)
 	if err != nil {
@@ -172,7 +172,8 @@ func (c *corpus) wordPiece() *work {
 	})
 }
 
-// corpora tokenizes the documents into corpora of a shard's size.
+// corpora returns the tokenized documents, divided into corpora of the size of
+// a shard.
 func (c *corpus) corpora() (all []*pretrain.Corpus, err error) {
 	sentences, err := c.splitter()
 	if err != nil {
@@ -201,8 +202,8 @@ func (c *corpus) builder() (*pretrain.Builder, error) {
 	return pretrain.NewBuilder(o, pretrain.NewVocab(c.tok.Vocab()), pretrain.Scratch{})
 }
 
-// buildExamples makes all examples with their payloads. Its bytes are those of
-// the payloads.
+// buildExamples returns the work of making all examples with their payloads.
+// Its size is that of the payloads.
 func (c *corpus) buildExamples() *work {
 	var corpora []*pretrain.Corpus // cached after the first round
 	w := &work{name: "examples (128/20, dupe 5)", of: "records"}
@@ -238,7 +239,7 @@ func (c *corpus) buildExamples() *work {
 	return w
 }
 
-// recordFile measures serializing and framing records.
+// recordFile returns the works of serializing and framing records.
 func (c *corpus) recordFile() []*work {
 	var parts []records.Parts
 	var file []byte
@@ -260,7 +261,7 @@ func (c *corpus) recordFile() []*work {
 			return err
 		}
 		if _, err = encode(); err == nil && !bytes.Equal(frames, file) { // once now, so that its memory is allocated
-			err = errors.New("encoding and the builder give different bytes")
+			err = errors.New("the encoder's records differ from the builder's")
 		}
 		return err
 	}
@@ -285,7 +286,7 @@ func (c *corpus) recordFile() []*work {
 	return []*work{late("record encoding and framing", encode), late("TFRecord reading, with CRC", read)}
 }
 
-// records makes some records and returns them as parts and as framed bytes.
+// records returns some records twice: as parts, and as the bytes of a file.
 func (c *corpus) records(ctx context.Context) (parts []records.Parts, file []byte, err error) {
 	corpora, err := c.corpora()
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// stageSummary is the part about a stage in the output of prepare-data run
-// --json.
+// A stageSummary is a stage in the output of prepare-data run --json.
 type stageSummary struct {
 	Stage  string           `json:"stage"`
 	Bytes  int64            `json:"bytes"`
@@ -28,10 +27,11 @@ const (
 	prismRun   = "prepare-data run --runner prism"
 )
 
-// wholeRun measures prepare-data run as a process, and the CPU time that it
-// reports for each stage. The rest is the start and end of the program and the
-// embedded runner. The same run with Prism is the comparison: the default runner must
-// not be slower by more than 2 %.
+// wholeRun returns the works of running prepare-data run as a process: the
+// whole run, each stage by the CPU time that the run reports for it, and the
+// rest, which is the start and end of the program and the embedded runner. The
+// pair compares the default runner with Prism: it must not be slower by more
+// than 2 %.
 func wholeRun(o options, dir string) ([]*work, []pair) {
 	if o.binary == "" {
 		return nil, nil
@@ -64,7 +64,7 @@ func wholeRun(o options, dir string) ([]*work, []pair) {
 	return works, []pair{{Name: "default runner, beside Prism", Ours: defaultRun, Peer: prismRun, Must: 0.98, Same: same}}
 }
 
-// runOnce measures one run, with more flags if any are given.
+// runOnce measures one run of prepare-data run with the given additional flags.
 func runOnce(ctx context.Context, o options, out string, flags ...string) (stages []stageSummary, s sample, err error) {
 	binary, err := filepath.Abs(o.binary)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 
 // A lineSet is a set of lines and the tokenizer settings for it.
 type lineSet struct {
-	name  string // of our work
+	name  string // name of the work
 	units []string
-	vocab string // path
+	vocab string // path of the vocabulary
 	lower bool
 }
 

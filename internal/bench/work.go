@@ -19,8 +19,8 @@ import (
 // A work is a computation whose CPU time is measured.
 type work struct {
 	name  string
-	of    string // description of its bytes
-	bytes int64  // 0: unknown until it was done
+	of    string // what the bytes are
+	bytes int64  // number of bytes that the work processes; 0: unknown before it is done
 	run   func(ctx context.Context) (sample, error)
 }
 
@@ -38,13 +38,14 @@ func (s sample) speed() float64 { return float64(s.Bytes) / 1e6 / s.CPU.Seconds(
 // perRecord returns the CPU time for a record in µs.
 func (s sample) perRecord() float64 { return float64(s.CPU.Microseconds()) / float64(s.Records) }
 
-// least is the minimum CPU time of work in this process, which is repeated to
-// reach it: in less time, the clock's resolution and a single garbage
+// least is the minimum CPU time of a measurement in this process. A shorter
+// work is repeated, because the clock's resolution and a single garbage
 // collection would matter.
 const least = 300 * time.Millisecond
 
-// inside makes w the work that do does in this process. The garbage of earlier works
-// is collected before; collecting its own is measured.
+// inside returns w as the work that do does in this process. Garbage of earlier
+// works is collected before the measurement; collecting the garbage of do is
+// part of the measurement.
 func (w work) inside(do func() (records int64, err error)) *work {
 	w.run = func(ctx context.Context) (sample, error) {
 		runtime.GC()
@@ -62,8 +63,8 @@ func (w work) inside(do func() (records int64, err error)) *work {
 	return &w
 }
 
-// child runs a command and measures it with its child processes. If it fails,
-// its standard error is in the error.
+// child runs a command and measures it, including its child processes. If the
+// command fails, the error contains its standard error.
 func child(cmd *exec.Cmd) (sample, error) {
 	var stderr tail
 	cmd.Stderr = &stderr
@@ -82,9 +83,9 @@ func child(cmd *exec.Cmd) (sample, error) {
 	return sample{CPU: state.UserTime() + state.SystemTime(), PeakRSS: rss}, nil
 }
 
-// watchMemory returns the peak memory of a process in bytes, 0 if unknown. The
-// value of wait4 is useless here: a child starts with the peak of its parent,
-// which holds a whole corpus.
+// watchMemory returns the peak memory of the process pid in bytes, or 0 if it
+// is unknown. It does not use the value of wait4, because a child starts with
+// the peak of its parent, which holds a whole corpus.
 func watchMemory(pid int, stop <-chan struct{}) (peak int64) {
 	status := fmt.Sprintf("/proc/%d/status", pid)
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -99,8 +100,9 @@ func watchMemory(pid int, stop <-chan struct{}) (peak int64) {
 	}
 }
 
-// highWater parses VmHWM in bytes. Until the child has executed its program,
-// its memory is the parent's; then the peak starts at zero.
+// highWater returns the peak memory in bytes from status, the content of
+// /proc/PID/status (VmHWM). Until the child has executed its program, its
+// memory is that of the parent; then the peak starts at zero.
 func highWater(status string) int64 {
 	text, err := os.ReadFile(status)
 	if err != nil {
@@ -118,7 +120,7 @@ func highWater(status string) int64 {
 	return kilobytes << 10
 }
 
-// tail keeps the last bytes written to it.
+// A tail is a writer that keeps the last bytes written to it.
 type tail struct{ last []byte }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -128,12 +130,13 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// yardstick is the baseline, bzip2 -dc.
+// yardstick returns the baseline work, bzip2 -dc.
 func yardstick(dump string, bytes int64) *work {
 	return decompressor("bzip2 -dc", bytes, "bzip2", "-dc", dump)
 }
 
-// decompressor is a program that writes the dump's XML to standard output.
+// decompressor returns the work of running a program that writes the XML of the
+// dump to standard output.
 func decompressor(name string, bytes int64, command ...string) *work {
 	return &work{name: name, of: "XML", bytes: bytes, run: func(ctx context.Context) (sample, error) {
 		null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)

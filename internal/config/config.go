@@ -49,7 +49,7 @@ import (
 // A Setting is the value of one key.
 type Setting struct {
 	Key    string   // flag name, with hyphens
-	Values []string // one value, or those of a list
+	Values []string // the value, or all values of a list
 	Origin string   // "run.yaml line 3" or "PRETEXT_WORKERS"
 }
 
@@ -61,20 +61,20 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Origin + ": " + e.Reason }
 
-// Usage marks the error for exit codes.
+// Usage marks the error as a usage error, so that commands exit with code 2.
 func (e *Error) Usage() bool { return true }
 
 // A File is a parsed YAML file.
 type File struct {
 	top      []Setting
 	sections map[string][]Setting // by command
-	order    []string             // of sections
+	order    []string             // commands in the order of the file
 }
 
 // maxBytes limits the size of a settings file.
 const maxBytes = 1 << 20
 
-// Parse parses a file. The name is for errors.
+// Parse parses a YAML file with the content raw. Errors begin with name.
 func Parse(name string, raw []byte) (*File, error) {
 	f := &File{sections: map[string][]Setting{}}
 	if len(raw) > maxBytes {
@@ -125,7 +125,8 @@ func (p parser) file(root *yaml.Node, f *File) error {
 	})
 }
 
-// mapping calls each for the entries of a mapping. Keys must be unique names.
+// mapping calls each for the entries of the YAML mapping n. Keys must be names
+// and must not repeat.
 func (p parser) mapping(n *yaml.Node, each func(key string, k, v *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return p.fault(n, "must be a list of \"key: value\"")
@@ -166,8 +167,8 @@ func (p parser) setting(key string, k, v *yaml.Node) (Setting, error) {
 	return s, nil
 }
 
-// Check returns an error for a key that no command knows; flags lists the flags
-// of each command.
+// Check returns an error for a key of f that is not a flag of its command.
+// flags lists the flags of each command.
 func (f *File) Check(flags map[string][]string) error {
 	var all, commands []string
 	for command, names := range flags {
@@ -208,8 +209,9 @@ func suggestion(name string, names []string) string {
 	return ""
 }
 
-// For returns the settings for a command, in this order: top-level keys, those
-// under the first word of the command's name, and so on.
+// For returns the settings for a command, in order of increasing precedence:
+// the top-level keys, the keys under the first word of the command's name, and
+// the keys under the whole name.
 func (f *File) For(command string) []Setting {
 	settings := f.top
 	for i, r := range command {
@@ -220,7 +222,8 @@ func (f *File) For(command string) []Setting {
 	return Merge(settings, f.sections[command])
 }
 
-// Merge returns the settings of both. If both have a key, the second wins.
+// Merge returns the settings in first and second. If both have a key, the
+// setting in second is used.
 func Merge(first, second []Setting) (all []Setting) {
 	for _, s := range first {
 		if !slices.ContainsFunc(second, func(o Setting) bool { return o.Key == s.Key }) {
@@ -246,7 +249,8 @@ func Environment(prefix string, environ, reserved []string) (settings []Setting)
 	return settings
 }
 
-// CheckEnvironment returns an error for a variable that no command knows.
+// CheckEnvironment returns an error for a setting that is not a flag of any
+// command. flags lists the flags of each command.
 func CheckEnvironment(settings []Setting, flags map[string][]string) error {
 	var all []string
 	for _, names := range flags {

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// Nearest returns the known name that the user most likely meant by an unknown
-// one: the one with the smallest edit distance (insertions, deletions,
-// replacements and swaps of neighbours), if that is at most a third of the
-// length, or one that begins with the unknown name. Ties are resolved
-// alphabetically.
+// Nearest returns the name in names that the user most likely meant by the
+// unknown name, and whether there is one. It is the name with the smallest edit
+// distance (insertions, deletions, replacements and swaps of neighbours), if
+// that distance is at most a third of the length, or a name that begins with
+// the unknown name. Of equally near names it returns the first in alphabetical
+// order.
 func Nearest(name string, names []string) (string, bool) {
 	best, least := "", len(name)/3+1
 	for _, n := range slices.Sorted(slices.Values(names)) {
@@ -28,7 +29,7 @@ func Nearest(name string, names []string) (string, bool) {
 	return "", false
 }
 
-// distance is the optimal string alignment distance of two names.
+// distance returns the optimal string alignment distance of two names.
 func distance(a, b string) int {
 	const most = 64 // no real name is longer
 	if len(a) > most || len(b) > most {

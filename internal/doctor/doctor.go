@@ -43,7 +43,7 @@ type Check struct {
 // Options describe the intended use of the machine.
 type Options struct {
 	Out    string // output folder to check; "": none
-	Memory int64  // memory of a run in bytes
+	Memory int64  // memory that a run needs, in bytes
 	Disk   int64  // bytes that should be free at Out; 0: 1 GB
 }
 
@@ -82,7 +82,7 @@ func processors() Check {
 	return c
 }
 
-// features returns the processor extensions that the program uses.
+// features returns the names of the processor extensions that pretext uses.
 func features() string {
 	var list []string
 	for _, f := range []struct {
@@ -99,8 +99,8 @@ func features() string {
 	return ", " + strings.Join(list, ", ")
 }
 
-// memory compares the free memory with the memory of a run, with a margin for
-// the system and its file cache.
+// memory checks whether the free memory is enough for want bytes, with a margin
+// for the system and its file cache.
 func memory(want int64) Check {
 	c := Check{Name: "memory", Level: OK}
 	free, total, ok := systemMemory()
@@ -118,8 +118,8 @@ func memory(want int64) Check {
 	return c
 }
 
-// leastFiles is the number of files that a run may have open at once: those of
-// the readers of shards and documents, and of the runner.
+// leastFiles is the number of files that a run may have open at the same time,
+// in the readers of shards and documents and in the Beam runner.
 const leastFiles = 256
 
 func limits() (checks []Check) {
@@ -140,8 +140,8 @@ func limits() (checks []Check) {
 	return checks
 }
 
-// folder writes, syncs, renames and removes a file, as a run does, and checks
-// the free space.
+// folder checks that a file can be written, synced, renamed and removed in the
+// folder at path, and that need bytes are free.
 func folder(ctx context.Context, name, path string, need int64) []Check {
 	write := Check{Name: name, Level: OK, Found: path + ": written, synced, renamed"}
 	existing := nearest(path)
@@ -181,8 +181,8 @@ func nearest(path string) string {
 // probeBytes is the size of the test file.
 const probeBytes = 1 << 20
 
-// tryWrite creates a folder in path, commits a file in it as a run does, reads
-// it back, and removes both.
+// tryWrite creates a folder in path, writes a file in it the way a run does,
+// reads the file back, and removes both. It returns the time that writing took.
 func tryWrite(ctx context.Context, path string) (took time.Duration, err error) {
 	in, err := store.Open(path)
 	if err != nil {
@@ -206,7 +206,7 @@ func tryWrite(ctx context.Context, path string) (took time.Duration, err error) 
 	took = time.Since(start)
 	back, err := store.ReadFile(ctx, probe, "probe")
 	if err == nil && string(back) != string(content) {
-		err = fmt.Errorf("%s: a file was read back with other content than was written", path)
+		err = fmt.Errorf("%s: a test file has other content than was written: check the disk", path)
 	}
 	return took, err
 }
@@ -215,8 +215,8 @@ func tryWrite(ctx context.Context, path string) (took time.Duration, err error) 
 // wrong.
 var written = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 
-// clock checks the clock, because a wrong one makes certificates of servers
-// invalid.
+// clock checks that the clock is not obviously wrong. With a wrong clock the
+// certificates of servers are rejected.
 func clock(now time.Time) Check {
 	c := Check{Name: "clock", Level: OK, Found: now.UTC().Format("2006-01-02 15:04:05 MST")}
 	if now.Before(written) || now.After(written.AddDate(20, 0, 0)) {

@@ -11,8 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// systemMemory returns the memory from /proc/meminfo, or the limit of the
-// control group if that is lower, as in a container.
+// systemMemory returns the free and total memory in bytes: those of
+// /proc/meminfo, or the limit of the control group if that is lower, as in a
+// container. ok is false if the memory is unknown.
 func systemMemory() (free, total int64, ok bool) {
 	f, err := os.Open("/proc/meminfo")
 	if err != nil {
@@ -48,7 +49,8 @@ func parseMeminfo(r io.Reader) (free, total int64, ok bool) {
 	return free, total, total > 0 && free > 0
 }
 
-// readNumber reads a file that contains one number.
+// readNumber sets n to the number that a file contains, and reports whether it
+// did.
 func readNumber(path string, n *int64) bool {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -58,7 +60,8 @@ func readNumber(path string, n *int64) bool {
 	return err == nil
 }
 
-// openFiles returns the maximum number of open files of the process.
+// openFiles returns the maximum number of files that the process may have open.
+// ok is false if it is unknown.
 func openFiles() (n uint64, ok bool) {
 	var l unix.Rlimit
 	err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l)
@@ -73,8 +76,8 @@ func fileSize() (n int64, ok bool) {
 	return int64(min(l.Cur, math.MaxInt64)), err == nil && l.Cur != unix.RLIM_INFINITY
 }
 
-// freeSpace returns the bytes available to an ordinary user on the disk of
-// path.
+// freeSpace returns the bytes available to an ordinary user on the file system
+// of path, and whether they are known.
 func freeSpace(path string) (int64, bool) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(path, &s); err != nil {

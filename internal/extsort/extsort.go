@@ -49,7 +49,7 @@ type Sorter struct {
 	mu   sync.Mutex
 	buf  []Pair
 	file *os.File
-	runs []int64 // end of each run in the file
+	runs []int64 // offset of the end of each sorted run in the file
 }
 
 // New returns a Sorter that uses about memory bytes. If it needs a temporary
@@ -99,7 +99,8 @@ func (s *Sorter) spill() error {
 	return w.Flush()
 }
 
-// end returns the offset of the next run.
+// end returns the offset at which the file ends, where the next sorted run will
+// begin.
 func (s *Sorter) end() int64 {
 	if len(s.runs) == 0 {
 		return 0
@@ -107,8 +108,8 @@ func (s *Sorter) end() int64 {
 	return s.runs[len(s.runs)-1]
 }
 
-// Sorted yields all pairs in order, and at most one error. Add must not be
-// called after it.
+// Sorted yields all pairs in the order of [Compare], and at most one error. Add
+// must not be called after Sorted.
 func (s *Sorter) Sorted() iter.Seq2[Pair, error] {
 	return func(yield func(Pair, error) bool) {
 		slices.SortFunc(s.buf, Compare)
@@ -143,7 +144,8 @@ func (s *Sorter) Close() error {
 	return s.file.Close()
 }
 
-// A run is a position in a sorted run, in the file or in memory.
+// A run reads one sorted run, from the file or from memory. at is its current
+// pair.
 type run struct {
 	r    *bufio.Reader // nil for the run in memory
 	held []Pair

@@ -33,21 +33,23 @@ type (
 	doesNotFit struct{ error }
 )
 
-// Damaged returns an error for corrupt data. Like those of errors.New, it equals
-// only itself.
+// Damaged returns an error for corrupt data. Like an error of errors.New, it
+// matches only itself in [errors.Is].
 func Damaged(text string) error { return &damaged{errors.New(text)} }
 
-// Network returns an error for a failed download, which equals only itself.
+// Network returns an error for a failed download. It matches only itself in
+// [errors.Is].
 func Network(text string) error { return &network{errors.New(text)} }
 
-// Locked returns an error for a directory in use, which equals only itself.
+// Locked returns an error for a directory in use. It matches only itself in
+// [errors.Is].
 func Locked(text string) error { return &locked{errors.New(text)} }
 
-// DoesNotFit returns an error for a machine that is too small, which equals only
-// itself.
+// DoesNotFit returns an error for a machine with too little memory or disk
+// space. It matches only itself in [errors.Is].
 func DoesNotFit(text string) error { return &doesNotFit{errors.New(text)} }
 
-// Usage marks err as wrong usage.
+// Usage returns an error that wraps err and marks it as wrong usage.
 func Usage(err error) error { return &usage{err} }
 
 // Usagef returns an error for wrong usage. It formats as [fmt.Errorf] does.

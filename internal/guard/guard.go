@@ -46,15 +46,15 @@ var addGlobalServerOptions any
 var addGlobalDialOptions any
 
 // ErrUnavailable is returned if the gRPC library lacks the hooks for the guard.
-var ErrUnavailable = errors.New("gRPC servers of this process cannot be guarded: this version of google.golang.org/grpc has other internals")
+var ErrUnavailable = errors.New("gRPC servers of this process cannot be guarded: this version of google.golang.org/grpc lacks the internal functions that are needed")
 
 const (
 	tokenSize = 32
 	// patience is how long a connection may take to send the token.
 	patience = 30 * time.Second
-	// maxWaiting is the maximum number of connections that have not sent the token.
-	// Beyond it the oldest is closed, because connections of this process send the
-	// token at once.
+	// maxWaiting is the maximum number of connections that have not sent
+	// the token. Beyond it the oldest is closed, because connections of
+	// this process send the token at once.
 	maxWaiting = 64
 )
 
@@ -64,7 +64,9 @@ var Install = sync.OnceValue(func() error {
 	return install(addGlobalServerOptions, addGlobalDialOptions)
 })
 
-// install is Install with gRPC's functions as arguments.
+// install is the implementation of Install. Its arguments are gRPC's functions
+// that add an option to every server (server) and every client connection
+// (dial).
 func install(server, dial any) error {
 	addServer, ok := server.(func(...grpc.ServerOption))
 	if !ok {
@@ -80,8 +82,8 @@ func install(server, dial any) error {
 	return nil
 }
 
-// guard implements the transport credentials of servers. gRPC calls it for each new
-// connection before reading from it.
+// A guard implements gRPC's transport credentials of servers. gRPC calls its
+// ServerHandshake for each new connection before reading from it.
 type guard struct {
 	credentials.TransportCredentials
 	token [tokenSize]byte
@@ -96,11 +98,12 @@ func newGuard() *guard {
 	return g
 }
 
-// ServerHandshake accepts a connection of this process and returns an error for any
-// other. gRPC then closes the connection.
+// ServerHandshake accepts a connection that sends the token, so comes from this
+// process. For any other connection it returns an error, and gRPC closes the
+// connection.
 func (g *guard) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	if !isLoopback(conn.RemoteAddr()) {
-		return nil, nil, fmt.Errorf("guard: %s is not on this machine", conn.RemoteAddr())
+		return nil, nil, fmt.Errorf("guard: connection from %s, want a loopback address", conn.RemoteAddr())
 	}
 	g.await(conn)
 	defer g.arrived(conn)
@@ -112,7 +115,7 @@ func (g *guard) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, 
 		return nil, nil, fmt.Errorf("guard: read token: %w", err)
 	}
 	if subtle.ConstantTimeCompare(got[:], g.token[:]) != 1 {
-		return nil, nil, errors.New("guard: not a connection of this process")
+		return nil, nil, errors.New("guard: wrong token: the connection is not from this process")
 	}
 	return g.TransportCredentials.ServerHandshake(conn)
 }

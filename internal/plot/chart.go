@@ -53,7 +53,8 @@ func (c Chart) SVG() template.HTML {
 	return d.html()
 }
 
-// frame fits the axes to the points. A flat line is drawn in the middle.
+// frame returns axes that contain all points. A flat line is drawn in the
+// middle.
 func (c Chart) frame() *frame {
 	right, lo, hi := 0.0, math.Inf(1), math.Inf(-1)
 	for _, l := range c.Lines {
@@ -84,8 +85,8 @@ func (c Chart) frame() *frame {
 	return f
 }
 
-// drawable reports whether a point can be drawn: its coordinates and its distance to
-// any other point are finite, and X is not below 0.
+// drawable reports whether a point can be drawn: its coordinates and its
+// distance to any other point are finite, and X is not below 0.
 func drawable(p Point) bool { return p.X >= 0 && p.X < 1e300 && math.Abs(p.Y) < 1e300 }
 
 func (f *frame) line(d *drawing, l Line) {
@@ -106,8 +107,8 @@ func (f *frame) line(d *drawing, l Line) {
 	}
 }
 
-// thin keeps the lowest and the highest point of each unit of the x axis, so that a
-// chart of a million steps has some kilobytes.
+// thin keeps only the lowest and the highest point within each unit of the x
+// axis, so that the drawing of a million steps takes only some kilobytes.
 func (f *frame) thin(points []Point) (kept []Point) {
 	var low, high Point
 	column, any := math.Inf(-1), false
@@ -142,7 +143,7 @@ func (f *frame) thin(points []Point) (kept []Point) {
 	return kept
 }
 
-// legend names the lines, in rows below the title of the x axis.
+// legend draws the names of the lines, in rows below the title of the x axis.
 func (c Chart) legend(d *drawing) {
 	const swatch, gap = 30.0, 18.0
 	x, y := 64.0, float64(chartHeight-28)

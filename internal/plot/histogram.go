@@ -21,8 +21,8 @@ type Histogram struct {
 	Unit func(float64) string // writes a tick of the x axis; nil: as a number
 }
 
-// Filled returns the number of bars that are not empty, and the last of them. With
-// fewer than two, a sentence is clearer than a histogram.
+// Filled returns the number of bars that are not empty, and the last such bar.
+// If there are fewer than two, a sentence is clearer than a histogram.
 func (h Histogram) Filled() (n int, last Bar) {
 	for _, b := range h.Bars {
 		if b.N > 0 {
@@ -40,7 +40,7 @@ const (
 	yTicks          = 6 // of the y axis, at most
 )
 
-// wholeSteps returns the first tick of the y axis that is not below most.
+// wholeSteps returns the lowest tick of the y axis that is at least most.
 func wholeSteps(most float64) float64 {
 	step := tickStep(0, most, yTicks-1)
 	return math.Ceil(most/step-1e-9) * step

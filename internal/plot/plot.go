@@ -4,10 +4,10 @@
 //	svg := plot.Chart{Name: "loss by step", X: "step", Y: "loss", Lines: lines}.SVG()
 //	page := "<style>" + plot.Style + "</style>" + svg
 //
-// Drawings have a viewBox but no size, so they are as wide as the element around them.
-// Colours are custom properties of [Style], which follows the reader's light or dark
-// setting and prints on white. Axes have titles, and ticks at 1, 2 or 5
-// times a power of ten.
+// Drawings have a viewBox but no size, so they are as wide as the element
+// around them. Colours are custom properties of [Style], which follows the
+// reader's light or dark setting and prints on white. Axes have titles, and
+// ticks at 1, 2 or 5 times a power of ten.
 //
 // The bytes of a drawing are a function of its values. All text is escaped. The
 // package keeps no state.
@@ -35,7 +35,8 @@ func (d *drawing) html() template.HTML { return template.HTML(d.String()) }
 // esc makes text safe inside SVG.
 func esc(s string) string { return template.HTMLEscapeString(s) }
 
-// File returns a drawing as a file: with namespace, style and background.
+// File returns a drawing as the content of an .svg file, with namespace, style
+// and background.
 func File(svg template.HTML) []byte {
 	text := strings.Replace(string(svg), "<svg ", `<svg xmlns="http://www.w3.org/2000/svg" `, 1)
 	head, rest, _ := strings.Cut(text, ">\n")
@@ -51,8 +52,8 @@ type frame struct {
 func (f *frame) px(v float64) float64 { return f.left + (f.right-f.left)*f.x.at(v) }
 func (f *frame) py(v float64) float64 { return f.bottom - (f.bottom-f.top)*f.y.at(v) }
 
-// labelWidth is the maximum width of a character of a legend. Charts have larger text
-// on narrow screens.
+// labelWidth is the maximum width of a character of a legend. Charts have
+// larger text on narrow screens.
 const labelWidth = 9.5
 
 // axes draws the grid, the ticks' numbers and the titles of both axes.

@@ -6,9 +6,10 @@ import (
 	"strconv"
 )
 
-// Ticks returns the multiples of 1, 2 or 5 times a power of ten between lo and hi,
-// ascending, with the smallest such step that gives at most most of them, 2 or more.
-// A range that is empty, not finite or too narrow for float64 has none.
+// Ticks returns numbers between lo and hi for the ticks of an axis, ascending.
+// They are multiples of a step of 1, 2 or 5 times a power of ten: the smallest
+// step that gives at most most ticks (at least 2). Ticks returns none if the
+// range is empty, not finite or too narrow for float64.
 func Ticks(lo, hi float64, most int) (ticks []float64) {
 	if !(hi-lo > 1e-9*max(math.Abs(lo), math.Abs(hi), 1e-200)) || math.IsInf(hi-lo, 0) || most < 2 {
 		return nil
@@ -20,7 +21,7 @@ func Ticks(lo, hi float64, most int) (ticks []float64) {
 	return ticks
 }
 
-// tickStep returns the distance of the ticks.
+// tickStep returns the distance between two ticks.
 func tickStep(lo, hi float64, most int) float64 {
 	power := math.Floor(math.Log10((hi - lo) / float64(most)))
 	for ; ; power++ {
@@ -64,7 +65,8 @@ func (s scale) ticks() []float64 {
 	}
 }
 
-// powers returns the multiples of every n-th power of ten within the scale, n = every.
+// powers returns the ticks of a logarithmic scale: the given multiples of 10^0,
+// 10^every, 10^(2·every) and so on, within the scale.
 func (s scale) powers(every float64, multiples []float64) (ticks []float64) {
 	for power := math.Floor(math.Log10(s.lo)); math.Pow(10, power) <= s.hi; power++ {
 		for _, m := range multiples {
@@ -87,19 +89,20 @@ func (s scale) label(v float64) string {
 	return strconv.FormatFloat(v, 'f', max(0, -int(math.Floor(math.Log10(step)+1e-9))), 64)
 }
 
-// brief writes a count in thousands, millions or billions.
+// brief formats a count in thousands, millions or billions.
 func brief(n float64) string {
 	v, prefix := prefixed(n)
 	return v + prefix
 }
 
-// Bytes writes a size on an axis.
+// Bytes formats a size in bytes for the ticks of an axis.
 func Bytes(n float64) string {
 	v, prefix := prefixed(n)
 	return v + " " + prefix + "B"
 }
 
-// prefixed splits a number into a factor and an SI prefix.
+// prefixed returns n divided by a power of 1000, and the SI prefix for that
+// power.
 func prefixed(n float64) (v, prefix string) {
 	for _, unit := range []struct {
 		from float64

@@ -16,10 +16,10 @@ type Log struct {
 	contents map[digest][]byte
 }
 
-// Len returns the number of moments, those at which the folder changed.
+// Len returns the number of moments: operations that changed the folder.
 func (l *Log) Len() int { return len(l.events) }
 
-// At describes a moment: the operation just done.
+// At returns a description of moment i: the operation just done.
 func (l *Log) At(i int) string {
 	return strings.ReplaceAll(l.events[i].String(), l.root+string(filepath.Separator), "")
 }
@@ -33,8 +33,9 @@ func (l *Log) Held(path string, content []byte) bool {
 	})
 }
 
-// Restore creates, in an empty folder, the state of the recorded folder after a
-// power failure at a moment.
+// Restore writes to dir, an empty folder, the state in which the recorded
+// folder may be after a power failure at moment i. fate decides about changes
+// that were not synced.
 func (l *Log) Restore(i int, dir string, fate Fate) error {
 	d := l.diskAt(i)
 	d.decide(fate)
@@ -81,7 +82,8 @@ func (l *Log) diskAt(i int) *disk {
 	return d
 }
 
-// settle applies those pending changes of a folder's names that keep accepts.
+// settle applies each pending change of the names in a folder if keep returns
+// true, and drops it otherwise. in is the inode of the folder.
 func (d *disk) settle(in int, keep func() bool) {
 	names := d.names[in]
 	if names == nil {
@@ -102,7 +104,7 @@ func (d *disk) settle(in int, keep func() bool) {
 	delete(d.pending, in)
 }
 
-// decide settles all pending changes.
+// decide applies or drops all pending changes, as fate decides.
 func (d *disk) decide(fate Fate) {
 	var folders []int
 	for in := range d.pending {
@@ -139,8 +141,8 @@ func (d *disk) write(in int, dir string, fate Fate) error {
 	return nil
 }
 
-// content returns the content of a file after the failure: the part unchanged
-// since its last sync, and what the fate leaves of the rest.
+// content returns the content of a file after the power failure: the part
+// unchanged since its last sync, and as much of the rest as fate keeps.
 func (d *disk) content(inode int, fate Fate) []byte {
 	now := d.contents[d.now[inode]]
 	sum, synced := d.safe[inode]

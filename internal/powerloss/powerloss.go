@@ -116,7 +116,8 @@ func (r *Recorder) Stop() (*Log, error) {
 	return r.log, r.err
 }
 
-// before is called before every operation, when the previous one is complete.
+// before is called before every operation. It first records the previous
+// operation, which is complete by then.
 func (r *Recorder) before(step store.Step, path string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -162,7 +163,8 @@ func reads(step store.Step) bool {
 	return step == store.StepOpen || step == store.StepRead || step == store.StepStat || step == store.StepList
 }
 
-// look finds the effect of an operation and appends it to the log.
+// look compares the folder with its previous state and appends e, with the
+// changes found, to the log.
 func (r *Recorder) look(e event) {
 	if r.err != nil || reads(e.step) {
 		return
@@ -182,9 +184,9 @@ func (r *Recorder) look(e event) {
 	}
 }
 
-// follow finds the file or folder of an operation. Operations use the final
-// name of a file, under which two may be open at once; the last one created is
-// closed first.
+// follow sets the inode of the file or folder that e is about. Operations are
+// reported with the final name of a file, under which two may be open at once;
+// the last one created is closed first.
 func (r *Recorder) follow(e *event) {
 	stack := r.open[e.path]
 	switch e.step {
@@ -220,7 +222,7 @@ func (r *Recorder) relative(path string) string {
 	return rel
 }
 
-// walk scans everything below the root.
+// walk returns the state of everything below the root.
 func (r *Recorder) walk() (tree, error) {
 	now := tree{}
 	err := filepath.WalkDir(r.log.root, func(path string, d os.DirEntry, err error) error {
@@ -251,7 +253,8 @@ func (r *Recorder) walk() (tree, error) {
 	return now, err
 }
 
-// find returns the inode of an existing node, 0 for a new one.
+// find returns the inode of the file at path if it is already known, or 0 for a
+// new file.
 func (t tree) find(path string, info os.FileInfo) int {
 	if n, ok := t[path]; ok && os.SameFile(n.info, info) {
 		return n.inode

@@ -69,15 +69,15 @@ func (r *Rand) Bits53() uint64 {
 	return uint64(hi)<<26 | uint64(lo)
 }
 
-// Coin is random() < 0.5. The highest bit decides, but two outputs are
-// consumed.
+// Coin returns random() < 0.5. Only the highest bit decides, but Coin consumes
+// two outputs, as random() does.
 func (r *Rand) Coin() bool {
 	hi := r.Uint32()
 	r.Uint32()
 	return hi>>31 == 0
 }
 
-// Coins makes n calls of Coin and returns how many were true.
+// Coins calls Coin n times and returns how many results were true.
 func (r *Rand) Coins(n int) (heads int) {
 	for n > 0 {
 		whole := min(n, (stateLen-r.pos)/2) // available pairs of outputs

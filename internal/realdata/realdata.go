@@ -29,7 +29,8 @@ func Path(tb testing.TB, name string) string {
 	return path
 }
 
-// Read returns the content of a file of the test data, as [Path] finds it.
+// Read returns the content of a file of the test data. name is as for [Path].
+// If the file is missing, the test is skipped, or fails if $CI is set.
 func Read(tb testing.TB, name string) []byte {
 	tb.Helper()
 	b, err := os.ReadFile(Path(tb, name))

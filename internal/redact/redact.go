@@ -44,8 +44,8 @@ func URL(address string) string {
 
 var checksum = regexp.MustCompile(`^sha256=[0-9a-fA-F]{64}$`)
 
-// Hash returns the SHA-256 of an address in hexadecimal if [URL] removes
-// something from it, "" otherwise. It shows whether two addresses are equal
+// Hash returns the SHA-256 of an address in hexadecimal, or "" if [URL] removes
+// nothing from the address. It shows whether two redacted addresses are equal
 // without revealing them.
 func Hash(address string) string {
 	if URL(address) == address {
@@ -66,8 +66,9 @@ func Text(s string) string {
 	return addresses.ReplaceAllStringFunc(s, URL)
 }
 
-// Args returns a command line with [URL] applied to URLs, and with paths
-// reduced to their last element, also after "=".
+// Args returns a command line without private data: [URL] is applied to URLs,
+// and paths are reduced to their last element, including a path after "=" in an
+// argument.
 func Args(args []string) []string {
 	out := make([]string, len(args))
 	for i, arg := range args {

@@ -71,7 +71,8 @@ func Hold(folder Folder, work func() error) error {
 	return err
 }
 
-// lock is Lock; intact reports whether the lock file is still in the folder.
+// lock locks a folder. unlock releases the lock. intact reports whether the
+// lock file is still in the folder.
 func lock(folder Folder) (intact func() bool, unlock func(), err error) {
 	d, ok := folder.(dir)
 	if !ok {
@@ -97,8 +98,9 @@ func lock(folder Folder) (intact func() bool, unlock func(), err error) {
 			l.Close()
 			return nil, nil, fmt.Errorf("%w: %s%s", ErrLocked, d, holder(path))
 		}
-		// The previous owner may have removed the file after we opened it. Then
-		// we have locked a file that other processes do not see.
+		// The previous owner may have removed the file after we opened
+		// it. Then we have locked a file that other processes do not
+		// see.
 		if !sameFile(l, path) {
 			l.Close()
 			continue

@@ -12,12 +12,13 @@ import (
 )
 
 // PartialPrefix begins the names of files that are written over several runs.
-// Like temporary files they are never listed, but [Sweep] keeps them, because
-// their content, such as a download, is expensive to get again.
+// Such files are never listed, like temporary files, but [Sweep] keeps them,
+// because content such as a download is expensive to get again.
 const PartialPrefix = ".part-"
 
-// PartialName returns the name of a file until it is complete. It is a hash of
-// the final name, so that no file pattern of a reader matches it.
+// PartialName returns the name that a file has until it is complete. It
+// contains a hash of the final name, so that no file pattern of a reader
+// matches it.
 func PartialName(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return PartialPrefix + hex.EncodeToString(sum[:8])
@@ -114,7 +115,7 @@ func (p *Partial) Write(b []byte) (n int, err error) {
 	return n, p.failed("write", err, int64(len(b)-n))
 }
 
-// Truncate cuts the file to its first n bytes.
+// Truncate removes all but the first n bytes of the file.
 func (p *Partial) Truncate(n int64) error {
 	err := p.step(StepTruncate, func() error { return p.file.Truncate(n) })
 	if err == nil {
@@ -176,8 +177,8 @@ func (p *Partial) Commit() error {
 	return p.dir.sync()
 }
 
-// Close closes the file and keeps it for another run. After Commit it does
-// nothing.
+// Close closes the file and keeps it for another run. It does nothing after
+// Commit.
 func (p *Partial) Close() error {
 	if p.file == nil {
 		return nil
@@ -187,8 +188,8 @@ func (p *Partial) Close() error {
 	return err
 }
 
-// RemovePartial removes the partial file and the note for a final name. A run
-// that ended during Commit may leave the note alone.
+// RemovePartial removes the partial file and the note for a final name. Either
+// may be missing: a run killed during Commit leaves only the note.
 func RemovePartial(folder Folder, name string) error {
 	d, ok := folder.(dir)
 	if !ok {

@@ -45,7 +45,7 @@ func Replace(folder Folder, name string) (*Replacement, error) {
 		return nil, err
 	}
 	if info, err := os.Lstat(d.path(name)); err == nil && info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "replace", Path: d.path(name), Err: errors.New("there is a file of this name")}
+		return nil, &fs.PathError{Op: "replace", Path: d.path(name), Err: errors.New("a file has this name, want a folder")}
 	}
 	r := &Replacement{parent: d, name: name, temp: d.tempFolder(name)}
 	if err := d.removeAll(StepRemove, name, r.temp); err != nil {
@@ -61,14 +61,16 @@ func Replace(folder Folder, name string) (*Replacement, error) {
 	return r, nil
 }
 
-// tempFolder returns the temporary path of a folder. It is always the same for
-// a name, so that the next process finds the leftovers of a killed one.
+// tempFolder returns the path of the temporary folder for a name. It is always
+// the same for a name, so that the next process finds what a killed process
+// left.
 func (d dir) tempFolder(name string) string {
 	h := sha256.Sum256([]byte(name))
 	return d.path(folderPrefix + hex.EncodeToString(h[:8]))
 }
 
-// removeAll removes the temporary folder of a name.
+// removeAll removes temp, the temporary folder for a name. step is the
+// operation to report to tests.
 func (d dir) removeAll(step Step, name, temp string) error {
 	err := at(step, d.path(name))
 	if err == nil {
@@ -122,7 +124,7 @@ func (r *Replacement) Commit() error {
 	return r.parent.sync()
 }
 
-// Abort removes what was written. After Commit it does nothing.
+// Abort removes what was written. It does nothing after Commit.
 func (r *Replacement) Abort() {
 	if r.temp == "" {
 		return
@@ -131,8 +133,8 @@ func (r *Replacement) Abort() {
 	r.temp = ""
 }
 
-// swap moves temp to path. If path exists, the two are exchanged. Where the
-// system cannot exchange atomically, neither exists under path for a moment.
+// swap moves temp to path. If path exists, swap exchanges the two. On a system
+// that cannot exchange atomically, path does not exist for a moment.
 func swap(temp, path string) error {
 	err := exchange(temp, path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -157,9 +159,9 @@ func swap(temp, path string) error {
 	return nil
 }
 
-// RemoveFolder removes a folder in a local folder, with all its content. It is
-// renamed first, so it is never seen incomplete. A folder that does not exist
-// is no error.
+// RemoveFolder removes the folder called name, with all its content, from a
+// local folder. It renames the folder first, so that no process sees it
+// incomplete. If the folder does not exist, RemoveFolder returns nil.
 func RemoveFolder(folder Folder, name string) error {
 	d, ok := folder.(dir)
 	if !ok {
@@ -185,7 +187,7 @@ func RemoveFolder(folder Folder, name string) error {
 	return d.removeAll(StepRemove, name, temp)
 }
 
-// A memberWriter writes a file of a folder under construction.
+// A memberWriter writes a file of a [Replacement].
 type memberWriter struct{ dirWriter }
 
 // Commit makes the file's content durable. Committing the folder makes its name

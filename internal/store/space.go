@@ -9,7 +9,7 @@ import (
 // A SpaceError reports that a write exceeds the free space of a disk, a quota
 // or the limit on file size. It wraps the system's error.
 type SpaceError struct {
-	Path string // of the file written
+	Path string // path of the file that was being written
 	Need int64  // bytes needed by the write, or by the rest of the stage if that is known
 	Free int64  // bytes available to this user on the disk, and below the file size limit
 	Err  error
@@ -27,7 +27,8 @@ func (e *SpaceError) Error() string {
 // Unwrap returns the system's error.
 func (e *SpaceError) Unwrap() error { return e.Err }
 
-// blockBytes is what the smallest file occupies on most disks.
+// blockBytes is the disk space that the smallest file takes on most disks, in
+// bytes.
 const blockBytes = 4096
 
 // space converts ENOSPC, EDQUOT and EFBIG to a [SpaceError] and returns other

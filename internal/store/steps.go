@@ -35,15 +35,16 @@ const (
 	StepList       Step = "list"        // read a folder
 )
 
-// intercept is the function set by [Intercept], nil outside tests. It is global
-// because folders are opened by location deep inside a Beam runner, which
-// offers no way to pass it down. Without a test it costs one atomic load.
+// intercept is the function set by [Intercept], called before each operation;
+// nil outside tests. It is global because folders are opened by location deep
+// inside a Beam runner, which offers no way to pass it down. Without a test it
+// costs one atomic load.
 var intercept atomic.Pointer[func(Step, string) error]
 
-// Intercept makes every file operation of this process call before first, from
-// any goroutine. If before returns an error, the operation does not happen and
-// its caller gets the error as if from the system. The returned function ends
-// this.
+// Intercept makes this process call before ahead of every file operation, from
+// any goroutine. If before returns an error, the operation does not happen, and
+// the caller of the operation gets the error as if it came from the system.
+// restore ends the interception.
 //
 // Intercept is for tests of failures only; internal/archtest checks that.
 func Intercept(before func(step Step, path string) error) (restore func()) {

@@ -37,8 +37,8 @@ import (
 // matches them.
 const TempPrefix = ".tmp-"
 
-// ErrNotFile is returned for a name of a folder, device or pipe: these cannot
-// be read at an offset.
+// ErrNotFile is the error for a path that is a folder, device or pipe, which
+// cannot be read at an offset.
 var ErrNotFile = failure.Usage(errors.New("not a regular file"))
 
 // A Folder is a set of files with names without slashes, and of subfolders.
@@ -118,7 +118,7 @@ func Absolute(path string) string {
 	return path
 }
 
-// An Opener opens files for reading. Every [Folder] is one.
+// An Opener opens files for reading. Every [Folder] is an Opener.
 type Opener interface {
 	Open(ctx context.Context, name string) (File, error)
 }
@@ -150,7 +150,7 @@ func WriteFile(ctx context.Context, folder Folder, name string, data []byte) err
 	return w.Commit()
 }
 
-// NewReader returns a reader of a file, from an offset to the end.
+// NewReader returns a reader of the bytes of f from offset to the end.
 func NewReader(f File, offset int64) io.Reader {
 	return io.NewSectionReader(f, offset, f.Size()-offset)
 }

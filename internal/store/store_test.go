@@ -442,7 +442,7 @@ func TestAFolderIsReplacedWholeOrNotAtAll(t *testing.T) {
 	if err := WriteFile(t.Context(), f, "model", nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := write("a", "data", true); err == nil || !strings.Contains(err.Error(), "there is a file of this name") {
+	if err := write("a", "data", true); err == nil || !strings.Contains(err.Error(), "a file has this name") {
 		t.Errorf("in the place of a file: got %v", err)
 	}
 }

@@ -80,7 +80,8 @@ func (d dir) make() error {
 	return nil
 }
 
-// scratchName stands for a scratch file in error messages.
+// scratchName replaces the name of a scratch file, which has no name, in error
+// messages.
 const scratchName = "(scratch file)"
 
 func (d dir) Scratch(context.Context) (Scratch, error) {
@@ -105,8 +106,8 @@ func (d dir) Scratch(context.Context) (Scratch, error) {
 	return &dirScratch{f, d}, nil
 }
 
-// discard closes and removes a temporary file. Errors are ignored; the next run
-// sweeps.
+// discard closes and removes a temporary file. It ignores errors; if the file
+// remains, [Sweep] of the next run removes it.
 func discard(f *os.File, path string) {
 	f.Close()
 	if at(StepDiscard, path) == nil {
@@ -114,7 +115,8 @@ func discard(f *os.File, path string) {
 	}
 }
 
-// dirScratch is an unlinked file. Its errors name the folder.
+// A dirScratch is a scratch file that is already unlinked. Its errors name the
+// folder.
 type dirScratch struct {
 	*os.File
 	dir dir
@@ -179,8 +181,8 @@ func Sweep(folder Folder) error {
 	})
 }
 
-// removeEntries calls, for each entry of a local folder, the function that by returns,
-// if it is not nil.
+// removeEntries calls by for each entry of a local folder. by returns the
+// function that removes the entry, or nil to keep it.
 func removeEntries(folder Folder, by func(os.DirEntry) func(path string) error) error {
 	d, ok := folder.(dir)
 	if !ok {

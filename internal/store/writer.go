@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// dirWriter writes a temporary file and renames it on Commit. google/renameio
-// does the same, but its temporary names contain the final one and it does not
-// sync the folder.
+// A dirWriter writes a temporary file and renames it on Commit. The library
+// google/renameio does the same, but its temporary names contain the final name
+// and it does not sync the folder.
 type dirWriter struct {
 	file *os.File // nil once committed or aborted
 	dir  dir
@@ -64,8 +64,8 @@ func (w *dirWriter) Abort() {
 	w.file = nil
 }
 
-// sync makes the names in the folder durable. Some network file systems do not
-// support that; their error is ignored.
+// sync makes the names in the folder durable. On network file systems that do
+// not support this, it ignores the error.
 func (d dir) sync() error {
 	if err := at(StepSyncFolder, string(d)); err != nil {
 		return err

@@ -1,6 +1,6 @@
-// Package tinydata writes small directories of shards for tests of training, in the
-// format of docs/format.md. In its language each segment repeats one token, so a small
-// model learns it in some hundred steps.
+// Package tinydata writes small directories of shards for tests of training, in
+// the format of docs/format.md. In its language each segment repeats one token,
+// so a small model learns it in some hundred steps.
 //
 //	err := tinydata.Write(dir, tinydata.Options{Train: 96, Eval: 24, Vocab: 40})
 //
@@ -24,7 +24,7 @@ import (
 
 // Options choose the size of the data.
 type Options struct {
-	Train, Eval int    // examples of each split
+	Train, Eval int    // number of examples in each split
 	Vocab       int    // size of the vocabulary, at least 10
 	Seed        uint64 // seed of the examples
 }
@@ -43,7 +43,7 @@ const (
 	words = 5
 )
 
-// shardsASide returns the number of files of a split with n examples.
+// shardsASide is the number of shards in each split.
 const shardsASide = 2
 
 // Write writes a directory of shards with its manifest.
@@ -69,7 +69,7 @@ type writer struct {
 	rng   *rand.Rand
 	vocab int
 	files []sharding.FileEntry
-	err   error // of the first file that could not be written
+	err   error // first error of a write
 }
 
 func (w *writer) file(name string, data []byte, counts sharding.Counts) {
@@ -79,14 +79,14 @@ func (w *writer) file(name string, data []byte, counts sharding.Counts) {
 	}
 }
 
-// note keeps the first error.
+// note records an error, unless an earlier error is already recorded.
 func (w *writer) note(err error) {
 	if w.err == nil {
 		w.err = err
 	}
 }
 
-// side writes n examples as shards.
+// side writes n examples as the shards of a split.
 func (w *writer) side(split string, n int) {
 	shards := min(n, shardsASide)
 	for shard := range shards {
@@ -118,7 +118,8 @@ func (w *writer) finish(vocab string) {
 	}
 }
 
-// example makes an example: segment B repeats the token of segment A, or another one.
+// example returns an example. Segment A repeats one token. Segment B repeats
+// the same token (label 0) or another token (label 1).
 func (w *writer) example() *records.Example {
 	e := &records.Example{
 		InputIDs: make([]int32, maxSeqLength), InputMask: make([]int32, maxSeqLength), SegmentIDs: make([]int32, maxSeqLength),
@@ -127,13 +128,13 @@ func (w *writer) example() *records.Example {
 	}
 	at := w.rng.IntN(w.vocab - words)
 	first, second := 4+w.rng.IntN(6), 3+w.rng.IntN(8)
-	ids := append([]int32{cls}, w.say(at, first)...)
+	ids := append([]int32{cls}, w.repeat(at, first)...)
 	ids = append(ids, sep)
 	boundary := len(ids)
 	if e.NextSentenceLabel == 1 {
 		at += 1 + w.rng.IntN(w.vocab-words-1)
 	}
-	ids = append(append(ids, w.say(at, second)...), sep)
+	ids = append(append(ids, w.repeat(at, second)...), sep)
 	copy(e.InputIDs, ids)
 	for i := range ids {
 		e.InputMask[i] = 1
@@ -145,16 +146,18 @@ func (w *writer) example() *records.Example {
 	return e
 }
 
-// say returns a token n times.
-func (w *writer) say(at, n int) (ids []int32) {
+// repeat returns n copies of the ID of token number at, counted from the first
+// token that is not special. A number beyond the vocabulary starts again at 0.
+func (w *writer) repeat(at, n int) (ids []int32) {
 	for range n {
 		ids = append(ids, int32(words+at%(w.vocab-words)))
 	}
 	return ids
 }
 
-// hide masks a few tokens as BERT does: eight in ten become [MASK], one stays,
-// one becomes any.
+// hide masks a few tokens of e, as BERT does. Of ten masked tokens, eight
+// become [MASK], one stays, and one becomes a random token. tokens is the
+// number of tokens, boundary the index of the first token of segment B.
 func (w *writer) hide(e *records.Example, tokens, boundary int) {
 	var places []int
 	for _, p := range w.rng.Perm(tokens) {

@@ -21,9 +21,10 @@ import (
 // Long reports whether tests should be long.
 func Long() bool { return os.Getenv("PRETEXT_TORTURE") != "" }
 
-// Times returns the number of repetitions of a test: share in a plain run, long
-// with $PRETEXT_TORTURE, or the value of the environment variable if it is set.
-func Times(tb testing.TB, variable string, share, long int) int {
+// Times returns the number of repetitions of a test: short in a plain run, and
+// long if $PRETEXT_TORTURE is set. The environment variable with the given
+// name, if it is set, overrides both.
+func Times(tb testing.TB, variable string, short, long int) int {
 	tb.Helper()
 	if s := os.Getenv(variable); s != "" {
 		n, err := strconv.Atoi(s)
@@ -35,7 +36,7 @@ func Times(tb testing.TB, variable string, share, long int) int {
 	if Long() {
 		return long
 	}
-	return share
+	return short
 }
 
 // Random returns a random source for a test and logs its seed.

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// CPU returns the CPU time of the process, user and system, of all threads.
+// CPU returns the CPU time that all threads of the process have used, user and
+// system.
 func CPU() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -18,7 +18,8 @@ import (
 // block is the number of bytes validated at once.
 const block = 32
 
-// Valid reports whether b is valid UTF-8. It is utf8.Valid.
+// Valid reports whether b is valid UTF-8. The result equals that of
+// [utf8.Valid].
 func Valid(b []byte) bool {
 	if len(b) < 2*block || !fast() {
 		return utf8.Valid(b)
@@ -36,7 +37,8 @@ func Valid(b []byte) bool {
 	return utf8.Valid(b[tail:])
 }
 
-// ValidString reports whether s is valid UTF-8. It is utf8.ValidString.
+// ValidString reports whether s is valid UTF-8. The result equals that of
+// [utf8.ValidString].
 func ValidString(s string) bool {
 	return Valid(unsafe.Slice(unsafe.StringData(s), len(s))) // Valid does not write to it
 }

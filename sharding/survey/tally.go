@@ -15,7 +15,7 @@ type tally struct {
 	places       int64 // number of tokens with padding
 	masked       int64
 	randomNext   int64
-	seq, preds   int // the longest lists seen
+	seq, preds   int // maximum lengths of input_ids and masked_lm_positions
 
 	lengths counts // number of records by number of tokens
 	masks   counts // number of records by number of predictions

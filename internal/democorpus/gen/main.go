@@ -64,8 +64,8 @@ func makeDump() error {
 	return os.WriteFile(xmlName+".bz2", packed.Bytes(), 0o644)
 }
 
-// streams cuts a dump into the parts of a multistream file: the head, groups
-// of pages, the end.
+// streams divides a dump into the parts that a multistream file compresses
+// separately: the head, groups of pages, and the end.
 func streams(xml string) []string {
 	const begin, end = "  <page>\n", "  </page>\n"
 	at := strings.Index(xml, begin)
@@ -98,15 +98,17 @@ func refreshHashes(xml string) string {
 	})
 }
 
-// base36 returns the SHA-1 of a text as MediaWiki writes it: 31 digits.
+// base36 returns the SHA-1 of a text as MediaWiki writes it: 31 digits in base
+// 36.
 func base36(text string) string {
 	sum := sha1.Sum([]byte(text)) //nolint:gosec // see import
 	digits := new(big.Int).SetBytes(sum[:]).Text(36)
 	return strings.Repeat("0", 31-len(digits)) + digits
 }
 
-// makeEPUB zips the folder: the file mimetype first and not compressed, as
-// the format demands, then the others by name, without times.
+// makeEPUB writes the folder epub as a ZIP file: first the file mimetype, not
+// compressed, as the format requires, then all other files sorted by name,
+// without modification times.
 func makeEPUB() error {
 	var packed bytes.Buffer
 	w := zip.NewWriter(&packed)
@@ -128,7 +130,7 @@ func makeEPUB() error {
 	return os.WriteFile(epubName, packed.Bytes(), 0o644)
 }
 
-// addFile adds the file of the header's name.
+// addFile adds the file named in header to the ZIP file.
 func addFile(w *zip.Writer, header *zip.FileHeader) error {
 	in, err := os.DirFS(epubFolder).Open(header.Name)
 	if err != nil {

@@ -85,8 +85,8 @@ func newView(s *survey.Stats) *view {
 	return v
 }
 
-// title returns the name of the data set: the last element of its path that is
-// not a generic name such as "data".
+// title returns the name of the data set: the last element of its path. If that
+// is "shards" or "documents", title adds the element before it.
 func title(path string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {
