@@ -196,7 +196,7 @@ type sumList struct{ to *[]download.Request }
 func (l *sumList) Set(s string) error {
 	n := len(*l.to)
 	if n == 0 || (*l.to)[n-1].SHA256 != "" {
-		return fmt.Errorf("%s: must directly follow the --url whose checksum it is", s)
+		return fmt.Errorf("%s: give it directly after the --url whose checksum it is", s)
 	}
 	(*l.to)[n-1].SHA256 = strings.ToLower(s)
 	return nil
