@@ -19,8 +19,7 @@ import (
 func newCard() *cobra.Command {
 	var flags surveyFlags
 	var o card.Options
-	var out string
-	var asJSON bool
+	var out outFile
 	cmd := &cobra.Command{
 		Use:   "card PATH --out README.md",
 		Short: "Write a dataset card for Hugging Face",
@@ -37,7 +36,7 @@ read TFRecords; the card shows how TensorFlow does.`,
 			if err != nil {
 				return err
 			}
-			if out == "" {
+			if out.path == "" {
 				return usagef("no output file: give --out README.md")
 			}
 			s, err := survey.Collect(cmd.Context(), args[0], so)
@@ -52,13 +51,12 @@ read TFRecords; the card shows how TensorFlow does.`,
 			if bytes.Contains(text.Bytes(), []byte("\n  - unknown\n")) {
 				fmt.Fprintln(cmd.ErrOrStderr(), "prepare-data: note: the licence of a source is not known: give --license when you know it")
 			}
-			return writeOut(cmd, out, text.Bytes(), asJSON)
+			return out.write(cmd, text.Bytes())
 		},
 	}
 	flags.add(cmd.Flags())
 	fs := cmd.Flags()
-	fs.StringVarP(&out, "out", "o", "", "file to write (required)")
-	fs.BoolVar(&asJSON, "json", false, "print the name of the file as JSON")
+	out.add(fs)
 	fs.StringVar(&o.Name, "name", "", "name of the data set; default: the name of its folder")
 	fs.StringArrayVar(&o.Licences, "license", nil, "`licence` of the data as the Hugging Face Hub names it, such as cc-by-sa-4.0; may be repeated; default: the licences of the downloads")
 	return cmd

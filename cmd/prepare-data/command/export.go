@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +45,11 @@ vocabulary: vocab.txt in their directory, or --vocab.`,
 			if err == nil {
 				c.Shards = shards.String()
 			} else if len(d.Records) > 0 {
-				return exportRecords(cmd, d.Records, vocab, c.Out, asJSON)
+				list, err := export.Records(cmd.Context(), d.Records, vocab, c.Out)
+				if err != nil {
+					return err
+				}
+				return printExported(cmd.OutOrStdout(), list, asJSON)
 			}
 			if vocab != "" {
 				return usagef("--vocab: only for records without a manifest")
@@ -71,17 +76,13 @@ vocabulary: vocab.txt in their directory, or --vocab.`,
 	return cmd
 }
 
-// exportRecords writes records without a manifest as text.
-func exportRecords(cmd *cobra.Command, files []string, vocab, out string, asJSON bool) error {
-	list, err := export.Records(cmd.Context(), files, vocab, out)
-	if err != nil {
-		return err
-	}
+// printExported lists the text files written of records without a manifest.
+func printExported(w io.Writer, list []export.RecordsFile, asJSON bool) error {
 	if asJSON {
-		return printJSON(cmd.OutOrStdout(), list)
+		return printJSON(w, list)
 	}
 	for _, f := range list {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s\t%d examples\t%d segments\n", f.Name, f.Examples, f.Segments)
+		fmt.Fprintf(w, "%s\t%d examples\t%d segments\n", f.Name, f.Examples, f.Segments)
 	}
 	return nil
 }

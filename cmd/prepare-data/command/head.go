@@ -99,8 +99,8 @@ func (p *examplePrinter) print(r loader.Record) error {
 		next = "B is random"
 	}
 	fmt.Fprintf(p.w, "%s record %d: %d of %d tokens, %d masked, %s\n", r.File, r.Index, e.Tokens(), len(e.InputIDs), e.Predictions(), next)
-	p.segment("A", e, 0, 0)
-	p.segment("B", e, 1, segmentStart(e))
+	p.segment("A", e, 0)
+	p.segment("B", e, 1)
 	_, err := fmt.Fprintln(p.w)
 	return err
 }
@@ -137,7 +137,11 @@ func segmentStart(e *records.Example) int {
 	return e.Tokens()
 }
 
-func (p *examplePrinter) segment(name string, e *records.Example, segment int32, from int) {
+func (p *examplePrinter) segment(name string, e *records.Example, segment int32) {
+	from := 0
+	if segment == 1 {
+		from = segmentStart(e)
+	}
 	fmt.Fprintf(p.w, "  %s:", p.paint("1", name))
 	next := 0
 	for i := from; i < e.Tokens() && e.SegmentIDs[i] == segment; i++ {

@@ -42,7 +42,11 @@ them. The estimates are accurate to about a third.`,
 			if fit := (*pipeline.FitError)(nil); err != nil && !errors.As(err, &fit) {
 				return err
 			}
-			return cmp.Or(printPlan(cmd.OutOrStdout(), p, preset, s.run.json), err)
+			show := printPlan
+			if s.run.json {
+				show = printPlanJSON
+			}
+			return cmp.Or(show(cmd.OutOrStdout(), p, preset), err)
 		},
 	}
 	s.add(cmd.Flags())
@@ -75,13 +79,14 @@ func typical(r download.Request) (pipeline.TypicalSize, bool) {
 	return pipeline.TypicalSize{}, false
 }
 
-func printPlan(w io.Writer, p *pipeline.Plan, preset string, asJSON bool) error {
-	if asJSON {
-		return printJSON(w, struct {
-			Preset string `json:"preset,omitempty"`
-			*pipeline.Plan
-		}{preset, p})
-	}
+func printPlanJSON(w io.Writer, p *pipeline.Plan, preset string) error {
+	return printJSON(w, struct {
+		Preset string `json:"preset,omitempty"`
+		*pipeline.Plan
+	}{preset, p})
+}
+
+func printPlan(w io.Writer, p *pipeline.Plan, preset string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if preset != "" {
 		fmt.Fprintf(t, "preset\t%s\t%s\n", preset, presets().Presets[preset].About)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"pretext/internal/humanize"
 	"pretext/internal/store"
@@ -16,8 +17,7 @@ import (
 
 func newReport() *cobra.Command {
 	var flags surveyFlags
-	var out string
-	var asJSON bool
+	var out outFile
 	cmd := &cobra.Command{
 		Use:   "report PATH --out FILE.html",
 		Short: "Write what is in a data set as one HTML page",
@@ -30,7 +30,7 @@ documents, rejects, sources and options. The page loads no other file.`,
 			if err != nil {
 				return err
 			}
-			if out == "" {
+			if out.path == "" {
 				return usagef("no output file: give --out FILE.html")
 			}
 			s, err := survey.Collect(cmd.Context(), args[0], o)
@@ -41,34 +41,43 @@ documents, rejects, sources and options. The page loads no other file.`,
 			if err := report.Write(&page, s); err != nil {
 				return err
 			}
-			return writeOut(cmd, out, page.Bytes(), asJSON)
+			return out.write(cmd, page.Bytes())
 		},
 	}
 	flags.add(cmd.Flags())
-	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write (required)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the name of the file as JSON")
+	out.add(cmd.Flags())
 	return cmd
 }
 
-// writeOut writes a report or card to path atomically and prints the path on standard
-// output, as JSON if asJSON is set.
-func writeOut(cmd *cobra.Command, path string, content []byte, asJSON bool) error {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return usagef("--out %s: a folder: give the file to write", path)
+// outFile is the file that report and card write, from their flags.
+type outFile struct {
+	path string
+	json bool // its name and size are printed as JSON
+}
+
+func (f *outFile) add(fs *pflag.FlagSet) {
+	fs.StringVarP(&f.path, "out", "o", "", "file to write (required)")
+	fs.BoolVar(&f.json, "json", false, "print the name of the file as JSON")
+}
+
+// write writes a report or card atomically and prints its path and size.
+func (f *outFile) write(cmd *cobra.Command, content []byte) error {
+	if info, err := os.Stat(f.path); err == nil && info.IsDir() {
+		return usagef("--out %s: a folder: give the file to write", f.path)
 	}
-	folder, err := store.Open(filepath.Dir(path))
+	folder, err := store.Open(filepath.Dir(f.path))
 	if err != nil {
 		return err
 	}
-	if err := store.WriteFile(cmd.Context(), folder, filepath.Base(path), content); err != nil {
+	if err := store.WriteFile(cmd.Context(), folder, filepath.Base(f.path), content); err != nil {
 		return err
 	}
-	if asJSON {
+	if f.json {
 		return printJSON(cmd.OutOrStdout(), struct {
 			File  string `json:"file"`
 			Bytes int    `json:"bytes"`
-		}{path, len(content)})
+		}{f.path, len(content)})
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\n", path, humanize.Bytes(int64(len(content))))
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\t%s\n", f.path, humanize.Bytes(int64(len(content))))
 	return err
 }

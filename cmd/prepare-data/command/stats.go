@@ -96,10 +96,10 @@ func printStats(w io.Writer, s *survey.Stats) error {
 		}
 	}
 	for _, d := range s.Documents {
-		printBars(t, "bytes of text of a document, from", d.Lengths, d.Documents)
+		printBars(t, "bytes of text of a document, from", d.Lengths)
 	}
 	if s.Records != nil {
-		printBars(t, "tokens of a record, from", grouped(s.Records.Lengths, s.Records.MaxSeqLength), s.Records.Records)
+		printBars(t, "tokens of a record, from", grouped(s.Records.Lengths, s.Records.MaxSeqLength))
 		printTokens(t, s.Records.Top)
 	}
 	for _, d := range s.Documents {
@@ -225,12 +225,13 @@ func grouped(bins []survey.Bin, most int) (groups []survey.Bin) {
 	return groups
 }
 
-// printBars draws a histogram of bins under the heading what. Percentages are of total.
-func printBars(t io.Writer, what string, bins []survey.Bin, total int64) {
+// printBars draws a histogram of bins under the heading what. Percentages are of the
+// sum of the bins.
+func printBars(t io.Writer, what string, bins []survey.Bin) {
 	const width = 30
-	most := int64(1)
+	most, total := int64(1), int64(0)
 	for _, b := range bins {
-		most = max(most, b.Count)
+		most, total = max(most, b.Count), total+b.Count
 	}
 	if len(bins) > 0 {
 		fmt.Fprintf(t, "%s\n", what)

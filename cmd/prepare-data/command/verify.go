@@ -11,10 +11,15 @@ import (
 	"pretext/sharding/verify"
 )
 
+// verifyFlags are the flags of verify.
+type verifyFlags struct {
+	options verify.Options
+	memory  byteSize
+	json    bool
+}
+
 func newVerify() *cobra.Command {
-	var asJSON bool
-	o := verify.Options{Workers: runtime.GOMAXPROCS(0), MaxProblems: 100}
-	memory := byteSize(64e6)
+	f := verifyFlags{options: verify.Options{Workers: runtime.GOMAXPROCS(0), MaxProblems: 100}, memory: 64e6}
 	cmd := &cobra.Command{
 		Use:   "verify PATH...",
 		Short: "Check every byte and every record of a run, a folder or a file of records",
@@ -33,37 +38,37 @@ and unfinished downloads; README, LICENSE, NOTICE, SHA256SUMS, *.md, *.html, *.p
 sources; and sources that were not downloaded.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
+			switch o := f.options; {
 			case o.Workers < 1:
 				return usagef("--workers %d: must be at least 1", o.Workers)
 			case o.MaxProblems < 1:
 				return usagef("--max-problems %d: must be at least 1", o.MaxProblems)
 			}
-			o.Memory = int64(memory)
-			return verifyPaths(cmd, args, o, asJSON)
+			f.options.Memory = int64(f.memory)
+			return f.verifyPaths(cmd, args)
 		},
 	}
 	fs := cmd.Flags()
-	fs.BoolVar(&asJSON, "json", false, "write the result as JSON")
-	fs.IntVar(&o.Workers, "workers", o.Workers, "files checked concurrently")
-	fs.IntVar(&o.MaxProblems, "max-problems", o.MaxProblems, "maximum number of problems to list; all are counted")
-	fs.Var(&memory, "memory", "memory for finding repeated records; what does not fit goes to a temporary file")
+	fs.BoolVar(&f.json, "json", false, "write the result as JSON")
+	fs.IntVar(&f.options.Workers, "workers", f.options.Workers, "files checked concurrently")
+	fs.IntVar(&f.options.MaxProblems, "max-problems", f.options.MaxProblems, "maximum number of problems to list; all are counted")
+	fs.Var(&f.memory, "memory", "memory for finding repeated records; what does not fit goes to a temporary file")
 	return cmd
 }
 
-// verifyPaths checks all paths and prints the results. It returns an error if any path
-// has a problem.
-func verifyPaths(cmd *cobra.Command, paths []string, o verify.Options, asJSON bool) error {
+// verifyPaths checks all paths and prints the results. It returns an error that
+// names the first path with problems.
+func (f *verifyFlags) verifyPaths(cmd *cobra.Command, paths []string) error {
 	problems, first := 0, ""
 	for _, path := range paths {
-		v, err := verify.Dataset(cmd.Context(), path, o)
+		v, err := verify.Dataset(cmd.Context(), path, f.options)
 		if err != nil {
 			return err
 		}
 		if problems += v.Found; problems > 0 && first == "" {
 			first = path
 		}
-		if asJSON {
+		if f.json {
 			if err := printJSON(cmd.OutOrStdout(), v); err != nil {
 				return err
 			}
