@@ -351,7 +351,7 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 	edit(filepath.Join(shards, sharding.ManifestName), func(b []byte) []byte {
 		return []byte(strings.Replace(string(b), `"dupe_factor": 2`, `"dupe_factor": 9`, 1))
 	})(t)
-	if v := verify(t, shards); !strings.Contains(fmt.Sprint(v.Problems), "its fingerprint does not fit") {
+	if v := verify(t, shards); !strings.Contains(fmt.Sprint(v.Problems), "the fingerprint is not that of the options") {
 		t.Errorf("edited manifest: got %v", v.Problems)
 	}
 }
