@@ -34,7 +34,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// unmask reverses the masking of a stored checksum.
+// unmask returns the CRC-32C of a stored checksum. LevelDB and TensorFlow store
+// checksums masked: rotated by 15 bits, plus a constant.
 func unmask(c uint32) uint32 {
 	c -= 0xa282ead8
 	return c>>17 | c<<15
@@ -45,13 +46,13 @@ type bundleEntry struct {
 	name         string
 	dtype        uint64 // TensorFlow's DataType; 1 is float32
 	shape        []int64
-	shard        uint64
+	shard        uint64 // number of the data file
 	offset, size int64
-	crc          uint32 // masked, of the bytes
+	crc          uint32 // masked CRC-32C of the bytes
 	sliced       bool   // a partitioned variable
 }
 
-// Element types, of TensorFlow's DataType.
+// Element types: values of TensorFlow's DataType.
 const (
 	dtFloat = 1
 	dtInt64 = 9
@@ -60,8 +61,8 @@ const (
 // globalStep is the name of the step counter.
 const globalStep = "global_step"
 
-// check returns an error if the description of a float32 variable is
-// inconsistent.
+// check returns an error if the shape of a float32 variable is invalid or does
+// not match its size in bytes.
 func (e bundleEntry) check() error {
 	n := int64(4)
 	for _, d := range e.shape {
@@ -76,7 +77,8 @@ func (e bundleEntry) check() error {
 	return nil
 }
 
-// parseBundleIndex parses an index file.
+// parseBundleIndex parses b, the content of an index file, and returns the
+// entries of all variables.
 func parseBundleIndex(b []byte) ([]bundleEntry, error) {
 	if len(b) < bundleFooter {
 		return nil, errors.New("too short")
@@ -115,7 +117,8 @@ func parseBundleIndex(b []byte) ([]bundleEntry, error) {
 	return entries, err
 }
 
-// bundleBlock returns the decompressed content of a block.
+// bundleBlock verifies the checksum of the block b[offset:offset+size] and
+// returns its decompressed content.
 func bundleBlock(b []byte, offset, size uint64) ([]byte, error) {
 	const trailer = 5
 	if offset > uint64(len(b)) || size > uint64(len(b))-offset || uint64(len(b))-offset-size < trailer {
@@ -138,8 +141,8 @@ func bundleBlock(b []byte, offset, size uint64) ([]byte, error) {
 	}
 }
 
-// eachEntry calls f for each entry of a block. The key is valid only during the
-// call.
+// eachEntry calls f for each entry of the decompressed block b, until f returns
+// an error. The key is valid only during the call.
 func eachEntry(b []byte, f func(key, value []byte) error) error {
 	if len(b) < 4 {
 		return errors.New("block too short")
@@ -167,8 +170,9 @@ func eachEntry(b []byte, f func(key, value []byte) error) error {
 	return nil
 }
 
-// parseBundleEntry parses a BundleEntryProto: 1 dtype, 2 shape, 3 shard_id, 4
-// offset, 5 size, 6 crc32c, 7 slices.
+// parseBundleEntry parses b, the BundleEntryProto of the variable name. Its
+// fields are 1 dtype, 2 shape, 3 shard_id, 4 offset, 5 size, 6 crc32c, 7
+// slices.
 func parseBundleEntry(name string, b []byte) (bundleEntry, error) {
 	e := bundleEntry{name: name}
 	ok := protoFields(b, func(field int, v uint64, data []byte) bool {
@@ -196,7 +200,9 @@ func parseBundleEntry(name string, b []byte) (bundleEntry, error) {
 	return e, nil
 }
 
-// parseShape parses a TensorShapeProto: repeated 2 dim, each with 1 size.
+// parseShape parses a TensorShapeProto and appends its dimensions to shape.
+// Field 2 (dim) is repeated and has the size in field 1. The result is false if
+// b is corrupt.
 func parseShape(b []byte, shape *[]int64) bool {
 	return protoFields(b, func(field int, _ uint64, data []byte) bool {
 		if field != 2 {
@@ -214,7 +220,9 @@ func parseShape(b []byte, shape *[]int64) bool {
 	})
 }
 
-// protoFields calls f for each field of a message, with a number or bytes.
+// protoFields calls f for each field of the protocol buffer message b, with the
+// value in v if it is a number and in data if it is bytes. It returns false if
+// b is corrupt or f returned false.
 func protoFields(b []byte, f func(field int, v uint64, data []byte) bool) bool {
 	r := reader{b: b}
 	for len(r.b) > 0 {
@@ -244,8 +252,8 @@ func protoFields(b []byte, f func(field int, v uint64, data []byte) bool) bool {
 	return true
 }
 
-// A reader takes values from the front of a slice. It sets bad if the slice is
-// too short.
+// A reader reads values from the start of b and removes them from b. If b is
+// too short or a varint is invalid, it sets bad and returns zero values.
 type reader struct {
 	b   []byte
 	bad bool
@@ -271,7 +279,8 @@ func (r *reader) bytes(n uint64) []byte {
 	return v
 }
 
-// findVariable returns the entry with a name.
+// findVariable returns the entry of the variable name, or false if there is
+// none.
 func findVariable(entries []bundleEntry, name string) (bundleEntry, bool) {
 	i := slices.IndexFunc(entries, func(e bundleEntry) bool { return e.name == name })
 	if i < 0 {

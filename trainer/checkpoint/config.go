@@ -23,7 +23,7 @@ type hfConfig struct {
 }
 
 // transformersConfig returns the content of config.json. labels are the class
-// names; nil means transformers' default names.
+// names; nil means transformers' default names (LABEL_0, LABEL_1, …).
 func transformersConfig(c trainer.Config, h trainer.Heads, labels []string) hfConfig {
 	f := hfConfig{
 		Architectures: []string{architecture(h)}, ModelType: "bert", Config: c,
@@ -49,11 +49,12 @@ func transformersConfig(c trainer.Config, h trainer.Heads, labels []string) hfCo
 	return f
 }
 
-// defaultLabel is transformers' name of an unnamed class.
+// defaultLabel returns the name that transformers gives to an unnamed class.
 func defaultLabel(class int) string { return fmt.Sprintf("LABEL_%d", class) }
 
-// labelsOf returns the class names in config.json, or nil if it has none but
-// the default ones.
+// labelsOf returns the class names (id2label) in config.json. It returns nil if
+// there are none, if a class has no name, or if all names are transformers'
+// default names.
 func labelsOf(config []byte) []string {
 	var f struct {
 		IDToLabel map[string]string `json:"id2label"`
@@ -75,8 +76,8 @@ func labelsOf(config []byte) []string {
 	return labels
 }
 
-// architecture returns the transformers class of a model. A class ignores the
-// tensors of heads that it does not have.
+// architecture returns the name of the transformers class for a model with the
+// heads h. If the class lacks some of these heads, it ignores their tensors.
 func architecture(h trainer.Heads) string {
 	switch {
 	case h.Span:
@@ -94,7 +95,7 @@ func architecture(h trainer.Heads) string {
 	}
 }
 
-// tokenizerConfig is tokenizer_config.json.
+// tokenizerConfig returns the content of tokenizer_config.json.
 func tokenizerConfig(c trainer.Config, t Tokenizer) map[string]any {
 	if t.Vocab == nil {
 		config := map[string]any{"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": c.MaxPositions}

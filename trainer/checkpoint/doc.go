@@ -1,14 +1,20 @@
-// Package checkpoint reads and writes models: safetensors and config.json as
-// transformers does, TensorFlow checkpoints of google-research/bert (read
-// only), files of torch.save (read only), and the trainer's own checkpoint
-// folders. These can be resumed and are also models for from_pretrained.
+// Package checkpoint reads and writes models in these forms:
 //
-//	p, err := checkpoint.OpenPretrained(dir) // transformers' folder, or one of ours
-//	if err != nil {
-//		return err
-//	}
-//	defer p.Close()
-//	report, err := model.Load(trainer.Weights, p.Tensors())
+//   - model folders of transformers: config.json and safetensors
+//
+//   - TensorFlow checkpoints of google-research/bert (read only)
+//
+//   - files written by torch.save (read only)
+//
+//   - checkpoint folders of the trainer; a run can resume from them, and
+//     transformers' from_pretrained can load them
+//
+//     p, err := checkpoint.OpenPretrained(dir) // a model folder or a checkpoint folder
+//     if err != nil {
+//     return err
+//     }
+//     defer p.Close()
+//     report, err := model.Load(trainer.Weights, p.Tensors())
 //
 // # Safetensors
 //
@@ -21,11 +27,11 @@
 //	 "NAME": {"dtype": "F32", "shape": [768, 768], "data_offsets": [BEGIN, END]}, ...}
 //
 // Integers are little-endian; offsets count from the first byte of the data.
-// "__metadata__" is optional; transformers requires the format "pt". We write
-// float32 tensors in the order of [trainer.Tensors] and pad the header to a
-// multiple of eight bytes.
+// "__metadata__" is optional; transformers requires the format "pt". This
+// package writes float32 tensors in the order of [trainer.Tensors] and pads the
+// header to a multiple of eight bytes.
 //
 // Reading is strict, and allocates no more than the file's size: a corrupt file
-// gives an error, never a model. Files are read, not mapped, so that a file
+// gives an error, never a model. Files are not memory-mapped, so that a file
 // truncated during use also gives an error.
 package checkpoint

@@ -15,14 +15,15 @@ import (
 // unsupported kind, do not match.
 var ErrDamaged = failure.Damaged("damaged")
 
-// A damageError wraps an error so that it matches [ErrDamaged]. The text stays the
+// A damageError is an error that also matches [ErrDamaged]. The text stays the
 // same.
 type damageError struct{ error }
 
 func (d damageError) Unwrap() []error { return []error{d.error, ErrDamaged} }
 
-// damaged wraps an error of reading files in a damageError, unless it comes from the
-// file system.
+// damaged makes err, an error of reading a file, match [ErrDamaged]. It returns
+// an error of the file system ([fs.PathError]) unchanged, unless the file ended
+// too early.
 func damaged(err error) error {
 	var path *fs.PathError
 	switch {
@@ -34,8 +35,8 @@ func damaged(err error) error {
 	return damageError{err}
 }
 
-// damagedJSON wraps an error of parsing JSON in damage if it is a syntax or
-// type error.
+// damagedJSON makes err match [ErrDamaged] if it is a JSON syntax or type
+// error. It returns other errors unchanged.
 func damagedJSON(err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -45,8 +46,9 @@ func damagedJSON(err error) error {
 	return err
 }
 
-// missing returns the error for a file that must exist; it is damage if the file
-// is missing.
+// missing returns the error for the required file name, which could not be read
+// because of err. If the file does not exist, the error matches [ErrDamaged];
+// otherwise it is err.
 func missing(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return damageError{fmt.Errorf("%s: missing: the checkpoint is incomplete", name)}

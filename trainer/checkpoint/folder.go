@@ -18,8 +18,8 @@ import (
 	"pretext/trainer"
 )
 
-// Names of further files in a folder. The manifest is written last and makes
-// the folder valid.
+// File names in a folder, besides config.json and model.safetensors. The
+// manifest is written last and makes the folder valid.
 const (
 	optimizerFile = "optimizer.safetensors"
 	stateFile     = "trainer.json"
@@ -43,30 +43,32 @@ type State struct {
 	Heads     trainer.Heads     `json:"heads"`
 	Batch     int               `json:"train_batch_size"`     // sequences in a step, over all ranks
 	Tokens    int               `json:"micro_batch_tokens"`   // maximum tokens of a micro-batch
-	Multiple  int               `json:"micro_batch_multiple"` // of [trainer.Cut]: the ranks at the start of the run; 0: an earlier version, whose micro-batches were not even
-	Ranks     int               `json:"ranks"`                // when it was written; may differ when resuming
-	Seed      uint64            `json:"seed"`                 // of initial weights, order and dropout
-	Device    string            `json:"device"`               // kind, when it was written; may differ when resuming
-	Precision trainer.Precision `json:"precision"`            // when it was written; "": an earlier version, fp32
-	Data      string            `json:"data_manifest_sha256"` // if it changed, resuming is refused
+	Multiple  int               `json:"micro_batch_multiple"` // argument of [trainer.Cut]: the number of ranks at the start of the run; 0: written by an earlier version, whose micro-batches had unequal sizes
+	Ranks     int               `json:"ranks"`                // number of ranks when the checkpoint was written; may differ when resuming
+	Seed      uint64            `json:"seed"`                 // of initial weights, order of examples and dropout
+	Device    string            `json:"device"`               // kind of device when the checkpoint was written; may differ when resuming
+	Precision trainer.Precision `json:"precision"`            // when the checkpoint was written; "": fp32, written by an earlier version
+	Data      string            `json:"data_manifest_sha256"` // SHA-256 of the manifest of the data; if it differs, resuming is refused
 	Schedule  trainer.Schedule  `json:"schedule"`
 	Optimizer trainer.Optimizer `json:"optimizer"`
-	Options   map[string]string `json:"options,omitempty"` // further flags that affect the numbers
+	Options   map[string]string `json:"options,omitempty"` // further flags that affect the results
 }
 
-// A Tokenizer is the tokenizer files of a model folder.
+// A Tokenizer holds the tokenizer files of a model folder.
 type Tokenizer struct {
 	Vocab     []byte // the content of vocab.txt
-	LowerCase bool   // do_lower_case of tokenizer_config.json; the next two are also from there
+	LowerCase bool   // do_lower_case in tokenizer_config.json
 
-	// StripAccents nil means the value of LowerCase, TokenizeChineseChars nil
-	// means true. A nil value is not written.
+	// StripAccents and TokenizeChineseChars are strip_accents and
+	// tokenize_chinese_chars in tokenizer_config.json. StripAccents nil means
+	// the value of LowerCase, TokenizeChineseChars nil means true. A nil value
+	// is not written.
 	StripAccents, TokenizeChineseChars *bool
 
 	// File is the content of a tokenizer.json, in addition to Vocab, or instead
-	// of it if the tokenizer is not BERT's. Special holds its special tokens by
-	// their keys in tokenizer_config.json ("cls_token" and so on); it is used
-	// only without Vocab.
+	// of Vocab if the tokenizer is not BERT's. Special maps keys of
+	// tokenizer_config.json ("cls_token" and so on) to the special tokens; it
+	// is used only without Vocab.
 	File    []byte
 	Special map[string]string
 
@@ -86,8 +88,8 @@ type fileEntry struct {
 }
 
 // WriteModel writes a folder that transformers' from_pretrained loads:
-// config.json, model.safetensors, and the tokenizer if there is one. The folder
-// is created or replaced atomically.
+// config.json, model.safetensors, and the files of the tokenizer if t has any.
+// The folder is created or replaced atomically.
 func WriteModel(dir string, c trainer.Config, h trainer.Heads, t Tokenizer, weights iter.Seq2[trainer.Tensor, error]) error {
 	specs := trainer.Tensors(c, h)
 	err := replaceFolder(dir, floatBytes*elements(specs), func(f *folder) error { return f.writeTensors(c, h, t, specs, weights) })
@@ -97,8 +99,8 @@ func WriteModel(dir string, c trainer.Config, h trainer.Heads, t Tokenizer, weig
 	return nil
 }
 
-// WriteEncoder writes a model without heads as transformers' BertModel:
-// embeddings, layers, and the pooler if p has one.
+// WriteEncoder writes the encoder of p to the folder dir as transformers'
+// BertModel, without heads: embeddings, layers, and the pooler if p has one.
 func WriteEncoder(dir string, t Tokenizer, p *Pretrained) error {
 	var specs []trainer.TensorSpec
 	for _, s := range trainer.Tensors(p.Config, trainer.Heads{NSP: true}) {
@@ -123,11 +125,12 @@ func WriteEncoder(dir string, t Tokenizer, p *Pretrained) error {
 	return nil
 }
 
-// Folder returns the folder of a step's checkpoint in a run's directory.
+// Folder returns the path of the checkpoint of a step in the output directory
+// of a run, for example OUT/step-00001000.
 func Folder(out string, step int64) string { return filepath.Join(out, fmt.Sprintf("step-%08d", step)) }
 
-// write writes the checkpoint of a model. It closes m as soon as it has read the
-// tensors.
+// write writes a checkpoint folder with the tensors and counters of m after the
+// progress p. It closes m as soon as it has read the tensors.
 func (s *Saver) write(p trainer.Progress, m trainer.Snapshot) error {
 	state := s.State
 	state.Format, state.Progress, state.Model = formatVersion, p, m.State()
@@ -147,7 +150,7 @@ func (s *Saver) write(p trainer.Progress, m trainer.Snapshot) error {
 	return nil
 }
 
-// floatBytes is the size of a number in our files.
+// floatBytes is the size of a float32 in bytes.
 const floatBytes = 4
 
 func elements(specs []trainer.TensorSpec) (n int64) {
@@ -157,9 +160,9 @@ func elements(specs []trainer.TensorSpec) (n int64) {
 	return n
 }
 
-// replaceFolder creates or replaces a folder atomically: it calls build and
-// then writes the manifest. need is the approximate size in bytes, for the
-// error of a full disk.
+// replaceFolder creates or replaces the folder dir atomically: it calls build,
+// which writes the files, and then writes the manifest. need is the approximate
+// size of the folder in bytes; the error of a full disk reports it.
 func replaceFolder(dir string, need int64, build func(*folder) error) error {
 	parent, err := store.Open(filepath.Dir(filepath.Clean(dir)))
 	if err != nil {
@@ -183,14 +186,15 @@ func replaceFolder(dir string, need int64, build func(*folder) error) error {
 	return to.Commit()
 }
 
-// A folder is a folder being written, with a list of its files.
+// A folder is a folder being written. files lists its complete files.
 type folder struct {
 	to      *store.Replacement
 	files   []fileEntry
 	written int64 // bytes written, including those of failed files
 }
 
-// create writes one file by calling write, and syncs it.
+// create writes a file with the content that write writes, syncs it, and adds
+// it to f.files.
 func (f *folder) create(name string, write func(io.Writer) error) error {
 	file, err := f.to.Create(name)
 	if err != nil {
@@ -213,7 +217,7 @@ func (f *folder) create(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// hashing is a writer that counts and hashes.
+// hashing is a writer to w that counts the bytes and computes their SHA-256.
 type hashing struct {
 	w    io.Writer
 	hash hash.Hash
@@ -249,7 +253,7 @@ func (f *folder) writeManifest() error {
 }
 
 // writeTensors writes config.json, the weights in the order of specs, and the
-// tokenizer.
+// files of the tokenizer if t has any.
 func (f *folder) writeTensors(c trainer.Config, h trainer.Heads, t Tokenizer, specs []trainer.TensorSpec, weights iter.Seq2[trainer.Tensor, error]) error {
 	if err := f.writeJSON(configFile, transformersConfig(c, h, t.Labels)); err != nil {
 		return err
@@ -274,13 +278,14 @@ func (f *folder) writeTensors(c trainer.Config, h trainer.Heads, t Tokenizer, sp
 	return f.writeJSON(tokenizerFile, tokenizerConfig(c, t))
 }
 
-// Prefixes of the names of the optimizer's tensors.
+// Prefixes of the tensor names in optimizer.safetensors.
 const (
 	firstPrefix  = "m."
 	secondPrefix = "v."
 )
 
-// writeOptimizer writes both moments to one file: all of m, then all of v.
+// writeOptimizer writes the optimizer's moments of all parameters to one file:
+// all first moments, then all second moments.
 func (f *folder) writeOptimizer(specs []trainer.TensorSpec, m trainer.Snapshot) error {
 	var both []trainer.TensorSpec
 	for _, prefix := range []string{firstPrefix, secondPrefix} {
@@ -292,7 +297,8 @@ func (f *folder) writeOptimizer(specs []trainer.TensorSpec, m trainer.Snapshot) 
 	return f.create(optimizerFile, func(w io.Writer) error { return WriteSafetensors(w, both, moments(m)) })
 }
 
-// moments yields m and then v, under their names in the file.
+// moments yields all first moments of m, then all second moments, under their
+// names in optimizer.safetensors.
 func moments(m trainer.Snapshot) iter.Seq2[trainer.Tensor, error] {
 	return func(yield func(trainer.Tensor, error) bool) {
 		for t, err := range m.Tensors(trainer.FirstMoment) {

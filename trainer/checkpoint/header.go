@@ -76,7 +76,8 @@ func parseEntry(d *json.Decoder, name string) (Entry, error) {
 	return e, e.check()
 }
 
-// check returns an error unless the data has exactly the size of the shape.
+// check returns an error unless the element type is known and the data has
+// exactly the size that the shape needs.
 func (e Entry) check() error {
 	size := e.DType.Size()
 	if size == 0 {
@@ -97,8 +98,8 @@ func (e Entry) check() error {
 	return nil
 }
 
-// object parses a JSON object and calls value after each key. Duplicate keys
-// are an error.
+// object parses a JSON object. After each key it calls value, which parses the
+// value of the key. A duplicate key is an error.
 func object(d *json.Decoder, value func(key string) error) error {
 	if err := delim(d, '{'); err != nil {
 		return err
@@ -120,7 +121,7 @@ func object(d *json.Decoder, value func(key string) error) error {
 	return delim(d, '}')
 }
 
-// integers parses an array of integers, which must not be negative.
+// integers parses an array of integers. A negative number is an error.
 func integers(d *json.Decoder) ([]int64, error) {
 	if err := delim(d, '['); err != nil {
 		return nil, err
@@ -164,9 +165,10 @@ func token[T any](d *json.Decoder) (T, error) {
 	return v, nil
 }
 
-// appendHeader appends the length and the JSON header for metadata and entries,
-// padded with blanks to a multiple of eight bytes. Keys have a fixed order, so
-// equal input gives equal bytes.
+// appendHeader appends the start of a safetensors file to dst: the length of
+// the header, then the JSON header for metadata and entries, padded with blanks
+// to a multiple of eight bytes. Keys have a fixed order, so equal input gives
+// equal bytes.
 func appendHeader(dst []byte, metadata map[string]string, entries []Entry) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')

@@ -16,32 +16,34 @@ const (
 	configFile  = "config.json"
 	weightsFile = "model.safetensors"
 	torchFile   = "pytorch_model.bin"
-	indexSuffix = ".index.json" // suffix of the index of weights in several files
+	indexSuffix = ".index.json" // suffix of the index file if the weights are split into several files
 )
 
-// maxConfig limits the size of the JSON files of a folder.
+// maxConfig limits the size of a JSON file in a folder, in bytes.
 const maxConfig = 16 << 20
 
 // A Pretrained is an open model. Close it after use.
 type Pretrained struct {
 	Config  trainer.Config
 	Labels  []string          // class names of a classifier; nil if the files have none
-	names   map[string]string // our name → name in the file
-	order   []string          // our names
+	names   map[string]string // current transformers name → name in the file
+	order   []string          // keys of names, sorted
 	weights weights
 	moments map[trainer.Kind][]moment
-	step    *int64 // completed updates; nil if the files do not tell
+	step    *int64 // completed updates; nil if the files do not contain the number
 	close   func() error
-	path    string // of the weights, for error messages
+	path    string // path of the weights, for error messages
 }
 
-// weights reads tensors by their names in the files.
+// weights reads tensors. Its method reads the tensor that is called file in the
+// files, and returns it under another name. It uses the memory of dst if that
+// is large enough.
 type weights interface {
 	tensor(name, file string, dst []float32) (trainer.Tensor, error)
 }
 
-// A moment is a tensor of the optimizer state, by our name and by its name in
-// the files.
+// A moment is a tensor of the optimizer state. name is the current transformers
+// name of its weight, file is its own name in the files.
 type moment struct{ name, file string }
 
 // OpenPretrained opens a folder with config.json and weights in a form that
@@ -50,9 +52,9 @@ type moment struct{ name, file string }
 //
 // It accepts the tensor names of all of transformers' BERT classes and of older
 // versions: names without the "bert." prefix (BertModel), and LayerNorm's gamma
-// and beta. It ignores the decoder, which repeats tied tensors, and the integer
-// buffer position_ids. A tensor whose shape does not match config.json is an
-// error that matches [ErrDamaged].
+// and beta. It ignores the masked-LM decoder, whose tensors repeat others, and
+// the integer buffers position_ids and token_type_ids. A tensor whose shape does
+// not match config.json is an error that matches [ErrDamaged].
 func OpenPretrained(dir string) (*Pretrained, error) {
 	b, err := readBounded(filepath.Join(dir, configFile), maxConfig)
 	if err != nil {
@@ -76,7 +78,8 @@ func OpenPretrained(dir string) (*Pretrained, error) {
 	return p, nil
 }
 
-// index maps every tensor of the files to its canonical name.
+// index fills p.names and p.order. names are the tensor names in the files. Two
+// tensors with the same current name are an error.
 func (p *Pretrained) index(names []string) error {
 	for _, file := range names {
 		name, ok := canonical(file)
@@ -93,8 +96,8 @@ func (p *Pretrained) index(names []string) error {
 	return nil
 }
 
-// checkShapes compares the shapes in the files with the configuration. The
-// width of a classifier is taken from its own tensors.
+// checkShapes compares the shapes in the files with config.json. The number of
+// classes is taken from the shape of classifier.bias.
 func (p *Pretrained) checkShapes(w modelFiles) error {
 	heads := trainer.Heads{MLM: true, NSP: true, Span: true}
 	if file := p.names["classifier.bias"]; file != "" {
@@ -115,8 +118,9 @@ func (p *Pretrained) checkShapes(w modelFiles) error {
 	return nil
 }
 
-// canonical returns transformers' current name of a tensor, or false for a
-// tensor without data of its own.
+// canonical returns the name that current versions of transformers give to the
+// tensor name of a file. It returns false for a tensor to ignore: a tied
+// decoder or an integer buffer.
 func canonical(name string) (string, bool) {
 	switch name {
 	case "cls.predictions.decoder.weight", "cls.predictions.decoder.bias": // tied
@@ -143,7 +147,7 @@ func canonical(name string) (string, bool) {
 func (p *Pretrained) Names() []string { return slices.Clone(p.order) }
 
 // Heads returns the heads whose tensors are in the files. A classifier with one
-// output is taken as a regression.
+// output counts as a regression.
 func (p *Pretrained) Heads() (trainer.Heads, error) {
 	has := func(name string) bool { return p.names[name] != "" }
 	h := trainer.Heads{
@@ -163,8 +167,8 @@ func (p *Pretrained) Heads() (trainer.Heads, error) {
 	return h, nil
 }
 
-// Tensor reads one tensor by transformers' name. It uses the memory of dst if
-// that is large enough.
+// Tensor reads the tensor with a name of [Pretrained.Names]. It uses the memory
+// of dst if that is large enough.
 func (p *Pretrained) Tensor(name string, dst []float32) (trainer.Tensor, error) {
 	file, ok := p.names[name]
 	if !ok {
@@ -174,7 +178,7 @@ func (p *Pretrained) Tensor(name string, dst []float32) (trainer.Tensor, error) 
 	return t, p.fault(err)
 }
 
-// Tensors yields all tensors under transformers' names, sorted. Data is valid
+// Tensors yields all tensors in the order of [Pretrained.Names]. Data is valid
 // until the next tensor.
 func (p *Pretrained) Tensors() iter.Seq2[trainer.Tensor, error] {
 	return func(yield func(trainer.Tensor, error) bool) {
@@ -189,9 +193,10 @@ func (p *Pretrained) Tensors() iter.Seq2[trainer.Tensor, error] {
 	}
 }
 
-// Moments yields the optimizer's first or second moments under the names of
-// their weights. Only TensorFlow checkpoints written during training have them;
-// transformers' folders do not. Data is valid until the next tensor.
+// Moments yields the optimizer's first or second moments, selected by k, under
+// the names of their weights. Only TensorFlow checkpoints written during
+// training have them; transformers' folders do not. Data is valid until the
+// next tensor.
 func (p *Pretrained) Moments(k trainer.Kind) iter.Seq2[trainer.Tensor, error] {
 	return func(yield func(trainer.Tensor, error) bool) {
 		var data []float32
@@ -209,7 +214,7 @@ func (p *Pretrained) Moments(k trainer.Kind) iter.Seq2[trainer.Tensor, error] {
 func (p *Pretrained) HasMoments() bool { return len(p.moments[trainer.FirstMoment]) > 0 }
 
 // Step returns the number of completed updates (TensorFlow's global_step); ok
-// is false if the files do not tell.
+// is false if the files do not contain it.
 func (p *Pretrained) Step() (step int64, ok bool) {
 	if p.step == nil {
 		return 0, false
@@ -217,9 +222,10 @@ func (p *Pretrained) Step() (step int64, ok bool) {
 	return *p.step, true
 }
 
-// Initialize loads a model from the files, and initializes tensors that they
-// lack, for continued pre-training or fine-tuning. The report lists tensors
-// that the files lack and tensors that the model does not have.
+// Initialize loads the weights of p into m, a model with the heads h, for
+// continued pre-training or fine-tuning. Tensors that the files lack get the
+// values of [trainer.InitialWeights] with seed. The report lists them, and
+// tensors of the files that the model does not have.
 func (p *Pretrained) Initialize(m trainer.Model, h trainer.Heads, seed uint64) (trainer.LoadReport, error) {
 	if _, err := m.Load(trainer.Weights, trainer.InitialWeights(p.Config, h, seed)); err != nil {
 		return trainer.LoadReport{}, err
@@ -231,7 +237,8 @@ func (p *Pretrained) Initialize(m trainer.Model, h trainer.Heads, seed uint64) (
 	return report, err
 }
 
-// fault adds the path to an error.
+// fault adds the path of the weights to err and makes it match [ErrDamaged],
+// unless it comes from the file system. For nil it returns nil.
 func (p *Pretrained) fault(err error) error {
 	if err == nil {
 		return nil
@@ -242,8 +249,9 @@ func (p *Pretrained) fault(err error) error {
 // Close closes the files.
 func (p *Pretrained) Close() error { return p.close() }
 
-// Tensors yields every floating-point tensor of the file under its own name, in
-// the order of the data. Data is valid until the next tensor.
+// Tensors yields every tensor under its name in the file, converted to float32,
+// in the order of the data. A tensor that is not floating point is an error,
+// which ends the sequence. Data is valid until the next tensor.
 func (s *Safetensors) Tensors() iter.Seq2[trainer.Tensor, error] {
 	return func(yield func(trainer.Tensor, error) bool) {
 		var data []float32

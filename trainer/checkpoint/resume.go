@@ -31,9 +31,9 @@ type Checkpoint struct {
 	State  State
 }
 
-// Newest returns the valid checkpoint with the highest step in a folder of
-// checkpoints. It skips corrupt or incomplete ones; if none is valid, the error
-// explains what is wrong with each.
+// Newest returns the valid checkpoint with the highest step in the directory
+// out. It skips corrupt or incomplete checkpoints. If none is valid, the error
+// matches [ErrNone] and explains what is wrong with each.
 func Newest(out string) (*Checkpoint, error) {
 	steps, err := stepFolders(out)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -72,8 +72,8 @@ func stepFolders(out string) ([]string, error) {
 	return names, nil
 }
 
-// Open verifies every byte of a checkpoint by the hashes in its manifest, and
-// reads its state.
+// Open opens the checkpoint folder dir. It verifies the size and hash of every
+// file in the manifest, and reads the model configuration and the state.
 func Open(dir string) (*Checkpoint, error) {
 	c := &Checkpoint{Dir: dir}
 	if err := c.open(); err != nil {
@@ -159,9 +159,10 @@ func verifyFile(path string, want fileEntry) error {
 	return nil
 }
 
-// Check returns an error that names every setting of a run that differs from s,
-// among those that must not change within a phase. The number of ranks may
-// change.
+// Check compares s, the state of a checkpoint, with run, the settings of a run
+// that would resume from it. The error lists every difference in a setting that
+// must not change within a phase. The number of ranks, the device and the
+// precision may change.
 func (s State) Check(run State) error {
 	var errs []error
 	check := func(name string, was, is any) {
@@ -192,11 +193,11 @@ func union(a, b map[string]string) map[string]string {
 	return u
 }
 
-// Weights opens the model's weights. Close them after use.
+// Weights opens the weights of the checkpoint. Close the result after use.
 func (c *Checkpoint) Weights() (*Pretrained, error) { return OpenPretrained(c.Dir) }
 
-// Restore loads weights, moments and counters into a model that was opened with
-// the checkpoint's config and heads.
+// Restore loads weights, optimizer moments and counters into m, which must have
+// been opened with the checkpoint's config and heads.
 func (c *Checkpoint) Restore(m trainer.Model) error {
 	if err := c.restore(m); err != nil {
 		return fmt.Errorf("restore checkpoint %s: %w", c.Dir, damaged(err))
@@ -228,8 +229,8 @@ func (c *Checkpoint) loadWeights(m trainer.Model) error {
 	return report.Complete()
 }
 
-// LoadMoments loads only m and v, which a new phase takes over together with
-// the weights.
+// LoadMoments loads the optimizer's moments into m, without the counters. A new
+// phase starts with the weights and moments of the phase before it.
 func (c *Checkpoint) LoadMoments(m trainer.Model) error {
 	s, err := OpenSafetensors(filepath.Join(c.Dir, optimizerFile))
 	if err != nil {
@@ -248,8 +249,8 @@ func (c *Checkpoint) LoadMoments(m trainer.Model) error {
 	return nil
 }
 
-// prefixed yields the tensors whose names have a prefix, under the names
-// without it.
+// prefixed yields the tensors of s whose names begin with prefix. It removes
+// the prefix from the names.
 func prefixed(s *Safetensors, prefix string) iter.Seq2[trainer.Tensor, error] {
 	return func(yield func(trainer.Tensor, error) bool) {
 		var data []float32
@@ -267,7 +268,8 @@ func prefixed(s *Safetensors, prefix string) iter.Seq2[trainer.Tensor, error] {
 	}
 }
 
-// A Saver is a [trainer.Saver] that writes folders to Dir. Only rank 0 writes.
+// A Saver is a [trainer.Saver] that writes checkpoint folders to Dir. Only rank
+// 0 writes.
 type Saver struct {
 	Dir       string
 	Keep      int // number of newest checkpoints to keep; 0 keeps all
@@ -277,7 +279,8 @@ type Saver struct {
 	Tokenizer Tokenizer
 }
 
-// Save writes a checkpoint. Then it removes old ones.
+// Save writes a checkpoint, then removes all but the newest s.Keep checkpoints.
+// It does nothing on ranks other than 0.
 func (s *Saver) Save(p trainer.Progress, m trainer.Snapshot) error {
 	if s.Rank != 0 {
 		return nil
@@ -294,8 +297,9 @@ func (s *Saver) Save(p trainer.Progress, m trainer.Snapshot) error {
 	return nil
 }
 
-// prune removes all checkpoints except the newest ones. Leftovers of killed
-// processes stay: the next process removes them when it locks the folder.
+// prune removes all but the newest s.Keep checkpoints. It does not remove
+// temporary files of killed processes: the next process removes them when it
+// locks the folder.
 func (s *Saver) prune() error {
 	steps, err := stepFolders(s.Dir)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"slices"
 )
 
-// maxHeader is the maximum header size of the reference implementation.
+// maxHeader is the maximum size of a header in bytes, as in the reference
+// implementation.
 const maxHeader = 100 << 20
 
 // A DType is the element type of a stored tensor, as safetensors spells it.
@@ -59,13 +60,14 @@ type Safetensors struct {
 	Entries  []Entry           // in the order of their data
 
 	r      io.ReaderAt
-	base   int64
-	byName map[string]int
+	base   int64          // offset of the data part in the file
+	byName map[string]int // tensor name → index in Entries
 	closer io.Closer
-	path   string // "" if there is no file
+	path   string // path of the file, for error messages; "" without OpenSafetensors
 }
 
-// OpenSafetensors opens a file. Close it after use.
+// OpenSafetensors opens the safetensors file at path and checks its header.
+// Close it after use.
 func OpenSafetensors(path string) (*Safetensors, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -82,9 +84,9 @@ func OpenSafetensors(path string) (*Safetensors, error) {
 	return nil, errors.Join(damaged(fmt.Errorf("open %s: %w", path, err)), f.Close())
 }
 
-// NewSafetensors reads the header of a file with size bytes. It is strict:
-// tensor names must be unique, and the tensors must cover the data part without
-// gap or overlap.
+// NewSafetensors opens the safetensors file that r reads, which has size bytes,
+// and checks its header: tensor names must be unique, and the tensors must
+// cover the data part without gap or overlap.
 func NewSafetensors(r io.ReaderAt, size int64) (*Safetensors, error) {
 	var length [8]byte
 	if size < 8 {
@@ -114,10 +116,11 @@ func NewSafetensors(r io.ReaderAt, size int64) (*Safetensors, error) {
 	return s, nil
 }
 
-// checkLayout sorts the entries by offset and checks that they cover the data.
+// checkLayout sorts the entries by offset, checks that they cover the data part
+// of size bytes without gap or overlap, and fills s.byName.
 func (s *Safetensors) checkLayout(size int64) error {
 	slices.SortStableFunc(s.Entries, func(a, b Entry) int {
-		switch { // empty tensors have the same offset as the next one
+		switch { // an empty tensor has the same offset as the tensor after it
 		case a.Begin != b.Begin:
 			return sign(a.Begin - b.Begin)
 		default:
@@ -156,7 +159,7 @@ func (s *Safetensors) Close() error {
 	return s.closer.Close()
 }
 
-// Lookup returns the entry with a name.
+// Lookup returns the entry of the tensor name, or false if there is none.
 func (s *Safetensors) Lookup(name string) (Entry, bool) {
 	i, ok := s.byName[name]
 	if !ok {
@@ -180,8 +183,8 @@ func (s *Safetensors) Float32s(name string, dst []float32) ([]float32, error) {
 	return dst, read(s, e, func(i int64, b []byte) { dst[i] = convert(b) })
 }
 
-// floatOf returns the conversion of an element type to float32, nil if it is
-// not floating point.
+// floatOf returns the function that converts the bytes of an element of type d
+// to float32, or nil if d is not floating point.
 func floatOf(d DType) func([]byte) float32 {
 	switch d {
 	case F32:
@@ -197,7 +200,7 @@ func floatOf(d DType) func([]byte) float32 {
 }
 
 // Int32s reads an integer tensor into dst, which is grown as needed. A value
-// that does not fit 32 bits is an error.
+// that does not fit into 32 bits is an error.
 func (s *Safetensors) Int32s(name string, dst []int32) ([]int32, error) {
 	e, ok := s.Lookup(name)
 	if !ok {
@@ -221,7 +224,8 @@ func (s *Safetensors) Int32s(name string, dst []int32) ([]int32, error) {
 	return dst, err
 }
 
-// read calls f for every element of e. It reads in pieces of bounded size.
+// read calls f for every element of e, with its number i and its bytes b. It
+// reads at most 1 MiB at a time.
 func read(s *Safetensors, e Entry, f func(i int64, b []byte)) error {
 	size := e.DType.Size()
 	buf := make([]byte, min(1<<20, e.End-e.Begin))

@@ -16,9 +16,9 @@ import (
 
 // OpenTensorFlow opens a checkpoint of google-research/bert. prefix is the path
 // without ".index" ("…/bert_model.ckpt"); bert_config.json must be in the same
-// folder. Kernels are transposed when they are read. The optimizer's slots and
-// the global step are available as [Pretrained.Moments] and [Pretrained.Step];
-// other variables are ignored.
+// folder. Kernels are transposed when they are read. [Pretrained.Moments] reads
+// the optimizer's moments (adam_m, adam_v), [Pretrained.Step] returns the
+// global step; other variables are ignored.
 func OpenTensorFlow(prefix string) (*Pretrained, error) {
 	p, err := openTensorFlow(prefix)
 	if err != nil {
@@ -58,13 +58,14 @@ func openTensorFlow(prefix string) (*Pretrained, error) {
 	return p, nil
 }
 
-// Suffixes of the slots of AdamWeightDecayOptimizer.
+// Suffixes of the variables that hold the moments of AdamWeightDecayOptimizer.
 const (
 	firstSlot  = "/adam_m"
 	secondSlot = "/adam_v"
 )
 
-// index finds the variables of the model and their slots.
+// index selects the entries of the model's weights, their moments and the
+// global step, and adds the names of weights and moments to p.
 func (w *tensorFlowWeights) index(p *Pretrained, entries []bundleEntry) error {
 	p.moments = map[trainer.Kind][]moment{}
 	for _, s := range trainer.Tensors(p.Config, trainer.Heads{MLM: true, NSP: true, Span: true, Labels: 2}) {
@@ -89,8 +90,8 @@ func (w *tensorFlowWeights) index(p *Pretrained, entries []bundleEntry) error {
 	return w.addStep(entries)
 }
 
-// add registers a variable of the model; it returns false if the checkpoint
-// does not have it.
+// add adds the variable name to w.entries. It returns false if the checkpoint
+// does not have the variable.
 func (w *tensorFlowWeights) add(entries []bundleEntry, name string) (bool, error) {
 	e, ok := findVariable(entries, name)
 	if !ok {
@@ -106,7 +107,8 @@ func (w *tensorFlowWeights) add(entries []bundleEntry, name string) (bool, error
 	return true, nil
 }
 
-// addStep registers the global step, a single int64.
+// addStep adds the global step, a single int64, to w.entries if the checkpoint
+// has it.
 func (w *tensorFlowWeights) addStep(entries []bundleEntry) error {
 	e, ok := findVariable(entries, globalStep)
 	if !ok {
@@ -119,7 +121,7 @@ func (w *tensorFlowWeights) addStep(entries []bundleEntry) error {
 	return nil
 }
 
-// readStep reads the global step; nil if there is none.
+// readStep returns the global step, or nil if the checkpoint does not have it.
 func (w *tensorFlowWeights) readStep() (*int64, error) {
 	if _, ok := w.entries[globalStep]; !ok {
 		return nil, nil
@@ -152,8 +154,8 @@ type tensorFlowWeights struct {
 	files   map[uint64]*os.File // by shard number
 }
 
-// open opens the data files with the model's variables. Their names end in the
-// number of files, which is found by listing them.
+// open opens the data files that contain the model's variables. The file names
+// end in the number of data files, so open counts them first.
 func (w *tensorFlowWeights) open() error {
 	found, err := filepath.Glob(escapeGlob(w.prefix) + ".data-?????-of-?????")
 	if err != nil {
@@ -223,8 +225,9 @@ func (w *tensorFlowWeights) raw(name string) ([]byte, error) {
 	return raw, nil
 }
 
-// decodeVariable converts a variable to float32, and transposes it if
-// transformers stores it transposed.
+// decodeVariable returns the variable with the bytes raw and the shape stored,
+// as the tensor name. It transposes a matrix that google-research/bert stores
+// transposed.
 func decodeVariable(name string, raw []byte, stored []int64, dst []float32) (trainer.Tensor, error) {
 	n := len(raw) / 4
 	dst = slices.Grow(dst[:0], n)[:n]

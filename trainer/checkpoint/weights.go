@@ -19,13 +19,14 @@ import (
 type modelFiles interface {
 	weights
 	names() []string
-	shape(file string) []int64 // of a tensor in names
+	shape(file string) []int64 // shape of the tensor that the files call file
 	path() string              // for error messages
 	Close() error
 }
 
-// openWeights opens the weights of a folder, in the first form that exists, in
-// the order of transformers.
+// openWeights opens the weights in the folder dir. If there are several forms,
+// it prefers them in the order of transformers: model.safetensors, its index,
+// pytorch_model.bin, its index.
 func openWeights(dir string) (modelFiles, error) {
 	for _, name := range []string{weightsFile, weightsFile + indexSuffix, torchFile, torchFile + indexSuffix} {
 		path := filepath.Join(dir, name)
@@ -40,7 +41,8 @@ func openWeights(dir string) (modelFiles, error) {
 	return nil, noWeights(dir)
 }
 
-// openWeightsFile opens a file in the format that its name indicates.
+// openWeightsFile opens a weights file: written by torch.save if the name ends
+// in .bin, otherwise safetensors.
 func openWeightsFile(path string) (modelFiles, error) {
 	if strings.HasSuffix(path, ".bin") {
 		f, err := torchfile.Open(path)
@@ -60,8 +62,8 @@ func openWeightsFile(path string) (modelFiles, error) {
 	return safeWeights{s}, nil
 }
 
-// damagedWeights is damaged, except for an intact file in an unsupported
-// format.
+// damagedWeights makes err match [ErrDamaged], unless it reports an intact file
+// in an unsupported format or comes from the file system.
 func damagedWeights(err error) error {
 	if errors.Is(err, torchfile.ErrFormat) {
 		return err
@@ -69,8 +71,8 @@ func damagedWeights(err error) error {
 	return damaged(err)
 }
 
-// noWeights returns an error that names the unsupported weights in a folder and
-// what to do.
+// noWeights returns the error for a folder without readable weights. If it has
+// weights of another framework, the error explains how to convert them.
 func noWeights(dir string) error {
 	const save = `save it with transformers as model.safetensors: AutoModel….from_pretrained(DIR%s).save_pretrained(DIR)`
 	for _, other := range []struct{ file, what, how string }{
@@ -90,7 +92,7 @@ func noWeights(dir string) error {
 	return fmt.Errorf("%s: no weights: neither %s nor %s, whole or in parts (with %s)", dir, weightsFile, torchFile, indexSuffix)
 }
 
-// safeWeights is a safetensors file.
+// safeWeights implements modelFiles for a safetensors file.
 type safeWeights struct{ *Safetensors }
 
 func (w safeWeights) path() string { return w.Safetensors.path }
@@ -124,7 +126,7 @@ func ints(shape []int64) []int {
 	return out
 }
 
-// torchWeights is a file of torch.save.
+// torchWeights implements modelFiles for a file written by torch.save.
 type torchWeights struct {
 	*torchfile.File
 	name   string
@@ -151,18 +153,20 @@ func (w *torchWeights) tensor(name, file string, dst []float32) (trainer.Tensor,
 	return trainer.Tensor{Name: name, Shape: ints(t.Shape), Data: dst}, err
 }
 
-// shards are weights in several files.
+// shards implements modelFiles for weights that are split into several files.
 type shards struct {
-	index string // path of the index
-	files map[string]modelFiles
-	where map[string]modelFiles // by tensor name
+	index string                // path of the index
+	files map[string]modelFiles // file name → open file
+	where map[string]modelFiles // tensor name → file that contains the tensor
 }
 
-// maxShards limits the number of files of a model, which are all open at once.
+// maxShards limits the number of files of a model, because all are open at
+// once.
 const maxShards = 1000
 
-// openShards opens the files listed in an index, {"weight_map": {tensor:
-// file}}. All must be in the same folder and contain the tensors as listed.
+// openShards opens the files listed in the index file at path, {"weight_map":
+// {tensor: file}}. All files must be in the folder of the index and contain the
+// tensors listed for them.
 func openShards(path string) (_ *shards, err error) {
 	var index struct {
 		Map map[string]string `json:"weight_map"`
@@ -197,7 +201,7 @@ func openShards(path string) (_ *shards, err error) {
 	return s, nil
 }
 
-// open opens one file of the index.
+// open opens a file listed in the index and adds its tensors to s.where.
 func (s *shards) open(name string) error {
 	ext := filepath.Ext(strings.TrimSuffix(filepath.Base(s.index), indexSuffix))
 	if name != filepath.Base(name) || filepath.Ext(name) != ext || len(s.files) == maxShards {
