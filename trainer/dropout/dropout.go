@@ -9,7 +9,7 @@
 // global position and not its index in the batch.
 //
 //	m := dropout.New(seed, 0.1)
-//	dropout.Hidden(m, row, position, dropout.At(dropout.FeedForward, layer), place)
+//	dropout.Hidden(m, row, position, dropout.At(dropout.FeedForward, layer), first)
 //
 // # Layout
 //
@@ -38,7 +38,7 @@ package dropout
 
 import "math"
 
-// A Kind is a place in the model with dropout.
+// A Kind names an output in the model to which dropout applies.
 type Kind uint32
 
 // The kinds. Embeddings and Pooled are in layer 0.
@@ -56,8 +56,8 @@ type Site uint32
 // At returns the site of a kind in an encoder layer.
 func At(k Kind, layer int) Site { return Site(uint32(k) | uint32(layer)<<8) }
 
-// A Mask is the dropout of one seed and probability. The zero value drops
-// everything; see [None].
+// A Mask decides which elements are dropped, by a seed and a probability. The
+// zero value drops everything; [None] returns the mask that drops nothing.
 type Mask struct {
 	seed uint64
 	keep uint32 // kept fraction, in units of 1/256
@@ -77,7 +77,8 @@ func (m Mask) Active() bool { return m.keep < 256 }
 // Scale returns the factor applied to kept elements.
 func (m Mask) Scale() float64 { return 256 / float64(m.keep) }
 
-// Philox returns one block of Philox4x32-10.
+// Philox returns one block of Philox4x32-10: the four random words of counter
+// c.
 func Philox(key uint64, c [4]uint32) [4]uint32 {
 	const (
 		m0, m1 = 0xD2511F53, 0xCD9E8D57
@@ -120,8 +121,8 @@ func Hidden[T float32 | float64](m Mask, x []T, position int64, site Site, first
 	}
 }
 
-// Scores are probabilities of one attention head. Values[r*Stride+k] is that of
-// query row First+r and key k of the sequence.
+// Scores are probabilities of one attention head. Values[r*Stride+k] is the
+// probability of query row First+r and key k of the sequence.
 type Scores[T float32 | float64] struct {
 	Values     []T
 	First      int // a multiple of 16
@@ -159,8 +160,9 @@ type tile[T float32 | float64] struct {
 	rows, keys, stride int
 }
 
-// lane applies the mask to the 16 elements of a lane: in two rows eight apart,
-// two columns of each of the tile's four groups of eight columns.
+// lane applies the mask to the 16 elements of a lane, whose random bytes are
+// words: they are in two rows eight apart, and in each row in two columns of
+// each of the tile's four groups of eight columns.
 func (t tile[T]) lane(m Mask, words [4]uint32, lane int) {
 	scale := T(m.Scale())
 	for half := range 2 {

@@ -2,27 +2,30 @@ package dropout
 
 import "golang.org/x/sys/cpu"
 
-// hiddenBytes computes the bytes of eight blocks with consecutive places.
+// hiddenBytes computes the random bytes of eight blocks, at place and the seven
+// places after it.
 //
 //go:noescape
 func hiddenBytes(key, position uint64, site, place uint32, out *[128]byte)
 
-// attentionBytes computes the bytes of the 32 lanes of a 16×32 block, by rows.
+// attentionBytes computes the random bytes of a 16×32 block of attention
+// probabilities, row by row.
 //
 //go:noescape
 func attentionBytes(key, position uint64, site, place uint32, out *[512]byte)
 
-// apply drops or scales n elements (a multiple of 8) according to their bytes.
+// apply multiplies x[i] by scale if mask[i] is below keep and otherwise sets it
+// to 0, for n elements (a multiple of 8).
 //
 //go:noescape
 func apply(x *float32, mask *byte, n int, keep uint32, scale float32)
 
-// fast reports whether the processor has the instructions that these functions
-// need.
+// fast reports whether the processor has AVX2, which these functions need.
 func fast() bool { return cpu.X86.HasAVX2 }
 
-// hiddenFast handles a prefix of x in single precision, in whole groups of
-// eight blocks, and returns its length, which may be 0.
+// hiddenFast applies the mask to a prefix of x, in single precision and in
+// whole groups of eight blocks. It returns the length of the prefix, which may
+// be 0.
 func hiddenFast[T float32 | float64](m Mask, x []T, position int64, site Site, first int) int {
 	y, single := any(x).([]float32)
 	if !single || first%16 != 0 || len(x) < 128 || !fast() {
@@ -37,7 +40,8 @@ func hiddenFast[T float32 | float64](m Mask, x []T, position int64, site Site, f
 	return n
 }
 
-// attentionFast handles a tile in single precision; otherwise it returns false.
+// attentionFast applies the mask to a tile in single precision, and reports
+// whether it did.
 func attentionFast[T float32 | float64](m Mask, t tile[T], position int64, site Site, place uint32) bool {
 	x, single := any(t.x).([]float32)
 	if !single || !fast() {

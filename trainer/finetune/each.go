@@ -37,7 +37,8 @@ func Values(b *trainer.Batch, out *trainer.Outputs, s int) []float32 {
 	panic(fmt.Sprintf("BUG: outputs %b are not those of one head", out.Want))
 }
 
-// Wanted returns the outputs of the task's head.
+// Wanted returns the output that the task's head computes, or 0 if h has no
+// such head.
 func Wanted(h trainer.Heads) trainer.Output {
 	switch {
 	case h.Span:
@@ -57,8 +58,9 @@ type Forward struct {
 	Tokens int           // maximum tokens of a batch; a longer example is a batch of its own
 }
 
-// Each computes all examples in order and calls f with the output of each,
-// which is valid only during the call. It returns the sums over all examples.
+// Each computes all examples in order. It calls f with the number i and the
+// outputs of each example ([Values]), which are valid only during the call. It
+// returns the sums over all examples.
 func (w Forward) Each(ctx context.Context, ex Examples, f func(i int, values []float32) error) (trainer.Sums, error) {
 	var total trainer.Sums
 	var b trainer.Batch

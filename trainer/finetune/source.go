@@ -30,8 +30,9 @@ type SourceOptions struct {
 	Heads            trainer.Heads // they determine the counts of a micro-batch
 	Rank, Ranks      int           // number of this process, number of processes; Ranks 0 means 1
 
-	// MicroBatchMultiple: a step is cut into a multiple of so many
-	// micro-batches, see [trainer.Cut]. 0 means 1.
+	// MicroBatchMultiple: the number of micro-batches of a step is a multiple
+	// of this number, if the step has enough examples; see [trainer.Cut]. 0
+	// means 1.
 	MicroBatchMultiple int
 }
 
@@ -67,7 +68,8 @@ func NewSource(examples Examples, o SourceOptions) (*Source, error) {
 // Len returns the number of examples in an epoch.
 func (s *Source) Len() int64 { return int64(s.examples.Len()) }
 
-// Step implements [trainer.Source].
+// Step returns this rank's part of the examples at positions [position,
+// position+sequences).
 func (s *Source) Step(position int64, sequences int) (trainer.Share, error) {
 	if position < 0 || sequences < 1 || position > math.MaxInt64-int64(sequences) {
 		return trainer.Share{}, fmt.Errorf("step of %d examples at position %d: not a step", sequences, position)
@@ -166,8 +168,9 @@ func (r Recipe) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Steps returns the number of steps for n examples. As in run_squad.py, an
-// example there is a question, which may have several windows.
+// Steps returns the number of steps for n examples. For SQuAD, n is the number
+// of questions, as in run_squad.py, although a question may have several
+// windows.
 func (r Recipe) Steps(n int) int64 { return int64(float64(n) / float64(r.Batch) * r.Epochs) }
 
 // Schedule returns the learning rate schedule for n examples.

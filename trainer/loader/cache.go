@@ -17,14 +17,15 @@ import (
 type CacheCost struct {
 	Files      int   // files to read
 	Bytes      int64 // size of these files
-	Compressed int   // how many of Files are compressed, and will be written uncompressed
-	Written    int64 // estimated bytes to write for them
+	Compressed int   // compressed files among Files; they will be written uncompressed
+	Written    int64 // estimated uncompressed size of these compressed files, in bytes
 }
 
 // cacheFormat is raised when the format of the cache files changes.
 const cacheFormat = 1
 
-// A cacheEntry is the side-car of a cached file. It is written last.
+// A cacheEntry is the content of NAME.cache.json, which describes the cache
+// files of the file NAME. It is written after them.
 type cacheEntry struct {
 	Format  int    `json:"format"`
 	Name    string `json:"name"`
@@ -37,35 +38,36 @@ type cacheEntry struct {
 	Lost *lostTail `json:"lost,omitempty"` // the unreadable tail; nil if there is none
 }
 
-// A lostTail is the unreadable end of a file. Record is the first record that
-// is not in the index.
+// A lostTail describes the unreadable end of a file. Record and Offset are the
+// number and the location of the first record that is not in the index.
 type lostTail struct {
 	Record int64  `json:"record"`
 	Offset int64  `json:"offset"`
 	Reason string `json:"reason"`
 }
 
-// fault returns the error of reading the tail.
+// fault returns the error for the first lost record of f, a
+// [*sharding.RecordError].
 func (l *lostTail) fault(f *File) error {
 	return Record{File: f.Path, Index: l.Record, Offset: l.Offset}.fault(
 		&tfrecord.CorruptError{Offset: l.Offset, Record: l.Record, Reason: l.Reason})
 }
 
-// Names of the cache files for a file. They do not look like names of records,
-// so that a cache may be in the folder of the records.
+// Names of the cache files of the records file name. They do not match the names
+// of records files, so the cache may be in the same folder.
 func cacheCar(name string) string   { return name + ".cache.json" }
 func cacheIndex(name string) string { return name + ".cache.idx" }
 func cacheData(name string) string  { return name + ".cache.data" }
 
-// A copied file has its index, and its uncompressed data if it is compressed,
-// in a cache.
+// A copied locates the cache files of a records file: its index and, if the
+// file is compressed, its uncompressed data.
 type copied struct {
 	folder sharding.Folder
 	entry  cacheEntry
 }
 
-// CacheCost returns what [Shards.Cached] would have to do for the cache in dir. ok is
-// false if there is nothing to do.
+// CacheCost returns the work that [Shards.Cached] has to do to fill the cache
+// in dir. ok is false if there is nothing to do.
 func (s *Shards) CacheCost(ctx context.Context, dir string) (cost CacheCost, ok bool, err error) {
 	cache, err := store.Open(dir)
 	if err != nil {
@@ -104,7 +106,7 @@ func (s *Shards) CacheCost(ctx context.Context, dir string) (cost CacheCost, ok 
 const unreadable = "unreadable"
 
 // needsCache returns the compression of a file, and whether the file needs a
-// cache for random access.
+// cache for random access: compressed files do, and files without a manifest.
 func (s *Shards) needsCache(ctx context.Context, f *File) (compression string, need bool, err error) {
 	file, err := s.open(ctx, f)
 	if err != nil {
@@ -125,7 +127,7 @@ func (s *Shards) needsCache(ctx context.Context, f *File) (compression string, n
 // uncompressed size.
 const sampleBytes = 4 << 20
 
-// ratio estimates the ratio of uncompressed to compressed size.
+// ratio estimates the uncompressed size of f divided by its compressed size.
 func (s *Shards) ratio(ctx context.Context, f *File) (float64, error) {
 	file, err := s.open(ctx, f)
 	if err != nil {
@@ -147,7 +149,7 @@ func (s *Shards) ratio(ctx context.Context, f *File) (float64, error) {
 type counter struct {
 	r   io.Reader
 	n   int64
-	err error // of r, but its end
+	err error // last error of r other than io.EOF
 }
 
 func (c *counter) Read(p []byte) (int, error) {
@@ -162,9 +164,8 @@ func (c *counter) Read(p []byte) (int, error) {
 // CacheOptions configures how a cache is filled.
 type CacheOptions struct {
 	// SkipDamage accepts a file with an unreadable tail and uses the records
-	// before it. Each time that an order is made, the tail is reported to
-	// [SourceOptions.Quarantine] as a [*TailError]. Without SkipDamage such a
-	// file is an error.
+	// before it. [NewSource] then passes the tail to [SourceOptions.Quarantine]
+	// as a [*TailError]. Without SkipDamage such a file is an error.
 	SkipDamage bool `json:"-"`
 
 	// Done, if not nil, is called with the number of bytes of the files read so
@@ -172,11 +173,11 @@ type CacheOptions struct {
 	Done func(bytes int64) `json:"-"`
 }
 
-// Cached returns the same shards with random access. It indexes third-party
-// files once, and writes compressed files (also ours) uncompressed, into the
-// directory dir. Existing cache files are reused if they belong to the same
-// file, by name, size, and first and last MiB. Positions, orders and masks are
-// the same as without a cache.
+// Cached returns the same shards with random access. It writes to the directory
+// dir an index of every file that is compressed or third-party, and the
+// uncompressed data of every compressed file. Existing cache files are reused
+// if name, size, and first and last MiB of the original file are unchanged.
+// Positions, orders and masks are the same as without a cache.
 func (s *Shards) Cached(ctx context.Context, dir string, opts CacheOptions) (*Shards, error) {
 	cache, err := store.Open(dir)
 	if err != nil {
@@ -216,7 +217,8 @@ func (s *Shards) Cached(ctx context.Context, dir string, opts CacheOptions) (*Sh
 	return &c, nil
 }
 
-// cached looks up the cache files of a file.
+// cached returns the cache files of f in cache. there is false if they are
+// missing, incomplete, or made from another version of f.
 func (s *Shards) cached(ctx context.Context, f *File, cache store.Folder) (c *copied, there bool, err error) {
 	b, err := store.ReadFile(ctx, cache, cacheCar(f.name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -251,7 +253,8 @@ func (s *Shards) cached(ctx context.Context, f *File, cache store.Folder) (c *co
 	return c, whole, nil
 }
 
-// sourceOf returns the cache entry fields that identify a file.
+// sourceOf returns a cache entry in which only the fields that identify f are
+// set.
 func (s *Shards) sourceOf(ctx context.Context, f *File) (e cacheEntry, err error) {
 	file, err := s.open(ctx, f)
 	if err != nil {
@@ -263,7 +266,8 @@ func (s *Shards) sourceOf(ctx context.Context, f *File) (e cacheEntry, err error
 	return e, err
 }
 
-// corrupt adds the location to an error about a file's compression.
+// corrupt adds the path of f to err if the compressed data is corrupt. It
+// returns other errors unchanged.
 func (f *File) corrupt(err error) error {
 	if corrupt := (*tfrecord.CorruptError)(nil); errors.As(err, &corrupt) {
 		return fmt.Errorf("%s: %w", f.Path, err)

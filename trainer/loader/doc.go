@@ -9,7 +9,7 @@
 //		if err != nil {
 //			return err // names file, record and byte; ends the loop
 //		}
-//		use(record.Example) // until the next step
+//		use(record.Example) // valid until the next iteration
 //	}
 //
 // # Paths
@@ -19,7 +19,7 @@
 //	DIR       without either                          third-party: its records files
 //	FILE                                              one records file, without a manifest
 //
-// Third-party records files are those named *.tfrecord, *.tf_record, *.record
+// Third-party records files, which pretext did not write, are those named *.tfrecord, *.tf_record, *.record
 // (or the plural) or NAME-00003-of-00500, optionally with .gz; they are read in
 // the order of their names. Feature names of TensorFlow's model garden are
 // accepted ([records.Example.Decode]). Compression with gzip or zlib is
@@ -74,6 +74,6 @@
 // [Picker] or a [Source] must not be used by several goroutines at once. The
 // goroutines of [SourceOptions.Readers] end with the step that they read.
 //
-// By default the masks are those of the records; [Masking] draws new ones in
+// By default the masks in the records are used; [Masking] draws new masks in
 // every epoch.
 package loader

@@ -26,7 +26,7 @@ func (e *TailError) Error() string {
 // Unwrap returns the error of the record.
 func (e *TailError) Unwrap() error { return e.RecordError }
 
-// tail converts the error of a corrupt record to a TailError. It returns nil
+// tail returns a TailError if err reports a corrupt record of f. It returns nil
 // for any other error.
 func (f *File) tail(err error) *TailError {
 	var record *sharding.RecordError

@@ -21,7 +21,7 @@ const maxRecordBytes = 64 << 20
 type Record struct {
 	File    string           // path
 	Index   int64            // number in the file, from 0
-	Offset  int64            // of its frame, in the uncompressed stream
+	Offset  int64            // byte offset of its frame in the uncompressed file
 	Example *records.Example // valid until the next iteration
 }
 
@@ -44,7 +44,8 @@ func (s *Shards) Examples(ctx context.Context) iter.Seq2[Record, error] {
 	}
 }
 
-// read yields the examples of one file; more is false if yield asked to stop.
+// read yields the examples of one file; more is false if yield returned false
+// or there was an error.
 func (s *Shards) read(ctx context.Context, f *File, example *records.Example, yield func(Record, error) bool) (more bool, err error) {
 	file, err := s.open(ctx, f)
 	if err != nil {
@@ -75,7 +76,8 @@ func (s *Shards) read(ctx context.Context, f *File, example *records.Example, yi
 	}
 }
 
-// open opens a file and checks that its size has not changed.
+// open opens the cached uncompressed data of a file, if there is any. Otherwise
+// it opens the file and checks that its size has not changed.
 func (s *Shards) open(ctx context.Context, f *File) (sharding.File, error) {
 	if f.copied != nil && f.copied.entry.Copied {
 		return f.copied.folder.Open(ctx, cacheData(f.name))
@@ -119,7 +121,8 @@ func (f *File) damage(reason string) error {
 	return &sharding.DamageError{Problems: []sharding.Problem{{File: f.Path, Reason: reason}}}
 }
 
-// fault returns a RecordError with the record's location.
+// fault returns a [*sharding.RecordError] with the location of r and the cause
+// err.
 func (r Record) fault(err error) error {
 	return &sharding.RecordError{File: r.File, Record: r.Index, Offset: r.Offset, Err: err}
 }

@@ -11,7 +11,7 @@ import (
 	"pretext/sharding"
 )
 
-// A filling is the state of writing one file to a cache.
+// A filling describes how one file is written to a cache.
 type filling struct {
 	file  *File
 	cache store.Folder
@@ -46,7 +46,8 @@ func (s *Shards) fillCache(ctx context.Context, to filling) (*copied, error) {
 	return &copied{folder: to.cache, entry: entry}, nil
 }
 
-// ends reports whether err is corruption that ends this file but not the run.
+// ends reports whether err is corruption at which the file may end (only with
+// to.skip), and returns the reason.
 func (to filling) ends(err error) (reason string, ok bool) {
 	if corrupt := (*tfrecord.CorruptError)(nil); to.skip && errors.As(err, &corrupt) {
 		return corrupt.Reason, true
@@ -81,7 +82,8 @@ func (to filling) copyAndIndex(ctx context.Context, stream io.Reader, entry *cac
 	return index.Commit()
 }
 
-// index writes an index line for each record of a stream. It does not verify
+// index writes an index line for each record of a stream, and sets the size,
+// the number of records and the unreadable tail in entry. It does not verify
 // payload checksums; readers of the records do.
 func (to filling) index(ctx context.Context, stream io.Reader, w io.Writer, entry *cacheEntry) error {
 	r := tfrecord.NewReader(stream, tfrecord.ReaderOptions{MaxRecordBytes: maxRecordBytes, SkipChecksums: true})

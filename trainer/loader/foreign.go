@@ -8,7 +8,8 @@ import (
 	"pretext/sharding"
 )
 
-// openForeign opens a folder of records files without a manifest.
+// openForeign opens a folder of third-party records files, which has no
+// manifest. A file whose name gives no split belongs to train.
 func openForeign(ctx context.Context, d *sharding.Dataset, opts Options) (*Shards, error) {
 	folder, err := store.Open(d.Path)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"pretext/sharding"
 )
 
-// Head yields the first n examples of every selected file, or all if it has
-// fewer. It needs no index and also reads compressed files. A corrupt record
-// ends its file without an error, because readers of the whole file report it.
-// It yields at most one error.
+// Head yields the first n examples of every selected file, or all examples of a
+// shorter file. It needs no index and also reads compressed files. A corrupt
+// record ends its file without an error, because readers of the whole file
+// report it. It yields at most one error.
 func (s *Shards) Head(ctx context.Context, n int64) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		var example records.Example

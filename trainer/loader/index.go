@@ -11,9 +11,10 @@ import (
 	"pretext/sharding"
 )
 
-// blockBytes is the size of a block, which has one entry in an index. A record
-// is found by walking from the first record of its block. One read of this size
-// costs less than the memory of an entry for each record.
+// blockBytes is the maximum size of a block: consecutive records of a file that
+// share one entry of an index. A record is found by walking from the first
+// record of its block. An entry for each record would need too much memory; one
+// read of this size is cheap.
 const blockBytes = 64 << 10
 
 // An Index holds the locations of all examples, for random access. It is
@@ -31,10 +32,10 @@ type fileIndex struct {
 	blocks []block // the last one is empty and marks the end of the file
 }
 
-// A block is the location where a block begins.
+// A block is the start of a block of records.
 type block struct {
 	record int64 // number in the file of the first record
-	offset int64
+	offset int64 // byte offset of the first record in the file
 }
 
 // records returns the number of records in the file.
@@ -42,11 +43,13 @@ func (x *fileIndex) records() int64 { return x.blocks[len(x.blocks)-1].record }
 
 // Index reads the index files of the folder. For third-party files it reads all
 // records once instead. It checks the number of records against the manifest. A
-// compressed file has no random access: the error is a [*CompressedError].
+// compressed file has no random access without a cache ([Shards.Cached]): the
+// error is a [*CompressedError].
 func (s *Shards) Index(ctx context.Context) (*Index, error) { return s.index(ctx, nil) }
 
-// index implements Index. For an unreadable tail, it asks quarantine, if not
-// nil, whether to truncate the file there.
+// index implements Index. If a file has an unreadable tail and quarantine is
+// not nil, index calls quarantine with a [*TailError]: if that returns nil,
+// index uses the records before the tail; otherwise it returns the error.
 func (s *Shards) index(ctx context.Context, quarantine func(error) error) (*Index, error) {
 	x := &Index{shards: s, files: make([]fileIndex, 0, len(s.files))}
 	for i := range s.files {
@@ -95,8 +98,8 @@ func (c *blockCutter) index() fileIndex {
 	return fileIndex{blocks: append(c.blocks, block{c.record, c.end})}
 }
 
-// scan builds the index of a file by reading it. With the error of a corrupt
-// record it returns the index of the records before it.
+// scan builds the index of a file by reading it. If a record is corrupt, it
+// returns the error together with the index of the records before it.
 func (s *Shards) scan(ctx context.Context, f *File) (x fileIndex, err error) {
 	file, err := s.open(ctx, f)
 	if err != nil {
@@ -124,8 +127,8 @@ func (s *Shards) scan(ctx context.Context, f *File) (x fileIndex, err error) {
 	}
 }
 
-// readIndex reads the .idx file of a shard. Its frames must cover the shard
-// from the first byte to the last without gaps.
+// readIndex reads the .idx file of a shard. The frames in the index must cover
+// the shard from the first byte to the last without gaps.
 func (s *Shards) readIndex(ctx context.Context, f *File) (x fileIndex, err error) {
 	name, _ := sharding.ParseShardName(f.name)
 	if f.name == name.Records(true) {
@@ -134,8 +137,9 @@ func (s *Shards) readIndex(ctx context.Context, f *File) (x fileIndex, err error
 	return parseIndex(ctx, s.folder, name.IndexFile(), f.Bytes)
 }
 
-// readCopied reads the index of a file from a cache. It returns the error that
-// was met when the cache was filled.
+// readCopied reads the index of a file from a cache. If the file has an
+// unreadable tail, it returns the error of the tail together with the index of
+// the records before it.
 func (s *Shards) readCopied(ctx context.Context, f *File) (fileIndex, error) {
 	x, err := parseIndex(ctx, f.copied.folder, cacheIndex(f.name), f.copied.entry.Data)
 	if err == nil && f.copied.entry.Lost != nil {
@@ -144,7 +148,8 @@ func (s *Shards) readCopied(ctx context.Context, f *File) (fileIndex, error) {
 	return x, err
 }
 
-// parseIndex reads an index; bytes is the length of the indexed file.
+// parseIndex reads the index file name in folder; bytes is the length of the
+// indexed file.
 func parseIndex(ctx context.Context, folder sharding.Folder, name string, bytes int64) (x fileIndex, err error) {
 	file, err := folder.Open(ctx, name)
 	if err != nil {
@@ -177,7 +182,8 @@ type CompressedError struct {
 	Compression string // "gzip" or "zlib"
 }
 
-// Usage marks the error for exit codes: an option is the cure.
+// Usage returns true: a command then exits with the code of a usage error,
+// because an option solves the problem.
 func (e *CompressedError) Usage() bool { return true }
 
 func (e *CompressedError) Error() string {

@@ -80,7 +80,7 @@ func (m Masking) Validate() error {
 // once.
 type masker struct {
 	Masking
-	epoch   int64 // -1: none
+	epoch   int64 // epoch of key; -1: none
 	key     uint64
 	words   []word // candidates of an example
 	targets []int32
@@ -98,7 +98,8 @@ const (
 	belowKeep = uint32(9 * (1 << 32) / 10)
 )
 
-// mask gives a valid example new targets. file and record are its location.
+// mask replaces the targets of e, a valid example. file is the number of its
+// file in the folder, record its number in the file.
 func (m *masker) mask(e *records.Example, epoch, file, record int64) {
 	places := len(e.MaskedLMPositions)
 	restore(e)
@@ -123,7 +124,7 @@ func restore(e *records.Example) {
 	}
 }
 
-// findWords lists the candidate words of an example.
+// findWords sets m.words to the candidate words of an example.
 func (m *masker) findWords(ids []int32) {
 	m.words = m.words[:0]
 	cls, sep, pad := m.Vocab.CLS, m.Vocab.SEP, m.Vocab.PAD
@@ -140,7 +141,8 @@ func (m *masker) findWords(ids []int32) {
 	}
 }
 
-// choose draws at most count target tokens, in ascending order.
+// choose draws at most count target tokens from m.words and writes their
+// positions to m.targets, in ascending order.
 func (m *masker) choose(count int) {
 	m.targets = m.targets[:0]
 	for i := range m.words {
@@ -160,7 +162,8 @@ func (m *masker) choose(count int) {
 	slices.Sort(m.targets)
 }
 
-// replace writes the targets into the example and masks them.
+// replace writes m.targets to the masked_lm fields of e, and masks, keeps or
+// replaces each target in e.InputIDs.
 func (m *masker) replace(e *records.Example) {
 	e.MaskedLMPositions = append(e.MaskedLMPositions[:0], m.targets...)
 	e.MaskedLMIDs, e.MaskedLMWeights = e.MaskedLMIDs[:0], e.MaskedLMWeights[:0]

@@ -21,8 +21,8 @@ type Options struct {
 	// eval-NNNNN-of-NNNNN. A path to a single file is read whatever its split.
 	Split string `json:"split"`
 
-	// Verify makes Open compare the SHA-256 of every listed file, which takes
-	// about a second for each GB.
+	// Verify makes Open compare the SHA-256 of every listed file with the
+	// manifest, which takes about a second for each GB.
 	Verify bool `json:"verify"`
 }
 
@@ -38,22 +38,22 @@ func (o Options) Validate() error {
 // Shards are the records files that [Open] found.
 type Shards struct {
 	folder   sharding.Folder
-	manifest *sharding.Manifest       // nil: foreign
-	made     sharding.ExamplesOptions // as the manifest has it; zero if foreign
-	lower    *bool                    // do_lower_case, if the manifest has it
+	manifest *sharding.Manifest       // nil for third-party files
+	made     sharding.ExamplesOptions // options in the manifest; zero for third-party files
+	lower    *bool                    // do_lower_case in the manifest; nil if it is absent
 	files    []File
 }
 
 // A File is one records file.
 type File struct {
-	Path    string // path, as the caller may open it
-	Split   string // [sharding.Train], [sharding.Eval], or "" if the name does not tell
+	Path    string // path that the caller can open
+	Split   string // [sharding.Train], [sharding.Eval], or "" if the name gives no split
 	Bytes   int64  // on disk
 	Records int64  // from the manifest; -1 without one
 
-	name    string  // in the folder
-	copied  *copied // cached; nil: read in place
-	ordinal int64   // number among the records files of the folder, by name, of both splits
+	name    string  // file name in the folder
+	copied  *copied // its cache files; nil: not cached
+	ordinal int64   // number in the list of all records files of the folder, of both splits, sorted by name
 }
 
 // Open finds the records at a path, as the package comment describes, and
@@ -131,10 +131,10 @@ func none(folder sharding.Folder, opts Options) error {
 	return fmt.Errorf("%s %w of the split %q", folder, sharding.ErrNoShards, opts.Split)
 }
 
-// readOptions reads the options of the manifest.
+// readOptions sets s.made and s.lower from the options in the manifest.
 func (s *Shards) readOptions() error {
 	s.made = sharding.DefaultExamplesOptions()
-	s.made.MaxSeqLength, s.made.MaxPredictionsPerSeq = 0, 0 // never left to a default
+	s.made.MaxSeqLength, s.made.MaxPredictionsPerSeq = 0, 0 // must be in the manifest
 	stated := struct {
 		*sharding.ExamplesOptions
 		DoLowerCase *bool `json:"do_lower_case"`
@@ -183,7 +183,8 @@ func (s *Shards) Files() []File { return slices.Clone(s.files) }
 func (s *Shards) Manifest() *sharding.Manifest { return s.manifest }
 
 // Records returns the number of examples in the selected files according to the
-// manifest; ok is false without a manifest. [Shards.Index] counts them.
+// manifest; ok is false without a manifest. [Index.Len] returns it for any
+// files.
 func (s *Shards) Records() (n int64, ok bool) {
 	for _, f := range s.files {
 		if f.Records < 0 {
@@ -198,11 +199,11 @@ func (s *Shards) Records() (n int64, ok bool) {
 // where the manifest does not state them; zero for third-party files.
 func (s *Shards) Made() sharding.ExamplesOptions { return s.made }
 
-// DoLowerCase returns do_lower_case as the manifest states it, nil if it does not.
+// DoLowerCase returns do_lower_case in the manifest, or nil if it is absent.
 func (s *Shards) DoLowerCase() *bool { return s.lower }
 
 // MaxSeqLength returns the length of each example in tokens, including padding;
-// 0 for third-party files, whose examples may differ.
+// 0 for third-party files, whose examples may have different lengths.
 func (s *Shards) MaxSeqLength() int { return s.made.MaxSeqLength }
 
 // MaxPredictionsPerSeq returns the maximum number of predictions in each

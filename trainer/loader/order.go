@@ -11,7 +11,7 @@ import (
 type span struct {
 	file    int
 	from    int // first block of the file's index
-	to      int // the block after the last one
+	to      int // the block after the last block of the span
 	records int64
 }
 
@@ -19,8 +19,8 @@ type span struct {
 // disks and remote storage, and small enough for several spans in memory.
 const spanBytes = 16 << 20
 
-// spans divides the files of an index into spans of at most limit bytes, or of
-// one block.
+// spans divides the files of an index into spans of at most limit bytes. A
+// block larger than limit is a span of its own.
 func (x *Index) spans(limit int64) (spans []span) {
 	for i := range x.files {
 		blocks := x.files[i].blocks
@@ -49,7 +49,7 @@ type order struct {
 	starts []int64 // index in the epoch of each window's first record, then the total
 }
 
-// layOut computes the order of spans in an epoch.
+// layOut sets o.perm and o.starts for an epoch.
 func (o *order) layOut(epoch int64) {
 	if o.epoch == epoch && o.perm != nil {
 		return
@@ -73,7 +73,7 @@ func (o *order) find(index int64) (window int, in int64) {
 	return window, index - o.starts[window]
 }
 
-// windowSpans returns the spans of a window.
+// windowSpans returns the spans of a window, as indexes of o.spans.
 func (o *order) windowSpans(window int) []int32 {
 	from := window * o.window
 	return o.perm[from:min(from+o.window, len(o.perm))]

@@ -14,7 +14,7 @@ import (
 )
 
 // A Picker reads examples by number. It keeps one file open and one block of it
-// in memory, so that neighbouring examples are cheap. It must not be used by
+// in memory, so that reading nearby examples is fast. It must not be used by
 // several goroutines at once. Close it after use.
 type Picker struct {
 	index   *Index
@@ -49,8 +49,8 @@ func (p *Picker) At(ctx context.Context, number int64) (Record, error) {
 	if number < 0 || number >= x.total {
 		panic(fmt.Sprintf("BUG: example %d of %d", number, x.total))
 	}
-	// Find the last file that begins at or before the number. A file without
-	// records begins where the next one does.
+	// Find the last file whose first example has at most this number. A file
+	// without records has the same first number as the file after it.
 	i := sort.Search(len(x.files), func(i int) bool { return x.files[i].first > number }) - 1
 	in := &x.files[i]
 	record := Record{File: x.shards.files[i].Path, Index: number - in.first, Example: &p.example}
@@ -84,7 +84,8 @@ func (p *Picker) use(ctx context.Context, i int) error {
 	return nil
 }
 
-// load reads a block, unless it is in memory.
+// load reads block number of the open file, unless it is in memory. from is the
+// start of the block, to the start of the next block.
 func (p *Picker) load(number int, from, to block) error {
 	if p.block == number {
 		return nil
@@ -102,7 +103,8 @@ func (p *Picker) load(number int, from, to block) error {
 	return nil
 }
 
-// decode skips records of the block and decodes the next one.
+// decode skips records of the block, starting at record.Offset, and decodes the
+// record after them.
 func (p *Picker) decode(record *Record, skip int64) error {
 	for ; ; skip-- {
 		n, ok := p.window.frame(record.Offset)

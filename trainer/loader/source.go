@@ -23,8 +23,9 @@ type SourceOptions struct {
 	// least the longest example.
 	MicroBatchTokens int `json:"micro_batch_tokens"`
 
-	// MicroBatchMultiple: a step is cut into a multiple of so many
-	// micro-batches, see [trainer.Cut]. 0 means 1.
+	// MicroBatchMultiple: the number of micro-batches of a step is a multiple
+	// of this number, if the step has enough examples; see [trainer.Cut]. 0
+	// means 1.
 	MicroBatchMultiple int `json:"micro_batch_multiple"`
 
 	// WindowSpans is the number of spans of 16 MiB in a window, whose records
@@ -32,7 +33,7 @@ type SourceOptions struct {
 	// 8; at most 1024.
 	WindowSpans int `json:"window_spans"`
 
-	// Heads of the model; they determine the counts of a micro-batch.
+	// Heads of the model; they determine which [trainer.Counts] are summed.
 	Heads trainer.Heads `json:"heads"`
 
 	// Rules that every example must satisfy, in addition to the lengths in the
@@ -53,9 +54,9 @@ type SourceOptions struct {
 	Masking *Masking `json:"masking,omitempty"`
 
 	// Quarantine is called for an example that is corrupt or violates a rule,
-	// on every rank, each time that its turn comes. If it returns nil, the
-	// example is skipped and its position stays as a hole; an error ends the
-	// run. If Quarantine is nil, every bad example ends the run.
+	// on every rank, each time that its position is reached. If it returns nil,
+	// the example is skipped and its position stays empty (a hole); an error
+	// ends the run. If Quarantine is nil, every bad example ends the run.
 	//
 	// After a corrupt length, all examples up to the next index block (64 KiB)
 	// are bad, because their start is unknown.

@@ -8,18 +8,19 @@ import (
 	"pretext/trainer"
 )
 
-// A stepData holds the decoded examples of a step, without padding. They are
-// all counted before the first batch is built.
+// A stepData holds the decoded examples of a step, without padding. All are
+// read before the first batch is built, because the micro-batches depend on
+// every length.
 type stepData struct {
 	position int64
 	count    int     // number of examples in the step
-	parts    []*part // the readers hold pointers while the list grows
-	err      error   // ended the reading
+	parts    []*part // pointers, because readers use them while the list grows
+	err      error   // error that ended the reading, or nil
 }
 
 // A part holds examples at consecutive positions.
 type part struct {
-	lengths   []int32            // of each sequence; 0 for a hole
+	lengths   []int32            // of each sequence; without holes
 	sequences []trainer.Sequence // slices of ints and weights; without holes
 	ints      []int32
 	weights   []float32
@@ -56,9 +57,10 @@ func (s *Source) fill(d *stepData, position int64, sequences int) {
 	}
 }
 
-// decode appends n examples of the loaded window, from index in on, to new
-// parts after the used ones, and returns the number of used parts. Each reader
-// decodes a contiguous range.
+// decode decodes n examples of the loaded window, starting at index in, into
+// d.parts[used] and the parts after it. position is the position of the first
+// example. It returns the new number of used parts. Each reader decodes a
+// contiguous range.
 func (s *Source) decode(d *stepData, used int, position, in, n int64) int {
 	readers := int64(len(s.readers))
 	var wg sync.WaitGroup
@@ -88,8 +90,9 @@ func (s *Source) decode(d *stepData, used int, position, in, n int64) int {
 	return used
 }
 
-// load reads the window of a position, and returns the index in it and how many
-// examples it has from there.
+// load reads the window that contains a position. in is the index of the
+// position in the window, n the number of examples from there to the end of the
+// window.
 func (s *Source) load(position int64) (in, n int64, err error) {
 	if err := s.ctx.Err(); err != nil {
 		return 0, 0, err
@@ -103,8 +106,8 @@ func (s *Source) load(position int64) (in, n int64, err error) {
 	return in, int64(len(s.window.order)) - in, nil
 }
 
-// read appends the example at an index of the window to a part. A bad example
-// becomes a hole.
+// read appends the example at index in of the window to p. For a bad example it
+// appends the error to p.bad instead.
 func (s *Source) read(p *part, own *reader, position, in int64) {
 	record := Record{Example: &own.example}
 	at, err := s.window.at(s.index, in, &record)
@@ -132,8 +135,8 @@ func (s *Source) check(r Record) error {
 	return nil
 }
 
-// settle passes bad examples to the quarantine, by position, and returns the
-// error that ends the step.
+// settle calls Quarantine for every bad example of the step, in order of
+// position. It returns the error that ends the run, or nil.
 func (s *Source) settle(d *stepData) error {
 	for i := range d.parts {
 		for _, bad := range d.parts[i].bad {

@@ -19,10 +19,10 @@ type trainWindow struct {
 	buf    []byte
 }
 
-// A place is the location of a record: its part, and its place in the file.
+// A place is the location of a record.
 type place struct {
-	part   int32
-	length int32 // of the frame; 0 if a corrupt length before it hides its start
+	part   int32 // index in trainWindow.parts
+	length int32 // of the frame; 0 if its start is unknown because a length before it is corrupt
 	offset int64 // if the start is unknown, the offset of the corruption
 	index  int64 // number in the file
 }
@@ -53,7 +53,7 @@ func (x *Index) bytes(s span) int64 {
 	return blocks[s.to].offset - blocks[s.from].offset
 }
 
-// read appends a span and locates its records.
+// read appends the bytes of a span to w.buf and locates its records.
 func (w *trainWindow) read(ctx context.Context, x *Index, s span) error {
 	f, blocks := &x.shards.files[s.file], x.files[s.file].blocks
 	file, err := x.shards.open(ctx, f)
@@ -95,8 +95,8 @@ func (w *trainWindow) walk(in *window, from, to block) {
 	}
 }
 
-// walkDamaged locates the records before a corrupt length in a block. The start
-// of the others is unknown, so they are lost.
+// walkDamaged locates the records of a block before a corrupt length. It adds
+// the other records with length 0, because their start is unknown.
 func (w *trainWindow) walkDamaged(in *window, from, to block) {
 	at := from
 	for ; at.record < to.record; at.record++ {
@@ -119,8 +119,8 @@ func (w *trainWindow) add(at block, length int64) {
 	w.frames = append(w.frames, place{int32(len(w.parts) - 1), int32(length), at.offset, at.record})
 }
 
-// at decodes the record at an index of the window, and returns the number of
-// its file among the selected ones.
+// at decodes the record at an index of the shuffled window into record, and
+// returns the number of its file among the selected files.
 func (w *trainWindow) at(x *Index, index int64, record *Record) (file int, err error) {
 	p := w.frames[w.order[index]]
 	file = w.file[p.part]

@@ -50,7 +50,7 @@ import (
 //	q = Scale·g; m ← Beta1·m + Rest1·q; v ← Beta2·v + Rest2·q²
 //	u = C1·m / (√(C2·v) + Epsilon) + Decay·w
 //
-// Then w ← w − Rate·u, or, with Direction, g ← u.
+// Then, if Direction is set, g ← u; otherwise w ← w − Rate·u.
 type Constants[T float32 | float64] struct {
 	Scale        T // 1, or less if the gradients are clipped
 	Beta1, Rest1 T
@@ -62,8 +62,8 @@ type Constants[T float32 | float64] struct {
 	decay        T
 }
 
-// For returns the constants of update number step, counted from 0, for
-// gradients with a global norm. Decay is zero until [Constants.Decaying].
+// For returns the constants of update number step, counted from 0. norm is the
+// global norm of the gradients. Decay is zero until [Constants.Decaying].
 func For[T float32 | float64](o trainer.Optimizer, step int64, rate, norm float64) Constants[T] {
 	c1, c2 := 1.0, 1.0
 	if o.BiasCorrection {
@@ -94,8 +94,9 @@ func Clip(o trainer.Optimizer, norm float64) float64 {
 	return o.ClipNorm / norm
 }
 
-// Update updates the moments, and the weights or the direction, of a part of a
-// tensor. All slices must have the length of g.
+// Update updates the moments m and v of a part of a tensor from its gradients
+// g. Then it updates the weights w or, if c.Direction is set, writes the
+// direction to g. All slices must have the length of g.
 func Update[T float32 | float64](c Constants[T], w, m, v, g []T) {
 	w, m, v = w[:len(g)], m[:len(g)], v[:len(g)]
 	for i, q := range g {
@@ -120,7 +121,8 @@ func TrustRatio(weights, direction float64) float64 {
 	return 1
 }
 
-// Move completes a LAMB update: w ← w − rate·u.
+// Move completes a LAMB update: w ← w − rate·u. rate is the learning rate times
+// the trust ratio.
 func Move[T float32 | float64](rate T, w, u []T) {
 	w = w[:len(u)]
 	for i, d := range u {
