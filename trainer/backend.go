@@ -18,9 +18,10 @@ type Backend interface {
 	Open(c Config, h Heads, o Options) (Model, error)
 
 	// AutoTokens returns the maximum number of tokens of a micro-batch that
-	// suits the device and its memory, for a run that leaves the choice open.
-	// The limits in o are ignored. The caller raises the result to the longest
-	// example. If the device is missing, the error wraps [ErrUnavailable].
+	// suits the device and its memory, for a run that does not set it. The
+	// limits in o are ignored. If the longest example has more tokens, the
+	// caller uses its length instead. If the device is missing, the error wraps
+	// [ErrUnavailable].
 	AutoTokens(c Config, h Heads, o Options) (int, error)
 }
 
@@ -77,8 +78,9 @@ type Model interface {
 // the model changes, so close it as soon as it has been read: an open snapshot
 // may cost a second copy of the weights and moments.
 type Snapshot interface {
-	// Tensors yields the tensors of a kind but Gradients, as [Model.Tensors]
-	// does.
+	// Tensors yields all tensors of a kind other than Gradients, in the order of
+	// [Tensors]. Data is valid until the next tensor. It yields at most one
+	// error, as the last element.
 	Tensors(k Kind) iter.Seq2[Tensor, error]
 
 	// State returns the model's counters when the snapshot was taken.
@@ -103,9 +105,9 @@ type Options struct {
 	// trains it alone.
 	Comm Comm
 
-	// Deterministic asks for the same bits from the same batches, options and
-	// [State.Plans] on the same kind of device, if that is slower. The CPU
-	// always gives them.
+	// Deterministic makes results bit-for-bit reproducible, at a lower speed,
+	// for the same batches, options, [State.Plans] and kind of device. Results
+	// of the CPU always are.
 	Deterministic bool
 }
 
@@ -146,12 +148,13 @@ const (
 	Float16  Precision = "fp16"
 )
 
-// Kind selects one of the tensors that a model has for every parameter.
+// Kind selects one of the tensors that a model has for every parameter: its
+// weights, a moment or its gradients.
 type Kind int
 
 // The kinds.
 const (
-	Weights      Kind = iota // fp32 masters
+	Weights      Kind = iota // master weights
 	FirstMoment              // the optimizer's m
 	SecondMoment             // the optimizer's v
 	Gradients                // what Accumulate added since the last Apply
@@ -222,7 +225,8 @@ func (c Counts) Coef() Coef {
 	return Coef{MLM: 1 / (c.MaskedWeight + mlmEpsilon), NSP: inverse(c.NSP), Label: inverse(c.Labels)}
 }
 
-// mlmEpsilon is the 1e-5 in the denominator of run_pretraining.py.
+// mlmEpsilon is added to the denominator of the masked-LM loss, as in
+// run_pretraining.py.
 const mlmEpsilon = 1e-5
 
 // Coef are the coefficients of a step's summed loss terms.
@@ -255,7 +259,7 @@ func (s Sums) Vector() [11]float64 {
 		s.LabelLoss, s.LabelCount, s.LabelCorrect}
 }
 
-// SumsOf is the inverse of [Sums.Vector].
+// SumsOf returns the sums in v, a result of [Sums.Vector].
 func SumsOf(v [11]float64) Sums {
 	return Sums{Tokens: v[0], Sequences: v[1], MLMLoss: v[2], MLMWeight: v[3], MLMCorrect: v[4], NSPLoss: v[5], NSPCount: v[6],
 		NSPCorrect: v[7], LabelLoss: v[8], LabelCount: v[9], LabelCorrect: v[10]}
@@ -283,7 +287,7 @@ func ratio(a, b float64) float64 {
 // Output is a bit set of the results that [Model.Forward] can return.
 type Output uint
 
-// The outputs.
+// The outputs. The fields of [Outputs] describe them.
 const (
 	OutputHidden Output = 1 << iota
 	OutputPooled
@@ -305,8 +309,8 @@ type Outputs struct {
 	Logits    []float32 // (S, labels) of the classifier, or (S, 1) of the regression
 	Spans     []float32 // (T, 2) start and end logit of each token
 
-	// OutputMLMLosses fills both. If several logits are the largest, MLMBest is
-	// the smallest of their ids.
+	// OutputMLMLosses selects MLMLosses and MLMBest. If several logits are the
+	// largest, MLMBest is the smallest of their ids.
 	MLMLosses []float64 // (M) cross entropy of each masked token, without its weight
 	MLMBest   []int32   // (M) id with the largest logit
 }

@@ -16,7 +16,8 @@ const NoLabel = -1
 //	IDs        [CLS] a [SEP] b [SEP] [CLS] c c [SEP] d d [SEP]    T = 12
 //	CuSeqlens  0                     5                        12  S = 2
 //
-// Build one with [Batch.Append]. [Batch.Reset] empties it and keeps its memory.
+// Build a batch with [Batch.Append]. [Batch.Reset] empties it and keeps its
+// memory.
 type Batch struct {
 	CuSeqlens []int32 // (S+1) sequence s has the tokens [CuSeqlens[s], CuSeqlens[s+1]); the first is 0
 	IDs       []int32 // (T) token ids
@@ -32,11 +33,11 @@ type Batch struct {
 	MaskedIDs     []int32   // (M) the original token
 	MaskedWeights []float32 // (M) weight of the loss, usually 1
 
-	NSPLabels []int32   // (S) 0: B follows A, 1: random; or NoLabel
+	NSPLabels []int32   // (S) 0: B follows A, 1: B is random; or NoLabel
 	Labels    []int32   // (S) class, or NoLabel; empty without a classifier
 	Scores    []float32 // (S) regression target, or NaN for none; empty without a regression
 	Starts    []int32   // (S) index in the sequence of the answer's first token, or NoLabel; empty without a span head
-	Ends      []int32   // (S) index of the answer's last token, likewise
+	Ends      []int32   // (S) index in the sequence of the answer's last token, or NoLabel; empty without a span head
 
 	// VisibleKeys, if not empty, limits attention: in sequence s, only the
 	// first VisibleKeys[s] tokens are attended to. It models a padded batch, in

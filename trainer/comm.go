@@ -5,8 +5,8 @@ package trainer
 // ranks must make the same calls in the same order. After an error, or if a
 // rank exits, the methods return errors on every rank.
 //
-// A Comm moves host memory. A device with a faster link of its own (NCCL) uses
-// Broadcast once to set that up.
+// A Comm moves host memory. A backend with a faster connection between devices
+// (NCCL) uses Broadcast once to set up that connection.
 type Comm interface {
 	Rank() int // from 0
 	Size() int // at least 1
@@ -20,8 +20,9 @@ type Comm interface {
 	// Size+1 entries, from 0 to the length of x, equal on all ranks.
 	ReduceScatter(x Values, bounds []int) error
 
-	// AllGather is the inverse of ReduceScatter: every rank sends its own part
-	// of x and receives all others.
+	// AllGather copies x[bounds[r]:bounds[r+1]] of every rank r to all other
+	// ranks, so that x is the same on all. bounds has Size+1 entries, from 0 to
+	// the length of x, equal on all ranks.
 	AllGather(x Values, bounds []int) error
 
 	// Broadcast copies b from the root rank to all others. The length must be

@@ -129,8 +129,8 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// matrices returns the number of parameters in the encoder's matrices, all but
-// about 0.1 %.
+// matrices returns the number of parameters in the embeddings and the encoder's
+// matrices: all parameters of the encoder but about 0.1 %.
 func (c Config) matrices() int64 {
 	hidden := int64(c.HiddenSize)
 	layer := 4*hidden*hidden + 2*hidden*int64(c.IntermediateSize)
@@ -173,7 +173,8 @@ func ParseConfig(b []byte) (Config, error) {
 }
 
 // ParseGoogleConfig parses the bert_config.json of a TensorFlow checkpoint of
-// google-research/bert. Its "gelu" is the tanh form.
+// google-research/bert. There "gelu" means the tanh form, so it returns
+// [GELUNew].
 func ParseGoogleConfig(b []byte) (Config, error) {
 	c, err := ParseConfig(b)
 	if err != nil {

@@ -2,9 +2,10 @@
 // table of its tensors, batches, the training loop, and the interfaces between
 // the loop, devices, data and checkpoints.
 //
-// It imports none of its sub-packages. A [Backend] (trainer/cpu, trainer/cuda) computes, a
-// [Source] (trainer/loader) supplies batches, a [Saver] (trainer/checkpoint)
-// writes checkpoints, a [Comm] connects ranks; a command combines them:
+// It imports none of its sub-packages. A [Backend] (trainer/cpu, trainer/cuda)
+// computes, a [Source] (trainer/loader) supplies batches, a [Saver]
+// (trainer/checkpoint) writes checkpoints, a [Comm] connects ranks; a command
+// combines them:
 //
 //	model, err := backend.Open(cfg, trainer.PretrainHeads(), opts)
 //	if err != nil {
@@ -28,8 +29,8 @@
 // A step uses the examples at positions [P, P+B), where B is the global batch
 // size in sequences. Positions count over all epochs: position = epoch·N +
 // index. [Cut] divides this range, in order, into micro-batches of at most T
-// tokens, about equally large, whose number is a multiple of the ranks that the
-// run began with; micro-batch j goes to rank j mod R ([Mine]).
+// tokens and about equal size. Their number is a multiple of the number of ranks
+// at the start of the run. Micro-batch j goes to rank j mod R ([Mine]).
 //
 // Before the first micro-batch, the loop sums the step's [Counts] over all
 // ranks and converts them to [Coef], the coefficient of every loss term. So

@@ -5,16 +5,16 @@ import (
 	"iter"
 )
 
-// A View selects what is measured: it reports whether masked token i of b
-// counts.
+// A View selects masked tokens to evaluate: it reports whether masked token i
+// of b is included in the sums.
 type View func(b *Batch, i int) bool
 
-// Whole is the view of all masked tokens.
+// Whole is the view that includes all masked tokens.
 func Whole(*Batch, int) bool { return true }
 
 // Evaluate computes this rank's batches once, without dropout, and returns for
-// each view the sums over all batches of all ranks. Views differ only in the
-// sums of the masked-LM head. All ranks pass the same number of views.
+// each view the sums over all batches of all ranks. A view affects only the
+// sums of the masked-LM head. All ranks must pass the same number of views.
 func Evaluate(m Model, batches iter.Seq2[*Batch, error], comm Comm, views ...View) ([]Sums, error) {
 	total := make([]Sums, len(views))
 	out := Outputs{Want: OutputMLMLosses}
@@ -40,8 +40,8 @@ func Evaluate(m Model, batches iter.Seq2[*Batch, error], comm Comm, views ...Vie
 	return total, nil
 }
 
-// view returns the sums of b with those of the masked-LM head replaced by the
-// sums over a view.
+// view returns s, the sums of b, but with the masked-LM sums computed only over
+// the masked tokens that v includes.
 func (o *Outputs) view(b *Batch, s Sums, v View) Sums {
 	s.MLMLoss, s.MLMWeight, s.MLMCorrect = 0, 0, 0
 	for i, loss := range o.MLMLosses {

@@ -5,14 +5,19 @@ import (
 	"sort"
 )
 
-// Cut divides sequences, given by their lengths, into micro-batches of at most
-// tokens tokens, in order. Their number is the least multiple of multiple that
-// permits this, but at most one for each sequence. Among those cuts it picks
-// one whose largest micro-batch is as small as possible, and whose borders are
-// close to equal parts. Micro-batch j has the sequences [bounds[j],
-// bounds[j+1]), at least one. The result depends only on the arguments, so it
-// is the same for any number of ranks. A sequence longer than tokens is an
-// error.
+// Cut divides sequences, given by their lengths, into micro-batches of
+// consecutive sequences. Micro-batch j has the sequences [bounds[j],
+// bounds[j+1]), where bounds is the result.
+//
+//   - Each micro-batch has at least one sequence and at most tokens tokens. A
+//     sequence longer than tokens is an error.
+//   - The number of micro-batches is the smallest possible multiple of
+//     multiple, but at most one for each sequence.
+//   - The largest micro-batch is as small as possible, and the borders are
+//     close to those of equal parts.
+//
+// The result depends only on the arguments, so it is the same for any number of
+// ranks.
 func Cut(lengths []int32, tokens, multiple int) ([]int, error) {
 	if multiple < 1 {
 		return nil, fmt.Errorf("cut micro-batches: a multiple of %d", multiple)
@@ -37,7 +42,9 @@ func Cut(lengths []int32, tokens, multiple int) ([]int, error) {
 	return even(sums, capacity, n), nil
 }
 
-// greedy fills micro-batches one after the other, which needs the fewest.
+// greedy returns the bounds of micro-batches of at most capacity tokens, each
+// as long as possible. No division has fewer. sums[i] is the number of tokens
+// before sequence i.
 func greedy(sums []int64, capacity int64) (bounds []int) {
 	bounds = append(bounds, 0)
 	last := len(sums) - 1
@@ -48,17 +55,18 @@ func greedy(sums []int64, capacity int64) (bounds []int) {
 	return bounds
 }
 
-// reach returns the end of the longest micro-batch that begins at a sequence.
+// reach returns the end of the longest micro-batch of at most capacity tokens
+// that begins at sequence from.
 func reach(sums []int64, from int, capacity int64) int {
 	return from + sort.Search(len(sums)-1-from, func(i int) bool { return sums[from+i+1]-sums[from] > capacity })
 }
 
 // even cuts sequences into n micro-batches of at most capacity tokens and at
-// least one sequence. Each border is as close as possible to the
-// one that divides the tokens equally.
+// least one sequence. Each border is as close as possible to the point that
+// divides the tokens equally.
 func even(sums []int64, capacity int64, n int) []int {
 	last := len(sums) - 1
-	least := make([]int, n+1) // the first border j behind which n-j micro-batches suffice
+	least := make([]int, n+1) // least[j] is the smallest border j such that n-j micro-batches can hold the sequences after it
 	least[n] = last
 	for j := n - 1; j > 0; j-- {
 		least[j] = sort.Search(least[j+1], func(i int) bool { return sums[least[j+1]]-sums[i] <= capacity })
@@ -67,7 +75,7 @@ func even(sums []int64, capacity int64, n int) []int {
 	for j := 1; j <= n; j++ {
 		from := max(least[j], bounds[j-1]+1)
 		to := min(reach(sums, bounds[j-1], capacity), last-(n-j))
-		target := func(i int) int64 { return int64(n)*sums[i] - int64(j)*sums[last] } // n times the tokens by which i is late
+		target := func(i int) int64 { return int64(n)*sums[i] - int64(j)*sums[last] } // n times the number of tokens by which border i is after the point of equal division
 		at := from + sort.Search(to-from, func(i int) bool { return target(from+i) >= 0 })
 		if at > from && -target(at-1) <= target(at) {
 			at--

@@ -23,7 +23,8 @@ const (
 	// peak·(1−t)^Degree with t = step/steps. The last step has rate 0.
 	Polynomial ScheduleKind = "polynomial"
 
-	// Constant stays at the peak after the same warm-up as Linear's.
+	// Constant rises linearly to the peak during warm-up, with steps counted
+	// from 0, and then stays there.
 	Constant ScheduleKind = "constant"
 )
 
@@ -101,7 +102,8 @@ type Optimizer struct {
 	BiasCorrection bool          `json:"bias_correction"`
 }
 
-// DefaultOptimizer returns the constants of the original recipes.
+// DefaultOptimizer returns the named optimizer with the constants of the
+// original recipes.
 func DefaultOptimizer(name OptimizerName) Optimizer {
 	return Optimizer{
 		Name: name, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-6, WeightDecay: 0.01, ClipNorm: 1, BiasCorrection: name == LAMB,

@@ -11,7 +11,7 @@ import (
 // combined. Their tensors have transformers' names.
 type Heads struct {
 	MLM        bool `json:"mlm"`        // masked language model; the decoder is tied to the word embedding
-	NSP        bool `json:"nsp"`        // next sentence: 0 follows, 1 is random
+	NSP        bool `json:"nsp"`        // next-sentence prediction; label 0: B follows A, 1: B is random
 	Labels     int  `json:"labels"`     // number of classes of a sequence, with cross entropy; 0: no classifier
 	Regression bool `json:"regression"` // one score for each sequence, with squared error; excludes Labels
 	Span       bool `json:"span"`       // start and end of an answer
@@ -138,7 +138,7 @@ func (t *table) add(name string, shape ...int) {
 	})
 }
 
-// Decays reports whether weight decay applies to a tensor. It does not to
+// Decays reports whether weight decay applies to the tensor name: to all but
 // biases and LayerNorm, as in google-research/bert and NVIDIA's recipes.
 func Decays(name string) bool {
 	return !strings.Contains(name, "LayerNorm") && !strings.HasSuffix(name, "bias")

@@ -17,8 +17,8 @@ type Source interface {
 
 // A Share is one rank's part of a step.
 type Share struct {
-	// Counts are the counts of all batches of the share. They are known before
-	// the first batch, because its coefficients depend on them.
+	// Counts are the counts of all batches of the share. The loop needs them
+	// before the first batch, to compute the coefficients of the loss.
 	Counts Counts
 
 	// MicroBatches is the number of batches that Batches yields; 0 if this rank
@@ -31,8 +31,9 @@ type Share struct {
 }
 
 // A Saver writes checkpoints. Save is called on every rank; rank 0 writes. It
-// runs on a goroutine of its own beside the next steps, one call at a time.
-// Save may close s as soon as it has read it; the loop closes it afterwards.
+// runs on a goroutine of its own while the next steps are computed, one call at
+// a time. Save may close s as soon as it has read it; the loop closes it
+// afterwards.
 type Saver interface {
 	Save(p Progress, s Snapshot) error
 }
@@ -77,9 +78,9 @@ const maxSkipped = 3
 // cause. A run that is stopped and resumed at its Progress takes the same steps
 // as an uninterrupted one.
 //
-// Checkpoints are saved beside the next steps. Before the next checkpoint, and
-// before it returns, Train waits for the one in progress. If a checkpoint
-// cannot be saved, Train stops after the current step with the error.
+// Checkpoints are saved while the next steps run. Before the next checkpoint,
+// and before it returns, Train waits for the checkpoint in progress. If a
+// checkpoint cannot be saved, Train stops after the current step with the error.
 func Train(ctx context.Context, l Loop) (Progress, error) {
 	l.Comm = OrAlone(l.Comm)
 	if err := errors.Join(l.Schedule.Validate(), l.validate()); err != nil {
@@ -90,7 +91,7 @@ func Train(ctx context.Context, l Loop) (Progress, error) {
 	return r.at, errors.Join(err, r.wait())
 }
 
-// steps takes all steps of the schedule, or those until ctx is done.
+// steps runs the steps of the schedule, until its end or until ctx is done.
 func (r *run) steps(ctx context.Context) error {
 	for r.at.Step < r.Schedule.Steps {
 		stop, err := r.step(ctx)
@@ -138,7 +139,8 @@ type run struct {
 	skipped int        // consecutive steps without an update
 }
 
-// step takes one step; stop reports that ctx is done on a rank.
+// step runs one step. If ctx is done on any rank, it changes nothing and stop
+// is true.
 func (r *run) step(ctx context.Context) (stop bool, err error) {
 	share, err := r.Source.Step(r.at.Position, r.Batch)
 	if err != nil {
@@ -160,8 +162,8 @@ func (r *run) step(ctx context.Context) (stop bool, err error) {
 	return false, r.finish(info)
 }
 
-// agree sums the counts over all ranks, and reports whether any rank wants to
-// stop.
+// agree returns the sum of the counts over all ranks; stop reports whether done
+// is true on any rank.
 func (r *run) agree(c Counts, done bool) (total Counts, stop bool, err error) {
 	v := []float64{c.MaskedWeight, c.NSP, c.Labels, 0}
 	if done {
@@ -216,8 +218,9 @@ func (r *run) finish(info StepInfo) error {
 	return nil
 }
 
-// save starts to save a checkpoint, unless this step has one. A model whose
-// loss is not finite is not saved, so that it does not replace a good one.
+// save starts to save a checkpoint, unless the current step is saved already. A
+// model whose loss is not finite is not saved, so that it does not replace a
+// good one.
 func (r *run) save() error {
 	if r.Saver == nil || r.saved == r.at.Step {
 		return nil

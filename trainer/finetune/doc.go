@@ -15,7 +15,8 @@
 //	schedule := finetune.Recipe{Rate: 5e-5, Batch: 32, Epochs: 3, Warmup: 0.1}.Schedule(questions)
 //	_, err = trainer.Train(ctx, trainer.Loop{Model: model, Heads: heads, Source: source, Schedule: schedule, Batch: 32})
 //
-// [Forward.Each] computes every example once and passes its outputs to a function.
+// [Forward.Each] computes every example once and passes its outputs to a
+// function.
 //
 // # Order
 //

@@ -19,11 +19,11 @@
 //	DIR       without either                          third-party: its records files
 //	FILE                                              one records file, without a manifest
 //
-// Third-party records files, which pretext did not write, are those named *.tfrecord, *.tf_record, *.record
-// (or the plural) or NAME-00003-of-00500, optionally with .gz; they are read in
-// the order of their names. Feature names of TensorFlow's model garden are
-// accepted ([records.Example.Decode]). Compression with gzip or zlib is
-// detected by the first bytes.
+// Third-party records files, which pretext did not write, are those named
+// *.tfrecord, *.tf_record, *.record (or the plural) or NAME-00003-of-00500,
+// optionally with .gz; they are read in the order of their names. Feature names
+// of TensorFlow's model garden are accepted ([records.Example.Decode]).
+// Compression with gzip or zlib is detected by the first bytes.
 //
 // # Validation
 //
