@@ -14,11 +14,12 @@ import (
 	"pretext/sharding"
 )
 
-// SourcesFolder is the directory of a run for sources that the run downloads or
-// makes itself.
+// SourcesFolder is the directory, below that of a run, for sources that the run
+// downloads or makes itself.
 const SourcesFolder = "sources"
 
-// demoVocabSize suits the few hundred kilobytes of the demo's text.
+// demoVocabSize is the number of tokens of the demo's vocabulary; it suits a
+// few hundred kilobytes of text.
 const demoVocabSize = 4000
 
 // DemoConfig returns the configuration of the demo: a small wiki and two books, a
@@ -71,7 +72,7 @@ func writeDemoSources(ctx context.Context, sources store.Folder) error {
 	})
 }
 
-// keep writes a file unless it is there with the same content, as on a second run.
+// keep writes a file unless it exists with the same content.
 func keep(ctx context.Context, folder store.Folder, name string, data []byte) error {
 	old, err := store.ReadFile(ctx, folder, name)
 	if err == nil && string(old) == string(data) {

@@ -19,7 +19,8 @@ import (
 	"pretext/sharding"
 )
 
-// downloadAlgorithm is raised when the same requests and lists select other files.
+// downloadAlgorithm is the version of the download stage. It is raised when the
+// same requests and server lists would select other files.
 const downloadAlgorithm = 1
 
 // downloadsAtOnce is the number of concurrent downloads. Most of them wait for one
@@ -36,14 +37,14 @@ type DownloadOptions struct {
 type DownloadConfig struct {
 	stage.Target
 	Requests []download.Request
-	Client   download.Options // does not affect any byte
+	Client   download.Options // does not affect the downloaded bytes
 }
 
 // downloadWork are the options of download workers.
 type downloadWork struct {
 	Client download.Options
-	// Addresses are full URLs that may hold secrets, by their SHA-256. Plans have
-	// them redacted, and no file has them.
+	// Addresses maps the SHA-256 of a URL to the full URL, which may hold
+	// secrets. Files that the stage writes have only redacted URLs.
 	Addresses map[string]string
 }
 
@@ -58,7 +59,7 @@ func init() {
 	})
 }
 
-// A downloadTask is the plan of one file.
+// A downloadTask is the plan of a task: the file to download.
 type downloadTask struct {
 	File download.File `json:"file"`
 }
@@ -106,8 +107,8 @@ func (c DownloadConfig) validate() error {
 	return errors.Join(errs...)
 }
 
-// addresses returns the full URLs of requests that may hold secrets, by their
-// SHA-256.
+// addresses maps the SHA-256 of each requested URL that may hold secrets to the
+// full URL.
 func (c DownloadConfig) addresses() map[string]string {
 	whole := map[string]string{}
 	for _, q := range c.Requests {
@@ -123,7 +124,7 @@ type downloadPlan struct {
 	options json.RawMessage
 	inputs  []sharding.Input
 	files   []download.File
-	bytes   int64 // of all files, as far as known
+	bytes   int64 // total size of the files whose size is known
 }
 
 func (p *downloadPlan) tasks() (tasks []any) {
@@ -133,8 +134,8 @@ func (p *downloadPlan) tasks() (tasks []any) {
 	return tasks
 }
 
-// planDownload returns the plan of an earlier run of the same requests, or asks
-// the sources.
+// planDownload returns the plan of an earlier run of the same requests. If
+// there is none, it asks the servers which files the requests select.
 func planDownload(ctx context.Context, folder store.Folder, c DownloadConfig) (*downloadPlan, error) {
 	written := make([]download.Request, len(c.Requests))
 	for i, q := range c.Requests {
@@ -171,8 +172,8 @@ func planDownload(ctx context.Context, folder store.Folder, c DownloadConfig) (*
 	return p, p.measure(ctx, client, c.addresses())
 }
 
-// nameDownloads gives every file a distinct name that is not one of the stage's
-// own.
+// nameDownloads gives every file a distinct name, which differs from the names
+// of the stage's own files such as side-cars.
 func nameDownloads(files []download.File) {
 	for i := range files {
 		if f := &files[i]; strings.HasSuffix(f.Name, sharding.SideCarSuffix) || sharding.IsStageFile(f.Name) {
@@ -182,8 +183,9 @@ func nameDownloads(files []download.File) {
 	download.Distinct(files)
 }
 
-// earlierDownload reads the plan of an earlier run of the same requests. It
-// returns nil if there is none, and an error if the directory has another plan.
+// earlierDownload returns the plan of an earlier run of the same requests, nil
+// if the directory has no plan, and a [*stage.OptionsError] if it has the plan
+// of other requests or of another stage.
 func earlierDownload(ctx context.Context, folder store.Folder, options json.RawMessage) (*downloadPlan, error) {
 	plan, err := sharding.ReadPlan(ctx, folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -250,8 +252,9 @@ func otherRequests(old sharding.Recipe, options json.RawMessage) []string {
 // are about 4.6 GB.
 const typicalBook = 400e3
 
-// measure sets the total size of the files. It asks servers for missing sizes
-// unless client is nil.
+// measure adds up the sizes of the files in p.bytes. It asks servers for
+// unknown sizes unless client is nil. addresses maps the SHA-256 of a redacted
+// URL to the full URL.
 func (p *downloadPlan) measure(ctx context.Context, client *download.Client, addresses map[string]string) error {
 	for _, f := range p.files {
 		n := f.Bytes
@@ -263,7 +266,7 @@ func (p *downloadPlan) measure(ctx context.Context, client *download.Client, add
 			if err != nil && (ctx.Err() != nil || errors.Is(err, download.ErrNotFound) || errors.Is(err, download.ErrRefused)) {
 				return err
 			}
-			n = length // 0 where a server answers no such question
+			n = length // 0 if the server does not report it
 		}
 		p.bytes += n
 	}

@@ -12,7 +12,8 @@ import (
 	"pretext/tokenize/sentence"
 )
 
-// examplesAlgorithm is raised when the same documents give other records.
+// examplesAlgorithm is the version of the examples stage. It is raised when the
+// same documents would give other records.
 const examplesAlgorithm = 1
 
 // ExamplesConfig configures [Examples].
@@ -20,7 +21,7 @@ type ExamplesConfig struct {
 	stage.Target
 	Reading // of third-party documents
 	TokenFile
-	Documents []string // documents directories, or JSON lines of other tools
+	Documents []string // documents directories, or third-party JSON lines
 	Texts     []string // files in BERT's text form
 	Examples  sharding.ExamplesOptions
 }
@@ -67,7 +68,8 @@ func Examples(ctx context.Context, r stage.Runner, c ExamplesConfig) (*sharding.
 	return m, err
 }
 
-// plan plans the shards of documents directories.
+// plan returns the configuration of the stage for the documents directories in
+// folders.
 func (c ExamplesConfig) plan(ctx context.Context, folders []string, tokens *tokens, workers int) (none stage.Config, err error) {
 	inputs, err := sharding.OpenDocuments(ctx, folders)
 	if err != nil {

@@ -15,8 +15,8 @@ type examplesWorker struct {
 	examplesWork
 }
 
-// load returns the tokenizer, which it reads once per job from the stage's own
-// copy.
+// load returns the tokenizer. The first call in a job reads it from the copy in
+// the stage's directory.
 func (w *examplesWorker) load(ctx context.Context) (*sharding.Tokenizer, error) {
 	shared, err := w.Share(func() (any, error) {
 		name := w.Examples.TokenFile()
@@ -72,7 +72,7 @@ func (w *examplesWorker) Do(ctx context.Context, index int) ([]stage.Result, err
 // shardTools are the buffers of a running task. The next task reuses them.
 type shardTools struct {
 	encoder *sharding.Encoder
-	corpora []*sharding.Corpus // of the splits
+	corpora []*sharding.Corpus // one per split
 	builder *pretrain.Builder
 	shard   *sharding.ShardWriter
 }

@@ -19,15 +19,16 @@ import (
 	"pretext/sharding"
 )
 
-// extractAlgorithm is raised when the same sources give other documents.
+// extractAlgorithm is the version of the extract stage. It is raised when the
+// same sources would give other documents.
 const extractAlgorithm = 3
 
 // The kinds of sources.
 const (
 	KindWiki  = "wiki"  // a MediaWiki XML dump
 	KindBooks = "books" // a book, a folder or an archive of books
-	KindText  = "text"  // BERT text: a sentence a line, a blank line between documents
-	KindJSONL = "jsonl" // a JSON object a line
+	KindText  = "text"  // BERT text: one sentence per line, a blank line between documents
+	KindJSONL = "jsonl" // one JSON object per line
 )
 
 // A Source is one input that documents are made from. Sources keep the order of
@@ -54,12 +55,12 @@ func (o ExtractOptions) Validate() error {
 	return errors.Join(o.Wiki.Validate(), o.Books.Validate(), o.Text.Validate())
 }
 
-// Reading configures how sources become documents. The stages after extract take
-// it for third-party documents.
+// Reading configures how sources become documents. The stages after extract use
+// it to import third-party documents.
 type Reading struct {
 	Extract ExtractOptions
-	// MaxRejects is the fraction of pages, books and lines that may be unreadable;
-	// above it, the finished stage is an error.
+	// MaxRejects is the maximum fraction of pages, books and lines that may be
+	// unreadable. Above it, the stage finishes and returns a [*RejectsError].
 	MaxRejects float64
 }
 
@@ -90,18 +91,20 @@ func init() {
 // A SourceSpec describes a source at the time of planning.
 type SourceSpec struct {
 	Kind  string
-	Paths []string // one, but for text: there all files are one stream
-	Stem  string   // of the documents files
+	Paths []string // one path; for text all files, which are one stream of lines
+	Stem  string   // identifies the source in the names of its documents files
 	Bytes int64
-	Head  wiki.Head // of a dump
-	// Inputs describe Paths as the plan found them; none for a folder of books.
+	Head  wiki.Head // only of a dump
+	// Inputs describe the files in Paths as they were at the time of planning;
+	// empty for a directory of books.
 	Inputs []sharding.Input
 }
 
-// An extractTask is the plan of one documents file.
+// An extractTask is the plan of one documents file: the range of bytes of a
+// dump, or the books, that it is made from. Text has neither.
 type extractTask struct {
 	Source int         `json:"source"`
-	Number int         `json:"number"` // of the documents file of its source
+	Number int         `json:"number"` // index of the documents file among those of its source
 	Range  *wiki.Range `json:"range,omitempty"`
 	Books  *books.Task `json:"books,omitempty"`
 }
@@ -130,7 +133,8 @@ func Extract(ctx context.Context, r stage.Runner, c ExtractConfig) (*sharding.Ma
 	return m, checkRejects(m.Counts, c.MaxRejects)
 }
 
-// A RejectsError reports that more was unreadable than allowed.
+// A RejectsError reports that more pages, books or lines are unreadable than
+// [Reading].MaxRejects allows.
 type RejectsError struct {
 	Rejected, Seen int64
 	Allowed        float64
@@ -176,7 +180,7 @@ type sourcePlan struct {
 	inputs  []sharding.Input
 	tasks   []any
 	bytes   int64
-	stems   map[string]int // by stem: the number of sources that have it
+	stems   map[string]int // number of sources with each stem
 }
 
 func (p *sourcePlan) names() string {
@@ -249,12 +253,12 @@ func planSources(ctx context.Context, c ExtractConfig, note func(string)) (*sour
 	return p, nil
 }
 
-// add adds a source and returns its index.
+// add adds a source, gives it a distinct stem and returns its index.
 func (p *sourcePlan) add(s SourceSpec) int {
 	s.Stem = stem(s.Paths[0])
 	p.stems[s.Stem]++
 	if n := p.stems[s.Stem]; n > 1 {
-		s.Stem = fmt.Sprintf("%s-%d", s.Stem, n) // two sources of one name
+		s.Stem = fmt.Sprintf("%s-%d", s.Stem, n) // two sources with the same name
 		p.stems[s.Stem]++
 	}
 	p.bytes += s.Bytes
@@ -284,8 +288,8 @@ func (p *sourcePlan) addWiki(ctx context.Context, path string) error {
 	return nil
 }
 
-// planBooks adds books: all below a path, or those that a download directory
-// lists.
+// planBooks adds the books of one source: all below path, or only those that
+// from lists.
 func (p *sourcePlan) planBooks(ctx context.Context, from books.Store, path string, options books.Options) error {
 	tasks, err := books.Plan(from, []string{path}, options)
 	if err != nil {

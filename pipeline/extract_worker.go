@@ -88,8 +88,7 @@ func (w *extractWorker) Finish(ctx context.Context, results []stage.Result) erro
 	return w.Manifest(ctx, results, sharding.Manifest{Counts: sharding.Counts{"equal_ids": equal}, Dropped: dropped})
 }
 
-// check returns the problem of a task that cannot be a task of these sources, ""
-// if there is none.
+// check returns why a task cannot belong to these sources, "" if it can.
 func (t extractTask) check(sources []SourceSpec) string {
 	if t.Source < 0 || t.Source >= len(sources) || t.Number < 0 {
 		return fmt.Sprintf("file %d of source %d, of %d", t.Number, t.Source, len(sources))
@@ -104,7 +103,7 @@ func (t extractTask) check(sources []SourceSpec) string {
 	return ""
 }
 
-// bytes returns the number of bytes of its source that a task reads.
+// bytes returns how many bytes of the source s the task reads.
 func (t extractTask) bytes(s SourceSpec) int64 {
 	switch {
 	case t.Range != nil:
@@ -115,8 +114,8 @@ func (t extractTask) bytes(s SourceSpec) int64 {
 	return s.Bytes
 }
 
-// A reading is an opened source. summary returns its counts, after the documents
-// were read.
+// A reading is an opened source. Call summary after the documents were read: it
+// returns their counts and the body of the side-car.
 type reading struct {
 	documents iter.Seq2[*extract.Document, error]
 	summary   func() (sharding.Counts, sharding.DocumentsBody, error)
@@ -148,8 +147,8 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 	} else {
 		r = wiki.NewReader(dump, rng, w.Options.Wiki)
 	}
-	// All pages were read by the time that bytes after the last stream are
-	// met: padding of a download, most often. They are noted, not fatal.
+	// Bytes after the last bzip2 stream, usually padding of a download, are met
+	// after all pages were read. They are noted and are no error.
 	var trailing error
 	documents := func(yield func(*extract.Document, error) bool) {
 		for doc, err := range r.Documents() {
@@ -205,7 +204,7 @@ func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Tas
 	return &reading{r.Documents(), summary, func() {}}, nil
 }
 
-// meteredBooks is the local store of books, metered.
+// meteredBooks is a [books.Local] whose files count the bytes read in meter.
 type meteredBooks struct {
 	ctx   context.Context
 	meter *stage.Meter
@@ -272,9 +271,9 @@ func addRejects[N int | int64](counts sharding.Counts, rejects map[extract.Rejec
 	}
 }
 
-// meteredReaderAt counts the bytes of a range when they are first read. It stops
-// when the context ends, since some inputs have very long gaps between two
-// documents.
+// meteredReaderAt counts each byte of the range [next, end) in meter when it is
+// first read. Reads fail once ctx is done, because some inputs have very long
+// gaps between two documents.
 type meteredReaderAt struct {
 	ctx       context.Context
 	r         io.ReaderAt
@@ -331,7 +330,8 @@ func checkUnchanged(ctx context.Context, s SourceSpec) error {
 	return nil
 }
 
-// explain returns the error of a task, or a [*ChangedError] if its source changed.
+// explain returns err, the error of a task, or a [*ChangedError] if the task's
+// source s changed.
 func (w *extractWorker) explain(ctx context.Context, s SourceSpec, err error) error {
 	if ctx.Err() != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 
 // FilterConfig configures [Filter].
 type FilterConfig struct {
-	filter.Config // its Documents may be JSON lines of other tools, too
-	Reading       // of JSON lines
+	filter.Config // its Documents may include third-party JSON lines
+	Reading       // of third-party JSON lines
 }
 
 // Filter runs the filter stage. It first extracts third-party documents to

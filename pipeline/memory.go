@@ -12,8 +12,8 @@ import (
 // over the tasks that may run concurrently.
 const (
 	taskMemory  = 16 << 20 // bytes of a task's word cache, block buffers and output buffers
-	minScratch  = 8 << 20  // bytes of examples that a task holds in memory at least
-	maxScratch  = 48 << 20 // and at most: less than a shard's at the defaults, so that peaks are equal for any number of shards
+	minScratch  = 8 << 20  // minimum bytes of examples that a task may hold in memory
+	maxScratch  = 48 << 20 // maximum of the same: less than a shard has at the default options, so the peak is the same for any number of shards
 	textPerByte = 2        // bytes of ids and sentence marks per byte of text, for vocabularies below 65,537 entries
 )
 

@@ -22,7 +22,7 @@ type Plan struct {
 	Sources         []PlannedSource `json:"sources"`
 	DownloadFiles   int             `json:"download_files"`
 	DownloadBytes   int64           `json:"download_bytes"`
-	DownloadSeconds int64           `json:"download_seconds"` // at least, by the servers' own limits
+	DownloadSeconds int64           `json:"download_seconds"` // minimum under the servers' rate limits
 	TextBytes       int64           `json:"text_bytes"`
 	Documents       int64           `json:"documents"`
 	Records         int64           `json:"records"`
@@ -38,19 +38,19 @@ type PlannedSource struct {
 	Name      string `json:"name"`
 	Kind      string `json:"kind"`
 	Files     int    `json:"files"`
-	Bytes     int64  `json:"bytes"`      // as it lies there, packed or not
+	Bytes     int64  `json:"bytes"`      // size of the files, compressed or not
 	TextBytes int64  `json:"text_bytes"` // expected of it
 	Documents int64  `json:"documents"`  // expected of it
-	Basis     string `json:"basis"`      // how the sizes are known
+	Basis     string `json:"basis"`      // where the sizes come from
 	Licence   string `json:"licence"`
 	Local     bool   `json:"local"`
 }
 
 // PlannedDisk is the disk space of a run, in bytes.
 type PlannedDisk struct {
-	Sources   int64 `json:"sources"` // that are downloaded
+	Sources   int64 `json:"sources"` // downloaded files
 	Documents int64 `json:"documents"`
-	Filtered  int64 `json:"filtered"` // documents again, and what is kept to find copies
+	Filtered  int64 `json:"filtered"` // filtered documents, and the files that find duplicates
 	Vocab     int64 `json:"vocab"`
 	Shards    int64 `json:"shards"`
 	Scratch   int64 `json:"scratch"` // unlinked files while examples are made
@@ -60,7 +60,7 @@ type PlannedDisk struct {
 
 // PlannedMemory is the memory of the process, in bytes.
 type PlannedMemory struct {
-	Needed  int64 `json:"needed"`  // the least with which all stages start
+	Needed  int64 `json:"needed"`  // minimum: with less, a stage refuses to start
 	Peak    int64 `json:"peak"`    // expected
 	Allowed int64 `json:"allowed"` // by --memory
 }
@@ -83,7 +83,7 @@ type TypicalSize struct {
 type PlanConfig struct {
 	Run     RunConfig
 	Workers int
-	// Typical returns the recorded size of a request, false where there is none.
+	// Typical returns the recorded size of a request; false if there is none.
 	Typical func(download.Request) (TypicalSize, bool)
 }
 
@@ -134,7 +134,7 @@ func (p *Plan) reckon(c PlanConfig) {
 		if s.Kind == KindBooks {
 			seconds = int64(c.Run.Download.Client.BookPause.Seconds() * float64(s.Files))
 		}
-		p.DownloadSeconds = max(p.DownloadSeconds, seconds) // at the same time
+		p.DownloadSeconds = max(p.DownloadSeconds, seconds) // wikis and books are downloaded concurrently
 	}
 	f := c.foresee(filter.Corpus{TextBytes: p.TextBytes, Documents: p.Documents}, p.DownloadBytes)
 	p.Records, p.Shards, p.Disk, p.Memory = int64(f.Records), f.Shards, f.Disk, f.Memory
@@ -166,7 +166,7 @@ func (p *Plan) addDownloads(ctx context.Context, d DownloadConfig, typical func(
 	for _, q := range d.Requests {
 		source, err := planRequest(ctx, d.Client, q)
 		if errors.Is(err, download.ErrNetwork) || errors.Is(err, download.ErrOffline) {
-			d.Client.Offline = true // the next need not find out the same
+			d.Client.Offline = true // the next request need not wait for the network again
 			size, ok := TypicalSize{}, false
 			if typical != nil {
 				size, ok = typical(q)
@@ -185,7 +185,7 @@ func (p *Plan) addDownloads(ctx context.Context, d DownloadConfig, typical func(
 	return nil
 }
 
-// planRequest asks for the files of a request and their sizes.
+// planRequest asks servers for the files of a request and their sizes.
 func planRequest(ctx context.Context, o download.Options, q download.Request) (s PlannedSource, err error) {
 	client, err := download.NewClient(o)
 	if err != nil {
@@ -256,8 +256,8 @@ func (s *PlannedSource) expect(name string) {
 	}
 }
 
-// planLocal predicts a local source. It samples a dump and takes the sizes of
-// books.
+// planLocal predicts the text and documents of a local source. It samples a
+// dump; for books it uses the sizes of the files.
 func planLocal(ctx context.Context, s expandedSource, o ExtractOptions) (PlannedSource, error) {
 	p := PlannedSource{Name: filepath.Base(s.Path), Kind: s.Kind, Files: 1, Licence: "as you have it", Local: true, Basis: "size of the file"}
 	if s.Kind == KindWiki {
@@ -275,7 +275,7 @@ func planLocal(ctx context.Context, s expandedSource, o ExtractOptions) (Planned
 		p.Files, p.Basis = 0, "sizes of the files"
 	}
 	for _, t := range tasks {
-		if t.First == 0 { // the first task of a file of rows, or any other
+		if t.First == 0 { // count a file of rows once, though it has several tasks
 			p.Files += len(t.Files)
 		}
 		p.Bytes += t.Bytes
@@ -284,14 +284,15 @@ func planLocal(ctx context.Context, s expandedSource, o ExtractOptions) (Planned
 	return p, nil
 }
 
-// Samples of a dump: so many ranges of so many packed bytes, spread evenly. They
-// take about a second.
+// A dump is sampled by extracting samples ranges of sampleBytes compressed
+// bytes each, spread evenly. That takes about a second.
 const (
 	samples     = 8
 	sampleBytes = 256 << 10
 )
 
-// sampleDump extracts some ranges of a dump and extrapolates to all of it.
+// sampleDump extracts some ranges of a dump, extrapolates to the whole dump,
+// and sets the sizes and the basis in to.
 func sampleDump(ctx context.Context, path string, o wiki.Options, to *PlannedSource) error {
 	f, err := store.OpenPath(ctx, path)
 	if err != nil {

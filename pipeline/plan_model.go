@@ -14,28 +14,31 @@ const (
 	// English Wikipedia's dump of 2020-01-01, 17.75 GB of bzip2, gave MLPerf's
 	// reference 13.3 GB of text. Local dumps are sampled instead.
 	textPerDumpByte = 0.75
-	// Documents for a MB of that text: 6 million articles.
+	// Documents per MB of Wikipedia text: 6 million articles in 13.3 GB.
 	wikiDocuments = 450
 	// Plain text of books packed with gzip: 9.16 MB in 3.48 MB, measured.
 	textPerPackedByte = 2.6
-	// Books for a MB of text: 400 kB each.
+	// Books per MB of text: a book has about 400 kB.
 	bookDocuments = 2.5
-	// Tokens for a MB of text: 209,000 to 244,000, measured.
+	// Tokens per MB of text: 209,000 to 244,000, measured.
 	tokensPerMB = 230_000
-	// Share of an example that is filled where documents are long: 0.83 to 0.94,
-	// measured; each document adds an example that is not.
+	// Fraction of an example's positions that hold tokens if documents are
+	// long: 0.83 to 0.94, measured. Each document adds one partly filled
+	// example.
 	fillOfExample = 0.85
-	// Bytes of a documents folder for a byte of text: 0.40 to 0.45, measured.
+	// Bytes of a documents directory per byte of text: 0.40 to 0.45, measured.
 	documentsPerTextByte = 0.45
-	// Bytes of the word counts of a vocabulary that is trained, for a byte of
-	// text: 3 to 4 MB for each task's 32 MB.
+	// Bytes of the word counts that a vocabulary is trained from, per byte of
+	// text: 3 to 4 MB for the 32 MB of a task.
 	countsPerTextByte = 0.11
-	// What gzip makes of records: 1/2.47, measured.
+	// Size of records after gzip as a fraction of their size before: 1/2.47,
+	// measured.
 	gzipOfRecords = 0.41
-	// Bytes of an example while it waits for the shuffle: 290 at 128 tokens.
+	// Bytes per token of an example that waits for the shuffle: 290 bytes at
+	// 128 tokens.
 	scratchPerToken = 2.3
-	// Bytes a second of Wikimedia's servers: 5 MB for each of two connections,
-	// as their configuration has it. A line may be slower.
+	// Bytes per second that Wikimedia's servers allow: 5 MB for each of two
+	// connections, by their configuration. The user's network may be slower.
 	wikimediaSpeed = 10e6
 	// Memory of a task of the extract stage: a range's buffers, the largest page
 	// and the block being written.
@@ -63,8 +66,9 @@ type forecast struct {
 	Memory  PlannedMemory
 }
 
-// foresee predicts a run from the text and the documents of all sources, and from
-// the bytes to download.
+// foresee predicts the output, disk space and memory of a run. corpus is the
+// expected size of the documents of all sources; download is the number of
+// bytes to download.
 func (c PlanConfig) foresee(corpus filter.Corpus, download int64) forecast {
 	o := c.Run.Examples
 	text, documents := float64(corpus.TextBytes), float64(corpus.Documents)
@@ -92,8 +96,8 @@ func (c PlanConfig) foresee(corpus filter.Corpus, download int64) forecast {
 	return f
 }
 
-// foreseeMemory predicts the memory as the stages check it before they start. The
-// stage that needs most determines it.
+// foreseeMemory predicts the memory of a run with the formulas that the stages
+// check before they start. The stage that needs most determines it.
 func (c PlanConfig) foreseeMemory(corpus filter.Corpus, shards int) PlannedMemory {
 	workers := max(1, c.Workers)
 	perByte := int64(textPerByte)

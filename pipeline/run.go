@@ -16,9 +16,9 @@ import (
 	"pretext/sharding"
 )
 
-// The folders of a run, below its own.
+// Names of stages' directories, below the directory of a run.
 const (
-	FilteredFolder = "filtered" // where documents are filtered
+	FilteredFolder = "filtered" // output of the filter stage
 	VocabFolder    = "vocab"
 )
 
@@ -26,7 +26,7 @@ const (
 type RunConfig struct {
 	stage.Target
 	Reading
-	TokenFile     // without one, a vocabulary is trained
+	TokenFile     // if empty, a vocabulary is trained
 	Sources       []Source
 	Download      *DownloadConfig // what to download to OUT/sources and read after Sources; nil for nothing
 	Filter        filter.Options  // the zero value keeps all documents
@@ -64,13 +64,15 @@ func Run(ctx context.Context, r stage.Runner, c RunConfig) (stages []StageSummar
 	return stage.Locked(c.Out, func(store.Folder) ([]StageSummary, error) { return runStages(ctx, r, c) })
 }
 
-// A runStage is a stage of a run and its directory, below that of the run.
+// A runStage is one stage of a run: its name, its directory below the run's,
+// and the function that runs it.
 type runStage struct {
 	name, folder string
 	run          func(t stage.Target) (*sharding.Manifest, error)
 }
 
-// runStages is Run with the directory locked.
+// runStages runs the stages of a run. The caller must hold the lock of the
+// run's directory.
 func runStages(ctx context.Context, r stage.Runner, c RunConfig) (stages []StageSummary, err error) {
 	if c.Overwrite && !c.Filter.Enabled() {
 		if err := filter.Remove(ctx, c.In(FilteredFolder).Out); err != nil {

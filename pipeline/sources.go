@@ -41,7 +41,7 @@ func findFiles(sources []Source, note func(string)) (found []Source, err error) 
 		}
 	}
 	dumps := slices.ContainsFunc(found, func(s Source) bool { return s.Kind == KindWiki && wiki.Companion(s.Path) == "" })
-	passed := map[string][]string{} // names, by what they are
+	passed := map[string][]string{} // names of companions, by their description
 	var kept []Source
 	var parts []string
 	for _, s := range found {
@@ -75,7 +75,7 @@ func findFiles(sources []Source, note func(string)) (found []Source, err error) 
 	return kept, nil
 }
 
-// checkLocal refuses URLs, since sources are local files.
+// checkLocal returns a usage error if s is a URL: sources are local files.
 func checkLocal(s Source) error {
 	scheme, rest, ok := strings.Cut(s.Path, "://")
 	if !ok || strings.ContainsAny(scheme, `/\`) {
@@ -98,14 +98,15 @@ func checkLocal(s Source) error {
 	return failure.Usagef("%s is a URL, not a local file: %s", redact.URL(s.Path), cure)
 }
 
-// matches returns the files of a source.
+// matches returns the paths that a source names: the files that match its
+// pattern, the dumps or text files in its directory, or its path alone.
 func matches(s Source) ([]string, error) {
 	info, err := os.Stat(s.Path)
 	switch {
 	case err == nil && info.IsDir() && (s.Kind == KindWiki || s.Kind == KindText):
 		return filesOf(s)
 	case err == nil || !strings.ContainsAny(s.Path, "*?["):
-		return []string{s.Path}, nil // where it is not there, opening it says so
+		return []string{s.Path}, nil // if it does not exist, opening it reports that
 	}
 	paths, err := filepath.Glob(s.Path)
 	if err != nil {
@@ -120,8 +121,8 @@ func matches(s Source) ([]string, error) {
 	return paths, nil
 }
 
-// filesOf returns the dumps or text files in a directory. A directory of downloads
-// is returned as it is, for [expandDownloads].
+// filesOf returns the dumps or text files in the directory s.Path. For a
+// download directory it returns s.Path itself: [expandDownloads] replaces that.
 func filesOf(s Source) (paths []string, err error) {
 	folder, err := store.Open(s.Path)
 	if err != nil {
@@ -164,17 +165,17 @@ func isText(path string) bool {
 	return strings.HasSuffix(name, ".txt") && !strings.HasPrefix(name, ".")
 }
 
-// isDownloads reports whether a directory is that of a download stage.
+// isDownloads reports whether folder is the directory of a download stage.
 func isDownloads(folder store.Folder) bool {
 	plan, err := sharding.ReadPlan(context.Background(), folder)
 	return err == nil && plan.Stage == "download"
 }
 
-// An expandedSource is a source as the extract stage reads it: directories of
-// downloads are replaced by their files.
+// An expandedSource is a source as the extract stage reads it: download
+// directories are replaced by their files.
 type expandedSource struct {
 	Source
-	books []books.Info // the books to read below Path, nil for all that is there
+	books []books.Info // the books to read below Path; nil: all
 }
 
 // expandSources returns the files of sources: those of patterns and directories,
@@ -209,8 +210,8 @@ func expandDownloads(ctx context.Context, sources []Source) (out []expandedSourc
 	return out, nil
 }
 
-// partsOf returns the sources of a kind among downloads: each dump and archive is
-// one, all single books together are one.
+// partsOf returns the files of s.Kind in a download directory as sources. Each
+// dump and each archive is one source; all single books together are one.
 func partsOf(s Source, files []sharding.FileEntry) (parts []expandedSource) {
 	var loose []books.Info
 	for _, f := range files {
@@ -267,8 +268,9 @@ type documentInputs struct {
 	foreign      []Source // BERT text, JSON lines
 }
 
-// sort sorts arguments, which may be directories of JSON lines too, and files of
-// BERT text.
+// sort divides arguments into in.folders, the documents directories, and
+// in.foreign, the files of JSON lines; a directory of JSON lines stands for its
+// files. texts are files of BERT text.
 func (in *documentInputs) sort(arguments, texts []string) error {
 	for _, arg := range arguments {
 		sources, ours, err := classify(arg)
@@ -297,10 +299,11 @@ func (in *documentInputs) imported(ctx context.Context, r stage.Runner) ([]strin
 	return append(in.folders, t.Out), err
 }
 
-// run runs a stage that plan configures for documents directories. It holds the
-// lock while it imports documents, so that no other run replaces them.
+// run runs the stage whose configuration plan returns for the documents
+// directories. It holds the stage's lock while it imports documents, so that no
+// other run replaces them.
 func (in *documentInputs) run(ctx context.Context, r stage.Runner, plan func(folders []string) (stage.Config, error)) (*sharding.Manifest, error) {
-	if len(in.foreign) == 0 { // a wrong plan makes no directory
+	if len(in.foreign) == 0 { // if plan fails, no directory is created
 		c, err := plan(in.folders)
 		if err != nil {
 			return nil, err
@@ -320,8 +323,8 @@ func (in *documentInputs) run(ctx context.Context, r stage.Runner, plan func(fol
 	})
 }
 
-// classify returns the files of JSON lines that arg names, or ours if it is a
-// documents directory.
+// classify reports whether arg is one of our documents directories (ours). If
+// not, foreign holds the files of JSON lines that arg names.
 func classify(arg string) (foreign []Source, ours bool, err error) {
 	if err := checkLocal(Source{KindJSONL, arg}); err != nil {
 		return nil, false, err
@@ -355,8 +358,8 @@ func classify(arg string) (foreign []Source, ours bool, err error) {
 	return foreign, false, nil
 }
 
-// checkFields returns an error for JSON lines whose first objects all lack the
-// field with the text. Every line would be rejected.
+// checkFields returns a usage error if the first objects of a file of JSON
+// lines all lack the field with the text, because every line would be rejected.
 func checkFields(ctx context.Context, path string, o text.Options) error {
 	f, err := store.OpenPath(ctx, path)
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"pretext/internal/store"
 )
 
-// freeSpace returns the bytes that a user may still write below a local path,
-// which need not exist; ok is false where nobody knows.
+// freeSpace returns the bytes that an ordinary user may still write to the file
+// system of a local path. If the path does not exist, its nearest existing
+// parent directory is used. ok is false if the number is unknown.
 func freeSpace(path string) (bytes int64, ok bool) {
 	for path = store.Absolute(path); ; path = filepath.Dir(path) {
 		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {

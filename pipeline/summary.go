@@ -23,17 +23,18 @@ type StageSummary struct {
 	Files   int             `json:"files"`
 	Bytes   int64           `json:"bytes"`
 	Counts  sharding.Counts `json:"counts"`
-	Notes   []string        `json:"notes,omitempty"` // what to know though all is well
+	Notes   []string        `json:"notes,omitempty"` // remarks on data that is within the expected range
 	Seconds float64         `json:"seconds"`
 	CPU     float64         `json:"cpu_seconds"`
 	Elapsed time.Duration   `json:"-"`
 
-	// Warnings are those of the stage's manifest, and of the documents that the
-	// stage imported.
+	// Warnings are the warnings of the documents that the stage imported, if
+	// any, then those of the stage's manifest.
 	Warnings []sharding.DescribedWarning `json:"warnings,omitempty"`
 }
 
-// Summarize runs a stage and returns its summary.
+// Summarize calls run, which runs a stage in folder, and returns the stage's
+// summary.
 func Summarize(stage, folder string, run func() (*sharding.Manifest, error)) (StageSummary, error) {
 	start, cpu := time.Now(), usage.CPU()
 	m, err := run()
@@ -119,8 +120,8 @@ func CheckWarnings(stages []StageSummary) error {
 	return &WarningsError{codes}
 }
 
-// folderWarnings returns the warnings of a stage's manifest, after those of the
-// documents that the stage imported.
+// folderWarnings returns the warnings of the documents that a stage imported,
+// then those of m, the stage's manifest.
 func folderWarnings(location string, m *sharding.Manifest) ([]sharding.DescribedWarning, error) {
 	ctx := context.Background()
 	imported := filepath.Join(location, sharding.ImportedFolder)

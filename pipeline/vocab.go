@@ -18,10 +18,11 @@ import (
 	"pretext/tokenize/vocab"
 )
 
-// vocabAlgorithm is raised when the same documents give another vocabulary.
+// vocabAlgorithm is the version of the vocab stage. It is raised when the same
+// documents would give another vocabulary.
 const vocabAlgorithm = 1
 
-// countsSuffix is the suffix of files of word counts.
+// countsSuffix is the suffix of the files of word counts.
 const countsSuffix = ".txt"
 
 // countTaskBytes is the text, in bytes, that one task counts.
@@ -30,7 +31,7 @@ const countTaskBytes = 32 << 20
 // VocabOptions are the options that determine a trained vocabulary.
 type VocabOptions struct {
 	vocab.Options
-	sharding.Split // documents held out take no part
+	sharding.Split // held-out documents are not counted
 }
 
 // DefaultVocabOptions returns the options for a vocabulary like that of
@@ -40,17 +41,17 @@ func DefaultVocabOptions() VocabOptions { return VocabOptions{Options: vocab.Def
 // VocabConfig configures [Vocab].
 type VocabConfig struct {
 	stage.Target
-	Reading            // of JSON lines
+	Reading            // of third-party JSON lines
 	TokenFile          // to copy instead of training
-	Documents []string // documents directories, or JSON lines of other tools
+	Documents []string // documents directories, or third-party JSON lines
 	Training  VocabOptions
 }
 
 // vocabWork are the options of vocab workers.
 type vocabWork struct {
 	Training VocabOptions
-	Given    string // name of the file that is there already, where none is trained
-	Tokens   int64  // entries in it
+	Given    string // name of the copied vocabulary or tokenizer; "" if a vocabulary is trained
+	Tokens   int64  // number of tokens in the copied file
 }
 
 func init() {
@@ -63,7 +64,8 @@ func init() {
 	})
 }
 
-// A vocabTask is the plan of one file of word counts.
+// A vocabTask is the plan of one file of word counts: the blocks of documents
+// whose words it counts.
 type vocabTask struct {
 	Blocks sharding.BlockList `json:"blocks,omitempty"`
 }
@@ -84,7 +86,8 @@ func Vocab(ctx context.Context, r stage.Runner, c VocabConfig) (*sharding.Manife
 	return in.run(ctx, r, func(folders []string) (stage.Config, error) { return c.plan(ctx, folders) })
 }
 
-// plan plans the stage for documents directories.
+// plan returns the configuration of the stage for the documents directories in
+// folders.
 func (c VocabConfig) plan(ctx context.Context, folders []string) (none stage.Config, err error) {
 	inputs, err := sharding.OpenDocuments(ctx, folders)
 	if err != nil {
@@ -115,7 +118,8 @@ func (c VocabConfig) plan(ctx context.Context, folders []string) (none stage.Con
 	return run, nil
 }
 
-// copy writes the given vocabulary or tokenizer.
+// copy runs the stage for a given vocabulary or tokenizer: it copies the file
+// instead of training.
 func (c VocabConfig) copy(ctx context.Context, r stage.Runner) (*sharding.Manifest, error) {
 	o := sharding.DefaultExamplesOptions()
 	tokens, err := c.read(&o)
@@ -132,7 +136,7 @@ func (c VocabConfig) copy(ctx context.Context, r stage.Runner) (*sharding.Manife
 		}})
 }
 
-// vocabWorker counts words and trains.
+// vocabWorker counts words in its tasks and trains the vocabulary in Finish.
 type vocabWorker struct {
 	*stage.Env
 	vocabWork
@@ -168,7 +172,8 @@ func (w *vocabWorker) Do(ctx context.Context, index int) ([]stage.Result, error)
 	})
 }
 
-// Finish trains on the merged counts.
+// Finish trains the vocabulary on the merged word counts of all tasks, and
+// writes the manifest.
 func (w *vocabWorker) Finish(ctx context.Context, results []stage.Result) error {
 	if w.Given != "" {
 		bytes, sum, err := sharding.HashFile(ctx, w.Folder, w.Given)
@@ -220,7 +225,7 @@ type TokenFile struct {
 	Tokenizer string // path of a tokenizer.json
 }
 
-// name returns the name of the stages' own copies.
+// name returns the name of the copy that a stage keeps in its directory.
 func (f TokenFile) name() string {
 	if f.Tokenizer != "" {
 		return sharding.TokenizerName
@@ -228,7 +233,7 @@ func (f TokenFile) name() string {
 	return sharding.VocabName
 }
 
-// in returns the copy of the file in a directory.
+// in returns the TokenFile that names the copy of f in the directory folder.
 func (f TokenFile) in(folder string) TokenFile {
 	copied := filepath.Join(folder, f.name())
 	if f.Tokenizer != "" {
@@ -237,19 +242,19 @@ func (f TokenFile) in(folder string) TokenFile {
 	return TokenFile{Vocab: copied}
 }
 
-// given reports whether a file is named.
+// given reports whether f names a file.
 func (f TokenFile) given() bool { return f.path() != "" }
 
 func (f TokenFile) path() string { return cmp.Or(f.Tokenizer, f.Vocab) }
 
-// tokens is a TokenFile that was read.
+// tokens is the content of a TokenFile, and the tokenizer made from it.
 type tokens struct {
 	raw       []byte
 	tokenizer *sharding.Tokenizer
 }
 
-// read reads the file under the options o. It sets in o what a tokenizer.json
-// decides.
+// read reads the file and makes its tokenizer with the options o. It sets in o
+// the options that a tokenizer.json determines.
 func (f TokenFile) read(o *sharding.ExamplesOptions) (*tokens, error) {
 	if f.Vocab != "" && f.Tokenizer != "" {
 		return nil, failure.Usagef("a vocabulary and a tokenizer are given: give one of them")

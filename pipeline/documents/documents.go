@@ -52,8 +52,9 @@ func (w *Writer) Write(doc *extract.Document) error {
 // Abort discards the file; after Prove it does nothing.
 func (w *Writer) Abort() { w.out.Abort() }
 
-// Prove commits the file and those in more, and writes the list of IDs and the
-// side-car. It adds the table of blocks to body, and their sums to counts.
+// Prove commits the documents file and the files in more, then writes the list
+// of IDs and the side-car. It sets body.Blocks, and adds the number of blocks
+// and the bytes of text to counts.
 func (w *Writer) Prove(ctx context.Context, counts sharding.Counts, body sharding.DocumentsBody, more ...*stage.Output) ([]stage.Result, error) {
 	var err error
 	if body.Blocks, err = w.blocks.Close(); err != nil {
@@ -84,7 +85,8 @@ func (w *Writer) Prove(ctx context.Context, counts sharding.Counts, body shardin
 	return []stage.Result{result}, err
 }
 
-// EqualIDs returns how many documents of a stage have the ID of an earlier one.
+// EqualIDs returns how many documents of a stage have the ID of an earlier
+// document.
 func EqualIDs(ctx context.Context, env *stage.Env, results []stage.Result) (int64, error) {
 	var lists []string
 	for _, r := range results {

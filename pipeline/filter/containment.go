@@ -11,8 +11,9 @@ import (
 	"pretext/sharding"
 )
 
-// Contained documents are found as duplicates are: signatures writes samples of
-// all documents, pairs compares candidates and decides.
+// Contained documents are found by the two stages that find duplicates:
+// signatures writes samples of all documents, pairs compares candidates and
+// decides.
 
 func (w *signaturesWorker) writeSamples(ctx context.Context, index int, samples *dedup.SampleBuilder) (sharding.FileEntry, error) {
 	out, err := w.Create(ctx, samplesName(index))
@@ -51,7 +52,8 @@ func openSamples(ctx context.Context, location string, share float64, budget int
 	return set, nil
 }
 
-// An insideRow is a pair of documents of which one contains the other.
+// An insideRow is a document, the document that contains it, and the fraction
+// of it that is contained.
 type insideRow struct {
 	document, of uint32
 	share        float32
@@ -65,10 +67,11 @@ type containment struct {
 	share float32
 }
 
-// contain decides which documents are dropped because another contains them. The
-// largest are decided first, so that a document is dropped only for one that is
-// kept, and of two that contain each other the larger is kept. The decision about
-// a cluster's first document holds for the cluster.
+// contain decides which documents are dropped because another document contains
+// them, and sets found.within. It decides about larger documents first: a
+// document is then dropped only for a document that is kept, and of two
+// documents that contain each other the larger is kept. The decision about a
+// cluster's first document holds for the whole cluster.
 func (w *pairsWorker) contain(ctx context.Context, found *similarities, inside []insideRow) error {
 	sizes, err := openSamples(ctx, w.Signatures, w.Options.containment(), 0)
 	if err != nil {

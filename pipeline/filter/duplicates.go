@@ -11,7 +11,7 @@ import (
 	"pretext/sharding"
 )
 
-// binarySuffix ends the names of files of numbers.
+// binarySuffix is the suffix of binary files.
 const binarySuffix = ".bin"
 
 func signaturesName(task int) string { return fmt.Sprintf("%s%05d", sharding.SignaturesPrefix, task) }
@@ -26,8 +26,9 @@ func decisionsName(task int) string {
 	return fmt.Sprintf("%s%05d%s", sharding.DecisionsPrefix, task, binarySuffix)
 }
 
-// findDuplicates runs the stages before filter, which is configured as run, and
-// sets the locations of their results in w.
+// findDuplicates runs the stages signatures and, for [DedupMinHash], pairs, and
+// sets the paths of their directories in w. run is the configuration of the
+// filter stage.
 func (w *work) findDuplicates(ctx context.Context, r stage.Runner, run stage.Config) error {
 	below := func(name string) stage.Target {
 		t := run.Target.In(name)
@@ -129,7 +130,8 @@ func (w *signaturesWorker) Do(ctx context.Context, index int) ([]stage.Result, e
 	return []stage.Result{result}, err
 }
 
-// candidatesPerTask is how many pairs a task of the next stage decides.
+// candidatesPerTask is the maximum number of candidate pairs that a task of the
+// pairs stage compares.
 const candidatesPerTask = 4096
 
 // Finish writes the candidates, or the decisions if only equal documents are
@@ -163,7 +165,8 @@ func (w *signaturesWorker) Finish(ctx context.Context, results []stage.Result) e
 	return w.Manifest(ctx, results, sharding.Manifest{Files: files})
 }
 
-// candidates writes the files of candidates.
+// candidates finds the pairs of documents that may be similar, and writes them
+// to files of at most candidatesPerTask pairs.
 func (w *signaturesWorker) candidates(ctx context.Context, index *signatureSet, clusters *dedup.Clusters, spill dedup.Spill) (files []sharding.FileEntry, err error) {
 	var rows []byte
 	flush := func() error {
@@ -192,7 +195,7 @@ func (w *signaturesWorker) candidates(ctx context.Context, index *signatureSet, 
 		}
 		defer samples.close()
 		first := func(document uint32) bool { return clusters.First(document) == document }
-		if err := samples.Candidates(ctx, first, spill, add); err != nil { // the spill is free again
+		if err := samples.Candidates(ctx, first, spill, add); err != nil { // index.Candidates no longer uses spill
 			return nil, err
 		}
 	}
@@ -224,7 +227,7 @@ func openSignatures(ctx context.Context, location string, budget int64) (*signat
 	return set, err
 }
 
-// taskFiles are open files of a stage's folder, one of each of its tasks.
+// taskFiles are open files of a stage's directory, one per task.
 type taskFiles []store.File
 
 // openTasks opens and reads the file of every task in a stage's directory. Corrupt
@@ -265,13 +268,14 @@ func (t taskFiles) close() error {
 	return errors.Join(errs...)
 }
 
-// similarities are the clusters of duplicates. nearest holds for each document its
-// similarity to the most similar one of its cluster, 0 for one of equal words; it
-// is nil if only equal documents are looked for.
+// similarities are the clusters of duplicates. nearest[i] is the similarity of
+// document i to the most similar document of its cluster, 0 if it has the same
+// words as an earlier document; nearest is nil if only equal documents are
+// looked for.
 type similarities struct {
 	clusters *dedup.Clusters
 	nearest  []float32
-	within   map[uint32]containment // by the first document of a cluster: in which other it is contained
+	within   map[uint32]containment // key: the first document of a cluster; value: the document that contains it
 }
 
 // decide writes the decisions, one file per task of the filter.
@@ -295,7 +299,7 @@ func (found *similarities) decide(ctx context.Context, env *stage.Env, index *si
 				if found.nearest != nil {
 					d.similarity = found.nearest[number]
 				}
-				if in, ok := found.within[of]; ok { // what is like it goes with it
+				if in, ok := found.within[of]; ok { // the whole cluster is dropped
 					d.of, d.similarity = in.of, -in.share
 				}
 				rows = d.append(rows)
@@ -312,7 +316,8 @@ func (found *similarities) decide(ctx context.Context, env *stage.Env, index *si
 	return files, nil
 }
 
-// readRows reads a file of rows of size bytes each.
+// readRows reads a file of rows of size bytes each. A partial row is an error
+// that matches [sharding.ErrFormat].
 func readRows(ctx context.Context, location, name string, size int) ([]byte, error) {
 	folder, err := store.Open(location)
 	if err != nil {

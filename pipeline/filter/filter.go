@@ -30,25 +30,26 @@ import (
 	"pretext/sharding"
 )
 
-// algorithm is raised when the same documents and options keep other documents.
+// algorithm is the version of the three stages. It is raised when the same
+// documents and options would keep other documents.
 const algorithm = 1
 
-// What [Options].Dedup may be.
+// Values of [Options].Dedup.
 const (
 	DedupNone    = "none"
 	DedupExact   = "exact"   // equal words
-	DedupMinHash = "minhash" // and nearly equal shingles
+	DedupMinHash = "minhash" // equal words, or nearly equal shingles
 )
 
-// Options are the options that decide which documents stay. The zero
-// value keeps all.
+// Options decide which documents are kept. The zero value keeps all.
 type Options struct {
 	quality.Options
 	Dedup  string         `json:"dedup"`            // [DedupNone], [DedupExact] or [DedupMinHash]
-	Nearly *dedup.Options `json:"nearly,omitempty"` // of [DedupMinHash]
+	Nearly *dedup.Options `json:"nearly,omitempty"` // only for [DedupMinHash]; nil: the defaults
 }
 
-// WithDefaults returns the options as they are recorded.
+// WithDefaults returns the options with defaults filled in, as they are
+// recorded.
 func (o Options) WithDefaults() Options {
 	if o.Dedup == "" {
 		o.Dedup = DedupNone
@@ -66,8 +67,8 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// containment returns the fraction of a document that another must contain, 0 if
-// contained documents are kept.
+// containment returns the fraction of a document that another document must
+// contain for the first to be dropped; 0 if contained documents are kept.
 func (o Options) containment() float64 {
 	if o.Nearly == nil {
 		return 0
@@ -80,7 +81,8 @@ func (o Options) Enabled() bool {
 	return len(o.Limits) > 0 || o.Dedup != "" && o.Dedup != DedupNone
 }
 
-// Validate returns all problems of options that have their defaults.
+// Validate returns all problems of the options. Call [Options.WithDefaults]
+// first.
 func (o Options) Validate() error {
 	errs := []error{o.Options.Validate()}
 	switch o.Dedup {
@@ -103,10 +105,10 @@ type Config struct {
 // work are the options of the workers of filter, signatures and pairs.
 type work struct {
 	Options Options
-	// Signatures and Decisions are the locations of the folders of signatures
-	// and of decisions about duplicates; "" where there are none.
+	// Signatures and Decisions are the paths of the directories with signatures
+	// and with decisions about duplicates; "" if there are none.
 	Signatures, Decisions string
-	Budget                int64 // bytes that finding duplicates may sort at a time
+	Budget                int64 // size of the buffer in which duplicates are sorted, in bytes
 }
 
 func init() {
@@ -122,7 +124,7 @@ func init() {
 // A task is the plan of one documents file: some blocks of one file.
 type task struct {
 	Name       string             `json:"name"`        // of the file that is written, without suffix
-	BlockBytes int64              `json:"block_bytes"` // text at which its blocks are closed
+	BlockBytes int64              `json:"block_bytes"` // bytes of text at which a block is closed
 	Blocks     sharding.BlockList `json:"blocks"`
 }
 
@@ -135,7 +137,7 @@ func (t task) documents() (n int64) {
 	return n
 }
 
-// Limits of a task.
+// Maximum size of a task that has more than one block.
 const (
 	taskBytes     = 32 << 20 // of text
 	taskDocuments = 1 << 16
@@ -251,7 +253,8 @@ func RunIn(ctx context.Context, folder store.Folder, r stage.Runner, c Config) (
 	if err != nil {
 		return nil, err
 	}
-	// Claim before anything is written below: a directory of other options is refused.
+	// Claim the directory before the stages below it write: a directory with
+	// the output of other options is refused.
 	if err := stage.Claim(ctx, folder, recipe, c.Overwrite); err != nil {
 		return nil, err
 	}
@@ -276,8 +279,8 @@ func RunIn(ctx context.Context, folder store.Folder, r stage.Runner, c Config) (
 	return m, nil
 }
 
-// dropUnused empties the directories of signatures and pairs that an earlier run
-// made and these options do not need.
+// dropUnused empties the directories of signatures and pairs that an earlier
+// run made and that the options o do not need.
 func dropUnused(ctx context.Context, folder store.Folder, o Options) error {
 	var unused []string
 	if o.Dedup != DedupMinHash {
@@ -294,8 +297,9 @@ func dropUnused(ctx context.Context, folder store.Folder, o Options) error {
 	return nil
 }
 
-// Remove empties the directory of an earlier run of the stage, and does nothing
-// elsewhere. A run without a filter uses it when it overwrites one with a filter.
+// Remove removes the output of the filter stage from the directory at location.
+// It does nothing if the directory is not a filter's. A run without a filter
+// calls it when it overwrites a run with a filter.
 func Remove(ctx context.Context, location string) error {
 	folder, err := store.Open(location)
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"pretext/pipeline/stage"
 )
 
-// budget returns the bytes that finding duplicates may sort at a time, 0 if none
-// are looked for. It returns a [*stage.MemoryError] if the plan does not fit into
-// have bytes.
+// budget returns the size in bytes of the buffer in which duplicates are
+// sorted, 0 if the options do not look for duplicates. It returns a
+// [*stage.MemoryError] if the stage does not fit into have bytes of memory.
 func (p *plan) budget(have int64, workers int, o Options) (int64, error) {
 	var tasks []int64
 	for _, t := range p.tasks {
@@ -27,9 +27,9 @@ func (p *plan) budget(have int64, workers int, o Options) (int64, error) {
 	return (have - fixed) / 2, nil
 }
 
-// taskMemory returns the bytes that a task needs for a number of documents.
-// largest is the text of the largest one in bytes; it is held as a compressed
-// frame, as JSON, as text and as plain text.
+// taskMemory returns the bytes of memory that a task needs for a number of
+// documents. largest is the text of the largest document in bytes; that
+// document is held as a compressed frame, as JSON, as text and as plain text.
 func (o Options) taskMemory(largest, documents int64) int64 {
 	perDocument := int64(0)
 	if o.Dedup != DedupNone {
@@ -46,8 +46,9 @@ func (o Options) bandBytes() int64 {
 	return 8 * int64(o.Nearly.Bands)
 }
 
-// decideMemory returns the bytes needed to decide about duplicates, without those
-// that are sorted: clusters, similarities and a bit per document, and numbers of
+// decideMemory returns the bytes of memory needed to decide which documents are
+// duplicates, without the buffer in which they are sorted: for each document
+// its cluster, its similarity and a bit, and for containment its number of
 // samples. No task runs at that time.
 func (o Options) decideMemory(documents int64) int64 {
 	perDocument := int64(9)
@@ -60,7 +61,7 @@ func (o Options) decideMemory(documents int64) int64 {
 const (
 	taskMemory       = 24 << 20 // of a task without its documents: sets of shingles, block and output buffers
 	repetitionMemory = 48 << 20 // the largest tables of repetitions
-	minBudget        = 32 << 20 // the least that duplicates are sorted in
+	minBudget        = 32 << 20 // minimum size of the buffer in which duplicates are sorted
 )
 
 // A Corpus is the expected size of the documents that are filtered.
@@ -79,20 +80,23 @@ func (o Options) Disk(c Corpus) int64 {
 }
 
 const (
-	// signatureBytes are kept of a document in signatures and, for some, pairs,
-	// without its bands: 17 of state and digest, an offset, an ID, 0.15 candidates,
-	// its part of plans and side-cars. Measured.
+	// signatureBytes is the disk space per document in the directories
+	// signatures and pairs, without its MinHash bands: 17 bytes of state and
+	// digest, an offset, an ID, 0.15 candidates, its part of plans and
+	// side-cars. Measured.
 	signatureBytes = 60
 	// samplesPerTextByte are the bytes of samples per byte of text: eight for
 	// each 128th word of six bytes.
 	samplesPerTextByte = 8.0 / 128 / 6
-	// sortedPerDocument are the bytes that finding duplicates sorts at a time per
-	// document, if memory allows: see the package comment of extract/dedup.
+	// sortedPerDocument is the size per document of the buffer in which
+	// duplicates are sorted, if memory allows: see the package comment of
+	// extract/dedup.
 	sortedPerDocument = 24
 )
 
-// Memory returns the bytes without which the stage refuses to start, and those it
-// is expected to use if have bytes are allowed.
+// Memory predicts the memory of the stage in bytes: needed is the minimum,
+// below which the stage refuses to start; peak is the expected use if have
+// bytes are allowed.
 func (o Options) Memory(c Corpus, workers int, have int64) (needed, peak int64) {
 	const largest = 1 << 20 // bytes of the largest document in nearly all corpora
 	tasks := max(1, c.TextBytes/taskBytes, c.Documents/taskDocuments)

@@ -16,7 +16,7 @@ import (
 
 // A pairsTask is the plan of one file of similar pairs.
 type pairsTask struct {
-	Candidates string `json:"candidates"` // name of the file of pairs to look at
+	Candidates string `json:"candidates"` // name of the file of candidate pairs to compare
 }
 
 const (
@@ -36,7 +36,7 @@ func init() {
 	})
 }
 
-// pairsWorker compares documents.
+// pairsWorker compares the texts of candidate pairs.
 type pairsWorker struct {
 	*stage.Env
 	work
@@ -47,7 +47,7 @@ func (w *pairsWorker) Do(ctx context.Context, index int) ([]stage.Result, error)
 	if err := w.Task(ctx, index, &t); err != nil {
 		return nil, err
 	}
-	if t.Candidates == "" { // there are none
+	if t.Candidates == "" { // there are no candidates
 		return []stage.Result{{Task: index}}, nil
 	}
 	candidates, err := readRows(ctx, w.Signatures, t.Candidates, pairBytes)
@@ -74,7 +74,8 @@ func (w *pairsWorker) Do(ctx context.Context, index int) ([]stage.Result, error)
 	return []stage.Result{result}, err
 }
 
-// compare returns the candidates that are similar, with their similarity.
+// compare returns the rows of the candidate pairs that are similar. candidates
+// has pairBytes bytes per pair.
 func (w *pairsWorker) compare(ctx context.Context, candidates []byte) ([]byte, error) {
 	where, err := w.where(ctx)
 	if err != nil {
@@ -144,7 +145,7 @@ func (s *similarRows) judge(p dedup.Pair, a, b dedup.Set) {
 	}
 }
 
-// where returns the table of documents, made once per job.
+// where returns the table of all documents. The first call in a job makes it.
 func (w *pairsWorker) where(ctx context.Context) (*documentTable, error) {
 	shared, err := w.Share(func() (any, error) {
 		plan, err := newPlan(ctx, w.Paths())
@@ -195,7 +196,7 @@ func (w *pairsWorker) Finish(ctx context.Context, results []stage.Result) error 
 // joinedPairs collects the pairs of all tasks.
 type joinedPairs struct {
 	*similarities
-	equal  []bool      // by document: it has the words of an earlier one
+	equal  []bool      // equal[i]: document i has the same words as an earlier document
 	inside []insideRow // documents that another contains
 }
 
@@ -229,7 +230,7 @@ func (w *pairsWorker) join(ctx context.Context, task int, all *joinedPairs) erro
 	return nil
 }
 
-// A documentTable locates documents by their number among all.
+// A documentTable locates documents by their number among all documents.
 type documentTable struct {
 	first  []uint32 // number of the first document of each block
 	blocks []blockPlace

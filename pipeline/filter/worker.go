@@ -27,7 +27,7 @@ type rejectLine struct {
 	Value      *float64 `json:"value,omitempty"`      // that the rule measured
 	Of         string   `json:"of,omitempty"`         // ID of the document that is kept
 	Similarity float32  `json:"similarity,omitempty"` // with the most similar document of the cluster
-	Share      float32  `json:"share,omitempty"`      // of the cluster's first document that the one kept holds
+	Share      float32  `json:"share,omitempty"`      // fraction of the cluster's first document that the kept document contains
 }
 
 // worker writes the documents that are kept.
@@ -39,7 +39,7 @@ type worker struct {
 // tools are the buffers of a running task. The next task reuses them.
 type tools struct {
 	rules    *quality.Filter
-	sketcher *dedup.Sketcher // nil where there is nothing to compare
+	sketcher *dedup.Sketcher // nil if duplicates are not looked for
 }
 
 func (w *work) tools(env *stage.Env) (*tools, error) {
@@ -166,8 +166,8 @@ func (w *worker) Finish(ctx context.Context, results []stage.Result) error {
 // A decision drops a document.
 type decision struct {
 	document   uint32  // its number in its task
-	of         uint32  // number, among all, of the document that it is a copy of; its own where a rule rejects it
-	similarity float32 // negative: the share of it that the other holds
+	of         uint32  // number, among all documents, of the document that it copies or that contains it; its own number if a rule rejects it
+	similarity float32 // if negative, minus the fraction of the document that the other contains
 }
 
 const decisionBytes = 12
@@ -180,7 +180,7 @@ func (d decision) append(dst []byte) []byte {
 // A decisionReader reads the decisions about the documents of a task, in order.
 type decisionReader struct {
 	rows  []byte
-	first uint32 // number, among all, of the task's first document
+	first uint32 // number, among all documents, of the task's first document
 	ids   *idReader
 }
 
@@ -219,7 +219,8 @@ func (w *worker) bases(ctx context.Context) ([]uint32, error) {
 	return shared.([]uint32), nil
 }
 
-// next returns the decision about a document, if there is one.
+// next returns the decision about a document, given its number in the task; ok
+// is false if there is none. Call it for the documents in order.
 func (r *decisionReader) next(number int) (d decision, ok bool) {
 	if len(r.rows) == 0 {
 		return d, false
@@ -262,7 +263,7 @@ func (r *idReader) id(number uint32) (string, error) {
 	return id, nil
 }
 
-// turn opens another file.
+// turn closes the open file and opens the signatures of task i.
 func (r *idReader) turn(i int) error {
 	r.close()
 	folder, err := store.Open(r.location)
