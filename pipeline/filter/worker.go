@@ -127,9 +127,10 @@ type judge struct {
 	*decisionReader
 }
 
-// judge returns the line of a reject, nil for a document that is kept. If
-// duplicates were looked for, their decisions include the documents that break a
-// rule, and the rules are checked again only for the measured value.
+// judge returns the line of a document that is rejected, nil for a document
+// that is kept. number is the document's number in the task. If duplicates were
+// looked for, the decisions also list the documents that break a rule; the
+// rules are then checked again only for the measured value.
 func (j *judge) judge(doc *extract.Document, number int) (*rejectLine, error) {
 	d, decided := j.next(number)
 	if j.ids.bases != nil && !decided {

@@ -36,7 +36,8 @@ type Definition struct {
 	Algorithm int // raised when the same options and inputs give other bytes
 	// New returns a worker in env; work is [Spec.Work].
 	New func(env *Env, work json.RawMessage) (Worker, error)
-	// Clear removes files whose names only the plan has. It may be nil.
+	// Clear removes the files whose names are known only from the plan. It may
+	// be nil.
 	Clear func(ctx context.Context, folder store.Folder, plan *sharding.StagePlan) error
 	// Warnings derives the warnings of a manifest from its other fields and the
 	// files in folder. It may be nil.
@@ -57,8 +58,8 @@ func Register(d Definition) {
 	definitions[d.Name] = d
 }
 
-// New returns the constructor of a [Definition] for workers made of an Env and
-// their options, which travel as JSON.
+// New returns [Definition].New for a worker type: it decodes the workers'
+// options from JSON and calls worker with them.
 func New[Work any](worker func(env *Env, work Work) Worker) func(*Env, json.RawMessage) (Worker, error) {
 	return func(env *Env, raw json.RawMessage) (Worker, error) {
 		var work Work
@@ -72,7 +73,8 @@ func New[Work any](worker func(env *Env, work Work) Worker) func(*Env, json.RawM
 // Counts returns the counts that a summary of a stage shows.
 func Counts(name string) [][2]string { return definitions[name].Counts }
 
-// Warnings derives the warnings of a manifest, nil for a stage without any.
+// Warnings returns the warnings of a manifest; nil for a stage that derives
+// none.
 func Warnings(ctx context.Context, folder sharding.Folder, m *sharding.Manifest) ([]sharding.Warning, error) {
 	if derive := definitions[m.Stage].Warnings; derive != nil {
 		return derive(ctx, folder, m)
@@ -80,9 +82,9 @@ func Warnings(ctx context.Context, folder sharding.Folder, m *sharding.Manifest)
 	return nil, nil
 }
 
-// owns reports whether a stage may have written a file of this name, so that it is
-// removed when the directory is overwritten: a name of [sharding.IsStageFile], or
-// one that begins with a stage's name and a hyphen.
+// owns reports whether a stage may have written a file of this name: a name of
+// [sharding.IsStageFile], or a name that begins with a stage's name and a
+// hyphen. Only such files are removed when a directory is overwritten.
 func owns(file string) bool {
 	name, _, _ := strings.Cut(file, "-")
 	_, ok := definitions[name]

@@ -27,7 +27,7 @@ type Target struct {
 	Memory    int64  // bytes that the process may use
 }
 
-// In returns the target for a directory in t's.
+// In returns the target whose directory is name, below t.Out.
 func (t Target) In(name string) Target {
 	t.Out = filepath.Join(t.Out, name)
 	return t
@@ -42,7 +42,7 @@ type Config struct {
 	Paths   []string         // what the stage reads: sources, or the documents directories of its blocks
 	Work    any              // options of the workers, see [Definition.New]; they travel as JSON
 	Tasks   []any            // the plan of each task; written as JSON
-	Sizes   []int64          // of the tasks in any unit if they differ much, otherwise nil
+	Sizes   []int64          // of the tasks, in any unit: the largest start first; nil if sizes are similar
 	Total   int64            // of the meter
 	Unit    string           // of the meter
 	Reads   int64            // of the meter
@@ -51,7 +51,7 @@ type Config struct {
 	Prepare func(context.Context, store.Folder) error
 }
 
-// Tasks returns a list for [Config].
+// Tasks returns list as the Tasks of a [Config].
 func Tasks[T any](list []T) (tasks []any) {
 	for _, t := range list {
 		tasks = append(tasks, t)
@@ -69,7 +69,7 @@ func (c Config) Recipe() (sharding.Recipe, error) {
 		Options: options, Inputs: c.Inputs}, nil
 }
 
-// Spec returns the spec of the workers of a plan.
+// Spec returns the spec of the workers for the plan with a fingerprint.
 func (c Config) Spec(fingerprint string) (Spec, error) {
 	work, err := json.Marshal(c.Work)
 	if err != nil {
@@ -95,8 +95,8 @@ func Locked[R any](location string, do func(store.Folder) (R, error)) (result R,
 	return result, err
 }
 
-// checkPath refuses paths that are not UTF-8, since tasks travel to workers as
-// JSON.
+// checkPath returns a usage error for a path that is not UTF-8, because tasks
+// travel to workers as JSON.
 func checkPath(path string) error {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
@@ -160,7 +160,7 @@ func (c Config) runTasks(ctx context.Context, folder store.Folder, r Runner, spe
 		defer r.Watch(meter)()
 	}
 	err := newJob(ctx, max(1, r.Workers), meter).run(r, spec, c.Order())
-	freeMemory() // the next stage has other buffers
+	freeMemory() // the next stage does not reuse these buffers
 	if err != nil {
 		estimateNeed(err, folder, meter)
 	}
@@ -221,7 +221,7 @@ func writePlan(ctx context.Context, folder store.Folder, recipe sharding.Recipe,
 	plan, files := sharding.NewPlan(recipe, tasks)
 	old, err := sharding.ReadPlan(ctx, folder)
 	same := err == nil && old.Fingerprint == plan.Fingerprint && old.Tasks == plan.Tasks
-	if !same { // of an older plan, or of one that was never finished
+	if !same { // the files are of an older plan, or of a plan that was never finished
 		if err := removePlans(ctx, planFolder); err != nil {
 			return fmt.Errorf("write plan: %w", err)
 		}

@@ -21,7 +21,7 @@ import (
 // An Env is the environment of a worker: the stage's directory and the functions
 // that write there. Workers embed it.
 type Env struct {
-	Folder store.Folder // the stage's own
+	Folder store.Folder // the stage's directory
 	Meter  *Meter
 	spec   Spec
 	job    *job
@@ -33,7 +33,7 @@ func (s *Env) Documents(ctx context.Context, blocks sharding.BlockList) iter.Seq
 	return blocks.Documents(ctx, s.spec.Paths, s.Meter.Add)
 }
 
-// Paths returns what the stage reads, see [Config].
+// Paths returns [Config].Paths, the paths that the stage reads.
 func (s *Env) Paths() []string { return s.spec.Paths }
 
 // Out returns the location of the stage's directory.
@@ -50,7 +50,7 @@ func (s *Env) Take() any { return s.job.take() }
 // its concurrent tasks.
 func (s *Env) Give(spare any) { s.job.give(spare) }
 
-// Task decodes the plan of a task into to.
+// Task decodes the plan of the task with this index into to, a pointer.
 func (s *Env) Task(ctx context.Context, index int, to any) error {
 	return sharding.ReadTask(ctx, s.Folder, index, to)
 }
@@ -80,7 +80,7 @@ func (s *Env) Fence(ctx context.Context) error {
 	return nil
 }
 
-// Commit makes a file visible, after [Env.Fence].
+// Commit calls [Env.Fence], then gives the file its final name.
 func (s *Env) Commit(ctx context.Context, o *Output) error {
 	if err := o.flush(); err != nil {
 		return err
@@ -91,7 +91,8 @@ func (s *Env) Commit(ctx context.Context, o *Output) error {
 	return o.w.Commit()
 }
 
-// Write creates a small file, after [Env.Fence], and returns its entry.
+// Write calls [Env.Fence], then creates a small file and returns its manifest
+// entry.
 func (s *Env) Write(ctx context.Context, name string, data []byte) (sharding.FileEntry, error) {
 	if err := s.Fence(ctx); err != nil {
 		return sharding.FileEntry{}, err
@@ -102,7 +103,8 @@ func (s *Env) Write(ctx context.Context, name string, data []byte) (sharding.Fil
 	return sharding.FileEntry{Name: name, Bytes: int64(len(data)), SHA256: sharding.Hash(data)}, nil
 }
 
-// Prove writes a side-car, the proof that its file is complete.
+// Prove writes the side-car car, the proof that its files are complete, under a
+// name. It returns the result of the task.
 func (s *Env) Prove(ctx context.Context, name string, car sharding.SideCar) (Result, error) {
 	car.FormatVersion, car.Stage, car.Fingerprint = sharding.FormatVersion, s.spec.Stage, s.spec.Fingerprint
 	e, err := s.Write(ctx, name, sharding.Compact(car))
@@ -113,7 +115,7 @@ func (s *Env) Prove(ctx context.Context, name string, car sharding.SideCar) (Res
 type TaskFile struct {
 	Task int
 	Name string
-	Size int64 // of the task, for the meter
+	Size int64 // units of work, as the meter counts them
 }
 
 // WriteFile does a task that makes one file: it creates the file, calls write,
@@ -142,13 +144,14 @@ func (s *Env) WriteFile(ctx context.Context, f TaskFile, write func(*Output) (sh
 	return []Result{result}, err
 }
 
-// Finish writes the manifest of the results. Workers that embed an Env have it
-// unless they define another.
+// Finish writes the manifest of the results. It is the default for workers that
+// embed an Env.
 func (s *Env) Finish(ctx context.Context, results []Result) error {
 	return s.Manifest(ctx, results, sharding.Manifest{})
 }
 
-// Proved returns the results of a task if all its side-cars prove its files.
+// Proved returns the results of a task, and true, if an earlier run finished
+// it: all its side-cars prove that its files are complete.
 func (s *Env) Proved(ctx context.Context, task int, sideCars ...string) (results []Result, ok bool, err error) {
 	for _, name := range sideCars {
 		_, sum, ok, err := sharding.Proved(ctx, s.Folder, name, s.spec.Fingerprint)
@@ -229,8 +232,8 @@ func (s *Env) Create(ctx context.Context, name string) (*Output, error) {
 	return o, nil
 }
 
-// hashed passes writes on and hashes them, in the large pieces that the buffer
-// before it makes.
+// hashed is the writer behind an Output's buffer. It writes and hashes the
+// large pieces that the buffer makes.
 type hashed struct{ *Output }
 
 func (h hashed) Write(p []byte) (int, error) {
@@ -248,7 +251,7 @@ func (o *Output) flush() error { return o.buf.Flush() }
 // Abort discards the file; after [Env.Commit] it does nothing.
 func (o *Output) Abort() { o.w.Abort() }
 
-// Entry describes a file that was committed.
+// Entry returns the manifest entry of a committed file.
 func (o *Output) Entry(task int, counts sharding.Counts) sharding.FileEntry {
 	return sharding.FileEntry{Name: o.name, Task: task, Bytes: o.n, SHA256: hex.EncodeToString(o.sum.Sum(nil)), Counts: counts}
 }

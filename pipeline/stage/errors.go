@@ -7,8 +7,9 @@ import (
 )
 
 var (
-	// ErrFenced reports that the directory belongs to another plan by now. A worker
-	// that was thought dead gets it, and must not write there.
+	// ErrFenced reports that the directory now belongs to another plan. A
+	// worker of an earlier run that is still alive gets this error and must not
+	// write there.
 	ErrFenced = errors.New("another run has replaced the plan of the folder")
 	// ErrNoPlan reports that plan.json of a running stage was removed.
 	ErrNoPlan = errors.New("plan.json was removed during the run")

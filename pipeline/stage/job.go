@@ -109,9 +109,9 @@ type consumeFn struct{}
 
 func (*consumeFn) ProcessElement(int, func(*string) bool) {}
 
-// run runs a stage's tasks, in the given order, and its manifest as one Beam job
-// and returns the error of the task that failed first, with its type. When it
-// returns, no task of the job is at work in this process.
+// run runs a stage's tasks, in the given order, and writes its manifest, as one
+// Beam job. It returns the error of the task that failed first, with its type.
+// When it returns, no task of the job is running in this process.
 func (j *job) run(r Runner, spec Spec, order []int) error {
 	name := jobName(spec.Stage)
 	jobs.Store(name, j)

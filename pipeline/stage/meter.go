@@ -6,9 +6,9 @@ import "sync/atomic"
 // manifests have the results.
 type Meter struct {
 	Stage string // "extract"
-	Total int64  // of what Done counts; 0 when not known
+	Total int64  // the final value of Done; 0 if unknown
 	Unit  string // what Done counts: "" for bytes, otherwise a plural noun
-	Reads int64  // how often Done counts each of them; 0 is once
+	Reads int64  // how many times Done counts each unit; 0 means once
 	Tasks int    // of the stage
 	done  atomic.Int64
 	kept  atomic.Int64
@@ -17,8 +17,9 @@ type Meter struct {
 // Add counts n more units.
 func (m *Meter) Add(n int64) { m.done.Add(n) }
 
-// Kept returns how many tasks an earlier run had finished.
+// Kept returns the number of tasks that were skipped because an earlier run had
+// finished them.
 func (m *Meter) Kept() int64 { return m.kept.Load() }
 
-// Done returns how much was counted.
+// Done returns the number of units counted so far.
 func (m *Meter) Done() int64 { return m.done.Load() }

@@ -7,20 +7,21 @@ import (
 	"sync"
 )
 
-// A job is the state in this process of a running Beam job. DoFns are built from
-// JSON by the runner and find their job by its name; in a worker process of a
-// cluster there is none, and one is made with that process's own limits.
+// A job is the state, in this process, of a running Beam job. The runner builds
+// DoFns from JSON, so they find their job by its name. A worker process of a
+// cluster has not started the job: findJob makes one there, with the limits of
+// that process.
 type job struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	gate   chan struct{} // a slot for each task at work
+	gate   chan struct{} // one slot per running task
 	mu     sync.Mutex    // guards spares, and is held while work is added to wg
 	wg     sync.WaitGroup
 	meter  *Meter
-	spares []any // what tasks left for the next ones to use again
+	spares []any // buffers of finished tasks, to be reused
 
 	once      sync.Once
-	shared    any // what all tasks read, made by the first
+	shared    any // data that all tasks read, loaded once
 	sharedErr error
 }
 
@@ -31,7 +32,7 @@ func (j *job) share(make func() (any, error)) (any, error) {
 	return j.shared, j.sharedErr
 }
 
-// take returns buffers that an earlier task gave back, or nil.
+// take returns buffers that a finished task passed to give, or nil.
 func (j *job) take() any {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -43,7 +44,7 @@ func (j *job) take() any {
 	return last
 }
 
-// give keeps large buffers for the next task.
+// give keeps large buffers of a finished task for the next task.
 func (j *job) give(spare any) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -59,7 +60,8 @@ func newJob(ctx context.Context, workers int, meter *Meter) *job {
 	return &job{ctx: ctx, cancel: cancel, gate: make(chan struct{}, workers), meter: meter}
 }
 
-// findJob returns the job of a name, for use inside DoFns.
+// findJob returns the job with a name, for use inside DoFns. It makes one if
+// this process has none.
 func findJob(name string, workers int) *job {
 	j, ok := jobs.Load(name)
 	if !ok {
@@ -111,15 +113,16 @@ func newPool[R any](ctx context.Context, j *job) *pool[R] {
 	return &pool[R]{job: j, ctx: ctx, cancel: cancel}
 }
 
-// Go starts a task when the process has a free slot for it. The runner keeps tasks
-// that Go does not accept.
+// Go waits until the process has a free slot, then starts the task. It returns
+// an error once the job or the bundle has ended. While Go waits, the runner
+// keeps the other tasks.
 func (p *pool[R]) Go(task func(context.Context) (R, error)) error {
 	select {
 	case p.job.gate <- struct{}{}:
 	case <-p.ctx.Done():
 		return p.failure()
 	}
-	if !p.job.begin() { // both were ready
+	if !p.job.begin() { // the job ended at the moment when a slot became free
 		<-p.job.gate
 		return p.failure()
 	}

@@ -23,7 +23,7 @@ type runInfo struct {
 	PeakRSS       int64     `json:"peak_rss"`    // bytes, of the process so far
 	Runner        string    `json:"runner"`
 	Workers       int       `json:"workers"`
-	Places        bool      `json:"places,omitempty"` // host and whole paths are there
+	Places        bool      `json:"places,omitempty"` // host and full paths are recorded
 	Host          string    `json:"host,omitempty"`
 	Command       []string  `json:"command"`
 	Sources       []string  `json:"sources"` // files and folders
@@ -31,8 +31,8 @@ type runInfo struct {
 	Version       string    `json:"version"`
 }
 
-// info describes the run of a stage that began at start, when the process
-// had used cpu.
+// info describes the run of a stage that began at start. cpu is the CPU time
+// that the process had used by then.
 func (r Runner) info(spec Spec, start time.Time, cpu time.Duration) runInfo {
 	info := runInfo{FormatVersion: sharding.FormatVersion, Stage: spec.Stage, Started: start.UTC(),
 		Seconds: time.Since(start).Seconds(), CPUSeconds: (usage.CPU() - cpu).Seconds(), PeakRSS: usage.PeakMemory(),

@@ -38,7 +38,7 @@ var Runners = []string{Direct, Prism}
 // affect the bytes of any output.
 type Runner struct {
 	Name    string // one of [Runners]; empty for [DefaultRunner]
-	Workers int    // tasks at work at a time, at least 1
+	Workers int    // maximum number of concurrent tasks, at least 1
 	// Watch is called at the start of each stage with its meter; the function that
 	// it returns is called at the end. It may be nil.
 	Watch func(*Meter) (stop func())
@@ -61,8 +61,9 @@ func (r Runner) Tell(text string) {
 
 // execute runs a Beam pipeline of a stage whose directory is out.
 func (r Runner) execute(ctx context.Context, p *beam.Pipeline, out string) (err error) {
-	// Beam's own context is not cancelled: Prism panics when that happens while it
-	// starts its worker. The job's is, and ends the tasks, and so the run.
+	// Beam's own context is not cancelled: Prism panics if that happens while
+	// it starts its worker. Cancelling the job's context ends its tasks, and so
+	// the run.
 	ctx = context.WithoutCancel(ctx)
 	if r.name() != Prism {
 		_, err = beam.Run(ctx, r.name(), p)
@@ -83,7 +84,7 @@ func (r Runner) execute(ctx context.Context, p *beam.Pipeline, out string) (err 
 	}
 	defer restore()
 	defer func() {
-		if r := recover(); r != nil { // it panics where it cannot listen
+		if r := recover(); r != nil { // Prism panics if it cannot listen
 			err = fmt.Errorf("start Prism: %v", r)
 		}
 	}()
@@ -118,9 +119,9 @@ func checkDescriptors(out string) (err error) {
 	return nil
 }
 
-// privateTemp gives Prism a temporary directory in the stage's, since each job
-// leaves an empty directory behind, and returns the function that removes it. The
-// next run removes that of a killed one.
+// privateTemp sets TMPDIR to a new directory below out, because each Prism job
+// leaves an empty directory behind. restore resets TMPDIR and removes the
+// directory; after a killed run, the next run removes it.
 func privateTemp(out string) (restore func(), err error) {
 	folder, err := store.Open(out)
 	if err != nil {

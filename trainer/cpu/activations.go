@@ -152,7 +152,8 @@ func (m *model[T]) place(b *trainer.Batch, want trainer.Output) {
 	}
 }
 
-// drop applies dropout in place to x, which belongs to one row of the batch.
+// drop applies dropout in place to x, the values of one row of the batch.
+// Without active dropout it does nothing.
 func (m *model[T]) drop(b *trainer.Batch, x []T, row int, site dropout.Site) {
 	if !m.hidden.Active() {
 		return

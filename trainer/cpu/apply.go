@@ -46,7 +46,8 @@ func (m *model[T]) apply(s trainer.Schedule) (trainer.StepInfo, error) {
 	return info, m.comm.AllGather(values(m.w), bounds)
 }
 
-// agree sums the squared gradient norm and the sums over the ranks.
+// agree adds up the squared gradient norm and m.sums over all ranks. The step
+// is skipped if the norm is not finite.
 func (m *model[T]) agree(parts []part) (trainer.StepInfo, error) {
 	squares := make([]float64, len(parts))
 	m.pool.Do(len(parts), func(_, i int) { squares[i] = m.set.SumSquares(m.g[parts[i].lo:parts[i].hi]) })
@@ -94,7 +95,8 @@ func (m *model[T]) parts(lo, hi int) []part {
 	return parts
 }
 
-// bounds divides the flat buffer among ranks.
+// bounds returns the index at which each rank's part of the flat buffer begins,
+// and the length of the buffer as the last element.
 func (m *model[T]) bounds() []int {
 	ranks := m.comm.Size()
 	bounds := make([]int, ranks+1)
@@ -152,7 +154,7 @@ func (m *model[T]) trustRatios(parts []part) ([]float64, error) {
 	return ratios, nil
 }
 
-// values wraps a buffer for a Comm.
+// values returns x as the argument of a trainer.Comm.
 func values[T kernel.Float](x []T) trainer.Values {
 	switch x := any(x).(type) {
 	case []float32:

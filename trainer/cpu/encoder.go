@@ -33,7 +33,7 @@ func (m *model[T]) layer(b *trainer.Batch, i int) {
 // output returns the encoder's output: the selected rows (a.selected), H wide.
 func (m *model[T]) output() []T { return m.a.layers[len(m.a.layers)-1].final.y }
 
-// linear sets y (rows, out) to x (rows, in) · Wᵀ, without the bias.
+// linear sets y (rows, out) to x·Wᵀ, without the bias; x is (rows, in).
 func (m *model[T]) linear(y, x []T, rows int, d *dense[T]) {
 	m.gemm.Mul(rows, d.out, d.in, kernel.Rows(x, d.in), kernel.Rows(d.w, d.in).T(), y, d.out, false)
 }

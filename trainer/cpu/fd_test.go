@@ -74,7 +74,7 @@ func openRandom[T kernel.Float](t testing.TB, c trainer.Config, h trainer.Heads,
 	return m
 }
 
-// lossWithDropout is the function whose gradient Accumulate adds.
+// lossWithDropout returns the loss whose gradient Accumulate computes.
 func lossWithDropout(m *model[float64], b *trainer.Batch, coef trainer.Coef) float64 {
 	m.hidden = dropout.New(m.o.Seed, m.c.HiddenDropout)
 	m.attention = dropout.New(m.o.Seed, m.c.AttentionDropout)
@@ -85,7 +85,7 @@ func lossWithDropout(m *model[float64], b *trainer.Batch, coef trainer.Coef) flo
 	return coef.MLM*s.MLMLoss + coef.NSP*s.NSPLoss + coef.Label*s.LabelLoss
 }
 
-// derivative differentiates f at 0 to the fourth order.
+// derivative returns f'(0) by finite differences of fourth order.
 func derivative(f func(x float64) float64) float64 {
 	const e = 1e-4
 	return (8*(f(e)-f(-e)) - (f(2*e) - f(-2*e))) / (12 * e)

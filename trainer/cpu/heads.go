@@ -133,7 +133,8 @@ func (m *model[T]) dropPooled(b *trainer.Batch, x []T) {
 	}
 }
 
-// classes replaces logits by their gradients.
+// classes adds the classifier's losses to sums and replaces the logits by their
+// gradients.
 func (m *model[T]) classes(b *trainer.Batch, logits []T, coef float64, sums *trainer.Sums) {
 	n := m.h.Labels
 	for s, label := range b.Labels {
@@ -149,7 +150,8 @@ func (m *model[T]) classes(b *trainer.Batch, logits []T, coef float64, sums *tra
 	}
 }
 
-// regress replaces scores by the gradients of their squared errors.
+// regress adds the squared errors of scores to sums and replaces the scores by
+// their gradients.
 func regress[T kernel.Float](b *trainer.Batch, scores []T, coef float64, sums *trainer.Sums) {
 	for s, want := range b.Scores {
 		if math.IsNaN(float64(want)) {
@@ -191,7 +193,8 @@ func (m *model[T]) span(b *trainer.Batch, p pass[T], sums *trainer.Sums) {
 	}
 }
 
-// endpoint replaces one column of a sequence's span logits by its gradient.
+// endpoint returns the loss of the start (column 0) or the end (column 1) of an
+// answer, and replaces this column of a sequence's span logits by its gradient.
 func (m *model[T]) endpoint(part []T, column int, label int32, coef T) rowLoss {
 	values := make([]T, len(part)/2)
 	for i := range values {

@@ -74,7 +74,8 @@ type block[T kernel.Float] struct {
 	norm1, norm2            norm[T]
 }
 
-// views are the parameters by use. Those of absent heads are zero values.
+// views are the parts of the flat buffers, one for each parameter. Parameters
+// of absent heads are zero values.
 type views[T kernel.Float] struct {
 	word, position, segment table[T]
 	embedNorm               norm[T]
@@ -86,7 +87,7 @@ type views[T kernel.Float] struct {
 	nsp, classifier, spans  dense[T]
 }
 
-// viewer makes views of the flat buffers.
+// viewer makes views of w, the flat weights, and g, the flat gradients.
 type viewer[T kernel.Float] struct {
 	l    *layout
 	w, g []T

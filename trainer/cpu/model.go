@@ -33,7 +33,7 @@ type model[T kernel.Float] struct {
 	hidden, attention dropout.Mask // of the current pass
 	pooled            dropout.Mask
 	comm              trainer.Comm
-	shared            []*snapshot[T] // may share w, m and v
+	shared            []*snapshot[T] // open snapshots, which may share w, m and v
 	closed            bool
 }
 
@@ -88,7 +88,7 @@ func (m *model[T]) Accumulate(b *trainer.Batch, coef trainer.Coef, _ bool) error
 	return nil
 }
 
-// check returns an error for a batch that the model cannot compute.
+// check returns an error if the model is closed or cannot compute the batch.
 func (m *model[T]) check(b *trainer.Batch) error {
 	if m.closed {
 		return ErrClosed
@@ -190,8 +190,8 @@ func (m *model[T]) State() trainer.State {
 	return s
 }
 
-// SetState implements trainer.Model. The loss scale is always 1 here, and the
-// plans, which are those of other backends, are only kept.
+// SetState implements trainer.Model. The loss scale is always 1 on the CPU. The
+// plans, which only other backends use, are stored unchanged.
 func (m *model[T]) SetState(s trainer.State) {
 	m.state = s
 	m.state.LossScale, m.state.Plans = 1, maps.Clone(s.Plans)

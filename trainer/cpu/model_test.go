@@ -16,7 +16,7 @@ import (
 	"pretext/trainer/internal/ranktest"
 )
 
-// steady is a schedule that moves weights at once.
+// steady returns a schedule with a constant learning rate from the first step.
 func steady(rate float64) trainer.Schedule {
 	return trainer.Schedule{Kind: trainer.Constant, Peak: rate, Steps: 1 << 30}
 }
@@ -412,7 +412,8 @@ func TestOpenRefusesWhatItCannotCompute(t *testing.T) {
 	}
 }
 
-// TestNoBatchLeadsOutsideMemory draws batches that are nearly right.
+// TestNoBatchLeadsOutsideMemory draws batches with small errors: the model must
+// reject them or stay within its memory.
 func TestNoBatchLeadsOutsideMemory(t *testing.T) {
 	c := smallConfig(trainer.GELU)
 	h := trainer.Heads{MLM: true, NSP: true, Labels: 3, Span: true}

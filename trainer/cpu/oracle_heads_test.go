@@ -81,7 +81,8 @@ func openHead(t *testing.T, c trainer.Config, h trainer.Heads, w way, b *trainer
 	return m
 }
 
-// headBatch keeps the padding as tokens that nobody attends to.
+// headBatch returns a batch in which padding is tokens that no token attends
+// to.
 func (f oracleFile) headBatch() *trainer.Batch {
 	s := f.width("input_ids")
 	ids, mask, segments := f.ints("input_ids"), f.ints("input_mask"), f.ints("segment_ids")

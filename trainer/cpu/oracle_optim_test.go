@@ -119,8 +119,8 @@ func kindNorm(t *testing.T, m trainer.Model, k trainer.Kind) float64 {
 	return math.Sqrt(s)
 }
 
-// checkMovement compares final weights by the way they went. The goldens and
-// the start are float32, whose rounding alone is 6e-8 of a weight.
+// checkMovement compares how far the weights moved from the start. The golden
+// and initial weights are float32, whose rounding alone is 6e-8 of a weight.
 func checkMovement(t *testing.T, m trainer.Model, start *checkpoint.Pretrained, want oracleFile, w way) {
 	t.Helper()
 	tol := tolerances[w.precision]

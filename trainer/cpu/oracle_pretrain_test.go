@@ -53,8 +53,8 @@ func TestOraclePretrainingStep(t *testing.T) {
 	})
 }
 
-// The comparison is worth something: a thousandth more of one tensor's gradient
-// is noticed, whichever it is, and of that tensor alone.
+// The comparison is sensitive enough: if the gradient of any one tensor is
+// wrong by a thousandth, it reports that tensor and no other.
 func TestOracleGradientsThatAreWrongByAThousandthFail(t *testing.T) {
 	eachOracleWay(t, func(t *testing.T, root string, w way) {
 		b := openOracle(t, root+"/pretrain/batch.safetensors").batches(0)[0]

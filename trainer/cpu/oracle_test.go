@@ -26,8 +26,9 @@ type oracleFile struct {
 	*checkpoint.Safetensors
 }
 
-// eachOracle runs f for the oracle of testdata, which this repository holds, and
-// for that of the real data; root is where its folders are.
+// eachOracle runs f for the oracle data in testdata, which is in this
+// repository, and for the oracle of the real data; root is the path of its
+// directories.
 func eachOracle(t *testing.T, f func(t *testing.T, root string)) {
 	t.Run("demo", func(t *testing.T) { f(t, "testdata/oracle") })
 	t.Run("real data", func(t *testing.T) { f(t, realdata.Path(t, "oracle")) })
@@ -221,9 +222,9 @@ func checkGradients(t *testing.T, m trainer.Model, want oracleFile, w way) {
 	}
 }
 
-// wrongGradients returns what is wrong with which of the n gradients, after
-// change had them. Where the true gradient is zero (key biases; what only shifts
-// all span logits), it is compared by size.
+// wrongGradients compares the n gradients, after change has modified them, and
+// returns the errors by tensor name. If the true gradient is zero (key biases;
+// parameters that only shift all span logits), it compares absolute sizes.
 func wrongGradients(t *testing.T, m trainer.Model, want oracleFile, w way, change func(g trainer.Tensor)) (wrong map[string]string, n int) {
 	t.Helper()
 	tol := tolerances[w.precision]

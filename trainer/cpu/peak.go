@@ -13,9 +13,10 @@ import (
 // the last-level cache.
 const peakSize = 1024
 
-// Peak measures for at least d the throughput of single-precision matrix
-// products, in floating-point operations a second. A multiplication and an
-// addition count as two. Training speed is compared with it.
+// Peak returns the CPU's throughput in single-precision matrix products, in
+// floating-point operations per second, measured for at least d. A
+// multiplication and an addition count as two operations. Training speed is
+// compared with this figure.
 func (b Backend) Peak(d time.Duration) (flops float64, err error) {
 	set, err := kernel.For[float32](kernel.ISA(b.ISA))
 	if err != nil {

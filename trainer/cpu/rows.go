@@ -34,7 +34,7 @@ func (m *model[T]) activate(g, u []T, rows int, b []T) {
 	})
 }
 
-// activateAgain recomputes g from u.
+// activateAgain recomputes g, the activation's output, from its input u.
 func (m *model[T]) activateAgain(g, u []T, rows int) {
 	n := m.c.IntermediateSize
 	m.rows(rows, n, func(lo, hi int) { m.set.GELU(g[lo*n:hi*n], u[lo*n:hi*n], m.c.Activation.Tanh()) })
@@ -71,7 +71,8 @@ func (m *model[T]) addNorm(b *trainer.Batch, s rowset, o []T, with addend[T], p 
 	})
 }
 
-// normRow applies LayerNorm to row r.
+// normRow applies LayerNorm to x, row r of a matrix, and stores the result in
+// y.
 func (m *model[T]) normRow(r int, x []T, p *norm[T], y *normed[T]) {
 	h := len(x)
 	y.scale[r] = m.set.Norm(y.y[r*h:(r+1)*h], y.xhat[r*h:(r+1)*h], x, p.gain, p.bias, m.c.LayerNormEps)

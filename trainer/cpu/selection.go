@@ -13,7 +13,7 @@ type selection struct {
 	place []int32 // (T) index in the output of a row of the batch, if selected
 }
 
-// choose sets the selection of a pass.
+// choose selects the rows that the heads h and the wanted outputs read.
 func (s *selection) choose(b *trainer.Batch, h trainer.Heads, want trainer.Output) {
 	s.rows = s.rows[:0]
 	if s.all = h.Span || want&trainer.OutputHidden != 0; s.all {
@@ -63,7 +63,7 @@ func (s rowset) row(r int) int {
 }
 
 // behindAttention returns the rows for which a layer is computed after its
-// attention.
+// attention: the selected rows in the last layer, all rows in the others.
 func (m *model[T]) behindAttention(b *trainer.Batch, layer int) rowset {
 	if m.a.selected.all || layer < len(m.p.blocks)-1 {
 		return rowset{n: b.Tokens()}

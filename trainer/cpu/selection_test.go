@@ -58,8 +58,8 @@ func TestSpreadingRowsUndoesGatheringThem(t *testing.T) {
 	}
 }
 
-// lossOf is the cross entropy of a row of logits, and whether the label is the
-// first of the largest.
+// lossOf returns the cross entropy of a row of logits, and whether the label is
+// the first of the largest logits.
 func lossOf(logits []float32, label int32) (loss float64, hit bool) {
 	sum := 0.0
 	for _, v := range logits {

@@ -10,8 +10,8 @@ import (
 	"pretext/trainer"
 )
 
-// With room under the memory limit a step copies what an open snapshot still
-// needs; without it waits until the snapshot is closed.
+// If the memory limit has room, a step copies the values of an open snapshot;
+// otherwise the step waits until the snapshot is closed.
 func TestAStepCopiesForASnapshotOrWaitsForIt(t *testing.T) {
 	c := smallConfig(trainer.GELUNew)
 	b := ragged(rand.New(rand.NewPCG(1, 1)), c, 9, 5, 12)
@@ -60,7 +60,7 @@ func TestAStepCopiesForASnapshotOrWaitsForIt(t *testing.T) {
 	}
 }
 
-// A snapshot that was closed before the step costs nothing.
+// A snapshot that was closed before the step is not copied.
 func TestAClosedSnapshotIsNotCopied(t *testing.T) {
 	c := smallConfig(trainer.GELUNew)
 	b := ragged(rand.New(rand.NewPCG(1, 1)), c, 9, 5, 12)

@@ -24,7 +24,7 @@ type Answer struct {
 	rarity float64 // -log of the answer's frequency in training
 }
 
-// How many answers are shown.
+// Numbers of answers that are shown.
 const (
 	ShownRight = 5
 	ShownWrong = 2
@@ -33,9 +33,9 @@ const (
 // answerExamples is the maximum number of held-out examples that are searched.
 const answerExamples = 2048
 
-// HeldOutAnswers predicts masked words of held-out examples and returns those
-// to show. It returns none for data without a vocab.txt, whose tokens are not
-// readable text.
+// HeldOutAnswers predicts masked words of held-out examples and returns the
+// answers to show. It returns none for data without a vocab.txt, because its
+// tokens are not readable text.
 func HeldOutAnswers(ctx context.Context, o EvalOptions) (picked []Answer, err error) {
 	h, err := openHeldOut(ctx, o)
 	if err != nil {
@@ -114,10 +114,11 @@ func sentenceAround(b *trainer.Batch, row int, vocab *tokenize.Vocab) (span [2]i
 	return [2]int{from, to + 1}
 }
 
-// isWord reports whether a token is not a later piece of a word.
+// isWord reports whether a token begins a word: it has no "##".
 func isWord(token string) bool { return !strings.HasPrefix(token, "##") }
 
-// mostProbable returns the most probable token of a row of logits.
+// mostProbable returns the most probable token of a row of logits, and its
+// probability.
 func mostProbable(logits []float32) (id int32, p float64) {
 	for i, x := range logits {
 		if x > logits[id] {
@@ -131,8 +132,8 @@ func mostProbable(logits []float32) (id int32, p float64) {
 	return id, 1 / sum
 }
 
-// readable joins tokens to text: pieces of a word, and punctuation to the word
-// before it.
+// readable returns the text of tokens. It joins pieces of a word, and
+// punctuation with the word before it.
 func readable(ids []int32, vocab *tokenize.Vocab) string {
 	var b strings.Builder
 	for i, id := range ids {

@@ -16,10 +16,10 @@ import (
 // cacheName is the default cache in a run's output directory.
 const cacheName = "cache"
 
-// cached gives a corpus random access. It writes the index of third-party
-// files, and the data of compressed ones, to dir once, and logs the cost
-// before. Without dir, compressed files are an error. With skip, files may have
-// unreadable ends.
+// cached prepares a corpus for reading at any position. It writes the index of
+// third-party files, and the data of compressed files, to dir once, and logs
+// the cost first. Without dir it writes nothing, and compressed files are an
+// error. If skip is set, files may have unreadable ends.
 func (c *Corpus) cached(ctx context.Context, dir string, skip bool, log io.Writer) error {
 	if dir == "" {
 		return nil

@@ -26,11 +26,12 @@ type ClassifyOptions struct {
 	DataDir string    // train.tsv and the like
 }
 
-// A ClassifyResult is eval.json.
+// A ClassifyResult is the result of [FinetuneClassify] and the content of
+// eval.json.
 type ClassifyResult struct {
 	Task   string                        `json:"task"`
 	Steps  int64                         `json:"steps"`
-	Splits map[string]map[string]float64 `json:"splits,omitempty"` // dev → accuracy → 0.9
+	Splits map[string]map[string]float64 `json:"splits,omitempty"` // metrics by split and name: dev → accuracy → 0.9
 	Model  string                        `json:"-"`
 }
 
@@ -65,13 +66,14 @@ type classification struct {
 	tables map[glue.Split]*table // to evaluate or to predict
 }
 
-// A table is a table that is evaluated or predicted.
+// A table holds the rows and examples of a table to evaluate or predict.
 type table struct {
 	rows     []glue.Row
 	examples *glue.Examples
 }
 
-// read reads all tables that exist.
+// read reads all tables that exist and returns the training data, the head and
+// the evaluation of the task.
 func (c *classification) read() (fine finetuneTask, err error) {
 	// A third-party model may number the same classes in another order.
 	if own := c.r.labels(); len(own) > 0 && slices.Equal(slices.Sorted(slices.Values(own)), slices.Sorted(slices.Values(c.task.Labels))) {
@@ -110,7 +112,7 @@ func (c *classification) read() (fine finetuneTask, err error) {
 	return fine, nil
 }
 
-// training reads the table to train on.
+// training reads the training table at path, whose content is b.
 func (c *classification) training(path string, b []byte) (fine finetuneTask, err error) {
 	var rows []glue.Row
 	if c.task, rows, err = c.task.Read(path, b, glue.Train); err != nil {
@@ -238,8 +240,7 @@ func (c *classification) evaluate(ctx context.Context, t *table) (map[string]flo
 	return m, nil
 }
 
-// largest returns the index of the largest value; the first one of equal
-// values.
+// largest returns the index of the largest value; of equal values, the first.
 func largest(v []float32) int {
 	best := 0
 	for i, x := range v {

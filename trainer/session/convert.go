@@ -13,11 +13,11 @@ import (
 	"pretext/trainer/checkpoint"
 )
 
-// Import writes a third-party model, which [OpenModel] opens, as a folder that
-// transformers and [Options.Init] load, and returns its path. A TensorFlow checkpoint
-// with the moments of its optimizer becomes a checkpoint in out. vocab names the
-// vocab.txt or tokenizer.json of a model that has none beside it. The directory out
-// must be empty or not exist.
+// Import converts a third-party model, in any form that [OpenModel] opens, to a
+// folder that transformers and [Options].Init load, and returns its path. A
+// TensorFlow checkpoint with the moments of its optimizer becomes a checkpoint
+// in out. vocab is the path of the vocab.txt or tokenizer.json, if the model
+// has none beside it. The directory out must be empty or not exist.
 func Import(path, vocab, out string) (dir string, err error) {
 	if err := wantEmpty(out); err != nil {
 		return "", err
@@ -44,8 +44,8 @@ func Import(path, vocab, out string) (dir string, err error) {
 	return m.asCheckpoint(out, heads, tokenizer)
 }
 
-// tokenizerGiven returns the tokenizer of a file, or, without a file, the one
-// in the model's folder.
+// tokenizerGiven returns the tokenizer in the file vocab, or, if vocab is "",
+// the tokenizer in the model's folder.
 func tokenizerGiven(m ModelFiles, vocab string) (t checkpoint.Tokenizer, err error) {
 	if t, err = tokenizerBeside(m.Folder); err != nil {
 		return t, err
@@ -110,8 +110,8 @@ func (m ModelFiles) asCheckpoint(out string, heads trainer.Heads, t checkpoint.T
 	return checkpoint.Folder(saver.Dir, step), saver.Save(trainer.Progress{Step: step}, snapshot)
 }
 
-// Export writes a model, which [OpenModel] opens, as a folder that transformers loads.
-// The directory out must be empty or not exist.
+// Export writes the model at path, in any form that [OpenModel] opens, as a
+// folder that transformers loads. The directory out must be empty or not exist.
 func Export(path, out string) (err error) {
 	if err := wantEmpty(out); err != nil {
 		return err
@@ -133,7 +133,8 @@ func Export(path, out string) (err error) {
 	return m.write(out, heads, tokenizer)
 }
 
-// write writes a model as a folder of transformers; without a head as a BertModel.
+// write writes a model as a folder that transformers loads; a model without a
+// head becomes a BertModel.
 func (m ModelFiles) write(out string, heads trainer.Heads, t checkpoint.Tokenizer) error {
 	if heads == (trainer.Heads{}) {
 		return checkpoint.WriteEncoder(out, t, m.Pretrained)

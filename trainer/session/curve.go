@@ -12,7 +12,7 @@ import (
 	"pretext/internal/plot"
 )
 
-// A point is a loss after a step.
+// A point is the loss at one step.
 type point struct {
 	step int64
 	loss float64
@@ -21,7 +21,7 @@ type point struct {
 // A Curve is the loss of a run over its steps.
 type Curve struct {
 	train []point // sum of the masked-LM and the next-sentence loss
-	evals []point // the same, of evaluations
+	evals []point // the same sum, of evaluations
 	floor float64 // unigram baseline plus ln 2, the next-sentence loss of a random guess; 0: unknown
 }
 
@@ -52,7 +52,7 @@ func ReadCurve(path string) (*Curve, error) {
 // averaged.
 const endSteps = 10
 
-// ends returns the mean loss of the first and of the last steps.
+// ends returns the mean loss of the first and of the last endSteps steps.
 func (c *Curve) ends() (first, last float64) {
 	n := min(endSteps, len(c.train))
 	return mean(c.train[:n]), mean(c.train[len(c.train)-n:])
@@ -66,7 +66,7 @@ func mean(points []point) float64 {
 	return Fraction(sum, float64(len(points)))
 }
 
-// smoothSteps is the window of the moving mean.
+// smoothSteps is the number of steps in the window of the moving mean.
 const smoothSteps = 20
 
 func smooth(points []point) (out []point) {

@@ -28,8 +28,9 @@ type Corpus struct {
 	hash      string               // of the manifest
 }
 
-// OpenCorpus opens a split of a folder of shards, as [loader.Open] does. vocab names the
-// vocab.txt of third-party records, which have none beside them.
+// OpenCorpus opens a split of a folder of shards with [loader.Open]. vocab is
+// the path of the vocab.txt of third-party records, which have none beside
+// them; otherwise "".
 func OpenCorpus(ctx context.Context, path, split, vocab string) (*Corpus, error) {
 	shards, err := loader.Open(ctx, path, loader.Options{Split: split})
 	if errors.Is(err, sharding.ErrNoShards) {
@@ -137,8 +138,8 @@ func (c *Corpus) readVocab(given string) error {
 	return nil
 }
 
-// asMade returns the tokenizer with do_lower_case as in the manifest of the
-// records; unchanged if there is no manifest.
+// asMade returns t with do_lower_case as in the manifest of the records;
+// without a manifest it returns t unchanged.
 func (c *Corpus) asMade(t checkpoint.Tokenizer) checkpoint.Tokenizer {
 	if lower := c.shards.DoLowerCase(); lower != nil {
 		t.LowerCase, t.StripAccents, t.TokenizeChineseChars = *lower, nil, nil
@@ -146,8 +147,8 @@ func (c *Corpus) asMade(t checkpoint.Tokenizer) checkpoint.Tokenizer {
 	return t
 }
 
-// dataHash identifies the data: the hash of the manifest, or, without one, of the
-// names and sizes of the files.
+// dataHash returns a hash that identifies the data: the hash of the manifest,
+// or, without a manifest, of the names and sizes of the files.
 func (c *Corpus) dataHash() (string, error) {
 	h := sha256.New()
 	if c.shards.Manifest() != nil {

@@ -16,12 +16,12 @@ import (
 	"pretext/trainer/cuda/driver"
 )
 
-// A Device selects what computes, and in which arithmetic. The zero value is
-// the CPU with all processors.
+// A Device selects the processor that computes, and its arithmetic. The zero
+// value is the CPU with all processors.
 type Device struct {
 	Name          string            // "cpu", "cuda", or "cuda:N" for the GPU of ordinal N; "" means "cpu"
 	Precision     trainer.Precision // "" means fp32 on the CPU and bf16 on a GPU
-	Deterministic bool              // GPU: equal runs give equal bits, more slowly; the CPU always does so
+	Deterministic bool              // GPU: results are bit-for-bit reproducible, at a lower speed; CPU results always are
 	Threads       int               // CPU: 0 means one per processor; does not affect results
 	ISA           string            // CPU: instruction set "avx512", "avx2" or "plain"; "" means the fastest available
 }
@@ -104,16 +104,16 @@ func (d Device) Open() (*Opened, error) {
 // Close closes the device.
 func (o *Opened) Close() error { return o.close() }
 
-// Model opens a model without weights, in the device's precision; options give
-// the rest. Close it after use.
+// Model opens a model without weights, in the device's precision. c, h and
+// options describe the model. Close it after use.
 func (o *Opened) Model(c trainer.Config, h trainer.Heads, options trainer.Options) (trainer.Model, error) {
 	options.Precision, options.Deterministic = o.Precision, o.deterministic
 	return o.backend.Open(c, h, options)
 }
 
-// AutoTokens returns the maximum number of tokens of a micro-batch where the
-// options leave it open: what suits the device, but at least the longest
-// example. longest 0 means unknown.
+// AutoTokens returns the maximum number of tokens of a micro-batch for options
+// that do not set it: the number that suits the device, but at least longest.
+// longest is the number of tokens of the longest example, 0 if unknown.
 func (o *Opened) AutoTokens(c trainer.Config, h trainer.Heads, longest int) (int, error) {
 	if longest == 0 {
 		longest = c.MaxPositions
@@ -131,13 +131,12 @@ func (o *Opened) Peak(t time.Duration) (float64, error) {
 	return 0, nil
 }
 
-// MinTokens is the length of the shortest example that the rules let pass:
-// [CLS] [SEP] [SEP].
+// MinTokens is the length of the shortest valid example: [CLS] [SEP] [SEP].
 const MinTokens = 3
 
-// BatchLimits returns the limits of micro-batches of at most tokens tokens and
-// sequences sequences, each with at most predictions masked tokens. predictions
-// 0 means unknown.
+// BatchLimits returns options that limit a micro-batch to the given numbers of
+// tokens and sequences, each sequence with at most predictions masked tokens.
+// predictions 0 means unknown.
 func BatchLimits(tokens, sequences, predictions int) trainer.Options {
 	o := trainer.Options{Tokens: tokens, Sequences: min(sequences, tokens/MinTokens+1), Masked: tokens}
 	if predictions > 0 {

@@ -2,8 +2,8 @@ package session
 
 import "pretext/internal/failure"
 
-// usagef returns an error for an option that is wrong, or does not fit the data, the
-// model or an earlier checkpoint. Its message names options by the flags of
+// usagef returns a usage error: an option is wrong, or does not fit the data,
+// the model or an earlier checkpoint. The message names options by the flags of
 // train-bert.
 func usagef(format string, args ...any) error { return failure.Usagef(format, args...) }
 

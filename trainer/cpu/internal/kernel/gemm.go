@@ -83,8 +83,8 @@ func (g *Gemm[T]) Pack(p *Packed[T], b Matrix[T], k, n int) {
 	}
 }
 
-// Width rounds a number of columns up to whole panels. Past its columns a
-// packed side has zeros up to there, and so can its products.
+// Width returns n columns rounded up to whole panels. A packed matrix has zeros
+// in the columns from n on; a product may compute these columns too.
 func (g *Gemm[T]) Width(n int) int { return g.panels(n) * g.set.NR }
 
 // MulPacked sets c (m×n, rows of ldc elements) to the first n columns of a·b, or

@@ -51,17 +51,18 @@ type Set[T Float] struct {
 	// packing is no slower.
 	MicroRows func(k int, a []T, lda int, b, c []T, ldc int, add bool)
 
-	// ExpSum replaces x by exp(x − shift) and returns the sum of that.
+	// ExpSum replaces x by exp(x − shift) and returns the sum of the results.
 	ExpSum func(x []T, shift T) T
 
 	// ExpSums adds exp(x − shift), element by element, to sums.
 	ExpSums func(sums, x, shift []T)
 
 	// ExpScale replaces x by exp(x − shift)·by, element by element, and returns
-	// the sum of that.
+	// the sum of the results.
 	ExpScale func(x, shift, by []T) T
 
-	// AddMax adds a number to x, and raises top to that where it is larger.
+	// AddMax adds by to every element of x, and raises each element of top to
+	// the element of x if that is larger.
 	AddMax func(x, top []T, by T)
 
 	// Max returns the largest element; x is not empty.
@@ -99,10 +100,11 @@ type Set[T Float] struct {
 	// the order of p. They are nil if there is nothing faster than a loop.
 	Transpose8, CopyEights, CopyPanels func(dst []T, dstStride int, src []T, srcStride, k int)
 
-	// SumSquares is [optim.SumSquares].
+	// SumSquares returns the sum of the squares of x, as [optim.SumSquares]
+	// does.
 	SumSquares func(x []T) float64
 
-	// Adam is [optim.Update].
+	// Adam updates weights and moments, as [optim.Update] does.
 	Adam func(c optim.Constants[T], w, m, v, g []T)
 }
 

@@ -249,7 +249,7 @@ func checkExpSum(t *testing.T, s *Set[float32], x []float32) {
 	}
 }
 
-// checkColumns checks what takes an element's own shift or top.
+// checkColumns checks the functions that take a shift or a maximum per element.
 func checkColumns(t *testing.T, s *Set[float32], x, y, z []float32) {
 	t.Helper()
 	sums, scaled, added, top := slices.Clone(z), slices.Clone(x), slices.Clone(x), slices.Clone(y)
@@ -281,7 +281,8 @@ func widened(x []float32) []float64 {
 	return y
 }
 
-// near says how far got is from want, of want's size.
+// near returns the difference between got and want, relative to the size of
+// want.
 func near(got []float32, want []float64) float64 {
 	d, size := 0.0, 0.0
 	for i, w := range want {

@@ -6,7 +6,7 @@ import (
 	"pretext/trainer/optim"
 )
 
-// plain returns the set in Go.
+// plain returns the set that is written in Go, without assembly.
 func plain[T Float]() *Set[T] {
 	return &Set[T]{
 		ISA: Plain, MR: 4, NR: 4,
