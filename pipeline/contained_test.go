@@ -15,7 +15,7 @@ import (
 	"pretext/sharding"
 )
 
-// novel makes up a text of so many words that no other seed gives.
+// novel returns a made-up text of n words that no other seed gives.
 func novel(seed uint64, words int) string {
 	r := rand.New(rand.NewPCG(seed, 11))
 	var b strings.Builder

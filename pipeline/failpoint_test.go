@@ -39,8 +39,9 @@ const (
 	faultCrash faultKind = "crash"
 )
 
-// A point is one step of a stage's work. How often a file is written to may be
-// chance, so that points are known by what they do to which file.
+// A point is one operation of a stage's work on a file. The number of writes to
+// a file may vary, so a point is identified by the kind of operation and the
+// file.
 type point struct {
 	step store.Step
 	path string // below the stage's folder
@@ -49,7 +50,7 @@ type point struct {
 
 func (p point) String() string { return fmt.Sprintf("%s of %s (%d)", p.step, p.path, p.nth) }
 
-// reads reports whether the step changes nothing.
+// reads reports whether the operation changes nothing.
 func (p point) reads() bool {
 	switch p.step {
 	case store.StepStat, store.StepOpen, store.StepRead, store.StepList:
@@ -77,7 +78,7 @@ func (c *counter) next(step store.Step, path string) point {
 	return p
 }
 
-// record returns the points of what do does in a folder.
+// record calls do and returns the points of its work in a folder.
 func record(t *testing.T, out string, do func() error) (points []point) {
 	t.Helper()
 	c := newCounter(out)
@@ -94,9 +95,9 @@ func record(t *testing.T, out string, do func() error) (points []point) {
 	return points
 }
 
-// fault does something in a folder with a fault at a point. It returns whether
-// it came there, and what became of the work; a panic that came through is an
-// error too.
+// fault calls do in a folder and injects a fault at a point. It reports whether
+// the point was reached, and returns the error of the work; a panic that
+// reaches the caller is an error too.
 func fault(kind faultKind, at point, out string, do func() error) (met bool, err error) {
 	c := newCounter(out)
 	restore := store.Intercept(func(step store.Step, path string) error {
@@ -124,8 +125,9 @@ func fault(kind faultKind, at point, out string, do func() error) (met bool, err
 	return met, err
 }
 
-// A faultRow is work whose every step is made to fail: a new stage is a new
-// row. Folders of work that came before are those of an undisturbed run, base.
+// A faultRow is work of which every operation is made to fail; a new stage
+// needs a new row. Directories of earlier stages come from an undisturbed run,
+// base.
 type faultRow struct {
 	name string
 	// before puts into the folder what is there before the work; it may be nil.
@@ -133,7 +135,7 @@ type faultRow struct {
 	do     func(base, out string) error
 }
 
-// oneWorker makes the order of the steps that of the tasks.
+// oneWorker makes the order of operations equal to the order of tasks.
 var oneWorker = stage.Runner{Name: "direct", Workers: 1}
 
 // faultConfig is a run that is as small as one can be that has every kind of
@@ -235,7 +237,8 @@ func bookServer(t *testing.T) (address, sum string) {
 	return server.URL, sharding.Hash([]byte(text))
 }
 
-// leftovers are what killed runs leave, and a foreign file that stays.
+// leftovers are the files that killed runs leave, and a foreign file that must
+// stay.
 func leftovers(t *testing.T, _, out string) {
 	for _, name := range []string{".tmp-1", "plan/.tmp-2", "plan/00000.json", ".tmp-folder-3/beam/x", store.LockName} {
 		writeFile(t, out, name, []byte("left"))
@@ -249,11 +252,11 @@ func otherOutput(t *testing.T, base, out string) {
 	}
 }
 
-// ignored are steps whose failure is nobody's business: what they leave is
-// swept by the next run.
+// ignored are the operations whose failure is not reported: the next run
+// removes what they leave.
 var ignored = []store.Step{store.StepOwner, store.StepDiscard, store.StepUnlock}
 
-// makeFaultBase makes what the rows start from.
+// makeFaultBase makes the directories that the rows start from.
 func makeFaultBase(t *testing.T, base string, c RunConfig) {
 	t.Helper()
 	run(t, oneWorker, c)
@@ -345,7 +348,7 @@ func fastDir(t *testing.T) string {
 	return dir
 }
 
-// afterFault checks what a disturbed run returned and left.
+// afterFault checks the error of a disturbed run and the files that it left.
 func (row faultRow) afterFault(t *testing.T, where string, kind faultKind, at point, err error, out string) {
 	t.Helper()
 	switch {
@@ -362,7 +365,7 @@ func (row faultRow) afterFault(t *testing.T, where string, kind faultKind, at po
 	manifestHolds(t, where, out)
 }
 
-// noTemporary wants no temporary file or folder below a folder.
+// noTemporary checks that there is no temporary file or folder below a folder.
 func noTemporary(t *testing.T, after, root string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -376,8 +379,8 @@ func noTemporary(t *testing.T, after, root string) {
 	}
 }
 
-// manifestHolds wants a folder without a manifest, or all that its manifest
-// lists.
+// manifestHolds checks that a folder has no manifest, or all files that its
+// manifest lists.
 func manifestHolds(t *testing.T, after, out string) {
 	t.Helper()
 	folder, err := store.Open(out)

@@ -74,7 +74,8 @@ func TestARunThatIsCancelledAnywhereLeavesNothingOpenAndGoesOn(t *testing.T) {
 	}
 }
 
-// cancelAt cancels what do is given when it comes to a step.
+// cancelAt calls do with a context that is cancelled after step operations on
+// files.
 func cancelAt(step int64, do func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -109,8 +110,8 @@ func openedSince(before []string) (more []string) {
 	return more
 }
 
-// filesOpen returns what the process has open, but for what the system's own
-// machinery opens once; nothing where the system does not tell.
+// filesOpen returns the files that the process has open, except those that the
+// runtime opens once; nil if the system does not report them.
 func filesOpen() (targets []string) {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

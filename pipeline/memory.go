@@ -13,7 +13,7 @@ import (
 const (
 	taskMemory  = 16 << 20 // bytes of a task's word cache, block buffers and output buffers
 	minScratch  = 8 << 20  // minimum bytes of examples that a task may hold in memory
-	maxScratch  = 48 << 20 // maximum of the same: less than a shard has at the default options, so the peak is the same for any number of shards
+	maxScratch  = 48 << 20 // maximum; less than a shard has at the defaults, so the peak is equal for any number of shards
 	textPerByte = 2        // bytes of ids and sentence marks per byte of text, for vocabularies below 65,537 entries
 )
 

@@ -75,8 +75,8 @@ func config(t *testing.T, out string) RunConfig {
 	return c
 }
 
-// tree returns the hash of every file below a folder but those that are not a
-// function of the input.
+// tree returns the hash of every file below a folder, except files that do not
+// depend on the input alone.
 func tree(t *testing.T, root string) map[string]string {
 	t.Helper()
 	sums := map[string]string{}
@@ -261,7 +261,8 @@ func TestASecondRunInTheFolderIsRefused(t *testing.T) {
 	}
 }
 
-// A worker of an old plan, thought dead, must not write into a new one.
+// A worker of an old plan, which was considered dead, must not write to the
+// directory of a new plan.
 func TestAStaleWorkerIsFenced(t *testing.T) {
 	ctx := context.Background()
 	c := config(t, t.TempDir())

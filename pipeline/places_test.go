@@ -13,7 +13,7 @@ import (
 	"pretext/sharding"
 )
 
-// Plans are JSON, which would turn such a path into another one.
+// Plans are JSON, which would change a path that is not UTF-8.
 func TestPathsThatAreNotUTF8AreRefused(t *testing.T) {
 	const bad = "bad\xff"
 	dir := t.TempDir()

@@ -15,7 +15,8 @@ import (
 	"pretext/sharding"
 )
 
-// within wants a number to be near another: a plan is good to about a third.
+// within checks that a number is near another: a plan is accurate to about a
+// third.
 func within(t *testing.T, what string, got, want, share float64) {
 	t.Helper()
 	t.Logf("%s: planned %.4g, in truth %.4g", what, got, want)

@@ -81,7 +81,7 @@ func (row faultRow) powerFails(t *testing.T, base string, random *rand.Rand) {
 	t.Logf("%d moments", log.Len())
 }
 
-// A powerFailure is a moment and what becomes of the unsynced.
+// A powerFailure is a moment, and what happens to data that is not synced then.
 type powerFailure struct {
 	moment int
 	fate   powerloss.Fate
@@ -104,8 +104,8 @@ func moments(t *testing.T, n int, random *rand.Rand) (list []powerFailure) {
 	return list
 }
 
-// wasDurable wants the files of a run that has ended to be safe, whatever
-// happens then: only removals may be undone.
+// wasDurable checks that the files of a finished run survive a later power
+// failure: only removals may be undone.
 func (row faultRow) wasDurable(t *testing.T, log *powerloss.Log, last int, want map[string]string) {
 	t.Helper()
 	for _, fate := range powerloss.Fates {
@@ -126,7 +126,8 @@ func (row faultRow) wasDurable(t *testing.T, log *powerloss.Log, last int, want 
 	}
 }
 
-// onlyWhole wants every file under a final name to be as it was at some moment.
+// onlyWhole checks that every file under a final name has content that it had
+// at some moment of the run.
 func onlyWhole(t *testing.T, where string, log *powerloss.Log, root string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

@@ -11,8 +11,8 @@ import (
 	"pretext/sharding"
 )
 
-// Whoever removes the folder in which a stage works learns that this is what went
-// wrong. A stage that had hardly begun may do its work all the same.
+// If the directory of a running stage is removed, the error says so. A stage
+// that had hardly begun may also finish its work.
 func TestARunWhoseFolderIsRemovedSaysSo(t *testing.T) {
 	base := t.TempDir()
 	c := faultConfig(t, base)
@@ -52,7 +52,8 @@ func TestARunWhoseFolderIsRemovedSaysSo(t *testing.T) {
 	}
 }
 
-// removeAt does something and removes a folder once, at a step.
+// removeAt calls do and removes the folder out at the operation after step
+// others.
 func removeAt(step int64, out string, do func() error) error {
 	var steps atomic.Int64
 	defer store.Intercept(func(store.Step, string) error {

@@ -71,8 +71,8 @@ func TestWarningsAreTheSameForAnyRunnerWorkersAndHistory(t *testing.T) {
 	}
 }
 
-// A folder that an earlier version made has no warnings; that is no damage.
-// Warnings that its files do not give are.
+// The output of an earlier version has no warnings, and is valid. Warnings that
+// do not follow from the files are corrupt.
 func TestVerifyDerivesTheWarningsAgain(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	run(t, testRunner, warned(t, out))

@@ -160,7 +160,8 @@ func attacker(addresses []string, marker string) {
 	io.Copy(io.Discard, os.Stdin)
 }
 
-// attacks are what a stranger may try, the deadly one last.
+// attacks are what another user of the network may try; the last one ends the
+// process.
 var attacks = []struct {
 	name string
 	try  func(address, marker string) bool
@@ -306,7 +307,7 @@ func listens(address string) bool {
 	return err == nil
 }
 
-// A process is a victim or an attacker.
+// A process is a running victim or attacker.
 type process struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser

@@ -11,10 +11,11 @@ import (
 	"pretext/sharding"
 )
 
-// errCut stands in for the end of the process.
+// errCut simulates the end of the process.
 var errCut = errors.New("cut short")
 
-// cutFolder is a folder of which only so many files more can be removed.
+// cutFolder is a folder in which only a limited number of files can still be
+// removed.
 type cutFolder struct {
 	folder
 	removals *int
@@ -76,8 +77,8 @@ func TestOverwritingThatIsCutShortLeavesNoFileWithoutItsPlan(t *testing.T) {
 	}
 }
 
-// checkOnlyTheNewPlan wants a plan of one task, and the list of its hash, to leave
-// none of an older one.
+// checkOnlyTheNewPlan checks that a plan of one task and the list of its hash
+// leave no files of an older plan.
 func checkOnlyTheNewPlan(t *testing.T, dir store.Folder, recipe sharding.Recipe) {
 	t.Helper()
 	if err := writePlan(t.Context(), dir, recipe, make([]any, 1)); err != nil {

@@ -83,8 +83,8 @@ func Warnings(ctx context.Context, folder sharding.Folder, m *sharding.Manifest)
 }
 
 // owns reports whether a stage may have written a file of this name: a name of
-// [sharding.IsStageFile], or a name that begins with a stage's name and a
-// hyphen. Only such files are removed when a directory is overwritten.
+// [sharding.IsStageFile], or a name that begins with the name of a stage and a
+// hyphen. Such files are removed when a directory is overwritten.
 func owns(file string) bool {
 	name, _, _ := strings.Cut(file, "-")
 	_, ok := definitions[name]

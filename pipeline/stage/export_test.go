@@ -3,5 +3,6 @@ package stage
 // TaskFn is the DoFn that attacks on Prism submit.
 type TaskFn = taskFn
 
-// WithoutGuard takes the guard away, for tests that show what it is good for.
+// WithoutGuard disables the guard, for tests that show the attacks that it
+// prevents.
 func WithoutGuard() { installGuard = func() error { return nil } }

@@ -198,7 +198,8 @@ func distance(a, b []float32) float64 {
 	return norm(d)
 }
 
-// close compares tensors by norm of difference over norm.
+// closeTo compares tensors by the norm of their difference, as a fraction of
+// the norm of want.
 func closeTo(t *testing.T, name string, got, want []float32, tolerance float64) {
 	t.Helper()
 	if len(got) != len(want) {

@@ -76,7 +76,7 @@ type Opened struct {
 
 // Open opens the device. Close it after the models that it opened. If this
 // build or this machine lacks the device, the error wraps
-// [trainer.ErrUnavailable], states what is missing, and is one of usage.
+// [trainer.ErrUnavailable], states what is missing, and is a usage error.
 //
 // This is the only place that connects a device with its backend.
 func (d Device) Open() (*Opened, error) {

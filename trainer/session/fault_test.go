@@ -46,8 +46,8 @@ func stepNames(root string) func(store.Step, string) string {
 	}
 }
 
-// The disk fills up, or the machine stops, at each step of the second save of a
-// run.
+// At each operation of a run's second save, the disk is full or the machine
+// stops.
 func TestARunWhoseSaveFailsGoesOnFromTheLastGoodCheckpoint(t *testing.T) {
 	whole := testOptions(t)
 	whole.Keep, whole.Readers, whole.EvalExamples = 1, 0, 4

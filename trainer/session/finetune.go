@@ -70,7 +70,7 @@ func runFinetune(o FinetuneOptions, work func(*finetuneRun) error) (err error) {
 	return hold(o.Out, func() error { return errors.Join(work(r), r.Close()) })
 }
 
-// openInit opens what --init or --model names, and its vocabulary.
+// openInit opens the model that --init or --model names, and its vocabulary.
 func (r *finetuneRun) openInit() error {
 	folder := ""
 	if r.o.Init != "" {
@@ -167,7 +167,8 @@ func (r *finetuneRun) sameHead() error {
 	return nil
 }
 
-// settle sets the state that must stay the same until the run's last step.
+// settle sets the part of the checkpoints' state that stays the same until the
+// run's last step.
 func (r *finetuneRun) settle(schedule trainer.Schedule) {
 	options := map[string]string{"do_lower_case": strconv.FormatBool(r.tokenizer.LowerCase), "vocab_sha256": r.tok.Vocab().SHA256()}
 	for name, value := range r.task.options {

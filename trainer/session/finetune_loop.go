@@ -13,7 +13,8 @@ import (
 	"pretext/trainer/checkpoint"
 )
 
-// loop returns the run for package trainer.
+// loop returns package trainer's loop for this run, which reads batches from
+// source.
 func (r *finetuneRun) loop(ctx context.Context, source trainer.Source) trainer.Loop {
 	saver := &checkpoint.Saver{Dir: r.o.Out, Keep: r.o.Keep, Config: r.config, State: r.state, Tokenizer: r.tokenizer}
 	return trainer.Loop{
@@ -56,8 +57,8 @@ func (r *finetuneRun) observe(ctx context.Context, report trainer.Report) error 
 	return r.evaluate(ctx, report.Progress.Step)
 }
 
-// due reports whether the model is evaluated after a step. It is false for the
-// last step: the run's result includes that evaluation.
+// due reports whether the model is evaluated after a step. It returns false for
+// the last step, because the run's result includes that evaluation.
 func (r *finetuneRun) due(step int64) bool {
 	every := r.o.EvalSteps
 	if every < 0 {
@@ -91,7 +92,7 @@ func (r *finetuneRun) evaluate(ctx context.Context, step int64) error {
 }
 
 // conclude records the evaluation of the last step, unless an earlier process
-// did.
+// recorded it.
 func (r *finetuneRun) conclude(measures map[string]float64) error {
 	if r.metrics == nil || len(measures) == 0 || r.metrics.evaluated == r.step {
 		return nil
@@ -112,7 +113,7 @@ func (r *finetuneRun) note(step int64, measures map[string]float64) error {
 	return err
 }
 
-// measured formats measures for the log.
+// measured formats the measures of an evaluation for the log.
 func measured(measures map[string]float64) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(measures)) {

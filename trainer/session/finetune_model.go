@@ -39,8 +39,8 @@ func (r *finetuneRun) load() error {
 	return r.init.Load(r.model, r.o.Init)
 }
 
-// Load loads the weights into a model. If the files lack one of its tensors,
-// that is an error of usage, which names the files by path.
+// Load loads the weights into model. If the files lack one of the model's
+// tensors, it returns a usage error that names path.
 func (m ModelFiles) Load(model trainer.Model, path string) error {
 	report, err := model.Load(trainer.Weights, m.Tensors())
 	if err != nil {

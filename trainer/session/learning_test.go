@@ -14,8 +14,8 @@ import (
 	"pretext/trainer/comm"
 )
 
-// Each control takes away something that learning from context needs, and must
-// not learn from it.
+// Each control removes something that is necessary to learn from context. A
+// model trained with it must learn nothing from context.
 var controls = map[string]func(b *trainer.Batch, training bool){
 	"labels shifted": func(b *trainer.Batch, training bool) { shiftLabels(b, training, 1) },
 	// Every token attends to [CLS] alone, which says nothing.
@@ -25,7 +25,7 @@ var controls = map[string]func(b *trainer.Batch, training bool){
 			b.VisibleKeys = append(b.VisibleKeys, 1)
 		}
 	},
-	// Of each sequence in its own way, always the same.
+	// Each sequence has its own permutation, which is always the same.
 	"positions permuted": func(b *trainer.Batch, _ bool) {
 		for s, p := range b.Sequence {
 			rng := rand.New(rand.NewPCG(uint64(p), 1))
@@ -43,13 +43,13 @@ func shiftLabels(b *trainer.Batch, training bool, n int) {
 	}
 }
 
-// A spoilt model sees batches that were changed.
+// A spoilt model receives modified batches.
 type spoilt struct {
 	trainer.Model
 	change func(b *trainer.Batch, training bool)
 }
 
-// changed returns a batch changed, and leaves b as it is.
+// changed returns a modified copy of a batch; b stays as it is.
 func (s spoilt) changed(b *trainer.Batch, training bool) *trainer.Batch {
 	c := *b
 	c.Positions, c.VisibleKeys, c.MaskedIDs = slices.Clone(b.Positions), slices.Clone(b.VisibleKeys), slices.Clone(b.MaskedIDs)

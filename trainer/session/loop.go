@@ -10,7 +10,7 @@ import (
 	"pretext/trainer/checkpoint"
 )
 
-// loop returns the run for package trainer.
+// loop returns package trainer's loop for this run.
 func (r *run) loop(ctx context.Context) trainer.Loop {
 	return trainer.Loop{
 		Model: r.model, Heads: r.state.Heads, Source: r.agreeing(), Saver: r.saver(), Comm: r.group, Schedule: r.state.Schedule,
@@ -19,8 +19,8 @@ func (r *run) loop(ctx context.Context) trainer.Loop {
 	}
 }
 
-// saver returns the saver of checkpoints. Those of other ranks than 0 save nothing:
-// they take part in the snapshot.
+// saver returns the saver of checkpoints. On ranks other than 0 it saves
+// nothing: these ranks only take part in the snapshot.
 func (r *run) saver() trainer.Saver {
 	if !r.leads() {
 		return saverFunc(func(trainer.Progress, trainer.Snapshot) error { return nil })
@@ -69,8 +69,8 @@ func curves(r trainer.Report, speed float64) map[string]float64 {
 	}
 }
 
-// noteDamage adds the skipped examples of a step to the metrics if the step is
-// in the first epoch. It returns their number.
+// noteDamage adds the corrupt examples that a step skipped to the metrics if
+// the step is in the first epoch. It returns their number.
 func (r *run) noteDamage(p trainer.Progress) (int64, error) {
 	places, n := r.damage.take()
 	if p.Position-int64(r.state.Batch) >= r.source.Len() {
@@ -84,8 +84,8 @@ func (r *run) noteDamage(p trainer.Progress) (int64, error) {
 	return n, nil
 }
 
-// due reports whether the model is evaluated after a step: where a checkpoint
-// is due.
+// due reports whether the model is evaluated after a step: it is if a
+// checkpoint is due.
 func (r *run) due(step int64) bool {
 	return r.eval != nil && (step == r.o.NumTrainSteps || r.o.SaveCheckpointsSteps > 0 && step > 0 && step%r.o.SaveCheckpointsSteps == 0)
 }

@@ -16,8 +16,9 @@ type MaskOptions struct {
 	DoWholeWordMask      *bool   // nil: as the records were made
 }
 
-// masking combines the options with those that the records were made with. It
-// returns nil if the records' masks are used.
+// masking returns the dynamic masking of a run: the options o, completed by
+// those that the records were made with. It returns nil if the records' own
+// masks are used.
 func (o *MaskOptions) masking(seed uint64, data *Corpus) (*loader.Masking, error) {
 	if !o.DynamicMasking {
 		if o.MaskedLMProb != 0 || o.MaxPredictionsPerSeq != 0 || o.DoWholeWordMask != nil {
@@ -54,8 +55,8 @@ func (c *Corpus) maskVocab() loader.MaskVocab {
 	return v
 }
 
-// recorded returns the masking as options of a checkpoint. A run resumes only
-// with equal ones.
+// recorded returns the masking as options of a checkpoint. A run resumes from a
+// checkpoint only if these options are equal.
 func recorded(m *loader.Masking) map[string]string {
 	if m == nil {
 		return nil

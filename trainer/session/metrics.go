@@ -63,7 +63,7 @@ type EvalLine struct {
 	LeftOut         int64  `json:"eval_left_out,omitempty"` // corrupt examples
 }
 
-// A metric holds the fields of any line that are read back.
+// A metric holds the fields that are read back from a line, whatever its kind.
 type metric struct {
 	Step         int64    `json:"step"`
 	Skipped      bool     `json:"skipped"`
@@ -83,7 +83,8 @@ type Skipped struct {
 	Tails    int64    // files with unreadable ends
 }
 
-// maxListed is how many places are listed at the end of a run.
+// maxListed is the maximum number of skipped records that are listed at the end
+// of a run.
 const maxListed = 10
 
 func (l *Skipped) add(m metric) {
@@ -99,7 +100,7 @@ func (l *Skipped) add(m metric) {
 	}
 }
 
-// A Number is null in JSON where it is not finite.
+// A Number is a float64 that is null in JSON if it is not finite.
 type Number float64
 
 // MarshalJSON implements json.Marshaler.

@@ -81,7 +81,8 @@ func wellFormed(t *testing.T, b []byte) {
 	}
 }
 
-// A file that is no metrics is not read into memory in search of a line's end.
+// The search for the end of a line reads only a limited part of the file into
+// memory.
 func TestALineWithoutEndIsNoMetric(t *testing.T) {
 	n := 0
 	err := eachMetric(io.MultiReader(strings.NewReader("{\"step\":1}\n"), io.LimitReader(zeros{}, 100<<20)), func([]byte, metric) error { n++; return nil })

@@ -44,8 +44,8 @@ func OpenModel(path string) (m ModelFiles, err error) {
 	return m, unusable(err)
 }
 
-// unusable marks an error of opening a model as one of usage, unless the files
-// are corrupt or the operating system failed.
+// unusable returns err, an error of opening a model, as a usage error, unless
+// the files are corrupt or the operating system failed.
 func unusable(err error) error {
 	var path *fs.PathError
 	if err == nil || errors.Is(err, checkpoint.ErrDamaged) || errors.As(err, &path) {
@@ -54,7 +54,7 @@ func unusable(err error) error {
 	return failure.Usage(err)
 }
 
-// A start is the model a new run begins with.
+// A start is the model that a new run begins with.
 type start struct {
 	config trainer.Config
 	init   *ModelFiles // nil: initial weights
@@ -96,7 +96,8 @@ func newStart(o *Options, vocabSize int) (*start, error) {
 	return s, nil
 }
 
-// NamedConfig returns a preset, or reads a configuration file.
+// NamedConfig returns the preset with this name, or reads the configuration
+// file at this path.
 func NamedConfig(name string, vocabSize int) (trainer.Config, error) {
 	if slices.Contains(trainer.PresetNames(), name) {
 		return trainer.Preset(name, vocabSize)

@@ -59,7 +59,7 @@ func DefaultOptions() Options {
 	}
 }
 
-// checks collects what is wrong with options.
+// checks are the errors of wrong options.
 type checks []error
 
 func (c *checks) want(ok bool, format string, args ...any) {
@@ -68,7 +68,7 @@ func (c *checks) want(ok bool, format string, args ...any) {
 	}
 }
 
-// err returns all of them, and more, as one error of usage; nil if there are
+// err joins the errors in c and more into one usage error; nil if there are
 // none.
 func (c checks) err(more ...error) error {
 	if err := errors.Join(append(c, more...)...); err != nil {

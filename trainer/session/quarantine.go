@@ -14,8 +14,9 @@ import (
 	"pretext/trainer/loader"
 )
 
-// maxQuarantine is the maximum number of bad examples that are logged, maxNamed
-// that of bad examples of a step in the metrics. All are counted.
+// maxQuarantine is the maximum number of bad examples that are logged. maxNamed
+// is the maximum number of bad examples per step that the metrics list. All are
+// counted.
 const (
 	maxQuarantine = 1000
 	maxNamed      = 16
@@ -80,20 +81,20 @@ func (q *quarantine) skip(bad error) error {
 	return nil
 }
 
-// digest identifies all that was skipped so far.
+// digest returns a text that identifies all examples skipped so far.
 func (q *quarantine) digest() string { return fmt.Sprintf("%d, hash %x", q.n, q.hash.Sum64()) }
 
-// take returns the first examples that were skipped since the last call, and how many
-// there were.
+// take returns the first examples (first) and the number of all examples (n)
+// that were skipped since the last call of take.
 func (q *quarantine) take() (first []Damage, n int64) {
 	first, n = q.step, q.n
 	q.step, q.n = nil, 0
 	return first, n
 }
 
-// lostTails lists the files with unreadable ends and the record at which each
-// end begins; "" if there are none. The positions of all other examples depend
-// on them.
+// lostTails lists the files with unreadable ends, each with the record at which
+// its end begins; "" if there are none. The positions of all other examples
+// depend on these ends.
 func (q *quarantine) lostTails() string {
 	var all []string
 	for _, d := range q.tails {

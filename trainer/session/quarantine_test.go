@@ -16,9 +16,9 @@ import (
 	"pretext/records/tfrecord"
 )
 
-// damagedOptions are those of a run on two files of others, of 32 records each.
-// In the first the payload of record 3 is damaged, in the second the length of
-// record 28.
+// damagedOptions are the options of a run on two third-party files of 32
+// records each. In the first file the payload of record 3 is corrupt, in the
+// second file the length of record 28.
 func damagedOptions(t *testing.T) Options {
 	t.Helper()
 	o := testOptions(t)
@@ -73,7 +73,7 @@ func foreignEval(t *testing.T, ours string) string {
 	return dir
 }
 
-// recordAt returns where a record of a file begins.
+// recordAt returns the offset of record n in a file.
 func recordAt(t *testing.T, b []byte, n int64) int64 {
 	t.Helper()
 	r := tfrecord.NewReader(bytes.NewReader(b), tfrecord.ReaderOptions{})
@@ -149,8 +149,8 @@ func TestARunThatLeavesOutDamageStoppedAtAnyStepEndsAsOneThatWasNot(t *testing.T
 	stopEverywhere(t, o)
 }
 
-// Where the end of a file begins decides every position: a run does not go on
-// when that has changed.
+// The positions of all examples depend on where an unreadable end begins: a run
+// does not resume if that has changed.
 func TestARunDoesNotGoOnWhenAnotherPartOfItsDataIsReadable(t *testing.T) {
 	o := damagedOptions(t)
 	stopAt(t, o, 5)

@@ -18,7 +18,7 @@ import (
 	"pretext/trainer/comm"
 )
 
-// logName is the directory in Out for the logs of the ranks but rank 0.
+// logName is the directory in Out for the logs of all ranks except rank 0.
 const logName = "log"
 
 // ofThisRank completes options that differ between the ranks of a machine: each takes a
@@ -68,7 +68,8 @@ func executableHash() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:8]), err
 }
 
-// fingerprints are the options that decide what a run computes, by their flags.
+// fingerprints returns the options that determine what a run computes, by flag
+// or by name. program is the hash of the program.
 func (o *Options) fingerprints(program string) map[string]string {
 	kind, _, _ := o.Device.parse() // an error is found when the device is opened
 	heads := trainer.PretrainHeads()
@@ -94,7 +95,8 @@ func (o *Options) fingerprints(program string) map[string]string {
 	return out
 }
 
-// dataFingerprints identify the data of a run.
+// dataFingerprints returns hashes that identify the data of a run, by the name
+// of the data.
 func (r *run) dataFingerprints() map[string]string {
 	f := map[string]string{"data manifest": r.data.hash, "vocabulary": r.data.vocab.SHA256(), "eval data manifest": "(none)"}
 	if r.evalData != nil {
@@ -103,8 +105,8 @@ func (r *run) dataFingerprints() map[string]string {
 	return f
 }
 
-// verdict returns err, or, if another rank is the cause, that alone: it is then the same
-// line on all ranks.
+// verdict returns err. If another rank caused it, verdict returns only that
+// rank's error, so that all ranks report the same line.
 func verdict(err error) error {
 	var lost *comm.RankError
 	if errors.As(err, &lost) {
@@ -116,7 +118,7 @@ func verdict(err error) error {
 // leads reports whether this is rank 0, which reads and writes the output directory.
 func (r *run) leads() bool { return r.group.Rank() == 0 }
 
-// follow is train for the other ranks.
+// follow trains on a rank other than 0.
 func (r *run) follow(ctx context.Context) (*Result, error) {
 	if err := r.openLog(); err != nil {
 		return nil, err
@@ -141,14 +143,15 @@ func (r *run) openLog() error {
 	return err
 }
 
-// settings of a run, as rank 0 determines them for all.
+// A settingsMessage holds the settings of a run, which rank 0 determines for
+// all ranks.
 type settingsMessage struct {
 	Config trainer.Config   `json:"config"`
 	State  checkpoint.State `json:"state"` // with the progress
 }
 
-// settings determines the model and the state of the run: rank 0 by a checkpoint or by
-// the options, the others by what rank 0 tells them.
+// settings determines the model and the state of the run: rank 0 takes them
+// from a checkpoint or from the options, the others from rank 0's message.
 func (r *run) settings() error {
 	var message []byte
 	if r.leads() {
@@ -182,7 +185,7 @@ func (r *run) settings() error {
 	return nil
 }
 
-// fromRank0 returns rank 0's message on all ranks.
+// fromRank0 sends rank 0's message to all ranks and returns it.
 func (r *run) fromRank0(message []byte) ([]byte, error) {
 	all, err := r.group.Gather(message)
 	if err != nil {
@@ -191,8 +194,8 @@ func (r *run) fromRank0(message []byte) ([]byte, error) {
 	return all[0], nil
 }
 
-// inTurn runs f on rank 0, then on the first rank of each machine, then on the others: a
-// cache is made once, on a shared disk and on separate ones.
+// inTurn runs f on rank 0, then on the first rank of each other machine, then
+// on the rest: on shared disks and on separate disks, a cache is made once.
 func (r *run) inTurn(f func() error) error {
 	turn := 2
 	switch {

@@ -39,9 +39,10 @@ func (r *run) resume() error {
 	return nil
 }
 
-// multipleOf returns the multiple of micro-batches of a run that resumes. Where
-// the checkpoint has none, its version filled micro-batches greedily; the run
-// then resumes with even ones, and a line in the log.
+// multipleOf returns the multiple of micro-batches of a run that resumes. A
+// checkpoint without a multiple is of a version that filled micro-batches
+// greedily: the run then resumes with even micro-batches, and multipleOf logs
+// that.
 func multipleOf(from checkpoint.State, log io.Writer) int {
 	if from.Multiple == 0 {
 		fmt.Fprintln(log, "an earlier version wrote this checkpoint and cut steps into other micro-batches: the examples and their order are the same, results may differ by rounding")
@@ -62,7 +63,7 @@ func logPrecision(log io.Writer, from, now checkpoint.State) {
 // versions had only fp32 and did not record it.
 func precisionOf(s checkpoint.State) trainer.Precision { return cmp.Or(s.Precision, trainer.Float32) }
 
-// restore loads a checkpoint into a model of a precision. The loss scale of
+// restore loads a checkpoint into a model of precision p. A loss scale of
 // another precision is not kept.
 func restore(from *checkpoint.Checkpoint, m trainer.Model, p trainer.Precision) error {
 	scale := m.State().LossScale
@@ -126,8 +127,9 @@ func (r *run) longest() int {
 	return longest
 }
 
-// settle sets the state that must stay the same until the run's last step. auto
-// is the number of tokens of a micro-batch if the options leave it open.
+// settle sets the part of the checkpoints' state that stays the same until the
+// run's last step. auto is the number of tokens of a micro-batch if the options
+// do not set it.
 func (r *run) settle(phase, auto int) {
 	tokens := int(r.o.MicroBatchTokens)
 	if tokens == 0 {
@@ -139,7 +141,7 @@ func (r *run) settle(phase, auto int) {
 	}
 }
 
-// tails returns the unreadable ends of files of both splits.
+// tails returns the unreadable ends of the files of both splits.
 func (r *run) tails() (all []Damage) {
 	if r.damage != nil {
 		all = append(all, r.damage.tails...)

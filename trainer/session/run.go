@@ -50,10 +50,10 @@ type run struct {
 	runLog
 }
 
-// Train pre-trains a model up to the last step of the options. It resumes from the
-// newest checkpoint in o.Out. When ctx is done it saves a checkpoint and returns
-// the cause. Options that do not fit together, the data or the checkpoint are
-// errors of usage.
+// Train pre-trains a model up to the last step of the options. It resumes from
+// the newest checkpoint in o.Out. When ctx is done it saves a checkpoint and
+// returns the cause. It returns a usage error if options contradict each other,
+// the data or the checkpoint.
 func Train(ctx context.Context, o Options) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func hold(out string, work func() error) error {
 	})
 }
 
-// work is train in the output directory, which rank 0 has locked.
+// work trains in the output directory, which rank 0 has locked.
 func (r *run) work(ctx context.Context) (*Result, error) {
 	if err := r.open(ctx); err != nil {
 		return nil, err
@@ -261,7 +261,8 @@ func (r *run) openModel() (err error) {
 	return r.shareModel()
 }
 
-// loadModel loads what the model begins with.
+// loadModel loads the state that training begins with: the checkpoint's or the
+// initial model's.
 func (r *run) loadModel() error {
 	switch {
 	case r.from != nil:

@@ -105,7 +105,8 @@ func TestARunWithDynamicMasksStoppedAtAnyStepEndsAsOneThatWasNot(t *testing.T) {
 	stopEverywhere(t, o)
 }
 
-// stopEverywhere stops a run after every step of it, goes on and compares.
+// stopEverywhere stops a run after each of its steps, resumes it, and compares
+// the result with that of an undisturbed run.
 func stopEverywhere(t *testing.T, whole Options) {
 	t.Helper()
 	want := mustTrain(t, whole)
@@ -124,8 +125,8 @@ func stopEverywhere(t *testing.T, whole Options) {
 // An ended is where a run that ended wrote, and its last checkpoint.
 type ended struct{ out, model string }
 
-// sameEnd wants the checkpoint and the metrics of an undisturbed run of one that
-// was stopped.
+// sameEnd checks that a resumed run has the checkpoint and the metrics of an
+// undisturbed run.
 func sameEnd(t *testing.T, stop int64, undisturbed, resumed ended) {
 	t.Helper()
 	if diff := cmp.Diff(files(t, undisturbed.model), files(t, resumed.model)); diff != "" {
@@ -351,7 +352,8 @@ func TestATensorFlowCheckpointIsExportedWithItsVocabulary(t *testing.T) {
 	}
 }
 
-// What training left in a TensorFlow checkpoint is the first phase of a run.
+// A TensorFlow checkpoint with the optimizer's moments is the first phase of a
+// run.
 func TestAnImportedTrainingCheckpointGoesOnWithItsMoments(t *testing.T) {
 	prefix := strings.TrimSuffix(realdata.Path(t, "models/bert-toy-tf/bert_model.ckpt.index"), ".index")
 	out := filepath.Join(t.TempDir(), "imported")

@@ -31,7 +31,7 @@ func given(b *bool, auto bool) bool {
 	return auto
 }
 
-// A SquadResult is eval.json.
+// A SquadResult is the result of [FinetuneSquad] and the content of eval.json.
 type SquadResult struct {
 	Steps     int64 `json:"steps"`
 	Questions int   `json:"questions"`
@@ -117,7 +117,8 @@ func ScoreSquad(data, predictions, odds string) (*squad.Evaluation, error) {
 	return &e, nil
 }
 
-// readSquad reads a file of questions, and returns its SHA-256 too.
+// readSquad reads a file of questions and returns its SHA-256 as the second
+// result.
 func readSquad(path string) (*squad.Dataset, string, error) {
 	b, err := readTaskFile(path)
 	if err != nil {
@@ -169,7 +170,7 @@ type answering struct {
 	features *squad.Features
 }
 
-// cut cuts the texts into windows.
+// cut splits the texts into windows.
 func (a *answering) cut() (err error) {
 	a.features, err = squad.NewFeatures(a.dataset, a.r.tok.NewEncoder(), a.o.Windows, squad.Predict)
 	return err
@@ -203,7 +204,7 @@ func (a *answering) answer(ctx context.Context) ([]squad.Prediction, *squad.Eval
 	return predictions, &e, nil
 }
 
-// evaluate measures during the run.
+// evaluate answers the questions during the run and returns the scores.
 func (a *answering) evaluate(ctx context.Context) (map[string]float64, error) {
 	_, e, err := a.answer(ctx)
 	if err != nil {

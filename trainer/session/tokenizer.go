@@ -37,9 +37,10 @@ func tokenizerBeside(dir string) (t checkpoint.Tokenizer, err error) {
 	return settleTokenizer(t, dir, config)
 }
 
-// readTokenizer reads the vocabulary of a file, vocab.txt or tokenizer.json. A
-// tokenizer_config.json in one of the folders, the first that has one, or beside the
-// file decides as in [tokenizerBeside].
+// readTokenizer reads the vocabulary in a vocab.txt or tokenizer.json.
+// Lower-casing and the other options of [tokenizerBeside] are taken from the
+// tokenizer_config.json in the first of the folders that has one, else from the
+// tokenizer_config.json beside the file.
 func readTokenizer(path string, folders ...string) (t checkpoint.Tokenizer, err error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -62,7 +63,7 @@ func readTokenizer(path string, folders ...string) (t checkpoint.Tokenizer, err 
 	return settleTokenizer(t, path, config)
 }
 
-// readOptional returns nil for a file that does not exist.
+// readOptional reads a file. It returns nil if the file does not exist.
 func readOptional(path string) ([]byte, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -121,12 +122,13 @@ func tokensOf(v *tokenize.Vocab) []string {
 	return out
 }
 
-// vocabFile returns the vocab.txt of a vocabulary.
+// vocabFile returns the content of a vocab.txt for the vocabulary.
 func vocabFile(v *tokenize.Vocab) []byte {
 	return []byte(strings.Join(tokensOf(v), "\n") + "\n")
 }
 
-// A tokenizerConfig is tokenizer_config.json; nil where there is none.
+// A tokenizerConfig holds the fields of tokenizer_config.json; nil if there is
+// no file.
 type tokenizerConfig map[string]json.RawMessage
 
 func readTokenizerConfig(dir string) (c tokenizerConfig, err error) {
@@ -141,8 +143,8 @@ func readTokenizerConfig(dir string) (c tokenizerConfig, err error) {
 	return c, nil
 }
 
-// text returns a string, "" where the file has none. An added token is written as
-// {"content": ...} by some versions of transformers.
+// text returns the value of a string field, "" if the file has none. Some
+// versions of transformers write an added token as {"content": ...}.
 func (c tokenizerConfig) text(name string) (s string) {
 	if json.Unmarshal(c[name], &s) == nil {
 		return s
@@ -156,7 +158,7 @@ func (c tokenizerConfig) text(name string) (s string) {
 	return ""
 }
 
-// special returns the names of the special tokens, nil without a file.
+// special returns the names of the special tokens; nil if there is no file.
 func (c tokenizerConfig) special() map[string]string {
 	if c == nil {
 		return nil
@@ -170,8 +172,9 @@ func (c tokenizerConfig) special() map[string]string {
 	return out
 }
 
-// casing applies the options of tokenizer_config.json. strip_accents null means as do_lower_case, and
-// what the file does not mention stays.
+// casing applies the options of tokenizer_config.json to t. With strip_accents
+// null, accents are stripped if do_lower_case is set. Options that the file
+// does not have stay as they are.
 func (c tokenizerConfig) casing(t *checkpoint.Tokenizer) {
 	var b *bool
 	if raw, ok := c["do_lower_case"]; ok && json.Unmarshal(raw, &b) == nil && b != nil {
@@ -191,8 +194,10 @@ func (c tokenizerConfig) casing(t *checkpoint.Tokenizer) {
 	}
 }
 
-// TokenizerFor returns the tokenizer of a model's folder, or that of the file given. It
-// must be BERT's. lower overrides do_lower_case; nil: as the files say.
+// TokenizerFor returns the tokenizer in the file given, or, if given is "", in
+// a model's folder. It takes options such as do_lower_case from the folder in
+// both cases. The tokenizer must be BERT's WordPiece. lower, unless nil,
+// overrides do_lower_case.
 func TokenizerFor(folder, given string, lower *bool) (t checkpoint.Tokenizer, err error) {
 	switch {
 	case given != "" && folder != "":

@@ -59,7 +59,8 @@ func countUnigram(ctx context.Context, shards *loader.Shards, vocabSize int) (*u
 	return u, nil
 }
 
-// trainUnigram counts the train shards of a folder; nil if it has none.
+// trainUnigram counts the targets of a folder's train shards. It returns nil if
+// the folder has none.
 func trainUnigram(ctx context.Context, data string, vocabSize int) (*unigram, error) {
 	shards, err := loader.Open(ctx, data, loader.Options{Split: sharding.Train})
 	if errors.Is(err, sharding.ErrNoShards) {

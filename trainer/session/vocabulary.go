@@ -10,8 +10,9 @@ import (
 	"pretext/trainer/checkpoint"
 )
 
-// A vocabulary has the properties of a vocabulary that training needs. They
-// come from vocab.txt, or from the manifest's description of a tokenizer.json.
+// A vocabulary has the properties of a token vocabulary that training needs.
+// They come from vocab.txt, or from the manifest's description of a
+// tokenizer.json.
 type vocabulary interface {
 	Len() int
 	CLS() int32
