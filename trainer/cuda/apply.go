@@ -12,8 +12,8 @@ import (
 	"pretext/trainer/cuda/kernels"
 )
 
-// Bytes of kernels.Control, the offset of its loss scale, and the bytes of
-// results on the host: the control, then the sums.
+// Sizes in bytes: kernels.Control, the offset of LossScale in it, and the
+// results that a step copies to the host (the Control, then the sums).
 const (
 	controlBytes    = 48
 	lossScaleOffset = 24
@@ -62,7 +62,9 @@ func (m *model) apply(s trainer.Schedule) (trainer.StepInfo, error) {
 	return info, err
 }
 
-// finish takes the results of an update over from the control.
+// finish updates m.state and info from the kernels.Control that the update
+// copied to m.results. A gradient norm of infinity or NaN means that the device
+// skipped the update.
 func (m *model) finish(info *trainer.StepInfo) {
 	c := controlFrom(m.results)
 	info.GradNorm = float64(c.Norm)
@@ -75,7 +77,8 @@ func (m *model) finish(info *trainer.StepInfo) {
 	m.state.LossScale, m.state.GoodSteps = float64(c.LossScale), int64(c.Good)
 }
 
-// rule returns the kernels' numbers of an update.
+// rule returns the optimizer's hyperparameters in the form that the kernels take;
+// rate is the learning rate of this step.
 func (m *model) rule(rate float64) kernels.Rule {
 	o := m.o.Optimizer
 	r := kernels.Rule{
@@ -91,7 +94,7 @@ func (m *model) rule(rate float64) kernels.Rule {
 	return r
 }
 
-// update queues the update of all weights.
+// update queues the kernels that update all weights by AdamW or LAMB.
 func (m *model) update(r kernels.Rule) {
 	b, parts, tensors := &m.b, m.partCount, len(m.layout.specs)
 	grid := device.Dim{X: parts}
@@ -129,8 +132,9 @@ func (m *model) reduce() error {
 	return m.err
 }
 
-// State implements trainer.Model. The plans are the algorithms of products, and
-// those of other devices that SetState got.
+// State implements trainer.Model. State.Plans holds the algorithms chosen for
+// matrix products on this device, and the entries for other devices that were
+// passed to SetState.
 func (m *model) State() trainer.State {
 	s := m.state
 	s.Plans = m.algorithms()
@@ -143,8 +147,8 @@ func (m *model) State() trainer.State {
 	return s
 }
 
-// SetState implements trainer.Model. Only fp16 has a loss scale. Products are
-// planned again, with the algorithms in s.
+// SetState implements trainer.Model. In fp32 and bf16 the loss scale becomes 1.
+// Existing product plans are freed; later products use the algorithms in s.Plans.
 func (m *model) SetState(s trainer.State) {
 	if m.o.Precision != trainer.Float16 {
 		s.LossScale = 1
@@ -160,7 +164,8 @@ func (m *model) SetState(s trainer.State) {
 	}))
 }
 
-// controlFrom reads a control in the layout of kernels.Pack.
+// controlFrom decodes the kernels.Control at the start of b, as kernels.Pack
+// encodes it.
 func controlFrom(b []byte) (c kernels.Control) {
 	if _, err := binary.Decode(b, binary.LittleEndian, &c); err != nil {
 		panic("BUG: " + err.Error())

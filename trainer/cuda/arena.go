@@ -19,10 +19,12 @@ type buffer struct {
 	size int // bytes
 }
 
-// alignment of buffers, in bytes; what Alloc returns has it too.
+// alignment is the alignment of every buffer in bytes. It equals the alignment of
+// device.Device.Alloc.
 const alignment = 256
 
-// want asks for a buffer. place sets at; a buffer of size 0 stays zero.
+// want requests a buffer of size bytes. place stores the buffer's address in *at;
+// if size is 0, *at stays zero.
 func (a *arena) want(name string, at *device.Pointer, size int) {
 	a.buffers = append(a.buffers, buffer{name, at, size})
 }
@@ -36,7 +38,8 @@ func (a *arena) size() int {
 	return total
 }
 
-// place allocates the buffers: together, or apart, each by itself.
+// place allocates all requested buffers: in one allocation or, if apart is set,
+// each in an allocation of its own.
 func (a *arena) place(d device.Device, apart bool) error {
 	if apart {
 		return a.placeApart(d)
@@ -56,8 +59,8 @@ func (a *arena) place(d device.Device, apart bool) error {
 	return nil
 }
 
-// placeApart allocates each buffer by itself, with its name where the device
-// keeps names.
+// placeApart makes one allocation for each buffer and passes the buffer's name to
+// the device. Only the simulator has AllocNamed.
 func (a *arena) placeApart(d device.Device) error {
 	named, _ := d.(interface {
 		AllocNamed(name string, n int) (device.Pointer, error)

@@ -18,7 +18,7 @@ type Backend struct {
 	// Set by tests.
 	apart  bool // give every buffer its own allocation, so that the simulator sees accesses past its end
 	limits limits
-	gelu   string // "fused" or "plain"; "": what is faster
+	gelu   string // "fused" or "plain"; "": measure and use the faster one
 }
 
 var _ trainer.Backend = (*Backend)(nil)
@@ -35,12 +35,13 @@ var ErrClosed = errors.New("model is closed")
 // Limits of the kernels.
 const (
 	headSize  = 64
-	maxHidden = 1024  // two runs of 16 elements for each of a warp's 32 lanes: see kernels/norm.cu
-	maxLength = 512   // tokens of a sequence
-	maxGridYZ = 65535 // blocks of a launch along y and z
+	maxHidden = 1024  // 32 elements for each of a warp's 32 lanes: see kernels/norm.cu
+	maxLength = 512   // maximum tokens in a sequence
+	maxGridYZ = 65535 // maximum blocks of a launch along y or z
 )
 
-// Open creates a model. It refuses shapes that the kernels do not compute.
+// Open creates a model. It returns an error for a configuration that the kernels
+// do not support.
 func (b *Backend) Open(c trainer.Config, h trainer.Heads, o trainer.Options) (trainer.Model, error) {
 	if err := errors.Join(c.Validate(), h.Validate(), o.Validate()); err != nil {
 		return nil, fmt.Errorf("open cuda model: %w", err)
@@ -55,7 +56,8 @@ func (b *Backend) Open(c trainer.Config, h trainer.Heads, o trainer.Options) (tr
 	return m, nil
 }
 
-// types are the kernel builds and matrix types of the precisions.
+// types maps a precision to the build of the kernels and to the element type of
+// matrices.
 var types = map[trainer.Precision]struct {
 	kernel  kernels.Type
 	element device.DataType
@@ -65,7 +67,8 @@ var types = map[trainer.Precision]struct {
 	trainer.Float16:  {kernels.F16, device.Float16},
 }
 
-// supported reports every property of a model that the kernels do not support.
+// supported returns an error that lists every property of the model that the
+// kernels do not support; nil if there is none.
 func supported(c trainer.Config, o trainer.Options) error {
 	var errs []error
 	if c.HeadSize() != headSize {
@@ -89,16 +92,17 @@ func supported(c trainer.Config, o trainer.Options) error {
 	return errors.Join(errs...)
 }
 
-// Bounds of [Backend.AutoTokens]. Beyond 65,536 tokens products gain nothing
-// more.
+// Bounds of [Backend.AutoTokens]. Beyond 65,536 tokens matrix products do not
+// become faster.
 const (
 	autoMost   = 1 << 16
 	autoLeast  = 512
 	autoMemory = 0.9 // fraction of the device's memory; the rest is for the driver, modules and plans
 )
 
-// AutoTokens returns the largest power of two, from 512 to 65,536, whose model
-// fits the device's memory.
+// AutoTokens returns the number of tokens per micro-batch to use if the user gave
+// none: the largest power of two, from 512 to 65,536, for which the model's
+// buffers fit in 90% of the device's memory. It returns 512 if none fits.
 func (b *Backend) AutoTokens(c trainer.Config, h trainer.Heads, o trainer.Options) (int, error) {
 	total := float64(b.device.Properties().Memory)
 	tokens := autoMost

@@ -16,8 +16,9 @@ func (m *model) backward(d *batch) {
 	m.embedGrad(d, dy, dz)
 }
 
-// layerGrad computes a layer's gradients from dy, the gradient of its output. It
-// returns the buffer with the gradient of its input, and the other one.
+// layerGrad adds the gradients of the parameters of layer i, given dy, the
+// gradient of the layer's output. dz is scratch. It returns the same two buffers:
+// input now holds the gradient of the layer's input, and free is scratch.
 func (m *model) layerGrad(d *batch, i int, dy, dz device.Pointer) (input, free device.Pointer) {
 	p, k, do, du := &m.p.blocks[i], m.layer(i), m.b.do, m.b.du
 	f, rows, ctx := m.c.IntermediateSize, d.all, k.ctx
@@ -51,15 +52,20 @@ func (m *model) layerGrad(d *batch, i int, dy, dz device.Pointer) (input, free d
 	return dx, other
 }
 
-// spread sets y (tokens, H) to the rows of x in their places, and zero elsewhere.
+// spread is the reverse of gather: it copies each row of x, a row that the heads
+// read, to its row of the batch in y (tokens, H), and sets all other rows to zero.
 func (m *model) spread(y, x device.Pointer, d *batch) {
 	m.clear(y, d.tokens*m.c.HiddenSize*m.element.Size())
 	m.addRows("add_rows_elem", y, x, d.spread)
 }
 
-// normGrad sets dz to the gradient of a LayerNorm's input, dx, if not zero, to
-// that of what was dropped out before it, and adds the gradients of its
-// parameters and, with dx, of the bias before it.
+// normGrad computes the gradients of y = LN(drop(x + bias) + residual) from dy,
+// the gradient of y:
+//
+//   - dz is set to the gradient of the LayerNorm's input, hence of the residual;
+//   - dx, unless it is the zero pointer, is set to the gradient of x;
+//   - p.dsums gets the gradients of gain and bias added, and with dx those of the
+//     bias before the LayerNorm.
 func (m *model) normGrad(dz, dx, dy device.Pointer, y normed, p norm, rows kernels.Rows, drop kernels.Dropout) {
 	h, n, sums := m.c.HiddenSize, int(rows.N), 2
 	m.launch("norm_backward", rowsGrid(n), dz, dx, dy, y.xhat, y.inverse, p.gain, rows, drop, int32(h))
@@ -71,22 +77,24 @@ func (m *model) normGrad(dz, dx, dy device.Pointer, y normed, p norm, rows kerne
 	m.addParts(p.dsums, m.b.column, parts, sums*h)
 }
 
-// columnParts is the number of parts in which the columns of a matrix are summed.
+// columnParts returns the number of parts into which the rows of a matrix are
+// divided to sum its columns.
 func columnParts(rows int) int { return min(columnBlocks, blocks(rows, 64)) }
 
-// addParts adds the rows of part (parts, width) to sum.
+// addParts adds all rows of part (parts, width) to the vector sum (width).
 func (m *model) addParts(sum, part device.Pointer, parts, width int) {
 	m.launch("add_parts", device.Dim{X: blocks(width, 256)}, sum, part, int32(parts), int32(width))
 }
 
-// columns adds the sums over the rows of x (rows, width) to db.
+// columns adds the sum of each column of x (rows, width) to db (width).
 func (m *model) columns(db, x device.Pointer, rows, width int) {
 	parts := columnParts(rows)
 	m.launch("column_sums", device.Dim{X: blocks(width, 256), Y: parts}, m.b.column, x, device.Pointer(0), int32(rows), int32(width))
 	m.addParts(db, m.b.column, parts, width)
 }
 
-// attendGrad sets b.dqkv from dctx, the gradient of a layer's ctx.
+// attendGrad sets b.dqkv, the gradient of layer i's queries, keys and values, from
+// dctx, the gradient of the attention's output ctx.
 func (m *model) attendGrad(d *batch, i int, k kept, dctx device.Pointer) {
 	t, a := d.tokens, m.c.AttentionHeads
 	m.launch("attention_delta", rowsGrid(t*a), m.b.delta, k.ctx, dctx, int32(t), int32(a))
@@ -99,8 +107,8 @@ func (m *model) attendGrad(d *batch, i int, k kept, dctx device.Pointer) {
 	m.attend("backward_keys", d, i, m.b.dqkv, k.qkv, dctx, k.lse, m.b.delta)
 }
 
-// embedGrad adds the gradients of the embeddings from dy, the gradient of
-// embedded.y.
+// embedGrad adds the gradients of the word, position and segment embeddings and of
+// their LayerNorm, given dy, the gradient of embedded.y. dz is scratch.
 func (m *model) embedGrad(d *batch, dy, dz device.Pointer) {
 	e, h := m.b.embedded, m.c.HiddenSize
 	m.launch("dropout_rows", rowsGrid(d.tokens), m.b.do, dy, d.all, m.dropping(m.c.HiddenDropout, dropout.Embeddings, 0), int32(h))

@@ -7,32 +7,34 @@ import (
 	"pretext/trainer/cuda/device"
 )
 
-// buffers are the device memory of a model. Shapes use the capacities of its
-// shape: tokens (T), rows of the pooler (S), a chunk of masked tokens (M),
-// vocabulary (V). Buffers are of elements where the comment names no type.
+// buffers are the device memory of a model. Dimensions in comments: tokens (T),
+// rows of the pooler (S), masked tokens in a chunk (M), vocabulary (V), all with
+// the capacities in type shape; hidden size (H), intermediate size (F), attention
+// heads (A). A buffer without a type in its comment holds elements, which have the
+// type of the model's precision.
 type buffers struct {
 	// Parameters, flat.
-	w, m, v, g device.Pointer // float32; without training only w
-	copy       device.Pointer // weights as elements; w itself in the fp32 build
+	w, m, v, g device.Pointer // float32: weights, first and second moments, gradients; without training only w
+	copy       device.Pointer // weights as elements; equals w in fp32
 
 	control, sums          device.Pointer // kernels.Control; float64 (sumSlots, 3)
-	parts, bounds, decays  device.Pointer // of the optimizer
+	parts, bounds, decays  device.Pointer // the optimizer's tables: see layout.parts and model.tables
 	squares, moved, ratios device.Pointer // float32: (parts), (parts, 2) and (tensors) for LAMB
-	workspace              device.Pointer // of products
-	column                 device.Pointer // float32 (columnBlocks, widest): sums of columns
+	workspace              device.Pointer // scratch memory of matrix products
+	column                 device.Pointer // float32 (columnBlocks, widest): partial sums of columns
 	slots                  [2]device.Pointer
 	embedded               normed
-	layers                 []kept         // without training two alternate
-	o, narrow              device.Pointer // (T, H): output of a block before its LayerNorm; rows that the heads read
+	layers                 []kept         // one per layer; without training two, used in turn
+	o, narrow              device.Pointer // (T, H): output of a block before its LayerNorm; the last layer's residual, only the rows that the heads read
 	dy, dz, do, du, dqkv   device.Pointer // (T, H), (T, H), (T, H), (T, F), (T, 3H)
 	delta, dq              device.Pointer // float32: (A, T), (T, H)
 	pieces                 device.Pointer // float32 (pieces, H)
 	mlm                    maskedBuffers
 	pooler                 poolerBuffers
-	loss, hit              device.Pointer // float32, of the largest head
-	best                   device.Pointer // int32 (chunk)
-	logits                 device.Pointer // float32, of the largest small head
-	dlogits                device.Pointer // their gradients as elements; logits itself in the fp32 build
+	loss, hit              device.Pointer // float32: loss of each row, and 1 if its prediction is right; sized for the largest head
+	best                   device.Pointer // int32 (M): most probable word of each masked token
+	logits                 device.Pointer // float32: logits of every head but masked LM, which run in turn
+	dlogits                device.Pointer // gradients of logits as elements; equals logits in fp32
 }
 
 // kept is what a layer keeps for the backward pass.
@@ -52,7 +54,8 @@ type normed struct {
 	inverse device.Pointer // float32 (T): 1/σ
 }
 
-// maskedBuffers are of one chunk.
+// maskedBuffers are the buffers of the masked-LM head for one chunk of masked
+// tokens.
 type maskedBuffers struct {
 	x, u, g    device.Pointer // (M, H)
 	norm       normed         // (M, H)
@@ -65,10 +68,10 @@ type poolerBuffers struct {
 	dy, dx            device.Pointer // (S, H)
 }
 
-// columnBlocks is the maximum number of parts in which sums of columns are made.
+// columnBlocks is the maximum result of columnParts.
 const columnBlocks = 64
 
-// requests asks an arena for buffers of a model.
+// requests is an arena that gets requests for all buffers of one model.
 type requests struct {
 	arena
 	c       trainer.Config
@@ -77,18 +80,19 @@ type requests struct {
 	element int // bytes
 }
 
-// elements asks for n elements, floats for n float32.
+// elements requests a buffer of n elements, floats one of n float32 values.
 func (r *requests) elements(name string, at *device.Pointer, n int) { r.want(name, at, n*r.element) }
 func (r *requests) floats(name string, at *device.Pointer, n int)   { r.want(name, at, n*4) }
 
-// normed asks for a LayerNorm's buffers.
+// normed requests the buffers of a LayerNorm.
 func (r *requests) normed(name string, n *normed, rows int) {
 	r.elements(name+".y", &n.y, rows*r.c.HiddenSize)
 	r.elements(name+".xhat", &n.xhat, rows*r.c.HiddenSize)
 	r.floats(name+".inverse", &n.inverse, rows)
 }
 
-// parameters asks for the flat buffers and those of the optimizer.
+// parameters requests the flat buffers of all parameters and the optimizer's
+// buffers.
 func (r *requests) parameters(b *buffers, l *layout) {
 	parts, bounds := l.parts()
 	r.floats("weights", &b.w, l.size)
@@ -113,7 +117,8 @@ func (r *requests) parameters(b *buffers, l *layout) {
 	r.floats("column sums", &b.column, columnBlocks*max(3*r.c.HiddenSize, r.c.IntermediateSize, r.s.vocabulary, classifierWidth(l)))
 }
 
-// classifierWidth returns the width of the classifier; 0 without one.
+// classifierWidth returns the number of the classifier's outputs; 0 if the model
+// has no classifier.
 func classifierWidth(l *layout) int {
 	if i, ok := l.byName["classifier.bias"]; ok {
 		return l.specs[i].Size()
@@ -121,7 +126,8 @@ func classifierWidth(l *layout) int {
 	return 0
 }
 
-// encoder asks for the activations.
+// encoder requests the activations of the encoder and, for training, their
+// gradients.
 func (r *requests) encoder(b *buffers) {
 	t, h, f, a := r.s.tokens, r.c.HiddenSize, r.c.IntermediateSize, r.c.AttentionHeads
 	r.normed("embedded", &b.embedded, t)
@@ -155,7 +161,7 @@ func (r *requests) encoder(b *buffers) {
 	r.floats("pieces", &b.pieces, r.s.pieces*h)
 }
 
-// heads asks for the buffers of the heads.
+// heads requests the buffers of the heads that the model has.
 func (r *requests) heads(b *buffers, heads trainer.Heads) {
 	h, n, m := r.c.HiddenSize, r.s.pooled, r.s.chunk
 	r.floats("losses", &b.loss, max(n, m, 2*r.s.sequences))
@@ -185,7 +191,8 @@ func (r *requests) heads(b *buffers, heads trainer.Heads) {
 	}
 }
 
-// requestsFor asks for all buffers of a model.
+// requestsFor returns requests for all buffers of a model. Placing them sets the
+// fields of b.
 func requestsFor(c trainer.Config, h trainer.Heads, o trainer.Options, s shape, l *layout, b *buffers) *requests {
 	r := &requests{c: c, s: s, train: o.Train, element: types[o.Precision].kernel.Size()}
 	r.parameters(b, l)

@@ -6,24 +6,26 @@ import (
 	"pretext/trainer/cuda/device"
 )
 
-// Ways to compute the activation of the feed-forward block: by cuBLASLt's
-// epilogues, which save passes over memory, or by kernels of its own. Which is
-// faster depends on the GPU and the library's version, so it is measured. The
-// epilogues have the tanh form only.
+// Ways to compute the activation of the feed-forward block: fused uses cuBLASLt's
+// epilogues, which save passes over memory; plain uses separate kernels. Which is
+// faster depends on the GPU and on the version of cuBLASLt, so it is measured. The
+// epilogues support the tanh form of GELU only.
 const (
 	fused = "fused"
 	plain = "plain"
 )
 
-// choiceName is the name of the choice in the state's plans.
+// choiceName returns the key in State.Plans under which m.choice, fused or plain,
+// is stored.
 func (m *model) choiceName() string { return m.prefix + "GELU" }
 
-// worthMeasuring is the number of multiplications of one product from which on
-// the choice matters.
+// worthMeasuring is the minimum number of multiplications in the feed-forward
+// product of a full batch for which choose measures.
 const worthMeasuring = 1 << 33
 
-// choose decides how to compute the activation, once: as an earlier run did, or
-// by measurement.
+// choose sets m.choice to fused or plain the first time that it is called. It uses
+// the choice of the resumed run if there is one, and otherwise measures large
+// models; small models use plain.
 func (m *model) choose() {
 	if m.choice != "" {
 		return
@@ -43,7 +45,8 @@ func (m *model) choose() {
 	}
 }
 
-// measure returns the faster way, by running both on a full batch of zeros.
+// measure runs plain and fused on a full batch of zeros and returns the faster
+// one.
 func (m *model) measure() string {
 	var events [2]device.Event
 	for i := range events {
@@ -74,7 +77,8 @@ func (m *model) measure() string {
 	return best
 }
 
-// activateOnce computes the activation of a full batch, and its gradient.
+// activateOnce queues the activation of a full batch and, in training, its
+// gradient. way is fused or plain.
 func (m *model) activateOnce(way string) {
 	k, n := m.layer(0), m.shape.tokens
 	m.up(&m.p.blocks[0], k, n, way)
@@ -83,7 +87,8 @@ func (m *model) activateOnce(way string) {
 	}
 }
 
-// elapsed waits and returns the time between two events.
+// elapsed waits for the stream and returns the time between two events; 0 after
+// an error.
 func (m *model) elapsed(events [2]device.Event) time.Duration {
 	if m.sync() != nil {
 		return 0

@@ -4,10 +4,10 @@
 //	backend := cuda.New(gpu)
 //	model, err := backend.Open(cfg, trainer.PretrainHeads(), opts)
 //
-// It computes what trainer/cpu computes, with the same names and the same dropout
-// masks, on any implementation of trainer/cuda/device: a GPU, or the simulator
-// that tests use. Kernels are those of trainer/cuda/kernels; matrix products are
-// cuBLASLt's.
+// It computes the same results as trainer/cpu, with the same names and the same
+// dropout masks, on any implementation of trainer/cuda/device: a GPU, or the simulator
+// that tests use. The kernels are in trainer/cuda/kernels; cuBLASLt computes matrix
+// products.
 //
 // # What it supports
 //
@@ -17,18 +17,19 @@
 //
 // # Types
 //
-// Weights, moments and gradients are fp32; statistics, losses and sums too. The
-// rest has the precision's type: activations, and a copy of the weights that the
-// update writes. fp16 multiplies the loss by a scale, which is halved when
-// gradients overflow, and then no weight changes; it doubles after 2,000 updates.
-// The device decides both.
+// Weights, moments, gradients, statistics, losses and sums are fp32 or wider.
+// Activations have the type of the precision, and so has a copy of the weights that
+// each update writes. fp16 multiplies the loss by a scale. If gradients overflow, the
+// scale is halved and the update is skipped; after 2,000 updates without an overflow
+// the scale doubles. The device decides both.
 //
 // # Batches
 //
-// Sequences are not padded, except for the batch as a whole: it is filled up to a
-// multiple of a quantum by tokens without targets (see shape), so that few shapes
-// of products occur. The vocabulary is rounded up to 64 on the device; the added
-// words have no logits and no gradients, and are never read back.
+// Sequences are not padded to one length. The batch as a whole is padded to a
+// multiple of a number of tokens (the quantum, see shape) by tokens without targets,
+// so that few shapes of matrix products occur. The vocabulary is rounded up to a
+// multiple of 64 on the device; the added words have no logits and no gradients, and
+// are never read back.
 //
 // # Streams and memory
 //
@@ -38,15 +39,16 @@
 //
 // # Determinism
 //
-// Without Deterministic, the gradient of the queries is summed by atomics in any
-// order, in bf16 and fp16. Everything else is summed in a fixed order. The
-// algorithms of products are part of the state, so a resumed run uses the same.
+// In bf16 and fp16 without Options.Deterministic, the gradient of the queries is
+// summed by atomic operations in any order. All other sums have a fixed order. The
+// algorithms of matrix products are part of the checkpoint, so a resumed run uses the
+// same algorithms.
 //
 // # Reading the code
 //
-//	backend.go, shape.go, layout.go, buffers.go, arena.go   Open: limits, padding, places of tensors, memory
-//	model.go, upload.go, group.go, selection.go             a batch on its way to the device
-//	encoder.go, backward.go, heads.go, mlm.go               forward and backward; the names are those of trainer/cpu
+//	backend.go, shape.go, layout.go, buffers.go, arena.go   Open: limits, padding, offsets of tensors, memory
+//	model.go, upload.go, group.go, selection.go             copying a batch to the device
+//	encoder.go, backward.go, heads.go, mlm.go               forward and backward; same names as trainer/cpu
 //	apply.go, tensors.go, snapshot.go                       the update; weights in and out
 //	queue.go, products.go, choose.go                        kernels, products, and their choice
 //

@@ -16,7 +16,8 @@ func (m *model) encode(d *batch) {
 	}
 }
 
-// rowsGrid is the grid of kernels that compute a row with a warp, four a block.
+// rowsGrid returns the grid of a kernel over n rows that computes one row per warp
+// and four rows per block.
 func rowsGrid(n int) device.Dim { return device.Dim{X: blocks(n, 4)} }
 
 // embed sets embedded.y to drop(LN(word + position + segment)).
@@ -26,8 +27,8 @@ func (m *model) embed(d *batch) {
 		p.embedNorm.gain, p.embedNorm.bias, d.all, m.dropping(m.c.HiddenDropout, dropout.Embeddings, 0), int32(m.c.HiddenSize), float32(m.c.LayerNormEps))
 }
 
-// last reports whether a layer is computed only for rows that the heads read,
-// behind its attention.
+// last reports whether layer is the last one and the heads read only selected
+// rows. Behind its attention, such a layer is computed for these rows only.
 func (m *model) last(d *batch, layer int) bool { return d.selected != 0 && layer == m.c.Layers-1 }
 
 // encodeLayer computes one encoder layer.
@@ -49,22 +50,25 @@ func (m *model) encodeLayer(d *batch, i int) {
 	m.norm(k.final, m.b.o, p.down.b, k.mid.y, p.norm2, rows, m.dropping(m.c.HiddenDropout, dropout.FeedForward, i))
 }
 
-// output returns the encoder's output: the rows that the heads read, H wide.
+// output returns the encoder's output (rows, H), which holds only the rows that
+// the heads read.
 func (m *model) output() device.Pointer { return m.layer(m.c.Layers - 1).final.y }
 
-// gather copies n rows of x, H wide, to y.
+// gather sets row i of y (n, H) to row index[i] of x.
 func (m *model) gather(y, x, index device.Pointer, n int) {
 	h := m.c.HiddenSize
 	m.each("gather_rows", n*h, y, x, index, int32(n), int32(h))
 }
 
-// norm sets y to LN(drop(x + bias) + residual) and keeps what its gradient needs.
+// norm sets y.y to LN(drop(x + bias) + residual), and y.xhat and y.inverse to the
+// values that the gradient needs.
 func (m *model) norm(y normed, x, bias, residual device.Pointer, p norm, rows kernels.Rows, drop kernels.Dropout) {
 	m.launch("norm_forward", rowsGrid(int(rows.N)), y.y, y.xhat, y.inverse, x, bias, residual, p.gain, p.bias, rows, drop,
 		int32(m.c.HiddenSize), float32(m.c.LayerNormEps))
 }
 
-// up sets g to the activation of u = mid.y · W1ᵀ + b, for n rows.
+// up computes the first half of the feed-forward block for n rows: it sets k.u to
+// mid.y · W1ᵀ + b and k.g to GELU(k.u). choice is fused or plain.
 func (m *model) up(p *block, k kept, n int, choice string) {
 	if choice == fused {
 		m.geluLinear(k.g, k.u, k.mid.y, n, p.up)
@@ -74,7 +78,8 @@ func (m *model) up(p *block, k kept, n int, choice string) {
 	m.gelu(k.g, k.u, p.up.b, n, m.c.IntermediateSize)
 }
 
-// upGrad sets du to the gradient of u from do, the gradient of g · W2ᵀ.
+// upGrad sets b.du to the gradient of k.u, given b.do, the gradient of g · W2ᵀ.
+// choice is fused or plain.
 func (m *model) upGrad(p *block, k kept, n int, choice string) {
 	if choice == fused {
 		m.geluInputGrad(m.b.du, m.b.do, k.u, n, p.down)
@@ -85,12 +90,13 @@ func (m *model) upGrad(p *block, k kept, n int, choice string) {
 	m.each("gelu_backward", size, m.b.du, k.u, int64(size), m.tanh())
 }
 
-// gelu adds the bias to u (rows, width) and sets g to its activation.
+// gelu adds the bias to u (rows, width) in place and sets g to GELU(u).
 func (m *model) gelu(g, u, bias device.Pointer, rows, width int) {
 	m.each("gelu_forward", rows*width, g, u, bias, int64(rows*width), int32(width), m.tanh())
 }
 
-// tanh is the kernels' argument for the form of GELU.
+// tanh returns the kernels' argument for the form of GELU: 1 for the tanh form, 0
+// for the exact form.
 func (m *model) tanh() int32 {
 	if m.c.Activation.Tanh() {
 		return 1
@@ -98,8 +104,9 @@ func (m *model) tanh() int32 {
 	return 0
 }
 
-// attend launches an attention kernel; args are those before the batch. 16-bit
-// types use tensor cores.
+// attend launches the attention kernel for a pass ("forward", "backward", …) of a
+// layer: flash_* with tensor cores for 16-bit types, attention_* for fp32. args are
+// the kernel's arguments before the batch.
 func (m *model) attend(pass string, d *batch, layer int, args ...any) {
 	name, rows := "attention_", 4
 	if m.element != device.Float32 {

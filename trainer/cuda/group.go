@@ -2,14 +2,16 @@ package cuda
 
 import "pretext/trainer/cuda/device"
 
-// grouped lists rows by their target, for sums in a fixed order. A thread adds up
-// the rows of one target (add_rows in kernels/elementwise.cu), which would take
-// long for a target with many rows. So those of a frequent target are divided
-// into pieces, which are summed first.
+// grouped assigns rows of a matrix to target rows of a table, to which they are
+// added in a fixed order. Example: the gradients of all tokens with one word ID
+// are added to one row of the word embedding. A thread sums the rows of one target
+// (add_rows in kernels/elementwise.cu), which is slow for a target with many rows.
+// The rows of such a frequent target are divided into pieces; each piece is summed
+// first, then the sums are added.
 type grouped struct {
-	whole    runs       // of the other targets
-	pieces   runs       // targets are the numbers of the pieces
-	frequent []frequent // by target
+	whole    runs       // the targets that are not frequent
+	pieces   runs       // pieces of frequent targets; runs.target holds the piece's number
+	frequent []frequent // ascending by target
 }
 
 // runs are the arguments of add_rows: row target[i] of a table gets the rows
@@ -19,14 +21,16 @@ type runs struct {
 	target, bounds, order device.Pointer
 }
 
-// A frequent target has several pieces.
+// A frequent is a target with more rows than one piece may have. Its pieces are
+// numbered first to first+pieces-1.
 type frequent struct{ target, first, pieces int }
 
-// A grouper groups rows by counting. It keeps its memory.
+// A grouper groups rows by a counting sort. It reuses its slices from call to call.
 type grouper struct{ start, target, bounds, order []int32 }
 
-// group returns the rows of list, whose values are below limit, grouped by value.
-// A value with more than max rows is frequent.
+// group writes row numbers grouped by target to s and returns their addresses.
+// list[i] is the target of row i, below limit. A target with more than max rows is
+// frequent: it is divided into pieces of max rows.
 func (g *grouper) group(s *slot, list []int32, limit, max int) grouped {
 	g.start = resize(g.start, limit)
 	clear(g.start)
@@ -50,8 +54,10 @@ func (g *grouper) group(s *slot, list []int32, limit, max int) grouped {
 	return d
 }
 
-// wholes replaces the counts in g.start of up to max rows by their places in
-// g.order, and those of more by minus the count. It returns the rows placed.
+// wholes gives each target with up to max rows a range of g.order. It expects the
+// number of rows of each target in g.start, and replaces it by the start of the
+// range or, for a frequent target, by minus the number of rows. It returns the end
+// of the last range.
 func (g *grouper) wholes(max int) (at int32) {
 	g.target, g.bounds = g.target[:0], g.bounds[:0]
 	for v, n := range g.start {
@@ -68,8 +74,9 @@ func (g *grouper) wholes(max int) (at int32) {
 	return at
 }
 
-// divide replaces the negative counts in g.start by places from at on, and
-// divides them into pieces.
+// divide gives each frequent target, one with a negative value in g.start, a range
+// of g.order, beginning at index at, and divides the range into pieces of up to max
+// rows.
 func (g *grouper) divide(at int32, max int) (all []frequent) {
 	g.target, g.bounds = g.target[:0], g.bounds[:0]
 	for v, n := range g.start {
@@ -87,7 +94,9 @@ func (g *grouper) divide(at int32, max int) (all []frequent) {
 	return all
 }
 
-// addRows adds rows of x to rows of a table, both H wide, in a fixed order.
+// addRows adds the rows of x to the rows of table that g assigns to them, in a
+// fixed order. Both have H columns. kernel is the variant of add_rows for the type
+// of x.
 func (m *model) addRows(kernel string, table, x device.Pointer, g grouped) {
 	m.addRuns(kernel, table, x, g.whole)
 	if len(g.frequent) == 0 {

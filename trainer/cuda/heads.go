@@ -8,27 +8,29 @@ import (
 	"pretext/trainer/dropout"
 )
 
-// A pass configures what the heads do besides summing losses.
+// A pass is the input and the output of the heads for one batch.
 type pass struct {
-	coef  trainer.Coef // coefficients of the loss terms in training
-	out   *trainer.Outputs
-	batch *trainer.Batch // without training
+	coef  trainer.Coef     // coefficients of the loss terms; zero in evaluation
+	out   *trainer.Outputs // gets the outputs selected by out.Want
+	batch *trainer.Batch   // nil in training
 }
 
-// Places in the sums on the device, of three values each: Σ weight·loss,
-// Σ weight, Σ weight·hit. Evaluation has its own, so that it can run between the
+// Indexes of the sums on the device. Each sum has three values: Σ weight·loss,
+// Σ weight, Σ weight·hit, where hit is 1 for a right prediction. Evaluation has
+// separate sums, which begin at index evaluation, so that it can run between the
 // micro-batches of a step.
 const (
 	sumMLM      = iota
 	sumNSP      // next sentence
-	sumLabel    // classes, scores, or both ends of spans
-	sumSpanHits // spans of which both ends are right
-	sumsOfAPass // number of the above
+	sumLabel    // classification, regression, or start and end of spans
+	sumSpanHits // spans with start and end both right
+	sumsOfAPass // number of sums in a pass
 	evaluation  = sumsOfAPass
 	sumSlots    = 2 * sumsOfAPass
 )
 
-// sums returns the address of one of the sums of the current pass.
+// sums returns the address of a sum of the current pass. which is sumMLM, sumNSP,
+// sumLabel or sumSpanHits.
 func (m *model) sums(which int) device.Pointer {
 	if !m.training {
 		which += evaluation
@@ -36,7 +38,8 @@ func (m *model) sums(which int) device.Pointer {
 	return m.b.sums.Add(which * 3 * 8)
 }
 
-// gradient is the kernels' argument that asks for gradients.
+// gradient returns the kernels' argument that requests gradients: 1 in training, 0
+// in evaluation.
 func (m *model) gradient() int32 {
 	if m.training {
 		return 1
@@ -44,12 +47,12 @@ func (m *model) gradient() int32 {
 	return 0
 }
 
-// lossScale is the address of the loss scale, by which all gradients are
-// multiplied.
+// lossScale returns the device address of the loss scale, by which the kernels
+// multiply all gradients.
 func (m *model) lossScale() device.Pointer { return m.b.control.Add(lossScaleOffset) }
 
-// heads computes all heads and their losses. In training it sets b.dy, the
-// gradient of the encoder's output.
+// heads computes all heads and adds their losses to the sums. In training it also
+// computes the heads' gradients and sets b.dy, the gradient of the encoder's output.
 func (m *model) heads(d *batch, p pass) {
 	if m.training {
 		m.clear(m.b.dy, int(d.rows.N)*m.c.HiddenSize*m.element.Size())
@@ -70,23 +73,27 @@ func (m *model) heads(d *batch, p pass) {
 	}
 }
 
-// crossEntropy computes the losses of n rows of logits, of elements or, with the
-// kernel's name prefixed by single, of float32. In training it replaces them by
-// their gradients. Padding of a row to width columns has no logit.
+// crossEntropy computes the loss of each row of logits (n, width) and adds it to
+// the sum t.sum. Only the first classes columns are logits; the others are padding.
+// logits are elements if prefix is "", float32 if it is single. In training the
+// logits are replaced by their gradients.
 func (m *model) crossEntropy(prefix string, logits device.Pointer, t targets, n, classes, width int) {
 	m.launch(prefix+"cross_entropy", device.Dim{X: n}, logits, t.bias, t.labels, t.weights, m.lossScale(), m.b.loss, m.b.hit, t.best,
 		int32(classes), int32(width), float32(t.coef), m.gradient())
 	m.sumLosses(t.sum, m.b.hit, t.weights, t.labels, n)
 }
 
-// targets are what logits are compared with.
+// targets are the arguments of the cross-entropy kernels besides the logits: the
+// bias to add to them, the label and the weight of each row, and best, which gets
+// the class with the largest logit.
 type targets struct {
 	bias, labels, weights, best device.Pointer // best and weights may be zero
-	coef                        float64
-	sum                         int
+	coef                        float64        // coefficient of the loss term
+	sum                         int            // index of the sum to add to: sumMLM, …
 }
 
-// sumLosses adds losses, weights and hits of n rows to one of the sums.
+// sumLosses adds the losses in b.loss, the weights and the hits of n rows to the
+// sum with index sum. Rows without a label do not count.
 func (m *model) sumLosses(sum int, hit, weights, labels device.Pointer, n int) {
 	m.launch("sum_losses", device.Dim{X: 1}, m.sums(sum), m.b.loss, hit, weights, labels, int32(n))
 }
@@ -118,14 +125,16 @@ func (m *model) pooler(d *batch, p pass) {
 	m.addRows("add_rows_elem", m.b.dy, b.dx, d.firsts)
 }
 
-// denseGrad adds the gradients of W and b.
+// denseGrad adds the gradients of the weight and bias of y = x·Wᵀ + b, given dy
+// (rows, out) and x (rows, in), to d.dw and d.db.
 func (m *model) denseGrad(dy, x device.Pointer, rows int, d dense) {
 	m.columns(d.db, dy, rows, d.out)
 	m.linearGrad(dy, x, rows, d)
 }
 
-// logitsGrad rounds b.logits, which hold gradients, to b.dlogits and adds the
-// gradients of W and b of a head with the input x.
+// logitsGrad adds the gradients of a head's weight and bias, given the head's input
+// x. It first rounds the gradients of the logits, which crossEntropy left in
+// b.logits, to b.dlogits.
 func (m *model) logitsGrad(x device.Pointer, rows int, head dense) {
 	if n := rows * head.out; m.b.dlogits != m.b.logits {
 		m.each("round_down", n, m.b.dlogits, m.b.logits, int64(n))
@@ -190,7 +199,8 @@ func (m *model) span(d *batch, p pass) {
 	}
 }
 
-// appendElements appends n elements of the device's memory.
+// appendElements reads n elements at an address of the device and appends them to
+// dst as float32.
 func (m *model) appendElements(dst []float32, from device.Pointer, n int) []float32 {
 	size := m.element.Size()
 	for n > 0 && m.err == nil {
@@ -201,8 +211,8 @@ func (m *model) appendElements(dst []float32, from device.Pointer, n int) []floa
 	return dst
 }
 
-// appendLogits appends rows of b.logits with the bias, which the kernels add
-// where they read logits.
+// appendLogits reads rows of b.logits, adds the head's bias and appends the result
+// to dst. (b.logits has no bias: the kernels add it when they read the logits.)
 func (m *model) appendLogits(dst []float32, rows int, head dense) []float32 {
 	bias := m.appendFloat32(nil, head.master, head.out)
 	at := len(dst)
@@ -213,7 +223,8 @@ func (m *model) appendLogits(dst []float32, rows int, head dense) []float32 {
 	return dst
 }
 
-// readSums returns the sums from one place on; it waits for the device.
+// readSums waits for the device and returns the sums that begin at index first: 0
+// for training, evaluation for evaluation.
 func (m *model) readSums(first int) trainer.Sums {
 	m.toHost(m.results[controlBytes:], m.b.sums)
 	if m.sync() != nil {
@@ -222,7 +233,7 @@ func (m *model) readSums(first int) trainer.Sums {
 	return m.sumsFrom(first)
 }
 
-// sumsFrom returns sums that are on the host.
+// sumsFrom returns the sums that begin at index first, from the copy in m.results.
 func (m *model) sumsFrom(first int) trainer.Sums {
 	at := func(which int) (v [3]float64) {
 		for i := range v {

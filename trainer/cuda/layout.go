@@ -9,13 +9,13 @@ import (
 	"pretext/trainer/cuda/kernels"
 )
 
-// A layout assigns every tensor a place in one flat buffer, at a multiple of 64
-// elements. Weights, gradients and moments have the same layout; what lies
-// between tensors is zero. Query, key and value are adjacent, so they form one
-// matrix of 3H rows and one vector.
+// A layout assigns every tensor an offset in one flat buffer, a multiple of 64
+// elements. Weights, gradients and moments use the same layout; the gaps between
+// tensors are zero. The weights of query, key and value are adjacent, and so are
+// their biases: they form one matrix of 3H rows and one vector of 3H elements.
 type layout struct {
 	specs  []trainer.TensorSpec // in the order of trainer.Tensors
-	offset []int                // elements, of each spec
+	offset []int                // of specs[i], in elements
 	byName map[string]int       // index in specs
 	flat   []int                // indexes in specs by ascending offset
 	size   int                  // elements, a multiple of 64
@@ -60,31 +60,34 @@ func (l *layout) parts() (parts []kernels.Part, bounds []int32) {
 	return parts, append(bounds, int32(len(parts)))
 }
 
-// dense is y = x·Wᵀ + b with its gradients, which are zero without training.
+// dense holds the addresses of the parameters of y = x·Wᵀ + b and of their
+// gradients. Without training the gradients' addresses are zero.
 type dense struct {
 	out, in int
 	w, b    device.Pointer // elements: (out, in), (out)
 	master  device.Pointer // b in float32
-	dw, db  device.Pointer // float32
+	dw, db  device.Pointer // float32: gradients of w and b
 }
 
-// norm is the parameters of a LayerNorm, (H) each. dsums are the gradients of the
-// gain and the bias, which are adjacent, in a layer after that of the bias that
-// is added before the LayerNorm: (2, H) or (3, H) float32.
+// norm holds the addresses of a LayerNorm's parameters, (H) each, and of their
+// gradients. dsums is (2, H) float32: gain, bias. In an encoder layer it is (3, H):
+// the bias of the dense layer before the LayerNorm, gain, bias.
 type norm struct{ gain, bias, dsums device.Pointer }
 
-// table is an embedding table, or a vector.
+// table holds the addresses of a tensor: its weights in both types, and its
+// gradient.
 type table struct {
 	w, master, dw device.Pointer // elements, float32, float32
 }
 
-// block is the parameters of one encoder layer.
+// block holds the parameters of one encoder layer.
 type block struct {
 	qkv, attended, up, down dense
 	norm1, norm2            norm
 }
 
-// views are the parameters by use. Those of absent heads are zero.
+// views holds the addresses of all parameters, named by use. The fields of heads
+// that the model does not have are zero.
 type views struct {
 	word, position, segment table
 	embedNorm               norm
@@ -96,14 +99,14 @@ type views struct {
 	nsp, classifier, spans  dense
 }
 
-// viewer finds parameters in the flat buffers.
+// viewer computes the addresses of parameters in the flat buffers.
 type viewer struct {
 	l       *layout
 	w       device.Pointer // elements
 	master  device.Pointer // float32
 	g       device.Pointer // float32; zero without training
-	element int            // bytes
-	hidden  int
+	element int            // bytes of an element
+	hidden  int            // hidden size
 }
 
 func (v viewer) table(name string) table {
@@ -131,7 +134,8 @@ func (v viewer) norm(name string) norm {
 	return norm{w.w, b.w, w.dw}
 }
 
-// normAfter returns a LayerNorm after a dense layer.
+// normAfter returns the LayerNorm that follows a dense layer, with the bias of that
+// layer as the first row of dsums.
 func (v viewer) normAfter(name string) norm {
 	n, before := v.norm(name), v.table(name+".dense.bias")
 	if v.g != 0 && n.dsums != before.dw.Add(4*v.hidden) {

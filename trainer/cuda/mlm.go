@@ -7,8 +7,9 @@ import (
 	"pretext/trainer/cuda/kernels"
 )
 
-// mlm computes the masked-LM head on the masked tokens, a chunk at a time,
-// forward and backward, so that the logits of one chunk are in memory.
+// mlm computes the masked-LM head on the masked tokens. Each chunk of tokens goes
+// forward and backward before the next one, so that only one chunk's logits are in
+// memory.
 func (m *model) mlm(d *batch, p pass) {
 	if p.out.Want&trainer.OutputMLMLogits != 0 {
 		p.out.MLMLogits = p.out.MLMLogits[:0]
@@ -22,14 +23,15 @@ func (m *model) mlm(d *batch, p pass) {
 	}
 }
 
-// decoder is the word embedding as the last layer of the masked-LM head.
+// decoder returns the last layer of the masked-LM head. Its weight is the word
+// embedding.
 func (m *model) decoder() dense {
 	return dense{
 		out: m.shape.vocabulary, in: m.c.HiddenSize, w: m.p.word.w, b: m.p.decoderBias.w, dw: m.p.word.dw, db: m.p.decoderBias.dw,
 	}
 }
 
-// keepAll drops nothing.
+// keepAll is the kernels' dropout argument for no dropout.
 var keepAll = kernels.Dropout{Keep: 256, Scale: 1}
 
 // maskedLoss computes logits and losses of a chunk: transform, LayerNorm and the
@@ -61,8 +63,8 @@ func (m *model) appendLosses(out *trainer.Outputs, n int) {
 	}
 }
 
-// maskedGrad computes the gradients of a chunk and adds those of the encoder's
-// output to b.dy.
+// maskedGrad adds the gradients of the masked-LM head's parameters for a chunk, and
+// adds the gradient of the encoder's output to b.dy.
 func (m *model) maskedGrad(c chunk) {
 	b, h, n := &m.b.mlm, m.c.HiddenSize, c.rows
 	m.denseGrad(b.logits, b.norm.y, n, m.decoder())
@@ -74,8 +76,9 @@ func (m *model) maskedGrad(c chunk) {
 	m.addRows("add_rows_elem", m.b.dy, b.dx, c.scattered)
 }
 
-// appendWords appends the logits of a chunk's tokens without the words of
-// padding.
+// appendWords appends the logits of a chunk, VocabSize for each masked token. It
+// adds the bias, and omits padding tokens and the words added by rounding the
+// vocabulary up.
 func (m *model) appendWords(dst []float32, c chunk) []float32 {
 	v, wide, size := m.c.VocabSize, m.shape.vocabulary, m.element.Size()
 	bias := m.appendElements(nil, m.p.decoderBias.w, v)

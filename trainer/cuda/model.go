@@ -22,7 +22,7 @@ type model struct {
 
 	device device.Device
 	products
-	copies  queue // copies of batches
+	copies  queue // stream that copies batches to the device
 	arena   arena
 	b       buffers
 	p       views
@@ -33,13 +33,13 @@ type model struct {
 	results []byte // page-locked, for control and sums
 
 	comm      trainer.Comm
-	state     trainer.State // but its plans
+	state     trainer.State // Plans is nil: see State
 	tokens    float64       // since the last Apply
 	batches   float64       // sequences since the last Apply
 	training  bool          // the current pass has dropout and gradients
-	partCount int
-	choice    string // fused or plain GELU; "": not chosen yet
-	forced    string // by a test
+	partCount int           // parts of layout.parts
+	choice    string        // fused or plain GELU; "": not chosen yet
+	forced    string        // choice set by a test; "": none
 	closed    bool
 }
 
@@ -47,8 +47,9 @@ type model struct {
 // copied.
 const stagingBytes = 4 << 20
 
-// firstLossScale is the loss scale of a new fp16 model, and lossScaleGrowth the
-// number of updates after which it doubles: those of PyTorch's GradScaler.
+// firstLossScale is the loss scale of a new fp16 model; lossScaleGrowth is the
+// number of updates without an overflow after which it doubles. Both are the
+// defaults of PyTorch's GradScaler.
 const (
 	firstLossScale  = 1 << 16
 	lossScaleGrowth = 2000
@@ -82,8 +83,9 @@ func (b *Backend) open(c trainer.Config, h trainer.Heads, o trainer.Options) (*m
 	return m, nil
 }
 
-// layer returns the buffers of a layer; its input is the output of the one
-// before. Without training, two alternate.
+// layer returns the buffers of layer i. Its input x is the output buffer of layer
+// i-1, or of the embeddings. Without training, layers use two sets of buffers in
+// turn.
 func (m *model) layer(i int) kept {
 	k := m.b.layers[i%len(m.b.layers)]
 	k.x = m.b.embedded.y
@@ -143,7 +145,8 @@ func (m *model) initialize() error {
 	return m.sync()
 }
 
-// tables writes the parts of the optimizer's work.
+// tables writes the optimizer's tables to the device: the parts, the first part of
+// each tensor (bounds), and whether each tensor has weight decay (decays).
 func (m *model) tables() {
 	parts, bounds := m.layout.parts()
 	m.partCount = len(parts)
@@ -177,15 +180,16 @@ func (m *model) upload(to device.Pointer, b []byte) {
 	}
 }
 
-// download returns n bytes of the device, n being at most the size of the staging
-// buffer, valid until the next call.
+// download returns n bytes at an address of the device, up to stagingBytes. The
+// slice is valid until the next call.
 func (m *model) download(from device.Pointer, n int) []byte {
 	m.toHost(m.staging[:n], from)
 	m.sync()
 	return m.staging[:n]
 }
 
-// usable returns the error that makes the model unusable.
+// usable returns ErrClosed or the error of earlier work that makes the model
+// unusable; nil if the model can be used.
 func (m *model) usable() error {
 	if m.closed {
 		return ErrClosed
@@ -204,9 +208,10 @@ func (m *model) check(b *trainer.Batch) error {
 	return b.Validate(m.c, m.h)
 }
 
-// send copies a batch to the device, beside the computation of the one before.
-// The batch before the last must have been copied, but not computed, which the
-// copy waits for on the device.
+// send queues the copy of a batch to the device, where it overlaps with the
+// computation of the previous batch. There are two slots. send waits on the host
+// until the slot's last batch was copied; the device waits until that batch was
+// computed.
 func (m *model) send(b *trainer.Batch, want trainer.Output) (batch, error) {
 	s := &m.slots[m.next]
 	m.next = 1 - m.next
@@ -221,10 +226,12 @@ func (m *model) send(b *trainer.Batch, want trainer.Output) (batch, error) {
 	return d, m.copies.err
 }
 
-// done notes that the work queued so far is all that reads the last batch.
+// done records that all work that reads the last batch is queued. Once that work is
+// done, its slot can be used again.
 func (m *model) done() { m.record(m.slots[1-m.next].consumed) }
 
-// dropping returns the kernels' argument for dropout at a site.
+// dropping returns the kernels' argument for dropout with probability p at a place
+// in the model, given by kind and layer; keepAll in evaluation.
 func (m *model) dropping(p float64, kind dropout.Kind, layer int) kernels.Dropout {
 	if !m.training {
 		return keepAll

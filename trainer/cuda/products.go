@@ -7,29 +7,31 @@ import (
 	"pretext/trainer/cuda/device"
 )
 
-// products plans every shape once and queues products.
+// products queues matrix products. It plans each shape once and keeps the plan.
 type products struct {
 	*queue
 	element   device.DataType
 	workspace device.Pointer
-	bytes     int // of the workspace
+	bytes     int // size of the workspace
 	plans     map[device.Matmul]device.Product
-	prefix    string            // of names in a checkpoint: the device
-	saved     map[string]string // algorithms of earlier runs by name, also of other devices
+	prefix    string            // prefix of plan names for this device: see planPrefix
+	saved     map[string]string // algorithms from the checkpoint by plan name, including other devices
 }
 
-// planPrefix names the devices and libraries that share algorithms.
+// planPrefix returns the prefix of plan names: GPU model, compute capability and
+// library version. Devices with the same prefix can use each other's algorithms.
 func planPrefix(p device.Properties) string {
 	return fmt.Sprintf("%s, sm_%d%d, %s: ", p.Name, p.Major, p.Minor, p.BLAS)
 }
 
-// planName names a shape in a checkpoint.
+// planName returns the key in State.Plans for the shape m.
 func (p *products) planName(m device.Matmul) string {
 	return fmt.Sprintf("%s%dx%dx%d, transposed %t %t, leading %d %d %d, types %d %d, epilogue %d",
 		p.prefix, m.M, m.N, m.K, m.TransA, m.TransB, m.LDA, m.LDB, m.LDD, m.Type, m.Result, m.Epilogue)
 }
 
-// plan returns the product of a shape.
+// plan returns the plan for the shape m and creates it at first use, with the saved
+// algorithm if there is one.
 func (p *products) plan(m device.Matmul) (device.Product, error) {
 	if plan, ok := p.plans[m]; ok {
 		return plan, nil
@@ -45,7 +47,7 @@ func (p *products) plan(m device.Matmul) (device.Product, error) {
 	return plan, nil
 }
 
-// multiply queues a product.
+// multiply queues the product of shape m with the operands x.
 func (p *products) multiply(m device.Matmul, x device.Operands) {
 	if p.err != nil {
 		return
@@ -60,7 +62,7 @@ func (p *products) multiply(m device.Matmul, x device.Operands) {
 	}
 }
 
-// algorithms returns the saved algorithms and those of all plans.
+// algorithms returns the saved algorithms and those of all plans, by plan name.
 func (p *products) algorithms() map[string]string {
 	all := map[string]string{}
 	maps.Copy(all, p.saved)
@@ -87,13 +89,14 @@ func (p *products) linear(y, x device.Pointer, rows int, d dense) {
 	p.multiply(m, device.Operands{A: d.w, B: x, D: y})
 }
 
-// affine sets y to x · Wᵀ + b.
+// affine sets y (rows, out) to x (rows, in) · Wᵀ + b.
 func (p *products) affine(y, x device.Pointer, rows int, d dense) {
 	m := device.Matmul{M: d.out, N: rows, K: d.in, TransA: true, LDA: d.in, LDB: d.in, LDD: d.out, Type: p.element, Result: p.element, Epilogue: device.Bias}
 	p.multiply(m, device.Operands{A: d.w, B: x, D: y, Bias: d.b})
 }
 
-// geluLinear sets u to x · Wᵀ + b and g to its activation by the tanh form.
+// geluLinear sets u (rows, out) to x (rows, in) · Wᵀ + b, and g to GELU(u) in the
+// tanh form.
 func (p *products) geluLinear(g, u, x device.Pointer, rows int, d dense) {
 	m := device.Matmul{
 		M: d.out, N: rows, K: d.in, TransA: true, LDA: d.in, LDB: d.in, LDD: d.out, Type: p.element, Result: p.element,
@@ -102,25 +105,28 @@ func (p *products) geluLinear(g, u, x device.Pointer, rows int, d dense) {
 	p.multiply(m, device.Operands{A: d.w, B: x, D: g, Bias: d.b, Aux: u})
 }
 
-// geluInputGrad sets du to dy · W times the slope of the activation at u.
+// geluInputGrad sets du (rows, in) to (dy · W) ⊙ GELU'(u), where dy is (rows, out)
+// and GELU' is the derivative of the tanh form.
 func (p *products) geluInputGrad(du, dy, u device.Pointer, rows int, d dense) {
 	m := device.Matmul{M: d.in, N: rows, K: d.out, LDA: d.in, LDB: d.out, LDD: d.in, Type: p.element, Result: p.element, Epilogue: device.DGELU, AuxLD: d.in}
 	p.multiply(m, device.Operands{A: d.w, B: dy, D: du, Aux: u})
 }
 
-// logits is linear with y in float32: what the small heads predict.
+// logits sets y (rows, out), which is float32, to x (rows, in) · Wᵀ without the bias.
+// All heads but masked LM use it.
 func (p *products) logits(y, x device.Pointer, rows int, d dense) {
 	m := device.Matmul{M: d.out, N: rows, K: d.in, TransA: true, LDA: d.in, LDB: d.in, LDD: d.out, Type: p.element, Result: device.Float32}
 	p.multiply(m, device.Operands{A: d.w, B: x, D: y})
 }
 
-// linearGrad adds dyᵀ·x to the gradient of W.
+// linearGrad adds dyᵀ·x to d.dw, the gradient of W; dy is (rows, out), x (rows, in).
 func (p *products) linearGrad(dy, x device.Pointer, rows int, d dense) {
 	m := device.Matmul{M: d.in, N: d.out, K: rows, TransB: true, LDA: d.in, LDB: d.out, LDD: d.in, Type: p.element, Result: device.Float32}
 	p.multiply(m, device.Operands{A: x, B: dy, D: d.dw, Beta: 1})
 }
 
-// inputGrad sets dx (rows, in) to dy (rows, out) · W, or adds it if beta is 1.
+// inputGrad sets dx (rows, in) to dy · W if beta is 0, and adds dy · W to dx if beta
+// is 1; dy is (rows, out).
 func (p *products) inputGrad(dx, dy device.Pointer, rows int, d dense, beta float32) {
 	m := device.Matmul{M: d.in, N: rows, K: d.out, LDA: d.in, LDB: d.out, LDD: d.in, Type: p.element, Result: p.element}
 	p.multiply(m, device.Operands{A: d.w, B: dy, D: dx, Beta: beta})

@@ -7,10 +7,10 @@ import (
 	"pretext/trainer/cuda/kernels"
 )
 
-// A module is compiled from a source of package kernels.
+// A module is a source file of package kernels and the kernels in it.
 type module struct {
 	name    string
-	threads int // of a block: __launch_bounds__ in the source
+	threads int // threads of a block: __launch_bounds__ in the source
 	kernels []string
 }
 
@@ -24,21 +24,22 @@ var modules = []module{
 	{"optim", 256, []string{"sum_squares", "begin_update", "adamw", "lamb_direction", "lamb_ratios", "lamb_move"}},
 }
 
-// single is the prefix of the loss kernels of the fp32 build, which every type
-// uses for the small heads: their logits in 16 bits would double the error of
-// their losses.
+// single is the prefix of the names of the fp32 build's loss kernels. Every
+// precision uses them for all heads but masked LM, because 16-bit logits would
+// double the error of the losses.
 const single = "single "
 
-// A kernelSet is the kernels of one type, by name.
+// A kernelSet maps names to the kernels built for one element type.
 type kernelSet map[string]kernel
 
 type kernel struct {
 	function device.Function
-	threads  int // of a block
+	threads  int // threads of a block
 	shared   int // bytes of dynamic shared memory
 }
 
-// load returns the kernels of a type and loads them the first time.
+// load returns the kernels built for element type t. It loads them at the first
+// call.
 func (b *Backend) load(t kernels.Type) (kernelSet, error) {
 	if set := b.modules[t]; set != nil {
 		return set, nil
@@ -70,8 +71,8 @@ func (b *Backend) load(t kernels.Type) (kernelSet, error) {
 	return set, nil
 }
 
-// loadModule adds the kernels of a module to set, under their names with a
-// prefix.
+// loadModule loads module m as built for element type t and adds its kernels to set
+// under prefix + name.
 func (b *Backend) loadModule(set kernelSet, prefix string, t kernels.Type, m module) error {
 	text, err := kernels.PTX(m.name, t)
 	if err != nil {
@@ -91,8 +92,8 @@ func (b *Backend) loadModule(set kernelSet, prefix string, t kernels.Type, m mod
 	return nil
 }
 
-// A queue queues work in one stream. Its first error stays: later calls do
-// nothing.
+// A queue queues work in one stream. After an error, which stays in err, its methods
+// do nothing.
 type queue struct {
 	device  device.Device
 	stream  device.Stream
@@ -100,14 +101,15 @@ type queue struct {
 	err     error
 }
 
-// try keeps the first error.
+// try stores err, prefixed with what, in q.err if q.err is nil.
 func (q *queue) try(what string, err error) {
 	if q.err == nil && err != nil {
 		q.err = fmt.Errorf("%s: %w", what, err)
 	}
 }
 
-// launch queues a kernel with a grid of x·y·z blocks; 0 counts as 1.
+// launch queues the kernel name with args. A dimension of grid that is 0 counts as
+// 1.
 func (q *queue) launch(name string, grid device.Dim, args ...any) {
 	if q.err != nil {
 		return
@@ -120,7 +122,7 @@ func (q *queue) launch(name string, grid device.Dim, args ...any) {
 	q.try(name, q.device.Launch(q.stream, k.function, c, kernels.Pack(args...)))
 }
 
-// each queues an elementwise kernel over n elements, four a thread.
+// each queues an elementwise kernel over n elements; a thread computes four.
 func (q *queue) each(name string, n int, args ...any) {
 	q.launch(name, device.Dim{X: blocks(n, 4*256)}, args...)
 }
@@ -155,7 +157,7 @@ func (q *queue) wait(e device.Event) {
 	}
 }
 
-// sync waits for the stream's work and returns the first error.
+// sync waits for the stream's work and returns q.err, the first error.
 func (q *queue) sync() error {
 	if q.err == nil {
 		q.err = q.device.SyncStream(q.stream)

@@ -2,17 +2,17 @@ package cuda
 
 import "pretext/trainer"
 
-// A selection is the set of rows of the encoder's output that something reads:
-// masked tokens, and the first token of each sequence if there is a pooler. As in
-// trainer/cpu, the last layer is computed only for these rows behind its
-// attention. A span head reads every row.
+// A selection is the set of tokens whose encoder output is used: masked tokens, and
+// the first token of each sequence if there is a pooler. The last layer, except for
+// its attention, is computed only for them, as in trainer/cpu. A span head and
+// trainer.OutputHidden use all tokens.
 type selection struct {
-	all   bool
-	rows  []int32 // ascending rows of the batch, one for each row of the output
-	place []int32 // (tokens) index in the output of a row of the batch, if selected
+	all   bool    // every token is selected; rows and place are not set
+	rows  []int32 // selected rows of the batch, ascending: row i of the encoder's output belongs to rows[i]
+	place []int32 // (tokens) row of the encoder's output for each selected row of the batch
 }
 
-// choose sets the selection of a pass.
+// choose selects the tokens of b that the heads h and the requested outputs use.
 func (s *selection) choose(b *trainer.Batch, h trainer.Heads, want trainer.Output) {
 	s.rows = s.rows[:0]
 	if s.all = h.Span || want&trainer.OutputHidden != 0; s.all {
@@ -39,7 +39,7 @@ func (s *selection) choose(b *trainer.Batch, h trainer.Heads, want trainer.Outpu
 	}
 }
 
-// at returns the index in the output of a selected row of the batch.
+// at returns the row of the encoder's output for a selected row of the batch.
 func (s *selection) at(row int32) int {
 	if s.all {
 		return int(row)

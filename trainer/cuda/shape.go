@@ -6,37 +6,38 @@ import "pretext/trainer"
 // of a quantum, so that matrix products have few different shapes and each is
 // planned once:
 //
-//   - tokens by sequences of padding, which have no target, so their gradients
-//     are exactly zero;
-//   - rows that the heads read by repeating row 0, with zero gradients;
-//   - masked tokens to whole chunks, without labels.
+//   - tokens: by adding sequences of padding, which have no target, so their
+//     gradients are exactly zero;
+//   - rows that the heads read: by repeating row 0, with zero gradients;
+//   - masked tokens: to whole chunks, by adding tokens without labels.
 type shape struct {
 	tokens, tokenQuantum int // capacity, a multiple of the quantum
-	sequences            int // with those of padding
-	pooled, pooledRows   int // capacity and quantum of the rows of the pooler: real sequences
+	sequences            int // capacity, including sequences of padding
+	pooled, pooledRows   int // capacity and quantum of the pooler's rows, one for each real sequence
 	masked, chunk        int // capacity, a multiple of the chunk
-	piece, pieces        int // rows of a piece (see grouped), and capacity
-	workspace            int // bytes, of products
+	piece, pieces        int // maximum rows of a piece (see grouped), and maximum number of pieces
+	workspace            int // bytes of scratch memory for matrix products
 	vocabulary           int // rounded up to 64; the added words have zero weights and no logits
 }
 
-// Padding costs at most 1/32 of a full batch.
+// Limits of padding and of chunks. The quantum of n rows is at most n/padShare, but
+// at least minQuantum.
 const (
 	padShare   = 32
 	maxQuantum = 1024
 	minQuantum = 8
-	maxPiece   = 512
+	maxPiece   = 512  // rows
 	maxChunk   = 2048 // masked tokens: logits of 2048 × 30,528 in 16 bits are 125 MB
 )
 
-// limits bound parts of a model. Tests lower them.
+// limits are the maximum sizes of parts of a model. Tests lower them.
 type limits struct {
-	chunk, piece int
-	workspace    int // bytes that products may use for themselves
+	chunk, piece int // masked tokens of a chunk; rows of a piece (see grouped)
+	workspace    int // bytes of scratch memory for matrix products
 }
 
-// defaultLimits are those of a GPU. NVIDIA recommends the workspace for cuBLASLt
-// on sm_90.
+// defaultLimits are the limits outside tests. The workspace of 32 MiB is NVIDIA's
+// recommendation for cuBLASLt on sm_90.
 var defaultLimits = limits{maxChunk, maxPiece, 32 << 20}
 
 // newShape returns the shape for a model's options.
@@ -51,7 +52,8 @@ func newShape(c trainer.Config, o trainer.Options, most limits) shape {
 	return s
 }
 
-// quantum returns the multiple to which up to n rows are padded: a power of two.
+// quantum returns the power of two to a multiple of which batches of up to n rows are
+// padded.
 func quantum(n int) int {
 	q := minQuantum
 	for q < maxQuantum && 2*q <= n/padShare {
@@ -62,5 +64,5 @@ func quantum(n int) int {
 
 func roundUp(n, multiple int) int { return (n + multiple - 1) / multiple * multiple }
 
-// blocks returns the number of blocks that n things need.
+// blocks returns the number of blocks of size each that n elements need.
 func blocks(n, each int) int { return (n + each - 1) / each }

@@ -8,8 +8,8 @@ import (
 	"pretext/trainer"
 )
 
-// snapshot implements trainer.Snapshot by a copy in the host's memory. Every rank
-// has a complete one.
+// snapshot implements trainer.Snapshot by a copy in host memory. The snapshot of
+// every rank holds all tensors.
 type snapshot struct {
 	specs  []trainer.TensorSpec
 	offset []int

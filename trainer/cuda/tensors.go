@@ -12,7 +12,8 @@ import (
 	"pretext/trainer/cuda/device"
 )
 
-// values returns the flat buffer of a kind; zero if the model has none.
+// values returns the flat buffer that holds the tensors of kind k; zero if the model
+// has none.
 func (m *model) values(k trainer.Kind) device.Pointer {
 	switch k {
 	case trainer.Weights:
@@ -27,7 +28,8 @@ func (m *model) values(k trainer.Kind) device.Pointer {
 	return 0
 }
 
-// source returns the flat buffer of a kind, or why it cannot be used.
+// source returns the flat buffer that holds the tensors of kind k. It returns an
+// error if the model is unusable or has no such buffer.
 func (m *model) source(k trainer.Kind) (device.Pointer, error) {
 	if err := m.usable(); err != nil {
 		return 0, err
@@ -54,7 +56,8 @@ func (m *model) Tensors(k trainer.Kind) iter.Seq2[trainer.Tensor, error] {
 	})
 }
 
-// eachTensor yields the tensors of a kind. read appends the values of tensor i.
+// eachTensor yields the tensors of kind k in the order of specs. read appends the
+// values of tensor i to dst. A yielded tensor's Data is valid until the next one.
 func eachTensor(specs []trainer.TensorSpec, k trainer.Kind, read func(i int, dst []float32) ([]float32, error)) iter.Seq2[trainer.Tensor, error] {
 	return func(yield func(trainer.Tensor, error) bool) {
 		var data []float32
@@ -125,7 +128,8 @@ func (m *model) load(k trainer.Kind, tensors iter.Seq2[trainer.Tensor, error]) (
 	return r, m.sync()
 }
 
-// appendFloat32 appends n float32 of the device's memory.
+// appendFloat32 reads n float32 values at an address of the device and appends them
+// to dst.
 func (m *model) appendFloat32(dst []float32, from device.Pointer, n int) []float32 {
 	for n > 0 && m.err == nil {
 		k := min(n, stagingBytes/4)
@@ -135,8 +139,8 @@ func (m *model) appendFloat32(dst []float32, from device.Pointer, n int) []float
 	return dst
 }
 
-// appendFloats appends the elements of a type in b, which lies in page-locked
-// memory.
+// appendFloats converts the elements of type t in b to float32 and appends them to
+// dst. b must be aligned to 4 bytes.
 func appendFloats(dst []float32, b []byte, t device.DataType) []float32 {
 	switch t {
 	case device.BFloat16:
@@ -153,7 +157,7 @@ func appendFloats(dst []float32, b []byte, t device.DataType) []float32 {
 	return append(dst, floatsOf(b)...)
 }
 
-// fromHalf returns the value of an IEEE half.
+// fromHalf converts an IEEE 754 half-precision number to float32.
 func fromHalf(h uint16) float32 {
 	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10&31), uint32(h&0x3ff)
 	switch exponent {
@@ -166,13 +170,13 @@ func fromHalf(h uint16) float32 {
 	return math.Float32frombits(sign | (exponent+112)<<23 | fraction<<13)
 }
 
-// floatsOf returns b, which is aligned to 4 bytes, as float32, without a copy.
-// Machines with a GPU are little-endian, as GPUs are.
+// floatsOf returns b as float32 values without a copy. b must be aligned to 4 bytes.
+// It needs no byte swap: GPUs and the machines that have them are little-endian.
 func floatsOf(b []byte) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/4)
 }
 
-// bytesOf is the inverse of floatsOf.
+// bytesOf returns the memory of x as bytes without a copy.
 func bytesOf[T number](x []T) []byte {
 	var zero T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), int(unsafe.Sizeof(zero))*len(x))

@@ -12,15 +12,15 @@ import (
 // A slot holds the index arrays of one batch on the host and on the device.
 // There are two: one batch is copied while the other is computed.
 type slot struct {
-	host     []byte // page-locked
-	base     device.Pointer
-	uploaded device.Event // the copy is done: host may be written again
-	consumed device.Event // the batch is computed: the device's part may be written again
-	n        int          // bytes used
+	host     []byte         // page-locked
+	base     device.Pointer // of the copy on the device
+	uploaded device.Event   // the copy is done: host may be written again
+	consumed device.Event   // the batch is computed: the device's part may be written again
+	n        int            // bytes used
 }
 
-// slotBytes returns the size of a slot. Every array takes up to 12 more bytes
-// for its alignment.
+// slotBytes returns the size of a slot in bytes for the largest batch. It includes
+// the alignment of every array.
 func slotBytes(s shape) int {
 	const arrays, lists = 64, 3
 	words := 4*s.tokens + lists*(3*s.tokens+1+3*s.pieces) + 8*s.tokens + // ids, positions, …; embedding gradients; selected rows
@@ -28,7 +28,8 @@ func slotBytes(s shape) int {
 	return 4*words + 16*(arrays+8*s.masked/s.chunk)
 }
 
-// put appends an array and returns its address on the device.
+// put appends x to the slot's host memory and returns the address that it will have
+// on the device.
 func put[T number](s *slot, x []T) device.Pointer {
 	s.n = roundUp(s.n, 16)
 	at, b := s.base.Add(s.n), s.host[s.n:]
@@ -36,35 +37,36 @@ func put[T number](s *slot, x []T) device.Pointer {
 	return at
 }
 
-// A batch is a padded batch on the device: addresses of its arrays.
+// A batch holds the sizes of a padded batch and the addresses of its arrays on the
+// device.
 type batch struct {
 	tokens, sequences int // with padding
 	longest           int // tokens of the longest sequence
 	real              int // sequences without padding
-	pooled            int // rows of the pooler: real, padded
+	pooled            int // rows of the pooler: one for each real sequence, and padding
 
 	ids, positions, segments        device.Pointer // (tokens)
 	all                             kernels.Rows   // every row
 	attention                       kernels.Batch
-	words, places, kinds            grouped // gradients of the embeddings
-	rows                            kernels.Rows
-	selected                        device.Pointer // (rows.N) row of the batch of each row that the heads read; zero: all
-	spread                          grouped        // rows of the heads to rows of the batch
+	words, places, kinds            grouped        // tokens by word ID, position and segment, for the gradients of the embeddings
+	rows                            kernels.Rows   // rows of the encoder's output
+	selected                        device.Pointer // (rows.N) row of the batch for each row of the encoder's output; zero: all rows
+	spread                          grouped        // rows of the encoder's output by row of the batch
 	masked                          []chunk
-	first                           device.Pointer // (pooled) row of the heads with the first token
-	firsts                          grouped        // of the first tokens' gradients
-	firstRows                       kernels.Rows   // positions of the rows of the pooler
+	first                           device.Pointer // (pooled) row of the encoder's output with the sequence's first token
+	firsts                          grouped        // rows of the pooler by row of the encoder's output
+	firstRows                       kernels.Rows   // rows of the pooler
 	nsp, labels, scores, scoreLabel device.Pointer // (pooled)
 	spans                           device.Pointer // (2, sequences)
 }
 
 // A chunk is a fixed number of masked tokens.
 type chunk struct {
-	n            int // tokens that are not padding
-	index        device.Pointer
-	ids, weights device.Pointer
-	scattered    grouped
-	rows         int // with padding
+	n            int            // tokens that are not padding
+	index        device.Pointer // (rows) row of the encoder's output
+	ids, weights device.Pointer // (rows) original token and weight of the loss
+	scattered    grouped        // masked tokens by row of the encoder's output; only in training
+	rows         int            // with padding
 }
 
 func resize[T any](s []T, n int) []T {
@@ -74,7 +76,7 @@ func resize[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// A packer arranges a batch in a slot.
+// A packer writes batches to slots.
 type packer struct {
 	c      trainer.Config
 	h      trainer.Heads
@@ -83,7 +85,8 @@ type packer struct {
 	grouper
 }
 
-// pack writes b to the slot. With train it includes what gradients need.
+// pack writes b to the slot and returns the addresses of its arrays. If train is set,
+// it includes the arrays that gradients need.
 func (p *packer) pack(s *slot, b *trainer.Batch, want trainer.Output, train bool) batch {
 	s.n = 0
 	d := batch{real: b.Sequences(), pooled: roundUp(b.Sequences(), p.shape.pooledRows), tokens: roundUp(b.Tokens(), p.shape.tokenQuantum)}
@@ -106,7 +109,7 @@ func (p *packer) pack(s *slot, b *trainer.Batch, want trainer.Output, train bool
 	return d
 }
 
-// padded returns a copy of x with n elements, those added being v.
+// padded returns a copy of x, extended to n elements by the value v.
 func (p *packer) padded(x []int32, n int, v int32) []int32 {
 	y := append(make([]int32, 0, n), x...)
 	for len(y) < n {
@@ -115,8 +118,8 @@ func (p *packer) padded(x []int32, n int, v int32) []int32 {
 	return y
 }
 
-// tokens packs the encoder's input: all tokens, then sequences of padding with
-// token 0.
+// tokens writes the encoder's input: all tokens of b, then sequences of padding, which
+// consist of token 0.
 func (p *packer) tokens(s *slot, b *trainer.Batch, d *batch, train bool) {
 	ids, segments := p.padded(b.IDs, d.tokens, 0), p.padded(b.Segments, d.tokens, 0)
 	positions, cu := p.padded(b.Positions, b.Tokens(), 0), p.padded(b.CuSeqlens, b.Sequences()+1, 0)
@@ -155,9 +158,10 @@ func (p *packer) tokens(s *slot, b *trainer.Batch, d *batch, train bool) {
 	}
 }
 
-// selection packs the rows that the heads read. Such a row is the only one of a
-// sequence of its own, whose first row lies before it by its place in the real
-// sequence: that is all that dropout needs to know.
+// selection writes the arrays of the rows that the heads read. Dropout masks depend on
+// a row's place in its sequence. The kernels compute the place as row number minus the
+// first row of the sequence, so each selected row i gets a sequence of its own that
+// begins at row i minus its place, which may be negative.
 func (p *packer) selection(s *slot, b *trainer.Batch, d *batch, train bool) {
 	if p.choice.all {
 		d.rows = d.all
@@ -184,8 +188,8 @@ func (p *packer) selection(s *slot, b *trainer.Batch, d *batch, train bool) {
 	}
 }
 
-// masked packs the masked tokens in chunks. Those of padding read row 0 and have
-// no label.
+// masked writes the masked tokens in chunks. Padding tokens of the last chunk read row
+// 0 and have no label.
 func (p *packer) masked(s *slot, b *trainer.Batch, d *batch, train bool) {
 	rows := p.shape.chunk
 	for first := 0; first < b.Masked(); first += rows {
@@ -204,7 +208,7 @@ func (p *packer) masked(s *slot, b *trainer.Batch, d *batch, train bool) {
 	}
 }
 
-// pooled packs the rows of the pooler: the first token of each real sequence.
+// pooled writes the arrays of the pooler's rows: the first token of each real sequence.
 func (p *packer) pooled(s *slot, b *trainer.Batch, d *batch, train bool) {
 	first := make([]int32, d.real)
 	for i := range first {
@@ -227,7 +231,8 @@ func (p *packer) pooled(s *slot, b *trainer.Batch, d *batch, train bool) {
 	}
 }
 
-// scores packs regression targets, and labels that are -1 where there is none.
+// scores writes the regression targets, and a label for each: 0 if the sequence has a
+// target, trainer.NoLabel if it has none.
 func (p *packer) scores(s *slot, b *trainer.Batch, d *batch) {
 	scores, labels := make([]float32, d.pooled), make([]int32, d.pooled)
 	for i := range scores {

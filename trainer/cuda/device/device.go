@@ -26,38 +26,38 @@ type Device interface {
 	// FreeHost or Close.
 	AllocHost(n int) ([]byte, error)
 
-	// FreeHost frees memory that AllocHost returned, given in full length.
+	// FreeHost frees b, which must be the whole slice that AllocHost returned.
 	FreeHost(b []byte) error
 
 	// NewStream creates a stream. Work in one stream runs in order; work in
 	// different streams runs in any order, or concurrently, unless an [Event]
-	// orders it. It lives until FreeStream or Close.
+	// orders it. The stream lives until FreeStream or Close.
 	NewStream() (Stream, error)
 
 	// FreeStream waits for the stream's work and frees it.
 	FreeStream(s Stream) error
 
-	// NewEvent creates an event, which lives until FreeEvent or Close. With
-	// timing it can be an argument of Elapsed.
+	// NewEvent creates an event, which lives until FreeEvent or Close. If timing
+	// is set, the event can be an argument of Elapsed.
 	NewEvent(timing bool) (Event, error)
 
 	// FreeEvent frees an event that no queued work waits for.
 	FreeEvent(e Event) error
 
-	// Record makes e stand for all work queued in s so far. Recording again
-	// replaces it; work that already waits for the earlier record still does.
+	// Record makes e represent all work queued in s so far. A second Record
+	// replaces the first; work that already waits for the first is not affected.
 	Record(s Stream, e Event) error
 
-	// Wait makes all later work in s wait for what e stands for at the time of
-	// the call. An event that was never recorded delays nothing.
+	// Wait makes all later work in s wait for the work that e represents at the
+	// time of the call. An event that was never recorded delays nothing.
 	Wait(s Stream, e Event) error
 
-	// Elapsed returns the time on the device between two recorded events that
-	// are done. Both were created with timing.
+	// Elapsed returns the time between two recorded events, as measured by the
+	// device. Both must be created with timing, and their work must be done.
 	Elapsed(from, to Event) (time.Duration, error)
 
-	// SyncStream, SyncEvent and Sync wait for the work of one stream, for what e
-	// stands for, and for all streams.
+	// SyncStream waits for all work in s, SyncEvent for the work that e
+	// represents, Sync for all work in all streams.
 	SyncStream(s Stream) error
 	SyncEvent(e Event) error
 	Sync() error
@@ -82,8 +82,8 @@ type Device interface {
 	// Function returns an entry point of a module and its limits.
 	Function(m Module, name string) (Function, Limits, error)
 
-	// AllowShared raises the dynamic shared memory that launches of f may ask
-	// for above the 48 KiB that need no opt-in. The limit is
+	// AllowShared allows launches of f to use this many bytes of dynamic shared
+	// memory. Without it the limit is 48 KiB; with it the limit is
 	// Properties.SharedMemory minus the kernel's static shared memory.
 	AllowShared(f Function, bytes int) error
 
@@ -113,7 +113,7 @@ type Device interface {
 	Close() error
 }
 
-// Handles of what a device created. Zero is none.
+// Handles of objects that a device created. Zero is no object.
 type (
 	Stream   uintptr
 	Event    uintptr
@@ -122,7 +122,7 @@ type (
 	Product  uintptr
 )
 
-// A Pointer is an address in device memory. Zero is none.
+// A Pointer is an address in device memory. Zero is the null pointer.
 type Pointer uint64
 
 // Add returns the pointer n bytes after p.
@@ -139,11 +139,12 @@ type Properties struct {
 	BLAS            string // version of the library that computes products, e.g. "cublasLt 12.6.4"
 }
 
-// Limits are the limits of a kernel, and what the compiler gave it.
+// Limits are the maximum block size of a kernel and the resources that the compiler
+// assigned to it.
 type Limits struct {
 	Threads      int // maximum threads in a block
-	SharedMemory int // static bytes in a block
-	Registers    int // of a thread
+	SharedMemory int // bytes of static shared memory of a block
+	Registers    int // registers of a thread
 	Local        int // bytes of stack and spilled registers of a thread
 }
 

@@ -35,9 +35,9 @@ type Matmul struct {
 	Type           DataType // of A and B
 	Result         DataType // of C and D: Type or Float32
 	Epilogue       Epilogue
-	AuxLD          int // of Aux, for epilogues that have one; a multiple of 8
+	AuxLD          int // elements from one stored column of Aux to the next, for epilogues with Aux; a multiple of 8
 
-	Batch                     int // products; 0 counts as 1. With more, no epilogue
+	Batch                     int // number of products; 0 counts as 1. If more than 1, Epilogue must be None
 	StrideA, StrideB, StrideD int // elements from one product's matrix to the next; C has StrideD
 }
 
@@ -53,7 +53,7 @@ const (
 	Bias                        // D = x + bias
 	GELUAuxBias                 // Aux = x + bias, D = gelu(Aux)
 	DGELU                       // D = x·gelu'(Aux)
-	DGELUBGrad                  // the same; bias = sums of D's rows
+	DGELUBGrad                  // D = x·gelu'(Aux); bias = sums of D's rows
 	BGradA                      // D = x; bias = sums of op(A)'s rows
 	BGradB                      // D = x; bias (N) = sums of op(B)'s columns
 )
@@ -61,9 +61,9 @@ const (
 // Operands are the arguments of one product. Addresses are multiples of 16.
 type Operands struct {
 	A, B        Pointer
-	C           Pointer // read where Beta is not 0; zero: D
+	C           Pointer // read only if Beta is not 0; zero means D
 	D           Pointer // overlaps C fully or not at all, and no other operand
-	Bias, Aux   Pointer // zero where the epilogue has none
+	Bias, Aux   Pointer // zero if the epilogue does not use them
 	Alpha, Beta float32
-	Workspace   Pointer // of at least the bytes given to Plan; used until the product is done
+	Workspace   Pointer // scratch memory of at least the size passed to Plan; in use until the product is done
 }
