@@ -79,7 +79,7 @@ func (g *Group) Broadcast(b []byte, root int) error {
 // Barrier returns after all ranks have called it.
 func (g *Group) Barrier() error { return g.AllReduce(make([]float64, g.Size())) }
 
-// Any reports on all ranks whether it was called with true on one of them.
+// Any reports whether any rank has passed true. All ranks get the same result.
 func (g *Group) Any(yes bool) (bool, error) {
 	x := []float64{0}
 	if yes {
@@ -92,8 +92,8 @@ func (g *Group) Any(yes bool) (bool, error) {
 // maxGather is the maximum number of bytes that [Group.Gather] returns.
 const maxGather = 1 << 26
 
-// Gather returns the bytes that each rank has passed, by rank, on all ranks. Lengths may
-// differ. Together they may have up to 64 MiB.
+// Gather returns the bytes that each rank has passed, by rank. All ranks get the same
+// result. The lengths may differ; their sum is at most 64 MiB.
 func (g *Group) Gather(b []byte) ([][]byte, error) {
 	if g.Size() == 1 {
 		return [][]byte{slices.Clone(b)}, nil
@@ -124,8 +124,9 @@ func (g *Group) Gather(b []byte) ([][]byte, error) {
 	return out, nil
 }
 
-// Agree compares values by name over all ranks. If one differs from rank 0's, the
-// error, the same on all ranks, is one of usage and names rank, field and values.
+// Agree checks that all ranks have passed the same values. If a rank's value differs
+// from rank 0's, all ranks get the same usage error, which names the rank, the name
+// and both values.
 func (g *Group) Agree(values map[string]string) error {
 	b, err := json.Marshal(hello{Rank: g.o.Rank, Host: g.host, Fingerprints: values})
 	if err != nil {
@@ -151,7 +152,7 @@ func (g *Group) Agree(values map[string]string) error {
 	return nil
 }
 
-// segments returns the parts of x.
+// segments divides x into one part per rank: part r is x[bounds[r]:bounds[r+1]].
 func (g *Group) segments(x trainer.Values, bounds []int) (segments, error) {
 	s := segments{bounds: bounds}
 	n := 0

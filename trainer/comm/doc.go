@@ -10,16 +10,16 @@
 // # Connections
 //
 // Rank 0 listens at MASTER_ADDR:MASTER_PORT. Every other rank keeps a control
-// connection to it. When all are there, each rank connects to the next one
+// connection to it. When all are connected, each rank connects to the next one
 // (rank + 1, modulo the number of ranks): this ring carries the data. Then all
 // ranks stop listening.
 //
 // A connection begins with a handshake, in which both sides prove that they have
 // the same secret (HMAC-SHA256 over fresh random numbers of both sides). Before
-// that, a rank reads 80 bytes of a connection for at most ten seconds; whatever
-// else arrives is refused and the run goes on. Without a secret, ranks listen on
-// loopback addresses only, and any process of the machine may connect. The
-// secret admits ranks. It does not encrypt or sign the data, so the network
+// that, a rank reads at most 80 bytes of a connection, for at most ten seconds. Any
+// other connection is refused, and the run continues. Without a secret, ranks listen
+// on loopback addresses only, and any process of the machine may connect. The secret
+// only authenticates ranks. It does not encrypt or sign the data, so the network
 // between the ranks must be trusted.
 //
 // In their hello, ranks send a map of fingerprints: the seed, a hash of the data,
@@ -28,13 +28,13 @@
 //
 // # Failures
 //
-// Ranks send a heartbeat every second, whatever they compute. There is no time
-// limit for a collective: rank 0 may write a checkpoint for an hour. If a rank
-// dies, its connections close; if it is stopped or cut off, its heartbeats cease
-// for twelve seconds. Rank 0 then tells all others which rank it was, so that
-// every rank ends with the same [*RankError]. If rank 0 itself is lost, each rank
-// notices that. A rank that ends because of its own error tells the others by
-// [Group.Abort].
+// Ranks send a heartbeat every second, even while they compute. There is no timeout
+// for a collective: rank 0 may write a checkpoint for an hour. A rank is lost if its
+// connections close, because it died, or if it sends no heartbeat for twelve seconds,
+// because it was stopped or the network is down. Rank 0 then tells all other ranks
+// which rank was lost, so that every rank ends with the same [*RankError]. The other
+// ranks detect the loss of rank 0 themselves. A rank that ends because of its own
+// error tells the others by [Group.Abort].
 //
 // # Order of sums
 //
@@ -48,6 +48,6 @@
 //
 // A rank sends and receives (R-1)/R of a buffer for [Group.ReduceScatter], the
 // same for [Group.AllGather], in chunks of 256 KiB that are passed on as soon as
-// they arrive; and a header of 32 bytes a call. Values are little-endian. Beside
-// the caller's buffer a group needs one chunk of memory, and no copies are made.
+// they arrive; and a header of 32 bytes per call. Values are little-endian. A group
+// needs one chunk of memory besides the caller's buffer and makes no copies.
 package comm

@@ -11,13 +11,14 @@ import (
 // Others are closed; ranks try again.
 const maxPending = 256
 
-// A door accepts connections and admits those that prove the secret and say hello.
+// A door accepts connections. It admits a connection whose other side proves that it
+// has the secret and sends a hello.
 type door struct {
 	listener net.Listener
 	secret   []byte
-	limit    time.Duration // for the handshake and the hello
-	admit    func(net.Conn, hello)
-	refuse   func(net.Addr, error)
+	limit    time.Duration         // timeout of the handshake, and again of the hello
+	admit    func(net.Conn, hello) // takes over an admitted connection
+	refuse   func(net.Addr, error) // called after a connection was refused and closed
 
 	wg      sync.WaitGroup
 	mu      sync.Mutex
@@ -51,7 +52,8 @@ func (d *door) accept() {
 	}
 }
 
-// hold adds a connection to those in the handshake, if there is room.
+// hold adds conn to d.pending. It returns false if maxPending connections are already
+// in the handshake or the door is closed.
 func (d *door) hold(conn net.Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -62,7 +64,7 @@ func (d *door) hold(conn net.Conn) bool {
 	return true
 }
 
-// release is the opposite of hold. It returns false if the door was closed.
+// release removes conn from d.pending. It returns false if the door is closed.
 func (d *door) release(conn net.Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -33,8 +33,8 @@ func (e *RankError) Error() string {
 // Unwrap returns an error of the kind of the failure.
 func (e *RankError) Unwrap() error { return kinds[e.kind] }
 
-// kinds are the kinds of errors that a rank can report to the others, from which
-// their exit codes come.
+// kinds maps the kind of a rank's error, as sent to the other ranks, to an error that
+// gives them the same exit code.
 var kinds = map[string]error{
 	kindNetwork:    failure.Network("a rank was lost"),
 	kindUsage:      failure.Usage(errors.New("a rank was started wrongly")),
@@ -51,7 +51,7 @@ const (
 	kindUsage   = "usage"
 )
 
-// kindOf returns the key of kinds for err; "" if it is of no kind.
+// kindOf returns the key in kinds for err; "" if there is none.
 func kindOf(err error) string {
 	var (
 		network interface{ Network() bool }
@@ -84,12 +84,13 @@ func kindOf(err error) string {
 // errClosed is returned by collectives after Close.
 var errClosed = errors.New("the group of ranks is closed")
 
-// isReset reports whether the other end closed a connection abruptly.
+// isReset reports whether err means that the other side closed the connection without
+// a clean end.
 func isReset(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// shorten returns s, or its first n bytes.
+// shorten returns s, cut to its first n bytes and "…" if s is longer.
 func shorten(s string, n int) string {
 	if len(s) > n {
 		return strings.ToValidUTF8(s[:n], "") + "…"

@@ -17,12 +17,13 @@ const (
 // A frameKind is the first byte of a frame.
 type frameKind byte
 
-// The kinds of frames. Payloads are JSON but where another type is named.
+// The kinds of frames. Each comment begins with the payload: a type stands for its
+// JSON.
 const (
 	frameBeat    frameKind = iota + 1 // empty: the sender is alive
 	frameHello                        // hello: the first frame of a connection
 	frameWelcome                      // welcome: from rank 0, when all ranks are there
-	frameFailure                      // failure: why the run ends, or whom the sender cannot reach
+	frameFailure                      // failureMessage: why the run ends, or which rank the sender cannot reach
 	frameBye                          // number of completed collectives (8 bytes): the sender needs no further one
 	frameByeSeen                      // empty: the answer to frameBye
 )
@@ -64,35 +65,35 @@ func readFrame(r io.Reader) (frameKind, []byte, error) {
 
 // A hello introduces the side that opened a connection.
 type hello struct {
-	Ring         string            `json:"ring,omitempty"` // id of the run, of a connection of the ring; "": a control connection
+	Ring         string            `json:"ring,omitempty"` // on a connection of the ring: welcome.Run; "": a control connection
 	Rank         int               `json:"rank"`
 	Ranks        int               `json:"ranks"`
 	Host         string            `json:"host"`
-	Port         int               `json:"port"` // where the previous rank of the ring reaches this one
+	Port         int               `json:"port"` // on which the sender listens for the previous rank of the ring
 	Fingerprints map[string]string `json:"fingerprints,omitempty"`
 }
 
-// A welcome tells a rank who the others are.
+// A welcome holds the addresses of all ranks, by rank.
 type welcome struct {
-	Run   string `json:"run"` // random id, which connections of the ring repeat
+	Run   string `json:"run"` // random ID of the run; hello.Ring repeats it
 	Peers []peer `json:"peers"`
 }
 
-// A peer is a rank as the others see it.
+// A peer is the address of a rank.
 type peer struct {
 	Host string `json:"host"`
-	IP   string `json:"ip"` // "": rank 0, which each rank reaches as it did before
+	IP   string `json:"ip"` // "" for rank 0: each rank reuses the address of its control connection
 	Port int    `json:"port"`
 }
 
-// A failureMessage names the rank because of which a run ends, or one that the
-// sender cannot reach.
+// A failureMessage names the rank whose failure ends the run or, if Suspect is set, a
+// rank that the sender cannot reach.
 type failureMessage struct {
 	Rank    int    `json:"rank"`
 	Host    string `json:"host"`
 	Reason  string `json:"reason"`
 	Kind    string `json:"kind"`
-	Suspect bool   `json:"suspect,omitempty"` // rank 0 decides
+	Suspect bool   `json:"suspect,omitempty"` // not final: rank 0 decides whether the run ends
 }
 
 // encode returns a frame with v as JSON.
@@ -104,7 +105,7 @@ func encode(kind frameKind, v any) []byte {
 	return appendFrame(nil, kind, b)
 }
 
-// decode fills v from a payload.
+// decode parses a JSON payload into v.
 func decode(payload []byte, v any) error {
 	if err := json.Unmarshal(payload, v); err != nil {
 		return fmt.Errorf("malformed message: %w", err)

@@ -14,11 +14,11 @@ import (
 // timing holds the intervals of a group.
 type timing struct {
 	beat      time.Duration // between heartbeats
-	silence   time.Duration // without a heartbeat after which a rank is lost
-	grace     time.Duration // that rank 0 waits for a better explanation of a broken connection
-	handshake time.Duration // for which a stranger may occupy a connection
-	linger    time.Duration // for the last messages of a group that ends
-	notice    time.Duration // before a line says that a rank waits
+	silence   time.Duration // after which a rank without a heartbeat is lost
+	grace     time.Duration // after a broken connection, in which a rank may report the reason
+	handshake time.Duration // timeout of a handshake
+	linger    time.Duration // timeout of the last messages of a group that ends
+	notice    time.Duration // after which a waiting rank logs that it waits
 }
 
 var defaultTiming = timing{beat: time.Second, silence: 12 * time.Second, grace: time.Second,
@@ -34,53 +34,53 @@ type Group struct {
 	host   string // this machine's name
 
 	// One goroutine, supervise, owns the links and decides when the run has
-	// failed. Others hand it functions to run.
+	// failed. Other goroutines send it functions to run by tasks.
 	tasks  chan func()
 	failed chan struct{} // closed once err is set
 	err    error         // why the group has ended; read it after failed is closed
-	ended  chan struct{} // closed when supervise has returned, and all its goroutines
+	ended  chan struct{} // closed when supervise and all its goroutines have returned
 	supervised
 
 	// The ring. Set when Join returns.
 	next, prev net.Conn // to rank+1, from rank-1; nil if the rank is alone
 	mu         sync.Mutex
 	call       uint64        // collectives begun; guarded by mu
-	begun      atomic.Uint64 // the same, for the supervisor
+	begun      atomic.Uint64 // a copy of call for the supervisor
 	chunk      []float64     // room for a chunk of a sum; guarded by mu
 	completed  atomic.Uint64 // collectives that this rank has completed
 	confirmed  atomic.Uint64 // collectives that the next rank has completed
-	news       chan struct{} // confirmed has changed
-	nextGone   chan struct{} // closed when the next rank has closed its end
+	news       chan struct{} // gets an element when confirmed has changed
+	nextGone   chan struct{} // closed when the next rank has closed its connection
 }
 
 // supervised is the state of a group's supervisor goroutine.
 type supervised struct {
-	links     []*link // rank 0: to every rank that has come; others: to rank 0
-	welcome   *welcome
+	links     []*link       // on rank 0: to every rank that has connected; on other ranks: to rank 0
+	welcome   *welcome      // nil until all ranks have connected
 	welcomed  chan struct{} // closed once welcome is set
-	ticked    time.Time
-	ring      bool      // next and prev are set
-	heardNext time.Time // last sign of life on the ring
-	silent    bool      // the silence of the next rank was reported
-	suspects  map[int]bool
-	leaving   bool // Close was called
+	ticked    time.Time     // last call of tick
+	ring      bool          // next and prev are set
+	heardNext time.Time     // last sign of life on the ring
+	silent    bool          // the silence of the next rank was reported
+	suspects  map[int]bool  // ranks passed to suspect
+	leaving   bool          // Close was called
 	readers   sync.WaitGroup
-	refused   string // the last connection that was not a rank's; for the error of a rank that never came
-	refusals  int
+	refused   string // address and error of the last refused connection; for the error if a rank never connects
+	refusals  int    // number of refused connections
 
-	misfitting *RankError // why the run will end; nil: all ranks so far fit
+	misfitting *RankError // the first rank that does not fit the run and ends it; nil: none
 }
 
 // A link is a control connection.
 type link struct {
-	rank  int // at the other end
+	rank  int // the rank at the other end
 	host  string
 	conn  net.Conn
-	heard time.Time
-	port  int    // where the rank listens for the previous one of the ring
-	left  bool   // the other end needs no further collective, or has read our bye
-	calls uint64 // collectives that it had completed when it left
-	gone  bool   // the connection is closed
+	heard time.Time // when the last frame arrived
+	port  int       // on which the rank listens for the previous rank of the ring
+	left  bool      // the rank has sent frameBye or frameByeSeen
+	calls uint64    // collectives that the rank had completed when it left
+	gone  bool      // the connection is closed
 }
 
 func newGroup(o Options, t timing) *Group {
@@ -99,13 +99,13 @@ func (g *Group) Size() int { return g.o.Ranks }
 // LocalRank returns the number of this rank on its machine, from 0.
 func (g *Group) LocalRank() int { return g.o.LocalRank }
 
-// Failed returns a channel that is closed when a rank is lost or has aborted, or
-// this one has closed the group.
+// Failed returns a channel that is closed when a rank is lost, a rank has aborted, or
+// this rank has closed the group.
 func (g *Group) Failed() <-chan struct{} { return g.failed }
 
-// Close ends this rank's part after its last collective. It waits until the next
-// rank has received all data. The other ranks may continue, but a collective
-// returns an error there. After a failure, Close returns at once.
+// Close leaves the group after this rank's last collective. It waits until the next
+// rank of the ring has received all data. The other ranks may continue, but further
+// collectives return an error there. After a failure, Close returns at once.
 func (g *Group) Close() error {
 	if g.Size() == 1 {
 		return nil
@@ -131,9 +131,9 @@ func (g *Group) awaitNext() {
 	}
 }
 
-// Abort ends the run on all ranks because of an error of this one. The others
-// report the error's text with the name of this rank, and exit with the code of
-// its kind. After a failure or Close it does nothing.
+// Abort ends the run on all ranks because of an error of this rank. The other ranks
+// get a [*RankError] with this rank's number and the text and kind of cause. After a
+// failure or Close it does nothing.
 func (g *Group) Abort(cause error) {
 	if g.Size() == 1 || cause == nil {
 		return
@@ -155,7 +155,8 @@ func (g *Group) post(f func()) bool {
 	}
 }
 
-// run is post that waits until f has run.
+// run has the supervisor run f and waits for it. It returns false, and f does not run,
+// if the group has failed.
 func (g *Group) run(f func()) bool {
 	done := make(chan struct{})
 	if !g.post(func() { f(); close(done) }) {
@@ -181,10 +182,11 @@ func (g *Group) supervise() {
 	g.shutdown()
 }
 
-// endedEarly is the reason if a rank has closed its group before the others.
+// endedEarly is the RankError.Reason for a rank that has closed its group before the
+// others.
 const endedEarly = "has ended its run while others continue"
 
-// tick sends heartbeats and looks for ranks that have sent none.
+// tick sends heartbeats, and ends the run if a rank has sent none for timing.silence.
 func (g *Group) tick(now time.Time) {
 	if now.Sub(g.ticked) > g.timing.silence/2 {
 		// This process itself was stopped. What the others have sent meanwhile
@@ -218,14 +220,16 @@ func (g *Group) tick(now time.Time) {
 	}
 }
 
-// confirm tells the previous rank of the ring that this one lives, and how many
-// collectives it has completed. An error is left to the next collective.
+// confirm sends the number of collectives that this rank has completed to the previous
+// rank of the ring. It also serves as a heartbeat. Errors are ignored: the next
+// collective reports them.
 func (g *Group) confirm() {
 	g.prev.SetWriteDeadline(time.Now().Add(g.timing.silence))
 	g.prev.Write(binary.LittleEndian.AppendUint64(nil, g.completed.Load()))
 }
 
-// readConfirmations reads what the next rank's confirm sends.
+// readConfirmations reads the numbers that the next rank of the ring sends by confirm,
+// until the connection ends.
 func (g *Group) readConfirmations() {
 	defer close(g.nextGone)
 	for {
@@ -243,13 +247,13 @@ func (g *Group) readConfirmations() {
 	}
 }
 
-// send writes a frame to a link. An error is left to the link's reader.
+// send writes a frame to a link. Errors are ignored: the link's reader reports them.
 func (g *Group) send(l *link, frame []byte) {
 	l.conn.SetWriteDeadline(time.Now().Add(g.timing.linger))
 	l.conn.Write(frame)
 }
 
-// addLink begins to read a control connection.
+// addLink adds l to g.links and starts a goroutine that reads its frames.
 func (g *Group) addLink(l *link) {
 	l.heard = time.Now()
 	g.links = append(g.links, l)
@@ -264,7 +268,7 @@ func (g *Group) addLink(l *link) {
 	})
 }
 
-// heard handles a frame, or the end of a link.
+// heard handles a frame received on l or, if err is not nil, the end of the connection.
 func (g *Group) heard(l *link, kind frameKind, payload []byte, err error) {
 	if l.gone {
 		return
@@ -294,7 +298,8 @@ func (g *Group) heard(l *link, kind frameKind, payload []byte, err error) {
 	}
 }
 
-// linkEnded handles a control connection that has ended.
+// linkEnded handles the end of a control connection. The run fails unless one side has
+// left or, on rank 0, the run has not begun.
 func (g *Group) linkEnded(l *link, err error) {
 	l.gone = true
 	switch {
@@ -314,8 +319,9 @@ func (g *Group) linkEnded(l *link, err error) {
 	}
 }
 
-// failureFrom handles a report of another rank. Rank 0's report is the verdict; on
-// rank 0, a rank's report about itself is one too.
+// failureFrom handles a failureMessage received on l. A message without Suspect ends
+// the group: it is the decision of rank 0 or, on rank 0, the error of a rank that
+// aborts.
 func (g *Group) failureFrom(l *link, payload []byte) {
 	var m failureMessage
 	if err := decode(payload, &m); err != nil || m.Rank < 0 || m.Rank >= g.o.Ranks {
@@ -329,8 +335,9 @@ func (g *Group) failureFrom(l *link, payload []byte) {
 	g.fail(&RankError{Rank: m.Rank, Host: m.Host, Reason: m.Reason, kind: m.Kind})
 }
 
-// suspect handles a rank whose connection of the ring is broken or silent. Its own
-// error, or rank 0's verdict, says more and arrives within the grace.
+// suspect handles a rank whose connection of the ring is broken or silent. It tells
+// rank 0, and ends the group with reason unless a better one arrives within
+// timing.grace: that rank's own error, or rank 0's decision.
 func (g *Group) suspect(rank int, reason string) {
 	if g.suspects[rank] {
 		return
@@ -350,12 +357,12 @@ func (g *Group) suspect(rank int, reason string) {
 	time.AfterFunc(wait, func() { g.post(func() { g.fail(verdict) }) })
 }
 
-// lost returns the error for a rank that is not reached.
+// lost returns the error for a rank that cannot be reached.
 func (g *Group) lost(rank int, reason string) *RankError {
 	return &RankError{Rank: rank, Host: g.hostOf(rank), Reason: reason, kind: kindNetwork}
 }
 
-// hostOf returns the host name of a rank; "" if it has not come.
+// hostOf returns the host name of a rank; "" if the rank has not connected.
 func (g *Group) hostOf(rank int) string {
 	if rank == g.o.Rank {
 		return g.host
@@ -371,8 +378,8 @@ func (g *Group) hostOf(rank int) string {
 	return ""
 }
 
-// fail ends the group with an error and tells the other ranks, unless the error
-// came from rank 0.
+// fail ends the group with err. It sends a *RankError to the ranks at the other ends
+// of the links.
 func (g *Group) fail(err error) {
 	if g.err != nil {
 		return
@@ -389,7 +396,8 @@ func (g *Group) fail(err error) {
 	close(g.failed)
 }
 
-// leave begins a good end.
+// leave sends a bye to all links. The group ends when all have answered, or after
+// timing.linger.
 func (g *Group) leave() {
 	g.leaving = true
 	for _, l := range g.links {
@@ -401,7 +409,8 @@ func (g *Group) leave() {
 	g.left()
 }
 
-// left ends a group that is closing once every other end knows it.
+// left ends the group if it is closing and the ranks at all links have left or have
+// answered the bye.
 func (g *Group) left() {
 	if !g.leaving {
 		return
@@ -414,8 +423,8 @@ func (g *Group) left() {
 	g.fail(errClosed)
 }
 
-// shutdown closes all connections. The far end of a link must read the last
-// message before it sees the end, so links close in both directions first.
+// shutdown closes all connections. It first closes only the sending direction of a
+// link and waits for the other side, which so receives the last message.
 func (g *Group) shutdown() {
 	for _, c := range []net.Conn{g.next, g.prev} {
 		if c != nil {
@@ -428,7 +437,7 @@ func (g *Group) shutdown() {
 			c.CloseWrite()
 		}
 		if g.err == errClosed || time.Since(l.heard) > g.timing.silence/2 {
-			l.conn.Close() // it has had its bye, or reads nothing
+			l.conn.Close() // the rank has read the bye, or does not read at all
 		}
 	}
 	g.readers.Wait()

@@ -20,11 +20,11 @@ import (
 //	C → S  proof "client"                   32 bytes
 //	S → C  accepted (1) or refused (0), proof "server" or zeros
 //
-// A proof is HMAC-SHA256, keyed with the secret, over the role and both numbers.
-// S answers with its proof only after C's was right.
+// A proof is HMAC-SHA256, keyed with the secret, over the role ("client" or "server")
+// and both random numbers. S sends its proof only if C's proof is right.
 const (
 	greeting = "pretext ranks 1\n" // with the version of the protocol
-	nonce    = 32
+	nonce    = 32                  // bytes of a random number
 )
 
 var (
@@ -33,7 +33,8 @@ var (
 	errStranger = errors.New("not a rank of pretext")
 )
 
-// proof returns what the holder of the secret in a role answers.
+// proof returns the proof that the sender, in role "client" or "server", has the
+// secret. client and server are the random numbers of both sides.
 func proof(secret []byte, role string, client, server []byte) []byte {
 	h := hmac.New(sha256.New, secret)
 	io.WriteString(h, greeting+role+"\n")
@@ -42,7 +43,8 @@ func proof(secret []byte, role string, client, server []byte) []byte {
 	return h.Sum(nil)
 }
 
-// readGreeting returns the random number of the other side.
+// readGreeting reads the other side's greeting and returns its random number. The
+// error is errStranger for another protocol and errProtocol for another version.
 func readGreeting(r io.Reader) ([]byte, error) {
 	b := make([]byte, len(greeting)+nonce)
 	if _, err := io.ReadFull(r, b[:len(greeting)]); err != nil {
@@ -59,7 +61,7 @@ func readGreeting(r io.Reader) ([]byte, error) {
 	return b[len(greeting):], err
 }
 
-// greet returns a fresh greeting and the random number in it.
+// greet returns a greeting with a new random number, and that number.
 func greet() (message, number []byte) {
 	b := append([]byte(greeting), make([]byte, nonce)...)
 	if _, err := rand.Read(b[len(greeting):]); err != nil {
@@ -68,8 +70,8 @@ func greet() (message, number []byte) {
 	return b, b[len(greeting):]
 }
 
-// handshakeClient proves the secret to the side that accepted conn, and has it
-// proved. Errors of usage are final; after others another attempt may succeed.
+// handshakeClient makes the handshake on the side that opened conn, within limit. A
+// usage error is final; after any other error a new attempt may succeed.
 func handshakeClient(conn net.Conn, secret []byte, limit time.Duration) error {
 	conn.SetDeadline(time.Now().Add(limit))
 	defer conn.SetDeadline(time.Time{})
@@ -94,14 +96,14 @@ func handshakeClient(conn net.Conn, secret []byte, limit time.Duration) error {
 	return nil
 }
 
-// handshakeServer is the other side of handshakeClient.
+// handshakeServer makes the handshake on the side that accepted conn, within limit.
 func handshakeServer(conn net.Conn, secret []byte, limit time.Duration) error {
 	conn.SetDeadline(time.Now().Add(limit))
 	defer conn.SetDeadline(time.Time{})
 	client, err := readGreeting(conn)
 	if errors.Is(err, errProtocol) {
 		hi, _ := greet()
-		conn.Write(hi) // so that the other side can say so too
+		conn.Write(hi) // so that the other side also reports the version
 	}
 	if err != nil {
 		return err

@@ -16,11 +16,16 @@ import (
 	"pretext/internal/failure"
 )
 
-// Join connects this process to the other ranks and returns when all have
-// arrived. It waits for ranks that start late. All ranks get an error if one does
-// not come in time, or was started with another WORLD_SIZE, with a rank that
-// another one has, or with other fingerprints. If ctx is done first, Join ends the
-// other ranks too and returns the cause. ctx has no effect afterwards.
+// Join connects this process to the other ranks and returns when all ranks are
+// connected. It waits up to Options.Wait for ranks that start late. All ranks get an
+// error if
+//
+//   - a rank does not connect in time;
+//   - two processes have the same rank;
+//   - WORLD_SIZE or a fingerprint differs from rank 0's.
+//
+// If ctx is done first, Join ends the other ranks too and returns the cause. ctx has
+// no effect after Join has returned.
 func Join(ctx context.Context, o Options) (*Group, error) { return join(ctx, o, defaultTiming) }
 
 // Alone returns the group of a run with one rank. It uses no network.
@@ -55,7 +60,7 @@ func join(ctx context.Context, o Options, t timing) (*Group, error) {
 	return g, nil
 }
 
-// joining is what a rank needs until all ranks are connected.
+// joining holds the state that a rank needs only until all ranks are connected.
 type joining struct {
 	*Group
 	door     *door         // accepts connections; nil: not listening yet
@@ -73,7 +78,8 @@ func (j *joining) close() {
 	}
 }
 
-// receive is rank 0's part: it waits until all ranks have come.
+// receive listens for the other ranks and returns when all have connected. Only rank
+// 0 calls it.
 func (j *joining) receive(ctx context.Context) error {
 	ln, err := listen(ctx, j.o.listenHost(), j.o.Port)
 	if err != nil {
@@ -103,7 +109,7 @@ func (j *joining) receive(ctx context.Context) error {
 	}
 }
 
-// missed ends a run whose ranks have not all come. It runs on the supervisor.
+// missed ends the run if a rank has not connected. It runs on the supervisor.
 func (j *joining) missed() {
 	missing := j.missing()
 	if len(missing) == 0 {
@@ -119,7 +125,7 @@ func (j *joining) missed() {
 	j.fail(j.lost(missing[0], reason))
 }
 
-// missing returns the ranks that have not come to rank 0.
+// missing returns the ranks that have not connected to rank 0.
 func (g *Group) missing() []int {
 	var missing []int
 	for r := 1; r < g.o.Ranks; r++ {
@@ -130,7 +136,7 @@ func (g *Group) missing() []int {
 	return missing
 }
 
-// ranks returns a list of ranks for people.
+// ranks renders a list of ranks: "rank 1", "ranks 1, 2", at most eight of them.
 func ranks(list []int) string {
 	text := make([]string, len(list))
 	for i, r := range list {
@@ -145,7 +151,7 @@ func ranks(list []int) string {
 	return "ranks " + strings.Join(text, ", ")
 }
 
-// refuse notes a connection that is not a rank's.
+// refuse counts and logs a connection that failed the handshake.
 func (j *joining) refuse(from net.Addr, err error) {
 	go j.post(func() {
 		j.refused = fmt.Sprintf("%v (%v)", from, err)
@@ -155,7 +161,9 @@ func (j *joining) refuse(from net.Addr, err error) {
 	})
 }
 
-// admit takes a connection that has proved the secret.
+// admit handles a connection whose other side has proved the secret: on rank 0 a
+// control connection, on any rank the ring's connection from the previous rank. It
+// closes any other connection.
 func (j *joining) admit(conn net.Conn, h hello) {
 	if h.Ring == "" && j.o.Rank == 0 {
 		if !j.run(func() { j.arrive(conn, h) }) {
@@ -181,8 +189,9 @@ func (j *joining) admit(conn net.Conn, h hello) {
 	conn.Close()
 }
 
-// arrive adds a rank to rank 0's links. A rank that does not fit ends the run, but
-// only when the others have come, or after a while, so that they are told why.
+// arrive adds a rank to rank 0's links and sends the welcome once all ranks have
+// connected. A rank that does not fit ends the run, but only when all have connected
+// or timing.handshake has passed, so that the others get the error too.
 func (g *Group) arrive(conn net.Conn, h hello) {
 	l := &link{rank: h.Rank, host: shorten(h.Host, maxHost), port: h.Port, conn: conn}
 	reason := g.misfit(h)
@@ -216,7 +225,8 @@ func (g *Group) arrive(conn net.Conn, h hello) {
 	close(g.welcomed)
 }
 
-// misfit returns why a rank cannot be part of this run; "" if it can.
+// misfit returns the reason why the sender of h cannot be part of this run; "" if it
+// can.
 func (g *Group) misfit(h hello) string {
 	if g.welcome != nil {
 		return "came when the run had begun: was it started again?"
@@ -233,7 +243,8 @@ func (g *Group) misfit(h hello) string {
 	return difference(hello{Host: g.host, Fingerprints: g.o.Fingerprints}, h)
 }
 
-// difference lists the fingerprints in which a rank differs from rank 0; "" if none.
+// difference describes the fingerprints of h that differ from those of zero, rank 0's
+// hello; "" if none does.
 func difference(zero, h hello) string {
 	names := slices.Collect(maps.Keys(zero.Fingerprints))
 	names = slices.AppendSeq(names, maps.Keys(h.Fingerprints))
@@ -249,7 +260,8 @@ func difference(zero, h hello) string {
 	return strings.Join(diff, "; ")
 }
 
-// shown returns the value of a fingerprint for people.
+// shown renders the value of a fingerprint, as "(none)" if ok is false: the rank has
+// no such fingerprint.
 func shown(value string, ok bool) string {
 	switch {
 	case !ok:
@@ -260,8 +272,8 @@ func shown(value string, ok bool) string {
 	return shorten(value, 200)
 }
 
-// visit is the part of every rank but 0: it connects to rank 0, as soon as that
-// listens, and waits for the welcome.
+// visit connects to rank 0 as soon as rank 0 listens, and returns when its welcome has
+// arrived. All ranks except 0 call it.
 func (j *joining) visit(ctx context.Context) error {
 	conn, err := j.reach(ctx)
 	if err != nil {
@@ -292,8 +304,8 @@ func (j *joining) visit(ctx context.Context) error {
 	}
 }
 
-// reach opens the control connection to rank 0. It tries again until the time to
-// wait has passed, because rank 0, and its name, may appear later.
+// reach opens the control connection to rank 0. It retries for up to Options.Wait,
+// because rank 0 may start later, and its host name may not resolve yet.
 func (j *joining) reach(ctx context.Context) (net.Conn, error) {
 	begin, told := time.Now(), false
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
@@ -346,7 +358,8 @@ func (g *Group) welcomedBy(payload []byte) {
 	close(g.welcomed)
 }
 
-// connect makes the ring and returns once every rank is part of it.
+// connect connects to the next rank, waits for the connection of the previous rank,
+// and returns once every rank has done so.
 func (j *joining) connect(ctx context.Context) error {
 	number := (j.o.Rank + 1) % j.o.Ranks
 	address, run := "", ""
@@ -387,8 +400,8 @@ func (j *joining) connect(ctx context.Context) error {
 	return nil
 }
 
-// unreachable waits until the run has failed, because of a rank that this one does
-// not reach or of another reason, and returns why.
+// unreachable reports that this rank cannot reach another one, waits until the run has
+// failed, and returns the reason of the failure.
 func (j *joining) unreachable(ctx context.Context, rank int, cause error) error {
 	if ctx.Err() != nil {
 		j.Abort(context.Cause(ctx))
@@ -399,7 +412,7 @@ func (j *joining) unreachable(ctx context.Context, rank int, cause error) error 
 	return j.failure()
 }
 
-// addressOf returns where this rank reaches another one.
+// addressOf returns the address, host:port, at which this rank reaches another one.
 func (g *Group) addressOf(rank int) string {
 	if rank == 0 {
 		return g.links[0].conn.RemoteAddr().String()
@@ -411,23 +424,25 @@ func (g *Group) addressOf(rank int) string {
 	return net.JoinHostPort(p.IP, strconv.Itoa(p.Port))
 }
 
-// openRing begins the use of the ring. It runs on the supervisor.
+// openRing stores the ring's connections and begins to read confirmations. It runs on
+// the supervisor.
 func (g *Group) openRing(next, prev net.Conn) {
 	g.next, g.prev, g.ring, g.heardNext = next, prev, true, time.Now()
 	limitUnacknowledged(prev, g.timing.silence)
 	g.readers.Go(g.readConfirmations)
 }
 
-// failure returns why the ranks could not be joined, once all goroutines have ended.
+// failure waits until the supervisor has ended and returns the reason why Join failed.
 func (j *joining) failure() error {
 	<-j.ended
 	return fmt.Errorf("join the ranks: %w", j.err)
 }
 
-// openToAll reports whether ranks may come from other machines.
+// openToAll reports whether ranks on other machines may connect.
 func (g *Group) openToAll() bool { return len(g.o.Secret) > 0 && !g.o.Local }
 
-// listenHost returns the address at which rank 0 listens; "" is every address.
+// listenHost returns the address at which rank 0 listens; "" means all addresses of
+// the machine.
 func (o *Options) listenHost() string {
 	if len(o.Secret) > 0 && !o.Local {
 		return ""
@@ -454,7 +469,7 @@ func portOf(a net.Addr) int {
 	return 0
 }
 
-// hostName returns this machine's name.
+// hostName returns this machine's name, or "unknown host".
 func hostName() string {
 	name, err := os.Hostname()
 	if err != nil {

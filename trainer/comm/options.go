@@ -21,14 +21,15 @@ type Options struct {
 	LocalRank  int    // number of this rank on its machine, from 0: selects a GPU
 	LocalRanks int    // ranks on this machine; 0: unknown
 	Host       string // name or IP address of rank 0's machine
-	Port       int    // where rank 0 listens
+	Port       int    // TCP port on which rank 0 listens
 
 	// Local means that all ranks run on this machine: they listen on loopback
 	// addresses.
 	Local bool
 
-	// Secret admits ranks. It must be the same on all, and at least [MinSecret]
-	// bytes long. Without it, Host must be a loopback address.
+	// Secret is the key by which ranks recognize each other. It must be the same on
+	// all ranks and have at least [MinSecret] bytes. Without a secret, Host must be
+	// a loopback address.
 	Secret []byte
 
 	// Fingerprints are values by name that must be the same on all ranks: a
@@ -36,7 +37,7 @@ type Options struct {
 	Fingerprints map[string]string
 
 	Wait time.Duration // how long to wait for all ranks to start; 0: five minutes
-	Log  io.Writer     // gets lines for people, each in one Write; nil: none
+	Log  io.Writer     // gets messages for people, each line in one Write; nil: no messages
 }
 
 // MinSecret is the minimum length of a secret in bytes.
@@ -96,7 +97,7 @@ const (
 	maxFingerprints = 64 << 10 // bytes of all names and values
 )
 
-// An environment collects what is wrong with variables.
+// An environment reads variables and collects their errors in problems.
 type environment struct {
 	getenv   func(string) string
 	problems []error
@@ -131,7 +132,7 @@ func (e *environment) secret() []byte {
 	return []byte(s)
 }
 
-// Validate reports every wrong option.
+// Validate returns an error that lists every invalid option; nil if there is none.
 func (o *Options) Validate() error {
 	var errs []error
 	if o.Ranks < 1 || o.Ranks > maxRanks {
@@ -165,8 +166,8 @@ func (o *Options) Validate() error {
 // address returns host and port of rank 0.
 func (o *Options) address() string { return net.JoinHostPort(o.Host, strconv.Itoa(o.Port)) }
 
-// loopbackOnly returns a usage error if the ranks would leave this machine without
-// a secret.
+// loopbackOnly returns a usage error if there is no secret and rank 0's address is not
+// a loopback address.
 func (o *Options) loopbackOnly(ctx context.Context) error {
 	if len(o.Secret) > 0 || isLoopback(o.Host) {
 		return nil
@@ -188,7 +189,7 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// logf writes a line for people.
+// logf writes a line to o.Log, if it is set.
 func (o *Options) logf(format string, args ...any) {
 	if o.Log != nil {
 		fmt.Fprintf(o.Log, format+"\n", args...)

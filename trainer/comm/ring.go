@@ -8,12 +8,12 @@ import (
 	"io"
 )
 
-// chunkBytes is the size of the parts in which data travels: large enough for few
-// system calls, small enough that a rank soon has something to pass on.
+// chunkBytes is the size of the chunks in which data is sent: large enough for few
+// system calls, small enough that a rank soon has a chunk to pass on.
 const chunkBytes = 256 << 10
 
-// callHeader is the length of what precedes the data of a collective. By it a rank
-// checks that the previous rank makes the same call:
+// callHeader is the length in bytes of the header before the data of a collective. A
+// rank checks by the header that the previous rank makes the same call:
 //
 //	"ring", operation (1 byte), bytes of a value (1), zeros (2)
 //	number of the call (8), length in bytes (8), hash of bounds or root (8)
@@ -28,11 +28,11 @@ const (
 	opBroadcast
 )
 
-// A call is a collective call as all ranks must make it.
+// A call describes a collective. All ranks must make equal calls in the same order.
 type call struct {
 	operation byte
 	size      byte   // bytes of a value
-	number    uint64 // of the call
+	number    uint64 // of the call, from 1
 	length    int    // bytes
 	shape     uint64 // hash of the bounds, or the root
 }
@@ -45,7 +45,7 @@ func (c call) header() []byte {
 	return binary.LittleEndian.AppendUint64(b, c.shape)
 }
 
-// parseCall is the inverse of header.
+// parseCall decodes a header, as call.header encodes it.
 func parseCall(b []byte) (c call, err error) {
 	if len(b) != callHeader || !bytes.HasPrefix(b, []byte("ring")) || b[6]|b[7] != 0 {
 		return c, fmt.Errorf("malformed header of a collective")
@@ -62,7 +62,7 @@ func (c call) String() string {
 	return fmt.Sprintf("call %d, %s of %d values of %d bytes", c.number, operations[c.operation], c.length/int(c.size), c.size)
 }
 
-// hashBounds returns a hash of the parts of a buffer.
+// hashBounds returns a hash of bounds.
 func hashBounds(bounds []int) uint64 {
 	h := fnv.New64a()
 	for _, b := range bounds {
@@ -86,22 +86,23 @@ type transfer struct {
 	sum bool
 }
 
-// segments are the parts of a buffer, one a rank.
+// segments are the parts of a buffer, one for each rank. Part r has the values
+// bounds[r] to bounds[r+1]-1.
 type segments struct {
 	raw    []byte
 	size   int // bytes of a value
 	bounds []int
 }
 
-// of returns the part of a rank, modulo the number of ranks.
+// of returns the part of a rank. rank is taken modulo the number of ranks.
 func (s segments) of(rank int) []byte {
 	n := len(s.bounds) - 1
 	rank = (rank + 2*n) % n
 	return s.raw[s.bounds[rank]*s.size : s.bounds[rank+1]*s.size]
 }
 
-// around returns the transfer in which a rank first sends the part of rank first,
-// receives the one before it, sends that, and so on.
+// around returns the transfer in which a rank first sends part first, receives part
+// first-1, sends part first-1, receives part first-2, and so on.
 func (s segments) around(first int, sum bool) transfer {
 	t := transfer{sum: sum}
 	for step := range len(s.bounds) - 2 {
@@ -124,7 +125,7 @@ func appendChunks(list [][]byte, b []byte) [][]byte {
 	return list
 }
 
-// exchange makes a call. It holds g.mu.
+// exchange makes the call c with the data of t. The caller holds g.mu.
 func (g *Group) exchange(c call, t transfer) error {
 	select {
 	case <-g.failed:
@@ -150,7 +151,7 @@ func (g *Group) exchange(c call, t transfer) error {
 	return nil
 }
 
-// failedCall returns why the group has failed, once it has.
+// failedCall waits until the group has failed and returns the reason.
 func (g *Group) failedCall(c call) error {
 	<-g.failed
 	return fmt.Errorf("%s: %w", operations[c.operation], g.err)
@@ -230,8 +231,7 @@ func (g *Group) receiveChunk(b []byte, c call, sum bool) error {
 	return nil
 }
 
-// broken reports that a connection of the ring has failed. The supervisor ends the
-// group with the reason.
+// broken tells the supervisor that the ring's connection to rank has failed with err.
 func (g *Group) broken(rank int, err error) {
 	reason := fmt.Sprintf("rank %d (%s) has lost the connection to it: %v", g.o.Rank, g.host, err)
 	if err == io.EOF || isReset(err) {

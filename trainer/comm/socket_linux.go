@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitUnacknowledged breaks a connection if the other side does not acknowledge
-// what was sent for so long. It is for connections whose other side always reads.
-// An error is ignored: heartbeats find most failures without it, but not a network
-// that loses packets in one direction only.
+// limitUnacknowledged makes a connection fail if the other side does not acknowledge
+// sent data within limit. Use it only if the other side always reads. It detects a
+// network that loses packets in one direction only, which heartbeats do not. Errors are
+// ignored, because heartbeats detect most failures.
 func limitUnacknowledged(conn net.Conn, limit time.Duration) {
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok {

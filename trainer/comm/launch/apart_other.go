@@ -4,5 +4,5 @@ package launch
 
 import "syscall"
 
-// apart returns the default attributes.
+// apart returns nil, the default attributes.
 func apart() *syscall.SysProcAttr { return nil }

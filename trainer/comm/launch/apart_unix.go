@@ -4,6 +4,6 @@ package launch
 
 import "syscall"
 
-// apart puts a rank into a process group of its own, so that Ctrl-C reaches it only once,
-// through Run.
+// apart returns attributes that start a rank in its own process group, so that Ctrl-C
+// reaches it only once, through Run.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

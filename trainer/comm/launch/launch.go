@@ -33,21 +33,21 @@ type Options struct {
 	Stderr io.Writer
 
 	program string        // "": this program
-	grace   time.Duration // between the failure of a rank and the end by force of the others; 0: ten seconds
+	grace   time.Duration // after the failure of a rank, before the others are killed; 0: ten seconds
 }
 
 // Run starts the ranks and waits for all of them. It returns the exit code of the first
-// rank that failed, 0 if none did. A rank that was killed by a signal counts as one that
-// was lost to the network: 5. When a rank has failed, the others end because they lose
-// it; those that have not ended after ten seconds are killed.
+// rank that failed, 0 if none did. For a rank that was killed by a signal the code is 5,
+// as for a network error. When a rank has failed, the other ranks lose the connection to
+// it and end; Run kills those that have not ended after ten seconds.
 //
-// Stdout gets what rank 0 writes, Stderr too; lines that other ranks write to stderr
-// follow there, after "rank N: ". A line that another rank has just written is left out.
-// If ranks report that another one failed, one such line follows at the end, unless that
-// rank has reported its error itself.
+// Stdout and Stderr get the output of rank 0. Stderr also gets the lines that other ranks
+// write to stderr, prefixed with "rank N: "; a line that another rank has just written is
+// omitted. Lines in which ranks report the failure of another rank are held back: one is
+// written at the end, unless the failed rank has reported its error itself.
 //
-// When ctx is done, Run sends SIGTERM to all ranks, once, and waits. If this process is
-// killed, Linux kills the ranks.
+// When ctx is done, Run sends SIGTERM to all ranks, once, and waits. On Linux, the ranks
+// are killed if this process is killed.
 func Run(ctx context.Context, o Options) (exitCode int, err error) {
 	if o.program == "" {
 		if o.program, err = os.Executable(); err != nil {
@@ -80,10 +80,10 @@ func Run(ctx context.Context, o Options) (exitCode int, err error) {
 	return l.wait(ctx), nil
 }
 
-// An end is the end of a rank.
+// An end reports that a rank's process has ended.
 type end struct {
 	rank int
-	err  error // of exec.Cmd.Wait
+	err  error // result of exec.Cmd.Wait
 }
 
 type launcher struct {
@@ -98,7 +98,7 @@ type launcher struct {
 func (l *launcher) start(port int, secret string) error {
 	for r := range l.Ranks {
 		c := exec.Command(l.program, l.Args...)
-		c.Args[0] = os.Args[0] // some programs are several, by their name
+		c.Args[0] = os.Args[0] // some programs act by the name that they are called by
 		c.Env = append(os.Environ(), "RANK="+strconv.Itoa(r), "LOCAL_RANK="+strconv.Itoa(r), "WORLD_SIZE="+strconv.Itoa(l.Ranks), "LOCAL_WORLD_SIZE="+strconv.Itoa(l.Ranks),
 			"MASTER_ADDR=127.0.0.1", "MASTER_PORT="+strconv.Itoa(port), comm.SecretVariable+"="+secret, "TORCHELASTIC_USE_AGENT_STORE=")
 		c.Stdout, c.Stderr = l.output.of(r)
@@ -113,7 +113,8 @@ func (l *launcher) start(port int, secret string) error {
 	return nil
 }
 
-// wait waits until all ranks have ended.
+// wait waits until all ranks have ended and returns the exit code of the first rank that
+// failed; 0 if none did.
 func (l *launcher) wait(ctx context.Context) (exitCode int) {
 	done := ctx.Done()
 	var force <-chan time.Time
@@ -142,7 +143,7 @@ func (l *launcher) wait(ctx context.Context) (exitCode int) {
 	return exitCode
 }
 
-// signal sends a signal to all ranks; those that have ended do not get it.
+// signal sends a signal to all ranks that have not ended.
 func (l *launcher) signal(s syscall.Signal) {
 	for _, c := range l.ranks {
 		c.Process.Signal(s)
@@ -152,7 +153,8 @@ func (l *launcher) signal(s syscall.Signal) {
 // lostRank is the exit code for errors of the network.
 const lostRank = 5
 
-// codeOf returns the exit code of a process.
+// codeOf returns the exit code of a process, given the result of exec.Cmd.Wait; lostRank
+// if a signal ended it.
 func codeOf(err error) int {
 	var exit *exec.ExitError
 	switch {
@@ -164,7 +166,8 @@ func codeOf(err error) int {
 	return lostRank
 }
 
-// signalOf returns the signal that ended a process; 0 if none did.
+// signalOf returns the signal that ended a process, given the result of exec.Cmd.Wait; 0
+// if none did.
 func signalOf(err error) syscall.Signal {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

@@ -10,14 +10,14 @@ import (
 	"sync"
 )
 
-// An output merges what the ranks write.
+// An output merges the output of all ranks.
 type output struct {
 	stdout, stderr io.Writer
 
 	mu     sync.Mutex
 	recent []written // the last lines on stderr
-	held   []string  // lines about other ranks
-	direct bool      // rank 0 writes to stderr itself
+	held   []string  // lines in which a rank reports the failure of another one
+	direct bool      // rank 0 writes to stderr directly, not by lines
 	lines  map[int]*lines
 }
 
@@ -46,7 +46,7 @@ func isTerminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// end writes the rest of a rank's last line.
+// end writes the rank's last line if it has no line end.
 func (o *output) end(rank int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -57,8 +57,9 @@ func (o *output) end(rank int) {
 	}
 }
 
-// flush writes the lines about other ranks that those have not written themselves, once.
-// rank0Failed means that rank 0 has reported the failure too.
+// flush writes each held line about the failure of a rank once, unless that rank has
+// written the error itself. rank0Failed means that rank 0 has ended with an error, which
+// it has written to stderr.
 func (o *output) flush(rank0Failed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -73,27 +74,27 @@ func (o *output) flush(rank0Failed bool) {
 	o.held = nil
 }
 
-// A written is a line, without the culprit, and the rank that wrote it.
+// A written is a line, without the match of culprit, and the rank that wrote it.
 type written struct {
 	message string
 	rank    int
 }
 
-// culprit matches what a rank puts before the error of another one: see comm.RankError.
+// culprit matches the prefix of the text of a comm.RankError, such as "rank 1 (host): ".
 var culprit = regexp.MustCompile(`rank \d+ \([^)]*\): `)
 
-// maxRecent is the number of lines that are compared with a new one: more than the
-// ranks of a machine write when one of them fails.
+// maxRecent is the number of last lines with which a new line is compared, and the maximum
+// number of held lines: more than the ranks of a machine write when one fails.
 const maxRecent = 64
 
-// maxLine is where a line without an end is cut.
+// maxLine is the maximum length of a line in bytes. A longer line is split.
 const maxLine = 1 << 16
 
-// lines is the stderr of one rank.
+// lines is the writer for the stderr of one rank.
 type lines struct {
 	*output
 	rank int
-	rest []byte // of a line that is not complete
+	rest []byte // the last line, which is not complete yet
 }
 
 // Write implements io.Writer.
