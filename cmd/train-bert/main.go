@@ -1,4 +1,4 @@
-// Command train-bert trains BERT on the shards that prepare-data makes.
+// Command train-bert trains BERT on the shards that prepare-data writes.
 package main
 
 import (

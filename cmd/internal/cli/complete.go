@@ -7,8 +7,8 @@ import (
 
 // Completions are the values that a shell offers for flags.
 type Completions struct {
-	Values  map[string][]string // by flag: the possible values
-	Files   map[string][]string // by flag: the extensions of files to offer
+	Values  map[string][]string // flag → possible values
+	Files   map[string][]string // flag → extensions of the files to offer
 	Folders []string            // flags whose value is a directory
 }
 

@@ -18,7 +18,7 @@ import (
 
 // An effective is the value that a flag will have, and the origin of the value.
 type effective struct {
-	Name   string   `json:"name"` // flag name with underscores, as in files
+	Name   string   `json:"name"` // flag name with underscores, as in a settings file
 	Values []string `json:"values"`
 	Origin string   `json:"origin"` // flag, "run.yaml line 3", PRETEXT_…, preset, default
 	list   bool
@@ -79,7 +79,7 @@ error.`,
 	}
 }
 
-// meant returns the command named by the first words of args, and the remaining ones.
+// meant returns the command that the first words of args name, and the remaining args.
 func meant(self *cobra.Command, args []string) (*cobra.Command, []string, error) {
 	at, path := self.Root(), args
 	for {
@@ -101,7 +101,8 @@ func meant(self *cobra.Command, args []string) (*cobra.Command, []string, error)
 	}
 }
 
-// notOne returns the error for words that are not a command with settings.
+// notOne returns the error for words that do not name a command with settings. It
+// suggests the most similar of names.
 func notOne(words, names []string) error {
 	hint := ""
 	if near, ok := config.Nearest(words[len(words)-1], names); ok {
@@ -110,7 +111,8 @@ func notOne(words, names []string) error {
 	return &config.Error{Origin: "config", Reason: fmt.Sprintf("%q is not a command with settings%s", strings.Join(words, " "), hint)}
 }
 
-// effective returns the flags of a command, sorted.
+// effective returns the value and origin of each flag of the command target when it is
+// called with args, sorted by name.
 func (s *Settings) effective(target *cobra.Command, args []string) ([]effective, error) {
 	if err := target.ParseFlags(args); err != nil {
 		return nil, target.Root().FlagErrorFunc()(target, err)

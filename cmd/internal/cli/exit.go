@@ -30,13 +30,14 @@ const (
 type Program struct {
 	Name string // before every message
 
-	// Advice, if not nil, returns the message to print for an error of an exit code.
+	// Advice, if not nil, returns the message to print for err, whose exit code is code.
+	// It may add a hint to message, which is the default.
 	Advice func(code int, err error, message string) string
 }
 
-// causes lists the kinds of errors. The first that fits decides: an interrupted
-// download is an interruption, and a server that refused a connection (EACCES) is an
-// error of the network. The methods are those of package failure.
+// causes maps errors to exit codes. The first entry that matches an error decides, so the
+// order matters: an interrupted download exits as interrupted, and a refused connection
+// (EACCES) as a network error. The methods are implemented by package failure's errors.
 var causes = []struct {
 	code int
 	is   func(error) bool
@@ -69,7 +70,7 @@ func matches(targets ...error) func(error) bool {
 	}
 }
 
-// Code returns the exit code of an error.
+// Code returns the exit code for an error; ExitOK for nil.
 func Code(err error) int {
 	if err == nil {
 		return ExitOK

@@ -22,7 +22,7 @@ type Group struct {
 const ManyFlags = 12
 
 const (
-	groupKey   = "pretext_group" // of a flag's annotations: heading, place among all
+	groupKey   = "pretext_group" // key of a flag's annotation: the heading, and the flag's place in the help text
 	otherFlags = "Other flags"
 )
 
@@ -48,7 +48,7 @@ func annotate(c *cobra.Command, places map[string][]string) {
 	for _, sub := range c.Commands() {
 		annotate(sub, places)
 	}
-	// --help, which cobra adds when a command runs, counts.
+	// Plus 1 for --help, which cobra adds when a command runs.
 	if visible(c.LocalFlags())+1 < ManyFlags {
 		return
 	}
@@ -105,7 +105,8 @@ type flagGroup struct {
 	flags   []*pflag.Flag
 }
 
-// placeOf orders flags; those without a place come last, in their own order.
+// placeOf returns the place of a flag in the help text, or math.MaxInt if GroupFlags has
+// not assigned one.
 func placeOf(f *pflag.Flag) int {
 	if g := f.Annotations[groupKey]; len(g) > 1 {
 		n, _ := strconv.Atoi(g[1])
@@ -114,8 +115,8 @@ func placeOf(f *pflag.Flag) int {
 	return math.MaxInt
 }
 
-// groupedUsages is FlagSet.FlagUsages with a heading above each group. All usages begin
-// in the same column.
+// groupedUsages returns the help of all visible flags, as FlagSet.FlagUsages formats it,
+// with a heading above each group. The descriptions of all groups begin in the same column.
 func groupedUsages(fs *pflag.FlagSet) string {
 	order := pflag.NewFlagSet("", pflag.ContinueOnError)
 	order.SortFlags = false

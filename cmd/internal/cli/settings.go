@@ -21,8 +21,9 @@ type Settings struct {
 	Prefix   string   // of environment variables, such as "PRETEXT_"
 	Reserved []string // names after the prefix that are not settings; "X_" reserves all that begin with it
 
-	// Misplaced is the prefix of another program. A variable with this prefix and the
-	// name of a flag of this program is an error, unless Others has the name. "": none.
+	// Misplaced is the prefix of the environment variables of another program; "": none.
+	// A variable with this prefix and the name of a flag of this program is an error,
+	// unless Others contains the name (without the prefix).
 	Misplaced string
 	Others    []string
 
@@ -67,7 +68,7 @@ func (s *Settings) apply(cmd *cobra.Command) (origins map[string]string, err err
 	for _, setting := range config.Merge(settings, environment) {
 		f := cmd.Flags().Lookup(setting.Key)
 		if f == nil || origins[f.Name] == "flag" {
-			continue // of another command, or given
+			continue // a flag of another command, or given on the command line
 		}
 		if err := set(cmd.Flags(), f, setting); err != nil {
 			return nil, err
@@ -94,7 +95,8 @@ func (s *Settings) checkMisplaced(known map[string][]string) error {
 	return nil
 }
 
-// readFile returns the settings of the file for a command, none if no file is given.
+// readFile returns the settings for a command from the settings file; nil if no file is
+// given by flag or environment.
 func (s *Settings) readFile(cmd *cobra.Command, environment []config.Setting, known map[string][]string) ([]config.Setting, error) {
 	path, _ := cmd.Flags().GetString(configFlag)
 	if i := slices.IndexFunc(environment, func(e config.Setting) bool { return e.Key == configFlag }); i >= 0 && path == "" {
@@ -163,7 +165,8 @@ func nameOf(c *cobra.Command) string {
 // scalars are the types of flags that have one value.
 var scalars = []string{"bool", "int", "int32", "int64", "uint", "uint64", "float64", "string", "duration", "size", "tokens", "true|false|auto"}
 
-// set sets a flag to the values of a setting.
+// set sets flag f to the values of a setting. It returns an error if the flag takes one
+// value and the setting has several.
 func set(fs *pflag.FlagSet, f *pflag.Flag, s config.Setting) error {
 	if n := len(s.Values); n != 1 && slices.Contains(scalars, f.Value.Type()) {
 		return &config.Error{Origin: s.Origin, Reason: fmt.Sprintf("%s takes one value, not %d", s.Key, n)}

@@ -10,8 +10,8 @@ import (
 	"pretext/internal/failure"
 )
 
-// Complain marks the errors that cobra finds in a command line as wrong usage and
-// adds the most similar command or flag. Call it after all commands were added.
+// Complain turns cobra's errors about the command line into usage errors that suggest the
+// most similar command or flag. Call it after all commands were added.
 func Complain(root *cobra.Command) {
 	root.SetGlobalNormalizationFunc(Normalize)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return failure.Usage(Suggest(cmd, err)) })

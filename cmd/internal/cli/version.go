@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// NewVersion returns the command version, which prints the same as --version, or with
-// --json an object.
+// NewVersion returns the command "version", which prints the same text as --version, or
+// with --json a JSON object.
 func NewVersion() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
@@ -40,7 +40,8 @@ it was built for: the same text as --version, or with --json one JSON object.`,
 	return cmd
 }
 
-// Version is the module's version as the build recorded it.
+// Version returns the version of the module as the build recorded it, followed by the
+// version of Go, the operating system and the architecture.
 func Version() string {
 	return fmt.Sprintf("%s %s %s/%s", moduleVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -11,13 +11,14 @@ import (
 	"pretext/internal/failure"
 )
 
-// modelName matches the name of a model on a hub: bert-base-uncased, or with the
-// publisher before a slash.
+// modelName matches the name of a model on the Hugging Face Hub: bert-base-uncased, or
+// with its publisher, google-bert/bert-base-uncased.
 var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?$`)
 
-// CheckVocab refuses a path that was given with a flag for a vocab.txt but is clearly
-// something else, such as a directory or a SentencePiece model, and names the path to
-// give. tokenizer is the flag for a tokenizer.json, which may be the same one.
+// CheckVocab checks the path of a vocab.txt that was given with a flag. It returns a usage
+// error, with a hint what to give, if the path is clearly something else, such as a
+// directory or a SentencePiece model. tokenizer is the name of the flag for a
+// tokenizer.json; if it equals flag, a tokenizer.json is accepted too.
 func CheckVocab(flag, path, tokenizer string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -53,7 +54,8 @@ func CheckVocab(flag, path, tokenizer string) error {
 	return nil
 }
 
-// CheckTokenizer refuses a vocab.txt or folder given for a tokenizer.json.
+// CheckTokenizer checks the path of a tokenizer.json that was given with a flag. It
+// returns a usage error if the path is a directory or a vocab.txt.
 func CheckTokenizer(flag, path string) error {
 	info, err := os.Stat(path)
 	switch {

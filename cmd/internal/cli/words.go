@@ -10,9 +10,10 @@ import (
 	"pretext/internal/redact"
 )
 
-// OneLine returns a message on one line, with control characters (of file names) made
-// visible and users and queries removed from URLs. A message that begins with "BUG: "
-// is returned unchanged, because it has a stack trace.
+// OneLine returns message on one line. Line feeds become "; ", other control characters
+// (which file names may contain) become \x1b and the like, and user names and queries are
+// removed from URLs. If the message begins with "BUG: ", its lines are kept, because it
+// has a stack trace.
 func OneLine(message string) string {
 	message = redact.Text(message)
 	if strings.HasPrefix(message, "BUG: ") {
@@ -29,8 +30,8 @@ func OneLine(message string) string {
 	return b.String()
 }
 
-// Normalize replaces underscores in flag names by hyphens, so that Google's names can be
-// typed unchanged.
+// Normalize replaces underscores in a flag name by hyphens, so that the flags of Google's
+// BERT scripts, such as --max_seq_length, work unchanged.
 func Normalize(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 }

@@ -10,12 +10,12 @@ import (
 )
 
 // manyFiles are the flags that may be followed by several files, because a shell
-// expands --wiki-dump parts/* to one flag and many words.
+// expands the pattern in --wiki-dump parts/* to many words.
 var manyFiles = []string{"wiki-dump", "books", "text"}
 
 // Args returns args with --wiki-dump A B rewritten to --wiki-dump=A --wiki-dump=B, and
-// likewise for --books and --text. The parts of a dump are sorted by their pages, since
-// a shell sorts them as text. A word after any other flag is left unchanged.
+// likewise for --books and --text. It sorts the parts of a dump by their page numbers,
+// because a shell sorts names as text. Words after other flags are not changed.
 func Args(args []string) []string {
 	var out []string
 	for i := 0; i < len(args); i++ {

@@ -63,7 +63,8 @@ read TFRecords; the card shows how TensorFlow does.`,
 }
 
 // reproduction returns the command line that repeats a run: "run" with every flag whose
-// value in the manifests differs from the default. It returns "" if s is not of a run.
+// value in the manifests differs from the default. It returns "" if s does not describe a
+// run.
 func reproduction(root *cobra.Command, s *survey.Stats) string {
 	var run *cobra.Command
 	for _, c := range root.Commands() {
@@ -145,7 +146,7 @@ func vocabFlag(stage survey.Stage, options map[string]string) string {
 	return "--vocab " + card.ShellWord(name)
 }
 
-// sourceFlag returns the flag and value for a local source of that name.
+// sourceFlag returns the flag and value for a local source file with the given name.
 func sourceFlag(name string) string {
 	if strings.Contains(name, ".xml") {
 		return "--wiki-dump " + card.ShellWord(name)

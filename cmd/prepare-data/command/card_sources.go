@@ -13,9 +13,9 @@ import (
 	"pretext/sharding/survey/card"
 )
 
-// downloadFlagsOf returns the flags that repeat the downloads of a stage: with the
-// dates of the dumps that "the newest" stood for, and with the SHA-256 of each file
-// downloaded from a URL.
+// downloadFlagsOf returns the flags that download the same files as a stage. A request for
+// the newest dump becomes one for the date that was downloaded; each --url gets the
+// SHA-256 of its file.
 func downloadFlagsOf(stage survey.Stage) (flags []string) {
 	var o pipeline.DownloadOptions
 	if json.Unmarshal(stage.Options, &o) != nil {

@@ -14,7 +14,7 @@ import (
 	"pretext/sharding/survey"
 )
 
-// errDiffer reports that two data sets differ. The exit code is 1, as of diff(1).
+// errDiffer means that two data sets differ. The exit code is 1, like that of diff(1).
 var errDiffer = errors.New("differ")
 
 func newDiff() *cobra.Command {

@@ -12,8 +12,8 @@ import (
 	"pretext/tokenize"
 )
 
-// addSources adds the flags that name sources and configure how they are read.
-// Their order on the command line is the order of the documents.
+// addSources adds the flags that name sources and configure how they are read. Documents
+// have the order in which their sources are given on the command line.
 func addSources(fs *pflag.FlagSet, sources *[]pipeline.Source, o *pipeline.ExtractOptions) {
 	*o = pipeline.DefaultExtractOptions()
 	fs.Var(&sourceList{sources, pipeline.KindWiki}, "wiki-dump", "MediaWiki XML dump: .xml, .xml.bz2 or .xml.gz, or a directory or pattern of them; may be repeated")
@@ -99,7 +99,8 @@ func addTextField(fs *pflag.FlagSet, o *pipeline.ExtractOptions) {
 	fs.StringVar(&o.Text.Field, "text-field", "", "field of JSON lines that contains the text; default: text")
 }
 
-// addProfile adds the flag that selects the tokenizer to reproduce with a vocab.txt.
+// addProfile adds the flag --tokenizer-profile, which selects the tokenizer whose behavior
+// to reproduce with a vocab.txt.
 func addProfile(fs *pflag.FlagSet, p *tokenize.Profile) {
 	fs.StringVar((*string)(p), "tokenizer-profile", string(*p), "tokenizer to reproduce: google, nvidia-pt or hf")
 }

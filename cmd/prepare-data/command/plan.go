@@ -54,8 +54,8 @@ them. The estimates are accurate to about a third.`,
 	return cmd
 }
 
-// typical returns the recorded size of a request from presets.json; false if there is
-// none.
+// typical returns the size of a request's files as recorded in presets.json. It returns
+// false if presets.json has none.
 func typical(r download.Request) (pipeline.TypicalSize, bool) {
 	t := presets().Typical
 	switch r.Kind {

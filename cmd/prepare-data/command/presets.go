@@ -45,11 +45,11 @@ var presets = sync.OnceValue(func() (data presetsData) {
 
 func presetNames() []string { return slices.Sorted(maps.Keys(presets().Presets)) }
 
-// defaultPreset is the preset of a run for which no sources are given.
+// defaultPreset is the preset of a run if no sources are given.
 const defaultPreset = "small"
 
-// sourceFlagNames are the flags that name sources. If one of them is given, a preset
-// sets none of them.
+// sourceFlagNames are the flags that name sources. If any of them is given, a preset does
+// not set the others.
 var sourceFlagNames = []string{"wiki-dump", "books", "wiki", "gutenberg", "gutenberg-ids", "gutenberg-limit", "url"}
 
 // usePreset sets the flags of the named preset that were not given on the command

@@ -52,7 +52,7 @@ documents, rejects, sources and options. The page loads no other file.`,
 // outFile is the file that report and card write, from their flags.
 type outFile struct {
 	path string
-	json bool // its name and size are printed as JSON
+	json bool // print the file's name and size as JSON
 }
 
 func (f *outFile) add(fs *pflag.FlagSet) {

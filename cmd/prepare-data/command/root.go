@@ -67,7 +67,7 @@ type runFlags struct {
 	strict        bool
 }
 
-// add adds the flags, which set t and the largest fraction of rejects.
+// add adds the flags, which set t and maxRejects, the maximum fraction of rejects.
 func (f *runFlags) add(fs *pflag.FlagSet, t *stage.Target, maxRejects *float64) {
 	f.Target, f.maxRejects = t, maxRejects
 	t.Memory, *maxRejects = defaultMemory, 1
@@ -80,7 +80,7 @@ func (f *runFlags) add(fs *pflag.FlagSet, t *stage.Target, maxRejects *float64) 
 
 const defaultMemory = 600e6 // bytes
 
-// addCommon adds the flags that demo has too.
+// addCommon adds the flags that the command demo also has.
 func (f *runFlags) addCommon(fs *pflag.FlagSet) {
 	fs.StringVarP(&f.Out, "out", "o", "", "directory to write to (required)")
 	fs.IntVar(&f.runner.Workers, "workers", runtime.GOMAXPROCS(0), "concurrent tasks; does not affect the output's bytes")

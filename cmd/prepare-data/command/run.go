@@ -11,7 +11,7 @@ import (
 	"pretext/pipeline"
 )
 
-// runSettings are the flags of run, which plan has too.
+// runSettings are the flags that the commands run and plan have.
 type runSettings struct {
 	c      pipeline.RunConfig
 	run    runFlags

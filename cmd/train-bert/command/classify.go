@@ -15,7 +15,7 @@ import (
 	"pretext/trainer/session"
 )
 
-// taskFlags select a task of GLUE, or describe other tables.
+// taskFlags are the flags that select a GLUE task or describe the user's own TSV files.
 type taskFlags struct {
 	task              string
 	text, pair, label string // columns of a custom table
@@ -23,7 +23,8 @@ type taskFlags struct {
 	regression        bool
 }
 
-// ownTable is the task of custom tables, whose columns are given by flags.
+// ownTable is the value of --task for the user's own TSV files, whose columns are given by
+// flags.
 const ownTable = "tsv"
 
 func newClassify() *cobra.Command {
@@ -71,7 +72,7 @@ the score.`,
 	return cmd
 }
 
-// glue returns the task that the flags select.
+// glue returns the task that the flags select or describe.
 func (o *taskFlags) glue() (glue.Task, error) {
 	if o.task != ownTable {
 		t, err := glue.ByName(o.task)
@@ -98,7 +99,7 @@ func taskNames() (names []string) {
 	return names
 }
 
-// printClassified writes the metrics of each split.
+// printClassified writes the metrics of each split as text or, if asJSON is set, as JSON.
 func printClassified(w io.Writer, c *session.ClassifyResult, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(w).Encode(c)

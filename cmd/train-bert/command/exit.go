@@ -7,8 +7,8 @@ import (
 	"pretext/cmd/internal/cli"
 )
 
-// Report writes an error as one line and returns the exit code of the process. Errors of
-// ranks that this process has started were written by them.
+// Report writes an error as one line and returns the exit code of the process. It writes
+// nothing for an exitStatus, because the ranks have already written their errors.
 func Report(stderr io.Writer, err error) int {
 	var ranks exitStatus
 	if errors.As(err, &ranks) {

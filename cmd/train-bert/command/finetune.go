@@ -10,7 +10,7 @@ import (
 	"pretext/trainer/session"
 )
 
-// finetuneFlags choose what a fine-tuning run prints.
+// finetuneFlags are the flags that select the output of a fine-tuning run.
 type finetuneFlags struct{ quiet, json bool }
 
 func (f *finetuneFlags) add(fs *pflag.FlagSet, o *session.FinetuneOptions) {
@@ -45,7 +45,7 @@ func (f *finetuneFlags) report(cmd *cobra.Command, o *session.FinetuneOptions) (
 	return c.clear
 }
 
-// autoBool is a flag that takes true, false or auto, which is nil.
+// autoBool is a flag that takes true, false or auto. For auto, *to is nil.
 type autoBool struct{ to **bool }
 
 // Set implements pflag.Value.

@@ -116,7 +116,7 @@ func (o *predictOptions) validate() error {
 	return nil
 }
 
-// request returns the request given by flags, nil if there is none.
+// request returns the request that the flags describe; nil if they describe none.
 func (o *predictOptions) request(flags *pflag.FlagSet) *predict.Request {
 	var r predict.Request
 	for name, field := range map[string]struct {
@@ -168,7 +168,7 @@ type predicting struct {
 	predictor *predict.Predictor
 	model     trainer.Model
 	heads     trainer.Heads
-	tokens    int // maximum computed at a time
+	tokens    int // maximum tokens computed together
 }
 
 func openPredicting(o predictOptions, device *session.Opened) (q *predicting, err error) {
@@ -221,12 +221,12 @@ func (q *predicting) openModel(m session.ModelFiles, longest int) (err error) {
 	return nil
 }
 
-// maxMasked is the maximum number of masks computed together, besides those of one more
-// request. Each mask takes as many logits as the vocabulary has tokens.
+// maxMasked limits the masks computed together: once a batch has so many, no further
+// request is added. Each mask needs as many logits as the vocabulary has tokens.
 const maxMasked = 4 * predict.MaxMasks
 
-// predictHeads returns the head to predict with: that of fine-tuning if the model has
-// one, else masked LM.
+// predictHeads returns the head to predict with: the fine-tuned head if the model has one,
+// otherwise masked LM.
 func predictHeads(m session.ModelFiles) (trainer.Heads, error) {
 	h, err := m.Heads()
 	switch {
@@ -242,8 +242,8 @@ func predictHeads(m session.ModelFiles) (trainer.Heads, error) {
 	return h, failure.Usagef("%s has no head to predict with: want masked LM, or a fine-tuned model", m.Folder)
 }
 
-// settings returns the settings of the options. Missing ones are those the model was
-// trained with, if it is a checkpoint.
+// settings returns the settings to predict with. For options that are not given it uses
+// the values that the model was trained with, if the model is a checkpoint.
 func (o *predictOptions) settings(m session.ModelFiles) predict.Settings {
 	trained := map[string]string{}
 	if m.Phase != nil && m.Phase.State.Options != nil {

@@ -16,12 +16,12 @@ import (
 
 // Limits on standard input.
 const (
-	maxRequest  = 4 << 20 // bytes of a line
-	maxTogether = 64      // lines that are computed together
+	maxRequest  = 4 << 20 // maximum bytes of a line
+	maxTogether = 64      // maximum lines that are computed together
 )
 
-// one computes a single request and writes its result. An invalid request is a usage
-// error.
+// one computes the request r and writes its result to stdout. It returns a usage error
+// for an invalid request.
 func (q *predicting) one(ctx context.Context, r predict.Request, stdout io.Writer) error {
 	job, err := q.predictor.Job(r, q.o.defaults)
 	if err != nil {
@@ -33,7 +33,7 @@ func (q *predicting) one(ctx context.Context, r predict.Request, stdout io.Write
 	return writeLine(stdout, nil, job.Result())
 }
 
-// A line is the request of an input line.
+// A line is the request parsed from a line of standard input.
 type line struct {
 	id  json.RawMessage
 	job predict.Job // nil if err is not
@@ -95,8 +95,8 @@ func readLines(stdin io.Reader, inputs chan<- input, stop <-chan struct{}) {
 	}
 }
 
-// group waits for a line and returns it with all others that have arrived. The error is
-// io.EOF after the last line.
+// group waits for a line and returns it together with the lines that have already
+// arrived, up to the limits of a batch. The error is io.EOF after the last line.
 func (q *predicting) group(ctx context.Context, inputs <-chan input) (group []line, err error) {
 	masked := 0
 	for len(group) == 0 || len(inputs) > 0 && len(group) < maxTogether && masked < maxMasked {

@@ -11,8 +11,8 @@ import (
 	"pretext/trainer/comm/launch"
 )
 
-// An exitStatus is the exit code of processes that this one has started. They have
-// reported why.
+// An exitStatus is the exit code of ranks that this process has started. The ranks have
+// already written their errors to stderr.
 type exitStatus int
 
 // Error implements error.
@@ -37,5 +37,5 @@ func (o *trainOptions) asRank(cmd *cobra.Command) (launched bool, err error) {
 	return true, err
 }
 
-// maxLocalRanks is above the number of GPUs of any machine.
+// maxLocalRanks is the maximum of --nproc: more than the GPUs of any machine.
 const maxLocalRanks = 256

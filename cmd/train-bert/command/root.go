@@ -44,8 +44,8 @@ Exit codes: 0 ok, 1 other, 2 usage, 4 corrupt data, 6 disk full, 7 permission,
 	return root
 }
 
-// checkVocabs makes all commands refuse a --vocab or --vocab-file that is no
-// vocabulary, before they open anything.
+// checkVocabs makes all commands below parent check --vocab and --vocab-file before they
+// run: they return a usage error if the file is not a vocabulary.
 func checkVocabs(parent *cobra.Command) {
 	for _, c := range parent.Commands() {
 		checkVocabs(c)

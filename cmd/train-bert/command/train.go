@@ -68,7 +68,7 @@ func addMasking(fs *pflag.FlagSet, o *session.MaskOptions) {
 	fs.Lookup("do-whole-word-mask").NoOptDefVal = "true"
 }
 
-// A tristate is a flag that is true, false or not given (nil).
+// A tristate is a flag that is true or false. If it is not given, *to is nil.
 type tristate struct{ to **bool }
 
 // Set implements pflag.Value.
@@ -89,7 +89,7 @@ func (t *tristate) String() string {
 	return strconv.FormatBool(**t.to)
 }
 
-// tokenCount is a flag for a number of tokens, or "auto" (0).
+// tokenCount is a flag for a number of tokens. It also takes "auto", which is stored as 0.
 type tokenCount int
 
 func (t *tokenCount) Set(s string) error {
@@ -191,7 +191,8 @@ func (e *trainResult) print(w io.Writer) error {
 	return err
 }
 
-// printSkipped writes the number and the places of skipped examples, if there are any.
+// printSkipped writes the number of skipped examples and where they are; nothing if there
+// are none.
 func printSkipped(w io.Writer, s session.Skipped) {
 	if s.Examples == 0 && s.Named == 0 {
 		return

@@ -45,7 +45,7 @@ type Batcher struct {
 // A work is a job in the queue.
 type work struct {
 	job    predict.Job
-	next   int // sequence to compute
+	next   int // index of the next sequence to compute
 	since  time.Time
 	err    error
 	gone   atomic.Bool // the caller of Do has returned
@@ -137,8 +137,8 @@ type part struct {
 	i int
 }
 
-// collect fills the batch with waiting sequences. It returns false after Close, when
-// none are left.
+// collect waits for sequences and fills the batch with them. It returns false after Close
+// once no sequences are left.
 func (b *Batcher) collect(batch *trainer.Batch) (parts []part, ok bool) {
 	batch.Reset()
 	for {
@@ -163,7 +163,7 @@ func (b *Batcher) collect(batch *trainer.Batch) (parts []part, ok bool) {
 	}
 }
 
-// pause waits for a change of the queue, at most for a time.
+// pause waits until the queue changes or the time wait has passed.
 func (b *Batcher) pause(wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -205,7 +205,7 @@ func (b *Batcher) drop() {
 	b.queue = kept
 }
 
-// forget subtracts the sequences of a job that are not computed yet from the count.
+// forget subtracts the tokens of w's sequences that are not computed yet from b.tokens.
 func (b *Batcher) forget(w *work) {
 	for i := w.next; i < w.job.Len(); i++ {
 		b.tokens -= w.job.Tokens(i)

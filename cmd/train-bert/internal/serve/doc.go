@@ -27,8 +27,8 @@
 //
 // One goroutine owns the model. Sequences of waiting requests are computed
 // together, up to a number of tokens. If the model is idle, a request waits a short
-// time for others. Requests take turns, a sequence each, so that one with many windows
-// does not delay the others.
+// time for other requests. Requests take turns, one sequence at a time, so that a request
+// with many windows of a long text does not delay the others.
 //
 // # Stopping
 //

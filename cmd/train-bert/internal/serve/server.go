@@ -130,7 +130,8 @@ func (s *Server) do(w http.ResponseWriter, r *http.Request, task predict.Task) (
 	return job.Result(), nil
 }
 
-// A taskError reports a request to the endpoint of another task.
+// A taskError is the error for a request to an endpoint of a task that the model does not
+// have.
 type taskError struct{ have, want predict.Task }
 
 func (e *taskError) Error() string {
