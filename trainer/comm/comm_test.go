@@ -43,7 +43,8 @@ func together(t testing.TB, n int, f func(g *Group) error) []error {
 	return joined(t, n, calm, func(int, *Options) {}, f)
 }
 
-// joined is together with other intervals, and options changed by rank.
+// joined joins n goroutines as ranks with the given intervals, after change has modified
+// the options of each rank, runs f on each, and closes them.
 func joined(t testing.TB, n int, intervals timing, change func(rank int, o *Options), f func(g *Group) error) []error {
 	t.Helper()
 	port := freePort(t)
@@ -295,7 +296,7 @@ func TestValuesAreLittleEndianOnTheWire(t *testing.T) {
 	if got := fmt.Sprintf("%x", b); got != "0000803f" {
 		t.Errorf("1 as float32 is %s on the wire, want 0000803f", got)
 	}
-	// As between two machines whose order is the other one: swapped twice.
+	// As between two machines of the other byte order: values are swapped twice.
 	bigEndian = !bigEndian
 	defer func() { bigEndian = !bigEndian }()
 	TestReduceScatterAndAllGather(t)
@@ -322,7 +323,7 @@ func TestBoundsThatDoNotFitAreAnError(t *testing.T) {
 	}
 }
 
-// A rank that returns an error ends all with it, and with its kind.
+// A rank that returns an error ends all ranks with this error and its kind.
 func TestAnErrorOfOneRankEndsAll(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	for culprit := range 3 {
@@ -345,8 +346,8 @@ func TestAnErrorOfOneRankEndsAll(t *testing.T) {
 	}
 }
 
-// A rank that closes early is named; those that need no further collective are
-// not disturbed.
+// A collective reports the rank that has closed early. Ranks that make no further
+// collective get no error.
 func TestARankMayCloseFirst(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	for first := range 3 {
@@ -385,7 +386,7 @@ func TestARankMayCloseFirst(t *testing.T) {
 	}
 }
 
-// What a rank has sent is not lost when it closes before the next rank reads it.
+// Data that a rank has sent is not lost if the rank closes before the next one reads it.
 func TestCloseWaitsUntilTheNextRankHasReceived(t *testing.T) {
 	var awake atomic.Bool // rank 1 is about to receive
 	mustAll(t, together(t, 2, func(g *Group) error {

@@ -56,7 +56,7 @@ func FuzzParseCall(f *testing.F) {
 	})
 }
 
-// A length field alone makes no memory be allocated.
+// A large length field is refused before memory is allocated for it.
 func TestAHugeLengthIsRefused(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -137,7 +137,8 @@ func (c *rankCommand) ended(t *testing.T, limit time.Duration) (int, string) {
 	return c.ProcessState.ExitCode(), c.stderr.String()
 }
 
-// soonSilent makes ranks lose a stopped one after two seconds.
+// soonSilent returns the variable by which a stopped rank counts as lost after two
+// seconds.
 func soonSilent(int) []string { return []string{"COMM_TEST_SILENCE=2s"} }
 
 // A killed or stopped rank ends all others with one line that names it.

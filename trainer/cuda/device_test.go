@@ -14,7 +14,7 @@ import (
 
 type seq = iter.Seq2[trainer.Tensor, error]
 
-// A tapped device counts what is created, and can leave calls out.
+// A tapped device counts the objects that are created, and can skip calls.
 type tapped struct {
 	*sim.GPU
 	created map[string]int
@@ -132,8 +132,8 @@ func TestAStepAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestAMissingWaitIsSeen leaves out one kind of wait at a time. The simulator
-// reports each in any order of streams.
+// TestAMissingWaitIsSeen skips one kind of wait at a time. The simulator reports each
+// missing wait, in any order of streams.
 func TestAMissingWaitIsSeen(t *testing.T) {
 	t.Parallel()
 	for skip, want := range map[string]string{"": "", "upload": string(sim.RaceInStreams), "use": string(sim.RaceInStreams), "host": string(sim.HostChanged)} {

@@ -83,7 +83,7 @@ func values(t *testing.T, m interface{ Tensors(trainer.Kind) seq }, k trainer.Ki
 	return all
 }
 
-// apart returns the norm of the difference over the norm of want.
+// apart returns the relative error of got: |got - want| / |want|, with Euclidean norms.
 func apart(got, want []float64) float64 {
 	d, n := 0.0, 0.0
 	for i := range want {
@@ -159,8 +159,8 @@ func checkStep(t *testing.T, p pair, batches []*trainer.Batch, step int) {
 	compareGradients(t, gradients[0], gradients[1], limit)
 }
 
-// compareGradients compares tensors but those whose true gradient is 0. It
-// returns the median of their errors.
+// compareGradients compares all tensors except those whose true gradient is 0. It
+// returns the median of the relative errors.
 func compareGradients(t *testing.T, got, want map[string][]float64, limit float64) float64 {
 	t.Helper()
 	var all []float64
@@ -191,7 +191,7 @@ func (p pair) gradients(t *testing.T, b *trainer.Batch, h trainer.Heads) (onDevi
 	return both[0], both[1]
 }
 
-// checkMovement compares how far the weights went from their start.
+// checkMovement compares the changes of the weights since the start on both models.
 func checkMovement(t *testing.T, p pair, start map[string][]float64, limit float64) {
 	t.Helper()
 	got, want := values(t, p.device, trainer.Weights), values(t, p.cpu, trainer.Weights)
