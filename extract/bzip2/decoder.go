@@ -49,10 +49,10 @@ func (d *decoder) decode(limit int) error {
 	return d.check()
 }
 
-// check verifies the checksum of the block. If the data is a single piece, it
-// stays in out; otherwise it is expanded once more, piece by piece, when it is
-// returned. So memory stays bounded, and no byte of a corrupt block is ever
-// returned.
+// check verifies the checksum of the whole block before any of its bytes are
+// returned. A block that fits in one piece stays in d.out. A larger one is expanded
+// twice, piece by piece: here for the checksum, and again for the reader, so that
+// memory stays bounded.
 func (d *decoder) check() error {
 	d.rewind()
 	crc := uint32(0)

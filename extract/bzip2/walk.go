@@ -45,8 +45,9 @@ type walker struct {
 	scratch  []byte // the caller's buffer, at least as long as the text
 }
 
-// walk writes the text to dst, beginning at row origin. It overwrites the table
-// and w.scratch.
+// walk inverts the Burrows-Wheeler transform: it writes the block's text to dst.
+// origin is the row of the text among its sorted rotations. walk overwrites the
+// table and w.scratch.
 func (w *walker) walk(t *table, dst []byte, origin uint32) {
 	if len(dst) < minWalk {
 		t.walk(dst, origin)

@@ -141,7 +141,7 @@ func (t *transfer) acceptRest(r *response, offset int64) (left int64, err error)
 	switch {
 	case err != nil:
 	case offset == 0 || span.first != offset:
-		err = fmt.Errorf("the server sends bytes from %d instead of %d", span.first, offset)
+		err = fmt.Errorf("the server sends bytes from offset %d, want offset %d", span.first, offset)
 	case r.ContentLength >= 0 && r.ContentLength != span.last-span.first+1:
 		err = fmt.Errorf("the response has %d bytes, but its range is %v", r.ContentLength, span)
 	}

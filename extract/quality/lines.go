@@ -50,8 +50,8 @@ func (p *profile) lineFacts() *lineFacts {
 	return &p.lines
 }
 
-// linesOf yields the lines of text that are not blank, without white space at
-// their ends.
+// linesOf yields the lines of text that are not blank, without leading and
+// trailing white space.
 func linesOf(text string) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for line := range strings.SplitSeq(text, "\n") {

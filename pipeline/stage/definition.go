@@ -82,9 +82,9 @@ func Warnings(ctx context.Context, folder sharding.Folder, m *sharding.Manifest)
 	return nil, nil
 }
 
-// owns reports whether a stage may have written a file of this name: a name of
-// [sharding.IsStageFile], or a name that begins with the name of a stage and a
-// hyphen. Such files are removed when a directory is overwritten.
+// owns reports whether a stage may have written a file of this name: it begins
+// with the name of a stage and a hyphen, or [sharding.IsStageFile] is true for it.
+// Such files are removed when a directory is overwritten.
 func owns(file string) bool {
 	name, _, _ := strings.Cut(file, "-")
 	_, ok := definitions[name]

@@ -81,7 +81,7 @@ func NewBuilder(o Options, v Vocab, s Scratch) (*Builder, error) {
 // Build makes all examples of a corpus, seeded like Python's
 // random.Random(seed), and calls yield for each, in their final order. It stops
 // at the first error of yield, of the scratch file or of ctx and returns it.
-// The corpus must have been made for a vocabulary of the same size.
+// The corpus must have been made for a vocabulary of the size of the Builder's.
 func (b *Builder) Build(ctx context.Context, corpus *Corpus, seed int64, yield func(Record) error) (Counts, error) {
 	if corpus.vocabSize != b.vocab.Size {
 		return Counts{}, fmt.Errorf("build examples: corpus was made for a vocabulary of %d tokens, want %d",

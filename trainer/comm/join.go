@@ -347,7 +347,8 @@ func (j *joining) dial(ctx context.Context, address string) (net.Conn, error) {
 	return conn, nil
 }
 
-// welcomedBy handles rank 0's welcome.
+// welcomedBy parses the message with which rank 0 admits this process to the
+// group, and stores it in g. A malformed message makes the group fail.
 func (g *Group) welcomedBy(payload []byte) {
 	var w welcome
 	if err := decode(payload, &w); err != nil || len(w.Peers) != g.o.Ranks || g.o.Rank == 0 || g.welcome != nil {

@@ -8,7 +8,7 @@ import (
 	"pretext/trainer/dropout"
 )
 
-// A pass configures what the heads do besides summing losses.
+// A pass selects what the heads compute besides the sums of their losses.
 type pass[T kernel.Float] struct {
 	train bool         // compute gradients, including a.dy
 	coef  trainer.Coef // coefficients of the loss terms, if train is set

@@ -95,9 +95,9 @@ func readAnswers(b *trainer.Batch, logits []float32, vocab *tokenize.Vocab, unig
 	return all
 }
 
-// sentenceAround returns the tokens [from, to) of the sentence that contains a
-// row of the batch. The range is empty if the example truncates the sentence's
-// end. The first sentence of a segment may lack its beginning.
+// sentenceAround returns the range [from, to) of the sentence that contains the
+// token at index row of the batch. The range is empty if the example ends before
+// the sentence does. The first sentence of a segment may lack its beginning.
 func sentenceAround(b *trainer.Batch, row int, vocab *tokenize.Vocab) (span [2]int) {
 	ends := func(i int) bool { id := b.IDs[i]; return id == vocab.CLS() || id == vocab.SEP() }
 	stop := func(i int) bool { t := vocab.Token(b.IDs[i]); return t == "." || t == "!" || t == "?" }

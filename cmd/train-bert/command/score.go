@@ -36,7 +36,7 @@ thresholds. A question without a prediction counts as wrong.`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&data, "data", "", "questions with answers, in SQuAD's format (required)")
-	fs.StringVar(&predictions, "predictions", "", "predictions.json (required)")
+	fs.StringVar(&predictions, "predictions", "", "file of predictions to score, as finetune writes it: predictions.json (required)")
 	fs.StringVar(&odds, "null-odds", "", "null_odds.json")
 	fs.BoolVar(&asJSON, "json", false, "print an object")
 	return cmd

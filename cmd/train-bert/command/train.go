@@ -57,7 +57,7 @@ func (o *trainOptions) add(fs *pflag.FlagSet) {
 
 // addCache adds the flag --cache.
 func addCache(fs *pflag.FlagSet, dir *string, meaning string) {
-	fs.StringVar(dir, "cache", "", "directory for the index of third-party records and uncompressed copies of compressed ones; default: "+meaning)
+	fs.StringVar(dir, "cache", "", "directory for the indexes and uncompressed copies that are made of third-party records; default: "+meaning)
 }
 
 func addMasking(fs *pflag.FlagSet, o *session.MaskOptions) {

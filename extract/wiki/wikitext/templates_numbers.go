@@ -66,8 +66,8 @@ var ranges = map[string]string{
 	"et": " et ", "à": " à ", "bis": " bis ", "und": " und ", "до": " до ",
 }
 
-// quantity renders a value, with digits of a plain number grouped if grouped is
-// true, and "1+1/2" as "1 1/2". It reports whether the value renders to any
+// quantity renders a value, for example "1+1/2" as "1 1/2". If grouped is true,
+// it separates the thousands of a plain number. It reports whether it rendered any
 // text.
 func (s *Scanner) quantity(p span, grouped bool) (shown bool) {
 	text, mark := s.capture(p)

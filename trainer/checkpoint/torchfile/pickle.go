@@ -276,7 +276,7 @@ func (m *machine) remember(op byte) error {
 	if op == 'h' || op == 'j' {
 		v, ok := m.memo[key]
 		if !ok {
-			return fmt.Errorf("value %d was never stored", key)
+			return fmt.Errorf("pickle memo: entry %d is read but was never set", key)
 		}
 		return m.push(v)
 	}

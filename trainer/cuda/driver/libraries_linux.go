@@ -120,7 +120,7 @@ func (w wanted) candidates() []string {
 	return all
 }
 
-// place describes where the library was searched, for an error message.
+// place returns where Open looked for the library, for an error message.
 func (w wanted) place() string {
 	if only := os.Getenv(override); only != "" {
 		return "in the directories of " + override + " (" + only + ")"
