@@ -206,7 +206,7 @@ func TestHostileFilesAreRefused(t *testing.T) {
 		{"no pickle", "", "ends early"},
 		{"no end", "}", "ends early"},
 		{"an empty stack", ".", "stack is empty"},
-		{"a value never stored", "h\x07.", "never stored"},
+		{"a value never stored", "h\x07.", "was never set"},
 		{"a string beyond the end", "X\xff\xff\xff\xff.", "ends early"},
 		{"a string of 2⁶⁴ bytes", "\x8d\xff\xff\xff\xff\xff\xff\xff\xff.", "ends early"},
 		{"a name twice", "}(" + text("w") + "N" + text("w") + "Nu.", "appears twice"},
