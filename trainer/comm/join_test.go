@@ -235,6 +235,9 @@ func TestARankThatIsInterruptedWhileItWaitsEndsAll(t *testing.T) {
 func TestIPv6(t *testing.T) {
 	ln, err := net.Listen("tcp", "[::1]:0")
 	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal(err)
+		}
 		t.Skip("no IPv6 here: ", err)
 	}
 	ln.Close()

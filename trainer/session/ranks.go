@@ -204,8 +204,8 @@ func (r *run) inTurn(f func() error) error {
 	case r.o.Ranks.LocalRank == 0:
 		turn = 1
 	}
-	for now := range 3 {
-		if now == turn {
+	for i := range 3 {
+		if i == turn {
 			if err := f(); err != nil {
 				return err
 			}
