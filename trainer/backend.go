@@ -105,6 +105,17 @@ type Options struct {
 	// trains it alone.
 	Comm Comm
 
+	// ShardOptimizer divides the optimizer's state over the ranks of Comm
+	// (ZeRO-1, Rajbhandari et al. 2020): a rank keeps the moments of its own
+	// 1/Size of the parameters only. Apply sums that part of the gradients on it
+	// (reduce-scatter), updates that part of the weights, and copies it to all
+	// ranks (all-gather). Without it every rank keeps all moments. Results are
+	// the same within rounding, and checkpoints hold whole tensors either way.
+	// With it, [Model.Load] of moments keeps this rank's part, and
+	// [Model.Tensors] of moments is an error if there are several ranks: use
+	// [Model.Snapshot]. It changes nothing with one rank or without Train.
+	ShardOptimizer bool
+
 	// Deterministic makes results bit-for-bit reproducible, at a lower speed,
 	// for the same batches, options, [State.Plans] and kind of device. Results
 	// of the CPU always are.
