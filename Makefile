@@ -11,7 +11,7 @@ NVRTCCHECK := .venv-nvrtc-check/bin/python
 HEADERS := .venv-cuda-headers
 FUZZTIME ?= 5s
 
-.PHONY: build build-cuda gpu-pack gpu-rehearse test check format vet lint deadcode race generated ptx ptx-check cuda-constants fuzz interop interop-torch interop-finetune interop-folders bench bench-peers bench-torch bench-packages clean
+.PHONY: build build-cuda gpu-pack gpu-rehearse test check format vet lint deadcode race generated ptx ptx-check cuda-constants fuzz interop interop-torch interop-finetune interop-folders bench bench-against bench-peers bench-torch bench-packages clean
 
 build: ## static release binaries
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/ ./cmd/prepare-data ./cmd/train-bert
@@ -182,6 +182,17 @@ $(TORCH):
 # BENCHFLAGS='-dump F -books P' measures other input, -json prints all samples.
 bench: build
 	go run ./internal/bench $(BENCHFLAGS)
+
+# The whole run beside that of another commit, in turns: CPU time of both, and how
+# far their outputs are equal. COMMIT=NAME; BENCHFLAGS='-rounds 5 -run-flags "--shards 9"'.
+AGAINST := bin/against
+bench-against: build
+	@[ -n "$(COMMIT)" ] || { echo "which commit? make bench-against COMMIT=NAME"; exit 1; }
+	rm -rf $(AGAINST) && mkdir -p $(AGAINST)/tree
+	git archive $(COMMIT) | tar -x -C $(AGAINST)/tree
+	cd $(AGAINST)/tree && CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o .. ./cmd/prepare-data
+	rm -r $(AGAINST)/tree
+	go run ./internal/bench -against $(AGAINST)/prepare-data $(BENCHFLAGS)
 
 # The tools that others use for the same work, and ours beside them.
 bench-peers: $(PEERS)

@@ -3,6 +3,7 @@
 //
 //	go run ./internal/bench -binary bin/prepare-data          # what make bench does
 //	go run ./internal/bench -peers .venv-peers/bin/python     # what make bench-peers does
+//	go run ./internal/bench -against OTHER/prepare-data       # what make bench-against does
 //
 // A run consists of rounds. Each round does every piece of work once, one after
 // the other, so that a temporary slowdown of the machine affects all of them.
@@ -29,6 +30,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"pretext/internal/realdata"
 )
@@ -42,7 +44,10 @@ type options struct {
 	json               bool
 	python             string // Python interpreter with the peers installed; "" to leave them out
 	only               *regexp.Regexp
-	page               string // file in which the table of results is replaced
+	page               string   // file in which the table of results is replaced
+	against            string   // path of another prepare-data, whose whole run is compared
+	runFlags           []string // of prepare-data run, for both programs
+	nowFlags           []string // of prepare-data run, for binary alone
 }
 
 func main() {
@@ -64,6 +69,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if o.against != "" {
+		c, err := compare(ctx, o, dir, stderr)
+		if err != nil {
+			return err
+		}
+		return c.write(stdout, o.json)
+	}
 	fmt.Fprintln(stderr, "reading", o.dump, "and", o.books)
 	works, pairs, err := list(ctx, o, dir)
 	if err != nil {
@@ -126,6 +138,9 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	fs.BoolVar(&o.json, "json", false, "write the result as JSON, with every sample")
 	fs.StringVar(&o.python, "peers", "", "Python interpreter with the peers installed: compare with them")
 	fs.StringVar(&o.page, "write", "", "Markdown file whose table between the bench marks is replaced")
+	fs.StringVar(&o.against, "against", "", "another prepare-data: compare the whole run of both")
+	runFlags := fs.String("run-flags", "--shards 8", "with -against: flags of prepare-data run, for both; defaults of two versions may differ")
+	nowFlags := fs.String("now-flags", "", "with -against: flags of prepare-data run, for -binary alone")
 	only := fs.String("only", "", "measure only works whose names match this regular expression")
 	if err := fs.Parse(args); err != nil {
 		return o, err
@@ -139,6 +154,7 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	if fs.NArg() > 0 || o.rounds < 1 {
 		return o, fmt.Errorf("arguments %q, rounds %d: want no arguments and at least one round", fs.Args(), o.rounds)
 	}
+	o.runFlags, o.nowFlags = strings.Fields(*runFlags), strings.Fields(*nowFlags)
 	if *only != "" {
 		if o.only, err = regexp.Compile(*only); err != nil {
 			return o, err

@@ -64,8 +64,14 @@ func wholeRun(o options, dir string) ([]*work, []pair) {
 	return works, []pair{{Name: "default runner, beside Prism", Ours: defaultRun, Peer: prismRun, Must: 0.98, Same: same}}
 }
 
-// runOnce measures one run of prepare-data run with the given additional flags.
+// runOnce is runInto without the output, which it removes.
 func runOnce(ctx context.Context, o options, out string, flags ...string) (stages []stageSummary, s sample, err error) {
+	defer os.RemoveAll(out)
+	return runInto(ctx, o, out, flags...)
+}
+
+// runInto measures one run of prepare-data run with the given additional flags.
+func runInto(ctx context.Context, o options, out string, flags ...string) (stages []stageSummary, s sample, err error) {
 	binary, err := filepath.Abs(o.binary)
 	if err != nil {
 		return nil, s, err
@@ -75,7 +81,6 @@ func runOnce(ctx context.Context, o options, out string, flags ...string) (stage
 		"--dupe-factor", strconv.Itoa(dupeFactor), "--out", out, "--json", "--quiet")
 	cmd.Args = append(cmd.Args, flags...)
 	cmd.Stdout = &stdout
-	defer os.RemoveAll(out)
 	if s, err = child(cmd); err != nil {
 		return nil, s, err
 	}
