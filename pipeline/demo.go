@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"path/filepath"
 
 	"pretext/internal/democorpus"
 	"pretext/internal/failure"
@@ -31,8 +30,8 @@ func DemoConfig(out string) RunConfig {
 	c.Examples.Shards = 4
 	c.Examples.Fraction = 0.1
 	c.Sources = []Source{
-		{KindWiki, filepath.Join(out, SourcesFolder, democorpus.DumpName)},
-		{KindBooks, filepath.Join(out, SourcesFolder, "books")},
+		{KindWiki, store.Join(out, SourcesFolder, democorpus.DumpName)},
+		{KindBooks, store.Join(out, SourcesFolder, "books")},
 	}
 	return c
 }

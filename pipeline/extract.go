@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"pretext/extract"
@@ -330,7 +329,7 @@ func booksInput(ctx context.Context, path string, tasks []books.Task) (sharding.
 				continue
 			}
 			last = name
-			in, err := sharding.SourceInput(ctx, filepath.Join(path, filepath.FromSlash(string(name))))
+			in, err := sharding.SourceInput(ctx, store.Join(path, string(name)))
 			if err != nil {
 				return sharding.Input{}, err
 			}
@@ -338,7 +337,7 @@ func booksInput(ctx context.Context, path string, tasks []books.Task) (sharding.
 			total += in.Bytes
 		}
 	}
-	return sharding.Input{Name: filepath.Base(path), Bytes: total, SHA256: hex.EncodeToString(listing.Sum(nil))}, nil
+	return sharding.Input{Name: store.Base(path), Bytes: total, SHA256: hex.EncodeToString(listing.Sum(nil))}, nil
 }
 
 func (p *sourcePlan) addText(ctx context.Context, kind string, paths []string) error {
@@ -360,7 +359,7 @@ func (p *sourcePlan) addText(ctx context.Context, kind string, paths []string) e
 // base name without suffixes such as .xml.bz2, in characters that every file
 // system accepts.
 func stem(path string) string {
-	name := filepath.Base(path)
+	name := store.Base(path)
 	for {
 		cut := name
 		for _, suffix := range []string{".bz2", ".gz", ".zst", ".tgz", ".tar", ".zip", ".xml", ".txt", ".jsonl", ".json", ".epub", ".parquet"} {

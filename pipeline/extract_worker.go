@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"path/filepath"
 
 	"pretext/extract"
 	"pretext/extract/books"
@@ -140,7 +139,7 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 		return nil, err
 	}
 	hash := wiki.NewRangeHash(&meteredReaderAt{ctx: ctx, r: f, meter: w.Meter, next: rng.Start, end: rng.End}, rng)
-	dump := wiki.Dump{File: hash, Size: f.Size(), Name: filepath.Base(s.Paths[0]), Head: s.Head}
+	dump := wiki.Dump{File: hash, Size: f.Size(), Name: store.Base(s.Paths[0]), Head: s.Head}
 	r, ok := w.Take().(*wiki.Reader)
 	if ok {
 		r.Reset(dump, rng)
@@ -173,7 +172,7 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 		var notes []string
 		for _, p := range st.InvalidPlaces {
 			notes = append(notes, fmt.Sprintf("invalid UTF-8 dropped: %s, page %s (at byte %d of the file), byte %d of its text",
-				filepath.Base(s.Paths[0]), p.Page, p.Offset, p.Byte))
+				store.Base(s.Paths[0]), p.Page, p.Offset, p.Byte))
 		}
 		if trailing != nil {
 			counts["trailing_garbage"] = 1
@@ -255,10 +254,10 @@ func (w *extractWorker) openText(ctx context.Context, s SourceSpec) (*reading, e
 		addRejects(counts, st.Rejects)
 		var notes []string
 		for _, p := range st.Invalid {
-			notes = append(notes, fmt.Sprintf("invalid UTF-8 dropped: %s, line %d", filepath.Base(p.File), p.Line))
+			notes = append(notes, fmt.Sprintf("invalid UTF-8 dropped: %s, line %d", store.Base(p.File), p.Line))
 		}
 		for _, p := range st.Malformed {
-			notes = append(notes, fmt.Sprintf("not a document: %s, line %d", filepath.Base(p.File), p.Line))
+			notes = append(notes, fmt.Sprintf("not a document: %s, line %d", store.Base(p.File), p.Line))
 		}
 		return counts, sharding.DocumentsBody{Notes: notes}, nil
 	}
@@ -324,7 +323,7 @@ func checkUnchanged(ctx context.Context, s SourceSpec) error {
 			how = "it has other content"
 		}
 		if how != "" {
-			return &ChangedError{filepath.Base(s.Paths[i]), how}
+			return &ChangedError{store.Base(s.Paths[i]), how}
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -259,7 +258,7 @@ func (s *PlannedSource) expect(name string) {
 // planLocal predicts the text and documents of a local source. It samples a
 // dump; for books it uses the sizes of the files.
 func planLocal(ctx context.Context, s expandedSource, o ExtractOptions) (PlannedSource, error) {
-	p := PlannedSource{Name: filepath.Base(s.Path), Kind: s.Kind, Files: 1, Licence: "as you have it", Local: true, Basis: "size of the file"}
+	p := PlannedSource{Name: store.Base(s.Path), Kind: s.Kind, Files: 1, Licence: "as you have it", Local: true, Basis: "size of the file"}
 	if s.Kind == KindWiki {
 		return p, sampleDump(ctx, s.Path, o.Wiki, &p)
 	}
@@ -305,7 +304,7 @@ func sampleDump(ctx context.Context, path string, o wiki.Options, to *PlannedSou
 	}
 	var read, text, documents int64
 	size := f.Size()
-	dump := wiki.Dump{File: f, Size: size, Name: filepath.Base(path), Head: head}
+	dump := wiki.Dump{File: f, Size: size, Name: store.Base(path), Head: head}
 	reader := wiki.NewReader(dump, wiki.Range{}, o)
 	for _, r := range sampleRanges(size) {
 		reader.Reset(dump, r)

@@ -51,7 +51,7 @@ func findFiles(sources []Source, note func(string)) (found []Source, err error) 
 		}
 		switch {
 		case what != "" && dumps:
-			passed[what] = append(passed[what], filepath.Base(s.Path))
+			passed[what] = append(passed[what], store.Base(s.Path))
 		case what != "":
 			return nil, failure.Usagef("%s: %w", s.Path, wiki.NotDump(what))
 		default:
@@ -140,7 +140,7 @@ func filesOf(s Source) (paths []string, err error) {
 		wanted, what = isText, "text file (.txt, .txt.gz or .txt.zst)"
 	}
 	for _, e := range entries {
-		path := filepath.Join(s.Path, e.Name())
+		path := store.Join(s.Path, e.Name())
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && wanted(path) {
 			paths = append(paths, path)
 		}
@@ -158,7 +158,7 @@ func isDumpOrCompanion(path string) bool { return wiki.HasDumpName(path) || wiki
 
 // isText reports whether a file has the name of a text file.
 func isText(path string) bool {
-	name := strings.ToLower(filepath.Base(path))
+	name := strings.ToLower(store.Base(path))
 	for _, packed := range []string{".gz", ".zst"} {
 		name = strings.TrimSuffix(name, packed)
 	}
@@ -220,7 +220,7 @@ func partsOf(s Source, files []sharding.FileEntry) (parts []expandedSource) {
 		case s.Kind == KindBooks && isBook(f.Name):
 			loose = append(loose, books.Info{Name: f.Name, Size: f.Bytes})
 		default:
-			parts = append(parts, expandedSource{Source: Source{s.Kind, filepath.Join(s.Path, f.Name)}})
+			parts = append(parts, expandedSource{Source: Source{s.Kind, store.Join(s.Path, f.Name)}})
 		}
 	}
 	if loose != nil {
@@ -337,7 +337,7 @@ func classify(arg string) (foreign []Source, ours bool, err error) {
 		return []Source{{KindJSONL, arg}}, false, nil
 	}
 	for _, name := range []string{sharding.ManifestName, sharding.PlanName} {
-		if _, err := os.Stat(filepath.Join(arg, name)); err == nil {
+		if _, err := os.Stat(store.Join(arg, name)); err == nil {
 			return nil, true, nil
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return nil, false, err
@@ -349,7 +349,7 @@ func classify(arg string) (foreign []Source, ours bool, err error) {
 	}
 	for _, e := range entries {
 		if stem, _, found := strings.Cut(e.Name(), ".jsonl"); found && stem != "" && !strings.HasPrefix(stem, ".") && !e.IsDir() {
-			foreign = append(foreign, Source{KindJSONL, filepath.Join(arg, e.Name())})
+			foreign = append(foreign, Source{KindJSONL, store.Join(arg, e.Name())})
 		}
 	}
 	if len(foreign) == 0 {
@@ -370,7 +370,7 @@ func checkFields(ctx context.Context, path string, o text.Options) error {
 	if err != nil {
 		return fmt.Errorf("read text %q: %w", path, err)
 	}
-	name, field := filepath.Base(path), cmp.Or(o.Field, "text")
+	name, field := store.Base(path), cmp.Or(o.Field, "text")
 	switch {
 	case s.Array:
 		return failure.Usagef("%s is one JSON array, not JSON lines: write one object a line, as jq -c '.[]' does", path)

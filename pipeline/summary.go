@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -124,7 +123,7 @@ func CheckWarnings(stages []StageSummary) error {
 // then those of m, the stage's manifest.
 func folderWarnings(location string, m *sharding.Manifest) ([]sharding.DescribedWarning, error) {
 	ctx := context.Background()
-	imported := filepath.Join(location, sharding.ImportedFolder)
+	imported := store.Join(location, sharding.ImportedFolder)
 	folder, err := store.Open(imported)
 	if err != nil {
 		return nil, err

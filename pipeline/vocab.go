@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"pretext/internal/failure"
 	"pretext/internal/store"
@@ -128,7 +127,7 @@ func (c VocabConfig) copy(ctx context.Context, r stage.Runner) (*sharding.Manife
 	}
 	size := int64(len(tokens.raw))
 	return stage.Run(ctx, r, stage.Config{Target: c.Target, Stage: "vocab", Options: json.RawMessage(`{"given":true}`),
-		Inputs: []sharding.Input{{Name: filepath.Base(c.path()), Bytes: size, SHA256: sharding.Hash(tokens.raw)}},
+		Inputs: []sharding.Input{{Name: store.Base(c.path()), Bytes: size, SHA256: sharding.Hash(tokens.raw)}},
 		Work:   vocabWork{Given: c.name(), Tokens: int64(tokens.tokenizer.Vocab.Size)},
 		Tasks:  []any{vocabTask{}}, Total: size,
 		Prepare: func(ctx context.Context, folder store.Folder) error {
@@ -235,7 +234,7 @@ func (f TokenFile) name() string {
 
 // in returns the TokenFile that names the copy of f in the directory folder.
 func (f TokenFile) in(folder string) TokenFile {
-	copied := filepath.Join(folder, f.name())
+	copied := store.Join(folder, f.name())
 	if f.Tokenizer != "" {
 		return TokenFile{Tokenizer: copied}
 	}

@@ -9,7 +9,6 @@ import (
 	"hash"
 	"io"
 	"io/fs"
-	"path/filepath"
 
 	"pretext/internal/store"
 )
@@ -90,7 +89,7 @@ func SourceInput(ctx context.Context, path string) (Input, error) {
 	if err != nil {
 		return Input{}, fmt.Errorf("read %s: %w", path, err)
 	}
-	return Input{Name: filepath.Base(path), Bytes: f.Size(), SHA256: sum}, nil
+	return Input{Name: store.Base(path), Bytes: f.Size(), SHA256: sum}, nil
 }
 
 // CheckSize compares the file in folder with e, its manifest entry: it must

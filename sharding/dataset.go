@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -52,7 +51,7 @@ type Stage struct {
 }
 
 // Path returns the path of a file of the stage.
-func (s *Stage) Path(name string) string { return filepath.Join(s.String(), name) }
+func (s *Stage) Path(name string) string { return store.Join(s.String(), name) }
 
 // Open returns the data set at a path. Every command finds its input this way:
 //
@@ -90,7 +89,7 @@ func Open(ctx context.Context, location string) (*Dataset, error) {
 			d.add(ctx, root, path.Join(e.Name(), name))
 		}
 		if !isStage && !e.IsDir() && IsRecords(e.Name()) {
-			d.Records = append(d.Records, filepath.Join(location, e.Name()))
+			d.Records = append(d.Records, store.Join(location, e.Name()))
 		}
 	}
 	if len(d.Stages)+len(d.Records) == 0 {

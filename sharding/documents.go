@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"path/filepath"
 	"strings"
 
 	"pretext/extract"
@@ -154,7 +153,7 @@ func Documents(ctx context.Context, folder Folder, name string) iter.Seq2[*extra
 		b := blockReader{r, folder, func(int64) {}}
 		seekTable := func(f File) ([]extract.Block, error) { return extract.ReadBlocks(f, f.Size()) }
 		if _, err := b.documents(ctx, name, seekTable, yield); err != nil {
-			yield(nil, fmt.Errorf("%s: %w", filepath.Join(folder.String(), name), err))
+			yield(nil, fmt.Errorf("%s: %w", store.Join(folder.String(), name), err))
 		}
 	}
 }

@@ -26,8 +26,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
-	"strings"
 
 	"pretext/internal/failure"
 )
@@ -91,31 +89,24 @@ type Scratch interface {
 // Open returns the folder at a location, a path of the local file system. It
 // need not exist.
 func Open(location string) (Folder, error) {
-	if scheme, _, ok := strings.Cut(location, "://"); ok {
-		return nil, fmt.Errorf("open folder %q: no support for %s:// locations, give a local path", location, scheme)
-	}
 	if location == "" {
 		return nil, fmt.Errorf("open folder: empty path")
 	}
-	return dir(location), nil
+	l := Locate(location)
+	path, ok := l.Local()
+	if !ok {
+		return nil, fmt.Errorf("open folder %q: no support for %s:// locations, give a local path", location, l.scheme)
+	}
+	return dir(path), nil
 }
 
-// OpenPath opens a file by its path.
-func OpenPath(ctx context.Context, path string) (File, error) {
-	folder, err := Open(filepath.Dir(path))
+// OpenPath opens a file by its location.
+func OpenPath(ctx context.Context, location string) (File, error) {
+	folder, err := Open(Dir(location))
 	if err != nil {
 		return nil, err
 	}
-	return folder.Open(ctx, filepath.Base(path))
-}
-
-// Absolute returns the absolute form of a local path, which does not depend on the
-// process's working directory.
-func Absolute(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
-	}
-	return path
+	return folder.Open(ctx, Base(location))
 }
 
 // An Opener opens files for reading. Every [Folder] is an Opener.

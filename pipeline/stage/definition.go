@@ -13,7 +13,7 @@ import (
 // A Spec rebuilds the workers of a stage in any process. Beam ships it as JSON.
 type Spec struct {
 	Stage       string
-	Out         string          // location of the stage's directory
+	Out         string          // location of the stage's directory, absolute: a worker may run elsewhere
 	Fingerprint string          // of the plan; [Run] sets it
 	Paths       []string        // what the stage reads
 	Work        json.RawMessage // options of the stage's workers, see [Definition.New]

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime/debug"
 	"runtime/metrics"
 	"slices"
@@ -29,7 +28,7 @@ type Target struct {
 
 // In returns the target whose directory is name, below t.Out.
 func (t Target) In(name string) Target {
-	t.Out = filepath.Join(t.Out, name)
+	t.Out = store.Join(t.Out, name)
 	return t
 }
 
@@ -75,7 +74,7 @@ func (c Config) Spec(fingerprint string) (Spec, error) {
 	if err != nil {
 		return Spec{}, fmt.Errorf("options of the workers of stage %s: %w", c.Stage, err)
 	}
-	return Spec{Stage: c.Stage, Out: c.Out, Fingerprint: fingerprint, Paths: c.Paths, Work: work}, nil
+	return Spec{Stage: c.Stage, Out: store.Absolute(c.Out), Fingerprint: fingerprint, Paths: c.Paths, Work: work}, nil
 }
 
 // Locked calls do while it holds the lock of the directory at location, which it
@@ -98,10 +97,7 @@ func Locked[R any](location string, do func(store.Folder) (R, error)) (result R,
 // checkPath returns a usage error for a path that is not UTF-8, because tasks
 // travel to workers as JSON.
 func checkPath(path string) error {
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
-	}
-	if utf8.ValidString(path) {
+	if utf8.ValidString(store.Absolute(path)) {
 		return nil
 	}
 	return failure.Usagef("path %q: not UTF-8: give the file or folder another name", path)

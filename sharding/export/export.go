@@ -4,7 +4,6 @@ package export
 import (
 	"bufio"
 	"context"
-	"path/filepath"
 
 	"pretext/internal/failure"
 	"pretext/internal/store"
@@ -80,7 +79,7 @@ func Text(ctx context.Context, c Config) ([]File, error) {
 func (c Config) locate(ctx context.Context, m *sharding.Manifest) ([]string, error) {
 	locations := c.Documents
 	if len(locations) == 0 {
-		for _, dir := range []string{filepath.Join(c.Shards, sharding.ImportedFolder), filepath.Join(filepath.Dir(store.Absolute(c.Shards)), sharding.DocumentsFolder)} {
+		for _, dir := range []string{store.Join(c.Shards, sharding.ImportedFolder), store.Join(store.Dir(store.Absolute(c.Shards)), sharding.DocumentsFolder)} {
 			if _, err := sharding.OpenDocumentsFolder(ctx, dir); err == nil {
 				locations = []string{dir}
 				break

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"pretext/internal/failure"
@@ -33,9 +32,9 @@ type RecordsFile struct {
 // first file.
 func Records(ctx context.Context, files []string, vocab, out string) ([]RecordsFile, error) {
 	if vocab == "" {
-		vocab = filepath.Join(filepath.Dir(files[0]), sharding.VocabName)
+		vocab = store.Join(store.Dir(files[0]), sharding.VocabName)
 		if _, err := os.Stat(vocab); err != nil {
-			return nil, failure.Usagef("%s: the records have no manifest, and no %s is in their directory: give --vocab FILE", filepath.Dir(files[0]), sharding.VocabName)
+			return nil, failure.Usagef("%s: the records have no manifest, and no %s is in their directory: give --vocab FILE", store.Dir(files[0]), sharding.VocabName)
 		}
 	}
 	raw, err := os.ReadFile(vocab)
@@ -68,7 +67,7 @@ func Records(ctx context.Context, files []string, vocab, out string) ([]RecordsF
 
 // exportRecords writes one file.
 func exportRecords(ctx context.Context, out store.Folder, path string, v *tokenize.Vocab) (e RecordsFile, err error) {
-	e.Name = filepath.Base(path) + ".txt"
+	e.Name = store.Base(path) + ".txt"
 	in, err := store.OpenPath(ctx, path)
 	if err != nil {
 		return e, err

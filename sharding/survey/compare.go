@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 
+	"pretext/internal/store"
 	"pretext/sharding"
 )
 
@@ -248,9 +248,9 @@ func oneEach(a, b []string) bool { return len(a) == 1 && len(b) == 1 }
 func sizes(paths []string) map[string]string {
 	m := map[string]string{}
 	for _, p := range paths {
-		m[filepath.Base(p)] = "there"
+		m[store.Base(p)] = "there"
 		if info, err := os.Stat(p); err == nil {
-			m[filepath.Base(p)] = fmt.Sprintf("%d bytes", info.Size())
+			m[store.Base(p)] = fmt.Sprintf("%d bytes", info.Size())
 		}
 	}
 	return m

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"pretext/internal/extsort"
 	"pretext/internal/store"
@@ -60,14 +59,14 @@ func (c comparison) records(ctx context.Context, a, b []string) (*RecordDifferen
 	defer d.b.Close()
 	other := map[string]string{}
 	for _, path := range b {
-		other[filepath.Base(path)] = path
+		other[store.Base(path)] = path
 	}
 	if oneEach(a, b) {
-		other = map[string]string{filepath.Base(a[0]): b[0]}
+		other = map[string]string{store.Base(a[0]): b[0]}
 	}
 	read := map[string]bool{}
 	for _, path := range a {
-		twin := other[filepath.Base(path)]
+		twin := other[store.Base(path)]
 		read[twin] = true
 		if err := d.pair(ctx, path, twin); err != nil {
 			return nil, err
@@ -187,7 +186,7 @@ func (s *recordSide) flush() error {
 
 // describeRecords returns the features in which two records differ.
 func describeRecords(a, b *recordSide) (RecordFault, error) {
-	f := RecordFault{File: filepath.Base(a.path), Record: max(a.n, b.n) - 1, OffsetA: a.offset, OffsetB: b.offset}
+	f := RecordFault{File: store.Base(a.path), Record: max(a.n, b.n) - 1, OffsetA: a.offset, OffsetB: b.offset}
 	switch {
 	case b.payload == nil:
 		f.Only = "a"

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"pretext/internal/store"
 	"pretext/records"
@@ -118,18 +117,18 @@ func inspectFiles(ctx context.Context, path string, files []string) (Inspection,
 			return in, err
 		}
 		in.Counts["records"] += n
-		in.Files = append(in.Files, FileInspection{Name: filepath.Base(file), Bytes: bytes, SHA256: sum, Compression: compression, Records: n})
+		in.Files = append(in.Files, FileInspection{Name: store.Base(file), Bytes: bytes, SHA256: sum, Compression: compression, Records: n})
 	}
 	in.Features = sums.list
 	return in, nil
 }
 
 func hashPath(ctx context.Context, path string) (int64, string, error) {
-	folder, err := store.Open(filepath.Dir(path))
+	folder, err := store.Open(store.Dir(path))
 	if err != nil {
 		return 0, "", err
 	}
-	return sharding.HashFile(ctx, folder, filepath.Base(path))
+	return sharding.HashFile(ctx, folder, store.Base(path))
 }
 
 // featureSums describes features, in the order of their first occurrence.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -126,15 +125,15 @@ func collectBare(ctx context.Context, paths []string, opts Options) (*RecordStat
 		if err != nil {
 			return nil, err
 		}
-		name, _ := sharding.ParseShardName(filepath.Base(path))
+		name, _ := sharding.ParseShardName(store.Base(path))
 		s.files = append(s.files, recordFile{path: path, split: name.Split, bytes: info.Size(), want: -1})
 	}
-	r, err := s.collect(ctx, cmp.Or(opts.Vocab, tokensBeside(filepath.Dir(paths[0]))))
+	r, err := s.collect(ctx, cmp.Or(opts.Vocab, tokensBeside(store.Dir(paths[0]))))
 	if err != nil {
 		return nil, err
 	}
 	for _, path := range paths {
-		r.Bare = append(r.Bare, filepath.Base(path))
+		r.Bare = append(r.Bare, store.Base(path))
 	}
 	return r, nil
 }

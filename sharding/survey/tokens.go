@@ -3,9 +3,9 @@ package survey
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
+	"pretext/internal/store"
 	"pretext/sharding"
 	"pretext/tokenize"
 	"pretext/tokenize/hf"
@@ -24,7 +24,7 @@ type tokens struct {
 // folder dir, or "" if there is none.
 func tokensBeside(dir string) string {
 	for _, name := range []string{sharding.VocabName, sharding.TokenizerName} {
-		path := filepath.Join(dir, name)
+		path := store.Join(dir, name)
 		if _, err := os.Stat(path); err == nil {
 			return path
 		}
@@ -39,7 +39,7 @@ func readTokens(path string) (*tokens, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tokens{file: filepath.Base(path), sha256: sharding.Hash(raw)}
+	t := &tokens{file: store.Base(path), sha256: sharding.Hash(raw)}
 	if !strings.HasSuffix(path, ".json") {
 		v, err := tokenize.ReadVocab(path, raw)
 		if err != nil {

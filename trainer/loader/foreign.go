@@ -2,7 +2,6 @@ package loader
 
 import (
 	"context"
-	"path/filepath"
 
 	"pretext/internal/store"
 	"pretext/sharding"
@@ -17,7 +16,7 @@ func openForeign(ctx context.Context, d *sharding.Dataset, opts Options) (*Shard
 	}
 	s := &Shards{folder: folder}
 	for i, path := range d.Records {
-		info, err := folder.Stat(ctx, filepath.Base(path))
+		info, err := folder.Stat(ctx, store.Base(path))
 		if err != nil {
 			return nil, err
 		}
@@ -34,7 +33,7 @@ func openForeign(ctx context.Context, d *sharding.Dataset, opts Options) (*Shard
 }
 
 func foreignFile(path string, bytes int64) File {
-	base := filepath.Base(path)
+	base := store.Base(path)
 	name, _ := sharding.ParseShardName(base)
 	return File{Path: path, Split: name.Split, Bytes: bytes, Records: -1, name: base}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"pretext/internal/store"
 	"pretext/records/tfrecord"
@@ -156,7 +155,7 @@ func parseIndex(ctx context.Context, folder sharding.Folder, name string, bytes 
 		return x, err
 	}
 	defer file.Close()
-	own := File{Path: filepath.Join(folder.String(), name)}
+	own := File{Path: store.Join(folder.String(), name)}
 	r := tfrecord.NewIndexReader(store.NewReader(file, 0))
 	var c blockCutter
 	for {

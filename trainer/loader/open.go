@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 
 	"pretext/internal/store"
@@ -83,11 +82,11 @@ func Open(ctx context.Context, path string, opts Options) (*Shards, error) {
 
 // openFile opens a single records file.
 func openFile(ctx context.Context, path string) (*Shards, error) {
-	folder, err := store.Open(filepath.Dir(path))
+	folder, err := store.Open(store.Dir(path))
 	if err != nil {
 		return nil, err
 	}
-	f, err := folder.Open(ctx, filepath.Base(path))
+	f, err := folder.Open(ctx, store.Base(path))
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +113,7 @@ func openFolder(ctx context.Context, folder sharding.Folder, opts Options) (*Sha
 	for i, e := range m.RecordFiles() {
 		n, _ := sharding.ParseShardName(e.Name)
 		if opts.Split == "" || opts.Split == n.Split {
-			s.files = append(s.files, File{Path: filepath.Join(folder.String(), e.Name), Split: n.Split,
+			s.files = append(s.files, File{Path: store.Join(folder.String(), e.Name), Split: n.Split,
 				Bytes: e.Bytes, Records: e.Counts["records"], name: e.Name, ordinal: int64(i)})
 		}
 	}
@@ -162,10 +161,10 @@ func (s *Shards) check(ctx context.Context, verify bool) error {
 		}
 		problem, err := compare(ctx, s.folder)
 		if err != nil {
-			return fmt.Errorf("check %s: %w", filepath.Join(s.folder.String(), e.Name), err)
+			return fmt.Errorf("check %s: %w", store.Join(s.folder.String(), e.Name), err)
 		}
 		if problem != nil {
-			problem.File = filepath.Join(s.folder.String(), problem.File)
+			problem.File = store.Join(s.folder.String(), problem.File)
 			problems = append(problems, *problem)
 		}
 	}
@@ -220,5 +219,5 @@ func (s *Shards) Vocab(ctx context.Context) (*tokenize.Vocab, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tokenize.ReadVocab(filepath.Join(s.folder.String(), sharding.VocabName), raw)
+	return tokenize.ReadVocab(store.Join(s.folder.String(), sharding.VocabName), raw)
 }

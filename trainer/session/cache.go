@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"pretext/internal/humanize"
 	"pretext/internal/store"
@@ -59,5 +58,5 @@ func cacheBelow(dir, split string) string {
 	if dir == "" {
 		return ""
 	}
-	return filepath.Join(dir, split)
+	return store.Join(dir, split)
 }

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"pretext/internal/failure"
+	"pretext/internal/store"
 	"pretext/records"
 	"pretext/sharding"
 	"pretext/tokenize"
@@ -104,10 +104,10 @@ func OpenSource(ctx context.Context, o Options) (*loader.Source, *Corpus, error)
 
 // folder returns the directory of the shards, which may be a subdirectory of
 // the given path.
-func (c *Corpus) folder() string { return filepath.Dir(c.shards.Files()[0].Path) }
+func (c *Corpus) folder() string { return store.Dir(c.shards.Files()[0].Path) }
 
 func (c *Corpus) readVocab(given string) error {
-	path := filepath.Join(c.folder(), sharding.VocabName)
+	path := store.Join(c.folder(), sharding.VocabName)
 	_, err := os.Stat(path)
 	if file := c.shards.Made().Tokenizer; file != nil {
 		if given != "" {
@@ -152,14 +152,14 @@ func (c *Corpus) asMade(t checkpoint.Tokenizer) checkpoint.Tokenizer {
 func (c *Corpus) dataHash() (string, error) {
 	h := sha256.New()
 	if c.shards.Manifest() != nil {
-		b, err := os.ReadFile(filepath.Join(c.folder(), sharding.ManifestName))
+		b, err := os.ReadFile(store.Join(c.folder(), sharding.ManifestName))
 		if err != nil {
 			return "", err
 		}
 		h.Write(b)
 	} else {
 		for _, f := range c.shards.Files() {
-			fmt.Fprintf(h, "%s %d\n", filepath.Base(f.Path), f.Bytes)
+			fmt.Fprintf(h, "%s %d\n", store.Base(f.Path), f.Bytes)
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 
+	"pretext/internal/store"
 	"pretext/sharding"
 	"pretext/trainer/checkpoint"
 )
@@ -36,7 +36,7 @@ func (v *fileVocab) SHA256() string { return v.sha256 }
 
 // readTokenizer reads the tokenizer.json beside the records.
 func (c *Corpus) readTokenizer(v *fileVocab) error {
-	path := filepath.Join(c.folder(), sharding.TokenizerName)
+	path := store.Join(c.folder(), sharding.TokenizerName)
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return err

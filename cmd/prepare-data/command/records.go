@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"pretext/internal/store"
 	"pretext/sharding"
 	"pretext/tokenize"
 	"pretext/tokenize/hf"
@@ -44,7 +44,7 @@ func headTokens(cmd *cobra.Command, shards *loader.Shards, vocabPath string) (to
 	if v, err := shards.Vocab(cmd.Context()); v != nil || err != nil {
 		return v, err
 	}
-	path := filepath.Join(filepath.Dir(shards.Files()[0].Path), sharding.TokenizerName)
+	path := store.Join(store.Dir(shards.Files()[0].Path), sharding.TokenizerName)
 	tok, err := loadFileTokenizer(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

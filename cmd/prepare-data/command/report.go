@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -65,11 +64,11 @@ func (f *outFile) write(cmd *cobra.Command, content []byte) error {
 	if info, err := os.Stat(f.path); err == nil && info.IsDir() {
 		return usagef("--out %s: a folder: give the file to write", f.path)
 	}
-	folder, err := store.Open(filepath.Dir(f.path))
+	folder, err := store.Open(store.Dir(f.path))
 	if err != nil {
 		return err
 	}
-	if err := store.WriteFile(cmd.Context(), folder, filepath.Base(f.path), content); err != nil {
+	if err := store.WriteFile(cmd.Context(), folder, store.Base(f.path), content); err != nil {
 		return err
 	}
 	if f.json {

@@ -22,7 +22,6 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,6 +30,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"pretext/internal/humanize"
+	"pretext/internal/store"
 	"pretext/sharding/survey"
 )
 
@@ -82,11 +82,7 @@ type source struct {
 // Write writes the dataset card of the surveyed data set.
 func Write(w io.Writer, s *survey.Stats, o Options) error {
 	if o.Name == "" {
-		abs, err := filepath.Abs(s.Path)
-		if err != nil {
-			return fmt.Errorf("write card: %w", err)
-		}
-		o.Name = filepath.Base(abs)
+		o.Name = store.Base(store.Absolute(s.Path))
 	}
 	v := &view{Stats: s, Name: o.Name, Command: o.Command, Sources: sources(s), Configs: configs(s.Documents)}
 	if n := len(s.Documents); n > 0 {

@@ -16,12 +16,12 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"pretext/internal/humanize"
 	"pretext/internal/plot"
+	"pretext/internal/store"
 	"pretext/sharding/survey"
 )
 
@@ -88,13 +88,10 @@ func newView(s *survey.Stats) *view {
 // title returns the name of the data set: the last element of its path. If that
 // is "shards" or "documents", title adds the element before it.
 func title(path string) string {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		abs = path
-	}
-	name := filepath.Base(abs)
+	abs := store.Absolute(path)
+	name := store.Base(abs)
 	if name == "shards" || name == "documents" {
-		name = filepath.Base(filepath.Dir(abs)) + "/" + name
+		name = store.Base(store.Dir(abs)) + "/" + name
 	}
 	return name
 }

@@ -1,0 +1,108 @@
+package store
+
+import (
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// A Location is the place of a folder or a file: a path of the local file system
+// or a URL of an object store, scheme://bucket/key. It is the only code that
+// knows how the two differ; path/filepath must not see a URL, of which it
+// removes a slash.
+type Location struct {
+	scheme string // "" for a local path
+	path   string // a local path as given; else the bucket and the key, clean
+}
+
+// Locate parses a location. Every text is one: what is not a URL is a local path.
+func Locate(text string) Location {
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok || !isScheme(scheme) {
+		return Location{path: text}
+	}
+	return Location{strings.ToLower(scheme), clean(rest)}
+}
+
+func isScheme(s string) bool {
+	for i, r := range s {
+		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+		if !letter && (i == 0 || !strings.ContainsRune("0123456789+.-", r)) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// clean removes empty, "." and ".." elements, so that no key leads out of its
+// bucket.
+func clean(key string) string {
+	bucket, key, _ := strings.Cut(key, "/")
+	return strings.TrimSuffix(bucket+path.Clean("/"+key), "/")
+}
+
+// Local returns the path of a location in the local file system; ok is false for
+// a URL.
+func (l Location) Local() (path string, ok bool) { return l.path, l.scheme == "" }
+
+// Join returns the location of names, with slashes between, below l.
+func (l Location) Join(names ...string) Location {
+	if l.scheme == "" {
+		l.path = filepath.Join(append([]string{l.path}, names...)...)
+		return l
+	}
+	l.path = clean(strings.Join(append([]string{l.path}, names...), "/"))
+	return l
+}
+
+// Base returns the last element of a location.
+func (l Location) Base() string {
+	if l.scheme == "" {
+		return filepath.Base(l.path)
+	}
+	return path.Base(l.path)
+}
+
+// Dir returns the parent of a location. A bucket is its own parent.
+func (l Location) Dir() Location {
+	if l.scheme == "" {
+		l.path = filepath.Dir(l.path)
+		return l
+	}
+	if i := strings.LastIndexByte(l.path, '/'); i >= 0 {
+		l.path = l.path[:i]
+	}
+	return l
+}
+
+// Absolute returns a location that does not depend on the process's working
+// directory.
+func (l Location) Absolute() Location {
+	if l.scheme == "" {
+		if abs, err := filepath.Abs(l.path); err == nil {
+			l.path = abs
+		}
+	}
+	return l
+}
+
+// String returns the location in the form that [Locate] and [Open] accept.
+func (l Location) String() string {
+	if l.scheme == "" {
+		return l.path
+	}
+	return l.scheme + "://" + l.path
+}
+
+// Join joins names to a location, as [Location.Join] does.
+func Join(location string, names ...string) string { return Locate(location).Join(names...).String() }
+
+// Base returns the last element of a location.
+func Base(location string) string { return Locate(location).Base() }
+
+// Dir returns the parent of a location.
+func Dir(location string) string { return Locate(location).Dir().String() }
+
+// Absolute returns a location that does not depend on the process's working
+// directory.
+func Absolute(location string) string { return Locate(location).Absolute().String() }
