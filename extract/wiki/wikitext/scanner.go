@@ -3,12 +3,15 @@ package wikitext
 import (
 	"bytes"
 	"iter"
+
+	"pretext/extract/wiki/rendering"
 )
 
 // A Page holds what the text may depend on besides the wikitext.
 type Page struct {
 	Title string // for {{PAGENAME}}; may be empty
 	Lang  string // code of the wiki's language, "en"; may be empty
+	Wiki  string // name of the wiki, "enwiktionary"; may be empty
 }
 
 // A Scanner converts wikitext to plain text. It reuses its buffers; results do
@@ -20,6 +23,8 @@ type Scanner struct {
 
 	src      []byte // the page without its comments
 	page     Page
+	lang     string // of s.table
+	wiki     string // of s.table
 	special  specialMap
 	mode     mode   // of the inline scan
 	variants uint16 // classVariant if the language has variants
@@ -29,6 +34,8 @@ type Scanner struct {
 	heads  pendingHeadings
 	finder // ends of constructs, see braces.go, tables.go, links.go, exttags.go
 
+	table    *rendering.Table  // what templates show on the wiki of the page
+	rendered wikiTables        // of the wikis met so far
 	names    nameCache         // resolved template names
 	entities map[string]string // character references met so far, by name
 	args     []argument        // of the templates being rendered, a stack
@@ -73,7 +80,8 @@ func (s *Scanner) AppendText(dst, src []byte, page Page) []byte {
 
 // start prepares the scanner for a page with the source src and the output dst.
 func (s *Scanner) start(dst, src []byte, page Page) {
-	s.src, s.page, s.variants = src, page, 0
+	s.src, s.variants = src, 0
+	s.enter(page)
 	if hasVariants(page.Lang) {
 		s.variants = classVariant
 	}
@@ -84,6 +92,32 @@ func (s *Scanner) start(dst, src []byte, page Page) {
 	s.finder.reset(len(src))
 	s.args, s.prefix, s.aside = s.args[:0], s.prefix[:0], s.aside[:0]
 	s.depth, s.residue, s.stray, s.tags, s.freeURL, s.poemEnd, s.divs, s.pre = 0, false, 0, 0, 0, 0, 0, false
+}
+
+// wikiTables are the tables of wikis, by language and name. Only the text filter
+// meets more than one wiki.
+type wikiTables map[[2]string]*rendering.Table
+
+// maxTables is the maximum number of tables that a scanner keeps.
+const maxTables = 64
+
+// enter selects the table of the wiki that the page belongs to.
+func (s *Scanner) enter(page Page) {
+	if s.table != nil && page.Lang == s.lang && page.Wiki == s.wiki {
+		s.page = page
+		return
+	}
+	key := [2]string{page.Lang, page.Wiki}
+	t := s.rendered[key]
+	if t == nil {
+		if s.rendered == nil || len(s.rendered) >= maxTables {
+			s.rendered = wikiTables{}
+		}
+		t = rendering.NewSet().Table(page.Lang, page.Wiki)
+		s.rendered[key] = t
+	}
+	s.page, s.table, s.names = page, t, nameCache{}
+	s.lang, s.wiki = page.Lang, page.Wiki
 }
 
 // finish returns the text without trailing white space. The scanner keeps no

@@ -3,6 +3,8 @@ package wikitext
 import (
 	"bytes"
 	"iter"
+
+	"pretext/extract/wiki/rendering"
 )
 
 // maxDepth is the maximum nesting of templates, which MediaWiki limits too.
@@ -81,7 +83,7 @@ func (s *Scanner) parameter(i, e int) {
 func (s *Scanner) template(i, e int) {
 	given := s.trim(i, s.nameEnd(i, e))
 	t, f := s.resolve(s.bytes(given))
-	if f == funcDrop || f == funcNone && t.op == opDrop {
+	if f == funcDrop || f == funcNone && t.Op == rendering.OpDrop {
 		return
 	}
 	base := len(s.args)
@@ -96,7 +98,7 @@ func (s *Scanner) template(i, e int) {
 
 // resolve returns the template or function with the name given, as it stands in
 // the source. Unknown names are counted in s.dropped.
-func (s *Scanner) resolve(given []byte) (t template, f function) {
+func (s *Scanner) resolve(given []byte) (t rendering.Rule, f function) {
 	slot := s.names.slot(given)
 	if slot != nil && string(slot.name[:slot.length]) == string(given) {
 		return slot.template, slot.function
@@ -104,14 +106,14 @@ func (s *Scanner) resolve(given []byte) (t template, f function) {
 	name := s.templateName(given)
 	if f = functionOf(name); f == funcNone {
 		known := false
-		if t, known = lookUp(name, given); !known {
+		if t, known = s.lookUp(name, given); !known {
 			if len(name) > 0 {
 				s.dropped.Add(name, 1)
 			}
 			return t, f
 		}
-		if t.op == opVariable {
-			f = function(t.n)
+		if t.Op == rendering.OpVariable {
+			f = function(t.N)
 		}
 	}
 	if slot != nil {
@@ -128,7 +130,7 @@ type nameCache [64]nameSlot
 type nameSlot struct {
 	name     [23]byte // as in the source
 	length   uint8
-	template template
+	template rendering.Rule
 	function function
 }
 

@@ -3,6 +3,8 @@ package wikitext
 import (
 	"bytes"
 	"strings"
+
+	"pretext/extract/wiki/rendering"
 )
 
 var monthNames = [13]string{1: "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}
@@ -195,13 +197,13 @@ func monthNumber(b []byte) int {
 }
 
 // eraName renders {{BC|44}} as "44 BC" and {{AD|14}} as "AD 14".
-func (s *Scanner) eraName(t template, args []argument) {
+func (s *Scanner) eraName(t rendering.Rule, args []argument) {
 	year := s.arg(args, 1)
-	if t.text == "AD" {
-		s.str(t.text)
+	if t.Text == "AD" {
+		s.str(t.Text)
 		s.affixed(" ", year, "")
 		return
 	}
 	s.affixed("", year, " ")
-	s.str(t.text)
+	s.str(t.Text)
 }

@@ -1,12 +1,16 @@
 package wikitext
 
-import "bytes"
+import (
+	"bytes"
+
+	"pretext/extract/wiki/rendering"
+)
 
 // language renders {{langx|de|Wort|lit=word}} as "German: Wort, lit. 'word'",
 // and {{lang-de|Wort}} as "German: Wort". A transliteration is rendered too.
-func (s *Scanner) language(t template, args []argument) {
-	n, name := t.n, languageNames[t.text]
-	if t.text == "" {
+func (s *Scanner) language(t rendering.Rule, args []argument) {
+	n, name := t.N, s.languageName([]byte(t.Text))
+	if t.Text == "" {
 		n = 2
 		code := s.named(args, "code")
 		if code.empty() {
@@ -14,7 +18,7 @@ func (s *Scanner) language(t template, args []argument) {
 		} else {
 			n = 1
 		}
-		name = languageName(s.bytes(code))
+		name = s.languageName(s.bytes(code))
 	}
 	text := s.named(args, "text")
 	if text.empty() {
@@ -76,8 +80,8 @@ func (s *Scanner) chinese(args []argument) {
 }
 
 // japanese renders {{nihongo|Tokyo|東京|Tōkyō|capital}} as "Tokyo (東京, Tōkyō,
-// capital)". With t.n = 3, {{nihongo3|Tokyo|東京|Tōkyō}} is "Tōkyō (東京, Tokyo)".
-func (s *Scanner) japanese(t template, args []argument) {
+// capital)". With t.N = 3, {{nihongo3|Tokyo|東京|Tōkyō}} is "Tōkyō (東京, Tokyo)".
+func (s *Scanner) japanese(t rendering.Rule, args []argument) {
 	name, kanji, roman := s.arg(args, 1), s.arg(args, 2), s.arg(args, 3)
 	extra := s.arg(args, 4)
 	if extra.empty() {
@@ -85,7 +89,7 @@ func (s *Scanner) japanese(t template, args []argument) {
 	}
 	inner := [3]span{kanji, roman, extra}
 	switch {
-	case t.n == 3:
+	case t.N == 3:
 		name, inner[0], inner[1] = roman, kanji, name
 	case name.empty():
 		name, inner[1] = roman, span{}
@@ -155,14 +159,14 @@ func (s *Scanner) era(args []argument) {
 }
 
 // sound renders a pronunciation: {{IPA|mo}} as "mo". In parentheses, where it
-// interrupts the sentence, it is dropped. With t.n = 2 a language code may come
+// interrupts the sentence, it is dropped. With t.N = 2 a language code may come
 // first: {{IPA|fr|mo}}.
-func (s *Scanner) sound(t template, args []argument) {
+func (s *Scanner) sound(t rendering.Rule, args []argument) {
 	if s.inParentheses() {
 		return
 	}
 	p := s.arg(args, 1)
-	if t.n == 2 {
+	if t.N == 2 {
 		if second := s.arg(args, 2); !second.empty() && s.isLanguage(p) {
 			p = second
 		}
@@ -172,15 +176,15 @@ func (s *Scanner) sound(t template, args []argument) {
 
 // isLanguage reports whether an argument is the code of a language.
 func (s *Scanner) isLanguage(p span) bool {
-	return languageName(s.bytes(p)) != ""
+	return s.languageName(s.bytes(p)) != ""
 }
 
-// languageName returns the English name of the language with an ISO 639 code,
-// to which a script or country may be added (sr-Latn); "" if unknown.
-func languageName(code []byte) string {
-	if name := languageNames[string(code)]; name != "" {
+// languageName returns the name of the language with an ISO 639 code, to which a
+// script or country may be added (sr-Latn); "" if unknown.
+func (s *Scanner) languageName(code []byte) string {
+	if name := s.table.Languages[string(code)]; name != "" {
 		return name
 	}
 	base, _, _ := bytes.Cut(code, []byte("-"))
-	return languageNames[string(base)]
+	return s.table.Languages[string(base)]
 }

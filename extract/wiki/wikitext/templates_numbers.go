@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"strconv"
+
+	"pretext/extract/wiki/rendering"
 )
 
 // convert renders {{convert|93|m|ft}} as "93 m": the given quantity without the
@@ -101,7 +103,7 @@ func (s *Scanner) unit(p span) {
 			break
 		}
 	}
-	if symbol, ok := units[string(code)]; ok {
+	if symbol, ok := s.table.Units[string(code)]; ok {
 		s.str(symbol)
 		return
 	}
@@ -180,12 +182,12 @@ func (s *Scanner) decimal(v int) {
 }
 
 // circa renders {{circa|1350|1400}} as "c. 1350 – c. 1400".
-func (s *Scanner) circa(t template, args []argument) {
-	s.str(t.text)
+func (s *Scanner) circa(t rendering.Rule, args []argument) {
+	s.str(t.Text)
 	s.put(s.arg(args, 1))
 	if p := s.arg(args, 2); !p.empty() {
 		s.str(" – ")
-		s.affixed(t.text, p, "")
+		s.affixed(t.Text, p, "")
 	}
 }
 

@@ -3,111 +3,40 @@ package wikitext
 import (
 	"bytes"
 	"strings"
+
+	"pretext/extract/wiki/rendering"
 )
-
-// An op is a way to render a template. The table of templates has ops and not
-// functions, so that it consists of data. In the comments, text and n are
-// fields of [template].
-type op uint8
-
-const (
-	opDrop      op = iota
-	opText         // the text
-	opArg          // the text, then positional argument n
-	opArgAfter     // positional argument n, then the text
-	opQuoted       // positional argument n between the halves of the text
-	opLast         // the last positional argument
-	opLastOf       // the last of the first n positional arguments that is not empty
-	opJoin         // positional arguments from n on with the text between
-	opAlt          // named argument given by the text, else positional argument n
-	opBlock        // positional argument n, or named "text", as lines of their own
-	opItems        // positional arguments from n on, each on a line
-	opBreak        // ends the line
-	opSound        // pronunciation, outside of parentheses: positional argument 1, with n = 2 the second behind a language
-	opConvert      // a quantity
-	opNumber       // positional argument n with grouped digits
-	opValue        // {{val}}
-	opFraction     // {{frac}}
-	opLang         // {{langx}}, {{lang-xx}}: the language, then text in it
-	opZh           // {{zh}}
-	opJapanese     // {{nihongo}}
-	opKorean       // {{korean}}
-	opDate         // year, month, day from argument n on
-	opAsOf         // {{as of}}
-	opCirca        // {{circa}}: the text, "c. ", before each argument
-	opAge          // {{age}} between two dates
-	opCountry      // {{flag}}
-	opShip         // {{ship}}, {{USS}}
-	opShipClass    // {{sclass}}
-	opLink         // {{ill}}
-	opHarvard      // {{harvtxt}}
-	opMusic        // {{music}}
-	opHeight       // {{height}}
-	opScience      // {{e}}: times ten to the power of
-	opSic          // {{sic}}
-	opTranslit     // {{transl}}
-	opEra          // {{bd}}: birth and death
-	opCentury      // {{s|XIX|e}} of the French Wikipedia, then the text
-	opGiven        // the name of the template, as it stands in the source
-	opPair         // positional arguments n and n + 1, if given, after and around the halves of the text
-	opAbsolute     // {{abs}}
-	opOldStyle     // {{OldStyleDate}}
-	opDates        // {{start and end dates}}
-	opFreeDate     // {{date}}: a date as one argument, or in parts
-	opAthlete      // {{flagathlete}}
-	opVerse        // {{bibleverse}}
-	opNuclide      // {{nuclide}}
-	opStacked      // {{su}}
-	opBraKet       // {{bra-ket}}
-	opAmount       // {{INRConvert}}: the text, positional argument n, "million"
-	opSterling     // {{£sd}}
-	opGauge        // {{track gauge}}
-	opListing      // {{listing}}: a place of Wikivoyage
-	opMeasure      // {{unité}}
-	opIncise       // {{incise}}
-	opEtCetera     // {{etc.}}
-	opEraName      // {{BC}}, {{AD}}: positional argument 1 and the text
-	opVariable     // a variable of MediaWiki: function n
-)
-
-// A template describes how a template is rendered: op says how text and n are
-// used.
-type template struct {
-	op   op
-	text string
-	n    int
-}
 
 // render renders a template that has an entry in the table. args[0] is its
 // name.
-func (s *Scanner) render(t template, args []argument) {
-	switch t.op {
-	case opText:
-		s.spaced(t.text)
-	case opArg:
-		s.affixed(t.text, s.arg(args, t.n), "")
-	case opArgAfter:
-		s.affixed("", s.arg(args, t.n), t.text)
-	case opQuoted:
-		before, after, _ := strings.Cut(t.text, "|")
-		s.affixed(before, s.arg(args, t.n), after)
-	case opLast, opLastOf:
-		s.put(s.lastArgument(args, t.n))
-	case opJoin:
-		s.joined(args, t.n, t.text)
-	case opAlt:
-		if p := s.named(args, t.text); !p.empty() {
+func (s *Scanner) render(t rendering.Rule, args []argument) {
+	switch t.Op {
+	case rendering.OpText:
+		s.spaced(t.Text)
+	case rendering.OpArg:
+		s.affixed(t.Text, s.arg(args, t.N), "")
+	case rendering.OpArgAfter:
+		s.affixed("", s.arg(args, t.N), t.Text)
+	case rendering.OpQuoted:
+		before, after, _ := strings.Cut(t.Text, "|")
+		s.affixed(before, s.arg(args, t.N), after)
+	case rendering.OpLast, rendering.OpLastOf:
+		s.put(s.lastArgument(args, t.N))
+	case rendering.OpJoin:
+		s.joined(args, t.N, t.Text)
+	case rendering.OpAlt:
+		if p := s.named(args, t.Text); !p.empty() {
 			s.put(p)
 		} else {
-			s.put(s.arg(args, t.n))
+			s.put(s.arg(args, t.N))
 		}
-	case opBlock:
+	case rendering.OpBlock:
 		s.quotation(t, args)
-	case opItems:
-		s.items(args, t.n)
-	case opBreak:
+	case rendering.OpItems:
+		s.items(args, t.N)
+	case rendering.OpBreak:
 		s.breakLine()
-	case opSound:
+	case rendering.OpSound:
 		s.sound(t, args)
 	default:
 		s.renderSpecial(t, args)
@@ -116,67 +45,67 @@ func (s *Scanner) render(t template, args []argument) {
 
 // renderSpecial renders a template whose op has a function of its own. It is
 // long because it is a table.
-func (s *Scanner) renderSpecial(t template, args []argument) {
-	switch t.op {
-	case opConvert:
+func (s *Scanner) renderSpecial(t rendering.Rule, args []argument) {
+	switch t.Op {
+	case rendering.OpConvert:
 		s.convert(args)
-	case opNumber:
-		s.number(s.arg(args, t.n))
-	case opValue:
+	case rendering.OpNumber:
+		s.number(s.arg(args, t.N))
+	case rendering.OpValue:
 		s.value(args)
-	case opFraction:
+	case rendering.OpFraction:
 		s.fraction(args)
-	case opLang:
+	case rendering.OpLang:
 		s.language(t, args)
-	case opZh:
+	case rendering.OpZh:
 		s.chinese(args)
-	case opJapanese:
+	case rendering.OpJapanese:
 		s.japanese(t, args)
-	case opKorean:
+	case rendering.OpKorean:
 		s.korean(args)
-	case opDate:
-		s.date(args, t.n, s.is(args, "df"))
-	case opAsOf:
+	case rendering.OpDate:
+		s.date(args, t.N, s.is(args, "df"))
+	case rendering.OpAsOf:
 		s.asOf(args)
-	case opCirca:
+	case rendering.OpCirca:
 		s.circa(t, args)
-	case opAge:
+	case rendering.OpAge:
 		s.age(args)
-	case opCountry:
+	case rendering.OpCountry:
 		s.country(args)
-	case opShip:
+	case rendering.OpShip:
 		s.ship(t, args)
-	case opShipClass:
+	case rendering.OpShipClass:
 		s.shipClass(args)
-	case opLink:
+	case rendering.OpLink:
 		s.interlanguage(t, args)
-	case opHarvard:
+	case rendering.OpHarvard:
 		s.harvard(args)
-	case opMusic:
+	case rendering.OpMusic:
 		s.music(args)
-	case opHeight:
+	case rendering.OpHeight:
 		s.height(args)
-	case opScience:
+	case rendering.OpScience:
 		s.affixed("×10", s.arg(args, 1), "")
-	case opSic:
+	case rendering.OpSic:
 		s.sic(args)
-	case opTranslit:
+	case rendering.OpTranslit:
 		s.put(s.lastArgument(args, 3))
-	case opEra:
+	case rendering.OpEra:
 		s.era(args)
-	case opCentury:
+	case rendering.OpCentury:
 		s.century(t, args)
-	case opGiven:
+	case rendering.OpGiven:
 		s.put(args[0].value)
-	case opPair:
+	case rendering.OpPair:
 		s.pair(t, args)
-	case opAbsolute:
+	case rendering.OpAbsolute:
 		s.affixed("|", s.arg(args, 1), "|")
-	case opOldStyle:
+	case rendering.OpOldStyle:
 		s.oldStyle(args)
-	case opDates:
+	case rendering.OpDates:
 		s.dates(args)
-	case opFreeDate:
+	case rendering.OpFreeDate:
 		s.freeDate(args)
 	default:
 		s.renderRare(t, args)
@@ -184,33 +113,33 @@ func (s *Scanner) renderSpecial(t template, args []argument) {
 }
 
 // renderRare renders a template with one of the rarely used ops.
-func (s *Scanner) renderRare(t template, args []argument) {
-	switch t.op {
-	case opAthlete:
+func (s *Scanner) renderRare(t rendering.Rule, args []argument) {
+	switch t.Op {
+	case rendering.OpAthlete:
 		s.athlete(args)
-	case opVerse:
+	case rendering.OpVerse:
 		s.verse(args)
-	case opNuclide:
+	case rendering.OpNuclide:
 		s.nuclide(args)
-	case opStacked:
+	case rendering.OpStacked:
 		s.stacked(args)
-	case opBraKet:
+	case rendering.OpBraKet:
 		s.braKet(t, args)
-	case opAmount:
+	case rendering.OpAmount:
 		s.amount(t, args)
-	case opSterling:
+	case rendering.OpSterling:
 		s.sterling(args)
-	case opGauge:
+	case rendering.OpGauge:
 		s.gauge(args)
-	case opListing:
+	case rendering.OpListing:
 		s.listing(args)
-	case opMeasure:
+	case rendering.OpMeasure:
 		s.measure(args)
-	case opEtCetera:
+	case rendering.OpEtCetera:
 		s.etCetera(args)
-	case opIncise:
+	case rendering.OpIncise:
 		s.incise(args)
-	case opEraName:
+	case rendering.OpEraName:
 		s.eraName(t, args)
 	}
 }
@@ -235,13 +164,13 @@ func (s *Scanner) affixed(before string, p span, after string) {
 	s.str(after)
 }
 
-// pair renders two arguments, t.n and t.n+1, of which the second may be
-// missing. t.text is the string before the first, "|", and the string before
+// pair renders two arguments, t.N and t.N+1, of which the second may be
+// missing. t.Text is the string before the first, "|", and the string before
 // the second.
-func (s *Scanner) pair(t template, args []argument) {
-	before, between, _ := strings.Cut(t.text, "|")
-	s.affixed(before, s.arg(args, t.n), "")
-	s.affixed(between, s.arg(args, t.n+1), "")
+func (s *Scanner) pair(t rendering.Rule, args []argument) {
+	before, between, _ := strings.Cut(t.Text, "|")
+	s.affixed(before, s.arg(args, t.N), "")
+	s.affixed(between, s.arg(args, t.N+1), "")
 }
 
 // lastArgument returns the last non-empty positional argument. If n > 0, only
@@ -277,10 +206,10 @@ func (s *Scanner) joined(args []argument, n int, between string) {
 
 // quotation renders an argument that consists of whole lines: a quotation, list
 // or poem.
-func (s *Scanner) quotation(t template, args []argument) {
+func (s *Scanner) quotation(t rendering.Rule, args []argument) {
 	p := s.named(args, "text", "quote", "content", "1")
 	if p.empty() {
-		p = s.arg(args, t.n)
+		p = s.arg(args, t.N)
 	}
 	s.lines(p)
 }

@@ -3,6 +3,8 @@ package wikitext
 import (
 	"bytes"
 	"strings"
+
+	"pretext/extract/wiki/rendering"
 )
 
 // value renders {{val|12345|0.5|e=6|u=km}} as "12,345±0.5×106 km": a number or
@@ -118,10 +120,10 @@ func (s *Scanner) stacked(args []argument) {
 	s.put(below)
 }
 
-// braKet renders {{bra-ket|x|y}} as "⟨x|y⟩" and, with t.n = 1, {{ket|y}} as
+// braKet renders {{bra-ket|x|y}} as "⟨x|y⟩" and, with t.N = 1, {{ket|y}} as
 // "|y⟩".
-func (s *Scanner) braKet(t template, args []argument) {
-	if t.n == 1 {
+func (s *Scanner) braKet(t rendering.Rule, args []argument) {
+	if t.N == 1 {
 		s.affixed("|", s.arg(args, 1), "⟩")
 		return
 	}
@@ -137,15 +139,15 @@ var amountWords = map[string]string{
 
 // amount renders an amount of money without its conversion to another currency:
 // {{INRConvert|5|c}} as "₹5 crore". The code for the power of ten is argument
-// t.n+1.
-func (s *Scanner) amount(t template, args []argument) {
-	p := s.arg(args, t.n)
+// t.N+1.
+func (s *Scanner) amount(t rendering.Rule, args []argument) {
+	p := s.arg(args, t.N)
 	if p.empty() {
 		return
 	}
-	s.str(t.text)
+	s.str(t.Text)
 	s.number(p)
-	s.str(amountWords[string(s.bytes(s.arg(args, t.n+1)))])
+	s.str(amountWords[string(s.bytes(s.arg(args, t.N+1)))])
 }
 
 // sterling renders {{£sd|l=5|s=6|d=7}} as "£5 6s 7d".

@@ -1,25 +1,19 @@
 package wikitext
 
 import (
-	"strings"
 	"testing"
+
+	"pretext/extract/wiki/rendering"
 )
 
-func TestTemplateNamesAreFoldedAndListedOnce(t *testing.T) {
-	seen := map[string]bool{}
+func TestNamesInRenderingDataAreFolded(t *testing.T) {
 	var scratch []byte
-	for _, list := range templateNames {
-		for name := range strings.SplitSeq(list.names, "|") {
-			if name == "" {
-				continue
-			}
-			if seen[name] {
-				t.Errorf("template %q is listed twice", name)
-			}
-			seen[name] = true
-			if folded := string(fold(&scratch, []byte(name))); folded != name {
-				t.Errorf("template %q: folded it is %q", name, folded)
-			}
+	for e := range rendering.NewSet().Entries() {
+		if e.Kind != rendering.Template {
+			continue
+		}
+		if folded := string(fold(&scratch, []byte(e.Name))); folded != e.Name {
+			t.Errorf("%s:%d: template %q: folded it is %q", e.File, e.Line, e.Name, folded)
 		}
 	}
 }

@@ -1,17 +1,21 @@
 package wikitext
 
-import "bytes"
+import (
+	"bytes"
+
+	"pretext/extract/wiki/rendering"
+)
 
 // interlanguage renders a link to an article on another wiki as its label or,
 // without a label, as the title on this wiki: {{ill|Anna|de|Anna B.}} as
 // "Anna".
-func (s *Scanner) interlanguage(t template, args []argument) {
+func (s *Scanner) interlanguage(t rendering.Rule, args []argument) {
 	if p := s.named(args, "lt", "display", "texte", "trans-title", "d"); !p.empty() {
 		s.put(p)
 		return
 	}
-	p := s.arg(args, t.n)
-	if local := s.arg(args, 3); !local.empty() && t.n == 1 && s.isLanguage(p) && !s.isLanguage(s.arg(args, 2)) {
+	p := s.arg(args, t.N)
+	if local := s.arg(args, 3); !local.empty() && t.N == 1 && s.isLanguage(p) && !s.isLanguage(s.arg(args, 2)) {
 		p = local // older order of arguments: language, foreign title, title here
 	}
 	if !p.empty() {
@@ -88,21 +92,21 @@ func (s *Scanner) country(args []argument) {
 		return
 	}
 	p := s.arg(args, 1)
-	if name := countryNames[string(s.bytes(p))]; name != "" {
+	if name := s.table.Countries[string(s.bytes(p))]; name != "" {
 		s.str(name)
 		return
 	}
 	s.put(p)
 }
 
-// ship renders {{ship|USS|Enterprise|CVN-65}} and, with t.text = "USS",
+// ship renders {{ship|USS|Enterprise|CVN-65}} and, with t.Text = "USS",
 // {{USS|Enterprise|CVN-65}} as "USS Enterprise (CVN-65)". One more argument
 // selects the parts to show: the sum of 4 for the prefix, 2 for the name and 1
 // for the number.
-func (s *Scanner) ship(t template, args []argument) {
+func (s *Scanner) ship(t rendering.Rule, args []argument) {
 	n := 1
 	prefix := span{}
-	if t.text == "" {
+	if t.Text == "" {
 		prefix, n = s.arg(args, 1), 2
 	}
 	parts, ok := parseNumber(s.bytes(s.arg(args, n+2)))
@@ -111,8 +115,8 @@ func (s *Scanner) ship(t template, args []argument) {
 	}
 	if parts&shipPrefix != 0 {
 		s.affixed("", prefix, " ")
-		if t.text != "" {
-			s.str(t.text)
+		if t.Text != "" {
+			s.str(t.Text)
 			s.str(" ")
 		}
 	}
@@ -181,7 +185,7 @@ func (s *Scanner) verse(args []argument) {
 // siècle", {{sp|XVI|e|au|XVII|e|s}} as "XVIe au XVIIe siècles". Other wikis use
 // these names for other templates: {{s|text}} strikes text out and is rendered
 // as "text"; {{m|fr|mot}} marks a foreign word and is rendered as "mot".
-func (s *Scanner) century(t template, args []argument) {
+func (s *Scanner) century(t rendering.Rule, args []argument) {
 	if first := s.arg(args, 1); !isRoman(s.bytes(first)) && !isDigits(s.bytes(first)) {
 		if s.isLanguage(first) {
 			first = s.arg(args, 2)
@@ -215,7 +219,7 @@ func (s *Scanner) century(t template, args []argument) {
 		}
 	}
 	if s.ordinalEnding(last); written > 0 {
-		s.str(t.text)
+		s.str(t.Text)
 	}
 }
 
@@ -262,32 +266,6 @@ func isRoman(b []byte) bool {
 		}
 	}
 	return len(b) > 0
-}
-
-// lookUp returns how to render the template with the given name; ok is false if
-// it is unknown. name is the name in lower case, given is the name as it stands
-// in the source.
-func lookUp(name, given []byte) (t template, ok bool) {
-	if t, ok := templates[string(name)]; ok {
-		return t, true
-	}
-	if rest, ok := bytes.CutPrefix(name, []byte("lang-")); ok {
-		code, known := languageCode[string(rest)]
-		if !known {
-			rest, _, _ = bytes.Cut(rest, []byte("-")) // sr-latn
-			code, known = languageCode[string(rest)]
-		}
-		if known {
-			return template{op: opLang, n: 1, text: code}, true
-		}
-		return template{op: opLang, n: 1, text: "?"}, true
-	}
-	for _, p := range templatePrefixes {
-		if bytes.HasPrefix(name, []byte(p.prefix)) {
-			return p.template, true
-		}
-	}
-	return byShape(name, given)
 }
 
 // listing renders {{listing}}, a place on Wikivoyage, as its name and

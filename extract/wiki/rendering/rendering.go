@@ -1,0 +1,203 @@
+// Package rendering holds, as data, what templates of wikis show.
+//
+//	table := rendering.Builtin().Table("de", "dewiki")
+//	rule, ok := table.Template("small caps")
+//
+// # Files
+//
+// The data are text files, one per language (data/*.txt), compiled into the
+// program. A user's file has the same form and adds lines or overrides them:
+//
+//	# comment
+//	[de]
+//	template höhe      | arg-after 1 " m"
+//	template zitat-*   | block 1
+//	language nds       | plattdeutsch
+//	country DEU        | Deutschland
+//	unit mi            | Meilen
+//	label circa        | "um "
+//
+// A line in brackets is the scope of the lines below it: "all" for all wikis,
+// the code of a language (xml:lang of the dump), or the name of a wiki, such as
+// "frwiktionary". A wiki's line takes precedence over its language's, and that
+// over one for all.
+//
+// A line is a kind, a name, " | " and a value. The value of a template is an
+// operation ([Op]), the number of an argument and a quoted text, as the
+// operation needs them. The name of a template is its title in lower case, or
+// that of a redirect to it, without the namespace; one "*" in a
+// longer name stands for any text. Other values are text, quoted if it begins or ends with
+// a space. An empty value ("") removes a line of a wider scope.
+package rendering
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// A Kind is what a line of a file describes.
+type Kind string
+
+// The kinds. The comment says what name and value are.
+const (
+	Template Kind = "template" // folded name of a template; a rule
+	Language Kind = "language" // code of a language (ISO 639); its name
+	Country  Kind = "country"  // code of a country (ISO 3166 or IOC); its name
+	Unit     Kind = "unit"     // code of a unit of {{convert}}; its symbol
+)
+
+var kinds = []Kind{Template, Language, Country, Unit}
+
+// ScopeAll is the scope of lines that hold for all wikis.
+const ScopeAll = "all"
+
+// An Entry is a line of a file.
+type Entry struct {
+	Scope string // "all", a language or a wiki
+	Kind  Kind
+	Name  string
+	Value string // the decoded text; of a template, its rule as it stands in the file
+	Rule  Rule   // only of a template
+	File  string
+	Line  int // from 1
+}
+
+// A File is a parsed file of rendering data.
+type File struct {
+	Name    string
+	SHA256  string // of its bytes, in hexadecimal
+	Entries []Entry
+}
+
+// maxFile is the maximum size of a file in bytes.
+const maxFile = 16 << 20
+
+// maxProblems is the maximum number of invalid lines that [Parse] reports.
+const maxProblems = 20
+
+// Parse parses a file. name is used in errors, which name file and line; all
+// invalid lines are reported, up to 20.
+func Parse(name string, text []byte) (*File, error) {
+	if len(text) > maxFile {
+		return nil, fmt.Errorf("%s: %d bytes, want at most %d", name, len(text), maxFile)
+	}
+	sum := sha256.Sum256(text)
+	f := &File{Name: name, SHA256: hex.EncodeToString(sum[:])}
+	scope, first := "", map[string]int{}
+	var errs []error
+	number := 0
+	for line := range strings.SplitSeq(strings.TrimPrefix(string(text), "\ufeff"), "\n") {
+		number++
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if len(errs) == maxProblems {
+			errs = append(errs, fmt.Errorf("%s: more lines are invalid", name))
+			break
+		}
+		if line[0] == '[' {
+			var err error
+			if scope, err = parseScope(line); err != nil {
+				errs = append(errs, fmt.Errorf("%s:%d: %w", name, number, err))
+			}
+			continue
+		}
+		e, err := parseEntry(line)
+		e.Scope, e.File, e.Line = scope, name, number
+		key := scope + "\x00" + string(e.Kind) + "\x00" + e.Name
+		switch {
+		case err != nil:
+		case scope == "":
+			err = errors.New("no scope: a line such as [all] or [de] must come first")
+		case first[key] > 0:
+			err = fmt.Errorf("%s %s: line %d has it already", e.Kind, e.Name, first[key])
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s:%d: %w", name, number, err))
+			continue
+		}
+		first[key] = number
+		f.Entries = append(f.Entries, e)
+	}
+	return f, errors.Join(errs...)
+}
+
+// parseScope parses a line such as "[de]".
+func parseScope(line string) (string, error) {
+	scope, ok := strings.CutSuffix(line[1:], "]")
+	scope = strings.TrimSpace(scope)
+	valid := func(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' }
+	if !ok || scope == "" || strings.ContainsFunc(scope, func(r rune) bool { return !valid(r) }) {
+		return "", fmt.Errorf("%s is not a scope: want [all], [LANGUAGE] or [WIKI] in lower case", line)
+	}
+	return scope, nil
+}
+
+// parseEntry parses a line that is no scope.
+func parseEntry(line string) (Entry, error) {
+	if !utf8.ValidString(line) {
+		return Entry{}, errors.New("not valid UTF-8")
+	}
+	word, rest, _ := strings.Cut(line, " ")
+	e := Entry{Kind: Kind(word)}
+	if !slices.Contains(kinds, e.Kind) {
+		return e, fmt.Errorf("unknown kind %q, want template, language, country or unit", word)
+	}
+	name, value, ok := strings.Cut(rest, "|")
+	e.Name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+	if !ok || e.Name == "" {
+		return e, fmt.Errorf("want %s NAME | VALUE", e.Kind)
+	}
+	if e.Kind == Template {
+		if value == `""` {
+			return e, nil
+		}
+		var err error
+		e.Value = value
+		e.Rule, err = parseRule(value)
+		return e, err
+	}
+	e.Value = value
+	if strings.HasPrefix(value, `"`) {
+		text, err := strconv.Unquote(value)
+		if err != nil {
+			return e, fmt.Errorf("%s is not a quoted text", value)
+		}
+		e.Value = text
+	}
+	return e, nil
+}
+
+//go:embed data/*.txt
+var data embed.FS
+
+// builtin returns the files that are compiled in. A test parses them.
+var builtin = sync.OnceValue(func() []*File {
+	names, err := data.ReadDir("data")
+	if err != nil {
+		panic("BUG: rendering data: " + err.Error())
+	}
+	var files []*File
+	for _, n := range names {
+		text, err := data.ReadFile(path.Join("data", n.Name()))
+		if err != nil {
+			panic("BUG: rendering data: " + err.Error())
+		}
+		f, err := Parse(n.Name(), text)
+		if err != nil {
+			panic("BUG: rendering data: " + err.Error())
+		}
+		files = append(files, f)
+	}
+	return files
+})

@@ -1,0 +1,172 @@
+package rendering
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// An Op is the operation that renders a template. Package wikitext implements
+// the operations; a [Rule] selects one for a template.
+type Op uint8
+
+// The operations. n and text are the fields of the [Rule].
+const (
+	OpDrop      Op = iota // nothing
+	OpText                // the text
+	OpArg                 // the text, then positional argument n
+	OpArgAfter            // positional argument n, then the text
+	OpQuoted              // positional argument n between the halves of the text, which "|" separates
+	OpLast                // the last positional argument
+	OpLastOf              // the last of the first n positional arguments that is not empty
+	OpJoin                // positional arguments from n on with the text between
+	OpAlt                 // the named argument that the text names, else positional argument n
+	OpBlock               // positional argument n, or named "text", as lines of their own
+	OpItems               // positional arguments from n on, each on a line
+	OpBreak               // ends the line
+	OpSound               // pronunciation, outside of parentheses: positional argument 1, with n = 2 the second behind a language
+	OpConvert             // {{convert}}: a quantity
+	OpNumber              // positional argument n with grouped digits
+	OpValue               // {{val}}
+	OpFraction            // {{frac}}
+	OpLang                // {{langx}}, {{lang-xx}}: the language, then text in it; n = 1: the language is in the name
+	OpZh                  // {{zh}}
+	OpJapanese            // {{nihongo}}
+	OpKorean              // {{korean}}
+	OpDate                // year, month, day from argument n on
+	OpAsOf                // {{as of}}
+	OpCirca               // {{circa}}
+	OpAge                 // {{age}} between two dates
+	OpCountry             // {{flag}}
+	OpShip                // {{ship}}, {{USS}}
+	OpShipClass           // {{sclass}}
+	OpLink                // {{ill}}
+	OpHarvard             // {{harvtxt}}
+	OpMusic               // {{music}}
+	OpHeight              // {{height}}
+	OpScience             // {{e}}: times ten to the power of
+	OpSic                 // {{sic}}
+	OpTranslit            // {{transl}}
+	OpEra                 // {{bd}}: birth and death
+	OpCentury             // {{s|XIX|e}} of the French Wikipedia, then the text
+	OpGiven               // the name of the template, as it stands in the source
+	OpPair                // positional arguments n and n + 1, if given, after and around the halves of the text
+	OpAbsolute            // {{abs}}
+	OpOldStyle            // {{OldStyleDate}}
+	OpDates               // {{start and end dates}}
+	OpFreeDate            // {{date}}: a date as one argument, or in parts
+	OpAthlete             // {{flagathlete}}
+	OpVerse               // {{bibleverse}}
+	OpNuclide             // {{nuclide}}
+	OpStacked             // {{su}}
+	OpBraKet              // {{bra-ket}}
+	OpAmount              // {{INRConvert}}: the text, positional argument n, "million"
+	OpSterling            // {{£sd}}
+	OpGauge               // {{track gauge}}
+	OpListing             // {{listing}}: a place of Wikivoyage
+	OpMeasure             // {{unité}}
+	OpIncise              // {{incise}}
+	OpEtCetera            // {{etc.}}
+	OpEraName             // {{BC}}, {{AD}}: positional argument 1 and the text
+	OpVariable            // a variable of MediaWiki: function n; not in files
+)
+
+// opNames are the names of the operations in files.
+var opNames = [...]string{
+	OpDrop: "drop", OpText: "text", OpArg: "arg", OpArgAfter: "arg-after", OpQuoted: "quoted", OpLast: "last", OpLastOf: "last-of",
+	OpJoin: "join", OpAlt: "alt", OpBlock: "block", OpItems: "items", OpBreak: "break", OpSound: "sound", OpConvert: "convert",
+	OpNumber: "number", OpValue: "value", OpFraction: "fraction", OpLang: "language", OpZh: "chinese", OpJapanese: "japanese",
+	OpKorean: "korean", OpDate: "date", OpAsOf: "as-of", OpCirca: "circa", OpAge: "age", OpCountry: "country", OpShip: "ship",
+	OpShipClass: "ship-class", OpLink: "link", OpHarvard: "harvard", OpMusic: "music", OpHeight: "height", OpScience: "science",
+	OpSic: "sic", OpTranslit: "transliteration", OpEra: "life-dates", OpCentury: "century", OpGiven: "name", OpPair: "pair",
+	OpAbsolute: "absolute", OpOldStyle: "old-style-date", OpDates: "dates", OpFreeDate: "free-date", OpAthlete: "athlete",
+	OpVerse: "verse", OpNuclide: "nuclide", OpStacked: "stacked", OpBraKet: "bra-ket", OpAmount: "amount", OpSterling: "sterling",
+	OpGauge: "gauge", OpListing: "listing", OpMeasure: "measure", OpIncise: "incise", OpEtCetera: "et-cetera", OpEraName: "era-name",
+}
+
+// opOf maps the names of the operations to them.
+var opOf = func() map[string]Op {
+	m := make(map[string]Op, len(opNames))
+	for op, name := range opNames {
+		m[name] = Op(op)
+	}
+	return m
+}()
+
+// needsNumber lists the operations that render the positional argument n.
+var needsNumber = map[Op]bool{OpArg: true, OpArgAfter: true, OpQuoted: true, OpLastOf: true, OpJoin: true, OpAlt: true,
+	OpBlock: true, OpItems: true, OpNumber: true, OpDate: true, OpPair: true, OpAmount: true}
+
+// needsText lists the operations that make no sense without a text, and whether
+// the text has two halves.
+var needsText = map[Op]bool{OpText: false, OpArgAfter: false, OpAlt: false, OpQuoted: true, OpPair: true}
+
+// A Rule says how a template is rendered: by an operation, which uses N and
+// Text as its constant says.
+type Rule struct {
+	Op   Op
+	N    int    // usually the number of a positional argument, from 1
+	Text string // usually shown before, after or between arguments
+}
+
+// maxNumber is the maximum number of an argument. [Rule.N] is one digit in the
+// names of arguments.
+const maxNumber = 9
+
+// parseRule parses a rule as files hold it: `arg 1 "US$"`.
+func parseRule(value string) (Rule, error) {
+	word, rest, _ := strings.Cut(value, " ")
+	op, ok := opOf[word]
+	if !ok {
+		return Rule{}, fmt.Errorf("unknown operation %q", word)
+	}
+	r := Rule{Op: op}
+	rest = strings.TrimSpace(rest)
+	if rest != "" && rest[0] != '"' {
+		word, rest, _ = strings.Cut(rest, " ")
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 || n > maxNumber {
+			return Rule{}, fmt.Errorf("operation %s: %q is not the number of an argument, 1 to %d", opNames[op], word, maxNumber)
+		}
+		r.N, rest = n, strings.TrimSpace(rest)
+	}
+	if rest != "" {
+		text, err := strconv.Unquote(rest)
+		if err != nil {
+			return Rule{}, fmt.Errorf("operation %s: %s is not a quoted text", opNames[op], rest)
+		}
+		r.Text = text
+	}
+	return r, r.check()
+}
+
+// check returns an error if the operation needs what the rule does not have.
+func (r Rule) check() error {
+	halves, text := needsText[r.Op]
+	switch {
+	case needsNumber[r.Op] && r.N == 0:
+		return fmt.Errorf("operation %s: the number of an argument is missing", opNames[r.Op])
+	case text && r.Text == "":
+		return fmt.Errorf("operation %s: the text is missing", opNames[r.Op])
+	case halves && !strings.Contains(r.Text, "|"):
+		return fmt.Errorf("operation %s: text %q has no %q between its halves", opNames[r.Op], r.Text, "|")
+	case strings.ContainsAny(r.Text, "\r\n"):
+		return fmt.Errorf("operation %s: text %q is not one line", opNames[r.Op], r.Text)
+	}
+	return nil
+}
+
+// String returns the rule as files hold it.
+func (r Rule) String() string {
+	if r.Op == OpVariable {
+		return "variable"
+	}
+	s := opNames[r.Op]
+	if r.N != 0 {
+		s += " " + strconv.Itoa(r.N)
+	}
+	if r.Text != "" {
+		s += " " + strconv.Quote(r.Text)
+	}
+	return s
+}
