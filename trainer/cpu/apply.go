@@ -6,12 +6,13 @@ import (
 	"math"
 
 	"pretext/trainer"
-	"pretext/trainer/cpu/internal/kernel"
 	"pretext/trainer/optim"
 )
 
-// Apply implements trainer.Model. Each rank updates its own part of the flat
-// buffer (ZeRO-1, Rajbhandari et al. 2020), then all gather the weights.
+// Apply implements trainer.Model. With several ranks, each rank has the summed
+// gradients of all parameters and makes the same update. With
+// trainer.Options.ShardOptimizer, each rank has those of its own parts, updates
+// these, and all gather the weights (ZeRO-1, Rajbhandari et al. 2020).
 func (m *model[T]) Apply(s trainer.Schedule) (trainer.StepInfo, error) {
 	if m.closed || !m.o.Train {
 		return trainer.StepInfo{}, errors.New("apply: the model is closed or was not opened for training")
@@ -26,51 +27,59 @@ func (m *model[T]) Apply(s trainer.Schedule) (trainer.StepInfo, error) {
 }
 
 func (m *model[T]) apply(s trainer.Schedule) (trainer.StepInfo, error) {
-	bounds := m.bounds()
-	if err := m.comm.ReduceScatter(values(m.g), bounds); err != nil {
+	if err := m.reduce(); err != nil {
 		return trainer.StepInfo{}, err
 	}
-	parts := m.parts(bounds[m.comm.Rank()], bounds[m.comm.Rank()+1])
-	info, err := m.agree(parts)
+	info, err := m.agree()
 	if err != nil || info.Skipped {
 		return info, err
 	}
 	m.unshare()
 	info.Rate = s.Rate(m.state.Step)
 	c := optim.For[T](m.o.Optimizer, m.state.Step, info.Rate, info.GradNorm)
-	if err := m.update(parts, c); err != nil {
+	if err := m.update(c); err != nil {
 		return info, err
 	}
 	m.state.Step++
 	m.state.GoodSteps++
-	return info, m.comm.AllGather(values(m.w), bounds)
+	if m.sharded {
+		return info, m.gather(m.w)
+	}
+	return info, nil
 }
 
-// agree adds up the squared gradient norm and m.sums over all ranks. The step
+// agree computes the gradient norm and adds up m.sums over all ranks. The step
 // is skipped if the norm is not finite.
-func (m *model[T]) agree(parts []part) (trainer.StepInfo, error) {
-	squares := make([]float64, len(parts))
-	m.pool.Do(len(parts), func(_, i int) { squares[i] = m.set.SumSquares(m.g[parts[i].lo:parts[i].hi]) })
+func (m *model[T]) agree() (trainer.StepInfo, error) {
+	squares := make([]float64, len(m.parts))
+	m.pool.Do(len(m.parts), func(_, i int) { squares[i] = m.set.SumSquares(m.g[m.parts[i].lo:m.parts[i].hi]) })
 	total := 0.0
 	for _, q := range squares {
 		total += q
 	}
 	sums := m.sums.Vector()
-	all := append([]float64{total}, sums[:]...)
+	all := sums[:]
+	if m.sharded {
+		all = append(all, total)
+	}
 	if err := m.comm.AllReduce(all); err != nil {
 		return trainer.StepInfo{}, err
 	}
-	copy(sums[:], all[1:])
-	norm := math.Sqrt(all[0])
+	copy(sums[:], all)
+	if m.sharded {
+		total = all[len(sums)]
+	}
+	norm := math.Sqrt(total)
 	return trainer.StepInfo{
 		Sums: trainer.SumsOf(sums), GradNorm: norm, LossScale: 1,
 		Skipped: math.IsNaN(norm) || math.IsInf(norm, 0),
 	}, nil
 }
 
-// A part is a range of the flat buffer inside one tensor.
+// A part is a range of the flat buffers inside one tensor.
 type part struct {
 	lo, hi int
+	at     int // index of the first element in the moments, which hold only the parts that this rank updates
 	tensor int // index in the layout's specs
 }
 
@@ -78,16 +87,35 @@ type part struct {
 // summation.
 const partSize = 1 << 14
 
-// parts divides [lo, hi) of the flat buffer at tensor borders, and at multiples
-// of partSize within a tensor.
-func (m *model[T]) parts(lo, hi int) []part {
-	var parts []part
-	for _, t := range m.layout.flat {
-		begin := m.layout.offset[t]
-		end := begin + m.layout.specs[t].Size()
+// ownParts returns the parts that this rank updates, ascending, and their total
+// size.
+func (m *model[T]) ownParts() (parts []part, size int) {
+	if !m.sharded {
+		return m.layout.appendParts(nil, 0, m.layout.size), m.layout.size
+	}
+	for _, b := range m.buckets {
+		lo, hi := b.own(m.comm.Rank())
+		parts = m.layout.appendParts(parts, lo, hi)
+	}
+	for i := range parts {
+		parts[i].at = size
+		size += parts[i].hi - parts[i].lo
+	}
+	return parts, size
+}
+
+// appendParts divides [lo, hi) of the flat buffers at tensor borders, and at
+// multiples of partSize within a tensor.
+func (l *layout) appendParts(parts []part, lo, hi int) []part {
+	for _, t := range l.flat {
+		begin := l.offset[t]
+		end := begin + l.specs[t].Size()
+		if end <= lo || begin >= hi {
+			continue
+		}
 		for at := begin; at < end; at += partSize {
-			p := part{max(at, lo), min(at+partSize, end, hi), t}
-			if p.lo < p.hi {
+			p := part{lo: max(at, lo), hi: min(at+partSize, end, hi), tensor: t}
+			if p.at = p.lo; p.lo < p.hi {
 				parts = append(parts, p)
 			}
 		}
@@ -95,34 +123,22 @@ func (m *model[T]) parts(lo, hi int) []part {
 	return parts
 }
 
-// bounds returns the index at which each rank's part of the flat buffer begins,
-// and the length of the buffer as the last element.
-func (m *model[T]) bounds() []int {
-	ranks := m.comm.Size()
-	bounds := make([]int, ranks+1)
-	for r := range bounds {
-		bounds[r] = m.layout.size / ranks * r
-	}
-	bounds[ranks] = m.layout.size
-	return bounds
-}
-
 // update applies the optimizer to this rank's parts.
-func (m *model[T]) update(parts []part, c optim.Constants[T]) error {
-	m.pool.Do(len(parts), func(_, i int) {
-		p := parts[i]
-		lo, hi := p.lo, p.hi
-		m.set.Adam(c.Decaying(m.layout.specs[p.tensor].Decay), m.w[lo:hi], m.m[lo:hi], m.v[lo:hi], m.g[lo:hi])
+func (m *model[T]) update(c optim.Constants[T]) error {
+	m.pool.Do(len(m.parts), func(_, i int) {
+		p := m.parts[i]
+		lo, hi, at, end := p.lo, p.hi, p.at, p.at+p.hi-p.lo
+		m.set.Adam(c.Decaying(m.layout.specs[p.tensor].Decay), m.w[lo:hi], m.m[at:end], m.v[at:end], m.g[lo:hi])
 	})
 	if !c.Direction {
 		return nil
 	}
-	ratios, err := m.trustRatios(parts)
+	ratios, err := m.trustRatios()
 	if err != nil {
 		return err
 	}
-	m.pool.Do(len(parts), func(_, i int) {
-		p := parts[i]
+	m.pool.Do(len(m.parts), func(_, i int) {
+		p := m.parts[i]
 		optim.Move(c.Rate*T(ratios[p.tensor]), m.w[p.lo:p.hi], m.g[p.lo:p.hi])
 	})
 	return nil
@@ -130,19 +146,21 @@ func (m *model[T]) update(parts []part, c optim.Constants[T]) error {
 
 // trustRatios returns LAMB's trust ratio of every tensor; 1 for tensors without
 // decay.
-func (m *model[T]) trustRatios(parts []part) ([]float64, error) {
-	squares := make([][2]float64, len(parts))
-	m.pool.Do(len(parts), func(_, i int) {
-		p := parts[i]
+func (m *model[T]) trustRatios() ([]float64, error) {
+	squares := make([][2]float64, len(m.parts))
+	m.pool.Do(len(m.parts), func(_, i int) {
+		p := m.parts[i]
 		squares[i] = [2]float64{m.set.SumSquares(m.w[p.lo:p.hi]), m.set.SumSquares(m.g[p.lo:p.hi])}
 	})
 	sums := make([]float64, 2*len(m.layout.specs))
-	for i, p := range parts {
+	for i, p := range m.parts {
 		sums[2*p.tensor] += squares[i][0]
 		sums[2*p.tensor+1] += squares[i][1]
 	}
-	if err := m.comm.AllReduce(sums); err != nil {
-		return nil, err
+	if m.sharded {
+		if err := m.comm.AllReduce(sums); err != nil {
+			return nil, err
+		}
 	}
 	ratios := make([]float64, len(m.layout.specs))
 	for i, s := range m.layout.specs {
@@ -152,15 +170,4 @@ func (m *model[T]) trustRatios(parts []part) ([]float64, error) {
 		}
 	}
 	return ratios, nil
-}
-
-// values returns x as the argument of a trainer.Comm.
-func values[T kernel.Float](x []T) trainer.Values {
-	switch x := any(x).(type) {
-	case []float32:
-		return trainer.Float32s(x)
-	case []float64:
-		return trainer.Float64s(x)
-	}
-	panic("BUG: no such element type")
 }

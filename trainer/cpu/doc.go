@@ -44,6 +44,19 @@
 // layers instead of all, and 4 bytes for each parameter. Attention adds two
 // matrices of 256 × sequence length for each thread.
 //
+// # Several ranks
+//
+// Ranks sum gradients in buckets: those of the heads, of each layer from the
+// last to the first, and of the embeddings. A bucket is summed in the background
+// as soon as the last micro-batch's backward pass has completed it; the word
+// embedding, which the masked-LM head shares, is complete at the end. A bucket
+// is reduce-scattered; then its sums are gathered and every rank makes the same
+// update. With [trainer.Options.ShardOptimizer] a rank updates its part of each
+// bucket only, and the new weights are gathered at the end of the step. It then
+// takes 8 bytes for each parameter and 8 more for each of its parts, instead of
+// 16 for each parameter; rank 0 takes 8 for each parameter while a snapshot is
+// open.
+//
 // # Determinism
 //
 // Results are bitwise equal for any number of threads. Between instruction sets

@@ -50,8 +50,10 @@ func (m *model[T]) linearGrad(dy, x []T, rows int, d *dense[T], dx []T, add bool
 func (m *model[T]) backward(b *trainer.Batch) {
 	for i := len(m.p.blocks) - 1; i >= 0; i-- {
 		m.layerGrad(b, i)
+		m.complete(i + 1)
 	}
 	m.embedGrad(b)
+	m.complete(0)
 }
 
 // layerGrad replaces a.dy, the gradient of a layer's output, by the gradient of

@@ -25,7 +25,8 @@ type model[T kernel.Float] struct {
 	solo []*kernel.Gemm[T] // one for each thread, for attention
 
 	layout            layout
-	w, g, m, v        []T // weights, gradients and moments, flat; without training only w
+	w, g              []T // weights and gradients, flat; without training only w
+	m, v              []T // moments of parts, in their order; nil without training
 	p                 views[T]
 	a                 activations[T]
 	state             trainer.State
@@ -33,6 +34,10 @@ type model[T kernel.Float] struct {
 	hidden, attention dropout.Mask // of the current pass
 	pooled            dropout.Mask
 	comm              trainer.Comm
+	sharded           bool           // several ranks divide the optimizer's work and memory
+	buckets           []bucket       // in the order of the flat buffers
+	parts             []part         // what this rank updates
+	reduction         *reduction[T]  // of the step in progress; nil: not begun
 	shared            []*snapshot[T] // open snapshots, which may share w, m and v
 	closed            bool
 }
@@ -45,7 +50,10 @@ func newModel[T kernel.Float](c trainer.Config, h trainer.Heads, o trainer.Optio
 	}
 	m.w = make([]T, m.layout.size)
 	if o.Train {
-		m.g, m.m, m.v = make([]T, m.layout.size), make([]T, m.layout.size), make([]T, m.layout.size)
+		m.sharded, m.buckets = o.ShardOptimizer && m.comm.Size() > 1, m.layout.bucketsOf(m.comm.Size())
+		var own int
+		m.parts, own = m.ownParts()
+		m.g, m.m, m.v = make([]T, m.layout.size), make([]T, own), make([]T, own)
 	}
 	m.p = viewer[T]{&m.layout, m.w, m.g}.views(c, h)
 	m.a = newActivations[T](c, h, o, p.Threads)
@@ -68,12 +76,16 @@ func (m *model[T]) Forward(b *trainer.Batch, out *trainer.Outputs) (trainer.Sums
 	return m.heads(b, pass[T]{out: out}), nil
 }
 
-// Accumulate implements trainer.Model. Gradients are summed over the ranks by
-// Apply.
-func (m *model[T]) Accumulate(b *trainer.Batch, coef trainer.Coef, _ bool) error {
+// Accumulate implements trainer.Model. During the backward pass of the last
+// micro-batch, gradients are summed over the ranks as soon as they are complete.
+func (m *model[T]) Accumulate(b *trainer.Batch, coef trainer.Coef, last bool) error {
 	err := m.check(b)
-	if err == nil && !m.o.Train {
+	switch {
+	case err != nil:
+	case !m.o.Train:
 		err = errors.New("the model was not opened for training")
+	case m.reduction != nil:
+		err = errReducing
 	}
 	if err != nil {
 		return fmt.Errorf("accumulate: %w", err)
@@ -83,7 +95,11 @@ func (m *model[T]) Accumulate(b *trainer.Batch, coef trainer.Coef, _ bool) error
 	m.pooled = dropout.New(m.o.Seed, m.c.PooledDropout())
 	m.place(b, 0)
 	m.encode(b)
+	if last && m.comm.Size() > 1 {
+		m.startReduction()
+	}
 	m.sums = m.sums.Add(m.heads(b, pass[T]{coef: coef, train: true, out: &trainer.Outputs{}}))
+	m.complete(len(m.buckets) - 1)
 	m.backward(b)
 	return nil
 }
@@ -123,7 +139,7 @@ func (m *model[T]) Tensors(k trainer.Kind) iter.Seq2[trainer.Tensor, error] {
 	}
 	return eachTensor(&m.layout, k, func(dst []float32, lo, hi int) []float32 {
 		src := m.values(k)
-		if src == nil {
+		if len(src) != m.layout.size || k == trainer.Gradients && m.reduction != nil { // only a rank's parts, or incomplete sums
 			return nil
 		}
 		return appendFloat32(dst, src[lo:hi])
@@ -131,14 +147,14 @@ func (m *model[T]) Tensors(k trainer.Kind) iter.Seq2[trainer.Tensor, error] {
 }
 
 // eachTensor yields the tensors of a layout. read appends the values [lo, hi)
-// of a flat buffer to dst, or returns nil if they are not kept.
+// of a flat buffer to dst, or returns nil if this rank does not have them.
 func eachTensor(l *layout, k trainer.Kind, read func(dst []float32, lo, hi int) []float32) iter.Seq2[trainer.Tensor, error] {
 	return func(yield func(trainer.Tensor, error) bool) {
 		var data []float32
 		for i, s := range l.specs {
 			data = read(data[:0], l.offset[i], l.offset[i]+s.Size())
 			if data == nil {
-				yield(trainer.Tensor{}, fmt.Errorf("read %v: they are not kept", k))
+				yield(trainer.Tensor{}, fmt.Errorf("read %v: this rank does not have them", k))
 				return
 			}
 			if !yield(trainer.Tensor{Name: s.Name, Shape: s.Shape, Data: data}, nil) {
@@ -171,9 +187,7 @@ func (m *model[T]) Load(k trainer.Kind, tensors iter.Seq2[trainer.Tensor, error]
 			return r, fmt.Errorf("load %v: tensor %q has shape %v, the model %v", k, t.Name, t.Shape, s.Shape)
 		}
 		given[i] = true
-		for j, v := range t.Data {
-			dst[m.layout.offset[i]+j] = T(v)
-		}
+		m.store(k, i, t.Data)
 	}
 	for i, ok := range given {
 		if !ok {
@@ -181,6 +195,26 @@ func (m *model[T]) Load(k trainer.Kind, tensors iter.Seq2[trainer.Tensor, error]
 		}
 	}
 	return r, nil
+}
+
+// store sets the values of a kind of tensor i, or with m.sharded the moments
+// that this rank has.
+func (m *model[T]) store(k trainer.Kind, i int, data []float32) {
+	dst, offset := m.values(k), m.layout.offset[i]
+	if k == trainer.Weights || k == trainer.Gradients {
+		for j, v := range data {
+			dst[offset+j] = T(v)
+		}
+		return
+	}
+	for _, p := range m.parts {
+		if p.tensor != i {
+			continue
+		}
+		for j, v := range data[p.lo-offset : p.hi-offset] {
+			dst[p.at+j] = T(v)
+		}
+	}
 }
 
 // State implements trainer.Model.

@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -22,6 +21,8 @@ type snapshot[T kernel.Float] struct {
 	state  trainer.State
 	closed chan struct{}
 
+	gathered bool // the moments are not the model's, but copies, whole on rank 0 and nil on other ranks
+
 	mu     sync.Mutex // for values, which the model's goroutine replaces
 	values [3][]T     // weights, first and second moment; nil if the model has none, and once closed
 }
@@ -31,13 +32,18 @@ func (m *model[T]) Snapshot() (trainer.Snapshot, error) {
 	if m.closed {
 		return nil, fmt.Errorf("snapshot: %w", ErrClosed)
 	}
-	if m.o.Train {
-		bounds := m.bounds()
-		if err := errors.Join(m.comm.AllGather(values(m.m), bounds), m.comm.AllGather(values(m.v), bounds)); err != nil {
-			return nil, fmt.Errorf("snapshot: gather moments: %w", err)
+	if m.reduction != nil {
+		return nil, fmt.Errorf("snapshot: %w", errReducing)
+	}
+	s := &snapshot[T]{layout: &m.layout, state: m.State(), closed: make(chan struct{}), gathered: m.sharded, values: [3][]T{m.w, m.m, m.v}}
+	if m.sharded {
+		for i, own := range [][]T{m.m, m.v} {
+			var err error
+			if s.values[1+i], err = m.gatherMoments(own); err != nil {
+				return nil, fmt.Errorf("snapshot: gather moments: %w", err)
+			}
 		}
 	}
-	s := &snapshot[T]{layout: &m.layout, state: m.State(), closed: make(chan struct{}), values: [3][]T{m.w, m.m, m.v}}
 	m.shared = append(m.shared, s)
 	return s, nil
 }
@@ -47,7 +53,7 @@ func (m *model[T]) Snapshot() (trainer.Snapshot, error) {
 // (GOMEMLIMIT) has no room for the copy.
 func (m *model[T]) unshare() {
 	for _, s := range m.shared {
-		if !s.isClosed() && !roomFor[T](3*m.layout.size) {
+		if !s.isClosed() && !roomFor[T](s.shares()*m.layout.size) {
 			<-s.closed
 		}
 		s.copy()
@@ -67,9 +73,17 @@ func (s *snapshot[T]) isClosed() bool {
 func (s *snapshot[T]) copy() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range s.values {
+	for i := range s.shares() {
 		s.values[i] = slices.Clone(s.values[i])
 	}
+}
+
+// shares returns how many of the values the snapshot shares with the model.
+func (s *snapshot[T]) shares() int {
+	if s.gathered {
+		return 1
+	}
+	return len(s.values)
 }
 
 // roomFor reports whether n more values fit under the limit that GOMEMLIMIT
