@@ -55,16 +55,16 @@ ptx-check: $(NVRTCCHECK)
 	$(NVRTCCHECK) trainer/cuda/kernels/nvrtc.py check auto
 
 # The constants, types and prototypes that trainer/cuda/driver declares are those of
-# NVIDIA's headers. They come in the packages of the libraries: 420 MB to download,
+# NVIDIA's headers. They come in the packages of the libraries: 610 MB to download,
 # half a minute; what is not a header is deleted.
-cuda-constants: $(HEADERS)/nvidia
-	gcc -fsyntax-only -Wall $(addprefix -I$(HEADERS)/nvidia/,cuda_runtime/include cublas/include cuda_nvcc/include cuda_cccl/include) trainer/cuda/driver/headers/check.c
+cuda-constants: $(HEADERS)/nvidia/nccl
+	gcc -fsyntax-only -Wall $(addprefix -I$(HEADERS)/nvidia/,cuda_runtime/include cublas/include nccl/include cuda_nvcc/include cuda_cccl/include) trainer/cuda/driver/headers/check.c
 
-$(HEADERS)/nvidia:
-	python3 -m venv $(HEADERS)
-	$(HEADERS)/bin/pip install --quiet --no-deps --no-compile --target $(HEADERS)/packages nvidia-cublas-cu12==12.6.4.1 nvidia-cuda-runtime-cu12==12.6.77 nvidia-cuda-nvcc-cu12==12.6.77 nvidia-cuda-cccl-cu12==12.6.77
+$(HEADERS)/nvidia/nccl:
+	rm -rf $(HEADERS) && python3 -m venv $(HEADERS)
+	$(HEADERS)/bin/pip install --quiet --no-deps --no-compile --target $(HEADERS)/packages nvidia-cublas-cu12==12.6.4.1 nvidia-nccl-cu12==2.21.5 nvidia-cuda-runtime-cu12==12.6.77 nvidia-cuda-nvcc-cu12==12.6.77 nvidia-cuda-cccl-cu12==12.6.77
 	find $(HEADERS)/packages -type f -not -path '*/include/*' -delete
-	mv $(HEADERS)/packages/nvidia $@
+	mv $(HEADERS)/packages/nvidia $(HEADERS)/nvidia
 
 $(NVRTC):
 	python3 -m venv .venv-nvrtc

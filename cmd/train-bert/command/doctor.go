@@ -67,6 +67,9 @@ func printCUDA(w io.Writer, r gpu.Report) error {
 	if r.Problem != "" {
 		fmt.Fprintf(&b, "cuda: %s\n", r.Problem)
 	}
+	if r.NCCL != "" {
+		fmt.Fprintf(&b, "cuda, several ranks: they exchange gradients through host memory, which is slow: %s\n", r.NCCL)
+	}
 	for i, g := range r.GPUs {
 		fmt.Fprintf(&b, "cuda:%d: %s, %s, compute capability %s, %d multiprocessors\n", i, g.Name, humanize.Bytes(int64(g.Memory)), g.Capability, g.Multiprocessors)
 		if g.Problem != "" {

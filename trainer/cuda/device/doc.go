@@ -11,6 +11,6 @@
 // It has two implementations: trainer/cuda/driver calls the CUDA libraries,
 // trainer/cuda/sim interprets the same PTX on the CPU.
 //
-// Collectives between devices (NCCL) are not part of it yet. Until they are,
-// ranks exchange gradients through host memory.
+// Both implement [Collectives] too: sums and copies between the devices of several
+// ranks, with the semantics of NCCL.
 package device

@@ -29,7 +29,8 @@ type Report struct {
 	Problem   string    `json:"problem,omitempty"` // why no GPU can be used, and what to do; empty if one can be used
 	CUDA      string    `json:"cuda_version,omitempty"`
 	Libraries []Library `json:"libraries,omitempty"`
-	GPUs      []GPU     `json:"gpus,omitempty"` // all GPUs, by ordinal
+	NCCL      string    `json:"nccl_problem,omitempty"` // why several ranks cannot use NCCL; empty if they can, and if Problem was found first
+	GPUs      []GPU     `json:"gpus,omitempty"`         // all GPUs, by ordinal
 }
 
 // A Library is a shared library of NVIDIA that was found.
@@ -63,6 +64,9 @@ func Examine() Report {
 	if s.Err != nil {
 		r.Problem = s.Err.Error()
 		return r
+	}
+	if s.NCCL != nil {
+		r.NCCL = s.NCCL.Error()
 	}
 	r.Problem = "no GPU can be used"
 	for i, p := range s.Devices {

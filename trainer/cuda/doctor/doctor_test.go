@@ -19,7 +19,7 @@ func TestEveryGPUIsExamined(t *testing.T) {
 	t.Setenv("FAKE_DEVICES", "2")
 	t.Setenv("FAKE_MEMORY_MB", "1024")
 	r := doctor.Examine()
-	if r.Problem != "" || r.CUDA != "12.8" || len(r.Libraries) != 2 || len(r.GPUs) != 2 {
+	if r.Problem != "" || r.CUDA != "12.8" || len(r.Libraries) != 3 || r.Libraries[2].Name != "NCCL" || r.Libraries[2].Version != "2.21.5" || r.NCCL != "" || len(r.GPUs) != 2 {
 		t.Fatalf("got %+v", r)
 	}
 	all, want := 0, map[string]bool{}
@@ -71,6 +71,18 @@ func TestFaultyMemoryIsFound(t *testing.T) {
 	t.Setenv("FAKE_FAULTY", "1")
 	r := doctor.Examine()
 	if len(r.GPUs) != 1 || !strings.HasPrefix(r.GPUs[0].Problem, "data copied to the GPU and back is not the same") {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestAMissingNCCLIsNoProblemOfOneGPU(t *testing.T) {
+	f := drivertest.New(t)
+	t.Setenv("FAKE_MEMORY_MB", "1024")
+	if err := os.Remove(f.Dir + "/libnccl.so.2"); err != nil {
+		t.Fatal(err)
+	}
+	r := doctor.Examine()
+	if r.Problem != "" || len(r.Libraries) != 2 || !strings.HasPrefix(r.NCCL, "device unavailable: NCCL (libnccl.so.2) was not found") {
 		t.Errorf("got %+v", r)
 	}
 }

@@ -38,11 +38,13 @@
 	X(CUresult, cuStreamCreate, (CUstream *stream, unsigned int flags), (stream, flags)) \
 	X(CUresult, cuStreamDestroy_v2, (CUstream stream), (stream)) \
 	X(CUresult, cuStreamSynchronize, (CUstream stream), (stream)) \
+	X(CUresult, cuStreamQuery, (CUstream stream), (stream)) \
 	X(CUresult, cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned int flags), (stream, event, flags)) \
 	X(CUresult, cuEventCreate, (CUevent *event, unsigned int flags), (event, flags)) \
 	X(CUresult, cuEventDestroy_v2, (CUevent event), (event)) \
 	X(CUresult, cuEventRecord, (CUevent event, CUstream stream), (event, stream)) \
 	X(CUresult, cuEventSynchronize, (CUevent event), (event)) \
+	X(CUresult, cuEventQuery, (CUevent event), (event)) \
 	X(CUresult, cuEventElapsedTime, (float *milliseconds, CUevent from, CUevent to), (milliseconds, from, to))
 
 #define PT_BLAS(X) \
@@ -63,5 +65,26 @@
 
 // Without parameters.
 #define PT_BLAS_PLAIN(X) X(size_t, cublasLtGetVersion)
+
+// NCCL is bound only when ranks communicate; until then its functions are NULL.
+#define PT_NCCL(X) \
+	X(ncclResult_t, ncclGetVersion, (int *version), (version)) \
+	X(ncclResult_t, ncclGetUniqueId, (ncclUniqueId *id), (id)) \
+	X(ncclResult_t, ncclCommInitRankConfig, (ncclComm_t *comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t *config), (comm, ranks, id, rank, config)) \
+	X(ncclResult_t, ncclCommGetAsyncError, (ncclComm_t comm, ncclResult_t *state), (comm, state)) \
+	X(ncclResult_t, ncclCommFinalize, (ncclComm_t comm), (comm)) \
+	X(ncclResult_t, ncclCommDestroy, (ncclComm_t comm), (comm)) \
+	X(ncclResult_t, ncclCommAbort, (ncclComm_t comm), (comm)) \
+	X(ncclResult_t, ncclAllReduce, (const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream), (send, receive, count, type, op, comm, stream)) \
+	X(ncclResult_t, ncclReduceScatter, (const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream), (send, receive, count, type, op, comm, stream)) \
+	X(ncclResult_t, ncclAllGather, (const void *send, void *receive, size_t count, ncclDataType_t type, ncclComm_t comm, cudaStream_t stream), (send, receive, count, type, comm, stream)) \
+	X(ncclResult_t, ncclBroadcast, (const void *send, void *receive, size_t count, ncclDataType_t type, int root, ncclComm_t comm, cudaStream_t stream), (send, receive, count, type, root, comm, stream))
+
+#define PT_NCCL_PLAIN(X) \
+	X(ncclResult_t, ncclGroupStart) \
+	X(ncclResult_t, ncclGroupEnd)
+
+// A function that returns text, which fits into neither table.
+#define PT_NCCL_LAST_ERROR const char *ncclGetLastError(ncclComm_t comm)
 
 #endif

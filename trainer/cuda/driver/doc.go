@@ -1,5 +1,5 @@
 // Package driver opens an NVIDIA GPU: it implements [device.Device] with the CUDA
-// driver and cuBLASLt.
+// driver and cuBLASLt, and [device.Collectives] with NCCL.
 //
 //	gpu, err := driver.Open(0)
 //	if errors.Is(err, trainer.ErrUnavailable) {
@@ -15,18 +15,29 @@
 //
 //	libcuda.so.1                  NVIDIA's driver for CUDA 12.1 or newer; it compiles the kernels' PTX
 //	libcublasLt.so.13, .12, .11   matrix products; the newest that the driver supports
+//	libnccl.so.2                  sums over several GPUs, version 2.14 or newer; opened only for several ranks
 //
 // The environment variable PRETEXT_CUDA_LIBS, a list of directories separated by
 // colons, replaces the search. Without it, the package searches the path of the
 // dynamic loader and the usual directories of the driver and of CUDA. It finds
-// cuBLASLt also in the Python packages nvidia-cublas and nvidia-cublas-cu12 of the
-// active virtual environment and of the python3 in PATH.
+// cuBLASLt and NCCL also in NVIDIA's Python packages, such as nvidia-nccl-cu12, of
+// the active virtual environment and of the python3 in PATH.
 //
 // # Threads
 //
 // CUDA keeps a current context for each thread, and goroutines move between
 // threads. So every call first makes the device's context current in its thread.
-// Any goroutine may use a device, but only one at a time.
+// Any goroutine may use a device, but only one at a time; [device.Collectives] lists
+// the methods that are an exception.
+//
+// # Lost ranks
+//
+// A collective waits for all ranks, and so does the GPU that runs it. Therefore no
+// call here waits inside NCCL (its communicators are non-blocking), and while there
+// is a communicator the package asks the driver again and again whether work is done,
+// instead of waiting inside the driver. So [device.Collectives.Abort] from another
+// goroutine ends every wait. If the GPU does not stop even then, its Close returns an
+// error and frees nothing: the process can exit.
 //
 // # Declarations
 //

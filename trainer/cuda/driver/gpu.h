@@ -12,10 +12,13 @@ typedef struct pt_gpu {
 #define PT_FIELD(result, name, params, args) result(*name) params;
 	PT_CUDA(PT_FIELD)
 	PT_BLAS(PT_FIELD)
+	PT_NCCL(PT_FIELD)
 #undef PT_FIELD
 #define PT_FIELD(result, name) result (*name)(void);
 	PT_BLAS_PLAIN(PT_FIELD)
+	PT_NCCL_PLAIN(PT_FIELD)
 #undef PT_FIELD
+	const char *(*ncclGetLastError)(ncclComm_t comm);
 } pt_gpu;
 
 // For each function of the table one of the same name with pt_ before it, which
@@ -24,6 +27,7 @@ typedef struct pt_gpu {
 #define PT_DECLARE(result, name, params, args) result pt_##name(pt_gpu *g, PT_UNPACK params);
 PT_CUDA(PT_DECLARE)
 PT_BLAS(PT_DECLARE)
+PT_NCCL(PT_DECLARE)
 #undef PT_DECLARE
 #define PT_DECLARE(result, name) result pt_##name(pt_gpu *g);
 PT_BLAS_PLAIN(PT_DECLARE)
@@ -33,10 +37,12 @@ PT_BLAS_PLAIN(PT_DECLARE)
 // found gets the file's path.
 void *pt_open(const char *path, char *found, size_t size, const char **error);
 
-// pt_bind_cuda and pt_bind_blas fill the table from a library. They return the
-// name of the first function that the library lacks, NULL if there is none.
+// pt_bind_cuda, pt_bind_blas and pt_bind_nccl fill the table from a library. They
+// return the name of the first function that the library lacks, NULL if there is
+// none.
 const char *pt_bind_cuda(pt_gpu *g, void *library);
 const char *pt_bind_blas(pt_gpu *g, void *library);
+const char *pt_bind_nccl(pt_gpu *g, void *library);
 
 // pt_set_context gives g a context, and the context a number.
 void pt_set_context(pt_gpu *g, CUcontext context);
@@ -68,5 +74,30 @@ typedef struct {
 } pt_operands;
 
 cublasStatus_t pt_matmul(pt_gpu *g, pt_product *p, const pt_operands *x);
+
+// pt_connect begins to create a communicator. It does not wait for the other ranks:
+// ncclCommGetAsyncError says ncclInProgress until all have connected.
+ncclResult_t pt_connect(pt_gpu *g, ncclComm_t *comm, int ranks, const void *id, int rank);
+
+// The collectives. The values are those of device.CollectiveKind.
+enum { PT_ALL_REDUCE, PT_REDUCE_SCATTER, PT_ALL_GATHER, PT_BROADCAST };
+
+typedef struct {
+	CUdeviceptr send, receive;
+	size_t count; // elements, as NCCL counts them for this kind
+	int kind, root;
+	ncclDataType_t type;
+} pt_collective;
+
+// pt_collect queues n collectives as one group. A group belongs to a thread, and so
+// it is one call. If a function fails, *call is its name.
+ncclResult_t pt_collect(pt_gpu *g, ncclComm_t comm, uintptr_t stream, const pt_collective *all, int n, const char **call);
+
+// pt_abort aborts and frees a communicator. The cause of the abort is the error that
+// counts, so it returns none.
+void pt_abort(pt_gpu *g, ncclComm_t comm);
+
+// pt_last_error returns NCCL's description of the last error; "" if there is none.
+const char *pt_last_error(pt_gpu *g);
 
 #endif

@@ -49,6 +49,14 @@ func wantedBLAS(major int) wanted {
 	return w
 }
 
+// wantedNCCL describes NCCL.
+func wantedNCCL() wanted {
+	return wanted{
+		name: "NCCL", files: []string{"libnccl.so.2"}, dirs: append(toolkitDirs(), pythonDirs()...),
+		cure: "install NCCL, or pip install nvidia-nccl-cu12",
+	}
+}
+
 func toolkitDirs() []string {
 	var dirs []string
 	for _, variable := range []string{"CUDA_HOME", "CUDA_PATH"} {

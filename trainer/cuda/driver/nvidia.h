@@ -30,13 +30,18 @@
 	X(cublasLtMatrixLayout_t, void *) \
 	X(cublasLtMatrixLayoutAttribute_t, int) \
 	X(cublasLtMatmulPreference_t, void *) \
-	X(cublasLtMatmulPreferenceAttributes_t, int)
+	X(cublasLtMatmulPreferenceAttributes_t, int) \
+	X(ncclResult_t, int) \
+	X(ncclDataType_t, int) \
+	X(ncclRedOp_t, int) \
+	X(ncclComm_t, void *)
 
 // X(name, value)
 #define PT_CONSTANTS(X) \
 	X(CUDA_SUCCESS, 0) \
 	X(CUDA_ERROR_OUT_OF_MEMORY, 2) \
 	X(CUDA_ERROR_NO_DEVICE, 100) \
+	X(CUDA_ERROR_NOT_READY, 600) \
 	X(CUDA_ERROR_ILLEGAL_ADDRESS, 700) \
 	X(CUDA_ERROR_ILLEGAL_INSTRUCTION, 715) \
 	X(CUDA_ERROR_MISALIGNED_ADDRESS, 716) \
@@ -92,7 +97,20 @@
 	X(CUBLASLT_EPILOGUE_DGELU, 192) \
 	X(CUBLASLT_EPILOGUE_DGELU_BGRAD, 208) \
 	X(CUBLASLT_EPILOGUE_BGRADA, 256) \
-	X(CUBLASLT_EPILOGUE_BGRADB, 512)
+	X(CUBLASLT_EPILOGUE_BGRADB, 512) \
+	X(ncclSuccess, 0) \
+	X(ncclUnhandledCudaError, 1) \
+	X(ncclSystemError, 2) \
+	X(ncclInternalError, 3) \
+	X(ncclInvalidArgument, 4) \
+	X(ncclInvalidUsage, 5) \
+	X(ncclRemoteError, 6) \
+	X(ncclInProgress, 7) \
+	X(ncclSum, 0) \
+	X(ncclFloat16, 6) \
+	X(ncclFloat32, 7) \
+	X(ncclBfloat16, 9) \
+	X(NCCL_UNIQUE_ID_BYTES, 128)
 
 #ifndef PT_NVIDIA_HEADERS // headers/check.c has the originals
 
@@ -117,6 +135,19 @@ typedef struct {
 	float wavesCount;
 	int reserved[4];
 } cublasLtMatmulHeuristicResult_t;
+
+typedef struct {
+	char internal[128];
+} ncclUniqueId;
+
+// The beginning of NCCL's struct, as NCCL 2.14 declared it. NCCL reads as many
+// bytes as size says, and takes its defaults for the fields of newer versions.
+typedef struct {
+	size_t size;
+	unsigned int magic, version;
+	int blocking;
+} ncclConfig_t;
+#define NCCL_API_MAGIC 0xcafebeef
 
 #define PT_CONSTANT(name, value) name = value,
 enum { PT_CONSTANTS(PT_CONSTANT) };

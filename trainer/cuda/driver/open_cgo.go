@@ -13,6 +13,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"pretext/trainer"
@@ -35,9 +36,16 @@ type gpu struct {
 	products  map[device.Product]*product
 	planned   device.Product // handle of the latest planned product
 
+	nccl            Library    // empty: not loaded
+	communicatorsMu sync.Mutex // for communicators, which Abort uses from other goroutines
+	communicators   map[device.Communicator]*communicator
+	connected       device.Communicator // handle of the latest communicator
+	stuck           bool                // work on the GPU does not end: nothing can be freed
+
 	// Arguments of the current call. They are fields so that a call does not allocate memory.
-	config   C.pt_launch_config
-	operands C.pt_operands
+	config      C.pt_launch_config
+	operands    C.pt_operands
+	collectives []C.pt_collective
 }
 
 // The oldest CUDA version whose driver compiles the kernels' PTX (version 8.1), and
@@ -87,6 +95,7 @@ func load() (*gpu, []Library, error) {
 		memory: map[device.Pointer]int{}, host: map[uintptr]hostMemory{},
 		streams: map[device.Stream]C.CUstream{}, events: map[device.Event]C.CUevent{},
 		modules: map[device.Module]C.CUmodule{}, functions: map[device.Function]function{}, products: map[device.Product]*product{},
+		communicators: map[device.Communicator]*communicator{},
 	}
 	libraries, err := g.bind()
 	if err != nil {
@@ -237,6 +246,9 @@ func Look() Survey {
 		return s
 	}
 	defer C.free(unsafe.Pointer(g.c))
+	if s.NCCL = g.loadNCCL(); s.NCCL == nil {
+		s.Libraries = append(s.Libraries, g.nccl)
+	}
 	s.CUDA = g.properties.Driver
 	n, err := g.count()
 	for i := 0; err == nil && i < n; i++ {
@@ -253,7 +265,11 @@ func (g *gpu) Properties() device.Properties { return g.properties }
 
 // Close waits for queued work and frees all memory, streams and other resources of
 // the device. If freeing one resource fails, Close still frees the others.
+// Communicators that are not disconnected are aborted.
 func (g *gpu) Close() error {
+	if err := g.abortAll(); err != nil {
+		return err // every further call would wait for the GPU
+	}
 	errs := append([]error{g.Sync()}, g.release()...)
 	// After a failure the device returns the same code from every call: report each code once.
 	seen := map[int]bool{}

@@ -14,6 +14,6 @@ import (
 func Open(int) (device.Device, error) { return nil, errBuild }
 
 // Look reports that this build cannot open a GPU.
-func Look() Survey { return Survey{Err: errBuild} }
+func Look() Survey { return Survey{NCCL: errBuild, Err: errBuild} }
 
 var errBuild = fmt.Errorf("%w: this program was built without CUDA, which needs Linux and cgo: build it with make build-cuda", trainer.ErrUnavailable)

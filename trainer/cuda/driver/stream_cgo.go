@@ -95,11 +95,17 @@ func (g *gpu) Elapsed(from, to device.Event) (time.Duration, error) {
 
 // SyncStream waits until all queued work of stream s is done.
 func (g *gpu) SyncStream(s device.Stream) error {
+	if c := g.stream(s); len(g.communicators) > 0 {
+		return g.await("cuStreamQuery", func() C.CUresult { return C.pt_cuStreamQuery(g.c, c) })
+	}
 	return g.cuda("cuStreamSynchronize", C.pt_cuStreamSynchronize(g.c, g.stream(s)))
 }
 
 // SyncEvent waits until the work that e marks is done.
 func (g *gpu) SyncEvent(e device.Event) error {
+	if c := g.event(e); len(g.communicators) > 0 {
+		return g.await("cuEventQuery", func() C.CUresult { return C.pt_cuEventQuery(g.c, c) })
+	}
 	return g.cuda("cuEventSynchronize", C.pt_cuEventSynchronize(g.c, g.event(e)))
 }
 

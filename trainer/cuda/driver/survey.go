@@ -7,6 +7,7 @@ type Survey struct {
 	Libraries []Library           // libraries that could be opened, in this order
 	CUDA      string              // newest CUDA version that the driver supports, e.g. "12.8"; empty if unknown
 	Devices   []device.Properties // GPUs, by ordinal
+	NCCL      error               // why ranks cannot use NCCL; nil if they can
 	Err       error               // why no GPU can be opened, wraps trainer.ErrUnavailable; nil if one may be
 }
 

@@ -1,7 +1,7 @@
-// Package drivertest builds fake libraries libcuda and libcublasLt for tests. They
-// record every call and can be told to fail. They perform copies and
-// single-precision matrix products in host memory; launches of kernels are
-// recorded but not run.
+// Package drivertest builds fake libraries libcuda, libcublasLt and libnccl for
+// tests. They record every call and can be told to fail. They perform copies,
+// single-precision matrix products and collectives of one rank in host memory;
+// launches of kernels are recorded but not run.
 //
 //	f := drivertest.New(t)          // compiles with gcc; package driver now finds only the fakes
 //	d, err := driver.Open(0)
@@ -10,7 +10,8 @@
 //
 // Environment variables describe the fake machine: FAKE_DEVICES, FAKE_VERSION (of
 // CUDA, such as 12080), FAKE_MAJOR (compute capability) and FAKE_MEMORY_MB.
-// FAKE_FAULTY flips a bit of the memory. See testdata/fake.c.
+// FAKE_FAULTY flips a bit of the memory. FAKE_BUSY and FAKE_NCCL_BUSY say how many
+// questions are answered by "not yet". See testdata/fake.c.
 package drivertest
 
 import (
@@ -27,7 +28,7 @@ import (
 // A Fake is a directory with copies of the fake libraries. Every test loads its own
 // copies, so no state of earlier tests is left.
 type Fake struct {
-	Dir string // directory with libcuda.so.1 and libcublasLt.so.12
+	Dir string // directory with libcuda.so.1, libcublasLt.so.12 and libnccl.so.2
 	t   *testing.T
 }
 
@@ -40,7 +41,7 @@ var compiled struct {
 }
 
 // Compile compiles fake.c to a library with the path to. options are for gcc and
-// must include -DFAKE_CUDA or -DFAKE_BLAS.
+// must include -DFAKE_CUDA, -DFAKE_BLAS or -DFAKE_NCCL.
 func Compile(to string, options ...string) error {
 	_, here, _, _ := runtime.Caller(0)
 	source := filepath.Join(filepath.Dir(here), "testdata", "fake.c")
@@ -85,7 +86,7 @@ func libraries() (map[string][]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	all := map[string][]byte{}
-	for name, define := range map[string]string{"libcuda.so.1": "-DFAKE_CUDA", "libcublasLt.so.12": "-DFAKE_BLAS"} {
+	for name, define := range map[string]string{"libcuda.so.1": "-DFAKE_CUDA", "libcublasLt.so.12": "-DFAKE_BLAS", "libnccl.so.2": "-DFAKE_NCCL"} {
 		path := filepath.Join(dir, name)
 		if err := Compile(path, define); err != nil {
 			return nil, err

@@ -1,9 +1,10 @@
-// A libcuda and a libcublasLt for tests, which the test compiles: -DFAKE_CUDA
-// makes the first, -DFAKE_BLAS the second. Device memory is host memory, copies
-// and products are computed, kernels are not run.
+// A libcuda, a libcublasLt and a libnccl for tests, which the test compiles:
+// -DFAKE_CUDA makes the first, -DFAKE_BLAS the second, -DFAKE_NCCL the third. Device
+// memory is host memory, copies, products and collectives of one rank are computed,
+// kernels are not run.
 //
 // Every call appends a line with all its arguments to the file $FAKE_LOG. Calls
-// are counted over both libraries; call $FAKE_FAIL_AT returns $FAKE_FAIL_CODE and
+// are counted over all libraries; call $FAKE_FAIL_AT returns $FAKE_FAIL_CODE and
 // does nothing, and so does every call of the function $FAKE_FAIL.
 // Functions that need a current context return CUDA_ERROR_INVALID_CONTEXT on a
 // thread without one. Handles that are not alive are refused.
@@ -30,6 +31,19 @@ static int setting(const char *name, int otherwise) {
 static __thread CUcontext now;
 static int has_context(void);
 static int calls;
+
+// Communicators that are alive, which the libnccl beside this library counts here.
+EXPORT int fake_communicators;
+
+// busy returns CUDA_ERROR_NOT_READY for the first $FAKE_BUSY times since it was set.
+static int busy(void) {
+	static int asked;
+	int most = setting("FAKE_BUSY", 0);
+	if (asked++ < most)
+		return CUDA_ERROR_NOT_READY;
+	asked = 0;
+	return 0;
+}
 
 // fake_called notes a call and returns the code with which it is to fail.
 EXPORT int fake_called(int context, const char *name, const char *format, va_list args) {
@@ -123,6 +137,8 @@ EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice d) {
 			break;
 		}
 	now = NULL; // on this thread; others find out by cuCtxSetCurrent
+	if (fake_communicators > 0)
+		called(0, "LEAK", " communicators=%d", fake_communicators);
 	for (int i = 0; i < used; i++)
 		if (live[i].kind != FUNCTION)
 			called(0, "LEAK", " kind=%d bytes=%zu", live[i].kind, live[i].bytes);
@@ -213,26 +229,32 @@ EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned 
 EXPORT CUresult cuStreamCreate(CUstream *s, unsigned flags) { CALL("flags=%u", flags) *s = born(STREAM, 8); return 0; }
 EXPORT CUresult cuStreamDestroy_v2(CUstream s) { CALL("stream=%llx", (CUdeviceptr)s) return died(STREAM, s); }
 EXPORT CUresult cuStreamSynchronize(CUstream s) { CALL("stream=%llx", (CUdeviceptr)s) return alive(STREAM, s) ? 0 : INVALID_HANDLE; }
+EXPORT CUresult cuStreamQuery(CUstream s) { CALL("stream=%llx", (CUdeviceptr)s) return alive(STREAM, s) ? busy() : INVALID_HANDLE; }
 EXPORT CUresult cuStreamWaitEvent(CUstream s, CUevent e, unsigned flags) { CALL("stream=%llx event=%llx flags=%u", (CUdeviceptr)s, (CUdeviceptr)e, flags) return alive(STREAM, s) && alive(EVENT, e) ? 0 : INVALID_HANDLE; }
 EXPORT CUresult cuEventCreate(CUevent *e, unsigned flags) { CALL("flags=%u", flags) *e = born(EVENT, 8); return 0; }
 EXPORT CUresult cuEventDestroy_v2(CUevent e) { CALL("event=%llx", (CUdeviceptr)e) return died(EVENT, e); }
 EXPORT CUresult cuEventRecord(CUevent e, CUstream s) { CALL("event=%llx stream=%llx", (CUdeviceptr)e, (CUdeviceptr)s) return alive(STREAM, s) && alive(EVENT, e) ? 0 : INVALID_HANDLE; }
 EXPORT CUresult cuEventSynchronize(CUevent e) { CALL("event=%llx", (CUdeviceptr)e) return alive(EVENT, e) ? 0 : INVALID_HANDLE; }
+EXPORT CUresult cuEventQuery(CUevent e) { CALL("event=%llx", (CUdeviceptr)e) return alive(EVENT, e) ? busy() : INVALID_HANDLE; }
 EXPORT CUresult cuEventElapsedTime(float *ms, CUevent from, CUevent to) { CALL("from=%llx to=%llx", (CUdeviceptr)from, (CUdeviceptr)to) *ms = 1.5f; return alive(EVENT, from) && alive(EVENT, to) ? 0 : INVALID_HANDLE; }
 
 #endif
-#ifdef FAKE_BLAS
+#ifndef FAKE_CUDA
 
-// The libcuda beside this library counts the calls and knows the context.
+// beside returns a symbol of the libcuda beside this library, which counts the calls
+// and knows the context.
+static void *beside(const char *name) {
+	Dl_info here;
+	char path[4096];
+	dladdr((void *)beside, &here);
+	snprintf(path, sizeof path, "%.*s/libcuda.so.1", (int)(strrchr(here.dli_fname, '/') - here.dli_fname), here.dli_fname);
+	return dlsym(dlopen(path, RTLD_NOW), name);
+}
+
 static int called(int context, const char *name, const char *format, ...) {
 	static int (*note)(int, const char *, const char *, va_list);
-	if (note == NULL) {
-		Dl_info here;
-		char path[4096];
-		dladdr((void *)called, &here);
-		snprintf(path, sizeof path, "%.*s/libcuda.so.1", (int)(strrchr(here.dli_fname, '/') - here.dli_fname), here.dli_fname);
-		*(void **)&note = dlsym(dlopen(path, RTLD_NOW), "fake_called");
-	}
+	if (note == NULL)
+		*(void **)&note = beside("fake_called");
 	va_list args;
 	va_start(args, format);
 	int r = note(context, name, format, args);
@@ -240,6 +262,10 @@ static int called(int context, const char *name, const char *format, ...) {
 	return r;
 }
 #define CALL(...) { int r_ = called(1, __func__, " " __VA_ARGS__); if (r_) return r_; }
+#define EARLY(...) { int r_ = called(0, __func__, " " __VA_ARGS__); if (r_) return r_; }
+
+#endif
+#ifdef FAKE_BLAS
 
 struct desc { int magic, compute, scale, transA, transB, epilogue; uint64_t bias, aux; int64_t auxLD; };
 struct layout { int magic, type; uint64_t rows, cols; int64_t ld, stride; int count; };
@@ -396,5 +422,90 @@ EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t de
 		}
 	return 0;
 }
+
+#endif
+#ifdef FAKE_NCCL
+
+// A communicator is in progress for the first $FAKE_NCCL_BUSY questions after each
+// call. $FAKE_NCCL_STATE is then its state.
+struct comm { int magic, ranks, rank, asked, finalized; };
+enum { COMM = 0x55, GONE = 0x66 };
+static __thread int group; // ncclGroupStart without ncclGroupEnd
+
+static int is_alive(struct comm *c) { return c != NULL && c->magic == COMM; }
+static int freed(struct comm *c) {
+	if (!is_alive(c))
+		return ncclInvalidArgument;
+	c->magic = GONE; // not freed: a second time is refused
+	--*(int *)beside("fake_communicators");
+	return 0;
+}
+
+EXPORT const char *ncclGetLastError(ncclComm_t c) { return c == NULL ? "as the test asked NCCL for" : "?"; }
+EXPORT ncclResult_t ncclGetVersion(int *version) { EARLY("") *version = setting("FAKE_NCCL_VERSION", 22105); return 0; }
+EXPORT ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
+	CALL("")
+	for (int i = 0; i < NCCL_UNIQUE_ID_BYTES; i++)
+		id->internal[i] = i + 1;
+	return 0;
+}
+EXPORT ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t *config) {
+	int sum = 0;
+	for (int i = 0; i < NCCL_UNIQUE_ID_BYTES; i++)
+		sum += (i + 1) * (unsigned char)id.internal[i];
+	CALL("ranks=%d id=%d rank=%d size=%zu magic=%x version=%u blocking=%d", ranks, sum, rank, config->size, config->magic, config->version, config->blocking)
+	struct comm *c = *comm = calloc(1, sizeof *c);
+	c->magic = COMM, c->ranks = ranks, c->rank = rank;
+	++*(int *)beside("fake_communicators");
+	return ncclInProgress;
+}
+EXPORT ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *state) {
+	struct comm *c = comm;
+	CALL("alive=%d", is_alive(c))
+	if (!is_alive(c))
+		return ncclInvalidArgument;
+	*state = c->asked++ < setting("FAKE_NCCL_BUSY", 0) ? ncclInProgress : setting("FAKE_NCCL_STATE", ncclSuccess);
+	return 0;
+}
+EXPORT ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+	struct comm *c = comm;
+	CALL("alive=%d", is_alive(c))
+	if (!is_alive(c))
+		return ncclInvalidArgument;
+	c->finalized = 1, c->asked = 0;
+	return ncclInProgress;
+}
+EXPORT ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+	struct comm *c = comm;
+	CALL("finalized=%d", c->finalized)
+	return freed(c);
+}
+EXPORT ncclResult_t ncclCommAbort(ncclComm_t comm) { EARLY("") return freed(comm); }
+EXPORT ncclResult_t ncclGroupStart(void) { CALL("") group++; return 0; }
+EXPORT ncclResult_t ncclGroupEnd(void) {
+	int was = group;
+	group = 0;
+	CALL("")
+	return was == 1 ? ncclInProgress : ncclInvalidUsage;
+}
+
+// collective is what all of them have in common. For a single rank all of them copy.
+static int collective(const void *send, void *receive, size_t bytes, struct comm *c) {
+	if (!is_alive(c) || c->finalized || group != 1)
+		return ncclInvalidUsage;
+	c->asked = 0;
+	if (c->ranks == 1)
+		memmove(receive, send, bytes);
+	return 0;
+}
+static size_t size_of(ncclDataType_t type) { return type == ncclFloat32 ? 4 : 2; }
+#define COLLECTIVE(format, ...) \
+	CALL("send=%llx receive=%llx count=%zu type=%d " format "rank=%d stream=%llx", (CUdeviceptr)send, (CUdeviceptr)receive, count, type, __VA_ARGS__ ((struct comm *)comm)->rank, (CUdeviceptr)stream) \
+	return collective(send, receive, count * size_of(type), comm);
+#define AND ,
+EXPORT ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) { COLLECTIVE("op=%d ", op AND) }
+EXPORT ncclResult_t ncclReduceScatter(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) { COLLECTIVE("op=%d ", op AND) }
+EXPORT ncclResult_t ncclAllGather(const void *send, void *receive, size_t count, ncclDataType_t type, ncclComm_t comm, cudaStream_t stream) { COLLECTIVE("", ) }
+EXPORT ncclResult_t ncclBroadcast(const void *send, void *receive, size_t count, ncclDataType_t type, int root, ncclComm_t comm, cudaStream_t stream) { COLLECTIVE("root=%d ", root AND) }
 
 #endif
