@@ -23,6 +23,20 @@ type Parts struct {
 
 // AppendPacked appends values to a packed list, a sequence of varints.
 func AppendPacked(dst []byte, values []int32) []byte {
+	dst = slices.Grow(dst, 3*len(values)+vectorSpare)
+	n := len(dst)
+	if size := packVector(dst[n:cap(dst)], values); size >= 0 {
+		return dst[:n+size]
+	}
+	return appendPlain(dst, values)
+}
+
+// vectorSpare is the number of bytes after the end of its result that packVector
+// may overwrite.
+const vectorSpare = 64
+
+// appendPlain is AppendPacked without vector instructions, for any values.
+func appendPlain(dst []byte, values []int32) []byte {
 	all := int32(0)
 	for _, v := range values {
 		all |= v

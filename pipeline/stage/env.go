@@ -228,7 +228,7 @@ func (s *Env) Create(ctx context.Context, name string) (*Output, error) {
 		return nil, err
 	}
 	o := &Output{name: name, w: w, sum: sha256.New()}
-	o.buf = bufio.NewWriterSize(hashed{o}, 256<<10)
+	o.buf = bufio.NewWriterSize(hashed{o}, 64<<10) // longer pieces, such as those of tfrecord.Writer, pass it
 	return o, nil
 }
 

@@ -54,6 +54,7 @@ type Builder struct {
 	longest int // size in bytes of the longest instance in the store
 	payload []byte
 	counts  Counts
+	touched byte // result of store.touch, so that the compiler keeps its loads
 }
 
 // NewBuilder returns a Builder, or an error that lists everything wrong with
@@ -176,6 +177,11 @@ func (in *instance) compose(p pair, corpus *Corpus, v Vocab) {
 	in.tokens[2+a+b] = v.SEP
 }
 
+// touchAhead is the number of instances that emit loads into the processor's
+// cache together. Each is at a random address, so one after the other would wait
+// for memory.
+const touchAhead = 16
+
 // emit calls yield for every instance as a Record, in the order of b.places.
 func (b *Builder) emit(ctx context.Context, yield func(Record) error) error {
 	for i, address := range b.places {
@@ -183,6 +189,9 @@ func (b *Builder) emit(ctx context.Context, yield func(Record) error) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
+		}
+		if i%touchAhead == 0 {
+			b.touched ^= b.store.touch(b.places[i:min(i+touchAhead, len(b.places))])
 		}
 		compact, err := b.store.read(address, b.longest)
 		if err != nil {

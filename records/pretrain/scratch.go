@@ -133,6 +133,24 @@ func (s *store) read(address uint64, size int) ([]byte, error) {
 	return s.buf[:n], nil
 }
 
+// touch loads the instances at these addresses that are in memory into the
+// processor's cache: their first 320 bytes, more than most have. No load depends
+// on another, so the processor waits for all of them at the same time. The result
+// has no meaning.
+func (s *store) touch(addresses []uint64) (x byte) {
+	for _, address := range addresses {
+		chunk, offset := int(address/chunkBytes), int(address%chunkBytes)
+		if !s.inMemory(chunk) {
+			continue
+		}
+		const line = 64 // bytes of a cache line
+		c := s.chunks[chunk][offset:]
+		end := len(c) - 1
+		x ^= c[0] ^ c[min(line, end)] ^ c[min(2*line, end)] ^ c[min(3*line, end)] ^ c[min(4*line, end)]
+	}
+	return x
+}
+
 // reset drops all instances and closes the file, but keeps the memory.
 func (s *store) reset() error {
 	s.chunk, s.used = 0, 0

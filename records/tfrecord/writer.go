@@ -9,7 +9,7 @@ import (
 
 // writerBufferBytes is the number of bytes that a Writer buffers before it
 // writes.
-const writerBufferBytes = 64 << 10
+const writerBufferBytes = 256 << 10
 
 // WriterOptions configures a [Writer].
 type WriterOptions struct {

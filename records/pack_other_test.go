@@ -1,0 +1,5 @@
+//go:build !amd64
+
+package records
+
+func vectorPackers() map[string]func([]byte, []int32) int { return nil }

@@ -1,0 +1,108 @@
+package records
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+)
+
+// checkPacked packs values with every version and compares the results with
+// those of encoding/binary.
+func checkPacked(t *testing.T, values []int32) {
+	t.Helper()
+	var want []byte
+	fits := true
+	for _, v := range values {
+		want = binary.AppendUvarint(want, uint64(int64(v)))
+		fits = fits && uint32(v) < shortLimit
+	}
+	if got := appendPlain(nil, values); !bytes.Equal(got, want) {
+		t.Fatalf("plain: %d: got %x, want %x", values, got, want)
+	}
+	if got := AppendPacked(nil, values); !bytes.Equal(got, want) {
+		t.Fatalf("AppendPacked: %d: got %x, want %x", values, got, want)
+	}
+	const canary = 0xa5
+	for name, pack := range vectorPackers() {
+		out := bytes.Repeat([]byte{canary}, 3*len(values)+vectorSpare+8)
+		size := pack(out, values)
+		switch {
+		case !fits && size != -1:
+			t.Fatalf("%s: %d: got %d, want -1", name, values, size)
+		case fits && (size != len(want) || !bytes.Equal(out[:size], want)):
+			t.Fatalf("%s: %d: got %d bytes, want %x", name, values, size, want)
+		}
+		beyond := 3*len(values) + vectorSpare
+		if fits {
+			beyond = size + vectorSpare
+		}
+		for i, b := range out[beyond:] {
+			if b != canary {
+				t.Fatalf("%s: %d values: byte %d after the result was written", name, len(values), vectorSpare+i)
+			}
+		}
+	}
+}
+
+func TestVectorsPackWhatPlainCodePacks(t *testing.T) {
+	limits := []uint32{1 << 7, 1 << 14, 1 << 15, 1 << 20, shortLimit}
+	seeds := 1_000_000
+	if testing.Short() {
+		seeds /= 20
+	}
+	var values [70]int32
+	for seed := range uint64(seeds) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		n := rng.IntN(20)
+		if seed%64 == 0 {
+			n = rng.IntN(len(values) + 1)
+		}
+		limit := limits[rng.IntN(len(limits))]
+		for i := range n {
+			values[i] = int32(rng.Uint32N(limit))
+		}
+		if seed%101 == 0 && n > 0 {
+			values[rng.IntN(n)] = int32(rng.Uint32()) | shortLimit // too large, or negative
+		}
+		checkPacked(t, values[:n])
+	}
+	for n := range 300 { // every length, with the values around each limit
+		long := make([]int32, n)
+		for i := range long {
+			long[i] = int32(limits[i%len(limits)] - uint32(1+i/7%2))
+		}
+		checkPacked(t, long)
+	}
+}
+
+func FuzzAppendPacked(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(bytes.Repeat([]byte{0x7f, 0, 0, 0, 0x80, 0, 0, 0, 0xff, 0x3f, 0, 0, 0, 0x40, 0, 0}, 5))
+	f.Add([]byte{0xff, 0xff, 0x1f, 0, 0, 0, 0x20, 0, 0xff, 0xff, 0xff, 0xff})
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		values := make([]int32, len(raw)/4)
+		for i := range values {
+			values[i] = int32(binary.LittleEndian.Uint32(raw[4*i:]))
+		}
+		checkPacked(t, values)
+	})
+}
+
+func BenchmarkPack(b *testing.B) {
+	ids := full(128, 20).InputIDs
+	b.Run("plain", func(b *testing.B) {
+		buf := make([]byte, 0, 1000)
+		for b.Loop() {
+			buf = appendPlain(buf[:0], ids)
+		}
+	})
+	for name, pack := range vectorPackers() {
+		out := make([]byte, 1000)
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				pack(out, ids)
+			}
+		})
+	}
+}
