@@ -45,6 +45,7 @@ type State struct {
 	Tokens    int               `json:"micro_batch_tokens"`   // maximum tokens of a micro-batch
 	Multiple  int               `json:"micro_batch_multiple"` // argument of [trainer.Cut]: the number of ranks at the start of the run; 0: written by an earlier version, whose micro-batches had unequal sizes
 	Ranks     int               `json:"ranks"`                // number of ranks when the checkpoint was written; may differ when resuming
+	Zero1     bool              `json:"zero1,omitempty"`      // the ranks divided the optimizer's state when the checkpoint was written; may differ when resuming
 	Seed      uint64            `json:"seed"`                 // of initial weights, order of examples and dropout
 	Device    string            `json:"device"`               // kind of device when the checkpoint was written; may differ when resuming
 	Precision trainer.Precision `json:"precision"`            // when the checkpoint was written; "": fp32, written by an earlier version

@@ -78,7 +78,7 @@ func (o *Options) fingerprints(program string) map[string]string {
 		"--train-batch-size": o.TrainBatchSize, "--micro-batch-tokens": o.MicroBatchTokens, "--learning-rate": o.LearningRate,
 		"--num-train-steps": o.NumTrainSteps, "--num-warmup-steps": o.NumWarmupSteps, "--schedule": o.Schedule, "--optimizer": o.Optimizer,
 		"--weight-decay": o.WeightDecay, "--seed": o.Seed, "--save-checkpoints-steps": o.SaveCheckpointsSteps, "--eval-examples": o.EvalExamples,
-		"--on-damage": o.OnDamage, "masking": o.Masking, "--device": kind, "--precision": o.Device.precision(), "--deterministic": o.Device.Deterministic,
+		"--on-damage": o.OnDamage, "masking": o.Masking, "--zero1": o.Zero1, "--device": kind, "--precision": o.Device.precision(), "--deterministic": o.Device.Deterministic,
 	}
 	out := map[string]string{}
 	for name, v := range values {
@@ -215,68 +215,6 @@ func (r *run) inTurn(f func() error) error {
 		}
 	}
 	return nil
-}
-
-// shareModel gives all ranks the weights, moments and counters of rank 0's model.
-func (r *run) shareModel() error {
-	if r.group.Size() == 1 {
-		return nil
-	}
-	for _, kind := range []trainer.Kind{trainer.Weights, trainer.FirstMoment, trainer.SecondMoment} {
-		share := r.receiveTensors
-		if r.leads() {
-			share = r.sendTensors
-		}
-		if err := share(kind); err != nil {
-			return err
-		}
-	}
-	message, err := json.Marshal(r.model.State())
-	if err != nil {
-		return err
-	}
-	if message, err = r.fromRank0(message); err != nil {
-		return err
-	}
-	var state trainer.State
-	if err := json.Unmarshal(message, &state); err != nil {
-		return err
-	}
-	r.model.SetState(state)
-	return nil
-}
-
-// broadcast sends rank 0's values to all ranks.
-func (r *run) broadcast(x []float32) error {
-	bounds := make([]int, r.group.Size()+1) // all are rank 0's part
-	for k := range r.group.Size() {
-		bounds[k+1] = len(x)
-	}
-	return r.group.AllGather(trainer.Float32s(x), bounds)
-}
-
-func (r *run) sendTensors(kind trainer.Kind) error {
-	for t, err := range r.model.Tensors(kind) {
-		if err != nil {
-			return err
-		}
-		if err := r.broadcast(t.Data); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r *run) receiveTensors(kind trainer.Kind) error {
-	report, err := r.model.Load(kind, func(yield func(trainer.Tensor, error) bool) {
-		for _, spec := range trainer.Tensors(r.config, r.state.Heads) {
-			t := trainer.Tensor{Name: spec.Name, Shape: spec.Shape, Data: make([]float32, spec.Size())}
-			if err := r.broadcast(t.Data); !yield(t, err) || err != nil {
-				return
-			}
-		}
-	})
-	return errors.Join(err, report.Complete())
 }
 
 // agreeing returns the run's source. Where corrupt examples are skipped, it checks that

@@ -141,6 +141,8 @@ func TestRanksTrainTheModelOfOneProcess(t *testing.T) {
 				t.Errorf("%s: ended with %+v, %+v, want %+v, %+v", name, end, end.Eval, alone, alone.Eval)
 			}
 			sameLines(t, name, steady(t, several.Out), steady(t, o.Out))
+			several.Zero1, several.Out = true, filepath.Join(fastDir(t), "out")
+			near(t, name+", ZeRO-1", mustTrainRanks(t, n, several, unchanged).Model, alone.Model)
 		}
 	}
 }
@@ -154,7 +156,7 @@ func sameLines(t *testing.T, name string, got, want []map[string]any) {
 	for i, line := range want {
 		for key, w := range line {
 			x, number := w.(float64)
-			if y, ok := got[i][key].(float64); number && (!ok || math.Abs(x-y) > 1e-4*max(1, math.Abs(x))) || !number && fmt.Sprint(got[i][key]) != fmt.Sprint(w) {
+			if y, ok := got[i][key].(float64); number && (!ok || math.Abs(x-y) > 1e-5*max(1, math.Abs(x))) || !number && fmt.Sprint(got[i][key]) != fmt.Sprint(w) {
 				t.Errorf("%s: line %d: %s is %v, want %v", name, i, key, got[i][key], w)
 			}
 		}
@@ -166,9 +168,17 @@ func sameLines(t *testing.T, name string, got, want []map[string]any) {
 func TestACheckpointResumesOnAnotherNumberOfRanks(t *testing.T) {
 	o := rankOptions(t, trainer.AdamW)
 	alone := mustTrain(t, o)
-	for _, counts := range [][]int{{2, 1}, {2, 3}, {1, 4}, {3, 2}} {
-		name := fmt.Sprintf("%d, then %d ranks", counts[0], counts[1])
+	for _, test := range []struct {
+		counts [2]int
+		zero1  [2]bool
+	}{
+		{[2]int{4, 1}, [2]bool{true, false}}, {[2]int{4, 2}, [2]bool{false, true}}, {[2]int{1, 4}, [2]bool{false, true}},
+		{[2]int{2, 4}, [2]bool{true, true}}, {[2]int{2, 3}, [2]bool{}}, {[2]int{3, 2}, [2]bool{true, false}},
+	} {
+		counts := test.counts
+		name := fmt.Sprintf("%d, then %d ranks, ZeRO-1 %v", counts[0], counts[1], test.zero1)
 		several := o
+		several.Zero1 = test.zero1[0]
 		several.Out = filepath.Join(fastDir(t), "out")
 		elsewhere := func(r int, o *Options) {
 			if r > 0 {
@@ -177,8 +187,10 @@ func TestACheckpointResumesOnAnotherNumberOfRanks(t *testing.T) {
 		}
 		mustTrainRanks(t, counts[0], several, elsewhere)
 		removeAfter(t, several.Out, 10)
+		several.Zero1 = test.zero1[1]
 		end := mustTrainRanks(t, counts[1], several, elsewhere)
 		near(t, name, end.Model, alone.Model)
+		sameLines(t, name, steady(t, several.Out), steady(t, o.Out))
 	}
 }
 

@@ -136,7 +136,7 @@ func (r *run) settle(phase, auto int) {
 		tokens = auto
 	}
 	r.state = checkpoint.State{
-		Phase: phase, Heads: trainer.PretrainHeads(), Batch: r.o.TrainBatchSize, Tokens: tokens, Multiple: r.group.Size(), Ranks: r.group.Size(), Seed: r.o.Seed, Device: r.device.Kind, Precision: r.device.Precision,
+		Phase: phase, Heads: trainer.PretrainHeads(), Batch: r.o.TrainBatchSize, Tokens: tokens, Multiple: r.group.Size(), Ranks: r.group.Size(), Zero1: r.o.Zero1, Seed: r.o.Seed, Device: r.device.Kind, Precision: r.device.Precision,
 		Data: r.data.hash, Schedule: r.o.rateSchedule(), Optimizer: r.o.updateRule(), Options: recorded(r.masking),
 	}
 }

@@ -248,30 +248,25 @@ func (r *run) openSources(ctx context.Context) (err error) {
 
 func (r *run) openModel() (err error) {
 	limits := BatchLimits(r.state.Tokens, max(r.state.Batch, loader.SweepSequences), r.predictions())
-	limits.Train, limits.Seed, limits.Optimizer, limits.Comm = true, r.o.Seed, r.state.Optimizer, r.group
+	limits.Train, limits.Seed, limits.Optimizer, limits.Comm, limits.ShardOptimizer = true, r.o.Seed, r.state.Optimizer, r.group, r.o.Zero1
 	if r.model, err = r.device.Model(r.config, r.state.Heads, limits); err != nil {
 		return err
 	}
 	r.add(r.model)
-	if r.leads() {
-		if err := r.loadModel(); err != nil {
-			return err
-		}
-	}
-	return r.shareModel()
+	return r.shareModel(r.loadModel)
 }
 
-// loadModel loads the state that training begins with: the checkpoint's or the
-// initial model's.
-func (r *run) loadModel() error {
+// loadModel loads the state that training begins with into m: the checkpoint's
+// or the initial model's.
+func (r *run) loadModel(m trainer.Model) error {
 	switch {
 	case r.from != nil:
-		return restore(r.from, r.model, r.state.Precision)
+		return restore(r.from, m, r.state.Precision)
 	case r.start.init == nil:
-		_, err := r.model.Load(trainer.Weights, trainer.InitialWeights(r.config, r.state.Heads, r.o.Seed))
+		_, err := m.Load(trainer.Weights, trainer.InitialWeights(r.config, r.state.Heads, r.o.Seed))
 		return err
 	}
-	return r.loadInit()
+	return r.loadInit(m)
 }
 
 // predictions returns the maximum number of masked tokens of an example; 0 if
@@ -293,10 +288,10 @@ func (r *run) predictions() int {
 	return n
 }
 
-// loadInit loads the model that --init names and, if it is a checkpoint of an
+// loadInit loads into m the model that --init names and, if it is a checkpoint of an
 // earlier phase, the optimizer's moments.
-func (r *run) loadInit() error {
-	report, err := r.start.init.Initialize(r.model, r.state.Heads, r.o.Seed)
+func (r *run) loadInit(m trainer.Model) error {
+	report, err := r.start.init.Initialize(m, r.state.Heads, r.o.Seed)
 	if err != nil {
 		return err
 	}
@@ -307,5 +302,5 @@ func (r *run) loadInit() error {
 		return nil
 	}
 	fmt.Fprintf(r.log, "phase %d, after %s\n", r.state.Phase, r.start.init.Phase.Dir)
-	return r.start.init.Phase.LoadMoments(r.model)
+	return r.start.init.Phase.LoadMoments(m)
 }

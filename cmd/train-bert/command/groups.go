@@ -17,6 +17,6 @@ var flagGroups = []cli.Group{
 	{Heading: "Masks", Flags: []string{"dynamic-masking", "masked-lm-prob", "max-predictions-per-seq", "do-whole-word-mask"}},
 	{Heading: "Answers", Flags: []string{"max-answer-length", "n-best-size", "null-score-diff-threshold"}},
 	{Heading: "Server", Flags: []string{"serve", "max-wait", "max-queue", "max-connections", "max-body", "timeout"}},
-	{Heading: "Resources", Flags: []string{"threads", "readers", "micro-batch-tokens", "batch-tokens", "pad-to-max-length", "device", "precision", "deterministic", "nproc"}},
+	{Heading: "Resources", Flags: []string{"threads", "readers", "micro-batch-tokens", "batch-tokens", "pad-to-max-length", "device", "precision", "deterministic", "nproc", "zero1"}},
 	{Heading: "Reporting", Flags: []string{"quiet", "json"}},
 }

@@ -30,6 +30,11 @@ func (o *trainOptions) asRank(cmd *cobra.Command) (launched bool, err error) {
 	if o.Ranks.Ranks > 1 {
 		return false, failure.Usagef("--nproc %d: this process is rank %d of %d already (RANK, WORLD_SIZE): use one of both", o.nproc, o.Ranks.Rank, o.Ranks.Ranks)
 	}
+	options := o.Options
+	options.Ranks.Ranks = o.nproc
+	if err := options.Validate(); err != nil { // one line, instead of one of each rank
+		return false, err
+	}
 	code, err := launch.Run(cmd.Context(), launch.Options{Ranks: o.nproc, Args: append(os.Args[1:], "--nproc=1"), Stdout: cmd.OutOrStdout(), Stderr: cmd.ErrOrStderr()})
 	if err == nil && code != 0 {
 		err = exitStatus(code)

@@ -52,6 +52,7 @@ func (o *trainOptions) add(fs *pflag.FlagSet) {
 	addTrainingDevice(fs, &o.Device)
 	fs.IntVar(&o.Readers, "readers", o.Readers, "threads that read examples ahead; 0: none; does not affect the result")
 	fs.IntVar(&o.nproc, "nproc", 0, "number of processes to start on this machine, which train one model together")
+	fs.BoolVar(&o.Zero1, "zero1", false, "with several ranks: each keeps and updates its part of the optimizer's state (ZeRO-1); needs less memory; does not affect the result")
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "show no progress")
 }
 
