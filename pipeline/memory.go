@@ -1,8 +1,6 @@
 package pipeline
 
 import (
-	"runtime/debug"
-
 	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
@@ -37,16 +35,3 @@ func (c ExamplesConfig) scratch(shards []sharding.ShardTask, wide bool, workers 
 	}
 	return min(maxScratch, minScratch+(c.Memory-need)/int64(workers)/2), nil
 }
-
-// LimitMemory sets Go's memory limit to 7/8 of bytes, at least 64 MiB, and makes
-// garbage collection frequent. The rest is for memory outside Go's heap: the
-// program, stacks, buffers of the kernel.
-func LimitMemory(bytes int64) {
-	debug.SetMemoryLimit(max(bytes-bytes/8, 64<<20))
-	debug.SetGCPercent(gcPercent)
-}
-
-// gcPercent is the garbage in percent of the live heap at which a collection
-// starts. The live heap is a few large buffers without pointers, which are cheap
-// to scan, so frequent collections keep the peak low.
-const gcPercent = 25

@@ -77,10 +77,10 @@ var (
 	// ErrNotFound reports that a source does not have the requested file.
 	ErrNotFound = failure.Usage(errors.New("not found"))
 	// ErrRefused reports an address, redirect or size that is not allowed.
-	ErrRefused = failure.Network("refused")
+	ErrRefused = failure.Refused("refused")
 	// ErrOffline reports that a file is missing and [Options.Offline] forbids its
 	// download.
-	ErrOffline = failure.Network("offline")
+	ErrOffline = failure.Refused("offline")
 )
 
 // Kinds of files.

@@ -63,7 +63,8 @@ var allowed = map[string][]string{
 	"pipeline/documents": {"extract", "sharding", "pipeline/stage"},
 	"pipeline/filter":    {"pipeline/documents", "internal/failure", "extract", "extract/dedup", "extract/quality", "sharding", "pipeline/stage", "internal/store"},
 	// The engine knows no stage.
-	"pipeline/stage":               {"internal/failure", "extract", "sharding", "internal/store", "internal/usage", "internal/guard", "internal/whoami", "internal/redact"},
+	"pipeline/stage":               {"internal/failure", "extract", "sharding", "internal/store", "internal/usage", "internal/guard", "internal/whoami", "internal/redact", "pipeline/flink"},
+	"pipeline/flink":               {"internal/failure"},
 	"trainer":                      {"records", "sharding", "tokenize", "internal/store"},
 	"trainer/loader":               {"internal/failure", "trainer", "trainer/dropout", "records", "records/tfrecord", "sharding", "tokenize", "internal/store"},
 	"trainer/comm":                 {"internal/failure", "trainer", "trainer/comm"},
@@ -103,8 +104,8 @@ var allowed = map[string][]string{
 // only says which packages alone may import another module (by prefix of its
 // path).
 var only = map[string][]string{
-	"github.com/apache/beam":       {"pipeline/stage"},
-	"google.golang.org/grpc":       {"internal/guard"},
+	"github.com/apache/beam":       {"pipeline/stage", "pipeline/flink"},
+	"google.golang.org/grpc":       {"internal/guard", "pipeline/flink"},
 	"github.com/spf13/cobra":       {"cmd"},
 	"go.yaml.in/yaml":              {"internal/config", "sharding/survey/card", "cmd/internal/cli"},
 	"github.com/vbauerster/mpb":    {"cmd"},

@@ -3,7 +3,7 @@
 //
 //	method              meaning                                              exit code
 //	Usage() bool        wrong options, or options that do not fit the input          2
-//	Rejected() bool     finished, with more rejects or warnings than allowed         3
+//	OverLimit() bool    finished, with more rejects or warnings than allowed         3
 //	Damaged() bool      corrupt data                                                 4
 //	Network() bool      a server that was not reached or refused the request         5
 //	Locked() bool       a directory that another process uses                        8
@@ -26,9 +26,14 @@ import (
 )
 
 type (
-	usage      struct{ error }
-	damaged    struct{ error }
-	network    struct{ error }
+	usage   struct{ error }
+	damaged struct{ error }
+	network struct {
+		error
+		lasting bool
+	}
+	overLimit  struct{ error }
+	lasting    struct{ error }
 	locked     struct{ error }
 	doesNotFit struct{ error }
 )
@@ -39,11 +44,19 @@ func Damaged(text string) error { return &damaged{errors.New(text)} }
 
 // Network returns an error for a failed download. It matches only itself in
 // [errors.Is].
-func Network(text string) error { return &network{errors.New(text)} }
+func Network(text string) error { return &network{error: errors.New(text)} }
+
+// Refused is [Network] for a request that would be refused again. Its method
+// Lasting returns true.
+func Refused(text string) error { return &network{errors.New(text), true} }
 
 // Locked returns an error for a directory in use. It matches only itself in
 // [errors.Is].
 func Locked(text string) error { return &locked{errors.New(text)} }
+
+// Lasting returns an error that would happen again if the same work were repeated.
+// It has no kind. It matches only itself in [errors.Is].
+func Lasting(text string) error { return &lasting{errors.New(text)} }
 
 // DoesNotFit returns an error for a machine with too little memory or disk
 // space. It matches only itself in [errors.Is].
@@ -60,5 +73,13 @@ func (u *usage) Unwrap() error { return u.error }
 func (*usage) Usage() bool           { return true }
 func (*damaged) Damaged() bool       { return true }
 func (*network) Network() bool       { return true }
+func (n *network) Lasting() bool     { return n.lasting }
+func (n *network) Unwrap() error     { return n.error }
+func (*lasting) Lasting() bool       { return true }
+func (*overLimit) OverLimit() bool   { return true }
+func (o *overLimit) Unwrap() error   { return o.error }
+func (d *damaged) Unwrap() error     { return d.error }
+func (l *locked) Unwrap() error      { return l.error }
+func (d *doesNotFit) Unwrap() error  { return d.error }
 func (*locked) Locked() bool         { return true }
 func (*doesNotFit) DoesNotFit() bool { return true }

@@ -1,18 +1,19 @@
 package stage
 
 import (
-	"errors"
 	"fmt"
 	"strings"
+
+	"pretext/internal/failure"
 )
 
 var (
 	// ErrFenced reports that the directory now belongs to another plan. A
 	// worker of an earlier run that is still alive gets this error and must not
 	// write there.
-	ErrFenced = errors.New("another run has replaced the plan of the folder")
+	ErrFenced = failure.Lasting("another run has replaced the plan of the folder")
 	// ErrNoPlan reports that plan.json of a running stage was removed.
-	ErrNoPlan = errors.New("plan.json was removed during the run")
+	ErrNoPlan = failure.Lasting("plan.json was removed during the run")
 )
 
 // An OptionsError reports that a directory holds the output of other options or

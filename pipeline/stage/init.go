@@ -16,21 +16,29 @@
 // run twice.
 //
 // The default runner, direct, opens no socket. Prism listens on a random port of
-// all interfaces, which package internal/guard closes to other processes.
+// all interfaces, which package internal/guard closes to other processes. On a Flink
+// cluster (package pipeline/flink) this same program does the work of each
+// TaskManager.
 package stage
 
 import (
 	"flag"
 	"log/slog"
+	"os"
 	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"pretext/pipeline/flink"
 )
 
 // Init prepares Beam. Call it first in main: a Beam worker starts this binary with
 // flags that the command line does not have. In that case Init does the worker's
 // work and does not return.
 func Init(args []string) {
+	if flink.IsWorker() {
+		os.Exit(flink.Work(args, endJobs))
+	}
 	if slices.Contains(args, "--worker=true") {
 		if err := flag.CommandLine.Parse(args); err != nil {
 			panic("BUG: flags of a Beam worker: " + err.Error())

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"pretext/pipeline/flink"
 )
 
 // A Task is one element of a stage's job: an index into its plan.
@@ -34,19 +36,22 @@ func init() {
 // taskFn does the tasks of a stage. Beam ships it as JSON: exported fields
 // travel, the rest is rebuilt in StartBundle.
 type taskFn struct {
-	Job     string
-	Workers int
-	Spec    Spec
+	Job    string
+	Limits Limits
+	Spec   Spec
 
 	worker Worker
 	pool   *pool[[]Result]
 }
 
 func (fn *taskFn) StartBundle(ctx context.Context, _ func(int, Result)) error {
-	j := findJob(fn.Job, fn.Workers)
+	j, err := findJob(ctx, fn.Job, fn.Limits, fn.Spec)
+	if err != nil {
+		return report(err)
+	}
 	w, err := fn.Spec.worker(j)
 	if err != nil {
-		return err
+		return report(err)
 	}
 	fn.worker, fn.pool = w, newPool[[]Result](ctx, j)
 	return nil
@@ -54,23 +59,23 @@ func (fn *taskFn) StartBundle(ctx context.Context, _ func(int, Result)) error {
 
 func (fn *taskFn) ProcessElement(_ context.Context, task Task, _ func(int, Result)) error {
 	w := fn.worker
-	return fn.pool.Go(func(ctx context.Context) ([]Result, error) { return w.Do(ctx, task.Index) })
+	return report(fn.pool.Go(func(ctx context.Context) ([]Result, error) { return w.Do(ctx, task.Index) }))
 }
 
 func (fn *taskFn) FinishBundle(_ context.Context, emit func(int, Result)) error {
-	return fn.pool.Wait(func(results []Result) {
+	return report(fn.pool.Wait(func(results []Result) {
 		for _, r := range results {
 			emit(0, r)
 		}
-	})
+	}))
 }
 
 // manifestFn gathers the results of all tasks under one key and writes the
 // manifest. It may run twice and writes the same bytes each time.
 type manifestFn struct {
-	Job     string
-	Workers int
-	Spec    Spec
+	Job    string
+	Limits Limits
+	Spec   Spec
 }
 
 func (fn *manifestFn) ProcessElement(ctx context.Context, _ int, next func(*Result) bool, emit func(int, string)) error {
@@ -82,9 +87,12 @@ func (fn *manifestFn) ProcessElement(ctx context.Context, _ int, next func(*Resu
 		return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.SideCar, b.SideCar))
 	})
 	results = slices.Compact(results) // a task may have run twice
-	j := findJob(fn.Job, fn.Workers)
+	j, err := findJob(ctx, fn.Job, fn.Limits, fn.Spec)
+	if err != nil {
+		return report(err)
+	}
 	if !j.begin() {
-		return j.err()
+		return report(j.err())
 	}
 	defer j.wg.Done()
 	w, err := fn.Spec.worker(j)
@@ -96,7 +104,7 @@ func (fn *manifestFn) ProcessElement(ctx context.Context, _ int, next func(*Resu
 	}
 	if err != nil {
 		j.cancel(err)
-		return err
+		return report(err)
 	}
 	emit(0, fn.Job)
 	return nil
@@ -113,9 +121,14 @@ func (*consumeFn) ProcessElement(int, func(*string) bool) {}
 // Beam job. It returns the error of the task that failed first, with its type.
 // When it returns, no task of the job is running in this process.
 func (j *job) run(r Runner, spec Spec, order []int) error {
-	name := jobName(spec.Stage)
-	jobs.Store(name, j)
-	defer jobs.Delete(name)
+	name, limits := jobName(spec.Stage), Limits{Workers: r.Workers, Memory: r.Memory}
+	if r.name() == Flink {
+		name = flink.JobName(spec.Stage, spec.Fingerprint, spec.Out)
+		limits.Build = build()
+	} else {
+		jobs.Store(name, j)
+		defer jobs.Delete(name)
+	}
 
 	p, s := beam.NewPipelineWithRoot()
 	var elements []Task
@@ -123,19 +136,19 @@ func (j *job) run(r Runner, spec Spec, order []int) error {
 		elements = append(elements, Task{Index: i})
 	}
 	in := beam.Reshuffle(s, beam.CreateList(s, elements))
-	results := beam.ParDo(s.Scope(spec.Stage), &taskFn{Job: name, Workers: r.Workers, Spec: spec}, in)
-	manifest := beam.ParDo(s.Scope("manifest"), &manifestFn{Job: name, Workers: r.Workers, Spec: spec}, beam.GroupByKey(s, results))
+	results := beam.ParDo(s.Scope(spec.Stage), &taskFn{Job: name, Limits: limits, Spec: spec}, in)
+	manifest := beam.ParDo(s.Scope("manifest"), &manifestFn{Job: name, Limits: limits, Spec: spec}, beam.GroupByKey(s, results))
 	beam.ParDo0(s.Scope("consume"), &consumeFn{}, beam.GroupByKey(s, manifest))
 
-	err := r.execute(j.ctx, p, spec.Out)
+	err := r.execute(j.ctx, p, name, spec)
 	j.end() // whatever ended the job, its tasks stop now
 	if cause := j.err(); !errors.Is(cause, errDone) {
 		return cause // the typed error; Beam's is text that went over gRPC
 	}
-	if err != nil {
+	if err != nil && r.name() != Flink { // whose errors are those of workers, typed
 		return fmt.Errorf("%s: %w", spec.Stage, err)
 	}
-	return nil
+	return err
 }
 
 var errDone = errors.New("job done")

@@ -3,6 +3,7 @@ package stage
 import (
 	"cmp"
 	"fmt"
+	"runtime/debug"
 	"slices"
 )
 
@@ -36,3 +37,16 @@ func (e *MemoryError) Error() string {
 
 // DoesNotFit marks the error for exit codes.
 func (e *MemoryError) DoesNotFit() bool { return true }
+
+// LimitMemory sets Go's memory limit to 7/8 of bytes, at least 64 MiB, and makes
+// garbage collection frequent. The rest is for memory outside Go's heap: the
+// program, stacks, buffers of the kernel.
+func LimitMemory(bytes int64) {
+	debug.SetMemoryLimit(max(bytes-bytes/8, 64<<20))
+	debug.SetGCPercent(gcPercent)
+}
+
+// gcPercent is the garbage in percent of the live heap at which a collection
+// starts. The live heap is a few large buffers without pointers, which are cheap
+// to scan, so frequent collections keep the peak low.
+const gcPercent = 25

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+
+	"pretext/internal/failure"
 )
 
 // A job is the state, in this process, of a running Beam job. The runner builds
 // DoFns from JSON, so they find their job by its name. A worker process of a
-// cluster has not started the job: findJob makes one there, with the limits of
-// that process.
+// cluster has not started the job: [findJob] makes one there.
 type job struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -58,16 +59,6 @@ var jobs sync.Map // string → *job
 func newJob(ctx context.Context, workers int, meter *Meter) *job {
 	ctx, cancel := context.WithCancelCause(ctx)
 	return &job{ctx: ctx, cancel: cancel, gate: make(chan struct{}, workers), meter: meter}
-}
-
-// findJob returns the job with a name, for use inside DoFns. It makes one if
-// this process has none.
-func findJob(name string, workers int) *job {
-	j, ok := jobs.Load(name)
-	if !ok {
-		j, _ = jobs.LoadOrStore(name, newJob(context.Background(), workers, new(Meter)))
-	}
-	return j.(*job)
 }
 
 // begin registers work that the end of the job waits for; call wg.Done after it.
@@ -132,7 +123,7 @@ func (p *pool[R]) Go(task func(context.Context) (R, error)) error {
 	go func() {
 		defer func() {
 			if r := recover(); r != nil { // a panic outside Beam's goroutines would end the process
-				p.job.cancel(fmt.Errorf("BUG: panic in a task: %v\n%s", r, debug.Stack()))
+				p.job.cancel(failure.Lasting(fmt.Sprintf("BUG: panic in a task: %v\n%s", r, debug.Stack())))
 			}
 			<-p.job.gate
 			p.wg.Done()

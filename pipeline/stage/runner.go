@@ -16,6 +16,7 @@ import (
 	"pretext/internal/guard"
 	"pretext/internal/store"
 	_ "pretext/internal/whoami" // before Beam is initialized
+	"pretext/pipeline/flink"
 )
 
 // Names of Beam runners, for [Runner].
@@ -25,6 +26,8 @@ const (
 	// Prism is Beam's embedded portable runner: the job goes through gRPC servers of
 	// this process, which package internal/guard closes to everybody else.
 	Prism = "prism"
+	// Flink runs a job on the cluster of [Runner].Cluster.
+	Flink = "flink"
 
 	// DefaultRunner is the runner of a [Runner] without a name, and of the command
 	// line.
@@ -32,13 +35,15 @@ const (
 )
 
 // Runners are the names that [Runner] takes, the default first.
-var Runners = []string{Direct, Prism}
+var Runners = []string{Direct, Prism, Flink}
 
 // A Runner selects the Beam runner of the jobs and their concurrency. It does not
 // affect the bytes of any output.
 type Runner struct {
-	Name    string // one of [Runners]; empty for [DefaultRunner]
-	Workers int    // maximum number of concurrent tasks, at least 1
+	Name    string        // one of [Runners]; empty for [DefaultRunner]
+	Workers int           // maximum number of concurrent tasks of a process, at least 1
+	Memory  int64         // bytes that a worker process of a cluster may use
+	Cluster flink.Cluster // of the runner Flink
 	// Watch is called at the start of each stage with its meter; the function that
 	// it returns is called at the end. It may be nil.
 	Watch func(*Meter) (stop func())
@@ -59,8 +64,12 @@ func (r Runner) Tell(text string) {
 	}
 }
 
-// execute runs a Beam pipeline of a stage whose directory is out.
-func (r Runner) execute(ctx context.Context, p *beam.Pipeline, out string) (err error) {
+// execute runs a Beam pipeline, the job of a stage with a name.
+func (r Runner) execute(ctx context.Context, p *beam.Pipeline, name string, spec Spec) (err error) {
+	if r.name() == Flink {
+		return r.Cluster.Run(ctx, p, flink.Job{Name: name, Note: r.Note})
+	}
+	out := spec.Out
 	// Beam's own context is not cancelled: Prism panics if that happens while
 	// it starts its worker. Cancelling the job's context ends its tasks, and so
 	// the run.

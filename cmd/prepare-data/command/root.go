@@ -17,7 +17,6 @@ import (
 
 	"pretext/cmd/internal/cli"
 	"pretext/internal/humanize"
-	"pretext/pipeline"
 	"pretext/pipeline/stage"
 )
 
@@ -48,7 +47,7 @@ same command again to resume).`,
 	root.AddCommand(newDemo(), newRun(), newPlan(), newDownload(), newExtract(), newFilter(), newVocab(), newExamples(),
 		newVerify(), newInspect(), newHead(), newExport(), newText(), newSentences(), newTokenize())
 	s := settings()
-	root.AddCommand(newStats(), newReport(), newCard(), newDiff(), newDoctor(), cli.NewConfig(s), cli.NewMan(), cli.NewVersion())
+	root.AddCommand(newWorker(), newStats(), newReport(), newCard(), newDiff(), newDoctor(), cli.NewConfig(s), cli.NewMan(), cli.NewVersion())
 	s.AddTo(root)
 	completions().AddTo(root)
 	cli.GroupFlags(root, flagGroups)
@@ -63,6 +62,7 @@ type runFlags struct {
 	*stage.Target // of the command's configuration
 	runner        stage.Runner
 	maxRejects    *float64
+	changed       func(flag string) bool // whether a flag was given
 	quiet, json   bool
 	strict        bool
 }
@@ -82,9 +82,11 @@ const defaultMemory = 600e6 // bytes
 
 // addCommon adds the flags that the command demo also has.
 func (f *runFlags) addCommon(fs *pflag.FlagSet) {
+	f.changed = fs.Changed
 	fs.StringVarP(&f.Out, "out", "o", "", "directory to write to (required)")
 	fs.IntVar(&f.runner.Workers, "workers", runtime.GOMAXPROCS(0), "concurrent tasks; does not affect the output's bytes")
-	fs.StringVar(&f.runner.Name, "runner", stage.DefaultRunner, "Beam runner: "+strings.Join(stage.Runners, " or ")+"; does not affect the output's bytes")
+	fs.StringVar(&f.runner.Name, "runner", stage.DefaultRunner, "Beam runner: "+strings.Join(stage.Runners, ", ")+"; does not affect the output's bytes")
+	addCluster(fs, &f.runner.Cluster)
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	fs.BoolVar(&f.json, "json", false, "write the result as JSON")
 	fs.BoolVar(&f.strict, "strict", false, "exit with code 3 if the finished data has warnings; does not affect the output's bytes")
@@ -102,10 +104,14 @@ func (f *runFlags) pipeline(stderr io.Writer) (stage.Runner, error) {
 	if !slices.Contains(stage.Runners, r.Name) {
 		return r, usagef("--runner %q: must be one of %s", r.Name, strings.Join(stage.Runners, ", "))
 	}
+	if err := checkCluster(f.runner, f.changed); err != nil {
+		return r, err
+	}
 	if n := *f.maxRejects; !(n >= 0 && n <= 1) {
 		return r, usagef("--max-rejects %g: must be between 0 and 1", n)
 	}
-	pipeline.LimitMemory(f.Memory)
+	stage.LimitMemory(f.Memory)
+	r.Memory = f.Memory
 	r.Watch = watch(stderr, f.quiet)
 	r.Note = func(text string) { fmt.Fprintf(stderr, "prepare-data: note: %s\n", cli.OneLine(text)) }
 	return r, nil

@@ -1,0 +1,34 @@
+package command
+
+import (
+	"github.com/spf13/pflag"
+
+	"pretext/pipeline/flink"
+	"pretext/pipeline/stage"
+)
+
+// clusterFlags are the flags of the runner flink.
+var clusterFlags = []string{"endpoint", "flink-rest", "parallelism", "worker-program", "worker-pool", "worker-logs"}
+
+// addCluster adds the flags that describe a Flink cluster.
+func addCluster(fs *pflag.FlagSet, c *flink.Cluster) {
+	fs.StringVar(&c.Endpoint, "endpoint", "", "`HOST:PORT` of Beam's job server")
+	fs.StringVar(&c.REST, "flink-rest", "", "`URL` of the REST interface of Flink's JobManager, such as http://jobmanager:8081")
+	fs.IntVar(&c.Parallelism, "parallelism", 1, "number of Flink task slots to use; does not affect the output's bytes")
+	fs.StringVar(&c.Program, "worker-program", "", "`path` of prepare-data on every TaskManager; default: the path of this program")
+	fs.StringVar(&c.Pool, "worker-pool", "", "`HOST:PORT` where each TaskManager reaches its worker pool (prepare-data worker --pool), instead of --worker-program")
+	fs.StringVar(&c.Logs, "worker-logs", "", "`directory` on every TaskManager for the logs of failed workers; default: the temporary directory")
+}
+
+// checkCluster returns a usage error unless the flags of the cluster fit to the runner.
+func checkCluster(r stage.Runner, changed func(flag string) bool) error {
+	if r.Name == stage.Flink {
+		return r.Cluster.Validate()
+	}
+	for _, name := range clusterFlags {
+		if changed(name) {
+			return usagef("--%s: needs --runner flink", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# dist.sh [CACHE]: makes what the cluster tests run (Flink's jars and Beam's job
+# server as one jar) and prints its folder. Nothing is made twice: the folder
+# lies below CACHE (default: the user's cache folder) and carries the versions.
+# Needs JDK 17, Maven and Python 3 with venv; about three minutes, 300 MB.
+set -euo pipefail
+flink=1.19.3 minor=1.19 beam=2.62.0
+here=$(cd "$(dirname "$0")" && pwd)
+cache=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/pretext-cluster}
+mkdir -p "$cache"
+dist=$cache/flink-$flink-beam-$beam-1
+exec 9>"$cache/lock"
+flock 9 # two builds at a time would write each other's files
+if [ ! -d "$dist" ]; then
+	work=$(mktemp -d "$cache/.build-XXXXXX")
+	trap 'rm -rf "$work"' EXIT
+	# PyPI's package has the distribution's lib/, without bin/ and conf/.
+	python3 -m venv "$work/venv"
+	"$work/venv/bin/pip" install -q --no-deps --disable-pip-version-check "apache-flink-libraries==$flink" >&2
+	mkdir -p "$work/dist/lib"
+	cp "$work"/venv/lib/python3*/site-packages/pyflink/lib/{flink-dist,log4j}-*.jar "$work/dist/lib/"
+	mvn -q -B -f "$here/pom.xml" -Dflink.minor="$minor" -Dbeam="$beam" -Dout="$work/target" package >"$work/log" 2>&1 ||
+		{ tail -20 "$work/log" >&2; exit 1; }
+	mv "$work/target/job-server.jar" "$work/dist/job-server.jar"
+	mv "$work/dist" "$dist"
+fi
+echo "$dist"

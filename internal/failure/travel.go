@@ -1,0 +1,209 @@
+package failure
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"reflect"
+	"regexp"
+	"runtime"
+	"syscall"
+)
+
+// A Report is an error of another process: a worker of a cluster. Programs
+// between the two keep only an error's text, so [Mark] puts the report into a
+// text and [Find] takes it out again.
+type Report struct {
+	Text      string   `json:"text"`
+	Where     string   `json:"where,omitempty"` // the process: its host and log file
+	Permanent bool     `json:"permanent"`       // the same task would fail again
+	Kinds     []string `json:"kinds,omitempty"` // names of methods, see the package comment
+	Errno     uint64   `json:"errno,omitempty"` // of the operating system OS
+	OS        string   `json:"os,omitempty"`
+	Causes    []cause  `json:"causes,omitempty"`
+}
+
+// A cause is one error of a tree of wrapped errors. Both processes run the same
+// program, so type and text identify a sentinel.
+type cause struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// Limits of a report, because runners truncate long texts.
+const (
+	maxText   = 8 << 10 // bytes of an error's text; a panic has its stack
+	maxCause  = 256     // bytes of a sentinel's text
+	maxCauses = 32
+)
+
+// kinds are the kinds of errors that travel: the method's name, whether an error
+// has it, and how to add it to an error.
+var kinds = []struct {
+	name string
+	is   func(error) bool
+	mark func(error) error
+}{
+	{"usage", has(func(e interface{ Usage() bool }) bool { return e.Usage() }), Usage},
+	{"over-limit", has(func(e interface{ OverLimit() bool }) bool { return e.OverLimit() }), func(err error) error { return &overLimit{err} }},
+	{"damaged", has(func(e interface{ Damaged() bool }) bool { return e.Damaged() }), func(err error) error { return &damaged{err} }},
+	{"network", has(func(e interface{ Network() bool }) bool { return e.Network() }), func(err error) error { return &network{error: err} }},
+	{"locked", has(func(e interface{ Locked() bool }) bool { return e.Locked() }), func(err error) error { return &locked{err} }},
+	{"does-not-fit", has(func(e interface{ DoesNotFit() bool }) bool { return e.DoesNotFit() }), func(err error) error { return &doesNotFit{err} }},
+	{"lasting", has(func(e interface{ Lasting() bool }) bool { return e.Lasting() }), nil},
+}
+
+// has returns a function that reports whether the first E in an error's tree has
+// the property.
+func has[E any](property func(E) bool) func(error) bool {
+	return func(err error) bool {
+		var e E
+		return errors.As(err, &e) && property(e)
+	}
+}
+
+// NewReport describes err for another process. where names this process to the
+// user.
+func NewReport(err error, where string) Report {
+	r := Report{Text: clip(err.Error(), maxText), Where: where, Permanent: permanent(err)}
+	for _, k := range kinds {
+		if k.is(err) {
+			r.Kinds = append(r.Kinds, k.name)
+		}
+	}
+	if errno := syscall.Errno(0); errors.As(err, &errno) {
+		r.Errno, r.OS = uint64(errno), runtime.GOOS
+	}
+	r.collect(err)
+	return r
+}
+
+// collect appends the errors of a tree.
+func (r *Report) collect(err error) {
+	if err == nil || len(r.Causes) == maxCauses {
+		return
+	}
+	if text := err.Error(); len(text) <= maxCause {
+		r.Causes = append(r.Causes, cause{reflect.TypeOf(err).String(), text})
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		r.collect(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, err := range e.Unwrap() {
+			r.collect(err)
+		}
+	}
+}
+
+// permanent reports whether a task that failed with err would fail again: bad
+// data and options, missing files, permissions, full disks. Network errors and
+// what is unknown may pass.
+func permanent(err error) bool {
+	for _, k := range kinds {
+		if k.is(err) {
+			return k.name != "network" || kinds[len(kinds)-1].is(err)
+		}
+	}
+	for _, target := range []error{fs.ErrNotExist, fs.ErrPermission, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EROFS, syscall.ENOTDIR, syscall.EISDIR} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// Err returns the reported error: [errors.Is] and the methods of its kind answer
+// as they did in the process that reported it.
+func (r Report) Err() error {
+	err := error(&reported{r})
+	for _, k := range kinds {
+		for _, name := range r.Kinds {
+			if name == k.name && k.mark != nil {
+				err = k.mark(err)
+			}
+		}
+	}
+	return err
+}
+
+// A reported is the error of a [Report].
+type reported struct{ r Report }
+
+func (e *reported) Error() string {
+	if e.r.Where == "" {
+		return e.r.Text
+	}
+	return fmt.Sprintf("%s (%s)", e.r.Text, e.r.Where)
+}
+
+// Is reports whether the original error wrapped target.
+func (e *reported) Is(target error) bool {
+	want := cause{reflect.TypeOf(target).String(), target.Error()}
+	for _, c := range e.r.Causes {
+		if c == want && target != context.Canceled { // a task that was stopped by another's failure does not mean that the user stopped the run
+			return true
+		}
+	}
+	return false
+}
+
+// Unwrap returns the system's error, nil if there is none or of another system.
+func (e *reported) Unwrap() error {
+	if e.r.Errno == 0 || e.r.OS != runtime.GOOS {
+		return nil
+	}
+	return syscall.Errno(e.r.Errno)
+}
+
+// Mark returns the report as text that [Find] recognizes within any other text.
+func (r Report) Mark() string {
+	b, err := json.Marshal(r)
+	if err != nil {
+		panic("BUG: report of an error: " + err.Error())
+	}
+	return markBegin + base64.RawURLEncoding.EncodeToString(b) + markEnd
+}
+
+const (
+	markBegin = "pretext-error:"
+	markEnd   = ":end"
+)
+
+var mark = regexp.MustCompile(markBegin + `([A-Za-z0-9_-]+)` + markEnd)
+
+// Find returns the reports that a text contains, each once, in order.
+func Find(text string) (reports []Report) {
+	seen := map[string]bool{}
+	for _, m := range mark.FindAllStringSubmatch(text, -1) {
+		if seen[m[1]] {
+			continue
+		}
+		seen[m[1]] = true
+		b, err := base64.RawURLEncoding.DecodeString(m[1])
+		if err != nil {
+			continue
+		}
+		var r Report
+		if json.Unmarshal(b, &r) == nil && r.Text != "" {
+			reports = append(reports, r)
+		}
+	}
+	return reports
+}
+
+// clip truncates a text to at most n bytes of whole characters.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	const dots = "…"
+	n -= len(dots)
+	for n > 0 && text[n]&0xc0 == 0x80 {
+		n--
+	}
+	return text[:n] + dots
+}

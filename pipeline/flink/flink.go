@@ -1,0 +1,158 @@
+// Package flink runs Beam jobs on a Flink cluster.
+//
+// A [Cluster] submits a job to Beam's job server and then follows it through the
+// REST interface of Flink's JobManager alone, because the job server's answers
+// cannot be trusted: it reports a cancelled job that runs on, and when it is lost
+// the job goes on without it. The name of a job is derived from what the job
+// does, so a later run finds a job whose submitter died.
+//
+// The workers are this same program, in one of two ways:
+//
+//   - PROCESS: each TaskManager starts the program at a path of its machine.
+//   - EXTERNAL: each TaskManager asks a [Pool] beside it, which starts the program.
+//
+// Both start [Work], once for each job and TaskManager. An error of a worker
+// travels as a [failure.Report] inside the text that Flink keeps.
+package flink
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"pretext/internal/failure"
+)
+
+// A Cluster is a Flink cluster and how its workers start.
+type Cluster struct {
+	Endpoint    string // HOST:PORT of Beam's job server
+	REST        string // URL of the JobManager's REST interface
+	Parallelism int    // number of Flink's parallel subtasks, at least 1
+	Program     string // path of this program on every TaskManager; "" for the path of this process
+	Pool        string // HOST:PORT of a worker pool as a TaskManager reaches it; "" for PROCESS
+	Logs        string // directory on the workers for their logs; "" for the temporary directory
+}
+
+// Validate returns a usage error unless the cluster is described completely. It
+// names the flags of the command line.
+func (c Cluster) Validate() error {
+	if c.Endpoint == "" {
+		return failure.Usagef("--runner flink: give --endpoint HOST:PORT, the address of Beam's job server")
+	}
+	if err := checkAddress(c.Endpoint); err != nil {
+		return failure.Usagef("--endpoint %q: %w", c.Endpoint, err)
+	}
+	if c.REST == "" {
+		return failure.Usagef("--runner flink: give --flink-rest URL, the REST interface of Flink's JobManager, such as http://jobmanager:8081")
+	}
+	if u, err := url.Parse(c.REST); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return failure.Usagef("--flink-rest: not a URL such as http://jobmanager:8081")
+	}
+	if c.Parallelism < 1 {
+		return failure.Usagef("--parallelism %d: must be at least 1", c.Parallelism)
+	}
+	if c.Pool != "" && c.Program != "" {
+		return failure.Usagef("--worker-pool and --worker-program: give one of them: the pool starts its own program")
+	}
+	if c.Pool != "" {
+		if err := checkAddress(c.Pool); err != nil {
+			return failure.Usagef("--worker-pool %q: %w", c.Pool, err)
+		}
+	}
+	return nil
+}
+
+// checkAddress returns an error unless text is HOST:PORT.
+func checkAddress(text string) error {
+	host, port, err := net.SplitHostPort(text)
+	if err != nil || host == "" {
+		return errors.New("write HOST:PORT")
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+		return fmt.Errorf("port %q: must be a number from 1 to 65535", port)
+	}
+	return nil
+}
+
+// JobName returns the name of the job of a stage: of the stage, the fingerprint
+// of its plan and its directory. It has lower-case letters and digits alone,
+// since job servers replace everything else.
+func JobName(stage, fingerprint, out string) string {
+	where := sha256.Sum256([]byte(out))
+	return javaName("pretext" + stage + fingerprint[:min(16, len(fingerprint))] + hex.EncodeToString(where[:4]))
+}
+
+// javaName returns what a Java job server makes of a job's name, before it
+// appends a hyphen, the user, the date and a random number.
+func javaName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '0'
+	}, strings.ToLower(name))
+}
+
+// environment returns Beam's URN and configuration of the workers' environment.
+func (c Cluster) environment() (urn, config string, err error) {
+	if c.Pool != "" {
+		return "beam:env:external:v1", c.Pool, nil
+	}
+	program := c.Program
+	if program == "" {
+		if program, err = os.Executable(); err != nil {
+			return "", "", fmt.Errorf("path of this program: %w", err)
+		}
+	}
+	b, err := json.Marshal(struct {
+		Command string            `json:"command"`
+		Env     map[string]string `json:"env"`
+	}{program, map[string]string{workerVariable: "1", logsVariable: c.Logs}})
+	return "beam:env:process:v1", string(b), err
+}
+
+// A Job is a Beam job on its way to Flink.
+type Job struct {
+	Name string            // as [JobName] returns it
+	Note func(text string) // receives messages for the user; may be nil
+}
+
+func (j Job) note(format string, args ...any) {
+	if j.Note != nil {
+		j.Note(fmt.Sprintf(format, args...))
+	}
+}
+
+// Times of a follower, variables for tests.
+var (
+	// tick is the time between two questions about a job.
+	tick = 300 * time.Millisecond
+	// patience is the time that Flink's REST interface may not answer: enough to
+	// replace a JobManager.
+	patience = time.Minute
+	// arrival is the time that a job may take from a job server that was lost to
+	// Flink.
+	arrival = 20 * time.Second
+	// stopping is the time that a cancelled job may take to end.
+	stopping = 30 * time.Second
+)
+
+// wait returns early, with the cause, when ctx ends.
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(cmp.Or(d, time.Millisecond)):
+		return nil
+	}
+}

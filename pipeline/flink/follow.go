@@ -1,0 +1,267 @@
+package flink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+
+	"pretext/internal/failure"
+)
+
+// Run runs a pipeline as the job named j.Name and returns when the job has ended.
+// If Flink already runs a job of that name, Run follows it to its end instead.
+// When ctx ends, Run cancels the job and returns the cause after Flink has
+// confirmed the end.
+func (c Cluster) Run(ctx context.Context, p *beam.Pipeline, j Job) error {
+	r, err := newREST(c.REST)
+	if err != nil {
+		return err
+	}
+	jobs, err := r.jobs(ctx, j.Name)
+	if err != nil {
+		return err
+	}
+	f := &follower{rest: r, job: j}
+	if i := slices.IndexFunc(jobs, func(j restJob) bool { return !terminal(j.State) }); i >= 0 {
+		j.note("Flink already runs this stage, as job %s: following it", jobs[i].ID)
+		return f.follow(ctx, jobs[i].ID)
+	}
+	if err := c.warn(ctx, r, j); err != nil {
+		return err
+	}
+	told, err := c.submit(ctx, p, j.Name)
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return err
+	}
+	id, err := f.arrive(ctx, jobs, told)
+	if err != nil {
+		return err
+	}
+	return f.follow(ctx, id)
+}
+
+// warn tells the user about settings of the cluster with which a job fails
+// needlessly.
+func (c Cluster) warn(ctx context.Context, r *rest, j Job) error {
+	settings, err := r.settings(ctx)
+	if err != nil {
+		return err
+	}
+	switch strategy(settings) {
+	case "", "none", "off", "disable":
+		j.note("Flink has no restart strategy: the stage fails when one worker or TaskManager is lost; set restart-strategy.type: fixed-delay in Flink's configuration")
+	}
+	if n, err := r.slots(ctx); err == nil && n < c.Parallelism {
+		j.note("Flink has %d task slots, --parallelism asks for %d: the stage waits until there are as many", n, c.Parallelism)
+	}
+	return nil
+}
+
+// strategy returns Flink's restart strategy, "" if none is configured.
+func strategy(settings map[string]string) string {
+	for _, key := range []string{"restart-strategy.type", "restart-strategy"} {
+		if s := settings[key]; s != "" {
+			return strings.ToLower(s)
+		}
+	}
+	return ""
+}
+
+// A follower follows one job through Flink's REST interface.
+type follower struct {
+	rest    *rest
+	job     Job
+	missing time.Time // since when the interface does not answer
+	noted   int64     // time of the latest failure that was noted
+}
+
+// arrive waits until Flink has a new job of the follower's name, and returns its
+// id. old are the jobs from before it was submitted. The job server had accepted
+// the job, so it may arrive even if ctx ends, and then has to be cancelled.
+func (f *follower) arrive(ctx context.Context, old []restJob, told <-chan outcome) (string, error) {
+	ask := context.WithoutCancel(ctx)
+	var deadline <-chan time.Time
+	for {
+		jobs, err := f.rest.jobs(ask, f.job.Name)
+		if err := f.answered(err); err != nil {
+			return "", err
+		}
+		for _, j := range jobs {
+			if !slices.ContainsFunc(old, func(o restJob) bool { return o.ID == j.ID }) {
+				return j.ID, nil
+			}
+		}
+		if deadline == nil && ctx.Err() != nil {
+			deadline = time.After(arrival)
+		}
+		select {
+		case <-deadline:
+			if ctx.Err() != nil {
+				return "", context.Cause(ctx)
+			}
+			return "", fmt.Errorf("%w was lost before the job reached Flink: run the same command again", errServer)
+		case o := <-told:
+			told = nil
+			if o.lost == nil {
+				return "", jobError(o.failed)
+			}
+			f.job.note("Beam's job server was lost (%v): asking Flink about the job", firstLine(o.lost.Error()))
+			if deadline == nil {
+				deadline = time.After(arrival)
+			}
+		case <-time.After(tick):
+		}
+	}
+}
+
+// answered counts the time for which the REST interface does not answer. It
+// returns err once that is longer than patience, nil before.
+func (f *follower) answered(err error) error {
+	if err == nil || errors.Is(err, errUnknownJob) {
+		f.missing = time.Time{}
+		return nil
+	}
+	if f.missing.IsZero() {
+		f.missing = time.Now()
+		f.job.note("%v: the job may go on; asking again for %v", err, patience)
+	}
+	if time.Since(f.missing) > patience {
+		return fmt.Errorf("%w: the job may still run: run the same command again to follow it", err)
+	}
+	return nil
+}
+
+// follow returns when a job has ended.
+func (f *follower) follow(ctx context.Context, id string) error {
+	for {
+		if err := wait(ctx, tick); err != nil {
+			return f.stop(ctx, id, err)
+		}
+		state, err := f.rest.state(ctx, id)
+		if ctx.Err() != nil {
+			continue
+		}
+		if errors.Is(err, errUnknownJob) {
+			return fmt.Errorf("Flink no longer knows job %s: its JobManager was restarted: run the same command again to resume", id)
+		}
+		if err := f.answered(err); err != nil {
+			return err
+		}
+		switch {
+		case err != nil:
+			continue
+		case state == finished:
+			return nil
+		case state == canceled:
+			return fmt.Errorf("the Flink job %s was cancelled by somebody else: run the same command again to resume", id)
+		}
+		list, err := f.rest.exceptions(ctx, id)
+		if err != nil && state != failed {
+			continue // the next round asks again
+		}
+		if state == failed {
+			return ended(list)
+		}
+		if permanent := f.failures(list); permanent != nil {
+			return f.stop(ctx, id, permanent)
+		}
+	}
+}
+
+// failures notes the failures after which Flink repeats the stage, and returns
+// the one that would happen again.
+func (f *follower) failures(list []restException) error {
+	for _, e := range slices.Backward(list) {
+		if e.At <= f.noted {
+			continue
+		}
+		f.noted = e.At
+		for _, text := range e.texts() {
+			for _, r := range failure.Find(text) {
+				if r.Permanent {
+					return r.Err()
+				}
+			}
+		}
+		f.job.note("a part of the stage failed, Flink repeats it: %v", jobError(e.Stacktrace))
+	}
+	return nil
+}
+
+func (e restException) texts() []string {
+	texts := []string{e.Stacktrace}
+	for _, c := range e.Concurrent {
+		texts = append(texts, c.Stacktrace)
+	}
+	return texts
+}
+
+// ended returns the error of a failed job: the latest that a worker reported, or
+// Flink's.
+func ended(list []restException) error {
+	for _, e := range list {
+		for _, text := range e.texts() {
+			for _, r := range failure.Find(text) {
+				return r.Err()
+			}
+		}
+	}
+	if len(list) == 0 {
+		return errors.New("the Flink job failed for a reason that Flink does not tell: see the JobManager's log")
+	}
+	return jobError(list[0].Stacktrace)
+}
+
+// jobError returns the error that a text of Flink or of the job server tells
+// about.
+func jobError(text string) error {
+	if reports := failure.Find(text); len(reports) > 0 {
+		return reports[0].Err()
+	}
+	return fmt.Errorf("the Flink job failed: %s", rootCause(text))
+}
+
+// rootCause returns the last cause that a Java stack trace names.
+func rootCause(text string) string {
+	cause := firstLine(text)
+	for line := range strings.Lines(text) {
+		if c, ok := strings.CutPrefix(strings.TrimSpace(line), "Caused by: "); ok {
+			cause = c
+		}
+	}
+	return cause
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(line)
+}
+
+// stop cancels a job, waits until it has ended, and returns cause.
+func (f *follower) stop(ctx context.Context, id string, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopping)
+	defer cancel()
+	asked := false
+	for {
+		if !asked {
+			err := f.rest.cancel(ctx, id)
+			asked = err == nil || errors.Is(err, errUnknownJob)
+		}
+		state, err := f.rest.state(ctx, id)
+		if err == nil && terminal(state) || errors.Is(err, errUnknownJob) {
+			return cause
+		}
+		if wait(ctx, tick/3) != nil {
+			f.job.note("Flink did not confirm that job %s ended: see %s and cancel it there", id, f.rest.base.Redacted())
+			return cause
+		}
+	}
+}

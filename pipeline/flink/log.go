@@ -1,0 +1,59 @@
+package flink
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
+)
+
+// failures is set once this worker has logged an error.
+var failures atomic.Bool
+
+// quiet drops what Beam logs before it is connected to the TaskManager.
+type quiet struct{}
+
+// Log implements Beam's logger.
+func (quiet) Log(context.Context, beamlog.Severity, int, string) {}
+
+// A bridge is a [slog.Handler] that writes to the worker's log file and to
+// Beam's log, which a TaskManager adds to its own.
+type bridge struct{ attrs string }
+
+func (*bridge) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelInfo }
+
+// WithAttrs implements [slog.Handler].
+func (b *bridge) WithAttrs(attrs []slog.Attr) slog.Handler {
+	var text strings.Builder
+	text.WriteString(b.attrs)
+	for _, a := range attrs {
+		fmt.Fprintf(&text, " %s", a)
+	}
+	return &bridge{text.String()}
+}
+
+// WithGroup implements [slog.Handler]; groups are not shown.
+func (b *bridge) WithGroup(string) slog.Handler { return b }
+
+// Handle implements [slog.Handler].
+func (b *bridge) Handle(ctx context.Context, r slog.Record) error {
+	var text strings.Builder
+	text.WriteString(r.Message + b.attrs)
+	r.Attrs(func(a slog.Attr) bool { fmt.Fprintf(&text, " %s", a); return true })
+	severity := beamlog.SevInfo
+	switch {
+	case r.Level >= slog.LevelError:
+		failures.Store(true)
+		severity = beamlog.SevError
+	case r.Level >= slog.LevelWarn:
+		severity = beamlog.SevWarn
+	}
+	beamlog.Output(ctx, severity, 1, text.String())
+	_, err := fmt.Fprintln(os.Stderr, r.Time.UTC().Format(time.RFC3339), r.Level, text.String())
+	return err
+}

@@ -1,0 +1,139 @@
+package flink
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/graphx"
+	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
+	pipepb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/pipeline_v1"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal/runnerlib"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
+
+	"pretext/internal/failure"
+)
+
+// errServer is a job server that was not reached.
+var errServer = failure.Network("Beam's job server")
+
+// dialing is the time in which the job server must be reached.
+const dialing = 10 * time.Second
+
+// model returns the pipeline in Beam's portable form.
+func (c Cluster) model(ctx context.Context, p *beam.Pipeline) (*pipepb.Pipeline, error) {
+	edges, _, err := p.Build()
+	if err != nil {
+		return nil, err
+	}
+	urn, config, err := c.environment()
+	if err != nil {
+		return nil, err
+	}
+	env, err := graphx.CreateEnvironment(ctx, urn, func(context.Context) string { return config })
+	if err != nil {
+		return nil, err
+	}
+	return graphx.Marshal(edges, &graphx.Options{Environment: env, PipelineResourceHints: jobopts.GetPipelineResourceHints()})
+}
+
+// An outcome is what the job server tells about a job after it accepted it.
+type outcome struct {
+	failed string // the server's message if the job failed
+	lost   error  // the connection's error if the server was lost
+}
+
+// submit hands a pipeline to the job server. After it the server translates the
+// pipeline and submits it to Flink; the channel receives at most one outcome, if
+// that fails.
+func (c Cluster) submit(ctx context.Context, p *beam.Pipeline, name string) (<-chan outcome, error) {
+	model, err := c.model(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	// Beam stages a program for the workers; ours have theirs.
+	artifact, err := os.CreateTemp("", "pretext-no-program-*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(artifact.Name())
+	defer artifact.Close()
+	if _, err := artifact.WriteString("The workers' program is on the workers.\n"); err != nil {
+		return nil, err
+	}
+	if err := runnerlib.UpdateGoEnvironmentWorker(artifact.Name(), model); err != nil {
+		return nil, err
+	}
+	conn, err := grpcx.Dial(ctx, c.Endpoint, dialing)
+	if err != nil {
+		return nil, c.unreached(err)
+	}
+	client := jobpb.NewJobServiceClient(conn)
+	id, err := c.prepare(ctx, client, model, name, artifact.Name())
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	told := make(chan outcome, 1)
+	go func() {
+		defer conn.Close()
+		told <- listen(context.WithoutCancel(ctx), client, id)
+	}()
+	return told, nil
+}
+
+// prepare prepares and runs a job at the job server and returns the server's id
+// of it.
+func (c Cluster) prepare(ctx context.Context, client jobpb.JobServiceClient, model *pipepb.Pipeline, name, artifact string) (string, error) {
+	prepared, artifacts, token, err := runnerlib.Prepare(ctx, client, model, &runnerlib.JobOptions{Name: name, Worker: artifact, Parallelism: c.Parallelism})
+	if err != nil {
+		return "", c.unreached(err)
+	}
+	token, err = runnerlib.Stage(ctx, prepared, artifacts, artifact, token)
+	if err != nil {
+		return "", c.unreached(err)
+	}
+	if err := ctx.Err(); err != nil {
+		return "", context.Cause(ctx)
+	}
+	id, err := runnerlib.Submit(ctx, client, prepared, token)
+	if err != nil {
+		return "", c.unreached(err)
+	}
+	return id, nil
+}
+
+func (c Cluster) unreached(err error) error {
+	return fmt.Errorf("%w at %s (--endpoint): %w", errServer, c.Endpoint, err)
+}
+
+// listen reads the job server's messages until the job ends or the server is
+// lost.
+func listen(ctx context.Context, client jobpb.JobServiceClient, id string) outcome {
+	stream, err := client.GetMessageStream(ctx, &jobpb.JobMessagesRequest{JobId: id})
+	if err != nil {
+		return outcome{lost: err}
+	}
+	var last string
+	for {
+		m, err := stream.Recv()
+		if err != nil {
+			return outcome{lost: err}
+		}
+		if text := m.GetMessageResponse(); text.GetImportance() >= jobpb.JobMessage_JOB_MESSAGE_ERROR {
+			last = text.GetMessageText()
+		}
+		if m.GetStateResponse().GetState() == jobpb.JobState_FAILED {
+			// The message follows the state.
+			for range 2 {
+				if m, err := stream.Recv(); err == nil && m.GetMessageResponse() != nil {
+					last = m.GetMessageResponse().GetMessageText()
+				}
+			}
+			return outcome{failed: last}
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package flink
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/container/tools"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/harness"
+	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
+)
+
+// Environment variables of worker processes. The first selects [Work], because a
+// TaskManager starts the program with flags of Beam's.
+const (
+	workerVariable = "PRETEXT_WORKER"
+	logsVariable   = "PRETEXT_WORKER_LOGS"
+)
+
+// IsWorker reports whether this process was started as a worker. It then calls
+// [Work] before anything else.
+func IsWorker() bool { return os.Getenv(workerVariable) != "" }
+
+// LogPattern is the pattern of the names of workers' log files. A worker that
+// ends without an error removes its file.
+const LogPattern = "pretext-worker-*.log"
+
+// Work does the work of a job in this process until the TaskManager ends it, and
+// returns the exit code. args are those of Beam's worker contract. stop ends what
+// the job runs in this process, and waits for it.
+func Work(args []string, stop func()) int {
+	options := map[string]string{}
+	for _, arg := range args {
+		name, value, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		options[name] = strings.Trim(value, "'") // Beam's Prism quotes the id
+	}
+	log, err := openLog(os.Getenv(logsVariable))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "prepare-data: worker:", err)
+		return 1
+	}
+	ctx, cancel := signal.NotifyContext(grpcx.WriteWorkerID(context.Background(), options["id"]), syscall.SIGTERM, os.Interrupt)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- serve(ctx, options) }()
+	select {
+	case err = <-done:
+	case <-ctx.Done(): // the TaskManager ends the worker: two seconds until it kills it
+		err = nil
+	}
+	ended := make(chan struct{})
+	go func() { stop(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+	}
+	return log.close(err)
+}
+
+// serve connects to the TaskManager and processes what it sends.
+func serve(ctx context.Context, options map[string]string) error {
+	info, err := tools.ProvisionInfo(ctx, options["provision_endpoint"])
+	if err != nil {
+		return fmt.Errorf("reach the TaskManager at %s: %w", options["provision_endpoint"], err)
+	}
+	var raw runtime.RawOptionsWrapper
+	if err := tools.ProtoToOptions(info.GetPipelineOptions(), &raw); err != nil {
+		return fmt.Errorf("options of the job: %w", err)
+	}
+	runtime.GlobalOptions.Import(raw.Options)
+	beam.Init()
+	beamlog.SetLogger(quiet{}) // beam.Init has set one that writes to slog, and so to itself; the harness sets its own
+	slog.SetDefault(slog.New(&bridge{}))
+	slog.Info("pretext worker", "pid", os.Getpid(), "log", workerLog)
+	logging := cmp.Or(options["logging_endpoint"], info.GetLoggingEndpoint().GetUrl())
+	control := cmp.Or(options["control_endpoint"], info.GetControlEndpoint().GetUrl())
+	return harness.MainWithOptions(ctx, logging, control, harness.Options{
+		StatusEndpoint:     info.GetStatusEndpoint().GetUrl(),
+		RunnerCapabilities: info.GetRunnerCapabilities(),
+	})
+}
+
+// workerLog is the path of this worker's log file, "" where it has none.
+var workerLog string
+
+// Where names this worker process to the user.
+func Where() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown host"
+	}
+	if workerLog == "" {
+		return fmt.Sprintf("worker on %s", host)
+	}
+	return fmt.Sprintf("worker on %s, log %s", host, workerLog)
+}
+
+// A logFile is standard error of a worker, which no runner keeps.
+type logFile struct{ f *os.File }
+
+// openLog makes a new log file in dir, where standard error, and the traces of
+// panics, go from now on.
+func openLog(dir string) (logFile, error) {
+	f, err := os.CreateTemp(dir, LogPattern)
+	if err != nil {
+		return logFile{}, fmt.Errorf("create log file: %w", err)
+	}
+	workerLog = f.Name()
+	os.Stdout, os.Stderr = f, f
+	if err := debug.SetCrashOutput(f, debug.CrashOptions{}); err != nil {
+		return logFile{}, err
+	}
+	return logFile{f}, nil
+}
+
+// close removes the log unless it tells about a failure. It returns the exit code.
+func (l logFile) close(err error) int {
+	if err == nil && !failures.Load() {
+		l.f.Close()
+		os.Remove(l.f.Name())
+		return 0
+	}
+	if err != nil {
+		fmt.Fprintln(l.f, time.Now().UTC().Format(time.RFC3339), "worker ended:", err)
+		return 1
+	}
+	return 0
+}

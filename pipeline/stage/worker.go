@@ -1,0 +1,141 @@
+package stage
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"sync"
+
+	"pretext/internal/failure"
+	"pretext/internal/store"
+	"pretext/pipeline/flink"
+	"pretext/sharding"
+)
+
+// Limits travel with a job to the worker processes of a cluster.
+type Limits struct {
+	Workers int    // maximum number of concurrent tasks of a process
+	Memory  int64  // bytes that a process may use
+	Build   string // of the program that planned the job, see [build]
+}
+
+// workers serializes findJob in worker processes and holds what their jobs share.
+var workers struct {
+	sync.Mutex
+	gate chan struct{} // of all jobs of the process
+}
+
+// findJob returns the job with a name, for use inside DoFns. In a worker process
+// of a cluster it makes the job, which lives for one attempt: Flink repeats a
+// stage after a failure, maybe in the same process, and the error of the first
+// attempt must not fail the second.
+func findJob(ctx context.Context, name string, limits Limits, spec Spec) (*job, error) {
+	if j, ok := jobs.Load(name); ok && (!flink.IsWorker() || j.(*job).ctx.Err() == nil) {
+		return j.(*job), nil
+	}
+	workers.Lock()
+	defer workers.Unlock()
+	if j, ok := jobs.Load(name); ok && j.(*job).ctx.Err() == nil {
+		return j.(*job), nil
+	}
+	if err := admit(ctx, limits, spec); err != nil {
+		return nil, err
+	}
+	if workers.gate == nil {
+		workers.gate = make(chan struct{}, max(1, limits.Workers))
+		LimitMemory(limits.Memory)
+	}
+	j := newJob(context.Background(), 1, new(Meter))
+	j.gate = workers.gate
+	jobs.Store(name, j)
+	return j, nil
+}
+
+// admit returns an error unless this worker process can work for a job: it has
+// the submitter's program and sees its files.
+func admit(ctx context.Context, limits Limits, spec Spec) error {
+	if have := build(); have != limits.Build {
+		return failure.Usagef("this worker runs another build of pretext, %s, than the submitter, %s: install the same program everywhere", have, limits.Build)
+	}
+	folder, err := store.Open(spec.Out)
+	if err != nil {
+		return err
+	}
+	plan, err := sharding.ReadPlan(ctx, folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return failure.Usagef("%s has no plan where this worker looks: --out and all sources must be where every worker reaches them, on a shared file system or in object storage", spec.Out)
+	}
+	if err == nil && plan.Fingerprint != spec.Fingerprint {
+		err = fmt.Errorf("%w: %s", ErrFenced, folder)
+	}
+	if err != nil {
+		return err
+	}
+	return nil
+}
+
+// report returns an error of a DoFn in the form in which it reaches the
+// submitter of a job: as it is within one process, as text from a worker.
+func report(err error) error {
+	if err == nil || !flink.IsWorker() {
+		return err
+	}
+	r := failure.NewReport(err, flink.Where())
+	slog.Error("task failed", "error", err)
+	return fmt.Errorf("%s %s", r.Text, r.Mark())
+}
+
+// endJobs ends all jobs of this process and waits for their tasks.
+func endJobs() {
+	jobs.Range(func(_, j any) bool {
+		j.(*job).end()
+		return true
+	})
+}
+
+// build identifies this program. A clean build of a revision has the same
+// identity on every platform, any other that of its file.
+var build = sync.OnceValue(func() string {
+	info, _ := debug.ReadBuildInfo()
+	set := map[string]string{}
+	version := ""
+	if info != nil {
+		version = info.Main.Version
+		for _, s := range info.Settings {
+			set[s.Key] = s.Value
+		}
+	}
+	if revision := set["vcs.revision"]; revision != "" && set["vcs.modified"] == "false" {
+		return version + " " + revision[:min(12, len(revision))]
+	}
+	sum, err := programHash()
+	if err != nil {
+		return version + " of unknown hash"
+	}
+	return version + " sha256:" + sum[:12]
+})
+
+// programHash returns the SHA-256 of this program's file.
+func programHash() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
