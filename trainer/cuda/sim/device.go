@@ -16,6 +16,10 @@ type Options struct {
 	Seed            uint64 // seed of the random order of blocks, warps, atomics and streams
 	Memory          int    // bytes of global memory; 0: 1 GiB
 	MaxInstructions int    // a block that executes more is reported as a [Hang]; 0: 1<<26
+
+	// Network connects the GPU with those of other ranks. Nil: it has no
+	// collectives, as a machine without NCCL.
+	Network *Network
 }
 
 // A Device is a simulated GPU with its memory and streams. Only one goroutine may

@@ -44,6 +44,11 @@
 // host synchronizes; streams then take turns at random. If two streams access
 // the same memory, one of them writes, and no event orders them, that is a fault.
 //
+// [GPU]s with one [Network] are ranks, each with its own goroutine: collectives have
+// the semantics of NCCL. From its beginning to its end, when all ranks have begun it,
+// a collective owns its memory: an access by another stream is a race. Ranks whose
+// calls differ in kind, size, type or order get a fault.
+//
 // [GPU] implements device.Device, the interface of trainer/cuda/device, so the
 // CUDA backend runs on the simulator unchanged.
 //

@@ -22,6 +22,7 @@ const (
 	BarrierMismatch Kind = "barriers differ"           // warps of a block wait at different barriers
 	BadLaunch       Kind = "bad launch"                // shape, shared memory or arguments that a driver refuses
 	Hang            Kind = "does not end"              // a block executed more than Options.MaxInstructions, or never ends
+	BadCollective   Kind = "bad collective"            // buffers that NCCL refuses, or another call than that of another rank
 	BadMatmul       Kind = "bad matrix multiplication" // shapes, layouts or an epilogue that cuBLASLt refuses
 )
 

@@ -22,6 +22,8 @@ type GPU struct {
 	kernels []*Kernel
 	plans   []*device.Matmul
 	closed  bool
+
+	communicators []*communicator // guarded by the mutex of options.Network
 }
 
 var _ device.Device = (*GPU)(nil)
@@ -324,6 +326,9 @@ func (g *GPU) Launch(s device.Stream, f device.Function, c Config, args []byte) 
 func (g *GPU) Close() error {
 	if g.closed {
 		return ErrClosed
+	}
+	for c := range g.communicators {
+		g.Abort(device.Communicator(c+1), ErrClosed)
 	}
 	err := g.Synchronize()
 	*g = GPU{closed: true, Device: g.Device}

@@ -50,8 +50,10 @@ type work struct {
 	after  *work  // work that records an event and must be done first; nil: none
 	run    func() error
 	done   bool
-	clock  clock  // everything that is done once this work is done, itself included
-	first  uint32 // interval at which it began
+
+	collecting *collecting // set for a collective, which has a beginning and an end; nil for other work
+	clock      clock       // everything that is done once this work is done, itself included
+	first      uint32      // interval at which it began
 }
 
 // NewStream returns an empty stream.
@@ -171,8 +173,9 @@ func (d *Device) Synchronize() error {
 	return nil
 }
 
-// step chooses a random stream whose next piece of work need not wait, and runs
-// that piece.
+// step chooses a random stream whose next piece of work need not wait for another
+// stream, and runs that piece. For a collective that has begun it waits for the other
+// ranks: that the choice does not depend on them makes runs repeatable.
 func (d *Device) step() {
 	var ready []*Stream
 	for _, s := range d.streams {
@@ -186,7 +189,10 @@ func (d *Device) step() {
 	}
 	s := ready[d.order.IntN(len(ready))]
 	w := s.queue[0]
-	s.queue = s.queue[1:]
+	if w.collecting != nil && w.collecting.begun {
+		s.done(w, w.collecting.end(d))
+		return
+	}
 	w.clock = append(clock(nil), s.clock...).join(w.before)
 	if w.after != nil {
 		w.clock = w.clock.join(w.after.clock)
@@ -196,10 +202,20 @@ func (d *Device) step() {
 	s.clock = w.clock.join(own)
 	w.clock = s.clock
 	d.begin(w)
-	if err := w.run(); err != nil {
-		d.failed = err
+	err := w.run()
+	d.now = nil
+	if err != nil || w.collecting == nil {
+		s.done(w, err)
 	}
-	w.done, d.now = true, nil
+}
+
+// done removes w, the first piece of work in the queue, with its result.
+func (s *Stream) done(w *work, err error) {
+	s.queue = s.queue[1:]
+	w.done = true
+	if err != nil {
+		s.device.failed = err
+	}
 }
 
 // begin makes w the running work and finds the oldest work that may run at the
