@@ -30,7 +30,7 @@
 // size in sequences. Positions count over all epochs: position = epoch·N +
 // index. [Cut] divides this range, in order, into micro-batches of at most T
 // tokens and about equal size. Their number is a multiple of the number of ranks
-// at the start of the run. Micro-batch j goes to rank j mod R ([Mine]).
+// at the start of the run. [Deal] assigns them to the ranks.
 //
 // Before the first micro-batch, the loop sums the step's [Counts] over all
 // ranks and converts them to [Coef], the coefficient of every loss term. So

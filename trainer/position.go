@@ -85,12 +85,6 @@ func even(sums []int64, capacity int64, n int) []int {
 	return bounds
 }
 
-// Mine reports whether micro-batch j of a step belongs to this rank.
-func Mine(j, rank, size int) bool { return j%size == rank }
-
-// Dealt returns how many of n micro-batches belong to this rank.
-func Dealt(n, rank, size int) int { return (n + size - 1 - rank) / size }
-
 // Epoch returns the epoch of a position and the index in that epoch, for epochs
 // of n examples.
 func Epoch(position, n int64) (epoch, index int64) { return position / n, position % n }

@@ -61,15 +61,19 @@ func (m *memory) Step(position int64, n int) (trainer.Share, error) {
 	}
 	bounds, err := trainer.Cut(lengths, m.tokens, 1)
 	var counts trainer.Counts
-	for j := 1; j < len(bounds); j++ {
-		for i := bounds[j-1]; i < bounds[j] && trainer.Mine(j-1, m.comm.Rank(), m.comm.Size()); i++ {
+	if err != nil {
+		return trainer.Share{}, err
+	}
+	mine := trainer.Deal(lengths, bounds, m.comm.Size())[m.comm.Rank()]
+	for _, j := range mine {
+		for i := bounds[j]; i < bounds[j+1]; i++ {
 			counts = counts.Add(trainer.Counts{MaskedWeight: float64(len(m.at(position + int64(i)).MaskedIDs)), NSP: 1})
 		}
 	}
 	if m.lie {
 		counts.NSP++
 	}
-	return trainer.Share{Counts: counts, MicroBatches: trainer.Dealt(len(bounds)-1, m.comm.Rank(), m.comm.Size()), Batches: m.batches(position, bounds)}, err
+	return trainer.Share{Counts: counts, MicroBatches: len(mine), Batches: m.batches(position, bounds, mine)}, nil
 }
 
 // at returns the sequence at a position.
@@ -80,15 +84,12 @@ func (m *memory) at(position int64) trainer.Sequence {
 	return s
 }
 
-func (m *memory) batches(position int64, bounds []int) iter.Seq2[*trainer.Batch, error] {
+func (m *memory) batches(position int64, bounds, mine []int) iter.Seq2[*trainer.Batch, error] {
 	return func(yield func(*trainer.Batch, error) bool) {
 		b := &trainer.Batch{}
-		for j := 1; j < len(bounds); j++ {
-			if !trainer.Mine(j-1, m.comm.Rank(), m.comm.Size()) {
-				continue
-			}
+		for _, j := range mine {
 			b.Reset()
-			for i := bounds[j-1]; i < bounds[j]; i++ {
+			for i := bounds[j]; i < bounds[j+1]; i++ {
 				b.Append(m.at(position + int64(i)))
 			}
 			if !yield(b, nil) {

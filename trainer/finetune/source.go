@@ -84,7 +84,8 @@ func (s *Source) Step(position int64, sequences int) (trainer.Share, error) {
 	if err != nil {
 		return trainer.Share{}, fmt.Errorf("step at position %d: %w", position, err)
 	}
-	share := trainer.Share{Batches: s.batches(at, cuts, position)}
+	mine := trainer.Deal(lengths, cuts, s.o.Ranks)[s.o.Rank]
+	share := trainer.Share{Batches: s.batches(step{position, at, cuts, mine})}
 	for b := range share.Batches {
 		share.MicroBatches++
 		share.Counts = share.Counts.Add(b.Counts(s.o.Heads))
@@ -92,16 +93,21 @@ func (s *Source) Step(position int64, sequences int) (trainer.Share, error) {
 	return share, nil
 }
 
+// A step is the examples of a step and their micro-batches.
+type step struct {
+	position int64   // of the first example
+	at       []int32 // number of the example at each position
+	cuts     []int   // see [trainer.Cut]
+	mine     []int   // this rank's micro-batches
+}
+
 // batches yields this rank's micro-batches of a step.
-func (s *Source) batches(at []int32, cuts []int, position int64) iter.Seq2[*trainer.Batch, error] {
+func (s *Source) batches(d step) iter.Seq2[*trainer.Batch, error] {
 	return func(yield func(*trainer.Batch, error) bool) {
-		for j := range len(cuts) - 1 {
-			if !trainer.Mine(j, s.o.Rank, s.o.Ranks) {
-				continue
-			}
+		for _, j := range d.mine {
 			s.batch.Reset()
-			for i := cuts[j]; i < cuts[j+1]; i++ {
-				s.examples.Append(&s.batch, int(at[i]), position+int64(i))
+			for i := d.cuts[j]; i < d.cuts[j+1]; i++ {
+				s.examples.Append(&s.batch, int(d.at[i]), d.position+int64(i))
 			}
 			if !yield(&s.batch, nil) {
 				return

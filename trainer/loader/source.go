@@ -219,18 +219,14 @@ func (s *Source) share(position int64) (trainer.Share, error) {
 	if err != nil {
 		return trainer.Share{}, fmt.Errorf("step at position %d: %w", position, err)
 	}
-	return trainer.Share{
-		Counts: s.counts(cuts), MicroBatches: trainer.Dealt(len(cuts)-1, s.opts.Rank, s.opts.Ranks), Batches: s.batches(cuts),
-	}, nil
+	mine := trainer.Deal(s.lengths, cuts, s.opts.Ranks)[s.opts.Rank]
+	return trainer.Share{Counts: s.counts(cuts, mine), MicroBatches: len(mine), Batches: s.batches(cuts, mine)}, nil
 }
 
-// counts returns the sum of [trainer.Batch.Counts] over this rank's batches,
-// without building them.
-func (s *Source) counts(cuts []int) (c trainer.Counts) {
-	for j := range len(cuts) - 1 {
-		if !trainer.Mine(j, s.opts.Rank, s.opts.Ranks) {
-			continue
-		}
+// counts returns the sum of [trainer.Batch.Counts] over this rank's
+// micro-batches, without building them.
+func (s *Source) counts(cuts, mine []int) (c trainer.Counts) {
+	for _, j := range mine {
 		for _, seq := range s.sequences[cuts[j]:cuts[j+1]] {
 			if s.opts.Heads.MLM {
 				for _, w := range seq.MaskedWeights {
@@ -271,12 +267,9 @@ func (s *Source) Sweep(n int64) iter.Seq2[*trainer.Batch, error] {
 }
 
 // batches yields this rank's micro-batches of the step.
-func (s *Source) batches(cuts []int) iter.Seq2[*trainer.Batch, error] {
+func (s *Source) batches(cuts, mine []int) iter.Seq2[*trainer.Batch, error] {
 	return func(yield func(*trainer.Batch, error) bool) {
-		for j := range len(cuts) - 1 {
-			if !trainer.Mine(j, s.opts.Rank, s.opts.Ranks) {
-				continue
-			}
+		for _, j := range mine {
 			s.batch.Reset()
 			for i := cuts[j]; i < cuts[j+1]; i++ {
 				s.batch.Append(s.sequences[i])
