@@ -11,7 +11,7 @@ NVRTCCHECK := .venv-nvrtc-check/bin/python
 HEADERS := .venv-cuda-headers
 FUZZTIME ?= 5s
 
-.PHONY: build build-cuda gpu-pack gpu-rehearse test check format vet lint deadcode race generated ptx ptx-check cuda-constants fuzz interop interop-torch interop-finetune interop-folders bench bench-against bench-peers bench-torch bench-packages clean
+.PHONY: build build-cuda gpu-pack gpu-rehearse test check format vet lint deadcode race generated ptx ptx-check cuda-constants fuzz interop interop-torch interop-finetune interop-folders bench bench-against bench-peers bench-torch bench-packages bench-scale clean
 
 build: ## static release binaries
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/ ./cmd/prepare-data ./cmd/train-bert
@@ -77,6 +77,10 @@ $(NVRTCCHECK):
 # What is found by numbers, damage and cancelled runs, is left to the tests.
 race:
 	PRETEXT_DAMAGE=50 PRETEXT_SIGNALS=5 go test -race -short ./internal/store ./sharding/... ./pipeline ./trainer ./trainer/loader ./trainer/cpu ./trainer/finetune/predict ./cmd/train-bert/internal/serve
+
+# What the driver of a stage does alone, for 10,000,000 blocks and 100,000 shards.
+bench-scale:
+	go run ./internal/bench/scale
 
 # Every fuzz target for FUZZTIME, on one processor each. The seeds and all earlier
 # findings run with the tests. FUZZBELOW=extract takes a part.

@@ -127,11 +127,8 @@ type downloadPlan struct {
 	bytes   int64 // total size of the files whose size is known
 }
 
-func (p *downloadPlan) tasks() (tasks []any) {
-	for _, f := range p.files {
-		tasks = append(tasks, downloadTask{f})
-	}
-	return tasks
+func (p *downloadPlan) tasks() sharding.TaskList {
+	return sharding.TaskList{Len: len(p.files), Plan: func(i int) any { return downloadTask{p.files[i]} }}
 }
 
 // planDownload returns the plan of an earlier run of the same requests. If

@@ -21,11 +21,11 @@ func TestTheLargestTaskOfSeveralSourcesBeginsFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	sizes := plan.sizes()
-	order := stage.Config{Tasks: plan.tasks, Sizes: sizes}.Order()
+	order := stage.Config{Tasks: stage.Tasks(plan.tasks), Sizes: sizes}.Order()
 	if len(order) != 3 || !slices.IsSortedFunc(order, func(a, b int) int { return int(sizes[b] - sizes[a]) }) || sizes[order[0]] != 1<<20 || sizes[order[2]] != 8 {
 		t.Errorf("tasks of %d bytes begin in the order %v, want the largest first", sizes, order)
 	}
-	if order := (stage.Config{Tasks: plan.tasks}).Order(); !slices.Equal(order, []int{0, 1, 2}) {
+	if order := (stage.Config{Tasks: stage.Tasks(plan.tasks)}).Order(); !slices.Equal(order, []int{0, 1, 2}) {
 		t.Errorf("tasks without sizes begin in the order %v", order)
 	}
 }

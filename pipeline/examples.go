@@ -79,15 +79,15 @@ func (c ExamplesConfig) plan(ctx context.Context, folders []string, tokens *toke
 	if err != nil {
 		return none, err
 	}
-	c.Examples.Shards = len(plan.Tasks)
-	scratch, err := c.scratch(plan.Tasks, tokens.tokenizer.Wide(), workers)
+	c.Examples.Shards = plan.Shards
+	scratch, err := c.scratch(plan.Sizes(), tokens.tokenizer.Wide(), workers)
 	if err != nil {
 		return none, err
 	}
 	vocabulary := sharding.Input{Name: c.name(), Bytes: int64(len(tokens.raw)), SHA256: sharding.Hash(tokens.raw)}
 	return stage.Config{Target: c.Target, Stage: "examples", Options: c.Examples, Inputs: append(plan.Inputs, vocabulary), Paths: plan.Locations,
 		Work:  examplesWork{c.Examples, scratch},
-		Tasks: stage.Tasks(plan.Tasks), Total: 2 * plan.TextBytes, Reads: 2, // text counts when it is read and when it is written
+		Tasks: plan.Tasks(), Total: 2 * plan.TextBytes, Reads: 2, // text counts when it is read and when it is written
 		Prepare: func(ctx context.Context, folder store.Folder) error {
 			return store.WriteFile(ctx, folder, c.name(), tokens.raw)
 		},

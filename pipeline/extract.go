@@ -122,7 +122,7 @@ func Extract(ctx context.Context, r stage.Runner, c ExtractConfig) (*sharding.Ma
 		return nil, err
 	}
 	m, err := stage.Run(ctx, r, stage.Config{Target: c.Target, Stage: "extract", Options: c.Extract, Inputs: plan.inputs, Paths: plan.paths(),
-		Work: extractWork{plan.sources, c.Extract}, Tasks: plan.tasks, Sizes: plan.sizes(), Total: plan.bytes})
+		Work: extractWork{plan.sources, c.Extract}, Tasks: stage.Tasks(plan.tasks), Sizes: plan.sizes(), Total: plan.bytes})
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func checkRejects(c sharding.Counts, allowed float64) error {
 type sourcePlan struct {
 	sources []SourceSpec
 	inputs  []sharding.Input
-	tasks   []any
+	tasks   []extractTask
 	bytes   int64
 	stems   map[string]int // number of sources with each stem
 }
@@ -203,8 +203,7 @@ func (p *sourcePlan) paths() (paths []string) {
 
 // sizes returns the bytes that each task reads.
 func (p *sourcePlan) sizes() (sizes []int64) {
-	for _, t := range p.tasks {
-		task := t.(extractTask)
+	for _, task := range p.tasks {
 		sizes = append(sizes, task.bytes(p.sources[task.Source]))
 	}
 	return sizes

@@ -240,7 +240,7 @@ func bookServer(t *testing.T) (address, sum string) {
 // leftovers are the files that killed runs leave, and a foreign file that must
 // stay.
 func leftovers(t *testing.T, _, out string) {
-	for _, name := range []string{".tmp-1", "plan/.tmp-2", "plan/00000.json", ".tmp-folder-3/beam/x", store.LockName} {
+	for _, name := range []string{".tmp-1", "plan/.tmp-2", "plan/00000.json", "plan/tasks.bin", ".tmp-folder-3/beam/x", store.LockName} {
 		writeFile(t, out, name, []byte("left"))
 	}
 }

@@ -43,11 +43,11 @@ func FuzzForgedPlansAndSideCars(f *testing.F) {
 			t.Fatal(err)
 		}
 		recipe := sharding.Recipe{FormatVersion: sharding.FormatVersion, Stage: "vocab"}
-		plan := sharding.StagePlan{Recipe: recipe, Tasks: 1, Fingerprint: recipe.Fingerprint()}
+		plan := sharding.StagePlan{Version: 1, Recipe: recipe, Tasks: 1, Fingerprint: recipe.Fingerprint()}
 		if err := store.WriteFile(ctx, out, sharding.PlanName, sharding.Marshal(plan)); err != nil {
 			t.Fatal(err)
 		}
-		if err := store.WriteFile(ctx, out.Folder(sharding.PlanFolder), sharding.TaskFile(0), raw); err != nil {
+		if err := store.WriteFile(ctx, out.Folder(sharding.PlanFolder), sharding.OldTaskFile(0), raw); err != nil {
 			t.Fatal(err)
 		}
 		for name, work := range map[string]any{

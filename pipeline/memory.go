@@ -18,15 +18,15 @@ const (
 // scratch returns the bytes of examples that each of the workers may hold in
 // memory, or a [*stage.MemoryError] if the tasks do not fit into c.Memory bytes.
 // wide means that ids take four bytes.
-func (c ExamplesConfig) scratch(shards []sharding.ShardTask, wide bool, workers int) (int64, error) {
+func (c ExamplesConfig) scratch(shards []sharding.ShardSize, wide bool, workers int) (int64, error) {
 	perByte := int64(textPerByte)
 	if wide {
 		perByte *= 2
 	}
 	tasks := make([]int64, len(shards))
-	for i, t := range shards {
+	for i, s := range shards {
 		// The largest document is held as a compressed frame, as JSON and as text.
-		tasks[i] = taskMemory + minScratch + t.Blocks.TextBytes()*perByte + 3*t.Blocks.LargestBlock()
+		tasks[i] = taskMemory + minScratch + s.TextBytes*perByte + 3*s.LargestBlock
 	}
 	workers = min(max(1, workers), len(tasks))
 	need := stage.PeakMemory(tasks, workers)

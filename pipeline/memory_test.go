@@ -2,36 +2,27 @@ package pipeline
 
 import (
 	"errors"
-	"slices"
 	"testing"
 
-	"pretext/extract"
 	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
 func TestMemoryIsAskedForTheTasksThatCanBeAtWorkTogether(t *testing.T) {
 	const mib = 1 << 20
-	shard := func(blocks ...int64) (t sharding.ShardTask) {
-		t.Blocks = sharding.BlockList{{}}
-		for _, n := range blocks {
-			t.Blocks[0].Blocks = append(t.Blocks[0].Blocks, extract.Block{TextBytes: n})
-		}
-		return t
-	}
-	small, huge := shard(slices.Repeat([]int64{mib}, 16)...), shard(64*mib)
+	small, huge := sharding.ShardSize{TextBytes: 16 * mib, LargestBlock: mib}, sharding.ShardSize{TextBytes: 64 * mib, LargestBlock: 64 * mib}
 	for _, test := range []struct {
 		name    string
-		shards  []sharding.ShardTask
+		shards  []sharding.ShardSize
 		workers int
 		fits    bool
 	}{
-		{"two small shards", []sharding.ShardTask{small, small}, 2, true},
-		{"one document of 64 MiB among small shards", []sharding.ShardTask{small, huge, small, small}, 2, true},
-		{"two documents of 64 MiB, one worker", []sharding.ShardTask{huge, huge}, 1, true},
-		{"two documents of 64 MiB, two workers", []sharding.ShardTask{huge, small, huge}, 2, false},
-		{"one shard, many workers", []sharding.ShardTask{huge}, 64, true},
-		{"many small shards, many workers", make([]sharding.ShardTask, 100), 100, false},
+		{"two small shards", []sharding.ShardSize{small, small}, 2, true},
+		{"one document of 64 MiB among small shards", []sharding.ShardSize{small, huge, small, small}, 2, true},
+		{"two documents of 64 MiB, one worker", []sharding.ShardSize{huge, huge}, 1, true},
+		{"two documents of 64 MiB, two workers", []sharding.ShardSize{huge, small, huge}, 2, false},
+		{"one shard, many workers", []sharding.ShardSize{huge}, 64, true},
+		{"many small shards, many workers", make([]sharding.ShardSize, 100), 100, false},
 	} {
 		scratch, err := ExamplesConfig{Target: stage.Target{Memory: 600e6}}.scratch(test.shards, false, test.workers)
 		if tooMuch := (*stage.MemoryError)(nil); (err == nil) != test.fits || err != nil && !errors.As(err, &tooMuch) {

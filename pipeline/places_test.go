@@ -46,7 +46,7 @@ func TestAPlanWhoseTasksWereRemovedOrChangedIsMended(t *testing.T) {
 		return tree(t, c.Out)
 	}
 	want := extract()
-	task := filepath.Join(c.Out, sharding.PlanFolder, sharding.TaskFile(0))
+	task := filepath.Join(c.Out, sharding.PlanFolder, sharding.TasksName)
 	for _, damage := range []func() error{
 		func() error { return os.Remove(task) },
 		func() error { return os.RemoveAll(filepath.Dir(task)) },

@@ -93,6 +93,7 @@ func (c VocabConfig) plan(ctx context.Context, folders []string) (none stage.Con
 		return none, err
 	}
 	run := stage.Config{Target: c.Target, Stage: "vocab", Options: c.Training, Work: vocabWork{Training: c.Training}}
+	var tasks []vocabTask
 	var open sharding.BlockList
 	for i, in := range inputs {
 		run.Paths, run.Inputs = append(run.Paths, in.Location), append(run.Inputs, in.Input)
@@ -104,13 +105,14 @@ func (c VocabConfig) plan(ctx context.Context, folders []string) (none stage.Con
 			open = append(open, blocks)
 			run.Total += sharding.BlockList{blocks}.TextBytes()
 			if open.TextBytes() >= countTaskBytes {
-				run.Tasks, open = append(run.Tasks, vocabTask{open}), nil
+				tasks, open = append(tasks, vocabTask{open}), nil
 			}
 		}
 	}
-	if len(open) > 0 || len(run.Tasks) == 0 {
-		run.Tasks = append(run.Tasks, vocabTask{open})
+	if len(open) > 0 || len(tasks) == 0 {
+		tasks = append(tasks, vocabTask{open})
 	}
+	run.Tasks = stage.Tasks(tasks)
 	if run.Total == 0 {
 		return none, fmt.Errorf("%w in %v", sharding.ErrNoDocuments, c.Documents)
 	}
@@ -129,7 +131,7 @@ func (c VocabConfig) copy(ctx context.Context, r stage.Runner) (*sharding.Manife
 	return stage.Run(ctx, r, stage.Config{Target: c.Target, Stage: "vocab", Options: json.RawMessage(`{"given":true}`),
 		Inputs: []sharding.Input{{Name: store.Base(c.path()), Bytes: size, SHA256: sharding.Hash(tokens.raw)}},
 		Work:   vocabWork{Given: c.name(), Tokens: int64(tokens.tokenizer.Vocab.Size)},
-		Tasks:  []any{vocabTask{}}, Total: size,
+		Tasks:  stage.Tasks([]vocabTask{{}}), Total: size,
 		Prepare: func(ctx context.Context, folder store.Folder) error {
 			return store.WriteFile(ctx, folder, c.name(), tokens.raw)
 		}})

@@ -61,13 +61,12 @@ func Create(ctx context.Context, dir string, t *Tokenizer, inputs ...Input) (*Wr
 	w.files = []FileEntry{vocab}
 	recipe := Recipe{FormatVersion: FormatVersion, Stage: StageExamples, Algorithm: 1, Options: options,
 		Inputs: append(slices.Clone(inputs), Input{vocab.Name, vocab.Bytes, vocab.SHA256})}
-	var files []PlanFile
-	w.plan, files = NewPlan(recipe, slices.Repeat([]any{ShardTask{}}, w.options.Shards)) // of no blocks of documents
-	for _, f := range files {
-		if err := store.WriteFile(ctx, folder.Folder(PlanFolder), f.Name, f.Data); err != nil {
-			return nil, err
-		}
+	tasks := TaskList{w.options.Shards, func(int) any { return ShardTask{} }} // of no blocks of documents
+	sum, err := createTasks(ctx, folder, tasks)
+	if err != nil {
+		return nil, err
 	}
+	w.plan = NewPlan(recipe, tasks, sum)
 	if err := store.WriteFile(ctx, folder, PlanName, Marshal(w.plan)); err != nil {
 		return nil, err
 	}

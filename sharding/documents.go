@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"pretext/extract"
 	"pretext/internal/failure"
@@ -59,54 +60,27 @@ func OpenDocumentsFolder(ctx context.Context, location string) (DocumentsInput, 
 	if len(files) == 0 {
 		return in, failure.Usagef("%s contains the output of stage %q, want a folder of documents", location, m.Stage)
 	}
-	for _, f := range files {
-		body, err := ReadDocumentsBody(ctx, folder, f.Name)
-		if err != nil {
-			return in, err
-		}
-		in.Files = append(in.Files, DocumentsFile{f.Name, body.Blocks})
+	in.Files, err = readBlockTables(ctx, folder, files)
+	return in, err
+}
+
+// tablesAtOnce is the number of side-cars that are read concurrently: on an object
+// store each takes some hundredths of a second.
+const tablesAtOnce = 16
+
+// readBlockTables reads the side-cars of documents files.
+func readBlockTables(ctx context.Context, folder Folder, files []FileEntry) ([]DocumentsFile, error) {
+	tables := make([]DocumentsFile, len(files))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(tablesAtOnce)
+	for i, f := range files {
+		g.Go(func() error {
+			body, err := ReadDocumentsBody(ctx, folder, f.Name)
+			tables[i] = DocumentsFile{f.Name, body.Blocks}
+			return err
+		})
 	}
-	return in, nil
-}
-
-// ReadDocumentsBody returns the Body of the side-car of the documents file with
-// the given name.
-func ReadDocumentsBody(ctx context.Context, folder Folder, name string) (body DocumentsBody, err error) {
-	err = readBody(ctx, folder, strings.TrimSuffix(name, DocumentsSuffix)+SideCarSuffix, &body)
-	return body, err
-}
-
-// A BlockList is the part of a task's plan that lists the blocks of documents
-// that the task reads, in source order. It names a folder by its index in the
-// inputs of the stage, so that the plan contains no path.
-type BlockList []FileBlocks
-
-// FileBlocks lists blocks of one documents file.
-type FileBlocks struct {
-	Folder int             `json:"folder"`
-	Name   string          `json:"name"`
-	Blocks []extract.Block `json:"blocks"`
-}
-
-// TextBytes returns the bytes of text in the blocks.
-func (l BlockList) TextBytes() (n int64) {
-	for _, f := range l {
-		for _, b := range f.Blocks {
-			n += b.TextBytes
-		}
-	}
-	return n
-}
-
-// LargestBlock returns the size of the text in the largest block, in bytes. A
-// block grows beyond its usual size only if it is a single long document.
-func (l BlockList) LargestBlock() (n int64) {
-	for _, f := range l {
-		for _, b := range f.Blocks {
-			n = max(n, b.TextBytes)
-		}
-	}
-	return n
+	return tables, g.Wait()
 }
 
 // Documents yields the documents of the blocks in order, and at most one error.

@@ -21,6 +21,10 @@ import (
 // when an old reader would misread a new file.
 const FormatVersion = 1
 
+// PlanVersion is the version of plan.json: with 2, the plans of all tasks are in
+// one file, [TasksName]; with 1, each is in a file of its own, [OldTaskFile].
+const PlanVersion = 2
+
 // Counts are totals by name. docs/format.md lists the names. The JSON form is
 // sorted by name.
 type Counts map[string]int64
@@ -66,9 +70,12 @@ func (r Recipe) Fingerprint() string {
 // worker commits a file only if the fingerprint in plan.json is that of its own
 // plan. So a worker left over from another plan cannot write to the folder.
 type StagePlan struct {
+	// Version is [PlanVersion], or 1 if earlier versions wrote the folder. It is
+	// not part of the recipe, so that its fingerprint is the same.
+	Version int `json:"format_version"`
 	Recipe
 	Tasks       int    `json:"tasks"`
-	TasksSHA256 string `json:"tasks_sha256,omitempty"` // hash of plan/SHA256SUMS; "" in folders of earlier versions
+	TasksSHA256 string `json:"tasks_sha256,omitempty"` // hash of the file of tasks; with version 1, of plan/SHA256SUMS, or ""
 	Fingerprint string `json:"fingerprint"`
 }
 
@@ -269,9 +276,10 @@ func (m *Manifest) DecodeOptions(folder Folder, to any) error {
 // [fs.ErrNotExist].
 func ReadPlan(ctx context.Context, folder Folder) (*StagePlan, error) {
 	var p StagePlan
-	if err := readJSON(ctx, folder, PlanName, &p); err != nil {
+	if err := readJSON(ctx, folder, PlanName, &p, 1, PlanVersion); err != nil {
 		return nil, err
 	}
+	p.Recipe.FormatVersion = FormatVersion
 	return &p, nil
 }
 
@@ -303,28 +311,31 @@ func ParseSideCarHead(raw []byte) (*SideCar, error) {
 	return &s, nil
 }
 
-func readJSON(ctx context.Context, folder Folder, name string, to any) error {
+func readJSON(ctx context.Context, folder Folder, name string, to any, versions ...int) error {
 	b, err := store.ReadFile(ctx, folder, name)
 	if err != nil {
 		return err
 	}
-	if err := parseJSON(b, to); err != nil {
+	if err := parseJSON(b, to, versions...); err != nil {
 		return fmt.Errorf("read %s in %s: %w", name, folder, err)
 	}
 	return nil
 }
 
-// parseJSON parses a file and checks its format version. The error matches
-// [ErrFormat].
-func parseJSON(b []byte, to any) error {
+// parseJSON parses a file and checks that its format version is one of versions,
+// or [FormatVersion] if there are none. The error matches [ErrFormat].
+func parseJSON(b []byte, to any, versions ...int) error {
 	if err := json.Unmarshal(b, to); err != nil {
 		return fmt.Errorf("%w: %v", ErrFormat, err)
 	}
 	var version struct {
 		FormatVersion int `json:"format_version"`
 	}
-	if err := json.Unmarshal(b, &version); err != nil || version.FormatVersion != FormatVersion {
-		return fmt.Errorf("%w: format version %d, this program reads version %d", ErrFormat, version.FormatVersion, FormatVersion)
+	if len(versions) == 0 {
+		versions = []int{FormatVersion}
+	}
+	if err := json.Unmarshal(b, &version); err != nil || !slices.Contains(versions, version.FormatVersion) {
+		return fmt.Errorf("%w: format version %d, this program reads version %d", ErrFormat, version.FormatVersion, versions[len(versions)-1])
 	}
 	return nil
 }

@@ -78,17 +78,20 @@ func ParseShardName(name string) (n ShardName, ok bool) {
 	return n, err1 == nil && err2 == nil && n.String() == stem && index < count
 }
 
-// TaskFile returns the name of the file in [PlanFolder] with the plan of the
-// task with this index.
-func TaskFile(index int) string { return fmt.Sprintf("%05d.json", index) }
-
-// PlanFolder is the name of the folder of task files in a stage's folder.
-// SumsName is the name of the list of their hashes in it, which sha256sum can
-// check.
+// PlanFolder is the name of the folder in a stage's folder that holds the plans of
+// its tasks, in one file named TasksName.
 const (
 	PlanFolder = "plan"
-	SumsName   = "SHA256SUMS"
+	TasksName  = "tasks.bin"
 )
+
+// OldTaskFile returns the name of the file in [PlanFolder] to which earlier
+// versions wrote the plan of the task with this index.
+func OldTaskFile(index int) string { return fmt.Sprintf("%05d.json", index) }
+
+// SumsName is the name of the list of the hashes of these files in
+// [PlanFolder], which sha256sum can check.
+const SumsName = "SHA256SUMS"
 
 // IsRecords reports whether a file name is that of a TFRecord file, written by
 // pretext or by others. It accepts the names in common use:

@@ -1,50 +1,226 @@
 package sharding
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 
 	"pretext/internal/store"
 )
 
-// A PlanFile is the name and content of a file in [PlanFolder].
-type PlanFile struct {
-	Name string
-	Data []byte
+// A TaskList is the plans of a stage's tasks. They are made one at a time, since
+// all of a large run would not fit into memory.
+type TaskList struct {
+	Len int
+	// Plan returns the plan of a task, which is written as JSON. It is called
+	// more than once for a task and returns the same each time.
+	Plan func(task int) any
 }
 
-// NewPlan returns the plan of a stage with the given recipe and tasks, and the
-// files of [PlanFolder]: one for each task, then the list of their hashes.
-// Write these files before the plan.
-func NewPlan(recipe Recipe, tasks []any) (p StagePlan, files []PlanFile) {
-	for i, t := range tasks {
-		files = append(files, PlanFile{TaskFile(i), Compact(t)})
-	}
-	sums := PlanSums(files)
-	return StagePlan{Recipe: recipe, Tasks: len(tasks), TasksSHA256: Hash(sums), Fingerprint: recipe.Fingerprint()},
-		append(files, PlanFile{SumsName, sums})
+// The file of tasks begins with a line of JSON for each task, in order. So that a
+// worker reads only its task, the place of each line follows, and last, so that
+// both are found from the end, where these places begin:
+//
+//	tasks × line of JSON, LF
+//	tasks × u64  offset of the line    (little endian)
+//	u64 offset of the first of these, u64 tasks
+//	32 bytes: SHA-256 of all bytes before this footer, which tells whether the
+//	file or plan.json was changed if their hashes differ
+//	"ptxplan\n"
+const (
+	tasksMagic  = "ptxplan\n"
+	tasksFooter = 16 + sha256.Size + len(tasksMagic)
+
+	// tasksTail is how many bytes a reader takes from the end of the file at
+	// first: all of it in a small run.
+	tasksTail = 4 << 10
+)
+
+// NewPlan returns the plan of a stage with the given recipe and tasks. sum is
+// what [WriteTasks] returned for them.
+func NewPlan(recipe Recipe, tasks TaskList, sum string) StagePlan {
+	return StagePlan{Version: PlanVersion, Recipe: recipe, Tasks: tasks.Len, TasksSHA256: sum, Fingerprint: recipe.Fingerprint()}
 }
 
-// PlanSums returns the SHA-256 of each file, in the format of sha256sum.
-func PlanSums(files []PlanFile) []byte {
-	var sums bytes.Buffer
-	for _, f := range files {
-		fmt.Fprintf(&sums, "%s  %s\n", Hash(f.Data), f.Name)
+// WriteTasks writes the content of the file of tasks, named [TasksName], and
+// returns its SHA-256.
+func WriteTasks(ctx context.Context, w io.Writer, tasks TaskList) (sum string, err error) {
+	h := sha256.New()
+	out := bufio.NewWriterSize(io.MultiWriter(w, h), 256<<10)
+	places := make([]byte, 0, 8*tasks.Len)
+	offset := 0
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	for i := range tasks.Len {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		line.Reset()
+		if err := enc.Encode(tasks.Plan(i)); err != nil {
+			return "", fmt.Errorf("plan of task %d: %w", i, err)
+		}
+		places = binary.LittleEndian.AppendUint64(places, uint64(offset))
+		offset += line.Len()
+		out.Write(line.Bytes()) // Flush returns the error
 	}
-	return sums.Bytes()
+	out.Write(places)
+	if err := out.Flush(); err != nil {
+		return "", err
+	}
+	footer := binary.LittleEndian.AppendUint64(nil, uint64(offset))
+	footer = binary.LittleEndian.AppendUint64(footer, uint64(tasks.Len))
+	out.Write(append(h.Sum(footer), tasksMagic...))
+	if err := out.Flush(); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// A TaskFile is an open file of tasks.
+type TaskFile struct {
+	File
+	tail   []byte // the end of the file
+	places int64  // offset of the first place
+	tasks  int
+}
+
+// OpenTasks opens the file of tasks in a stage's folder. In folders of earlier
+// versions there is none, and the error matches [fs.ErrNotExist].
+func OpenTasks(ctx context.Context, folder Folder) (*TaskFile, error) {
+	f, err := folder.Open(ctx, PlanFolder+"/"+TasksName)
+	if err != nil {
+		return nil, err
+	}
+	t := &TaskFile{File: f, tail: make([]byte, min(f.Size(), tasksTail))}
+	if err := t.readFooter(); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", TasksName, err)
+	}
+	return t, nil
+}
+
+func (t *TaskFile) readFooter() error {
+	if _, err := t.ReadAt(t.tail, t.Size()-int64(len(t.tail))); err != nil && err != io.EOF {
+		return err
+	}
+	if len(t.tail) < tasksFooter || !bytes.HasSuffix(t.tail, []byte(tasksMagic)) {
+		return fmt.Errorf("%w: truncated", ErrFormat)
+	}
+	footer := t.tail[len(t.tail)-tasksFooter:]
+	places, tasks := binary.LittleEndian.Uint64(footer), binary.LittleEndian.Uint64(footer[8:])
+	size := uint64(t.Size()) - uint64(tasksFooter)
+	if places > size || (size-places)%8 != 0 || (size-places)/8 != tasks {
+		return fmt.Errorf("%w: %d tasks with their places at byte %d do not make a file of %d bytes", ErrFormat, tasks, places, t.Size())
+	}
+	t.places, t.tasks = int64(places), int(tasks)
+	return nil
+}
+
+// Intact reports whether the content of the file is that of which its footer has
+// the SHA-256.
+func (t *TaskFile) Intact() (bool, error) {
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(t, 0, t.Size()-int64(tasksFooter))); err != nil {
+		return false, err
+	}
+	return bytes.Equal(h.Sum(nil), t.tail[len(t.tail)-tasksFooter:][16:16+sha256.Size]), nil
+}
+
+// Len returns the number of tasks.
+func (t *TaskFile) Len() int { return t.tasks }
+
+// at returns n bytes of the file from offset.
+func (t *TaskFile) at(offset, n int64) ([]byte, error) {
+	if from := offset - (t.Size() - int64(len(t.tail))); from >= 0 {
+		return t.tail[from : from+n], nil
+	}
+	b := make([]byte, n)
+	if _, err := t.ReadAt(b, offset); err != nil && err != io.EOF {
+		return nil, err
+	}
+	return b, nil
+}
+
+// Raw returns the plan of a task as JSON.
+func (t *TaskFile) Raw(task int) ([]byte, error) {
+	if task < 0 || task >= t.tasks {
+		return nil, fmt.Errorf("%w: no task %d among %d", ErrFormat, task, t.tasks)
+	}
+	ends := int64(2)
+	if task == t.tasks-1 {
+		ends = 1 // the last line ends where the places begin
+	}
+	b, err := t.at(t.places+8*int64(task), 8*ends)
+	if err != nil {
+		return nil, err
+	}
+	from, to := binary.LittleEndian.Uint64(b), uint64(t.places)
+	if ends == 2 {
+		to = binary.LittleEndian.Uint64(b[8:])
+	}
+	if from > to || to > uint64(t.places) {
+		return nil, fmt.Errorf("%w: the place of task %d is not in the file", ErrFormat, task)
+	}
+	return t.at(int64(from), int64(to-from))
 }
 
 // ReadTask reads the plan of the task with this index into to.
 func ReadTask(ctx context.Context, folder Folder, index int, to any) error {
-	name := TaskFile(index)
-	b, err := store.ReadFile(ctx, folder, PlanFolder+"/"+name)
+	raw, name, err := readTask(ctx, folder, index)
 	if err != nil {
 		return fmt.Errorf("read plan of task %d: %w", index, err)
 	}
-	if err := json.Unmarshal(b, to); err != nil {
+	if err := json.Unmarshal(raw, to); err != nil {
 		return fmt.Errorf("read plan of task %d: %s: %w: %v", index, name, ErrFormat, err)
 	}
 	return nil
+}
+
+// readTask returns the plan of a task as JSON and the name of its file.
+func readTask(ctx context.Context, folder Folder, index int) (raw []byte, name string, err error) {
+	t, err := OpenTasks(ctx, folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		name = OldTaskFile(index)
+		raw, err = store.ReadFile(ctx, folder, PlanFolder+"/"+name)
+		return raw, name, err
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	defer t.Close()
+	raw, err = t.Raw(index)
+	return raw, TasksName, err
+}
+
+// PlanSums returns the content of [SumsName] for the task files of an earlier
+// version: the SHA-256 of each, in the format of sha256sum.
+func PlanSums(files [][]byte) []byte {
+	var sums bytes.Buffer
+	for i, data := range files {
+		fmt.Fprintf(&sums, "%s  %s\n", Hash(data), OldTaskFile(i))
+	}
+	return sums.Bytes()
+}
+
+// createTasks writes the file of tasks in a stage's folder, which must not have
+// one, and returns its SHA-256. Write it before the plan.
+func createTasks(ctx context.Context, folder store.Folder, tasks TaskList) (sum string, err error) {
+	w, err := folder.Folder(PlanFolder).Create(ctx, TasksName)
+	if err != nil {
+		return "", err
+	}
+	defer w.Abort()
+	if sum, err = WriteTasks(ctx, w, tasks); err != nil {
+		return "", err
+	}
+	return sum, w.Commit()
 }

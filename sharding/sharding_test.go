@@ -7,16 +7,57 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"pretext/extract"
 	"pretext/internal/store"
 )
 
+// A blockRef is a block of the file with a number.
+type blockRef struct {
+	File, Block int
+	Bytes       int64
+}
+
+// assignBlocks assigns blocks, which are in source order, and returns those of each
+// shard as [Assignment.Task] lists them.
+func assignBlocks(blocks []blockRef, shards int, seed int64) (assigned [][]blockRef, err error) {
+	var in DocumentsInput
+	for _, b := range blocks {
+		if b.File == len(in.Files) {
+			in.Files = append(in.Files, DocumentsFile{Name: fmt.Sprint(b.File)})
+		}
+		f := &in.Files[b.File]
+		f.Blocks = append(f.Blocks, extract.Block{Offset: int64(b.Block), TextBytes: b.Bytes})
+	}
+	o := DefaultExamplesOptions()
+	o.Shards, o.RandomSeed = shards, seed
+	a, err := Assign([]DocumentsInput{in}, o)
+	if err != nil {
+		return nil, err
+	}
+	for i := range a.Shards {
+		var shard []blockRef
+		for _, f := range a.Task(i).Blocks {
+			file, err := strconv.Atoi(f.Name)
+			if err != nil {
+				return nil, err
+			}
+			for _, b := range f.Blocks {
+				shard = append(shard, blockRef{file, int(b.Offset), b.TextBytes})
+			}
+		}
+		assigned = append(assigned, shard)
+	}
+	return assigned, nil
+}
+
 func Example_assign() {
-	blocks := []BlockRef{{File: 0, Block: 0, Bytes: 100}, {File: 0, Block: 1, Bytes: 100}, {File: 1, Block: 0, Bytes: 200}}
+	blocks := []blockRef{{File: 0, Block: 0, Bytes: 100}, {File: 0, Block: 1, Bytes: 100}, {File: 1, Block: 0, Bytes: 200}}
 	shards, err := assignBlocks(blocks, 1, 12345)
 	if err != nil {
 		panic(err)
@@ -25,11 +66,11 @@ func Example_assign() {
 	// Output: [{0 0 100} {0 1 100} {1 0 200}]
 }
 
-func drawBlocks(t *rapid.T) []BlockRef {
-	var blocks []BlockRef
+func drawBlocks(t *rapid.T) []blockRef {
+	var blocks []blockRef
 	for file := range rapid.IntRange(1, 5).Draw(t, "files") {
 		for block := range rapid.IntRange(1, 40).Draw(t, "blocks") {
-			blocks = append(blocks, BlockRef{file, block, rapid.Int64Range(1, 1000).Draw(t, "bytes")})
+			blocks = append(blocks, blockRef{file, block, rapid.Int64Range(1, 1000).Draw(t, "bytes")})
 		}
 	}
 	return blocks
@@ -39,14 +80,14 @@ func TestEveryBlockIsDealtOnceInSourceOrderAndBalanced(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		blocks := drawBlocks(t)
 		n := rapid.IntRange(1, len(blocks)).Draw(t, "shards")
-		shards, err := assignBlocks(blocks, n, rapid.Uint64().Draw(t, "seed"))
+		shards, err := assignBlocks(blocks, n, rapid.Int64().Draw(t, "seed"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		place := map[BlockRef]int{}
+		place := map[blockRef]int{}
 		largest := int64(0)
 		for i, b := range blocks {
-			place[BlockRef{b.File, b.Block, b.Bytes}] = i
+			place[blockRef{b.File, b.Block, b.Bytes}] = i
 			largest = max(largest, b.Bytes)
 		}
 		least, most, dealt := int64(math.MaxInt64), int64(0), 0
@@ -72,9 +113,9 @@ func TestEveryBlockIsDealtOnceInSourceOrderAndBalanced(t *testing.T) {
 }
 
 func TestAnotherSeedDealsOtherwise(t *testing.T) {
-	var blocks []BlockRef
+	var blocks []blockRef
 	for i := range 100 {
-		blocks = append(blocks, BlockRef{0, i, 10})
+		blocks = append(blocks, blockRef{0, i, 10})
 	}
 	a, _ := assignBlocks(blocks, 4, 1)
 	b, _ := assignBlocks(blocks, 4, 1)
@@ -89,9 +130,9 @@ func TestAnotherSeedDealsOtherwise(t *testing.T) {
 
 // The plan is part of the format: these values must never change.
 func TestThePlanIsPinned(t *testing.T) {
-	var blocks []BlockRef
+	var blocks []blockRef
 	for i := range 12 {
-		blocks = append(blocks, BlockRef{i / 4, i % 4, int64(50 + i)})
+		blocks = append(blocks, blockRef{i / 4, i % 4, int64(50 + i)})
 	}
 	shards, err := assignBlocks(blocks, 3, 12345)
 	if err != nil {
@@ -111,7 +152,7 @@ func TestThePlanIsPinned(t *testing.T) {
 }
 
 func TestMoreShardsThanBlocksAreRefusedWithTheMaximum(t *testing.T) {
-	_, err := assignBlocks(make([]BlockRef, 3), 4, 1)
+	_, err := assignBlocks([]blockRef{{0, 0, 1}, {0, 1, 1}, {0, 2, 1}}, 4, 1)
 	var many *TooManyShardsError
 	if !errors.As(err, &many) || many.Blocks != 3 {
 		t.Errorf("got %v", err)

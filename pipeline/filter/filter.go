@@ -128,15 +128,6 @@ type task struct {
 	Blocks     sharding.BlockList `json:"blocks"`
 }
 
-func (t task) documents() (n int64) {
-	for _, f := range t.Blocks {
-		for _, b := range f.Blocks {
-			n += b.Documents
-		}
-	}
-	return n
-}
-
 // Maximum size of a task that has more than one block.
 const (
 	taskBytes     = 32 << 20 // of text

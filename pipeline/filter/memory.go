@@ -12,7 +12,7 @@ import (
 func (p *plan) budget(have int64, workers int, o Options) (int64, error) {
 	var tasks []int64
 	for _, t := range p.tasks {
-		tasks = append(tasks, o.taskMemory(t.Blocks.LargestBlock(), t.documents()))
+		tasks = append(tasks, o.taskMemory(t.Blocks.LargestBlock(), t.Blocks.CountDocuments()))
 	}
 	if need := stage.PeakMemory(tasks, workers); need > have {
 		return 0, &stage.MemoryError{Need: need, Have: have, Why: "filtering documents", Less: " or fewer --workers"}

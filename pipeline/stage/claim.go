@@ -73,17 +73,28 @@ func Empty(ctx context.Context, folder store.Folder) error {
 	return removePlans(ctx, folder.Folder(sharding.PlanFolder))
 }
 
-// removePlans removes the plans of tasks and the list of their hashes.
+// removePlans removes the plans of tasks.
 func removePlans(ctx context.Context, planFolder store.Folder) error {
-	if err := removeOurs(ctx, planFolder, ""); err != nil {
+	if err := removeOldPlans(ctx, planFolder); err != nil {
 		return err
 	}
-	return planFolder.Remove(ctx, sharding.SumsName)
+	return planFolder.Remove(ctx, sharding.TasksName)
+}
+
+// removeOldPlans removes the plans of tasks of an earlier version, a file each, and
+// the list of their hashes.
+func removeOldPlans(ctx context.Context, planFolder store.Folder) error {
+	return remove(ctx, planFolder, func(name string) bool { return owns(name) || name == sharding.SumsName })
 }
 
 // removeOurs removes the files of a directory that a stage may have written,
 // except one.
 func removeOurs(ctx context.Context, folder store.Folder, but string) error {
+	return remove(ctx, folder, func(name string) bool { return name != but && owns(name) })
+}
+
+// remove removes the files of a directory for which which returns true.
+func remove(ctx context.Context, folder store.Folder, which func(name string) bool) error {
 	files, err := folder.List(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -92,7 +103,7 @@ func removeOurs(ctx context.Context, folder store.Folder, but string) error {
 		return err
 	}
 	for _, info := range files {
-		if info.Name() == but || !owns(info.Name()) {
+		if !which(info.Name()) {
 			continue
 		}
 		if err := folder.Remove(ctx, info.Name()); err != nil {

@@ -46,7 +46,7 @@ func TestOverwritingThatIsCutShortLeavesNoFileWithoutItsPlan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := writePlan(ctx, dir, old, make([]any, 9)); err != nil {
+		if err := writePlan(ctx, dir, old, Tasks(make([]any, 9))); err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"train-00008-of-00009.tfrecord", "train-00008-of-00009.json", "vocab.txt", sharding.RunName, sharding.ManifestName} {
@@ -81,11 +81,11 @@ func TestOverwritingThatIsCutShortLeavesNoFileWithoutItsPlan(t *testing.T) {
 // leave no files of an older plan.
 func checkOnlyTheNewPlan(t *testing.T, dir store.Folder, recipe sharding.Recipe) {
 	t.Helper()
-	if err := writePlan(t.Context(), dir, recipe, make([]any, 1)); err != nil {
+	if err := writePlan(t.Context(), dir, recipe, Tasks(make([]any, 1))); err != nil {
 		t.Fatal(err)
 	}
 	tasks, err := dir.Folder(sharding.PlanFolder).List(t.Context())
-	if err != nil || len(tasks) != 2 || tasks[0].Name() != sharding.TaskFile(0) || tasks[1].Name() != sharding.SumsName {
+	if err != nil || len(tasks) != 1 || tasks[0].Name() != sharding.TasksName {
 		t.Errorf("tasks of the new plan: got %v, %v, want one", tasks, err)
 	}
 }

@@ -1,12 +1,12 @@
 package stage
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"runtime/metrics"
 	"slices"
@@ -40,22 +40,19 @@ type Config struct {
 	Inputs  []sharding.Input // in source order
 	Paths   []string         // what the stage reads: sources, or the documents directories of its blocks
 	Work    any              // options of the workers, see [Definition.New]; they travel as JSON
-	Tasks   []any            // the plan of each task; written as JSON
-	Sizes   []int64          // of the tasks, in any unit: the largest start first; nil if sizes are similar
-	Total   int64            // of the meter
-	Unit    string           // of the meter
-	Reads   int64            // of the meter
+	Tasks   sharding.TaskList
+	Sizes   []int64 // of the tasks, in any unit: the largest start first; nil if sizes are similar
+	Total   int64   // of the meter
+	Unit    string  // of the meter
+	Reads   int64   // of the meter
 	// Prepare writes files that all tasks read. It runs under the directory's
 	// lock, before the first task. It may be nil.
 	Prepare func(context.Context, store.Folder) error
 }
 
 // Tasks returns list as the Tasks of a [Config].
-func Tasks[T any](list []T) (tasks []any) {
-	for _, t := range list {
-		tasks = append(tasks, t)
-	}
-	return tasks
+func Tasks[T any](list []T) sharding.TaskList {
+	return sharding.TaskList{Len: len(list), Plan: func(i int) any { return list[i] }}
 }
 
 // Recipe returns everything that determines the bytes of the output.
@@ -128,7 +125,7 @@ func RunIn(ctx context.Context, folder store.Folder, r Runner, c Config) (*shard
 		return nil, err
 	}
 	if err := writePlan(ctx, folder, recipe, c.Tasks); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("write plan: %w", err)
 	}
 	if c.Prepare != nil {
 		if err := c.Prepare(ctx, folder); err != nil {
@@ -151,7 +148,7 @@ func RunIn(ctx context.Context, folder store.Folder, r Runner, c Config) (*shard
 
 // runTasks runs the job of a planned stage.
 func (c Config) runTasks(ctx context.Context, folder store.Folder, r Runner, spec Spec) error {
-	meter := &Meter{Stage: c.Stage, Total: c.Total, Unit: c.Unit, Reads: c.Reads, Tasks: len(c.Tasks)}
+	meter := &Meter{Stage: c.Stage, Total: c.Total, Unit: c.Unit, Reads: c.Reads, Tasks: c.Tasks.Len}
 	if r.Watch != nil {
 		defer r.Watch(meter)()
 	}
@@ -176,7 +173,7 @@ func freeMemory() {
 // Order returns the indices of the tasks, the largest first: a large task that
 // starts last would run alone.
 func (c Config) Order() []int {
-	order := make([]int, len(c.Tasks))
+	order := make([]int, c.Tasks.Len)
 	for i := range order {
 		order[i] = i
 	}
@@ -205,38 +202,59 @@ func estimateNeed(err error, folder store.Folder, meter *Meter) {
 	space.Need = max(space.Need, int64(float64(written)*float64(left)/float64(done)))
 }
 
-// writePlan removes temporary files of a killed run and writes the tasks,
-// plan.json last.
-func writePlan(ctx context.Context, folder store.Folder, recipe sharding.Recipe, tasks []any) error {
+// writePlan removes temporary files of a killed run and writes the file of tasks,
+// then plan.json.
+func writePlan(ctx context.Context, folder store.Folder, recipe sharding.Recipe, tasks sharding.TaskList) error {
 	planFolder := folder.Folder(sharding.PlanFolder)
 	for _, f := range []store.Folder{folder, planFolder} {
 		if err := store.Sweep(f); err != nil {
 			return err
 		}
 	}
-	plan, files := sharding.NewPlan(recipe, tasks)
 	old, err := sharding.ReadPlan(ctx, folder)
-	same := err == nil && old.Fingerprint == plan.Fingerprint && old.Tasks == plan.Tasks
+	same := err == nil && old.Fingerprint == recipe.Fingerprint() && old.Tasks == tasks.Len
 	if !same { // the files are of an older plan, or of a plan that was never finished
 		if err := removePlans(ctx, planFolder); err != nil {
-			return fmt.Errorf("write plan: %w", err)
+			return err
 		}
 	}
-	for _, f := range files {
-		if same { // it was written before plan.json, but somebody may have removed or changed it
-			if have, err := store.ReadFile(ctx, planFolder, f.Name); err == nil && bytes.Equal(have, f.Data) {
-				continue
-			}
-		}
-		if err := store.WriteFile(ctx, planFolder, f.Name, f.Data); err != nil {
-			return fmt.Errorf("write plan: %w", err)
+	sum, err := writeTasks(ctx, planFolder, tasks, same && old.Version == sharding.PlanVersion)
+	if err != nil {
+		return err
+	}
+	if plan := sharding.NewPlan(recipe, tasks, sum); !same || old.Version != plan.Version || old.TasksSHA256 != plan.TasksSHA256 {
+		if err := store.WriteFile(ctx, folder, sharding.PlanName, sharding.Marshal(plan)); err != nil {
+			return err
 		}
 	}
-	if same && old.TasksSHA256 == plan.TasksSHA256 {
+	if !same {
 		return nil
 	}
-	if err := store.WriteFile(ctx, folder, sharding.PlanName, sharding.Marshal(plan)); err != nil {
-		return fmt.Errorf("write plan: %w", err)
+	return removeOldPlans(ctx, planFolder)
+}
+
+// writeTasks writes the file of tasks and returns its SHA-256. If an earlier run
+// wrote it, but somebody may have removed or changed it since, kept is true: the
+// file is then written only if its content differs.
+func writeTasks(ctx context.Context, planFolder store.Folder, tasks sharding.TaskList, kept bool) (sum string, err error) {
+	if kept {
+		if sum, err = sharding.WriteTasks(ctx, io.Discard, tasks); err != nil {
+			return "", err
+		}
+		if _, have, err := sharding.HashFile(ctx, planFolder, sharding.TasksName); err == nil && have == sum {
+			return sum, nil
+		}
 	}
-	return nil
+	if err := planFolder.Remove(ctx, sharding.TasksName); err != nil {
+		return "", err
+	}
+	w, err := planFolder.Create(ctx, sharding.TasksName)
+	if err != nil {
+		return "", err
+	}
+	defer w.Abort()
+	if sum, err = sharding.WriteTasks(ctx, w, tasks); err != nil {
+		return "", err
+	}
+	return sum, w.Commit()
 }

@@ -44,9 +44,9 @@ func Example() {
 		panic(err)
 	}
 	c := stage.Config{Stage: "lengths", Target: stage.Target{Out: out}, Inputs: []sharding.Input{in.Input}, Paths: []string{in.Location}, Work: struct{}{}}
-	for _, f := range in.Files {
-		c.Tasks = append(c.Tasks, sharding.BlockList{{Name: f.Name, Blocks: f.Blocks}})
-	}
+	c.Tasks = sharding.TaskList{Len: len(in.Files), Plan: func(i int) any {
+		return sharding.BlockList{{Name: in.Files[i].Name, Blocks: in.Files[i].Blocks}}
+	}}
 	for range 2 { // the second run finds all done
 		m, err := stage.Run(context.Background(), stage.Runner{Workers: 2}, c)
 		if err != nil {

@@ -89,9 +89,11 @@ func dataset(t *testing.T) (root string, o sharding.ExamplesOptions, shards *sha
 		t.Fatal(err)
 	}
 	dir := filepath.Join(root, sharding.ShardsFolder)
-	for i, task := range shards.Tasks {
-		write(t, filepath.Join(dir, sharding.PlanFolder, sharding.TaskFile(i)), sharding.Compact(task))
+	var tasks bytes.Buffer
+	if _, err := sharding.WriteTasks(t.Context(), &tasks, shards.Tasks()); err != nil {
+		t.Fatal(err)
 	}
+	write(t, filepath.Join(dir, sharding.PlanFolder, sharding.TasksName), tasks.Bytes())
 	manifest(t, dir, sharding.Recipe{Stage: sharding.StageExamples, Options: options, Inputs: []sharding.Input{in, {Name: sharding.VocabName}}})
 	return root, o, shards
 }
@@ -108,7 +110,7 @@ func TestTheTextOfAShardIsItsDocumentsBySplit(t *testing.T) {
 		name := sharding.ShardName{Split: o.Splits()[i%2], Index: i / 2, Count: 2}
 		var want strings.Builder
 		documents := int64(0)
-		for doc, err := range shards.Tasks[i/2].Blocks.Documents(t.Context(), shards.Locations, func(int64) {}) {
+		for doc, err := range shards.Task(i/2).Blocks.Documents(t.Context(), shards.Locations, func(int64) {}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,8 +169,8 @@ func TestTextOfWrongOrCorruptInputsIsRefused(t *testing.T) {
 			write(t, path, b)
 		}, documentsName, isDamaged},
 		"a corrupt plan": {func(t *testing.T, root string, _ *export.Config) {
-			write(t, filepath.Join(root, sharding.ShardsFolder, sharding.PlanFolder, sharding.TaskFile(1)), []byte("{"))
-		}, "read plan of task 1", isDamaged},
+			write(t, filepath.Join(root, sharding.ShardsFolder, sharding.PlanFolder, sharding.TasksName), []byte("{"))
+		}, "read plan of task 0", isDamaged},
 		"corrupt options": {func(t *testing.T, root string, _ *export.Config) {
 			manifest(t, filepath.Join(root, sharding.ShardsFolder), sharding.Recipe{Stage: sharding.StageExamples, Options: json.RawMessage(`{"shards":"x"}`)})
 		}, "read manifest.json in", isDamaged},

@@ -81,24 +81,61 @@ func (v *verifier) assigned(ctx context.Context, f folderManifest, documents []s
 		v.problem(f.String(), sharding.Problem{File: sharding.PlanName, Reason: fmt.Sprintf("cannot be made of the documents: %v", err)})
 		return nil
 	}
-	for i, task := range plan.Tasks {
-		raw, err := store.ReadFile(ctx, f, sharding.PlanFolder+"/"+sharding.TaskFile(i))
+	return v.planned(ctx, f, plan)
+}
+
+const dealtOtherwise = "not how these documents are dealt to shards"
+
+// planned reports the tasks of f whose plan is not that of want.
+func (v *verifier) planned(ctx context.Context, f folderManifest, want *sharding.Assignment) error {
+	t, err := sharding.OpenTasks(ctx, f)
+	switch {
+	case errors.Is(err, sharding.ErrFormat):
+		return nil // reported with the plan
+	case errors.Is(err, fs.ErrNotExist):
+		return v.plannedOld(ctx, f, want)
+	case err != nil:
+		return err
+	}
+	defer t.Close()
+	for i := range want.Shards {
+		raw, err := t.Raw(i)
+		if errors.Is(err, sharding.ErrFormat) {
+			continue // reported with the plan
+		}
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(raw, sharding.Compact(want.Task(i))) {
+			v.problem(f.String(), sharding.Problem{File: sharding.PlanFolder + "/" + sharding.TasksName, Reason: fmt.Sprintf("task %d: %s", i, dealtOtherwise)})
+		}
+	}
+	return ctx.Err()
+}
+
+// plannedOld is planned for a folder of an earlier version, which has a file for
+// each task.
+func (v *verifier) plannedOld(ctx context.Context, f folderManifest, want *sharding.Assignment) error {
+	for i := range want.Shards {
+		name := sharding.PlanFolder + "/" + sharding.OldTaskFile(i)
+		raw, err := store.ReadFile(ctx, f, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // reported with the plan
 		}
 		if err != nil {
 			return err
 		}
-		if !sameJSON(raw, task) {
-			v.problem(f.String(), sharding.Problem{File: sharding.PlanFolder + "/" + sharding.TaskFile(i), Reason: "not how these documents are dealt to shards"})
+		if !sameOldTask(raw, want.Task(i)) {
+			v.problem(f.String(), sharding.Problem{File: name, Reason: dealtOtherwise})
 		}
 	}
 	return nil
 }
 
-// sameJSON reports whether raw is the JSON of v, apart from white space.
-func sameJSON(raw []byte, v any) bool {
-	want, err := json.Marshal(v)
+// sameOldTask reports whether raw is the plan of a shard as earlier versions wrote
+// it, apart from white space.
+func sameOldTask(raw []byte, task sharding.ShardTask) bool {
+	want, err := json.Marshal(map[string][]sharding.FileBlocks{"blocks": task.Blocks})
 	if err != nil {
 		panic("BUG: cannot be marshalled: " + err.Error())
 	}

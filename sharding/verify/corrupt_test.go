@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -28,7 +29,7 @@ func TestEveryDamageIsNamed(t *testing.T) {
 		out := smallRun(t, func(c *pipeline.RunConfig) { c.Examples.Compression = compression })
 		for _, name := range []string{
 			"shards/train-00000-of-00001.tfrecord", "shards/train-00000-of-00001.tfrecord.gz", "shards/train-00000-of-00001.idx",
-			"shards/train-00000-of-00001.json", "shards/vocab.txt", "shards/manifest.json", "shards/plan.json",
+			"shards/train-00000-of-00001.json", "shards/vocab.txt", "shards/manifest.json", "shards/plan.json", "shards/plan/tasks.bin",
 			"documents/documents-w-00000.jsonl.zst", "documents/documents-w-00000.json", "documents/documents-w-00000.ids",
 			"documents/manifest.json", "vocab/counts-00000.txt", "vocab/vocab.txt",
 		} {
@@ -58,8 +59,12 @@ func TestEveryDamageIsNamed(t *testing.T) {
 
 // missed says what a verification does not say of a damaged file.
 func missed(path string, whole []byte, d damage) string {
-	v, err := verify.Dataset(context.Background(), filepath.Dir(path), verify.Options{})
-	if errors.Is(err, sharding.ErrUnfinished) && d.missing && filepath.Base(path) == sharding.ManifestName && strings.Contains(err.Error(), filepath.Dir(path)) {
+	dir := filepath.Dir(path)
+	if filepath.Base(dir) == sharding.PlanFolder {
+		dir = filepath.Dir(dir)
+	}
+	v, err := verify.Dataset(context.Background(), dir, verify.Options{})
+	if errors.Is(err, sharding.ErrUnfinished) && d.missing && filepath.Base(path) == sharding.ManifestName && strings.Contains(err.Error(), dir) {
 		return ""
 	}
 	if err != nil {
@@ -283,39 +288,64 @@ func TestAPlanThatDealsOtherwiseIsFound(t *testing.T) {
 		c.Sources = []pipeline.Source{{Kind: pipeline.KindWiki, Path: writeFile(t, t.TempDir(), "w.xml", dump(200))}}
 		c.Examples.Shards = 2
 	})
-	dir := filepath.Join(out, sharding.ShardsFolder, sharding.PlanFolder)
-	for _, c := range []struct {
-		name string
-		raw  []byte
-		want string
-	}{
-		{"00000.json", []byte(`{"blocks":[]}`), "plans 0 documents"},
-		{"00001.json", []byte(`{"blocks":`), "unexpected end"},
-		{"00000.json", nil, "missing"},
-	} {
-		path := filepath.Join(dir, c.name)
-		old, err := os.ReadFile(path)
-		if err != nil {
+	dir := filepath.Join(out, sharding.ShardsFolder)
+	data, err := sharding.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tasks []string
+	for i := range 2 {
+		var task json.RawMessage
+		if err := sharding.ReadTask(t.Context(), data.Stages[0], i, &task); err != nil {
 			t.Fatal(err)
 		}
-		os.Remove(path)
-		if c.raw != nil {
-			writeFile(t, dir, c.name, c.raw)
-		}
-		if v := check(t, out); v.OK() || !strings.Contains(fmt.Sprint(v.Problems), c.want) || !strings.Contains(v.Problems[0].File, c.name) {
-			t.Errorf("%s %s: got %v, want %q", c.name, c.raw, v.Problems, c.want)
-		}
-		writeFile(t, dir, c.name, old)
+		tasks = append(tasks, string(task))
 	}
-	// The blocks of two shards, changed for each other: every document is
-	// still planned once.
-	a, b := readFile(t, filepath.Join(dir, "00000.json")), readFile(t, filepath.Join(dir, "00001.json"))
-	writeFile(t, dir, "00000.json", b)
-	writeFile(t, dir, "00001.json", a)
-	if v := check(t, out); !strings.Contains(fmt.Sprint(v.Problems), "not how these documents are dealt") {
-		t.Errorf("swapped plans: got %v", v.Problems)
+	plan := string(readFile(t, filepath.Join(dir, sharding.PlanName)))
+	for _, c := range []struct {
+		tasks []string
+		want  string
+	}{
+		{[]string{`{"blocks":""}`, tasks[1]}, "task 0: plans 0 documents"},
+		{[]string{tasks[0], `{"blocks":"A"}`}, "task 1: "},
+		{[]string{tasks[0], `{"blocks":[{"folder":0}]}`}, "task 1: plans 0 documents"},
+		{tasks[:1], "1 tasks, plan.json says 2"},
+		{[]string{tasks[1], tasks[0]}, "not how these documents are dealt"}, // every document is still planned once
+		{nil, "missing"},
+	} {
+		if c.tasks == nil {
+			os.Remove(filepath.Join(dir, sharding.PlanFolder, sharding.TasksName))
+		} else {
+			forgePlan(t, dir, plan, c.tasks)
+		}
+		if v := check(t, out); v.OK() || !strings.Contains(fmt.Sprint(v.Problems), c.want) || !strings.Contains(v.Problems[0].File, sharding.TasksName) {
+			t.Errorf("%.60q: got %v, want %q", c.tasks, v.Problems, c.want)
+		}
+	}
+	forgePlan(t, dir, plan, tasks)
+	if v := check(t, out); !v.OK() {
+		t.Errorf("the plan as it was: got %v", v.Problems)
 	}
 }
+
+// forgePlan writes a file of tasks, and plan, the content of plan.json, with its
+// hash.
+func forgePlan(t *testing.T, dir, plan string, tasks []string) {
+	t.Helper()
+	var file bytes.Buffer
+	sum, err := sharding.WriteTasks(t.Context(), &file, sharding.TaskList{Len: len(tasks), Plan: func(i int) any { return rawTask(tasks[i]) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, sharding.PlanFolder), sharding.TasksName, file.Bytes())
+	old := regexp.MustCompile(`"tasks_sha256": "\w+"`)
+	writeFile(t, dir, sharding.PlanName, []byte(old.ReplaceAllString(plan, `"tasks_sha256": "`+sum+`"`)))
+}
+
+// A rawTask is the JSON of a task.
+type rawTask string
+
+func (r rawTask) MarshalJSON() ([]byte, error) { return []byte(r), nil }
 
 func TestAPlanOfOtherTasksThanLeftFilesIsFound(t *testing.T) {
 	dir := filepath.Join(smallRun(t, nil), sharding.ShardsFolder)

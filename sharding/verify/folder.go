@@ -10,7 +10,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"pretext/internal/store"
@@ -294,117 +293,7 @@ func (c *folderCheck) plan(ctx context.Context, r *fileReport) error {
 		r.add(sharding.Problem{File: sharding.PlanName, Reason: fmt.Sprintf("plans %d tasks, the files of the manifest are those of %d", plan.Tasks, made)})
 		return nil
 	}
-	return c.tasks(ctx, plan, r)
-}
-
-// tasks compares the plan file of every task with its hash in SHA256SUMS. It
-// also compares the number of documents that a shard's task reads with the
-// number in the shard's splits.
-func (c *folderCheck) tasks(ctx context.Context, plan *sharding.StagePlan, r *fileReport) error {
-	folder := c.folder.Folder(sharding.PlanFolder)
-	fault := func(name, reason string) {
-		r.add(sharding.Problem{File: sharding.PlanFolder + "/" + name, Reason: reason})
-	}
-	sums, err := c.taskSums(ctx, folder, plan, r)
-	if err != nil {
-		return err
-	}
-	fromDocuments := slices.ContainsFunc(c.m.Inputs, func(in sharding.Input) bool { return in.Name == sharding.ManifestName })
-	documents := map[int]int64{}
-	for _, e := range c.m.RecordFiles() {
-		documents[e.Task] += e.Counts["documents"]
-	}
-	for i := range plan.Tasks {
-		name := sharding.TaskFile(i)
-		raw, err := store.ReadFile(ctx, folder, name)
-		if errors.Is(err, fs.ErrNotExist) {
-			fault(name, "missing")
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if sums != nil && sharding.Hash(raw) != sums[i] {
-			fault(name, "SHA-256 is not that in "+sharding.SumsName)
-		}
-		var t sharding.ShardTask
-		if err := json.Unmarshal(raw, &t); err != nil {
-			fault(name, err.Error())
-			continue
-		}
-		var planned int64
-		for _, f := range t.Blocks {
-			for _, b := range f.Blocks {
-				planned += b.Documents
-			}
-		}
-		if c.made != nil && fromDocuments && planned != documents[i] {
-			fault(name, fmt.Sprintf("plans %d documents, the shard was made of %d", planned, documents[i]))
-		}
-	}
-	return c.planStrangers(ctx, folder, plan, fault)
-}
-
-// taskSums reads the hashes of the tasks' plan files from SHA256SUMS. It
-// returns nil if SHA256SUMS does not exist, as in folders of earlier versions,
-// or does not match its hash in plan.json.
-func (c *folderCheck) taskSums(ctx context.Context, folder store.Folder, plan *sharding.StagePlan, r *fileReport) ([]string, error) {
-	fault := func(name, reason string) { r.add(sharding.Problem{File: name, Reason: reason}) }
-	const list = sharding.PlanFolder + "/" + sharding.SumsName
-	raw, err := store.ReadFile(ctx, folder, sharding.SumsName)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if plan.TasksSHA256 != "" {
-			fault(list, "missing")
-		}
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case sharding.Hash(raw) != plan.TasksSHA256:
-		files := make([]sharding.PlanFile, plan.Tasks)
-		for i := range files {
-			if files[i].Data, err = store.ReadFile(ctx, folder, sharding.TaskFile(i)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return nil, err
-			}
-			files[i].Name = sharding.TaskFile(i)
-		}
-		if bytes.Equal(raw, sharding.PlanSums(files)) {
-			fault(sharding.PlanName, "tasks_sha256 is not the SHA-256 of "+list)
-		} else {
-			fault(list, "SHA-256 is not that in "+sharding.PlanName)
-		}
-		return nil, nil
-	}
-	var sums []string
-	for line := range strings.Lines(string(raw)) {
-		sum, _, _ := strings.Cut(line, " ")
-		sums = append(sums, sum)
-	}
-	if len(sums) != plan.Tasks {
-		fault(list, fmt.Sprintf("%d hashes for %d tasks", len(sums), plan.Tasks))
-		return nil, nil
-	}
-	return sums, nil
-}
-
-// planStrangers calls fault for each file in plan/ that belongs to no task.
-func (c *folderCheck) planStrangers(ctx context.Context, folder store.Folder, plan *sharding.StagePlan, fault func(name, reason string)) error {
-	infos, err := folder.List(ctx)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // its files were reported
-	}
-	if err != nil {
-		return err
-	}
-	for _, info := range infos {
-		stem, isTask := strings.CutSuffix(info.Name(), sharding.SideCarSuffix)
-		number, err := strconv.Atoi(stem)
-		isTask = isTask && err == nil && number >= 0 && number < plan.Tasks && info.Name() == sharding.TaskFile(number)
-		if !isTask && info.Name() != sharding.SumsName && !forPeople(info.Name()) {
-			fault(info.Name(), "no task has this plan: a file of another run?")
-		}
-	}
-	return nil
+	return c.checkPlans(ctx, plan, r)
 }
 
 // vocabulary checks that the vocabulary in the folder is the vocabulary among

@@ -1,0 +1,199 @@
+package sharding
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"pretext/extract"
+)
+
+// A BlockList is the part of a task's plan that lists the blocks of documents
+// that the task reads, in source order. It names a folder by its index in the
+// inputs of the stage, so that the plan contains no path.
+//
+// A large plan has millions of blocks, so the JSON form is a string: the base64
+// (standard alphabet, no padding) of variable-length integers, about 20 bytes a
+// block. docs/format.md describes them. The array of objects that earlier
+// versions wrote is read as well.
+type BlockList []FileBlocks
+
+// FileBlocks lists blocks of one documents file.
+type FileBlocks struct {
+	Folder int             `json:"folder"`
+	Name   string          `json:"name"`
+	Blocks []extract.Block `json:"blocks"`
+}
+
+// TextBytes returns the bytes of text in the blocks.
+func (l BlockList) TextBytes() (n int64) {
+	for _, f := range l {
+		for _, b := range f.Blocks {
+			n += b.TextBytes
+		}
+	}
+	return n
+}
+
+// CountDocuments returns the number of documents in the blocks.
+func (l BlockList) CountDocuments() (n int64) {
+	for _, f := range l {
+		for _, b := range f.Blocks {
+			n += b.Documents
+		}
+	}
+	return n
+}
+
+// LargestBlock returns the size of the text in the largest block, in bytes. A
+// block grows beyond its usual size only if it is a single long document.
+func (l BlockList) LargestBlock() (n int64) {
+	for _, f := range l {
+		for _, b := range f.Blocks {
+			n = max(n, b.TextBytes)
+		}
+	}
+	return n
+}
+
+// MarshalJSON returns the string form, or null for a nil list.
+func (l BlockList) MarshalJSON() ([]byte, error) {
+	if l == nil {
+		return []byte("null"), nil
+	}
+	packed := l.pack(make([]byte, 0, 64+24*len(l)))
+	out := make([]byte, 0, 2+base64.RawStdEncoding.EncodedLen(len(packed)))
+	out = base64.RawStdEncoding.AppendEncode(append(out, '"'), packed)
+	return append(out, '"'), nil
+}
+
+// pack appends the integers of the string form. A file's name is what it has in
+// common with the name before it, at both ends, and what is between.
+func (l BlockList) pack(dst []byte) []byte {
+	last := ""
+	for _, f := range l {
+		head, tail := commonEnds(last, f.Name)
+		dst = binary.AppendUvarint(dst, uint64(f.Folder))
+		dst = binary.AppendUvarint(dst, uint64(head))
+		dst = binary.AppendUvarint(dst, uint64(tail))
+		middle := f.Name[head : len(f.Name)-tail]
+		dst = binary.AppendUvarint(dst, uint64(len(middle)))
+		dst = append(dst, middle...)
+		dst = binary.AppendUvarint(dst, uint64(len(f.Blocks)))
+		end := int64(0)
+		for _, b := range f.Blocks {
+			dst = binary.AppendVarint(dst, b.Offset-end)
+			dst = binary.AppendVarint(dst, b.Length)
+			dst = binary.AppendVarint(dst, b.RawLength-b.TextBytes)
+			dst = binary.AppendVarint(dst, b.Documents)
+			dst = binary.AppendVarint(dst, b.TextBytes)
+			end = b.Offset + b.Length
+		}
+		last = f.Name
+	}
+	return dst
+}
+
+// commonEnds returns how many bytes at the beginning of b are those of a, and
+// how many of the rest at its end.
+func commonEnds(a, b string) (head, tail int) {
+	for head < min(len(a), len(b)) && a[head] == b[head] {
+		head++
+	}
+	for tail < min(len(a), len(b))-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	return head, tail
+}
+
+// UnmarshalJSON reads both forms.
+func (l *BlockList) UnmarshalJSON(raw []byte) error {
+	if !bytes.HasPrefix(raw, []byte(`"`)) {
+		return json.Unmarshal(raw, (*[]FileBlocks)(l))
+	}
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return err
+	}
+	packed, err := base64.RawStdEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return fmt.Errorf("blocks: %w", err)
+	}
+	*l, err = unpackBlocks(packed)
+	return err
+}
+
+// unpackBlocks is the inverse of pack.
+func unpackBlocks(packed []byte) (BlockList, error) {
+	r := varints{b: packed}
+	list := BlockList{}
+	last := ""
+	for len(r.b) > 0 && r.err == nil {
+		f := FileBlocks{Folder: int(r.count(maxFolders))}
+		head, tail := r.count(uint64(len(last))), r.count(uint64(len(last)))
+		middle := r.bytes(r.count(uint64(len(r.b))))
+		if r.err != nil {
+			break
+		}
+		f.Name = last[:head] + string(middle) + last[len(last)-int(tail):]
+		n := r.count(uint64(len(r.b) / minBlockBytes))
+		f.Blocks = make([]extract.Block, n)
+		end := int64(0)
+		for i := range f.Blocks {
+			b := extract.Block{Offset: end + r.number(), Length: r.number(), RawLength: r.number(), Documents: r.number(), TextBytes: r.number()}
+			b.RawLength += b.TextBytes
+			end = b.Offset + b.Length
+			f.Blocks[i] = b
+		}
+		list, last = append(list, f), f.Name
+	}
+	return list, r.err
+}
+
+const (
+	minBlockBytes = 5       // of a packed block: a byte a number
+	maxFolders    = 1 << 20 // documents folders of a run
+)
+
+var errBlocks = errors.New("blocks: not a list of packed blocks")
+
+// varints reads variable-length integers. After an error, all are 0.
+type varints struct {
+	b   []byte
+	err error
+}
+
+// count reads an unsigned integer of at most limit.
+func (r *varints) count(limit uint64) uint64 {
+	v, n := binary.Uvarint(r.b)
+	if n <= 0 || v > limit {
+		r.b, r.err = nil, errBlocks
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+// number reads a signed integer.
+func (r *varints) number() int64 {
+	v, n := binary.Varint(r.b)
+	if n <= 0 {
+		r.b, r.err = nil, errBlocks
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *varints) bytes(n uint64) []byte {
+	if uint64(len(r.b)) < n {
+		r.b, r.err = nil, errBlocks
+		return nil
+	}
+	b := r.b[:n]
+	r.b = r.b[n:]
+	return b
+}

@@ -1,0 +1,84 @@
+package sharding
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"pretext/extract"
+	"pretext/internal/store"
+)
+
+// ReadDocumentsBody returns the Body of the side-car of the documents file with
+// the given name.
+func ReadDocumentsBody(ctx context.Context, folder Folder, name string) (body DocumentsBody, err error) {
+	sideCar := strings.TrimSuffix(name, DocumentsSuffix) + SideCarSuffix
+	raw, err := store.ReadFile(ctx, folder, sideCar)
+	if err != nil {
+		return body, err
+	}
+	rest, blocks := cutBlockTable(raw)
+	var car SideCar
+	if err := parseJSON(rest, &car); err != nil {
+		return body, fmt.Errorf("read %s in %s: %w", sideCar, folder, err)
+	}
+	if err := json.Unmarshal(car.Body, &body); err != nil {
+		return DocumentsBody{}, fmt.Errorf("side-car %s in %s: %w: %v", sideCar, folder, ErrFormat, err)
+	}
+	if blocks != nil {
+		body.Blocks = blocks
+	}
+	return body, nil
+}
+
+// blockKeys are the keys of a block in a side-car, in the form in which it is
+// written.
+var blockKeys = [...]string{`{"offset":`, `,"length":`, `,"raw_length":`, `,"documents":`, `,"text_bytes":`}
+
+// cutBlockTable parses the table of blocks at the end of a side-car, if it is
+// exactly in the form in which it is written, and returns the side-car without
+// it. Otherwise blocks is nil, and rest is raw. A corpus may have millions of
+// blocks, which package json parses ten times slower.
+func cutBlockTable(raw []byte) (rest []byte, blocks []extract.Block) {
+	const key = `"blocks":[`
+	start := bytes.LastIndex(raw, []byte(key))
+	if start < 0 {
+		return raw, nil
+	}
+	b := raw[start+len(key):]
+	blocks = make([]extract.Block, 0, bytes.Count(b, []byte(blockKeys[0])))
+	for {
+		var block extract.Block
+		for i, to := range []*int64{&block.Offset, &block.Length, &block.RawLength, &block.Documents, &block.TextBytes} {
+			var ok bool
+			if b, ok = bytes.CutPrefix(b, []byte(blockKeys[i])); !ok {
+				return raw, nil
+			}
+			if *to, b, ok = cutNumber(b); !ok {
+				return raw, nil
+			}
+		}
+		blocks = append(blocks, block)
+		if next, ok := bytes.CutPrefix(b, []byte("},")); ok {
+			b = next
+			continue
+		}
+		if string(b) != "}]}}\n" {
+			return raw, nil
+		}
+		rest = append(bytes.Clone(raw[:start]), `"blocks":null}}`...)
+		return rest, blocks
+	}
+}
+
+// cutNumber parses a decimal number of at most 18 digits at the beginning of b.
+func cutNumber(b []byte) (n int64, rest []byte, ok bool) {
+	i := 0
+	for i < len(b) && '0' <= b[i] && b[i] <= '9' {
+		n = 10*n + int64(b[i]-'0')
+		i++
+	}
+	return n, b[i:], i > 0 && i <= 18 && (i == 1 || b[0] != '0')
+}
