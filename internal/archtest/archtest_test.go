@@ -95,10 +95,11 @@ var allowed = map[string][]string{
 	// Never pipeline: what they share is the files of docs/format.md.
 	"cmd/train-bert": {"cmd/internal/cli", "trainer", "trainer/comm", "trainer/comm/launch", "trainer/session", "trainer/session/speed", "trainer/checkpoint", "trainer/cuda/doctor", "trainer/loader",
 		"trainer/finetune", "trainer/finetune/squad", "trainer/finetune/glue", "trainer/finetune/predict", "records", "records/tfrecord", "sharding", "internal/failure", "internal/store", "internal/usage", "internal/humanize"},
-	"internal/tinydata": {"records", "records/tfrecord", "sharding"},
-	"internal/archtest": {},
-	"internal/bench":    {"*"},
-	"internal/gpubench": {"*"},
+	"internal/tinydata":    {"records", "records/tfrecord", "sharding"},
+	"internal/archtest":    {},
+	"internal/bench":       {"*"},
+	"internal/gpubench":    {"*"},
+	"internal/clustertest": {"*"},
 }
 
 // only says which packages alone may import another module (by prefix of its

@@ -27,9 +27,9 @@ func (c Cluster) Run(ctx context.Context, p *beam.Pipeline, j Job) error {
 		return err
 	}
 	f := &follower{rest: r, job: j}
-	if i := slices.IndexFunc(jobs, func(j restJob) bool { return !terminal(j.State) }); i >= 0 {
-		j.note("Flink already runs this stage, as job %s: following it", jobs[i].ID)
-		return f.follow(ctx, jobs[i].ID)
+	if id := live(jobs); id != "" {
+		j.note("Flink already runs this stage, as job %s: following it", id)
+		return f.follow(ctx, id)
 	}
 	if err := c.warn(ctx, r, j); err != nil {
 		return err
@@ -47,6 +47,28 @@ func (c Cluster) Run(ctx context.Context, p *beam.Pipeline, j Job) error {
 	}
 	return f.follow(ctx, id)
 }
+
+// Live reports whether Flink runs a job of a name.
+func (c Cluster) Live(ctx context.Context, name string) (bool, error) {
+	r, err := newREST(c.REST)
+	if err != nil {
+		return false, err
+	}
+	jobs, err := r.jobs(ctx, name)
+	return live(jobs) != "", err
+}
+
+// live returns the id of a job that has not ended, "" if all have.
+func live(jobs []restJob) string {
+	i := slices.IndexFunc(jobs, func(j restJob) bool { return !terminal(j.State) })
+	if i < 0 {
+		return ""
+	}
+	return jobs[i].ID
+}
+
+// ErrUnknown is matched by the error for a job that may still run.
+var ErrUnknown = failure.Network("the job may still run")
 
 // warn tells the user about settings of the cluster with which a job fails
 // needlessly.
@@ -134,7 +156,7 @@ func (f *follower) answered(err error) error {
 		f.job.note("%v: the job may go on; asking again for %v", err, patience)
 	}
 	if time.Since(f.missing) > patience {
-		return fmt.Errorf("%w: the job may still run: run the same command again to follow it", err)
+		return fmt.Errorf("%w: %w: run the same command again to follow it", err, ErrUnknown)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/graphx"
@@ -19,9 +18,6 @@ import (
 
 // errServer is a job server that was not reached.
 var errServer = failure.Network("Beam's job server")
-
-// dialing is the time in which the job server must be reached.
-const dialing = 10 * time.Second
 
 // model returns the pipeline in Beam's portable form.
 func (c Cluster) model(ctx context.Context, p *beam.Pipeline) (*pipepb.Pipeline, error) {

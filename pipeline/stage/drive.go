@@ -16,6 +16,7 @@ import (
 	"pretext/internal/failure"
 	"pretext/internal/store"
 	"pretext/internal/usage"
+	"pretext/pipeline/flink"
 	"pretext/sharding"
 )
 
@@ -124,6 +125,15 @@ func RunIn(ctx context.Context, folder store.Folder, r Runner, c Config) (*shard
 	if err := Claim(ctx, folder, recipe, c.Overwrite); err != nil {
 		return nil, err
 	}
+	live, err := r.live(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	if !live {
+		if err := sweep(folder); err != nil {
+			return nil, err
+		}
+	}
 	if err := writePlan(ctx, folder, recipe, c.Tasks); err != nil {
 		return nil, fmt.Errorf("write plan: %w", err)
 	}
@@ -152,7 +162,13 @@ func (c Config) runTasks(ctx context.Context, folder store.Folder, r Runner, spe
 	if r.Watch != nil {
 		defer r.Watch(meter)()
 	}
+	if r.name() == Flink {
+		defer watchSideCars(ctx, folder, meter)()
+	}
 	err := newJob(ctx, max(1, r.Workers), meter).run(r, spec, c.Order())
+	if r.name() == Flink && !errors.Is(err, flink.ErrUnknown) { // a killed worker leaves its temporary files
+		err = cmp.Or(err, sweep(folder))
+	}
 	freeMemory() // the next stage does not reuse these buffers
 	if err != nil {
 		estimateNeed(err, folder, meter)
@@ -202,15 +218,15 @@ func estimateNeed(err error, folder store.Folder, meter *Meter) {
 	space.Need = max(space.Need, int64(float64(written)*float64(left)/float64(done)))
 }
 
-// writePlan removes temporary files of a killed run and writes the file of tasks,
-// then plan.json.
+// sweep removes temporary files of killed processes. No job may be running in the
+// directory.
+func sweep(folder store.Folder) error {
+	return errors.Join(store.Sweep(folder), store.Sweep(folder.Folder(sharding.PlanFolder)))
+}
+
+// writePlan writes the file of tasks, then plan.json.
 func writePlan(ctx context.Context, folder store.Folder, recipe sharding.Recipe, tasks sharding.TaskList) error {
 	planFolder := folder.Folder(sharding.PlanFolder)
-	for _, f := range []store.Folder{folder, planFolder} {
-		if err := store.Sweep(f); err != nil {
-			return err
-		}
-	}
 	old, err := sharding.ReadPlan(ctx, folder)
 	same := err == nil && old.Fingerprint == recipe.Fingerprint() && old.Tasks == tasks.Len
 	if !same { // the files are of an older plan, or of a plan that was never finished

@@ -9,8 +9,6 @@ import (
 	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-
-	"pretext/pipeline/flink"
 )
 
 // A Task is one element of a stage's job: an index into its plan.
@@ -123,7 +121,7 @@ func (*consumeFn) ProcessElement(int, func(*string) bool) {}
 func (j *job) run(r Runner, spec Spec, order []int) error {
 	name, limits := jobName(spec.Stage), Limits{Workers: r.Workers, Memory: r.Memory}
 	if r.name() == Flink {
-		name = flink.JobName(spec.Stage, spec.Fingerprint, spec.Out)
+		name = spec.clusterName()
 		limits.Build = build()
 	} else {
 		jobs.Store(name, j)

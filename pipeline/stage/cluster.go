@@ -1,0 +1,69 @@
+package stage
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"pretext/internal/store"
+	"pretext/pipeline/flink"
+	"pretext/sharding"
+)
+
+// live reports whether a cluster runs the job of a stage already, since an
+// earlier run was killed or lost its connection.
+func (r Runner) live(ctx context.Context, spec Spec) (bool, error) {
+	if r.name() != Flink {
+		return false, nil
+	}
+	return r.Cluster.Live(ctx, spec.clusterName())
+}
+
+// clusterName returns the name of the stage's job on a cluster.
+func (s Spec) clusterName() string { return flink.JobName(s.Stage, s.Fingerprint, s.Out) }
+
+// progressTick is the time between two looks at a directory's side-cars.
+const progressTick = 2 * time.Second
+
+// watchSideCars keeps the meter of a job on a cluster up to date, whose workers
+// count elsewhere: a task is done when its side-car exists. stop ends it.
+func watchSideCars(ctx context.Context, folder store.Folder, m *Meter) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	m.kept.Store(finishedTasks(ctx, folder))
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			m.progress(finishedTasks(ctx, folder))
+			select {
+			case <-ctx.Done():
+			case <-time.After(progressTick):
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// progress sets the meter to that of a stage of which so many tasks are done.
+func (m *Meter) progress(tasks int64) {
+	if m.Tasks > 0 {
+		m.done.Store(int64(float64(m.Total) * float64(min(tasks, int64(m.Tasks))) / float64(m.Tasks)))
+	}
+}
+
+// finishedTasks returns the number of tasks with side-cars in a directory. The
+// side-cars of one task differ in the first word of their names.
+func finishedTasks(ctx context.Context, folder store.Folder) int64 {
+	files, err := folder.List(ctx)
+	if err != nil {
+		return 0 // of a display
+	}
+	tasks := map[string]bool{}
+	for _, f := range files {
+		name := f.Name()
+		if _, rest, ok := strings.Cut(name, "-"); ok && strings.HasSuffix(name, sharding.SideCarSuffix) {
+			tasks[rest] = true
+		}
+	}
+	return int64(len(tasks))
+}
