@@ -169,12 +169,8 @@ func run(ctx context.Context, args []string) error {
 		return serve(ctx, *pool)
 	}
 	r.Cluster = c
-	var plans []any
-	for range *tasks {
-		plans = append(plans, plan{})
-	}
 	m, err := stage.Run(ctx, r, stage.Config{Target: stage.Target{Out: *out, Overwrite: *overwrite}, Stage: "probe",
-		Options: map[string]int{"option": *option, "tasks": *tasks}, Work: w, Tasks: plans, Total: int64(*tasks), Unit: "tasks"})
+		Options: map[string]int{"option": *option, "tasks": *tasks}, Work: w, Tasks: stage.Tasks(make([]plan, *tasks)), Total: int64(*tasks), Unit: "tasks"})
 	if err == nil {
 		fmt.Println(m.Counts["lines"], "lines")
 	}
