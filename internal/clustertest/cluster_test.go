@@ -1,9 +1,5 @@
 //go:build cluster
 
-// Package clustertest runs prepare-data on a real Flink cluster: make cluster-test.
-// One JobManager, two TaskManagers and Beam's job server, each a JVM of its own,
-// run on loopback, where possible in namespaces of their own, since the job server
-// opens its ports to every machine that reaches this one.
 package clustertest
 
 import (
