@@ -46,7 +46,7 @@ func (w *downloadWorker) Do(ctx context.Context, index int) ([]stage.Result, err
 	if err != nil {
 		return nil, err
 	}
-	got, err := client.Fetch(ctx, w.Folder.String(), revealed(t.File, w.Addresses), download.Hooks{Progress: w.Meter.Add, BeforeCommit: func() error { return w.Fence(ctx) }})
+	got, err := client.Fetch(ctx, w.Folder.String(), revealed(t.File, w.Addresses), download.Hooks{Progress: w.Meter.Add, Commit: func(c store.Committer) error { return w.Settle(ctx, t.File.Name, c) }})
 	var entry sharding.FileEntry
 	switch {
 	case err == nil:

@@ -25,6 +25,20 @@ var (
 	ErrNoRecords = failure.Damaged("no examples")
 )
 
+// An otherPlanError reports a manifest that does not belong to the plan of its
+// folder. For a reader the folder is not finished.
+type otherPlanError struct{ folder string }
+
+func (e *otherPlanError) Error() string {
+	return fmt.Sprintf("%s: the folder is not finished: %s belongs to another plan than %s: run the command that makes it again",
+		e.folder, ManifestName, PlanName)
+}
+
+func (e *otherPlanError) Is(target error) bool { return target == ErrUnfinished }
+
+// Damaged marks the error for exit codes.
+func (e *otherPlanError) Damaged() bool { return true }
+
 // A DamageError lists the differences between a folder and its manifest.
 type DamageError struct {
 	Problems []Problem // at least one, in the order of the manifest; files by path

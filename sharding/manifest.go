@@ -233,7 +233,8 @@ func Compact(v any) []byte {
 }
 
 // ReadManifest reads and validates the manifest of a folder. If there is none,
-// the error matches [ErrUnfinished].
+// or one that does not belong to the plan of the folder, the error matches
+// [ErrUnfinished].
 func ReadManifest(ctx context.Context, folder Folder) (*Manifest, error) {
 	var m Manifest
 	err := readJSON(ctx, folder, ManifestName, &m)
@@ -252,6 +253,11 @@ func ReadManifest(ctx context.Context, folder Folder) (*Manifest, error) {
 			return nil, fmt.Errorf("read %s in %s: %w: file %q is not a plain name after %q", ManifestName, folder, ErrFormat, e.Name, last)
 		}
 		last = e.Name
+	}
+	// A worker of an older plan that was stopped for a while may have written it.
+	plan, err := ReadPlan(ctx, folder)
+	if err == nil && plan.Fingerprint != m.Fingerprint && plan.Recipe.Fingerprint() == plan.Fingerprint {
+		return nil, &otherPlanError{folder.String()}
 	}
 	return &m, nil
 }

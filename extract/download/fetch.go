@@ -23,9 +23,19 @@ type Hooks struct {
 	// Progress is called with the number of bytes that were added to the file, in
 	// this run or an earlier run; n is negative if bytes were discarded.
 	Progress func(n int64)
-	// BeforeCommit is called before the complete file is renamed to its final
-	// name. If it returns an error, the file is not renamed.
-	BeforeCommit func() error
+	// Commit gives the complete file its final name. If it is nil, the file
+	// replaces any other of that name.
+	Commit func(Committer) error
+}
+
+// A Committer gives a complete file its final name: Commit if no other file has
+// it, Replace in place of the file that old describes, or of any if it is nil.
+// An error that matches [fs.ErrExist] means that another file has the name.
+// Withdraw removes the file again, unless somebody replaced it since.
+type Committer = interface {
+	Commit() error
+	Replace(old fs.FileInfo) error
+	Withdraw() error
 }
 
 // Fetch downloads the file f into the directory dir. It resumes a partial
@@ -66,12 +76,10 @@ func (c *Client) Fetch(ctx context.Context, dir string, f File, hooks Hooks) (Re
 	if err := t.run(ctx); err != nil {
 		return Result{}, fmt.Errorf("download %s: %w", f.Name, err)
 	}
-	if hooks.BeforeCommit != nil {
-		if err := hooks.BeforeCommit(); err != nil {
-			return Result{}, err
-		}
+	if hooks.Commit == nil {
+		hooks.Commit = func(c Committer) error { return c.Replace(nil) }
 	}
-	return Result{Bytes: part.Size(), SHA256: t.sums.sha256()}, part.Commit()
+	return Result{Bytes: part.Size(), SHA256: t.sums.sha256()}, hooks.Commit(part)
 }
 
 // have reports whether the folder has the file f with its checksum; if so, it

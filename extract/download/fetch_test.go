@@ -178,7 +178,7 @@ func TestTheCallerMayKeepAFileFromGettingItsName(t *testing.T) {
 	defer server.Close()
 	out := folder(t)
 	fenced := errors.New("the folder belongs to another plan")
-	_, err := newClient(t, quick(server.URL)).Fetch(t.Context(), out.String(), File{Name: "x", URL: server.URL}, Hooks{BeforeCommit: func() error { return fenced }})
+	_, err := newClient(t, quick(server.URL)).Fetch(t.Context(), out.String(), File{Name: "x", URL: server.URL}, Hooks{Commit: func(Committer) error { return fenced }})
 	if !errors.Is(err, fenced) {
 		t.Errorf("got %v, want %v", err, fenced)
 	}

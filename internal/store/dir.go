@@ -111,7 +111,7 @@ func (d dir) Create(_ context.Context, name string) (Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &dirWriter{file: f, dir: d, name: name, to: d.path(name)}, nil
+	return d.newWriter(f, name, d.path(name)), nil
 }
 
 // checkName accepts a plain file name that is not a temporary one.

@@ -33,6 +33,7 @@ type Partial struct {
 	dir  dir
 	name string
 	size int64
+	made fs.FileInfo // the committed file
 }
 
 // OpenPartial opens the partial file for a final name, or creates an empty one.
@@ -149,32 +150,83 @@ func (p *Partial) SetNote(note []byte) error {
 	if err != nil {
 		return err
 	}
-	w := &dirWriter{file: f, dir: p.dir, name: p.name, to: p.notePath()}
+	w := p.dir.newWriter(f, p.name, p.notePath())
 	defer w.Abort()
 	if _, err := w.Write(note); err != nil {
 		return err
 	}
-	return w.Commit()
+	return w.Replace(nil)
 }
 
-// Commit syncs the file and renames it to its final name.
+// Commit implements [Committer].
 func (p *Partial) Commit() error {
+	if err := p.complete(); err != nil {
+		return err
+	}
+	from := p.dir.path(PartialName(p.name))
+	err := p.step(StepRename, func() error { return renameIfAbsent(from, p.path()) })
+	if !errors.Is(err, fs.ErrExist) {
+		return p.committed(err)
+	}
+	same, err := sameContent(from, p.path())
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return namedPartial(err, "commit", p.path())
+	case same:
+		return RemovePartial(p.dir, p.name)
+	}
+	return &fs.PathError{Op: "commit", Path: p.path(), Err: fs.ErrExist}
+}
+
+// Replace implements [Committer].
+func (p *Partial) Replace(old fs.FileInfo) error {
+	if err := p.complete(); err != nil {
+		return err
+	}
+	if old != nil {
+		if err := p.dir.removeIf(p.name, p.path(), old); err != nil {
+			return err
+		}
+		return p.Commit()
+	}
+	return p.committed(p.step(StepRename, func() error { return os.Rename(p.dir.path(PartialName(p.name)), p.path()) }))
+}
+
+// complete makes the content durable and closes the file.
+func (p *Partial) complete() error {
 	if p.file == nil {
-		return fmt.Errorf("commit %s: already closed", p.path())
+		return nil
 	}
 	if err := p.Sync(); err != nil {
 		return err
 	}
-	if err := p.Close(); err != nil {
+	return p.Close()
+}
+
+// committed ends a commit whose rename returned err.
+func (p *Partial) committed(err error) error {
+	if err != nil {
 		return err
 	}
-	if err := p.step(StepRename, func() error { return os.Rename(p.dir.path(PartialName(p.name)), p.path()) }); err != nil {
+	if p.made, err = os.Lstat(p.path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if err := p.dir.remove(os.Remove, PartialName(p.name)+noteSuffix); err != nil {
 		return err
 	}
 	return p.dir.sync()
+}
+
+// Withdraw implements [Committer].
+func (p *Partial) Withdraw() error {
+	if p.made == nil {
+		return nil
+	}
+	err := p.dir.removeIf(p.name, p.path(), p.made)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
 }
 
 // Close closes the file and keeps it for another run. It does nothing after

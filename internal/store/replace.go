@@ -83,7 +83,7 @@ func (d dir) removeAll(step Step, name, temp string) error {
 func (r *Replacement) final() dir { return dir(r.parent.path(r.name)) }
 
 // Create creates a file in the folder.
-func (r *Replacement) Create(name string) (Writer, error) {
+func (r *Replacement) Create(name string) (*Member, error) {
 	if err := checkName(name); err != nil {
 		return nil, fmt.Errorf("create %q in %s: %w", name, r.final(), err)
 	}
@@ -93,7 +93,7 @@ func (r *Replacement) Create(name string) (Writer, error) {
 		var f *os.File
 		f, err = os.OpenFile(filepath.Join(r.temp, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if err == nil {
-			return &memberWriter{dirWriter{file: f, dir: r.final(), name: name}}, nil
+			return &Member{dirWriter{file: f, temp: f.Name(), release: func() {}, dir: r.final(), name: name}}, nil
 		}
 	}
 	return nil, r.parent.space(named(err, "create", path), path, 0, 0)
@@ -187,28 +187,31 @@ func RemoveFolder(folder Folder, name string) error {
 	return d.removeAll(StepRemove, name, temp)
 }
 
-// A memberWriter writes a file of a [Replacement].
-type memberWriter struct{ dirWriter }
+// A Member is a file of a [Replacement] under construction.
+type Member struct{ w dirWriter }
+
+// Write appends to the file.
+func (m *Member) Write(p []byte) (int, error) { return m.w.Write(p) }
+
+// Abort discards the file. It does nothing after Commit.
+func (m *Member) Abort() { m.w.Abort() }
 
 // Commit makes the file's content durable. Committing the folder makes its name
 // durable.
-func (w *memberWriter) Commit() error {
+func (m *Member) Commit() error {
+	w := &m.w
 	if w.file == nil {
 		return fmt.Errorf("commit %s: already closed", w.path())
 	}
-	defer w.Abort()
 	for _, s := range []struct {
 		step Step
 		do   func() error
 	}{{StepSync, w.file.Sync}, {StepClose, w.file.Close}} {
-		err := at(s.step, w.path())
-		if err == nil {
-			err = s.do()
-		}
-		if err != nil {
-			return w.dir.space(named(err, string(s.step), w.path()), w.path(), 0, w.size)
+		if err := w.step(s.step, s.do); err != nil {
+			w.Abort()
+			return err
 		}
 	}
-	w.file = nil
+	w.file, w.temp = nil, ""
 	return nil
 }

@@ -4,8 +4,8 @@
 // A [Folder] is a set of immutable files with plain names. Stages of the
 // pipeline exchange data only through folders. A file becomes visible as a
 // whole, with [Writer.Commit]; the interface has no rename, append or partial
-// write, so that an object store could implement it. A file may be written
-// again with the same bytes, so a task may run twice.
+// write, so that an object store can implement it. A commit replaces no file,
+// but a file may be written again with the same bytes, so a task may run twice.
 //
 //	w, err := folder.Create(ctx, "train-00000-of-00004.tfrecord")
 //	if err != nil {
@@ -44,7 +44,8 @@ type Folder interface {
 	// Open opens a committed file. If it does not exist, the error matches
 	// [fs.ErrNotExist].
 	Open(ctx context.Context, name string) (File, error)
-	// Create starts to write a file. It creates the folder if necessary.
+	// Create starts to write a file. It creates the folder if necessary. Several
+	// writers may write the same name at once.
 	Create(ctx context.Context, name string) (Writer, error)
 	// Scratch creates an unnamed temporary file that disappears when closed.
 	Scratch(ctx context.Context) (Scratch, error)
@@ -69,14 +70,30 @@ type File = interface {
 	Size() int64
 }
 
-// A Writer writes one file. Of Commit and Abort, only the first call takes
-// effect.
+// A Writer writes one file.
 type Writer interface {
 	io.Writer
-	// Commit makes the file durable and visible under its name.
-	Commit() error
-	// Abort discards what was written.
+	Committer
+	// Abort discards what was written. It does nothing after a commit.
 	Abort()
+}
+
+// A Committer gives a complete file its final name. After an error that matches
+// [fs.ErrExist], Commit, Replace or Abort must follow; any other result ends
+// the writer. It is an alias, so that public packages can name the same type.
+type Committer = interface {
+	// Commit makes the file durable and visible under its name if no file has
+	// that name, or one with the same content. Else the error matches
+	// [fs.ErrExist].
+	Commit() error
+	// Replace makes the file durable and visible under its name. It replaces
+	// the file that old, a result of [Folder.Stat], describes; if another file
+	// has the name now, the error matches [fs.ErrExist]. If old is nil, it
+	// replaces any file.
+	Replace(old fs.FileInfo) error
+	// Withdraw removes the file again after a commit, unless somebody replaced
+	// it since, or it was there before.
+	Withdraw() error
 }
 
 // A Scratch is a temporary file of one task.
@@ -138,7 +155,7 @@ func WriteFile(ctx context.Context, folder Folder, name string, data []byte) err
 	if _, err := w.Write(data); err != nil {
 		return err
 	}
-	return w.Commit()
+	return w.Replace(nil)
 }
 
 // NewReader returns a reader of the bytes of f from offset to the end.

@@ -10,17 +10,30 @@ import (
 	"syscall"
 )
 
+// A tempFile is a temporary file that this process holds, so that [Sweep] of
+// another process keeps it.
+type tempFile struct {
+	*os.File
+	release func() // ends the hold; call it once the file has its final name or is removed
+}
+
 // createTemp creates the temporary file for a final name.
-func (d dir) createTemp(name string) (*os.File, error) {
+func (d dir) createTemp(name string) (*tempFile, error) {
 	if err := d.mkdir(); err != nil {
 		return nil, err
 	}
 	err := at(StepCreate, d.path(name))
-	if err == nil {
+	for err == nil {
 		var f *os.File
-		if f, err = os.CreateTemp(string(d), TempPrefix+"*"); err == nil {
-			return f, nil
+		if f, err = os.CreateTemp(string(d), TempPrefix+"*"); err != nil {
+			break
 		}
+		release := hold(f.Name())
+		if _, err := os.Lstat(f.Name()); err == nil {
+			return &tempFile{f, release}, nil
+		}
+		release() // a sweep removed it before it was held
+		f.Close()
 	}
 	return nil, d.space(named(err, "create", d.path(name)), d.path(name), 0, 0)
 }
@@ -91,8 +104,13 @@ func (d dir) Scratch(context.Context) (Scratch, error) {
 	}
 	unnamed := false
 	defer func() {
-		if !unnamed {
-			discard(f, d.path(scratchName))
+		f.release()
+		if unnamed {
+			return
+		}
+		f.Close()
+		if at(StepDiscard, d.path(scratchName)) == nil {
+			os.Remove(f.Name())
 		}
 	}()
 	// Unlink it now, so that it disappears however the process ends.
@@ -103,16 +121,7 @@ func (d dir) Scratch(context.Context) (Scratch, error) {
 		return nil, named(err, "unname", d.path(scratchName))
 	}
 	unnamed = true
-	return &dirScratch{f, d}, nil
-}
-
-// discard closes and removes a temporary file. It ignores errors; if the file
-// remains, [Sweep] of the next run removes it.
-func discard(f *os.File, path string) {
-	f.Close()
-	if at(StepDiscard, path) == nil {
-		os.Remove(f.Name())
-	}
+	return &dirScratch{f.File, d}, nil
 }
 
 // A dirScratch is a scratch file that is already unlinked. Its errors name the
@@ -167,15 +176,17 @@ func TempFolder(folder Folder) (path string, remove func(), err error) {
 	}, nil
 }
 
-// Sweep removes the temporary files and folders that killed runs left in a
-// local folder. The caller must hold the folder's lock.
+// Sweep removes the temporary files and folders that killed processes left in a
+// local folder. It keeps the temporary files of running processes, which may be
+// workers of a job whose driver was killed. The caller must hold the folder's
+// lock.
 func Sweep(folder Folder) error {
 	return removeEntries(folder, func(e os.DirEntry) func(path string) error {
 		switch {
 		case strings.HasPrefix(e.Name(), folderPrefix):
 			return os.RemoveAll
 		case strings.HasPrefix(e.Name(), TempPrefix) && !e.IsDir():
-			return os.Remove
+			return removeUnheld
 		}
 		return nil
 	})
@@ -213,4 +224,12 @@ func (d dir) entries() ([]os.DirEntry, error) {
 		return nil, nil
 	}
 	return entries, err
+}
+
+// removeUnheld removes a file unless a running process holds it.
+func removeUnheld(path string) error {
+	if held(path) {
+		return nil
+	}
+	return os.Remove(path)
 }

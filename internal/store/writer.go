@@ -3,19 +3,27 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 )
 
-// A dirWriter writes a temporary file and renames it on Commit. The library
+// A dirWriter writes a temporary file and gives it its final name. The library
 // google/renameio does the same, but its temporary names contain the final name
 // and it does not sync the folder.
 type dirWriter struct {
-	file *os.File // nil once committed or aborted
-	dir  dir
-	name string // final name, for errors
-	to   string // final path
-	size int64
+	file    *os.File    // nil once closed
+	temp    string      // path of the temporary file; "" once committed or aborted
+	made    fs.FileInfo // the committed file; nil before, and if another writer committed equal content
+	release func()      // ends the claim on temp, see claim
+	dir     dir
+	name    string // final name, for errors
+	to      string // final path
+	size    int64
+}
+
+func (d dir) newWriter(t *tempFile, name, to string) *dirWriter {
+	return &dirWriter{file: t.File, temp: t.Name(), release: t.release, dir: d, name: name, to: to}
 }
 
 func (w *dirWriter) path() string { return w.dir.path(w.name) }
@@ -31,10 +39,53 @@ func (w *dirWriter) Write(p []byte) (n int, err error) {
 }
 
 func (w *dirWriter) Commit() error {
-	if w.file == nil {
+	if err := w.complete(); err != nil {
+		w.Abort()
+		return err
+	}
+	err := w.step(StepRename, func() error { return renameIfAbsent(w.temp, w.to) })
+	if errors.Is(err, fs.ErrExist) {
+		same, err := sameContent(w.temp, w.to)
+		switch {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			w.Abort()
+			return named(err, "commit", w.path())
+		case same:
+			w.Abort()
+			return w.dir.sync() // its writer may have been killed before it synced the folder
+		}
+		return &fs.PathError{Op: "commit", Path: w.path(), Err: fs.ErrExist}
+	}
+	return w.committed(err)
+}
+
+func (w *dirWriter) Replace(old fs.FileInfo) error {
+	if err := w.complete(); err != nil {
+		w.Abort()
+		return err
+	}
+	if old != nil {
+		err := w.dir.removeIf(w.name, w.to, old)
+		if errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if err != nil {
+			w.Abort()
+			return err
+		}
+		return w.Commit()
+	}
+	return w.committed(w.step(StepRename, func() error { return os.Rename(w.temp, w.to) }))
+}
+
+// complete makes the content of the temporary file durable and closes it.
+func (w *dirWriter) complete() error {
+	if w.temp == "" {
 		return fmt.Errorf("commit %s: already closed", w.path())
 	}
-	defer w.Abort() // removes the file if a step before the rename fails
+	if w.file == nil { // by an earlier Commit that found another file
+		return nil
+	}
 	for _, s := range []struct {
 		step Step
 		do   func() error
@@ -42,26 +93,123 @@ func (w *dirWriter) Commit() error {
 		{StepMode, func() error { return w.file.Chmod(0o666 &^ umask()) }}, // CreateTemp creates it with mode 0600
 		{StepSync, w.file.Sync},
 		{StepClose, w.file.Close},
-		{StepRename, func() error { return os.Rename(w.file.Name(), w.to) }},
 	} {
-		err := at(s.step, w.path())
-		if err == nil {
-			err = s.do()
-		}
-		if err != nil {
-			return w.dir.space(named(err, string(s.step), w.path()), w.path(), 0, w.size)
+		if err := w.step(s.step, s.do); err != nil {
+			return err
 		}
 	}
 	w.file = nil
+	return nil
+}
+
+// step performs one operation, unless a test makes it fail.
+func (w *dirWriter) step(step Step, do func() error) error {
+	err := at(step, w.path())
+	if err == nil {
+		err = do()
+	}
+	return w.dir.space(named(err, string(step), w.path()), w.path(), 0, w.size)
+}
+
+// committed ends a commit whose rename returned err.
+func (w *dirWriter) committed(err error) error {
+	if err != nil {
+		w.Abort()
+		return err
+	}
+	w.temp = ""
+	w.release()
+	if w.made, err = os.Lstat(w.to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	return w.dir.sync()
 }
 
+func (w *dirWriter) Withdraw() error {
+	if w.made == nil {
+		return nil
+	}
+	err := w.dir.removeIf(w.name, w.to, w.made)
+	if errors.Is(err, fs.ErrExist) {
+		return nil // somebody replaced it
+	}
+	return err
+}
+
 func (w *dirWriter) Abort() {
-	if w.file == nil {
+	if w.temp == "" {
 		return
 	}
-	discard(w.file, w.path())
-	w.file = nil
+	if w.file != nil {
+		w.file.Close()
+	}
+	if at(StepDiscard, w.path()) == nil {
+		os.Remove(w.temp) // if it remains, Sweep of the next run removes it
+	}
+	w.release()
+	w.file, w.temp = nil, ""
+}
+
+// removeIf removes the file at path if it is still the one that old describes;
+// else the error matches [fs.ErrExist]. It moves the file away before it looks,
+// so that nobody can replace it in between. name is its name in messages.
+func (d dir) removeIf(name, path string, old fs.FileInfo) error {
+	step := func(step Step, do func() error) error {
+		err := at(step, d.path(name))
+		if err == nil {
+			err = do()
+		}
+		return named(err, string(step), d.path(name))
+	}
+	away, err := d.createTemp(name)
+	if err != nil {
+		return err
+	}
+	away.Close()
+	defer away.release()
+	if err := step(StepRemove, func() error { return os.Rename(path, away.Name()) }); err != nil {
+		os.Remove(away.Name())
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	now, err := os.Lstat(away.Name())
+	if err == nil && os.SameFile(now, old) && now.Size() == old.Size() && now.ModTime().Equal(old.ModTime()) {
+		return step(StepDiscard, func() error { return os.Remove(away.Name()) })
+	}
+	if err == nil {
+		err = renameIfAbsent(away.Name(), path)
+	}
+	if errors.Is(err, fs.ErrExist) { // a third writer was faster
+		err = os.Remove(away.Name())
+	}
+	if err != nil {
+		return named(err, "restore", d.path(name))
+	}
+	return &fs.PathError{Op: "replace", Path: d.path(name), Err: fs.ErrExist}
+}
+
+// renameIfAbsent renames a file. If the new name exists, the error matches
+// [fs.ErrExist].
+func renameIfAbsent(from, to string) error {
+	err := renameNoReplace(from, to)
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	err = os.Link(from, to)
+	if err == nil {
+		return os.Remove(from)
+	}
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	// A file system without links, such as exFAT. Two writers of one name are
+	// then told apart only by this look.
+	if _, err := os.Lstat(to); err == nil {
+		return &fs.PathError{Op: "rename", Path: to, Err: fs.ErrExist}
+	}
+	return os.Rename(from, to)
 }
 
 // sync makes the names in the folder durable. On network file systems that do

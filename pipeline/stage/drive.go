@@ -153,6 +153,9 @@ func RunIn(ctx context.Context, folder store.Folder, r Runner, c Config) (*shard
 	if m.Fingerprint != spec.Fingerprint {
 		return nil, fmt.Errorf("%w: %s", ErrFenced, folder)
 	}
+	if err := store.Sweep(folder); err != nil { // after workers that were killed on the way
+		return nil, err
+	}
 	return m, store.WriteFile(ctx, folder, sharding.RunName, sharding.Marshal(r.info(spec, start, cpu)))
 }
 

@@ -62,7 +62,7 @@ func BadPlan(index int, problem string) error {
 }
 
 // Fence returns an error unless the directory still belongs to this worker's plan.
-// Every commit calls it first.
+// Every commit calls it, see [Env.Settle].
 func (s *Env) Fence(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -80,24 +80,66 @@ func (s *Env) Fence(ctx context.Context) error {
 	return nil
 }
 
-// Commit calls [Env.Fence], then gives the file its final name.
+// Commit gives the file its final name, see [Env.Settle].
 func (s *Env) Commit(ctx context.Context, o *Output) error {
 	if err := o.flush(); err != nil {
 		return err
 	}
-	if err := s.Fence(ctx); err != nil {
-		return err
-	}
-	return o.w.Commit()
+	return s.Settle(ctx, o.name, o.w)
 }
 
-// Write calls [Env.Fence], then creates a small file and returns its manifest
+// Settle commits the file called name while the directory belongs to this
+// worker's plan. A worker may be stopped at any point, and another plan may take
+// the directory meanwhile, so a commit replaces no file: if one is there, Settle
+// asks [Env.Fence] whether that file may go, and replaces only the one that it
+// saw. After a commit it asks once more, and takes the file back if the
+// directory has another plan now.
+func (s *Env) Settle(ctx context.Context, name string, file store.Committer) error {
+	err := s.Fence(ctx)
+	if err == nil {
+		err = file.Commit()
+	}
+	for errors.Is(err, fs.ErrExist) {
+		err = s.replace(ctx, name, file)
+	}
+	if err != nil {
+		return err
+	}
+	err = s.Fence(context.WithoutCancel(ctx))
+	if errors.Is(err, ErrFenced) || errors.Is(err, ErrNoPlan) {
+		return errors.Join(err, file.Withdraw())
+	}
+	return err
+}
+
+// replace replaces the file called name by file, if the directory still belongs
+// to this worker's plan.
+func (s *Env) replace(ctx context.Context, name string, file store.Committer) error {
+	old, err := s.Folder.Stat(ctx, name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := s.Fence(ctx); err != nil { // after Stat: what a newer plan writes from now on differs from old
+		return err
+	}
+	if old == nil {
+		return file.Commit()
+	}
+	return file.Replace(old)
+}
+
+// Write creates a small file, as [Env.Settle] does, and returns its manifest
 // entry.
 func (s *Env) Write(ctx context.Context, name string, data []byte) (sharding.FileEntry, error) {
-	if err := s.Fence(ctx); err != nil {
+	w, err := s.Folder.Create(ctx, name)
+	if err != nil {
 		return sharding.FileEntry{}, err
 	}
-	if err := store.WriteFile(ctx, s.Folder, name, data); err != nil {
+	defer w.Abort()
+	if _, err := w.Write(data); err != nil {
+		return sharding.FileEntry{}, err
+	}
+	if err := s.Settle(ctx, name, w); err != nil {
 		return sharding.FileEntry{}, err
 	}
 	return sharding.FileEntry{Name: name, Bytes: int64(len(data)), SHA256: sharding.Hash(data)}, nil

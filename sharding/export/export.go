@@ -140,5 +140,5 @@ func (x exporter) split(ctx context.Context, name sharding.ShardName, blocks sha
 	if err := w.Flush(); err != nil {
 		return f, err
 	}
-	return f, file.Commit()
+	return f, file.Replace(nil)
 }

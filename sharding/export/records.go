@@ -102,7 +102,7 @@ func exportRecords(ctx context.Context, out store.Folder, path string, v *tokeni
 	if err := w.Flush(); err != nil {
 		return e, err
 	}
-	return e, file.Commit()
+	return e, file.Replace(nil)
 }
 
 // writeSegments writes each segment of an example as a line, then a blank line,

@@ -75,11 +75,11 @@ func (to filling) copyAndIndex(ctx context.Context, stream io.Reader, entry *cac
 		return err
 	}
 	if data != nil {
-		if err := data.Commit(); err != nil {
+		if err := data.Replace(nil); err != nil {
 			return err
 		}
 	}
-	return index.Commit()
+	return index.Replace(nil)
 }
 
 // index writes an index line for each record of a stream, and sets the size,

@@ -232,7 +232,7 @@ func (r *finetuneRun) write(name string, write func(io.Writer) error) error {
 	if err := write(w); err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Join(r.o.Out, name), err)
 	}
-	return w.Commit()
+	return w.Replace(nil)
 }
 
 // hashOf returns the SHA-256 of data in hexadecimal.

@@ -200,7 +200,7 @@ func (m *metrics) cut(path string, last int64) error {
 	if err := errors.Join(err, buffered.Flush()); err != nil {
 		return err
 	}
-	return w.Commit()
+	return w.Replace(nil)
 }
 
 // maxMetric is the maximum length of a line in bytes; usual lines have a few
