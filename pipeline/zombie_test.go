@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"maps"
@@ -82,7 +83,7 @@ func TestAWorkerThatWakesUpFirstIsReplaced(t *testing.T) {
 					if step == s.step && strings.HasSuffix(path, s.suffix) && before(path) {
 						return nil
 					}
-					if step == store.StepOpen && strings.HasSuffix(path, "/plan/00000.json") && blocked != nil && began.CompareAndSwap(false, true) {
+					if step == store.StepOpen && strings.HasSuffix(path, "/plan/"+sharding.TasksName) && blocked != nil && began.CompareAndSwap(false, true) {
 						woken <- z.wake(blocked) // B's first worker reads its task
 					}
 					return nil
@@ -120,7 +121,7 @@ func newZombie(t *testing.T, out string) *zombie {
 		t.Fatal(err)
 	}
 	c := stage.Config{Target: a.Target, Stage: "extract", Options: a.Extract, Inputs: plan.inputs, Paths: plan.paths(),
-		Work: extractWork{plan.sources, a.Extract}, Tasks: plan.tasks}
+		Work: extractWork{plan.sources, a.Extract}, Tasks: stage.Tasks(plan.tasks)}
 	recipe, err := c.Recipe()
 	if err != nil {
 		t.Fatal(err)
@@ -129,15 +130,16 @@ func newZombie(t *testing.T, out string) *zombie {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, files := sharding.NewPlan(recipe, plan.tasks)
-	for _, f := range append(files, sharding.PlanFile{Name: "../" + sharding.PlanName, Data: sharding.Marshal(p)}) {
-		to := folder.Folder(sharding.PlanFolder)
-		if name, ok := strings.CutPrefix(f.Name, "../"); ok {
-			to, f.Name = folder, name
-		}
-		if err := store.WriteFile(ctx, to, f.Name, f.Data); err != nil {
-			t.Fatal(err)
-		}
+	var list bytes.Buffer
+	sum, err := sharding.WriteTasks(ctx, &list, c.Tasks)
+	if err == nil {
+		err = store.WriteFile(ctx, folder.Folder(sharding.PlanFolder), sharding.TasksName, list.Bytes())
+	}
+	if err == nil {
+		err = store.WriteFile(ctx, folder, sharding.PlanName, sharding.Marshal(sharding.NewPlan(recipe, c.Tasks, sum)))
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	spec, err := c.Spec(recipe.Fingerprint())
 	if err != nil {
