@@ -3,6 +3,8 @@ package command
 import (
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -40,6 +42,29 @@ func (o *trainOptions) asRank(cmd *cobra.Command) (launched bool, err error) {
 		err = exitStatus(code)
 	}
 	return true, err
+}
+
+// needOneProcess makes the named commands below root, and their subcommands, refuse to
+// run as one of several ranks: all would do the same work and write the same output.
+func needOneProcess(root *cobra.Command, names ...string) {
+	for _, c := range root.Commands() {
+		if slices.Contains(names, c.Name()) {
+			refuseRanks(c)
+		}
+	}
+}
+
+func refuseRanks(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		refuseRanks(sub)
+	}
+	run := c.RunE
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if n, err := strconv.Atoi(os.Getenv("WORLD_SIZE")); err == nil && n > 1 {
+			return failure.Usagef("%s uses one process, and WORLD_SIZE is %d: only train uses several ranks; start it once, without WORLD_SIZE", cmd.CommandPath(), n)
+		}
+		return run(cmd, args)
+	}
 }
 
 // maxLocalRanks is the maximum of --nproc: more than the GPUs of any machine.

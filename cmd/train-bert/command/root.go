@@ -35,6 +35,7 @@ Exit codes: 0 ok, 1 other, 2 usage, 4 corrupt data, 6 disk full, 7 permission,
 	}
 	root.AddCommand(newTrain(), newDemo(), newEval(), newFinetune(), newPredict(), newImport(), newExport(), newCurve(), newBench(), newDoctor())
 	checkVocabs(root)
+	needOneProcess(root, "demo", "eval", "finetune", "predict", "import", "export", "curve", "bench")
 	st := flagSettings()
 	root.AddCommand(cli.NewConfig(st), cli.NewMan(), cli.NewVersion())
 	st.AddTo(root)
