@@ -89,6 +89,7 @@ type rankSetting struct {
 	comm    trainer.Comm
 	steps   int
 	shard   bool // divide the optimizer's state over the ranks
+	tcp     bool // ranks are connected over TCP
 	overlap bool // mark the last micro-batch, so that its backward pass overlaps with the reduction
 }
 

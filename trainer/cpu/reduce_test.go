@@ -1,14 +1,17 @@
 package cpu
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"pretext/trainer"
+	"pretext/trainer/comm"
 	"pretext/trainer/cpu/internal/kernel"
 	"pretext/trainer/internal/ranktest"
 )
@@ -16,7 +19,11 @@ import (
 // trainRanks runs trainRank on n ranks and returns the results by rank.
 func trainRanks[T kernel.Float](t *testing.T, n int, p trainer.Precision, s rankSetting) [][]T {
 	got := make([][]T, n)
-	ranktest.Run(n, func(comm trainer.Comm) {
+	run := ranktest.Run
+	if s.tcp {
+		run = func(n int, f func(trainer.Comm)) { overTCP(t, n, f) }
+	}
+	run(n, func(comm trainer.Comm) {
 		s := s
 		s.comm = comm
 		got[comm.Rank()] = trainRank[T](t, p, s)
@@ -24,11 +31,34 @@ func trainRanks[T kernel.Float](t *testing.T, n int, p trainer.Precision, s rank
 	return got
 }
 
+// overTCP runs f on n ranks that are connected as processes are.
+func overTCP(t *testing.T, n int, f func(trainer.Comm)) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := ln.Addr().(*net.TCPAddr).Port
+	ln.Close()
+	var wg sync.WaitGroup
+	for r := range n {
+		wg.Go(func() {
+			g, err := comm.Join(context.Background(), comm.Options{Rank: r, Ranks: n, Host: "127.0.0.1", Port: port, Wait: time.Minute})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer g.Close()
+			f(g)
+		})
+	}
+	wg.Wait()
+}
+
 // checkRanks compares the weights of 2, 3 and 4 ranks, with and without
 // ShardOptimizer, and the moments of their checkpoints, with those of one rank.
-func checkRanks[T kernel.Float](t *testing.T, p trainer.Precision, steps int, tolerance float64) {
+func checkRanks[T kernel.Float](t *testing.T, p trainer.Precision, steps int, tcp bool, tolerance float64) {
 	for _, opt := range []trainer.OptimizerName{trainer.AdamW, trainer.LAMB} {
-		s := rankSetting{opt: opt, back: Backend{Threads: 1}, comm: trainer.Alone{}, steps: steps, overlap: true}
+		s := rankSetting{opt: opt, back: Backend{Threads: 1}, comm: trainer.Alone{}, steps: steps, overlap: true, tcp: tcp}
 		want := trainRank[T](t, p, s)
 		n := len(want) / 3 // parameters
 		for _, ranks := range []int{2, 3, 4} {
@@ -51,11 +81,12 @@ func checkRanks[T kernel.Float](t *testing.T, p trainer.Precision, steps int, to
 }
 
 func TestRanksGiveTheWeightsOfOneRank(t *testing.T) {
-	checkRanks[float64](t, trainer.Float64, 3, 1e-12)
+	checkRanks[float64](t, trainer.Float64, 3, false, 1e-12)
+	checkRanks[float64](t, trainer.Float64, 3, true, 1e-12)
 }
 
 func TestRanksGiveTheWeightsOfOneRankInSinglePrecision(t *testing.T) {
-	checkRanks[float32](t, trainer.Float32, 20, 1e-5)
+	checkRanks[float32](t, trainer.Float32, 20, true, 1e-5)
 }
 
 // Reductions beside the backward pass give the bits of reductions after it.

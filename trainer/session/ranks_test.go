@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"pretext/internal/store"
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
 	"pretext/trainer/comm"
@@ -328,4 +329,30 @@ func TestRanksSkipTheSameExamples(t *testing.T) {
 			t.Errorf("rank %d: got %v, want that rank 1 skips other examples", r, err)
 		}
 	}
+}
+
+// Rank 0 writes a checkpoint for longer than a rank may be silent; nobody ends. Rank 1
+// waits meanwhile, in the collectives of the next checkpoint.
+func TestASlowCheckpointEndsNobody(t *testing.T) {
+	o := rankOptions(t, trainer.AdamW)
+	o.NumTrainSteps, o.SaveCheckpointsSteps = 4, 2
+	alone := mustTrain(t, o)
+	o.Out, o.Zero1 = filepath.Join(fastDir(t), "out"), true
+	const slow = 14 * time.Second // comm ends a run after 12 seconds without a heartbeat
+	slept := map[string]bool{}
+	restore := store.Intercept(func(step store.Step, path string) error {
+		folder := filepath.Base(filepath.Dir(path))
+		if strings.HasPrefix(path, o.Out) && strings.Contains(folder, "step-00000002") && !slept[folder] {
+			slept[folder] = true
+			time.Sleep(slow)
+		}
+		return nil
+	})
+	defer restore()
+	begin := time.Now()
+	end := mustTrainRanks(t, 2, o, unchanged)
+	if len(slept) != 1 || time.Since(begin) < slow {
+		t.Fatalf("the disk was not slow: %v", slept)
+	}
+	near(t, "slow disk", end.Model, alone.Model)
 }
