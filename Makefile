@@ -95,6 +95,15 @@ torture:
 	PRETEXT_TORTURE=1 go test -count=1 -timeout 24h -v ./internal/store ./sharding/... ./pipeline ./extract/... ./cmd/prepare-data ./cmd/train-bert/...
 	internal/fuzzall.sh 10m
 
+# A real Flink cluster on loopback: bytes, faults, errors, Ctrl-C. It needs Java 17 and
+# Maven, and caches 300 MB in the user's cache folder. CLUSTERFLAGS='-times 1' takes less
+# time, -run NAME a part.
+.PHONY: cluster-test
+cluster-test:
+	@command -v java >/dev/null && command -v mvn >/dev/null || { echo "Java and Maven are needed: apt-get install openjdk-17-jre-headless maven"; exit 1; }
+	go vet -tags cluster ./internal/clustertest
+	go test -tags cluster -count=1 -timeout 40m -v ./internal/clustertest $(CLUSTERFLAGS)
+
 # Real readers read what the demo makes.
 interop: $(PY) .venv/pyarrow .venv/hub .venv/datasets
 	go build -o .venv/prepare-data ./cmd/prepare-data

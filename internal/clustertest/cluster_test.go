@@ -92,6 +92,7 @@ type cluster struct {
 	prepareData  string
 	probe        string
 	procs        map[string]*exec.Cmd
+	ended        map[string]chan struct{} // closed when the process has ended
 	taskManagers int
 }
 
@@ -104,7 +105,7 @@ func newCluster(dir string) (*cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dist.sh: %w", err)
 	}
-	c := &cluster{dir: dir, dist: strings.TrimSpace(string(out)), procs: map[string]*exec.Cmd{}, taskManagers: 2}
+	c := &cluster{dir: dir, dist: strings.TrimSpace(string(out)), procs: map[string]*exec.Cmd{}, ended: map[string]chan struct{}{}, taskManagers: 2}
 	c.prepareData, c.probe = filepath.Join(dir, "prepare-data"), filepath.Join(dir, "probe")
 	build := exec.Command("go", "build", "-o", dir, "pretext/cmd/prepare-data", "pretext/internal/clustertest/probe")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -158,7 +159,8 @@ taskmanager:
     jvm-metaspace: {size: 384m}
     jvm-overhead: {min: 192m, max: 192m}
 parallelism: {default: 1}
-heartbeat: {interval: 1000, timeout: 6000}
+heartbeat: {interval: 1000, timeout: 15000}
+pekko: {ask: {timeout: 60 s}, startup-timeout: 120 s}
 restart-strategy:
   type: %[4]s
   fixed-delay: {attempts: 4, delay: 1 s}
@@ -217,15 +219,16 @@ func (c *cluster) launch(name string, cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	c.procs[name] = cmd
+	ended := make(chan struct{})
+	go func() { cmd.Wait(); close(ended) }()
+	c.procs[name], c.ended[name] = cmd, ended
 	return nil
 }
 
 // kill kills a process and nothing that it started.
 func (c *cluster) kill(name string) {
-	cmd := c.procs[name]
-	cmd.Process.Kill()
-	cmd.Wait()
+	c.procs[name].Process.Kill()
+	<-c.ended[name]
 	delete(c.procs, name)
 }
 
@@ -249,6 +252,17 @@ func (c *cluster) ready() error {
 		}
 		if get("/overview", &overview) == nil && overview.TaskManagers == c.taskManagers && listens(expansionPort) { // the last of its ports
 			return nil
+		}
+		for name, ended := range c.ended {
+			select {
+			case <-ended: // on a busy machine a JVM may give up while it starts
+				if c.procs[name] != nil {
+					if err := c.start(name); err != nil {
+						return err
+					}
+				}
+			default:
+			}
 		}
 		if time.Since(begin) > startUp {
 			return fmt.Errorf("the cluster is not ready after %v: %s", startUp, c.logs())

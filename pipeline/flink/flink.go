@@ -140,7 +140,8 @@ var (
 	// patience is the time that Flink's REST interface may not answer: enough to
 	// replace a JobManager.
 	patience = time.Minute
-	// dialing is the time in which the job server must be reached.
+	// dialing is the time in which a job server, or a worker's TaskManager, must be
+	// reached.
 	dialing = 10 * time.Second
 	// arrival is the time that a job may take from a job server that was lost to
 	// Flink.

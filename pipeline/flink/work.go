@@ -69,7 +69,9 @@ func Work(args []string, stop func()) int {
 
 // serve connects to the TaskManager and processes what it sends.
 func serve(ctx context.Context, options map[string]string) error {
-	info, err := tools.ProvisionInfo(ctx, options["provision_endpoint"])
+	short, cancel := context.WithTimeout(ctx, dialing)
+	defer cancel()
+	info, err := tools.ProvisionInfo(short, options["provision_endpoint"])
 	if err != nil {
 		return fmt.Errorf("reach the TaskManager at %s: %w", options["provision_endpoint"], err)
 	}

@@ -33,10 +33,12 @@ func watchSideCars(ctx context.Context, folder store.Folder, m *Meter) (stop fun
 	m.kept.Store(finishedTasks(ctx, folder))
 	go func() {
 		defer close(done)
-		for ctx.Err() == nil {
+		for {
 			m.progress(finishedTasks(ctx, folder))
 			select {
 			case <-ctx.Done():
+				m.progress(finishedTasks(context.WithoutCancel(ctx), folder))
+				return
 			case <-time.After(progressTick):
 			}
 		}

@@ -127,7 +127,20 @@ func (j *job) run(r Runner, spec Spec, order []int) error {
 		jobs.Store(name, j)
 		defer jobs.Delete(name)
 	}
+	err := r.execute(j.ctx, graph(name, limits, spec, order), name, spec)
+	j.end() // whatever ended the job, its tasks stop now
+	if cause := j.err(); !errors.Is(cause, errDone) {
+		return cause // the typed error; Beam's is text that went over gRPC
+	}
+	if err != nil && r.name() != Flink { // whose errors are those of workers, typed
+		return fmt.Errorf("%s: %w", spec.Stage, err)
+	}
+	return err
+}
 
+// graph returns the Beam pipeline of a job: the same for every stage. It takes four
+// parameters, which are what the DoFns hold.
+func graph(name string, limits Limits, spec Spec, order []int) *beam.Pipeline {
 	p, s := beam.NewPipelineWithRoot()
 	var elements []Task
 	for _, i := range order {
@@ -137,16 +150,7 @@ func (j *job) run(r Runner, spec Spec, order []int) error {
 	results := beam.ParDo(s.Scope(spec.Stage), &taskFn{Job: name, Limits: limits, Spec: spec}, in)
 	manifest := beam.ParDo(s.Scope("manifest"), &manifestFn{Job: name, Limits: limits, Spec: spec}, beam.GroupByKey(s, results))
 	beam.ParDo0(s.Scope("consume"), &consumeFn{}, beam.GroupByKey(s, manifest))
-
-	err := r.execute(j.ctx, p, name, spec)
-	j.end() // whatever ended the job, its tasks stop now
-	if cause := j.err(); !errors.Is(cause, errDone) {
-		return cause // the typed error; Beam's is text that went over gRPC
-	}
-	if err != nil && r.name() != Flink { // whose errors are those of workers, typed
-		return fmt.Errorf("%s: %w", spec.Stage, err)
-	}
-	return err
+	return p
 }
 
 var errDone = errors.New("job done")

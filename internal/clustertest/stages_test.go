@@ -1,0 +1,136 @@
+//go:build cluster
+
+package clustertest
+
+import (
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// onPool are the flags for workers of a pool.
+func onPool(port int) []string { return []string{"--worker-pool", fmt.Sprintf("127.0.0.1:%d", port)} }
+
+// sources returns the flags that name the demo's dump and books, and settings with
+// which every stage has work.
+func sources(t *testing.T) []string {
+	t.Helper()
+	demo := filepath.Join(t.TempDir(), "demo")
+	submit(t, shared.prepareData, "demo", "--out", demo, "--quiet").mustEnd(t, 0)
+	args := []string{"--quiet", "--vocab-size", "800", "--shards", "5", "--eval-fraction", "0.1", "--dedup", "minhash", "--min-words", "4"}
+	dumps, _ := filepath.Glob(filepath.Join(demo, "sources", "*.xml*"))
+	books, _ := filepath.Glob(filepath.Join(demo, "sources", "*.txt"))
+	if len(dumps) == 0 || len(books) == 0 {
+		t.Fatalf("the demo has %d dumps and %d books", len(dumps), len(books))
+	}
+	for _, d := range dumps {
+		args = append(args, "--wiki-dump", d)
+	}
+	for _, b := range books {
+		args = append(args, "--books", b)
+	}
+	return args
+}
+
+// The bytes of all stages do not depend on the runner, its parallelism and how its
+// workers start.
+func TestAllRunnersWriteTheSameBytes(t *testing.T) {
+	if err := shared.start("pool"); err != nil {
+		t.Fatal(err)
+	}
+	defer shared.kill("pool")
+	args := append([]string{"run"}, sources(t)...)
+	runs := map[string][]string{
+		"direct":                 {"--runner", "direct"},
+		"prism":                  {"--runner", "prism"},
+		"process, parallelism 1": onFlink(1),
+		"process, parallelism 2": onFlink(2),
+		"pool, parallelism 4":    append(onFlink(4), onPool(poolPort)...),
+	}
+	begin := time.Now()
+	jobs, outs := map[string]*submitter{}, map[string]string{}
+	for name, runner := range runs {
+		outs[name] = filepath.Join(t.TempDir(), "out")
+		jobs[name] = submit(t, shared.prepareData, append(append(args, runner...), "--out", outs[name])...)
+	}
+	var want string
+	for _, name := range []string{"direct", "prism", "process, parallelism 1", "process, parallelism 2", "pool, parallelism 4"} {
+		jobs[name].mustEnd(t, 0)
+		t.Logf("%s: after %v", name, time.Since(begin).Round(time.Second))
+		if want == "" {
+			want = tree(t, outs[name])
+		}
+		mustEqual(t, outs[name], want)
+		submit(t, shared.prepareData, "verify", outs[name]).mustEnd(t, 0)
+	}
+	noWorkers(t)
+	noLogs(t)
+}
+
+// noLogs fails the test if a worker left its log, which it does after an error.
+func noLogs(t *testing.T) {
+	t.Helper()
+	for _, dir := range []string{shared.path("tmp"), os.TempDir()} {
+		if logs, _ := filepath.Glob(filepath.Join(dir, "pretext-worker-*.log")); len(logs) != 0 {
+			b, _ := os.ReadFile(logs[0])
+			t.Errorf("%d logs are left, the first holds %q", len(logs), b)
+		}
+	}
+}
+
+// Workers download too, with the certificates of their own machine.
+func TestDownloadsGiveTheSameBytes(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "a.txt", time.Unix(1e9, 0), bytesOf(t, "cluster_test.go"))
+	}))
+	defer server.Close()
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	if err := os.WriteFile(shared.path("certificate.pem"), certificate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SSL_CERT_FILE", shared.path("certificate.pem"))
+	args := []string{"download", "--quiet", "--allow-private", "--url", server.URL + "/a.txt", "--url", server.URL + "/b.txt", "--contact", "test@example.org"}
+	a, b := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")
+	direct := submit(t, shared.prepareData, append(args, "--out", a)...)
+	flink := submit(t, shared.prepareData, append(append(args, onFlink(2)...), "--out", b)...)
+	direct.mustEnd(t, 0)
+	flink.mustEnd(t, 0)
+	mustEqual(t, b, tree(t, a))
+}
+
+func bytesOf(t *testing.T, path string) *os.File {
+	f, err := os.Open(path)
+	if err != nil {
+		t.Error(err)
+	}
+	return f
+}
+
+// A truncated dump ends the run as it does without a cluster.
+func TestDamagedDataEndsWithItsExitCode(t *testing.T) {
+	args := sources(t)
+	var dump string
+	for i, a := range args {
+		if a == "--wiki-dump" {
+			dump = args[i+1]
+		}
+	}
+	b, err := os.ReadFile(dump)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short := filepath.Join(t.TempDir(), filepath.Base(dump))
+	if err := os.WriteFile(short, b[:len(b)*2/3], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	direct := submit(t, shared.prepareData, "extract", "--wiki-dump", short, "--out", filepath.Join(t.TempDir(), "a"), "--quiet")
+	flink := submit(t, shared.prepareData, append(onFlink(2), "extract", "--wiki-dump", short, "--out", filepath.Join(t.TempDir(), "b"), "--quiet")...)
+	direct.mustEnd(t, 4)
+	flink.mustEnd(t, 4)
+	t.Logf("%s\n%s", direct.stderr.String(), flink.stderr.String())
+}
