@@ -3,6 +3,7 @@
 //
 //	gpubench step --model large --lengths wikipedia-512 --precision bf16 --seconds 60
 //	gpubench step --lengths wikipedia-128,full-128 --kernels         # also the time of each kernel
+//	gpubench step --nccl --zero1                                     # the exchange between ranks, for a single one
 //	gpubench infer --model base --lengths wikipedia-128              # losses without gradients
 //	gpubench products --tokens 65536                                 # every product of BERT-large
 //	gpubench lengths wikipedia-512                                   # prints lines "length count", for other tools
@@ -44,6 +45,8 @@ type options struct {
 	vocab     int
 	seconds   float64
 	kernels   bool
+	nccl      bool
+	zero1     bool
 	train     bool // false: inference
 }
 
@@ -61,6 +64,8 @@ func run(args []string, w io.Writer) error {
 	fs.IntVar(&o.vocab, "vocab", 30522, "tokens of the vocabulary")
 	fs.Float64Var(&o.seconds, "seconds", 60, "least time to measure, for each of the lengths")
 	fs.BoolVar(&o.kernels, "kernels", false, "then time each kernel and product, in a few more steps")
+	fs.BoolVar(&o.nccl, "nccl", false, "exchange gradients by NCCL although there is one rank: what its calls cost")
+	fs.BoolVar(&o.zero1, "zero1", false, "with -nccl: exchange them as ranks that divide the optimizer's state")
 	if err := fs.Parse(args[1:]); err != nil {
 		return err
 	}
@@ -90,7 +95,7 @@ func run(args []string, w io.Writer) error {
 // open opens the device that --device names.
 func (o *options) open() (device.Device, error) {
 	if o.device == "sim" {
-		return sim.NewGPU(sim.Options{Seed: 1, Memory: 4 << 30}), nil
+		return sim.NewGPU(sim.Options{Seed: 1, Memory: 4 << 30, Network: sim.NewNetwork()}), nil
 	}
 	number, ok := strings.CutPrefix(o.device, "cuda:")
 	n, err := strconv.Atoi(number)

@@ -24,6 +24,8 @@ type stepResult struct {
 	Model       string  `json:"model"`
 	Lengths     string  `json:"lengths"`
 	Precision   string  `json:"precision"`
+	NCCL        bool    `json:"nccl,omitempty"`  // gradients were exchanged by NCCL, by a single rank
+	ZeRO1       bool    `json:"zero1,omitempty"` // and weights too
 	Tokens      int     `json:"tokens"`
 	MeanLength  float64 `json:"mean_length"`
 	Steps       int     `json:"steps"`
@@ -68,7 +70,7 @@ func (o *options) step(w io.Writer, d device.Device) error {
 	}
 	open := time.Since(begin).Seconds()
 	for _, made := range b.made {
-		r := stepResult{Kind: "infer", Device: d.Properties().Name, BLAS: d.Properties().BLAS, Model: o.model, Lengths: made.lengths, Precision: o.precision, Tokens: o.tokens, OpenSeconds: open}
+		r := stepResult{Kind: "infer", Device: d.Properties().Name, BLAS: d.Properties().BLAS, Model: o.model, Lengths: made.lengths, Precision: o.precision, NCCL: o.nccl, ZeRO1: o.nccl && o.zero1, Tokens: o.tokens, OpenSeconds: open}
 		if o.train {
 			r.Kind = "step"
 		}
@@ -110,8 +112,11 @@ func (o *options) openBench(d device.Device) (*bench, error) {
 		}
 		b.made = append(b.made, m)
 	}
-	heads := trainer.PretrainHeads()
-	if b.model, err = cuda.New(d).Open(b.config, heads, limits); err != nil {
+	heads, backend := trainer.PretrainHeads(), cuda.New(d)
+	if o.nccl {
+		backend.Transport, limits.ShardOptimizer = cuda.TransportNCCL, o.zero1
+	}
+	if b.model, err = backend.Open(b.config, heads, limits); err != nil {
 		return nil, err
 	}
 	_, err = b.model.Load(trainer.Weights, trainer.InitialWeights(b.config, heads, 1))

@@ -15,12 +15,13 @@ import (
 // and clear with two events, while on is set.
 type timed struct {
 	device.Device
-	on       bool
-	names    map[device.Function]string
-	products map[device.Product]string
-	free     []device.Event
-	pending  []interval
-	total    map[string]*kernelResult
+	device.Collectives // of the same device
+	on                 bool
+	names              map[device.Function]string
+	products           map[device.Product]string
+	free               []device.Event
+	pending            []interval
+	total              map[string]*kernelResult
 }
 
 // An interval is a piece of queued work with the events before and after it.
@@ -39,7 +40,8 @@ type kernelResult struct {
 }
 
 func newTimed(d device.Device) *timed {
-	return &timed{Device: d, names: map[device.Function]string{}, products: map[device.Product]string{}, total: map[string]*kernelResult{}}
+	collectives, _ := d.(device.Collectives)
+	return &timed{Device: d, Collectives: collectives, names: map[device.Function]string{}, products: map[device.Product]string{}, total: map[string]*kernelResult{}}
 }
 
 // Function calls Function of the device and records the name of the kernel.
@@ -56,8 +58,8 @@ func (t *timed) Plan(m device.Matmul, workspace int, algorithm string) (device.P
 	return p, err
 }
 
-// Launch queues a launch and measures its time. Matmul, Copy, Clear, ToDevice and
-// ToHost below do this for their work.
+// Launch queues a launch and measures its time. Matmul, Copy, Clear, ToDevice,
+// ToHost and Collect below do this for their work.
 func (t *timed) Launch(s device.Stream, f device.Function, c device.Config, args []byte) error {
 	return t.time(s, t.names[f], func() error { return t.Device.Launch(s, f, c, args) })
 }
@@ -80,6 +82,10 @@ func (t *timed) ToDevice(s device.Stream, to device.Pointer, b []byte) error {
 
 func (t *timed) ToHost(s device.Stream, b []byte, from device.Pointer) error {
 	return t.time(s, "to host", func() error { return t.Device.ToHost(s, b, from) })
+}
+
+func (t *timed) Collect(s device.Stream, c device.Communicator, list ...device.Collective) error {
+	return t.time(s, list[0].Kind.String(), func() error { return t.Collectives.Collect(s, c, list...) })
 }
 
 func (t *timed) time(s device.Stream, name string, f func() error) error {

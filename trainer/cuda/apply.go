@@ -38,9 +38,7 @@ func (m *model) Apply(s trainer.Schedule) (trainer.StepInfo, error) {
 }
 
 func (m *model) apply(s trainer.Schedule) (trainer.StepInfo, error) {
-	if err := m.reduce(); err != nil {
-		return trainer.StepInfo{}, err
-	}
+	m.reduce()
 	rate := s.Rate(m.state.Step)
 	m.update(m.rule(rate))
 	m.toHost(m.results[:controlBytes], m.b.control)
@@ -50,7 +48,7 @@ func (m *model) apply(s trainer.Schedule) (trainer.StepInfo, error) {
 		m.err = err
 	}
 	if m.err != nil {
-		return trainer.StepInfo{}, m.err
+		return trainer.StepInfo{}, m.reason(m.err)
 	}
 	info := trainer.StepInfo{Sums: m.sumsFrom(0), LossScale: m.state.LossScale, Rate: rate}
 	info.Sums.Tokens, info.Sums.Sequences = m.tokens, m.batches
@@ -94,43 +92,69 @@ func (m *model) rule(rate float64) kernels.Rule {
 	return r
 }
 
-// update queues the kernels that update all weights by AdamW or LAMB.
+// update queues the kernels that update all weights by AdamW or LAMB. If the ranks
+// divide the optimizer, each updates its slices. The sums of squares of other ranks'
+// slices are then zero until share adds them.
 func (m *model) update(r kernels.Rule) {
 	b, parts, tensors := &m.b, m.partCount, len(m.layout.specs)
-	grid := device.Dim{X: parts}
-	m.launch("sum_squares", grid, b.squares, b.g, b.parts)
+	if m.layout.sharded {
+		m.clear(b.squares, 4*parts)
+	}
+	m.eachSlice(func(s updated) { m.launch("sum_squares", s.grid, s.squares, b.g, s.parts) })
+	if m.layout.sharded {
+		m.share(b.squares, parts)
+	}
 	m.launch("begin_update", device.Dim{X: 1}, b.control, b.squares, int32(parts), r)
 	if m.o.Optimizer.Name == trainer.AdamW {
-		m.launch("adamw", grid, b.w, b.m, b.v, b.g, b.copy, b.decays, b.parts, b.control, r)
-		return
+		m.eachSlice(func(s updated) {
+			m.launch("adamw", s.grid, b.w, s.m, s.v, b.g, b.copy, b.decays, s.parts, b.control, r)
+		})
+	} else {
+		if m.layout.sharded {
+			m.clear(b.moved, 8*parts)
+		}
+		m.eachSlice(func(s updated) {
+			m.launch("lamb_direction", s.grid, s.moved, b.w, s.m, s.v, b.g, b.decays, s.parts, b.control, r)
+		})
+		if m.layout.sharded {
+			m.share(b.moved, 2*parts)
+		}
+		m.launch("lamb_ratios", device.Dim{X: blocks(tensors, 256)}, b.ratios, b.moved, b.bounds, b.decays, int32(tensors))
+		m.eachSlice(func(s updated) { m.launch("lamb_move", s.grid, b.w, b.g, b.copy, b.ratios, s.parts, b.control, r) })
 	}
-	m.launch("lamb_direction", grid, b.moved, b.w, b.m, b.v, b.g, b.decays, b.parts, b.control, r)
-	m.launch("lamb_ratios", device.Dim{X: blocks(tensors, 256)}, b.ratios, b.moved, b.bounds, b.decays, int32(tensors))
-	m.launch("lamb_move", grid, b.w, b.g, b.copy, b.ratios, b.parts, b.control, r)
+	if m.layout.sharded {
+		m.clear(b.g, 4*m.layout.size) // the kernels have cleared only this rank's slices
+		m.gatherWeights()
+	}
 }
 
-// reduce sums the gradients over the ranks, through host memory. Every rank then
-// makes the same update.
-func (m *model) reduce() error {
-	comm := m.comm
-	if comm.Size() == 1 {
-		return nil
-	}
-	n := m.layout.size
-	all := m.appendFloat32(make([]float32, 0, n), m.b.g, n)
-	bounds := make([]int, comm.Size()+1)
-	for r := range bounds {
-		bounds[r] = n * r / comm.Size()
-	}
-	if m.err != nil {
-		return m.err
-	}
-	if err := errors.Join(comm.ReduceScatter(trainer.Float32s(all), bounds), comm.AllGather(trainer.Float32s(all), bounds)); err != nil {
-		return err
-	}
-	m.upload(m.b.g, bytesOf(all))
-	return m.err
+// An updated holds the arguments of the optimizer's kernels for a range of parts.
+// Kernels find a part's weights, gradients and moments by one index, that of the flat
+// buffers; so m and v may lie before the moments' buffer.
+type updated struct {
+	grid                  device.Dim
+	parts, squares, moved device.Pointer
+	m, v                  device.Pointer
 }
+
+// eachSlice calls f for the parts that this rank updates: for each of its slices or,
+// if the optimizer is not divided, once for all.
+func (m *model) eachSlice(f func(updated)) {
+	if !m.layout.sharded {
+		f(updated{device.Dim{X: m.partCount}, m.b.parts, m.b.squares, m.b.moved, m.b.m, m.b.v})
+		return
+	}
+	for _, s := range m.slices {
+		if s.parts == 0 {
+			continue
+		}
+		shift := 4 * (s.moments - s.first)
+		f(updated{device.Dim{X: s.parts}, m.b.parts.Add(partBytes * s.part), m.b.squares.Add(4 * s.part), m.b.moved.Add(8 * s.part), m.b.m.Add(shift), m.b.v.Add(shift)})
+	}
+}
+
+// partBytes is the size of a kernels.Part.
+const partBytes = 16
 
 // State implements trainer.Model. State.Plans holds the algorithms chosen for
 // matrix products on this device, and the entries for other devices that were

@@ -12,6 +12,13 @@ import (
 // A Backend opens models on one device. Several models may share it, but only
 // one goroutine at a time may use them.
 type Backend struct {
+	// Transport is how the ranks of later models exchange data.
+	Transport Transport
+
+	// Warn gets messages for people, each once; nil: no messages.
+	Warn   func(message string)
+	warned bool // that there is no NCCL
+
 	device  device.Device
 	modules map[kernels.Type]kernelSet // loaded so far
 

@@ -12,8 +12,10 @@ func (m *model) backward(d *batch) {
 	dy, dz := m.b.dy, m.b.dz
 	for i := m.c.Layers - 1; i >= 0; i-- {
 		dy, dz = m.layerGrad(d, i, dy, dz)
+		m.complete(1 + i)
 	}
 	m.embedGrad(d, dy, dz)
+	m.complete(0)
 }
 
 // layerGrad adds the gradients of the parameters of layer i, given dy, the

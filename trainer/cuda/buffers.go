@@ -14,12 +14,13 @@ import (
 // type of the model's precision.
 type buffers struct {
 	// Parameters, flat.
-	w, m, v, g device.Pointer // float32: weights, first and second moments, gradients; without training only w
+	w, m, v, g device.Pointer // float32: weights, first and second moments, gradients; without training only w. m and v may hold only this rank's slices
 	copy       device.Pointer // weights as elements; equals w in fp32
 
 	control, sums          device.Pointer // kernels.Control; float64 (sumSlots, 3)
 	parts, bounds, decays  device.Pointer // the optimizer's tables: see layout.parts and model.tables
 	squares, moved, ratios device.Pointer // float32: (parts), (parts, 2) and (tensors) for LAMB
+	gathered               device.Pointer // float32 (ranks, layout.gather): a piece of the ranks' moments
 	workspace              device.Pointer // scratch memory of matrix products
 	column                 device.Pointer // float32 (columnBlocks, widest): partial sums of columns
 	slots                  [2]device.Pointer
@@ -105,10 +106,13 @@ func (r *requests) parameters(b *buffers, l *layout) {
 	if !r.train {
 		return
 	}
-	r.floats("first moments", &b.m, l.size)
-	r.floats("second moments", &b.v, l.size)
+	r.floats("first moments", &b.m, l.moments())
+	r.floats("second moments", &b.v, l.moments())
+	if l.sharded {
+		r.floats("gathered", &b.gathered, l.ranks*l.gather)
+	}
 	r.floats("gradients", &b.g, l.size)
-	r.want("parts", &b.parts, 16*len(parts))
+	r.want("parts", &b.parts, partBytes*len(parts))
 	r.want("bounds", &b.bounds, 4*len(bounds))
 	r.want("decays", &b.decays, roundUp(len(l.specs), 4))
 	r.floats("squares", &b.squares, len(parts))

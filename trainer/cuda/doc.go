@@ -33,9 +33,10 @@
 //
 // # Streams and memory
 //
-// Two streams: one copies the next batch while the other computes. All device
-// memory is one allocation, made by Open; a step allocates nothing. Accumulate
-// returns as soon as the work is queued; Apply waits for it once.
+// Two streams: one copies the next batch while the other computes; with several
+// ranks, a third one exchanges gradients. All device memory is one allocation, made by
+// Open; a step allocates nothing. Accumulate returns as soon as the work is queued;
+// Apply waits for it once.
 //
 // # Determinism
 //
@@ -50,6 +51,7 @@
 //	model.go, upload.go, group.go, selection.go             copying a batch to the device
 //	encoder.go, backward.go, heads.go, mlm.go               forward and backward; same names as trainer/cpu
 //	apply.go, tensors.go, snapshot.go                       the update; weights in and out
+//	reduce.go, exchange.go                                  several ranks: what is exchanged, and how
 //	queue.go, products.go, choose.go                        kernels, products, and their choice
 //
 // Functions that queue a kernel or a product take its operands, so they have more
@@ -57,6 +59,24 @@
 //
 // # Several ranks
 //
-// Gradients are summed over the ranks through host memory; every rank then makes
-// the same update.
+// Gradients are summed over the ranks in buckets: those of the heads, of each layer
+// from the last to the first, and of the embeddings. In the last micro-batch of a
+// step, each bucket is summed in a stream of its own as soon as the backward pass has
+// queued its gradients, while the pass goes on. The word embedding, which the
+// masked-LM head shares, is complete at the end. A rank without a micro-batch makes
+// the same calls in Apply. Every rank then makes the same update.
+//
+// With [trainer.Options.ShardOptimizer] each rank owns an equal part of each bucket
+// and has the moments of these only: gradients are reduce-scattered, each rank updates
+// its parts, and the weights are gathered (ZeRO-1). The squares of gradients, and for
+// LAMB of weights and directions, are added up over the ranks for each 4,096 elements,
+// so that norms span the parts. Per step and rank, the gradients and weights of n
+// parameters take 8·n·(ranks-1)/ranks bytes on the wire either way. A snapshot gathers
+// the moments on rank 0.
+//
+// The collectives are those of [device.Collectives] (NCCL). If a rank lacks them, all
+// ranks exchange through host memory and trainer.Comm, after the backward pass. When
+// the Comm reports that a rank is lost, or a collective fails, the communicator is
+// aborted, so that the device stops waiting; the error is that of the Comm, which
+// names the rank.
 package cuda

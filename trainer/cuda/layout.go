@@ -10,19 +10,24 @@ import (
 )
 
 // A layout assigns every tensor an offset in one flat buffer, a multiple of 64
-// elements. Weights, gradients and moments use the same layout; the gaps between
-// tensors are zero. The weights of query, key and value are adjacent, and so are
+// elements. Weights, gradients and moments use the same layout, except that the
+// moments may be divided over the ranks; the gaps between tensors are zero. The weights of query, key and value are adjacent, and so are
 // their biases: they form one matrix of 3H rows and one vector of 3H elements.
 type layout struct {
 	specs  []trainer.TensorSpec // in the order of trainer.Tensors
 	offset []int                // of specs[i], in elements
 	byName map[string]int       // index in specs
 	flat   []int                // indexes in specs by ascending offset
-	size   int                  // elements, a multiple of 64
+	size   int                  // elements, a multiple of 64 × ranks
+
+	buckets []bucket // embeddings, encoder layers, heads: the index is 1 + trainer.TensorSpec.Layer
+	ranks   int
+	sharded bool // the ranks divide the optimizer's work and state
+	gather  int  // elements that a rank sends at a time when moments are gathered
 }
 
 func newLayout(c trainer.Config, h trainer.Heads, s shape) layout {
-	l := layout{specs: trainer.Tensors(c, h), byName: map[string]int{}}
+	l := layout{specs: trainer.Tensors(c, h), byName: map[string]int{}, ranks: s.ranks, sharded: s.sharded}
 	l.offset = make([]int, len(l.specs))
 	for i, spec := range l.specs {
 		l.byName[spec.Name] = i
@@ -31,6 +36,10 @@ func newLayout(c trainer.Config, h trainer.Heads, s shape) layout {
 		group := []int{i}
 		if strings.HasSuffix(l.specs[i].Name, "attention.self.query.weight") {
 			group = []int{i, i + 2, i + 4, i + 1, i + 3, i + 5}
+		}
+		if l.specs[i].Layer+1 == len(l.buckets) {
+			l.endBucket()
+			l.buckets = append(l.buckets, bucket{first: l.size})
 		}
 		for _, j := range group {
 			n := l.specs[j].Size()
@@ -43,21 +52,53 @@ func newLayout(c trainer.Config, h trainer.Heads, s shape) layout {
 		}
 		i += len(group)
 	}
+	l.endBucket()
+	l.gather = min(max(stagingBytes/4/l.ranks/64*64, 64), l.size/l.ranks)
 	return l
 }
 
-// parts divides the tensors into the units of work of the optimizer. Tensors are
-// numbered in the order of l.flat; the parts of tensor t are bounds[t] to
-// bounds[t+1]-1.
+// endBucket rounds the last bucket up, so that all ranks have equal parts of it.
+func (l *layout) endBucket() {
+	if len(l.buckets) > 0 {
+		l.size = roundUp(l.size, 64*l.ranks)
+		b := &l.buckets[len(l.buckets)-1]
+		b.n = l.size - b.first
+	}
+}
+
+// moments returns the number of elements of a moment on this rank.
+func (l *layout) moments() int {
+	if l.sharded {
+		return l.size / l.ranks
+	}
+	return l.size
+}
+
+// parts divides the tensors into the units of work of the optimizer, of one rank
+// each. Tensors are numbered in the order of l.flat; the parts of tensor t are
+// bounds[t] to bounds[t+1]-1.
 func (l *layout) parts() (parts []kernels.Part, bounds []int32) {
 	for t, i := range l.flat {
 		bounds = append(bounds, int32(len(parts)))
 		n := l.specs[i].Size()
-		for at := 0; at < n; at += kernels.PartSize {
-			parts = append(parts, kernels.Part{First: int64(l.offset[i] + at), N: int32(min(kernels.PartSize, n-at)), Tensor: int32(t)})
+		for at := 0; at < n; {
+			size := min(kernels.PartSize, n-at, l.ownedFrom(i, at))
+			parts = append(parts, kernels.Part{First: int64(l.offset[i] + at), N: int32(size), Tensor: int32(t)})
+			at += size
 		}
 	}
 	return parts, append(bounds, int32(len(parts)))
+}
+
+// ownedFrom returns the number of elements from element at of tensor i to the end of
+// the part of the bucket that one rank owns.
+func (l *layout) ownedFrom(i, at int) int {
+	if !l.sharded {
+		return l.size
+	}
+	b := l.buckets[1+l.specs[i].Layer]
+	each := b.n / l.ranks
+	return each - (l.offset[i]+at-b.first)%each
 }
 
 // dense holds the addresses of the parameters of y = x·Wᵀ + b and of their

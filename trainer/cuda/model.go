@@ -33,6 +33,10 @@ type model struct {
 	results []byte // page-locked, for control and sums
 
 	comm      trainer.Comm
+	exchange  exchange      // between the ranks' devices; nil for a single rank
+	slices    []slice       // of each bucket: what this rank updates
+	final     bool          // the current pass is that of the step's last micro-batch on this rank
+	reduced   int           // buckets of this step that ranks have begun to sum
 	state     trainer.State // Plans is nil: see State
 	tokens    float64       // since the last Apply
 	batches   float64       // sequences since the last Apply
@@ -61,7 +65,9 @@ func (b *Backend) open(c trainer.Config, h trainer.Heads, o trainer.Options) (*m
 	if err != nil {
 		return nil, err
 	}
-	m := &model{c: c, h: h, o: o, shape: newShape(c, o, b.limits), element: t.element, device: b.device, comm: trainer.OrAlone(o.Comm)}
+	most := b.limits
+	most.divideAlone = b.Transport == TransportNCCL
+	m := &model{c: c, h: h, o: o, shape: newShape(c, o, most), element: t.element, device: b.device, comm: trainer.OrAlone(o.Comm)}
 	m.layout = newLayout(c, h, m.shape)
 	m.packer = packer{c: c, h: h, shape: m.shape}
 	r := requestsFor(c, h, o, m.shape, &m.layout, &m.b)
@@ -79,6 +85,9 @@ func (b *Backend) open(c trainer.Config, h trainer.Heads, o trainer.Options) (*m
 	m.forced = b.gelu
 	if err := m.prepare(); err != nil {
 		return nil, errors.Join(err, m.Close())
+	}
+	if err := m.connect(b); err != nil {
+		return nil, errors.Join(fmt.Errorf("connect the ranks' devices: %w", err), m.Close())
 	}
 	return m, nil
 }
@@ -128,9 +137,14 @@ func (m *model) prepare() error {
 
 // initialize clears the parameters and writes the tables of the optimizer.
 func (m *model) initialize() error {
-	for _, p := range []device.Pointer{m.b.w, m.b.m, m.b.v, m.b.g} {
+	for _, p := range []device.Pointer{m.b.w, m.b.g} {
 		if p != 0 {
 			m.clear(p, 4*m.layout.size)
+		}
+	}
+	for _, p := range []device.Pointer{m.b.m, m.b.v} {
+		if p != 0 {
+			m.clear(p, 4*m.layout.moments())
 		}
 	}
 	if m.b.copy != m.b.w {
@@ -150,6 +164,7 @@ func (m *model) initialize() error {
 func (m *model) tables() {
 	parts, bounds := m.layout.parts()
 	m.partCount = len(parts)
+	m.slices = m.layout.slices(m.comm.Rank(), parts)
 	var decays []byte
 	for _, i := range m.layout.flat {
 		decays = append(decays, 0)
@@ -240,15 +255,20 @@ func (m *model) dropping(p float64, kind dropout.Kind, layer int) kernels.Dropou
 	return kernels.Dropout{Seed: m.o.Seed, Site: uint32(dropout.At(kind, layer)), Keep: uint32(math.Round(256 / scale)), Scale: float32(scale)}
 }
 
-// Accumulate implements trainer.Model. Gradients are summed over the ranks by
-// Apply.
-func (m *model) Accumulate(b *trainer.Batch, coef trainer.Coef, _ bool) error {
+// Accumulate implements trainer.Model. During the backward pass of the last
+// micro-batch, ranks sum gradients as soon as they are complete.
+func (m *model) Accumulate(b *trainer.Batch, coef trainer.Coef, last bool) error {
 	err := m.check(b)
-	if err == nil && !m.o.Train {
+	switch {
+	case err != nil:
+	case !m.o.Train:
 		err = errors.New("the model was not opened for training")
-	}
-	if err == nil {
-		err = m.accumulate(b, coef)
+	case m.reduced > 0:
+		err = errReducing
+	default:
+		m.final = last
+		err = m.reason(m.accumulate(b, coef))
+		m.final = false
 	}
 	if err != nil {
 		return fmt.Errorf("accumulate: %w", err)
@@ -265,6 +285,7 @@ func (m *model) accumulate(b *trainer.Batch, coef trainer.Coef) error {
 	}
 	m.encode(&d)
 	m.heads(&d, pass{coef: coef, out: &trainer.Outputs{}})
+	m.complete(len(m.layout.buckets) - 1)
 	m.backward(&d)
 	m.done()
 	m.tokens += float64(b.Tokens())
@@ -309,7 +330,12 @@ func (m *model) Close() error {
 		return nil
 	}
 	m.closed = true
-	errs := []error{m.device.Sync(), m.arena.free(m.device), m.forget()}
+	var errs []error
+	if m.exchange != nil {
+		// In a step that did not end, other ranks may never make the calls of this one.
+		errs = append(errs, m.exchange.close(m.err != nil || m.reduced > 0))
+	}
+	errs = append(errs, m.device.Sync(), m.arena.free(m.device), m.forget())
 	for _, b := range [][]byte{m.staging, m.results, m.slots[0].host, m.slots[1].host} {
 		if b != nil {
 			errs = append(errs, m.device.FreeHost(b))

@@ -18,6 +18,9 @@ type shape struct {
 	piece, pieces        int // maximum rows of a piece (see grouped), and maximum number of pieces
 	workspace            int // bytes of scratch memory for matrix products
 	vocabulary           int // rounded up to 64; the added words have zero weights and no logits
+
+	ranks   int  // that train the model together
+	sharded bool // the ranks divide the optimizer's state
 }
 
 // Limits of padding and of chunks. The quantum of n rows is at most n/padShare, but
@@ -34,11 +37,13 @@ const (
 type limits struct {
 	chunk, piece int // masked tokens of a chunk; rows of a piece (see grouped)
 	workspace    int // bytes of scratch memory for matrix products
+
+	divideAlone bool // divide the optimizer's state even over a single rank
 }
 
 // defaultLimits are the limits outside tests. The workspace of 32 MiB is NVIDIA's
 // recommendation for cuBLASLt on sm_90.
-var defaultLimits = limits{maxChunk, maxPiece, 32 << 20}
+var defaultLimits = limits{chunk: maxChunk, piece: maxPiece, workspace: 32 << 20}
 
 // newShape returns the shape for a model's options.
 func newShape(c trainer.Config, o trainer.Options, most limits) shape {
@@ -49,6 +54,11 @@ func newShape(c trainer.Config, o trainer.Options, most limits) shape {
 	s.chunk = min(roundUp(max(o.Masked, 1), minQuantum), most.chunk)
 	s.masked = roundUp(o.Masked, s.chunk)
 	s.pieces = 2 * blocks(s.tokens, s.piece)
+	s.ranks = 1
+	if o.Train {
+		s.ranks = trainer.OrAlone(o.Comm).Size()
+		s.sharded = o.ShardOptimizer && (s.ranks > 1 || most.divideAlone)
+	}
 	return s
 }
 

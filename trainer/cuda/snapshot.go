@@ -8,8 +8,8 @@ import (
 	"pretext/trainer"
 )
 
-// snapshot implements trainer.Snapshot by a copy in host memory. The snapshot of
-// every rank holds all tensors.
+// snapshot implements trainer.Snapshot by a copy in host memory. If the ranks divide
+// the optimizer's state, only rank 0's snapshot holds the moments.
 type snapshot struct {
 	specs  []trainer.TensorSpec
 	offset []int
@@ -24,14 +24,22 @@ func (m *model) Snapshot() (trainer.Snapshot, error) {
 	if err := m.usable(); err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
+	if m.reduced > 0 {
+		return nil, fmt.Errorf("snapshot: %w", errReducing)
+	}
 	s := &snapshot{specs: m.layout.specs, offset: m.layout.offset, state: m.State()}
 	for k := range s.values {
-		if p := m.values(trainer.Kind(k)); p != 0 {
+		p := m.values(trainer.Kind(k))
+		switch {
+		case p == 0:
+		case m.divided(trainer.Kind(k)):
+			s.values[k] = m.gathered(p)
+		default:
 			s.values[k] = m.appendFloat32(make([]float32, 0, m.layout.size), p, m.layout.size)
 		}
 	}
 	if m.err != nil {
-		return nil, fmt.Errorf("snapshot: %w", m.err)
+		return nil, fmt.Errorf("snapshot: %w", m.reason(m.err))
 	}
 	return s, nil
 }

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -38,13 +39,24 @@ func (m *model) source(k trainer.Kind) (device.Pointer, error) {
 	if p == 0 {
 		return 0, fmt.Errorf("the model does not keep %v", k)
 	}
+	if k == trainer.Gradients && m.reduced > 0 {
+		return 0, errReducing
+	}
 	return p, nil
+}
+
+// divided reports whether this rank has only its slices of the tensors of kind k.
+func (m *model) divided(k trainer.Kind) bool {
+	return m.layout.sharded && (k == trainer.FirstMoment || k == trainer.SecondMoment)
 }
 
 // Tensors implements trainer.Model.
 func (m *model) Tensors(k trainer.Kind) iter.Seq2[trainer.Tensor, error] {
 	return eachTensor(m.layout.specs, k, func(i int, dst []float32) ([]float32, error) {
 		src, err := m.source(k)
+		if err == nil && m.divided(k) {
+			err = errors.New("the ranks have a part each: take a Snapshot")
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +127,7 @@ func (m *model) load(k trainer.Kind, tensors iter.Seq2[trainer.Tensor, error]) (
 			data = slices.Clone(data)
 			unscale(data, float32(1/m.state.LossScale))
 		}
-		m.upload(dst.Add(4*m.layout.offset[i]), bytesOf(data))
+		m.store(k, dst, i, data)
 	}
 	for i, ok := range given {
 		if !ok {
@@ -126,6 +138,20 @@ func (m *model) load(k trainer.Kind, tensors iter.Seq2[trainer.Tensor, error]) (
 		m.each("round_down", m.layout.size, m.b.copy, m.b.w, int64(m.layout.size))
 	}
 	return r, m.sync()
+}
+
+// store copies the values of tensor i to the buffer dst of kind k: all of them, or
+// those in this rank's slices.
+func (m *model) store(k trainer.Kind, dst device.Pointer, i int, data []float32) {
+	at := m.layout.offset[i]
+	if !m.divided(k) {
+		m.upload(dst.Add(4*at), bytesOf(data))
+		return
+	}
+	s := m.slices[1+m.layout.specs[i].Layer]
+	if lo, hi := max(at, s.first), min(at+len(data), s.first+s.n); lo < hi {
+		m.upload(dst.Add(4*(s.moments+lo-s.first)), bytesOf(data[lo-at:hi-at]))
+	}
 }
 
 // appendFloat32 reads n float32 values at an address of the device and appends them

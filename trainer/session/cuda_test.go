@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,6 +15,7 @@ import (
 	"pretext/trainer/comm"
 	"pretext/trainer/cuda"
 	"pretext/trainer/cuda/sim"
+	"pretext/trainer/internal/ranktest"
 )
 
 // simulated opens a simulated GPU; seed is of the order in which it works.
@@ -111,4 +113,33 @@ func keys(m map[string]string) map[string]bool {
 		all[k] = true
 	}
 	return all
+}
+
+// One of two ranks has no NCCL: the log says so.
+func TestARunOnGPUsWithoutNCCLSaysSo(t *testing.T) {
+	d := simulated(t, trainer.BFloat16, 1)
+	var log strings.Builder
+	d.warnBy(func(message string) { log.WriteString(message + "\n") })
+	c, err := trainer.Preset("tiny", 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ranktest.Run(2, func(comm trainer.Comm) {
+		if comm.Rank() == 1 {
+			if err := comm.AllReduce([]float64{0}); err != nil { // this rank has NCCL
+				t.Error(err)
+			}
+			return
+		}
+		m, err := d.Model(c, trainer.PretrainHeads(), trainer.Options{Tokens: 16, Sequences: 2, Masked: 4, Train: true, Optimizer: trainer.DefaultOptimizer(trainer.AdamW), Comm: comm})
+		if err == nil {
+			err = m.Close()
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if want := "1 of 2 ranks have no NCCL, so gradients are exchanged through host memory, which is slow; rank 0: device unavailable: the simulated GPU has no network: set sim.Options.Network\n"; log.String() != want {
+		t.Errorf("the log says %q, want %q", log.String(), want)
+	}
 }

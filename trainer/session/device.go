@@ -101,6 +101,13 @@ func (d Device) Open() (*Opened, error) {
 	return o, nil
 }
 
+// warnBy makes the backend pass its warnings to warn.
+func (o *Opened) warnBy(warn func(string)) {
+	if b, ok := o.backend.(*cuda.Backend); ok {
+		b.Warn = warn
+	}
+}
+
 // Close closes the device.
 func (o *Opened) Close() error { return o.close() }
 

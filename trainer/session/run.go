@@ -81,6 +81,7 @@ func (r *run) withDevice(ctx context.Context) (end *Result, err error) {
 
 func (r *run) train(ctx context.Context) (end *Result, err error) {
 	r.log = discardNil(r.o.Log)
+	r.device.warnBy(func(message string) { fmt.Fprintln(r.log, message) }) // by then the log of this rank
 	if err := r.openData(ctx); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@
 #
 #   look      machine, driver, libraries, train-bert doctor         1 minute
 #   check     every kernel, every product, the backend's tests      5
+#   ranks     NCCL's collectives and steps, for one rank            3
 #   sanitize  memcheck, racecheck, initcheck on small steps         3
 #   products  cuBLASLt's products of a layer, by epilogue           1
 #   steps     steps of BERT-large, 512 and 128 tokens, by kernel,
@@ -95,6 +96,18 @@ sanitize() {
 	done
 }
 
+# Several ranks need several GPUs; with one, NCCL has one rank, and its collectives copy.
+ranks() {
+	if [ -n "$rehearsal" ]; then
+		step nccl-checked 300 "$here/driver.test" -test.run 'TestGPU(Collectives|OneRank)'
+		step step-nccl-small 300 "$bench" "${small[@]}" -vocab 64 -tokens 8 -lengths full-8 -nccl -zero1
+		return
+	fi
+	step nccl-checked 60 "$here/driver.test" -test.v -test.run 'TestGPU(Collectives|OneRank)'
+	step step-large-nccl 60 "$bench" step -device "$device" -model large -lengths uniform-512 -seconds 15 -kernels -nccl
+	step step-large-zero1 60 "$bench" step -device "$device" -model large -lengths uniform-512 -seconds 15 -kernels -nccl -zero1
+}
+
 products() {
 	if [ -n "$rehearsal" ]; then
 		step products 60 "$bench" products -device sim -model tiny -tokens 16
@@ -141,10 +154,10 @@ curve() {
 	done
 }
 
-[ $# -gt 0 ] || set -- look check sanitize products steps torch curve
+[ $# -gt 0 ] || set -- look check ranks sanitize products steps torch curve
 for part; do
 	case $part in
-	look | check | sanitize | products | steps | torch | curve) "$part" ;;
+	look | check | ranks | sanitize | products | steps | torch | curve) "$part" ;;
 	*) echo "run.sh: unknown part $part" >&2; exit 2 ;;
 	esac
 done

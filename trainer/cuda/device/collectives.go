@@ -15,9 +15,13 @@ import "context"
 // before it is done, and ends when all ranks have queued it and the data has
 // arrived.
 type Collectives interface {
-	// UniqueID returns an ID of [UniqueIDBytes] bytes for one communicator. The
-	// error wraps trainer.ErrUnavailable if the library is missing or too old, and
+	// Supported returns why the device has no collectives here; nil if it has. If
+	// the library is missing or too old, the error wraps trainer.ErrUnavailable and
 	// says what to do.
+	Supported() error
+
+	// UniqueID returns an ID of [UniqueIDBytes] bytes for one communicator. Its
+	// error may be that of Supported.
 	UniqueID() ([]byte, error)
 
 	// Connect creates a communicator. It waits until all ranks have called it with

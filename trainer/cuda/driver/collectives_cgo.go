@@ -36,6 +36,9 @@ type communicator struct {
 	aborted chan struct{} // closed once ncclCommAbort has returned; nil if it was not called
 }
 
+// Supported implements [device.Collectives].
+func (g *gpu) Supported() error { return g.loadNCCL() }
+
 // loadNCCL opens NCCL, unless it is open.
 func (g *gpu) loadNCCL() error {
 	if g.nccl.Name != "" {
@@ -256,7 +259,7 @@ func (g *gpu) AsyncError(c device.Communicator) error {
 	if err != nil {
 		return err
 	}
-	return g.ncclError("NCCL's queued work", state)
+	return g.ncclError("ncclCommGetAsyncError", state)
 }
 
 // Abort implements [device.Collectives].

@@ -11,21 +11,29 @@ import (
 
 var _ device.Collectives = (*GPU)(nil)
 
-// UniqueID implements [device.Collectives]. Without [Options.Network] the error wraps
-// trainer.ErrUnavailable, as on a machine without NCCL.
-func (g *GPU) UniqueID() ([]byte, error) {
+// Supported implements [device.Collectives]. Without [Options.Network] the error
+// wraps trainer.ErrUnavailable, as on a machine without NCCL.
+func (g *GPU) Supported() error {
 	if g.options.Network == nil {
-		return nil, fmt.Errorf("%w: %w", trainer.ErrUnavailable, errNoNetwork)
+		return fmt.Errorf("%w: %w", trainer.ErrUnavailable, errNoNetwork)
+	}
+	return nil
+}
+
+// UniqueID implements [device.Collectives].
+func (g *GPU) UniqueID() ([]byte, error) {
+	if err := g.Supported(); err != nil {
+		return nil, err
 	}
 	return g.options.Network.newID(), g.usable()
 }
 
 // Connect implements [device.Collectives].
 func (g *GPU) Connect(ctx context.Context, id []byte, rank, ranks int) (device.Communicator, error) {
-	n := g.options.Network
-	if n == nil {
-		return 0, fmt.Errorf("%w: %w", trainer.ErrUnavailable, errNoNetwork)
+	if err := g.Supported(); err != nil {
+		return 0, err
 	}
+	n := g.options.Network
 	if len(id) != device.UniqueIDBytes || ranks < 1 || rank < 0 || rank >= ranks {
 		return 0, fmt.Errorf("sim: rank %d of %d ranks, an ID of %d bytes", rank, ranks, len(id))
 	}

@@ -1,0 +1,306 @@
+package cuda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"pretext/trainer"
+	"pretext/trainer/cuda/device"
+)
+
+// A Transport is how ranks exchange gradients and weights.
+type Transport string
+
+// The transports.
+const (
+	TransportAuto Transport = ""     // NCCL; through host memory if a rank lacks it
+	TransportHost Transport = "host" // copies to the host, trainer.Comm, copies back
+	TransportNCCL Transport = "nccl" // NCCL, even for a single rank; an error if a rank lacks it
+)
+
+// An exchange computes collectives of float32 values between the ranks' devices.
+type exchange interface {
+	// collect queues collectives after all work of the main stream so far. The main
+	// stream must not use their memory before join.
+	collect(list ...device.Collective)
+
+	// join makes later work of the main stream wait for all collectives.
+	join()
+
+	// overlaps reports whether collect returns before the collectives are done, so
+	// that the backward pass may go on.
+	overlaps() bool
+
+	// close frees what the exchange holds. If abort is set, it does not wait for
+	// queued collectives.
+	close(abort bool) error
+}
+
+// connect sets m.exchange for a model that trains on several ranks. All ranks call
+// it, and choose the same transport.
+func (m *model) connect(b *Backend) error {
+	t := b.Transport
+	if !m.o.Train || m.comm.Size() == 1 && t != TransportNCCL {
+		return nil
+	}
+	id, missing := m.offer(t)
+	lacking := []float64{0}
+	if missing != nil {
+		lacking[0] = 1
+	}
+	if err := m.comm.AllReduce(lacking); err != nil {
+		return err
+	}
+	if lacking[0] > 0 {
+		if t == TransportNCCL {
+			return errors.Join(missing, errors.New("a rank has no NCCL"))
+		}
+		if t == TransportAuto && (missing != nil || m.comm.Rank() == 0) {
+			b.warnOnce(int(lacking[0]), m.comm, missing)
+		}
+		m.exchange = &hostExchange{m: m}
+		return nil
+	}
+	if err := m.comm.Broadcast(id, 0); err != nil {
+		return err
+	}
+	x, err := newNCCL(m, id)
+	if x != nil {
+		m.exchange = x
+	}
+	return m.reason(err)
+}
+
+// warnOnce tells that ranks lack NCCL, and why this one does, unless missing is nil.
+func (b *Backend) warnOnce(lacking int, comm trainer.Comm, missing error) {
+	if b.Warn == nil || b.warned {
+		return
+	}
+	b.warned = true
+	message := fmt.Sprintf("%d of %d ranks have no NCCL, so gradients are exchanged through host memory, which is slow", lacking, comm.Size())
+	if missing != nil {
+		message += fmt.Sprintf("; rank %d: %v", comm.Rank(), missing)
+	}
+	b.Warn(message)
+}
+
+// offer returns room for the ID of a communicator, on rank 0 the ID. Its error says
+// why this rank cannot have a communicator.
+func (m *model) offer(t Transport) ([]byte, error) {
+	c, ok := m.device.(device.Collectives)
+	switch {
+	case t == TransportHost:
+		return nil, errors.New("it was not asked for")
+	case !ok:
+		return nil, fmt.Errorf("%w: %s has no collectives", trainer.ErrUnavailable, m.device.Properties().Name)
+	case m.comm.Rank() > 0:
+		return make([]byte, device.UniqueIDBytes), c.Supported()
+	}
+	return c.UniqueID()
+}
+
+// A failing comm tells when the run has failed on any rank; comm.Group does.
+type failing interface{ Failed() <-chan struct{} }
+
+// errLost is the cause for which a communicator is aborted when another rank fails.
+var errLost = errors.New("another rank has ended")
+
+// reason returns the error of the comm in place of err if err is that of a
+// collective, because the comm names the rank that failed. It waits a moment for
+// that, since the device may be the first to notice.
+func (m *model) reason(err error) error {
+	var e *device.Error
+	f, ok := m.comm.(failing)
+	if !ok || !errors.Is(err, errLost) && !(errors.As(err, &e) && strings.HasPrefix(e.Call, "nccl")) {
+		return err
+	}
+	select {
+	case <-f.Failed():
+	case <-time.After(3 * time.Second):
+		return err
+	}
+	if lost := m.comm.AllReduce([]float64{0}); lost != nil {
+		return lost
+	}
+	return err
+}
+
+// A ncclExchange queues collectives in a stream of its own, beside the main stream.
+type ncclExchange struct {
+	m           *model
+	collectives device.Collectives
+	comm        device.Communicator
+	stream      queue
+	ready, done device.Event  // main stream → collectives, and back
+	stop        chan struct{} // closed: watch ends
+	stopped     chan struct{} // closed: watch has ended
+}
+
+// newNCCL connects the ranks that have the same id. It returns what it has made even
+// if it fails.
+func newNCCL(m *model, id []byte) (*ncclExchange, error) {
+	x := &ncclExchange{m: m, collectives: m.device.(device.Collectives), stream: queue{device: m.device}}
+	var err error
+	if x.stream.stream, err = m.device.NewStream(); err != nil {
+		return x, err
+	}
+	for _, e := range []*device.Event{&x.ready, &x.done} {
+		if *e, err = m.device.NewEvent(false); err != nil {
+			return x, err
+		}
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	if f, ok := m.comm.(failing); ok {
+		go func() {
+			select {
+			case <-f.Failed():
+				cancel(errLost)
+			case <-ctx.Done():
+			}
+		}()
+	}
+	if x.comm, err = x.collectives.Connect(ctx, id, m.comm.Rank(), m.comm.Size()); err != nil {
+		return x, err
+	}
+	x.stop, x.stopped = make(chan struct{}), make(chan struct{})
+	go x.watch()
+	return x, nil
+}
+
+// watchInterval is the time between two questions for errors of queued collectives.
+const watchInterval = time.Second
+
+// watch aborts the communicator when another rank fails or a collective does: the
+// device would wait for it without end.
+func (x *ncclExchange) watch() {
+	defer close(x.stopped)
+	var failed <-chan struct{}
+	if f, ok := x.m.comm.(failing); ok {
+		failed = f.Failed()
+	}
+	tick := time.NewTicker(watchInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-x.stop:
+			return
+		case <-failed:
+			x.collectives.Abort(x.comm, errLost)
+			return
+		case <-tick.C:
+			if err := x.collectives.AsyncError(x.comm); err != nil {
+				x.collectives.Abort(x.comm, err)
+				return
+			}
+		}
+	}
+}
+
+func (x *ncclExchange) overlaps() bool { return true }
+
+func (x *ncclExchange) collect(list ...device.Collective) {
+	x.m.record(x.ready)
+	if x.m.err != nil {
+		return
+	}
+	x.stream.wait(x.ready)
+	if x.stream.err == nil {
+		x.stream.try("collective", x.collectives.Collect(x.stream.stream, x.comm, list...))
+	}
+	x.m.err = x.stream.err
+}
+
+func (x *ncclExchange) join() {
+	if x.m.err != nil {
+		return
+	}
+	x.stream.record(x.done)
+	x.m.err = x.stream.err
+	x.m.wait(x.done)
+}
+
+func (x *ncclExchange) close(abort bool) error {
+	var errs []error
+	if x.stop != nil {
+		close(x.stop)
+		<-x.stopped
+		if abort {
+			x.collectives.Abort(x.comm, errors.New("the model is closed"))
+		}
+		errs = append(errs, x.collectives.Disconnect(x.comm))
+	}
+	if x.stream.stream != 0 {
+		errs = append(errs, x.m.device.FreeStream(x.stream.stream))
+	}
+	for _, e := range []device.Event{x.ready, x.done} {
+		if e != 0 {
+			errs = append(errs, x.m.device.FreeEvent(e))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// A hostExchange computes collectives by trainer.Comm on copies in host memory. They
+// are done when collect returns.
+type hostExchange struct {
+	m      *model
+	values []float32
+	bounds []int
+}
+
+func (x *hostExchange) overlaps() bool   { return false }
+func (x *hostExchange) join()            {}
+func (x *hostExchange) close(bool) error { return nil }
+
+func (x *hostExchange) collect(list ...device.Collective) {
+	for _, c := range list {
+		if x.m.err == nil {
+			x.m.try(c.Kind.String(), x.one(c))
+		}
+	}
+}
+
+// one computes one collective.
+func (x *hostExchange) one(c device.Collective) error {
+	comm := x.m.comm
+	rank, ranks := comm.Rank(), comm.Size()
+	n := c.N // values in all parts
+	if c.Kind != device.AllReduce {
+		n *= ranks
+	}
+	x.values = resize(x.values, n)
+	x.bounds = resize(x.bounds, ranks+1)
+	for r := range x.bounds {
+		x.bounds[r] = n * r / ranks
+	}
+	values := trainer.Float32s(x.values)
+	own := x.values[x.bounds[rank]:x.bounds[rank+1]]
+	switch c.Kind {
+	case device.AllReduce:
+		return x.through(x.values, c.Send, x.values, c.Receive, func() error {
+			return errors.Join(comm.ReduceScatter(values, x.bounds), comm.AllGather(values, x.bounds))
+		})
+	case device.ReduceScatter:
+		return x.through(x.values, c.Send, own, c.Receive, func() error { return comm.ReduceScatter(values, x.bounds) })
+	case device.AllGather:
+		return x.through(own, c.Send, x.values, c.Receive, func() error { return comm.AllGather(values, x.bounds) })
+	}
+	panic("BUG: no " + c.Kind.String() + " through host memory")
+}
+
+// through copies send from the device, calls f, and copies receive to the device.
+func (x *hostExchange) through(send []float32, from device.Pointer, receive []float32, to device.Pointer, f func() error) error {
+	x.m.appendFloat32(send[:0], from, len(send))
+	if x.m.err != nil {
+		return x.m.err
+	}
+	if err := f(); err != nil {
+		return err
+	}
+	x.m.upload(to, bytesOf(receive))
+	return x.m.err
+}
