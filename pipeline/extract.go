@@ -20,7 +20,7 @@ import (
 
 // extractAlgorithm is the version of the extract stage. It is raised when the
 // same sources would give other documents.
-const extractAlgorithm = 3
+const extractAlgorithm = 4
 
 // The kinds of sources.
 const (

@@ -67,7 +67,7 @@ func (r *Reader) Reset(d Dump, rng Range) {
 		options:    r.options,
 		source:     d.Name,
 		dbname:     cmp.Or(d.Head.DBName, DBName(d.Name)),
-		lang:       cmp.Or(r.options.Language, d.Head.Lang),
+		lang:       cmp.Or(r.options.Language, d.language()),
 		rng:        rng,
 		size:       d.Size,
 		namespaces: newNamespaceTable(d.Head),
@@ -149,7 +149,7 @@ func (r *Reader) document(doc *extract.Document, p rawPage) extract.Reject {
 	case !r.options.KeepDisambiguations && wikitext.IsDisambiguation(src):
 		return extract.RejectDisambiguation
 	}
-	r.text = r.scanner.AppendText(r.text[:0], src, wikitext.Page{Title: title, Lang: r.lang})
+	r.text = r.scanner.AppendText(r.text[:0], src, wikitext.Page{Title: title, Lang: r.lang, Wiki: r.dbname})
 	switch {
 	case len(r.text) == 0:
 		return extract.RejectEmpty

@@ -45,7 +45,7 @@ var allowed = map[string][]string{
 	"extract/parquet":        {},
 	"extract/quality":        {"extract", "extract/internal/words"},
 	"extract/dedup":          {"extract/internal/words"},
-	"extract/wiki":           {"extract/internal/counting", "internal/failure", "extract", "extract/bzip2", "extract/wiki/wikitext", "internal/utf8scan"},
+	"extract/wiki":           {"extract/internal/counting", "internal/failure", "extract", "extract/bzip2", "extract/wiki/wikitext", "extract/wiki/rendering", "internal/utf8scan"},
 	"extract/wiki/rendering": {},
 	"extract/wiki/wikitext":  {"extract/wiki/rendering"},
 	"tokenize":               {"internal/pyspace"},

@@ -36,6 +36,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -49,13 +50,21 @@ type Kind string
 
 // The kinds. The comment says what name and value are.
 const (
-	Template Kind = "template" // folded name of a template; a rule
-	Language Kind = "language" // code of a language (ISO 639); its name
-	Country  Kind = "country"  // code of a country (ISO 3166 or IOC); its name
-	Unit     Kind = "unit"     // code of a unit of {{convert}}; its symbol
+	Template   Kind = "template"    // folded name of a template; a rule
+	Language   Kind = "language"    // code of a language (ISO 639); its name
+	Country    Kind = "country"     // code of a country (ISO 3166 or IOC); its name
+	Region     Kind = "region"      // another code of a country; its ISO 3166 code
+	Unit       Kind = "unit"        // code of a unit of {{convert}}; its symbol, if no UnitName or UnitSymbol exists
+	UnitName   Kind = "unit-name"   // English name of a unit, and a plural category of CLDR; its name with {0} for the number
+	UnitSymbol Kind = "unit-symbol" // English name of a unit; its symbol with {0} for the number
+	Month      Kind = "month"       // number of a month, 01 to 12; its name in a date
+	MonthAlone Kind = "month-alone" // the same; its name without a day, if that differs
+	Date       Kind = "date"        // day, month, year-less or era; a form with {d}, {m}, {month}, {alone}, {y} and {era}
+	Era        Kind = "era"         // bc or ad; its abbreviation
+	Label      Kind = "label"       // a word that an operation writes
 )
 
-var kinds = []Kind{Template, Language, Country, Unit}
+var kinds = []Kind{Template, Language, Country, Region, Unit, UnitName, UnitSymbol, Month, MonthAlone, Date, Era, Label}
 
 // ScopeAll is the scope of lines that hold for all wikis.
 const ScopeAll = "all"
@@ -151,7 +160,7 @@ func parseEntry(line string) (Entry, error) {
 	word, rest, _ := strings.Cut(line, " ")
 	e := Entry{Kind: Kind(word)}
 	if !slices.Contains(kinds, e.Kind) {
-		return e, fmt.Errorf("unknown kind %q, want template, language, country or unit", word)
+		return e, fmt.Errorf("unknown kind %q, want one of %v", word, kinds)
 	}
 	name, value, ok := strings.Cut(rest, "|")
 	e.Name, value = strings.TrimSpace(name), strings.TrimSpace(value)
@@ -178,26 +187,88 @@ func parseEntry(line string) (Entry, error) {
 	return e, nil
 }
 
-//go:embed data/*.txt
+//go:embed data/*.txt data/cldr/*.txt
 var data embed.FS
 
-// builtin returns the files that are compiled in. A test parses them.
-var builtin = sync.OnceValue(func() []*File {
-	names, err := data.ReadDir("data")
-	if err != nil {
-		panic("BUG: rendering data: " + err.Error())
+// dataFolders hold the files that are compiled in, each named after its scope.
+// Lines of later ones take precedence.
+var dataFolders = []string{"data/cldr", "data"}
+
+// parsed caches the files that are compiled in, by scope: there are many
+// languages, and a program needs few.
+var parsed sync.Map // string → []Entry
+
+// builtin returns the lines of a scope that are compiled in. A test parses all
+// files.
+func builtin(scope string) []Entry {
+	if have, ok := parsed.Load(scope); ok {
+		return have.([]Entry)
 	}
-	var files []*File
-	for _, n := range names {
-		text, err := data.ReadFile(path.Join("data", n.Name()))
+	var entries []Entry
+	for _, folder := range dataFolders {
+		name := path.Join(folder, scope+".txt")
+		text, err := data.ReadFile(name)
+		if err != nil {
+			continue // no data of this scope
+		}
+		f, err := Parse(strings.TrimPrefix(name, "data/"), text)
 		if err != nil {
 			panic("BUG: rendering data: " + err.Error())
 		}
-		f, err := Parse(n.Name(), text)
+		entries = append(entries, f.Entries...)
+	}
+	if entries != nil {
+		parsed.Store(scope, entries)
+	}
+	return entries
+}
+
+// builtinScopes returns the scopes that have data compiled in, sorted.
+func builtinScopes() []string {
+	var scopes []string
+	for _, folder := range dataFolders {
+		names, err := data.ReadDir(folder)
 		if err != nil {
 			panic("BUG: rendering data: " + err.Error())
 		}
-		files = append(files, f)
+		for _, n := range names {
+			if scope, ok := strings.CutSuffix(n.Name(), ".txt"); ok {
+				scopes = append(scopes, scope)
+			}
+		}
 	}
-	return files
-})
+	slices.Sort(scopes)
+	return slices.Compact(scopes)
+}
+
+// english returns the English names of a kind by code.
+func english(kind Kind) map[string]string {
+	m := map[string]string{}
+	for _, e := range builtin("en") {
+		if e.Kind == kind {
+			m[e.Name] = e.Value
+		}
+	}
+	return m
+}
+
+var (
+	languageNames = sync.OnceValue(func() map[string]string { return english(Language) })
+	countryNames  = sync.OnceValue(func() map[string]string { return english(Country) })
+	// languageCodes maps each code to itself.
+	languageCodes = sync.OnceValue(func() map[string]string {
+		m := map[string]string{}
+		for code := range languageNames() {
+			m[code] = code
+		}
+		return m
+	})
+	// codeOfCountry maps the English names of countries to codes.
+	codeOfCountry = sync.OnceValue(func() map[string]string {
+		m := map[string]string{}
+		for _, code := range slices.Sorted(maps.Keys(countryNames())) {
+			m[countryNames()[code]] = code
+		}
+		return m
+	})
+)

@@ -7,35 +7,48 @@ import (
 )
 
 func TestBuiltinFilesParseAndAreSorted(t *testing.T) {
-	names, err := data.ReadDir("data")
-	if err != nil || len(names) == 0 {
-		t.Fatal(len(names), err)
-	}
-	for _, n := range names {
-		text, err := data.ReadFile("data/" + n.Name())
+	files := 0
+	for _, folder := range dataFolders {
+		names, err := data.ReadDir(folder)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := Parse(n.Name(), text)
-		if err != nil {
-			t.Error(err)
-			continue
+		for _, n := range names {
+			if !n.IsDir() {
+				files++
+				checkFile(t, folder+"/"+n.Name())
+			}
 		}
-		if !strings.Contains(string(text), "# Source: ") {
-			t.Errorf("%s: names no source", n.Name())
+	}
+	if files < 100 {
+		t.Errorf("%d files, want more than 100", files)
+	}
+}
+
+func checkFile(t *testing.T, name string) {
+	text, err := data.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Parse(name, text)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if !strings.Contains(string(text), "# Source: ") {
+		t.Errorf("%s: names no source", name)
+	}
+	scope := strings.TrimSuffix(name[strings.LastIndex(name, "/")+1:], ".txt")
+	for k, e := range f.Entries {
+		if e.Scope != scope {
+			t.Errorf("%s:%d: scope %s in the file of %s", name, e.Line, e.Scope, scope)
 		}
-		scope := strings.TrimSuffix(n.Name(), ".txt")
-		for k, e := range f.Entries {
-			if e.Scope != scope {
-				t.Errorf("%s:%d: scope %s in the file of %s", n.Name(), e.Line, e.Scope, scope)
-			}
-			line := func(e Entry) string { return string(e.Kind) + " " + e.Name + " | " }
-			if k > 0 && line(f.Entries[k-1]) > line(e) {
-				t.Errorf("%s:%d: %s %s is not sorted", n.Name(), e.Line, e.Kind, e.Name)
-			}
-			if e.Kind == Template && e.Value != "" && e.Rule.String() != e.Value {
-				t.Errorf("%s:%d: %s: the rule is written %s", n.Name(), e.Line, e.Value, e.Rule)
-			}
+		line := func(e Entry) string { return string(e.Kind) + " " + e.Name + " | " }
+		if k > 0 && line(f.Entries[k-1]) > line(e) {
+			t.Errorf("%s:%d: %s %s is not sorted", name, e.Line, e.Kind, e.Name)
+		}
+		if e.Kind == Template && e.Value != "" && e.Rule.String() != e.Value {
+			t.Errorf("%s:%d: %s: the rule is written %s", name, e.Line, e.Value, e.Rule)
 		}
 	}
 }
@@ -93,7 +106,7 @@ func TestNarrowerScopesAndLaterFilesTakePrecedence(t *testing.T) {
 			t.Errorf("{{%s}} in %s %s: argument %d, want %d", c.name, c.lang, c.wiki, r.N, c.want)
 		}
 	}
-	if got := NewSet(a).Table("de", "").Countries["ZZQ"]; got != "" {
+	if got := NewSet(a).Table("de", "").Text(Country, "ZZQ"); got != "" {
 		t.Errorf("a removed country is %q", got)
 	}
 }
@@ -126,4 +139,26 @@ func FuzzParse(f *testing.F) {
 			table.Template([]byte(e.Name))
 		}
 	})
+}
+
+func TestNamesAreInTheLanguageOfTheWiki(t *testing.T) {
+	for _, c := range []struct{ lang, german, usa string }{
+		{"en", "German", "United States"}, {"uk", "німецька", "Сполучені Штати"}, {"zh", "德语", "美国"}, {"zh-Hant", "德文", "美國"},
+		{"nb", "tysk", "USA"}, {"no", "tysk", "USA"}, {"fr", "allemand", "États-Unis"},
+		// CLDR would offer French, Italian and nothing.
+		{"oc", "", ""}, {"la", "", ""}, {"ba", "", ""}, {"simple", "", ""}, {"", "German", "United States"},
+	} {
+		table := NewSet().Table(c.lang, "")
+		if got := table.LanguageName([]byte("de")); got != c.german {
+			t.Errorf("%s: German is %q, want %q", c.lang, got, c.german)
+		}
+		for _, code := range []string{"USA", "US"} {
+			if got := table.CountryName([]byte(code)); got != c.usa {
+				t.Errorf("%s: %s is %q, want %q", c.lang, code, got, c.usa)
+			}
+		}
+		if got := table.CountryName([]byte("United States")); c.lang != "en" && c.lang != "" && got != c.usa {
+			t.Errorf("%s: United States is %q, want %q", c.lang, got, c.usa)
+		}
+	}
 }

@@ -5,24 +5,29 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"golang.org/x/text/feature/plural"
+	"golang.org/x/text/language"
+	"golang.org/x/text/language/display"
 )
 
-// A Set is a number of files. Lines of later files take precedence over those
-// of earlier ones with the same scope.
-type Set struct{ files []*File }
+// A Set is the data that are compiled in and a user's files. Lines of later
+// files take precedence over those of earlier ones with the same scope.
+type Set struct{ more []*File }
 
-// NewSet returns the files that are compiled in, followed by the given ones.
-func NewSet(more ...*File) Set { return Set{append(slices.Clip(builtin()), more...)} }
+// NewSet returns the data that are compiled in, followed by the given files.
+func NewSet(more ...*File) Set { return Set{more} }
 
 // A Table holds what the templates of one wiki show. It must not be changed;
 // any number of goroutines may use it.
 type Table struct {
-	Languages map[string]string // code → name
-	Countries map[string]string // code → name
-	Units     map[string]string // code → symbol
-
+	texts     map[Kind]map[string]string
 	templates map[string]Rule // exact names
 	affixes   []affix         // the longest first
+	english   bool
+	tag       language.Tag  // of the wiki's language
+	languages display.Namer // of the wiki's language; nil if CLDR has none
+	regions   display.Namer
 }
 
 // An affix is a rule for all names with a prefix and a suffix.
@@ -32,17 +37,17 @@ type affix struct {
 }
 
 // Table returns the table of a wiki in the given language (BCP 47, "" if
-// unknown) with the given name ("dewiki", "" if unknown).
+// unknown) with the given name ("dewiki", "" if unknown). An unknown language is
+// taken for English, but for names of units.
 func (s Set) Table(lang, wiki string) *Table {
-	t := &Table{Languages: map[string]string{}, Countries: map[string]string{}, Units: map[string]string{}, templates: map[string]Rule{}}
+	t := &Table{texts: map[Kind]map[string]string{}, templates: map[string]Rule{}}
+	for _, k := range kinds {
+		t.texts[k] = map[string]string{}
+	}
 	affixes := map[string]affix{}
 	for _, scope := range scopes(lang, wiki) {
-		for _, f := range s.files {
-			for _, e := range f.Entries {
-				if e.Scope == scope {
-					t.add(e, affixes)
-				}
-			}
+		for e := range s.scope(scope) {
+			t.add(e, affixes)
 		}
 	}
 	for _, a := range affixes {
@@ -51,15 +56,66 @@ func (s Set) Table(lang, wiki string) *Table {
 	slices.SortFunc(t.affixes, func(a, b affix) int {
 		return cmp.Or(cmp.Compare(len(b.prefix+b.suffix), len(a.prefix+a.suffix)), cmp.Compare(a.prefix, b.prefix), cmp.Compare(a.suffix, b.suffix))
 	})
+	base, _, _ := strings.Cut(strings.ToLower(lang), "-")
+	t.english = base == "en" || base == ""
+	if base == "" {
+		clear(t.texts[UnitName]) // symbols are the same in most languages
+	}
+	if tag, err := language.Parse(cmp.Or(sameLanguage[base], lang)); err == nil {
+		t.tag = tag
+		t.languages, t.regions = namers(tag)
+	}
 	return t
 }
+
+// scope yields the lines of a scope.
+func (s Set) scope(scope string) iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		for _, e := range builtin(scope) {
+			if !yield(e) {
+				return
+			}
+		}
+		for _, f := range s.more {
+			for _, e := range f.Entries {
+				if e.Scope == scope && !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Entries yields all lines: those that are compiled in by scope, then those of
+// the other files.
+func (s Set) Entries() iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		for _, scope := range builtinScopes() {
+			for _, e := range builtin(scope) {
+				if !yield(e) {
+					return
+				}
+			}
+		}
+		for _, f := range s.more {
+			for _, e := range f.Entries {
+				if !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// sameLanguage maps codes of wikis to those of their languages in CLDR.
+var sameLanguage = map[string]string{"no": "nb"}
 
 // scopes returns the scopes of a wiki, the widest first.
 func scopes(lang, wiki string) []string {
 	list := []string{ScopeAll}
-	lang = strings.ToLower(lang)
+	lang = cmp.Or(strings.ToLower(lang), "en")
 	base, _, _ := strings.Cut(lang, "-")
-	for _, scope := range []string{base, lang, strings.ToLower(wiki)} {
+	for _, scope := range []string{sameLanguage[base], base, lang, strings.ToLower(wiki)} {
 		if scope != "" && !slices.Contains(list, scope) {
 			list = append(list, scope)
 		}
@@ -67,33 +123,50 @@ func scopes(lang, wiki string) []string {
 	return list
 }
 
-// add adds an entry, which replaces an earlier one with its name.
-func (t *Table) add(e Entry, affixes map[string]affix) {
-	switch e.Kind {
-	case Language:
-		put(t.Languages, e)
-	case Country:
-		put(t.Countries, e)
-	case Unit:
-		put(t.Units, e)
-	case Template:
-		prefix, suffix, isPattern := strings.Cut(e.Name, "*")
-		switch {
-		case !isPattern || prefix+suffix == "": // {{*}} is a template
-			if t.templates[e.Name] = e.Rule; e.Value == "" {
-				delete(t.templates, e.Name)
-			}
-		case e.Value == "":
-			delete(affixes, e.Name)
-		default:
-			affixes[e.Name] = affix{prefix, suffix, e.Rule}
-		}
+// PluralCategory returns the category of a number, "one", "few" and so on, in the
+// language of the wiki. The number has the digits whole before the point and
+// the digits fraction, of which there are decimals, behind it.
+func (t *Table) PluralCategory(whole, decimals, fraction int) string {
+	w, f := decimals, fraction // without zeros at the end
+	for w > 0 && f%10 == 0 {
+		w, f = w-1, f/10
 	}
+	return pluralCategories[plural.Cardinal.MatchPlural(t.tag, whole, decimals, w, fraction, f)]
 }
 
-func put(m map[string]string, e Entry) {
-	if m[e.Name] = e.Value; e.Value == "" {
-		delete(m, e.Name)
+var pluralCategories = map[plural.Form]string{plural.Zero: "zero", plural.One: "one", plural.Two: "two", plural.Few: "few", plural.Many: "many", plural.Other: "other"}
+
+// namers returns the names of languages and countries in a language. They are
+// nil if CLDR does not have this very language: its data for another one that
+// readers may understand are of no use.
+func namers(tag language.Tag) (languages, regions display.Namer) {
+	want, _ := tag.Base()
+	for _, have := range display.Supported.Tags() {
+		if b, _ := have.Base(); b == want || b.String() == "no" && want.String() == "nb" {
+			return display.Languages(tag), display.Regions(tag)
+		}
+	}
+	return nil, nil
+}
+
+// add adds an entry, which replaces an earlier one with its name.
+func (t *Table) add(e Entry, affixes map[string]affix) {
+	if e.Kind != Template {
+		if t.texts[e.Kind][e.Name] = e.Value; e.Value == "" {
+			delete(t.texts[e.Kind], e.Name)
+		}
+		return
+	}
+	prefix, suffix, isPattern := strings.Cut(e.Name, "*")
+	switch {
+	case !isPattern || prefix+suffix == "": // {{*}} is a template
+		if t.templates[e.Name] = e.Rule; e.Value == "" {
+			delete(t.templates, e.Name)
+		}
+	case e.Value == "":
+		delete(affixes, e.Name)
+	default:
+		affixes[e.Name] = affix{prefix, suffix, e.Rule}
 	}
 }
 
@@ -111,15 +184,86 @@ func (t *Table) Template(name []byte) (Rule, bool) {
 	return Rule{}, false
 }
 
-// Entries yields the lines of all files.
-func (s Set) Entries() iter.Seq[Entry] {
-	return func(yield func(Entry) bool) {
-		for _, f := range s.files {
-			for _, e := range f.Entries {
-				if !yield(e) {
-					return
-				}
+// Text returns the value of a line that is not of a template; "" if there is
+// none.
+func (t *Table) Text(kind Kind, name string) string { return t.texts[kind][name] }
+
+// TextOf is [Table.Text] for a name in bytes, which it does not keep.
+func (t *Table) TextOf(kind Kind, name []byte) string { return t.texts[kind][string(name)] }
+
+// English reports whether the language of the wiki is English.
+func (t *Table) English() bool { return t.english }
+
+// LanguageName returns the name, in the language of the wiki, of the language
+// with an ISO 639 code, to which a script or country may be added (sr-Latn); ""
+// if it is not known.
+func (t *Table) LanguageName(code []byte) string {
+	if name := t.texts[Language][string(code)]; name != "" {
+		return name
+	}
+	base, _, more := strings.Cut(string(code), "-")
+	if name := t.texts[Language][base]; name != "" {
+		return name
+	}
+	if t.languages == nil || len(base) > 3 {
+		return ""
+	}
+	if more {
+		if tag, err := language.Parse(string(code)); err == nil {
+			if name := t.languages.Name(tag); name != "" {
+				return name
 			}
 		}
 	}
+	b, err := language.ParseBase(base)
+	if err != nil {
+		return ""
+	}
+	return t.languages.Name(b)
 }
+
+// CountryName returns the name, in the language of the wiki, of the country
+// with an ISO 3166 or IOC code or an English name; "" if it is not known.
+func (t *Table) CountryName(code []byte) string {
+	if name := t.texts[Country][string(code)]; name != "" {
+		return name
+	}
+	name := string(code)
+	if english := codeOfCountry()[name]; english != "" && !t.english {
+		name = english
+		if own := t.texts[Country][name]; own != "" {
+			return own
+		}
+	}
+	if region := t.texts[Region][name]; region != "" {
+		name = region
+	}
+	if t.regions == nil || len(name) < 2 || len(name) > 3 || strings.ToUpper(name) != name {
+		return ""
+	}
+	r, err := language.ParseRegion(name)
+	if err != nil || !r.IsCountry() {
+		return ""
+	}
+	return t.regions.Name(r)
+}
+
+// IsLanguage reports whether b is the code of a language that wikis use in
+// templates.
+func IsLanguage(b []byte) bool {
+	base, _, _ := strings.Cut(string(b), "-")
+	return languageNames()[string(b)] != "" || languageNames()[base] != ""
+}
+
+// LanguageCode returns b as a string, without an allocation if [IsLanguage]
+// knows it.
+func LanguageCode(b []byte) string {
+	if code, ok := languageCodes()[string(b)]; ok {
+		return code
+	}
+	return string(b)
+}
+
+// IsCountry reports whether b is the code of a country that wikis use in
+// templates.
+func IsCountry(b []byte) bool { return countryNames()[string(b)] != "" }

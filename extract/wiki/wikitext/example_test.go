@@ -15,7 +15,7 @@ func ExampleScanner_AppendText() {
 	text := s.AppendText(nil, src, wikitext.Page{Title: "Blue Hill", Lang: "en"})
 	fmt.Printf("%s\n", text)
 	// Output:
-	// The Blue Hill is a hill of 412 m in Somewhere.
+	// The Blue Hill is a hill of 412 metres (1,350 ft) in Somewhere.
 	// Plants
 	// Oaks
 	// Larch

@@ -96,6 +96,10 @@ func (s *Scanner) template(i, e int) {
 	s.args = s.args[:base]
 }
 
+// hole records that the template being rendered is dropped though it belongs to
+// a sentence.
+func (s *Scanner) hole() {}
+
 // resolve returns the template or function with the name given, as it stands in
 // the source. Unknown names are counted in s.dropped.
 func (s *Scanner) resolve(given []byte) (t rendering.Rule, f function) {

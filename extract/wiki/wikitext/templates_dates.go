@@ -2,6 +2,9 @@ package wikitext
 
 import (
 	"bytes"
+	"cmp"
+	"fmt"
+	"strconv"
 	"strings"
 
 	"pretext/extract/wiki/rendering"
@@ -26,8 +29,8 @@ func (s *Scanner) date(args []argument, n int, dayFirst bool) {
 		s.put(s.arg(args, n))
 		return
 	}
-	if units, ok := dateUnits(s.page.Lang); ok {
-		s.unitDate(d, units)
+	if !s.table.English() {
+		s.localDate(d)
 		return
 	}
 	if d.hasDay() && dayFirst {
@@ -58,16 +61,15 @@ func (s *Scanner) asOf(args []argument) {
 		return
 	}
 	since, lower := s.is(args, "since"), s.is(args, "lc")
-	switch {
-	case s.is(args, "bare"):
-	case since && lower:
-		s.str("since ")
-	case since:
-		s.str("Since ")
-	case lower:
-		s.str("as of ")
-	default:
-		s.str("As of ")
+	label := "as-of"
+	if since {
+		label = "since"
+	}
+	if lower {
+		label += "-lower"
+	}
+	if !s.is(args, "bare") {
+		s.str(s.label(label))
 	}
 	s.affixed("", s.named(args, "pre"), " ")
 	s.date(args, 1, string(s.bytes(s.named(args, "df"))) != "US")
@@ -101,40 +103,33 @@ func (s *Scanner) age(args []argument) {
 func (s *Scanner) oldStyle(args []argument) {
 	if s.arg(args, 3).empty() {
 		s.put(s.arg(args, 1))
-		s.affixed(" [O.S. ", s.arg(args, 2), "]")
+		s.affixed(s.label("old-style"), s.arg(args, 2), s.label("old-style-end"))
 		return
 	}
 	s.put(s.arg(args, 1))
-	s.affixed(" [O.S. ", s.arg(args, 3), "]")
+	s.affixed(s.label("old-style"), s.arg(args, 3), s.label("old-style-end"))
 	s.affixed(" ", s.arg(args, 2), "")
 }
 
-// dateUnits returns the characters after year, month and day in languages that
-// number the months: 2001年2月3日. ok is false for other languages, most of whose
-// wikis have date templates of their own.
-func dateUnits(lang string) (units [3]string, ok bool) {
-	switch base, _, _ := strings.Cut(lang, "-"); base {
-	case "ja", "zh", "yue", "wuu", "gan", "lzh":
-		return [3]string{"年", "月", "日"}, true
-	case "ko":
-		return [3]string{"년 ", "월 ", "일"}, true
+// localDate renders a date as the language of the wiki writes it: "11. September
+// 2001", "2001年9月11日". If CLDR does not know the language, it writes 2001-09-11.
+func (s *Scanner) localDate(d date) {
+	number := fmt.Sprintf("%02d", d.month)
+	name := "month"
+	if d.hasDay() {
+		name = "day"
 	}
-	return units, false
-}
-
-// unitDate renders a date with the given characters after year, month and day:
-// 2001年2月3日.
-func (s *Scanner) unitDate(d date, units [3]string) {
-	s.text(d.year)
-	s.str(units[0])
-	s.decimal(d.month)
-	if !d.hasDay() {
-		s.str(strings.TrimRight(units[1], " "))
-		return
+	form := s.table.Text(rendering.Date, name)
+	month := s.table.Text(rendering.Month, number)
+	switch {
+	case form == "" && d.hasDay():
+		form = fmt.Sprintf("{y}-%s-%02d", number, d.day)
+	case form == "":
+		form = "{y}-" + number
 	}
-	s.str(units[1])
-	s.decimal(d.day)
-	s.str(units[2])
+	alone := cmp.Or(s.table.Text(rendering.MonthAlone, number), month)
+	s.str(strings.NewReplacer("{y}", string(d.year), "{month}", month, "{alone}", alone,
+		"{m}", strconv.Itoa(d.month), "{d}", strconv.Itoa(d.day)).Replace(form))
 }
 
 // dates renders {{start and end dates|2001|1|2|2003|4|5}} as "January 2, 2001 –
@@ -154,7 +149,7 @@ func (s *Scanner) dates(args []argument) {
 func (s *Scanner) freeDate(args []argument) {
 	first := s.bytes(s.arg(args, 1))
 	day, rest, inOne := bytes.Cut(first, []byte(" "))
-	if string(day) == "1" && s.page.Lang == "fr" {
+	if string(day) == "1" && s.baseLang() == "fr" {
 		s.str("1er ")
 		if p := s.arg(args, 1); inOne {
 			s.put(span{p.end - len(rest), p.end})
@@ -164,10 +159,33 @@ func (s *Scanner) freeDate(args []argument) {
 		return
 	}
 	if len(first) > len("1 mai") && !isDigits(first) {
+		if d, ok := englishDate(first); ok && !s.table.English() {
+			s.localDate(d)
+			return
+		}
 		s.date(args, 1, true)
 		return
 	}
 	s.joined(args, 1, " ")
+}
+
+// englishDate parses "11 September 2001", "September 11, 2001" and "September
+// 2001"; ok is false for any other text.
+func englishDate(b []byte) (d date, ok bool) {
+	words := bytes.FieldsFunc(b, func(r rune) bool { return r == ' ' || r == ',' })
+	if len(words) < 2 || len(words) > 3 {
+		return date{}, false
+	}
+	last := len(words) - 1
+	d.year = words[last]
+	for _, word := range words[:last] {
+		if day, isDay := parseNumber(word); isDay {
+			d.day = day
+		} else {
+			d.month = monthNumber(word)
+		}
+	}
+	return d, isDigits(d.year) && d.month > 0 && (last == 1) == (d.day == 0)
 }
 
 // isoDate parses a date in the form 2001-09-11; ok is false for any other text.
@@ -196,14 +214,28 @@ func monthNumber(b []byte) int {
 	return 0
 }
 
-// eraName renders {{BC|44}} as "44 BC" and {{AD|14}} as "AD 14".
+// eraName renders {{BC|44}} as "44 BC" and {{AD|14}} as "AD 14" on an English
+// wiki, and as its language writes them on others. If CLDR does not know the
+// language, it writes the year alone.
 func (s *Scanner) eraName(t rendering.Rule, args []argument) {
 	year := s.arg(args, 1)
-	if t.Text == "AD" {
-		s.str(t.Text)
-		s.affixed(" ", year, "")
+	era := strings.ToLower(t.Text)
+	if s.table.English() {
+		name := s.table.Text(rendering.Era, era)
+		if era == "ad" {
+			s.str(name)
+			s.affixed(" ", year, "")
+			return
+		}
+		s.affixed("", year, " ")
+		s.str(name)
 		return
 	}
-	s.affixed("", year, " ")
-	s.str(t.Text)
+	era = strings.NewReplacer("bce", "bc", "ce", "ad").Replace(era)
+	name, form := s.table.Text(rendering.Era, era), s.table.Text(rendering.Date, "era")
+	before, after, ok := strings.Cut(strings.Replace(form, "{era}", name, 1), "{y}")
+	if name == "" || !ok {
+		before, after = "", ""
+	}
+	s.affixed(before, year, after)
 }

@@ -1,15 +1,16 @@
 package wikitext
 
 import (
-	"bytes"
+	"strings"
 
 	"pretext/extract/wiki/rendering"
 )
 
 // language renders {{langx|de|Wort|lit=word}} as "German: Wort, lit. 'word'",
-// and {{lang-de|Wort}} as "German: Wort". A transliteration is rendered too.
+// and {{lang-de|Wort}} as "German: Wort", with the name of the language in the
+// language of the wiki. A transliteration is rendered too.
 func (s *Scanner) language(t rendering.Rule, args []argument) {
-	n, name := t.N, s.languageName([]byte(t.Text))
+	n, name := t.N, s.table.LanguageName([]byte(t.Text))
 	if t.Text == "" {
 		n = 2
 		code := s.named(args, "code")
@@ -18,7 +19,7 @@ func (s *Scanner) language(t rendering.Rule, args []argument) {
 		} else {
 			n = 1
 		}
-		name = s.languageName(s.bytes(code))
+		name = s.table.LanguageName(s.bytes(code))
 	}
 	text := s.named(args, "text")
 	if text.empty() {
@@ -32,31 +33,33 @@ func (s *Scanner) language(t rendering.Rule, args []argument) {
 			s.affixed("", label, ": ")
 		}
 	} else if name != "" {
-		s.str(name)
-		s.str(": ")
+		s.languageLabel(name)
 	}
 	s.put(text)
 	roman := s.named(args, "translit")
 	if roman.empty() {
 		roman = s.arg(args, n+1)
 	}
-	s.affixed(", romanized: ", roman, "")
+	s.affixed(s.label("romanized"), roman, "")
 	meaning := s.named(args, "lit", "translation")
 	if meaning.empty() {
 		meaning = s.arg(args, n+2)
 	}
-	s.affixed(", lit. '", meaning, "'")
+	if !meaning.empty() {
+		s.str(s.label("literally"))
+		s.affixed("'", meaning, "'")
+	}
 }
 
 // chineseParts are the arguments of {{zh}} in the order in which they are
-// written, with the labels before them.
-var chineseParts = []struct{ key, label string }{
-	{"c", "Chinese: "}, {"s", "simplified Chinese: "}, {"t", "traditional Chinese: "}, {"p", "pinyin: "},
-	{"hp", "pinyin: "}, {"w", "Wade–Giles: "}, {"j", "Jyutping: "}, {"cy", "Cantonese Yale: "},
-	{"poj", "Pe̍h-ōe-jī: "}, {"l", "lit. "},
+// written, with their labels and the codes of their languages.
+var chineseParts = []struct{ key, label, code string }{
+	{"c", "chinese c", "zh"}, {"s", "chinese s", "zh-Hans"}, {"t", "chinese t", "zh-Hant"}, {"p", "chinese p", ""}, {"hp", "chinese hp", ""},
+	{"w", "chinese w", ""}, {"j", "chinese j", ""}, {"cy", "chinese cy", ""}, {"poj", "chinese poj", ""}, {"l", "chinese l", ""},
 }
 
-// chinese renders {{zh|c=中|p=zhong}} as "Chinese: 中; pinyin: zhong".
+// chinese renders {{zh|c=中|p=zhong}} as "Chinese: 中; pinyin: zhong" on an English
+// wiki. On others only the languages have labels.
 func (s *Scanner) chinese(args []argument) {
 	labels := s.named(args, "labels").empty() || s.is(args, "labels")
 	written := false
@@ -69,8 +72,10 @@ func (s *Scanner) chinese(args []argument) {
 			s.str("; ")
 		}
 		written = true
-		if labels {
-			s.str(part.label)
+		if label := s.label(part.label); labels && label != "" {
+			s.str(label)
+		} else if name := s.table.LanguageName([]byte(part.code)); labels && name != "" {
+			s.languageLabel(name)
 		}
 		s.put(p)
 	}
@@ -78,6 +83,18 @@ func (s *Scanner) chinese(args []argument) {
 		s.put(s.arg(args, 1))
 	}
 }
+
+// languageLabel writes the name of a language before text in it: "German: ".
+func (s *Scanner) languageLabel(name string) {
+	before, after, _ := strings.Cut(s.label("language"), "{name}")
+	s.str(before)
+	s.str(name)
+	s.str(after)
+}
+
+// label returns a word that an operation writes, in the language of the wiki; ""
+// if the data have none.
+func (s *Scanner) label(name string) string { return s.table.Text(rendering.Label, name) }
 
 // japanese renders {{nihongo|Tokyo|東京|Tōkyō|capital}} as "Tokyo (東京, Tōkyō,
 // capital)". With t.N = 3, {{nihongo3|Tokyo|東京|Tōkyō}} is "Tōkyō (東京, Tokyo)".
@@ -175,16 +192,4 @@ func (s *Scanner) sound(t rendering.Rule, args []argument) {
 }
 
 // isLanguage reports whether an argument is the code of a language.
-func (s *Scanner) isLanguage(p span) bool {
-	return s.languageName(s.bytes(p)) != ""
-}
-
-// languageName returns the name of the language with an ISO 639 code, to which a
-// script or country may be added (sr-Latn); "" if unknown.
-func (s *Scanner) languageName(code []byte) string {
-	if name := s.table.Languages[string(code)]; name != "" {
-		return name
-	}
-	base, _, _ := bytes.Cut(code, []byte("-"))
-	return s.table.Languages[string(base)]
-}
+func (s *Scanner) isLanguage(p span) bool { return rendering.IsLanguage(s.bytes(p)) }

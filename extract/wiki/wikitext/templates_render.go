@@ -48,7 +48,7 @@ func (s *Scanner) render(t rendering.Rule, args []argument) {
 func (s *Scanner) renderSpecial(t rendering.Rule, args []argument) {
 	switch t.Op {
 	case rendering.OpConvert:
-		s.convert(args)
+		s.convert(t, args)
 	case rendering.OpNumber:
 		s.number(s.arg(args, t.N))
 	case rendering.OpValue:

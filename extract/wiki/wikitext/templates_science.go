@@ -20,7 +20,7 @@ func (s *Scanner) value(args []argument) {
 		if !ok || s.arg(args, n+1).empty() {
 			break
 		}
-		s.str(joint)
+		s.str(s.between(joint, false))
 		s.signed(s.arg(args, n+1))
 	}
 	s.put(s.named(args, "end"))
@@ -132,22 +132,28 @@ func (s *Scanner) braKet(t rendering.Rule, args []argument) {
 }
 
 // amountWords maps the codes for powers of ten in {{INRConvert}} and
-// {{FXConvert}} to words.
+// {{FXConvert}} to labels.
 var amountWords = map[string]string{
-	"k": " thousand", "m": " million", "b": " billion", "t": " trillion", "l": " lakh", "c": " crore", "lc": " lakh crore",
+	"k": "thousand", "m": "million", "b": "billion", "t": "trillion", "l": "lakh", "c": "crore", "lc": "lakh-crore",
 }
 
 // amount renders an amount of money without its conversion to another currency:
 // {{INRConvert|5|c}} as "₹5 crore". The code for the power of ten is argument
-// t.N+1.
+// t.N+1. If the language of the wiki has no word for it, the amount is a hole.
 func (s *Scanner) amount(t rendering.Rule, args []argument) {
 	p := s.arg(args, t.N)
-	if p.empty() {
+	power := amountWords[string(s.bytes(s.arg(args, t.N+1)))]
+	word := s.label(power)
+	switch {
+	case p.empty():
+		return
+	case power != "" && word == "":
+		s.hole()
 		return
 	}
 	s.str(t.Text)
 	s.number(p)
-	s.str(amountWords[string(s.bytes(s.arg(args, t.N+1)))])
+	s.str(word)
 }
 
 // sterling renders {{£sd|l=5|s=6|d=7}} as "£5 6s 7d".
@@ -168,7 +174,7 @@ func (s *Scanner) gauge(args []argument) {
 	p := s.arg(args, 1)
 	code := s.bytes(p)
 	if named := gaugeNames[string(bytes.ToLower(code))]; named != "" {
-		s.str(named)
+		s.str(s.regroup(named))
 		return
 	}
 	digits := bytes.TrimLeft(code, "0123456789.,")
@@ -189,6 +195,12 @@ func (s *Scanner) gauge(args []argument) {
 		}
 	}
 	s.put(p)
+}
+
+// regroup returns a text with an English number, "1,435 mm", with the separators
+// of the wiki's language.
+func (s *Scanner) regroup(text string) string {
+	return strings.Replace(text, ",", digitsOf(s.page.Lang).group, 1)
 }
 
 // gaugeNames maps the names of gauges in {{track gauge}} to sizes.

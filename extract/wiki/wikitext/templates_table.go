@@ -2,6 +2,7 @@ package wikitext
 
 import (
 	"bytes"
+	"strings"
 
 	"pretext/extract/wiki/rendering"
 )
@@ -18,7 +19,7 @@ func (s *Scanner) lookUp(name, given []byte) (t rendering.Rule, ok bool) {
 	}
 	if t.Op == rendering.OpLang && t.N == 1 {
 		_, code, _ := bytes.Cut(name, []byte("-"))
-		t.Text = string(code)
+		t.Text = rendering.LanguageCode(code)
 	}
 	return t, true
 }
@@ -27,22 +28,27 @@ func (s *Scanner) lookUp(name, given []byte) (t rendering.Rule, ok bool) {
 // false if it has none of these forms:
 //
 //   - "2e" and "XIVe" of the French Wikipedia are shown themselves.
-//   - "FRA" is shown as the name of the country.
+//   - "FRA" is shown as the name of the country in the language of the wiki.
 //   - "enS" of the German Wikipedia shows its argument, which is text in a
 //     language.
 func (s *Scanner) byShape(given []byte) (t rendering.Rule, ok bool) {
-	if isOrdinal(given) {
+	switch lang := s.baseLang(); {
+	case lang == "fr" && isOrdinal(given):
 		return rendering.Rule{Op: rendering.OpGiven}, true
-	}
-	if len(given) == 3 {
-		if name := s.table.Countries[string(given)]; name != "" {
+	case len(given) >= 3 && len(given) <= 4 && rendering.IsCountry(given):
+		if name := s.table.CountryName(given); name != "" {
 			return rendering.Rule{Op: rendering.OpText, Text: name}, true
 		}
-	}
-	if code, ok := bytes.CutSuffix(given, []byte("S")); ok && len(code) <= 3 && s.table.Languages[string(code)] != "" {
+	case lang == "de" && len(given) <= 4 && bytes.HasSuffix(given, []byte("S")) && rendering.IsLanguage(given[:len(given)-1]):
 		return rendering.Rule{Op: rendering.OpArg, N: 1}, true
 	}
 	return rendering.Rule{}, false
+}
+
+// baseLang returns the code of the wiki's language without region and script.
+func (s *Scanner) baseLang() string {
+	base, _, _ := strings.Cut(s.page.Lang, "-")
+	return base
 }
 
 var frenchMonths = makeSet("janvier", "février", "mars", "avril", "mai", "juin", "juillet", "août", "septembre", "octobre", "novembre", "décembre")

@@ -84,16 +84,21 @@ func (s *Scanner) sic(args []argument) {
 	s.put(s.arg(args, 2))
 }
 
-// country renders {{flag|FRA}} as "France". The argument name=, if given,
-// replaces the name.
+// country renders {{flag|FRA}} and {{flag|France}} as "France", in the language
+// of the wiki. The argument name=, if given, replaces the name.
 func (s *Scanner) country(args []argument) {
 	if p := s.named(args, "name"); !p.empty() {
 		s.put(p)
 		return
 	}
 	p := s.arg(args, 1)
-	if name := s.table.Countries[string(s.bytes(p))]; name != "" {
+	code := s.bytes(p)
+	if name := s.table.CountryName(code); name != "" {
 		s.str(name)
+		return
+	}
+	if !s.table.English() && rendering.IsCountry(code) {
+		s.hole() // CLDR does not know the wiki's language or the country
 		return
 	}
 	s.put(p)
@@ -145,13 +150,13 @@ func (s *Scanner) shipClass(args []argument) {
 	name := s.arg(args, 1)
 	switch string(s.bytes(s.arg(args, 3))) {
 	case "0":
-		s.affixed("", name, "-class")
+		s.affixed("", name, s.label("class"))
 	case "4":
-		s.affixed("", name, " class")
+		s.affixed("", name, s.label("class-type"))
 	case "5":
 		s.put(name)
 	default:
-		s.affixed("", name, "-class")
+		s.affixed("", name, s.label("class"))
 		s.affixed(" ", s.arg(args, 2), "")
 	}
 }
@@ -194,7 +199,7 @@ func (s *Scanner) century(t rendering.Rule, args []argument) {
 		return
 	}
 	var last []byte // the numeral just written, whose ending may follow
-	between := " et "
+	between := s.label("and")
 	written := 0
 	for _, a := range args[1:] {
 		text := s.bytes(a.value)
@@ -226,9 +231,9 @@ func (s *Scanner) century(t rendering.Rule, args []argument) {
 // ordinalEnding writes the French ordinal ending of a numeral, "er" after I and
 // else "e". It writes nothing if numeral is empty.
 func (s *Scanner) ordinalEnding(numeral []byte) {
-	switch string(numeral) {
-	case "":
-	case "I":
+	switch {
+	case len(numeral) == 0 || s.baseLang() != "fr":
+	case string(numeral) == "I":
 		s.str("er")
 	default:
 		s.str("e")
@@ -247,7 +252,7 @@ func (s *Scanner) incise(args []argument) {
 // etCetera renders {{etc.}} as "etc." and on the French Wikipedia as ", etc.",
 // unless its argument virgule is "non".
 func (s *Scanner) etCetera(args []argument) {
-	if s.page.Lang == "fr" && string(s.bytes(s.named(args, "virgule"))) != "non" {
+	if s.baseLang() == "fr" && string(s.bytes(s.named(args, "virgule"))) != "non" {
 		s.str(", ")
 	}
 	s.str("etc.")

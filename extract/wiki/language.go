@@ -1,0 +1,49 @@
+package wiki
+
+import (
+	"strings"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/language/display"
+)
+
+// projects are the ends of database names after the code of the language.
+var projects = []string{"wiki", "wiktionary", "wikivoyage", "wikisource", "wikiquote", "wikibooks", "wikinews", "wikiversity"}
+
+// wikiLanguages maps codes of wikis to BCP 47 codes of their languages, if they
+// differ.
+var wikiLanguages = map[string]string{
+	"simple": "en", "no": "nb", "als": "gsw", "bat_smg": "sgs", "be_x_old": "be", "be_tarask": "be", "cbk_zam": "cbk", "fiu_vro": "vro",
+	"map_bms": "jv", "nds_nl": "nds", "roa_rup": "rup", "roa_tara": "nap", "zh_classical": "lzh", "zh_min_nan": "nan", "zh_yue": "yue",
+}
+
+// languageOfName returns the language of the wiki with a database name, "fr" of
+// "frwiki"; "" if the name is not one of a Wikimedia wiki in a known language.
+func languageOfName(dbname string) string {
+	for _, project := range projects {
+		code, ok := strings.CutSuffix(dbname, project)
+		if !ok || code == "" {
+			continue
+		}
+		if lang := wikiLanguages[code]; lang != "" {
+			return lang
+		}
+		base, err := language.ParseBase(code)
+		if err == nil && len(code) <= 3 && display.English.Languages().Name(base) != "" {
+			return code
+		}
+	}
+	return ""
+}
+
+// language returns the language of a dump's pages: that of its head, unless the
+// name of the file is that of another Wikimedia wiki. Some collections of dumps
+// have the head of the English Wikipedia in every file.
+func (d Dump) language() string {
+	name := DBName(d.Name)
+	lang := languageOfName(name)
+	if d.Head.DBName == "" || d.Head.DBName == name || lang == "" || languageOfName(d.Head.DBName) == "" {
+		return d.Head.Lang
+	}
+	return lang
+}

@@ -1,0 +1,398 @@
+package wikitext
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"strings"
+
+	"pretext/extract/wiki/rendering"
+)
+
+// An amount is a value of a {{convert}}: "12.5", "1,234", "1+1/2".
+type amount struct {
+	value       float64
+	whole       int  // the digits before the point, at most nine of them
+	fraction    int  // the digits behind it
+	decimals    int  // number of these digits
+	zeros       int  // at the end of the digits before the point
+	denominator int  // of a fraction, or 0
+	point       bool // it has a decimal point
+	ok          bool // it is a number
+}
+
+// parseAmount parses a value as an editor writes it.
+func parseAmount(text []byte) (a amount) {
+	sign := 1.0
+	for _, minus := range []string{"-", "−"} {
+		if rest, ok := bytes.CutPrefix(text, []byte(minus)); ok {
+			text, sign = rest, -1
+			break
+		}
+	}
+	if k := bytes.IndexAny(text, "/ +"); k >= 0 {
+		return fractionAmount(text, sign)
+	}
+	digits, point, mantissa := 0, false, 0.0
+	for _, c := range text {
+		switch {
+		case c >= '0' && c <= '9':
+			digits++
+			mantissa = 10*mantissa + float64(c-'0')
+			switch {
+			case point:
+				a.decimals++
+				a.fraction = 10*a.fraction + int(c-'0')
+			case c == '0':
+				a.zeros++
+				a.whole *= 10
+			default:
+				a.zeros = 0
+				a.whole = 10*a.whole + int(c-'0')
+			}
+		case c == '.' && !point:
+			point = true
+		case c != ',' || point:
+			return amount{}
+		}
+	}
+	if digits == 0 || digits > maxAmountDigits {
+		return amount{}
+	}
+	if a.point = point; point {
+		a.zeros = 0
+	}
+	a.value, a.ok = sign*mantissa/math.Pow10(a.decimals), true
+	return a
+}
+
+// maxAmountDigits is the maximum number of digits of an amount: more are not exact.
+const maxAmountDigits = 15
+
+// fractionAmount parses "1/2", "1+1/2" and "1 1/2".
+func fractionAmount(text []byte, sign float64) amount {
+	whole, fraction := []byte("0"), text
+	if k := bytes.IndexAny(text, "+ "); k > 0 {
+		whole, fraction = text[:k], text[k+1:]
+	}
+	top, bottom, isFraction := bytes.Cut(fraction, []byte("/"))
+	w, ok1 := parseNumber(whole)
+	n, ok2 := parseNumber(top)
+	d, ok3 := parseNumber(bottom)
+	if !isFraction || !ok1 || !ok2 || !ok3 || d == 0 {
+		return amount{}
+	}
+	return amount{value: sign * (float64(w) + float64(n)/float64(d)), whole: w, decimals: 1, fraction: 5, denominator: d, ok: true}
+}
+
+// singular reports whether an English unit after the amount is in the singular.
+func (a amount) singular() bool {
+	return a.ok && (math.Abs(a.value) == 1 || a.denominator > 0 && math.Abs(a.value) < 1)
+}
+
+// roundedAmount returns the amount of a converted value.
+func roundedAmount(v float64, places int) amount {
+	a := amount{value: v, decimals: max(places, 0), ok: true}
+	if whole, part := math.Modf(math.Abs(v)); whole < 1e9 && a.decimals < 9 {
+		a.whole, a.fraction = int(whole), int(math.Round(part*math.Pow10(a.decimals)))
+	}
+	return a
+}
+
+// A rounding says how a converted value is rounded.
+type rounding struct {
+	places      int // digits after the decimal mark, negative before it; only if given
+	given       bool
+	significant int  // digits, or 0
+	multiple    int  // round to a multiple of this, or 0
+	each        bool // each value of a range has its own precision
+}
+
+// maxPlaces is the maximum number of digits after the decimal mark.
+const maxPlaces = 12
+
+// parsePrecision parses the argument for the number of decimals.
+func parsePrecision(b []byte) (places int, ok bool) {
+	digits, negative := bytes.CutPrefix(b, []byte("-"))
+	v, ok := parseNumber(digits)
+	if !ok || v > maxPlaces {
+		return 0, false
+	}
+	if negative {
+		v = -v
+	}
+	return v, true
+}
+
+// A conversion is a value in the unit in, converted to the unit out.
+type conversion struct {
+	amount         amount
+	value, result  float64 // in the units in and out
+	in, out        *measure
+	scale          float64 // of the unit in, with its power of ten
+	compound       bool    // the input is a sum such as 5 ft 10 in
+	compoundInInch bool    // whose last unit is the inch
+}
+
+// defaultPlaces returns the number of digits after the decimal mark that
+// Module:Convert shows: about as precise as the input, at least two significant
+// digits; for temperatures, three of the kelvin. The formulas are those of its
+// function default_precision.
+func (c conversion) defaultPlaces() int {
+	const fudge = 1e-14
+	places := 0.0
+	switch {
+	case c.amount.denominator > 0:
+		places = max(math.Log10(float64(c.amount.denominator)), 1)
+	case c.amount.point:
+		places = float64(c.amount.decimals)
+	case !c.compound:
+		places = -float64(c.amount.zeros)
+	}
+	result := math.Abs(c.result)
+	if c.in.kind == kindTemperature {
+		kelvin := math.Abs((c.value - c.in.offset) * c.in.scale)
+		least := 2.0
+		if kelvin >= 1e-8 {
+			least = 2 - math.Floor(math.Log10(kelvin)+fudge)
+		}
+		return bounded(max(math.Floor(places), least))
+	}
+	if c.value == 0 || result == 0 {
+		return 0
+	}
+	adjust := math.Log10(math.Abs(c.value / result))
+	switch {
+	case c.out.name == moreThanInteger && math.Floor(c.value) == c.value:
+		adjust = -math.Log10(c.scale)
+	case c.compound && c.in.name == "inch":
+		adjust = math.Log10(c.out.scale) + 2
+	}
+	least := 1 - math.Floor(math.Log10(result)+fudge)
+	return bounded(max(math.Floor(places+adjust+math.Log10(2)), least))
+}
+
+func bounded(places float64) int { return int(min(max(places, -maxPlaces), maxPlaces)) }
+
+// roundPlaces rounds v to a number of digits after the decimal mark, halves away
+// from zero.
+func roundPlaces(v float64, places int) float64 {
+	power := math.Pow10(places)
+	return math.Copysign(math.Floor(math.Abs(v)*power+0.5)/power, v)
+}
+
+// places returns the number of digits of a converted value.
+func (r rounding) of(c conversion) int {
+	switch {
+	case r.given:
+		return r.places
+	case r.significant > 0 && c.result != 0:
+		return bounded(float64(r.significant) - 1 - math.Floor(math.Log10(math.Abs(c.result))+1e-14))
+	case r.multiple > 0:
+		return 0
+	}
+	return c.defaultPlaces()
+}
+
+// round returns v rounded to the given number of digits, or to a multiple.
+func (r rounding) round(v float64, places int) float64 {
+	if r.multiple > 0 {
+		m := float64(r.multiple)
+		return math.Copysign(math.Floor(math.Abs(v)/m+0.5)*m, v)
+	}
+	return roundPlaces(v, places)
+}
+
+// appendDecimal appends a number to s.aside, with the separators of the wiki's
+// language.
+func (s *Scanner) appendDecimal(v float64, places int, grouped bool) {
+	var buf [64]byte
+	plain := strconv.AppendFloat(buf[:0], math.Abs(v), 'f', max(places, 0), 64)
+	if v < 0 && len(bytes.Trim(plain, "0.")) > 0 {
+		s.aside = append(s.aside, "−"...)
+	}
+	if grouped {
+		s.aside = appendGrouped(s.aside, plain, digitsOf(s.page.Lang))
+		return
+	}
+	s.aside = append(s.aside, plain...)
+}
+
+// An input is the value of a quantity as numbers.
+type input struct {
+	amounts  [maxParts]amount
+	n        int // amounts in use; more than one: a range
+	unit     *measure
+	scale    float64 // of the unit, with its power of ten
+	compound bool    // the only amount is a sum such as 5 ft 10 in, in the last unit
+}
+
+// amounts returns the input of a quantity; ok is false if a value is not a number
+// or the unit is not known.
+func (s *Scanner) amounts(q *quantity) (in input, ok bool) {
+	if in.unit = q.last().measure; in.unit == nil {
+		return in, false
+	}
+	in.scale = in.unit.scale
+	if power := q.last().power; power != "" {
+		in.scale *= powersOfTen[power]
+	}
+	total := 0.0
+	for k := range q.n {
+		p := &q.parts[k]
+		a := parseAmount(s.aside[p.text.start:p.text.end])
+		if !a.ok {
+			return in, false
+		}
+		in.amounts[k] = a
+		if p.measure != nil {
+			if p.kind != in.unit.kind {
+				return in, false
+			}
+			total += a.value * p.scale
+		}
+	}
+	if in.n = q.n; q.n > 1 && q.parts[0].measure != nil {
+		in.compound, in.n = true, 1
+		in.amounts[0] = in.amounts[q.n-1]
+		in.amounts[0].value = total / in.unit.scale
+	}
+	return in, true
+}
+
+// conversion appends the converted value of a quantity with its units to
+// s.aside: "3.1 to 6.2 mi", or "37 km; 23 mi". The returned span is empty if
+// something is not known.
+func (s *Scanner) conversion(q *quantity) span {
+	in, ok := s.amounts(q)
+	if !ok {
+		return span{}
+	}
+	start := len(s.aside)
+	for k, to := range q.to[:q.nTo] {
+		if k > 0 {
+			s.aside = append(s.aside, "; "...)
+		}
+		if !s.appendConverted(q, &in, to) {
+			return span{}
+		}
+	}
+	return span{start, len(s.aside)}
+}
+
+// appendConverted appends the quantity in one unit; ok is false if the unit is
+// not known.
+func (s *Scanner) appendConverted(q *quantity, in *input, to target) (ok bool) {
+	out, power, multiple := to.measure, s.label(to.power), 1.0
+	if out == nil || out.kind != in.unit.kind {
+		return false
+	}
+	if power != "" { // else the language of the wiki has no word
+		multiple = powersOfTen[to.power]
+	}
+	var list [maxParts]conversion
+	most := -maxPlaces
+	for k, a := range in.amounts[:in.n] {
+		c := conversion{amount: a, value: a.value, in: in.unit, scale: in.scale, out: out, compound: in.compound}
+		c.result = (a.value-in.unit.offset)*in.scale/(out.scale*multiple) + out.offset
+		list[k] = c
+		most = max(most, q.rounding.of(c))
+	}
+	for k, c := range list[:in.n] {
+		if q.rounding.each {
+			most = q.rounding.of(c)
+		}
+		v := q.rounding.round(c.result, most)
+		j := q.parts[k].joint
+		last := k == in.n-1
+		if to.inches {
+			s.appendFeetAndInches(q, v, most)
+		} else {
+			bare := string(q.display) == "number" || string(q.display) == "output number only" || !last && !(j.repeat && q.shortOut)
+			s.appendOutput(q, out, roundedAmount(v, most), power, bare)
+		}
+		if !last {
+			s.aside = append(s.aside, s.between(j, q.shortOut)...)
+		}
+	}
+	return true
+}
+
+// appendOutput appends a converted value with the word for a power of ten and,
+// unless bare, its unit.
+func (s *Scanner) appendOutput(q *quantity, m *measure, a amount, power string, bare bool) {
+	before, after := "", ""
+	if !bare {
+		before, after = s.unitText(m, unitForm{short: q.shortOut, american: q.american, singular: a.singular(), amount: a})
+	}
+	s.aside = append(s.aside, before...)
+	s.appendDecimal(a.value, a.decimals, q.grouped)
+	s.aside = append(append(s.aside, power...), after...)
+}
+
+// appendFeetAndInches appends a length in inches as feet and inches.
+func (s *Scanner) appendFeetAndInches(q *quantity, v float64, places int) {
+	feet := math.Floor(math.Abs(v) / 12)
+	if feet > 0 {
+		s.appendOutput(q, measures["ft"], roundedAmount(feet, 0), "", false)
+		s.aside = append(s.aside, ' ')
+	}
+	s.appendOutput(q, measures["in"], roundedAmount(roundPlaces(math.Abs(v)-12*feet, places), places), "", false)
+}
+
+// powersOfTen are the prefixes of unit codes that mean a power of ten, by label.
+var powersOfTen = map[string]float64{"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+
+// unitPower splits the code of a unit: "e6acre" is "acre" and the label
+// "million".
+func unitPower(code []byte) (unit []byte, power string) {
+	if len(code) > 2 && code[0] == 'e' {
+		for _, m := range []struct{ prefix, label string }{{"e12", "trillion"}, {"e3", "thousand"}, {"e6", "million"}, {"e9", "billion"}} {
+			if rest, ok := bytes.CutPrefix(code, []byte(m.prefix)); ok && len(rest) > 0 {
+				return rest, m.label
+			}
+		}
+	}
+	return code, ""
+}
+
+// unit renders the code of a unit as its symbol, "km2" as "km²". A prefix may
+// mean a power of ten: "e6acre" is "million acres".
+func (s *Scanner) unit(p span) {
+	code, power := unitPower(s.bytes(p))
+	if word := s.label(power); word != "" {
+		s.str(strings.TrimPrefix(word, " "))
+		s.str(" ")
+	}
+	s.unitSymbol(span{p.end - len(code), p.end})
+}
+
+// unitSymbol renders the code of a unit without a power of ten as its symbol. A
+// code that is not in the data is shown itself.
+func (s *Scanner) unitSymbol(p span) {
+	code := s.bytes(p)
+	if symbol := s.table.TextOf(rendering.Unit, code); symbol != "" {
+		s.str(symbol)
+		return
+	}
+	if m := measures[string(code)]; m != nil {
+		_, after := s.unitText(m, unitForm{short: true})
+		s.str(strings.TrimPrefix(after, " "))
+		return
+	}
+	if bytes.ContainsAny(code, "[{<&") {
+		s.put(p)
+		return
+	}
+	mark := len(s.aside)
+	for i, c := range code {
+		last := i == len(code)-1 || class[code[i+1]]&classLetter == 0 && code[i+1] < 0x80 && (code[i+1] < '0' || code[i+1] > '9')
+		if (c == '2' || c == '3') && last && i > 0 && class[code[i-1]]&classLetter != 0 {
+			s.aside = append(s.aside, 0xC2, 0xB0+c-'0') // ² and ³
+		} else {
+			s.aside = append(s.aside, c)
+		}
+	}
+	s.text(s.aside[mark:])
+	s.release(mark)
+}
