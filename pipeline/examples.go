@@ -13,8 +13,8 @@ import (
 )
 
 // examplesAlgorithm is the version of the examples stage. It is raised when the
-// same documents would give other records.
-const examplesAlgorithm = 1
+// same documents would give other records; 2 makes more shards by default.
+const examplesAlgorithm = 2
 
 // ExamplesConfig configures [Examples].
 type ExamplesConfig struct {

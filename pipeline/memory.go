@@ -11,7 +11,7 @@ import (
 const (
 	taskMemory  = 16 << 20 // bytes of a task's word cache, block buffers and output buffers
 	minScratch  = 8 << 20  // minimum bytes of examples that a task may hold in memory
-	maxScratch  = 48 << 20 // maximum; less than a shard has at the defaults, so the peak is equal for any number of shards
+	maxScratch  = 48 << 20 // maximum; more than a shard has at the defaults, so the peak is equal for any size of the text
 	textPerByte = 2        // bytes of ids and sentence marks per byte of text, for vocabularies below 65,537 entries
 )
 

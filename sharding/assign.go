@@ -185,14 +185,21 @@ func (a *Assignment) Tasks() TaskList {
 	return TaskList{a.Shards, func(i int) any { return a.Task(i) }}
 }
 
-// DefaultShardBytes is the amount of text for each shard, in bytes, from which
-// [DefaultShards] computes the number of shards.
-const DefaultShardBytes = 16 << 20
+// The size of a shard's text in bytes if no number of shards is given. Small
+// shards keep many processors busy and take little memory; the number of files is
+// limited by larger shards for the largest texts.
+const (
+	DefaultShardBytes = 4 << 20  // of up to manyShards shards
+	largeShardBytes   = 16 << 20 // of more
+	manyShards        = 4096
+)
 
-// DefaultShards returns the number of shards that is used if none is given. It
-// depends only on the size of the text.
+// DefaultShards returns the number of shards that is used if none is given: one
+// for each 4 MiB of text up to 16 GiB, then 4096 up to 64 GiB, then one for each
+// 16 MiB. It depends only on the size of the text, so that the output does.
 func DefaultShards(textBytes int64) int {
-	return int(max(1, (textBytes+DefaultShardBytes-1)/DefaultShardBytes))
+	count := func(each int64) int64 { return (textBytes + each - 1) / each }
+	return int(max(1, min(count(DefaultShardBytes), max(manyShards, count(largeShardBytes)))))
 }
 
 // A TooManyShardsError reports that there are fewer blocks than shards.

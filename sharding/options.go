@@ -38,7 +38,7 @@ type ExamplesOptions struct {
 
 	Recipe           string `json:"recipe"`            // [RecipeGoogle]
 	SentenceSplitter string `json:"sentence_splitter"` // auto, punkt or newline
-	Shards           int    `json:"shards"`            // 0: one for each 16 MiB of text
+	Shards           int    `json:"shards"`            // 0: [DefaultShards] of the text
 	Split
 	Compression string `json:"compression"` // [CompressionNone] or [CompressionGzip]
 }

@@ -303,7 +303,7 @@ func TestAFileIsProvedBySizeAndHash(t *testing.T) {
 }
 
 func TestDefaultShardsFollowTheText(t *testing.T) {
-	for bytes, want := range map[int64]int{0: 1, 1: 1, 16 << 20: 1, 16<<20 + 1: 2, 13e9: 775} {
+	for bytes, want := range map[int64]int{0: 1, 1: 1, 4 << 20: 1, 4<<20 + 1: 2, 60e6: 15, 13e9: 3100, 16 << 30: 4096, 64 << 30: 4096, 64<<30 + 1: 4097, 750e9: 44704} {
 		if got := DefaultShards(bytes); got != want {
 			t.Errorf("%d bytes: got %d, want %d", bytes, got, want)
 		}

@@ -15,14 +15,15 @@ import (
 	"pretext/records"
 	"pretext/records/pretrain"
 	"pretext/records/tfrecord"
+	"pretext/sharding"
 	"pretext/tokenize/sentence"
 )
 
 const (
-	dupeFactor = 5        // dupe factor of the examples
-	shardBytes = 16 << 20 // text of a shard in bytes, the default of prepare-data
-	seed       = 12345    // of the first shard in prepare-data, so that the number of records is the same
-	maxRecords = 100_000  // kept in memory for the works on records
+	dupeFactor = 5                          // dupe factor of the examples
+	shardBytes = sharding.DefaultShardBytes // text of a shard, the default of prepare-data
+	seed       = 12345                      // of the first shard in prepare-data, so that the number of records is the same
+	maxRecords = 100_000                    // kept in memory for the works on records
 )
 
 // stages returns the works on the corpus, in the order of the data path.

@@ -86,7 +86,7 @@ func addExamples(fs *pflag.FlagSet, o *sharding.ExamplesOptions) {
 	addProfile(fs, &o.TokenizerProfile)
 	fs.StringVar(&o.Recipe, "recipe", o.Recipe, "algorithm that makes examples: google (as create_pretraining_data.py does)")
 	fs.StringVar(&o.SentenceSplitter, "sentence-splitter", o.SentenceSplitter, "how sentences are found: punkt (as NLTK does), newline (one per line), or auto (punkt, and at each line end)")
-	fs.IntVar(&o.Shards, "shards", o.Shards, "number of shards; 0: one for each 16 MiB of text")
+	fs.IntVar(&o.Shards, "shards", o.Shards, "number of shards; 0: one for each 4 MiB of text, above 64 GiB for each 16 MiB")
 	fs.Float64Var(&o.Fraction, "eval-fraction", o.Fraction, "fraction of documents held out for evaluation")
 	fs.Uint64Var(&o.Split.Seed, "split-seed", o.Split.Seed, "seed that selects the held-out documents")
 	fs.StringVar(&o.Compression, "compression", o.Compression, "compression of the shards: none or gzip")
