@@ -85,6 +85,12 @@ func NewWriter(w io.Writer, blockBytes int64) (*Writer, error) {
 	return &Writer{w: w, enc: enc, blockBytes: blockBytes}, nil
 }
 
+// Reset makes w write another documents file, with the arguments of [NewWriter],
+// and keeps its memory. Call it after [Writer.Close], or to abandon the file.
+func (w *Writer) Reset(to io.Writer, blockBytes int64) {
+	*w = Writer{w: to, enc: w.enc, blockBytes: blockBytes, raw: w.raw[:0], frame: w.frame}
+}
+
 // Write appends a document.
 func (w *Writer) Write(d *Document) error {
 	n := int64(len(d.Text))
@@ -132,7 +138,6 @@ func (w *Writer) Close() ([]Block, error) {
 	if err := w.flush(); err != nil {
 		return nil, err
 	}
-	w.enc.Close()
 	_, err := w.w.Write(appendSeekTable(nil, w.blocks))
 	return w.blocks, err
 }

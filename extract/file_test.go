@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -207,6 +208,47 @@ func TestBlockBytesFollowTheSource(t *testing.T) {
 		if got := BlockBytes(source); got != want {
 			t.Errorf("source of %d bytes: got %d, want %d", source, got, want)
 		}
+	}
+}
+
+// A writer that wrote another file, or began one, writes the bytes of a new one.
+func TestAWriterCanBeUsedAgain(t *testing.T) {
+	write := func(w *Writer, docs []*Document) []Block {
+		for _, d := range docs {
+			if err := w.Write(d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		blocks, err := w.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return blocks
+	}
+	var want, got bytes.Buffer
+	docs := documents(30)
+	fresh, err := NewWriter(&want, 1<<10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantBlocks := write(fresh, docs)
+	used, err := NewWriter(io.Discard, 3<<10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := write(used, docs[5:20])
+	before := slices.Clone(first)
+	used.Reset(io.Discard, 5)
+	if err := used.Write(docs[0]); err != nil {
+		t.Fatal(err)
+	}
+	used.Reset(&got, 1<<10)
+	gotBlocks := write(used, docs)
+	if !bytes.Equal(got.Bytes(), want.Bytes()) || !slices.Equal(gotBlocks, wantBlocks) {
+		t.Error("the file of a used writer differs from that of a new one")
+	}
+	if !slices.Equal(first, before) {
+		t.Error("the blocks of an earlier file changed")
 	}
 }
 

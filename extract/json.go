@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"unicode/utf8"
+	"unsafe"
 
 	"pretext/internal/utf8scan"
 )
@@ -99,37 +99,35 @@ func parseField(b []byte, prefix string, to *string) (rest []byte, ok bool) {
 	if b, ok = bytes.CutPrefix(b, []byte(prefix)); !ok {
 		return nil, false
 	}
-	quote := closingQuote(b)
-	if quote == len(b) || hasControl(b[:quote]) {
-		return nil, false
-	}
-	if bytes.IndexByte(b[:quote], '\\') < 0 {
-		*to = string(b[:quote])
-		return b[quote+1:], utf8.ValidString(*to)
-	}
-	out := make([]byte, 0, quote)
-	for {
-		i := bytes.IndexAny(b[:min(len(b), 256)], `"\`)
-		if i < 0 {
-			if len(b) <= 256 {
+	var text []byte // unescaped
+	for start, at := 0, 0; ; {
+		at = nextEscape(b, at)
+		if at == len(b) {
+			return nil, false
+		}
+		switch b[at] {
+		case '"':
+			if text == nil {
+				*to = string(b[start:at])
+			} else {
+				text = append(text, b[start:at]...)
+				*to = unsafe.String(unsafe.SliceData(text), len(text)) // nothing writes to text any more
+			}
+			return b[at+1:], utf8scan.ValidString(*to)
+		case '\\':
+			if text == nil {
+				text = make([]byte, 0, closingQuote(b))
+			}
+			text = append(text, b[start:at]...)
+			var n int
+			if text, n = appendEscaped(text, b[at:]); n == 0 {
 				return nil, false
 			}
-			out, b = append(out, b[:256]...), b[256:]
-			continue
-		}
-		out = append(out, b[:i]...)
-		if b[i] == '"' {
-			*to = string(out)
-			return b[i+1:], utf8.ValidString(*to)
-		}
-		if len(b) < i+2 {
+			at += n
+			start = at
+		default: // a control character, which JSON requires to be escaped
 			return nil, false
 		}
-		var n int
-		if out, n = appendEscaped(out, b[i:]); n == 0 {
-			return nil, false
-		}
-		b = b[i+n:]
 	}
 }
 
@@ -153,21 +151,13 @@ func closingQuote(b []byte) int {
 	return len(b)
 }
 
-// hasControl reports whether b contains a control character, which JSON requires
-// to be escaped.
-func hasControl(b []byte) bool {
-	for _, c := range b {
-		if c < 0x20 {
-			return true
-		}
-	}
-	return false
-}
-
 // appendEscaped appends to dst the character for the escape at the start of b,
 // which is "\". n is the length of the escape, or 0 if AppendJSON does not
 // write it.
 func appendEscaped(dst, b []byte) (extended []byte, n int) {
+	if len(b) < 2 {
+		return dst, 0
+	}
 	switch b[1] {
 	case '"', '\\':
 		return append(dst, b[1]), 2
@@ -228,7 +218,7 @@ func appendString(dst []byte, s string) []byte {
 // if the byte is below n; a byte that equals c is 0, so below 1, after XOR with
 // c. A borrow may also set the high bit of the next byte, so a set bit only
 // means that the bytes must be tested one by one.
-func nextEscape(s string, i int) int {
+func nextEscape[text string | []byte](s text, i int) int {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(s); i += 8 {
 		b := s[i : i+8]

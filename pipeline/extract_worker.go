@@ -25,6 +25,12 @@ type extractWorker struct {
 	extractWork
 }
 
+// extractTools are the buffers of a running task. The next task reuses them.
+type extractTools struct {
+	wiki   *wiki.Reader    // nil before the first task that reads a wiki
+	blocks *extract.Writer // nil before the first task
+}
+
 func (w *extractWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	var t extractTask
 	if err := w.Task(ctx, index, &t); err != nil {
@@ -40,12 +46,18 @@ func (w *extractWorker) Do(ctx context.Context, index int) ([]stage.Result, erro
 		w.Meter.Add(t.bytes(source))
 		return results, err
 	}
-	out, err := documents.Create(ctx, w.Env, documents.File{Task: index, Stem: name, BlockBytes: extract.BlockBytes(source.Bytes)})
+	tools, ok := w.Take().(*extractTools)
+	if !ok {
+		tools = new(extractTools)
+	}
+	defer w.Give(tools)
+	out, err := documents.Create(ctx, w.Env, documents.File{Task: index, Stem: name, BlockBytes: extract.BlockBytes(source.Bytes), Spare: tools.blocks})
 	if err != nil {
 		return nil, err
 	}
+	tools.blocks = out.Spare()
 	defer out.Abort()
-	reading, err := w.open(ctx, source, t)
+	reading, err := w.open(ctx, source, t, tools)
 	if err != nil {
 		return nil, w.explain(ctx, source, err)
 	}
@@ -121,10 +133,10 @@ type reading struct {
 	close     func()
 }
 
-func (w *extractWorker) open(ctx context.Context, s SourceSpec, t extractTask) (*reading, error) {
+func (w *extractWorker) open(ctx context.Context, s SourceSpec, t extractTask, tools *extractTools) (*reading, error) {
 	switch s.Kind {
 	case KindWiki:
-		return w.openWiki(ctx, s, *t.Range)
+		return w.openWiki(ctx, s, *t.Range, tools)
 	case KindBooks:
 		return w.openBooks(ctx, s, *t.Books)
 	case KindText, KindJSONL:
@@ -133,18 +145,19 @@ func (w *extractWorker) open(ctx context.Context, s SourceSpec, t extractTask) (
 	panic("BUG: source of kind " + s.Kind)
 }
 
-func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Range) (*reading, error) {
+func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Range, tools *extractTools) (*reading, error) {
 	f, err := store.OpenPath(ctx, s.Paths[0])
 	if err != nil {
 		return nil, err
 	}
 	hash := wiki.NewRangeHash(&meteredReaderAt{ctx: ctx, r: f, meter: w.Meter, next: rng.Start, end: rng.End}, rng)
 	dump := wiki.Dump{File: hash, Size: f.Size(), Name: store.Base(s.Paths[0]), Head: s.Head}
-	r, ok := w.Take().(*wiki.Reader)
-	if ok {
+	r := tools.wiki
+	if r != nil {
 		r.Reset(dump, rng)
 	} else {
 		r = wiki.NewReader(dump, rng, w.Options.Wiki)
+		tools.wiki = r
 	}
 	// Bytes after the last bzip2 stream, usually padding of a download, are met
 	// after all pages were read. They are noted and are no error.
@@ -180,7 +193,7 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 		}
 		return counts, sharding.DocumentsBody{SourceSHA256: fmt.Sprintf("%x", sum), Dropped: st.Templates, Slack: st.TemplatesSlack, Notes: notes}, nil
 	}
-	return &reading{documents, summary, func() { f.Close(); w.Give(r) }}, nil
+	return &reading{documents, summary, func() { f.Close() }}, nil
 }
 
 func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Task) (*reading, error) {

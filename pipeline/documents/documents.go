@@ -27,6 +27,8 @@ type File struct {
 	Task       int
 	Stem       string // its name without a suffix
 	BlockBytes int64  // bytes of text at which a block is closed
+
+	Spare *extract.Writer // of an earlier file, whose memory is used again; may be nil
 }
 
 // Create begins a documents file. Call Abort when done.
@@ -35,8 +37,10 @@ func Create(ctx context.Context, env *stage.Env, f File) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	blocks, err := extract.NewWriter(out, f.BlockBytes)
-	if err != nil {
+	blocks := f.Spare
+	if blocks != nil {
+		blocks.Reset(out, f.BlockBytes)
+	} else if blocks, err = extract.NewWriter(out, f.BlockBytes); err != nil {
 		out.Abort()
 		return nil, err
 	}
@@ -48,6 +52,10 @@ func (w *Writer) Write(doc *extract.Document) error {
 	w.ids.Add(doc.ID)
 	return w.blocks.Write(doc)
 }
+
+// Spare returns what a later file may use as its [File.Spare], after the end of
+// this file.
+func (w *Writer) Spare() *extract.Writer { return w.blocks }
 
 // Abort discards the file; after Prove it does nothing.
 func (w *Writer) Abort() { w.out.Abort() }

@@ -40,6 +40,7 @@ type worker struct {
 type tools struct {
 	rules    *quality.Filter
 	sketcher *dedup.Sketcher // nil if duplicates are not looked for
+	blocks   *extract.Writer // nil before the first documents file
 }
 
 func (w *work) tools(env *stage.Env) (*tools, error) {
@@ -87,10 +88,11 @@ func (w *worker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 // writeTask writes the documents of a task that are kept, and the list of the
 // others.
 func (w *worker) writeTask(ctx context.Context, index int, t task, j *judge) ([]stage.Result, error) {
-	out, err := documents.Create(ctx, w.Env, documents.File{Task: index, Stem: t.Name, BlockBytes: t.BlockBytes})
+	out, err := documents.Create(ctx, w.Env, documents.File{Task: index, Stem: t.Name, BlockBytes: t.BlockBytes, Spare: j.blocks})
 	if err != nil {
 		return nil, err
 	}
+	j.blocks = out.Spare()
 	defer out.Abort()
 	rejects, err := w.Create(ctx, t.Name+rejectsSuffix)
 	if err != nil {

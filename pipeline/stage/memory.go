@@ -38,8 +38,8 @@ func (e *MemoryError) Error() string {
 // DoesNotFit marks the error for exit codes.
 func (e *MemoryError) DoesNotFit() bool { return true }
 
-// LimitMemory sets Go's memory limit to 7/8 of bytes, at least 64 MiB, and makes
-// garbage collection frequent. The rest is for memory outside Go's heap: the
+// LimitMemory sets Go's memory limit to 7/8 of bytes, at least 64 MiB, and how
+// often garbage is collected. The rest is for memory outside Go's heap: the
 // program, stacks, buffers of the kernel.
 func LimitMemory(bytes int64) {
 	debug.SetMemoryLimit(max(bytes-bytes/8, 64<<20))
@@ -47,6 +47,7 @@ func LimitMemory(bytes int64) {
 }
 
 // gcPercent is the garbage in percent of the live heap at which a collection
-// starts. The live heap is a few large buffers without pointers, which are cheap
-// to scan, so frequent collections keep the peak low.
-const gcPercent = 25
+// starts: Go's default. 25 takes 5 % more CPU time and 17 (extract) to 50 MB
+// (examples) less memory at two workers. Near the memory limit Go collects more
+// often by itself.
+const gcPercent = 100
