@@ -103,8 +103,9 @@ func TestTenTimesTheCorpusTakesNoMoreMemory(t *testing.T) {
 	}
 	const allowed = 300 // MB
 	memory := fmt.Sprintf("--memory=%dMB", allowed)
-	// What happens to be in memory at a time is chance: the peak of the many
-	// shards of the large corpus is held against that of several small ones.
+	// How much garbage is in memory at a time is chance, up to as much as what is
+	// in use, and the small corpus ends before there is much: so the peak of the
+	// large corpus may be half as much again as the largest of several small ones.
 	small := int64(0)
 	for range 4 {
 		small = max(small, peak(t, filepath.Join(dir, "small"), "--shards=2", memory))
@@ -114,7 +115,7 @@ func TestTenTimesTheCorpusTakesNoMoreMemory(t *testing.T) {
 	if large >= allowed {
 		t.Errorf("%d MB of memory, want less than %d", large, allowed)
 	}
-	if large > small*110/100 {
-		t.Errorf("%d MB of memory for ten times the corpus, want at most a tenth more than %d", large, small)
+	if large > small*150/100 {
+		t.Errorf("%d MB of memory for ten times the corpus, want at most half more than %d", large, small)
 	}
 }
