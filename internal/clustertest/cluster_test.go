@@ -215,6 +215,7 @@ func (c *cluster) launch(name string, cmd *exec.Cmd) error {
 	}
 	defer log.Close()
 	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, c.dir
+	cmd.Env = append(os.Environ(), "TMPDIR="+c.path("tmp"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return err

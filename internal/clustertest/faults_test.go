@@ -67,6 +67,7 @@ func TestFaultsInTheMiddleOfAStage(t *testing.T) {
 			t.Logf("%d jobs, %v", *times, time.Since(begin).Round(time.Second))
 		})
 	}
+	noWorkers(t)
 }
 
 // meet runs the probes and strikes once all are in the middle of their stage.
@@ -110,7 +111,6 @@ func (f fault) meet(t *testing.T, args []string, want string) {
 		}
 		mustEqual(t, outs[i], want)
 	}
-	noWorkers(t)
 }
 
 func lastLine(text string) string {

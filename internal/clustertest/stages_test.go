@@ -44,6 +44,9 @@ func TestAllRunnersWriteTheSameBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer shared.kill("pool")
+	for _, log := range workerLogs() { // of other tests
+		os.Remove(log)
+	}
 	args := append([]string{"run"}, sources(t)...)
 	runs := map[string][]string{
 		"direct":                 {"--runner", "direct"},
@@ -72,14 +75,18 @@ func TestAllRunnersWriteTheSameBytes(t *testing.T) {
 	noLogs(t)
 }
 
+// workerLogs returns the log files that workers left.
+func workerLogs() []string {
+	logs, _ := filepath.Glob(shared.path("tmp", "pretext-worker-*.log"))
+	return logs
+}
+
 // noLogs fails the test if a worker left its log, which it does after an error.
 func noLogs(t *testing.T) {
 	t.Helper()
-	for _, dir := range []string{shared.path("tmp"), os.TempDir()} {
-		if logs, _ := filepath.Glob(filepath.Join(dir, "pretext-worker-*.log")); len(logs) != 0 {
-			b, _ := os.ReadFile(logs[0])
-			t.Errorf("%d logs are left, the first holds %q", len(logs), b)
-		}
+	if logs := workerLogs(); len(logs) != 0 {
+		b, _ := os.ReadFile(logs[0])
+		t.Errorf("%d logs are left, the first holds %q", len(logs), b)
 	}
 }
 
@@ -129,7 +136,7 @@ func TestDamagedDataEndsWithItsExitCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	direct := submit(t, shared.prepareData, "extract", "--wiki-dump", short, "--out", filepath.Join(t.TempDir(), "a"), "--quiet")
-	flink := submit(t, shared.prepareData, append(onFlink(2), "extract", "--wiki-dump", short, "--out", filepath.Join(t.TempDir(), "b"), "--quiet")...)
+	flink := submit(t, shared.prepareData, append([]string{"extract"}, append(onFlink(2), "--wiki-dump", short, "--out", filepath.Join(t.TempDir(), "b"), "--quiet")...)...)
 	direct.mustEnd(t, 4)
 	flink.mustEnd(t, 4)
 	t.Logf("%s\n%s", direct.stderr.String(), flink.stderr.String())

@@ -20,7 +20,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -29,6 +28,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/graphx"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/util/protox"
+	pipepb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/pipeline_v1"
 
 	"pretext/internal/failure"
 )
@@ -103,22 +106,41 @@ func javaName(name string) string {
 	}, strings.ToLower(name))
 }
 
-// environment returns Beam's URN and configuration of the workers' environment.
-func (c Cluster) environment() (urn, config string, err error) {
+// environment returns Beam's description of the workers of a job.
+func (c Cluster) environment(ctx context.Context, job string) (*pipepb.Environment, error) {
+	variables := map[string]string{workerVariable: "1", logsVariable: c.Logs, jobVariable: job, restVariable: c.publicREST()}
+	var urn string
+	var payload []byte
 	if c.Pool != "" {
-		return "beam:env:external:v1", c.Pool, nil
-	}
-	program := c.Program
-	if program == "" {
-		if program, err = os.Executable(); err != nil {
-			return "", "", fmt.Errorf("path of this program: %w", err)
+		urn = graphx.URNEnvExternal
+		payload = protox.MustEncode(&pipepb.ExternalPayload{Endpoint: &pipepb.ApiServiceDescriptor{Url: c.Pool}, Params: variables})
+	} else {
+		program := c.Program
+		if program == "" {
+			var err error
+			if program, err = os.Executable(); err != nil {
+				return nil, fmt.Errorf("path of this program: %w", err)
+			}
 		}
+		urn = graphx.URNEnvProcess
+		payload = protox.MustEncode(&pipepb.ProcessPayload{Command: program, Env: variables})
 	}
-	b, err := json.Marshal(struct {
-		Command string            `json:"command"`
-		Env     map[string]string `json:"env"`
-	}{program, map[string]string{workerVariable: "1", logsVariable: c.Logs}})
-	return "beam:env:process:v1", string(b), err
+	env, err := graphx.CreateEnvironment(ctx, graphx.URNEnvDocker, func(context.Context) string { return "" })
+	if err != nil {
+		return nil, err
+	}
+	env.Urn, env.Payload = urn, payload
+	return env, nil
+}
+
+// publicREST returns the URL of the REST interface without a password, for
+// environment variables.
+func (c Cluster) publicREST() string {
+	u, err := url.Parse(c.REST)
+	if err != nil || u.User != nil {
+		return ""
+	}
+	return c.REST
 }
 
 // A Job is a Beam job on its way to Flink.
@@ -146,6 +168,8 @@ var (
 	// arrival is the time that a job may take from a job server that was lost to
 	// Flink.
 	arrival = 20 * time.Second
+	// rounds is the time between two questions of a worker whether its job lives.
+	rounds = 20 * time.Second
 	// stopping is the time that a cancelled job may take to end.
 	stopping = 30 * time.Second
 )

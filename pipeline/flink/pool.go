@@ -87,7 +87,8 @@ func (p *Pool) start(req *fnpb.StartWorkerRequest) error {
 	id := req.GetWorkerId()
 	cmd := exec.Command(p.program, "--id="+id, "--provision_endpoint="+req.GetProvisionEndpoint().GetUrl(),
 		"--logging_endpoint="+req.GetLoggingEndpoint().GetUrl(), "--control_endpoint="+req.GetControlEndpoint().GetUrl())
-	cmd.Env = append(os.Environ(), workerVariable+"=1", logsVariable+"="+p.logs)
+	cmd.Env = append(os.Environ(), workerVariable+"=1", logsVariable+"="+p.logs,
+		jobVariable+"="+req.GetParams()[jobVariable], restVariable+"="+req.GetParams()[restVariable])
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {

@@ -137,6 +137,36 @@ func TestAPoolStartsAndStopsWorkers(t *testing.T) {
 	}
 }
 
+// Beam's runner forgets workers that it starts while Flink repeats a job. They end
+// with the job, but not where another REST interface answers, which never had it.
+func TestAWorkerEndsWhenFlinkNoLongerRunsItsJob(t *testing.T) {
+	out, w := new(lines), newWorld(t)
+	p, err := NewPool(t.TempDir(), out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.close)
+	m := newTaskManager(t)
+	for id, job := range map[string]string{"1-1": "job1", "1-2": "another"} {
+		r, err := p.StartWorker(t.Context(), &fnpb.StartWorkerRequest{WorkerId: id, ProvisionEndpoint: m.url(), Params: map[string]string{restVariable: w.flink.URL, jobVariable: job}})
+		if err != nil || r.GetError() != "" {
+			t.Fatal(err, r.GetError())
+		}
+	}
+	w.arrives("RUNNING")("job1")
+	for range 2 {
+		<-m.joined
+	}
+	for before := -1; before < 20; time.Sleep(10 * time.Millisecond) { // both have asked often
+		w.flink.do(func() { before = w.flink.asked })
+	}
+	w.flink.do(func() { w.flink.jobs[0].state = finished })
+	out.await(t, "ended", 1)
+	if strings.Contains(out.text.String(), "worker 1-2: process") && strings.Count(out.text.String(), "ended") != 1 {
+		t.Errorf("the other worker ended too: %s", out.text.String())
+	}
+}
+
 // A worker that cannot reach its TaskManager leaves a log that tells why.
 func TestAWorkerThatFailsLeavesItsLog(t *testing.T) {
 	logs := t.TempDir()

@@ -20,16 +20,12 @@ import (
 var errServer = failure.Network("Beam's job server")
 
 // model returns the pipeline in Beam's portable form.
-func (c Cluster) model(ctx context.Context, p *beam.Pipeline) (*pipepb.Pipeline, error) {
+func (c Cluster) model(ctx context.Context, p *beam.Pipeline, name string) (*pipepb.Pipeline, error) {
 	edges, _, err := p.Build()
 	if err != nil {
 		return nil, err
 	}
-	urn, config, err := c.environment()
-	if err != nil {
-		return nil, err
-	}
-	env, err := graphx.CreateEnvironment(ctx, urn, func(context.Context) string { return config })
+	env, err := c.environment(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +42,7 @@ type outcome struct {
 // pipeline and submits it to Flink; the channel receives at most one outcome, if
 // that fails.
 func (c Cluster) submit(ctx context.Context, p *beam.Pipeline, name string) (<-chan outcome, error) {
-	model, err := c.model(ctx, p)
+	model, err := c.model(ctx, p, name)
 	if err != nil {
 		return nil, err
 	}

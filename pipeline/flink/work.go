@@ -25,6 +25,8 @@ import (
 const (
 	workerVariable = "PRETEXT_WORKER"
 	logsVariable   = "PRETEXT_WORKER_LOGS"
+	jobVariable    = "PRETEXT_WORKER_JOB"  // name of the job
+	restVariable   = "PRETEXT_WORKER_REST" // URL of Flink's REST interface, as the submitter reaches it
 )
 
 // IsWorker reports whether this process was started as a worker. It then calls
@@ -55,8 +57,8 @@ func Work(args []string, stop func()) int {
 	go func() { done <- serve(ctx, options) }()
 	select {
 	case err = <-done:
+	case <-forgotten(ctx, os.Getenv(restVariable), os.Getenv(jobVariable)):
 	case <-ctx.Done(): // the TaskManager ends the worker: two seconds until it kills it
-		err = nil
 	}
 	ended := make(chan struct{})
 	go func() { stop(); close(ended) }()
@@ -90,6 +92,36 @@ func serve(ctx context.Context, options map[string]string) error {
 		StatusEndpoint:     info.GetStatusEndpoint().GetUrl(),
 		RunnerCapabilities: info.GetRunnerCapabilities(),
 	})
+}
+
+// forgotten returns a channel that is closed when Flink no longer runs the job of
+// this worker. Beam's runner forgets to end a worker that it starts while Flink
+// repeats a job, and a JobManager that was restarted forgets the whole job. Where
+// the REST interface cannot be reached from here, or is another's, which shows no
+// such job at first, nothing happens.
+func forgotten(ctx context.Context, rest, job string) <-chan struct{} {
+	over := make(chan struct{})
+	if rest == "" || job == "" {
+		return over
+	}
+	go func() {
+		seen, absent := false, 0
+		for wait(ctx, rounds) == nil {
+			live, err := Cluster{REST: rest}.Live(ctx, job)
+			switch {
+			case err != nil:
+			case live:
+				seen, absent = true, 0
+			case seen:
+				absent++
+			}
+			if absent == 2 {
+				close(over)
+				return
+			}
+		}
+	}()
+	return over
 }
 
 // workerLog is the path of this worker's log file, "" where it has none.
