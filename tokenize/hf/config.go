@@ -7,227 +7,130 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sugarme/tokenizer/model/bpe"
+	sugarme "github.com/sugarme/tokenizer/model/bpe"
 
 	"pretext/tokenize"
 )
 
 // config holds the fields of a tokenizer.json that affect token ids.
 type config struct {
-	AddedTokens  []addedToken `json:"added_tokens"`
-	Normalizer   *normalizer  `json:"normalizer"`
-	PreTokenizer *pretoken    `json:"pre_tokenizer"`
-	Model        model        `json:"model"`
+	Version      *string         `json:"version"`
+	AddedTokens  []addedToken    `json:"added_tokens"`
+	Normalizer   json.RawMessage `json:"normalizer"`
+	PreTokenizer json.RawMessage `json:"pre_tokenizer"`
+	Model        modelFile       `json:"model"`
 
-	PostProcessor *postProcessor `json:"post_processor"`
+	PostProcessor json.RawMessage `json:"post_processor"`
 }
 
-// An addedToken is a token that the encoder finds in the text before it
-// processes the rest.
-type addedToken struct {
-	ID         int32  `json:"id"`
-	Content    string `json:"content"`
-	SingleWord bool   `json:"single_word"`
-	LStrip     bool   `json:"lstrip"` // also consumes the white space before the token
-	RStrip     bool   `json:"rstrip"` // also consumes the white space after the token
-	Normalized bool   `json:"normalized"`
-}
-
-type normalizer struct {
-	Type               string `json:"type"`
-	CleanText          *bool  `json:"clean_text"`
-	HandleChineseChars *bool  `json:"handle_chinese_chars"`
-	StripAccents       *bool  `json:"strip_accents"` // null: same as Lowercase
-	Lowercase          *bool  `json:"lowercase"`
-}
-
-type pretoken struct {
-	Type           string `json:"type"`
-	AddPrefixSpace *bool  `json:"add_prefix_space"` // ByteLevel; default true
-	UseRegex       *bool  `json:"use_regex"`        // default true
-}
-
-type model struct {
+// modelFile is the model as the file has it.
+type modelFile struct {
 	Type            string            `json:"type"`
-	Vocab           vocabulary        `json:"vocab"`
+	Vocab           json.RawMessage   `json:"vocab"` // map of tokens to ids; for Unigram a list of tokens and scores
 	Merges          []json.RawMessage `json:"merges"`
 	UnkToken        *string           `json:"unk_token"`
+	UnkID           *int              `json:"unk_id"`
 	SubwordPrefix   *string           `json:"continuing_subword_prefix"`
 	EndOfWordSuffix *string           `json:"end_of_word_suffix"`
 	MaxCharsPerWord *int              `json:"max_input_chars_per_word"`
 	Dropout         *float64          `json:"dropout"`
+	FuseUnk         bool              `json:"fuse_unk"`
 	ByteFallback    bool              `json:"byte_fallback"`
 	IgnoreMerges    bool              `json:"ignore_merges"`
 }
 
-// A vocabulary maps tokens to ids. It stays empty for Unigram models, which
-// store it in another form and are not supported.
-type vocabulary map[string]int
+// Models of a tokenizer.json.
+const (
+	modelWordPiece = "WordPiece"
+	modelBPE       = "BPE"
+	modelUnigram   = "Unigram"
+	modelWordLevel = "WordLevel"
+)
 
-// UnmarshalJSON reads a JSON object. It ignores any other JSON value.
-func (v *vocabulary) UnmarshalJSON(data []byte) error {
-	if len(data) > 0 && data[0] == '{' {
-		return json.Unmarshal(data, (*map[string]int)(v))
-	}
-	return nil
-}
-
-// kind returns the type of the model, "WordPiece" or "BPE" if supported. For
-// older files, which do not name the type, kind infers it from the other
-// fields.
-func (m *model) kind() string {
+// kind returns the type of the model. For older files, which do not name the
+// type, it infers it from the other fields.
+func (m *modelFile) kind() string {
 	switch {
 	case m.Type != "":
 		return m.Type
-	case m.MaxCharsPerWord != nil:
-		return "WordPiece"
 	case m.Merges != nil:
-		return "BPE"
+		return modelBPE
+	case m.MaxCharsPerWord != nil:
+		return modelWordPiece
+	case len(m.Vocab) > 0 && m.Vocab[0] == '[':
+		return modelUnigram
+	case len(m.Vocab) > 0 && m.UnkToken != nil:
+		return modelWordLevel
 	}
 	return ""
-}
-
-// tokens returns the tokens, indexed by id. The ids must be 0 to len(v)-1.
-func (v vocabulary) tokens() ([]string, error) {
-	out, seen := make([]string, len(v)), make([]bool, len(v))
-	for token, id := range v {
-		if id < 0 || id >= len(v) || seen[id] {
-			return nil, fmt.Errorf("vocab: ids must be 0 to %d without gaps or repetitions", len(v)-1)
-		}
-		out[id], seen[id] = token, true
-	}
-	return out, nil
-}
-
-func is(b *bool, want bool) bool { return b != nil && *b == want }
-
-func isEmpty(s *string) bool { return s == nil || *s == "" }
-
-// bert returns the tokenizer of a WordPiece model, or an error that names what
-// is not supported.
-func (c *config) bert() (*tokenize.Tokenizer, error) {
-	n := c.Normalizer
-	switch {
-	case n == nil || n.Type != "BertNormalizer":
-		return nil, errors.New("normalizer: not supported with WordPiece, only BertNormalizer is")
-	case !is(n.CleanText, true) || n.HandleChineseChars == nil || n.Lowercase == nil:
-		return nil, errors.New("normalizer: not supported without clean_text, handle_chinese_chars and lowercase")
-	case c.PreTokenizer == nil || c.PreTokenizer.Type != "BertPreTokenizer":
-		return nil, errors.New("pre_tokenizer: not supported with WordPiece, only BertPreTokenizer is")
-	case c.Model.UnkToken == nil || *c.Model.UnkToken != tokenize.UnkToken:
-		return nil, fmt.Errorf("unk_token: must be %s", tokenize.UnkToken)
-	case c.Model.SubwordPrefix == nil || *c.Model.SubwordPrefix != "##":
-		return nil, errors.New("continuing_subword_prefix: must be ##")
-	}
-	tokens, err := c.Model.Vocab.tokens()
-	if err != nil {
-		return nil, err
-	}
-	if err := c.checkBERTSpecials(); err != nil {
-		return nil, err
-	}
-	v, err := tokenize.NewVocab(tokens)
-	if err != nil {
-		return nil, err
-	}
-	o := tokenize.Options{DoLowerCase: *n.Lowercase, Profile: tokenize.ProfileHF}
-	if n.StripAccents != nil && *n.StripAccents != *n.Lowercase {
-		o.StripAccents = n.StripAccents
-	}
-	if !*n.HandleChineseChars {
-		o.TokenizeChineseChars = n.HandleChineseChars
-	}
-	if m := c.Model.MaxCharsPerWord; m != nil {
-		if *m < 1 {
-			return nil, fmt.Errorf("max_input_chars_per_word %d: must be at least 1", *m)
-		}
-		o.MaxCharsPerWord = *m
-	}
-	return tokenize.New(v, o)
-}
-
-// checkBERTSpecials returns an error unless the added tokens are exactly BERT's
-// five special tokens, with plain options.
-func (c *config) checkBERTSpecials() error {
-	if len(c.AddedTokens) != len(tokenize.SpecialTokens()) {
-		return fmt.Errorf("added_tokens: must be %s", strings.Join(tokenize.SpecialTokens(), " "))
-	}
-	for _, a := range c.AddedTokens {
-		id, ok := c.Model.Vocab[a.Content]
-		if !ok || id != int(a.ID) || !slices.Contains(tokenize.SpecialTokens(), a.Content) {
-			return fmt.Errorf("added token %q: not a special token of BERT with the id of the vocabulary", a.Content)
-		}
-		if a.SingleWord || a.LStrip || a.RStrip || a.Normalized {
-			return fmt.Errorf("added token %q: single_word, lstrip, rstrip and normalized are not supported with WordPiece", a.Content)
-		}
-	}
-	return nil
-}
-
-// byteLevel returns the tables of a byte-level BPE model, or an error that
-// names what is not supported.
-func (c *config) byteLevel() (*byteLevel, error) {
-	m, p := &c.Model, c.PreTokenizer
-	switch {
-	case c.Normalizer != nil:
-		return nil, fmt.Errorf("normalizer %q: not supported with BPE", c.Normalizer.Type)
-	case p == nil || p.Type != "ByteLevel" || is(p.UseRegex, false):
-		return nil, errors.New("pre_tokenizer: not supported with BPE, only ByteLevel with its own expression is")
-	case m.Dropout != nil && *m.Dropout != 0:
-		return nil, errors.New("dropout: not supported, ids would be random")
-	case !isEmpty(m.SubwordPrefix) || !isEmpty(m.EndOfWordSuffix) || m.ByteFallback || m.IgnoreMerges:
-		return nil, errors.New("continuing_subword_prefix, end_of_word_suffix, byte_fallback and ignore_merges are not supported")
-	}
-	b := &byteLevel{prefixSpace: !is(p.AddPrefixSpace, false), added: c.AddedTokens, merges: map[pair]merged{}}
-	for _, a := range c.AddedTokens {
-		if a.Content == "" || a.ID < 0 || a.SingleWord {
-			return nil, fmt.Errorf("added token %q: an empty text, a negative id and single_word are not supported", a.Content)
-		}
-		b.begins[a.Content[0]] = true
-	}
-	for i := range b.bytes {
-		id, ok := m.Vocab[string(byteChar(byte(i)))]
-		if !ok || id < 0 || id >= maxID {
-			return nil, fmt.Errorf("vocab: no token for byte %#02x", i)
-		}
-		b.bytes[i] = int32(id)
-	}
-	return b, b.resolve(m)
 }
 
 // maxID is one more than the largest id accepted; real vocabularies are far
 // smaller.
 const maxID = 1 << 24
 
-// resolve fills b.merges from the merges of m, using the parser of
-// sugarme/tokenizer.
-func (b *byteLevel) resolve(m *model) error {
-	lines := make([]string, len(m.Merges))
-	for i, raw := range m.Merges {
-		var two [2]string
-		if json.Unmarshal(raw, &lines[i]) == nil {
-			continue
-		}
-		if err := json.Unmarshal(raw, &two); err != nil {
-			return fmt.Errorf("merge %d: want a string or a list of two strings", i)
-		}
-		lines[i] = two[0] + " " + two[1]
+// ids returns the vocabulary of a model other than Unigram.
+func (m *modelFile) ids() (map[string]int32, error) {
+	vocab := map[string]int32{}
+	if len(m.Vocab) == 0 {
+		return nil, errors.New("vocab: missing")
 	}
-	var read *bpe.BPE
+	if err := json.Unmarshal(m.Vocab, &vocab); err != nil {
+		return nil, fmt.Errorf("vocab: want an object of tokens and ids: %w", err)
+	}
+	for token, id := range vocab {
+		if id < 0 || id >= maxID {
+			return nil, fmt.Errorf("vocab: id %d of %q is not between 0 and %d", id, token, maxID-1)
+		}
+	}
+	return vocab, nil
+}
+
+// pairs returns the merges, each a list of two tokens or, in older files, a
+// string in which a space separates them.
+func (m *modelFile) pairs() ([][2]string, error) {
+	var out [][2]string
+	for i, raw := range m.Merges {
+		var line string
+		var two []string
+		if json.Unmarshal(raw, &line) == nil {
+			if strings.HasPrefix(line, "#version") {
+				continue
+			}
+			two = strings.Split(line, " ")
+		} else if err := json.Unmarshal(raw, &two); err != nil {
+			return nil, fmt.Errorf("merge %d: want a string or a list of two strings", i)
+		}
+		if len(two) != 2 {
+			return nil, fmt.Errorf("merge %d: want two tokens, got %d", i, len(two))
+		}
+		out = append(out, [2]string{two[0], two[1]})
+	}
+	return out, nil
+}
+
+// sugarmeMerges resolves merges with the parser of sugarme/tokenizer.
+func sugarmeMerges(vocab map[string]int32, pairs [][2]string) (map[pair]merged, error) {
+	lines, ids := make([]string, len(pairs)), make(map[string]int, len(vocab))
+	for i, p := range pairs {
+		lines[i] = p[0] + " " + p[1]
+	}
+	for token, id := range vocab {
+		ids[token] = int(id)
+	}
+	var read *sugarme.BPE
 	err := guard(func() (err error) {
-		read, err = bpe.New(map[string]int(m.Vocab), lines, nil, nil, nil, nil)
+		read, err = sugarme.New(ids, lines, nil, nil, nil, nil)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("merges: %s", strings.TrimSpace(err.Error()))
+		return nil, fmt.Errorf("merges: %s", strings.Join(strings.Fields(err.Error()), " "))
 	}
+	out := make(map[pair]merged, len(*read.Merges))
 	for p, v := range *read.Merges {
-		if max(p.C1, p.C2, v.NewId) >= maxID || min(p.C1, p.C2, v.NewId) < 0 {
-			return fmt.Errorf("vocab: an id is not between 0 and %d", maxID-1)
-		}
-		b.merges[pair{int32(p.C1), int32(p.C2)}] = merged{int32(v.Rank), int32(v.NewId)}
+		out[pair{int32(p.C1), int32(p.C2)}] = merged{int32(v.Rank), int32(v.NewId)}
 	}
-	return nil
+	return out, nil
 }
 
 // guard calls f and turns a panic into an error.
@@ -238,4 +141,70 @@ func guard(f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// bertNormalizer are the options of a BertNormalizer.
+type bertNormalizer struct {
+	Type               string `json:"type"`
+	CleanText          *bool  `json:"clean_text"`
+	HandleChineseChars *bool  `json:"handle_chinese_chars"`
+	StripAccents       *bool  `json:"strip_accents"` // null: same as Lowercase
+	Lowercase          *bool  `json:"lowercase"`
+}
+
+// bert returns the tokenizer of package tokenize if the file is a BERT
+// tokenizer, or nil if it is another WordPiece.
+func (c *config) bert() *tokenize.Tokenizer {
+	var n bertNormalizer
+	var p struct {
+		Type string `json:"type"`
+	}
+	m := &c.Model
+	switch {
+	case json.Unmarshal(c.Normalizer, &n) != nil || n.Type != "BertNormalizer" || n.CleanText == nil || !*n.CleanText,
+		n.HandleChineseChars == nil || n.Lowercase == nil,
+		json.Unmarshal(c.PreTokenizer, &p) != nil || p.Type != "BertPreTokenizer",
+		m.UnkToken == nil || *m.UnkToken != tokenize.UnkToken || m.SubwordPrefix == nil || *m.SubwordPrefix != "##",
+		m.MaxCharsPerWord == nil || *m.MaxCharsPerWord < 1:
+		return nil
+	}
+	ids, err := m.ids()
+	if err != nil || !c.onlyBERTSpecials(ids) {
+		return nil
+	}
+	tokens := make([]string, len(ids))
+	for token, id := range ids {
+		if int(id) >= len(ids) || tokens[id] != "" || token == "" {
+			return nil
+		}
+		tokens[id] = token
+	}
+	v, err := tokenize.NewVocab(tokens)
+	if err != nil {
+		return nil
+	}
+	o := tokenize.Options{DoLowerCase: *n.Lowercase, Profile: tokenize.ProfileHF, MaxCharsPerWord: *m.MaxCharsPerWord}
+	if n.StripAccents != nil && *n.StripAccents != *n.Lowercase {
+		o.StripAccents = n.StripAccents
+	}
+	if !*n.HandleChineseChars {
+		o.TokenizeChineseChars = n.HandleChineseChars
+	}
+	t, err := tokenize.New(v, o)
+	if err != nil {
+		return nil
+	}
+	return t
+}
+
+// onlyBERTSpecials reports whether the added tokens are exactly BERT's five
+// special tokens, with plain options.
+func (c *config) onlyBERTSpecials(ids map[string]int32) bool {
+	for _, a := range c.AddedTokens {
+		id, ok := ids[a.Content]
+		if !ok || id != a.ID || !slices.Contains(tokenize.SpecialTokens(), a.Content) || a.SingleWord || a.LStrip || a.RStrip || a.Normalized {
+			return false
+		}
+	}
+	return len(c.AddedTokens) == len(tokenize.SpecialTokens())
 }

@@ -10,49 +10,76 @@
 //
 // # Supported files
 //
-// There are two kinds of supported files:
+// [Load] reads what the library's own trainers and today's models have:
 //
-//   - BERT: BertNormalizer, BertPreTokenizer and a WordPiece model. Ids equal
-//     those of package tokenize with [tokenize.ProfileHF].
-//   - Byte-level BPE, as in GPT-2 and RoBERTa: no normalizer, the ByteLevel
-//     pre-tokenizer, a BPE model without dropout, affixes or byte fallback.
+//   - models: BPE (without dropout), Unigram, WordPiece, WordLevel
+//   - normalizers: BertNormalizer, ByteLevel, Lowercase, NFC, NFD, NFKC, NFKD,
+//     Nmt, Precompiled, Prepend, Replace, Sequence, Strip, StripAccents
+//   - pre-tokenizers: BertPreTokenizer, ByteLevel, CharDelimiterSplit, Digits,
+//     FixedLength, Metaspace, Punctuation, Sequence, Split, UnicodeScripts,
+//     Whitespace, WhitespaceSplit
+//   - added tokens with all their options
+//   - post-processors as far as they name the tokens around a text
 //
-// [Load] rejects every other file with an error that names the unsupported
-// part, so that ids are never wrong silently. Ids are those of the text alone.
-// The caller adds the special tokens that a post-processor would add, as with
-// package tokenize.
+// It rejects every other file with an error that names the unsupported part, so
+// that ids are never wrong silently; docs/tokenizers.md lists what is rejected.
+// Ids are those of the text alone. The caller adds the special tokens that a
+// post-processor would add, as with package tokenize.
+//
+// Ids equal those of tokenizers 0.23.3 for every text that is valid UTF-8,
+// including its deviations from Unicode: properties of characters are read from
+// its answers, regular expressions match as Oniguruma's do. A BERT tokenizer
+// (BertNormalizer, BertPreTokenizer and WordPiece, without further added
+// tokens) is encoded by package tokenize with [tokenize.ProfileHF].
+//
+// # Words
+//
+// For whole-word masks, a word is what the pre-tokenizer splits a text into
+// (word_ids in the library); an added token is a word. With a BERT tokenizer it
+// is a token without ## and those with ## after it.
 //
 // # Use of sugarme/tokenizer
 //
-// github.com/sugarme/tokenizer parses the vocabulary and the merges of BPE; a
-// guard turns its panics into errors. Its encoder is not used: it can end the
-// process (log.Fatal), splits white space at the end of a text differently from
-// GPT-2, and applies equal merges in the wrong order ("2000").
+// github.com/sugarme/tokenizer parses merges of BPE; a guard turns its panics
+// into errors. Merges of tokens with spaces and of models with a
+// continuing_subword_prefix are beyond its parser and are read here. Its encoder
+// is not used: it can end the process (log.Fatal), splits white space at the end
+// of a text differently from GPT-2, and applies equal merges in the wrong order
+// ("2000").
 //
 // # Concurrency and cost
 //
 // A [Tokenizer] is immutable and may be shared. An [Encoder] must not be used
-// by several goroutines at once. Time is linear in the text, times the
-// logarithm of its longest word. Memory is the tables, a word cache of a few
-// MB, and the longest word.
+// by several goroutines at once. Time is linear in the text, times the logarithm
+// of its longest word for BPE; a regular expression of Split or Replace can take
+// longer. Memory is the tables, a word cache of a few MB, and some 20 times the
+// text.
 package hf
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"pretext/tokenize"
 )
 
 // maxFile is the maximum size of a tokenizer.json in bytes; the largest in use
-// have about 30 MB.
+// have about 35 MB.
 const maxFile = 128 << 20
 
 // A Tokenizer is a parsed tokenizer.json. It is immutable and may be shared.
 type Tokenizer struct {
-	bert     *tokenize.Tokenizer // nil if the model is BPE
-	bpe      *byteLevel          // nil if the model is WordPiece
-	tokens   []string            // by id; "" for an unused id
+	bert     *tokenize.Tokenizer // set if package tokenize encodes the text; then the fields up to model are not
+	raw      *finder             // added tokens to find in the text as it is
+	normal   normalizer          // nil if there is none
+	changed  *finder             // added tokens to find in the normalized text
+	words    pretokenizer        // nil if there is none
+	model    wordModel
+	kind     string   // type of the model
+	tokens   []string // by id; "" for an unused id
 	specials Specials
 	missing  error // why specials cannot be used; nil if they can
 }
@@ -66,26 +93,147 @@ func Load(name string, data []byte) (*Tokenizer, error) {
 	if err := json.Unmarshal(data, &c); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	t := &Tokenizer{}
-	var err error
-	switch kind := c.Model.kind(); kind {
-	case "WordPiece":
-		t.bert, err = c.bert()
-	case "BPE":
-		t.bpe, err = c.byteLevel()
-	default:
-		err = fmt.Errorf("model %q: not supported, only WordPiece and BPE are", kind)
-	}
+	t, err := c.tokenizer()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if t.tokens, err = c.tokens(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if t.specials, err = c.specials(t.tokens); err != nil {
+	if t.specials, err = c.specials(t); err != nil {
 		t.missing = fmt.Errorf("%s: no examples can be made with it: %w", name, err)
 	}
 	return t, nil
+}
+
+// tokenizer returns the tokenizer of the file, without its special tokens.
+func (c *config) tokenizer() (*Tokenizer, error) {
+	if c.Version != nil && *c.Version != "1.0" {
+		return nil, fmt.Errorf("version %.40q: not supported, only 1.0 is", *c.Version)
+	}
+	t := &Tokenizer{kind: c.Model.kind()}
+	vocab, err := c.load(t)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.checkAdded(t, vocab); err != nil {
+		return nil, err
+	}
+	if t.tokens, err = c.list(vocab); err != nil {
+		return nil, err
+	}
+	if t.kind == modelWordPiece {
+		if t.bert = c.bert(); t.bert != nil {
+			return t, nil
+		}
+	}
+	if t.normal, err = newNormalizer(c.Normalizer, 0); err != nil {
+		return nil, err
+	}
+	if t.words, err = newPretokenizer(c.PreTokenizer, 0); err != nil {
+		return nil, err
+	}
+	if m, ok := t.model.(*bpe); ok {
+		if last := lastByteLevel(t.words); last != nil {
+			last.raw = m.useRaw()
+		}
+	}
+	return t, c.findAdded(t)
+}
+
+// load sets the model of t and returns its vocabulary.
+func (c *config) load(t *Tokenizer) (vocab map[string]int32, err error) {
+	switch t.kind {
+	case modelWordPiece:
+		m, err := newWordPiece(&c.Model)
+		if err != nil {
+			return nil, err
+		}
+		t.model = m
+		return m.vocab, nil
+	case modelBPE:
+		m, err := newBPE(&c.Model)
+		if err != nil {
+			return nil, err
+		}
+		t.model = m
+		return m.vocab, nil
+	case modelUnigram:
+		m, err := newUnigram(&c.Model)
+		if err != nil {
+			return nil, err
+		}
+		t.model = m
+		return m.ids, nil
+	case modelWordLevel:
+		m, err := newWordLevel(&c.Model)
+		if err != nil {
+			return nil, err
+		}
+		t.model = m
+		return m.vocab, nil
+	}
+	return nil, fmt.Errorf("model %.40q: not supported, only BPE, Unigram, WordPiece and WordLevel are", t.kind)
+}
+
+// lastByteLevel returns the pre-tokenizer ByteLevel that p ends with, or nil.
+func lastByteLevel(p pretokenizer) *byteLevel {
+	switch p := p.(type) {
+	case *byteLevel:
+		return p
+	case pretokenizers:
+		if len(p) > 0 {
+			return lastByteLevel(p[len(p)-1])
+		}
+	}
+	return nil
+}
+
+// checkAdded returns an error if the library would give an added token another
+// id than the file says: it numbers those that are not in the vocabulary
+// without gaps.
+func (c *config) checkAdded(t *Tokenizer, vocab map[string]int32) error {
+	next := int32(len(vocab))
+	if u, ok := t.model.(*unigram); ok {
+		next = int32(len(u.scores)) // tokens given twice count
+	}
+	seen := map[string]bool{}
+	for _, a := range c.AddedTokens {
+		want, known := vocab[a.Content]
+		switch {
+		case a.Content == "":
+			return errors.New("added token \"\": not supported, it has no text")
+		case seen[a.Content]:
+			return fmt.Errorf("added token %q: given twice", a.Content)
+		case !known:
+			want = next
+			next++
+		}
+		if a.ID != want {
+			return fmt.Errorf("added token %q: its id is %d, but by its place in the file %d: the library would use the latter", a.Content, a.ID, want)
+		}
+		seen[a.Content] = true
+	}
+	return nil
+}
+
+// findAdded makes the finders of t.
+func (c *config) findAdded(t *Tokenizer) (err error) {
+	var raw, changed []addedToken
+	var rawForms, changedForms []string
+	for _, a := range c.AddedTokens {
+		if !a.Normalized {
+			raw, rawForms = append(raw, a), append(rawForms, a.Content)
+			continue
+		}
+		form := a.Content
+		if t.normal != nil {
+			form, _ = t.normal.normalize(form, 0)
+		}
+		changed, changedForms = append(changed, a), append(changedForms, form)
+	}
+	if t.raw, err = newFinder(raw, rawForms); err != nil {
+		return err
+	}
+	t.changed, err = newFinder(changed, changedForms)
+	return err
 }
 
 // Len returns the number of ids, which are 0 to Len()-1.
@@ -95,29 +243,27 @@ func (t *Tokenizer) Len() int { return len(t.tokens) }
 // unused id. The id must be between 0 and Len()-1.
 func (t *Tokenizer) Token(id int32) string { return t.tokens[id] }
 
+// Model returns the type of the model: BPE, Unigram, WordPiece or WordLevel.
+func (t *Tokenizer) Model() string { return t.kind }
+
 // Specials returns the ids of the special tokens that examples need, or an
 // error that names the missing ones.
 func (t *Tokenizer) Specials() (Specials, error) { return t.specials, t.missing }
 
-// WordPiece returns the tokenizer of a WordPiece model, or nil if the model is
-// BPE.
+// WordPiece returns the tokenizer of package tokenize if the file is a BERT
+// tokenizer, or nil.
 func (t *Tokenizer) WordPiece() *tokenize.Tokenizer { return t.bert }
-
-// Warning returns a warning that a program should show to the user before
-// encoding much text. It is "" if there is nothing to warn of.
-func (t *Tokenizer) Warning() string {
-	if t.bert != nil {
-		return ""
-	}
-	return "byte-level BPE: ids are compared with Hugging Face's on samples only, letters and digits are those of the Go toolchain's Unicode, " +
-		"and encoding is some five times slower than WordPiece"
-}
 
 // An Encoder turns text into token ids. It must not be used by several
 // goroutines at once.
 type Encoder struct {
 	bert *tokenize.Encoder
-	bpe  *bpeEncoder
+	*Tokenizer
+	worker  *worker
+	scratch scratch
+	parts   []piece // of a text, by t.raw
+	inner   []piece // of a part, by t.changed
+	pieces  []piece // of a part of those: words
 }
 
 // NewEncoder returns an encoder with an empty cache.
@@ -125,7 +271,7 @@ func (t *Tokenizer) NewEncoder() *Encoder {
 	if t.bert != nil {
 		return &Encoder{bert: t.bert.NewEncoder()}
 	}
-	return &Encoder{bpe: newBPEEncoder(t.bpe)}
+	return &Encoder{Tokenizer: t, worker: newWorker(t.model)}
 }
 
 // AppendIDs appends the token ids of text to dst. Bytes that are not UTF-8 are
@@ -134,36 +280,81 @@ func (e *Encoder) AppendIDs(dst []int32, text string) []int32 {
 	if e.bert != nil {
 		return e.bert.AppendIDs(dst, text)
 	}
-	return e.bpe.appendIDs(dst, text)
+	for range e.encode(&dst, text) {
+	}
+	return dst
 }
 
 // AppendIDsBytes appends the token ids of text, given as bytes, to dst. Bytes
-// that are\n// not UTF-8 are dropped.
+// that are not UTF-8 are dropped.
 func (e *Encoder) AppendIDsBytes(dst []int32, text []byte) []int32 {
 	if e.bert != nil {
 		return e.bert.AppendIDsBytes(dst, text)
 	}
-	return e.bpe.appendIDs(dst, string(text))
+	return e.AppendIDs(dst, string(text))
 }
 
 // AppendWords appends the token ids of text to dst, as [Encoder.AppendIDs]
-// does, and appends to starts, for each id, whether it begins a word. In
-// byte-level BPE the words are the matches of GPT-2's regular expression: a
-// word, a number, a run of punctuation, each with the space before it, or an
-// ending such as "'s". An added token is a word.
+// does, and appends to starts, for each id, whether it begins a word.
 func (e *Encoder) AppendWords(dst []int32, starts []bool, text string) ([]int32, []bool) {
-	if e.bert == nil {
-		e.bpe.starts = starts
-		e.bpe.marking = true
-		dst = e.bpe.appendIDs(dst, text)
-		starts = e.bpe.starts
-		e.bpe.starts, e.bpe.marking = nil, false
+	first := len(dst)
+	if e.bert != nil {
+		dst = e.bert.AppendIDs(dst, text)
+		for _, id := range dst[first:] {
+			starts = append(starts, !e.bert.Vocab().IsSubword(id))
+		}
 		return dst, starts
 	}
-	first := len(dst)
-	dst = e.bert.AppendIDs(dst, text)
-	for _, id := range dst[first:] {
-		starts = append(starts, !e.bert.Vocab().IsSubword(id))
+	for n := range e.encode(&dst, text) {
+		for i := range n {
+			starts = append(starts, i == 0)
+		}
 	}
 	return dst, starts
+}
+
+// encode appends the ids of text to dst and yields, after each word, the number
+// of its ids.
+func (e *Encoder) encode(dst *[]int32, text string) func(yield func(int) bool) {
+	return func(yield func(int) bool) {
+		if !utf8.ValidString(text) {
+			text = strings.ToValidUTF8(text, "")
+		}
+		_, zero := utf8.DecodeRuneInString(text)
+		e.parts = e.Tokenizer.raw.split(e.parts[:0], piece{text, zero, noToken})
+		for _, p := range e.parts {
+			if p.id == noToken && e.normal != nil {
+				p.text, p.zero = e.normal.normalize(p.text, p.zero)
+			}
+			e.encodePart(dst, p, yield)
+		}
+	}
+}
+
+// encodePart appends the ids of a normalized part, or of an added token.
+func (e *Encoder) encodePart(dst *[]int32, p piece, yield func(int) bool) {
+	if p.id != noToken {
+		*dst = append(*dst, p.id)
+		yield(1)
+		return
+	}
+	e.inner = e.changed.split(e.inner[:0], p)
+	for _, q := range e.inner {
+		if q.id != noToken || e.words == nil {
+			e.pieces = append(e.pieces[:0], q)
+		} else {
+			e.pieces = e.words.split(&e.scratch, e.pieces[:0], q)
+		}
+		for _, word := range e.pieces {
+			before := len(*dst)
+			if word.id != noToken {
+				*dst = append(*dst, word.id)
+			} else if word.text != "" {
+				*dst = e.worker.appendWord(*dst, word.text)
+			}
+			if n := len(*dst) - before; n > 0 {
+				yield(n)
+			}
+		}
+	}
 }

@@ -2,7 +2,6 @@ package hf
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,68 +18,92 @@ type Specials struct {
 	Mask int32 `json:"mask"`
 }
 
-// specialNames are the names of the special tokens in BERT and in RoBERTa.
+// specialNames are the names of the special tokens in BERT, in RoBERTa and in
+// models after Llama 3.
 var specialNames = [...]struct {
-	bert, roberta string
-	id            func(*Specials) *int32
+	names []string
+	id    func(*Specials) *int32
 }{
-	{tokenize.PadToken, "<pad>", func(s *Specials) *int32 { return &s.Pad }},
-	{tokenize.UnkToken, "<unk>", func(s *Specials) *int32 { return &s.Unk }},
-	{tokenize.ClsToken, "<s>", func(s *Specials) *int32 { return &s.CLS }},
-	{tokenize.SepToken, "</s>", func(s *Specials) *int32 { return &s.SEP }},
-	{tokenize.MaskToken, "<mask>", func(s *Specials) *int32 { return &s.Mask }},
+	{[]string{tokenize.PadToken, "<pad>", "<|pad|>", "<|padding|>"}, func(s *Specials) *int32 { return &s.Pad }},
+	{[]string{tokenize.UnkToken, "<unk>"}, func(s *Specials) *int32 { return &s.Unk }},
+	clsName: {[]string{tokenize.ClsToken, "<s>", "<cls>", "<|cls|>", "<|begin_of_text|>"}, func(s *Specials) *int32 { return &s.CLS }},
+	sepName: {[]string{tokenize.SepToken, "</s>", "<sep>", "<|sep|>", "<|end_of_text|>"}, func(s *Specials) *int32 { return &s.SEP }},
+	{[]string{tokenize.MaskToken, "<mask>", "<|mask|>"}, func(s *Specials) *int32 { return &s.Mask }},
 }
+
+// Indexes of specialNames.
+const (
+	clsName = 2
+	sepName = 3
+)
 
 // specials returns the ids of the special tokens. All but the unknown token are
 // required for examples. Every id must have a token, because masking draws
 // random tokens from all ids.
-func (c *config) specials(tokens []string) (Specials, error) {
+func (c *config) specials(t *Tokenizer) (Specials, error) {
 	s := Specials{}
+	around := aroundText(c.PostProcessor)
 	var missing []string
-	for _, special := range specialNames {
-		id := slices.Index(tokens, special.bert)
-		if id < 0 {
-			id = slices.Index(tokens, special.roberta)
+	for i, special := range specialNames {
+		id := noToken
+		if name := around[i]; name != "" {
+			if id = slices.Index(t.tokens, name); id < 0 {
+				return s, fmt.Errorf("post_processor: its token %q is not in the vocabulary", name)
+			}
 		}
-		if id < 0 && special.bert != tokenize.UnkToken {
-			missing = append(missing, fmt.Sprintf("%s or %s", special.bert, special.roberta))
+		for _, name := range special.names {
+			if id < 0 {
+				id = slices.Index(t.tokens, name)
+			}
+		}
+		if id < 0 && special.names[0] != tokenize.UnkToken {
+			missing = append(missing, strings.Join(special.names[:2], " or "))
 		}
 		*special.id(&s) = int32(id)
 	}
 	if len(missing) > 0 {
-		return s, fmt.Errorf("no token %s", strings.Join(missing, ", no "))
+		return s, fmt.Errorf("no token %s: add it with add_special_tokens of the Python package tokenizers, or train a tokenizer with prepare-data vocab", strings.Join(missing, ", no "))
 	}
-	if i := slices.Index(tokens, ""); i >= 0 {
+	if i := slices.Index(t.tokens, ""); i >= 0 {
 		return s, fmt.Errorf("id %d has no token: masking draws from all ids up to the largest", i)
 	}
-	p := c.PostProcessor
-	if p != nil && (!p.CLS.is(tokens[s.CLS], s.CLS) || !p.SEP.is(tokens[s.SEP], s.SEP)) {
-		return s, errors.New("post_processor: cls and sep differ from the special tokens")
+	if u := c.unknownID(t.model); u >= 0 {
+		s.Unk = u
 	}
 	return s, nil
 }
 
-// tokens returns all tokens, indexed by id.
-func (c *config) tokens() ([]string, error) {
-	last := 0
-	ids := func(yield func(int, string)) {
-		for token, id := range c.Model.Vocab {
-			yield(id, token)
-		}
-		for _, a := range c.AddedTokens {
-			yield(int(a.ID), a.Content)
-		}
+// unknownID returns the id that the model gives to unknown text, or -1.
+func (c *config) unknownID(m wordModel) int32 {
+	switch m := m.(type) {
+	case *bpe:
+		return m.unk
+	case *unigram:
+		return m.unk
+	case *wordPiece:
+		return m.unk
+	case *wordLevel:
+		return m.unk
 	}
-	negative := false
-	ids(func(id int, _ string) {
+	return noToken
+}
+
+// list returns all tokens, indexed by id.
+func (c *config) list(vocab map[string]int32) ([]string, error) {
+	last := int32(0)
+	for _, id := range vocab {
 		last = max(last, id)
-		negative = negative || id < 0
-	})
-	if n := len(c.Model.Vocab) + len(c.AddedTokens); negative || last >= 2*n+maxGaps {
-		return nil, fmt.Errorf("vocabulary of %d tokens: the highest id is %d, want no negative or sparse ids", n, last)
+	}
+	for _, a := range c.AddedTokens {
+		last = max(last, a.ID)
+	}
+	if n := len(vocab) + len(c.AddedTokens); int(last) >= 2*n+maxGaps {
+		return nil, fmt.Errorf("vocabulary of %d tokens: the highest id is %d, want no sparse ids", n, last)
 	}
 	out := make([]string, last+1)
-	ids(func(id int, token string) { out[id] = max(out[id], token) }) // if two tokens share an id, always choose the same one
+	for token, id := range vocab {
+		out[id] = max(out[id], token) // if two tokens share an id, always choose the same one
+	}
 	for _, a := range c.AddedTokens {
 		out[a.ID] = a.Content
 	}
@@ -91,35 +114,58 @@ func (c *config) tokens() ([]string, error) {
 // the number of tokens plus maxGaps.
 const maxGaps = 1 << 16
 
-// A postProcessor describes the special tokens that are added around a text. Of
-// its types, only BertProcessing and RobertaProcessing have the fields cls and
-// sep.
-type postProcessor struct {
-	CLS namedToken `json:"cls"`
-	SEP namedToken `json:"sep"`
+// A processorFile is a post-processor: it puts special tokens around a text.
+type processorFile struct {
+	Type       string            `json:"type"`
+	CLS        namedToken        `json:"cls"`        // BertProcessing, RobertaProcessing
+	SEP        namedToken        `json:"sep"`        // BertProcessing, RobertaProcessing
+	Single     []templatePart    `json:"single"`     // TemplateProcessing, for one text
+	Processors []json.RawMessage `json:"processors"` // Sequence
 }
 
-// A namedToken is a token and its id, a two-element list in JSON. The zero
-// value means that the file has no such list.
-type namedToken struct {
-	text  string
-	id    int32
-	known bool
+// A templatePart is a special token or the text of a template; only the former
+// has a name.
+type templatePart struct {
+	SpecialToken *struct {
+		ID string `json:"id"`
+	} `json:"SpecialToken"`
 }
 
-// UnmarshalJSON reads a list of a token and its id. It ignores any other JSON
-// value.
-func (t *namedToken) UnmarshalJSON(data []byte) error {
-	var two [2]json.RawMessage
-	if json.Unmarshal(data, &two) != nil || json.Unmarshal(two[0], &t.text) != nil || json.Unmarshal(two[1], &t.id) != nil {
-		*t = namedToken{}
-		return nil
+// aroundText returns the names of the tokens that a post-processor puts before
+// and after a text, at the indexes of specialNames for [CLS] and [SEP]; "" if
+// it does not name one. A type that is not known names none.
+func aroundText(raw json.RawMessage) (names [len(specialNames)]string) {
+	var p processorFile
+	if len(raw) == 0 || json.Unmarshal(raw, &p) != nil {
+		return names
 	}
-	t.known = true
-	return nil
+	switch p.Type {
+	case "BertProcessing", "RobertaProcessing":
+		names[clsName], names[sepName] = string(p.CLS), string(p.SEP)
+	case "TemplateProcessing":
+		n := len(p.Single)
+		if n >= 3 && p.Single[0].SpecialToken != nil && p.Single[n-1].SpecialToken != nil {
+			names[clsName], names[sepName] = p.Single[0].SpecialToken.ID, p.Single[n-1].SpecialToken.ID
+		}
+	case "Sequence":
+		for _, one := range p.Processors {
+			if inner := aroundText(one); inner[clsName] != "" {
+				return inner
+			}
+		}
+	}
+	return names
 }
 
-// is reports whether t is not known or has the given text and id.
-func (t namedToken) is(text string, id int32) bool {
-	return !t.known || t.text == text && t.id == id
+// A namedToken is a token, in JSON a list of it and its id; "" for another
+// value.
+type namedToken string
+
+// UnmarshalJSON reads a list of a token and its id.
+func (t *namedToken) UnmarshalJSON(data []byte) error {
+	var two []json.RawMessage
+	if json.Unmarshal(data, &two) != nil || len(two) == 0 || json.Unmarshal(two[0], (*string)(t)) != nil {
+		*t = ""
+	}
+	return nil
 }

@@ -1,0 +1,136 @@
+package hf
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"pretext/tokenize/internal/hfunicode"
+)
+
+// An addedToken is a token that the encoder finds in the text before the model
+// sees the rest.
+type addedToken struct {
+	ID         int32  `json:"id"`
+	Content    string `json:"content"`
+	SingleWord bool   `json:"single_word"` // only between characters that are no word characters
+	LStrip     bool   `json:"lstrip"`      // also consumes the white space before the token
+	RStrip     bool   `json:"rstrip"`      // also consumes the white space after the token
+	Normalized bool   `json:"normalized"`  // is found in the normalized text, by its normalized form
+	Special    bool   `json:"special"`
+}
+
+// A finder finds added tokens in a text: of all that begin at the first possible
+// place the longest. It is a trie over bytes.
+type finder struct {
+	tokens []addedToken
+	begins [256]bool // by byte: whether a token begins with it
+	nodes  []finderNode
+}
+
+type finderNode struct {
+	next  map[byte]int32
+	token int32 // index in tokens, or noToken
+}
+
+// newFinder returns a finder of tokens by the given forms; nil if there are
+// none.
+func newFinder(tokens []addedToken, forms []string) (*finder, error) {
+	if len(tokens) == 0 {
+		return nil, nil
+	}
+	f := &finder{tokens: tokens, nodes: []finderNode{{token: noToken}}}
+	for i, form := range forms {
+		if form == "" {
+			return nil, fmt.Errorf("added token %q: nothing of it is left by the normalizer", tokens[i].Content)
+		}
+		at := int32(0)
+		for k := range len(form) {
+			next, ok := f.nodes[at].next[form[k]]
+			if !ok {
+				next = int32(len(f.nodes))
+				f.nodes = append(f.nodes, finderNode{token: noToken})
+				if f.nodes[at].next == nil {
+					f.nodes[at].next = map[byte]int32{}
+				}
+				f.nodes[at].next[form[k]] = next
+			}
+			at = next
+		}
+		if f.nodes[at].token != noToken {
+			return nil, fmt.Errorf("added token %q: the same text as %q", tokens[i].Content, tokens[f.nodes[at].token].Content)
+		}
+		f.nodes[at].token = int32(i)
+		f.begins[form[0]] = true
+	}
+	return f, nil
+}
+
+// at returns the longest token with which s begins and its length, or nil.
+func (f *finder) at(s string) (token *addedToken, length int) {
+	node := int32(0)
+	for i := range len(s) {
+		next, ok := f.nodes[node].next[s[i]]
+		if !ok {
+			break
+		}
+		node = next
+		if t := f.nodes[node].token; t != noToken {
+			token, length = &f.tokens[t], i+1
+		}
+	}
+	return token, length
+}
+
+// split cuts the added tokens out of p and appends all pieces to dst. A nil
+// finder finds none.
+func (f *finder) split(dst []piece, p piece) []piece {
+	if p.text == "" {
+		return dst
+	}
+	if f == nil {
+		return append(dst, p)
+	}
+	last := 0 // end of the token before, with the white space it consumes
+	for i := 0; i < len(p.text); {
+		if !f.begins[p.text[i]] {
+			i++
+			continue
+		}
+		token, n := f.at(p.text[i:])
+		if token == nil {
+			i++
+			continue
+		}
+		start, end := i, i+n
+		i = end
+		if token.SingleWord && !alone(p.text, start, end) {
+			continue
+		}
+		isSpace := hfunicode.Get("rust:space").Has
+		if token.LStrip {
+			start = max(len(strings.TrimRightFunc(p.text[:start], isSpace)), last)
+		}
+		if token.RStrip {
+			end = len(p.text) - len(strings.TrimLeftFunc(p.text[end:], isSpace))
+		}
+		if last < start {
+			dst = append(dst, p.cut(last, start))
+		}
+		dst = append(dst, piece{id: token.ID})
+		last = end
+	}
+	if last < len(p.text) {
+		dst = append(dst, p.cut(last, len(p.text)))
+	}
+	return dst
+}
+
+// alone reports whether the text from start to end stands between characters
+// that are no word characters.
+func alone(text string, start, end int) bool {
+	word := hfunicode.Get("rust:word")
+	before, n := utf8.DecodeLastRuneInString(text[:start])
+	after, m := utf8.DecodeRuneInString(text[end:])
+	return (n == 0 || !word.Has(before)) && (m == 0 || !word.Has(after))
+}

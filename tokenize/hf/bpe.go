@@ -1,0 +1,222 @@
+package hf
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// bpe is a model of type BPE.
+type bpe struct {
+	vocab  map[string]int32
+	merges map[pair]merged
+
+	unk          int32 // noToken if there is none
+	fuseUnk      bool
+	ignoreMerges bool
+	prefix       string           // of every symbol but the first of a word
+	suffix       string           // of the last symbol of a word
+	bytes        []int32          // byte_fallback, by byte: its token; nil without
+	raw          *[256][]byte     // set if the model gets the bytes of ByteLevel as they are: by byte, its character
+	rawIDs       [256]int32       // with raw, by byte: the id of its character, or noToken
+	words        map[string]int32 // with raw and ignoreMerges: the vocabulary by the bytes of its tokens
+}
+
+// A pair holds the ids of two neighbouring symbols of a word.
+type pair struct{ left, right int32 }
+
+// merged is the result of merging a pair: the rank of the merge and the id of
+// the new symbol. The pair with the lowest rank is merged first.
+type merged struct{ rank, id int32 }
+
+// useRaw makes the model take the bytes that the pre-tokenizer ByteLevel leaves
+// as they are, and reports whether it can.
+func (b *bpe) useRaw() bool {
+	if b.prefix != "" || b.suffix != "" {
+		return false
+	}
+	b.raw = new([256][]byte)
+	byChar := map[rune]byte{}
+	for i := range b.raw {
+		c := byteChar(byte(i))
+		byChar[c] = byte(i)
+		b.raw[i] = utf8.AppendRune(nil, c)
+		b.rawIDs[i] = noToken
+		if id, ok := b.vocab[string(c)]; ok {
+			b.rawIDs[i] = id
+		}
+	}
+	if !b.ignoreMerges {
+		return true
+	}
+	b.words = make(map[string]int32, len(b.vocab))
+tokens:
+	for token, id := range b.vocab {
+		var word []byte
+		for _, c := range token {
+			raw, ok := byChar[c]
+			if !ok {
+				continue tokens
+			}
+			word = append(word, raw)
+		}
+		b.words[string(word)] = id
+	}
+	return true
+}
+
+// appendIDs appends the ids of a word.
+func (b *bpe) appendIDs(m *worker, dst []int32, word string) []int32 {
+	if b.ignoreMerges {
+		vocab := b.vocab
+		if b.raw != nil {
+			vocab = b.words
+		}
+		if id, ok := vocab[word]; ok {
+			return append(dst, id)
+		}
+	}
+	m.symbols = m.symbols[:0]
+	unknown := false // an unknown symbol waits to be added
+	if b.raw != nil {
+		for i := range len(word) {
+			if id := b.rawIDs[word[i]]; id != noToken {
+				unknown = b.known(m, unknown, id)
+			} else {
+				unknown = b.missing(m, unknown, string(b.raw[word[i]]))
+			}
+		}
+	} else {
+		for i, r := range word {
+			size := utf8.RuneLen(r)
+			s := word[i : i+size]
+			if i > 0 && b.prefix != "" {
+				s = b.prefix + s
+			}
+			if i+size == len(word) && b.suffix != "" {
+				s += b.suffix
+			}
+			if id, ok := b.vocab[s]; ok {
+				unknown = b.known(m, unknown, id)
+			} else {
+				unknown = b.missing(m, unknown, s)
+			}
+		}
+	}
+	if unknown {
+		m.add(b.unk)
+	}
+	return m.appendMerged(dst, b)
+}
+
+// known adds a symbol, and before it the unknown symbol that waits.
+func (b *bpe) known(m *worker, unknown bool, id int32) bool {
+	if unknown {
+		m.add(b.unk)
+	}
+	m.add(id)
+	return false
+}
+
+// missing adds a symbol that the vocabulary does not have: its bytes, or the
+// unknown token. As in the library, an unknown symbol that waits comes after
+// the bytes of the next one, and without an unknown token the symbol is lost.
+func (b *bpe) missing(m *worker, unknown bool, s string) bool {
+	if b.bytes != nil {
+		all := true
+		for i := range len(s) {
+			all = all && b.bytes[s[i]] != noToken
+		}
+		if all {
+			for i := range len(s) {
+				m.add(b.bytes[s[i]])
+			}
+			return unknown
+		}
+	}
+	if b.unk == noToken {
+		return unknown
+	}
+	if unknown && !b.fuseUnk {
+		m.add(b.unk)
+	}
+	return true
+}
+
+// newBPE returns the model of a file, or an error that names what is not
+// supported.
+func newBPE(m *modelFile) (*bpe, error) {
+	vocab, err := m.ids()
+	if err != nil {
+		return nil, err
+	}
+	if m.Dropout != nil && *m.Dropout != 0 {
+		return nil, errors.New("dropout: not supported, ids would be random")
+	}
+	if m.Merges == nil {
+		return nil, errors.New("merges: missing")
+	}
+	b := &bpe{vocab: vocab, unk: noToken, fuseUnk: m.FuseUnk, ignoreMerges: m.IgnoreMerges}
+	b.prefix, b.suffix = text(m.SubwordPrefix), text(m.EndOfWordSuffix)
+	if m.UnkToken != nil {
+		// The library fails when it meets the first unknown character.
+		id, ok := vocab[*m.UnkToken]
+		if !ok {
+			return nil, fmt.Errorf("unk_token %q: not in the vocabulary", *m.UnkToken)
+		}
+		b.unk = id
+	}
+	if m.ByteFallback {
+		b.bytes = byteTokens(vocab)
+	}
+	return b, b.readMerges(m)
+}
+
+// byteTokens returns, by byte, the id of the token <0x00> to <0xFF>, or noToken.
+func byteTokens(vocab map[string]int32) []int32 {
+	out := make([]int32, 256)
+	for i := range out {
+		out[i] = noToken
+		if id, ok := vocab[fmt.Sprintf("<0x%02X>", i)]; ok {
+			out[i] = id
+		}
+	}
+	return out
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// readMerges resolves the merges. The parser of sugarme/tokenizer reads those
+// without a prefix and without spaces in tokens; others are beyond it.
+func (b *bpe) readMerges(m *modelFile) error {
+	pairs, err := m.pairs()
+	if err != nil {
+		return err
+	}
+	spaces := slices.ContainsFunc(pairs, func(p [2]string) bool { return strings.Contains(p[0]+p[1], " ") })
+	if b.prefix == "" && !spaces {
+		b.merges, err = sugarmeMerges(b.vocab, pairs)
+		return err
+	}
+	b.merges = make(map[pair]merged, len(pairs))
+	for rank, p := range pairs {
+		left, ok1 := b.vocab[p[0]]
+		right, ok2 := b.vocab[p[1]]
+		if !ok1 || !ok2 || len(p[1]) < len(b.prefix) {
+			return fmt.Errorf("merge %d: %q and %q are not both in the vocabulary", rank, p[0], p[1])
+		}
+		id, ok := b.vocab[p[0]+p[1][len(b.prefix):]]
+		if !ok {
+			return fmt.Errorf("merge %d: %q is not in the vocabulary", rank, p[0]+p[1][len(b.prefix):])
+		}
+		b.merges[pair{left, right}] = merged{int32(rank), id}
+	}
+	return nil
+}

@@ -1,0 +1,230 @@
+package hf
+
+import (
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"pretext/tokenize/internal/hfunicode"
+	"pretext/tokenize/internal/onig"
+)
+
+// A normalizer changes a text before it is split. zero is the number of bytes
+// at the start of the text that come from the first character of the whole
+// input, 0 if the text does not begin there; [metaspace] needs it.
+type normalizer interface {
+	normalize(text string, zero int) (string, int)
+}
+
+// normalizers run one after another.
+type normalizers []normalizer
+
+func (n normalizers) normalize(text string, zero int) (string, int) {
+	for _, one := range n {
+		text, zero = one.normalize(text, zero)
+	}
+	return text, zero
+}
+
+// charwise is a normalizer that replaces every character by itself. It leaves
+// characters of same as they are.
+type charwise struct {
+	same   *hfunicode.Set
+	change func(dst []byte, c rune) []byte
+}
+
+func (n *charwise) normalize(text string, zero int) (string, int) {
+	at := 0
+	for at < len(text) {
+		r, size := utf8.DecodeRuneInString(text[at:])
+		if !n.same.Has(r) {
+			break
+		}
+		at += size
+	}
+	if at == len(text) {
+		return text, zero
+	}
+	out := append(make([]byte, 0, len(text)+len(text)/8), text[:at]...)
+	newZero := 0
+	for i, r := range text[at:] {
+		if n.same.Has(r) {
+			out = utf8.AppendRune(out, r)
+		} else {
+			out = n.change(out, r)
+		}
+		if at+i < zero {
+			newZero = len(out)
+		}
+	}
+	if at >= zero {
+		newZero = zero
+	}
+	return string(out), newZero
+}
+
+// removing returns a normalizer that removes the characters of a set.
+func removing(set hfunicode.Ranges) *charwise {
+	return &charwise{same: hfunicode.NewSet(set.Not()), change: func(dst []byte, _ rune) []byte { return dst }}
+}
+
+// mapping returns a normalizer that replaces characters as table says.
+func mapping(table map[rune]string) *charwise {
+	var changed []hfunicode.Range
+	for c := range table {
+		changed = append(changed, hfunicode.Range{First: c, Last: c})
+	}
+	return &charwise{same: hfunicode.NewSet(hfunicode.Of(changed...).Not()),
+		change: func(dst []byte, c rune) []byte { return append(dst, table[c]...) }}
+}
+
+// lowercase is the normalizer Lowercase: the full lower-case mapping of every
+// character, without the rule for a final sigma.
+var lowercase = sync.OnceValue(func() *charwise { return mapping(hfunicode.Map("rust:lower")) })
+
+// stripAccents is the normalizer StripAccents.
+var stripAccents = sync.OnceValue(func() *charwise { return removing(ranges("rust:combining")) })
+
+// ranges returns the ranges of a property of the tables.
+func ranges(name string) hfunicode.Ranges {
+	r, ok := hfunicode.Lookup(name)
+	if !ok {
+		panic("BUG: no Unicode property " + name)
+	}
+	return r
+}
+
+// nmt is the normalizer Nmt: it removes control characters and makes others
+// spaces.
+var nmt = sync.OnceValue(func() normalizers {
+	removed := hfunicode.Of(hfunicode.Range{First: 1, Last: 8}, hfunicode.Range{First: 0xb, Last: 0xb}, hfunicode.Range{First: 0xe, Last: 0x1f},
+		hfunicode.Range{First: 0x7f, Last: 0x7f}, hfunicode.Range{First: 0x8f, Last: 0x8f}, hfunicode.Range{First: 0x9f, Last: 0x9f})
+	spaces := map[rune]string{}
+	for _, c := range []rune{'\t', '\n', '\f', '\r', 0x1680, 0x200b, 0x200c, 0x200d, 0x200e, 0x200f, 0x2028, 0x2029, 0x2581, 0xfeff, 0xfffd} {
+		spaces[c] = " "
+	}
+	return normalizers{removing(removed), mapping(spaces)}
+})
+
+// bertClean removes control characters and makes white space a space, as
+// BertNormalizer does with clean_text.
+var bertClean = sync.OnceValue(func() normalizers {
+	removed := ranges("rust:other").Union(hfunicode.Of(hfunicode.Range{First: 0, Last: 0}, hfunicode.Range{First: 0xfffd, Last: 0xfffd}))
+	spaces := map[rune]string{}
+	for _, x := range ranges("rust:space") {
+		for c := x.First; c <= x.Last; c++ {
+			if c != ' ' {
+				spaces[c] = " "
+			}
+		}
+	}
+	return normalizers{removing(removed), mapping(spaces)}
+})
+
+// bertChinese puts spaces around ideographs, as BertNormalizer does with
+// handle_chinese_chars. The blocks are those of the library, which begins
+// extension E a thousand characters late.
+var bertChinese = sync.OnceValue(func() *charwise {
+	ideographs := hfunicode.Of(hfunicode.Range{First: 0x4e00, Last: 0x9fff}, hfunicode.Range{First: 0x3400, Last: 0x4dbf},
+		hfunicode.Range{First: 0x20000, Last: 0x2a6df}, hfunicode.Range{First: 0x2a700, Last: 0x2b73f}, hfunicode.Range{First: 0x2b740, Last: 0x2b81f},
+		hfunicode.Range{First: 0x2b920, Last: 0x2ceaf}, hfunicode.Range{First: 0xf900, Last: 0xfaff}, hfunicode.Range{First: 0x2f800, Last: 0x2fa1f})
+	return &charwise{same: hfunicode.NewSet(ideographs.Not()), change: func(dst []byte, c rune) []byte {
+		return append(utf8.AppendRune(append(dst, ' '), c), ' ')
+	}}
+})
+
+// bertAccents removes nonspacing marks, as BertNormalizer does with
+// strip_accents.
+var bertAccents = sync.OnceValue(func() normalizers {
+	return normalizers{formOf("NFD"), removing(ranges("rust:nonspacing"))}
+})
+
+// byteChars is the normalizer ByteLevel: every byte becomes the character of
+// GPT-2's vocabulary.
+type byteChars struct{}
+
+func (byteChars) normalize(text string, zero int) (string, int) {
+	var out []byte
+	newZero := 0
+	for i := range len(text) {
+		out = utf8.AppendRune(out, byteChar(text[i]))
+		if i < zero {
+			newZero = len(out)
+		}
+	}
+	return string(out), newZero
+}
+
+// byteChar returns the character that represents a byte in GPT-2's vocabulary
+// (bytes_to_unicode in its encoder.py): the byte itself if it is printable in
+// Latin-1, else the next unused character from U+0100.
+func byteChar(b byte) rune {
+	switch {
+	case b <= ' ':
+		return 0x100 + rune(b)
+	case 0x7f <= b && b <= 0xa0:
+		return 0x100 + ' ' + 1 + rune(b-0x7f)
+	case b == 0xad:
+		return 0x143
+	}
+	return rune(b)
+}
+
+// strip is the normalizer Strip.
+type strip struct{ left, right bool }
+
+func (s strip) normalize(text string, zero int) (string, int) {
+	space := hfunicode.Get("rust:space").Has
+	if s.left {
+		rest := strings.TrimLeftFunc(text, space)
+		if len(rest) < len(text) {
+			text, zero = rest, 0
+		}
+	}
+	if s.right {
+		text = strings.TrimRightFunc(text, space)
+	}
+	return text, min(zero, len(text))
+}
+
+// prepend is the normalizer Prepend.
+type prepend string
+
+func (p prepend) normalize(text string, zero int) (string, int) {
+	if text == "" {
+		return text, zero
+	}
+	if zero > 0 {
+		zero += len(p)
+	}
+	return string(p) + text, zero
+}
+
+// replace is the normalizer Replace.
+type replace struct {
+	pattern *onig.Regexp
+	content string
+}
+
+func (r *replace) normalize(text string, zero int) (string, int) {
+	if text == "" {
+		return text, zero
+	}
+	var out []byte
+	last, newZero := 0, zero
+	for m := r.pattern.Matches(text); m.Next(); {
+		out = append(append(out, text[last:m.Start]...), r.content...)
+		if m.Start == 0 { // the new text belongs to the last character replaced
+			newZero = 0
+			_, size := utf8.DecodeLastRuneInString(text[:m.End])
+			if m.End-size < zero {
+				newZero = len(r.content) + max(zero-m.End, 0)
+			}
+		}
+		last = m.End
+	}
+	if last == 0 && out == nil {
+		return text, zero
+	}
+	return string(append(out, text[last:]...)), newZero
+}

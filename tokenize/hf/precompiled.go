@@ -1,0 +1,210 @@
+package hf
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"pretext/tokenize/internal/hfunicode"
+)
+
+// precompiled is the normalizer Precompiled: the character map of a
+// sentencepiece model. The map is a double-array trie (as of Darts-clone) from
+// text to an offset in replacements, where the replacement ends with a zero
+// byte.
+type precompiled struct {
+	trie         []uint32
+	replacements string
+}
+
+// newPrecompiled parses the base64 text of a precompiled_charsmap: the length of
+// the trie in bytes, the trie in units of 32 bits, the replacements.
+func newPrecompiled(text string) (*precompiled, error) {
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, errors.New("precompiled_charsmap: not base64")
+	}
+	if len(data) < 4 {
+		return nil, errors.New("precompiled_charsmap: truncated")
+	}
+	n := int(binary.LittleEndian.Uint32(data)) / 4
+	if n == 0 || len(data) < 4+4*n {
+		return nil, errors.New("precompiled_charsmap: truncated")
+	}
+	p := &precompiled{trie: make([]uint32, n), replacements: string(data[4+4*n:])}
+	for i := range p.trie {
+		p.trie[i] = binary.LittleEndian.Uint32(data[4+4*i:])
+	}
+	if !utf8.ValidString(p.replacements) {
+		return nil, errors.New("precompiled_charsmap: the replacements are not UTF-8")
+	}
+	return p, nil
+}
+
+// find returns the replacement of the shortest prefix of s in the map. The
+// library replaces all of s by it, even if the prefix is shorter.
+func (p *precompiled) find(s string) (replacement string, ok bool) {
+	offset := func(unit uint32) int { return int(unit >> 10 << (unit & (1 << 9) >> 6)) }
+	unit := p.trie[0]
+	at := offset(unit)
+	for i := range len(s) {
+		if s[i] == 0 {
+			return "", false
+		}
+		if at ^= int(s[i]); at >= len(p.trie) {
+			return "", false
+		}
+		unit = p.trie[at]
+		if unit&(1<<31|0xff) != uint32(s[i]) {
+			return "", false
+		}
+		if at ^= offset(unit); at >= len(p.trie) {
+			return "", false
+		}
+		if unit>>8&1 != 0 {
+			start := int(p.trie[at] & (1<<31 - 1))
+			if start > len(p.replacements) {
+				return "", false
+			}
+			replacement, _, _ = strings.Cut(p.replacements[start:], "\x00")
+			return replacement, true
+		}
+	}
+	return "", false
+}
+
+// maxCluster is the length in bytes from which a grapheme cluster is replaced
+// character by character.
+const maxCluster = 6
+
+func (p *precompiled) normalize(text string, zero int) (string, int) {
+	var out []byte
+	newZero, changed := 0, false
+	for at := 0; at < len(text); {
+		n := clusterLen(text[at:])
+		cluster := text[at : at+n]
+		replaced := false
+		if n < maxCluster {
+			var to string
+			if to, replaced = p.find(cluster); replaced {
+				out = append(out, to...)
+				changed = true
+			}
+		}
+		for i, r := range cluster {
+			if replaced {
+				break
+			}
+			size := utf8.RuneLen(r)
+			if to, ok := p.find(cluster[i : i+size]); ok {
+				out = append(out, to...)
+				changed = true
+			} else {
+				out = append(out, cluster[i:i+size]...)
+			}
+			if at+i < zero {
+				newZero = len(out)
+			}
+		}
+		if replaced && at < zero {
+			newZero = len(out)
+		}
+		at += n
+	}
+	if !changed {
+		return text, zero
+	}
+	return string(out), newZero
+}
+
+// Classes of characters in grapheme clusters (Unicode Standard Annex 29).
+const (
+	clusterOther = iota
+	clusterCR
+	clusterLF
+	clusterControl
+	clusterExtend
+	clusterZWJ
+	clusterPrepend
+	clusterSpacingMark
+	clusterL
+	clusterV
+	clusterT
+	clusterLV
+	clusterLVT
+	clusterRegional
+	clusterPictographic
+)
+
+var clusterClasses = sync.OnceValue(func() map[rune]uint8 {
+	classes := map[rune]uint8{}
+	for class, name := range map[uint8]string{clusterCR: "CR", clusterLF: "LF", clusterControl: "Control", clusterExtend: "Extend", clusterZWJ: "ZWJ",
+		clusterPrepend: "Prepend", clusterSpacingMark: "SpacingMark", clusterL: "L", clusterV: "V", clusterT: "T",
+		clusterRegional: "Regional_Indicator", clusterPictographic: "Pictographic"} {
+		for _, x := range ranges("gcb:" + name) {
+			for c := x.First; c <= x.Last; c++ {
+				classes[c] = class
+			}
+		}
+	}
+	return classes
+})
+
+// clusterPlain are the characters that form no cluster with their neighbours,
+// marks and the like aside.
+var clusterPlain = sync.OnceValue(func() *hfunicode.Set {
+	var all hfunicode.Ranges
+	for _, name := range hfunicode.Names("gcb:") {
+		all = all.Union(ranges(name))
+	}
+	return hfunicode.NewSet(all.Not())
+})
+
+func clusterClass(c rune) uint8 {
+	switch {
+	case clusterPlain().Has(c):
+		return clusterOther
+	case hangulS <= c && c < hangulS+hangulCount:
+		if (c-hangulS)%hangulTs == 0 {
+			return clusterLV
+		}
+		return clusterLVT
+	}
+	return clusterClasses()[c]
+}
+
+// clusterLen returns the length in bytes of the first grapheme cluster of text,
+// which must not be empty.
+func clusterLen(text string) int {
+	r, n := utf8.DecodeRuneInString(text)
+	last := clusterClass(r)
+	pictographic := last == clusterPictographic // the cluster is a pictograph and marks
+	regional := last == clusterRegional         // an odd number of indicators
+	for n < len(text) {
+		r, size := utf8.DecodeRuneInString(text[n:])
+		class := clusterClass(r)
+		switch {
+		case last == clusterCR && class == clusterLF:
+		case last >= clusterCR && last <= clusterControl, class >= clusterCR && class <= clusterControl:
+			return n
+		case last == clusterL && (class == clusterL || class == clusterV || class == clusterLV || class == clusterLVT):
+		case (last == clusterLV || last == clusterV) && (class == clusterV || class == clusterT):
+		case (last == clusterLVT || last == clusterT) && class == clusterT:
+		case class == clusterExtend, class == clusterZWJ, class == clusterSpacingMark, last == clusterPrepend:
+		case last == clusterZWJ && pictographic && class == clusterPictographic:
+		case regional && class == clusterRegional:
+			regional = false
+			last, n = class, n+size
+			continue
+		default:
+			return n
+		}
+		pictographic = class == clusterPictographic || pictographic && (class == clusterExtend || class == clusterZWJ)
+		regional = class == clusterRegional
+		last, n = class, n+size
+	}
+	return n
+}

@@ -1,0 +1,234 @@
+package hf
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"unicode/utf8"
+)
+
+// unkPenalty is how much an unknown character scores below the worst token, as
+// in sentencepiece and in the library.
+const unkPenalty = 10.0
+
+// unigram is a model of type Unigram. A word is split into the tokens whose
+// scores have the highest sum.
+type unigram struct {
+	ids      map[string]int32
+	scores   []float64 // by id
+	unk      int32
+	unkScore float64
+	bytes    []int32 // byte_fallback, by byte: its token; nil without
+	trie     byteTrie
+}
+
+// A scoredToken is an entry of the vocabulary: a list of a token and its score.
+type scoredToken struct {
+	token string
+	score float64
+}
+
+// UnmarshalJSON reads a list of a token and its score.
+func (t *scoredToken) UnmarshalJSON(data []byte) error {
+	var two []json.RawMessage
+	if err := json.Unmarshal(data, &two); err != nil || len(two) != 2 {
+		return errors.New("vocab: want lists of a token and its score")
+	}
+	if err := json.Unmarshal(two[0], &t.token); err != nil {
+		return err
+	}
+	var err error
+	t.score, err = parseScore(string(two[1]))
+	return err
+}
+
+func newUnigram(m *modelFile) (*unigram, error) {
+	var vocab []scoredToken
+	if err := json.Unmarshal(m.Vocab, &vocab); err != nil {
+		return nil, fmt.Errorf("vocab: %w", err)
+	}
+	if m.UnkID == nil {
+		return nil, errors.New("unk_id: missing, an unknown character could not be encoded")
+	}
+	if *m.UnkID < 0 || *m.UnkID >= len(vocab) {
+		return nil, fmt.Errorf("unk_id %d: the vocabulary has %d tokens", *m.UnkID, len(vocab))
+	}
+	if len(vocab) >= maxID {
+		return nil, fmt.Errorf("vocab: more than %d tokens", maxID-1)
+	}
+	u := &unigram{ids: make(map[string]int32, len(vocab)), scores: make([]float64, len(vocab)), unk: int32(*m.UnkID)}
+	lowest := math.Inf(1)
+	for id, t := range vocab {
+		u.ids[t.token], u.scores[id] = int32(id), t.score
+		lowest = min(lowest, t.score)
+	}
+	u.unkScore = lowest - unkPenalty
+	if m.ByteFallback {
+		u.bytes = byteTokens(u.ids)
+	}
+	u.trie = newByteTrie(u.ids)
+	return u, nil
+}
+
+// A pathNode is the best way to split a word up to some byte.
+type pathNode struct {
+	score float64
+	start int32 // where the last token begins; -1: not reached
+	id    int32 // of the last token
+}
+
+// appendIDs finds the best split by the algorithm of Viterbi. Of splits with
+// equal scores the first found wins: scores are added from left to right, and
+// shorter tokens are tried first.
+func (u *unigram) appendIDs(w *worker, dst []int32, word string) []int32 {
+	path := slices.Grow(w.path[:0], len(word)+1)[:len(word)+1]
+	w.path = path
+	for i := range path {
+		path[i] = pathNode{start: -1}
+	}
+	for at, r := range word {
+		size := utf8.RuneLen(r)
+		single := false // whether the character is a token
+		for node, i := int32(0), at; i < len(word); {
+			if node = u.trie.next(node, word[i]); node < 0 {
+				break
+			}
+			i++
+			if id := u.trie.nodes[node].id; id != noToken {
+				path[i].offer(path[at].score+u.scores[id], at, id)
+				single = single || i == at+size
+			}
+		}
+		if !single {
+			path[at+size].offer(path[at].score+u.unkScore, at, u.unk)
+		}
+	}
+	first := len(dst)
+	for end := len(word); end > 0; {
+		start := int(path[end].start)
+		if path[end].id != u.unk {
+			dst = append(dst, path[end].id)
+			end = start
+			continue
+		}
+		for start > 0 && path[start].id == u.unk { // neighbours are one unknown token
+			start = int(path[start].start)
+		}
+		before := len(dst)
+		dst = u.appendUnknown(dst, word[start:end])
+		slices.Reverse(dst[before:])
+		end = start
+	}
+	slices.Reverse(dst[first:])
+	return dst
+}
+
+// offer makes a token the last one of the way to n if that is better.
+func (n *pathNode) offer(score float64, start int, id int32) {
+	if n.start < 0 || score > n.score {
+		*n = pathNode{score, int32(start), id}
+	}
+}
+
+// appendUnknown appends the ids of neighbouring unknown characters: their token,
+// if they are one together, or the tokens of their bytes, or the unknown token.
+func (u *unigram) appendUnknown(dst []int32, s string) []int32 {
+	if id, ok := u.ids[s]; ok {
+		return append(dst, id)
+	}
+	if u.bytes == nil {
+		return append(dst, u.unk)
+	}
+	first := len(dst)
+	for i := range len(s) {
+		id := u.bytes[s[i]]
+		if id == noToken {
+			return append(dst[:first], u.unk)
+		}
+		dst = append(dst, id)
+	}
+	return dst
+}
+
+// A byteTrie finds the tokens with which a text begins.
+type byteTrie struct {
+	nodes  []trieNode
+	labels []byte  // of the edges, sorted for each node
+	ends   []int32 // of the edges: the node
+	root   [256]int32
+}
+
+type trieNode struct {
+	id          int32 // of the token that ends here, or noToken
+	first, last int32 // its edges
+}
+
+// newByteTrie returns the trie of a vocabulary. An empty token is never found.
+func newByteTrie(ids map[string]int32) byteTrie {
+	tokens := make([]string, 0, len(ids))
+	for token := range ids {
+		tokens = append(tokens, token)
+	}
+	slices.Sort(tokens)
+	t := byteTrie{nodes: []trieNode{{id: noToken}}}
+	// The nodes of one depth after another; a group is the tokens that begin alike.
+	type group struct {
+		node        int32
+		first, last int
+	}
+	for depth, groups := 0, []group{{0, 0, len(tokens)}}; len(groups) > 0; depth++ {
+		var next []group
+		for _, g := range groups {
+			t.nodes[g.node].first = int32(len(t.labels))
+			for i := g.first; i < g.last; {
+				if len(tokens[i]) == depth {
+					if depth > 0 {
+						t.nodes[g.node].id = ids[tokens[i]]
+					}
+					i++
+					continue
+				}
+				label, start := tokens[i][depth], i
+				for i < g.last && tokens[i][depth] == label {
+					i++
+				}
+				next = append(next, group{int32(len(t.nodes)), start, i})
+				t.labels, t.ends = append(t.labels, label), append(t.ends, int32(len(t.nodes)))
+				t.nodes = append(t.nodes, trieNode{id: noToken})
+			}
+			t.nodes[g.node].last = int32(len(t.labels))
+		}
+		groups = next
+	}
+	for b := range t.root {
+		t.root[b] = t.edge(0, byte(b))
+	}
+	return t
+}
+
+// next returns the node behind the edge b of a node, or -1.
+func (t *byteTrie) next(node int32, b byte) int32 {
+	if node == 0 {
+		return t.root[b]
+	}
+	return t.edge(node, b)
+}
+
+func (t *byteTrie) edge(node int32, b byte) int32 {
+	n := &t.nodes[node]
+	labels := t.labels[n.first:n.last]
+	if len(labels) > 8 {
+		if i, ok := slices.BinarySearch(labels, b); ok {
+			return t.ends[int(n.first)+i]
+		}
+		return -1
+	}
+	for i, label := range labels {
+		if label == b {
+			return t.ends[int(n.first)+i]
+		}
+	}
+	return -1
+}

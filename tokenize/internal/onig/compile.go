@@ -1,0 +1,302 @@
+package onig
+
+import (
+	"unicode/utf8"
+
+	"pretext/tokenize/internal/hfunicode"
+)
+
+// maxCode is the maximum number of instructions of an expression.
+const maxCode = 1 << 14
+
+type op uint8
+
+const (
+	opMatch    op = iota
+	opSet         // one character of set
+	opLoop        // min to max characters of set
+	opSplit       // go on at x, and after a failure at y
+	opJump        // go on at x
+	opAlt         // go on at the targets that first allows, in order
+	opLook        // look-ahead at x; go on at y
+	opBehind      // look-behind at x; go on at y
+	opAtomic      // match x without backtracking; go on at y
+	opAnchor      // a position
+	opReturnAt    // end of a look-behind: the position must be where it began
+)
+
+type instr struct {
+	op       op
+	mode     repeatMode // opLoop
+	negative bool       // opLook, opBehind
+	anchor   anchor
+	x, y     int32
+	min, max int32 // opLoop; widths in characters of opBehind
+	set      *hfunicode.Set
+	targets  []int32  // opAlt
+	viable   []uint64 // opAlt: by byte, and 256 for the end of the text: the targets that can match, as bits
+}
+
+type compiler struct {
+	code []instr
+	sets map[string]*hfunicode.Set
+	err  error
+}
+
+func compile(n *node) (*Regexp, error) {
+	c := &compiler{sets: map[string]*hfunicode.Set{}}
+	c.put(n)
+	c.emit(instr{op: opMatch})
+	if c.err != nil {
+		return nil, c.err
+	}
+	re := &Regexp{code: c.code}
+	if first, empty := firstBytes(n); !empty {
+		re.first = &first
+	}
+	return re, nil
+}
+
+func (c *compiler) emit(i instr) int32 {
+	if len(c.code) >= maxCode {
+		c.err = parseError("regular expression: too large")
+		return 0
+	}
+	c.code = append(c.code, i)
+	return int32(len(c.code) - 1)
+}
+
+func (c *compiler) here() int32 { return int32(len(c.code)) }
+
+func (c *compiler) set(r hfunicode.Ranges) *hfunicode.Set {
+	key := make([]rune, 0, 2*len(r))
+	for _, x := range r {
+		key = append(key, x.First, x.Last)
+	}
+	s := c.sets[string(key)]
+	if s == nil {
+		s = hfunicode.NewSet(r)
+		c.sets[string(key)] = s
+	}
+	return s
+}
+
+// put emits the code of n.
+func (c *compiler) put(n *node) {
+	if c.err != nil {
+		return
+	}
+	switch n.kind {
+	case nodeSet:
+		c.emit(instr{op: opSet, set: c.set(n.ranges)})
+	case nodeCat:
+		for _, sub := range n.subs {
+			c.put(sub)
+		}
+	case nodeAlt:
+		c.alternatives(n)
+	case nodeRepeat:
+		c.repeat(n)
+	case nodeAnchor:
+		c.emit(instr{op: opAnchor, anchor: n.anchor})
+	case nodeAtomic:
+		c.nested(instr{op: opAtomic}, n.subs[0], opMatch)
+	case nodeLook:
+		if !n.behind {
+			c.nested(instr{op: opLook, negative: n.negative}, n.subs[0], opMatch)
+			return
+		}
+		low, high := width(n.subs[0])
+		c.nested(instr{op: opBehind, negative: n.negative, min: int32(low), max: int32(high)}, n.subs[0], opReturnAt)
+	}
+}
+
+// nested emits head, then the code of n behind it, which ends with end.
+func (c *compiler) nested(head instr, n *node, end op) {
+	at := c.emit(head)
+	x := c.here()
+	c.put(n)
+	c.emit(instr{op: end})
+	c.code[at].x, c.code[at].y = x, c.here()
+}
+
+// alternatives emits a choice. Up to 64 alternatives are chosen by the next
+// byte; further ones form a choice of their own.
+func (c *compiler) alternatives(n *node) {
+	subs := n.subs
+	if len(subs) > 64 {
+		subs = append(subs[:63:63], &node{kind: nodeAlt, subs: n.subs[63:]})
+	}
+	at := c.emit(instr{op: opAlt, targets: make([]int32, len(subs)), viable: make([]uint64, 257)})
+	var ends []int32
+	for i, sub := range subs {
+		c.code[at].targets[i] = c.here()
+		first, empty := firstBytes(sub)
+		for b := range first {
+			if empty || first[b] {
+				c.code[at].viable[b] |= 1 << i
+			}
+		}
+		c.put(sub)
+		ends = append(ends, c.emit(instr{op: opJump}))
+	}
+	for _, end := range ends {
+		c.code[end].x = c.here()
+	}
+}
+
+func (c *compiler) repeat(n *node) {
+	sub := n.subs[0]
+	if n.mode == possessive && sub.kind != nodeSet {
+		loop := *n
+		loop.mode = greedy
+		c.nested(instr{op: opAtomic}, &loop, opMatch)
+		return
+	}
+	if sub.kind == nodeSet {
+		c.emit(instr{op: opLoop, mode: n.mode, min: int32(n.min), max: int32(n.max), set: c.set(sub.ranges)})
+		return
+	}
+	for range n.min {
+		c.put(sub)
+		if c.err != nil {
+			return
+		}
+	}
+	if n.max == unlimited {
+		split := c.emit(instr{op: opSplit})
+		c.put(sub)
+		c.emit(instr{op: opJump, x: split})
+		c.branch(split, n.mode)
+		return
+	}
+	var splits []int32
+	for range n.max - n.min {
+		splits = append(splits, c.emit(instr{op: opSplit}))
+		c.put(sub)
+		if c.err != nil {
+			return
+		}
+	}
+	for _, split := range splits {
+		c.branch(split, n.mode)
+	}
+}
+
+// branch makes the split enter the code behind it or go on here: greedy enters
+// first.
+func (c *compiler) branch(split int32, mode repeatMode) {
+	if c.err != nil {
+		return
+	}
+	c.code[split].x, c.code[split].y = split+1, c.here()
+	if mode == reluctant {
+		c.code[split].x, c.code[split].y = c.here(), split+1
+	}
+}
+
+// nullable reports whether n can match the empty text.
+func nullable(n *node) bool {
+	low, _ := width(n)
+	return low == 0
+}
+
+// width returns the minimum and maximum number of characters that n matches;
+// high is unlimited if there is no maximum.
+func width(n *node) (low, high int) {
+	switch n.kind {
+	case nodeSet:
+		return 1, 1
+	case nodeAtomic:
+		return width(n.subs[0])
+	case nodeCat:
+		for _, sub := range n.subs {
+			l, h := width(sub)
+			low += l
+			if h == unlimited {
+				return lowOf(n), unlimited
+			}
+			high += h
+		}
+	case nodeAlt:
+		for i, sub := range n.subs {
+			l, h := width(sub)
+			if i == 0 || l < low {
+				low = l
+			}
+			if high == unlimited || h == unlimited {
+				high = unlimited
+			} else {
+				high = max(high, h)
+			}
+		}
+	case nodeRepeat:
+		l, h := width(n.subs[0])
+		if low = l * n.min; n.max == unlimited || h == unlimited {
+			return low, unlimited
+		}
+		return low, h * n.max
+	}
+	return low, high
+}
+
+// lowOf returns the minimum number of characters of a sequence.
+func lowOf(n *node) (low int) {
+	for _, sub := range n.subs {
+		l, _ := width(sub)
+		low += l
+	}
+	return low
+}
+
+// firstBytes returns the bytes with which a match of n can begin (256: the end
+// of the text). empty is true if n can match the empty text; then a match can
+// begin anywhere.
+func firstBytes(n *node) (first [257]bool, empty bool) {
+	switch n.kind {
+	case nodeSet:
+		for _, x := range n.ranges {
+			for b := x.First; b <= min(x.Last, utf8.RuneSelf-1); b++ {
+				first[b] = true
+			}
+			if x.Last >= utf8.RuneSelf {
+				for b := leadByte(max(x.First, utf8.RuneSelf)); b <= int(leadByte(x.Last)); b++ {
+					first[b] = true
+				}
+			}
+		}
+		return first, false
+	case nodeCat:
+		for _, sub := range n.subs {
+			f, e := firstBytes(sub)
+			for b := range first {
+				first[b] = first[b] || f[b]
+			}
+			if !e {
+				return first, false
+			}
+		}
+		return first, true
+	case nodeAlt:
+		for _, sub := range n.subs {
+			f, e := firstBytes(sub)
+			for b := range first {
+				first[b] = first[b] || f[b]
+			}
+			empty = empty || e
+		}
+		return first, empty
+	case nodeRepeat:
+		first, empty = firstBytes(n.subs[0])
+		return first, empty || n.min == 0
+	case nodeAtomic:
+		return firstBytes(n.subs[0])
+	}
+	return first, true
+}
+
+func leadByte(r rune) int {
+	var b [utf8.UTFMax]byte
+	utf8.EncodeRune(b[:], r)
+	return int(b[0])
+}
