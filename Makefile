@@ -11,7 +11,7 @@ NVRTCCHECK := .venv-nvrtc-check/bin/python
 HEADERS := .venv-cuda-headers
 FUZZTIME ?= 5s
 
-.PHONY: build build-cuda gpu-pack gpu-rehearse test check format vet lint deadcode race generated ptx ptx-check cuda-constants fuzz interop interop-torch interop-finetune interop-folders bench bench-against bench-peers bench-torch bench-packages bench-scale clean
+.PHONY: build build-cuda gpu-pack gpu-rehearse test check format vet lint deadcode race generated ptx ptx-check cuda-constants fuzz interop interop-tokenizers interop-torch interop-finetune interop-folders bench bench-against bench-peers bench-torch bench-packages bench-scale clean
 
 build: ## static release binaries
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/ ./cmd/prepare-data ./cmd/train-bert
@@ -24,7 +24,7 @@ build-cuda:
 test:
 	go test ./...
 
-check: format vet lint deadcode generated ptx-check cuda-constants gpu-rehearse race interop interop-torch interop-finetune interop-folders
+check: format vet lint deadcode generated ptx-check cuda-constants gpu-rehearse race interop interop-tokenizers interop-torch interop-finetune interop-folders
 
 format:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
@@ -112,6 +112,16 @@ interop: $(PY) .venv/pyarrow .venv/hub .venv/datasets
 	$(PY) internal/interop/read_shards.py $(DEMO)/shards $(DEMO)/records.jsonl
 	$(PY) internal/interop/check_card.py .venv/prepare-data $(DEMO) .venv/cards
 	$(PY) internal/interop/parquet_rows.py .venv/prepare-data .venv/parquet
+
+# Tokenizers of every kind, trained by Hugging Face's library: the same ids and words.
+ENCODING := .venv-peers/encoding
+interop-tokenizers: .venv-peers/sentencepiece
+	rm -rf $(ENCODING)
+	$(PEERS) internal/interop/check_encoding.py $(ENCODING) --strings 500 --every 499 --text ../shared/data/golden/tokenization.jsonl.gz
+	go run ./internal/interop/encoding $(ENCODING)
+
+.venv-peers/sentencepiece: $(PEERS)
+	.venv-peers/bin/pip install --quiet sentencepiece==0.2.3 && touch $@
 
 .venv/pyarrow: $(PY)
 	.venv/bin/pip install --quiet pyarrow==26.0.1 && touch $@

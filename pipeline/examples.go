@@ -52,7 +52,6 @@ func Examples(ctx context.Context, r stage.Runner, c ExamplesConfig) (*sharding.
 	if err != nil {
 		return nil, err // before documents are imported
 	}
-	r.Tell(tokens.tokenizer.Warning)
 	in := documentInputs{Target: c.Target, Reading: c.Reading}
 	if err := in.sort(c.Documents, c.Texts); err != nil {
 		return nil, err

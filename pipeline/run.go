@@ -54,12 +54,9 @@ func Run(ctx context.Context, r stage.Runner, c RunConfig) (stages []StageSummar
 	}
 	if c.given() {
 		o := c.Examples
-		tokens, err := c.read(&o)
-		if err != nil {
+		if _, err := c.read(&o); err != nil {
 			return nil, err // before hours of work, not after
 		}
-		r.Tell(tokens.tokenizer.Warning)
-		r.Note = nil // the examples stage would say it again
 	}
 	return stage.Locked(c.Out, func(store.Folder) ([]StageSummary, error) { return runStages(ctx, r, c) })
 }

@@ -48,10 +48,10 @@ type sentenceEncoder interface {
 // options.
 func (t *Tokenizer) NewEncoder() *Encoder {
 	e := &Encoder{splitter: t.Options.SentenceSplitter, unknown: t.Unknown, sentences: sentence.NewLanguageSplitter(t.Options.SentenceSplitter)}
-	if t.byteLevel == nil {
+	if t.file == nil {
 		e.tokens = t.WordPiece.NewEncoder()
 	} else {
-		e.tokens = &byteLevelEncoder{encoder: t.byteLevel.NewEncoder(), marked: t.Vocab.Marked}
+		e.tokens = &fileEncoder{encoder: t.file.NewEncoder(), marked: t.Vocab.Marked}
 	}
 	return e
 }
@@ -89,16 +89,16 @@ func (e *Encoder) Add(c *Corpus, doc *extract.Document) error {
 	return nil
 }
 
-// A byteLevelEncoder encodes sentences with byte-level BPE. For whole-word
-// masking it marks the ids that continue a word.
-type byteLevelEncoder struct {
+// A fileEncoder encodes sentences with a tokenizer.json that is not BERT's. For
+// whole-word masking it marks the ids that continue a word.
+type fileEncoder struct {
 	encoder *hf.Encoder
 	marked  bool
 	starts  []bool
 }
 
 // AppendIDsBytes appends the ids of a sentence to dst.
-func (e *byteLevelEncoder) AppendIDsBytes(dst []int32, sentence []byte) []int32 {
+func (e *fileEncoder) AppendIDsBytes(dst []int32, sentence []byte) []int32 {
 	if !e.marked {
 		return e.encoder.AppendIDsBytes(dst, sentence)
 	}

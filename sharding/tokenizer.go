@@ -1,6 +1,7 @@
 package sharding
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,32 +15,28 @@ import (
 // A TokenizerInfo is what the manifest of a folder of shards records about its
 // tokenizer.json, as far as readers of the records need it.
 type TokenizerInfo struct {
-	Model     string `json:"model"`      // wordpiece or byte-level-bpe
+	Model     string `json:"model"`      // wordpiece, byte-level-bpe, bpe, unigram or wordlevel
 	VocabSize int    `json:"vocab_size"` // ids are below it
 	hf.Specials
 }
-
-// Models of a tokenizer.json.
-const (
-	modelWordPiece = "wordpiece"
-	modelByteLevel = "byte-level-bpe"
-)
 
 // TokenizerOptions returns o with the options that a tokenizer.json determines.
 // raw is the content of the file, and path is its name for error messages.
 func TokenizerOptions(path string, raw []byte, o ExamplesOptions) (ExamplesOptions, error) {
 	file, err := hf.Load(path, raw)
-	if err != nil {
-		return o, fmt.Errorf("%w tokenizer, or one that is not supported: %w", ErrDamaged, err)
+	switch {
+	case errors.Is(err, hf.ErrUnsupported):
+		return o, failure.Usage(err)
+	case err != nil:
+		return o, fmt.Errorf("%w tokenizer: %w", ErrDamaged, err)
 	}
 	specials, err := file.Specials()
 	if err != nil {
 		return o, failure.Usage(err)
 	}
-	o.Tokenizer = &TokenizerInfo{Model: modelByteLevel, VocabSize: file.Len(), Specials: specials}
+	o.Tokenizer = &TokenizerInfo{Model: file.Model(), VocabSize: file.Len(), Specials: specials}
 	o.DoLowerCase, o.TokenizerProfile = false, ""
 	if wp := file.WordPiece(); wp != nil {
-		o.Tokenizer.Model = modelWordPiece
 		o.DoLowerCase, o.TokenizerProfile = wp.Options().DoLowerCase, wp.Options().Profile
 	}
 	return o, nil
@@ -48,16 +45,15 @@ func TokenizerOptions(path string, raw []byte, o ExamplesOptions) (ExamplesOptio
 // A Tokenizer is the tokenizer of a folder of shards. It is safe for concurrent
 // use.
 type Tokenizer struct {
-	WordPiece *tokenize.Tokenizer // nil for byte-level BPE
+	WordPiece *tokenize.Tokenizer // nil if a tokenizer.json is not BERT's
 	Vocab     pretrain.Vocab
-	Unknown   int32  // ID of [UNK]; -1 if no text is unknown
-	Warning   string // warning about a tokenizer.json; "" if there is none
+	Unknown   int32 // ID of [UNK]; -1 if no text is unknown
 
 	// Options are those given, with what a tokenizer.json decides.
 	Options ExamplesOptions
 
-	raw       []byte        // content of the file
-	byteLevel *hf.Tokenizer // nil for WordPiece
+	raw  []byte        // content of the file
+	file *hf.Tokenizer // nil if WordPiece is set
 }
 
 // LoadTokenizer reads a vocab.txt, or a tokenizer.json if its name ends in .json.
@@ -86,13 +82,13 @@ func NewTokenizer(name string, raw []byte, o ExamplesOptions) (*Tokenizer, error
 		return nil, fmt.Errorf("%w tokenizer: %w", ErrDamaged, err)
 	}
 	info := o.Tokenizer
-	t := &Tokenizer{Options: o, raw: raw, WordPiece: file.WordPiece(), Unknown: info.Unk, Warning: file.Warning(),
+	t := &Tokenizer{Options: o, raw: raw, WordPiece: file.WordPiece(), Unknown: info.Unk,
 		Vocab: pretrain.Vocab{Size: info.VocabSize, CLS: info.CLS, SEP: info.SEP, Mask: info.Mask, Pad: info.Pad}}
 	if t.WordPiece != nil {
 		t.Vocab.IsSubword = t.WordPiece.Vocab().IsSubword
 		return t, nil
 	}
-	t.byteLevel = file
+	t.file = file
 	t.Vocab.Marked = o.DoWholeWordMask
 	return t, nil
 }

@@ -84,6 +84,16 @@ type Tokenizer struct {
 	missing  error // why specials cannot be used; nil if they can
 }
 
+// ErrUnsupported is the error of [Load] for a file of JSON that it cannot encode
+// text with; the message names the part.
+var ErrUnsupported = errors.New("unsupported tokenizer")
+
+// unsupported is an error that is [ErrUnsupported].
+type unsupported struct{ error }
+
+func (e *unsupported) Is(target error) bool { return target == ErrUnsupported }
+func (e *unsupported) Unwrap() error        { return e.error }
+
 // Load parses the content of a tokenizer.json. Errors begin with name.
 func Load(name string, data []byte) (*Tokenizer, error) {
 	if len(data) > maxFile {
@@ -95,7 +105,7 @@ func Load(name string, data []byte) (*Tokenizer, error) {
 	}
 	t, err := c.tokenizer()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, &unsupported{fmt.Errorf("%s: %w", name, err)}
 	}
 	if t.specials, err = c.specials(t); err != nil {
 		t.missing = fmt.Errorf("%s: no examples can be made with it: %w", name, err)
@@ -243,8 +253,14 @@ func (t *Tokenizer) Len() int { return len(t.tokens) }
 // unused id. The id must be between 0 and Len()-1.
 func (t *Tokenizer) Token(id int32) string { return t.tokens[id] }
 
-// Model returns the type of the model: BPE, Unigram, WordPiece or WordLevel.
-func (t *Tokenizer) Model() string { return t.kind }
+// Model returns the kind of model, as manifests name it: wordpiece,
+// byte-level-bpe, bpe, unigram or wordlevel.
+func (t *Tokenizer) Model() string {
+	if m, ok := t.model.(*bpe); ok && m.raw != nil {
+		return "byte-level-bpe"
+	}
+	return strings.ToLower(t.kind)
+}
 
 // Specials returns the ids of the special tokens that examples need, or an
 // error that names the missing ones.

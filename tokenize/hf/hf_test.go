@@ -80,7 +80,7 @@ func ExampleLoad() {
 
 func TestRobertaGivesTheIDsOfHuggingFace(t *testing.T) {
 	tok := load(t, realdata.Read(t, "tokenizers/roberta-base/tokenizer.json"))
-	if tok.Len() != 50265 || tok.Model() != "BPE" {
+	if tok.Len() != 50265 || tok.Model() != "byte-level-bpe" {
 		t.Errorf("%d ids, model %s", tok.Len(), tok.Model())
 	}
 	checkCases(t, tok, robertaCases, 500)

@@ -108,7 +108,7 @@ func addProfile(fs *pflag.FlagSet, p *tokenize.Profile) {
 // addTokenFile adds the flags that name a vocabulary or tokenizer.
 func addTokenFile(fs *pflag.FlagSet, f *pipeline.TokenFile, vocabUsage string) {
 	fs.StringVar(&f.Vocab, "vocab", "", vocabUsage)
-	fs.StringVar(&f.Tokenizer, "tokenizer", "", "tokenizer.json, instead of --vocab: WordPiece or byte-level BPE (RoBERTa)")
+	fs.StringVar(&f.Tokenizer, "tokenizer", "", "tokenizer.json, instead of --vocab: BPE, Unigram, WordPiece or WordLevel")
 }
 
 // checkTokenFile returns a usage error if a file is not a vocabulary or tokenizer, or

@@ -59,8 +59,11 @@ func loadFileTokenizer(path string) (*hf.Tokenizer, error) {
 		return nil, err
 	}
 	tok, err := hf.Load(path, raw)
-	if err != nil {
-		return nil, fmt.Errorf("%w tokenizer, or one that is not supported: %w", sharding.ErrDamaged, err)
+	switch {
+	case errors.Is(err, hf.ErrUnsupported):
+		return nil, misuse(err)
+	case err != nil:
+		return nil, fmt.Errorf("%w tokenizer: %w", sharding.ErrDamaged, err)
 	}
 	return tok, nil
 }
