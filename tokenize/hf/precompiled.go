@@ -117,6 +117,12 @@ func (p *precompiled) normalize(text string, zero int) (string, int) {
 	if !changed {
 		return text, zero
 	}
+	// The library gives the first character that is left the place of the first of
+	// the text, even if that was removed.
+	if zero > 0 && len(out) > 0 {
+		_, size := utf8.DecodeRune(out)
+		newZero = max(newZero, size)
+	}
 	return string(out), newZero
 }
 

@@ -251,7 +251,7 @@ func posix(name string) (hfunicode.Ranges, bool) {
 	case "space":
 		return union("prop:White_Space"), true
 	case "word":
-		return union("onig:w"), true
+		return inSet(union("onig:w")), true
 	case "xdigit":
 		return hfunicode.Of(hfunicode.Range{First: '0', Last: '9'}, hfunicode.Range{First: 'a', Last: 'f'}, hfunicode.Range{First: 'A', Last: 'F'}), true
 	}

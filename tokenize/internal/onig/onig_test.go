@@ -44,6 +44,8 @@ func TestMatches(t *testing.T) {
 		{`\R`, "\r\n\n", "\r\n|\n"},
 		{`a(?i)b|C`, "aB ac A", "aB|ac"},
 		{`{x{,2}y`, "{xxy", "{xxy"},
+		{`\w[\w][[:word:]]|[\w]`, "½½½a¼", "a"},
+		{`\w+`, "½a", "½a"},
 		{`\p{Han}+|\p{^Han}`, "世界a", "世界|a"},
 	} {
 		if got := strings.Join(matchesOf(t, test.pattern, test.text), "|"); got != test.want {

@@ -1,6 +1,7 @@
 package onig
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -98,9 +99,24 @@ func (p *parser) member() (rune, hfunicode.Ranges) {
 		p.fail(`\%c in a set: not supported`, r)
 	}
 	if set, ok := p.class(r); ok {
-		return 0, set
+		return 0, inSet(set)
 	}
 	return p.escaped(r), nil
+}
+
+// inSet returns the members of a class inside a set. Oniguruma takes the
+// superscripts and fractions of Latin-1 for word characters, but not inside a
+// set.
+func inSet(class hfunicode.Ranges) hfunicode.Ranges {
+	word, _ := hfunicode.Lookup("onig:w")
+	latin := hfunicode.Of(hfunicode.Range{First: 0xb2, Last: 0xb3}, hfunicode.Range{First: 0xb9, Last: 0xb9}, hfunicode.Range{First: 0xbc, Last: 0xbe})
+	switch {
+	case slices.Equal(class, word):
+		return word.And(latin.Not())
+	case slices.Equal(class, word.Not()):
+		return word.Not().Union(latin)
+	}
+	return class
 }
 
 // folds are the characters that match each other with the option i.
