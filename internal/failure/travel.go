@@ -66,8 +66,11 @@ func has[E any](property func(E) bool) func(error) bool {
 }
 
 // NewReport describes err for another process. where names this process to the
-// user.
+// user. An error that another process reported stays that report.
 func NewReport(err error, where string) Report {
+	if e := (*reported)(nil); errors.As(err, &e) {
+		return e.r
+	}
 	r := Report{Text: clip(err.Error(), maxText), Where: where, Permanent: permanent(err)}
 	for _, k := range kinds {
 		if k.is(err) {

@@ -104,6 +104,10 @@ func TestAReportNamesItsProcess(t *testing.T) {
 	if got, want := failure.Find(r.Mark())[0].Err().Error(), "bad (worker on tm1, log /tmp/x.log)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	again := failure.NewReport(failure.Find(r.Mark())[0].Err(), "worker on tm2")
+	if again.Where != r.Where || again.Text != r.Text {
+		t.Errorf("reported again as %+v", again)
+	}
 }
 
 func TestALongErrorIsCutAtAWholeCharacter(t *testing.T) {

@@ -161,7 +161,7 @@ var (
 	tick = 300 * time.Millisecond
 	// patience is the time that Flink's REST interface may not answer: enough to
 	// replace a JobManager.
-	patience = time.Minute
+	patience = 2 * time.Minute
 	// dialing is the time in which a job server, or a worker's TaskManager, must be
 	// reached.
 	dialing = 10 * time.Second

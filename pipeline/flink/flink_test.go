@@ -128,6 +128,25 @@ func TestAPermanentErrorEndsTheJobBeforeFlinkRepeatsIt(t *testing.T) {
 	}
 }
 
+// Flink may repeat a job before the submitter sees why it failed, or has none.
+func TestAnAttemptAfterAPermanentErrorFailsAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.arrives("RUNNING", trace(errors.New("flaky")))("job1")
+	t.Setenv(restVariable, w.flink.URL)
+	t.Setenv(jobVariable, "job1")
+	if err := Failed(t.Context()); err != nil {
+		t.Errorf("got %v after an error that may pass", err)
+	}
+	w.flink.jobs[0].exceptions = append(w.flink.jobs[0].exceptions, trace(errCorrupt))
+	if err := Failed(t.Context()); !errors.Is(err, errCorrupt) {
+		t.Errorf("got %v, want the error of the attempt before", err)
+	}
+	w.flink.do(func() { w.flink.broken = true })
+	if err := Failed(t.Context()); err != nil {
+		t.Errorf("got %v without Flink", err)
+	}
+}
+
 func TestATransientErrorIsNotedOnceAndFlinkRepeatsTheStage(t *testing.T) {
 	w := newWorld(t)
 	w.server.run = func(name string) { w.arrives("RUNNING", trace(errors.New("flaky")))(name); w.becomes(finished) }

@@ -124,6 +124,31 @@ func forgotten(ctx context.Context, rest, job string) <-chan struct{} {
 	return over
 }
 
+// Failed returns the error with which an earlier attempt of this worker's job
+// failed for good, nil if there is none or Flink's REST interface cannot be reached
+// from here. Flink repeats a job after any error, until the submitter cancels it.
+func Failed(ctx context.Context) error {
+	base, job := os.Getenv(restVariable), os.Getenv(jobVariable)
+	if base == "" || job == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialing)
+	defer cancel()
+	r, err := newREST(base)
+	if err != nil {
+		return nil
+	}
+	jobs, err := r.jobs(ctx, job)
+	if err != nil || live(jobs) == "" {
+		return nil
+	}
+	list, err := r.exceptions(ctx, live(jobs))
+	if err != nil {
+		return nil
+	}
+	return (&follower{rest: r}).failures(list)
+}
+
 // workerLog is the path of this worker's log file, "" where it has none.
 var workerLog string
 

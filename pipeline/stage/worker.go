@@ -59,10 +59,13 @@ func findJob(ctx context.Context, name string, limits Limits, spec Spec) (*job, 
 }
 
 // admit returns an error unless this worker process can work for a job: it has
-// the submitter's program and sees its files.
+// the submitter's program, sees its files, and the job has not failed for good.
 func admit(ctx context.Context, limits Limits, spec Spec) error {
 	if have := build(); have != limits.Build {
 		return failure.Usagef("this worker runs another build of pretext, %s, than the submitter, %s: install the same program everywhere", have, limits.Build)
+	}
+	if err := flink.Failed(ctx); err != nil {
+		return err
 	}
 	folder, err := store.Open(spec.Out)
 	if err != nil {
