@@ -237,7 +237,7 @@ func TestAForgottenJobIsToBeRunAgain(t *testing.T) {
 		w.arrives("RUNNING")(name)
 		go func() { time.Sleep(20 * time.Millisecond); w.flink.do(func() { w.flink.forgotten = true }) }()
 	}
-	if err := w.run(t.Context()); err == nil || !strings.Contains(err.Error(), "no longer knows job id0") {
+	if err := w.run(t.Context()); err == nil || !strings.Contains(err.Error(), "job id0 is unknown to Flink") {
 		t.Errorf("got %v", err)
 	}
 }

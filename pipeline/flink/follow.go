@@ -172,7 +172,7 @@ func (f *follower) follow(ctx context.Context, id string) error {
 			continue
 		}
 		if errors.Is(err, errUnknownJob) {
-			return fmt.Errorf("Flink no longer knows job %s: its JobManager was restarted: run the same command again to resume", id)
+			return fmt.Errorf("job %s is unknown to Flink, whose JobManager was restarted: run the same command again to resume", id)
 		}
 		if err := f.answered(err); err != nil {
 			return err
