@@ -3,14 +3,18 @@ package command
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"pretext/internal/failure"
 	"pretext/trainer/session/speed"
 )
 
 func newBench() *cobra.Command {
 	o := speed.DefaultOptions()
+	figures := ""
 	cmd := &cobra.Command{
 		Use:   "bench [--model SIZE] [--data DIR]",
 		Short: "Measure how fast a model trains here, and how fast shards are read",
@@ -21,9 +25,16 @@ forward and backward, relative to the fastest matrix product of this machine.
 
 With --data also prints how many bytes of records are read, checked and decoded per
 second, and the time from opening the folder to the first batch at several positions
-of a run. Each figure is the median of the rounds.`,
+of a run. Each figure is the median of the rounds.
+
+With --simulate FILE it measures nothing: it computes how training scales to many
+GPUs, by a model, from the measured speed of one GPU and of the links in the JSON
+file FILE. docs/multi-gpu.md lists the fields.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if figures != "" {
+				return simulate(cmd, figures)
+			}
 			r, err := speed.Measure(cmd.Context(), o)
 			if err != nil {
 				return err
@@ -45,9 +56,50 @@ of a run. Each figure is the median of the rounds.`,
 	fs.StringVar(&o.Device.ISA, "isa", "", "instruction set of the CPU: avx512, avx2 or plain; default: the fastest available")
 	fs.IntVar(&o.Rounds, "rounds", o.Rounds, "number of rounds; the median is printed")
 	fs.Float64Var(&o.Seconds, "seconds", o.Seconds, "duration of a round")
+	fs.StringVar(&figures, "simulate", "", "JSON file with figures of one GPU and of the links: compute how training scales to many")
 	addMasking(fs, &o.Masking)
 	addJSON(cmd)
 	return cmd
+}
+
+// simulate prints how training scales, by a model. Flags that a measurement needs are
+// usage errors.
+func simulate(cmd *cobra.Command, path string) error {
+	var others []string
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name != "simulate" && f.Name != "json" {
+			others = append(others, "--"+f.Name)
+		}
+	})
+	if len(others) > 0 {
+		return failure.Usagef("--simulate takes all its figures from %s: leave out %s", path, strings.Join(others, ", "))
+	}
+	f, err := speed.ReadFigures(path)
+	if err != nil {
+		return err
+	}
+	scalings, err := speed.Simulate(f)
+	if err != nil {
+		return err
+	}
+	return show(cmd, &scalingResult{Figures: f, Scalings: scalings, LeftOut: speed.LeftOut})
+}
+
+// A scalingResult is the result of bench --simulate.
+type scalingResult struct {
+	Figures  speed.Figures   `json:"figures"`
+	Scalings []speed.Scaling `json:"scalings"`
+	LeftOut  string          `json:"left_out"`
+}
+
+func (r *scalingResult) print(w io.Writer) error {
+	fmt.Fprintf(w, "a model, not a measurement: %s, %d examples a step, %.0f tokens/s on one GPU\n", r.Figures.Model, r.Figures.Batch, r.Figures.TokensPerSecond)
+	fmt.Fprintf(w, "%6s %11s %14s %11s %11s %11s %11s %11s\n", "GPUs", "ms/step", "tokens/s", "efficiency", "computing", "waiting", "sending", "updating")
+	for _, s := range r.Scalings {
+		fmt.Fprintf(w, "%6d %11.1f %14.0f %9.1f %% %11.1f %11.1f %11.1f %11.1f\n", s.GPUs, s.Step, s.Tokens, 100*s.Efficiency, s.Compute, s.Waiting, s.Communication, s.Optimizer)
+	}
+	_, err := fmt.Fprintf(w, "not in the model: %s\n", r.LeftOut)
+	return err
 }
 
 // A benchResult is the result of bench.

@@ -10,7 +10,7 @@ var flagGroups = []cli.Group{
 		"eval-data", "eval-examples", "vocab", "vocab-file", "do-lower-case",
 		"version-2-with-negative", "max-seq-length", "max-query-length", "doc-stride", "on-damage", "cache"}},
 	{Heading: "Model", Flags: []string{"model", "init", "vocab-size"}},
-	{Heading: "Measurement", Flags: []string{"rounds", "seconds", "isa"}},
+	{Heading: "Measurement", Flags: []string{"rounds", "seconds", "isa", "simulate"}},
 	{Heading: "Output", Flags: []string{"out", "keep", "save-checkpoints-steps", "eval-steps"}},
 	{Heading: "Training", Flags: []string{"num-train-steps", "num-train-epochs", "train-batch-size", "learning-rate", "num-warmup-steps", "warmup-proportion", "schedule",
 		"optimizer", "weight-decay", "seed"}},

@@ -1,0 +1,309 @@
+package speed
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+
+	"pretext/internal/failure"
+	"pretext/trainer"
+	"pretext/trainer/session"
+)
+
+// Figures are what [Simulate] computes from: the measured speed of one GPU and of
+// the links, and the settings of a run. They are read from a JSON file.
+type Figures struct {
+	Model     string `json:"model"`          // preset, or path of a config.json
+	VocabSize int    `json:"vocab_size"`     // with a preset
+	Length    int    `json:"max_seq_length"` // of most examples
+	Masked    int    `json:"max_predictions_per_seq"`
+
+	// ShortSeqProb is the fraction of shorter examples, of any length from 5 on,
+	// as create_pretraining_data.py makes them.
+	ShortSeqProb float64 `json:"short_seq_prob"`
+
+	Batch  int   `json:"train_batch_size"`   // examples per step, over all GPUs
+	Tokens int   `json:"micro_batch_tokens"` // maximum of a micro-batch
+	GPUs   []int `json:"gpus"`               // each is simulated
+	Zero1  bool  `json:"zero1"`
+
+	// One GPU, as bench measures it with examples of Length tokens.
+	TokensPerSecond float64 `json:"tokens_per_second"`
+	OptimizerMillis float64 `json:"optimizer_ms"` // update of all weights
+	LaunchMillis    float64 `json:"launch_ms"`    // of each micro-batch, whatever its size
+	Jitter          float64 `json:"jitter"`       // standard deviation of a rank's time for a step, as a fraction
+
+	// Links, in 10^9 bytes per second and one direction. A ring over several
+	// machines is as fast as its slowest link.
+	GPUsPerMachine int     `json:"gpus_per_machine"`
+	Link           float64 `json:"link_gb_per_second"`    // between two GPUs of a machine
+	Network        float64 `json:"network_gb_per_second"` // between two machines
+	LatencyMicros  float64 `json:"latency_us"`            // of one message between two ranks
+
+	Steps int    `json:"steps"` // simulated for each number of GPUs
+	Seed  uint64 `json:"seed"`
+}
+
+// LeftOut is what [Simulate] does not model.
+const LeftOut = "one ring over all GPUs, no trees; no other traffic, congestion or lost packets; no slower kernels while gradients are sent; " +
+	"no reading of data, checkpoints, evaluations, failures and restarts; GPUs differ by jitter alone; memory is not checked"
+
+// DefaultFigures returns the settings of a run of BERT-base, phase 1. What must be
+// measured is zero.
+func DefaultFigures() Figures {
+	return Figures{Model: "base", VocabSize: 30522, Length: 128, Masked: 20, ShortSeqProb: 0.1, Batch: 8192, Tokens: 16384,
+		GPUs: []int{8, 64, 1000}, Jitter: 0.02, GPUsPerMachine: 8, LatencyMicros: 10, Steps: 20, Seed: 1}
+}
+
+// ReadFigures reads figures from a JSON file. Fields that it does not have are those
+// of [DefaultFigures]. Unknown fields, and values outside their range, are usage
+// errors.
+func ReadFigures(path string) (Figures, error) {
+	f := DefaultFigures()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return f, err
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
+		return f, failure.Usagef("%s: %w", path, err)
+	}
+	if err := f.validate(); err != nil {
+		return f, failure.Usagef("%s: %w", path, err)
+	}
+	return f, nil
+}
+
+// Limits of a simulation, which takes seconds within them.
+const (
+	maxGPUs       = 1 << 12
+	maxSimulation = 1 << 26 // examples
+)
+
+func (f *Figures) validate() error {
+	var errs []error
+	want := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	positive := func(name string, v float64) {
+		want(v > 0 && v < math.MaxFloat32, "%s %v: must be above 0", name, v)
+	}
+	positive("tokens_per_second", f.TokensPerSecond)
+	positive("link_gb_per_second", f.Link)
+	positive("network_gb_per_second", f.Network)
+	for name, v := range map[string]float64{"optimizer_ms": f.OptimizerMillis, "launch_ms": f.LaunchMillis, "latency_us": f.LatencyMicros} {
+		want(v >= 0 && v < 1e9, "%s %v: must not be negative", name, v)
+	}
+	want(f.Jitter >= 0 && f.Jitter < 1, "jitter %v: must be from 0 to 1", f.Jitter)
+	want(f.ShortSeqProb >= 0 && f.ShortSeqProb <= 1, "short_seq_prob %v: must be from 0 to 1", f.ShortSeqProb)
+	want(f.Length >= 5 && f.Length <= trainer.MaxBatchTokens, "max_seq_length %d: must be at least 5", f.Length)
+	want(f.Masked >= 1 && f.Masked <= f.Length, "max_predictions_per_seq %d: must be from 1 to max_seq_length", f.Masked)
+	want(f.Tokens >= f.Length && f.Tokens <= trainer.MaxBatchTokens, "micro_batch_tokens %d: must be from max_seq_length to %d", f.Tokens, trainer.MaxBatchTokens)
+	want(f.GPUsPerMachine >= 1, "gpus_per_machine %d: must be at least 1", f.GPUsPerMachine)
+	want(f.Steps >= 1 && f.Batch >= 1 && f.Batch <= maxSimulation/max(1, f.Steps), "steps %d of train_batch_size %d: must be at least 1, and %d examples in all at most", f.Steps, f.Batch, maxSimulation)
+	want(len(f.GPUs) > 0, "gpus: none")
+	for _, n := range f.GPUs {
+		want(n >= 1 && n <= maxGPUs, "gpus %d: must be from 1 to %d", n, maxGPUs)
+	}
+	return errors.Join(errs...)
+}
+
+// A Scaling is the result of [Simulate] for one number of GPUs. Times are means over
+// the steps, in milliseconds.
+type Scaling struct {
+	GPUs       int     `json:"gpus"`
+	Step       float64 `json:"step_ms"`
+	Tokens     float64 `json:"tokens_per_second"`
+	Efficiency float64 `json:"efficiency"` // tokens per second and GPU, relative to one GPU with the same settings
+
+	// What a step is made of, for the mean GPU.
+	Compute       float64 `json:"compute_ms"`
+	Waiting       float64 `json:"waiting_ms"`       // for the GPU with the most work
+	Communication float64 `json:"communication_ms"` // that no computation hides
+	Optimizer     float64 `json:"optimizer_ms"`
+}
+
+// A simulator holds what follows from the figures for every number of GPUs.
+type simulator struct {
+	Figures
+	config  trainer.Config
+	flops   float64   // that one GPU computes per second
+	layer   float64   // fraction of a backward pass that one layer takes
+	buckets []float64 // bytes of gradients, in the order in which they are complete: heads, layers, embeddings
+}
+
+// Simulate computes how fast training is on several GPUs, by a model with seeded
+// random lengths and jitter. Micro-batches are cut and dealt as in training. A
+// GPU's time is proportional to [Operations]. The gradients of a bucket are summed
+// once all GPUs have them, one bucket after the other, beside the rest of the
+// backward pass. A ring of R sends 2(R−1)/R of a bucket over its slowest link, in
+// 2(R−1) messages one after the other.
+func Simulate(f Figures) ([]Scaling, error) {
+	if err := f.validate(); err != nil {
+		return nil, failure.Usage(err)
+	}
+	config, err := session.NamedConfig(f.Model, f.VocabSize)
+	if err != nil {
+		return nil, err
+	}
+	s := &simulator{Figures: f, config: config}
+	whole := s.operations([]int32{int32(f.Length)})
+	s.flops = f.TokensPerSecond * whole / float64(f.Length)
+	layers := whole - 3*float64(f.Masked)*2*float64(config.HiddenSize)*float64(config.HiddenSize+config.VocabSize)
+	s.layer = layers / whole / float64(config.Layers)
+	s.buckets = make([]float64, config.Layers+2)
+	for _, t := range trainer.Tensors(config, trainer.PretrainHeads()) {
+		s.buckets[config.Layers-t.Layer] += 4 * float64(t.Size())
+	}
+	one, err := s.run(1)
+	if err != nil {
+		return nil, err
+	}
+	var all []Scaling
+	for _, n := range f.GPUs {
+		r, err := s.run(n)
+		if err != nil {
+			return nil, err
+		}
+		r.Efficiency = r.Tokens / float64(n) / one.Tokens
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// operations is [Operations] for sequences of the given lengths.
+func (s *simulator) operations(lengths []int32) float64 {
+	h, v := float64(s.config.HiddenSize), float64(s.config.VocabSize)
+	sum := 0.0
+	for _, n := range lengths {
+		masked := max(1, math.Round(float64(s.Masked)*float64(n)/float64(s.Length)))
+		sum += masked*2*h*(h+v) + 2*h*h
+		sum += float64(s.config.Layers) * float64(n) * (8*h*h + 4*h*float64(s.config.IntermediateSize) + 4*h*float64(n))
+	}
+	return 3 * sum
+}
+
+// run simulates training on n GPUs.
+func (s *simulator) run(n int) (Scaling, error) {
+	random := rand.New(rand.NewPCG(s.Seed, 0))
+	total, tokens := Scaling{GPUs: n}, 0.0
+	for range s.Steps {
+		lengths := make([]int32, s.Batch)
+		for i := range lengths {
+			lengths[i] = int32(s.Length)
+			if random.Float64() < s.ShortSeqProb {
+				lengths[i] = int32(5 + random.IntN(s.Length-4))
+			}
+			tokens += float64(lengths[i])
+		}
+		ranks, err := s.work(lengths, n)
+		if err != nil {
+			return total, err
+		}
+		for r := range ranks {
+			ranks[r].slow(max(0.5, 1+s.Jitter*random.NormFloat64()))
+		}
+		total.add(s.step(ranks), float64(s.Steps))
+	}
+	total.Tokens = tokens / float64(s.Steps) / total.Step * 1e3
+	return total, nil
+}
+
+// add adds a step to the means over n steps.
+func (t *Scaling) add(s Scaling, n float64) {
+	t.Step += s.Step / n
+	t.Compute += s.Compute / n
+	t.Waiting += s.Waiting / n
+	t.Communication += s.Communication / n
+	t.Optimizer += s.Optimizer / n
+}
+
+// work is the time, in milliseconds, that a rank computes in a step, and the part of
+// it that is the backward pass of its last micro-batch.
+type work struct{ all, backward float64 }
+
+func (w *work) slow(by float64) { w.all, w.backward = w.all*by, w.backward*by }
+
+// work returns the work of n ranks in a step.
+func (s *simulator) work(lengths []int32, n int) ([]work, error) {
+	bounds, err := trainer.Cut(lengths, s.Tokens, n)
+	if err != nil {
+		return nil, err
+	}
+	ranks := make([]work, n)
+	for r, mine := range trainer.Deal(lengths, bounds, n) {
+		for _, j := range mine {
+			t := 1e3*s.operations(lengths[bounds[j]:bounds[j+1]])/s.flops + s.LaunchMillis
+			ranks[r].all += t
+			ranks[r].backward = t * 2 / 3 // two of the three products of each layer
+		}
+	}
+	return ranks, nil
+}
+
+// step returns the times of one step.
+func (s *simulator) step(ranks []work) Scaling {
+	n := len(ranks)
+	t := Scaling{Optimizer: s.OptimizerMillis}
+	slowest := slices.MaxFunc(ranks, func(a, b work) int { return cmp.Compare(a.all, b.all) })
+	for _, w := range ranks {
+		t.Compute += w.all / float64(n)
+	}
+	t.Waiting = slowest.all - t.Compute
+	half := make([]float64, len(s.buckets)) // of a reduce-scatter, or of an all-gather
+	for i, size := range s.buckets {
+		half[i] = s.ring(size, n)
+	}
+	done := 0.0
+	for i := range s.buckets {
+		begin := done
+		for _, w := range ranks {
+			begin = max(begin, w.all-w.backward*s.rest(i))
+		}
+		done = begin + half[i]
+		if !s.Zero1 {
+			done += half[i]
+		}
+	}
+	t.Communication = max(0, done-slowest.all)
+	if s.Zero1 {
+		t.Optimizer /= float64(n)
+		for _, h := range half {
+			t.Communication += h
+		}
+	}
+	t.Step = t.Compute + t.Waiting + t.Communication + t.Optimizer
+	return t
+}
+
+// rest returns the fraction of a backward pass that is left when bucket i is
+// complete.
+func (s *simulator) rest(i int) float64 {
+	if i == len(s.buckets)-1 {
+		return 0
+	}
+	return s.layer * float64(s.config.Layers-i)
+}
+
+// ring returns the time, in milliseconds, of a reduce-scatter or all-gather of so
+// many bytes over n ranks.
+func (s *simulator) ring(bytes float64, n int) float64 {
+	if n == 1 {
+		return 0
+	}
+	speed := s.Link
+	if n > s.GPUsPerMachine {
+		speed = min(speed, s.Network)
+	}
+	hops := float64(n - 1)
+	return bytes*hops/float64(n)/speed/1e6 + hops*s.LatencyMicros/1e3
+}
