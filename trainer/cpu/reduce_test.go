@@ -32,10 +32,11 @@ func trainRanks[T kernel.Float](t *testing.T, n int, p trainer.Precision, s rank
 }
 
 // overTCP runs f on n ranks that are connected as processes are.
-func overTCP(t *testing.T, n int, f func(trainer.Comm)) {
+func overTCP(t testing.TB, n int, f func(trainer.Comm)) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return
 	}
 	port := ln.Addr().(*net.TCPAddr).Port
 	ln.Close()
