@@ -40,7 +40,7 @@ type Options struct {
 	Device               Device
 
 	// Zero1 divides the optimizer's state over the ranks:
-	// [trainer.Options.ShardOptimizer]. An error with one rank, and with a GPU.
+	// [trainer.Options.ShardOptimizer]. An error with one rank.
 	Zero1 bool
 
 	// Ranks makes this process one of several that train the model together; the
@@ -96,9 +96,7 @@ func (o *Options) Validate() error {
 	c.want(o.Masking.MaskedLMProb >= 0 && o.Masking.MaskedLMProb < 1, "--masked-lm-prob %v: must be between 0 and 1", o.Masking.MaskedLMProb)
 	c.want(o.Masking.MaxPredictionsPerSeq >= 0, "--max-predictions-per-seq %d: must not be negative", o.Masking.MaxPredictionsPerSeq)
 	c.want(o.OnDamage == "stop" || o.OnDamage == "skip", "--on-damage %q: must be stop or skip", o.OnDamage)
-	kind, _, _ := o.Device.parse()
 	c.want(!o.Zero1 || o.Ranks.Ranks > 1, "--zero1 divides the optimizer's state over several ranks, and this run has one: start more (--nproc N, or RANK and WORLD_SIZE), or run without it")
-	c.want(!o.Zero1 || kind != deviceCUDA, "--zero1: only --device cpu divides the optimizer's state")
 	return c.err(o.Device.Validate(), o.rateSchedule().Validate(), o.updateRule().Validate())
 }
 
