@@ -11,7 +11,7 @@ NVRTCCHECK := .venv-nvrtc-check/bin/python
 HEADERS := .venv-cuda-headers
 FUZZTIME ?= 5s
 
-.PHONY: build build-cuda gpu-pack gpu-rehearse test check format vet lint deadcode race generated ptx ptx-check cuda-constants fuzz interop interop-tokenizers interop-torch interop-finetune interop-folders bench bench-against bench-peers bench-torch bench-packages bench-scale clean
+.PHONY: build build-cuda gpu-pack gpu-rehearse test check format vet lint deadcode race generated ptx ptx-check cuda-constants fuzz interop interop-tokenizers interop-torch interop-formats interop-finetune interop-folders bench bench-against bench-peers bench-torch bench-packages bench-scale clean
 
 build: ## static release binaries
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/ ./cmd/prepare-data ./cmd/train-bert
@@ -24,7 +24,7 @@ build-cuda:
 test:
 	go test ./...
 
-check: format vet lint deadcode generated ptx-check cuda-constants gpu-rehearse race interop interop-tokenizers interop-torch interop-finetune interop-folders
+check: format vet lint deadcode generated ptx-check cuda-constants gpu-rehearse race interop interop-tokenizers interop-torch interop-formats interop-finetune interop-folders
 
 format:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
@@ -158,6 +158,26 @@ interop-torch: $(TORCH)
 		$(MODELS)/prepare-data tokenize --tokenizer $(MODELS)/tokenizers/$$kind.json --jsonl < $(MODELS)/tokenizers/lines.jsonl > $(MODELS)/$$kind.ids && \
 		$(TORCH) internal/interop/check_tokenizer.py compare $(MODELS)/$$kind-model $(MODELS)/$$kind.ids || exit 1; \
 	done
+
+# The libraries that read the formats of convert find the values of the shards.
+CONVERTED := .venv-torch/converted
+interop-formats: $(TORCH) .venv-torch/formats $(PY) .venv/datasets
+	rm -rf $(CONVERTED) && mkdir -p $(CONVERTED)
+	go build -o $(CONVERTED)/ ./cmd/prepare-data
+	$(CONVERTED)/prepare-data demo --out $(CONVERTED)/demo --quiet
+	$(CONVERTED)/prepare-data inspect $(CONVERTED)/demo/shards --records > $(CONVERTED)/records.jsonl
+	for format in mds npy parquet webdataset; do \
+		$(CONVERTED)/prepare-data convert $(CONVERTED)/demo --to $$format --out $(CONVERTED)/$$format --quiet || exit 1; \
+	done
+	for format in mds npy webdataset; do \
+		$(TORCH) internal/interop/read_converted.py $$format $(CONVERTED)/$$format $(CONVERTED)/records.jsonl || exit 1; \
+	done
+	$(PY) internal/interop/read_converted.py parquet $(CONVERTED)/parquet $(CONVERTED)/records.jsonl
+
+# streaming imports what its cloud and image parts need; those parts are not used.
+.venv-torch/formats: $(TORCH)
+	.venv-torch/bin/pip install --quiet brotli==1.2.1 python-snappy==0.7.3 zstd==1.5.7.2 xxhash==3.8.2 catalogue==2.0.10 braceexpand==0.1.7
+	.venv-torch/bin/pip install --quiet --no-deps mosaicml-streaming==0.13.0 webdataset==1.0.2 && touch $@
 
 # transformers loads what finetune leaves, finetune what transformers saves, and both
 # compute the same numbers.

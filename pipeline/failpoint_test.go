@@ -21,7 +21,9 @@ import (
 	"pretext/extract/download"
 	"pretext/internal/store"
 	"pretext/internal/torture"
+	"pretext/pipeline/convert"
 	"pretext/pipeline/stage"
+	"pretext/records/columns/formats"
 	"pretext/sharding"
 )
 
@@ -173,7 +175,13 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 		_, err := Download(ctx, oneWorker, DownloadConfig{Target: stage.Target{Out: out}, Requests: []download.Request{q}, Client: o})
 		return err
 	}
-	return []faultRow{
+	to := func(format, split string) func(base, out string) error {
+		return func(base, out string) error {
+			_, err := convert.Run(ctx, oneWorker, convert.Config{Target: stage.Target{Out: out}, Shards: filepath.Join(base, sharding.ShardsFolder), Format: format, Split: split})
+			return err
+		}
+	}
+	rows := []faultRow{
 		{name: "download", do: func(_, out string) error {
 			return fetch(out, download.Request{Kind: download.Gutenberg, IDs: []int{7}})
 		}},
@@ -222,6 +230,10 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 			return err
 		}},
 	}
+	for _, format := range formats.Names() {
+		rows = append(rows, faultRow{name: "convert to " + format, do: to(format, sharding.Train)})
+	}
+	return rows
 }
 
 // bookServer serves a book, from any byte on, and returns its address and the

@@ -61,8 +61,18 @@ var allowed = map[string][]string{
 	"records/tfrecord": {"internal/failure"},
 	"records/pretrain": {"records", "tokenize", "internal/pyrandom"},
 	"sharding":         {"internal/failure", "extract", "records/pretrain", "records/tfrecord", "tokenize", "tokenize/hf", "tokenize/sentence", "internal/humanize", "internal/store"},
-	"sharding/verify":  {"extract", "records", "records/tfrecord", "sharding", "tokenize", "internal/extsort", "internal/store"},
-	"sharding/export":  {"internal/failure", "records", "records/tfrecord", "sharding", "tokenize", "tokenize/sentence", "internal/store"},
+	"sharding/verify":  {"extract", "records", "records/columns", "records/columns/formats", "records/tfrecord", "sharding", "tokenize", "internal/extsort", "internal/store"},
+
+	// Formats of examples beside TFRecord.
+	"records/columns":             {"internal/failure", "records"},
+	"records/columns/npy":         {"records/columns"},
+	"records/columns/mds":         {"records/columns"},
+	"records/columns/parquetfile": {"records/columns"},
+	"records/columns/webdataset":  {"records/columns", "records/columns/npy"},
+	"records/columns/formats":     {"records/columns", "records/columns/npy", "records/columns/mds", "records/columns/parquetfile", "records/columns/webdataset"},
+	"pipeline/convert":            {"internal/failure", "records", "records/columns", "records/columns/formats", "records/tfrecord", "sharding", "pipeline/stage", "internal/store"},
+
+	"sharding/export": {"internal/failure", "records", "records/tfrecord", "sharding", "tokenize", "tokenize/sentence", "internal/store"},
 	"pipeline": {"internal/failure", "extract", "extract/bzip2", "extract/wiki", "extract/wiki/wikitext", "extract/books", "extract/text", "extract/download", "extract/quality", "extract/dedup", "tokenize", "tokenize/sentence", "tokenize/vocab", "tokenize/hf",
 		"records", "records/tfrecord", "records/pretrain", "sharding", "pipeline/stage", "internal/store", "internal/usage", "internal/extsort", "internal/pyrandom", "internal/democorpus", "internal/redact", "pipeline/documents", "pipeline/filter"},
 	"pipeline/documents": {"extract", "sharding", "pipeline/stage"},

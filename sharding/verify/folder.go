@@ -26,6 +26,7 @@ type folderCheck struct {
 	index    map[string]int            // place of a file in the manifest
 	sums     map[string]string         // hash → name of the first shard that has it
 	made     *sharding.ExamplesOptions // of shards; nil for other folders
+	written  *conversion               // of converted shards; nil for other folders
 	rules    records.Rules             // of the shards
 	mask     int32                     // id of [MASK], when rules.VocabSize is known
 	repeats  *repeats
@@ -36,6 +37,11 @@ func newFolderCheck(ctx context.Context, folder store.Folder, m *sharding.Manife
 	c := &folderCheck{opts: o, folder: folder, m: m, index: map[string]int{}, sums: map[string]string{}, repeats: newRepeats(o)}
 	for i, e := range m.Files {
 		c.index[e.Name] = i
+	}
+	if m.Stage == sharding.StageConvert {
+		var err error
+		c.written, err = newConversion(folder, m)
+		return c, err
 	}
 	if m.Stage != sharding.StageExamples {
 		return c, nil
@@ -103,8 +109,13 @@ func (c *folderCheck) file(ctx context.Context, number int, e sharding.FileEntry
 		if err := c.checkTokens(e.Name, raw); err != nil {
 			r.add(sharding.Problem{File: e.Name, Reason: err.Error()})
 		}
+	case c.written != nil && e.Name == c.written.index:
+		return r, c.written.checkIndex(ctx, c.m, &r)
 	case strings.HasSuffix(e.Name, sharding.SideCarSuffix):
-		return r, c.sideCar(ctx, e, problem == nil, &r)
+		if err := c.sideCar(ctx, e, problem == nil, &r); err != nil || c.written == nil || r.found > 0 {
+			return r, err
+		}
+		return r, c.written.checkRows(ctx, e.Name, &r)
 	}
 	return r, nil
 }

@@ -44,7 +44,7 @@ same command again to resume).`,
 		SilenceErrors: true,
 		Version:       cli.Version(),
 	}
-	root.AddCommand(newDemo(), newRun(), newPlan(), newDownload(), newExtract(), newFilter(), newVocab(), newExamples(),
+	root.AddCommand(newDemo(), newRun(), newPlan(), newDownload(), newExtract(), newFilter(), newVocab(), newExamples(), newConvert(),
 		newVerify(), newInspect(), newHead(), newExport(), newText(), newSentences(), newTokenize())
 	s := settings()
 	root.AddCommand(newWorker(), newStats(), newReport(), newCard(), newDiff(), newDoctor(), cli.NewConfig(s), cli.NewMan(), cli.NewVersion())

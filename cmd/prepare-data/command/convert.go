@@ -1,0 +1,67 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"pretext/pipeline"
+	"pretext/pipeline/convert"
+	"pretext/records/columns/formats"
+	"pretext/sharding"
+)
+
+func newConvert() *cobra.Command {
+	var run runFlags
+	var c convert.Config
+	var maxRejects float64
+	cmd := &cobra.Command{
+		Use:   "convert SHARDS --to FORMAT --out DIR",
+		Short: "Stage: shards to the format of another library",
+		Long: `Writes the examples of finished shards in a format that other training libraries
+read, with the same values in the same order:
+
+  mds         MosaicML streaming: StreamingDataset(local="DIR")
+  npy         NumPy arrays, one file per column: numpy.load(file, mmap_mode="r")
+  parquet     Parquet with lists of numbers: datasets.load_dataset("DIR")
+  webdataset  tar files of arrays: webdataset.WebDataset(files).decode()
+
+Each shard becomes files of the same name. If the shards have two splits and the
+format has an index (mds), they are written to DIR/train and DIR/eval. Like every
+stage, an interrupted conversion continues where it stopped, and verify checks
+the result, value by value.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := run.pipeline(cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			d, err := sharding.Open(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			shards, err := d.Shards()
+			if err != nil {
+				return err
+			}
+			c.Shards = shards.String()
+			dirs, err := c.Directories(cmd.Context())
+			if err != nil {
+				return err
+			}
+			var stages []pipeline.StageSummary
+			for _, dir := range dirs {
+				s, err := pipeline.Summarize(sharding.StageConvert, dir.Out, func() (*sharding.Manifest, error) { return convert.Run(cmd.Context(), r, dir) })
+				if err != nil {
+					return run.report(cmd, err, stages...)
+				}
+				stages = append(stages, s)
+			}
+			return run.report(cmd, nil, stages...)
+		},
+	}
+	run.add(cmd.Flags(), &c.Target, &maxRejects)
+	cmd.Flags().StringVar(&c.Format, "to", "", "format to write: "+strings.Join(formats.Names(), ", ")+" (required)")
+	cmd.Flags().StringVar(&c.Split, "split", "", "the only split to convert: train or eval; default: all")
+	return cmd
+}

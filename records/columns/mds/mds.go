@@ -1,0 +1,329 @@
+// Package mds reads and writes examples in MDS, the format of MosaicML's
+// streaming library.
+//
+// # Format
+//
+// A part of the data is a sequence of files of at most [FileBytes] each, and
+// index.json lists those of all parts. A file, before compression:
+//
+//	uint32         number of rows N
+//	N+1 × uint32   offset of each row in the file, and the end of the last
+//	JSON           names, types and sizes of the columns
+//	N rows         the columns in the order of their names, values little-endian
+//
+// A column has the type "ndarray:int32:LENGTH" or "ndarray:float32:LENGTH", and
+// so rows have a fixed size. Files are compressed with zstd, as one frame. The
+// numbers follow streaming/base/format/mds/writer.py of mosaicml/streaming, format
+// version 2.
+package mds
+
+import (
+	"bufio"
+	"crypto/sha1" // the hash that index.json has and readers know; the manifest has SHA-256
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+
+	"pretext/records/columns"
+)
+
+// FileBytes is the largest size of a file before compression; MDSWriter's
+// default of size_limit.
+const FileBytes = 1 << 26
+
+// IndexName is the name of the list of files.
+const IndexName = "index.json"
+
+// Suffixes of the names of a file, before and after compression.
+const (
+	rawSuffix = ".mds"
+	zipSuffix = ".mds.zstd"
+)
+
+// Format is the MDS format. The zero value is ready for use.
+type Format struct{}
+
+// config is the description of the columns in each file and in the index.
+type config struct {
+	ColumnEncodings []string `json:"column_encodings"`
+	ColumnNames     []string `json:"column_names"`
+	ColumnSizes     []int    `json:"column_sizes"` // in bytes
+	Compression     string   `json:"compression"`
+	Format          string   `json:"format"`
+	Hashes          []string `json:"hashes"`
+	SizeLimit       int      `json:"size_limit"`
+	Version         int      `json:"version"`
+}
+
+// A fileInfo is what the index says of a file.
+type fileInfo struct {
+	Basename string            `json:"basename"`
+	Bytes    int64             `json:"bytes"`
+	Hashes   map[string]string `json:"hashes"`
+}
+
+// A shard is an entry of the index.
+type shard struct {
+	config
+	RawData fileInfo `json:"raw_data"`
+	Samples int64    `json:"samples"`
+	ZipData fileInfo `json:"zip_data"`
+}
+
+// layout is how rows of a schema are stored.
+type layout struct {
+	order    []int // columns by name
+	rowBytes int64
+	config   config
+	head     []byte // config as JSON
+}
+
+func newLayout(schema []columns.Column) layout {
+	l := layout{config: config{Compression: "zstd", Format: "mds", Hashes: []string{"sha1"}, SizeLimit: FileBytes, Version: 2}}
+	for i := range schema {
+		l.order = append(l.order, i)
+	}
+	slices.SortFunc(l.order, func(a, b int) int { return strings.Compare(schema[a].Name, schema[b].Name) })
+	for _, i := range l.order {
+		c := schema[i]
+		kind := "int32"
+		if c.Type == columns.Float32 {
+			kind = "float32"
+		}
+		l.config.ColumnNames = append(l.config.ColumnNames, c.Name)
+		l.config.ColumnEncodings = append(l.config.ColumnEncodings, fmt.Sprintf("ndarray:%s:%d", kind, c.Len))
+		l.config.ColumnSizes = append(l.config.ColumnSizes, 4*c.Len)
+		l.rowBytes += 4 * int64(c.Len)
+	}
+	l.head, _ = json.Marshal(l.config) // of strings and numbers: it cannot fail
+	return l
+}
+
+// fileRows returns the number of rows of a full file.
+func (l layout) fileRows() int64 {
+	return max(1, (FileBytes-8-int64(len(l.head)))/(l.rowBytes+4))
+}
+
+// rawBytes returns the size of a file with n rows before compression.
+func (l layout) rawBytes(n int64) int64 {
+	return 4 + 4*(n+1) + int64(len(l.head)) + n*l.rowBytes
+}
+
+// appendHead appends everything before the rows of a file with n rows.
+func (l layout) appendHead(dst []byte, n int64) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(n))
+	first := 4 + 4*(n+1) + int64(len(l.head))
+	for i := range n + 1 {
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(first+i*l.rowBytes))
+	}
+	return append(dst, l.head...)
+}
+
+// NewWriter returns a writer of the files STEM.00000.mds.zstd, STEM.00001.mds.zstd
+// and so on.
+func (Format) NewWriter(p columns.Part, create columns.Create) (columns.Writer, error) {
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return nil, err
+	}
+	return &writer{layout: newLayout(p.Schema), part: p, create: create, zstd: enc}, nil
+}
+
+type writer struct {
+	layout
+	part   columns.Part
+	create columns.Create
+	zstd   *zstd.Encoder
+	files  []columns.File
+
+	out      io.WriteCloser // nil between two files
+	raw, zip digest         // of the file
+	left     int64          // rows missing in the file
+	written  int64          // rows of earlier files
+	row      []byte
+}
+
+// A digest hashes and counts bytes.
+type digest struct {
+	hash.Hash
+	n int64
+}
+
+func (d *digest) Write(p []byte) (int, error) {
+	d.n += int64(len(p))
+	return d.Hash.Write(p)
+}
+
+func (d *digest) info(name string) fileInfo {
+	return fileInfo{name, d.n, map[string]string{"sha1": hex.EncodeToString(d.Sum(nil))}}
+}
+
+func (w *writer) name() string { return fmt.Sprintf("%s.%05d", w.part.Stem, len(w.files)) }
+
+// begin starts the next file.
+func (w *writer) begin() (err error) {
+	w.left = min(w.part.Rows-w.written, w.fileRows())
+	if w.left <= 0 {
+		return fmt.Errorf("%s: more rows than the %d that were announced", w.part.Stem, w.part.Rows)
+	}
+	if w.out, err = w.create(w.name() + zipSuffix); err != nil {
+		return err
+	}
+	w.raw, w.zip = digest{Hash: sha1.New()}, digest{Hash: sha1.New()}
+	w.zstd.ResetContentSize(io.MultiWriter(w.out, &w.zip), w.rawBytes(w.left))
+	return w.emit(w.appendHead(nil, w.left))
+}
+
+func (w *writer) emit(b []byte) error {
+	w.raw.Write(b)
+	_, err := w.zstd.Write(b)
+	return err
+}
+
+func (w *writer) Write(row []columns.Value) error {
+	if w.out == nil {
+		if err := w.begin(); err != nil {
+			return err
+		}
+	}
+	w.row = w.row[:0]
+	for _, i := range w.order {
+		w.row = columns.AppendLittle(w.row, row[i])
+	}
+	if int64(len(w.row)) != w.rowBytes {
+		return fmt.Errorf("%s: a row of %d bytes, want %d", w.part.Stem, len(w.row), w.rowBytes)
+	}
+	if err := w.emit(w.row); err != nil {
+		return err
+	}
+	w.written++
+	if w.left--; w.left > 0 {
+		return nil
+	}
+	return w.end()
+}
+
+// end completes a file.
+func (w *writer) end() error {
+	if err := w.zstd.Close(); err != nil {
+		return err
+	}
+	if err := w.out.Close(); err != nil {
+		return err
+	}
+	w.out = nil
+	n := (w.raw.n - w.rawBytes(0)) / (w.rowBytes + 4)
+	w.files = append(w.files, columns.File{Name: w.name() + zipSuffix,
+		Info: shard{w.config, w.raw.info(w.name() + rawSuffix), n, w.zip.info(w.name() + zipSuffix)}})
+	return nil
+}
+
+func (w *writer) Close() ([]columns.File, error) {
+	if w.written != w.part.Rows {
+		return nil, fmt.Errorf("%s: %d rows of %d", w.part.Stem, w.written, w.part.Rows)
+	}
+	return w.files, nil
+}
+
+// Index returns index.json, which lists all files.
+func (Format) Index(files []columns.File) (name string, content []byte, err error) {
+	infos := make([]any, len(files))
+	for i, f := range files {
+		infos[i] = f.Info
+	}
+	content, err = json.Marshal(struct {
+		Shards  []any `json:"shards"`
+		Version int   `json:"version"`
+	}{infos, 2})
+	return IndexName, append(content, '\n'), err
+}
+
+// OneSplit says that index.json lists one split: a StreamingDataset has no names
+// of splits but those of directories.
+func (Format) OneSplit() {}
+
+// Rows reads the files of a part.
+func (Format) Rows(p columns.Part, files []string, open columns.Open) iter.Seq2[[]columns.Value, error] {
+	return func(yield func([]columns.Value, error) bool) {
+		r := reader{layout: newLayout(p.Schema), schema: p.Schema, yield: yield}
+		for _, name := range files {
+			f, size, err := open(name)
+			if err == nil {
+				err = r.file(io.NewSectionReader(f, 0, size))
+			}
+			if r.stopped {
+				return
+			}
+			if err != nil {
+				yield(nil, fmt.Errorf("%s: %w", name, err))
+				return
+			}
+		}
+		if r.rows != p.Rows {
+			yield(nil, fmt.Errorf("%s: %w: %d rows, want %d", p.Stem, columns.ErrCorrupt, r.rows, p.Rows))
+		}
+	}
+}
+
+type reader struct {
+	layout
+	schema  []columns.Column
+	yield   func([]columns.Value, error) bool
+	rows    int64
+	stopped bool // by the receiver of the rows
+}
+
+func (r *reader) file(in io.Reader) error {
+	dec, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(2*FileBytes))
+	if err != nil {
+		return err
+	}
+	defer dec.Close()
+	b := bufio.NewReaderSize(dec, 1<<16)
+	var count [4]byte
+	if _, err := io.ReadFull(b, count[:]); err != nil {
+		return broken(err)
+	}
+	n := int64(binary.LittleEndian.Uint32(count[:]))
+	if n == 0 || n > r.fileRows() {
+		return fmt.Errorf("%w: %d rows in a file, at most %d fit", columns.ErrCorrupt, n, r.fileRows())
+	}
+	want := r.appendHead(nil, n)[4:]
+	head := make([]byte, len(want))
+	if _, err := io.ReadFull(b, head); err != nil {
+		return broken(err)
+	}
+	if string(head) != string(want) {
+		return fmt.Errorf("%w: other columns or offsets than those of the data set", columns.ErrCorrupt)
+	}
+	values := columns.NewRow(r.schema)
+	buf := make([]byte, r.rowBytes)
+	for range n {
+		if _, err := io.ReadFull(b, buf); err != nil {
+			return broken(err)
+		}
+		rest := buf
+		for _, i := range r.order {
+			rest = columns.ReadLittle(rest, values[i])
+		}
+		r.rows++
+		if r.stopped = !r.yield(values, nil); r.stopped {
+			return nil
+		}
+	}
+	if _, err := b.ReadByte(); err != io.EOF {
+		return fmt.Errorf("%w: data after the last row", columns.ErrCorrupt)
+	}
+	return nil
+}
+
+// broken makes an error of reading or decompression one of corrupt data.
+func broken(err error) error { return fmt.Errorf("%w: %v", columns.ErrCorrupt, err) }

@@ -1,0 +1,234 @@
+// Package parquetfile reads and writes examples as Apache Parquet files with a
+// list of numbers in each column, one file for each part, and the README.md from
+// which the datasets library of Hugging Face learns which files are which split:
+//
+//	datasets.load_dataset("DIR", streaming=True)["train"]
+//
+// # Format
+//
+// The columns are LIST of required INT32 or FLOAT, or such a number where a row
+// has one value; in the order of their names. A row group has [GroupRows] rows.
+// Pages are compressed with zstd. See parquet.apache.org/docs/file-format.
+package parquetfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/zstd"
+
+	"pretext/records/columns"
+)
+
+// Suffix ends the name of the file of a part.
+const Suffix = ".parquet"
+
+// GroupRows is the number of rows in a row group: what a reader that streams
+// holds in memory, 8 MB of examples of 128 tokens and 34 MB of 512.
+const GroupRows = 4096
+
+// Format is the Parquet format. The zero value is ready for use.
+type Format struct{}
+
+// schemaOf returns the Parquet schema of columns.
+func schemaOf(list []columns.Column) *parquet.Schema {
+	group := parquet.Group{}
+	for _, c := range list {
+		node := parquet.Int(32)
+		if c.Type == columns.Float32 {
+			node = parquet.Leaf(parquet.FloatType)
+		}
+		if c.Len != 1 {
+			node = parquet.List(node)
+		}
+		group[c.Name] = node
+	}
+	return parquet.NewSchema("example", group)
+}
+
+// order returns the columns by name, the order of the schema.
+func order(list []columns.Column) (order []int) {
+	for i := range list {
+		order = append(order, i)
+	}
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(list[a].Name, list[b].Name) })
+	return order
+}
+
+// NewWriter returns a writer of the file STEM.parquet.
+func (Format) NewWriter(p columns.Part, create columns.Create) (columns.Writer, error) {
+	out, err := create(p.Stem + Suffix)
+	if err != nil {
+		return nil, err
+	}
+	return &writer{part: p, order: order(p.Schema), out: out, rows: parquet.NewGenericWriter[any](out, schemaOf(p.Schema),
+		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault, Concurrency: 1}),
+		parquet.MaxRowsPerRowGroup(GroupRows), parquet.CreatedBy("pretext", "1", ""))}, nil
+}
+
+type writer struct {
+	part  columns.Part
+	order []int
+	out   io.WriteCloser
+	rows  *parquet.GenericWriter[any]
+	n     int64
+	row   parquet.Row
+}
+
+func (w *writer) Write(row []columns.Value) error {
+	w.row = w.row[:0]
+	for at, i := range w.order {
+		single := w.part.Schema[i].Len == 1
+		level := func(j int, v parquet.Value) parquet.Value {
+			if single {
+				return v.Level(0, 0, at)
+			}
+			return v.Level(min(j, 1), 1, at)
+		}
+		for j, n := range row[i].Ints {
+			w.row = append(w.row, level(j, parquet.Int32Value(n)))
+		}
+		for j, f := range row[i].Floats {
+			w.row = append(w.row, level(j, parquet.FloatValue(f)))
+		}
+	}
+	w.n++
+	_, err := w.rows.WriteRows([]parquet.Row{w.row})
+	return err
+}
+
+func (w *writer) Close() ([]columns.File, error) {
+	if w.n != w.part.Rows {
+		return nil, fmt.Errorf("%s: %d rows of %d", w.part.Stem, w.n, w.part.Rows)
+	}
+	if err := w.rows.Close(); err != nil {
+		return nil, err
+	}
+	return []columns.File{{Name: w.part.Stem + Suffix}}, w.out.Close()
+}
+
+// Index returns README.md, which names the files of each split.
+func (Format) Index(files []columns.File) (name string, content []byte, err error) {
+	var b bytes.Buffer
+	b.WriteString("---\nconfigs:\n- config_name: default\n  data_files:\n")
+	last := ""
+	for _, f := range files {
+		split, _, _ := strings.Cut(f.Name, "-")
+		if split != last {
+			fmt.Fprintf(&b, "  - split: %s\n    path: %s-*%s\n", split, split, Suffix)
+		}
+		last = split
+	}
+	b.WriteString("---\n")
+	return "README.md", b.Bytes(), nil
+}
+
+// Rows reads the file of a part.
+func (Format) Rows(p columns.Part, files []string, open columns.Open) iter.Seq2[[]columns.Value, error] {
+	return func(yield func([]columns.Value, error) bool) {
+		if len(files) != 1 {
+			yield(nil, fmt.Errorf("%s: %w: %d files, want one", p.Stem, columns.ErrCorrupt, len(files)))
+			return
+		}
+		f, size, err := open(files[0])
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		r := reader{part: p, order: order(p.Schema), values: columns.NewRow(p.Schema), yield: yield}
+		if err := r.read(f, size); err != nil {
+			yield(nil, fmt.Errorf("%s: %w: %v", files[0], columns.ErrCorrupt, err))
+		}
+	}
+}
+
+type reader struct {
+	part   columns.Part
+	order  []int
+	values []columns.Value
+	rows   int64
+	yield  func([]columns.Value, error) bool
+}
+
+// read yields all rows. The Parquet library panics at some corrupt files.
+func (r *reader) read(f io.ReaderAt, size int64) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	file, err := parquet.OpenFile(f, size)
+	if err != nil {
+		return err
+	}
+	if want := schemaOf(r.part.Schema); !parquet.EqualNodes(want, file.Schema()) {
+		return errors.New("other columns than those of the data set")
+	}
+	if file.NumRows() != r.part.Rows {
+		return fmt.Errorf("%d rows, want %d", file.NumRows(), r.part.Rows)
+	}
+	for _, group := range file.RowGroups() {
+		if more, err := r.group(group); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// group yields the rows of a row group; more is false if the receiver stopped.
+func (r *reader) group(g parquet.RowGroup) (more bool, err error) {
+	rows := g.Rows()
+	defer rows.Close()
+	buf := make([]parquet.Row, 64)
+	for {
+		n, err := rows.ReadRows(buf)
+		for _, row := range buf[:n] {
+			if err := r.decode(row); err != nil {
+				return false, fmt.Errorf("row %d: %w", r.rows, err)
+			}
+			r.rows++
+			if !r.yield(r.values, nil) {
+				return false, nil
+			}
+		}
+		if err == io.EOF {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+}
+
+// decode copies a row to r.values.
+func (r *reader) decode(row parquet.Row) error {
+	filled := make([]int, len(r.order)) // number of values by column of the file
+	for _, v := range row {
+		at := v.Column()
+		if at < 0 || at >= len(r.order) {
+			return fmt.Errorf("a value of column %d", at)
+		}
+		c := r.part.Schema[r.order[at]]
+		if filled[at] == c.Len || v.IsNull() {
+			return fmt.Errorf("%s has not %d values", c.Name, c.Len)
+		}
+		if to := r.values[r.order[at]]; c.Type == columns.Float32 {
+			to.Floats[filled[at]] = v.Float()
+		} else {
+			to.Ints[filled[at]] = v.Int32()
+		}
+		filled[at]++
+	}
+	for at, n := range filled {
+		if c := r.part.Schema[r.order[at]]; n != c.Len {
+			return fmt.Errorf("%s has %d values, want %d", c.Name, n, c.Len)
+		}
+	}
+	return nil
+}

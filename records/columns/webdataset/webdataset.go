@@ -1,0 +1,148 @@
+// Package webdataset reads and writes examples as WebDataset: a tar file for each
+// part, with a file for each column of each example.
+//
+//	train-00003-of-00010-00000000.input_ids.npy
+//	train-00003-of-00010-00000000.input_mask.npy
+//	...
+//	train-00003-of-00010-00000001.input_ids.npy
+//
+// The webdataset library joins files with the same name up to the first dot to
+// one sample and decodes *.npy to arrays:
+//
+//	for sample in webdataset.WebDataset(files, shardshuffle=False).decode():
+//		ids = sample["input_ids.npy"]  # (S,), int32
+//
+// The tar headers have the form ustar, without time, owner or rights, so equal
+// examples give equal bytes.
+package webdataset
+
+import (
+	"archive/tar"
+	"fmt"
+	"io"
+	"iter"
+
+	"pretext/records/columns"
+	"pretext/records/columns/npy"
+)
+
+// Suffix ends the name of the file of a part.
+const Suffix = ".tar"
+
+// Format is the WebDataset format. The zero value is ready for use.
+type Format struct{}
+
+// NewWriter returns a writer of the file STEM.tar.
+func (Format) NewWriter(p columns.Part, create columns.Create) (columns.Writer, error) {
+	out, err := create(p.Stem + Suffix)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{part: p, out: out, tar: tar.NewWriter(out)}
+	for _, c := range p.Schema {
+		w.heads = append(w.heads, head(c))
+	}
+	return w, nil
+}
+
+// head returns the header of the array of one row of a column.
+func head(c columns.Column) []byte {
+	return npy.Header(columns.Column{Name: c.Name, Type: c.Type, Len: 1}, int64(c.Len))
+}
+
+// member returns the name of a column of a row in the tar file.
+func member(stem string, row int64, c columns.Column) string {
+	return fmt.Sprintf("%s-%08d.%s%s", stem, row, c.Name, npy.Suffix)
+}
+
+type writer struct {
+	part  columns.Part
+	out   io.WriteCloser
+	tar   *tar.Writer
+	heads [][]byte // by column
+	rows  int64
+	buf   []byte
+}
+
+func (w *writer) Write(row []columns.Value) error {
+	for i, c := range w.part.Schema {
+		w.buf = columns.AppendLittle(append(w.buf[:0], w.heads[i]...), row[i])
+		h := tar.Header{Typeflag: tar.TypeReg, Name: member(w.part.Stem, w.rows, c), Size: int64(len(w.buf)), Mode: 0o644, Format: tar.FormatUSTAR}
+		if err := w.tar.WriteHeader(&h); err != nil {
+			return err
+		}
+		if _, err := w.tar.Write(w.buf); err != nil {
+			return err
+		}
+	}
+	w.rows++
+	return nil
+}
+
+func (w *writer) Close() ([]columns.File, error) {
+	if w.rows != w.part.Rows {
+		return nil, fmt.Errorf("%s: %d rows of %d", w.part.Stem, w.rows, w.part.Rows)
+	}
+	if err := w.tar.Close(); err != nil {
+		return nil, err
+	}
+	return []columns.File{{Name: w.part.Stem + Suffix}}, w.out.Close()
+}
+
+// Rows reads the file of a part.
+func (Format) Rows(p columns.Part, files []string, open columns.Open) iter.Seq2[[]columns.Value, error] {
+	return func(yield func([]columns.Value, error) bool) {
+		if len(files) != 1 {
+			yield(nil, fmt.Errorf("%s: %w: %d files, want one", p.Stem, columns.ErrCorrupt, len(files)))
+			return
+		}
+		f, size, err := open(files[0])
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		r := reader{part: p, tar: tar.NewReader(io.NewSectionReader(f, 0, size)), row: columns.NewRow(p.Schema)}
+		for n := range p.Rows {
+			if err := r.read(n); err != nil {
+				yield(nil, fmt.Errorf("%s: row %d: %w: %v", files[0], n, columns.ErrCorrupt, err))
+				return
+			}
+			if !yield(r.row, nil) {
+				return
+			}
+		}
+		if _, err := r.tar.Next(); err != io.EOF {
+			yield(nil, fmt.Errorf("%s: %w: more than %d rows", files[0], columns.ErrCorrupt, p.Rows))
+		}
+	}
+}
+
+type reader struct {
+	part columns.Part
+	tar  *tar.Reader
+	row  []columns.Value
+	buf  []byte
+}
+
+// read reads row n.
+func (r *reader) read(n int64) error {
+	for i, c := range r.part.Schema {
+		h, err := r.tar.Next()
+		if err != nil {
+			return err
+		}
+		want := head(c)
+		if name := member(r.part.Stem, n, c); h.Name != name || h.Size != int64(len(want)+4*c.Len) {
+			return fmt.Errorf("found %q of %d bytes, want %q of %d", h.Name, h.Size, name, len(want)+4*c.Len)
+		}
+		r.buf = append(r.buf[:0], make([]byte, h.Size)...)
+		if _, err := io.ReadFull(r.tar, r.buf); err != nil {
+			return err
+		}
+		if string(r.buf[:len(want)]) != string(want) {
+			return fmt.Errorf("%q is not an array of %d values", h.Name, c.Len)
+		}
+		columns.ReadLittle(r.buf[len(want):], r.row[i])
+	}
+	return nil
+}

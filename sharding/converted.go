@@ -1,0 +1,39 @@
+package sharding
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// StageConvert is the stage in the manifest of a folder of shards in the format
+// of another library.
+const StageConvert = "convert"
+
+// ConvertOptions are the options in the manifest of converted shards.
+type ConvertOptions struct {
+	Format               string `json:"format"`
+	Split                string `json:"split,omitempty"` // the only one converted; "" for all
+	MaxSeqLength         int    `json:"max_seq_length"`
+	MaxPredictionsPerSeq int    `json:"max_predictions_per_seq"`
+}
+
+// ConvertBody is the Body of the side-car of a converted shard.
+type ConvertBody struct {
+	Rows  int64           `json:"rows"`
+	Files []ConvertedFile `json:"files"` // in the order in which the rows are read
+	// ValuesSHA256 is the hash of the values: of the records' payloads, as
+	// package records writes them.
+	ValuesSHA256 string `json:"values_sha256"`
+}
+
+// A ConvertedFile is a file of a converted shard.
+type ConvertedFile struct {
+	Name string          `json:"name"`
+	Info json.RawMessage `json:"info"` // its entry in the format's index; null if there is none
+}
+
+// ReadConvertBody returns the Body of the side-car of a converted shard.
+func ReadConvertBody(ctx context.Context, folder Folder, sideCar string) (body ConvertBody, err error) {
+	err = readBody(ctx, folder, sideCar, &body)
+	return body, err
+}
