@@ -27,6 +27,7 @@ const (
 	RejectEmpty          Reject = "empty"          // no text, before or after extraction
 	RejectTooLarge       Reject = "too-large"      // page over 16 MiB of wikitext, or document over 64 MiB of text
 	RejectTooShort       Reject = "too-short"      // shorter than the option for the minimum length
+	RejectHoles          Reject = "holes"          // more holes by dropped templates than the option allows
 	RejectMalformed      Reject = "malformed"      // no title or ID, or broken XML
 	RejectUnterminated   Reject = "unterminated"   // a page without </page>
 	RejectDeleted        Reject = "deleted"        // text suppressed in the dump

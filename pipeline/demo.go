@@ -24,7 +24,7 @@ const demoVocabSize = 4000
 // DemoConfig returns the configuration of the demo: a small wiki and two books, a
 // vocabulary trained from them, a tenth of the documents held out.
 func DemoConfig(out string) RunConfig {
-	c := RunConfig{Target: stage.Target{Out: out, Memory: 600e6}, Reading: Reading{DefaultExtractOptions(), 1},
+	c := RunConfig{Target: stage.Target{Out: out, Memory: 600e6}, Reading: Reading{Extract: DefaultExtractOptions(), MaxRejects: 1},
 		VocabSize: demoVocabSize, Examples: sharding.DefaultExamplesOptions()}
 	c.Examples.DupeFactor = 5
 	c.Examples.Shards = 4

@@ -48,6 +48,13 @@ func TestTheManifestNamesTheTemplatesThatGaveNoText(t *testing.T) {
 	for _, name := range slices.Sorted(slices.Values(rare))[:sharding.MaxDropped-1] {
 		want.Templates = append(want.Templates, sharding.TemplateUses{Name: name, Uses: 3})
 	}
+	// Each page has the two templates in its sentence; the holes of the ranges are
+	// added by wiki.
+	if w := m.Dropped.Wikis; len(w) != 1 || w[0].Wiki != "testwiki" || w[0].Holes != 1350 || len(w[0].Templates) != sharding.MaxDropped ||
+		w[0].Templates[0] != (sharding.WikiTemplate{Name: "zzcommon", TemplateHole: sharding.TemplateHole{Uses: 900, First: "P0"}}) {
+		t.Errorf("holes: %+v", w)
+	}
+	want.Wikis = m.Dropped.Wikis
 	if diff := cmp.Diff(want, m.Dropped); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -6,12 +6,15 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
 	"strings"
 
 	"pretext/extract"
 	"pretext/extract/books"
 	"pretext/extract/text"
 	"pretext/extract/wiki"
+	"pretext/extract/wiki/rendering"
 	"pretext/internal/failure"
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
@@ -44,6 +47,48 @@ type ExtractOptions struct {
 	Text  text.Options  `json:"text"`
 }
 
+// TemplateFiles are the paths of files of rendering data (package rendering),
+// in the order of the command line; later ones take precedence.
+type TemplateFiles []string
+
+// read reads the files into the options. Errors name file and line.
+func (f TemplateFiles) read(ctx context.Context, o *wiki.Options) (texts []string, err error) {
+	o.Templates = nil
+	for _, path := range f {
+		text, err := readSmall(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		file, err := rendering.Parse(filepath.Base(path), text)
+		if err != nil {
+			return nil, failure.Usage(err)
+		}
+		o.Templates = append(o.Templates, wiki.TemplateFile{Name: file.Name, SHA256: file.SHA256})
+		texts = append(texts, string(text))
+	}
+	return texts, nil
+}
+
+// maxTemplateFile is the maximum size of a file of rendering data.
+const maxTemplateFile = 1 << 20
+
+// readSmall reads a file of rendering data.
+func readSmall(ctx context.Context, path string) ([]byte, error) {
+	f, err := store.OpenPath(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if f.Size() > maxTemplateFile {
+		return nil, failure.Usagef("%s: %d bytes, want at most %d", path, f.Size(), maxTemplateFile)
+	}
+	text := make([]byte, f.Size())
+	if _, err := f.ReadAt(text, 0); err != nil && err != io.EOF {
+		return nil, err
+	}
+	return text, nil
+}
+
 // DefaultExtractOptions returns options that take the language from the sources.
 func DefaultExtractOptions() ExtractOptions {
 	return ExtractOptions{Wiki: wiki.DefaultOptions()}
@@ -58,6 +103,8 @@ func (o ExtractOptions) Validate() error {
 // it to import third-party documents.
 type Reading struct {
 	Extract ExtractOptions
+	// Templates are files that say what templates of wikis show.
+	Templates TemplateFiles
 	// MaxRejects is the maximum fraction of pages, books and lines that may be
 	// unreadable. Above it, the stage finishes and returns a [*RejectsError].
 	MaxRejects float64
@@ -72,8 +119,9 @@ type ExtractConfig struct {
 
 // extractWork are the options of extract workers.
 type extractWork struct {
-	Sources []SourceSpec
-	Options ExtractOptions
+	Sources   []SourceSpec
+	Options   ExtractOptions
+	Templates []string // contents of the files that Options.Wiki.Templates names
 }
 
 func init() {
@@ -117,12 +165,16 @@ func Extract(ctx context.Context, r stage.Runner, c ExtractConfig) (*sharding.Ma
 	if err := c.Extract.Validate(); err != nil {
 		return nil, failure.Usage(err)
 	}
+	templates, err := c.Templates.read(ctx, &c.Extract.Wiki)
+	if err != nil {
+		return nil, err
+	}
 	plan, err := planSources(ctx, c, r.Tell)
 	if err != nil {
 		return nil, err
 	}
 	m, err := stage.Run(ctx, r, stage.Config{Target: c.Target, Stage: "extract", Options: c.Extract, Inputs: plan.inputs, Paths: plan.paths(),
-		Work: extractWork{plan.sources, c.Extract}, Tasks: stage.Tasks(plan.tasks), Sizes: plan.sizes(), Total: plan.bytes})
+		Work: extractWork{plan.sources, c.Extract, templates}, Tasks: stage.Tasks(plan.tasks), Sizes: plan.sizes(), Total: plan.bytes})
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"pretext/extract/bzip2"
 	"pretext/extract/text"
 	"pretext/extract/wiki"
+	"pretext/extract/wiki/rendering"
 	"pretext/internal/store"
 	"pretext/pipeline/documents"
 	"pretext/pipeline/stage"
@@ -156,7 +157,12 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 	if r != nil {
 		r.Reset(dump, rng)
 	} else {
-		r = wiki.NewReader(dump, rng, w.Options.Wiki)
+		options, err := w.wikiOptions()
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+		r = wiki.NewReader(dump, rng, options)
 		tools.wiki = r
 	}
 	// Bytes after the last bzip2 stream, usually padding of a download, are met
@@ -182,6 +188,13 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 		counts := sharding.Counts{"pages": st.Pages, "documents": st.Kept, "xml_bytes": st.XMLBytes,
 			"invalid_utf8_bytes": st.InvalidUTF8, "footers": st.Footers}
 		addRejects(counts, st.Rejects)
+		var holes map[string]sharding.TemplateHole
+		if len(st.HoleUses) > 0 {
+			holes = map[string]sharding.TemplateHole{}
+			for name, h := range st.HoleUses {
+				holes[name] = sharding.TemplateHole(h)
+			}
+		}
 		var notes []string
 		for _, p := range st.InvalidPlaces {
 			notes = append(notes, fmt.Sprintf("invalid UTF-8 dropped: %s, page %s (at byte %d of the file), byte %d of its text",
@@ -191,9 +204,24 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 			counts["trailing_garbage"] = 1
 			notes = append(notes, trailing.Error())
 		}
-		return counts, sharding.DocumentsBody{SourceSHA256: fmt.Sprintf("%x", sum), Dropped: st.Templates, Slack: st.TemplatesSlack, Notes: notes}, nil
+		return counts, sharding.DocumentsBody{SourceSHA256: fmt.Sprintf("%x", sum), Dropped: st.Templates, Slack: st.TemplatesSlack, Notes: notes,
+			Wiki: r.Wiki(), Sentences: st.Sentences, HoleCount: st.Holes, Holes: holes}, nil
 	}
 	return &reading{documents, summary, func() { f.Close() }}, nil
+}
+
+// wikiOptions returns the options with the user's files of rendering data, which
+// travel as text.
+func (w *extractWorker) wikiOptions() (wiki.Options, error) {
+	o := w.Options.Wiki
+	for k, text := range w.Templates {
+		file, err := rendering.Parse(o.Templates[k].Name, []byte(text))
+		if err != nil {
+			return o, err
+		}
+		o.Wikitext.Rendering = append(o.Wikitext.Rendering, file)
+	}
+	return o, nil
 }
 
 func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Task) (*reading, error) {

@@ -121,7 +121,7 @@ func newZombie(t *testing.T, out string) *zombie {
 		t.Fatal(err)
 	}
 	c := stage.Config{Target: a.Target, Stage: "extract", Options: a.Extract, Inputs: plan.inputs, Paths: plan.paths(),
-		Work: extractWork{plan.sources, a.Extract}, Tasks: stage.Tasks(plan.tasks)}
+		Work: extractWork{Sources: plan.sources, Options: a.Extract}, Tasks: stage.Tasks(plan.tasks)}
 	recipe, err := c.Recipe()
 	if err != nil {
 		t.Fatal(err)

@@ -14,8 +14,22 @@ type DocumentsBody struct {
 	SourceSHA256 string           `json:"source_sha256,omitempty"` // hash of the range of bytes of the dump that the task read
 	Dropped      map[string]int64 `json:"dropped_templates,omitempty"`
 	Slack        int64            `json:"dropped_slack,omitempty"` // upper bound of the error of each number in Dropped
-	Notes        []string         `json:"notes,omitempty"`
-	Blocks       []extract.Block  `json:"blocks"`
+	// Holes counts templates of the wiki Wiki that were dropped from sentences, by
+	// name; HoleCount is their number in documents, which have about Sentences
+	// sentences.
+	Wiki      string                  `json:"wiki,omitempty"`
+	Sentences int64                   `json:"sentences,omitempty"`
+	HoleCount int64                   `json:"hole_count,omitempty"`
+	Holes     map[string]TemplateHole `json:"holes,omitempty"`
+
+	Notes  []string        `json:"notes,omitempty"`
+	Blocks []extract.Block `json:"blocks"`
+}
+
+// A TemplateHole counts the uses of a template that left holes in sentences.
+type TemplateHole struct {
+	Uses  int64  `json:"uses"`
+	First string `json:"first"` // title of the first page with one
 }
 
 // ShardBody is the part of a side-car (the JSON file beside a data file) that

@@ -3,6 +3,8 @@ package sharding
 import (
 	"cmp"
 	"context"
+	"maps"
+	"math"
 	"slices"
 )
 
@@ -15,7 +17,8 @@ const MaxDropped = 100
 func SumDropped(ctx context.Context, folder Folder, sideCars []string) (*DroppedTemplates, error) {
 	uses := map[string]int64{}
 	slack := int64(0)
-	for _, name := range sideCars {
+	holes := holeSums{}
+	for _, name := range slices.Sorted(slices.Values(sideCars)) { // the first page is that of the first file
 		var body DocumentsBody
 		if err := readBody(ctx, folder, name, &body); err != nil {
 			return nil, err
@@ -24,17 +27,71 @@ func SumDropped(ctx context.Context, folder Folder, sideCars []string) (*Dropped
 			uses[template] += n
 		}
 		slack += body.Slack
+		holes.add(body)
 	}
-	if len(uses) == 0 {
+	if len(uses) == 0 && !holes.any() {
 		return nil, nil
 	}
-	d := &DroppedTemplates{Slack: slack}
+	d := &DroppedTemplates{Templates: []TemplateUses{}, Slack: slack, Wikis: holes.wikis()}
 	for name, n := range uses {
 		d.Templates = append(d.Templates, TemplateUses{Name: name, Uses: n})
 	}
 	slices.SortFunc(d.Templates, func(a, b TemplateUses) int {
 		return cmp.Or(cmp.Compare(b.Uses, a.Uses), cmp.Compare(a.Name, b.Name))
 	})
-	d.Templates = slices.Clone(d.Templates[:min(len(d.Templates), MaxDropped)])
+	d.Templates = append([]TemplateUses{}, d.Templates[:min(len(d.Templates), MaxDropped)]...)
 	return d, nil
+}
+
+// holeSums adds up the holes of side-cars by wiki.
+type holeSums map[string]*WikiHoles
+
+// add adds the holes of one side-car. Of two first pages of a template, the one
+// added first stays.
+func (h holeSums) add(body DocumentsBody) {
+	if body.Wiki == "" {
+		return
+	}
+	w := h[body.Wiki]
+	if w == nil {
+		w = &WikiHoles{Wiki: body.Wiki, Templates: []WikiTemplate{}}
+		h[body.Wiki] = w
+	}
+	w.Sentences += body.Sentences
+	w.Holes += body.HoleCount
+	for _, name := range slices.Sorted(maps.Keys(body.Holes)) {
+		hole := body.Holes[name]
+		k := slices.IndexFunc(w.Templates, func(t WikiTemplate) bool { return t.Name == name })
+		if k < 0 {
+			w.Templates = append(w.Templates, WikiTemplate{name, hole})
+			continue
+		}
+		w.Templates[k].Uses += hole.Uses
+	}
+}
+
+// any reports whether a template left a hole.
+func (h holeSums) any() bool {
+	for _, w := range h {
+		if w.Holes > 0 || len(w.Templates) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// wikis returns the sums, sorted by wiki.
+func (h holeSums) wikis() (list []WikiHoles) {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		w := h[name]
+		slices.SortFunc(w.Templates, func(a, b WikiTemplate) int {
+			return cmp.Or(cmp.Compare(b.Uses, a.Uses), cmp.Compare(a.Name, b.Name))
+		})
+		w.Templates = append([]WikiTemplate{}, w.Templates[:min(len(w.Templates), MaxDropped)]...)
+		if w.Sentences > 0 {
+			w.PerThousand = math.Round(1e5*float64(w.Holes)/float64(w.Sentences)) / 100
+		}
+		list = append(list, *w)
+	}
+	return list
 }

@@ -178,6 +178,26 @@ type DroppedTemplates struct {
 	// Slack is the maximum by which a number of uses may be too low. It is 0,
 	// so all numbers are exact, unless a task met more names than it can count.
 	Slack int64 `json:"slack"`
+
+	// Wikis has a line for each wiki: how many holes its documents have, and which
+	// templates left them.
+	Wikis []WikiHoles `json:"wikis,omitempty"`
+}
+
+// WikiHoles counts the holes in the sentences of a wiki's documents, where
+// templates were dropped.
+type WikiHoles struct {
+	Wiki        string         `json:"wiki"`
+	Sentences   int64          `json:"sentences"`    // estimated
+	Holes       int64          `json:"holes"`        // in documents
+	PerThousand float64        `json:"per_thousand"` // holes for 1,000 sentences, rounded to 0.01
+	Templates   []WikiTemplate `json:"templates"`    // at most 100 that left holes, the most used first
+}
+
+// A WikiTemplate is a template that left holes.
+type WikiTemplate struct {
+	Name string `json:"name"`
+	TemplateHole
 }
 
 // TemplateUses is the number of uses of one template.

@@ -17,11 +17,26 @@ type Options struct {
 	MinCharacters       int              `json:"min_characters"`       // minimum length of a text in Unicode characters; default 0
 	Language            string           `json:"language"`             // BCP 47 code of all documents; default "": the language of the dump
 	Wikitext            wikitext.Options `json:"wikitext"`             // what parts of a page become text
+
+	// MaxHoles is the maximum number of holes for each sentence of a document,
+	// where templates were dropped (Stats.Holes). 1, the default, keeps all
+	// documents.
+	MaxHoles float64 `json:"max_holes"`
+
+	// Templates names the user's files of rendering data, whose content is in
+	// Wikitext.Rendering.
+	Templates []TemplateFile `json:"templates,omitempty"`
+}
+
+// A TemplateFile names a file of rendering data (package rendering).
+type TemplateFile struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"`
 }
 
 // DefaultOptions returns the options that keep the articles of a wiki.
 func DefaultOptions() Options {
-	return Options{Namespaces: []int{0}, Wikitext: wikitext.DefaultOptions()}
+	return Options{Namespaces: []int{0}, Wikitext: wikitext.DefaultOptions(), MaxHoles: 1}
 }
 
 // Validate reports every field whose value is invalid, in one error.
@@ -37,6 +52,9 @@ func (o Options) Validate() error {
 	}
 	if o.MinCharacters < 0 {
 		errs = append(errs, fmt.Errorf("min_characters %d: must not be negative", o.MinCharacters))
+	}
+	if !(o.MaxHoles >= 0 && o.MaxHoles <= 1) {
+		errs = append(errs, fmt.Errorf("max_holes %g: must be 0 to 1", o.MaxHoles))
 	}
 	if err := o.Wikitext.Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("wikitext: %w", err))

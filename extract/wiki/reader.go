@@ -82,6 +82,9 @@ func (r *Reader) Reset(d Dump, rng Range) {
 // keeps.
 const keptText = 4 << 20
 
+// Wiki returns the name of the wiki, with which the IDs of its documents begin.
+func (r *Reader) Wiki() string { return r.dbname }
+
 // Documents yields the documents of the range in the order of their pages. It
 // may be called only once. A document and its strings are valid until the next
 // iteration, because the text buffer is reused; use strings.Clone to keep a
@@ -158,6 +161,12 @@ func (r *Reader) document(doc *extract.Document, p rawPage) extract.Reject {
 	case r.options.MinCharacters > 0 && utf8.RuneCount(r.text) < r.options.MinCharacters:
 		return extract.RejectTooShort
 	}
+	holes, sentences := r.scanner.PageHoles(), countSentences(r.text)
+	if r.options.MaxHoles < 1 && float64(holes) > r.options.MaxHoles*float64(sentences) {
+		return extract.RejectHoles
+	}
+	r.stats.Holes += int64(holes)
+	r.stats.Sentences += int64(sentences)
 	r.stats.TextBytes += int64(len(r.text))
 	*doc = extract.Document{
 		ID:     r.pageID(h.id),
@@ -167,6 +176,18 @@ func (r *Reader) document(doc *extract.Document, p rawPage) extract.Reject {
 		Lang:   r.lang,
 	}
 	return ""
+}
+
+// sentenceEnds are the marks that countSentences counts.
+var sentenceEnds = [][]byte{[]byte(". "), []byte("? "), []byte("! "), []byte("\n"), []byte("。"), []byte("। ")}
+
+// countSentences estimates the number of sentences in a text.
+func countSentences(text []byte) int {
+	n := 1 // the last line has no line feed
+	for _, end := range sentenceEnds {
+		n += bytes.Count(text, end)
+	}
+	return n
 }
 
 func (r *Reader) pageID(id int64) string {
@@ -199,5 +220,11 @@ func (r *Reader) Stats() Stats {
 		s.template(name, int64(n))
 	}
 	s.TemplatesSlack += int64(r.scanner.Tally().Slack())
+	for name, h := range r.scanner.Holes() {
+		if len(s.HoleUses) == maxHoles {
+			break
+		}
+		s.hole(name, Hole{int64(h.Uses), h.First})
+	}
 	return s
 }

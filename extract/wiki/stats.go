@@ -35,6 +35,20 @@ type Stats struct {
 	// missing name has the count 0. It is 0, and all counts are exact, if Templates
 	// has room for all names. No count is too high.
 	TemplatesSlack int64 `json:"templates_slack,omitempty"`
+
+	// Holes counts the templates that were dropped from sentences, list items and
+	// definitions of documents, and HoleUses the most frequent of them by name,
+	// over all pages. Sentences is the number of sentences of the documents,
+	// estimated from the marks that end them.
+	Holes     int64           `json:"holes,omitempty"`
+	HoleUses  map[string]Hole `json:"hole_uses,omitempty"`
+	Sentences int64           `json:"sentences,omitempty"`
+}
+
+// A Hole counts the uses of a template that left a hole in a sentence.
+type Hole struct {
+	Uses  int64  `json:"uses"`
+	First string `json:"first"` // title of the first page with one
 }
 
 // A Place locates a byte in the title or wikitext of a page.
@@ -48,6 +62,7 @@ type Place struct {
 const (
 	maxPlaces    = 8
 	maxTemplates = 500
+	maxHoles     = 100
 )
 
 // Add adds the counts t of another range, which is either the next range of the
@@ -68,6 +83,11 @@ func (s *Stats) Add(t Stats) {
 		s.template(name, n)
 	}
 	s.TemplatesSlack += t.TemplatesSlack
+	s.Holes += t.Holes
+	s.Sentences += t.Sentences
+	for name, h := range t.HoleUses {
+		s.hole(name, h)
+	}
 	s.trimTemplates()
 }
 
@@ -76,6 +96,18 @@ func (s *Stats) template(name string, n int64) {
 		s.Templates = map[string]int64{}
 	}
 	s.Templates[name] += n
+}
+
+// hole adds uses of a template that left holes. Of two first pages, the one
+// counted first stays.
+func (s *Stats) hole(name string, h Hole) {
+	if s.HoleUses == nil {
+		s.HoleUses = map[string]Hole{}
+	}
+	if old, ok := s.HoleUses[name]; ok {
+		h = Hole{old.Uses + h.Uses, old.First}
+	}
+	s.HoleUses[name] = h
 }
 
 // trimTemplates keeps the maxTemplates most frequent templates. Of equally
@@ -104,6 +136,7 @@ func (s *Stats) reject(reason extract.Reject, n int64) {
 func (s *Stats) clone() Stats {
 	c := *s
 	c.Rejects = maps.Clone(s.Rejects)
+	c.HoleUses = maps.Clone(s.HoleUses)
 	c.InvalidPlaces = append([]Place(nil), s.InvalidPlaces...)
 	return c
 }

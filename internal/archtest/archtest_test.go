@@ -73,7 +73,7 @@ var allowed = map[string][]string{
 	"pipeline/convert":            {"internal/failure", "records", "records/columns", "records/columns/formats", "records/tfrecord", "sharding", "pipeline/stage", "internal/store"},
 
 	"sharding/export": {"internal/failure", "records", "records/tfrecord", "sharding", "tokenize", "tokenize/sentence", "internal/store"},
-	"pipeline": {"internal/failure", "extract", "extract/bzip2", "extract/wiki", "extract/wiki/wikitext", "extract/books", "extract/text", "extract/download", "extract/quality", "extract/dedup", "tokenize", "tokenize/sentence", "tokenize/vocab", "tokenize/hf",
+	"pipeline": {"internal/failure", "extract", "extract/bzip2", "extract/wiki", "extract/wiki/rendering", "extract/wiki/wikitext", "extract/books", "extract/text", "extract/download", "extract/quality", "extract/dedup", "tokenize", "tokenize/sentence", "tokenize/vocab", "tokenize/hf",
 		"records", "records/tfrecord", "records/pretrain", "sharding", "pipeline/stage", "internal/store", "internal/usage", "internal/extsort", "internal/pyrandom", "internal/democorpus", "internal/redact", "pipeline/documents", "pipeline/filter"},
 	"pipeline/documents": {"extract", "sharding", "pipeline/stage"},
 	"pipeline/filter":    {"pipeline/documents", "internal/failure", "extract", "extract/dedup", "extract/quality", "sharding", "pipeline/stage", "internal/store"},

@@ -34,6 +34,8 @@ type DocumentStats struct {
 	Dropped  []Name `json:"dropped_templates"` // templates that gave no text, the 100 most used
 	// DroppedSlack is the maximum by which a count in Dropped may be too low.
 	DroppedSlack int64 `json:"dropped_slack"`
+	// Holes counts, for each wiki, what templates left out of sentences.
+	Holes []sharding.WikiHoles `json:"holes,omitempty"`
 
 	Notes int64 `json:"notes"` // number of notes in the side-cars, such as invalid bytes in a source
 }
@@ -193,7 +195,7 @@ func (d *DocumentStats) fromManifest(ctx context.Context, f stage, files []shard
 		for _, t := range t.Templates {
 			dropped.add(t.Name, t.Uses, 0)
 		}
-		d.DroppedSlack = t.Slack
+		d.DroppedSlack, d.Holes = t.Slack, t.Wikis
 	}
 	d.Rejects, d.Dropped = rejects.list(len(rejects)), dropped.list(opts.Top)
 	return nil

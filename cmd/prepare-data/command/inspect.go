@@ -139,7 +139,18 @@ func printDropped(w io.Writer, d *sharding.DroppedTemplates) {
 	if more := len(d.Templates) - droppedShown; more > 0 {
 		fmt.Fprintf(w, "  dropped templates\t%d more\tsee --json\n", more)
 	}
+	for _, h := range d.Wikis {
+		printHoles(w, h)
+	}
 	if d.Slack > 0 {
 		fmt.Fprintf(w, "  dropped templates\tcounts may be too small by up to %d\t\n", d.Slack)
+	}
+}
+
+// printHoles writes how many holes templates left in the sentences of a wiki.
+func printHoles(w io.Writer, h sharding.WikiHoles) {
+	fmt.Fprintf(w, "  holes in %s\t%s\t%g per 1,000 sentences\n", cli.OneLine(h.Wiki), humanize.Count(h.Holes), h.PerThousand)
+	for _, t := range h.Templates[:min(len(h.Templates), droppedShown)] {
+		fmt.Fprintf(w, "  hole {{%s}}\t%s\tfirst in %s\n", cli.OneLine(t.Name), humanize.Count(t.Uses), cli.OneLine(t.First))
 	}
 }

@@ -14,14 +14,17 @@ import (
 
 // addSources adds the flags that name sources and configure how they are read. Documents
 // have the order in which their sources are given on the command line.
-func addSources(fs *pflag.FlagSet, sources *[]pipeline.Source, o *pipeline.ExtractOptions) {
+func addSources(fs *pflag.FlagSet, sources *[]pipeline.Source, r *pipeline.Reading) {
+	o := &r.Extract
 	*o = pipeline.DefaultExtractOptions()
+	addTemplates(fs, (*[]string)(&r.Templates))
 	fs.Var(&sourceList{sources, pipeline.KindWiki}, "wiki-dump", "MediaWiki XML dump: .xml, .xml.bz2 or .xml.gz, or a directory or pattern of them; may be repeated")
 	fs.Var(&sourceList{sources, pipeline.KindBooks}, "books", "book, directory, pattern, .tar, .tar.gz, .zip, .epub or .parquet; may be repeated")
 	w := &o.Wiki
 	fs.StringVar(&w.Language, "language", "", "language of all sources, such as en; default: the one that each source names")
 	fs.IntSliceVar(&w.Namespaces, "namespaces", w.Namespaces, "`numbers` of the namespaces whose pages are kept")
 	fs.BoolVar(&w.KeepDisambiguations, "keep-disambiguations", w.KeepDisambiguations, "keep disambiguation pages")
+	fs.Float64Var(&w.MaxHoles, "max-holes", w.MaxHoles, "maximum holes for each sentence of a page, 0 to 1, left by templates that give no text; 1: no limit")
 	t := &w.Wikitext
 	fs.BoolVar(&t.Headings, "headings", t.Headings, "keep headings, each on a line of its own")
 	fs.BoolVar(&t.Lists, "lists", t.Lists, "keep list items, each on a line of its own")
@@ -35,6 +38,11 @@ func addSources(fs *pflag.FlagSet, sources *[]pipeline.Source, o *pipeline.Extra
 	fs.StringVar(&b.Column, "column", "", "column of Parquet files that contains the text; default: text")
 	fs.BoolVar(&b.KeepBoilerplate, "keep-boilerplate", b.KeepBoilerplate, "keep Project Gutenberg's header and licence in the text of a book")
 	fs.IntVar(&w.MinCharacters, "min-characters", w.MinCharacters, "minimum length of the text of a page, in characters; shorter pages are rejected")
+}
+
+// addTemplates adds the flag for files of rendering data.
+func addTemplates(fs *pflag.FlagSet, files *[]string) {
+	fs.StringArrayVar(files, "templates", nil, "`file` that says what templates of wikis show; adds to the list of the command templates, or overrides it; may be repeated")
 }
 
 // shareLanguage copies the language of dumps to the options of books and text.

@@ -45,7 +45,7 @@ same command again to resume).`,
 		Version:       cli.Version(),
 	}
 	root.AddCommand(newDemo(), newRun(), newPlan(), newDownload(), newExtract(), newFilter(), newVocab(), newExamples(), newConvert(),
-		newVerify(), newInspect(), newHead(), newExport(), newText(), newSentences(), newTokenize())
+		newVerify(), newInspect(), newHead(), newExport(), newText(), newTemplates(), newSentences(), newTokenize())
 	s := settings()
 	root.AddCommand(newWorker(), newStats(), newReport(), newCard(), newDiff(), newDoctor(), cli.NewConfig(s), cli.NewMan(), cli.NewVersion())
 	s.AddTo(root)

@@ -24,7 +24,7 @@ func (s *runSettings) add(fs *pflag.FlagSet) {
 	training := pipeline.DefaultVocabOptions()
 	s.c.VocabSize, s.c.LimitAlphabet = training.VocabSize, training.LimitAlphabet
 	s.run.add(fs, &s.c.Target, &s.c.MaxRejects)
-	addSources(fs, &s.c.Sources, &s.c.Extract)
+	addSources(fs, &s.c.Sources, &s.c.Reading)
 	s.get.add(fs)
 	s.keep.add(fs)
 	addExamples(fs, &s.c.Examples)

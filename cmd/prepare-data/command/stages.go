@@ -37,7 +37,7 @@ that cannot be used is rejected with a reason and counted.`,
 		},
 	}
 	run.add(cmd.Flags(), &c.Target, &c.MaxRejects)
-	addSources(cmd.Flags(), &c.Sources, &c.Extract)
+	addSources(cmd.Flags(), &c.Sources, &c.Reading)
 	return cmd
 }
 

@@ -199,6 +199,9 @@ func printTokens(t io.Writer, top []survey.Token) {
 }
 
 func printTemplates(t io.Writer, d *survey.DocumentStats) {
+	for _, h := range d.Holes {
+		printHoles(t, h)
+	}
 	if len(d.Dropped) == 0 {
 		return
 	}

@@ -20,6 +20,7 @@ import (
 func newText() *cobra.Command {
 	var jsonl bool
 	var title, lang string
+	var templates []string
 	opts := wikitext.DefaultOptions()
 	cmd := &cobra.Command{
 		Use:   "text",
@@ -31,6 +32,10 @@ With --jsonl, each input line is {"wikitext": …} with an optional "title" and
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := opts.Validate(); err != nil {
 				return misuse(err)
+			}
+			var err error
+			if opts.Rendering, err = readTemplates(templates); err != nil {
+				return err
 			}
 			s := wikitext.NewScanner(opts)
 			type in struct{ Wikitext, Title, Lang string }
@@ -56,6 +61,7 @@ With --jsonl, each input line is {"wikitext": …} with an optional "title" and
 	cmd.Flags().BoolVar(&jsonl, "jsonl", false, "read and write one JSON object per line")
 	cmd.Flags().StringVar(&title, "title", "", "title of the page")
 	cmd.Flags().StringVar(&lang, "language", "", "language of the page")
+	addTemplates(cmd.Flags(), &templates)
 	return cmd
 }
 

@@ -71,13 +71,13 @@ const ScopeAll = "all"
 
 // An Entry is a line of a file.
 type Entry struct {
-	Scope string // "all", a language or a wiki
-	Kind  Kind
-	Name  string
-	Value string // the decoded text; of a template, its rule as it stands in the file
-	Rule  Rule   // only of a template
-	File  string
-	Line  int // from 1
+	Scope string `json:"scope"` // "all", a language or a wiki
+	Kind  Kind   `json:"kind"`
+	Name  string `json:"name"`
+	Value string `json:"value"` // the decoded text; of a template, its rule as it stands in the file
+	Rule  Rule   `json:"-"`     // only of a template
+	File  string `json:"file"`
+	Line  int    `json:"line"` // from 1
 }
 
 // A File is a parsed file of rendering data.

@@ -68,6 +68,29 @@ func (s Set) Table(lang, wiki string) *Table {
 	return t
 }
 
+// Known returns the lines that hold for a wiki, sorted by kind and name: of lines
+// with one name, the one that takes precedence.
+func (s Set) Known(lang, wiki string) []Entry {
+	type key struct {
+		kind Kind
+		name string
+	}
+	last := map[key]Entry{}
+	for _, scope := range scopes(lang, wiki) {
+		for e := range s.scope(scope) {
+			last[key{e.Kind, e.Name}] = e
+		}
+	}
+	var known []Entry
+	for _, e := range last {
+		if e.Value != "" {
+			known = append(known, e)
+		}
+	}
+	slices.SortFunc(known, func(a, b Entry) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
+	return known
+}
+
 // scope yields the lines of a scope.
 func (s Set) scope(scope string) iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"pretext/extract/wiki/rendering"
 )
 
 // Options selects what parts of a page become text. Start from [DefaultOptions]
@@ -31,6 +33,11 @@ type Options struct {
 	// Math is the placeholder for a formula (<math>, <chem>); "" drops formulas
 	// without a trace. At most 32 bytes, one line.
 	Math string `json:"math"`
+
+	// Rendering adds to what package rendering knows of templates, or overrides
+	// it. It is not part of the JSON form: who sends options elsewhere sends the
+	// files too.
+	Rendering []*rendering.File `json:"-"`
 }
 
 // DefaultOptions returns the options for prose: headings and lists are kept;

@@ -20,9 +20,11 @@ type Page struct {
 type Scanner struct {
 	opt     Options
 	dropped Tally
+	holes   holeTally
 
 	src      []byte // the page without its comments
 	page     Page
+	given    span   // name of the template being rendered
 	lang     string // of s.table
 	wiki     string // of s.table
 	special  specialMap
@@ -69,7 +71,7 @@ func NewScanner(o Options) *Scanner {
 // The text has no empty lines and no white space at its ends. A redirect has no
 // text.
 func (s *Scanner) AppendText(dst, src []byte, page Page) []byte {
-	s.work = 0
+	s.work, s.holes.page = 0, 0
 	if IsRedirect(src) {
 		return dst
 	}
@@ -113,7 +115,7 @@ func (s *Scanner) enter(page Page) {
 		if s.rendered == nil || len(s.rendered) >= maxTables {
 			s.rendered = wikiTables{}
 		}
-		t = rendering.NewSet().Table(page.Lang, page.Wiki)
+		t = rendering.NewSet(s.opt.Rendering...).Table(page.Lang, page.Wiki)
 		s.rendered[key] = t
 	}
 	s.page, s.table, s.names = page, t, nameCache{}
@@ -136,5 +138,5 @@ func (s *Scanner) Dropped() iter.Seq2[string, int] { return s.dropped.All() }
 // Tally returns the counts behind [Scanner.Dropped]. It changes with the next page.
 func (s *Scanner) Tally() *Tally { return &s.dropped }
 
-// ResetTally sets all counts behind [Scanner.Dropped] to 0.
-func (s *Scanner) ResetTally() { s.dropped = Tally{} }
+// ResetTally sets all counts behind [Scanner.Dropped] and [Scanner.Holes] to 0.
+func (s *Scanner) ResetTally() { s.dropped, s.holes = Tally{}, holeTally{} }

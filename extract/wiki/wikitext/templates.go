@@ -82,39 +82,39 @@ func (s *Scanner) parameter(i, e int) {
 // template renders the template whose name and arguments are in s.src[i:e].
 func (s *Scanner) template(i, e int) {
 	given := s.trim(i, s.nameEnd(i, e))
-	t, f := s.resolve(s.bytes(given))
+	t, f, known := s.resolve(s.bytes(given))
+	if !known && given.end > given.start && s.inSentence(i-2, e+2) {
+		s.countHole(given)
+	}
 	if f == funcDrop || f == funcNone && t.Op == rendering.OpDrop {
 		return
 	}
-	base := len(s.args)
+	base, enclosing := len(s.args), s.given
+	s.given = given
 	s.split(i, e)
 	if f != funcNone {
 		s.function(f, s.args[base:])
 	} else {
 		s.render(t, s.args[base:])
 	}
-	s.args = s.args[:base]
+	s.args, s.given = s.args[:base], enclosing
 }
 
-// hole records that the template being rendered is dropped though it belongs to
-// a sentence.
-func (s *Scanner) hole() {}
-
 // resolve returns the template or function with the name given, as it stands in
-// the source. Unknown names are counted in s.dropped.
-func (s *Scanner) resolve(given []byte) (t rendering.Rule, f function) {
+// the source; known is false if there is none. Unknown names are counted in
+// s.dropped.
+func (s *Scanner) resolve(given []byte) (t rendering.Rule, f function, known bool) {
 	slot := s.names.slot(given)
 	if slot != nil && string(slot.name[:slot.length]) == string(given) {
-		return slot.template, slot.function
+		return slot.template, slot.function, true
 	}
 	name := s.templateName(given)
 	if f = functionOf(name); f == funcNone {
-		known := false
 		if t, known = s.lookUp(name, given); !known {
 			if len(name) > 0 {
 				s.dropped.Add(name, 1)
 			}
-			return t, f
+			return t, f, false
 		}
 		if t.Op == rendering.OpVariable {
 			f = function(t.N)
@@ -124,7 +124,7 @@ func (s *Scanner) resolve(given []byte) (t rendering.Rule, f function) {
 		slot.length = uint8(copy(slot.name[:], given))
 		slot.template, slot.function = t, f
 	}
-	return t, f
+	return t, f, true
 }
 
 // A nameCache caches what template names in the source refer to. It is a

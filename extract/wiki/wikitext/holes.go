@@ -1,0 +1,132 @@
+package wikitext
+
+import (
+	"bytes"
+	"iter"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Hole counts the uses of a template that were dropped from sentences, list
+// items and definitions, where text is missing now.
+type Hole struct {
+	Uses  int
+	First string // title of the first page with one
+}
+
+// A holeTally counts holes by template, in bounded memory.
+type holeTally struct {
+	uses  Tally
+	first map[string]string // name → title of a page
+	page  int               // holes of the last page
+}
+
+// Holes yields the templates whose uses left holes, the most frequent first.
+// Names are folded to lower case.
+func (s *Scanner) Holes() iter.Seq2[string, Hole] {
+	return func(yield func(string, Hole) bool) {
+		for name, n := range s.holes.uses.All() {
+			if !yield(name, Hole{n, s.holes.first[name]}) {
+				return
+			}
+		}
+	}
+}
+
+// PageHoles returns the number of holes in the last text of
+// [Scanner.AppendText].
+func (s *Scanner) PageHoles() int { return s.holes.page }
+
+// hole records that the template being rendered is dropped though it is part of
+// a sentence.
+func (s *Scanner) hole() { s.countHole(s.given) }
+
+// maxFirst is the maximum number of pages that a holeTally remembers.
+const maxFirst = 2 * tallySize
+
+// countHole counts a hole of the template with the name in given.
+func (s *Scanner) countHole(given span) {
+	h := &s.holes
+	h.page++
+	name := cutName(s.templateName(s.bytes(given)))
+	h.uses.Add(name, 1)
+	if h.first == nil {
+		h.first = map[string]string{}
+	}
+	if _, ok := h.first[string(name)]; !ok && len(h.first) < maxFirst {
+		h.first[string(name)] = s.page.Title
+	}
+}
+
+// maxLine is how many bytes of a source line inSentence looks at on either side.
+const maxLine = 1 << 10
+
+// inSentence reports whether the template s.src[i:e] belongs to a sentence, list
+// item or definition, so that text is missing if it is dropped. A template alone
+// on a line, or on several lines, is a box. One after the end of a sentence, or
+// attached to a word or mark like a footnote, is a footnote.
+func (s *Scanner) inSentence(i, e int) bool {
+	if bytes.IndexByte(s.src[i:e], '\n') >= 0 {
+		return false
+	}
+	start := max(0, i-maxLine)
+	before := s.src[start:i]
+	if k := bytes.LastIndexByte(before, '\n'); k >= 0 {
+		before = before[k+1:]
+	}
+	after := s.src[e:min(len(s.src), e+maxLine)]
+	if k := bytes.IndexByte(after, '\n'); k >= 0 {
+		after = after[:k]
+	}
+	item := len(before) > 0 && bytes.IndexByte([]byte("*#:;"), before[0]) >= 0
+	before = bytes.TrimLeft(before, "*#:; '")
+	attached := len(before) > 0 && !isBlank(before[len(before)-1])
+	before = bytes.TrimRight(before, " \t'")
+	after = bytes.TrimRight(after, " \t'")
+	switch {
+	case len(before) == 0:
+		return item || startsWord(bytes.TrimLeft(after, " \t'"))
+	case attached:
+		return attachedToText(before, after)
+	}
+	last, _ := utf8.DecodeLastRune(before)
+	return len(after) > 0 || !endsSentence(last)
+}
+
+// startsWord reports whether a line goes on with text.
+func startsWord(after []byte) bool {
+	r, _ := utf8.DecodeRune(after)
+	return len(after) > 0 && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '(' || r == ',' || r == '-' || r == '–')
+}
+
+// attachedToText reports whether a template that follows before without a space
+// is text, not a footnote.
+func attachedToText(before, after []byte) bool {
+	last, _ := utf8.DecodeLastRune(before)
+	next, _ := utf8.DecodeRune(after)
+	switch {
+	case last == '>' || last == '}' || last == ')' || last == '"' || last == '”' || last == '»' || last == ',' || last == ';' || endsSentence(last):
+		return false // behind a footnote or mark
+	case isIdeographic(last):
+		return true // no spaces between words
+	case unicode.IsLetter(last) || unicode.IsDigit(last) || last == ']':
+		return len(after) > 0 && (unicode.IsLetter(next) || unicode.IsDigit(next))
+	}
+	return true // an opening parenthesis, a dash
+}
+
+// endsSentence reports whether r ends a sentence.
+func endsSentence(r rune) bool {
+	switch r {
+	case '.', '!', '?', '…', '。', '！', '？', '।', '؟', '۔':
+		return true
+	}
+	return false
+}
+
+// isIdeographic reports whether r is of a script without spaces between words,
+// or a mark inside of such text.
+func isIdeographic(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) ||
+		r == 'ー' || r == '、' || r == '，' || r == '・' || r == '」' || r == '』' || r == '：'
+}
