@@ -31,7 +31,7 @@ const (
 var times = flag.Int("times", 5, "jobs that every fault meets")
 
 // insideVariable marks the process that runs in the namespaces.
-const insideVariable = "PRETEXT_CLUSTER_INSIDE"
+const insideVariable = "CLUSTERTEST_INSIDE"
 
 // shared is the cluster of all tests.
 var shared *cluster
@@ -388,5 +388,22 @@ func until(t *testing.T, what string, is func() bool) {
 			t.Fatalf("not in %v: %s%s", patience, what, shared.logs())
 		}
 		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// midStage waits until two tasks of a probe's run are done.
+func midStage(t *testing.T, s *submitter, out string) {
+	t.Helper()
+	for begin := time.Now(); finished(out) < 2; time.Sleep(20 * time.Millisecond) {
+		select {
+		case <-s.done:
+			t.Fatalf("%v ended before its tasks: %s", s.cmd.Args, s.stderr.String())
+		default:
+		}
+		if time.Since(begin) > patience {
+			s.cmd.Process.Signal(syscall.SIGQUIT) // prints what it waits for
+			<-s.done
+			t.Fatalf("%v: no two tasks in %v: %s%s", s.cmd.Args, patience, s.stderr.String(), shared.logs())
+		}
 	}
 }

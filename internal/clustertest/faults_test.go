@@ -57,6 +57,9 @@ func TestFaultsInTheMiddleOfAStage(t *testing.T) {
 		{name: "jobmanager", codes: []int{1, 5}, text: "run the same command again", strike: func(t *testing.T, _ []*submitter) { restart(t, "jobmanager") }},
 	} {
 		t.Run(f.name, func(t *testing.T) {
+			if testing.Short() && f.name == "worker of a pool" {
+				t.Skip("-short")
+			}
 			begin := time.Now()
 			if f.args != nil {
 				if err := shared.start("probepool"); err != nil {
@@ -84,14 +87,7 @@ func (f fault) meet(t *testing.T, args []string, want string) {
 		jobs = append(jobs, run(outs[i]))
 	}
 	for i, out := range outs {
-		until(t, "two tasks of "+out, func() bool {
-			select {
-			case <-jobs[i].done:
-				t.Fatalf("%s ended before the fault: %s", out, jobs[i].stderr.String())
-			default:
-			}
-			return finished(out) >= 2
-		})
+		midStage(t, jobs[i], out)
 	}
 	f.strike(t, jobs)
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {
@@ -154,6 +150,9 @@ func noWorkers(t *testing.T) {
 // code and its line, after one attempt if another would end the same way.
 func TestEveryErrorArrivesAsItIsElsewhere(t *testing.T) {
 	kinds := []string{"usage", "missing", "over-limit", "damaged", "full", "permission", "locked", "fit", "fenced", "panic", "network", "other"}
+	if testing.Short() {
+		kinds = []string{"usage", "damaged", "full", "panic", "network"}
+	}
 	type probe struct {
 		kind, seen    string
 		direct, flink *submitter
@@ -235,7 +234,7 @@ func TestInterruptCancelsTheJob(t *testing.T) {
 		gate := filepath.Join(t.TempDir(), "gate")
 		args := append(onFlink(2), "--tasks", "40", "--gate", gate, "--out", out)
 		s := submit(t, shared.probe, args...)
-		until(t, "two tasks", func() bool { return finished(out) >= 2 })
+		midStage(t, s, out)
 		begin := time.Now()
 		s.cmd.Process.Signal(os.Interrupt)
 		s.mustEnd(t, 130)

@@ -19,7 +19,7 @@ func TestTwoSubmittersOfOneDirectory(t *testing.T) {
 	out, gate := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "gate")
 	args := append(onFlink(2), "--tasks", "12", "--gate", gate, "--out", out)
 	first := submit(t, shared.probe, args...)
-	until(t, "two tasks", func() bool { return finished(out) >= 2 })
+	midStage(t, first, out)
 	submit(t, shared.probe, args...).mustEnd(t, 8)
 	first.cmd.Process.Kill()
 	first.mustEnd(t, -1)
@@ -51,7 +51,7 @@ func TestStoppedWorkersDoNotHarmTheNextRun(t *testing.T) {
 	other := probeTree(t, "--tasks", "12", "--option", "1")
 	out, gate := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "gate")
 	first := submit(t, shared.probe, append(onFlink(2), "--tasks", "12", "--gate", gate, "--out", out)...)
-	until(t, "two tasks", func() bool { return finished(out) >= 2 })
+	midStage(t, first, out)
 	first.cmd.Process.Kill()
 	first.mustEnd(t, -1)
 	zombies := workers("")
@@ -87,6 +87,9 @@ func TestAnotherBuildIsRefusedByName(t *testing.T) {
 // Without a restart strategy Flink gives up at the first loss: the user is warned,
 // and the same command ends right.
 func TestNoRestartStrategyIsNoted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short")
+	}
 	if err := shared.configure("none"); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +104,7 @@ func TestNoRestartStrategyIsNoted(t *testing.T) {
 	out, gate := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "gate")
 	args := append(onFlink(2), "--tasks", "12", "--gate", gate, "--out", out)
 	s := submit(t, shared.probe, args...)
-	until(t, "two tasks", func() bool { return finished(out) >= 2 })
+	midStage(t, s, out)
 	killWorkers(t, "")
 	open(t, gate)
 	s.mustEnd(t, 1)

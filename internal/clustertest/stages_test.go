@@ -24,17 +24,10 @@ func sources(t *testing.T) []string {
 	submit(t, shared.prepareData, "demo", "--out", demo, "--quiet").mustEnd(t, 0)
 	args := []string{"--quiet", "--vocab-size", "800", "--shards", "5", "--eval-fraction", "0.1", "--dedup", "minhash", "--min-words", "4"}
 	dumps, _ := filepath.Glob(filepath.Join(demo, "sources", "*.xml*"))
-	books, _ := filepath.Glob(filepath.Join(demo, "sources", "*.txt"))
-	if len(dumps) == 0 || len(books) == 0 {
-		t.Fatalf("the demo has %d dumps and %d books", len(dumps), len(books))
+	if len(dumps) != 1 {
+		t.Fatalf("the demo has %d dumps", len(dumps))
 	}
-	for _, d := range dumps {
-		args = append(args, "--wiki-dump", d)
-	}
-	for _, b := range books {
-		args = append(args, "--books", b)
-	}
-	return args
+	return append(args, "--wiki-dump", dumps[0], "--books", filepath.Join(demo, "sources", "books"))
 }
 
 // The bytes of all stages do not depend on the runner, its parallelism and how its
