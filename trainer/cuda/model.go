@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"pretext/trainer"
 	"pretext/trainer/cuda/device"
@@ -353,5 +355,25 @@ func (m *model) Close() error {
 			}
 		}
 	}
-	return errors.Join(errs...)
+	return m.newErrors(errs)
+}
+
+// newErrors joins errs without those whose lines are in m.err or in earlier ones: a
+// device that has failed returns the same error from every call.
+func (m *model) newErrors(errs []error) error {
+	said := ""
+	if m.err != nil {
+		said = m.err.Error()
+	}
+	return errors.Join(slices.DeleteFunc(errs, func(err error) bool {
+		if err == nil {
+			return true
+		}
+		known := true
+		for line := range strings.Lines(err.Error()) {
+			known = known && strings.Contains(said, strings.TrimSpace(line))
+		}
+		said += err.Error()
+		return known
+	})...)
 }

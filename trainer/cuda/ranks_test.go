@@ -112,6 +112,10 @@ func (q rankRun) rank(t *testing.T, comm trainer.Comm, d *collecting) (result ra
 		t.Error(err)
 		return
 	}
+	// As in training, where the next step begins with it.
+	if err := comm.AllReduce([]float64{0}); err != nil {
+		t.Error(err)
+	}
 	if result.saved = map[trainer.Kind]map[string][]float64{}; comm.Rank() == 0 {
 		for _, k := range []trainer.Kind{trainer.Weights, trainer.FirstMoment, trainer.SecondMoment} {
 			result.saved[k] = values(t, s, k)
@@ -447,8 +451,7 @@ func (q rankRun) firstStep(comm trainer.Comm, d *collecting) error {
 		return err
 	}
 	_, err = q.step(m, comm, 0)
-	m.Close() // its errors repeat err
-	return err
+	return errors.Join(err, m.Close()) // which does not repeat err
 }
 
 // TestAnOverflowOnOneRankIsSkippedOnAll plants gradients that are not finite on rank
@@ -572,6 +575,9 @@ func TestAFailedRankEndsTheOthers(t *testing.T) {
 		}
 		if !errors.Is(errs[1], broken) {
 			t.Errorf("%s: rank 1 got %v", name, errs[1])
+		}
+		if text := errs[0].Error(); strings.Contains(text, "\n") {
+			t.Errorf("%s: rank 0 got more than one line: %q", name, text)
 		}
 		if took := time.Since(begin); took > 30*time.Second {
 			t.Errorf("%s: took %v", name, took)

@@ -131,5 +131,6 @@ func (m *model) gathered(p device.Pointer) []float32 {
 			}
 		}
 	}
+	m.sync() // also on the other ranks: what they do next may wait for rank 0
 	return all
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"math"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -141,5 +143,69 @@ func TestARunOnGPUsWithoutNCCLSaysSo(t *testing.T) {
 	})
 	if want := "1 of 2 ranks have no NCCL, so gradients are exchanged through host memory, which is slow; rank 0: device unavailable: the simulated GPU has no network: set sim.Options.Network\n"; log.String() != want {
 		t.Errorf("the log says %q, want %q", log.String(), want)
+	}
+}
+
+// Two ranks on simulated GPUs that exchange gradients as NCCL does and divide the
+// optimizer's state write the checkpoint of one; it resumes on one GPU, and that of
+// one on two.
+func TestTwoSimulatedGPUsTrainTheModelOfOne(t *testing.T) {
+	t.Parallel()
+	alone := gpuOptions(t)
+	alone.Optimizer, alone.MicroBatchTokens, alone.SaveCheckpointsSteps = string(trainer.LAMB), 64, 2
+	two := alone
+	two.Out, two.Zero1 = filepath.Join(t.TempDir(), "two"), true
+	trainOn(t, alone, simulated(t, trainer.Float32, 1), 0)
+	trainOnTwo(t, two)
+	near(t, "two GPUs", filepath.Join(two.Out, "step-00000004"), filepath.Join(alone.Out, "step-00000004"))
+
+	// The first half of one run, the second of the other.
+	for _, o := range []Options{alone, two} {
+		if err := os.RemoveAll(filepath.Join(o.Out, "step-00000004")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resumed := two
+	resumed.Zero1 = false
+	trainOn(t, resumed, simulated(t, trainer.Float32, 2), 0)
+	alone.Zero1 = true
+	trainOnTwo(t, alone)
+	near(t, "resumed", filepath.Join(two.Out, "step-00000004"), filepath.Join(alone.Out, "step-00000004"))
+}
+
+// trainOnTwo trains on two ranks, each with a simulated GPU.
+func trainOnTwo(t *testing.T, o Options) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := ln.Addr().(*net.TCPAddr).Port
+	ln.Close()
+	network := sim.NewNetwork()
+	var all sync.WaitGroup
+	for r := range 2 {
+		all.Go(func() {
+			o := o
+			o.Ranks = comm.Options{Rank: r, Ranks: 2, LocalRank: r, LocalRanks: 2, Host: "127.0.0.1", Port: port, Local: true}
+			group, err := comm.Join(t.Context(), o.Ranks)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			gpu := sim.NewGPU(sim.Options{Seed: uint64(10 + r), Network: network})
+			backend := cuda.New(gpu)
+			backend.Transport = cuda.TransportNCCL // an error without it
+			d := &Opened{Kind: deviceCUDA, Precision: trainer.Float32, deterministic: true, backend: backend, close: func() error { return nil }}
+			_, err = (&run{o: o, device: d, group: group}).train(t.Context())
+			group.Abort(err)
+			if err := errors.Join(err, group.Close(), gpu.Close()); err != nil {
+				t.Errorf("rank %d: %v", r, err)
+			}
+		})
+	}
+	all.Wait()
+	if t.Failed() {
+		t.FailNow()
 	}
 }

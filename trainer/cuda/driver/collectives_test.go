@@ -150,6 +150,20 @@ func TestAnAbortedCommunicatorHangsNothing(t *testing.T) {
 	}
 }
 
+// A collective that fails ends its thread's group all the same.
+func TestAFailedCollectiveLeavesNoGroupOpen(t *testing.T) {
+	drivertest.New(t)
+	d, c, comm := connected(t, 0, 2)
+	s := must(t, d.NewStream)
+	t.Setenv("FAKE_FAIL", "ncclAllReduce")
+	t.Setenv("FAKE_FAIL_CODE", "5")
+	if err := c.Collect(s, comm, device.Collective{N: 3}); err == nil || err.Error() != "all-reduce of 3 elements: ncclAllReduce: ncclInvalidUsage (5): as the test asked NCCL for" {
+		t.Errorf("got %v", err)
+	}
+	t.Setenv("FAKE_FAIL", "")
+	check(t, c.Collect(s, comm, device.Collective{N: 3}), c.Disconnect(comm), d.Close())
+}
+
 func TestConnectEndsWithItsContext(t *testing.T) {
 	drivertest.New(t)
 	t.Setenv("FAKE_NCCL_BUSY", "1000000")
