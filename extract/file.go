@@ -64,7 +64,7 @@ func BlockBytes(sourceBytes int64) int64 {
 // A Writer writes a documents file. It is not safe for concurrent use.
 type Writer struct {
 	w          io.Writer
-	enc        *zstd.Encoder
+	enc        *zstd.Encoder // nil: documents are stored without compression
 	blockBytes int64
 	raw        []byte // JSON lines of the open block
 	frame      []byte
@@ -74,19 +74,16 @@ type Writer struct {
 
 // NewWriter returns a writer of a documents file to w. Each block has up to
 // blockBytes of text; a longer document is a block of its own.
-func NewWriter(w io.Writer, blockBytes int64) (*Writer, error) {
-	// One goroutine and the fastest level: compression only saves disk space,
-	// and the file is read again soon.
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
-		zstd.WithLowerEncoderMem(true))
+func NewWriter(w io.Writer, blockBytes int64, level Level) (*Writer, error) {
+	enc, err := level.encoder()
 	if err != nil {
 		return nil, err
 	}
 	return &Writer{w: w, enc: enc, blockBytes: blockBytes}, nil
 }
 
-// Reset makes w write another documents file, with the arguments of [NewWriter],
-// and keeps its memory. Call it after [Writer.Close], or to abandon the file.
+// Reset makes w write another documents file, with the arguments of [NewWriter]
+// and the same level, and keeps its memory. Call it after [Writer.Close], or to abandon the file.
 func (w *Writer) Reset(to io.Writer, blockBytes int64) {
 	*w = Writer{w: to, enc: w.enc, blockBytes: blockBytes, raw: w.raw[:0], frame: w.frame}
 }
@@ -117,7 +114,11 @@ func (w *Writer) flush() error {
 		return nil
 	}
 	w.open.RawLength = int64(len(w.raw))
-	w.frame = w.enc.EncodeAll(w.raw, w.frame[:0])
+	if w.enc == nil {
+		w.frame = appendStored(w.frame[:0], w.raw)
+	} else {
+		w.frame = w.enc.EncodeAll(w.raw, w.frame[:0])
+	}
 	w.open.Length = int64(len(w.frame))
 	if _, err := w.w.Write(w.frame); err != nil {
 		return err

@@ -20,7 +20,7 @@ import (
 
 func ExampleWriter() {
 	var file bytes.Buffer
-	w, err := NewWriter(&file, 64<<10)
+	w, err := NewWriter(&file, 64<<10, DefaultLevel)
 	if err != nil {
 		panic(err)
 	}
@@ -55,7 +55,7 @@ func documents(n int) (docs []*Document) {
 func write(t *testing.T, docs []*Document, blockBytes int64) ([]byte, []Block) {
 	t.Helper()
 	var file bytes.Buffer
-	w, err := NewWriter(&file, blockBytes)
+	w, err := NewWriter(&file, blockBytes, DefaultLevel)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,12 +227,12 @@ func TestAWriterCanBeUsedAgain(t *testing.T) {
 	}
 	var want, got bytes.Buffer
 	docs := documents(30)
-	fresh, err := NewWriter(&want, 1<<10)
+	fresh, err := NewWriter(&want, 1<<10, DefaultLevel)
 	if err != nil {
 		t.Fatal(err)
 	}
 	wantBlocks := write(fresh, docs)
-	used, err := NewWriter(io.Discard, 3<<10)
+	used, err := NewWriter(io.Discard, 3<<10, DefaultLevel)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +282,7 @@ func FuzzUnmarshalJSON(f *testing.F) {
 
 func FuzzReadBlocks(f *testing.F) {
 	var file bytes.Buffer
-	w, _ := NewWriter(&file, 1<<10)
+	w, _ := NewWriter(&file, 1<<10, DefaultLevel)
 	for _, d := range documents(20) {
 		w.Write(d)
 	}
@@ -325,10 +325,111 @@ func BenchmarkWriter(b *testing.B) {
 	b.SetBytes(total)
 	b.ReportAllocs()
 	for b.Loop() {
-		w, _ := NewWriter(io.Discard, 64<<10)
+		w, _ := NewWriter(io.Discard, 64<<10, DefaultLevel)
 		for _, d := range docs {
 			w.Write(d)
 		}
 		w.Close()
 	}
+}
+
+// A file of every level is read as one of the default, here and by zstd's tools.
+func TestEveryLevelIsReadAlike(t *testing.T) {
+	docs := documents(40)
+	docs = append(docs, &Document{ID: "long", Text: strings.Repeat("A sentence of a long book. ", 20_000), Source: "book"})
+	sizes := map[Level]int{}
+	for level := Stored; level <= MaxLevel; level++ {
+		var file bytes.Buffer
+		w, err := NewWriter(&file, 2<<10, level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range docs {
+			if err := w.Write(d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		blocks, err := w.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes[level] = file.Len()
+		r, err := NewBlockReader()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, b := range blocks {
+			for got, err := range r.Documents(bytes.NewReader(file.Bytes()), b) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(docs[n], got); diff != "" {
+					t.Fatal(diff)
+				}
+				n++
+			}
+		}
+		r.Close()
+		if n != len(docs) {
+			t.Errorf("level %d: got %d documents, want %d", level, n, len(docs))
+		}
+		if tool, err := exec.LookPath("zstd"); err == nil {
+			cmd := exec.Command(tool, "-dcq")
+			cmd.Stdin = bytes.NewReader(file.Bytes())
+			if out, err := cmd.Output(); err != nil || bytes.Count(out, []byte("\n")) != len(docs) {
+				t.Errorf("level %d: zstd -dc: %v, %d bytes", level, err, len(out))
+			}
+		}
+	}
+	if sizes[Stored] <= 2*sizes[DefaultLevel] || sizes[MaxLevel] >= sizes[DefaultLevel] {
+		t.Errorf("sizes by level: %v", sizes)
+	}
+	for _, bad := range []Level{-1, MaxLevel + 1} {
+		if bad.Validate() == nil {
+			t.Errorf("level %d is accepted", bad)
+		}
+	}
+}
+
+// Every changed bit of a stored frame is found: its checksum covers the text.
+func TestAStoredFrameHasAChecksum(t *testing.T) {
+	for _, n := range []int{0, 1, maxStoredBlock - 1, maxStoredBlock, maxStoredBlock + 1, 3*maxStoredBlock + 5} {
+		raw := bytes.Repeat([]byte("0123456789abcdef"), n/16+1)[:n]
+		frame := appendStored([]byte("x"), raw)[1:]
+		dec, err := zstd.NewReader(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := dec.DecodeAll(frame, nil)
+		if err != nil || !bytes.Equal(got, raw) {
+			t.Fatalf("%d bytes: got %d bytes, %v", n, len(got), err)
+		}
+		if n > 0 {
+			frame[len(frame)-5] ^= 1 // the last byte of the text
+			if _, err := dec.DecodeAll(frame, nil); !errors.Is(err, zstd.ErrCRCMismatch) {
+				t.Errorf("%d bytes, one changed: got %v", n, err)
+			}
+		}
+		dec.Close()
+	}
+}
+
+// FuzzStoredFrame: what is stored is decoded by a zstd decoder, whatever it is.
+func FuzzStoredFrame(f *testing.F) {
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(dec.Close)
+	f.Add([]byte("text"), 0)
+	f.Add([]byte("a text of many blocks"), 250)
+	f.Fuzz(func(t *testing.T, raw []byte, times int) {
+		if times = times & 0xff << 6; len(raw)*times < 1<<20 {
+			raw = bytes.Repeat(raw, times)
+		}
+		if got, err := dec.DecodeAll(appendStored(nil, raw), nil); err != nil || !bytes.Equal(got, raw) {
+			t.Fatalf("%d bytes: %d, %v", len(raw), len(got), err)
+		}
+	})
 }

@@ -45,6 +45,25 @@ type ExtractOptions struct {
 	Wiki  wiki.Options  `json:"wiki"`
 	Books books.Options `json:"books"`
 	Text  text.Options  `json:"text"`
+
+	// Level is the compression of the documents files; nil: [extract.DefaultLevel].
+	Level *extract.Level `json:"documents_level,omitempty"`
+}
+
+// DocumentsLevel returns the compression of the documents files.
+func (o ExtractOptions) DocumentsLevel() extract.Level {
+	if o.Level == nil {
+		return extract.DefaultLevel
+	}
+	return *o.Level
+}
+
+// SetLevel sets the compression of the documents files. The default leaves the
+// options as they are without it.
+func (o *ExtractOptions) SetLevel(l extract.Level) {
+	if o.Level = &l; l == extract.DefaultLevel {
+		o.Level = nil
+	}
 }
 
 // TemplateFiles are the paths of files of rendering data (package rendering),
@@ -96,7 +115,7 @@ func DefaultExtractOptions() ExtractOptions {
 
 // Validate returns all problems of the options.
 func (o ExtractOptions) Validate() error {
-	return errors.Join(o.Wiki.Validate(), o.Books.Validate(), o.Text.Validate())
+	return errors.Join(o.Wiki.Validate(), o.Books.Validate(), o.Text.Validate(), o.DocumentsLevel().Validate())
 }
 
 // Reading configures how sources become documents. The stages after extract use

@@ -52,7 +52,7 @@ func (w *extractWorker) Do(ctx context.Context, index int) ([]stage.Result, erro
 		tools = new(extractTools)
 	}
 	defer w.Give(tools)
-	out, err := documents.Create(ctx, w.Env, documents.File{Task: index, Stem: name, BlockBytes: extract.BlockBytes(source.Bytes), Spare: tools.blocks})
+	out, err := documents.Create(ctx, w.Env, documents.File{Task: index, Stem: name, BlockBytes: extract.BlockBytes(source.Bytes), Level: w.Options.DocumentsLevel(), Spare: tools.blocks})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"pretext/extract"
 	"pretext/pipeline/filter"
 	"pretext/pipeline/stage"
 	"pretext/records/pretrain"
@@ -28,6 +29,7 @@ const (
 	fillOfExample = 0.85
 	// Bytes of a documents directory per byte of text: 0.40 to 0.45, measured.
 	documentsPerTextByte = 0.45
+	storedPerTextByte    = 1.05 // without compression: JSON, IDs, titles
 	// Bytes of the word counts that a vocabulary is trained from, per byte of
 	// text: 3 to 4 MB for the 32 MB of a task.
 	countsPerTextByte = 0.11
@@ -66,6 +68,15 @@ type forecast struct {
 	Memory  PlannedMemory
 }
 
+// documentsPerText returns the bytes of a documents file of this level for each
+// byte of text.
+func documentsPerText(l extract.Level) float64 {
+	if l == extract.Stored {
+		return storedPerTextByte
+	}
+	return documentsPerTextByte
+}
+
 // foresee predicts the output, disk space and memory of a run. corpus is the
 // expected size of the documents of all sources; download is the number of
 // bytes to download.
@@ -84,7 +95,7 @@ func (c PlanConfig) foresee(corpus filter.Corpus, download int64) forecast {
 	}
 	workers := min(max(1, c.Workers), f.Shards)
 	scratch := f.Records / float64(f.Shards) * scratchPerToken * float64(o.MaxSeqLength) * float64(workers)
-	f.Disk = PlannedDisk{Sources: download, Documents: int64(text * documentsPerTextByte), Shards: int64(shards), Scratch: int64(scratch)}
+	f.Disk = PlannedDisk{Sources: download, Documents: int64(text * documentsPerText(c.Run.Extract.DocumentsLevel())), Shards: int64(shards), Scratch: int64(scratch)}
 	if o := c.Run.Filter.WithDefaults(); o.Enabled() {
 		f.Disk.Filtered = f.Disk.Documents + o.Disk(corpus) // if all are kept
 	}

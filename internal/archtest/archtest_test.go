@@ -125,6 +125,7 @@ var only = map[string][]string{
 	"github.com/spf13/cobra":       {"cmd"},
 	"go.yaml.in/yaml":              {"internal/config", "sharding/survey/card", "cmd/internal/cli"},
 	"github.com/vbauerster/mpb":    {"cmd"},
+	"github.com/cespare":           {"extract"},
 	"github.com/klauspost":         {"extract", "records", "pipeline", "trainer"},
 	"github.com/gofrs/flock":       {"internal/store"},
 	"github.com/neurosnap":         {"tokenize/sentence"},

@@ -52,11 +52,15 @@ func TestTwoProgramsWithEqualRecordsAreCompared(t *testing.T) {
 
 func TestAFasterProgramWithOtherRecordsIsAnError(t *testing.T) {
 	o := options{against: fakeProgram(t, "record"), binary: fakeProgram(t, "recorD"), rounds: 1}
-	if _, err := compare(context.Background(), o, t.TempDir(), io.Discard); err == nil || !strings.Contains(err.Error(), differentRecords+": 1 of 2 files differ: shards/a.tfrecord") {
+	c, err := compare(context.Background(), o, t.TempDir(), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.err(); err == nil || err.Error() != differentRecords+": 1 of 2 files differ: shards/a.tfrecord" {
 		t.Errorf("got error %v", err)
 	}
 	o.binary = o.against
-	if c, err := compare(context.Background(), o, t.TempDir(), io.Discard); err != nil || c.Same != "all of 2 files are equal" {
+	if c, err := compare(context.Background(), o, t.TempDir(), io.Discard); err != nil || c.err() != nil || c.Same != "all of 2 files are equal" {
 		t.Errorf("got %v, %v", c, err)
 	}
 }

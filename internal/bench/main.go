@@ -74,7 +74,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		if err != nil {
 			return err
 		}
-		return c.write(stdout, o.json)
+		if err := c.write(stdout, o.json); err != nil {
+			return err
+		}
+		return c.err()
 	}
 	fmt.Fprintln(stderr, "reading", o.dump, "and", o.books)
 	works, pairs, err := list(ctx, o, dir)

@@ -93,7 +93,7 @@ func (c *corpus) documentsFile() []*work {
 	var blocks []extract.Block
 	write := work{name: "documents file, writing", of: "text", bytes: c.textBytes}.inside(func() (int64, error) {
 		file.Reset()
-		w, err := extract.NewWriter(&file, extract.BlockBytes(int64(len(c.dump.data))))
+		w, err := extract.NewWriter(&file, extract.BlockBytes(int64(len(c.dump.data))), extract.DefaultLevel)
 		if err != nil {
 			return 0, err
 		}

@@ -27,6 +27,7 @@ type File struct {
 	Task       int
 	Stem       string // its name without a suffix
 	BlockBytes int64  // bytes of text at which a block is closed
+	Level      extract.Level
 
 	Spare *extract.Writer // of an earlier file, whose memory is used again; may be nil
 }
@@ -40,7 +41,7 @@ func Create(ctx context.Context, env *stage.Env, f File) (*Writer, error) {
 	blocks := f.Spare
 	if blocks != nil {
 		blocks.Reset(out, f.BlockBytes)
-	} else if blocks, err = extract.NewWriter(out, f.BlockBytes); err != nil {
+	} else if blocks, err = extract.NewWriter(out, f.BlockBytes, f.Level); err != nil {
 		out.Abort()
 		return nil, err
 	}

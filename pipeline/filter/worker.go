@@ -88,7 +88,7 @@ func (w *worker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 // writeTask writes the documents of a task that are kept, and the list of the
 // others.
 func (w *worker) writeTask(ctx context.Context, index int, t task, j *judge) ([]stage.Result, error) {
-	out, err := documents.Create(ctx, w.Env, documents.File{Task: index, Stem: t.Name, BlockBytes: t.BlockBytes, Spare: j.blocks})
+	out, err := documents.Create(ctx, w.Env, documents.File{Task: index, Stem: t.Name, BlockBytes: t.BlockBytes, Level: extract.DefaultLevel, Spare: j.blocks})
 	if err != nil {
 		return nil, err
 	}

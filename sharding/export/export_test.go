@@ -54,7 +54,7 @@ func dataset(t *testing.T) (root string, o sharding.ExamplesOptions, shards *sha
 	root = t.TempDir()
 	documents := filepath.Join(root, sharding.DocumentsFolder)
 	var file bytes.Buffer
-	w, err := extract.NewWriter(&file, 40)
+	w, err := extract.NewWriter(&file, 40, extract.DefaultLevel)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func documentsFolder(t *testing.T, options string, documents ...[2]string) strin
 	m := sharding.Manifest{Recipe: sharding.Recipe{FormatVersion: 1, Stage: "mine", Options: json.RawMessage(options)}, Counts: sharding.Counts{"documents": int64(len(documents))}}
 	for i := 0; i < len(documents); i += 2 {
 		var file bytes.Buffer
-		w, err := extract.NewWriter(&file, 100)
+		w, err := extract.NewWriter(&file, 100, extract.DefaultLevel)
 		if err != nil {
 			t.Fatal(err)
 		}

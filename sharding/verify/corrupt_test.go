@@ -411,7 +411,7 @@ func TestProblemsBeyondTheLimitAreCounted(t *testing.T) {
 func TestDocumentsWithoutSideCarsAreVerified(t *testing.T) {
 	dir := t.TempDir()
 	var file bytes.Buffer
-	w, err := extract.NewWriter(&file, 100)
+	w, err := extract.NewWriter(&file, 100, extract.DefaultLevel)
 	if err != nil {
 		t.Fatal(err)
 	}
