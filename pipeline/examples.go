@@ -36,8 +36,8 @@ func init() {
 	stage.Register(stage.Definition{
 		Name:      "examples",
 		Algorithm: examplesAlgorithm,
-		New:       stage.New(func(env *stage.Env, work examplesWork) stage.Worker { return &examplesWorker{env, work} }),
-		Warnings:  sharding.DeriveWarnings,
+		New:       stage.New(newExamplesWorker),
+		Warnings:  sharding.Known.Warnings,
 		Counts: [][2]string{{"documents", "documents"}, {"sentences", "sentences"}, {"tokens", "tokens"}, {"unknown_tokens", "unknown tokens"},
 			{"records", "examples"}, {"masked", "masked positions"}, {"random_next", "random next sentences"}},
 	})
@@ -87,6 +87,7 @@ func (c ExamplesConfig) plan(ctx context.Context, folders []string, tokens *toke
 	return stage.Config{Target: c.Target, Stage: "examples", Options: c.Examples, Inputs: append(plan.Inputs, vocabulary), Paths: plan.Locations,
 		Work:  examplesWork{c.Examples, scratch},
 		Tasks: plan.Tasks(), Total: 2 * plan.TextBytes, Reads: 2, // text counts when it is read and when it is written
+		Loaded: tokens.tokenizer,
 		Prepare: func(ctx context.Context, folder store.Folder) error {
 			return store.WriteFile(ctx, folder, c.name(), tokens.raw)
 		},

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"encoding/json"
 
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
@@ -15,14 +16,29 @@ type examplesWorker struct {
 	examplesWork
 }
 
+// newExamplesWorker is the constructor of [stage.Definition].
+func newExamplesWorker(env *stage.Env, work examplesWork) stage.Worker {
+	env.Facts = func(body json.RawMessage) (sharding.Counts, error) {
+		var shard sharding.ShardBody
+		err := json.Unmarshal(body, &shard)
+		return shard.Facts(work.Examples), err
+	}
+	return &examplesWorker{env, work}
+}
+
 // load returns the tokenizer. The first call in a job reads it from the copy in
-// the stage's directory.
+// the stage's directory, unless the driver, in the same process, has made it.
 func (w *examplesWorker) load(ctx context.Context) (*sharding.Tokenizer, error) {
 	shared, err := w.Share(func() (any, error) {
 		name := w.Examples.TokenFile()
 		raw, err := store.ReadFile(ctx, w.Folder, name)
 		if err != nil {
 			return nil, err
+		}
+		if t, _ := w.Loaded().(*sharding.Tokenizer); t != nil {
+			if t = t.For(raw, w.Examples); t != nil {
+				return t, nil
+			}
 		}
 		return sharding.NewTokenizer(name, raw, w.Examples)
 	})
@@ -113,6 +129,10 @@ func (w *examplesWorker) read(ctx context.Context, t sharding.ShardTask, tools *
 }
 
 func (w *examplesWorker) Finish(ctx context.Context, results []stage.Result) error {
+	var err error
+	if w.Known.Tokenizer, err = w.load(ctx); err != nil {
+		return err
+	}
 	name := w.Examples.TokenFile()
 	bytes, sum, err := sharding.HashFile(ctx, w.Folder, name)
 	if err != nil {

@@ -148,7 +148,7 @@ func init() {
 		Name:      "extract",
 		Algorithm: extractAlgorithm,
 		New:       stage.New(func(env *stage.Env, work extractWork) stage.Worker { return &extractWorker{env, work} }),
-		Warnings:  sharding.DeriveWarnings,
+		Warnings:  sharding.Known.Warnings,
 		Counts: [][2]string{{"pages", "pages"}, {"files", "files read"}, {"lines", "lines"}, {"documents", "documents"},
 			{"text_bytes", "bytes of text"}},
 	})

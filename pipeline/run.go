@@ -54,9 +54,11 @@ func Run(ctx context.Context, r stage.Runner, c RunConfig) (stages []StageSummar
 	}
 	if c.given() {
 		o := c.Examples
-		if _, err := c.read(&o); err != nil {
+		tokens, err := c.read(&o)
+		if err != nil {
 			return nil, err // before hours of work, not after
 		}
+		c.last = tokens
 	}
 	return stage.Locked(c.Out, func(store.Folder) ([]StageSummary, error) { return runStages(ctx, r, c) })
 }

@@ -58,7 +58,7 @@ func init() {
 		Name:      "vocab",
 		Algorithm: vocabAlgorithm,
 		New:       stage.New(func(env *stage.Env, work vocabWork) stage.Worker { return &vocabWorker{env, work} }),
-		Warnings:  sharding.DeriveWarnings,
+		Warnings:  sharding.Known.Warnings,
 		Counts:    [][2]string{{"documents", "documents"}, {"words", "distinct words, counted by task"}, {"tokens", "tokens"}},
 	})
 }
@@ -122,7 +122,7 @@ func (c VocabConfig) plan(ctx context.Context, folders []string) (none stage.Con
 // copy runs the stage for a given vocabulary or tokenizer: it copies the file
 // instead of training.
 func (c VocabConfig) copy(ctx context.Context, r stage.Runner) (*sharding.Manifest, error) {
-	o := sharding.DefaultExamplesOptions()
+	o := c.options()
 	tokens, err := c.read(&o)
 	if err != nil {
 		return nil, err
@@ -224,6 +224,18 @@ func (w *vocabWorker) train(ctx context.Context, results []stage.Result) (tokens
 type TokenFile struct {
 	Vocab     string // path of a vocab.txt
 	Tokenizer string // path of a tokenizer.json
+
+	// read last by this run, which reads the file and its copies several times;
+	// nil for a stage that runs alone.
+	last *tokens
+}
+
+// options returns those with which the file was read before, or the defaults.
+func (f TokenFile) options() sharding.ExamplesOptions {
+	if f.last != nil {
+		return f.last.tokenizer.Options
+	}
+	return sharding.DefaultExamplesOptions()
 }
 
 // name returns the name of the copy that a stage keeps in its directory.
@@ -238,9 +250,9 @@ func (f TokenFile) name() string {
 func (f TokenFile) in(folder string) TokenFile {
 	copied := store.Join(folder, f.name())
 	if f.Tokenizer != "" {
-		return TokenFile{Tokenizer: copied}
+		return TokenFile{Tokenizer: copied, last: f.last}
 	}
-	return TokenFile{Vocab: copied}
+	return TokenFile{Vocab: copied, last: f.last}
 }
 
 // given reports whether f names a file.
@@ -254,6 +266,24 @@ type tokens struct {
 	tokenizer *sharding.Tokenizer
 }
 
+// known returns the tokens read last if they are those of a file with the content
+// raw and of the options o, else nil. It sets in o what a tokenizer.json determines.
+func (f TokenFile) known(raw []byte, o *sharding.ExamplesOptions) *tokens {
+	if f.last == nil {
+		return nil
+	}
+	want, have := *o, f.last.tokenizer.Options
+	if f.Tokenizer != "" && have.Tokenizer != nil {
+		want.Tokenizer, want.DoLowerCase, want.TokenizerProfile = have.Tokenizer, have.DoLowerCase, have.TokenizerProfile
+	}
+	t := f.last.tokenizer.For(raw, want)
+	if t == nil {
+		return nil
+	}
+	*o = want
+	return &tokens{raw, t}
+}
+
 // read reads the file and makes its tokenizer with the options o. It sets in o
 // the options that a tokenizer.json determines.
 func (f TokenFile) read(o *sharding.ExamplesOptions) (*tokens, error) {
@@ -265,6 +295,9 @@ func (f TokenFile) read(o *sharding.ExamplesOptions) (*tokens, error) {
 		return nil, err
 	}
 	o.Tokenizer = nil
+	if known := f.known(raw, o); known != nil {
+		return known, nil
+	}
 	if f.Tokenizer != "" {
 		if *o, err = sharding.TokenizerOptions(f.Tokenizer, raw, *o); err != nil {
 			return nil, err

@@ -13,8 +13,11 @@ import (
 
 // ReadDocumentsBody returns the Body of the side-car of the documents file with
 // the given name.
-func ReadDocumentsBody(ctx context.Context, folder Folder, name string) (body DocumentsBody, err error) {
-	sideCar := strings.TrimSuffix(name, DocumentsSuffix) + SideCarSuffix
+func ReadDocumentsBody(ctx context.Context, folder Folder, name string) (DocumentsBody, error) {
+	return readDocumentsBody(ctx, folder, strings.TrimSuffix(name, DocumentsSuffix)+SideCarSuffix)
+}
+
+func readDocumentsBody(ctx context.Context, folder Folder, sideCar string) (body DocumentsBody, err error) {
 	raw, err := store.ReadFile(ctx, folder, sideCar)
 	if err != nil {
 		return body, err

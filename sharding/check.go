@@ -127,18 +127,18 @@ func (e FileEntry) Check(ctx context.Context, folder Folder) (*Problem, error) {
 // Proved reports whether the side-car with the given name proves that its task
 // is complete: it belongs to the plan with this fingerprint, and the files that
 // it lists exist and match. If so, ok is true, and Proved returns the side-car
-// and its SHA-256.
-func Proved(ctx context.Context, folder Folder, name, fingerprint string) (car *SideCar, sum string, ok bool, err error) {
+// and its name, size and SHA-256.
+func Proved(ctx context.Context, folder Folder, name, fingerprint string) (car *SideCar, proof FileEntry, ok bool, err error) {
 	raw, err := store.ReadFile(ctx, folder, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", false, nil
+		return nil, proof, false, nil
 	}
 	if err != nil {
-		return nil, "", false, err
+		return nil, proof, false, err
 	}
 	car = new(SideCar)
 	if err := parseJSON(raw, car); err != nil || car.Fingerprint != fingerprint {
-		return nil, "", false, nil // corrupt or of another plan: no proof
+		return nil, proof, false, nil // corrupt or of another plan: no proof
 	}
 	for _, e := range append([]FileEntry{car.File, car.Index}, car.More...) {
 		if e.Name == "" {
@@ -146,8 +146,8 @@ func Proved(ctx context.Context, folder Folder, name, fingerprint string) (car *
 		}
 		problem, err := e.Check(ctx, folder)
 		if err != nil || problem != nil {
-			return nil, "", false, err
+			return nil, proof, false, err
 		}
 	}
-	return car, Hash(raw), true, nil
+	return car, entry(name, raw), true, nil
 }

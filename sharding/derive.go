@@ -14,7 +14,19 @@ import (
 // DeriveWarnings returns the warnings for a manifest whose other fields are
 // set. The warnings depend only on the manifest, the side-cars and the
 // vocabulary, so that verify can compute and compare them.
-func DeriveWarnings(ctx context.Context, folder Folder, m *Manifest) (list []Warning, err error) {
+func DeriveWarnings(ctx context.Context, folder Folder, m *Manifest) ([]Warning, error) {
+	return Known{}.Warnings(ctx, folder, m)
+}
+
+// Known is what the maker of a folder knows of its files, so that they need not be
+// read for the warnings. The zero value is nothing.
+type Known struct {
+	Facts     Counts     // sums of all side-cars' Facts; nil if they are not known
+	Tokenizer *Tokenizer // of the folder's vocabulary or tokenizer; nil if it is not loaded
+}
+
+// Warnings is [DeriveWarnings] with what is known already.
+func (k Known) Warnings(ctx context.Context, folder Folder, m *Manifest) (list []Warning, err error) {
 	switch m.Stage {
 	case "extract":
 		list = append(sameInputs(m), sourceWarnings(m, notArticles)...)
@@ -23,7 +35,7 @@ func DeriveWarnings(ctx context.Context, folder Folder, m *Manifest) (list []War
 	case "vocab":
 		list = sameInputs(m)
 	case "examples":
-		return exampleWarnings(ctx, folder, m)
+		return k.exampleWarnings(ctx, folder, m)
 	}
 	return list, nil
 }
@@ -99,18 +111,18 @@ func sourceWarnings(m *Manifest, ignored []string) (list []Warning) {
 func exceeds(w Warning) bool { return float64(w.Count) > w.Limit*float64(w.Of) }
 
 // exampleWarnings returns the warnings for a folder of shards.
-func exampleWarnings(ctx context.Context, folder Folder, m *Manifest) ([]Warning, error) {
+func (k Known) exampleWarnings(ctx context.Context, folder Folder, m *Manifest) ([]Warning, error) {
 	var o ExamplesOptions
 	if err := m.DecodeOptions(folder, &o); err != nil {
 		return nil, err
 	}
 	list := sameInputs(m)
-	casing, err := casingWarnings(ctx, folder, m, o)
+	casing, err := k.casingWarnings(ctx, folder, m, o)
 	if err != nil {
 		return nil, err
 	}
 	list = append(list, casing...)
-	more, err := sideCarWarnings(ctx, folder, m, o)
+	more, err := k.sideCarWarnings(ctx, folder, m, o)
 	if err != nil {
 		return nil, err
 	}
@@ -151,15 +163,20 @@ func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
 
 // casingWarnings returns a warning if the vocabulary is cased and do_lower_case
 // is set, or the other way round.
-func casingWarnings(ctx context.Context, folder Folder, m *Manifest, o ExamplesOptions) ([]Warning, error) {
-	name := o.TokenFile()
-	raw, err := store.ReadFile(ctx, folder, name)
-	if err != nil {
-		return nil, err
+func (k Known) casingWarnings(ctx context.Context, folder Folder, m *Manifest, o ExamplesOptions) ([]Warning, error) {
+	t := k.Tokenizer
+	if t == nil {
+		name := o.TokenFile()
+		raw, err := store.ReadFile(ctx, folder, name)
+		if err != nil {
+			return nil, err
+		}
+		if t, err = NewTokenizer(name, raw, o); err != nil {
+			return nil, err
+		}
 	}
-	t, err := NewTokenizer(name, raw, o)
-	if err != nil || t.WordPiece == nil {
-		return nil, err
+	if t.WordPiece == nil {
+		return nil, nil
 	}
 	v := t.WordPiece.Vocab()
 	switch uncased := v.LooksUncased(); {
@@ -175,37 +192,76 @@ func casingWarnings(ctx context.Context, folder Folder, m *Manifest, o ExamplesO
 	return nil, nil
 }
 
+// Names of facts of a shard, see [ShardBody.Facts].
+const (
+	factPredictions  = "predictions"
+	factWanted       = "wanted_predictions"
+	factWithoutPunkt = "without_punkt." // and a language
+)
+
+// Facts returns what the warnings need of a shard: the predictions that its records
+// may have and that they should have, and the documents by language without
+// parameters for Punkt. It is nil if no warning with these options needs them.
+func (b *ShardBody) Facts(o ExamplesOptions) Counts {
+	if !o.needFacts() {
+		return nil
+	}
+	facts := Counts{}
+	for _, tokens := range b.Tokens {
+		facts[factPredictions] += int64(o.Predictions(int(tokens)))
+		facts[factWanted] += int64(o.WantedPredictions(int(tokens)))
+	}
+	for language, n := range b.WithoutPunkt {
+		facts[factWithoutPunkt+language] = n
+	}
+	return facts
+}
+
+func (o ExamplesOptions) needFacts() bool {
+	return o.WantedPredictions(o.MaxSeqLength) > o.MaxPredictionsPerSeq || o.SentenceSplitter == sentence.Punkt
+}
+
 // sideCarWarnings returns the warnings that depend on the lengths of the
 // records or the languages of the documents, which only side-cars list.
-func sideCarWarnings(ctx context.Context, folder Folder, m *Manifest, o ExamplesOptions) (list []Warning, err error) {
-	cuts := o.WantedPredictions(o.MaxSeqLength) > o.MaxPredictionsPerSeq
-	if !cuts && o.SentenceSplitter != sentence.Punkt {
+func (k Known) sideCarWarnings(ctx context.Context, folder Folder, m *Manifest, o ExamplesOptions) (list []Warning, err error) {
+	if !o.needFacts() {
 		return nil, nil // nothing to read them for
 	}
-	predictions := Warning{Code: WarnFewPredictions, Limit: LimitFewPredictions}
-	languages := Counts{}
+	facts := k.Facts
+	if facts == nil {
+		if facts, err = readFacts(ctx, folder, m, o); err != nil {
+			return nil, err
+		}
+	}
+	predictions := Warning{Code: WarnFewPredictions, Count: facts[factPredictions], Of: facts[factWanted], Limit: LimitFewPredictions}
+	if predictions.Of > 0 && !exceeds(predictions) { // it must be above
+		list = append(list, predictions)
+	}
+	splitter := Warning{Code: WarnSplitter, Of: m.Counts["documents"], Limit: LimitSplitter}
+	var languages []string
+	for _, name := range slices.Sorted(maps.Keys(facts)) {
+		if language, ok := strings.CutPrefix(name, factWithoutPunkt); ok {
+			languages = append(languages, language)
+			splitter.Count += facts[name]
+		}
+	}
+	splitter.Subject = strings.Join(languages, ", ")
+	if exceeds(splitter) {
+		list = append(list, splitter)
+	}
+	return list, nil
+}
+
+// readFacts adds up the facts of all shards from their side-cars.
+func readFacts(ctx context.Context, folder Folder, m *Manifest, o ExamplesOptions) (Counts, error) {
+	facts := Counts{}
 	for _, f := range m.RecordFiles() {
 		n, _ := ParseShardName(f.Name)
 		body, err := ReadShardBody(ctx, folder, n)
 		if err != nil {
 			return nil, err
 		}
-		for _, tokens := range body.Tokens {
-			predictions.Count += int64(o.Predictions(int(tokens)))
-			predictions.Of += int64(o.WantedPredictions(int(tokens)))
-		}
-		languages.Add(body.WithoutPunkt)
+		facts.Add(body.Facts(o))
 	}
-	if predictions.Of > 0 && !exceeds(predictions) { // it must be above
-		list = append(list, predictions)
-	}
-	splitter := Warning{Code: WarnSplitter, Subject: strings.Join(slices.Sorted(maps.Keys(languages)), ", "),
-		Of: m.Counts["documents"], Limit: LimitSplitter}
-	for _, n := range languages {
-		splitter.Count += n
-	}
-	if exceeds(splitter) {
-		list = append(list, splitter)
-	}
-	return list, nil
+	return facts, nil
 }

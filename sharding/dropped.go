@@ -6,6 +6,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // MaxDropped is the maximum number of dropped templates that a manifest lists.
@@ -18,16 +20,18 @@ func SumDropped(ctx context.Context, folder Folder, sideCars []string) (*Dropped
 	uses := map[string]int64{}
 	slack := int64(0)
 	holes := holeSums{}
-	for _, name := range slices.Sorted(slices.Values(sideCars)) { // the first page is that of the first file
-		var body DocumentsBody
-		if err := readBody(ctx, folder, name, &body); err != nil {
+	for names := range slices.Chunk(slices.Sorted(slices.Values(sideCars)), 4*tablesAtOnce) { // the first page is that of the first file
+		bodies, err := readBodies(ctx, folder, names)
+		if err != nil {
 			return nil, err
 		}
-		for template, n := range body.Dropped {
-			uses[template] += n
+		for _, body := range bodies {
+			for template, n := range body.Dropped {
+				uses[template] += n
+			}
+			slack += body.Slack
+			holes.add(body)
 		}
-		slack += body.Slack
-		holes.add(body)
 	}
 	if len(uses) == 0 && !holes.any() {
 		return nil, nil
@@ -94,4 +98,18 @@ func (h holeSums) wikis() (list []WikiHoles) {
 		list = append(list, *w)
 	}
 	return list
+}
+
+// readBodies reads the bodies of side-cars of documents files, several at once.
+func readBodies(ctx context.Context, folder Folder, sideCars []string) ([]DocumentsBody, error) {
+	bodies := make([]DocumentsBody, len(sideCars))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(tablesAtOnce)
+	for i, name := range sideCars {
+		g.Go(func() (err error) {
+			bodies[i], err = readDocumentsBody(ctx, folder, name)
+			return err
+		})
+	}
+	return bodies, g.Wait()
 }

@@ -220,6 +220,9 @@ type SideCar struct {
 	// Body is stage-specific: the block table of a documents file, the record
 	// table of a shard.
 	Body json.RawMessage `json:"body,omitempty"`
+	// Facts sums up Body for those who make the manifest, so that they need not
+	// read all of it. They are not in the file: Body has them.
+	Facts Counts `json:"-"`
 }
 
 // Hash returns the SHA-256 of b in hexadecimal.

@@ -13,17 +13,18 @@ import (
 // content of their indexes and side-cars. It does not create files; a [Writer]
 // does. It must not be used by several goroutines at once.
 type ShardWriter struct {
-	name   ShardName
-	frames *tfrecord.Writer
-	body   ShardBody
-	made   pretrain.Counts
+	options ExamplesOptions
+	name    ShardName
+	frames  *tfrecord.Writer
+	body    ShardBody
+	made    pretrain.Counts
 
 	sources Counts // counts of the documents
 }
 
 // NewShardWriter returns a ShardWriter. Call [ShardWriter.Reset] before writing.
 func NewShardWriter(o ExamplesOptions) *ShardWriter {
-	return &ShardWriter{frames: tfrecord.NewWriter(nil, tfrecord.WriterOptions{Gzip: o.Compression == CompressionGzip, Index: true})}
+	return &ShardWriter{options: o, frames: tfrecord.NewWriter(nil, tfrecord.WriterOptions{Gzip: o.Compression == CompressionGzip, Index: true})}
 }
 
 // Reset starts the shard with this name. Its records will be written to out.
@@ -75,5 +76,5 @@ func (s *ShardWriter) SideCar(file, index FileEntry) SideCar {
 		"random_next": s.made.RandomNext, "without_predictions": s.made.NoPredictions}
 	file.Counts.Add(s.sources)
 	file.Task, index.Task = s.name.Index, s.name.Index
-	return SideCar{Task: s.name.Index, File: file, Index: index, Body: raw}
+	return SideCar{Task: s.name.Index, File: file, Index: index, Body: raw, Facts: s.body.Facts(s.options)}
 }

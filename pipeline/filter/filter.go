@@ -116,7 +116,7 @@ func init() {
 		Name:      "filter",
 		Algorithm: algorithm,
 		New:       stage.New(func(env *stage.Env, work work) stage.Worker { return &worker{env, work} }),
-		Warnings:  sharding.DeriveWarnings,
+		Warnings:  sharding.Known.Warnings,
 		Counts:    [][2]string{{"read", "documents read"}, {"documents", "documents"}, {"text_bytes", "bytes of text"}},
 	})
 }

@@ -39,9 +39,9 @@ type Definition struct {
 	// Clear removes the files whose names are known only from the plan. It may
 	// be nil.
 	Clear func(ctx context.Context, folder store.Folder, plan *sharding.StagePlan) error
-	// Warnings derives the warnings of a manifest from its other fields and the
-	// files in folder. It may be nil.
-	Warnings func(ctx context.Context, folder sharding.Folder, m *sharding.Manifest) ([]sharding.Warning, error)
+	// Warnings derives the warnings of a manifest from its other fields, what is
+	// known and the files in folder. It may be nil.
+	Warnings func(known sharding.Known, ctx context.Context, folder sharding.Folder, m *sharding.Manifest) ([]sharding.Warning, error)
 	// Counts are the counts of the stage's summary, in order: the key in the
 	// manifest and the displayed name.
 	Counts [][2]string
@@ -72,15 +72,6 @@ func New[Work any](worker func(env *Env, work Work) Worker) func(*Env, json.RawM
 
 // Counts returns the counts that a summary of a stage shows.
 func Counts(name string) [][2]string { return definitions[name].Counts }
-
-// Warnings returns the warnings of a manifest; nil for a stage that derives
-// none.
-func Warnings(ctx context.Context, folder sharding.Folder, m *sharding.Manifest) ([]sharding.Warning, error) {
-	if derive := definitions[m.Stage].Warnings; derive != nil {
-		return derive(ctx, folder, m)
-	}
-	return nil, nil
-}
 
 // owns reports whether a stage may have written a file of this name: it begins
 // with the name of a stage and a hyphen, or [sharding.IsStageFile] is true for it.

@@ -46,6 +46,8 @@ type Config struct {
 	Total   int64   // of the meter
 	Unit    string  // of the meter
 	Reads   int64   // of the meter
+	// Loaded is for tasks in this process, see [Env.Loaded]. It does not travel.
+	Loaded any
 	// Prepare writes files that all tasks read. It runs under the directory's
 	// lock, before the first task. It may be nil.
 	Prepare func(context.Context, store.Folder) error
@@ -168,7 +170,9 @@ func (c Config) runTasks(ctx context.Context, folder store.Folder, r Runner, spe
 	if r.name() == Flink {
 		defer watchSideCars(ctx, folder, meter)()
 	}
-	err := newJob(ctx, max(1, r.Workers), meter).run(r, spec, c.Order())
+	j := newJob(ctx, max(1, r.Workers), meter)
+	j.loaded = c.Loaded
+	err := j.run(r, spec, c.Order())
 	if r.name() == Flink && !errors.Is(err, flink.ErrUnknown) { // a killed worker leaves its temporary files
 		err = cmp.Or(err, sweep(folder))
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -23,8 +24,13 @@ import (
 type Env struct {
 	Folder store.Folder // the stage's directory
 	Meter  *Meter
-	spec   Spec
-	job    *job
+	// Facts returns the facts of a side-car's body, for results that an earlier
+	// run left; nil if the warnings of the stage need none. The worker sets it.
+	Facts func(body json.RawMessage) (sharding.Counts, error)
+	// Known is what Finish knows for the warnings; Manifest adds the facts.
+	Known sharding.Known
+	spec  Spec
+	job   *job
 }
 
 // Documents yields the documents of blocks in the documents directories among
@@ -42,6 +48,9 @@ func (s *Env) Out() string { return s.spec.Out }
 // Share returns the result of the first call of load in this job. Use it for large
 // data that all tasks read, since a runner may make many workers.
 func (s *Env) Share(load func() (any, error)) (any, error) { return s.job.share(load) }
+
+// Loaded returns [Config].Loaded in the process that drives the job, nil in others.
+func (s *Env) Loaded() any { return s.job.loaded }
 
 // Take returns buffers that an earlier task gave to [Env.Give], or nil.
 func (s *Env) Take() any { return s.job.take() }
@@ -150,7 +159,25 @@ func (s *Env) Write(ctx context.Context, name string, data []byte) (sharding.Fil
 func (s *Env) Prove(ctx context.Context, name string, car sharding.SideCar) (Result, error) {
 	car.FormatVersion, car.Stage, car.Fingerprint = sharding.FormatVersion, s.spec.Stage, s.spec.Fingerprint
 	e, err := s.Write(ctx, name, sharding.Compact(car))
-	return Result{Task: car.Task, SideCar: name, SHA256: e.SHA256}, err
+	return newResult(e, car), err
+}
+
+// newResult returns the result of a task with the side-car car, whose file is e.
+func newResult(e sharding.FileEntry, car sharding.SideCar) Result {
+	car.Body = nil
+	if car.Facts != nil {
+		car.Body = sharding.Compact(car.Facts)
+	}
+	return Result{Task: car.Task, SideCar: e.Name, Bytes: e.Bytes, SHA256: e.SHA256, Head: sharding.Compact(car)}
+}
+
+// Car returns the side-car of a result without its body.
+func (r Result) Car() (car sharding.SideCar, err error) {
+	if err = json.Unmarshal(r.Head, &car); err == nil && car.Body != nil {
+		err = json.Unmarshal(car.Body, &car.Facts)
+	}
+	car.Body = nil
+	return car, err
 }
 
 // A TaskFile is the one file of a task.
@@ -196,11 +223,16 @@ func (s *Env) Finish(ctx context.Context, results []Result) error {
 // it: all its side-cars prove that its files are complete.
 func (s *Env) Proved(ctx context.Context, task int, sideCars ...string) (results []Result, ok bool, err error) {
 	for _, name := range sideCars {
-		_, sum, ok, err := sharding.Proved(ctx, s.Folder, name, s.spec.Fingerprint)
-		if err != nil || !ok {
+		car, e, ok, err := sharding.Proved(ctx, s.Folder, name, s.spec.Fingerprint)
+		if err != nil || !ok || car.Task != task {
 			return nil, false, err
 		}
-		results = append(results, Result{Task: task, SideCar: name, SHA256: sum})
+		if s.Facts != nil {
+			if car.Facts, err = s.Facts(car.Body); err != nil {
+				return nil, false, nil // a corrupt body proves nothing
+			}
+		}
+		results = append(results, newResult(e, *car))
 	}
 	s.Meter.kept.Add(1)
 	return results, true, nil
@@ -221,37 +253,60 @@ func (s *Env) Manifest(ctx context.Context, results []Result, m sharding.Manifes
 	for _, e := range m.Files {
 		m.Counts.Add(e.Counts)
 	}
+	s.Known.Facts = sharding.Counts{}
 	for _, r := range results {
-		raw, err := store.ReadFile(ctx, s.Folder, r.SideCar)
+		car, err := r.Car()
 		if err != nil {
-			return err
-		}
-		if sharding.Hash(raw) != r.SHA256 {
-			return fmt.Errorf("%s in %s changed while the stage ran", r.SideCar, s.Folder)
-		}
-		car, err := sharding.ParseSideCarHead(raw)
-		if err != nil {
-			return fmt.Errorf("read %s in %s: %w", r.SideCar, s.Folder, err)
+			return fmt.Errorf("result of task %d: %w", r.Task, err)
 		}
 		m.Counts.Add(car.File.Counts)
-		proof := sharding.FileEntry{Name: r.SideCar, Task: r.Task, Bytes: int64(len(raw)), SHA256: r.SHA256}
-		if car.File.Name == "" {
-			proof.Counts = car.File.Counts // it proves that there is no file
-		} else {
-			m.Files = append(m.Files, car.File)
-		}
-		m.Files = append(m.Files, proof)
-		if car.Index.Name != "" {
-			m.Files = append(m.Files, car.Index)
-		}
-		m.Files = append(m.Files, car.More...)
+		s.Known.Facts.Add(car.Facts)
+		m.Files = append(m.Files, entries(r, car)...)
 	}
 	slices.SortFunc(m.Files, func(a, b sharding.FileEntry) int { return strings.Compare(a.Name, b.Name) })
-	if m.Warnings, err = Warnings(ctx, s.Folder, &m); err != nil {
+	if err := s.present(ctx, m.Files); err != nil {
 		return err
+	}
+	if warnings := definitions[m.Stage].Warnings; warnings != nil {
+		if m.Warnings, err = warnings(s.Known, ctx, s.Folder, &m); err != nil {
+			return err
+		}
 	}
 	_, err = s.Write(ctx, sharding.ManifestName, sharding.Marshal(m))
 	return err
+}
+
+// entries returns the manifest entries of a result, whose side-car is car.
+func entries(r Result, car sharding.SideCar) (list []sharding.FileEntry) {
+	proof := sharding.FileEntry{Name: r.SideCar, Task: r.Task, Bytes: r.Bytes, SHA256: r.SHA256}
+	if car.File.Name == "" {
+		proof.Counts = car.File.Counts // it proves that there is no file
+	} else {
+		list = append(list, car.File)
+	}
+	list = append(list, proof)
+	if car.Index.Name != "" {
+		list = append(list, car.Index)
+	}
+	return append(list, car.More...)
+}
+
+// present returns an error unless the directory has the files, which are sorted by
+// name, in their sizes: somebody may have removed some while the stage ran.
+func (s *Env) present(ctx context.Context, files []sharding.FileEntry) error {
+	infos, err := s.Folder.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range files {
+		for len(infos) > 0 && infos[0].Name() < e.Name {
+			infos = infos[1:]
+		}
+		if len(infos) == 0 || infos[0].Name() != e.Name || infos[0].Size() != e.Bytes {
+			return fmt.Errorf("%s in %s changed while the stage ran", e.Name, s.Folder)
+		}
+	}
+	return nil
 }
 
 // An Output is a file under construction that is hashed as it is written.

@@ -16,12 +16,19 @@ type Task struct {
 	Index int
 }
 
-// A Result names a side-car that a task committed, and its content's hash.
+// A Result names a side-car that a task committed, and has all of it that the
+// manifest needs, which so need not be read again. A task may have done without.
 type Result struct {
 	Task    int
-	SideCar string
-	SHA256  string
+	SideCar string // "" for none
+	Bytes   int64  // size of the side-car
+	SHA256  string // of the side-car
+	// Head is the side-car as JSON, with [sharding.SideCar.Facts] as its body.
+	Head []byte
 }
+
+// same reports whether two results are of the same task that ran twice.
+func (r Result) same(other Result) bool { return r.Task == other.Task && r.SideCar == other.SideCar }
 
 // Registered by reflection: package register makes code for every signature, 3 MB
 // of binary and ten seconds of compiling each, to save a microsecond an element.
@@ -84,7 +91,7 @@ func (fn *manifestFn) ProcessElement(ctx context.Context, _ int, next func(*Resu
 	slices.SortFunc(results, func(a, b Result) int {
 		return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.SideCar, b.SideCar))
 	})
-	results = slices.Compact(results) // a task may have run twice
+	results = slices.CompactFunc(results, Result.same) // a task may have run twice
 	j, err := findJob(ctx, fn.Job, fn.Limits, fn.Spec)
 	if err != nil {
 		return report(err)

@@ -24,6 +24,7 @@ type job struct {
 	once      sync.Once
 	shared    any // data that all tasks read, loaded once
 	sharedErr error
+	loaded    any // what the driver loaded, nil in other processes
 }
 
 // share returns the result of the first call of make. A runner may start many

@@ -3,54 +3,110 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
+	"pretext/internal/store"
 	"pretext/pipeline/stage"
 	"pretext/sharding"
 )
 
 // drive plans a stage of shards and runs a job of empty tasks.
 func drive(ctx context.Context, c config, documents string) error {
-	var inputs []sharding.DocumentsInput
-	var plan *sharding.Assignment
 	o := sharding.DefaultExamplesOptions()
 	o.Shards = c.shards
-	if err := timed("read block tables", func() (err error) {
-		inputs, err = sharding.OpenDocuments(ctx, []string{documents})
-		return err
-	}); err != nil {
+	out, err := makeShards(c)
+	if err != nil {
 		return err
 	}
-	if err := timed("assign blocks to shards", func() (err error) {
-		plan, err = sharding.Assign(inputs, o)
-		return err
-	}); err != nil {
+	lap := newLap()
+	inputs, err := sharding.OpenDocuments(ctx, []string{documents})
+	if err != nil {
 		return err
 	}
-	run := stage.Config{Target: stage.Target{Out: filepath.Join(c.dir, "out"), Overwrite: true}, Stage: stageName, Options: o,
-		Inputs: plan.Inputs, Paths: plan.Locations, Tasks: plan.Tasks()}
-	return timed("plan files, job, manifest", func() error {
-		_, err := stage.Run(ctx, stage.Runner{Workers: 2}, run)
+	lap.end("read block tables")
+	plan, err := sharding.Assign(inputs, o)
+	if err != nil {
 		return err
-	})
+	}
+	lap.end("assign blocks to shards")
+	run := stage.Config{Target: stage.Target{Out: out, Overwrite: true}, Stage: stageName, Options: o,
+		Inputs: plan.Inputs, Paths: plan.Locations, Tasks: plan.Tasks(), Loaded: lap, Work: o,
+		Prepare: func(context.Context, store.Folder) error {
+			lap.end("write plan")
+			return nil
+		}}
+	m, err := stage.Run(ctx, stage.Runner{Workers: 2}, run)
+	if err != nil {
+		return err
+	}
+	lap.end("read manifest")
+	lap.total()
+	info, err := os.Stat(filepath.Join(out, sharding.ManifestName))
+	if err != nil {
+		return err
+	}
+	tasks, err := os.Stat(filepath.Join(out, sharding.PlanFolder, sharding.TasksName))
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d records in %d files; manifest.json %d MB, plan %d MB\n", m.Counts["records"], 3*c.shards, info.Size()/1e6, tasks.Size()/1e6)
+	return nil
+}
+
+// makeShards makes the directory of the stage with an empty file for each that
+// the tasks would write, since the manifest step looks whether all are there.
+func makeShards(c config) (out string, err error) {
+	out = filepath.Join(c.dir, "out")
+	if err := os.RemoveAll(out); err != nil {
+		return "", err
+	}
+	folder, err := store.Open(out)
+	if err != nil {
+		return "", err
+	}
+	for i := range c.shards {
+		name := sharding.ShardName{Split: sharding.Train, Index: i, Count: c.shards}
+		for _, file := range []string{name.Records(false), name.IndexFile(), name.SideCar()} {
+			if err := writeUnsynced(folder, file, nil); err != nil {
+				return "", err
+			}
+		}
+	}
+	return out, nil
 }
 
 const stageName = "scale"
 
 func init() {
 	stage.Register(stage.Definition{Name: stageName, Algorithm: 1,
-		New: stage.New(func(env *stage.Env, _ struct{}) stage.Worker { return &worker{env} })})
+		New: stage.New(func(env *stage.Env, o sharding.ExamplesOptions) stage.Worker { return &worker{env, o} })})
 }
 
 // A worker returns for each task a result as that of a shard.
-type worker struct{ *stage.Env }
+type worker struct {
+	*stage.Env
+	options sharding.ExamplesOptions
+}
 
 func (w *worker) Do(ctx context.Context, index int) ([]stage.Result, error) {
 	var t sharding.ShardTask
 	if err := w.Task(ctx, index, &t); err != nil {
 		return nil, err
 	}
-	return []stage.Result{{Task: index, SideCar: fmt.Sprintf("train-%05d.json", index)}}, nil
+	name := sharding.ShardName{Split: sharding.Train, Index: index, Count: w.options.Shards}
+	entry := func(name string, counts sharding.Counts) sharding.FileEntry {
+		return sharding.FileEntry{Name: name, Task: index, SHA256: sharding.Hash([]byte(name)), Counts: counts}
+	}
+	car := sharding.SideCar{FormatVersion: sharding.FormatVersion, Stage: stageName, Fingerprint: sharding.Hash(nil), Task: index, Index: entry(name.IndexFile(), nil),
+		File: entry(name.Records(false), sharding.Counts{"documents": t.Blocks.CountDocuments(), "sentences": 4_000_000, "tokens": 60_000_000, "unknown_tokens": 9_000,
+			"records": 600_000, "record_tokens": 70_000_000, "masked": 11_000_000, "random_next": 300_000, "without_predictions": 0})}
+	return []stage.Result{{Task: index, SideCar: name.SideCar(), SHA256: sharding.Hash(nil), Head: sharding.Compact(car)}}, nil
 }
 
-func (w *worker) Finish(ctx context.Context, results []stage.Result) error { return nil }
+func (w *worker) Finish(ctx context.Context, results []stage.Result) error {
+	lap := w.Loaded().(*lap)
+	lap.end("tasks that only read their plan")
+	defer lap.end("manifest")
+	return w.Env.Finish(ctx, results)
+}

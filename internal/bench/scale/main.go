@@ -52,12 +52,28 @@ func writeUnsynced(folder store.Folder, name string, data []byte) error {
 	return os.WriteFile(filepath.Join(folder.String(), name), data, 0o666)
 }
 
-// timed prints the time that do takes and the peak memory.
-func timed(name string, do func() error) error {
-	start, cpu := time.Now(), usage.CPU()
-	err := do()
+// A lap prints what the parts of a run took.
+type lap struct {
+	start, begin time.Time
+	cpu, used    time.Duration
+}
+
+func newLap() *lap {
+	now, cpu := time.Now(), usage.CPU()
+	return &lap{now, now, cpu, cpu}
+}
+
+// end ends a part and begins the next.
+func (l *lap) end(name string) {
+	l.print(name, l.begin, l.used)
+	l.begin, l.used = time.Now(), usage.CPU()
+}
+
+// total prints what all parts took.
+func (l *lap) total() { l.print("all", l.start, l.cpu) }
+
+func (l *lap) print(name string, start time.Time, cpu time.Duration) {
 	fmt.Printf("%-34s %7.2f s wall  %7.2f s CPU  peak %5d MB\n", name, time.Since(start).Seconds(), (usage.CPU() - cpu).Seconds(), usage.PeakMemory()/1e6)
-	return err
 }
 
 func run(ctx context.Context, c config) (err error) {
