@@ -5,9 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"pretext/internal/failure"
@@ -184,7 +182,7 @@ func (w *vocabWorker) Finish(ctx context.Context, results []stage.Result) error 
 		return w.Manifest(ctx, nil, sharding.Manifest{Files: []sharding.FileEntry{
 			{Name: w.Given, Bytes: bytes, SHA256: sum, Counts: sharding.Counts{"tokens": w.Tokens}}}})
 	}
-	tokens, err := w.train(ctx, results)
+	tokens, err := vocab.Train(ctx, newCountsMerge(w.Folder, results).words(ctx), w.Training.Options)
 	if err != nil {
 		return fmt.Errorf("train vocabulary: %w", err)
 	}
@@ -198,25 +196,6 @@ func (w *vocabWorker) Finish(ctx context.Context, results []stage.Result) error 
 	}
 	entry.Counts = sharding.Counts{"tokens": int64(len(tokens))}
 	return w.Manifest(ctx, results, sharding.Manifest{Files: []sharding.FileEntry{entry}})
-}
-
-func (w *vocabWorker) train(ctx context.Context, results []stage.Result) (tokens []string, err error) {
-	var readers []io.Reader
-	var files []store.File
-	defer func() {
-		for _, f := range files {
-			err = errors.Join(err, f.Close())
-		}
-	}()
-	for _, r := range results {
-		f, err := w.Folder.Open(ctx, r.SideCar[:len(r.SideCar)-len(sharding.SideCarSuffix)]+countsSuffix)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, f)
-		readers = append(readers, store.NewReader(f, 0))
-	}
-	return vocab.Train(ctx, vocab.Merge(readers...), w.Training.Options)
 }
 
 // A TokenFile names the file that maps text to ids, a vocab.txt or a

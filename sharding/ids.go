@@ -2,21 +2,17 @@ package sharding
 
 import (
 	"bufio"
-	"cmp"
-	"container/heap"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"slices"
 
+	"pretext/internal/extsort"
 	"pretext/internal/store"
 )
-
-// Beside each documents file lies the list of its documents' IDs: the 64-bit
-// FNV-1a hash of each, big endian, sorted. Merging the lists counts equal IDs of
-// a whole folder in little memory, however many documents there are.
 
 // IDsSuffix ends the name of a list of IDs. Beside each documents file there is
 // such a list: the 64-bit FNV-1a hash of the ID of each document, big-endian,
@@ -44,70 +40,62 @@ func (l IDList) Bytes() []byte {
 	return b
 }
 
+// idsMemory is the memory in bytes in which IDs are sorted.
+const idsMemory = 32 << 20
+
+// An IDSpill is a temporary file that disappears when it is closed.
+type IDSpill = interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+}
+
 // CountEqualIDs returns the number of documents in folder whose ID equals that
-// of an earlier document. names are the names of the lists of IDs.
-func CountEqualIDs(ctx context.Context, folder Folder, names []string) (equal int64, err error) {
-	var lists idHeap
+// of an earlier document. names are the names of the lists of IDs, which are read
+// one after the other. If there are more than four million IDs, they are sorted in
+// the file that spill creates; if spill is nil, in the system's temporary folder.
+func CountEqualIDs(ctx context.Context, folder Folder, names []string, spill func() (IDSpill, error)) (equal int64, err error) {
+	create := extsort.TempSpill("")
+	if spill != nil {
+		create = func() (extsort.Spill, error) { return spill() }
+	}
+	ids := extsort.NewKeys(idsMemory, create)
+	defer func() { err = errors.Join(err, ids.Close()) }()
 	for _, name := range names {
-		f, err := folder.Open(ctx, name)
-		if err != nil {
+		if err := addIDs(ctx, folder, name, ids); err != nil {
 			return 0, err
-		}
-		defer f.Close()
-		c := &idCursor{name: name, r: bufio.NewReaderSize(store.NewReader(f, 0), 4<<10)}
-		if ok, err := c.next(); err != nil {
-			return 0, err
-		} else if ok {
-			lists = append(lists, c)
 		}
 	}
-	heap.Init(&lists)
 	first, last := true, uint64(0)
-	for len(lists) > 0 {
-		c := lists[0]
-		if !first && c.id == last {
-			equal++
-		}
-		first, last = false, c.id
-		ok, err := c.next()
+	for id, err := range ids.Sorted() {
 		if err != nil {
 			return 0, err
 		}
-		if ok {
-			heap.Fix(&lists, 0)
-		} else {
-			heap.Pop(&lists)
+		if !first && id == last {
+			equal++
 		}
+		first, last = false, id
 	}
 	return equal, ctx.Err()
 }
 
-// An idCursor reads one list of IDs.
-type idCursor struct {
-	name string
-	r    *bufio.Reader
-	id   uint64
-}
-
-func (c *idCursor) next() (ok bool, err error) {
-	var b [8]byte
-	if _, err := io.ReadFull(c.r, b[:]); err == io.EOF {
-		return false, nil
-	} else if err != nil {
-		return false, fmt.Errorf("read %s: %w: %w", c.name, ErrFormat, err)
+// addIDs adds the IDs of a list to ids.
+func addIDs(ctx context.Context, folder Folder, name string, ids *extsort.Keys) error {
+	f, err := folder.Open(ctx, name)
+	if err != nil {
+		return err
 	}
-	c.id = binary.BigEndian.Uint64(b[:])
-	return true, nil
-}
-
-type idHeap []*idCursor
-
-func (h idHeap) Len() int           { return len(h) }
-func (h idHeap) Less(i, j int) bool { return cmp.Less(h[i].id, h[j].id) }
-func (h idHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *idHeap) Push(x any)        { *h = append(*h, x.(*idCursor)) }
-func (h *idHeap) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
+	defer f.Close()
+	r := bufio.NewReaderSize(store.NewReader(f, 0), int(min(max(f.Size(), 16), 1<<20)))
+	for {
+		var b [8]byte
+		if _, err := io.ReadFull(r, b[:]); err == io.EOF {
+			return ctx.Err()
+		} else if err != nil {
+			return fmt.Errorf("read %s: %w: %w", name, ErrFormat, err)
+		}
+		if err := ids.Add(binary.BigEndian.Uint64(b[:])); err != nil {
+			return err
+		}
+	}
 }

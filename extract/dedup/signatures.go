@@ -205,12 +205,16 @@ func (s *Signatures) ID(i int) (string, error) {
 	return string(id), nil
 }
 
+// columnRead is how many bytes of a column are read at once.
+const columnRead = 256 << 10
+
 // column calls visit for each item of a column. The column begins at byte at of
 // the file; each item has size bytes.
 func (s *Signatures) column(at int64, size int, visit func(i int, item []byte)) error {
-	buf := make([]byte, size*4096)
+	items := min(columnRead/size, s.documents)
+	buf := make([]byte, size*items)
 	for i := 0; i < s.documents; {
-		n := min(4096, s.documents-i)
+		n := min(items, s.documents-i)
 		if _, err := s.r.ReadAt(buf[:n*size], at+int64(i)*int64(size)); err != nil {
 			return damaged(err)
 		}

@@ -74,15 +74,11 @@ func (s *Sorter) Add(pairs []Pair) error {
 // spill writes the pairs in memory as a sorted run.
 func (s *Sorter) spill() error {
 	if s.file == nil {
-		f, err := os.CreateTemp(s.dir, "pretext-*")
+		f, err := unnamed(s.dir)
 		if err != nil {
 			return err
 		}
 		s.file = f
-		// Unlink the file, so that it disappears with the process.
-		if err := os.Remove(f.Name()); err != nil {
-			return err
-		}
 	}
 	slices.SortFunc(s.buf, Compare)
 	w := bufio.NewWriterSize(s.file, 1<<20)

@@ -1,6 +1,7 @@
 package extsort
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -94,4 +95,45 @@ func Example() {
 		last = p.Key
 	}
 	// Output: record 2 is an earlier one
+}
+
+func TestKeysAreSortedWhateverFitsInMemory(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		k := NewKeys(0, TempSpill(dir))
+		k.limit = rapid.IntRange(1, 20).Draw(t, "limit")
+		defer k.Close()
+		want := rapid.SliceOf(rapid.OneOf(rapid.Uint64Range(0, 9), rapid.Uint64())).Draw(t, "keys")
+		for _, key := range want {
+			if err := k.Add(key); err != nil {
+				t.Fatal(err)
+			}
+		}
+		slices.Sort(want)
+		got := []uint64{}
+		for key, err := range k.Sorted() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, key)
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+	})
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestASpillThatFailsEndsTheSortOfKeys(t *testing.T) {
+	full := errors.New("disk full")
+	k := NewKeys(0, func() (Spill, error) { return nil, full })
+	var err error
+	for key := uint64(0); err == nil && key < 5000; key++ {
+		err = k.Add(key)
+	}
+	if !errors.Is(err, full) {
+		t.Errorf("got %v", err)
+	}
 }

@@ -30,10 +30,10 @@ func (w *signaturesWorker) writeSamples(ctx context.Context, index int, samples 
 	return out.Entry(index, nil), nil
 }
 
-// A sampleSet holds the open sample files of a signatures directory.
+// A sampleSet holds the sample files of a signatures directory.
 type sampleSet struct {
 	*dedup.Containment
-	taskFiles
+	*taskFiles
 }
 
 func openSamples(ctx context.Context, location string, share float64, budget int64) (*sampleSet, error) {

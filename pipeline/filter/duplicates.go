@@ -2,7 +2,6 @@ package filter
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"pretext/extract/dedup"
@@ -202,10 +201,10 @@ func (w *signaturesWorker) candidates(ctx context.Context, index *signatureSet, 
 	return files, flush()
 }
 
-// A signatureSet holds the open files of a signatures directory.
+// A signatureSet holds the files of a signatures directory.
 type signatureSet struct {
 	*dedup.Index
-	taskFiles
+	*taskFiles
 	each []*dedup.Signatures
 }
 
@@ -225,47 +224,6 @@ func openSignatures(ctx context.Context, location string, budget int64) (*signat
 		set.close()
 	}
 	return set, err
-}
-
-// taskFiles are open files of a stage's directory, one per task.
-type taskFiles []store.File
-
-// openTasks opens and reads the file of every task in a stage's directory. Corrupt
-// content is an error that matches [sharding.ErrFormat].
-func openTasks(ctx context.Context, location string, name func(task int) string, read func(store.File) error) (files taskFiles, err error) {
-	folder, err := store.Open(location)
-	if err != nil {
-		return nil, err
-	}
-	plan, err := sharding.ReadPlan(ctx, folder)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			files.close()
-			files = nil
-		}
-	}()
-	for task := range plan.Tasks {
-		f, err := folder.Open(ctx, name(task))
-		if err != nil {
-			return files, err
-		}
-		files = append(files, f)
-		if err := read(f); err != nil {
-			return files, fmt.Errorf("read %s in %s: %w: %w", name(task), folder, sharding.ErrFormat, err)
-		}
-	}
-	return files, nil
-}
-
-func (t taskFiles) close() error {
-	var errs []error
-	for _, f := range t {
-		errs = append(errs, f.Close())
-	}
-	return errors.Join(errs...)
 }
 
 // similarities are the clusters of duplicates. nearest[i] is the similarity of

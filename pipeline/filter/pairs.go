@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"pretext/extract"
 	"pretext/extract/dedup"
@@ -232,8 +233,21 @@ func (w *pairsWorker) join(ctx context.Context, task int, all *joinedPairs) erro
 
 // A documentTable locates documents by their number among all documents.
 type documentTable struct {
-	first  []uint32 // number of the first document of each block
-	blocks []blockPlace
+	first []uint32 // number of the first document of each block
+	runs  []blockRun
+}
+
+// A blockRun is consecutive blocks of a file.
+type blockRun struct {
+	first int // number of its first block among all blocks
+	sharding.FileBlocks
+}
+
+// place returns the file of a block, given its number among all blocks, and the
+// block.
+func (t *documentTable) place(number int) blockPlace {
+	run := t.runs[sort.Search(len(t.runs), func(i int) bool { return t.runs[i].first > number })-1]
+	return blockPlace{run.Folder, run.Name, run.Blocks[number-run.first]}
 }
 
 type blockPlace struct {
@@ -247,9 +261,11 @@ func newDocumentTable(tasks []task) *documentTable {
 	number := uint32(0)
 	for _, task := range tasks {
 		for _, f := range task.Blocks {
+			if len(f.Blocks) > 0 {
+				t.runs = append(t.runs, blockRun{len(t.first), f})
+			}
 			for _, b := range f.Blocks {
 				t.first = append(t.first, number)
-				t.blocks = append(t.blocks, blockPlace{f.Folder, f.Name, b})
 				number += uint32(b.Documents)
 			}
 		}
@@ -298,7 +314,7 @@ func (r *documentReader) document(number uint32) (*extract.Document, error) {
 	if i < 0 {
 		return nil, fmt.Errorf("%w: no document %d", sharding.ErrFormat, number)
 	}
-	at := r.table.blocks[i]
+	at := r.table.place(i)
 	f, err := r.open(at)
 	if err != nil {
 		return nil, err

@@ -249,7 +249,7 @@ func (c *folderCheck) totals(ctx context.Context, r *fileReport) error {
 	if len(lists) == 0 || r.found > 0 {
 		return nil
 	}
-	equal, err := sharding.CountEqualIDs(ctx, c.folder, lists)
+	equal, err := sharding.CountEqualIDs(ctx, c.folder, lists, nil)
 	switch {
 	case errors.Is(err, sharding.ErrFormat), errors.Is(err, fs.ErrNotExist):
 		return nil // reported with the list

@@ -1,0 +1,115 @@
+package pipeline
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"pretext/internal/store"
+	"pretext/pipeline/stage"
+	"pretext/sharding"
+	"pretext/tokenize/vocab"
+)
+
+// mergeAtOnce is the number of files of word counts that are open at once.
+const mergeAtOnce = 256
+
+// A countsMerge merges the word counts of all tasks. If there are many, it merges
+// groups of them first, to parts of a temporary file, and then these.
+type countsMerge struct {
+	folder store.Folder
+	names  []string // of the files
+	atOnce int      // files in a group
+}
+
+func newCountsMerge(folder store.Folder, results []stage.Result) *countsMerge {
+	m := &countsMerge{folder: folder, atOnce: mergeAtOnce}
+	for _, r := range results {
+		m.names = append(m.names, r.SideCar[:len(r.SideCar)-len(sharding.SideCarSuffix)]+countsSuffix)
+	}
+	return m
+}
+
+// words yields every word once, in byte order, with the sum of its counts, and at
+// most one error.
+func (m *countsMerge) words(ctx context.Context) iter.Seq2[vocab.WordCount, error] {
+	return func(yield func(vocab.WordCount, error) bool) {
+		err := m.each(ctx, func(w vocab.WordCount) bool { return yield(w, nil) })
+		if err != nil {
+			yield(vocab.WordCount{}, err)
+		}
+	}
+}
+
+// each calls yield for every word until it returns false.
+func (m *countsMerge) each(ctx context.Context, yield func(vocab.WordCount) bool) error {
+	if len(m.names) <= m.atOnce {
+		return m.group(ctx, 0, len(m.names), yield)
+	}
+	spill, err := m.folder.Scratch(ctx)
+	if err != nil {
+		return err
+	}
+	defer spill.Close()
+	var parts []io.Reader
+	end := int64(0)
+	for first := 0; first < len(m.names); first += m.atOnce {
+		out := &countsWriter{w: bufio.NewWriterSize(io.NewOffsetWriter(spill, end), 1<<20)}
+		if err := m.group(ctx, first, min(first+m.atOnce, len(m.names)), out.write); err != nil {
+			return err
+		}
+		if err := errors.Join(out.err, out.w.Flush()); err != nil {
+			return err
+		}
+		parts = append(parts, io.NewSectionReader(spill, end, out.n))
+		end += out.n
+	}
+	return mergeWords(ctx, parts, yield)
+}
+
+// group merges the files with the numbers from first to before end.
+func (m *countsMerge) group(ctx context.Context, first, end int, yield func(vocab.WordCount) bool) (err error) {
+	var readers []io.Reader
+	for _, name := range m.names[first:end] {
+		f, err := m.folder.Open(ctx, name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		readers = append(readers, store.NewReader(f, 0))
+	}
+	err = mergeWords(ctx, readers, yield)
+	if corrupt := (*vocab.CorruptError)(nil); errors.As(err, &corrupt) {
+		corrupt.File += first
+	}
+	return err
+}
+
+func mergeWords(ctx context.Context, files []io.Reader, yield func(vocab.WordCount) bool) error {
+	n := 0
+	for w, err := range vocab.Merge(files...) {
+		if n++; err == nil && n%4096 == 0 {
+			err = ctx.Err()
+		}
+		if err != nil || !yield(w) {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// A countsWriter writes word counts in the form in which they are merged.
+type countsWriter struct {
+	w   *bufio.Writer
+	n   int64
+	err error
+}
+
+func (c *countsWriter) write(w vocab.WordCount) bool {
+	n, err := fmt.Fprintf(c.w, "%s\t%d\n", w.Word, w.Count)
+	c.n, c.err = c.n+int64(n), err
+	return err == nil
+}
