@@ -108,7 +108,7 @@ func (w *Writer) Close(ctx context.Context) (*Manifest, error) {
 	if m.Warnings, err = DeriveWarnings(ctx, w.folder, m); err != nil {
 		return nil, err
 	}
-	return m, store.WriteFile(ctx, w.folder, ManifestName, Marshal(m))
+	return m, m.Write(func(name string, data []byte) error { return store.WriteFile(ctx, w.folder, name, data) })
 }
 
 // A Shard is a records file of a [Writer] under construction, with its index and

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -48,7 +49,7 @@ func OpenDocumentsFolder(ctx context.Context, location string) (DocumentsInput, 
 	if err != nil {
 		return in, err
 	}
-	m, err := ReadManifest(ctx, folder)
+	m, err := ReadManifestHead(ctx, folder)
 	if err != nil {
 		return in, err
 	}
@@ -56,12 +57,29 @@ func OpenDocumentsFolder(ctx context.Context, location string) (DocumentsInput, 
 		return in, err
 	}
 	in.Counts = m.Counts
-	files := m.DocumentsFiles()
+	files, err := documentsFiles(ctx, folder, m)
+	if err != nil {
+		return in, err
+	}
 	if len(files) == 0 {
 		return in, failure.Usagef("%s contains the output of stage %q, want a folder of documents", location, m.Stage)
 	}
 	in.Files, err = readBlockTables(ctx, folder, files)
 	return in, err
+}
+
+// documentsFiles is [Manifest.DocumentsFiles] for a manifest that may be in parts.
+func documentsFiles(ctx context.Context, folder Folder, m *Manifest) ([]FileEntry, error) {
+	var documents Manifest
+	for f, err := range m.EachFile(ctx, folder) {
+		if err != nil {
+			return nil, err
+		}
+		if strings.HasSuffix(f.Name, DocumentsSuffix) {
+			documents.Files = append(documents.Files, f)
+		}
+	}
+	return documents.DocumentsFiles(), nil
 }
 
 // tablesAtOnce is the number of side-cars that are read concurrently: on an object

@@ -6,9 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -117,6 +115,8 @@ type Manifest struct {
 	// Warnings are figures outside their limits. [Manifest.Describe] explains
 	// them.
 	Warnings []Warning `json:"warnings,omitempty"`
+
+	parts []ManifestPart // of a manifest read from parts
 }
 
 // RecordFiles returns the files of records, sorted by name.
@@ -259,30 +259,29 @@ func Compact(v any) []byte {
 // or one that does not belong to the plan of the folder, the error matches
 // [ErrUnfinished].
 func ReadManifest(ctx context.Context, folder Folder) (*Manifest, error) {
-	var m Manifest
-	err := readJSON(ctx, folder, ManifestName, &m)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w", folder, ErrUnfinished)
-	}
+	m, err := ReadManifestHead(ctx, folder)
 	if err != nil {
 		return nil, err
 	}
-	if m.Recipe.Fingerprint() != m.Fingerprint {
-		return nil, fmt.Errorf("read %s in %s: %w: the fingerprint is not that of the options and inputs", ManifestName, folder, ErrFormat)
+	files := m.Files
+	if len(m.parts) > 0 {
+		files = nil
 	}
-	last := ""
-	for _, e := range m.Files { // a name must not lead out of the folder
-		if e.Name != filepath.Base(e.Name) || e.Name == "." || e.Name == ".." || e.Name <= last {
-			return nil, fmt.Errorf("read %s in %s: %w: file %q is not a plain name after %q", ManifestName, folder, ErrFormat, e.Name, last)
+	for e, err := range m.EachFile(ctx, folder) {
+		if err != nil {
+			return nil, err
 		}
-		last = e.Name
+		if len(m.parts) > 0 {
+			files = append(files, e)
+		}
 	}
-	// A worker of an older plan that was stopped for a while may have written it.
-	plan, err := ReadPlan(ctx, folder)
-	if err == nil && plan.Fingerprint != m.Fingerprint && plan.Recipe.Fingerprint() == plan.Fingerprint {
-		return nil, &otherPlanError{folder.String()}
-	}
-	return &m, nil
+	m.Files = files
+	return m, nil
+}
+
+// plainAfter reports whether name is a plain file name that is sorted after last.
+func plainAfter(name, last string) bool {
+	return name == filepath.Base(name) && name != "." && name != ".." && name > last
 }
 
 // ManifestInput returns the manifest of a folder as an input of a later stage.

@@ -142,9 +142,10 @@ const (
 	CandidatesPrefix = "candidates-"
 	SimilarPrefix    = "similar-"
 	DecisionsPrefix  = "decisions-"
+	ManifestPrefix   = "manifest-" // of the parts of a manifest of many files
 )
 
-var taskPrefixes = []string{DocumentsPrefix, CountsPrefix, SignaturesPrefix, SamplesPrefix, CandidatesPrefix, SimilarPrefix, DecisionsPrefix}
+var taskPrefixes = []string{DocumentsPrefix, CountsPrefix, SignaturesPrefix, SamplesPrefix, CandidatesPrefix, SimilarPrefix, DecisionsPrefix, ManifestPrefix}
 
 // IsStageFile reports whether a file of this name is written by a stage.
 func IsStageFile(name string) bool {

@@ -41,9 +41,12 @@ func (w *work) findDuplicates(ctx context.Context, r stage.Runner, run stage.Con
 	if err != nil || w.Options.Dedup != DedupMinHash {
 		return err
 	}
-	raw := sharding.Marshal(m) // the bytes of the file
+	input, err := signaturesInput(ctx, run.Out)
+	if err != nil {
+		return err
+	}
 	run.Stage, run.Target, w.Decisions = "pairs", pairs, pairs.Out
-	run.Inputs = []sharding.Input{{Name: sharding.ManifestName, Bytes: int64(len(raw)), SHA256: sharding.Hash(raw)}}
+	run.Inputs = []sharding.Input{input}
 	tasks := make([]pairsTask, max(1, m.Counts["candidate_files"]))
 	for i := range tasks {
 		tasks[i].Candidates = candidatesName(i)
@@ -54,6 +57,16 @@ func (w *work) findDuplicates(ctx context.Context, r stage.Runner, run stage.Con
 	run.Tasks, run.Total, run.Unit = stage.Tasks(tasks), m.Counts["candidates"], "pairs"
 	_, err = stage.Run(ctx, r, run)
 	return err
+}
+
+// signaturesInput returns the manifest of the signatures directory at location as
+// an input of the pairs stage.
+func signaturesInput(ctx context.Context, location string) (sharding.Input, error) {
+	folder, err := store.Open(location)
+	if err != nil {
+		return sharding.Input{}, err
+	}
+	return sharding.ManifestInput(ctx, folder)
 }
 
 func init() {

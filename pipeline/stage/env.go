@@ -272,8 +272,10 @@ func (s *Env) Manifest(ctx context.Context, results []Result, m sharding.Manifes
 			return err
 		}
 	}
-	_, err = s.Write(ctx, sharding.ManifestName, sharding.Marshal(m))
-	return err
+	return m.Write(func(name string, data []byte) error {
+		_, err := s.Write(ctx, name, data)
+		return err
+	})
 }
 
 // entries returns the manifest entries of a result, whose side-car is car.

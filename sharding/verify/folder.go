@@ -286,14 +286,15 @@ func (c *folderCheck) plan(ctx context.Context, r *fileReport) error {
 		return nil
 	}
 	// A folder with a plan was written by this project, in one form.
-	for name, says := range map[string]any{sharding.ManifestName: c.m, sharding.PlanName: plan} {
+	sameForm := func(name string, want []byte) error {
 		raw, err := store.ReadFile(ctx, c.folder, name)
-		if err != nil {
-			return err
-		}
-		if !bytes.Equal(raw, sharding.Marshal(says)) {
+		if err == nil && !bytes.Equal(raw, want) {
 			r.add(sharding.Problem{File: name, Reason: "not in the form in which it is written: edited by hand?"})
 		}
+		return err
+	}
+	if err := errors.Join(sameForm(sharding.PlanName, sharding.Marshal(plan)), c.m.Write(sameForm)); err != nil {
+		return err
 	}
 	// Every task leaves files, so that a plan cannot ask for more of them.
 	made := 0

@@ -248,6 +248,9 @@ func (c *folderCheck) strangers(ctx context.Context) (problems []sharding.Proble
 			continue
 		}
 		counts := planned || sharding.IsStageFile(info.Name()) || sharding.IsRecords(info.Name())
+		if slices.ContainsFunc(c.m.Parts(), func(p sharding.ManifestPart) bool { return p.Name == info.Name() }) {
+			continue
+		}
 		if _, listed := c.index[info.Name()]; !listed && counts && !forPeople(info.Name()) {
 			problems = append(problems, sharding.Problem{File: info.Name(), Reason: "not in the manifest: a file of another run?"})
 		}

@@ -1,0 +1,196 @@
+package sharding
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+
+	"pretext/internal/store"
+)
+
+// ManifestPartsVersion is the format version of a manifest in parts. A manifest of
+// up to 30,000 files is one file and has [FormatVersion].
+const ManifestPartsVersion = 2
+
+// Limits of a manifest that is one file, and of a part of one that is not. They are
+// variables so that tests can have small parts.
+var (
+	maxWholeManifest = 30_000 // files
+	maxPartFiles     = 10_000
+)
+
+// A ManifestPart names a file that lists some files of a manifest: a line of JSON
+// for each entry, sorted by name, all before those of the next part.
+type ManifestPart struct {
+	Name   string `json:"name"`
+	Files  int    `json:"files"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// manifestPartName returns the name of a part.
+func manifestPartName(part int) string { return fmt.Sprintf("%s%05d.jsonl", ManifestPrefix, part) }
+
+// manifestHead is the content of manifest.json of a manifest in parts. The recipe
+// in the fingerprint has [FormatVersion] nevertheless.
+type manifestHead struct {
+	FormatVersion int `json:"format_version"`
+	Recipe
+	Fingerprint string            `json:"fingerprint"`
+	Counts      Counts            `json:"counts"`
+	Parts       []ManifestPart    `json:"parts"`
+	Dropped     *DroppedTemplates `json:"dropped_templates,omitempty"`
+	Warnings    []Warning         `json:"warnings,omitempty"`
+}
+
+// Write calls write for each file of the manifest: its parts, if it has any, and
+// last [ManifestName].
+func (m *Manifest) Write(write func(name string, data []byte) error) error {
+	if len(m.Files) <= maxWholeManifest {
+		return write(ManifestName, Marshal(m))
+	}
+	head := manifestHead{ManifestPartsVersion, m.Recipe, m.Fingerprint, m.Counts, nil, m.Dropped, m.Warnings}
+	for files := m.Files; len(files) > 0; {
+		n := min(len(files), maxPartFiles)
+		var lines bytes.Buffer
+		enc := json.NewEncoder(&lines)
+		enc.SetEscapeHTML(false)
+		for _, e := range files[:n] {
+			if err := enc.Encode(e); err != nil {
+				return err
+			}
+		}
+		part := ManifestPart{manifestPartName(len(head.Parts)), n, int64(lines.Len()), Hash(lines.Bytes())}
+		if err := write(part.Name, lines.Bytes()); err != nil {
+			return err
+		}
+		head.Parts, files = append(head.Parts, part), files[n:]
+	}
+	return write(ManifestName, Marshal(head))
+}
+
+// ReadManifestHead reads and validates the manifest of a folder as [ReadManifest]
+// does, but not its parts: Files is empty if it has any. [Manifest.EachFile] reads them one
+// after the other, in memory that does not grow with their number.
+func ReadManifestHead(ctx context.Context, folder Folder) (*Manifest, error) {
+	m, err := readManifest(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	if m.Recipe.Fingerprint() != m.Fingerprint {
+		return nil, fmt.Errorf("read %s in %s: %w: the fingerprint is not that of the options and inputs", ManifestName, folder, ErrFormat)
+	}
+	// A worker of an older plan that was stopped for a while may have written it.
+	plan, err := ReadPlan(ctx, folder)
+	if err == nil && plan.Fingerprint != m.Fingerprint && plan.Recipe.Fingerprint() == plan.Fingerprint {
+		return nil, &otherPlanError{folder.String()}
+	}
+	return m, nil
+}
+
+// readManifest reads manifest.json.
+func readManifest(ctx context.Context, folder Folder) (*Manifest, error) {
+	raw, err := store.ReadFile(ctx, folder, ManifestName)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%s: %w", folder, ErrUnfinished)
+		}
+		return nil, err
+	}
+	var m Manifest
+	var head manifestHead
+	if json.Unmarshal(raw, &head); head.FormatVersion != ManifestPartsVersion {
+		if err := parseJSON(raw, &m); err != nil {
+			return nil, fmt.Errorf("read %s in %s: %w", ManifestName, folder, err)
+		}
+		return &m, nil
+	}
+	if err := json.Unmarshal(raw, &head); err != nil {
+		return nil, fmt.Errorf("read %s in %s: %w: %v", ManifestName, folder, ErrFormat, err)
+	}
+	m = Manifest{Recipe: head.Recipe, Fingerprint: head.Fingerprint, Counts: head.Counts, Dropped: head.Dropped, Warnings: head.Warnings, parts: head.Parts}
+	m.Recipe.FormatVersion = FormatVersion
+	for i, p := range m.parts {
+		if p.Name != manifestPartName(i) {
+			return nil, fmt.Errorf("read %s in %s: %w: part %d is named %q", ManifestName, folder, ErrFormat, i, p.Name)
+		}
+	}
+	return &m, nil
+}
+
+// EachFile yields the files of a manifest that [ReadManifestHead] or [ReadManifest]
+// read from folder, sorted by name, and at most one error.
+func (m *Manifest) EachFile(ctx context.Context, folder Folder) iter.Seq2[FileEntry, error] {
+	return func(yield func(FileEntry, error) bool) {
+		last := ""
+		check := func(file string, e FileEntry) error {
+			if !plainAfter(e.Name, last) { // a name must not lead out of the folder
+				return fmt.Errorf("read %s in %s: %w: file %q is not a plain name after %q", file, folder, ErrFormat, e.Name, last)
+			}
+			last = e.Name
+			return nil
+		}
+		for _, e := range m.Files {
+			if err := check(ManifestName, e); err != nil || !yield(e, nil) {
+				fail(yield, err)
+				return
+			}
+		}
+		if len(m.Files) > 0 {
+			return // they are those of the parts
+		}
+		for _, p := range m.parts {
+			files, err := p.read(ctx, folder)
+			if err != nil {
+				fail(yield, err)
+				return
+			}
+			for _, e := range files {
+				if err := check(p.Name, e); err != nil || !yield(e, nil) {
+					fail(yield, err)
+					return
+				}
+			}
+		}
+	}
+}
+
+func fail(yield func(FileEntry, error) bool, err error) {
+	if err != nil {
+		yield(FileEntry{}, err)
+	}
+}
+
+// read reads the entries of a part.
+func (p ManifestPart) read(ctx context.Context, folder Folder) ([]FileEntry, error) {
+	raw, err := store.ReadFile(ctx, folder, p.Name)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("read %s in %s: %w: missing", p.Name, folder, ErrFormat)
+		}
+		return nil, err
+	}
+	if int64(len(raw)) != p.Bytes || Hash(raw) != p.SHA256 {
+		return nil, fmt.Errorf("read %s in %s: %w: its size or SHA-256 is not that in %s", p.Name, folder, ErrFormat, ManifestName)
+	}
+	files := make([]FileEntry, 0, min(p.Files, maxWholeManifest))
+	for line := range bytes.Lines(raw) {
+		var e FileEntry
+		if err := json.Unmarshal(line, &e); err != nil {
+			return nil, fmt.Errorf("read %s in %s: %w: %v", p.Name, folder, ErrFormat, err)
+		}
+		files = append(files, e)
+	}
+	if len(files) != p.Files {
+		return nil, fmt.Errorf("read %s in %s: %w: %d files, %s says %d", p.Name, folder, ErrFormat, len(files), ManifestName, p.Files)
+	}
+	return files, nil
+}
+
+// Parts returns the parts of a manifest that was read from a folder; nil if it is
+// one file.
+func (m *Manifest) Parts() []ManifestPart { return m.parts }
