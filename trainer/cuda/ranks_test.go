@@ -181,6 +181,7 @@ type collecting struct {
 	calls    []collectCall
 	launches int
 	fail     error // returned by Collect
+	async    error // returned by AsyncError
 }
 
 // A collectCall is one call of Collect.
@@ -215,6 +216,13 @@ func (d *collecting) Wait(s device.Stream, e device.Event) error {
 func (d *collecting) Launch(s device.Stream, f device.Function, c device.Config, args []byte) error {
 	d.launches++
 	return d.GPU.Launch(s, f, c, args)
+}
+
+func (d *collecting) AsyncError(c device.Communicator) error {
+	if d.async != nil {
+		return d.async
+	}
+	return d.GPU.AsyncError(c)
 }
 
 func (d *collecting) Collect(s device.Stream, c device.Communicator, list ...device.Collective) error {
@@ -585,6 +593,27 @@ func TestAFailedRankEndsTheOthers(t *testing.T) {
 	}
 }
 
+// TestAFailedCollectiveEndsTheWait has rank 0's queued collectives fail, as when a
+// network card does, while rank 1 makes no calls and no rank is lost.
+func TestAFailedCollectiveEndsTheWait(t *testing.T) {
+	t.Parallel()
+	broken, network, done := &device.Error{Call: "ncclCommGetAsyncError", Code: 6, Name: "ncclRemoteError"}, sim.NewNetwork(), make(chan struct{})
+	errs := joined(t, 2, func(g *comm.Group) error {
+		d := newCollecting(uint64(g.Rank()), network)
+		if g.Rank() == 0 {
+			defer close(done)
+			d.async = broken
+			return rankRun{optimizer: trainer.AdamW, precision: trainer.Float32}.firstStep(g, d)
+		}
+		m, err := onDevice(d).Open(rankConfig(), trainer.PretrainHeads(), trainer.Options{Tokens: 16, Sequences: 2, Masked: 8, Precision: trainer.Float32, Train: true, Optimizer: trainer.DefaultOptimizer(trainer.AdamW), Comm: g})
+		<-done
+		return errors.Join(err, m.Close())
+	})
+	if !errors.Is(errs[0], broken) || strings.Contains(errs[0].Error(), "\n") {
+		t.Errorf("rank 0 got %v", errs[0])
+	}
+}
+
 // TestRanksWithoutNCCLUseHostMemory opens devices without a network on one rank.
 func TestRanksWithoutNCCLUseHostMemory(t *testing.T) {
 	t.Parallel()
@@ -657,4 +686,31 @@ func TestGradientsThatAreBeingSummedAreNotUsed(t *testing.T) {
 			t.Log(err)
 		}
 	})
+}
+
+// TestDividedMomentsTakeTheirPartOfTheMemory compares the memory of BERT-base's
+// parameters on a rank of eight with that of one rank.
+func TestDividedMomentsTakeTheirPartOfTheMemory(t *testing.T) {
+	c, err := trainer.Preset("base", 30522)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := trainer.PretrainHeads()
+	size := func(o trainer.Options) (bytes, parameters int) {
+		s := newShape(c, o, defaultLimits)
+		l := newLayout(c, h, s)
+		return requestsFor(c, h, o, s, &l, &buffers{}).size(), l.size
+	}
+	o := trainer.Options{Tokens: 4096, Sequences: 64, Masked: 600, Precision: trainer.BFloat16, Train: true, Comm: sized(8)}
+	whole, n := size(o)
+	o.ShardOptimizer = true
+	divided, m := size(o)
+	saved, want := whole-divided, 8*n*7/8
+	if n != m || math.Abs(float64(saved-want)) > stagingBytes+1e6 { // a buffer for gathering, more parts
+		t.Errorf("%d of %d bytes are saved, want %d", saved, whole, want)
+	}
+	o.Comm = sized(1)
+	if alone, _ := size(o); math.Abs(float64(whole-alone)) > 1e6 {
+		t.Errorf("one rank needs %d bytes, eight that do not divide need %d each", alone, whole)
+	}
 }

@@ -120,7 +120,9 @@ func (g *gpu) Connect(ctx context.Context, id []byte, rank, ranks int) (device.C
 	}
 	if err != nil {
 		c.abort(g, err)
-		g.stuck = !c.gone()
+		if !c.gone() {
+			g.c.stuck = 1
+		}
 		return 0, fmt.Errorf("connect rank %d of %d by NCCL: %w", rank, ranks, err)
 	}
 	g.connected++
@@ -270,7 +272,7 @@ func (g *gpu) Disconnect(c device.Communicator) error {
 	known := g.communicator(c)
 	err := g.leave(known)
 	if known.aborted != nil && !known.gone() {
-		g.stuck = true
+		g.c.stuck = 1
 		err = errors.Join(err, fmt.Errorf("NCCL did not end within %v of its abort", farewell))
 	}
 	g.communicatorsMu.Lock()
@@ -311,11 +313,11 @@ func (g *gpu) abortAll() error {
 	for id, c := range g.communicators {
 		c.abort(g, errors.New("the device is closed"))
 		if !c.gone() {
-			g.stuck = true
+			g.c.stuck = 1
 		}
 		delete(g.communicators, id)
 	}
-	if g.stuck {
+	if g.c.stuck != 0 {
 		return errStuck
 	}
 	return nil
@@ -337,7 +339,7 @@ func (g *gpu) await(call string, query func() C.CUresult) error {
 		case since.IsZero() && g.abortCause() != nil:
 			since = time.Now()
 		case !since.IsZero() && time.Since(since) > farewell:
-			g.stuck = true
+			g.c.stuck = 1
 			return errors.Join(g.abortCause(), errStuck)
 		}
 		pause(i)

@@ -278,3 +278,30 @@ func TestMisuseOfCollectivesIsRefused(t *testing.T) {
 	}
 	check(t, d.Close())
 }
+
+// A GPU that works on after an abort: waiting ends all the same, and so does Close,
+// which frees nothing.
+func TestAGPUThatDoesNotStopHangsNothing(t *testing.T) {
+	f := drivertest.New(t)
+	d, c, comm := connected(t, 0, 2)
+	s := must(t, d.NewStream)
+	p := must(t, func() (device.Pointer, error) { return d.Alloc(16) })
+	lost := errors.New("rank 1 was lost")
+	c.Abort(comm, lost)
+	t.Setenv("FAKE_BUSY", "1000000000")
+	f.Calls()
+	const stuck = "the GPU did not stop within 5s after its collectives were aborted"
+	if err := d.SyncStream(s); !errors.Is(err, lost) || !strings.Contains(err.Error(), stuck) {
+		t.Errorf("SyncStream: %v", err)
+	}
+	f.Calls()
+	// What a model does when it is closed, and its device after it.
+	for what, err := range map[string]error{"Disconnect": c.Disconnect(comm), "Free": d.Free(p), "FreeStream": d.FreeStream(s), "Sync": d.Sync(), "Close": d.Close()} {
+		if what != "Disconnect" && what != "Sync" && (err == nil || !strings.Contains(err.Error(), stuck)) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if calls := f.Calls(); len(calls) > 1 || calls[0] != "" {
+		t.Errorf("Close called the driver: %q", calls)
+	}
+}

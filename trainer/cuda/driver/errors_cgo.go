@@ -21,6 +21,9 @@ func (g *gpu) cuda(call string, r C.CUresult) error {
 	if r == C.CUDA_SUCCESS {
 		return nil
 	}
+	if r < 0 && g.c.stuck != 0 {
+		return errStuck
+	}
 	if r < 0 { // see pt_gpu's functions
 		call, r = "cuCtxSetCurrent", -r
 	}

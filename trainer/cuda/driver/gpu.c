@@ -17,6 +17,8 @@ static __thread uint64_t current;
 // enter makes the device's context current. A goroutine moves between threads, so
 // every call begins with it; it costs a comparison where nothing changes.
 static int enter(pt_gpu *g) {
+	if (g->stuck)
+		return -(int)CUDA_ERROR_NOT_READY;
 	if (g->context == NULL || current == g->id)
 		return 0;
 	CUresult r = g->cuCtxSetCurrent(g->context);

@@ -9,6 +9,7 @@
 typedef struct pt_gpu {
 	CUcontext context; // NULL: none yet, as for the functions that find devices
 	uint64_t id;       // of the context, unique in the process
+	int stuck;         // the GPU works without end: every call fails, since it could wait for that
 #define PT_FIELD(result, name, params, args) result(*name) params;
 	PT_CUDA(PT_FIELD)
 	PT_BLAS(PT_FIELD)

@@ -40,7 +40,6 @@ type gpu struct {
 	communicatorsMu sync.Mutex // for communicators, which Abort uses from other goroutines
 	communicators   map[device.Communicator]*communicator
 	connected       device.Communicator // handle of the latest communicator
-	stuck           bool                // work on the GPU does not end: nothing can be freed
 
 	// Arguments of the current call. They are fields so that a call does not allocate memory.
 	config      C.pt_launch_config
