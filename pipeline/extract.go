@@ -88,9 +88,6 @@ func (f TemplateFiles) read(ctx context.Context, o *wiki.Options) (texts []strin
 	return texts, nil
 }
 
-// maxTemplateFile is the maximum size of a file of rendering data.
-const maxTemplateFile = 1 << 20
-
 // readSmall reads a file of rendering data.
 func readSmall(ctx context.Context, path string) ([]byte, error) {
 	f, err := store.OpenPath(ctx, path)
@@ -98,8 +95,8 @@ func readSmall(ctx context.Context, path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if f.Size() > maxTemplateFile {
-		return nil, failure.Usagef("%s: %d bytes, want at most %d", path, f.Size(), maxTemplateFile)
+	if f.Size() > rendering.MaxFile {
+		return nil, failure.Usagef("%s: %d bytes, want at most %d", path, f.Size(), rendering.MaxFile)
 	}
 	text := make([]byte, f.Size())
 	if _, err := f.ReadAt(text, 0); err != nil && err != io.EOF {

@@ -41,6 +41,9 @@ type Dump struct {
 	Head Head   // what [ReadHead] returned
 }
 
+// Wiki returns the name of the wiki: that in the head, or else in the file's name.
+func (d Dump) Wiki() string { return cmp.Or(d.Head.DBName, DBName(d.Name)) }
+
 // NewReader returns a reader of the pages that belong to rng ([Range]). The
 // options must be valid.
 //
@@ -66,7 +69,7 @@ func (r *Reader) Reset(d Dump, rng Range) {
 	*r = Reader{
 		options:    r.options,
 		source:     d.Name,
-		dbname:     cmp.Or(d.Head.DBName, DBName(d.Name)),
+		dbname:     d.Wiki(),
 		lang:       cmp.Or(r.options.Language, d.language()),
 		rng:        rng,
 		size:       d.Size,

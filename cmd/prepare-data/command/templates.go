@@ -1,15 +1,20 @@
 package command
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"pretext/extract/wiki"
 	"pretext/extract/wiki/rendering"
+	"pretext/internal/humanize"
+	"pretext/internal/store"
 )
 
 func newTemplates() *cobra.Command {
@@ -25,7 +30,9 @@ its scope ([all], [LANGUAGE] or [WIKI]), is given to extract and run with --temp
 
   [de]
   template höhe | arg-after 1 " m"
-  label circa | "um "`,
+  label circa | "um "
+
+templates collect writes such a file with the definitions of a wiki's own templates.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			parsed, err := readTemplates(files)
@@ -43,7 +50,62 @@ its scope ([all], [LANGUAGE] or [WIKI]), is given to extract and run with --temp
 	cmd.Flags().StringVar(&wiki, "wiki-name", "", "name of the wiki, such as dewiktionary")
 	addTemplates(cmd.Flags(), &files)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the list as JSON")
+	cmd.AddCommand(newCollect())
 	return cmd
+}
+
+func newCollect() *cobra.Command {
+	var dump, out string
+	var workers int
+	cmd := &cobra.Command{
+		Use:   "collect --wiki-dump FILE --out FILE",
+		Short: "Collect the definitions of a wiki's own templates",
+		Long: `Reads the template pages of a dump and writes those that are wikitext which a
+sentence can include (no Lua, no tables, at most 4 KiB) to a file for --templates.
+With it, extract and run expand templates that they do not know, if they are inside
+a sentence, list item or definition. The file does not depend on --workers; if the
+definitions have more than 12 MiB, it has the shortest.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if dump == "" || out == "" {
+				return usagef("give --wiki-dump FILE and --out FILE")
+			}
+			n, err := collectDefinitions(cmd.Context(), dump, out, workers)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", out, humanize.Things(int64(n), "definition"))
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&dump, "wiki-dump", "", "MediaWiki XML dump: .xml, .xml.bz2 or .xml.gz")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write")
+	cmd.Flags().IntVar(&workers, "workers", runtime.GOMAXPROCS(0), "ranges of the dump that are read at once; does not affect the output's bytes")
+	return cmd
+}
+
+// collectDefinitions writes the definitions of a dump's templates to the file out
+// and returns their number.
+func collectDefinitions(ctx context.Context, dump, out string, workers int) (int, error) {
+	f, err := store.OpenPath(ctx, dump)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	head, err := wiki.ReadHead(f, f.Size())
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", dump, err)
+	}
+	d := wiki.Dump{File: f, Size: f.Size(), Name: store.Base(dump), Head: head}
+	list, err := wiki.CollectDefinitions(ctx, d, workers)
+	if err != nil {
+		return 0, err
+	}
+	folder, err := store.Open(store.Dir(out))
+	if err != nil {
+		return 0, err
+	}
+	return len(list), store.WriteFile(ctx, folder, store.Base(out), wiki.AppendDefinitions(nil, d.Wiki(), list))
 }
 
 // readTemplates parses files of rendering data.

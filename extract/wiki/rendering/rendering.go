@@ -24,7 +24,8 @@
 //
 // A line is a kind, a name, " | " and a value. The value of a template is an
 // operation ([Op]), the number of an argument and a quoted text, as the
-// operation needs them. The name of a template is its title in lower case, or
+// operation needs them. A definition is the wikitext of a template of the wiki,
+// which is used if no line of kind template has the name. The name of a template is its title in lower case, or
 // that of a redirect to it, without the namespace; one "*" in a
 // longer name stands for any text. Other values are text, quoted if it begins or ends with
 // a space. An empty value ("") removes a line of a wider scope.
@@ -61,10 +62,14 @@ const (
 	MonthAlone Kind = "month-alone" // the same; its name without a day, if that differs
 	Date       Kind = "date"        // day, month, year-less or era; a form with {d}, {m}, {month}, {alone}, {y} and {era}
 	Era        Kind = "era"         // bc or ad; its abbreviation
+	Definition Kind = "definition"  // folded name of a template; its wikitext, or Alias and the name of another
 	Label      Kind = "label"       // a word that an operation writes
 )
 
-var kinds = []Kind{Template, Language, Country, Region, Unit, UnitName, UnitSymbol, Month, MonthAlone, Date, Era, Label}
+var kinds = []Kind{Template, Language, Country, Region, Unit, UnitName, UnitSymbol, Month, MonthAlone, Date, Era, Definition, Label}
+
+// Alias begins the value of a definition that is a redirect to another template.
+const Alias = "#redirect "
 
 // ScopeAll is the scope of lines that hold for all wikis.
 const ScopeAll = "all"
@@ -87,8 +92,8 @@ type File struct {
 	Entries []Entry
 }
 
-// maxFile is the maximum size of a file in bytes.
-const maxFile = 16 << 20
+// MaxFile is the maximum size of a file in bytes.
+const MaxFile = 16 << 20
 
 // maxProblems is the maximum number of invalid lines that [Parse] reports.
 const maxProblems = 20
@@ -96,8 +101,8 @@ const maxProblems = 20
 // Parse parses a file. name is used in errors, which name file and line; all
 // invalid lines are reported, up to 20.
 func Parse(name string, text []byte) (*File, error) {
-	if len(text) > maxFile {
-		return nil, fmt.Errorf("%s: %d bytes, want at most %d", name, len(text), maxFile)
+	if len(text) > MaxFile {
+		return nil, fmt.Errorf("%s: %d bytes, want at most %d", name, len(text), MaxFile)
 	}
 	sum := sha256.Sum256(text)
 	f := &File{Name: name, SHA256: hex.EncodeToString(sum[:])}

@@ -214,6 +214,9 @@ func (t *Table) Text(kind Kind, name string) string { return t.texts[kind][name]
 // TextOf is [Table.Text] for a name in bytes, which it does not keep.
 func (t *Table) TextOf(kind Kind, name []byte) string { return t.texts[kind][string(name)] }
 
+// HasDefinitions reports whether the table has definitions of templates.
+func (t *Table) HasDefinitions() bool { return len(t.texts[Definition]) > 0 }
+
 // English reports whether the language of the wiki is English.
 func (t *Table) English() bool { return t.english }
 

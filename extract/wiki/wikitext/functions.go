@@ -38,7 +38,7 @@ const (
 var variables = map[string]function{
 	"pagename": funcTitle, "pagenamee": funcTitle, "fullpagename": funcTitle, "basepagename": funcTitle,
 	"subpagename": funcTitle, "rootpagename": funcTitle, "namespace": funcDrop, "sitename": funcDrop,
-	"currentyear": funcDrop, "currentmonth": funcDrop, "currentmonthname": funcDrop, "currentday": funcDrop,
+	"fullpagenamee": funcTitle, "contentlang": funcDrop, "contentlanguage": funcDrop, "currentyear": funcDrop, "currentmonth": funcDrop, "currentmonthname": funcDrop, "currentday": funcDrop,
 	"localyear": funcDrop, "localmonth": funcDrop, "localday": funcDrop, "currenttime": funcDrop,
 	"numberofarticles": funcDrop, "numberofpages": funcDrop, "numberofusers": funcDrop, "revisionid": funcDrop,
 	"本名": funcTitle,

@@ -46,10 +46,15 @@ const maxFirst = 2 * tallySize
 
 // countHole counts a hole of the template with the name in given.
 func (s *Scanner) countHole(given span) {
+	s.holes.page++
+	s.addHoles(s.templateName(s.bytes(given)), 1)
+}
+
+// addHoles counts n holes of a template on the page.
+func (s *Scanner) addHoles(name []byte, n int) {
 	h := &s.holes
-	h.page++
-	name := cutName(s.templateName(s.bytes(given)))
-	h.uses.Add(name, 1)
+	name = cutName(name)
+	h.uses.Add(name, n)
 	if h.first == nil {
 		h.first = map[string]string{}
 	}

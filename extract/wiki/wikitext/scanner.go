@@ -24,9 +24,13 @@ type Scanner struct {
 
 	src      []byte // the page without its comments
 	page     Page
-	given    span   // name of the template being rendered
-	lang     string // of s.table
-	wiki     string // of s.table
+	given    span          // name of the template being rendered
+	budget   *expansion    // of the page
+	inner    *Scanner      // renders expanded templates; nil until the first
+	expanded []byte        // buffer: the text of an expanded template
+	subst    *substitution // buffer: replaces parameters
+	lang     string        // of s.table
+	wiki     string        // of s.table
 	special  specialMap
 	mode     mode   // of the inline scan
 	variants uint16 // classVariant if the language has variants
@@ -72,6 +76,12 @@ func NewScanner(o Options) *Scanner {
 // text.
 func (s *Scanner) AppendText(dst, src []byte, page Page) []byte {
 	s.work, s.holes.page = 0, 0
+	if s.budget == nil {
+		s.budget = &expansion{}
+	}
+	if s.budget.depth == 0 { // not inside of an expanded template
+		*s.budget = expansion{}
+	}
 	if IsRedirect(src) {
 		return dst
 	}

@@ -83,8 +83,9 @@ func (s *Scanner) parameter(i, e int) {
 func (s *Scanner) template(i, e int) {
 	given := s.trim(i, s.nameEnd(i, e))
 	t, f, known := s.resolve(s.bytes(given))
-	if !known && given.end > given.start && s.inSentence(i-2, e+2) {
-		s.countHole(given)
+	if !known {
+		s.unknown(given, i, e)
+		return
 	}
 	if f == funcDrop || f == funcNone && t.Op == rendering.OpDrop {
 		return
@@ -100,9 +101,24 @@ func (s *Scanner) template(i, e int) {
 	s.args, s.given = s.args[:base], enclosing
 }
 
+// unknown handles a template that the data do not know. In a sentence it is
+// expanded if the wiki's definition is known; else it is dropped and counted.
+func (s *Scanner) unknown(given span, i, e int) {
+	if given.empty() {
+		return
+	}
+	inSentence := s.budget.depth > 0 || s.inSentence(i-2, e+2) // what is expanded is in one
+	if inSentence && s.expand(given, i, e) {
+		return
+	}
+	s.dropped.Add(s.templateName(s.bytes(given)), 1)
+	if inSentence {
+		s.countHole(given)
+	}
+}
+
 // resolve returns the template or function with the name given, as it stands in
-// the source; known is false if there is none. Unknown names are counted in
-// s.dropped.
+// the source; known is false if there is none.
 func (s *Scanner) resolve(given []byte) (t rendering.Rule, f function, known bool) {
 	slot := s.names.slot(given)
 	if slot != nil && string(slot.name[:slot.length]) == string(given) {
@@ -111,9 +127,6 @@ func (s *Scanner) resolve(given []byte) (t rendering.Rule, f function, known boo
 	name := s.templateName(given)
 	if f = functionOf(name); f == funcNone {
 		if t, known = s.lookUp(name, given); !known {
-			if len(name) > 0 {
-				s.dropped.Add(name, 1)
-			}
 			return t, f, false
 		}
 		if t.Op == rendering.OpVariable {

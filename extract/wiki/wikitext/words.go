@@ -191,3 +191,11 @@ func isBackMatter(heading []byte, scratch *[]byte) bool {
 	}
 	return backMatter[string(bytes.TrimRight(fold(scratch, heading), ": "))]
 }
+
+// TemplateName returns the name of a template, without its namespace, in the form
+// in which package rendering compares names: in lower case, with spaces for
+// underscores.
+func TemplateName(name string) string {
+	var scratch []byte
+	return string(trimSpace(fold(&scratch, []byte(name))))
+}

