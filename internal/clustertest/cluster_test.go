@@ -165,7 +165,7 @@ restart-strategy:
   type: %[4]s
   fixed-delay: {attempts: 4, delay: 1 s}
 blob: {server: {port: "0"}}
-web: {tmpdir: %[5]s}
+web: {tmpdir: %[5]s, refresh-interval: 200}
 io: {tmp: {dirs: %[5]s}}
 `, rpcPort, restPort, slots, restart, c.path("tmp"))
 	log := `rootLogger.level = INFO
