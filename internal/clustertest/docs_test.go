@@ -68,11 +68,11 @@ func TestTheManifestsFitTogether(t *testing.T) {
 			switch kind {
 			case "ConfigMap":
 				var config object
-				if err := yaml.Unmarshal([]byte(o["data"].(object)["config.yaml"].(string)), &config); err != nil {
-					t.Errorf("config.yaml: %v", err)
+				if err := yaml.Unmarshal([]byte(o["data"].(object)["properties"].(string)), &config); err != nil {
+					t.Errorf("properties: %v", err)
 				}
-				if config["restart-strategy"] == nil {
-					t.Error("config.yaml has no restart strategy")
+				if config["restart-strategy.type"] == nil {
+					t.Error("properties have no restart strategy")
 				}
 			case "Deployment":
 				spec := o["spec"].(object)["template"].(object)["spec"].(object)
