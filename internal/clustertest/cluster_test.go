@@ -355,7 +355,7 @@ func submit(t *testing.T, program string, args ...string) *submitter {
 }
 
 // patience is how long a submitter may take, on a busy machine.
-const patience = 4 * time.Minute
+const patience = 8 * time.Minute
 
 // wait returns the exit code; -1 for a killed process.
 func (s *submitter) wait(t *testing.T) int {
