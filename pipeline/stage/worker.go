@@ -50,7 +50,9 @@ func findJob(ctx context.Context, name string, limits Limits, spec Spec) (*job, 
 	}
 	if workers.gate == nil {
 		workers.gate = make(chan struct{}, max(1, limits.Workers))
-		LimitMemory(limits.Memory)
+		if limits.Memory > 0 {
+			LimitMemory(limits.Memory)
+		}
 	}
 	j := newJob(context.Background(), 1, new(Meter))
 	j.gate = workers.gate
