@@ -84,6 +84,7 @@ func Download(ctx context.Context, r stage.Runner, c DownloadConfig) (*sharding.
 			requests = append(requests, q.String())
 		}
 		r.Workers = max(r.Workers, downloadsAtOnce)
+		r.Cluster.Parallelism = 1 // one worker process, which shares the limits of each host
 		m, err := stage.RunIn(ctx, folder, r, stage.Config{Target: c.Target, Stage: "download", Options: plan.options, Inputs: plan.inputs, Paths: requests,
 			Work: downloadWork{Client: c.Client, Addresses: c.addresses()}, Tasks: plan.tasks(), Total: plan.bytes})
 		if err == nil && m.Counts["downloads"] == 0 {
