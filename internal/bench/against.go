@@ -51,6 +51,9 @@ const wholeRunName = "whole run"
 // compare runs two programs o.rounds times in turns. Each round begins with the
 // other program, so that neither always follows the other.
 func compare(ctx context.Context, o options, dir string, progress io.Writer) (*comparison, error) {
+	if len(o.runFlags) == 0 {
+		o.runFlags = []string{"--shards", "8"} // the default differs between versions
+	}
 	c := &comparison{Machine: describe(), Inputs: inputs(o), Flags: o.runFlags, Load: []string{load()},
 		Then: &program{Binary: o.against}, Now: &program{Binary: o.binary, Flags: o.nowFlags}}
 	turn := []*program{c.Then, c.Now}

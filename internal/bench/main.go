@@ -4,6 +4,7 @@
 //	go run ./internal/bench -binary bin/prepare-data          # what make bench does
 //	go run ./internal/bench -peers .venv-peers/bin/python     # what make bench-peers does
 //	go run ./internal/bench -against OTHER/prepare-data       # what make bench-against does
+//	go run ./internal/bench -limits                           # the part of a run that is serial
 //
 // A run consists of rounds. Each round does every piece of work once, one after
 // the other, so that a temporary slowdown of the machine affects all of them.
@@ -44,8 +45,9 @@ type options struct {
 	json               bool
 	python             string // Python interpreter with the peers installed; "" to leave them out
 	only               *regexp.Regexp
-	page               string   // file in which the table of results is replaced
-	against            string   // path of another prepare-data, whose whole run is compared
+	page               string // file in which the table of results is replaced
+	against            string // path of another prepare-data, whose whole run is compared
+	limits             bool
 	runFlags           []string // of prepare-data run, for both programs
 	nowFlags           []string // of prepare-data run, for binary alone
 }
@@ -69,6 +71,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if o.limits {
+		return writeLimits(ctx, o, dir, stdout, stderr)
+	}
 	if o.against != "" {
 		c, err := compare(ctx, o, dir, stderr)
 		if err != nil {
@@ -142,7 +147,8 @@ func parse(args []string, stderr io.Writer) (o options, err error) {
 	fs.StringVar(&o.python, "peers", "", "Python interpreter with the peers installed: compare with them")
 	fs.StringVar(&o.page, "write", "", "Markdown file whose table between the bench marks is replaced")
 	fs.StringVar(&o.against, "against", "", "another prepare-data: compare the whole run of both")
-	runFlags := fs.String("run-flags", "--shards 8", "with -against: flags of prepare-data run, for both; defaults of two versions may differ")
+	fs.BoolVar(&o.limits, "limits", false, "run with one worker: the serial part, and the time with infinitely many workers")
+	runFlags := fs.String("run-flags", "", "with -against or -limits: flags of prepare-data run; with -against \"--shards 8\" if none are given")
 	nowFlags := fs.String("now-flags", "", "with -against: flags of prepare-data run, for -binary alone")
 	only := fs.String("only", "", "measure only works whose names match this regular expression")
 	if err := fs.Parse(args); err != nil {

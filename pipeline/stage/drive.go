@@ -145,7 +145,8 @@ func RunIn(ctx context.Context, folder store.Folder, r Runner, c Config) (*shard
 		}
 	}
 	start, cpu := time.Now(), usage.CPU()
-	if err := c.runTasks(ctx, folder, r, spec); err != nil {
+	meter := &Meter{Stage: c.Stage, Total: c.Total, Unit: c.Unit, Reads: c.Reads, Tasks: c.Tasks.Len}
+	if err := c.runTasks(ctx, folder, r, spec, meter); err != nil {
 		return nil, err
 	}
 	m, err := sharding.ReadManifest(ctx, folder)
@@ -158,12 +159,13 @@ func RunIn(ctx context.Context, folder store.Folder, r Runner, c Config) (*shard
 	if err := store.Sweep(folder); err != nil { // after workers that were killed on the way
 		return nil, err
 	}
-	return m, store.WriteFile(ctx, folder, sharding.RunName, sharding.Marshal(r.info(spec, start, cpu)))
+	info := r.info(spec, start, cpu)
+	info.Tasks = meter.watch.of(r.Workers)
+	return m, store.WriteFile(ctx, folder, sharding.RunName, sharding.Marshal(info))
 }
 
 // runTasks runs the job of a planned stage.
-func (c Config) runTasks(ctx context.Context, folder store.Folder, r Runner, spec Spec) error {
-	meter := &Meter{Stage: c.Stage, Total: c.Total, Unit: c.Unit, Reads: c.Reads, Tasks: c.Tasks.Len}
+func (c Config) runTasks(ctx context.Context, folder store.Folder, r Runner, spec Spec, meter *Meter) error {
 	if r.Watch != nil {
 		defer r.Watch(meter)()
 	}

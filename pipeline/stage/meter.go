@@ -12,6 +12,7 @@ type Meter struct {
 	Tasks int    // of the stage
 	done  atomic.Int64
 	kept  atomic.Int64
+	watch stopwatch
 }
 
 // Add counts n more units.

@@ -130,7 +130,9 @@ func (p *pool[R]) Go(task func(context.Context) (R, error)) error {
 			p.wg.Done()
 			p.job.wg.Done()
 		}()
+		stop := p.job.meter.watch.start()
 		r, err := task(p.ctx)
+		stop()
 		if err != nil {
 			p.job.cancel(err) // the first failure ends all bundles
 			return

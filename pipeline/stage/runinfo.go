@@ -29,6 +29,8 @@ type runInfo struct {
 	Sources       []string  `json:"sources"` // files and folders
 	Go            string    `json:"go"`
 	Version       string    `json:"version"`
+
+	Tasks *TaskTimes `json:"tasks,omitempty"` // nil if other processes ran them all
 }
 
 // info describes the run of a stage that began at start. cpu is the CPU time

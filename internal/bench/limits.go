@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"pretext/pipeline/stage"
+)
+
+// limits are the parts of a run with one worker that more workers do not make
+// shorter. All times are in seconds.
+type limits struct {
+	Records int64         `json:"records"`
+	Stages  []stageLimits `json:"stages"` // without stages that ran no task
+	CPU     limit         `json:"cpu"`
+	Wall    limit         `json:"wall"`
+}
+
+// A stageLimits is what one stage wrote to its run.json.
+type stageLimits struct {
+	Stage string
+	Times stage.TaskTimes
+}
+
+// A limit is computed from one kind of time: of the processor, or by the clock.
+type limit struct {
+	Whole    float64 `json:"whole"`    // of the process
+	Serial   float64 `json:"serial"`   // outside of all tasks
+	Infinite float64 `json:"infinite"` // Serial and each stage's longest task
+}
+
+// measureLimits runs prepare-data run with one worker and reads what its stages
+// wrote about their tasks.
+func measureLimits(ctx context.Context, o options, dir string) (*limits, error) {
+	out := filepath.Join(dir, "run")
+	defer os.RemoveAll(out)
+	begun := time.Now()
+	stages, s, err := runInto(ctx, o, out, append(o.runFlags, "--workers", "1")...)
+	if err != nil {
+		return nil, err
+	}
+	l := &limits{Records: s.Records, CPU: limit{Whole: s.CPU.Seconds()}, Wall: limit{Whole: time.Since(begun).Seconds()}}
+	for _, st := range stages {
+		var info struct{ Tasks *stage.TaskTimes }
+		raw, err := os.ReadFile(filepath.Join(out, folderOf[st.Stage], "run.json"))
+		if err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(raw, &info); err != nil {
+			return nil, fmt.Errorf("run.json of stage %s: %w", st.Stage, err)
+		}
+		if info.Tasks != nil {
+			l.Stages = append(l.Stages, stageLimits{st.Stage, *info.Tasks})
+		}
+	}
+	l.compute()
+	return l, nil
+}
+
+// folderOf is the directory of a stage, below that of the run.
+var folderOf = map[string]string{"extract": "documents", "vocab": "vocab", "examples": "shards"}
+
+func (l *limits) compute() {
+	l.CPU.Serial, l.Wall.Serial = l.CPU.Whole, l.Wall.Whole
+	for _, s := range l.Stages {
+		l.CPU.Serial -= s.Times.CPUSeconds
+		l.Wall.Serial -= s.Times.Seconds
+	}
+	l.CPU.Infinite, l.Wall.Infinite = l.CPU.Serial, l.Wall.Serial
+	for _, s := range l.Stages {
+		l.CPU.Infinite += s.Times.LongestCPUSeconds
+		l.Wall.Infinite += s.Times.LongestSeconds
+	}
+}
+
+// writeLimits measures o.rounds runs and writes a row for each.
+func writeLimits(ctx context.Context, o options, dir string, stdout, progress io.Writer) error {
+	machine := describe()
+	var all []*limits
+	for round := range o.rounds {
+		fmt.Fprintf(progress, "round %d of %d: %s with one worker\n", round+1, o.rounds, o.binary)
+		l, err := measureLimits(ctx, o, dir)
+		if err != nil {
+			return err
+		}
+		all = append(all, l)
+	}
+	if o.json {
+		enc := json.NewEncoder(stdout)
+		enc.SetIndent("", "  ")
+		return enc.Encode(all)
+	}
+	fmt.Fprintf(stdout, "%s, %d cores, %s, %s; %s; load average %s; input: %s; flags: %s\n\n", machine.CPU, machine.Cores, machine.OS, machine.Go,
+		time.Now().UTC().Format("2006-01-02 15:04 UTC"), load(), strings.Join(inputs(o), ", "), strings.Join(o.runFlags, " "))
+	tw := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "seconds\twhole run\toutside tasks\tµs a record\tinfinite workers\tof the whole\tlongest tasks")
+	for _, l := range all {
+		l.row(tw, "CPU", l.CPU, func(t stage.TaskTimes) float64 { return t.LongestCPUSeconds })
+		l.row(tw, "clock", l.Wall, func(t stage.TaskTimes) float64 { return t.LongestSeconds })
+	}
+	return tw.Flush()
+}
+
+func (l *limits) row(w io.Writer, name string, t limit, longest func(stage.TaskTimes) float64) {
+	var tasks []string
+	for _, s := range l.Stages {
+		tasks = append(tasks, fmt.Sprintf("%s %.3f (1 of %d)", s.Stage, longest(s.Times), s.Times.Count))
+	}
+	fmt.Fprintf(w, "%s\t%.2f\t%.3f\t%.3f\t%.3f\t%.1f %%\t%s\n", name, t.Whole, t.Serial, t.Serial*1e6/float64(l.Records), t.Infinite, 100*t.Infinite/t.Whole, strings.Join(tasks, ", "))
+}
