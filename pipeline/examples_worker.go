@@ -97,7 +97,7 @@ func (w *examplesWorker) tools(ctx context.Context, tok *sharding.Tokenizer) (*s
 	if spare, ok := w.Take().(*shardTools); ok {
 		return spare, nil
 	}
-	builder, err := pretrain.NewBuilder(w.Examples.Options, tok.Vocab, w.scratch(context.WithoutCancel(ctx)))
+	builder, err := pretrain.NewBuilder(w.Examples.Options, tok.Vocab, w.scratch())
 	if err != nil {
 		return nil, err
 	}
@@ -168,6 +168,6 @@ func (w *examplesWorker) build(ctx context.Context, name sharding.ShardName, cor
 }
 
 // scratch configures where a task keeps examples until the last shuffle.
-func (w *examplesWorker) scratch(ctx context.Context) pretrain.Scratch {
-	return pretrain.Scratch{MemoryBytes: w.Scratch, Create: func() (pretrain.ScratchFile, error) { return w.Folder.Scratch(ctx) }}
+func (w *examplesWorker) scratch() pretrain.Scratch {
+	return pretrain.Scratch{MemoryBytes: w.Scratch, Create: func() (pretrain.ScratchFile, error) { return w.TempFile() }}
 }

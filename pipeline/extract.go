@@ -290,11 +290,11 @@ func planSources(ctx context.Context, c ExtractConfig, note func(string)) (*sour
 		var err error
 		switch {
 		case s.books != nil:
-			err = p.planBooks(ctx, listedBooks{files: s.books}, store.Absolute(s.Path), c.Extract.Books)
+			err = p.planBooks(ctx, listedBooks{bookFiles{ctx}, s.books}, store.Absolute(s.Path), c.Extract.Books)
 		case s.Kind == KindWiki:
 			err = p.addWiki(ctx, s.Path)
 		case s.Kind == KindBooks:
-			err = p.planBooks(ctx, books.Local{}, store.Absolute(s.Path), c.Extract.Books)
+			err = p.planBooks(ctx, bookFiles{ctx}, store.Absolute(s.Path), c.Extract.Books)
 		case s.Kind == KindJSONL:
 			if err = checkFields(ctx, s.Path, c.Extract.Text); err == nil {
 				err = p.addText(ctx, s.Kind, []string{s.Path})

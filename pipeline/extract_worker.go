@@ -151,6 +151,7 @@ func (w *extractWorker) openWiki(ctx context.Context, s SourceSpec, rng wiki.Ran
 	if err != nil {
 		return nil, err
 	}
+	store.Sequential(f, rng.Start, rng.End-rng.Start)
 	hash := wiki.NewRangeHash(&meteredReaderAt{ctx: ctx, r: f, meter: w.Meter, next: rng.Start, end: rng.End}, rng)
 	dump := wiki.Dump{File: hash, Size: f.Size(), Name: store.Base(s.Paths[0]), Head: s.Head}
 	r := tools.wiki
@@ -226,7 +227,7 @@ func (w *extractWorker) wikiOptions() (wiki.Options, error) {
 
 func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Task) (*reading, error) {
 	t.Path = books.Name(s.Paths[0])
-	r := books.NewReader(meteredBooks{ctx, w.Meter}, t, w.Options.Books)
+	r := books.NewReader(meteredBooks{bookFiles{ctx}, w.Meter}, t, w.Options.Books)
 	summary := func() (sharding.Counts, sharding.DocumentsBody, error) {
 		st := r.Stats()
 		counts := sharding.Counts{"files": st.Books, "documents": st.Kept, "skipped_files": st.Skipped,
@@ -244,16 +245,14 @@ func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Tas
 	return &reading{r.Documents(), summary, func() {}}, nil
 }
 
-// meteredBooks is a [books.Local] whose files count the bytes read in meter.
+// meteredBooks are bookFiles that count the bytes read in meter.
 type meteredBooks struct {
-	ctx   context.Context
+	bookFiles
 	meter *stage.Meter
 }
 
-func (m meteredBooks) List(path string) ([]books.Info, error) { return books.Local{}.List(path) }
-
 func (m meteredBooks) Open(path, name string) (books.File, error) {
-	f, err := books.Local{}.Open(path, name)
+	f, err := m.bookFiles.Open(path, name)
 	if err != nil {
 		return nil, err
 	}

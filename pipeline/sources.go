@@ -8,7 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -75,10 +75,11 @@ func findFiles(sources []Source, note func(string)) (found []Source, err error) 
 	return kept, nil
 }
 
-// checkLocal returns a usage error if s is a URL: sources are local files.
+// checkLocal returns a usage error if s is a URL that is not a location: sources
+// are local files or objects.
 func checkLocal(s Source) error {
 	scheme, rest, ok := strings.Cut(s.Path, "://")
-	if !ok || strings.ContainsAny(scheme, `/\`) {
+	if !ok || strings.ContainsAny(scheme, `/\`) || strings.EqualFold(scheme, "s3") || scheme == "mem" {
 		return nil
 	}
 	cure := "copy it to this machine first, and give the file"
@@ -90,8 +91,6 @@ func checkLocal(s Source) error {
 		}
 	case "gs":
 		cure = "copy it to this machine first, with gcloud storage cp, and give the file"
-	case "s3":
-		cure = "copy it to this machine first, with aws s3 cp, and give the file"
 	case "file":
 		cure = "give the path alone, " + redact.URL("/"+strings.TrimLeft(rest, "/"))
 	}
@@ -101,14 +100,14 @@ func checkLocal(s Source) error {
 // matches returns the paths that a source names: the files that match its
 // pattern, the dumps or text files in its directory, or its path alone.
 func matches(s Source) ([]string, error) {
-	info, err := os.Stat(s.Path)
+	info, err := store.Stat(context.Background(), s.Path)
 	switch {
 	case err == nil && info.IsDir() && (s.Kind == KindWiki || s.Kind == KindText):
 		return filesOf(s)
 	case err == nil || !strings.ContainsAny(s.Path, "*?["):
 		return []string{s.Path}, nil // if it does not exist, opening it reports that
 	}
-	paths, err := filepath.Glob(s.Path)
+	paths, err := glob(s.Path)
 	if err != nil {
 		return nil, failure.Usagef("pattern %s: %w", s.Path, err)
 	}
@@ -117,6 +116,28 @@ func matches(s Source) ([]string, error) {
 	}
 	if s.Kind == KindWiki {
 		wiki.SortParts(paths)
+	}
+	return paths, nil
+}
+
+// glob returns the files whose locations match a pattern. In an object store only
+// the last element may be a pattern.
+func glob(pattern string) (paths []string, err error) {
+	if local, ok := store.Locate(pattern).Local(); ok {
+		return filepath.Glob(local)
+	}
+	entries, err := store.ReadDir(context.Background(), store.Dir(pattern))
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		ok, err := path.Match(store.Base(pattern), e.Name())
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			paths = append(paths, store.Join(store.Dir(pattern), e.Name()))
+		}
 	}
 	return paths, nil
 }
@@ -131,7 +152,7 @@ func filesOf(s Source) (paths []string, err error) {
 	if isDownloads(folder) {
 		return []string{s.Path}, nil
 	}
-	entries, err := os.ReadDir(s.Path) // sorted by name
+	entries, err := store.ReadDir(context.Background(), s.Path) // sorted by name
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +162,7 @@ func filesOf(s Source) (paths []string, err error) {
 	}
 	for _, e := range entries {
 		path := store.Join(s.Path, e.Name())
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && wanted(path) {
+		if info, err := store.Stat(context.Background(), path); err == nil && info.Mode().IsRegular() && wanted(path) {
 			paths = append(paths, path)
 		}
 	}
@@ -250,9 +271,9 @@ func downloadSources(ctx context.Context, folder string) (sources []Source, err 
 	return sources, nil
 }
 
-// listedBooks is a local directory of which only some files are books.
+// listedBooks is a directory of which only some files are books.
 type listedBooks struct {
-	books.Local
+	bookFiles
 	files []books.Info
 }
 
@@ -329,7 +350,7 @@ func classify(arg string) (foreign []Source, ours bool, err error) {
 	if err := checkLocal(Source{KindJSONL, arg}); err != nil {
 		return nil, false, err
 	}
-	info, err := os.Stat(arg)
+	info, err := store.Stat(context.Background(), arg)
 	if err != nil {
 		return nil, false, err
 	}
@@ -337,13 +358,13 @@ func classify(arg string) (foreign []Source, ours bool, err error) {
 		return []Source{{KindJSONL, arg}}, false, nil
 	}
 	for _, name := range []string{sharding.ManifestName, sharding.PlanName} {
-		if _, err := os.Stat(store.Join(arg, name)); err == nil {
+		if _, err := store.Stat(context.Background(), store.Join(arg, name)); err == nil {
 			return nil, true, nil
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return nil, false, err
 		}
 	}
-	entries, err := os.ReadDir(arg) // sorted by name
+	entries, err := store.ReadDir(context.Background(), arg) // sorted by name
 	if err != nil {
 		return nil, false, err
 	}

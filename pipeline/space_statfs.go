@@ -14,7 +14,11 @@ import (
 // system of a local path. If the path does not exist, its nearest existing
 // parent directory is used. ok is false if the number is unknown.
 func freeSpace(path string) (bytes int64, ok bool) {
-	for path = store.Absolute(path); ; path = filepath.Dir(path) {
+	path, ok = store.Locate(store.Absolute(path)).Local()
+	if !ok {
+		return 0, false
+	}
+	for ; ; path = filepath.Dir(path) {
 		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
 			break
 		}

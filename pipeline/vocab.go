@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 
 	"pretext/internal/failure"
 	"pretext/internal/store"
@@ -182,7 +181,7 @@ func (w *vocabWorker) Finish(ctx context.Context, results []stage.Result) error 
 		return w.Manifest(ctx, nil, sharding.Manifest{Files: []sharding.FileEntry{
 			{Name: w.Given, Bytes: bytes, SHA256: sum, Counts: sharding.Counts{"tokens": w.Tokens}}}})
 	}
-	tokens, err := vocab.Train(ctx, newCountsMerge(w.Folder, results).words(ctx), w.Training.Options)
+	tokens, err := vocab.Train(ctx, newCountsMerge(w.Env, results).words(ctx), w.Training.Options)
 	if err != nil {
 		return fmt.Errorf("train vocabulary: %w", err)
 	}
@@ -269,7 +268,7 @@ func (f TokenFile) read(o *sharding.ExamplesOptions) (*tokens, error) {
 	if f.Vocab != "" && f.Tokenizer != "" {
 		return nil, failure.Usagef("a vocabulary and a tokenizer are given: give one of them")
 	}
-	raw, err := os.ReadFile(f.path())
+	raw, err := store.ReadLocation(context.Background(), f.path())
 	if err != nil {
 		return nil, err
 	}

@@ -21,12 +21,13 @@ const mergeAtOnce = 256
 // groups of them first, to parts of a temporary file, and then these.
 type countsMerge struct {
 	folder store.Folder
-	names  []string // of the files
-	atOnce int      // files in a group
+	temp   func() (store.Scratch, error) // creates a temporary file
+	names  []string                      // of the files
+	atOnce int                           // files in a group
 }
 
-func newCountsMerge(folder store.Folder, results []stage.Result) *countsMerge {
-	m := &countsMerge{folder: folder, atOnce: mergeAtOnce}
+func newCountsMerge(env *stage.Env, results []stage.Result) *countsMerge {
+	m := &countsMerge{folder: env.Folder, temp: env.TempFile, atOnce: mergeAtOnce}
 	for _, r := range results {
 		m.names = append(m.names, r.SideCar[:len(r.SideCar)-len(sharding.SideCarSuffix)]+countsSuffix)
 	}
@@ -49,7 +50,7 @@ func (m *countsMerge) each(ctx context.Context, yield func(vocab.WordCount) bool
 	if len(m.names) <= m.atOnce {
 		return m.group(ctx, 0, len(m.names), yield)
 	}
-	spill, err := m.folder.Scratch(ctx)
+	spill, err := m.temp()
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func TestWordCountsAreMergedInGroups(t *testing.T) {
 	}
 	open, most := 0, 0
 	merged := func(atOnce int) (words []vocab.WordCount, err error) {
-		m := newCountsMerge(countedFolder{dir, &open, &most}, results)
+		m := newCountsMerge(&stage.Env{Folder: countedFolder{dir, &open, &most}}, results)
 		m.atOnce, most = atOnce, 0
 		for w, err := range m.words(t.Context()) {
 			if err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -64,7 +63,7 @@ func (s *Stage) Path(name string) string { return store.Join(s.String(), name) }
 // with none of these is an error that matches [ErrUnfinished].
 func Open(ctx context.Context, location string) (*Dataset, error) {
 	d := &Dataset{Path: location}
-	info, err := os.Stat(location)
+	info, err := store.Stat(ctx, location)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +71,7 @@ func Open(ctx context.Context, location string) (*Dataset, error) {
 		d.Records = []string{location}
 		return d, nil
 	}
-	entries, err := os.ReadDir(location) // sorted by name
+	entries, err := store.ReadDir(ctx, location) // sorted by name
 	if err != nil {
 		return nil, err
 	}

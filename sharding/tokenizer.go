@@ -2,13 +2,14 @@ package sharding
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 
 	"pretext/internal/failure"
+	"pretext/internal/store"
 	"pretext/records/pretrain"
 	"pretext/tokenize"
 	"pretext/tokenize/hf"
@@ -60,7 +61,7 @@ type Tokenizer struct {
 
 // LoadTokenizer reads a vocab.txt, or a tokenizer.json if its name ends in .json.
 func LoadTokenizer(path string, o ExamplesOptions) (*Tokenizer, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := store.ReadLocation(context.Background(), path)
 	if err != nil {
 		return nil, err
 	}

@@ -9,10 +9,12 @@ import (
 	"syscall"
 
 	"pretext/cmd/prepare-data/command"
+	"pretext/internal/store/s3"
 	"pretext/pipeline/stage"
 )
 
 func main() {
+	s3.Register() // before Init, which does not return in a worker
 	stage.Init(os.Args[1:])
 	// The first signal stops the run cleanly; a second one kills the process.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

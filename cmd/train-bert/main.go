@@ -8,9 +8,11 @@ import (
 	"syscall"
 
 	"pretext/cmd/train-bert/command"
+	"pretext/internal/store/s3"
 )
 
 func main() {
+	s3.Register()
 	// The first signal stops the run cleanly; a second one kills the process.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)

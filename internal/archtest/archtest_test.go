@@ -25,6 +25,7 @@ import (
 var allowed = map[string][]string{
 	"internal/usage":         {},
 	"internal/store":         {"internal/failure"},
+	"internal/store/s3":      {"internal/failure", "internal/redact", "internal/store"},
 	"internal/failure":       {},
 	"internal/guard":         {},
 	"internal/whoami":        {},
@@ -109,7 +110,7 @@ var allowed = map[string][]string{
 	"cmd/prepare-data":          {"*"},
 	// Never pipeline: what they share is the files of docs/format.md.
 	"cmd/train-bert": {"cmd/internal/cli", "trainer", "trainer/comm", "trainer/comm/launch", "trainer/session", "trainer/session/speed", "trainer/checkpoint", "trainer/cuda/doctor", "trainer/loader",
-		"trainer/finetune", "trainer/finetune/squad", "trainer/finetune/glue", "trainer/finetune/predict", "records", "records/tfrecord", "sharding", "internal/failure", "internal/store", "internal/usage", "internal/humanize"},
+		"trainer/finetune", "trainer/finetune/squad", "trainer/finetune/glue", "trainer/finetune/predict", "records", "records/tfrecord", "sharding", "internal/failure", "internal/store", "internal/store/s3", "internal/usage", "internal/humanize"},
 	"internal/tinydata":    {"records", "records/tfrecord", "sharding"},
 	"internal/archtest":    {},
 	"internal/bench":       {"*"},
@@ -128,6 +129,7 @@ var only = map[string][]string{
 	"github.com/cespare":           {"extract"},
 	"github.com/klauspost":         {"extract", "records", "pipeline", "trainer"},
 	"github.com/gofrs/flock":       {"internal/store"},
+	"github.com/minio":             {"internal/store/s3"},
 	"github.com/neurosnap":         {"tokenize/sentence"},
 	"github.com/sugarme/tokenizer": {"tokenize/hf"},
 	"C":                            {"trainer/cuda"},

@@ -188,7 +188,7 @@ func tryWrite(ctx context.Context, path string) (took time.Duration, err error) 
 	if err != nil {
 		return 0, err
 	}
-	temp, remove, err := store.TempFolder(in)
+	temp, remove, err := store.TempFolder(in, "")
 	if err != nil {
 		return 0, err
 	}

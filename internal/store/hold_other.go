@@ -4,4 +4,4 @@ package store
 
 func hold(string) (release func()) { return func() {} }
 
-func held(string) bool { return false }
+func isHeld(string) bool { return false }

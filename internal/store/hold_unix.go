@@ -22,8 +22,8 @@ func hold(path string) (release func()) {
 	return func() { f.Close() }
 }
 
-// held reports whether a running process holds a file.
-func held(path string) bool {
+// isHeld reports whether a running process holds a file.
+func isHeld(path string) bool {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return false

@@ -28,14 +28,19 @@ type owner struct {
 	Since time.Time `json:"since"`
 }
 
+// held is a lock that this process has.
+type held struct {
+	intact func() error // nil if nobody removed or took over the lock
+	unlock func()
+}
+
 // Lock locks a folder, creating it if necessary, and returns the function that
 // unlocks it. It does not wait: if another process has the lock, the error
 // matches [ErrLocked] and names that process. The system releases the lock of a
-// process that is killed. A folder that is not local has no lock; Lock then
-// does nothing.
+// process that is killed; in an object store the lock lapses after a minute.
 func Lock(folder Folder) (unlock func(), err error) {
-	_, unlock, err = lock(folder)
-	return unlock, err
+	h, err := folder.lock()
+	return h.unlock, err
 }
 
 // A RemovedError reports that another program removed a folder while a run worked
@@ -56,47 +61,45 @@ func (e *RemovedError) Error() string {
 // Hold locks a folder, calls work and unlocks the folder. The error is a
 // [RemovedError] if the folder or its lock file was removed meanwhile.
 func Hold(folder Folder, work func() error) error {
-	intact, unlock, err := lock(folder)
+	h, err := folder.lock()
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer h.unlock()
 	err = work()
 	if errors.Is(err, context.Canceled) || errors.As(err, new(*RemovedError)) {
 		return err
 	}
-	if !intact() { // also if work succeeded: the first files that it wrote may be gone
-		return &RemovedError{Folder: folder.String(), Err: err}
+	lost := h.intact() // also if work succeeded: the first files that it wrote may be gone
+	if removed := (*RemovedError)(nil); errors.As(lost, &removed) {
+		return &RemovedError{Folder: removed.Folder, Err: err}
+	}
+	if lost != nil {
+		return lost
 	}
 	return err
 }
 
-// lock locks a folder. unlock releases the lock. intact reports whether the
-// lock file is still in the folder.
-func lock(folder Folder) (intact func() bool, unlock func(), err error) {
-	d, ok := folder.(dir)
-	if !ok {
-		return func() bool { return true }, func() {}, nil
-	}
+func (d dir) lock() (held, error) {
 	if err := d.mkdir(); err != nil {
-		return nil, nil, err
+		return held{}, err
 	}
 	path := filepath.Join(string(d), LockName)
 	if err := at(StepLock, path); err != nil {
-		return nil, nil, fmt.Errorf("lock %s: %w", d, d.space(err, path, 0, 0))
+		return held{}, fmt.Errorf("lock %s: %w", d, d.space(err, path, 0, 0))
 	}
 	for {
 		l := flock.New(path)
 		ok, err := l.TryLock()
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, &RemovedError{Folder: d.String(), Err: err}
+			return held{}, &RemovedError{Folder: d.String(), Err: err}
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("lock %s: %w", d, d.space(err, path, 0, 0))
+			return held{}, fmt.Errorf("lock %s: %w", d, d.space(err, path, 0, 0))
 		}
 		if !ok {
 			l.Close()
-			return nil, nil, fmt.Errorf("%w: %s%s", ErrLocked, d, holder(path))
+			return held{}, fmt.Errorf("%w: %s%s", ErrLocked, d, holder(path))
 		}
 		// The previous owner may have removed the file after we opened
 		// it. Then we have locked a file that other processes do not
@@ -106,12 +109,24 @@ func lock(folder Folder) (intact func() bool, unlock func(), err error) {
 			continue
 		}
 		writeOwner(path)
-		return func() bool { return sameFile(l, path) }, func() {
+		return d.held(l, path), nil
+	}
+}
+
+func (d dir) held(l *flock.Flock, path string) held {
+	return held{
+		intact: func() error {
+			if sameFile(l, path) {
+				return nil
+			}
+			return &RemovedError{Folder: d.String()}
+		},
+		unlock: func() {
 			defer l.Close()
 			if at(StepUnlock, path) == nil && sameFile(l, path) { // the lock of a run that came after a removal is not ours
 				os.Remove(path) // before unlocking, so that nobody can lock a file that is about to be removed
 			}
-		}, nil
+		},
 	}
 }
 

@@ -39,9 +39,9 @@ type Partial struct {
 // OpenPartial opens the partial file for a final name, or creates an empty one.
 // The folder must be local.
 func OpenPartial(folder Folder, name string) (*Partial, error) {
-	d, ok := folder.(dir)
-	if !ok {
-		return nil, fmt.Errorf("open partial file of %q in %s: not a local folder", name, folder)
+	d, err := local(folder, "download "+name+" to")
+	if err != nil {
+		return nil, err
 	}
 	if err := checkName(name); err != nil {
 		return nil, fmt.Errorf("open partial file of %q in %s: %w", name, d, err)
@@ -50,7 +50,7 @@ func OpenPartial(folder Folder, name string) (*Partial, error) {
 		return nil, err
 	}
 	p := &Partial{dir: d, name: name}
-	err := p.step(StepCreate, func() (err error) {
+	err = p.step(StepCreate, func() (err error) {
 		p.file, err = os.OpenFile(d.path(PartialName(name)), os.O_RDWR|os.O_CREATE, 0o666)
 		return err
 	})
@@ -257,7 +257,11 @@ func RemovePartial(folder Folder, name string) error {
 
 // RemovePartials removes all partial files and notes of a folder.
 func RemovePartials(folder Folder) error {
-	return removeEntries(folder, func(e os.DirEntry) func(path string) error {
+	d, ok := folder.(dir)
+	if !ok {
+		return nil
+	}
+	return d.removeEntries(func(e os.DirEntry) func(path string) error {
 		if strings.HasPrefix(e.Name(), PartialPrefix) && !e.IsDir() {
 			return os.Remove
 		}

@@ -34,9 +34,9 @@ type Replacement struct {
 // folder, which is created if necessary. It removes what a killed process left
 // of an earlier attempt.
 func Replace(folder Folder, name string) (*Replacement, error) {
-	d, ok := folder.(dir)
-	if !ok {
-		return nil, fmt.Errorf("replace %s in %s: not a local folder", name, folder)
+	d, err := local(folder, "replace "+name+" in")
+	if err != nil {
+		return nil, err
 	}
 	if err := checkName(name); err != nil {
 		return nil, fmt.Errorf("replace folder %q in %s: %w", name, d, err)
@@ -51,7 +51,7 @@ func Replace(folder Folder, name string) (*Replacement, error) {
 	if err := d.removeAll(StepRemove, name, r.temp); err != nil {
 		return nil, err
 	}
-	err := at(StepTempFolder, d.path(name))
+	err = at(StepTempFolder, d.path(name))
 	if err == nil {
 		err = os.Mkdir(r.temp, 0o777)
 	}
@@ -163,9 +163,9 @@ func swap(temp, path string) error {
 // local folder. It renames the folder first, so that no process sees it
 // incomplete. If the folder does not exist, RemoveFolder returns nil.
 func RemoveFolder(folder Folder, name string) error {
-	d, ok := folder.(dir)
-	if !ok {
-		return fmt.Errorf("remove %s in %s: not a local folder", name, folder)
+	d, err := local(folder, "remove "+name+" in")
+	if err != nil {
+		return err
 	}
 	if err := checkName(name); err != nil {
 		return fmt.Errorf("remove folder %q in %s: %w", name, d, err)
@@ -174,7 +174,7 @@ func RemoveFolder(folder Folder, name string) error {
 	if err := d.removeAll(StepRemove, name, temp); err != nil {
 		return err
 	}
-	err := at(StepRename, d.path(name))
+	err = at(StepRename, d.path(name))
 	if err == nil {
 		err = os.Rename(d.path(name), temp)
 	}

@@ -28,7 +28,7 @@ func use(f Folder) error {
 	if _, err := ReadFile(ctx, f, "x"); err != nil {
 		return err
 	}
-	s, err := f.Scratch(ctx)
+	s, err := NewScratch(f, "")
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func use(f Folder) error {
 	if _, err := s.WriteAt([]byte("data"), 0); err != nil {
 		return err
 	}
-	_, remove, err := TempFolder(f)
+	_, remove, err := TempFolder(f, "")
 	if err != nil {
 		return err
 	}

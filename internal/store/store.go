@@ -26,6 +26,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 
 	"pretext/internal/failure"
 )
@@ -47,8 +48,6 @@ type Folder interface {
 	// Create starts to write a file. It creates the folder if necessary. Several
 	// writers may write the same name at once.
 	Create(ctx context.Context, name string) (Writer, error)
-	// Scratch creates an unnamed temporary file that disappears when closed.
-	Scratch(ctx context.Context) (Scratch, error)
 	// Stat describes a committed file without opening it.
 	Stat(ctx context.Context, name string) (fs.FileInfo, error)
 	// List returns the committed files, sorted by name, without temporary files
@@ -60,6 +59,11 @@ type Folder interface {
 	Folder(name string) Folder
 	// String returns the location, in the form that [Open] accepts.
 	String() string
+
+	// lock locks the folder, creating it if necessary, without waiting.
+	lock() (held, error)
+	// sweep implements [Sweep].
+	sweep() error
 }
 
 // A File is a committed file, open for reading at any offset. It is an alias, so
@@ -96,25 +100,30 @@ type Committer = interface {
 	Withdraw() error
 }
 
-// A Scratch is a temporary file of one task.
-type Scratch interface {
-	io.ReaderAt
-	io.WriterAt
-	io.Closer
+// ErrNotLocal is the error for a location of an object store where a directory of
+// the local file system is needed.
+var ErrNotLocal = failure.Usage(errors.New("not a local directory"))
+
+// local returns a folder as a local directory.
+func local(folder Folder, what string) (dir, error) {
+	if d, ok := folder.(dir); ok {
+		return d, nil
+	}
+	return "", fmt.Errorf("%s %s: %w", what, folder, ErrNotLocal)
 }
 
-// Open returns the folder at a location, a path of the local file system. It
-// need not exist.
+// Open returns the folder at a location: a path of the local file system, or the
+// URL of an object store of a scheme that the program has [Register]ed. It need
+// not exist.
 func Open(location string) (Folder, error) {
 	if location == "" {
 		return nil, fmt.Errorf("open folder: empty path")
 	}
 	l := Locate(location)
-	path, ok := l.Local()
-	if !ok {
-		return nil, fmt.Errorf("open folder %q: no support for %s:// locations, give a local path", location, l.scheme)
+	if path, ok := l.Local(); ok {
+		return dir(path), nil
 	}
-	return dir(path), nil
+	return openObjects(l)
 }
 
 // OpenPath opens a file by its location.
@@ -124,6 +133,37 @@ func OpenPath(ctx context.Context, location string) (File, error) {
 		return nil, err
 	}
 	return folder.Open(ctx, Base(location))
+}
+
+// Stat describes the file or folder at a location.
+func Stat(ctx context.Context, location string) (fs.FileInfo, error) {
+	l := Locate(location)
+	if path, ok := l.Local(); ok {
+		return os.Stat(path)
+	}
+	return statObjects(ctx, l)
+}
+
+// ReadDir returns the files and subfolders of the folder at a location, sorted by
+// name, with those whose names begin with a dot.
+func ReadDir(ctx context.Context, location string) ([]fs.DirEntry, error) {
+	l := Locate(location)
+	if path, ok := l.Local(); ok {
+		return os.ReadDir(path)
+	}
+	return readObjects(ctx, l)
+}
+
+// ReadLocation returns the whole content of a small file at a location.
+func ReadLocation(ctx context.Context, location string) ([]byte, error) {
+	if path, ok := Locate(location).Local(); ok {
+		return os.ReadFile(path) // also of a pipe
+	}
+	folder, err := Open(Dir(location))
+	if err != nil {
+		return nil, err
+	}
+	return ReadFile(ctx, folder, Base(location))
 }
 
 // An Opener opens files for reading. Every [Folder] is an Opener.
@@ -160,5 +200,6 @@ func WriteFile(ctx context.Context, folder Folder, name string, data []byte) err
 
 // NewReader returns a reader of the bytes of f from offset to the end.
 func NewReader(f File, offset int64) io.Reader {
+	Sequential(f, offset, f.Size()-offset)
 	return io.NewSectionReader(f, offset, f.Size()-offset)
 }

@@ -154,7 +154,7 @@ func TestListIsSortedAndLeavesOutHiddenFilesAndFolders(t *testing.T) {
 
 func TestScratchHasNoName(t *testing.T) {
 	f, path := open(t)
-	s, err := f.Scratch(context.Background())
+	s, err := NewScratch(f, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +258,7 @@ func TestALockFileThatWasLeftBehindDoesNotLock(t *testing.T) {
 
 func TestATemporaryFolderIsSweptWhenItsOwnerIsKilled(t *testing.T) {
 	f, path := open(t)
-	temp, remove, err := TempFolder(f)
+	temp, remove, err := TempFolder(f, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +269,7 @@ func TestATemporaryFolderIsSweptWhenItsOwnerIsKilled(t *testing.T) {
 	if _, err := os.Stat(temp); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("after remove: got %v, want no such folder", err)
 	}
-	killed, _, err := TempFolder(f)
+	killed, _, err := TempFolder(f, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +304,7 @@ func TestErrorsNameTheFileAndNotItsTemporaryName(t *testing.T) {
 	if err := w.Commit(); err == nil || strings.Contains(err.Error(), TempPrefix) {
 		t.Errorf("commit: got %v, want an error without the temporary name", err)
 	}
-	s, err := f.Scratch(t.Context())
+	s, err := NewScratch(f, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -97,7 +98,33 @@ func (d dir) make() error {
 // messages.
 const scratchName = "(scratch file)"
 
-func (d dir) Scratch(context.Context) (Scratch, error) {
+// A Scratch is a temporary file of one task.
+type Scratch interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+}
+
+// NewScratch creates an unnamed temporary file, which disappears when it is
+// closed. It is in temp, a local directory; if that is "", in folder if it is
+// local, else in the system's directory for temporary files.
+func NewScratch(folder Folder, temp string) (Scratch, error) {
+	return tempDir(folder, temp).scratch()
+}
+
+// tempDir returns the directory for temporary files of a folder.
+func tempDir(folder Folder, temp string) dir {
+	d, ok := folder.(dir)
+	switch {
+	case temp != "":
+		return dir(temp)
+	case ok:
+		return d
+	}
+	return dir(os.TempDir())
+}
+
+func (d dir) scratch() (Scratch, error) {
 	f, err := d.createTemp(scratchName)
 	if err != nil {
 		return nil, err
@@ -152,22 +179,20 @@ func (s *dirScratch) ReadAt(p []byte, off int64) (int, error) {
 const folderPrefix = TempPrefix + "folder-"
 
 // TempFolder creates a temporary folder on the local disk, for code that needs
-// a real directory. It is inside folder if that is local, so that [Sweep]
-// removes it if the process is killed. It returns the path and a function that
-// removes the folder with its content.
-func TempFolder(folder Folder) (path string, remove func(), err error) {
-	parent := ""
-	if d, ok := folder.(dir); ok {
-		parent = string(d)
-		if err := d.mkdir(); err != nil {
-			return "", nil, err
-		}
+// a real directory, in temp or else as [NewScratch] does. If it is in folder,
+// [Sweep] removes it if the process is killed. It returns the path and a function
+// that removes the folder with its content.
+func TempFolder(folder Folder, temp string) (path string, remove func(), err error) {
+	d := tempDir(folder, temp)
+	if err := d.mkdir(); err != nil {
+		return "", nil, err
 	}
+	parent := string(d)
 	if err := at(StepTempFolder, parent); err != nil {
 		return "", nil, err
 	}
 	if path, err = os.MkdirTemp(parent, folderPrefix+"*"); err != nil {
-		return "", nil, dir(parent).space(named(err, "create temporary folder in", parent), parent, 0, 0)
+		return "", nil, d.space(named(err, "create temporary folder in", parent), parent, 0, 0)
 	}
 	return path, func() {
 		if at(StepDiscard, parent) == nil {
@@ -176,12 +201,14 @@ func TempFolder(folder Folder) (path string, remove func(), err error) {
 	}, nil
 }
 
-// Sweep removes the temporary files and folders that killed processes left in a
-// local folder. It keeps the temporary files of running processes, which may be
-// workers of a job whose driver was killed. The caller must hold the folder's
-// lock.
-func Sweep(folder Folder) error {
-	return removeEntries(folder, func(e os.DirEntry) func(path string) error {
+// Sweep removes what killed processes left uncommitted in a folder: temporary
+// files and folders, and incomplete uploads. The caller must hold the folder's
+// lock, and no job may be running in it. Sweep keeps the temporary files of
+// running processes; of an upload nobody can tell whether its process runs.
+func Sweep(folder Folder) error { return folder.sweep() }
+
+func (d dir) sweep() error {
+	return d.removeEntries(func(e os.DirEntry) func(path string) error {
 		switch {
 		case strings.HasPrefix(e.Name(), folderPrefix):
 			return os.RemoveAll
@@ -192,13 +219,57 @@ func Sweep(folder Folder) error {
 	})
 }
 
-// removeEntries calls by for each entry of a local folder. by returns the
-// function that removes the entry, or nil to keep it.
-func removeEntries(folder Folder, by func(os.DirEntry) func(path string) error) error {
-	d, ok := folder.(dir)
-	if !ok {
+// sweep cancels incomplete uploads. Objects whose names begin with uploadPrefix
+// record their keys.
+func (o *objects) sweep() error {
+	ctx := context.Background()
+	if err := o.lease.check(ctx); err != nil {
+		return err
+	}
+	entries, err := o.entries(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		switch {
+		case e.folder:
+		case strings.HasPrefix(e.name, uploadPrefix):
+			err = o.cancel(ctx, e.name)
+		case strings.HasPrefix(e.name, probePrefix):
+			err = o.remove(ctx, e.name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cancel cancels the uploads of the key that an object records, and removes it.
+func (o *objects) cancel(ctx context.Context, marker string) error {
+	key, err := ReadFile(ctx, o, marker)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if err != nil {
+		return err
+	}
+	uploads, err := try(ctx, o.b, "list", string(key), func() ([]Upload, error) { return o.b.Uploads(ctx, string(key)) })
+	if err != nil {
+		return err
+	}
+	for _, u := range uploads {
+		_, err := try(ctx, o.b, "cancel", u.Key, func() (struct{}, error) { return struct{}{}, o.b.Cancel(ctx, u) })
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return o.remove(ctx, marker)
+}
+
+// removeEntries calls by for each entry of the folder. by returns the function
+// that removes the entry, or nil to keep it.
+func (d dir) removeEntries(by func(os.DirEntry) func(path string) error) error {
 	entries, err := d.entries()
 	if err != nil {
 		return err
@@ -228,7 +299,7 @@ func (d dir) entries() ([]os.DirEntry, error) {
 
 // removeUnheld removes a file unless a running process holds it.
 func removeUnheld(path string) error {
-	if held(path) {
+	if isHeld(path) {
 		return nil
 	}
 	return os.Remove(path)

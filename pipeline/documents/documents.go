@@ -101,5 +101,5 @@ func EqualIDs(ctx context.Context, env *stage.Env, results []stage.Result) (int6
 	for _, r := range results {
 		lists = append(lists, strings.TrimSuffix(r.SideCar, sharding.SideCarSuffix)+sharding.IDsSuffix)
 	}
-	return sharding.CountEqualIDs(ctx, env.Folder, lists, func() (sharding.IDSpill, error) { return env.Folder.Scratch(ctx) })
+	return sharding.CountEqualIDs(ctx, env.Folder, lists, func() (sharding.IDSpill, error) { return env.TempFile() })
 }

@@ -165,7 +165,7 @@ func (w *signaturesWorker) Finish(ctx context.Context, results []stage.Result) e
 		}
 		return w.Manifest(ctx, results, sharding.Manifest{Files: files})
 	}
-	spill, err := w.Folder.Scratch(ctx)
+	spill, err := w.TempFile()
 	if err != nil {
 		return err
 	}

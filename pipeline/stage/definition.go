@@ -16,6 +16,7 @@ type Spec struct {
 	Out         string          // location of the stage's directory, absolute: a worker may run elsewhere
 	Fingerprint string          // of the plan; [Run] sets it
 	Paths       []string        // what the stage reads
+	Temp        string          // [Target].Temp
 	Work        json.RawMessage // options of the stage's workers, see [Definition.New]
 }
 

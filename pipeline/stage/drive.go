@@ -25,6 +25,7 @@ type Target struct {
 	Out       string // directory
 	Overwrite bool   // replaces output of other options or inputs
 	Memory    int64  // bytes that the process may use
+	Temp      string // local directory for temporary files; "": Out if that is local, else the system's
 }
 
 // In returns the target whose directory is name, below t.Out.
@@ -74,7 +75,7 @@ func (c Config) Spec(fingerprint string) (Spec, error) {
 	if err != nil {
 		return Spec{}, fmt.Errorf("options of the workers of stage %s: %w", c.Stage, err)
 	}
-	return Spec{Stage: c.Stage, Out: store.Absolute(c.Out), Fingerprint: fingerprint, Paths: c.Paths, Work: work}, nil
+	return Spec{Stage: c.Stage, Out: store.Absolute(c.Out), Fingerprint: fingerprint, Paths: c.Paths, Temp: c.Temp, Work: work}, nil
 }
 
 // Locked calls do while it holds the lock of the directory at location, which it
@@ -156,7 +157,7 @@ func RunIn(ctx context.Context, folder store.Folder, r Runner, c Config) (*shard
 	if m.Fingerprint != spec.Fingerprint {
 		return nil, fmt.Errorf("%w: %s", ErrFenced, folder)
 	}
-	if err := store.Sweep(folder); err != nil { // after workers that were killed on the way
+	if err := sweep(folder); err != nil { // after workers that were killed on the way
 		return nil, err
 	}
 	info := r.info(spec, start, cpu)

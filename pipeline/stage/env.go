@@ -45,6 +45,9 @@ func (s *Env) Paths() []string { return s.spec.Paths }
 // Out returns the location of the stage's directory.
 func (s *Env) Out() string { return s.spec.Out }
 
+// TempFile creates an unnamed temporary file, which disappears when it is closed.
+func (s *Env) TempFile() (store.Scratch, error) { return store.NewScratch(s.Folder, s.spec.Temp) }
+
 // Share returns the result of the first call of load in this job. Use it for large
 // data that all tasks read, since a runner may make many workers.
 func (s *Env) Share(load func() (any, error)) (any, error) { return s.job.share(load) }

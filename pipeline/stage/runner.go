@@ -69,7 +69,6 @@ func (r Runner) execute(ctx context.Context, p *beam.Pipeline, name string, spec
 	if r.name() == Flink {
 		return r.Cluster.Run(ctx, p, flink.Job{Name: name, Note: r.Note})
 	}
-	out := spec.Out
 	// Beam's own context is not cancelled: Prism panics if that happens while
 	// it starts its worker. Cancelling the job's context ends its tasks, and so
 	// the run.
@@ -81,13 +80,13 @@ func (r Runner) execute(ctx context.Context, p *beam.Pipeline, name string, spec
 	if err := installGuard(); err != nil {
 		return err
 	}
-	if err := checkDescriptors(out); err != nil {
+	if err := checkDescriptors(); err != nil {
 		return err
 	}
 	if _, err := net.DefaultResolver.LookupHost(ctx, "localhost"); err != nil {
 		return fmt.Errorf("start Prism, which needs a machine that knows localhost (see /etc/hosts), as --runner direct does not: %w", err)
 	}
-	restore, err := privateTemp(out)
+	restore, err := privateTemp(spec)
 	if err != nil {
 		return err
 	}
@@ -111,7 +110,7 @@ const prismDescriptors = 40
 // checkDescriptors returns an error unless the process can open the files that
 // Prism needs. Without them Prism waits for minutes, or panics in its own
 // goroutines, which cannot be recovered.
-func checkDescriptors(out string) (err error) {
+func checkDescriptors() (err error) {
 	var files []*os.File
 	defer func() {
 		for _, f := range files {
@@ -119,7 +118,7 @@ func checkDescriptors(out string) (err error) {
 		}
 	}()
 	for range prismDescriptors {
-		f, err := os.Open(out)
+		f, err := os.Open(string(os.PathSeparator))
 		if err != nil {
 			return fmt.Errorf("start Prism, which needs %d file descriptors: %w", prismDescriptors, err)
 		}
@@ -128,15 +127,15 @@ func checkDescriptors(out string) (err error) {
 	return nil
 }
 
-// privateTemp sets TMPDIR to a new directory below out, because each Prism job
-// leaves an empty directory behind. restore resets TMPDIR and removes the
+// privateTemp sets TMPDIR to a new directory, below the stage's if that is local,
+// because each Prism job leaves an empty directory behind. restore resets TMPDIR and removes the
 // directory; after a killed run, the next run removes it.
-func privateTemp(out string) (restore func(), err error) {
-	folder, err := store.Open(out)
+func privateTemp(spec Spec) (restore func(), err error) {
+	folder, err := store.Open(spec.Out)
 	if err != nil {
 		return nil, err
 	}
-	dir, remove, err := store.TempFolder(folder)
+	dir, remove, err := store.TempFolder(folder, spec.Temp)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"pretext/internal/failure"
@@ -33,11 +32,11 @@ type RecordsFile struct {
 func Records(ctx context.Context, files []string, vocab, out string) ([]RecordsFile, error) {
 	if vocab == "" {
 		vocab = store.Join(store.Dir(files[0]), sharding.VocabName)
-		if _, err := os.Stat(vocab); err != nil {
+		if _, err := store.Stat(ctx, vocab); err != nil {
 			return nil, failure.Usagef("%s: the records have no manifest, and no %s is in their directory: give --vocab FILE", store.Dir(files[0]), sharding.VocabName)
 		}
 	}
-	raw, err := os.ReadFile(vocab)
+	raw, err := store.ReadLocation(ctx, vocab)
 	if err != nil {
 		return nil, err
 	}

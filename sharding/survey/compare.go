@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 
 	"pretext/internal/store"
@@ -249,7 +248,7 @@ func sizes(paths []string) map[string]string {
 	m := map[string]string{}
 	for _, p := range paths {
 		m[store.Base(p)] = "there"
-		if info, err := os.Stat(p); err == nil {
+		if info, err := store.Stat(context.Background(), p); err == nil {
 			m[store.Base(p)] = fmt.Sprintf("%d bytes", info.Size())
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -121,7 +120,7 @@ func collectShards(ctx context.Context, f stage, opts Options) (*RecordStats, er
 func collectBare(ctx context.Context, paths []string, opts Options) (*RecordStats, error) {
 	s := &recordSurvey{opts: opts}
 	for _, path := range paths {
-		info, err := os.Stat(path)
+		info, err := store.Stat(ctx, path)
 		if err != nil {
 			return nil, err
 		}

@@ -1,8 +1,8 @@
 package survey
 
 import (
+	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	"pretext/internal/store"
@@ -25,7 +25,7 @@ type tokens struct {
 func tokensBeside(dir string) string {
 	for _, name := range []string{sharding.VocabName, sharding.TokenizerName} {
 		path := store.Join(dir, name)
-		if _, err := os.Stat(path); err == nil {
+		if _, err := store.Stat(context.Background(), path); err == nil {
 			return path
 		}
 	}
@@ -35,7 +35,7 @@ func tokensBeside(dir string) string {
 // readTokens reads a tokenizer.json if the name of the file ends in .json, else
 // a vocab.txt.
 func readTokens(path string) (*tokens, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := store.ReadLocation(context.Background(), path)
 	if err != nil {
 		return nil, err
 	}

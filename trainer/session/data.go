@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 
 	"pretext/internal/failure"
 	"pretext/internal/store"
@@ -108,7 +108,7 @@ func (c *Corpus) folder() string { return store.Dir(c.shards.Files()[0].Path) }
 
 func (c *Corpus) readVocab(given string) error {
 	path := store.Join(c.folder(), sharding.VocabName)
-	_, err := os.Stat(path)
+	_, err := store.Stat(context.Background(), path)
 	if file := c.shards.Made().Tokenizer; file != nil {
 		if given != "" {
 			return usagef("--vocab %s: the data was made with its %s", given, sharding.TokenizerName)
@@ -120,7 +120,7 @@ func (c *Corpus) readVocab(given string) error {
 		return usagef("--vocab %s: not needed, the data has a vocabulary, %s", given, path)
 	case given != "":
 		path = given
-	case os.IsNotExist(err):
+	case errors.Is(err, fs.ErrNotExist):
 		return usagef("no %s beside the records of %s: give --vocab FILE, the one they were made with", sharding.VocabName, c.path)
 	}
 	t, err := readTokenizer(path)
@@ -152,7 +152,7 @@ func (c *Corpus) asMade(t checkpoint.Tokenizer) checkpoint.Tokenizer {
 func (c *Corpus) dataHash() (string, error) {
 	h := sha256.New()
 	if c.shards.Manifest() != nil {
-		b, err := os.ReadFile(store.Join(c.folder(), sharding.ManifestName))
+		b, err := store.ReadLocation(context.Background(), store.Join(c.folder(), sharding.ManifestName))
 		if err != nil {
 			return "", err
 		}

@@ -2,16 +2,16 @@ package session
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"pretext/internal/failure"
+	"pretext/internal/store"
 	"pretext/sharding"
 	"pretext/tokenize"
 	"pretext/tokenize/hf"
@@ -24,10 +24,10 @@ import (
 // are taken from tokenizer_config.json, else from tokenizer.json, else guessed
 // from the vocabulary.
 func tokenizerBeside(dir string) (t checkpoint.Tokenizer, err error) {
-	if t.Vocab, err = readOptional(filepath.Join(dir, sharding.VocabName)); err != nil {
+	if t.Vocab, err = readOptional(store.Join(dir, sharding.VocabName)); err != nil {
 		return t, err
 	}
-	if t.File, err = readOptional(filepath.Join(dir, sharding.TokenizerName)); err != nil {
+	if t.File, err = readOptional(store.Join(dir, sharding.TokenizerName)); err != nil {
 		return t, err
 	}
 	config, err := readTokenizerConfig(dir)
@@ -42,7 +42,7 @@ func tokenizerBeside(dir string) (t checkpoint.Tokenizer, err error) {
 // tokenizer_config.json in the first of the folders that has one, else from the
 // tokenizer_config.json beside the file.
 func readTokenizer(path string, folders ...string) (t checkpoint.Tokenizer, err error) {
-	b, err := os.ReadFile(path)
+	b, err := store.ReadLocation(context.Background(), path)
 	if err != nil {
 		return t, err
 	}
@@ -52,7 +52,7 @@ func readTokenizer(path string, folders ...string) (t checkpoint.Tokenizer, err 
 		t.Vocab = b
 	}
 	var config tokenizerConfig
-	for _, dir := range append(folders, filepath.Dir(path)) {
+	for _, dir := range append(folders, store.Dir(path)) {
 		if config, err = readTokenizerConfig(dir); err != nil || config != nil {
 			break
 		}
@@ -65,7 +65,7 @@ func readTokenizer(path string, folders ...string) (t checkpoint.Tokenizer, err 
 
 // readOptional reads a file. It returns nil if the file does not exist.
 func readOptional(path string) ([]byte, error) {
-	b, err := os.ReadFile(path)
+	b, err := store.ReadLocation(context.Background(), path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -132,7 +132,7 @@ func vocabFile(v *tokenize.Vocab) []byte {
 type tokenizerConfig map[string]json.RawMessage
 
 func readTokenizerConfig(dir string) (c tokenizerConfig, err error) {
-	path := filepath.Join(dir, "tokenizer_config.json")
+	path := store.Join(dir, "tokenizer_config.json")
 	b, err := readOptional(path)
 	if err != nil || b == nil {
 		return nil, err
@@ -213,7 +213,7 @@ func TokenizerFor(folder, given string, lower *bool) (t checkpoint.Tokenizer, er
 	case t.Vocab == nil && t.File != nil:
 		where := given
 		if where == "" {
-			where = filepath.Join(folder, sharding.TokenizerName)
+			where = store.Join(folder, sharding.TokenizerName)
 		}
 		return t, notWordPiece(where, t.File)
 	case t.Vocab == nil:

@@ -1,9 +1,9 @@
 package session
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 
 	"pretext/internal/store"
 	"pretext/sharding"
@@ -37,7 +37,7 @@ func (v *fileVocab) SHA256() string { return v.sha256 }
 // readTokenizer reads the tokenizer.json beside the records.
 func (c *Corpus) readTokenizer(v *fileVocab) error {
 	path := store.Join(c.folder(), sharding.TokenizerName)
-	b, err := os.ReadFile(path)
+	b, err := store.ReadLocation(context.Background(), path)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"pretext/internal/failure"
+	"pretext/internal/store"
 )
 
 // modelName matches the name of a model on the Hugging Face Hub: bert-base-uncased, or
@@ -20,6 +21,9 @@ var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Z
 // directory or a SentencePiece model. tokenizer is the name of the flag for a
 // tokenizer.json; if it equals flag, a tokenizer.json is accepted too.
 func CheckVocab(flag, path, tokenizer string) error {
+	if _, ok := store.Locate(path).Local(); !ok {
+		return nil // its reader says what is wrong with it
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		plain := filepath.Ext(path) == "" || !strings.ContainsAny(filepath.Ext(path), "tj") // bert-base-v1.5, not vocab.txt
@@ -57,6 +61,9 @@ func CheckVocab(flag, path, tokenizer string) error {
 // CheckTokenizer checks the path of a tokenizer.json that was given with a flag. It
 // returns a usage error if the path is a directory or a vocab.txt.
 func CheckTokenizer(flag, path string) error {
+	if _, ok := store.Locate(path).Local(); !ok {
+		return nil // its reader says what is wrong with it
+	}
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:

@@ -2,10 +2,10 @@ package command
 
 import (
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"pretext/internal/store"
 	"pretext/pipeline"
 	"pretext/pipeline/stage"
 	"pretext/sharding"
@@ -46,7 +46,7 @@ made. Nothing is downloaded.`,
 				return nil
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "\nverified: %s\n", checked(v))
-			fmt.Fprintf(cmd.OutOrStdout(), "next: prepare-data head %s\n", filepath.Join(run.Out, sharding.ShardsFolder))
+			fmt.Fprintf(cmd.OutOrStdout(), "next: prepare-data head %s\n", store.Join(run.Out, sharding.ShardsFolder))
 			return nil
 		},
 	}

@@ -1,10 +1,10 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -54,7 +54,7 @@ func headTokens(cmd *cobra.Command, shards *loader.Shards, vocabPath string) (to
 
 // loadFileTokenizer reads a tokenizer.json.
 func loadFileTokenizer(path string) (*hf.Tokenizer, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := store.ReadLocation(context.Background(), path)
 	if err != nil {
 		return nil, err
 	}

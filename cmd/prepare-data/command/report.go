@@ -3,7 +3,6 @@ package command
 import (
 	"bytes"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -61,7 +60,7 @@ func (f *outFile) add(fs *pflag.FlagSet) {
 
 // write writes a report or card atomically and prints its path and size.
 func (f *outFile) write(cmd *cobra.Command, content []byte) error {
-	if info, err := os.Stat(f.path); err == nil && info.IsDir() {
+	if info, err := store.Stat(cmd.Context(), f.path); err == nil && info.IsDir() {
 		return usagef("--out %s: a folder: give the file to write", f.path)
 	}
 	folder, err := store.Open(store.Dir(f.path))

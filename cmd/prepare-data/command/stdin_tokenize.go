@@ -2,13 +2,14 @@ package command
 
 import (
 	"bufio"
+	"context"
 	"encoding/base64"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"pretext/cmd/internal/cli"
+	"pretext/internal/store"
 	"pretext/pipeline"
 	"pretext/sharding"
 	"pretext/tokenize"
@@ -112,7 +113,7 @@ func loadTokenizer(path string, opts tokenize.Options) (*tokenize.Tokenizer, err
 	if err := cli.CheckVocab("vocab", path, "tokenizer"); err != nil {
 		return nil, err
 	}
-	raw, err := os.ReadFile(path)
+	raw, err := store.ReadLocation(context.Background(), path)
 	if err != nil {
 		return nil, err
 	}

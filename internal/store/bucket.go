@@ -1,0 +1,229 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"pretext/internal/failure"
+)
+
+// A Bucket is the client of one bucket of an object store. Each method makes one
+// request, without retries. Errors match:
+//
+//	fs.ErrNotExist     there is no such object, bucket or upload
+//	fs.ErrExist        the condition of a write is not met
+//	fs.ErrPermission   missing or wrong credentials
+//	ErrTransient       the network or the server failed; a retry may succeed
+//
+// The store must be strongly consistent and keep the conditions of writes, also
+// those of a completed upload; a lock begins with a test of that. A Bucket is
+// safe for concurrent use.
+type Bucket interface {
+	// Get reads part of an object. The Object has the size of the whole.
+	Get(ctx context.Context, key string, part Part) (io.ReadCloser, Object, error)
+	// Head describes an object.
+	Head(ctx context.Context, key string) (Object, error)
+	// Put writes a small object.
+	Put(ctx context.Context, key string, data []byte, when Condition) (Object, error)
+	// Delete removes an object. One that does not exist is no error.
+	Delete(ctx context.Context, key string) error
+	// List returns objects whose keys begin with prefix, sorted by key, up to the
+	// next slash. after is "" or Next of the page before.
+	List(ctx context.Context, prefix, after string) (Page, error)
+	// Begin starts an upload in parts.
+	Begin(ctx context.Context, key string) (Upload, error)
+	// Upload uploads a part; the first has number 1. It returns the part's tag.
+	Upload(ctx context.Context, u Upload, number int, data []byte) (tag string, err error)
+	// Complete makes the object of an upload visible.
+	Complete(ctx context.Context, u Upload, tags []string, when Condition) (Object, error)
+	// Cancel removes an incomplete upload and its parts.
+	Cancel(ctx context.Context, u Upload) error
+	// Uploads returns the incomplete uploads of a key.
+	Uploads(ctx context.Context, key string) ([]Upload, error)
+}
+
+// An Object describes an object of a [Bucket].
+type Object struct {
+	Key      string
+	Size     int64
+	Version  string    // changes with the content: the ETag
+	Modified time.Time // by the server's clock
+	Now      time.Time // of the answer, by the server's clock; only of [Bucket.Get]
+}
+
+// A Part is a range of an object's bytes.
+type Part struct {
+	Offset  int64
+	Length  int64  // at least 1; may reach over the object's end
+	Version string // if not "", the object must have this version
+}
+
+// A Condition is what must hold for a write. The zero value always does.
+type Condition struct {
+	Absent  bool   // no object has the key
+	Version string // the object has this version
+}
+
+// A Page is a part of a listing.
+type Page struct {
+	Objects []Object
+	Folders []string // the common prefixes, each with a slash at the end
+	Next    string   // "" at the end of the listing
+}
+
+// An Upload is an incomplete upload.
+type Upload struct{ Key, ID string }
+
+// ErrTransient marks errors of a [Bucket] after which a retry may succeed.
+var ErrTransient = errors.New("temporary failure")
+
+// openers are the functions that open buckets, by scheme.
+var openers sync.Map
+
+// Register makes [Open] accept locations of a scheme. open returns the client of
+// a bucket; each bucket is opened once. Only programs call it, so that the
+// library links no client of an object store.
+func Register(scheme string, open func(bucket string) (Bucket, error)) { openers.Store(scheme, open) }
+
+// buckets are the open buckets, by URL.
+var buckets sync.Map
+
+// bucketOf returns the bucket of a location that is not local.
+func bucketOf(scheme, name string) (*bucket, error) {
+	url := scheme + "://" + name
+	if b, ok := buckets.Load(url); ok {
+		return b.(*bucket), nil
+	}
+	open, ok := openers.Load(scheme)
+	switch {
+	case scheme == "gs":
+		return nil, failure.Usagef("%s: gs:// is not supported: give Google Cloud Storage as s3://%s, with AWS_ENDPOINT_URL_S3=https://storage.googleapis.com and HMAC keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", url, name)
+	case !ok:
+		return nil, failure.Usagef("open folder %q: no support for %s:// locations, give a local path", url, scheme)
+	case name == "":
+		return nil, failure.Usagef("%s: the name of a bucket is missing", url)
+	}
+	client, err := open.(func(string) (Bucket, error))(name)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", url, err)
+	}
+	b, _ := buckets.LoadOrStore(url, &bucket{Bucket: client, url: url})
+	return b.(*bucket), nil
+}
+
+// A bucket is a Bucket whose requests are retried and counted.
+type bucket struct {
+	Bucket
+	url     string
+	reached atomic.Bool // a request has succeeded
+	gone    atomic.Bool // none has, and one was retried in vain
+	probed  sync.Mutex
+	sound   bool // see probe
+}
+
+// patience bounds how long requests are retried: for as long as a server takes
+// to restart, but a server that never answered is more likely a wrong address.
+var patience = struct{ first, longest, total, unreached time.Duration }{100 * time.Millisecond, 5 * time.Second, 2 * time.Minute, 5 * time.Second}
+
+// A requestError is the error of a request that was retried in vain.
+type requestError struct {
+	url string
+	err error
+}
+
+func (e *requestError) Error() string { return fmt.Sprintf("%s: %v", e.url, e.err) }
+
+func (e *requestError) Unwrap() error { return e.err }
+
+// Network marks the error for exit codes.
+func (e *requestError) Network() bool { return true }
+
+// try makes a request of a kind about a key until it succeeds or fails for good.
+func try[T any](ctx context.Context, b *bucket, kind, key string, do func() (T, error)) (T, error) {
+	for w := newWait(b); ; {
+		count(kind, 0)
+		v, err := do()
+		if err == nil {
+			b.reached.Store(true)
+			return v, nil
+		}
+		if ctx.Err() != nil {
+			return v, ctx.Err()
+		}
+		if !errors.Is(err, ErrTransient) {
+			return v, &fs.PathError{Op: kind, Path: b.url + "/" + key, Err: err}
+		}
+		if !w.next(ctx) {
+			if ctx.Err() != nil {
+				return v, ctx.Err()
+			}
+			return v, &requestError{b.url + "/" + key, err}
+		}
+	}
+}
+
+// A wait is the pauses between the attempts of one request.
+type wait struct {
+	b     *bucket
+	since time.Time
+	pause time.Duration
+}
+
+func newWait(b *bucket) *wait { return &wait{b, time.Now(), patience.first} }
+
+// next waits before another attempt. It returns false if there is none.
+func (w *wait) next(ctx context.Context) bool {
+	total := patience.total
+	if !w.b.reached.Load() {
+		total = patience.unreached
+	}
+	if time.Since(w.since) > total || w.b.gone.Load() && !w.b.reached.Load() {
+		w.b.gone.Store(true)
+		return false
+	}
+	count("retry", 0)
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(w.pause/2 + rand.N(w.pause)): //nolint:gosec // spreads clients, needs no secrecy
+	}
+	w.pause = min(2*w.pause, patience.longest)
+	return true
+}
+
+// traffic are the requests of this process to object stores.
+var traffic struct {
+	sync.Mutex
+	counts map[string]int64
+}
+
+// count counts a request, or bytes of a kind if bytes is not 0.
+func count(kind string, bytes int64) {
+	traffic.Lock()
+	defer traffic.Unlock()
+	if traffic.counts == nil {
+		traffic.counts = map[string]int64{}
+	}
+	if bytes == 0 {
+		traffic.counts[kind]++
+	} else {
+		traffic.counts[kind] += bytes
+	}
+}
+
+// Traffic returns the number of requests that this process made to object stores,
+// by kind, with retries, and the bytes it read and wrote there: read_bytes and
+// written_bytes. Without object stores it is empty.
+func Traffic() map[string]int64 {
+	traffic.Lock()
+	defer traffic.Unlock()
+	return maps.Clone(traffic.counts)
+}

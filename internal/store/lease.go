@@ -1,0 +1,312 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// A lock of an object store is a lease: an object, created if absent, that its
+// holder renews. A holder that was killed cannot remove it, so another process
+// takes it over once it was not renewed for its duration, by the server's clock.
+// Both replace the object only in the version that they saw, so that one of two
+// wins. A holder that was stopped and wakes renews the lease before it changes
+// anything, and ends if somebody took it over.
+var leaseTime = struct{ duration, renew time.Duration }{60 * time.Second, 15 * time.Second}
+
+// A lease is the lock of a folder, or no lock in its zero value.
+type lease struct {
+	folder *objects
+
+	mu      sync.Mutex
+	content leaseContent
+	version string    // "": not held
+	renewed time.Time // by the local clocks
+	lost    error     // why it is not held any more
+}
+
+// leaseContent is the content of a lock object.
+type leaseContent struct {
+	owner
+	Holder  string `json:"holder"`            // differs between two runs
+	Machine string `json:"machine,omitempty"` // hash of the boot and the PID namespace in which PID counts
+	Renewed int    `json:"renewed"`
+	Seconds int    `json:"lease_seconds"`
+}
+
+func (c leaseContent) by() string {
+	return fmt.Sprintf(" (process %d on %s since %s)", c.PID, c.Host, c.Since.Format(time.RFC3339))
+}
+
+// lock acquires the lease of the folder.
+func (o *objects) lock() (held, error) {
+	ctx := context.Background()
+	if err := o.b.probe(ctx, o); err != nil {
+		return held{}, err
+	}
+	host, _ := os.Hostname()
+	l := &lease{folder: o, content: leaseContent{owner: owner{os.Getpid(), host, time.Now().UTC().Truncate(time.Second)},
+		Holder: rand.Text(), Machine: machine(), Seconds: int(leaseTime.duration / time.Second)}}
+	err := l.put(ctx, Condition{Absent: true})
+	if errors.Is(err, fs.ErrExist) {
+		err = l.takeOver(ctx)
+	}
+	if err != nil {
+		return held{}, fmt.Errorf("lock %s: %w", o, err)
+	}
+	o.lease = l
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		l.keep(stop)
+	}()
+	return held{
+		intact: func() error { return l.check(context.WithoutCancel(ctx)) },
+		unlock: func() {
+			close(stop)
+			<-done
+			l.release()
+		},
+	}, nil
+}
+
+// put writes the lock object and remembers its version. Its content is another
+// one each time, so that the version is too.
+func (l *lease) put(ctx context.Context, when Condition) error {
+	l.content.Renewed++
+	b, err := json.Marshal(l.content)
+	if err != nil {
+		return err
+	}
+	start, key := time.Now(), l.folder.key(LockName)
+	object, err := try(ctx, l.folder.b, "lock", key, func() (Object, error) { return l.folder.b.Put(ctx, key, append(b, '\n'), when) })
+	if errors.Is(err, fs.ErrExist) { // perhaps by this request, whose first answer was lost
+		now, there, readErr := l.read(ctx)
+		if readErr == nil && there.Version != "" && now == l.content {
+			object, err = there, nil
+		}
+	}
+	if err == nil {
+		l.version, l.renewed = object.Version, start
+	}
+	return err
+}
+
+// read reads the lock object. Without one, the version is "".
+func (l *lease) read(ctx context.Context) (c leaseContent, object Object, err error) {
+	key := l.folder.key(LockName)
+	raw, err := try(ctx, l.folder.b, "lock", key, func() (raw []byte, err error) {
+		var body io.ReadCloser
+		if body, object, err = l.folder.b.Get(ctx, key, Part{Length: 4 << 10}); err != nil {
+			return nil, err
+		}
+		defer body.Close()
+		raw, err = io.ReadAll(body)
+		return raw, transient(err)
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, Object{}, nil
+	}
+	if err == nil {
+		err = json.NewDecoder(bytes.NewReader(raw)).Decode(&c)
+		if err != nil {
+			c, err = leaseContent{}, nil // not ours: as if it had no duration
+		}
+	}
+	return c, object, err
+}
+
+// takeOver takes over the lease of a holder that does not renew it any more.
+func (l *lease) takeOver(ctx context.Context) error {
+	c, object, err := l.read(ctx)
+	if err != nil {
+		return err
+	}
+	if object.Version == "" { // released since
+		return l.put(ctx, Condition{Absent: true})
+	}
+	left := time.Duration(c.Seconds)*time.Second - object.Now.Sub(object.Modified)
+	if left > 0 && !c.dead() {
+		return fmt.Errorf("%w: %s%s; if that process was killed, run the same command again in %d seconds",
+			ErrLocked, l.folder, c.by(), int(left/time.Second)+1)
+	}
+	err = l.put(ctx, Condition{Version: object.Version})
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %s: another process took its lock over", ErrLocked, l.folder)
+	}
+	return err
+}
+
+// dead reports whether the holder ran on this machine and ended.
+func (c leaseContent) dead() bool {
+	return c.Machine != "" && c.Machine == machine() && c.PID != os.Getpid() && !running(c.PID)
+}
+
+// machine identifies where the PIDs of this process mean the same: one boot of a
+// machine, and one container in it. It is "" if that is unknown.
+var machine = sync.OnceValue(func() string {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil || runtime.GOOS != "linux" {
+		return ""
+	}
+	space, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(append(boot, space...))
+	return hex.EncodeToString(sum[:8])
+})
+
+// elapsed returns the time since t. A clock that stands still while the machine
+// sleeps does not hide it.
+func elapsed(t time.Time) time.Duration {
+	return max(time.Since(t), time.Now().Round(0).Sub(t.Round(0)))
+}
+
+// keep renews the lease until stop is closed.
+func (l *lease) keep(stop <-chan struct{}) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		<-stop
+		cancel()
+	}()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-time.After(leaseTime.renew):
+			l.mu.Lock()
+			l.renew(ctx)
+			l.mu.Unlock()
+		}
+	}
+}
+
+// renew renews the lease. The caller holds the mutex.
+func (l *lease) renew(ctx context.Context) {
+	if l.lost != nil {
+		return
+	}
+	err := l.put(ctx, Condition{Version: l.version})
+	if !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
+		return // renewed, or the network is down: check decides
+	}
+	now, object, err := l.read(ctx)
+	switch {
+	case err != nil:
+	case object.Version == "":
+		l.lost = &RemovedError{Folder: l.folder.String(), Err: errors.New("its lock is gone")}
+	default:
+		l.lost = fmt.Errorf("%w: %s%s: this run was stopped or cut off for longer than its lock lasts, and that process took the directory over", ErrLocked, l.folder, now.by())
+	}
+}
+
+// check returns an error unless the lease is held. Every change of a locked
+// folder by its holder calls it first.
+func (l *lease) check(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.version == "" {
+		return l.lost
+	}
+	if l.lost == nil && elapsed(l.renewed) > leaseTime.duration/2 {
+		l.renew(ctx)
+		if l.lost == nil && elapsed(l.renewed) > leaseTime.duration {
+			return &requestError{l.folder.String(), errors.New("its lock could not be renewed")}
+		}
+	}
+	return l.lost
+}
+
+// release removes the lock object, unless somebody took the lease over.
+func (l *lease) release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lost != nil {
+		return
+	}
+	ctx, cancel := cleanup(context.Background())
+	defer cancel()
+	now, object, err := l.read(ctx)
+	if err == nil && object.Version == l.version && now.Holder == l.content.Holder {
+		_ = l.folder.remove(ctx, LockName) // it lapses
+	}
+	l.version, l.folder.lease = "", new(lease)
+}
+
+// A conditionError reports an object store that ignores conditions of writes.
+type conditionError struct{ bucket, what string }
+
+func (e *conditionError) Error() string {
+	return fmt.Sprintf("%s: the object store ignores %s, so two runs could overwrite each other's files: use a store with conditional writes, such as Amazon S3, MinIO or Ceph, or a local --out", e.bucket, e.what)
+}
+
+// Usage marks the error for exit codes.
+func (e *conditionError) Usage() bool { return true }
+
+const probePrefix = ".probe-"
+
+// probe tests once for each bucket that the store keeps the conditions of
+// writes: without them neither locks nor commits are safe.
+func (b *bucket) probe(ctx context.Context, o *objects) error {
+	b.probed.Lock()
+	defer b.probed.Unlock()
+	if b.sound {
+		return nil
+	}
+	name := probePrefix + rand.Text()
+	key := o.key(name)
+	put := func(when Condition) (Object, error) {
+		return try(ctx, b, "probe", key, func() (Object, error) { return b.Put(ctx, key, []byte("probe\n"), when) })
+	}
+	if _, err := put(Condition{Absent: true}); err != nil && !errors.Is(err, fs.ErrExist) { // exists: the first answer was lost
+		return err
+	}
+	defer o.remove(context.WithoutCancel(ctx), name) //nolint:errcheck // Sweep removes it
+	for _, c := range []struct {
+		what string
+		do   func() error
+	}{
+		{"If-None-Match of a write", func() error { _, err := put(Condition{Absent: true}); return err }},
+		{"If-Match of a write", func() error { _, err := put(Condition{Version: "00000000000000000000000000000000"}); return err }},
+		{"If-None-Match of a completed upload", func() error { return b.probeUpload(ctx, key) }},
+	} {
+		err := c.do()
+		if err == nil {
+			return &conditionError{b.url, c.what}
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	b.sound = true
+	return nil
+}
+
+func (b *bucket) probeUpload(ctx context.Context, key string) error {
+	u, err := try(ctx, b, "probe", key, func() (Upload, error) { return b.Begin(ctx, key) })
+	if err != nil {
+		return err
+	}
+	defer func() {
+		try(ctx, b, "probe", key, func() (struct{}, error) { return struct{}{}, b.Cancel(ctx, u) }) //nolint:errcheck // an upload that was completed is gone
+	}()
+	tag, err := try(ctx, b, "probe", key, func() (string, error) { return b.Upload(ctx, u, 1, []byte("probe\n")) })
+	if err != nil {
+		return err
+	}
+	_, err = try(ctx, b, "probe", key, func() (Object, error) { return b.Complete(ctx, u, []string{tag}, Condition{Absent: true}) })
+	return err
+}

@@ -1,0 +1,268 @@
+// Package storetest holds the tests that every kind of folder must pass, and a
+// bucket in memory. It supports tests.
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5" //nolint:gosec // ETags are MD5
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"pretext/internal/store"
+)
+
+// A Mem is a bucket in memory. The zero value is empty and ready.
+type Mem struct {
+	// Before is called before each operation, such as "put", with the key. An
+	// error that it returns is the operation's. It may be nil.
+	Before func(op, key string) error
+	// After is called after each operation that succeeded. An error that it
+	// returns replaces the answer: the operation happened, and its answer is
+	// lost. It may be nil.
+	After func(op, key string) error
+	// Shift is added to the clock.
+	Shift time.Duration
+	// IgnoreConditions makes writes ignore their conditions: those of "put" or
+	// of "complete".
+	IgnoreConditions string
+
+	mu      sync.Mutex
+	objects map[string]memObject
+	uploads map[string]*memUpload
+	last    int
+}
+
+type memObject struct {
+	store.Object
+	data []byte
+}
+
+type memUpload struct {
+	key   string
+	parts map[int][]byte
+}
+
+// Register makes [store.Open] accept mem://NAME/ for the bucket m.
+func (m *Mem) Register(name string) {
+	mems.Store(name, m)
+	store.Register("mem", func(name string) (store.Bucket, error) {
+		m, ok := mems.Load(name)
+		if !ok {
+			return nil, fmt.Errorf("no bucket %s", name)
+		}
+		return m.(*Mem), nil
+	})
+}
+
+var mems sync.Map
+
+// Keys returns the keys of all objects and of incomplete uploads, sorted.
+func (m *Mem) Keys() (keys, uploads []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for k := range m.objects {
+		keys = append(keys, k)
+	}
+	for _, u := range m.uploads {
+		uploads = append(uploads, u.key)
+	}
+	slices.Sort(keys)
+	slices.Sort(uploads)
+	return keys, uploads
+}
+
+// do runs an operation between Before and After, under the lock.
+func do[T any](m *Mem, op, key string, f func() (T, error)) (v T, err error) {
+	if m.Before != nil {
+		if err := m.Before(op, key); err != nil {
+			return v, err
+		}
+	}
+	m.mu.Lock()
+	v, err = f()
+	m.mu.Unlock()
+	if err == nil && m.After != nil {
+		if err := m.After(op, key); err != nil {
+			var none T
+			return none, err
+		}
+	}
+	return v, err
+}
+
+func (m *Mem) now() time.Time { return time.Now().Add(m.Shift) }
+
+// Get implements [store.Bucket].
+func (m *Mem) Get(_ context.Context, key string, part store.Part) (io.ReadCloser, store.Object, error) {
+	object, err := do(m, "get", key, func() (memObject, error) {
+		o, ok := m.objects[key]
+		if !ok {
+			return o, fs.ErrNotExist
+		}
+		if part.Version != "" && part.Version != o.Version {
+			return o, fs.ErrExist
+		}
+		o.Now = m.now()
+		return o, nil
+	})
+	if err != nil {
+		return nil, store.Object{}, err
+	}
+	from := min(part.Offset, object.Size)
+	return io.NopCloser(bytes.NewReader(object.data[from:min(from+part.Length, object.Size)])), object.Object, nil
+}
+
+// Head implements [store.Bucket].
+func (m *Mem) Head(_ context.Context, key string) (store.Object, error) {
+	return do(m, "head", key, func() (store.Object, error) {
+		o, ok := m.objects[key]
+		if !ok {
+			return store.Object{}, fs.ErrNotExist
+		}
+		return o.Object, nil
+	})
+}
+
+// write makes an object; the lock is held.
+func (m *Mem) write(op, key string, data []byte, when store.Condition) (store.Object, error) {
+	old, there := m.objects[key]
+	if m.IgnoreConditions != op {
+		if when.Absent && there || when.Version != "" && there && old.Version != when.Version {
+			return store.Object{}, fs.ErrExist
+		}
+		if when.Version != "" && !there {
+			return store.Object{}, fs.ErrNotExist
+		}
+	}
+	sum := md5.Sum(data) //nolint:gosec // see the import
+	o := store.Object{Key: key, Size: int64(len(data)), Version: hex.EncodeToString(sum[:]), Modified: m.now()}
+	if m.objects == nil {
+		m.objects = map[string]memObject{}
+	}
+	m.objects[key] = memObject{o, slices.Clone(data)}
+	return o, nil
+}
+
+// Put implements [store.Bucket].
+func (m *Mem) Put(_ context.Context, key string, data []byte, when store.Condition) (store.Object, error) {
+	return do(m, "put", key, func() (store.Object, error) { return m.write("put", key, data, when) })
+}
+
+// Delete implements [store.Bucket].
+func (m *Mem) Delete(_ context.Context, key string) error {
+	_, err := do(m, "delete", key, func() (struct{}, error) {
+		delete(m.objects, key)
+		return struct{}{}, nil
+	})
+	return err
+}
+
+// List implements [store.Bucket]. A page has at most three entries.
+func (m *Mem) List(_ context.Context, prefix, after string) (store.Page, error) {
+	return do(m, "list", prefix, func() (page store.Page, err error) {
+		var names []string
+		for k := range m.objects {
+			if rest, ok := strings.CutPrefix(k, prefix); ok {
+				name, _, folder := strings.Cut(rest, "/")
+				if folder {
+					name += "/"
+				}
+				names = append(names, prefix+name)
+			}
+		}
+		slices.Sort(names)
+		names = slices.Compact(names)
+		names = slices.DeleteFunc(names, func(name string) bool { return name <= after })
+		if len(names) > 3 {
+			names, page.Next = names[:3], names[2]
+		}
+		for _, name := range names {
+			if strings.HasSuffix(name, "/") {
+				page.Folders = append(page.Folders, name)
+			} else {
+				page.Objects = append(page.Objects, m.objects[name].Object)
+			}
+		}
+		return page, nil
+	})
+}
+
+// Begin implements [store.Bucket].
+func (m *Mem) Begin(_ context.Context, key string) (store.Upload, error) {
+	return do(m, "begin", key, func() (store.Upload, error) {
+		if m.uploads == nil {
+			m.uploads = map[string]*memUpload{}
+		}
+		m.last++
+		id := fmt.Sprint(m.last)
+		m.uploads[id] = &memUpload{key, map[int][]byte{}}
+		return store.Upload{Key: key, ID: id}, nil
+	})
+}
+
+// Upload implements [store.Bucket].
+func (m *Mem) Upload(_ context.Context, u store.Upload, number int, data []byte) (string, error) {
+	return do(m, "part", u.Key, func() (string, error) {
+		up, ok := m.uploads[u.ID]
+		if !ok {
+			return "", fs.ErrNotExist
+		}
+		up.parts[number] = slices.Clone(data)
+		return fmt.Sprint(number), nil
+	})
+}
+
+// Complete implements [store.Bucket].
+func (m *Mem) Complete(_ context.Context, u store.Upload, tags []string, when store.Condition) (store.Object, error) {
+	return do(m, "complete", u.Key, func() (store.Object, error) {
+		up, ok := m.uploads[u.ID]
+		if !ok {
+			return store.Object{}, fs.ErrNotExist
+		}
+		var data []byte
+		for i := range tags {
+			part, ok := up.parts[i+1]
+			if !ok {
+				return store.Object{}, errors.New("a part is missing")
+			}
+			data = append(data, part...)
+		}
+		o, err := m.write("complete", u.Key, data, when)
+		if err == nil {
+			delete(m.uploads, u.ID)
+		}
+		return o, err
+	})
+}
+
+// Cancel implements [store.Bucket].
+func (m *Mem) Cancel(_ context.Context, u store.Upload) error {
+	_, err := do(m, "cancel", u.Key, func() (struct{}, error) {
+		if _, ok := m.uploads[u.ID]; !ok {
+			return struct{}{}, fs.ErrNotExist
+		}
+		delete(m.uploads, u.ID)
+		return struct{}{}, nil
+	})
+	return err
+}
+
+// Uploads implements [store.Bucket].
+func (m *Mem) Uploads(_ context.Context, key string) ([]store.Upload, error) {
+	return do(m, "uploads", key, func() (uploads []store.Upload, err error) {
+		for id, u := range m.uploads {
+			if u.key == key {
+				uploads = append(uploads, store.Upload{Key: key, ID: id})
+			}
+		}
+		return uploads, nil
+	})
+}
