@@ -714,3 +714,31 @@ func TestDividedMomentsTakeTheirPartOfTheMemory(t *testing.T) {
 		t.Errorf("one rank needs %d bytes, eight that do not divide need %d each", alone, whole)
 	}
 }
+
+// TestAModelClosesInAnUnfinishedStep closes a model whose collectives the other rank
+// never makes.
+func TestAModelClosesInAnUnfinishedStep(t *testing.T) {
+	t.Parallel()
+	network, done := sim.NewNetwork(), make(chan struct{})
+	begin := time.Now()
+	ranktest.Run(2, func(comm trainer.Comm) {
+		m, err := onDevice(newCollecting(uint64(comm.Rank()), network)).Open(rankConfig(), trainer.PretrainHeads(), trainer.Options{Tokens: 16, Sequences: 2, Masked: 8, Precision: trainer.Float32, Train: true, Optimizer: trainer.DefaultOptimizer(trainer.AdamW), Comm: comm})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if comm.Rank() == 1 {
+			<-done
+			m.Close()
+			return
+		}
+		defer close(done)
+		if err := m.Accumulate(microBatches(0)[0], trainer.Coef{MLM: 1}, true); err != nil {
+			t.Error(err)
+		}
+		m.Close() // its error is that the collectives were aborted
+	})
+	if took := time.Since(begin); took > 40*time.Second { // the network waits a minute for a rank
+		t.Errorf("took %v", took)
+	}
+}
