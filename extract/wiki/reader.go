@@ -164,7 +164,7 @@ func (r *Reader) document(doc *extract.Document, p rawPage) extract.Reject {
 	case r.options.MinCharacters > 0 && utf8.RuneCount(r.text) < r.options.MinCharacters:
 		return extract.RejectTooShort
 	}
-	holes, sentences := r.scanner.PageHoles(), countSentences(r.text)
+	holes, sentences := r.scanner.PageHoles(), countSentences(r.text, r.lang)
 	if r.options.MaxHoles < 1 && float64(holes) > r.options.MaxHoles*float64(sentences) {
 		return extract.RejectHoles
 	}
@@ -181,16 +181,23 @@ func (r *Reader) document(doc *extract.Document, p rawPage) extract.Reject {
 	return ""
 }
 
-// sentenceEnds are the marks that countSentences counts.
-var sentenceEnds = [][]byte{[]byte(". "), []byte("? "), []byte("! "), []byte("\n"), []byte("。"), []byte("। ")}
+// sentenceEnds are marks that end sentences besides ".", "?" and "!", by
+// language.
+var sentenceEnds = map[string][]byte{"zh": []byte("。"), "ja": []byte("。"), "yue": []byte("。"), "wuu": []byte("。"), "gan": []byte("。"), "lzh": []byte("。"),
+	"hi": []byte("।"), "bn": []byte("।"), "ne": []byte("।"), "mai": []byte("।"), "sa": []byte("।"), "or": []byte("।"), "pa": []byte("।"), "ur": []byte("۔")}
 
-// countSentences estimates the number of sentences in a text.
-func countSentences(text []byte) int {
-	n := 1 // the last line has no line feed
-	for _, end := range sentenceEnds {
-		n += bytes.Count(text, end)
+// countSentences estimates the number of sentences in a text in a language: the
+// marks that end them, at least one a line.
+func countSentences(text []byte, lang string) int {
+	lines, marks := 1, 0
+	lines += bytes.Count(text, []byte{'\n'})
+	for _, mark := range []byte(".?!") {
+		marks += bytes.Count(text, []byte{mark})
 	}
-	return n
+	if mark := sentenceEnds[lang]; mark != nil {
+		marks += bytes.Count(text, mark)
+	}
+	return max(lines, marks)
 }
 
 func (r *Reader) pageID(id int64) string {

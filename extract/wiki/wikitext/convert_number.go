@@ -126,12 +126,11 @@ func parsePrecision(b []byte) (places int, ok bool) {
 
 // A conversion is a value in the unit in, converted to the unit out.
 type conversion struct {
-	amount         amount
-	value, result  float64 // in the units in and out
-	in, out        *measure
-	scale          float64 // of the unit in, with its power of ten
-	compound       bool    // the input is a sum such as 5 ft 10 in
-	compoundInInch bool    // whose last unit is the inch
+	amount        amount
+	value, result float64 // in the units in and out
+	in, out       *measure
+	scale         float64 // of the unit in, with its power of ten
+	compound      bool    // the input is a sum such as 5 ft 10 in
 }
 
 // defaultPlaces returns the number of digits after the decimal mark that
