@@ -60,6 +60,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"unicode/utf8"
 
@@ -329,47 +330,71 @@ func (e *Encoder) AppendWords(dst []int32, starts []bool, text string) ([]int32,
 	return dst, starts
 }
 
+// Words yields the words of text as the model gets them: normalized and split,
+// without added tokens. It yields none for a BERT tokenizer; its words are those
+// of [tokenize.WordSplitter].
+func (e *Encoder) Words(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if e.bert != nil {
+			return
+		}
+		for p := range e.wordsOf(text) {
+			if p.id == noToken && !yield(p.text) {
+				return
+			}
+		}
+	}
+}
+
 // encode appends the ids of text to dst and yields, after each word, the number
 // of its ids.
-func (e *Encoder) encode(dst *[]int32, text string) func(yield func(int) bool) {
+func (e *Encoder) encode(dst *[]int32, text string) iter.Seq[int] {
 	return func(yield func(int) bool) {
+		for p := range e.wordsOf(text) {
+			before := len(*dst)
+			if p.id != noToken {
+				*dst = append(*dst, p.id)
+			} else {
+				*dst = e.worker.appendWord(*dst, p.text)
+			}
+			if n := len(*dst) - before; n > 0 && !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+// wordsOf yields the words and the added tokens of text.
+func (e *Encoder) wordsOf(text string) iter.Seq[piece] {
+	return func(yield func(piece) bool) {
 		if !utf8.ValidString(text) {
 			text = strings.ToValidUTF8(text, "")
 		}
 		_, zero := utf8.DecodeRuneInString(text)
 		e.parts = e.Tokenizer.raw.split(e.parts[:0], piece{text, zero, noToken})
 		for _, p := range e.parts {
-			if p.id == noToken && e.normal != nil {
+			if p.id != noToken {
+				if !yield(p) {
+					return
+				}
+				continue
+			}
+			if e.normal != nil {
 				p.text, p.zero = e.normal.normalize(p.text, p.zero)
 			}
-			e.encodePart(dst, p, yield)
-		}
-	}
-}
-
-// encodePart appends the ids of a normalized part, or of an added token.
-func (e *Encoder) encodePart(dst *[]int32, p piece, yield func(int) bool) {
-	if p.id != noToken {
-		*dst = append(*dst, p.id)
-		yield(1)
-		return
-	}
-	e.inner = e.changed.split(e.inner[:0], p)
-	for _, q := range e.inner {
-		if q.id != noToken || e.words == nil {
-			e.pieces = append(e.pieces[:0], q)
-		} else {
-			e.pieces = e.words.split(&e.scratch, e.pieces[:0], q)
-		}
-		for _, word := range e.pieces {
-			before := len(*dst)
-			if word.id != noToken {
-				*dst = append(*dst, word.id)
-			} else if word.text != "" {
-				*dst = e.worker.appendWord(*dst, word.text)
-			}
-			if n := len(*dst) - before; n > 0 {
-				yield(n)
+			e.inner = e.changed.split(e.inner[:0], p)
+			for _, q := range e.inner {
+				e.pieces = e.pieces[:0]
+				if q.id != noToken || e.words == nil {
+					e.pieces = append(e.pieces, q)
+				} else {
+					e.pieces = e.words.split(&e.scratch, e.pieces, q)
+				}
+				for _, word := range e.pieces {
+					if !yield(word) {
+						return
+					}
+				}
 			}
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"unicode/utf8"
+
+	"pretext/tokenize/internal/bytetrie"
 )
 
 // unkPenalty is how much an unknown character scores below the worst token, as
@@ -21,7 +23,7 @@ type unigram struct {
 	unk      int32
 	unkScore float64
 	bytes    []int32 // byte_fallback, by byte: its token; nil without
-	trie     byteTrie
+	trie     *bytetrie.Trie
 }
 
 // A scoredToken is an entry of the vocabulary: a list of a token and its score.
@@ -68,7 +70,7 @@ func newUnigram(m *modelFile) (*unigram, error) {
 	if m.ByteFallback {
 		u.bytes = byteTokens(u.ids)
 	}
-	u.trie = newByteTrie(u.ids)
+	u.trie = bytetrie.New(u.ids)
 	return u, nil
 }
 
@@ -91,12 +93,12 @@ func (u *unigram) appendIDs(w *worker, dst []int32, word string) []int32 {
 	for at, r := range word {
 		size := utf8.RuneLen(r)
 		single := false // whether the character is a token
-		for node, i := int32(0), at; i < len(word); {
-			if node = u.trie.next(node, word[i]); node < 0 {
+		for node, i := bytetrie.Root, at; i < len(word); {
+			if node = u.trie.Next(node, word[i]); node < 0 {
 				break
 			}
 			i++
-			if id := u.trie.nodes[node].id; id != noToken {
+			if id := u.trie.Value(node); id != bytetrie.None {
 				path[i].offer(path[at].score+u.scores[id], at, id)
 				single = single || i == at+size
 			}
@@ -150,85 +152,4 @@ func (u *unigram) appendUnknown(dst []int32, s string) []int32 {
 		dst = append(dst, id)
 	}
 	return dst
-}
-
-// A byteTrie finds the tokens with which a text begins.
-type byteTrie struct {
-	nodes  []trieNode
-	labels []byte  // of the edges, sorted for each node
-	ends   []int32 // of the edges: the node
-	root   [256]int32
-}
-
-type trieNode struct {
-	id          int32 // of the token that ends here, or noToken
-	first, last int32 // its edges
-}
-
-// newByteTrie returns the trie of a vocabulary. An empty token is never found.
-func newByteTrie(ids map[string]int32) byteTrie {
-	tokens := make([]string, 0, len(ids))
-	for token := range ids {
-		tokens = append(tokens, token)
-	}
-	slices.Sort(tokens)
-	t := byteTrie{nodes: []trieNode{{id: noToken}}}
-	// The nodes of one depth after another; a group is the tokens that begin alike.
-	type group struct {
-		node        int32
-		first, last int
-	}
-	for depth, groups := 0, []group{{0, 0, len(tokens)}}; len(groups) > 0; depth++ {
-		var next []group
-		for _, g := range groups {
-			t.nodes[g.node].first = int32(len(t.labels))
-			for i := g.first; i < g.last; {
-				if len(tokens[i]) == depth {
-					if depth > 0 {
-						t.nodes[g.node].id = ids[tokens[i]]
-					}
-					i++
-					continue
-				}
-				label, start := tokens[i][depth], i
-				for i < g.last && tokens[i][depth] == label {
-					i++
-				}
-				next = append(next, group{int32(len(t.nodes)), start, i})
-				t.labels, t.ends = append(t.labels, label), append(t.ends, int32(len(t.nodes)))
-				t.nodes = append(t.nodes, trieNode{id: noToken})
-			}
-			t.nodes[g.node].last = int32(len(t.labels))
-		}
-		groups = next
-	}
-	for b := range t.root {
-		t.root[b] = t.edge(0, byte(b))
-	}
-	return t
-}
-
-// next returns the node behind the edge b of a node, or -1.
-func (t *byteTrie) next(node int32, b byte) int32 {
-	if node == 0 {
-		return t.root[b]
-	}
-	return t.edge(node, b)
-}
-
-func (t *byteTrie) edge(node int32, b byte) int32 {
-	n := &t.nodes[node]
-	labels := t.labels[n.first:n.last]
-	if len(labels) > 8 {
-		if i, ok := slices.BinarySearch(labels, b); ok {
-			return t.ends[int(n.first)+i]
-		}
-		return -1
-	}
-	for i, label := range labels {
-		if label == b {
-			return t.ends[int(n.first)+i]
-		}
-	}
-	return -1
 }
