@@ -66,7 +66,7 @@ type vocabTask struct {
 	Blocks sharding.BlockList `json:"blocks,omitempty"`
 }
 
-// Vocab trains a vocabulary from documents, or copies a given one:
+// Vocab trains a vocabulary or a tokenizer from documents, or copies a given one:
 // OUT/vocab.txt or OUT/tokenizer.json.
 func Vocab(ctx context.Context, r stage.Runner, c VocabConfig) (*sharding.Manifest, error) {
 	if c.given() {
@@ -181,20 +181,36 @@ func (w *vocabWorker) Finish(ctx context.Context, results []stage.Result) error 
 		return w.Manifest(ctx, nil, sharding.Manifest{Files: []sharding.FileEntry{
 			{Name: w.Given, Bytes: bytes, SHA256: sum, Counts: sharding.Counts{"tokens": w.Tokens}}}})
 	}
-	tokens, err := vocab.Train(ctx, newCountsMerge(w.Env, results).words(ctx), w.Training.Options)
+	file, tokens, err := w.train(ctx, results)
 	if err != nil {
 		return fmt.Errorf("train vocabulary: %w", err)
 	}
-	var file bytes.Buffer
-	if err := vocab.Write(&file, tokens); err != nil {
-		return err
+	name := sharding.VocabName
+	if w.Training.TokenizerFile() {
+		name = sharding.TokenizerName
 	}
-	entry, err := w.Write(ctx, sharding.VocabName, file.Bytes())
+	entry, err := w.Write(ctx, name, file)
 	if err != nil {
 		return err
 	}
-	entry.Counts = sharding.Counts{"tokens": int64(len(tokens))}
+	entry.Counts = sharding.Counts{"tokens": int64(tokens)}
 	return w.Manifest(ctx, results, sharding.Manifest{Files: []sharding.FileEntry{entry}})
+}
+
+// train returns the content of the vocab.txt or tokenizer.json, and the number of
+// its tokens.
+func (w *vocabWorker) train(ctx context.Context, results []stage.Result) (file []byte, tokens int, err error) {
+	words := newCountsMerge(w.Env, results).words(ctx)
+	if w.Training.TokenizerFile() {
+		return vocab.TrainTokenizer(ctx, words, w.Training.Options)
+	}
+	list, err := vocab.Train(ctx, words, w.Training.Options)
+	if err != nil {
+		return nil, 0, err
+	}
+	var out bytes.Buffer
+	err = vocab.Write(&out, list)
+	return out.Bytes(), len(list), err
 }
 
 // A TokenFile names the file that maps text to ids, a vocab.txt or a

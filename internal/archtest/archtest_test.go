@@ -48,9 +48,10 @@ var allowed = map[string][]string{
 	"extract/wiki/wikitext":  {"extract/wiki/rendering"},
 	"tokenize":               {"internal/pyspace"},
 	"tokenize/sentence":      {"internal/pyspace"},
-	"tokenize/vocab":         {"tokenize"},
-	"tokenize/hf":            {"tokenize", "tokenize/internal/hfunicode", "tokenize/internal/onig"},
+	"tokenize/vocab":         {"tokenize", "tokenize/hf", "tokenize/internal/bytetrie"},
+	"tokenize/hf":            {"tokenize", "tokenize/internal/bytetrie", "tokenize/internal/hfunicode", "tokenize/internal/onig"},
 
+	"tokenize/internal/bytetrie":  {},
 	"tokenize/internal/hfunicode": {},
 	"tokenize/internal/onig":      {"tokenize/internal/hfunicode"},
 	"internal/interop/encoding":   {"tokenize/hf"},

@@ -1,6 +1,7 @@
 package hf
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -168,6 +169,17 @@ func byteChar(b byte) rune {
 		return 0x143
 	}
 	return rune(b)
+}
+
+// ByteAlphabet returns the 256 characters that stand for bytes in byte-level
+// BPE, in ascending order.
+func ByteAlphabet() []rune {
+	all := make([]rune, 256)
+	for b := range all {
+		all[b] = byteChar(byte(b))
+	}
+	slices.Sort(all)
+	return all
 }
 
 // strip is the normalizer Strip.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"pretext/tokenize"
+	"pretext/tokenize/hf"
 )
 
 // Counts counts the words of text, as [tokenize.WordSplitter] splits them.
@@ -19,6 +20,7 @@ import (
 // It must not be used by several goroutines at once.
 type Counts struct {
 	splitter *tokenize.WordSplitter
+	words    *hf.Encoder // in place of splitter, for a model other than WordPiece
 	seed     maphash.Seed
 	slots    []int32 // open addressing: index of the entry plus 1, 0 if free
 	entries  []countsEntry
@@ -31,9 +33,12 @@ type countsEntry struct {
 	hash  uint32
 }
 
-// NewCounts returns an empty counter. Of the options it uses only DoLowerCase
-// and TokenizerProfile.
+// NewCounts returns an empty counter. Of the options it uses only Model,
+// DoLowerCase and TokenizerProfile.
 func NewCounts(o Options) (*Counts, error) {
+	if o.TokenizerFile() {
+		return &Counts{words: frames[o.Model].splitter(), seed: maphash.MakeSeed(), slots: make([]int32, 1<<12)}, nil
+	}
 	splitter, err := tokenize.NewWordSplitter(tokenize.Options{DoLowerCase: o.DoLowerCase, Profile: o.TokenizerProfile})
 	if err != nil {
 		return nil, fmt.Errorf("count words: %w", err)
@@ -43,8 +48,22 @@ func NewCounts(o Options) (*Counts, error) {
 
 // Add counts the words of text.
 func (c *Counts) Add(text string) {
+	if c.words != nil {
+		c.addWords(text)
+		return
+	}
 	for word := range c.splitter.Words(text) {
 		c.add(word)
+	}
+}
+
+// addWords counts the words of a model other than WordPiece. Words with control
+// characters and words of more than 4 KiB are not counted.
+func (c *Counts) addWords(text string) {
+	for word := range c.words.Words(text) {
+		if checkWord(word) == "" {
+			c.add([]byte(word))
+		}
 	}
 }
 

@@ -25,6 +25,24 @@ const subwordPrefix = "##"
 // words. It is an error if VocabSize is too small for the special tokens and
 // the alphabet.
 func Train(ctx context.Context, words iter.Seq2[WordCount, error], o Options) ([]string, error) {
+	c, err := o.corpus(ctx, words)
+	if err != nil {
+		return nil, err
+	}
+	v := newVocabulary(tokenize.SpecialTokens())
+	v.addAlphabet(c, o.LimitAlphabet)
+	if len(v.tokens) > o.VocabSize {
+		return nil, fmt.Errorf("train vocabulary: vocab_size %d: too small for the special tokens and the characters of the text, %d together (limit_alphabet %d)",
+			o.VocabSize, len(v.tokens), o.LimitAlphabet)
+	}
+	if err := newMerger(c, v, o.MinFrequency).run(ctx, o.VocabSize); err != nil {
+		return nil, fmt.Errorf("train vocabulary: %w", err)
+	}
+	return v.tokens, nil
+}
+
+// corpus returns the words to learn from.
+func (o Options) corpus(ctx context.Context, words iter.Seq2[WordCount, error]) (*corpus, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("train vocabulary: %w", err)
 	}
@@ -41,16 +59,7 @@ func Train(ctx context.Context, words iter.Seq2[WordCount, error], o Options) ([
 		}
 	}
 	c.prune()
-	v := newVocabulary(tokenize.SpecialTokens())
-	v.addAlphabet(c, o.LimitAlphabet)
-	if len(v.tokens) > o.VocabSize {
-		return nil, fmt.Errorf("train vocabulary: vocab_size %d: too small for the special tokens and the characters of the text, %d together (limit_alphabet %d)",
-			o.VocabSize, len(v.tokens), o.LimitAlphabet)
-	}
-	if err := newMerger(c, v, o.MinFrequency).run(ctx, o.VocabSize); err != nil {
-		return nil, fmt.Errorf("train vocabulary: %w", err)
-	}
-	return v.tokens, nil
+	return c, nil
 }
 
 // checkEvery is the number of words between two checks of ctx.
@@ -146,6 +155,8 @@ func (c *corpus) prune() {
 type vocabulary struct {
 	tokens []string
 	ids    map[string]int32
+	plain  bool       // tokens that continue a word have no prefix
+	merges [][2]int32 // the tokens joined, in order; only with plain
 }
 
 func newVocabulary(tokens []string) *vocabulary {
@@ -169,6 +180,10 @@ func (v *vocabulary) add(token string) int32 {
 
 // join adds the concatenation of two neighbouring tokens and returns its id.
 func (v *vocabulary) join(left, right int32) int32 {
+	if v.plain {
+		v.merges = append(v.merges, [2]int32{left, right})
+		return v.add(v.tokens[left] + v.tokens[right])
+	}
 	return v.add(v.tokens[left] + strings.TrimPrefix(v.tokens[right], subwordPrefix))
 }
 

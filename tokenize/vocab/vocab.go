@@ -1,4 +1,5 @@
-// Package vocab trains WordPiece vocabularies.
+// Package vocab trains WordPiece vocabularies, and tokenizers of the kinds
+// byte-level BPE and Unigram.
 //
 // Parallel tasks count words, the counts are merged, and one trainer learns the
 // tokens:
@@ -11,6 +12,10 @@
 //	...
 //	tokens, err := vocab.Train(ctx, vocab.Merge(files...), options) // once
 //	err = vocab.Write(out, tokens)
+//
+// [TrainTokenizer] takes the place of Train for models other than WordPiece. What
+// follows describes WordPiece; see docs/tokenizers.md for the others. Their words
+// are those that the tokenizer will give to its model.
 //
 // # Word counts
 //
@@ -61,11 +66,14 @@ import (
 // Options configures counting and training. Start from [DefaultOptions] and
 // change fields; [Options.Validate] reports every problem at once.
 type Options struct {
+	// Model is "" or [WordPiece], [BPE] or [Unigram].
+	Model string `json:"model,omitempty"`
+
 	// VocabSize is the number of tokens to learn, special tokens included.
 	VocabSize int `json:"vocab_size"`
 
 	// LimitAlphabet is the maximum number of different characters. Other
-	// characters become [UNK].
+	// characters become [UNK]. BPE has no limit: its characters are bytes.
 	LimitAlphabet int `json:"limit_alphabet"`
 
 	// MinFrequency is how often a pair must occur to become a token, at
@@ -77,12 +85,12 @@ type Options struct {
 	// taken from all words.
 	MaxWords int `json:"max_words"`
 
-	// DoLowerCase counts words in lower case and without accents.
+	// DoLowerCase counts words in lower case and without accents. WordPiece only.
 	DoLowerCase bool `json:"do_lower_case"`
 
 	// TokenizerProfile selects how text is split into words: which characters
 	// are deleted, how long a word may be, the lower case of a capital sigma.
-	// Empty means [tokenize.ProfileGoogle].
+	// Empty means [tokenize.ProfileGoogle]. WordPiece only.
 	TokenizerProfile tokenize.Profile `json:"tokenizer_profile,omitempty"`
 }
 
@@ -119,6 +127,9 @@ func (o Options) Validate() error {
 	}
 	if o.MaxWords < 1 || o.MaxWords > maxMaxWords {
 		errs = append(errs, fmt.Errorf("max_words %d: must be between 1 and %d", o.MaxWords, maxMaxWords))
+	}
+	if o.Model != "" && !slices.Contains(Models(), o.Model) {
+		errs = append(errs, fmt.Errorf("model %q: unknown, want one of %q", o.Model, Models()))
 	}
 	if p := o.TokenizerProfile; p != "" && !slices.Contains(tokenize.Profiles(), p) {
 		errs = append(errs, fmt.Errorf("tokenizer_profile %q: unknown, want one of %q", p, tokenize.Profiles()))

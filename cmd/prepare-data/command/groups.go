@@ -8,7 +8,7 @@ var flagGroups = []cli.Group{
 	{Heading: "Sources", Flags: []string{"wiki-dump", "books", "text", "text-field", "language", "lines-per-document", "column"}},
 	{Heading: "Downloaded sources", Flags: []string{"preset", "wiki", "gutenberg", "gutenberg-limit", "gutenberg-ids", "url", "sha256", "contact", "offline"}},
 	{Heading: "Output", Flags: []string{"out", "overwrite", "shards", "compression", "documents-level", "eval-fraction", "split-seed", "to", "split"}},
-	{Heading: "Vocabulary", Flags: []string{"vocab", "tokenizer", "vocab-size", "limit-alphabet", "do-lower-case", "tokenizer-profile"}},
+	{Heading: "Vocabulary", Flags: []string{"vocab", "tokenizer", "model", "vocab-size", "limit-alphabet", "do-lower-case", "tokenizer-profile"}},
 	{Heading: "Examples", Flags: []string{"max-seq-length", "max-predictions-per-seq", "masked-lm-prob", "dupe-factor", "short-seq-prob", "do-whole-word-mask",
 		"random-seed", "sentence-splitter", "recipe"}},
 	{Heading: "Text of wikis", Flags: []string{"namespaces", "min-characters", "headings", "lists", "back-matter", "keep-disambiguations", "code", "math", "templates", "max-holes"}},

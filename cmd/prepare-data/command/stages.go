@@ -12,6 +12,7 @@ import (
 	"pretext/internal/humanize"
 	"pretext/pipeline"
 	"pretext/sharding"
+	"pretext/tokenize/vocab"
 )
 
 func newExtract() *cobra.Command {
@@ -46,9 +47,10 @@ func newVocab() *cobra.Command {
 	c := pipeline.VocabConfig{Training: pipeline.DefaultVocabOptions()}
 	cmd := &cobra.Command{
 		Use:   "vocab DOCUMENTS... --out DIR",
-		Short: "Stage: documents to a WordPiece vocabulary",
-		Long: `Trains a WordPiece vocabulary from documents directories and writes vocab.txt.
-Documents that are held out (--eval-fraction) are not used.`,
+		Short: "Stage: documents to a vocabulary or a tokenizer",
+		Long: `Trains a WordPiece vocabulary from documents directories and writes vocab.txt, or,
+with --model bpe or unigram, a tokenizer and writes tokenizer.json for examples
+--tokenizer. Documents that are held out (--eval-fraction) are not used.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := run.pipeline(cmd.ErrOrStderr())
@@ -56,6 +58,9 @@ Documents that are held out (--eval-fraction) are not used.`,
 				return err
 			}
 			c.Documents = args
+			if err := checkModel(cmd, &c.Training.Options); err != nil {
+				return err
+			}
 			return run.stage(cmd, "vocab", func() (*sharding.Manifest, error) { return pipeline.Vocab(cmd.Context(), r, c) })
 		},
 	}
@@ -63,6 +68,7 @@ Documents that are held out (--eval-fraction) are not used.`,
 	run.add(fs, &c.Target, &c.MaxRejects)
 	addTextField(fs, &c.Extract)
 	o := &c.Training
+	fs.StringVar(&o.Model, "model", vocab.WordPiece, "wordpiece, bpe (byte-level) or unigram")
 	fs.IntVar(&o.VocabSize, "vocab-size", o.VocabSize, "number of tokens in the vocabulary")
 	addLimitAlphabet(fs, &o.LimitAlphabet)
 	fs.BoolVar(&o.DoLowerCase, "do-lower-case", o.DoLowerCase, "lower-case and drop accents")
@@ -70,6 +76,24 @@ Documents that are held out (--eval-fraction) are not used.`,
 	fs.Float64Var(&o.Split.Fraction, "eval-fraction", o.Split.Fraction, "fraction of documents held out for evaluation")
 	fs.Uint64Var(&o.Split.Seed, "split-seed", o.Split.Seed, "seed that selects the held-out documents")
 	return cmd
+}
+
+// checkModel returns a usage error for a flag that the model does not have, and
+// clears the default model.
+func checkModel(cmd *cobra.Command, o *vocab.Options) error {
+	without := map[string][]string{vocab.BPE: {"limit-alphabet", "do-lower-case", "tokenizer-profile"}, vocab.Unigram: {"do-lower-case", "tokenizer-profile"}}
+	for _, name := range without[o.Model] {
+		if cmd.Flags().Changed(name) {
+			return usagef("--%s and --model %s: only %s has that option", name, o.Model, vocab.WordPiece)
+		}
+	}
+	switch o.Model {
+	case vocab.WordPiece:
+		o.Model = "" // as before there were others
+	case vocab.BPE, vocab.Unigram:
+		o.DoLowerCase, o.TokenizerProfile = false, ""
+	}
+	return nil
 }
 
 // addLimitAlphabet adds the flag that bounds the characters of a trained vocabulary.

@@ -1,0 +1,175 @@
+package vocab
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strconv"
+	"unicode/utf8"
+
+	"pretext/tokenize"
+	"pretext/tokenize/hf"
+)
+
+// Models that can be trained.
+const (
+	WordPiece = "wordpiece" // vocab.txt
+	BPE       = "bpe"       // byte-level BPE; tokenizer.json
+	Unigram   = "unigram"   // as sentencepiece; tokenizer.json
+)
+
+// Models returns the names of the models that can be trained.
+func Models() []string { return []string{WordPiece, BPE, Unigram} }
+
+// TokenizerFile reports whether the model is written as a tokenizer.json instead
+// of a vocab.txt.
+func (o Options) TokenizerFile() bool { return o.Model == BPE || o.Model == Unigram }
+
+// frames hold the parts of a tokenizer.json around the model: how a text is
+// normalized and split into words. BPE is that of ModernBERT; Unigram that of
+// SentencePieceUnigramTokenizer in the library, which makes white space one
+// space and begins every word with "▁".
+var frames = map[string]frame{
+	BPE: {
+		normalizer:   `{"type":"NFC"}`,
+		preTokenizer: `{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":true}`,
+		decoder:      `{"type":"ByteLevel","add_prefix_space":true,"trim_offsets":true,"use_regex":true}`,
+	},
+	Unigram: {
+		normalizer:   `{"type":"Sequence","normalizers":[{"type":"Nmt"},{"type":"NFKC"},{"type":"Replace","pattern":{"Regex":" {2,}"},"content":" "}]}`,
+		preTokenizer: `{"type":"Metaspace","replacement":"▁","prepend_scheme":"always","split":true}`,
+		decoder:      `{"type":"Metaspace","replacement":"▁","prepend_scheme":"always","split":true}`,
+	},
+}
+
+type frame struct{ normalizer, preTokenizer, decoder string }
+
+// file returns a tokenizer.json with the given model and added tokens.
+func (f frame) file(model []byte, added []string) []byte {
+	var b bytes.Buffer
+	b.WriteString(`{"version":"1.0","truncation":null,"padding":null,"added_tokens":[`)
+	for id, token := range added {
+		if id > 0 {
+			b.WriteByte(',')
+		}
+		lstrip := token == tokenize.MaskToken
+		fmt.Fprintf(&b, `{"id":%d,"content":%q,"single_word":false,"lstrip":%t,"rstrip":false,"normalized":false,"special":true}`, id, token, lstrip)
+	}
+	template := `{"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"[CLS]","type_id":0}},{"Sequence":{"id":"A","type_id":0}},{"SpecialToken":{"id":"[SEP]","type_id":0}}],` +
+		`"pair":[{"SpecialToken":{"id":"[CLS]","type_id":0}},{"Sequence":{"id":"A","type_id":0}},{"SpecialToken":{"id":"[SEP]","type_id":0}},{"Sequence":{"id":"B","type_id":1}},{"SpecialToken":{"id":"[SEP]","type_id":1}}],` +
+		`"special_tokens":{"[CLS]":{"id":"[CLS]","ids":[%d],"tokens":["[CLS]"]},"[SEP]":{"id":"[SEP]","ids":[%d],"tokens":["[SEP]"]}}}`
+	fmt.Fprintf(&b, `],"normalizer":%s,"pre_tokenizer":%s,"post_processor":`, f.normalizer, f.preTokenizer)
+	fmt.Fprintf(&b, template, clsID, sepID)
+	fmt.Fprintf(&b, `,"decoder":%s,"model":%s}`, f.decoder, model)
+	b.WriteByte('\n')
+	return b.Bytes()
+}
+
+// Ids of special tokens: their indexes in tokenize.SpecialTokens.
+const (
+	unkID = 1
+	clsID = 2
+	sepID = 3
+)
+
+// splitter returns an encoder whose words are those of the model. Special tokens
+// in the text are text, as in the library's trainers.
+func (f frame) splitter() *hf.Encoder {
+	vocab := map[string]int{}
+	for id, token := range tokenize.SpecialTokens() {
+		vocab[token] = id
+	}
+	tokens, err := json.Marshal(vocab)
+	if err != nil {
+		panic("BUG: vocabulary: " + err.Error())
+	}
+	file := f.file(fmt.Appendf(nil, `{"type":"WordLevel","unk_token":%q,"vocab":%s}`, tokenize.UnkToken, tokens), nil)
+	t, err := hf.Load("frame", file)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return t.NewEncoder()
+}
+
+// TrainTokenizer learns a model other than WordPiece from words, which must
+// come from [Counts] with the same options, merged with [Merge]. It returns the
+// content of a tokenizer.json and the number of tokens in it. See [Train] for
+// words and errors.
+func TrainTokenizer(ctx context.Context, words iter.Seq2[WordCount, error], o Options) (file []byte, tokens int, err error) {
+	c, err := o.corpus(ctx, words)
+	if err != nil {
+		return nil, 0, err
+	}
+	var model []byte
+	switch o.Model {
+	case BPE:
+		model, tokens, err = trainBPE(ctx, c, o)
+	case Unigram:
+		model, tokens, err = trainUnigram(ctx, c, o)
+	default:
+		err = fmt.Errorf("model %q: not a tokenizer.json", o.Model)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("train vocabulary: %w", err)
+	}
+	return frames[o.Model].file(model, tokenize.SpecialTokens()), tokens, nil
+}
+
+// trainBPE returns the model of byte-level BPE: after the special tokens the 256
+// characters that stand for bytes, then what merges make of them.
+func trainBPE(ctx context.Context, c *corpus, o Options) (model []byte, tokens int, err error) {
+	v := newVocabulary(tokenize.SpecialTokens())
+	v.plain = true
+	ids := map[rune]int32{}
+	for _, r := range hf.ByteAlphabet() {
+		ids[r] = v.add(string(r))
+	}
+	if len(v.tokens) > o.VocabSize {
+		return nil, 0, fmt.Errorf("vocab_size %d: too small for the special tokens and the bytes, %d together", o.VocabSize, len(v.tokens))
+	}
+	for i, r := range c.symbols {
+		id, ok := ids[r]
+		if !ok {
+			return nil, 0, fmt.Errorf("character %q: not of byte-level BPE", r)
+		}
+		c.symbols[i] = id
+	}
+	if err := newMerger(c, v, o.MinFrequency).run(ctx, o.VocabSize); err != nil {
+		return nil, 0, err
+	}
+	b := []byte(`{"type":"BPE","dropout":null,"unk_token":null,"continuing_subword_prefix":null,"end_of_word_suffix":null,"fuse_unk":false,"byte_fallback":false,"ignore_merges":false,"vocab":{`)
+	for id, token := range v.tokens {
+		if id > 0 {
+			b = append(b, ',')
+		}
+		b = append(quote(b, token), ':')
+		b = strconv.AppendInt(b, int64(id), 10)
+	}
+	b = append(b, `},"merges":[`...)
+	for i, m := range v.merges {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(quote(append(b, '['), v.tokens[m[0]]), ',')
+		b = append(quote(b, v.tokens[m[1]]), ']')
+	}
+	return append(b, `]}`...), len(v.tokens), nil
+}
+
+// quote appends s, valid UTF-8, as a JSON string.
+func quote(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			dst = append(dst, '\\', byte(r))
+		case r < ' ':
+			dst = fmt.Appendf(dst, `\u%04x`, r)
+		default:
+			dst = utf8.AppendRune(dst, r)
+		}
+	}
+	return append(dst, '"')
+}
