@@ -109,6 +109,10 @@ func (f *fakeFlink) serve(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
+	if len(path) == 3 && path[2] == "status" { // as Flink 1.19 answers
+		http.Error(w, `{"errors":["Internal server error.","org.apache.flink.runtime.messages.FlinkJobNotFoundException: Could not find Flink job (id0)"]}`, http.StatusInternalServerError)
+		return
+	}
 	http.NotFound(w, r)
 }
 

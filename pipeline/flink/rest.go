@@ -1,6 +1,7 @@
 package flink
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -67,7 +68,7 @@ func (r *rest) call(ctx context.Context, method, path string, query url.Values, 
 	switch {
 	case err != nil:
 		return r.unreached(err)
-	case answer.StatusCode == http.StatusNotFound:
+	case answer.StatusCode == http.StatusNotFound, answer.StatusCode/100 != 2 && bytes.Contains(body, []byte("FlinkJobNotFoundException")): // 500 by the handler of a job's status
 		return errUnknownJob
 	case answer.StatusCode/100 != 2:
 		return r.unreached(fmt.Errorf("%s %s: %s", method, path, answer.Status))
