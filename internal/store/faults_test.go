@@ -1,0 +1,140 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pretext/internal/store"
+	"pretext/internal/store/storetest"
+)
+
+// Requests fail before or after the server acts, so that answers to writes that
+// succeeded are lost: every operation still has its result.
+func TestFoldersOnABadNetwork(t *testing.T) {
+	store.Quick(t)
+	storetest.Run(t, func(t *testing.T) store.Folder {
+		var mu sync.Mutex
+		r := rand.New(rand.NewPCG(7, 7))
+		fail := func(op, key string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if r.IntN(5) == 0 {
+				return fmt.Errorf("%s %s: %w", op, key, store.ErrTransient)
+			}
+			return nil
+		}
+		m := &storetest.Mem{Before: fail, After: fail}
+		if strings.Contains(t.Name(), "withdrawn") {
+			m.After = nil // a file whose commit had no answer may be another writer's, and stays
+		}
+		return newMem(t, m, "a")
+	})
+}
+
+func TestAServerThatIsGoneIsANetworkError(t *testing.T) {
+	store.Quick(t)
+	f := newMem(t, &storetest.Mem{Before: func(string, string) error { return fmt.Errorf("connection refused: %w", store.ErrTransient) }}, "a")
+	_, err := f.Open(t.Context(), "x")
+	var network interface{ Network() bool }
+	if !errors.As(err, &network) || !network.Network() || !strings.Contains(err.Error(), "a/x: connection refused") {
+		t.Errorf("got %v, want a network error that names the object", err)
+	}
+}
+
+func TestAStoreThatIgnoresConditionsIsRefused(t *testing.T) {
+	for _, op := range []string{"put", "complete"} {
+		m := &storetest.Mem{IgnoreConditions: op}
+		f := newMem(t, m, op)
+		_, err := store.Lock(f)
+		var usage interface{ Usage() bool }
+		if !errors.As(err, &usage) || !strings.Contains(err.Error(), "ignores") {
+			t.Errorf("%s: got %v", op, err)
+		}
+		if keys, uploads := m.Keys(); len(keys)+len(uploads) > 0 {
+			t.Errorf("%s: the test left %q, %q", op, keys, uploads)
+		}
+	}
+}
+
+func TestALockThatIsNotRenewedIsTakenOver(t *testing.T) {
+	m := new(storetest.Mem)
+	stopped, other := newMem(t, m, "a"), newMem(t, m, "a")
+	var wake error
+	err := store.Hold(stopped, func() error {
+		if _, err := store.Lock(other); !errors.Is(err, store.ErrLocked) || !strings.Contains(err.Error(), "in 60 seconds") {
+			t.Errorf("at once: %v", err)
+		}
+		m.Shift = 2 * time.Minute // without a renewal
+		unlock, err := store.Lock(other)
+		if err != nil {
+			t.Fatalf("after two minutes: %v", err)
+		}
+		defer unlock()
+		store.Lapse(stopped, 2*time.Minute)
+		wake = store.WriteFile(t.Context(), stopped, "x", nil)
+		return wake
+	})
+	if !errors.Is(wake, store.ErrLocked) || !errors.Is(err, store.ErrLocked) {
+		t.Errorf("the holder that woke: %v, then %v", wake, err)
+	}
+	if keys, _ := m.Keys(); len(keys) > 0 {
+		t.Errorf("the folder holds %q", keys)
+	}
+}
+
+func TestSweepCancelsUploads(t *testing.T) {
+	m := new(storetest.Mem)
+	f := newMem(t, m, "a")
+	w, err := f.Create(t.Context(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(make([]byte, 9<<20)); err != nil { // and the process is killed
+		t.Fatal(err)
+	}
+	if _, uploads := m.Keys(); !slices.Equal(uploads, []string{"a/x"}) {
+		t.Fatalf("uploads %q", uploads)
+	}
+	if err := store.Sweep(f); err != nil {
+		t.Fatal(err)
+	}
+	if keys, uploads := m.Keys(); len(keys)+len(uploads) > 0 {
+		t.Errorf("left: %q, %q", keys, uploads)
+	}
+}
+
+// A long sequential read makes few requests.
+func TestSequentialReadsMakeFewRequests(t *testing.T) {
+	gets := 0
+	m := &storetest.Mem{After: func(op, _ string) error {
+		if op == "get" {
+			gets++
+		}
+		return nil
+	}}
+	f := newMem(t, m, "a")
+	const size = 64 << 20
+	if err := store.WriteFile(t.Context(), f, "x", make([]byte, size)); err != nil {
+		t.Fatal(err)
+	}
+	file, err := f.Open(t.Context(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	p := make([]byte, 64<<10)
+	for off := int64(0); off < size; off += int64(len(p)) {
+		if _, err := file.ReadAt(p, off); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := size / (4 << 20); gets > want {
+		t.Errorf("%d requests for %d MiB, want at most %d", gets, size>>20, want)
+	}
+}
