@@ -62,7 +62,7 @@ type Place struct {
 const (
 	maxPlaces    = 8
 	maxTemplates = 500
-	maxHoles     = 100
+	maxHoles     = 500
 )
 
 // Add adds the counts t of another range, which is either the next range of the
@@ -88,6 +88,7 @@ func (s *Stats) Add(t Stats) {
 	for name, h := range t.HoleUses {
 		s.hole(name, h)
 	}
+	s.trimHoles()
 	s.trimTemplates()
 }
 
@@ -108,6 +109,20 @@ func (s *Stats) hole(name string, h Hole) {
 		h = Hole{old.Uses + h.Uses, old.First}
 	}
 	s.HoleUses[name] = h
+}
+
+// trimHoles keeps the maxHoles templates that left most holes. Of equal ones it
+// keeps those whose names sort first.
+func (s *Stats) trimHoles() {
+	if len(s.HoleUses) <= maxHoles {
+		return
+	}
+	names := slices.SortedFunc(maps.Keys(s.HoleUses), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.HoleUses[b].Uses, s.HoleUses[a].Uses), cmp.Compare(a, b))
+	})
+	for _, name := range names[maxHoles:] {
+		delete(s.HoleUses, name)
+	}
 }
 
 // trimTemplates keeps the maxTemplates most frequent templates. Of equally
