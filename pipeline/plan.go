@@ -28,6 +28,7 @@ type Plan struct {
 	Shards          int             `json:"shards"`
 	Disk            PlannedDisk     `json:"disk"`
 	Memory          PlannedMemory   `json:"memory"`
+	Scale           []PlannedScale  `json:"scale,omitempty"`
 	Notes           []string        `json:"notes,omitempty"`
 	Problems        []string        `json:"problems,omitempty"` // why it does not fit
 }
@@ -82,6 +83,9 @@ type TypicalSize struct {
 type PlanConfig struct {
 	Run     RunConfig
 	Workers int
+	// Machines asks for the time of the run on some machines; without Counts,
+	// for none.
+	Machines Machines
 	// Typical returns the recorded size of a request; false if there is none.
 	Typical func(download.Request) (TypicalSize, bool)
 }
@@ -116,6 +120,7 @@ func PlanRun(ctx context.Context, c PlanConfig) (*Plan, error) {
 		return nil, failure.Usagef("no sources: nothing to plan")
 	}
 	p.reckon(c)
+	p.Scale = c.scale(p)
 	return p, p.fit(c)
 }
 

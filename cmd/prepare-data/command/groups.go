@@ -16,6 +16,7 @@ var flagGroups = []cli.Group{
 	{Heading: "Filters", Flags: []string{"dedup", "dedup-threshold", "dedup-containment", "quality", "rule", "min-words", "min-script-share", "list-rules"}},
 	{Heading: "Resources", Flags: []string{"workers", "memory", "runner"}},
 	{Heading: "With --runner flink", Flags: []string{"endpoint", "flink-rest", "parallelism", "worker-program", "worker-pool", "worker-logs"}},
+	{Heading: "Machines to plan for", Flags: []string{"machines", "machine-cores", "machine-network", "machine-disk", "store-latency", "simulation-seed"}},
 	{Heading: "Connections", Flags: []string{"bwlimit", "max-conn", "timeout", "attempts", "book-pause", "wiki-layout", "multistream", "mirror", "allow-host", "allow-private"}},
 	{Heading: "Reporting", Flags: []string{"max-rejects", "strict", "quiet", "json", "record-paths"}},
 }

@@ -17,6 +17,7 @@ import (
 
 func newPlan() *cobra.Command {
 	var s runSettings
+	var on machineFlags
 	cmd := &cobra.Command{
 		Use:   "plan --preset NAME | --wiki NAME | --wiki-dump FILE ...",
 		Short: "Estimate the downloads, disk, memory and examples of a run; writes nothing",
@@ -26,7 +27,11 @@ does not fit into --memory or onto the disk.
 
 Local dumps are sampled; servers are asked for the sizes of downloads. If a server
 does not answer, or with --offline, plan uses sizes recorded earlier and marks
-them. The estimates are accurate to about a third.`,
+them. The estimates are accurate to about a third.
+
+With --machines it also simulates the run on so many machines that share their
+storage, and prints its time, memory, network and requests. The constants are
+measured, the chances of slow and lost machines assumed: see docs/scale.md.`,
 		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s.c.Out = cmp.Or(s.c.Out, ".")
@@ -38,18 +43,22 @@ them. The estimates are accurate to about a third.`,
 			if err != nil {
 				return err
 			}
-			p, err := pipeline.PlanRun(cmd.Context(), pipeline.PlanConfig{Run: s.c, Workers: r.Workers, Typical: typical})
+			machines, err := on.machines()
+			if err != nil {
+				return err
+			}
+			p, err := pipeline.PlanRun(cmd.Context(), pipeline.PlanConfig{Run: s.c, Workers: r.Workers, Machines: machines, Typical: typical})
 			if fit := (*pipeline.FitError)(nil); err != nil && !errors.As(err, &fit) {
 				return err
 			}
-			show := printPlan
 			if s.run.json {
-				show = printPlanJSON
+				return cmp.Or(printPlanJSON(cmd.OutOrStdout(), p, preset), err)
 			}
-			return cmp.Or(show(cmd.OutOrStdout(), p, preset), err)
+			return cmp.Or(printPlan(cmd.OutOrStdout(), p, preset), printScale(cmd.OutOrStdout(), p.Scale, on), err)
 		},
 	}
 	s.add(cmd.Flags())
+	on.add(cmd.Flags())
 	cmd.Flags().Lookup("out").Usage = "directory that the run would write to, whose free space is checked"
 	return cmd
 }

@@ -1,0 +1,182 @@
+package pipeline
+
+import (
+	"cmp"
+	"container/heap"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Machines are equal machines with shared storage, for [PlanConfig].Machines.
+type Machines struct {
+	Counts  []int   // how many machines, one row of the table each
+	Cores   int     // of a machine, each does one task at a time
+	Network int64   // bytes per second between a machine and the storage
+	Disk    int64   // bytes per second of the disk of a machine that works alone
+	Latency float64 // median seconds of a request to the storage
+	Seed    uint64
+}
+
+// A PlannedScale is the prediction of a run on some machines. Times are in
+// seconds. docs/scale.md explains the model and what it omits.
+type PlannedScale struct {
+	Machines int     `json:"machines"`
+	Seconds  float64 `json:"seconds"`  // median of the simulated runs
+	Worst    float64 `json:"worst"`    // the slowest of them
+	Serial   float64 `json:"serial"`   // of Seconds, while one process plans, merges or writes a manifest
+	Busy     float64 `json:"busy"`     // fraction of all cores' time spent on tasks
+	Failures float64 `json:"failures"` // lost machines in a run, on average
+	Memory   int64   `json:"memory"`   // bytes, of the processes of a machine
+	Disk     int64   `json:"disk"`     // bytes of local disk of a machine, for unnamed files
+	Network  int64   `json:"network"`  // bytes that a machine reads and writes
+	Requests int64   `json:"requests"` // to the storage, of all machines
+}
+
+// Assumptions of the simulation that this project has not measured.
+const (
+	simulatedRuns    = 9
+	taskSpread       = 0.15         // sigma of a task's time, log-normal
+	machineSpread    = 0.05         // sigma of a machine's speed, log-normal
+	slowMachines     = 0.02         // fraction of machines that work at half speed
+	latencySpread    = 0.7          // sigma of a request's time, log-normal: one in a hundred takes five times the median
+	betweenFailures  = 60 * 86400.0 // mean seconds until a machine is lost
+	restartAfterLoss = 30.0         // seconds until a cluster has started a stage again
+)
+
+// scale predicts the run of p on c.Machines.
+func (c PlanConfig) scale(p *Plan) []PlannedScale {
+	stages := c.scaleStages(p)
+	var rows []PlannedScale
+	for _, n := range c.Machines.Counts {
+		row := c.Machines.fixed(stages, n)
+		var runs []simulation
+		for run := range uint64(simulatedRuns) {
+			s := simulation{Machines: c.Machines, n: n, random: newChance(c.Machines.Seed, run)}
+			s.run(stages)
+			runs = append(runs, s)
+			row.Failures += float64(s.failures) / simulatedRuns
+		}
+		slices.SortFunc(runs, func(a, b simulation) int { return cmp.Compare(a.now, b.now) })
+		middle := runs[len(runs)/2]
+		row.Seconds, row.Worst, row.Serial = middle.now, runs[len(runs)-1].now, middle.serial
+		row.Busy = middle.busy / (middle.now * float64(n*c.Machines.Cores))
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// fixed returns what does not depend on chance.
+func (m Machines) fixed(stages []scaleStage, n int) PlannedScale {
+	row := PlannedScale{Machines: n}
+	for _, s := range stages {
+		tasks := float64(s.Tasks)
+		row.Memory = max(row.Memory, s.memory(m.Cores))
+		row.Disk = max(row.Disk, int64(s.Scratch*float64(min(m.Cores, s.Tasks))))
+		if n > 1 { // one machine has its storage itself
+			row.Network += int64((s.Read + s.Written) * tasks / float64(min(n, s.Tasks)))
+			row.Requests += int64(s.Requests * tasks)
+		}
+	}
+	return row
+}
+
+// A simulation is one run.
+type simulation struct {
+	Machines
+	n        int // machines
+	random   *rand.Rand
+	now      float64 // seconds since the start
+	serial   float64
+	busy     float64 // seconds of cores that did tasks whose results stayed
+	failures int
+}
+
+func (s *simulation) run(stages []scaleStage) {
+	for _, st := range stages {
+		serial := st.Serial
+		if s.n > 1 {
+			serial += clusterJob
+		}
+		s.now, s.serial = s.now+serial, s.serial+serial
+		s.tasks(st)
+	}
+}
+
+// spread returns a log-normal factor with the median 1.
+func (s *simulation) spread(sigma float64) float64 { return math.Exp(sigma * s.random.NormFloat64()) }
+
+// tasks does the tasks of a stage. When a machine is lost, a cluster starts the
+// stage again: finished tasks are proved by their hashes, the others done anew.
+func (s *simulation) tasks(st scaleStage) {
+	left, done := st.Tasks, 0
+	for left > 0 {
+		ends := s.schedule(st, left)
+		end := slices.Max(ends)
+		loss := s.random.ExpFloat64() * betweenFailures / float64(s.n)
+		if loss >= end || s.n == 1 {
+			s.now += end
+			break
+		}
+		finished := 0
+		for _, e := range ends {
+			if e <= loss {
+				finished++
+			}
+		}
+		left, done = left-finished, done+finished
+		proof := float64(done) * st.Written / hashSpeed / float64(s.n*s.Cores)
+		s.now += loss + restartAfterLoss + clusterJob + proof
+		s.failures++
+	}
+	s.busy += float64(st.Tasks) * s.seconds(st)
+}
+
+// seconds returns the time of a task on a machine of usual speed. Computing,
+// transfer and waiting for requests are added up: a task does not overlap them.
+func (s *simulation) seconds(st scaleStage) float64 {
+	bytes, cores := st.Read+st.Written, float64(s.Cores)
+	if s.n == 1 {
+		return st.CPU + bytes/(float64(s.Disk)/cores)
+	}
+	return st.CPU + bytes/(float64(s.Network)/cores) + st.Requests*s.Latency*math.Exp(latencySpread*latencySpread/2)
+}
+
+// schedule gives each task to the core that is free first, and returns when the
+// tasks end, in seconds from now.
+func (s *simulation) schedule(st scaleStage, tasks int) (ends []float64) {
+	free := make(coreHeap, min(s.n*s.Cores, tasks))
+	speed := make([]float64, s.n)
+	for i := range speed {
+		speed[i] = s.spread(machineSpread)
+		if s.random.Float64() < slowMachines {
+			speed[i] *= 2
+		}
+	}
+	for i := range free {
+		free[i].seconds = speed[i%s.n] // tasks begin on all machines alike
+	}
+	usual := s.seconds(st)
+	for range tasks {
+		core := &free[0]
+		core.free += usual * core.seconds * s.spread(taskSpread)
+		ends = append(ends, core.free)
+		heap.Fix(&free, 0)
+	}
+	return ends
+}
+
+// A core is free at a time, and takes so many times as long as a usual one.
+type core struct{ free, seconds float64 }
+
+// coreHeap has the core that is free first on top.
+type coreHeap []core
+
+func (h coreHeap) Len() int           { return len(h) }
+func (h coreHeap) Less(i, j int) bool { return h[i].free < h[j].free }
+func (h coreHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *coreHeap) Push(any)          { panic("BUG: the number of cores is fixed") }
+func (h *coreHeap) Pop() any          { panic("BUG: the number of cores is fixed") }
+
+// newChance returns the chances of a simulated run.
+func newChance(seed, run uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, run)) }
