@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pretext/internal/redact"
+	"pretext/internal/store"
 	"pretext/internal/usage"
 	"pretext/sharding"
 )
@@ -29,6 +30,8 @@ type runInfo struct {
 	Sources       []string  `json:"sources"` // files and folders
 	Go            string    `json:"go"`
 	Version       string    `json:"version"`
+	// Requests to object stores by kind, of the process so far; see [store.Traffic].
+	Requests map[string]int64 `json:"requests,omitempty"`
 
 	Tasks *TaskTimes `json:"tasks,omitempty"` // nil if other processes ran them all
 }
@@ -37,7 +40,7 @@ type runInfo struct {
 // that the process had used by then.
 func (r Runner) info(spec Spec, start time.Time, cpu time.Duration) runInfo {
 	info := runInfo{FormatVersion: sharding.FormatVersion, Stage: spec.Stage, Started: start.UTC(),
-		Seconds: time.Since(start).Seconds(), CPUSeconds: (usage.CPU() - cpu).Seconds(), PeakRSS: usage.PeakMemory(),
+		Seconds: time.Since(start).Seconds(), CPUSeconds: (usage.CPU() - cpu).Seconds(), PeakRSS: usage.PeakMemory(), Requests: store.Traffic(),
 		Runner: r.name(), Workers: r.Workers, Command: redact.Args(os.Args), Go: runtime.Version()}
 	for _, path := range spec.Paths {
 		info.Sources = append(info.Sources, redact.Path(path))
