@@ -321,24 +321,6 @@ func ReadSideCar(ctx context.Context, folder Folder, name string) (*SideCar, err
 	return &s, nil
 }
 
-// ParseSideCarHead parses a side-car without its Body, which it neither returns
-// nor validates: the body can hold a number for each record, so it can be
-// nearly all of the file. The error matches [ErrFormat].
-func ParseSideCarHead(raw []byte) (*SideCar, error) {
-	var s SideCar
-	head, _, found := bytes.Cut(raw, []byte(`,"body":`))
-	if found && json.Unmarshal(slices.Concat(head, []byte("}")), &s) == nil &&
-		s.FormatVersion == FormatVersion && bytes.Equal(Compact(s), slices.Concat(head, []byte("}\n"))) {
-		return &s, nil
-	}
-	s = SideCar{} // not as Compact writes it: the body may come before other fields
-	if err := parseJSON(raw, &s); err != nil {
-		return nil, err
-	}
-	s.Body = nil
-	return &s, nil
-}
-
 func readJSON(ctx context.Context, folder Folder, name string, to any, versions ...int) error {
 	b, err := store.ReadFile(ctx, folder, name)
 	if err != nil {
