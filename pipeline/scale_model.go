@@ -35,8 +35,8 @@ const (
 	// Driver: CPU seconds per block of documents to read its table, assign it and
 	// write it to the plan; per task to pass through the runner; per task in the
 	// manifest. internal/bench/scale.
-	planCPU     = 3.2e-6
-	taskCPU     = 0.12e-3
+	planCPU     = 2e-6
+	taskCPU     = 0.1e-3
 	manifestCPU = 0.06e-3
 	// Fixed seconds of a job on a Flink cluster, measured with an empty one.
 	clusterJob = 6.7
