@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 func isolated() (code int, err error) {
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.Env = append(os.Environ(), insideVariable+"=1")
+	cmd.Env = append(os.Environ(), insideVariable+"=1", "PRETEXT_MINIO="+minioProgram)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
 	err = cmd.Run()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
