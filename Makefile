@@ -102,7 +102,8 @@ torture:
 cluster-test:
 	@command -v java >/dev/null && command -v mvn >/dev/null || { echo "Java and Maven are needed: apt-get install openjdk-17-jre-headless maven"; exit 1; }
 	go vet -tags cluster ./internal/clustertest
-	go test -tags cluster -count=1 -timeout 40m -v ./internal/clustertest $(CLUSTERFLAGS)
+	PRETEXT_MINIO=$$(internal/clustertest/minio.sh) go test -count=1 -timeout 10m ./internal/store/s3
+	PRETEXT_MINIO=$$(internal/clustertest/minio.sh) go test -tags cluster -count=1 -timeout 40m -v ./internal/clustertest $(CLUSTERFLAGS)
 
 # Real readers read what the demo makes.
 interop: $(PY) .venv/pyarrow .venv/hub .venv/datasets

@@ -36,12 +36,14 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "start MinIO:", err)
 		os.Exit(1)
 	}
-	for name, value := range map[string]string{"AWS_ENDPOINT_URL_S3": "http://" + server, "AWS_ACCESS_KEY_ID": accessKey,
+	address, stopProxy := network.start(server)
+	for name, value := range map[string]string{"AWS_ENDPOINT_URL_S3": "http://" + address, "AWS_ACCESS_KEY_ID": accessKey,
 		"AWS_SECRET_ACCESS_KEY": secretKey, "AWS_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"} {
 		os.Setenv(name, value)
 	}
 	s3.Register()
 	code := m.Run()
+	stopProxy()
 	stop()
 	os.Exit(code)
 }
