@@ -15,6 +15,8 @@ var withoutJSON = map[string]string{
 	"config":                "config --json COMMAND: its other flags are those of COMMAND",
 	"help":                  "text for people; man and --help have the same",
 	"man":                   "writes pages and names nothing else",
+	"templates collect":     "writes one file and prints how many definitions it has",
+	"worker":                "serves a cluster until it is ended",
 	"text":                  "a filter: --jsonl reads and writes JSON lines",
 	"sentences":             "a filter: --jsonl reads and writes JSON lines",
 	"tokenize":              "a filter: --jsonl reads and writes JSON lines",
