@@ -14,7 +14,7 @@ var flagGroups = []cli.Group{
 	{Heading: "Text of wikis", Flags: []string{"namespaces", "min-characters", "headings", "lists", "back-matter", "keep-disambiguations", "code", "math", "templates", "max-holes"}},
 	{Heading: "Text of books", Flags: []string{"chapters", "keep-boilerplate", "keep-lines"}},
 	{Heading: "Filters", Flags: []string{"dedup", "dedup-threshold", "dedup-containment", "quality", "rule", "min-words", "min-script-share", "list-rules"}},
-	{Heading: "Resources", Flags: []string{"workers", "memory", "runner"}},
+	{Heading: "Resources", Flags: []string{"workers", "memory", "temp-dir", "runner"}},
 	{Heading: "With --runner flink", Flags: []string{"endpoint", "flink-rest", "parallelism", "worker-program", "worker-pool", "worker-logs"}},
 	{Heading: "Machines to plan for", Flags: []string{"machines", "machine-cores", "machine-network", "machine-disk", "store-latency", "simulation-seed"}},
 	{Heading: "Connections", Flags: []string{"bwlimit", "max-conn", "timeout", "attempts", "book-pause", "wiki-layout", "multistream", "mirror", "allow-host", "allow-private"}},

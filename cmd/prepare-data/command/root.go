@@ -17,6 +17,8 @@ import (
 
 	"pretext/cmd/internal/cli"
 	"pretext/internal/humanize"
+	"pretext/internal/redact"
+	"pretext/internal/store"
 	"pretext/pipeline/stage"
 )
 
@@ -74,6 +76,7 @@ func (f *runFlags) add(fs *pflag.FlagSet, t *stage.Target, maxRejects *float64) 
 	f.addCommon(fs)
 	fs.BoolVar(&t.Overwrite, "overwrite", false, "replace output that was made with other options")
 	fs.Var((*byteSize)(&t.Memory), "memory", "memory the process may use, such as 600MB or 2GB")
+	fs.StringVar(&t.Temp, "temp-dir", "", "local directory for temporary files of tasks, on every worker; default: --out if it is local, else the system's")
 	fs.BoolVar(&f.runner.RecordPlaces, "record-paths", false, "write the host name and full paths to run.json; default: file names only")
 	fs.Float64Var(maxRejects, "max-rejects", 1, "maximum fraction of pages, books or lines that may be unreadable, 0 to 1")
 }
@@ -109,6 +112,12 @@ func (f *runFlags) pipeline(stderr io.Writer) (stage.Runner, error) {
 	}
 	if n := *f.maxRejects; !(n >= 0 && n <= 1) {
 		return r, usagef("--max-rejects %g: must be between 0 and 1", n)
+	}
+	if f.Temp != "" {
+		if _, ok := store.Locate(f.Temp).Local(); !ok {
+			return r, usagef("--temp-dir %s: must be a local directory", redact.URL(f.Temp))
+		}
+		f.Temp = store.Absolute(f.Temp)
 	}
 	stage.LimitMemory(f.Memory)
 	r.Memory = f.Memory
