@@ -116,7 +116,7 @@ func TestTokenizersThatCannotBeUsed(t *testing.T) {
 	}{
 		{"none", nil, "no vocab.txt or tokenizer.json beside the model: give --vocab-file", nil},
 		{"two that differ", map[string]string{"vocab.txt": cased, "tokenizer.json": file}, "hold different tokens", nil},
-		{"Unigram", map[string]string{"tokenizer.json": `{"model":{"type":"Unigram","vocab":[]}}`}, `model "Unigram": not supported`, nil},
+		{"another model", map[string]string{"tokenizer.json": `{"model":{"type":"Neural","vocab":[]}}`}, `model "Neural": not supported`, nil},
 		{"no vocabulary", map[string]string{"vocab.txt": "a\nb\n"}, "[CLS] is missing", errDamaged},
 		{"a configuration that is cut", map[string]string{"vocab.txt": uncased, "tokenizer_config.json": `{"do_lower`}, "tokenizer_config.json", errDamaged},
 	} {
