@@ -57,7 +57,9 @@ func trainUnigram(ctx context.Context, c *corpus, o Options) (model []byte, toke
 			o.VocabSize, special+len(letters), o.LimitAlphabet)
 	}
 	t := &unigramTrainer{words: unigramWords(c, letters)}
-	t.set(logProbabilities(seeds(c, letters, o.MinFrequency)))
+	// A special token that stands in the text is no piece: it has its own id.
+	isSpecial := func(p piece) bool { return slices.Contains(tokenize.SpecialTokens(), p.text) }
+	t.set(logProbabilities(slices.DeleteFunc(seeds(c, letters, o.MinFrequency), isSpecial)))
 	wanted := o.VocabSize - special
 	for {
 		for range roundsBetween {
