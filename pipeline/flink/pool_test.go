@@ -167,6 +167,25 @@ func TestAWorkerEndsWhenFlinkNoLongerRunsItsJob(t *testing.T) {
 	}
 }
 
+// Its job may end before the worker has asked twice.
+func TestAWorkerEndsAfterAShortJob(t *testing.T) {
+	was := rounds
+	rounds = 300 * time.Millisecond
+	t.Cleanup(func() { rounds = was })
+	w := newWorld(t)
+	w.arrives("RUNNING")("job1")
+	over := forgotten(t.Context(), w.flink.URL, "job1")
+	for begin, asked := time.Now(), 0; asked == 0 && time.Since(begin) < rounds/2; time.Sleep(time.Millisecond) {
+		w.flink.do(func() { asked = w.flink.asked })
+	}
+	w.flink.do(func() { w.flink.jobs[0].state = finished })
+	select {
+	case <-over:
+	case <-time.After(10 * time.Second):
+		t.Error("the worker waits for a job that has ended")
+	}
+}
+
 // A worker that cannot reach its TaskManager leaves a log that tells why.
 func TestAWorkerThatFailsLeavesItsLog(t *testing.T) {
 	logs := t.TempDir()

@@ -106,7 +106,9 @@ func forgotten(ctx context.Context, rest, job string) <-chan struct{} {
 	}
 	go func() {
 		seen, absent := false, 0
-		for wait(ctx, rounds) == nil {
+		// The first question comes at once, while the job lives that this worker was
+		// started for: it may end before the second.
+		for next := time.Duration(0); wait(ctx, next) == nil; next = rounds {
 			live, err := Cluster{REST: rest}.Live(ctx, job)
 			switch {
 			case err != nil:
