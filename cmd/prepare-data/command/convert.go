@@ -41,8 +41,11 @@ the result, value by value.`,
 				return err
 			}
 			shards, err := d.Shards()
+			if err != nil && len(d.Records) > 0 {
+				return usagef("%s: TFRecord files without a manifest: only shards that prepare-data made can be converted", args[0])
+			}
 			if err != nil {
-				return err
+				return misuse(err)
 			}
 			c.Shards = shards.String()
 			dirs, err := c.Directories(cmd.Context())
