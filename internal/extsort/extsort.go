@@ -17,16 +17,11 @@
 package extsort
 
 import (
-	"bufio"
 	"cmp"
-	"container/heap"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"math/bits"
-	"os"
 	"slices"
 	"sync"
 )
@@ -41,21 +36,28 @@ func Compare(a, b Pair) int {
 	return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value))
 }
 
+var pairs = kind[Pair]{
+	bytes:   pairBytes,
+	sort:    func(list []Pair) { slices.SortFunc(list, Compare) },
+	compare: Compare,
+	put: func(b []byte, p Pair) {
+		binary.LittleEndian.PutUint64(b, p.Key)
+		binary.LittleEndian.PutUint64(b[8:], p.Value)
+	},
+	get: func(b []byte) Pair { return Pair{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])} },
+}
+
 // A Sorter sorts pairs. Add is safe for concurrent use.
 type Sorter struct {
-	dir   string // folder of the temporary file
-	limit int    // maximum pairs in memory
-
-	mu   sync.Mutex
-	buf  []Pair
-	file *os.File
-	runs []int64 // offset of the end of each sorted run in the file
+	mu    sync.Mutex
+	limit int // maximum pairs in memory
+	merger[Pair]
 }
 
 // New returns a Sorter that uses about memory bytes. If it needs a temporary
 // file, it creates it in dir ("": the system's temporary folder).
 func New(dir string, memory int64) *Sorter {
-	return &Sorter{dir: dir, limit: int(max(memory/pairBytes, 1024))}
+	return &Sorter{limit: int(max(memory/pairBytes, 1024)), merger: merger[Pair]{kind: pairs, spill: TempSpill(dir)}}
 }
 
 // Add adds pairs. It does not retain the slice.
@@ -63,7 +65,7 @@ func (s *Sorter) Add(pairs []Pair) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.buf)+len(pairs) > s.limit && len(s.buf) > 0 {
-		if err := s.spill(); err != nil {
+		if err := s.flush(); err != nil {
 			return fmt.Errorf("sort hashes: %w", err)
 		}
 	}
@@ -71,133 +73,9 @@ func (s *Sorter) Add(pairs []Pair) error {
 	return nil
 }
 
-// spill writes the pairs in memory as a sorted run.
-func (s *Sorter) spill() error {
-	if s.file == nil {
-		f, err := unnamed(s.dir)
-		if err != nil {
-			return err
-		}
-		s.file = f
-	}
-	slices.SortFunc(s.buf, Compare)
-	w := bufio.NewWriterSize(s.file, 1<<20)
-	var b [pairBytes]byte
-	for _, p := range s.buf {
-		binary.LittleEndian.PutUint64(b[:], p.Key)
-		binary.LittleEndian.PutUint64(b[8:], p.Value)
-		if _, err := w.Write(b[:]); err != nil {
-			return err
-		}
-	}
-	s.runs = append(s.runs, s.end()+int64(len(s.buf))*pairBytes)
-	s.buf = s.buf[:0]
-	return w.Flush()
-}
-
-// end returns the offset at which the file ends, where the next sorted run will
-// begin.
-func (s *Sorter) end() int64 {
-	if len(s.runs) == 0 {
-		return 0
-	}
-	return s.runs[len(s.runs)-1]
-}
-
 // Sorted yields all pairs in the order of [Compare], and at most one error. Add
 // must not be called after Sorted.
-func (s *Sorter) Sorted() iter.Seq2[Pair, error] {
-	return func(yield func(Pair, error) bool) {
-		slices.SortFunc(s.buf, Compare)
-		var h runHeap
-		start := int64(0)
-		for _, end := range s.runs {
-			h = append(h, &run{r: bufio.NewReaderSize(io.NewSectionReader(s.file, start, end-start), 64<<10)})
-			start = end
-		}
-		h = append(h, &run{held: s.buf})
-		for i := 0; i < len(h); {
-			switch ok, err := h[i].next(); {
-			case err != nil:
-				yield(Pair{}, err)
-				return
-			case ok:
-				i++
-			default:
-				h = slices.Delete(h, i, i+1)
-			}
-		}
-		heap.Init(&h)
-		h.merge(yield)
-	}
-}
-
-// Close removes the temporary file.
-func (s *Sorter) Close() error {
-	if s.file == nil {
-		return nil
-	}
-	return s.file.Close()
-}
-
-// A run reads one sorted run, from the file or from memory. at is its current
-// pair.
-type run struct {
-	r    *bufio.Reader // nil for the run in memory
-	held []Pair
-	at   Pair
-}
-
-func (r *run) next() (ok bool, err error) {
-	if r.r == nil {
-		if len(r.held) == 0 {
-			return false, nil
-		}
-		r.at, r.held = r.held[0], r.held[1:]
-		return true, nil
-	}
-	var b [pairBytes]byte
-	if _, err := io.ReadFull(r.r, b[:]); errors.Is(err, io.EOF) {
-		return false, nil
-	} else if err != nil {
-		return false, fmt.Errorf("sort hashes: %w", err)
-	}
-	r.at = Pair{binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:])}
-	return true, nil
-}
-
-// runHeap orders runs by their current pair.
-type runHeap []*run
-
-func (h runHeap) Len() int           { return len(h) }
-func (h runHeap) Less(i, j int) bool { return Compare(h[i].at, h[j].at) < 0 }
-func (h runHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *runHeap) Push(x any)        { *h = append(*h, x.(*run)) }
-func (h *runHeap) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
-}
-
-// merge yields the pairs of all runs in order, until they end or yield returns
-// false.
-func (h *runHeap) merge(yield func(Pair, error) bool) {
-	for len(*h) > 0 {
-		r := (*h)[0]
-		if !yield(r.at, nil) {
-			return
-		}
-		switch ok, err := r.next(); {
-		case err != nil:
-			yield(Pair{}, err)
-			return
-		case ok:
-			heap.Fix(h, 0)
-		default:
-			heap.Pop(h)
-		}
-	}
-}
+func (s *Sorter) Sorted() iter.Seq2[Pair, error] { return s.sorted("sort hashes") }
 
 // Hash returns a 64-bit hash of b. It processes 8 bytes at a time, folded by a
 // 128-bit product, as wyhash and Go's own map hash do. It does not resist

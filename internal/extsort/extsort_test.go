@@ -14,7 +14,8 @@ import (
 func TestPairsAreSortedWhateverFitsInMemory(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		s := &Sorter{dir: dir, limit: rapid.IntRange(1, 50).Draw(t, "limit")}
+		s := New(dir, 0)
+		s.limit = rapid.IntRange(1, 50).Draw(t, "limit")
 		defer s.Close()
 		var want []Pair
 		for range rapid.IntRange(0, 12).Draw(t, "batches") {

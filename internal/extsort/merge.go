@@ -1,0 +1,185 @@
+package extsort
+
+import (
+	"bufio"
+	"container/heap"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"slices"
+)
+
+// A Spill is a temporary file that disappears when it is closed.
+type Spill interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+}
+
+// TempSpill returns a function that creates a Spill in the folder dir ("": the
+// system's temporary folder).
+func TempSpill(dir string) func() (Spill, error) {
+	return func() (Spill, error) { return unnamed(dir) }
+}
+
+// unnamed creates a file and unlinks it, so that it disappears with the process.
+func unnamed(dir string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, "pretext-*")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// A kind is how values are compared and written.
+type kind[T any] struct {
+	bytes   int // size of a value in the file
+	sort    func([]T)
+	compare func(a, b T) int
+	put     func(b []byte, v T)
+	get     func(b []byte) T
+}
+
+// A merger holds values in memory and in sorted runs of a file.
+type merger[T any] struct {
+	kind[T]
+	spill func() (Spill, error) // creates the file
+	buf   []T
+	file  Spill
+	runs  []int64 // offset of the end of each sorted run in the file
+}
+
+// flush writes the values in memory as a sorted run.
+func (m *merger[T]) flush() (err error) {
+	if m.file == nil {
+		if m.file, err = m.spill(); err != nil {
+			return err
+		}
+	}
+	m.sort(m.buf)
+	w := bufio.NewWriterSize(io.NewOffsetWriter(m.file, m.end()), 1<<20)
+	b := make([]byte, m.bytes)
+	for _, v := range m.buf {
+		m.put(b, v)
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+	}
+	m.runs = append(m.runs, m.end()+int64(m.bytes)*int64(len(m.buf)))
+	m.buf = m.buf[:0]
+	return w.Flush()
+}
+
+// end returns the offset at which the file ends, where the next sorted run will
+// begin.
+func (m *merger[T]) end() int64 {
+	if len(m.runs) == 0 {
+		return 0
+	}
+	return m.runs[len(m.runs)-1]
+}
+
+// sorted yields all values in order, and at most one error, which begins with
+// doing.
+func (m *merger[T]) sorted(doing string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		m.sort(m.buf)
+		h := runHeap[T]{compare: m.compare, runs: []*run[T]{{held: m.buf}}}
+		start := int64(0)
+		for _, end := range m.runs {
+			h.runs = append(h.runs, &run[T]{r: bufio.NewReaderSize(io.NewSectionReader(m.file, start, end-start), 64<<10), get: m.get, b: make([]byte, m.bytes)})
+			start = end
+		}
+		if err := h.merge(func(v T) bool { return yield(v, nil) }); err != nil {
+			var none T
+			yield(none, fmt.Errorf("%s: %w", doing, err))
+		}
+	}
+}
+
+// Close removes the temporary file.
+func (m *merger[T]) Close() error {
+	if m.file == nil {
+		return nil
+	}
+	return m.file.Close()
+}
+
+// A run reads one sorted run, from the file or from memory. at is its current
+// value.
+type run[T any] struct {
+	r    *bufio.Reader // nil for the run in memory
+	get  func([]byte) T
+	b    []byte
+	held []T
+	at   T
+}
+
+func (r *run[T]) next() (ok bool, err error) {
+	if r.r == nil {
+		if len(r.held) == 0 {
+			return false, nil
+		}
+		r.at, r.held = r.held[0], r.held[1:]
+		return true, nil
+	}
+	if _, err := io.ReadFull(r.r, r.b); errors.Is(err, io.EOF) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	r.at = r.get(r.b)
+	return true, nil
+}
+
+// runHeap orders runs by their current value.
+type runHeap[T any] struct {
+	compare func(a, b T) int
+	runs    []*run[T]
+}
+
+func (h *runHeap[T]) Len() int           { return len(h.runs) }
+func (h *runHeap[T]) Less(i, j int) bool { return h.compare(h.runs[i].at, h.runs[j].at) < 0 }
+func (h *runHeap[T]) Swap(i, j int)      { h.runs[i], h.runs[j] = h.runs[j], h.runs[i] }
+func (h *runHeap[T]) Push(any)           { panic("BUG: the number of runs is fixed") }
+func (h *runHeap[T]) Pop() any {
+	last := h.runs[len(h.runs)-1]
+	h.runs = h.runs[:len(h.runs)-1]
+	return last
+}
+
+// merge yields the values of all runs in order, until they end or yield returns
+// false.
+func (h *runHeap[T]) merge(yield func(T) bool) error {
+	for i := 0; i < len(h.runs); {
+		switch ok, err := h.runs[i].next(); {
+		case err != nil:
+			return err
+		case ok:
+			i++
+		default:
+			h.runs = slices.Delete(h.runs, i, i+1)
+		}
+	}
+	heap.Init(h)
+	for len(h.runs) > 0 {
+		r := h.runs[0]
+		if !yield(r.at) {
+			return nil
+		}
+		switch ok, err := r.next(); {
+		case err != nil:
+			return err
+		case ok:
+			heap.Fix(h, 0)
+		default:
+			heap.Pop(h)
+		}
+	}
+	return nil
+}
