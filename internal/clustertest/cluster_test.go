@@ -164,7 +164,7 @@ pekko: {ask: {timeout: 60 s}, startup-timeout: 120 s}
 restart-strategy:
   type: %[4]s
   fixed-delay: {attempts: 4, delay: 1 s}
-blob: {server: {port: "0"}}
+blob: {server: {port: "0"}, service: {cleanup: {interval: 20}}} # seconds: each job brings 160 MB of jars
 web: {tmpdir: %[5]s, refresh-interval: 200}
 io: {tmp: {dirs: %[5]s}}
 `, rpcPort, restPort, slots, restart, c.path("tmp"))
