@@ -27,6 +27,7 @@
 package columns
 
 import (
+	"fmt"
 	"io"
 	"iter"
 
@@ -96,6 +97,14 @@ type Part struct {
 	Stem   string // name of the files up to the first dot
 	Schema []Column
 	Rows   int64
+}
+
+// Complete returns an error unless a writer of the part got n rows: all of them.
+func (p Part) Complete(n int64) error {
+	if n != p.Rows {
+		return fmt.Errorf("%s: %d rows, want %d", p.Stem, n, p.Rows)
+	}
+	return nil
 }
 
 // Create creates a file with the given name. Close commits it.

@@ -227,8 +227,8 @@ func (w *writer) end() error {
 }
 
 func (w *writer) Close() ([]columns.File, error) {
-	if w.written != w.part.Rows {
-		return nil, fmt.Errorf("%s: %d rows of %d", w.part.Stem, w.written, w.part.Rows)
+	if err := w.part.Complete(w.written); err != nil {
+		return nil, err
 	}
 	return w.files, nil
 }

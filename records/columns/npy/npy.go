@@ -88,8 +88,8 @@ func (w *writer) Write(row []columns.Value) error {
 }
 
 func (w *writer) Close() ([]columns.File, error) {
-	if w.rows != w.part.Rows {
-		return nil, fmt.Errorf("%s: %d rows of %d", w.part.Stem, w.rows, w.part.Rows)
+	if err := w.part.Complete(w.rows); err != nil {
+		return nil, err
 	}
 	for _, out := range w.outs {
 		if err := out.Close(); err != nil {

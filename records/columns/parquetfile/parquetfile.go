@@ -104,8 +104,8 @@ func (w *writer) Write(row []columns.Value) error {
 }
 
 func (w *writer) Close() ([]columns.File, error) {
-	if w.n != w.part.Rows {
-		return nil, fmt.Errorf("%s: %d rows of %d", w.part.Stem, w.n, w.part.Rows)
+	if err := w.part.Complete(w.n); err != nil {
+		return nil, err
 	}
 	if err := w.rows.Close(); err != nil {
 		return nil, err

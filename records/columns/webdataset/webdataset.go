@@ -80,8 +80,8 @@ func (w *writer) Write(row []columns.Value) error {
 }
 
 func (w *writer) Close() ([]columns.File, error) {
-	if w.rows != w.part.Rows {
-		return nil, fmt.Errorf("%s: %d rows of %d", w.part.Stem, w.rows, w.part.Rows)
+	if err := w.part.Complete(w.rows); err != nil {
+		return nil, err
 	}
 	if err := w.tar.Close(); err != nil {
 		return nil, err
