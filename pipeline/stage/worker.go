@@ -2,14 +2,12 @@ package stage
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"sync"
 
@@ -133,14 +131,10 @@ func programHash() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	f, err := os.Open(path)
+	folder, err := store.Open(filepath.Dir(path))
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	_, sum, err := sharding.HashFile(context.Background(), folder, filepath.Base(path))
+	return sum, err
 }

@@ -2,17 +2,16 @@ package session
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"time"
 
+	"pretext/internal/store"
+	"pretext/sharding"
 	"pretext/trainer"
 	"pretext/trainer/checkpoint"
 	"pretext/trainer/comm"
@@ -43,7 +42,7 @@ func (o *Options) join(ctx context.Context) (*comm.Group, error) {
 		r.Log = o.Log
 	}
 	if r.Ranks > 1 {
-		program, err := executableHash()
+		program, err := executableHash(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -53,19 +52,20 @@ func (o *Options) join(ctx context.Context) (*comm.Group, error) {
 }
 
 // executableHash identifies the program that runs.
-func executableHash() (string, error) {
+func executableHash(ctx context.Context) (string, error) {
 	path, err := os.Executable()
 	if err != nil {
 		return "", err
 	}
-	f, err := os.Open(path)
+	folder, err := store.Open(filepath.Dir(path))
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
-	h := sha256.New()
-	_, err = io.Copy(h, f)
-	return hex.EncodeToString(h.Sum(nil)[:8]), err
+	_, sum, err := sharding.HashFile(ctx, folder, filepath.Base(path))
+	if err != nil {
+		return "", err
+	}
+	return sum[:16], nil
 }
 
 // fingerprints returns the options that determine what a run computes, by flag

@@ -67,7 +67,7 @@ func (f levelFlag) String() string {
 
 // addTemplates adds the flag for files of rendering data.
 func addTemplates(fs *pflag.FlagSet, files *[]string) {
-	fs.StringArrayVar(files, "templates", nil, "`file` that says what templates of wikis show; adds to the list of the command templates, or overrides it; may be repeated")
+	fs.StringArrayVar(files, "templates", nil, "`file` with the text of wiki templates; adds to the list that the command templates prints, or overrides it; may be repeated")
 }
 
 // shareLanguage copies the language of dumps to the options of books and text.
