@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,9 +47,12 @@ func TestATokenizerIsMadeOnceForAFileAndItsCopies(t *testing.T) {
 func TestTheManifestOfShardsReadsNoSideCar(t *testing.T) {
 	c := config(t, t.TempDir())
 	c.Examples.MaxPredictionsPerSeq = 2
-	var reads map[string]int // opened side-cars of shards
+	var mu sync.Mutex
+	reads := map[string]int{} // opened side-cars of shards; workers of the verifier open them side by side
 	restore := store.Intercept(func(step store.Step, path string) error {
 		if _, ok := sharding.ParseShardName(filepath.Base(path)); ok && step == store.StepOpen && filepath.Ext(path) == sharding.SideCarSuffix {
+			mu.Lock()
+			defer mu.Unlock()
 			reads[path]++
 		}
 		return nil
@@ -56,7 +60,7 @@ func TestTheManifestOfShardsReadsNoSideCar(t *testing.T) {
 	defer restore()
 	var warnings []sharding.DescribedWarning
 	for again := range 3 { // each task looks whether it is proved, nobody else
-		reads = map[string]int{}
+		clear(reads)
 		stages := run(t, oneWorker, c)
 		last := stages[len(stages)-1]
 		for path, n := range reads {
