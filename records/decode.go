@@ -18,7 +18,7 @@ const (
 // take more memory than encoded values.
 const maxValues = 1 << 20
 
-// Decode parses a payload, a serialized tf.train.Example, into e. Features may
+// Decode parses a payload of the form [Pairs], a serialized tf.train.Example, into e. Features may
 // come in any order, packed or unpacked. The slices of e are reused; the
 // payload is not retained.
 //
@@ -26,56 +26,41 @@ const maxValues = 1 << 20
 // wrong type, negative or beyond an int32, or whose length differs from that of
 // the related features. After an error the content of e is undefined. Decode
 // does not check whether the values make sense; [Rules] does.
-func (e *Example) Decode(payload []byte) error {
-	d := decoder{e: e}
-	if err := eachFeature(payload, d.feature); err != nil {
-		return err
-	}
-	return d.finish()
-}
+func (e *Example) Decode(payload []byte) error { return e.DecodeForm(Pairs, payload) }
 
-// A decoder is the state of one call of Decode.
+// A decoder is the state of one call of DecodeForm.
 type decoder struct {
-	e    *Example
-	seen [len(order)]bool
-}
-
-// Indexes into decoder.seen, in wire order.
-const (
-	inputIDs = iota
-	inputMask
-	segmentIDs
-	positions
-	ids
-	weights
-	label
-)
-
-// order holds the feature name for each index of decoder.seen.
-var order = [...]string{
-	InputIDs, InputMask, SegmentIDs, MaskedLMPositions, MaskedLMIDs, MaskedLMWeights, NextSentenceLabels,
+	e          *Example
+	places     []int // of the form's features
+	want, seen [len(order)]bool
 }
 
 // feature decodes one entry of the feature map: a name and a serialized
 // Feature. If a name occurs twice, the last entry counts, as in protocol
 // buffers.
 func (d *decoder) feature(name, message []byte) (err error) {
+	p := place(name)
+	if p < 0 || !d.want[p] {
+		return nil
+	}
 	e := d.e
-	switch string(name) {
-	case InputIDs, inputWordIDs:
-		e.InputIDs, err = d.ints(inputIDs, e.InputIDs, message)
-	case InputMask:
-		e.InputMask, err = d.ints(inputMask, e.InputMask, message)
-	case SegmentIDs, inputTypeIDs:
-		e.SegmentIDs, err = d.ints(segmentIDs, e.SegmentIDs, message)
-	case MaskedLMPositions:
-		e.MaskedLMPositions, err = d.ints(positions, e.MaskedLMPositions, message)
-	case MaskedLMIDs:
-		e.MaskedLMIDs, err = d.ints(ids, e.MaskedLMIDs, message)
-	case MaskedLMWeights:
+	switch p {
+	case inputIDs:
+		e.InputIDs, err = d.ints(p, e.InputIDs, message)
+	case inputMask:
+		e.InputMask, err = d.ints(p, e.InputMask, message)
+	case segmentIDs:
+		e.SegmentIDs, err = d.ints(p, e.SegmentIDs, message)
+	case positions:
+		e.MaskedLMPositions, err = d.ints(p, e.MaskedLMPositions, message)
+	case ids:
+		e.MaskedLMIDs, err = d.ints(p, e.MaskedLMIDs, message)
+	case weights:
 		err = d.floats(message)
-	case NextSentenceLabels:
+	case label:
 		err = d.labels(message)
+	case lengths:
+		e.SequenceLengths, err = d.ints(p, e.SequenceLengths, message)
 	}
 	return err
 }
@@ -214,14 +199,20 @@ func (d *decoder) labels(message []byte) error {
 // finish checks that every feature was present and that the lists have
 // consistent lengths.
 func (d *decoder) finish() error {
-	for place, name := range order {
+	for _, place := range d.places {
 		if !d.seen[place] {
-			return &FeatureError{name, "missing"}
+			return &FeatureError{order[place], "missing"}
 		}
 	}
 	e := d.e
 	if len(e.InputIDs) == 0 {
 		return &FeatureError{InputIDs, "empty"}
+	}
+	if d.want[lengths] {
+		return e.pieces()
+	}
+	if !d.want[inputMask] {
+		return nil
 	}
 	if err := sameLength([3]int{inputIDs, inputMask, segmentIDs},
 		[3]int{len(e.InputIDs), len(e.InputMask), len(e.SegmentIDs)}); err != nil {

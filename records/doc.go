@@ -33,6 +33,16 @@
 //	masked_lm_weights     float     P       1 for each prediction, then 0
 //	next_sentence_labels  int64     1       0: B follows A in the document; 1: B is random
 //
+// These are the features of the form [Pairs]. [Masked] has no
+// next_sentence_labels, its segment_ids are all 0, and input_ids are [CLS] text
+// [SEP], where text of several documents has [SEP] between them. The other two
+// have no masks:
+//
+//	form    name              type   values  meaning
+//	Tokens  input_ids         int64  any     the ids of a document, without special tokens
+//	Packed  input_ids         int64  S       pieces, each [CLS] text [SEP], then padding
+//	        sequence_lengths  int64  pieces  tokens of each piece; together at most S
+//
 // # Wire format
 //
 //	Example        1: Features

@@ -17,31 +17,55 @@ const (
 	tagFloats = tagSecond
 )
 
-// Append appends the serialized tf.train.Example of e to dst. It does not
-// allocate if dst has enough capacity.
-func (e *Example) Append(dst []byte) []byte {
-	label := [1]int32{e.NextSentenceLabel}
-	lists := [...]intList{
-		newIntList(InputIDs, e.InputIDs),
-		newIntList(InputMask, e.InputMask),
-		newIntList(SegmentIDs, e.SegmentIDs),
-		newIntList(MaskedLMPositions, e.MaskedLMPositions),
-		newIntList(MaskedLMIDs, e.MaskedLMIDs),
-		newIntList(NextSentenceLabels, label[:]),
-	}
-	weights := listLayout(MaskedLMWeights, 4*len(e.MaskedLMWeights))
-	body := nested(weights.entry)
-	for i := range lists {
-		body += nested(lists[i].entry)
+// Append appends the serialized tf.train.Example of e, of the form [Pairs], to
+// dst. It does not allocate if dst has enough capacity.
+func (e *Example) Append(dst []byte) []byte { return e.AppendForm(dst, Pairs) }
+
+// AppendForm is [Example.Append] for any form: it writes the features of f.
+func (e *Example) AppendForm(dst []byte, f Form) []byte {
+	one := [1]int32{e.NextSentenceLabel}
+	var lists [len(order)]intList
+	floats := listLayout(MaskedLMWeights, 4*len(e.MaskedLMWeights))
+	body := 0
+	for _, p := range f.places() {
+		if p == weights {
+			body += nested(floats.entry)
+			continue
+		}
+		lists[p] = newIntList(order[p], e.list(p, one[:]))
+		body += nested(lists[p].entry)
 	}
 
 	dst = slices.Grow(dst, nested(body)+spareBytes)
 	dst = appendTag(dst, tagFirst, body)
-	for i := range lists[:5] {
-		dst = lists[i].append(dst)
+	for _, p := range f.places() {
+		if p == weights {
+			dst = appendFloats(dst, floats, e.MaskedLMWeights)
+			continue
+		}
+		dst = lists[p].append(dst)
 	}
-	dst = appendFloats(dst, weights, e.MaskedLMWeights)
-	return lists[5].append(dst)
+	return dst
+}
+
+// list returns the values of the int64 feature with index p. one holds the
+// label.
+func (e *Example) list(p int, one []int32) []int32 {
+	switch p {
+	case inputIDs:
+		return e.InputIDs
+	case inputMask:
+		return e.InputMask
+	case segmentIDs:
+		return e.SegmentIDs
+	case positions:
+		return e.MaskedLMPositions
+	case ids:
+		return e.MaskedLMIDs
+	case label:
+		return one
+	}
+	return e.SequenceLengths
 }
 
 // A layout holds the sizes in bytes of the nested parts of a map entry: the

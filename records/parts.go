@@ -19,6 +19,7 @@ type Parts struct {
 	Positions   []byte // Predictions packed values
 	Labels      []byte // Predictions packed values
 	RandomNext  bool   // segment 1 does not follow segment 0
+	Lengths     []byte // of the form Packed: packed sequence_lengths
 }
 
 // AppendPacked appends values to a packed list, a sequence of varints.
@@ -55,6 +56,7 @@ func appendPlain(dst []byte, values []int32) []byte {
 // An Encoder serializes [Parts] to payloads with fixed S (max_seq_length) and P
 // (max_predictions_per_seq). It is immutable and safe for concurrent use.
 type Encoder struct {
+	form             Form
 	seq, predictions int
 
 	pad int // size in bytes of the varint of the padding id
@@ -92,14 +94,26 @@ func NewEncoder(maxSeqLength, maxPredictionsPerSeq int, pad int32) *Encoder {
 	return e
 }
 
+// For returns an Encoder for records of the form f that is otherwise like e.
+func (e *Encoder) For(f Form) *Encoder {
+	other := *e
+	if other.form = f; f != Pairs && f != "" {
+		other.label = nil
+	}
+	return &other
+}
+
 func openEntry(name string, packed int, kind byte) []byte {
 	l := listLayout(name, packed)
 	return l.appendOpen(nil, kind)
 }
 
 // Append appends the payload of an example to dst. The bytes are those of
-// [Example.Append].
+// [Example.Append], or of [Example.AppendForm] after [Encoder.For].
 func (e *Encoder) Append(dst []byte, p Parts) []byte {
+	if !e.form.Masks() {
+		return e.appendIDs(dst, p)
+	}
 	zeros := e.ones[e.seq:]
 	padding, unused := e.seq-p.Tokens, e.predictions-p.Predictions
 	ids := listLayout(InputIDs, len(p.IDs)+padding*e.pad)
@@ -107,7 +121,7 @@ func (e *Encoder) Append(dst []byte, p Parts) []byte {
 	labels := listLayout(MaskedLMIDs, len(p.Labels)+unused)
 	body := nested(ids.entry) + nested(positions.entry) + nested(labels.entry) +
 		len(e.mask) + e.seq + len(e.segments) + e.seq +
-		len(e.weights) + 4*e.predictions + len(e.label) + 1
+		len(e.weights) + 4*e.predictions + min(1, len(e.label)) + len(e.label)
 
 	dst = slices.Grow(dst, nested(body))
 	dst = appendTag(dst, tagFirst, body)
@@ -122,11 +136,35 @@ func (e *Encoder) Append(dst []byte, p Parts) []byte {
 	dst = labels.appendList(dst, p.Labels, unusedZeros(zeros, unused))
 	dst = append(dst, e.weights...)
 	dst = append(dst, e.floats[4*unused:4*(unused+e.predictions)]...)
+	if e.label == nil {
+		return dst
+	}
 	dst = append(dst, e.label...)
 	if p.RandomNext {
 		return append(dst, 1)
 	}
 	return append(dst, 0)
+}
+
+// appendIDs appends a payload of the form [Tokens] or [Packed].
+func (e *Encoder) appendIDs(dst []byte, p Parts) []byte {
+	var padding []byte
+	if e.form == Packed {
+		padding = e.pads[:(e.seq-p.Tokens)*e.pad]
+	}
+	ids := listLayout(InputIDs, len(p.IDs)+len(padding))
+	pieces := listLayout(SequenceLengths, len(p.Lengths))
+	body := nested(ids.entry)
+	if e.form == Packed {
+		body += nested(pieces.entry)
+	}
+	dst = slices.Grow(dst, nested(body))
+	dst = appendTag(dst, tagFirst, body)
+	dst = ids.appendList(dst, p.IDs, padding)
+	if e.form == Packed {
+		dst = pieces.appendList(dst, p.Lengths, nil)
+	}
+	return dst
 }
 
 // unusedZeros returns n zero bytes: the first n of zeros if there are enough,

@@ -1,17 +1,20 @@
 package records
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Rules are the conditions for valid BERT input. A field that is 0 is not
 // checked, so the zero Rules checks only the conditions that hold for every
 // run.
 type Rules struct {
-	MaxSeqLength         int // number of values of input_ids
-	MaxPredictionsPerSeq int // number of values of masked_lm_positions
-	VocabSize            int // every id must be below it
+	Form                 Form // of the example; "" is [Pairs]
+	MaxSeqLength         int  // number of values of input_ids; the maximum in the form [Tokens]
+	MaxPredictionsPerSeq int  // number of values of masked_lm_positions
+	VocabSize            int  // every id must be below it
 
 	// CLS and SEP are the ids of [CLS] and [SEP]; checked unless both are 0.
 	CLS, SEP int32
@@ -31,6 +34,9 @@ type Rules struct {
 //   - Masked positions ascend, lie within the tokens, and are not those of [CLS]
 //     or [SEP].
 //   - The padding is zero, or [Rules.Pad] for input_ids.
+//   - In the form [Packed], each piece begins with [CLS], ends with [SEP] and has
+//     a token between them.
+//   - Lists that the form lacks are empty.
 //
 // A masked token may have been replaced with any id, special ones included,
 // because the original script draws it from the whole vocabulary. An example
@@ -38,13 +44,19 @@ type Rules struct {
 func (r Rules) Check(e *Example) error {
 	c := checker{rules: r, e: e, tokens: e.Tokens(), predictions: e.Predictions()}
 	c.lengths()
-	c.padding()
-	c.segments()
-	c.vocabulary()
-	c.positions()
-	if l := e.NextSentenceLabel; l != 0 && l != 1 {
-		c.fault(NextSentenceLabels, "%d, which is neither 0 nor 1", l)
+	switch r.Form {
+	case Tokens:
+		c.vocabulary()
+	case Packed:
+		c.pieces()
+		c.vocabulary()
+	default:
+		c.padding()
+		c.segments()
+		c.vocabulary()
+		c.positions()
 	}
+	c.absent()
 	return errors.Join(c.faults...)
 }
 
@@ -61,16 +73,95 @@ func (c *checker) fault(feature, format string, args ...any) {
 	c.faults = append(c.faults, &FeatureError{feature, fmt.Sprintf(format, args...)})
 }
 
+// least returns the smallest number of tokens of an example.
+func (f Form) least() int {
+	switch f {
+	case Masked, Packed:
+		return 3 // [CLS] a [SEP]
+	case Tokens:
+		return 1
+	}
+	return 5 // [CLS] a [SEP] b [SEP]
+}
+
 func (c *checker) lengths() {
-	if n, want := len(c.e.InputIDs), c.rules.MaxSeqLength; want != 0 && n != want {
+	n, want := len(c.e.InputIDs), c.rules.MaxSeqLength
+	if want != 0 && n != want && (c.rules.Form != Tokens || n > want) {
 		c.fault(InputIDs, "%d values where max_seq_length is %d", n, want)
 	}
-	if n, want := len(c.e.MaskedLMPositions), c.rules.MaxPredictionsPerSeq; want != 0 && n != want {
+	if n, want := len(c.e.MaskedLMPositions), c.rules.MaxPredictionsPerSeq; want != 0 && n != want && c.rules.Form.Masks() {
 		c.fault(MaskedLMPositions, "%d values where max_predictions_per_seq is %d", n, want)
 	}
-	const least = 5 // [CLS] a [SEP] b [SEP]
-	if c.tokens < least {
-		c.fault(InputMask, "%d tokens, fewer than the %d of the shortest pair", c.tokens, least)
+	if l := c.rules.Form.least(); c.tokens < l {
+		switch {
+		case c.rules.Form == Masked:
+			c.fault(InputMask, "%d tokens, fewer than the %d of the shortest example", c.tokens, l)
+		case c.rules.Form.Masks():
+			c.fault(InputMask, "%d tokens, fewer than the %d of the shortest pair", c.tokens, l)
+		default:
+			c.fault(InputIDs, "%d tokens, want at least %d", c.tokens, l)
+		}
+	}
+}
+
+// absent checks the label, and that lists are empty that the form lacks.
+func (c *checker) absent() {
+	e := c.e
+	pairs := c.rules.Form == Pairs || c.rules.Form == ""
+	if l := e.NextSentenceLabel; pairs && l != 0 && l != 1 {
+		c.fault(NextSentenceLabels, "%d, which is neither 0 nor 1", l)
+	} else if !pairs && l != NoLabel {
+		c.fault(NextSentenceLabels, "%d, which the form %s does not have", l, c.rules.Form)
+	}
+	counts := [...]int{inputMask: len(e.InputMask), segmentIDs: len(e.SegmentIDs), positions: len(e.MaskedLMPositions),
+		ids: len(e.MaskedLMIDs), weights: len(e.MaskedLMWeights), lengths: len(e.SequenceLengths)}
+	for _, p := range c.rules.Form.places() {
+		if p < len(counts) {
+			counts[p] = 0
+		}
+	}
+	for p, n := range counts {
+		if n != 0 {
+			c.fault(order[p], "%d values, which the form %s does not have", n, cmp.Or(c.rules.Form, Pairs))
+		}
+	}
+}
+
+// pieces checks the pieces of a row, and the padding after the last.
+func (c *checker) pieces() {
+	e := c.e
+	if err := e.pieces(); err != nil {
+		c.faults = append(c.faults, err)
+		return
+	}
+	from := 0
+	for i, n := range e.SequenceLengths {
+		c.piece(i, e.InputIDs[from:from+int(n)])
+		from += int(n)
+	}
+	for i, v := range e.InputIDs[from:] {
+		if v != c.rules.Pad {
+			c.fault(InputIDs, "value %d is %d, want padding", from+i, v)
+			return
+		}
+	}
+}
+
+// piece checks piece number i.
+func (c *checker) piece(i int, ids []int32) {
+	if n := len(ids); n < Packed.least() {
+		c.fault(SequenceLengths, "value %d is %d, want at least [CLS], a token and [SEP]", i, n)
+		return
+	}
+	if c.rules.CLS == 0 && c.rules.SEP == 0 {
+		return
+	}
+	first, last := ids[0], ids[len(ids)-1]
+	if first != c.rules.CLS {
+		c.fault(InputIDs, "piece %d begins with %d, want [CLS], %d", i, first, c.rules.CLS)
+	}
+	if last != c.rules.SEP {
+		c.fault(InputIDs, "piece %d ends with %d, want [SEP], %d", i, last, c.rules.SEP)
 	}
 }
 
@@ -112,6 +203,10 @@ func tail[T any](values []T, from int) []T { return values[min(from, len(values)
 // segments have a token besides [CLS] and [SEP], and that [CLS] and [SEP] are
 // at the borders of the segments.
 func (c *checker) segments() {
+	if c.rules.Form == Masked {
+		c.oneSegment()
+		return
+	}
 	segments := c.e.SegmentIDs[:min(c.tokens, len(c.e.SegmentIDs))]
 	c.second = len(segments)
 	for i, s := range segments {
@@ -132,11 +227,27 @@ func (c *checker) segments() {
 	c.specials()
 }
 
+// oneSegment checks that all segment ids are 0, and the special tokens at both
+// ends.
+func (c *checker) oneSegment() {
+	for i, s := range c.e.SegmentIDs[:min(c.tokens, len(c.e.SegmentIDs))] {
+		if s != 0 {
+			c.fault(SegmentIDs, "value %d is %d, want 0", i, s)
+			break
+		}
+	}
+	if c.tokens >= Masked.least() {
+		c.second = c.tokens // the last [SEP] stands before it
+		c.specials()
+		c.second = 0
+	}
+}
+
 func (c *checker) specials() {
 	if c.rules.CLS == 0 && c.rules.SEP == 0 {
 		return
 	}
-	for _, at := range []int{0, c.second - 1, c.tokens - 1} {
+	for _, at := range slices.Compact([]int{0, c.second - 1, c.tokens - 1}) {
 		name, want := "[SEP]", c.rules.SEP
 		if at == 0 {
 			name, want = "[CLS]", c.rules.CLS

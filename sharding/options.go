@@ -5,14 +5,32 @@ import (
 	"fmt"
 	"slices"
 
+	"pretext/records"
 	"pretext/records/pretrain"
 	"pretext/tokenize"
 	"pretext/tokenize/sentence"
 )
 
-// RecipeGoogle makes the examples of google-research/bert's
-// create_pretraining_data.py, value for value.
-const RecipeGoogle = "google"
+// Recipes: the algorithms that make records.
+const (
+	RecipeGoogle = "google" // the examples of google-research/bert's create_pretraining_data.py, value for value
+	RecipeMLM    = "mlm"    // consecutive sentences with masks, without pairs
+	RecipeTokens = "tokens" // the token ids of documents
+	RecipePacked = "packed" // rows of one length, filled with pieces of documents
+)
+
+// Form returns the form of the records that the recipe makes.
+func (o ExamplesOptions) Form() records.Form {
+	switch o.Recipe {
+	case RecipeMLM:
+		return records.Masked
+	case RecipeTokens:
+		return records.Tokens
+	case RecipePacked:
+		return records.Packed
+	}
+	return records.Pairs
+}
 
 // Compressions of TFRecord files.
 const (

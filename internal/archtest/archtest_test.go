@@ -59,7 +59,7 @@ var allowed = map[string][]string{
 	"records":          {"internal/failure"},
 	"records/tfrecord": {"internal/failure"},
 	"records/pretrain": {"records", "tokenize", "internal/pyrandom"},
-	"sharding":         {"internal/failure", "extract", "records/pretrain", "records/tfrecord", "tokenize", "tokenize/hf", "tokenize/sentence", "internal/humanize", "internal/store", "internal/extsort"},
+	"sharding":         {"internal/failure", "extract", "records", "records/pretrain", "records/tfrecord", "tokenize", "tokenize/hf", "tokenize/sentence", "internal/humanize", "internal/store", "internal/extsort"},
 	"sharding/verify":  {"extract", "records", "records/columns", "records/columns/formats", "records/tfrecord", "sharding", "tokenize", "internal/extsort", "internal/store"},
 
 	// Formats of examples beside TFRecord.
