@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
 )
 
 // A ScheduleKind names the shape of a learning rate schedule.
@@ -26,7 +28,35 @@ const (
 	// Constant rises linearly to the peak during warm-up, with steps counted
 	// from 0, and then stays there.
 	Constant ScheduleKind = "constant"
+
+	// WSD (warm-up, stable, decay: MiniCPM, Hu et al. 2024, arXiv 2404.06395)
+	// is Constant until the last Decay steps, in which the rate falls as Shape
+	// says. Steps before the decay do not depend on the number of steps, so a
+	// run can be extended, or its decay started, from any of their checkpoints.
+	WSD ScheduleKind = "wsd"
 )
+
+// A DecayShape is how the rate falls in the last steps of a [WSD] schedule. t is
+// the fraction of these steps that are done.
+type DecayShape string
+
+// The shapes.
+const (
+	// Exponential is peak·0.1^t: MiniCPM's exponential annealing, with a tenth
+	// of the peak at the end.
+	Exponential DecayShape = "exponential"
+	// InverseSqrt is peak·(1−√t), which Hägele et al. 2024 (arXiv 2405.18392)
+	// found best and ModernBERT uses (arXiv 2412.13663).
+	InverseSqrt DecayShape = "1-sqrt"
+	// LinearDecay is peak·(1−t).
+	LinearDecay DecayShape = "linear"
+)
+
+// ScheduleKinds returns all kinds.
+func ScheduleKinds() []ScheduleKind { return []ScheduleKind{Linear, Polynomial, Constant, WSD} }
+
+// DecayShapes returns all shapes, the default first.
+func DecayShapes() []DecayShape { return []DecayShape{Exponential, InverseSqrt, LinearDecay} }
 
 // Schedule gives the learning rate of every step. It is plain data, so that a
 // device can evaluate it with its own step counter.
@@ -36,15 +66,16 @@ type Schedule struct {
 	Steps  int64        `json:"num_train_steps"`
 	Warmup float64      `json:"num_warmup_steps"` // may be fractional: NVIDIA gives it as a fraction of Steps
 	Degree float64      `json:"degree"`           // exponent of Polynomial; NVIDIA uses 0.5
+
+	Decay int64      `json:"decay_steps,omitempty"` // WSD: number of steps at the end in which the rate falls
+	Shape DecayShape `json:"decay_shape,omitempty"` // WSD: how it falls
 }
 
 // Validate reports every problem of s at once.
 func (s Schedule) Validate() error {
 	var errs []error
-	switch s.Kind {
-	case Linear, Polynomial, Constant:
-	default:
-		errs = append(errs, fmt.Errorf("schedule %q: must be %q, %q or %q", s.Kind, Linear, Polynomial, Constant))
+	if !slices.Contains(ScheduleKinds(), s.Kind) {
+		errs = append(errs, fmt.Errorf("schedule %q: must be %s", s.Kind, oneOf(ScheduleKinds())))
 	}
 	if !(s.Peak >= 0 && s.Peak <= math.MaxFloat32) {
 		errs = append(errs, fmt.Errorf("learning_rate %v: must be finite and not negative", s.Peak))
@@ -58,7 +89,36 @@ func (s Schedule) Validate() error {
 	if s.Kind == Polynomial && !(s.Degree > 0 && s.Degree <= 10) {
 		errs = append(errs, fmt.Errorf("degree %v: must be above 0 and at most 10", s.Degree))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.validateDecay())...)
+}
+
+func (s Schedule) validateDecay() error {
+	switch {
+	case s.Kind != WSD && (s.Decay != 0 || s.Shape != ""):
+		return fmt.Errorf("decay_steps and decay_shape apply only to the schedule %q", WSD)
+	case s.Kind != WSD:
+		return nil
+	case !slices.Contains(DecayShapes(), s.Shape):
+		return fmt.Errorf("decay_shape %q: must be %s", s.Shape, oneOf(DecayShapes()))
+	case s.Decay < 0 || float64(s.Decay) > float64(s.Steps)-s.Warmup:
+		return fmt.Errorf("decay_steps %d: must be from 0 to the %v steps after the warm-up", s.Decay, float64(s.Steps)-s.Warmup)
+	}
+	return nil
+}
+
+// oneOf lists names for an error.
+func oneOf[T ~string](names []T) string {
+	text := ""
+	for i, name := range names {
+		switch {
+		case i > 0 && i == len(names)-1:
+			text += " or "
+		case i > 0:
+			text += ", "
+		}
+		text += strconv.Quote(string(name))
+	}
+	return text
 }
 
 // Rate returns the learning rate of a step; steps count from 0.
@@ -69,8 +129,11 @@ func (s Schedule) Rate(step int64) float64 {
 	if float64(step) < s.Warmup {
 		return s.Peak * float64(step) / s.Warmup
 	}
-	if s.Kind == Constant {
+	switch s.Kind {
+	case Constant:
 		return s.Peak
+	case WSD:
+		return s.Peak * s.decayed(step)
 	}
 	return s.Peak * (1 - float64(min(step, s.Steps))/float64(s.Steps))
 }
@@ -80,6 +143,68 @@ func (s Schedule) polynomial(step float64) float64 {
 		return s.Peak * step / s.Warmup
 	}
 	return s.Peak * math.Pow(1-min(1, step/float64(s.Steps)), s.Degree)
+}
+
+// decayed returns the fraction of the peak at a step of a WSD schedule after the
+// warm-up.
+func (s Schedule) decayed(step int64) float64 {
+	start := s.Steps - s.Decay
+	if step < start || s.Decay == 0 {
+		return 1
+	}
+	t := float64(min(step-start, s.Decay)) / float64(s.Decay)
+	switch s.Shape {
+	case InverseSqrt:
+		return 1 - math.Sqrt(t)
+	case LinearDecay:
+		return 1 - t
+	}
+	return math.Pow(0.1, t)
+}
+
+// Continues returns an error if a run with the schedule s cannot resume a run
+// with the schedule was, of which done steps are done. It can if both are the
+// same, or if all rates of these steps are: Constant schedules, and WSD
+// schedules before their decay, may have any number of steps, of which the
+// decay is any part that is left.
+func (s Schedule) Continues(was Schedule, done int64) error {
+	if s == was {
+		return nil
+	}
+	extends := func(k ScheduleKind) bool { return k == Constant || k == WSD }
+	same := was
+	same.Kind, same.Steps, same.Decay, same.Shape = s.Kind, s.Steps, s.Decay, s.Shape
+	switch {
+	case s != same || !extends(s.Kind) && s.Kind != was.Kind || extends(s.Kind) != extends(was.Kind):
+		return fmt.Errorf("the checkpoint has %v, this run %v", was, s)
+	case !extends(s.Kind):
+		return fmt.Errorf("num_train_steps: the checkpoint has %d, this run %d: every rate of a %s schedule depends on it; only %s and %s runs can be extended",
+			was.Steps, s.Steps, s.Kind, Constant, WSD)
+	case s.Steps < done:
+		return fmt.Errorf("num_train_steps %d: %d steps are done", s.Steps, done)
+	case was.decays(done):
+		return fmt.Errorf("the checkpoint, %v, is in its decay, which began after step %d: resume from an earlier checkpoint", was, was.Steps-was.Decay)
+	case s.decays(done):
+		return fmt.Errorf("decay_steps %d of %d: the decay would begin at step %d, and %d steps are done: give fewer, or more steps", s.Decay, s.Steps, s.Steps-s.Decay, done)
+	}
+	return nil
+}
+
+// decays reports whether one of the first done steps had a rate that was decayed.
+func (s Schedule) decays(done int64) bool {
+	return s.Kind == WSD && s.Decay > 0 && done > s.Steps-s.Decay
+}
+
+// String describes the schedule as errors show it.
+func (s Schedule) String() string {
+	text := fmt.Sprintf("%s, %d steps, learning rate %v, warm-up %v steps", s.Kind, s.Steps, s.Peak, s.Warmup)
+	switch s.Kind {
+	case Polynomial:
+		text += fmt.Sprintf(", degree %v", s.Degree)
+	case WSD:
+		text += fmt.Sprintf(", %s decay of %d steps", s.Shape, s.Decay)
+	}
+	return text
 }
 
 // An OptimizerName names an update rule.

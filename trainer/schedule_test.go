@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -23,6 +24,11 @@ func TestRatesFollowTheOriginalSchedules(t *testing.T) {
 		{"NVIDIA's", trainer.Schedule{Kind: trainer.Polynomial, Peak: 1, Steps: 100, Warmup: 20, Degree: 0.5},
 			map[int64]float64{0: 0.05, 18: 0.95, 19: math.Sqrt(0.8), 74: 0.5, 99: 0, 150: 0}},
 		{"constant", trainer.Schedule{Kind: trainer.Constant, Peak: 3, Steps: 9, Warmup: 3}, map[int64]float64{0: 0, 1: 1, 3: 3, 8: 3, 99: 3}},
+		{"MiniCPM's", trainer.Schedule{Kind: trainer.WSD, Peak: 2, Steps: 100, Warmup: 10, Decay: 20, Shape: trainer.Exponential},
+			map[int64]float64{0: 0, 5: 1, 10: 2, 79: 2, 80: 2, 90: 2 * math.Sqrt(0.1), 100: 0.2, 200: 0.2}},
+		{"ModernBERT's", trainer.Schedule{Kind: trainer.WSD, Peak: 2, Steps: 100, Decay: 100, Shape: trainer.InverseSqrt}, map[int64]float64{0: 2, 25: 1, 100: 0}},
+		{"linear decay", trainer.Schedule{Kind: trainer.WSD, Peak: 2, Steps: 10, Decay: 4, Shape: trainer.LinearDecay}, map[int64]float64{0: 2, 6: 2, 7: 1.5, 9: 0.5, 10: 0}},
+		{"before its decay", trainer.Schedule{Kind: trainer.WSD, Peak: 2, Steps: 10, Shape: trainer.LinearDecay}, map[int64]float64{0: 2, 10: 2, 99: 2}},
 	}
 	for _, c := range cases {
 		if err := c.s.Validate(); err != nil {
@@ -39,12 +45,16 @@ func TestRatesFollowTheOriginalSchedules(t *testing.T) {
 func TestRatesNeverLeaveTheirBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := trainer.Schedule{
-			Kind:   rapid.SampledFrom([]trainer.ScheduleKind{trainer.Linear, trainer.Polynomial, trainer.Constant}).Draw(t, "kind"),
+			Kind:   rapid.SampledFrom(trainer.ScheduleKinds()).Draw(t, "kind"),
 			Peak:   rapid.Float64Range(0, 10).Draw(t, "peak"),
 			Steps:  rapid.Int64Range(1, 1000).Draw(t, "steps"),
 			Degree: rapid.Float64Range(0.1, 3).Draw(t, "degree"),
 		}
 		s.Warmup = rapid.Float64Range(0, float64(s.Steps)).Draw(t, "warmup")
+		if s.Kind == trainer.WSD {
+			s.Shape = rapid.SampledFrom(trainer.DecayShapes()).Draw(t, "shape")
+			s.Decay = rapid.Int64Range(0, int64(float64(s.Steps)-s.Warmup)).Draw(t, "decay")
+		}
 		if err := s.Validate(); err != nil {
 			t.Fatal(err)
 		}
@@ -59,6 +69,8 @@ func TestNonsenseIsRefused(t *testing.T) {
 	for _, s := range []trainer.Schedule{
 		{}, {Kind: "cosine", Steps: 1}, {Kind: trainer.Linear}, {Kind: trainer.Linear, Steps: 1, Peak: nan},
 		{Kind: trainer.Linear, Steps: 1, Peak: -1}, {Kind: trainer.Linear, Steps: 1, Warmup: 2}, {Kind: trainer.Polynomial, Steps: 1},
+		{Kind: trainer.WSD, Steps: 9}, {Kind: trainer.WSD, Steps: 9, Shape: "cosine"}, {Kind: trainer.WSD, Steps: 9, Warmup: 4, Decay: 6, Shape: trainer.LinearDecay},
+		{Kind: trainer.WSD, Steps: 9, Decay: -1, Shape: trainer.LinearDecay}, {Kind: trainer.Constant, Steps: 9, Decay: 1},
 	} {
 		if s.Validate() == nil {
 			t.Errorf("%+v: accepted", s)
@@ -79,6 +91,48 @@ func TestNonsenseIsRefused(t *testing.T) {
 		change(&o)
 		if o.Validate() == nil {
 			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+func TestOnlyStepsThatAreNotDoneMayChange(t *testing.T) {
+	constant := trainer.Schedule{Kind: trainer.Constant, Peak: 1, Steps: 100, Warmup: 10}
+	wsd := func(steps, decay int64) trainer.Schedule {
+		return trainer.Schedule{Kind: trainer.WSD, Peak: 1, Steps: steps, Warmup: 10, Decay: decay, Shape: trainer.Exponential}
+	}
+	linear, longer := trainer.Schedule{Kind: trainer.Linear, Peak: 1, Steps: 100}, trainer.Schedule{Kind: trainer.Linear, Peak: 1, Steps: 200}
+	higher := constant
+	higher.Peak, higher.Steps = 2, 200
+	other := wsd(100, 20)
+	other.Shape = trainer.LinearDecay
+	for _, c := range []struct {
+		was, now trainer.Schedule
+		done     int64
+		want     string // part of the error; "": none
+	}{
+		{linear, linear, 100, ""},
+		{linear, longer, 5, "num_train_steps: the checkpoint has 100, this run 200: every rate of a linear schedule depends on it"},
+		{constant, wsd(300, 20), 100, ""},
+		{constant, wsd(120, 20), 100, ""},
+		{constant, wsd(119, 20), 100, "the decay would begin at step 99, and 100 steps are done"},
+		{constant, linear, 0, "the checkpoint has constant, 100 steps"},
+		{constant, higher, 1, "this run constant, 200 steps, learning rate 2"},
+		{wsd(100, 20), wsd(200, 20), 80, ""},
+		{wsd(100, 20), wsd(200, 20), 81, "is in its decay, which began after step 80: resume from an earlier checkpoint"},
+		{wsd(100, 20), other, 80, ""},
+		{wsd(100, 20), other, 90, "is in its decay"},
+		{wsd(100, 0), wsd(120, 20), 100, ""},
+		{wsd(100, 0), constant, 100, ""},
+		{wsd(100, 0), wsd(60, 0), 61, "num_train_steps 60: 61 steps are done"},
+	} {
+		err := c.now.Continues(c.was, c.done)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v after %d steps of %v: got %v, want %q", c.now, c.done, c.was, err, c.want)
+		}
+		for step := range c.done {
+			if err == nil && c.now.Rate(step) != c.was.Rate(step) {
+				t.Fatalf("%v after %d steps of %v: the rate of step %d differs", c.now, c.done, c.was, step)
+			}
 		}
 	}
 }

@@ -161,8 +161,9 @@ func verifyFile(path string, want fileEntry) error {
 
 // Check compares s, the state of a checkpoint, with run, the settings of a run
 // that would resume from it. The error lists every difference in a setting that
-// must not change within a phase. The number of ranks, the device and the
-// precision may change.
+// must not change within a phase. The number of ranks, the device, the precision
+// and steps of the schedule that are not done ([trainer.Schedule.Continues]) may
+// change.
 func (s State) Check(run State) error {
 	var errs []error
 	check := func(name string, was, is any) {
@@ -176,7 +177,9 @@ func (s State) Check(run State) error {
 	check("micro_batch_tokens", s.Tokens, run.Tokens)
 	check("seed", s.Seed, run.Seed)
 	check("data manifest", s.Data, run.Data)
-	check("schedule", s.Schedule, run.Schedule)
+	if err := run.Schedule.Continues(s.Schedule, s.Progress.Step); err != nil {
+		errs = append(errs, fmt.Errorf("schedule: %w", err))
+	}
 	check("optimizer", s.Optimizer, run.Optimizer)
 	for _, name := range slices.Sorted(maps.Keys(union(s.Options, run.Options))) {
 		check(name, strconv.Quote(s.Options[name]), strconv.Quote(run.Options[name]))

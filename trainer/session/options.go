@@ -21,15 +21,26 @@ type Options struct {
 	Model    string // preset, or path of a config.json; may be "" with Init
 	Init     string // model to start from: a path that [OpenModel] takes
 
+	// ResumeFrom is a checkpoint, or a run, from which the run resumes as long
+	// as Out has no checkpoint: a branch of another run.
+	ResumeFrom string
+
 	TrainBatchSize   int     // examples a step
 	MicroBatchTokens int     // maximum tokens of a micro-batch; 0: chosen by the device
 	LearningRate     float64 // peak
 	NumTrainSteps    int64
-	NumWarmupSteps   int64  // -1: a tenth of the steps
+	NumWarmupSteps   int64  // -1: a tenth of the steps; of a run that resumes, as before
 	Schedule         string // a [trainer.ScheduleKind]; "": linear for adamw, polynomial for lamb
+	DecaySteps       int64  // of the schedule wsd; -1: a tenth of the steps
+	DecayShape       string // of the schedule wsd, a [trainer.DecayShape]
 	Optimizer        string // a [trainer.OptimizerName]
 	WeightDecay      float64
-	Seed             uint64 // of initial weights, order and dropout
+	AdamBeta1        float64 // decay of the first moment
+	AdamBeta2        float64 // decay of the second moment
+	AdamEpsilon      float64
+	MaxGradNorm      float64 // clip gradients to this global norm; 0: do not clip
+	BiasCorrection   *bool   // of the moments; nil: as the optimizer's source, so for lamb only
+	Seed             uint64  // of initial weights, order and dropout
 
 	SaveCheckpointsSteps int64  // steps between checkpoints; 0: only at the end
 	Keep                 int    // newest checkpoints to keep; 0: all
@@ -57,8 +68,10 @@ type Options struct {
 
 // DefaultOptions returns run_pretraining.py's defaults where it has the option.
 func DefaultOptions() Options {
+	rule := trainer.DefaultOptimizer(trainer.AdamW) // the numbers are LAMB's too
 	return Options{
-		TrainBatchSize: 32, LearningRate: 5e-5, NumTrainSteps: 100000, NumWarmupSteps: -1, Optimizer: string(trainer.AdamW), WeightDecay: 0.01, Seed: 1,
+		TrainBatchSize: 32, LearningRate: 5e-5, NumTrainSteps: 100000, NumWarmupSteps: -1, DecaySteps: -1, DecayShape: string(trainer.Exponential), Seed: 1,
+		Optimizer: string(rule.Name), WeightDecay: rule.WeightDecay, AdamBeta1: rule.Beta1, AdamBeta2: rule.Beta2, AdamEpsilon: rule.Epsilon, MaxGradNorm: rule.ClipNorm,
 		SaveCheckpointsSteps: 1000, Keep: 3, EvalExamples: 2048, OnDamage: "stop", Readers: 1,
 	}
 }
@@ -89,6 +102,9 @@ func (o *Options) Validate() error {
 	c.want(o.TrainBatchSize >= 1 && o.TrainBatchSize <= 1<<20, "--train-batch-size %d: must be from 1 to %d", o.TrainBatchSize, 1<<20)
 	c.want(o.MicroBatchTokens <= trainer.MaxBatchTokens, "--micro-batch-tokens %d: must be at most %d", o.MicroBatchTokens, trainer.MaxBatchTokens)
 	c.want(o.NumWarmupSteps >= -1, "--num-warmup-steps %d: must not be negative", o.NumWarmupSteps)
+	c.want(o.ResumeFrom == "" || o.Init == "", "--resume-from %s and --init %s: give one of them", o.ResumeFrom, o.Init)
+	c.want(o.DecaySteps >= -1, "--decay-steps %d: must not be negative", o.DecaySteps)
+	c.want(o.DecaySteps == -1 && o.DecayShape == DefaultOptions().DecayShape || o.Schedule == string(trainer.WSD), "--decay-steps and --decay-shape apply only with --schedule wsd")
 	c.want(o.SaveCheckpointsSteps >= 0, "--save-checkpoints-steps %d: must not be negative", o.SaveCheckpointsSteps)
 	c.want(o.Keep >= 0, "--keep %d: must not be negative", o.Keep)
 	c.want(o.EvalExamples >= 0, "--eval-examples %d: must not be negative", o.EvalExamples)
@@ -117,12 +133,21 @@ func (o *Options) rateSchedule() trainer.Schedule {
 	if o.NumWarmupSteps < 0 {
 		s.Warmup = float64(o.NumTrainSteps / 10)
 	}
+	if s.Kind == trainer.WSD {
+		s.Decay, s.Shape = o.DecaySteps, trainer.DecayShape(o.DecayShape)
+		if o.DecaySteps < 0 {
+			s.Decay = o.NumTrainSteps / 10 // enough, according to MiniCPM (arXiv 2404.06395)
+		}
+	}
 	return s
 }
 
 func (o *Options) updateRule() trainer.Optimizer {
 	u := trainer.DefaultOptimizer(trainer.OptimizerName(o.Optimizer))
-	u.WeightDecay = o.WeightDecay
+	u.WeightDecay, u.Beta1, u.Beta2, u.Epsilon, u.ClipNorm = o.WeightDecay, o.AdamBeta1, o.AdamBeta2, o.AdamEpsilon, o.MaxGradNorm
+	if o.BiasCorrection != nil {
+		u.BiasCorrection = *o.BiasCorrection
+	}
 	return u
 }
 

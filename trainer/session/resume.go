@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -14,11 +15,21 @@ import (
 // resume looks for a checkpoint to resume from.
 func (r *run) resume() error {
 	c, err := newest(r.o.Out)
+	if err == nil && c == nil && r.o.ResumeFrom != "" {
+		c, err = branchFrom(r.o.ResumeFrom)
+		r.branch = err == nil
+	}
 	if err != nil || c == nil {
 		return err
 	}
 	r.from, r.config = c, c.Config
 	r.settle(c.State.Phase, c.State.Tokens)
+	if r.o.NumWarmupSteps < 0 {
+		r.state.Schedule.Warmup = c.State.Schedule.Warmup // a tenth of the steps that the run had at its start
+	}
+	if err := r.state.Schedule.Validate(); err != nil {
+		return usagef("%s: to resume it: %w", c.Dir, err)
+	}
 	r.state.Multiple = multipleOf(c.State, r.log)
 	logPrecision(r.log, c.State, r.state)
 	was := c.State
@@ -37,6 +48,19 @@ func (r *run) resume() error {
 		}
 	}
 	return nil
+}
+
+// branchFrom opens a checkpoint of another run, or the newest checkpoint of that
+// run.
+func branchFrom(path string) (*checkpoint.Checkpoint, error) {
+	m, err := OpenModel(path)
+	if err != nil {
+		return nil, fmt.Errorf("--resume-from: %w", err)
+	}
+	if m.Phase == nil {
+		return nil, errors.Join(usagef("--resume-from %s: not a checkpoint of train-bert; --init starts from other models", path), m.Close())
+	}
+	return m.Phase, m.Close()
 }
 
 // multipleOf returns the multiple of micro-batches of a run that resumes. A

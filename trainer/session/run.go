@@ -37,6 +37,7 @@ type run struct {
 	config   trainer.Config
 	state    checkpoint.State       // without progress
 	from     *checkpoint.Checkpoint // rank 0: what the run resumes from; nil: it begins
+	branch   bool                   // rank 0: from is a checkpoint of another run
 	start    *start                 // rank 0: nil when from is not
 	first    trainer.Progress       // where the run begins or resumes
 	model    trainer.Model
@@ -186,7 +187,7 @@ func (r *run) openRecords() error {
 	if err := r.runLog.open(r.o.Out, r.from, r.o.NumTrainSteps); err != nil {
 		return err
 	}
-	if r.logResumed(r.log, r.from, r.o.NumTrainSteps); r.from != nil {
+	if r.logResumed(r.log, r.from, r.o.NumTrainSteps); r.from != nil && !r.branch {
 		return nil
 	}
 	for _, tail := range r.tails() {

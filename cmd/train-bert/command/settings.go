@@ -23,13 +23,20 @@ func completions() cli.Completions {
 	return cli.Completions{
 		Values: map[string][]string{
 			"model": trainer.PresetNames(), "optimizer": {string(trainer.AdamW), string(trainer.LAMB)},
-			"schedule":  {string(trainer.Linear), string(trainer.Polynomial), string(trainer.Constant)},
+			"schedule": names(trainer.ScheduleKinds()), "decay-shape": names(trainer.DecayShapes()),
 			"on-damage": {"stop", "skip"}, "device": {"cpu"}, "precision": {string(trainer.Float32)},
 			"do-lower-case": {"true", "false", "auto"}, "task": append(taskNames(), ownTable),
 		},
 		Files: map[string][]string{
 			"vocab": {"txt"}, "vocab-file": {"txt"}, "train-file": {"json"}, "predict-file": {"json"}, "config": {"yaml", "yml"},
 		},
-		Folders: []string{"out", "data", "eval-data", "data-dir", "cache", "init"},
+		Folders: []string{"out", "data", "eval-data", "data-dir", "cache", "init", "resume-from"},
 	}
+}
+
+func names[T ~string](values []T) (list []string) {
+	for _, v := range values {
+		list = append(list, string(v))
+	}
+	return list
 }
