@@ -69,6 +69,9 @@ func (e *RecordError) Error() string {
 	if corrupt := (*tfrecord.CorruptError)(nil); errors.As(e.Err, &corrupt) {
 		return fmt.Sprintf("%s: record %d: %v", e.File, e.Record, e.Err) // already names the byte
 	}
+	if e.Offset < 0 { // in a format whose records are not pieces of a file
+		return fmt.Sprintf("%s: record %d: %v", e.File, e.Record, e.Err)
+	}
 	return fmt.Sprintf("%s: record %d at byte %d: %v", e.File, e.Record, e.Offset, e.Err)
 }
 

@@ -53,8 +53,8 @@ func (s *recordSurvey) splits() (list []Split) {
 	for _, side := range []string{sharding.Train, sharding.Eval, ""} {
 		var records, tokens, bytes []int64
 		for _, f := range s.files {
-			if f.split == side {
-				records, tokens, bytes = append(records, f.records), append(tokens, f.tokens), append(bytes, f.bytes)
+			if f.Split == side {
+				records, tokens, bytes = append(records, f.records), append(tokens, f.tokens), append(bytes, f.Bytes)
 			}
 		}
 		if len(records) > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"pretext/internal/store"
 	"pretext/sharding"
+	"pretext/sharding/examples"
 )
 
 // CompareOptions configures [Compare]. The zero value suits small data sets.
@@ -158,10 +159,8 @@ func (c comparison) add(ctx context.Context, d *Difference, a, b stage) error {
 	f.Counts = changes(numbers(ma.Counts), numbers(mb.Counts))
 	f.Files = changes(entries(ma.Files), entries(mb.Files))
 	var err error
-	if differ(a.manifest.RecordFiles(), b.manifest.RecordFiles()) {
-		if f.Records, err = c.records(ctx, paths(a, a.manifest.RecordFiles()), paths(b, b.manifest.RecordFiles())); err != nil {
-			return err
-		}
+	if f.Records, err = c.ofStages(ctx, a, b); err != nil {
+		return err
 	}
 	if differ(a.manifest.DocumentsFiles(), b.manifest.DocumentsFiles()) {
 		if f.Documents, err = c.documents(ctx, a, b); err != nil {
@@ -216,16 +215,38 @@ func differ(a, b []sharding.FileEntry) bool {
 	return !maps.Equal(entries(a), entries(b))
 }
 
-func paths(f stage, files []sharding.FileEntry) (list []string) {
-	for _, e := range files {
-		list = append(list, f.Path(e.Name))
+// ofStages compares the records of two stages unless their files are equal. It
+// returns nil if both have none.
+func (c comparison) ofStages(ctx context.Context, a, b stage) (*RecordDifference, error) {
+	partsA, err := examples.Of(ctx, a.Stage, a.manifest)
+	if err != nil {
+		return nil, err
 	}
-	return list
+	partsB, err := examples.Of(ctx, b.Stage, b.manifest)
+	if err != nil || len(partsA)+len(partsB) == 0 {
+		return nil, err
+	}
+	same := !differ(a.manifest.RecordFiles(), b.manifest.RecordFiles())
+	if a.manifest.Stage == sharding.StageConvert || b.manifest.Stage == sharding.StageConvert {
+		same = !differ(a.manifest.Files, b.manifest.Files)
+	}
+	if same {
+		return nil, nil
+	}
+	return c.records(ctx, partsA, partsB)
 }
 
 // bare compares TFRecord files without a manifest.
 func (c comparison) bare(ctx context.Context, d *Difference, a, b []string) error {
-	r, err := c.records(ctx, a, b)
+	partsA, err := examples.Files(ctx, a)
+	if err != nil {
+		return err
+	}
+	partsB, err := examples.Files(ctx, b)
+	if err != nil {
+		return err
+	}
+	r, err := c.records(ctx, partsA, partsB)
 	if err != nil {
 		return err
 	}
@@ -241,7 +262,7 @@ func (c comparison) bare(ctx context.Context, d *Difference, a, b []string) erro
 
 // oneEach reports whether A and B are one file each. Such files are compared
 // even if their names differ.
-func oneEach(a, b []string) bool { return len(a) == 1 && len(b) == 1 }
+func oneEach[T any](a, b []T) bool { return len(a) == 1 && len(b) == 1 }
 
 // sizes returns the size of each file, by base name.
 func sizes(paths []string) map[string]string {

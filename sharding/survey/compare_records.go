@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"iter"
 
 	"pretext/internal/extsort"
 	"pretext/internal/store"
 	"pretext/records"
-	"pretext/records/tfrecord"
 	"pretext/sharding"
+	"pretext/sharding/examples"
 )
 
 // A RecordDifference holds the differences between the records of two data sets.
@@ -50,31 +50,31 @@ type recordComparison struct {
 	a, b *extsort.Sorter // hashes of all records
 }
 
-// records compares TFRecord files in two ways: the records of files with the
-// same name one by one, and all records of A with all records of B, in any
-// order.
-func (c comparison) records(ctx context.Context, a, b []string) (*RecordDifference, error) {
+// records compares parts in two ways: the records of parts with the same name one
+// by one, and all records of A with all records of B, in any order. The name is
+// that of the shard, or of a file that is none.
+func (c comparison) records(ctx context.Context, a, b []examples.Part) (*RecordDifference, error) {
 	d := recordComparison{&RecordDifference{First: []RecordFault{}}, c.Most, extsort.New(c.Temp, c.Memory/2), extsort.New(c.Temp, c.Memory/2)}
 	defer d.a.Close()
 	defer d.b.Close()
-	other := map[string]string{}
-	for _, path := range b {
-		other[store.Base(path)] = path
+	other := map[string]*examples.Part{}
+	for i := range b {
+		other[partName(b[i])] = &b[i]
 	}
 	if oneEach(a, b) {
-		other = map[string]string{store.Base(a[0]): b[0]}
+		other = map[string]*examples.Part{partName(a[0]): &b[0]}
 	}
-	read := map[string]bool{}
-	for _, path := range a {
-		twin := other[store.Base(path)]
+	read := map[*examples.Part]bool{}
+	for i := range a {
+		twin := other[partName(a[i])]
 		read[twin] = true
-		if err := d.pair(ctx, path, twin); err != nil {
+		if err := d.pair(ctx, &a[i], twin); err != nil {
 			return nil, err
 		}
 	}
-	for _, path := range b {
-		if !read[path] {
-			if err := d.pair(ctx, "", path); err != nil {
+	for i := range b {
+		if !read[&b[i]] {
+			if err := d.pair(ctx, nil, &b[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -85,29 +85,32 @@ func (c comparison) records(ctx context.Context, a, b []string) (*RecordDifferen
 	})
 }
 
-// pair compares two files record by record. One of the paths may be "" if only
-// A or only B has the file.
-func (d recordComparison) pair(ctx context.Context, a, b string) error {
-	ra, err := openRecords(ctx, a, d.a)
-	if err != nil {
-		return err
+// partName is the name by which a part of A and one of B correspond.
+func partName(p examples.Part) string {
+	base := store.Base(p.Path)
+	if name, ok := sharding.ParseShardName(base); ok {
+		return name.String()
 	}
+	return base
+}
+
+// pair compares two parts record by record. One of them is nil if only A or only B
+// has it.
+func (d recordComparison) pair(ctx context.Context, a, b *examples.Part) error {
+	ra := openRecords(ctx, a, d.a)
 	defer ra.close()
-	rb, err := openRecords(ctx, b, d.b)
-	if err != nil {
-		return err
-	}
+	rb := openRecords(ctx, b, d.b)
 	defer rb.close()
-	differed := a == "" || b == "" // a missing file is reported with the files
+	differed := a == nil || b == nil // a missing file is reported with the files
 	for {
 		if err := errors.Join(ra.next(), rb.next()); err != nil {
 			return err
 		}
-		if ra.payload == nil && rb.payload == nil {
+		if ra.at.Payload == nil && rb.at.Payload == nil {
 			d.A, d.B = d.A+ra.n, d.B+rb.n
 			return errors.Join(ctx.Err(), ra.flush(), rb.flush())
 		}
-		if bytes.Equal(ra.payload, rb.payload) && ra.payload != nil && rb.payload != nil {
+		if bytes.Equal(ra.at.Payload, rb.at.Payload) && ra.at.Payload != nil && rb.at.Payload != nil {
 			continue
 		}
 		d.Differ++
@@ -122,56 +125,41 @@ func (d recordComparison) pair(ctx context.Context, a, b string) error {
 	}
 }
 
-// A recordSide reads one of the two files of a comparison.
+// A recordSide reads one of the two parts of a comparison.
 type recordSide struct {
-	path    string
-	file    store.File // nil: there is no such file
-	r       *tfrecord.Reader
-	payload []byte // nil after the last
-	offset  int64
-	n       int64 // records read
-	sorter  *extsort.Sorter
-	batch   []extsort.Pair
+	part   *examples.Part // nil: there is none
+	pull   func() (examples.Record, error, bool)
+	close  func()
+	at     examples.Record // its Payload is nil after the last
+	n      int64           // records read
+	sorter *extsort.Sorter
+	batch  []extsort.Pair
 }
 
-func openRecords(ctx context.Context, path string, s *extsort.Sorter) (*recordSide, error) {
-	side := &recordSide{path: path, sorter: s}
-	if path == "" {
-		return side, nil
+func openRecords(ctx context.Context, part *examples.Part, s *extsort.Sorter) *recordSide {
+	side := &recordSide{part: part, sorter: s, close: func() {}}
+	if part != nil {
+		side.pull, side.close = iter.Pull2(part.Records(ctx))
 	}
-	var err error
-	if side.file, err = store.OpenPath(ctx, path); err != nil {
-		return nil, err
-	}
-	side.r = tfrecord.NewReader(store.NewReader(side.file, 0), tfrecord.ReaderOptions{})
-	return side, nil
+	return side
 }
 
-func (s *recordSide) close() {
-	if s.file != nil {
-		s.file.Close()
-	}
-}
-
-func (s *recordSide) next() (err error) {
-	s.payload = nil
-	if s.r == nil {
+func (s *recordSide) next() error {
+	s.at.Payload = nil
+	if s.pull == nil {
 		return nil
 	}
-	s.offset = s.r.Offset()
-	s.payload, err = s.r.Next()
-	switch {
-	case err == io.EOF:
-		s.payload, s.r = nil, nil
-		return nil
-	case err != nil:
-		return &sharding.RecordError{File: s.path, Record: s.n, Offset: s.offset, Err: err}
+	at, err, ok := s.pull()
+	if !ok || err != nil {
+		s.pull = nil
+		return err
 	}
-	if s.payload == nil {
-		s.payload = []byte{} // an empty record is one
+	s.at = at
+	if s.at.Payload == nil {
+		s.at.Payload = []byte{} // an empty record is one
 	}
 	s.n++
-	s.batch = append(s.batch, extsort.Pair{Key: extsort.Hash(s.payload)})
+	s.batch = append(s.batch, extsort.Pair{Key: extsort.Hash(s.at.Payload)})
 	if len(s.batch) == hashBatch {
 		return s.flush()
 	}
@@ -186,19 +174,19 @@ func (s *recordSide) flush() error {
 
 // describeRecords returns the features in which two records differ.
 func describeRecords(a, b *recordSide) (RecordFault, error) {
-	f := RecordFault{File: store.Base(a.path), Record: max(a.n, b.n) - 1, OffsetA: a.offset, OffsetB: b.offset}
+	f := RecordFault{File: store.Base(a.part.Path), Record: max(a.n, b.n) - 1, OffsetA: a.at.Offset, OffsetB: b.at.Offset}
 	switch {
-	case b.payload == nil:
+	case b.at.Payload == nil:
 		f.Only = "a"
 		return f, nil
-	case a.payload == nil:
+	case a.at.Payload == nil:
 		f.Only = "b"
 		return f, nil
 	}
 	var ea, eb records.Example
 	for side, e := range map[*recordSide]*records.Example{a: &ea, b: &eb} {
-		if err := e.Decode(side.payload); err != nil {
-			return f, &sharding.RecordError{File: side.path, Record: side.n - 1, Offset: side.offset, Err: err}
+		if err := e.Decode(side.at.Payload); err != nil {
+			return f, side.part.Fault(side.at, err)
 		}
 	}
 	for _, list := range []struct {

@@ -3,13 +3,12 @@ package survey
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 
 	"pretext/internal/store"
 	"pretext/records"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
+	"pretext/sharding/examples"
 )
 
 // An Inspection describes a stage's folder, or TFRecord files without a manifest.
@@ -94,8 +93,12 @@ func inspectStage(ctx context.Context, s *sharding.Stage, values bool) (Inspecti
 		return in, nil
 	}
 	sums := newFeatureSums()
-	for _, e := range m.RecordFiles() {
-		if _, _, err := sums.file(ctx, s.Path(e.Name)); err != nil {
+	parts, err := examples.Of(ctx, s, m)
+	if err != nil {
+		return in, err
+	}
+	for _, part := range parts {
+		if _, err := sums.part(ctx, part); err != nil {
 			return in, err
 		}
 	}
@@ -106,9 +109,18 @@ func inspectStage(ctx context.Context, s *sharding.Stage, values bool) (Inspecti
 // inspectFiles describes TFRecord files without a manifest.
 func inspectFiles(ctx context.Context, path string, files []string) (Inspection, error) {
 	in := Inspection{Path: path, Counts: sharding.Counts{}}
+	parts, err := examples.Files(ctx, files)
+	if err != nil {
+		return in, err
+	}
 	sums := newFeatureSums()
-	for _, file := range files {
-		n, compression, err := sums.file(ctx, file)
+	for _, part := range parts {
+		file := part.Path
+		n, err := sums.part(ctx, part)
+		if err != nil {
+			return in, err
+		}
+		compression, err := compressionOf(ctx, file)
 		if err != nil {
 			return in, err
 		}
@@ -121,6 +133,18 @@ func inspectFiles(ctx context.Context, path string, files []string) (Inspection,
 	}
 	in.Features = sums.list
 	return in, nil
+}
+
+// compressionOf returns the compression of a TFRecord file, see
+// [tfrecord.Uncompressed].
+func compressionOf(ctx context.Context, path string) (string, error) {
+	f, err := store.OpenPath(ctx, path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	_, compression, err := tfrecord.Uncompressed(store.NewReader(f, 0))
+	return compression, err
 }
 
 func hashPath(ctx context.Context, path string) (int64, string, error) {
@@ -142,32 +166,21 @@ type featureSums struct {
 
 func newFeatureSums() *featureSums { return &featureSums{index: map[string]int{}} }
 
-func (s *featureSums) file(ctx context.Context, path string) (n int64, compression string, err error) {
-	f, err := store.OpenPath(ctx, path)
-	if err != nil {
-		return 0, "", err
-	}
-	defer f.Close()
-	r := tfrecord.NewReader(store.NewReader(f, 0), tfrecord.ReaderOptions{})
-	for {
-		payload, err := r.Next()
-		if err == io.EOF {
-			return n, r.Compression(), nil
-		}
+// part adds the features of all records of a part and returns their number.
+func (s *featureSums) part(ctx context.Context, p examples.Part) (n int64, err error) {
+	for r, err := range p.Records(ctx) {
 		if err != nil {
-			return n, "", fmt.Errorf("%s: %w", path, err)
+			return n, err
 		}
-		for feature, err := range records.Features(payload) {
+		for feature, err := range records.Features(r.Payload) {
 			if err != nil {
-				return n, "", fmt.Errorf("%s: record %d: %w", path, n, err)
+				return n, p.Fault(r, err)
 			}
 			s.add(feature)
 		}
 		n++
-		if n%1024 == 0 && ctx.Err() != nil {
-			return n, "", ctx.Err()
-		}
 	}
+	return n, nil
 }
 
 func (s *featureSums) add(f records.Feature) {

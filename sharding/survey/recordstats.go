@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -14,8 +12,8 @@ import (
 	"pretext/internal/store"
 	"pretext/records"
 	"pretext/records/pretrain"
-	"pretext/records/tfrecord"
 	"pretext/sharding"
+	"pretext/sharding/examples"
 )
 
 // RecordStats describes all records of a data set.
@@ -91,13 +89,18 @@ type making struct {
 	Recipe string `json:"recipe"`
 }
 
-// A recordFile is a file to read and its counts.
+// A recordFile is a file to read, or a converted shard, and its counts.
 type recordFile struct {
-	path, split string
-	bytes       int64
-	want        int64 // number of records in the manifest; -1: unknown
-	records     int64
-	tokens      int64
+	examples.Part
+	records int64
+	tokens  int64
+}
+
+func recordFiles(parts []examples.Part) (files []recordFile) {
+	for _, p := range parts {
+		files = append(files, recordFile{Part: p})
+	}
+	return files
 }
 
 // collectShards surveys a folder of shards.
@@ -109,24 +112,36 @@ func collectShards(ctx context.Context, f stage, opts Options) (*RecordStats, er
 	if s.how.MaxSeqLength == 0 {
 		s.how = nil // made by something else
 	}
-	for _, e := range f.manifest.RecordFiles() {
-		name, _ := sharding.ParseShardName(e.Name)
-		s.files = append(s.files, recordFile{path: f.Path(e.Name), split: name.Split, bytes: e.Bytes, want: e.Counts["records"]})
+	parts, err := examples.Of(ctx, f.Stage, f.manifest)
+	if err != nil {
+		return nil, err
 	}
+	s.files = recordFiles(parts)
 	return s.collect(ctx, cmp.Or(opts.Vocab, tokensBeside(f.String())))
+}
+
+// collectConverted surveys converted shards: the folders of all splits together.
+func collectConverted(ctx context.Context, path string, folders []stage, opts Options) (*RecordStats, error) {
+	var stages []*sharding.Stage
+	var manifests []*sharding.Manifest
+	for _, f := range folders {
+		stages, manifests = append(stages, f.Stage), append(manifests, f.manifest)
+	}
+	parts, err := examples.Splits(path, stages, manifests)
+	if err != nil {
+		return nil, err
+	}
+	s := &recordSurvey{opts: opts, files: recordFiles(parts)}
+	return s.collect(ctx, opts.Vocab)
 }
 
 // collectBare surveys TFRecord files without a manifest.
 func collectBare(ctx context.Context, paths []string, opts Options) (*RecordStats, error) {
-	s := &recordSurvey{opts: opts}
-	for _, path := range paths {
-		info, err := store.Stat(ctx, path)
-		if err != nil {
-			return nil, err
-		}
-		name, _ := sharding.ParseShardName(store.Base(path))
-		s.files = append(s.files, recordFile{path: path, split: name.Split, bytes: info.Size(), want: -1})
+	parts, err := examples.Files(ctx, paths)
+	if err != nil {
+		return nil, err
 	}
+	s := &recordSurvey{opts: opts, files: recordFiles(parts)}
 	r, err := s.collect(ctx, cmp.Or(opts.Vocab, tokensBeside(store.Dir(paths[0]))))
 	if err != nil {
 		return nil, err
@@ -192,44 +207,28 @@ const hashBatch = 4096
 
 func (s *recordSurvey) readFile(ctx context.Context, number int, t *tally) error {
 	file := &s.files[number]
-	f, err := store.OpenPath(ctx, file.path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	r := tfrecord.NewReader(store.NewReader(f, 0), tfrecord.ReaderOptions{})
 	var e records.Example
 	batch := make([]extsort.Pair, 0, hashBatch)
-	for {
-		at := sharding.RecordError{File: file.path, Record: r.Records(), Offset: r.Offset()}
-		payload, err := r.Next()
-		if err == io.EOF {
-			break
-		}
-		if err == nil {
-			err = e.Decode(payload)
-		}
+	for r, err := range file.Records(ctx) {
 		if err != nil {
-			at.Err = err
-			return &at
+			return err
+		}
+		if err := e.Decode(r.Payload); err != nil {
+			return file.Fault(r, err)
 		}
 		t.add(&e)
 		file.records++
 		file.tokens += int64(e.Tokens())
-		batch = append(batch, extsort.Pair{Key: extsort.Hash(payload), Value: recordNumber(number, at.Record)})
+		batch = append(batch, extsort.Pair{Key: extsort.Hash(r.Payload), Value: recordNumber(number, r.Index)})
 		if len(batch) == hashBatch {
-			if err := errors.Join(ctx.Err(), s.hashes.Add(batch)); err != nil {
+			if err := s.hashes.Add(batch); err != nil {
 				return err
 			}
 			batch = batch[:0]
 		}
 	}
-	if file.want >= 0 && file.want != file.records {
-		return &sharding.DamageError{Problems: []sharding.Problem{{File: file.path,
-			Reason: fmt.Sprintf("%d records, the manifest says %d", file.records, file.want)}}}
-	}
 	t.files++
-	t.bytes += file.bytes
+	t.bytes += file.Bytes
 	return s.hashes.Add(batch)
 }
 

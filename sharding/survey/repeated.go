@@ -63,8 +63,8 @@ func (s *recordSurvey) repeated(ctx context.Context) (r Repeated, err error) {
 	}
 	for _, f := range firsts {
 		again, original := f[0], f[1]
-		r.First = append(r.First, Repeat{s.files[again>>recordBits].path, int64(again & (1<<recordBits - 1)),
-			s.files[original>>recordBits].path, int64(original & (1<<recordBits - 1))})
+		r.First = append(r.First, Repeat{s.files[again>>recordBits].Path, int64(again & (1<<recordBits - 1)),
+			s.files[original>>recordBits].Path, int64(original & (1<<recordBits - 1))})
 	}
 	return r, nil
 }

@@ -124,7 +124,11 @@ func Collect(ctx context.Context, path string, opts Options) (*Stats, error) {
 		return nil, err
 	}
 	s := &Stats{Path: path}
+	var converted []stage
 	for _, f := range stages {
+		if f.manifest.Stage == sharding.StageConvert {
+			converted = append(converted, f)
+		}
 		described, err := describe(ctx, f)
 		if err != nil {
 			return nil, err
@@ -137,14 +141,17 @@ func Collect(ctx context.Context, path string, opts Options) (*Stats, error) {
 			}
 			s.Documents = append(s.Documents, d)
 		}
-		if len(f.manifest.RecordFiles()) > 0 {
+		if len(f.manifest.RecordFiles()) > 0 && f.manifest.Stage != sharding.StageConvert {
 			if s.Records, err = collectShards(ctx, f, opts); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if len(d.Records) > 0 {
+	switch {
+	case len(d.Records) > 0:
 		s.Records, err = collectBare(ctx, d.Records, opts)
+	case len(converted) > 0 && s.Records == nil: // else they are copies of the shards
+		s.Records, err = collectConverted(ctx, path, converted, opts)
 	}
 	return s, err
 }

@@ -1,0 +1,154 @@
+package examples
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"pretext/internal/failure"
+	"pretext/internal/store"
+	"pretext/records/columns"
+	"pretext/records/columns/formats"
+	"pretext/sharding"
+)
+
+// Converted is a folder of converted shards.
+type Converted struct {
+	Folder sharding.Folder
+	Format columns.Format
+	Schema []columns.Column
+}
+
+// OpenConverted returns the folder whose manifest is m. If its options are not
+// those of a format that this program knows, the error matches
+// [sharding.ErrFormat].
+func OpenConverted(folder sharding.Folder, m *sharding.Manifest) (*Converted, error) {
+	var o sharding.ConvertOptions
+	if err := m.DecodeOptions(folder, &o); err != nil {
+		return nil, err
+	}
+	format, ok := formats.Get(o.Format)
+	if !ok || o.MaxSeqLength < 1 || o.MaxPredictionsPerSeq < 1 {
+		return nil, fmt.Errorf("read %s in %s: %w: format %q with %d tokens and %d predictions",
+			sharding.ManifestName, folder, sharding.ErrFormat, o.Format, o.MaxSeqLength, o.MaxPredictionsPerSeq)
+	}
+	return &Converted{Folder: folder, Format: format, Schema: columns.Examples(o.MaxSeqLength, o.MaxPredictionsPerSeq)}, nil
+}
+
+// Splits returns the parts of folders of converted shards that were found together
+// at a path. It returns a usage error unless they are splits of one conversion.
+func Splits(path string, folders []*sharding.Stage, manifests []*sharding.Manifest) (parts []Part, err error) {
+	var names []string
+	same := true
+	for i, m := range manifests {
+		c, err := OpenConverted(folders[i], m)
+		if err != nil {
+			return nil, err
+		}
+		if len(parts) > 0 {
+			same = same && c.Format == parts[0].converted.Format && slices.Equal(m.Inputs, manifests[0].Inputs)
+		}
+		names = append(names, folders[i].Name)
+		parts = append(parts, c.parts(m)...)
+	}
+	if !same {
+		return nil, failure.Usagef("%s holds examples in several folders: name one of them: %s", path, strings.Join(names, ", "))
+	}
+	return parts, nil
+}
+
+// parts returns the shards of the folder. The counts of a shard are those of its
+// first file.
+func (c *Converted) parts(m *sharding.Manifest) (parts []Part) {
+	at := map[string]int{}
+	for _, e := range m.Files {
+		name, ok := sharding.ParseShardName(e.Name)
+		if !ok {
+			continue
+		}
+		stem := name.String()
+		i, known := at[stem]
+		if !known {
+			i = len(parts)
+			at[stem] = i
+			parts = append(parts, Part{Path: store.Join(c.Folder.String(), stem), Split: name.Split, converted: c, sideCar: name.SideCar()})
+		}
+		if e.Name == name.SideCar() {
+			continue
+		}
+		parts[i].Bytes += e.Bytes
+		parts[i].Count += e.Counts["records"]
+	}
+	return parts
+}
+
+// rows yields the rows of a converted shard.
+func (p Part) rows(ctx context.Context) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		body, err := sharding.ReadConvertBody(ctx, p.converted.Folder, p.sideCar)
+		if err != nil {
+			yield(Record{}, err)
+			return
+		}
+		r := Record{Offset: -1}
+		for payload, err := range p.converted.Payloads(ctx, p.sideCar, body) {
+			if err != nil {
+				yield(r, fmt.Errorf("%s: %w", p.converted.Folder, err))
+				return
+			}
+			r.Payload = payload
+			if !yield(r, nil) {
+				return
+			}
+			r.Index++
+		}
+	}
+}
+
+// Payloads reads the files of a shard in their format and yields each row as the
+// record from which it was made. Errors name the file, without the folder.
+func (c *Converted) Payloads(ctx context.Context, sideCar string, body sharding.ConvertBody) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		open := &opener{ctx: ctx, folder: c.Folder}
+		defer open.close()
+		var files []string
+		for _, f := range body.Files {
+			files = append(files, f.Name)
+		}
+		part := columns.Part{Stem: strings.TrimSuffix(sideCar, sharding.SideCarSuffix), Schema: c.Schema, Rows: body.Rows}
+		var payload []byte
+		for row, err := range c.Format.Rows(part, files, open.file) {
+			if err == nil {
+				payload = columns.Example(row).Append(payload[:0])
+			}
+			if !yield(payload, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// An opener opens files for a format and closes them together.
+type opener struct {
+	ctx    context.Context
+	folder sharding.Folder
+	files  []sharding.File
+}
+
+func (o *opener) file(name string) (io.ReaderAt, int64, error) {
+	f, err := o.folder.Open(o.ctx, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	o.files = append(o.files, f)
+	return f, f.Size(), nil
+}
+
+func (o *opener) close() {
+	for _, f := range o.files {
+		f.Close()
+	}
+}

@@ -1,0 +1,160 @@
+// Package examples reads the examples of a data set one after the other, whatever
+// their format: TFRecord, or a format of package columns that prepare-data convert
+// wrote.
+//
+//	parts, err := examples.Of(ctx, stage, manifest)
+//	if err != nil {
+//		return err
+//	}
+//	for _, part := range parts {
+//		for r, err := range part.Records(ctx) {
+//			if err != nil {
+//				return err
+//			}
+//			fmt.Println(part.Path, r.Index, len(r.Payload))
+//		}
+//	}
+//
+// Every example is given as a payload, the bytes of a tf.train.Example. For a
+// TFRecord file these are the bytes in the file; for other formats they are those
+// of the record from which the row was made, so payloads of equal examples are
+// equal.
+package examples
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+
+	"pretext/internal/store"
+	"pretext/records/tfrecord"
+	"pretext/sharding"
+)
+
+// A Part is the examples of one shard, or of one TFRecord file.
+type Part struct {
+	Path  string // of the file; if a shard has several files, the beginning of their paths
+	Split string // [sharding.Train], [sharding.Eval], or "" if the name gives no split
+	Bytes int64  // size of its files
+	Count int64  // number of examples in the manifest; -1 without one
+
+	converted *Converted // nil: a TFRecord file
+	sideCar   string     // of a converted shard
+}
+
+// A Record is one example.
+type Record struct {
+	Index   int64  // number in the part, from 0
+	Offset  int64  // first byte in the uncompressed TFRecord file; -1 in other formats
+	Payload []byte // valid until the next iteration
+}
+
+// Files returns the parts of TFRecord files without a manifest.
+func Files(ctx context.Context, paths []string) (parts []Part, err error) {
+	for _, path := range paths {
+		info, err := store.Stat(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		name, _ := sharding.ParseShardName(store.Base(path))
+		parts = append(parts, Part{Path: path, Split: name.Split, Bytes: info.Size(), Count: -1})
+	}
+	return parts, nil
+}
+
+// Open returns the parts of the converted shards at a path, and of no others: package
+// trainer/loader opens TFRecord files. There are none if d has no converted shards, or
+// shards from which they were made.
+func Open(ctx context.Context, d *sharding.Dataset) ([]Part, error) {
+	var folders []*sharding.Stage
+	var manifests []*sharding.Manifest
+	for _, s := range d.Stages {
+		switch s.Stage {
+		case sharding.StageExamples:
+			return nil, nil
+		case sharding.StageConvert:
+			m, err := sharding.ReadManifest(ctx, s)
+			if err != nil {
+				return nil, err
+			}
+			folders, manifests = append(folders, s), append(manifests, m)
+		}
+	}
+	return Splits(d.Path, folders, manifests)
+}
+
+// Of returns the parts of a stage's folder in the order of their names: none if it
+// has no examples.
+func Of(ctx context.Context, s *sharding.Stage, m *sharding.Manifest) (parts []Part, err error) {
+	if m.Stage == sharding.StageConvert {
+		c, err := OpenConverted(s, m)
+		if err != nil {
+			return nil, err
+		}
+		return c.parts(m), nil
+	}
+	for _, e := range m.RecordFiles() {
+		name, _ := sharding.ParseShardName(e.Name)
+		parts = append(parts, Part{Path: s.Path(e.Name), Split: name.Split, Bytes: e.Bytes, Count: e.Counts["records"]})
+	}
+	return parts, nil
+}
+
+// Records yields the examples of the part in order, and at most one error, which
+// names the file and, if the data is corrupt, the place: a [*sharding.RecordError],
+// a [*sharding.DamageError] or an error that matches [columns.ErrCorrupt].
+func (p Part) Records(ctx context.Context) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		read := p.tfrecords
+		if p.converted != nil {
+			read = p.rows
+		}
+		n := int64(0)
+		for r, err := range read(ctx) {
+			if err == nil {
+				if n++; n%1024 == 0 {
+					err = ctx.Err()
+				}
+			}
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+		if p.Count >= 0 && p.Count != n {
+			yield(Record{}, &sharding.DamageError{Problems: []sharding.Problem{{File: p.Path,
+				Reason: fmt.Sprintf("%d records, the manifest says %d", n, p.Count)}}})
+		}
+	}
+}
+
+// tfrecords yields the records of a TFRecord file.
+func (p Part) tfrecords(ctx context.Context) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		f, err := store.OpenPath(ctx, p.Path)
+		if err != nil {
+			yield(Record{}, err)
+			return
+		}
+		defer f.Close()
+		r := tfrecord.NewReader(store.NewReader(f, 0), tfrecord.ReaderOptions{})
+		for {
+			record := Record{Index: r.Records(), Offset: r.Offset()}
+			record.Payload, err = r.Next()
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				err = p.Fault(record, err)
+			}
+			if !yield(record, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Fault returns an error about a record with its place.
+func (p Part) Fault(r Record, err error) error {
+	return &sharding.RecordError{File: p.Path, Record: r.Index, Offset: r.Offset, Err: err}
+}
