@@ -12,6 +12,28 @@ type Document struct {
 	Text   string
 	Source string // base name of the source file: "enwiki-latest.xml.bz2"
 	Lang   string // BCP 47 code of the language, "" if unknown
+
+	// Provenance of a wiki page; the zero values if unknown.
+	URL       string // address of the page
+	Revision  int64  // number of its revision
+	Timestamp string // when the revision was saved: "2017-07-01T12:00:00Z"
+	License   string // SPDX identifier: "CC-BY-SA-4.0"
+}
+
+// A Rejected is a page, book or line that did not become a document.
+type Rejected struct {
+	ID     string   // that its document would have; "" if unknown
+	Title  string   // may be empty
+	Reason Reject   // why it was rejected
+	Value  *float64 // what was measured: characters (too-short), bytes (too-large), the namespace, holes for each sentence; nil: nothing
+	Place  *Place   // only if ID is ""
+}
+
+// A Place locates what has no ID.
+type Place struct {
+	Source string `json:"source"`           // base name of the file
+	Line   int64  `json:"line,omitempty"`   // from 1, of a text file
+	Offset int64  `json:"offset,omitempty"` // in bytes, of a page or of the compressed block that contains it
 }
 
 // A Reject is the reason why a page or book did not become a document. The

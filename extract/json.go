@@ -20,8 +20,38 @@ type jsonDocument struct {
 }
 
 type jsonMetadata struct {
-	Title string `json:"title,omitempty"`
-	Lang  string `json:"lang,omitempty"`
+	Title     string         `json:"title,omitempty"`
+	Lang      string         `json:"lang,omitempty"`
+	URL       optionalString `json:"url,omitempty"`
+	Revision  optionalInt    `json:"revision,omitempty"`
+	Timestamp optionalString `json:"timestamp,omitempty"`
+	License   optionalString `json:"license,omitempty"`
+}
+
+// optionalString and optionalInt are values that are ignored if they have
+// another type: the metadata of third-party documents may have other fields of
+// these names.
+type (
+	optionalString string
+	optionalInt    int64
+)
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (s *optionalString) UnmarshalJSON(b []byte) error {
+	var v string
+	if json.Unmarshal(b, &v) == nil {
+		*s = optionalString(v)
+	}
+	return nil
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (n *optionalInt) UnmarshalJSON(b []byte) error {
+	var v int64
+	if json.Unmarshal(b, &v) == nil {
+		*n = optionalInt(v)
+	}
+	return nil
 }
 
 // AppendJSON appends the document to dst as one line of JSON, with the line
@@ -32,16 +62,34 @@ func (d *Document) AppendJSON(dst []byte) []byte {
 	dst = appendString(append(dst, `,"text":`...), d.Text)
 	dst = appendString(append(dst, `,"source":`...), d.Source)
 	dst = append(dst, `,"metadata":{`...)
-	if d.Title != "" {
-		dst = appendString(append(dst, `"title":`...), d.Title)
-		if d.Lang != "" {
-			dst = append(dst, ',')
-		}
+	first := len(dst)
+	dst = appendField(dst, first, `"title":`, d.Title)
+	dst = appendField(dst, first, `"lang":`, d.Lang)
+	dst = appendField(dst, first, `"url":`, d.URL)
+	if d.Revision != 0 {
+		dst = append(comma(dst, first), `"revision":`...)
+		dst = strconv.AppendInt(dst, d.Revision, 10)
 	}
-	if d.Lang != "" {
-		dst = appendString(append(dst, `"lang":`...), d.Lang)
-	}
+	dst = appendField(dst, first, `"timestamp":`, d.Timestamp)
+	dst = appendField(dst, first, `"license":`, d.License)
 	return append(dst, "}}\n"...)
+}
+
+// appendField appends a field of the object whose fields begin at dst[first],
+// unless its value is empty.
+func appendField(dst []byte, first int, name, value string) []byte {
+	if value == "" {
+		return dst
+	}
+	return appendString(append(comma(dst, first), name...), value)
+}
+
+// comma appends a comma if the object whose fields begin at dst[first] has one.
+func comma(dst []byte, first int) []byte {
+	if len(dst) > first {
+		return append(dst, ',')
+	}
+	return dst
 }
 
 // UnmarshalJSON parses a line written by [Document.AppendJSON], or any other
@@ -54,7 +102,9 @@ func (d *Document) UnmarshalJSON(line []byte) error {
 	if err := json.Unmarshal(line, &j); err != nil {
 		return fmt.Errorf("parse document: %w", err)
 	}
-	*d = Document{ID: j.ID, Title: j.Metadata.Title, Text: j.Text, Source: j.Source, Lang: j.Metadata.Lang}
+	m := j.Metadata
+	*d = Document{ID: j.ID, Title: m.Title, Text: j.Text, Source: j.Source, Lang: m.Lang,
+		URL: string(m.URL), Revision: int64(m.Revision), Timestamp: string(m.Timestamp), License: string(m.License)}
 	return nil
 }
 
@@ -76,20 +126,46 @@ func parseLine(d *Document, line []byte) bool {
 	if rest, ok = bytes.CutPrefix(rest, []byte(`,"metadata":{`)); !ok {
 		return false
 	}
-	if r, has := parseField(rest, `"title":"`, &doc.Title); has {
-		rest = r
-		if r, comma := bytes.CutPrefix(r, []byte(`,`)); comma {
-			rest = r
-		}
-	}
-	if r, has := parseField(rest, `"lang":"`, &doc.Lang); has {
-		rest = r
-	}
-	if string(rest) != "}}" {
+	if !parseMetadata(&doc, rest) {
 		return false
 	}
 	*d = doc
 	return true
+}
+
+// parseMetadata parses the fields of the metadata, which end the line.
+func parseMetadata(d *Document, rest []byte) bool {
+	start := len(rest)
+	field := func(prefix string, to *string) {
+		b := rest
+		if len(rest) < start {
+			var ok bool
+			if b, ok = bytes.CutPrefix(rest, []byte(",")); !ok {
+				return
+			}
+		}
+		if r, ok := parseField(b, prefix, to); ok {
+			rest = r
+		}
+	}
+	field(`"title":"`, &d.Title)
+	field(`"lang":"`, &d.Lang)
+	field(`"url":"`, &d.URL)
+	if r, ok := bytes.CutPrefix(rest, []byte(`,"revision":`)); ok {
+		digits := bytes.IndexAny(r, ",}")
+		if digits < 0 {
+			return false
+		}
+		n, err := strconv.ParseInt(string(r[:digits]), 10, 64)
+		if err != nil || strconv.FormatInt(n, 10) != string(r[:digits]) || n == 0 {
+			return false
+		}
+		d.Revision = n
+		rest = r[digits:]
+	}
+	field(`"timestamp":"`, &d.Timestamp)
+	field(`"license":"`, &d.License)
+	return string(rest) == "}}"
 }
 
 // parseField parses prefix, which ends with a quote, then the rest of a JSON

@@ -23,7 +23,7 @@ import (
 
 // extractAlgorithm is the version of the extract stage. It is raised when the
 // same sources would give other documents.
-const extractAlgorithm = 4
+const extractAlgorithm = 5
 
 // The kinds of sources.
 const (

@@ -58,7 +58,9 @@ func (w *extractWorker) Do(ctx context.Context, index int) ([]stage.Result, erro
 	}
 	tools.blocks = out.Spare()
 	defer out.Abort()
-	reading, err := w.open(ctx, source, t, tools)
+	reading, err := w.open(ctx, source, t, tools, func(r *extract.Rejected) {
+		out.Reject(sharding.RejectLine{ID: r.ID, Title: r.Title, Reason: string(r.Reason), Value: r.Value, Place: r.Place})
+	})
 	if err != nil {
 		return nil, w.explain(ctx, source, err)
 	}
@@ -134,14 +136,20 @@ type reading struct {
 	close     func()
 }
 
-func (w *extractWorker) open(ctx context.Context, s SourceSpec, t extractTask, tools *extractTools) (*reading, error) {
+// open opens the part of source s that task t reads. rejected is called with
+// each reject.
+func (w *extractWorker) open(ctx context.Context, s SourceSpec, t extractTask, tools *extractTools, rejected func(*extract.Rejected)) (*reading, error) {
 	switch s.Kind {
 	case KindWiki:
-		return w.openWiki(ctx, s, *t.Range, tools)
+		reading, err := w.openWiki(ctx, s, *t.Range, tools)
+		if err == nil {
+			tools.wiki.OnReject(rejected)
+		}
+		return reading, err
 	case KindBooks:
-		return w.openBooks(ctx, s, *t.Books)
+		return w.openBooks(ctx, s, *t.Books, rejected)
 	case KindText, KindJSONL:
-		return w.openText(ctx, s)
+		return w.openText(ctx, s, rejected)
 	}
 	panic("BUG: source of kind " + s.Kind)
 }
@@ -225,9 +233,10 @@ func (w *extractWorker) wikiOptions() (wiki.Options, error) {
 	return o, nil
 }
 
-func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Task) (*reading, error) {
+func (w *extractWorker) openBooks(ctx context.Context, s SourceSpec, t books.Task, rejected func(*extract.Rejected)) (*reading, error) {
 	t.Path = books.Name(s.Paths[0])
 	r := books.NewReader(meteredBooks{bookFiles{ctx}, w.Meter}, t, w.Options.Books)
+	r.OnReject(rejected)
 	summary := func() (sharding.Counts, sharding.DocumentsBody, error) {
 		st := r.Stats()
 		counts := sharding.Counts{"files": st.Books, "documents": st.Kept, "skipped_files": st.Skipped,
@@ -267,7 +276,7 @@ type meteredFile struct {
 func (f *meteredFile) Size() int64  { return f.file.Size() }
 func (f *meteredFile) Close() error { return f.file.Close() }
 
-func (w *extractWorker) openText(ctx context.Context, s SourceSpec) (*reading, error) {
+func (w *extractWorker) openText(ctx context.Context, s SourceSpec, rejected func(*extract.Rejected)) (*reading, error) {
 	var sources []text.Source
 	for _, path := range s.Paths {
 		sources = append(sources, text.Source{Name: path, Open: func() (io.ReadCloser, error) {
@@ -288,6 +297,7 @@ func (w *extractWorker) openText(ctx context.Context, s SourceSpec) (*reading, e
 	} else {
 		r = text.NewJSONLines(sources, w.Options.Text)
 	}
+	r.OnReject(rejected)
 	summary := func() (sharding.Counts, sharding.DocumentsBody, error) {
 		st := r.Stats()
 		counts := sharding.Counts{"lines": st.Lines, "documents": st.Kept, "invalid_utf8_bytes": st.InvalidBytes}

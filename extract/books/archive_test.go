@@ -363,7 +363,7 @@ func TestMillionsOfMembersTakeLittleMemory(t *testing.T) {
 		}
 	})
 	if len(docs) != 1 || docs[0].Text != "Last." {
-		t.Errorf("got %q", docs)
+		t.Errorf("got %+v", docs)
 	}
 	// A table of all members takes over 30 MB. The limit leaves room for garbage, of
 	// which a busy machine has more.
@@ -387,7 +387,7 @@ func TestZipsOfManyShapesAreRead(t *testing.T) {
 		}
 	}
 	if docs, _, err := read(t, "x.zip", zipOf(t), Options{}); err != nil || len(docs) != 0 {
-		t.Errorf("no members: got %q, %v", docs, err)
+		t.Errorf("no members: got %+v, %v", docs, err)
 	}
 }
 

@@ -210,6 +210,8 @@ type Reader struct {
 	stats Stats
 	seen  map[uint64]struct{} // hashes of IDs
 	yield func(*extract.Document, error) bool
+
+	onReject func(*extract.Rejected) // nil: nobody listens
 }
 
 // NewReader returns a reader of a task from [Plan].
@@ -329,6 +331,7 @@ func (r *Reader) finish(b book) error {
 	}
 	if b.reject != "" {
 		r.stats.Rejects[b.reject]++
+		r.report(b)
 		return nil
 	}
 	r.stats.Kept++
@@ -343,6 +346,20 @@ func (r *Reader) finish(b book) error {
 		return errStopped
 	}
 	return nil
+}
+
+// OnReject sets the function that is called with each rejected book, in order.
+func (r *Reader) OnReject(f func(*extract.Rejected)) { r.onReject = f }
+
+// report reports a rejected book.
+func (r *Reader) report(b book) {
+	switch {
+	case r.onReject == nil:
+	case b.name == "":
+		r.onReject(&extract.Rejected{Reason: b.reject, Place: &extract.Place{Source: r.source()}})
+	default:
+		r.onReject(&extract.Rejected{ID: "books:" + b.name, Title: b.titleOrName(), Reason: b.reject})
+	}
 }
 
 func (r *Reader) countID(id string) {

@@ -128,12 +128,12 @@ func TestOddEPUBs(t *testing.T) {
 			}
 			if test.reject != "" {
 				if stats.Rejects[test.reject] != 1 || len(docs) != 0 {
-					t.Errorf("got %q and %+v, want reject %s", docs, stats, test.reject)
+					t.Errorf("got %+v and %+v, want reject %s", docs, stats, test.reject)
 				}
 				return
 			}
 			if len(docs) != 1 || docs[0].Text != test.text {
-				t.Errorf("got %q, %+v; want %q", docs, stats, test.text)
+				t.Errorf("got %+v, %+v; want %q", docs, stats, test.text)
 			}
 		})
 	}

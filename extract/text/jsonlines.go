@@ -76,11 +76,11 @@ func (r *Reader) endJSON(ok, blank bool) error {
 	case blank:
 		return nil
 	case !ok || !l.hasText || l.badID:
-		r.reject(extract.RejectMalformed)
+		r.reject(extract.RejectMalformed, r.current)
 		r.stats.Malformed = appendPlace(r.stats.Malformed, r.current)
 		return nil
 	case l.tooLong:
-		r.reject(extract.RejectTooLarge)
+		r.reject(extract.RejectTooLarge, r.current)
 		return nil
 	}
 	valid, dropped := l.text, 0
@@ -90,7 +90,7 @@ func (r *Reader) endJSON(ok, blank bool) error {
 	r.countInvalid(dropped)
 	valid = Strip(valid)
 	if len(valid) == 0 {
-		r.reject(extract.RejectEmpty)
+		r.reject(extract.RejectEmpty, r.current)
 		return nil
 	}
 	return r.emit(r.jsonDocument(valid))

@@ -92,7 +92,7 @@ func (r *Reader) addLine(line []byte) error {
 	if a.over {
 		return nil
 	}
-	r.begin()
+	r.begin(r.current.Line - 1)
 	a.text = append(a.text, line...)
 	if len(a.text) > r.limit {
 		a.tooLarge()
@@ -100,10 +100,10 @@ func (r *Reader) addLine(line []byte) error {
 	return nil
 }
 
-// begin prepares the text for another line.
-func (r *Reader) begin() {
+// begin prepares the text for the line with the given number.
+func (r *Reader) begin(line int64) {
 	if len(r.lines.text) == 0 {
-		r.began = r.current.File
+		r.began = Place{r.current.File, line}
 		return
 	}
 	r.lines.text = append(r.lines.text, '\n')
@@ -150,7 +150,7 @@ func (r *Reader) addClean(b []byte) {
 	if !a.solid {
 		a.solid = true
 		if !a.over {
-			r.begin()
+			r.begin(r.current.Line)
 		}
 	}
 	if a.over {
@@ -195,7 +195,7 @@ func (r *Reader) endDocument() error {
 	switch {
 	case a.over:
 		a.over = false
-		r.reject(extract.RejectTooLarge)
+		r.reject(extract.RejectTooLarge, r.began)
 		return nil
 	case len(a.text) == 0:
 		return nil
@@ -203,7 +203,7 @@ func (r *Reader) endDocument() error {
 	doc := &extract.Document{
 		ID:     textID(a.text),
 		Text:   string(a.text),
-		Source: baseName(r.began),
+		Source: baseName(r.began.File),
 		Lang:   r.opts.Lang,
 	}
 	a.text = a.text[:0]

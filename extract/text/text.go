@@ -126,8 +126,10 @@ type Reader struct {
 
 	stats   Stats
 	current Place // the line being read
-	began   string
+	began   Place // first line of the document being read (BERT text)
 	yield   func(*extract.Document, error) bool
+
+	onReject func(*extract.Rejected) // nil: nobody listens
 }
 
 // NewLines returns a reader of sources with one sentence on each line and blank
@@ -207,9 +209,15 @@ func (r *Reader) emit(doc *extract.Document) error {
 	return nil
 }
 
-func (r *Reader) reject(why extract.Reject) {
+func (r *Reader) reject(why extract.Reject, at Place) {
 	r.stats.Rejects[why]++
+	if r.onReject != nil {
+		r.onReject(&extract.Rejected{Reason: why, Place: &extract.Place{Source: baseName(at.File), Line: at.Line}})
+	}
 }
+
+// OnReject sets the function that is called with each reject, in order.
+func (r *Reader) OnReject(f func(*extract.Rejected)) { r.onReject = f }
 
 // countInvalid records that n bytes of the current line were dropped.
 func (r *Reader) countInvalid(n int) {

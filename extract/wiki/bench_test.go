@@ -23,7 +23,7 @@ func BenchmarkPages(b *testing.B) {
 			}
 			h, _, reject := r.header(p)
 			if reject == "" {
-				src, _ := r.wikitext(p, h)
+				src, _, _ := r.wikitext(p, h)
 				text += len(src)
 			}
 		}

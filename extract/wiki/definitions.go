@@ -69,7 +69,7 @@ func (r *Reader) definition(p rawPage) (d TemplateDefinition, ok bool) {
 	} else if reject != "" {
 		return d, false
 	}
-	source, reject := r.wikitext(p, h)
+	source, _, reject := r.wikitext(p, h)
 	if reject != "" {
 		return d, false
 	}

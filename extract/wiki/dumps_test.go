@@ -82,6 +82,7 @@ func TestRealDumpsGiveTheirPagesAndArticles(t *testing.T) {
 			}
 			res := readFile(t, realdata.Path(t, f.name), whole)
 			checkFacts(t, f, res)
+			checkListed(t, res)
 			for _, d := range res.docs {
 				if d.ID == "" || d.Title == "" || d.Text != strings.TrimSpace(d.Text) || d.Source != path.Base(f.name) {
 					t.Errorf("document %q %q of %q begins %.40q", d.ID, d.Title, d.Source, d.Text)
@@ -161,6 +162,9 @@ func TestRangesOfARealDumpGiveWhatReadingItAtOnceGives(t *testing.T) {
 			if diff := cmp.Diff(want.stats, got.stats); diff != "" {
 				t.Errorf("%s in %d ranges, -want +got:\n%s", name, n, diff)
 			}
+			if diff := cmp.Diff(want.rejects, got.rejects); diff != "" {
+				t.Errorf("%s in %d ranges, rejects, -want +got:\n%s", name, n, diff)
+			}
 		}
 	}
 }
@@ -196,6 +200,7 @@ func TestHostileDumpsAreReadOrRefusedAsTheyDeserve(t *testing.T) {
 			file := realdata.Path(t, "hostile/"+f.File)
 			res := readFile(t, file, whole)
 			checkHostile(t, f, res)
+			checkListed(t, res)
 			if dir == "size" {
 				return // long, and nothing new in ranges
 			}

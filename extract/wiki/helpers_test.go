@@ -10,15 +10,17 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"pretext/extract"
 )
 
 // result is all that reading a dump gives.
 type result struct {
-	docs  []extract.Document
-	stats Stats
-	err   error
+	docs    []extract.Document
+	rejects []extract.Rejected
+	stats   Stats
+	err     error
 }
 
 // readRanges reads a dump range by range and puts the results together, up to
@@ -34,6 +36,11 @@ func readRanges(tb testing.TB, r io.ReaderAt, size int64, ranges []Range, opts O
 	}
 	for _, rng := range ranges {
 		rd := NewReader(dump, rng, opts)
+		listed := map[extract.Reject]int64{}
+		rd.OnReject(func(r *extract.Rejected) {
+			res.rejects = append(res.rejects, *r)
+			listed[r.Reason]++
+		})
 		for doc, err := range rd.Documents() {
 			if err != nil {
 				res.err = err
@@ -45,6 +52,9 @@ func readRanges(tb testing.TB, r io.ReaderAt, size int64, ranges []Range, opts O
 		}
 		res.stats.Add(rd.Stats())
 		checkSum(tb, rd.Stats())
+		if diff := cmp.Diff(rd.Stats().Rejects, listed, cmpopts.EquateEmpty()); diff != "" {
+			tb.Errorf("rejects, -counted +listed:\n%s", diff)
+		}
 		if res.err != nil {
 			break
 		}
@@ -108,6 +118,20 @@ func readFile(tb testing.TB, path string, ranges func(size int64) []Range) resul
 		tb.Fatal(err)
 	}
 	return readRanges(tb, f, info.Size(), ranges(info.Size()), DefaultOptions(), filepath.Base(path))
+}
+
+// checkListed fails the test unless each page is a document or is listed as a
+// reject, with an ID or a place.
+func checkListed(tb testing.TB, res result) {
+	tb.Helper()
+	if int64(len(res.docs)+len(res.rejects)) != res.stats.Pages {
+		tb.Errorf("%d pages, %d documents and %d listed rejects", res.stats.Pages, len(res.docs), len(res.rejects))
+	}
+	for _, r := range res.rejects {
+		if (r.ID == "") != (r.Place != nil) || r.ID != "" && r.Title == "" && r.Reason != extract.RejectMalformed {
+			tb.Errorf("a reject without a name: %+v", r)
+		}
+	}
 }
 
 // diff compares two results, errors by what they say.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strconv"
+	"time"
 
 	"pretext/extract"
 )
@@ -75,10 +76,12 @@ func parseNS(raw []byte) (int, bool) {
 
 // A revision is what parseRevision finds in the last <revision> of a page.
 type revision struct {
-	foreign bool   // the text is not wikitext
-	deleted bool   // the text is suppressed in the dump
-	text    []byte // as in the XML, not decoded
-	markup  bool   // the text contains "<"
+	id        int64  // 0 if the dump has none
+	timestamp string // "" if the dump has none
+	foreign   bool   // the text is not wikitext
+	deleted   bool   // the text is suppressed in the dump
+	text      []byte // as in the XML, not decoded
+	markup    bool   // the text contains "<"
 }
 
 // parseRevision parses the revision at the beginning of b; ok is false if it is
@@ -109,6 +112,10 @@ func parseRevision(b []byte) (rev revision, ok bool) {
 			return rev, false
 		}
 		switch string(t.name) {
+		case "id":
+			rev.id, _ = parseID(raw)
+		case "timestamp":
+			rev.timestamp = parseTimestamp(raw)
 		case "model":
 			rev.foreign = rev.foreign || string(bytes.TrimSpace(raw)) != "wikitext"
 		case "format":
@@ -117,6 +124,16 @@ func parseRevision(b []byte) (rev revision, ok bool) {
 			rev.text, rev.markup = raw, markup
 		}
 	}
+}
+
+// parseTimestamp returns the time at which a revision was saved, "" if raw is
+// not a time in the form of a dump: 2017-07-01T12:00:00Z.
+func parseTimestamp(raw []byte) string {
+	text := string(bytes.TrimSpace(raw))
+	if _, err := time.Parse(time.RFC3339, text); err != nil {
+		return ""
+	}
+	return text
 }
 
 // header parses and filters a page by its head, before its text is decoded.
@@ -133,6 +150,7 @@ func (r *Reader) header(p rawPage) (h pageHead, title string, reject extract.Rej
 		return h, "", extract.RejectMalformed
 	}
 	title = r.title(&h, p)
+	r.rejected.ID, r.rejected.Title = r.pageID(h.id), title
 	switch {
 	case title == "":
 		return h, "", extract.RejectMalformed
@@ -141,6 +159,7 @@ func (r *Reader) header(p rawPage) (h pageHead, title string, reject extract.Rej
 	}
 	switch {
 	case !slices.Contains(r.options.Namespaces, h.ns):
+		r.measured(float64(h.ns))
 		return h, "", extract.RejectNamespace
 	case h.redirect:
 		return h, "", extract.RejectRedirect
@@ -159,22 +178,23 @@ func (r *Reader) title(h *pageHead, p rawPage) string {
 	return string(bytes.TrimSpace(b))
 }
 
-// wikitext returns the decoded wikitext of the last revision of a page, or the
-// reason for rejecting the page. It overwrites the bytes of p.
-func (r *Reader) wikitext(p rawPage, h pageHead) ([]byte, extract.Reject) {
+// wikitext returns the decoded wikitext of the last revision of a page and the
+// revision, or the reason for rejecting the page. It overwrites the bytes of p.
+func (r *Reader) wikitext(p rawPage, h pageHead) (src []byte, rev revision, reject extract.Reject) {
 	if p.revision == nil {
-		return nil, extract.RejectMalformed
+		return nil, rev, extract.RejectMalformed
 	}
 	rev, ok := parseRevision(p.revision)
 	switch {
 	case !ok:
-		return nil, extract.RejectMalformed
+		return nil, rev, extract.RejectMalformed
 	case rev.deleted:
-		return nil, extract.RejectDeleted
+		return nil, rev, extract.RejectDeleted
 	case rev.foreign:
-		return nil, extract.RejectModel
+		return nil, rev, extract.RejectModel
 	case len(rev.text) > extract.MaxPageBytes:
-		return nil, extract.RejectTooLarge
+		r.measured(float64(len(rev.text)))
+		return nil, rev, extract.RejectTooLarge
 	}
-	return r.dropInvalid(characters(rev.text, rev.markup), h.id, p), ""
+	return r.dropInvalid(characters(rev.text, rev.markup), h.id, p), rev, ""
 }

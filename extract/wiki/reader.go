@@ -24,6 +24,7 @@ type Reader struct {
 	lang       string
 	rng        Range
 	size       int64
+	address    address
 	namespaces namespaceTable
 	split      *splitter
 	scanner    *wikitext.Scanner
@@ -31,6 +32,9 @@ type Reader struct {
 	text       []byte        // of the last document
 	stats      Stats
 	used       bool
+
+	rejected extract.Rejected        // the page that is being read, should it be rejected
+	onReject func(*extract.Rejected) // nil: nobody listens
 }
 
 // A Dump is a dump file. Several readers may share it.
@@ -73,6 +77,7 @@ func (r *Reader) Reset(d Dump, rng Range) {
 		lang:       cmp.Or(r.options.Language, d.language()),
 		rng:        rng,
 		size:       d.Size,
+		address:    newAddress(d.Head.Base),
 		namespaces: newNamespaceTable(d.Head),
 		split:      r.split,
 		scanner:    r.scanner,
@@ -87,6 +92,27 @@ const keptText = 4 << 20
 
 // Wiki returns the name of the wiki, with which the IDs of its documents begin.
 func (r *Reader) Wiki() string { return r.dbname }
+
+// OnReject sets the function that is called with each rejected page, in the order
+// of the pages. The argument is valid during the call. [Reader.Reset] removes the
+// function.
+func (r *Reader) OnReject(f func(*extract.Rejected)) { r.onReject = f }
+
+// measured records what was measured of a page that is about to be rejected.
+func (r *Reader) measured(v float64) { r.rejected.Value = &v }
+
+// reject counts a rejected page and reports it.
+func (r *Reader) reject(p rawPage, reason extract.Reject) {
+	r.stats.reject(reason, 1)
+	if r.onReject == nil {
+		return
+	}
+	r.rejected.Reason = reason
+	if r.rejected.ID == "" {
+		r.rejected.Place = &extract.Place{Source: r.source, Offset: p.offset}
+	}
+	r.onReject(&r.rejected)
+}
 
 // Documents yields the documents of the range in the order of their pages. It
 // may be called only once. A document and its strings are valid until the next
@@ -125,12 +151,13 @@ func (r *Reader) next(doc *extract.Document) error {
 			return err
 		}
 		r.stats.Pages++
+		r.rejected = extract.Rejected{}
 		reject := r.document(doc, p)
 		if reject == "" {
 			r.stats.Kept++
 			return nil
 		}
-		r.stats.reject(reject, 1)
+		r.reject(p, reject)
 		if p.end == endTruncated {
 			return &CorruptError{Offset: r.size, Reason: "file ends inside a page", Err: io.ErrUnexpectedEOF}
 		}
@@ -144,7 +171,7 @@ func (r *Reader) document(doc *extract.Document, p rawPage) extract.Reject {
 	if reject != "" {
 		return reject
 	}
-	src, reject := r.wikitext(p, h)
+	src, rev, reject := r.wikitext(p, h)
 	switch {
 	case reject != "":
 		return reject
@@ -160,23 +187,28 @@ func (r *Reader) document(doc *extract.Document, p rawPage) extract.Reject {
 	case len(r.text) == 0:
 		return extract.RejectEmpty
 	case len(r.text) > extract.MaxDocumentBytes:
+		r.measured(float64(len(r.text)))
 		return extract.RejectTooLarge
 	case r.options.MinCharacters > 0 && utf8.RuneCount(r.text) < r.options.MinCharacters:
+		r.measured(float64(utf8.RuneCount(r.text)))
 		return extract.RejectTooShort
 	}
 	holes, sentences := r.scanner.PageHoles(), countSentences(r.text, r.lang)
 	if r.options.MaxHoles < 1 && float64(holes) > r.options.MaxHoles*float64(sentences) {
+		r.measured(float64(holes) / float64(sentences))
 		return extract.RejectHoles
 	}
 	r.stats.Holes += int64(holes)
 	r.stats.Sentences += int64(sentences)
 	r.stats.TextBytes += int64(len(r.text))
 	*doc = extract.Document{
-		ID:     r.pageID(h.id),
+		ID:     r.rejected.ID,
 		Title:  title,
 		Text:   unsafe.String(unsafe.SliceData(r.text), len(r.text)), // no copy, see Documents
 		Source: r.source,
 		Lang:   r.lang,
+
+		URL: r.address.of(title), Revision: rev.id, Timestamp: rev.timestamp, License: r.address.license,
 	}
 	return ""
 }

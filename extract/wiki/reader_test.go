@@ -133,7 +133,7 @@ func TestEveryPageIsADocumentOrAReject(t *testing.T) {
 func TestADocumentBearsWhatTheDumpSays(t *testing.T) {
 	dump := []byte(siteinfo + article(12, "A &amp; \"B\" &lt;C&gt;\n  D", "Some text."))
 	res := readBytes(t, dump, whole(int64(len(dump))))
-	want := []extract.Document{{ID: "vogelwiki:12", Title: `A & "B" <C> D`, Text: "Some text.", Source: "test.xml", Lang: "nl"}}
+	want := []extract.Document{{ID: "vogelwiki:12", Title: `A & "B" <C> D`, Text: "Some text.", Source: "test.xml", Lang: "nl", Revision: 9}}
 	if diff := cmp.Diff(want, res.docs); diff != "" || res.err != nil {
 		t.Errorf("%v, -want +got:\n%s", res.err, diff)
 	}
@@ -372,7 +372,7 @@ func FuzzReader(f *testing.F) {
 		}
 		for _, d := range want.docs {
 			if !utf8.ValidString(d.Text) || !utf8.ValidString(d.Title) || d.Text == "" || d.Title == "" || !strings.HasPrefix(d.ID, "w:") {
-				t.Errorf("document %q", d)
+				t.Errorf("document %+v", d)
 			}
 		}
 		got := read(cut(size, int64(min(a, b)), int64(max(a, b))))

@@ -54,7 +54,7 @@ def check(name, want, default=None):
         assert whole.num_rows == rows, (name, config, whole.num_rows, rows)
         streamed = list(datasets.load_dataset(path, config, split="train", streaming=True))
         assert streamed == whole.to_list(), (name, config)
-        assert set(whole.features) == {"id", "text", "source", "metadata"} and set(whole.features["metadata"]) == {"title", "lang"}, whole.features
+        assert set(whole.features) == {"id", "text", "source", "metadata"} and set(whole.features["metadata"]) == {"title", "lang", "url", "revision", "timestamp", "license"}, whole.features
     if default:
         assert datasets.load_dataset(path, split="train").num_rows == want[default], (name, default)
     print("card ok:", name, want)

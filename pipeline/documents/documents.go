@@ -1,5 +1,6 @@
 // Package documents writes the output that the stages extract and filter have in
-// common: a documents file, the list of its IDs, and the side-car that proves both.
+// common: a documents file, the lists of its IDs and of the rejects, and the
+// side-car that proves them.
 package documents
 
 import (
@@ -12,7 +13,7 @@ import (
 	"pretext/sharding"
 )
 
-// A Writer writes the documents file of one task.
+// A Writer writes the documents file of one task and the list of its rejects.
 type Writer struct {
 	*stage.Env
 	task   int
@@ -20,6 +21,9 @@ type Writer struct {
 	out    *stage.Output
 	blocks *extract.Writer
 	ids    sharding.IDList
+
+	rejects *stage.Output
+	failed  error // of writing to rejects
 }
 
 // A File names the documents file of a task.
@@ -32,40 +36,67 @@ type File struct {
 	Spare *extract.Writer // of an earlier file, whose memory is used again; may be nil
 }
 
-// Create begins a documents file. Call Abort when done.
+// Create begins a documents file and the list of its rejects. Call Abort when done.
 func Create(ctx context.Context, env *stage.Env, f File) (*Writer, error) {
 	out, err := env.Create(ctx, f.Stem+sharding.DocumentsSuffix)
 	if err != nil {
 		return nil, err
 	}
+	created := false
+	defer func() {
+		if !created {
+			out.Abort()
+		}
+	}()
 	blocks := f.Spare
 	if blocks != nil {
 		blocks.Reset(out, f.BlockBytes)
 	} else if blocks, err = extract.NewWriter(out, f.BlockBytes, f.Level); err != nil {
-		out.Abort()
 		return nil, err
 	}
-	return &Writer{Env: env, task: f.Task, stem: f.Stem, out: out, blocks: blocks}, nil
+	rejects, err := env.Create(ctx, f.Stem+sharding.RejectsSuffix)
+	if err != nil {
+		return nil, err
+	}
+	created = true
+	return &Writer{Env: env, task: f.Task, stem: f.Stem, out: out, blocks: blocks, rejects: rejects}, nil
 }
 
 // Write appends a document.
 func (w *Writer) Write(doc *extract.Document) error {
+	if w.failed != nil {
+		return w.failed
+	}
 	w.ids.Add(doc.ID)
 	return w.blocks.Write(doc)
+}
+
+// Reject appends a line to the list of rejects. The next Write or Prove returns
+// its error.
+func (w *Writer) Reject(line sharding.RejectLine) {
+	if w.failed == nil {
+		_, w.failed = w.rejects.Write(sharding.Compact(line))
+	}
 }
 
 // Spare returns what a later file may use as its [File.Spare], after the end of
 // this file.
 func (w *Writer) Spare() *extract.Writer { return w.blocks }
 
-// Abort discards the file; after Prove it does nothing.
-func (w *Writer) Abort() { w.out.Abort() }
+// Abort discards the files; after Prove it does nothing.
+func (w *Writer) Abort() {
+	w.out.Abort()
+	w.rejects.Abort()
+}
 
-// Prove commits the documents file and the files in more, then writes the list
+// Prove commits the documents file and the list of rejects, then writes the list
 // of IDs and the side-car. It sets body.Blocks, and adds the number of blocks
 // and the bytes of text to counts.
-func (w *Writer) Prove(ctx context.Context, counts sharding.Counts, body sharding.DocumentsBody, more ...*stage.Output) ([]stage.Result, error) {
-	var err error
+func (w *Writer) Prove(ctx context.Context, counts sharding.Counts, body sharding.DocumentsBody) ([]stage.Result, error) {
+	err := w.failed
+	if err != nil {
+		return nil, err
+	}
 	if body.Blocks, err = w.blocks.Close(); err != nil {
 		return nil, err
 	}
@@ -77,15 +108,13 @@ func (w *Writer) Prove(ctx context.Context, counts sharding.Counts, body shardin
 	if car.Body, err = json.Marshal(body); err != nil {
 		return nil, err
 	}
-	for _, o := range append([]*stage.Output{w.out}, more...) {
+	for _, o := range []*stage.Output{w.out, w.rejects} {
 		if err := w.Commit(ctx, o); err != nil {
 			return nil, err
 		}
 	}
 	car.File = w.out.Entry(w.task, counts)
-	for _, o := range more {
-		car.More = append(car.More, o.Entry(w.task, nil))
-	}
+	car.More = []sharding.FileEntry{w.rejects.Entry(w.task, nil)}
 	if car.Index, err = w.Env.Write(ctx, w.stem+sharding.IDsSuffix, w.ids.Bytes()); err != nil {
 		return nil, err
 	}

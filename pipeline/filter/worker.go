@@ -16,20 +16,6 @@ import (
 	"pretext/sharding"
 )
 
-// rejectsSuffix is the suffix of the list of rejects beside a documents file.
-// Patterns for documents files do not match it.
-const rejectsSuffix = ".rejects"
-
-// A rejectLine is a line of the list of rejects.
-type rejectLine struct {
-	ID         string   `json:"id"`
-	Reason     string   `json:"reason"`
-	Value      *float64 `json:"value,omitempty"`      // that the rule measured
-	Of         string   `json:"of,omitempty"`         // ID of the document that is kept
-	Similarity float32  `json:"similarity,omitempty"` // with the most similar document of the cluster
-	Share      float32  `json:"share,omitempty"`      // fraction of the cluster's first document that the kept document contains
-}
-
 // worker writes the documents that are kept.
 type worker struct {
 	*stage.Env
@@ -94,11 +80,6 @@ func (w *worker) writeTask(ctx context.Context, index int, t task, j *judge) ([]
 	}
 	j.blocks = out.Spare()
 	defer out.Abort()
-	rejects, err := w.Create(ctx, t.Name+rejectsSuffix)
-	if err != nil {
-		return nil, err
-	}
-	defer rejects.Abort()
 	counts := sharding.Counts{}
 	for doc, err := range w.Documents(ctx, t.Blocks) {
 		if err != nil {
@@ -109,18 +90,17 @@ func (w *worker) writeTask(ctx context.Context, index int, t task, j *judge) ([]
 			return nil, err
 		}
 		counts["read"]++
-		if line == nil {
-			counts["documents"]++
-			err = out.Write(doc)
-		} else {
+		if line != nil {
 			counts["reject."+line.Reason]++
-			_, err = rejects.Write(sharding.Compact(line))
+			out.Reject(*line)
+			continue
 		}
-		if err != nil {
+		counts["documents"]++
+		if err := out.Write(doc); err != nil {
 			return nil, err
 		}
 	}
-	return out.Prove(ctx, counts, sharding.DocumentsBody{}, rejects)
+	return out.Prove(ctx, counts, sharding.DocumentsBody{})
 }
 
 // A judge decides about the documents of a task, in their order.
@@ -133,7 +113,7 @@ type judge struct {
 // that is kept. number is the document's number in the task. If duplicates were
 // looked for, the decisions also list the documents that break a rule; the
 // rules are then checked again only for the measured value.
-func (j *judge) judge(doc *extract.Document, number int) (*rejectLine, error) {
+func (j *judge) judge(doc *extract.Document, number int) (*sharding.RejectLine, error) {
 	d, decided := j.next(number)
 	if j.ids.bases != nil && !decided {
 		return nil, nil
@@ -148,12 +128,12 @@ func (j *judge) judge(doc *extract.Document, number int) (*rejectLine, error) {
 		case d.similarity > 0:
 			reason = sharding.RejectNearDuplicate
 		case d.similarity < 0:
-			return &rejectLine{ID: doc.ID, Reason: sharding.RejectContained, Of: id, Share: -d.similarity}, nil
+			return &sharding.RejectLine{ID: doc.ID, Reason: sharding.RejectContained, Of: id, Share: -d.similarity}, nil
 		}
-		return &rejectLine{ID: doc.ID, Reason: reason, Of: id, Similarity: d.similarity}, nil
+		return &sharding.RejectLine{ID: doc.ID, Reason: reason, Of: id, Similarity: d.similarity}, nil
 	}
 	if v := j.rules.Check(doc); v.Rule != "" {
-		return &rejectLine{ID: doc.ID, Reason: v.Rule, Value: &v.Value}, nil
+		return &sharding.RejectLine{ID: doc.ID, Reason: v.Rule, Value: &v.Value}, nil
 	}
 	return nil, nil
 }

@@ -28,6 +28,12 @@ type DocumentStats struct {
 	Languages []Name `json:"languages"`
 	Sources   []Name `json:"sources"`
 
+	// Licenses counts documents by SPDX identifier of their licence, "" if they
+	// name none; Wikis those with an address, by what stands before the title in
+	// it.
+	Licenses []Name `json:"licenses"`
+	Wikis    []Name `json:"wikis,omitempty"`
+
 	Pages    int64  `json:"pages,omitempty"` // number of pages in the dumps
 	Rejected int64  `json:"rejected"`
 	Rejects  []Name `json:"rejects"`           // number of rejects by reason
@@ -88,10 +94,11 @@ type documentTally struct {
 	longest                int64
 	longestID              string
 	languages, sources     names
+	licenses, wikis        names
 }
 
 func newDocumentTally() *documentTally {
-	return &documentTally{languages: names{}, sources: names{}}
+	return &documentTally{languages: names{}, sources: names{}, licenses: names{}, wikis: names{}}
 }
 
 func (t *documentTally) add(d *extract.Document) {
@@ -103,6 +110,23 @@ func (t *documentTally) add(d *extract.Document) {
 	t.long(n, d.ID)
 	t.languages.add(d.Lang, 1, n)
 	t.sources.add(d.Source, 1, n)
+	t.licenses.add(d.License, 1, n)
+	if d.URL != "" {
+		t.wikis.add(wikiOf(d.URL), 1, n)
+	}
+}
+
+// wikiOf returns the part of a page's address that stands before its title, as
+// far as it can be told: else the address of the host.
+func wikiOf(address string) string {
+	for _, before := range []string{"/wiki/", "/index.php/", "?title="} {
+		if i := strings.Index(address, before); i >= 0 {
+			return address[:i+len(before)]
+		}
+	}
+	scheme, rest, _ := strings.Cut(address, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	return scheme + "://" + host + "/"
 }
 
 // long records a document of n bytes if it is the longest so far. Of equally
@@ -128,6 +152,12 @@ func (t *documentTally) merge(o *documentTally) {
 	}
 	for _, v := range o.sources {
 		t.sources.add(v.Name, v.Count, v.Bytes)
+	}
+	for _, v := range o.licenses {
+		t.licenses.add(v.Name, v.Count, v.Bytes)
+	}
+	for _, v := range o.wikis {
+		t.wikis.add(v.Name, v.Count, v.Bytes)
 	}
 }
 
@@ -171,6 +201,7 @@ func (d *DocumentStats) set(t *documentTally, opts Options) {
 		}
 	}
 	d.Languages, d.Sources = t.languages.list(opts.Top), t.sources.list(opts.Top)
+	d.Licenses, d.Wikis = t.licenses.list(opts.Top), t.wikis.list(opts.Top)
 }
 
 // fromManifest adds the counts of rejects and dropped templates in the

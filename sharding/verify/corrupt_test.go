@@ -30,7 +30,7 @@ func TestEveryDamageIsNamed(t *testing.T) {
 		for _, name := range []string{
 			"shards/train-00000-of-00001.tfrecord", "shards/train-00000-of-00001.tfrecord.gz", "shards/train-00000-of-00001.idx",
 			"shards/train-00000-of-00001.json", "shards/vocab.txt", "shards/manifest.json", "shards/plan.json", "shards/plan/tasks.bin",
-			"documents/documents-w-00000.jsonl.zst", "documents/documents-w-00000.json", "documents/documents-w-00000.ids",
+			"documents/documents-w-00000.jsonl.zst", "documents/documents-w-00000.json", "documents/documents-w-00000.ids", "documents/documents-w-00000.rejects",
 			"documents/manifest.json", "vocab/counts-00000.txt", "vocab/vocab.txt",
 		} {
 			path := filepath.Join(out, filepath.FromSlash(name))
@@ -404,6 +404,33 @@ func TestProblemsBeyondTheLimitAreCounted(t *testing.T) {
 	}
 	if len(v.Problems) != 3 || int64(v.Found) < v.Records || v.OK() {
 		t.Errorf("got %d listed, %d found of %d records", len(v.Problems), v.Found, v.Records)
+	}
+}
+
+func TestRejectsThatAreNotThoseOfTheManifestAreFound(t *testing.T) {
+	out := smallRun(t, func(c *pipeline.RunConfig) { c.Extract.Wiki.MinCharacters = 200 })
+	path := filepath.Join(out, "documents", "documents-w-00000.rejects")
+	whole, err := os.ReadFile(path)
+	if err != nil || len(whole) == 0 {
+		t.Fatalf("%d bytes of rejects, %v", len(whole), err)
+	}
+	first, rest, _ := bytes.Cut(whole, []byte("\n"))
+	for content, want := range map[string]string{
+		string(rest):                          "the manifest says",
+		string(whole) + string(first):         "the manifest says",
+		string(whole) + `{"reason":"dull"}`:   `1 rejects for "dull", the manifest says 0`,
+		string(whole) + `{"id":"x","reason":`: "not a list of rejects",
+	} {
+		if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, p := range check(t, filepath.Join(out, "documents")).Problems {
+			found = found || p.File == path && strings.Contains(p.Reason, want)
+		}
+		if !found {
+			t.Errorf("no problem %q with %d bytes of rejects", want, len(content))
+		}
 	}
 }
 

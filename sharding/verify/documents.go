@@ -3,9 +3,13 @@ package verify
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -40,7 +44,52 @@ func (c *folderCheck) documents(ctx context.Context, e sharding.FileEntry, r *fi
 			s.fault(0, "%d %s, the manifest says %d", n, name, want)
 		}
 	}
-	return c.ids(ctx, strings.TrimSuffix(e.Name, sharding.DocumentsSuffix)+sharding.IDsSuffix, &s)
+	stem := strings.TrimSuffix(e.Name, sharding.DocumentsSuffix)
+	if known { // else it is a file of a third-party stage
+		if err := c.rejects(ctx, stem+sharding.RejectsSuffix, e.Counts, r); err != nil {
+			return err
+		}
+	}
+	return c.ids(ctx, stem+sharding.IDsSuffix, &s)
+}
+
+// rejects compares the list of rejects of a documents file with the counts in
+// the manifest. Folders of earlier versions have no such list of an extract
+// stage.
+func (c *folderCheck) rejects(ctx context.Context, name string, counts sharding.Counts, r *fileReport) error {
+	if _, ok := c.index[name]; !ok {
+		return nil
+	}
+	f, err := c.folder.Open(ctx, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // reported as missing
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	listed := map[string]int64{}
+	lines := json.NewDecoder(io.NewSectionReader(f, 0, f.Size()))
+	for {
+		var line sharding.RejectLine
+		if err := lines.Decode(&line); err == io.EOF {
+			break
+		} else if err != nil {
+			r.add(sharding.Problem{File: name, Offset: lines.InputOffset(), Reason: fmt.Sprintf("at byte %d: not a list of rejects: %v", lines.InputOffset(), err)})
+			return ctx.Err()
+		}
+		listed[line.Reason]++
+	}
+	for _, reason := range counts.RejectReasons() {
+		if n := counts["reject."+reason]; n != listed[reason] {
+			r.add(sharding.Problem{File: name, Reason: fmt.Sprintf("%d rejects for %q, the manifest says %d", listed[reason], reason, n)})
+		}
+		delete(listed, reason)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(listed)) {
+		r.add(sharding.Problem{File: name, Reason: fmt.Sprintf("%d rejects for %q, the manifest says 0", listed[reason], reason)})
+	}
+	return nil
 }
 
 // blocks returns the blocks of a documents file as its side-car lists them, and

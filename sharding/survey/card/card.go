@@ -70,7 +70,37 @@ type view struct {
 	RecordFiles string                // Python: the files of records
 	Sources     []source
 	Unknown     bool // the licence
+	Credit      *credit
 	Gzip        bool // the files of records are compressed
+}
+
+// A credit names the authors of documents that are pages of wikis.
+type credit struct {
+	Wikis    []survey.Name // by what stands before the title in the addresses of their pages
+	Licences string        // of the pages, SPDX identifiers; "" if none is named
+}
+
+// credits returns the wikis and licences of the first folder of documents whose
+// documents have addresses; nil if there are none.
+func credits(folders []*survey.DocumentStats) *credit {
+	for _, d := range folders {
+		if len(d.Wikis) == 0 {
+			continue
+		}
+		var named []string
+		for _, l := range d.Licenses {
+			if l.Name != "" {
+				named = append(named, l.Name)
+			}
+		}
+		return &credit{d.Wikis, strings.Join(named, ", ")}
+	}
+	return nil
+}
+
+// plainURL escapes the characters of an address that would end a Markdown link.
+func plainURL(address string) string {
+	return strings.NewReplacer("<", "%3C", ">", "%3E", " ", "%20", "\n", "", "\r", "").Replace(address)
 }
 
 // A source is a file or download from which the data was made.
@@ -87,6 +117,7 @@ func Write(w io.Writer, s *survey.Stats, o Options) error {
 	v := &view{Stats: s, Name: o.Name, Command: o.Command, Sources: sources(s), Configs: configs(s.Documents)}
 	if n := len(s.Documents); n > 0 {
 		v.Made = s.Documents[n-1]
+		v.Credit = credits(s.Documents)
 	}
 	v.addFiles()
 	f := v.front(o)
@@ -95,7 +126,7 @@ func Write(w io.Writer, s *survey.Stats, o Options) error {
 	if v.Front, err = marshal(f); err != nil {
 		return fmt.Errorf("write card: %w", err)
 	}
-	t, err := template.New("card").Funcs(template.FuncMap{"text": text, "code": code, "percent": humanize.Percent, "count": humanize.Count, "size": humanize.Bytes, "things": things, "options": options, "feature": features, "python": pythonString, "shell": ShellWord}).Parse(cardText)
+	t, err := template.New("card").Funcs(template.FuncMap{"text": text, "url": plainURL, "code": code, "percent": humanize.Percent, "count": humanize.Count, "size": humanize.Bytes, "things": things, "options": options, "feature": features, "python": pythonString, "shell": ShellWord}).Parse(cardText)
 	if err != nil {
 		panic("BUG: card.md: " + err.Error())
 	}
@@ -118,6 +149,9 @@ func (v *view) front(o Options) front {
 		Tags: []string{"bert", "pretraining", "masked-language-modeling", "next-sentence-prediction", "tfrecord"}, Language: languages(v.Stats)}
 	if len(f.License) == 0 {
 		f.License = licences(v.Sources)
+		if slices.Equal(f.License, []string{unknownLicence}) {
+			f.License = documentLicences(v.Documents)
+		}
 	}
 	if slices.Contains(f.License, "other") {
 		f.Name = "see-sources"
@@ -187,6 +221,27 @@ func licences(sources []source) (ids []string) {
 			of = []string{"other"}
 		}
 		for _, id := range of {
+			if !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return []string{unknownLicence}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// documentLicences returns the licences that documents name, as identifiers of
+// the Hub. For those that name none it includes [unknownLicence].
+func documentLicences(folders []*survey.DocumentStats) (ids []string) {
+	for _, d := range folders {
+		for _, l := range d.Licenses {
+			id := unknownLicence
+			if l.Name != "" && l.Name != "(others)" {
+				id = strings.ToLower(l.Name)
+			}
 			if !slices.Contains(ids, id) {
 				ids = append(ids, id)
 			}

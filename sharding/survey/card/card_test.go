@@ -55,7 +55,8 @@ func TestTheFrontMatterIsWhatTheHubReads(t *testing.T) {
 		"configs": []any{map[string]any{"config_name": "documents", "data_files": []any{map[string]any{"split": "train", "path": "documents/*.jsonl.zst"}}}},
 		"dataset_info": []any{map[string]any{"config_name": "documents", "features": []any{
 			map[string]any{"name": "id", "dtype": "string"}, map[string]any{"name": "text", "dtype": "string"}, map[string]any{"name": "source", "dtype": "string"},
-			map[string]any{"name": "metadata", "struct": []any{map[string]any{"name": "title", "dtype": "string"}, map[string]any{"name": "lang", "dtype": "string"}}}}}},
+			map[string]any{"name": "metadata", "struct": []any{map[string]any{"name": "title", "dtype": "string"}, map[string]any{"name": "lang", "dtype": "string"},
+				map[string]any{"name": "url", "dtype": "string"}, map[string]any{"name": "revision", "dtype": "int64"}, map[string]any{"name": "timestamp", "dtype": "string"}, map[string]any{"name": "license", "dtype": "string"}}}}}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -151,6 +152,31 @@ func TestLicencesAreThoseOfTheDownloads(t *testing.T) {
 		if unknown := strings.Contains(body, "licence of a source is not known"); unknown != (c.want[0] == "unknown") {
 			t.Errorf("%v: warned: %v", c.downloads, unknown)
 		}
+	}
+}
+
+func TestContributorsAndLicenceOfWikisAreNamed(t *testing.T) {
+	s := sample()
+	s.Documents[0].Licenses = []survey.Name{{Name: "CC-BY-SA-4.0", Count: 7}}
+	s.Documents[0].Wikis = []survey.Name{{Name: "https://en.wikipedia.org/wiki/", Count: 6}, {Name: "https://x.example/wiki/> # no", Count: 1}}
+	got, body := write(t, s, card.Options{})
+	if d := cmp.Diff([]any{"cc-by-sa-4.0"}, got["license"]); d != "" {
+		t.Error(d)
+	}
+	for _, want := range []string{"6 pages of <https://en.wikipedia.org/wiki/>, by the contributors", "?action=history", "under CC-BY-SA-4.0", "<https://x.example/wiki/%3E%20#%20no>"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("no %q in\n%s", want, body)
+		}
+	}
+	if strings.Contains(body, "licence of a source is not known") {
+		t.Error("the licence is said to be unknown")
+	}
+	s.Documents[0].Licenses = append(s.Documents[0].Licenses, survey.Name{Count: 2})
+	if got, _ := write(t, s, card.Options{}); !cmp.Equal([]any{"cc-by-sa-4.0", "unknown"}, got["license"]) {
+		t.Errorf("with documents without a licence: %v", got["license"])
+	}
+	if _, body := write(t, sample(), card.Options{}); strings.Contains(body, "Attribution") {
+		t.Error("documents without addresses have an attribution")
 	}
 }
 

@@ -41,7 +41,8 @@ type column struct {
 
 // documentFeatures are the fields of a document; see docs/format.md.
 var documentFeatures = []column{{Name: "id", Type: "string"}, {Name: "text", Type: "string"}, {Name: "source", Type: "string"},
-	{Name: "metadata", Struct: []column{{Name: "title", Type: "string"}, {Name: "lang", Type: "string"}}}}
+	{Name: "metadata", Struct: []column{{Name: "title", Type: "string"}, {Name: "lang", Type: "string"},
+		{Name: "url", Type: "string"}, {Name: "revision", Type: "int64"}, {Name: "timestamp", Type: "string"}, {Name: "license", Type: "string"}}}}
 
 // configs returns a config for each folder of documents, in the order of data
 // flow. The default config is the last one, from which the shards were made.
