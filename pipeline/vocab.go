@@ -201,10 +201,11 @@ func (w *vocabWorker) Finish(ctx context.Context, results []stage.Result) error 
 // its tokens.
 func (w *vocabWorker) train(ctx context.Context, results []stage.Result) (file []byte, tokens int, err error) {
 	words := newCountsMerge(w.Env, results).words(ctx)
+	trainer := vocab.Trainer{Options: w.Training.Options, Temp: func() (vocab.TempFile, error) { return w.TempFile() }}
 	if w.Training.TokenizerFile() {
-		return vocab.TrainTokenizer(ctx, words, w.Training.Options)
+		return trainer.Tokenizer(ctx, words)
 	}
-	list, err := vocab.Train(ctx, words, w.Training.Options)
+	list, err := trainer.Vocabulary(ctx, words)
 	if err != nil {
 		return nil, 0, err
 	}

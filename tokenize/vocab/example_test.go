@@ -32,7 +32,7 @@ func Example() {
 	}
 
 	// One merges the counts and trains.
-	tokens, err := vocab.Train(context.Background(), vocab.Merge(files...), options)
+	tokens, err := vocab.Trainer{Options: options}.Vocabulary(context.Background(), vocab.Merge(files...))
 	if err != nil {
 		fmt.Println(err)
 		return

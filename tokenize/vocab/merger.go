@@ -2,23 +2,40 @@ package vocab
 
 import "context"
 
-// A merger joins pairs of neighbouring tokens, the most frequent pair first.
+// A merger joins pairs of neighbouring tokens, the most frequent pair first, in
+// the words that it holds. These are all words, or all in which the pairs occur
+// that come before bound; see [learner].
 //
 // For every pair it keeps the exact current frequency and a list of words that
 // includes all in which the pair occurs; the list may also contain words in
 // which the pair no longer occurs. The queue may contain outdated entries,
 // which run skips.
 type merger struct {
-	corpus *corpus
-	vocab  *vocabulary
-	min    int64 // minimum frequency of a pair
+	vocab *vocabulary
+	min   int64 // minimum frequency of a pair
 
+	words   []word
+	symbols []int32 // all words concatenated
 	index   pairIndex
 	pairs   []pair
 	links   []link // linked lists of words, starting at pair.words
 	unused  int32  // first link of the list of free links, or noLink
 	queue   pairQueue
 	touched []int32 // pairs that became more frequent in the current merge
+
+	// If only a part of the words is held:
+	partial bool
+	bound   queueEntry // pairs that do not come before it may be in other words
+	old     int32      // number of tokens when the words were read
+	doubt   int64      // what a pair outside of the index may have gained
+}
+
+// A word is a list of tokens with its count.
+type word struct {
+	count  int64
+	start  int32 // index of the first token in merger.symbols
+	n      int32 // number of tokens
+	number int32 // of the word in the list of all
 }
 
 type pair struct {
@@ -26,6 +43,7 @@ type pair struct {
 	words       int32 // first link of the list of words, or noLink
 	count       int64
 	queued      int64 // count of its valid entry in the queue, or 0
+	unsure      bool  // the pair also occurs in words that are not held
 }
 
 // A link is an element of a linked list of words: the index of the word, and the
@@ -34,17 +52,38 @@ type link struct{ word, next int32 }
 
 const noLink = -1
 
-func newMerger(c *corpus, v *vocabulary, min int64) *merger {
-	m := &merger{corpus: c, vocab: v, min: min, index: newPairIndex(), unused: noLink}
-	for i := range c.words {
-		w := &c.words[i]
-		symbols := c.symbols[w.start : w.start+int(w.n)]
+func newMerger(v *vocabulary, min int64) *merger {
+	return &merger{vocab: v, min: min, index: newPairIndex()}
+}
+
+// reset forgets all words and pairs but keeps the memory.
+func (m *merger) reset() {
+	m.words, m.symbols, m.pairs, m.links, m.queue = m.words[:0], m.symbols[:0], m.pairs[:0], m.links[:0], m.queue[:0]
+	m.index.clear()
+	m.unused, m.old, m.doubt, m.partial = noLink, int32(len(m.vocab.tokens)), 0, false
+}
+
+// begin finds the pairs in the words, or only those of wanted if the words are
+// not all.
+func (m *merger) begin(wanted []queueEntry) {
+	for i, e := range wanted {
+		m.index.find(e.left, e.right, int32(i))
+		m.pairs = append(m.pairs, pair{left: e.left, right: e.right, words: noLink})
+	}
+	for i := range m.words {
+		w := &m.words[i]
+		symbols := m.symbols[w.start : w.start+w.n]
 		for k := 1; k < len(symbols); k++ {
+			if m.partial && m.index.number(symbols[k-1], symbols[k]) < 0 {
+				continue
+			}
 			m.gain(symbols[k-1], symbols[k], int32(i))
 		}
+		m.touched = m.touched[:0]
 	}
-	m.enqueueTouched()
-	return m
+	for n := range m.pairs {
+		m.enqueue(int32(n))
+	}
 }
 
 // run learns tokens until the vocabulary has size tokens or no pair is frequent
@@ -68,9 +107,22 @@ func (m *merger) run(ctx context.Context, size int) error {
 			m.enqueue(top.pair)
 			continue
 		}
+		if m.partial && !m.certain(&top) {
+			return nil
+		}
 		m.merge(top.pair)
 	}
 	return nil
+}
+
+// certain reports whether a pair comes before every pair that is not in the
+// index.
+func (m *merger) certain(e *queueEntry) bool {
+	bound := m.bound
+	if m.doubt > 0 {
+		bound = queueEntry{count: bound.count + m.doubt, left: -1, right: -1}
+	}
+	return e.before(&bound)
 }
 
 // merge joins the pair with index n in all words.
@@ -91,8 +143,8 @@ func (m *merger) merge(n int32) {
 // mergeWord replaces the pair p by the token joined in the word with index n,
 // from left to right.
 func (m *merger) mergeWord(n int32, p pair, joined int32) {
-	left, right, w := p.left, p.right, &m.corpus.words[n]
-	symbols := m.corpus.symbols[w.start : w.start+int(w.n)]
+	left, right, w := p.left, p.right, &m.words[n]
+	symbols := m.symbols[w.start : w.start+w.n]
 	end := 0 // end of the part already joined
 	for k := 0; k < len(symbols); k++ {
 		if symbols[k] != left || k+1 == len(symbols) || symbols[k+1] != right {
@@ -120,10 +172,17 @@ func (m *merger) mergeWord(n int32, p pair, joined int32) {
 func (m *merger) gain(left, right, word int32) {
 	n, isNew := m.index.find(left, right, int32(len(m.pairs)))
 	if isNew {
-		m.pairs = append(m.pairs, pair{left: left, right: right, words: noLink})
+		// Two old tokens may also be neighbours in words that are not held: a
+		// merge can make an old token again.
+		unsure := m.partial && left < m.old && right < m.old
+		m.pairs = append(m.pairs, pair{left: left, right: right, words: noLink, unsure: unsure})
 	}
 	p := &m.pairs[n]
-	p.count += m.corpus.words[word].count
+	p.count += m.words[word].count
+	if p.unsure {
+		m.doubt = max(m.doubt, p.count)
+		return
+	}
 	m.touched = append(m.touched, n)
 	if p.words != noLink && m.links[p.words].word == word {
 		return
@@ -134,11 +193,12 @@ func (m *merger) gain(left, right, word int32) {
 // lose subtracts count, the frequency of a word, from the frequency of a pair
 // that no longer occurs in that word.
 func (m *merger) lose(left, right int32, count int64) {
-	n, isNew := m.index.find(left, right, 0)
-	if isNew {
+	n := m.index.number(left, right)
+	if n >= 0 {
+		m.pairs[n].count -= count
+	} else if !m.partial {
 		panic("BUG: pair lost that was never gained")
 	}
-	m.pairs[n].count -= count
 }
 
 func (m *merger) newLink(l link) int32 {
@@ -166,7 +226,7 @@ func (m *merger) enqueueTouched() {
 // m.min times.
 func (m *merger) enqueue(n int32) {
 	p := &m.pairs[n]
-	if p.count < m.min {
+	if p.count < m.min || p.unsure {
 		return
 	}
 	p.queued = p.count

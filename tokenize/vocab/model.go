@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"strconv"
@@ -93,50 +94,52 @@ func (f frame) splitter() *hf.Encoder {
 	return t.NewEncoder()
 }
 
-// TrainTokenizer learns a model other than WordPiece from words, which must
-// come from [Counts] with the same options, merged with [Merge]. It returns the
-// content of a tokenizer.json and the number of tokens in it. See [Train] for
+// Tokenizer learns a model other than WordPiece from words, which must come from
+// [Counts] with the same options, merged with [Merge]. It returns the content of
+// a tokenizer.json and the number of tokens in it. See [Trainer.Vocabulary] for
 // words and errors.
-func TrainTokenizer(ctx context.Context, words iter.Seq2[WordCount, error], o Options) (file []byte, tokens int, err error) {
-	c, err := o.corpus(ctx, words)
-	if err != nil {
-		return nil, 0, err
-	}
-	var model []byte
-	switch o.Model {
-	case BPE:
-		model, tokens, err = trainBPE(ctx, c, o)
-	case Unigram:
-		model, tokens, err = trainUnigram(ctx, c, o)
-	default:
-		err = fmt.Errorf("model %q: not a tokenizer.json", o.Model)
-	}
+func (t Trainer) Tokenizer(ctx context.Context, words iter.Seq2[WordCount, error]) (file []byte, tokens int, err error) {
+	model, tokens, err := t.model(ctx, words)
 	if err != nil {
 		return nil, 0, fmt.Errorf("train vocabulary: %w", err)
 	}
-	return frames[o.Model].file(model, tokenize.SpecialTokens()), tokens, nil
+	return frames[t.Model].file(model, tokenize.SpecialTokens()), tokens, nil
+}
+
+func (t Trainer) model(ctx context.Context, words iter.Seq2[WordCount, error]) (model []byte, tokens int, err error) {
+	c, err := t.corpus(ctx, words)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, c.list.close()) }()
+	switch t.Model {
+	case BPE:
+		return t.trainBPE(ctx, c)
+	case Unigram:
+		return t.trainUnigram(ctx, c)
+	}
+	return nil, 0, fmt.Errorf("model %q: not a tokenizer.json", t.Model)
 }
 
 // trainBPE returns the model of byte-level BPE: after the special tokens the 256
 // characters that stand for bytes, then what merges make of them.
-func trainBPE(ctx context.Context, c *corpus, o Options) (model []byte, tokens int, err error) {
+func (t Trainer) trainBPE(ctx context.Context, c *corpus) (model []byte, tokens int, err error) {
 	v := newVocabulary(tokenize.SpecialTokens())
 	v.plain = true
-	ids := map[rune]int32{}
+	s := newSpelling()
 	for _, r := range hf.ByteAlphabet() {
-		ids[r] = v.add(string(r))
+		id := v.add(string(r))
+		s[first][r], s[later][r] = id, id
 	}
-	if len(v.tokens) > o.VocabSize {
-		return nil, 0, fmt.Errorf("vocab_size %d: too small for the special tokens and the bytes, %d together", o.VocabSize, len(v.tokens))
+	if len(v.tokens) > t.VocabSize {
+		return nil, 0, fmt.Errorf("vocab_size %d: too small for the special tokens and the bytes, %d together", t.VocabSize, len(v.tokens))
 	}
-	for i, r := range c.symbols {
-		id, ok := ids[r]
-		if !ok {
-			return nil, 0, fmt.Errorf("character %q: not of byte-level BPE", r)
+	for r, n := range c.letters {
+		if n > 0 && s[first][r] == noToken {
+			return nil, 0, fmt.Errorf("character %q: not of byte-level BPE", rune(r))
 		}
-		c.symbols[i] = id
 	}
-	if err := newMerger(c, v, o.MinFrequency).run(ctx, o.VocabSize); err != nil {
+	if err := t.learn(ctx, c, v, s); err != nil {
 		return nil, 0, err
 	}
 	b := []byte(`{"type":"BPE","dropout":null,"unk_token":null,"continuing_subword_prefix":null,"end_of_word_suffix":null,"fuse_unk":false,"byte_fallback":false,"ignore_merges":false,"vocab":{`)

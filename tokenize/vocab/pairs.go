@@ -17,7 +17,7 @@ func newPairIndex() pairIndex { return pairIndex{slots: make([]pairSlot, 1<<12)}
 // find returns the number of a pair. If the pair is new, it stores and returns
 // the given number.
 func (x *pairIndex) find(left, right, number int32) (n int32, isNew bool) {
-	key := uint64(uint32(left))<<32 | uint64(uint32(right)+1)
+	key := pairKey(left, right)
 	slot := x.slot(key)
 	if slot.key == key {
 		return slot.number, false
@@ -29,17 +29,40 @@ func (x *pairIndex) find(left, right, number int32) (n int32, isNew bool) {
 	return number, true
 }
 
+// number returns the number of a pair, or -1 if it is not stored.
+func (x *pairIndex) number(left, right int32) int32 {
+	key := pairKey(left, right)
+	if slot := x.slot(key); slot.key == key {
+		return slot.number
+	}
+	return -1
+}
+
+// clear removes all pairs but keeps the memory.
+func (x *pairIndex) clear() {
+	clear(x.slots)
+	x.used = 0
+}
+
+// pairKey returns the key of a pair, which is not 0.
+func pairKey(left, right int32) uint64 { return uint64(uint32(left))<<32 | uint64(uint32(right)+1) }
+
 // slot returns the slot that contains key or, if there is none, the free slot
 // for it.
 func (x *pairIndex) slot(key uint64) *pairSlot {
-	const golden = 0x9e3779b97f4a7c15 // see Knuth, The Art of Computer Programming 6.4
 	mask := uint64(len(x.slots) - 1)
-	hash := key * golden
-	for at := (hash ^ hash>>32) & mask; ; at = (at + 1) & mask {
+	for at := pairHash(key) & mask; ; at = (at + 1) & mask {
 		if slot := &x.slots[at]; slot.key == key || slot.key == 0 {
 			return slot
 		}
 	}
+}
+
+// pairHash returns a hash of a key, whose low bits are good.
+func pairHash(key uint64) uint64 {
+	const golden = 0x9e3779b97f4a7c15 // see Knuth, The Art of Computer Programming 6.4
+	hash := key * golden
+	return hash ^ hash>>32
 }
 
 func (x *pairIndex) grow() {

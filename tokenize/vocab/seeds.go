@@ -2,6 +2,7 @@ package vocab
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 )
@@ -25,21 +26,25 @@ type seed struct {
 // and the maxSeeds substrings of words for which occurrences times length is
 // highest. A substring that is always followed by the same letter is not one:
 // the longer one is.
-func seeds(c *corpus, letters []rune, least int64) []piece {
+func seeds(ctx context.Context, c *corpus, letters []rune, least int64) ([]piece, error) {
 	known := map[rune]bool{}
 	for _, r := range letters {
 		known[r] = true
 	}
 	f := &finder{least: least}
-	for _, w := range frequentWords(c) {
-		for _, r := range c.symbols[w.start : w.start+int(w.n)] {
+	err := c.most(ctx, maxSeedWords, func(count int64, word []byte) error {
+		for _, r := range string(word) {
 			if !known[r] {
 				r = wordEnd
 			}
-			f.text = append(f.text, r)
-			f.weights = append(f.weights, w.count)
+			f.text, f.owners = append(f.text, r), append(f.owners, int32(len(f.counts)))
 		}
-		f.text, f.weights = append(f.text, wordEnd), append(f.weights, 0)
+		f.text, f.owners = append(f.text, wordEnd), append(f.owners, int32(len(f.counts)))
+		f.counts = append(f.counts, count)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	f.run()
 	var out []piece
@@ -50,18 +55,7 @@ func seeds(c *corpus, letters []rune, least int64) []piece {
 	for _, s := range f.seeds {
 		out = append(out, piece{string(f.text[s.at : s.at+s.length]), float64(s.weight * int64(s.length))})
 	}
-	return out
-}
-
-// frequentWords returns the maxSeedWords most frequent words; of equally
-// frequent ones those that sort first.
-func frequentWords(c *corpus) []word {
-	words := slices.Clone(c.words)
-	if len(words) > maxSeedWords {
-		slices.SortStableFunc(words, func(a, b word) int { return cmp.Compare(b.count, a.count) })
-		words = words[:maxSeedWords]
-	}
-	return words
+	return out, nil
 }
 
 // wordEnd ends a word in the text of a finder.
@@ -69,16 +63,17 @@ const wordEnd = 0
 
 // A finder finds frequent substrings with a list of all suffixes in order.
 type finder struct {
-	text    []rune
-	weights []int64 // by place in the text: the count of its word
-	least   int64   // occurrences of a seed
-	seeds   []seed
+	text   []rune
+	owners []int32 // by place in the text: the index of its word
+	counts []int64 // by word
+	least  int64   // occurrences of a seed
+	seeds  []seed
 }
 
 // run sorts the suffixes and collects the substrings with which neighbours
 // begin.
 func (f *finder) run() {
-	var places []int32
+	places := make([]int32, 0, len(f.text))
 	for i, r := range f.text {
 		if r != wordEnd {
 			places = append(places, int32(i))
@@ -96,7 +91,7 @@ func (f *finder) run() {
 	for i, at := range places {
 		suffix := f.suffix(at)
 		for n := range suffix {
-			weight[n+1] += f.weights[at]
+			weight[n+1] += f.counts[f.owners[at]]
 			count[n+1]++
 		}
 		common := 0
@@ -114,7 +109,7 @@ func (f *finder) run() {
 			longer = count[n]
 			weight[n], count[n] = 0, 0
 		}
-		if len(f.seeds) >= 4*maxSeeds {
+		if len(f.seeds) >= 2*maxSeeds {
 			f.limit()
 		}
 	}

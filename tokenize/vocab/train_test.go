@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -135,6 +136,17 @@ func drawWords(t *rapid.T) []vocab.WordCount {
 	return words
 }
 
+// temp returns a function that creates temporary files.
+func temp() func() (vocab.TempFile, error) {
+	return func() (vocab.TempFile, error) {
+		f, err := os.CreateTemp("", "words-*")
+		if err != nil {
+			return nil, err
+		}
+		return f, os.Remove(f.Name())
+	}
+}
+
 func TestTrainEqualsThePlainAlgorithm(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := drawWords(t)
@@ -144,7 +156,9 @@ func TestTrainEqualsThePlainAlgorithm(t *testing.T) {
 			MinFrequency:  rapid.Int64Range(1, 4).Draw(t, "frequency"),
 			MaxWords:      rapid.IntRange(1, 30).Draw(t, "words"),
 		}
-		got, err := vocab.Train(t.Context(), sequence(words, nil), o)
+		trainer := vocab.Trainer{Options: o, Temp: temp()}
+		trainer = trainer.Small(rapid.IntRange(0, 60).Draw(t, "symbols"), rapid.IntRange(0, 60).Draw(t, "memory"))
+		got, err := trainer.Vocabulary(t.Context(), sequence(words, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +187,8 @@ func TestTrainEqualsThePlainAlgorithmOnLongWordsOfTwoLetters(t *testing.T) {
 		}
 		o := vocab.DefaultOptions()
 		o.VocabSize, o.MinFrequency = 400, 1
-		got, err := vocab.Train(t.Context(), sequence(words, nil), o)
+		trainer := vocab.Trainer{Options: o, Temp: temp()}.Small(int(seed*40), int(seed*10))
+		got, err := trainer.Vocabulary(t.Context(), sequence(words, nil))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package vocab
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -35,45 +36,68 @@ type piece struct {
 	score float64
 }
 
-// A weightedWord is a word with its count.
-type weightedWord struct {
-	text  string
-	count float64
-}
-
 // unigramTrainer learns a Unigram model by expectation maximization.
 type unigramTrainer struct {
-	words  []weightedWord
+	words  wordList            // cut at characters that are not in the alphabet
+	parts  [unigramParts]int64 // place in words at which a part begins
 	pieces []piece
 	trie   *bytetrie.Trie // of pieces, by their index
 }
 
 // trainUnigram returns the model of Unigram.
-func trainUnigram(ctx context.Context, c *corpus, o Options) (model []byte, tokens int, err error) {
-	letters := topLetters(c.letters, o.LimitAlphabet)
+func (t Trainer) trainUnigram(ctx context.Context, c *corpus) (model []byte, tokens int, err error) {
+	letters := topLetters(c.letters, t.LimitAlphabet)
 	special := len(tokenize.SpecialTokens())
-	if special+len(letters) > o.VocabSize {
+	if special+len(letters) > t.VocabSize {
 		return nil, 0, fmt.Errorf("vocab_size %d: too small for the special tokens and the characters of the text, %d together (limit_alphabet %d)",
-			o.VocabSize, special+len(letters), o.LimitAlphabet)
+			t.VocabSize, special+len(letters), t.LimitAlphabet)
 	}
-	t := &unigramTrainer{words: unigramWords(c, letters)}
+	u := &unigramTrainer{words: t.list()}
+	defer func() { err = errors.Join(err, u.words.close()) }()
+	if err := u.begin(ctx, c, letters, t.MinFrequency); err != nil {
+		return nil, 0, err
+	}
+	if err := u.learn(ctx, t.VocabSize-special); err != nil {
+		return nil, 0, err
+	}
+	pieces := u.finish(len(letters), t.VocabSize-special)
+	return unigramModel(pieces), special + len(pieces), nil
+}
+
+// begin sets the words and the pieces to begin with.
+func (t *unigramTrainer) begin(ctx context.Context, c *corpus, letters []rune, least int64) error {
+	if err := t.cutWords(ctx, c, letters); err != nil {
+		return err
+	}
+	pieces, err := seeds(ctx, c, letters, least)
 	// A special token that stands in the text is no piece: it has its own id.
 	isSpecial := func(p piece) bool { return slices.Contains(tokenize.SpecialTokens(), p.text) }
-	t.set(logProbabilities(slices.DeleteFunc(seeds(c, letters, o.MinFrequency), isSpecial)))
-	wanted := o.VocabSize - special
+	t.set(logProbabilities(slices.DeleteFunc(pieces, isSpecial)))
+	return err
+}
+
+// learn computes scores and drops pieces until at most a tenth more than wanted
+// is left.
+func (t *unigramTrainer) learn(ctx context.Context, wanted int) error {
 	for {
 		for range roundsBetween {
-			if err := ctx.Err(); err != nil {
-				return nil, 0, err
+			expected, err := t.expect(ctx)
+			if err != nil {
+				return err
 			}
-			t.maximize(t.expect())
+			t.maximize(expected)
 		}
 		if len(t.pieces) <= wanted*11/10 {
-			break
+			return nil
 		}
-		t.prune(max(wanted*11/10, int(float64(len(t.pieces))*shrink)))
+		if err := t.prune(ctx, max(wanted*11/10, int(float64(len(t.pieces))*shrink))); err != nil {
+			return err
+		}
 	}
-	pieces := t.finish(len(letters), wanted)
+}
+
+// unigramModel returns the model of a tokenizer.json.
+func unigramModel(pieces []piece) []byte {
 	b := []byte(`{"type":"Unigram","unk_id":` + strconv.Itoa(unkID) + `,"vocab":[`)
 	for i, token := range tokenize.SpecialTokens() {
 		if i > 0 {
@@ -85,54 +109,73 @@ func trainUnigram(ctx context.Context, c *corpus, o Options) (model []byte, toke
 		b = append(quote(append(b, ",["...), p.text), ',')
 		b = append(strconv.AppendFloat(b, p.score, 'f', -1, 64), ']')
 	}
-	return append(b, `],"byte_fallback":false}`...), special + len(pieces), nil
+	return append(b, `],"byte_fallback":false}`...)
 }
 
-// unigramWords returns the words to learn from, cut at characters that are not
-// in the alphabet.
-func unigramWords(c *corpus, letters []rune) []weightedWord {
+// cutWords sets the words to learn from: those of c, cut at characters that are
+// not in the alphabet.
+func (t *unigramTrainer) cutWords(ctx context.Context, c *corpus, letters []rune) error {
 	known := make([]bool, utf8.MaxRune+1)
 	for _, r := range letters {
 		known[r] = true
 	}
-	var out []weightedWord
-	var part []byte
-	for _, w := range c.words {
-		flush := func() {
-			if len(part) > 0 && len(part) <= maxUnigramWord {
-				out = append(out, weightedWord{string(part), float64(w.count)})
+	err := c.most(ctx, c.maxWords, func(count int64, word []byte) error {
+		for len(word) > 0 {
+			end := 0
+			for end < len(word) {
+				r, size := utf8.DecodeRune(word[end:])
+				if !known[r] {
+					break
+				}
+				end += size
 			}
-			part = part[:0]
-		}
-		for _, r := range c.symbols[w.start : w.start+int(w.n)] {
-			if !known[r] {
-				flush()
-				continue
+			if 0 < end && end <= maxUnigramWord {
+				if err := t.words.add(count, word[:end]); err != nil {
+					return err
+				}
 			}
-			part = utf8.AppendRune(part, r)
+			_, size := utf8.DecodeRune(word[end:]) // 0 at the end of the word
+			word = word[end+size:]
 		}
-		flush()
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	return out
+	numbers := make([]int, unigramParts)
+	for part := range numbers {
+		numbers[part] = t.words.n * part / unigramParts
+	}
+	places, err := t.words.places(ctx, numbers)
+	copy(t.parts[:], places)
+	return err
 }
 
 // set replaces the pieces.
 func (t *unigramTrainer) set(pieces []piece) {
-	ids := make(map[string]int32, len(pieces))
+	tokens := make([]string, len(pieces))
 	for i, p := range pieces {
-		ids[p.text] = int32(i)
+		tokens[i] = p.text
 	}
-	t.pieces, t.trie = pieces, bytetrie.New(ids)
+	t.pieces, t.trie = pieces, bytetrie.Of(tokens)
 }
 
-// inParts calls do for every part of the words, in parallel.
-func (t *unigramTrainer) inParts(do func(part int, words []weightedWord)) {
+// inParts calls do for the words of every part, the parts in parallel.
+func (t *unigramTrainer) inParts(ctx context.Context, do func(part int) func(count float64, word []byte)) error {
 	var wait sync.WaitGroup
+	var errs [unigramParts]error
 	for part := range unigramParts {
-		words := t.words[len(t.words)*part/unigramParts : len(t.words)*(part+1)/unigramParts]
-		wait.Go(func() { do(part, words) })
+		n := t.words.n*(part+1)/unigramParts - t.words.n*part/unigramParts
+		wait.Go(func() {
+			each := do(part)
+			errs[part] = t.words.eachFrom(ctx, t.parts[part], n, func(count int64, word []byte) error {
+				each(float64(count), word)
+				return nil
+			})
+		})
 	}
 	wait.Wait()
+	return errors.Join(errs[:]...)
 }
 
 // An edge is an occurrence of a piece in a word.
@@ -140,8 +183,11 @@ type edge struct{ start, end, id int32 }
 
 // edges appends the pieces in a word, in the order of their starts. Every letter
 // is a piece.
-func (t *unigramTrainer) edges(dst []edge, word string) []edge {
+func (t *unigramTrainer) edges(dst []edge, word []byte) []edge {
 	for start := range word {
+		if !utf8.RuneStart(word[start]) {
+			continue
+		}
 		for node, i := bytetrie.Root, start; i < len(word); {
 			if node = t.trie.Next(node, word[i]); node < 0 {
 				break
@@ -157,16 +203,17 @@ func (t *unigramTrainer) edges(dst []edge, word string) []edge {
 
 // expect returns how often each piece occurs in all splits of the words,
 // weighted with the probability of the split.
-func (t *unigramTrainer) expect() []float64 {
+func (t *unigramTrainer) expect(ctx context.Context) ([]float64, error) {
 	var parts [unigramParts][]float64
-	t.inParts(func(part int, words []weightedWord) {
+	err := t.inParts(ctx, func(part int) func(float64, []byte) {
 		expected := make([]float64, len(t.pieces))
+		parts[part] = expected
 		var edges []edge
 		var before, after []float64 // log of the probability of what stands before and after a place
-		for _, w := range words {
-			edges = t.edges(edges[:0], w.text)
-			before, after = logZeros(before, len(w.text)), logZeros(after, len(w.text))
-			before[0], after[len(w.text)] = 0, 0
+		return func(count float64, word []byte) {
+			edges = t.edges(edges[:0], word)
+			before, after = logZeros(before, len(word)), logZeros(after, len(word))
+			before[0], after[len(word)] = 0, 0
 			for _, e := range edges {
 				before[e.end] = logAdd(before[e.end], before[e.start]+t.pieces[e.id].score)
 			}
@@ -174,14 +221,16 @@ func (t *unigramTrainer) expect() []float64 {
 				e := edges[i]
 				after[e.start] = logAdd(after[e.start], after[e.end]+t.pieces[e.id].score)
 			}
-			total := before[len(w.text)]
+			total := before[len(word)]
 			for _, e := range edges {
-				expected[e.id] += w.count * math.Exp(before[e.start]+t.pieces[e.id].score+after[e.end]-total)
+				expected[e.id] += count * math.Exp(before[e.start]+t.pieces[e.id].score+after[e.end]-total)
 			}
 		}
-		parts[part] = expected
 	})
-	return sum(parts)
+	if err != nil {
+		return nil, err
+	}
+	return sum(parts), nil
 }
 
 // sum adds the parts in their order.
@@ -250,7 +299,7 @@ func digamma(x float64) float64 {
 
 // best returns the most probable split of a word into pieces, other than the
 // piece without; nil if there is none.
-func (t *unigramTrainer) best(s *search, word string, without int32) (ids []int32, score float64) {
+func (t *unigramTrainer) best(s *search, word []byte, without int32) (ids []int32, score float64) {
 	s.edges = t.edges(s.edges[:0], word)
 	s.score = logZeros(s.score, len(word))
 	s.last = slices.Grow(s.last[:0], len(word)+1)[:len(word)+1]
@@ -282,19 +331,12 @@ const noPiece = -1
 // prune keeps the letters, and of the other pieces those whose loss would make
 // the words least probable, n together. It drops pieces that are in no best
 // split.
-func (t *unigramTrainer) prune(n int) {
-	var parts [unigramParts][]float64
-	t.inParts(func(part int, words []weightedWord) {
-		occurrences, s := make([]float64, len(t.pieces)), new(search)
-		for _, w := range words {
-			ids, _ := t.best(s, w.text, noPiece)
-			for _, id := range ids {
-				occurrences[id] += w.count
-			}
-		}
-		parts[part] = occurrences
-	})
-	occurrences, total := sum(parts), 0.0
+func (t *unigramTrainer) prune(ctx context.Context, n int) error {
+	occurrences, err := t.occurrences(ctx)
+	if err != nil {
+		return err
+	}
+	total := 0.0
 	for _, x := range occurrences {
 		total += x
 	}
@@ -307,7 +349,7 @@ func (t *unigramTrainer) prune(n int) {
 	var candidates []candidate
 	s := new(search)
 	for id, p := range t.pieces {
-		others, score := t.best(s, p.text, int32(id))
+		others, score := t.best(s, []byte(p.text), int32(id))
 		x := occurrences[id]
 		switch {
 		case others == nil:
@@ -327,6 +369,27 @@ func (t *unigramTrainer) prune(n int) {
 		kept = append(kept, c.piece)
 	}
 	t.set(kept)
+	return nil
+}
+
+// occurrences returns how often each piece occurs in the best splits of the
+// words.
+func (t *unigramTrainer) occurrences(ctx context.Context) ([]float64, error) {
+	var parts [unigramParts][]float64
+	err := t.inParts(ctx, func(part int) func(float64, []byte) {
+		occurrences, s := make([]float64, len(t.pieces)), new(search)
+		parts[part] = occurrences
+		return func(count float64, word []byte) {
+			ids, _ := t.best(s, word, noPiece)
+			for _, id := range ids {
+				occurrences[id] += count
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sum(parts), nil
 }
 
 // finish returns at most n pieces by falling score, all letters among them.

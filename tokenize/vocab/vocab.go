@@ -10,10 +10,11 @@
 //	}
 //	_, err = counts.WriteTo(file)
 //	...
-//	tokens, err := vocab.Train(ctx, vocab.Merge(files...), options) // once
+//	trainer := vocab.Trainer{Options: options, Temp: temp} // once
+//	tokens, err := trainer.Vocabulary(ctx, vocab.Merge(files...))
 //	err = vocab.Write(out, tokens)
 //
-// [TrainTokenizer] takes the place of Train for models other than WordPiece. What
+// [Trainer.Tokenizer] takes the place of Vocabulary for models other than WordPiece. What
 // follows describes WordPiece; see docs/tokenizers.md for the others. Their words
 // are those that the tokenizer will give to its model.
 //
@@ -48,8 +49,8 @@
 //
 // A [Counts] must not be used by several goroutines at once. It takes about 50
 // bytes for each distinct word; see [Counts.Size]. [Merge] takes 16 KiB for
-// each file. [Train] takes about 200 bytes for each of the MaxWords most
-// frequent words.
+// each file. A [Trainer] with temporary files takes the same memory for any
+// number of words, about 200 MB; Unigram takes about 400.
 package vocab
 
 import (

@@ -10,7 +10,10 @@
 //	}
 package bytetrie
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Root is the node of the empty text.
 const Root = int32(0)
@@ -38,26 +41,42 @@ func New(values map[string]int32) *Trie {
 		tokens = append(tokens, token)
 	}
 	slices.Sort(tokens)
+	return build(len(tokens), func(i int) string { return tokens[i] }, func(i int) int32 { return values[tokens[i]] })
+}
+
+// Of returns the trie of different tokens; the value of each is its index. It takes
+// less memory than New while it works.
+func Of(tokens []string) *Trie {
+	order := make([]int32, len(tokens))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return strings.Compare(tokens[a], tokens[b]) })
+	return build(len(tokens), func(i int) string { return tokens[order[i]] }, func(i int) int32 { return order[i] })
+}
+
+// build returns the trie of n tokens in byte order.
+func build(n int, token func(i int) string, value func(i int) int32) *Trie {
 	t := &Trie{nodes: []node{{value: None}}}
 	// The nodes of one depth after another; a group is the tokens that begin alike.
 	type group struct {
 		node        int32
 		first, last int
 	}
-	for depth, groups := 0, []group{{0, 0, len(tokens)}}; len(groups) > 0; depth++ {
+	for depth, groups := 0, []group{{0, 0, n}}; len(groups) > 0; depth++ {
 		var next []group
 		for _, g := range groups {
 			t.nodes[g.node].first = int32(len(t.labels))
 			for i := g.first; i < g.last; {
-				if len(tokens[i]) == depth {
+				if len(token(i)) == depth {
 					if depth > 0 {
-						t.nodes[g.node].value = values[tokens[i]]
+						t.nodes[g.node].value = value(i)
 					}
 					i++
 					continue
 				}
-				label, start := tokens[i][depth], i
-				for i < g.last && tokens[i][depth] == label {
+				label, start := token(i)[depth], i
+				for i < g.last && token(i)[depth] == label {
 					i++
 				}
 				next = append(next, group{int32(len(t.nodes)), start, i})
