@@ -6,71 +6,119 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sort"
 )
 
 // An Assignment assigns the blocks of documents to shards. It keeps the inputs'
-// block tables and four bytes for each block.
+// block tables and four bytes for each unit, eight with a mix. A unit is a block
+// in one pass over the documents; without a mix there is one pass.
 type Assignment struct {
 	Locations []string // paths of the documents folders
 	Inputs    []Input
 	Shards    int
 	TextBytes int64 // size of the text of all shards together
+	ReadBytes int64 // size of the text of the blocks that they read
 
-	files  []FileBlocks // of all inputs, in source order
-	first  []uint32     // number of each file's first block among all blocks
-	blocks []uint32     // numbers of the blocks of shard 0, then of shard 1, and so on, each in source order
-	ends   []uint32     // where each shard's blocks end in blocks
+	files  []unitFile // of all inputs, in source order, each as often as there are passes over it
+	first  []uint32   // number of each file's first unit
+	used   []uint32   // bytes of text that are used of each unit; nil: all. A unit with 0 is not assigned
+	blocks []uint32   // numbers of the units of shard 0, then of shard 1, and so on, each in source order
+	ends   []uint32   // where each shard's units end in blocks
+}
+
+// A unitFile is a documents file in one pass over it.
+type unitFile struct {
+	FileBlocks
+	number int // of the file, among all files
+	pass   int // from 0
 }
 
 // Assign assigns the blocks of the documents to o.Shards shards, or to the
-// default number if that is 0.
+// default number if that is 0. With o.Mix use [ResolveMix].
 func Assign(inputs []DocumentsInput, o ExamplesOptions) (*Assignment, error) {
-	a := &Assignment{Shards: o.Shards}
+	a := &Assignment{}
 	total := 0
 	for i, in := range inputs {
 		a.Locations = append(a.Locations, in.Location)
 		a.Inputs = append(a.Inputs, in.Input)
 		for _, f := range in.Files {
-			a.first = append(a.first, uint32(total))
-			a.files = append(a.files, FileBlocks{i, f.Name, f.Blocks})
+			a.add(unitFile{FileBlocks: FileBlocks{i, f.Name, f.Blocks}, number: len(a.files)}, total)
 			if total += len(f.Blocks); total > math.MaxUint32 {
 				return nil, fmt.Errorf("more than %d blocks of documents", uint32(math.MaxUint32))
 			}
-			for _, b := range f.Blocks {
-				a.TextBytes += b.TextBytes
-			}
 		}
 	}
-	if total == 0 {
-		return nil, fmt.Errorf("%w in the input", ErrNoDocuments)
-	}
-	if a.Shards == 0 {
-		a.Shards = min(DefaultShards(a.TextBytes), total)
-	}
-	if a.Shards < 1 || a.Shards > total {
-		return nil, &TooManyShardsError{a.Shards, total}
-	}
-	a.deal(uint64(o.RandomSeed), total)
-	return a, nil
+	return a, a.assign(o)
 }
 
-// deal assigns the blocks to shards. It orders the blocks by a hash of seed, file
-// number and block number (SHA-256), then assigns each to the shard with the least
-// text so far, so sizes differ by about one block. Within a shard, blocks are in
-// source order. With one shard, the result is the input.
+// add appends a file whose first unit has the number first.
+func (a *Assignment) add(f unitFile, first int) {
+	a.first = append(a.first, uint32(first))
+	a.files = append(a.files, f)
+}
+
+// assign assigns the units.
+func (a *Assignment) assign(o ExamplesOptions) error {
+	total, units := 0, 0
+	for i, f := range a.files {
+		for block, b := range f.Blocks {
+			n := a.text(i, block)
+			if total++; n == 0 && a.used != nil {
+				continue
+			}
+			units++
+			a.TextBytes += n
+			a.ReadBytes += b.TextBytes
+		}
+	}
+	if units == 0 {
+		return fmt.Errorf("%w in the input", ErrNoDocuments)
+	}
+	a.Shards = o.Shards
+	if a.Shards == 0 {
+		a.Shards = min(DefaultShards(a.TextBytes), units)
+	}
+	if a.Shards < 1 || a.Shards > units {
+		return &TooManyShardsError{a.Shards, units}
+	}
+	a.deal(uint64(o.RandomSeed), total)
+	return nil
+}
+
+// text returns the bytes of text that are used of a block of a file in a.files.
+func (a *Assignment) text(file, block int) int64 {
+	if a.used == nil {
+		return a.files[file].Blocks[block].TextBytes
+	}
+	return int64(a.used[int(a.first[file])+block])
+}
+
+// nobody is the owner of a unit that is not assigned.
+const nobody = math.MaxUint32
+
+// deal assigns the units to shards. It orders them by a hash of seed, file number,
+// block number and pass (SHA-256), then assigns each to the shard with the least
+// text so far, so sizes differ by about one block. A shard gets a block twice only
+// if all shards have it. Within a shard, units are in source order. With one shard,
+// the result is the input.
 func (a *Assignment) deal(seed uint64, total int) {
 	owner := make([]uint32, total)
+	for i := range owner {
+		owner[i] = nobody
+	}
 	loads := make(loadHeap, a.Shards)
 	for i := range loads {
 		loads[i].shard = uint32(i)
 	}
+	others := make(copies, a.Shards)
 	for _, d := range a.shuffled(seed, total) {
 		file, block := a.place(d.block)
-		owner[d.block] = loads[0].shard
-		loads.add(a.files[file].Blocks[block].TextBytes)
+		at := max(0, loads.least(0, others.mark(a, owner, d.block)))
+		owner[d.block] = loads[at].shard
+		loads.add(at, a.text(file, block))
 	}
 	a.ends = make([]uint32, a.Shards) // first where each shard begins
 	for _, l := range loads {
@@ -83,33 +131,63 @@ func (a *Assignment) deal(seed uint64, total int) {
 	}
 	a.blocks = make([]uint32, total)
 	for i, shard := range owner {
-		a.blocks[a.ends[shard]] = uint32(i)
-		a.ends[shard]++
+		if shard != nobody {
+			a.blocks[a.ends[shard]] = uint32(i)
+			a.ends[shard]++
+		}
 	}
 }
 
-// place returns the file of a block, given its number among all blocks, and its
-// number in the file.
-func (a *Assignment) place(block uint32) (file, number int) {
-	file = sort.Search(len(a.first), func(i int) bool { return a.first[i] > block }) - 1
-	return file, int(block - a.first[file])
+// copies has, for each shard, the number plus 1 of the last unit whose block the
+// shard has in another pass.
+type copies []uint32
+
+// mark notes the shards that have the block of a unit in another pass. It returns a
+// function that reports whether a shard has it; nil if none has, or all have.
+func (c copies) mark(a *Assignment, owner []uint32, unit uint32) func(shard uint32) bool {
+	if a.used == nil {
+		return nil // there is one pass
+	}
+	file, block := a.place(unit)
+	first := file - a.files[file].pass
+	some := 0
+	for i := first; i < len(a.files) && a.files[i].number == a.files[file].number; i++ {
+		if shard := owner[int(a.first[i])+block]; shard != nobody && c[shard] != unit+1 {
+			c[shard] = unit + 1
+			some++
+		}
+	}
+	if some == 0 || some == len(c) {
+		return nil
+	}
+	return func(shard uint32) bool { return c[shard] == unit+1 }
 }
 
-// A dealt block is a block in the order of assignment.
+// place returns the file of a unit, as an index of a.files, and the number of its
+// block in the file.
+func (a *Assignment) place(unit uint32) (file, number int) {
+	file = sort.Search(len(a.first), func(i int) bool { return a.first[i] > unit }) - 1
+	return file, int(unit - a.first[file])
+}
+
+// A dealt unit is a unit in the order of assignment.
 type dealt struct {
 	key   uint64 // first bytes of its hash
-	block uint32 // its number among all blocks
+	block uint32 // its number among all units
 }
 
-// shuffled returns all blocks in the order of SHA-256(seed, file, block), where
-// each number is a big-endian uint64. Any reader of the format can reproduce
-// this shuffle.
+// shuffled returns all units in the order of SHA-256(seed, file, block), and in
+// passes after the first of SHA-256(seed, file, block, pass), where each number is
+// a big-endian uint64. Any reader of the format can reproduce this shuffle.
 func (a *Assignment) shuffled(seed uint64, total int) []dealt {
 	order := make([]dealt, 0, total)
 	for file, f := range a.files {
 		for block := range f.Blocks {
-			sum := blockHash(seed, file, block)
-			order = append(order, dealt{binary.BigEndian.Uint64(sum[:]), uint32(len(order))})
+			if a.used != nil && a.text(file, block) == 0 {
+				continue
+			}
+			sum := f.hash(seed, block)
+			order = append(order, dealt{binary.BigEndian.Uint64(sum[:]), a.first[file] + uint32(block)})
 		}
 	}
 	slices.SortFunc(order, func(x, y dealt) int {
@@ -121,23 +199,26 @@ func (a *Assignment) shuffled(seed uint64, total int) []dealt {
 	return order
 }
 
-func blockHash(seed uint64, file, block int) [sha256.Size]byte {
-	var in [24]byte
-	binary.BigEndian.PutUint64(in[:], seed)
-	binary.BigEndian.PutUint64(in[8:], uint64(file))
-	binary.BigEndian.PutUint64(in[16:], uint64(block))
-	return sha256.Sum256(in[:])
+// hash returns the hash of one of the file's blocks in its pass.
+func (f *unitFile) hash(seed uint64, block int) [sha256.Size]byte {
+	in := binary.BigEndian.AppendUint64(make([]byte, 0, 32), seed)
+	in = binary.BigEndian.AppendUint64(in, uint64(f.number))
+	in = binary.BigEndian.AppendUint64(in, uint64(block))
+	if f.pass > 0 {
+		in = binary.BigEndian.AppendUint64(in, uint64(f.pass))
+	}
+	return sha256.Sum256(in)
 }
 
-// compareHashes compares the whole hashes of two blocks.
+// compareHashes compares the whole hashes of two units.
 func (a *Assignment) compareHashes(seed uint64, x, y uint32) int {
 	xf, xb := a.place(x)
 	yf, yb := a.place(y)
-	xs, ys := blockHash(seed, xf, xb), blockHash(seed, yf, yb)
+	xs, ys := a.files[xf].hash(seed, xb), a.files[yf].hash(seed, yb)
 	return cmp.Or(bytes.Compare(xs[:], ys[:]), cmp.Compare(x, y))
 }
 
-// of returns the numbers of the blocks of a shard.
+// of returns the numbers of the units of a shard.
 func (a *Assignment) of(shard int) []uint32 {
 	start := uint32(0)
 	if shard > 0 {
@@ -146,20 +227,32 @@ func (a *Assignment) of(shard int) []uint32 {
 	return a.blocks[start:a.ends[shard]]
 }
 
-// Task returns the plan of a shard: its blocks, grouped by file.
+// Task returns the plan of a shard: its blocks by pass, grouped by file.
 func (a *Assignment) Task(shard int) ShardTask {
-	var list BlockList
+	var t ShardTask
+	lists := map[int]*BlockList{0: &t.Blocks} // by pass
 	last := -1
 	for _, number := range a.of(shard) {
 		file, block := a.place(number)
 		f := a.files[file]
+		list := lists[f.pass]
+		if list == nil {
+			list = new(BlockList)
+			lists[f.pass] = list
+		}
 		if file != last {
-			list = append(list, FileBlocks{Folder: f.Folder, Name: f.Name})
+			*list = append(*list, FileBlocks{Folder: f.Folder, Name: f.Name})
 			last = file
 		}
-		list[len(list)-1].Blocks = append(list[len(list)-1].Blocks, f.Blocks[block])
+		at := len(*list) - 1
+		(*list)[at].Blocks = append((*list)[at].Blocks, f.Blocks[block])
 	}
-	return ShardTask{list}
+	for _, pass := range slices.Sorted(maps.Keys(lists)) {
+		if pass > 0 {
+			t.Repeats = append(t.Repeats, Repeat{pass, *lists[pass]})
+		}
+	}
+	return t
 }
 
 // A ShardSize is the text of a shard, in bytes. A block grows beyond its usual
@@ -172,9 +265,8 @@ func (a *Assignment) Sizes() []ShardSize {
 	for i := range sizes {
 		for _, number := range a.of(i) {
 			file, block := a.place(number)
-			n := a.files[file].Blocks[block].TextBytes
-			sizes[i].TextBytes += n
-			sizes[i].LargestBlock = max(sizes[i].LargestBlock, n)
+			sizes[i].TextBytes += a.text(file, block)
+			sizes[i].LargestBlock = max(sizes[i].LargestBlock, a.files[file].Blocks[block].TextBytes)
 		}
 	}
 	return sizes
@@ -228,13 +320,28 @@ func (l load) before(other load) bool {
 	return cmp.Or(cmp.Compare(l.bytes, other.bytes), cmp.Compare(l.blocks, other.blocks), cmp.Compare(l.shard, other.shard)) < 0
 }
 
-// add assigns a block of some bytes to the shard on top and moves that down to
+// least returns the index of the first shard, in h's order, at or below index i of
+// the heap that does not have a block; -1 if all have it. If has is nil, none has.
+func (h loadHeap) least(i int, has func(shard uint32) bool) int {
+	if i >= len(h) {
+		return -1
+	}
+	if has == nil || !has(h[i].shard) {
+		return i
+	}
+	left, right := h.least(2*i+1, has), h.least(2*i+2, has)
+	if left < 0 || right >= 0 && h[right].before(h[left]) {
+		return right
+	}
+	return left
+}
+
+// add assigns a block of some bytes to the shard at index i and moves that down to
 // its place.
-func (h loadHeap) add(bytes int64) {
-	top := h[0]
+func (h loadHeap) add(i int, bytes int64) {
+	top := h[i]
 	top.bytes += bytes
 	top.blocks++
-	i := 0
 	for {
 		child := 2*i + 1
 		if child >= len(h) {

@@ -64,9 +64,3 @@ func readBody(ctx context.Context, folder Folder, sideCar string, body any) erro
 	}
 	return nil
 }
-
-// A ShardTask is the plan of a shard: the blocks of documents from which it is
-// made.
-type ShardTask struct {
-	Blocks BlockList `json:"blocks"`
-}

@@ -27,6 +27,7 @@ const (
 	ImportedFolder   = "imported"   // documents made from files that pretext did not write
 	SignaturesFolder = "signatures" // text signatures by which a filter finds duplicates; also the name of that stage
 	PairsFolder      = "pairs"      // pairs of similar documents; also the name of that stage
+	MixFolder        = "mix"        // tokens of each document, for a [Mix]; also the name of that stage
 )
 
 // A Dataset is what [Open] found at a path: the stage folders of a run or of one
@@ -84,7 +85,7 @@ func Open(ctx context.Context, location string) (*Dataset, error) {
 		if strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		for _, name := range []string{"", ImportedFolder, PairsFolder, SignaturesFolder} {
+		for _, name := range []string{"", ImportedFolder, PairsFolder, SignaturesFolder, MixFolder} {
 			d.add(ctx, root, path.Join(e.Name(), name))
 		}
 		if !isStage && !e.IsDir() && IsRecords(e.Name()) {
@@ -154,11 +155,11 @@ func (d *Dataset) Shards() (*Stage, error) {
 }
 
 // Data returns the stages that contain documents, records or other results. It
-// omits the intermediate stages of a filter, unless the path is such a folder
+// omits the intermediate stages of a filter and a mix, unless the path is such a folder
 // itself.
 func (d *Dataset) Data() (stages []*Stage) {
 	for _, s := range d.Stages {
-		if s.Name == "." || s.Stage != SignaturesFolder && s.Stage != PairsFolder {
+		if s.Name == "." || s.Stage != SignaturesFolder && s.Stage != PairsFolder && s.Stage != MixFolder {
 			stages = append(stages, s)
 		}
 	}

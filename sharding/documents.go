@@ -104,6 +104,12 @@ func readBlockTables(ctx context.Context, folder Folder, files []FileEntry) ([]D
 // Documents yields the documents of the blocks in order, and at most one error.
 // After each block it calls read with the size of that block's text in bytes.
 func (l BlockList) Documents(ctx context.Context, locations []string, read func(textBytes int64)) iter.Seq2[*extract.Document, error] {
+	return l.documents(ctx, locations, read, func(*FileBlocks) {})
+}
+
+// documents is Documents. It calls begin with each file before the file's
+// documents.
+func (l BlockList) documents(ctx context.Context, locations []string, read func(textBytes int64), begin func(*FileBlocks)) iter.Seq2[*extract.Document, error] {
 	return func(yield func(*extract.Document, error) bool) {
 		r, err := extract.NewBlockReader()
 		if err != nil {
@@ -116,6 +122,7 @@ func (l BlockList) Documents(ctx context.Context, locations []string, read func(
 				yield(nil, fmt.Errorf("%w: the plan of a task names folder %d, want less than %d", ErrFormat, file.Folder, len(locations)))
 				return
 			}
+			begin(&file)
 			folder, err := store.Open(locations[file.Folder])
 			ok := false
 			if err == nil {

@@ -24,10 +24,13 @@ const IDsSuffix = ".ids"
 type IDList []uint64
 
 // Add adds a document's ID.
-func (l *IDList) Add(id string) {
+func (l *IDList) Add(id string) { *l = append(*l, idHash(id)) }
+
+// idHash returns the 64-bit FNV-1a hash of a document's ID.
+func idHash(id string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(id))
-	*l = append(*l, h.Sum64())
+	return h.Sum64()
 }
 
 // Bytes returns the content of the list's file.

@@ -142,10 +142,11 @@ const (
 	CandidatesPrefix = "candidates-"
 	SimilarPrefix    = "similar-"
 	DecisionsPrefix  = "decisions-"
+	TokensPrefix     = "tokens-"   // of the stage that counts tokens for a mix
 	ManifestPrefix   = "manifest-" // of the parts of a manifest of many files
 )
 
-var taskPrefixes = []string{DocumentsPrefix, CountsPrefix, SignaturesPrefix, SamplesPrefix, CandidatesPrefix, SimilarPrefix, DecisionsPrefix, ManifestPrefix}
+var taskPrefixes = []string{DocumentsPrefix, CountsPrefix, SignaturesPrefix, SamplesPrefix, CandidatesPrefix, SimilarPrefix, DecisionsPrefix, TokensPrefix, ManifestPrefix}
 
 // IsStageFile reports whether a file of this name is written by a stage.
 func IsStageFile(name string) bool {

@@ -59,6 +59,9 @@ type ExamplesOptions struct {
 	Shards           int    `json:"shards"`            // 0: [DefaultShards] of the text
 	Split
 	Compression string `json:"compression"` // [CompressionNone] or [CompressionGzip]
+
+	// Mix says how often each source is read; nil: all once.
+	Mix *Mix `json:"mix,omitempty"`
 }
 
 // DefaultExamplesOptions returns Google's defaults.
@@ -87,6 +90,9 @@ func (o ExamplesOptions) Validate() error {
 	}
 	if o.Compression != CompressionNone && o.Compression != CompressionGzip {
 		errs = append(errs, fmt.Errorf("compression %q: must be none or gzip", o.Compression))
+	}
+	if o.Mix != nil {
+		errs = append(errs, o.Mix.Validate())
 	}
 	return errors.Join(errs...)
 }

@@ -120,7 +120,7 @@ var only = map[string][]string{
 	"github.com/spf13/cobra":       {"cmd"},
 	"go.yaml.in/yaml":              {"internal/config", "sharding/survey/card", "cmd/internal/cli"},
 	"github.com/vbauerster/mpb":    {"cmd"},
-	"github.com/cespare":           {"extract"},
+	"github.com/cespare":           {"extract", "sharding"},
 	"github.com/klauspost":         {"extract", "records", "pipeline", "trainer"},
 	"github.com/gofrs/flock":       {"internal/store"},
 	"github.com/minio":             {"internal/store/s3"},

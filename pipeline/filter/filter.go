@@ -128,12 +128,6 @@ type task struct {
 	Blocks     sharding.BlockList `json:"blocks"`
 }
 
-// Maximum size of a task that has more than one block.
-const (
-	taskBytes     = 32 << 20 // of text
-	taskDocuments = 1 << 16
-)
-
 // A plan lists the tasks of the filter stage.
 type plan struct {
 	locations []string
@@ -186,7 +180,7 @@ func newPlan(ctx context.Context, locations []string) (*plan, error) {
 		for _, f := range in.Files {
 			stem := stemOf(i, f.Name)
 			s := sources[stem]
-			for _, blocks := range cutBlocks(f.Blocks) {
+			for _, blocks := range sharding.CutBlocks(f.Blocks) {
 				p.tasks = append(p.tasks, task{Name: fmt.Sprintf("%s-%05d", stem, s.tasks), BlockBytes: extract.BlockBytes(s.bytes),
 					Blocks: sharding.BlockList{{Folder: i, Name: f.Name, Blocks: blocks}}})
 				s.tasks++
@@ -194,22 +188,6 @@ func newPlan(ctx context.Context, locations []string) (*plan, error) {
 		}
 	}
 	return p, nil
-}
-
-// cutBlocks divides the blocks of a file into one run per task.
-func cutBlocks(blocks []extract.Block) (runs [][]extract.Block) {
-	var bytes, documents int64
-	start := 0
-	for i, b := range blocks {
-		if i > start && (bytes+b.TextBytes > taskBytes || documents+b.Documents > taskDocuments) {
-			runs, start, bytes, documents = append(runs, blocks[start:i]), i, 0, 0
-		}
-		bytes, documents = bytes+b.TextBytes, documents+b.Documents
-	}
-	if start < len(blocks) {
-		runs = append(runs, blocks[start:])
-	}
-	return runs
 }
 
 // Validate reports wrong options, and options that reject nothing.

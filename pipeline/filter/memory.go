@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"pretext/pipeline/stage"
+	"pretext/sharding"
 )
 
 // budget returns the size in bytes of the buffer in which duplicates are
@@ -99,7 +100,7 @@ const (
 // bytes are allowed.
 func (o Options) Memory(c Corpus, workers int, have int64) (needed, peak int64) {
 	const largest = 1 << 20 // bytes of the largest document in nearly all corpora
-	tasks := max(1, c.TextBytes/taskBytes, c.Documents/taskDocuments)
+	tasks := max(1, c.TextBytes/sharding.RunBytes, c.Documents/sharding.RunDocuments)
 	needed = stage.BaseMemory + min(int64(workers), tasks)*o.taskMemory(largest, c.Documents/tasks)
 	if o.Dedup == DedupNone {
 		return needed, needed

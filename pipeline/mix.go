@@ -1,0 +1,137 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"pretext/extract"
+	"pretext/internal/store"
+	"pretext/pipeline/stage"
+	"pretext/sharding"
+)
+
+// mixAlgorithm is the version of the stage that counts tokens for a mix. It is
+// raised when the same documents would give other counts.
+const mixAlgorithm = 1
+
+func init() {
+	stage.Register(stage.Definition{
+		Name:      sharding.MixFolder,
+		Algorithm: mixAlgorithm,
+		New: stage.New(func(env *stage.Env, work examplesWork) stage.Worker {
+			return &mixWorker{examplesWorker: &examplesWorker{env, work}}
+		}),
+		Counts: [][2]string{{"documents", "documents"}, {"tokens", "tokens"}},
+	})
+}
+
+// mixOptions are the options that determine the tokens of a document.
+type mixOptions struct {
+	DoLowerCase      bool                    `json:"do_lower_case"`
+	TokenizerProfile string                  `json:"tokenizer_profile,omitempty"`
+	Tokenizer        *sharding.TokenizerInfo `json:"tokenizer,omitempty"`
+	SentenceSplitter string                  `json:"sentence_splitter"`
+	sharding.Split                           // held-out documents are marked
+}
+
+// mixTask is the plan of a task: the blocks whose documents it counts.
+type mixTask struct {
+	Blocks sharding.BlockList `json:"blocks"`
+}
+
+// countTokens runs the stage that counts the tokens of all documents in inputs:
+// OUT/mix/tokens-NNNNN.bin. It returns the stage's directory. The files stay, for
+// further runs with another mix.
+func (c ExamplesConfig) countTokens(ctx context.Context, r stage.Runner, inputs []sharding.DocumentsInput, tokens *tokens) (store.Folder, error) {
+	target := c.In(sharding.MixFolder)
+	target.Overwrite = true // the counts are as old as the shards, which have been claimed
+	o := c.Examples
+	run := stage.Config{Target: target, Stage: sharding.MixFolder, Work: examplesWork{Examples: o}, Loaded: tokens.tokenizer,
+		Options: mixOptions{o.DoLowerCase, string(o.TokenizerProfile), o.Tokenizer, o.SentenceSplitter, o.Split},
+		Prepare: func(ctx context.Context, folder store.Folder) error {
+			return store.WriteFile(ctx, folder, c.name(), tokens.raw)
+		}}
+	var tasks []mixTask
+	var sizes []int64
+	for _, blocks := range sharding.CountTasks(inputs) {
+		tasks = append(tasks, mixTask{blocks})
+		sizes = append(sizes, taskMemory+3*blocks.LargestBlock())
+		run.Total += blocks.TextBytes()
+	}
+	if need := stage.PeakMemory(sizes, min(max(1, r.Workers), len(sizes))); need > c.Memory {
+		return nil, &stage.MemoryError{Need: need, Have: c.Memory, Why: "counting tokens for the mix", Less: " or fewer --workers"}
+	}
+	run.Tasks = stage.Tasks(tasks)
+	for _, in := range inputs {
+		run.Paths, run.Inputs = append(run.Paths, in.Location), append(run.Inputs, in.Input)
+	}
+	run.Inputs = append(run.Inputs, c.vocabulary(tokens))
+	if _, err := stage.Run(ctx, r, run); err != nil {
+		return nil, err
+	}
+	return store.Open(target.Out)
+}
+
+// mixWorker counts the tokens of documents. It reads them as examplesWorker does.
+type mixWorker struct{ *examplesWorker }
+
+// mixTools are the buffers of a running task. The next task reuses them.
+type mixTools struct {
+	encoder *sharding.Encoder
+	corpus  *sharding.Corpus
+	counts  sharding.TokenCounts
+}
+
+func (w *mixWorker) Do(ctx context.Context, index int) ([]stage.Result, error) {
+	var t mixTask
+	if err := w.Task(ctx, index, &t); err != nil {
+		return nil, err
+	}
+	name := sharding.TokenCountsName(index) + sharding.TokenCountsSuffix
+	return w.WriteFile(ctx, stage.TaskFile{Task: index, Name: name, Size: t.Blocks.TextBytes()}, func(out *stage.Output) (sharding.Counts, error) {
+		tok, err := w.load(ctx)
+		if err != nil {
+			return nil, err
+		}
+		tools, ok := w.Take().(*mixTools)
+		if !ok {
+			tools = &mixTools{encoder: tok.NewEncoder(), corpus: tok.NewCorpus()}
+		}
+		defer w.Give(tools)
+		tools.counts.Reset()
+		totals := sharding.Counts{"documents": 0, "tokens": 0}
+		for doc, err := range w.Documents(ctx, t.Blocks) {
+			if err != nil {
+				return nil, err
+			}
+			n, err := tools.count(doc)
+			if err != nil {
+				return nil, err
+			}
+			tools.counts.Add(doc, n, w.Examples.HeldOut(doc.ID))
+			totals["documents"]++
+			totals["tokens"] += n
+		}
+		_, err = tools.counts.WriteTo(out)
+		return totals, err
+	})
+}
+
+// count returns the number of tokens of a document.
+func (t *mixTools) count(doc *extract.Document) (int64, error) {
+	t.corpus.Reset()
+	err := t.encoder.Add(t.corpus, doc)
+	return t.corpus.Counts["tokens"], err
+}
+
+// removeCounts removes the files of an earlier run with a mix from a directory of
+// shards.
+func removeCounts(ctx context.Context, folder store.Folder) error {
+	counts := folder.Folder(sharding.MixFolder)
+	plan, err := sharding.ReadPlan(ctx, counts)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && plan.Stage != sharding.MixFolder {
+		return nil
+	}
+	return stage.Empty(ctx, counts)
+}

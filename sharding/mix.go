@@ -1,0 +1,261 @@
+package sharding
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"pretext/internal/failure"
+)
+
+// A Mix says how often the documents of each source are read in one pass over the
+// data. Shares are shares of tokens. At least one of Weights, Epochs and
+// LanguageAlpha is set.
+//
+// A key of Weights and Epochs is the name of a source (see [SourceName]), or the
+// beginning of names before a hyphen: "enwiki" stands for all parts of a dump of
+// enwiki, which are then one source. [Mix.Resolve] fills in the table.
+type Mix struct {
+	// Weights are the shares of the sources in the tokens that all sources with
+	// a weight have together, in any unit. Every source then needs a weight or
+	// epochs.
+	Weights map[string]float64 `json:"weights,omitempty"`
+	// Epochs is how often the documents of a source are read: 2.5 is each
+	// document twice, and documents with half of the tokens a third time.
+	// Sources without weight and epochs are read once.
+	Epochs map[string]float64 `json:"epochs,omitempty"`
+	// LanguageAlpha is the exponent of the shares of languages: a language with
+	// the share p of the tokens gets p^alpha, divided by the sum of these over all
+	// languages (Conneau and Lample 2019, arXiv 1901.07291). 1 leaves the shares
+	// as they are, 0 makes them equal. nil: languages do not matter.
+	LanguageAlpha *float64 `json:"language_alpha,omitempty"`
+
+	Table []MixRow `json:"table,omitempty"` // what is chosen; nil until it is known
+}
+
+// MaxEpochs is the maximum number of passes over a source.
+const MaxEpochs = 1000
+
+// Enabled reports whether m asks for anything.
+func (m *Mix) Enabled() bool {
+	return m != nil && (len(m.Weights) > 0 || len(m.Epochs) > 0 || m.LanguageAlpha != nil)
+}
+
+// Validate reports every invalid option.
+func (m *Mix) Validate() error {
+	var errs []error
+	sum := 0.0
+	for _, name := range sortedKeys(m.Weights) {
+		w := m.Weights[name]
+		sum += w
+		if !(w >= 0 && w <= math.MaxFloat32) {
+			errs = append(errs, fmt.Errorf("weight %s=%g: must be a number of at least 0", name, w))
+		}
+		if _, both := m.Epochs[name]; both {
+			errs = append(errs, fmt.Errorf("weight and epochs of %s: give one of them", name))
+		}
+	}
+	if len(m.Weights) > 0 && sum == 0 {
+		errs = append(errs, errors.New("weight: all are 0: give at least one source a weight above 0"))
+	}
+	for _, name := range sortedKeys(m.Epochs) {
+		if n := m.Epochs[name]; !(n >= 0 && n <= MaxEpochs) {
+			errs = append(errs, fmt.Errorf("epochs %s=%g: must be a number from 0 to %d", name, n, MaxEpochs))
+		}
+	}
+	if a := m.LanguageAlpha; a != nil && !(*a >= 0 && *a <= 1) {
+		errs = append(errs, fmt.Errorf("language_alpha %g: must be a number from 0 to 1", *a))
+	}
+	if m.LanguageAlpha != nil && len(m.Weights) > 0 {
+		errs = append(errs, errors.New("weight and language_alpha: both set shares of tokens: give one of them, or epochs for sources and language_alpha"))
+	}
+	return errors.Join(errs...)
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// SourceName returns the name under which a mix knows the source of a documents
+// file: that in the file's name, and for the second documents folder with "-2" at
+// its end, for the third with "-3" and so on, as the filter names them.
+func SourceName(folder int, file string) string {
+	name := SourceOf(file)
+	if folder > 0 {
+		name = fmt.Sprintf("%s-%d", name, folder+1)
+	}
+	return name
+}
+
+// SourceNames returns the names of the sources of documents folders, in source
+// order.
+func SourceNames(inputs []DocumentsInput) (names []string) {
+	seen := map[string]bool{}
+	for i, in := range inputs {
+		for _, f := range in.Files {
+			if name := SourceName(i, f.Name); !seen[name] {
+				seen[name] = true
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// A mixGroup is the sources that one key of the options names, or a source that
+// none names.
+type mixGroup struct {
+	name    string
+	sources []string
+}
+
+// groups returns the groups of the sources called names, in the order of names. A
+// key that names no source is a usage error, and so is a source without weight
+// or epochs if there are weights.
+func (m *Mix) groups(names []string) (groups []mixGroup, err error) {
+	owner := map[string]string{} // key by source
+	for _, key := range append(sortedKeys(m.Weights), sortedKeys(m.Epochs)...) {
+		named := NamedSources(key, names)
+		if len(named) == 0 {
+			return nil, failure.Usagef("--%s %s: there is no such source; the sources are %s", m.flag(key), key, list(names))
+		}
+		for _, name := range named {
+			if other, taken := owner[name]; taken {
+				return nil, failure.Usagef("--%s %s and --%s %s: both name the source %s", m.flag(other), other, m.flag(key), key, name)
+			}
+			owner[name] = key
+		}
+	}
+	for _, name := range names {
+		key, ok := owner[name]
+		if !ok && len(m.Weights) > 0 {
+			return nil, failure.Usagef("source %s has no weight: give every source a --weight or --epochs; 0 leaves a source out", name)
+		}
+		key = cmp.Or(key, name)
+		i := slices.IndexFunc(groups, func(g mixGroup) bool { return g.name == key })
+		if i < 0 {
+			i, groups = len(groups), append(groups, mixGroup{name: key})
+		}
+		groups[i].sources = append(groups[i].sources, name)
+	}
+	return groups, nil
+}
+
+// CheckNames returns a usage error if a key names none of the sources called
+// names, or a source lacks a weight.
+func (m *Mix) CheckNames(names []string) error {
+	_, err := m.groups(names)
+	return err
+}
+
+// NamedSources returns which of the sources called names a key names: the source
+// of exactly that name, else all whose names begin with it and a hyphen.
+func NamedSources(key string, names []string) (named []string) {
+	if slices.Contains(names, key) {
+		return []string{key}
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, key+"-") {
+			named = append(named, name)
+		}
+	}
+	return named
+}
+
+// flag returns the flag that sets a key.
+func (m *Mix) flag(key string) string {
+	if _, ok := m.Weights[key]; ok {
+		return "weight"
+	}
+	return "epochs"
+}
+
+// list returns names as text, the first 20 of them.
+func list(names []string) string {
+	if more := len(names) - 20; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:20], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// wanted sets the tokens that each row gets. Rows of a group have the same epochs;
+// then languages get their shares.
+func (m *Mix) wanted(rows []MixRow) error {
+	rates := make([]float64, len(rows))
+	inWeights, sum := 0.0, 0.0 // tokens of all sources with a weight, and their weights
+	tokens := map[string]float64{}
+	for _, r := range rows {
+		tokens[r.Source] += float64(r.Tokens)
+		if _, ok := m.Weights[r.Source]; ok {
+			inWeights += float64(r.Tokens)
+		}
+	}
+	for _, name := range sortedKeys(m.Weights) {
+		if sum += m.Weights[name]; m.Weights[name] > 0 && tokens[name] == 0 {
+			return failure.Usagef("--weight %s: the source has no tokens to train on: leave it out with --weight %s=0", name, name)
+		}
+	}
+	for i, r := range rows {
+		rates[i] = 1
+		if n, ok := m.Epochs[r.Source]; ok {
+			rates[i] = n
+		}
+		if w, ok := m.Weights[r.Source]; ok {
+			rates[i] = 0
+			if w > 0 {
+				rates[i] = float64(inWeights*(w/sum)) / tokens[r.Source]
+			}
+		}
+	}
+	if err := m.temper(rows, rates); err != nil {
+		return err
+	}
+	for i := range rows {
+		r := &rows[i]
+		if rates[i] > MaxEpochs {
+			return failure.Usagef("source %s would be read %.0f times, the maximum is %d: give it a smaller share", r.Source, rates[i], MaxEpochs)
+		}
+		r.Wanted = int64(math.Round(rates[i] * float64(r.Tokens)))
+		r.LeftOut = rates[i] == 0
+	}
+	return nil
+}
+
+// temper multiplies the rates of the rows by what LanguageAlpha gives to their
+// languages.
+func (m *Mix) temper(rows []MixRow, rates []float64) error {
+	if m.LanguageAlpha == nil {
+		return nil
+	}
+	before, total := map[string]float64{}, 0.0
+	for i, r := range rows {
+		n := float64(rates[i] * float64(r.Tokens))
+		if n > 0 && r.Language == "" {
+			return failure.Usagef("%d documents of source %s have no language, which --language-alpha needs: extract them with --language CODE, or leave the source out with --epochs %s=0",
+				r.Documents, r.Source, r.Source)
+		}
+		before[r.Language] += n
+		total += n
+	}
+	powers, sum := map[string]float64{}, 0.0
+	for _, l := range sortedKeys(before) {
+		if before[l] > 0 {
+			powers[l] = math.Pow(before[l]/total, *m.LanguageAlpha)
+			sum += powers[l]
+		}
+	}
+	for i, r := range rows {
+		if p := powers[r.Language]; p > 0 {
+			rates[i] *= float64(p/sum) * total / before[r.Language]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,283 @@
+package sharding
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// ResolveMix fills in o.Mix.Table from the tokens that the stage [MixFolder]
+// counted in the documents of inputs, and returns the assignment of their blocks to
+// shards. A mix that the documents do not allow is a usage error.
+//
+// It reads the counts three times, so that its memory does not grow with the number
+// of documents: some kilobytes for each row of the table, and four bytes for each
+// block and pass.
+func ResolveMix(ctx context.Context, counts Folder, inputs []DocumentsInput, o *ExamplesOptions) (*Assignment, error) {
+	r, err := newMixResolver(inputs, *o)
+	if err != nil {
+		return nil, err
+	}
+	scan := func(visit func(block int, d *CountedDocument) error) error {
+		return eachCounted(ctx, counts, inputs, visit)
+	}
+	if err := scan(r.total); err != nil {
+		return nil, err
+	}
+	if err := o.Mix.wanted(r.rows); err != nil {
+		return nil, err
+	}
+	if err := r.choose(scan); err != nil {
+		return nil, err
+	}
+	mix := *o.Mix
+	mix.Table = r.rows
+	a, err := r.assignment()
+	if err != nil {
+		return nil, err
+	}
+	if err := scan(func(block int, d *CountedDocument) error { return r.measure(a, block, d) }); err != nil {
+		return nil, err
+	}
+	o.Mix = &mix
+	return a, a.assign(*o)
+}
+
+// A mixResolver makes the table of a mix.
+type mixResolver struct {
+	options ExamplesOptions
+	inputs  []DocumentsInput
+	groups  []mixGroup
+	rows    []MixRow
+	keys    map[mixKey]int // row by group and language
+	files   []mixFile      // in source order
+	at      int            // file of the block that was visited last
+	parts   []*partial     // by row; nil for rows that are read in whole passes
+}
+
+// A mixKey identifies a row.
+type mixKey struct {
+	group    int
+	language string // "" if languages do not matter
+}
+
+// A mixFile is a documents file.
+type mixFile struct {
+	FileBlocks
+	end   int // number of the first block after it, among all blocks
+	group int
+	rows  []int // that have documents in it
+	unit  int   // number of the file's first unit
+}
+
+func newMixResolver(inputs []DocumentsInput, o ExamplesOptions) (*mixResolver, error) {
+	r := &mixResolver{options: o, inputs: inputs, keys: map[mixKey]int{}}
+	var err error
+	if r.groups, err = o.Mix.groups(SourceNames(inputs)); err != nil {
+		return nil, err
+	}
+	owner := map[string]int{}
+	for i, g := range r.groups {
+		for _, name := range g.sources {
+			owner[name] = i
+		}
+	}
+	end := 0
+	for i, in := range inputs {
+		for _, f := range in.Files {
+			end += len(f.Blocks)
+			r.files = append(r.files, mixFile{FileBlocks: FileBlocks{Folder: i, Name: f.Name, Blocks: f.Blocks}, end: end, group: owner[SourceName(i, f.Name)]})
+		}
+	}
+	return r, nil
+}
+
+// file returns the file of a block. Blocks come in order; from the first block on,
+// a new scan begins.
+func (r *mixResolver) file(block int) *mixFile {
+	if block == 0 {
+		r.at = 0
+	}
+	for block >= r.files[r.at].end {
+		r.at++
+	}
+	return &r.files[r.at]
+}
+
+// row returns the number of the row of a document in a file.
+func (r *mixResolver) row(f *mixFile, d *CountedDocument) int {
+	key := mixKey{group: f.group}
+	if r.options.Mix.LanguageAlpha != nil {
+		key.language = d.Language
+	}
+	i, ok := r.keys[key]
+	if !ok {
+		g := r.groups[f.group]
+		row := MixRow{Source: g.name, Language: key.language}
+		if len(g.sources) != 1 || g.sources[0] != g.name {
+			row.Parts = g.sources
+		}
+		i = len(r.rows)
+		r.rows, r.keys[key] = append(r.rows, row), i
+	}
+	return i
+}
+
+// total counts a document in its row.
+func (r *mixResolver) total(block int, d *CountedDocument) error {
+	f := r.file(block)
+	i := r.row(f, d)
+	if !slices.Contains(f.rows, i) {
+		f.rows = append(f.rows, i)
+	}
+	if !d.HeldOut {
+		r.rows[i].Documents++
+		r.rows[i].Tokens += int64(d.Tokens)
+	}
+	return nil
+}
+
+// Candidates are collected from so many documents in the order of their keys that
+// some are small.
+const (
+	mixBuckets    = 4096 // of keys
+	minCandidates = 1000
+)
+
+// A partial is the choice of the documents that a row's last pass reads.
+type partial struct {
+	gap        int64 // tokens to choose, of documents from the first bucket on
+	tokens     [mixBuckets]int64
+	documents  [mixBuckets]int32
+	first, end int // buckets of the candidates
+	candidates []keyed
+}
+
+func bucketOf(key Choice) int { return int(key >> (63 - 12)) }
+
+// choose sets the passes of all rows, and the documents that their last passes
+// read.
+func (r *mixResolver) choose(scan func(func(int, *CountedDocument) error) error) error {
+	r.parts = make([]*partial, len(r.rows))
+	some := false
+	for i := range r.rows {
+		row := &r.rows[i]
+		if row.Tokens == 0 {
+			continue
+		}
+		row.Passes = int(row.Wanted / row.Tokens)
+		if gap := row.Wanted % row.Tokens; gap > 0 {
+			r.parts[i], some = &partial{gap: gap}, true
+		}
+	}
+	if !some {
+		return nil
+	}
+	if err := scan(r.keysOf(func(p *partial, key Choice, d *CountedDocument) {
+		p.tokens[bucketOf(key)] += int64(d.Tokens)
+		p.documents[bucketOf(key)]++
+	})); err != nil {
+		return err
+	}
+	for _, p := range r.parts {
+		if p != nil {
+			p.window()
+		}
+	}
+	if err := scan(r.keysOf(func(p *partial, key Choice, d *CountedDocument) {
+		if b := bucketOf(key); b >= p.first && b < p.end {
+			p.candidates = append(p.candidates, keyed{key, int64(d.Tokens)})
+		}
+	})); err != nil {
+		return err
+	}
+	for i, p := range r.parts {
+		if p != nil {
+			r.rows[i].choose(p.candidates, Choice(p.first)<<(63-12), p.gap)
+			r.parts[i] = nil
+		}
+	}
+	return nil
+}
+
+// keysOf returns a visitor that calls visit with the documents to train on of the
+// rows that are read in part.
+func (r *mixResolver) keysOf(visit func(p *partial, key Choice, d *CountedDocument)) func(int, *CountedDocument) error {
+	return func(block int, d *CountedDocument) error {
+		if d.HeldOut {
+			return nil
+		}
+		i := r.row(r.file(block), d)
+		if p := r.parts[i]; p != nil {
+			visit(p, choiceKey(r.options.RandomSeed, r.rows[i].Passes, d.ID), d)
+		}
+		return nil
+	}
+}
+
+// window finds the buckets whose documents are candidates: the one in which the
+// tokens reach the gap, and the following ones. All documents before are chosen.
+func (p *partial) window() {
+	for p.first < mixBuckets-1 && p.tokens[p.first] <= p.gap {
+		p.gap -= p.tokens[p.first]
+		p.first++
+	}
+	documents, after := int32(0), int64(0)
+	for p.end = p.first; p.end < mixBuckets && (p.end == p.first || documents < minCandidates || after < p.gap); p.end++ {
+		documents += p.documents[p.end]
+		if p.end > p.first {
+			after += p.tokens[p.end]
+		}
+	}
+}
+
+// assignment returns an assignment whose units are the blocks of each file, as often
+// as documents of the file may be read.
+func (r *mixResolver) assignment() (*Assignment, error) {
+	a := &Assignment{}
+	for _, in := range r.inputs {
+		a.Locations = append(a.Locations, in.Location)
+		a.Inputs = append(a.Inputs, in.Input)
+	}
+	total := 0
+	for number := range r.files {
+		f := &r.files[number]
+		f.unit = total
+		passes := 0
+		for _, i := range f.rows {
+			passes = max(passes, r.rows[i].passes())
+		}
+		for pass := range passes {
+			a.add(unitFile{FileBlocks: f.FileBlocks, number: number, pass: pass}, total)
+			if total += len(f.Blocks); total > math.MaxUint32 {
+				return nil, fmt.Errorf("more than %d blocks of documents in all passes", uint32(math.MaxUint32))
+			}
+		}
+	}
+	a.used = make([]uint32, total)
+	return a, nil
+}
+
+// measure adds a document to its row, and its text to the blocks in whose passes it
+// is read.
+func (r *mixResolver) measure(a *Assignment, block int, d *CountedDocument) error {
+	f := r.file(block)
+	row := &r.rows[r.row(f, d)]
+	at := block - (f.end - len(f.Blocks))
+	for pass := range row.passes() {
+		if !row.chosen(r.options.RandomSeed, pass, d.ID, d.HeldOut) {
+			continue
+		}
+		unit := f.unit + pass*len(f.Blocks) + at
+		if uint64(a.used[unit])+uint64(d.TextBytes) > math.MaxUint32 {
+			return fmt.Errorf("a block of documents with more than %d bytes of text", uint32(math.MaxUint32))
+		}
+		a.used[unit] += d.TextBytes
+		if !d.HeldOut {
+			row.MixedDocuments++
+			row.MixedTokens += int64(d.Tokens)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package sharding
+
+import (
+	"cmp"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// A MixRow is a row of the table of a mix: the documents of one source, or with
+// [Mix].LanguageAlpha those of one source in one language, and which of them are
+// chosen. It counts documents to train on; held-out documents are in the eval
+// split once, unless the row is left out.
+//
+// All documents are read Passes times. In the next pass, those are chosen whose
+// [ChoiceKey] is below Below or in Extra, so that the chosen tokens are Wanted to
+// within the smallest of the documents that were considered.
+type MixRow struct {
+	Source   string   `json:"source"`             // name of the source, or the key that names several
+	Parts    []string `json:"parts,omitempty"`    // names of these sources; nil if there is one, called Source
+	Language string   `json:"language,omitempty"` // only with LanguageAlpha
+
+	Documents int64 `json:"documents"`
+	Tokens    int64 `json:"tokens"`
+
+	Wanted         int64 `json:"wanted_tokens"`
+	MixedDocuments int64 `json:"mixed_documents"` // each as often as it is read
+	MixedTokens    int64 `json:"mixed_tokens"`
+
+	Passes  int      `json:"passes"`
+	Below   Choice   `json:"below,omitempty"`
+	Extra   []Choice `json:"extra,omitempty"`
+	LeftOut bool     `json:"left_out,omitempty"` // its epochs or weight are 0
+}
+
+// Epochs returns how often the row's tokens are read, on average.
+func (r MixRow) Epochs() float64 {
+	return float64(r.MixedTokens) / float64(max(1, r.Tokens))
+}
+
+// A Choice is a 64-bit number whose JSON form is 16 hexadecimal digits.
+type Choice uint64
+
+// MarshalText implements [encoding.TextMarshaler].
+func (c Choice) MarshalText() ([]byte, error) {
+	return hex.AppendEncode(nil, binary.BigEndian.AppendUint64(nil, uint64(c))), nil
+}
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (c *Choice) UnmarshalText(text []byte) error {
+	b, err := hex.DecodeString(string(text))
+	if err != nil || len(b) != 8 {
+		return errors.New("want 16 hexadecimal digits")
+	}
+	*c = Choice(binary.BigEndian.Uint64(b))
+	return nil
+}
+
+// choiceKey returns the number by which a document is chosen in a pass that reads
+// only a part of a source: half of XXH64 of seed, pass and the hash of the
+// document's ID, each a big-endian uint64. It depends on nothing else.
+func choiceKey(seed int64, pass int, id uint64) Choice {
+	var in [24]byte
+	binary.BigEndian.PutUint64(in[:], uint64(seed))
+	binary.BigEndian.PutUint64(in[8:], uint64(pass))
+	binary.BigEndian.PutUint64(in[16:], id)
+	return Choice(xxhash.Sum64(in[:]) >> 1) // so that there is always a next number
+}
+
+// chosen reports whether a document of the row is read in a pass, from 0.
+func (r *MixRow) chosen(seed int64, pass int, id uint64, heldOut bool) bool {
+	switch {
+	case heldOut:
+		return pass == 0 && !r.LeftOut
+	case pass < r.Passes:
+		return true
+	case pass > r.Passes || r.Below == 0 && r.Extra == nil:
+		return false
+	}
+	key := choiceKey(seed, pass, id)
+	_, extra := slices.BinarySearch(r.Extra, key)
+	return key < r.Below || extra
+}
+
+// maxExtra is the maximum number of documents that fill the gap that whole
+// documents in the order of their keys leave.
+const maxExtra = 4096
+
+// passes returns the number of passes in which documents of the row may be read.
+func (r *MixRow) passes() int {
+	n := r.Passes
+	if r.Below > 0 || r.Extra != nil {
+		n++
+	}
+	if n == 0 && !r.LeftOut {
+		n = 1 // for held-out documents
+	}
+	return n
+}
+
+// A keyed document is a candidate of the pass that reads a part of a row.
+type keyed struct {
+	key    Choice
+	tokens int64
+}
+
+// choose sets r.Below and r.Extra so that all documents whose key is below low are
+// chosen, and candidates, whose keys are not, with about gap tokens. It takes
+// candidates in the order of their keys while they fit, then fills the gap with
+// the largest that fit, and last with the smallest if that leaves a smaller
+// difference.
+func (r *MixRow) choose(candidates []keyed, low Choice, gap int64) {
+	slices.SortFunc(candidates, func(a, b keyed) int { return cmp.Compare(a.key, b.key) })
+	documents := candidates[:0]
+	for _, d := range candidates { // documents with equal IDs are chosen together
+		if n := len(documents); n > 0 && documents[n-1].key == d.key {
+			documents[n-1].tokens += d.tokens
+		} else {
+			documents = append(documents, d)
+		}
+	}
+	r.Below = low
+	for len(documents) > 0 && documents[0].tokens <= gap {
+		gap -= documents[0].tokens
+		r.Below = documents[0].key + 1
+		documents = documents[1:]
+	}
+	slices.SortFunc(documents, func(a, b keyed) int { return cmp.Or(cmp.Compare(b.tokens, a.tokens), cmp.Compare(a.key, b.key)) })
+	smallest := -1
+	for i, d := range documents {
+		switch {
+		case d.tokens > 0 && d.tokens <= gap && len(r.Extra) < maxExtra:
+			gap -= d.tokens
+			r.Extra = append(r.Extra, d.key)
+		case d.tokens > 0:
+			smallest = i
+		}
+	}
+	if smallest >= 0 && documents[smallest].tokens-gap < gap {
+		r.Extra = append(r.Extra, documents[smallest].key)
+	}
+	slices.Sort(r.Extra)
+}

@@ -1,0 +1,215 @@
+package sharding
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+
+	"pretext/extract"
+)
+
+// TokenCountsName returns the name of the file of a task of the stage [MixFolder], without
+// suffix.
+func TokenCountsName(task int) string { return fmt.Sprintf("%s%05d", TokensPrefix, task) }
+
+// TokenCountsSuffix ends the name of such a file.
+const TokenCountsSuffix = ".bin"
+
+// A CountedDocument is what a mix needs to know of a document.
+type CountedDocument struct {
+	ID        uint64 // 64-bit FNV-1a hash of the document's ID
+	Tokens    uint32
+	TextBytes uint32
+	Language  string // BCP 47 code, "" if unknown
+	HeldOut   bool
+}
+
+// TokenCounts are the documents of a task of the stage [MixFolder] in source order. Their file
+// has, all integers little-endian:
+//
+//	uvarint n, n × {uvarint length, language}
+//	for each document: u64 ID, u32 tokens, u32 text bytes, u32 number of its
+//	language, plus 2^31 if it is held out
+type TokenCounts struct {
+	languages []string
+	numbers   map[string]uint32
+	rows      []byte
+}
+
+const (
+	countRowBytes = 20
+	heldOutBit    = 1 << 31
+)
+
+// Reset removes all documents and keeps the memory.
+func (t *TokenCounts) Reset() { t.languages, t.numbers, t.rows = nil, map[string]uint32{}, t.rows[:0] }
+
+// Add appends a document with its number of tokens.
+func (t *TokenCounts) Add(doc *extract.Document, tokens int64, heldOut bool) {
+	number, ok := t.numbers[doc.Lang]
+	if !ok {
+		number = uint32(len(t.languages))
+		t.languages, t.numbers[doc.Lang] = append(t.languages, doc.Lang), number
+	}
+	if heldOut {
+		number |= heldOutBit
+	}
+	le := binary.LittleEndian
+	t.rows = le.AppendUint64(t.rows, idHash(doc.ID))
+	t.rows = le.AppendUint32(t.rows, uint32(tokens))
+	t.rows = le.AppendUint32(t.rows, uint32(len(doc.Text)))
+	t.rows = le.AppendUint32(t.rows, number)
+}
+
+// WriteTo writes the content of the file.
+func (t *TokenCounts) WriteTo(w io.Writer) (int64, error) {
+	head := binary.AppendUvarint(nil, uint64(len(t.languages)))
+	for _, l := range t.languages {
+		head = append(binary.AppendUvarint(head, uint64(len(l))), l...)
+	}
+	n, err := w.Write(head)
+	if err != nil {
+		return int64(n), err
+	}
+	m, err := w.Write(t.rows)
+	return int64(n) + int64(m), err
+}
+
+// readTokenCounts calls visit for the documents in a file, in order.
+func readTokenCounts(r io.Reader, visit func(CountedDocument) error) error {
+	in := bufio.NewReaderSize(r, 256<<10)
+	n, err := binary.ReadUvarint(in)
+	if err != nil || n > heldOutBit {
+		return fmt.Errorf("%w: truncated list of languages", ErrFormat)
+	}
+	var languages []string
+	for range n {
+		length, err := binary.ReadUvarint(in)
+		if err != nil || length > extract.MaxDocumentBytes {
+			return fmt.Errorf("%w: truncated list of languages", ErrFormat)
+		}
+		name, err := io.ReadAll(io.LimitReader(in, int64(length)))
+		if err != nil || uint64(len(name)) < length {
+			return fmt.Errorf("%w: truncated list of languages", ErrFormat)
+		}
+		languages = append(languages, string(name))
+	}
+	row := make([]byte, countRowBytes)
+	for {
+		_, err := io.ReadFull(in, row)
+		if err == io.EOF {
+			return nil
+		}
+		if err == io.ErrUnexpectedEOF {
+			return fmt.Errorf("%w: truncated", ErrFormat)
+		}
+		if err != nil {
+			return err
+		}
+		le := binary.LittleEndian
+		number := le.Uint32(row[16:])
+		d := CountedDocument{ID: le.Uint64(row), Tokens: le.Uint32(row[8:]), TextBytes: le.Uint32(row[12:]), HeldOut: number&heldOutBit != 0}
+		if number &^= heldOutBit; int(number) >= len(languages) {
+			return fmt.Errorf("%w: a document of language %d of %d", ErrFormat, number, len(languages))
+		}
+		d.Language = languages[number]
+		if err := visit(d); err != nil {
+			return err
+		}
+	}
+}
+
+// CountTasks divides the blocks of documents into the tasks of the stage [MixFolder], in
+// source order.
+func CountTasks(inputs []DocumentsInput) (tasks []BlockList) {
+	var open BlockList
+	for i, in := range inputs {
+		for _, f := range in.Files {
+			for _, run := range CutBlocks(f.Blocks) {
+				open = append(open, FileBlocks{Folder: i, Name: f.Name, Blocks: run})
+				if open.TextBytes() >= RunBytes {
+					tasks, open = append(tasks, open), nil
+				}
+			}
+		}
+	}
+	if len(open) > 0 {
+		tasks = append(tasks, open)
+	}
+	return tasks
+}
+
+// eachCounted calls visit for every document of inputs in source order, with the
+// number of its block among all blocks. It reads the files of the stage [MixFolder] in
+// folder.
+func eachCounted(ctx context.Context, folder Folder, inputs []DocumentsInput, visit func(block int, d *CountedDocument) error) error {
+	block := -1
+	for task, blocks := range CountTasks(inputs) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var ends []int64 // number of the first document after each block
+		documents := int64(0)
+		for _, f := range blocks {
+			for _, b := range f.Blocks {
+				documents += b.Documents
+				ends = append(ends, documents)
+			}
+		}
+		name := TokenCountsName(task) + TokenCountsSuffix
+		at, read := 0, int64(0)
+		err := readFile(ctx, folder, name, func(d CountedDocument) error {
+			for at < len(ends) && read == ends[at] {
+				at++
+			}
+			if at == len(ends) {
+				return fmt.Errorf("%w: more than %d documents", ErrFormat, documents)
+			}
+			read++
+			return visit(block+1+at, &d)
+		})
+		if err == nil && read != documents {
+			err = fmt.Errorf("%w: %d documents, want %d", ErrFormat, read, documents)
+		}
+		if err != nil {
+			return fmt.Errorf("%s in %s: %w", name, folder, err)
+		}
+		block += len(ends)
+	}
+	return nil
+}
+
+func readFile(ctx context.Context, folder Folder, name string, visit func(CountedDocument) error) error {
+	f, err := folder.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return readTokenCounts(io.NewSectionReader(f, 0, f.Size()), visit)
+}
+
+// Maximum size of a run of [CutBlocks] that has more than one block.
+const (
+	RunBytes     = 32 << 20 // of text
+	RunDocuments = 1 << 16
+)
+
+// CutBlocks divides the blocks of a documents file into runs of at most [RunBytes]
+// and [RunDocuments]; a larger block is a run of its own.
+func CutBlocks(blocks []extract.Block) (runs [][]extract.Block) {
+	var bytes, documents int64
+	start := 0
+	for i, b := range blocks {
+		if i > start && (bytes+b.TextBytes > RunBytes || documents+b.Documents > RunDocuments) {
+			runs, start, bytes, documents = append(runs, slices.Clip(blocks[start:i])), i, 0, 0
+		}
+		bytes, documents = bytes+b.TextBytes, documents+b.Documents
+	}
+	if start < len(blocks) {
+		runs = append(runs, blocks[start:])
+	}
+	return runs
+}
