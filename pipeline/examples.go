@@ -52,14 +52,17 @@ func Examples(ctx context.Context, r stage.Runner, c ExamplesConfig) (*sharding.
 	if err != nil {
 		return nil, err // before documents are imported
 	}
-	in := documentInputs{Target: c.Target, Reading: c.Reading}
+	in := documentInputs{Target: c.Target, Reading: c.Reading, locked: c.Examples.Mix.Enabled()}
 	if err := in.sort(c.Documents, c.Texts); err != nil {
+		return nil, err
+	}
+	if err := c.checkMix(ctx, in); err != nil {
 		return nil, err
 	}
 	var read []string
 	m, err := in.run(ctx, r, func(folders []string) (stage.Config, error) {
 		read = folders
-		return c.plan(ctx, folders, tokens, r.Workers)
+		return c.plan(ctx, folders, tokens, r)
 	})
 	if err == nil && m.Counts["records"] == 0 {
 		err = fmt.Errorf("%w could be made of the %d documents in %v", sharding.ErrNoRecords, m.Counts["documents"], read)
@@ -69,26 +72,30 @@ func Examples(ctx context.Context, r stage.Runner, c ExamplesConfig) (*sharding.
 
 // plan returns the configuration of the stage for the documents directories in
 // folders.
-func (c ExamplesConfig) plan(ctx context.Context, folders []string, tokens *tokens, workers int) (none stage.Config, err error) {
+func (c ExamplesConfig) plan(ctx context.Context, folders []string, tokens *tokens, r stage.Runner) (none stage.Config, err error) {
 	inputs, err := sharding.OpenDocuments(ctx, folders)
 	if err != nil {
 		return none, err
 	}
-	plan, err := sharding.Assign(inputs, c.Examples)
+	plan, err := c.assign(ctx, r, inputs, tokens)
 	if err != nil {
 		return none, err
 	}
 	c.Examples.Shards = plan.Shards
-	scratch, err := c.scratch(plan.Sizes(), tokens.tokenizer.Wide(), workers)
+	scratch, err := c.scratch(plan.Sizes(), tokens.tokenizer.Wide(), r.Workers)
 	if err != nil {
 		return none, err
 	}
-	vocabulary := sharding.Input{Name: c.name(), Bytes: int64(len(tokens.raw)), SHA256: sharding.Hash(tokens.raw)}
-	return stage.Config{Target: c.Target, Stage: "examples", Options: c.Examples, Inputs: append(plan.Inputs, vocabulary), Paths: plan.Locations,
+	return stage.Config{Target: c.Target, Stage: "examples", Options: c.Examples, Inputs: append(plan.Inputs, tokens.input(c.name())), Paths: plan.Locations,
 		Work:  examplesWork{c.Examples, scratch},
-		Tasks: plan.Tasks(), Total: 2 * plan.TextBytes, Reads: 2, // text counts when it is read and when it is written
+		Tasks: plan.Tasks(), Total: 2 * plan.ReadBytes, Reads: 2, // text counts when it is read and when it is written
 		Loaded: tokens.tokenizer,
 		Prepare: func(ctx context.Context, folder store.Folder) error {
+			if c.Examples.Mix == nil && c.Overwrite {
+				if err := removeCounts(ctx, folder); err != nil {
+					return err
+				}
+			}
 			return store.WriteFile(ctx, folder, c.name(), tokens.raw)
 		},
 	}, nil

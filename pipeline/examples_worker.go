@@ -58,7 +58,7 @@ func (w *examplesWorker) Do(ctx context.Context, index int) ([]stage.Result, err
 		return nil, err
 	}
 	if results, ok, err := w.Proved(ctx, index, sideCars...); err != nil || ok {
-		w.Meter.Add(2 * t.Blocks.TextBytes())
+		w.Meter.Add(2 * t.TextBytes())
 		return results, err
 	}
 	tok, err := w.load(ctx)
@@ -80,7 +80,7 @@ func (w *examplesWorker) Do(ctx context.Context, index int) ([]stage.Result, err
 			return nil, err
 		}
 		results = append(results, r)
-		w.Meter.Add(t.Blocks.TextBytes() / int64(len(tools.corpora))) // reading was the first half
+		w.Meter.Add(t.TextBytes() / int64(len(tools.corpora))) // reading was the first half
 	}
 	return results, nil
 }
@@ -113,7 +113,7 @@ func (w *examplesWorker) read(ctx context.Context, t sharding.ShardTask, tools *
 	for _, c := range tools.corpora {
 		c.Reset()
 	}
-	for doc, err := range w.Documents(ctx, t.Blocks) {
+	for doc, err := range t.Documents(ctx, w.Examples, w.Paths(), w.Meter.Add) {
 		if err != nil {
 			return err
 		}

@@ -212,7 +212,7 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 			if err != nil {
 				return err
 			}
-			d, err := c.plan(ctx, c.Documents, tokens, oneWorker.Workers)
+			d, err := c.plan(ctx, c.Documents, tokens, oneWorker)
 			if err != nil {
 				return err
 			}
@@ -220,6 +220,13 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 			work.Scratch = 0 // all examples through a scratch file
 			d.Work = work
 			_, err = stage.Run(ctx, oneWorker, d)
+			return err
+		}},
+		{name: "examples of a mix", do: func(base, out string) error {
+			c := examples
+			c.Documents, c.Vocab, c.Out = []string{filepath.Join(base, sharding.DocumentsFolder)}, filepath.Join(base, VocabFolder, sharding.VocabName), out
+			c.Examples.Mix = &sharding.Mix{Epochs: map[string]float64{"test": 1.5}}
+			_, err := Examples(ctx, oneWorker, c)
 			return err
 		}},
 		{name: "examples of text", do: func(base, out string) error {

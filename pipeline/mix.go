@@ -1,7 +1,9 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 
@@ -66,11 +68,75 @@ func (c ExamplesConfig) countTokens(ctx context.Context, r stage.Runner, inputs 
 	for _, in := range inputs {
 		run.Paths, run.Inputs = append(run.Paths, in.Location), append(run.Inputs, in.Input)
 	}
-	run.Inputs = append(run.Inputs, c.vocabulary(tokens))
+	run.Inputs = append(run.Inputs, tokens.input(c.name()))
 	if _, err := stage.Run(ctx, r, run); err != nil {
 		return nil, err
 	}
 	return store.Open(target.Out)
+}
+
+// checkMix returns a usage error if the mix does not fit the documents directories,
+// before anything is written.
+func (c *ExamplesConfig) checkMix(ctx context.Context, in documentInputs) error {
+	if !c.Examples.Mix.Enabled() {
+		c.Examples.Mix = nil
+		return nil
+	}
+	if len(in.foreign) > 0 {
+		return nil // the names are those of the imported files
+	}
+	names, err := sharding.ReadSourceNames(ctx, in.folders)
+	if err != nil {
+		return err
+	}
+	return c.Examples.Mix.CheckNames(names)
+}
+
+// assign assigns the documents to shards. With a mix it counts their tokens first,
+// and sets the table of the mix.
+func (c *ExamplesConfig) assign(ctx context.Context, r stage.Runner, inputs []sharding.DocumentsInput, tokens *tokens) (*sharding.Assignment, error) {
+	if c.Examples.Mix == nil {
+		return sharding.Assign(inputs, c.Examples)
+	}
+	if err := c.Examples.Mix.CheckNames(sharding.SourceNames(inputs)); err != nil {
+		return nil, err
+	}
+	if err := c.claim(ctx, inputs, tokens); err != nil {
+		return nil, err
+	}
+	counts, err := c.countTokens(ctx, r, inputs, tokens)
+	if err != nil {
+		return nil, err
+	}
+	return sharding.ResolveMix(ctx, counts, inputs, &c.Examples)
+}
+
+// claim claims the directory before tokens are counted. What the counts decide is
+// assumed to be as it was.
+func (c *ExamplesConfig) claim(ctx context.Context, inputs []sharding.DocumentsInput, tokens *tokens) error {
+	folder, err := store.Open(c.Out)
+	if err != nil {
+		return err
+	}
+	o := c.Examples
+	if plan, err := sharding.ReadPlan(ctx, folder); err == nil && plan.Stage == sharding.StageExamples {
+		var old sharding.ExamplesOptions
+		if json.Unmarshal(plan.Options, &old) == nil && old.Mix != nil {
+			mix := *o.Mix
+			mix.Table = old.Mix.Table
+			o.Mix, o.Shards = &mix, cmp.Or(o.Shards, old.Shards)
+		}
+	}
+	run := stage.Config{Stage: sharding.StageExamples, Options: o}
+	for _, in := range inputs {
+		run.Inputs = append(run.Inputs, in.Input)
+	}
+	run.Inputs = append(run.Inputs, tokens.input(c.name()))
+	recipe, err := run.Recipe()
+	if err != nil {
+		return err
+	}
+	return stage.Claim(ctx, folder, recipe, c.Overwrite)
 }
 
 // mixWorker counts the tokens of documents. It reads them as examplesWorker does.

@@ -283,8 +283,9 @@ func (l listedBooks) List(string) ([]books.Info, error) { return slices.Clone(l.
 // documentInputs are the inputs of a stage that reads documents: documents
 // directories, and third-party files that are extracted to one first.
 type documentInputs struct {
-	stage.Target // of the stage
-	Reading      // of third-party files
+	stage.Target      // of the stage
+	Reading           // of third-party files
+	locked       bool // whether the stage writes to its directory while it plans
 	folders      []string
 	foreign      []Source // BERT text, JSON lines
 }
@@ -324,7 +325,7 @@ func (in *documentInputs) imported(ctx context.Context, r stage.Runner) ([]strin
 // directories. It holds the stage's lock while it imports documents, so that no
 // other run replaces them.
 func (in *documentInputs) run(ctx context.Context, r stage.Runner, plan func(folders []string) (stage.Config, error)) (*sharding.Manifest, error) {
-	if len(in.foreign) == 0 { // if plan fails, no directory is created
+	if len(in.foreign) == 0 && !in.locked { // if plan fails, no directory is created
 		c, err := plan(in.folders)
 		if err != nil {
 			return nil, err

@@ -27,6 +27,8 @@ type StageSummary struct {
 	CPU     float64         `json:"cpu_seconds"`
 	Elapsed time.Duration   `json:"-"`
 
+	Mix []sharding.MixRow `json:"mix,omitempty"` // how often the examples stage read each source
+
 	// Warnings are the warnings of the documents that the stage imported, if
 	// any, then those of the stage's manifest.
 	Warnings []sharding.DescribedWarning `json:"warnings,omitempty"`
@@ -46,6 +48,9 @@ func Summarize(stage, folder string, run func() (*sharding.Manifest, error)) (St
 		s.Bytes += f.Bytes
 	}
 	s.Notes = notes(m)
+	if m.Stage == sharding.StageExamples {
+		s.Mix = sharding.MixTable(m.Options)
+	}
 	if s.Warnings, err = folderWarnings(folder, m); err != nil {
 		return StageSummary{}, err
 	}

@@ -261,6 +261,11 @@ type tokens struct {
 	tokenizer *sharding.Tokenizer
 }
 
+// input returns the file, whose copy is called name, as an input of a stage.
+func (t *tokens) input(name string) sharding.Input {
+	return sharding.Input{Name: name, Bytes: int64(len(t.raw)), SHA256: sharding.Hash(t.raw)}
+}
+
 // known returns the tokens read last if they are those of a file with the content
 // raw and of the options o, else nil. It sets in o what a tokenizer.json determines.
 func (f TokenFile) known(raw []byte, o *sharding.ExamplesOptions) *tokens {

@@ -68,6 +68,30 @@ func OpenDocumentsFolder(ctx context.Context, location string) (DocumentsInput, 
 	return in, err
 }
 
+// ReadSourceNames returns [SourceNames] of documents folders, from their manifests
+// alone.
+func ReadSourceNames(ctx context.Context, locations []string) ([]string, error) {
+	inputs := make([]DocumentsInput, len(locations))
+	for i, location := range locations {
+		folder, err := store.Open(location)
+		if err != nil {
+			return nil, err
+		}
+		m, err := ReadManifestHead(ctx, folder)
+		if err != nil {
+			return nil, err
+		}
+		files, err := documentsFiles(ctx, folder, m)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			inputs[i].Files = append(inputs[i].Files, DocumentsFile{Name: f.Name})
+		}
+	}
+	return SourceNames(inputs), nil
+}
+
 // documentsFiles is [Manifest.DocumentsFiles] for a manifest that may be in parts.
 func documentsFiles(ctx context.Context, folder Folder, m *Manifest) ([]FileEntry, error) {
 	var documents Manifest

@@ -15,7 +15,7 @@ import (
 // data. Shares are shares of tokens. At least one of Weights, Epochs and
 // LanguageAlpha is set.
 //
-// A key of Weights and Epochs is the name of a source (see [SourceName]), or the
+// A key of Weights and Epochs is the name of a source (see [SourceNames]), or the
 // beginning of names before a hyphen: "enwiki" stands for all parts of a dump of
 // enwiki, which are then one source. [Mix.Resolve] fills in the table.
 type Mix struct {
@@ -84,28 +84,47 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// SourceName returns the name under which a mix knows the source of a documents
-// file: that in the file's name, and for the second documents folder with "-2" at
-// its end, for the third with "-3" and so on, as the filter names them.
-func SourceName(folder int, file string) string {
-	name := SourceOf(file)
-	if folder > 0 {
-		name = fmt.Sprintf("%s-%d", name, folder+1)
-	}
-	return name
+// A MixPart is a source: the documents files of a folder whose names have the same
+// [SourceOf].
+type MixPart struct {
+	Folder int    `json:"folder"` // number of the documents folder, from 0
+	Source string `json:"source"`
 }
 
-// SourceNames returns the names of the sources of documents folders, in source
-// order.
-func SourceNames(inputs []DocumentsInput) (names []string) {
-	seen := map[string]bool{}
+// A mixSource is a source and its name: that in the names of its files. If a folder
+// before has a source of this name, "-2" is added for the second folder, "-3" for
+// the third and so on.
+type mixSource struct {
+	MixPart
+	name string
+}
+
+func mixSources(inputs []DocumentsInput) (sources []mixSource) {
+	seen := map[MixPart]bool{}
+	names := map[string]bool{}
 	for i, in := range inputs {
 		for _, f := range in.Files {
-			if name := SourceName(i, f.Name); !seen[name] {
-				seen[name] = true
-				names = append(names, name)
+			part := MixPart{i, SourceOf(f.Name)}
+			if seen[part] {
+				continue
 			}
+			seen[part] = true
+			name := part.Source
+			if names[name] {
+				name = fmt.Sprintf("%s-%d", name, i+1)
+			}
+			names[name] = true
+			sources = append(sources, mixSource{part, name})
 		}
+	}
+	return sources
+}
+
+// SourceNames returns the names by which a mix knows the sources of documents
+// folders, in source order.
+func SourceNames(inputs []DocumentsInput) (names []string) {
+	for _, s := range mixSources(inputs) {
+		names = append(names, s.name)
 	}
 	return names
 }
@@ -114,7 +133,8 @@ func SourceNames(inputs []DocumentsInput) (names []string) {
 // none names.
 type mixGroup struct {
 	name    string
-	sources []string
+	sources []string // names
+	parts   []MixPart
 }
 
 // groups returns the groups of the sources called names, in the order of names. A

@@ -77,17 +77,17 @@ func newMixResolver(inputs []DocumentsInput, o ExamplesOptions) (*mixResolver, e
 	if r.groups, err = o.Mix.groups(SourceNames(inputs)); err != nil {
 		return nil, err
 	}
-	owner := map[string]int{}
-	for i, g := range r.groups {
-		for _, name := range g.sources {
-			owner[name] = i
-		}
+	groupOf := map[MixPart]int{}
+	for _, s := range mixSources(inputs) {
+		i := slices.IndexFunc(r.groups, func(g mixGroup) bool { return slices.Contains(g.sources, s.name) })
+		groupOf[s.MixPart] = i
+		r.groups[i].parts = append(r.groups[i].parts, s.MixPart)
 	}
 	end := 0
 	for i, in := range inputs {
 		for _, f := range in.Files {
 			end += len(f.Blocks)
-			r.files = append(r.files, mixFile{FileBlocks: FileBlocks{Folder: i, Name: f.Name, Blocks: f.Blocks}, end: end, group: owner[SourceName(i, f.Name)]})
+			r.files = append(r.files, mixFile{FileBlocks: FileBlocks{Folder: i, Name: f.Name, Blocks: f.Blocks}, end: end, group: groupOf[MixPart{i, SourceOf(f.Name)}]})
 		}
 	}
 	return r, nil
@@ -115,8 +115,8 @@ func (r *mixResolver) row(f *mixFile, d *CountedDocument) int {
 	if !ok {
 		g := r.groups[f.group]
 		row := MixRow{Source: g.name, Language: key.language}
-		if len(g.sources) != 1 || g.sources[0] != g.name {
-			row.Parts = g.sources
+		if len(g.parts) != 1 || g.parts[0] != (MixPart{0, g.name}) {
+			row.Parts = g.parts
 		}
 		i = len(r.rows)
 		r.rows, r.keys[key] = append(r.rows, row), i

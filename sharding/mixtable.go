@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"slices"
 
@@ -19,9 +20,9 @@ import (
 // [ChoiceKey] is below Below or in Extra, so that the chosen tokens are Wanted to
 // within the smallest of the documents that were considered.
 type MixRow struct {
-	Source   string   `json:"source"`             // name of the source, or the key that names several
-	Parts    []string `json:"parts,omitempty"`    // names of these sources; nil if there is one, called Source
-	Language string   `json:"language,omitempty"` // only with LanguageAlpha
+	Source   string    `json:"source"`             // name of the source, or the key that names several
+	Parts    []MixPart `json:"parts,omitempty"`    // these sources; nil if it is one of the first folder, called Source
+	Language string    `json:"language,omitempty"` // only with LanguageAlpha
 
 	Documents int64 `json:"documents"`
 	Tokens    int64 `json:"tokens"`
@@ -36,9 +37,35 @@ type MixRow struct {
 	LeftOut bool     `json:"left_out,omitempty"` // its epochs or weight are 0
 }
 
+// parts returns the sources of the row.
+func (r MixRow) parts() []MixPart {
+	if r.Parts == nil {
+		return []MixPart{{0, r.Source}}
+	}
+	return r.Parts
+}
+
 // Epochs returns how often the row's tokens are read, on average.
 func (r MixRow) Epochs() float64 {
 	return float64(r.MixedTokens) / float64(max(1, r.Tokens))
+}
+
+// MixTable returns the table of the mix in the options of shards; nil if they have
+// none.
+func MixTable(options json.RawMessage) []MixRow {
+	var o struct{ Mix Mix }
+	if json.Unmarshal(options, &o) != nil {
+		return nil
+	}
+	return o.Mix.Table
+}
+
+// MixTokens returns the tokens of all rows, before and after mixing.
+func MixTokens(table []MixRow) (before, after int64) {
+	for _, r := range table {
+		before, after = before+r.Tokens, after+r.MixedTokens
+	}
+	return before, after
 }
 
 // A Choice is a 64-bit number whose JSON form is 16 hexadecimal digits.

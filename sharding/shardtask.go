@@ -53,8 +53,8 @@ func (t ShardTask) Documents(ctx context.Context, o ExamplesOptions, locations [
 	return func(yield func(*extract.Document, error) bool) {
 		choice := newMixChoice(o)
 		for _, r := range t.passes() {
-			source := ""
-			begin := func(f *FileBlocks) { source = SourceName(f.Folder, f.Name) }
+			source := MixPart{}
+			begin := func(f *FileBlocks) { source = MixPart{f.Folder, SourceOf(f.Name)} }
 			for doc, err := range r.Blocks.documents(ctx, locations, read, begin) {
 				chosen := false
 				if err == nil {
@@ -75,33 +75,34 @@ func (t ShardTask) Documents(ctx context.Context, o ExamplesOptions, locations [
 // A mixChoice chooses documents by the table of a mix.
 type mixChoice struct {
 	options ExamplesOptions
-	rows    map[[2]string]*MixRow // by source and language
+	rows    map[partLanguage]*MixRow
+}
+
+type partLanguage struct {
+	MixPart
+	language string // "" if languages do not matter
 }
 
 func newMixChoice(o ExamplesOptions) *mixChoice {
-	c := &mixChoice{o, map[[2]string]*MixRow{}}
+	c := &mixChoice{o, map[partLanguage]*MixRow{}}
 	for i := range o.Mix.Table {
 		r := &o.Mix.Table[i]
-		parts := r.Parts
-		if parts == nil {
-			parts = []string{r.Source}
-		}
-		for _, source := range parts {
-			c.rows[[2]string{source, r.Language}] = r
+		for _, part := range r.parts() {
+			c.rows[partLanguage{part, r.Language}] = r
 		}
 	}
 	return c
 }
 
 // chosen reports whether a document of a source is read in a pass.
-func (c *mixChoice) chosen(source string, pass int, doc *extract.Document) (bool, error) {
+func (c *mixChoice) chosen(source MixPart, pass int, doc *extract.Document) (bool, error) {
 	language := ""
 	if c.options.Mix.LanguageAlpha != nil {
 		language = doc.Lang
 	}
-	r, ok := c.rows[[2]string{source, language}]
+	r, ok := c.rows[partLanguage{source, language}]
 	if !ok {
-		return false, fmt.Errorf("%w: the table of the mix has no row for language %q of source %s", ErrFormat, language, source)
+		return false, fmt.Errorf("%w: the table of the mix has no row for language %q of source %s", ErrFormat, language, source.Source)
 	}
 	return r.chosen(c.options.RandomSeed, pass, idHash(doc.ID), c.options.HeldOut(doc.ID)), nil
 }

@@ -63,7 +63,7 @@ func Text(ctx context.Context, c Config) ([]File, error) {
 		}
 		for _, split := range o.Splits() {
 			name := sharding.ShardName{Split: split, Index: i, Count: o.Shards}
-			f, err := x.split(ctx, name, t.Blocks)
+			f, err := x.split(ctx, name, t)
 			if err != nil {
 				return nil, err
 			}
@@ -110,7 +110,7 @@ type exporter struct {
 }
 
 // split writes the documents of one split of a shard.
-func (x exporter) split(ctx context.Context, name sharding.ShardName, blocks sharding.BlockList) (File, error) {
+func (x exporter) split(ctx context.Context, name sharding.ShardName, t sharding.ShardTask) (File, error) {
 	f := File{Name: name.String() + ".txt", RandomSeed: name.Seed(x.options.RandomSeed)}
 	file, err := x.out.Create(ctx, f.Name)
 	if err != nil {
@@ -119,7 +119,7 @@ func (x exporter) split(ctx context.Context, name sharding.ShardName, blocks sha
 	defer file.Abort()
 	w := bufio.NewWriterSize(file, 1<<20)
 	s := sentence.NewLanguageSplitter(x.options.SentenceSplitter)
-	for doc, err := range blocks.Documents(ctx, x.locations, func(int64) {}) {
+	for doc, err := range t.Documents(ctx, x.options, x.locations, func(int64) {}) {
 		if err != nil {
 			return f, err
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"reflect"
 	"slices"
 
 	"pretext/internal/store"
@@ -76,12 +77,39 @@ func (v *verifier) assigned(ctx context.Context, f folderManifest, documents []s
 	if f.manifest.DecodeOptions(f, &o) != nil {
 		return nil // reported with the manifest
 	}
-	plan, err := sharding.Assign(inputs, o)
+	var plan *sharding.Assignment
+	if o.Mix == nil {
+		plan, err = sharding.Assign(inputs, o)
+	} else if plan, err = v.mixed(ctx, f, inputs, o); plan == nil && err == nil {
+		return nil
+	}
 	if err != nil {
 		v.problem(f.String(), sharding.Problem{File: sharding.PlanName, Reason: fmt.Sprintf("cannot be made of the documents: %v", err)})
 		return nil
 	}
 	return v.planned(ctx, f, plan)
+}
+
+// mixed assigns the blocks of the documents as the tokens that were counted beside
+// the shards demand, and compares the table of the mix with theirs. It returns nil
+// if the counts were removed, or are reported as corrupt.
+func (v *verifier) mixed(ctx context.Context, f folderManifest, inputs []sharding.DocumentsInput, o sharding.ExamplesOptions) (*sharding.Assignment, error) {
+	folder, err := store.Open(store.Join(f.String(), sharding.MixFolder))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := sharding.ReadManifest(ctx, folder); err != nil {
+		return nil, nil
+	}
+	again := o
+	plan, err := sharding.ResolveMix(ctx, folder, inputs, &again)
+	if errors.Is(err, sharding.ErrFormat) || errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && !reflect.DeepEqual(again.Mix.Table, o.Mix.Table) {
+		v.problem(f.String(), sharding.Problem{File: sharding.ManifestName, Reason: "the table of the mix is not that of the tokens counted in " + sharding.MixFolder})
+	}
+	return plan, err
 }
 
 const dealtOtherwise = "not how these documents are dealt to shards"

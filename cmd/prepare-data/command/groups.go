@@ -11,6 +11,7 @@ var flagGroups = []cli.Group{
 	{Heading: "Vocabulary", Flags: []string{"vocab", "tokenizer", "model", "vocab-size", "limit-alphabet", "do-lower-case", "tokenizer-profile"}},
 	{Heading: "Examples", Flags: []string{"max-seq-length", "max-predictions-per-seq", "masked-lm-prob", "dupe-factor", "short-seq-prob", "do-whole-word-mask",
 		"random-seed", "sentence-splitter", "recipe"}},
+	{Heading: "Mix", Flags: []string{"weight", "epochs", "language-alpha"}},
 	{Heading: "Text of wikis", Flags: []string{"namespaces", "min-characters", "headings", "lists", "back-matter", "keep-disambiguations", "code", "math", "templates", "max-holes"}},
 	{Heading: "Text of books", Flags: []string{"chapters", "keep-boilerplate", "keep-lines"}},
 	{Heading: "Filters", Flags: []string{"dedup", "dedup-threshold", "dedup-containment", "quality", "rule", "min-words", "min-script-share", "list-rules"}},

@@ -123,6 +123,7 @@ func addExamples(fs *pflag.FlagSet, o *sharding.ExamplesOptions) {
 	fs.Float64Var(&o.Fraction, "eval-fraction", o.Fraction, "fraction of documents held out for evaluation")
 	fs.Uint64Var(&o.Split.Seed, "split-seed", o.Split.Seed, "seed that selects the held-out documents")
 	fs.StringVar(&o.Compression, "compression", o.Compression, "compression of the shards: none or gzip")
+	addMix(fs, o)
 }
 
 // addTextField sets the default options for JSON lines, and adds the flag that names

@@ -182,5 +182,13 @@ func printSummary(w io.Writer, stages []pipeline.StageSummary) error {
 			fmt.Fprintf(t, "\t%s\t%s\t\n", line.Name, humanize.Count(line.Count))
 		}
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, s := range stages {
+		if err := printMix(w, s.Mix); err != nil {
+			return err
+		}
+	}
+	return nil
 }

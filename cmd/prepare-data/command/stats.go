@@ -105,7 +105,15 @@ func printStats(w io.Writer, s *survey.Stats) error {
 	for _, d := range s.Documents {
 		printTemplates(t, d)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, stage := range s.Stages {
+		if err := printMix(w, stage.Mix()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func files(n int) string { return humanize.Things(int64(n), "file") }

@@ -1,0 +1,111 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/pflag"
+
+	"pretext/cmd/internal/cli"
+	"pretext/internal/humanize"
+	"pretext/sharding"
+)
+
+// addMix adds the flags that say how often each source is read.
+func addMix(fs *pflag.FlagSet, o *sharding.ExamplesOptions) {
+	fs.Var(&sourceNumbers{mix: o, in: func(m *sharding.Mix) *map[string]float64 { return &m.Weights }}, "weight",
+		"share of a source in the tokens, SOURCE=W: enwiki=3 and books=1 make three quarters and one; all sources need one, 0 leaves a source out; may be repeated")
+	fs.Var(&sourceNumbers{mix: o, in: func(m *sharding.Mix) *map[string]float64 { return &m.Epochs }}, "epochs",
+		"how often the documents of a source are read, SOURCE=N: 2.5 is twice, and documents with half of the tokens once more; default: once; may be repeated")
+	fs.Var(alphaFlag{o}, "language-alpha", "exponent of the shares of languages, 0 to 1: 0.7 (XLM) or 0.3 (XLM-R) give small languages more, 1 leaves the shares as they are")
+}
+
+// mixOf returns the mix of the options, which it makes if there is none.
+func mixOf(o *sharding.ExamplesOptions) *sharding.Mix {
+	if o.Mix == nil {
+		o.Mix = new(sharding.Mix)
+	}
+	return o.Mix
+}
+
+// sourceNumbers is the value of a flag SOURCE=NUMBER.
+type sourceNumbers struct {
+	mix   *sharding.ExamplesOptions
+	in    func(*sharding.Mix) *map[string]float64 // where the numbers go
+	given []string
+}
+
+func (n *sourceNumbers) Set(text string) error {
+	name, number, ok := strings.Cut(text, "=")
+	v, err := strconv.ParseFloat(number, 64)
+	if !ok || name == "" || err != nil {
+		return errors.New("must be SOURCE=NUMBER, such as enwiki=2")
+	}
+	values := n.in(mixOf(n.mix))
+	if _, twice := (*values)[name]; twice {
+		return fmt.Errorf("source %s is given twice", name)
+	}
+	if *values == nil {
+		*values = map[string]float64{}
+	}
+	(*values)[name] = v
+	n.given = append(n.given, text)
+	return nil
+}
+
+func (n *sourceNumbers) Type() string { return "source=number" }
+
+func (n *sourceNumbers) String() string { return strings.Join(n.given, ",") }
+
+// GetSlice returns all values, for settings.
+func (n *sourceNumbers) GetSlice() []string { return n.given }
+
+// alphaFlag is the value of --language-alpha.
+type alphaFlag struct{ o *sharding.ExamplesOptions }
+
+func (f alphaFlag) Set(text string) error {
+	a, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return errors.New("must be a number from 0 to 1")
+	}
+	mixOf(f.o).LanguageAlpha = &a
+	return nil
+}
+
+func (f alphaFlag) Type() string { return "float64" }
+
+func (f alphaFlag) String() string {
+	if f.o == nil || f.o.Mix == nil || f.o.Mix.LanguageAlpha == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*f.o.Mix.LanguageAlpha, 'g', -1, 64)
+}
+
+// printMix writes the table of a mix, if there is one.
+func printMix(w io.Writer, table []sharding.MixRow) error {
+	if len(table) == 0 {
+		return nil
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	name := func(r sharding.MixRow) string {
+		return strings.TrimSpace(cli.OneLine(r.Source) + " " + cli.OneLine(r.Language))
+	}
+	width := len("mix")
+	for _, r := range table {
+		width = max(width, len(name(r)))
+	}
+	fmt.Fprintf(t, "%-*s\tdocuments\ttokens\tshare\tepochs\ttokens read\tshare\twanted\t\n", width, "mix")
+	before, after := sharding.MixTokens(table)
+	for _, r := range table {
+		fmt.Fprintf(t, "%-*s\t%s\t%s\t%s\t%.4g\t%s\t%s\t%s\t\n", width, name(r), humanize.Count(r.Documents), humanize.Count(r.Tokens), share(r.Tokens, before),
+			r.Epochs(), humanize.Count(r.MixedTokens), share(r.MixedTokens, after), humanize.Count(r.Wanted))
+	}
+	return t.Flush()
+}
+
+// share formats n as a percentage of all.
+func share(n, all int64) string { return humanize.Percent(float64(n) / float64(max(1, all))) }
