@@ -3,6 +3,9 @@ package sharding
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+
+	"pretext/records"
 )
 
 // StageConvert is the stage in the manifest of a folder of shards in the format
@@ -15,6 +18,21 @@ type ConvertOptions struct {
 	Split                string `json:"split,omitempty"` // the only one converted; "" for all
 	MaxSeqLength         int    `json:"max_seq_length"`
 	MaxPredictionsPerSeq int    `json:"max_predictions_per_seq"`
+
+	Form records.Form `json:"form,omitempty"` // of the examples; "" for pairs
+
+	// VocabSize is the number of ids of the vocabulary, for formats whose files
+	// depend on it; 0 for others, and if it is unknown.
+	VocabSize int `json:"vocab_size,omitempty"`
+}
+
+// Validate returns an error if no examples can have such lengths.
+func (o ConvertOptions) Validate() error {
+	masks := o.Form == "" || o.Form.Masks()
+	if o.MaxSeqLength < 1 && o.Form != records.Tokens || masks && o.MaxPredictionsPerSeq < 1 {
+		return fmt.Errorf("%w: %d tokens and %d predictions", ErrFormat, o.MaxSeqLength, o.MaxPredictionsPerSeq)
+	}
+	return nil
 }
 
 // ConvertBody is the Body of the side-car of a converted shard.

@@ -60,12 +60,12 @@ var allowed = map[string][]string{
 	"records/tfrecord":  {"internal/failure"},
 	"records/pretrain":  {"records", "tokenize", "internal/pyrandom"},
 	"sharding":          {"internal/failure", "extract", "records", "records/pretrain", "records/tfrecord", "tokenize", "tokenize/hf", "tokenize/sentence", "internal/humanize", "internal/store", "internal/extsort"},
-	"sharding/examples": {"internal/failure", "internal/store", "records/columns", "records/columns/formats", "records/tfrecord", "sharding"},
+	"sharding/examples": {"internal/failure", "internal/store", "records", "records/columns", "records/columns/formats", "records/tfrecord", "sharding", "tokenize"},
 	"sharding/verify":   {"extract", "records", "records/columns", "records/tfrecord", "sharding", "sharding/examples", "tokenize", "internal/extsort", "internal/store"},
 
 	// Formats of examples beside TFRecord, a package each, and "formats", their list.
 	"records/columns":  {"internal/failure", "records"},
-	"pipeline/convert": {"internal/failure", "records", "records/columns", "records/columns/formats", "records/tfrecord", "sharding", "pipeline/stage", "internal/store"},
+	"pipeline/convert": {"internal/failure", "records", "records/columns", "records/columns/formats", "records/tfrecord", "sharding", "tokenize", "pipeline/stage", "internal/store"},
 
 	"sharding/export": {"internal/failure", "records", "records/tfrecord", "sharding", "tokenize", "tokenize/sentence", "internal/store"},
 	"pipeline": {"internal/failure", "extract", "extract/bzip2", "extract/wiki", "extract/wiki/rendering", "extract/wiki/wikitext", "extract/books", "extract/text", "extract/download", "extract/quality", "extract/dedup", "tokenize", "tokenize/sentence", "tokenize/vocab", "tokenize/hf",

@@ -12,15 +12,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
 	"pretext/internal/failure"
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
+	"pretext/records"
 	"pretext/records/columns"
 	"pretext/records/columns/formats"
 	"pretext/sharding"
+	"pretext/tokenize"
 )
 
 // algorithm is the version of the stage. It is raised when the same examples
@@ -135,10 +138,16 @@ func Run(ctx context.Context, r stage.Runner, c Config) (*sharding.Manifest, err
 		return nil, err
 	}
 	raw := sharding.Marshal(m) // as the folder has it: verify checks that
-	o := sharding.ConvertOptions{Format: c.Format, Split: c.Split, MaxSeqLength: made.MaxSeqLength, MaxPredictionsPerSeq: made.MaxPredictionsPerSeq}
+	o, err := c.options(made)
+	if err != nil {
+		return nil, err
+	}
+	inputs, err := c.inputs(raw)
+	if err != nil {
+		return nil, err
+	}
 	config := stage.Config{Target: c.Target, Stage: sharding.StageConvert, Options: o, Work: o, Unit: "examples",
-		Inputs: []sharding.Input{{Name: sharding.ManifestName, Bytes: int64(len(raw)), SHA256: sharding.Hash(raw)}},
-		Paths:  []string{store.Absolute(c.Shards)}}
+		Inputs: inputs, Paths: []string{store.Absolute(c.Shards)}}
 	var tasks []task
 	for _, f := range m.RecordFiles() {
 		name, _ := sharding.ParseShardName(f.Name)
@@ -156,6 +165,79 @@ func Run(ctx context.Context, r stage.Runner, c Config) (*sharding.Manifest, err
 	}
 	config.Tasks = stage.Tasks(tasks)
 	return stage.Run(ctx, r, config)
+}
+
+// options returns the options of the conversion of shards that were made with the
+// options made.
+func (c Config) options(made sharding.ExamplesOptions) (o sharding.ConvertOptions, err error) {
+	o = sharding.ConvertOptions{Format: c.Format, Split: c.Split, MaxSeqLength: made.MaxSeqLength, MaxPredictionsPerSeq: made.MaxPredictionsPerSeq}
+	if form := made.Form(); form != records.Pairs {
+		o.Form = form
+	}
+	format, _ := formats.Get(c.Format)
+	if !columns.Holds(format, o.Form) {
+		return o, failure.Usagef("%s: the format %s cannot hold examples of the recipe %s: convert them --to %s", c.Shards, c.Format, made.Recipe, strings.Join(holding(o.Form), ", "))
+	}
+	if _, ok := format.(columns.Sized); ok {
+		o.VocabSize, err = c.vocabSize(made)
+	}
+	if _, ok := format.(columns.Worded); ok && made.Tokenizer != nil {
+		return o, failure.Usagef("%s: the format %s needs the words of a %s, but a tokenizer.json made these shards: convert them --to mds, parquet, npy, hdf5 or webdataset", c.Shards, c.Format, sharding.VocabName)
+	}
+	return o, err
+}
+
+// inputs returns the manifest of the shards, and the vocabulary if words of it are
+// written.
+func (c Config) inputs(manifest []byte) ([]sharding.Input, error) {
+	list := []sharding.Input{{Name: sharding.ManifestName, Bytes: int64(len(manifest)), SHA256: sharding.Hash(manifest)}}
+	if format, _ := formats.Get(c.Format); !worded(format) {
+		return list, nil
+	}
+	raw, err := store.ReadLocation(context.Background(), store.Join(c.Shards, sharding.VocabName))
+	if err == nil {
+		_, err = tokenize.ReadVocab(sharding.VocabName, raw)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, failure.Usagef("%s: the format %s needs the words of the vocabulary: put the %s of these shards there", c.Shards, c.Format, sharding.VocabName)
+	}
+	return append(list, sharding.Input{Name: sharding.VocabName, Bytes: int64(len(raw)), SHA256: sharding.Hash(raw)}), err
+}
+
+func worded(f columns.Format) bool {
+	_, ok := f.(columns.Worded)
+	return ok
+}
+
+// holding returns the names of the formats that hold examples of a form.
+func holding(form records.Form) (names []string) {
+	for _, name := range formats.Names() {
+		if f, _ := formats.Get(name); columns.Holds(f, form) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// vocabSize returns the number of ids of the vocabulary of the shards; 0 if there is
+// none beside them.
+func (c Config) vocabSize(made sharding.ExamplesOptions) (int, error) {
+	if made.Tokenizer != nil {
+		return made.Tokenizer.VocabSize, nil
+	}
+	name := store.Join(c.Shards, sharding.VocabName)
+	raw, err := store.ReadLocation(context.Background(), name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	v, err := tokenize.ReadVocab(name, raw)
+	if err != nil {
+		return 0, fmt.Errorf("%w vocabulary: %w", sharding.ErrDamaged, err)
+	}
+	return v.Len(), nil
 }
 
 // errSame is the error if the output would be written into the shards.

@@ -17,6 +17,7 @@ import (
 	"pretext/records/columns/formats"
 	"pretext/records/tfrecord"
 	"pretext/sharding"
+	"pretext/tokenize"
 )
 
 // worker converts shards.
@@ -85,12 +86,9 @@ func (c *conversion) abort() {
 // run writes the files of the shard.
 func (c *conversion) run() ([]columns.File, error) {
 	c.entries, c.counts = map[string]sharding.FileEntry{}, sharding.Counts{"records": 0, "record_tokens": 0}
-	p := columns.Part{Stem: c.stem(), Schema: columns.Examples(c.options.MaxSeqLength, c.options.MaxPredictionsPerSeq), Rows: c.Records}
-	format, _ := formats.Get(c.options.Format) // a known one: the plan was validated
-	out, err := format.NewWriter(p, c.create)
-	if err != nil {
-		return nil, err
-	}
+	o := c.options
+	p := columns.Part{Stem: c.stem(), Schema: columns.For(o.Form, o.MaxSeqLength, o.MaxPredictionsPerSeq), Rows: c.Records,
+		IDs: o.VocabSize, Scratch: func() (columns.Scratch, error) { return c.TempFile() }}
 	folder, err := store.Open(c.Paths()[0])
 	if err != nil {
 		return nil, err
@@ -100,6 +98,23 @@ func (c *conversion) run() ([]columns.File, error) {
 		return nil, err
 	}
 	defer in.Close()
+	format, _ := formats.Get(o.Format) // a known one: the plan was validated
+	if worded(format) {
+		v, err := c.vocab()
+		if err != nil {
+			return nil, err
+		}
+		p.Vocab = v
+	}
+	if _, ok := format.(columns.Counter); ok && columns.Variable(p.Schema) {
+		if p.Totals, err = c.totals(store.NewReader(in, 0), len(p.Schema)); err != nil {
+			return nil, err
+		}
+	}
+	out, err := format.NewWriter(p, c.create)
+	if err != nil {
+		return nil, err
+	}
 	sum := sha256.New()
 	if err := c.copy(io.TeeReader(store.NewReader(in, 0), sum), out); err != nil {
 		return nil, err
@@ -110,42 +125,91 @@ func (c *conversion) run() ([]columns.File, error) {
 	return out.Close()
 }
 
+// A vocabulary is the content of a vocab.txt.
+type vocabulary struct {
+	*tokenize.Vocab
+	raw []byte
+}
+
+// vocab returns the vocabulary of the shards.
+func (w *worker) vocab() (*vocabulary, error) {
+	v, err := w.Share(func() (any, error) {
+		name := store.Join(w.Paths()[0], sharding.VocabName)
+		raw, err := store.ReadLocation(context.Background(), name)
+		if err != nil {
+			return nil, err
+		}
+		v, err := tokenize.ReadVocab(name, raw)
+		return &vocabulary{v, raw}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v.(*vocabulary), nil
+}
+
 // copy writes the examples of a records file.
 func (c *conversion) copy(in io.Reader, out columns.Writer) error {
+	var payload []byte
+	err := c.each(in, func(e *records.Example, row []columns.Value) error {
+		if err := out.Write(row); err != nil {
+			return err
+		}
+		payload = e.AppendForm(payload[:0], c.options.Form)
+		c.values.Write(payload)
+		c.counts["records"]++
+		c.counts["record_tokens"] += int64(e.Tokens())
+		c.Meter.Add(1)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, in) // to hash what follows the last record of a gzip stream
+	return err
+}
+
+// totals returns the number of values of each column in all examples of a records
+// file.
+func (c *conversion) totals(in io.Reader, columnCount int) ([]int64, error) {
+	totals := make([]int64, columnCount)
+	return totals, c.each(in, func(_ *records.Example, row []columns.Value) error {
+		for i, v := range row {
+			totals[i] += int64(len(v.Ints) + len(v.Floats))
+		}
+		return nil
+	})
+}
+
+// each calls do for each example of a records file, which must be those of the plan.
+func (c *conversion) each(in io.Reader, do func(e *records.Example, row []columns.Value) error) error {
 	r := tfrecord.NewReader(in, tfrecord.ReaderOptions{})
+	form := c.options.Form
+	schema := columns.For(form, c.options.MaxSeqLength, c.options.MaxPredictionsPerSeq)
 	var example records.Example
 	var row []columns.Value
-	var payload []byte
-	var n int64
-	for ; ; n++ {
+	for n := int64(0); ; n++ {
 		raw, err := r.Next()
+		if err == io.EOF && n != c.Records {
+			return fmt.Errorf("%w: %d records, the manifest says %d", sharding.ErrDamaged, n, c.Records)
+		}
 		if err == io.EOF {
-			break
+			return nil
 		}
 		if err == nil {
-			err = errors.Join(example.Decode(raw), c.ctx.Err())
+			err = errors.Join(example.DecodeForm(form, raw), c.ctx.Err())
 		}
 		if err != nil {
 			return fmt.Errorf("record %d: %w", n, err)
 		}
-		if n == c.Records || len(example.InputIDs) != c.options.MaxSeqLength || len(example.MaskedLMPositions) != c.options.MaxPredictionsPerSeq {
+		row = columns.Row(form, &example, row[:0])
+		if err := columns.CheckRow(schema, row); n == c.Records || err != nil {
 			return fmt.Errorf("%w: record %d is not of the number and lengths that the manifest gives", sharding.ErrDamaged, n)
 		}
-		row = columns.Row(&example, row[:0])
-		if err := out.Write(row); err != nil {
+		if err := do(&example, row); err != nil {
 			return err
 		}
-		payload = example.Append(payload[:0])
-		c.values.Write(payload)
-		c.counts["record_tokens"] += int64(example.Tokens())
-		c.Meter.Add(1)
 	}
-	c.counts["records"] = n
-	if n != c.Records {
-		return fmt.Errorf("%w: %d records, the manifest says %d", sharding.ErrDamaged, n, c.Records)
-	}
-	_, err := io.Copy(io.Discard, in) // to hash what follows the last record of a gzip stream
-	return err
 }
 
 // create begins a file of the shard.
@@ -173,12 +237,25 @@ func (o *output) Close() error {
 	return nil
 }
 
-// Finish writes the index of the format, if it has one, and the manifest.
+// Finish writes the index of the format and its vocabulary, if it has them, and the
+// manifest.
 func (w *worker) Finish(ctx context.Context, results []stage.Result) error {
+	var m sharding.Manifest
 	format, _ := formats.Get(w.options.Format)
+	if worded(format) {
+		v, err := w.vocab()
+		if err != nil {
+			return err
+		}
+		entry, err := w.Write(ctx, sharding.VocabName, v.raw)
+		if err != nil {
+			return err
+		}
+		m.Files = append(m.Files, entry)
+	}
 	indexer, ok := format.(columns.Indexer)
 	if !ok {
-		return w.Manifest(ctx, results, sharding.Manifest{})
+		return w.Manifest(ctx, results, m)
 	}
 	var files []columns.File
 	for _, r := range results { // in the order of tasks
@@ -198,5 +275,6 @@ func (w *worker) Finish(ctx context.Context, results []stage.Result) error {
 	if err != nil {
 		return err
 	}
-	return w.Manifest(ctx, results, sharding.Manifest{Files: []sharding.FileEntry{entry}})
+	m.Files = append(m.Files, entry)
+	return w.Manifest(ctx, results, m)
 }

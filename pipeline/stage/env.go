@@ -304,6 +304,13 @@ func (s *Env) present(ctx context.Context, files []sharding.FileEntry) error {
 		return err
 	}
 	for _, e := range files {
+		if strings.HasPrefix(e.Name, ".") { // List leaves hidden files out
+			info, err := s.Folder.Stat(ctx, e.Name)
+			if err != nil || info.Size() != e.Bytes {
+				return fmt.Errorf("%s in %s changed while the stage ran (%v)", e.Name, s.Folder, err)
+			}
+			continue
+		}
 		for len(infos) > 0 && infos[0].Name() < e.Name {
 			infos = infos[1:]
 		}

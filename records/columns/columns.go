@@ -1,35 +1,38 @@
-// Package columns defines the form in which examples are written to formats
-// other than TFRecord: a table of rows, one row for each example, with typed
-// columns of fixed length.
+// Package columns defines how examples are written to formats other than TFRecord:
+// as a table of rows, one row for each example, with typed columns.
 //
-//	schema := columns.Examples(128, 20)
+//	schema := columns.For(records.Pairs, 128, 20)
 //	w, err := format.NewWriter(columns.Part{Stem: "train-00000-of-00010", Schema: schema, Rows: n}, create)
 //	for each example {
-//		err := w.Write(columns.Row(&example, values[:0]))
+//		err := w.Write(columns.Row(records.Pairs, &example, values[:0]))
 //	}
-//	err = w.Close()
+//	files, err := w.Close()
 //
 // # Columns of an example
 //
-// The columns are the features of package records, under the same names and in
-// the same order. S is max_seq_length and P max_predictions_per_seq.
+// The columns are the features that package records has for the form of the
+// example, under the same names and in the same order. S is max_seq_length and P
+// max_predictions_per_seq; "any" is a list of any length, at least 1.
 //
-//	name                  type     values
-//	input_ids             int32    S
-//	input_mask            int32    S
-//	segment_ids           int32    S
-//	masked_lm_positions   int32    P
-//	masked_lm_ids         int32    P
-//	masked_lm_weights     float32  P
+//	name                  type     pairs  masked  tokens  packed
+//	input_ids             int32    S      S       any     S
+//	input_mask            int32    S      S
+//	segment_ids           int32    S      S
+//	masked_lm_positions   int32    P      P
+//	masked_lm_ids         int32    P      P
+//	masked_lm_weights     float32  P      P
 //	next_sentence_labels  int32    1
+//	sequence_lengths      int32                           any
 //
 // A package below this one is one format.
 package columns
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
 	"pretext/internal/failure"
 	"pretext/records"
@@ -52,7 +55,7 @@ const (
 type Column struct {
 	Name string
 	Type Type
-	Len  int // number of values in each row
+	Len  int // number of values in each row; 0: a list of any length, at least 1
 }
 
 // A Value is the content of one column of one row: Ints for a column of type
@@ -62,34 +65,94 @@ type Value struct {
 	Floats []float32
 }
 
-// Examples returns the columns of the examples of maxSeqLength tokens and
-// maxPredictions masked tokens.
-func Examples(maxSeqLength, maxPredictions int) []Column {
-	return []Column{
-		{"input_ids", Int32, maxSeqLength},
-		{"input_mask", Int32, maxSeqLength},
-		{"segment_ids", Int32, maxSeqLength},
-		{"masked_lm_positions", Int32, maxPredictions},
-		{"masked_lm_ids", Int32, maxPredictions},
-		{"masked_lm_weights", Float32, maxPredictions},
-		{"next_sentence_labels", Int32, 1},
+// For returns the columns of examples of a form ("" is [records.Pairs]), of
+// maxSeqLength tokens and maxPredictions masked tokens.
+func For(form records.Form, maxSeqLength, maxPredictions int) []Column {
+	switch form {
+	case records.Tokens:
+		return []Column{{records.InputIDs, Int32, 0}}
+	case records.Packed:
+		return []Column{{records.InputIDs, Int32, maxSeqLength}, {records.SequenceLengths, Int32, 0}}
 	}
+	list := []Column{
+		{records.InputIDs, Int32, maxSeqLength},
+		{records.InputMask, Int32, maxSeqLength},
+		{records.SegmentIDs, Int32, maxSeqLength},
+		{records.MaskedLMPositions, Int32, maxPredictions},
+		{records.MaskedLMIDs, Int32, maxPredictions},
+		{records.MaskedLMWeights, Float32, maxPredictions},
+		{records.NextSentenceLabels, Int32, 1},
+	}
+	if form == records.Masked {
+		return list[:6]
+	}
+	return list
 }
 
-// Row appends the values of an example to row, in the order of [Examples]. They
-// share memory with the example, except the label.
-func Row(e *records.Example, row []Value) []Value {
-	return append(row, Value{Ints: e.InputIDs}, Value{Ints: e.InputMask}, Value{Ints: e.SegmentIDs},
-		Value{Ints: e.MaskedLMPositions}, Value{Ints: e.MaskedLMIDs}, Value{Floats: e.MaskedLMWeights},
-		Value{Ints: []int32{e.NextSentenceLabel}})
+// Row appends the values of an example of a form to row, in the order of [For].
+// They share memory with the example, except the label.
+func Row(form records.Form, e *records.Example, row []Value) []Value {
+	switch form {
+	case records.Tokens:
+		return append(row, Value{Ints: e.InputIDs})
+	case records.Packed:
+		return append(row, Value{Ints: e.InputIDs}, Value{Ints: e.SequenceLengths})
+	}
+	row = append(row, Value{Ints: e.InputIDs}, Value{Ints: e.InputMask}, Value{Ints: e.SegmentIDs},
+		Value{Ints: e.MaskedLMPositions}, Value{Ints: e.MaskedLMIDs}, Value{Floats: e.MaskedLMWeights})
+	if form == records.Masked {
+		return row
+	}
+	return append(row, Value{Ints: []int32{e.NextSentenceLabel}})
 }
 
-// Example returns the example with these values, in the order of [Examples]. It
-// shares memory with them.
-func Example(row []Value) *records.Example {
-	return &records.Example{InputIDs: row[0].Ints, InputMask: row[1].Ints, SegmentIDs: row[2].Ints,
-		MaskedLMPositions: row[3].Ints, MaskedLMIDs: row[4].Ints, MaskedLMWeights: row[5].Floats,
-		NextSentenceLabel: row[6].Ints[0]}
+// Example returns the example of a form with these values, in the order of [For].
+// It shares memory with them.
+func Example(form records.Form, row []Value) *records.Example {
+	e := &records.Example{InputIDs: row[0].Ints, NextSentenceLabel: records.NoLabel}
+	switch form {
+	case records.Tokens:
+		return e
+	case records.Packed:
+		e.SequenceLengths = row[1].Ints
+		return e
+	}
+	e.InputMask, e.SegmentIDs = row[1].Ints, row[2].Ints
+	e.MaskedLMPositions, e.MaskedLMIDs, e.MaskedLMWeights = row[3].Ints, row[4].Ints, row[5].Floats
+	if form != records.Masked {
+		e.NextSentenceLabel = row[6].Ints[0]
+	}
+	return e
+}
+
+// Variable reports whether a column of a schema holds lists of any length.
+func Variable(schema []Column) bool {
+	return slices.ContainsFunc(schema, func(c Column) bool { return c.Len == 0 })
+}
+
+// CheckRow returns an error unless a row has the columns of a schema, with the
+// right number of values in each.
+func CheckRow(schema []Column, row []Value) error {
+	if len(row) != len(schema) {
+		return fmt.Errorf("a row of %d columns, want %d", len(row), len(schema))
+	}
+	for i, c := range schema {
+		n := len(row[i].Ints)
+		if c.Type == Float32 {
+			n = len(row[i].Floats)
+		}
+		if n == 0 || c.Len != 0 && n != c.Len {
+			return fmt.Errorf("%s has %d values, want %s", c.Name, n, c.want())
+		}
+	}
+	return nil
+}
+
+func (c Column) want() string {
+	if c.Len == 0 {
+		return "at least 1"
+	}
+	return fmt.Sprint(c.Len)
 }
 
 // A Part is the rows of one shard.
@@ -97,6 +160,27 @@ type Part struct {
 	Stem   string // name of the files up to the first dot
 	Schema []Column
 	Rows   int64
+
+	// What only some formats need.
+	Vocab   Vocab                   // for a [Worded]
+	IDs     int                     // number of ids that input_ids may have; 0: unknown
+	Totals  []int64                 // for a [Counter]: number of values of each column in all rows
+	Scratch func() (Scratch, error) // creates a temporary file, which disappears when it is closed
+}
+
+// A Vocab holds the tokens of ids.
+type Vocab interface {
+	Len() int
+	Token(id int32) string
+	CLS() int32
+	SEP() int32
+}
+
+// A Scratch is a temporary file.
+type Scratch interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
 }
 
 // Complete returns an error unless a writer of the part got n rows: all of them.
@@ -137,6 +221,25 @@ type Format interface {
 	// the next iteration; at most one error ends it, which matches [ErrCorrupt]
 	// if the files are not as NewWriter writes them.
 	Rows(p Part, files []string, open Open) iter.Seq2[[]Value, error]
+}
+
+// A Counter is a [Format] whose writer must know [Part].Totals when it begins, if the
+// schema has lists of any length.
+type Counter interface{ Counts() }
+
+// A Sized is a [Format] whose files depend on [Part].IDs.
+type Sized interface{ Sized() }
+
+// A Worded is a [Format] whose files have the words of [Part].Vocab.
+type Worded interface{ Words() }
+
+// A Limited is a [Format] that holds only examples of some forms.
+type Limited interface{ Forms() []records.Form }
+
+// Holds reports whether a format holds examples of a form.
+func Holds(f Format, form records.Form) bool {
+	limited, ok := f.(Limited)
+	return !ok || slices.Contains(limited.Forms(), cmp.Or(form, records.Pairs))
 }
 
 // An Indexer is a [Format] with a file about all parts.

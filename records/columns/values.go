@@ -3,6 +3,7 @@ package columns
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 )
 
 // AppendLittle appends the values of a column as little-endian numbers of four
@@ -29,6 +30,15 @@ func ReadLittle(src []byte, v Value) (rest []byte) {
 		v.Floats[i] = math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:]))
 	}
 	return src[4*len(v.Floats):]
+}
+
+// Resize gives v n values of column c, for [ReadLittle]; the first of them stay.
+func (v *Value) Resize(c Column, n int) {
+	if c.Type == Float32 {
+		v.Floats = slices.Grow(v.Floats, max(0, n-len(v.Floats)))[:n]
+		return
+	}
+	v.Ints = slices.Grow(v.Ints, max(0, n-len(v.Ints)))[:n]
 }
 
 // NewRow returns a row with slices of the lengths in the schema.

@@ -13,13 +13,16 @@ import (
 	"pretext/records/columns"
 	"pretext/records/columns/formats"
 	"pretext/sharding"
+	"pretext/tokenize"
 )
 
 // Converted is a folder of converted shards.
 type Converted struct {
-	Folder sharding.Folder
-	Format columns.Format
-	Schema []columns.Column
+	Folder  sharding.Folder
+	Format  columns.Format
+	Options sharding.ConvertOptions
+	schema  []columns.Column
+	vocab   columns.Vocab // of a format with words, else nil
 }
 
 // OpenConverted returns the folder whose manifest is m. If its options are not
@@ -31,11 +34,24 @@ func OpenConverted(folder sharding.Folder, m *sharding.Manifest) (*Converted, er
 		return nil, err
 	}
 	format, ok := formats.Get(o.Format)
-	if !ok || o.MaxSeqLength < 1 || o.MaxPredictionsPerSeq < 1 {
-		return nil, fmt.Errorf("read %s in %s: %w: format %q with %d tokens and %d predictions",
-			sharding.ManifestName, folder, sharding.ErrFormat, o.Format, o.MaxSeqLength, o.MaxPredictionsPerSeq)
+	err := o.Validate()
+	if err == nil && (!ok || !columns.Holds(format, o.Form)) {
+		err = fmt.Errorf("%w: format %q of examples of the form %q", sharding.ErrFormat, o.Format, o.Form)
 	}
-	return &Converted{Folder: folder, Format: format, Schema: columns.Examples(o.MaxSeqLength, o.MaxPredictionsPerSeq)}, nil
+	if err != nil {
+		return nil, fmt.Errorf("read %s in %s: %w", sharding.ManifestName, folder, err)
+	}
+	c := &Converted{Folder: folder, Format: format, Options: o, schema: columns.For(o.Form, o.MaxSeqLength, o.MaxPredictionsPerSeq)}
+	if _, ok := format.(columns.Worded); ok {
+		raw, err := store.ReadFile(context.Background(), folder, sharding.VocabName)
+		if err != nil {
+			return nil, err
+		}
+		if c.vocab, err = tokenize.ReadVocab(sharding.VocabName, raw); err != nil {
+			return nil, fmt.Errorf("%s: %w: %w", folder, sharding.ErrFormat, err)
+		}
+	}
+	return c, nil
 }
 
 // Splits returns the parts of folders of converted shards that were found together
@@ -118,11 +134,11 @@ func (c *Converted) Payloads(ctx context.Context, sideCar string, body sharding.
 		for _, f := range body.Files {
 			files = append(files, f.Name)
 		}
-		part := columns.Part{Stem: strings.TrimSuffix(sideCar, sharding.SideCarSuffix), Schema: c.Schema, Rows: body.Rows}
+		part := columns.Part{Stem: strings.TrimSuffix(sideCar, sharding.SideCarSuffix), Schema: c.schema, Rows: body.Rows, IDs: c.Options.VocabSize, Vocab: c.vocab}
 		var payload []byte
 		for row, err := range c.Format.Rows(part, files, open.file) {
 			if err == nil {
-				payload = columns.Example(row).Append(payload[:0])
+				payload = columns.Example(c.Options.Form, row).AppendForm(payload[:0], c.Options.Form)
 			}
 			if !yield(payload, err) || err != nil {
 				return

@@ -21,15 +21,19 @@ func newConvert() *cobra.Command {
 		Long: `Writes the examples of finished shards in a format that other training libraries
 read, with the same values in the same order:
 
+  hdf5        BERT of NVIDIA's DeepLearningExamples: h5py.File(file)["input_ids"]
+  lddl        NVIDIA's LDDL: Parquet with words, in files by length
   mds         MosaicML streaming: StreamingDataset(local="DIR")
+  megatron    Megatron-LM: IndexedDataset("DIR/train-00000-of-00010")
   npy         NumPy arrays, one file per column: numpy.load(file, mmap_mode="r")
   parquet     Parquet with lists of numbers: datasets.load_dataset("DIR")
   webdataset  tar files of arrays: webdataset.WebDataset(files).decode()
 
-Each shard becomes files of the same name. If the shards have two splits and the
-format has an index (mds), they are written to DIR/train and DIR/eval. Like every
-stage, an interrupted conversion continues where it stopped, and verify checks
-the result, value by value.`,
+hdf5 and lddl hold pairs of segments only, megatron only token ids of documents.
+Each shard becomes files of the same name. If the shards have two splits and a
+directory of the format has one (mds, lddl), they are written to DIR/train and
+DIR/eval. Like every stage, an interrupted conversion resumes where it stopped,
+and verify checks the result, value by value.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := run.pipeline(cmd.ErrOrStderr())

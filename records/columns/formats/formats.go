@@ -6,14 +6,20 @@ import (
 	"slices"
 
 	"pretext/records/columns"
+	"pretext/records/columns/hdf5"
+	"pretext/records/columns/lddl"
 	"pretext/records/columns/mds"
+	"pretext/records/columns/megatron"
 	"pretext/records/columns/npy"
 	"pretext/records/columns/parquetfile"
 	"pretext/records/columns/webdataset"
 )
 
 var formats = map[string]columns.Format{
+	"hdf5":       hdf5.Format{},
+	"lddl":       lddl.Format{},
 	"mds":        mds.Format{},
+	"megatron":   megatron.Format{},
 	"parquet":    parquetfile.Format{},
 	"npy":        npy.Format{},
 	"webdataset": webdataset.Format{},

@@ -11,9 +11,15 @@
 //	JSON           names, types and sizes of the columns
 //	N rows         the columns in the order of their names, values little-endian
 //
-// A column has the type "ndarray:int32:LENGTH" or "ndarray:float32:LENGTH", and
-// so rows have a fixed size. Files are compressed with zstd, as one frame. The
-// numbers follow streaming/base/format/mds/writer.py of mosaicml/streaming, format
+// A column has the type "ndarray:int32:LENGTH" or "ndarray:float32:LENGTH", or, for
+// lists of any length, "ndarray:int32" without one. A row of a schema with lists is
+//
+//	uint32 × lists   size of each such column, in bytes
+//	columns          a list begins with its shape: a byte, 4 + log2 of the size of
+//	                 the length; the length in 1, 2 or 4 bytes; then its values
+//
+// Files are compressed with zstd, as one frame. The numbers follow
+// streaming/base/format/mds/{writer,encodings}.py of mosaicml/streaming, format
 // version 2.
 package mds
 
@@ -39,6 +45,10 @@ import (
 // default of size_limit.
 const FileBytes = 1 << 26
 
+// ListFileBytes is that size for rows with lists, which are held in memory until
+// their file is complete.
+const ListFileBytes = 1 << 25
+
 // IndexName is the name of the list of files.
 const IndexName = "index.json"
 
@@ -55,7 +65,7 @@ type Format struct{}
 type config struct {
 	ColumnEncodings []string `json:"column_encodings"`
 	ColumnNames     []string `json:"column_names"`
-	ColumnSizes     []int    `json:"column_sizes"` // in bytes
+	ColumnSizes     []*int   `json:"column_sizes"` // in bytes; nil for lists
 	Compression     string   `json:"compression"`
 	Format          string   `json:"format"`
 	Hashes          []string `json:"hashes"`
@@ -80,14 +90,20 @@ type shard struct {
 
 // layout is how rows of a schema are stored.
 type layout struct {
+	schema   []columns.Column
 	order    []int // columns by name
-	rowBytes int64
+	lists    bool  // some are lists of any length
+	rowBytes int64 // of a row without lists
 	config   config
 	head     []byte // config as JSON
 }
 
 func newLayout(schema []columns.Column) layout {
-	l := layout{config: config{Compression: "zstd", Format: "mds", Hashes: []string{"sha1"}, SizeLimit: FileBytes, Version: 2}}
+	l := layout{schema: schema, lists: columns.Variable(schema),
+		config: config{Compression: "zstd", Format: "mds", Hashes: []string{"sha1"}, SizeLimit: FileBytes, Version: 2}}
+	if l.lists {
+		l.config.SizeLimit = ListFileBytes
+	}
 	for i := range schema {
 		l.order = append(l.order, i)
 	}
@@ -99,9 +115,15 @@ func newLayout(schema []columns.Column) layout {
 			kind = "float32"
 		}
 		l.config.ColumnNames = append(l.config.ColumnNames, c.Name)
+		if c.Len == 0 {
+			l.config.ColumnEncodings = append(l.config.ColumnEncodings, "ndarray:"+kind)
+			l.config.ColumnSizes = append(l.config.ColumnSizes, nil)
+			continue
+		}
+		size := 4 * c.Len
 		l.config.ColumnEncodings = append(l.config.ColumnEncodings, fmt.Sprintf("ndarray:%s:%d", kind, c.Len))
-		l.config.ColumnSizes = append(l.config.ColumnSizes, 4*c.Len)
-		l.rowBytes += 4 * int64(c.Len)
+		l.config.ColumnSizes = append(l.config.ColumnSizes, &size)
+		l.rowBytes += int64(size)
 	}
 	l.head, _ = json.Marshal(l.config) // of strings and numbers: it cannot fail
 	return l
@@ -134,7 +156,11 @@ func (Format) NewWriter(p columns.Part, create columns.Create) (columns.Writer, 
 	if err != nil {
 		return nil, err
 	}
-	return &writer{layout: newLayout(p.Schema), part: p, create: create, zstd: enc}, nil
+	w := &writer{layout: newLayout(p.Schema), part: p, create: create, zstd: enc}
+	if w.lists {
+		return &listWriter{writer: w}, nil
+	}
+	return w, nil
 }
 
 type writer struct {
@@ -174,12 +200,20 @@ func (w *writer) begin() (err error) {
 	if w.left <= 0 {
 		return fmt.Errorf("%s: more rows than the %d that were announced", w.part.Stem, w.part.Rows)
 	}
+	if err := w.open(w.rawBytes(w.left)); err != nil {
+		return err
+	}
+	return w.emit(w.appendHead(nil, w.left))
+}
+
+// open creates the next file, of this size before compression.
+func (w *writer) open(size int64) (err error) {
 	if w.out, err = w.create(w.name() + zipSuffix); err != nil {
 		return err
 	}
 	w.raw, w.zip = digest{Hash: sha1.New()}, digest{Hash: sha1.New()}
-	w.zstd.ResetContentSize(io.MultiWriter(w.out, &w.zip), w.rawBytes(w.left))
-	return w.emit(w.appendHead(nil, w.left))
+	w.zstd.ResetContentSize(io.MultiWriter(w.out, &w.zip), size)
+	return nil
 }
 
 func (w *writer) emit(b []byte) error {
@@ -208,11 +242,11 @@ func (w *writer) Write(row []columns.Value) error {
 	if w.left--; w.left > 0 {
 		return nil
 	}
-	return w.end()
+	return w.end((w.raw.n - w.rawBytes(0)) / (w.rowBytes + 4))
 }
 
-// end completes a file.
-func (w *writer) end() error {
+// end completes a file of n rows.
+func (w *writer) end(n int64) error {
 	if err := w.zstd.Close(); err != nil {
 		return err
 	}
@@ -220,7 +254,6 @@ func (w *writer) end() error {
 		return err
 	}
 	w.out = nil
-	n := (w.raw.n - w.rawBytes(0)) / (w.rowBytes + 4)
 	w.files = append(w.files, columns.File{Name: w.name() + zipSuffix,
 		Info: shard{w.config, w.raw.info(w.name() + rawSuffix), n, w.zip.info(w.name() + zipSuffix)}})
 	return nil
@@ -253,7 +286,7 @@ func (Format) OneSplit() {}
 // Rows reads the files of a part.
 func (Format) Rows(p columns.Part, files []string, open columns.Open) iter.Seq2[[]columns.Value, error] {
 	return func(yield func([]columns.Value, error) bool) {
-		r := reader{layout: newLayout(p.Schema), schema: p.Schema, yield: yield}
+		r := reader{layout: newLayout(p.Schema), want: p.Rows, yield: yield}
 		for _, name := range files {
 			f, size, err := open(name)
 			if err == nil {
@@ -275,7 +308,7 @@ func (Format) Rows(p columns.Part, files []string, open columns.Open) iter.Seq2[
 
 type reader struct {
 	layout
-	schema  []columns.Column
+	want    int64 // rows of the part
 	yield   func([]columns.Value, error) bool
 	rows    int64
 	stopped bool // by the receiver of the rows
@@ -293,6 +326,9 @@ func (r *reader) file(in io.Reader) error {
 		return broken(err)
 	}
 	n := int64(binary.LittleEndian.Uint32(count[:]))
+	if r.lists {
+		return r.listRows(b, n)
+	}
 	if n == 0 || n > r.fileRows() {
 		return fmt.Errorf("%w: %d rows in a file, at most %d fit", columns.ErrCorrupt, n, r.fileRows())
 	}

@@ -3,13 +3,20 @@
 //
 //	ids = numpy.load("train-00000-of-00010.input_ids.npy", mmap_mode="r")  # (rows, S)
 //
+// A column of lists of any length is one array of all values, and a second one of
+// where each list begins, of one more element than there are rows:
+//
+//	ids = numpy.load("train-00000-of-00010.input_ids.npy", mmap_mode="r")
+//	at = numpy.load("train-00000-of-00010.input_ids.offsets.npy", mmap_mode="r")
+//	document = ids[at[i]:at[i + 1]]
+//
 // # Format
 //
 //	"\x93NUMPY" 1 0     magic and version
 //	uint16              size of the header, little-endian
 //	header              a Python literal: type, order and shape; padded with spaces
 //	                    and a line feed so that the data begins at a multiple of 64
-//	rows × length × 4 bytes, little-endian
+//	values              little-endian: 4 bytes each, offsets 8
 //
 // as numpy/lib/format.py describes it. A column with one value in each row is an
 // array of one dimension.
@@ -25,22 +32,32 @@ import (
 	"pretext/records/columns"
 )
 
-// Suffix ends the name of a file, after the name of the column.
-const Suffix = ".npy"
+// Suffixes of the names of files, after the name of the column.
+const (
+	Suffix        = ".npy"
+	OffsetsSuffix = ".offsets.npy" // of a column of lists
+)
 
 // Format is the format of NumPy arrays. The zero value is ready for use.
 type Format struct{}
 
+// Counts says that the header of a column of lists needs the number of values.
+func (Format) Counts() {}
+
 // Header returns everything before the values of an array of rows rows of column
-// c.
+// c. If c has lists of any length, rows is the number of their values.
 func Header(c columns.Column, rows int64) []byte {
 	kind, shape := "<i4", fmt.Sprintf("(%d, %d)", rows, c.Len)
 	if c.Type == columns.Float32 {
 		kind = "<f4"
 	}
-	if c.Len == 1 {
+	if c.Len <= 1 {
 		shape = fmt.Sprintf("(%d,)", rows)
 	}
+	return header(kind, shape)
+}
+
+func header(kind, shape string) []byte {
 	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", kind, shape)
 	const before = 10 // magic, version and size
 	for (before+len(text)+1)%64 != 0 {
@@ -50,37 +67,99 @@ func Header(c columns.Column, rows int64) []byte {
 	return append(append(b, text...), '\n')
 }
 
-// NewWriter returns a writer of the files STEM.COLUMN.npy.
+// Array returns everything before the values of an array of one dimension and n
+// values of a NumPy type such as "<u2".
+func Array(kind string, n int64) []byte { return header(kind, fmt.Sprintf("(%d,)", n)) }
+
+// offsetsHeader returns everything before the values of an array of n offsets.
+func offsetsHeader(n int64) []byte { return Array("<i8", n) }
+
+// Values returns the number of values of a column of lists whose file has a size
+// in bytes. It does not check the header.
+func Values(size int64, c columns.Column) int64 {
+	c.Len = 0
+	return (size - int64(len(Header(c, 0)))) / 4 // the padding makes all headers equally long
+}
+
+// NewWriter returns a writer of the files STEM.COLUMN.npy, and
+// STEM.COLUMN.offsets.npy of columns of lists.
 func (Format) NewWriter(p columns.Part, create columns.Create) (columns.Writer, error) {
-	w := &writer{part: p}
-	for _, c := range p.Schema {
-		name := p.Stem + "." + c.Name + Suffix
-		out, err := create(name)
-		if err != nil {
+	w := &writer{part: p, ends: make([]int64, len(p.Schema)), starts: make([]*array, len(p.Schema))}
+	for i, c := range p.Schema {
+		n := p.Rows
+		if c.Len == 0 {
+			if len(p.Totals) != len(p.Schema) {
+				panic("BUG: the number of values is not known")
+			}
+			n = p.Totals[i]
+		}
+		if err := w.add(&w.values, p.Stem+"."+c.Name+Suffix, Header(c, n), create); err != nil {
 			return nil, err
 		}
-		w.files = append(w.files, columns.File{Name: name})
-		w.outs = append(w.outs, out)
-		if _, err := out.Write(Header(c, p.Rows)); err != nil {
+		if c.Len != 0 {
+			continue
+		}
+		var list []*array
+		if err := w.add(&list, p.Stem+"."+c.Name+OffsetsSuffix, offsetsHeader(p.Rows+1), create); err != nil {
+			return nil, err
+		}
+		w.starts[i] = list[0]
+		if err := w.offset(i); err != nil {
 			return nil, err
 		}
 	}
 	return w, nil
 }
 
+// An array is a file that is written.
+type array struct {
+	io.WriteCloser
+	name string
+}
+
 type writer struct {
-	part  columns.Part
-	outs  []io.WriteCloser // by column
-	files []columns.File
-	rows  int64
-	buf   []byte
+	part   columns.Part
+	values []*array // by column
+	starts []*array // by column; nil: not of lists
+	files  []columns.File
+	order  []*array
+	ends   []int64 // number of values by column
+	rows   int64
+	buf    []byte
+}
+
+// add creates a file with a header and appends it to list.
+func (w *writer) add(list *[]*array, name string, header []byte, create columns.Create) error {
+	out, err := create(name)
+	if err != nil {
+		return err
+	}
+	a := &array{out, name}
+	*list, w.order, w.files = append(*list, a), append(w.order, a), append(w.files, columns.File{Name: name})
+	_, err = out.Write(header)
+	return err
+}
+
+// offset writes where the next list of a column begins.
+func (w *writer) offset(column int) error {
+	_, err := w.starts[column].Write(binary.LittleEndian.AppendUint64(nil, uint64(w.ends[column])))
+	return err
 }
 
 func (w *writer) Write(row []columns.Value) error {
+	if err := columns.CheckRow(w.part.Schema, row); err != nil {
+		return err
+	}
 	w.rows++
-	for i, out := range w.outs {
+	for i, out := range w.values {
 		w.buf = columns.AppendLittle(w.buf[:0], row[i])
 		if _, err := out.Write(w.buf); err != nil {
+			return err
+		}
+		if w.ends[i] += int64(len(w.buf) / 4); w.starts[i] == nil {
+			continue
+		}
+		if err := w.offset(i); err != nil {
 			return err
 		}
 	}
@@ -91,7 +170,12 @@ func (w *writer) Close() ([]columns.File, error) {
 	if err := w.part.Complete(w.rows); err != nil {
 		return nil, err
 	}
-	for _, out := range w.outs {
+	for i, c := range w.part.Schema {
+		if c.Len == 0 && w.ends[i] != w.part.Totals[i] {
+			return nil, fmt.Errorf("%s: %d values, want %d", w.values[i].name, w.ends[i], w.part.Totals[i])
+		}
+	}
+	for _, out := range w.order {
 		if err := out.Close(); err != nil {
 			return nil, err
 		}
@@ -110,10 +194,15 @@ func (Format) Rows(p columns.Part, files []string, open columns.Open) iter.Seq2[
 		row := columns.NewRow(p.Schema)
 		var buf []byte
 		for n := range p.Rows {
-			for i, c := range p.Schema {
-				buf = append(buf[:0], make([]byte, 4*c.Len)...)
-				if _, err := io.ReadFull(ins[i], buf); err != nil {
-					yield(nil, fmt.Errorf("%s: row %d: %w: %v", files[i], n, columns.ErrCorrupt, err))
+			for i, in := range ins {
+				length, err := in.length()
+				if err == nil {
+					row[i].Resize(in.column, length)
+					buf = append(buf[:0], make([]byte, 4*length)...)
+					_, err = io.ReadFull(in.values, buf)
+				}
+				if err != nil {
+					yield(nil, fmt.Errorf("%s: row %d: %w: %v", in.name, n, columns.ErrCorrupt, err))
 					return
 				}
 				columns.ReadLittle(buf, row[i])
@@ -122,32 +211,96 @@ func (Format) Rows(p columns.Part, files []string, open columns.Open) iter.Seq2[
 				return
 			}
 		}
+		for _, in := range ins {
+			if in.left != 0 {
+				yield(nil, fmt.Errorf("%s: %w: %d values after the last row", in.name, columns.ErrCorrupt, in.left))
+				return
+			}
+		}
 	}
 }
 
-// arrays opens the file of each column and checks its header and size.
-func arrays(p columns.Part, files []string, open columns.Open) (ins []io.Reader, err error) {
-	if len(files) != len(p.Schema) {
-		return nil, fmt.Errorf("%s: %w: %d files, want one for each of %d columns", p.Stem, columns.ErrCorrupt, len(files), len(p.Schema))
+// A reader reads the values of a column.
+type reader struct {
+	name   string
+	column columns.Column
+	values io.Reader
+	starts io.Reader // nil: all rows have the length of the column
+	at     int64     // where the next list begins
+	left   int64     // values that were not read yet, of a column of lists
+}
+
+// length returns the number of values of the next row.
+func (r *reader) length() (int, error) {
+	if r.starts == nil {
+		return r.column.Len, nil
 	}
-	for i, c := range p.Schema {
-		f, size, err := open(files[i])
-		if err != nil {
+	var b [8]byte
+	if _, err := io.ReadFull(r.starts, b[:]); err != nil {
+		return 0, err
+	}
+	end := int64(binary.LittleEndian.Uint64(b[:]))
+	n := end - r.at
+	if n < 1 || n > r.left {
+		return 0, fmt.Errorf("the list from value %d ends at value %d", r.at, end)
+	}
+	r.at, r.left = end, r.left-n
+	return int(n), nil
+}
+
+// arrays opens the files of each column and checks their headers and sizes.
+func arrays(p columns.Part, files []string, open columns.Open) (ins []*reader, err error) {
+	want := len(p.Schema)
+	for _, c := range p.Schema {
+		if c.Len == 0 {
+			want++
+		}
+	}
+	if len(files) != want {
+		return nil, fmt.Errorf("%s: %w: %d files, want %d for %d columns", p.Stem, columns.ErrCorrupt, len(files), want, len(p.Schema))
+	}
+	for _, c := range p.Schema {
+		in := &reader{name: files[0], column: c}
+		head := func(size int64) ([]byte, int64) { return Header(c, p.Rows), 4 * int64(c.Len) * p.Rows }
+		if c.Len == 0 {
+			head = func(size int64) ([]byte, int64) {
+				in.left = max(0, Values(size, c))
+				return Header(c, in.left), 4 * in.left
+			}
+		}
+		if in.values, err = openArray(files[0], open, head); err != nil {
 			return nil, err
 		}
-		want := Header(c, p.Rows)
-		head := make([]byte, len(want))
-		if _, err := f.ReadAt(head, 0); err != nil && err != io.EOF {
-			return nil, err
+		if files = files[1:]; c.Len == 0 {
+			in.starts, err = openArray(files[0], open, func(int64) ([]byte, int64) { return offsetsHeader(p.Rows + 1), 8 * (p.Rows + 1) })
+			if err != nil {
+				return nil, err
+			}
+			var first [8]byte
+			if _, err := io.ReadFull(in.starts, first[:]); err != nil || first != [8]byte{} {
+				return nil, fmt.Errorf("%s: %w: the first list does not begin at value 0 (%v)", files[0], columns.ErrCorrupt, err)
+			}
+			files = files[1:]
 		}
-		if string(head) != string(want) {
-			return nil, fmt.Errorf("%s: %w: not an array of %d rows of %d values", files[i], columns.ErrCorrupt, p.Rows, c.Len)
-		}
-		data := 4 * int64(c.Len) * p.Rows
-		if size != int64(len(want))+data {
-			return nil, fmt.Errorf("%s: %w: %d bytes, want %d", files[i], columns.ErrCorrupt, size, int64(len(want))+data)
-		}
-		ins = append(ins, bufio.NewReaderSize(io.NewSectionReader(f, int64(len(want)), data), 1<<16))
+		ins = append(ins, in)
 	}
 	return ins, nil
+}
+
+// openArray opens a file and returns a reader of its values. form returns the
+// header and the number of bytes after it that a file of this size must have.
+func openArray(name string, open columns.Open, form func(size int64) (header []byte, data int64)) (io.Reader, error) {
+	f, size, err := open(name)
+	if err != nil {
+		return nil, err
+	}
+	want, data := form(size)
+	head := make([]byte, len(want))
+	if _, err := f.ReadAt(head, 0); err != nil && err != io.EOF {
+		return nil, err
+	}
+	if string(head) != string(want) || size != int64(len(want))+data {
+		return nil, fmt.Errorf("%s: %w: %d bytes that are not an array of the type and shape of its column", name, columns.ErrCorrupt, size)
+	}
+	return bufio.NewReaderSize(io.NewSectionReader(f, int64(len(want)), data), 1<<16), nil
 }

@@ -7,8 +7,8 @@
 // # Format
 //
 // The columns are LIST of required INT32 or FLOAT, or such a number where a row
-// has one value; in the order of their names. A row group has [GroupRows] rows.
-// Pages are compressed with zstd. See parquet.apache.org/docs/file-format.
+// has one value; in the order of their names. A row group has [GroupRows] rows; with
+// lists of any length it ends earlier, at [GroupBytes] of values. Pages are compressed with zstd. See parquet.apache.org/docs/file-format.
 package parquetfile
 
 import (
@@ -32,6 +32,10 @@ const Suffix = ".parquet"
 // GroupRows is the number of rows in a row group: what a reader that streams
 // holds in memory, 8 MB of examples of 128 tokens and 34 MB of 512.
 const GroupRows = 4096
+
+// GroupBytes is the size of the values of a row group with lists of any length, or
+// that of one row if that is more.
+const GroupBytes = 1 << 25
 
 // Format is the Parquet format. The zero value is ready for use.
 type Format struct{}
@@ -78,10 +82,15 @@ type writer struct {
 	out   io.WriteCloser
 	rows  *parquet.GenericWriter[any]
 	n     int64
+	bytes int64 // of values in the row group, if there are lists of any length
+	group int   // rows in it
 	row   parquet.Row
 }
 
 func (w *writer) Write(row []columns.Value) error {
+	if err := columns.CheckRow(w.part.Schema, row); err != nil {
+		return err
+	}
 	w.row = w.row[:0]
 	for at, i := range w.order {
 		single := w.part.Schema[i].Len == 1
@@ -97,6 +106,17 @@ func (w *writer) Write(row []columns.Value) error {
 		for j, f := range row[i].Floats {
 			w.row = append(w.row, level(j, parquet.FloatValue(f)))
 		}
+	}
+	if columns.Variable(w.part.Schema) {
+		size := 4 * int64(len(w.row))
+		if w.bytes > 0 && (w.bytes+size > GroupBytes || w.group == GroupRows) {
+			if err := w.rows.Flush(); err != nil {
+				return err
+			}
+			w.bytes, w.group = 0, 0
+		}
+		w.bytes += size
+		w.group++
 	}
 	w.n++
 	_, err := w.rows.WriteRows([]parquet.Row{w.row})
@@ -215,10 +235,14 @@ func (r *reader) decode(row parquet.Row) error {
 			return fmt.Errorf("a value of column %d", at)
 		}
 		c := r.part.Schema[r.order[at]]
-		if filled[at] == c.Len || v.IsNull() {
+		if c.Len != 0 && filled[at] == c.Len || v.IsNull() {
 			return fmt.Errorf("%s has not %d values", c.Name, c.Len)
 		}
-		if to := r.values[r.order[at]]; c.Type == columns.Float32 {
+		to := &r.values[r.order[at]]
+		if c.Len == 0 {
+			to.Resize(c, filled[at]+1)
+		}
+		if c.Type == columns.Float32 {
 			to.Floats[filled[at]] = v.Float()
 		} else {
 			to.Ints[filled[at]] = v.Int32()
@@ -226,7 +250,11 @@ func (r *reader) decode(row parquet.Row) error {
 		filled[at]++
 	}
 	for at, n := range filled {
-		if c := r.part.Schema[r.order[at]]; n != c.Len {
+		c := r.part.Schema[r.order[at]]
+		if c.Len == 0 && n > 0 {
+			continue
+		}
+		if n != c.Len || n == 0 {
 			return fmt.Errorf("%s has %d values, want %d", c.Name, n, c.Len)
 		}
 	}

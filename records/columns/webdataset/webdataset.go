@@ -10,7 +10,7 @@
 // one sample and decodes *.npy to arrays:
 //
 //	for sample in webdataset.WebDataset(files, shardshuffle=False).decode():
-//		ids = sample["input_ids.npy"]  # (S,), int32
+//		ids = sample["input_ids.npy"]  # (S,), or of any length in the form tokens; int32
 //
 // The tar headers have the form ustar, without time, owner or rights, so equal
 // examples give equal bytes.
@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
 	"pretext/records/columns"
 	"pretext/records/columns/npy"
@@ -40,14 +41,14 @@ func (Format) NewWriter(p columns.Part, create columns.Create) (columns.Writer, 
 	}
 	w := &writer{part: p, out: out, tar: tar.NewWriter(out)}
 	for _, c := range p.Schema {
-		w.heads = append(w.heads, head(c))
+		w.heads = append(w.heads, head(c, int64(c.Len)))
 	}
 	return w, nil
 }
 
-// head returns the header of the array of one row of a column.
-func head(c columns.Column) []byte {
-	return npy.Header(columns.Column{Name: c.Name, Type: c.Type, Len: 1}, int64(c.Len))
+// head returns the header of the array of n values of a column.
+func head(c columns.Column, n int64) []byte {
+	return npy.Header(columns.Column{Name: c.Name, Type: c.Type, Len: 1}, n)
 }
 
 // member returns the name of a column of a row in the tar file.
@@ -65,7 +66,13 @@ type writer struct {
 }
 
 func (w *writer) Write(row []columns.Value) error {
+	if err := columns.CheckRow(w.part.Schema, row); err != nil {
+		return err
+	}
 	for i, c := range w.part.Schema {
+		if c.Len == 0 {
+			w.heads[i] = head(c, int64(len(row[i].Ints)+len(row[i].Floats)))
+		}
 		w.buf = columns.AppendLittle(append(w.buf[:0], w.heads[i]...), row[i])
 		h := tar.Header{Typeflag: tar.TypeReg, Name: member(w.part.Stem, w.rows, c), Size: int64(len(w.buf)), Mode: 0o644, Format: tar.FormatUSTAR}
 		if err := w.tar.WriteHeader(&h); err != nil {
@@ -117,6 +124,9 @@ func (Format) Rows(p columns.Part, files []string, open columns.Open) iter.Seq2[
 	}
 }
 
+// maxMember is the largest array of one example that a reader takes, in bytes.
+const maxMember = 1 << 30
+
 type reader struct {
 	part columns.Part
 	tar  *tar.Reader
@@ -131,16 +141,24 @@ func (r *reader) read(n int64) error {
 		if err != nil {
 			return err
 		}
-		want := head(c)
-		if name := member(r.part.Stem, n, c); h.Name != name || h.Size != int64(len(want)+4*c.Len) {
-			return fmt.Errorf("found %q of %d bytes, want %q of %d", h.Name, h.Size, name, len(want)+4*c.Len)
+		if name := member(r.part.Stem, n, c); h.Name != name || h.Size > maxMember {
+			return fmt.Errorf("found %q of %d bytes, want %q", h.Name, h.Size, name)
 		}
-		r.buf = append(r.buf[:0], make([]byte, h.Size)...)
+		length := int64(c.Len)
+		if c.Len == 0 {
+			length = npy.Values(h.Size, c)
+			r.row[i].Resize(c, int(length))
+		}
+		want := head(c, length)
+		if length < 1 || h.Size != int64(len(want))+4*length {
+			return fmt.Errorf("%q has %d bytes, not those of an array of its column", h.Name, h.Size)
+		}
+		r.buf = slices.Grow(r.buf[:0], int(h.Size))[:h.Size]
 		if _, err := io.ReadFull(r.tar, r.buf); err != nil {
 			return err
 		}
 		if string(r.buf[:len(want)]) != string(want) {
-			return fmt.Errorf("%q is not an array of %d values", h.Name, c.Len)
+			return fmt.Errorf("%q is not an array of %d values", h.Name, length)
 		}
 		columns.ReadLittle(r.buf[len(want):], r.row[i])
 	}

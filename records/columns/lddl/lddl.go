@@ -1,0 +1,436 @@
+// Package lddl reads and writes examples as the Parquet files of NVIDIA's LDDL
+// (Language Datasets and Data Loaders), with the words of the vocabulary instead of
+// ids:
+//
+//	for name in glob("DIR/*.parquet_*"):
+//		rows = pyarrow.parquet.read_table(name).to_pylist()
+//		ids = tokenizer.convert_tokens_to_ids(rows[0]["A"].split())
+//
+// # Format
+//
+// The examples of a part are in files by their length: STEM.parquet_0 has the
+// shortest quarter of lengths, STEM.parquet_3 the longest (see [BinSize]); a file
+// without rows is not written. .num_samples.json has the number of rows of each
+// file. The columns, compressed with snappy:
+//
+//	A, B                 string  tokens of the segments, joined by a space, masks applied
+//	is_random_next       bool    the label
+//	num_tokens           uint16  with [CLS] and two [SEP]
+//	masked_lm_positions  binary  a .npy file of uint16, ascending
+//	masked_lm_labels     string  original tokens, joined by a space
+//	bin_id               int64   number of the file
+//	row                  int64   number of the example in the part: the one column
+//	                             that LDDL does not have; its loaders ignore it
+//
+// as lddl/dask/bert/pretrain.py and binning.py write them. Only [records.Pairs] have
+// these columns. LDDL's loaders want files of equal numbers of rows in each bin, which
+// its own balance_dask_output makes from these.
+package lddl
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+
+	"pretext/records"
+	"pretext/records/columns"
+	"pretext/records/columns/npy"
+)
+
+// Suffix is followed by the number of the bin.
+const Suffix = ".parquet_"
+
+// IndexName is the name of the list of files.
+const IndexName = ".num_samples.json"
+
+// GroupRows is the number of rows in a row group.
+const GroupRows = 4096
+
+// bins is the number of bins of lengths, if max_seq_length is a multiple of it.
+const bins = 4
+
+// BinSize returns how many lengths a bin has.
+func BinSize(maxSeqLength int) int {
+	if maxSeqLength%bins != 0 {
+		return maxSeqLength
+	}
+	return maxSeqLength / bins
+}
+
+// Format is the format of LDDL. The zero value is ready for use.
+type Format struct{}
+
+// Forms returns the form that the format holds.
+func (Format) Forms() []records.Form { return []records.Form{records.Pairs} }
+
+// Words says that the files have words of the vocabulary.
+func (Format) Words() {}
+
+// OneSplit says that a directory has one split: LDDL's loaders read all its files.
+func (Format) OneSplit() {}
+
+// Index returns .num_samples.json.
+func (Format) Index(files []columns.File) (name string, content []byte, err error) {
+	counts := map[string]any{}
+	for _, f := range files {
+		counts[f.Name] = f.Info
+	}
+	content, err = json.Marshal(counts)
+	return IndexName, append(content, '\n'), err
+}
+
+// A row is a row of a file.
+type row struct {
+	A         string `parquet:"A,snappy"`
+	B         string `parquet:"B,snappy"`
+	Random    bool   `parquet:"is_random_next,snappy"`
+	Tokens    uint16 `parquet:"num_tokens,snappy"`
+	Positions []byte `parquet:"masked_lm_positions,snappy"`
+	Labels    string `parquet:"masked_lm_labels,snappy"`
+	Bin       int64  `parquet:"bin_id,snappy"`
+	Row       int64  `parquet:"row,snappy"`
+}
+
+// NewWriter returns a writer of the files STEM.parquet_0 and so on.
+func (Format) NewWriter(p columns.Part, create columns.Create) (columns.Writer, error) {
+	c, err := newCodec(p)
+	if err != nil {
+		return nil, err
+	}
+	return &writer{codec: c, create: create, files: make([]*file, bins)}, nil
+}
+
+type writer struct {
+	*codec
+	create columns.Create
+	files  []*file // by bin; nil: no rows yet
+	n      int64
+}
+
+// A file has the rows of one bin.
+type file struct {
+	out  io.WriteCloser
+	rows *parquet.GenericWriter[row]
+	n    int64
+}
+
+func (w *writer) Write(values []columns.Value) error {
+	if err := columns.CheckRow(w.part.Schema, values); err != nil {
+		return err
+	}
+	r, err := w.encode(values)
+	if err != nil {
+		return fmt.Errorf("%s: row %d: %w", w.part.Stem, w.n, err)
+	}
+	r.Row = w.n
+	w.n++
+	f := w.files[r.Bin]
+	if f == nil {
+		out, err := w.create(fmt.Sprintf("%s%s%d", w.part.Stem, Suffix, r.Bin))
+		if err != nil {
+			return err
+		}
+		f = &file{out: out, rows: parquet.NewGenericWriter[row](out, parquet.MaxRowsPerRowGroup(GroupRows), parquet.CreatedBy("pretext", "1", ""))}
+		w.files[r.Bin] = f
+	}
+	f.n++
+	_, err = f.rows.Write([]row{r})
+	return err
+}
+
+func (w *writer) Close() (list []columns.File, err error) {
+	if err := w.part.Complete(w.n); err != nil {
+		return nil, err
+	}
+	for bin, f := range w.files {
+		if f == nil {
+			continue
+		}
+		if err := f.rows.Close(); err != nil {
+			return nil, err
+		}
+		if err := f.out.Close(); err != nil {
+			return nil, err
+		}
+		list = append(list, columns.File{Name: fmt.Sprintf("%s%s%d", w.part.Stem, Suffix, bin), Info: f.n})
+	}
+	return list, nil
+}
+
+// Rows reads the files of a part, in the order of the examples.
+func (Format) Rows(p columns.Part, files []string, open columns.Open) iter.Seq2[[]columns.Value, error] {
+	return func(yield func([]columns.Value, error) bool) {
+		r, err := newReader(p, files, open)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for n := range p.Rows {
+			if err := r.next(n); err != nil {
+				yield(nil, fmt.Errorf("%s: row %d: %w: %v", p.Stem, n, columns.ErrCorrupt, err))
+				return
+			}
+			if !yield(r.values, nil) {
+				return
+			}
+		}
+		for _, b := range r.bins {
+			if b.have || b.more {
+				yield(nil, fmt.Errorf("%s: %w: more than %d rows", b.name, columns.ErrCorrupt, p.Rows))
+				return
+			}
+		}
+	}
+}
+
+// A reader merges the files of a part.
+type reader struct {
+	*codec
+	bins   []*bin
+	values []columns.Value
+}
+
+// A bin reads one file.
+type bin struct {
+	name string
+	rows *parquet.GenericReader[row]
+	next [1]row
+	have bool // next is set
+	more bool // the file may have another row
+}
+
+func newReader(p columns.Part, files []string, open columns.Open) (*reader, error) {
+	c, err := newCodec(p)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{codec: c, values: columns.NewRow(p.Schema)}
+	if len(files) > bins {
+		return nil, fmt.Errorf("%s: %w: %d files, at most %d", p.Stem, columns.ErrCorrupt, len(files), bins)
+	}
+	for _, name := range files {
+		f, size, err := open(name)
+		if err != nil {
+			return nil, err
+		}
+		b := &bin{name: name, more: true}
+		err = guard(func() error {
+			file, err := parquet.OpenFile(f, size)
+			if err != nil {
+				return err
+			}
+			if want := parquet.SchemaOf(row{}); !parquet.EqualNodes(want, file.Schema()) {
+				return fmt.Errorf("other columns than those of LDDL")
+			}
+			b.rows = parquet.NewGenericReader[row](file)
+			return b.read()
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w: %v", name, columns.ErrCorrupt, err)
+		}
+		r.bins = append(r.bins, b)
+	}
+	return r, nil
+}
+
+// guard calls do and returns a panic as an error: the Parquet library panics at some
+// corrupt files.
+func guard(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	return do()
+}
+
+// read reads the next row of the file.
+func (b *bin) read() error {
+	b.next[0] = row{}
+	n, err := b.rows.Read(b.next[:])
+	b.have = n == 1
+	b.more = err == nil
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+// next sets the values to those of example n.
+func (r *reader) next(n int64) error {
+	for _, b := range r.bins {
+		if !b.have || b.next[0].Row != n {
+			continue
+		}
+		if err := r.decode(b.next[0], r.values); err != nil {
+			return fmt.Errorf("%s: %w", b.name, err)
+		}
+		return guard(b.read)
+	}
+	return fmt.Errorf("no file has it next")
+}
+
+// A codec turns rows of ids into rows of words, and back.
+type codec struct {
+	part     columns.Part
+	seq      int
+	ids      map[string]int32
+	cls, sep int32
+	got      []columns.Value // of encode, to compare
+}
+
+func newCodec(p columns.Part) (*codec, error) {
+	if len(p.Schema) != 7 || columns.Variable(p.Schema) || p.Schema[0].Len > 1<<16-1 {
+		return nil, fmt.Errorf("%s: the format of LDDL holds pairs of segments only, of at most 65535 tokens", p.Stem)
+	}
+	c := &codec{part: p, seq: p.Schema[0].Len, ids: map[string]int32{}, got: columns.NewRow(p.Schema)}
+	c.cls, c.sep = p.Vocab.CLS(), p.Vocab.SEP()
+	for id := range int32(p.Vocab.Len()) {
+		token := p.Vocab.Token(id)
+		if _, twice := c.ids[token]; twice || token == "" || len(strings.Fields(token)) != 1 || strings.Fields(token)[0] != token {
+			token = fmt.Sprintf("\x00 %d", id) // no text has it: examples with this id are refused
+		}
+		c.ids[token] = id
+	}
+	return c, nil
+}
+
+// encode returns the row of an example. It must be one that decode gives back.
+func (c *codec) encode(v []columns.Value) (row, error) {
+	ids, positions := v[0].Ints, v[3].Ints
+	n := 0
+	for n < len(v[1].Ints) && v[1].Ints[n] == 1 {
+		n++
+	}
+	second := n
+	for i, s := range v[2].Ints[:n] {
+		if s == 1 {
+			second = i
+			break
+		}
+	}
+	if n < 3 || second < 2 || second >= n {
+		return row{}, fmt.Errorf("not [CLS] A [SEP] B [SEP] of %d tokens, which the format of LDDL needs", n)
+	}
+	r := row{A: c.words(ids[1 : second-1]), B: c.words(ids[second : n-1]), Random: v[6].Ints[0] == 1, Tokens: uint16(n),
+		Bin: int64((n - 1) / BinSize(c.seq))}
+	masked := 0
+	for masked < len(v[5].Floats) && v[5].Floats[masked] == 1 {
+		masked++
+	}
+	r.Labels, r.Positions = c.words(v[4].Ints[:masked]), appendNpy(nil, positions[:masked])
+	if err := c.decode(r, c.got); err != nil {
+		return r, err
+	}
+	for i := range v {
+		if !slices.Equal(v[i].Ints, c.got[i].Ints) || !slices.Equal(v[i].Floats, c.got[i].Floats) {
+			return r, fmt.Errorf("%s: the format of LDDL holds [CLS] A [SEP] B [SEP], padded with 0", c.part.Schema[i].Name)
+		}
+	}
+	return r, nil
+}
+
+// words returns tokens, joined by a space.
+func (c *codec) words(ids []int32) string {
+	var b strings.Builder
+	for i, id := range ids {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		if id >= 0 && int(id) < c.part.Vocab.Len() {
+			b.WriteString(c.part.Vocab.Token(id))
+		} else {
+			b.WriteByte(0)
+		}
+	}
+	return b.String()
+}
+
+// lookup appends the ids of words to dst.
+func (c *codec) lookup(dst []int32, words string) ([]int32, error) {
+	if words == "" {
+		return dst, nil
+	}
+	for word := range strings.SplitSeq(words, " ") {
+		id, ok := c.ids[word]
+		if !ok {
+			return nil, fmt.Errorf("the word %.40q is not in the vocabulary, or stands there twice", word)
+		}
+		dst = append(dst, id)
+	}
+	return dst, nil
+}
+
+// decode sets v to the example of a row.
+func (c *codec) decode(r row, v []columns.Value) error {
+	ids, err := c.lookup(append(make([]int32, 0, c.seq), c.cls), r.A)
+	if err != nil {
+		return err
+	}
+	second := len(ids) + 1
+	if ids, err = c.lookup(append(ids, c.sep), r.B); err != nil {
+		return err
+	}
+	ids = append(ids, c.sep)
+	labels, err := c.lookup(nil, r.Labels)
+	if err != nil {
+		return err
+	}
+	positions, err := readNpy(r.Positions)
+	if err != nil {
+		return err
+	}
+	if n := len(ids); n > c.seq || n != int(r.Tokens) || r.Bin != int64((n-1)/BinSize(c.seq)) || len(positions) != len(labels) || len(labels) > len(v[3].Ints) {
+		return fmt.Errorf("%d tokens and %d labels at %d positions in bin %d, num_tokens is %d", n, len(labels), len(positions), r.Bin, r.Tokens)
+	}
+	for i := range v {
+		clear(v[i].Ints)
+		clear(v[i].Floats)
+	}
+	copy(v[0].Ints, ids)
+	for i := range ids {
+		v[1].Ints[i] = 1
+		if i >= second {
+			v[2].Ints[i] = 1
+		}
+	}
+	copy(v[3].Ints, positions)
+	copy(v[4].Ints, labels)
+	for i := range labels {
+		v[5].Floats[i] = 1
+	}
+	if r.Random {
+		v[6].Ints[0] = 1
+	}
+	return nil
+}
+
+// appendNpy appends a .npy file of values as uint16.
+func appendNpy(dst []byte, values []int32) []byte {
+	dst = append(dst, npy.Array("<u2", int64(len(values)))...)
+	for _, v := range values {
+		dst = binary.LittleEndian.AppendUint16(dst, uint16(v))
+	}
+	return dst
+}
+
+// readNpy reads what appendNpy wrote.
+func readNpy(b []byte) ([]int32, error) {
+	n := (len(b) - len(npy.Array("<u2", 0))) / 2
+	head := npy.Array("<u2", int64(max(0, n)))
+	if !bytes.HasPrefix(b, head) || len(b) != len(head)+2*n {
+		return nil, fmt.Errorf("masked_lm_positions is not a .npy file of uint16")
+	}
+	values := make([]int32, n)
+	for i := range values {
+		values[i] = int32(binary.LittleEndian.Uint16(b[len(head)+2*i:]))
+	}
+	return values, nil
+}

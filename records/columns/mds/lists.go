@@ -1,0 +1,232 @@
+package mds
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/bits"
+
+	"pretext/records/columns"
+)
+
+// maxRowBytes is the largest row that is written or read.
+const maxRowBytes = 1 << 30
+
+// A listWriter writes rows with lists of any length. The offsets of all rows stand
+// before the first, so it holds the rows of a file in memory.
+type listWriter struct {
+	*writer
+	rows []byte
+	ends []uint32 // of each row in rows
+}
+
+func (w *listWriter) Write(row []columns.Value) error {
+	if err := columns.CheckRow(w.schema, row); err != nil {
+		return err
+	}
+	w.row = w.appendRow(w.row[:0], row)
+	if len(w.row) > maxRowBytes {
+		return fmt.Errorf("%s: a row of %d bytes: the largest that MDS files can hold here has %d", w.part.Stem, len(w.row), maxRowBytes)
+	}
+	if w.written == w.part.Rows {
+		return fmt.Errorf("%s: more rows than the %d that were announced", w.part.Stem, w.part.Rows)
+	}
+	if len(w.ends) > 0 && w.size()+len(w.row)+4 > ListFileBytes {
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	w.rows = append(w.rows, w.row...)
+	w.ends = append(w.ends, uint32(len(w.rows)))
+	w.written++
+	return nil
+}
+
+// size returns the size of the file before compression.
+func (w *listWriter) size() int {
+	return 4 + 4*(len(w.ends)+1) + len(w.head) + len(w.rows)
+}
+
+// flush writes the file of the rows in memory.
+func (w *listWriter) flush() error {
+	if err := w.open(int64(w.size())); err != nil {
+		return err
+	}
+	first := w.size() - len(w.rows)
+	b := binary.LittleEndian.AppendUint32(nil, uint32(len(w.ends)))
+	b = binary.LittleEndian.AppendUint32(b, uint32(first))
+	for _, end := range w.ends {
+		b = binary.LittleEndian.AppendUint32(b, uint32(first)+end)
+	}
+	for _, part := range [][]byte{b, w.head, w.rows} {
+		if err := w.emit(part); err != nil {
+			return err
+		}
+	}
+	n := len(w.ends)
+	w.rows, w.ends = w.rows[:0], w.ends[:0]
+	return w.end(int64(n))
+}
+
+func (w *listWriter) Close() ([]columns.File, error) {
+	if len(w.ends) > 0 {
+		if err := w.flush(); err != nil {
+			return nil, err
+		}
+	}
+	return w.writer.Close()
+}
+
+// appendRow appends a row with the sizes of its lists.
+func (l *layout) appendRow(dst []byte, row []columns.Value) []byte {
+	for _, i := range l.order {
+		if l.schema[i].Len == 0 {
+			n := len(row[i].Ints) + len(row[i].Floats)
+			dst = binary.LittleEndian.AppendUint32(dst, uint32(1+lengthBytes(n)+4*n))
+		}
+	}
+	for _, i := range l.order {
+		if l.schema[i].Len == 0 {
+			dst = appendShape(dst, len(row[i].Ints)+len(row[i].Floats))
+		}
+		dst = columns.AppendLittle(dst, row[i])
+	}
+	return dst
+}
+
+// lengthBytes returns how many bytes the length of a list of n values takes.
+func lengthBytes(n int) int {
+	switch {
+	case n < 1<<8:
+		return 1
+	case n < 1<<16:
+		return 2
+	}
+	return 4
+}
+
+// appendShape appends the shape of an array of one dimension and n values.
+func appendShape(dst []byte, n int) []byte {
+	size := lengthBytes(n)
+	dst = append(dst, byte(1<<2|bits.TrailingZeros(uint(size))))
+	for i := range size {
+		dst = append(dst, byte(n>>(8*i)))
+	}
+	return dst
+}
+
+// listRows reads the rest of a file of n rows with lists.
+func (r *reader) listRows(b *bufio.Reader, n int64) error {
+	if n == 0 || n > r.want-r.rows {
+		return fmt.Errorf("%w: %d rows in a file of a part with %d", columns.ErrCorrupt, n, r.want)
+	}
+	var ends []uint32
+	var four [4]byte
+	for range n + 1 {
+		if _, err := io.ReadFull(b, four[:]); err != nil {
+			return broken(err)
+		}
+		ends = append(ends, binary.LittleEndian.Uint32(four[:]))
+	}
+	head := make([]byte, len(r.head))
+	if _, err := io.ReadFull(b, head); err != nil {
+		return broken(err)
+	}
+	if string(head) != string(r.head) || int64(ends[0]) != 4+4*(n+1)+int64(len(head)) {
+		return fmt.Errorf("%w: other columns or offsets than those of the data set", columns.ErrCorrupt)
+	}
+	values := columns.NewRow(r.schema)
+	var row []byte
+	for i := range n {
+		size := int64(ends[i+1]) - int64(ends[i])
+		if size < 1 || size > maxRowBytes {
+			return fmt.Errorf("%w: a row of %d bytes", columns.ErrCorrupt, size)
+		}
+		var err error
+		if row, err = readRow(b, row[:0], size); err != nil {
+			return broken(err)
+		}
+		if !r.parseRow(row, values) {
+			return fmt.Errorf("%w: row %d is not one of its columns", columns.ErrCorrupt, r.rows)
+		}
+		r.rows++
+		if r.stopped = !r.yield(values, nil); r.stopped {
+			return nil
+		}
+	}
+	if _, err := b.ReadByte(); err != io.EOF {
+		return fmt.Errorf("%w: data after the last row", columns.ErrCorrupt)
+	}
+	return nil
+}
+
+// readRow reads size bytes. It allocates no more than twice what there is.
+func readRow(in io.Reader, row []byte, size int64) ([]byte, error) {
+	for size > 0 {
+		n := min(size, max(1<<20, int64(len(row))))
+		from := len(row)
+		row = append(row, make([]byte, n)...)
+		if _, err := io.ReadFull(in, row[from:]); err != nil {
+			return row, err
+		}
+		size -= n
+	}
+	return row, nil
+}
+
+// parseRow reads a row that appendRow wrote.
+func (r *reader) parseRow(row []byte, values []columns.Value) bool {
+	left := len(row)
+	for _, i := range r.order { // the sizes of lists, then the columns
+		if r.schema[i].Len != 0 {
+			left -= 4 * r.schema[i].Len
+			continue
+		}
+		if left -= 4; left < 0 {
+			return false
+		}
+	}
+	sizes := row
+	for _, i := range r.order {
+		if r.schema[i].Len != 0 {
+			continue
+		}
+		if len(sizes) < 4 {
+			return false
+		}
+		size := int(binary.LittleEndian.Uint32(sizes))
+		sizes = sizes[4:]
+		n := listLength(size)
+		if left -= size; n < 1 || left < 0 {
+			return false
+		}
+		values[i].Resize(r.schema[i], n)
+	}
+	if left != 0 {
+		return false
+	}
+	rest := sizes
+	for _, i := range r.order {
+		if r.schema[i].Len == 0 {
+			shape := appendShape(nil, len(values[i].Ints)+len(values[i].Floats))
+			if string(rest[:len(shape)]) != string(shape) {
+				return false
+			}
+			rest = rest[len(shape):]
+		}
+		rest = columns.ReadLittle(rest, values[i])
+	}
+	return true
+}
+
+// listLength returns the number of values of a list of size bytes with its shape; 0
+// if there is none.
+func listLength(size int) int {
+	for _, bytes := range []int{1, 2, 4} {
+		if n := (size - 1 - bytes) / 4; n > 0 && (size-1-bytes)%4 == 0 && lengthBytes(n) == bytes {
+			return n
+		}
+	}
+	return 0
+}
