@@ -23,6 +23,8 @@ import (
 	"pretext/internal/torture"
 	"pretext/pipeline/convert"
 	"pretext/pipeline/stage"
+	"pretext/records"
+	"pretext/records/columns"
 	"pretext/records/columns/formats"
 	"pretext/sharding"
 )
@@ -238,6 +240,9 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 		}},
 	}
 	for _, format := range formats.Names() {
+		if f, _ := formats.Get(format); !columns.Holds(f, records.Pairs) {
+			continue
+		}
 		rows = append(rows, faultRow{name: "convert to " + format, do: to(format, sharding.Train)})
 	}
 	return rows
