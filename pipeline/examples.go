@@ -39,7 +39,7 @@ func init() {
 		New:       stage.New(newExamplesWorker),
 		Warnings:  sharding.Known.Warnings,
 		Counts: [][2]string{{"documents", "documents"}, {"sentences", "sentences"}, {"tokens", "tokens"}, {"unknown_tokens", "unknown tokens"},
-			{"records", "examples"}, {"masked", "masked positions"}, {"random_next", "random next sentences"}},
+			{"records", "examples"}, {"pieces", "pieces in rows"}, {"cut_documents", "documents cut"}, {"masked", "masked positions"}, {"random_next", "random next sentences"}},
 	})
 }
 

@@ -89,7 +89,7 @@ func (w *examplesWorker) Do(ctx context.Context, index int) ([]stage.Result, err
 type shardTools struct {
 	encoder *sharding.Encoder
 	corpora []*sharding.Corpus // one per split
-	builder *pretrain.Builder
+	builder sharding.Maker
 	shard   *sharding.ShardWriter
 }
 
@@ -97,7 +97,7 @@ func (w *examplesWorker) tools(ctx context.Context, tok *sharding.Tokenizer) (*s
 	if spare, ok := w.Take().(*shardTools); ok {
 		return spare, nil
 	}
-	builder, err := pretrain.NewBuilder(w.Examples.Options, tok.Vocab, w.scratch())
+	builder, err := w.Examples.NewMaker(tok.Vocab, w.scratch())
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@ import (
 	"pretext/extract"
 	"pretext/pipeline/filter"
 	"pretext/pipeline/stage"
-	"pretext/records/pretrain"
+	"pretext/records"
 	"pretext/sharding"
 )
 
@@ -36,6 +36,8 @@ const (
 	// Size of records after gzip as a fraction of their size before: 1/2.47,
 	// measured.
 	gzipOfRecords = 0.41
+	// Bytes of an id in a record: 2.1, measured.
+	idBytes = 2.1
 	// Bytes per token of an example that waits for the shuffle: 290 bytes at
 	// 128 tokens.
 	scratchPerToken = 2.3
@@ -49,14 +51,24 @@ const (
 
 // recordBytes returns the approximate disk space of an example, with its index
 // entry and its part of the side-car: 530 bytes at 64 tokens and 10 predictions,
-// 850 at 128 and 20, 1,500 at 256 and 40, 2,800 at 512 and 76, measured.
-func recordBytes(o pretrain.Options) float64 {
+// 850 at 128 and 20, 1,500 at 256 and 40, 2,800 at 512 and 76, measured. Without
+// masks only the ids count, tokens of them.
+func recordBytes(o sharding.ExamplesOptions, tokens float64) float64 {
+	if !o.Form().Masks() {
+		return 100 + idBytes*tokens
+	}
 	return 200 + 4.0*float64(o.MaxSeqLength) + 7.5*float64(o.MaxPredictionsPerSeq)
 }
 
 // recordsOf returns the approximate number of examples of one pass over text
 // bytes.
-func recordsOf(text, documents float64, o pretrain.Options) float64 {
+func recordsOf(text, documents float64, o sharding.ExamplesOptions) float64 {
+	switch o.Form() {
+	case records.Tokens:
+		return max(documents, text/1e6*tokensPerMB/float64(o.MaxSeqLength))
+	case records.Packed:
+		return max(1, (text/1e6*tokensPerMB+2*documents)/float64(o.MaxSeqLength))
+	}
 	return text/1e6*tokensPerMB/(fillOfExample*float64(o.MaxSeqLength)) + documents
 }
 
@@ -87,14 +99,17 @@ func (c PlanConfig) foresee(corpus filter.Corpus, download int64) forecast {
 	if f.Shards == 0 {
 		f.Shards = max(1, sharding.DefaultShards(corpus.TextBytes))
 	}
-	perPass := recordsOf(text, documents, o.Options)
+	perPass := recordsOf(text, documents, o)
 	f.Records = perPass * float64(o.DupeFactor)
-	shards := f.Records * recordBytes(o.Options)
+	shards := f.Records * recordBytes(o, text/1e6*tokensPerMB/max(1, perPass))
 	if o.Compression == "gzip" {
 		shards *= gzipOfRecords
 	}
 	workers := min(max(1, c.Workers), f.Shards)
 	scratch := f.Records / float64(f.Shards) * scratchPerToken * float64(o.MaxSeqLength) * float64(workers)
+	if !o.Form().Masks() {
+		scratch = 0 // the texts themselves are shuffled
+	}
 	f.Disk = PlannedDisk{Sources: download, Documents: int64(text * documentsPerText(c.Run.Extract.DocumentsLevel())), Shards: int64(shards), Scratch: int64(scratch)}
 	if o := c.Run.Filter.WithDefaults(); o.Enabled() {
 		f.Disk.Filtered = f.Disk.Documents + o.Disk(corpus) // if all are kept

@@ -96,7 +96,7 @@ func (c PlanConfig) scaleStages(p *Plan) []scaleStage {
 
 	shards := float64(p.Shards)
 	examples := scaleStage{Name: "examples", Tasks: p.Shards, Memory: p.shardMemory(c)}
-	examples.CPU = (text*tokenizeCPU + float64(p.Records)*recordBytes(o.Options)*recordsCPU) / shards
+	examples.CPU = (text*tokenizeCPU + float64(p.Records)*recordBytes(o, text/1e6*tokensPerMB/max(1, float64(p.Records)))*recordsCPU) / shards
 	examples.Read, examples.Written = documents/shards, float64(p.Disk.Shards)/shards
 	examples.Scratch = float64(p.Disk.Scratch) / float64(min(max(1, c.Workers), p.Shards))
 	files := min(blocks/shards, n)

@@ -13,10 +13,10 @@ const (
 	inputTypeIDs = "input_type_ids" // segment_ids
 )
 
-// maxValues limits the number of values in each list of an Example. Limiting
+// MaxValues limits the number of values in each list of an Example. Limiting
 // the payload is not enough: a record may be 1 GiB long, and decoded values
 // take more memory than encoded values.
-const maxValues = 1 << 20
+const MaxValues = 1 << 20
 
 // Decode parses a payload of the form [Pairs], a serialized tf.train.Example, into e. Features may
 // come in any order, packed or unpacked. The slices of e are reused; the
@@ -110,10 +110,10 @@ func (d *decoder) ints(place int, out []int32, message []byte) ([]int32, error) 
 // for varints of one and two bytes, the usual sizes. The second result is "",
 // or what is wrong with b.
 func appendInts(dst []int32, b []byte) ([]int32, string) {
-	dst = slices.Grow(dst, min(len(b), max(0, maxValues-len(dst))))
+	dst = slices.Grow(dst, min(len(b), max(0, MaxValues-len(dst))))
 	for i := 0; i < len(b); {
-		if len(dst) >= maxValues {
-			return dst, fmt.Sprintf("more than %d values", maxValues)
+		if len(dst) >= MaxValues {
+			return dst, fmt.Sprintf("more than %d values", MaxValues)
 		}
 		if len(b)-i >= 8 {
 			word := binary.LittleEndian.Uint64(b[i:])
@@ -170,8 +170,8 @@ func (d *decoder) floats(message []byte) error {
 	}
 	out := d.e.MaskedLMWeights[:0]
 	reason := eachValue(KindFloat, lists, func(v []byte) string {
-		if len(out) == maxValues {
-			return fmt.Sprintf("more than %d values", maxValues)
+		if len(out) == MaxValues {
+			return fmt.Sprintf("more than %d values", MaxValues)
 		}
 		out = append(out, float(v))
 		return ""

@@ -133,8 +133,8 @@ func TestDecodeNamesTheFeatureAtFault(t *testing.T) {
 		"cut float":        {with(5, entry(MaskedLMWeights, KindFloat, message{}.bytes(1, []byte{1, 2, 3}))), "feature masked_lm_weights: bad packed float list"},
 		"damaged feature":  {with(0, message{}.bytes(1, []byte(InputIDs)).bytes(2, []byte{0x1a, 9})), "feature input_ids: cut within a field"},
 		"empty":            {example(entry(InputIDs, KindInt64, nil), entry(InputMask, KindInt64, nil), entry(SegmentIDs, KindInt64, nil), in[3], in[4], in[5], in[6]), "feature input_ids: empty"},
-		"too many":         {with(0, list(make([]byte, maxValues+9)...)), "feature input_ids: more than 1048576 values"},
-		"too many weights": {with(5, entry(MaskedLMWeights, KindFloat, message{}.bytes(1, make([]byte, 4*maxValues+4)))), "feature masked_lm_weights: more than 1048576 values"},
+		"too many":         {with(0, list(make([]byte, MaxValues+9)...)), "feature input_ids: more than 1048576 values"},
+		"too many weights": {with(5, entry(MaskedLMWeights, KindFloat, message{}.bytes(1, make([]byte, 4*MaxValues+4)))), "feature masked_lm_weights: more than 1048576 values"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := new(Example).Decode(c.payload)

@@ -127,6 +127,16 @@ func (e *Example) DecodeForm(f Form, payload []byte) error {
 	return d.finish()
 }
 
+// DecodeAny is [Example.DecodeForm] for the form that [FormOf] finds, which it
+// returns.
+func (e *Example) DecodeAny(payload []byte) (Form, error) {
+	f, err := FormOf(payload)
+	if err != nil {
+		return f, err
+	}
+	return f, e.DecodeForm(f, payload)
+}
+
 // clear empties the fields of the features that are not wanted.
 func (e *Example) clear(want *[len(order)]bool) {
 	for p, list := range [...]*[]int32{inputIDs: &e.InputIDs, inputMask: &e.InputMask, segmentIDs: &e.SegmentIDs,

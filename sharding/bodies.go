@@ -40,8 +40,9 @@ type ShardBody struct {
 	Shard      int    `json:"shard"`
 	Shards     int    `json:"shards"`
 	// Tokens and Masked have an element for each record, in file order.
-	Tokens []uint16 `json:"tokens"` // number of tokens, with [CLS] and [SEP]
-	Masked []uint16 `json:"masked"` // number of predictions
+	Tokens []uint32 `json:"tokens"`           // number of tokens, with [CLS] and [SEP]
+	Masked []uint16 `json:"masked"`           // number of predictions; null if the form has no masks
+	Pieces []uint32 `json:"pieces,omitempty"` // number of pieces; only in the form packed
 
 	// WithoutPunkt counts documents by language if sentences are split by punkt
 	// and Punkt has no parameters for the language.

@@ -8,6 +8,7 @@ import (
 
 	"pretext/extract"
 	"pretext/internal/store"
+	"pretext/records"
 	"pretext/tokenize/sentence"
 )
 
@@ -139,13 +140,13 @@ func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
 	for _, f := range m.RecordFiles() {
 		n, _ := ParseShardName(f.Name)
 		splits[n.Split] += f.Counts["records"]
-		if f.Counts["documents"] == 1 {
+		if f.Counts["documents"] == 1 && o.Form() == records.Pairs { // only pairs need another document
 			alone += f.Counts["records"]
 		}
 	}
 	for _, w := range []Warning{
 		{Code: WarnUnknownTokens, Count: c["unknown_tokens"], Of: c["tokens"], Limit: LimitUnknownTokens},
-		{Code: WarnLongSentences, Count: c["tokens"], Of: c["sentences"], Limit: max(LimitSentenceTokens, float64(o.MaxSeqLength))},
+		{Code: WarnLongSentences, Count: c["tokens"], Of: c["sentences"], Limit: o.sentenceLimit()},
 		{Code: WarnOneDocument, Count: alone, Of: c["records"], Limit: LimitOneDocument},
 		{Code: WarnRandomNext, Count: c["random_next"], Of: c["records"], Limit: LimitRandomNext},
 	} {
@@ -159,6 +160,14 @@ func shardWarnings(m *Manifest, o ExamplesOptions) (list []Warning) {
 		}
 	}
 	return list
+}
+
+// sentenceLimit returns the limit of [WarnLongSentences].
+func (o ExamplesOptions) sentenceLimit() float64 {
+	if !o.Form().Masks() {
+		return LimitSentenceTokens // of long records too, sentences should be found
+	}
+	return max(LimitSentenceTokens, float64(o.MaxSeqLength))
 }
 
 // casingWarnings returns a warning if the vocabulary is cased and do_lower_case
@@ -208,6 +217,9 @@ func (b *ShardBody) Facts(o ExamplesOptions) Counts {
 	}
 	facts := Counts{}
 	for _, tokens := range b.Tokens {
+		if !o.Form().Masks() {
+			break
+		}
 		facts[factPredictions] += int64(o.Predictions(int(tokens)))
 		facts[factWanted] += int64(o.WantedPredictions(int(tokens)))
 	}
@@ -218,7 +230,7 @@ func (b *ShardBody) Facts(o ExamplesOptions) Counts {
 }
 
 func (o ExamplesOptions) needFacts() bool {
-	return o.WantedPredictions(o.MaxSeqLength) > o.MaxPredictionsPerSeq || o.SentenceSplitter == sentence.Punkt
+	return o.Form().Masks() && o.WantedPredictions(o.MaxSeqLength) > o.MaxPredictionsPerSeq || o.SentenceSplitter == sentence.Punkt
 }
 
 // sideCarWarnings returns the warnings that depend on the lengths of the

@@ -1,6 +1,7 @@
 package sharding
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -54,7 +55,7 @@ type ExamplesOptions struct {
 	// [TokenizerOptions].
 	Tokenizer *TokenizerInfo `json:"tokenizer,omitempty"`
 
-	Recipe           string `json:"recipe"`            // [RecipeGoogle]
+	Recipe           string `json:"recipe"`            // [RecipeGoogle] or another
 	SentenceSplitter string `json:"sentence_splitter"` // auto, punkt or newline
 	Shards           int    `json:"shards"`            // 0: [DefaultShards] of the text
 	Split
@@ -62,6 +63,55 @@ type ExamplesOptions struct {
 
 	// Mix says how often each source is read; nil: all once.
 	Mix *Mix `json:"mix,omitempty"`
+}
+
+// Recipes returns the names of all recipes.
+func Recipes() []string { return []string{RecipeGoogle, RecipeMLM, RecipeTokens, RecipePacked} }
+
+// Defaults of recipes.
+const (
+	defaultRow   = 1024 // max_seq_length of RecipePacked
+	defaultSlack = 0.01 // pack_slack of RecipePacked
+)
+
+// RecipeOptions returns the defaults of a recipe: those of
+// [DefaultExamplesOptions] where the recipe has the option.
+//
+//   - RecipeMLM makes no short examples (short_seq_prob 0), as RoBERTa does.
+//   - RecipeTokens cuts documents after 2^20 tokens, the most that a record can
+//     have.
+//   - RecipePacked fills rows of 1,024 tokens, of which 1 % may stay empty where a
+//     document is cut.
+func RecipeOptions(recipe string) ExamplesOptions {
+	o := DefaultExamplesOptions()
+	switch o.Recipe = recipe; recipe {
+	case RecipeMLM:
+		o.ShortSeqProb = 0
+	case RecipeTokens:
+		o.Options = pretrain.Options{MaxSeqLength: records.MaxValues, DupeFactor: 1}
+	case RecipePacked:
+		o.Options = pretrain.Options{MaxSeqLength: defaultRow, DupeFactor: 1, PackSlack: defaultSlack}
+	}
+	return o
+}
+
+// A Maker makes the records of a corpus.
+type Maker interface {
+	Build(ctx context.Context, corpus *pretrain.Corpus, seed int64, yield func(pretrain.Record) error) (pretrain.Counts, error)
+}
+
+// NewMaker returns the Maker of the recipe. Examples wait in scratch where the
+// recipe shuffles them.
+func (o ExamplesOptions) NewMaker(v pretrain.Vocab, scratch pretrain.Scratch) (Maker, error) {
+	switch o.Recipe {
+	case RecipeMLM:
+		return pretrain.NewMLMBuilder(o.Options, v, scratch)
+	case RecipeTokens:
+		return pretrain.NewSplitter(o.Options, v)
+	case RecipePacked:
+		return pretrain.NewPacker(o.Options, v)
+	}
+	return pretrain.NewBuilder(o.Options, v, scratch)
 }
 
 // DefaultExamplesOptions returns Google's defaults.
@@ -72,12 +122,12 @@ func DefaultExamplesOptions() ExamplesOptions {
 
 // Validate reports every invalid option.
 func (o ExamplesOptions) Validate() error {
-	errs := []error{o.Options.Validate()}
+	errs := []error{o.Options.ValidateForm(o.Form())}
 	if p := o.TokenizerProfile; p != "" && !slices.Contains(tokenize.Profiles(), p) {
 		errs = append(errs, fmt.Errorf("tokenizer_profile %q: unknown, want one of %q", p, tokenize.Profiles()))
 	}
-	if o.Recipe != RecipeGoogle {
-		errs = append(errs, fmt.Errorf("recipe %q: unknown, want %q", o.Recipe, RecipeGoogle))
+	if !slices.Contains(Recipes(), o.Recipe) {
+		errs = append(errs, fmt.Errorf("recipe %q: unknown, want one of %q", o.Recipe, Recipes()))
 	}
 	if _, err := sentence.New(o.SentenceSplitter, ""); err != nil {
 		errs = append(errs, err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 
+	"pretext/records"
 	"pretext/records/pretrain"
 	"pretext/records/tfrecord"
 )
@@ -32,14 +33,20 @@ func NewShardWriter(o ExamplesOptions) *ShardWriter {
 func (s *ShardWriter) Reset(out io.Writer, name ShardName, seed int64) {
 	s.frames.Reset(out)
 	s.name, s.made, s.sources = name, pretrain.Counts{}, Counts{}
-	s.body = ShardBody{RandomSeed: seed, Split: name.Split, Shard: name.Index, Shards: name.Count, Tokens: s.body.Tokens[:0], Masked: s.body.Masked[:0]}
+	s.body = ShardBody{RandomSeed: seed, Split: name.Split, Shard: name.Index, Shards: name.Count, Tokens: s.body.Tokens[:0], Masked: s.body.Masked[:0], Pieces: s.body.Pieces[:0]}
 }
 
-// Write appends an example. It can be the callback of [pretrain.Builder.Build].
+// Write appends an example. It can be the callback of a [Maker].
 func (s *ShardWriter) Write(r pretrain.Record) error {
-	s.body.Tokens = append(s.body.Tokens, uint16(r.Tokens))
-	s.body.Masked = append(s.body.Masked, uint16(r.Predictions))
+	s.body.Tokens = append(s.body.Tokens, uint32(r.Tokens))
+	switch form := s.options.Form(); {
+	case form.Masks():
+		s.body.Masked = append(s.body.Masked, uint16(r.Predictions))
+	case form == records.Packed:
+		s.body.Pieces = append(s.body.Pieces, uint32(r.Pieces))
+	}
 	s.made.Examples++
+	s.made.Pieces += int64(r.Pieces)
 	s.made.Tokens += int64(r.Tokens)
 	s.made.Predictions += int64(r.Predictions)
 	if r.RandomNext {
@@ -52,10 +59,11 @@ func (s *ShardWriter) Write(r pretrain.Record) error {
 }
 
 // Build appends the examples that b makes from c.
-func (s *ShardWriter) Build(ctx context.Context, b *pretrain.Builder, c *Corpus) error {
+func (s *ShardWriter) Build(ctx context.Context, b Maker, c *Corpus) error {
 	s.sources.Add(c.Counts)
 	s.body.WithoutPunkt = c.WithoutPunkt
-	_, err := b.Build(ctx, c.Corpus, s.body.RandomSeed, s.Write)
+	made, err := b.Build(ctx, c.Corpus, s.body.RandomSeed, s.Write)
+	s.made.CutDocuments += made.CutDocuments
 	return err
 }
 
@@ -72,9 +80,26 @@ func (s *ShardWriter) SideCar(file, index FileEntry) SideCar {
 	if err != nil {
 		panic("BUG: cannot be marshalled: " + err.Error())
 	}
-	file.Counts = Counts{"records": s.made.Examples, "record_tokens": s.made.Tokens, "masked": s.made.Predictions,
-		"random_next": s.made.RandomNext, "without_predictions": s.made.NoPredictions}
+	file.Counts = s.counts()
 	file.Counts.Add(s.sources)
 	file.Task, index.Task = s.name.Index, s.name.Index
 	return SideCar{Task: s.name.Index, File: file, Index: index, Body: raw, Facts: s.body.Facts(s.options)}
+}
+
+// counts returns the counts of the records that their form has.
+func (s *ShardWriter) counts() Counts {
+	c := Counts{"records": s.made.Examples, "record_tokens": s.made.Tokens}
+	form := s.options.Form()
+	if form.Masks() {
+		c["masked"], c["without_predictions"] = s.made.Predictions, s.made.NoPredictions
+	} else {
+		c["cut_documents"] = s.made.CutDocuments
+	}
+	switch form {
+	case records.Pairs:
+		c["random_next"] = s.made.RandomNext
+	case records.Packed:
+		c["pieces"] = s.made.Pieces
+	}
+	return c
 }

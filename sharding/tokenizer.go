@@ -10,6 +10,7 @@ import (
 
 	"pretext/internal/failure"
 	"pretext/internal/store"
+	"pretext/records"
 	"pretext/records/pretrain"
 	"pretext/tokenize"
 	"pretext/tokenize/hf"
@@ -34,8 +35,8 @@ func TokenizerOptions(path string, raw []byte, o ExamplesOptions) (ExamplesOptio
 		return o, fmt.Errorf("%w tokenizer: %w", ErrDamaged, err)
 	}
 	specials, err := file.Specials()
-	if err != nil {
-		return o, failure.Usage(err)
+	if err != nil && !o.needsOnly(specials) {
+		return o, failure.Usage(o.lessNeeded(err, specials))
 	}
 	o.Tokenizer = &TokenizerInfo{Model: file.Model(), VocabSize: file.Len(), Specials: specials}
 	o.DoLowerCase, o.TokenizerProfile = false, ""
@@ -43,6 +44,28 @@ func TokenizerOptions(path string, raw []byte, o ExamplesOptions) (ExamplesOptio
 		o.DoLowerCase, o.TokenizerProfile = wp.Options().DoLowerCase, wp.Options().Profile
 	}
 	return o, nil
+}
+
+// lessNeeded adds to the error of a tokenizer without special tokens which recipe
+// can do without them.
+func (o ExamplesOptions) lessNeeded(err error, s hf.Specials) error {
+	other := o
+	if other.Recipe = RecipePacked; other.needsOnly(s) {
+		return fmt.Errorf("%w; --recipe %s and %s make no masks and need no [MASK]", err, RecipeTokens, RecipePacked)
+	}
+	return fmt.Errorf("%w; --recipe %s needs no special tokens", err, RecipeTokens)
+}
+
+// needsOnly reports whether the recipe needs no special tokens but those that a
+// tokenizer.json has.
+func (o ExamplesOptions) needsOnly(s hf.Specials) bool {
+	switch o.Form() {
+	case records.Tokens:
+		return true
+	case records.Packed:
+		return s.Pad >= 0 && s.CLS >= 0 && s.SEP >= 0
+	}
+	return false
 }
 
 // A Tokenizer is the tokenizer of a folder of shards. It is safe for concurrent
@@ -92,7 +115,7 @@ func NewTokenizer(name string, raw []byte, o ExamplesOptions) (*Tokenizer, error
 		return t, nil
 	}
 	t.file = file
-	t.Vocab.Marked = o.DoWholeWordMask
+	t.Vocab.Marked = o.WholeWords()
 	return t, nil
 }
 
@@ -119,7 +142,7 @@ func (t *Tokenizer) For(raw []byte, o ExamplesOptions) *Tokenizer {
 		return nil
 	}
 	have := t.Options
-	if have.DoLowerCase != o.DoLowerCase || have.TokenizerProfile != o.TokenizerProfile || have.DoWholeWordMask != o.DoWholeWordMask || !reflect.DeepEqual(have.Tokenizer, o.Tokenizer) {
+	if have.DoLowerCase != o.DoLowerCase || have.TokenizerProfile != o.TokenizerProfile || have.WholeWords() != o.WholeWords() || !reflect.DeepEqual(have.Tokenizer, o.Tokenizer) {
 		return nil
 	}
 	same := *t

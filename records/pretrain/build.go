@@ -3,7 +3,6 @@ package pretrain
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"pretext/internal/pyrandom"
 	"pretext/records"
@@ -13,10 +12,12 @@ import (
 // corpus, the options, the vocabulary and the seed.
 type Counts struct {
 	Examples      int64 `json:"examples"`
-	RandomNext    int64 `json:"random_next"`    // examples whose next_sentence_labels is 1
-	Tokens        int64 `json:"tokens"`         // tokens of all examples, with [CLS] and [SEP], without padding
-	Predictions   int64 `json:"predictions"`    // masked tokens
-	NoPredictions int64 `json:"no_predictions"` // examples without masked tokens, possible only with whole-word masking
+	RandomNext    int64 `json:"random_next"`             // examples whose next_sentence_labels is 1
+	Tokens        int64 `json:"tokens"`                  // tokens of all examples, with [CLS] and [SEP], without padding
+	Predictions   int64 `json:"predictions"`             // masked tokens
+	NoPredictions int64 `json:"no_predictions"`          // examples without masked tokens, possible only with whole-word masking
+	Pieces        int64 `json:"pieces,omitempty"`        // of rows, by a [Packer]
+	CutDocuments  int64 `json:"cut_documents,omitempty"` // documents that did not fit one record or row, by a [Packer] or [Splitter]
 }
 
 // Add returns the sum of c and d.
@@ -27,6 +28,8 @@ func (c Counts) Add(d Counts) Counts {
 		Tokens:        c.Tokens + d.Tokens,
 		Predictions:   c.Predictions + d.Predictions,
 		NoPredictions: c.NoPredictions + d.NoPredictions,
+		Pieces:        c.Pieces + d.Pieces,
+		CutDocuments:  c.CutDocuments + d.CutDocuments,
 	}
 }
 
@@ -34,6 +37,7 @@ func (c Counts) Add(d Counts) Counts {
 type Record struct {
 	Payload     []byte // serialized [records.Example], valid during the call
 	Tokens      int    // without padding
+	Pieces      int    // of a row of a [Packer]; 0 otherwise
 	Predictions int
 	RandomNext  bool
 }
@@ -46,7 +50,9 @@ type Builder struct {
 
 	rng     *pyrandom.Rand
 	masker  *masker
+	form    records.Form
 	walker  walker
+	fill    filler // of NewMLMBuilder
 	store   *store
 	places  []uint64 // address of each instance (example before padding) in the store
 	current instance // the instance under construction
@@ -57,24 +63,32 @@ type Builder struct {
 	touched byte // result of store.touch, so that the compiler keeps its loads
 }
 
-// NewBuilder returns a Builder, or an error that lists everything wrong with
-// the options and the vocabulary.
+// NewBuilder returns a Builder of the examples of the original script, or an
+// error that lists everything wrong with the options and the vocabulary.
 func NewBuilder(o Options, v Vocab, s Scratch) (*Builder, error) {
-	if err := errors.Join(o.Validate(), v.validate(o)); err != nil {
+	return newBuilder(records.Pairs, o, v, s)
+}
+
+// newBuilder returns a Builder of records of the form f, Pairs or Masked.
+func newBuilder(f records.Form, o Options, v Vocab, s Scratch) (*Builder, error) {
+	if err := errors.Join(o.ValidateForm(f), v.validate(o, f)); err != nil {
 		return nil, err
 	}
 	rng := pyrandom.New(0)
+	masker := newMasker(o, v, rng)
+	masker.apart = f != records.Pairs
 	return &Builder{
-		opts: o, vocab: v, rng: rng,
-		masker: newMasker(o, v, rng),
+		form: f, opts: o, vocab: v, rng: rng,
+		masker: masker,
 		walker: walker{rng: rng, room: o.MaxSeqLength - 3, short: pyrandom.Threshold(o.ShortSeqProb)},
+		fill:   filler{rng: rng, room: o.MaxSeqLength - 2, short: pyrandom.Threshold(o.ShortSeqProb), across: o.CrossDocuments},
 		store:  newStore(s),
 		current: instance{
 			tokens:    make([]int32, o.MaxSeqLength),
 			positions: make([]int32, 0, o.MaxPredictionsPerSeq),
 			labels:    make([]int32, 0, o.MaxPredictionsPerSeq),
 		},
-		encoder: records.NewEncoder(o.MaxSeqLength, o.MaxPredictionsPerSeq, v.Pad),
+		encoder: records.NewEncoder(o.MaxSeqLength, o.MaxPredictionsPerSeq, v.Pad).For(f),
 		longest: maxCompactBytes(o, v),
 	}, nil
 }
@@ -84,15 +98,8 @@ func NewBuilder(o Options, v Vocab, s Scratch) (*Builder, error) {
 // at the first error of yield, of the scratch file or of ctx and returns it.
 // The corpus must have been made for a vocabulary of the size of the Builder's.
 func (b *Builder) Build(ctx context.Context, corpus *Corpus, seed int64, yield func(Record) error) (Counts, error) {
-	if corpus.vocabSize != b.vocab.Size {
-		return Counts{}, fmt.Errorf("build examples: corpus was made for a vocabulary of %d tokens, want %d",
-			corpus.vocabSize, b.vocab.Size)
-	}
-	if corpus.marked != b.vocab.Marked {
-		return Counts{}, fmt.Errorf("build examples: Marked is %t for the corpus, want %t as for the vocabulary", corpus.marked, b.vocab.Marked)
-	}
-	if err := corpus.validate(); err != nil {
-		return Counts{}, fmt.Errorf("build examples: %w", err)
+	if err := corpus.fits(b.vocab); err != nil {
+		return Counts{}, err
 	}
 	b.counts = Counts{}
 	b.places = b.places[:0]
@@ -111,34 +118,49 @@ func (b *Builder) Build(ctx context.Context, corpus *Corpus, seed int64, yield f
 // generate makes all instances (examples before padding), in the order of the
 // original script, and puts them into the store.
 func (b *Builder) generate(ctx context.Context, corpus *Corpus) error {
-	b.walker.corpus = corpus
-	defer func() { b.walker.corpus = nil }()
-	order := b.walker.order[:0]
-	for document := range corpus.Documents() {
-		order = append(order, uint32(document))
-	}
-	pyrandom.Shuffle(b.rng, order)
-	b.walker.order = order
-
+	b.walker.corpus, b.fill.corpus = corpus, corpus
+	defer func() { b.walker.corpus, b.fill.corpus = nil, nil }()
+	b.walker.order = corpus.shuffled(b.rng, b.walker.order)
 	for range b.opts.DupeFactor {
-		for place := range order {
-			if place%checkEvery == 0 {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-			}
-			if err := b.walker.walk(ctx, place, b.keep); err != nil {
-				return err
-			}
+		if err := b.pass(ctx); err != nil {
+			return err
 		}
 	}
 	return b.store.flush()
 }
 
+// pass makes the instances of one walk over all documents.
+func (b *Builder) pass(ctx context.Context) error {
+	if b.form == records.Masked {
+		return b.fill.pass(ctx, b.walker.order, b.keepText)
+	}
+	for place := range b.walker.order {
+		if place%checkEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		if err := b.walker.walk(ctx, place, b.keep); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // keep makes an instance of the pair p, masks it and puts it into the store.
 func (b *Builder) keep(p pair) error {
+	b.current.compose(p, b.walker.corpus, b.vocab)
+	return b.keepCurrent()
+}
+
+// keepText makes an instance of texts, masks it and puts it into the store.
+func (b *Builder) keepText(texts []span) error {
+	b.current.composeText(texts, b.fill.corpus, b.vocab)
+	return b.keepCurrent()
+}
+
+func (b *Builder) keepCurrent() error {
 	in := &b.current
-	in.compose(p, b.walker.corpus, b.vocab)
 	in.positions, in.labels = b.masker.apply(in.tokens, in.positions[:0], in.labels[:0])
 
 	place, address, err := b.store.reserve(b.longest)

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+
+	"pretext/internal/pyrandom"
 )
 
 // A Corpus holds the token ids of documents, divided into sentences, in a
@@ -118,6 +121,51 @@ func (c *Corpus) validate() error {
 		return errOpenDocument
 	}
 	return nil
+}
+
+// fits returns an error if a builder with this vocabulary cannot read c.
+func (c *Corpus) fits(v Vocab) error {
+	if c.vocabSize != v.Size {
+		return fmt.Errorf("build examples: corpus was made for a vocabulary of %d tokens, want %d", c.vocabSize, v.Size)
+	}
+	if c.marked != v.Marked {
+		return fmt.Errorf("build examples: Marked is %t for the corpus, want %t as for the vocabulary", c.marked, v.Marked)
+	}
+	if err := c.validate(); err != nil {
+		return fmt.Errorf("build examples: %w", err)
+	}
+	return nil
+}
+
+// shuffled returns the numbers of all documents, shuffled. It reuses the memory
+// of order.
+func (c *Corpus) shuffled(rng *pyrandom.Rand, order []uint32) []uint32 {
+	order = order[:0]
+	for document := range c.Documents() {
+		order = append(order, uint32(document))
+	}
+	pyrandom.Shuffle(rng, order)
+	return order
+}
+
+// document returns the tokens of a document.
+func (c *Corpus) document(document uint32) span {
+	first, end := c.sentences(document)
+	return span{c.tokenStart(first), c.sentenceEnds[end-1]}
+}
+
+// cut returns where to cut the text s of a document, which is longer than room
+// tokens: after its last sentence that ends within room and leaves at most slack
+// of it empty, or, if there is none, after room tokens.
+func (c *Corpus) cut(document uint32, s span, room, slack int) uint32 {
+	first, end := c.sentences(document)
+	ends := c.sentenceEnds[first:end]
+	most := s.from + uint32(room)
+	i, _ := slices.BinarySearch(ends, most+1) // the first sentence that ends beyond
+	if i == 0 || ends[i-1] <= s.from || int(most-ends[i-1]) > slack {
+		return most
+	}
+	return ends[i-1]
 }
 
 // sentences returns the index of a document's first sentence and the index

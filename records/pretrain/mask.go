@@ -13,12 +13,14 @@ type masker struct {
 	vocab Vocab
 	rng   *pyrandom.Rand
 	mask  uint64 // a random draw below this number makes a token [MASK]
+	keep  uint64 // if not, another draw below this number lets it stay
+	apart bool   // a word does not continue across a [SEP]
 
 	subword   []bool // by id: whether the token continues a word; nil without whole-word masking or with a marked corpus
 	continued []bool // by position: whether the token continues a word; nil without a marked corpus
 
 	places []uint16 // candidate positions, word after word
-	words  []word   // with whole-word masking: ranges of places
+	words  []word   // with whole-word or span masking: ranges of places
 	chosen []uint64 // bit set of the chosen positions
 	became []int32  // by position: the replacement of a chosen token
 }
@@ -26,31 +28,41 @@ type masker struct {
 // A word is a range of masker.places.
 type word struct{ from, to uint16 }
 
-// maskProb is the fraction of predicted tokens that become [MASK]. Half of the
-// others stay unchanged.
-const maskProb = 0.8
-
 func newMasker(o Options, v Vocab, rng *pyrandom.Rand) *masker {
+	r := o.Replacement()
 	m := &masker{
 		opts: o, vocab: v, rng: rng,
-		mask:   pyrandom.Threshold(maskProb),
+		mask:   pyrandom.Threshold(r.MaskTokenProb),
+		keep:   pyrandom.Threshold(r.keepProb()),
 		places: make([]uint16, 0, o.MaxSeqLength),
 		chosen: make([]uint64, (o.MaxSeqLength+63)/64),
 		became: make([]int32, o.MaxSeqLength),
 	}
-	if o.DoWholeWordMask {
+	if o.WholeWords() {
 		m.words = make([]word, 0, o.MaxSeqLength)
 	}
 	switch {
 	case v.Marked:
 		m.continued = make([]bool, o.MaxSeqLength)
-	case o.DoWholeWordMask:
+	case o.WholeWords():
 		m.subword = make([]bool, v.Size)
 		for id := range m.subword {
 			m.subword[id] = v.IsSubword(int32(id))
 		}
 	}
 	return m
+}
+
+// keepProb returns the probability that a predicted token that does not become
+// [MASK] stays.
+func (r Replacement) keepProb() float64 {
+	if r == DefaultReplacement {
+		return 0.5 // exactly, as in the original script
+	}
+	if r.MaskTokenProb >= 1 {
+		return 1 // never asked
+	}
+	return min(1, r.StayTokenProb()/(1-r.MaskTokenProb))
 }
 
 // apply masks the tokens of an example in place. It appends the positions of
@@ -61,10 +73,13 @@ func (m *masker) apply(tokens []int32, positions, labels []int32) (_, _ []int32)
 	if m.continued != nil {
 		m.unmark(tokens)
 	}
-	if !m.opts.DoWholeWordMask {
-		m.choosePieces(tokens, want)
-	} else {
+	switch {
+	case m.opts.SpanMask:
+		m.chooseSpans(tokens, want)
+	case m.opts.DoWholeWordMask:
 		m.chooseWords(tokens, want)
+	default:
+		m.choosePieces(tokens, want)
 	}
 	for i, set := range m.chosen {
 		for m.chosen[i] = 0; set != 0; set &= set - 1 {
@@ -111,21 +126,31 @@ func (m *masker) choosePieces(tokens []int32, want int) {
 	}
 }
 
-// chooseWords chooses random whole words to mask, with at most want tokens in
-// all. It skips a word that would exceed want and tries the next. A piece that
-// continues a word belongs to the word before it, even across a [SEP].
-func (m *masker) chooseWords(tokens []int32, want int) {
-	places, words := m.places[:0], m.words[:0]
+// findWords returns the candidates and the words that they form. A piece that
+// continues a word belongs to the word before it, even across a [SEP] unless
+// m.apart.
+func (m *masker) findWords(tokens []int32) (places []uint16, words []word) {
+	places, words = m.places[:0], m.words[:0]
+	begins := true
 	for i, id := range tokens {
 		if m.special(id) {
+			begins = begins || m.apart
 			continue
 		}
-		if len(words) == 0 || !m.continues(i, id) {
+		if begins || !m.continues(i, id) {
 			words = append(words, word{from: uint16(len(places))})
 		}
+		begins = false
 		places = append(places, uint16(i))
 		words[len(words)-1].to = uint16(len(places))
 	}
+	return places, words
+}
+
+// chooseWords chooses random whole words to mask, with at most want tokens in
+// all. It skips a word that would exceed want and tries the next.
+func (m *masker) chooseWords(tokens []int32, want int) {
+	places, words := m.findWords(tokens)
 	pyrandom.Shuffle(m.rng, words)
 	for _, w := range words {
 		if want == 0 {
@@ -141,14 +166,35 @@ func (m *masker) chooseWords(tokens []int32, want int) {
 }
 
 // choose marks the token at position at as predicted and draws its replacement.
-func (m *masker) choose(tokens []int32, at uint16) {
+func (m *masker) choose(tokens []int32, at uint16) { m.become(tokens, at, m.draw()) }
+
+// A fate is what becomes of a predicted token.
+type fate int
+
+const (
+	fateMask fate = iota
+	fateStay
+	fateRandom
+)
+
+func (m *masker) draw() fate {
+	if m.rng.Bits53() < m.mask {
+		return fateMask
+	}
+	if m.rng.Bits53() < m.keep {
+		return fateStay
+	}
+	return fateRandom
+}
+
+// become marks the token at position at as predicted.
+func (m *masker) become(tokens []int32, at uint16, f fate) {
 	became := m.vocab.Mask
-	if m.rng.Bits53() >= m.mask {
-		if m.rng.Coin() {
-			became = tokens[at]
-		} else {
-			became = int32(m.rng.Below(uint64(m.vocab.Size)))
-		}
+	switch f {
+	case fateStay:
+		became = tokens[at]
+	case fateRandom:
+		became = int32(m.rng.Below(uint64(m.vocab.Size)))
 	}
 	m.became[at] = became
 	m.chosen[at/64] |= 1 << (at % 64)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"pretext/records"
 	"pretext/tokenize"
 )
 
@@ -36,11 +38,56 @@ type Options struct {
 
 	// DoWholeWordMask predicts either all pieces of a word or none.
 	DoWholeWordMask bool `json:"do_whole_word_mask"`
+
+	// The options below are not those of the original script. Their zero values
+	// are its behaviour, and are left out of JSON.
+
+	// Replace decides what predicted tokens become; nil is [DefaultReplacement].
+	Replace *Replacement `json:"replace,omitempty"`
+
+	// SpanMask predicts spans of whole words, as SpanBERT does; see [NewMLMBuilder].
+	SpanMask bool `json:"span_mask,omitempty"`
+
+	// CrossDocuments fills an example of [NewMLMBuilder] with sentences of the
+	// next document when one ends.
+	CrossDocuments bool `json:"cross_documents,omitempty"`
+
+	// PackSlack is the fraction of a row of [NewPacker], in [0, 1), that may stay
+	// empty where a document is cut at the end of a sentence.
+	PackSlack float64 `json:"pack_slack,omitempty"`
+}
+
+// A Replacement decides what a predicted token becomes: [MASK] with probability
+// MaskTokenProb, a random entry of the vocabulary with probability
+// RandomTokenProb, and otherwise it stays.
+type Replacement struct {
+	MaskTokenProb   float64 `json:"mask_token_prob"`
+	RandomTokenProb float64 `json:"random_token_prob"`
+}
+
+// DefaultReplacement is that of the original script.
+var DefaultReplacement = Replacement{MaskTokenProb: 0.8, RandomTokenProb: 0.1}
+
+// StayTokenProb returns the probability that a predicted token stays.
+func (r Replacement) StayTokenProb() float64 {
+	if r == DefaultReplacement {
+		return 0.1 // exactly
+	}
+	return max(0, 1-r.MaskTokenProb-r.RandomTokenProb)
+}
+
+// Replacement returns o.Replace or its default.
+func (o Options) Replacement() Replacement {
+	if o.Replace == nil {
+		return DefaultReplacement
+	}
+	return *o.Replace
 }
 
 // Limits of Options.
 const (
 	minSeqLength = 5     // [CLS] a [SEP] b [SEP]
+	minOneText   = 3     // [CLS] a [SEP]
 	maxSeqLength = 65535 // positions are stored in 16 bits
 )
 
@@ -55,32 +102,81 @@ func DefaultOptions() Options {
 	}
 }
 
-// Validate reports everything that is wrong with o, joined by [errors.Join].
-func (o Options) Validate() error {
-	var errs []error
-	problem := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if o.MaxSeqLength < minSeqLength || o.MaxSeqLength > maxSeqLength {
-		problem("max_seq_length %d: must be from %d to %d", o.MaxSeqLength, minSeqLength, maxSeqLength)
+// Validate reports everything that is wrong with o, as options of [NewBuilder],
+// joined by [errors.Join].
+func (o Options) Validate() error { return o.ValidateForm(records.Pairs) }
+
+// ValidateForm is [Options.Validate] for the builder that makes records of the
+// form f. Options that this builder does not have must be zero.
+func (o Options) ValidateForm(f records.Form) error {
+	var p problems
+	least, most := minSeqLength, maxSeqLength
+	switch f {
+	case records.Masked:
+		least = minOneText
+	case records.Tokens:
+		least, most = 1, records.MaxValues
+	case records.Packed:
+		least, most = minOneText, records.MaxValues
 	}
+	if o.MaxSeqLength < least || o.MaxSeqLength > most {
+		p.add("max_seq_length %d: must be from %d to %d", o.MaxSeqLength, least, most)
+	}
+	if f.Masks() {
+		o.validateMasks(&p)
+	} else if o.MaxPredictionsPerSeq != 0 || o.MaskedLMProb != 0 || o.ShortSeqProb != 0 || o.DupeFactor > 1 || o.DoWholeWordMask || o.SpanMask || o.Replace != nil {
+		p.add("records of the form %s have no masks and are made once: max_predictions_per_seq, masked_lm_prob, short_seq_prob, do_whole_word_mask and span_mask must be 0, dupe_factor 1", f)
+	}
+	if o.CrossDocuments && f != records.Masked {
+		p.add("cross_documents: only records of the form %s can have it", records.Masked)
+	}
+	if o.PackSlack != 0 && f != records.Packed {
+		p.add("pack_slack %v: only records of the form %s can have it", o.PackSlack, records.Packed)
+	}
+	if !(o.PackSlack >= 0 && o.PackSlack < 1) {
+		p.add("pack_slack %v: must be at least 0 and below 1", o.PackSlack)
+	}
+	return errors.Join(p...)
+}
+
+// problems collects what is wrong with options.
+type problems []error
+
+func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
+
+func (p *problems) fraction(name string, v float64) {
+	if !(v >= 0 && v <= 1) { // also NaN
+		p.add("%s %v: must be from 0 to 1", name, v)
+	}
+}
+
+// validateMasks checks the options of builders that mask.
+func (o Options) validateMasks(p *problems) {
 	switch {
 	case o.MaxPredictionsPerSeq < 1:
-		problem("max_predictions_per_seq %d: must be at least 1", o.MaxPredictionsPerSeq)
+		p.add("max_predictions_per_seq %d: must be at least 1", o.MaxPredictionsPerSeq)
 	case o.MaxPredictionsPerSeq > o.MaxSeqLength:
-		problem("max_predictions_per_seq %d: more than max_seq_length %d (the original script accepts it, and pads)",
+		p.add("max_predictions_per_seq %d: more than max_seq_length %d (the original script accepts it, and pads)",
 			o.MaxPredictionsPerSeq, o.MaxSeqLength)
 	}
-	share := func(name string, v float64) {
-		if !(v >= 0 && v <= 1) { // also NaN
-			problem("%s %v: must be from 0 to 1", name, v)
-		}
-	}
-	share("masked_lm_prob", o.MaskedLMProb)
-	share("short_seq_prob", o.ShortSeqProb)
+	p.fraction("masked_lm_prob", o.MaskedLMProb)
+	p.fraction("short_seq_prob", o.ShortSeqProb)
 	if o.DupeFactor < 1 {
-		problem("dupe_factor %d: must be at least 1 (the original script writes no examples with less)", o.DupeFactor)
+		p.add("dupe_factor %d: must be at least 1 (the original script writes no examples with less)", o.DupeFactor)
 	}
-	return errors.Join(errs...)
+	r := o.Replacement()
+	p.fraction("mask_token_prob", r.MaskTokenProb)
+	p.fraction("random_token_prob", r.RandomTokenProb)
+	if r.MaskTokenProb+r.RandomTokenProb > 1+1e-9 {
+		p.add("mask_token_prob %v and random_token_prob %v: together more than 1", r.MaskTokenProb, r.RandomTokenProb)
+	}
+	if o.SpanMask && o.DoWholeWordMask {
+		p.add("span_mask and do_whole_word_mask: spans are of whole words already")
+	}
 }
+
+// WholeWords reports whether masks depend on where words begin.
+func (o Options) WholeWords() bool { return o.DoWholeWordMask || o.SpanMask }
 
 // Predictions returns how many of the n tokens of an example (special tokens
 // included) are predicted. It equals min(max_predictions_per_seq, max(1,
@@ -118,7 +214,8 @@ func NewVocab(v *tokenize.Vocab) Vocab {
 	return Vocab{Size: v.Len(), CLS: v.CLS(), SEP: v.SEP(), Mask: v.MASK(), IsSubword: v.IsSubword}
 }
 
-func (v Vocab) validate(o Options) error {
+// validate checks the part of v that the builder of records of the form f needs.
+func (v Vocab) validate(o Options, f records.Form) error {
 	var errs []error
 	if v.Size < 1 || v.Size > math.MaxInt32 || v.Marked && v.Size > int(Continues) {
 		errs = append(errs, fmt.Errorf("vocabulary has %d entries, want a positive 32-bit number, below 2^30 with Marked", v.Size))
@@ -127,12 +224,30 @@ func (v Vocab) validate(o Options) error {
 		name string
 		id   int32
 	}{{"[CLS]", v.CLS}, {"[SEP]", v.SEP}, {"[MASK]", v.Mask}, {"[PAD]", v.Pad}} {
+		if !needsSpecial(f, special.name) {
+			continue
+		}
 		if special.id < 0 || int(special.id) >= v.Size {
 			errs = append(errs, fmt.Errorf("id %d of %s: not an id of a vocabulary of %d tokens", special.id, special.name, v.Size))
 		}
 	}
-	if o.DoWholeWordMask && v.IsSubword == nil && !v.Marked {
-		errs = append(errs, errors.New("do_whole_word_mask needs Vocab.IsSubword or Vocab.Marked"))
+	if o.WholeWords() && v.IsSubword == nil && !v.Marked {
+		name := "do_whole_word_mask"
+		if o.SpanMask {
+			name = "span_mask"
+		}
+		errs = append(errs, fmt.Errorf("%s needs Vocab.IsSubword or Vocab.Marked", name))
 	}
 	return errors.Join(errs...)
+}
+
+// needsSpecial reports whether records of the form f contain this special token.
+func needsSpecial(f records.Form, name string) bool {
+	switch f {
+	case records.Tokens:
+		return false
+	case records.Packed:
+		return name != "[MASK]"
+	}
+	return true
 }

@@ -185,7 +185,7 @@ func describeRecords(a, b *recordSide) (RecordFault, error) {
 	}
 	var ea, eb records.Example
 	for side, e := range map[*recordSide]*records.Example{a: &ea, b: &eb} {
-		if err := e.Decode(side.at.Payload); err != nil {
+		if _, err := e.DecodeAny(side.at.Payload); err != nil {
 			return f, side.part.Fault(side.at, err)
 		}
 	}
@@ -195,12 +195,20 @@ func describeRecords(a, b *recordSide) (RecordFault, error) {
 	}{
 		{records.InputIDs, ea.InputIDs, eb.InputIDs}, {records.InputMask, ea.InputMask, eb.InputMask}, {records.SegmentIDs, ea.SegmentIDs, eb.SegmentIDs},
 		{records.MaskedLMPositions, ea.MaskedLMPositions, eb.MaskedLMPositions}, {records.MaskedLMIDs, ea.MaskedLMIDs, eb.MaskedLMIDs},
-		{records.NextSentenceLabels, []int32{ea.NextSentenceLabel}, []int32{eb.NextSentenceLabel}},
+		{records.NextSentenceLabels, label(&ea), label(&eb)}, {records.SequenceLengths, ea.SequenceLengths, eb.SequenceLengths},
 	} {
 		f.Fields = appendFault(f.Fields, list.name, list.a, list.b)
 	}
 	f.Fields = appendFault(f.Fields, records.MaskedLMWeights, ea.MaskedLMWeights, eb.MaskedLMWeights)
 	return f, nil
+}
+
+// label returns the values of next_sentence_labels.
+func label(e *records.Example) []int32 {
+	if e.NextSentenceLabel == records.NoLabel {
+		return nil
+	}
+	return []int32{e.NextSentenceLabel}
 }
 
 // appendFault appends the feature called name to list if its values a and b

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -20,17 +21,19 @@ import (
 type RecordStats struct {
 	Bare []string `json:"-"` // names of the files, if no manifest lists them
 
-	Files                int   `json:"files"`
-	Bytes                int64 `json:"bytes"` // size of the files
-	Records              int64 `json:"records"`
-	MaxSeqLength         int   `json:"max_seq_length"`
-	MaxPredictionsPerSeq int   `json:"max_predictions_per_seq"`
+	Files                int            `json:"files"`
+	Bytes                int64          `json:"bytes"` // size of the files
+	Records              int64          `json:"records"`
+	Forms                []records.Form `json:"forms,omitempty"` // of the records, unless all are pairs
+	MaxSeqLength         int            `json:"max_seq_length"`
+	MaxPredictionsPerSeq int            `json:"max_predictions_per_seq"`
 
-	Tokens  int64   `json:"tokens"`  // number of tokens, without padding, with [CLS] and [SEP]
-	Places  int64   `json:"places"`  // number of tokens with padding
-	Padding float64 `json:"padding"` // fraction of Places that is padding
-	Lengths []Bin   `json:"lengths"` // records by number of tokens
-	Masked  []Bin   `json:"masked"`  // records by number of predictions
+	Tokens  int64   `json:"tokens"`           // number of tokens, without padding, with [CLS] and [SEP]
+	Places  int64   `json:"places"`           // number of tokens with padding
+	Padding float64 `json:"padding"`          // fraction of Places that is padding
+	Pieces  int64   `json:"pieces,omitempty"` // number of pieces in packed rows
+	Lengths []Bin   `json:"lengths"`          // records by number of tokens
+	Masked  []Bin   `json:"masked"`           // records by number of predictions
 
 	MaskRate   Share `json:"mask_rate"`   // predictions / tokens
 	BecameMask Share `json:"became_mask"` // predicted tokens that became [MASK] / predictions
@@ -43,6 +46,16 @@ type RecordStats struct {
 	Top        []Token  `json:"top"`               // most frequent original tokens
 	Splits     []Split  `json:"splits"`            // the files of each split, and how even their sizes are
 	Duplicates Repeated `json:"duplicates"`
+}
+
+// Masks reports whether any records have masks.
+func (r *RecordStats) Masks() bool {
+	return len(r.Forms) == 0 || slices.ContainsFunc(r.Forms, records.Form.Masks)
+}
+
+// Pairs reports whether any records are pairs of segments.
+func (r *RecordStats) Pairs() bool {
+	return len(r.Forms) == 0 || slices.Contains(r.Forms, records.Pairs)
 }
 
 // A Bin is a value of a histogram and its count.
@@ -213,10 +226,11 @@ func (s *recordSurvey) readFile(ctx context.Context, number int, t *tally) error
 		if err != nil {
 			return err
 		}
-		if err := e.Decode(r.Payload); err != nil {
+		form, err := e.DecodeAny(r.Payload)
+		if err != nil {
 			return file.Fault(r, err)
 		}
-		t.add(&e)
+		t.add(&e, form)
 		file.records++
 		file.tokens += int64(e.Tokens())
 		batch = append(batch, extsort.Pair{Key: extsort.Hash(r.Payload), Value: recordNumber(number, r.Index)})
@@ -235,9 +249,16 @@ func (s *recordSurvey) readFile(ctx context.Context, number int, t *tally) error
 // stats computes the statistics from the counts.
 func (s *recordSurvey) stats(t *tally) *RecordStats {
 	r := &RecordStats{Files: len(s.files), Bytes: t.bytes, Records: t.records, MaxSeqLength: t.seq, MaxPredictionsPerSeq: t.preds,
+		Forms: t.formsBesidePairs(), Pieces: t.pieces,
 		Tokens: t.tokens, Places: t.places, Lengths: bins(t.lengths), Masked: bins(t.masks), Splits: s.splits()}
 	if s.how != nil {
 		r.MaxSeqLength, r.MaxPredictionsPerSeq = s.how.MaxSeqLength, s.how.MaxPredictionsPerSeq
+	}
+	if !r.Masks() {
+		r.Masked = []Bin{}
+	}
+	if slices.Equal(r.Forms, []records.Form{records.Tokens}) {
+		r.MaxSeqLength = t.seq
 	}
 	if t.places > 0 {
 		r.Padding = 1 - float64(t.tokens)/float64(t.places)
@@ -270,14 +291,9 @@ func (s *recordSurvey) vocabUse(r *RecordStats, t *tally) {
 	r.Vocab.SEP, _ = t.lasts.mode()
 }
 
-// Probabilities of create_masked_lm_predictions and
+// nextProb is the probability of a random next sentence in
 // create_instances_from_document in google-research/bert.
-const (
-	maskProb   = 0.8
-	keepProb   = 0.1
-	randomProb = 0.1 // a word of the whole vocabulary, the original one and [MASK] among them
-	nextProb   = 0.5
-)
+const nextProb = 0.5
 
 // shares sets the fractions in r, with limits if the options of the records are
 // known.
@@ -288,15 +304,21 @@ func (s *recordSurvey) shares(r *RecordStats, t *tally) {
 	r.Kept = newShare(t.kept, t.masked)
 	r.Replaced = newShare(t.masked-masks-t.kept, t.masked)
 	r.RandomNext = newShare(t.randomNext, t.records)
-	if s.how == nil || s.how.Recipe != "google" || s.tokens == nil {
+	if s.how == nil || s.tokens == nil || s.how.Recipe != sharding.RecipeGoogle && s.how.Recipe != sharding.RecipeMLM {
 		return
 	}
-	chance := randomProb / float64(s.tokens.size)
-	const draws = "0.8, 0.1, 0.1 by independent draws; a random word may be the original or [MASK]; ±4σ"
-	r.BecameMask = r.BecameMask.binomial(maskProb+chance, draws)
-	r.Kept = r.Kept.binomial(keepProb+chance, draws)
-	r.Replaced = r.Replaced.binomial(randomProb-2*chance, draws)
-	r.RandomNext = r.RandomNext.atLeast(nextProb, "a fair draw, and always random where a document has one sentence left; -4σ")
+	made := s.how.Replacement()
+	keep := made.StayTokenProb()
+	chance := made.RandomTokenProb / float64(s.tokens.size)
+	if !s.how.SpanMask { // the tokens of a span share one draw
+		draws := fmt.Sprintf("%.3g, %.3g, %.3g by independent draws; a random word may be the original or [MASK]; ±4σ", made.MaskTokenProb, keep, made.RandomTokenProb)
+		r.BecameMask = r.BecameMask.binomial(min(1, made.MaskTokenProb+chance), draws)
+		r.Kept = r.Kept.binomial(keep+chance, draws)
+		r.Replaced = r.Replaced.binomial(max(0, made.RandomTokenProb-2*chance), draws)
+	}
+	if s.how.Recipe == sharding.RecipeGoogle {
+		r.RandomNext = r.RandomNext.atLeast(nextProb, "a fair draw, and always random where a document has one sentence left; -4σ")
+	}
 	r.MaskRate = s.maskLimits(r.MaskRate, t)
 }
 
@@ -306,7 +328,10 @@ func (s *recordSurvey) shares(r *RecordStats, t *tally) {
 // max_predictions_per_seq removes more predictions than a warning allows, the
 // limits are those for masked_lm_prob alone.
 func (s *recordSurvey) maskLimits(rate Share, t *tally) Share {
-	const specials = 3
+	specials := 3
+	if s.how.Recipe == sharding.RecipeMLM {
+		specials = 2
+	}
 	want, uncut := int64(0), int64(0)
 	for tokens, n := range t.lengths {
 		want += n * int64(max(0, min(s.how.Predictions(tokens), tokens-specials)))
@@ -317,7 +342,7 @@ func (s *recordSurvey) maskLimits(rate Share, t *tally) Share {
 			Why: "what masked_lm_prob asks for; max_predictions_per_seq leaves less"})
 	}
 	expected := newShare(want, t.tokens).Share
-	if s.how.DoWholeWordMask {
+	if s.how.WholeWords() {
 		return rate.limit(Limits{Expected: expected, High: expected, Why: "at most what the options demand of the lengths; less where a whole word does not fit"})
 	}
 	// A text that holds [CLS] or [SEP] itself has fewer candidates.

@@ -1,6 +1,8 @@
 package survey
 
 import (
+	"slices"
+
 	"pretext/records"
 )
 
@@ -15,7 +17,9 @@ type tally struct {
 	places       int64 // number of tokens with padding
 	masked       int64
 	randomNext   int64
-	seq, preds   int // maximum lengths of input_ids and masked_lm_positions
+	pieces       int64
+	forms        []records.Form // of the records
+	seq, preds   int            // maximum lengths of input_ids and masked_lm_positions
 
 	lengths counts // number of records by number of tokens
 	masks   counts // number of records by number of predictions
@@ -73,10 +77,14 @@ func (c counts) sum() (n int64) {
 	return n
 }
 
-// add counts an example.
-func (t *tally) add(e *records.Example) {
+// add counts an example of the form f.
+func (t *tally) add(e *records.Example, f records.Form) {
 	n, predicted := e.Tokens(), e.Predictions()
-	n = min(n, len(e.InputIDs), len(e.SegmentIDs))
+	if f.Masks() {
+		n = min(n, len(e.InputIDs), len(e.SegmentIDs))
+	}
+	t.form(f)
+	t.pieces += int64(len(e.SequenceLengths))
 	predicted = min(predicted, len(e.MaskedLMIDs), len(e.MaskedLMPositions))
 	t.records++
 	t.tokens += int64(n)
@@ -88,11 +96,55 @@ func (t *tally) add(e *records.Example) {
 	}
 	t.lengths.add(n)
 	t.masks.add(predicted)
-	if n > 0 {
+	if n > 0 && f != records.Tokens {
 		t.special(&t.firsts, e.InputIDs[0])
 		t.special(&t.lasts, e.InputIDs[n-1])
 	}
-	t.addTokens(e, n, predicted)
+	switch f {
+	case records.Tokens:
+		t.addWords(e.InputIDs)
+	case records.Packed:
+		from := 0
+		for _, size := range e.SequenceLengths {
+			if size > 2 {
+				t.addWords(e.InputIDs[from+1 : from+int(size)-1])
+			}
+			from += int(size)
+		}
+	default:
+		t.addTokens(e, n, predicted)
+	}
+}
+
+// form notes the form of a record.
+func (t *tally) form(f records.Form) {
+	if !slices.Contains(t.forms, f) {
+		t.forms = append(t.forms, f)
+		slices.Sort(t.forms)
+	}
+}
+
+// formsBesidePairs returns the forms, or nil if all records are pairs.
+func (t *tally) formsBesidePairs() []records.Form {
+	if len(t.forms) == 1 && t.forms[0] == records.Pairs {
+		return nil
+	}
+	return t.forms
+}
+
+// addWords counts tokens that are neither special nor masked.
+func (t *tally) addWords(ids []int32) {
+	for _, id := range ids {
+		t.addWord(id)
+	}
+}
+
+func (t *tally) addWord(id int32) {
+	if id >= 0 && id < maxTalliedID {
+		t.words.add(int(id))
+	} else {
+		t.other++
+	}
 }
 
 // addTokens counts the original tokens of an example, and the replacements of
@@ -112,14 +164,10 @@ func (t *tally) addTokens(e *records.Example, n, predicted int) {
 				t.special(&t.became, id)
 			}
 			id = original
-		} else if e.SegmentIDs[i] != e.SegmentIDs[i+1] {
-			continue // the [SEP] between the segments
+		} else if e.SegmentIDs[i] != e.SegmentIDs[i+1] || e.NextSentenceLabel == records.NoLabel && id == e.InputIDs[n-1] {
+			continue // the [SEP] between segments, or between documents
 		}
-		if id >= 0 && id < maxTalliedID {
-			t.words.add(int(id))
-		} else {
-			t.other++
-		}
+		t.addWord(id)
 	}
 }
 
@@ -139,6 +187,10 @@ func (t *tally) merge(o *tally) {
 	t.places += o.places
 	t.masked += o.masked
 	t.randomNext += o.randomNext
+	t.pieces += o.pieces
+	for _, f := range o.forms {
+		t.form(f)
+	}
 	t.seq, t.preds = max(t.seq, o.seq), max(t.preds, o.preds)
 	t.lengths.merge(o.lengths)
 	t.masks.merge(o.masks)

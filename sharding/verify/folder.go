@@ -50,7 +50,7 @@ func newFolderCheck(ctx context.Context, folder store.Folder, m *sharding.Manife
 	if err := m.DecodeOptions(folder, c.made); err != nil {
 		return nil, err
 	}
-	c.rules = records.Rules{MaxSeqLength: c.made.MaxSeqLength, MaxPredictionsPerSeq: c.made.MaxPredictionsPerSeq}
+	c.rules = records.Rules{Form: c.made.Form(), MaxSeqLength: c.made.MaxSeqLength, MaxPredictionsPerSeq: c.made.MaxPredictionsPerSeq}
 	if t := c.made.Tokenizer; t != nil {
 		c.rules.VocabSize, c.rules.CLS, c.rules.SEP, c.rules.Pad, c.mask = t.VocabSize, t.CLS, t.SEP, t.Pad, t.Mask
 	} else if raw, err := store.ReadFile(ctx, folder, sharding.VocabName); err == nil && c.listed(sharding.VocabName, raw) {

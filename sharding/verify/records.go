@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"slices"
 	"strings"
 
 	"pretext/internal/extsort"
@@ -41,16 +42,39 @@ func (c *folderCheck) records(ctx context.Context, number int, e sharding.FileEn
 			s.add(sharding.Problem{File: name.SideCar(), Reason: fmt.Sprintf("says shard %s %d of %d, seed %d: not those of its name", s.body.Split, s.body.Shard, s.body.Shards, s.body.RandomSeed)})
 		}
 	}
-	for _, count := range []struct {
-		name string
-		n    int64
-	}{{"records", s.records}, {"record_tokens", s.tokens}, {"masked", s.masked}, {"random_next", s.random}, {"without_predictions", s.without}} {
-		if want := e.Counts[count.name]; count.n != want {
-			s.fault(-1, 0, fmt.Sprintf("%d %s, the manifest says %d", count.n, count.name, want))
-		}
-	}
+	s.compareCounts(e.Counts)
 	r.records, r.findings = s.records, s.findings
 	return err
+}
+
+// compareCounts compares what was counted with the counts of the manifest.
+func (s *recordScan) compareCounts(want sharding.Counts) {
+	counts := []count{{"records", s.records}, {"record_tokens", s.tokens}}
+	form := s.made.Form()
+	if form.Masks() {
+		counts = append(counts, count{"masked", s.masked}, count{"without_predictions", s.without})
+	}
+	switch form {
+	case records.Pairs:
+		counts = append(counts, count{"random_next", s.random})
+	case records.Packed:
+		counts = append(counts, count{"pieces", s.pieces})
+	}
+	for _, c := range counts {
+		if c.n != want[c.name] {
+			s.fault(-1, 0, fmt.Sprintf("%d %s, the manifest says %d", c.n, c.name, want[c.name]))
+		}
+	}
+	// Each token is in one record; a piece has [CLS] and [SEP] besides.
+	if tokens, ok := want["tokens"]; ok && !form.Masks() && s.tokens-2*s.pieces != tokens && !s.damaged {
+		s.fault(-1, 0, fmt.Sprintf("%d tokens of documents in the records, the manifest says that they have %d", s.tokens-2*s.pieces, tokens))
+	}
+}
+
+// A count is a number of things that the manifest counts too.
+type count struct {
+	name string
+	n    int64
 }
 
 // A recordScan reads every record of a file and checks it.
@@ -67,9 +91,9 @@ type recordScan struct {
 	repeats *repeats
 	damaged bool // not all records could be read
 
-	records, tokens, masked, random, without int64
-	became, kept                             int64 // predicted tokens that became [MASK], that stayed
-	batch                                    []extsort.Pair
+	records, tokens, masked, random, without, pieces int64
+	became, kept                                     int64 // predicted tokens that became [MASK], that stayed
+	batch                                            []extsort.Pair
 }
 
 // open reads the side-car and the index.
@@ -131,7 +155,7 @@ func (s *recordScan) run(ctx context.Context, f store.File) error {
 
 // record checks one record.
 func (s *recordScan) record(payload []byte, offset int64, e *records.Example) error {
-	err := e.Decode(payload)
+	err := s.decode(payload, e)
 	if err == nil {
 		err = s.rules.Check(e)
 		s.count(e)
@@ -151,6 +175,17 @@ func (s *recordScan) record(payload []byte, offset int64, e *records.Example) er
 	return s.flush()
 }
 
+// decode decodes a record of the form of the folder, or, without a manifest, of
+// the form of the file's first record.
+func (s *recordScan) decode(payload []byte, e *records.Example) error {
+	if s.bare && s.records == 0 {
+		form, err := e.DecodeAny(payload)
+		s.rules.Form = form
+		return err
+	}
+	return e.DecodeForm(s.rules.Form, payload)
+}
+
 // hashBatch is the number of hashes that are added to the sorter at a time.
 const hashBatch = 4096
 
@@ -163,12 +198,13 @@ func (s *recordScan) flush() error {
 // count adds an example to the counts that will be compared with the manifest.
 func (s *recordScan) count(e *records.Example) {
 	n := e.Predictions()
+	s.pieces += int64(len(e.SequenceLengths))
 	s.tokens += int64(e.Tokens())
 	s.masked += int64(n)
 	if e.NextSentenceLabel == 1 {
 		s.random++
 	}
-	if n == 0 {
+	if n == 0 && s.rules.Form.Masks() {
 		s.without++
 	}
 	for i, p := range e.MaskedLMPositions[:min(n, len(e.MaskedLMPositions), len(e.MaskedLMIDs))] {
@@ -188,14 +224,14 @@ func (s *recordScan) count(e *records.Example) {
 // the length of the example determine this number exactly; with whole-word
 // masking it may be lower.
 func (s *recordScan) demand(e *records.Example) error {
-	if s.made == nil || s.made.Recipe != sharding.RecipeGoogle || s.rules.VocabSize == 0 {
+	if s.made == nil || !s.knownRecipe() || s.rules.VocabSize == 0 {
 		return nil
 	}
 	want, got := s.made.Predictions(e.Tokens()), e.Predictions()
 	if got > want {
 		return fmt.Errorf("%d masked positions, want %d for %d tokens", got, want, e.Tokens())
 	}
-	if got == want || s.made.DoWholeWordMask {
+	if got == want || s.made.WholeWords() {
 		return nil
 	}
 	candidates := got // those predicted are no special tokens: the rules say so
@@ -213,6 +249,11 @@ func (s *recordScan) demand(e *records.Example) error {
 	return nil
 }
 
+// knownRecipe reports whether the options determine the number of predictions.
+func (s *recordScan) knownRecipe() bool {
+	return s.made.Recipe == sharding.RecipeGoogle || s.made.Recipe == sharding.RecipeMLM
+}
+
 // compare compares a record with its entries in the index and the side-car.
 func (s *recordScan) compare(e *records.Example, at tfrecord.Span, sound bool) {
 	if s.index != nil {
@@ -224,11 +265,17 @@ func (s *recordScan) compare(e *records.Example, at tfrecord.Span, sound bool) {
 	if s.body == nil || !sound {
 		return
 	}
-	i := int(s.records)
-	if i >= len(s.body.Tokens) || i >= len(s.body.Masked) || int(s.body.Tokens[i]) != e.Tokens() || int(s.body.Masked[i]) != e.Predictions() {
+	if i := int(s.records); !lists(s.body.Tokens, i, e.Tokens()) ||
+		s.rules.Form.Masks() && !lists(s.body.Masked, i, e.Predictions()) ||
+		s.rules.Form == records.Packed && !lists(s.body.Pieces, i, len(e.SequenceLengths)) {
 		s.fault(s.records, at.Offset, fmt.Sprintf("record %d at byte %d: the side-car has other lengths", s.records, at.Offset))
 		s.body = nil
 	}
+}
+
+// lists reports whether element i of list is want.
+func lists[T uint16 | uint32](list []T, i, want int) bool {
+	return i < len(list) && int(list[i]) == want
 }
 
 func (s *recordScan) endOfIndex() {
@@ -245,11 +292,15 @@ func (s *recordScan) endOfIndex() {
 // six once in 500 million folders.
 const chanceSigmas = 6
 
+// spanSigmas is the factor for spans, whose tokens share one draw: at most the
+// square root of their number in a span, which is at most ten words.
+const spanSigmas = 5
+
 // chances checks the fractions of predicted tokens that became [MASK] or
-// stayed, and of random next sentences, against the probabilities in
-// create_pretraining_data.py.
+// stayed, and of random next sentences, against the probabilities of the
+// recipe.
 func (c *folderCheck) chances(reports []fileReport, r *fileReport) {
-	if c.made.Recipe != sharding.RecipeGoogle || c.rules.VocabSize == 0 {
+	if !c.made.Form().Masks() || !slices.Contains(sharding.Recipes(), c.made.Recipe) || c.rules.VocabSize == 0 {
 		return
 	}
 	var masked, became, kept, random, n int64
@@ -258,22 +309,31 @@ func (c *folderCheck) chances(reports []fileReport, r *fileReport) {
 			masked, became, kept, random, n = masked+s.masked, became+s.became, kept+s.kept, random+s.random, n+s.records
 		}
 	}
-	chance := 0.1 / float64(c.rules.VocabSize) // a random word may be the original or [MASK]
+	made := c.made.Replacement()
+	keep := made.StayTokenProb()
+	chance := made.RandomTokenProb / float64(c.rules.VocabSize) // a random word may be the original or [MASK]
+	sigmas := float64(chanceSigmas)
+	if c.made.SpanMask {
+		sigmas *= spanSigmas
+	}
+	if c.made.Form() != records.Pairs {
+		n = 0
+	}
 	for _, share := range []struct {
 		what      string
 		count, of int64
 		p         float64
 		over      bool // may be larger
 	}{
-		{"predicted tokens became [MASK]", became, masked, 0.8 + chance, false},
-		{"predicted tokens stayed", kept, masked, 0.1 + chance, false},
+		{"predicted tokens became [MASK]", became, masked, made.MaskTokenProb + chance, false},
+		{"predicted tokens stayed", kept, masked, keep + chance, false},
 		{"records have a random next sentence", random, n, 0.5, true},
 	} {
 		if share.of == 0 {
 			continue
 		}
 		got := float64(share.count) / float64(share.of)
-		limit := chanceSigmas * math.Sqrt(share.p*(1-share.p)/float64(share.of))
+		limit := sigmas * math.Sqrt(max(0, share.p*(1-share.p))/float64(share.of))
 		if got < share.p-limit || got > share.p+limit && !share.over {
 			r.add(sharding.Problem{File: sharding.ManifestName, Reason: fmt.Sprintf("%d of %d %s, %.2f %%: chance gives %.2f ± %.2f %%",
 				share.count, share.of, share.what, 100*got, 100*share.p, 100*limit)})

@@ -263,8 +263,8 @@ func (t *Tokenizer) Model() string {
 	return strings.ToLower(t.kind)
 }
 
-// Specials returns the ids of the special tokens that examples need, or an
-// error that names the missing ones.
+// Specials returns the ids of the special tokens that examples with masks need,
+// and an error that names the missing ones, whose ids are -1.
 func (t *Tokenizer) Specials() (Specials, error) { return t.specials, t.missing }
 
 // WordPiece returns the tokenizer of package tokenize if the file is a BERT

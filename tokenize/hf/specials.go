@@ -61,14 +61,14 @@ func (c *config) specials(t *Tokenizer) (Specials, error) {
 		}
 		*special.id(&s) = int32(id)
 	}
+	if u := c.unknownID(t.model); u >= 0 {
+		s.Unk = u
+	}
 	if len(missing) > 0 {
 		return s, fmt.Errorf("no token %s: add it with add_special_tokens of the Python package tokenizers, or train a tokenizer with prepare-data vocab", strings.Join(missing, ", no "))
 	}
 	if i := slices.Index(t.tokens, ""); i >= 0 {
 		return s, fmt.Errorf("id %d has no token: masking draws from all ids up to the largest", i)
-	}
-	if u := c.unknownID(t.model); u >= 0 {
-		s.Unk = u
 	}
 	return s, nil
 }

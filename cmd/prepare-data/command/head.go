@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pretext/internal/humanize"
 	"pretext/records"
 	"pretext/tokenize"
 	"pretext/trainer/loader"
@@ -24,6 +25,8 @@ func newHead() *cobra.Command {
 		Long: `Shows the first examples of a run, a folder of shards or a file of records. A
 masked token is written [MASK→original], one replaced by another word
 [word→original], one to be predicted but left as it is [word]; segment B is marked.
+Of a text without segments at most 512 tokens are shown; pieces of packed rows are
+numbered.
 With --json each example is a JSON object on one line: all values under the names
 of their features, and the words as "tokens" and "masked_lm_tokens".`,
 		Args: cobra.ExactArgs(1),
@@ -94,6 +97,9 @@ func (p *examplePrinter) paint(code, s string) string {
 
 func (p *examplePrinter) print(r loader.Record) error {
 	e := r.Example
+	if e.NextSentenceLabel == records.NoLabel {
+		return p.printText(r)
+	}
 	next := "B follows A"
 	if e.NextSentenceLabel == 1 {
 		next = "B is random"
@@ -109,22 +115,59 @@ func (p *examplePrinter) print(r loader.Record) error {
 // is known, its tokens and the original tokens of masked positions.
 func (p *examplePrinter) printJSON(r loader.Record) error {
 	e := r.Example
-	out := struct {
-		jsonExample
+	type words struct {
 		Tokens   []string `json:"tokens,omitempty"`           // without padding
 		Original []string `json:"masked_lm_tokens,omitempty"` // without padding
-	}{jsonExample: newJSONExample(r)}
+	}
+	var w words
 	if p.tokens != nil {
 		for _, id := range e.InputIDs[:e.Tokens()] {
-			out.Tokens = append(out.Tokens, p.token(id))
+			w.Tokens = append(w.Tokens, p.token(id))
 		}
 		for _, id := range e.MaskedLMIDs[:e.Predictions()] {
-			out.Original = append(out.Original, p.token(id))
+			w.Original = append(w.Original, p.token(id))
 		}
 	}
 	enc := json.NewEncoder(p.w)
 	enc.SetEscapeHTML(false)
-	return enc.Encode(out)
+	switch all := asJSON(r).(type) {
+	case jsonFormed:
+		return enc.Encode(struct {
+			jsonFormed
+			words
+		}{all, w})
+	default:
+		return enc.Encode(struct {
+			jsonExample
+			words
+		}{newJSONExample(r), w})
+	}
+}
+
+// shownTokens is the maximum number of tokens of a text that is shown.
+const shownTokens = 512
+
+// printText prints an example of another form than the original's.
+func (p *examplePrinter) printText(r loader.Record) error {
+	e := r.Example
+	n := e.Tokens()
+	switch {
+	case len(e.SequenceLengths) > 0:
+		fmt.Fprintf(p.w, "%s record %d: %d of %d tokens, %s\n", r.File, r.Index, n, len(e.InputIDs), humanize.Things(int64(len(e.SequenceLengths)), "piece"))
+		from := 0
+		for i, size := range e.SequenceLengths {
+			p.text(fmt.Sprintf("piece %d", i+1), e, from, from+int(size))
+			from += int(size)
+		}
+	case len(e.InputMask) > 0:
+		fmt.Fprintf(p.w, "%s record %d: %d of %d tokens, %d masked\n", r.File, r.Index, n, len(e.InputIDs), e.Predictions())
+		p.text("text", e, 0, n)
+	default:
+		fmt.Fprintf(p.w, "%s record %d: %s\n", r.File, r.Index, humanize.Things(int64(n), "token"))
+		p.text("text", e, 0, n)
+	}
+	_, err := fmt.Fprintln(p.w)
+	return err
 }
 
 // segmentStart returns the index of the first token of segment B.
@@ -142,9 +185,30 @@ func (p *examplePrinter) segment(name string, e *records.Example, segment int32)
 	if segment == 1 {
 		from = segmentStart(e)
 	}
+	end := from
+	for end < e.Tokens() && e.SegmentIDs[end] == segment {
+		end++
+	}
+	p.words(name, e, from, end)
+	fmt.Fprintln(p.w)
+}
+
+// text writes the tokens in [from, end) of an example, but no more than
+// shownTokens.
+func (p *examplePrinter) text(name string, e *records.Example, from, end int) {
+	shown := min(end, from+shownTokens)
+	p.words(name, e, from, shown)
+	if shown < end {
+		fmt.Fprintf(p.w, " … and %d more", end-shown)
+	}
+	fmt.Fprintln(p.w)
+}
+
+// words writes the tokens in [from, end) of an example, with its masks.
+func (p *examplePrinter) words(name string, e *records.Example, from, end int) {
 	fmt.Fprintf(p.w, "  %s:", p.paint("1", name))
 	next := 0
-	for i := from; i < e.Tokens() && e.SegmentIDs[i] == segment; i++ {
+	for i := from; i < end; i++ {
 		for next < e.Predictions() && int(e.MaskedLMPositions[next]) < i {
 			next++
 		}
@@ -154,7 +218,6 @@ func (p *examplePrinter) segment(name string, e *records.Example, segment int32)
 		}
 		fmt.Fprintf(p.w, " %s", word)
 	}
-	fmt.Fprintln(p.w)
 }
 
 func masked(shown, original string) string {

@@ -12,6 +12,7 @@ import (
 	"pretext/cmd/internal/cli"
 	"pretext/internal/humanize"
 	"pretext/pipeline"
+	"pretext/records"
 	"pretext/sharding"
 	"pretext/sharding/survey"
 	"pretext/trainer/loader"
@@ -68,6 +69,29 @@ func newJSONExample(r loader.Record) jsonExample {
 	return jsonExample{r.File, r.Index, e.InputIDs, e.InputMask, e.SegmentIDs, e.MaskedLMPositions, e.MaskedLMIDs, e.MaskedLMWeights, []int32{e.NextSentenceLabel}}
 }
 
+// jsonFormed is an example of another form than the original's: without the
+// features that the form lacks.
+type jsonFormed struct {
+	File              string    `json:"file"`
+	Record            int64     `json:"record"`
+	InputIDs          []int32   `json:"input_ids"`
+	InputMask         []int32   `json:"input_mask,omitempty"`
+	SegmentIDs        []int32   `json:"segment_ids,omitempty"`
+	MaskedLMPositions []int32   `json:"masked_lm_positions,omitempty"`
+	MaskedLMIDs       []int32   `json:"masked_lm_ids,omitempty"`
+	MaskedLMWeights   []float32 `json:"masked_lm_weights,omitempty"`
+	SequenceLengths   []int32   `json:"sequence_lengths,omitempty"`
+}
+
+// asJSON returns what is written of an example: all its features.
+func asJSON(r loader.Record) any {
+	e := r.Example
+	if e.NextSentenceLabel != records.NoLabel {
+		return newJSONExample(r)
+	}
+	return jsonFormed{r.File, r.Index, e.InputIDs, e.InputMask, e.SegmentIDs, e.MaskedLMPositions, e.MaskedLMIDs, e.MaskedLMWeights, e.SequenceLengths}
+}
+
 func inspectRecords(cmd *cobra.Command, path string) error {
 	w := bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
 	enc := json.NewEncoder(w)
@@ -77,7 +101,7 @@ func inspectRecords(cmd *cobra.Command, path string) error {
 	}
 	for r, err := range shards.Examples(cmd.Context()) {
 		if err == nil {
-			err = enc.Encode(newJSONExample(r))
+			err = enc.Encode(asJSON(r))
 		}
 		if err != nil {
 			return err

@@ -106,18 +106,18 @@ func (l *sourceList) GetSlice() (paths []string) {
 
 // addExamples adds the flags of create_pretraining_data.py, with hyphens, and the flags
 // for shards and splits.
-func addExamples(fs *pflag.FlagSet, o *sharding.ExamplesOptions) {
+func addExamples(fs *pflag.FlagSet, o *sharding.ExamplesOptions, f *recipeFlags) {
 	*o = sharding.DefaultExamplesOptions()
-	fs.IntVar(&o.MaxSeqLength, "max-seq-length", o.MaxSeqLength, "maximum number of tokens in an example, including [CLS] and [SEP]")
+	f.add(fs, o)
+	fs.IntVar(&o.MaxSeqLength, "max-seq-length", o.MaxSeqLength, "maximum number of tokens in an example, including [CLS] and [SEP]; with --recipe packed 1024, with tokens 1048576")
 	fs.IntVar(&o.MaxPredictionsPerSeq, "max-predictions-per-seq", o.MaxPredictionsPerSeq, "maximum number of masked positions in an example")
 	fs.Float64Var(&o.MaskedLMProb, "masked-lm-prob", o.MaskedLMProb, "fraction of tokens to predict")
-	fs.Float64Var(&o.ShortSeqProb, "short-seq-prob", o.ShortSeqProb, "fraction of documents from which shorter examples are made")
+	fs.Float64Var(&o.ShortSeqProb, "short-seq-prob", o.ShortSeqProb, "fraction of documents from which shorter examples are made; with --recipe mlm 0")
 	fs.IntVar(&o.DupeFactor, "dupe-factor", o.DupeFactor, "number of passes over the documents, each with different masks")
 	fs.BoolVar(&o.DoWholeWordMask, "do-whole-word-mask", o.DoWholeWordMask, "mask all pieces of a word together")
 	fs.Int64Var(&o.RandomSeed, "random-seed", o.RandomSeed, "random seed of shard 0; shard i has seed + i")
 	fs.BoolVar(&o.DoLowerCase, "do-lower-case", o.DoLowerCase, "lower-case and drop accents, for uncased vocabularies")
 	addProfile(fs, &o.TokenizerProfile)
-	fs.StringVar(&o.Recipe, "recipe", o.Recipe, "algorithm that makes examples: google (as create_pretraining_data.py does)")
 	fs.StringVar(&o.SentenceSplitter, "sentence-splitter", o.SentenceSplitter, "how sentences are found: punkt (as NLTK does), newline (one per line), or auto (punkt, and at each line end)")
 	fs.IntVar(&o.Shards, "shards", o.Shards, "number of shards; 0: one for each 4 MiB of text, above 64 GiB for each 16 MiB")
 	fs.Float64Var(&o.Fraction, "eval-fraction", o.Fraction, "fraction of documents held out for evaluation")

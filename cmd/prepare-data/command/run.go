@@ -17,6 +17,7 @@ type runSettings struct {
 	run    runFlags
 	get    downloadFlags
 	keep   filterFlags
+	recipe recipeFlags
 	preset string
 }
 
@@ -27,7 +28,7 @@ func (s *runSettings) add(fs *pflag.FlagSet) {
 	addSources(fs, &s.c.Sources, &s.c.Reading)
 	s.get.add(fs)
 	s.keep.add(fs)
-	addExamples(fs, &s.c.Examples)
+	addExamples(fs, &s.c.Examples, &s.recipe)
 	addTokenFile(fs, &s.c.TokenFile, "vocabulary file (vocab.txt); default: train a vocabulary")
 	fs.StringVar(&s.preset, "preset", "", "named set of sources and settings: "+strings.Join(presetNames(), ", ")+"; other flags override it")
 	fs.IntVar(&s.c.VocabSize, "vocab-size", s.c.VocabSize, "number of tokens in the vocabulary, if it is trained")
@@ -38,6 +39,9 @@ func (s *runSettings) add(fs *pflag.FlagSet) {
 // several flags, and returns the preset's name ("" for none).
 func (s *runSettings) complete(cmd *cobra.Command, stderr io.Writer) (preset string, err error) {
 	if preset, err = usePreset(cmd.Flags(), s.preset); err != nil {
+		return preset, err
+	}
+	if err := s.recipe.complete(cmd, &s.c.Examples, preset); err != nil {
 		return preset, err
 	}
 	if err := checkTokenFile(cmd, s.c.TokenFile); err != nil {

@@ -37,7 +37,7 @@ func completions() cli.Completions {
 	}
 	return cli.Completions{
 		Values: map[string][]string{
-			"runner": stage.Runners, "recipe": {sharding.RecipeGoogle}, "compression": {sharding.CompressionNone, sharding.CompressionGzip},
+			"runner": stage.Runners, "recipe": sharding.Recipes(), "compression": {sharding.CompressionNone, sharding.CompressionGzip},
 			"sentence-splitter": {sentence.Auto, sentence.Punkt, sentence.Newline}, "preset": presetNames(),
 			"profile": profiles, "tokenizer-profile": profiles, "to": {"text"},
 		},

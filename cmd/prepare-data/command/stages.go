@@ -104,17 +104,21 @@ func addLimitAlphabet(fs *pflag.FlagSet, n *int) {
 func newExamples() *cobra.Command {
 	var run runFlags
 	var c pipeline.ExamplesConfig
+	var recipe recipeFlags
 	cmd := &cobra.Command{
 		Use:   "examples DOCUMENTS... --vocab FILE --out DIR",
 		Short: "Stage: documents to shards of examples",
-		Long: `Makes masked-LM and next-sentence examples of documents: directories that extract
-or filter wrote, JSON lines of other tools (.jsonl, .gz or .zst; "text" and
+		Long: `Makes masked-LM and next-sentence examples of documents, or, with --recipe, records
+of another form (docs/recipes.md): directories that extract or filter wrote, JSON lines of other tools (.jsonl, .gz or .zst; "text" and
 optionally "id"), or, with --text, files in the text form of
 create_pretraining_data.py. As in that script, the files given with --text are one
 stream of lines.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := run.pipeline(cmd.ErrOrStderr())
 			if err != nil {
+				return err
+			}
+			if err := recipe.complete(cmd, &c.Examples, ""); err != nil {
 				return err
 			}
 			if err := checkTokenFile(cmd, c.TokenFile); err != nil {
@@ -132,7 +136,7 @@ stream of lines.`,
 	}
 	fs := cmd.Flags()
 	run.add(fs, &c.Target, &c.MaxRejects)
-	addExamples(fs, &c.Examples)
+	addExamples(fs, &c.Examples, &recipe)
 	fs.StringArrayVar(&c.Texts, "text", nil, "`file` with one sentence per line and a blank line between documents; may be repeated")
 	addTokenFile(fs, &c.TokenFile, "vocabulary file (vocab.txt); required without --tokenizer")
 	addTextField(fs, &c.Extract)

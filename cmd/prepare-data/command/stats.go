@@ -152,13 +152,26 @@ func printNames(t io.Writer, what string, names []survey.Name) {
 
 func printRecordStats(t io.Writer, r *survey.RecordStats) {
 	fmt.Fprintf(t, "records\t%s\tin %s, %s\n", humanize.Count(r.Records), files(r.Files), humanize.Bytes(r.Bytes))
-	fmt.Fprintf(t, "  max_seq_length\t%d\t\n  max_predictions_per_seq\t%d\t\n", r.MaxSeqLength, r.MaxPredictionsPerSeq)
+	for _, f := range r.Forms {
+		fmt.Fprintf(t, "  form\t%s\t\n", f)
+	}
+	fmt.Fprintf(t, "  max_seq_length\t%d\t\n", r.MaxSeqLength)
+	if r.Masks() {
+		fmt.Fprintf(t, "  max_predictions_per_seq\t%d\t\n", r.MaxPredictionsPerSeq)
+	}
+	if r.Pieces > 0 {
+		fmt.Fprintf(t, "  pieces\t%s\t%.3g a record\n", humanize.Count(r.Pieces), float64(r.Pieces)/float64(max(1, r.Records)))
+	}
 	fmt.Fprintf(t, "  tokens\t%s\tpadding %s\n", humanize.Count(r.Tokens), humanize.Percent(r.Padding))
-	printShare(t, "predicted", r.MaskRate)
-	printShare(t, "  became [MASK]", r.BecameMask)
-	printShare(t, "  stayed", r.Kept)
-	printShare(t, "  became another word", r.Replaced)
-	printShare(t, "next sentence is random", r.RandomNext)
+	if r.Masks() {
+		printShare(t, "predicted", r.MaskRate)
+		printShare(t, "  became [MASK]", r.BecameMask)
+		printShare(t, "  stayed", r.Kept)
+		printShare(t, "  became another word", r.Replaced)
+	}
+	if r.Pairs() {
+		printShare(t, "next sentence is random", r.RandomNext)
+	}
 	if r.Unknown != nil {
 		printShare(t, "[UNK]", *r.Unknown)
 	}

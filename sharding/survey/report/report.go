@@ -70,12 +70,16 @@ func newView(s *survey.Stats) *view {
 	if r == nil {
 		return v
 	}
-	v.Checks = []check{
-		{"predicted", "of tokens", r.MaskRate},
-		{"became [MASK]", "of predicted tokens", r.BecameMask},
-		{"unchanged", "of predicted tokens", r.Kept},
-		{"became another word", "of predicted tokens", r.Replaced},
-		{"next sentence is random", "of examples", r.RandomNext},
+	if r.Masks() {
+		v.Checks = []check{
+			{"predicted", "of tokens", r.MaskRate},
+			{"became [MASK]", "of predicted tokens", r.BecameMask},
+			{"unchanged", "of predicted tokens", r.Kept},
+			{"became another word", "of predicted tokens", r.Replaced},
+		}
+	}
+	if r.Pairs() {
+		v.Checks = append(v.Checks, check{"next sentence is random", "of examples", r.RandomNext})
 	}
 	for _, c := range v.Checks {
 		if c.Share.Limits != nil && !c.Share.Limits.Within {
@@ -101,6 +105,9 @@ func (v *view) addTiles() {
 	if r := v.Records; r != nil {
 		add("examples", count(r.Records), fmt.Sprintf("in %s, %s", files(r.Files), size(r.Bytes)))
 		add("tokens", count(r.Tokens), fmt.Sprintf("%s padding at %s positions each", percent(r.Padding), count(int64(r.MaxSeqLength))))
+		if r.Pieces > 0 {
+			add("pieces", count(r.Pieces), fmt.Sprintf("%.3g an example", float64(r.Pieces)/float64(max(1, r.Records))))
+		}
 	}
 	for _, d := range v.Documents {
 		add("documents", count(d.Documents), fmt.Sprintf("%s of text in %s", size(d.TextBytes), d.Folder))

@@ -1,0 +1,155 @@
+package pretrain
+
+import (
+	"context"
+
+	"pretext/internal/pyrandom"
+	"pretext/records"
+)
+
+// NewMLMBuilder returns a Builder of examples for masked language modelling
+// alone, of the form [records.Masked]: [CLS] text [SEP], without sentence pairs.
+// This is how RoBERTa (Liu et al. 2019, arXiv 1907.11692) reads its data:
+//
+//   - Consecutive sentences fill an example until the next would not fit
+//     MaxSeqLength (DOC-SENTENCES). With CrossDocuments the sentences of the next
+//     document follow, after a [SEP] (FULL-SENTENCES).
+//   - With probability ShortSeqProb an example is filled only up to a random
+//     length from 2 to MaxSeqLength-2 tokens: drawn once for each document and
+//     pass, with CrossDocuments once for each example. A single sentence may be
+//     longer than that.
+//   - A sentence longer than an example is cut into examples; its rest begins the
+//     next. So every pass has every token once.
+//   - Masks are chosen as in the original script, again in each of the DupeFactor
+//     passes. A word does not continue across a [SEP].
+//   - At the end all examples are shuffled.
+//
+// With SpanMask the masks are SpanBERT's (Joshi et al. 2019, arXiv 1907.10529):
+// spans of whole words, their number drawn from a geometric distribution with p =
+// 0.2, cut off at 10; all tokens of a span become [MASK], or stay, or become
+// random entries together.
+func NewMLMBuilder(o Options, v Vocab, s Scratch) (*Builder, error) {
+	return newBuilder(records.Masked, o, v, s)
+}
+
+// A filler fills examples with consecutive sentences.
+type filler struct {
+	corpus *Corpus
+	rng    *pyrandom.Rand
+	room   int    // maximum number of tokens of an example besides [CLS] and the last [SEP]
+	short  uint64 // a random draw below this number makes examples shorter
+	across bool   // an example may have text of several documents
+
+	target int    // the wanted number of tokens
+	used   int    // tokens in texts, and a [SEP] between each two
+	texts  []span // of the example being filled, one for each document
+	emit   func(texts []span) error
+}
+
+// pass calls emit for each example of all documents, in the given order. texts
+// is valid during the call.
+func (f *filler) pass(ctx context.Context, order []uint32, emit func(texts []span) error) error {
+	f.emit, f.texts, f.used = emit, f.texts[:0], 0
+	if f.across {
+		f.aim()
+	}
+	for i, document := range order {
+		if i%checkEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		if !f.across {
+			f.aim()
+		}
+		if err := f.document(ctx, document); err != nil {
+			return err
+		}
+		if f.across {
+			continue
+		}
+		if err := f.close(); err != nil {
+			return err
+		}
+	}
+	if f.used == 0 {
+		return nil
+	}
+	return f.emit(f.texts)
+}
+
+// aim draws the wanted length of the next examples.
+func (f *filler) aim() {
+	f.target = f.room
+	if f.rng.Bits53() < f.short {
+		f.target = int(f.rng.RandInt(min(2, int64(f.room)), int64(f.room)))
+	}
+}
+
+// document adds the sentences of a document.
+func (f *filler) document(ctx context.Context, document uint32) error {
+	first, end := f.corpus.sentences(document)
+	for i := first; i < end; i++ {
+		if (i-first)%checkEvery == checkEvery-1 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		if err := f.sentence(span{f.corpus.tokenStart(i), f.corpus.sentenceEnds[i]}, i == first); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sentence adds a sentence; first is whether it begins a document.
+func (f *filler) sentence(s span, first bool) error {
+	gap := 0
+	if first && f.used > 0 {
+		gap = 1 // the [SEP] between documents
+	}
+	if f.used > 0 && f.used+gap+s.len() > f.target {
+		if err := f.close(); err != nil {
+			return err
+		}
+		gap = 0
+	}
+	for s.len() > f.room {
+		if err := f.emit(append(f.texts[:0], span{s.from, s.from + uint32(f.room)})); err != nil {
+			return err
+		}
+		s.from += uint32(f.room)
+	}
+	f.used += gap + s.len()
+	if last := len(f.texts) - 1; last >= 0 && !first {
+		f.texts[last].to = s.to // it follows the sentence before
+	} else {
+		f.texts = append(f.texts, s)
+	}
+	return nil
+}
+
+// close emits the example, if it has text, and begins the next.
+func (f *filler) close() error {
+	if f.used == 0 {
+		return nil
+	}
+	err := f.emit(f.texts)
+	f.texts, f.used = f.texts[:0], 0
+	if f.across {
+		f.aim()
+	}
+	return err
+}
+
+// composeText sets the tokens of in to [CLS] text [SEP] text [SEP] …
+func (in *instance) composeText(texts []span, corpus *Corpus, v Vocab) {
+	tokens := append(in.tokens[:0], v.CLS)
+	for _, s := range texts {
+		at := len(tokens)
+		tokens = tokens[:at+s.len()]
+		corpus.read(tokens[at:], s)
+		tokens = append(tokens, v.SEP)
+	}
+	in.tokens, in.second, in.randomNext = tokens, len(tokens), false // all in segment 0
+}

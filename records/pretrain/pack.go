@@ -1,0 +1,249 @@
+package pretrain
+
+import (
+	"context"
+	"errors"
+
+	"pretext/internal/pyrandom"
+	"pretext/records"
+)
+
+// A Packer makes records of the form [records.Packed]: rows of exactly
+// MaxSeqLength values, filled with pieces of several documents, each [CLS] text
+// [SEP]. Every token of every document is in one piece.
+//
+//  1. Documents are shuffled once.
+//  2. A document that fits a row is one piece. A longer one is cut into parts that
+//     fill a row each, and a rest. It is cut at the end of a sentence if that
+//     leaves at most PackSlack of the row empty, else at the end of the row.
+//  3. Documents and full parts, the longest first, go to the row with the least
+//     room that suffices (best fit), or to a new row.
+//  4. Then the rests, the longest first: also by best fit, but where no row has
+//     room for a whole rest and the rows together do, it is cut again, as in 2,
+//     to fill the emptiest rows one after the other.
+//  5. Rows, and the pieces of each row, are shuffled.
+//
+// The window of the best fit is the whole corpus. Besides it, a Packer takes about
+// 30 bytes for each piece and row, and eight for each value of a row.
+type Packer struct {
+	opts    Options
+	vocab   Vocab
+	rng     *pyrandom.Rand
+	encoder *records.Encoder
+	corpus  *Corpus
+	slack   int // tokens of a row that may stay empty at a cut
+
+	order  []uint32
+	fixed  []piece // documents and full parts
+	rests  []piece
+	sorted []piece // buffer of bySize
+	counts []uint32
+
+	placed []placed // pieces in rows
+	rows   []row
+	room   roomIndex
+
+	chain   []uint32 // indexes of the pieces of a row
+	ids     []int32
+	lengths []int32
+	lists   []byte
+	payload []byte
+	made    Counts
+}
+
+// A piece is text of one document.
+type piece struct {
+	text     span
+	document uint32
+}
+
+// size returns the number of values of the piece in a row.
+func (p piece) size() int { return p.text.len() + 2 } // [CLS], [SEP]
+
+// A placed piece is part of the list of its row.
+type placed struct {
+	text span
+	next uint32 // index of the next piece, plus 1; 0 for none
+}
+
+// A row is a list of pieces.
+type row struct {
+	first uint32 // index of its first piece, plus 1
+	left  int32  // number of values without a piece
+	below uint32 // next row with as much room in roomIndex, plus 1
+}
+
+// NewPacker returns a Packer, or an error that lists everything wrong with the
+// options and the vocabulary.
+func NewPacker(o Options, v Vocab) (*Packer, error) {
+	if err := errors.Join(o.ValidateForm(records.Packed), v.validate(o, records.Packed)); err != nil {
+		return nil, err
+	}
+	slack := int(o.PackSlack * float64(o.MaxSeqLength))
+	return &Packer{opts: o, vocab: v, rng: pyrandom.New(0), slack: slack,
+		encoder: records.NewEncoder(o.MaxSeqLength, 0, v.Pad).For(records.Packed),
+		counts:  make([]uint32, o.MaxSeqLength+2),
+		ids:     make([]int32, o.MaxSeqLength),
+		room:    newRoomIndex(o.MaxSeqLength, slack)}, nil
+}
+
+// Build makes the rows of a corpus, as [Builder.Build] does.
+func (b *Packer) Build(ctx context.Context, corpus *Corpus, seed int64, yield func(Record) error) (Counts, error) {
+	if err := corpus.fits(b.vocab); err != nil {
+		return Counts{}, err
+	}
+	b.corpus, b.made = corpus, Counts{}
+	defer func() { b.corpus = nil }()
+	b.rng.Seed(seed)
+	b.fixed, b.rests, b.placed, b.rows = b.fixed[:0], b.rests[:0], b.placed[:0], b.rows[:0]
+	b.room.reset()
+	b.order = corpus.shuffled(b.rng, b.order)
+	for _, document := range b.order {
+		b.divide(piece{corpus.document(document), document})
+	}
+	for i, p := range b.bySize(b.fixed) {
+		if i%checkEvery == 0 && ctx.Err() != nil {
+			return b.made, ctx.Err()
+		}
+		b.place(p)
+	}
+	for i, p := range b.bySize(b.rests) {
+		if i%checkEvery == 0 && ctx.Err() != nil {
+			return b.made, ctx.Err()
+		}
+		b.pour(p)
+	}
+	err := b.emit(ctx, yield)
+	return b.made, err
+}
+
+// divide makes pieces of a document.
+func (b *Packer) divide(p piece) {
+	if p.size() <= b.opts.MaxSeqLength {
+		b.fixed = append(b.fixed, p)
+		return
+	}
+	b.made.CutDocuments++
+	for p.size() > b.opts.MaxSeqLength {
+		var part piece
+		part, p = b.cut(p, b.opts.MaxSeqLength)
+		b.fixed = append(b.fixed, part)
+	}
+	b.rests = append(b.rests, p)
+}
+
+// cut cuts off a part of p, which is too long, for room values of a row.
+func (b *Packer) cut(p piece, room int) (part, rest piece) {
+	at := b.corpus.cut(p.document, p.text, room-2, b.slack)
+	part, rest = p, p
+	part.text.to, rest.text.from = at, at
+	return part, rest
+}
+
+// bySize sorts pieces by size, the longest first; equal ones stay in order. The
+// result is valid until the next call.
+func (b *Packer) bySize(pieces []piece) []piece {
+	clear(b.counts)
+	most := b.opts.MaxSeqLength
+	for _, p := range pieces {
+		b.counts[most-p.size()+1]++
+	}
+	for i := 1; i < len(b.counts); i++ {
+		b.counts[i] += b.counts[i-1]
+	}
+	if cap(b.sorted) < len(pieces) {
+		b.sorted = make([]piece, len(pieces))
+	}
+	out := b.sorted[:len(pieces)]
+	for _, p := range pieces {
+		at := &b.counts[most-p.size()]
+		out[*at] = p
+		*at++
+	}
+	return out
+}
+
+// place puts p into the row with the least room that suffices, or into a new one.
+func (b *Packer) place(p piece) {
+	r, ok := b.room.take(b.rows, p.size())
+	if !ok {
+		r = uint32(len(b.rows))
+		b.rows = append(b.rows, row{left: int32(b.opts.MaxSeqLength)})
+	}
+	b.put(r, p)
+}
+
+// put puts p into row r, which is not in the index, and adds the row to it.
+func (b *Packer) put(r uint32, p piece) {
+	row := &b.rows[r]
+	b.placed = append(b.placed, placed{p.text, row.first})
+	row.first = uint32(len(b.placed))
+	row.left -= int32(p.size())
+	b.room.add(b.rows, r)
+}
+
+// pour places the rest of a document; it cuts it to fill rows if it fits none.
+func (b *Packer) pour(p piece) {
+	for {
+		if r, ok := b.room.take(b.rows, p.size()); ok {
+			b.put(r, p)
+			return
+		}
+		if b.room.spare < int64(p.size()) {
+			b.place(p)
+			return
+		}
+		r := b.room.takeEmptiest(b.rows)
+		var part piece
+		part, p = b.cut(p, int(b.rows[r].left))
+		b.put(r, part)
+	}
+}
+
+// emit calls yield for every row, in random order.
+func (b *Packer) emit(ctx context.Context, yield func(Record) error) error {
+	order := b.order[:0]
+	for r := range b.rows {
+		order = append(order, uint32(r))
+	}
+	b.order = order
+	pyrandom.Shuffle(b.rng, order)
+	for i, r := range order {
+		if i%checkEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		if err := yield(b.record(b.rows[r])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record makes the record of a row.
+func (b *Packer) record(r row) Record {
+	b.chain = b.chain[:0]
+	for at := r.first; at != 0; at = b.placed[at-1].next {
+		b.chain = append(b.chain, at-1)
+	}
+	pyrandom.Shuffle(b.rng, b.chain)
+	n := 0
+	b.lengths = b.lengths[:0]
+	for _, at := range b.chain {
+		text := b.placed[at].text
+		size := text.len() + 2
+		b.ids[n], b.ids[n+size-1] = b.vocab.CLS, b.vocab.SEP
+		b.corpus.read(b.ids[n+1:n+size-1], text)
+		b.lengths = append(b.lengths, int32(size))
+		n += size
+	}
+	b.lists = records.AppendPacked(b.lists[:0], b.ids[:n])
+	ids := len(b.lists)
+	b.lists = records.AppendPacked(b.lists, b.lengths)
+	b.payload = b.encoder.Append(b.payload[:0], records.Parts{Tokens: n, IDs: b.lists[:ids], Lengths: b.lists[ids:]})
+	b.made.Examples++
+	b.made.Tokens += int64(n)
+	b.made.Pieces += int64(len(b.chain))
+	return Record{Payload: b.payload, Tokens: n, Pieces: len(b.chain)}
+}

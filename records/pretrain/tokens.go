@@ -1,0 +1,86 @@
+package pretrain
+
+import (
+	"context"
+	"errors"
+
+	"pretext/internal/pyrandom"
+	"pretext/records"
+)
+
+// A Splitter makes records of the form [records.Tokens]: the token ids of each
+// document, without special tokens and masks, for readers that cut, pack and
+// mask when they make a batch.
+//
+// Documents are shuffled once. A document of more than MaxSeqLength tokens is cut
+// into several records, one after the other: at the last end of a sentence that
+// fits, or, in a sentence longer than a record, after MaxSeqLength tokens. Every
+// token is in one record.
+type Splitter struct {
+	opts    Options
+	vocab   Vocab
+	rng     *pyrandom.Rand
+	encoder *records.Encoder
+	order   []uint32
+	ids     []int32
+	packed  []byte
+	payload []byte
+}
+
+// NewSplitter returns a Splitter, or an error that lists everything wrong with
+// the options and the vocabulary.
+func NewSplitter(o Options, v Vocab) (*Splitter, error) {
+	if err := errors.Join(o.ValidateForm(records.Tokens), v.validate(o, records.Tokens)); err != nil {
+		return nil, err
+	}
+	return &Splitter{opts: o, vocab: v, rng: pyrandom.New(0), encoder: records.NewEncoder(0, 0, 0).For(records.Tokens)}, nil
+}
+
+// Build makes the records of a corpus, as [Builder.Build] does.
+func (b *Splitter) Build(ctx context.Context, corpus *Corpus, seed int64, yield func(Record) error) (counts Counts, err error) {
+	if err := corpus.fits(b.vocab); err != nil {
+		return Counts{}, err
+	}
+	b.rng.Seed(seed)
+	b.order = corpus.shuffled(b.rng, b.order)
+	for i, document := range b.order {
+		if i%checkEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return counts, err
+			}
+		}
+		s := corpus.document(document)
+		if s.len() > b.opts.MaxSeqLength {
+			counts.CutDocuments++
+		}
+		for s.from < s.to {
+			part := s
+			if s.len() > b.opts.MaxSeqLength {
+				part.to = corpus.cut(document, s, b.opts.MaxSeqLength, b.opts.MaxSeqLength)
+			}
+			s.from = part.to
+			counts.Examples++
+			counts.Tokens += int64(part.len())
+			if err := yield(b.record(corpus, part)); err != nil {
+				return counts, err
+			}
+		}
+	}
+	return counts, nil
+}
+
+func (b *Splitter) record(corpus *Corpus, s span) Record {
+	b.ids = resized(b.ids, s.len())
+	corpus.read(b.ids, s)
+	b.packed = records.AppendPacked(b.packed[:0], b.ids)
+	b.payload = b.encoder.Append(b.payload[:0], records.Parts{Tokens: s.len(), IDs: b.packed})
+	return Record{Payload: b.payload, Tokens: s.len()}
+}
+
+// resized returns a list of n values; it reuses the memory of list.
+func resized(list []int32, n int) []int32 {
+	if cap(list) < n {
+		return make([]int32, n)
+	}
+	return list[:n]
+}
