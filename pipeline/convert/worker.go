@@ -134,12 +134,7 @@ type vocabulary struct {
 // vocab returns the vocabulary of the shards.
 func (w *worker) vocab() (*vocabulary, error) {
 	v, err := w.Share(func() (any, error) {
-		name := store.Join(w.Paths()[0], sharding.VocabName)
-		raw, err := store.ReadLocation(context.Background(), name)
-		if err != nil {
-			return nil, err
-		}
-		v, err := tokenize.ReadVocab(name, raw)
+		v, raw, err := readVocab(context.Background(), w.Paths()[0])
 		return &vocabulary{v, raw}, err
 	})
 	if err != nil {

@@ -29,6 +29,9 @@ read, with the same values in the same order:
   parquet     Parquet with lists of numbers: datasets.load_dataset("DIR")
   webdataset  tar files of arrays: webdataset.WebDataset(files).decode()
 
+TFRecord files without a manifest, such as those of Google's script, are converted
+too: the train split, unless they are named eval-NNNNN-of-NNNNN.
+
 hdf5 and lddl hold pairs of segments only, megatron only token ids of documents.
 Each shard becomes files of the same name. If the shards have two splits and a
 directory of the format has one (mds, lddl), they are written to DIR/train and
@@ -40,18 +43,7 @@ and verify checks the result, value by value.`,
 			if err != nil {
 				return err
 			}
-			d, err := sharding.Open(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			shards, err := d.Shards()
-			if err != nil && len(d.Records) > 0 {
-				return usagef("%s: TFRecord files without a manifest: only shards that prepare-data made can be converted", args[0])
-			}
-			if err != nil {
-				return misuse(err)
-			}
-			c.Shards = shards.String()
+			c.Shards = args[0]
 			dirs, err := c.Directories(cmd.Context())
 			if err != nil {
 				return err

@@ -1,0 +1,291 @@
+package convert
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"pretext/internal/failure"
+	"pretext/internal/store"
+	"pretext/records"
+	"pretext/records/columns"
+	"pretext/records/columns/formats"
+	"pretext/records/tfrecord"
+	"pretext/sharding"
+	"pretext/tokenize"
+)
+
+// A source is what is converted: finished shards, or TFRecord files without a
+// manifest.
+type source struct {
+	path   string // directory of the files
+	splits []string
+	shards *sharding.Manifest // nil: no manifest
+	made   sharding.ExamplesOptions
+	files  []foreignFile // without a manifest
+}
+
+// A foreignFile is a TFRecord file without a manifest.
+type foreignFile struct {
+	name  string             // in the directory
+	shard sharding.ShardName // what its examples are called
+}
+
+// open finds the examples at the path of c.
+func (c Config) open(ctx context.Context) (*source, error) {
+	d, err := sharding.Open(ctx, c.Shards)
+	if err != nil {
+		return nil, err
+	}
+	stage, err := d.Shards()
+	var s *source
+	switch {
+	case err == nil:
+		s, err = ofShards(ctx, stage)
+	case len(d.Records) > 0:
+		s, err = ofFiles(d.Records), nil
+	default:
+		err = failure.Usage(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.Split != "" && !slices.Contains(s.splits, c.Split) {
+		return nil, failure.Usagef("split %q: the shards have %s", c.Split, strings.Join(s.splits, " and "))
+	}
+	return s, nil
+}
+
+// ofShards returns the shards of a stage.
+func ofShards(ctx context.Context, stage *sharding.Stage) (*source, error) {
+	m, err := sharding.ReadManifest(ctx, stage)
+	if err != nil {
+		return nil, err
+	}
+	if m.Stage != sharding.StageExamples {
+		return nil, failure.Usagef("%s contains the output of stage %q, want a folder of shards", stage, m.Stage)
+	}
+	s := &source{path: stage.String(), shards: m}
+	if err := m.DecodeOptions(stage, &s.made); err != nil {
+		return nil, err
+	}
+	s.splits = s.made.Splits()
+	return s, nil
+}
+
+// ofFiles returns TFRecord files without a manifest. They are numbered in the order
+// of their names. Those that are named like shards of the held-out split are it, all
+// others are the train split.
+func ofFiles(paths []string) *source {
+	s := &source{path: store.Dir(paths[0])}
+	count := map[string]int{}
+	for _, path := range paths {
+		f := foreignFile{name: store.Base(path), shard: sharding.ShardName{Split: sharding.Train}}
+		if named, ok := sharding.ParseShardName(f.name); ok {
+			f.shard.Split = named.Split
+		}
+		f.shard.Index = count[f.shard.Split]
+		count[f.shard.Split]++
+		s.files = append(s.files, f)
+	}
+	for i := range s.files {
+		s.files[i].shard.Count = count[s.files[i].shard.Split]
+	}
+	for _, split := range []string{sharding.Train, sharding.Eval} {
+		if count[split] > 0 {
+			s.splits = append(s.splits, split)
+		}
+	}
+	return s
+}
+
+// plan returns the tasks of a split ("" for all), the inputs of the conversion and
+// the options that its examples give.
+func (s *source) plan(ctx context.Context, split string) (tasks []task, inputs []sharding.Input, bytes int64, err error) {
+	if s.shards == nil {
+		return s.planFiles(ctx, split)
+	}
+	raw := sharding.Marshal(s.shards) // as the folder has it: verify checks that
+	inputs = []sharding.Input{{Name: sharding.ManifestName, Bytes: int64(len(raw)), SHA256: sharding.Hash(raw)}}
+	for _, f := range s.shards.RecordFiles() {
+		if name, _ := sharding.ParseShardName(f.Name); split == "" || name.Split == split {
+			tasks = append(tasks, task{File: f.Name, SHA256: f.SHA256, Records: f.Counts["records"]})
+			bytes += f.Bytes
+		}
+	}
+	return tasks, inputs, bytes, nil
+}
+
+// planFiles reads all files: their hashes, the number of their records, and the form
+// and lengths of the first one, which all of a directory must share.
+func (s *source) planFiles(ctx context.Context, split string) (tasks []task, inputs []sharding.Input, bytes int64, err error) {
+	folder, err := store.Open(s.path)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	first := ""
+	for _, f := range s.files {
+		if split != "" && f.shard.Split != split {
+			continue
+		}
+		r, err := readForeign(ctx, folder, f.name)
+		if err != nil {
+			return nil, nil, 0, fmt.Errorf("%s: %w", store.Join(s.path, f.name), err)
+		}
+		bytes += r.bytes
+		inputs = append(inputs, sharding.Input{Name: f.name, Bytes: r.bytes, SHA256: r.sha256})
+		tasks = append(tasks, task{File: f.name, SHA256: r.sha256, Records: r.records, Stem: f.shard.String()})
+		switch {
+		case r.records == 0:
+		case first == "":
+			first, s.made = f.name, r.made
+		case r.made != s.made:
+			return nil, nil, 0, failure.Usagef("%s: %s, but %s: convert them from directories of their own", s.path, describe(first, s.made), describe(f.name, r.made))
+		}
+	}
+	return tasks, inputs, bytes, nil
+}
+
+func describe(file string, o sharding.ExamplesOptions) string {
+	return fmt.Sprintf("%s has examples of %d tokens and %d predictions (%s)", file, o.MaxSeqLength, o.MaxPredictionsPerSeq, o.Recipe)
+}
+
+// foreignContent is what a TFRecord file without a manifest has.
+type foreignContent struct {
+	bytes, records int64
+	sha256         string
+	made           sharding.ExamplesOptions // form and lengths of the first record
+}
+
+// readForeign reads a TFRecord file without a manifest.
+func readForeign(ctx context.Context, folder store.Folder, name string) (c foreignContent, err error) {
+	f, err := folder.Open(ctx, name)
+	if err != nil {
+		return c, err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	in := io.TeeReader(store.NewReader(f, 0), sum)
+	r := tfrecord.NewReader(in, tfrecord.ReaderOptions{})
+	for ; ; c.records++ {
+		payload, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err == nil && c.records == 0 {
+			c.made, err = lengthsOf(payload)
+		}
+		if err == nil && c.records%1024 == 0 {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return c, fmt.Errorf("record %d: %w", c.records, err)
+		}
+	}
+	if _, err := io.Copy(io.Discard, in); err != nil {
+		return c, err
+	}
+	c.bytes, c.sha256 = f.Size(), hex.EncodeToString(sum.Sum(nil))
+	return c, nil
+}
+
+// recipes are the recipes whose records have a form.
+var recipes = map[records.Form]string{records.Pairs: sharding.RecipeGoogle, records.Masked: sharding.RecipeMLM, records.Tokens: sharding.RecipeTokens, records.Packed: sharding.RecipePacked}
+
+// lengthsOf returns options that make records of the form and lengths of payload.
+func lengthsOf(payload []byte) (o sharding.ExamplesOptions, err error) {
+	form, err := records.FormOf(payload)
+	if err != nil {
+		return o, err
+	}
+	var e records.Example
+	if err := e.DecodeForm(form, payload); err != nil {
+		return o, err
+	}
+	o.Recipe = recipes[form]
+	o.MaxPredictionsPerSeq = len(e.MaskedLMPositions)
+	if form != records.Tokens {
+		o.MaxSeqLength = len(e.InputIDs)
+	}
+	return o, nil
+}
+
+// options returns the options of the conversion.
+func (c Config) options(ctx context.Context, s *source) (o sharding.ConvertOptions, err error) {
+	o = sharding.ConvertOptions{Format: c.Format, Split: c.Split, MaxSeqLength: s.made.MaxSeqLength, MaxPredictionsPerSeq: s.made.MaxPredictionsPerSeq}
+	if form := s.made.Form(); form != records.Pairs {
+		o.Form = form
+	}
+	format, _ := formats.Get(c.Format)
+	if !columns.Holds(format, o.Form) {
+		return o, failure.Usagef("%s: the format %s cannot hold examples of the recipe %s: convert them --to %s", c.Shards, c.Format, s.made.Recipe, strings.Join(holding(o.Form), ", "))
+	}
+	if _, ok := format.(columns.Sized); ok {
+		o.VocabSize, err = s.vocabSize(ctx)
+	}
+	if worded(format) && s.made.Tokenizer != nil {
+		return o, failure.Usagef("%s: the format %s needs the words of a %s, but these shards have a %s: convert them --to hdf5, mds, npy, parquet, webdataset", c.Shards, c.Format, sharding.VocabName, sharding.TokenizerName)
+	}
+	return o, err
+}
+
+// holding returns the names of the formats that hold examples of a form.
+func holding(form records.Form) (names []string) {
+	for _, name := range formats.Names() {
+		if f, _ := formats.Get(name); columns.Holds(f, form) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func worded(f columns.Format) bool {
+	_, ok := f.(columns.Worded)
+	return ok
+}
+
+// readVocab reads the vocab.txt beside the files.
+func readVocab(ctx context.Context, path string) (v *tokenize.Vocab, raw []byte, err error) {
+	folder, err := store.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if raw, err = store.ReadFile(ctx, folder, sharding.VocabName); err != nil {
+		return nil, nil, err
+	}
+	if v, err = tokenize.ReadVocab(store.Join(path, sharding.VocabName), raw); err != nil {
+		return nil, nil, fmt.Errorf("%w vocabulary: %w", sharding.ErrDamaged, err)
+	}
+	return v, raw, nil
+}
+
+// vocabSize returns the number of ids of the vocabulary; 0 if there is none beside
+// the files.
+func (s *source) vocabSize(ctx context.Context) (int, error) {
+	if s.made.Tokenizer != nil {
+		return s.made.Tokenizer.VocabSize, nil
+	}
+	v, _, err := readVocab(ctx, s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return v.Len(), nil
+}
+
+// vocabInput returns the vocabulary as an input, for formats with words.
+func (c Config) vocabInput(ctx context.Context, s *source) (in sharding.Input, err error) {
+	_, raw, err := readVocab(ctx, s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return in, failure.Usagef("%s: the format %s needs the words of the vocabulary: put the %s of these examples there", s.path, c.Format, sharding.VocabName)
+	}
+	return sharding.Input{Name: sharding.VocabName, Bytes: int64(len(raw)), SHA256: sharding.Hash(raw)}, err
+}
