@@ -247,7 +247,7 @@ type sourcePlan struct {
 	inputs  []sharding.Input
 	tasks   []extractTask
 	bytes   int64
-	stems   map[string]int // number of sources with each stem
+	stems   stems
 }
 
 func (p *sourcePlan) names() string {
@@ -280,7 +280,7 @@ func (p *sourcePlan) sizes() (sizes []int64) {
 // planSources divides the sources into tasks. All text files are one source, since
 // they are one stream of lines. note receives messages for the user.
 func planSources(ctx context.Context, c ExtractConfig, note func(string)) (*sourcePlan, error) {
-	p := &sourcePlan{stems: map[string]int{}}
+	p := &sourcePlan{stems: stems{}}
 	var texts []string
 	sources, err := expandSources(ctx, c.Sources, note)
 	if err != nil {
@@ -321,12 +321,7 @@ func planSources(ctx context.Context, c ExtractConfig, note func(string)) (*sour
 
 // add adds a source, gives it a distinct stem and returns its index.
 func (p *sourcePlan) add(s SourceSpec) int {
-	s.Stem = stem(s.Paths[0])
-	p.stems[s.Stem]++
-	if n := p.stems[s.Stem]; n > 1 {
-		s.Stem = fmt.Sprintf("%s-%d", s.Stem, n) // two sources with the same name
-		p.stems[s.Stem]++
-	}
+	s.Stem = p.stems.next(s.Paths[0])
 	p.bytes += s.Bytes
 	p.sources = append(p.sources, s)
 	return len(p.sources) - 1
@@ -420,6 +415,20 @@ func (p *sourcePlan) addText(ctx context.Context, kind string, paths []string) e
 	}
 	p.tasks = append(p.tasks, extractTask{Source: p.add(s)})
 	return nil
+}
+
+// stems is the number of sources with each stem.
+type stems map[string]int
+
+// next returns a distinct stem for a source.
+func (s stems) next(path string) string {
+	name := stem(path)
+	s[name]++
+	if n := s[name]; n > 1 {
+		name = fmt.Sprintf("%s-%d", name, n) // two sources with the same name
+		s[name]++
+	}
+	return name
 }
 
 // stem returns the part of a documents file's name that identifies its source: the

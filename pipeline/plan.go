@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"pretext/internal/failure"
 	"pretext/internal/store"
 	"pretext/pipeline/filter"
+	"pretext/sharding"
 )
 
 // A Plan predicts the input, output and resources of a run.
@@ -26,16 +28,21 @@ type Plan struct {
 	Documents       int64           `json:"documents"`
 	Records         int64           `json:"records"`
 	Shards          int             `json:"shards"`
-	Disk            PlannedDisk     `json:"disk"`
-	Memory          PlannedMemory   `json:"memory"`
-	Scale           []PlannedScale  `json:"scale,omitempty"`
-	Notes           []string        `json:"notes,omitempty"`
-	Problems        []string        `json:"problems,omitempty"` // why it does not fit
+	// Mix is how often each source would be read, if a mix is asked for; tokens
+	// are estimates.
+	Mix      []sharding.MixRow `json:"mix,omitempty"`
+	Disk     PlannedDisk       `json:"disk"`
+	Memory   PlannedMemory     `json:"memory"`
+	Scale    []PlannedScale    `json:"scale,omitempty"`
+	Notes    []string          `json:"notes,omitempty"`
+	Problems []string          `json:"problems,omitempty"` // why it does not fit
 }
 
 // A PlannedSource is one source of a plan.
 type PlannedSource struct {
 	Name      string `json:"name"`
+	Source    string `json:"source"`             // name in documents files, by which a mix knows it
+	Language  string `json:"language,omitempty"` // "" if it is not known yet
 	Kind      string `json:"kind"`
 	Files     int    `json:"files"`
 	Bytes     int64  `json:"bytes"`      // size of the files, compressed or not
@@ -86,6 +93,7 @@ type PlanConfig struct {
 	// Machines asks for the time of the run on some machines; without Counts,
 	// for none.
 	Machines Machines
+	passes   float64 // how often the examples stage reads the text, by the mix; 0: once
 	// Typical returns the recorded size of a request; false if there is none.
 	Typical func(download.Request) (TypicalSize, bool)
 }
@@ -101,11 +109,13 @@ func PlanRun(ctx context.Context, c PlanConfig) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	names := stems{}
 	for _, s := range local {
 		source, err := planLocal(ctx, s, c.Run.Extract)
 		if err != nil {
 			return nil, err
 		}
+		source.Source = names.next(s.Path)
 		p.Sources = append(p.Sources, source)
 	}
 	if d := c.Run.Download; d != nil {
@@ -118,6 +128,9 @@ func PlanRun(ctx context.Context, c PlanConfig) (*Plan, error) {
 	}
 	if len(p.Sources) == 0 {
 		return nil, failure.Usagef("no sources: nothing to plan")
+	}
+	if err := p.mix(&c); err != nil {
+		return nil, err
 	}
 	p.reckon(c)
 	p.Scale = c.scale(p)
@@ -184,6 +197,7 @@ func (p *Plan) addDownloads(ctx context.Context, d DownloadConfig, typical func(
 		if err != nil {
 			return err
 		}
+		source.Source, source.Language = downloadName(q), cmp.Or(q.Language, wiki.LanguageOf(q.Wiki))
 		p.Sources = append(p.Sources, source)
 	}
 	return nil
@@ -263,7 +277,7 @@ func (s *PlannedSource) expect(name string) {
 // planLocal predicts the text and documents of a local source. It samples a
 // dump; for books it uses the sizes of the files.
 func planLocal(ctx context.Context, s expandedSource, o ExtractOptions) (PlannedSource, error) {
-	p := PlannedSource{Name: store.Base(s.Path), Kind: s.Kind, Files: 1, Licence: "as you have it", Local: true, Basis: "size of the file"}
+	p := PlannedSource{Name: store.Base(s.Path), Language: o.Wiki.Language, Kind: s.Kind, Files: 1, Licence: "as you have it", Local: true, Basis: "size of the file"}
 	if s.Kind == KindWiki {
 		return p, sampleDump(ctx, s.Path, o.Wiki, &p)
 	}
@@ -310,6 +324,7 @@ func sampleDump(ctx context.Context, path string, o wiki.Options, to *PlannedSou
 	var read, text, documents int64
 	size := f.Size()
 	dump := wiki.Dump{File: f, Size: size, Name: store.Base(path), Head: head}
+	to.Language = cmp.Or(o.Language, dump.Language())
 	reader := wiki.NewReader(dump, wiki.Range{}, o)
 	for _, r := range sampleRanges(size) {
 		reader.Reset(dump, r)

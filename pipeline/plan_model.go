@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"cmp"
+
 	"pretext/extract"
 	"pretext/pipeline/filter"
 	"pretext/pipeline/stage"
@@ -95,13 +97,14 @@ func documentsPerText(l extract.Level) float64 {
 func (c PlanConfig) foresee(corpus filter.Corpus, download int64) forecast {
 	o := c.Run.Examples
 	text, documents := float64(corpus.TextBytes), float64(corpus.Documents)
+	passes := cmp.Or(c.passes, 1)
 	f := forecast{Shards: o.Shards}
 	if f.Shards == 0 {
-		f.Shards = max(1, sharding.DefaultShards(corpus.TextBytes))
+		f.Shards = max(1, sharding.DefaultShards(int64(text*passes)))
 	}
-	perPass := recordsOf(text, documents, o)
+	perPass := recordsOf(text*passes, documents*passes, o)
 	f.Records = perPass * float64(o.DupeFactor)
-	shards := f.Records * recordBytes(o, text/1e6*tokensPerMB/max(1, perPass))
+	shards := f.Records * recordBytes(o, text*passes/1e6*tokensPerMB/max(1, perPass))
 	if o.Compression == "gzip" {
 		shards *= gzipOfRecords
 	}
@@ -131,7 +134,7 @@ func (c PlanConfig) foreseeMemory(corpus filter.Corpus, shards int) PlannedMemor
 		perByte *= 2 // ids may take four bytes
 	}
 	const largest = 1 << 20 // document, in nearly all corpora
-	examples := taskMemory + minScratch + corpus.TextBytes/int64(shards)*perByte + 3*largest
+	examples := taskMemory + minScratch + int64(float64(corpus.TextBytes)*cmp.Or(c.passes, 1))/int64(shards)*perByte + 3*largest
 	makers := int64(min(workers, shards))
 	m := PlannedMemory{Allowed: c.Run.Memory, Needed: stage.BaseMemory + max(makers*examples, int64(workers)*extractTaskMemory)}
 	var filterPeak int64

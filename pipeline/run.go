@@ -52,6 +52,9 @@ func Run(ctx context.Context, r stage.Runner, c RunConfig) (stages []StageSummar
 			return nil, failure.Usage(err)
 		}
 	}
+	if err := c.checkMix(ctx); err != nil {
+		return nil, err
+	}
 	if c.given() {
 		o := c.Examples
 		tokens, err := c.read(&o)

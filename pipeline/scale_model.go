@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"math"
 
 	"pretext/extract/wiki"
@@ -96,7 +97,8 @@ func (c PlanConfig) scaleStages(p *Plan) []scaleStage {
 
 	shards := float64(p.Shards)
 	examples := scaleStage{Name: "examples", Tasks: p.Shards, Memory: p.shardMemory(c)}
-	examples.CPU = (text*tokenizeCPU + float64(p.Records)*recordBytes(o, text/1e6*tokensPerMB/max(1, float64(p.Records)))*recordsCPU) / shards
+	read := text * cmp.Or(c.passes, 1) // by the mix
+	examples.CPU = (read*tokenizeCPU + float64(p.Records)*recordBytes(o, read/1e6*tokensPerMB/max(1, float64(p.Records)))*recordsCPU) / shards
 	examples.Read, examples.Written = documents/shards, float64(p.Disk.Shards)/shards
 	examples.Scratch = float64(p.Disk.Scratch) / float64(min(max(1, c.Workers), p.Shards))
 	files := min(blocks/shards, n)
@@ -114,7 +116,7 @@ func (p *Plan) shardMemory(c PlanConfig) int64 {
 	if c.Run.Tokenizer != "" {
 		perByte *= 2
 	}
-	return taskMemory + maxScratch + p.TextBytes/int64(p.Shards)*perByte + 3<<20
+	return taskMemory + maxScratch + int64(float64(p.TextBytes)*cmp.Or(c.passes, 1))/int64(p.Shards)*perByte + 3<<20
 }
 
 // memory returns the bytes of a process that does some tasks of a stage at once.

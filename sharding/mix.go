@@ -176,6 +176,43 @@ func (m *Mix) CheckNames(names []string) error {
 	return err
 }
 
+// Estimate returns the table for sources whose documents and tokens are estimates:
+// rows with a name, a language, documents and tokens. Without LanguageAlpha,
+// languages do not matter.
+func (m *Mix) Estimate(sources []MixRow) (table []MixRow, err error) {
+	var names []string
+	for _, s := range sources {
+		if !slices.Contains(names, s.Source) {
+			names = append(names, s.Source)
+		}
+	}
+	groups, err := m.groups(names)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range sources {
+		g := slices.IndexFunc(groups, func(g mixGroup) bool { return slices.Contains(g.sources, s.Source) })
+		if s.Source = groups[g].name; m.LanguageAlpha == nil {
+			s.Language = ""
+		}
+		i := slices.IndexFunc(table, func(r MixRow) bool { return r.Source == s.Source && r.Language == s.Language })
+		if i < 0 {
+			table = append(table, s)
+			continue
+		}
+		table[i].Documents += s.Documents
+		table[i].Tokens += s.Tokens
+	}
+	if err := m.wanted(table); err != nil {
+		return nil, err
+	}
+	for i := range table {
+		r := &table[i]
+		r.MixedTokens, r.MixedDocuments = r.Wanted, int64(float64(r.Documents)*float64(r.Wanted)/float64(max(1, r.Tokens)))
+	}
+	return table, nil
+}
+
 // NamedSources returns which of the sources called names a key names: the source
 // of exactly that name, else all whose names begin with it and a hyphen.
 func NamedSources(key string, names []string) (named []string) {

@@ -138,12 +138,9 @@ func (r *mixResolver) total(block int, d *CountedDocument) error {
 	return nil
 }
 
-// Candidates are collected from so many documents in the order of their keys that
-// some are small.
-const (
-	mixBuckets    = 4096 // of keys
-	minCandidates = 1000
-)
+// mixBuckets is the number of ranges of keys of which documents and tokens are added
+// up.
+const mixBuckets = 4096
 
 // A partial is the choice of the documents that a row's last pass reads.
 type partial struct {
@@ -217,18 +214,22 @@ func (r *mixResolver) keysOf(visit func(p *partial, key Choice, d *CountedDocume
 }
 
 // window finds the buckets whose documents are candidates: the one in which the
-// tokens reach the gap, and the following ones. All documents before are chosen.
+// tokens reach the gap, and around it so many that [nearEnd] documents are on each
+// side. All documents before are chosen.
 func (p *partial) window() {
-	for p.first < mixBuckets-1 && p.tokens[p.first] <= p.gap {
-		p.gap -= p.tokens[p.first]
-		p.first++
+	end := 0
+	for end < mixBuckets-1 && p.tokens[end] <= p.gap {
+		p.gap -= p.tokens[end]
+		end++
 	}
-	documents, after := int32(0), int64(0)
-	for p.end = p.first; p.end < mixBuckets && (p.end == p.first || documents < minCandidates || after < p.gap); p.end++ {
-		documents += p.documents[p.end]
-		if p.end > p.first {
-			after += p.tokens[p.end]
-		}
+	before, after := int32(0), int32(0)
+	for p.first = end; p.first > 0 && before < nearEnd; {
+		p.first--
+		before += p.documents[p.first]
+		p.gap += p.tokens[p.first]
+	}
+	for p.end = end + 1; p.end < mixBuckets && after < nearEnd; p.end++ {
+		after += p.documents[p.end]
 	}
 }
 

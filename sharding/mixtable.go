@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/cespare/xxhash/v2"
@@ -17,8 +18,8 @@ import (
 // split once, unless the row is left out.
 //
 // All documents are read Passes times. In the next pass, those are chosen whose
-// [ChoiceKey] is below Below or in Extra, so that the chosen tokens are Wanted to
-// within the smallest of the documents that were considered.
+// key is below Below or in Extra, so that the chosen tokens are as close to Wanted as
+// whole documents come; see docs/format.md.
 type MixRow struct {
 	Source   string    `json:"source"`             // name of the source, or the key that names several
 	Parts    []MixPart `json:"parts,omitempty"`    // these sources; nil if it is one of the first folder, called Source
@@ -112,10 +113,6 @@ func (r *MixRow) chosen(seed int64, pass int, id uint64, heldOut bool) bool {
 	return key < r.Below || extra
 }
 
-// maxExtra is the maximum number of documents that fill the gap that whole
-// documents in the order of their keys leave.
-const maxExtra = 4096
-
 // passes returns the number of passes in which documents of the row may be read.
 func (r *MixRow) passes() int {
 	n := r.Passes
@@ -134,11 +131,14 @@ type keyed struct {
 	tokens int64
 }
 
+// A pass that reads a part of a row decides about so many documents on each side of
+// the place where it ends by their tokens, not by their keys.
+const nearEnd = 15
+
 // choose sets r.Below and r.Extra so that all documents whose key is below low are
 // chosen, and candidates, whose keys are not, with about gap tokens. It takes
-// candidates in the order of their keys while they fit, then fills the gap with
-// the largest that fit, and last with the smallest if that leaves a smaller
-// difference.
+// candidates in the order of their keys while they fit. Of the documents near the
+// place where that ends, it then chooses those whose tokens come closest.
 func (r *MixRow) choose(candidates []keyed, low Choice, gap int64) {
 	slices.SortFunc(candidates, func(a, b keyed) int { return cmp.Compare(a.key, b.key) })
 	documents := candidates[:0]
@@ -149,25 +149,59 @@ func (r *MixRow) choose(candidates []keyed, low Choice, gap int64) {
 			documents = append(documents, d)
 		}
 	}
-	r.Below = low
-	for len(documents) > 0 && documents[0].tokens <= gap {
-		gap -= documents[0].tokens
-		r.Below = documents[0].key + 1
-		documents = documents[1:]
+	end := 0
+	for end < len(documents) && documents[end].tokens <= gap {
+		gap -= documents[end].tokens
+		end++
 	}
-	slices.SortFunc(documents, func(a, b keyed) int { return cmp.Or(cmp.Compare(b.tokens, a.tokens), cmp.Compare(a.key, b.key)) })
-	smallest := -1
-	for i, d := range documents {
-		switch {
-		case d.tokens > 0 && d.tokens <= gap && len(r.Extra) < maxExtra:
-			gap -= d.tokens
-			r.Extra = append(r.Extra, d.key)
-		case d.tokens > 0:
-			smallest = i
+	near := documents[max(0, end-nearEnd):min(len(documents), end+nearEnd)]
+	for _, d := range documents[max(0, end-nearEnd):end] {
+		gap += d.tokens
+	}
+	if r.Below = low; len(near) > 0 {
+		r.Below = near[0].key
+	}
+	for _, d := range closest(near, gap) {
+		r.Extra = append(r.Extra, d.key)
+	}
+}
+
+// closest returns the documents whose tokens together come closest to sum. It looks at
+// all subsets: for each of the first half of the documents it finds the best of the
+// second half by binary search.
+func closest(documents []keyed, sum int64) (best []keyed) {
+	half := len(documents) / 2
+	first, second := subsets(documents[:half]), subsets(documents[half:])
+	order := make([]int, len(second))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(second[a], second[b]), cmp.Compare(a, b)) })
+	least, chosen := int64(math.MaxInt64), 0
+	for i, n := range first {
+		at, _ := slices.BinarySearchFunc(order, sum-n, func(j int, n int64) int { return cmp.Compare(second[j], n) })
+		for _, j := range order[max(0, at-1):min(len(order), at+1)] {
+			if miss := max(n+second[j]-sum, sum-n-second[j]); miss < least {
+				least, chosen = miss, j<<half|i
+			}
 		}
 	}
-	if smallest >= 0 && documents[smallest].tokens-gap < gap {
-		r.Extra = append(r.Extra, documents[smallest].key)
+	for i, d := range documents {
+		if chosen>>i&1 == 1 {
+			best = append(best, d)
+		}
 	}
-	slices.Sort(r.Extra)
+	return best
+}
+
+// subsets returns the tokens of each subset of documents; bit i of its index says
+// that the subset has document i.
+func subsets(documents []keyed) []int64 {
+	sums := make([]int64, 1, 1<<len(documents))
+	for _, d := range documents {
+		for _, n := range sums {
+			sums = append(sums, n+d.tokens)
+		}
+	}
+	return sums
 }

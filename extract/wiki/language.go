@@ -17,9 +17,9 @@ var wikiLanguages = map[string]string{
 	"map_bms": "jv", "nds_nl": "nds", "roa_rup": "rup", "roa_tara": "nap", "zh_classical": "lzh", "zh_min_nan": "nan", "zh_yue": "yue",
 }
 
-// languageOfName returns the language of the wiki with a database name, "fr" of
+// LanguageOf returns the language of the wiki with a database name, "fr" of
 // "frwiki"; "" if the name is not one of a Wikimedia wiki in a known language.
-func languageOfName(dbname string) string {
+func LanguageOf(dbname string) string {
 	for _, project := range projects {
 		code, ok := strings.CutSuffix(dbname, project)
 		if !ok || code == "" {
@@ -36,13 +36,13 @@ func languageOfName(dbname string) string {
 	return ""
 }
 
-// language returns the language of a dump's pages: that of its head, unless the
+// Language returns the language of a dump's pages: that of its head, unless the
 // name of the file is that of another Wikimedia wiki. Some collections of dumps
 // have the head of the English Wikipedia in every file.
-func (d Dump) language() string {
+func (d Dump) Language() string {
 	name := DBName(d.Name)
-	lang := languageOfName(name)
-	if d.Head.DBName == "" || d.Head.DBName == name || lang == "" || languageOfName(d.Head.DBName) == "" {
+	lang := LanguageOf(name)
+	if d.Head.DBName == "" || d.Head.DBName == name || lang == "" || LanguageOf(d.Head.DBName) == "" {
 		return d.Head.Lang
 	}
 	return lang

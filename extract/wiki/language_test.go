@@ -17,7 +17,7 @@ func TestLanguageIsThatOfTheHeadUnlessTheFileIsOfAnotherWiki(t *testing.T) {
 		{"simplewiki.xml", "simplewiki", "en", "en"},
 	} {
 		d := Dump{Name: c.file, Head: Head{DBName: c.dbname, Lang: c.lang}}
-		if got := d.language(); got != c.want {
+		if got := d.Language(); got != c.want {
 			t.Errorf("%s with the head of %s (%s): %q, want %q", c.file, c.dbname, c.lang, got, c.want)
 		}
 	}

@@ -74,7 +74,7 @@ func (r *Reader) Reset(d Dump, rng Range) {
 		options:    r.options,
 		source:     d.Name,
 		dbname:     d.Wiki(),
-		lang:       cmp.Or(r.options.Language, d.language()),
+		lang:       cmp.Or(r.options.Language, d.Language()),
 		rng:        rng,
 		size:       d.Size,
 		address:    newAddress(d.Head.Base),

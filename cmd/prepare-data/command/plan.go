@@ -105,8 +105,8 @@ func printPlan(w io.Writer, p *pipeline.Plan, preset string) error {
 		if s.Local {
 			verb = "read"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s, %s (%s)\n\t\tabout %s of text in %s\n\t\tlicence: %s\n", verb, s.Name, files(int(s.Files)), humanize.Bytes(s.Bytes), s.Basis,
-			humanize.Bytes(s.TextBytes), humanize.Things(s.Documents, "document"), s.Licence)
+		fmt.Fprintf(t, "%s\t%s\t%s, %s (%s)\n\t\tabout %s of text in %s; source %s\n\t\tlicence: %s\n", verb, s.Name, files(int(s.Files)), humanize.Bytes(s.Bytes), s.Basis,
+			humanize.Bytes(s.TextBytes), humanize.Things(s.Documents, "document"), s.Source, s.Licence)
 	}
 	if p.DownloadFiles > 0 {
 		fmt.Fprintf(t, "download\t%s\t%s, at least %v by the servers' limits\n", files(int(p.DownloadFiles)), humanize.Bytes(p.DownloadBytes), time.Duration(p.DownloadSeconds)*time.Second)
@@ -128,5 +128,9 @@ func printPlan(w io.Writer, p *pipeline.Plan, preset string) error {
 	for _, n := range p.Notes {
 		fmt.Fprintf(t, "note\t\t%s\n", n)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil || p.Mix == nil {
+		return err
+	}
+	fmt.Fprintln(w, "\nTokens are estimated; examples counts them:")
+	return printMix(w, p.Mix)
 }

@@ -1,0 +1,233 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pretext/internal/realdata"
+	"pretext/internal/store"
+	"pretext/pipeline/stage"
+	"pretext/sharding"
+	"pretext/sharding/export"
+	"pretext/tokenize/sentence"
+)
+
+// threeLanguages extracts real wikis in English, Greek and German, and returns the
+// configuration of the examples stage.
+func threeLanguages(t *testing.T) ExamplesConfig {
+	t.Helper()
+	c := ExamplesConfig{Target: stage.Target{Memory: 900e6}, Reading: Reading{Extract: DefaultExtractOptions(), MaxRejects: 1},
+		TokenFile: TokenFile{Vocab: realdata.Path(t, "vocab/bert-base-multilingual-cased-vocab.txt")}, Examples: sharding.DefaultExamplesOptions()}
+	c.Examples.DoLowerCase, c.Examples.DupeFactor, c.Examples.MaxSeqLength, c.Examples.Shards = false, 1, 512, 4
+	for _, name := range []string{"enwiki-small-pages-articles", "elwikivoyage-medium-pages-articles", "dewiki-20170701-sample"} {
+		documents := filepath.Join(t.TempDir(), name)
+		sources := []Source{{KindWiki, realdata.Path(t, "wiki/"+name+".xml.bz2")}}
+		if _, err := Extract(t.Context(), testRunner, ExtractConfig{stage.Target{Out: documents, Memory: 600e6}, c.Reading, sources}); err != nil {
+			t.Fatal(err)
+		}
+		c.Documents = append(c.Documents, documents)
+	}
+	return c
+}
+
+// A textOf is what a test knows of a document by its sentences.
+type textOf struct {
+	id, language string
+	tokens       int64
+}
+
+// byText returns all documents by their sentences, with their tokens.
+func (c ExamplesConfig) byText(t *testing.T) map[string]textOf {
+	t.Helper()
+	raw, err := os.ReadFile(c.Vocab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tok, err := sharding.NewTokenizer(c.Vocab, raw, c.Examples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := tok.WordPiece.NewEncoder()
+	split := sentence.NewLanguageSplitter(c.Examples.SentenceSplitter)
+	documents := map[string]textOf{}
+	for _, location := range c.Documents {
+		in, err := sharding.OpenDocumentsFolder(t.Context(), location)
+		if err != nil {
+			t.Fatal(err)
+		}
+		folder, err := store.Open(location)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range in.Files {
+			for doc, err := range sharding.Documents(t.Context(), folder, f.Name) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				var text strings.Builder
+				d := textOf{id: doc.ID, language: doc.Lang}
+				for line, err := range split.Sentences(doc.Text, doc.Lang) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					text.Write(line)
+					text.WriteByte('\n')
+					d.tokens += int64(len(words.AppendIDsBytes(nil, line)))
+				}
+				documents[text.String()] = d
+			}
+		}
+	}
+	return documents
+}
+
+// A shardText is a document in the text of a shard.
+type shardText struct {
+	textOf
+	split string
+	shard int
+}
+
+// exported returns the documents of finished shards, from their text.
+func (c ExamplesConfig) exported(t *testing.T, known map[string]textOf) (list []shardText) {
+	t.Helper()
+	out := t.TempDir()
+	files, err := export.Text(t.Context(), export.Config{Shards: c.Out, Documents: c.Documents, Out: out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		name, ok := sharding.ParseShardName(f.Name)
+		raw, err := os.ReadFile(filepath.Join(out, f.Name))
+		if err != nil || !ok {
+			t.Fatal(f.Name, err)
+		}
+		for text := range strings.SplitSeq(strings.TrimSuffix(string(raw), "\n\n"), "\n\n") {
+			d, ok := known[text+"\n"]
+			if text != "" && !ok {
+				t.Fatalf("%s: unknown text %.100q", f.Name, text)
+			}
+			if ok {
+				list = append(list, shardText{d, name.Split, name.Index})
+			}
+		}
+	}
+	return list
+}
+
+// Languages get the shares of the formula, in tokens, to a thousandth. The tokens in
+// the records are those that the test counts itself.
+func TestLanguagesGetTheirSharesToAThousandth(t *testing.T) {
+	c := threeLanguages(t)
+	known := c.byText(t)
+	before, all := map[string]float64{}, 0.0
+	for _, d := range known {
+		before[d.language] += float64(d.tokens)
+		all += float64(d.tokens)
+	}
+	for _, alpha := range []float64{0.3, 0.7, 1} {
+		c := c
+		c.Out = filepath.Join(t.TempDir(), "shards")
+		c.Examples.Mix = &sharding.Mix{LanguageAlpha: &alpha}
+		m, err := Examples(t.Context(), testRunner, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, total := map[string]float64{}, 0.0
+		for _, d := range c.exported(t, known) {
+			got[d.language] += float64(d.tokens)
+			total += float64(d.tokens)
+		}
+		if tokens := m.Counts["tokens"]; int64(total) != tokens {
+			t.Errorf("alpha %g: the text has %.0f tokens, the shards say %d", alpha, total, tokens)
+		}
+		sum := 0.0
+		for _, n := range before {
+			sum += math.Pow(n/all, alpha)
+		}
+		for language, n := range before {
+			want := math.Pow(n/all, alpha) / sum
+			if share := got[language] / total; math.Abs(share-want) > want/1000 {
+				t.Errorf("alpha %g: %s has the share %.5f, want %.5f", alpha, language, share, want)
+			}
+		}
+		if v := verify(t, c.Out); !v.OK() {
+			t.Errorf("alpha %g: %v", alpha, v.Problems)
+		}
+	}
+}
+
+func TestAMixHasTheSameBytesForAnyWorkersAndRunner(t *testing.T) {
+	c := threeLanguages(t)
+	alpha := 0.5
+	c.Examples.Mix = &sharding.Mix{LanguageAlpha: &alpha, Epochs: map[string]float64{"enwiki": 1.5}}
+	c.Examples.Fraction, c.Examples.MaxSeqLength = 0.1, 128
+	var want map[string]string
+	for _, r := range []stage.Runner{{Name: "direct", Workers: 1}, {Name: "direct", Workers: 5}, {Name: "prism", Workers: 2}} {
+		c.Out = filepath.Join(t.TempDir(), "shards")
+		if _, err := Examples(context.Background(), r, c); err != nil {
+			t.Fatal(err)
+		}
+		got := tree(t, c.Out)
+		if want == nil {
+			want = got
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(r.Name, r.Workers, diff)
+		}
+	}
+}
+
+// In every pass, held-out documents are those that Split holds out. They are in the
+// eval split once; other documents are in the train split, and their copies in
+// other shards.
+func TestAMixRepeatsNoHeldOutDocument(t *testing.T) {
+	c := threeLanguages(t)
+	c.Out = filepath.Join(t.TempDir(), "shards")
+	c.Examples.Fraction = 0.3
+	c.Examples.Mix = &sharding.Mix{Epochs: map[string]float64{"dewiki": 2.5, "elwikivoyage": 0.5}}
+	if _, err := Examples(t.Context(), testRunner, c); err != nil {
+		t.Fatal(err)
+	}
+	known := c.byText(t)
+	times, inShard := map[string]int{}, map[string]int{}
+	for _, d := range c.exported(t, known) {
+		times[d.id]++
+		inShard[fmt.Sprint(d.id, d.shard)]++
+		if held := c.Examples.HeldOut(d.id); held != (d.split == sharding.Eval) || held && times[d.id] > 1 {
+			t.Errorf("%s is in the split %s, %d times; held out: %v", d.id, d.split, times[d.id], held)
+		}
+		if n := inShard[fmt.Sprint(d.id, d.shard)]; n > 1 {
+			t.Errorf("%s is in shard %d %d times", d.id, d.shard, n)
+		}
+	}
+	for _, d := range known {
+		want := map[string][2]int{"de": {2, 3}, "en": {1, 1}, "el": {0, 1}}[d.language]
+		if c.Examples.HeldOut(d.id) {
+			want = [2]int{1, 1}
+		}
+		if n := times[d.id]; n < want[0] || n > want[1] {
+			t.Errorf("%s is read %d times, want %d to %d", d.id, n, want[0], want[1])
+		}
+	}
+}
+
+// A run with a wrong name ends before its first stage.
+func TestARunChecksTheNamesOfItsMixFirst(t *testing.T) {
+	c := config(t, filepath.Join(t.TempDir(), "out"))
+	c.Examples.Mix = &sharding.Mix{Epochs: map[string]float64{"tset": 2}}
+	_, err := Run(t.Context(), testRunner, c)
+	if want := "--epochs tset: there is no such source; the sources are test, book"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if _, err := os.Stat(filepath.Join(c.Out, sharding.DocumentsFolder)); !os.IsNotExist(err) {
+		t.Error("documents were extracted")
+	}
+}

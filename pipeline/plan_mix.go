@@ -1,0 +1,101 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"pretext/extract/download"
+	"pretext/sharding"
+)
+
+// mix sets the table of the mix from the estimates of the sources, and how often the
+// examples stage reads the text.
+func (p *Plan) mix(c *PlanConfig) (err error) {
+	m := c.Run.Examples.Mix
+	if !m.Enabled() {
+		return nil
+	}
+	var rows []sharding.MixRow
+	for _, s := range p.Sources {
+		language := s.Language
+		if language == "" && m.LanguageAlpha != nil {
+			language = unknownLanguage
+			p.Notes = append(p.Notes, fmt.Sprintf("%s: its languages are known when it has been read; here they count as one", s.Source))
+		}
+		name := fullName(m, s.Source)
+		rows = append(rows, sharding.MixRow{Source: name, Language: language, Documents: s.Documents, Tokens: int64(float64(s.TextBytes) / 1e6 * tokensPerMB)})
+	}
+	if p.Mix, err = m.Estimate(rows); err != nil {
+		return err
+	}
+	before, after := sharding.MixTokens(p.Mix)
+	c.passes = float64(after) / float64(max(1, before))
+	return nil
+}
+
+// unknownLanguage stands in a plan for the languages of a source that were not read
+// yet.
+const unknownLanguage = "unknown"
+
+// downloadName returns how the names of the sources begin that a request becomes.
+func downloadName(q download.Request) string {
+	address, _, _ := strings.Cut(q.URL, "?")
+	address = path.Base(address)
+	switch {
+	case q.Kind == download.Wiki:
+		return q.Wiki
+	case q.Kind == download.Gutenberg || isBook(address):
+		return SourcesFolder // all single books are one source, their directory
+	}
+	return stem(download.SafeName(address))
+}
+
+// fullName returns the key of the mix that continues the beginning of a source's
+// name after a hyphen, such as enwiki-latest for enwiki, or else the beginning: the
+// date of a download is not known before.
+func fullName(m *sharding.Mix, beginning string) string {
+	for _, key := range slices.Sorted(maps.Keys(m.Weights)) {
+		if strings.HasPrefix(key, beginning+"-") {
+			return key
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(m.Epochs)) {
+		if strings.HasPrefix(key, beginning+"-") {
+			return key
+		}
+	}
+	return beginning
+}
+
+// checkMix returns a usage error if the mix does not fit the sources, before the
+// first stage runs.
+func (c *RunConfig) checkMix(ctx context.Context) error {
+	m := c.Examples.Mix
+	if !m.Enabled() {
+		return nil
+	}
+	local, err := expandSources(ctx, c.Sources, func(string) {})
+	if err != nil {
+		return err
+	}
+	var names []string
+	next := stems{}
+	text := false
+	for _, s := range local {
+		if s.Kind == KindText && text {
+			continue // all text files are one source
+		}
+		text = text || s.Kind == KindText
+		names = append(names, next.next(s.Path))
+	}
+	if c.Download != nil {
+		for _, q := range c.Download.Requests {
+			names = append(names, fullName(m, downloadName(q)))
+		}
+	}
+	return m.CheckNames(names)
+}
