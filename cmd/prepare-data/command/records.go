@@ -54,7 +54,7 @@ func (s *exampleSource) Examples(ctx context.Context) iter.Seq2[loader.Record, e
 		for _, part := range s.converted {
 			for r, err := range part.Records(ctx) {
 				if err == nil {
-					err = e.Decode(r.Payload)
+					_, err = e.DecodeAny(r.Payload)
 				}
 				if !yield(loader.Record{File: part.Path, Index: r.Index, Offset: r.Offset, Example: &e}, err) || err != nil {
 					return
