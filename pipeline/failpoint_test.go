@@ -177,9 +177,9 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 		_, err := Download(ctx, oneWorker, DownloadConfig{Target: stage.Target{Out: out}, Requests: []download.Request{q}, Client: o})
 		return err
 	}
-	to := func(format, split string) func(base, out string) error {
+	to := func(format, shards string) func(base, out string) error {
 		return func(base, out string) error {
-			_, err := convert.Run(ctx, oneWorker, convert.Config{Target: stage.Target{Out: out}, Shards: filepath.Join(base, sharding.ShardsFolder), Format: format, Split: split})
+			_, err := convert.Run(ctx, oneWorker, convert.Config{Target: stage.Target{Out: out}, Shards: filepath.Join(base, shards), Format: format, Split: sharding.Train})
 			return err
 		}
 	}
@@ -240,10 +240,13 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 		}},
 	}
 	for _, format := range formats.Names() {
-		if f, _ := formats.Get(format); !columns.Holds(f, records.Pairs) {
-			continue
+		f, _ := formats.Get(format)
+		if columns.Holds(f, records.Pairs) {
+			rows = append(rows, faultRow{name: "convert to " + format, do: to(format, sharding.ShardsFolder)})
 		}
-		rows = append(rows, faultRow{name: "convert to " + format, do: to(format, sharding.Train)})
+		if columns.Holds(f, records.Tokens) {
+			rows = append(rows, faultRow{name: "convert documents to " + format, do: to(format, "tokens")})
+		}
 	}
 	return rows
 }
@@ -285,6 +288,14 @@ func makeFaultBase(t *testing.T, base string, c RunConfig) {
 	t.Helper()
 	run(t, oneWorker, c)
 	writeFile(t, base, "text.txt", []byte(strings.Repeat("the river runs to the sea .\nit carries boats .\n\n", 5)))
+	tokens := ExamplesConfig{Target: stage.Target{Out: filepath.Join(base, "tokens"), Memory: c.Memory}, TokenFile: TokenFile{Vocab: filepath.Join(base, VocabFolder, sharding.VocabName)},
+		Reading: Reading{Extract: c.Extract}, Examples: c.Examples, Documents: []string{filepath.Join(base, sharding.DocumentsFolder)}}
+	shards := tokens.Examples.Shards
+	tokens.Examples = sharding.RecipeOptions(sharding.RecipeTokens)
+	tokens.Examples.Shards, tokens.Examples.Split = shards, c.Examples.Split
+	if _, err := Examples(t.Context(), oneWorker, tokens); err != nil {
+		t.Fatal(err)
+	}
 	other := c.Extract
 	other.Wiki.MinCharacters = 300
 	if _, err := Extract(t.Context(), oneWorker, ExtractConfig{Target: stage.Target{Out: filepath.Join(base, "other")}, Reading: Reading{Extract: other, MaxRejects: 1}, Sources: c.Sources}); err != nil {

@@ -22,7 +22,6 @@ type Converted struct {
 	Format  columns.Format
 	Options sharding.ConvertOptions
 	schema  []columns.Column
-	vocab   columns.Vocab // of a format with words, else nil
 }
 
 // OpenConverted returns the folder whose manifest is m. If its options are not
@@ -41,17 +40,24 @@ func OpenConverted(folder sharding.Folder, m *sharding.Manifest) (*Converted, er
 	if err != nil {
 		return nil, fmt.Errorf("read %s in %s: %w", sharding.ManifestName, folder, err)
 	}
-	c := &Converted{Folder: folder, Format: format, Options: o, schema: columns.For(o.Form, o.MaxSeqLength, o.MaxPredictionsPerSeq)}
-	if _, ok := format.(columns.Worded); ok {
-		raw, err := store.ReadFile(context.Background(), folder, sharding.VocabName)
-		if err != nil {
-			return nil, err
-		}
-		if c.vocab, err = tokenize.ReadVocab(sharding.VocabName, raw); err != nil {
-			return nil, fmt.Errorf("%s: %w: %w", folder, sharding.ErrFormat, err)
-		}
+	return &Converted{Folder: folder, Format: format, Options: o, schema: columns.For(o.Form, o.MaxSeqLength, o.MaxPredictionsPerSeq)}, nil
+}
+
+// part returns the part that body describes. If the vocabulary of a format with words
+// is not one, the error matches [sharding.ErrFormat].
+func (c *Converted) part(ctx context.Context, stem string, body sharding.ConvertBody) (columns.Part, error) {
+	p := columns.Part{Stem: stem, Schema: c.schema, Rows: body.Rows, IDs: c.Options.VocabSize}
+	if _, ok := c.Format.(columns.Worded); !ok {
+		return p, nil
 	}
-	return c, nil
+	raw, err := store.ReadFile(ctx, c.Folder, sharding.VocabName)
+	if err != nil {
+		return p, err
+	}
+	if p.Vocab, err = tokenize.ReadVocab(sharding.VocabName, raw); err != nil {
+		return p, fmt.Errorf("%w: %w", sharding.ErrFormat, err)
+	}
+	return p, nil
 }
 
 // Splits returns the parts of folders of converted shards that were found together
@@ -134,7 +140,11 @@ func (c *Converted) Payloads(ctx context.Context, sideCar string, body sharding.
 		for _, f := range body.Files {
 			files = append(files, f.Name)
 		}
-		part := columns.Part{Stem: strings.TrimSuffix(sideCar, sharding.SideCarSuffix), Schema: c.schema, Rows: body.Rows, IDs: c.Options.VocabSize, Vocab: c.vocab}
+		part, err := c.part(ctx, strings.TrimSuffix(sideCar, sharding.SideCarSuffix), body)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
 		var payload []byte
 		for row, err := range c.Format.Rows(part, files, open.file) {
 			if err == nil {

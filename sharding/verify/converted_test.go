@@ -1,0 +1,75 @@
+package verify_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pretext/internal/torture"
+	"pretext/pipeline"
+	"pretext/pipeline/convert"
+	"pretext/pipeline/stage"
+	"pretext/records"
+	"pretext/records/columns"
+	"pretext/records/columns/formats"
+	"pretext/sharding"
+	"pretext/sharding/verify"
+)
+
+// Whatever happens to a file of converted shards, in any format and form, verify
+// names it.
+func TestEveryDamageOfConvertedShardsIsNamed(t *testing.T) {
+	recipes := map[records.Form]string{records.Pairs: sharding.RecipeGoogle, records.Tokens: sharding.RecipeTokens}
+	for form, recipe := range recipes {
+		run := smallRun(t, func(c *pipeline.RunConfig) {
+			if form == records.Tokens {
+				c.Examples = sharding.RecipeOptions(recipe)
+				c.Examples.Shards = 1
+			}
+		})
+		for _, format := range formats.Names() {
+			if f, _ := formats.Get(format); !columns.Holds(f, form) {
+				continue
+			}
+			out := filepath.Join(run, format)
+			_, err := convert.Run(t.Context(), stage.Runner{Name: stage.Direct, Workers: 1}, convert.Config{Target: stage.Target{Out: out},
+				Shards: filepath.Join(run, sharding.ShardsFolder), Format: format, Split: sharding.Train})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v, err := verify.Dataset(t.Context(), out, verify.Options{}); err != nil || !v.OK() {
+				t.Fatalf("%s: %v, %v", format, v, err)
+			}
+			files, err := os.ReadDir(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range files {
+				if f.IsDir() || f.Name() == sharding.RunName || strings.HasPrefix(f.Name(), ".lock") {
+					continue
+				}
+				t.Run(format+" of "+string(form)+"/"+f.Name(), func(t *testing.T) { damageEachWay(t, filepath.Join(out, f.Name())) })
+			}
+		}
+	}
+}
+
+// damageEachWay damages a file in many ways, of each of which verify must name it.
+func damageEachWay(t *testing.T, path string) {
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.WriteFile(path, whole, 0o666)
+	for d := range damages(torture.Random(t), filepath.Base(path), whole, variants(t)/5) {
+		if d.missing {
+			os.Remove(path)
+		} else if err := os.WriteFile(path, d.data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if problem := missed(path, whole, d); problem != "" {
+			t.Fatalf("%s: %s", d.what, problem)
+		}
+	}
+}
