@@ -27,10 +27,11 @@ const extractAlgorithm = 5
 
 // The kinds of sources.
 const (
-	KindWiki  = "wiki"  // a MediaWiki XML dump
-	KindBooks = "books" // a book, a folder or an archive of books
-	KindText  = "text"  // BERT text: one sentence per line, a blank line between documents
-	KindJSONL = "jsonl" // one JSON object per line
+	KindWiki     = "wiki"      // a MediaWiki XML dump
+	KindWikiHTML = "wiki-html" // a snapshot of a wiki's pages as HTML, or a directory of such pages
+	KindBooks    = "books"     // a book, a folder or an archive of books
+	KindText     = "text"      // BERT text: one sentence per line, a blank line between documents
+	KindJSONL    = "jsonl"     // one JSON object per line
 )
 
 // A Source is one input that documents are made from. Sources keep the order of
@@ -164,12 +165,15 @@ type SourceSpec struct {
 }
 
 // An extractTask is the plan of one documents file: the range of bytes of a
-// dump, or the books, that it is made from. Text has neither.
+// dump, the books, or the files of pages that it is made from. Text and
+// snapshots have neither.
 type extractTask struct {
 	Source int         `json:"source"`
 	Number int         `json:"number"` // index of the documents file among those of its source
 	Range  *wiki.Range `json:"range,omitempty"`
 	Books  *books.Task `json:"books,omitempty"`
+	Pages  []string    `json:"pages,omitempty"`      // files of pages in the source's directory; "": the source is the file
+	Bytes  int64       `json:"page_bytes,omitempty"` // of the files in Pages
 }
 
 func (s SourceSpec) fileName(number int) string {
@@ -293,6 +297,8 @@ func planSources(ctx context.Context, c ExtractConfig, note func(string)) (*sour
 			err = p.planBooks(ctx, listedBooks{bookFiles{ctx}, s.books}, store.Absolute(s.Path), c.Extract.Books)
 		case s.Kind == KindWiki:
 			err = p.addWiki(ctx, s.Path)
+		case s.Kind == KindWikiHTML:
+			err = p.addWikiHTML(ctx, s.Path)
 		case s.Kind == KindBooks:
 			err = p.planBooks(ctx, bookFiles{ctx}, store.Absolute(s.Path), c.Extract.Books)
 		case s.Kind == KindJSONL:
@@ -438,7 +444,7 @@ func stem(path string) string {
 	name := store.Base(path)
 	for {
 		cut := name
-		for _, suffix := range []string{".bz2", ".gz", ".zst", ".tgz", ".tar", ".zip", ".xml", ".txt", ".jsonl", ".json", ".epub", ".parquet"} {
+		for _, suffix := range []string{".bz2", ".gz", ".zst", ".tgz", ".tar", ".zip", ".xml", ".txt", ".jsonl", ".ndjson", ".json", ".html", ".epub", ".parquet"} {
 			cut = strings.TrimSuffix(cut, suffix)
 		}
 		if cut == name || cut == "" {

@@ -124,6 +124,8 @@ func (t extractTask) bytes(s SourceSpec) int64 {
 		return t.Range.End - t.Range.Start
 	case t.Books != nil:
 		return t.Books.Bytes
+	case t.Bytes > 0:
+		return t.Bytes
 	}
 	return s.Bytes
 }
@@ -146,6 +148,8 @@ func (w *extractWorker) open(ctx context.Context, s SourceSpec, t extractTask, t
 			tools.wiki.OnReject(rejected)
 		}
 		return reading, err
+	case KindWikiHTML:
+		return w.openWikiHTML(ctx, s, t, rejected)
 	case KindBooks:
 		return w.openBooks(ctx, s, *t.Books, rejected)
 	case KindText, KindJSONL:

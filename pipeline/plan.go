@@ -281,6 +281,9 @@ func planLocal(ctx context.Context, s expandedSource, o ExtractOptions) (Planned
 	if s.Kind == KindWiki {
 		return p, sampleDump(ctx, s.Path, o.Wiki, &p)
 	}
+	if s.Kind == KindWikiHTML {
+		return p, samplePages(ctx, s.Path, o.Wiki, &p)
+	}
 	var from books.Store = books.Local{}
 	if s.books != nil {
 		from = listedBooks{files: s.books}

@@ -102,7 +102,7 @@ func checkLocal(s Source) error {
 func matches(s Source) ([]string, error) {
 	info, err := store.Stat(context.Background(), s.Path)
 	switch {
-	case err == nil && info.IsDir() && (s.Kind == KindWiki || s.Kind == KindText):
+	case err == nil && info.IsDir() && (s.Kind == KindWiki || s.Kind == KindWikiHTML || s.Kind == KindText):
 		return filesOf(s)
 	case err == nil || !strings.ContainsAny(s.Path, "*?["):
 		return []string{s.Path}, nil // if it does not exist, opening it reports that
@@ -142,8 +142,8 @@ func glob(pattern string) (paths []string, err error) {
 	return paths, nil
 }
 
-// filesOf returns the dumps or text files in the directory s.Path. For a
-// download directory it returns s.Path itself: [expandDownloads] replaces that.
+// filesOf returns the dumps, snapshots or text files in the directory s.Path. For
+// a directory of pages as HTML it returns s.Path itself. For a download directory it returns s.Path itself: [expandDownloads] replaces that.
 func filesOf(s Source) (paths []string, err error) {
 	folder, err := store.Open(s.Path)
 	if err != nil {
@@ -157,14 +157,20 @@ func filesOf(s Source) (paths []string, err error) {
 		return nil, err
 	}
 	wanted, what := isDumpOrCompanion, "dump (.xml, .xml.bz2 or .xml.gz)"
-	if s.Kind == KindText {
+	switch s.Kind {
+	case KindText:
 		wanted, what = isText, "text file (.txt, .txt.gz or .txt.zst)"
+	case KindWikiHTML:
+		wanted = isSnapshot
 	}
 	for _, e := range entries {
 		path := store.Join(s.Path, e.Name())
 		if info, err := store.Stat(context.Background(), path); err == nil && info.Mode().IsRegular() && wanted(path) {
 			paths = append(paths, path)
 		}
+	}
+	if len(paths) == 0 && s.Kind == KindWikiHTML {
+		return []string{s.Path}, nil // of pages
 	}
 	if len(paths) == 0 {
 		return nil, failure.Usagef("folder %s has no %s in it", s.Path, what)

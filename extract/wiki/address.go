@@ -31,6 +31,10 @@ func newAddress(base string) address {
 	return a
 }
 
+// LicenseOf returns the SPDX identifier of the licence of the page with an
+// address; "" if unknown.
+func LicenseOf(address string) string { return newAddress(address).license }
+
 // of returns the address of the page with a title.
 func (a address) of(title string) string {
 	if a.prefix == "" {

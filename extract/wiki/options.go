@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
+	"pretext/extract"
 	"pretext/extract/wiki/wikitext"
 )
 
@@ -37,6 +39,29 @@ type TemplateFile struct {
 // DefaultOptions returns the options that keep the articles of a wiki.
 func DefaultOptions() Options {
 	return Options{Namespaces: []int{0}, Wikitext: wikitext.DefaultOptions(), MaxHoles: 1}
+}
+
+// Keeps reports whether pages of a namespace are kept.
+func (o Options) Keeps(namespace int) bool { return slices.Contains(o.Namespaces, namespace) }
+
+// RejectText returns the reason for rejecting a page with this text, and the
+// length that was measured; "" if the text is neither empty, too large nor too
+// short.
+func (o Options) RejectText(text []byte) (reason extract.Reject, measured *float64) {
+	switch {
+	case len(text) == 0:
+		return extract.RejectEmpty, nil
+	case len(text) > extract.MaxDocumentBytes:
+		n := float64(len(text))
+		return extract.RejectTooLarge, &n
+	case o.MinCharacters == 0:
+		return "", nil
+	}
+	if characters := utf8.RuneCount(text); characters < o.MinCharacters {
+		n := float64(characters)
+		return extract.RejectTooShort, &n
+	}
+	return "", nil
 }
 
 // Validate reports every field whose value is invalid, in one error.

@@ -2,7 +2,6 @@ package wiki
 
 import (
 	"bytes"
-	"slices"
 	"strconv"
 	"time"
 
@@ -158,7 +157,7 @@ func (r *Reader) header(p rawPage) (h pageHead, title string, reject extract.Rej
 		h.ns = r.namespaces.ofTitle(title)
 	}
 	switch {
-	case !slices.Contains(r.options.Namespaces, h.ns):
+	case !r.options.Keeps(h.ns):
 		r.measured(float64(h.ns))
 		return h, "", extract.RejectNamespace
 	case h.redirect:

@@ -7,7 +7,6 @@ import (
 	"io"
 	"iter"
 	"strconv"
-	"unicode/utf8"
 	"unsafe"
 
 	"pretext/extract"
@@ -183,15 +182,8 @@ func (r *Reader) document(doc *extract.Document, p rawPage) extract.Reject {
 		return extract.RejectDisambiguation
 	}
 	r.text = r.scanner.AppendText(r.text[:0], src, wikitext.Page{Title: title, Lang: r.lang, Wiki: r.dbname})
-	switch {
-	case len(r.text) == 0:
-		return extract.RejectEmpty
-	case len(r.text) > extract.MaxDocumentBytes:
-		r.measured(float64(len(r.text)))
-		return extract.RejectTooLarge
-	case r.options.MinCharacters > 0 && utf8.RuneCount(r.text) < r.options.MinCharacters:
-		r.measured(float64(utf8.RuneCount(r.text)))
-		return extract.RejectTooShort
+	if reject, r.rejected.Value = r.options.RejectText(r.text); reject != "" {
+		return reject
 	}
 	holes, sentences := r.scanner.PageHoles(), countSentences(r.text, r.lang)
 	if r.options.MaxHoles < 1 && float64(holes) > r.options.MaxHoles*float64(sentences) {

@@ -44,6 +44,7 @@ var allowed = map[string][]string{
 	"extract/quality":        {"extract", "extract/internal/words"},
 	"extract/dedup":          {"extract/internal/words"},
 	"extract/wiki":           {"extract/internal/counting", "internal/failure", "extract", "extract/bzip2", "extract/wiki/wikitext", "extract/wiki/rendering", "internal/utf8scan"},
+	"extract/wiki/wikihtml":  {"extract", "extract/internal/counting", "extract/wiki", "extract/wiki/wikitext"},
 	"extract/wiki/rendering": {},
 	"extract/wiki/wikitext":  {"extract/wiki/rendering"},
 	"tokenize":               {"internal/pyspace"},
@@ -68,7 +69,7 @@ var allowed = map[string][]string{
 	"pipeline/convert": {"internal/failure", "records", "records/columns", "records/columns/formats", "records/tfrecord", "sharding", "tokenize", "pipeline/stage", "internal/store"},
 
 	"sharding/export": {"internal/failure", "records", "records/tfrecord", "sharding", "tokenize", "tokenize/sentence", "internal/store"},
-	"pipeline": {"internal/failure", "extract", "extract/bzip2", "extract/wiki", "extract/wiki/rendering", "extract/wiki/wikitext", "extract/books", "extract/text", "extract/download", "extract/quality", "extract/dedup", "tokenize", "tokenize/sentence", "tokenize/vocab", "tokenize/hf",
+	"pipeline": {"internal/failure", "extract", "extract/bzip2", "extract/wiki", "extract/wiki/wikihtml", "extract/wiki/rendering", "extract/wiki/wikitext", "extract/books", "extract/text", "extract/download", "extract/quality", "extract/dedup", "tokenize", "tokenize/sentence", "tokenize/vocab", "tokenize/hf",
 		"records", "records/tfrecord", "records/pretrain", "sharding", "pipeline/stage", "internal/store", "internal/usage", "internal/extsort", "internal/pyrandom", "internal/democorpus", "internal/redact", "pipeline/documents", "pipeline/filter"},
 	"pipeline/documents": {"extract", "sharding", "pipeline/stage"},
 	"pipeline/filter":    {"pipeline/documents", "internal/failure", "extract", "extract/dedup", "extract/quality", "sharding", "pipeline/stage", "internal/store"},

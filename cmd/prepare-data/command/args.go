@@ -11,7 +11,7 @@ import (
 
 // manyFiles are the flags that may be followed by several files, because a shell
 // expands the pattern in --wiki-dump parts/* to many words.
-var manyFiles = []string{"wiki-dump", "books", "text"}
+var manyFiles = []string{"wiki-dump", "wiki-html", "books", "text"}
 
 // Args returns args with --wiki-dump A B rewritten to --wiki-dump=A --wiki-dump=B, and
 // likewise for --books and --text. It sorts the parts of a dump by their page numbers,

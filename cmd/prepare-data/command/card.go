@@ -151,6 +151,9 @@ func sourceFlag(name string) string {
 	if strings.Contains(name, ".xml") {
 		return "--wiki-dump " + card.ShellWord(name)
 	}
+	if strings.Contains(name, ".ndjson") || strings.Contains(name, ".html") || strings.Contains(name, "_namespace_") {
+		return "--wiki-html " + card.ShellWord(name)
+	}
 	return "--books " + card.ShellWord(filepath.Base(name))
 }
 

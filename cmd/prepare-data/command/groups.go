@@ -5,7 +5,7 @@ import "pretext/cmd/internal/cli"
 // flagGroups are the headings of the flags in help texts and manual pages, in
 // the order in which a person decides about them.
 var flagGroups = []cli.Group{
-	{Heading: "Sources", Flags: []string{"wiki-dump", "books", "text", "text-field", "language", "lines-per-document", "column"}},
+	{Heading: "Sources", Flags: []string{"wiki-dump", "wiki-html", "books", "text", "text-field", "language", "lines-per-document", "column"}},
 	{Heading: "Downloaded sources", Flags: []string{"preset", "wiki", "gutenberg", "gutenberg-limit", "gutenberg-ids", "url", "sha256", "contact", "offline"}},
 	{Heading: "Output", Flags: []string{"out", "overwrite", "shards", "compression", "documents-level", "eval-fraction", "split-seed", "to", "split"}},
 	{Heading: "Vocabulary", Flags: []string{"vocab", "tokenizer", "model", "vocab-size", "limit-alphabet", "do-lower-case", "tokenizer-profile"}},

@@ -22,6 +22,7 @@ func addSources(fs *pflag.FlagSet, sources *[]pipeline.Source, r *pipeline.Readi
 	*o = pipeline.DefaultExtractOptions()
 	addTemplates(fs, (*[]string)(&r.Templates))
 	fs.Var(&sourceList{sources, pipeline.KindWiki}, "wiki-dump", "MediaWiki XML dump: .xml, .xml.bz2 or .xml.gz, or a directory or pattern of them; may be repeated")
+	fs.Var(&sourceList{sources, pipeline.KindWikiHTML}, "wiki-html", "pages of a wiki as HTML: a snapshot of Wikimedia Enterprise (.tar.gz, .ndjson), or a directory or pattern of them, or of .html files; may be repeated")
 	fs.Var(&sourceList{sources, pipeline.KindBooks}, "books", "book, directory, pattern, .tar, .tar.gz, .zip, .epub or .parquet; may be repeated")
 	w := &o.Wiki
 	fs.StringVar(&w.Language, "language", "", "language of all sources, such as en; default: the one that each source names")

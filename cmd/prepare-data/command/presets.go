@@ -50,7 +50,7 @@ const defaultPreset = "small"
 
 // sourceFlagNames are the flags that name sources. If any of them is given, a preset does
 // not set the others.
-var sourceFlagNames = []string{"wiki-dump", "books", "wiki", "gutenberg", "gutenberg-ids", "gutenberg-limit", "url"}
+var sourceFlagNames = []string{"wiki-dump", "wiki-html", "books", "wiki", "gutenberg", "gutenberg-ids", "gutenberg-limit", "url"}
 
 // usePreset sets the flags of the named preset that were not given on the command
 // line, and returns the preset's name. If name is empty it uses [defaultPreset], or no

@@ -42,7 +42,7 @@ func completions() cli.Completions {
 			"profile": profiles, "tokenizer-profile": profiles, "to": {"text"},
 		},
 		Files: map[string][]string{
-			"vocab": {"txt", "json"}, "tokenizer": {"json"}, "templates": {"txt"}, "wiki-dump": {"xml", "bz2", "gz"}, "text": {"txt", "gz", "zst"},
+			"vocab": {"txt", "json"}, "tokenizer": {"json"}, "templates": {"txt"}, "wiki-dump": {"xml", "bz2", "gz"}, "wiki-html": {"gz", "ndjson", "html"}, "text": {"txt", "gz", "zst"},
 		},
 		Folders: []string{"out", "documents"},
 	}

@@ -1,0 +1,262 @@
+package wikihtml
+
+import (
+	"bytes"
+	"io"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// A converter writes the HTML of a page as plain wikitext. It is reused for the
+// next page.
+type converter struct {
+	writer
+	page  *page
+	attrs attributes
+	title []byte // of the head of the HTML
+
+	inTitle bool
+	skip    within // a dropped element
+	poem    within // a poem: its line ends count
+	entity  within // what was a character reference in wikitext
+	code    within // a block of source code
+}
+
+// A within tells whether an element is open. It counts elements of one name, so
+// it needs no tree and is right for any nesting that is well-formed.
+type within struct {
+	name  string
+	depth int // open elements of that name, 0: none
+}
+
+// enter notes that an element begins, unless one is open already.
+func (w *within) enter(name string) {
+	if w.depth == 0 {
+		*w = within{name, 1}
+	}
+}
+
+func (w *within) start(name string) {
+	if w.depth > 0 && name == w.name {
+		w.depth++
+	}
+}
+
+// end reports whether the element ended.
+func (w *within) end(name string) bool {
+	if w.depth == 0 || name != w.name {
+		return false
+	}
+	w.depth--
+	return w.depth == 0
+}
+
+// convert appends the page with the given HTML to w.out as wikitext, and adds to
+// p what the head of the HTML states. It stops, with ok = false, when the
+// wikitext is longer than limit.
+func (c *converter) convert(src []byte, p *page, limit int) (ok bool) {
+	*c = converter{writer: writer{out: c.out[:0], bol: true}, page: p, title: c.title[:0]}
+	z := html.NewTokenizer(bytes.NewReader(src))
+	for len(c.out) <= limit {
+		switch z.Next() {
+		case html.ErrorToken:
+			if z.Err() != io.EOF {
+				return true // BUG of the tokenizer: it reads memory
+			}
+			c.endHeading()
+			return true
+		case html.TextToken:
+			c.textToken(z.Text())
+		case html.StartTagToken, html.SelfClosingTagToken:
+			c.startTag(z)
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			c.endTag(string(name))
+		}
+	}
+	return false
+}
+
+func (c *converter) textToken(text []byte) {
+	switch {
+	case c.inTitle:
+		c.title = append(c.title, text...)
+	case c.skip.depth > 0:
+	case c.code.depth > 0:
+		for _, b := range text {
+			if b == '<' || b == '&' {
+				c.escape(b)
+			} else {
+				c.out = append(c.out, b)
+			}
+		}
+	case c.entity.depth > 0:
+		c.text(visible(text))
+	default:
+		c.text(text)
+	}
+}
+
+// visible returns the text of a character reference: special spaces are spaces,
+// and marks that have no width are nothing, as in package wikitext.
+func visible(text []byte) []byte {
+	switch string(text) {
+	case "\u00a0", "\u2009", "\u2002", "\u2003":
+		return []byte{' '}
+	case "\u00ad", "\u200e", "\u200f":
+		return nil
+	}
+	return text
+}
+
+// startTag applies a start tag.
+func (c *converter) startTag(z *html.Tokenizer) {
+	raw, more := z.TagName()
+	name := string(raw)
+	empty := voids[name]
+	if c.skip.depth > 0 {
+		c.skip.start(name)
+		return
+	}
+	c.attrs.n = 0
+	if more {
+		c.attrs.read(z)
+	}
+	switch name {
+	case "html", "link", "meta":
+		c.page.element(name, &c.attrs)
+		return
+	case "title":
+		c.inTitle = len(c.title) == 0
+		return
+	}
+	c.noteTemplates()
+	if c.code.depth > 0 {
+		c.code.start(name)
+		return
+	}
+	c.poem.start(name)
+	c.entity.start(name)
+	e := effectOf(name, &c.attrs)
+	c.apply(e, name)
+	if !empty {
+		c.enter(e, name)
+	}
+}
+
+// enter notes that an element with an effect is open.
+func (c *converter) enter(e effect, name string) {
+	switch e {
+	case dropped, removed, formula:
+		c.skip.enter(name)
+	case list:
+		c.lists++
+	case lines:
+		c.pre++
+	case source:
+		c.code.enter(name)
+	case block:
+		if hasClass(c.attrs.get("class"), "poem") {
+			c.poem.enter(name)
+		}
+	case inline:
+		if c.attrs.get("typeof") == "mw:Entity" {
+			c.entity.enter(name)
+		}
+	}
+}
+
+// apply writes what an element with an effect does where it begins.
+func (c *converter) apply(e effect, name string) {
+	if c.level > 0 && (e == block || e == list || e == item || e == lines || e == source || e == heading) {
+		c.endHeading() // the end tag is missing
+	}
+	switch e {
+	case block, list, item, lines, dropped:
+		c.newline()
+	case heading:
+		c.heading(int(name[1] - '0'))
+	case lineEnd:
+		if c.poem.depth > 0 || c.pre > 0 {
+			c.newline()
+		} else {
+			c.space = true
+		}
+	case removed:
+		if !c.bol {
+			c.markup(gap)
+		}
+	case formula:
+		c.markup("<math>x</math>")
+	case source:
+		c.newline()
+		c.out = append(c.out, "<syntaxhighlight>"...)
+	}
+}
+
+// endTag applies an end tag.
+func (c *converter) endTag(name string) {
+	if name == "title" {
+		c.inTitle = false
+		return
+	}
+	if c.skip.depth > 0 {
+		c.skip.end(name)
+		return
+	}
+	if c.code.depth > 0 {
+		if c.code.end(name) {
+			c.out = append(c.out, "</syntaxhighlight>"...)
+			c.bol = false
+			c.newline()
+		}
+		return
+	}
+	c.poem.end(name)
+	c.entity.end(name)
+	switch effects[name] {
+	case block, item:
+		c.newline()
+	case list:
+		c.newline()
+		c.lists = max(c.lists-1, 0)
+	case lines:
+		c.newline()
+		c.pre = max(c.pre-1, 0)
+	case heading:
+		c.endHeading()
+	}
+}
+
+func hasClass(classes, class string) bool {
+	for c := range strings.FieldsSeq(classes) {
+		if c == class {
+			return true
+		}
+	}
+	return false
+}
+
+// maxTemplates is the maximum size of page.templates, in bytes.
+const maxTemplates = 64 << 10
+
+// noteTemplates adds the names of the templates that made the element to
+// page.templates.
+func (c *converter) noteTemplates() {
+	if !strings.Contains(c.attrs.get("typeof"), "mw:Transclusion") {
+		return
+	}
+	rest := c.attrs.get("data-mw")
+	for {
+		_, after, ok := strings.Cut(rest, `"target":{"wt":"`)
+		if !ok || len(c.page.templates) > maxTemplates {
+			return
+		}
+		name, tail, _ := strings.Cut(after, `"`)
+		rest = tail
+		if !strings.ContainsAny(name, "{}\\") {
+			c.page.templates = append(append(append(c.page.templates, "{{"...), name...), "}}"...)
+		}
+	}
+}
