@@ -231,6 +231,13 @@ func faultRows(t *testing.T, c RunConfig) []faultRow {
 			_, err := Examples(ctx, oneWorker, c)
 			return err
 		}},
+		{name: "examples of recipe packed", do: func(base, out string) error {
+			c := examples
+			c.Documents, c.Vocab, c.Out = []string{filepath.Join(base, sharding.DocumentsFolder)}, filepath.Join(base, VocabFolder, sharding.VocabName), out
+			c.Examples.Recipe, c.Examples.Options = sharding.RecipePacked, sharding.RecipeOptions(sharding.RecipePacked).Options
+			_, err := Examples(ctx, oneWorker, c)
+			return err
+		}},
 		{name: "examples of text", do: func(base, out string) error {
 			c := examples
 			c.Examples.SentenceSplitter = "newline"

@@ -21,6 +21,7 @@ import (
 
 	"pretext/internal/store"
 	"pretext/pipeline/stage"
+	"pretext/records/pretrain"
 	"pretext/sharding"
 )
 
@@ -131,6 +132,50 @@ func TestBytesDoNotDependOnWorkersOrRunner(t *testing.T) {
 			run(t, r, c)
 			if diff := cmp.Diff(want, tree(t, c.Out)); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+// recipeOptions returns options of each recipe with short records, so that texts
+// are cut.
+func recipeOptions() map[string]sharding.ExamplesOptions {
+	all := map[string]sharding.ExamplesOptions{}
+	for _, recipe := range sharding.Recipes() {
+		o := sharding.RecipeOptions(recipe)
+		o.Shards, o.Fraction, o.MaxSeqLength = 5, 0.3, 64
+		all[recipe] = o
+	}
+	o := all[sharding.RecipeMLM]
+	o.CrossDocuments, o.SpanMask, o.DupeFactor, o.ShortSeqProb = true, true, 2, 0.2
+	o.Replace = &pretrain.Replacement{MaskTokenProb: 1}
+	all["mlm with all options"] = o
+	return all
+}
+
+func TestBytesOfRecipesDoNotDependOnWorkersOrRunner(t *testing.T) {
+	ctx := context.Background()
+	c := config(t, filepath.Join(t.TempDir(), "run"))
+	run(t, testRunner, c)
+	for name, o := range recipeOptions() {
+		t.Run(name, func(t *testing.T) {
+			var first map[string]string
+			for _, r := range []stage.Runner{{Name: "direct", Workers: 1}, {Name: "direct", Workers: 2}, {Name: "direct", Workers: 7}, {Name: "prism", Workers: 2}} {
+				out := filepath.Join(t.TempDir(), "out")
+				_, err := Examples(ctx, r, ExamplesConfig{Target: stage.Target{Memory: 900e6, Out: out}, Reading: Reading{Extract: DefaultExtractOptions()},
+					TokenFile: TokenFile{Vocab: filepath.Join(c.Out, VocabFolder, sharding.VocabName)}, Documents: []string{filepath.Join(c.Out, sharding.DocumentsFolder)}, Examples: o})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if first == nil {
+					first = tree(t, out)
+					if v := verify(t, out); !v.OK() || v.Records == 0 {
+						t.Fatalf("%d records, problems: %v", v.Records, v.Problems)
+					}
+				}
+				if diff := cmp.Diff(first, tree(t, out)); diff != "" {
+					t.Errorf("%s with %d workers: %s", r.Name, r.Workers, diff)
+				}
 			}
 		})
 	}

@@ -25,8 +25,15 @@ import (
 // Whatever happens to a file of a run, verify names it; of records and
 // documents also the place.
 func TestEveryDamageIsNamed(t *testing.T) {
-	for _, compression := range []string{sharding.CompressionNone, sharding.CompressionGzip} {
-		out := smallRun(t, func(c *pipeline.RunConfig) { c.Examples.Compression = compression })
+	for _, made := range []struct{ recipe, compression string }{
+		{sharding.RecipeGoogle, sharding.CompressionNone}, {sharding.RecipeGoogle, sharding.CompressionGzip},
+		{sharding.RecipeMLM, sharding.CompressionNone}, {sharding.RecipeTokens, sharding.CompressionNone}, {sharding.RecipePacked, sharding.CompressionNone},
+	} {
+		recipe, compression := made.recipe, made.compression
+		out := smallRun(t, func(c *pipeline.RunConfig) {
+			useRecipe(c, recipe)
+			c.Examples.Compression = compression
+		})
 		for _, name := range []string{
 			"shards/train-00000-of-00001.tfrecord", "shards/train-00000-of-00001.tfrecord.gz", "shards/train-00000-of-00001.idx",
 			"shards/train-00000-of-00001.json", "shards/vocab.txt", "shards/manifest.json", "shards/plan.json", "shards/plan/tasks.bin",
@@ -38,7 +45,10 @@ func TestEveryDamageIsNamed(t *testing.T) {
 			if err != nil || compression == sharding.CompressionGzip && !strings.HasSuffix(name, ".gz") {
 				continue
 			}
-			t.Run(filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path), func(t *testing.T) {
+			if recipe != sharding.RecipeGoogle && !strings.HasPrefix(name, "shards/train-") {
+				continue // the other files are of the same kind
+			}
+			t.Run(recipe+"/"+filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path), func(t *testing.T) {
 				r := torture.Random(t)
 				defer os.WriteFile(path, whole, 0o666)
 				for d := range damages(r, name, whole, variants(t)) {
@@ -154,12 +164,13 @@ func forge(t *testing.T, out string, change func(n int, e *records.Example)) {
 			break
 		}
 		var e records.Example
-		if err := e.Decode(payload); err != nil {
+		form, err := e.DecodeAny(payload)
+		if err != nil {
 			t.Fatal(err)
 		}
 		change(n, &e)
 		start := len(data)
-		data = tfrecord.AppendFrame(data, e.Append(nil))
+		data = tfrecord.AppendFrame(data, e.AppendForm(nil, form))
 		index = tfrecord.AppendIndex(index, tfrecord.Span{Offset: int64(start), Length: int64(len(data) - start)})
 	}
 	writeFile(t, dir, name.Records(false), data)
@@ -243,6 +254,66 @@ func TestAForgedRecordIsFoundByTheRulesAndTheOptions(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAForgedRecordOfAnyRecipeIsFound(t *testing.T) {
+	cutOff := func(e *records.Example) { e.InputIDs = e.InputIDs[:len(e.InputIDs)-1] }
+	for name, c := range map[string]struct {
+		recipe string
+		change func(e *records.Example)
+		want   string
+	}{
+		"mlm, a prediction less": {sharding.RecipeMLM, func(e *records.Example) {
+			n := e.Predictions() - 1
+			e.MaskedLMPositions[n], e.MaskedLMIDs[n], e.MaskedLMWeights[n] = 0, 0, 0
+		}, "masked positions, want"},
+		"mlm, a segment":           {sharding.RecipeMLM, func(e *records.Example) { e.SegmentIDs[3] = 1 }, "want 0"},
+		"tokens, one less":         {sharding.RecipeTokens, cutOff, "tokens of documents in the records, the manifest says that they have"},
+		"tokens, an id beyond":     {sharding.RecipeTokens, func(e *records.Example) { e.InputIDs[0] = 200 }, "not an id of a vocabulary of"},
+		"packed, a value less":     {sharding.RecipePacked, cutOff, "feature sequence_lengths: the pieces have"},
+		"packed, another boundary": {sharding.RecipePacked, func(e *records.Example) { e.SequenceLengths[0]-- }, "piece 0 ends with"},
+		"packed, pieces joined": {sharding.RecipePacked, func(e *records.Example) {
+			for i := range e.SequenceLengths[1:] {
+				e.SequenceLengths[0] += e.SequenceLengths[i+1]
+			}
+			e.SequenceLengths = e.SequenceLengths[:1]
+		}, "the side-car has other lengths"},
+		"packed, a piece lost": {sharding.RecipePacked, func(e *records.Example) {
+			n := len(e.SequenceLengths) - 1
+			tokens := e.Tokens()
+			clear(e.InputIDs[tokens-int(e.SequenceLengths[n]) : tokens])
+			e.SequenceLengths = e.SequenceLengths[:n]
+		}, "tokens of documents in the records, the manifest says that they have"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := smallRun(t, func(run *pipeline.RunConfig) { useRecipe(run, c.recipe) })
+			found := false
+			forge(t, out, func(n int, e *records.Example) {
+				if !found && (c.recipe != sharding.RecipePacked || len(e.SequenceLengths) > 1) {
+					found = true
+					c.change(e)
+				}
+			})
+			if got := fmt.Sprint(check(t, out).Problems); !found || !strings.Contains(got, c.want) {
+				t.Errorf("got %v, want a problem with %q", got, c.want)
+			}
+		})
+	}
+}
+
+// useRecipe sets the options of a recipe, with short records.
+func useRecipe(c *pipeline.RunConfig, recipe string) {
+	o := sharding.RecipeOptions(recipe)
+	o.Shards, o.Options.MaxSeqLength = 1, 32
+	switch recipe {
+	case sharding.RecipePacked:
+		o.Options.MaxSeqLength = 96
+	case sharding.RecipeTokens:
+		o.Options.MaxSeqLength = 300
+	default:
+		o.DupeFactor = 1
+	}
+	c.Examples = o
 }
 
 func TestMasksThatChanceDoesNotGiveAreFound(t *testing.T) {

@@ -373,7 +373,11 @@ func (c *folderCheck) checkTokens(name string, raw []byte) error {
 		_, err := tokenize.ReadVocab(name, raw)
 		return err
 	}
-	o, err := sharding.TokenizerOptions(name, raw, sharding.ExamplesOptions{})
+	needs := sharding.ExamplesOptions{Recipe: sharding.RecipeTokens} // no special tokens, if it is not known which
+	if c.made != nil {
+		needs.Recipe = c.made.Recipe
+	}
+	o, err := sharding.TokenizerOptions(name, raw, needs)
 	if err != nil || c.m.Stage != sharding.StageExamples {
 		return err
 	}
